@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The call path: merge, mask, index, enter. It writes nothing that another
+ * thread or CPU writes, takes no lock, and its cost does not depend on how
+ * many operators, functions or fallthroughs there are.
+ *
+ * The arithmetic is written once, with the numbers of a layout as arguments:
+ * for v1 they are constants, for other layouts they come from struct dk_layout.
+ */
+#include "registry.h"
+
+enum dkc_call_state {
+	DKC_CALL_ATOMIC,	/* a read section lasts until it is left */
+	DKC_CALL_SLEEPABLE,	/* it is in its provider's gate */
+};
+
+static const u16 dkc_v1_offset[] = {
+#define DKC_OFFSET(U, N, per_backend) DK_SLOT_##U,
+	DK_FUNCTIONALITIES(DKC_OFFSET)
+#undef DKC_OFFSET
+};
+
+/* 0-based index of the highest backend of a set; CPU's where there is none. */
+static inline unsigned int dkc_backend_index(u64 ks, u64 backend_mask)
+{
+	return dkc_fls64((ks & backend_mask) >> 1);
+}
+
+static inline unsigned int dkc_index(u64 ks, unsigned int nb, u64 per_backend,
+				     const u16 *offset)
+{
+	unsigned int f = dkc_fls64(ks >> nb);
+	unsigned int b = dkc_backend_index(ks, (1ULL << nb) - 1);
+
+	return offset[f] + (per_backend >> f & 1 ? b : 0);
+}
+
+#define DKC_V1_PER_BACKEND	(DK_PER_BACKEND_MASK >> (DK_NUM_BACKENDS - 1))
+
+/* The entry of a set; bits outside of the layout are not looked at. */
+unsigned int dkc_slot_of(const struct dk_registry *reg, u64 ks)
+{
+	const struct dk_layout *l = reg->layout;
+
+	if (dkc_likely(reg->v1))
+		return dkc_index(ks & DK_FULL, DK_NUM_BACKENDS,
+				 DKC_V1_PER_BACKEND, dkc_v1_offset);
+	return dkc_index(ks & l->full, l->nb, l->per_backend, l->offset);
+}
+
+static inline u64 dkc_mask(const struct dk_registry *reg, const struct dkc_row *row,
+			   u64 ks)
+{
+	u64 backends = dkc_likely(reg->v1) ? DK_BACKEND_MASK :
+					     reg->layout->backend_mask;
+
+	return ks & row->shape->mask[dkc_backend_index(ks, backends)];
+}
+
+/* (K + included) - excluded; exclusion does not reach the backend bits. */
+u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask)
+{
+	return (raw | included) & (backend_mask | ~excluded);
+}
+
+u64 dkc_raw(const struct dk_obj *const *objs, unsigned int n)
+{
+	u64 raw = 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (objs[i])
+			raw |= objs[i]->ks.bits;
+	return raw;
+}
+
+/* The device of the first argument that lives on the highest backend of @ks. */
+u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
+		  unsigned int n)
+{
+	u64 top = ks & l->backend_mask;
+	unsigned int i;
+
+	if (!top)
+		return 0;
+	top = 1ULL << (dkc_fls64(top) - 1);
+	for (i = 0; i < n; i++)
+		if (objs[i] && (objs[i]->ks.bits & top))
+			return objs[i]->device;
+	return 0;
+}
+
+/* A number whose device is gone or offline counts as none. */
+bool dkc_device_online(const struct dk_registry *reg, u32 number)
+{
+	const struct dkc_device *dev = dkc_device_at(reg, number);
+
+	return dev && dkc_load(dev->online);
+}
+
+bool dkc_on_two_devices(const struct dk_registry *reg,
+			const struct dk_obj *const *objs, unsigned int n)
+{
+	u32 first = 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		u32 number = objs[i] ? objs[i]->device : 0;
+
+		if (!number || number == first || !dkc_device_online(reg, number))
+			continue;
+		if (first)
+			return true;
+		first = number;
+	}
+	return false;
+}
+
+void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f,
+		      unsigned int *b)
+{
+	const struct dk_layout *l = reg->layout;
+
+	ks &= l->full;
+	*f = dkc_fls64(ks >> l->nb);
+	*b = dkc_backend_index(ks, l->backend_mask) + 1;
+}
+
+/*
+ * Route by the evaluator, where there is no row: the effective set, and what
+ * serves it. In a read section or under the lock.
+ */
+static u64 dkc_resolve(const struct dk_op *op, u32 device, u64 ks, bool mask,
+		struct dkc_pick *pick)
+{
+	const struct dk_layout *l = op->reg->layout;
+	unsigned int f, b;
+	u64 left;
+
+	ks &= mask ? l->full : ~0ULL;
+	dkc_split(op->reg, ks, &f, &b);
+	for (left = mask ? ks >> l->nb : 0; left; left &= left - 1) {
+		f = dkc_ffs64(left) + 1;
+		*pick = dkc_evaluate(op, device, f, b, false);
+		if (dkc_is_fallthrough(pick->reg))
+			ks &= ~dkc_functionality_bit(l, f);
+	}
+	dkc_split(op->reg, ks, &f, &b);
+	*pick = dkc_evaluate(op, device, f, b, false);
+	return ks;
+}
+
+/* Why an entry without a function has none. */
+static int dkc_why_none(const struct dk_registry *reg, const struct dkc_row *row,
+		 unsigned int id, u32 device)
+{
+	if (row->kind == DKC_ROW_GONE)
+		return -ESHUTDOWN;
+	if (row->kind == DKC_ROW_UNDEFINED)
+		return -ENOENT;
+	if (id == DKC_ID_AMBIGUOUS)
+		return -ENOTUNIQ;
+	return device && !dkc_device_online(reg, device) ? -ENODEV : -ENOSYS;
+}
+
+/* The row has no function for us: special, missing or ambiguous. */
+static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
+			   unsigned int id, struct dkc_way *way)
+{
+	u32 device = dkc_device_of(op->reg->layout, way->ks, way->objs, way->n);
+	struct dkc_pick pick;
+
+	if (row->kind != DKC_ROW_RESOLVE)
+		return dkc_why_none(op->reg, row, id, device);
+	way->ks = dkc_resolve(op, device, way->ks, way->mask, &pick);
+	if (!pick.reg || dkc_is_fallthrough(pick.reg))
+		return dkc_why_none(op->reg, row,
+				    pick.prov == DK_PROV_AMBIGUOUS ?
+				    DKC_ID_AMBIGUOUS : DKC_ID_MISSING, device);
+	way->reg = pick.reg;
+	way->fn = pick.reg->impl->fn;
+	return 0;
+}
+
+/* In a read section: from keyset and objects to a function. */
+int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way)
+{
+	const struct dk_registry *reg = op->reg;
+	unsigned int id;
+
+	if (dkc_unlikely(row->kind != DKC_ROW_FULL))
+		return dkc_find_slowly(op, row, DKC_ID_MISSING, way);
+	if (dkc_unlikely(row->devs))
+		row = dkc_row_of_device(row, dkc_device_of(reg->layout, way->ks,
+							   way->objs, way->n));
+	if (way->mask)
+		way->ks = dkc_mask(reg, row, way->ks);
+	id = row->shape->index[dkc_slot_of(reg, way->ks)];
+	way->fn = row->ent[id].fn;
+	way->reg = row->ent[id].reg;
+	return dkc_likely(way->fn) ? 0 : dkc_find_slowly(op, row, id, way);
+}
+
+static void dkc_fill(struct dk_call *c, struct dk_op *op, const struct dkc_way *way)
+{
+	const struct dkc_reg *r = way->reg;
+
+	c->ks.bits = way->ks;
+	c->fn = way->fn;
+	c->boxed = r->impl->flags & DK_IMPL_F_BOXED ? (dk_boxed_fn_t)way->fn : NULL;
+	c->priv = r->block->priv;
+	c->device = r->block->device;
+	c->op = op;
+}
+
+/*
+ * In the section the row is read and the gate entered; a provider that goes
+ * has unpublished its rows first, so whoever read an old one is seen in the
+ * gate or, of an atomic operator, keeps the grace period from ending.
+ */
+static int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
+{
+	const struct dkc_row *row;
+	bool atomic;
+	int err;
+
+	if (!(dkc_load(op->flags) & DK_OP_ATOMIC))
+		dkc_might_sleep();
+	dkc_read_lock();
+	row = dkc_deref(op->row);
+	atomic = (row->kind == DKC_ROW_FULL ? row->op_flags :
+					      dkc_load(op->flags)) & DK_OP_ATOMIC;
+	if (dkc_unlikely(dkc_load(op->flags) & DK_OP_SAME_DEVICE) &&
+	    dkc_on_two_devices(op->reg, way->objs, way->n))
+		err = -EXDEV;
+	else
+		err = dkc_find(op, row, way);
+	if (dkc_unlikely(err))
+		goto out;
+	dkc_fill(c, op, way);
+	c->state = atomic ? DKC_CALL_ATOMIC : DKC_CALL_SLEEPABLE;
+	if (atomic) {
+		dkc_section_stays();
+		return 0;
+	}
+	err = dkc_gate_enter(c, way->reg->block->prov, way->reg->block);
+out:
+	dkc_read_unlock();
+	return err;
+}
+
+int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
+		     const struct dk_op_decl *decl, const struct dk_local *local,
+		     const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dkc_way way = { .objs = objs, .n = n, .mask = true };
+
+	way.ks = dkc_merge(dkc_raw(objs, n), dk_local_included(local).bits,
+			   dk_local_excluded(local).bits, DK_BACKEND_MASK);
+	c->local = local;
+	c->decl = decl;
+	return dkc_enter(c, op, &way);
+}
+
+int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
+		  const struct dk_local *local, const struct dk_obj *const *objs,
+		  unsigned int n)
+{
+	struct dk_op *op = dkc_load(decl->op);
+	int err;
+
+	if (dkc_unlikely(!op)) {
+		err = dkc_op_pin(decl, &op);
+		if (err)
+			return err;
+	}
+	return dk_call_enter_op(c, op, decl, local, objs, n);
+}
+
+int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
+		       struct dk_keyset ks, const struct dk_obj *const *objs,
+		       unsigned int n)
+{
+	struct dkc_way way = { .objs = objs, .n = n, .ks = ks.bits };
+
+	c->local = from->local;
+	c->decl = from->decl;
+	return dkc_enter(c, from->op, &way);
+}
+
+void dk_call_leave(struct dk_call *c)
+{
+	if (c->state == DKC_CALL_ATOMIC) {
+		dkc_section_ends();
+		dkc_read_unlock();
+	} else {
+		dkc_gate_leave(c);
+	}
+}
+
+struct dk_keyset dk_call_below(const struct dk_call *c)
+{
+	const struct dk_layout *l = c->op->reg->layout;
+
+	return dk_keyset_and(c->ks, dk_keyset_after(l, dk_keyset_key(l, c->ks)));
+}

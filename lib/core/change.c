@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * A change: compute the rows of all operators that it touches, then publish
+ * each with one pointer. Until the first pointer is set it can be cancelled;
+ * from then on no step fails.
+ */
+#include "registry.h"
+
+void dkc_change_add(struct dkc_change *ch, struct dk_op *op)
+{
+	if (op->changing)
+		return;
+	op->changing = true;
+	op->change_next = ch->ops;
+	ch->ops = op;
+}
+
+void dkc_change_add_all(struct dkc_change *ch, struct dk_registry *reg)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+
+	while ((op = dkc_op_next(reg, &pos)))
+		dkc_change_add(ch, op);
+}
+
+static struct dk_op *dkc_change_take(struct dkc_change *ch)
+{
+	struct dk_op *op = ch->ops;
+
+	if (op) {
+		ch->ops = op->change_next;
+		op->change_next = NULL;
+		op->changing = false;
+	}
+	return op;
+}
+
+/* Build all rows; on failure nothing has changed and the change is over. */
+int dkc_change_prepare(struct dkc_change *ch)
+{
+	struct dk_op *op;
+	int err;
+
+	for (op = ch->ops; op; op = op->change_next) {
+		err = dkc_row_build(op, true, &op->pending);
+		if (err) {
+			dkc_change_cancel(ch);
+			return err;
+		}
+	}
+	return 0;
+}
+
+void dkc_change_cancel(struct dkc_change *ch)
+{
+	struct dk_op *op;
+
+	while ((op = dkc_change_take(ch))) {
+		dkc_row_discard(op->reg, op->pending);
+		op->pending = NULL;
+	}
+}
+
+/* What calls see: the full row, or a constant one that stands for it. */
+static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op,
+					       const struct dkc_row *full)
+{
+	if (op->reg->shutdown)
+		return &dkc_row_gone;
+	if (!op->definer)
+		return &dkc_row_undefined;
+	if (!full || (op->reg->flags & DK_REGISTRY_FORCE_RESOLVE))
+		return &dkc_row_resolve;
+	return full;
+}
+
+static void dkc_op_publish(struct dk_op *op)
+{
+	const struct dkc_row *old = dkc_deref_locked(op->base);
+	const struct dkc_row *full = op->pending;
+
+	op->pending = NULL;
+	dkc_publish(op->row, dkc_row_for_calls(op, full));
+	dkc_publish(op->base, full);
+	dkc_row_retire(op->reg, old);
+	dkc_op_settle(op);
+}
+
+void dkc_change_commit(struct dkc_change *ch)
+{
+	struct dk_op *op;
+
+	while ((op = dkc_change_take(ch)))
+		dkc_op_publish(op);
+}
+
+/*
+ * The change of one who leaves: it may not fail. A row that finds no memory is
+ * left out, and calls go to the evaluator until the next change builds it.
+ */
+void dkc_change_force(struct dkc_change *ch)
+{
+	struct dk_op *op;
+
+	while ((op = dkc_change_take(ch))) {
+		if (dkc_row_build(op, false, &op->pending))
+			op->pending = NULL;
+		dkc_op_publish(op);
+	}
+}

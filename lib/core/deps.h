@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What the core takes from the world that it is built for: kernel, userspace
+ * or bare metal. The core includes no other header than this one, the public
+ * one and its own; below this line no file asks which world it is in.
+ *
+ * Every world gives the same things:
+ *
+ * types		u8 u16 u32 u64 bool size_t, errno numbers
+ * memory		dkc_alloc() zeroed, may sleep; dkc_try_alloc() neither
+ *			sleeps nor warns; dkc_free()
+ * dkc_retire()		frees behind a grace period, waits for nothing and
+ *			cannot fail; the struct begins with a struct dkc_retired
+ * dkc_flush_retired()	a good moment to free what was retired: no lock is
+ *			held, but the caller may be in a read section
+ * struct dkc_mutex	dkc_mutex_init() _destroy() _lock() _unlock()
+ * RCU			dkc_read_lock() dkc_read_unlock() dkc_deref()
+ *			dkc_publish() dkc_synchronize()
+ * dkc_in_atomic()	is the caller where it must not wait for a grace period
+ * dkc_might_sleep()	tells that a sleepable call is about to be made
+ * dkc_section_stays()	tells the checker that a function returns inside of a
+ * dkc_section_ends()	read section, and that another one ends it
+ * gate			see struct dkc_gate below
+ * dkc_full_barrier()	orders all before it against all behind it
+ */
+#ifndef _DKC_DEPS_H
+#define _DKC_DEPS_H
+
+#if defined(__KERNEL__)
+
+#include <linux/bitops.h>
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+struct dkc_retired {
+	struct rcu_head rcu;
+};
+
+struct dkc_mutex {
+	struct mutex m;
+};
+
+#define dkc_mutex_init(l)	mutex_init(&(l)->m)
+#define dkc_mutex_destroy(l)	mutex_destroy(&(l)->m)
+#define dkc_mutex_lock(l)	mutex_lock(&(l)->m)
+#define dkc_mutex_unlock(l)	mutex_unlock(&(l)->m)
+
+#define dkc_alloc(size)		kvzalloc(size, GFP_KERNEL)
+#define dkc_try_alloc(size)	kzalloc(size, GFP_NOWAIT | __GFP_NOWARN)
+#define dkc_free(p)		kvfree(p)
+#define dkc_retire(p)		kvfree_rcu(p, retired.rcu)
+#define dkc_flush_retired()	do { } while (0)
+
+#define dkc_read_lock()		rcu_read_lock()
+#define dkc_read_unlock()	rcu_read_unlock()
+#define dkc_rcu			__rcu
+/* in a read section, or by the writer who holds the registry's lock */
+#define dkc_deref(p)		rcu_dereference_check(p, true)
+/* by the writer, who holds the registry's lock */
+#define dkc_deref_locked(p)	rcu_dereference_protected(p, true)
+#define dkc_publish(p, v)	rcu_assign_pointer(p, v)
+#define dkc_synchronize()	synchronize_rcu()
+#define dkc_load(x)		READ_ONCE(x)
+#define dkc_store(x, v)		WRITE_ONCE(x, v)
+#define dkc_full_barrier()	smp_mb()
+#define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \
+				 preempt_count() > 0 || irqs_disabled())
+#define dkc_might_sleep()	might_sleep()
+#define dkc_section_stays()	__release(RCU)
+#define dkc_section_ends()	__acquire(RCU)
+#define dkc_likely(x)		likely(x)
+#define dkc_unlikely(x)		unlikely(x)
+
+#elif defined(DK_BARE)
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t __u8;
+typedef uint16_t __u16;
+typedef uint32_t __u32;
+typedef uint64_t __u64;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+
+#ifndef ENOENT
+#define ENOENT		2
+#define ENOMEM		12
+#define EBUSY		16
+#define EEXIST		17
+#define EXDEV		18
+#define ENODEV		19
+#define EINVAL		22
+#define ENOSPC		28
+#define EDEADLK		35
+#define ENOSYS		38
+#define EPROTO		71
+#define ENOTUNIQ	76
+#define EILSEQ		84
+#define EPROTOTYPE	91
+#define EOPNOTSUPP	95
+#define ESHUTDOWN	108
+#endif
+
+void *memcpy(void *dst, const void *src, size_t n);
+void *memset(void *dst, int c, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+void *memmove(void *dst, const void *src, size_t n);
+
+/*
+ * One thread and no interrupts that call: nothing to lock, nothing to wait
+ * for. Memory comes from the two functions that dk_bare_memory() was given.
+ */
+void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p));
+void *dkc_bare_alloc(size_t size);
+void dkc_bare_free(void *p);
+
+struct dkc_retired {
+	u8 unused;
+};
+
+struct dkc_mutex {
+	u8 unused;
+};
+
+#define dkc_mutex_init(l)	((void)(l))
+#define dkc_mutex_destroy(l)	((void)(l))
+#define dkc_mutex_lock(l)	((void)(l))
+#define dkc_mutex_unlock(l)	((void)(l))
+
+#define dkc_alloc(size)		dkc_bare_alloc(size)
+#define dkc_try_alloc(size)	dkc_bare_alloc(size)
+#define dkc_free(p)		dkc_bare_free(p)
+#define dkc_retire(p)		dkc_bare_free(p)
+#define dkc_flush_retired()	do { } while (0)
+
+#define dkc_read_lock()		do { } while (0)
+#define dkc_read_unlock()	do { } while (0)
+#define dkc_rcu
+#define dkc_deref(p)		(p)
+#define dkc_deref_locked(p)	(p)
+#define dkc_publish(p, v)	((p) = (v))
+#define dkc_synchronize()	do { } while (0)
+#define dkc_load(x)		(x)
+#define dkc_store(x, v)		((x) = (v))
+#define dkc_full_barrier()	do { } while (0)
+#define dkc_in_atomic()		false
+#define dkc_might_sleep()	do { } while (0)
+#define dkc_section_stays()	do { } while (0)
+#define dkc_section_ends()	do { } while (0)
+#define dkc_likely(x)		__builtin_expect(!!(x), 1)
+#define dkc_unlikely(x)		__builtin_expect(!!(x), 0)
+
+#else /* userspace */
+
+#include <errno.h>
+#include <linux/types.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+
+struct dkc_retired {
+	struct dkc_retired *next;
+};
+
+struct dkc_mutex {
+	pthread_mutex_t m;
+};
+
+#define dkc_mutex_init(l)	pthread_mutex_init(&(l)->m, NULL)
+#define dkc_mutex_destroy(l)	pthread_mutex_destroy(&(l)->m)
+#define dkc_mutex_lock(l)	pthread_mutex_lock(&(l)->m)
+#define dkc_mutex_unlock(l)	pthread_mutex_unlock(&(l)->m)
+
+/* lib/world.c; RCU is liburcu there, which no header here shows. */
+void *dkc_alloc(size_t size);
+void dkc_free(void *p);
+#define dkc_try_alloc(size)	dkc_alloc(size)
+void dkc_retire_node(struct dkc_retired *r);
+#define dkc_retire(p)		dkc_retire_node(&(p)->retired)
+void dkc_flush_retired(void);
+void dkc_read_lock(void);
+void dkc_read_unlock(void);
+void dkc_synchronize(void);
+bool dkc_in_atomic(void);
+
+#define dkc_rcu
+#define dkc_deref(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)
+#define dkc_deref_locked(p)	__atomic_load_n(&(p), __ATOMIC_RELAXED)
+#define dkc_publish(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
+#define dkc_load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define dkc_store(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+#define dkc_full_barrier()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define dkc_might_sleep()	do { } while (0)
+#define dkc_section_stays()	do { } while (0)
+#define dkc_section_ends()	do { } while (0)
+#define dkc_likely(x)		__builtin_expect(!!(x), 1)
+#define dkc_unlikely(x)		__builtin_expect(!!(x), 0)
+
+#endif
+
+/*
+ * The gate: who is inside of which provider. A sleepable call enters it inside
+ * its read section and leaves the section before the function runs. One record
+ * a call in flight is the drain, the answer to "who is inside" and the test
+ * for -EDEADLK in one. Kernel: kmod/gate.c; userspace: lib/gate.c; bare metal:
+ * lib/core/bare.c.
+ *
+ * @prov and @block are compared and never followed: they are the provider and
+ * the block of registrations that the function came with. dkc_gate_enter()
+ * returns 0, or -ENOMEM where it cannot make a record for this thread.
+ */
+struct dk_call;
+int dkc_gate_enter(struct dk_call *c, const void *prov, const void *block);
+void dkc_gate_leave(struct dk_call *c);
+/* Is the calling task or thread inside of @prov? */
+bool dkc_gate_inside(const void *prov);
+/*
+ * Wait until nobody is inside of @block, or of any of @prov's if @block is
+ * NULL. The caller has unpublished it and waited for a grace period since.
+ */
+void dkc_gate_drain(const void *prov, const void *block);
+
+#endif /* _DKC_DEPS_H */

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Private backends, joined by name, and the devices of backends.
+ */
+#include "registry.h"
+
+#define DKC_DEVMAP_MIN		16
+#define DKC_MAX_GENERATION	((1u << (32 - DKC_DEVICE_BITS)) - 1)
+
+/* ---- backends ------------------------------------------------------------- */
+
+static bool dkc_is_private(const struct dk_layout *l, unsigned int b)
+{
+	static const char prefix[] = "PrivateUse";
+	const char *name;
+	unsigned int i;
+
+	if (!b || b > l->nb)
+		return false;
+	name = l->backend_names[b];
+	for (i = 0; prefix[i] && name[i] == prefix[i]; i++)
+		;
+	return !prefix[i];
+}
+
+/* The backend that a private name is bound to, or 0. */
+static unsigned int dkc_bound(const struct dk_registry *reg, const char *name)
+{
+	unsigned int b;
+
+	for (b = 1; b <= reg->layout->nb; b++)
+		if (reg->private_backend[b].name[0] &&
+		    dkc_strcaseeq(reg->private_backend[b].name, name))
+			return b;
+	return 0;
+}
+
+/* Is it the name of a backend of the layout itself? */
+static unsigned int dkc_own_name(const struct dk_layout *l, const char *name)
+{
+	unsigned int b;
+
+	for (b = 1; b <= l->nb; b++)
+		if (dkc_strcaseeq(l->backend_names[b], name))
+			return b;
+	return 0;
+}
+
+/* "all are taken", with their names */
+static int dkc_no_backend(const struct dk_registry *reg, struct dk_diag *why)
+{
+	char names[DK_NAME_MAX] = "";
+	size_t at = 0;
+	unsigned int b;
+
+	for (b = 1; b <= reg->layout->nb; b++) {
+		if (!reg->private_backend[b].name[0])
+			continue;
+		if (at)
+			dkc_strcpy(names + at, ", ", sizeof(names) - at);
+		at += dkc_strlen(names + at);
+		dkc_strcpy(names + at, reg->private_backend[b].name,
+			   sizeof(names) - at);
+		at += dkc_strlen(names + at);
+	}
+	return dkc_refuse(why, DK_WHY_BACKENDS_TAKEN, names);
+}
+
+/* Find the backend of a name, or the one to bind it to. */
+static int dkc_choose_backend(struct dk_registry *reg, const char *name,
+			      unsigned int pin, unsigned int *backend,
+			      struct dk_diag *why)
+{
+	unsigned int b = dkc_bound(reg, name);
+
+	if (b) {
+		if (pin && pin != b)
+			return dkc_refuse(why, DK_WHY_BACKEND_PINNED, name);
+		*backend = b;
+		return 0;
+	}
+	if (pin) {
+		if (!dkc_is_private(reg->layout, pin))
+			return dkc_refuse(why, DK_WHY_BAD_BACKEND, name);
+		if (reg->private_backend[pin].name[0])
+			return dkc_refuse(why, DK_WHY_BACKEND_PINNED,
+					  reg->private_backend[pin].name);
+		*backend = pin;
+		return 0;
+	}
+	for (b = 1; b <= reg->layout->nb; b++)
+		if (dkc_is_private(reg->layout, b) &&
+		    !reg->private_backend[b].name[0]) {
+			*backend = b;
+			return 0;
+		}
+	return dkc_no_backend(reg, why);
+}
+
+static int dkc_join_backend(struct dkc_provider *core, const char *name,
+			    unsigned int pin, unsigned int flags,
+			    unsigned int *backend, struct dk_diag *why)
+{
+	struct dkc_private_backend *pb;
+	unsigned int b = 0, others;
+	int err = dkc_choose_backend(core->reg, name, pin, &b, why);
+
+	if (err)
+		return err;
+	pb = &core->reg->private_backend[b];
+	others = pb->users - (core->joined >> b & 1);
+	if (pb->alone && pb->alone != core)
+		return dkc_refuse(why, DK_WHY_BACKEND_OWNED, pb->alone->name);
+	if ((flags & DK_JOIN_ALONE) && others)
+		return dkc_refuse(why, DK_WHY_BACKEND_SHARED, name);
+	if (!pb->name[0])
+		dkc_strcpy(pb->name, name, sizeof(pb->name));
+	if (flags & DK_JOIN_ALONE)
+		pb->alone = core;
+	pb->users = others + 1;
+	core->joined |= 1u << b;
+	*backend = b;
+	return 0;
+}
+
+int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin,
+		    unsigned int flags, unsigned int *backend, struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	int err;
+
+	err = dkc_provider_lock(prov, &core, why);
+	if (err)
+		return err;
+	if (!dkc_name_ok(name) || dkc_own_name(core->reg->layout, name))
+		err = dkc_refuse(why, DK_WHY_BAD_NAME, name);
+	else if (flags & ~DK_JOIN_ALONE)
+		err = dkc_refuse(why, DK_WHY_BAD_SIZE, "flags");
+	else
+		err = dkc_join_backend(core, name, pin, flags, backend, why);
+	dkc_mutex_unlock(&core->reg->lock);
+	return err;
+}
+
+/* The bindings stay; only the users go. */
+void dkc_backends_leave(struct dkc_provider *prov)
+{
+	struct dkc_private_backend *pb = prov->reg->private_backend;
+	unsigned int b;
+
+	for (b = 1; b <= prov->reg->layout->nb; b++) {
+		if (!(prov->joined >> b & 1))
+			continue;
+		pb[b].users--;
+		if (pb[b].alone == prov)
+			pb[b].alone = NULL;
+	}
+	prov->joined = 0;
+}
+
+int dk_backend_release(struct dk_registry *reg, const char *name,
+		       struct dk_diag *why)
+{
+	unsigned int b;
+	int err = 0;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
+	dkc_mutex_lock(&reg->lock);
+	b = dkc_bound(reg, name);
+	if (!b)
+		err = dkc_refuse(why, DK_WHY_NO_BACKEND, name);
+	else if (reg->private_backend[b].users)
+		err = dkc_refuse(why, DK_WHY_BACKEND_USED, name);
+	else
+		reg->private_backend[b].name[0] = 0;
+	dkc_mutex_unlock(&reg->lock);
+	return err;
+}
+
+int dk_backend_find(struct dk_registry *reg, const char *name,
+		    unsigned int *backend, struct dk_diag *why)
+{
+	unsigned int b;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
+	dkc_mutex_lock(&reg->lock);
+	b = dkc_bound(reg, name);
+	dkc_mutex_unlock(&reg->lock);
+	if (!b)
+		b = dkc_own_name(reg->layout, name);
+	if (!b)
+		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
+	*backend = b;
+	return 0;
+}
+
+/* ---- devices -------------------------------------------------------------- */
+
+/* The live device of a number; under the lock or in a read section. */
+struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number)
+{
+	const struct dkc_devmap *map = dkc_deref(reg->devmap);
+	u32 slot = number & DKC_MAX_DEVICES;
+	struct dkc_device *dev;
+
+	if (!map || !number || slot >= map->size)
+		return NULL;
+	dev = dkc_deref(map->slot[slot].dev);
+	return dev && dev->number == number ? dev : NULL;
+}
+
+static struct dkc_device *dkc_device_named(const struct dk_registry *reg,
+					   const char *name)
+{
+	const struct dkc_devmap *map = dkc_deref_locked(reg->devmap);
+	u32 i;
+
+	for (i = 1; map && i < map->size; i++) {
+		struct dkc_device *dev = dkc_deref_locked(map->slot[i].dev);
+
+		if (dev && dkc_streq(dev->name, name))
+			return dev;
+	}
+	return NULL;
+}
+
+/* A map of twice the size, with the same devices. */
+static struct dkc_devmap *dkc_devmap_grow(struct dk_registry *reg)
+{
+	struct dkc_devmap *old = dkc_deref_locked(reg->devmap), *map;
+	u32 i, size = old ? 2 * old->size : DKC_DEVMAP_MIN;
+
+	if (size > DKC_MAX_DEVICES + 1)
+		return NULL;
+	map = dkc_alloc(offsetof(struct dkc_devmap, slot) +
+			size * sizeof(map->slot[0]));
+	if (!map)
+		return NULL;
+	map->size = size;
+	for (i = 1; old && i < old->size; i++) {
+		map->slot[i].generation = old->slot[i].generation;
+		dkc_publish(map->slot[i].dev, dkc_deref_locked(old->slot[i].dev));
+	}
+	dkc_publish(reg->devmap, map);
+	if (old)
+		dkc_retire(old);
+	return map;
+}
+
+/* A slot whose generations are used up is never given out again. */
+static u32 dkc_devmap_free_slot(const struct dkc_devmap *map)
+{
+	u32 i;
+
+	for (i = 1; map && i < map->size; i++)
+		if (!dkc_deref_locked(map->slot[i].dev) &&
+		    map->slot[i].generation <= DKC_MAX_GENERATION)
+			return i;
+	return 0;
+}
+
+/* Give a device its number and put it where readers find it. */
+static int dkc_device_place(struct dk_registry *reg, struct dkc_device *dev,
+			    struct dk_diag *why)
+{
+	struct dkc_devmap *map = dkc_deref_locked(reg->devmap);
+	u32 slot = dkc_devmap_free_slot(map);
+
+	if (!slot) {
+		if (map && map->size > DKC_MAX_DEVICES)
+			return dkc_refuse(why, DK_WHY_TOO_MANY_DEVICES, dev->name);
+		map = dkc_devmap_grow(reg);
+		if (!map)
+			return dkc_refuse(why, DK_WHY_NO_MEMORY, dev->name);
+		slot = dkc_devmap_free_slot(map);
+	}
+	dev->number = map->slot[slot].generation << DKC_DEVICE_BITS | slot;
+	dkc_publish(map->slot[slot].dev, dev);
+	return 0;
+}
+
+/* Out of the map; its number is never valid again. */
+void dkc_device_remove(struct dk_registry *reg, struct dkc_device *dev)
+{
+	struct dkc_devmap *map = dkc_deref_locked(reg->devmap);
+	u32 slot = dev->number & DKC_MAX_DEVICES;
+
+	map->slot[slot].generation++;
+	dkc_publish(map->slot[slot].dev, NULL);
+}
+
+static int dkc_device_add(struct dkc_provider *core, struct dkc_device *dev,
+			  void *priv, const struct dk_impl *impls, unsigned int n,
+			  struct dk_diag *why)
+{
+	struct dkc_change ch = { NULL };
+	struct dkc_block *b;
+	int err = dkc_device_place(core->reg, dev, why);
+
+	if (err)
+		return err;
+	b = dkc_block_make(core, impls, n, dev->backend, dev, &ch, why, &err);
+	if (!b)
+		goto unplace;
+	err = dkc_change_prepare(&ch);
+	if (err) {
+		err = dkc_refuse(why, err == -ENOSPC ? DK_WHY_TOO_MANY_FUNCTIONS :
+						       DK_WHY_NO_MEMORY, dev->name);
+		dkc_block_undo(b);
+		goto unplace;
+	}
+	b->priv = priv;
+	dev->block = b;
+	dkc_store(dev->online, true);
+	dkc_block_publish(b, &ch);
+	return 0;
+unplace:
+	dkc_device_remove(core->reg, dev);
+	return err;
+}
+
+int dk_device_register(struct dk_provider *prov, unsigned int backend,
+		       const char *name, void *priv, const struct dk_impl *impls,
+		       unsigned int n, __u32 *device, struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	struct dkc_device *dev;
+	int err;
+
+	if (!dkc_name_ok(name))
+		return dkc_refuse(why, DK_WHY_BAD_NAME, name);
+	dev = dkc_alloc(sizeof(*dev));
+	if (!dev)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, name);
+	err = dkc_provider_lock(prov, &core, why);
+	if (err) {
+		dkc_free(dev);
+		return err;
+	}
+	dkc_strcpy(dev->name, name, sizeof(dev->name));
+	dev->prov = core;
+	dev->backend = backend;
+	dev->want_online = true;
+	if (!backend || backend > core->reg->layout->nb)
+		err = dkc_refuse(why, DK_WHY_BAD_BACKEND, name);
+	else if (dkc_device_named(core->reg, name))
+		err = dkc_refuse(why, DK_WHY_DEVICE_EXISTS, name);
+	else
+		err = dkc_device_add(core, dev, priv, impls, n, why);
+	if (!err)
+		*device = dev->number;
+	else
+		dkc_retire(dev);
+	dkc_mutex_unlock(&core->reg->lock);
+	dkc_flush_retired();
+	return err;
+}
+
+int dk_device_unregister(struct dk_provider *prov, __u32 device,
+			 struct dk_diag *why)
+{
+	struct dkc_change ch = { NULL };
+	struct dkc_provider *core;
+	struct dkc_device *dev;
+	struct dkc_block *b;
+	int err = dkc_may_leave(dkc_load(prov->core), why);
+
+	if (err)
+		return err;
+	err = dkc_provider_lock(prov, &core, why);
+	if (err)
+		return err;
+	dev = dkc_device_at(core->reg, device);
+	if (!dev || dev->prov != core) {
+		dkc_mutex_unlock(&core->reg->lock);
+		return dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
+	}
+	b = dev->block;
+	dkc_block_withdraw(b, &ch);
+	core->withdrawn = b->next;	/* it is ours to free */
+	b->next = NULL;
+	dkc_device_remove(core->reg, dev);
+	dkc_change_force(&ch);
+	dkc_mutex_unlock(&core->reg->lock);
+	dkc_synchronize();
+	dkc_gate_drain(core, b);
+	dkc_blocks_free(b);
+	return 0;
+}
+
+int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj,
+		   struct dk_diag *why)
+{
+	struct dkc_device *dev;
+	int err = 0;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_DEVICE, name);
+	dkc_mutex_lock(&reg->lock);
+	dev = dkc_device_named(reg, name);
+	if (dev) {
+		const struct dk_layout *l = reg->layout;
+
+		obj->ks.bits = dkc_functionality_bit(l, l->role[DKC_ROLE_DENSE]) |
+			       1ULL << (dev->backend - 1);
+		obj->device = dev->number;
+		obj->reserved = 0;
+	} else {
+		err = dkc_refuse(why, DK_WHY_NO_DEVICE, name);
+	}
+	dkc_mutex_unlock(&reg->lock);
+	return err;
+}
+
+/* Rows with or without the device's functions; may fail, then nothing changed. */
+static int dkc_device_switch(struct dkc_device *dev, bool online,
+			     struct dk_diag *why)
+{
+	struct dkc_change ch = { NULL };
+	struct dkc_block *b = dev->block;
+	unsigned int i;
+
+	dev->want_online = online;
+	for (i = 0; i < b->n; i++)
+		dkc_change_add(&ch, b->regs[i].op);
+	if (dkc_change_prepare(&ch)) {
+		dev->want_online = !online;
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, dev->name);
+	}
+	dkc_store(dev->online, online);
+	dkc_change_commit(&ch);
+	return 0;
+}
+
+int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
+			 struct dk_diag *why)
+{
+	struct dkc_device *dev;
+	struct dkc_block *b = NULL;
+	const void *prov = NULL;
+	int err = 0;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
+	if (dkc_in_atomic())
+		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
+	dkc_mutex_lock(&reg->lock);
+	dev = dkc_device_at(reg, device);
+	if (!dev) {
+		err = dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
+	} else if (!online && dkc_gate_inside(dev->prov)) {
+		err = dkc_refuse(why, DK_WHY_INSIDE, dev->prov->name);
+	} else if (dev->online != !!online) {
+		b = dev->block;
+		prov = dev->prov;
+		err = dkc_device_switch(dev, online, why);
+	}
+	dkc_mutex_unlock(&reg->lock);
+	if (err || online || !b)
+		return err;
+	dkc_synchronize();
+	dkc_gate_drain(prov, b);
+	return 0;
+}

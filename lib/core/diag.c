@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Reasons, and the few string helpers that the core has instead of a libc.
+ */
+#include "layout.h"
+
+static const struct {
+	int error;
+	const char *text;
+} reasons[] = {
+#define REASON(R, e, t) [DK_WHY_##R] = { (e), (t) },
+	DK_REASONS(REASON)
+#undef REASON
+};
+
+const struct dk_local dk_local_default = { 0, 0 };
+
+const char *dk_reason_text(unsigned int reason)
+{
+	return reason < DK_NUM_REASONS ? reasons[reason].text : "unknown reason";
+}
+
+/* A caller of another version has less, or more, room than we know of. */
+void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name)
+{
+	size_t size, room;
+
+	if (!why)
+		return;
+	size = why->size ? why->size : sizeof(*why);
+	if (size <= offsetof(struct dk_diag, name))
+		return;
+	room = size - offsetof(struct dk_diag, name);
+	why->reason = reason;
+	why->text = dk_reason_text(reason);
+	dkc_strcpy(why->name, name ? name : "",
+		   room < sizeof(why->name) ? room : sizeof(why->name));
+}
+
+int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name)
+{
+	dkc_remark(why, reason, name);
+	return -reasons[reason].error;
+}
+
+size_t dkc_strlen(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n])
+		n++;
+	return n;
+}
+
+bool dkc_streq(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+bool dkc_strcaseeq(const char *a, const char *b)
+{
+	while (*a && lower(*a) == lower(*b)) {
+		a++;
+		b++;
+	}
+	return lower(*a) == lower(*b);
+}
+
+void dkc_strncpy(char *dst, const char *src, size_t n, size_t size)
+{
+	size_t i;
+
+	if (!size)
+		return;
+	if (n < size) {
+		memcpy(dst, src, n);
+		dst[n] = 0;
+		return;
+	}
+	n = size - 1;
+	memcpy(dst, src, n);
+	for (i = n > 3 ? n - 3 : 0; i < n; i++)
+		dst[i] = '.';
+	dst[n] = 0;
+}
+
+void dkc_strcpy(char *dst, const char *src, size_t size)
+{
+	dkc_strncpy(dst, src, dkc_strlen(src), size);
+}
+
+bool dkc_has_word(const char *list, const char *word)
+{
+	while (*list) {
+		const char *w = word;
+
+		while (*w && *list == *w) {
+			list++;
+			w++;
+		}
+		if (*list == '*' || (!*w && (!*list || *list == ' ')))
+			return true;
+		while (*list && *list != ' ')
+			list++;
+		while (*list == ' ')
+			list++;
+	}
+	return false;
+}

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Registering tables of functions and backend fallbacks, and taking them out.
+ * A table is a block; it is published as a whole or not at all.
+ */
+#include "registry.h"
+
+static int dkc_check_function(const struct dk_impl *impl, bool fallback,
+			      struct dk_diag *why)
+{
+	bool none = impl->flags & DK_IMPL_F_FALLTHROUGH;
+
+	if (impl->size != sizeof(*impl) ||
+	    (impl->flags & ~(DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC |
+			     DK_IMPL_F_BOXED)))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
+	/* what serves every operator cannot have the type of one */
+	if (none == !!impl->fn ||
+	    (fallback && impl->fn && !(impl->flags & DK_IMPL_F_BOXED)))
+		return dkc_refuse(why, DK_WHY_NO_FUNCTION, impl->label);
+	return 0;
+}
+
+static int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why)
+{
+	if (!impl->op || impl->op->size != sizeof(*impl->op))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
+	if (!dkc_name_ok(impl->op->name))
+		return dkc_refuse(why, DK_WHY_BAD_NAME, impl->op->name);
+	return dkc_check_function(impl, false, why);
+}
+
+/* The key that a table entry means, beside a backend or a device. */
+static int dkc_resolve_key(const struct dk_layout *l, const struct dk_impl *impl,
+			   unsigned int backend, bool device, unsigned int *key,
+			   struct dk_diag *why)
+{
+	enum dk_key_kind kind = dk_key_kind(l, impl->key);
+
+	*key = impl->key;
+	if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
+		return dkc_refuse(why, DK_WHY_BAD_KEY, impl->label);
+	if (kind == DK_KIND_UNDEFINED) {
+		*key = l->alias_key[DKC_ALIAS_IMPLICIT];
+		kind = DK_KIND_ALIAS;
+	}
+	if (backend && kind == DK_KIND_BUILDING_BLOCK) {
+		*key = dk_runtime_key(l, impl->key, backend);
+		kind = DK_KIND_PER_BACKEND;
+	}
+	if (device && (kind != DK_KIND_PER_BACKEND ||
+		       dk_key_backend(l, *key) != backend))
+		return dkc_refuse(why, DK_WHY_DEVICE_KEY, impl->label);
+	return 0;
+}
+
+static void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b,
+			 const struct dk_impl *impl, unsigned int key)
+{
+	const struct dk_layout *l = b->prov->reg->layout;
+	enum dk_key_kind kind = dk_key_kind(l, key);
+
+	r->impl = impl;
+	r->block = b;
+	r->key = key;
+	r->bits = dk_key_set(l, key).bits;
+	if (kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND)
+		r->slot = dk_key_slot(l, key);
+}
+
+/* Make room for one function, and put it on top of its operator's. */
+static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
+		       unsigned int key, struct dkc_change *ch, struct dk_diag *why)
+{
+	struct dkc_reg *r = &b->regs[b->n];
+	struct dk_op *op = dkc_op_obtain(b->prov->reg, impl->op->name);
+	int err;
+
+	if (!op)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, impl->op->name);
+	err = dkc_op_check_sig(op, impl->op, why);
+	if (!err && (op->flags & DK_OP_ATOMIC) && op->definer &&
+	    !(impl->flags & DK_IMPL_F_ATOMIC))
+		err = dkc_refuse(why, DK_WHY_NOT_ATOMIC, impl->label);
+	if (err) {
+		dkc_op_settle(op);
+		return err;
+	}
+	dkc_reg_init(r, b, impl, key);
+	r->op = op;
+	r->gave_sig = dkc_op_take_sig(op, impl->op);
+	dkc_publish(r->next, dkc_deref_locked(op->regs));
+	dkc_publish(op->regs, r);
+	op->num_regs++;
+	b->n++;
+	dkc_change_add(ch, op);
+	return 0;
+}
+
+static void dkc_reg_unlink(struct dkc_reg *r)
+{
+	struct dk_op *op = r->op;
+	struct dkc_reg *at = dkc_deref_locked(op->regs), *before = NULL;
+
+	for (; at != r; at = dkc_deref_locked(at->next))
+		before = at;
+	/* a reader that stands on it still gets on: r->next stays */
+	if (before)
+		dkc_publish(before->next, dkc_deref_locked(r->next));
+	else
+		dkc_publish(op->regs, dkc_deref_locked(r->next));
+	op->num_regs--;
+}
+
+static struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, unsigned int n)
+{
+	struct dkc_block *b;
+
+	b = dkc_alloc(offsetof(struct dkc_block, regs) + n * sizeof(b->regs[0]));
+	if (b) {
+		b->prov = prov;
+		b->priv = prov->priv;
+	}
+	return b;
+}
+
+/* Undo dkc_block_make() before anything of it was published. */
+void dkc_block_undo(struct dkc_block *b)
+{
+	dkc_store(b->state, DKC_GOING);
+	while (b->n) {
+		struct dkc_reg *r = &b->regs[--b->n];
+
+		if (b->fallback) {
+			dkc_publish(b->prov->reg->fallback[r->slot], NULL);
+		} else {
+			dkc_reg_unlink(r);
+			if (r->gave_sig)
+				r->op->sig = 0;
+			dkc_op_settle(r->op);
+		}
+	}
+	dkc_retire(b);
+}
+
+/* What had the key, for the same device, before this one took it over. */
+static const struct dkc_reg *dkc_overridden(const struct dkc_reg *r)
+{
+	const struct dkc_reg *s = dkc_deref_locked(r->next);
+
+	while (s && (s->key != r->key || s->block->device != r->block->device))
+		s = dkc_deref_locked(s->next);
+	return s;
+}
+
+static void dkc_join(char *text, size_t size, const char *const *part, unsigned int n)
+{
+	size_t at = 0;
+
+	for (; n; n--, part++) {
+		dkc_strcpy(text + at, *part, size - at);
+		at += dkc_strlen(text + at);
+	}
+}
+
+/* Say who had the key: "operator key: old -> new". */
+static void dkc_tell_override(const struct dkc_block *b, struct dk_diag *why)
+{
+	char text[DK_NAME_MAX], key[DK_NAME_MAX];
+	const struct dkc_reg *r, *old;
+	unsigned int i;
+
+	for (i = 0; i < b->n; i++) {
+		r = &b->regs[i];
+		old = dkc_overridden(r);
+		if (old) {
+			const char *const part[] = {
+				r->op->name, " ",
+				dk_key_name(b->prov->reg->layout, r->key, key),
+				": ", old->block->prov->name, " -> ", b->prov->name,
+			};
+
+			dkc_join(text, sizeof(text), part,
+				 sizeof(part) / sizeof(part[0]));
+			dkc_remark(why, DK_WHY_OVERRIDE, text);
+			return;
+		}
+	}
+}
+
+/* Check a table and put it, still pending, into its operators' lists. */
+struct dkc_block *dkc_block_make(struct dkc_provider *prov,
+				 const struct dk_impl *impls, unsigned int n,
+				 unsigned int backend, struct dkc_device *dev,
+				 struct dkc_change *ch, struct dk_diag *why,
+				 int *err)
+{
+	struct dkc_block *b = dkc_block_alloc(prov, n);
+	unsigned int i, key;
+
+	if (!b) {
+		*err = dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
+		return NULL;
+	}
+	b->impls = impls;
+	if (dev) {
+		b->dev = dev;
+		b->device = dev->number;
+	}
+	for (i = 0; i < n; i++) {
+		*err = dkc_check_impl(&impls[i], why);
+		if (!*err)
+			*err = dkc_resolve_key(prov->reg->layout, &impls[i],
+					       backend, dev, &key, why);
+		if (!*err)
+			*err = dkc_reg_add(b, &impls[i], key, ch, why);
+		if (*err) {
+			dkc_change_cancel(ch);
+			dkc_block_undo(b);
+			return NULL;
+		}
+	}
+	return b;
+}
+
+/* From here on nothing fails. */
+void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
+{
+	dkc_store(b->state, DKC_LIVE);
+	b->next = b->prov->blocks;
+	b->prov->blocks = b;
+	dkc_change_commit(ch);
+}
+
+static int dkc_no_rows(int err, const struct dkc_provider *prov, struct dk_diag *why)
+{
+	return dkc_refuse(why, err == -ENOSPC ? DK_WHY_TOO_MANY_FUNCTIONS :
+						DK_WHY_NO_MEMORY, prov->name);
+}
+
+static int dkc_impls_register(struct dk_provider *prov, unsigned int backend,
+			      const struct dk_impl *impls, unsigned int n,
+			      struct dk_diag *why)
+{
+	struct dkc_change ch = { NULL };
+	struct dkc_provider *core;
+	struct dkc_block *b;
+	int err = dkc_provider_lock(prov, &core, why);
+
+	if (err)
+		return err;
+	if (backend > core->reg->layout->nb) {
+		err = dkc_refuse(why, DK_WHY_BAD_BACKEND, NULL);
+		goto out;
+	}
+	b = dkc_block_make(core, impls, n, backend, NULL, &ch, why, &err);
+	if (!b)
+		goto out;
+	err = dkc_change_prepare(&ch);
+	if (err) {
+		dkc_block_undo(b);
+		err = dkc_no_rows(err, core, why);
+		goto out;
+	}
+	dkc_tell_override(b, why);
+	dkc_block_publish(b, &ch);
+out:
+	dkc_mutex_unlock(&core->reg->lock);
+	dkc_flush_retired();
+	return err;
+}
+
+int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
+		      unsigned int n, struct dk_diag *why)
+{
+	return dkc_impls_register(prov, 0, impls, n, why);
+}
+
+int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
+			      const struct dk_impl *impls, unsigned int n,
+			      struct dk_diag *why)
+{
+	if (!backend)
+		return dkc_refuse(why, DK_WHY_BAD_BACKEND, NULL);
+	return dkc_impls_register(prov, backend, impls, n, why);
+}
+
+static int dkc_check_fallback_key(const struct dk_layout *l,
+				  const struct dk_impl *impl, struct dk_diag *why)
+{
+	switch (dk_key_kind(l, impl->key)) {
+	case DK_KIND_FUNCTIONALITY:
+	case DK_KIND_PER_BACKEND:
+	case DK_KIND_ALIAS:
+		return dkc_check_function(impl, true, why);
+	case DK_KIND_NONE:
+	case DK_KIND_SENTINEL:
+		return dkc_refuse(why, DK_WHY_BAD_KEY, impl->label);
+	default:
+		return dkc_refuse(why, DK_WHY_NOT_RUNTIME_KEY, impl->label);
+	}
+}
+
+/* Put a pending fallback at every entry that its key stands for. */
+static int dkc_fallback_place(struct dkc_block *b, const struct dk_impl *impl,
+			      struct dk_diag *why)
+{
+	struct dk_registry *reg = b->prov->reg;
+	struct dk_keyset set = dk_alias_set(reg->layout, impl->key);
+	char name[DK_NAME_MAX];
+	unsigned int slot = 0;
+
+	while ((slot = dk_keyset_next(reg->layout, set, slot))) {
+		unsigned int key = dk_slot_key(reg->layout, slot);
+
+		if (dkc_deref_locked(reg->fallback[slot]))
+			return dkc_refuse(why, DK_WHY_FALLBACK_EXISTS,
+					  dk_key_name(reg->layout, key, name));
+		dkc_reg_init(&b->regs[b->n], b, impl, key);
+		dkc_publish(reg->fallback[slot], &b->regs[b->n++]);
+	}
+	return 0;
+}
+
+static int dkc_fallback_add(struct dkc_provider *core, const struct dk_impl *impl,
+			    struct dk_diag *why)
+{
+	struct dkc_change ch = { NULL };
+	struct dkc_block *b;
+	int err;
+
+	b = dkc_block_alloc(core, core->reg->layout->num_entries);
+	if (!b)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
+	b->impls = impl;
+	b->fallback = true;
+	err = dkc_fallback_place(b, impl, why);
+	if (err) {
+		dkc_block_undo(b);
+		return err;
+	}
+	dkc_change_add_all(&ch, core->reg);
+	err = dkc_change_prepare(&ch);
+	if (err) {
+		dkc_block_undo(b);
+		return dkc_no_rows(err, core, why);
+	}
+	dkc_block_publish(b, &ch);
+	return 0;
+}
+
+int dk_fallback_register(struct dk_provider *prov, const struct dk_impl *impl,
+			 struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	int err = dkc_provider_lock(prov, &core, why);
+
+	if (err)
+		return err;
+	err = dkc_check_fallback_key(core->reg->layout, impl, why);
+	if (!err)
+		err = dkc_fallback_add(core, impl, why);
+	dkc_mutex_unlock(&core->reg->lock);
+	dkc_flush_retired();
+	return err;
+}
+
+/* Take a block out of its operators and its provider; publish with @ch. */
+void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
+{
+	struct dkc_block **p = &b->prov->blocks;
+	unsigned int i;
+
+	while (*p != b)
+		p = &(*p)->next;
+	*p = b->next;
+	dkc_store(b->state, DKC_GOING);
+	for (i = 0; i < b->n; i++) {
+		struct dkc_reg *r = &b->regs[i];
+
+		if (b->fallback) {
+			dkc_publish(b->prov->reg->fallback[r->slot], NULL);
+		} else {
+			dkc_reg_unlink(r);
+			dkc_change_add(ch, r->op);
+		}
+	}
+	if (b->fallback)
+		dkc_change_add_all(ch, b->prov->reg);
+	b->next = b->prov->withdrawn;
+	b->prov->withdrawn = b;
+}
+
+/* Blocks that nobody can be inside of any more, with their devices. */
+void dkc_blocks_free(struct dkc_block *list)
+{
+	while (list) {
+		struct dkc_block *b = list;
+
+		list = b->next;
+		dkc_free(b->dev);
+		dkc_free(b);
+	}
+}
+
+/* Withdraw by the caller's table; the lock is held. */
+static int dkc_withdraw(struct dkc_provider *core, const struct dk_impl *impls,
+			struct dkc_block **out, struct dk_diag *why)
+{
+	struct dkc_change ch = { NULL };
+	struct dkc_block *b = core->blocks;
+
+	while (b && (b->impls != impls || b->dev))
+		b = b->next;
+	if (!b)
+		return dkc_refuse(why, DK_WHY_NOT_THERE, core->name);
+	dkc_block_withdraw(b, &ch);
+	dkc_change_force(&ch);
+	*out = b;
+	return 0;
+}
+
+int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
+		      struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	struct dkc_block *b;
+	int err = dkc_provider_lock(prov, &core, why);
+
+	if (err)
+		return err;
+	err = dkc_withdraw(core, impls, &b, why);
+	dkc_mutex_unlock(&core->reg->lock);
+	return err;
+}
+
+int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
+			struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	struct dkc_block *b = NULL;
+	int err = dkc_may_leave(prov->core, why);
+
+	if (err)
+		return err;
+	err = dkc_provider_lock(prov, &core, why);
+	if (err)
+		return err;
+	err = dkc_withdraw(core, impls, &b, why);
+	if (!err)
+		core->withdrawn = b->next;	/* it is ours to free */
+	dkc_mutex_unlock(&core->reg->lock);
+	if (err)
+		return err;
+	dkc_synchronize();
+	dkc_gate_drain(core, b);
+	dkc_free(b);
+	return 0;
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Seeing: what serves an entry, where a call goes, and by which rule. The
+ * function is read from the published row, as a call reads it; the rule is the
+ * evaluator's.
+ */
+#include "registry.h"
+
+const char *dk_provenance_name(enum dk_provenance prov)
+{
+	switch (prov) {
+	case DK_PROV_KERNEL:
+		return "kernel";
+	case DK_PROV_DEFAULT_BACKEND:
+		return "default backend kernel";
+	case DK_PROV_NESTED:
+		return "nested kernel";
+	case DK_PROV_AMBIGUOUS:
+		return "ambiguous autogradother";
+	case DK_PROV_MATH:
+		return "math kernel";
+	case DK_PROV_AUTOGRAD:
+		return "autograd kernel";
+	case DK_PROV_BATCHED:
+		return "batched kernel";
+	case DK_PROV_FALLBACK:
+		return "backend fallback";
+	default:
+		return "missing";
+	}
+}
+
+/* Copy what a registration says of itself; it may be NULL. */
+static void dkc_tell(struct dk_entry *e, const struct dkc_reg *r,
+		     enum dk_provenance prov)
+{
+	e->provenance = prov;
+	e->is_fallthrough = 0;
+	e->device = 0;
+	e->label[0] = 0;
+	e->provider[0] = 0;
+	e->device_name[0] = 0;
+	if (!r)
+		return;
+	e->is_fallthrough = dkc_is_fallthrough(r);
+	e->device = r->block->device;
+	dkc_strcpy(e->label, r->impl->label ? r->impl->label : "",
+		   sizeof(e->label));
+	dkc_strcpy(e->provider, r->block->prov ? r->block->prov->name : "",
+		   sizeof(e->provider));
+	if (r->block->dev)
+		dkc_strcpy(e->device_name, r->block->dev->name,
+			   sizeof(e->device_name));
+}
+
+/* From a slot to its functionality and backend. */
+static void dkc_slot_split(const struct dk_layout *l, unsigned int slot,
+			   unsigned int *f, unsigned int *b)
+{
+	for (*f = 0; *f + 1 < l->nf && l->offset[*f + 1] <= slot; )
+		++*f;
+	*b = slot - l->offset[*f] + 1;
+}
+
+int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
+		struct dk_entry *e)
+{
+	struct dk_registry *reg = op->reg;
+	const struct dkc_row *row;
+	struct dkc_pick pick;
+	unsigned int f, b;
+	int err = 0;
+
+	if (slot >= reg->layout->num_entries || e->size != sizeof(*e))
+		return -EINVAL;
+	dkc_slot_split(reg->layout, slot, &f, &b);
+	dkc_mutex_lock(&reg->lock);
+	if (device && !dkc_device_at(reg, device)) {
+		err = -ENODEV;
+	} else {
+		pick = dkc_evaluate(op, device, f, b, true);
+		row = dkc_deref_locked(op->base);
+		if (row) {
+			row = dkc_row_of_device(row, device);
+			pick.reg = row->ent[row->shape->index[slot]].reg;
+		}
+		dkc_tell(e, pick.reg, pick.prov);
+	}
+	dkc_mutex_unlock(&reg->lock);
+	return err;
+}
+
+/* Which rule took the entry of a route; the lock is held. */
+static enum dk_provenance dkc_route_rule(const struct dk_op *op, u64 ks, u32 device)
+{
+	unsigned int f, b;
+
+	if (!dkc_device_online(op->reg, device))
+		device = 0;
+	dkc_split(op->reg, ks, &f, &b);
+	return dkc_evaluate(op, device, f, b, true).prov;
+}
+
+int dk_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
+	     const struct dk_obj *const *objs, unsigned int n, struct dk_route *r)
+{
+	struct dk_registry *reg = op->reg;
+	const struct dk_layout *l = reg->layout;
+	struct dkc_way way = { .objs = objs, .n = n, .mask = true };
+	int err;
+
+	if (r->size != sizeof(*r))
+		return -EINVAL;
+	r->raw.bits = dkc_raw(objs, n);
+	way.ks = dkc_merge(r->raw.bits, included.bits, excluded.bits, l->backend_mask);
+	dkc_mutex_lock(&reg->lock);
+	err = dkc_find(op, dkc_deref_locked(op->row), &way);
+	if (!err && (op->flags & DK_OP_SAME_DEVICE) &&
+	    dkc_on_two_devices(reg, objs, n))
+		err = -EXDEV;
+	r->effective.bits = way.ks;
+	r->slot = dkc_slot_of(reg, way.ks);
+	dkc_tell(&r->entry, way.reg,
+		 dkc_route_rule(op, way.ks, dkc_device_of(l, way.ks, objs, n)));
+	dkc_mutex_unlock(&reg->lock);
+	return err;
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Names of keys, and what reads them: SEMANTICS 1.4 to 1.6.
+ */
+#include "layout.h"
+
+static char *join(char buf[DK_NAME_MAX], const char *a, const char *b)
+{
+	size_t n;
+
+	dkc_strcpy(buf, a, DK_NAME_MAX);
+	n = dkc_strlen(buf);
+	dkc_strcpy(buf + n, b, DK_NAME_MAX - n);
+	return buf;
+}
+
+/* What the runtime keys of a per-backend functionality begin with. */
+static const char *prefix(const struct dk_layout *l, unsigned int f)
+{
+	if (f == l->role[DKC_ROLE_DENSE])
+		return "";
+	if (f == l->role[DKC_ROLE_AUTOGRAD])
+		return "Autograd";
+	return l->functionality_names[f];
+}
+
+char *dk_key_name(const struct dk_layout *l, unsigned int key,
+		  char buf[DK_NAME_MAX])
+{
+	unsigned int f = dk_key_functionality(l, key);
+	unsigned int b = dk_key_backend(l, key);
+
+	l = dkc_layout(l);
+	if (key < l->nf)
+		return join(buf, l->functionality_names[key], "");
+	if (key > l->nf && key < l->first_alias)
+		return join(buf, prefix(l, f),
+			    b ? l->backend_names[b] : l->sentinel);
+	if (dk_key_kind(l, key) == DK_KIND_ALIAS)
+		return join(buf, l->alias_names[key - l->first_alias], "");
+	return join(buf, "UnknownUnknown", "");
+}
+
+const char *dk_backend_bit_name(const struct dk_layout *l, unsigned int backend)
+{
+	l = dkc_layout(l);
+	return backend <= l->nb ? l->backend_bits[backend] : "UNKNOWN_BACKEND_BIT";
+}
+
+/* PyTorch's parser knows only some of the keys that PyTorch prints. */
+static bool parses_strictly(const struct dk_layout *l, unsigned int key)
+{
+	unsigned int i, f, b = dk_key_backend(l, key);
+
+	if (!b)
+		return true;
+	f = dk_key_functionality(l, key);
+	for (i = 0; l->block[i] != f; i++)
+		;
+	return dkc_has_word(l->strict[i], l->backend_names[b]);
+}
+
+static bool find_key(const struct dk_layout *l, const char *name,
+		     unsigned int flags, unsigned int *key)
+{
+	char buf[DK_NAME_MAX];
+	unsigned int k;
+
+	for (k = 0; k < dk_layout_keys(l); k++)
+		if (dk_key_kind(l, k) != DK_KIND_SENTINEL &&
+		    dkc_streq(dk_key_name(l, k, buf), name))
+			break;
+	if (k == dk_layout_keys(l) ||
+	    ((flags & DK_PARSE_STRICT) && !parses_strictly(l, k)))
+		return false;
+	*key = k;
+	return true;
+}
+
+/* Names that are values in PyTorch's source, but never strings there. */
+static const char *enumerator_alias(const char *name)
+{
+	static const char *const other_names[][2] = {
+		{ "CatchAll", "Undefined" },
+		{ "CPUTensorId", "CPU" },
+		{ "CUDATensorId", "CUDA" },
+		{ "DefaultBackend", "CompositeExplicitAutograd" },
+		{ "PrivateUse1_PreAutograd", "AutogradPrivateUse1" },
+		{ "PrivateUse2_PreAutograd", "AutogradPrivateUse2" },
+		{ "PrivateUse3_PreAutograd", "AutogradPrivateUse3" },
+		{ "Autocast", "AutocastCUDA" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < DKC_COUNT(other_names); i++)
+		if (dkc_streq(other_names[i][0], name))
+			return other_names[i][1];
+	return name;
+}
+
+static bool starts_with(const char *s, const char *start)
+{
+	while (*start && *s == *start) {
+		s++;
+		start++;
+	}
+	return !*start;
+}
+
+/* The other spelling of PrivateUse1 that PyTorch takes, wherever it stands. */
+static void spell_privateuse1(char buf[DK_NAME_MAX], const char *name)
+{
+	static const char from[] = "PRIVATEUSEONE", to[] = "PrivateUse1";
+	size_t n = 0;
+
+	/* what does not fit is no name, cut off or not */
+	while (*name && n + sizeof(to) < DK_NAME_MAX) {
+		if (starts_with(name, from)) {
+			memcpy(buf + n, to, sizeof(to) - 1);
+			n += sizeof(to) - 1;
+			name += sizeof(from) - 1;
+		} else {
+			buf[n++] = *name++;
+		}
+	}
+	buf[n] = 0;
+}
+
+static bool parse_key(const struct dk_layout *l, const char *name,
+		      unsigned int flags, unsigned int *key)
+{
+	char buf[DK_NAME_MAX];
+
+	l = dkc_layout(l);
+	if (!(flags & DK_PARSE_STRICT))
+		name = enumerator_alias(name);
+	if (find_key(l, name, flags, key))
+		return true;
+	if (!l->privateuseone)
+		return false;
+	spell_privateuse1(buf, name);
+	return find_key(l, buf, flags, key);
+}
+
+static bool parse_backend(const struct dk_layout *l, const char *name,
+			  unsigned int *backend)
+{
+	char buf[DK_NAME_MAX];
+	unsigned int b;
+
+	l = dkc_layout(l);
+	for (b = 0; b <= l->nb; b++)
+		if (dkc_streq(l->backend_bits[b], name) ||
+		    dkc_streq(join(buf, l->backend_names[b], "Bit"), name) ||
+		    (b && dkc_streq(l->backend_names[b], name)))
+			break;
+	*backend = b;
+	return b <= l->nb;
+}
+
+int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags,
+		 unsigned int *key, struct dk_diag *why)
+{
+	if (!parse_key(l, name, flags, key))
+		return dkc_refuse(why, DK_WHY_PARSE_KEY, name);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	return 0;
+}
+
+int dk_backend_bit_parse(const struct dk_layout *l, const char *name,
+			 unsigned int *backend, struct dk_diag *why)
+{
+	unsigned int b;
+
+	if (!parse_backend(l, name, &b))
+		return dkc_refuse(why, DK_WHY_PARSE_BACKEND, name);
+	*backend = b;
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	return 0;
+}
+
+/* ---- keysets ---------------------------------------------------------------- */
+
+struct reader {
+	const char *at;
+	char word[DK_NAME_MAX];
+};
+
+static void dkc_skip_spaces(struct reader *r)
+{
+	while (*r->at == ' ')
+		r->at++;
+}
+
+static bool ends_word(char c)
+{
+	return !c || c == ' ' || c == '|' || c == ',' || c == '(' || c == ')';
+}
+
+/* An overlong word is cut off and then ends in "...", as no name does. */
+static void read_word(struct reader *r)
+{
+	size_t n = 0;
+
+	dkc_skip_spaces(r);
+	while (!ends_word(r->at[n]))
+		n++;
+	dkc_strncpy(r->word, r->at, n, sizeof(r->word));
+	r->at += n;
+	dkc_skip_spaces(r);
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+static bool parse_hex(const char *digits, u64 *bits)
+{
+	u64 value = 0;
+
+	do {
+		if (hex_digit(*digits) < 0 || value >> 60)
+			return false;
+		value = value << 4 | hex_digit(*digits);
+	} while (*++digits);
+	*bits = value;
+	return true;
+}
+
+/*
+ * A key goes before a backend of the same name. An alias key has no bits; that
+ * it would add nothing is more likely a mistake than meant.
+ */
+static bool parse_word(const struct dk_layout *l, const char *word, u64 *bits)
+{
+	unsigned int n;
+
+	if (word[0] == '0' && (word[1] == 'x' || word[1] == 'X'))
+		return parse_hex(word + 2, bits);
+	if (parse_key(l, word, 0, &n)) {
+		*bits = dk_key_set(l, n).bits;
+		return dk_key_kind(l, n) != DK_KIND_ALIAS;
+	}
+	if (!parse_backend(l, word, &n))
+		return false;
+	*bits = dkc_backend_bit(n);
+	return true;
+}
+
+/* Words joined by '|' or ','; stops behind the last one. */
+static bool parse_words(const struct dk_layout *l, struct reader *r, u64 *set)
+{
+	u64 bits;
+
+	for (;;) {
+		if (!parse_word(l, r->word, &bits))
+			return false;
+		*set |= bits;
+		if (*r->at != '|' && *r->at != ',')
+			return true;
+		r->at++;
+		read_word(r);
+	}
+}
+
+int dk_keyset_parse(const struct dk_layout *l, const char *text,
+		    struct dk_keyset *ks, struct dk_diag *why)
+{
+	struct reader r = { .at = text };
+	bool printed;
+	u64 set = 0;
+
+	read_word(&r);
+	printed = *r.at == '(' && dkc_streq(r.word, "DispatchKeySet");
+	if (printed) {
+		r.at++;
+		read_word(&r);
+	}
+	/* only what was printed can be empty */
+	if (!(printed && !r.word[0] && *r.at == ')') && !parse_words(l, &r, &set))
+		return dkc_refuse(why, DK_WHY_PARSE_SET, r.word[0] ? r.word : text);
+	if (printed && *r.at != ')')
+		return dkc_refuse(why, DK_WHY_PARSE_SET, *r.at ? r.at : text);
+	r.at += printed;
+	dkc_skip_spaces(&r);
+	if (*r.at)
+		return dkc_refuse(why, DK_WHY_PARSE_SET, r.at);
+	ks->bits = set;
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	return 0;
+}

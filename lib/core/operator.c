@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Operators and their names. An operator lives while somebody defines,
+ * implements or holds it, or once a struct dk_op_decl has found it.
+ */
+#include "registry.h"
+
+#define DKC_OPTAB_MIN	64	/* slots of the first table of names */
+
+static struct dk_op dkc_removed;	/* marks a slot that was in use */
+
+static u32 dkc_name_hash(const char *name)
+{
+	u32 hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (u8)*name) * 16777619u;
+	return hash;
+}
+
+/* A hash of the text without its white space; never 0. */
+u64 dkc_sig_hash(const char *sig)
+{
+	u64 hash = 14695981039346656037ull;
+
+	if (!sig)
+		return 0;
+	for (; *sig; sig++)
+		if (*sig != ' ' && *sig != '\t' && *sig != '\n')
+			hash = (hash ^ (u8)*sig) * 1099511628211ull;
+	return hash ? hash : 1;
+}
+
+bool dkc_name_ok(const char *name)
+{
+	size_t n;
+
+	if (!name)
+		return false;
+	for (n = 0; name[n]; n++)
+		if (n == DK_NAME_MAX - 1 || (u8)name[n] <= ' ' || name[n] == 0x7f)
+			return false;
+	return n > 0;
+}
+
+/* By name; under the lock or in a read section. */
+struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name)
+{
+	const struct dkc_optab *tab = dkc_deref(reg->ops);
+	u32 hash = dkc_name_hash(name), i;
+	struct dk_op *op;
+
+	if (!tab)
+		return NULL;
+	for (i = hash & tab->mask; (op = dkc_deref(tab->slot[i]));
+	     i = (i + 1) & tab->mask)
+		if (op != &dkc_removed && op->hash == hash &&
+		    dkc_streq(op->name, name))
+			return op;
+	return NULL;
+}
+
+/* Walk the operators; under the lock. @pos begins at 0. */
+struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos)
+{
+	const struct dkc_optab *tab = dkc_deref_locked(reg->ops);
+	struct dk_op *op;
+
+	while (tab && *pos <= tab->mask) {
+		op = dkc_deref_locked(tab->slot[*pos]);
+		++*pos;
+		if (op && op != &dkc_removed)
+			return op;
+	}
+	return NULL;
+}
+
+static void dkc_optab_put(struct dkc_optab *tab, struct dk_op *op)
+{
+	u32 i = op->hash & tab->mask;
+
+	while (dkc_deref_locked(tab->slot[i]))
+		i = (i + 1) & tab->mask;
+	tab->used++;
+	dkc_publish(tab->slot[i], op);
+}
+
+/* Room for one more name: a new table when the old one is three quarters full. */
+static int dkc_optab_reserve(struct dk_registry *reg)
+{
+	struct dkc_optab *tab = dkc_deref_locked(reg->ops), *bigger;
+	u32 slots = DKC_OPTAB_MIN, pos = 0;
+	struct dk_op *op;
+
+	if (tab && (tab->used + 1) * 4 <= (tab->mask + 1) * 3)
+		return 0;
+	while (slots < 2 * (reg->num_ops + 1))
+		slots *= 2;
+	bigger = dkc_alloc(offsetof(struct dkc_optab, slot) +
+			   slots * sizeof(bigger->slot[0]));
+	if (!bigger)
+		return -ENOMEM;
+	bigger->mask = slots - 1;
+	while ((op = dkc_op_next(reg, &pos)))
+		dkc_optab_put(bigger, op);
+	dkc_publish(reg->ops, bigger);
+	if (tab)
+		dkc_retire(tab);
+	return 0;
+}
+
+/* Find or make; the caller settles it in the end. NULL for lack of memory. */
+struct dk_op *dkc_op_obtain(struct dk_registry *reg, const char *name)
+{
+	struct dk_op *op = dkc_op_find(reg, name);
+	size_t len = dkc_strlen(name);
+
+	if (op)
+		return op;
+	op = dkc_alloc(offsetof(struct dk_op, name) + len + 1);
+	if (!op)
+		return NULL;
+	if (dkc_optab_reserve(reg)) {
+		dkc_free(op);
+		return NULL;
+	}
+	memcpy(op->name, name, len + 1);
+	op->hash = dkc_name_hash(name);
+	op->reg = reg;
+	dkc_publish(op->row, reg->shutdown ? &dkc_row_gone : &dkc_row_undefined);
+	reg->num_ops++;
+	dkc_optab_put(dkc_deref_locked(reg->ops), op);
+	return op;
+}
+
+static bool dkc_op_alive(const struct dk_op *op)
+{
+	return op->definer || op->num_regs || op->holders;
+}
+
+/*
+ * An operator that nobody needs goes, but not while a declaration is finding
+ * it: whoever of dkc_op_pin() and this comes second sees the other.
+ */
+void dkc_op_settle(struct dk_op *op)
+{
+	struct dkc_optab *tab = dkc_deref_locked(op->reg->ops);
+	const struct dkc_row *base;
+	u32 i = op->hash & tab->mask;
+
+	if (dkc_op_alive(op) || op->changing)
+		return;
+	dkc_store(op->dead, true);
+	dkc_full_barrier();
+	base = dkc_deref_locked(op->base);
+	dkc_publish(op->row, op->reg->shutdown ? &dkc_row_gone : &dkc_row_undefined);
+	dkc_publish(op->base, NULL);
+	dkc_row_retire(op->reg, base);
+	if (dkc_load(op->pinned)) {
+		dkc_store(op->dead, false);
+		return;
+	}
+	while (dkc_deref_locked(tab->slot[i]) != op)
+		i = (i + 1) & tab->mask;
+	dkc_publish(tab->slot[i], &dkc_removed);
+	op->reg->num_ops--;
+	dkc_retire(op);
+}
+
+/* For the end of a registry: nobody reads any more. */
+void dkc_ops_free(struct dk_registry *reg)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+
+	while ((op = dkc_op_next(reg, &pos))) {
+		dkc_row_discard(reg, dkc_deref_locked(op->base));
+		dkc_free(op);
+	}
+	dkc_free(dkc_deref_locked(reg->ops));
+}
+
+int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
+		     struct dk_diag *why)
+{
+	u64 sig = dkc_sig_hash(decl->sig);
+
+	if (sig && op->sig && sig != op->sig)
+		return dkc_refuse(why, DK_WHY_SIGNATURE, op->name);
+	return 0;
+}
+
+/* The first signature that comes is the operator's; did it come now? */
+bool dkc_op_take_sig(struct dk_op *op, const struct dk_op_decl *decl)
+{
+	if (op->sig || !decl->sig)
+		return false;
+	op->sig = dkc_sig_hash(decl->sig);
+	return true;
+}
+
+/* Make a declaration point to its operator, which then stays. */
+int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **out)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct dk_op *op;
+	int err = -ENOENT;
+
+	if (!reg)
+		return -ENOMEM;
+	dkc_read_lock();
+	op = dkc_op_find(reg, decl->name);
+	if (op && dkc_load(op->definer)) {
+		err = dkc_op_check_sig(op, decl, NULL);
+		if (!err) {
+			dkc_store(op->pinned, true);
+			dkc_full_barrier();
+			if (dkc_load(op->dead))
+				err = -ENOENT;
+		}
+	} else if (dkc_load(reg->shutdown)) {
+		err = -ESHUTDOWN;
+	}
+	if (!err) {
+		dkc_store(decl->op, op);
+		*out = op;
+	}
+	dkc_read_unlock();
+	return err;
+}
+
+static int dkc_check_class(const struct dk_op *op, unsigned int flags,
+			   struct dk_diag *why)
+{
+	const struct dkc_reg *r;
+
+	if (!(flags & DK_OP_ATOMIC))
+		return 0;
+	for (r = dkc_deref_locked(op->regs); r; r = dkc_deref_locked(r->next))
+		if (!(r->impl->flags & DK_IMPL_F_ATOMIC))
+			return dkc_refuse(why, DK_WHY_NOT_ATOMIC, op->name);
+	return 0;
+}
+
+static int dkc_define(struct dkc_provider *core, const struct dk_op_decl *decl,
+		      unsigned int flags, struct dk_diag *why)
+{
+	struct dkc_change ch = { NULL };
+	struct dk_op *op = dkc_op_obtain(core->reg, decl->name);
+	u32 old_flags;
+	int err;
+
+	if (!op)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, decl->name);
+	old_flags = op->flags;
+	if (op->definer)
+		return dkc_refuse(why, DK_WHY_DEFINED, op->name);
+	err = dkc_op_check_sig(op, decl, why);
+	if (!err)
+		err = dkc_check_class(op, flags, why);
+	if (err)
+		goto out;
+	op->flags = flags;
+	dkc_change_add(&ch, op);
+	err = dkc_change_prepare(&ch);
+	if (err) {
+		op->flags = old_flags;
+		dkc_refuse(why, DK_WHY_NO_MEMORY, op->name);
+		goto out;
+	}
+	dkc_op_take_sig(op, decl);
+	/* whoever sees the definer sees the signature */
+	dkc_full_barrier();
+	dkc_store(op->definer, core);
+	op->def_next = core->defs;
+	core->defs = op;
+	dkc_change_commit(&ch);
+	return 0;
+out:
+	dkc_op_settle(op);
+	return err;
+}
+
+int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
+		 unsigned int flags, struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	int err;
+
+	if (decl->size != sizeof(*decl) ||
+	    (flags & ~(DK_OP_ATOMIC | DK_OP_SAME_DEVICE)))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
+	if (!dkc_name_ok(decl->name))
+		return dkc_refuse(why, DK_WHY_BAD_NAME, decl->name);
+	err = dkc_provider_lock(prov, &core, why);
+	if (err)
+		return err;
+	err = dkc_define(core, decl, flags, why);
+	dkc_mutex_unlock(&core->reg->lock);
+	dkc_flush_retired();
+	return err;
+}
+
+/* Take a definition out of its provider's list; the row is the change's. */
+void dkc_op_undefine(struct dk_op *op)
+{
+	struct dk_op **p = &op->definer->defs;
+
+	while (*p != op)
+		p = &(*p)->def_next;
+	*p = op->def_next;
+	op->def_next = NULL;
+	op->definer = NULL;
+}
+
+int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *why)
+{
+	struct dkc_change ch = { NULL };
+	struct dkc_provider *core;
+	struct dk_op *op;
+	int err = dkc_provider_lock(prov, &core, why);
+
+	if (err)
+		return err;
+	op = dkc_op_find(core->reg, name);
+	if (!op || op->definer != core) {
+		err = dkc_refuse(why, op ? DK_WHY_NOT_THERE : DK_WHY_NO_OPERATOR,
+				 name);
+	} else {
+		dkc_op_undefine(op);
+		dkc_change_add(&ch, op);
+		dkc_change_force(&ch);
+	}
+	dkc_mutex_unlock(&core->reg->lock);
+	dkc_flush_retired();
+	return err;
+}
+
+struct dk_op *dk_op_get(struct dk_registry *reg, const char *name)
+{
+	struct dk_op *op;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return NULL;
+	dkc_mutex_lock(&reg->lock);
+	op = dkc_op_find(reg, name);
+	if (op && dkc_op_alive(op)) {
+		op->holders++;
+		reg->num_held++;
+	} else {
+		op = NULL;
+	}
+	dkc_mutex_unlock(&reg->lock);
+	return op;
+}
+
+void dk_op_put(struct dk_op *op)
+{
+	struct dk_registry *reg;
+
+	if (!op)
+		return;
+	reg = op->reg;
+	dkc_mutex_lock(&reg->lock);
+	op->holders--;
+	reg->num_held--;
+	dkc_op_settle(op);
+	dkc_mutex_unlock(&reg->lock);
+	dkc_flush_retired();
+}
+
+const char *dk_op_name(const struct dk_op *op)
+{
+	return op->name;
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Registries: made bare or stocked, checked, shut down, given back.
+ */
+#include "registry.h"
+
+/* The rows that stand for something else than a table. */
+const struct dkc_row dkc_row_undefined = { .kind = DKC_ROW_UNDEFINED };
+const struct dkc_row dkc_row_resolve = { .kind = DKC_ROW_RESOLVE };
+const struct dkc_row dkc_row_gone = { .kind = DKC_ROW_GONE };
+
+static const struct dk_impl dkc_stock_impl = {
+	.label = "fallthrough",
+	.flags = DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC,
+	.size = sizeof(struct dk_impl),
+};
+
+static void dkc_registry_release(struct dk_registry *reg)
+{
+	dkc_free(reg->stock_block);
+	dkc_free(reg->scratch);
+	dkc_free(reg->paint);
+	dkc_free(reg->stock);
+	dkc_free((void *)reg->fallback);
+	dkc_free(dkc_deref_locked(reg->devmap));
+	dkc_free(reg);
+}
+
+/* What a call needs to get past under the default local state. */
+static u64 dkc_stock_set(const struct dk_layout *l)
+{
+	static const char * const names[] = {
+		"BackendSelect", "ADInplaceOrView", "AutogradOther",
+		"AutogradNestedTensor", "FuncTorchVmapMode", "VmapMode",
+	};
+	u64 set = l->autocast_set | l->backend_mask |
+		  dkc_functionality_bit(l, l->role[DKC_ROLE_AUTOGRAD]);
+	unsigned int f, i;
+
+	for (f = 1; f < l->nf; f++)
+		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (dkc_streq(l->functionality_names[f], names[i]))
+				set |= dkc_functionality_bit(l, f);
+	return set;
+}
+
+static int dkc_registry_stock(struct dk_registry *reg)
+{
+	struct dk_keyset set = { dkc_stock_set(reg->layout) };
+	struct dkc_block *b;
+	unsigned int slot = 0;
+
+	b = dkc_alloc(offsetof(struct dkc_block, regs) +
+		      reg->layout->num_entries * sizeof(b->regs[0]));
+	if (!b)
+		return -ENOMEM;
+	b->state = DKC_LIVE;
+	b->fallback = true;
+	while ((slot = dk_keyset_next(reg->layout, set, slot))) {
+		struct dkc_reg *r = &b->regs[b->n++];
+
+		r->impl = &dkc_stock_impl;
+		r->block = b;
+		r->key = dk_slot_key(reg->layout, slot);
+		r->slot = slot;
+		reg->stock[slot] = r;
+	}
+	reg->stock_block = b;
+	return 0;
+}
+
+struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int flags,
+				      struct dk_diag *why)
+{
+	struct dk_registry *reg;
+	u32 entries;
+
+	l = dkc_layout(l);
+	if (!l->has_tables) {
+		dkc_refuse(why, DK_WHY_NO_TABLE, l->name);
+		return NULL;
+	}
+	entries = l->num_entries;
+	reg = dkc_alloc(sizeof(*reg));
+	if (!reg)
+		goto no_memory;
+	reg->layout = l;
+	reg->flags = flags;
+	reg->v1 = l->nb == DK_NUM_BACKENDS && l->full == DK_FULL &&
+		  l->per_backend == DK_PER_BACKEND_MASK >> (DK_NUM_BACKENDS - 1);
+	reg->paint = dkc_alloc(entries * sizeof(*reg->paint));
+	reg->stock = dkc_alloc(entries * sizeof(*reg->stock));
+	reg->fallback = dkc_alloc(entries * sizeof(*reg->fallback));
+	reg->scratch = dkc_alloc(offsetof(struct dkc_shape, index) + entries);
+	if (!reg->paint || !reg->stock || !reg->fallback || !reg->scratch)
+		goto no_tables;
+	reg->scratch->entries = entries;
+	if ((flags & DK_REGISTRY_STOCKED) && dkc_registry_stock(reg))
+		goto no_tables;
+	dkc_mutex_init(&reg->lock);
+	return reg;
+
+no_tables:
+	dkc_registry_release(reg);
+no_memory:
+	dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
+	return NULL;
+}
+
+int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
+{
+	if (!reg)
+		return 0;
+	dkc_mutex_lock(&reg->lock);
+	if (reg->providers || reg->num_held) {
+		dkc_refuse(why, DK_WHY_IN_USE,
+			   reg->providers ? reg->providers->name : NULL);
+		dkc_mutex_unlock(&reg->lock);
+		return -EBUSY;
+	}
+	dkc_mutex_unlock(&reg->lock);
+	/* a call may just be reading the last row */
+	dkc_synchronize();
+	dkc_ops_free(reg);
+	dkc_mutex_destroy(&reg->lock);
+	dkc_registry_release(reg);
+	return 0;
+}
+
+const struct dk_layout *dk_registry_layout(const struct dk_registry *reg)
+{
+	return reg ? reg->layout : dkc_layout(NULL);
+}
+
+void dkc_registry_shutdown(struct dk_registry *reg)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+
+	dkc_mutex_lock(&reg->lock);
+	dkc_store(reg->shutdown, true);
+	while ((op = dkc_op_next(reg, &pos)))
+		dkc_publish(op->row, &dkc_row_gone);
+	dkc_mutex_unlock(&reg->lock);
+}
+
+/* Does one entry of a published row say what the rules say? */
+static bool dkc_entry_right(const struct dk_op *op, const struct dkc_row *row,
+			    u32 device, unsigned int f, unsigned int b)
+{
+	const struct dk_layout *l = op->reg->layout;
+	unsigned int slot = l->offset[f] + (dkc_is_per_backend(l, f) ? b - 1 : 0);
+	struct dkc_pick pick = dkc_evaluate(op, device, f, b, true);
+	unsigned int id = row->shape->index[slot];
+	bool masked = f && !(row->shape->mask[b ? b - 1 : 0] &
+			     dkc_functionality_bit(l, f));
+
+	if (pick.prov == DK_PROV_AMBIGUOUS)
+		return id == DKC_ID_AMBIGUOUS && !masked;
+	return row->ent[id].reg == pick.reg &&
+	       masked == (f && dkc_is_fallthrough(pick.reg));
+}
+
+static bool dkc_row_right(const struct dk_op *op, const struct dkc_row *row,
+			  u32 device)
+{
+	const struct dk_layout *l = op->reg->layout;
+	unsigned int f, b;
+
+	for (f = 0; f < l->nf; f++)
+		for (b = 1; b <= dkc_width(l, f); b++)
+			if (!dkc_entry_right(op, row, device, f, b))
+				return false;
+	return true;
+}
+
+static bool dkc_rows_right(const struct dk_op *op)
+{
+	const struct dkc_row *row = dkc_deref_locked(op->base);
+	const struct dkc_devtab *tab;
+	u32 i;
+
+	if (!row)
+		return true;
+	if (!dkc_row_right(op, row, 0))
+		return false;
+	tab = row->devs;
+	for (i = 0; tab && i <= tab->mask; i++)
+		if (tab->slot[i].row &&
+		    !dkc_row_right(op, tab->slot[i].row, tab->slot[i].number))
+			return false;
+	return true;
+}
+
+int dk_registry_check(struct dk_registry *reg, struct dk_diag *why)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+	int err = 0;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
+	dkc_mutex_lock(&reg->lock);
+	while (!err && (op = dkc_op_next(reg, &pos)))
+		if (!dkc_rows_right(op))
+			err = dkc_refuse(why, DK_WHY_ROW, op->name);
+	dkc_mutex_unlock(&reg->lock);
+	return err;
+}

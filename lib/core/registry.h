@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What a registry is made of.
+ *
+ * Writers hold the registry's lock. Readers hold nothing but a read section:
+ * they read the row of an operator, and where a row could not be built, the
+ * registrations themselves. A row is never written after it was published; a
+ * registration only changes its block's state, from pending to live to going.
+ */
+#ifndef _DKC_REGISTRY_H
+#define _DKC_REGISTRY_H
+
+#include "layout.h"
+
+#define DKC_MAX_FUNCTIONS	250	/* a byte names an entry, some are special */
+#define DKC_MAX_DEVICES		4095	/* of the low bits of a device number */
+#define DKC_DEVICE_BITS		12
+#define DKC_SHAPE_BUCKETS	256
+
+struct dkc_block;
+struct dkc_device;
+
+/* One function at one key of one operator, or one backend fallback. */
+struct dkc_reg {
+	struct dkc_reg dkc_rcu *next;	/* of its operator, newest first */
+	const struct dk_impl *impl;
+	struct dkc_block *block;
+	struct dk_op *op;		/* NULL: a backend fallback */
+	u64 bits;			/* of its key, 0 for an alias key */
+	u16 key;
+	u16 slot;			/* that it fills by itself, 0 for none */
+	u8 id;				/* scratch of whoever builds a row */
+	bool gave_sig;			/* its operator had no signature before */
+};
+
+enum dkc_state {
+	DKC_PENDING,	/* seen by the writer that makes it, and by nobody else */
+	DKC_LIVE,
+	DKC_GOING,	/* unpublished */
+};
+
+/* What one call registered: a table, a device's functions, or a fallback. */
+struct dkc_block {
+	struct dkc_retired retired;
+	struct dkc_block *next;		/* of its provider */
+	struct dkc_provider *prov;
+	const struct dk_impl *impls;	/* the caller's, which names the block */
+	struct dkc_device *dev;
+	void *priv;
+	u32 device;			/* number, 0 for none */
+	u32 n;
+	u8 state;			/* of enum dkc_state */
+	bool fallback;
+	struct dkc_reg regs[];
+};
+
+struct dkc_device {
+	struct dkc_retired retired;
+	struct dkc_provider *prov;
+	struct dkc_block *block;
+	u32 number;
+	u8 backend;
+	bool online;			/* as readers see it */
+	bool want_online;		/* as the writer sees it */
+	char name[DK_NAME_MAX];
+};
+
+/* Devices by the low bits of their number. */
+struct dkc_devmap {
+	struct dkc_retired retired;
+	u32 size;
+	struct {
+		struct dkc_device dkc_rcu *dev;
+		u32 generation;
+	} slot[];
+};
+
+/* The index part and the masks of a row, shared by all rows that look alike. */
+struct dkc_shape {
+	struct dkc_retired retired;
+	struct dkc_shape *next;
+	u32 hash;
+	u32 users;
+	u32 entries;
+	u64 mask[DKC_MAX_BACKENDS];
+	u8 index[];
+};
+
+/* What an index byte names. The first ones have no function. */
+enum dkc_entry_id {
+	DKC_ID_MISSING,
+	DKC_ID_AMBIGUOUS,
+	DKC_ID_FIRST
+};
+
+struct dkc_ent {
+	dk_fn_t fn;
+	const struct dkc_reg *reg;
+};
+
+enum dkc_row_kind {
+	DKC_ROW_FULL,
+	DKC_ROW_UNDEFINED,	/* nobody defines the operator */
+	DKC_ROW_RESOLVE,	/* ask the evaluator */
+	DKC_ROW_GONE,		/* the registry is shut down */
+};
+
+/* The rows of the devices that have functions of their own, by number. */
+struct dkc_devtab {
+	struct dkc_retired retired;
+	u32 mask;
+	struct {
+		u32 number;
+		const struct dkc_row *row;
+	} slot[];
+};
+
+struct dkc_row {
+	struct dkc_retired retired;
+	const struct dkc_shape *shape;
+	const struct dkc_devtab *devs;
+	u8 kind;
+	u8 op_flags;
+	u16 n;
+	struct dkc_ent ent[];
+};
+
+struct dk_op {
+	struct dkc_retired retired;
+	const struct dkc_row dkc_rcu *row;	/* for calls */
+	const struct dkc_row dkc_rcu *base;	/* full; NULL: not built */
+	struct dk_registry *reg;
+	struct dkc_reg dkc_rcu *regs;
+	struct dkc_provider *definer;
+	struct dk_op *def_next;			/* of the definer */
+	struct dk_op *change_next;
+	struct dkc_row *pending;
+	u64 sig;			/* hash of the signature, 0: unknown */
+	u32 hash;
+	u32 flags;
+	u32 holders;
+	u32 num_regs;
+	bool changing;
+	bool pinned;			/* a struct dk_op_decl points here for ever */
+	bool dead;
+	char name[];
+};
+
+/* Operators by name: open addressing, so that readers need no lock. */
+struct dkc_optab {
+	struct dkc_retired retired;
+	u32 mask;
+	u32 used;			/* with the removed ones */
+	struct dk_op dkc_rcu *slot[];
+};
+
+struct dkc_provider {
+	struct dkc_retired retired;
+	struct dkc_provider *next;
+	struct dk_registry *reg;
+	struct dk_provider *pub;
+	void *priv;
+	void *owner;
+	struct dkc_block *blocks;
+	struct dkc_block *withdrawn;	/* unpublished, calls may be inside */
+	struct dk_op *defs;
+	u32 joined;			/* bit b: has joined backend b */
+	char name[DK_NAME_MAX];
+};
+
+struct dkc_private_backend {
+	char name[DK_NAME_MAX];		/* empty: not bound */
+	u32 users;
+	struct dkc_provider *alone;
+};
+
+struct dk_registry {
+	struct dkc_mutex lock;
+	const struct dk_layout *layout;
+	bool v1;			/* the call path that was compiled for v1 */
+	bool shutdown;
+	u32 flags;
+	u32 num_ops;
+	u32 num_held;
+	struct dkc_optab dkc_rcu *ops;
+	struct dkc_devmap dkc_rcu *devmap;
+	struct dkc_provider *providers;
+	struct dkc_block *stock_block;
+	struct dkc_private_backend private_backend[DKC_MAX_BACKENDS + 1];
+	struct dkc_shape *shapes[DKC_SHAPE_BUCKETS];
+	struct dkc_shape *scratch;	/* for the row that is being built */
+	struct dkc_reg **paint;		/* the same, by table entry */
+	struct dkc_reg **stock;		/* fallbacks that it was born with */
+	struct dkc_reg dkc_rcu **fallback;	/* the providers' */
+};
+
+/* A set of operators that one change touches. */
+struct dkc_change {
+	struct dk_op *ops;
+};
+
+/* What the rules choose for one entry. */
+struct dkc_pick {
+	const struct dkc_reg *reg;	/* NULL: missing or ambiguous */
+	enum dk_provenance prov;
+};
+
+static inline struct dk_registry *dkc_registry(struct dk_registry *reg)
+{
+	return reg ? reg : dk_registry_default();
+}
+
+/* Is a registration there, for a reader or for the writer of a change? */
+static inline bool dkc_visible(const struct dkc_reg *r, bool writer)
+{
+	const struct dkc_block *b = r->block;
+	u8 state = dkc_load(b->state);
+
+	if (writer)
+		return state != DKC_GOING && (!b->dev || b->dev->want_online);
+	return state == DKC_LIVE && (!b->dev || dkc_load(b->dev->online));
+}
+
+static inline bool dkc_is_fallthrough(const struct dkc_reg *r)
+{
+	return r && (r->impl->flags & DK_IMPL_F_FALLTHROUGH);
+}
+
+/* rules.c: one entry by the rules; under the lock or in a read section. */
+struct dkc_pick dkc_evaluate(const struct dk_op *op, u32 device, unsigned int f,
+			     unsigned int b, bool writer);
+struct dkc_reg *dkc_fallback_at(const struct dk_registry *reg, unsigned int slot,
+				bool writer);
+/* The newest registration at a key for a device, or NULL. */
+struct dkc_reg *dkc_top(const struct dk_op *op, u32 device, unsigned int key,
+			bool writer);
+bool dkc_any_in(const struct dk_op *op, u32 device, u64 set, bool writer);
+u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned int b);
+
+/* paint.c: all entries by the rules, into reg->paint; dkc_ambiguous marks. */
+extern struct dkc_reg dkc_ambiguous;
+void dkc_paint(const struct dk_op *op, u32 device);
+
+/* row.c: rows from paint, and back to memory; under the lock. */
+int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row);
+void dkc_row_discard(struct dk_registry *reg, const struct dkc_row *row);
+void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row);
+const struct dkc_row *dkc_row_of_device(const struct dkc_row *row, u32 device);
+
+/* change.c: every change of a registry; under the lock. */
+void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
+void dkc_change_add_all(struct dkc_change *ch, struct dk_registry *reg);
+int dkc_change_prepare(struct dkc_change *ch);
+void dkc_change_commit(struct dkc_change *ch);
+void dkc_change_cancel(struct dkc_change *ch);
+void dkc_change_force(struct dkc_change *ch);
+
+/* operator.c */
+u64 dkc_sig_hash(const char *sig);
+struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
+struct dk_op *dkc_op_obtain(struct dk_registry *reg, const char *name);
+void dkc_op_settle(struct dk_op *op);
+int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
+		     struct dk_diag *why);
+bool dkc_op_take_sig(struct dk_op *op, const struct dk_op_decl *decl);
+void dkc_op_undefine(struct dk_op *op);
+int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
+struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
+void dkc_ops_free(struct dk_registry *reg);
+bool dkc_name_ok(const char *name);
+
+/* registry.c */
+extern const struct dkc_row dkc_row_undefined;
+extern const struct dkc_row dkc_row_resolve;
+extern const struct dkc_row dkc_row_gone;
+int dkc_layouts_init(void);
+/* All rows to "gone"; nothing is freed. For the end of a process. */
+void dkc_registry_shutdown(struct dk_registry *reg);
+
+/* provider.c */
+int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
+		      struct dk_diag *why);
+int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why);
+/* A registered provider of this module, for one that forgot to leave. */
+struct dk_provider *dkc_provider_of_owner(struct dk_registry *reg,
+					  const void *owner);
+
+/* impl.c: blocks of registrations; under the lock. */
+struct dkc_block *dkc_block_make(struct dkc_provider *prov,
+				 const struct dk_impl *impls, unsigned int n,
+				 unsigned int backend, struct dkc_device *dev,
+				 struct dkc_change *ch, struct dk_diag *why,
+				 int *err);
+void dkc_block_undo(struct dkc_block *b);
+void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch);
+void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
+void dkc_blocks_free(struct dkc_block *list);
+
+/* device.c */
+struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
+void dkc_device_remove(struct dk_registry *reg, struct dkc_device *dev);
+void dkc_backends_leave(struct dkc_provider *prov);
+
+/* call.c: a call on its way: what was asked, and what was found. */
+struct dkc_way {
+	const struct dk_obj *const *objs;
+	unsigned int n;
+	bool mask;		/* a call, and not a redispatch */
+	u64 ks;
+	dk_fn_t fn;
+	const struct dkc_reg *reg;
+};
+
+int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way);
+u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
+		  unsigned int n);
+u64 dkc_raw(const struct dk_obj *const *objs, unsigned int n);
+u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask);
+unsigned int dkc_slot_of(const struct dk_registry *reg, u64 ks);
+void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f,
+	       unsigned int *b);
+bool dkc_device_online(const struct dk_registry *reg, u32 number);
+bool dkc_on_two_devices(const struct dk_registry *reg,
+			const struct dk_obj *const *objs, unsigned int n);
+
+#endif /* _DKC_REGISTRY_H */

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Rows: one byte an entry, the masks, and the functions that the bytes name.
+ * Bytes and masks are shared by all rows of a registry that look alike.
+ */
+#include "registry.h"
+
+/* Give every registration in the paint its byte; the number of them, or -ENOSPC. */
+static int dkc_number(struct dk_registry *reg)
+{
+	unsigned int i, n = DKC_ID_FIRST;
+	u32 entries = reg->layout->num_entries;
+
+	for (i = 0; i < entries; i++)
+		if (reg->paint[i] && reg->paint[i] != &dkc_ambiguous)
+			reg->paint[i]->id = 0;
+	for (i = 0; i < entries; i++) {
+		struct dkc_reg *r = reg->paint[i];
+
+		if (!r || r->id)
+			continue;
+		if (n == DKC_ID_FIRST + DKC_MAX_FUNCTIONS)
+			return -ENOSPC;
+		r->id = n++;
+	}
+	return n;
+}
+
+static void dkc_unmask(struct dkc_shape *s, const struct dk_layout *l,
+		       unsigned int f, unsigned int b)
+{
+	s->mask[b] &= ~dkc_functionality_bit(l, f);
+}
+
+/* The masks lose the functionalities whose entry is a fallthrough. */
+static void dkc_make_masks(struct dk_registry *reg, struct dkc_shape *s)
+{
+	const struct dk_layout *l = reg->layout;
+	unsigned int f, b;
+
+	for (b = 0; b < DKC_MAX_BACKENDS; b++)
+		s->mask[b] = l->full;
+	for (f = 1; f < l->nf; f++)
+		for (b = 0; b < l->nb; b++) {
+			unsigned int at = l->offset[f] +
+					  (dkc_is_per_backend(l, f) ? b : 0);
+
+			if (dkc_is_fallthrough(reg->paint[at]))
+				dkc_unmask(s, l, f, b);
+		}
+}
+
+static u32 dkc_shape_hash(const struct dkc_shape *s)
+{
+	u32 hash = 2166136261u;
+	unsigned int i;
+
+	for (i = 0; i < s->entries; i++)
+		hash = (hash ^ s->index[i]) * 16777619u;
+	for (i = 0; i < DKC_MAX_BACKENDS; i++)
+		hash = (hash ^ (u32)s->mask[i] ^ (u32)(s->mask[i] >> 32)) * 16777619u;
+	return hash;
+}
+
+static bool dkc_shape_same(const struct dkc_shape *a, const struct dkc_shape *b)
+{
+	return a->hash == b->hash && a->entries == b->entries &&
+	       !memcmp(a->mask, b->mask, sizeof(a->mask)) &&
+	       !memcmp(a->index, b->index, a->entries);
+}
+
+/* The shape of the paint, which has been numbered; NULL for lack of memory. */
+static struct dkc_shape *dkc_shape_get(struct dk_registry *reg, bool may_sleep)
+{
+	struct dkc_shape *want = reg->scratch, *s;
+	size_t size = offsetof(struct dkc_shape, index) + want->entries;
+	struct dkc_shape **bucket;
+	unsigned int i;
+
+	for (i = 0; i < want->entries; i++)
+		want->index[i] = reg->paint[i] ? reg->paint[i]->id : DKC_ID_MISSING;
+	dkc_make_masks(reg, want);
+	want->hash = dkc_shape_hash(want);
+	bucket = &reg->shapes[want->hash % DKC_SHAPE_BUCKETS];
+	for (s = *bucket; s; s = s->next)
+		if (dkc_shape_same(s, want)) {
+			s->users++;
+			return s;
+		}
+	s = may_sleep ? dkc_alloc(size) : dkc_try_alloc(size);
+	if (!s)
+		return NULL;
+	memcpy(s, want, size);
+	s->users = 1;
+	s->next = *bucket;
+	*bucket = s;
+	return s;
+}
+
+static void dkc_shape_put(struct dk_registry *reg, const struct dkc_shape *shape)
+{
+	struct dkc_shape **p = &reg->shapes[shape->hash % DKC_SHAPE_BUCKETS];
+	struct dkc_shape *s;
+
+	while (*p != shape)
+		p = &(*p)->next;
+	s = *p;
+	if (--s->users)
+		return;
+	*p = s->next;
+	/* a reader may still be in the last row of this shape */
+	dkc_retire(s);
+}
+
+/* One row, of the operator without a device or with one. */
+static int dkc_row_build_one(struct dk_op *op, u32 device, bool may_sleep,
+			     struct dkc_row **out)
+{
+	struct dk_registry *reg = op->reg;
+	unsigned int i, entries = reg->layout->num_entries;
+	struct dkc_row *row;
+	size_t size;
+	int n;
+
+	dkc_paint(op, device);
+	n = dkc_number(reg);
+	if (n < 0)
+		return n;
+	size = offsetof(struct dkc_row, ent) + n * sizeof(row->ent[0]);
+	row = may_sleep ? dkc_alloc(size) : dkc_try_alloc(size);
+	if (!row)
+		return -ENOMEM;
+	row->shape = dkc_shape_get(reg, may_sleep);
+	if (!row->shape) {
+		dkc_free(row);
+		return -ENOMEM;
+	}
+	row->kind = DKC_ROW_FULL;
+	row->op_flags = op->flags;
+	row->n = n;
+	for (i = 0; i < entries; i++) {
+		const struct dkc_reg *r = reg->paint[i];
+
+		if (!r || r == &dkc_ambiguous)
+			continue;
+		row->ent[r->id].reg = r;
+		row->ent[r->id].fn = dkc_is_fallthrough(r) ? NULL : r->impl->fn;
+	}
+	*out = row;
+	return 0;
+}
+
+/* Is this the first of the list that belongs to its device? */
+static bool dkc_first_of_device(const struct dk_op *op, const struct dkc_reg *r)
+{
+	const struct dkc_reg *s;
+
+	if (!r->block->device || !dkc_visible(r, true))
+		return false;
+	for (s = dkc_deref_locked(op->regs); s != r; s = dkc_deref_locked(s->next))
+		if (s->block->device == r->block->device && dkc_visible(s, true))
+			return false;
+	return true;
+}
+
+static void dkc_devtab_insert(struct dkc_devtab *tab, u32 number,
+			      const struct dkc_row *row)
+{
+	u32 i = number & tab->mask;
+
+	while (tab->slot[i].row)
+		i = (i + 1) & tab->mask;
+	tab->slot[i].number = number;
+	tab->slot[i].row = row;
+}
+
+/* Rows for the devices that have functions here, at most half of the slots. */
+static int dkc_devtab_build(struct dk_op *op, bool may_sleep,
+			    struct dkc_devtab **out)
+{
+	struct dkc_devtab *tab;
+	struct dkc_reg *r;
+	u32 n = 0, slots = 2;
+	size_t size;
+	int err;
+
+	*out = NULL;
+	for (r = dkc_deref_locked(op->regs); r; r = dkc_deref_locked(r->next))
+		n += dkc_first_of_device(op, r);
+	if (!n)
+		return 0;
+	while (slots < 2 * n)
+		slots *= 2;
+	size = offsetof(struct dkc_devtab, slot) + slots * sizeof(tab->slot[0]);
+	tab = may_sleep ? dkc_alloc(size) : dkc_try_alloc(size);
+	if (!tab)
+		return -ENOMEM;
+	*out = tab;
+	tab->mask = slots - 1;
+	for (r = dkc_deref_locked(op->regs); r; r = dkc_deref_locked(r->next)) {
+		struct dkc_row *row;
+
+		if (!dkc_first_of_device(op, r))
+			continue;
+		err = dkc_row_build_one(op, r->block->device, may_sleep, &row);
+		if (err)
+			return err;
+		dkc_devtab_insert(tab, r->block->device, row);
+	}
+	return 0;
+}
+
+static void dkc_row_drop(struct dk_registry *reg, const struct dkc_row *row,
+			 bool published)
+{
+	struct dkc_row *r = (struct dkc_row *)row;
+
+	dkc_shape_put(reg, r->shape);
+	if (published)
+		dkc_retire(r);
+	else
+		dkc_free(r);
+}
+
+static void dkc_rows_drop(struct dk_registry *reg, const struct dkc_row *row,
+			  bool published)
+{
+	struct dkc_devtab *tab;
+	u32 i;
+
+	if (!row)
+		return;
+	tab = (struct dkc_devtab *)row->devs;
+	if (tab) {
+		for (i = 0; i <= tab->mask; i++)
+			if (tab->slot[i].row)
+				dkc_row_drop(reg, tab->slot[i].row, published);
+		if (published)
+			dkc_retire(tab);
+		else
+			dkc_free(tab);
+	}
+	dkc_row_drop(reg, row, published);
+}
+
+/* Free a row that nobody saw. */
+void dkc_row_discard(struct dk_registry *reg, const struct dkc_row *row)
+{
+	dkc_rows_drop(reg, row, false);
+}
+
+/* Free a row that was published, once its readers are out. */
+void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row)
+{
+	dkc_rows_drop(reg, row, true);
+}
+
+/* The row of an operator with those of its devices: 0, -ENOMEM or -ENOSPC. */
+int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row)
+{
+	struct dkc_devtab *tab;
+	int err = dkc_row_build_one(op, 0, may_sleep, row);
+
+	if (err)
+		return err;
+	err = dkc_devtab_build(op, may_sleep, &tab);
+	(*row)->devs = tab;
+	if (err) {
+		dkc_row_discard(op->reg, *row);
+		*row = NULL;
+	}
+	return err;
+}
+
+const struct dkc_row *dkc_row_of_device(const struct dkc_row *row, u32 device)
+{
+	const struct dkc_devtab *tab = row->devs;
+	u32 i;
+
+	if (!tab || !device)
+		return row;
+	for (i = device & tab->mask; tab->slot[i].row; i = (i + 1) & tab->mask)
+		if (tab->slot[i].number == device)
+			return tab->slot[i].row;
+	return row;
+}
