@@ -73,6 +73,7 @@ DK__UNUSED static int id##_unbox(struct dk_call *dk__call, void *dk__p)	\
 extern struct dk_op_decl id##_op;					\
 DK__WEAK struct dk_op_decl id##_op = {					\
 	.size = sizeof(struct dk_op_decl),				\
+	.call_size = sizeof(struct dk_call),				\
 	.name = (op_name),						\
 	.sig = #params,							\
 	.unbox = id##_unbox,						\

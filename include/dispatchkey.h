@@ -539,6 +539,18 @@ struct dk_registry *dk_registry_default(void);
 const struct dk_layout *dk_registry_layout(const struct dk_registry *reg);
 
 /**
+ * dk_registry_generation() - a number that grows with every change
+ * @reg: registry, NULL for the default one
+ *
+ * Read it before and after a walk over several entries: if it is the same, the
+ * walk saw one state.
+ *
+ * Context: Process context, may sleep.
+ * Return: The number.
+ */
+__u64 dk_registry_generation(struct dk_registry *reg);
+
+/**
  * dk_registry_check() - compare every published row with the rules
  * @reg: the registry
  * @why: filled with the operator's name where something is wrong; may be NULL
@@ -602,8 +614,9 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * candidate.
  *
  * Context: Process context, sleeps until the calls inside have returned.
- * Return: 0, or -EDEADLK from inside a function of the same provider or from
- * an atomic call; then nothing has changed.
+ * Return: 0, -EDEADLK from inside a function of the same provider or from an
+ * atomic call (then nothing has changed), or -ESHUTDOWN at the end of the
+ * process, when its functions are no longer called and stay where they are.
  */
 int dk_provider_unregister(struct dk_provider *prov);
 
@@ -614,7 +627,7 @@ int dk_provider_unregister(struct dk_provider *prov);
  * After it, the memory of functions that dk_impls_withdraw() took out may go.
  *
  * Context: Process context, sleeps until the calls inside have returned.
- * Return: 0, -EINVAL if it is not registered, or -EDEADLK as
+ * Return: 0, -EINVAL if it is not registered, -EDEADLK or -ESHUTDOWN as
  * dk_provider_unregister().
  */
 int dk_provider_drain(struct dk_provider *prov);
@@ -629,6 +642,7 @@ typedef int (*dk_boxed_fn_t)(struct dk_call *c, void *args);
 /**
  * struct dk_op_decl - an operator as its callers and implementers know it
  * @size: sizeof(struct dk_op_decl)
+ * @call_size: sizeof(struct dk_call) where calls are made through it
  * @name: such as "sample::factorial"
  * @sig: its C parameters as text, or NULL not to compare signatures
  * @unbox: calls the function of a call with boxed arguments; made by DK_OP()
@@ -636,7 +650,7 @@ typedef int (*dk_boxed_fn_t)(struct dk_call *c, void *args);
  */
 struct dk_op_decl {
 	__u32 size;
-	__u32 reserved;
+	__u32 call_size;
 	const char *name;
 	const char *sig;
 	dk_boxed_fn_t unbox;
@@ -851,6 +865,32 @@ int dk_backend_release(struct dk_registry *reg, const char *name,
  */
 int dk_backend_find(struct dk_registry *reg, const char *name,
 		    unsigned int *backend, struct dk_diag *why);
+
+/**
+ * dk_registry_key_name() - the name of a key, as people know its backend
+ * @reg: registry, NULL for the default one
+ * @key: any number
+ * @buf: takes the name
+ *
+ * Context: Process context, may sleep.
+ * Return: @buf: "Autogradedu" where dk_key_name() says "AutogradPrivateUse1"
+ * and the backend is bound to "edu".
+ */
+char *dk_registry_key_name(struct dk_registry *reg, unsigned int key,
+			   char buf[DK_NAME_MAX]);
+
+/**
+ * dk_registry_key_parse() - a key by name, private names of backends included
+ * @reg: registry, NULL for the default one
+ * @name: what dk_key_parse() takes, or "edu", "Autogradedu" in any case
+ * @key: takes the key
+ * @why: filled on failure; may be NULL
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -EINVAL (reason PARSE_KEY), -ENOMEM.
+ */
+int dk_registry_key_parse(struct dk_registry *reg, const char *name,
+			  unsigned int *key, struct dk_diag *why);
 
 /**
  * dk_device_register() - a device, with its functions: all or nothing

@@ -62,6 +62,13 @@ void dkc_change_cancel(struct dkc_change *ch)
 	}
 }
 
+/* Say why dkc_change_prepare() failed. */
+int dkc_change_refuse(int err, const char *name, struct dk_diag *why)
+{
+	return dkc_refuse(why, err == -ENOSPC ? DK_WHY_TOO_MANY_FUNCTIONS :
+						DK_WHY_NO_MEMORY, name);
+}
+
 /* What calls see: the full row, or a constant one that stands for it. */
 static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op,
 					       const struct dkc_row *full)
@@ -81,6 +88,7 @@ static void dkc_op_publish(struct dk_op *op)
 	const struct dkc_row *full = op->pending;
 
 	op->pending = NULL;
+	op->reg->generation++;
 	dkc_publish(op->row, dkc_row_for_calls(op, full));
 	dkc_publish(op->base, full);
 	dkc_row_retire(op->reg, old);

@@ -1,204 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Private backends, joined by name, and the devices of backends.
+ * The devices of backends: numbers, functions of their own, offline and online.
  */
 #include "registry.h"
 
 #define DKC_DEVMAP_MIN		16
 #define DKC_MAX_GENERATION	((1u << (32 - DKC_DEVICE_BITS)) - 1)
-
-/* ---- backends ------------------------------------------------------------- */
-
-static bool dkc_is_private(const struct dk_layout *l, unsigned int b)
-{
-	static const char prefix[] = "PrivateUse";
-	const char *name;
-	unsigned int i;
-
-	if (!b || b > l->nb)
-		return false;
-	name = l->backend_names[b];
-	for (i = 0; prefix[i] && name[i] == prefix[i]; i++)
-		;
-	return !prefix[i];
-}
-
-/* The backend that a private name is bound to, or 0. */
-static unsigned int dkc_bound(const struct dk_registry *reg, const char *name)
-{
-	unsigned int b;
-
-	for (b = 1; b <= reg->layout->nb; b++)
-		if (reg->private_backend[b].name[0] &&
-		    dkc_strcaseeq(reg->private_backend[b].name, name))
-			return b;
-	return 0;
-}
-
-/* Is it the name of a backend of the layout itself? */
-static unsigned int dkc_own_name(const struct dk_layout *l, const char *name)
-{
-	unsigned int b;
-
-	for (b = 1; b <= l->nb; b++)
-		if (dkc_strcaseeq(l->backend_names[b], name))
-			return b;
-	return 0;
-}
-
-/* "all are taken", with their names */
-static int dkc_no_backend(const struct dk_registry *reg, struct dk_diag *why)
-{
-	char names[DK_NAME_MAX] = "";
-	size_t at = 0;
-	unsigned int b;
-
-	for (b = 1; b <= reg->layout->nb; b++) {
-		if (!reg->private_backend[b].name[0])
-			continue;
-		if (at)
-			dkc_strcpy(names + at, ", ", sizeof(names) - at);
-		at += dkc_strlen(names + at);
-		dkc_strcpy(names + at, reg->private_backend[b].name,
-			   sizeof(names) - at);
-		at += dkc_strlen(names + at);
-	}
-	return dkc_refuse(why, DK_WHY_BACKENDS_TAKEN, names);
-}
-
-/* Find the backend of a name, or the one to bind it to. */
-static int dkc_choose_backend(struct dk_registry *reg, const char *name,
-			      unsigned int pin, unsigned int *backend,
-			      struct dk_diag *why)
-{
-	unsigned int b = dkc_bound(reg, name);
-
-	if (b) {
-		if (pin && pin != b)
-			return dkc_refuse(why, DK_WHY_BACKEND_PINNED, name);
-		*backend = b;
-		return 0;
-	}
-	if (pin) {
-		if (!dkc_is_private(reg->layout, pin))
-			return dkc_refuse(why, DK_WHY_BAD_BACKEND, name);
-		if (reg->private_backend[pin].name[0])
-			return dkc_refuse(why, DK_WHY_BACKEND_PINNED,
-					  reg->private_backend[pin].name);
-		*backend = pin;
-		return 0;
-	}
-	for (b = 1; b <= reg->layout->nb; b++)
-		if (dkc_is_private(reg->layout, b) &&
-		    !reg->private_backend[b].name[0]) {
-			*backend = b;
-			return 0;
-		}
-	return dkc_no_backend(reg, why);
-}
-
-static int dkc_join_backend(struct dkc_provider *core, const char *name,
-			    unsigned int pin, unsigned int flags,
-			    unsigned int *backend, struct dk_diag *why)
-{
-	struct dkc_private_backend *pb;
-	unsigned int b = 0, others;
-	int err = dkc_choose_backend(core->reg, name, pin, &b, why);
-
-	if (err)
-		return err;
-	pb = &core->reg->private_backend[b];
-	others = pb->users - (core->joined >> b & 1);
-	if (pb->alone && pb->alone != core)
-		return dkc_refuse(why, DK_WHY_BACKEND_OWNED, pb->alone->name);
-	if ((flags & DK_JOIN_ALONE) && others)
-		return dkc_refuse(why, DK_WHY_BACKEND_SHARED, name);
-	if (!pb->name[0])
-		dkc_strcpy(pb->name, name, sizeof(pb->name));
-	if (flags & DK_JOIN_ALONE)
-		pb->alone = core;
-	pb->users = others + 1;
-	core->joined |= 1u << b;
-	*backend = b;
-	return 0;
-}
-
-int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin,
-		    unsigned int flags, unsigned int *backend, struct dk_diag *why)
-{
-	struct dkc_provider *core;
-	int err;
-
-	err = dkc_provider_lock(prov, &core, why);
-	if (err)
-		return err;
-	if (!dkc_name_ok(name) || dkc_own_name(core->reg->layout, name))
-		err = dkc_refuse(why, DK_WHY_BAD_NAME, name);
-	else if (flags & ~DK_JOIN_ALONE)
-		err = dkc_refuse(why, DK_WHY_BAD_SIZE, "flags");
-	else
-		err = dkc_join_backend(core, name, pin, flags, backend, why);
-	dkc_mutex_unlock(&core->reg->lock);
-	return err;
-}
-
-/* The bindings stay; only the users go. */
-void dkc_backends_leave(struct dkc_provider *prov)
-{
-	struct dkc_private_backend *pb = prov->reg->private_backend;
-	unsigned int b;
-
-	for (b = 1; b <= prov->reg->layout->nb; b++) {
-		if (!(prov->joined >> b & 1))
-			continue;
-		pb[b].users--;
-		if (pb[b].alone == prov)
-			pb[b].alone = NULL;
-	}
-	prov->joined = 0;
-}
-
-int dk_backend_release(struct dk_registry *reg, const char *name,
-		       struct dk_diag *why)
-{
-	unsigned int b;
-	int err = 0;
-
-	reg = dkc_registry(reg);
-	if (!reg)
-		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
-	dkc_mutex_lock(&reg->lock);
-	b = dkc_bound(reg, name);
-	if (!b)
-		err = dkc_refuse(why, DK_WHY_NO_BACKEND, name);
-	else if (reg->private_backend[b].users)
-		err = dkc_refuse(why, DK_WHY_BACKEND_USED, name);
-	else
-		reg->private_backend[b].name[0] = 0;
-	dkc_mutex_unlock(&reg->lock);
-	return err;
-}
-
-int dk_backend_find(struct dk_registry *reg, const char *name,
-		    unsigned int *backend, struct dk_diag *why)
-{
-	unsigned int b;
-
-	reg = dkc_registry(reg);
-	if (!reg)
-		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
-	dkc_mutex_lock(&reg->lock);
-	b = dkc_bound(reg, name);
-	dkc_mutex_unlock(&reg->lock);
-	if (!b)
-		b = dkc_own_name(reg->layout, name);
-	if (!b)
-		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
-	*backend = b;
-	return 0;
-}
-
-/* ---- devices -------------------------------------------------------------- */
 
 /* The live device of a number; under the lock or in a read section. */
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number)
@@ -308,8 +115,7 @@ static int dkc_device_add(struct dkc_provider *core, struct dkc_device *dev,
 		goto unplace;
 	err = dkc_change_prepare(&ch);
 	if (err) {
-		err = dkc_refuse(why, err == -ENOSPC ? DK_WHY_TOO_MANY_FUNCTIONS :
-						       DK_WHY_NO_MEMORY, dev->name);
+		err = dkc_change_refuse(err, dev->name, why);
 		dkc_block_undo(b);
 		goto unplace;
 	}
@@ -424,13 +230,15 @@ static int dkc_device_switch(struct dkc_device *dev, bool online,
 	struct dkc_change ch = { NULL };
 	struct dkc_block *b = dev->block;
 	unsigned int i;
+	int err;
 
 	dev->want_online = online;
 	for (i = 0; i < b->n; i++)
 		dkc_change_add(&ch, b->regs[i].op);
-	if (dkc_change_prepare(&ch)) {
+	err = dkc_change_prepare(&ch);
+	if (err) {
 		dev->want_online = !online;
-		return dkc_refuse(why, DK_WHY_NO_MEMORY, dev->name);
+		return dkc_change_refuse(err, dev->name, why);
 	}
 	dkc_store(dev->online, online);
 	dkc_change_commit(&ch);

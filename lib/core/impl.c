@@ -232,12 +232,6 @@ void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
 	dkc_change_commit(ch);
 }
 
-static int dkc_no_rows(int err, const struct dkc_provider *prov, struct dk_diag *why)
-{
-	return dkc_refuse(why, err == -ENOSPC ? DK_WHY_TOO_MANY_FUNCTIONS :
-						DK_WHY_NO_MEMORY, prov->name);
-}
-
 static int dkc_impls_register(struct dk_provider *prov, unsigned int backend,
 			      const struct dk_impl *impls, unsigned int n,
 			      struct dk_diag *why)
@@ -259,7 +253,7 @@ static int dkc_impls_register(struct dk_provider *prov, unsigned int backend,
 	err = dkc_change_prepare(&ch);
 	if (err) {
 		dkc_block_undo(b);
-		err = dkc_no_rows(err, core, why);
+		err = dkc_change_refuse(err, core->name, why);
 		goto out;
 	}
 	dkc_tell_override(b, why);
@@ -343,7 +337,7 @@ static int dkc_fallback_add(struct dkc_provider *core, const struct dk_impl *imp
 	err = dkc_change_prepare(&ch);
 	if (err) {
 		dkc_block_undo(b);
-		return dkc_no_rows(err, core, why);
+		return dkc_change_refuse(err, core->name, why);
 	}
 	dkc_block_publish(b, &ch);
 	return 0;

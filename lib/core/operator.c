@@ -208,6 +208,8 @@ int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **out)
 
 	if (!reg)
 		return -ENOMEM;
+	if (decl->size != sizeof(*decl) || decl->call_size != sizeof(struct dk_call))
+		return -EPROTOTYPE;
 	dkc_read_lock();
 	op = dkc_op_find(reg, decl->name);
 	if (op && dkc_load(op->definer)) {
@@ -265,7 +267,7 @@ static int dkc_define(struct dkc_provider *core, const struct dk_op_decl *decl,
 	err = dkc_change_prepare(&ch);
 	if (err) {
 		op->flags = old_flags;
-		dkc_refuse(why, DK_WHY_NO_MEMORY, op->name);
+		err = dkc_change_refuse(err, op->name, why);
 		goto out;
 	}
 	dkc_op_take_sig(op, decl);

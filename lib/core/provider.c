@@ -123,14 +123,15 @@ int dk_provider_unregister(struct dk_provider *prov)
 	if (!reg)
 		return 0;
 	dkc_mutex_lock(&reg->lock);
-	core = prov->core;
+	core = reg->shutdown ? NULL : prov->core;
+	err = reg->shutdown ? -ESHUTDOWN : 0;
 	if (core) {
 		dkc_store(prov->core, NULL);
 		dkc_provider_withdraw(core);
 	}
 	dkc_mutex_unlock(&reg->lock);
 	if (!core)
-		return 0;
+		return err;
 	dkc_synchronize();
 	dkc_gate_drain(core, NULL);
 	dkc_mutex_lock(&reg->lock);

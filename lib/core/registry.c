@@ -144,6 +144,19 @@ void dkc_registry_shutdown(struct dk_registry *reg)
 	dkc_mutex_unlock(&reg->lock);
 }
 
+__u64 dk_registry_generation(struct dk_registry *reg)
+{
+	u64 generation = 0;
+
+	reg = dkc_registry(reg);
+	if (reg) {
+		dkc_mutex_lock(&reg->lock);
+		generation = reg->generation;
+		dkc_mutex_unlock(&reg->lock);
+	}
+	return generation;
+}
+
 /* Does one entry of a published row say what the rules say? */
 static bool dkc_entry_right(const struct dk_op *op, const struct dkc_row *row,
 			    u32 device, unsigned int f, unsigned int b)

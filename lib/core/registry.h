@@ -182,6 +182,7 @@ struct dk_registry {
 	u32 flags;
 	u32 num_ops;
 	u32 num_held;
+	u64 generation;
 	struct dkc_optab dkc_rcu *ops;
 	struct dkc_devmap dkc_rcu *devmap;
 	struct dkc_provider *providers;
@@ -251,6 +252,7 @@ const struct dkc_row *dkc_row_of_device(const struct dkc_row *row, u32 device);
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
 void dkc_change_add_all(struct dkc_change *ch, struct dk_registry *reg);
 int dkc_change_prepare(struct dkc_change *ch);
+int dkc_change_refuse(int err, const char *name, struct dk_diag *why);
 void dkc_change_commit(struct dkc_change *ch);
 void dkc_change_cancel(struct dkc_change *ch);
 void dkc_change_force(struct dkc_change *ch);
@@ -273,7 +275,6 @@ bool dkc_name_ok(const char *name);
 extern const struct dkc_row dkc_row_undefined;
 extern const struct dkc_row dkc_row_resolve;
 extern const struct dkc_row dkc_row_gone;
-int dkc_layouts_init(void);
 /* All rows to "gone"; nothing is freed. For the end of a process. */
 void dkc_registry_shutdown(struct dk_registry *reg);
 
@@ -296,7 +297,7 @@ void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch);
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
 void dkc_blocks_free(struct dkc_block *list);
 
-/* device.c */
+/* backend.c and device.c */
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
 void dkc_device_remove(struct dk_registry *reg, struct dkc_device *dev);
 void dkc_backends_leave(struct dkc_provider *prov);
