@@ -56,7 +56,8 @@
  * * ``id_redispatch(c, ks, params)`` - from inside a function: call by a keyset
  * * ``id_op`` - for dk_op_define() and DK_IMPL()
  *
- * What they return is the function's own answer or one of dk_call_enter().
+ * What they return is the function's own answer or one of dk_call_enter(). A
+ * semicolon ends it, as a declaration.
  */
 #define DK_OP(id, op_name, params, args, objs)				\
 struct id##_args {							\
@@ -164,12 +165,28 @@ struct id##_args
 	.size = sizeof(struct dk_impl),					\
 }
 
-/* Entries of a table for dk_impls_register(): a function of operator @id. */
+/**
+ * DK_IMPL() - an entry of a table for dk_impls_register()
+ * @id: the operator, as in DK_OP()
+ * @at: the key
+ * @function: the function; another type than the operator's does not compile
+ */
 #define DK_IMPL(id, at, function) DK__IMPL(id, at, function, 0)
-/* One that is fit for an atomic operator: it never sleeps. */
+
+/**
+ * DK_IMPL_ATOMIC() - DK_IMPL() of a function that never sleeps
+ * @id: the operator; only such functions are fit for an atomic one
+ * @at: the key
+ * @function: the function
+ */
 #define DK_IMPL_ATOMIC(id, at, function)				\
 	DK__IMPL(id, at, function, DK_IMPL_F_ATOMIC)
-/* A fallthrough: as if the key were not in the set. */
+
+/**
+ * DK_IMPL_FALLTHROUGH() - an entry of a table: as if the key were not in the set
+ * @id: the operator
+ * @at: the key
+ */
 #define DK_IMPL_FALLTHROUGH(id, at) {					\
 	.op = &id##_op,							\
 	.label = "fallthrough",						\
@@ -178,13 +195,22 @@ struct id##_args
 	.size = sizeof(struct dk_impl),					\
 }
 
-/* For dk_fallback_register(): a fallthrough, or a boxed function. */
+/**
+ * DK_FALLTHROUGH() - a fallthrough for dk_fallback_register()
+ * @at: the key
+ */
 #define DK_FALLTHROUGH(at) {						\
 	.label = "fallthrough",						\
 	.key = (at),							\
 	.flags = DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC,		\
 	.size = sizeof(struct dk_impl),					\
 }
+
+/**
+ * DK_FALLBACK() - a function for dk_fallback_register()
+ * @at: the key
+ * @function: a dk_boxed_fn_t
+ */
 #define DK_FALLBACK(at, function) {					\
 	.fn = (dk_fn_t)(1 ? (function) : (dk_boxed_fn_t)0),		\
 	.label = #function,						\

@@ -55,8 +55,16 @@ struct dk_keyset {
 	__u64 bits;
 };
 
-/* A keyset from bits, and of a key of layout v1 (a constant where it is). */
+/**
+ * DK_KEYSET() - a keyset from bits
+ * @b: the bits
+ */
 #define DK_KEYSET(b)		((struct dk_keyset){ (b) })
+
+/**
+ * DK_SET() - the keyset of a key of layout v1
+ * @key: one of enum dk_key; where it is a constant, so is the set
+ */
 #define DK_SET(key)		DK_KEYSET(DK_KEY_BITS(key))
 
 /**
@@ -85,6 +93,7 @@ struct dk_local {
 	__u64 excluded;
 };
 
+/* The default local state, for calls with none of their own. */
 extern const struct dk_local dk_local_default;
 
 /* ---- reasons -------------------------------------------------------------- */
@@ -186,15 +195,24 @@ const char *dk_reason_text(unsigned int reason);
  * Documentation/semantics.rst.
  */
 
-/* What a number means as a key. */
+/**
+ * enum dk_key_kind - what a number means as a key
+ * @DK_KIND_NONE: not a key of this layout
+ * @DK_KIND_UNDEFINED: key 0: table entry 0, the empty set
+ * @DK_KIND_FUNCTIONALITY: one bit, one table entry
+ * @DK_KIND_BUILDING_BLOCK: a per-backend functionality: one bit, no entry
+ * @DK_KIND_PER_BACKEND: functionality and backend: two bits, one entry
+ * @DK_KIND_ALIAS: stands for several entries, has no bit
+ * @DK_KIND_SENTINEL: marks where a block starts
+ */
 enum dk_key_kind {
-	DK_KIND_NONE,		/* not a key of this layout */
-	DK_KIND_UNDEFINED,	/* key 0: table entry 0, the empty set */
-	DK_KIND_FUNCTIONALITY,	/* one bit, one table entry */
-	DK_KIND_BUILDING_BLOCK,	/* a per-backend functionality: one bit, no entry */
-	DK_KIND_PER_BACKEND,	/* functionality and backend: two bits, one entry */
-	DK_KIND_ALIAS,		/* stands for several entries, has no bit */
-	DK_KIND_SENTINEL,	/* marks where a block starts */
+	DK_KIND_NONE,
+	DK_KIND_UNDEFINED,
+	DK_KIND_FUNCTIONALITY,
+	DK_KIND_BUILDING_BLOCK,
+	DK_KIND_PER_BACKEND,
+	DK_KIND_ALIAS,
+	DK_KIND_SENTINEL,
 };
 
 /**
@@ -216,35 +234,164 @@ const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why);
  */
 const struct dk_layout *dk_layout_next(const struct dk_layout *l);
 
-/* Name, number of backends, of functionality keys (Undefined included), of
- * table entries, and the number behind the last alias key.
+/**
+ * dk_layout_name() - the name of a layout
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: A constant string, such as "v1".
  */
 const char *dk_layout_name(const struct dk_layout *l);
+
+/**
+ * dk_layout_backends() - how many backends a layout has
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: Their number; they are numbered from 1.
+ */
 unsigned int dk_layout_backends(const struct dk_layout *l);
+
+/**
+ * dk_layout_functionalities() - how many functionality keys a layout has
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: Their number, with Undefined, which is key 0.
+ */
 unsigned int dk_layout_functionalities(const struct dk_layout *l);
+
+/**
+ * dk_layout_entries() - how many entries a dispatch table has
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: Their number; entry 0 is Undefined's.
+ */
 unsigned int dk_layout_entries(const struct dk_layout *l);
+
+/**
+ * dk_layout_keys() - how far the numbers of keys go
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: The number behind the last key.
+ */
 unsigned int dk_layout_keys(const struct dk_layout *l);
 
-/* The set of everything. */
+/**
+ * dk_layout_full() - the set of every backend and every functionality
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: The set.
+ */
 struct dk_keyset dk_layout_full(const struct dk_layout *l);
 
-/* The functionality of a key (0 for an alias), and its backend (0 for none). */
+/**
+ * dk_key_functionality() - the functionality of a key
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * The rule is PyTorch's toFunctionalityKey().
+ *
+ * Context: Any.
+ * Return: The functionality key: of a per-backend runtime key its building
+ * block, of a functionality key itself, and 0 of an alias key.
+ */
 unsigned int dk_key_functionality(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_key_backend() - the backend of a key
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * The rule is PyTorch's toBackendComponent().
+ *
+ * Context: Any.
+ * Return: The backend of a per-backend runtime key, 0 of every other key.
+ */
 unsigned int dk_key_backend(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_key_kind() - what a number means as a key
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * Context: Any.
+ * Return: Its kind.
+ */
 enum dk_key_kind dk_key_kind(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_key_set() - the keyset of a key
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * Context: Any.
+ * Return: The set: of a per-backend runtime key its functionality's bit and
+ * its backend's, of a building block the former only, and of Undefined and of
+ * an alias key the empty set (see dk_alias_set()).
+ */
 struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_key_slot() - the table entry of a key
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * Context: Any.
+ * Return: The entry of dk_key_set(): 0 of Undefined and of an alias key, and
+ * of a building block the entry of its first backend.
+ */
 unsigned int dk_key_slot(const struct dk_layout *l, unsigned int key);
 
-/* The key of a table entry; 0 for entry 0 and for what is none. */
+/**
+ * dk_slot_key() - the key of a table entry
+ * @l: layout, NULL for v1
+ * @slot: the entry
+ *
+ * Context: Any.
+ * Return: The runtime key; 0 for entry 0 and for what is no entry.
+ */
 unsigned int dk_slot_key(const struct dk_layout *l, unsigned int slot);
 
-/* Per-backend runtime key of a functionality, or 0; of InvalidBit, the sentinel. */
+/**
+ * dk_runtime_key() - the runtime key of a functionality and a backend
+ * @l: layout, NULL for v1
+ * @functionality: a building block
+ * @backend: number of the backend
+ *
+ * The rule is PyTorch's toRuntimePerBackendFunctionalityKey().
+ *
+ * Context: Any.
+ * Return: The key; 0 if @functionality is not a per-backend one or there is no
+ * such backend. Of backend 0 it is the sentinel in front of the block.
+ */
 unsigned int dk_runtime_key(const struct dk_layout *l, unsigned int functionality,
 			    unsigned int backend);
 
-/* Is the functionality key a per-backend one? */
+/**
+ * dk_is_per_backend() - whether a functionality has an entry for every backend
+ * @l: layout, NULL for v1
+ * @functionality: a functionality key
+ *
+ * Context: Any.
+ * Return: 1 for a building block, else 0.
+ */
 int dk_is_per_backend(const struct dk_layout *l, unsigned int functionality);
-/* PyTorch's isBackendDispatchKey. */
+
+/**
+ * dk_is_backend_key() - whether a key is one that computes on a backend
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * It is what CompositeExplicitAutograd stands for, and the building blocks of
+ * that; PyTorch's isBackendDispatchKey().
+ *
+ * Context: Any.
+ * Return: 1 or 0.
+ */
 int dk_is_backend_key(const struct dk_layout *l, unsigned int key);
 
 /**
@@ -259,12 +406,23 @@ int dk_is_backend_key(const struct dk_layout *l, unsigned int key);
 char *dk_key_name(const struct dk_layout *l, unsigned int key,
 		  char buf[DK_NAME_MAX]);
 
-/* The printed name of a backend component, such as "CPUBit"; constant. */
+/**
+ * dk_backend_bit_name() - the name that PyTorch prints for a backend component
+ * @l: layout, NULL for v1
+ * @backend: its number
+ *
+ * Context: Any.
+ * Return: A constant string, such as "CPUBit" or, as PyTorch has it, "MTIA";
+ * "UNKNOWN_BACKEND_BIT" for a number that is none.
+ */
 const char *dk_backend_bit_name(const struct dk_layout *l, unsigned int backend);
 
-/* How dk_key_parse() reads a name. */
+/**
+ * enum dk_parse_flags - how dk_key_parse() reads a name
+ * @DK_PARSE_STRICT: take exactly what PyTorch's own parser takes
+ */
 enum dk_parse_flags {
-	DK_PARSE_STRICT = 1,	/* exactly what PyTorch's own parser takes */
+	DK_PARSE_STRICT = 1,
 };
 
 /**
@@ -321,49 +479,177 @@ int dk_keyset_parse(const struct dk_layout *l, const char *text,
 size_t dk_keyset_print(const struct dk_layout *l, struct dk_keyset ks,
 		       char *buf, size_t size);
 
+/**
+ * dk_keyset_or() - the union of two sets
+ * @a: a set
+ * @b: another one
+ *
+ * The bits of backends and of functionalities alike.
+ *
+ * Context: Any.
+ * Return: What is in @a, in @b or in both.
+ */
 static inline struct dk_keyset dk_keyset_or(struct dk_keyset a, struct dk_keyset b)
 {
 	struct dk_keyset r = { a.bits | b.bits };
 	return r;
 }
 
+/**
+ * dk_keyset_and() - the intersection of two sets
+ * @a: a set
+ * @b: another one
+ *
+ * The bits of backends and of functionalities alike.
+ *
+ * Context: Any.
+ * Return: What is in both.
+ */
 static inline struct dk_keyset dk_keyset_and(struct dk_keyset a, struct dk_keyset b)
 {
 	struct dk_keyset r = { a.bits & b.bits };
 	return r;
 }
 
+/**
+ * dk_keyset_xor() - what two sets do not share
+ * @a: a set
+ * @b: another one
+ *
+ * The bits of backends and of functionalities alike.
+ *
+ * Context: Any.
+ * Return: What is in one of them only.
+ */
 static inline struct dk_keyset dk_keyset_xor(struct dk_keyset a, struct dk_keyset b)
 {
 	struct dk_keyset r = { a.bits ^ b.bits };
 	return r;
 }
 
+/**
+ * dk_keyset_has_all() - whether a set contains another one
+ * @a: the set
+ * @b: what it may contain
+ *
+ * Context: Any.
+ * Return: 1 if every bit of @b is in @a, else 0; 1 for an empty @b.
+ */
 static inline int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
 {
 	return (a.bits & b.bits) == b.bits;
 }
 
+/**
+ * dk_keyset_has_any() - whether two sets have a bit in common
+ * @a: a set
+ * @b: another one
+ *
+ * A common backend is one: {AutogradCPU} and {CPU} share CPU's bit.
+ *
+ * Context: Any.
+ * Return: 1 or 0.
+ */
 static inline int dk_keyset_has_any(struct dk_keyset a, struct dk_keyset b)
 {
 	return (a.bits & b.bits) != 0;
 }
 
-/* Removal: functionality bits only; the backend bits of @a stay. */
+/**
+ * dk_keyset_sub() - take the functionalities of one set out of another
+ * @l: layout, NULL for v1
+ * @a: the set
+ * @b: what to take out
+ *
+ * The backend bits of @a stay, as in PyTorch.
+ *
+ * Context: Any.
+ * Return: @a without the functionality bits of @b.
+ */
 struct dk_keyset dk_keyset_sub(const struct dk_layout *l, struct dk_keyset a,
 			       struct dk_keyset b);
+
+/**
+ * dk_keyset_remove() - take the functionality of a key out of a set
+ * @l: layout, NULL for v1
+ * @a: the set
+ * @key: the key
+ *
+ * Context: Any.
+ * Return: @a without it; the backend bits stay, so {CPU} without CPU is
+ * {CPUBit}. Undefined and an alias key take nothing out.
+ */
 struct dk_keyset dk_keyset_remove(const struct dk_layout *l, struct dk_keyset a,
 				  unsigned int key);
+
+/**
+ * dk_keyset_remove_backend() - take a backend out of a set
+ * @l: layout, NULL for v1
+ * @a: the set
+ * @backend: its number
+ *
+ * Context: Any.
+ * Return: @a without the backend's bit.
+ */
 struct dk_keyset dk_keyset_remove_backend(const struct dk_layout *l,
 					  struct dk_keyset a, unsigned int backend);
 
-/* Everything below @key's functionality, every backend, and PythonDispatcher. */
+/**
+ * dk_keyset_after() - what comes behind a key, to mask a redispatch with
+ * @l: layout, NULL for v1
+ * @key: the key
+ *
+ * Context: Any.
+ * Return: Every functionality below @key's, every backend, and
+ * PythonDispatcher. Behind Undefined and an alias key the highest backend is
+ * missing, as in PyTorch's FULL_AFTER.
+ */
 struct dk_keyset dk_keyset_after(const struct dk_layout *l, unsigned int key);
 
-/* Highest functionality, highest backend, highest-priority key, table entry. */
+/**
+ * dk_keyset_functionality() - the highest functionality of a set
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * Context: Any.
+ * Return: The functionality key, 0 if there is none. Bits outside of the
+ * layout are not looked at.
+ */
 unsigned int dk_keyset_functionality(const struct dk_layout *l, struct dk_keyset ks);
+
+/**
+ * dk_keyset_backend() - the highest backend of a set
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * Context: Any.
+ * Return: Its number, 0 if there is none.
+ */
 unsigned int dk_keyset_backend(const struct dk_layout *l, struct dk_keyset ks);
+
+/**
+ * dk_keyset_key() - the key of highest priority in a set
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * The rule is PyTorch's highestPriorityTypeId().
+ *
+ * Context: Any.
+ * Return: The runtime key of the highest functionality and, where that is a
+ * per-backend one, the highest backend; the sentinel of its block if the set
+ * has no backend. 0 if there is no functionality.
+ */
 unsigned int dk_keyset_key(const struct dk_layout *l, struct dk_keyset ks);
+
+/**
+ * dk_keyset_slot() - the table entry that a set is routed by
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * Context: Any.
+ * Return: The entry of dk_keyset_key(); where the set has no backend, the
+ * entry of the first backend, as in PyTorch.
+ */
 unsigned int dk_keyset_slot(const struct dk_layout *l, struct dk_keyset ks);
 
 /**
@@ -378,14 +664,67 @@ unsigned int dk_keyset_slot(const struct dk_layout *l, struct dk_keyset ks);
 unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,
 			    unsigned int slot);
 
-/* The runtime keys that an alias key stands for; of another key, its own set. */
+/**
+ * dk_alias_set() - the runtime keys that an alias key stands for
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * Undefined is served by some aliases too, without being in their sets. The
+ * rule is PyTorch's getRuntimeDispatchKeySet().
+ *
+ * Context: Any.
+ * Return: The set; of a key that is no alias, dk_key_set().
+ */
 struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
-/* Does @alias stand for @key? */
+
+/**
+ * dk_alias_has() - whether an alias key stands for a key
+ * @l: layout, NULL for v1
+ * @alias: the alias; another key stands for itself only
+ * @key: the key
+ *
+ * The rule is PyTorch's isIncludedInAlias().
+ *
+ * Context: Any.
+ * Return: 1 or 0; 0 for Undefined.
+ */
 int dk_alias_has(const struct dk_layout *l, unsigned int alias, unsigned int key);
 
-/* PyTorch's maps between backends and their autograd and autocast keys. */
+/**
+ * dk_backends_of_autograd() - the backend keys that an autograd key belongs to
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * The rule is PyTorch's getBackendKeySetFromAutograd().
+ *
+ * Context: Any.
+ * Return: The set; empty for other keys, and for AutogradHIP, AutogradVE and
+ * AutogradMTIA.
+ */
 struct dk_keyset dk_backends_of_autograd(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_autograd_of_backend() - the autograd keys of objects of a backend
+ * @l: layout, NULL for v1
+ * @backend: its number, 0 for none
+ *
+ * The rule is PyTorch's getAutogradRelatedKeySetFromBackend().
+ *
+ * Context: Any.
+ * Return: ADInplaceOrView, and the backend's autograd key or AutogradOther.
+ */
 struct dk_keyset dk_autograd_of_backend(const struct dk_layout *l, unsigned int backend);
+
+/**
+ * dk_autocast_of_backend() - the autocast key of objects of a backend
+ * @l: layout, NULL for v1
+ * @backend: its number, 0 for none
+ *
+ * The rule is PyTorch's getAutocastRelatedKeySetFromBackend().
+ *
+ * Context: Any.
+ * Return: The set of that key, or the empty set.
+ */
 struct dk_keyset dk_autocast_of_backend(const struct dk_layout *l, unsigned int backend);
 
 /**
@@ -401,27 +740,80 @@ struct dk_keyset dk_autocast_of_backend(const struct dk_layout *l, unsigned int 
 int dk_constant_set(const struct dk_layout *l, const char *name,
 		    struct dk_keyset *ks, struct dk_diag *why);
 
-/* The keyset of a fresh object that starts from @ks (SEMANTICS 4.6). */
+/**
+ * dk_fresh_set() - the keyset of a fresh object
+ * @l: layout, NULL for v1
+ * @ks: what it starts from, usually one backend key
+ * @inference: whether inference mode is on: then without autograd keys
+ *
+ * Context: Any.
+ * Return: @ks with the autocast and autograd keys of its highest backend and
+ * without the Python keys, as PyTorch gives it to a new tensor (SEMANTICS
+ * 4.6).
+ */
 struct dk_keyset dk_fresh_set(const struct dk_layout *l, struct dk_keyset ks,
 			      int inference);
-/* highestPriorityBackendTypeId and legacyExtractDispatchKey. */
+/**
+ * dk_backend_type() - the backend key of highest priority in a set
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * The rule is PyTorch's highestPriorityBackendTypeId().
+ *
+ * Context: Any.
+ * Return: The key, 0 if there is none.
+ */
 unsigned int dk_backend_type(const struct dk_layout *l, struct dk_keyset ks);
+
+/**
+ * dk_legacy_extract() - the key of highest priority below autograd and autocast
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * The modes that wrap an object are passed over too. The rule is PyTorch's
+ * legacyExtractDispatchKey().
+ *
+ * Context: Any.
+ * Return: The key, 0 if there is none.
+ */
 unsigned int dk_legacy_extract(const struct dk_layout *l, struct dk_keyset ks);
 
 /* ---- local state ---------------------------------------------------------- */
 
+/**
+ * dk_local_included() - the included set of a local state
+ * @local: the local state
+ *
+ * Context: Any.
+ * Return: The set.
+ */
 static inline struct dk_keyset dk_local_included(const struct dk_local *local)
 {
 	struct dk_keyset r = { local->included ^ DK_DEFAULT_INCLUDED };
 	return r;
 }
 
+/**
+ * dk_local_excluded() - the excluded set of a local state
+ * @local: the local state
+ *
+ * Context: Any.
+ * Return: The set.
+ */
 static inline struct dk_keyset dk_local_excluded(const struct dk_local *local)
 {
 	struct dk_keyset r = { local->excluded ^ DK_DEFAULT_EXCLUDED };
 	return r;
 }
 
+/**
+ * dk_local_set() - set both sets of a local state
+ * @local: the local state
+ * @included: the set to include
+ * @excluded: the set to exclude
+ *
+ * Context: Any; the caller's own state only.
+ */
 static inline void dk_local_set(struct dk_local *local, struct dk_keyset included,
 				struct dk_keyset excluded)
 {
@@ -429,12 +821,28 @@ static inline void dk_local_set(struct dk_local *local, struct dk_keyset include
 	local->excluded = excluded.bits ^ DK_DEFAULT_EXCLUDED;
 }
 
+/**
+ * dk_local_include() - include a set besides what is included
+ * @local: the local state
+ * @ks: the set
+ *
+ * Context: Any; the caller's own state only.
+ */
 static inline void dk_local_include(struct dk_local *local, struct dk_keyset ks)
 {
 	dk_local_set(local, dk_keyset_or(dk_local_included(local), ks),
 		     dk_local_excluded(local));
 }
 
+/**
+ * dk_local_exclude() - exclude a set besides what is excluded
+ * @local: the local state
+ * @ks: the set; its backend bits have no effect on a call
+ *
+ * What is included and excluded is excluded.
+ *
+ * Context: Any; the caller's own state only.
+ */
 static inline void dk_local_exclude(struct dk_local *local, struct dk_keyset ks)
 {
 	dk_local_set(local, dk_local_included(local),
@@ -497,18 +905,34 @@ static inline void dk__guard_leave(struct dk__guard *g)
 	__attribute__((cleanup(dk__guard_leave), unused)) =		\
 		dk__guard_enter(inc, exc)
 #define DK__GUARD(line, inc, exc) DK__GUARD2(line, inc, exc)
-/* Include or exclude a set in this thread, to the end of the block. */
+/**
+ * DK_INCLUDE() - include a set in this thread, to the end of the block
+ * @set: the keyset
+ *
+ * A guard: what is put back at the end is the whole local state as it was.
+ */
 #define DK_INCLUDE(set) DK__GUARD(__LINE__, set, DK_KEYSET(0))
+
+/**
+ * DK_EXCLUDE() - exclude a set in this thread, to the end of the block
+ * @set: the keyset
+ *
+ * A guard, as DK_INCLUDE().
+ */
 #define DK_EXCLUDE(set) DK__GUARD(__LINE__, DK_KEYSET(0), set)
 #endif
 
 /* ---- registries ----------------------------------------------------------- */
 
-/* How a registry begins. */
+/**
+ * enum dk_registry_flags - how a registry begins
+ * @DK_REGISTRY_STOCKED: with the fallthroughs that a call needs under the
+ *	default local state; without it, bare
+ * @DK_REGISTRY_FORCE_RESOLVE: every call goes through the rule evaluator:
+ *	slow, for tests
+ */
 enum dk_registry_flags {
-	/* with the fallthroughs that a call needs under default local state */
 	DK_REGISTRY_STOCKED = 1,
-	/* every call goes through the rule evaluator: slow, for tests */
 	DK_REGISTRY_FORCE_RESOLVE = 2,
 };
 
@@ -534,8 +958,22 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  */
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 
-/* The one that everybody shares, of layout v1 and stocked; its layout. */
+/**
+ * dk_registry_default() - the registry that everybody shares
+ *
+ * Context: Any; in userspace the first use allocates.
+ * Return: The registry, of layout v1 and stocked; in userspace NULL if there
+ * was no memory to make it.
+ */
 struct dk_registry *dk_registry_default(void);
+
+/**
+ * dk_registry_layout() - the layout of a registry
+ * @reg: registry, NULL for the default one
+ *
+ * Context: Any.
+ * Return: The layout.
+ */
 const struct dk_layout *dk_registry_layout(const struct dk_registry *reg);
 
 /**
@@ -586,6 +1024,12 @@ struct dk_provider {
 	struct dkc_provider *core;
 };
 
+/**
+ * DK_PROVIDER() - what a struct dk_provider is initialised with
+ * @provider_name: its name
+ *
+ * It notes the module, the ABI and the layout that the caller is built for.
+ */
 #define DK_PROVIDER(provider_name) {					\
 	.size = sizeof(struct dk_provider),				\
 	.abi = DK_ABI_VERSION,						\
@@ -634,9 +1078,19 @@ int dk_provider_drain(struct dk_provider *prov);
 
 /* ---- operators ------------------------------------------------------------ */
 
-/* A function of an operator; called through its exact type only. */
+/**
+ * typedef dk_fn_t - a function of an operator, of any type
+ *
+ * It is called through its exact type only.
+ */
 typedef void (*dk_fn_t)(void);
-/* A function that serves every operator, as a backend fallback does. */
+/**
+ * typedef dk_boxed_fn_t - a function that serves every operator
+ * @c: the call
+ * @args: points to the struct of the operator's arguments that DK_OP() made
+ *
+ * Return: 0 or a negative errno, for the caller.
+ */
 typedef int (*dk_boxed_fn_t)(struct dk_call *c, void *args);
 
 /**
@@ -657,11 +1111,14 @@ struct dk_op_decl {
 	struct dk_op *op;
 };
 
-/* What an operator is, told when it is defined. */
+/**
+ * enum dk_op_flags - what an operator is, told when it is defined
+ * @DK_OP_ATOMIC: may be called wherever RCU may read, and its functions do not
+ *	sleep; without it, they may
+ * @DK_OP_SAME_DEVICE: all arguments that live on a device live on the same one
+ */
 enum dk_op_flags {
-	/* may be called wherever RCU may read; without it, it may sleep */
 	DK_OP_ATOMIC = 1,
-	/* all arguments that live on a device live on the same one */
 	DK_OP_SAME_DEVICE = 2,
 };
 
@@ -704,14 +1161,34 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
  * with -ENOENT.
  */
 struct dk_op *dk_op_get(struct dk_registry *reg, const char *name);
+
+/**
+ * dk_op_put() - give back what dk_op_get() gave
+ * @op: the operator; NULL is fine
+ *
+ * Context: Process context, may sleep.
+ */
 void dk_op_put(struct dk_op *op);
+
+/**
+ * dk_op_name() - the name of an operator
+ * @op: the operator
+ *
+ * Context: Any.
+ * Return: The name, which lives as long as the operator is held.
+ */
 const char *dk_op_name(const struct dk_op *op);
 
-/* Properties of a function. */
+/**
+ * enum dk_impl_flags - properties of a function
+ * @DK_IMPL_F_FALLTHROUGH: no function: as if the key were not in the set
+ * @DK_IMPL_F_ATOMIC: fit for an atomic operator
+ * @DK_IMPL_F_BOXED: a dk_boxed_fn_t
+ */
 enum dk_impl_flags {
-	DK_IMPL_F_FALLTHROUGH = 1,	/* no function: as if the key were not there */
-	DK_IMPL_F_ATOMIC = 2,		/* fit for an atomic operator */
-	DK_IMPL_F_BOXED = 4,		/* a dk_boxed_fn_t */
+	DK_IMPL_F_FALLTHROUGH = 1,
+	DK_IMPL_F_ATOMIC = 2,
+	DK_IMPL_F_BOXED = 4,
 };
 
 /**
@@ -815,9 +1292,12 @@ int dk_fallback_register(struct dk_provider *prov, const struct dk_impl *impl,
 
 /* ---- backends and devices ------------------------------------------------- */
 
-/* How dk_backend_join() binds a name. */
+/**
+ * enum dk_join_flags - how dk_backend_join() binds a name
+ * @DK_JOIN_ALONE: nobody else may join, as long as the provider is registered
+ */
 enum dk_join_flags {
-	DK_JOIN_ALONE = 1,	/* nobody else may join */
+	DK_JOIN_ALONE = 1,
 };
 
 /**
@@ -977,8 +1457,10 @@ static inline struct dk_obj dk_obj_on(unsigned int backend, __u32 device)
 /**
  * struct dk_call - a call in flight; its functions get it as first argument
  * @ks: the effective keyset: what redispatching masks
- * @device: number of the device whose function it is, 0 for none
+ * @fn: the function to call, through its exact type
+ * @boxed: the same where it is a boxed one, else NULL
  * @priv: see dk_call_priv()
+ * @device: number of the device whose function it is, 0 for none
  * @local: the local state that the call was made with
  *
  * The rest is the dispatcher's own. Its storage is the caller's, made by
@@ -990,20 +1472,36 @@ struct dk_call {
 	dk_boxed_fn_t boxed;
 	void *priv;
 	__u32 device;
+	/* private: */
 	__u32 state;
+	/* public: */
 	const struct dk_local *local;
+	/* private: */
 	const struct dk_op_decl *decl;
 	struct dk_op *op;
 	__u64 gate[8];
 };
 
-/* What serves this call: the device's @priv of dk_device_register(), or the provider's. */
+/**
+ * dk_call_priv() - what belongs to the function that serves a call
+ * @c: the call, from inside the function
+ *
+ * Context: Any.
+ * Return: The @priv of dk_device_register() where it is a device's function,
+ * else that of its struct dk_provider.
+ */
 static inline void *dk_call_priv(const struct dk_call *c)
 {
 	return c->priv;
 }
 
-/* The key of layout v1 that the call was routed by. */
+/**
+ * dk_call_key() - the key that a call was routed by
+ * @c: the call, in a registry of layout v1
+ *
+ * Context: Any.
+ * Return: The key of highest priority in @c->ks.
+ */
 static inline unsigned int dk_call_key(const struct dk_call *c)
 {
 	return dk_keyset_key(NULL, c->ks);
@@ -1032,7 +1530,18 @@ int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
 		  const struct dk_local *local, const struct dk_obj *const *objs,
 		  unsigned int n);
 
-/* The same for an operator of any registry, by handle; @decl gives its type. */
+/**
+ * dk_call_enter_op() - dk_call_enter() by handle, in any registry
+ * @c: takes the call
+ * @op: the operator, from dk_op_get()
+ * @decl: gives its type
+ * @local: local state, never NULL; its sets have the bits of the registry's
+ * @objs: the arguments that it dispatches on, in order
+ * @n: how many
+ *
+ * Context: As dk_call_enter().
+ * Return: As dk_call_enter(), but for -EPROTOTYPE: nothing is compared.
+ */
 int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 		     const struct dk_op_decl *decl, const struct dk_local *local,
 		     const struct dk_obj *const *objs, unsigned int n);
@@ -1052,15 +1561,41 @@ int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 		       struct dk_keyset ks, const struct dk_obj *const *objs,
 		       unsigned int n);
 
-/* End a call that dk_call_enter() or dk_call_redispatch() began. */
+/**
+ * dk_call_leave() - end a call that was entered
+ * @c: from dk_call_enter(), dk_call_enter_op() or dk_call_redispatch()
+ *
+ * On the task or thread that entered it.
+ *
+ * Context: As dk_call_enter().
+ */
 void dk_call_leave(struct dk_call *c);
 
-/* The keys behind the one that @c was routed by. */
+/**
+ * dk_call_below() - the keys behind the one that a call was routed by
+ * @c: the call, from inside its function
+ *
+ * Context: Any.
+ * Return: The set to redispatch with.
+ */
 struct dk_keyset dk_call_below(const struct dk_call *c);
 
 /* ---- seeing --------------------------------------------------------------- */
 
-/* Which rule filled a table entry (SEMANTICS 7.2). */
+/**
+ * enum dk_provenance - which rule filled a table entry (SEMANTICS 7.2)
+ * @DK_PROV_MISSING: none
+ * @DK_PROV_KERNEL: 1, a function at the very key
+ * @DK_PROV_DEFAULT_BACKEND: 2 and 3, CompositeExplicitAutograd, with and
+ *	without NonFunctional
+ * @DK_PROV_NESTED: 5, CompositeImplicitAutogradNestedTensor
+ * @DK_PROV_AMBIGUOUS: 6a, CompositeImplicitAutograd and a backend of
+ *	AutogradOther both serve it
+ * @DK_PROV_MATH: 6b, CompositeImplicitAutograd
+ * @DK_PROV_AUTOGRAD: 7, Autograd
+ * @DK_PROV_BATCHED: 8, FuncTorchBatchedDecomposition
+ * @DK_PROV_FALLBACK: 10, the backend fallback
+ */
 enum dk_provenance {
 	DK_PROV_MISSING,
 	DK_PROV_KERNEL,
@@ -1073,7 +1608,13 @@ enum dk_provenance {
 	DK_PROV_FALLBACK,
 };
 
-/* "kernel", "default backend kernel", ...: PyTorch's words. */
+/**
+ * dk_provenance_name() - PyTorch's words for a rule
+ * @prov: the rule
+ *
+ * Context: Any.
+ * Return: A constant string, such as "kernel" or "default backend kernel".
+ */
 const char *dk_provenance_name(enum dk_provenance prov);
 
 /**
@@ -1084,6 +1625,7 @@ const char *dk_provenance_name(enum dk_provenance prov);
  * @device: number of the device whose function it is, or 0
  * @label: of the function
  * @provider: who registered it
+ * @device_name: name of that device, empty if there is none
  */
 struct dk_entry {
 	__u32 size;
@@ -1143,7 +1685,12 @@ struct dk_route {
 int dk_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 	     const struct dk_obj *const *objs, unsigned int n, struct dk_route *r);
 
-/* Version of the library or the module, such as "0.1.0". */
+/**
+ * dk_version() - the version of the library or the module
+ *
+ * Context: Any.
+ * Return: A constant string, such as "0.1.0".
+ */
 const char *dk_version(void);
 
 #ifdef __cplusplus

@@ -5,8 +5,10 @@
  */
 #include "registry.h"
 
+static const struct dk_impl dkc_no_impl;	/* nor a fallthrough */
+
 /* Stands in the paint for the entry that serves nobody; never written. */
-struct dkc_reg dkc_ambiguous = { .id = DKC_ID_AMBIGUOUS };
+struct dkc_reg dkc_ambiguous = { .impl = &dkc_no_impl, .id = DKC_ID_AMBIGUOUS };
 
 static void dkc_paint_set(const struct dk_registry *reg, u64 set, struct dkc_reg *r)
 {
