@@ -230,13 +230,14 @@ static int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
 	row = dkc_deref(op->row);
 	atomic = (row->kind == DKC_ROW_FULL ? row->op_flags :
 					      dkc_load(op->flags)) & DK_OP_ATOMIC;
-	if (dkc_unlikely(dkc_load(op->flags) & DK_OP_SAME_DEVICE) &&
-	    dkc_on_two_devices(op->reg, way->objs, way->n))
-		err = -EXDEV;
-	else
-		err = dkc_find(op, row, way);
+	err = dkc_find(op, row, way);
 	if (dkc_unlikely(err))
 		goto out;
+	if (dkc_unlikely(dkc_load(op->flags) & DK_OP_SAME_DEVICE) &&
+	    dkc_on_two_devices(op->reg, way->objs, way->n)) {
+		err = -EXDEV;
+		goto out;
+	}
 	dkc_fill(c, op, way);
 	c->state = atomic ? DKC_CALL_ATOMIC : DKC_CALL_SLEEPABLE;
 	if (atomic) {
@@ -254,7 +255,14 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 		     const struct dk_obj *const *objs, unsigned int n)
 {
 	struct dkc_way way = { .objs = objs, .n = n, .mask = true };
+	int err;
 
+	/* one that points to its operator was compared when it began to */
+	if (dkc_unlikely(dkc_load(decl->op) != op)) {
+		err = dkc_op_check_sig(op, decl, NULL);
+		if (err)
+			return err;
+	}
 	way.ks = dkc_merge(dkc_raw(objs, n), dk_local_included(local).bits,
 			   dk_local_excluded(local).bits, DK_BACKEND_MASK);
 	c->local = local;

@@ -136,7 +136,7 @@ void dkc_block_undo(struct dkc_block *b)
 		} else {
 			dkc_reg_unlink(r);
 			if (r->gave_sig)
-				r->op->sig = 0;
+				dkc_store(r->op->sig, 0);
 			dkc_op_settle(r->op);
 		}
 	}
@@ -433,7 +433,7 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 {
 	struct dkc_provider *core;
 	struct dkc_block *b = NULL;
-	int err = dkc_may_leave(prov->core, why);
+	int err = dkc_may_leave(dkc_load(prov->core), why);
 
 	if (err)
 		return err;

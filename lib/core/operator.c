@@ -183,9 +183,9 @@ void dkc_ops_free(struct dk_registry *reg)
 int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
 		     struct dk_diag *why)
 {
-	u64 sig = dkc_sig_hash(decl->sig);
+	u64 want = dkc_load(op->sig);
 
-	if (sig && op->sig && sig != op->sig)
+	if (want && decl->sig && dkc_sig_hash(decl->sig) != want)
 		return dkc_refuse(why, DK_WHY_SIGNATURE, op->name);
 	return 0;
 }
@@ -195,7 +195,7 @@ bool dkc_op_take_sig(struct dk_op *op, const struct dk_op_decl *decl)
 {
 	if (op->sig || !decl->sig)
 		return false;
-	op->sig = dkc_sig_hash(decl->sig);
+	dkc_store(op->sig, dkc_sig_hash(decl->sig));
 	return true;
 }
 
@@ -262,11 +262,11 @@ static int dkc_define(struct dkc_provider *core, const struct dk_op_decl *decl,
 		err = dkc_check_class(op, flags, why);
 	if (err)
 		goto out;
-	op->flags = flags;
+	dkc_store(op->flags, flags);
 	dkc_change_add(&ch, op);
 	err = dkc_change_prepare(&ch);
 	if (err) {
-		op->flags = old_flags;
+		dkc_store(op->flags, old_flags);
 		err = dkc_change_refuse(err, op->name, why);
 		goto out;
 	}

@@ -50,6 +50,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 	reg->providers = core;
 	dkc_store(prov->core, core);
 	dkc_mutex_unlock(&reg->lock);
+	dkc_remark(why, DK_WHY_NONE, NULL);
 	return 0;
 }
 
@@ -64,8 +65,10 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
 	dkc_mutex_lock(&reg->lock);
 	*core = prov->core;
-	if (*core && !reg->shutdown)
+	if (*core && !reg->shutdown) {
+		dkc_remark(why, DK_WHY_NONE, NULL);
 		return 0;
+	}
 	reason = reg->shutdown ? DK_WHY_SHUTDOWN : DK_WHY_UNREGISTERED;
 	dkc_mutex_unlock(&reg->lock);
 	return dkc_refuse(why, reason, prov->name);
@@ -119,9 +122,9 @@ int dk_provider_unregister(struct dk_provider *prov)
 
 	if (err)
 		return err;
-	reg = prov->core ? prov->core->reg : NULL;
-	if (!reg)
+	if (!dkc_load(prov->core))
 		return 0;
+	reg = dkc_registry(prov->registry);
 	dkc_mutex_lock(&reg->lock);
 	core = reg->shutdown ? NULL : prov->core;
 	err = reg->shutdown ? -ESHUTDOWN : 0;
