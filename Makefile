@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#
+# dispatchkey: library, tool, samples, module. "make help" lists the targets.
+# It needs a C compiler, GNU make and liburcu, and for the module the headers
+# of a kernel; kbuild reads Kbuild and not this file.
+
+all:
+
+# ---- what a user may set ----------------------------------------------------
+
+O	?= build
+PREFIX	?= /usr/local
+LIBDIR	?= $(PREFIX)/lib
+BINDIR	?= $(PREFIX)/bin
+MANDIR	?= $(PREFIX)/share/man
+INCLUDEDIR ?= $(PREFIX)/include
+DESTDIR	?=
+KDIR	?= /lib/modules/$(shell uname -r)/build
+CFLAGS	?= -O2 -g
+INSTALL	?= install
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-7s %s\n'
+endif
+
+# ---- the version, and who has to agree with it ------------------------------
+
+VERSION	:= $(shell cat VERSION)
+version	:= $(subst ., ,$(VERSION))
+major	:= $(word 1,$(version))
+node	:= DISPATCHKEY_$(major).$(word 2,$(version))
+map	:= lib/libdispatchkey.map
+map_node := $(lastword $(shell sed -n 's/^\(DISPATCHKEY_[0-9.]*\) {$$/\1/p' $(map)))
+
+ifneq ($(words $(version)),3)
+$(error VERSION has to be three numbers such as 0.1.0, and says "$(VERSION)")
+endif
+ifneq ($(map_node),$(node))
+$(error VERSION says $(VERSION), but the newest node of $(map) is $(map_node) and not $(node))
+endif
+
+# ---- what is built from what ------------------------------------------------
+
+include lib/core/Makefile.objs
+
+core	:= $(patsubst %,$(O)/lib/core/%.o,$(dkc-objs))
+world	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard lib/*.c)))
+replay	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard lib/replay/*.c)))
+dkctl	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard tools/dkctl/*.c)))
+
+static	:= $(O)/libdispatchkey.a
+soname	:= libdispatchkey.so.$(major)
+shared	:= $(O)/libdispatchkey.so.$(VERSION)
+links	:= $(O)/$(soname) $(O)/libdispatchkey.so
+pc	:= $(O)/dispatchkey-uninstalled.pc
+tool	:= $(O)/dkctl
+samples	:= $(addprefix $(O)/samples/,hello cpu_user dk_client plugin/host plugin/plugin.so)
+
+headers	:= include/dispatchkey.h include/dispatchkey-op.h
+uapi	:= uapi/linux/dispatchkey.h
+man	:= $(sort $(wildcard Documentation/man/*.[1-9]))
+
+# ---- how --------------------------------------------------------------------
+
+warnings := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wundef -Wvla \
+	-Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings
+flags	= -std=gnu11 -D_GNU_SOURCE -pthread $(warnings) -Iinclude -Iuapi \
+	-DDK_VERSION='"$(VERSION)"' $(CPPFLAGS) $(CFLAGS)
+
+# Only what the public header declares is seen, and calls inside the library
+# and to a thread's own data cost nothing more than in a program.
+$(core) $(world): local_flags := -fPIC -fvisibility=hidden \
+	-fno-semantic-interposition -ftls-model=initial-exec -include lib/public.h
+# liburcu puts its readers at addresses that its own type does not allow.
+$(O)/lib/world.o: last_flags := -fno-sanitize=alignment
+$(replay) $(dkctl): local_flags := -Ilib -Ilib/core -Ilib/replay
+$(O)/samples/plugin/plugin.o: local_flags := -fPIC
+
+# A sanitizer's runtime is not there before the program is linked. With lazy
+# binding a call in a signal handler could meet the dynamic linker's locks.
+defs	= $(if $(findstring -fsanitize,$(CC) $(CFLAGS) $(LDFLAGS)),,-Wl,-z,defs)
+so_flags = -shared -Wl,-soname,$(soname) -Wl,--version-script=$(map) $(defs) \
+	-Wl,-z,nodelete -Wl,-z,now -Wl,-Bsymbolic-functions
+
+urcu	:= -lurcu-bp
+beside	= -L$(O) -Wl,-rpath,'$$ORIGIN/$(1)'
+
+# Written anew only when they change: new flags build everything again, and a
+# new or missing file links again what it is a part of.
+export config_text = $(CC) $(flags) $(LDFLAGS)
+export objects_text = $(core) $(world) $(replay) $(dkctl)
+$(O)/config $(O)/objects: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' "$$$(@F)_text" | cmp -s - $@ || printf '%s\n' "$$$(@F)_text" >$@
+
+$(O)/have-urcu: $(O)/config
+	@printf '#include <urcu-bp.h>\n' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -x c - >/dev/null 2>&1 || { \
+		echo 'liburcu is missing: install its development package (liburcu-dev on Debian and Ubuntu, userspace-rcu-devel on Fedora, liburcu-devel on openSUSE, liburcu on Arch, userspace-rcu-dev on Alpine) and type make again.' >&2; \
+		exit 1; }
+	@touch $@
+
+$(core) $(world): | $(O)/have-urcu
+
+$(O)/%.o: %.c $(O)/config Makefile
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(flags) $(local_flags) $(last_flags) -MMD -MP -c $< -o $@
+
+-include $(patsubst %.o,%.d,$(core) $(world) $(replay) $(dkctl)) \
+	$(wildcard $(O)/samples/*.d $(O)/samples/plugin/*.d)
+
+# One object: whoever links any of it gets the constructor that fills the
+# tables of layouts.
+$(O)/dispatchkey.o: $(core) $(world) $(O)/objects
+	$(say) LD $@
+	$(Q)$(CC) -r -nostdlib $(filter -m% -flto%,$(CFLAGS)) -o $@ $(core) $(world)
+
+$(static): $(O)/dispatchkey.o
+	$(say) AR $@
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $<
+
+$(shared): $(core) $(world) $(O)/objects $(map)
+	$(say) LD $@
+	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) $(so_flags) -o $@ $(core) $(world) $(urcu)
+
+$(links): $(shared)
+	$(Q)ln -sf $(<F) $@
+
+$(pc): lib/dispatchkey-uninstalled.pc.in VERSION
+	@mkdir -p $(@D)
+	$(Q)sed -e 's|@SRCDIR@|$(CURDIR)|; s|@BUILDDIR@|$(abspath $(O))|' \
+		-e 's|@VERSION@|$(VERSION)|' $< >$@
+
+$(tool): $(dkctl) $(replay) $(static) $(O)/objects
+	$(say) LD $@
+	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $(dkctl) $(replay) $(static) $(urcu)
+
+$(O)/samples/hello $(O)/samples/cpu_user: %: %.o $(links)
+	$(say) LD $@
+	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $< $(call beside,..) -ldispatchkey
+
+# It talks to the module, and has no need of the library.
+$(O)/samples/dk_client: $(O)/samples/client.o
+	$(say) LD $@
+	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $<
+
+$(O)/samples/plugin/host: %: %.o $(links)
+	$(say) LD $@
+	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $< $(call beside,../..) -ldispatchkey -ldl
+
+$(O)/samples/plugin/plugin.so: %.so: %.o $(links)
+	$(say) LD $@
+	$(Q)$(CC) -shared -pthread $(CFLAGS) $(LDFLAGS) -o $@ $< $(call beside,../..) -ldispatchkey
+
+# ---- targets: build ---------------------------------------------------------
+
+.PHONY: all lib dkctl samples clean help
+.PHONY: install uninstall modules modules_install modules_clean
+.PHONY: check check-all kselftest demo lint bare headers-check symbols-check
+.PHONY: FORCE
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+all: lib dkctl samples
+	@echo
+	@echo 'Built in $(O): $(notdir $(static)) and $(soname) (version $(VERSION)), dkctl, samples.'
+	@echo 'Next:'
+	@echo '  $(O)/samples/hello    the first sample, 20 lines'
+	@echo '  make demo    calls routed to two accelerators in a virtual machine'
+	@echo '  make check   all tests'
+	@echo '  make help    the module, install, and all else'
+
+lib: $(static) $(links) $(pc)
+dkctl: $(tool)
+samples: $(samples)
+
+clean:
+	$(say) CLEAN $(O)
+	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
+		dispatchkey.o dkctl modules.order) $(static) $(links) $(shared) $(pc)
+	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
+
+# ---- targets: install -------------------------------------------------------
+
+dest	 = $(DESTDIR)$(INCLUDEDIR)/dispatchkey
+# a .pc file that can be moved says where things are by its prefix
+by_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
+
+install: lib dkctl
+	$(say) INSTALL $(DESTDIR)$(PREFIX)
+	$(Q)$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(BINDIR) $(dest)/linux
+	$(Q)$(INSTALL) -m 644 $(static) $(DESTDIR)$(LIBDIR)
+	$(Q)$(INSTALL) -m 755 $(shared) $(DESTDIR)$(LIBDIR)
+	$(Q)ln -sf $(notdir $(shared)) $(DESTDIR)$(LIBDIR)/$(soname)
+	$(Q)ln -sf $(soname) $(DESTDIR)$(LIBDIR)/libdispatchkey.so
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call by_prefix,$(LIBDIR))|' \
+		-e 's|@INCLUDEDIR@|$(call by_prefix,$(INCLUDEDIR))|' \
+		-e 's|@VERSION@|$(VERSION)|' lib/dispatchkey.pc.in \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/dispatchkey.pc
+	$(Q)$(INSTALL) -m 644 $(headers) $(dest)
+	$(Q)$(INSTALL) -m 644 $(uapi) $(dest)/linux
+	$(Q)$(INSTALL) -m 755 $(tool) $(DESTDIR)$(BINDIR)
+	$(Q)for page in $(man); do \
+		$(INSTALL) -D -m 644 $$page \
+			$(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit; done
+
+uninstall:
+	$(say) REMOVE $(DESTDIR)$(PREFIX)
+	$(Q)rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(static) $(shared) $(links)) \
+		pkgconfig/dispatchkey.pc) $(DESTDIR)$(BINDIR)/dkctl
+	$(Q)rm -f $(addprefix $(dest)/,$(notdir $(headers)) linux/$(notdir $(uapi)))
+	$(Q)if [ -d $(dest)/linux ]; then rmdir $(dest)/linux $(dest); fi
+	$(Q)for page in $(man); do \
+		rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
+
+# ---- targets: the module ----------------------------------------------------
+
+# O moves what userspace builds; kbuild has one of its own, which is not meant.
+kbuild	= $(MAKE) -C $(KDIR) M=$(CURDIR) O=
+kernel	= $(DESTDIR)/usr/src/dispatchkey
+
+define need_headers
+	@test -e $(KDIR)/Makefile || { \
+		echo 'No kernel headers at $(KDIR): install linux-headers-$(shell uname -r) (kernel-devel on Fedora), or name others with "make $@ KDIR=FOLDER".' >&2; \
+		exit 1; }
+endef
+
+modules:
+	$(need_headers)
+	$(Q)$(kbuild) modules
+
+# The samples are for trying out and not for a machine's module folder.
+modules_install:
+	$(need_headers)
+	@test -e dispatchkey.ko || { \
+		echo 'There is no dispatchkey.ko yet: type "make modules" first.' >&2; exit 1; }
+	@mkdir -p $(O)
+	$(Q)grep '/dispatchkey\.k\?o$$' modules.order >$(O)/modules.order
+	$(Q)$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
+		MODORDER=$(abspath $(O))/modules.order modules_install
+	$(Q)$(INSTALL) -d $(kernel)/include/linux
+	$(Q)$(INSTALL) -m 644 $(headers) $(kernel)/include
+	$(Q)$(INSTALL) -m 644 $(uapi) $(kernel)/include/linux
+	$(Q)$(INSTALL) -m 644 Module.symvers $(kernel)
+
+modules_clean:
+	$(need_headers)
+	$(Q)$(kbuild) clean
+
+# ---- targets: tests ---------------------------------------------------------
+
+# They call make themselves, and are not parts of this one. What the user set
+# (O, CC, KDIR, ...) is in their environment.
+script	= $(Q)MAKEFLAGS= scripts/$(1)
+
+check:
+	$(call script,check)
+
+check-all:
+	$(call script,check --all)
+
+demo:
+	$(call script,demo)
+
+lint:
+	$(call script,lint)
+
+kselftest:
+	$(Q)$(MAKE) -C selftests O= run_tests
+
+bare:
+	$(call script,check-bare)
+
+headers-check:
+	$(call script,check-headers)
+
+symbols-check: lib
+	$(call script,check-symbols)
+
+define help_text
+Build
+  all              library, tool and samples (default)
+  lib              libdispatchkey.a, $(soname), dispatchkey-uninstalled.pc
+  dkctl            the tool
+  samples          hello, cpu_user, plugin/host with plugin/plugin.so, dk_client
+  clean            remove what these built
+Install, by PREFIX= ($(PREFIX)), LIBDIR=, DESTDIR=
+  install          library, headers, dispatchkey.pc, dkctl, man pages
+  uninstall        remove them
+Module, for the kernel whose build folder is KDIR=
+  modules          dispatchkey.ko and the sample drivers
+  modules_install  dispatchkey.ko into updates/; headers and Module.symvers
+                   into /usr/src/dispatchkey for drivers outside of this tree
+  modules_clean    remove what kbuild built
+Try and test
+  demo             two accelerators in a virtual machine, one unplugged under load
+  check            all tests, some of them in a virtual machine
+  check-all        those that take long, too
+  kselftest        the kernel tests on this machine (as root)
+  lint             warnings of all compilers and checkers
+  bare             build core and replay without a libc, see what they need
+  headers-check    compile every public header alone, as C and C++
+  symbols-check    compare exported symbols with map and headers
+Variables: O= output folder ($(O)), V=1 show commands, W=1 kernel warnings,
+  CC, CFLAGS, CPPFLAGS, LDFLAGS
+endef
+export help_text
+help:
+	@printf '%s\n' "$$help_text"

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Memory and RCU of the userspace world: calloc() and liburcu's bp flavour. */
+
+#if defined(__SANITIZE_THREAD__)
+#define DKC_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DKC_TSAN 1
+#endif
+#endif
+
+/*
+ * Inlines urcu_bp_read_lock(), _unlock() and _ongoing(), which liburcu wrote
+ * short enough to be used in code under any licence; nothing else of it is.
+ * ThreadSanitizer would see one side only of what they share.
+ */
+#ifndef DKC_TSAN
+#define _LGPL_SOURCE
+#endif
+
+#include "world.h"
+
+#include <stdlib.h>
+#include <urcu-bp.h>
+#ifdef DKC_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+/* Replaced rows that wait before a grace period is spent on them. */
+#define RETIRE_BATCH	64
+
+static struct dkc_retired *retired;
+static unsigned int num_retired;
+
+#ifdef DKC_TSAN
+static char grace_period;
+
+#define reader_ends()		__tsan_release(&grace_period)
+#define readers_ended()		__tsan_acquire(&grace_period)
+#else
+#define reader_ends()		do { } while (0)
+#define readers_ended()		do { } while (0)
+#endif
+
+void *dkc_alloc(size_t size)
+{
+	return calloc(1, size);
+}
+
+void dkc_free(void *p)
+{
+	free(p);
+}
+
+void dkc_read_lock(void)
+{
+	urcu_bp_read_lock();
+}
+
+void dkc_read_unlock(void)
+{
+	reader_ends();
+	urcu_bp_read_unlock();
+}
+
+bool dkc_in_atomic(void)
+{
+	return urcu_bp_read_ongoing();
+}
+
+/* Takes whole lists only, so a push needs no more than this. */
+void dkc_retire_node(struct dkc_retired *r)
+{
+	struct dkc_retired *head = __atomic_load_n(&retired, __ATOMIC_RELAXED);
+
+	/* counted first, so that nobody takes off what was not put on */
+	__atomic_fetch_add(&num_retired, 1, __ATOMIC_RELAXED);
+	do {
+		r->next = head;
+	} while (!__atomic_compare_exchange_n(&retired, &head, r, true,
+					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+void dkc_synchronize(void)
+{
+	/* what was retired by now may go with this grace period */
+	struct dkc_retired *batch = __atomic_exchange_n(&retired, NULL,
+							__ATOMIC_ACQUIRE);
+
+	unsigned int n = 0;
+
+	urcu_bp_synchronize_rcu();
+	readers_ended();
+	while (batch) {
+		struct dkc_retired *next = batch->next;
+
+		dkc_free(batch);
+		batch = next;
+		n++;
+	}
+	__atomic_fetch_sub(&num_retired, n, __ATOMIC_RELAXED);
+}
+
+void dkc_flush_retired(void)
+{
+	if (__atomic_load_n(&num_retired, __ATOMIC_RELAXED) >= RETIRE_BATCH &&
+	    !dkc_in_atomic())
+		dkc_synchronize();
+}
+
+void dkc_rcu_thread_init(void)
+{
+	urcu_bp_register_thread();
+}
+
+void dkc_rcu_before_fork(void)
+{
+	urcu_bp_before_fork();
+}
+
+void dkc_rcu_after_fork(bool child)
+{
+	if (child)
+		urcu_bp_after_fork_child();
+	else
+		urcu_bp_after_fork_parent();
+}

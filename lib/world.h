@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What the files of the userspace world share beside lib/core/deps.h. */
+#ifndef _DKC_WORLD_H
+#define _DKC_WORLD_H
+
+#include "core/deps.h"
+
+/* No call into the dynamic linker on the call path; keep these few and small. */
+#define DKC_INITIAL_EXEC	__attribute__((tls_model("initial-exec")))
+
+/* Make the calling thread known; 0 or -ENOMEM. */
+int dkc_gate_thread_init(void);
+void dkc_rcu_thread_init(void);
+
+/* Around fork(): nobody else is in the middle of a change while it happens. */
+void dkc_gate_before_fork(void);
+void dkc_gate_after_fork(bool child);
+void dkc_rcu_before_fork(void);
+void dkc_rcu_after_fork(bool child);
+
+#endif /* _DKC_WORLD_H */
