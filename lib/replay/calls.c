@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Commands about local state and about where calls go. */
+#include "internal.h"
+
+/* ---- local state ---------------------------------------------------------- */
+
+static void leave_guard(struct dk_replay *r)
+{
+	struct dk_replay_guard *g = r->guards;
+
+	r->guards = g->outer;
+	dkc_free(g);
+}
+
+void dk_replay_local_reset(struct dk_replay *r)
+{
+	while (r->guards)
+		leave_guard(r);
+	if (dk_constant_set(r->layout, "default_included_set", &r->included, NULL))
+		r->included.bits = 0;
+	if (dk_constant_set(r->layout, "default_excluded_set", &r->excluded, NULL))
+		r->excluded.bits = 0;
+}
+
+DK_REPLAY_RUN(local)
+{
+	struct dk_keyset inc, exc;
+	int err = dk_replay_set(r, w->arg[0], &inc);
+
+	if (!err)
+		err = dk_replay_set(r, w->arg[1], &exc);
+	if (err)
+		return err;
+	r->included = inc;
+	r->excluded = exc;
+	return 0;
+}
+
+/* The guards of PyTorch N, in every layout: leaving puts the whole set back. */
+static int enter_guard(struct dk_replay *r, struct dk_replay_words *w,
+		       struct dk_keyset *set)
+{
+	struct dk_replay_guard *g;
+	struct dk_keyset ks;
+	int err = dk_replay_set(r, w->arg[0], &ks);
+
+	if (err)
+		return err;
+	g = dkc_alloc(sizeof(*g));
+	if (!g)
+		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
+	g->outer = r->guards;
+	g->set = set;
+	g->saved = *set;
+	r->guards = g;
+	*set = dk_keyset_or(*set, ks);
+	return 0;
+}
+
+DK_REPLAY_RUN(include)
+{
+	return enter_guard(r, w, &r->included);
+}
+
+DK_REPLAY_RUN(exclude)
+{
+	return enter_guard(r, w, &r->excluded);
+}
+
+DK_REPLAY_RUN(end)
+{
+	struct dk_replay_guard *g = r->guards;
+
+	(void)w;
+	if (!g)
+		return dk_replay_refuse(r, -EINVAL,
+					"no include or exclude is open", "", 0);
+	*g->set = g->saved;
+	leave_guard(r);
+	return 0;
+}
+
+DK_REPLAY_RUN(tls)
+{
+	(void)w;
+	dk_replay_put(r, "included=");
+	dk_replay_put_hex(r, r->included.bits);
+	dk_replay_put(r, " excluded=");
+	dk_replay_put_hex(r, r->excluded.bits);
+	dk_replay_put(r, "\n");
+	return 0;
+}
+
+/* ---- routes --------------------------------------------------------------- */
+
+static int refuse_route(struct dk_replay *r, int err, struct dk_op *op)
+{
+	static const enum dk_reason reasons[] = {
+		DK_WHY_NOT_DEFINED, DK_WHY_DEVICE_GONE, DK_WHY_TWO_DEVICES,
+		DK_WHY_SHUTDOWN, DK_WHY_NO_MEMORY,
+	};
+	static const int errors[] = { ENOENT, ENODEV, EXDEV, ESHUTDOWN, ENOMEM };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		if (err == -errors[i])
+			return dk_replay_reason(r, err, reasons[i], dk_op_name(op));
+	}
+	return dk_replay_refuse(r, err, "this route cannot be asked for", "", 0);
+}
+
+/* Ask the lookup that a call uses; where nothing serves is an answer, too. */
+static int ask(struct dk_replay *r, struct dk_op *op,
+	       const struct dk_obj *const *objs, unsigned int n)
+{
+	int err;
+
+	r->route.size = sizeof(r->route);
+	err = dk_route(op, r->included, r->excluded, objs, n, &r->route);
+	if (err && err != -ENOSYS && err != -ENOTUNIQ)
+		return refuse_route(r, err, op);
+	return 0;
+}
+
+/* Effective set, top key, and what serves. */
+static void put_route(struct dk_replay *r)
+{
+	const struct dk_entry *e = &r->route.entry;
+
+	dk_replay_put_hex(r, r->route.effective.bits);
+	dk_replay_put(r, " ");
+	dk_replay_put_key(r, dk_keyset_key(r->layout, r->route.effective));
+	dk_replay_put(r, " ");
+	if (e->provenance == DK_PROV_MISSING) {
+		dk_replay_put(r, "missing");
+	} else if (e->provenance == DK_PROV_AMBIGUOUS) {
+		dk_replay_put(r, "ambiguous");
+	} else if (e->is_fallthrough) {
+		dk_replay_put(r, "fallthrough");
+	} else {
+		dk_replay_put(r, e->label);
+		if (e->device) {
+			dk_replay_put(r, "@");
+			dk_replay_put(r, e->device_name);
+		}
+	}
+	dk_replay_put(r, "\n");
+}
+
+static void put_step(struct dk_replay *r, const char *what, struct dk_keyset ks)
+{
+	dk_replay_put(r, what);
+	dk_replay_put_hex(r, ks.bits);
+	dk_replay_put(r, " ");
+	dk_replay_put_printed(r, ks);
+	dk_replay_put(r, "\n");
+}
+
+/* Without backend bits, so the printing of sets would show too little. */
+static void put_fallthroughs(struct dk_replay *r, struct dk_keyset passed)
+{
+	unsigned int f, n = dk_layout_functionalities(r->layout);
+
+	dk_replay_put(r, "fallthroughs taken out:");
+	for (f = 1; f < n; f++) {
+		if (!dk_keyset_has_any(passed, dk_key_set(r->layout, f)))
+			continue;
+		dk_replay_put(r, " ");
+		dk_replay_put_key(r, f);
+	}
+	dk_replay_put(r, passed.bits ? "\n" : " none\n");
+}
+
+/* How the arguments' set became the effective one, and which rule serves. */
+static void put_steps(struct dk_replay *r)
+{
+	struct dk_keyset ks = dk_keyset_sub(r->layout,
+					    dk_keyset_or(r->route.raw, r->included),
+					    r->excluded);
+
+	put_step(r, "arguments: ", r->route.raw);
+	put_step(r, "included: ", r->included);
+	put_step(r, "excluded: ", r->excluded);
+	put_step(r, "after local state: ", ks);
+	put_fallthroughs(r, dk_keyset_xor(ks, r->route.effective));
+	put_step(r, "effective: ", r->route.effective);
+	dk_replay_put(r, "entry: ");
+	dk_replay_put_dec(r, r->route.slot);
+	dk_replay_put(r, " ");
+	dk_replay_put_key(r, dk_slot_key(r->layout, r->route.slot));
+	dk_replay_put(r, "\nrule: ");
+	dk_replay_put(r, dk_provenance_name(r->route.entry.provenance));
+	dk_replay_put(r, "\n");
+}
+
+DK_REPLAY_RUN(route)
+{
+	struct dk_obj obj = { { 0 }, 0, 0 };
+	const struct dk_obj *const objs[] = { &obj };
+	struct dk_op *op = dk_replay_op_get(r, w->arg[0]);
+	int err;
+
+	if (!op)
+		return -ENOENT;
+	err = dk_replay_set(r, w->arg[1], &obj.ks);
+	if (!err)
+		err = ask(r, op, objs, 1);
+	if (!err) {
+		put_route(r);
+		if (dk_replay_option(w, 'v'))
+			put_steps(r);
+	}
+	dk_op_put(op);
+	return err;
+}
+
+/* SET or SET@DEVICE */
+static int parse_obj(struct dk_replay *r, char *word, struct dk_obj *obj)
+{
+	struct dk_obj on;
+	char *at = NULL, *s;
+	int err;
+
+	for (s = word; *s; s++) {
+		if (*s == '@')
+			at = s;
+	}
+	if (at) {
+		*at = '\0';
+		err = dk_device_find(r->reg, at + 1, &on, &r->why);
+		if (err)
+			return err;
+		obj->device = on.device;
+	}
+	return dk_replay_set(r, word, &obj->ks);
+}
+
+static int call(struct dk_replay *r, struct dk_op *op, char *rest,
+		struct dk_obj *objs, const struct dk_obj **list)
+{
+	unsigned int n = 0;
+	char *word;
+	int err;
+
+	while ((word = dk_replay_word(&rest))) {
+		err = parse_obj(r, word, &objs[n]);
+		if (err)
+			return err;
+		list[n] = &objs[n];
+		n++;
+	}
+	err = ask(r, op, list, n);
+	if (err)
+		return err;
+	dk_replay_put_hex(r, r->route.raw.bits);
+	dk_replay_put(r, " ");
+	put_route(r);
+	return 0;
+}
+
+DK_REPLAY_RUN(call)
+{
+	/* no more words than every second character */
+	size_t most = dk_replay_len(w->rest) / 2 + 1;
+	struct dk_obj *objs;
+	struct dk_op *op = dk_replay_op_get(r, w->arg[0]);
+	int err;
+
+	if (!op)
+		return -ENOENT;
+	objs = dkc_alloc(most * (sizeof(*objs) + sizeof(struct dk_obj *)));
+	if (objs)
+		err = call(r, op, w->rest, objs, (const struct dk_obj **)(objs + most));
+	else
+		err = dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
+	dkc_free(objs);
+	dk_op_put(op);
+	return err;
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Commands that define operators, register functions and show tables. */
+#include "internal.h"
+
+/* So many withdrawn registrations share one wait for the calls inside. */
+#define DRAIN_AT	1024
+
+/* What is registered has to be a function; a transcript only asks for routes. */
+static int never_called(struct dk_call *c, void *args)
+{
+	(void)c;
+	(void)args;
+	return -ENOSYS;
+}
+
+struct dk_op *dk_replay_op_get(struct dk_replay *r, const char *name)
+{
+	struct dk_op *op = NULL;
+
+	if (!dk_replay_need_registry(r)) {
+		op = dk_op_get(r->reg, name);
+		if (!op)
+			dk_replay_reason(r, -ENOENT, DK_WHY_NO_OPERATOR, name);
+	}
+	return op;
+}
+
+/* ---- definitions ---------------------------------------------------------- */
+
+DK_REPLAY_RUN(op)
+{
+	size_t len = dk_replay_len(w->arg[0]) + 1;
+	struct dk_replay_op *op;
+	int err = dk_replay_need_registry(r);
+
+	if (err)
+		return err;
+	op = dkc_alloc(sizeof(*op) + len);
+	if (!op)
+		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
+	memcpy(op + 1, w->arg[0], len);
+	op->decl.size = sizeof(op->decl);
+	op->decl.name = (char *)(op + 1);
+	err = dk_op_define(&r->prov, &op->decl, 0, &r->why);
+	if (err) {
+		dkc_free(op);
+		return err;
+	}
+	op->next = r->ops;
+	r->ops = op;
+	return 0;
+}
+
+/* Take the definition back, if there is one; its memory may go at once. */
+static int undefine(struct dk_replay *r, const char *name, unsigned int *dropped)
+{
+	struct dk_replay_op **at = &r->ops, *op;
+	int err;
+
+	while (*at && !dk_replay_eq((*at)->decl.name, name))
+		at = &(*at)->next;
+	op = *at;
+	if (!op)
+		return 0;
+	err = dk_op_undefine(&r->prov, name, &r->why);
+	if (err)
+		return err;
+	*at = op->next;
+	dkc_free(op);
+	++*dropped;
+	return 0;
+}
+
+/* ---- registrations -------------------------------------------------------- */
+
+struct dk_replay_impl *dk_replay_impl_alloc(const char *op, unsigned int key,
+					    const char *label, bool is_fallthrough)
+{
+	size_t op_len = op ? dk_replay_len(op) + 1 : 0;
+	size_t label_len = dk_replay_len(label) + 1;
+	struct dk_replay_impl *i = dkc_alloc(sizeof(*i) + op_len + label_len);
+	char *copy = (char *)(i + 1);
+
+	if (!i)
+		return NULL;
+	memcpy(copy, label, label_len);
+	if (op) {
+		memcpy(copy + label_len, op, op_len);
+		i->decl.size = sizeof(i->decl);
+		i->decl.name = copy + label_len;
+		i->impl.op = &i->decl;
+	}
+	i->impl.label = copy;
+	i->impl.key = key;
+	i->impl.size = sizeof(i->impl);
+	if (is_fallthrough) {
+		i->impl.flags = DK_IMPL_F_FALLTHROUGH;
+	} else {
+		i->impl.flags = DK_IMPL_F_BOXED;
+		i->impl.fn = (dk_fn_t)never_called;
+	}
+	return i;
+}
+
+void dk_replay_impls_free(struct dk_replay_impl *list)
+{
+	struct dk_replay_impl *next;
+
+	for (; list; list = next) {
+		next = list->next;
+		dkc_free(list);
+	}
+}
+
+static void drain(struct dk_replay *r)
+{
+	if (dk_provider_drain(&r->prov))
+		return;		/* they wait for the next time */
+	dk_replay_impls_free(r->withdrawn);
+	r->withdrawn = NULL;
+	r->num_withdrawn = 0;
+}
+
+/* Take out what has this label, or belongs to this operator. */
+static int withdraw(struct dk_replay *r, const char *label, const char *op,
+		    unsigned int *dropped)
+{
+	struct dk_replay_impl **at = &r->impls, *i;
+	int err;
+
+	while ((i = *at)) {
+		if (op ? !i->impl.op || !dk_replay_eq(i->impl.op->name, op) :
+			 !dk_replay_eq(i->impl.label, label)) {
+			at = &i->next;
+			continue;
+		}
+		err = dk_impls_withdraw(&r->prov, &i->impl, &r->why);
+		if (err)
+			return err;
+		*at = i->next;
+		i->next = r->withdrawn;
+		r->withdrawn = i;
+		r->num_withdrawn++;
+		++*dropped;
+	}
+	if (r->num_withdrawn >= DRAIN_AT)
+		drain(r);
+	return 0;
+}
+
+/* The provider is unregistered. */
+void dk_replay_ops_clear(struct dk_replay *r)
+{
+	struct dk_replay_op *next;
+
+	for (; r->ops; r->ops = next) {
+		next = r->ops->next;
+		dkc_free(r->ops);
+	}
+	dk_replay_impls_free(r->impls);
+	dk_replay_impls_free(r->withdrawn);
+	r->impls = NULL;
+	r->withdrawn = NULL;
+	r->num_withdrawn = 0;
+}
+
+/* Register one, or give it back. */
+static int register_impl(struct dk_replay *r, struct dk_replay_impl *i)
+{
+	int err;
+
+	if (i->impl.op)
+		err = dk_impls_register(&r->prov, &i->impl, 1, &r->why);
+	else
+		err = dk_fallback_register(&r->prov, &i->impl, &r->why);
+	if (err) {
+		dkc_free(i);
+		return err;
+	}
+	i->next = r->impls;
+	r->impls = i;
+	return 0;
+}
+
+DK_REPLAY_RUN(impl)
+{
+	struct dk_replay_impl *i;
+	unsigned int key = DK_UNDEFINED;
+	int err = dk_replay_need_registry(r);
+
+	if (!err && !dk_replay_eq(w->arg[1], "-"))
+		err = dk_replay_key(r, w->arg[1], &key);
+	if (err)
+		return err;
+	i = dk_replay_impl_alloc(w->arg[0], key, w->arg[2], dk_replay_option(w, 'f'));
+	if (!i)
+		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
+	return w->value ? dk_replay_device_impl(r, w->value, i) : register_impl(r, i);
+}
+
+DK_REPLAY_RUN(fallback)
+{
+	struct dk_replay_impl *i;
+	unsigned int key;
+	int err = dk_replay_need_registry(r);
+
+	if (!err)
+		err = dk_replay_key(r, w->arg[0], &key);
+	if (err)
+		return err;
+	i = dk_replay_impl_alloc(NULL, key, w->arg[1],
+				 dk_replay_eq(w->arg[1], "fallthrough"));
+	if (!i)
+		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
+	return register_impl(r, i);
+}
+
+static int drop(struct dk_replay *r, const char *label, const char *op,
+		unsigned int *dropped)
+{
+	int err = dk_replay_need_registry(r);
+
+	if (!err)
+		err = withdraw(r, label, op, dropped);
+	return err ? err : dk_replay_device_drop(r, label, op, dropped);
+}
+
+DK_REPLAY_RUN(undef)
+{
+	unsigned int dropped = 0;
+	int err = drop(r, NULL, w->arg[0], &dropped);
+
+	if (!err)
+		err = undefine(r, w->arg[0], &dropped);
+	if (!err && !dropped)
+		err = dk_replay_reason(r, -ENOENT, DK_WHY_NO_OPERATOR, w->arg[0]);
+	return err;
+}
+
+DK_REPLAY_RUN(drop)
+{
+	unsigned int dropped = 0;
+	int err = drop(r, w->arg[0], NULL, &dropped);
+
+	if (!err && !dropped)
+		err = dk_replay_refuse(r, -ENOENT,
+				       "nothing is registered under this label",
+				       w->arg[0], dk_replay_len(w->arg[0]));
+	return err;
+}
+
+/* ---- tables --------------------------------------------------------------- */
+
+/* A line of PyTorch's dumpComputedTable. */
+static void put_entry(struct dk_replay *r, unsigned int slot)
+{
+	const struct dk_entry *e = &r->entry;
+
+	dk_replay_put_key(r, dk_slot_key(r->layout, slot));
+	dk_replay_put(r, e->is_fallthrough ? ": fallthrough " : ": ");
+	dk_replay_put(r, e->provenance == DK_PROV_AMBIGUOUS ?
+			 "ambiguous_autogradother" : e->label);
+	dk_replay_put(r, " [");
+	dk_replay_put(r, dk_provenance_name(e->provenance));
+	dk_replay_put(r, "]\n");
+}
+
+/* LABEL/provenance, as one word. */
+static void put_served_by(struct dk_replay *r, const struct dk_entry *e)
+{
+	const char *s;
+
+	if (e->provenance == DK_PROV_AMBIGUOUS) {
+		dk_replay_put(r, "ambiguous");
+	} else if (e->is_fallthrough && e->provenance == DK_PROV_FALLBACK) {
+		dk_replay_put(r, "fallthrough");
+	} else {
+		dk_replay_put(r, e->label);
+		if (e->is_fallthrough)
+			dk_replay_put(r, "(fallthrough)");
+	}
+	dk_replay_put(r, "/");
+	for (s = dk_provenance_name(e->provenance); *s; s++)
+		dk_replay_text_add(&r->answer, *s == ' ' ? "-" : s, 1);
+}
+
+static bool same_run(const struct dk_entry *a, const struct dk_entry *b)
+{
+	return a->provenance == b->provenance && a->is_fallthrough == b->is_fallthrough &&
+	       (a->provenance == DK_PROV_MISSING ||
+		a->provenance == DK_PROV_AMBIGUOUS || dk_replay_eq(a->label, b->label));
+}
+
+/* The entries @first to @last are those of r->run. */
+static void put_run(struct dk_replay *r, unsigned int first, unsigned int last)
+{
+	if (r->run.provenance == DK_PROV_MISSING)
+		return;
+	if (r->answer.len)
+		dk_replay_put(r, " ");
+	dk_replay_put_dec(r, first);
+	if (last > first) {
+		dk_replay_put(r, "..");
+		dk_replay_put_dec(r, last);
+	}
+	dk_replay_put(r, "=");
+	put_served_by(r, &r->run);
+}
+
+static int read_entry(struct dk_replay *r, struct dk_op *op, unsigned int slot)
+{
+	int err;
+
+	r->entry.size = sizeof(r->entry);
+	err = dk_op_entry(op, 0, slot, &r->entry);
+	return err ? dk_replay_refuse(r, err, "this table cannot be read", "", 0) : 0;
+}
+
+static int runs(struct dk_replay *r, struct dk_op *op)
+{
+	unsigned int slot, first = 0, n = dk_layout_entries(r->layout);
+	int err;
+
+	for (slot = 0; slot < n; slot++) {
+		err = read_entry(r, op, slot);
+		if (err)
+			return err;
+		if (slot && same_run(&r->run, &r->entry))
+			continue;
+		if (slot)
+			put_run(r, first, slot - 1);
+		r->run = r->entry;
+		first = slot;
+	}
+	put_run(r, first, n - 1);
+	dk_replay_put(r, r->answer.len ? "\n" : "-\n");
+	return 0;
+}
+
+static int lines(struct dk_replay *r, struct dk_op *op)
+{
+	unsigned int slot, n = dk_layout_entries(r->layout);
+	int err;
+
+	for (slot = 0; slot < n; slot++) {
+		err = read_entry(r, op, slot);
+		if (err)
+			return err;
+		if (r->entry.provenance != DK_PROV_MISSING)
+			put_entry(r, slot);
+	}
+	return 0;
+}
+
+DK_REPLAY_RUN(table)
+{
+	struct dk_op *op = dk_replay_op_get(r, w->arg[0]);
+	int err;
+
+	if (!op)
+		return -ENOENT;
+	err = dk_replay_option(w, 'c') ? runs(r, op) : lines(r, op);
+	dk_op_put(op);
+	return err;
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The interpreter: its state, its commands by name, and its errors. */
+#include "internal.h"
+
+static const struct dk_replay_verb verbs[] = {
+	{ { "layout", "NAME", "start over with a bare registry of this layout" },
+	  dk_replay_run_layout, NULL, 1, 1, false },
+	{ { "layout-info", "", "sizes, backends and functionalities" },
+	  dk_replay_run_layout_info, NULL, 0, 0, false },
+	{ { "key", "KEY", "value, set, index, functionality and backend" },
+	  dk_replay_run_key, NULL, 1, 1, false },
+	{ { "alias", "KEY", "what an alias key stands for" },
+	  dk_replay_run_alias, NULL, 1, 1, false },
+	{ { "backends-of-autograd", "KEY", "the backends of an autograd key" },
+	  dk_replay_run_backends_of_autograd, NULL, 1, 1, false },
+	{ { "autograd-of-backend", "BIT", "the autograd keys of a backend" },
+	  dk_replay_run_autograd_of_backend, NULL, 1, 1, false },
+	{ { "autocast-of-backend", "BIT", "the autocast key of a backend" },
+	  dk_replay_run_autocast_of_backend, NULL, 1, 1, false },
+	{ { "full-after", "KEY", "what redispatching behind a key leaves" },
+	  dk_replay_run_full_after, NULL, 1, 1, false },
+	{ { "constant", "NAME", "one of PyTorch's named sets" },
+	  dk_replay_run_constant, NULL, 1, 1, false },
+	{ { "fresh", "[-i] KEY", "keyset of a fresh object (-i: inference mode)" },
+	  dk_replay_run_fresh, "i", 1, 1, false },
+	{ { "keyset", "SET", "all about a set" },
+	  dk_replay_run_keyset, NULL, 1, 1, false },
+	{ { "or", "A B", "both sets" },
+	  dk_replay_run_or, NULL, 2, 2, false },
+	{ { "and", "A B", "what both sets have" },
+	  dk_replay_run_and, NULL, 2, 2, false },
+	{ { "sub", "A B", "A without the functionalities of B" },
+	  dk_replay_run_sub, NULL, 2, 2, false },
+	{ { "xor", "A B", "what one of the sets has" },
+	  dk_replay_run_xor, NULL, 2, 2, false },
+	{ { "remove", "A KEY", "A without the functionality of KEY" },
+	  dk_replay_run_remove, NULL, 2, 2, false },
+	{ { "remove-backend", "A BIT", "A without a backend" },
+	  dk_replay_run_remove_backend, NULL, 2, 2, false },
+	{ { "has", "A KEY", "has A all bits of KEY?" },
+	  dk_replay_run_has, NULL, 2, 2, false },
+	{ { "has-any", "A B", "has A some bit of B?" },
+	  dk_replay_run_has_any, NULL, 2, 2, false },
+	{ { "has-all", "A B", "has A all bits of B?" },
+	  dk_replay_run_has_all, NULL, 2, 2, false },
+	{ { "is-backend-key", "KEY", "is it a backend's key?" },
+	  dk_replay_run_is_backend_key, NULL, 1, 1, false },
+	{ { "parse", "[-s] NAME", "a key by name (-s: as strict as PyTorch)" },
+	  dk_replay_run_parse, "s", 1, 1, false },
+	{ { "legacy-extract", "SET", "top key without autograd, autocast and modes" },
+	  dk_replay_run_legacy_extract, NULL, 1, 1, false },
+	{ { "backend-type", "SET", "top backend key" },
+	  dk_replay_run_backend_type, NULL, 1, 1, false },
+	{ { "compute-key", "DTYPE LAYOUT DEVICE", "key of a tensor (- = missing)" },
+	  dk_replay_run_compute_key, NULL, 3, 3, false },
+	{ { "translate", "FROM TO SET", "a set in another layout, and what it lost" },
+	  dk_replay_run_translate, NULL, 3, 3, false },
+	{ { "op", "NAME", "define an operator" },
+	  dk_replay_run_op, NULL, 1, 1, false },
+	{ { "undef", "NAME", "remove an operator and all its functions" },
+	  dk_replay_run_undef, NULL, 1, 1, false },
+	{ { "impl", "[-f] [-d DEVICE] OP KEY LABEL",
+	    "register a function (-f: a fallthrough; KEY - is the catch-all)" },
+	  dk_replay_run_impl, "fd:", 3, 3, false },
+	{ { "fallback", "KEY LABEL", "register for all operators (or: fallthrough)" },
+	  dk_replay_run_fallback, NULL, 2, 2, false },
+	{ { "drop", "LABEL", "remove everything registered under a label" },
+	  dk_replay_run_drop, NULL, 1, 1, false },
+	{ { "table", "[-c] OP", "what serves each key (-c: in one line of runs)" },
+	  dk_replay_run_table, "c", 1, 1, false },
+	{ { "backend", "NAME [KEY]", "join a private backend (KEY: that one)" },
+	  dk_replay_run_backend, NULL, 1, 2, false },
+	{ { "device", "NAME BACKEND", "a new device of a backend" },
+	  dk_replay_run_device, NULL, 2, 2, false },
+	{ { "leave", "NAME", "take a device out" },
+	  dk_replay_run_leave, NULL, 1, 1, false },
+	{ { "offline", "NAME", "take a device offline" },
+	  dk_replay_run_offline, NULL, 1, 1, false },
+	{ { "online", "NAME", "take it online again" },
+	  dk_replay_run_online, NULL, 1, 1, false },
+	{ { "local", "INC EXC", "the sets that calls include and exclude" },
+	  dk_replay_run_local, NULL, 2, 2, false },
+	{ { "include", "SET", "begin to include a set" },
+	  dk_replay_run_include, NULL, 1, 1, false },
+	{ { "exclude", "SET", "begin to exclude a set" },
+	  dk_replay_run_exclude, NULL, 1, 1, false },
+	{ { "end", "", "end the innermost include or exclude" },
+	  dk_replay_run_end, NULL, 0, 0, false },
+	{ { "tls", "", "the sets that calls include and exclude" },
+	  dk_replay_run_tls, NULL, 0, 0, false },
+	{ { "route", "[-v] OP SET", "where a call with this set goes (-v: why)" },
+	  dk_replay_run_route, "v", 2, 2, false },
+	{ { "call", "OP SET[@DEVICE]...", "where a call with these objects goes" },
+	  dk_replay_run_call, NULL, 1, 1, true },
+};
+
+#define NUM_VERBS ARRAY_SIZE(verbs)
+
+const struct dk_replay_command *dk_replay_command(unsigned int i)
+{
+	return i < NUM_VERBS ? &verbs[i].help : NULL;
+}
+
+/* ---- errors --------------------------------------------------------------- */
+
+int dk_replay_refuse(struct dk_replay *r, int err, const char *text,
+		     const char *name, size_t name_len)
+{
+	if (name_len >= sizeof(r->why.name)) {
+		name_len = sizeof(r->why.name) - 1;
+		/* not in the middle of a character */
+		while (name_len && (name[name_len] & 0xc0) == 0x80)
+			name_len--;
+	}
+	r->why.text = text;
+	memcpy(r->why.name, name, name_len);
+	r->why.name[name_len] = '\0';
+	return err;
+}
+
+int dk_replay_reason(struct dk_replay *r, int err, enum dk_reason reason,
+		     const char *name)
+{
+	r->why.reason = reason;
+	return dk_replay_refuse(r, err, dk_reason_text(reason), name,
+				dk_replay_len(name));
+}
+
+/* ---- words that mean something -------------------------------------------- */
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+}
+
+/* "autogradedu" as "AutogradPrivateUse1", where edu is bound to that. */
+static bool private_name(struct dk_replay *r, const char *word, size_t len,
+			 char name[DK_NAME_MAX])
+{
+	static const char *const prefixes[] = {
+		"", "Quantized", "Sparse", "SparseCsr", "NestedTensor",
+		"Autograd", "Autocast",
+	};
+	unsigned int i, b, key;
+	size_t n;
+
+	if (!r->reg || len >= DK_NAME_MAX)
+		return false;
+	for (i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		for (n = 0; n < len && prefixes[i][n]; n++) {
+			if (lower(word[n]) != lower(prefixes[i][n]))
+				break;
+		}
+		if (prefixes[i][n])
+			continue;
+		memcpy(name, word + n, len - n);
+		name[len - n] = '\0';
+		if (dk_backend_find(r->reg, name, &b, NULL))
+			continue;
+		/* Dense is number 1 in every layout that has private backends */
+		key = dk_runtime_key(r->layout, DK_DENSE, b);
+		memcpy(name, prefixes[i], n);
+		dk_key_name(r->layout, key, name + n);
+		return true;
+	}
+	return false;
+}
+
+int dk_replay_key(struct dk_replay *r, const char *word, unsigned int *key)
+{
+	char name[DK_NAME_MAX];
+	int err = dk_key_parse(r->layout, word, 0, key, &r->why);
+
+	if (err && private_name(r, word, dk_replay_len(word), name) &&
+	    !dk_key_parse(r->layout, name, 0, key, NULL))
+		return 0;
+	return err;
+}
+
+int dk_replay_bit(struct dk_replay *r, const char *word, unsigned int *backend)
+{
+	int err = dk_backend_bit_parse(r->layout, word, backend, &r->why);
+
+	if (err && r->reg && !dk_backend_find(r->reg, word, backend, NULL))
+		return 0;
+	return err;
+}
+
+/* The words of a set, one by one, so that each may be a private name. */
+static bool private_set(struct dk_replay *r, const char *word,
+			struct dk_keyset *ks)
+{
+	char name[DK_NAME_MAX];
+	struct dk_keyset one;
+	size_t len;
+
+	ks->bits = 0;
+	for (;; word += len + 1) {
+		len = 0;
+		while (word[len] && word[len] != '|' && word[len] != ',')
+			len++;
+		if (!len || len >= sizeof(name))
+			return false;
+		memcpy(name, word, len);
+		name[len] = '\0';
+		if (dk_keyset_parse(r->layout, name, &one, NULL) &&
+		    (!private_name(r, word, len, name) ||
+		     dk_keyset_parse(r->layout, name, &one, NULL)))
+			return false;
+		ks->bits |= one.bits;
+		if (!word[len])
+			return true;
+	}
+}
+
+int dk_replay_set(struct dk_replay *r, const char *word, struct dk_keyset *ks)
+{
+	int err = dk_keyset_parse(r->layout, word, ks, &r->why);
+
+	return err && r->reg && private_set(r, word, ks) ? 0 : err;
+}
+
+/* ---- the registry --------------------------------------------------------- */
+
+int dk_replay_need_registry(struct dk_replay *r)
+{
+	int err;
+
+	if (r->reg)
+		return 0;
+	r->reg = dk_registry_alloc(r->layout, r->registry_flags, &r->why);
+	if (!r->reg)
+		return r->why.reason == DK_WHY_NO_TABLE ? -EOPNOTSUPP : -ENOMEM;
+	r->prov = (struct dk_provider)DK_PROVIDER("replay");
+	r->prov.layout = dk_layout_name(r->layout);
+	r->prov.registry = r->reg;
+	err = dk_provider_register(&r->prov, &r->why);
+	if (err) {
+		dk_registry_free(r->reg, NULL);
+		r->reg = NULL;
+	}
+	return err;
+}
+
+static void start_over(struct dk_replay *r, const struct dk_layout *l)
+{
+	if (r->reg) {
+		dk_replay_devices_clear(r);
+		dk_provider_unregister(&r->prov);
+		dk_registry_free(r->reg, NULL);
+		r->reg = NULL;
+		dk_replay_ops_clear(r);
+	}
+	r->layout = l;
+	dk_replay_local_reset(r);
+}
+
+DK_REPLAY_RUN(layout)
+{
+	const struct dk_layout *l = dk_layout_find(w->arg[0], &r->why);
+
+	if (!l)
+		return -ENOENT;
+	start_over(r, l);
+	return 0;
+}
+
+struct dk_replay *dk_replay_alloc(unsigned int registry_flags,
+				  dk_replay_emit_t emit, void *ctx)
+{
+	struct dk_replay *r = dkc_alloc(sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->emit = emit;
+	r->ctx = ctx;
+	r->registry_flags = registry_flags;
+	start_over(r, dk_layout_find(DK_LAYOUT_NAME, NULL));
+	return r;
+}
+
+void dk_replay_free(struct dk_replay *r)
+{
+	if (!r)
+		return;
+	start_over(r, r->layout);
+	dk_replay_text_free(&r->line);
+	dk_replay_text_free(&r->answer);
+	dkc_free(r);
+}
+
+/* ---- commands ------------------------------------------------------------- */
+
+static int run(struct dk_replay *r, const char *line, size_t len)
+{
+	struct dk_replay_words w = { .n = 0 };
+	char *rest, *name;
+	unsigned int i;
+	int err = dk_replay_check_line(r, line, len);
+
+	if (err)
+		return err;
+	r->line.len = 0;
+	r->line.failed = false;
+	dk_replay_text_add(&r->line, line, len);
+	if (r->line.failed)
+		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
+	rest = r->line.buf;
+	name = dk_replay_word(&rest);
+	if (!name)
+		return dk_replay_refuse(r, -EINVAL, "there is no command here", "", 0);
+	for (i = 0; i < NUM_VERBS; i++) {
+		if (!dk_replay_eq(name, verbs[i].help.name))
+			continue;
+		err = dk_replay_words(r, &verbs[i], rest, &w);
+		return err ? err : verbs[i].run(r, &w);
+	}
+	return dk_replay_refuse(r, -EINVAL, "unknown command", name,
+				dk_replay_len(name));
+}
+
+int dk_replay_line(struct dk_replay *r, const char *line, size_t len)
+{
+	static const char no_memory[] = "error: out of memory\n";
+	struct dk_replay_text *t = &r->answer;
+	int err;
+
+	memset(&r->why, 0, sizeof(r->why));
+	r->why.size = sizeof(r->why);
+	t->len = 0;
+	t->failed = false;
+	err = run(r, line, len);
+	if (err) {
+		t->len = 0;
+		dk_replay_put(r, "error: ");
+		dk_replay_put(r, r->why.text ? r->why.text : "refused");
+		if (r->why.name[0]) {
+			dk_replay_put(r, ": ");
+			dk_replay_put(r, r->why.name);
+		}
+		dk_replay_put(r, "\n");
+	}
+	if (t->failed) {
+		r->emit(r->ctx, no_memory, sizeof(no_memory) - 1);
+		return -ENOMEM;
+	}
+	if (t->len)
+		r->emit(r->ctx, t->buf, t->len);
+	return err;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The transcript interpreter: runs commands against a bare registry and answers
+ * in text, and a checker that compares the answers with those of a transcript.
+ * Freestanding, over the public header; one copy for tool, tests and kernel.
+ */
+#ifndef _DK_REPLAY_H
+#define _DK_REPLAY_H
+
+#include <dispatchkey.h>
+
+/* Bytes of a line of a transcript, the newline not counted. */
+#define DK_REPLAY_LINE_MAX	65536u
+
+struct dk_replay;
+struct dk_replay_check;
+
+/* One command, as help shows it. */
+struct dk_replay_command {
+	const char *name;
+	const char *usage;	/* its words, such as "A KEY"; may be empty */
+	const char *what;
+};
+
+/* The answer to one command: whole lines, each with its newline. */
+typedef void (*dk_replay_emit_t)(void *ctx, const char *text, size_t len);
+
+/**
+ * dk_replay_alloc() - an interpreter, with layout v1 to begin with
+ * @registry_flags: for the registries that it makes: 0, or
+ *	DK_REGISTRY_FORCE_RESOLVE
+ * @emit: takes the answers; @text stays valid until the next command
+ * @ctx: handed on to @emit
+ *
+ * Context: Process context, may sleep.
+ * Return: The interpreter, or NULL without memory.
+ */
+struct dk_replay *dk_replay_alloc(unsigned int registry_flags,
+				  dk_replay_emit_t emit, void *ctx);
+void dk_replay_free(struct dk_replay *r);
+
+/**
+ * dk_replay_line() - run one command
+ * @r: the interpreter
+ * @line: the command, without "> " and without a newline
+ * @len: its length
+ *
+ * Emits at most one answer. A refused command answers "error: REASON".
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, or the negative errno of what was refused.
+ */
+int dk_replay_line(struct dk_replay *r, const char *line, size_t len);
+
+/* The i-th command, NULL behind the last one. */
+const struct dk_replay_command *dk_replay_command(unsigned int i);
+
+/**
+ * struct dk_replay_diff - the first wrong line of an answer
+ * @line: number of the line, from 1
+ * @command_line: number of the command's line, 0 if there was no command
+ * @command: the command, its end cut off where it is long
+ * @expected: the line in the transcript, NULL if it has no more lines there
+ * @expected_len: its length
+ * @got: the line of the answer, NULL if it has no more lines
+ * @got_len: its length
+ */
+struct dk_replay_diff {
+	unsigned long line;
+	unsigned long command_line;
+	const char *command;
+	const char *expected;
+	size_t expected_len;
+	const char *got;
+	size_t got_len;
+};
+
+typedef void (*dk_replay_differ_t)(void *ctx, const struct dk_replay_diff *diff);
+
+/* What was checked so far. */
+struct dk_replay_count {
+	unsigned long lines;
+	unsigned long commands;
+	unsigned long mismatches;	/* commands whose answer differs */
+};
+
+/**
+ * dk_replay_check_alloc() - a checker of one transcript
+ * @registry_flags: as in dk_replay_alloc()
+ * @differ: called for every wrong answer, with its first wrong line
+ * @ctx: handed on to @differ
+ *
+ * Context: Process context, may sleep.
+ * Return: The checker, or NULL without memory.
+ */
+struct dk_replay_check *dk_replay_check_alloc(unsigned int registry_flags,
+					      dk_replay_differ_t differ,
+					      void *ctx);
+void dk_replay_check_free(struct dk_replay_check *c);
+
+/**
+ * dk_replay_check_feed() - the next piece of the transcript
+ * @c: the checker
+ * @text: any bytes; pieces end where they like
+ * @len: how many
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, or -ENOMEM; then the rest cannot be checked.
+ */
+int dk_replay_check_feed(struct dk_replay_check *c, const char *text, size_t len);
+
+/**
+ * dk_replay_check_end() - the transcript has ended
+ * @c: the checker
+ * @count: takes the verdict
+ *
+ * Context: Process context, may sleep.
+ * Return: 0 if every answer was right, -EILSEQ if not, -ENOENT if there was
+ * no command, -ENOMEM as dk_replay_check_feed().
+ */
+int dk_replay_check_end(struct dk_replay_check *c, struct dk_replay_count *count);
+
+#endif /* _DK_REPLAY_H */

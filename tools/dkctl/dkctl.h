@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What the files of dkctl share. */
+#ifndef DKCTL_H
+#define DKCTL_H
+
+/* getline(), open_memstream(), SIGPIPE; the first header that is included */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE	200809L
+#endif
+
+#include <dispatchkey.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* Exit status. */
+enum {
+	STATUS_OK,
+	STATUS_DIFFERS,		/* replay --check found a wrong answer */
+	STATUS_BAD_INPUT,	/* a word, an option or a file that is wrong */
+	STATUS_SYSTEM,		/* no memory, or the output cannot be written */
+};
+
+/* Columns that output fits in. */
+#define COLUMNS		100
+
+/* Version of the JSON that is written; it changes when a member goes. */
+#define JSON_SCHEMA	1
+
+enum option {
+	OPTION_JSON = 1,
+	OPTION_PRETTY = 2,
+	OPTION_LAYOUT = 4,
+	OPTION_HELP = 8,
+	OPTION_VERSION = 16,
+	OPTION_CHECK = 32,
+	OPTION_TRANSCRIPT = 64,
+	OPTION_FORCE_RESOLVE = 128,
+	OPTIONS_GLOBAL = OPTION_JSON | OPTION_PRETTY | OPTION_HELP | OPTION_VERSION,
+};
+
+/* The command line, taken apart. */
+struct request {
+	unsigned int options;
+	const char *layout_name;
+	const struct dk_layout *layout;	/* found, v1 unless it was named */
+	char **args;			/* behind the subcommand */
+	int num_args;
+};
+
+struct subcommand {
+	const char *name;
+	const char *usage;		/* its words and own options */
+	const char *summary;
+	const char *help;
+	int (*run)(struct request *q);
+	unsigned int options;		/* that it knows, beside the global ones */
+	int min_args;
+	int max_args;			/* -1: any number */
+};
+
+/* main.c */
+extern const struct subcommand subcommands[];	/* ended by one without name */
+const struct subcommand *find_subcommand(const char *name);
+
+/* layout.c, key.c, ...: the subcommands */
+int run_layout(struct request *q);
+int run_key(struct request *q);
+int run_alias(struct request *q);
+int run_keyset(struct request *q);
+int run_replay(struct request *q);
+int run_version(struct request *q);
+int run_help(struct request *q);
+
+/* help.c */
+void help_overview(FILE *f);
+void help_subcommand(FILE *f, const struct subcommand *s);
+/* The commands of a transcript, as replay's help and its prompt show them. */
+void help_transcript(FILE *f);
+int show_help(struct request *q, const struct subcommand *s);
+
+/* error.c: one sentence on stderr, and in JSON too if that was asked for */
+int fail(struct request *q, int status, const char *word, const char *suggestion,
+	 const char *format, ...) __attribute__((format(printf, 5, 6)));
+int fail_key(struct request *q, const char *name);
+int fail_keyset(struct request *q, const char *word);
+int fail_layout(struct request *q, const char *name);
+int fail_subcommand(struct request *q, const char *name);
+int fail_memory(struct request *q);
+
+/* suggest.c: the candidate that is nearest to a mistyped word */
+struct suggestion {
+	const char *word;
+	unsigned int distance;
+	char best[DK_NAME_MAX];
+};
+
+void suggest_begin(struct suggestion *s, const char *word);
+void suggest_try(struct suggestion *s, const char *candidate);
+/* The best one, or NULL if none is near. */
+const char *suggest_end(struct suggestion *s);
+
+/* json.c */
+struct json {
+	FILE *f;
+	bool pretty;
+	bool inside;		/* something was written at this depth */
+	int depth;
+	char closing[16];
+};
+
+void json_begin(struct json *j, FILE *f, const struct request *q);
+void json_object(struct json *j, const char *name);
+void json_array(struct json *j, const char *name);
+void json_close(struct json *j);
+void json_end(struct json *j);
+void json_string(struct json *j, const char *name, const char *s);
+void json_string_len(struct json *j, const char *name, const char *s, size_t len);
+void json_uint(struct json *j, const char *name, unsigned long n);
+void json_hex(struct json *j, const char *name, unsigned long long n);
+void json_bool(struct json *j, const char *name, bool b);
+void json_null(struct json *j, const char *name);
+
+/* wrap.c: words in lines that fit */
+struct wrap {
+	FILE *f;
+	int indent;
+	int column;
+};
+
+void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent);
+void wrap_word(struct wrap *w, const char *word, const char *tail);
+void wrap_end(struct wrap *w);
+
+#endif /* DKCTL_H */

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Errors: one sentence on stderr that names the wrong word. */
+#include "dkctl.h"
+
+#include <stdarg.h>
+
+/* A word may have anything in it; the sentence stays one line. */
+static void make_printable(char *s)
+{
+	for (; *s; s++) {
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			*s = '?';
+	}
+}
+
+static void json_error(struct request *q, const char *message, const char *word,
+		       const char *suggestion)
+{
+	struct json j;
+
+	json_begin(&j, stdout, q);
+	json_object(&j, "error");
+	json_string(&j, "message", message);
+	if (word)
+		json_string(&j, "word", word);
+	if (suggestion)
+		json_string(&j, "suggestion", suggestion);
+	json_end(&j);
+}
+
+int fail(struct request *q, int status, const char *word, const char *suggestion,
+	 const char *format, ...)
+{
+	char message[1024];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(message, sizeof(message), format, ap);
+	va_end(ap);
+	make_printable(message);
+	if (q->options & OPTION_JSON)
+		json_error(q, message, word, suggestion);
+	/* what was printed so far comes before it */
+	fflush(stdout);
+	if (suggestion)
+		fprintf(stderr, "dkctl: %s; did you mean \"%s\"?\n", message, suggestion);
+	else
+		fprintf(stderr, "dkctl: %s\n", message);
+	return status;
+}
+
+int fail_memory(struct request *q)
+{
+	return fail(q, STATUS_SYSTEM, NULL, NULL, "out of memory");
+}
+
+/* Every key and alias of the layout. */
+static void try_keys(struct request *q, struct suggestion *s)
+{
+	unsigned int key, n = dk_layout_keys(q->layout);
+	char name[DK_NAME_MAX];
+
+	for (key = 0; key < n; key++) {
+		switch (dk_key_kind(q->layout, key)) {
+		case DK_KIND_NONE:
+		case DK_KIND_SENTINEL:
+			break;
+		default:
+			suggest_try(s, dk_key_name(q->layout, key, name));
+		}
+	}
+}
+
+int fail_key(struct request *q, const char *name)
+{
+	struct suggestion s;
+
+	suggest_begin(&s, name);
+	try_keys(q, &s);
+	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&s),
+		    "\"%.127s\" is no dispatch key of layout %s", name,
+		    dk_layout_name(q->layout));
+}
+
+int fail_keyset(struct request *q, const char *word)
+{
+	struct suggestion s;
+	unsigned int b;
+
+	suggest_begin(&s, word);
+	try_keys(q, &s);
+	for (b = 1; b <= dk_layout_backends(q->layout); b++)
+		suggest_try(&s, dk_backend_bit_name(q->layout, b));
+	return fail(q, STATUS_BAD_INPUT, word, suggest_end(&s),
+		    "\"%.127s\" is no dispatch key, backend bit or keyset of layout %s",
+		    word, dk_layout_name(q->layout));
+}
+
+int fail_layout(struct request *q, const char *name)
+{
+	const struct dk_layout *l = NULL;
+	struct suggestion s;
+	char list[256];
+	size_t n = 0;
+
+	suggest_begin(&s, name);
+	list[0] = '\0';
+	while ((l = dk_layout_next(l))) {
+		suggest_try(&s, dk_layout_name(l));
+		if (n < sizeof(list))
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s",
+					      n ? ", " : "", dk_layout_name(l));
+	}
+	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&s),
+		    "\"%.127s\" is no layout, the layouts are %s", name, list);
+}
+
+int fail_subcommand(struct request *q, const char *name)
+{
+	const struct subcommand *s;
+	struct suggestion near;
+
+	suggest_begin(&near, name);
+	for (s = subcommands; s->name; s++)
+		suggest_try(&near, s->name);
+	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&near),
+		    "\"%.127s\" is no subcommand, \"dkctl help\" lists them", name);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* JSON, compact or pretty; text that is not UTF-8 becomes U+FFFD. */
+#include "dkctl.h"
+
+#include <string.h>
+
+static void new_line(struct json *j)
+{
+	int i;
+
+	if (!j->pretty)
+		return;
+	fputc('\n', j->f);
+	for (i = 0; i < j->depth; i++)
+		fputs("  ", j->f);
+}
+
+/* Length of the UTF-8 character at @s, 0 if it is none. */
+static size_t utf8_len(const unsigned char *s, size_t len)
+{
+	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 :
+		   s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	size_t i;
+
+	if (n > len)
+		return 0;
+	for (i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+static void text(struct json *j, const char *s, size_t len)
+{
+	size_t n;
+
+	fputc('"', j->f);
+	for (; len; s += n, len -= n) {
+		n = utf8_len((const unsigned char *)s, len);
+		if (!n) {
+			fputs("\\ufffd", j->f);
+			n = 1;
+		} else if (*s == '"' || *s == '\\') {
+			fprintf(j->f, "\\%c", *s);
+		} else if (*s == '\n') {
+			fputs("\\n", j->f);
+		} else if ((unsigned char)*s < 0x20 || *s == 0x7f) {
+			fprintf(j->f, "\\u%04x", (unsigned char)*s);
+		} else {
+			fwrite(s, 1, n, j->f);
+		}
+	}
+	fputc('"', j->f);
+}
+
+/* Comma, line and name before a value; no name inside an array. */
+static void member(struct json *j, const char *name)
+{
+	if (j->inside)
+		fputc(',', j->f);
+	if (j->depth)
+		new_line(j);
+	j->inside = true;
+	if (!name)
+		return;
+	text(j, name, strlen(name));
+	fputs(j->pretty ? ": " : ":", j->f);
+}
+
+static void open(struct json *j, const char *name, char opening, char closing)
+{
+	member(j, name);
+	fputc(opening, j->f);
+	j->closing[j->depth++] = closing;
+	j->inside = false;
+}
+
+void json_object(struct json *j, const char *name)
+{
+	open(j, name, '{', '}');
+}
+
+void json_array(struct json *j, const char *name)
+{
+	open(j, name, '[', ']');
+}
+
+void json_close(struct json *j)
+{
+	bool empty = !j->inside;
+
+	j->depth--;
+	if (!empty)
+		new_line(j);
+	fputc(j->closing[j->depth], j->f);
+	j->inside = true;
+}
+
+void json_begin(struct json *j, FILE *f, const struct request *q)
+{
+	memset(j, 0, sizeof(*j));
+	j->f = f;
+	j->pretty = q->options & OPTION_PRETTY;
+	json_object(j, NULL);
+	json_uint(j, "schema", JSON_SCHEMA);
+}
+
+void json_end(struct json *j)
+{
+	while (j->depth)
+		json_close(j);
+	fputc('\n', j->f);
+}
+
+void json_string_len(struct json *j, const char *name, const char *s, size_t len)
+{
+	member(j, name);
+	text(j, s, len);
+}
+
+void json_string(struct json *j, const char *name, const char *s)
+{
+	json_string_len(j, name, s, strlen(s));
+}
+
+void json_uint(struct json *j, const char *name, unsigned long n)
+{
+	member(j, name);
+	fprintf(j->f, "%lu", n);
+}
+
+/* As text: 64 bits do not fit the numbers of most readers. */
+void json_hex(struct json *j, const char *name, unsigned long long n)
+{
+	member(j, name);
+	fprintf(j->f, "\"0x%llx\"", n);
+}
+
+void json_bool(struct json *j, const char *name, bool b)
+{
+	member(j, name);
+	fputs(b ? "true" : "false", j->f);
+}
+
+void json_null(struct json *j, const char *name)
+{
+	member(j, name);
+	fputs("null", j->f);
+}

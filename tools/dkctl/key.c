@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* dkctl key and dkctl alias: what a key is, and what it stands for. */
+#include "dkctl.h"
+
+#include <string.h>
+
+/* The backend's name as keys have it: the name of its Dense key. */
+static const char *backend_name(const struct dk_layout *l, unsigned int b,
+				char buf[DK_NAME_MAX])
+{
+	size_t len;
+
+	snprintf(buf, DK_NAME_MAX, "%s", dk_backend_bit_name(l, b));
+	len = strlen(buf);
+	if (len > 3 && !strcmp(buf + len - 3, "Bit"))
+		buf[len - 3] = '\0';
+	return buf;
+}
+
+static unsigned int stands_for(const struct dk_layout *l, unsigned int key)
+{
+	unsigned int slot, n = 0;
+
+	for (slot = 1; slot < dk_layout_entries(l); slot++)
+		n += !!dk_alias_has(l, key, dk_slot_key(l, slot));
+	return n;
+}
+
+static const char *kind_word(enum dk_key_kind kind)
+{
+	switch (kind) {
+	case DK_KIND_UNDEFINED:
+		return "undefined";
+	case DK_KIND_FUNCTIONALITY:
+		return "functionality";
+	case DK_KIND_BUILDING_BLOCK:
+		return "building-block";
+	case DK_KIND_PER_BACKEND:
+		return "per-backend";
+	case DK_KIND_ALIAS:
+		return "alias";
+	case DK_KIND_SENTINEL:
+		return "sentinel";
+	default:
+		return "none";
+	}
+}
+
+/* The class of a key, in words. */
+static void describe(const struct dk_layout *l, unsigned int key, char *buf, size_t size)
+{
+	char f[DK_NAME_MAX], b[DK_NAME_MAX];
+	const char *what = "no key";
+
+	dk_key_name(l, dk_key_functionality(l, key), f);
+	switch (dk_key_kind(l, key)) {
+	case DK_KIND_UNDEFINED:
+		what = "undefined: the empty set; functions registered here catch all";
+		break;
+	case DK_KIND_FUNCTIONALITY:
+		what = "runtime key: a functionality with one table entry for all backends";
+		break;
+	case DK_KIND_BUILDING_BLOCK:
+		what = "building block: a functionality with one runtime key a backend";
+		break;
+	case DK_KIND_PER_BACKEND:
+		snprintf(buf, size, "per-backend runtime key: the %s functionality on %s", f,
+			 backend_name(l, dk_key_backend(l, key), b));
+		return;
+	case DK_KIND_ALIAS:
+		snprintf(buf, size, "alias key: stands for %u runtime keys, %s",
+			 stands_for(l, key), "has no bit and no table entry");
+		return;
+	case DK_KIND_SENTINEL:
+		snprintf(buf, size, "sentinel: marks where the keys of %s start", f);
+		return;
+	default:
+		break;
+	}
+	snprintf(buf, size, "%s", what);
+}
+
+static void key_text(const struct dk_layout *l, unsigned int key)
+{
+	enum dk_key_kind kind = dk_key_kind(l, key);
+	char name[DK_NAME_MAX], what[400];
+
+	describe(l, key, what, sizeof(what));
+	printf("%s (layout %s)\n", dk_key_name(l, key, name), dk_layout_name(l));
+	printf("  %-14s %s\n", "class", what);
+	printf("  %-14s %u\n", "value", key);
+	printf("  %-14s 0x%llx\n", "set", (unsigned long long)dk_key_set(l, key).bits);
+	if (kind == DK_KIND_BUILDING_BLOCK)
+		printf("  %-14s %u..%u\n", "table entries", dk_key_slot(l, key),
+		       dk_key_slot(l, key) + dk_layout_backends(l) - 1);
+	else if (kind == DK_KIND_ALIAS)
+		printf("  %-14s none\n", "table entry");
+	else
+		printf("  %-14s %u\n", "table entry", dk_key_slot(l, key));
+	printf("  %-14s %s\n", "functionality",
+	       kind == DK_KIND_ALIAS ? "none" :
+	       dk_key_name(l, dk_key_functionality(l, key), name));
+	printf("  %-14s %s\n", "backend",
+	       dk_key_backend(l, key) ? dk_backend_bit_name(l, dk_key_backend(l, key)) :
+					"none");
+}
+
+static void key_json(struct request *q, unsigned int key)
+{
+	const struct dk_layout *l = q->layout;
+	unsigned int b = dk_key_backend(l, key);
+	enum dk_key_kind kind = dk_key_kind(l, key);
+	char name[DK_NAME_MAX], what[400];
+	struct json j;
+
+	describe(l, key, what, sizeof(what));
+	json_begin(&j, stdout, q);
+	json_object(&j, "key");
+	json_string(&j, "layout", dk_layout_name(l));
+	json_string(&j, "name", dk_key_name(l, key, name));
+	json_string(&j, "kind", kind_word(kind));
+	json_string(&j, "class", what);
+	json_uint(&j, "value", key);
+	json_hex(&j, "set", dk_key_set(l, key).bits);
+	if (kind == DK_KIND_ALIAS) {
+		json_null(&j, "entry");
+		json_null(&j, "functionality");
+	} else {
+		json_uint(&j, "entry", dk_key_slot(l, key));
+		json_string(&j, "functionality",
+			    dk_key_name(l, dk_key_functionality(l, key), name));
+	}
+	if (b)
+		json_string(&j, "backend", dk_backend_bit_name(l, b));
+	else
+		json_null(&j, "backend");
+	json_end(&j);
+}
+
+int run_key(struct request *q)
+{
+	unsigned int key;
+
+	if (dk_key_parse(q->layout, q->args[0], 0, &key, NULL))
+		return fail_key(q, q->args[0]);
+	if (q->options & OPTION_JSON)
+		key_json(q, key);
+	else
+		key_text(q->layout, key);
+	return STATUS_OK;
+}
+
+static void alias_text(const struct dk_layout *l, unsigned int key)
+{
+	unsigned int slot, runtime;
+	char name[DK_NAME_MAX];
+	struct wrap w;
+
+	printf("%s (layout %s) stands for %u runtime keys, set 0x%llx:\n",
+	       dk_key_name(l, key, name), dk_layout_name(l), stands_for(l, key),
+	       (unsigned long long)dk_alias_set(l, key).bits);
+	wrap_begin(&w, stdout, "", 2);
+	for (slot = 1; slot < dk_layout_entries(l); slot++) {
+		runtime = dk_slot_key(l, slot);
+		if (dk_alias_has(l, key, runtime))
+			wrap_word(&w, dk_key_name(l, runtime, name), "");
+	}
+	wrap_end(&w);
+}
+
+static void alias_json(struct request *q, unsigned int key)
+{
+	const struct dk_layout *l = q->layout;
+	unsigned int slot, runtime;
+	char name[DK_NAME_MAX];
+	struct json j;
+
+	json_begin(&j, stdout, q);
+	json_object(&j, "alias");
+	json_string(&j, "layout", dk_layout_name(l));
+	json_string(&j, "name", dk_key_name(l, key, name));
+	json_hex(&j, "set", dk_alias_set(l, key).bits);
+	json_array(&j, "keys");
+	for (slot = 1; slot < dk_layout_entries(l); slot++) {
+		runtime = dk_slot_key(l, slot);
+		if (dk_alias_has(l, key, runtime))
+			json_string(&j, NULL, dk_key_name(l, runtime, name));
+	}
+	json_end(&j);
+}
+
+static int fail_alias(struct request *q, const char *given)
+{
+	unsigned int key, n = dk_layout_keys(q->layout);
+	char name[DK_NAME_MAX], list[512];
+	size_t len = 0;
+
+	list[0] = '\0';
+	for (key = 0; key < n; key++) {
+		if (dk_key_kind(q->layout, key) == DK_KIND_ALIAS && len < sizeof(list))
+			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+						len ? ", " : "",
+						dk_key_name(q->layout, key, name));
+	}
+	return fail(q, STATUS_BAD_INPUT, given, NULL,
+		    "\"%.127s\" is no alias key, the alias keys of layout %s are %s",
+		    given, dk_layout_name(q->layout), list);
+}
+
+int run_alias(struct request *q)
+{
+	unsigned int key;
+
+	if (dk_key_parse(q->layout, q->args[0], 0, &key, NULL))
+		return fail_key(q, q->args[0]);
+	if (dk_key_kind(q->layout, key) != DK_KIND_ALIAS)
+		return fail_alias(q, q->args[0]);
+	if (q->options & OPTION_JSON)
+		alias_json(q, key);
+	else
+		alias_text(q->layout, key);
+	return STATUS_OK;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* dkctl layout: the priority order of a layout, top down. */
+#include "dkctl.h"
+
+static void slots_text(const struct dk_layout *l, unsigned int f, char *buf, size_t size)
+{
+	unsigned int slot = dk_key_slot(l, f);
+
+	if (dk_is_per_backend(l, f))
+		snprintf(buf, size, "%u..%u", slot, slot + dk_layout_backends(l) - 1);
+	else
+		snprintf(buf, size, "%u", slot);
+}
+
+static void text(const struct dk_layout *l)
+{
+	unsigned int nb = dk_layout_backends(l), nf = dk_layout_functionalities(l);
+	const struct dk_layout *other = NULL;
+	char name[DK_NAME_MAX], slots[32], bit[16];
+	unsigned int i;
+
+	printf("layout %s: %u backends, %u functionalities, %u table entries, full set 0x%llx\n\n",
+	       dk_layout_name(l), nb, nf, dk_layout_entries(l),
+	       (unsigned long long)dk_layout_full(l).bits);
+	printf("The highest functionality of a set wins, then its highest backend.\n\n");
+	printf("%9s %4s %6s  %s\n", "entries", "bit", "value", "functionality");
+	for (i = nf; i-- > 0;) {
+		slots_text(l, i, slots, sizeof(slots));
+		snprintf(bit, sizeof(bit), "%u", nb + i - 1);
+		printf("%9s %4s %6u  %s%s\n", slots, i ? bit : "-", i,
+		       dk_key_name(l, i, name),
+		       dk_is_per_backend(l, i) ? " (one entry a backend)" : "");
+	}
+	printf("\n%9s %4s %6s  %s\n", "", "bit", "number", "backend");
+	for (i = nb; i > 0; i--)
+		printf("%9s %4u %6u  %s\n", "", i - 1, i, dk_backend_bit_name(l, i));
+	printf("\nlayouts:");
+	while ((other = dk_layout_next(other)))
+		printf(" %s", dk_layout_name(other));
+	printf("\n");
+}
+
+static void json_functionality(struct json *j, const struct dk_layout *l, unsigned int f)
+{
+	bool per_backend = dk_is_per_backend(l, f);
+	unsigned int slot = dk_key_slot(l, f), nb = dk_layout_backends(l);
+	char name[DK_NAME_MAX];
+
+	json_object(j, NULL);
+	json_string(j, "name", dk_key_name(l, f, name));
+	json_uint(j, "value", f);
+	if (f)
+		json_uint(j, "bit", nb + f - 1);
+	else
+		json_null(j, "bit");
+	json_bool(j, "per_backend", per_backend);
+	json_uint(j, "first_entry", slot);
+	json_uint(j, "last_entry", per_backend ? slot + nb - 1 : slot);
+	json_close(j);
+}
+
+static void json(struct request *q, const struct dk_layout *l)
+{
+	unsigned int i;
+	struct json j;
+
+	json_begin(&j, stdout, q);
+	json_object(&j, "layout");
+	json_string(&j, "name", dk_layout_name(l));
+	json_uint(&j, "entries", dk_layout_entries(l));
+	json_hex(&j, "full", dk_layout_full(l).bits);
+	json_array(&j, "functionalities");
+	for (i = dk_layout_functionalities(l); i-- > 0;)
+		json_functionality(&j, l, i);
+	json_close(&j);
+	json_array(&j, "backends");
+	for (i = dk_layout_backends(l); i > 0; i--) {
+		json_object(&j, NULL);
+		json_string(&j, "name", dk_backend_bit_name(l, i));
+		json_uint(&j, "number", i);
+		json_uint(&j, "bit", i - 1);
+		json_close(&j);
+	}
+	json_end(&j);
+}
+
+int run_layout(struct request *q)
+{
+	const struct dk_layout *l = q->layout;
+
+	if (q->num_args) {
+		l = dk_layout_find(q->args[0], NULL);
+		if (!l)
+			return fail_layout(q, q->args[0]);
+	}
+	if (q->options & OPTION_JSON)
+		json(q, l);
+	else
+		text(l);
+	return STATUS_OK;
+}

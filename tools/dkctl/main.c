@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* dkctl: the command line, its options and its subcommands. */
+#include "dkctl.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct subcommand subcommands[] = {
+	{
+		"layout", "[NAME]", "the priority order of a layout, top down",
+		"Prints every functionality of a layout, highest priority first, with its table\n"
+		"entries, its bit in a keyset and its value as a key, and then every backend.\n",
+		run_layout, OPTION_LAYOUT, 0, 1,
+	}, {
+		"key", "NAME", "what a key is: class, number, set, table entry",
+		"Prints the class of a key in words, its value, its keyset, its table entry,\n"
+		"its functionality and its backend. NAME is any name that PyTorch prints, or one\n"
+		"of its enumerators such as CatchAll.\n",
+		run_key, OPTION_LAYOUT, 1, 1,
+	}, {
+		"alias", "NAME", "the runtime keys that an alias key stands for",
+		"Prints the runtime keys that a function registered at an alias key can serve.\n",
+		run_alias, OPTION_LAYOUT, 1, 1,
+	}, {
+		"keyset", "SET", "a set: bits, names, top key, table entry",
+		"SET is 0x..., or names joined by | or ',' (keys and backend bits), or what was\n"
+		"printed as DispatchKeySet(...). PyTorch's printing leaves out functionalities\n"
+		"without a backend and backends without a functionality; they stand below it.\n",
+		run_keyset, OPTION_LAYOUT, 1, -1,
+	}, {
+		"replay", "[--check] FILE|-", "run a transcript, or check its answers",
+		"Runs the commands of a transcript against a dispatcher of its own and prints the\n"
+		"answers. A line that begins with \"> \" is a command, the lines behind it are its\n"
+		"answer. With - it reads standard input, and is a prompt at a terminal.\n"
+		"\n"
+		"  --check             compare the answers with those in FILE; an answer that is\n"
+		"                      the one word error stands for any error\n"
+		"  --transcript        print the commands, too: what --check reads\n"
+		"  --force-resolve     ask the rules for every call, and not the tables\n",
+		run_replay, OPTION_LAYOUT | OPTION_CHECK | OPTION_TRANSCRIPT |
+			    OPTION_FORCE_RESOLVE, 0, -1,
+	}, {
+		"version", "", "version of the tool, the ABI and its layout",
+		"Prints the version of the tool, the number of the ABI and the name of its layout.\n",
+		run_version, 0, 0, 0,
+	}, {
+		"help", "[SUBCOMMAND]", "this help, or that of a subcommand",
+		"Prints help.\n",
+		run_help, 0, 0, 1,
+	},
+	{ NULL, NULL, NULL, NULL, NULL, 0, 0, 0 },
+};
+
+const struct subcommand *find_subcommand(const char *name)
+{
+	const struct subcommand *s;
+
+	for (s = subcommands; s->name; s++) {
+		if (!strcmp(s->name, name))
+			return s;
+	}
+	return NULL;
+}
+
+int run_version(struct request *q)
+{
+	struct json j;
+
+	if (!(q->options & OPTION_JSON)) {
+		printf("dkctl %s (ABI %u, layout %s)\n", dk_version(), DK_ABI_VERSION,
+		       DK_LAYOUT_NAME);
+		return STATUS_OK;
+	}
+	json_begin(&j, stdout, q);
+	json_string(&j, "version", dk_version());
+	json_uint(&j, "abi", DK_ABI_VERSION);
+	json_string(&j, "layout", DK_LAYOUT_NAME);
+	json_end(&j);
+	return STATUS_OK;
+}
+
+/* ---- options -------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	char letter;
+	unsigned int option;
+} options[] = {
+	{ "json", 'j', OPTION_JSON },
+	{ "pretty", 'p', OPTION_PRETTY | OPTION_JSON },
+	{ "layout", 'l', OPTION_LAYOUT },
+	{ "help", 'h', OPTION_HELP },
+	{ "version", 'V', OPTION_VERSION },
+	{ "check", 0, OPTION_CHECK },
+	{ "transcript", 0, OPTION_TRANSCRIPT },
+	{ "force-resolve", 0, OPTION_FORCE_RESOLVE },
+};
+
+#define NUM_OPTIONS	ARRAY_SIZE(options)
+
+/* The command line as it is read; the first thing wrong is kept for later. */
+struct reader {
+	struct request *q;
+	char **next;
+	const char *bad;		/* the option that is wrong */
+	const char *why;
+};
+
+static void refuse(struct reader *r, const char *option, const char *why)
+{
+	if (!r->bad) {
+		r->bad = option;
+		r->why = why;
+	}
+}
+
+/* @value stands in the same word, or is NULL. */
+static void take_option(struct reader *r, const char *word, unsigned int option,
+			const char *value)
+{
+	if (option != OPTION_LAYOUT) {
+		if (value)
+			refuse(r, word, "takes no value");
+		else
+			r->q->options |= option;
+		return;
+	}
+	r->q->options |= option;
+	if (!value && *r->next)
+		value = *r->next++;
+	if (!value)
+		refuse(r, word, "needs the name of a layout");
+	r->q->layout_name = value;
+}
+
+static void take_long(struct reader *r, const char *word)
+{
+	const char *equals = strchr(word, '=');
+	size_t i, len = equals ? (size_t)(equals - word) : strlen(word);
+
+	for (i = 0; i < NUM_OPTIONS; i++) {
+		if (strlen(options[i].name) == len - 2 &&
+		    !memcmp(options[i].name, word + 2, len - 2)) {
+			take_option(r, word, options[i].option, equals ? equals + 1 : NULL);
+			return;
+		}
+	}
+	refuse(r, word, NULL);
+}
+
+static void take_short(struct reader *r, const char *word)
+{
+	const char *s;
+	size_t i;
+
+	for (s = word + 1; *s; s++) {
+		for (i = 0; i < NUM_OPTIONS && options[i].letter != *s; i++)
+			;
+		if (i == NUM_OPTIONS) {
+			refuse(r, word, NULL);
+			return;
+		}
+		if (options[i].option != OPTION_LAYOUT) {
+			take_option(r, word, options[i].option, NULL);
+			continue;
+		}
+		take_option(r, word, OPTION_LAYOUT, s[1] ? s + 1 : NULL);
+		return;
+	}
+}
+
+/* Options anywhere; the other words are moved to the front of @argv. */
+static void read_options(struct reader *r, char **argv)
+{
+	char **out = argv + 1, *word;
+
+	r->next = argv + 1;
+	while ((word = *r->next)) {
+		r->next++;
+		if (!strcmp(word, "--"))
+			break;
+		if (!strncmp(word, "--", 2))
+			take_long(r, word);
+		else if (word[0] == '-' && word[1])
+			take_short(r, word);
+		else
+			*out++ = word;
+	}
+	while (*r->next)
+		*out++ = *r->next++;
+	*out = NULL;
+}
+
+static int fail_option(struct reader *r)
+{
+	struct suggestion s;
+	char name[32];
+	size_t i;
+
+	if (r->why)
+		return fail(r->q, STATUS_BAD_INPUT, r->bad, NULL, "option %.100s %s",
+			    r->bad, r->why);
+	suggest_begin(&s, r->bad);
+	for (i = 0; i < NUM_OPTIONS; i++) {
+		snprintf(name, sizeof(name), "--%s", options[i].name);
+		suggest_try(&s, name);
+	}
+	return fail(r->q, STATUS_BAD_INPUT, r->bad, suggest_end(&s),
+		    "unknown option %.100s", r->bad);
+}
+
+/* ---- the subcommand ------------------------------------------------------- */
+
+static int check_options(struct request *q, const struct subcommand *s)
+{
+	unsigned int extra = q->options & ~(s->options | OPTIONS_GLOBAL);
+	size_t i;
+
+	for (i = 0; i < NUM_OPTIONS; i++) {
+		if (extra & options[i].option)
+			return fail(q, STATUS_BAD_INPUT, options[i].name, NULL,
+				    "%s has no option --%s", s->name, options[i].name);
+	}
+	return STATUS_OK;
+}
+
+static int run_subcommand(struct request *q, const struct subcommand *s)
+{
+	int status;
+
+	if (q->options & OPTION_HELP)
+		return show_help(q, s);
+	status = check_options(q, s);
+	if (status)
+		return status;
+	if (q->num_args < s->min_args)
+		return fail(q, STATUS_BAD_INPUT, s->usage, NULL,
+			    "%s needs a %s, as in \"dkctl %s %s\"", s->name, s->usage,
+			    s->name, s->usage);
+	if (s->max_args >= 0 && q->num_args > s->max_args)
+		return fail(q, STATUS_BAD_INPUT, q->args[s->max_args], NULL,
+			    "%s has one word too many: \"%.127s\"", s->name,
+			    q->args[s->max_args]);
+	q->layout = dk_layout_find(q->layout_name ? q->layout_name : DK_LAYOUT_NAME, NULL);
+	if (!q->layout)
+		return fail_layout(q, q->layout_name);
+	return s->run(q);
+}
+
+static int run(char **argv)
+{
+	struct request q = { .options = 0 };
+	struct reader r = { .q = &q };
+	const struct subcommand *s;
+
+	read_options(&r, argv);
+	if (r.bad)
+		return fail_option(&r);
+	if (q.options & OPTION_VERSION)
+		return run_version(&q);
+	if (!argv[1])
+		return show_help(&q, NULL);
+	s = find_subcommand(argv[1]);
+	if (!s)
+		return fail_subcommand(&q, argv[1]);
+	q.args = argv + 2;
+	while (q.args[q.num_args])
+		q.num_args++;
+	return run_subcommand(&q, s);
+}
+
+/* A reader that has seen enough is no error. */
+static int close_output(int status)
+{
+	bool failed = ferror(stdout);
+
+	errno = 0;
+	if (fclose(stdout))
+		failed = true;
+	if (!failed || errno == EPIPE)
+		return status;
+	fprintf(stderr, "dkctl: cannot write the output: %s\n",
+		errno ? strerror(errno) : "an earlier write failed");
+	return STATUS_SYSTEM;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	signal(SIGPIPE, SIG_IGN);
+	return close_output(run(argv));
+}

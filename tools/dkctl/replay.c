@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* dkctl replay: transcripts run, checked, or typed at a prompt. */
+#include "dkctl.h"
+#include "replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Wrong answers that are shown. */
+#define SHOWN	10
+
+struct session {
+	struct request *q;
+	struct json j;
+	const char *name;		/* of the transcript, for people */
+	unsigned long line;
+	unsigned long shown;		/* wrong answers of this transcript */
+};
+
+static bool is_json(const struct session *s)
+{
+	return s->q->options & OPTION_JSON;
+}
+
+static unsigned int registry_flags(const struct request *q)
+{
+	return q->options & OPTION_FORCE_RESOLVE ? DK_REGISTRY_FORCE_RESOLVE : 0;
+}
+
+static FILE *open_transcript(struct session *s, const char *file)
+{
+	FILE *f;
+
+	s->name = file;
+	if (!strcmp(file, "-")) {
+		s->name = "standard input";
+		return stdin;
+	}
+	f = fopen(file, "r");
+	if (!f)
+		fail(s->q, STATUS_BAD_INPUT, file, NULL, "cannot open \"%.500s\": %s", file,
+		     strerror(errno));
+	return f;
+}
+
+static void close_transcript(FILE *f)
+{
+	if (f != stdin)
+		fclose(f);
+}
+
+static int fail_read(struct session *s, int err)
+{
+	return fail(s->q, STATUS_BAD_INPUT, s->name, NULL, "cannot read \"%.500s\": %s",
+		    s->name, strerror(err));
+}
+
+static int fail_empty(struct session *s)
+{
+	return fail(s->q, STATUS_BAD_INPUT, s->name, NULL,
+		    "\"%.500s\" has no command, that is, no line that begins with \"> \"",
+		    s->name);
+}
+
+/* ---- checking ------------------------------------------------------------- */
+
+static void json_line(struct json *j, const char *name, const char *line, size_t len)
+{
+	if (line)
+		json_string_len(j, name, line, len);
+	else
+		json_null(j, name);
+}
+
+static void differ_json(struct session *s, const struct dk_replay_diff *d)
+{
+	struct json *j = &s->j;
+
+	json_object(j, NULL);
+	json_uint(j, "line", d->line);
+	if (d->command_line) {
+		json_uint(j, "command_line", d->command_line);
+		json_string(j, "command", d->command);
+	}
+	json_line(j, "expected", d->expected, d->expected_len);
+	json_line(j, "got", d->got, d->got_len);
+	json_close(j);
+}
+
+static void put_line(const struct session *s, const struct dk_replay_diff *d,
+		     const char *what, const char *line, size_t len)
+{
+	printf("%s:%lu: %-9s", s->name, d->line, what);
+	if (line)
+		fwrite(line, 1, len, stdout);
+	else
+		printf("(no line)");
+	printf("\n");
+}
+
+static void differ(void *ctx, const struct dk_replay_diff *d)
+{
+	struct session *s = ctx;
+
+	if (s->shown++ >= SHOWN)
+		return;
+	if (is_json(s)) {
+		differ_json(s, d);
+		return;
+	}
+	if (d->command_line)
+		printf("%s:%lu: > %s\n", s->name, d->command_line, d->command);
+	put_line(s, d, "expected", d->expected, d->expected_len);
+	put_line(s, d, "got", d->got, d->got_len);
+}
+
+static int feed(struct dk_replay_check *c, FILE *f)
+{
+	char buf[16384];
+	size_t n;
+
+	while ((n = fread(buf, 1, sizeof(buf), f))) {
+		if (dk_replay_check_feed(c, buf, n))
+			return -ENOMEM;
+	}
+	return ferror(f) ? -errno : 0;
+}
+
+static void tell_verdict(struct session *s, const struct dk_replay_count *n)
+{
+	struct json *j = &s->j;
+
+	if (is_json(s)) {
+		json_close(j);
+		json_uint(j, "lines", n->lines);
+		json_uint(j, "commands", n->commands);
+		json_uint(j, "mismatches", n->mismatches);
+		json_bool(j, "passed", !n->mismatches);
+	} else if (!n->mismatches) {
+		printf("%s: %lu command%s, every answer is right\n", s->name, n->commands,
+		       n->commands == 1 ? "" : "s");
+	} else {
+		printf("%s: %lu command%s, %lu wrong answer%s%s\n", s->name, n->commands,
+		       n->commands == 1 ? "" : "s",
+		       n->mismatches, n->mismatches == 1 ? "" : "s",
+		       s->shown > SHOWN ? ", the first 10 are shown" : "");
+	}
+}
+
+static int check(struct session *s, FILE *f)
+{
+	struct dk_replay_check *c;
+	struct dk_replay_count n;
+	int err, status;
+
+	s->shown = 0;
+	c = dk_replay_check_alloc(registry_flags(s->q), differ, s);
+	if (!c)
+		return fail_memory(s->q);
+	if (is_json(s))
+		json_array(&s->j, "differences");
+	err = feed(c, f);
+	status = dk_replay_check_end(c, &n);
+	dk_replay_check_free(c);
+	if (err == -ENOMEM || status == -ENOMEM)
+		return fail_memory(s->q);
+	if (err)
+		return fail_read(s, -err);
+	if (status == -ENOENT)
+		return fail_empty(s);
+	tell_verdict(s, &n);
+	return n.mismatches ? STATUS_DIFFERS : STATUS_OK;
+}
+
+/* ---- running -------------------------------------------------------------- */
+
+static void emit(void *ctx, const char *text, size_t len)
+{
+	struct session *s = ctx;
+	const char *end;
+
+	if (!is_json(s)) {
+		fwrite(text, 1, len, stdout);
+		return;
+	}
+	for (; len; len -= (size_t)(end + 1 - text), text = end + 1) {
+		end = memchr(text, '\n', len);
+		json_string_len(&s->j, NULL, text, (size_t)(end - text));
+	}
+}
+
+static void run_command(struct session *s, struct dk_replay *r, const char *line, size_t len)
+{
+	int err;
+
+	if (!is_json(s)) {
+		if (s->q->options & OPTION_TRANSCRIPT)
+			printf("> %.*s\n", (int)len, line);
+		dk_replay_line(r, line, len);
+		return;
+	}
+	json_object(&s->j, NULL);
+	json_uint(&s->j, "line", s->line);
+	json_string_len(&s->j, "command", line, len);
+	json_array(&s->j, "answer");
+	err = dk_replay_line(r, line, len);
+	json_close(&s->j);
+	json_bool(&s->j, "refused", err);
+	json_close(&s->j);
+}
+
+/* The interpreter, in the layout that was asked for. */
+static struct dk_replay *begin(struct session *s)
+{
+	struct dk_replay *r = dk_replay_alloc(registry_flags(s->q), emit, s);
+	char line[DK_NAME_MAX + 8];
+	int len;
+
+	if (r && s->q->layout_name) {
+		len = snprintf(line, sizeof(line), "layout %s", dk_layout_name(s->q->layout));
+		dk_replay_line(r, line, (size_t)len);
+	}
+	return r;
+}
+
+/*
+ * What comes through a pipe and does not begin with "> " is no transcript, but
+ * commands alone.
+ */
+static int run_lines(struct session *s, struct dk_replay *r, FILE *f)
+{
+	bool bare = false;
+	unsigned long commands = 0;
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+	int err;
+
+	for (s->line = 1; (len = getline(&line, &size, f)) >= 0; s->line++) {
+		if (len && line[len - 1] == '\n')
+			len--;
+		if (s->line == 1 && f == stdin)
+			bare = len < 2 || memcmp(line, "> ", 2);
+		if (bare && len) {
+			run_command(s, r, line, (size_t)len);
+			commands++;
+		} else if (len >= 2 && !memcmp(line, "> ", 2)) {
+			run_command(s, r, line + 2, (size_t)len - 2);
+			commands++;
+		}
+	}
+	err = ferror(f) ? errno : 0;
+	free(line);
+	if (err)
+		return fail_read(s, err);
+	return commands ? STATUS_OK : fail_empty(s);
+}
+
+/* One line at the prompt; false for the last one. */
+static bool prompt_line(struct session *s, struct dk_replay *r, char *line, size_t len)
+{
+	while (len && (line[0] == ' ' || line[0] == '>')) {
+		line++;
+		len--;
+	}
+	while (len && (line[len - 1] == '\n' || line[len - 1] == ' '))
+		len--;
+	line[len] = '\0';
+	if (!strcmp(line, "quit") || !strcmp(line, "exit"))
+		return false;
+	if (!strcmp(line, "help"))
+		help_transcript(stdout);
+	else if (len)
+		run_command(s, r, line, len);
+	return true;
+}
+
+static int prompt(struct session *s, struct dk_replay *r)
+{
+	bool more = true;
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+
+	printf("A dispatcher of your own, layout %s. \"help\" lists commands, \"quit\" ends.\n",
+	       dk_layout_name(s->q->layout));
+	while (more) {
+		printf("> ");
+		fflush(stdout);
+		len = getline(&line, &size, stdin);
+		if (len < 0) {
+			printf("\n");
+			break;
+		}
+		more = prompt_line(s, r, line, (size_t)len);
+	}
+	free(line);
+	return STATUS_OK;
+}
+
+static int run_transcript(struct session *s, FILE *f)
+{
+	struct dk_replay *r = begin(s);
+	int status;
+
+	if (!r)
+		return fail_memory(s->q);
+	if (f == stdin && isatty(STDIN_FILENO) && !is_json(s)) {
+		status = prompt(s, r);
+	} else {
+		if (is_json(s))
+			json_array(&s->j, "commands");
+		status = run_lines(s, r, f);
+		if (is_json(s) && !status)
+			json_close(&s->j);
+	}
+	dk_replay_free(r);
+	return status;
+}
+
+/* ---- the subcommand ------------------------------------------------------- */
+
+static int replay_file(struct session *s, const char *file)
+{
+	FILE *f = open_transcript(s, file);
+	int status;
+
+	if (!f)
+		return STATUS_BAD_INPUT;
+	if (is_json(s)) {
+		json_object(&s->j, NULL);
+		json_string(&s->j, "file", s->name);
+	}
+	status = s->q->options & OPTION_CHECK ? check(s, f) : run_transcript(s, f);
+	close_transcript(f);
+	if (is_json(s) && status < STATUS_BAD_INPUT)
+		json_close(&s->j);
+	return status;
+}
+
+/* All of them, up to the first that cannot be read. */
+static int replay_files(struct session *s)
+{
+	int i, one, status = STATUS_OK;
+
+	if (!s->q->num_args)
+		return replay_file(s, "-");
+	for (i = 0; i < s->q->num_args; i++) {
+		one = replay_file(s, s->q->args[i]);
+		if (one)
+			status = one;
+		if (one >= STATUS_BAD_INPUT)
+			break;
+	}
+	return status;
+}
+
+/* JSON is kept back until it is whole: an error is an answer of its own. */
+static int replay_json(struct session *s)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	int status;
+
+	if (!f)
+		return fail_memory(s->q);
+	json_begin(&s->j, f, s->q);
+	json_array(&s->j, "transcripts");
+	status = replay_files(s);
+	if (status < STATUS_BAD_INPUT)
+		json_end(&s->j);
+	if (fclose(f))
+		status = status < STATUS_BAD_INPUT ? fail_memory(s->q) : status;
+	else if (status < STATUS_BAD_INPUT)
+		fwrite(text, 1, len, stdout);
+	free(text);
+	return status;
+}
+
+int run_replay(struct request *q)
+{
+	struct session s = { .q = q };
+
+	if (q->options & OPTION_CHECK && q->layout_name)
+		return fail(q, STATUS_BAD_INPUT, q->layout_name, NULL,
+			    "replay --check has no option --layout, a transcript names its layout");
+	if (q->options & OPTION_CHECK && q->options & OPTION_TRANSCRIPT)
+		return fail(q, STATUS_BAD_INPUT, "transcript", NULL,
+			    "replay has either --check or --transcript");
+	if (!q->num_args && !isatty(STDIN_FILENO))
+		return fail(q, STATUS_BAD_INPUT, "FILE", NULL,
+			    "replay needs a FILE, or - for standard input");
+	return is_json(&s) ? replay_json(&s) : replay_files(&s);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* "Did you mean ...?": edit distance, with neighbours swapped counting once. */
+#include "dkctl.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define LONGEST	64
+
+static unsigned int min(unsigned int a, unsigned int b)
+{
+	return a < b ? a : b;
+}
+
+static int lower(char c)
+{
+	return tolower((unsigned char)c);
+}
+
+/* Words of other case only are as near as can be without being the same. */
+static unsigned int distance(const char *a, const char *b)
+{
+	unsigned int rows[3][LONGEST + 1], n = (unsigned int)strlen(b), i, j, d;
+	unsigned int *two = rows[0], *one = rows[1], *now = rows[2], *t;
+
+	for (j = 0; j <= n; j++)
+		one[j] = j;
+	for (i = 1; a[i - 1]; i++) {
+		now[0] = i;
+		for (j = 1; j <= n; j++) {
+			d = lower(a[i - 1]) != lower(b[j - 1]);
+			now[j] = min(one[j - 1] + d, min(one[j], now[j - 1]) + 1);
+			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+			    lower(a[i - 2]) == lower(b[j - 1]))
+				now[j] = min(now[j], two[j - 2] + 1);
+		}
+		t = two;
+		two = one;
+		one = now;
+		now = t;
+	}
+	return one[n];
+}
+
+void suggest_begin(struct suggestion *s, const char *word)
+{
+	size_t len = strlen(word);
+
+	s->word = word;
+	s->best[0] = '\0';
+	/* at most a third of it may be wrong */
+	s->distance = len > LONGEST ? 0 : (unsigned int)len / 3 + 1;
+}
+
+void suggest_try(struct suggestion *s, const char *candidate)
+{
+	unsigned int d;
+
+	if (!s->distance || strlen(candidate) > LONGEST)
+		return;
+	d = distance(s->word, candidate);
+	if (d >= s->distance)
+		return;
+	s->distance = d;
+	snprintf(s->best, sizeof(s->best), "%s", candidate);
+}
+
+const char *suggest_end(struct suggestion *s)
+{
+	return s->best[0] ? s->best : NULL;
+}
