@@ -140,6 +140,7 @@ extern const struct dk_local dk_local_default;
 	  "the dispatch key has a backend fallback already")		\
 	X(BACKENDS_TAKEN, ENOSPC,					\
 	  "all private backends are taken; drivers of one kind share a name and differ by device") \
+	X(NOT_PRIVATE, EINVAL, "only a private backend can be bound to a name") \
 	X(BACKEND_SHARED, EBUSY, "another provider has joined the backend") \
 	X(BACKEND_OWNED, EBUSY, "a provider has the backend for itself")	\
 	X(BACKEND_PINNED, EBUSY, "the name or the backend is bound already") \
@@ -1540,7 +1541,7 @@ int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
  * @n: how many
  *
  * Context: As dk_call_enter().
- * Return: As dk_call_enter(), but for -EPROTOTYPE: nothing is compared.
+ * Return: As dk_call_enter().
  */
 int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 		     const struct dk_op_decl *decl, const struct dk_local *local,
@@ -1651,6 +1652,43 @@ struct dk_entry {
  */
 int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 		struct dk_entry *e);
+
+/**
+ * struct dk_impl_info - one registration of an operator
+ * @size: sizeof(struct dk_impl_info), set by the caller
+ * @key: where it was registered: a runtime key, building block or alias key
+ * @is_fallthrough: whether it is a fallthrough
+ * @is_boxed: whether it is a boxed function
+ * @is_active: whether it is the newest at its key, of its device
+ * @reserved: zero
+ * @device: number of the device whose function it is, or 0
+ * @label: of the function
+ * @provider: who registered it
+ * @device_name: name of that device, or empty
+ */
+struct dk_impl_info {
+	__u32 size;
+	__u16 key;
+	__u8 is_fallthrough;
+	__u8 is_boxed;
+	__u8 is_active;
+	__u8 reserved[3];
+	__u32 device;
+	char label[DK_NAME_MAX];
+	char provider[DK_NAME_MAX];
+	char device_name[DK_NAME_MAX];
+};
+
+/**
+ * dk_op_impl() - walk the registrations of an operator
+ * @op: the operator
+ * @i: which one, from 0: by key number, then newest first (SEMANTICS 9.1)
+ * @info: takes the answer; set @info->size before
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -ENOENT behind the last one, -EINVAL (size).
+ */
+int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info);
 
 /**
  * struct dk_route - where a call goes

@@ -85,5 +85,6 @@ EXPORT_SYMBOL_GPL(dk_call_leave);
 EXPORT_SYMBOL_GPL(dk_call_below);
 EXPORT_SYMBOL_GPL(dk_provenance_name);
 EXPORT_SYMBOL_GPL(dk_op_entry);
+EXPORT_SYMBOL_GPL(dk_op_impl);
 EXPORT_SYMBOL_GPL(dk_route);
 EXPORT_SYMBOL_GPL(dk_version);

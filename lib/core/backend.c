@@ -76,7 +76,7 @@ static int dkc_choose_backend(struct dk_registry *reg, const char *name,
 	}
 	if (pin) {
 		if (!dkc_is_private(reg->layout, pin))
-			return dkc_refuse(why, DK_WHY_BAD_BACKEND, name);
+			return dkc_refuse(why, DK_WHY_NOT_PRIVATE, name);
 		if (reg->private_backend[pin].name[0])
 			return dkc_refuse(why, DK_WHY_BACKEND_PINNED,
 					  reg->private_backend[pin].name);
@@ -162,6 +162,7 @@ int dk_backend_release(struct dk_registry *reg, const char *name,
 	reg = dkc_registry(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
+	dkc_remark(why, DK_WHY_NONE, NULL);
 	dkc_mutex_lock(&reg->lock);
 	b = dkc_bound(reg, name);
 	if (!b)
@@ -189,6 +190,7 @@ int dk_backend_find(struct dk_registry *reg, const char *name,
 		b = dkc_own_name(reg->layout, name);
 	if (!b)
 		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
+	dkc_remark(why, DK_WHY_NONE, NULL);
 	*backend = b;
 	return 0;
 }
@@ -245,6 +247,7 @@ int dk_registry_key_parse(struct dk_registry *reg, const char *name,
 	dkc_mutex_lock(&reg->lock);
 	for (k = 1; err && k < dk_layout_keys(reg->layout); k++)
 		if (dkc_key_private_name(reg, k, buf) && dkc_strcaseeq(buf, name)) {
+			dkc_remark(why, DK_WHY_NONE, NULL);
 			*key = k;
 			err = 0;
 		}

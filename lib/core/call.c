@@ -173,11 +173,11 @@ static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
 	if (row->kind != DKC_ROW_RESOLVE)
 		return dkc_why_none(op->reg, row, id, device);
 	way->ks = dkc_resolve(op, device, way->ks, way->mask, &pick);
+	way->reg = pick.reg;
 	if (!pick.reg || dkc_is_fallthrough(pick.reg))
 		return dkc_why_none(op->reg, row,
 				    pick.prov == DK_PROV_AMBIGUOUS ?
 				    DKC_ID_AMBIGUOUS : DKC_ID_MISSING, device);
-	way->reg = pick.reg;
 	way->fn = pick.reg->impl->fn;
 	return 0;
 }

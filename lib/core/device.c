@@ -207,6 +207,7 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
 	reg = dkc_registry(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_DEVICE, name);
+	dkc_remark(why, DK_WHY_NONE, NULL);
 	dkc_mutex_lock(&reg->lock);
 	dev = dkc_device_named(reg, name);
 	if (dev) {
@@ -258,6 +259,7 @@ int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
 		return dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
+	dkc_remark(why, DK_WHY_NONE, NULL);
 	dkc_mutex_lock(&reg->lock);
 	dev = dkc_device_at(reg, device);
 	if (!dev) {

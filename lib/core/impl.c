@@ -36,6 +36,7 @@ static int dkc_resolve_key(const struct dk_layout *l, const struct dk_impl *impl
 			   struct dk_diag *why)
 {
 	enum dk_key_kind kind = dk_key_kind(l, impl->key);
+	char name[DK_NAME_MAX];
 
 	*key = impl->key;
 	if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
@@ -50,7 +51,7 @@ static int dkc_resolve_key(const struct dk_layout *l, const struct dk_impl *impl
 	}
 	if (device && (kind != DK_KIND_PER_BACKEND ||
 		       dk_key_backend(l, *key) != backend))
-		return dkc_refuse(why, DK_WHY_DEVICE_KEY, impl->label);
+		return dkc_refuse(why, DK_WHY_DEVICE_KEY, dk_key_name(l, *key, name));
 	return 0;
 }
 
@@ -223,12 +224,42 @@ struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 	return b;
 }
 
+static struct dkc_block **dkc_bucket(struct dk_registry *reg,
+				     const struct dk_impl *impls)
+{
+	return &reg->blocks[((uintptr_t)impls >> 4) % DKC_BLOCK_BUCKETS];
+}
+
+static void dkc_block_link(struct dkc_block *b)
+{
+	struct dkc_block **bucket = dkc_bucket(b->prov->reg, b->impls);
+
+	b->hash_next = *bucket;
+	*bucket = b;
+	b->next = b->prov->blocks;
+	b->link = &b->prov->blocks;
+	if (b->next)
+		b->next->link = &b->next;
+	b->prov->blocks = b;
+}
+
+static void dkc_block_unlink(struct dkc_block *b)
+{
+	struct dkc_block **p = dkc_bucket(b->prov->reg, b->impls);
+
+	while (*p != b)
+		p = &(*p)->hash_next;
+	*p = b->hash_next;
+	*b->link = b->next;
+	if (b->next)
+		b->next->link = b->link;
+}
+
 /* From here on nothing fails. */
 void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
 {
 	dkc_store(b->state, DKC_LIVE);
-	b->next = b->prov->blocks;
-	b->prov->blocks = b;
+	dkc_block_link(b);
 	dkc_change_commit(ch);
 }
 
@@ -282,6 +313,8 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
 static int dkc_check_fallback_key(const struct dk_layout *l,
 				  const struct dk_impl *impl, struct dk_diag *why)
 {
+	char name[DK_NAME_MAX];
+
 	switch (dk_key_kind(l, impl->key)) {
 	case DK_KIND_FUNCTIONALITY:
 	case DK_KIND_PER_BACKEND:
@@ -291,7 +324,8 @@ static int dkc_check_fallback_key(const struct dk_layout *l,
 	case DK_KIND_SENTINEL:
 		return dkc_refuse(why, DK_WHY_BAD_KEY, impl->label);
 	default:
-		return dkc_refuse(why, DK_WHY_NOT_RUNTIME_KEY, impl->label);
+		return dkc_refuse(why, DK_WHY_NOT_RUNTIME_KEY,
+				  dk_key_name(l, impl->key, name));
 	}
 }
 
@@ -362,12 +396,9 @@ int dk_fallback_register(struct dk_provider *prov, const struct dk_impl *impl,
 /* Take a block out of its operators and its provider; publish with @ch. */
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 {
-	struct dkc_block **p = &b->prov->blocks;
 	unsigned int i;
 
-	while (*p != b)
-		p = &(*p)->next;
-	*p = b->next;
+	dkc_block_unlink(b);
 	dkc_store(b->state, DKC_GOING);
 	for (i = 0; i < b->n; i++) {
 		struct dkc_reg *r = &b->regs[i];
@@ -402,10 +433,10 @@ static int dkc_withdraw(struct dkc_provider *core, const struct dk_impl *impls,
 			struct dkc_block **out, struct dk_diag *why)
 {
 	struct dkc_change ch = { NULL };
-	struct dkc_block *b = core->blocks;
+	struct dkc_block *b = *dkc_bucket(core->reg, impls);
 
-	while (b && (b->impls != impls || b->dev))
-		b = b->next;
+	while (b && (b->impls != impls || b->prov != core || b->dev))
+		b = b->hash_next;
 	if (!b)
 		return dkc_refuse(why, DK_WHY_NOT_THERE, core->name);
 	dkc_block_withdraw(b, &ch);

@@ -90,6 +90,49 @@ int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 	return err;
 }
 
+/* Registrations that come before @r in a list by key, newest first. */
+static unsigned int dkc_rank(const struct dk_op *op, const struct dkc_reg *r)
+{
+	const struct dkc_reg *s;
+	bool newer = true;
+	unsigned int n = 0;
+
+	for (s = dkc_deref_locked(op->regs); s; s = dkc_deref_locked(s->next)) {
+		if (s == r)
+			newer = false;
+		else if (s->key < r->key || (s->key == r->key && newer))
+			n++;
+	}
+	return n;
+}
+
+int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
+{
+	const struct dkc_reg *r;
+
+	if (info->size != sizeof(*info))
+		return -EINVAL;
+	dkc_mutex_lock(&op->reg->lock);
+	r = dkc_deref_locked(op->regs);
+	while (r && dkc_rank(op, r) != i)
+		r = dkc_deref_locked(r->next);
+	if (r) {
+		info->key = r->key;
+		info->is_fallthrough = dkc_is_fallthrough(r);
+		info->is_boxed = !!(r->impl->flags & DK_IMPL_F_BOXED);
+		info->is_active = dkc_top(op, r->block->device, r->key, true) == r;
+		info->device = r->block->device;
+		dkc_strcpy(info->label, r->impl->label ? r->impl->label : "",
+			   sizeof(info->label));
+		dkc_strcpy(info->provider, r->block->prov->name,
+			   sizeof(info->provider));
+		dkc_strcpy(info->device_name, r->block->dev ? r->block->dev->name : "",
+			   sizeof(info->device_name));
+	}
+	dkc_mutex_unlock(&op->reg->lock);
+	return r ? 0 : -ENOENT;
+}
+
 /* Which rule took the entry of a route; the lock is held. */
 static enum dk_provenance dkc_route_rule(const struct dk_op *op, u64 ks, u32 device)
 {

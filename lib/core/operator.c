@@ -275,6 +275,9 @@ static int dkc_define(struct dkc_provider *core, const struct dk_op_decl *decl,
 	dkc_full_barrier();
 	dkc_store(op->definer, core);
 	op->def_next = core->defs;
+	op->def_link = &core->defs;
+	if (op->def_next)
+		op->def_next->def_link = &op->def_next;
 	core->defs = op;
 	dkc_change_commit(&ch);
 	return 0;
@@ -306,11 +309,9 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 /* Take a definition out of its provider's list; the row is the change's. */
 void dkc_op_undefine(struct dk_op *op)
 {
-	struct dk_op **p = &op->definer->defs;
-
-	while (*p != op)
-		p = &(*p)->def_next;
-	*p = op->def_next;
+	*op->def_link = op->def_next;
+	if (op->def_next)
+		op->def_next->def_link = op->def_link;
 	op->def_next = NULL;
 	op->definer = NULL;
 }

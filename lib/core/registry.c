@@ -98,6 +98,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	if ((flags & DK_REGISTRY_STOCKED) && dkc_registry_stock(reg))
 		goto no_tables;
 	dkc_mutex_init(&reg->lock);
+	dkc_remark(why, DK_WHY_NONE, NULL);
 	return reg;
 
 no_tables:
@@ -109,6 +110,7 @@ no_memory:
 
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 {
+	dkc_remark(why, DK_WHY_NONE, NULL);
 	if (!reg)
 		return 0;
 	dkc_mutex_lock(&reg->lock);
@@ -214,6 +216,7 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why)
 	reg = dkc_registry(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
+	dkc_remark(why, DK_WHY_NONE, NULL);
 	dkc_mutex_lock(&reg->lock);
 	while (!err && (op = dkc_op_next(reg, &pos)))
 		if (!dkc_rows_right(op))

@@ -16,6 +16,7 @@
 #define DKC_MAX_DEVICES		4095	/* of the low bits of a device number */
 #define DKC_DEVICE_BITS		12
 #define DKC_SHAPE_BUCKETS	256
+#define DKC_BLOCK_BUCKETS	256
 
 struct dkc_block;
 struct dkc_device;
@@ -43,6 +44,8 @@ enum dkc_state {
 struct dkc_block {
 	struct dkc_retired retired;
 	struct dkc_block *next;		/* of its provider */
+	struct dkc_block **link;	/* what points to it there */
+	struct dkc_block *hash_next;
 	struct dkc_provider *prov;
 	const struct dk_impl *impls;	/* the caller's, which names the block */
 	struct dkc_device *dev;
@@ -133,6 +136,7 @@ struct dk_op {
 	struct dkc_reg dkc_rcu *regs;
 	struct dkc_provider *definer;
 	struct dk_op *def_next;			/* of the definer */
+	struct dk_op **def_link;
 	struct dk_op *change_next;
 	struct dkc_row *pending;
 	u64 sig;			/* hash of the signature, 0: unknown */
@@ -189,6 +193,7 @@ struct dk_registry {
 	struct dkc_block *stock_block;
 	struct dkc_private_backend private_backend[DKC_MAX_BACKENDS + 1];
 	struct dkc_shape *shapes[DKC_SHAPE_BUCKETS];
+	struct dkc_block *blocks[DKC_BLOCK_BUCKETS];	/* by the caller's table */
 	struct dkc_shape *scratch;	/* for the row that is being built */
 	struct dkc_reg **paint;		/* the same, by table entry */
 	struct dkc_reg **stock;		/* fallbacks that it was born with */

@@ -68,6 +68,9 @@ static inline bool dk_replay_option(const struct dk_replay_words *w, char c)
 
 /* ---- what is registered --------------------------------------------------- */
 
+/* Definitions and registrations, by the hash of their operator's name. */
+#define DK_REPLAY_BUCKETS	256
+
 /* A definition that the transcript made. */
 struct dk_replay_op {
 	struct dk_replay_op *next;
@@ -111,8 +114,8 @@ struct dk_replay {
 
 	struct dk_registry *reg;		/* NULL until it is needed */
 	struct dk_provider prov;
-	struct dk_replay_op *ops;
-	struct dk_replay_impl *impls;
+	struct dk_replay_op *ops[DK_REPLAY_BUCKETS];
+	struct dk_replay_impl *impls[DK_REPLAY_BUCKETS];
 	struct dk_replay_impl *withdrawn;	/* calls might be inside still */
 	unsigned int num_withdrawn;
 	struct dk_replay_device *devices;
@@ -123,6 +126,7 @@ struct dk_replay {
 	/* here, because two of them do not fit a kernel stack well */
 	struct dk_entry entry;
 	struct dk_entry run;
+	struct dk_impl_info info;
 	struct dk_route route;
 };
 
@@ -193,6 +197,7 @@ DK_REPLAY_RUN(impl);
 DK_REPLAY_RUN(fallback);
 DK_REPLAY_RUN(drop);
 DK_REPLAY_RUN(table);
+DK_REPLAY_RUN(dump);
 DK_REPLAY_RUN(backend);
 DK_REPLAY_RUN(device);
 DK_REPLAY_RUN(leave);

@@ -25,12 +25,22 @@ struct dk_op *dk_replay_op_get(struct dk_replay *r, const char *name)
 	return op;
 }
 
+/* Backend fallbacks have no operator and share a bucket. */
+static unsigned int bucket(const char *op)
+{
+	u32 hash = 2166136261u;
+
+	for (; op && *op; op++)
+		hash = (hash ^ (unsigned char)*op) * 16777619u;
+	return (hash ^ hash >> 16) % DK_REPLAY_BUCKETS;
+}
+
 /* ---- definitions ---------------------------------------------------------- */
 
 DK_REPLAY_RUN(op)
 {
 	size_t len = dk_replay_len(w->arg[0]) + 1;
-	struct dk_replay_op *op;
+	struct dk_replay_op *op, **at = &r->ops[bucket(w->arg[0])];
 	int err = dk_replay_need_registry(r);
 
 	if (err)
@@ -46,15 +56,15 @@ DK_REPLAY_RUN(op)
 		dkc_free(op);
 		return err;
 	}
-	op->next = r->ops;
-	r->ops = op;
+	op->next = *at;
+	*at = op;
 	return 0;
 }
 
 /* Take the definition back, if there is one; its memory may go at once. */
 static int undefine(struct dk_replay *r, const char *name, unsigned int *dropped)
 {
-	struct dk_replay_op **at = &r->ops, *op;
+	struct dk_replay_op **at = &r->ops[bucket(name)], *op;
 	int err;
 
 	while (*at && !dk_replay_eq((*at)->decl.name, name))
@@ -121,16 +131,22 @@ static void drain(struct dk_replay *r)
 	r->num_withdrawn = 0;
 }
 
-/* Take out what has this label, or belongs to this operator. */
-static int withdraw(struct dk_replay *r, const char *label, const char *op,
-		    unsigned int *dropped)
+static bool is_meant(const struct dk_replay_impl *i, const char *label,
+		     const char *op)
 {
-	struct dk_replay_impl **at = &r->impls, *i;
+	if (!op)
+		return dk_replay_eq(i->impl.label, label);
+	return i->impl.op && dk_replay_eq(i->impl.op->name, op);
+}
+
+static int withdraw_from(struct dk_replay *r, struct dk_replay_impl **at,
+			 const char *label, const char *op, unsigned int *dropped)
+{
+	struct dk_replay_impl *i;
 	int err;
 
 	while ((i = *at)) {
-		if (op ? !i->impl.op || !dk_replay_eq(i->impl.op->name, op) :
-			 !dk_replay_eq(i->impl.label, label)) {
+		if (!is_meant(i, label, op)) {
 			at = &i->next;
 			continue;
 		}
@@ -143,6 +159,21 @@ static int withdraw(struct dk_replay *r, const char *label, const char *op,
 		r->num_withdrawn++;
 		++*dropped;
 	}
+	return 0;
+}
+
+/* Take out what has this label, or belongs to this operator. */
+static int withdraw(struct dk_replay *r, const char *label, const char *op,
+		    unsigned int *dropped)
+{
+	unsigned int b = op ? bucket(op) : 0, last = op ? b : DK_REPLAY_BUCKETS - 1;
+	int err;
+
+	for (; b <= last; b++) {
+		err = withdraw_from(r, &r->impls[b], label, op, dropped);
+		if (err)
+			return err;
+	}
 	if (r->num_withdrawn >= DRAIN_AT)
 		drain(r);
 	return 0;
@@ -151,15 +182,19 @@ static int withdraw(struct dk_replay *r, const char *label, const char *op,
 /* The provider is unregistered. */
 void dk_replay_ops_clear(struct dk_replay *r)
 {
-	struct dk_replay_op *next;
+	struct dk_replay_op *op, *next;
+	unsigned int b;
 
-	for (; r->ops; r->ops = next) {
-		next = r->ops->next;
-		dkc_free(r->ops);
+	for (b = 0; b < DK_REPLAY_BUCKETS; b++) {
+		for (op = r->ops[b]; op; op = next) {
+			next = op->next;
+			dkc_free(op);
+		}
+		r->ops[b] = NULL;
+		dk_replay_impls_free(r->impls[b]);
+		r->impls[b] = NULL;
 	}
-	dk_replay_impls_free(r->impls);
 	dk_replay_impls_free(r->withdrawn);
-	r->impls = NULL;
 	r->withdrawn = NULL;
 	r->num_withdrawn = 0;
 }
@@ -167,6 +202,7 @@ void dk_replay_ops_clear(struct dk_replay *r)
 /* Register one, or give it back. */
 static int register_impl(struct dk_replay *r, struct dk_replay_impl *i)
 {
+	struct dk_replay_impl **at;
 	int err;
 
 	if (i->impl.op)
@@ -177,8 +213,9 @@ static int register_impl(struct dk_replay *r, struct dk_replay_impl *i)
 		dkc_free(i);
 		return err;
 	}
-	i->next = r->impls;
-	r->impls = i;
+	at = &r->impls[bucket(i->impl.op ? i->impl.op->name : NULL)];
+	i->next = *at;
+	*at = i;
 	return 0;
 }
 
@@ -362,4 +399,40 @@ DK_REPLAY_RUN(table)
 	err = dk_replay_option(w, 'c') ? runs(r, op) : lines(r, op);
 	dk_op_put(op);
 	return err;
+}
+
+/* A line of PyTorch's dumpState; a device's function names its device too. */
+static void put_info(struct dk_replay *r, const struct dk_impl_info *i)
+{
+	dk_replay_put_key(r, i->key);
+	if (dk_key_kind(r->layout, i->key) == DK_KIND_ALIAS)
+		dk_replay_put(r, "[alias]");
+	if (!i->is_active)
+		dk_replay_put(r, " (inactive)");
+	dk_replay_put(r, ": ");
+	dk_replay_put(r, i->label);
+	if (i->device) {
+		dk_replay_put(r, "@");
+		dk_replay_put(r, i->device_name);
+	}
+	dk_replay_put(r, " :: (none) [ ");
+	dk_replay_put(r, i->is_fallthrough ? "fallthrough boxed ]\n" :
+			 i->is_boxed ? "boxed ]\n" : "boxed unboxed ]\n");
+}
+
+DK_REPLAY_RUN(dump)
+{
+	struct dk_op *op = dk_replay_op_get(r, w->arg[0]);
+	unsigned int i;
+
+	if (!op)
+		return -ENOENT;
+	dk_replay_put(r, "name: ");
+	dk_replay_put(r, dk_op_name(op));
+	dk_replay_put(r, "\nschema: (none)\n");
+	r->info.size = sizeof(r->info);
+	for (i = 0; !dk_op_impl(op, i, &r->info); i++)
+		put_info(r, &r->info);
+	dk_op_put(op);
+	return 0;
 }

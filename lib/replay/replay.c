@@ -68,6 +68,8 @@ static const struct dk_replay_verb verbs[] = {
 	  dk_replay_run_drop, NULL, 1, 1, false },
 	{ { "table", "[-c] OP", "what serves each key (-c: in one line of runs)" },
 	  dk_replay_run_table, "c", 1, 1, false },
+	{ { "dump", "OP", "all its registrations, newest first within a key" },
+	  dk_replay_run_dump, NULL, 1, 1, false },
 	{ { "backend", "NAME [KEY]", "join a private backend (KEY: that one)" },
 	  dk_replay_run_backend, NULL, 1, 2, false },
 	{ { "device", "NAME BACKEND", "a new device of a backend" },
@@ -128,52 +130,12 @@ int dk_replay_reason(struct dk_replay *r, int err, enum dk_reason reason,
 
 /* ---- words that mean something -------------------------------------------- */
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
-}
-
-/* "autogradedu" as "AutogradPrivateUse1", where edu is bound to that. */
-static bool private_name(struct dk_replay *r, const char *word, size_t len,
-			 char name[DK_NAME_MAX])
-{
-	static const char *const prefixes[] = {
-		"", "Quantized", "Sparse", "SparseCsr", "NestedTensor",
-		"Autograd", "Autocast",
-	};
-	unsigned int i, b, key;
-	size_t n;
-
-	if (!r->reg || len >= DK_NAME_MAX)
-		return false;
-	for (i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		for (n = 0; n < len && prefixes[i][n]; n++) {
-			if (lower(word[n]) != lower(prefixes[i][n]))
-				break;
-		}
-		if (prefixes[i][n])
-			continue;
-		memcpy(name, word + n, len - n);
-		name[len - n] = '\0';
-		if (dk_backend_find(r->reg, name, &b, NULL))
-			continue;
-		/* Dense is number 1 in every layout that has private backends */
-		key = dk_runtime_key(r->layout, DK_DENSE, b);
-		memcpy(name, prefixes[i], n);
-		dk_key_name(r->layout, key, name + n);
-		return true;
-	}
-	return false;
-}
-
 int dk_replay_key(struct dk_replay *r, const char *word, unsigned int *key)
 {
-	char name[DK_NAME_MAX];
 	int err = dk_key_parse(r->layout, word, 0, key, &r->why);
 
-	if (err && private_name(r, word, dk_replay_len(word), name) &&
-	    !dk_key_parse(r->layout, name, 0, key, NULL))
-		return 0;
+	if (err && r->reg)
+		err = dk_registry_key_parse(r->reg, word, key, &r->why);
 	return err;
 }
 
@@ -192,6 +154,7 @@ static bool private_set(struct dk_replay *r, const char *word,
 {
 	char name[DK_NAME_MAX];
 	struct dk_keyset one;
+	unsigned int key;
 	size_t len;
 
 	ks->bits = 0;
@@ -203,10 +166,11 @@ static bool private_set(struct dk_replay *r, const char *word,
 			return false;
 		memcpy(name, word, len);
 		name[len] = '\0';
-		if (dk_keyset_parse(r->layout, name, &one, NULL) &&
-		    (!private_name(r, word, len, name) ||
-		     dk_keyset_parse(r->layout, name, &one, NULL)))
-			return false;
+		if (dk_keyset_parse(r->layout, name, &one, NULL)) {
+			if (dk_registry_key_parse(r->reg, name, &key, NULL))
+				return false;
+			one = dk_key_set(r->layout, key);
+		}
 		ks->bits |= one.bits;
 		if (!word[len])
 			return true;

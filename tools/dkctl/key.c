@@ -156,8 +156,8 @@ static void alias_text(const struct dk_layout *l, unsigned int key)
 	char name[DK_NAME_MAX];
 	struct wrap w;
 
-	printf("%s (layout %s) stands for %u runtime keys, set 0x%llx:\n",
-	       dk_key_name(l, key, name), dk_layout_name(l), stands_for(l, key),
+	printf("%s (layout %s)\n", dk_key_name(l, key, name), dk_layout_name(l));
+	printf("  stands for %u runtime keys, set 0x%llx:\n", stands_for(l, key),
 	       (unsigned long long)dk_alias_set(l, key).bits);
 	wrap_begin(&w, stdout, "", 2);
 	for (slot = 1; slot < dk_layout_entries(l); slot++) {
