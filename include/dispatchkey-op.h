@@ -51,6 +51,8 @@
  * * ``id(params)`` - call it with the caller's local state
  * * ``id_in(local, params)`` - call it with this local state
  * * ``id_at(op, local, params)`` - call the operator behind a handle
+ * * ``id_run(c, params)`` - between a dk_call_enter() of your own, which tells
+ *   who serves, and the return: run the function and leave
  * * ``id_below(c, params)`` - from inside a function: call what comes behind
  *   the key of @c
  * * ``id_redispatch(c, ks, params)`` - from inside a function: call by a keyset
@@ -151,7 +153,7 @@ struct id##_args
 /* A function as dk_fn_t; another type than the operator's does not compile. */
 #define DK__CHECKED(id, function)					\
 	(sizeof(struct {						\
-		int dk__wrong_signature :				\
+		unsigned int dk__wrong_signature :				\
 		__builtin_types_compatible_p(__typeof__(&(function)),	\
 					     id##_fn) ? 1 : -1;		\
 	}) ? (dk_fn_t)(function) : (dk_fn_t)0)

@@ -1348,6 +1348,19 @@ int dk_backend_find(struct dk_registry *reg, const char *name,
 		    unsigned int *backend, struct dk_diag *why);
 
 /**
+ * dk_backend_name() - the name that people know a backend by
+ * @reg: registry, NULL for the default one
+ * @backend: its number
+ * @buf: takes the name
+ *
+ * Context: Process context, may sleep.
+ * Return: @buf: the private name that the backend is bound to, or its own,
+ * such as "CPU"; empty for a number that is none.
+ */
+char *dk_backend_name(struct dk_registry *reg, unsigned int backend,
+		      char buf[DK_NAME_MAX]);
+
+/**
  * dk_registry_key_name() - the name of a key, as people know its backend
  * @reg: registry, NULL for the default one
  * @key: any number
@@ -1400,7 +1413,9 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
  * @why: filled on failure; may be NULL
  *
  * When it returns 0, no call is inside the device's functions and none will
- * enter; its objects are served by whatever else serves their backend.
+ * enter; its objects are served by whatever else serves their backend. A driver
+ * that calls it from its remove function, outside of any call, need not look at
+ * the answer.
  *
  * Context: Process context, sleeps until the calls inside have returned.
  * Return: 0, -ENODEV, -EINVAL (the provider is not registered), -EDEADLK as

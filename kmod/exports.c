@@ -72,6 +72,7 @@ EXPORT_SYMBOL_GPL(dk_fallback_register);
 EXPORT_SYMBOL_GPL(dk_backend_join);
 EXPORT_SYMBOL_GPL(dk_backend_release);
 EXPORT_SYMBOL_GPL(dk_backend_find);
+EXPORT_SYMBOL_GPL(dk_backend_name);
 EXPORT_SYMBOL_GPL(dk_registry_key_name);
 EXPORT_SYMBOL_GPL(dk_registry_key_parse);
 EXPORT_SYMBOL_GPL(dk_device_register);

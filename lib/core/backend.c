@@ -195,6 +195,23 @@ int dk_backend_find(struct dk_registry *reg, const char *name,
 	return 0;
 }
 
+char *dk_backend_name(struct dk_registry *reg, unsigned int backend,
+		      char buf[DK_NAME_MAX])
+{
+	const char *name;
+
+	buf[0] = 0;
+	reg = dkc_registry(reg);
+	if (!reg || !backend || backend > reg->layout->nb)
+		return buf;
+	dkc_mutex_lock(&reg->lock);
+	name = reg->private_backend[backend].name;
+	dkc_strcpy(buf, name[0] ? name : reg->layout->backend_names[backend],
+		   DK_NAME_MAX);
+	dkc_mutex_unlock(&reg->lock);
+	return buf;
+}
+
 /* Replace the backend's own name at the end of a key's by its private one. */
 static bool dkc_private_name(const struct dk_registry *reg, unsigned int b,
 			     char name[DK_NAME_MAX])

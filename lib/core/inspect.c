@@ -149,7 +149,9 @@ int dk_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset exclu
 {
 	struct dk_registry *reg = op->reg;
 	const struct dk_layout *l = reg->layout;
+	const struct dkc_row *row;
 	struct dkc_way way = { .objs = objs, .n = n, .mask = true };
+	enum dk_provenance rule;
 	int err;
 
 	if (r->size != sizeof(*r))
@@ -157,14 +159,20 @@ int dk_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset exclu
 	r->raw.bits = dkc_raw(objs, n);
 	way.ks = dkc_merge(r->raw.bits, included.bits, excluded.bits, l->backend_mask);
 	dkc_mutex_lock(&reg->lock);
-	err = dkc_find(op, dkc_deref_locked(op->row), &way);
+	row = dkc_deref_locked(op->row);
+	err = dkc_find(op, row, &way);
+	/* a call is refused whatever the table says; say what it says */
+	if (row->kind == DKC_ROW_UNDEFINED && dkc_deref_locked(op->base))
+		dkc_find(op, dkc_deref_locked(op->base), &way);
 	if (!err && (op->flags & DK_OP_SAME_DEVICE) &&
 	    dkc_on_two_devices(reg, objs, n))
 		err = -EXDEV;
 	r->effective.bits = way.ks;
 	r->slot = dkc_slot_of(reg, way.ks);
-	dkc_tell(&r->entry, way.reg,
-		 dkc_route_rule(op, way.ks, dkc_device_of(l, way.ks, objs, n)));
+	rule = dkc_route_rule(op, way.ks, dkc_device_of(l, way.ks, objs, n));
+	if (!way.reg && rule != DK_PROV_AMBIGUOUS)
+		rule = DK_PROV_MISSING;
+	dkc_tell(&r->entry, way.reg, rule);
 	dkc_mutex_unlock(&reg->lock);
 	return err;
 }
