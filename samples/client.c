@@ -1,0 +1,993 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * dk_client: calls the sample operators of the modules, shows where calls go,
+ * and counts that none is lost. It talks to dk_client.ko.
+ */
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/dispatchkey.h>
+
+#include "dk_client.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+#define FACTORIAL	"sample::factorial"
+#define COPY		"sample::copy"
+#define DRIVER		"/sys/bus/pci/drivers/dk_edu"
+#define CPU_MODULE	"/sys/module/dk_cpu/parameters"
+
+enum { EXIT_USAGE = 2 };
+
+static const char usage_text[] =
+"usage: dk_client COMMAND [OPTION...]\n"
+"\n"
+"Calls the sample operators through dk_client.ko. WHERE is \"cpu\", a device such\n"
+"as \"0000:00:03.0\", or a backend such as \"edu\" or \"CUDA\"; without it, the CPU.\n"
+"\n"
+"  factorial [--on WHERE] N       N! modulo 2^32, computed there\n"
+"  copy [--to WHERE] [--from WHERE] [BYTES]\n"
+"                                 copy bytes (default 4000) between two objects\n"
+"  route [-v] OP [--on WHERE]...  what serves a call with an object on each WHERE;\n"
+"                                 -v: by which rule, key and keyset\n"
+"  table OP [--on DEVICE]...      what serves every functionality and backend, and\n"
+"                                 what is different for these devices\n"
+"  counts                         what functions and cards count themselves\n"
+"  load [--on WHERE]... [--threads T] [--seconds S]\n"
+"                                 call sample::factorial all the time (default: 4\n"
+"                                 threads, 5 seconds), check every result, compare\n"
+"                                 calls sent with the functions' own counts\n"
+"  help                           this text\n"
+"\n"
+"OP is an operator such as sample::factorial.\n"
+"Exit status: 0; 1 a call failed, gave a wrong result or was lost; 2 usage.\n";
+
+static int node = -1;
+
+/* What an errno means when the dispatcher answers with it. */
+static const char *meaning(int err)
+{
+	switch (err) {
+	case ENOSYS:
+		return "nothing serves this call";
+	case ENOTUNIQ:
+		return "more than one function could serve this call";
+	case ENODEV:
+		return "the device is gone or offline and nothing else serves";
+	case EXDEV:
+		return "the objects are on two devices";
+	case ENOENT:
+		return "no such operator";
+	default:
+		return strerror(err);
+	}
+}
+
+static void copy_name(char to[DK_CLIENT_NAME], const char *from)
+{
+	if (strlen(from) >= DK_CLIENT_NAME)
+		errx(EXIT_USAGE, "'%.20s...' is too long for a name", from);
+	strcpy(to, from);
+}
+
+static void open_node(void)
+{
+	node = open(DK_CLIENT_NODE, O_RDWR | O_CLOEXEC);
+	if (node >= 0)
+		return;
+	if (errno == ENOENT)
+		errx(EXIT_FAILURE, "no %s: is dk_client.ko loaded?", DK_CLIENT_NODE);
+	errx(EXIT_FAILURE, "%s: %s%s", DK_CLIENT_NODE, strerror(errno),
+	     errno == EACCES ? " (it is for root)" : "");
+}
+
+static struct dk_client_new new_object(const char *on, unsigned int len)
+{
+	struct dk_client_new req = { .len = len };
+
+	copy_name(req.on, on);
+	if (!ioctl(node, DK_CLIENT_NEW, &req))
+		return req;
+	if (errno == ENOENT)
+		errx(EXIT_FAILURE, "no device and no backend is called '%s'", on);
+	errx(EXIT_FAILURE, "no object on '%s': %s", on, strerror(errno));
+}
+
+static unsigned int parse_number(const char *text, unsigned int max, const char *what)
+{
+	unsigned long long n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(text, &end, 0);
+	if (errno || end == text || *end || n > max || strchr(text, '-'))
+		errx(EXIT_USAGE, "%s is a number up to %u, not '%s'", what, max, text);
+	return n;
+}
+
+static bool is_option(const char *arg)
+{
+	return arg[0] == '-' && arg[1];
+}
+
+/* The value behind an option; moves @i on to it. */
+static const char *next_arg(int argc, char **argv, int *i)
+{
+	if (*i + 1 >= argc)
+		errx(EXIT_USAGE, "%s needs a value", argv[*i]);
+	return argv[++*i];
+}
+
+static void bad_argument(const char *arg)
+{
+	errx(EXIT_USAGE, "%s '%s' (see dk_client help)",
+	     is_option(arg) ? "unknown option" : "unexpected argument", arg);
+}
+
+/* ---- routes --------------------------------------------------------------- */
+
+static struct dk_client_route ask_route(const char *op, const __u32 *ids, unsigned int n)
+{
+	struct dk_client_route r = { .n = n };
+
+	copy_name(r.op, op);
+	memcpy(r.ids, ids, n * sizeof(*ids));
+	if (!ioctl(node, DK_CLIENT_ROUTE, &r))
+		return r;
+	if (errno == ENOENT)
+		errx(EXIT_FAILURE, "no operator is called '%s'", op);
+	errx(EXIT_FAILURE, "route of '%s': %s", op, strerror(errno));
+}
+
+/* "edu_factorial of dk_edu on 0000:00:03.0" */
+static const char *describe(const struct dk_client_entry *e, char *buf, size_t size)
+{
+	if (!e->label[0])
+		snprintf(buf, size, "nothing");
+	else if (e->device_name[0])
+		snprintf(buf, size, "%s of %s on %s", e->label, e->provider,
+			 e->device_name);
+	else
+		snprintf(buf, size, "%s of %s", e->label, e->provider);
+	return buf;
+}
+
+static int do_route(int argc, char **argv)
+{
+	__u32 ids[DK_CLIENT_ARGS];
+	struct dk_client_route r;
+	const char *op = NULL;
+	bool verbose = false;
+	unsigned int n = 0;
+	char who[512];
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		if (!strcmp(argv[i], "-v")) {
+			verbose = true;
+		} else if (!strcmp(argv[i], "--on")) {
+			if (n == ARRAY_SIZE(ids))
+				errx(EXIT_USAGE, "at most %zu objects", ARRAY_SIZE(ids));
+			ids[n++] = new_object(next_arg(argc, argv, &i), 0).id;
+		} else if (is_option(argv[i]) || op) {
+			bad_argument(argv[i]);
+		} else {
+			op = argv[i];
+		}
+	}
+	if (!op)
+		errx(EXIT_USAGE, "route of which operator? (such as " FACTORIAL ")");
+	if (!n)
+		ids[n++] = new_object("cpu", 0).id;
+	r = ask_route(op, ids, n);
+	if (r.err)
+		printf("%s: %s\n", op, meaning(-r.err));
+	else
+		printf("%s: %s\n", op, describe(&r.entry, who, sizeof(who)));
+	if (verbose) {
+		if (!r.err)
+			printf("  rule       %s\n", r.entry.provenance);
+		printf("  key        %s\n", r.key);
+		printf("  arguments  %#018llx\n", (unsigned long long)r.raw);
+		printf("  effective  %#018llx\n", (unsigned long long)r.effective);
+	}
+	return r.err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* ---- single calls --------------------------------------------------------- */
+
+static __u32 expected(__u32 n)
+{
+	__u32 r = 1;
+
+	for (; n > 1 && r; n--)
+		r *= n;
+	return r;
+}
+
+/*
+ * The route tells names, the call itself which device has served it; they
+ * differ if something has changed in between.
+ */
+static void print_served(__u32 device, const struct dk_client_route *r)
+{
+	char who[512];
+
+	if (device == r->entry.device)
+		printf("served by %s\n", describe(&r->entry, who, sizeof(who)));
+	else
+		printf("served by device %#x, the route has just changed\n", device);
+}
+
+static int do_factorial(int argc, char **argv)
+{
+	const char *on = "cpu", *text = NULL;
+	struct dk_client_factorial req = {};
+	struct dk_client_route route;
+	struct dk_client_new obj;
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		if (!strcmp(argv[i], "--on"))
+			on = next_arg(argc, argv, &i);
+		else if (is_option(argv[i]) || text)
+			bad_argument(argv[i]);
+		else
+			text = argv[i];
+	}
+	if (!text)
+		errx(EXIT_USAGE, "factorial of which number?");
+	req.n = parse_number(text, ~0U, "N");
+	obj = new_object(on, 0);
+	req.id = obj.id;
+	route = ask_route(FACTORIAL, &obj.id, 1);
+	if (ioctl(node, DK_CLIENT_FACTORIAL, &req))
+		errx(EXIT_FAILURE, FACTORIAL " on %s: %s", on, meaning(errno));
+	printf("object on %-12s  %u! = %u, ", on, req.n, req.result);
+	print_served(req.device, &route);
+	if (req.result != expected(req.n))
+		errx(EXIT_FAILURE, "that is wrong: it is %u", expected(req.n));
+	return EXIT_SUCCESS;
+}
+
+static int do_copy(int argc, char **argv)
+{
+	unsigned char bytes[DK_CLIENT_BYTES], back[DK_CLIENT_BYTES];
+	const char *places[2] = { "cpu", "cpu" }, *text = NULL;
+	unsigned int i, len = 4000;
+	struct dk_client_bytes io = {};
+	struct dk_client_copy req = {};
+	struct dk_client_route route;
+	struct timespec begin, end;
+	__u32 ids[2];
+	int a;
+
+	for (a = 0; a < argc; a++) {
+		if (!strcmp(argv[a], "--to"))
+			places[0] = next_arg(argc, argv, &a);
+		else if (!strcmp(argv[a], "--from"))
+			places[1] = next_arg(argc, argv, &a);
+		else if (is_option(argv[a]) || text)
+			bad_argument(argv[a]);
+		else
+			text = argv[a];
+	}
+	if (text)
+		len = parse_number(text, DK_CLIENT_BYTES, "BYTES");
+	for (i = 0; i < 2; i++)
+		ids[i] = new_object(places[i], len).id;
+	for (i = 0; i < len; i++)
+		bytes[i] = i * 7 + (i >> 8) + 1;
+	io.id = ids[1];
+	io.len = len;
+	io.data = (unsigned long)bytes;
+	if (ioctl(node, DK_CLIENT_WRITE, &io))
+		errx(EXIT_FAILURE, "writing to an object: %s", strerror(errno));
+	route = ask_route(COPY, ids, 2);
+	req.dst = ids[0];
+	req.src = ids[1];
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	if (ioctl(node, DK_CLIENT_COPY, &req))
+		errx(EXIT_FAILURE, COPY " from %s to %s: %s", places[1], places[0],
+		     meaning(errno));
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	io.id = ids[0];
+	io.data = (unsigned long)back;
+	if (ioctl(node, DK_CLIENT_READ, &io))
+		errx(EXIT_FAILURE, "reading from an object: %s", strerror(errno));
+	printf("from %s to %s: %u bytes, %ld ms, ", places[1], places[0], len,
+	       (end.tv_sec - begin.tv_sec) * 1000 +
+	       (end.tv_nsec - begin.tv_nsec) / 1000000);
+	print_served(req.device, &route);
+	if (memcmp(bytes, back, len))
+		errx(EXIT_FAILURE, "these are not the bytes that were to be copied");
+	return EXIT_SUCCESS;
+}
+
+/* ---- the table ------------------------------------------------------------ */
+
+static const char *const functionality_names[] = {
+#define NAME(U, N, per_backend) #N,
+	DK_FUNCTIONALITIES(NAME)
+#undef NAME
+};
+
+static const char *const backend_names[] = {
+	"",
+#define NAME(U, N, P, arg) #N,
+	DK_BACKENDS(NAME, )
+#undef NAME
+};
+
+static const unsigned short slot_of[] = {
+#define SLOT(U, N, per_backend) DK_SLOT_##U,
+	DK_FUNCTIONALITIES(SLOT)
+#undef SLOT
+};
+
+static bool is_per_backend(unsigned int functionality)
+{
+	return functionality && (DK_PER_BACKEND_MASK >> (DK_NUM_BACKENDS - 1) >>
+				 functionality & 1);
+}
+
+/* What stands in the cells: one letter for every distinct answer. */
+struct legend {
+	struct dk_client_entry kinds[26];
+	unsigned int n;
+};
+
+static bool same_entry(const struct dk_client_entry *a, const struct dk_client_entry *b)
+{
+	return a->device == b->device && a->passes == b->passes &&
+	       !strcmp(a->provenance, b->provenance) && !strcmp(a->label, b->label) &&
+	       !strcmp(a->provider, b->provider);
+}
+
+static char letter(struct legend *l, const struct dk_client_entry *e)
+{
+	unsigned int i;
+
+	if (!strcmp(e->provenance, "missing"))
+		return '.';
+	if (e->passes)
+		return '-';
+	for (i = 0; i < l->n; i++)
+		if (same_entry(&l->kinds[i], e))
+			return 'A' + i;
+	if (l->n == ARRAY_SIZE(l->kinds))
+		return '?';
+	l->kinds[l->n++] = *e;
+	return 'A' + i;
+}
+
+static struct dk_client_entry ask_slot(const char *op, __u32 device, unsigned int slot)
+{
+	struct dk_client_slot req = { .device = device, .slot = slot };
+
+	copy_name(req.op, op);
+	if (!ioctl(node, DK_CLIENT_SLOT, &req))
+		return req.entry;
+	if (errno == ENOENT)
+		errx(EXIT_FAILURE, "no operator is called '%s'", op);
+	errx(EXIT_FAILURE, "table of '%s': %s", op, meaning(errno));
+}
+
+/* The backend that a private name is bound to, or 0. */
+static unsigned int bound_backend(const char *name)
+{
+	struct dk_client_new req = {};
+
+	copy_name(req.on, name);
+	if (ioctl(node, DK_CLIENT_NEW, &req) || !(req.keyset & DK_BACKEND_MASK))
+		return 0;
+	ioctl(node, DK_CLIENT_FREE, &req.id);
+	return 64 - __builtin_clzll(req.keyset & DK_BACKEND_MASK);
+}
+
+/* Of the rows; with 16 columns of 5 a line has 100. */
+#define LABEL	20
+
+/* Column heads are four wide, so that all fit; the private names are cut. */
+static void print_heads(unsigned int edu)
+{
+	unsigned int b;
+
+	printf("%-*s", LABEL, "");
+	for (b = 1; b <= DK_NUM_BACKENDS; b++) {
+		if (b == edu)
+			printf("  edu");
+		else if (!strncmp(backend_names[b], "PrivateUse", 10))
+			printf("  PU%c", backend_names[b][10]);
+		else
+			printf(" %4s", backend_names[b]);
+	}
+	putchar('\n');
+}
+
+/* The per-backend functionalities are named for their runtime keys. */
+static const char *row_name(unsigned int functionality)
+{
+	return functionality == DK_AUTOGRAD_FUNCTIONALITY ? "Autograd" :
+	       functionality_names[functionality];
+}
+
+static void print_row(const char *name, const char *cells)
+{
+	int i, end = DK_NUM_BACKENDS;
+
+	while (end && cells[end - 1] == ' ')
+		end--;
+	printf("%-*s", LABEL, name);
+	for (i = 0; i < end; i++)
+		printf("    %c", cells[i]);
+	putchar('\n');
+}
+
+/* The keys that have one entry, by what it is: a letter, then its keys. */
+static void print_singles(const char *op, struct legend *l)
+{
+	char cells[DK_NUM_FUNCTIONALITIES], kinds[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ?-.";
+	struct dk_client_entry e;
+	unsigned int f, column;
+	const char *kind;
+
+	for (f = 0; f < DK_NUM_FUNCTIONALITIES; f++) {
+		cells[f] = ' ';
+		if (is_per_backend(f))
+			continue;
+		e = ask_slot(op, 0, slot_of[f]);
+		cells[f] = letter(l, &e);
+	}
+	for (kind = kinds; *kind; kind++) {
+		for (f = column = 0; f < DK_NUM_FUNCTIONALITIES; f++) {
+			if (cells[f] != *kind)
+				continue;
+			if (!column)
+				column = printf("  %c ", *kind);
+			else if (column + strlen(functionality_names[f]) > 98)
+				column = printf("\n    ") - 1;
+			column += printf(" %s", functionality_names[f]);
+		}
+		if (column)
+			putchar('\n');
+	}
+}
+
+static void print_legend(const struct legend *l, unsigned int edu)
+{
+	unsigned int i;
+	char who[512];
+
+	for (i = 0; i < l->n; i++)
+		printf("  %c  %s: %s\n", 'A' + i,
+		       describe(&l->kinds[i], who, sizeof(who)), l->kinds[i].provenance);
+	puts("  -  fallthrough: as if the key were not there   .  missing: nothing serves");
+	if (edu)
+		printf("  edu is %s; PU is PrivateUse\n", backend_names[edu]);
+	else
+		printf("  PU is PrivateUse\n");
+}
+
+/* A row of @cells for a device, and whether it differs from the one without. */
+static bool device_row(const char *op, __u32 device, unsigned int f, struct legend *l,
+		       char *cells)
+{
+	bool differs = false;
+	unsigned int b;
+
+	for (b = 0; b < DK_NUM_BACKENDS; b++) {
+		struct dk_client_entry e = ask_slot(op, device, slot_of[f] + b);
+		struct dk_client_entry base = ask_slot(op, 0, slot_of[f] + b);
+
+		cells[b] = same_entry(&e, &base) ? ' ' : letter(l, &e);
+		differs |= cells[b] != ' ';
+	}
+	cells[b] = 0;
+	return differs;
+}
+
+static int do_table(int argc, char **argv)
+{
+	const char *op = NULL, *on[16];
+	struct legend legend = {};
+	unsigned int f, b, n = 0, d, edu;
+	char cells[DK_NUM_BACKENDS + 1];
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		if (!strcmp(argv[i], "--on")) {
+			if (n == ARRAY_SIZE(on))
+				errx(EXIT_USAGE, "at most %zu devices", ARRAY_SIZE(on));
+			on[n++] = next_arg(argc, argv, &i);
+		} else if (is_option(argv[i]) || op) {
+			bad_argument(argv[i]);
+		} else {
+			op = argv[i];
+		}
+	}
+	if (!op)
+		errx(EXIT_USAGE, "table of which operator? (such as " FACTORIAL ")");
+	edu = bound_backend("edu");
+
+	printf("%s\n", op);
+	print_heads(edu);
+	for (f = 0; f < DK_NUM_FUNCTIONALITIES; f++) {
+		if (!is_per_backend(f))
+			continue;
+		for (b = 0; b < DK_NUM_BACKENDS; b++) {
+			struct dk_client_entry e = ask_slot(op, 0, slot_of[f] + b);
+
+			cells[b] = letter(&legend, &e);
+		}
+		cells[b] = 0;
+		print_row(row_name(f), cells);
+	}
+	for (d = 0; d < n; d++) {
+		__u32 device = new_object(on[d], 0).device;
+
+		if (!device)
+			errx(EXIT_USAGE, "'%s' is no device", on[d]);
+		for (f = 0; f < DK_NUM_FUNCTIONALITIES; f++) {
+			char name[64];
+
+			if (!is_per_backend(f) ||
+			    !device_row(op, device, f, &legend, cells))
+				continue;
+			snprintf(name, sizeof(name), "%s, %s", row_name(f), on[d]);
+			print_row(name, cells);
+		}
+	}
+	puts("keys with one entry for all backends:");
+	print_singles(op, &legend);
+	puts("legend:");
+	print_legend(&legend, edu);
+	return EXIT_SUCCESS;
+}
+
+/* ---- what functions and cards count themselves ---------------------------- */
+
+/* A number in a file, or @otherwise if there is none. */
+static long long read_count(long long otherwise, const char *fmt, ...)
+{
+	long long n = otherwise;
+	char path[512];
+	va_list args;
+	FILE *f;
+
+	va_start(args, fmt);
+	vsnprintf(path, sizeof(path), fmt, args);
+	va_end(args);
+	f = fopen(path, "re");
+	if (!f)
+		return otherwise;
+	if (fscanf(f, "%lld", &n) != 1)
+		n = otherwise;
+	fclose(f);
+	return n;
+}
+
+/* Interrupts of a card, of all CPUs, as /proc/interrupts has them; -1: not there. */
+static long long proc_interrupts(const char *card)
+{
+	char *line = NULL, *at, *end, want[DK_CLIENT_NAME + 16];
+	long long sum = -1;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(want, sizeof(want), "dk_edu:%s", card);
+	f = fopen("/proc/interrupts", "re");
+	while (f && getline(&line, &size, f) > 0) {
+		if (!strstr(line, want))
+			continue;
+		at = strchr(line, ':');
+		for (sum = 0; at; at = end) {
+			long long n = strtoll(++at, &end, 10);
+
+			if (end == at || (*end != ' ' && *end != '\t'))
+				break;
+			sum += n;
+		}
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	return sum;
+}
+
+static void print_count(long long n, const char *none)
+{
+	if (n < 0)
+		printf(" %12s", none);
+	else
+		printf(" %12lld", n);
+}
+
+static int do_counts(int argc, char **argv)
+{
+	static const char *const names[] = {
+		"served_factorial", "served_copy", "interrupts", "dma_bytes"
+	};
+	long long gone[ARRAY_SIZE(names)], n;
+	char card[DK_CLIENT_NAME];
+	bool any_gone = false;
+	unsigned int i;
+	FILE *list;
+
+	if (argc)
+		bad_argument(argv[0]);
+	/* First the sums, of which the cards that are there are taken away. */
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		gone[i] = read_count(0, DRIVER "/%s", names[i]);
+	printf("%-14s %12s %12s %12s %17s %12s\n", "served by", "factorial",
+	       "copy", "interrupts", "/proc/interrupts", "DMA bytes");
+	/* The cards that the driver has, in the order of their names. */
+	list = popen("cd " DRIVER " 2>/dev/null && ls -d ????:* 2>/dev/null", "re");
+	while (list && fscanf(list, "%127s", card) == 1) {
+		printf("%-14s", card);
+		for (i = 0; i < ARRAY_SIZE(names); i++) {
+			n = read_count(0, DRIVER "/%s/%s", card, names[i]);
+			gone[i] -= n;
+			print_count(n, "");
+			if (i == 2) {
+				printf("     ");
+				print_count(proc_interrupts(card), "none");
+			}
+		}
+		putchar('\n');
+	}
+	if (list)
+		pclose(list);
+	/* Less than nothing where calls came in between. */
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		any_gone |= gone[i] > 0;
+	if (any_gone) {
+		printf("%-14s", "cards unbound");
+		for (i = 0; i < ARRAY_SIZE(names); i++) {
+			print_count(gone[i] > 0 ? gone[i] : 0, "");
+			if (i == 2)
+				printf("     %12s", "-");
+		}
+		putchar('\n');
+	}
+	printf("%-14s", "the CPU");
+	print_count(read_count(-1, CPU_MODULE "/served_factorial"), "not loaded");
+	print_count(read_count(-1, CPU_MODULE "/served_copy"), "not loaded");
+	putchar('\n');
+	return EXIT_SUCCESS;
+}
+
+/* ---- load ----------------------------------------------------------------- */
+
+#define MAX_PLACES	8
+#define MAX_THREADS	64
+
+/* What calls are made on; by[places] of a tally is the CPU. */
+struct load {
+	const char *on[MAX_PLACES];
+	__u32 device[MAX_PLACES];
+	__u32 id[MAX_PLACES];
+	char rule[MAX_PLACES][768];	/* what served its object, as last told */
+	unsigned int places;
+	unsigned int threads;
+	unsigned int seconds;
+	/*
+	 * Calls are made by readers; the writer meets none under way, so that
+	 * what it counts has to be equal and not only nearly so.
+	 */
+	pthread_rwlock_t calls;
+	bool stop;
+	bool compared;	/* with what the functions count */
+};
+
+struct tally {
+	long long sent;
+	long long by[MAX_PLACES + 1];
+	long long elsewhere;
+	long long wrong;
+	long long failed;
+	long long lost;
+	int last_error;
+};
+
+struct caller {
+	struct load *load;
+	pthread_t thread;
+	unsigned int place;
+	struct tally tally;
+};
+
+static void call_once(struct caller *c, __u32 n)
+{
+	struct dk_client_factorial req = { .id = c->load->id[c->place], .n = n };
+	struct tally *t = &c->tally;
+	unsigned int i;
+
+	t->sent++;
+	if (ioctl(node, DK_CLIENT_FACTORIAL, &req)) {
+		t->failed++;
+		t->last_error = errno;
+		return;
+	}
+	if (req.result != expected(n))
+		t->wrong++;
+	if (!req.device) {
+		t->by[c->load->places]++;
+		return;
+	}
+	for (i = 0; i < c->load->places; i++)
+		if (req.device == c->load->device[i]) {
+			t->by[i]++;
+			return;
+		}
+	t->elsewhere++;
+}
+
+static void *caller_main(void *arg)
+{
+	struct caller *c = arg;
+	__u32 n = 0;
+	bool stop;
+
+	for (stop = false; !stop; n++) {
+		pthread_rwlock_rdlock(&c->load->calls);
+		stop = c->load->stop;
+		if (!stop)
+			call_once(c, n % 40);
+		pthread_rwlock_unlock(&c->load->calls);
+	}
+	return NULL;
+}
+
+static struct tally add_up(const struct caller *callers, unsigned int n)
+{
+	struct tally sum = {};
+	unsigned int i, j;
+
+	for (i = 0; i < n; i++) {
+		const struct tally *t = &callers[i].tally;
+
+		sum.sent += t->sent;
+		for (j = 0; j <= MAX_PLACES; j++)
+			sum.by[j] += t->by[j];
+		sum.elsewhere += t->elsewhere;
+		sum.wrong += t->wrong;
+		sum.failed += t->failed;
+		if (t->last_error)
+			sum.last_error = t->last_error;
+	}
+	return sum;
+}
+
+/* Tell what serves the objects, where that is news. */
+static void tell_routes(struct load *l)
+{
+	char who[512], rule[768];
+	unsigned int i;
+
+	for (i = 0; i < l->places; i++) {
+		struct dk_client_route r = ask_route(FACTORIAL, &l->id[i], 1);
+
+		if (r.err)
+			snprintf(rule, sizeof(rule), "nobody: %s", meaning(-r.err));
+		else
+			snprintf(rule, sizeof(rule), "%s, %s",
+				 describe(&r.entry, who, sizeof(who)), r.entry.provenance);
+		if (!strcmp(rule, l->rule[i]))
+			continue;
+		printf("   %s objects on %s %s served by %s\n", l->rule[i][0] ? "!" : " ",
+		       l->on[i], l->rule[i][0] ? "are now" : "are", rule);
+		strcpy(l->rule[i], rule);
+	}
+}
+
+/* Factorials that the functions themselves say they have served; -1: not there. */
+struct served {
+	long long cards;
+	long long cpu;
+};
+
+static struct served ask_served(void)
+{
+	return (struct served){ read_count(-1, DRIVER "/served_factorial"),
+				read_count(-1, CPU_MODULE "/served_factorial") };
+}
+
+static void print_load_heads(const struct load *l)
+{
+	unsigned int i;
+
+	printf("%7s %10s", "seconds", "sent");
+	for (i = 0; i < l->places; i++)
+		if (l->device[i])
+			printf(" %13s", l->on[i]);
+	printf(" %12s | %s  %5s\n", "the CPU",
+	       "counted by functions: cards        CPU", "lost");
+}
+
+static void print_load_line(const struct load *l, const struct tally *t,
+			    const struct served *counted, double seconds)
+{
+	unsigned int i;
+
+	printf("%7.1f %10lld", seconds, t->sent);
+	for (i = 0; i < l->places; i++)
+		if (l->device[i])
+			printf(" %13lld", t->by[i]);
+	printf(" %12lld | ", t->by[l->places]);
+	if (l->compared)
+		printf("%27lld %10lld  %5lld\n", counted->cards, counted->cpu, t->lost);
+	else
+		printf("%27s %10s  %5s\n", "-", "-", "-");
+}
+
+static double seconds_since(const struct timespec *begin)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec - begin->tv_sec + (now.tv_nsec - begin->tv_nsec) / 1e9;
+}
+
+/* A moment without calls: count, compare, print a line. Returns if all is well. */
+static bool count_load(struct load *l, const struct caller *callers, struct tally *t,
+		       const struct served *base, double seconds, bool last)
+{
+	struct served counted;
+
+	pthread_rwlock_wrlock(&l->calls);
+	l->stop = last;
+	*t = add_up(callers, l->threads);
+	counted = ask_served();
+	tell_routes(l);
+	pthread_rwlock_unlock(&l->calls);
+
+	/* Counts begin anew with a module, and then there is nothing to compare. */
+	l->compared &= counted.cards >= base->cards && counted.cpu >= base->cpu;
+	counted.cards -= base->cards;
+	counted.cpu -= base->cpu;
+	t->lost = l->compared ? t->sent - counted.cards - counted.cpu : 0;
+	print_load_line(l, t, &counted, seconds);
+	return !l->compared || (!t->lost && counted.cpu == t->by[l->places]);
+}
+
+static int run_load(struct load *l, struct caller *callers)
+{
+	struct served base = ask_served();
+	struct tally sum = {};
+	struct timespec begin;
+	unsigned int i, lines;
+	bool equal = true;
+	double at = 0;
+
+	tell_routes(l);
+	print_load_heads(l);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (i = 0; i < l->threads; i++)
+		if (pthread_create(&callers[i].thread, NULL, caller_main, &callers[i]))
+			errx(EXIT_FAILURE, "no thread: %s", strerror(errno));
+	for (lines = 1; at < l->seconds; lines++) {
+		while (at < lines && at < l->seconds) {
+			usleep(20000);
+			at = seconds_since(&begin);
+		}
+		equal &= count_load(l, callers, &sum, &base, at, at >= l->seconds);
+	}
+	for (i = 0; i < l->threads; i++)
+		pthread_join(callers[i].thread, NULL);
+
+	printf("load: %lld calls sent,", sum.sent);
+	for (i = 0; i < l->places; i++)
+		if (l->device[i])
+			printf(" %lld on %s,", sum.by[i], l->on[i]);
+	printf(" %lld on the CPU, %lld failed, %lld wrong", sum.by[l->places],
+	       sum.failed, sum.wrong);
+	if (l->compared)
+		printf(", %lld lost", sum.lost);
+	putchar('\n');
+	if (sum.failed)
+		warnx("the last failure: %s", meaning(sum.last_error));
+	if (sum.elsewhere)
+		warnx("%lld calls went to devices that no object is on", sum.elsewhere);
+	if (!l->compared)
+		warnx("a module has taken its functions' counts along: nothing to compare");
+	if (!equal && !sum.failed)
+		warnx("the functions have not counted what was sent (do others call, too?)");
+	return sum.failed || sum.wrong || sum.elsewhere || !equal ? EXIT_FAILURE :
+								    EXIT_SUCCESS;
+}
+
+static int do_load(int argc, char **argv)
+{
+	const int writers_first = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+	struct load l = { .threads = 4, .seconds = 5, .compared = true };
+	struct caller callers[MAX_THREADS] = {};
+	pthread_rwlockattr_t kind;
+	struct dk_client_new obj;
+	unsigned int n;
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		if (!strcmp(argv[i], "--on")) {
+			if (l.places == MAX_PLACES)
+				errx(EXIT_USAGE, "at most %u places", MAX_PLACES);
+			l.on[l.places++] = next_arg(argc, argv, &i);
+		} else if (!strcmp(argv[i], "--threads")) {
+			l.threads = parse_number(next_arg(argc, argv, &i), MAX_THREADS,
+						 "--threads");
+		} else if (!strcmp(argv[i], "--seconds")) {
+			l.seconds = parse_number(next_arg(argc, argv, &i), 3600, "--seconds");
+		} else {
+			bad_argument(argv[i]);
+		}
+	}
+	if (!l.threads || !l.seconds)
+		errx(EXIT_USAGE, "--threads and --seconds start at 1");
+	if (!l.places)
+		l.on[l.places++] = "cpu";
+	for (n = 0; n < l.places; n++) {
+		obj = new_object(l.on[n], 0);
+		l.id[n] = obj.id;
+		l.device[n] = obj.device;
+	}
+	for (n = 0; n < l.threads; n++) {
+		callers[n].load = &l;
+		callers[n].place = n % l.places;
+	}
+	/* Else a stream of readers would never let the writer in. */
+	pthread_rwlockattr_init(&kind);
+	pthread_rwlockattr_setkind_np(&kind, writers_first);
+	pthread_rwlock_init(&l.calls, &kind);
+	return run_load(&l, callers);
+}
+
+/* ---- commands ------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	bool needs_node;
+} commands[] = {
+	{ "factorial", do_factorial, true },
+	{ "copy", do_copy, true },
+	{ "route", do_route, true },
+	{ "table", do_table, true },
+	{ "counts", do_counts, false },
+	{ "load", do_load, true },
+};
+
+int main(int argc, char **argv)
+{
+	unsigned int i;
+
+	setlinebuf(stdout);
+	if (argc < 2) {
+		fputs(usage_text, stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") ||
+	    !strcmp(argv[1], "-h")) {
+		fputs(usage_text, stdout);
+		return EXIT_SUCCESS;
+	}
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		if (commands[i].needs_node)
+			open_node();
+		return commands[i].run(argc - 2, argv + 2);
+	}
+	warnx("unknown command '%s'", argv[1]);
+	fputs(usage_text, stderr);
+	return EXIT_USAGE;
+}

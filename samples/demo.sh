@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#
+# demo.sh DIR - what "make demo" shows, on a machine with two edu cards and as
+# root. DIR has dispatchkey.ko, dk_client and the samples' modules.
+#
+# Exit status: 0; 1 if anything failed or a call was lost.
+set -euo pipefail
+
+dir=${1:?usage: demo.sh DIR}
+driver=/sys/bus/pci/drivers/dk_edu
+cpu=/sys/module/dk_cpu/parameters
+
+bold='' plain=''
+if [ -t 1 ]; then
+	bold=$'\e[1m' plain=$'\e[0m'
+fi
+step() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
+fail() { printf 'demo: %s\n' "$*" >&2; exit 1; }
+show() { # a command, told before it is run
+	printf '%s# %s%s\n' "$bold" "${*##*/}" "$plain"
+	"$@"
+}
+client() {
+	printf '%s# dk_client %s%s\n' "$bold" "$*" "$plain"
+	"$dir/dk_client" "$@"
+}
+add() { # FILE... : the sum of the numbers in them
+	local file sum=0
+	for file; do
+		sum=$((sum + $(cat "$file")))
+	done
+	echo "$sum"
+}
+
+[ "$(id -u)" -eq 0 ] || fail "this needs root"
+load=
+trap '[ -z "$load" ] || kill "$load" 2>/dev/null || true' EXIT
+
+step "Load the dispatcher, the CPU's functions, the driver and the client"
+show insmod "$dir/dispatchkey.ko"
+for module in dk_cpu dk_edu dk_client; do
+	show insmod "$dir/samples/$module.ko"
+done
+dmesg | sed -n 's/.*\(dispatchkey: version .*\)/\1/p' | tail -n 1
+cards=()
+for path in "$driver"/????:*; do
+	[ -e "$path" ] && cards+=("${path##*/}")
+done
+[ ${#cards[@]} -ge 2 ] || fail "two edu cards are needed, and there are ${#cards[@]}"
+card0=${cards[0]} card1=${cards[1]}
+
+step "What serves sample::factorial, for every functionality and backend"
+client table sample::factorial --on "$card0" --on "$card1"
+
+step "The same calls; where they go depends on their objects only"
+client factorial --on cpu 12
+client factorial --on "$card0" 12
+client factorial --on "$card1" 12
+client copy
+client copy --to "$card0"
+client copy --to "$card1" --from "$card0"
+client counts
+
+step "Call from four threads on $card1, and unbind it meanwhile"
+client load --on "$card1" --threads 4 --seconds 8 &
+load=$!
+sleep 3
+client counts
+# One more call, which is on the card for 200 ms and so is inside when it goes.
+client copy --to "$card1" &
+copy=$!
+sleep 0.1
+printf '%s# echo %s > %s/unbind%s\n' "$bold" "$card1" "$driver" "$plain"
+before=${EPOCHREALTIME/[.,]/}
+echo "$card1" >"$driver/unbind"
+took=$(((${EPOCHREALTIME/[.,]/} - before) / 1000))
+echo "   ! $card1 is unbound, after $took ms: no call is inside the driver for it"
+wait "$copy" || fail "the copy that was inside has failed"
+status=0
+wait "$load" || status=$?
+load=
+[ $status -eq 0 ] || fail "the load has failed (exit status $status)"
+
+step "Afterwards: objects of the backend edu are the CPU's to serve"
+client route -v sample::factorial --on edu | tee /tmp/demo-route
+grep -q 'default backend kernel' /tmp/demo-route ||
+	fail "the route is not by the rule \"default backend kernel\""
+client counts
+
+sent=$(add /sys/module/dk_client/parameters/sent)
+on0=$(add "$driver/$card0"/served_*)
+on1=$(($(add "$driver"/served_*) - on0))
+on_cpu=$(add "$cpu"/served_*)
+lost=$((sent - on0 - on1 - on_cpu))
+
+step "Unload everything"
+for module in dk_client dk_edu dk_cpu dispatchkey; do
+	show rmmod "$module"
+done
+! grep -q '^dispatchkey ' /proc/modules || fail "dispatchkey is still there"
+
+echo
+result="$sent calls, $on0 on card 0, $on1 on card 1, $on_cpu on the CPU, $lost lost"
+echo "${bold}demo: $result$plain"
+[ "$lost" -eq 0 ]

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* my: a driver outside of this tree; README.md quotes it and its Makefile. */
+#include <linux/module.h>
+#include <dispatchkey.h>
+
+DK_OP(my_add, "my::add", (const struct dk_obj *x, int a, int b, int *sum), (x, a, b, sum), (x));
+
+static int card_add(struct dk_call *c, const struct dk_obj *x, int a, int b, int *sum)
+{
+	pr_info("%s adds\n", (const char *)dk_call_priv(c));	/* the card that x lives on */
+	*sum = a + b;
+	return 0;
+}
+
+static const struct dk_impl impls[] = { DK_IMPL(my_add, DK_DENSE, card_add) };
+static struct dk_provider me = DK_PROVIDER("my");
+
+static int __init my_init(void)
+{
+	struct dk_diag why = { .size = sizeof(why) };
+	unsigned int backend;
+	u32 card;
+	int err;
+
+	err = dk_provider_register(&me, &why) ?:
+	      dk_op_define(&me, &my_add_op, 0, &why) ?:
+	      dk_backend_join(&me, "my", 0, 0, &backend, &why) ?:
+	      dk_device_register(&me, backend, "card0", "card 0", impls, 1, &card, &why);
+	if (!err) {
+		struct dk_obj x = dk_obj_on(backend, card);
+		int sum;
+
+		err = my_add(&x, 1, 2, &sum);	/* card_add, since x lives on that card */
+	} else {
+		pr_err("%s: %s\n", why.name, why.text);
+	}
+	if (err)
+		dk_provider_unregister(&me);	/* takes out whatever there is */
+	return err;
+}
+module_init(my_init);
+
+static void __exit my_exit(void)
+{
+	dk_provider_unregister(&me);	/* when it returns, no call is inside */
+}
+module_exit(my_exit);
+
+MODULE_LICENSE("GPL");
+DK_MODULE_IMPORT();
