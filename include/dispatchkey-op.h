@@ -223,21 +223,18 @@ struct id##_args
 
 /**
  * dk_redispatch_boxed() - from inside a boxed function, call what comes behind
- * @from: the call that we are inside of
+ * @from: the call that we are inside of, whose objects it dispatches on
  * @ks: the keyset, such as dk_call_below(@from)
  * @args: the arguments that the boxed function got
- * @objs: the arguments that it dispatches on
- * @n: how many
  *
  * Context: As dk_call_enter().
  * Return: As dk_call_redispatch(), or the function's own answer.
  */
 static inline int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks,
-				      void *args, const struct dk_obj *const *objs,
-				      unsigned int n)
+				      void *args)
 {
 	struct dk_call c;
-	int err = dk_call_redispatch(&c, from, ks, objs, n);
+	int err = dk_call_redispatch(&c, from, ks, from->objs, from->n);
 
 	if (err)
 		return err;

@@ -1222,7 +1222,9 @@ struct dk_impl {
  * @why: filled on failure, and with reason OVERRIDE when a function took over
  *	a key from another one; may be NULL
  *
- * Newest at a key wins. It waits for no grace period and no call.
+ * Newest at a key wins. It waits for no call; replaced rows are freed behind a
+ * grace period, which in userspace every 64th of them waits for at the end,
+ * outside of the lock.
  *
  * Context: Process context, may sleep; from inside a function of a sleepable
  * operator too.
@@ -1477,7 +1479,10 @@ static inline struct dk_obj dk_obj_on(unsigned int backend, __u32 device)
  * @boxed: the same where it is a boxed one, else NULL
  * @priv: see dk_call_priv()
  * @device: number of the device whose function it is, 0 for none
+ * @n: how many objects it dispatches on
  * @local: the local state that the call was made with
+ * @objs: the objects that it dispatches on
+ * @decl: the operator, as the caller knows it
  *
  * The rest is the dispatcher's own. Its storage is the caller's, made by
  * DK_OP(), and lives for the call.
@@ -1488,13 +1493,13 @@ struct dk_call {
 	dk_boxed_fn_t boxed;
 	void *priv;
 	__u32 device;
-	/* private: */
-	__u32 state;
-	/* public: */
+	__u32 n;
 	const struct dk_local *local;
-	/* private: */
+	const struct dk_obj *const *objs;
 	const struct dk_op_decl *decl;
+	/* private: */
 	struct dk_op *op;
+	__u64 state;
 	__u64 gate[8];
 };
 

@@ -210,6 +210,8 @@ static void dkc_fill(struct dk_call *c, struct dk_op *op, const struct dkc_way *
 	c->boxed = r->impl->flags & DK_IMPL_F_BOXED ? (dk_boxed_fn_t)way->fn : NULL;
 	c->priv = r->block->priv;
 	c->device = r->block->device;
+	c->objs = way->objs;
+	c->n = way->n;
 	c->op = op;
 }
 
