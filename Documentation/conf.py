@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Sphinx settings, and the directives of the API pages.
+
+kernel-doc:: HEADER   the kernel-doc comments of HEADER, by the kernel's script
+                      (KERNELDOC, or that of scripts/fetch-kernel)
+dk-reasons::          the reasons of <dispatchkey.h>, as a table
+"""
+import logging
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import sphinx
+from docutils import nodes
+from docutils.parsers.rst import Directive, directives
+from docutils.statemachine import StringList
+from sphinx.util.nodes import nested_parse_with_titles
+
+TOP = Path(__file__).resolve().parent.parent
+
+project = "dispatchkey"
+copyright = "the dispatchkey authors"  # pylint: disable=redefined-builtin
+version = release = (TOP / "VERSION").read_text(encoding="utf-8").strip()
+extensions = []
+master_doc = "index"
+primary_domain = "c"
+highlight_language = "none"
+html_theme = "alabaster"
+html_show_sourcelink = False
+html_copy_source = False
+nitpicky = False
+
+
+def kernel_doc():
+    """The kernel's script, or None."""
+    path = os.environ.get("KERNELDOC")
+    if path:
+        return path
+    done = subprocess.run([TOP / "scripts/fetch-kernel", "--what", "tools"], text=True,
+                          stdout=subprocess.PIPE, check=False)
+    found = re.search(r"^KTOOLS=(.*)$", done.stdout, re.M)
+    return f"{found[1]}/scripts/kernel-doc" if found else None
+
+
+class Generated(Directive):
+    """What a directive of ours has in common."""
+
+    def parse(self, text, source):
+        self.state.document.settings.env.note_dependency(str(source))
+        section = nodes.section()
+        section.document = self.state.document
+        nested_parse_with_titles(self.state, StringList(text.splitlines(), str(source)), section)
+        return section.children
+
+
+class KernelDoc(Generated):
+    """kernel-doc comments of these names, in the order of the header."""
+
+    required_arguments = 1
+    option_spec = {"functions": directives.unchanged_required}
+
+    def run(self):
+        header = TOP / self.arguments[0]
+        script = KernelDoc.script = getattr(KernelDoc, "script", None) or kernel_doc()
+        if not script:
+            return [self.state_machine.reporter.warning(
+                "no kernel-doc: set KERNELDOC to scripts/kernel-doc of a kernel's sources",
+                line=self.lineno)]
+        names = self.options["functions"].split()
+        args = ["perl", script, "-rst", "-sphinx-version", sphinx.__display_version__]
+        for name in names:
+            args += ["-function", name]
+        done = subprocess.run([*args, header], text=True, check=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        return self.parse(done.stdout, header)
+
+
+class Reasons(Generated):
+    """X(REASON, errno, "sentence") of DK_REASONS, one row each."""
+
+    def run(self):
+        header = TOP / "include/dispatchkey.h"
+        text = header.read_text(encoding="utf-8")
+        text = re.search(r"#define DK_REASONS\(X\)(.*?[^\\])\n", text, re.S)[1]
+        rows = re.findall(r'X\((\w+), (\w+),[\s\\]*"([^"]*)"\)', text)
+        table = ".. list-table::\n   :header-rows: 1\n\n   * - Reason\n     - Error\n     - Text\n"
+        for name, errno, sentence in rows:
+            errno = "none" if errno == "0" else f"-{errno}"
+            table += f"   * - ``DK_WHY_{name}``\n     - {errno}\n     - {sentence}\n"
+        return self.parse(table, header)
+
+
+def declared_once(record):
+    """Sphinx takes struct x and x() for the same thing, C does not."""
+    return not record.getMessage().startswith("Duplicate C declaration")
+
+
+def setup(app):
+    logging.getLogger("sphinx.sphinx.domains.c").addFilter(declared_once)
+    app.add_directive("kernel-doc", KernelDoc)
+    app.add_directive("dk-reasons", Reasons)
+    return {"parallel_read_safe": True}
