@@ -134,8 +134,6 @@ extern const struct dk_local dk_local_default;
 	  "a function of an atomic operator has to be declared atomic")	\
 	X(NO_FUNCTION, EINVAL,						\
 	  "neither a function nor a fallthrough, or both at once")	\
-	X(TOO_MANY_FUNCTIONS, ENOSPC,					\
-	  "an operator has at most 250 active functions")		\
 	X(FALLBACK_EXISTS, EEXIST,					\
 	  "the dispatch key has a backend fallback already")		\
 	X(BACKENDS_TAKEN, ENOSPC,					\

@@ -48,13 +48,15 @@ unsigned int dkc_slot_of(const struct dk_registry *reg, u64 ks)
 	return dkc_index(ks & l->full, l->nb, l->per_backend, l->offset);
 }
 
+static inline u64 dkc_backend_mask(const struct dk_registry *reg)
+{
+	return dkc_likely(reg->v1) ? DK_BACKEND_MASK : reg->layout->backend_mask;
+}
+
 static inline u64 dkc_mask(const struct dk_registry *reg, const struct dkc_row *row,
 			   u64 ks)
 {
-	u64 backends = dkc_likely(reg->v1) ? DK_BACKEND_MASK :
-					     reg->layout->backend_mask;
-
-	return ks & row->shape->mask[dkc_backend_index(ks, backends)];
+	return ks & row->shape->mask[dkc_backend_index(ks, dkc_backend_mask(reg))];
 }
 
 /* (K + included) - excluded; exclusion does not reach the backend bits. */
@@ -90,12 +92,13 @@ u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const 
 	return 0;
 }
 
-/* A number whose device is gone or offline counts as none. */
-bool dkc_device_online(const struct dk_registry *reg, u32 number)
+/* A number whose device is gone or offline counts as none: NULL. */
+const struct dkc_device *dkc_device_online(const struct dk_registry *reg,
+					   u32 number)
 {
 	const struct dkc_device *dev = dkc_device_at(reg, number);
 
-	return dev && dkc_load(dev->online);
+	return dev && dkc_load(dev->online) ? dev : NULL;
 }
 
 bool dkc_on_two_devices(const struct dk_registry *reg,
@@ -130,24 +133,30 @@ void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f,
  * Route by the evaluator, where there is no row: the effective set, and what
  * serves it. In a read section or under the lock.
  */
-static u64 dkc_resolve(const struct dk_op *op, u32 device, u64 ks, bool mask,
-		struct dkc_pick *pick)
+static u64 dkc_resolve(const struct dk_op *op, const struct dkc_device *dev, u64 ks,
+		       bool mask, struct dkc_pick *pick)
 {
 	const struct dk_layout *l = op->reg->layout;
 	unsigned int f, b;
 	u64 left;
 
-	ks &= mask ? l->full : ~0ULL;
+	if (mask)
+		ks &= l->full;
 	dkc_split(op->reg, ks, &f, &b);
 	for (left = mask ? ks >> l->nb : 0; left; left &= left - 1) {
 		f = dkc_ffs64(left) + 1;
-		*pick = dkc_evaluate(op, device, f, b, false);
+		*pick = dkc_evaluate(op, dev, f, b, false);
 		if (dkc_is_fallthrough(pick->reg))
 			ks &= ~dkc_functionality_bit(l, f);
 	}
-	dkc_split(op->reg, ks, &f, &b);
-	*pick = dkc_evaluate(op, device, f, b, false);
-	return ks;
+	for (;;) {
+		dkc_split(op->reg, ks, &f, &b);
+		*pick = dkc_evaluate(op, dev, f, b, false);
+		if (!f || !dkc_is_fallthrough(pick->reg))
+			return ks;
+		/* it became one since, or came with a redispatch */
+		ks &= ~dkc_functionality_bit(l, f);
+	}
 }
 
 /* Why an entry without a function has none. */
@@ -172,7 +181,8 @@ static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
 
 	if (row->kind != DKC_ROW_RESOLVE)
 		return dkc_why_none(op->reg, row, id, device);
-	way->ks = dkc_resolve(op, device, way->ks, way->mask, &pick);
+	way->ks = dkc_resolve(op, dkc_device_online(op->reg, device), way->ks,
+			      way->mask, &pick);
 	way->reg = pick.reg;
 	if (!pick.reg || dkc_is_fallthrough(pick.reg))
 		return dkc_why_none(op->reg, row,
@@ -186,6 +196,7 @@ static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
 int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way)
 {
 	const struct dk_registry *reg = op->reg;
+	bool masked = way->mask;
 	unsigned int id;
 
 	if (dkc_unlikely(row->kind != DKC_ROW_FULL))
@@ -193,12 +204,21 @@ int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way)
 	if (dkc_unlikely(row->devs))
 		row = dkc_row_of_device(row, dkc_device_of(reg->layout, way->ks,
 							   way->objs, way->n));
-	if (way->mask)
+	if (masked)
 		way->ks = dkc_mask(reg, row, way->ks);
+again:
 	id = row->shape->index[dkc_slot_of(reg, way->ks)];
 	way->fn = row->ent[id].fn;
 	way->reg = row->ent[id].reg;
-	return dkc_likely(way->fn) ? 0 : dkc_find_slowly(op, row, id, way);
+	if (dkc_likely(way->fn))
+		return 0;
+	/* a redispatch, to what became a fallthrough since its call was masked */
+	if (!masked && dkc_is_fallthrough(way->reg)) {
+		way->ks = dkc_mask(reg, row, way->ks);
+		masked = true;
+		goto again;
+	}
+	return dkc_find_slowly(op, row, id, way);
 }
 
 static void dkc_fill(struct dk_call *c, struct dk_op *op, const struct dkc_way *way)
@@ -266,7 +286,8 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 			return err;
 	}
 	way.ks = dkc_merge(dkc_raw(objs, n), dk_local_included(local).bits,
-			   dk_local_excluded(local).bits, DK_BACKEND_MASK);
+			   dk_local_excluded(local).bits,
+			   dkc_backend_mask(op->reg));
 	c->local = local;
 	c->decl = decl;
 	return dkc_enter(c, op, &way);

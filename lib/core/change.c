@@ -62,13 +62,6 @@ void dkc_change_cancel(struct dkc_change *ch)
 	}
 }
 
-/* Say why dkc_change_prepare() failed. */
-int dkc_change_refuse(int err, const char *name, struct dk_diag *why)
-{
-	return dkc_refuse(why, err == -ENOSPC ? DK_WHY_TOO_MANY_FUNCTIONS :
-						DK_WHY_NO_MEMORY, name);
-}
-
 /* What calls see: the full row, or a constant one that stands for it. */
 static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op,
 					       const struct dkc_row *full)

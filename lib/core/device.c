@@ -70,9 +70,9 @@ static u32 dkc_devmap_free_slot(const struct dkc_devmap *map)
 	return 0;
 }
 
-/* Give a device its number and put it where readers find it. */
-static int dkc_device_place(struct dk_registry *reg, struct dkc_device *dev,
-			    struct dk_diag *why)
+/* Give a device a number; nobody sees it yet. */
+static int dkc_device_number(struct dk_registry *reg, struct dkc_device *dev,
+			     struct dk_diag *why)
 {
 	struct dkc_devmap *map = dkc_deref_locked(reg->devmap);
 	u32 slot = dkc_devmap_free_slot(map);
@@ -86,8 +86,14 @@ static int dkc_device_place(struct dk_registry *reg, struct dkc_device *dev,
 		slot = dkc_devmap_free_slot(map);
 	}
 	dev->number = map->slot[slot].generation << DKC_DEVICE_BITS | slot;
-	dkc_publish(map->slot[slot].dev, dev);
 	return 0;
+}
+
+static void dkc_device_show(struct dk_registry *reg, struct dkc_device *dev)
+{
+	struct dkc_devmap *map = dkc_deref_locked(reg->devmap);
+
+	dkc_publish(map->slot[dev->number & DKC_MAX_DEVICES].dev, dev);
 }
 
 /* Out of the map; its number is never valid again. */
@@ -106,27 +112,21 @@ static int dkc_device_add(struct dkc_provider *core, struct dkc_device *dev,
 {
 	struct dkc_change ch = { NULL };
 	struct dkc_block *b;
-	int err = dkc_device_place(core->reg, dev, why);
+	int err = dkc_device_number(core->reg, dev, why);
 
 	if (err)
 		return err;
-	b = dkc_block_make(core, impls, n, dev->backend, dev, &ch, why, &err);
+	b = dkc_block_make(core, impls, n, dev->backend, dev, priv, &ch, why, &err);
 	if (!b)
-		goto unplace;
+		return err;
 	err = dkc_change_prepare(&ch);
 	if (err) {
-		err = dkc_change_refuse(err, dev->name, why);
 		dkc_block_undo(b);
-		goto unplace;
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, dev->name);
 	}
-	b->priv = priv;
-	dev->block = b;
-	dkc_store(dev->online, true);
+	dkc_device_show(core->reg, dev);
 	dkc_block_publish(b, &ch);
 	return 0;
-unplace:
-	dkc_device_remove(core->reg, dev);
-	return err;
 }
 
 int dk_device_register(struct dk_provider *prov, unsigned int backend,
@@ -150,6 +150,7 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
 	dkc_strcpy(dev->name, name, sizeof(dev->name));
 	dev->prov = core;
 	dev->backend = backend;
+	dev->online = true;
 	dev->want_online = true;
 	if (!backend || backend > core->reg->layout->nb)
 		err = dkc_refuse(why, DK_WHY_BAD_BACKEND, name);
@@ -239,7 +240,7 @@ static int dkc_device_switch(struct dkc_device *dev, bool online,
 	err = dkc_change_prepare(&ch);
 	if (err) {
 		dev->want_online = !online;
-		return dkc_change_refuse(err, dev->name, why);
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, dev->name);
 	}
 	dkc_store(dev->online, online);
 	dkc_change_commit(&ch);
@@ -266,14 +267,16 @@ int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
 		err = dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
 	} else if (!online && dkc_gate_inside(dev->prov)) {
 		err = dkc_refuse(why, DK_WHY_INSIDE, dev->prov->name);
-	} else if (dev->online != !!online) {
+	} else {
 		b = dev->block;
 		prov = dev->prov;
-		err = dkc_device_switch(dev, online, why);
+		if (dev->online != !!online)
+			err = dkc_device_switch(dev, online, why);
 	}
 	dkc_mutex_unlock(&reg->lock);
-	if (err || online || !b)
+	if (err || online)
 		return err;
+	/* also when another caller took it offline and still waits */
 	dkc_synchronize();
 	dkc_gate_drain(prov, b);
 	return 0;

@@ -69,6 +69,19 @@ static void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b,
 		r->slot = dk_key_slot(l, key);
 }
 
+static void dkc_reg_link(struct dkc_reg *r)
+{
+	struct dk_op *op = r->op;
+
+	if (r->block->dev) {
+		dkc_publish(r->next, dkc_deref_locked(op->dev_regs));
+		dkc_publish(op->dev_regs, r);
+	} else {
+		dkc_publish(r->next, dkc_deref_locked(op->regs));
+		dkc_publish(op->regs, r);
+	}
+}
+
 /* Make room for one function, and put it on top of its operator's. */
 static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 		       unsigned int key, struct dkc_change *ch, struct dk_diag *why)
@@ -90,37 +103,52 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 	dkc_reg_init(r, b, impl, key);
 	r->op = op;
 	r->gave_sig = dkc_op_take_sig(op, impl->op);
-	dkc_publish(r->next, dkc_deref_locked(op->regs));
-	dkc_publish(op->regs, r);
+	dkc_reg_link(r);
 	op->num_regs++;
 	b->n++;
 	dkc_change_add(ch, op);
 	return 0;
 }
 
+const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r)
+{
+	bool dev = r && r->block->dev;
+
+	r = r ? dkc_deref_locked(r->next) : dkc_deref_locked(op->regs);
+	return r || dev ? r : dkc_deref_locked(op->dev_regs);
+}
+
 static void dkc_reg_unlink(struct dkc_reg *r)
 {
 	struct dk_op *op = r->op;
+	bool dev = r->block->dev;
 	struct dkc_reg *at = dkc_deref_locked(op->regs), *before = NULL;
 
+	if (dev)
+		at = dkc_deref_locked(op->dev_regs);
 	for (; at != r; at = dkc_deref_locked(at->next))
 		before = at;
 	/* a reader that stands on it still gets on: r->next stays */
 	if (before)
 		dkc_publish(before->next, dkc_deref_locked(r->next));
+	else if (dev)
+		dkc_publish(op->dev_regs, dkc_deref_locked(r->next));
 	else
 		dkc_publish(op->regs, dkc_deref_locked(r->next));
 	op->num_regs--;
 }
 
-static struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, unsigned int n)
+static struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
+					 unsigned int n)
 {
-	struct dkc_block *b;
+	const size_t head = offsetof(struct dkc_block, regs);
+	struct dkc_block *b = NULL;
 
-	b = dkc_alloc(offsetof(struct dkc_block, regs) + n * sizeof(b->regs[0]));
+	if (n <= ((size_t)-1 - head) / sizeof(b->regs[0]))
+		b = dkc_alloc(head + n * sizeof(b->regs[0]));
 	if (b) {
 		b->prov = prov;
-		b->priv = prov->priv;
+		b->priv = priv;
 	}
 	return b;
 }
@@ -193,10 +221,10 @@ static void dkc_tell_override(const struct dkc_block *b, struct dk_diag *why)
 struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 				 const struct dk_impl *impls, unsigned int n,
 				 unsigned int backend, struct dkc_device *dev,
-				 struct dkc_change *ch, struct dk_diag *why,
-				 int *err)
+				 void *priv, struct dkc_change *ch,
+				 struct dk_diag *why, int *err)
 {
-	struct dkc_block *b = dkc_block_alloc(prov, n);
+	struct dkc_block *b = dkc_block_alloc(prov, priv, n);
 	unsigned int i, key;
 
 	if (!b) {
@@ -207,6 +235,7 @@ struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 	if (dev) {
 		b->dev = dev;
 		b->device = dev->number;
+		dev->block = b;
 	}
 	for (i = 0; i < n; i++) {
 		*err = dkc_check_impl(&impls[i], why);
@@ -278,13 +307,13 @@ static int dkc_impls_register(struct dk_provider *prov, unsigned int backend,
 		err = dkc_refuse(why, DK_WHY_BAD_BACKEND, NULL);
 		goto out;
 	}
-	b = dkc_block_make(core, impls, n, backend, NULL, &ch, why, &err);
+	b = dkc_block_make(core, impls, n, backend, NULL, core->priv, &ch, why, &err);
 	if (!b)
 		goto out;
 	err = dkc_change_prepare(&ch);
 	if (err) {
 		dkc_block_undo(b);
-		err = dkc_change_refuse(err, core->name, why);
+		err = dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
 		goto out;
 	}
 	dkc_tell_override(b, why);
@@ -357,7 +386,7 @@ static int dkc_fallback_add(struct dkc_provider *core, const struct dk_impl *imp
 	struct dkc_block *b;
 	int err;
 
-	b = dkc_block_alloc(core, core->reg->layout->num_entries);
+	b = dkc_block_alloc(core, core->priv, core->reg->layout->num_entries);
 	if (!b)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
 	b->impls = impl;
@@ -371,7 +400,7 @@ static int dkc_fallback_add(struct dkc_provider *core, const struct dk_impl *imp
 	err = dkc_change_prepare(&ch);
 	if (err) {
 		dkc_block_undo(b);
-		return dkc_change_refuse(err, core->name, why);
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
 	}
 	dkc_block_publish(b, &ch);
 	return 0;

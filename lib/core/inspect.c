@@ -66,6 +66,7 @@ int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 		struct dk_entry *e)
 {
 	struct dk_registry *reg = op->reg;
+	const struct dkc_device *dev;
 	const struct dkc_row *row;
 	struct dkc_pick pick;
 	unsigned int f, b;
@@ -75,10 +76,11 @@ int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 		return -EINVAL;
 	dkc_slot_split(reg->layout, slot, &f, &b);
 	dkc_mutex_lock(&reg->lock);
-	if (device && !dkc_device_at(reg, device)) {
+	dev = dkc_device_at(reg, device);
+	if (device && !dev) {
 		err = -ENODEV;
 	} else {
-		pick = dkc_evaluate(op, device, f, b, true);
+		pick = dkc_evaluate(op, dev, f, b, true);
 		row = dkc_deref_locked(op->base);
 		if (row) {
 			row = dkc_row_of_device(row, device);
@@ -97,7 +99,7 @@ static unsigned int dkc_rank(const struct dk_op *op, const struct dkc_reg *r)
 	bool newer = true;
 	unsigned int n = 0;
 
-	for (s = dkc_deref_locked(op->regs); s; s = dkc_deref_locked(s->next)) {
+	for (s = dkc_reg_walk(op, NULL); s; s = dkc_reg_walk(op, s)) {
 		if (s == r)
 			newer = false;
 		else if (s->key < r->key || (s->key == r->key && newer))
@@ -113,14 +115,14 @@ int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
 	if (info->size != sizeof(*info))
 		return -EINVAL;
 	dkc_mutex_lock(&op->reg->lock);
-	r = dkc_deref_locked(op->regs);
+	r = dkc_reg_walk(op, NULL);
 	while (r && dkc_rank(op, r) != i)
-		r = dkc_deref_locked(r->next);
+		r = dkc_reg_walk(op, r);
 	if (r) {
 		info->key = r->key;
 		info->is_fallthrough = dkc_is_fallthrough(r);
 		info->is_boxed = !!(r->impl->flags & DK_IMPL_F_BOXED);
-		info->is_active = dkc_top(op, r->block->device, r->key, true) == r;
+		info->is_active = dkc_top(op, r->block->dev, r->key, true) == r;
 		info->device = r->block->device;
 		dkc_strcpy(info->label, r->impl->label ? r->impl->label : "",
 			   sizeof(info->label));
@@ -138,10 +140,8 @@ static enum dk_provenance dkc_route_rule(const struct dk_op *op, u64 ks, u32 dev
 {
 	unsigned int f, b;
 
-	if (!dkc_device_online(op->reg, device))
-		device = 0;
 	dkc_split(op->reg, ks, &f, &b);
-	return dkc_evaluate(op, device, f, b, true).prov;
+	return dkc_evaluate(op, dkc_device_online(op->reg, device), f, b, true).prov;
 }
 
 int dk_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,

@@ -291,7 +291,8 @@ static void derive_aliases(struct dk_layout *l)
 				functionality_set(l, alias_rules[a].functionalities) |
 				(l->backend_mask &
 				 ~backend_set(l, alias_rules[a].not_on));
-	l->has_tables = l->num_aliases != 0;
+	/* a byte of a row names any of its functions */
+	l->has_tables = l->num_aliases && l->num_entries <= DKC_MAX_FUNCTIONS;
 }
 
 static void derive_constants(struct dk_layout *l)

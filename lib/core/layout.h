@@ -12,6 +12,7 @@
 #define DKC_MAX_BACKENDS	16
 #define DKC_MAX_FUNCTIONALITIES	64
 #define DKC_MAX_ENTRIES		1024
+#define DKC_MAX_FUNCTIONS	250	/* that a byte of a row can name */
 #define DKC_MAX_ALIASES		8
 
 /* What an alias key does in the rules, whatever its number. */

@@ -238,7 +238,7 @@ static int dkc_check_class(const struct dk_op *op, unsigned int flags,
 
 	if (!(flags & DK_OP_ATOMIC))
 		return 0;
-	for (r = dkc_deref_locked(op->regs); r; r = dkc_deref_locked(r->next))
+	for (r = dkc_reg_walk(op, NULL); r; r = dkc_reg_walk(op, r))
 		if (!(r->impl->flags & DK_IMPL_F_ATOMIC))
 			return dkc_refuse(why, DK_WHY_NOT_ATOMIC, op->name);
 	return 0;
@@ -267,7 +267,7 @@ static int dkc_define(struct dkc_provider *core, const struct dk_op_decl *decl,
 	err = dkc_change_prepare(&ch);
 	if (err) {
 		dkc_store(op->flags, old_flags);
-		err = dkc_change_refuse(err, op->name, why);
+		err = dkc_refuse(why, DK_WHY_NO_MEMORY, op->name);
 		goto out;
 	}
 	dkc_op_take_sig(op, decl);

@@ -30,11 +30,12 @@ static void dkc_paint_set(const struct dk_registry *reg, u64 set, struct dkc_reg
 	}
 }
 
-static struct dkc_reg *dkc_paint_alias(const struct dk_op *op, u32 device,
+static struct dkc_reg *dkc_paint_alias(const struct dk_op *op,
+				       const struct dkc_device *dev,
 				       enum dkc_alias alias)
 {
 	const struct dk_layout *l = op->reg->layout;
-	struct dkc_reg *r = dkc_top(op, device, l->alias_key[alias], true);
+	struct dkc_reg *r = dkc_top(op, dev, l->alias_key[alias], true);
 
 	if (r)
 		dkc_paint_set(op->reg, l->alias_set[alias], r);
@@ -46,68 +47,74 @@ static struct dkc_reg *dkc_paint_alias(const struct dk_op *op, u32 device,
  * has a function of its own; it does not serve at all beside
  * CompositeExplicitAutograd, but its ambiguity with AutogradOther stays.
  */
-static void dkc_paint_implicit(const struct dk_op *op, u32 device)
+static void dkc_paint_implicit(const struct dk_op *op, const struct dkc_device *dev)
 {
 	const struct dk_layout *l = op->reg->layout;
 	unsigned int autograd = l->role[DKC_ROLE_AUTOGRAD];
 	unsigned int other = l->role[DKC_ROLE_AUTOGRAD_OTHER];
 	unsigned int nested = l->role[DKC_ROLE_AUTOGRAD_NESTED];
-	struct dkc_reg *r = dkc_top(op, device, l->alias_key[DKC_ALIAS_IMPLICIT], true);
+	struct dkc_reg *r = dkc_top(op, dev, l->alias_key[DKC_ALIAS_IMPLICIT], true);
 	u64 set = l->alias_set[DKC_ALIAS_IMPLICIT];
 	unsigned int b;
 
 	if (!r)
 		return;
-	if (!dkc_top(op, device, l->alias_key[DKC_ALIAS_EXPLICIT], true)) {
+	if (!dkc_top(op, dev, l->alias_key[DKC_ALIAS_EXPLICIT], true)) {
 		op->reg->paint[0] = r;
-		if (dkc_any_in(op, device, dkc_autograd_backends(l, nested, 0), true))
+		if (dkc_any_in(op, dev, dkc_autograd_backends(l, nested, 0), true))
 			set &= ~dkc_functionality_bit(l, nested);
 		dkc_paint_set(op->reg, set & ~dkc_functionality_bit(l, autograd), r);
 		for (b = 1; b <= l->nb; b++)
-			if (!dkc_any_in(op, device,
+			if (!dkc_any_in(op, dev,
 					dkc_autograd_backends(l, autograd, b), true))
 				op->reg->paint[l->offset[autograd] + b - 1] = r;
 	}
-	if (dkc_any_in(op, device, l->autogradother_backends, true))
+	if (dkc_any_in(op, dev, l->autogradother_backends, true))
 		op->reg->paint[l->offset[other]] = &dkc_ambiguous;
 }
 
-/* The registrations at runtime keys, newest first. */
-static void dkc_paint_direct(const struct dk_op *op, u32 device, u64 *done)
+/* One registration at a runtime key, unless a newer one was there. */
+static void dkc_paint_one(const struct dk_registry *reg, struct dkc_reg *r, u64 *done)
 {
-	struct dkc_reg *r;
+	u64 bit = 1ULL << (r->slot & 63);
 
-	for (r = dkc_deref_locked(op->regs); r; r = dkc_deref_locked(r->next)) {
-		u64 bit = 1ULL << (r->slot & 63);
-
-		if (!r->slot || r->block->device != device ||
-		    (done[r->slot >> 6] & bit) || !dkc_visible(r, true))
-			continue;
-		done[r->slot >> 6] |= bit;
-		op->reg->paint[r->slot] = r;
-	}
+	if (!r->slot || (done[r->slot >> 6] & bit) || !dkc_visible(r, true))
+		return;
+	done[r->slot >> 6] |= bit;
+	reg->paint[r->slot] = r;
 }
 
-void dkc_paint(const struct dk_op *op, u32 device)
+/* The registrations at runtime keys, newest first, a device's before. */
+static void dkc_paint_direct(const struct dk_op *op, const struct dkc_device *dev)
+{
+	u64 done[DKC_MAX_ENTRIES / 64] = { 0 };
+	struct dkc_reg *r;
+	u32 i;
+
+	for (i = dev ? dev->block->n : 0; i; i--)
+		if (dev->block->regs[i - 1].op == op)
+			dkc_paint_one(op->reg, &dev->block->regs[i - 1], done);
+	for (r = dkc_deref_locked(op->regs); r; r = dkc_deref_locked(r->next))
+		dkc_paint_one(op->reg, r, done);
+}
+
+void dkc_paint(const struct dk_op *op, const struct dkc_device *dev)
 {
 	struct dk_registry *reg = op->reg;
-	u64 done[DKC_MAX_ENTRIES / 64] = { 0 };
 	struct dkc_reg *r;
 	unsigned int i;
 
 	for (i = 0; i < reg->layout->num_entries; i++)
-		reg->paint[i] = dkc_fallback_at(reg, i, true);
-	dkc_paint_alias(op, device, DKC_ALIAS_BATCHED);
-	dkc_paint_alias(op, device, DKC_ALIAS_AUTOGRAD);
-	dkc_paint_implicit(op, device);
-	dkc_paint_alias(op, device, DKC_ALIAS_NESTED);
-	r = dkc_paint_alias(op, device, DKC_ALIAS_EXPLICIT);
+		reg->paint[i] = dkc_fallback_at(op, i, true);
+	dkc_paint_alias(op, dev, DKC_ALIAS_BATCHED);
+	dkc_paint_alias(op, dev, DKC_ALIAS_AUTOGRAD);
+	dkc_paint_implicit(op, dev);
+	dkc_paint_alias(op, dev, DKC_ALIAS_NESTED);
+	r = dkc_paint_alias(op, dev, DKC_ALIAS_EXPLICIT);
 	if (r)
 		reg->paint[0] = r;
-	r = dkc_paint_alias(op, device, DKC_ALIAS_NON_FUNCTIONAL);
+	r = dkc_paint_alias(op, dev, DKC_ALIAS_NON_FUNCTIONAL);
 	if (r)
 		reg->paint[0] = r;
-	if (device)
-		dkc_paint_direct(op, device, done);
-	dkc_paint_direct(op, 0, done);
+	dkc_paint_direct(op, dev);
 }

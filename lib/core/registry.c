@@ -161,11 +161,12 @@ __u64 dk_registry_generation(struct dk_registry *reg)
 
 /* Does one entry of a published row say what the rules say? */
 static bool dkc_entry_right(const struct dk_op *op, const struct dkc_row *row,
-			    u32 device, unsigned int f, unsigned int b)
+			    const struct dkc_device *dev, unsigned int f,
+			    unsigned int b)
 {
 	const struct dk_layout *l = op->reg->layout;
 	unsigned int slot = l->offset[f] + (dkc_is_per_backend(l, f) ? b - 1 : 0);
-	struct dkc_pick pick = dkc_evaluate(op, device, f, b, true);
+	struct dkc_pick pick = dkc_evaluate(op, dev, f, b, true);
 	unsigned int id = row->shape->index[slot];
 	bool masked = f && !(row->shape->mask[b ? b - 1 : 0] &
 			     dkc_functionality_bit(l, f));
@@ -177,14 +178,14 @@ static bool dkc_entry_right(const struct dk_op *op, const struct dkc_row *row,
 }
 
 static bool dkc_row_right(const struct dk_op *op, const struct dkc_row *row,
-			  u32 device)
+			  const struct dkc_device *dev)
 {
 	const struct dk_layout *l = op->reg->layout;
 	unsigned int f, b;
 
 	for (f = 0; f < l->nf; f++)
 		for (b = 1; b <= dkc_width(l, f); b++)
-			if (!dkc_entry_right(op, row, device, f, b))
+			if (!dkc_entry_right(op, row, dev, f, b))
 				return false;
 	return true;
 }
@@ -197,12 +198,13 @@ static bool dkc_rows_right(const struct dk_op *op)
 
 	if (!row)
 		return true;
-	if (!dkc_row_right(op, row, 0))
+	if (!dkc_row_right(op, row, NULL))
 		return false;
 	tab = row->devs;
 	for (i = 0; tab && i <= tab->mask; i++)
 		if (tab->slot[i].row &&
-		    !dkc_row_right(op, tab->slot[i].row, tab->slot[i].number))
+		    !dkc_row_right(op, tab->slot[i].row,
+				   dkc_device_at(op->reg, tab->slot[i].number)))
 			return false;
 	return true;
 }

@@ -12,7 +12,6 @@
 
 #include "layout.h"
 
-#define DKC_MAX_FUNCTIONS	250	/* a byte names an entry, some are special */
 #define DKC_MAX_DEVICES		4095	/* of the low bits of a device number */
 #define DKC_DEVICE_BITS		12
 #define DKC_SHAPE_BUCKETS	256
@@ -23,7 +22,9 @@ struct dkc_device;
 
 /* One function at one key of one operator, or one backend fallback. */
 struct dkc_reg {
-	struct dkc_reg dkc_rcu *next;	/* of its operator, newest first */
+	struct dkc_reg dkc_rcu *next;	/* of its operator, newest first; a
+					 * device's are in a list of their own
+					 */
 	const struct dk_impl *impl;
 	struct dkc_block *block;
 	struct dk_op *op;		/* NULL: a backend fallback */
@@ -54,6 +55,7 @@ struct dkc_block {
 	u32 n;
 	u8 state;			/* of enum dkc_state */
 	bool fallback;
+	bool drained;			/* nobody is inside any more */
 	struct dkc_reg regs[];
 };
 
@@ -133,7 +135,8 @@ struct dk_op {
 	const struct dkc_row dkc_rcu *row;	/* for calls */
 	const struct dkc_row dkc_rcu *base;	/* full; NULL: not built */
 	struct dk_registry *reg;
-	struct dkc_reg dkc_rcu *regs;
+	struct dkc_reg dkc_rcu *regs;		/* without a device */
+	struct dkc_reg dkc_rcu *dev_regs;	/* with one; for writers */
 	struct dkc_provider *definer;
 	struct dk_op *def_next;			/* of the definer */
 	struct dk_op **def_link;
@@ -232,20 +235,23 @@ static inline bool dkc_is_fallthrough(const struct dkc_reg *r)
 	return r && (r->impl->flags & DK_IMPL_F_FALLTHROUGH);
 }
 
-/* rules.c: one entry by the rules; under the lock or in a read section. */
-struct dkc_pick dkc_evaluate(const struct dk_op *op, u32 device, unsigned int f,
-			     unsigned int b, bool writer);
-struct dkc_reg *dkc_fallback_at(const struct dk_registry *reg, unsigned int slot,
+/* rules.c: one entry by the rules; under the lock or in a read section. The
+ * device is NULL for the table without one.
+ */
+struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
+			     unsigned int f, unsigned int b, bool writer);
+struct dkc_reg *dkc_fallback_at(const struct dk_op *op, unsigned int slot,
 				bool writer);
-/* The newest registration at a key for a device, or NULL. */
-struct dkc_reg *dkc_top(const struct dk_op *op, u32 device, unsigned int key,
-			bool writer);
-bool dkc_any_in(const struct dk_op *op, u32 device, u64 set, bool writer);
+/* The newest registration at a key, or NULL. */
+struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
+			unsigned int key, bool writer);
+bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
+		bool writer);
 u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned int b);
 
 /* paint.c: all entries by the rules, into reg->paint; dkc_ambiguous marks. */
 extern struct dkc_reg dkc_ambiguous;
-void dkc_paint(const struct dk_op *op, u32 device);
+void dkc_paint(const struct dk_op *op, const struct dkc_device *dev);
 
 /* row.c: rows from paint, and back to memory; under the lock. */
 int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row);
@@ -257,7 +263,6 @@ const struct dkc_row *dkc_row_of_device(const struct dkc_row *row, u32 device);
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
 void dkc_change_add_all(struct dkc_change *ch, struct dk_registry *reg);
 int dkc_change_prepare(struct dkc_change *ch);
-int dkc_change_refuse(int err, const char *name, struct dk_diag *why);
 void dkc_change_commit(struct dkc_change *ch);
 void dkc_change_cancel(struct dkc_change *ch);
 void dkc_change_force(struct dkc_change *ch);
@@ -295,12 +300,14 @@ struct dk_provider *dkc_provider_of_owner(struct dk_registry *reg,
 struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 				 const struct dk_impl *impls, unsigned int n,
 				 unsigned int backend, struct dkc_device *dev,
-				 struct dkc_change *ch, struct dk_diag *why,
+				 void *priv, struct dkc_change *ch, struct dk_diag *why,
 				 int *err);
 void dkc_block_undo(struct dkc_block *b);
 void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch);
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
 void dkc_blocks_free(struct dkc_block *list);
+/* Walk all registrations of an operator, those of devices last; NULL begins. */
+const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r);
 
 /* backend.c and device.c */
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
@@ -325,7 +332,8 @@ u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask);
 unsigned int dkc_slot_of(const struct dk_registry *reg, u64 ks);
 void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f,
 	       unsigned int *b);
-bool dkc_device_online(const struct dk_registry *reg, u32 number);
+const struct dkc_device *dkc_device_online(const struct dk_registry *reg,
+					   u32 number);
 bool dkc_on_two_devices(const struct dk_registry *reg,
 			const struct dk_obj *const *objs, unsigned int n);
 

@@ -5,8 +5,11 @@
  */
 #include "registry.h"
 
-/* Give every registration in the paint its byte; the number of them, or -ENOSPC. */
-static int dkc_number(struct dk_registry *reg)
+/*
+ * Give every registration in the paint its byte, and tell how many there are.
+ * A layout with tables has no more entries than a byte can name.
+ */
+static unsigned int dkc_number(struct dk_registry *reg)
 {
 	unsigned int i, n = DKC_ID_FIRST;
 	u32 entries = reg->layout->num_entries;
@@ -17,11 +20,8 @@ static int dkc_number(struct dk_registry *reg)
 	for (i = 0; i < entries; i++) {
 		struct dkc_reg *r = reg->paint[i];
 
-		if (!r || r->id)
-			continue;
-		if (n == DKC_ID_FIRST + DKC_MAX_FUNCTIONS)
-			return -ENOSPC;
-		r->id = n++;
+		if (r && !r->id)
+			r->id = n++;
 	}
 	return n;
 }
@@ -113,19 +113,17 @@ static void dkc_shape_put(struct dk_registry *reg, const struct dkc_shape *shape
 }
 
 /* One row, of the operator without a device or with one. */
-static int dkc_row_build_one(struct dk_op *op, u32 device, bool may_sleep,
-			     struct dkc_row **out)
+static int dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
+			     bool may_sleep, struct dkc_row **out)
 {
 	struct dk_registry *reg = op->reg;
 	unsigned int i, entries = reg->layout->num_entries;
 	struct dkc_row *row;
 	size_t size;
-	int n;
+	unsigned int n;
 
-	dkc_paint(op, device);
+	dkc_paint(op, dev);
 	n = dkc_number(reg);
-	if (n < 0)
-		return n;
 	size = offsetof(struct dkc_row, ent) + n * sizeof(row->ent[0]);
 	row = may_sleep ? dkc_alloc(size) : dkc_try_alloc(size);
 	if (!row)
@@ -150,17 +148,16 @@ static int dkc_row_build_one(struct dk_op *op, u32 device, bool may_sleep,
 	return 0;
 }
 
-/* Is this the first of the list that belongs to its device? */
-static bool dkc_first_of_device(const struct dk_op *op, const struct dkc_reg *r)
+/* Of what a device has of an operator, is this the first that is there? */
+static bool dkc_first_of_device(const struct dkc_reg *r)
 {
-	const struct dkc_reg *s;
+	const struct dkc_reg *s = r->block->regs;
 
-	if (!r->block->device || !dkc_visible(r, true))
+	if (!dkc_visible(r, true))
 		return false;
-	for (s = dkc_deref_locked(op->regs); s != r; s = dkc_deref_locked(s->next))
-		if (s->block->device == r->block->device && dkc_visible(s, true))
-			return false;
-	return true;
+	while (s < r && s->op != r->op)
+		s++;
+	return s == r;
 }
 
 static void dkc_devtab_insert(struct dkc_devtab *tab, u32 number,
@@ -185,8 +182,8 @@ static int dkc_devtab_build(struct dk_op *op, bool may_sleep,
 	int err;
 
 	*out = NULL;
-	for (r = dkc_deref_locked(op->regs); r; r = dkc_deref_locked(r->next))
-		n += dkc_first_of_device(op, r);
+	for (r = dkc_deref_locked(op->dev_regs); r; r = dkc_deref_locked(r->next))
+		n += dkc_first_of_device(r);
 	if (!n)
 		return 0;
 	while (slots < 2 * n)
@@ -197,12 +194,12 @@ static int dkc_devtab_build(struct dk_op *op, bool may_sleep,
 		return -ENOMEM;
 	*out = tab;
 	tab->mask = slots - 1;
-	for (r = dkc_deref_locked(op->regs); r; r = dkc_deref_locked(r->next)) {
+	for (r = dkc_deref_locked(op->dev_regs); r; r = dkc_deref_locked(r->next)) {
 		struct dkc_row *row;
 
-		if (!dkc_first_of_device(op, r))
+		if (!dkc_first_of_device(r))
 			continue;
-		err = dkc_row_build_one(op, r->block->device, may_sleep, &row);
+		err = dkc_row_build_one(op, r->block->dev, may_sleep, &row);
 		if (err)
 			return err;
 		dkc_devtab_insert(tab, r->block->device, row);
@@ -255,11 +252,11 @@ void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row)
 	dkc_rows_drop(reg, row, true);
 }
 
-/* The row of an operator with those of its devices: 0, -ENOMEM or -ENOSPC. */
+/* The row of an operator with those of its devices: 0 or -ENOMEM. */
 int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row)
 {
 	struct dkc_devtab *tab;
-	int err = dkc_row_build_one(op, 0, may_sleep, row);
+	int err = dkc_row_build_one(op, NULL, may_sleep, row);
 
 	if (err)
 		return err;

@@ -7,47 +7,62 @@
  */
 #include "registry.h"
 
-static bool dkc_for_device(const struct dkc_reg *r, u32 device)
+/* What a device has of an operator; the later of a table is the newer. */
+static struct dkc_reg *dkc_device_top(const struct dk_op *op,
+				      const struct dkc_device *dev,
+				      unsigned int key, bool writer)
 {
-	return r->block->device == device;
-}
+	struct dkc_block *b = dev->block;
+	u32 i;
 
-static struct dkc_reg *dkc_top_of(const struct dk_op *op, u32 device,
-				  unsigned int key, bool writer)
-{
-	struct dkc_reg *r;
+	for (i = b->n; i; i--) {
+		struct dkc_reg *r = &b->regs[i - 1];
 
-	for (r = dkc_deref(op->regs); r; r = dkc_deref(r->next))
-		if (r->key == key && dkc_for_device(r, device) &&
-		    dkc_visible(r, writer))
+		if (r->op == op && r->key == key && dkc_visible(r, writer))
 			return r;
+	}
 	return NULL;
 }
 
 /* A device's registrations lie on top of those without a device. */
-struct dkc_reg *dkc_top(const struct dk_op *op, u32 device, unsigned int key,
-			bool writer)
+struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
+			unsigned int key, bool writer)
 {
 	struct dkc_reg *r = NULL;
 
 	if (!key)
 		return NULL;
-	if (device)
-		r = dkc_top_of(op, device, key, writer);
-	return r ? r : dkc_top_of(op, 0, key, writer);
+	if (dev)
+		r = dkc_device_top(op, dev, key, writer);
+	if (r)
+		return r;
+	for (r = dkc_deref(op->regs); r; r = dkc_deref(r->next))
+		if (r->key == key && dkc_visible(r, writer))
+			return r;
+	return NULL;
+}
+
+/* Does it sit at a key, other than an alias, that lies in this set? */
+static bool dkc_lies_in(const struct dkc_reg *r, u64 set, bool writer)
+{
+	return r->bits && !(r->bits & ~set) && dkc_visible(r, writer);
 }
 
 /* Does a key with a function, other than an alias, lie in this set? */
-bool dkc_any_in(const struct dk_op *op, u32 device, u64 set, bool writer)
+bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
+		bool writer)
 {
 	struct dkc_reg *r;
+	u32 i;
 
 	if (!set)
 		return false;
+	for (i = 0; dev && i < dev->block->n; i++)
+		if (dev->block->regs[i].op == op &&
+		    dkc_lies_in(&dev->block->regs[i], set, writer))
+			return true;
 	for (r = dkc_deref(op->regs); r; r = dkc_deref(r->next))
-		if (r->bits && !(r->bits & ~set) &&
-		    (dkc_for_device(r, 0) || dkc_for_device(r, device)) &&
-		    dkc_visible(r, writer))
+		if (dkc_lies_in(r, set, writer))
 			return true;
 	return false;
 }
@@ -68,18 +83,24 @@ u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned in
 	return 0;
 }
 
-struct dkc_reg *dkc_fallback_at(const struct dk_registry *reg, unsigned int slot,
+/* A fallback that may sleep does not serve an operator that must not. */
+struct dkc_reg *dkc_fallback_at(const struct dk_op *op, unsigned int slot,
 				bool writer)
 {
+	const struct dk_registry *reg = op->reg;
 	struct dkc_reg *r = dkc_deref(reg->fallback[slot]);
 
-	return r && dkc_visible(r, writer) ? r : reg->stock[slot];
+	if (r && dkc_visible(r, writer) &&
+	    (!(dkc_load(op->flags) & DK_OP_ATOMIC) ||
+	     (r->impl->flags & DK_IMPL_F_ATOMIC)))
+		return r;
+	return reg->stock[slot];
 }
 
 /* One entry that is being evaluated: (functionality, backend) and its set. */
 struct dkc_at {
 	const struct dk_op *op;
-	u32 device;
+	const struct dkc_device *dev;
 	bool writer;
 	unsigned int f;
 	unsigned int b;
@@ -89,7 +110,7 @@ struct dkc_at {
 static const struct dkc_reg *dkc_alias_top(const struct dkc_at *at,
 					   enum dkc_alias alias)
 {
-	return dkc_top(at->op, at->device, at->op->reg->layout->alias_key[alias],
+	return dkc_top(at->op, at->dev, at->op->reg->layout->alias_key[alias],
 		       at->writer);
 }
 
@@ -122,12 +143,12 @@ static bool dkc_rule_implicit(const struct dkc_at *at, struct dkc_pick *pick)
 	if (!r)
 		return false;
 	if (at->f && at->f == l->role[DKC_ROLE_AUTOGRAD_OTHER] &&
-	    dkc_any_in(at->op, at->device, l->autogradother_backends, at->writer)) {
+	    dkc_any_in(at->op, at->dev, l->autogradother_backends, at->writer)) {
 		pick->prov = DK_PROV_AMBIGUOUS;
 		return true;
 	}
 	if (dkc_alias_top(at, DKC_ALIAS_EXPLICIT) ||
-	    dkc_any_in(at->op, at->device, dkc_autograd_backends(l, at->f, at->b),
+	    dkc_any_in(at->op, at->dev, dkc_autograd_backends(l, at->f, at->b),
 		       at->writer))
 		return false;
 	pick->reg = r;
@@ -145,13 +166,13 @@ static bool dkc_rule_alias(const struct dkc_at *at, enum dkc_alias alias,
 	return pick->reg;
 }
 
-struct dkc_pick dkc_evaluate(const struct dk_op *op, u32 device, unsigned int f,
-			     unsigned int b, bool writer)
+struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
+			     unsigned int f, unsigned int b, bool writer)
 {
 	const struct dk_layout *l = op->reg->layout;
 	unsigned int slot = l->offset[f] + (dkc_is_per_backend(l, f) ? b - 1 : 0);
 	struct dkc_at at = {
-		.op = op, .device = device, .writer = writer, .f = f, .b = b,
+		.op = op, .dev = dev, .writer = writer, .f = f, .b = b,
 	};
 	struct dkc_pick pick = { NULL, DK_PROV_KERNEL };
 
@@ -159,7 +180,7 @@ struct dkc_pick dkc_evaluate(const struct dk_op *op, u32 device, unsigned int f,
 		at.bits = dkc_functionality_bit(l, f);
 	if (dkc_is_per_backend(l, f))
 		at.bits |= 1ULL << (b - 1);
-	pick.reg = dkc_top(op, device, dk_slot_key(l, slot), writer);
+	pick.reg = dkc_top(op, dev, dk_slot_key(l, slot), writer);
 	if (pick.reg)
 		return pick;
 	pick.reg = dkc_rule_explicit(&at);
@@ -170,7 +191,7 @@ struct dkc_pick dkc_evaluate(const struct dk_op *op, u32 device, unsigned int f,
 	    dkc_rule_alias(&at, DKC_ALIAS_AUTOGRAD, DK_PROV_AUTOGRAD, &pick) ||
 	    dkc_rule_alias(&at, DKC_ALIAS_BATCHED, DK_PROV_BATCHED, &pick))
 		return pick;
-	pick.reg = dkc_fallback_at(op->reg, slot, writer);
+	pick.reg = dkc_fallback_at(op, slot, writer);
 	pick.prov = pick.reg ? DK_PROV_FALLBACK : DK_PROV_MISSING;
 	return pick;
 }
