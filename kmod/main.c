@@ -33,16 +33,13 @@ static int dkc_module_event(struct notifier_block *nb, unsigned long event,
 			    void *data)
 {
 	struct module *mod = data;
-	struct dk_provider *prov;
+	char name[DK_NAME_MAX];
 
 	if (event != MODULE_STATE_GOING)
 		return NOTIFY_DONE;
-	while ((prov = dkc_provider_of_owner(dkc_default, mod))) {
-		pr_warn("module %s leaves provider %s behind; taking it out\n",
-			mod->name, prov->name);
-		if (dk_provider_unregister(prov))
-			break;
-	}
+	while (dkc_owner_leave(dkc_default, mod, name))
+		pr_warn("module %s left provider %s behind; it was taken out\n",
+			mod->name, name);
 	return NOTIFY_OK;
 }
 

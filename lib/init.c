@@ -33,24 +33,26 @@ const char *dk_version(void)
 
 /*
  * The child gets locks as they are, and nobody who would unlock them: all are
- * taken before. The lock of a registry of one's own is its owner's business.
+ * taken before, that of RCU first: who waits for a grace period holds it, and
+ * a reader may be waiting for one of the others. The lock of a registry of
+ * one's own is its owner's business.
  */
 static void before_fork(void)
 {
+	dkc_rcu_before_fork();
 	pthread_mutex_lock(&default_lock);
 	if (default_registry)
 		dkc_mutex_lock(&default_registry->lock);
 	dkc_gate_before_fork();
-	dkc_rcu_before_fork();
 }
 
 static void after_fork(bool child)
 {
-	dkc_rcu_after_fork(child);
 	dkc_gate_after_fork(child);
 	if (default_registry)
 		dkc_mutex_unlock(&default_registry->lock);
 	pthread_mutex_unlock(&default_lock);
+	dkc_rcu_after_fork(child);
 }
 
 static void after_fork_parent(void)

@@ -86,10 +86,13 @@ void dkc_synchronize(void)
 	/* what was retired by now may go with this grace period */
 	struct dkc_retired *batch = __atomic_exchange_n(&retired, NULL,
 							__ATOMIC_ACQUIRE);
-
 	unsigned int n = 0;
+	int cancel;
 
+	/* a thread that is cancelled in there would keep liburcu's lock */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	urcu_bp_synchronize_rcu();
+	pthread_setcancelstate(cancel, NULL);
 	readers_ended();
 	while (batch) {
 		struct dkc_retired *next = batch->next;
@@ -120,8 +123,15 @@ void dkc_rcu_before_fork(void)
 
 void dkc_rcu_after_fork(bool child)
 {
-	if (child)
-		urcu_bp_after_fork_child();
-	else
+	const struct dkc_retired *r;
+
+	if (!child) {
 		urcu_bp_after_fork_parent();
+		return;
+	}
+	urcu_bp_after_fork_child();
+	/* a batch that another thread was about to free is lost in the child */
+	num_retired = 0;
+	for (r = retired; r; r = r->next)
+		num_retired++;
 }

@@ -188,14 +188,9 @@ int dk_device_unregister(struct dk_provider *prov, __u32 device,
 	}
 	b = dev->block;
 	dkc_block_withdraw(b, &ch);
-	core->withdrawn = b->next;	/* it is ours to free */
-	b->next = NULL;
 	dkc_device_remove(core->reg, dev);
 	dkc_change_force(&ch);
-	dkc_mutex_unlock(&core->reg->lock);
-	dkc_synchronize();
-	dkc_gate_drain(core, b);
-	dkc_blocks_free(b);
+	dkc_provider_wait(core, b);
 	return 0;
 }
 

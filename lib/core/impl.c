@@ -445,18 +445,6 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 	b->prov->withdrawn = b;
 }
 
-/* Blocks that nobody can be inside of any more, with their devices. */
-void dkc_blocks_free(struct dkc_block *list)
-{
-	while (list) {
-		struct dkc_block *b = list;
-
-		list = b->next;
-		dkc_free(b->dev);
-		dkc_free(b);
-	}
-}
-
 /* Withdraw by the caller's table; the lock is held. */
 static int dkc_withdraw(struct dkc_provider *core, const struct dk_impl *impls,
 			struct dkc_block **out, struct dk_diag *why)
@@ -501,13 +489,9 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 	if (err)
 		return err;
 	err = dkc_withdraw(core, impls, &b, why);
-	if (!err)
-		core->withdrawn = b->next;	/* it is ours to free */
-	dkc_mutex_unlock(&core->reg->lock);
 	if (err)
-		return err;
-	dkc_synchronize();
-	dkc_gate_drain(core, b);
-	dkc_free(b);
-	return 0;
+		dkc_mutex_unlock(&core->reg->lock);
+	else
+		dkc_provider_wait(core, b);
+	return err;
 }

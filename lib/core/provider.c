@@ -104,7 +104,7 @@ static void dkc_provider_withdraw(struct dkc_provider *core)
 	dkc_change_force(&ch);
 }
 
-static void dkc_provider_unlink(struct dkc_provider *core)
+static void dkc_provider_free(struct dkc_provider *core)
 {
 	struct dkc_provider **p = &core->reg->providers;
 
@@ -112,70 +112,123 @@ static void dkc_provider_unlink(struct dkc_provider *core)
 		p = &(*p)->next;
 	*p = core->next;
 	dkc_backends_leave(core);
+	dkc_free(core);
+}
+
+/* The last who waited frees what is drained, and the provider if it has gone. */
+static void dkc_wait_end(struct dkc_provider *core)
+{
+	struct dkc_block **p = &core->withdrawn, *b;
+
+	if (--core->waiters)
+		return;
+	while ((b = *p)) {
+		if (!b->drained) {
+			p = &b->next;
+			continue;
+		}
+		*p = b->next;
+		dkc_free(b->dev);
+		dkc_free(b);
+	}
+	if (core->gone)
+		dkc_provider_free(core);
+}
+
+/*
+ * Give the lock back and wait until nobody is inside of @only, or of all that
+ * was withdrawn by now. Several may wait at once: while one does, nothing that
+ * was withdrawn is freed, so that each may look at all of it.
+ */
+void dkc_provider_wait(struct dkc_provider *core, struct dkc_block *only)
+{
+	struct dk_registry *reg = core->reg;
+	struct dkc_block *list = only ? only : core->withdrawn, *b;
+
+	core->waiters++;
+	dkc_mutex_unlock(&reg->lock);
+	dkc_synchronize();
+	for (b = list; b; b = only ? NULL : b->next)
+		dkc_gate_drain(core, b);
+	dkc_mutex_lock(&reg->lock);
+	for (b = list; b; b = only ? NULL : b->next)
+		b->drained = true;
+	dkc_wait_end(core);
+	dkc_mutex_unlock(&reg->lock);
+}
+
+/* Under the lock, which is given back. Another caller may have begun already. */
+static void dkc_provider_leave(struct dkc_provider *core)
+{
+	if (!core->gone) {
+		core->gone = true;
+		dkc_provider_withdraw(core);
+	}
+	dkc_provider_wait(core, NULL);
+}
+
+static struct dkc_provider *dkc_provider_find(struct dk_registry *reg,
+					      const struct dk_provider *prov)
+{
+	struct dkc_provider *core = reg->providers;
+
+	while (core && core->pub != prov)
+		core = core->next;
+	return core;
 }
 
 int dk_provider_unregister(struct dk_provider *prov)
 {
 	struct dkc_provider *core;
 	struct dk_registry *reg;
-	int err = dkc_may_leave(dkc_load(prov->core), NULL);
+	int err = dkc_may_leave(NULL, NULL);
 
 	if (err)
 		return err;
-	if (!dkc_load(prov->core))
-		return 0;
 	reg = dkc_registry(prov->registry);
+	if (!reg)
+		return 0;
 	dkc_mutex_lock(&reg->lock);
-	core = reg->shutdown ? NULL : prov->core;
-	err = reg->shutdown ? -ESHUTDOWN : 0;
-	if (core) {
-		dkc_store(prov->core, NULL);
-		dkc_provider_withdraw(core);
-	}
-	dkc_mutex_unlock(&reg->lock);
-	if (!core)
+	core = dkc_provider_find(reg, prov);
+	if (reg->shutdown)
+		err = -ESHUTDOWN;
+	else if (core)
+		err = dkc_may_leave(core, NULL);
+	if (!core || err) {
+		dkc_mutex_unlock(&reg->lock);
 		return err;
-	dkc_synchronize();
-	dkc_gate_drain(core, NULL);
-	dkc_mutex_lock(&reg->lock);
-	dkc_provider_unlink(core);
-	dkc_mutex_unlock(&reg->lock);
-	dkc_blocks_free(core->withdrawn);
-	dkc_free(core);
+	}
+	dkc_store(prov->core, NULL);
+	dkc_provider_leave(core);
 	return 0;
 }
 
 int dk_provider_drain(struct dk_provider *prov)
 {
 	struct dkc_provider *core;
-	struct dkc_block *list, *b;
 	int err = dkc_may_leave(dkc_load(prov->core), NULL);
 
-	if (err)
-		return err;
-	err = dkc_provider_lock(prov, &core, NULL);
-	if (err)
-		return err;
-	list = core->withdrawn;
-	core->withdrawn = NULL;
-	dkc_mutex_unlock(&core->reg->lock);
-	dkc_synchronize();
-	for (b = list; b; b = b->next)
-		dkc_gate_drain(core, b);
-	dkc_blocks_free(list);
-	return 0;
+	if (!err)
+		err = dkc_provider_lock(prov, &core, NULL);
+	if (!err)
+		dkc_provider_wait(core, NULL);
+	return err;
 }
 
-struct dk_provider *dkc_provider_of_owner(struct dk_registry *reg,
-					  const void *owner)
+bool dkc_owner_leave(struct dk_registry *reg, const void *owner,
+		     char name[DK_NAME_MAX])
 {
 	struct dkc_provider *core;
-	struct dk_provider *prov = NULL;
 
 	dkc_mutex_lock(&reg->lock);
-	for (core = reg->providers; core && !prov; core = core->next)
-		if (core->owner == owner && core->pub->core == core)
-			prov = core->pub;
-	dkc_mutex_unlock(&reg->lock);
-	return prov;
+	core = reg->providers;
+	while (core && (core->owner != owner || core->gone))
+		core = core->next;
+	if (!core) {
+		dkc_mutex_unlock(&reg->lock);
+		return false;
+	}
+	dkc_strcpy(name, core->name, DK_NAME_MAX);
+	dkc_provider_leave(core);
+	return true;
 }

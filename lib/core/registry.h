@@ -170,6 +170,8 @@ struct dkc_provider {
 	void *owner;
 	struct dkc_block *blocks;
 	struct dkc_block *withdrawn;	/* unpublished, calls may be inside */
+	u32 waiters;			/* who wait for them */
+	bool gone;			/* the last of them frees the provider */
 	struct dk_op *defs;
 	u32 joined;			/* bit b: has joined backend b */
 	char name[DK_NAME_MAX];
@@ -292,9 +294,14 @@ void dkc_registry_shutdown(struct dk_registry *reg);
 int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		      struct dk_diag *why);
 int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why);
-/* A registered provider of this module, for one that forgot to leave. */
-struct dk_provider *dkc_provider_of_owner(struct dk_registry *reg,
-					  const void *owner);
+void dkc_provider_wait(struct dkc_provider *core, struct dkc_block *only);
+/*
+ * Take out a provider that its module left behind, and say which; false if
+ * there is none. It does not look at the struct dk_provider, whose memory the
+ * module may have given back.
+ */
+bool dkc_owner_leave(struct dk_registry *reg, const void *owner,
+		     char name[DK_NAME_MAX]);
 
 /* impl.c: blocks of registrations; under the lock. */
 struct dkc_block *dkc_block_make(struct dkc_provider *prov,
@@ -305,7 +312,6 @@ struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 void dkc_block_undo(struct dkc_block *b);
 void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch);
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
-void dkc_blocks_free(struct dkc_block *list);
 /* Walk all registrations of an operator, those of devices last; NULL begins. */
 const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r);
 
