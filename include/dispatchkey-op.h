@@ -135,7 +135,7 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 	struct dk_call dk__call;					\
 	int dk__err;							\
 									\
-	dk__err = dk_call_redispatch(&dk__call, dk__from, dk__ks,	\
+	dk__err = dk_call_redispatch(&dk__call, dk__from, &id##_op, dk__ks, \
 				     dk__objs + 1, DK__OBJS(dk__objs));	\
 	return dk__err ? dk__err :					\
 			 id##_run(&dk__call, DK__UNPAREN args);		\
@@ -208,18 +208,30 @@ struct id##_args
 	.size = sizeof(struct dk_impl),					\
 }
 
+#define DK__FALLBACK(at, function, how) {				\
+	.fn = (dk_fn_t)(1 ? (function) : (dk_boxed_fn_t)0),		\
+	.label = #function,						\
+	.key = (at),							\
+	.flags = DK_IMPL_F_BOXED | (how),				\
+	.size = sizeof(struct dk_impl),					\
+}
+
 /**
  * DK_FALLBACK() - a function for dk_fallback_register()
  * @at: the key
  * @function: a dk_boxed_fn_t
+ *
+ * It does not serve atomic operators.
  */
-#define DK_FALLBACK(at, function) {					\
-	.fn = (dk_fn_t)(1 ? (function) : (dk_boxed_fn_t)0),		\
-	.label = #function,						\
-	.key = (at),							\
-	.flags = DK_IMPL_F_BOXED,					\
-	.size = sizeof(struct dk_impl),					\
-}
+#define DK_FALLBACK(at, function) DK__FALLBACK(at, function, 0)
+
+/**
+ * DK_FALLBACK_ATOMIC() - one that never sleeps, and serves all operators
+ * @at: the key
+ * @function: a dk_boxed_fn_t
+ */
+#define DK_FALLBACK_ATOMIC(at, function)				\
+	DK__FALLBACK(at, function, DK_IMPL_F_ATOMIC)
 
 /**
  * dk_redispatch_boxed() - from inside a boxed function, call what comes behind
@@ -234,7 +246,8 @@ static inline int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks,
 				      void *args)
 {
 	struct dk_call c;
-	int err = dk_call_redispatch(&c, from, ks, from->objs, from->n);
+	int err = dk_call_redispatch(&c, from, from->decl, ks, from->objs,
+				     from->n);
 
 	if (err)
 		return err;

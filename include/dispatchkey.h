@@ -107,6 +107,7 @@ extern const struct dk_local dk_local_default;
 	  "a name is 1 to 127 printable characters without spaces")	\
 	X(BAD_SIZE, EINVAL,						\
 	  "a structure has no size, or a larger one than this version knows") \
+	X(BAD_FLAGS, EINVAL, "a flag is set that this version does not know") \
 	X(BAD_LAYOUT, ENOENT, "no such layout")				\
 	X(BAD_CONSTANT, ENOENT, "no such constant set in this layout")	\
 	X(PARSE_KEY, EINVAL, "could not parse dispatch key")		\
@@ -126,6 +127,8 @@ extern const struct dk_local dk_local_default;
 	X(INSIDE, EDEADLK, "called from inside a function of the same provider") \
 	X(ATOMIC, EDEADLK, "called from an atomic call")		\
 	X(DEFINED, EEXIST, "the operator is defined already")		\
+	X(CLASS, EBUSY,							\
+	  "callers rely on the operator's being atomic, or sleepable, as before") \
 	X(NOT_DEFINED, ENOENT, "the operator is not defined")		\
 	X(NO_OPERATOR, ENOENT, "no such operator")			\
 	X(NOT_THERE, ENOENT, "the provider did not register this")	\
@@ -138,6 +141,7 @@ extern const struct dk_local dk_local_default;
 	  "the dispatch key has a backend fallback already")		\
 	X(BACKENDS_TAKEN, ENOSPC,					\
 	  "all private backends are taken; drivers of one kind share a name and differ by device") \
+	X(NAME_TAKEN, EINVAL, "a key or a backend has this name already") \
 	X(NOT_PRIVATE, EINVAL, "only a private backend can be bound to a name") \
 	X(BACKEND_SHARED, EBUSY, "another provider has joined the backend") \
 	X(BACKEND_OWNED, EBUSY, "a provider has the backend for itself")	\
@@ -1054,7 +1058,8 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  *
  * When it returns 0, no call is inside the provider's functions and none will
  * enter. It works when every allocation fails. Calls that race go to the next
- * candidate.
+ * candidate. Several may call it at once, and each waits. Two providers whose
+ * functions unregister each other wait for ever.
  *
  * Context: Process context, sleeps until the calls inside have returned.
  * Return: 0, -EDEADLK from inside a function of the same provider or from an
@@ -1131,8 +1136,9 @@ enum dk_op_flags {
  * Functions may have been registered before; they are checked now.
  *
  * Context: Process context, may sleep.
- * Return: 0, -EEXIST (is defined), -EINVAL (name, size, or a function that is
- * not fit for an atomic operator), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
+ * Return: 0, -EEXIST (is defined), -EINVAL (name, size, flags, or a function
+ * that is not fit for an atomic operator), -EBUSY (it was of the other class,
+ * and callers have found it or hold it), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
  */
 int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 		 unsigned int flags, struct dk_diag *why);
@@ -1145,7 +1151,7 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (no such operator, or not defined by @prov), -EINVAL (the
- * provider is not registered).
+ * provider is not registered), -ESHUTDOWN.
  */
 int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *why);
 
@@ -1255,7 +1261,7 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
  *
  * Context: Process context, sleeps until the calls inside have returned.
  * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not
- * registered), -EDEADLK as dk_provider_unregister().
+ * registered), -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
  */
 int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 			struct dk_diag *why);
@@ -1271,7 +1277,7 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not
- * registered).
+ * registered), -ESHUTDOWN.
  */
 int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
 		      struct dk_diag *why);
@@ -1418,8 +1424,8 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
  * the answer.
  *
  * Context: Process context, sleeps until the calls inside have returned.
- * Return: 0, -ENODEV, -EINVAL (the provider is not registered), -EDEADLK as
- * dk_provider_unregister().
+ * Return: 0, -ENODEV, -EINVAL (the provider is not registered), -EDEADLK or
+ * -ESHUTDOWN as dk_provider_unregister().
  */
 int dk_device_unregister(struct dk_provider *prov, __u32 device,
 			 struct dk_diag *why);
@@ -1538,8 +1544,8 @@ static inline unsigned int dk_call_key(const struct dk_call *c)
  * dk_call_leave() has to follow.
  *
  * Context: Of an atomic operator any in which RCU may read, else process
- * context. Of an atomic operator, an RCU read section lasts until
- * dk_call_leave().
+ * context and not from inside an atomic call. Of an atomic operator, an RCU
+ * read section lasts until dk_call_leave().
  * Return: 0, -ENOSYS (nothing serves), -ENOTUNIQ (ambiguous AutogradOther),
  * -ENODEV (the device is gone or offline and nothing else serves), -EXDEV,
  * -ENOENT (not defined), -EPROTOTYPE, -ESHUTDOWN, -ENOMEM (userspace: the
@@ -1569,16 +1575,18 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
  * dk_call_redispatch() - route the rest of a call from inside a function
  * @c: takes the new call
  * @from: the call that we are inside of
- * @ks: the keyset, used as it is: no local state, no mask
+ * @decl: its operator; another one's is -EPROTOTYPE
+ * @ks: the keyset, used as it is: no local state, and no mask unless its entry
+ *	is a fallthrough, as when a function has left since the call was masked
  * @objs: the arguments that it dispatches on
  * @n: how many
  *
  * Context: As dk_call_enter().
- * Return: As dk_call_enter(); -ENOSYS too if the entry is a fallthrough.
+ * Return: As dk_call_enter().
  */
 int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
-		       struct dk_keyset ks, const struct dk_obj *const *objs,
-		       unsigned int n);
+		       const struct dk_op_decl *decl, struct dk_keyset ks,
+		       const struct dk_obj *const *objs, unsigned int n);
 
 /**
  * dk_call_leave() - end a call that was entered

@@ -61,8 +61,10 @@ static int __init dkc_init(void)
 		pr_err("no registry: %s\n", why.text);
 		return -ENOMEM;
 	}
+	dkc_default->is_default = true;
 	err = register_module_notifier(&dkc_module_nb);
 	if (err) {
+		dkc_default->is_default = false;
 		dk_registry_free(dkc_default, NULL);
 		return err;
 	}
@@ -77,6 +79,7 @@ static void __exit dkc_exit(void)
 	struct dk_diag why = {};
 
 	unregister_module_notifier(&dkc_module_nb);
+	dkc_default->is_default = false;
 	if (dk_registry_free(dkc_default, &why))
 		pr_err("%s: %s\n", why.text, why.name);
 	rcu_barrier();

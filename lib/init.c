@@ -20,6 +20,8 @@ struct dk_registry *dk_registry_default(void)
 	reg = default_registry;
 	if (!reg) {
 		reg = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, NULL);
+		if (reg)
+			reg->is_default = true;
 		dkc_publish(default_registry, reg);
 	}
 	pthread_mutex_unlock(&default_lock);

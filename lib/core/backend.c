@@ -41,6 +41,18 @@ static unsigned int dkc_own_name(const struct dk_layout *l, const char *name)
 	return 0;
 }
 
+/* Would a parser of the layout take the name for something else? */
+static bool dkc_name_taken(const struct dk_layout *l, const char *name)
+{
+	char buf[DK_NAME_MAX];
+	unsigned int key;
+
+	for (key = 0; key < dk_layout_keys(l); key++)
+		if (dkc_strcaseeq(dk_key_name(l, key, buf), name))
+			return true;
+	return dkc_own_name(l, name) || !dk_backend_bit_parse(l, name, &key, NULL);
+}
+
 /* "all are taken", with their names */
 static int dkc_no_backend(const struct dk_registry *reg, struct dk_diag *why)
 {
@@ -108,8 +120,10 @@ static int dkc_join_backend(struct dkc_provider *core, const char *name,
 		return dkc_refuse(why, DK_WHY_BACKEND_OWNED, pb->alone->name);
 	if ((flags & DK_JOIN_ALONE) && others)
 		return dkc_refuse(why, DK_WHY_BACKEND_SHARED, name);
-	if (!pb->name[0])
+	if (!pb->name[0]) {
 		dkc_strcpy(pb->name, name, sizeof(pb->name));
+		core->reg->generation++;
+	}
 	if (flags & DK_JOIN_ALONE)
 		pb->alone = core;
 	pb->users = others + 1;
@@ -127,10 +141,12 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
 	err = dkc_provider_lock(prov, &core, why);
 	if (err)
 		return err;
-	if (!dkc_name_ok(name) || dkc_own_name(core->reg->layout, name))
+	if (!dkc_name_ok(name))
 		err = dkc_refuse(why, DK_WHY_BAD_NAME, name);
+	else if (dkc_name_taken(core->reg->layout, name))
+		err = dkc_refuse(why, DK_WHY_NAME_TAKEN, name);
 	else if (flags & ~DK_JOIN_ALONE)
-		err = dkc_refuse(why, DK_WHY_BAD_SIZE, "flags");
+		err = dkc_refuse(why, DK_WHY_BAD_FLAGS, name);
 	else
 		err = dkc_join_backend(core, name, pin, flags, backend, why);
 	dkc_mutex_unlock(&core->reg->lock);
@@ -169,8 +185,10 @@ int dk_backend_release(struct dk_registry *reg, const char *name,
 		err = dkc_refuse(why, DK_WHY_NO_BACKEND, name);
 	else if (reg->private_backend[b].users)
 		err = dkc_refuse(why, DK_WHY_BACKEND_USED, name);
-	else
+	if (!err) {
 		reg->private_backend[b].name[0] = 0;
+		reg->generation++;
+	}
 	dkc_mutex_unlock(&reg->lock);
 	return err;
 }

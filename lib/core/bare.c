@@ -9,6 +9,7 @@
 static void *(*dkc_bare_get)(size_t size);
 static void (*dkc_bare_put)(void *p);
 static struct dk_registry *dkc_bare_default;
+unsigned int dkc_bare_sections;
 static unsigned int dkc_bare_depth;
 static const void *dkc_bare_inside[DKC_BARE_MAX_DEPTH];
 
@@ -38,6 +39,8 @@ struct dk_registry *dk_registry_default(void)
 {
 	if (!dkc_bare_default)
 		dkc_bare_default = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, NULL);
+	if (dkc_bare_default)
+		dkc_bare_default->is_default = true;
 	return dkc_bare_default;
 }
 

@@ -235,6 +235,30 @@ static void dkc_fill(struct dk_call *c, struct dk_op *op, const struct dkc_way *
 	c->op = op;
 }
 
+/* Is the function of the type that the caller will call it with? */
+static bool dkc_wrong_type(const struct dk_op *op, const struct dkc_row *row,
+			   const struct dk_op_decl *decl)
+{
+	u64 sig = row->kind == DKC_ROW_FULL ? row->sig : dkc_load(op->sig);
+
+	return decl->sig && sig && dkc_sig_hash(decl->sig) != sig;
+}
+
+/* In a read section: all that can be said against a call. */
+static int dkc_admit(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way)
+{
+	int err = dkc_find(op, row, way);
+
+	if (dkc_unlikely(err))
+		return err;
+	if (dkc_unlikely(way->decl) && dkc_wrong_type(op, row, way->decl))
+		return -EPROTOTYPE;
+	if (dkc_unlikely(row->op_flags & DK_OP_SAME_DEVICE) &&
+	    dkc_on_two_devices(op->reg, way->objs, way->n))
+		return -EXDEV;
+	return 0;
+}
+
 /*
  * In the section the row is read and the gate entered; a provider that goes
  * has unpublished its rows first, so whoever read an old one is seen in the
@@ -243,29 +267,22 @@ static void dkc_fill(struct dk_call *c, struct dk_op *op, const struct dkc_way *
 static int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
 {
 	const struct dkc_row *row;
-	bool atomic;
 	int err;
 
 	if (!(dkc_load(op->flags) & DK_OP_ATOMIC))
 		dkc_might_sleep();
 	dkc_read_lock();
 	row = dkc_deref(op->row);
-	atomic = (row->kind == DKC_ROW_FULL ? row->op_flags :
-					      dkc_load(op->flags)) & DK_OP_ATOMIC;
-	err = dkc_find(op, row, way);
+	err = dkc_admit(op, row, way);
 	if (dkc_unlikely(err))
 		goto out;
-	if (dkc_unlikely(dkc_load(op->flags) & DK_OP_SAME_DEVICE) &&
-	    dkc_on_two_devices(op->reg, way->objs, way->n)) {
-		err = -EXDEV;
-		goto out;
-	}
 	dkc_fill(c, op, way);
-	c->state = atomic ? DKC_CALL_ATOMIC : DKC_CALL_SLEEPABLE;
-	if (atomic) {
+	if (row->op_flags & DK_OP_ATOMIC) {
+		c->state = DKC_CALL_ATOMIC;
 		dkc_section_stays();
 		return 0;
 	}
+	c->state = DKC_CALL_SLEEPABLE;
 	err = dkc_gate_enter(c, way->reg->block->prov, way->reg->block);
 out:
 	dkc_read_unlock();
@@ -277,13 +294,12 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 		     const struct dk_obj *const *objs, unsigned int n)
 {
 	struct dkc_way way = { .objs = objs, .n = n, .mask = true };
-	int err;
 
 	/* one that points to its operator was compared when it began to */
 	if (dkc_unlikely(dkc_load(decl->op) != op)) {
-		err = dkc_op_check_sig(op, decl, NULL);
-		if (err)
-			return err;
+		if (decl->call_size != sizeof(*c))
+			return -EPROTOTYPE;
+		way.decl = decl;
 	}
 	way.ks = dkc_merge(dkc_raw(objs, n), dk_local_included(local).bits,
 			   dk_local_excluded(local).bits,
@@ -300,22 +316,30 @@ int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
 	struct dk_op *op = dkc_load(decl->op);
 	int err;
 
-	if (dkc_unlikely(!op)) {
-		err = dkc_op_pin(decl, &op);
-		if (err)
+	if (dkc_likely(op)) {
+		err = dk_call_enter_op(c, op, decl, local, objs, n);
+		if (dkc_likely(err != -ENOENT) || !dkc_load(op->stale))
 			return err;
+		dkc_store(decl->op, NULL);
 	}
-	return dk_call_enter_op(c, op, decl, local, objs, n);
+	err = dkc_op_pin(decl, &op);
+	return err ? err : dk_call_enter_op(c, op, decl, local, objs, n);
 }
 
 int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
-		       struct dk_keyset ks, const struct dk_obj *const *objs,
-		       unsigned int n)
+		       const struct dk_op_decl *decl, struct dk_keyset ks,
+		       const struct dk_obj *const *objs, unsigned int n)
 {
 	struct dkc_way way = { .objs = objs, .n = n, .ks = ks.bits };
 
+	if (dkc_unlikely(decl != from->decl)) {
+		if (decl->call_size != sizeof(*c) ||
+		    !dkc_streq(decl->name, from->op->name))
+			return -EPROTOTYPE;
+		way.decl = decl;
+	}
 	c->local = from->local;
-	c->decl = from->decl;
+	c->decl = decl;
 	return dkc_enter(c, from->op, &way);
 }
 

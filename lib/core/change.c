@@ -71,7 +71,7 @@ static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op,
 	if (!op->definer)
 		return &dkc_row_undefined;
 	if (!full || (op->reg->flags & DK_REGISTRY_FORCE_RESOLVE))
-		return &dkc_row_resolve;
+		return &dkc_row_resolve[op->flags];
 	return full;
 }
 
@@ -81,7 +81,8 @@ static void dkc_op_publish(struct dk_op *op)
 	const struct dkc_row *full = op->pending;
 
 	op->pending = NULL;
-	op->reg->generation++;
+	if (!op->sig)
+		dkc_store(op->sig, dkc_op_sig(op));
 	dkc_publish(op->row, dkc_row_for_calls(op, full));
 	dkc_publish(op->base, full);
 	dkc_row_retire(op->reg, old);

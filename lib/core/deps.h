@@ -124,6 +124,7 @@ void *memmove(void *dst, const void *src, size_t n);
 void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p));
 void *dkc_bare_alloc(size_t size);
 void dkc_bare_free(void *p);
+extern unsigned int dkc_bare_sections;
 
 struct dkc_retired {
 	u8 unused;
@@ -144,8 +145,8 @@ struct dkc_mutex {
 #define dkc_retire(p)		dkc_bare_free(p)
 #define dkc_flush_retired()	do { } while (0)
 
-#define dkc_read_lock()		do { } while (0)
-#define dkc_read_unlock()	do { } while (0)
+#define dkc_read_lock()		((void)dkc_bare_sections++)
+#define dkc_read_unlock()	((void)dkc_bare_sections--)
 #define dkc_rcu
 #define dkc_deref(p)		(p)
 #define dkc_deref_locked(p)	(p)
@@ -154,7 +155,7 @@ struct dkc_mutex {
 #define dkc_load(x)		(x)
 #define dkc_store(x, v)		((x) = (v))
 #define dkc_full_barrier()	do { } while (0)
-#define dkc_in_atomic()		false
+#define dkc_in_atomic()		(dkc_bare_sections > 0)
 #define dkc_might_sleep()	do { } while (0)
 #define dkc_section_stays()	do { } while (0)
 #define dkc_section_ends()	do { } while (0)

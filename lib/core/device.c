@@ -238,6 +238,7 @@ static int dkc_device_switch(struct dkc_device *dev, bool online,
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, dev->name);
 	}
 	dkc_store(dev->online, online);
+	dev->prov->reg->generation++;
 	dkc_change_commit(&ch);
 	return 0;
 }

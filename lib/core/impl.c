@@ -10,10 +10,11 @@ static int dkc_check_function(const struct dk_impl *impl, bool fallback,
 {
 	bool none = impl->flags & DK_IMPL_F_FALLTHROUGH;
 
-	if (impl->size != sizeof(*impl) ||
-	    (impl->flags & ~(DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC |
-			     DK_IMPL_F_BOXED)))
+	if (impl->size != sizeof(*impl))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
+	if (impl->flags & ~(DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC |
+			    DK_IMPL_F_BOXED))
+		return dkc_refuse(why, DK_WHY_BAD_FLAGS, impl->label);
 	/* what serves every operator cannot have the type of one */
 	if (none == !!impl->fn ||
 	    (fallback && impl->fn && !(impl->flags & DK_IMPL_F_BOXED)))
@@ -87,7 +88,7 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 		       unsigned int key, struct dkc_change *ch, struct dk_diag *why)
 {
 	struct dkc_reg *r = &b->regs[b->n];
-	struct dk_op *op = dkc_op_obtain(b->prov->reg, impl->op->name);
+	struct dk_op *op = dkc_op_obtain(b->prov->reg, impl->op);
 	int err;
 
 	if (!op)
@@ -102,7 +103,6 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 	}
 	dkc_reg_init(r, b, impl, key);
 	r->op = op;
-	r->gave_sig = dkc_op_take_sig(op, impl->op);
 	dkc_reg_link(r);
 	op->num_regs++;
 	b->n++;
@@ -164,8 +164,6 @@ void dkc_block_undo(struct dkc_block *b)
 			dkc_publish(b->prov->reg->fallback[r->slot], NULL);
 		} else {
 			dkc_reg_unlink(r);
-			if (r->gave_sig)
-				dkc_store(r->op->sig, 0);
 			dkc_op_settle(r->op);
 		}
 	}
@@ -288,6 +286,7 @@ static void dkc_block_unlink(struct dkc_block *b)
 void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
 {
 	dkc_store(b->state, DKC_LIVE);
+	b->prov->reg->generation++;
 	dkc_block_link(b);
 	dkc_change_commit(ch);
 }
@@ -428,6 +427,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 	unsigned int i;
 
 	dkc_block_unlink(b);
+	b->prov->reg->generation++;
 	dkc_store(b->state, DKC_GOING);
 	for (i = 0; i < b->n; i++) {
 		struct dkc_reg *r = &b->regs[i];

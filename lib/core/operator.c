@@ -109,14 +109,11 @@ static int dkc_optab_reserve(struct dk_registry *reg)
 	return 0;
 }
 
-/* Find or make; the caller settles it in the end. NULL for lack of memory. */
-struct dk_op *dkc_op_obtain(struct dk_registry *reg, const char *name)
+static struct dk_op *dkc_op_make(struct dk_registry *reg, const char *name)
 {
-	struct dk_op *op = dkc_op_find(reg, name);
 	size_t len = dkc_strlen(name);
+	struct dk_op *op;
 
-	if (op)
-		return op;
 	op = dkc_alloc(offsetof(struct dk_op, name) + len + 1);
 	if (!op)
 		return NULL;
@@ -138,15 +135,24 @@ static bool dkc_op_alive(const struct dk_op *op)
 	return op->definer || op->num_regs || op->holders;
 }
 
+static void dkc_optab_remove(struct dk_op *op)
+{
+	struct dkc_optab *tab = dkc_deref_locked(op->reg->ops);
+	u32 i = op->hash & tab->mask;
+
+	while (dkc_deref_locked(tab->slot[i]) != op)
+		i = (i + 1) & tab->mask;
+	dkc_publish(tab->slot[i], &dkc_removed);
+	op->reg->num_ops--;
+}
+
 /*
  * An operator that nobody needs goes, but not while a declaration is finding
  * it: whoever of dkc_op_pin() and this comes second sees the other.
  */
 void dkc_op_settle(struct dk_op *op)
 {
-	struct dkc_optab *tab = dkc_deref_locked(op->reg->ops);
 	const struct dkc_row *base;
-	u32 i = op->hash & tab->mask;
 
 	if (dkc_op_alive(op) || op->changing)
 		return;
@@ -160,11 +166,47 @@ void dkc_op_settle(struct dk_op *op)
 		dkc_store(op->dead, false);
 		return;
 	}
-	while (dkc_deref_locked(tab->slot[i]) != op)
-		i = (i + 1) & tab->mask;
-	dkc_publish(tab->slot[i], &dkc_removed);
-	op->reg->num_ops--;
+	dkc_optab_remove(op);
 	dkc_retire(op);
+}
+
+/*
+ * Is it only there because declarations point to it? Then it need not stand in
+ * the way of a new operator of its name: they look again.
+ */
+static bool dkc_op_replaceable(const struct dk_op *op)
+{
+	return op->pinned && !dkc_op_alive(op) && !op->changing;
+}
+
+static struct dk_op *dkc_op_replace(struct dk_op *op)
+{
+	struct dk_op *fresh;
+
+	dkc_optab_remove(op);
+	fresh = dkc_op_make(op->reg, op->name);
+	if (!fresh) {
+		/* its slot is free again, so this needs no memory */
+		op->reg->num_ops++;
+		dkc_optab_put(dkc_deref_locked(op->reg->ops), op);
+		return NULL;
+	}
+	op->def_next = op->reg->stale;
+	op->reg->stale = op;
+	dkc_store(op->stale, true);
+	return fresh;
+}
+
+/* Find or make; the caller settles it in the end. NULL for lack of memory. */
+struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl)
+{
+	struct dk_op *op = dkc_op_find(reg, decl->name);
+
+	if (!op)
+		return dkc_op_make(reg, decl->name);
+	if (dkc_op_replaceable(op) && dkc_op_check_sig(op, decl, NULL))
+		return dkc_op_replace(op);
+	return op;
 }
 
 /* For the end of a registry: nobody reads any more. */
@@ -177,26 +219,54 @@ void dkc_ops_free(struct dk_registry *reg)
 		dkc_row_discard(reg, dkc_deref_locked(op->base));
 		dkc_free(op);
 	}
+	while ((op = reg->stale)) {
+		reg->stale = op->def_next;
+		dkc_free(op);
+	}
 	dkc_free(dkc_deref_locked(reg->ops));
+}
+
+/* The first signature that came is the operator's; under the lock. */
+u64 dkc_op_sig(const struct dk_op *op)
+{
+	const struct dkc_reg *r = NULL;
+	u64 sig = op->sig;
+
+	while (!sig && (r = dkc_reg_walk(op, r)))
+		sig = dkc_sig_hash(r->impl->op->sig);
+	return sig;
 }
 
 int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
 		     struct dk_diag *why)
 {
-	u64 want = dkc_load(op->sig);
+	u64 sig = decl->sig ? dkc_op_sig(op) : 0;
 
-	if (want && decl->sig && dkc_sig_hash(decl->sig) != want)
+	if (sig && dkc_sig_hash(decl->sig) != sig)
 		return dkc_refuse(why, DK_WHY_SIGNATURE, op->name);
 	return 0;
 }
 
-/* The first signature that comes is the operator's; did it come now? */
-bool dkc_op_take_sig(struct dk_op *op, const struct dk_op_decl *decl)
+/* In a read section: keep an operator for a declaration that may call it. */
+static int dkc_op_keep(struct dk_op_decl *decl, struct dk_op *op)
 {
-	if (op->sig || !decl->sig)
-		return false;
-	dkc_store(op->sig, dkc_sig_hash(decl->sig));
-	return true;
+	u64 sig;
+
+	if (!dkc_load(op->definer))
+		return -ENOENT;
+	/* whoever sees the definer sees the signature */
+	dkc_full_barrier();
+	sig = dkc_load(op->sig);
+	if (decl->sig && sig && dkc_sig_hash(decl->sig) != sig)
+		return -EPROTOTYPE;
+	dkc_store(op->pinned, true);
+	dkc_full_barrier();
+	if (dkc_load(op->dead))
+		return -ENOENT;
+	/* what was not compared is compared on every call */
+	if (!decl->sig || sig)
+		dkc_store(decl->op, op);
+	return 0;
 }
 
 /* Make a declaration point to its operator, which then stays. */
@@ -204,7 +274,7 @@ int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **out)
 {
 	struct dk_registry *reg = dk_registry_default();
 	struct dk_op *op;
-	int err = -ENOENT;
+	int err;
 
 	if (!reg)
 		return -ENOMEM;
@@ -212,73 +282,85 @@ int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **out)
 		return -EPROTOTYPE;
 	dkc_read_lock();
 	op = dkc_op_find(reg, decl->name);
-	if (op && dkc_load(op->definer)) {
-		err = dkc_op_check_sig(op, decl, NULL);
-		if (!err) {
-			dkc_store(op->pinned, true);
-			dkc_full_barrier();
-			if (dkc_load(op->dead))
-				err = -ENOENT;
-		}
-	} else if (dkc_load(reg->shutdown)) {
+	err = op ? dkc_op_keep(decl, op) : -ENOENT;
+	if (err == -ENOENT && dkc_load(reg->shutdown))
 		err = -ESHUTDOWN;
-	}
-	if (!err) {
-		dkc_store(decl->op, op);
-		*out = op;
-	}
 	dkc_read_unlock();
+	*out = op;
 	return err;
 }
 
+/*
+ * Atomic or sleepable: functions that came before are checked now, and callers
+ * that have found the operator rely on what it was.
+ */
 static int dkc_check_class(const struct dk_op *op, unsigned int flags,
 			   struct dk_diag *why)
 {
-	const struct dkc_reg *r;
+	const struct dkc_reg *r = NULL;
 
-	if (!(flags & DK_OP_ATOMIC))
-		return 0;
-	for (r = dkc_reg_walk(op, NULL); r; r = dkc_reg_walk(op, r))
+	if (op->classed && ((op->flags ^ flags) & DK_OP_ATOMIC) &&
+	    (op->pinned || op->holders))
+		return dkc_refuse(why, DK_WHY_CLASS, op->name);
+	while ((flags & DK_OP_ATOMIC) && (r = dkc_reg_walk(op, r)))
 		if (!(r->impl->flags & DK_IMPL_F_ATOMIC))
 			return dkc_refuse(why, DK_WHY_NOT_ATOMIC, op->name);
 	return 0;
 }
 
+static struct dk_op *dkc_op_to_define(struct dk_registry *reg,
+				      const struct dk_op_decl *decl,
+				      unsigned int flags)
+{
+	struct dk_op *op = dkc_op_obtain(reg, decl);
+
+	if (op && dkc_op_replaceable(op) && dkc_check_class(op, flags, NULL))
+		return dkc_op_replace(op);
+	return op;
+}
+
 static int dkc_define(struct dkc_provider *core, const struct dk_op_decl *decl,
 		      unsigned int flags, struct dk_diag *why)
 {
+	struct dk_op *op = dkc_op_to_define(core->reg, decl, flags);
 	struct dkc_change ch = { NULL };
-	struct dk_op *op = dkc_op_obtain(core->reg, decl->name);
 	u32 old_flags;
+	u64 old_sig;
 	int err;
 
 	if (!op)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, decl->name);
-	old_flags = op->flags;
 	if (op->definer)
 		return dkc_refuse(why, DK_WHY_DEFINED, op->name);
+	old_flags = op->flags;
+	old_sig = op->sig;
 	err = dkc_op_check_sig(op, decl, why);
 	if (!err)
 		err = dkc_check_class(op, flags, why);
 	if (err)
 		goto out;
 	dkc_store(op->flags, flags);
+	if (!dkc_op_sig(op))
+		dkc_store(op->sig, dkc_sig_hash(decl->sig));
 	dkc_change_add(&ch, op);
-	err = dkc_change_prepare(&ch);
-	if (err) {
+	if (dkc_change_prepare(&ch)) {
 		dkc_store(op->flags, old_flags);
+		dkc_store(op->sig, old_sig);
 		err = dkc_refuse(why, DK_WHY_NO_MEMORY, op->name);
 		goto out;
 	}
-	dkc_op_take_sig(op, decl);
-	/* whoever sees the definer sees the signature */
-	dkc_full_barrier();
-	dkc_store(op->definer, core);
+	op->classed = true;
 	op->def_next = core->defs;
 	op->def_link = &core->defs;
 	if (op->def_next)
 		op->def_next->def_link = &op->def_next;
 	core->defs = op;
+	core->reg->generation++;
+	if (!op->sig)
+		dkc_store(op->sig, dkc_op_sig(op));
+	/* whoever sees the definer sees the signature */
+	dkc_full_barrier();
+	dkc_store(op->definer, core);
 	dkc_change_commit(&ch);
 	return 0;
 out:
@@ -292,9 +374,10 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 	struct dkc_provider *core;
 	int err;
 
-	if (decl->size != sizeof(*decl) ||
-	    (flags & ~(DK_OP_ATOMIC | DK_OP_SAME_DEVICE)))
+	if (decl->size != sizeof(*decl))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
+	if (flags & ~(DK_OP_ATOMIC | DK_OP_SAME_DEVICE))
+		return dkc_refuse(why, DK_WHY_BAD_FLAGS, decl->name);
 	if (!dkc_name_ok(decl->name))
 		return dkc_refuse(why, DK_WHY_BAD_NAME, decl->name);
 	err = dkc_provider_lock(prov, &core, why);
@@ -313,7 +396,8 @@ void dkc_op_undefine(struct dk_op *op)
 	if (op->def_next)
 		op->def_next->def_link = op->def_link;
 	op->def_next = NULL;
-	op->definer = NULL;
+	op->reg->generation++;
+	dkc_store(op->definer, NULL);
 }
 
 int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *why)

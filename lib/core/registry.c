@@ -6,7 +6,12 @@
 
 /* The rows that stand for something else than a table. */
 const struct dkc_row dkc_row_undefined = { .kind = DKC_ROW_UNDEFINED };
-const struct dkc_row dkc_row_resolve = { .kind = DKC_ROW_RESOLVE };
+const struct dkc_row dkc_row_resolve[] = {
+	{ .kind = DKC_ROW_RESOLVE },
+	{ .kind = DKC_ROW_RESOLVE, .op_flags = DK_OP_ATOMIC },
+	{ .kind = DKC_ROW_RESOLVE, .op_flags = DK_OP_SAME_DEVICE },
+	{ .kind = DKC_ROW_RESOLVE, .op_flags = DK_OP_ATOMIC | DK_OP_SAME_DEVICE },
+};
 const struct dkc_row dkc_row_gone = { .kind = DKC_ROW_GONE };
 
 static const struct dk_impl dkc_stock_impl = {
@@ -80,6 +85,10 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 		dkc_refuse(why, DK_WHY_NO_TABLE, l->name);
 		return NULL;
 	}
+	if (flags & ~(DK_REGISTRY_STOCKED | DK_REGISTRY_FORCE_RESOLVE)) {
+		dkc_refuse(why, DK_WHY_BAD_FLAGS, NULL);
+		return NULL;
+	}
 	entries = l->num_entries;
 	reg = dkc_alloc(sizeof(*reg));
 	if (!reg)
@@ -114,7 +123,7 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 	if (!reg)
 		return 0;
 	dkc_mutex_lock(&reg->lock);
-	if (reg->providers || reg->num_held) {
+	if (reg->is_default || reg->providers || reg->num_held) {
 		dkc_refuse(why, DK_WHY_IN_USE,
 			   reg->providers ? reg->providers->name : NULL);
 		dkc_mutex_unlock(&reg->lock);

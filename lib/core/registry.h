@@ -32,7 +32,6 @@ struct dkc_reg {
 	u16 key;
 	u16 slot;			/* that it fills by itself, 0 for none */
 	u8 id;				/* scratch of whoever builds a row */
-	bool gave_sig;			/* its operator had no signature before */
 };
 
 enum dkc_state {
@@ -125,8 +124,9 @@ struct dkc_row {
 	const struct dkc_shape *shape;
 	const struct dkc_devtab *devs;
 	u8 kind;
-	u8 op_flags;
+	u8 op_flags;		/* the class of the call is that of its row */
 	u16 n;
+	u64 sig;		/* hash of the functions' signature, 0: unknown */
 	struct dkc_ent ent[];
 };
 
@@ -150,6 +150,8 @@ struct dk_op {
 	bool changing;
 	bool pinned;			/* a struct dk_op_decl points here for ever */
 	bool dead;
+	bool stale;			/* replaced by another of the same name */
+	bool classed;			/* it was defined: its class is known */
 	char name[];
 };
 
@@ -188,11 +190,13 @@ struct dk_registry {
 	const struct dk_layout *layout;
 	bool v1;			/* the call path that was compiled for v1 */
 	bool shutdown;
+	bool is_default;		/* its world made it, and keeps it */
 	u32 flags;
 	u32 num_ops;
 	u32 num_held;
 	u64 generation;
 	struct dkc_optab dkc_rcu *ops;
+	struct dk_op *stale;		/* by def_next */
 	struct dkc_devmap dkc_rcu *devmap;
 	struct dkc_provider *providers;
 	struct dkc_block *stock_block;
@@ -272,11 +276,11 @@ void dkc_change_force(struct dkc_change *ch);
 /* operator.c */
 u64 dkc_sig_hash(const char *sig);
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
-struct dk_op *dkc_op_obtain(struct dk_registry *reg, const char *name);
+struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl);
 void dkc_op_settle(struct dk_op *op);
 int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
 		     struct dk_diag *why);
-bool dkc_op_take_sig(struct dk_op *op, const struct dk_op_decl *decl);
+u64 dkc_op_sig(const struct dk_op *op);
 void dkc_op_undefine(struct dk_op *op);
 int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
 struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
@@ -285,7 +289,7 @@ bool dkc_name_ok(const char *name);
 
 /* registry.c */
 extern const struct dkc_row dkc_row_undefined;
-extern const struct dkc_row dkc_row_resolve;
+extern const struct dkc_row dkc_row_resolve[];	/* by the operator's flags */
 extern const struct dkc_row dkc_row_gone;
 /* All rows to "gone"; nothing is freed. For the end of a process. */
 void dkc_registry_shutdown(struct dk_registry *reg);
@@ -325,6 +329,7 @@ struct dkc_way {
 	const struct dk_obj *const *objs;
 	unsigned int n;
 	bool mask;		/* a call, and not a redispatch */
+	const struct dk_op_decl *decl;	/* to be compared, or NULL */
 	u64 ks;
 	dk_fn_t fn;
 	const struct dkc_reg *reg;

@@ -135,6 +135,7 @@ static int dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
 	}
 	row->kind = DKC_ROW_FULL;
 	row->op_flags = op->flags;
+	row->sig = dkc_op_sig(op);
 	row->n = n;
 	for (i = 0; i < entries; i++) {
 		const struct dkc_reg *r = reg->paint[i];
