@@ -1233,7 +1233,7 @@ struct dk_impl {
  * Context: Process context, may sleep; from inside a function of a sleepable
  * operator too.
  * Return: 0, -EINVAL (provider, size, key, name, function, atomic operator),
- * -EPROTOTYPE, -ENOSPC, -ENOMEM, -ESHUTDOWN.
+ * -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
  */
 int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
 		      unsigned int n, struct dk_diag *why);
