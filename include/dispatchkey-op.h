@@ -10,7 +10,7 @@
 #define DK__PASTE(a, b) DK__PASTE2(a, b)
 #define DK__PASTE2(a, b) a##b
 #define DK__COUNT2(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, n, ...) n
-#define DK__COUNT(...) \
+#define DK__COUNT(...)							\
 	DK__COUNT2(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define DK__EACH1(m, a) m(a)
 #define DK__EACH2(m, a, ...) m(a) DK__EACH1(m, __VA_ARGS__)
@@ -24,7 +24,7 @@
 #define DK__EACH10(m, a, ...) m(a) DK__EACH9(m, __VA_ARGS__)
 #define DK__EACH11(m, a, ...) m(a) DK__EACH10(m, __VA_ARGS__)
 #define DK__EACH12(m, a, ...) m(a) DK__EACH11(m, __VA_ARGS__)
-#define DK__EACH(m, ...) \
+#define DK__EACH(m, ...)						\
 	DK__PASTE(DK__EACH, DK__COUNT(__VA_ARGS__))(m, __VA_ARGS__)
 #define DK__MEMBER(param) param;
 #define DK__UNBOXED(arg) , dk__args->arg
@@ -66,7 +66,7 @@ struct id##_args {							\
 	DK__EACH(DK__MEMBER, DK__UNPAREN params)			\
 };									\
 typedef int (*id##_fn)(struct dk_call *dk__call, DK__UNPAREN params);	\
-DK__UNUSED static int id##_unbox(struct dk_call *dk__call, void *dk__p)	\
+static DK__UNUSED int id##_unbox(struct dk_call *dk__call, void *dk__p)	\
 {									\
 	struct id##_args *dk__args = dk__p;				\
 									\
@@ -81,7 +81,7 @@ DK__WEAK struct dk_op_decl id##_op = {					\
 	.sig = #params,							\
 	.unbox = id##_unbox,						\
 };									\
-DK__UNUSED static inline int						\
+static inline DK__UNUSED int						\
 id##_run(struct dk_call *dk__call, DK__UNPAREN params)			\
 {									\
 	int dk__err;							\
@@ -97,7 +97,7 @@ id##_run(struct dk_call *dk__call, DK__UNPAREN params)			\
 	dk_call_leave(dk__call);					\
 	return dk__err;							\
 }									\
-DK__UNUSED static inline int						\
+static inline DK__UNUSED int						\
 id##_in(const struct dk_local *dk__local, DK__UNPAREN params)		\
 {									\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
@@ -109,7 +109,7 @@ id##_in(const struct dk_local *dk__local, DK__UNPAREN params)		\
 	return dk__err ? dk__err :					\
 			 id##_run(&dk__call, DK__UNPAREN args);		\
 }									\
-DK__UNUSED static inline int						\
+static inline DK__UNUSED int						\
 id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
 	DK__UNPAREN params)						\
 {									\
@@ -122,12 +122,12 @@ id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
 	return dk__err ? dk__err :					\
 			 id##_run(&dk__call, DK__UNPAREN args);		\
 }									\
-DK__UNUSED static inline int						\
+static inline DK__UNUSED int						\
 id(DK__UNPAREN params)							\
 {									\
 	return id##_in(dk_local_current(), DK__UNPAREN args);		\
 }									\
-DK__UNUSED static inline int						\
+static inline DK__UNUSED int						\
 id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 		DK__UNPAREN params)					\
 {									\
@@ -140,7 +140,7 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 	return dk__err ? dk__err :					\
 			 id##_run(&dk__call, DK__UNPAREN args);		\
 }									\
-DK__UNUSED static inline int						\
+static inline DK__UNUSED int						\
 id##_below(struct dk_call *dk__from, DK__UNPAREN params)		\
 {									\
 	return id##_redispatch(dk__from, dk_call_below(dk__from),	\
@@ -153,7 +153,7 @@ struct id##_args
 /* A function as dk_fn_t; another type than the operator's does not compile. */
 #define DK__CHECKED(id, function)					\
 	(sizeof(struct {						\
-		unsigned int dk__wrong_signature :				\
+		unsigned int dk__wrong_signature :			\
 		__builtin_types_compatible_p(__typeof__(&(function)),	\
 					     id##_fn) ? 1 : -1;		\
 	}) ? (dk_fn_t)(function) : (dk_fn_t)0)

@@ -325,7 +325,7 @@ static const char *const functionality_names[] = {
 static const char *const backend_names[] = {
 	"",
 #define NAME(U, N, P, arg) #N,
-	DK_BACKENDS(NAME, )
+	DK_BACKENDS(NAME, DK__NONE)
 #undef NAME
 };
 

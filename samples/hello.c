@@ -15,8 +15,8 @@ struct tensor {
 };
 
 DK_OP(my_add, "my::add",
-      (struct tensor *out, const struct tensor *a, const struct tensor *b),
-      (out, a, b), (&a->dk, &b->dk));
+	(struct tensor *out, const struct tensor *a, const struct tensor *b),
+	(out, a, b), (&a->dk, &b->dk));
 
 static int add_cpu(struct dk_call *c, struct tensor *out, const struct tensor *a,
 		   const struct tensor *b)
@@ -32,7 +32,7 @@ static int add_trace(struct dk_call *c, struct tensor *out, const struct tensor 
 {
 	char key[DK_NAME_MAX];
 
-	printf("add_trace, called by key %s, then ", dk_key_name(NULL, dk_call_key(c), key));
+	printf("traced by key %s, then ", dk_key_name(NULL, dk_call_key(c), key));
 	return my_add_below(c, out, a, b);	/* what comes behind our key */
 }
 

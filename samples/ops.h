@@ -10,7 +10,7 @@
 
 /* *res = n! modulo 2^32; @x says where to compute. */
 DK_OP(sample_factorial, "sample::factorial",
-      (const struct dk_obj *x, __u32 n, __u32 *res), (x, n, res), (x));
+	(const struct dk_obj *x, __u32 n, __u32 *res), (x, n, res), (x));
 
 /* From this one on, a factorial is 0 modulo 2^32. */
 #define SAMPLE_FACTORIAL_ZERO	34
@@ -29,7 +29,7 @@ struct sample_buf {
 
 /* All of @src to the beginning of @dst; -EINVAL where it does not fit. */
 DK_OP(sample_copy, "sample::copy",
-      (struct sample_buf *dst, const struct sample_buf *src), (dst, src),
-      (&dst->dk, &src->dk));
+	(struct sample_buf *dst, const struct sample_buf *src), (dst, src),
+	(&dst->dk, &src->dk));
 
 #endif /* _SAMPLES_OPS_H */

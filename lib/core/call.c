@@ -120,7 +120,7 @@ bool dkc_on_two_devices(const struct dk_registry *reg,
 }
 
 void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f,
-		      unsigned int *b)
+	       unsigned int *b)
 {
 	const struct dk_layout *l = reg->layout;
 
@@ -161,7 +161,7 @@ static u64 dkc_resolve(const struct dk_op *op, const struct dkc_device *dev, u64
 
 /* Why an entry without a function has none. */
 static int dkc_why_none(const struct dk_registry *reg, const struct dkc_row *row,
-		 unsigned int id, u32 device)
+			unsigned int id, u32 device)
 {
 	if (row->kind == DKC_ROW_GONE)
 		return -ESHUTDOWN;

@@ -71,7 +71,7 @@ static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op,
 	if (!op->definer)
 		return &dkc_row_undefined;
 	if (!full || (op->reg->flags & DK_REGISTRY_FORCE_RESOLVE))
-		return &dkc_row_resolve[op->flags];
+		return dkc_row_resolve(op->flags);
 	return full;
 }
 

@@ -44,7 +44,7 @@ struct dkc_retired {
 };
 
 struct dkc_mutex {
-	struct mutex m;
+	struct mutex m;		/* writers of one registry, one at a time */
 };
 
 #define dkc_mutex_init(l)	mutex_init(&(l)->m)
@@ -60,7 +60,6 @@ struct dkc_mutex {
 
 #define dkc_read_lock()		rcu_read_lock()
 #define dkc_read_unlock()	rcu_read_unlock()
-#define dkc_rcu			__rcu
 /* in a read section, or by the writer who holds the registry's lock */
 #define dkc_deref(p)		rcu_dereference_check(p, true)
 /* by the writer, who holds the registry's lock */
@@ -69,6 +68,7 @@ struct dkc_mutex {
 #define dkc_synchronize()	synchronize_rcu()
 #define dkc_load(x)		READ_ONCE(x)
 #define dkc_store(x, v)		WRITE_ONCE(x, v)
+/* who uses it says what it orders */
 #define dkc_full_barrier()	smp_mb()
 #define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \
 				 preempt_count() > 0 || irqs_disabled())
@@ -147,7 +147,7 @@ struct dkc_mutex {
 
 #define dkc_read_lock()		((void)dkc_bare_sections++)
 #define dkc_read_unlock()	((void)dkc_bare_sections--)
-#define dkc_rcu
+#define __rcu
 #define dkc_deref(p)		(p)
 #define dkc_deref_locked(p)	(p)
 #define dkc_publish(p, v)	((p) = (v))
@@ -202,7 +202,7 @@ void dkc_read_unlock(void);
 void dkc_synchronize(void);
 bool dkc_in_atomic(void);
 
-#define dkc_rcu
+#define __rcu
 #define dkc_deref(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)
 #define dkc_deref_locked(p)	__atomic_load_n(&(p), __ATOMIC_RELAXED)
 #define dkc_publish(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)

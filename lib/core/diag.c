@@ -8,7 +8,7 @@ static const struct {
 	int error;
 	const char *text;
 } reasons[] = {
-#define REASON(R, e, t) [DK_WHY_##R] = { (e), (t) },
+#define REASON(R, e, t) { (e), (t) },
 	DK_REASONS(REASON)
 #undef REASON
 };

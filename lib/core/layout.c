@@ -10,12 +10,12 @@
 
 #define NAME_OF_BACKEND(U, N, P, arg) #N,
 static const char *const v1_backend_names[] = {
-	"Invalid", DK_BACKENDS(NAME_OF_BACKEND, )
+	"Invalid", DK_BACKENDS(NAME_OF_BACKEND, DK__NONE)
 };
 
 #define BIT_OF_BACKEND(U, N, P, arg) P,
 static const char *const v1_backend_bits[] = {
-	"InvalidBit", DK_BACKENDS(BIT_OF_BACKEND, )
+	"InvalidBit", DK_BACKENDS(BIT_OF_BACKEND, DK__NONE)
 };
 
 #define NAME_OF_FUNCTIONALITY(U, N, P) #N,
@@ -301,12 +301,13 @@ static void derive_constants(struct dk_layout *l)
 	u64 set;
 
 	for (i = 0; i < DKC_NUM_CONSTANTS; i++) {
+		const char *after = constant_rules[i].after;
+
 		set = functionality_set(l, constant_rules[i].functionalities);
 		if (constant_rules[i].backends)
 			set |= l->backend_mask;
-		if (constant_rules[i].after)
-			set = dk_keyset_after(l, find_functionality(l,
-						constant_rules[i].after)).bits;
+		if (after)
+			set = dk_keyset_after(l, find_functionality(l, after)).bits;
 		set &= ~functionality_set(l, constant_rules[i].without);
 		l->constant[i] = set;
 	}

@@ -6,13 +6,27 @@
 
 /* The rows that stand for something else than a table. */
 const struct dkc_row dkc_row_undefined = { .kind = DKC_ROW_UNDEFINED };
-const struct dkc_row dkc_row_resolve[] = {
-	{ .kind = DKC_ROW_RESOLVE },
-	{ .kind = DKC_ROW_RESOLVE, .op_flags = DK_OP_ATOMIC },
-	{ .kind = DKC_ROW_RESOLVE, .op_flags = DK_OP_SAME_DEVICE },
-	{ .kind = DKC_ROW_RESOLVE, .op_flags = DK_OP_ATOMIC | DK_OP_SAME_DEVICE },
-};
 const struct dkc_row dkc_row_gone = { .kind = DKC_ROW_GONE };
+
+#define RESOLVE(flags)							\
+	static const struct dkc_row resolve_##flags = {			\
+		.kind = DKC_ROW_RESOLVE, .op_flags = (flags),		\
+	}
+
+RESOLVE(0);
+RESOLVE(1);
+RESOLVE(2);
+RESOLVE(3);
+
+/* The row that asks the evaluator, for an operator of these flags. */
+const struct dkc_row *dkc_row_resolve(unsigned int flags)
+{
+	static const struct dkc_row *const rows[] = {
+		&resolve_0, &resolve_1, &resolve_2, &resolve_3,
+	};
+
+	return rows[flags & (DK_OP_ATOMIC | DK_OP_SAME_DEVICE)];
+}
 
 static const struct dk_impl dkc_stock_impl = {
 	.label = "fallthrough",

@@ -22,7 +22,7 @@ struct dkc_device;
 
 /* One function at one key of one operator, or one backend fallback. */
 struct dkc_reg {
-	struct dkc_reg dkc_rcu *next;	/* of its operator, newest first; a
+	struct dkc_reg __rcu *next;	/* of its operator, newest first; a
 					 * device's are in a list of their own
 					 */
 	const struct dk_impl *impl;
@@ -74,7 +74,7 @@ struct dkc_devmap {
 	struct dkc_retired retired;
 	u32 size;
 	struct {
-		struct dkc_device dkc_rcu *dev;
+		struct dkc_device __rcu *dev;
 		u32 generation;
 	} slot[];
 };
@@ -132,11 +132,11 @@ struct dkc_row {
 
 struct dk_op {
 	struct dkc_retired retired;
-	const struct dkc_row dkc_rcu *row;	/* for calls */
-	const struct dkc_row dkc_rcu *base;	/* full; NULL: not built */
+	const struct dkc_row __rcu *row;	/* for calls */
+	const struct dkc_row __rcu *base;	/* full; NULL: not built */
 	struct dk_registry *reg;
-	struct dkc_reg dkc_rcu *regs;		/* without a device */
-	struct dkc_reg dkc_rcu *dev_regs;	/* with one; for writers */
+	struct dkc_reg __rcu *regs;		/* without a device */
+	struct dkc_reg __rcu *dev_regs;	/* with one; for writers */
 	struct dkc_provider *definer;
 	struct dk_op *def_next;			/* of the definer */
 	struct dk_op **def_link;
@@ -160,7 +160,7 @@ struct dkc_optab {
 	struct dkc_retired retired;
 	u32 mask;
 	u32 used;			/* with the removed ones */
-	struct dk_op dkc_rcu *slot[];
+	struct dk_op __rcu *slot[];
 };
 
 struct dkc_provider {
@@ -195,9 +195,9 @@ struct dk_registry {
 	u32 num_ops;
 	u32 num_held;
 	u64 generation;
-	struct dkc_optab dkc_rcu *ops;
+	struct dkc_optab __rcu *ops;
 	struct dk_op *stale;		/* by def_next */
-	struct dkc_devmap dkc_rcu *devmap;
+	struct dkc_devmap __rcu *devmap;
 	struct dkc_provider *providers;
 	struct dkc_block *stock_block;
 	struct dkc_private_backend private_backend[DKC_MAX_BACKENDS + 1];
@@ -206,7 +206,7 @@ struct dk_registry {
 	struct dkc_shape *scratch;	/* for the row that is being built */
 	struct dkc_reg **paint;		/* the same, by table entry */
 	struct dkc_reg **stock;		/* fallbacks that it was born with */
-	struct dkc_reg dkc_rcu **fallback;	/* the providers' */
+	struct dkc_reg __rcu **fallback;	/* the providers' */
 };
 
 /* A set of operators that one change touches. */
@@ -289,7 +289,7 @@ bool dkc_name_ok(const char *name);
 
 /* registry.c */
 extern const struct dkc_row dkc_row_undefined;
-extern const struct dkc_row dkc_row_resolve[];	/* by the operator's flags */
+const struct dkc_row *dkc_row_resolve(unsigned int flags);
 extern const struct dkc_row dkc_row_gone;
 /* All rows to "gone"; nothing is freed. For the end of a process. */
 void dkc_registry_shutdown(struct dk_registry *reg);

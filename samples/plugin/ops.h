@@ -17,7 +17,7 @@ enum who { BY_CPU, BY_TOY, NUM_WHO };
 
 /* Multiplies @v, and says in @who who did it. */
 DK_OP(toy_scale, "toy::scale", (struct vec *v, double by, enum who *who),
-      (v, by, who), (&v->dk));
+	(v, by, who), (&v->dk));
 
 /* What a plugin exports. */
 int plugin_begin(struct dk_diag *why);

@@ -24,8 +24,9 @@
 
 /*
  * X(ENUM, Name, "printed bit", arg) - the backend components, lowest first;
- * arg is handed on to X as it is, and may be empty.
+ * arg is handed on to X; DK__NONE is none.
  */
+#define DK__NONE
 #define DK_BACKENDS(X, arg)						\
 	X(CPU, CPU, "CPUBit", arg)					\
 	X(CUDA, CUDA, "CUDABit", arg)					\
@@ -109,7 +110,7 @@
 enum dk_backend {
 	DK_BACKEND_INVALID = 0,
 #define DK__BACKEND(U, N, P, arg) DK_BACKEND_##U,
-	DK_BACKENDS(DK__BACKEND, )
+	DK_BACKENDS(DK__BACKEND, DK__NONE)
 #undef DK__BACKEND
 	DK__BACKEND_END
 };
@@ -124,7 +125,7 @@ enum dk_key {
 	DK_END_OF_FUNCTIONALITY_KEYS,
 #define DK__RUNTIME(U, N, P, prefix) DK_##prefix##U,
 	DK_START_OF_DENSE_BACKENDS,
-	DK_BACKENDS(DK__RUNTIME, )
+	DK_BACKENDS(DK__RUNTIME, DK__NONE)
 	DK_START_OF_QUANTIZED_BACKENDS,
 	DK_BACKENDS(DK__RUNTIME, QUANTIZED_)
 	DK_START_OF_SPARSE_BACKENDS,
