@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Shared by the Makefiles of the test directories, which say before they include
+# it what kselftest's lib.mk wants to know (TEST_PROGS and so on), and
+#
+#   DK_PROGS    programs of this directory that are linked with the library
+#   DK_MODULES  kernel modules that the tests load, as paths in the project;
+#               where there are any, the TEST_PROGS are those that load them
+#
+# What the user may set: KSELFTEST_DIR, where lib.mk is; DK_TOP, where the
+# project is; DK_BUILD, its build folder; KDIR, the kernel's headers;
+# DK_PREBUILT=1, take library, tool and modules as they are; DK_ONLY=user or
+# kernel, only what runs there.
+
+st_dir	:= $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
+st_name	:= $(notdir $(CURDIR))
+
+# ---- the project: around us, but not in a kernel tree -------------------------
+
+DK_TOP	?= $(patsubst %/,%,$(dir $(patsubst %/,%,$(st_dir))))
+ifneq ($(wildcard $(DK_TOP)/include/dispatchkey.h),)
+dk_top	:= $(abspath $(DK_TOP))
+endif
+DK_BUILD ?= $(if $(dk_top),$(dk_top)/build)
+KDIR	?= /lib/modules/$(shell uname -r)/build
+export DK_TOP DK_BUILD KDIR
+
+# ---- kselftest's own files ------------------------------------------------------
+
+ifneq ($(wildcard $(st_dir)../lib.mk),)
+kselftest := $(abspath $(st_dir)..)
+else
+out_of_tree := 1
+ifeq ($(OUTPUT),)
+OUTPUT	:= $(if $(dk_top),$(abspath $(DK_BUILD))/selftests/$(st_name),$(CURDIR))
+endif
+# To clean up, nothing has to be fetched.
+ifneq ($(MAKECMDGOALS),clean)
+ifdef KSELFTEST_DIR
+kselftest := $(KSELFTEST_DIR)
+else ifdef dk_top
+kselftest := $(shell $(dk_top)/scripts/fetch-kernel --what tools | \
+	sed -n 's|^KTOOLS=\(.*\)|\1/tools/testing/selftests|p')
+endif
+ifeq ($(wildcard $(kselftest)/lib.mk),)
+$(error kselftest's lib.mk is not here: set KSELFTEST_DIR to tools/testing/selftests of a kernel source tree)
+endif
+endif
+endif
+$(if $(OUTPUT),$(shell mkdir -p $(OUTPUT)))
+
+# ---- what the tests are made of -------------------------------------------------
+
+ifeq ($(DK_ONLY),kernel)
+override DK_PROGS :=
+endif
+ifeq ($(DK_ONLY),user)
+ifneq ($(DK_MODULES),)
+override TEST_PROGS :=
+override DK_MODULES :=
+endif
+endif
+
+st_objs	 = $(addprefix $(OUTPUT)/,$(DK_PROGS))
+ifneq ($(dk_top),)
+st_lib	:= $(DK_BUILD)/libdispatchkey.a
+URCU	?= -lurcu-bp
+CFLAGS	+= -std=gnu11 -D_GNU_SOURCE -pthread -g -O2 -Wall -Wextra \
+	-Wno-unused-parameter -I$(st_dir)unit -I$(dk_top)/include -I$(dk_top)/uapi \
+	-I$(dk_top)/lib/core -DDK_VERSION='"$(shell cat $(dk_top)/VERSION)"'
+LDLIBS	+= $(URCU)
+TEST_FILES += $(if $(TEST_PROGS),../lib.sh)
+st_ko	:= $(wildcard $(addprefix $(dk_top)/,$(DK_MODULES)))
+endif
+ifneq ($(DK_PROGS),)
+TEST_GEN_PROGS += $(DK_PROGS)
+endif
+TEST_FILES += $(st_ko)
+
+ifdef kselftest
+include $(kselftest)/lib.mk
+endif
+ifndef kselftest
+ifdef out_of_tree
+.PHONY: clean
+clean:
+	rm -rf $(if $(filter $(CURDIR),$(OUTPUT)),$(st_objs),$(OUTPUT))
+else
+include $(st_dir)../lib.mk
+endif
+endif
+
+LOCAL_HDRS += $(wildcard $(st_dir)unit/*.h $(CURDIR)/*.h)
+ifneq ($(dk_top),)
+LOCAL_HDRS += $(wildcard $(dk_top)/include/*.h $(dk_top)/uapi/linux/*.h)
+$(st_objs): $(st_lib)
+else
+# Without the sources a test can only say so.
+OVERRIDE_TARGETS := 1
+$(st_objs):
+	@printf '%s\n' '#!/bin/sh' 'echo "TAP version 13"' \
+		'echo "1..0 # SKIP no sources of dispatchkey (set DK_TOP)"; exit 4' >$@
+	@chmod 755 $@
+endif
+
+ifneq ($(dk_top),)
+ifneq ($(DK_PREBUILT),1)
+.PHONY: st_force
+$(st_lib): st_force
+	@$(MAKE) --no-print-directory -C $(dk_top) O=$(DK_BUILD) OUTPUT= lib
+ifneq ($(DK_MODULES),)
+# No modules without headers: then the tests find what is built, or skip.
+all: st_modules
+.PHONY: st_modules
+st_modules:
+	@if [ -e $(KDIR)/Makefile ]; then \
+		$(MAKE) --no-print-directory -C $(dk_top) KDIR=$(KDIR) OUTPUT= DK_SELFTESTS=1 modules; \
+	else \
+		echo "# no kernel headers at $(KDIR): modules are not built"; \
+	fi
+endif
+endif
+endif
+
+# Outside of a kernel tree kselftest's runner does not find our settings, and
+# wants a program to begin lines with "# ".
+ifdef out_of_tree
+define RUN_TESTS
+	BASE_DIR="$(selfdir)"; \
+	. $(selfdir)/kselftest/runner.sh; \
+	BASE_DIR="$(patsubst %/,%,$(st_dir))"; \
+	tap_prefix() { sed -u 's/^/# /'; }; \
+	[ -e /dev/stdout ] || logfile=/proc/self/fd/1; \
+	if [ -n "$(summary)" ]; then per_test_logging=1; fi; \
+	run_many $(1)
+endef
+
+.PHONY: install_runner
+install_runner:
+	@mkdir -p $(dir $(INSTALL_PATH))kselftest
+	@cp $(kselftest)/kselftest/*.sh $(kselftest)/kselftest/prefix.pl $(dir $(INSTALL_PATH))kselftest
+	@cp $(kselftest)/run_kselftest.sh $(dir $(INSTALL_PATH))
+endif

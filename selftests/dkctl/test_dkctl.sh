@@ -1,0 +1,438 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# dkctl: what it prints, as text and as JSON; what it says to bad input; and
+# replay with right and wrong answers and at a prompt. DKCTL names the tool.
+
+here=$(cd "$(dirname "$0")" && pwd)
+DKCTL=${DKCTL:-${DK_BUILD:-$here/../../build}/dkctl}
+
+if [ ! -x "$DKCTL" ]; then
+	echo "TAP version 13"
+	echo "1..0 # SKIP no dkctl at $DKCTL, type make or set DKCTL"
+	exit 4
+fi
+
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
+
+planned=93
+count=0
+failed=0
+
+result() # STATUS NAME, with what was seen in $tmp/out and $tmp/err
+{
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count $2"
+		return
+	fi
+	failed=$((failed + 1))
+	echo "not ok $count $2"
+	sed 's/^/# out: /' "$tmp/out" | head -20
+	sed 's/^/# err: /' "$tmp/err" | head -20
+}
+
+skip() # NAME WHY
+{
+	count=$((count + 1))
+	echo "ok $count $1 # SKIP $2"
+}
+
+run() # WORDS...: leaves status, $tmp/out and $tmp/err
+{
+	"$DKCTL" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	status=$?
+}
+
+# The output is exactly what comes on standard input.
+golden() # NAME WORDS...
+{
+	name=$1
+	shift
+	cat >"$tmp/want"
+	run "$@"
+	[ $status = 0 ] && cmp -s "$tmp/out" "$tmp/want" && [ ! -s "$tmp/err" ]
+	result $? "$name"
+}
+
+has() # NAME TEXT WORDS...: one line of the output is TEXT
+{
+	name=$1
+	text=$2
+	shift 2
+	run "$@"
+	[ $status = 0 ] && grep -qxF -- "$text" "$tmp/out"
+	result $? "$name"
+}
+
+# One sentence on stderr that has the word, nothing on stdout, status 2.
+bad() # WORD WORDS...
+{
+	word=$1
+	shift
+	run "$@"
+	[ $status = 2 ] && [ "$(wc -l <"$tmp/err")" = 1 ] && [ ! -s "$tmp/out" ] &&
+		grep -qF -- "$word" "$tmp/err"
+	result $? "bad input: dkctl $(printf '%s' "$*" | tr '\001\n#' '???') names $word"
+}
+
+is_json()
+{
+	python3 -m json.tool <"$tmp/out" >/dev/null 2>&1
+}
+
+json() # STATUS TEXT WORDS...: valid JSON that has TEXT
+{
+	want=$1
+	text=$2
+	shift 2
+	name="JSON: dkctl $*"
+	run "$@"
+	if ! command -v python3 >/dev/null; then
+		skip "$name" "no python3 to read JSON"
+		return
+	fi
+	[ $status = "$want" ] && is_json && grep -qF -- "$text" "$tmp/out" &&
+		grep -q '"schema": *1' "$tmp/out"
+	result $? "$name"
+}
+
+echo "TAP version 13"
+echo "1..$planned"
+
+# ---- what it prints ---------------------------------------------------------
+
+golden "key of a backend" key SparseCUDA <<'END'
+SparseCUDA (layout v1)
+  class          per-backend runtime key: the Sparse functionality on CUDA
+  value          84
+  set            0x800002
+  table entry    39
+  functionality  Sparse
+  backend        CUDABit
+END
+golden "key in another layout" key -l pytorch-1.13 AutogradPrivateUse3 <<'END'
+AutogradPrivateUse3 (layout pytorch-1.13)
+  class          per-backend runtime key: the AutogradFunctionality functionality on PrivateUse3
+  value          116
+  set            0x2000002000
+  table entry    89
+  functionality  AutogradFunctionality
+  backend        PrivateUse3Bit
+END
+golden "key that is a building block" key Dense <<'END'
+Dense (layout v1)
+  class          building block: a functionality with one runtime key a backend
+  value          1
+  set            0x10000
+  table entries  1..16
+  functionality  Dense
+  backend        none
+END
+golden "key that is an alias" key Autograd <<'END'
+Autograd (layout v1)
+  class          alias key: stands for 18 runtime keys, has no bit and no table entry
+  value          150
+  set            0x0
+  table entry    none
+  functionality  none
+  backend        none
+END
+has "key of a functionality" \
+	"  class          runtime key: a functionality with one table entry for all backends" \
+	key Tracer
+has "key by another name" "Undefined (layout v1)" key CatchAll
+golden "alias" alias CompositeImplicitAutogradNestedTensor --layout=pytorch-1.13 <<'END'
+CompositeImplicitAutogradNestedTensor (layout pytorch-1.13)
+  stands for 15 runtime keys, set 0x4002003fff:
+  NestedTensorCPU NestedTensorCUDA NestedTensorHIP NestedTensorXLA NestedTensorMPS NestedTensorIPU
+  NestedTensorXPU NestedTensorHPU NestedTensorVE NestedTensorLazy NestedTensorMeta
+  NestedTensorPrivateUse1 NestedTensorPrivateUse2 NestedTensorPrivateUse3 AutogradNestedTensor
+END
+golden "keyset by names" keyset 'CPU|AutogradCUDA' <<'END'
+0x1000010003 (layout v1)
+  printed            DispatchKeySet(CPU, CUDA, AutogradCPU, AutogradCUDA)
+  functionalities    Dense AutogradFunctionality
+  backend bits       CPUBit CUDABit
+  top key            AutogradCUDA
+  table entry        97
+END
+golden "keyset by number" keyset 0x8000 <<'END'
+0x8000 (layout v1)
+  printed            DispatchKeySet()
+  functionalities    none
+  backend bits       MetaBit
+  top key            Undefined
+  table entry        0
+END
+"$DKCTL" keyset 'CPU|FPGA|Tracer' >"$tmp/same"
+golden "keyset as printed" keyset 'DispatchKeySet(CPU, FPGA, Tracer)' <"$tmp/same"
+golden "keyset in several words" keyset FPGA Tracer CPU <"$tmp/same"
+has "layout, a functionality" "  96..111   36     21  AutogradFunctionality (one entry a backend)" \
+	layout
+has "layout, a backend" "            13     14  PrivateUse3Bit" layout pytorch-1.13
+run layout
+[ "$(grep -n 'PythonDispatcher\|Undefined' "$tmp/out" | tr -s ' ' | tr '\n' ' ')" = \
+	"6: 136 61 46 PythonDispatcher 52: 0 - 0 Undefined " ]
+result $? "layout goes from the highest to the lowest"
+run version
+grep -qE '^dkctl [0-9]+\.[0-9]+\.[0-9]+ \(ABI [0-9]+, layout v1\)$' "$tmp/out"
+result $? "version"
+cp "$tmp/out" "$tmp/same"
+golden "--version" --version <"$tmp/same"
+
+# ---- help -------------------------------------------------------------------
+
+has "help without a word" "usage: dkctl [OPTIONS] SUBCOMMAND [WORDS]"
+cp "$tmp/out" "$tmp/same"
+golden "help" help <"$tmp/same"
+has "help of a subcommand" "usage: dkctl key NAME" help key
+cp "$tmp/out" "$tmp/same"
+golden "--help behind a subcommand" key --help <"$tmp/same"
+has "help tells the commands of transcripts" \
+	"  key KEY                           value, set, index, functionality and backend" \
+	help replay
+{
+	"$DKCTL"
+	"$DKCTL" help replay
+	"$DKCTL" layout
+	"$DKCTL" keyset 0xffffffffffffffff
+	"$DKCTL" alias CompositeImplicitAutograd
+	"$DKCTL" alias CompositeExplicitAutogradNonFunctional -l pytorch-1.13
+} >"$tmp/out" 2>"$tmp/err"
+! grep -nE '^.{101}' "$tmp/out" >"$tmp/err"
+result $? "output fits 100 columns"
+
+# ---- JSON -------------------------------------------------------------------
+
+golden "JSON of a keyset" -j keyset CPU <<'END'
+{"schema":1,"keyset":{"layout":"v1","set":"0x10001","printed":"DispatchKeySet(CPU)","keys":["CPU"],"functionalities":["Dense"],"backend_bits":["CPUBit"],"beyond":"0x0","top_key":"CPU","entry":1}}
+END
+golden "JSON for people" key -p Autograd <<'END'
+{
+  "schema": 1,
+  "key": {
+    "layout": "v1",
+    "name": "Autograd",
+    "kind": "alias",
+    "class": "alias key: stands for 18 runtime keys, has no bit and no table entry",
+    "value": 150,
+    "set": "0x0",
+    "entry": null,
+    "functionality": null,
+    "backend": null
+  }
+}
+END
+json 0 '"last_entry":16' -j layout
+json 0 '"last_entry": 14' -jp layout pytorch-1.13
+json 0 '["FuncTorchBatched"]' alias FuncTorchBatchedDecomposition --json
+json 0 '"abi":1' -jV
+json 0 '"help":"dkctl' -j
+json 0 '"help":"usage: dkctl key NAME\n' -j help key
+json 2 '"word":"Spase","suggestion":"Sparse"' -j key Spase
+json 2 '"word":"--bogus"' -j --bogus
+json 2 '"word":"/nonexistent"' -j replay --check /nonexistent
+json 2 '"error"' -j replay --check /dev/null
+"$DKCTL" -j key "$(printf 'a\001"\\\377')" >"$tmp/out" 2>"$tmp/err"
+if command -v python3 >/dev/null; then
+	is_json
+	result $? "JSON: a word of any bytes"
+else
+	skip "JSON: a word of any bytes" "no python3 to read JSON"
+fi
+
+# ---- bad input --------------------------------------------------------------
+
+bad '"Spase"' key Spase
+bad '"Sparse"' key Spase
+bad '""' key ''
+bad '"CPU"' alias CPU
+bad '"Foo"' keyset 'CPU|Foo'
+bad '"CPU,,CUDA"' keyset CPU,,CUDA
+bad '"0x1ffffffffffffffff"' keyset 0x1ffffffffffffffff
+bad '"pytorch-9"' layout pytorch-9
+bad '"pytorch-9"' key CPU -l pytorch-9
+bad '"kye"' kye CPU
+bad '"nonsense"' help nonsense
+bad '--jsn' --jsn
+bad '-x' key -x CPU
+bad '-l' key CPU -l
+bad '--json=1' key --json=1 CPU
+bad '--check' key --check CPU
+bad 'NAME' key
+bad '"two"' key one two
+bad 'FILE' replay
+bad '/nonexistent' replay /nonexistent
+bad "$tmp" replay --check "$tmp"
+bad '/dev/null' replay --check /dev/null
+bad 'a?b' key "$(printf 'a\nb')"
+
+# ---- replay -----------------------------------------------------------------
+
+cat >"$tmp/right.dkt" <<'END'
+> layout pytorch-1.13
+> key CPU
+value=43 set=0x4001 index=1 functionality=Dense backend=CPUBit
+> local 0x0 0x0
+> op a::b
+> impl a::b CPU one
+> impl a::b CompositeExplicitAutograd all
+> impl -f a::b Tracer pass
+> route a::b CPU|Tracer
+0x4001 CPU one
+> route a::b 0x4001|MetaBit
+0x4401 Meta all
+> table -c a::b
+0=all/default-backend-kernel 1=one/kernel 2..50=all/default-backend-kernel 91=pass(fallthrough)/kernel
+> undef a::b
+> route a::b CPU
+error
+> call a::b
+error: a word is missing here: SET[@DEVICE]...
+> layout v1
+> local 0x0 0x0
+> backend edu
+> device card0 edu
+> device card1 edu
+> op a::b
+> impl a::b - cpu
+> impl -d card0 a::b Dense zero
+> impl -d card1 a::b Dense one
+> call a::b edu@card1 edu@card0 CPU
+0x11001 0x11001 PrivateUse1 one@card1
+> offline card1
+> call a::b edu@card1
+0x11000 0x11000 PrivateUse1 cpu
+> leave card0
+> call a::b edu@card0
+error: no such device: card0
+END
+golden "replay --check of right answers" replay --check "$tmp/right.dkt" <<END
+$tmp/right.dkt: 27 commands, every answer is right
+END
+golden "the same by the rules alone" replay --check --force-resolve "$tmp/right.dkt" <<END
+$tmp/right.dkt: 27 commands, every answer is right
+END
+golden "replay --transcript gives the transcript" \
+	replay --transcript "$tmp/right.dkt" <<END
+$(sed 's/^error$/error: no such operator: a::b/' "$tmp/right.dkt")
+END
+grep -v '^> ' "$tmp/right.dkt" | sed 's/^error$/error: no such operator: a::b/' >"$tmp/same"
+golden "replay prints the answers" replay "$tmp/right.dkt" <"$tmp/same"
+"$DKCTL" replay --check - <"$tmp/right.dkt" >"$tmp/out" 2>"$tmp/err"
+[ "$(cat "$tmp/out")" = "standard input: 27 commands, every answer is right" ]
+result $? "replay --check of standard input"
+echo 'key CPU' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
+grep -q '^value=49 ' "$tmp/out"
+result $? "commands alone through a pipe"
+
+sed '10s/one/two/' "$tmp/right.dkt" >"$tmp/wrong.dkt"
+run replay --check "$tmp/wrong.dkt"
+cat >"$tmp/want" <<END
+$tmp/wrong.dkt:9: > route a::b CPU|Tracer
+$tmp/wrong.dkt:10: expected 0x4001 CPU two
+$tmp/wrong.dkt:10: got      0x4001 CPU one
+$tmp/wrong.dkt: 27 commands, 1 wrong answer
+END
+[ $status = 1 ] && cmp -s "$tmp/out" "$tmp/want"
+result $? "replay --check names a falsified answer by its line"
+json 1 '"line":10' -j replay --check "$tmp/wrong.dkt"
+json 1 '"passed": false' -jp replay --check "$tmp/right.dkt" "$tmp/wrong.dkt"
+json 0 '"answer":["0x4001 CPU one"]' -j replay "$tmp/right.dkt"
+
+sed 10d "$tmp/right.dkt" >"$tmp/wrong.dkt"
+run replay --check "$tmp/wrong.dkt"
+[ $status = 1 ] && grep -qxF "$tmp/wrong.dkt:10: expected (no line)" "$tmp/out" &&
+	grep -qxF "$tmp/wrong.dkt:10: got      0x4001 CPU one" "$tmp/out"
+result $? "replay --check finds a missing answer"
+sed '10a 0x0' "$tmp/right.dkt" >"$tmp/wrong.dkt"
+run replay --check "$tmp/wrong.dkt"
+[ $status = 1 ] && grep -qxF "$tmp/wrong.dkt:11: got      (no line)" "$tmp/out"
+result $? "replay --check finds a surplus answer"
+sed '10s/.*/error/' "$tmp/right.dkt" >"$tmp/wrong.dkt"
+run replay --check "$tmp/wrong.dkt"
+[ $status = 1 ] && grep -qxF "$tmp/wrong.dkt:10: expected error" "$tmp/out"
+result $? "the word error matches errors only"
+{
+	echo '> layout v1'
+	i=0
+	while [ $i -lt 12 ]; do
+		printf '> tls\nwrong\n'
+		i=$((i + 1))
+	done
+} >"$tmp/wrong.dkt"
+run replay --check "$tmp/wrong.dkt"
+[ $status = 1 ] && [ "$(grep -c 'got ' "$tmp/out")" = 10 ] &&
+	grep -q '12 wrong answers, the first 10 are shown$' "$tmp/out"
+result $? "replay --check shows the first wrong answers"
+
+# A refused command has one sentence that names the word, and the script goes on.
+refused() # ERROR COMMAND
+{
+	printf '> %s\n> tls\n' "$2" >"$tmp/in"
+	"$DKCTL" replay - <"$tmp/in" >"$tmp/out" 2>"$tmp/err"
+	[ "$(head -1 "$tmp/out")" = "error: $1" ] && grep -q '^included=' "$tmp/out" &&
+		[ "$(wc -l <"$tmp/out")" = 2 ]
+	result $? "transcript: error: $(printf '%s' "$1" | cut -c1-70)"
+}
+
+refused "unknown command: kye" "kye CPU"
+refused "there is no command here" " "
+refused "a word is missing here: KEY" "key"
+refused "a word is missing here: LABEL" "impl -f a::b CPU"
+refused "a word is missing behind this option: -d" "impl -d"
+refused "one word too many: CUDA" "key CPU CUDA"
+refused "unknown option: -x" "impl -x a::b CPU one"
+refused "could not parse dispatch key: Spase" "key Spase"
+refused "could not parse keyset: Foo" "keyset CPU|Foo"
+refused "no such layout: v9" "layout v9"
+refused "no such operator: a::b" "table a::b"
+refused "no such device: card0" "leave card0"
+refused "nothing is registered under this label: one" "drop one"
+refused "no include or exclude is open" "end"
+refused "Unsupported layout: Foo" "compute-key float Foo CPU"
+refused 'this word has a control character or is not UTF-8: C\x01U' \
+	"key $(printf 'C\001U')"
+refused 'this word has a control character or is not UTF-8: \xff' \
+	"key $(printf '\377') CPU"
+refused "this command is longer than 65536 bytes: key" \
+	"key $(head -c 65536 /dev/zero | tr '\0' x)"
+
+# ---- a prompt ---------------------------------------------------------------
+
+if command -v script >/dev/null; then
+	printf 'key CPU\n> tls\nkye\nhelp\nquit\n' |
+		script -qec "'$DKCTL' replay -" /dev/null 2>"$tmp/err" |
+		tr -d '\r' >"$tmp/out"
+	grep -q '"help" lists commands, "quit" ends' "$tmp/out" &&
+		grep -q 'value=49 set=0x10001 ' "$tmp/out" &&
+		grep -q 'included=0x404000000 ' "$tmp/out" &&
+		grep -q 'error: unknown command: kye$' "$tmp/out" &&
+		grep -q '^  layout-info  ' "$tmp/out"
+	result $? "a prompt at a terminal"
+else
+	skip "a prompt at a terminal" "no script(1) to make a terminal"
+fi
+
+# ---- where output cannot go -------------------------------------------------
+
+"$DKCTL" layout 2>"$tmp/err" >/dev/full
+status=$?
+: >"$tmp/out"
+[ $status = 3 ] && grep -q 'cannot write the output: No space left' "$tmp/err"
+result $? "a full disk is told"
+{
+	"$DKCTL" layout 2>"$tmp/err"
+	echo $? >"$tmp/status"
+} | :
+[ "$(cat "$tmp/status")" = 0 ] && [ ! -s "$tmp/err" ]
+result $? "a reader that goes away is no error"
+
+if [ $count != $planned ]; then
+	echo "# $count tests were run, $planned were planned"
+	failed=$((failed + 1))
+fi
+[ $failed = 0 ]

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * For tests where there is no liburcu, such as on 32 bits of a 64-bit machine:
+ * read sections are counted, and a grace period is over at once. Only for
+ * programs of one thread.
+ */
+#ifndef _SELFTESTS_UNIT_M32_URCU_BP_H
+#define _SELFTESTS_UNIT_M32_URCU_BP_H
+
+#include <stdlib.h>
+
+static unsigned int stub_readers;
+
+static inline void urcu_bp_read_lock(void)
+{
+	stub_readers++;
+}
+
+static inline void urcu_bp_read_unlock(void)
+{
+	stub_readers--;
+}
+
+static inline int urcu_bp_read_ongoing(void)
+{
+	return stub_readers != 0;
+}
+
+static inline void urcu_bp_synchronize_rcu(void)
+{
+	/* would wait for ever */
+	if (stub_readers)
+		abort();
+}
+
+static inline void urcu_bp_register_thread(void)
+{
+}
+
+static inline void urcu_bp_before_fork(void)
+{
+}
+
+static inline void urcu_bp_after_fork_parent(void)
+{
+}
+
+static inline void urcu_bp_after_fork_child(void)
+{
+}
+
+#endif /* _SELFTESTS_UNIT_M32_URCU_BP_H */
