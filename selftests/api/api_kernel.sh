@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The API tests inside the kernel: dk_api_test.ko runs them when it is loaded,
+# and those with all operators of PyTorch when it gets their list.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+debugfs=/sys/kernel/debug
+vectors=$st_here/vectors
+[ -d "$vectors" ] || vectors=$st_here/../vectors
+
+need_root
+need_command insmod rmmod dmesg
+need_module dispatchkey dk_api_test
+grep -q " $debugfs debugfs " /proc/mounts || mount -t debugfs debugfs $debugfs 2>/dev/null ||
+	skip_all "no debugfs"
+registrations=$vectors/pytorch-2.14/registrations.txt
+[ -f "$registrations" ] || skip_all "no $registrations"
+
+echo "TAP version 13"
+must_load dispatchkey
+# Anew, as it runs its tests when it is loaded.
+! is_loaded dk_api_test || rmmod dk_api_test
+must_load dk_api_test
+run_tap cat $debugfs/dk_api_test/results
+cat "$registrations" >$debugfs/dk_api_test/registrations
+run_tap cat $debugfs/dk_api_test/registrations
+ok "dk_api_test unloads" unload dk_api_test
+
+finish

@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Devices, and the private backends that providers share. */
+#include "test.h"
+
+/* What a function of a card says: which card it is, and at which key. */
+struct seen {
+	long card;
+	u32 device;
+	int calls;
+};
+
+DK_OP(work, "devices::work", (struct dk_obj *x, struct dk_obj *y,
+				struct dk_obj *z, struct seen *seen), (x, y, z, seen), (x, y, z));
+
+static int work_card(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
+		     struct dk_obj *z, struct seen *seen)
+{
+	seen->card = (long)dk_call_priv(c);
+	seen->device = c->device;
+	seen->calls++;
+	return 0;
+}
+
+static int work_host(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
+		     struct dk_obj *z, struct seen *seen)
+{
+	seen->card = -1;
+	seen->device = c->device;
+	seen->calls++;
+	return 0;
+}
+
+/* At an autograd key: what comes behind finds the same device. */
+static int work_above(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
+		      struct dk_obj *z, struct seen *seen)
+{
+	int err = work_below(c, x, y, z, seen);
+
+	seen->calls += 100;
+	return err;
+}
+
+static const struct dk_impl host[] = {
+	DK_IMPL(work, DK_COMPOSITE_EXPLICIT_AUTOGRAD, work_host),
+};
+
+static const struct dk_impl card[] = { DK_IMPL(work, DK_DENSE, work_card) };
+
+static struct dk_provider cpu, edu;
+static struct dk_op *op;
+static unsigned int backend;
+
+/* The operator, and the backend "edu", which provider edu has joined. */
+static void begin(unsigned int op_flags)
+{
+	t_open("v1", DK_REGISTRY_STOCKED);
+	t_join(&cpu, "cpu");
+	t_join(&edu, "edu-driver");
+	CHECK_OK(dk_op_define(&cpu, &work_op, op_flags, &t_why));
+	op = dk_op_get(t_reg, "devices::work");
+	CHECK_OK(dk_backend_join(&edu, "edu", 0, 0, &backend, &t_why));
+	CHECK_INT(backend, DK_BACKEND_PRIVATEUSE1);
+}
+
+static void end(void)
+{
+	dk_op_put(op);
+	t_leave(&edu);
+	t_leave(&cpu);
+	t_close();
+}
+
+static u32 plug(const char *name, long number, const struct dk_impl *impls,
+		unsigned int n)
+{
+	u32 device = 0;
+
+	CHECK_OK(dk_device_register(&edu, backend, name, (void *)number, impls, n,
+				    &device, &t_why));
+	CHECK(device);
+	return device;
+}
+
+static void unplug(u32 device)
+{
+	CHECK_OK(dk_device_unregister(&edu, device, &t_why));
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+}
+
+/* Which card serves, -1 for the host, or the error. */
+static long serves(struct dk_obj *x, struct dk_obj *y, struct dk_obj *z)
+{
+	struct seen seen = { -2, 0, 0 };
+	int err = work_at(op, &dk_local_default, x, y, z, &seen);
+
+	if (err)
+		return err;
+	CHECK_INT(seen.calls % 100, 1);
+	return seen.card;
+}
+
+static int route(const struct dk_obj *x, const struct dk_obj *y)
+{
+	const struct dk_obj *const objs[] = { x, y };
+
+	memset(&t_answer, 0, sizeof(t_answer));
+	t_answer.size = sizeof(t_answer);
+	return dk_route(op, DK_KEYSET(DK_DEFAULT_INCLUDED),
+			DK_KEYSET(DK_DEFAULT_EXCLUDED), objs, 2, &t_answer);
+}
+
+static void two_cards_and_a_cpu_object(void)
+{
+	struct dk_obj host_obj = dk_obj_on(DK_BACKEND_CPU, 0), c0, c1;
+
+	begin(0);
+	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
+	c0 = dk_obj_on(backend, plug("card0", 100, card, 1));
+	c1 = dk_obj_on(backend, plug("card1", 101, card, 1));
+	/* the first that lives on the highest backend says which card */
+	CHECK_INT(serves(&host_obj, &c0, &c1), 100);
+	CHECK_INT(serves(&host_obj, &c1, &c0), 101);
+	CHECK_INT(serves(&c0, &host_obj, &c1), 100);
+	CHECK_INT(serves(&c1, &c0, &host_obj), 101);
+	CHECK_INT(serves(&host_obj, NULL, &c1), 101);
+	CHECK_INT(serves(NULL, &c0, &host_obj), 100);
+	CHECK_INT(serves(&host_obj, &host_obj, NULL), -1);
+	/* a card-to-card copy is the business of the first one's function */
+	CHECK_INT(serves(&c0, &c1, NULL), 100);
+	CHECK_INT(serves(&c1, &c0, NULL), 101);
+	/* an object of the backend that lives on no device is served by the host */
+	c1.device = 0;
+	CHECK_INT(serves(&c1, &c0, NULL), -1);
+	end();
+}
+
+static void route_tells_who(void)
+{
+	struct dk_obj c0, cpu_obj = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_obj found;
+	u32 device;
+
+	begin(0);
+	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
+	device = plug("0000:00:04.0", 1, card, 1);
+	c0 = dk_obj_on(backend, device);
+	CHECK_OK(route(&cpu_obj, &c0));
+	CHECK_STR(t_answer.entry.label, "work_card");
+	CHECK_STR(t_answer.entry.provider, "edu-driver");
+	CHECK_STR(t_answer.entry.device_name, "0000:00:04.0");
+	CHECK_INT(t_answer.entry.device, device);
+	CHECK_INT(t_answer.entry.provenance, DK_PROV_KERNEL);
+	CHECK_INT(t_answer.slot, dk_key_slot(NULL, DK_PRIVATEUSE1));
+	CHECK_INT(t_answer.raw.bits, DK_KEY_BITS(DK_PRIVATEUSE1) |
+				     DK_KEY_BITS(DK_CPU));
+	CHECK_STR(t_serves(op, device, DK_PRIVATEUSE1), "work_card");
+	CHECK_STR(t_serves(op, device, DK_CPU), "work_host");
+	CHECK_STR(t_serves(op, 0, DK_PRIVATEUSE1), "work_host");
+	CHECK_OK(route(&cpu_obj, NULL));
+	CHECK_STR(t_answer.entry.label, "work_host");
+	CHECK_STR(t_answer.entry.provider, "cpu");
+	CHECK_STR(t_answer.entry.device_name, "");
+	CHECK_INT(t_answer.entry.provenance, DK_PROV_DEFAULT_BACKEND);
+	CHECK_OK(dk_device_find(t_reg, "0000:00:04.0", &found, &t_why));
+	CHECK(!memcmp(&found, &c0, sizeof(found)));
+	unplug(device);
+	CHECK_OK(route(&cpu_obj, &c0));
+	CHECK_STR(t_answer.entry.label, "work_host");
+	CHECK_STR(dk_provenance_name(t_answer.entry.provenance),
+		  "default backend kernel");
+	end();
+}
+
+/* A number is never valid again, however often cards come and go. */
+static void object_outlives_its_card(void)
+{
+	enum { TIMES = T_KERNEL ? 100 : 2000 };
+	struct dk_obj old, now;
+	u32 device, last;
+	unsigned int i;
+
+	begin(0);
+	device = plug("card", 7, card, 1);
+	old = dk_obj_on(backend, device);
+	CHECK_INT(serves(&old, NULL, NULL), 7);
+	unplug(device);
+	CHECK_INT(serves(&old, NULL, NULL), -ENODEV);
+	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
+	CHECK_INT(serves(&old, NULL, NULL), -1);
+	last = device;
+	for (i = 0; i < TIMES; i++) {
+		u32 again = plug("card", 8, card, 1);
+
+		now = dk_obj_on(backend, again);
+		if (!CHECK(again != device && again != last) ||
+		    !CHECK_INT(serves(&old, &now, NULL), -1) ||
+		    !CHECK_INT(serves(&now, &old, NULL), 8))
+			break;
+		CHECK_OK(dk_device_unregister(&edu, again, &t_why));
+		last = again;
+		t_pause();
+	}
+	end();
+}
+
+/* A slot whose generations are used up is not used again: in userspace only. */
+static void numbers_run_out_slot_by_slot(void)
+{
+	u32 first, device, i;
+
+	if (T_KERNEL)
+		return;
+	begin(0);
+	first = plug("first", 1, NULL, 0);
+	CHECK_OK(dk_device_unregister(&edu, first, &t_why));
+	for (i = 0; i < 1u << 20; i++) {
+		device = plug("next", 2, NULL, 0);
+		if ((device & 0xfff) != (first & 0xfff) || device == first)
+			break;
+		CHECK_OK(dk_device_unregister(&edu, device, &t_why));
+	}
+	CHECK_INT(i, (1u << 20) - 1);
+	CHECK((device & 0xfff) != (first & 0xfff));
+	unplug(device);
+	end();
+}
+
+static void card_without_the_function(void)
+{
+	static const struct dk_impl shared[] = { DK_IMPL(work, DK_DENSE, work_card) };
+	struct dk_obj c0, c1, gone;
+	u32 bare, own;
+
+	begin(0);
+	own = plug("own", 1, card, 1);
+	bare = plug("bare", 2, NULL, 0);
+	c0 = dk_obj_on(backend, own);
+	c1 = dk_obj_on(backend, bare);
+	gone = dk_obj_on(backend, plug("gone", 3, NULL, 0));
+	unplug(gone.device);
+	CHECK_INT(serves(&c0, NULL, NULL), 1);
+	/* nothing serves: the card is there, or it is what is missing */
+	CHECK_INT(serves(&c1, NULL, NULL), -ENOSYS);
+	CHECK_INT(serves(&gone, NULL, NULL), -ENODEV);
+	CHECK_INT(route(&c1, NULL), -ENOSYS);
+	CHECK_INT(route(&gone, NULL), -ENODEV);
+	/* an alias key serves */
+	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
+	CHECK_INT(serves(&c1, NULL, NULL), -1);
+	CHECK_INT(serves(&gone, NULL, NULL), -1);
+	CHECK_INT(serves(&c0, NULL, NULL), 1);
+	/* the backend's own function goes before it, with the provider's priv */
+	CHECK_OK(dk_backend_impls_register(&edu, backend, shared, 1, &t_why));
+	CHECK_INT(serves(&c1, NULL, NULL), 0);
+	CHECK_INT(serves(&gone, NULL, NULL), 0);
+	CHECK_INT(serves(&c0, NULL, NULL), 1);
+	CHECK_OK(route(&c1, NULL));
+	CHECK_INT(t_answer.entry.device, 0);
+	CHECK_OK(dk_impls_unregister(&edu, shared, &t_why));
+	CHECK_INT(serves(&c1, NULL, NULL), -1);
+	end();
+}
+
+static void two_providers_one_backend(void)
+{
+	static struct dk_provider other, third, fourth;
+	static const char *const names[] = { "alpha", "beta", "gamma" };
+	struct dk_obj c0, c1;
+	unsigned int b, i;
+	u32 d0, d1;
+
+	begin(0);
+	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
+	t_join(&other, "other-driver");
+	/* in any case; the same backend again for who has joined */
+	CHECK_OK(dk_backend_join(&other, "EDU", 0, 0, &b, &t_why));
+	CHECK_INT(b, backend);
+	CHECK_OK(dk_backend_join(&other, "edu", backend, 0, &b, &t_why));
+	CHECK_INT(b, backend);
+	d0 = plug("card0", 10, card, 1);
+	CHECK_OK(dk_device_register(&other, b, "card1", (void *)11, card, 1, &d1,
+				    &t_why));
+	c0 = dk_obj_on(backend, d0);
+	c1 = dk_obj_on(backend, d1);
+	CHECK_INT(serves(&c0, &c1, NULL), 10);
+	CHECK_INT(serves(&c1, &c0, NULL), 11);
+	/* one leaves; the other's card is not touched */
+	t_leave(&other);
+	CHECK_INT(serves(&c0, &c1, NULL), 10);
+	CHECK_INT(serves(&c1, &c0, NULL), -1);
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+
+	/* the binding stays, and only an unused name is released */
+	CHECK_INT(dk_backend_release(t_reg, "edu", &t_why), -EBUSY);
+	t_join(&third, "third");
+	for (i = 0; i < 2; i++)
+		CHECK_OK(dk_backend_join(&third, names[i], 0, 0, &b, &t_why));
+	CHECK_INT(b, DK_BACKEND_PRIVATEUSE3);
+	CHECK_INT(dk_backend_join(&third, names[2], 0, 0, &b, &t_why), -ENOSPC);
+	CHECK_INT(t_why.reason, DK_WHY_BACKENDS_TAKEN);
+	CHECK_STR(t_why.name, "edu, alpha, beta");
+	t_leave(&third);
+	t_join(&fourth, "fourth");
+	CHECK_INT(dk_backend_join(&fourth, names[2], 0, 0, &b, &t_why), -ENOSPC);
+	CHECK_OK(dk_backend_release(t_reg, "Alpha", &t_why));
+	CHECK_OK(dk_backend_join(&fourth, names[2], 0, 0, &b, &t_why));
+	CHECK_INT(b, DK_BACKEND_PRIVATEUSE2);
+	CHECK_OK(dk_backend_find(t_reg, "GAMMA", &b, &t_why));
+	CHECK_INT(b, DK_BACKEND_PRIVATEUSE2);
+	CHECK_OK(dk_backend_find(t_reg, "PrivateUse2", &b, &t_why));
+	CHECK_INT(b, DK_BACKEND_PRIVATEUSE2);
+	CHECK_OK(dk_backend_find(t_reg, "cuda", &b, &t_why));
+	CHECK_INT(b, DK_BACKEND_CUDA);
+	CHECK_INT(dk_backend_find(t_reg, "alpha", &b, &t_why), -ENOENT);
+	t_leave(&fourth);
+	end();
+}
+
+static void alone_and_pinned(void)
+{
+	static struct dk_provider a, b;
+	unsigned int got;
+
+	t_open("v1", 0);
+	t_join(&a, "a");
+	t_join(&b, "b");
+	CHECK_OK(dk_backend_join(&a, "mine", DK_BACKEND_PRIVATEUSE3, DK_JOIN_ALONE,
+				 &got, &t_why));
+	CHECK_INT(got, DK_BACKEND_PRIVATEUSE3);
+	CHECK_INT(dk_backend_join(&b, "mine", 0, 0, &got, &t_why), -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_BACKEND_OWNED);
+	CHECK_STR(t_why.name, "a");
+	CHECK_OK(dk_backend_join(&b, "ours", 0, 0, &got, &t_why));
+	CHECK_INT(got, DK_BACKEND_PRIVATEUSE1);
+	CHECK_OK(dk_backend_join(&a, "ours", 0, 0, &got, &t_why));
+	CHECK_INT(dk_backend_join(&a, "ours", 0, DK_JOIN_ALONE, &got, &t_why),
+		  -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_BACKEND_SHARED);
+	CHECK_INT(dk_backend_join(&b, "ours", DK_BACKEND_PRIVATEUSE2, 0, &got,
+				  &t_why), -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_BACKEND_PINNED);
+	/* who had it alone is gone; the name is still bound where it was */
+	t_leave(&a);
+	CHECK_OK(dk_backend_join(&b, "mine", 0, DK_JOIN_ALONE, &got, &t_why));
+	CHECK_INT(got, DK_BACKEND_PRIVATEUSE3);
+	CHECK_OK(dk_backend_join(&b, "ours", 0, DK_JOIN_ALONE, &got, &t_why));
+	t_leave(&b);
+	CHECK_OK(dk_backend_release(t_reg, "mine", &t_why));
+	CHECK_INT(dk_backend_release(t_reg, "mine", &t_why), -ENOENT);
+	t_close();
+}
+
+static void same_device_operator(void)
+{
+	struct dk_obj host_obj = dk_obj_on(DK_BACKEND_CPU, 0), c0, c1, gone;
+
+	begin(DK_OP_SAME_DEVICE);
+	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
+	c0 = dk_obj_on(backend, plug("card0", 100, card, 1));
+	c1 = dk_obj_on(backend, plug("card1", 101, card, 1));
+	gone = dk_obj_on(backend, plug("card2", 102, card, 1));
+	unplug(gone.device);
+	CHECK_INT(serves(&c0, &c1, NULL), -EXDEV);
+	CHECK_INT(serves(&c0, &host_obj, &c1), -EXDEV);
+	CHECK_INT(route(&c0, &c1), -EXDEV);
+	CHECK_STR(t_answer.entry.label, "work_card");
+	CHECK_INT(serves(&c0, &c0, &host_obj), 100);
+	CHECK_INT(serves(&host_obj, &c1, &c1), 101);
+	/* a number whose card is gone or offline counts as none */
+	CHECK_INT(serves(&c0, &gone, NULL), 100);
+	CHECK_INT(serves(&gone, &c0, NULL), -1);
+	CHECK_OK(dk_device_set_online(t_reg, c1.device, 0, &t_why));
+	CHECK_INT(serves(&c0, &c1, NULL), 100);
+	CHECK_OK(route(&c0, &c1));
+	CHECK_OK(dk_device_set_online(t_reg, c1.device, 1, &t_why));
+	CHECK_INT(serves(&c0, &c1, NULL), -EXDEV);
+	/* call and route agree where nothing serves and where it is undefined */
+	CHECK_OK(dk_impls_unregister(&cpu, host, &t_why));
+	c0.ks = DK_SET(DK_TRACER);
+	CHECK_INT(serves(&c0, &c1, NULL), route(&c0, &c1));
+	CHECK_OK(dk_op_undefine(&cpu, "devices::work", &t_why));
+	CHECK_INT(serves(&c0, &c1, NULL), -ENOENT);
+	CHECK_INT(route(&c0, &c1), -ENOENT);
+	end();
+}
+
+static void offline_and_online(void)
+{
+	static const struct dk_impl bad[] = { DK_IMPL(work, DK_DENSE, work_host) };
+	struct dk_obj c0, c1;
+	u32 d0, d1;
+
+	begin(0);
+	d0 = plug("card0", 100, card, 1);
+	d1 = plug("card1", 101, card, 1);
+	c0 = dk_obj_on(backend, d0);
+	c1 = dk_obj_on(backend, d1);
+	CHECK_OK(dk_device_set_online(t_reg, d0, 0, &t_why));
+	CHECK_OK(dk_device_set_online(t_reg, d0, 0, &t_why));
+	CHECK_INT(serves(&c0, NULL, NULL), -ENODEV);
+	CHECK_INT(route(&c0, NULL), -ENODEV);
+	CHECK_INT(serves(&c1, &c0, NULL), 101);
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	CHECK_STR(t_serves(op, d0, DK_PRIVATEUSE1), "missing");
+	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
+	CHECK_INT(serves(&c0, &c1, NULL), -1);
+	/* changes of others leave it offline */
+	CHECK_OK(dk_backend_impls_register(&edu, backend, bad, 1, &t_why));
+	CHECK_INT(serves(&c0, NULL, NULL), -1);
+	CHECK_STR(t_serves(op, d0, DK_PRIVATEUSE1), "work_host");
+	CHECK_OK(dk_device_set_online(t_reg, d0, 1, &t_why));
+	CHECK_OK(dk_device_set_online(t_reg, d0, 1, &t_why));
+	CHECK_INT(serves(&c0, &c1, NULL), 100);
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	/* offline, it can still be taken out */
+	CHECK_OK(dk_device_set_online(t_reg, d1, 0, &t_why));
+	unplug(d1);
+	CHECK_INT(dk_device_set_online(t_reg, d1, 1, &t_why), -ENODEV);
+	CHECK_INT(serves(&c1, NULL, NULL), -1);
+	end();
+}
+
+static void keys_of_other_backends_are_refused(void)
+{
+	static const u16 bad[] = {
+		DK_CPU, DK_PRIVATEUSE2, DK_SPARSE_CUDA, DK_TRACER, DK_FPGA,
+		DK_AUTOGRAD_OTHER, DK_AUTOGRAD, DK_COMPOSITE_EXPLICIT_AUTOGRAD,
+		DK_UNDEFINED,
+	};
+	static const u16 good[] = {
+		DK_DENSE, DK_PRIVATEUSE1, DK_SPARSE, DK_SPARSE_CSR_PRIVATEUSE1,
+		DK_QUANTIZED, DK_NESTED_TENSOR, DK_AUTOGRAD_FUNCTIONALITY,
+		DK_AUTOGRAD_PRIVATEUSE1,
+	};
+	static struct dk_impl impl;
+	unsigned int i;
+	u32 device;
+
+	begin(0);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		impl = card[0];
+		impl.key = bad[i];
+		CHECK_INT(dk_device_register(&edu, backend, "bad", NULL, &impl, 1,
+					     &device, &t_why), -EINVAL);
+		CHECK_INT(t_why.reason, DK_WHY_DEVICE_KEY);
+		CHECK(t_why.name[0]);
+	}
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		const unsigned int key = dk_key_kind(NULL, good[i]) ==
+					 DK_KIND_BUILDING_BLOCK ?
+			dk_runtime_key(NULL, good[i], backend) : good[i];
+
+		impl = card[0];
+		impl.key = good[i];
+		device = plug("good", 1, &impl, 1);
+		CHECK_STR(t_serves(op, device, key), "work_card");
+		CHECK_STR(t_serves(op, 0, key), key >= DK_AUTOGRAD_CPU ?
+			  "fallthrough" : "missing");
+		unplug(device);
+	}
+	end();
+}
+
+/* Eight providers with eight cards each; every card is taken out alone. */
+static void sixty_four_cards(void)
+{
+	static struct dk_provider prov[8];
+	static struct dk_obj obj[64];
+	static bool out[64];
+	char name[16];
+	unsigned int i, k, b, at;
+
+	begin(0);
+	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
+	memset(out, 0, sizeof(out));
+	for (i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "prov%u", i);
+		t_join(&prov[i], name);
+		CHECK_OK(dk_backend_join(&prov[i], "edu", 0, 0, &b, &t_why));
+		CHECK_INT(b, backend);
+	}
+	for (i = 0; i < 64; i++) {
+		u32 device = 0;
+
+		snprintf(name, sizeof(name), "card%u", i);
+		CHECK_OK(dk_device_register(&prov[i % 8], backend, name,
+					    (void *)(long)i, card, 1, &device,
+					    &t_why));
+		obj[i] = dk_obj_on(backend, device);
+	}
+	for (i = 0; i < 64; i++) {
+		at = i * 37 % 64;
+		CHECK_OK(dk_device_unregister(&prov[at % 8], obj[at].device,
+					      &t_why));
+		out[at] = true;
+		for (k = 0; k < 64; k++)
+			if (!CHECK_INT(serves(&obj[k], NULL, NULL),
+				       out[k] ? -1 : (long)k))
+				break;
+		CHECK_OK(dk_registry_check(t_reg, &t_why));
+		t_pause();
+	}
+	for (i = 0; i < 8; i++)
+		t_leave(&prov[i * 3 % 8]);
+	end();
+}
+
+/* A provider leaves with all its cards, others keep theirs. */
+static void provider_leaves_with_its_cards(void)
+{
+	static struct dk_provider other;
+	struct dk_obj mine[4], its[4];
+	char name[16];
+	unsigned int i, b;
+
+	begin(0);
+	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
+	t_join(&other, "other");
+	CHECK_OK(dk_backend_join(&other, "edu", 0, 0, &b, &t_why));
+	for (i = 0; i < 4; i++) {
+		u32 device = 0;
+
+		snprintf(name, sizeof(name), "mine%u", i);
+		mine[i] = dk_obj_on(backend, plug(name, i, card, 1));
+		snprintf(name, sizeof(name), "its%u", i);
+		CHECK_OK(dk_device_register(&other, b, name, (void *)(10L + i),
+					    card, 1, &device, &t_why));
+		its[i] = dk_obj_on(backend, device);
+	}
+	t_leave(&other);
+	for (i = 0; i < 4; i++) {
+		CHECK_INT(serves(&mine[i], NULL, NULL), i);
+		CHECK_INT(serves(&its[i], NULL, NULL), -1);
+	}
+	CHECK_INT(dk_device_find(t_reg, "its0", &its[0], &t_why), -ENODEV);
+	end();
+}
+
+/* Fallthroughs, and the rest of a call, of a card: it is one more layer. */
+static void fallthrough_at_a_card(void)
+{
+	static const struct dk_impl base[] = {
+		DK_IMPL(work, DK_DENSE, work_card),
+		DK_IMPL(work, DK_AUTOGRAD_FUNCTIONALITY, work_above),
+	};
+	static const struct dk_impl through[] = {
+		DK_IMPL_FALLTHROUGH(work, DK_AUTOGRAD_FUNCTIONALITY),
+		DK_IMPL(work, DK_DENSE, work_card),
+	};
+	static const struct dk_impl above[] = {
+		DK_IMPL(work, DK_AUTOGRAD_FUNCTIONALITY, work_above),
+	};
+	const u64 grad = DK_KEY_BITS(DK_AUTOGRAD_PRIVATEUSE1);
+	struct seen seen = { 0 };
+	struct dk_obj c0, c1, c2;
+
+	begin(0);
+	CHECK_OK(dk_backend_impls_register(&edu, backend, base, 2, &t_why));
+	c0 = dk_obj_on(backend, plug("through", 1, through, 2));
+	c1 = dk_obj_on(backend, plug("plain", 2, card, 1));
+	c2 = dk_obj_on(backend, plug("above", 3, above, 1));
+	c0.ks.bits |= grad;
+	c1.ks.bits |= grad;
+	c2.ks.bits |= grad;
+	/* the mask is that of the card */
+	CHECK_OK(work_at(op, &dk_local_default, &c0, NULL, NULL, &seen));
+	CHECK_INT(seen.calls, 1);
+	CHECK_INT(seen.card, 1);
+	CHECK_INT(seen.device, c0.device);
+	/* the backend's at autograd, and behind it the card's */
+	memset(&seen, 0, sizeof(seen));
+	CHECK_OK(work_at(op, &dk_local_default, &c1, NULL, NULL, &seen));
+	CHECK_INT(seen.calls, 101);
+	CHECK_INT(seen.card, 2);
+	/* the card's at autograd, and behind it the backend's */
+	memset(&seen, 0, sizeof(seen));
+	CHECK_OK(work_at(op, &dk_local_default, &c2, &c0, NULL, &seen));
+	CHECK_INT(seen.calls, 101);
+	CHECK_INT(seen.card, 0);
+	CHECK_INT(seen.device, 0);
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	/* an operator of which a card has only a fallthrough: nothing is left */
+	CHECK_OK(dk_impls_unregister(&edu, base, &t_why));
+	CHECK_INT(serves(&c2, NULL, NULL), -ENOSYS);
+	end();
+}
+
+/* More devices than any map begins with; all 4095 of them, and one more. */
+static void as_many_as_there_can_be(void)
+{
+	enum { MOST = 4095 };
+	char name[16];
+	unsigned int i;
+	u32 device;
+
+	begin(0);
+	for (i = 0; i < MOST; i++) {
+		snprintf(name, sizeof(name), "d%u", i);
+		if (!CHECK_OK(dk_device_register(&edu, backend, name, NULL, NULL, 0,
+						 &device, &t_why)))
+			break;
+		t_pause();
+	}
+	CHECK_INT(dk_device_register(&edu, backend, "more", NULL, NULL, 0, &device,
+				     &t_why), -ENOSPC);
+	CHECK_INT(t_why.reason, DK_WHY_TOO_MANY_DEVICES);
+	CHECK_STR(t_why.name, "more");
+	end();
+}
+
+T_SUITE(devices,
+	T(two_cards_and_a_cpu_object),
+	T(route_tells_who),
+	T(object_outlives_its_card),
+	T(numbers_run_out_slot_by_slot),
+	T(card_without_the_function),
+	T(two_providers_one_backend),
+	T(alone_and_pinned),
+	T(same_device_operator),
+	T(offline_and_online),
+	T(keys_of_other_backends_are_refused),
+	T(sixty_four_cards),
+	T(provider_leaves_with_its_cards),
+	T(fallthrough_at_a_card),
+	T(as_many_as_there_can_be));

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * After the end: who calls or registers in a registry that is shut down is
+ * told -ESHUTDOWN, and nothing is freed under him. Userspace only; in the
+ * kernel the module's users keep it.
+ */
+#include "test.h"
+
+#include "core/registry.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+DK_OP(late, "late::op", (struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(never, "late::never", (struct dk_obj *x, int *who), (x, who), (x));
+
+/* Nothing is freed, and so it stays reachable. */
+static struct dk_registry *kept;
+static struct dk_provider prov, other;
+static struct dk_impl impls[2], fallback;
+
+static int late_cpu(struct dk_call *c, struct dk_obj *x, int *who)
+{
+	*who = 1;
+	return 0;
+}
+
+#define SHUT_DOWN(call)							\
+	do {								\
+		CHECK_INT(call, -ESHUTDOWN);				\
+		CHECK_INT(t_why.reason, DK_WHY_SHUTDOWN);		\
+	} while (0)
+
+static void everything_is_answered(void)
+{
+	static const struct dk_provider unregistered = DK_PROVIDER("other");
+	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
+	const struct dk_obj *objs[] = { &cpu };
+	struct dk_local local = t_no_local();
+	struct dk_op_decl decl = t_decl("late::new");
+	struct dk_call c, below;
+	unsigned int backend;
+	struct dk_op *op;
+	u32 device, more;
+	int who = 0;
+
+	t_open("v1", DK_REGISTRY_STOCKED);
+	kept = t_reg;
+	t_join(&prov, "late");
+	other = unregistered;
+	other.registry = t_reg;
+	impls[0] = (struct dk_impl)DK_IMPL(late, DK_CPU, late_cpu);
+	impls[1] = (struct dk_impl)DK_IMPL(late, DK_CUDA, late_cpu);
+	CHECK_OK(dk_op_define(&prov, &late_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
+	CHECK_OK(dk_device_register(&prov, 1, "dev", NULL, NULL, 0, &device, &t_why));
+	op = dk_op_get(t_reg, "late::op");
+	CHECK_OK(dk_call_enter_op(&c, op, &late_op, &local, objs, 1));
+	dkc_registry_shutdown(t_reg);
+
+	/* refuses: dk_call_redispatch ESHUTDOWN SHUTDOWN */
+	CHECK_INT(dk_call_redispatch(&below, &c, &late_op, cpu.ks, objs, 1),
+		  -ESHUTDOWN);
+	/* refuses: dk_redispatch_boxed ESHUTDOWN SHUTDOWN */
+	CHECK_INT(boxed_again(&c, cpu.ks, objs, 1), -ESHUTDOWN);
+	dk_call_leave(&c);
+	/* refuses: dk_call_enter_op ESHUTDOWN SHUTDOWN */
+	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);
+	/* refuses: dk_route ESHUTDOWN SHUTDOWN */
+	CHECK_INT(t_route(op, &cpu, NULL), -ESHUTDOWN);
+	/* refuses: dk_provider_register ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_provider_register(&other, &t_why));
+	CHECK(!other.core);
+	/* refuses: dk_op_define ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_op_define(&prov, &decl, 0, &t_why));
+	/* refuses: dk_impls_register ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_impls_register(&prov, impls + 1, 1, &t_why));
+	/* refuses: dk_backend_impls_register ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_backend_impls_register(&prov, 2, impls + 1, 1, &t_why));
+	fallback = t_fallthrough(NULL, DK_TRACER);
+	/* refuses: dk_fallback_register ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_fallback_register(&prov, &fallback, &t_why));
+	/* refuses: dk_backend_join ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_backend_join(&prov, "edu", 0, 0, &backend, &t_why));
+	/* refuses: dk_device_register ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_device_register(&prov, 1, "more", NULL, NULL, 0, &more,
+				     &t_why));
+	/* refuses: dk_op_undefine ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_op_undefine(&prov, "late::op", &t_why));
+	/* refuses: dk_impls_unregister ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_impls_unregister(&prov, impls, &t_why));
+	/* refuses: dk_impls_withdraw ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_impls_withdraw(&prov, impls, &t_why));
+	/* refuses: dk_device_unregister ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_device_unregister(&prov, device, &t_why));
+	/* refuses: dk_provider_drain ESHUTDOWN SHUTDOWN */
+	CHECK_INT(dk_provider_drain(&prov), -ESHUTDOWN);
+	/* refuses: dk_provider_unregister ESHUTDOWN SHUTDOWN */
+	CHECK_INT(dk_provider_unregister(&prov), -ESHUTDOWN);
+	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);
+	dk_op_put(op);
+	CHECK(!dk_op_get(t_reg, "late::new"));
+	CHECK_INT(who, 0);
+	t_reg = NULL;
+}
+
+/* In a child, whose default registry ends as that of a process does. */
+static int in_child(struct dk_provider *me)
+{
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	int who = 0;
+
+	dkc_registry_shutdown(dk_registry_default());
+	/* refuses: dk_call_enter ESHUTDOWN SHUTDOWN */
+	if (late(&cpu, &who) != -ESHUTDOWN)
+		return 1;
+	if (never(&cpu, &who) != -ESHUTDOWN)
+		return 2;
+	if (dk_impls_register(me, impls, 1, NULL) != -ESHUTDOWN)
+		return 3;
+	if (dk_provider_unregister(me) != -ESHUTDOWN)
+		return 4;
+	return who ? 5 : 0;
+}
+
+static void default_registry_at_exit(void)
+{
+	static struct dk_provider me = DK_PROVIDER("late");
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	int who = 0, status = -1;
+	pid_t child;
+
+	impls[0] = (struct dk_impl)DK_IMPL(late, DK_CPU, late_cpu);
+	CHECK_OK(dk_provider_register(&me, &t_why));
+	CHECK_OK(dk_op_define(&me, &late_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&me, impls, 1, &t_why));
+	CHECK_OK(late(&cpu, &who));
+	fflush(stdout);
+	child = fork();
+	if (!child)
+		_exit(in_child(&me));
+	CHECK_INT(waitpid(child, &status, 0), child);
+	CHECK_INT(status, 0);
+	/* the parent's goes on */
+	CHECK_OK(late(&cpu, &who));
+	CHECK_OK(dk_provider_unregister(&me));
+}
+
+T_SUITE(late,
+	T(everything_is_answered),
+	T(default_registry_at_exit));

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The API tests as a program: api_test [-r REGISTRATIONS] [SUITE...]
+ *
+ * Without -r, registrations.txt is looked for in $DK_VECTORS/pytorch-2.14.
+ */
+#include "big.h"
+#include "test.h"
+
+#include <unistd.h>
+
+/* nomem is first: it wants a process that has no default registry yet */
+static const struct t_suite *const suites[] = {
+	&nomem_suite, &first_suite, &stale_suite, &devices_suite,
+	&refusals_suite, &peers_suite, &slots_suite, &regress_suite,
+	&big_suite, &threads_suite, &regress_threads_suite, &late_suite,
+};
+
+void t_vprint(const char *fmt, va_list args)
+{
+	vprintf(fmt, args);
+}
+
+void *t_alloc(size_t size)
+{
+	void *p = calloc(1, size);
+
+	if (!p) {
+		printf("Bail out! no memory for the tests themselves\n");
+		exit(1);
+	}
+	return p;
+}
+
+void t_free(void *p)
+{
+	free(p);
+}
+
+static void read_registrations(const char *file)
+{
+	FILE *f = fopen(file, "r");
+	long size;
+
+	if (!f)
+		return;
+	if (!fseek(f, 0, SEEK_END)) {
+		size = ftell(f);
+		rewind(f);
+		t_big_text = t_alloc(size + 1);
+		t_big_size = fread(t_big_text, 1, size, f);
+	}
+	fclose(f);
+}
+
+static void find_registrations(void)
+{
+	const char *vectors = getenv("DK_VECTORS");
+	char file[4096];
+
+	if (!vectors)
+		return;
+	snprintf(file, sizeof(file), "%s/pytorch-2.14/registrations.txt", vectors);
+	read_registrations(file);
+}
+
+int main(int argc, char **argv)
+{
+	const struct t_suite *chosen[ARRAY_SIZE(suites)];
+	unsigned int i, n = 0, failed;
+	int opt, a;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	find_registrations();
+	while ((opt = getopt(argc, argv, "r:")) != -1) {
+		if (opt != 'r') {
+			fprintf(stderr, "usage: %s [-r REGISTRATIONS] [SUITE...]\n",
+				argv[0]);
+			return 2;
+		}
+		free(t_big_text);
+		t_big_text = NULL;
+		read_registrations(optarg);
+	}
+	for (i = 0; i < ARRAY_SIZE(suites); i++) {
+		for (a = optind; a < argc; a++)
+			if (!strcmp(argv[a], suites[i]->name))
+				break;
+		if (optind == argc || a < argc)
+			chosen[n++] = suites[i];
+	}
+	failed = t_run(chosen, n);
+	free(t_big_text);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A registry with something of everything in it, and a look at all of it:
+ * whatever is refused must not have changed it.
+ *
+ * A comment "refuses: FUNCTION ERRNO REASON" stands beside every refusal that
+ * is checked, "cannot: FUNCTION ERRNO REASON" where a test shows, or the text
+ * says, that a documented one does not happen. scripts/check-errnos compares
+ * them with the headers.
+ */
+#ifndef _SELFTESTS_API_REFUSE_H
+#define _SELFTESTS_API_REFUSE_H
+
+#include "test.h"
+
+/* What it is made of. Operator "r::def" is defined, "r::atomic" atomic. */
+extern struct dk_provider r_a, r_b;	/* both have joined "edu" */
+extern struct dk_provider r_none;	/* not registered */
+extern struct dk_op_decl r_def, r_atomic, r_impl, r_new, r_other_sig;
+extern unsigned int r_edu, r_solo;	/* "solo" is for a alone */
+extern u32 r_card, r_gone;		/* "card", and one that is out */
+extern struct dk_impl r_table[3];	/* of a: at CPU, AutogradCPU, Sparse */
+extern struct dk_impl r_fallback;	/* of a, at Tracer */
+extern struct dk_impl r_device_table[1];
+extern struct dk_obj r_cpu;
+
+void r_open(void);
+void r_close(void);
+
+/* A number for all that the registry answers. */
+u64 r_digest(void);
+
+/* What has changed since was meant to. */
+void r_rebase(void);
+void r_poison(void);
+/* @name may be NULL for any. */
+void r_refused(const char *file, int line, const char *what, int err, int want,
+	       unsigned int reason, const char *name);
+void r_refused_err(const char *file, int line, const char *what, int err,
+		   int want);
+
+/* The call is refused with errno E, reason R and this name; nothing changes. */
+#define REFUSED(call, E, R, culprit)					\
+	do {								\
+		int r_err;						\
+									\
+		r_poison();						\
+		r_err = (call);						\
+		r_refused(__FILE__, __LINE__, #call, r_err, -(E), DK_WHY_##R,	\
+			  culprit);					\
+	} while (0)
+/* The same of a function that tells no reason. */
+#define REFUSED_ERR(call, E)						\
+	r_refused_err(__FILE__, __LINE__, #call, (call), -(E))
+
+#endif

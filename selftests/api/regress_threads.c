@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bugs that a review found and that need threads to be seen: userspace only.
+ * A test that hangs ends the program after LIMIT seconds.
+ */
+#include "test.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Far more than any of them takes. */
+#ifndef LIMIT
+#define LIMIT		120
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define SLOWLY		1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SLOWLY		1
+#endif
+#endif
+#ifndef SLOWLY
+#define SLOWLY		0
+#endif
+
+#define LOAD(x)		__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define STORE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELEASE)
+
+static void too_long(int sig)
+{
+	static const char text[] = "Bail out! a test of regress_threads hangs\n";
+	ssize_t n = write(STDOUT_FILENO, text, sizeof(text) - 1);
+
+	_exit(n < 0 ? 2 : 1);
+}
+
+static void bounded(void (*test)(void))
+{
+	signal(SIGALRM, too_long);
+	alarm(LIMIT);
+	test();
+	alarm(0);
+	signal(SIGALRM, SIG_DFL);
+}
+
+static void start(pthread_t *thread, void *(*run)(void *), void *data)
+{
+	if (CHECK_OK(pthread_create(thread, NULL, run, data)))
+		return;
+	printf("Bail out! no thread\n");
+	exit(1);
+}
+
+/* ---- a call that stays, and two who wait for it --------------------------- */
+
+DK_OP(hold, "regress::hold", (struct dk_obj *x, int *err), (x, err), (x));
+
+static struct dk_provider prov, host;
+static struct dk_op *op;
+static struct dk_obj held_on;
+static u32 card;
+static int inside, let_go, has_left;
+
+static int hold_here(struct dk_call *c, struct dk_obj *x, int *err)
+{
+	STORE(inside, 1);
+	while (!LOAD(let_go))
+		usleep(500);
+	/* whoever waits for us is still waiting */
+	if (err)
+		*err = dk_provider_unregister(&prov);
+	STORE(has_left, 1);
+	return 0;
+}
+
+static const struct dk_impl here[] = { DK_IMPL(hold, DK_CPU, hold_here) };
+static const struct dk_impl there[] = { DK_IMPL(hold, DK_CUDA, hold_here) };
+static const struct dk_impl on_card[] = { DK_IMPL(hold, DK_DENSE, hold_here) };
+
+static void begin(void)
+{
+	t_open("v1", DK_REGISTRY_STOCKED);
+	t_join(&host, "host");
+	t_join(&prov, "prov");
+	CHECK_OK(dk_op_define(&host, &hold_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, here, 1, &t_why));
+	CHECK_OK(dk_impls_register(&prov, there, 1, &t_why));
+	CHECK_OK(dk_device_register(&prov, DK_BACKEND_PRIVATEUSE1, "card", NULL,
+				    on_card, 1, &card, &t_why));
+	op = dk_op_get(t_reg, "regress::hold");
+	held_on = dk_obj_on(DK_BACKEND_CPU, 0);
+	inside = let_go = has_left = 0;
+}
+
+static void end(void)
+{
+	dk_op_put(op);
+	CHECK_OK(dk_provider_unregister(&prov));
+	t_leave(&host);
+	t_close();
+}
+
+static void *call_and_stay(void *err)
+{
+	long ret = hold_at(op, &dk_local_default, &held_on, err);
+
+	return (void *)ret;
+}
+
+static void enter(pthread_t *caller, int *err)
+{
+	start(caller, call_and_stay, err);
+	while (!LOAD(inside))
+		sched_yield();
+}
+
+static void leave(pthread_t caller)
+{
+	void *err;
+
+	STORE(let_go, 1);
+	pthread_join(caller, &err);
+	CHECK(!err);
+}
+
+struct waiter {
+	pthread_t thread;
+	int (*wait)(void);
+	int err;
+	int begun, done;
+	int had_left;	/* the call, when the wait was over */
+};
+
+static void *wait_for_calls(void *data)
+{
+	struct waiter *me = data;
+
+	STORE(me->begun, 1);
+	me->err = me->wait();
+	me->had_left = LOAD(has_left);
+	STORE(me->done, 1);
+	return NULL;
+}
+
+/* Two wait at once, and neither is done before the call inside has left. */
+static void both_wait(unsigned int backend, int (*before)(void), int (*wait)(void))
+{
+	struct waiter waiters[2];
+	pthread_t caller;
+	unsigned int i, ms;
+
+	memset(waiters, 0, sizeof(waiters));
+	begin();
+	if (backend == DK_BACKEND_PRIVATEUSE1)
+		held_on = dk_obj_on(backend, card);
+	enter(&caller, NULL);
+	if (before)
+		CHECK_OK(before());
+	for (i = 0; i < 2; i++) {
+		waiters[i].wait = wait;
+		start(&waiters[i].thread, wait_for_calls, &waiters[i]);
+		while (!LOAD(waiters[i].begun))
+			sched_yield();
+	}
+	/* time to be wrong in */
+	for (ms = 0; ms < 100; ms++) {
+		if (LOAD(waiters[0].done) || LOAD(waiters[1].done))
+			break;
+		usleep(1000);
+	}
+	leave(caller);
+	for (i = 0; i < 2; i++) {
+		pthread_join(waiters[i].thread, NULL);
+		CHECK_OK(waiters[i].err);
+		CHECK_INT(waiters[i].had_left, 1);
+	}
+	end();
+}
+
+static int withdraw(void)
+{
+	int err = dk_impls_withdraw(&prov, there, NULL);
+
+	return err ? err : dk_impls_withdraw(&prov, here, NULL);
+}
+
+static int drain(void)
+{
+	return dk_provider_drain(&prov);
+}
+
+static int unregister(void)
+{
+	return dk_provider_unregister(&prov);
+}
+
+static int go_offline(void)
+{
+	return dk_device_set_online(t_reg, card, 0, NULL);
+}
+
+static void drains(void)
+{
+	both_wait(DK_BACKEND_CPU, withdraw, drain);
+}
+
+static void two_drain(void)
+{
+	bounded(drains);
+}
+
+static void unregisters(void)
+{
+	both_wait(DK_BACKEND_CPU, NULL, unregister);
+}
+
+static void two_unregister(void)
+{
+	bounded(unregisters);
+}
+
+static void go_offlines(void)
+{
+	both_wait(DK_BACKEND_PRIVATEUSE1, NULL, go_offline);
+}
+
+static void two_take_a_device_offline(void)
+{
+	bounded(go_offlines);
+}
+
+/* The one inside may not wait for itself, whoever has begun to. */
+static void unregisters_from_inside(void)
+{
+	struct waiter other = { .wait = unregister };
+	pthread_t caller;
+	int err = 0;
+
+	begin();
+	enter(&caller, &err);
+	start(&other.thread, wait_for_calls, &other);
+	while (LOAD(prov.core))
+		sched_yield();
+	leave(caller);
+	pthread_join(other.thread, NULL);
+	CHECK_INT(err, -EDEADLK);
+	CHECK_OK(other.err);
+	CHECK_INT(other.had_left, 1);
+	end();
+}
+
+static void unregister_from_inside_beside_another(void)
+{
+	bounded(unregisters_from_inside);
+}
+
+/* ---- calls while functions come and go ------------------------------------ */
+
+DK_OP(seen, "regress::seen", (struct dk_obj *x), (x), (x));
+
+static int stop;
+
+static int seen_cpu(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+static int seen_autograd(struct dk_call *c, struct dk_obj *x)
+{
+	return seen_below(c, x);
+}
+
+static const struct dk_impl cpu_impls[] = { DK_IMPL(seen, DK_CPU, seen_cpu) };
+static const struct dk_impl autograd_impls[] = {
+	DK_IMPL(seen, DK_AUTOGRAD_CPU, seen_autograd),
+};
+
+static void *come_and_go(void *data)
+{
+	unsigned int *rounds = data;
+
+	while (!LOAD(stop)) {
+		if (dk_impls_register(&prov, autograd_impls, 1, NULL) ||
+		    dk_impls_unregister(&prov, autograd_impls, NULL))
+			break;
+		STORE(*rounds, *rounds + 1);
+	}
+	return NULL;
+}
+
+/* Calls were lost between the mask and the choice, and on a redispatch. */
+static void calls_beside(unsigned int flags)
+{
+	const unsigned int calls = 200000, changes = 500;
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU));
+	unsigned int i, lost = 0, rounds = 0;
+	pthread_t thread;
+	int err = 0, last = 0;
+
+	t_open("v1", flags);
+	t_join(&host, "host");
+	t_join(&prov, "prov");
+	CHECK_OK(dk_op_define(&host, &seen_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&host, cpu_impls, 1, &t_why));
+	op = dk_op_get(t_reg, "regress::seen");
+	stop = 0;
+	start(&thread, come_and_go, &rounds);
+	for (i = 0; i < calls || (LOAD(rounds) < changes && i < 100 * calls); i++) {
+		err = seen_at(op, &dk_local_default, &x);
+		if (err) {
+			lost++;
+			last = err;
+		}
+	}
+	STORE(stop, 1);
+	pthread_join(thread, NULL);
+	CHECK_INT(lost, 0);
+	CHECK_INT(last, 0);
+	CHECK(rounds);
+	end();
+}
+
+static void calls_beside_changes(void)
+{
+	calls_beside(DK_REGISTRY_STOCKED | DK_REGISTRY_FORCE_RESOLVE);
+	calls_beside(DK_REGISTRY_STOCKED);
+}
+
+static void no_call_is_lost(void)
+{
+	bounded(calls_beside_changes);
+}
+
+/* ---- a device that is just being registered ------------------------------- */
+
+DK_OP(owner, "regress::owner", (struct dk_obj *x, void **priv), (x, priv), (x));
+
+static int of_prov, of_card;
+static u32 next_card;
+
+static int owner_here(struct dk_call *c, struct dk_obj *x, void **priv)
+{
+	*priv = dk_call_priv(c);
+	return 0;
+}
+
+static const struct dk_impl owner_impls[] = { DK_IMPL(owner, DK_DENSE, owner_here) };
+
+static void *cards_come_and_go(void *data)
+{
+	const unsigned int cards = SLOWLY ? 1000 : 10000;
+	unsigned int i, *failed = data;
+	u32 number = 0;
+
+	for (i = 0; i < cards && !*failed; i++) {
+		if (dk_device_register(&prov, DK_BACKEND_PRIVATEUSE1, "card", &of_card,
+				       owner_impls, 1, &number, NULL))
+			++*failed;
+		else if (dk_device_unregister(&prov, number, NULL))
+			++*failed;
+		/* the same slot, and the next generation */
+		STORE(next_card, number + (1u << 12));
+	}
+	STORE(stop, 1);
+	return NULL;
+}
+
+/* It was seen with its provider's pointer before it had its own. */
+static void cards_and_owners(void)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_PRIVATEUSE1));
+	static struct dk_provider with_priv = DK_PROVIDER("prov");
+	unsigned int failed = 0, wrong = 0, hits = 0;
+	pthread_t thread;
+
+	t_open("v1", DK_REGISTRY_STOCKED | DK_REGISTRY_FORCE_RESOLVE);
+	t_join(&host, "host");
+	prov = with_priv;
+	prov.registry = t_reg;
+	prov.priv = &of_prov;
+	CHECK_OK(dk_provider_register(&prov, &t_why));
+	CHECK_OK(dk_op_define(&host, &owner_op, 0, &t_why));
+	op = dk_op_get(t_reg, "regress::owner");
+	stop = 0;
+	next_card = 1;
+	start(&thread, cards_come_and_go, &failed);
+	while (!LOAD(stop)) {
+		void *priv = NULL;
+
+		x.device = LOAD(next_card);
+		if (!owner_at(op, &dk_local_default, &x, &priv)) {
+			hits++;
+			wrong += priv != &of_card;
+		}
+	}
+	pthread_join(thread, NULL);
+	CHECK_INT(failed, 0);
+	CHECK_INT(wrong, 0);
+	t_note("%u calls met a card", hits);
+	end();
+}
+
+static void new_device_has_its_own_priv(void)
+{
+	bounded(cards_and_owners);
+}
+
+/* ---- fork ----------------------------------------------------------------- */
+
+DK_OP(forked, "regress::forked", (struct dk_obj *x), (x), (x));
+
+static int forked_here(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+static const struct dk_impl forked_impls[] = { DK_IMPL(forked, DK_CPU, forked_here) };
+static const struct dk_impl child_impls[] = { DK_IMPL(forked, DK_CUDA, forked_here) };
+
+static void *first_call(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	long err = forked(&x);
+
+	return (void *)err;
+}
+
+/* Threads that were not known before, one after the other. */
+static void *first_calls(void *data)
+{
+	unsigned int *failed = data;
+	pthread_t threads[4];
+	unsigned int i, n;
+	void *err;
+
+	while (!LOAD(stop)) {
+		for (n = 0; n < 4; n++)
+			if (pthread_create(&threads[n], NULL, first_call, NULL))
+				break;
+		for (i = 0; i < n; i++) {
+			pthread_join(threads[i], &err);
+			*failed += !!err;
+		}
+	}
+	return NULL;
+}
+
+static void *synchronize(void *data)
+{
+	static const struct dk_provider unregistered = DK_PROVIDER("visitor");
+	unsigned int *failed = data;
+	struct dk_provider p;
+
+	while (!LOAD(stop)) {
+		p = unregistered;
+		*failed += !!dk_provider_register(&p, NULL);
+		*failed += !!dk_provider_unregister(&p);
+	}
+	return NULL;
+}
+
+static int in_child(void)
+{
+	static struct dk_provider p = DK_PROVIDER("child");
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_obj cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
+	int err = forked(&cpu);
+
+	if (err || forked(&cuda) != -ENOSYS)
+		return 1;
+	if (dk_provider_register(&p, NULL))
+		return 2;
+	if (dk_impls_register(&p, child_impls, 1, NULL))
+		return 3;
+	if (forked(&cuda))
+		return 4;
+	if (dk_provider_unregister(&p))
+		return 5;
+	if (forked(&cuda) != -ENOSYS || forked(&cpu))
+		return 6;
+	return 0;
+}
+
+static void forks_beside_threads(void)
+{
+	static struct dk_provider parent = DK_PROVIDER("parent");
+	const unsigned int forks = SLOWLY ? 50 : 200;
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	unsigned int i, failed[3] = { 0 };
+	pthread_t threads[3];
+	int status;
+	pid_t pid;
+
+	CHECK_OK(dk_provider_register(&parent, &t_why));
+	CHECK_OK(dk_op_define(&parent, &forked_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&parent, forked_impls, 1, &t_why));
+	/* found by now: the threads' calls do not all write it */
+	CHECK_OK(forked(&x));
+	stop = 0;
+	start(&threads[0], first_calls, &failed[0]);
+	start(&threads[1], first_calls, &failed[1]);
+	start(&threads[2], synchronize, &failed[2]);
+	fflush(stdout);
+	for (i = 0; i < forks; i++) {
+		pid = fork();
+		if (!pid) {
+			alarm(LIMIT);
+			_exit(in_child());
+		}
+		if (!CHECK(pid > 0))
+			break;
+		status = -1;
+		waitpid(pid, &status, 0);
+		if (!CHECK_INT(status, 0))
+			break;
+	}
+	STORE(stop, 1);
+	for (i = 0; i < 3; i++) {
+		pthread_join(threads[i], NULL);
+		CHECK_INT(failed[i], 0);
+	}
+	CHECK_OK(dk_provider_unregister(&parent));
+}
+
+static void fork_beside_threads(void)
+{
+	bounded(forks_beside_threads);
+}
+
+/* ---- cancellation --------------------------------------------------------- */
+
+DK_OP(atom, "regress::atom", (struct dk_obj *x), (x), (x));
+
+static int atom_here(struct dk_call *c, struct dk_obj *x)
+{
+	STORE(inside, 1);
+	while (!LOAD(let_go))
+		usleep(500);
+	return 0;
+}
+
+static const struct dk_impl atom_impls[] = { DK_IMPL_ATOMIC(atom, DK_CPU, atom_here) };
+
+static void *call_atom(void *data)
+{
+	long err = atom_at(op, &dk_local_default, &held_on);
+
+	return (void *)err;
+}
+
+static void *unregister_and_end(void *data)
+{
+	dk_provider_unregister(&prov);
+	return NULL;
+}
+
+/* It was cancelled where it waits, and took liburcu's lock with it. */
+static void cancels_who_waits(void)
+{
+	pthread_t caller, leaving;
+
+	t_open("v1", DK_REGISTRY_STOCKED);
+	t_join(&host, "host");
+	t_join(&prov, "prov");
+	CHECK_OK(dk_op_define(&host, &atom_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&host, atom_impls, 1, &t_why));
+	op = dk_op_get(t_reg, "regress::atom");
+	held_on = dk_obj_on(DK_BACKEND_CPU, 0);
+	inside = let_go = 0;
+	start(&caller, call_atom, NULL);
+	while (!LOAD(inside))
+		sched_yield();
+	start(&leaving, unregister_and_end, NULL);
+	while (LOAD(prov.core))
+		sched_yield();
+	/* the call keeps the grace period from ending */
+	usleep(50000);
+	CHECK_OK(pthread_cancel(leaving));
+	usleep(10000);
+	leave(caller);
+	pthread_join(leaving, NULL);
+	/* these wait for grace periods too */
+	t_join(&prov, "again");
+	CHECK_OK(dk_provider_drain(&prov));
+	end();
+}
+
+static void cancelled_while_it_waits(void)
+{
+	bounded(cancels_who_waits);
+}
+
+T_SUITE(regress_threads,
+	T(two_drain),
+	T(two_unregister),
+	T(unregister_from_inside_beside_another),
+	T(two_take_a_device_offline),
+	T(no_call_is_lost),
+	T(new_device_has_its_own_priv),
+	T(fork_beside_threads),
+	T(cancelled_while_it_waits));

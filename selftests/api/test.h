@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tests of the public API that run in userspace and in the kernel from one
+ * source. A test is a function without arguments; a failed check is told and
+ * the test goes on. Tests run one after the other, in process context.
+ *
+ * test.c has what is the same everywhere; main_user.c and main_kernel.c give
+ * t_vprint(), t_alloc() and t_free() and say which suites they run. What they
+ * print is KTAP.
+ */
+#ifndef _SELFTESTS_API_TEST_H
+#define _SELFTESTS_API_TEST_H
+
+#ifdef __KERNEL__
+#include <linux/kernel.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#define T_KERNEL	1
+/* Between steps of a test that takes long. */
+#define t_pause()	cond_resched()
+#else
+#include <linux/types.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s64 s64;
+
+#define T_KERNEL	0
+#define t_pause()	do { } while (0)
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
+
+#include <dispatchkey.h>
+
+/* ---- tests ---------------------------------------------------------------- */
+
+struct t_case {
+	const char *name;
+	void (*run)(void);
+};
+
+struct t_suite {
+	const char *name;
+	const struct t_case *cases;
+	unsigned int n;
+};
+
+#define T(test)		{ #test, test }
+#define T_SUITE(suite, ...)						\
+	static const struct t_case suite##_cases[] = { __VA_ARGS__ };	\
+	const struct t_suite suite##_suite = {				\
+		#suite, suite##_cases, ARRAY_SIZE(suite##_cases)	\
+	}
+
+extern const struct t_suite first_suite, stale_suite, devices_suite,
+	refusals_suite, peers_suite, slots_suite, regress_suite, big_suite;
+/* in userspace only */
+extern const struct t_suite nomem_suite, late_suite, threads_suite, regress_threads_suite;
+/* in the kernel only */
+extern const struct t_suite kthreads_suite;
+
+/* Run suites and print KTAP; the number of tests that failed. */
+unsigned int t_run(const struct t_suite *const *suites, unsigned int n);
+
+/* ---- checks --------------------------------------------------------------- */
+
+bool t_check(bool held, const char *file, int line, const char *what);
+bool t_check_int(s64 a, s64 b, const char *file, int line, const char *what);
+bool t_check_str(const char *a, const char *b, const char *file, int line,
+		 const char *what);
+
+/* They have a value: whether they held. */
+#define CHECK(what)		t_check((what), __FILE__, __LINE__, #what)
+#define CHECK_INT(a, b)		t_check_int((a), (b), __FILE__, __LINE__, #a)
+#define CHECK_STR(a, b)		t_check_str((a), (b), __FILE__, __LINE__, #a)
+#define CHECK_OK(call)		CHECK_INT(call, 0)
+
+/* The test that runs is skipped, or something is worth telling. */
+void t_skip(const char *reason);
+void t_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- the world ------------------------------------------------------------ */
+
+void t_vprint(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
+/* Zeroed; a test that gets no memory fails, and the program ends. */
+void *t_alloc(size_t size);
+void t_free(void *p);
+
+/* ---- what many tests need ------------------------------------------------- */
+
+/* What t_functions do: say who they are. */
+DK_OP(t_op, "t::op", (struct dk_obj *x, struct dk_obj *y,
+			int *who), (x, y, who), (x, y));
+
+#define T_FUNCTIONS	10
+/* Function number N puts N into *who and has the label "fN". */
+extern const t_op_fn t_functions[T_FUNCTIONS];
+extern const char *const t_labels[T_FUNCTIONS];
+
+/* The reason of the last refusal. */
+extern struct dk_diag t_why;
+/* What t_route() was told. */
+extern struct dk_route t_answer;
+/* The registry that is open. */
+extern struct dk_registry *t_reg;
+
+/* Make a registry; check that it is right, and give it back. */
+void t_open(const char *layout, unsigned int flags);
+void t_close(void);
+
+/* Fill and register a provider of the open registry. */
+void t_join(struct dk_provider *prov, const char *name);
+void t_leave(struct dk_provider *prov);
+
+/* t_op under another name. */
+struct dk_op_decl t_decl(const char *name);
+/* Function number @n at @key. */
+struct dk_impl t_impl(const struct dk_op_decl *decl, unsigned int key,
+		      unsigned int n);
+struct dk_impl t_fallthrough(const struct dk_op_decl *decl, unsigned int key);
+
+/* Label of what serves an entry; "missing" and "ambiguous" where none does. */
+const char *t_serves(struct dk_op *op, u32 device, unsigned int key);
+/* The rule by which it does; by which what t_serves() was asked last does. */
+unsigned int t_rule(struct dk_op *op, u32 device, unsigned int key);
+unsigned int t_rule_served(void);
+
+/* Route two objects without local state, into t_answer. */
+int t_route(struct dk_op *op, const struct dk_obj *x, const struct dk_obj *y);
+/* The label of where that goes, or of the error, such as "-ENOSYS". */
+const char *t_goes(struct dk_op *op, const struct dk_obj *x,
+		   const struct dk_obj *y);
+/* Call by handle, without local state; the number of the function or an error. */
+int t_call(struct dk_op *op, struct dk_obj *x, struct dk_obj *y);
+/* Local state that includes and excludes nothing. */
+struct dk_local t_no_local(void);
+
+struct dk_obj t_obj(u64 bits);
+
+/* The same numbers in every run. */
+u64 t_random(u64 *state);
+
+/* ---- what the rules say --------------------------------------------------- */
+
+/* A registration of an operator, for t_model(). */
+struct t_given {
+	u16 key;
+	bool is_fallthrough;
+	const char *label;
+};
+
+struct t_choice {
+	const char *label;	/* as t_serves() */
+	unsigned int rule;	/* of enum dk_provenance */
+	bool is_fallthrough;
+};
+
+/*
+ * SEMANTICS 7.2, written down from the text: what serves runtime key @key of
+ * an operator with these registrations, oldest first, in a bare registry.
+ */
+struct t_choice t_model(const struct dk_layout *l, const struct t_given *regs,
+			unsigned int n, unsigned int key);
+
+/* dk_redispatch_boxed() with other objects than those of the call. */
+static inline int boxed_again(const struct dk_call *c, struct dk_keyset ks,
+			      const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dk_call from = *c;
+
+	from.objs = objs;
+	from.n = n;
+	return dk_redispatch_boxed(&from, ks, NULL);
+}
+
+#endif /* _SELFTESTS_API_TEST_H */
