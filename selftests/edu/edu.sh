@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Two edu accelerators, the CPU, and calls that go where their objects are: also
+# while a card is unbound under load, and while the driver is unloaded.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+driver=/sys/bus/pci/drivers/dk_edu
+cpu=/sys/module/dk_cpu/parameters
+rule="default backend kernel"
+
+need_root
+need_command insmod rmmod dmesg awk
+need_module dispatchkey dk_cpu dk_edu dk_client
+found=0
+for path in /sys/bus/pci/devices/*; do
+	[ "$(cat "$path/vendor" "$path/device" 2>/dev/null | tr '\n' ' ')" = "0x1234 0x11e8 " ] &&
+		found=$((found + 1))
+done
+[ $found -ge 2 ] || skip_all "$found edu accelerators here, two are needed (QEMU: -device edu, twice)"
+client=
+for path in "${DK_BUILD:-$st_top/build}/samples/dk_client" "$st_here/dk_client" \
+	"$(command -v dk_client)"; do
+	[ ! -x "$path" ] || { client=$path && break; }
+done
+[ -n "$client" ] || skip_all "no dk_client is built (make)"
+plan 61
+must_load dispatchkey dk_cpu dk_edu dk_client
+
+cards=()
+for path in "$driver"/????:*; do
+	[ -e "$path" ] && cards+=("${path##*/}")
+done
+[ ${#cards[@]} -ge 2 ] || skip_all "dk_edu has ${#cards[@]} cards, two are needed"
+card0=${cards[0]} card1=${cards[1]}
+
+# What a card or the CPU has done.
+count() { cat "$driver/$1/$2"; }
+add() { # FILE... : the sum of the numbers in them
+	cat "$@" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+# Interrupts of a card by /proc/interrupts, of all processors.
+interrupts() {
+	awk -v name="dk_edu:$1" 'index($0, name) {
+		for (i = 2; i <= NF && $i ~ /^[0-9]+$/; i++)
+			sum += $i
+	} END { print sum + 0 }' /proc/interrupts
+}
+
+# served WHAT BY COMMAND... - the client does it, rightly, and says who served it
+served() {
+	local what=$1 by=$2 out
+	shift 2
+	if out=$("$client" "$@" 2>&1); then
+		like "$what" "*served by $by*" "$out"
+	else
+		fail "$what" "dk_client $*: $out"
+	fi
+}
+
+# ---- factorials -------------------------------------------------------------------
+
+for n in 0 1 12 13 33 34 4294967295; do
+	served "$n! on the CPU" "cpu_factorial of dk_cpu" factorial --on cpu $n
+done
+for card in "$card0" "$card1"; do
+	before=$(count "$card" served_factorial)
+	irqs=$(interrupts "$card")
+	for n in 0 1 12 13 33 34; do
+		served "$n! on $card" "edu_factorial of dk_edu on $card" factorial --on "$card" $n
+	done
+	is "$card has counted them" $((before + 6)) "$(count "$card" served_factorial)"
+	ok "with an interrupt each" test "$(interrupts "$card")" -ge $((irqs + 6))
+done
+served "an object of the backend and of no card" "cpu_factorial of dk_cpu" factorial --on edu 12
+like "is the CPU's, by the rule" "*rule *$rule*" \
+	"$("$client" route -v sample::factorial --on edu)"
+
+# ---- copies -----------------------------------------------------------------------
+
+# The client compares every byte. 4095 bytes are what one transfer can take.
+for n in 0 1 4095 4096 9000; do
+	served "$n bytes to $card0" "edu_copy of dk_edu on $card0" copy --to "$card0" $n
+done
+served "bytes to the CPU and on it" "cpu_copy of dk_cpu" copy 9000
+dma=$(count "$card1" dma_bytes)
+served "bytes from $card1 to the CPU" "edu_copy of dk_edu on $card1" copy --from "$card1" 5000
+served "bytes on $card1" "edu_copy of dk_edu on $card1" copy --to "$card1" --from "$card1" 5000
+ok "$card1 has moved them by DMA" test "$(count "$card1" dma_bytes)" -ge $((dma + 10000))
+
+# Arguments in several places: the first one on the highest backend decides.
+served "from $card0 to $card1" "edu_copy of dk_edu on $card1" \
+	copy --to "$card1" --from "$card0" 5000
+served "from $card1 to $card0" "edu_copy of dk_edu on $card0" \
+	copy --to "$card0" --from "$card1" 5000
+served "from a card to the backend's own object" "cpu_copy of dk_cpu" \
+	copy --to edu --from "$card0" 5000
+served "from the CPU to a backend without functions" "cpu_copy of dk_cpu" \
+	copy --to CUDA --from cpu 5000
+like "route of a card and the CPU" "*edu_copy of dk_edu on $card0*" \
+	"$("$client" route sample::copy --on "$card0" --on cpu)"
+like "route of the CPU and a card" "*edu_copy of dk_edu on $card0*" \
+	"$("$client" route sample::copy --on cpu --on "$card0")"
+
+# ---- a card goes under load ---------------------------------------------------------
+
+"$client" load --on "$card0" --on "$card1" --threads 4 --seconds 7 >"$st_tmp/load" 2>&1 &
+load=$!
+sleep 2
+before=$(count "$card1" served_factorial)
+ok "$card1 serves calls" test "$before" -gt 8
+ok "$card1 can be unbound meanwhile" eval "echo $card1 >$driver/unbind"
+wait $load
+is "no call of the load has failed or was lost" 0 $?
+sed 's/^/#   /' "$st_tmp/load"
+like "the client's line says so" '*, 0 failed, 0 wrong, 0 lost*' "$(tail -n 1 "$st_tmp/load")"
+sum=$(tail -n 1 "$st_tmp/load")
+ok "$card1 and then the CPU served its objects" \
+	grep -q "are now served by cpu_factorial of dk_cpu, $rule" "$st_tmp/load"
+like "$card0 has gone on" "*[1-9] on $card0,*" "$sum"
+
+sent=$(add /sys/module/dk_client/parameters/sent*)
+is "calls sent are calls served" "$sent" "$(add $driver/served_* $cpu/served_*)"
+like "afterwards the backend is the CPU's" "*$rule*" \
+	"$("$client" route -v sample::factorial --on edu)"
+refused "no object can be put on a card that is gone" "$client" factorial --on "$card1" 5
+served "$card0 is still there" "edu_factorial of dk_edu on $card0" factorial --on "$card0" 5
+
+ok "$card1 can be bound again" eval "echo $card1 >$driver/bind"
+served "and serves" "edu_factorial of dk_edu on $card1" factorial --on "$card1" 12
+served "copies, too" "edu_copy of dk_edu on $card1" copy --to "$card1" --from "$card0" 5000
+
+# ---- the driver goes, with a call inside ---------------------------------------------
+
+# 40 000 bytes are two seconds of DMA.
+begin=${EPOCHREALTIME/[.,]/}
+"$client" copy --to "$card0" 40000 >"$st_tmp/copy" 2>&1 &
+copy=$!
+sleep 0.5
+ok "dk_edu unloads with a call inside" unload dk_edu
+took=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
+wait $copy
+is "the call has ended well" 0 $?
+like "on the card" "*40000 bytes*served by *" "$(cat "$st_tmp/copy")"
+ok "and unloading has waited for it" test $took -ge 1500
+diag "$(cat "$st_tmp/copy"); unloaded $took ms after it began"
+like "the backend is the CPU's" "*$rule*" "$("$client" route -v sample::factorial --on edu)"
+
+ok "dk_edu can come again" load dk_edu
+served "its cards serve" "edu_factorial of dk_edu on $card0" factorial --on "$card0" 12
+
+finish

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dk_forgetful: a driver with a mistake. It registers and never unregisters,
+ * neither in its exit function nor when its init function fails (fail=1).
+ */
+#include <linux/module.h>
+
+#include <dispatchkey.h>
+
+DK_OP(forgotten, "selftest::forgotten", (const struct dk_obj *x), (x), (x));
+
+static bool fail;
+module_param(fail, bool, 0400);
+MODULE_PARM_DESC(fail, "fail to load, after the registrations");
+
+static int forgotten_cpu(struct dk_call *c, const struct dk_obj *x)
+{
+	return 0;
+}
+
+static const struct dk_impl impls[] = {
+	DK_IMPL(forgotten, DK_COMPOSITE_EXPLICIT_AUTOGRAD, forgotten_cpu),
+};
+
+static struct dk_provider forgetful = DK_PROVIDER("forgetful");
+
+static int __init forgetful_init(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	int err;
+
+	err = dk_provider_register(&forgetful, NULL);
+	if (!err)
+		err = dk_op_define(&forgetful, &forgotten_op, 0, NULL);
+	if (!err)
+		err = dk_impls_register(&forgetful, impls, ARRAY_SIZE(impls), NULL);
+	if (!err)
+		err = forgotten(&x);
+	if (err) {
+		dk_provider_unregister(&forgetful);
+		return err;
+	}
+	return fail ? -ENXIO : 0;
+}
+module_init(forgetful_init);
+
+/* Without it the module could not be removed. */
+static void __exit forgetful_exit(void)
+{
+}
+module_exit(forgetful_exit);
+
+MODULE_DESCRIPTION("dispatchkey selftest: a provider that forgets to unregister");
+MODULE_LICENSE("GPL");
+DK_MODULE_IMPORT();

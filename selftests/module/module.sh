@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# dispatchkey.ko as an administrator meets it: what it says of itself, loading
+# and unloading, who may use its symbols, and a driver that forgets to
+# unregister.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+need_root
+need_command insmod rmmod modinfo dmesg awk
+need_module dispatchkey dk_forgetful
+! is_loaded dispatchkey || skip_all "dispatchkey is loaded already, and this test has to load it"
+file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
+forgetful=$(ko dk_forgetful)
+sys=/sys/module/dispatchkey
+plan 30
+
+field() { modinfo -F "$1" "$file"; }
+log_lines() { klog "$1" | wc -l; }
+# ---- what the file says ---------------------------------------------------------
+
+version=$(field version)
+like "it has a version" '[0-9]*.[0-9]*.[0-9]*' "$version"
+like "it has a source version" '????????????????*' "$(field srcversion)"
+like "it is built for this kernel" "$(uname -r) *" "$(field vermagic)"
+is "its licence" "Dual BSD/GPL" "$(field license)"
+is "it depends on nothing" "" "$(field depends)"
+
+symvers=${file%/*}/Module.symvers
+if [ -f "$symvers" ]; then
+	exported=$(awk -F'\t' '$3 ~ /(^|\/)dispatchkey$/' "$symvers")
+	like "it exports symbols" '?*' "$exported"
+	is "all of them begin with dk_" "" "$(awk -F'\t' '$2 !~ /^dk_/ { print $2 }' <<<"$exported")"
+	is "all are for GPL modules" "" \
+		"$(awk -F'\t' '$4 != "EXPORT_SYMBOL_GPL" { print $2 }' <<<"$exported")"
+	is "all are in namespace DISPATCHKEY" "" \
+		"$(awk -F'\t' '$5 != "DISPATCHKEY" { print $2 }' <<<"$exported")"
+else
+	for what in "it exports symbols" "all of them begin with dk_" \
+		"all are for GPL modules" "all are in namespace DISPATCHKEY"; do
+		skip "$what" "no Module.symvers beside the module"
+	done
+fi
+
+# ---- loading and unloading --------------------------------------------------------
+
+ok "insmod loads it" load dispatchkey
+# but for what the kernel says of every module of others
+is "one line in the log" 1 "$(klog 'dispatchkey: ' | grep -vc 'taint')"
+is "it tells version, layout, ABI" 1 \
+	"$(log_lines "dispatchkey: version $version, layout v1, ABI [0-9]+\$")"
+is "version in sysfs" "$version" "$(cat $sys/version)"
+is "source version in sysfs" "$(field srcversion)" "$(cat $sys/srcversion)"
+ok "rmmod unloads it" unload dispatchkey
+ok "it is gone" test ! -e $sys
+ok "and can be loaded again" load dispatchkey
+klog_mark
+
+# ---- its symbols ------------------------------------------------------------------
+
+# The same module, but that it imports another namespace.
+sed 's/import_ns=DISPATCHKEY/import_ns=DISPATCHKEX/' "$forgetful" >"$st_tmp/dk_forgetful.ko"
+refused "a module that does not import the namespace" insmod "$st_tmp/dk_forgetful.ko"
+like "the log tells why" '*dk_forgetful*namespace DISPATCHKEY*does not import it*' "$(klog)"
+ok "one that imports it" load dk_forgetful
+refused "rmmod dispatchkey while somebody uses it" rmmod dispatchkey
+ok "it is still there" test -e $sys
+klog_mark
+
+# ---- a driver that forgets to unregister ------------------------------------------
+
+left='dispatchkey: .*dk_forgetful.* provider forgetful '
+ok "a forgetful driver can be removed" unload dk_forgetful
+is "the log names module and provider" 1 "$(log_lines "$left")"
+klog_mark
+ok "nothing of it is left, it can come again" load dk_forgetful
+ok "and go again" unload dk_forgetful
+klog_mark
+refused "it fails to load after it has registered" insmod "$forgetful" fail=1
+is "the log names it" 1 "$(log_lines "$left")"
+ok "dispatchkey unloads after all that" unload dispatchkey
+
+finish

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# A driver outside of the tree, as README.md shows it, with that Makefile of
+# five lines: built against what "make modules_install DESTDIR=" installed (the
+# Makefile's two paths are those of DESTDIR then), loaded and called.
+#
+# DK_OUTSIDE=DIR splits it, for a machine that compiles faster than the one that
+# is tested: the first run builds into DIR and needs no root, the second one
+# finds that there, and loads it.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+dir=${DK_OUTSIDE:-$st_tmp/outside}
+driver=$dir/driver
+kver=
+[ ! -f "$dir/kver" ] || kver=$(cat "$dir/kver")
+build='' load=''
+[ -n "$kver" ] || build=1
+[ -z "${DK_OUTSIDE-}" ] && load=1
+[ -z "$kver" ] || load=1
+
+[ -z "$load" ] || need_root
+if [ -n "$build" ]; then
+	need_command make gcc
+	need_headers
+	# Debian's kernel.release tells another one.
+	utsrelease=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' \
+		"$KDIR/include/generated/utsrelease.h" 2>/dev/null)
+	[ -n "$utsrelease" ] || skip_all "no utsrelease.h in $KDIR"
+	[ -n "$st_top" ] || skip_all "no sources of dispatchkey (set DK_TOP)"
+	sample=$st_top/samples/outside
+	[ -f "$sample/my.c" ] || skip_all "no sample driver at $sample"
+	[ -f "$st_top/Module.symvers" ] || skip_all "no Module.symvers at $st_top (make modules)"
+fi
+if [ -n "$load" ]; then
+	need_command insmod rmmod dmesg
+	need_module dispatchkey
+fi
+tests=0
+[ -z "$build" ] || tests=8
+[ -z "$load" ] || tests=$((tests + 5))
+plan $tests
+
+dest=$dir/dest
+# shellcheck disable=SC2317 # called by ok and refused
+make_in() { MAKEFLAGS='' make -C "$@"; }
+
+if [ -n "$build" ]; then
+	kver=$utsrelease
+	mkdir -p "$driver"
+	ok "make modules_install" make_in "$st_top" modules_install DESTDIR="$dest" \
+		KDIR="$KDIR" O="$dir/build"
+	ok "dispatchkey.ko is among the updates" \
+		test -f "$dest/lib/modules/$kver/updates/dispatchkey.ko"
+	is "and nothing else is" "$dest/lib/modules/$kver/updates/dispatchkey.ko" \
+		"$(find "$dest/lib/modules" -name '*.ko*')"
+	ok "the headers are where drivers find them" \
+		test -f "$dest/usr/src/dispatchkey/include/dispatchkey.h"
+
+	cp -L "$sample/my.c" "$driver/my.c"
+	sed -e "s|/usr/src/dispatchkey|$dest&|" \
+		-e "s|/lib/modules/\$(shell uname -r)/build|$KDIR|" \
+		"$sample/Makefile" >"$driver/Makefile"
+	is "the Makefile has five lines" 5 "$(grep -vc '^#' "$driver/Makefile")"
+
+	# One that forgets to import our symbols is told so when it is built.
+	mkdir "$driver/import"
+	cp "$driver/Makefile" "$driver/import"
+	sed '/DK_MODULE_IMPORT/d' "$driver/my.c" >"$driver/import/my.c"
+	refused "without DK_MODULE_IMPORT() it does not build" make_in "$driver/import"
+	like "and is told why" '*namespace DISPATCHKEY*does not import it*' "$(cat "$st_log")"
+
+	ok "the driver builds" make_in "$driver" || finish
+	echo "$kver" >"$dir/kver"
+fi
+
+if [ -n "$load" ]; then
+	if is_loaded dispatchkey; then
+		pass "the installed module loads"
+	else
+		ok "the installed module loads" \
+			insmod "$dest/lib/modules/$kver/updates/dispatchkey.ko" &&
+			st_loaded=(dispatchkey)
+	fi
+	ok "the driver loads" insmod "$driver/my.ko" && st_loaded=(my "${st_loaded[@]}")
+	is "its function was called, for its card" 1 "$(klog | grep -c 'card 0 adds')"
+	ok "it can be removed" unload my
+fi
+
+finish

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Replays the recorded transcripts inside the kernel, through dk_replay_test.ko,
+# and shows that a wrong answer would have been found.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+dev=/dev/dk_replay_test
+vectors=$st_here/vectors
+[ -d "$vectors" ] || vectors=$st_here/../vectors
+
+need_root
+need_command insmod rmmod dmesg awk dd
+need_module dispatchkey dk_replay_test
+mapfile -t files < <(cd "$vectors" && printf '%s\n' */*.dkt)
+[ -f "$vectors/${files[0]}" ] || skip_all "no transcripts at $vectors"
+# Those that ask for routes and tables.
+mapfile -t routed < <(cd "$vectors" && grep -El '^> (table|route|call)' -- */*.dkt)
+plan $((${#files[@]} + ${#routed[@]} + 14))
+must_load dispatchkey dk_replay_test
+resolve=/sys/module/dk_replay_test/parameters/force_resolve
+
+# verdict FILE... - replays them one after the other through one open file,
+# and prints a verdict for each
+verdict() {
+	local file
+	exec 3<>$dev
+	for file; do
+		cat -- "$file" >&3
+		cat <&3
+	done
+	exec 3>&-
+}
+
+commands() { grep -c '^> ' "$1"; }
+
+check_all() { # REMARK FILE...
+	local remark=$1 file want got
+	shift
+	for file; do
+		want="ok $(commands "$vectors/$file") commands checked"
+		got=$(verdict "$vectors/$file")
+		if [ "$got" = "$want" ]; then
+			pass "$file, $(commands "$vectors/$file") commands$remark"
+		else
+			fail "$file$remark" "$got"
+		fi
+	done
+}
+check_all '' "${files[@]}"
+
+# Every route by the rule evaluator, none by a published row.
+echo 1 >$resolve
+check_all ', by the rules alone' "${routed[@]}"
+echo 0 >$resolve
+
+# falsify FILE N - the transcript, but that the first answer behind its N-th
+# command ends in another character; tells the number of that line.
+falsify() {
+	awk -v n="$2" -v told="$st_tmp/line" '
+		/^> / { seen++ }
+		!/^> / && seen >= n && !hit {
+			sub(/.$/, /x$/ ? "y" : "x")
+			hit = 1
+			print FNR >told
+		}
+		{ print }' "$vectors/$1"
+}
+
+for file in pytorch-2.14/keysets.dkt pytorch-2.14/routes.dkt pytorch-1.13/operators.dkt; do
+	n=$(($(commands "$vectors/$file") / 2))
+	falsify "$file" $n >"$st_tmp/false.dkt"
+	line=$(cat "$st_tmp/line")
+	like "$file with line $line falsified" "not ok line $line: expected *, got *" \
+		"$(verdict "$st_tmp/false.dkt")"
+done
+
+# A transcript in the smallest and in odd pieces, and after others.
+small=$vectors/pytorch-2.14/constants.dkt
+want="ok $(commands "$small") commands checked"
+for size in 1 7 4097; do
+	exec 3<>$dev
+	dd if="$small" bs=$size status=none >&3
+	is "pieces of $size bytes" "$want" "$(cat <&3)"
+	exec 3>&-
+done
+is "several, one after the other" "$want|not ok line 2: expected \"0x1\", got \"0x3800000000\"|$want|" \
+	"$(printf '> constant autograd_dispatch_keyset\n0x1\n' >"$st_tmp/wrong.dkt"
+	verdict "$small" "$st_tmp/wrong.dkt" "$small" | tr '\n' '|')"
+
+# What is no transcript.
+exec 3<>$dev
+is "nothing at all" "not ok there was no command" "$(cat <&3)"
+exec 3>&-
+is "an answer is missing" 'not ok line 2: expected no more lines, got "0x3800000000"' \
+	"$(printf '> constant autograd_dispatch_keyset\n' >"$st_tmp/t"; verdict "$st_tmp/t")"
+is "an unknown command is refused" "ok 1 commands checked" \
+	"$(printf '> nonsense\nerror\n' >"$st_tmp/t"; verdict "$st_tmp/t")"
+head -c 300000 /dev/zero | tr '\0' 'x' >"$st_tmp/t"
+like "a line without an end" 'not ok line 1: expected "xxx*, got no more lines' \
+	"$(verdict "$st_tmp/t")"
+
+# All operators of PyTorch at once, and gone again.
+registrations=$vectors/pytorch-2.14/registrations.txt
+awk '
+	BEGIN { print "> layout v1" }
+	{
+		print "> op " $1
+		for (i = 2; i <= NF; i++) {
+			split($i, kv, "=")
+			flag = sub(/!$/, "", kv[2]) ? "-f " : ""
+			print "> impl " flag $1 " " kv[1] " " kv[2]
+		}
+	}' "$registrations" >"$st_tmp/all.dkt"
+is "$(wc -l <"$registrations") operators of PyTorch" \
+	"ok $(commands "$st_tmp/all.dkt") commands checked" "$(verdict "$st_tmp/all.dkt")"
+
+# Nobody else's business.
+is "the device is root's alone" "600 0:0" "$(stat -c '%a %u:%g' $dev)"
+
+finish
