@@ -46,7 +46,8 @@
  * @objs: pointers to the struct dk_obj that it dispatches on, in parentheses,
  *	in order; NULL is an absent one
  *
- * One line in a header makes:
+ * One line in a header, which must be the same in a whole program or module,
+ * makes:
  *
  * * ``id(params)`` - call it with the caller's local state
  * * ``id_in(local, params)`` - call it with this local state

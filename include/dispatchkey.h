@@ -946,7 +946,7 @@ enum dk_registry_flags {
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: The registry, or NULL (reasons NO_MEMORY, NO_TABLE).
+ * Return: The registry, or NULL (reasons NO_MEMORY, NO_TABLE, BAD_FLAGS).
  */
 struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int flags,
 				      struct dk_diag *why);
@@ -1012,7 +1012,7 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
  * @registry: where to register, NULL for the default registry
  * @priv: what dk_call_priv() gives to its functions that have no device
  * @owner: the module
- * @core: NULL while it is not registered
+ * @core: NULL while it is not registered, and nobody waits for its calls
  *
  * The storage is the caller's, and has to stay until it is unregistered.
  */

@@ -65,7 +65,7 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
 	dkc_mutex_lock(&reg->lock);
 	*core = prov->core;
-	if (*core && !reg->shutdown) {
+	if (*core && !(*core)->gone && !reg->shutdown) {
 		dkc_remark(why, DK_WHY_NONE, NULL);
 		return 0;
 	}
@@ -111,6 +111,8 @@ static void dkc_provider_free(struct dkc_provider *core)
 	while (*p != core)
 		p = &(*p)->next;
 	*p = core->next;
+	if (core->pub)
+		dkc_store(core->pub->core, NULL);
 	dkc_backends_leave(core);
 	dkc_free(core);
 }
@@ -183,11 +185,10 @@ int dk_provider_unregister(struct dk_provider *prov)
 	struct dk_registry *reg;
 	int err = dkc_may_leave(NULL, NULL);
 
-	if (err)
+	/* one that is not registered may have outlived its registry */
+	if (err || !dkc_load(prov->core))
 		return err;
 	reg = dkc_registry(prov->registry);
-	if (!reg)
-		return 0;
 	dkc_mutex_lock(&reg->lock);
 	core = dkc_provider_find(reg, prov);
 	if (reg->shutdown)
@@ -198,7 +199,6 @@ int dk_provider_unregister(struct dk_provider *prov)
 		dkc_mutex_unlock(&reg->lock);
 		return err;
 	}
-	dkc_store(prov->core, NULL);
 	dkc_provider_leave(core);
 	return 0;
 }
@@ -229,6 +229,7 @@ bool dkc_owner_leave(struct dk_registry *reg, const void *owner,
 		return false;
 	}
 	dkc_strcpy(name, core->name, DK_NAME_MAX);
+	core->pub = NULL;
 	dkc_provider_leave(core);
 	return true;
 }

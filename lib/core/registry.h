@@ -167,7 +167,7 @@ struct dkc_provider {
 	struct dkc_retired retired;
 	struct dkc_provider *next;
 	struct dk_registry *reg;
-	struct dk_provider *pub;
+	struct dk_provider *pub;	/* NULL: do not touch it */
 	void *priv;
 	void *owner;
 	struct dkc_block *blocks;

@@ -201,7 +201,6 @@ static const struct file_operations replay_fops = {
 	.release = replay_release,
 	.write = replay_write,
 	.read = replay_read,
-	.llseek = no_llseek,
 };
 
 static struct miscdevice replay_misc = {
