@@ -12,7 +12,6 @@ O	?= build
 PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 BINDIR	?= $(PREFIX)/bin
-MANDIR	?= $(PREFIX)/share/man
 INCLUDEDIR ?= $(PREFIX)/include
 DESTDIR	?=
 KDIR	?= /lib/modules/$(shell uname -r)/build
@@ -62,7 +61,6 @@ samples	:= $(addprefix $(O)/samples/,hello cpu_user dk_client plugin/host plugin
 
 headers	:= include/dispatchkey.h include/dispatchkey-op.h
 uapi	:= uapi/linux/dispatchkey.h
-man	:= $(sort $(wildcard Documentation/man/*.[1-9]))
 
 # ---- how --------------------------------------------------------------------
 
@@ -170,7 +168,7 @@ all: lib dkctl samples
 	@echo
 	@echo 'Built in $(O): $(notdir $(static)) and $(soname) (version $(VERSION)), dkctl, samples.'
 	@echo 'Next:'
-	@echo '  $(O)/samples/hello    the first sample, 20 lines'
+	@echo '  $(O)/samples/hello    a tensor, an operator, a tracer'
 	@echo '  make demo    calls routed to two accelerators in a virtual machine'
 	@echo '  make check   all tests'
 	@echo '  make help    the module, install, and all else'
@@ -205,9 +203,6 @@ install: lib dkctl
 	$(Q)$(INSTALL) -m 644 $(headers) $(dest)
 	$(Q)$(INSTALL) -m 644 $(uapi) $(dest)/linux
 	$(Q)$(INSTALL) -m 755 $(tool) $(DESTDIR)$(BINDIR)
-	$(Q)for page in $(man); do \
-		$(INSTALL) -D -m 644 $$page \
-			$(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit; done
 
 uninstall:
 	$(say) REMOVE $(DESTDIR)$(PREFIX)
@@ -215,8 +210,6 @@ uninstall:
 		pkgconfig/dispatchkey.pc) $(DESTDIR)$(BINDIR)/dkctl
 	$(Q)rm -f $(addprefix $(dest)/,$(notdir $(headers)) linux/$(notdir $(uapi)))
 	$(Q)if [ -d $(dest)/linux ]; then rmdir $(dest)/linux $(dest); fi
-	$(Q)for page in $(man); do \
-		rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
 
 # ---- targets: the module ----------------------------------------------------
 
@@ -290,7 +283,7 @@ Build
   samples          hello, cpu_user, plugin/host with plugin/plugin.so, dk_client
   clean            remove what these built
 Install, by PREFIX= ($(PREFIX)), LIBDIR=, DESTDIR=
-  install          library, headers, dispatchkey.pc, dkctl, man pages
+  install          library, headers, dispatchkey.pc, dkctl
   uninstall        remove them
 Module, for the kernel whose build folder is KDIR=
   modules          dispatchkey.ko and the sample drivers

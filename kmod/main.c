@@ -49,7 +49,7 @@ static struct notifier_block dkc_module_nb = {
 
 static int __init dkc_init(void)
 {
-	struct dk_diag why = {};
+	struct dk_diag why = { .size = sizeof(why) };
 	int err;
 
 	dkc_gate_init();
@@ -76,7 +76,7 @@ static int __init dkc_init(void)
 /* Whoever uses our symbols keeps us, so nobody is left here. */
 static void __exit dkc_exit(void)
 {
-	struct dk_diag why = {};
+	struct dk_diag why = { .size = sizeof(why) };
 
 	unregister_module_notifier(&dkc_module_nb);
 	dkc_default->is_default = false;

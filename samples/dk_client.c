@@ -120,18 +120,22 @@ static int client_new(struct client *cl, struct dk_client_new __user *arg)
 	req.device = dk.device;
 	req.keyset = dk.ks.bits;
 
-	err = xa_alloc(&cl->objs, &req.id, o, XA_LIMIT(1, DK_CLIENT_OBJS),
+	err = xa_alloc(&cl->objs, &req.id, NULL, XA_LIMIT(1, DK_CLIENT_OBJS),
 		       GFP_KERNEL_ACCOUNT);
 	if (err) {
 		client_obj_put(o);
 		return err == -EBUSY ? -ENOSPC : err;
 	}
-	/* From here on it is the file's, and another thread may free it. */
-	if (copy_to_user(arg, &req, sizeof(req))) {
-		client_obj_put(xa_erase(&cl->objs, req.id));
-		return -EFAULT;
+	/* The id is only reserved: no other thread finds it before the store. */
+	if (copy_to_user(arg, &req, sizeof(req)))
+		err = -EFAULT;
+	else
+		err = xa_err(xa_store(&cl->objs, req.id, o, GFP_KERNEL_ACCOUNT));
+	if (err) {
+		xa_release(&cl->objs, req.id);
+		client_obj_put(o);
 	}
-	return 0;
+	return err;
 }
 
 static int client_free(struct client *cl, u32 __user *arg)
@@ -141,7 +145,12 @@ static int client_free(struct client *cl, u32 __user *arg)
 
 	if (get_user(id, arg))
 		return -EFAULT;
-	o = xa_erase(&cl->objs, id);
+	xa_lock(&cl->objs);
+	o = xa_load(&cl->objs, id);
+	/* Nothing that client_new() has only reserved. */
+	if (o)
+		__xa_erase(&cl->objs, id);
+	xa_unlock(&cl->objs);
 	if (!o)
 		return -ENOENT;
 	client_obj_put(o);

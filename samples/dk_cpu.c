@@ -34,7 +34,7 @@ static int __init dk_cpu_init(void)
 	if (!err)
 		err = dk_impls_register(&cpu, cpu_impls, ARRAY_SIZE(cpu_impls), &why);
 	if (err) {
-		pr_err("%s: %s\n", why.name, why.text);
+		pr_err("%s%s%s\n", why.name, why.name[0] ? ": " : "", why.text);
 		/* Takes out whatever there is, and is fine if that is nothing. */
 		dk_provider_unregister(&cpu);
 	}

@@ -206,7 +206,9 @@ static int edu_copy_chunk(struct edu_card *card, void *dst, const void *src, u32
 {
 	int err;
 
-	mutex_lock(&card->lock);
+	err = mutex_lock_killable(&card->lock);
+	if (err)
+		return err;
 	memcpy(card->buf, src, len);
 	err = edu_transfer(card, len, false);
 	if (err)
@@ -230,7 +232,9 @@ static int edu_factorial(struct dk_call *c, const struct dk_obj *x, __u32 n,
 	struct edu_card *card = dk_call_priv(c);
 	int err;
 
-	mutex_lock(&card->lock);
+	err = mutex_lock_killable(&card->lock);
+	if (err)
+		return err;
 	err = edu_compute(card, n, res);
 	mutex_unlock(&card->lock);
 	if (!err)
@@ -403,7 +407,8 @@ static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = dk_device_register(&edu, edu_backend, pci_name(pdev), card, edu_impls,
 				 ARRAY_SIZE(edu_impls), &card->device, &why);
 	if (err) {
-		dev_err_probe(dev, err, "not registered: %s\n", why.text);
+		dev_err_probe(dev, err, "not registered: %s%s%s\n", why.name,
+			      why.name[0] ? ": " : "", why.text);
 		goto free_irq;
 	}
 	return 0;
@@ -457,7 +462,7 @@ static int __init edu_init(void)
 	if (!err)
 		err = dk_backend_join(&edu, "edu", 0, 0, &edu_backend, &why);
 	if (err)
-		pr_err("%s: %s\n", why.name, why.text);
+		pr_err("%s%s%s\n", why.name, why.name[0] ? ": " : "", why.text);
 	else
 		err = pci_register_driver(&edu_driver);
 	/* Takes out whatever there is, and is fine if that is nothing. */

@@ -47,7 +47,7 @@ int main(void)
 	struct tensor b = { dk_obj_on(DK_BACKEND_CPU, 0), { 10, 20, 30 } };
 	struct tensor c = { dk_obj_on(DK_BACKEND_CPU, 0), { 0 } };
 	static struct dk_provider me = DK_PROVIDER("hello");
-	struct dk_diag why = { 0 };
+	struct dk_diag why = { .size = sizeof(why) };
 	int error;
 
 	if (dk_provider_register(&me, &why) || dk_op_define(&me, &my_add_op, 0, &why) ||

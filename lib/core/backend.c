@@ -88,7 +88,9 @@ static int dkc_choose_backend(struct dk_registry *reg, const char *name,
 	}
 	if (pin) {
 		if (!dkc_is_private(reg->layout, pin))
-			return dkc_refuse(why, DK_WHY_NOT_PRIVATE, name);
+			return dkc_refuse(why, DK_WHY_NOT_PRIVATE,
+					  pin <= reg->layout->nb ?
+					  reg->layout->backend_names[pin] : name);
 		if (reg->private_backend[pin].name[0])
 			return dkc_refuse(why, DK_WHY_BACKEND_PINNED,
 					  reg->private_backend[pin].name);

@@ -13,6 +13,9 @@ static const struct {
 #undef REASON
 };
 
+/* Of struct dk_diag when it was first published; never changes. */
+#define DIAG_FIRST_SIZE	(offsetof(struct dk_diag, name) + DK_NAME_MAX)
+
 const struct dk_local dk_local_default = { 0, 0 };
 
 const char *dk_reason_text(unsigned int reason)
@@ -27,12 +30,14 @@ void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name)
 
 	if (!why)
 		return;
-	size = why->size ? why->size : sizeof(*why);
-	if (size <= offsetof(struct dk_diag, name))
+	size = why->size ? why->size : DIAG_FIRST_SIZE;
+	if (size < offsetof(struct dk_diag, name))
 		return;
-	room = size - offsetof(struct dk_diag, name);
 	why->reason = reason;
 	why->text = dk_reason_text(reason);
+	room = size - offsetof(struct dk_diag, name);
+	if (!room)
+		return;
 	dkc_strcpy(why->name, name ? name : "",
 		   room < sizeof(why->name) ? room : sizeof(why->name));
 }

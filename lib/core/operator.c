@@ -109,7 +109,8 @@ static int dkc_optab_reserve(struct dk_registry *reg)
 	return 0;
 }
 
-static struct dk_op *dkc_op_make(struct dk_registry *reg, const char *name)
+/* A new operator that nobody finds yet, and room for its name in the table. */
+static struct dk_op *dkc_op_new(struct dk_registry *reg, const char *name)
 {
 	size_t len = dkc_strlen(name);
 	struct dk_op *op;
@@ -125,9 +126,13 @@ static struct dk_op *dkc_op_make(struct dk_registry *reg, const char *name)
 	op->hash = dkc_name_hash(name);
 	op->reg = reg;
 	dkc_publish(op->row, reg->shutdown ? &dkc_row_gone : &dkc_row_undefined);
-	reg->num_ops++;
-	dkc_optab_put(dkc_deref_locked(reg->ops), op);
 	return op;
+}
+
+static void dkc_op_show(struct dk_op *op)
+{
+	op->reg->num_ops++;
+	dkc_optab_put(dkc_deref_locked(op->reg->ops), op);
 }
 
 static bool dkc_op_alive(const struct dk_op *op)
@@ -181,16 +186,12 @@ static bool dkc_op_replaceable(const struct dk_op *op)
 
 static struct dk_op *dkc_op_replace(struct dk_op *op)
 {
-	struct dk_op *fresh;
+	struct dk_op *fresh = dkc_op_new(op->reg, op->name);
 
-	dkc_optab_remove(op);
-	fresh = dkc_op_make(op->reg, op->name);
-	if (!fresh) {
-		/* its slot is free again, so this needs no memory */
-		op->reg->num_ops++;
-		dkc_optab_put(dkc_deref_locked(op->reg->ops), op);
+	if (!fresh)
 		return NULL;
-	}
+	dkc_optab_remove(op);
+	dkc_op_show(fresh);
 	op->def_next = op->reg->stale;
 	op->reg->stale = op;
 	dkc_store(op->stale, true);
@@ -202,8 +203,12 @@ struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *de
 {
 	struct dk_op *op = dkc_op_find(reg, decl->name);
 
-	if (!op)
-		return dkc_op_make(reg, decl->name);
+	if (!op) {
+		op = dkc_op_new(reg, decl->name);
+		if (op)
+			dkc_op_show(op);
+		return op;
+	}
 	if (dkc_op_replaceable(op) && dkc_op_check_sig(op, decl, NULL))
 		return dkc_op_replace(op);
 	return op;

@@ -111,8 +111,6 @@ static void dkc_provider_free(struct dkc_provider *core)
 	while (*p != core)
 		p = &(*p)->next;
 	*p = core->next;
-	if (core->pub)
-		dkc_store(core->pub->core, NULL);
 	dkc_backends_leave(core);
 	dkc_free(core);
 }
@@ -146,6 +144,7 @@ void dkc_provider_wait(struct dkc_provider *core, struct dkc_block *only)
 {
 	struct dk_registry *reg = core->reg;
 	struct dkc_block *list = only ? only : core->withdrawn, *b;
+	bool leaves = core->gone;
 
 	core->waiters++;
 	dkc_mutex_unlock(&reg->lock);
@@ -155,6 +154,11 @@ void dkc_provider_wait(struct dkc_provider *core, struct dkc_block *only)
 	dkc_mutex_lock(&reg->lock);
 	for (b = list; b; b = only ? NULL : b->next)
 		b->drained = true;
+	/* the caller's, who may give it back when we return: not later */
+	if (leaves && core->pub) {
+		dkc_store(core->pub->core, NULL);
+		core->pub = NULL;
+	}
 	dkc_wait_end(core);
 	dkc_mutex_unlock(&reg->lock);
 }

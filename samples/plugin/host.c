@@ -95,7 +95,7 @@ static void unload(void *plugin)
 int main(int argc, char **argv)
 {
 	const char *slash = strrchr(argv[0], '/');
-	struct dk_diag why = { 0 };
+	struct dk_diag why = { .size = sizeof(why) };
 	char path[4096];
 	pthread_t thread;
 	void *plugin;

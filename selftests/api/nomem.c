@@ -495,10 +495,38 @@ static void atomic_operator_without_rows(void)
 	t_close();
 }
 
+/* A name that a caller has found, wanted again by another type in vain. */
+static void no_new_operator_of_a_name(void)
+{
+	struct dk_op_decl other = nomem_op;
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+	int who = 0, i;
+
+	other.sig = "(int other)";
+	other.op = NULL;
+	CHECK_OK(dk_provider_register(&me, &t_why));
+	CHECK_OK(dk_op_define(&me, &nomem_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&me, nomem_impls, 1, &t_why));
+	CHECK_OK(nomem(&x, &who));
+	CHECK_OK(dk_provider_unregister(&me));
+	CHECK_OK(dk_provider_register(&me, &t_why));
+	/* more often than the table of names has slots */
+	for (i = 0; i < 1000; i++) {
+		short_of_memory();
+		CHECK_INT(dk_op_define(&me, &other, 0, &t_why), -ENOMEM);
+		memory_again();
+		CHECK_INT(nomem(&x, &who), -ENOENT);
+	}
+	CHECK_OK(dk_op_define(&me, &other, 0, &t_why));
+	CHECK_INT(nomem(&x, &who), -EPROTOTYPE);
+	CHECK_OK(dk_provider_unregister(&me));
+}
+
 T_SUITE(nomem,
 	T(no_default_registry),
 	T(first_call_of_a_thread),
 	T(registering_changes_nothing),
 	T(names_grow),
 	T(peer13_leaving_without_memory),
-	T(atomic_operator_without_rows));
+	T(atomic_operator_without_rows),
+	T(no_new_operator_of_a_name));

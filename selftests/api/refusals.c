@@ -604,7 +604,7 @@ static void backends(void)
 		NAME_TAKEN, "PrivateUse3");
 	/* refuses: dk_backend_join EINVAL NOT_PRIVATE */
 	REFUSED(dk_backend_join(&r_b, "third", DK_BACKEND_CUDA, 0, &n, &t_why),
-		EINVAL, NOT_PRIVATE, "third");
+		EINVAL, NOT_PRIVATE, "CUDA");
 	REFUSED(dk_backend_join(&r_b, "third", DK_NUM_BACKENDS + 1, 0, &n, &t_why),
 		EINVAL, NOT_PRIVATE, "third");
 	/* refuses: dk_backend_join EINVAL BAD_FLAGS */

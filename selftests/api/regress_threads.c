@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Far more than any of them takes. */
@@ -29,29 +30,52 @@
 #define LOAD(x)		__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define STORE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELEASE)
 
-static void too_long(int sig)
-{
-	static const char text[] = "Bail out! a test of regress_threads hangs\n";
-	ssize_t n = write(STDOUT_FILENO, text, sizeof(text) - 1);
-
-	_exit(n < 0 ? 2 : 1);
-}
-
-static void bounded(void (*test)(void))
-{
-	signal(SIGALRM, too_long);
-	alarm(LIMIT);
-	test();
-	alarm(0);
-	signal(SIGALRM, SIG_DFL);
-}
-
 static void start(pthread_t *thread, void *(*run)(void *), void *data)
 {
 	if (CHECK_OK(pthread_create(thread, NULL, run, data)))
 		return;
 	printf("Bail out! no thread\n");
 	exit(1);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
+static bool is_over;
+static pid_t child;
+
+/* A thread and not SIGALRM: liburcu blocks all signals where it may hang. */
+static void *watch(void *data)
+{
+	static const char text[] = "Bail out! a test of regress_threads hangs\n";
+	struct timespec end;
+	int err = 0;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += LIMIT;
+	pthread_mutex_lock(&lock);
+	while (!is_over && !err)
+		err = pthread_cond_timedwait(&over, &lock, &end);
+	if (!is_over) {
+		if (LOAD(child) > 0)
+			kill(LOAD(child), SIGKILL);
+		_exit(write(STDOUT_FILENO, text, sizeof(text) - 1) < 0 ? 2 : 1);
+	}
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void bounded(void (*test)(void))
+{
+	pthread_t watcher;
+
+	is_over = false;
+	start(&watcher, watch, NULL);
+	test();
+	pthread_mutex_lock(&lock);
+	is_over = true;
+	pthread_cond_signal(&over);
+	pthread_mutex_unlock(&lock);
+	pthread_join(watcher, NULL);
 }
 
 /* ---- a call that stays, and two who wait for it --------------------------- */
@@ -515,14 +539,14 @@ static void forks_beside_threads(void)
 	fflush(stdout);
 	for (i = 0; i < forks; i++) {
 		pid = fork();
-		if (!pid) {
-			alarm(LIMIT);
+		if (!pid)
 			_exit(in_child());
-		}
 		if (!CHECK(pid > 0))
 			break;
 		status = -1;
+		STORE(child, pid);
 		waitpid(pid, &status, 0);
+		STORE(child, 0);
 		if (!CHECK_INT(status, 0))
 			break;
 	}

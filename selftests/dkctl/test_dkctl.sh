@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=93
+planned=101
 count=0
 failed=0
 
@@ -268,7 +268,15 @@ bad 'FILE' replay
 bad '/nonexistent' replay /nonexistent
 bad "$tmp" replay --check "$tmp"
 bad '/dev/null' replay --check /dev/null
-bad 'a?b' key "$(printf 'a\nb')"
+bad 'a\x0ab' key "$(printf 'a\nb')"
+bad 'a\x1b\x9b\xffb' key "$(printf 'a\033\233\377b')"
+bad '"v1"' -l pytorch-1.13 layout v1
+bad '"x"' -V x
+bad 'see: dkctl alias Autograd' keyset 'CPU|Autograd'
+bad 'see: dkctl alias -l pytorch-1.13 Autograd' keyset Autograd -l pytorch-1.13
+run keyset Autograt
+[ $status = 2 ] && grep -q '"Autograt"' "$tmp/err" && ! grep -q 'did you mean' "$tmp/err"
+result $? "keyset offers no alias key"
 
 # ---- replay -----------------------------------------------------------------
 
@@ -368,6 +376,28 @@ run replay --check "$tmp/wrong.dkt"
 [ $status = 1 ] && [ "$(grep -c 'got ' "$tmp/out")" = 10 ] &&
 	grep -q '12 wrong answers, the first 10 are shown$' "$tmp/out"
 result $? "replay --check shows the first wrong answers"
+
+# Bytes of a file that a terminal would take for orders.
+name=$tmp/$(printf 'a\033b.dkt')
+printf '> key\tC\001U\nC\033[2J\233\n' >"$name"
+run replay --check "$name"
+cat >"$tmp/want" <<'END'
+a\x1bb.dkt:1: > key	C\x01U
+a\x1bb.dkt:2: expected C\x1b[2J\x9b
+a\x1bb.dkt:2: got      error: this word has a control character or is not UTF-8: C\x01U
+a\x1bb.dkt: 1 command, 1 wrong answer
+END
+sed -i "s|^$tmp/||" "$tmp/out"
+[ $status = 1 ] && cmp -s "$tmp/out" "$tmp/want"
+result $? "replay --check shows control characters as \\xNN"
+printf '> key C\033U\n> key \303\244\n' >"$tmp/in"
+golden "replay --transcript shows control characters as \\xNN" \
+	replay --transcript "$tmp/in" <<'END'
+> key C\x1bU
+error: this word has a control character or is not UTF-8: C\x1bU
+> key \xc3\xa4
+error: could not parse dispatch key: \xc3\xa4
+END
 
 # A refused command has one sentence that names the word, and the script goes on.
 refused() # ERROR COMMAND

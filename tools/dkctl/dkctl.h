@@ -80,6 +80,9 @@ void help_subcommand(FILE *f, const struct subcommand *s);
 void help_transcript(FILE *f);
 int show_help(struct request *q, const struct subcommand *s);
 
+/* error.c: what a user or a file gave; all but ASCII to be seen and tabs as \xNN */
+void print_text(FILE *f, const char *s, size_t len);
+
 /* error.c: one sentence on stderr, and in JSON too if that was asked for */
 int fail(struct request *q, int status, const char *word, const char *suggestion,
 	 const char *format, ...) __attribute__((format(printf, 5, 6)));

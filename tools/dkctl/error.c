@@ -3,13 +3,17 @@
 #include "dkctl.h"
 
 #include <stdarg.h>
+#include <string.h>
 
-/* A word may have anything in it; the sentence stays one line. */
-static void make_printable(char *s)
+void print_text(FILE *f, const char *s, size_t len)
 {
-	for (; *s; s++) {
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
+	const char *end = s + len;
+
+	for (; s < end; s++) {
+		if (*s == '\t' || (*s >= 0x20 && *s < 0x7f))
+			fputc(*s, f);
+		else
+			fprintf(f, "\\x%02x", (unsigned char)*s);
 	}
 }
 
@@ -37,15 +41,15 @@ int fail(struct request *q, int status, const char *word, const char *suggestion
 	va_start(ap, format);
 	vsnprintf(message, sizeof(message), format, ap);
 	va_end(ap);
-	make_printable(message);
 	if (q->options & OPTION_JSON)
 		json_error(q, message, word, suggestion);
 	/* what was printed so far comes before it */
 	fflush(stdout);
+	fputs("dkctl: ", stderr);
+	print_text(stderr, message, strlen(message));
 	if (suggestion)
-		fprintf(stderr, "dkctl: %s; did you mean \"%s\"?\n", message, suggestion);
-	else
-		fprintf(stderr, "dkctl: %s\n", message);
+		fprintf(stderr, "; did you mean \"%s\"?", suggestion);
+	fputc('\n', stderr);
 	return status;
 }
 
@@ -54,8 +58,8 @@ int fail_memory(struct request *q)
 	return fail(q, STATUS_SYSTEM, NULL, NULL, "out of memory");
 }
 
-/* Every key and alias of the layout. */
-static void try_keys(struct request *q, struct suggestion *s)
+/* Every key of the layout, and its aliases where one is wanted. */
+static void try_keys(struct request *q, struct suggestion *s, bool aliases)
 {
 	unsigned int key, n = dk_layout_keys(q->layout);
 	char name[DK_NAME_MAX];
@@ -65,6 +69,10 @@ static void try_keys(struct request *q, struct suggestion *s)
 		case DK_KIND_NONE:
 		case DK_KIND_SENTINEL:
 			break;
+		case DK_KIND_ALIAS:
+			if (!aliases)
+				break;
+			/* fall through */
 		default:
 			suggest_try(s, dk_key_name(q->layout, key, name));
 		}
@@ -76,7 +84,7 @@ int fail_key(struct request *q, const char *name)
 	struct suggestion s;
 
 	suggest_begin(&s, name);
-	try_keys(q, &s);
+	try_keys(q, &s, true);
 	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&s),
 		    "\"%.127s\" is no dispatch key of layout %s", name,
 		    dk_layout_name(q->layout));
@@ -85,10 +93,16 @@ int fail_key(struct request *q, const char *name)
 int fail_keyset(struct request *q, const char *word)
 {
 	struct suggestion s;
-	unsigned int b;
+	unsigned int key, b;
 
+	if (!dk_key_parse(q->layout, word, 0, &key, NULL) &&
+	    dk_key_kind(q->layout, key) == DK_KIND_ALIAS)
+		return fail(q, STATUS_BAD_INPUT, word, NULL,
+			    "\"%.127s\" is an alias key and has no bits; see: dkctl alias%s%s %.127s",
+			    word, q->layout_name ? " -l " : "",
+			    q->layout_name ? q->layout_name : "", word);
 	suggest_begin(&s, word);
-	try_keys(q, &s);
+	try_keys(q, &s, false);
 	for (b = 1; b <= dk_layout_backends(q->layout); b++)
 		suggest_try(&s, dk_backend_bit_name(q->layout, b));
 	return fail(q, STATUS_BAD_INPUT, word, suggest_end(&s),

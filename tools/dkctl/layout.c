@@ -88,6 +88,10 @@ int run_layout(struct request *q)
 {
 	const struct dk_layout *l = q->layout;
 
+	if (q->num_args && q->layout_name)
+		return fail(q, STATUS_BAD_INPUT, q->args[0], NULL,
+			    "layout has either a NAME or option --layout, and not \"%.127s\" too",
+			    q->args[0]);
 	if (q->num_args) {
 		l = dk_layout_find(q->args[0], NULL);
 		if (!l)

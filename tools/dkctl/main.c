@@ -258,6 +258,9 @@ static int run(char **argv)
 	read_options(&r, argv);
 	if (r.bad)
 		return fail_option(&r);
+	if (q.options & OPTION_VERSION && argv[1])
+		return fail(&q, STATUS_BAD_INPUT, argv[1], NULL,
+			    "option --version has one word too many: \"%.127s\"", argv[1]);
 	if (q.options & OPTION_VERSION)
 		return run_version(&q);
 	if (!argv[1])
@@ -290,5 +293,7 @@ int main(int argc, char **argv)
 {
 	(void)argc;
 	signal(SIGPIPE, SIG_IGN);
+	/* a sentence goes out in one piece */
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	return close_output(run(argv));
 }

@@ -89,12 +89,18 @@ static void differ_json(struct session *s, const struct dk_replay_diff *d)
 	json_close(j);
 }
 
+static void put_name(const struct session *s)
+{
+	print_text(stdout, s->name, strlen(s->name));
+}
+
 static void put_line(const struct session *s, const struct dk_replay_diff *d,
 		     const char *what, const char *line, size_t len)
 {
-	printf("%s:%lu: %-9s", s->name, d->line, what);
+	put_name(s);
+	printf(":%lu: %-9s", d->line, what);
 	if (line)
-		fwrite(line, 1, len, stdout);
+		print_text(stdout, line, len);
 	else
 		printf("(no line)");
 	printf("\n");
@@ -110,8 +116,12 @@ static void differ(void *ctx, const struct dk_replay_diff *d)
 		differ_json(s, d);
 		return;
 	}
-	if (d->command_line)
-		printf("%s:%lu: > %s\n", s->name, d->command_line, d->command);
+	if (d->command_line) {
+		put_name(s);
+		printf(":%lu: > ", d->command_line);
+		print_text(stdout, d->command, strlen(d->command));
+		printf("\n");
+	}
 	put_line(s, d, "expected", d->expected, d->expected_len);
 	put_line(s, d, "got", d->got, d->got_len);
 }
@@ -138,15 +148,16 @@ static void tell_verdict(struct session *s, const struct dk_replay_count *n)
 		json_uint(j, "commands", n->commands);
 		json_uint(j, "mismatches", n->mismatches);
 		json_bool(j, "passed", !n->mismatches);
-	} else if (!n->mismatches) {
-		printf("%s: %lu command%s, every answer is right\n", s->name, n->commands,
-		       n->commands == 1 ? "" : "s");
-	} else {
-		printf("%s: %lu command%s, %lu wrong answer%s%s\n", s->name, n->commands,
-		       n->commands == 1 ? "" : "s",
-		       n->mismatches, n->mismatches == 1 ? "" : "s",
-		       s->shown > SHOWN ? ", the first 10 are shown" : "");
+		return;
 	}
+	put_name(s);
+	printf(": %lu command%s, ", n->commands, n->commands == 1 ? "" : "s");
+	if (!n->mismatches)
+		printf("every answer is right\n");
+	else
+		printf("%lu wrong answer%s%s\n", n->mismatches,
+		       n->mismatches == 1 ? "" : "s",
+		       s->shown > SHOWN ? ", the first 10 are shown" : "");
 }
 
 static int check(struct session *s, FILE *f)
@@ -181,13 +192,14 @@ static void emit(void *ctx, const char *text, size_t len)
 	struct session *s = ctx;
 	const char *end;
 
-	if (!is_json(s)) {
-		fwrite(text, 1, len, stdout);
-		return;
-	}
 	for (; len; len -= (size_t)(end + 1 - text), text = end + 1) {
 		end = memchr(text, '\n', len);
-		json_string_len(&s->j, NULL, text, (size_t)(end - text));
+		if (is_json(s)) {
+			json_string_len(&s->j, NULL, text, (size_t)(end - text));
+			continue;
+		}
+		print_text(stdout, text, (size_t)(end - text));
+		printf("\n");
 	}
 }
 
@@ -196,8 +208,11 @@ static void run_command(struct session *s, struct dk_replay *r, const char *line
 	int err;
 
 	if (!is_json(s)) {
-		if (s->q->options & OPTION_TRANSCRIPT)
-			printf("> %.*s\n", (int)len, line);
+		if (s->q->options & OPTION_TRANSCRIPT) {
+			printf("> ");
+			print_text(stdout, line, len);
+			printf("\n");
+		}
 		dk_replay_line(r, line, len);
 		return;
 	}

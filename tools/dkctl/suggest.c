@@ -56,7 +56,8 @@ void suggest_try(struct suggestion *s, const char *candidate)
 {
 	unsigned int d;
 
-	if (!s->distance || strlen(candidate) > LONGEST)
+	/* what was refused is no way out */
+	if (!s->distance || strlen(candidate) > LONGEST || !strcmp(s->word, candidate))
 		return;
 	d = distance(s->word, candidate);
 	if (d >= s->distance)
