@@ -209,7 +209,9 @@ struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *de
 			dkc_op_show(op);
 		return op;
 	}
-	if (dkc_op_replaceable(op) && dkc_op_check_sig(op, decl, NULL))
+	/* one without a signature must not get that of its namesake */
+	if (dkc_op_replaceable(op) &&
+	    (decl->sig ? dkc_op_check_sig(op, decl, NULL) != 0 : op->sig != 0))
 		return dkc_op_replace(op);
 	return op;
 }

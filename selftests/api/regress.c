@@ -327,6 +327,14 @@ static void name_is_free_when_all_have_left(void)
 	end_default();
 	CHECK_INT(typed(&cpu, &who), -ENOENT);
 	CHECK_INT(retyped(&cpu, &other), -ENOENT);
+
+	/* one without a signature does not get that of its namesake */
+	begin_default();
+	define_untyped(&typed_op);
+	CHECK_OK(dk_impls_register(&me, second, 1, &t_why));
+	CHECK_OK(retyped(&cpu, &other));
+	CHECK_INT(typed(&cpu, &who), -EPROTOTYPE);
+	end_default();
 }
 
 /* ---- layouts -------------------------------------------------------------- */
@@ -407,6 +415,7 @@ static void unknown_flags_of_a_registry(void)
 
 	for (bit = 2; bit < 32; bit++) {
 		memset(&t_why, 0, sizeof(t_why));
+		/* refuses: dk_registry_alloc EINVAL BAD_FLAGS */
 		CHECK(!dk_registry_alloc(NULL, 1u << bit, &t_why));
 		CHECK_INT(t_why.reason, DK_WHY_BAD_FLAGS);
 	}
