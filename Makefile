@@ -96,6 +96,9 @@ $(O)/config $(O)/objects: FORCE
 	@printf '%s\n' "$$$(@F)_text" | cmp -s - $@ || printf '%s\n' "$$$(@F)_text" >$@
 
 $(O)/have-urcu: $(O)/config
+	@printf 'int x;\n' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -x c - >/dev/null || { \
+		echo 'The C compiler, "$(CC) $(CFLAGS)", does not work: install gcc, or name another one with "make CC=".' >&2; \
+		exit 1; }
 	@printf '#include <urcu-bp.h>\n' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -x c - >/dev/null 2>&1 || { \
 		echo 'liburcu is missing: install its development package (liburcu-dev on Debian and Ubuntu, userspace-rcu-devel on Fedora, liburcu-devel on openSUSE, liburcu on Arch, userspace-rcu-dev on Alpine) and type make again.' >&2; \
 		exit 1; }
@@ -180,6 +183,7 @@ samples: $(samples)
 clean:
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
+		check lint modules demo selftests html doctrees \
 		dispatchkey.o dkctl modules.order) $(static) $(links) $(shared) $(pc)
 	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
 
@@ -281,7 +285,7 @@ Build
   lib              libdispatchkey.a, $(soname), dispatchkey-uninstalled.pc
   dkctl            the tool
   samples          hello, cpu_user, plugin/host with plugin/plugin.so, dk_client
-  clean            remove what these built
+  clean            remove all that was built below $(O)
 Install, by PREFIX= ($(PREFIX)), LIBDIR=, DESTDIR=
   install          library, headers, dispatchkey.pc, dkctl
   uninstall        remove them
