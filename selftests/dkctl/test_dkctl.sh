@@ -75,7 +75,7 @@ bad() # WORD WORDS...
 	run "$@"
 	[ $status = 2 ] && [ "$(wc -l <"$tmp/err")" = 1 ] && [ ! -s "$tmp/out" ] &&
 		grep -qF -- "$word" "$tmp/err"
-	result $? "bad input: dkctl $(printf '%s' "$*" | tr '\001\n#' '???') names $word"
+	result $? "bad input: dkctl $(printf '%s' "$*" | LC_ALL=C tr -c ' -"$-~' '?') names $word"
 }
 
 is_json()
