@@ -9,8 +9,9 @@ struct seen {
 	int calls;
 };
 
-DK_OP(work, "devices::work", (struct dk_obj *x, struct dk_obj *y,
-				struct dk_obj *z, struct seen *seen), (x, y, z, seen), (x, y, z));
+DK_OP(work, "devices::work",
+	(struct dk_obj *x, struct dk_obj *y, struct dk_obj *z, struct seen *seen),
+	(x, y, z, seen), (x, y, z));
 
 static int work_card(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
 		     struct dk_obj *z, struct seen *seen)

@@ -2,8 +2,8 @@
 /* The first things that a user does, on the default registry. */
 #include "test.h"
 
-DK_OP(factorial, "first::factorial", (struct dk_obj *x, u32 n,
-					u64 *result), (x, n, result), (x));
+DK_OP(factorial, "first::factorial",
+	(struct dk_obj *x, u32 n, u64 *result), (x, n, result), (x));
 DK_OP(traced, "first::traced", (struct dk_obj *x, int *trace), (x, trace), (x));
 DK_OP(boxed, "first::boxed", (struct dk_obj *x, int *n), (x, n), (x));
 DK_OP(through, "first::through", (struct dk_obj *x, int *who), (x, who), (x));

@@ -22,8 +22,9 @@
 
 DK_OP(count, "kthreads::count", (struct dk_obj *x), (x), (x));
 DK_OP(swift, "kthreads::swift", (struct dk_obj *x), (x), (x));
-DK_OP(block, "kthreads::block", (struct dk_obj *x, struct completion *in,
-				 struct completion *go), (x, in, go), (x));
+DK_OP(block, "kthreads::block",
+	(struct dk_obj *x, struct completion *in, struct completion *go),
+	(x, in, go), (x));
 
 struct counter {
 	u32 alive;

@@ -6,8 +6,8 @@
 #include "test.h"
 
 DK_OP(again, "peers::again", (struct dk_obj *x, int *trace), (x, trace), (x));
-DK_OP(inside, "peers::inside", (struct dk_obj *x,
-				int (*what)(void)), (x, what), (x));
+DK_OP(inside, "peers::inside",
+	(struct dk_obj *x, int (*what)(void)), (x, what), (x));
 
 static struct dk_provider a, b;
 static struct dk_op_decl decl;

@@ -2,14 +2,14 @@
 /* Every refusal of the API that does not need memory to be short: see refuse.h. */
 #include "refuse.h"
 
-DK_OP(within, "refusals::within", (struct dk_obj *x, int (*what)(void),
-				   int *err), (x, what, err), (x));
-DK_OP(within_atomic, "refusals::within_atomic", (struct dk_obj *x,
-						 int (*what)(void), int *err), (x, what, err), (x));
+DK_OP(within, "refusals::within",
+	(struct dk_obj *x, int (*what)(void), int *err), (x, what, err), (x));
+DK_OP(within_atomic, "refusals::within_atomic",
+	(struct dk_obj *x, int (*what)(void), int *err), (x, what, err), (x));
 
 /* Two who do not agree on the type of one operator. */
-DK_OP(by_name, "refusals::by_name", (struct dk_obj *x,
-					struct dk_obj *y), (x, y), (x, y));
+DK_OP(by_name, "refusals::by_name",
+	(struct dk_obj *x, struct dk_obj *y), (x, y), (x, y));
 DK_OP(by_name_int, "refusals::by_name", (struct dk_obj *x, int y), (x, y), (x));
 DK_OP(same, "refusals::same", (struct dk_obj *x, struct dk_obj *y), (x, y), (x, y));
 

@@ -10,10 +10,10 @@ DK_OP(retyped, "regress::typed", (struct dk_obj *x, long *who), (x, who), (x));
 DK_OP(first_sig, "regress::first_sig", (struct dk_obj *x, int *who), (x, who), (x));
 DK_OP(wrong_sig, "regress::first_sig", (struct dk_obj *x, long *who), (x, who), (x));
 DK_OP(stranger, "regress::stranger", (struct dk_obj *x, long *who), (x, who), (x));
-DK_OP(on, "regress::on", (struct dk_obj *x, void **priv, u32 *device),
-      (x, priv, device), (x));
-DK_OP(change, "regress::change", (struct dk_obj *x, int (*what)(void), int *who),
-      (x, what, who), (x));
+DK_OP(on, "regress::on",
+	(struct dk_obj *x, void **priv, u32 *device), (x, priv, device), (x));
+DK_OP(change, "regress::change",
+	(struct dk_obj *x, int (*what)(void), int *who), (x, what, who), (x));
 
 /* Most bugs were in one of the two ways to serve a call. */
 static const unsigned int ways[] = {
@@ -577,6 +577,7 @@ static int boxed_goes_on(struct dk_call *c, void *args)
 static const struct dk_impl on_backend[] = {
 	DK_IMPL(on, DK_PRIVATEUSE1, on_here), DK_IMPL(on, DK_CPU, on_here),
 };
+
 static const struct dk_impl on_card[] = { DK_IMPL(on, DK_DENSE, on_here) };
 static const struct dk_impl tracer = DK_FALLBACK(DK_TRACER, boxed_goes_on);
 static int of_provider, of_card[2];
@@ -805,9 +806,11 @@ static const struct dk_impl change_base[] = {
 	DK_IMPL(change, DK_CPU, change_cpu),
 	DK_IMPL(change, DK_TRACER, change_tracer),
 };
+
 static const struct dk_impl change_guest[] = {
 	DK_IMPL(change, DK_AUTOGRAD_CPU, change_autograd),
 };
+
 static const struct dk_impl change_through[] = {
 	DK_IMPL_FALLTHROUGH(change, DK_AUTOGRAD_CPU),
 };

@@ -116,7 +116,9 @@ static void begin(void)
 				    on_card, 1, &card, &t_why));
 	op = dk_op_get(t_reg, "regress::hold");
 	held_on = dk_obj_on(DK_BACKEND_CPU, 0);
-	inside = let_go = has_left = 0;
+	inside = 0;
+	let_go = 0;
+	has_left = 0;
 }
 
 static void end(void)
@@ -602,7 +604,8 @@ static void cancels_who_waits(void)
 	CHECK_OK(dk_impls_register(&host, atom_impls, 1, &t_why));
 	op = dk_op_get(t_reg, "regress::atom");
 	held_on = dk_obj_on(DK_BACKEND_CPU, 0);
-	inside = let_go = 0;
+	inside = 0;
+	let_go = 0;
 	start(&caller, call_atom, NULL);
 	while (!LOAD(inside))
 		sched_yield();

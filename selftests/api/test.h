@@ -101,8 +101,8 @@ void t_free(void *p);
 /* ---- what many tests need ------------------------------------------------- */
 
 /* What t_functions do: say who they are. */
-DK_OP(t_op, "t::op", (struct dk_obj *x, struct dk_obj *y,
-			int *who), (x, y, who), (x, y));
+DK_OP(t_op, "t::op",
+	(struct dk_obj *x, struct dk_obj *y, int *who), (x, y, who), (x, y));
 
 #define T_FUNCTIONS	10
 /* Function number N puts N into *who and has the label "fN". */

@@ -408,8 +408,8 @@ static void slow_call_delays_its_own_only(void)
 
 /* ---- calls within calls --------------------------------------------------- */
 
-DK_OP(nest, "threads::nest", (struct dk_obj *x, int depth,
-				int *err), (x, depth, err), (x));
+DK_OP(nest, "threads::nest",
+	(struct dk_obj *x, int depth, int *err), (x, depth, err), (x));
 
 static struct dk_provider nester;
 static struct dk_op *nest_handle;
