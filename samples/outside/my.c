@@ -18,24 +18,20 @@ static struct dk_provider me = DK_PROVIDER("my");
 static int __init my_init(void)
 {
 	struct dk_diag why = { .size = sizeof(why) };
+	struct dk_obj x = {};
 	unsigned int backend;
-	u32 card;
-	int err;
+	int err, sum;
 
 	err = dk_provider_register(&me, &why) ?:
 	      dk_op_define(&me, &my_add_op, 0, &why) ?:
 	      dk_backend_join(&me, "my", 0, 0, &backend, &why) ?:
-	      dk_device_register(&me, backend, "card0", "card 0", impls, 1, &card, &why);
-	if (!err) {
-		struct dk_obj x = dk_obj_on(backend, card);
-		int sum;
-
-		err = my_add(&x, 1, 2, &sum);	/* card_add, since x lives on that card */
-	} else {
-		pr_err("%s: %s\n", why.name, why.text);
-	}
-	if (err)
+	      dk_device_register(&me, backend, "card0", "card 0", impls, 1, &x.device, &why) ?:
+	      dk_device_find(NULL, "card0", &x, &why) ?:
+	      my_add(&x, 1, 2, &sum);	/* card_add, since x lives on that card */
+	if (err) {
+		pr_err("%d, %s: %s\n", err, why.text, why.name);
 		dk_provider_unregister(&me);	/* takes out whatever there is */
+	}
 	return err;
 }
 module_init(my_init);
