@@ -1501,7 +1501,7 @@ TEST(diag_respects_its_size)
 	EXPECT_STREQ(room.why.text, "no such device");
 	EXPECT_EQ(room.behind[0], 0x55);
 
-	/* a shorter name, then none that could hold a NUL: nothing is written */
+	/* a shorter name, then none at all, then no room for the reason either */
 	memset(&room, 0x55, sizeof(room));
 	room.why.size = head + 8;
 	dkc_remark(&room.why, DK_WHY_OVERRIDE, name);
@@ -1510,8 +1510,13 @@ TEST(diag_respects_its_size)
 	memset(&room, 0x55, sizeof(room));
 	room.why.size = head;
 	dkc_remark(&room.why, DK_WHY_OVERRIDE, name);
-	EXPECT_EQ(room.why.reason, 0x55555555);
+	EXPECT_EQ(room.why.reason, DK_WHY_OVERRIDE);
+	EXPECT_STREQ(room.why.text, dk_reason_text(DK_WHY_OVERRIDE));
 	EXPECT_EQ(room.why.name[0], 0x55);
+	memset(&room, 0x55, sizeof(room));
+	room.why.size = head - 1;
+	dkc_remark(&room.why, DK_WHY_OVERRIDE, name);
+	EXPECT_EQ(room.why.reason, 0x55555555);
 }
 
 TEST(strings)
