@@ -174,11 +174,8 @@ int dk_device_unregister(struct dk_provider *prov, __u32 device,
 	struct dkc_provider *core;
 	struct dkc_device *dev;
 	struct dkc_block *b;
-	int err = dkc_may_leave(dkc_load(prov->core), why);
+	int err = dkc_provider_lock_to_leave(prov, &core, why);
 
-	if (err)
-		return err;
-	err = dkc_provider_lock(prov, &core, why);
 	if (err)
 		return err;
 	dev = dkc_device_at(core->reg, device);

@@ -481,11 +481,8 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 {
 	struct dkc_provider *core;
 	struct dkc_block *b = NULL;
-	int err = dkc_may_leave(dkc_load(prov->core), why);
+	int err = dkc_provider_lock_to_leave(prov, &core, why);
 
-	if (err)
-		return err;
-	err = dkc_provider_lock(prov, &core, why);
 	if (err)
 		return err;
 	err = dkc_withdraw(core, impls, &b, why);

@@ -75,13 +75,22 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 }
 
 /* May the caller wait for the calls of this provider? Changes nothing. */
-int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why)
+static int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why)
 {
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
 	if (core && dkc_gate_inside(core))
 		return dkc_refuse(why, DK_WHY_INSIDE, core->name);
 	return 0;
+}
+
+/* The lock, for one who will wait for calls: that is refused before anything. */
+int dkc_provider_lock_to_leave(struct dk_provider *prov, struct dkc_provider **core,
+			       struct dk_diag *why)
+{
+	int err = dkc_may_leave(dkc_load(prov->core), why);
+
+	return err ? err : dkc_provider_lock(prov, core, why);
 }
 
 /* Unpublish all that a provider brought; the lock is held, nothing fails. */
@@ -210,10 +219,8 @@ int dk_provider_unregister(struct dk_provider *prov)
 int dk_provider_drain(struct dk_provider *prov)
 {
 	struct dkc_provider *core;
-	int err = dkc_may_leave(dkc_load(prov->core), NULL);
+	int err = dkc_provider_lock_to_leave(prov, &core, NULL);
 
-	if (!err)
-		err = dkc_provider_lock(prov, &core, NULL);
 	if (!err)
 		dkc_provider_wait(core, NULL);
 	return err;

@@ -4,8 +4,9 @@
  *
  * Writers hold the registry's lock. Readers hold nothing but a read section:
  * they read the row of an operator, and where a row could not be built, the
- * registrations themselves. A row is never written after it was published; a
- * registration only changes its block's state, from pending to live to going.
+ * registrations themselves. A row is never written after it was published. Of
+ * a registration only three things change: its place in its operator's list,
+ * the state of its block, and whether its device is online.
  */
 #ifndef _DKC_REGISTRY_H
 #define _DKC_REGISTRY_H
@@ -164,7 +165,6 @@ struct dkc_optab {
 };
 
 struct dkc_provider {
-	struct dkc_retired retired;
 	struct dkc_provider *next;
 	struct dk_registry *reg;
 	struct dk_provider *pub;	/* NULL: do not touch it */
@@ -297,7 +297,8 @@ void dkc_registry_shutdown(struct dk_registry *reg);
 /* provider.c */
 int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		      struct dk_diag *why);
-int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why);
+int dkc_provider_lock_to_leave(struct dk_provider *prov, struct dkc_provider **core,
+			       struct dk_diag *why);
 void dkc_provider_wait(struct dkc_provider *core, struct dkc_block *only);
 /*
  * Take out a provider that its module left behind, and say which; false if
