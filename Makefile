@@ -59,7 +59,7 @@ pc	:= $(O)/dispatchkey-uninstalled.pc
 tool	:= $(O)/dkctl
 samples	:= $(addprefix $(O)/samples/,hello cpu_user dk_client plugin/host plugin/plugin.so)
 
-headers	:= include/dispatchkey.h include/dispatchkey-op.h
+headers	:= $(sort $(wildcard include/*.h))
 uapi	:= uapi/linux/dispatchkey.h
 
 # ---- how --------------------------------------------------------------------

@@ -3,7 +3,7 @@
 
 kernel-doc:: HEADER   the kernel-doc comments of HEADER, by the kernel's script
                       (KERNELDOC, or that of scripts/fetch-kernel)
-dk-reasons::          the reasons of <dispatchkey.h>, as a table
+dk-reasons::          the reasons of <dispatchkey-base.h>, as a table
 """
 import logging
 import os
@@ -80,7 +80,7 @@ class Reasons(Generated):
     """X(REASON, errno, "sentence") of DK_REASONS, one row each."""
 
     def run(self):
-        header = TOP / "include/dispatchkey.h"
+        header = TOP / "include/dispatchkey-base.h"
         text = header.read_text(encoding="utf-8")
         text = re.search(r"#define DK_REASONS\(X\)(.*?[^\\])\n", text, re.S)[1]
         rows = re.findall(r'X\((\w+), (\w+),[\s\\]*"([^"]*)"\)', text)

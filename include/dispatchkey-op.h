@@ -6,6 +6,8 @@
 #ifndef _DISPATCHKEY_OP_H
 #define _DISPATCHKEY_OP_H
 
+#include <dispatchkey-call.h>
+
 #define DK__UNPAREN(...) __VA_ARGS__
 #define DK__PASTE(a, b) DK__PASTE2(a, b)
 #define DK__PASTE2(a, b) a##b

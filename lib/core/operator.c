@@ -367,6 +367,7 @@ static int dkc_define(struct dkc_provider *core, const struct dk_op_decl *decl,
 		dkc_store(op->sig, dkc_op_sig(op));
 	/* whoever sees the definer sees the signature */
 	dkc_full_barrier();
+	op->decl = decl;
 	dkc_store(op->definer, core);
 	dkc_change_commit(&ch);
 	return 0;
@@ -405,6 +406,7 @@ void dkc_op_undefine(struct dk_op *op)
 	op->def_next = NULL;
 	op->reg->generation++;
 	dkc_store(op->definer, NULL);
+	op->decl = NULL;
 }
 
 int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *why)

@@ -139,6 +139,7 @@ struct dk_op {
 	struct dkc_reg __rcu *regs;		/* without a device */
 	struct dkc_reg __rcu *dev_regs;	/* with one; for writers */
 	struct dkc_provider *definer;
+	const struct dk_op_decl *decl;		/* the definer's */
 	struct dk_op *def_next;			/* of the definer */
 	struct dk_op **def_link;
 	struct dk_op *change_next;

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What everything else stands on: keysets, objects, reasons.
+ * Included by <dispatchkey.h>.
+ */
+#ifndef _DISPATCHKEY_BASE_H
+#define _DISPATCHKEY_BASE_H
+
+#include <linux/dispatchkey.h>
+
+#if defined(__KERNEL__)
+#include <linux/errno.h>
+#include <linux/module.h>
+#include <linux/stddef.h>
+#define DK__THIS_MODULE		THIS_MODULE
+/* What a user of the module's symbols puts beside its MODULE_LICENSE(). */
+#define DK_MODULE_IMPORT()	MODULE_INFO(import_ns, "DISPATCHKEY")
+#else
+#ifndef DK_BARE
+#include <errno.h>
+#include <stddef.h>
+#endif
+#define DK__THIS_MODULE		NULL
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes of a name, the final NUL included: of an operator, device, label. */
+#define DK_NAME_MAX		128
+
+struct dk_layout;
+struct dk_registry;
+struct dk_op;
+struct dk_call;
+struct dkc_provider;
+
+/* ---- what calls dispatch on -------------------------------------------- */
+
+/**
+ * struct dk_keyset - a set of dispatch keys
+ * @bits: backends in the low bits, functionalities above; see
+ *	<linux/dispatchkey.h> for layout v1
+ */
+struct dk_keyset {
+	__u64 bits;
+};
+
+/**
+ * DK_KEYSET() - a keyset from bits
+ * @b: the bits
+ */
+#define DK_KEYSET(b)		((struct dk_keyset){ (b) })
+
+/**
+ * DK_SET() - the keyset of a key of layout v1
+ * @key: one of enum dk_key; where it is a constant, so is the set
+ */
+#define DK_SET(key)		DK_KEYSET(DK_KEY_BITS(key))
+
+/**
+ * struct dk_obj - what a call dispatches on; embed it in your own object
+ * @ks: the keyset of the object
+ * @device: number of the device that it lives on, 0 for none. A number is
+ *	never valid again for another device, so an object may outlive its card.
+ * @reserved: zero
+ */
+struct dk_obj {
+	struct dk_keyset ks;
+	__u32 device;
+	__u32 reserved;
+};
+
+/**
+ * struct dk_local - what a thread or a caller includes and excludes
+ * @included: the included set, XOR DK_DEFAULT_INCLUDED
+ * @excluded: the excluded set, XOR DK_DEFAULT_EXCLUDED
+ *
+ * Zero is the default state. In userspace every thread has one
+ * (dk_local_current()), in the kernel it is an argument.
+ */
+struct dk_local {
+	__u64 included;
+	__u64 excluded;
+};
+
+/* The default local state, for calls with none of their own. */
+extern const struct dk_local dk_local_default;
+
+/* ---- reasons -------------------------------------------------------------- */
+
+/* X(REASON, errno, "sentence") - every refusal, and the one remark, there is. */
+#define DK_REASONS(X)							\
+	X(NONE, 0, "no error")						\
+	X(OVERRIDE, 0, "the key had a function, which is overridden")	\
+	X(NO_MEMORY, ENOMEM, "out of memory")				\
+	X(BAD_NAME, EINVAL,						\
+	  "a name is 1 to 127 printable characters without spaces")	\
+	X(BAD_SIZE, EINVAL,						\
+	  "a structure has no size, or a larger one than this version knows") \
+	X(BAD_FLAGS, EINVAL, "a flag is set that this version does not know") \
+	X(BAD_LAYOUT, ENOENT, "no such layout")				\
+	X(BAD_CONSTANT, ENOENT, "no such constant set in this layout")	\
+	X(PARSE_KEY, EINVAL, "could not parse dispatch key")		\
+	X(PARSE_BACKEND, EINVAL, "could not parse backend")		\
+	X(PARSE_SET, EINVAL, "could not parse keyset")			\
+	X(BAD_KEY, EINVAL, "no dispatch key of this layout has this number") \
+	X(BAD_BACKEND, EINVAL, "no backend of this layout has this number") \
+	X(NOT_RUNTIME_KEY, EINVAL,					\
+	  "a backend fallback needs a runtime key or an alias key")	\
+	X(NO_TABLE, EOPNOTSUPP, "this layout has names and bits, but no tables") \
+	X(ABI, EPROTO, "built for another ABI of dispatchkey")		\
+	X(LAYOUT, EPROTO, "built for another layout than the registry has") \
+	X(REGISTERED, EEXIST, "the provider is registered already")	\
+	X(UNREGISTERED, EINVAL, "the provider is not registered")	\
+	X(SHUTDOWN, ESHUTDOWN, "the registry is being torn down")	\
+	X(IN_USE, EBUSY, "the registry has providers or held operators") \
+	X(INSIDE, EDEADLK, "called from inside a function of the same provider") \
+	X(ATOMIC, EDEADLK, "called from an atomic call")		\
+	X(DEFINED, EEXIST, "the operator is defined already")		\
+	X(CLASS, EBUSY,							\
+	  "callers rely on the operator's being atomic, or sleepable, as before") \
+	X(NOT_DEFINED, ENOENT, "the operator is not defined")		\
+	X(NO_OPERATOR, ENOENT, "no such operator")			\
+	X(NOT_THERE, ENOENT, "the provider did not register this")	\
+	X(SIGNATURE, EPROTOTYPE, "the signature differs from the operator's") \
+	X(NOT_ATOMIC, EINVAL,						\
+	  "a function of an atomic operator has to be declared atomic")	\
+	X(NO_FUNCTION, EINVAL,						\
+	  "neither a function nor a fallthrough, or both at once")	\
+	X(FALLBACK_EXISTS, EEXIST,					\
+	  "the dispatch key has a backend fallback already")		\
+	X(BACKENDS_TAKEN, ENOSPC,					\
+	  "all private backends are taken; drivers of one kind share a name and differ by device") \
+	X(NAME_TAKEN, EINVAL, "a key or a backend has this name already") \
+	X(NOT_PRIVATE, EINVAL, "only a private backend can be bound to a name") \
+	X(BACKEND_SHARED, EBUSY, "another provider has joined the backend") \
+	X(BACKEND_OWNED, EBUSY, "a provider has the backend for itself")	\
+	X(BACKEND_PINNED, EBUSY, "the name or the backend is bound already") \
+	X(BACKEND_USED, EBUSY, "a provider uses the backend's name")	\
+	X(NO_BACKEND, ENOENT, "no backend is bound to this name")	\
+	X(DEVICE_EXISTS, EEXIST, "a device has this name already")	\
+	X(NO_DEVICE, ENODEV, "no such device")				\
+	X(TOO_MANY_DEVICES, ENOSPC, "a registry has at most 4095 devices") \
+	X(DEVICE_KEY, EINVAL,						\
+	  "a device registers at runtime keys of its own backend only")	\
+	X(MISSING, ENOSYS, "nothing serves this route")			\
+	X(AMBIGUOUS, ENOTUNIQ,						\
+	  "CompositeImplicitAutograd and a backend of AutogradOther both serve this route") \
+	X(DEVICE_GONE, ENODEV,						\
+	  "the device is gone or offline and nothing else serves")	\
+	X(TWO_DEVICES, EXDEV, "the operator wants all arguments on one device") \
+	X(ROW, EILSEQ, "a published entry differs from what the rules say")
+
+/* Why something was refused. */
+enum dk_reason {
+#define DK__REASON(R, e, text) DK_WHY_##R,
+	DK_REASONS(DK__REASON)
+#undef DK__REASON
+	DK_NUM_REASONS
+};
+
+/**
+ * struct dk_diag - the reason of a refusal, filled where there is one
+ * @size: sizeof(struct dk_diag), or 0 for the first published size
+ * @reason: one of enum dk_reason
+ * @text: its sentence, constant, without a full stop; set with @reason
+ * @name: copy of the offending name or names; empty if there is none
+ */
+struct dk_diag {
+	__u32 size;
+	__u32 reason;
+	const char *text;
+	char name[DK_NAME_MAX];
+};
+
+/**
+ * dk_reason_text() - the sentence of a reason
+ * @reason: one of enum dk_reason
+ *
+ * Context: Any.
+ * Return: A constant string, "unknown reason" for a number that is none.
+ */
+const char *dk_reason_text(unsigned int reason);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _DISPATCHKEY_BASE_H */

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Calls in flight. Included by <dispatchkey.h>.
+ */
+#ifndef _DISPATCHKEY_CALL_H
+#define _DISPATCHKEY_CALL_H
+
+#include <dispatchkey-local.h>
+#include <dispatchkey-operator.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct dk_call - a call in flight; its functions get it as first argument
+ * @ks: the effective keyset: what redispatching masks
+ * @fn: the function to call, through its exact type
+ * @boxed: the same where it is a boxed one, else NULL
+ * @priv: see dk_call_priv()
+ * @device: number of the device whose function it is, 0 for none
+ * @n: how many objects it dispatches on
+ * @local: the local state that the call was made with
+ * @objs: the objects that it dispatches on
+ * @decl: the operator, as the caller knows it
+ *
+ * The rest is the dispatcher's own. Its storage is the caller's, made by
+ * DK_OP(), and lives for the call.
+ */
+struct dk_call {
+	struct dk_keyset ks;
+	dk_fn_t fn;
+	dk_boxed_fn_t boxed;
+	void *priv;
+	__u32 device;
+	__u32 n;
+	const struct dk_local *local;
+	const struct dk_obj *const *objs;
+	const struct dk_op_decl *decl;
+	/* private: */
+	struct dk_op *op;
+	__u64 state;
+	__u64 gate[8];
+};
+
+/**
+ * dk_call_priv() - what belongs to the function that serves a call
+ * @c: the call, from inside the function
+ *
+ * Context: Any.
+ * Return: The @priv of dk_device_register() where it is a device's function,
+ * else that of its struct dk_provider.
+ */
+static inline void *dk_call_priv(const struct dk_call *c)
+{
+	return c->priv;
+}
+
+/**
+ * dk_call_key() - the key that a call was routed by
+ * @c: the call, in a registry of layout v1
+ *
+ * Context: Any.
+ * Return: The key of highest priority in @c->ks.
+ */
+static inline unsigned int dk_call_key(const struct dk_call *c)
+{
+	return dk_keyset_key(NULL, c->ks);
+}
+
+/**
+ * dk_call_enter() - route a call and keep the provider from leaving
+ * @c: takes the call; @c->fn, or @c->boxed where that is set, is to be called
+ * @decl: the operator, in the default registry
+ * @local: local state, never NULL
+ * @objs: the arguments that it dispatches on, in order; NULL ones are absent
+ * @n: how many
+ *
+ * DK_OP() makes the function that does this for you. Only when it returns 0,
+ * dk_call_leave() has to follow.
+ *
+ * Context: Of an atomic operator any in which RCU may read, else process
+ * context and not from inside an atomic call. Of an atomic operator, an RCU
+ * read section lasts until dk_call_leave().
+ * Return: 0, -ENOSYS (nothing serves), -ENOTUNIQ (ambiguous AutogradOther),
+ * -ENODEV (the device is gone or offline and nothing else serves), -EXDEV,
+ * -ENOENT (not defined), -EPROTOTYPE, -ESHUTDOWN, -ENOMEM (userspace: the
+ * thread's first call).
+ */
+int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
+		  const struct dk_local *local, const struct dk_obj *const *objs,
+		  unsigned int n);
+
+/**
+ * dk_call_enter_op() - dk_call_enter() by handle, in any registry
+ * @c: takes the call
+ * @op: the operator, from dk_op_get()
+ * @decl: gives its type
+ * @local: local state, never NULL; its sets have the bits of the registry's
+ * @objs: the arguments that it dispatches on, in order
+ * @n: how many
+ *
+ * Context: As dk_call_enter().
+ * Return: As dk_call_enter().
+ */
+int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
+		     const struct dk_op_decl *decl, const struct dk_local *local,
+		     const struct dk_obj *const *objs, unsigned int n);
+
+/**
+ * dk_call_redispatch() - route the rest of a call from inside a function
+ * @c: takes the new call
+ * @from: the call that we are inside of
+ * @decl: its operator; another one's is -EPROTOTYPE
+ * @ks: the keyset, used as it is: no local state, and no mask unless its entry
+ *	is a fallthrough, as when a function has left since the call was masked
+ * @objs: the arguments that it dispatches on
+ * @n: how many
+ *
+ * Context: As dk_call_enter().
+ * Return: As dk_call_enter().
+ */
+int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
+		       const struct dk_op_decl *decl, struct dk_keyset ks,
+		       const struct dk_obj *const *objs, unsigned int n);
+
+/**
+ * dk_call_leave() - end a call that was entered
+ * @c: from dk_call_enter(), dk_call_enter_op() or dk_call_redispatch()
+ *
+ * On the task or thread that entered it.
+ *
+ * Context: As dk_call_enter().
+ */
+void dk_call_leave(struct dk_call *c);
+
+/**
+ * dk_call_below() - the keys behind the one that a call was routed by
+ * @c: the call, from inside its function
+ *
+ * Context: Any.
+ * Return: The set to redispatch with.
+ */
+struct dk_keyset dk_call_below(const struct dk_call *c);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _DISPATCHKEY_CALL_H */

@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Layouts, keys and keysets. Included by <dispatchkey.h>.
+ *
+ * Every function here takes a layout, NULL being v1, changes nothing, and can
+ * be called in any context. Rules: SEMANTICS 1 to 4 of PyTorch, see
+ * Documentation/semantics.rst.
+ */
+#ifndef _DISPATCHKEY_KEYSET_H
+#define _DISPATCHKEY_KEYSET_H
+
+#include <dispatchkey-base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * enum dk_key_kind - what a number means as a key
+ * @DK_KIND_NONE: not a key of this layout
+ * @DK_KIND_UNDEFINED: key 0: table entry 0, the empty set
+ * @DK_KIND_FUNCTIONALITY: one bit, one table entry
+ * @DK_KIND_BUILDING_BLOCK: a per-backend functionality: one bit, no entry
+ * @DK_KIND_PER_BACKEND: functionality and backend: two bits, one entry
+ * @DK_KIND_ALIAS: stands for several entries, has no bit
+ * @DK_KIND_SENTINEL: marks where a block starts
+ */
+enum dk_key_kind {
+	DK_KIND_NONE,
+	DK_KIND_UNDEFINED,
+	DK_KIND_FUNCTIONALITY,
+	DK_KIND_BUILDING_BLOCK,
+	DK_KIND_PER_BACKEND,
+	DK_KIND_ALIAS,
+	DK_KIND_SENTINEL,
+};
+
+/**
+ * dk_layout_find() - a layout by name
+ * @name: "v1", "pytorch-2.14" or "pytorch-1.13"
+ * @why: filled on failure; may be NULL
+ *
+ * Context: Any.
+ * Return: The layout, which lives for ever, or NULL (reason BAD_LAYOUT).
+ */
+const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why);
+
+/**
+ * dk_layout_next() - walk all layouts
+ * @l: the last one, or NULL to begin
+ *
+ * Context: Any.
+ * Return: The next layout, or NULL at the end.
+ */
+const struct dk_layout *dk_layout_next(const struct dk_layout *l);
+
+/**
+ * dk_layout_name() - the name of a layout
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: A constant string, such as "v1".
+ */
+const char *dk_layout_name(const struct dk_layout *l);
+
+/**
+ * dk_layout_backends() - how many backends a layout has
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: Their number; they are numbered from 1.
+ */
+unsigned int dk_layout_backends(const struct dk_layout *l);
+
+/**
+ * dk_layout_functionalities() - how many functionality keys a layout has
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: Their number, with Undefined, which is key 0.
+ */
+unsigned int dk_layout_functionalities(const struct dk_layout *l);
+
+/**
+ * dk_layout_entries() - how many entries a dispatch table has
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: Their number; entry 0 is Undefined's.
+ */
+unsigned int dk_layout_entries(const struct dk_layout *l);
+
+/**
+ * dk_layout_keys() - how far the numbers of keys go
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: The number behind the last key.
+ */
+unsigned int dk_layout_keys(const struct dk_layout *l);
+
+/**
+ * dk_layout_full() - the set of every backend and every functionality
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: The set.
+ */
+struct dk_keyset dk_layout_full(const struct dk_layout *l);
+
+/**
+ * dk_key_functionality() - the functionality of a key
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * The rule is PyTorch's toFunctionalityKey().
+ *
+ * Context: Any.
+ * Return: The functionality key: of a per-backend runtime key its building
+ * block, of a functionality key itself, and 0 of an alias key.
+ */
+unsigned int dk_key_functionality(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_key_backend() - the backend of a key
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * The rule is PyTorch's toBackendComponent().
+ *
+ * Context: Any.
+ * Return: The backend of a per-backend runtime key, 0 of every other key.
+ */
+unsigned int dk_key_backend(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_key_kind() - what a number means as a key
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * Context: Any.
+ * Return: Its kind.
+ */
+enum dk_key_kind dk_key_kind(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_key_set() - the keyset of a key
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * Context: Any.
+ * Return: The set: of a per-backend runtime key its functionality's bit and
+ * its backend's, of a building block the former only, and of Undefined and of
+ * an alias key the empty set (see dk_alias_set()).
+ */
+struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_key_slot() - the table entry of a key
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * Context: Any.
+ * Return: The entry of dk_key_set(): 0 of Undefined and of an alias key, and
+ * of a building block the entry of its first backend.
+ */
+unsigned int dk_key_slot(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_slot_key() - the key of a table entry
+ * @l: layout, NULL for v1
+ * @slot: the entry
+ *
+ * Context: Any.
+ * Return: The runtime key; 0 for entry 0 and for what is no entry.
+ */
+unsigned int dk_slot_key(const struct dk_layout *l, unsigned int slot);
+
+/**
+ * dk_runtime_key() - the runtime key of a functionality and a backend
+ * @l: layout, NULL for v1
+ * @functionality: a building block
+ * @backend: number of the backend
+ *
+ * The rule is PyTorch's toRuntimePerBackendFunctionalityKey().
+ *
+ * Context: Any.
+ * Return: The key; 0 if @functionality is not a per-backend one or there is no
+ * such backend. Of backend 0 it is the sentinel in front of the block.
+ */
+unsigned int dk_runtime_key(const struct dk_layout *l, unsigned int functionality,
+			    unsigned int backend);
+
+/**
+ * dk_is_per_backend() - whether a functionality has an entry for every backend
+ * @l: layout, NULL for v1
+ * @functionality: a functionality key
+ *
+ * Context: Any.
+ * Return: 1 for a building block, else 0.
+ */
+int dk_is_per_backend(const struct dk_layout *l, unsigned int functionality);
+
+/**
+ * dk_is_backend_key() - whether a key is one that computes on a backend
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * It is what CompositeExplicitAutograd stands for, and the building blocks of
+ * that; PyTorch's isBackendDispatchKey().
+ *
+ * Context: Any.
+ * Return: 1 or 0.
+ */
+int dk_is_backend_key(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_key_name() - the name that PyTorch prints for a key
+ * @l: layout, NULL for v1
+ * @key: any number
+ * @buf: takes the name
+ *
+ * Context: Any.
+ * Return: @buf; "UnknownUnknown" for a number that is no key.
+ */
+char *dk_key_name(const struct dk_layout *l, unsigned int key,
+		  char buf[DK_NAME_MAX]);
+
+/**
+ * dk_backend_bit_name() - the name that PyTorch prints for a backend component
+ * @l: layout, NULL for v1
+ * @backend: its number
+ *
+ * Context: Any.
+ * Return: A constant string, such as "CPUBit" or, as PyTorch has it, "MTIA";
+ * "UNKNOWN_BACKEND_BIT" for a number that is none.
+ */
+const char *dk_backend_bit_name(const struct dk_layout *l, unsigned int backend);
+
+/**
+ * enum dk_parse_flags - how dk_key_parse() reads a name
+ * @DK_PARSE_STRICT: take exactly what PyTorch's own parser takes
+ */
+enum dk_parse_flags {
+	DK_PARSE_STRICT = 1,
+};
+
+/**
+ * dk_key_parse() - a key by name
+ * @l: layout, NULL for v1
+ * @name: every printable name and enumerator alias (CPUTensorId, CatchAll, ...)
+ * @flags: DK_PARSE_STRICT or 0
+ * @key: takes the key
+ * @why: filled on failure; may be NULL
+ *
+ * Context: Any.
+ * Return: 0, or -EINVAL (reason PARSE_KEY).
+ */
+int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags,
+		 unsigned int *key, struct dk_diag *why);
+
+/**
+ * dk_backend_bit_parse() - a backend component by name
+ * @l: layout, NULL for v1
+ * @name: "CPUBit" or "CPU"
+ * @backend: takes the number
+ * @why: filled on failure; may be NULL
+ *
+ * Context: Any.
+ * Return: 0, or -EINVAL (reason PARSE_BACKEND).
+ */
+int dk_backend_bit_parse(const struct dk_layout *l, const char *name,
+			 unsigned int *backend, struct dk_diag *why);
+
+/**
+ * dk_keyset_parse() - a keyset from text
+ * @l: layout, NULL for v1
+ * @text: 0x..., or names joined by | or ',' (keys and backend bits), or what
+ *	dk_keyset_print() printed
+ * @ks: takes the set
+ * @why: filled on failure; may be NULL
+ *
+ * Context: Any.
+ * Return: 0, or -EINVAL (reason PARSE_SET, with the offending word).
+ */
+int dk_keyset_parse(const struct dk_layout *l, const char *text,
+		    struct dk_keyset *ks, struct dk_diag *why);
+
+/**
+ * dk_keyset_print() - a keyset as PyTorch prints it
+ * @l: layout, NULL for v1
+ * @ks: the set
+ * @buf: takes the text, cut to fit and ended with NUL; may be NULL if @size is 0
+ * @size: bytes at @buf
+ *
+ * Context: Any.
+ * Return: The length of the whole text, as snprintf() counts.
+ */
+size_t dk_keyset_print(const struct dk_layout *l, struct dk_keyset ks,
+		       char *buf, size_t size);
+
+/**
+ * dk_keyset_or() - the union of two sets
+ * @a: a set
+ * @b: another one
+ *
+ * The bits of backends and of functionalities alike.
+ *
+ * Context: Any.
+ * Return: What is in @a, in @b or in both.
+ */
+static inline struct dk_keyset dk_keyset_or(struct dk_keyset a, struct dk_keyset b)
+{
+	struct dk_keyset r = { a.bits | b.bits };
+	return r;
+}
+
+/**
+ * dk_keyset_and() - the intersection of two sets
+ * @a: a set
+ * @b: another one
+ *
+ * The bits of backends and of functionalities alike.
+ *
+ * Context: Any.
+ * Return: What is in both.
+ */
+static inline struct dk_keyset dk_keyset_and(struct dk_keyset a, struct dk_keyset b)
+{
+	struct dk_keyset r = { a.bits & b.bits };
+	return r;
+}
+
+/**
+ * dk_keyset_xor() - what two sets do not share
+ * @a: a set
+ * @b: another one
+ *
+ * The bits of backends and of functionalities alike.
+ *
+ * Context: Any.
+ * Return: What is in one of them only.
+ */
+static inline struct dk_keyset dk_keyset_xor(struct dk_keyset a, struct dk_keyset b)
+{
+	struct dk_keyset r = { a.bits ^ b.bits };
+	return r;
+}
+
+/**
+ * dk_keyset_has_all() - whether a set contains another one
+ * @a: the set
+ * @b: what it may contain
+ *
+ * Context: Any.
+ * Return: 1 if every bit of @b is in @a, else 0; 1 for an empty @b.
+ */
+static inline int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
+{
+	return (a.bits & b.bits) == b.bits;
+}
+
+/**
+ * dk_keyset_has_any() - whether two sets have a bit in common
+ * @a: a set
+ * @b: another one
+ *
+ * A common backend is one: {AutogradCPU} and {CPU} share CPU's bit.
+ *
+ * Context: Any.
+ * Return: 1 or 0.
+ */
+static inline int dk_keyset_has_any(struct dk_keyset a, struct dk_keyset b)
+{
+	return (a.bits & b.bits) != 0;
+}
+
+/**
+ * dk_keyset_sub() - take the functionalities of one set out of another
+ * @l: layout, NULL for v1
+ * @a: the set
+ * @b: what to take out
+ *
+ * The backend bits of @a stay, as in PyTorch.
+ *
+ * Context: Any.
+ * Return: @a without the functionality bits of @b.
+ */
+struct dk_keyset dk_keyset_sub(const struct dk_layout *l, struct dk_keyset a,
+			       struct dk_keyset b);
+
+/**
+ * dk_keyset_remove() - take the functionality of a key out of a set
+ * @l: layout, NULL for v1
+ * @a: the set
+ * @key: the key
+ *
+ * Context: Any.
+ * Return: @a without it; the backend bits stay, so {CPU} without CPU is
+ * {CPUBit}. Undefined and an alias key take nothing out.
+ */
+struct dk_keyset dk_keyset_remove(const struct dk_layout *l, struct dk_keyset a,
+				  unsigned int key);
+
+/**
+ * dk_keyset_remove_backend() - take a backend out of a set
+ * @l: layout, NULL for v1
+ * @a: the set
+ * @backend: its number
+ *
+ * Context: Any.
+ * Return: @a without the backend's bit.
+ */
+struct dk_keyset dk_keyset_remove_backend(const struct dk_layout *l,
+					  struct dk_keyset a, unsigned int backend);
+
+/**
+ * dk_keyset_after() - what comes behind a key, to mask a redispatch with
+ * @l: layout, NULL for v1
+ * @key: the key
+ *
+ * Context: Any.
+ * Return: Every functionality below @key's, every backend, and
+ * PythonDispatcher. Behind Undefined and an alias key the highest backend is
+ * missing, as in PyTorch's FULL_AFTER.
+ */
+struct dk_keyset dk_keyset_after(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_keyset_functionality() - the highest functionality of a set
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * Context: Any.
+ * Return: The functionality key, 0 if there is none. Bits outside of the
+ * layout are not looked at.
+ */
+unsigned int dk_keyset_functionality(const struct dk_layout *l, struct dk_keyset ks);
+
+/**
+ * dk_keyset_backend() - the highest backend of a set
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * Context: Any.
+ * Return: Its number, 0 if there is none.
+ */
+unsigned int dk_keyset_backend(const struct dk_layout *l, struct dk_keyset ks);
+
+/**
+ * dk_keyset_key() - the key of highest priority in a set
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * The rule is PyTorch's highestPriorityTypeId().
+ *
+ * Context: Any.
+ * Return: The runtime key of the highest functionality and, where that is a
+ * per-backend one, the highest backend; the sentinel of its block if the set
+ * has no backend. 0 if there is no functionality.
+ */
+unsigned int dk_keyset_key(const struct dk_layout *l, struct dk_keyset ks);
+
+/**
+ * dk_keyset_slot() - the table entry that a set is routed by
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * Context: Any.
+ * Return: The entry of dk_keyset_key(); where the set has no backend, the
+ * entry of the first backend, as in PyTorch.
+ */
+unsigned int dk_keyset_slot(const struct dk_layout *l, struct dk_keyset ks);
+
+/**
+ * dk_keyset_next() - walk the runtime keys of a set, lowest priority first
+ * @l: layout, NULL for v1
+ * @ks: the set
+ * @slot: table entry of the last key, 0 to begin
+ *
+ * Context: Any.
+ * Return: The next table entry (see dk_slot_key()), or 0 at the end.
+ */
+unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,
+			    unsigned int slot);
+
+/**
+ * dk_alias_set() - the runtime keys that an alias key stands for
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * Undefined is served by some aliases too, without being in their sets. The
+ * rule is PyTorch's getRuntimeDispatchKeySet().
+ *
+ * Context: Any.
+ * Return: The set; of a key that is no alias, dk_key_set().
+ */
+struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_alias_has() - whether an alias key stands for a key
+ * @l: layout, NULL for v1
+ * @alias: the alias; another key stands for itself only
+ * @key: the key
+ *
+ * The rule is PyTorch's isIncludedInAlias().
+ *
+ * Context: Any.
+ * Return: 1 or 0; 0 for Undefined.
+ */
+int dk_alias_has(const struct dk_layout *l, unsigned int alias, unsigned int key);
+
+/**
+ * dk_backends_of_autograd() - the backend keys that an autograd key belongs to
+ * @l: layout, NULL for v1
+ * @key: any number
+ *
+ * The rule is PyTorch's getBackendKeySetFromAutograd().
+ *
+ * Context: Any.
+ * Return: The set; empty for other keys, and for AutogradHIP, AutogradVE and
+ * AutogradMTIA.
+ */
+struct dk_keyset dk_backends_of_autograd(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_autograd_of_backend() - the autograd keys of objects of a backend
+ * @l: layout, NULL for v1
+ * @backend: its number, 0 for none
+ *
+ * The rule is PyTorch's getAutogradRelatedKeySetFromBackend().
+ *
+ * Context: Any.
+ * Return: ADInplaceOrView, and the backend's autograd key or AutogradOther.
+ */
+struct dk_keyset dk_autograd_of_backend(const struct dk_layout *l, unsigned int backend);
+
+/**
+ * dk_autocast_of_backend() - the autocast key of objects of a backend
+ * @l: layout, NULL for v1
+ * @backend: its number, 0 for none
+ *
+ * The rule is PyTorch's getAutocastRelatedKeySetFromBackend().
+ *
+ * Context: Any.
+ * Return: The set of that key, or the empty set.
+ */
+struct dk_keyset dk_autocast_of_backend(const struct dk_layout *l, unsigned int backend);
+
+/**
+ * dk_constant_set() - one of PyTorch's named sets
+ * @l: layout, NULL for v1
+ * @name: such as "autograd_dispatch_keyset"
+ * @ks: takes the set
+ * @why: filled on failure; may be NULL
+ *
+ * Context: Any.
+ * Return: 0, or -ENOENT (reason BAD_CONSTANT).
+ */
+int dk_constant_set(const struct dk_layout *l, const char *name,
+		    struct dk_keyset *ks, struct dk_diag *why);
+
+/**
+ * dk_fresh_set() - the keyset of a fresh object
+ * @l: layout, NULL for v1
+ * @ks: what it starts from, usually one backend key
+ * @inference: whether inference mode is on: then without autograd keys
+ *
+ * Context: Any.
+ * Return: @ks with the autocast and autograd keys of its highest backend and
+ * without the Python keys, as PyTorch gives it to a new tensor (SEMANTICS
+ * 4.6).
+ */
+struct dk_keyset dk_fresh_set(const struct dk_layout *l, struct dk_keyset ks,
+			      int inference);
+/**
+ * dk_backend_type() - the backend key of highest priority in a set
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * The rule is PyTorch's highestPriorityBackendTypeId().
+ *
+ * Context: Any.
+ * Return: The key, 0 if there is none.
+ */
+unsigned int dk_backend_type(const struct dk_layout *l, struct dk_keyset ks);
+
+/**
+ * dk_legacy_extract() - the key of highest priority below autograd and autocast
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * The modes that wrap an object are passed over too. The rule is PyTorch's
+ * legacyExtractDispatchKey().
+ *
+ * Context: Any.
+ * Return: The key, 0 if there is none.
+ */
+unsigned int dk_legacy_extract(const struct dk_layout *l, struct dk_keyset ks);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _DISPATCHKEY_KEYSET_H */

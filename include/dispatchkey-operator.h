@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Operators and their functions. Included by <dispatchkey.h>.
+ */
+#ifndef _DISPATCHKEY_OPERATOR_H
+#define _DISPATCHKEY_OPERATOR_H
+
+#include <dispatchkey-registry.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * typedef dk_fn_t - a function of an operator, of any type
+ *
+ * It is called through its exact type only.
+ */
+typedef void (*dk_fn_t)(void);
+/**
+ * typedef dk_boxed_fn_t - a function that serves every operator
+ * @c: the call
+ * @args: points to the struct of the operator's arguments that DK_OP() made
+ *
+ * Return: 0 or a negative errno, for the caller.
+ */
+typedef int (*dk_boxed_fn_t)(struct dk_call *c, void *args);
+
+/**
+ * enum dk_alias_analysis - what a definition says of aliasing, as PyTorch has it
+ * @DK_ALIAS_DEFAULT: nothing: CONSERVATIVE
+ * @DK_ALIAS_FROM_SCHEMA: the schema's annotations hold
+ * @DK_ALIAS_CONSERVATIVE: anything may alias
+ * @DK_ALIAS_PURE_FUNCTION: nothing aliases
+ * @DK_ALIAS_INTERNAL_SPECIAL_CASE: known to PyTorch's compiler
+ */
+enum dk_alias_analysis {
+	DK_ALIAS_DEFAULT,
+	DK_ALIAS_FROM_SCHEMA,
+	DK_ALIAS_CONSERVATIVE,
+	DK_ALIAS_PURE_FUNCTION,
+	DK_ALIAS_INTERNAL_SPECIAL_CASE,
+};
+
+/**
+ * struct dk_op_decl - an operator as its callers and implementers know it
+ * @size: sizeof(struct dk_op_decl)
+ * @call_size: sizeof(struct dk_call) where calls are made through it
+ * @name: such as "sample::factorial"
+ * @sig: its C parameters as text, or NULL not to compare signatures
+ * @unbox: calls the function of a call with boxed arguments; made by DK_OP()
+ * @op: the operator in the default registry, once a call has found it
+ * @schema: its schema as text, such as "sample::factorial(Tensor x) -> int", or
+ *	NULL
+ * @debug: where it is defined, for people, or NULL
+ * @alias_analysis: of enum dk_alias_analysis
+ *
+ * What an operator was defined with stays until it is undefined.
+ */
+struct dk_op_decl {
+	__u32 size;
+	__u32 call_size;
+	const char *name;
+	const char *sig;
+	dk_boxed_fn_t unbox;
+	struct dk_op *op;
+	const char *schema;
+	const char *debug;
+	__u32 alias_analysis;
+};
+
+/**
+ * enum dk_op_flags - what an operator is, told when it is defined
+ * @DK_OP_ATOMIC: may be called wherever RCU may read, and its functions do not
+ *	sleep; without it, they may
+ * @DK_OP_SAME_DEVICE: all arguments that live on a device live on the same one
+ */
+enum dk_op_flags {
+	DK_OP_ATOMIC = 1,
+	DK_OP_SAME_DEVICE = 2,
+};
+
+/**
+ * dk_op_define() - define an operator
+ * @prov: who defines it, and takes it along when it is unregistered
+ * @decl: made by DK_OP()
+ * @flags: of enum dk_op_flags
+ * @why: filled on failure; may be NULL
+ *
+ * Functions may have been registered before; they are checked now.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -EEXIST (is defined), -EINVAL (name, size, flags, or a function
+ * that is not fit for an atomic operator), -EBUSY (it was of the other class,
+ * and callers have found it or hold it), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
+ */
+int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
+		 unsigned int flags, struct dk_diag *why);
+
+/**
+ * dk_op_undefine() - take a definition back; functions stay registered
+ * @prov: who defined it
+ * @name: the operator
+ * @why: filled on failure; may be NULL
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -ENOENT (no such operator, or not defined by @prov), -EINVAL (the
+ * provider is not registered), -ESHUTDOWN.
+ */
+int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *why);
+
+/**
+ * dk_op_get() - an operator by name
+ * @reg: registry, NULL for the default one
+ * @name: the operator
+ *
+ * Context: Process context, may sleep.
+ * Return: The operator, held until dk_op_put(), or NULL if nobody defines,
+ * implements or holds it. One that is held but no longer defined answers calls
+ * with -ENOENT.
+ */
+struct dk_op *dk_op_get(struct dk_registry *reg, const char *name);
+
+/**
+ * dk_op_put() - give back what dk_op_get() gave
+ * @op: the operator; NULL is fine
+ *
+ * Context: Process context, may sleep.
+ */
+void dk_op_put(struct dk_op *op);
+
+/**
+ * dk_op_name() - the name of an operator
+ * @op: the operator
+ *
+ * Context: Any.
+ * Return: The name, which lives as long as the operator is held.
+ */
+const char *dk_op_name(const struct dk_op *op);
+
+/**
+ * enum dk_impl_flags - properties of a function
+ * @DK_IMPL_F_FALLTHROUGH: no function: as if the key were not in the set
+ * @DK_IMPL_F_ATOMIC: fit for an atomic operator
+ * @DK_IMPL_F_BOXED: a dk_boxed_fn_t
+ */
+enum dk_impl_flags {
+	DK_IMPL_F_FALLTHROUGH = 1,
+	DK_IMPL_F_ATOMIC = 2,
+	DK_IMPL_F_BOXED = 4,
+};
+
+/**
+ * struct dk_impl - a function at a key; usually one of a constant table
+ * @op: the operator; NULL in dk_fallback_register()
+ * @fn: the function, NULL for a fallthrough
+ * @label: its name for people
+ * @key: a runtime key, building block or alias key; DK_UNDEFINED is the
+ *	catch-all, CompositeImplicitAutograd. Where a backend or a device goes
+ *	with the table, a building block means the runtime key of that backend.
+ * @flags: of enum dk_impl_flags
+ * @size: sizeof(struct dk_impl)
+ * @schema: what the function takes and returns, as text such as
+ *	"(Tensor _0) -> Tensor _0", or NULL where that is not known
+ *
+ * The table and what it points to stay until they are unregistered.
+ */
+struct dk_impl {
+	const struct dk_op_decl *op;
+	dk_fn_t fn;
+	const char *label;
+	__u16 key;
+	__u16 flags;
+	__u32 size;
+	const char *schema;
+};
+
+/**
+ * dk_impls_register() - register a table of functions: all or none
+ * @prov: the provider
+ * @impls: the table
+ * @n: its length
+ * @why: filled on failure, and with reason OVERRIDE when a function took over
+ *	a key from another one; may be NULL
+ *
+ * Newest at a key wins. It waits for no call; replaced rows are freed behind a
+ * grace period, which in userspace every 64th of them waits for at the end,
+ * outside of the lock.
+ *
+ * Context: Process context, may sleep; from inside a function of a sleepable
+ * operator too.
+ * Return: 0, -EINVAL (provider, size, key, name, function, atomic operator),
+ * -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
+ */
+int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
+		      unsigned int n, struct dk_diag *why);
+
+/**
+ * dk_backend_impls_register() - the same for a backend's keys
+ * @prov: the provider
+ * @backend: whose runtime keys the building blocks of the table mean
+ * @impls: the table
+ * @n: its length
+ * @why: as in dk_impls_register()
+ *
+ * Context: As dk_impls_register().
+ * Return: As dk_impls_register().
+ */
+int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
+			      const struct dk_impl *impls, unsigned int n,
+			      struct dk_diag *why);
+
+/**
+ * dk_impls_unregister() - take a table out, and wait for the calls inside
+ * @prov: the provider
+ * @impls: the table, as it was registered; of a fallback, its dk_impl
+ * @why: filled on failure; may be NULL
+ *
+ * Context: Process context, sleeps until the calls inside have returned.
+ * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not
+ * registered), -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
+ */
+int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
+			struct dk_diag *why);
+
+/**
+ * dk_impls_withdraw() - take a table out, and wait for nothing
+ * @prov: the provider
+ * @impls: the table, as it was registered
+ * @why: filled on failure; may be NULL
+ *
+ * No later call enters its functions, but calls may still be inside: the table
+ * has to stay until dk_provider_drain() or dk_provider_unregister().
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not
+ * registered), -ESHUTDOWN.
+ */
+int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
+		      struct dk_diag *why);
+
+/**
+ * dk_fallback_register() - a function for every operator that has none at a key
+ * @prov: the provider
+ * @impl: a fallthrough or a boxed function; stays until it is unregistered
+ *	with dk_impls_unregister(). At an alias key it serves all that the
+ *	alias stands for.
+ * @why: filled on failure; may be NULL
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -EEXIST (the key has one), -EINVAL (key, function, size,
+ * provider), -ENOMEM, -ESHUTDOWN.
+ */
+int dk_fallback_register(struct dk_provider *prov, const struct dk_impl *impl,
+			 struct dk_diag *why);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _DISPATCHKEY_OPERATOR_H */
