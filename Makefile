@@ -229,7 +229,7 @@ endef
 
 modules:
 	$(need_headers)
-	$(Q)$(kbuild) modules
+	+$(Q)$(kbuild) modules
 
 # The samples are for trying out and not for a machine's module folder.
 modules_install:
@@ -238,7 +238,7 @@ modules_install:
 		echo 'There is no dispatchkey.ko yet: type "make modules" first.' >&2; exit 1; }
 	@mkdir -p $(O)
 	$(Q)grep '/dispatchkey\.k\?o$$' modules.order >$(O)/modules.order
-	$(Q)$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
+	+$(Q)$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
 		MODORDER=$(abspath $(O))/modules.order modules_install
 	$(Q)$(INSTALL) -d $(kernel)/include/linux
 	$(Q)$(INSTALL) -m 644 $(headers) $(kernel)/include
@@ -247,7 +247,7 @@ modules_install:
 
 modules_clean:
 	$(need_headers)
-	$(Q)$(kbuild) clean
+	+$(Q)$(kbuild) clean
 
 # ---- targets: tests ---------------------------------------------------------
 
