@@ -101,6 +101,39 @@ extern const struct dk_local dk_local_default;
 	  "a structure has no size, or a larger one than this version knows") \
 	X(BAD_FLAGS, EINVAL, "a flag is set that this version does not know") \
 	X(BAD_LAYOUT, ENOENT, "no such layout")				\
+	X(LAYOUT_LINE, EINVAL, "no line of a layout's text has this word here") \
+	X(LAYOUT_WORD, EINVAL,						\
+	  "the layout's text has not named such a functionality, or backend") \
+	X(LAYOUT_NAME, EINVAL,						\
+	  "a name in a layout is 1 to 56 letters, digits and _-.+, and no number") \
+	X(LAYOUT_TWICE, EINVAL, "two things in the layout have one name")	\
+	X(LAYOUT_LACKS, EINVAL, "the layout's text lacks this")		\
+	X(LAYOUT_SIZE, EINVAL,						\
+	  "a layout has at most 16 backends, 8 alias keys and, Undefined counted, 64 bits") \
+	X(LAYOUT_BLOCK, EINVAL,						\
+	  "neither the first nor the last functionality can be per backend") \
+	X(LAYOUT_TAKEN, EEXIST, "a layout of other keys has this name")	\
+	X(NO_SETS, EOPNOTSUPP,						\
+	  "it is not known what this layout has for alias sets and maps")	\
+	X(NO_STRICT, EOPNOTSUPP,					\
+	  "it is not known what the parser of this layout takes")	\
+	X(BAD_DTYPE, EINVAL, "no such dtype")				\
+	X(BAD_TENSOR_LAYOUT, EINVAL, "Unsupported layout")		\
+	X(BAD_DEVICE_TYPE, EINVAL, "no such device type")		\
+	X(DEVICE_DENSE, EOPNOTSUPP, "Unsupported device type for dense layout") \
+	X(DEVICE_SPARSE, EOPNOTSUPP, "Unsupported device type for sparse layout") \
+	X(DEVICE_SPARSE_CSR, EOPNOTSUPP,				\
+	  "Unsupported device type for SparseCsr layout")		\
+	X(DEVICE_SPARSE_CSC, EOPNOTSUPP,				\
+	  "Unsupported device type for SparseCsc layout")		\
+	X(DEVICE_SPARSE_BSR, EOPNOTSUPP,				\
+	  "Unsupported device type for SparseBsr layout")		\
+	X(DEVICE_SPARSE_BSC, EOPNOTSUPP,				\
+	  "Unsupported device type for SparseBsc layout")		\
+	X(DEVICE_MKLDNN, EOPNOTSUPP, "Unsupported device type for mkldnn layout") \
+	X(NO_DEVICE_TYPE, EINVAL, "the dispatch key doesn't correspond to a device") \
+	X(NO_UNIQUE_LAYOUT, EINVAL,					\
+	  "the dispatch key stands for more than one layout of tensors") \
 	X(BAD_CONSTANT, ENOENT, "no such constant set in this layout")	\
 	X(PARSE_KEY, EINVAL, "could not parse dispatch key")		\
 	X(PARSE_BACKEND, EINVAL, "could not parse backend")		\

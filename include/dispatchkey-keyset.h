@@ -37,8 +37,13 @@ enum dk_key_kind {
 
 /**
  * dk_layout_find() - a layout by name
- * @name: "v1", "pytorch-2.14" or "pytorch-1.13"
+ * @name: such as "v1", "pytorch-2.14" or "pytorch-1.13"
  * @why: filled on failure; may be NULL
+ *
+ * A patch release is numbered like its minor one, so "pytorch-2.14.1" is
+ * "pytorch-2.14". A release that no layout is named after is refused: its keys
+ * may have other numbers. "v1+trimmed", and likewise "pytorch-2.14" and
+ * "pytorch-1.13", is the layout with a trimmed table (see dk_table_index()).
  *
  * Context: Any.
  * Return: The layout, which lives for ever, or NULL (reason BAD_LAYOUT).
@@ -46,13 +51,76 @@ enum dk_key_kind {
 const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why);
 
 /**
- * dk_layout_next() - walk all layouts
+ * dk_layout_next() - walk all layouts that are built in
  * @l: the last one, or NULL to begin
+ *
+ * Those with a trimmed table are left out.
  *
  * Context: Any.
  * Return: The next layout, or NULL at the end.
  */
 const struct dk_layout *dk_layout_next(const struct dk_layout *l);
+
+/**
+ * dk_layout_parse() - a layout from a text
+ * @text: as Documentation/layouts.rst says, and as dk_layout_describe() writes it
+ * @why: filled on failure; may be NULL. Its name is "line N: WORD".
+ *
+ * For a build of PyTorch that nobody has listed. A text that is named like a
+ * built-in layout has to have its keys.
+ *
+ * Context: Process context, may sleep.
+ * Return: The layout, to be given to dk_layout_free(); or NULL (reasons
+ * LAYOUT_LINE, LAYOUT_WORD, LAYOUT_NAME, LAYOUT_TWICE, LAYOUT_LACKS,
+ * LAYOUT_SIZE, LAYOUT_BLOCK, LAYOUT_TAKEN, NO_MEMORY).
+ */
+struct dk_layout *dk_layout_parse(const char *text, struct dk_diag *why);
+
+/**
+ * dk_layout_free() - forget a layout that was read from a text
+ * @l: the layout; NULL does nothing
+ *
+ * No registry may have it any more.
+ *
+ * Context: Process context, may sleep.
+ */
+void dk_layout_free(struct dk_layout *l);
+
+/**
+ * dk_layout_describe() - a layout as the text that it could be read from
+ * @l: layout, NULL for v1
+ * @buf: takes the text, cut to fit and ended with NUL; may be NULL if @size is 0
+ * @size: bytes at @buf
+ *
+ * Context: Any.
+ * Return: The length of the whole text, as snprintf() counts.
+ */
+size_t dk_layout_describe(const struct dk_layout *l, char *buf, size_t size);
+
+/**
+ * enum dk_layout_knowledge - what is known of a layout beside bits and names
+ * @DK_KNOWS_TABLES: a registry can have it
+ * @DK_KNOWS_SETS: alias sets, and the maps between backends and their autograd
+ *	and autocast keys; without them the functions for these give the empty
+ *	set, or 0
+ * @DK_KNOWS_STRICT: what PyTorch's own parser takes
+ * @DK_KNOWS_LEGACY: what dk_legacy_extract() passes over; without it that is 0
+ */
+enum dk_layout_knowledge {
+	DK_KNOWS_TABLES = 1,
+	DK_KNOWS_SETS = 2,
+	DK_KNOWS_STRICT = 4,
+	DK_KNOWS_LEGACY = 8,
+};
+
+/**
+ * dk_layout_knows() - what is known of a layout beside bits and names
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: Flags of enum dk_layout_knowledge.
+ */
+unsigned int dk_layout_knows(const struct dk_layout *l);
 
 /**
  * dk_layout_name() - the name of a layout
@@ -89,6 +157,15 @@ unsigned int dk_layout_functionalities(const struct dk_layout *l);
  * Return: Their number; entry 0 is Undefined's.
  */
 unsigned int dk_layout_entries(const struct dk_layout *l);
+
+/**
+ * dk_table_size() - how many entries PyTorch's own table has
+ * @l: layout, NULL for v1
+ *
+ * Context: Any.
+ * Return: dk_layout_entries(), or 8 where the table is trimmed.
+ */
+unsigned int dk_table_size(const struct dk_layout *l);
 
 /**
  * dk_layout_keys() - how far the numbers of keys go
@@ -142,6 +219,15 @@ unsigned int dk_key_backend(const struct dk_layout *l, unsigned int key);
  * Return: Its kind.
  */
 enum dk_key_kind dk_key_kind(const struct dk_layout *l, unsigned int key);
+
+/**
+ * dk_kind_name() - what a kind of key is called
+ * @kind: one of enum dk_key_kind
+ *
+ * Context: Any.
+ * Return: A constant string, such as "building-block".
+ */
+const char *dk_kind_name(unsigned int kind);
 
 /**
  * dk_key_set() - the keyset of a key
@@ -254,7 +340,8 @@ enum dk_parse_flags {
  * @why: filled on failure; may be NULL
  *
  * Context: Any.
- * Return: 0, or -EINVAL (reason PARSE_KEY).
+ * Return: 0; -EINVAL (reason PARSE_KEY); with DK_PARSE_STRICT -EOPNOTSUPP
+ * (reason NO_STRICT) where that parser is not known.
  */
 int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags,
 		 unsigned int *key, struct dk_diag *why);
@@ -348,6 +435,41 @@ static inline struct dk_keyset dk_keyset_xor(struct dk_keyset a, struct dk_keyse
 }
 
 /**
+ * dk_keyset_of() - the keyset of several keys
+ * @l: layout, NULL for v1
+ * @keys: the keys
+ * @n: how many
+ *
+ * Context: Any.
+ * Return: The union of their dk_key_set(); empty for none.
+ */
+struct dk_keyset dk_keyset_of(const struct dk_layout *l, const unsigned int *keys,
+			      unsigned int n);
+
+/**
+ * dk_keyset_has() - whether a set has a key
+ * @l: layout, NULL for v1
+ * @ks: the set
+ * @key: the key
+ *
+ * Context: Any.
+ * Return: 1 if all bits of the key are in it, else 0. Every set has Undefined,
+ * and every alias key: they have no bits (PyTorch, in its release builds).
+ */
+int dk_keyset_has(const struct dk_layout *l, struct dk_keyset ks, unsigned int key);
+
+/**
+ * dk_keyset_highest_bit() - the position of the highest bit of a set
+ * @ks: the set
+ *
+ * The rule is PyTorch's indexOfHighestBit().
+ *
+ * Context: Any.
+ * Return: The position, counted from 1; 0 if the set is empty.
+ */
+unsigned int dk_keyset_highest_bit(struct dk_keyset ks);
+
+/**
  * dk_keyset_has_all() - whether a set contains another one
  * @a: the set
  * @b: what it may contain
@@ -365,7 +487,8 @@ static inline int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
  * @a: a set
  * @b: another one
  *
- * A common backend is one: {AutogradCPU} and {CPU} share CPU's bit.
+ * A common backend is one: {AutogradCPU} and {CPU} share CPU's bit, so the
+ * answer says something only for a @b that dk_keyset_has_any_valid() takes.
  *
  * Context: Any.
  * Return: 1 or 0.
@@ -374,6 +497,19 @@ static inline int dk_keyset_has_any(struct dk_keyset a, struct dk_keyset b)
 {
 	return (a.bits & b.bits) != 0;
 }
+
+/**
+ * dk_keyset_has_any_valid() - whether a set is one to ask dk_keyset_has_any() for
+ * @l: layout, NULL for v1
+ * @b: the set that would be its second argument
+ *
+ * What PyTorch asserts in its debug builds: @b has no backend, or it has none
+ * of the building blocks but NestedTensor.
+ *
+ * Context: Any.
+ * Return: 1 or 0.
+ */
+int dk_keyset_has_any_valid(const struct dk_layout *l, struct dk_keyset b);
 
 /**
  * dk_keyset_sub() - take the functionalities of one set out of another
@@ -473,6 +609,23 @@ unsigned int dk_keyset_key(const struct dk_layout *l, struct dk_keyset ks);
 unsigned int dk_keyset_slot(const struct dk_layout *l, struct dk_keyset ks);
 
 /**
+ * dk_table_index() - the entry of PyTorch's own table that a set is routed by
+ * @l: layout, NULL for v1
+ * @ks: the set
+ *
+ * Where the table is trimmed (a build of PyTorch for small devices) it has
+ * eight entries, chosen by the key of highest priority: Undefined, CPU,
+ * QuantizedCPU, SparseCPU, BackendSelect, ADInplaceOrView, AutogradOther,
+ * AutogradCPU. Sets, names and dk_keyset_next() know nothing of that, and no
+ * registry has such a table.
+ *
+ * Context: Any.
+ * Return: dk_keyset_slot(); where the table is trimmed 0 to 7, or -1 if it has
+ * no such entry.
+ */
+int dk_table_index(const struct dk_layout *l, struct dk_keyset ks);
+
+/**
  * dk_keyset_next() - walk the runtime keys of a set, lowest priority first
  * @l: layout, NULL for v1
  * @ks: the set
@@ -555,7 +708,8 @@ struct dk_keyset dk_autocast_of_backend(const struct dk_layout *l, unsigned int 
  * @why: filled on failure; may be NULL
  *
  * Context: Any.
- * Return: 0, or -ENOENT (reason BAD_CONSTANT).
+ * Return: 0; -ENOENT (reason BAD_CONSTANT); -EOPNOTSUPP (reason NO_SETS) for
+ * autogradother_backends where it is not known which these are.
  */
 int dk_constant_set(const struct dk_layout *l, const char *name,
 		    struct dk_keyset *ks, struct dk_diag *why);

@@ -16,6 +16,8 @@
 
 #include <dispatchkey-base.h>
 #include <dispatchkey-keyset.h>
+#include <dispatchkey-translate.h>
+#include <dispatchkey-compute.h>
 #include <dispatchkey-local.h>
 #include <dispatchkey-registry.h>
 #include <dispatchkey-operator.h>

@@ -103,6 +103,33 @@ void dkc_strcpy(char *dst, const char *src, size_t size)
 	dkc_strncpy(dst, src, dkc_strlen(src), size);
 }
 
+void dkc_put(struct dkc_text *t, const char *s)
+{
+	for (; *s; s++, t->len++)
+		if (t->len + 1 < t->size)
+			t->buf[t->len] = *s;
+}
+
+void dkc_put_dec(struct dkc_text *t, unsigned int n)
+{
+	char digits[12];
+	unsigned int at = sizeof(digits) - 1;
+
+	digits[at] = 0;
+	do {
+		digits[--at] = '0' + n % 10;
+		n /= 10;
+	} while (n);
+	dkc_put(t, digits + at);
+}
+
+size_t dkc_put_end(struct dkc_text *t)
+{
+	if (t->size)
+		t->buf[t->len < t->size ? t->len : t->size - 1] = 0;
+	return t->len;
+}
+
 bool dkc_has_word(const char *list, const char *word)
 {
 	while (*list) {

@@ -25,6 +25,36 @@ struct dk_keyset dk_keyset_remove_backend(const struct dk_layout *l,
 	return DK_KEYSET(a.bits & ~dkc_backend_bit(backend));
 }
 
+struct dk_keyset dk_keyset_of(const struct dk_layout *l, const unsigned int *keys,
+			      unsigned int n)
+{
+	u64 bits = 0;
+
+	while (n--)
+		bits |= dk_key_set(l, keys[n]).bits;
+	return DK_KEYSET(bits);
+}
+
+int dk_keyset_has(const struct dk_layout *l, struct dk_keyset ks, unsigned int key)
+{
+	return dk_keyset_has_all(ks, dk_key_set(l, key));
+}
+
+/* NestedTensor is not looked at, as in PyTorch. */
+int dk_keyset_has_any_valid(const struct dk_layout *l, struct dk_keyset b)
+{
+	u64 blocks;
+
+	l = dkc_layout(l);
+	blocks = l->per_backend << (l->nb - 1) & ~dkc_role_bit(l, DKC_ROLE_NESTED_TENSOR);
+	return !(b.bits & l->backend_mask) || !(b.bits & blocks);
+}
+
+unsigned int dk_keyset_highest_bit(struct dk_keyset ks)
+{
+	return dkc_fls64(ks.bits);
+}
+
 /* PyTorch's formula as it is: behind Undefined the top backend is missing. */
 struct dk_keyset dk_keyset_after(const struct dk_layout *l, unsigned int key)
 {
@@ -64,6 +94,38 @@ unsigned int dk_keyset_slot(const struct dk_layout *l, struct dk_keyset ks)
 	return l->offset[f] + (b ? b - 1 : 0);
 }
 
+/* SEMANTICS 1.8: the keys of a trimmed table, by index. */
+static int trimmed_index(const struct dk_layout *l, struct dk_keyset ks)
+{
+	static const char *const keys[DKC_TRIMMED_ENTRIES] = {
+		"Undefined", "CPU", "QuantizedCPU", "SparseCPU", "BackendSelect",
+		"ADInplaceOrView", "AutogradOther", "AutogradCPU",
+	};
+	char name[DK_NAME_MAX];
+	unsigned int key = dk_keyset_key(l, ks), i;
+
+	/* without a backend it is no key of the table, however it prints */
+	if (dk_key_kind(l, key) == DK_KIND_SENTINEL)
+		return -1;
+	dkc_key_name(l, key, name);
+	for (i = 0; i < DKC_TRIMMED_ENTRIES; i++)
+		if (dkc_streq(keys[i], name))
+			return i;
+	return -1;
+}
+
+int dk_table_index(const struct dk_layout *l, struct dk_keyset ks)
+{
+	l = dkc_layout(l);
+	return l->trimmed ? trimmed_index(l, ks) : (int)dk_keyset_slot(l, ks);
+}
+
+unsigned int dk_table_size(const struct dk_layout *l)
+{
+	l = dkc_layout(l);
+	return l->trimmed ? DKC_TRIMMED_ENTRIES : l->num_entries;
+}
+
 unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,
 			    unsigned int slot)
 {
@@ -90,59 +152,50 @@ unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,
 	return l->offset[f] + (dkc_is_per_backend(l, f) ? dkc_ffs64(backends) : 0);
 }
 
-/* Where text goes that may not fit; @len counts on as snprintf() does. */
-struct text {
-	char *buf;
-	size_t size;
-	size_t len;
-};
-
-static void put(struct text *t, const char *s)
-{
-	for (; *s; s++, t->len++)
-		if (t->len + 1 < t->size)
-			t->buf[t->len] = *s;
-}
-
 size_t dk_keyset_print(const struct dk_layout *l, struct dk_keyset ks,
 		       char *buf, size_t size)
 {
-	struct text t = { buf, size, 0 };
+	struct dkc_text t = { buf, size, 0 };
 	const char *separator = "";
 	char name[DK_NAME_MAX];
 	unsigned int slot;
 
-	put(&t, "DispatchKeySet(");
+	dkc_put(&t, "DispatchKeySet(");
 	for (slot = dk_keyset_next(l, ks, 0); slot; slot = dk_keyset_next(l, ks, slot)) {
-		put(&t, separator);
-		put(&t, dk_key_name(l, dk_slot_key(l, slot), name));
+		dkc_put(&t, separator);
+		dkc_put(&t, dk_key_name(l, dk_slot_key(l, slot), name));
 		separator = ", ";
 	}
-	put(&t, ")");
-	if (size)
-		buf[t.len < size ? t.len : size - 1] = 0;
-	return t.len;
+	dkc_put(&t, ")");
+	return dkc_put_end(&t);
 }
 
 struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key)
 {
 	enum dkc_alias a = dkc_key_alias(l, key);
 
+	l = dkc_layout(l);
 	if (a == DKC_NUM_ALIASES)
 		return dk_key_set(l, key);
-	return DK_KEYSET(dkc_layout(l)->alias_set[a]);
+	if (a == DKC_ALIAS_BATCHED && l->batched_empty)
+		return DK_KEYSET(0);
+	return DK_KEYSET(l->alias_set[a]);
 }
 
 /* One test is enough for all aliases: PyTorch's differ only off its own keys. */
 int dk_alias_has(const struct dk_layout *l, unsigned int alias, unsigned int key)
 {
 	enum dk_key_kind kind = dk_key_kind(l, key);
+	enum dkc_alias a = dkc_key_alias(l, alias);
 
 	if (kind == DK_KIND_UNDEFINED || kind == DK_KIND_NONE)
 		return 0;
 	if (dk_key_kind(l, alias) != DK_KIND_ALIAS)
 		return alias == key;
-	return dk_keyset_has_all(dk_alias_set(l, alias), dk_key_set(l, key));
+	l = dkc_layout(l);
+	if (!l->has_sets || a == DKC_NUM_ALIASES)
+		return 0;
+	return dk_keyset_has_all(DK_KEYSET(l->alias_set[a]), dk_key_set(l, key));
 }
 
 struct dk_keyset dk_backends_of_autograd(const struct dk_layout *l, unsigned int key)
@@ -151,7 +204,7 @@ struct dk_keyset dk_backends_of_autograd(const struct dk_layout *l, unsigned int
 	u64 backend = dkc_backend_bit(dk_key_backend(l, key));
 
 	l = dkc_layout(l);
-	if (!f)
+	if (!f || !l->has_sets)
 		return DK_KEYSET(0);
 	if (f == l->role[DKC_ROLE_AUTOGRAD_OTHER])
 		return DK_KEYSET(l->autogradother_backends);
@@ -168,6 +221,8 @@ struct dk_keyset dk_autograd_of_backend(const struct dk_layout *l, unsigned int 
 	u64 bit, set;
 
 	l = dkc_layout(l);
+	if (!l->has_sets)
+		return DK_KEYSET(0);
 	bit = backend <= l->nb ? dkc_backend_bit(backend) : 0;
 	set = dkc_role_bit(l, DKC_ROLE_ADINPLACE_OR_VIEW);
 	if (bit & l->own_autograd)
@@ -188,6 +243,8 @@ struct dk_keyset dk_fresh_set(const struct dk_layout *l, struct dk_keyset ks,
 	const u64 *constant;
 
 	l = dkc_layout(l);
+	if (!l->has_sets)
+		return DK_KEYSET(0);
 	constant = l->constant;
 	ks = dk_keyset_or(ks, dk_autocast_of_backend(l, b));
 	ks = dk_keyset_sub(l, ks, DK_KEYSET(constant[DKC_CONST_PYTHON]));
@@ -207,5 +264,7 @@ unsigned int dk_backend_type(const struct dk_layout *l, struct dk_keyset ks)
 unsigned int dk_legacy_extract(const struct dk_layout *l, struct dk_keyset ks)
 {
 	l = dkc_layout(l);
+	if (!l->has_legacy)
+		return 0;
 	return dk_keyset_key(l, dk_keyset_sub(l, ks, DK_KEYSET(l->legacy_set)));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A layout as a value: names, flags, offsets, masks, alias sets. Everything
- * behind the first part is derived from it by dkc_layouts_init().
+ * A layout as a value: names, flags, offsets, masks, alias sets. The first part
+ * is read from a text (describe.c), the rest follows from it (derive.c).
  */
 #ifndef _DKC_LAYOUT_H
 #define _DKC_LAYOUT_H
@@ -11,9 +11,10 @@
 
 #define DKC_MAX_BACKENDS	16
 #define DKC_MAX_FUNCTIONALITIES	64
-#define DKC_MAX_ENTRIES		1024
+#define DKC_MAX_ENTRIES		768	/* of 16 backends and 48 functionalities */
 #define DKC_MAX_FUNCTIONS	250	/* that a byte of a row can name */
 #define DKC_MAX_ALIASES		8
+#define DKC_TRIMMED_ENTRIES	8
 
 /* What an alias key does in the rules, whatever its number. */
 enum dkc_alias {
@@ -62,24 +63,32 @@ enum dkc_constant {
 };
 
 struct dk_layout {
-	/* the short table that a layout is written as */
+	/* what its text says, see describe.c */
 	const char *name;
-	const char *const *backend_names;	/* "CPU", by backend; [0] unused */
-	const char *const *backend_bits;	/* "CPUBit", by backend */
-	const char *const *functionality_names;
-	const char *const *alias_names;		/* by alias key, in their order */
-	const u8 *per_backend_flags;		/* by functionality */
-	u16 nb;					/* backends, 1..nb */
-	u16 nf;					/* functionalities, 0..nf-1 */
+	const char *backend_names[DKC_MAX_BACKENDS + 1];	/* "CPU" */
+	const char *backend_bits[DKC_MAX_BACKENDS + 1];	/* "CPUBit" */
+	const char *functionality_names[DKC_MAX_FUNCTIONALITIES];
+	const char *functionality_prints[DKC_MAX_FUNCTIONALITIES];
+	const char *alias_names[DKC_MAX_ALIASES];	/* in the order of their keys */
+	u64 per_backend;		/* bit f: functionality f is per backend */
+	u16 nb;				/* backends, 1..nb */
+	u16 nf;				/* functionalities, 0..nf-1 */
 	u16 num_aliases;
-	/* where the versions differ in more than their lists */
 	const char *sentinel;		/* how a StartOf key prints its backend */
-	const char *legacy_dropped;	/* functionalities, see dk_legacy_extract() */
-	const char *const *strict;	/* backends that parse strictly, by block */
+	const char *unnamed;		/* how it prints as a whole, or NULL */
+	u16 strict[DKC_MAX_FUNCTIONALITIES];	/* backends, of a building block */
+	u64 legacy_dropped;		/* bit f: see dk_legacy_extract() */
+	u64 implicit_also;		/* bit f: of CompositeImplicitAutograd */
+	u32 other_autograd;		/* bit b - 1: backends with AutogradOther */
+	bool has_strict;		/* it is known what PyTorch's parser takes */
+	bool has_legacy;
+	bool has_sets;			/* it has alias sets and maps */
+	bool batched_empty;		/* FuncTorchBatchedDecomposition's set is */
 	bool privateuseone;		/* PRIVATEUSEONE parses as PrivateUse1 */
+	bool trimmed;			/* SEMANTICS 1.8 */
 
 	/* derived */
-	bool has_tables;		/* it has alias sets and maps */
+	bool has_tables;		/* a registry can have it */
 	u16 num_entries;
 	u16 first_alias;		/* key number */
 	u16 num_blocks;
@@ -87,14 +96,13 @@ struct dk_layout {
 	u16 start[DKC_MAX_FUNCTIONALITIES];	/* StartOf key, by functionality */
 	u16 offset[DKC_MAX_FUNCTIONALITIES];	/* table entry, by functionality */
 	u8 slot_functionality[DKC_MAX_ENTRIES];
-	u64 per_backend;		/* bit f: functionality f is per backend */
 	u64 backend_mask;
 	u64 full;
 	u64 default_included;		/* the set, not XORed */
 	u64 default_excluded;
 	u16 role[DKC_NUM_ROLES];	/* functionality, 0 where there is none */
 	u16 alias_key[DKC_NUM_ALIASES];	/* key number, 0 where there is none */
-	u64 alias_set[DKC_NUM_ALIASES];
+	u64 alias_set[DKC_NUM_ALIASES];		/* what the rules go by */
 	u64 constant[DKC_NUM_CONSTANTS];	/* 0 where there is none */
 	u64 legacy_set;			/* what dk_legacy_extract() takes away */
 	u64 autogradother_backends;	/* with all backend bits */
@@ -108,10 +116,31 @@ struct dk_layout {
 };
 
 /*
- * Derive all layouts; before it no layout may be used. Once is enough, again
- * does no harm. -EINVAL if a table breaks the limits of a keyset.
+ * Read and derive all layouts; before it no layout may be used. Once is enough,
+ * again does no harm. -EINVAL if one of them breaks a rule.
  */
 int dkc_layouts_init(void);
+/* describe.c: read a text into @l, whose names go into @pool. */
+int dkc_layout_read(struct dk_layout *l, const char *text, char *pool, size_t room,
+		    struct dk_diag *why);
+/* derive.c: all that follows from what was read. */
+void dkc_layout_derive(struct dk_layout *l);
+/* Name of what a layout with tables needs and this one has not, or NULL. */
+const char *dkc_layout_lacks(const struct dk_layout *l);
+/* Name of an alias key that no rule for tables knows, or NULL. */
+const char *dkc_layout_stranger(const struct dk_layout *l);
+const char *dkc_constant_name(enum dkc_constant constant);
+
+/* names.c: the functionality or backend of this name, 0 if there is none. */
+unsigned int dkc_find_functionality(const struct dk_layout *l, const char *name);
+unsigned int dkc_find_backend(const struct dk_layout *l, const char *name);
+/* The key of this name, as PyTorch's source has it; false if there is none. */
+bool dkc_find_key(const struct dk_layout *l, const char *name, unsigned int *key);
+/* The name of a key in PyTorch's source; printed, a few differ. */
+char *dkc_key_name(const struct dk_layout *l, unsigned int key, char buf[DK_NAME_MAX]);
+/* Replace every @from in @name by @to; what does not fit is cut off. */
+void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
+		 const char *to);
 
 #define DKC_COUNT(array)	(sizeof(array) / sizeof((array)[0]))
 
@@ -178,6 +207,18 @@ void dkc_strcpy(char *dst, const char *src, size_t size);
 /* The same of the first @n characters. */
 void dkc_strncpy(char *dst, const char *src, size_t n, size_t size);
 bool dkc_strcaseeq(const char *a, const char *b);
+
+/* Where text goes that may not fit; @len counts on as snprintf() does. */
+struct dkc_text {
+	char *buf;
+	size_t size;
+	size_t len;
+};
+
+void dkc_put(struct dkc_text *t, const char *s);
+void dkc_put_dec(struct dkc_text *t, unsigned int n);
+/* End the text with NUL; its length, had it all fitted. */
+size_t dkc_put_end(struct dkc_text *t);
 
 /* Fill @why, if there is one, and give back the reason's negative errno. */
 int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name);

@@ -24,13 +24,11 @@ static const char *prefix(const struct dk_layout *l, unsigned int f)
 	return l->functionality_names[f];
 }
 
-char *dk_key_name(const struct dk_layout *l, unsigned int key,
-		  char buf[DK_NAME_MAX])
+char *dkc_key_name(const struct dk_layout *l, unsigned int key, char buf[DK_NAME_MAX])
 {
 	unsigned int f = dk_key_functionality(l, key);
 	unsigned int b = dk_key_backend(l, key);
 
-	l = dkc_layout(l);
 	if (key < l->nf)
 		return join(buf, l->functionality_names[key], "");
 	if (key > l->nf && key < l->first_alias)
@@ -39,6 +37,37 @@ char *dk_key_name(const struct dk_layout *l, unsigned int key,
 	if (dk_key_kind(l, key) == DK_KIND_ALIAS)
 		return join(buf, l->alias_names[key - l->first_alias], "");
 	return join(buf, "UnknownUnknown", "");
+}
+
+char *dk_key_name(const struct dk_layout *l, unsigned int key,
+		  char buf[DK_NAME_MAX])
+{
+	l = dkc_layout(l);
+	if (key < l->nf)
+		return join(buf, l->functionality_prints[key], "");
+	if (l->unnamed && dk_key_kind(l, key) == DK_KIND_SENTINEL)
+		return join(buf, l->unnamed, "");
+	return dkc_key_name(l, key, buf);
+}
+
+unsigned int dkc_find_functionality(const struct dk_layout *l, const char *name)
+{
+	unsigned int f;
+
+	for (f = 1; f < l->nf; f++)
+		if (dkc_streq(l->functionality_names[f], name))
+			return f;
+	return 0;
+}
+
+unsigned int dkc_find_backend(const struct dk_layout *l, const char *name)
+{
+	unsigned int b;
+
+	for (b = 1; b <= l->nb; b++)
+		if (dkc_streq(l->backend_names[b], name))
+			return b;
+	return 0;
 }
 
 const char *dk_backend_bit_name(const struct dk_layout *l, unsigned int backend)
@@ -50,28 +79,40 @@ const char *dk_backend_bit_name(const struct dk_layout *l, unsigned int backend)
 /* PyTorch's parser knows only some of the keys that PyTorch prints. */
 static bool parses_strictly(const struct dk_layout *l, unsigned int key)
 {
-	unsigned int i, f, b = dk_key_backend(l, key);
+	unsigned int b = dk_key_backend(l, key);
 
-	if (!b)
-		return true;
-	f = dk_key_functionality(l, key);
-	for (i = 0; l->block[i] != f; i++)
-		;
-	return dkc_has_word(l->strict[i], l->backend_names[b]);
+	return !b || l->strict[dk_key_functionality(l, key)] >> (b - 1) & 1;
 }
 
-static bool find_key(const struct dk_layout *l, const char *name,
-		     unsigned int flags, unsigned int *key)
+bool dkc_find_key(const struct dk_layout *l, const char *name, unsigned int *key)
 {
 	char buf[DK_NAME_MAX];
 	unsigned int k;
 
 	for (k = 0; k < dk_layout_keys(l); k++)
 		if (dk_key_kind(l, k) != DK_KIND_SENTINEL &&
-		    dkc_streq(dk_key_name(l, k, buf), name))
+		    dkc_streq(dkc_key_name(l, k, buf), name))
 			break;
-	if (k == dk_layout_keys(l) ||
-	    ((flags & DK_PARSE_STRICT) && !parses_strictly(l, k)))
+	if (k == dk_layout_keys(l))
+		return false;
+	*key = k;
+	return true;
+}
+
+static bool find_key(const struct dk_layout *l, const char *name,
+		     unsigned int flags, unsigned int *key)
+{
+	unsigned int k;
+
+	if (!dkc_find_key(l, name, &k)) {
+		/* a few print as something else */
+		for (k = 1; k < l->nf; k++)
+			if (dkc_streq(l->functionality_prints[k], name))
+				break;
+		if (k == l->nf)
+			return false;
+	}
+	if ((flags & DK_PARSE_STRICT) && !parses_strictly(l, k))
 		return false;
 	*key = k;
 	return true;
@@ -107,18 +148,16 @@ static bool starts_with(const char *s, const char *start)
 	return !*start;
 }
 
-/* The other spelling of PrivateUse1 that PyTorch takes, wherever it stands. */
-static void spell_privateuse1(char buf[DK_NAME_MAX], const char *name)
+void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
+		 const char *to)
 {
-	static const char from[] = "PRIVATEUSEONE", to[] = "PrivateUse1";
-	size_t n = 0;
+	size_t skip = dkc_strlen(from), more = dkc_strlen(to), n = 0;
 
-	/* what does not fit is no name, cut off or not */
-	while (*name && n + sizeof(to) < DK_NAME_MAX) {
+	while (*name && n + more + 1 < DK_NAME_MAX) {
 		if (starts_with(name, from)) {
-			memcpy(buf + n, to, sizeof(to) - 1);
-			n += sizeof(to) - 1;
-			name += sizeof(from) - 1;
+			memcpy(buf + n, to, more);
+			n += more;
+			name += skip;
 		} else {
 			buf[n++] = *name++;
 		}
@@ -138,7 +177,8 @@ static bool parse_key(const struct dk_layout *l, const char *name,
 		return true;
 	if (!l->privateuseone)
 		return false;
-	spell_privateuse1(buf, name);
+	/* what does not fit is no name, cut off or not */
+	dkc_replace(buf, name, "PRIVATEUSEONE", "PrivateUse1");
 	return find_key(l, buf, flags, key);
 }
 
@@ -161,6 +201,8 @@ static bool parse_backend(const struct dk_layout *l, const char *name,
 int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags,
 		 unsigned int *key, struct dk_diag *why)
 {
+	if ((flags & DK_PARSE_STRICT) && !dkc_layout(l)->has_strict)
+		return dkc_refuse(why, DK_WHY_NO_STRICT, dkc_layout(l)->name);
 	if (!parse_key(l, name, flags, key))
 		return dkc_refuse(why, DK_WHY_PARSE_KEY, name);
 	dkc_remark(why, DK_WHY_NONE, NULL);

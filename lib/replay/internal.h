@@ -108,6 +108,7 @@ struct dk_replay {
 	unsigned int registry_flags;
 
 	const struct dk_layout *layout;
+	const struct dk_layout *given;		/* beside those that are built in */
 	struct dk_keyset included;
 	struct dk_keyset excluded;
 	struct dk_replay_guard *guards;		/* innermost first */
@@ -128,6 +129,7 @@ struct dk_replay {
 	struct dk_entry run;
 	struct dk_impl_info info;
 	struct dk_route route;
+	struct dk_note note;
 };
 
 /* Refuse for a reason that is the interpreter's own. */
@@ -137,6 +139,8 @@ int dk_replay_refuse(struct dk_replay *r, int err, const char *text,
 int dk_replay_reason(struct dk_replay *r, int err, enum dk_reason reason,
 		     const char *name);
 int dk_replay_need_registry(struct dk_replay *r);
+/* Layout by name: a built-in one, or that of dk_replay_use_layout(). */
+const struct dk_layout *dk_replay_find_layout(struct dk_replay *r, const char *name);
 
 /* Words that mean something; private backends by their own names, too. */
 int dk_replay_key(struct dk_replay *r, const char *word, unsigned int *key);

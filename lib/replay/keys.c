@@ -22,6 +22,26 @@ static int answer_bool(struct dk_replay *r, bool yes)
 	return 0;
 }
 
+/* A trimmed table has no entry for most sets. */
+static void put_index(struct dk_replay *r, struct dk_keyset ks)
+{
+	int index = dk_table_index(r->layout, ks);
+
+	if (index < 0)
+		dk_replay_put(r, "-1");
+	else
+		dk_replay_put_dec(r, index);
+}
+
+/* Is this known of the layout? */
+static int need(struct dk_replay *r, unsigned int what)
+{
+	if (dk_layout_knows(r->layout) & what)
+		return 0;
+	return dk_replay_reason(r, -EOPNOTSUPP, DK_WHY_NO_SETS,
+				dk_layout_name(r->layout));
+}
+
 DK_REPLAY_RUN(layout_info)
 {
 	const struct dk_layout *l = r->layout;
@@ -34,7 +54,7 @@ DK_REPLAY_RUN(layout_info)
 	dk_replay_put(r, " functionalities=");
 	dk_replay_put_dec(r, nf);
 	dk_replay_put(r, " entries=");
-	dk_replay_put_dec(r, dk_layout_entries(l));
+	dk_replay_put_dec(r, dk_table_size(l));
 	dk_replay_put(r, " full=");
 	answer_set(r, dk_layout_full(l));
 	for (i = 1; i <= nb; i++) {
@@ -57,7 +77,7 @@ DK_REPLAY_RUN(layout_info)
 		dk_replay_put(r, " per-backend=");
 		dk_replay_put_dec(r, dk_is_per_backend(l, i) ? 1 : 0);
 		dk_replay_put(r, " offset=");
-		dk_replay_put_dec(r, dk_key_slot(l, i));
+		put_index(r, dk_key_set(l, i));
 		dk_replay_put(r, " ");
 		answer_key(r, i);
 	}
@@ -77,7 +97,7 @@ DK_REPLAY_RUN(key)
 	dk_replay_put(r, " set=");
 	dk_replay_put_hex(r, dk_key_set(l, key).bits);
 	dk_replay_put(r, " index=");
-	dk_replay_put_dec(r, dk_key_slot(l, key));
+	put_index(r, dk_key_set(l, key));
 	dk_replay_put(r, " functionality=");
 	dk_replay_put_key(r, dk_key_functionality(l, key));
 	dk_replay_put(r, " backend=");
@@ -92,6 +112,8 @@ DK_REPLAY_RUN(alias)
 	unsigned int alias, slot, key, n = dk_layout_entries(l);
 	int err = dk_replay_key(r, w->arg[0], &alias);
 
+	if (!err && dk_key_kind(l, alias) == DK_KIND_ALIAS)
+		err = need(r, DK_KNOWS_SETS);
 	if (err)
 		return err;
 	dk_replay_put_hex(r, dk_alias_set(l, alias).bits);
@@ -111,6 +133,8 @@ DK_REPLAY_RUN(backends_of_autograd)
 	unsigned int key;
 	int err = dk_replay_key(r, w->arg[0], &key);
 
+	if (!err)
+		err = need(r, DK_KNOWS_SETS);
 	return err ? err : answer_set(r, dk_backends_of_autograd(r->layout, key));
 }
 
@@ -119,6 +143,8 @@ DK_REPLAY_RUN(autograd_of_backend)
 	unsigned int b;
 	int err = dk_replay_bit(r, w->arg[0], &b);
 
+	if (!err)
+		err = need(r, DK_KNOWS_SETS);
 	return err ? err : answer_set(r, dk_autograd_of_backend(r->layout, b));
 }
 
@@ -127,6 +153,8 @@ DK_REPLAY_RUN(autocast_of_backend)
 	unsigned int b;
 	int err = dk_replay_bit(r, w->arg[0], &b);
 
+	if (!err)
+		err = need(r, DK_KNOWS_SETS);
 	return err ? err : answer_set(r, dk_autocast_of_backend(r->layout, b));
 }
 
@@ -151,6 +179,8 @@ DK_REPLAY_RUN(fresh)
 	unsigned int key;
 	int err = dk_replay_key(r, w->arg[0], &key);
 
+	if (!err)
+		err = need(r, DK_KNOWS_SETS);
 	return err ? err : answer_set(r, dk_fresh_set(r->layout,
 						      dk_key_set(r->layout, key),
 						      dk_replay_option(w, 'i')));
@@ -172,7 +202,7 @@ DK_REPLAY_RUN(keyset)
 	dk_replay_put(r, " backend=");
 	dk_replay_put(r, dk_backend_bit_name(l, dk_keyset_backend(l, ks)));
 	dk_replay_put(r, " index=");
-	dk_replay_put_dec(r, dk_keyset_slot(l, ks));
+	put_index(r, ks);
 	dk_replay_put(r, " ");
 	dk_replay_put_printed(r, ks);
 	dk_replay_put(r, "\n");
@@ -278,6 +308,8 @@ DK_REPLAY_RUN(is_backend_key)
 	unsigned int key;
 	int err = dk_replay_key(r, w->arg[0], &key);
 
+	if (!err)
+		err = need(r, DK_KNOWS_SETS);
 	return err ? err : answer_bool(r, dk_is_backend_key(r->layout, key));
 }
 
@@ -299,6 +331,8 @@ DK_REPLAY_RUN(legacy_extract)
 	struct dk_keyset ks;
 	int err = dk_replay_set(r, w->arg[0], &ks);
 
+	if (!err)
+		err = need(r, DK_KNOWS_LEGACY);
 	return err ? err : answer_key(r, dk_legacy_extract(r->layout, ks));
 }
 

@@ -219,9 +219,22 @@ static void start_over(struct dk_replay *r, const struct dk_layout *l)
 	dk_replay_local_reset(r);
 }
 
+const struct dk_layout *dk_replay_find_layout(struct dk_replay *r, const char *name)
+{
+	if (r->given && dk_replay_eq(name, dk_layout_name(r->given)))
+		return r->given;
+	return dk_layout_find(name, &r->why);
+}
+
+void dk_replay_use_layout(struct dk_replay *r, const struct dk_layout *l)
+{
+	r->given = l;
+	start_over(r, l);
+}
+
 DK_REPLAY_RUN(layout)
 {
-	const struct dk_layout *l = dk_layout_find(w->arg[0], &r->why);
+	const struct dk_layout *l = dk_replay_find_layout(r, w->arg[0]);
 
 	if (!l)
 		return -ENOENT;

@@ -40,6 +40,15 @@ struct dk_replay *dk_replay_alloc(unsigned int registry_flags,
 void dk_replay_free(struct dk_replay *r);
 
 /**
+ * dk_replay_use_layout() - begin with a layout, which "layout NAME" finds then
+ * @r: the interpreter
+ * @l: one that was read from a text, for instance; it has to stay
+ *
+ * Context: Process context, may sleep.
+ */
+void dk_replay_use_layout(struct dk_replay *r, const struct dk_layout *l);
+
+/**
  * dk_replay_line() - run one command
  * @r: the interpreter
  * @line: the command, without "> " and without a newline

@@ -230,13 +230,9 @@ static void run_command(struct session *s, struct dk_replay *r, const char *line
 static struct dk_replay *begin(struct session *s)
 {
 	struct dk_replay *r = dk_replay_alloc(registry_flags(s->q), emit, s);
-	char line[DK_NAME_MAX + 8];
-	int len;
 
-	if (r && s->q->layout_name) {
-		len = snprintf(line, sizeof(line), "layout %s", dk_layout_name(s->q->layout));
-		dk_replay_line(r, line, (size_t)len);
-	}
+	if (r && s->q->layout_name)
+		dk_replay_use_layout(r, s->q->layout);
 	return r;
 }
 

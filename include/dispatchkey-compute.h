@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The key of a tensor from its dtype, layout and device, and back. Included by
+ * <dispatchkey.h>. Rules: SEMANTICS 10, see Documentation/semantics.rst.
+ */
+#ifndef _DISPATCHKEY_COMPUTE_H
+#define _DISPATCHKEY_COMPUTE_H
+
+#include <dispatchkey-base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * dk_compute_key() - the key of a tensor
+ * @l: layout, NULL for v1
+ * @dtype: such as "float32" or "qint8"; NULL is float32
+ * @layout: "Strided", "Jagged", "Sparse", "SparseCsr", "SparseCsc", "SparseBsr",
+ *	"SparseBsc" or "Mkldnn"; NULL is Strided
+ * @device: such as "CPU", "CUDA" or "PrivateUse1"; NULL is CPU
+ * @key: takes the key
+ * @why: filled on failure; may be NULL
+ *
+ * The rule is PyTorch's computeDispatchKey(). It gives no autograd key.
+ *
+ * Context: Any.
+ * Return: 0; -EINVAL for a word that is unknown (reasons BAD_DTYPE,
+ * BAD_TENSOR_LAYOUT, BAD_DEVICE_TYPE); -EOPNOTSUPP where the two do not go
+ * together (reasons DEVICE_DENSE, DEVICE_SPARSE, DEVICE_SPARSE_CSR,
+ * DEVICE_SPARSE_CSC, DEVICE_SPARSE_BSR, DEVICE_SPARSE_BSC, DEVICE_MKLDNN), or
+ * where the rules of the layout are not known (reason NO_SETS).
+ */
+int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *layout,
+		   const char *device, unsigned int *key, struct dk_diag *why);
+
+/**
+ * dk_key_device_type() - the type of device that a key is for
+ * @l: layout, NULL for v1
+ * @key: any number
+ * @device: takes its name, a constant string such as "CPU"
+ * @why: filled on failure; may be NULL
+ *
+ * The rule is PyTorch's dispatchKeyToDeviceType().
+ *
+ * Context: Any.
+ * Return: 0, or -EINVAL (reason NO_DEVICE_TYPE): the key is for none, or, as in
+ * PyTorch, it is FPGA, Metal or QuantizedMAIA, for instance.
+ */
+int dk_key_device_type(const struct dk_layout *l, unsigned int key,
+		       const char **device, struct dk_diag *why);
+
+/**
+ * dk_key_tensor_layout() - the layout of the tensors that a key is for
+ * @l: layout, NULL for v1
+ * @key: any number
+ * @layout: takes its name, a constant string: "Sparse", "Mkldnn" or "Strided"
+ * @why: filled on failure; may be NULL
+ *
+ * The rule is PyTorch's dispatchKeyToLayout(): what is neither sparse nor of
+ * Mkldnn is strided.
+ *
+ * Context: Any.
+ * Return: 0, or -EINVAL (reason NO_UNIQUE_LAYOUT) for the keys of SparseCsr,
+ * which stand for four layouts.
+ */
+int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
+			 const char **layout, struct dk_diag *why);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _DISPATCHKEY_COMPUTE_H */

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * What follows from a layout's lists by the rules of SEMANTICS 1.2, 3 and 4, so
+ * that a new layout is a new text and no new code.
+ */
+#include "layout.h"
+
+/* ---- the rules: lists by name; what a layout does not have is not meant ----- */
+
+static const char *const role_names[DKC_NUM_ROLES] = {
+	[DKC_ROLE_DENSE] = "Dense",
+	[DKC_ROLE_NESTED_TENSOR] = "NestedTensor",
+	[DKC_ROLE_AUTOGRAD] = "AutogradFunctionality",
+	[DKC_ROLE_AUTOGRAD_OTHER] = "AutogradOther",
+	[DKC_ROLE_AUTOGRAD_NESTED] = "AutogradNestedTensor",
+	[DKC_ROLE_BACKEND_SELECT] = "BackendSelect",
+	[DKC_ROLE_ADINPLACE_OR_VIEW] = "ADInplaceOrView",
+	[DKC_ROLE_PYTHON_DISPATCHER] = "PythonDispatcher",
+};
+
+#define OTHER_BUT_SPARSE						\
+	"FPGA ORT MAIA Vulkan Metal Quantized CustomRNGKeyId MkldnnCPU " \
+	"SparseCsr SparseCsrCPU SparseCsrCUDA"
+#define OTHER		OTHER_BUT_SPARSE " Sparse"
+#define AUTOGRAD	"AutogradFunctionality AutogradOther AutogradNestedTensor"
+
+/* The alias keys: these functionalities, on all but these backends. */
+static const struct {
+	const char *name;
+	const char *functionalities;
+	const char *not_on;
+} alias_rules[DKC_NUM_ALIASES] = {
+	[DKC_ALIAS_AUTOGRAD] = { "Autograd", AUTOGRAD, "" },
+	[DKC_ALIAS_IMPLICIT] = {
+		"CompositeImplicitAutograd",
+		OTHER " Dense NestedTensor " AUTOGRAD, "" },
+	[DKC_ALIAS_BATCHED] = {
+		"FuncTorchBatchedDecomposition", "FuncTorchBatched", "*" },
+	[DKC_ALIAS_NESTED] = {
+		"CompositeImplicitAutogradNestedTensor",
+		"NestedTensor AutogradNestedTensor", "" },
+	[DKC_ALIAS_EXPLICIT] = {
+		"CompositeExplicitAutograd", OTHER " Dense", "" },
+	[DKC_ALIAS_NON_FUNCTIONAL] = {
+		"CompositeExplicitAutogradNonFunctional",
+		OTHER_BUT_SPARSE " Dense", "XLA Lazy" },
+};
+
+/* The constants: a list, with all backends or none, or what is behind a key. */
+static const struct {
+	const char *name;
+	const char *functionalities;
+	const char *after;
+	const char *without;
+	bool backends;
+} constant_rules[DKC_NUM_CONSTANTS] = {
+#define LIST(NAME, title, list)						\
+	[DKC_CONST_##NAME] = { .name = (title), .functionalities = (list) }
+#define LIST_ON_ALL(NAME, title, list)					\
+	[DKC_CONST_##NAME] = {						\
+		.name = (title), .functionalities = (list), .backends = true }
+#define AFTER(NAME, title, key, less)					\
+	[DKC_CONST_##NAME] = {						\
+		.name = (title), .after = (key), .without = (less) }
+	LIST(AUTOGRAD, "autograd_dispatch_keyset", AUTOGRAD),
+	LIST(AUTOGRAD_ADINPLACE, "autograd_dispatch_keyset_with_ADInplaceOrView",
+	     AUTOGRAD " ADInplaceOrView"),
+	LIST(AUTOCAST, "autocast_dispatch_keyset", "Autocast*"),
+	LIST(DEFAULT_INCLUDED, "default_included_set",
+	     "BackendSelect ADInplaceOrView"),
+	LIST(DEFAULT_EXCLUDED, "default_excluded_set", "Autocast*"),
+	LIST(PYTHON, "python_ks", "Python PythonTLSSnapshot"),
+	LIST(SPARSE, "sparse_ks", "Sparse"),
+	LIST(SPARSE_CSR, "sparse_csr_ks", "SparseCsr SparseCsrCPU SparseCsrCUDA"),
+	LIST(MKLDNN, "mkldnn_ks", "MkldnnCPU"),
+	LIST_ON_ALL(AUTOGRADOTHER_BACKENDS, "autogradother_backends", OTHER),
+	AFTER(AFTER_AUTOGRAD, "after_autograd_keyset", "AutogradOther", ""),
+	AFTER(AFTER_ADINPLACE, "after_ADInplaceOrView_keyset",
+	      "ADInplaceOrView", ""),
+	AFTER(AFTER_FUNC, "after_func_keyset", "Functionalize",
+	      "ADInplaceOrView"),
+	LIST_ON_ALL(BACKENDS, "backend_bitset_mask", ""),
+	LIST(FUNCTORCH_TRANSFORMS, "functorch_transforms_ks",
+	     "FuncTorchBatched FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper"),
+	LIST(FUNCTORCH_BATCHED, "functorch_batched_ks", "FuncTorchBatched"),
+	LIST_ON_ALL(BACKEND_FUNCTIONALITIES, "backend_functionality_keys",
+		    "Dense Quantized Sparse SparseCsr"),
+};
+
+/* ---- deriving --------------------------------------------------------------- */
+
+static u64 functionality_set(const struct dk_layout *l, const char *list)
+{
+	unsigned int f;
+	u64 set = 0;
+
+	for (f = 1; list && f < l->nf; f++)
+		if (dkc_has_word(list, l->functionality_names[f]))
+			set |= dkc_functionality_bit(l, f);
+	return set;
+}
+
+static u64 backend_set(const struct dk_layout *l, const char *list)
+{
+	unsigned int b;
+	u64 set = 0;
+
+	for (b = 1; b <= l->nb; b++)
+		if (dkc_has_word(list, l->backend_names[b]))
+			set |= dkc_backend_bit(b);
+	return set;
+}
+
+static void derive_numbers(struct dk_layout *l)
+{
+	unsigned int f, i, entry = 0, key = l->nf + 1;
+
+	l->backend_mask = (1ULL << l->nb) - 1;
+	l->full = (1ULL << (l->nb + l->nf - 1)) - 1;
+	for (f = 0; f < l->nf; f++) {
+		l->offset[f] = entry;
+		if (dkc_is_per_backend(l, f)) {
+			l->block[l->num_blocks++] = f;
+			l->start[f] = key;
+			key += l->nb + 1;
+		}
+		for (i = dkc_width(l, f); i; i--)
+			l->slot_functionality[entry++] = f;
+	}
+	l->num_entries = entry;
+	l->first_alias = key;
+	for (i = 0; i < DKC_NUM_ROLES; i++)
+		l->role[i] = dkc_find_functionality(l, role_names[i]);
+}
+
+static enum dkc_alias find_alias(const char *name)
+{
+	unsigned int a;
+
+	for (a = 0; a < DKC_NUM_ALIASES; a++)
+		if (dkc_streq(alias_rules[a].name, name))
+			break;
+	return a;
+}
+
+static void derive_aliases(struct dk_layout *l)
+{
+	unsigned int a, i;
+
+	for (i = 0; i < l->num_aliases; i++) {
+		a = find_alias(l->alias_names[i]);
+		if (a < DKC_NUM_ALIASES)
+			l->alias_key[a] = l->first_alias + i;
+	}
+	for (a = 0; l->has_sets && a < DKC_NUM_ALIASES; a++)
+		if (l->alias_key[a])
+			l->alias_set[a] =
+				functionality_set(l, alias_rules[a].functionalities) |
+				(l->backend_mask &
+				 ~backend_set(l, alias_rules[a].not_on));
+	if (l->has_sets)
+		l->alias_set[DKC_ALIAS_IMPLICIT] |=
+			l->implicit_also << (l->nb - 1);
+}
+
+static u64 set_after(const struct dk_layout *l, const char *name)
+{
+	unsigned int f = dkc_find_functionality(l, name);
+
+	return f ? dk_keyset_after(l, f).bits : 0;
+}
+
+static void derive_constants(struct dk_layout *l)
+{
+	unsigned int i;
+	u64 set;
+
+	for (i = 0; i < DKC_NUM_CONSTANTS; i++) {
+		const char *after = constant_rules[i].after;
+
+		set = functionality_set(l, constant_rules[i].functionalities);
+		if (constant_rules[i].backends)
+			set |= l->backend_mask;
+		if (after)
+			set = set_after(l, after);
+		set &= ~functionality_set(l, constant_rules[i].without);
+		l->constant[i] = set;
+	}
+	/* it came with the alias key that stands for it */
+	if (!l->alias_key[DKC_ALIAS_BATCHED])
+		l->constant[DKC_CONST_FUNCTORCH_BATCHED] = 0;
+	/* who is in it differs between versions */
+	if (!l->has_sets)
+		l->constant[DKC_CONST_AUTOGRADOTHER_BACKENDS] = 0;
+	l->default_included = l->constant[DKC_CONST_DEFAULT_INCLUDED];
+	l->default_excluded = l->constant[DKC_CONST_DEFAULT_EXCLUDED];
+	l->autocast_set = l->constant[DKC_CONST_AUTOCAST];
+	l->autogradother_backends = l->constant[DKC_CONST_AUTOGRADOTHER_BACKENDS];
+	l->legacy_set = l->constant[DKC_CONST_AUTOGRAD_ADINPLACE] |
+			l->autocast_set | l->legacy_dropped << (l->nb - 1);
+}
+
+static unsigned int find_autocast(const struct dk_layout *l, const char *backend)
+{
+	const size_t skip = sizeof("Autocast") - 1;
+	unsigned int f;
+
+	for (f = 1; f < l->nf; f++)
+		if (dkc_has_word("Autocast*", l->functionality_names[f]) &&
+		    dkc_streq(l->functionality_names[f] + skip, backend))
+			return f;
+	return 0;
+}
+
+/* SEMANTICS 4.4; from AutogradMTIA nothing leads back, in any version. */
+static void derive_maps(struct dk_layout *l)
+{
+	unsigned int b;
+
+	for (b = 1; l->has_sets && b <= l->nb; b++) {
+		l->autocast[b] = find_autocast(l, l->backend_names[b]);
+		/* before XLA had an autocast key it used CUDA's */
+		if (!l->autocast[b] && dkc_streq(l->backend_names[b], "XLA"))
+			l->autocast[b] = find_autocast(l, "CUDA");
+	}
+	l->own_autograd = l->backend_mask & ~(u64)l->other_autograd;
+	l->from_autograd = l->own_autograd & ~backend_set(l, "MTIA");
+}
+
+void dkc_layout_derive(struct dk_layout *l)
+{
+	derive_numbers(l);
+	derive_aliases(l);
+	derive_constants(l);
+	derive_maps(l);
+	/* a byte of a row names any of its functions */
+	l->has_tables = l->has_sets && !l->trimmed &&
+			l->num_entries <= DKC_MAX_FUNCTIONS;
+}
+
+const char *dkc_constant_name(enum dkc_constant constant)
+{
+	return constant_rules[constant].name;
+}
+
+const char *dkc_layout_stranger(const struct dk_layout *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->num_aliases; i++)
+		if (find_alias(l->alias_names[i]) == DKC_NUM_ALIASES)
+			return l->alias_names[i];
+	return NULL;
+}
+
+/* The rules for tables name these; FuncTorchBatchedDecomposition may lack. */
+const char *dkc_layout_lacks(const struct dk_layout *l)
+{
+	unsigned int i, a, f;
+
+	for (i = 0; i < DKC_NUM_ROLES; i++) {
+		f = dkc_find_functionality(l, role_names[i]);
+		if (!f || ((i == DKC_ROLE_DENSE || i == DKC_ROLE_AUTOGRAD) &&
+			   !dkc_is_per_backend(l, f)))
+			return role_names[i];
+	}
+	for (a = 0; a < DKC_NUM_ALIASES; a++) {
+		for (i = 0; i < l->num_aliases; i++)
+			if (dkc_streq(l->alias_names[i], alias_rules[a].name))
+				break;
+		if (i == l->num_aliases && a != DKC_ALIAS_BATCHED)
+			return alias_rules[a].name;
+	}
+	return NULL;
+}
