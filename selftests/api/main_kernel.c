@@ -24,7 +24,8 @@
 
 static const struct t_suite *const suites[] = {
 	&first_suite, &stale_suite, &devices_suite, &refusals_suite,
-	&peers_suite, &slots_suite, &regress_suite, &kthreads_suite,
+	&peers_suite, &slots_suite, &regress_suite, &lattice_suite,
+	&dispatch_suite, &statements_suite, &kthreads_suite,
 };
 
 static const struct t_suite *const big_suites[] = { &big_suite };
@@ -32,6 +33,8 @@ static const struct t_suite *const big_suites[] = { &big_suite };
 static char *only;
 module_param(only, charp, 0);
 MODULE_PARM_DESC(only, "name of the one suite to run");
+module_param_named(most, t_most, uint, 0);
+MODULE_PARM_DESC(most, "of up to so many registrations all orders are tried");
 
 /* Text that grows. */
 struct text {

@@ -3,6 +3,7 @@
  * The API tests as a program: api_test [-r REGISTRATIONS] [SUITE...]
  *
  * Without -r, registrations.txt is looked for in $DK_VECTORS/pytorch-2.14.
+ * $DK_MOST: of up to so many registrations all orders are tried (5).
  */
 #include "big.h"
 #include "test.h"
@@ -13,7 +14,8 @@
 static const struct t_suite *const suites[] = {
 	&nomem_suite, &first_suite, &stale_suite, &devices_suite,
 	&refusals_suite, &peers_suite, &slots_suite, &regress_suite,
-	&big_suite, &threads_suite, &regress_threads_suite, &late_suite,
+	&lattice_suite, &dispatch_suite,
+	&statements_suite, &big_suite, &threads_suite, &regress_threads_suite, &late_suite,
 };
 
 void t_vprint(const char *fmt, va_list args)
@@ -71,6 +73,8 @@ int main(int argc, char **argv)
 	int opt, a;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (getenv("DK_MOST"))
+		t_most = atoi(getenv("DK_MOST"));
 	find_registrations();
 	while ((opt = getopt(argc, argv, "r:")) != -1) {
 		if (opt != 'r') {

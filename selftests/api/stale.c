@@ -95,35 +95,13 @@ static void drop(const struct item *items, unsigned int i, bool wait)
 		(num_active - at) * sizeof(active[0]));
 }
 
-static unsigned int factorial(unsigned int n)
-{
-	return n < 2 ? 1 : n == 2 ? 2 : n == 3 ? 6 : n == 4 ? 24 : 120;
-}
-
-/* Permutation number @which of 0..n-1. */
-static void permute(unsigned int which, unsigned int n, unsigned int *order)
-{
-	unsigned int i, j, left[MAX_ITEMS];
-
-	for (i = 0; i < n; i++)
-		left[i] = i;
-	for (i = 0; i < n; i++) {
-		unsigned int f = factorial(n - 1 - i), at = which / f;
-
-		which %= f;
-		order[i] = left[at];
-		for (j = at; j + 1 < n - i; j++)
-			left[j] = left[j + 1];
-	}
-}
-
 static bool one_order(const struct item *items, unsigned int n,
 		      const struct want *want, unsigned int num_want,
 		      unsigned int come, unsigned int go)
 {
 	unsigned int i, order[MAX_ITEMS];
 
-	permute(come, n, order);
+	t_permute(come, n, order);
 	for (i = 0; i < n; i++) {
 		add(items, order[i]);
 		if (!right())
@@ -142,7 +120,7 @@ static bool one_order(const struct item *items, unsigned int n,
 			goto wrong;
 		}
 	}
-	permute(go, n, order);
+	t_permute(go, n, order);
 	for (i = 0; i < n; i++) {
 		/* a grace period is long in an emulated machine */
 		drop(items, order[i], !come && !T_KERNEL);
@@ -167,7 +145,7 @@ wrong:
 static void every_order(const struct item *items, unsigned int n,
 			const struct want *want, unsigned int num_want)
 {
-	unsigned int come, k, all = factorial(n);
+	unsigned int come, k, all = t_factorial(n);
 
 	for (come = 0; come < all; come++)
 		for (k = 0; k < (n > 3 ? 3 : all); k++)

@@ -2,6 +2,14 @@
 /* The tests' harness, and what many tests need. */
 #include "test.h"
 
+#if T_KERNEL
+unsigned int t_most = 2;	/* an emulated machine is slow */
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+unsigned int t_most = 3;
+#else
+unsigned int t_most = 5;
+#endif
+
 static bool failed;
 static const char *skipped;
 
@@ -119,10 +127,41 @@ FUNCTION(6)
 FUNCTION(7)
 FUNCTION(8)
 FUNCTION(9)
+FUNCTION(10)
+FUNCTION(11)
+FUNCTION(12)
+FUNCTION(13)
+FUNCTION(14)
+FUNCTION(15)
+FUNCTION(16)
+FUNCTION(17)
+FUNCTION(18)
+FUNCTION(19)
+FUNCTION(20)
+FUNCTION(21)
+FUNCTION(22)
+FUNCTION(23)
+FUNCTION(24)
+FUNCTION(25)
+FUNCTION(26)
+FUNCTION(27)
+FUNCTION(28)
+FUNCTION(29)
+FUNCTION(30)
+FUNCTION(31)
 
-const t_op_fn t_functions[T_FUNCTIONS] = { f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 };
+const t_op_fn t_functions[T_FUNCTIONS] = {
+	f0, f1, f2, f3, f4, f5, f6, f7,
+	f8, f9, f10, f11, f12, f13, f14, f15,
+	f16, f17, f18, f19, f20, f21, f22, f23,
+	f24, f25, f26, f27, f28, f29, f30, f31,
+};
+
 const char *const t_labels[T_FUNCTIONS] = {
-	"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9",
+	"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7",
+	"f8", "f9", "f10", "f11", "f12", "f13", "f14", "f15",
+	"f16", "f17", "f18", "f19", "f20", "f21", "f22", "f23",
+	"f24", "f25", "f26", "f27", "f28", "f29", "f30", "f31",
 };
 
 struct dk_op_decl t_decl(const char *name)
@@ -291,6 +330,29 @@ u64 t_random(u64 *state)
 	*state ^= *state >> 7;
 	*state ^= *state << 17;
 	return *state;
+}
+
+/* ---- orders ---------------------------------------------------------------- */
+
+unsigned int t_factorial(unsigned int n)
+{
+	return n < 2 ? 1 : n == 2 ? 2 : n == 3 ? 6 : n == 4 ? 24 : 120;
+}
+
+void t_permute(unsigned int which, unsigned int n, unsigned int *order)
+{
+	unsigned int i, j, left[T_ORDERED];
+
+	for (i = 0; i < n; i++)
+		left[i] = i;
+	for (i = 0; i < n; i++) {
+		unsigned int f = t_factorial(n - 1 - i), at = which / f;
+
+		which %= f;
+		order[i] = left[at];
+		for (j = at; j + 1 < n - i; j++)
+			left[j] = left[j + 1];
+	}
 }
 
 /* ---- what the rules say --------------------------------------------------- */

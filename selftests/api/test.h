@@ -65,11 +65,15 @@ struct t_suite {
 	}
 
 extern const struct t_suite first_suite, stale_suite, devices_suite,
-	refusals_suite, peers_suite, slots_suite, regress_suite, big_suite;
+	refusals_suite, peers_suite, slots_suite, regress_suite, big_suite,
+	lattice_suite, dispatch_suite, statements_suite;
 /* in userspace only */
 extern const struct t_suite nomem_suite, late_suite, threads_suite, regress_threads_suite;
 /* in the kernel only */
 extern const struct t_suite kthreads_suite;
+
+/* Of up to so many registrations all orders are tried. */
+extern unsigned int t_most;
 
 /* Run suites and print KTAP; the number of tests that failed. */
 unsigned int t_run(const struct t_suite *const *suites, unsigned int n);
@@ -104,7 +108,7 @@ void t_free(void *p);
 DK_OP(t_op, "t::op",
 	(struct dk_obj *x, struct dk_obj *y, int *who), (x, y, who), (x, y));
 
-#define T_FUNCTIONS	10
+#define T_FUNCTIONS	32
 /* Function number N puts N into *who and has the label "fN". */
 extern const t_op_fn t_functions[T_FUNCTIONS];
 extern const char *const t_labels[T_FUNCTIONS];
@@ -151,6 +155,14 @@ struct dk_obj t_obj(u64 bits);
 
 /* The same numbers in every run. */
 u64 t_random(u64 *state);
+
+/* ---- orders --------------------------------------------------------------- */
+
+#define T_ORDERED	5
+
+unsigned int t_factorial(unsigned int n);
+/* Permutation number @which of 0..n-1, for n up to T_ORDERED. */
+void t_permute(unsigned int which, unsigned int n, unsigned int *order);
 
 /* ---- what the rules say --------------------------------------------------- */
 

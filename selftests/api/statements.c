@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * PyTorch's other tests of its dispatcher as statements (SEMANTICS 11.3; the
+ * number is that of the item in the list there): where calls go.
+ */
+#include "test.h"
+
+/* The functions note what they are in *trace, from the left. */
+DK_OP(noted, "statements::noted", (struct dk_obj *x, int *trace), (x, trace), (x));
+/* Calls noted three times. */
+DK_OP(whole, "statements::whole", (struct dk_obj *x, int *trace), (x, trace), (x));
+
+#define MANY		16
+#define MODE		DK_TESTING_ONLY_GENERIC_MODE
+
+static struct dk_provider provider;
+static struct dk_op_decl decl;
+static struct dk_op *op;
+static struct dk_impl impls[MANY];
+static unsigned int num_impls;
+
+/* What the objects of these tests carry. */
+#define PLAIN(key)	DK_KEY_BITS(DK_##key)
+#define GRAD(key)	(DK_KEY_BITS(DK_##key) | DK_KEY_BITS(DK_AUTOGRAD_##key))
+#define OTHER(key)	(DK_KEY_BITS(DK_##key) | DK_KEY_BITS(DK_AUTOGRAD_OTHER))
+
+/* Anew, with an operator; Autograd keys without a function fall through. */
+static void begin(void)
+{
+	t_open("v1", DK_REGISTRY_STOCKED);
+	t_join(&provider, "statements");
+	num_impls = 0;
+	decl = t_decl("statements::op");
+	CHECK_OK(dk_op_define(&provider, &decl, 0, &t_why));
+	op = dk_op_get(t_reg, decl.name);
+	CHECK(op);
+}
+
+static void end(void)
+{
+	dk_op_put(op);
+	t_leave(&provider);
+	t_close();
+}
+
+static void add(struct dk_impl impl)
+{
+	impls[num_impls] = impl;
+	if (impl.op)
+		CHECK_OK(dk_impls_register(&provider, &impls[num_impls], 1, &t_why));
+	else
+		CHECK_OK(dk_fallback_register(&provider, &impls[num_impls], &t_why));
+	num_impls++;
+}
+
+/* Function number @n at @key. */
+static void at(unsigned int key, unsigned int n)
+{
+	add(t_impl(&decl, key, n));
+}
+
+/* Who serves a call with one object, or with two. */
+static int call(u64 bits)
+{
+	struct dk_obj x = t_obj(bits);
+
+	return t_call(op, &x, NULL);
+}
+
+static int call_two(u64 a, u64 b)
+{
+	struct dk_obj x = t_obj(a), y = t_obj(b);
+
+	return t_call(op, &x, &y);
+}
+
+/* Serves every operator; notes 7. */
+static int seven(struct dk_call *c, void *args)
+{
+	*((struct t_op_args *)args)->who = 7;
+	return 0;
+}
+
+/* states: 11.3.1 */
+static void functions_beat_fallbacks(void)
+{
+	static const struct dk_impl fallback = DK_FALLBACK(DK_CPU, seven);
+	static struct dk_op_decl others[2];
+	struct dk_obj cpu = t_obj(PLAIN(CPU));
+	struct dk_op *catch_all, *nothing;
+
+	begin();
+	add(fallback);
+	others[0] = t_decl("statements::catch_all");
+	others[1] = t_decl("statements::nothing");
+	CHECK_OK(dk_op_define(&provider, &others[0], 0, &t_why));
+	CHECK_OK(dk_op_define(&provider, &others[1], 0, &t_why));
+	catch_all = dk_op_get(t_reg, others[0].name);
+	nothing = dk_op_get(t_reg, others[1].name);
+	at(DK_CPU, 1);
+	add(t_impl(&others[0], DK_UNDEFINED, 2));
+	CHECK_INT(t_call(op, &cpu, NULL), 1);
+	CHECK_INT(t_call(catch_all, &cpu, NULL), 2);
+	CHECK_INT(t_call(nothing, &cpu, NULL), 7);
+	dk_op_put(catch_all);
+	dk_op_put(nothing);
+	end();
+}
+
+/* states: 11.3.2 */
+static void autograd_only_with_autograd_keys(void)
+{
+	begin();
+	at(DK_CPU, 1);
+	at(DK_AUTOGRAD, 2);
+	CHECK_INT(call(PLAIN(CPU)), 1);
+	CHECK_INT(call(GRAD(CPU)), 2);
+	end();
+}
+
+/* states: 11.3.3 */
+static void implicit_beside_others(void)
+{
+	begin();
+	at(DK_COMPOSITE_IMPLICIT_AUTOGRAD, 1);
+	at(DK_AUTOGRAD, 2);
+	CHECK_INT(call(PLAIN(CPU)), 1);
+	CHECK_INT(call(GRAD(CPU)), 1);
+	end();
+
+	begin();
+	at(DK_COMPOSITE_IMPLICIT_AUTOGRAD, 1);
+	at(DK_AUTOGRAD_CPU, 2);
+	CHECK_INT(call(GRAD(CPU)), 2);
+	CHECK_INT(call(GRAD(CUDA)), 1);
+	end();
+
+	begin();
+	at(DK_COMPOSITE_IMPLICIT_AUTOGRAD, 1);
+	at(DK_CPU, 2);
+	CHECK_INT(call(PLAIN(CPU)), 2);
+	CHECK_INT(call(GRAD(CPU)), 2);
+	CHECK_INT(call(PLAIN(CUDA)), 1);
+	CHECK_INT(call(GRAD(CUDA)), 1);
+	end();
+}
+
+/* states: 11.3.4 */
+static void explicit_beside_implicit(void)
+{
+	begin();
+	at(DK_COMPOSITE_EXPLICIT_AUTOGRAD, 1);
+	at(DK_COMPOSITE_IMPLICIT_AUTOGRAD, 2);
+	CHECK_INT(call(PLAIN(CPU)), 1);
+	CHECK_INT(call(GRAD(CPU)), 1);
+	CHECK_INT(call(PLAIN(XLA)), 1);
+	CHECK_INT(call(GRAD(XLA)), 1);
+	CHECK_INT(call(PLAIN(LAZY)), 1);
+	CHECK_INT(call(GRAD(LAZY)), 1);
+	CHECK_INT(call(PLAIN(SPARSE_CPU)), 1);
+	CHECK_INT(call(PLAIN(SPARSE_CPU) | GRAD(CPU)), 1);
+	end();
+}
+
+/* states: 11.3.5 */
+static void later_registrations_count_at_once(void)
+{
+	begin();
+	at(DK_COMPOSITE_EXPLICIT_AUTOGRAD, 1);
+	CHECK_INT(call(GRAD(CPU)), 1);
+	at(DK_AUTOGRAD, 2);
+	CHECK_INT(call(GRAD(CPU)), 2);
+	CHECK_INT(call(GRAD(XLA)), 2);
+	at(DK_AUTOGRAD_CPU, 3);
+	CHECK_INT(call(GRAD(CPU)), 3);
+	CHECK_INT(call(GRAD(XLA)), 2);
+	CHECK_INT(call(PLAIN(CPU)), 1);
+	end();
+}
+
+/* states: 11.3.6 */
+static void fpga_beside_implicit(void)
+{
+	begin();
+	at(DK_FPGA, 1);
+	at(DK_COMPOSITE_IMPLICIT_AUTOGRAD, 2);
+	CHECK_INT(call(PLAIN(FPGA)), 1);
+	CHECK_INT(call(OTHER(FPGA)), -ENOTUNIQ);
+	CHECK_INT(call(GRAD(CPU)), 2);
+	end();
+}
+
+/* states: 11.3.7 */
+static void private_backend_beside_catch_all(void)
+{
+	begin();
+	at(DK_PRIVATEUSE1, 1);
+	at(DK_UNDEFINED, 2);
+	/* a function's keys, and a fallback's, fall through all the same */
+	CHECK_INT(call_two(GRAD(PRIVATEUSE1), GRAD(CPU)), 1);
+	add(t_fallthrough(&decl, DK_AUTOGRAD_PRIVATEUSE1));
+	CHECK_INT(call_two(GRAD(PRIVATEUSE1), GRAD(CPU)), 1);
+	CHECK_INT(call_two(GRAD(CPU), GRAD(PRIVATEUSE1)), 1);
+	CHECK_INT(call_two(GRAD(CPU), GRAD(CPU)), 2);
+	CHECK_INT(call(GRAD(CPU)), 2);
+	end();
+}
+
+/* states: 11.3.8 */
+static void catch_all_fills_no_autograd_of_a_backend(void)
+{
+	begin();
+	at(DK_CPU, 1);
+	at(DK_XLA, 2);
+	at(DK_UNDEFINED, 3);
+	CHECK_STR(t_serves(op, 0, DK_AUTOGRAD_XLA), "fallthrough");
+	CHECK_INT(call(GRAD(XLA)), 2);
+	CHECK_INT(call(GRAD(CPU)), 1);
+	CHECK_STR(t_serves(op, 0, DK_AUTOGRAD_LAZY), "f3");
+	CHECK_INT(call(GRAD(LAZY)), 3);
+	at(DK_LAZY, 4);
+	CHECK_STR(t_serves(op, 0, DK_AUTOGRAD_LAZY), "fallthrough");
+	CHECK_INT(call(GRAD(LAZY)), 4);
+	end();
+}
+
+/* ---- redispatch ------------------------------------------------------------ */
+
+static void note(int *trace, int what)
+{
+	*trace = *trace * 10 + what;
+}
+
+static int noted_cpu(struct dk_call *c, struct dk_obj *x, int *trace)
+{
+	note(trace, 1);
+	return 0;
+}
+
+/* By a set of its own making, as one that takes the keyset does. */
+static int noted_autograd(struct dk_call *c, struct dk_obj *x, int *trace)
+{
+	const struct dk_layout *l = dk_registry_layout(t_reg);
+
+	note(trace, 2);
+	CHECK_INT(dk_call_key(c), DK_AUTOGRAD_CPU);
+	return noted_redispatch(c, dk_keyset_and(c->ks, dk_keyset_after(l, DK_AUTOGRAD_CPU)),
+				x, trace);
+}
+
+static int noted_tracer(struct dk_call *c, struct dk_obj *x, int *trace)
+{
+	const struct dk_layout *l = dk_registry_layout(t_reg);
+
+	note(trace, 3);
+	CHECK_INT(dk_call_key(c), DK_TRACER);
+	CHECK(dk_keyset_has_all(c->ks, DK_SET(DK_AUTOGRAD_CPU)));
+	return noted_redispatch(c, dk_keyset_and(c->ks, dk_keyset_after(l, DK_TRACER)), x,
+				trace);
+}
+
+/* One that does not look at the keyset. */
+static int noted_below_tracer(struct dk_call *c, struct dk_obj *x, int *trace)
+{
+	note(trace, 4);
+	return noted_below(c, x, trace);
+}
+
+/* The same boxed: it knows neither the operator nor its arguments. */
+static int boxed_below(struct dk_call *c, void *args)
+{
+	note(((struct noted_args *)args)->trace, 5);
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
+}
+
+static int noted_select(struct dk_call *c, struct dk_obj *x, int *trace)
+{
+	note(trace, 6);
+	CHECK_INT(dk_call_key(c), DK_BACKEND_SELECT);
+	return noted_redispatch(c, DK_SET(DK_CPU), x, trace);
+}
+
+/* What a call of noted leaves in its trace. */
+static int trace_of(u64 bits)
+{
+	struct dk_local local = t_no_local();
+	struct dk_obj x = t_obj(bits);
+	int trace = 0, err = noted_at(op, &local, &x, &trace);
+
+	return err ? err : trace;
+}
+
+/* noted instead of the operator with two objects. */
+static void begin_noted(void)
+{
+	begin();
+	dk_op_put(op);
+	CHECK_OK(dk_op_define(&provider, &noted_op, 0, &t_why));
+	op = dk_op_get(t_reg, "statements::noted");
+	CHECK(op);
+}
+
+/* states: 11.3.9 */
+static void redispatch_by_keyset(void)
+{
+	static const struct dk_impl cpu = DK_IMPL(noted, DK_CPU, noted_cpu);
+	static const struct dk_impl autograd = DK_IMPL(noted, DK_AUTOGRAD_CPU,
+						       noted_autograd);
+	static const struct dk_impl tracer = DK_IMPL(noted, DK_TRACER, noted_tracer);
+	static const struct dk_impl plain = DK_IMPL(noted, DK_TRACER,
+						    noted_below_tracer);
+	static const struct dk_impl any = DK_FALLBACK(MODE, boxed_below);
+	static const struct dk_impl select = DK_IMPL(noted, DK_BACKEND_SELECT,
+						     noted_select);
+	const u64 traced = GRAD(CPU) | DK_KEY_BITS(DK_TRACER);
+
+	begin_noted();
+	add(cpu);
+	add(autograd);
+	add(tracer);
+	CHECK_INT(trace_of(traced), 321);
+	CHECK_INT(trace_of(GRAD(CPU)), 21);
+	CHECK_INT(trace_of(PLAIN(CPU)), 1);
+	/* from a boxed one */
+	add(any);
+	CHECK_INT(trace_of(traced | DK_KEY_BITS(MODE)), 5321);
+	/* one that does not take the keyset among those that do */
+	add(plain);
+	CHECK_INT(trace_of(traced), 421);
+	CHECK_INT(trace_of(traced | DK_KEY_BITS(MODE)), 5421);
+	/* to where no argument leads */
+	add(select);
+	CHECK_INT(trace_of(DK_KEY_BITS(DK_BACKEND_SELECT)), 61);
+	end();
+}
+
+/* ---- modes ----------------------------------------------------------------- */
+
+static int times_seen;
+
+static struct dk_local without_mode(const struct dk_call *c)
+{
+	struct dk_local local = *c->local;
+
+	dk_local_exclude(&local, DK_SET(MODE));
+	return local;
+}
+
+/* Sees every operator that is called in its mode, and calls it outside of it. */
+static int sees(struct dk_call *c, void *args)
+{
+	struct noted_args *a = args;
+	struct dk_local local = without_mode(c);
+	struct dk_op *called = dk_op_get(t_reg, c->decl->name);
+	int err;
+
+	times_seen++;
+	err = !strcmp(c->decl->name, "statements::whole") ?
+	      whole_at(called, &local, a->x, a->trace) :
+	      noted_at(called, &local, a->x, a->trace);
+	dk_op_put(called);
+	return err;
+}
+
+/* Composite: with the local state of whoever calls it. */
+static int whole_anywhere(struct dk_call *c, struct dk_obj *x, int *trace)
+{
+	int i, err = 0;
+
+	for (i = 0; i < 3 && !err; i++)
+		err = noted_at(op, c->local, x, trace);
+	return err;
+}
+
+static int call_whole(struct dk_op *called, const struct dk_local *local, u64 bits)
+{
+	struct dk_obj x = t_obj(bits);
+	int trace = 0, err;
+
+	times_seen = 0;
+	err = whole_at(called, local, &x, &trace);
+	return err ? err : trace;
+}
+
+/* An object inside of another one. */
+struct wrapper {
+	struct dk_obj outside;
+	struct dk_obj inside;
+};
+
+/* Unwraps, calls, and wraps again: the outer one keeps its key. */
+static int unwraps(struct dk_call *c, void *args)
+{
+	struct noted_args *a = args;
+	struct wrapper *w = (struct wrapper *)a->x;
+	struct dk_op *called = dk_op_get(t_reg, c->decl->name);
+	int err;
+
+	note(a->trace, 8);
+	err = noted_at(called, c->local, &w->inside, a->trace);
+	dk_op_put(called);
+	note(a->trace, 9);
+	return err;
+}
+
+static int noted_mode(struct dk_call *c, struct dk_obj *x, int *trace)
+{
+	note(trace, 7);
+	return noted_below(c, x, trace);
+}
+
+/* states: 11.3.12 */
+static void modes_and_wrappers(void)
+{
+	static const struct dk_impl cpu = DK_IMPL(noted, DK_CPU, noted_cpu);
+	static const struct dk_impl composite =
+		DK_IMPL(whole, DK_COMPOSITE_IMPLICIT_AUTOGRAD, whole_anywhere);
+	static const struct dk_impl mode = DK_FALLBACK(MODE, sees);
+	static const struct dk_impl wrapping =
+		DK_FALLBACK(DK_TESTING_ONLY_GENERIC_WRAPPER, unwraps);
+	static const struct dk_impl pass = DK_FALLTHROUGH(MODE);
+	static const struct dk_impl own = DK_IMPL(noted, MODE, noted_mode);
+	struct dk_local local = t_no_local(), in_mode = t_no_local();
+	struct wrapper w = { t_obj(DK_KEY_BITS(DK_TESTING_ONLY_GENERIC_WRAPPER)),
+			     t_obj(PLAIN(CPU)) };
+	struct dk_op *both;
+	int trace = 0;
+
+	dk_local_include(&in_mode, DK_SET(MODE));
+	begin_noted();
+	CHECK_OK(dk_op_define(&provider, &whole_op, 0, &t_why));
+	both = dk_op_get(t_reg, "statements::whole");
+	add(cpu);
+	add(composite);
+	/* once for each call from outside */
+	add(mode);
+	CHECK_INT(call_whole(both, &local, PLAIN(CPU)), 111);
+	CHECK_INT(times_seen, 0);
+	CHECK_INT(call_whole(both, &in_mode, PLAIN(CPU)), 111);
+	CHECK_INT(times_seen, 1);
+	/* a wrapper's key leads to whoever unwraps it */
+	add(wrapping);
+	CHECK_OK(noted_at(op, &local, &w.outside, &trace));
+	CHECK_INT(trace, 819);
+	/* a mode that all pass through but the operator that has a function */
+	CHECK_OK(dk_impls_unregister(&provider, &impls[2], &t_why));
+	add(pass);
+	add(own);
+	CHECK_INT(call_whole(both, &local, PLAIN(CPU)), 111);
+	CHECK_INT(call_whole(both, &in_mode, PLAIN(CPU)), 717171);
+	CHECK_INT(times_seen, 0);
+	dk_op_put(both);
+	end();
+}
+
+T_SUITE(statements,
+	T(functions_beat_fallbacks),
+	T(autograd_only_with_autograd_keys),
+	T(implicit_beside_others),
+	T(explicit_beside_implicit),
+	T(later_registrations_count_at_once),
+	T(fpga_beside_implicit),
+	T(private_backend_beside_catch_all),
+	T(catch_all_fills_no_autograd_of_a_backend),
+	T(redispatch_by_keyset),
+	T(modes_and_wrappers));
