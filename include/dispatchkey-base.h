@@ -142,6 +142,8 @@ extern const struct dk_local dk_local_default;
 	X(BAD_BACKEND, EINVAL, "no backend of this layout has this number") \
 	X(NOT_RUNTIME_KEY, EINVAL,					\
 	  "a backend fallback needs a runtime key or an alias key")	\
+	X(ALIAS_KEY, EINVAL, "an alias key has no table entry of its own") \
+	X(NO_IMPL, ENOENT, "nothing is registered at this key")		\
 	X(NO_TABLE, EOPNOTSUPP, "this layout has names and bits, but no tables") \
 	X(ABI, EPROTO, "built for another ABI of dispatchkey")		\
 	X(LAYOUT, EPROTO, "built for another layout than the registry has") \

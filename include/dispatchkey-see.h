@@ -151,6 +151,207 @@ struct dk_route {
 int dk_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 	     const struct dk_obj *const *objs, unsigned int n, struct dk_route *r);
 
+/* ---- text, as PyTorch prints it ------------------------------------------- */
+
+/*
+ * Each of these shows one state of the registry. They count as snprintf() does:
+ * what does not fit is left out, and the length that there was is returned. Who
+ * asks twice, for the length and for the text, looks at the second answer, too.
+ */
+
+/**
+ * dk_op_dump() - the registrations of an operator (dumpState, SEMANTICS 9.1)
+ * @op: the operator
+ * @buf: takes the text
+ * @size: its size, may be 0
+ *
+ * A device's function has "@DEVICE" behind its label, which PyTorch has not.
+ *
+ * Context: Process context, may sleep.
+ * Return: The length of the text.
+ */
+size_t dk_op_dump(struct dk_op *op, char *buf, size_t size);
+
+/**
+ * dk_op_dump_table() - what serves each key (dumpComputedTable, SEMANTICS 9.2)
+ * @op: the operator
+ * @buf: takes the text
+ * @size: its size, may be 0
+ *
+ * The functions are read from the published row, the rules from the evaluator.
+ *
+ * Context: Process context, may sleep.
+ * Return: The length of the text.
+ */
+size_t dk_op_dump_table(struct dk_op *op, char *buf, size_t size);
+
+/**
+ * dk_op_list_keys() - the keys that something serves (listAllDispatchKeys, 9.3)
+ * @op: the operator
+ * @buf: takes the text, such as "[CPU, AutogradCPU]"
+ * @size: its size, may be 0
+ *
+ * The published row is asked; Undefined is not in the list.
+ *
+ * Context: Process context, may sleep.
+ * Return: The length of the text.
+ */
+size_t dk_op_list_keys(struct dk_op *op, char *buf, size_t size);
+
+/**
+ * dk_op_dump_extractor() - what a call dispatches on (SEMANTICS 9.4)
+ * @op: the operator
+ * @buf: takes the text
+ * @size: its size, may be 0
+ *
+ * 64 digits, of which the i-th is 1 where a boxed call dispatches on the i-th
+ * argument from the last; then the keys that are no fallthroughs. Where the
+ * backends differ in a functionality, it is one unless all of them say so.
+ *
+ * Context: Process context, may sleep.
+ * Return: The length of the text.
+ */
+size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size);
+
+/**
+ * dk_missing_text() - why nothing serves a set (SEMANTICS 9.6)
+ * @op: the operator
+ * @ks: the effective set, as dk_route() tells it
+ * @buf: takes the text
+ * @size: its size, may be 0
+ *
+ * A call that nothing serves returns -ENOSYS and makes no text. Where a
+ * published row is wrong, the text is that of dk_invariants_text().
+ *
+ * Context: Process context, may sleep.
+ * Return: The length of the text.
+ */
+size_t dk_missing_text(struct dk_op *op, struct dk_keyset ks, char *buf, size_t size);
+
+/**
+ * dk_ambiguous_text() - why a call is answered with -ENOTUNIQ (SEMANTICS 7.6)
+ * @op: the operator
+ * @buf: takes the text
+ * @size: its size, may be 0
+ *
+ * Context: Process context, may sleep.
+ * Return: The length of the text.
+ */
+size_t dk_ambiguous_text(struct dk_op *op, char *buf, size_t size);
+
+/**
+ * dk_invariants_text() - registrations and table, for whom dk_op_check() alarms
+ * @op: the operator
+ * @buf: takes the text
+ * @size: its size, may be 0
+ *
+ * Context: Process context, may sleep.
+ * Return: The length of the text.
+ */
+size_t dk_invariants_text(struct dk_op *op, char *buf, size_t size);
+
+/**
+ * dk_registry_list_ops() - the names of all operators, a line each
+ * @reg: the registry, NULL for the default one
+ * @key: only those with a function at exactly this key, which may be an alias;
+ *	DK_UNDEFINED for all
+ * @buf: takes the text
+ * @size: its size, may be 0
+ *
+ * Sorted by name, defined or not.
+ *
+ * Context: Process context, may sleep.
+ * Return: The length of the text.
+ */
+size_t dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf,
+			    size_t size);
+
+/**
+ * dk_registry_list_dangling() - operators with functions that nobody defines
+ * @reg: the registry, NULL for the default one
+ * @buf: takes the texts of dk_op_dump(), one behind the other
+ * @size: its size, may be 0
+ *
+ * Context: Process context, may sleep.
+ * Return: The length of the text.
+ */
+size_t dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size);
+
+/* ---- questions ------------------------------------------------------------ */
+
+/**
+ * dk_op_has_impl() - is a function registered at exactly this key?
+ * @op: the operator
+ * @key: a runtime key, building block or alias key
+ * @why: filled on failure; may be NULL
+ *
+ * hasKernelForDispatchKey; functions of devices do not count.
+ *
+ * Context: Process context, may sleep.
+ * Return: 1, 0, or -EINVAL (no such key).
+ */
+int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why);
+
+/**
+ * dk_op_has_impl_in() - is a function registered at a key of this set?
+ * @op: the operator
+ * @ks: the set; keys that are not aliases are looked for in it
+ *
+ * hasKernelForAnyDispatchKey; functions of devices do not count.
+ *
+ * Context: Process context, may sleep.
+ * Return: 1 or 0.
+ */
+int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks);
+
+/**
+ * dk_op_is_served() - has the published table something at this key?
+ * @op: the operator
+ * @key: a runtime key; a building block stands for its first backend's
+ * @why: filled on failure; may be NULL
+ *
+ * hasComputedKernelForDispatchKey; the entry that is ambiguous counts.
+ *
+ * Context: Process context, may sleep.
+ * Return: 1, 0, or -EINVAL (no such key, an alias key).
+ */
+int dk_op_is_served(struct dk_op *op, unsigned int key, struct dk_diag *why);
+
+/**
+ * dk_op_is_fallthrough() - is what is registered at exactly this key one?
+ * @op: the operator
+ * @key: a runtime key, building block or alias key
+ * @why: filled on failure; may be NULL
+ *
+ * Context: Process context, may sleep.
+ * Return: 1, 0, -EINVAL (no such key) or -ENOENT (nothing is registered there).
+ */
+int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why);
+
+/**
+ * dk_registry_has_fallback() - has this key a backend fallback?
+ * @reg: the registry, NULL for the default one
+ * @key: a runtime key; an alias key stands for Undefined, as in PyTorch
+ *
+ * One that the registry was born with counts.
+ *
+ * Context: Process context, may sleep.
+ * Return: 1 or 0.
+ */
+int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key);
+
+/**
+ * dk_op_check() - compare an operator's published rows with the rules
+ * @op: the operator
+ * @why: filled on failure; may be NULL
+ *
+ * dk_registry_check() does this for all; dk_invariants_text() tells more.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, or -EILSEQ.
+ */
+int dk_op_check(struct dk_op *op, struct dk_diag *why);
+
 #ifdef __cplusplus
 }
 #endif

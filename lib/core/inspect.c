@@ -4,7 +4,7 @@
  * function is read from the published row, as a call reads it; the rule is the
  * evaluator's.
  */
-#include "registry.h"
+#include "see.h"
 
 const char *dk_provenance_name(enum dk_provenance prov)
 {
@@ -54,8 +54,8 @@ static void dkc_tell(struct dk_entry *e, const struct dkc_reg *r,
 }
 
 /* From a slot to its functionality and backend. */
-static void dkc_slot_split(const struct dk_layout *l, unsigned int slot,
-			   unsigned int *f, unsigned int *b)
+void dkc_slot_split(const struct dk_layout *l, unsigned int slot,
+		    unsigned int *f, unsigned int *b)
 {
 	for (*f = 0; *f + 1 < l->nf && l->offset[*f + 1] <= slot; )
 		++*f;

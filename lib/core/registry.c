@@ -213,7 +213,7 @@ static bool dkc_row_right(const struct dk_op *op, const struct dkc_row *row,
 	return true;
 }
 
-static bool dkc_rows_right(const struct dk_op *op)
+bool dkc_op_right(const struct dk_op *op)
 {
 	const struct dkc_row *row = dkc_deref_locked(op->base);
 	const struct dkc_devtab *tab;
@@ -244,7 +244,7 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why)
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	dkc_mutex_lock(&reg->lock);
 	while (!err && (op = dkc_op_next(reg, &pos)))
-		if (!dkc_rows_right(op))
+		if (!dkc_op_right(op))
 			err = dkc_refuse(why, DK_WHY_ROW, op->name);
 	dkc_mutex_unlock(&reg->lock);
 	return err;

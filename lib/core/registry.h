@@ -294,6 +294,8 @@ const struct dkc_row *dkc_row_resolve(unsigned int flags);
 extern const struct dkc_row dkc_row_gone;
 /* All rows to "gone"; nothing is freed. For the end of a process. */
 void dkc_registry_shutdown(struct dk_registry *reg);
+/* Do the published rows of an operator say what the rules say? */
+bool dkc_op_right(const struct dk_op *op);
 
 /* provider.c */
 int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,

@@ -41,7 +41,7 @@ struct dk_replay_words {
 	char *arg[DK_REPLAY_MAX_ARGS];
 	unsigned int n;
 	unsigned int options;	/* bit c - 'a' for option c */
-	char *value;		/* of the option that takes one */
+	char *value[26];	/* of the options that take one, by letter */
 	char *rest;		/* words behind the args, where there may be any */
 };
 
@@ -54,7 +54,10 @@ struct dk_replay_verb {
 	bool more;		/* any number of words behind the args */
 };
 
-/* The next word, ended with NUL in place, or NULL; a printed set is one word. */
+/*
+ * The next word, ended with NUL in place, or NULL. A printed set is one word,
+ * and so is what stands in '' or "".
+ */
 char *dk_replay_word(char **rest);
 int dk_replay_words(struct dk_replay *r, const struct dk_replay_verb *v,
 		    char *rest, struct dk_replay_words *w);
@@ -64,6 +67,12 @@ int dk_replay_check_line(struct dk_replay *r, const char *line, size_t len);
 static inline bool dk_replay_option(const struct dk_replay_words *w, char c)
 {
 	return w->options >> (c - 'a') & 1;
+}
+
+/* What stands behind an option that takes a word, or NULL. */
+static inline const char *dk_replay_value(const struct dk_replay_words *w, char c)
+{
+	return w->value[c - 'a'];
 }
 
 /* ---- what is registered --------------------------------------------------- */
@@ -127,7 +136,6 @@ struct dk_replay {
 	/* here, because two of them do not fit a kernel stack well */
 	struct dk_entry entry;
 	struct dk_entry run;
-	struct dk_impl_info info;
 	struct dk_route route;
 	struct dk_note note;
 };
@@ -149,10 +157,15 @@ int dk_replay_bit(struct dk_replay *r, const char *word, unsigned int *backend);
 
 /* ops.c */
 struct dk_replay_impl *dk_replay_impl_alloc(const char *op, unsigned int key,
-					    const char *label, bool is_fallthrough);
+					    const char *label, const char *schema,
+					    unsigned int flags);
 void dk_replay_impls_free(struct dk_replay_impl *list);
 struct dk_op *dk_replay_op_get(struct dk_replay *r, const char *name);
 void dk_replay_ops_clear(struct dk_replay *r);
+
+/* see.c: a text about an operator, into the answer */
+int dk_replay_put_text(struct dk_replay *r, struct dk_op *op,
+		       size_t (*print)(struct dk_op *op, char *buf, size_t size));
 
 /* devices.c */
 int dk_replay_device_impl(struct dk_replay *r, const char *device,
@@ -202,6 +215,19 @@ DK_REPLAY_RUN(fallback);
 DK_REPLAY_RUN(drop);
 DK_REPLAY_RUN(table);
 DK_REPLAY_RUN(dump);
+DK_REPLAY_RUN(keys);
+DK_REPLAY_RUN(extractor);
+DK_REPLAY_RUN(ops);
+DK_REPLAY_RUN(dangling);
+DK_REPLAY_RUN(has_op);
+DK_REPLAY_RUN(has_impl);
+DK_REPLAY_RUN(has_impl_in);
+DK_REPLAY_RUN(is_served);
+DK_REPLAY_RUN(is_fallthrough);
+DK_REPLAY_RUN(has_fallback);
+DK_REPLAY_RUN(check);
+DK_REPLAY_RUN(missing);
+DK_REPLAY_RUN(ambiguous);
 DK_REPLAY_RUN(backend);
 DK_REPLAY_RUN(device);
 DK_REPLAY_RUN(leave);

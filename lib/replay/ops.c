@@ -37,20 +37,66 @@ static unsigned int bucket(const char *op)
 
 /* ---- definitions ---------------------------------------------------------- */
 
+/* Bytes of a copy, the final NUL included; there may be no text. */
+static size_t room(const char *s)
+{
+	return s ? dk_replay_len(s) + 1 : 0;
+}
+
+/* Copy to *@at, which moves on. */
+static const char *copy(char **at, const char *s)
+{
+	char *to = *at;
+
+	if (!s)
+		return NULL;
+	memcpy(to, s, room(s));
+	*at += room(s);
+	return to;
+}
+
+static int alias_analysis(struct dk_replay *r, const char *word, __u32 *kind)
+{
+	static const char *const names[] = {
+		[DK_ALIAS_FROM_SCHEMA] = "FROM_SCHEMA",
+		[DK_ALIAS_CONSERVATIVE] = "CONSERVATIVE",
+		[DK_ALIAS_PURE_FUNCTION] = "PURE_FUNCTION",
+		[DK_ALIAS_INTERNAL_SPECIAL_CASE] = "INTERNAL_SPECIAL_CASE",
+	};
+
+	*kind = DK_ALIAS_DEFAULT;
+	if (!word)
+		return 0;
+	for (*kind = 1; *kind < ARRAY_SIZE(names); ++*kind) {
+		if (dk_replay_eq(word, names[*kind]))
+			return 0;
+	}
+	return dk_replay_refuse(r, -EINVAL,
+				"the kinds are FROM_SCHEMA, CONSERVATIVE, PURE_FUNCTION and INTERNAL_SPECIAL_CASE",
+				word, dk_replay_len(word));
+}
+
 DK_REPLAY_RUN(op)
 {
-	size_t len = dk_replay_len(w->arg[0]) + 1;
+	const char *schema = dk_replay_value(w, 's'), *debug = dk_replay_value(w, 'g');
 	struct dk_replay_op *op, **at = &r->ops[bucket(w->arg[0])];
 	int err = dk_replay_need_registry(r);
+	char *text;
+	__u32 kind;
 
+	if (!err)
+		err = alias_analysis(r, dk_replay_value(w, 'a'), &kind);
 	if (err)
 		return err;
-	op = dkc_alloc(sizeof(*op) + len);
+	op = dkc_alloc(sizeof(*op) + room(w->arg[0]) + room(schema) + room(debug));
 	if (!op)
 		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
-	memcpy(op + 1, w->arg[0], len);
+	text = (char *)(op + 1);
 	op->decl.size = sizeof(op->decl);
-	op->decl.name = (char *)(op + 1);
+	op->decl.name = copy(&text, w->arg[0]);
+	op->decl.schema = copy(&text, schema);
+	op->decl.debug = copy(&text, debug);
+	op->decl.alias_analysis = kind;
 	err = dk_op_define(&r->prov, &op->decl, 0, &r->why);
 	if (err) {
 		dkc_free(op);
@@ -84,31 +130,27 @@ static int undefine(struct dk_replay *r, const char *name, unsigned int *dropped
 /* ---- registrations -------------------------------------------------------- */
 
 struct dk_replay_impl *dk_replay_impl_alloc(const char *op, unsigned int key,
-					    const char *label, bool is_fallthrough)
+					    const char *label, const char *schema,
+					    unsigned int flags)
 {
-	size_t op_len = op ? dk_replay_len(op) + 1 : 0;
-	size_t label_len = dk_replay_len(label) + 1;
-	struct dk_replay_impl *i = dkc_alloc(sizeof(*i) + op_len + label_len);
-	char *copy = (char *)(i + 1);
+	struct dk_replay_impl *i = dkc_alloc(sizeof(*i) + room(op) + room(label) +
+					     room(schema));
+	char *text = (char *)(i + 1);
 
 	if (!i)
 		return NULL;
-	memcpy(copy, label, label_len);
 	if (op) {
-		memcpy(copy + label_len, op, op_len);
 		i->decl.size = sizeof(i->decl);
-		i->decl.name = copy + label_len;
+		i->decl.name = copy(&text, op);
 		i->impl.op = &i->decl;
 	}
-	i->impl.label = copy;
+	i->impl.label = copy(&text, label);
+	i->impl.schema = copy(&text, schema);
 	i->impl.key = key;
 	i->impl.size = sizeof(i->impl);
-	if (is_fallthrough) {
-		i->impl.flags = DK_IMPL_F_FALLTHROUGH;
-	} else {
-		i->impl.flags = DK_IMPL_F_BOXED;
+	i->impl.flags = flags;
+	if (!(flags & DK_IMPL_F_FALLTHROUGH))
 		i->impl.fn = (dk_fn_t)never_called;
-	}
 	return i;
 }
 
@@ -221,6 +263,7 @@ static int register_impl(struct dk_replay *r, struct dk_replay_impl *i)
 
 DK_REPLAY_RUN(impl)
 {
+	const char *device = dk_replay_value(w, 'd');
 	struct dk_replay_impl *i;
 	unsigned int key = DK_UNDEFINED;
 	int err = dk_replay_need_registry(r);
@@ -229,24 +272,28 @@ DK_REPLAY_RUN(impl)
 		err = dk_replay_key(r, w->arg[1], &key);
 	if (err)
 		return err;
-	i = dk_replay_impl_alloc(w->arg[0], key, w->arg[2], dk_replay_option(w, 'f'));
+	i = dk_replay_impl_alloc(w->arg[0], key, w->arg[2], dk_replay_value(w, 's'),
+				 dk_replay_option(w, 'f') ? DK_IMPL_F_FALLTHROUGH :
+				 dk_replay_option(w, 'u') ? 0 : DK_IMPL_F_BOXED);
 	if (!i)
 		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
-	return w->value ? dk_replay_device_impl(r, w->value, i) : register_impl(r, i);
+	return device ? dk_replay_device_impl(r, device, i) : register_impl(r, i);
 }
 
 DK_REPLAY_RUN(fallback)
 {
 	struct dk_replay_impl *i;
 	unsigned int key;
+	bool falls;
 	int err = dk_replay_need_registry(r);
 
 	if (!err)
 		err = dk_replay_key(r, w->arg[0], &key);
 	if (err)
 		return err;
-	i = dk_replay_impl_alloc(NULL, key, w->arg[1],
-				 dk_replay_eq(w->arg[1], "fallthrough"));
+	falls = dk_replay_option(w, 'f') || dk_replay_eq(w->arg[1], "fallthrough");
+	i = dk_replay_impl_alloc(NULL, key, w->arg[1], NULL,
+				 falls ? DK_IMPL_F_FALLTHROUGH : DK_IMPL_F_BOXED);
 	if (!i)
 		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
 	return register_impl(r, i);
@@ -287,20 +334,6 @@ DK_REPLAY_RUN(drop)
 }
 
 /* ---- tables --------------------------------------------------------------- */
-
-/* A line of PyTorch's dumpComputedTable. */
-static void put_entry(struct dk_replay *r, unsigned int slot)
-{
-	const struct dk_entry *e = &r->entry;
-
-	dk_replay_put_key(r, dk_slot_key(r->layout, slot));
-	dk_replay_put(r, e->is_fallthrough ? ": fallthrough " : ": ");
-	dk_replay_put(r, e->provenance == DK_PROV_AMBIGUOUS ?
-			 "ambiguous_autogradother" : e->label);
-	dk_replay_put(r, " [");
-	dk_replay_put(r, dk_provenance_name(e->provenance));
-	dk_replay_put(r, "]\n");
-}
 
 /* LABEL/provenance, as one word. */
 static void put_served_by(struct dk_replay *r, const struct dk_entry *e)
@@ -374,21 +407,6 @@ static int runs(struct dk_replay *r, struct dk_op *op)
 	return 0;
 }
 
-static int lines(struct dk_replay *r, struct dk_op *op)
-{
-	unsigned int slot, n = dk_layout_entries(r->layout);
-	int err;
-
-	for (slot = 0; slot < n; slot++) {
-		err = read_entry(r, op, slot);
-		if (err)
-			return err;
-		if (r->entry.provenance != DK_PROV_MISSING)
-			put_entry(r, slot);
-	}
-	return 0;
-}
-
 DK_REPLAY_RUN(table)
 {
 	struct dk_op *op = dk_replay_op_get(r, w->arg[0]);
@@ -396,43 +414,8 @@ DK_REPLAY_RUN(table)
 
 	if (!op)
 		return -ENOENT;
-	err = dk_replay_option(w, 'c') ? runs(r, op) : lines(r, op);
+	err = dk_replay_option(w, 'c') ? runs(r, op) :
+					 dk_replay_put_text(r, op, dk_op_dump_table);
 	dk_op_put(op);
 	return err;
-}
-
-/* A line of PyTorch's dumpState; a device's function names its device too. */
-static void put_info(struct dk_replay *r, const struct dk_impl_info *i)
-{
-	dk_replay_put_key(r, i->key);
-	if (dk_key_kind(r->layout, i->key) == DK_KIND_ALIAS)
-		dk_replay_put(r, "[alias]");
-	if (!i->is_active)
-		dk_replay_put(r, " (inactive)");
-	dk_replay_put(r, ": ");
-	dk_replay_put(r, i->label);
-	if (i->device) {
-		dk_replay_put(r, "@");
-		dk_replay_put(r, i->device_name);
-	}
-	dk_replay_put(r, " :: (none) [ ");
-	dk_replay_put(r, i->is_fallthrough ? "fallthrough boxed ]\n" :
-			 i->is_boxed ? "boxed ]\n" : "boxed unboxed ]\n");
-}
-
-DK_REPLAY_RUN(dump)
-{
-	struct dk_op *op = dk_replay_op_get(r, w->arg[0]);
-	unsigned int i;
-
-	if (!op)
-		return -ENOENT;
-	dk_replay_put(r, "name: ");
-	dk_replay_put(r, dk_op_name(op));
-	dk_replay_put(r, "\nschema: (none)\n");
-	r->info.size = sizeof(r->info);
-	for (i = 0; !dk_op_impl(op, i, &r->info); i++)
-		put_info(r, &r->info);
-	dk_op_put(op);
-	return 0;
 }

@@ -98,12 +98,22 @@ static bool begins(const char *s, const char *prefix)
 
 char *dk_replay_word(char **rest)
 {
-	char *s = *rest, *word;
+	char *s = *rest, *word, quote;
 
 	while (is_blank(*s))
 		s++;
 	word = s;
-	if (begins(s, "DispatchKeySet(")) {
+	if (*s == '\'' || *s == '"') {
+		quote = *s++;
+		word = s;
+		while (*s && *s != quote)
+			s++;
+		/* one that does not end is what it looks like */
+		if (!*s)
+			word--;
+		else if (!s[1] || is_blank(s[1]))
+			*s++ = '\0';
+	} else if (begins(s, "DispatchKeySet(")) {
 		while (*s && *s != ')')
 			s++;
 	}
@@ -157,8 +167,10 @@ static int take_options(struct dk_replay *r, const struct dk_replay_verb *v,
 						dk_replay_len(s));
 		w->options |= 1u << (s[1] - 'a');
 		if (known[1] == ':') {
-			w->value = dk_replay_word(rest);
-			if (!w->value)
+			char *value = dk_replay_word(rest);
+
+			w->value[s[1] - 'a'] = value;
+			if (!value)
 				return dk_replay_refuse(r, -EINVAL,
 					"a word is missing behind this option", s, 2);
 		}

@@ -20,7 +20,7 @@ if [ ! -f "$vectors/${files[0]}" ]; then
 	echo "1..0 # SKIP no transcripts at $vectors"
 	exit 4
 fi
-echo "1..$((2 * ${#files[@]} + 1))"
+echo "1..$((2 * ${#files[@]} + 2))"
 
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
@@ -75,5 +75,14 @@ awk '
 	}' "$registrations" >"$tmp/all.dkt"
 "$DKCTL" replay --check "$tmp/all.dkt" >"$tmp/out" 2>&1
 result $? "$(wc -l <"$registrations") operators of PyTorch"
+
+# Operators of PyTorch made anew from what its dumps say of them, and dumped
+# again: the same file, byte for byte.
+dumps=$vectors/pytorch-2.14/dumps.txt
+awk -f "$vectors/dumps.awk" "$dumps" >"$tmp/dumps.dkt"
+"$DKCTL" replay --transcript "$tmp/dumps.dkt" 2>&1 |
+	sed -n '/^> /!{p;d}; s/^> \(dump\|table\) /==== \1 /p' >"$tmp/dumps.txt"
+cmp "$dumps" "$tmp/dumps.txt" >"$tmp/out" 2>&1
+result $? "$(grep -c '^==== dump ' "$dumps") operators dumped as PyTorch does"
 
 exit $failed

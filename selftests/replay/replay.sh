@@ -18,7 +18,7 @@ mapfile -t files < <(cd "$vectors" && printf '%s\n' */*.dkt)
 [ -f "$vectors/${files[0]}" ] || skip_all "no transcripts at $vectors"
 # Those that ask for routes and tables.
 mapfile -t routed < <(cd "$vectors" && grep -El '^> (table|route|call)' -- */*.dkt)
-plan $((${#files[@]} + ${#routed[@]} + 14))
+plan $((${#files[@]} + ${#routed[@]} + 16))
 must_load dispatchkey dk_replay_test
 resolve=/sys/module/dk_replay_test/parameters/force_resolve
 
@@ -51,8 +51,19 @@ check_all() { # REMARK FILE...
 }
 check_all '' "${files[@]}"
 
+# Operators made anew from PyTorch's dumps of them.
+check_dumps() { # REMARK
+	local want got
+	want="ok $(commands "$st_tmp/dumps.dkt") commands checked"
+	got=$(verdict "$st_tmp/dumps.dkt")
+	is "operators dumped as PyTorch does$1" "$want" "$got"
+}
+awk -f "$vectors/dumps.awk" "$vectors/pytorch-2.14/dumps.txt" >"$st_tmp/dumps.dkt"
+check_dumps ''
+
 # Every route by the rule evaluator, none by a published row.
 echo 1 >$resolve
+check_dumps ', by the rules alone'
 check_all ', by the rules alone' "${routed[@]}"
 echo 0 >$resolve
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What the files that show a registry share; the lock is held in all of it. */
+#ifndef _DKC_SEE_H
+#define _DKC_SEE_H
+
+#include "registry.h"
+
+/* inspect.c: from a slot to its functionality and backend. */
+void dkc_slot_split(const struct dk_layout *l, unsigned int slot, unsigned int *f,
+		    unsigned int *b);
+
+/* see.c */
+const char *dkc_alias_analysis_name(unsigned int kind);
+void dkc_put_key(struct dkc_text *t, const struct dk_layout *l, unsigned int key);
+void dkc_put_state(struct dkc_text *t, const struct dk_op *op);
+void dkc_put_table(struct dkc_text *t, const struct dk_op *op);
+void dkc_put_keys(struct dkc_text *t, const struct dk_op *op);
+/* Does the published row have something at this entry? */
+bool dkc_is_served(const struct dk_op *op, unsigned int slot);
+
+#endif /* _DKC_SEE_H */
