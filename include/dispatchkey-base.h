@@ -144,6 +144,7 @@ extern const struct dk_local dk_local_default;
 	  "a backend fallback needs a runtime key or an alias key")	\
 	X(ALIAS_KEY, EINVAL, "an alias key has no table entry of its own") \
 	X(NO_IMPL, ENOENT, "nothing is registered at this key")		\
+	X(CHANGED, EAGAIN, "the registry has changed since")		\
 	X(NO_TABLE, EOPNOTSUPP, "this layout has names and bits, but no tables") \
 	X(ABI, EPROTO, "built for another ABI of dispatchkey")		\
 	X(LAYOUT, EPROTO, "built for another layout than the registry has") \

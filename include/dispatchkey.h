@@ -24,6 +24,7 @@
 #include <dispatchkey-device.h>
 #include <dispatchkey-call.h>
 #include <dispatchkey-see.h>
+#include <dispatchkey-explain.h>
 #ifndef __cplusplus
 #include <dispatchkey-op.h>
 #endif

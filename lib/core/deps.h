@@ -95,6 +95,7 @@ typedef __u64 u64;
 
 #ifndef ENOENT
 #define ENOENT		2
+#define EAGAIN		11
 #define ENOMEM		12
 #define EBUSY		16
 #define EEXIST		17

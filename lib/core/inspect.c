@@ -92,20 +92,37 @@ int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 	return err;
 }
 
-/* Registrations that come before @r in a list by key, newest first. */
-static unsigned int dkc_rank(const struct dk_op *op, const struct dkc_reg *r)
+/* The lowest key above @key at which something is registered, or 0. */
+static unsigned int dkc_next_key(const struct dk_op *op, unsigned int key)
 {
-	const struct dkc_reg *s;
-	bool newer = true;
-	unsigned int n = 0;
+	const struct dkc_reg *r = NULL;
+	unsigned int next = 0;
 
-	for (s = dkc_reg_walk(op, NULL); s; s = dkc_reg_walk(op, s)) {
-		if (s == r)
-			newer = false;
-		else if (s->key < r->key || (s->key == r->key && newer))
-			n++;
+	while ((r = dkc_reg_walk(op, r)))
+		if (r->key > key && (!next || r->key < next))
+			next = r->key;
+	return next;
+}
+
+const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r)
+{
+	unsigned int key = r ? r->key : dkc_next_key(op, 0);
+
+	for (; key; key = dkc_next_key(op, key), r = NULL) {
+		while ((r = dkc_reg_walk(op, r)))
+			if (r->key == key)
+				return r;
 	}
-	return n;
+	return NULL;
+}
+
+const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i)
+{
+	const struct dkc_reg *r = dkc_reg_sorted(op, NULL);
+
+	while (r && i--)
+		r = dkc_reg_sorted(op, r);
+	return r;
 }
 
 int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
@@ -115,9 +132,7 @@ int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
 	if (info->size != sizeof(*info))
 		return -EINVAL;
 	dkc_mutex_lock(&op->reg->lock);
-	r = dkc_reg_walk(op, NULL);
-	while (r && dkc_rank(op, r) != i)
-		r = dkc_reg_walk(op, r);
+	r = dkc_reg_at(op, i);
 	if (r) {
 		info->key = r->key;
 		info->is_fallthrough = dkc_is_fallthrough(r);
@@ -144,22 +159,16 @@ static enum dk_provenance dkc_route_rule(const struct dk_op *op, u64 ks, u32 dev
 	return dkc_evaluate(op, dkc_device_online(op->reg, device), f, b, true).prov;
 }
 
-int dk_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
-	     const struct dk_obj *const *objs, unsigned int n, struct dk_route *r)
+int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
+	      unsigned int n, struct dk_route *r)
 {
 	struct dk_registry *reg = op->reg;
-	const struct dk_layout *l = reg->layout;
-	const struct dkc_row *row;
-	struct dkc_way way = { .objs = objs, .n = n, .mask = true };
+	struct dkc_way way = { .objs = objs, .n = n, .mask = true, .ks = merged };
+	const struct dkc_row *row = dkc_deref_locked(op->row);
 	enum dk_provenance rule;
 	int err;
 
-	if (r->size != sizeof(*r))
-		return -EINVAL;
 	r->raw.bits = dkc_raw(objs, n);
-	way.ks = dkc_merge(r->raw.bits, included.bits, excluded.bits, l->backend_mask);
-	dkc_mutex_lock(&reg->lock);
-	row = dkc_deref_locked(op->row);
 	err = dkc_find(op, row, &way);
 	/* a call is refused whatever the table says; say what it says */
 	if (row->kind == DKC_ROW_UNDEFINED && dkc_deref_locked(op->base))
@@ -169,10 +178,25 @@ int dk_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset exclu
 		err = -EXDEV;
 	r->effective.bits = way.ks;
 	r->slot = dkc_slot_of(reg, way.ks);
-	rule = dkc_route_rule(op, way.ks, dkc_device_of(l, way.ks, objs, n));
+	rule = dkc_route_rule(op, way.ks, dkc_device_of(reg->layout, way.ks, objs, n));
 	if (!way.reg && rule != DK_PROV_AMBIGUOUS)
 		rule = DK_PROV_MISSING;
 	dkc_tell(&r->entry, way.reg, rule);
-	dkc_mutex_unlock(&reg->lock);
+	return err;
+}
+
+int dk_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
+	     const struct dk_obj *const *objs, unsigned int n, struct dk_route *r)
+{
+	u64 merged;
+	int err;
+
+	if (r->size != sizeof(*r))
+		return -EINVAL;
+	merged = dkc_merge(dkc_raw(objs, n), included.bits, excluded.bits,
+			   op->reg->layout->backend_mask);
+	dkc_mutex_lock(&op->reg->lock);
+	err = dkc_route(op, merged, objs, n, r);
+	dkc_mutex_unlock(&op->reg->lock);
 	return err;
 }

@@ -33,6 +33,9 @@ struct dkc_reg {
 	u16 key;
 	u16 slot;			/* that it fills by itself, 0 for none */
 	u8 id;				/* scratch of whoever builds a row */
+	bool aside;			/* as if it were not there, for whoever
+					 * explains and holds the lock
+					 */
 };
 
 enum dkc_state {
@@ -233,7 +236,8 @@ static inline bool dkc_visible(const struct dkc_reg *r, bool writer)
 	u8 state = dkc_load(b->state);
 
 	if (writer)
-		return state != DKC_GOING && (!b->dev || b->dev->want_online);
+		return state != DKC_GOING && !r->aside &&
+		       (!b->dev || b->dev->want_online);
 	return state == DKC_LIVE && (!b->dev || dkc_load(b->dev->online));
 }
 

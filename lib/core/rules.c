@@ -5,7 +5,7 @@
  * This is the evaluator: it names the rule, it serves where no row could be
  * built, and it is what painted rows are checked against.
  */
-#include "registry.h"
+#include "rules.h"
 
 /* What a device has of an operator; the later of a table is the newer. */
 static struct dkc_reg *dkc_device_top(const struct dk_op *op,
@@ -48,23 +48,30 @@ static bool dkc_lies_in(const struct dkc_reg *r, u64 set, bool writer)
 	return r->bits && !(r->bits & ~set) && dkc_visible(r, writer);
 }
 
-/* Does a key with a function, other than an alias, lie in this set? */
-bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
-		bool writer)
+/* One at a key, other than an alias, that lies in this set; NULL: there is none. */
+static const struct dkc_reg *dkc_one_in(const struct dk_op *op,
+					const struct dkc_device *dev, u64 set,
+					bool writer)
 {
 	struct dkc_reg *r;
 	u32 i;
 
 	if (!set)
-		return false;
+		return NULL;
 	for (i = 0; dev && i < dev->block->n; i++)
 		if (dev->block->regs[i].op == op &&
 		    dkc_lies_in(&dev->block->regs[i], set, writer))
-			return true;
+			return &dev->block->regs[i];
 	for (r = dkc_deref(op->regs); r; r = dkc_deref(r->next))
 		if (dkc_lies_in(r, set, writer))
-			return true;
-	return false;
+			return r;
+	return NULL;
+}
+
+bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
+		bool writer)
+{
+	return dkc_one_in(op, dev, set, writer) != NULL;
 }
 
 /* getBackendKeySetFromAutograd() of a runtime key. */
@@ -97,101 +104,157 @@ struct dkc_reg *dkc_fallback_at(const struct dk_op *op, unsigned int slot,
 	return reg->stock[slot];
 }
 
-/* One entry that is being evaluated: (functionality, backend) and its set. */
-struct dkc_at {
-	const struct dk_op *op;
-	const struct dkc_device *dev;
-	bool writer;
-	unsigned int f;
-	unsigned int b;
-	u64 bits;
-};
+/* ---- the eleven rules ------------------------------------------------------ */
 
-static const struct dkc_reg *dkc_alias_top(const struct dkc_at *at,
-					   enum dkc_alias alias)
+void dkc_at_init(struct dkc_at *at, const struct dk_op *op,
+		 const struct dkc_device *dev, unsigned int f, unsigned int b,
+		 bool writer)
+{
+	const struct dk_layout *l = op->reg->layout;
+
+	at->op = op;
+	at->dev = dev;
+	at->writer = writer;
+	at->f = f;
+	at->b = b;
+	at->slot = l->offset[f] + (dkc_is_per_backend(l, f) ? b - 1 : 0);
+	at->bits = f ? dkc_functionality_bit(l, f) : 0;
+	if (dkc_is_per_backend(l, f))
+		at->bits |= 1ULL << (b - 1);
+}
+
+static struct dkc_reg *dkc_alias_top(const struct dkc_at *at, enum dkc_alias alias)
 {
 	return dkc_top(at->op, at->dev, at->op->reg->layout->alias_key[alias],
 		       at->writer);
 }
 
-static bool dkc_in_alias(const struct dkc_at *at, enum dkc_alias alias)
+static void dkc_take(struct dkc_judged *j, const struct dkc_reg *r,
+		     enum dk_provenance prov)
 {
-	return at->bits && !(at->bits & ~at->op->reg->layout->alias_set[alias]);
+	j->verdict = r ? DK_VERDICT_SERVES : DK_VERDICT_NO_IMPL;
+	j->pick.reg = r;
+	j->pick.prov = prov;
 }
 
-/* Rules 2 and 3: the two explicit aliases; they serve Undefined too. */
-static const struct dkc_reg *dkc_rule_explicit(const struct dkc_at *at)
-{
-	const struct dkc_reg *r = NULL;
-
-	if (!at->f || dkc_in_alias(at, DKC_ALIAS_NON_FUNCTIONAL))
-		r = dkc_alias_top(at, DKC_ALIAS_NON_FUNCTIONAL);
-	if (!r && (!at->f || dkc_in_alias(at, DKC_ALIAS_EXPLICIT)))
-		r = dkc_alias_top(at, DKC_ALIAS_EXPLICIT);
-	return r;
-}
-
-/* Rules 4 and 6: implicit, unless a backend has its own or it is ambiguous. */
-static bool dkc_rule_implicit(const struct dkc_at *at, struct dkc_pick *pick)
+/*
+ * A rule that goes by an alias: is there a function, and is the entry one that
+ * the alias stands for? The two explicit aliases and the implicit one serve
+ * Undefined, too.
+ */
+static void dkc_rule_alias(const struct dkc_at *at, enum dkc_alias alias,
+			   bool undefined, enum dk_provenance prov,
+			   struct dkc_judged *j)
 {
 	const struct dk_layout *l = at->op->reg->layout;
-	const struct dkc_reg *r;
 
-	if (at->f && !dkc_in_alias(at, DKC_ALIAS_IMPLICIT))
-		return false;
-	r = dkc_alias_top(at, DKC_ALIAS_IMPLICIT);
-	if (!r)
-		return false;
-	if (at->f && at->f == l->role[DKC_ROLE_AUTOGRAD_OTHER] &&
-	    dkc_any_in(at->op, at->dev, l->autogradother_backends, at->writer)) {
-		pick->prov = DK_PROV_AMBIGUOUS;
-		return true;
-	}
-	if (dkc_alias_top(at, DKC_ALIAS_EXPLICIT) ||
-	    dkc_any_in(at->op, at->dev, dkc_autograd_backends(l, at->f, at->b),
-		       at->writer))
-		return false;
-	pick->reg = r;
-	pick->prov = DK_PROV_MATH;
-	return true;
+	j->key = l->alias_key[alias];
+	if (!j->key)
+		j->verdict = DK_VERDICT_NO_ALIAS;
+	else if (at->f ? at->bits & ~l->alias_set[alias] : !undefined)
+		j->verdict = DK_VERDICT_OUTSIDE;
+	else
+		dkc_take(j, dkc_alias_top(at, alias), prov);
 }
 
-static bool dkc_rule_alias(const struct dkc_at *at, enum dkc_alias alias,
-			   enum dk_provenance prov, struct dkc_pick *pick)
+/* Rule 4: who keeps CompositeImplicitAutograd away from this entry? */
+static void dkc_rule_barred(const struct dkc_at *at, struct dkc_judged *j)
 {
-	if (!dkc_in_alias(at, alias))
-		return false;
-	pick->reg = dkc_alias_top(at, alias);
-	pick->prov = prov;
-	return pick->reg;
+	const struct dk_layout *l = at->op->reg->layout;
+	u64 backends = dkc_autograd_backends(l, at->f, at->b);
+
+	j->key = l->alias_key[DKC_ALIAS_IMPLICIT];
+	j->verdict = DK_VERDICT_BARS;
+	j->pick.reg = dkc_alias_top(at, DKC_ALIAS_EXPLICIT);
+	if (!j->pick.reg)
+		j->pick.reg = dkc_one_in(at->op, at->dev, backends, at->writer);
+	if (!j->pick.reg)
+		j->verdict = DK_VERDICT_BARS_NOT;
+}
+
+/* Rule 6: implicit, unless it is ambiguous or rule 4 bars it. */
+static void dkc_rule_implicit(const struct dkc_at *at, struct dkc_judged *j)
+{
+	const struct dk_layout *l = at->op->reg->layout;
+	struct dkc_judged barred;
+
+	dkc_rule_alias(at, DKC_ALIAS_IMPLICIT, true, DK_PROV_MATH, j);
+	if (j->verdict != DK_VERDICT_SERVES)
+		return;
+	if (at->f && at->f == l->role[DKC_ROLE_AUTOGRAD_OTHER] &&
+	    dkc_any_in(at->op, at->dev, l->autogradother_backends, at->writer)) {
+		j->verdict = DK_VERDICT_AMBIGUOUS;
+		j->pick.reg = NULL;
+		j->pick.prov = DK_PROV_AMBIGUOUS;
+		return;
+	}
+	dkc_rule_barred(at, &barred);
+	if (barred.verdict == DK_VERDICT_BARS)
+		j->verdict = DK_VERDICT_BARRED;
+}
+
+void dkc_judge(const struct dkc_at *at, unsigned int rule, struct dkc_judged *j)
+{
+	const struct dk_layout *l = at->op->reg->layout;
+
+	j->verdict = DK_VERDICT_NO_IMPL;
+	j->key = dk_slot_key(l, at->slot);
+	j->pick.reg = NULL;
+	j->pick.prov = DK_PROV_MISSING;
+	switch (rule) {
+	case 1:
+		dkc_take(j, dkc_top(at->op, at->dev, j->key, at->writer), DK_PROV_KERNEL);
+		break;
+	case 2:
+		dkc_rule_alias(at, DKC_ALIAS_NON_FUNCTIONAL, true,
+			       DK_PROV_DEFAULT_BACKEND, j);
+		break;
+	case 3:
+		dkc_rule_alias(at, DKC_ALIAS_EXPLICIT, true, DK_PROV_DEFAULT_BACKEND, j);
+		break;
+	case 4:
+		dkc_rule_barred(at, j);
+		break;
+	case 5:
+		dkc_rule_alias(at, DKC_ALIAS_NESTED, false, DK_PROV_NESTED, j);
+		break;
+	case 6:
+		dkc_rule_implicit(at, j);
+		break;
+	case 7:
+		dkc_rule_alias(at, DKC_ALIAS_AUTOGRAD, false, DK_PROV_AUTOGRAD, j);
+		break;
+	case 8:
+		dkc_rule_alias(at, DKC_ALIAS_BATCHED, false, DK_PROV_BATCHED, j);
+		break;
+	case 9:
+		j->verdict = DK_VERDICT_HAS_ENTRY;
+		break;
+	case 10:
+		dkc_take(j, dkc_fallback_at(at->op, at->slot, at->writer),
+			 DK_PROV_FALLBACK);
+		break;
+	default:
+		j->verdict = DK_VERDICT_MISSING;
+	}
+}
+
+bool dkc_takes(const struct dkc_judged *j)
+{
+	return j->verdict == DK_VERDICT_SERVES || j->verdict == DK_VERDICT_AMBIGUOUS ||
+	       j->verdict == DK_VERDICT_MISSING;
 }
 
 struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
 			     unsigned int f, unsigned int b, bool writer)
 {
-	const struct dk_layout *l = op->reg->layout;
-	unsigned int slot = l->offset[f] + (dkc_is_per_backend(l, f) ? b - 1 : 0);
-	struct dkc_at at = {
-		.op = op, .dev = dev, .writer = writer, .f = f, .b = b,
-	};
-	struct dkc_pick pick = { NULL, DK_PROV_KERNEL };
+	struct dkc_judged j;
+	struct dkc_at at;
+	unsigned int rule = 0;
 
-	if (f)
-		at.bits = dkc_functionality_bit(l, f);
-	if (dkc_is_per_backend(l, f))
-		at.bits |= 1ULL << (b - 1);
-	pick.reg = dkc_top(op, dev, dk_slot_key(l, slot), writer);
-	if (pick.reg)
-		return pick;
-	pick.reg = dkc_rule_explicit(&at);
-	pick.prov = DK_PROV_DEFAULT_BACKEND;
-	if (pick.reg ||
-	    dkc_rule_alias(&at, DKC_ALIAS_NESTED, DK_PROV_NESTED, &pick) ||
-	    dkc_rule_implicit(&at, &pick) ||
-	    dkc_rule_alias(&at, DKC_ALIAS_AUTOGRAD, DK_PROV_AUTOGRAD, &pick) ||
-	    dkc_rule_alias(&at, DKC_ALIAS_BATCHED, DK_PROV_BATCHED, &pick))
-		return pick;
-	pick.reg = dkc_fallback_at(op, slot, writer);
-	pick.prov = pick.reg ? DK_PROV_FALLBACK : DK_PROV_MISSING;
-	return pick;
+	dkc_at_init(&at, op, dev, f, b, writer);
+	do
+		dkc_judge(&at, ++rule, &j);
+	while (!dkc_takes(&j));
+	return j.pick;
 }

@@ -69,24 +69,11 @@ static void dkc_put_reg(struct dkc_text *t, const struct dk_op *op,
 							   " [ boxed unboxed ]\n");
 }
 
-/* The lowest key above @key at which something is registered, or 0. */
-static unsigned int dkc_next_key(const struct dk_op *op, unsigned int key)
-{
-	const struct dkc_reg *r = NULL;
-	unsigned int next = 0;
-
-	while ((r = dkc_reg_walk(op, r)))
-		if (r->key > key && (!next || r->key < next))
-			next = r->key;
-	return next;
-}
-
 /* dumpState; the lock is held. */
 void dkc_put_state(struct dkc_text *t, const struct dk_op *op)
 {
 	const struct dk_op_decl *decl = op->decl;
-	const struct dkc_reg *r;
-	unsigned int key = 0;
+	const struct dkc_reg *r = NULL;
 
 	dkc_put(t, "name: ");
 	dkc_put(t, op->name);
@@ -101,10 +88,8 @@ void dkc_put_state(struct dkc_text *t, const struct dk_op *op)
 	} else {
 		dkc_put(t, "(none)\n");
 	}
-	while ((key = dkc_next_key(op, key)))
-		for (r = dkc_reg_walk(op, NULL); r; r = dkc_reg_walk(op, r))
-			if (r->key == key)
-				dkc_put_reg(t, op, r);
+	while ((r = dkc_reg_sorted(op, r)))
+		dkc_put_reg(t, op, r);
 }
 
 size_t dk_op_dump(struct dk_op *op, char *buf, size_t size)

@@ -5,7 +5,14 @@
 
 #include "registry.h"
 
-/* inspect.c: from a slot to its functionality and backend. */
+/* inspect.c: where a call goes, and what it would be answered. */
+int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
+	      unsigned int n, struct dk_route *r);
+/* Walk the registrations by key and newest first; NULL begins and ends it. */
+const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r);
+/* The @i-th of them, or NULL. */
+const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i);
+/* From a slot to its functionality and backend. */
 void dkc_slot_split(const struct dk_layout *l, unsigned int slot, unsigned int *f,
 		    unsigned int *b);
 

@@ -115,8 +115,10 @@ static int ask(struct dk_replay *r, struct dk_op *op,
 {
 	int err;
 
-	r->route.size = sizeof(r->route);
-	err = dk_route(op, r->included, r->excluded, objs, n, &r->route);
+	r->explain.size = sizeof(r->explain);
+	err = dk_explain(op, r->included, r->excluded, objs, n, &r->explain);
+	if (!err)
+		err = r->explain.error;
 	if (err && err != -ENOSYS && err != -ENOTUNIQ)
 		return refuse_route(r, err, op);
 	return 0;
@@ -125,11 +127,11 @@ static int ask(struct dk_replay *r, struct dk_op *op,
 /* Effective set, top key, and what serves. */
 static void put_route(struct dk_replay *r)
 {
-	const struct dk_entry *e = &r->route.entry;
+	const struct dk_entry *e = &r->explain.route.entry;
 
-	dk_replay_put_hex(r, r->route.effective.bits);
+	dk_replay_put_hex(r, r->explain.route.effective.bits);
 	dk_replay_put(r, " ");
-	dk_replay_put_key(r, dk_keyset_key(r->layout, r->route.effective));
+	dk_replay_put_key(r, dk_keyset_key(r->layout, r->explain.route.effective));
 	dk_replay_put(r, " ");
 	if (e->provenance == DK_PROV_MISSING) {
 		dk_replay_put(r, "missing");
@@ -144,52 +146,6 @@ static void put_route(struct dk_replay *r)
 			dk_replay_put(r, e->device_name);
 		}
 	}
-	dk_replay_put(r, "\n");
-}
-
-static void put_step(struct dk_replay *r, const char *what, struct dk_keyset ks)
-{
-	dk_replay_put(r, what);
-	dk_replay_put_hex(r, ks.bits);
-	dk_replay_put(r, " ");
-	dk_replay_put_printed(r, ks);
-	dk_replay_put(r, "\n");
-}
-
-/* Without backend bits, so the printing of sets would show too little. */
-static void put_fallthroughs(struct dk_replay *r, struct dk_keyset passed)
-{
-	unsigned int f, n = dk_layout_functionalities(r->layout);
-
-	dk_replay_put(r, "fallthroughs taken out:");
-	for (f = 1; f < n; f++) {
-		if (!dk_keyset_has_any(passed, dk_key_set(r->layout, f)))
-			continue;
-		dk_replay_put(r, " ");
-		dk_replay_put_key(r, f);
-	}
-	dk_replay_put(r, passed.bits ? "\n" : " none\n");
-}
-
-/* How the arguments' set became the effective one, and which rule serves. */
-static void put_steps(struct dk_replay *r)
-{
-	struct dk_keyset ks = dk_keyset_sub(r->layout,
-					    dk_keyset_or(r->route.raw, r->included),
-					    r->excluded);
-
-	put_step(r, "arguments: ", r->route.raw);
-	put_step(r, "included: ", r->included);
-	put_step(r, "excluded: ", r->excluded);
-	put_step(r, "after local state: ", ks);
-	put_fallthroughs(r, dk_keyset_xor(ks, r->route.effective));
-	put_step(r, "effective: ", r->route.effective);
-	dk_replay_put(r, "entry: ");
-	dk_replay_put_dec(r, r->route.slot);
-	dk_replay_put(r, " ");
-	dk_replay_put_key(r, dk_slot_key(r->layout, r->route.slot));
-	dk_replay_put(r, "\nrule: ");
-	dk_replay_put(r, dk_provenance_name(r->route.entry.provenance));
 	dk_replay_put(r, "\n");
 }
 
@@ -208,7 +164,7 @@ DK_REPLAY_RUN(route)
 	if (!err) {
 		put_route(r);
 		if (dk_replay_option(w, 'v'))
-			put_steps(r);
+			err = dk_replay_put_steps(r, op);
 	}
 	dk_op_put(op);
 	return err;
@@ -252,7 +208,7 @@ static int call(struct dk_replay *r, struct dk_op *op, char *rest,
 	err = ask(r, op, list, n);
 	if (err)
 		return err;
-	dk_replay_put_hex(r, r->route.raw.bits);
+	dk_replay_put_hex(r, r->explain.route.raw.bits);
 	dk_replay_put(r, " ");
 	put_route(r);
 	return 0;
@@ -273,6 +229,8 @@ DK_REPLAY_RUN(call)
 		err = call(r, op, w->rest, objs, (const struct dk_obj **)(objs + most));
 	else
 		err = dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
+	if (!err && dk_replay_option(w, 'v'))
+		err = dk_replay_put_steps(r, op);
 	dkc_free(objs);
 	dk_op_put(op);
 	return err;

@@ -138,6 +138,8 @@ struct dk_replay {
 	struct dk_entry run;
 	struct dk_route route;
 	struct dk_note note;
+	struct dk_explain explain;
+	struct dk_step step;
 };
 
 /* Refuse for a reason that is the interpreter's own. */
@@ -174,6 +176,9 @@ int dk_replay_device_impl(struct dk_replay *r, const char *device,
 int dk_replay_device_drop(struct dk_replay *r, const char *label, const char *op,
 			  unsigned int *dropped);
 void dk_replay_devices_clear(struct dk_replay *r);
+
+/* explain.c: the steps of the call in r->explain */
+int dk_replay_put_steps(struct dk_replay *r, struct dk_op *op);
 
 /* calls.c */
 void dk_replay_local_reset(struct dk_replay *r);

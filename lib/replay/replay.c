@@ -120,8 +120,8 @@ static const struct dk_replay_verb verbs[] = {
 	  dk_replay_run_tls, NULL, 0, 0, false },
 	{ { "route", "[-v] OP SET", "where a call with this set goes (-v: why)" },
 	  dk_replay_run_route, "v", 2, 2, false },
-	{ { "call", "OP SET[@DEVICE]...", "where a call with these objects goes" },
-	  dk_replay_run_call, NULL, 1, 1, true },
+	{ { "call", "[-v] OP SET[@DEVICE]...", "where a call with these objects goes" },
+	  dk_replay_run_call, "v", 1, 1, true },
 };
 
 #define NUM_VERBS ARRAY_SIZE(verbs)

@@ -3,7 +3,8 @@
 # of lib/, not with the library: --wrap does not reach into a linked object, and
 # late.c and nomem.c look inside. They want -Ilib besides the usual paths.
 
-api-test-srcs := $(addprefix selftests/api/,main_user.c test.c refuse.c nomem.c \
-	first.c stale.c devices.c refusals.c peers.c slots.c regress.c lattice.c \
-	dispatch.c statements.c big.c threads.c regress_threads.c late.c)
+api-test-suites := $(shell sed -nE 's/^\t(both|user|fed)\((\w+)\).*/\2/p' \
+	$(dir $(lastword $(MAKEFILE_LIST)))suites.h)
+api-test-srcs := $(patsubst %,selftests/api/%.c,\
+	main_user test refuse $(api-test-suites))
 api-test-ldflags := -Wl,--wrap=dkc_alloc

@@ -23,12 +23,12 @@
 #define BIGGEST_TEXT	(4 << 20)
 
 static const struct t_suite *const suites[] = {
-	&first_suite, &stale_suite, &devices_suite, &refusals_suite,
-	&peers_suite, &slots_suite, &regress_suite, &lattice_suite,
-	&dispatch_suite, &statements_suite, &kthreads_suite,
+	T_SUITES(T_TAKE, T_LEAVE, T_TAKE, T_LEAVE)
 };
 
-static const struct t_suite *const big_suites[] = { &big_suite };
+static const struct t_suite *const big_suites[] = {
+	T_SUITES(T_LEAVE, T_LEAVE, T_LEAVE, T_TAKE)
+};
 
 static char *only;
 module_param(only, charp, 0);

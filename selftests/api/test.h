@@ -64,13 +64,15 @@ struct t_suite {
 		#suite, suite##_cases, ARRAY_SIZE(suite##_cases)	\
 	}
 
-extern const struct t_suite first_suite, stale_suite, devices_suite,
-	refusals_suite, peers_suite, slots_suite, regress_suite, big_suite,
-	lattice_suite, dispatch_suite, statements_suite;
-/* in userspace only */
-extern const struct t_suite nomem_suite, late_suite, threads_suite, regress_threads_suite;
-/* in the kernel only */
-extern const struct t_suite kthreads_suite;
+#include "suites.h"
+
+#define T_DECLARE(suite)	extern const struct t_suite suite##_suite;
+T_SUITES(T_DECLARE, T_DECLARE, T_DECLARE, T_DECLARE)
+#undef T_DECLARE
+
+/* For lists of suites. */
+#define T_TAKE(suite)		&suite##_suite,
+#define T_LEAVE(suite)
 
 /* Of up to so many registrations all orders are tried. */
 extern unsigned int t_most;

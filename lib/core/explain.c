@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Why a call goes where it goes: what the mask took out, what each rule says
+ * of the entry, and what each registration has to do with it. The last is not
+ * reasoned but tried: the rules are asked again as if it were not there.
+ */
+#include "rules.h"
+#include "see.h"
+
+/* A call, as the rules see it. */
+struct dkc_case {
+	const struct dk_op *op;
+	const struct dkc_device *dev;
+	u64 merged;
+	unsigned int b;		/* whose mask it is */
+};
+
+/* Where it ends. */
+struct dkc_end {
+	u64 ks;
+	struct dkc_at at;
+	struct dkc_pick pick;
+};
+
+static void dkc_case_init(struct dkc_case *c, const struct dk_op *op,
+			  const struct dk_explain *ex)
+{
+	unsigned int f;
+
+	c->op = op;
+	c->dev = dkc_device_online(op->reg, ex->device);
+	c->merged = ex->merged.bits;
+	dkc_split(op->reg, c->merged, &f, &c->b);
+}
+
+static struct dkc_pick dkc_pick_of(const struct dkc_case *c, unsigned int f)
+{
+	return dkc_evaluate(c->op, c->dev, f, c->b, true);
+}
+
+static void dkc_follow(const struct dkc_case *c, struct dkc_end *end)
+{
+	const struct dk_layout *l = c->op->reg->layout;
+	unsigned int f, b;
+	u64 left;
+
+	end->ks = c->merged & l->full;
+	for (left = end->ks >> l->nb; left; left &= left - 1) {
+		f = dkc_ffs64(left) + 1;
+		if (dkc_is_fallthrough(dkc_pick_of(c, f).reg))
+			end->ks &= ~dkc_functionality_bit(l, f);
+	}
+	dkc_split(c->op->reg, end->ks, &f, &b);
+	dkc_at_init(&end->at, c->op, c->dev, f, b, true);
+	end->pick = dkc_evaluate(c->op, c->dev, f, b, true);
+}
+
+static void dkc_step_about(struct dk_step *s, const struct dkc_reg *r)
+{
+	const struct dkc_block *b;
+
+	if (!r)
+		return;
+	b = r->block;
+	s->has_impl = 1;
+	s->impl_key = r->key;
+	s->is_fallthrough = dkc_is_fallthrough(r);
+	s->is_fallback = !r->op;
+	s->device = b->device;
+	dkc_strcpy(s->label, r->impl->label ? r->impl->label : "", sizeof(s->label));
+	dkc_strcpy(s->provider, b->prov ? b->prov->name : "", sizeof(s->provider));
+	dkc_strcpy(s->device_name, b->dev ? b->dev->name : "", sizeof(s->device_name));
+}
+
+/* Which rule filled an entry. */
+static unsigned int dkc_rule_of(const struct dkc_at *at)
+{
+	struct dkc_judged j;
+	unsigned int rule = 0;
+
+	do
+		dkc_judge(at, ++rule, &j);
+	while (!dkc_takes(&j));
+	return rule;
+}
+
+/* Is step *@i one of the mask? Else *@i is counted down by their number. */
+static bool dkc_step_mask(const struct dkc_case *c, unsigned int *i, struct dk_step *s)
+{
+	const struct dk_layout *l = c->op->reg->layout;
+	u64 left = (c->merged & l->full) >> l->nb;
+	struct dkc_at at;
+
+	while (left) {
+		unsigned int f = dkc_fls64(left);
+		struct dkc_pick pick = dkc_pick_of(c, f);
+
+		left &= ~(1ULL << (f - 1));
+		if (!dkc_is_fallthrough(pick.reg) || (*i)--)
+			continue;
+		dkc_at_init(&at, c->op, c->dev, f, c->b, true);
+		s->kind = DK_STEP_MASK;
+		s->key = dk_slot_key(l, at.slot);
+		s->rule = dkc_rule_of(&at);
+		dkc_step_about(s, pick.reg);
+		return true;
+	}
+	return false;
+}
+
+static void dkc_step_rule(const struct dkc_end *end, unsigned int rule,
+			  struct dk_step *s)
+{
+	struct dkc_judged j;
+
+	dkc_judge(&end->at, rule, &j);
+	s->kind = DK_STEP_RULE;
+	s->rule = rule;
+	s->key = j.key;
+	s->verdict = j.verdict;
+	if (rule > dkc_rule_of(&end->at))
+		s->verdict = DK_VERDICT_NOT_ASKED;
+	else
+		dkc_step_about(s, j.pick.reg);
+}
+
+static enum dk_bearing dkc_bearing(const struct dkc_case *c, const struct dkc_end *end,
+				   const struct dkc_reg *r)
+{
+	struct dkc_reg *left_out = (struct dkc_reg *)r;
+	struct dkc_end without;
+
+	if (end->pick.reg == r)
+		return DK_BEARING_SERVES;
+	left_out->aside = true;
+	dkc_follow(c, &without);
+	left_out->aside = false;
+	if (without.pick.reg != end->pick.reg || without.pick.prov != end->pick.prov ||
+	    without.at.slot != end->at.slot)
+		return DK_BEARING_DECIDES;
+	if (without.ks != end->ks)
+		return DK_BEARING_SET;
+	if (r->op && dkc_top(c->op, r->block->dev, r->key, true) != r)
+		return DK_BEARING_OVERRIDDEN;
+	return DK_BEARING_NONE;
+}
+
+/* The @i-th registration, or behind them the fallback of the entry. */
+static const struct dkc_reg *dkc_step_impl_at(const struct dkc_case *c,
+					      const struct dkc_end *end,
+					      unsigned int i)
+{
+	const struct dkc_reg *r = dkc_reg_at(c->op, i);
+
+	if (!r && i == c->op->num_regs)
+		r = dkc_fallback_at(c->op, end->at.slot, true);
+	return r;
+}
+
+/* The lock is held. */
+static int dkc_step(const struct dkc_case *c, unsigned int i, struct dk_step *s)
+{
+	const struct dkc_reg *r;
+	struct dkc_end end;
+
+	if (dkc_step_mask(c, &i, s))
+		return 0;
+	dkc_follow(c, &end);
+	if (i < DKC_NUM_RULES) {
+		dkc_step_rule(&end, i + 1, s);
+		return 0;
+	}
+	r = dkc_step_impl_at(c, &end, i - DKC_NUM_RULES);
+	if (!r)
+		return -ENOENT;
+	s->kind = DK_STEP_IMPL;
+	s->key = r->key;
+	s->bearing = dkc_bearing(c, &end, r);
+	dkc_step_about(s, r);
+	return 0;
+}
+
+int dk_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
+	       const struct dk_obj *const *objs, unsigned int n, struct dk_explain *ex)
+{
+	const struct dk_layout *l = op->reg->layout;
+
+	if (ex->size != sizeof(*ex))
+		return -EINVAL;
+	ex->included = included;
+	ex->excluded = excluded;
+	ex->merged.bits = dkc_merge(dkc_raw(objs, n), included.bits, excluded.bits,
+				    l->backend_mask);
+	ex->device = dkc_device_of(l, ex->merged.bits, objs, n);
+	ex->reserved = 0;
+	ex->route.size = sizeof(ex->route);
+	dkc_mutex_lock(&op->reg->lock);
+	ex->generation = op->reg->generation;
+	ex->error = dkc_route(op, ex->merged.bits, objs, n, &ex->route);
+	dkc_mutex_unlock(&op->reg->lock);
+	return 0;
+}
+
+int dk_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,
+		    struct dk_step *step)
+{
+	u32 size = step->size;
+	struct dkc_case c;
+	int err = -EAGAIN;
+
+	if (ex->size != sizeof(*ex) || size != sizeof(*step))
+		return -EINVAL;
+	memset(step, 0, sizeof(*step));
+	step->size = size;
+	dkc_mutex_lock(&op->reg->lock);
+	if (ex->generation == op->reg->generation) {
+		dkc_case_init(&c, op, ex);
+		err = dkc_step(&c, i, step);
+	}
+	dkc_mutex_unlock(&op->reg->lock);
+	return err;
+}

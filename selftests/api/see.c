@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is registered, in PyTorch's words (SEMANTICS 9). */
+#include "test.h"
+
+#define LONG	"registered at /a/folder/with/a/very/long/name/and/another/one/below/it/" \
+		"and/yet/another/one/so/that/it/does/not/fit/a/label/of/a/structure.cpp:123"
+
+static char text[16384];
+static struct dk_provider me;
+static struct dk_op_decl decl, other;
+static struct dk_op *op;
+
+/* What a text is, whole; and cut off as snprintf() does it. */
+static void is_text(size_t (*print)(struct dk_op *op, char *buf, size_t size),
+		    const char *want)
+{
+	size_t len = print(op, NULL, 0), fit = len < 3 ? len : 3;
+	char few[8] = "1234567";
+
+	CHECK_INT(len, strlen(want));
+	CHECK_INT(print(op, text, sizeof(text)), strlen(want));
+	CHECK_STR(text, want);
+	CHECK_INT(print(op, few, 4), strlen(want));
+	CHECK(!memcmp(few, want, fit) && !few[fit]);
+	CHECK_STR(few + 4, "567");
+}
+
+static void begin(void)
+{
+	t_open("v1", 0);
+	t_join(&me, "see");
+	decl = t_decl("see::op.out");
+	decl.schema = "see::op.out(Tensor x, Tensor? y=None, str s=\"(,\", *, Tensor(a!)[] out) -> ()";
+	decl.debug = "registered at " __FILE__;
+	decl.alias_analysis = DK_ALIAS_FROM_SCHEMA;
+	CHECK_OK(dk_op_define(&me, &decl, 0, &t_why));
+	op = dk_op_get(t_reg, "see::op.out");
+	CHECK(op);
+}
+
+static void end(void)
+{
+	dk_op_put(op);
+	t_leave(&me);
+	t_close();
+}
+
+/* Three at one key, newest first; an alias; one with a type, one boxed. */
+static void state_and_table(void)
+{
+	static struct dk_impl impls[6];
+
+	begin();
+	impls[0] = t_impl(&decl, DK_CPU, 0);
+	impls[1] = t_impl(&decl, DK_CPU, 1);
+	impls[1].schema = "(Tensor _0) -> ()";
+	impls[2] = t_impl(&decl, DK_CPU, 2);
+	impls[2].label = LONG;
+	impls[2].flags |= DK_IMPL_F_BOXED;
+	impls[3] = t_impl(&decl, DK_AUTOGRAD, 3);
+	impls[4] = t_fallthrough(&decl, DK_TRACER);
+	impls[5] = t_impl(&decl, DK_FPGA, 5);
+	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
+	is_text(dk_op_dump,
+		"name: see::op.out\n"
+		"schema: see::op.out(Tensor x, Tensor? y=None, str s=\"(,\", *, Tensor(a!)[] out) -> ()\n"
+		"debug: registered at " __FILE__ "\n"
+		"alias analysis kind: FROM_SCHEMA\n"
+		"FPGA: f5 :: (none) [ boxed unboxed ]\n"
+		"Tracer: fallthrough :: (none) [ fallthrough boxed ]\n"
+		"CPU: " LONG " :: (none) [ boxed ]\n"
+		"CPU (inactive): f1 :: (Tensor _0) -> () [ boxed unboxed ]\n"
+		"CPU (inactive): f0 :: (none) [ boxed unboxed ]\n"
+		"Autograd[alias]: f3 :: (none) [ boxed unboxed ]\n");
+	is_text(dk_op_list_keys,
+		"[CPU, FPGA, AutogradOther, AutogradCPU, AutogradCUDA, AutogradHIP, AutogradXLA, AutogradMPS, AutogradIPU, AutogradXPU, AutogradHPU, AutogradVE, AutogradLazy, AutogradMTIA, AutogradMAIA, AutogradPrivateUse1, AutogradPrivateUse2, AutogradPrivateUse3, AutogradMeta, AutogradNestedTensor, Tracer]");
+	CHECK_OK(dk_op_check(op, &t_why));
+	/* a table that changes while it is registered is found out */
+	impls[5].flags = DK_IMPL_F_FALLTHROUGH;
+	/* refuses: dk_op_check EILSEQ ROW */
+	CHECK_INT(dk_op_check(op, &t_why), -EILSEQ);
+	CHECK_INT(t_why.reason, DK_WHY_ROW);
+	dk_missing_text(op, DK_SET(DK_CUDA), text, sizeof(text));
+	CHECK(strstr(text, "Canonical state\n~~~~~~~~~~~\nname: see::op.out\n") == text);
+	impls[5].flags = 0;
+	CHECK_OK(dk_impls_withdraw(&me, impls, &t_why));
+	CHECK_OK(dk_provider_drain(&me));
+	is_text(dk_op_list_keys, "[]");
+	is_text(dk_op_dump_table, "");
+	end();
+}
+
+static void table(void)
+{
+	static struct dk_impl impls[3], late;
+
+	begin();
+	impls[0] = t_impl(&decl, DK_SPARSE_CPU, 0);
+	impls[0].label = LONG;
+	impls[1] = t_fallthrough(&decl, DK_TRACER);
+	impls[2] = t_impl(&decl, DK_COMPOSITE_IMPLICIT_AUTOGRAD_NESTED_TENSOR, 2);
+	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
+	dk_op_dump_table(op, text, sizeof(text));
+	CHECK(strstr(text, "SparseCPU: " LONG " [kernel]\n"));
+	CHECK(strstr(text, "Tracer: fallthrough fallthrough [kernel]\n"));
+	CHECK(strstr(text, "NestedTensorCPU: f2 [nested kernel]\n"));
+	CHECK(!strstr(text, "Undefined"));
+	late = t_impl(&decl, DK_COMPOSITE_IMPLICIT_AUTOGRAD, 3);
+	CHECK_OK(dk_impls_register(&me, &late, 1, &t_why));
+	dk_op_dump_table(op, text, sizeof(text));
+	CHECK(strstr(text, "Undefined: f3 [math kernel]\nCPU: f3 [math kernel]\n"));
+	CHECK(strstr(text, "\nAutogradOther: ambiguous_autogradother [ambiguous autogradother]\n"));
+	dk_ambiguous_text(op, text, sizeof(text));
+	CHECK(strstr(text, "see::op.out"));
+	CHECK(strstr(text, "CompositeImplicitAutograd"));
+	CHECK(strstr(text, "AutogradOther"));
+	CHECK(strstr(text, "\nCanonical state\n~~~~~~~~~~~\nname: see::op.out\n"));
+	CHECK_STR(text + strlen(text) - 3, "]\n\n\n" + 1);
+	dk_invariants_text(op, text, sizeof(text));
+	CHECK(strstr(text, "Canonical state\n~~~~~~~~~~~\nname: see::op.out\n") == text);
+	CHECK(strstr(text, "]\n\n\nComputed table:\n~~~~~~~~~~~\nUndefined: f3 [math kernel]\n"));
+	end();
+}
+
+/* x is bit 3, y bit 2, out bit 0; what is a fallthrough is not in the set. */
+static void extractor(void)
+{
+	static struct dk_impl impls[2];
+	char set[4096];
+
+	begin();
+	impls[0] = t_fallthrough(&decl, DK_TRACER);
+	impls[1] = t_fallthrough(&decl, DK_AUTOGRAD_CPU);
+	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
+	CHECK(dk_op_dump_extractor(op, text, sizeof(text)) < sizeof(text));
+	CHECK(!memcmp(text, "1011000000000000000000000000000000000000000000000000000000000000 ", 65));
+	dk_keyset_print(NULL, dk_keyset_sub(NULL, dk_layout_full(NULL),
+					    DK_SET(DK_TRACER)), set, sizeof(set));
+	CHECK(!memcmp(text + 65, set, strlen(set)));
+	CHECK_STR(text + 65 + strlen(set), "\n");
+	end();
+}
+
+/* The two forms, and a private backend's name in lower case. */
+static void missing(void)
+{
+	static struct dk_impl impl;
+	unsigned int backend = DK_BACKEND_PRIVATEUSE1;
+
+	begin();
+	impl = t_impl(&decl, DK_CPU, 1);
+	CHECK_OK(dk_impls_register(&me, &impl, 1, &t_why));
+	dk_missing_text(op, DK_SET(DK_SPARSE_CUDA), text, sizeof(text));
+	CHECK(strstr(text, "Could not run 'see::op.out' with arguments from the 'SparseCUDA' backend.") == text);
+	CHECK(strstr(text, "'see::op.out' is only available for these backends: [CPU].\n\nCPU: f1 [kernel]\n"));
+	dk_missing_text(op, DK_KEYSET(0), text, sizeof(text));
+	CHECK(!strstr(text, "Could not run"));
+	CHECK(strstr(text, "see::op.out"));
+	CHECK(strstr(text, "Available functions are [CPU].\n\nCPU: f1 [kernel]\n"));
+	dk_missing_text(op, DK_SET(DK_AUTOGRAD_PRIVATEUSE1), text, sizeof(text));
+	CHECK(strstr(text, "from the 'AutogradPrivateUse1' backend."));
+	CHECK_OK(dk_backend_join(&me, "Foo", 0, 0, &backend, &t_why));
+	CHECK_INT(backend, DK_BACKEND_PRIVATEUSE1);
+	dk_missing_text(op, DK_SET(DK_AUTOGRAD_PRIVATEUSE1), text, sizeof(text));
+	CHECK(strstr(text, "from the 'Autogradfoo' backend."));
+	dk_missing_text(op, DK_SET(DK_PRIVATEUSE1), text, sizeof(text));
+	CHECK(strstr(text, "from the 'foo' backend."));
+	end();
+}
+
+static void questions(void)
+{
+	static struct dk_impl impls[4], fallback;
+
+	begin();
+	impls[0] = t_impl(&decl, DK_CPU, 0);
+	impls[1] = t_fallthrough(&decl, DK_TRACER);
+	impls[2] = t_impl(&decl, DK_AUTOGRAD, 2);
+	impls[3] = t_impl(&decl, DK_SPARSE, 3);
+	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
+	fallback = t_fallthrough(NULL, DK_BACKEND_SELECT);
+	fallback.op = NULL;
+	CHECK_OK(dk_fallback_register(&me, &fallback, &t_why));
+
+	CHECK_INT(dk_op_has_impl(op, DK_CPU, &t_why), 1);
+	CHECK_INT(dk_op_has_impl(op, DK_AUTOGRAD, &t_why), 1);
+	CHECK_INT(dk_op_has_impl(op, DK_AUTOGRAD_CPU, &t_why), 0);
+	CHECK_INT(dk_op_has_impl(op, DK_UNDEFINED, &t_why), 0);
+	/* refuses: dk_op_has_impl EINVAL BAD_KEY */
+	CHECK_INT(dk_op_has_impl(op, 9999, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_KEY);
+
+	CHECK_INT(dk_op_has_impl_in(op, DK_SET(DK_CPU)), 1);
+	CHECK_INT(dk_op_has_impl_in(op, DK_SET(DK_CUDA)), 0);
+	CHECK_INT(dk_op_has_impl_in(op, DK_SET(DK_SPARSE_CUDA)), 1);
+	CHECK_INT(dk_op_has_impl_in(op, DK_SET(DK_AUTOGRAD_CPU)), 0);
+
+	CHECK_INT(dk_op_is_served(op, DK_CPU, &t_why), 1);
+	CHECK_INT(dk_op_is_served(op, DK_DENSE, &t_why), 1);
+	CHECK_INT(dk_op_is_served(op, DK_CUDA, &t_why), 0);
+	CHECK_INT(dk_op_is_served(op, DK_AUTOGRAD_CUDA, &t_why), 1);
+	CHECK_INT(dk_op_is_served(op, DK_BACKEND_SELECT, &t_why), 1);
+	/* refuses: dk_op_is_served EINVAL ALIAS_KEY */
+	CHECK_INT(dk_op_is_served(op, DK_AUTOGRAD, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_ALIAS_KEY);
+	/* refuses: dk_op_is_served EINVAL BAD_KEY */
+	CHECK_INT(dk_op_is_served(op, 9999, &t_why), -EINVAL);
+
+	CHECK_INT(dk_op_is_fallthrough(op, DK_CPU, &t_why), 0);
+	CHECK_INT(dk_op_is_fallthrough(op, DK_TRACER, &t_why), 1);
+	/* refuses: dk_op_is_fallthrough ENOENT NO_IMPL */
+	CHECK_INT(dk_op_is_fallthrough(op, DK_BACKEND_SELECT, &t_why), -ENOENT);
+	CHECK_INT(t_why.reason, DK_WHY_NO_IMPL);
+	CHECK_STR(t_why.name, "BackendSelect");
+	/* refuses: dk_op_is_fallthrough EINVAL BAD_KEY */
+	CHECK_INT(dk_op_is_fallthrough(op, 9999, &t_why), -EINVAL);
+
+	CHECK_INT(dk_registry_has_fallback(t_reg, DK_BACKEND_SELECT), 1);
+	CHECK_INT(dk_registry_has_fallback(t_reg, DK_TRACER), 0);
+	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD), 0);
+	/* the registry that everybody shares is born with some */
+	CHECK_INT(dk_registry_has_fallback(NULL, DK_AUTOGRAD_CPU), 1);
+	CHECK_INT(dk_registry_has_fallback(NULL, DK_CPU), 0);
+	end();
+}
+
+static void lists(void)
+{
+	static struct dk_impl impls[3];
+	struct dk_op_decl first;
+
+	begin();
+	first = t_decl("a::defined");
+	other = t_decl("z::dangling");
+	CHECK_OK(dk_op_define(&me, &first, 0, &t_why));
+	impls[0] = t_impl(&other, DK_CPU, 1);
+	impls[1] = t_impl(&other, DK_AUTOGRAD, 2);
+	impls[2] = t_impl(&decl, DK_CPU, 3);
+	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
+	dk_registry_list_ops(t_reg, DK_UNDEFINED, text, sizeof(text));
+	CHECK_STR(text, "a::defined\nsee::op.out\nz::dangling\n");
+	CHECK_INT(dk_registry_list_ops(t_reg, DK_CPU, NULL, 0), 24);
+	dk_registry_list_ops(t_reg, DK_CPU, text, sizeof(text));
+	CHECK_STR(text, "see::op.out\nz::dangling\n");
+	dk_registry_list_ops(t_reg, DK_AUTOGRAD, text, sizeof(text));
+	CHECK_STR(text, "z::dangling\n");
+	dk_registry_list_ops(t_reg, DK_AUTOGRAD_CPU, text, sizeof(text));
+	CHECK_STR(text, "");
+	dk_registry_list_dangling(t_reg, text, sizeof(text));
+	CHECK_STR(text, "name: z::dangling\nschema: (none)\n"
+			"CPU: f1 :: (none) [ boxed unboxed ]\n"
+			"Autograd[alias]: f2 :: (none) [ boxed unboxed ]\n");
+	CHECK_OK(dk_op_undefine(&me, "a::defined", &t_why));
+	dk_registry_list_ops(t_reg, DK_UNDEFINED, text, sizeof(text));
+	CHECK_STR(text, "see::op.out\nz::dangling\n");
+	end();
+}
+
+T_SUITE(see, T(state_and_table), T(table), T(extractor), T(missing), T(questions),
+	T(lists));

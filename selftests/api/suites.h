@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The suites in the order in which they run, each in the file of its name, and
+ * where: in both worlds, in userspace or in the kernel. big is fed: in
+ * the kernel it waits for a text.
+ */
+#define T_SUITES(both, user, kernel, fed)				\
+	user(nomem)	/* first: wants a process without a registry */	\
+	both(first)							\
+	both(stale)							\
+	both(devices)							\
+	both(refusals)							\
+	both(peers)							\
+	both(slots)							\
+	both(regress)							\
+	both(lattice)							\
+	both(dispatch)							\
+	both(statements)						\
+	both(see)							\
+	both(explain)							\
+	fed(big)							\
+	kernel(kthreads)						\
+	user(threads)							\
+	user(regress_threads)						\
+	user(late)
