@@ -76,6 +76,9 @@ struct dk_obj {
  * struct dk_local - what a thread or a caller includes and excludes
  * @included: the included set, XOR DK_DEFAULT_INCLUDED
  * @excluded: the excluded set, XOR DK_DEFAULT_EXCLUDED
+ * @depth: where there are no threads of ours to keep it, how deep calls are
+ *	nested, see struct dk_hook_info
+ * @reserved: zero
  *
  * Zero is the default state. In userspace every thread has one
  * (dk_local_current()), in the kernel it is an argument.
@@ -83,6 +86,8 @@ struct dk_obj {
 struct dk_local {
 	__u64 included;
 	__u64 excluded;
+	__u32 depth;
+	__u32 reserved;
 };
 
 /* The default local state, for calls with none of their own. */
@@ -144,6 +149,8 @@ extern const struct dk_local dk_local_default;
 	  "a backend fallback needs a runtime key or an alias key")	\
 	X(ALIAS_KEY, EINVAL, "an alias key has no table entry of its own") \
 	X(NO_IMPL, ENOENT, "nothing is registered at this key")		\
+	X(NO_HOOK, EINVAL, "neither a function before calls nor one behind") \
+	X(HOOKED, EEXIST, "the hooks are registered already")		\
 	X(CHANGED, EAGAIN, "the registry has changed since")		\
 	X(NO_TABLE, EOPNOTSUPP, "this layout has names and bits, but no tables") \
 	X(ABI, EPROTO, "built for another ABI of dispatchkey")		\

@@ -23,6 +23,8 @@ extern "C" {
  * @local: the local state that the call was made with
  * @objs: the objects that it dispatches on
  * @decl: the operator, as the caller knows it
+ * @result: what the function returned, for the hooks behind the call; whoever
+ *	makes calls without DK_OP() sets it before dk_call_leave()
  *
  * The rest is the dispatcher's own. Its storage is the caller's, made by
  * DK_OP(), and lives for the call.
@@ -37,10 +39,16 @@ struct dk_call {
 	const struct dk_local *local;
 	const struct dk_obj *const *objs;
 	const struct dk_op_decl *decl;
+	int result;
 	/* private: */
 	struct dk_op *op;
 	__u64 state;
 	__u64 gate[8];
+	__u64 hook_stamp;
+	__s64 hook_sequence;
+	__u32 hook_kind;
+	__u32 hook_depth;
+	struct dk_local hook_local;
 };
 
 /**

@@ -97,6 +97,7 @@ id##_run(struct dk_call *dk__call, DK__UNPAREN params)			\
 		dk__err = ((id##_fn)dk__call->fn)(dk__call,		\
 						  DK__UNPAREN args);	\
 	}								\
+	dk__call->result = dk__err;					\
 	dk_call_leave(dk__call);					\
 	return dk__err;							\
 }									\
@@ -255,6 +256,7 @@ static inline int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks,
 	if (err)
 		return err;
 	err = c.boxed ? c.boxed(&c, args) : c.decl->unbox(&c, args);
+	c.result = err;
 	dk_call_leave(&c);
 	return err;
 }

@@ -44,7 +44,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, or -EBUSY while providers are registered or operators held.
+ * Return: 0, or -EBUSY while providers or hooks are registered or operators held.
  */
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 

@@ -23,6 +23,7 @@
 #include <dispatchkey-operator.h>
 #include <dispatchkey-device.h>
 #include <dispatchkey-call.h>
+#include <dispatchkey-hook.h>
 #include <dispatchkey-see.h>
 #include <dispatchkey-explain.h>
 #ifndef __cplusplus

@@ -121,4 +121,7 @@ EXPORT_SYMBOL_GPL(dk_registry_has_fallback);
 EXPORT_SYMBOL_GPL(dk_op_check);
 EXPORT_SYMBOL_GPL(dk_explain);
 EXPORT_SYMBOL_GPL(dk_explain_step);
+EXPORT_SYMBOL_GPL(dk_hooks_register);
+EXPORT_SYMBOL_GPL(dk_hooks_unregister);
+EXPORT_SYMBOL_GPL(dk_trace_line);
 EXPORT_SYMBOL_GPL(dk_version);

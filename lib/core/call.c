@@ -9,11 +9,6 @@
  */
 #include "registry.h"
 
-enum dkc_call_state {
-	DKC_CALL_ATOMIC,	/* a read section lasts until it is left */
-	DKC_CALL_SLEEPABLE,	/* it is in its provider's gate */
-};
-
 static const u16 dkc_v1_offset[] = {
 #define DKC_OFFSET(U, N, per_backend) DK_SLOT_##U,
 	DK_FUNCTIONALITIES(DKC_OFFSET)
@@ -289,6 +284,17 @@ out:
 	return err;
 }
 
+int dkc_enter_call(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
+{
+	return dkc_enter(c, op, way);
+}
+
+/* Is anybody to be told of this registry's calls? */
+static inline bool dkc_is_hooked(const struct dk_op *op)
+{
+	return dkc_unlikely(dkc_load(op->reg->hooks) != NULL);
+}
+
 int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 		     const struct dk_op_decl *decl, const struct dk_local *local,
 		     const struct dk_obj *const *objs, unsigned int n)
@@ -306,7 +312,8 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 			   dkc_backend_mask(op->reg));
 	c->local = local;
 	c->decl = decl;
-	return dkc_enter(c, op, &way);
+	return dkc_is_hooked(op) ? dkc_enter_hooked(c, op, &way) :
+				   dkc_enter(c, op, &way);
 }
 
 int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
@@ -340,11 +347,14 @@ int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 	}
 	c->local = from->local;
 	c->decl = decl;
-	return dkc_enter(c, from->op, &way);
+	return dkc_is_hooked(from->op) ? dkc_enter_hooked(c, from->op, &way) :
+					 dkc_enter(c, from->op, &way);
 }
 
 void dk_call_leave(struct dk_call *c)
 {
+	if (dkc_unlikely(c->state & DKC_CALL_HOOKED))
+		dkc_leave_hooked(c);
 	if (c->state == DKC_CALL_ATOMIC) {
 		dkc_section_ends();
 		dkc_read_unlock();

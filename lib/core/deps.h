@@ -22,12 +22,17 @@
  * dkc_section_ends()	read section, and that another one ends it
  * gate			see struct dkc_gate below
  * dkc_full_barrier()	orders all before it against all behind it
+ * dkc_counter		dkc_count() adds one and gives the sum
+ * dkc_thread_depth()	the calling thread's depth of calls that hooks are told
+ *			of, or NULL where local state has it
+ * dkc_registry_born()	a registry was made, and nobody knows of it yet
  */
 #ifndef _DKC_DEPS_H
 #define _DKC_DEPS_H
 
 #if defined(__KERNEL__)
 
+#include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
@@ -42,6 +47,12 @@
 struct dkc_retired {
 	struct rcu_head rcu;
 };
+
+struct dkc_counter {
+	atomic_long_t n;
+};
+
+#define dkc_count(c)		atomic_long_inc_return(&(c)->n)
 
 struct dkc_mutex {
 	struct mutex m;		/* writers of one registry, one at a time */
@@ -70,6 +81,8 @@ struct dkc_mutex {
 #define dkc_store(x, v)		WRITE_ONCE(x, v)
 /* who uses it says what it orders */
 #define dkc_full_barrier()	smp_mb()
+#define dkc_thread_depth()	((unsigned int *)NULL)
+#define dkc_registry_born(reg)	do { } while (0)
 #define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \
 				 preempt_count() > 0 || irqs_disabled())
 #define dkc_might_sleep()	might_sleep()
@@ -88,10 +101,13 @@ typedef uint8_t __u8;
 typedef uint16_t __u16;
 typedef uint32_t __u32;
 typedef uint64_t __u64;
+typedef int32_t __s32;
+typedef int64_t __s64;
 typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s64 s64;
 
 #ifndef ENOENT
 #define ENOENT		2
@@ -135,6 +151,14 @@ struct dkc_mutex {
 	u8 unused;
 };
 
+struct dkc_counter {
+	long n;
+};
+
+#define dkc_count(c)		(++(c)->n)
+#define dkc_thread_depth()	((unsigned int *)NULL)
+#define dkc_registry_born(reg)	do { } while (0)
+
 #define dkc_mutex_init(l)	((void)(l))
 #define dkc_mutex_destroy(l)	((void)(l))
 #define dkc_mutex_lock(l)	((void)(l))
@@ -177,6 +201,7 @@ typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s64 s64;
 
 struct dkc_retired {
 	struct dkc_retired *next;
@@ -185,6 +210,12 @@ struct dkc_retired {
 struct dkc_mutex {
 	pthread_mutex_t m;
 };
+
+struct dkc_counter {
+	long n;
+};
+
+#define dkc_count(c)		__atomic_add_fetch(&(c)->n, 1, __ATOMIC_RELAXED)
 
 #define dkc_mutex_init(l)	pthread_mutex_init(&(l)->m, NULL)
 #define dkc_mutex_destroy(l)	pthread_mutex_destroy(&(l)->m)
@@ -202,6 +233,9 @@ void dkc_read_lock(void);
 void dkc_read_unlock(void);
 void dkc_synchronize(void);
 bool dkc_in_atomic(void);
+unsigned int *dkc_thread_depth(void);
+struct dk_registry;
+void dkc_registry_born(struct dk_registry *reg);
 
 #define __rcu
 #define dkc_deref(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)

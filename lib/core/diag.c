@@ -16,7 +16,7 @@ static const struct {
 /* Of struct dk_diag when it was first published; never changes. */
 #define DIAG_FIRST_SIZE	(offsetof(struct dk_diag, name) + DK_NAME_MAX)
 
-const struct dk_local dk_local_default = { 0, 0 };
+const struct dk_local dk_local_default = { 0, 0, 0, 0 };
 
 const char *dk_reason_text(unsigned int reason)
 {

@@ -45,6 +45,16 @@ static void dkc_registry_release(struct dk_registry *reg)
 	dkc_free(reg);
 }
 
+/* Are there hooks besides those of its world? */
+static bool dkc_has_hooks(const struct dk_registry *reg)
+{
+	const struct dk_hooks *h = dkc_deref_locked(reg->hooks);
+
+	if (h == &reg->trace)
+		h = dkc_deref_locked(h->next);
+	return h;
+}
+
 /* What a call needs to get past under the default local state. */
 static u64 dkc_stock_set(const struct dk_layout *l)
 {
@@ -121,6 +131,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	if ((flags & DK_REGISTRY_STOCKED) && dkc_registry_stock(reg))
 		goto no_tables;
 	dkc_mutex_init(&reg->lock);
+	dkc_registry_born(reg);
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	return reg;
 
@@ -137,7 +148,8 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 	if (!reg)
 		return 0;
 	dkc_mutex_lock(&reg->lock);
-	if (reg->is_default || reg->providers || reg->num_held) {
+	if (reg->is_default || reg->providers || reg->num_held ||
+	    dkc_has_hooks(reg)) {
 		dkc_refuse(why, DK_WHY_IN_USE,
 			   reg->providers ? reg->providers->name : NULL);
 		dkc_mutex_unlock(&reg->lock);

@@ -196,9 +196,13 @@ struct dk_registry {
 	bool shutdown;
 	bool is_default;		/* its world made it, and keeps it */
 	u32 flags;
+	struct dk_hooks __rcu *hooks;	/* newest first */
 	u32 num_ops;
 	u32 num_held;
 	u64 generation;
+	u64 hooks_so_far;
+	struct dkc_counter sequence;	/* of hooked calls with an autograd key */
+	struct dk_hooks trace;		/* its world's */
 	struct dkc_optab __rcu *ops;
 	struct dk_op *stale;		/* by def_next */
 	struct dkc_devmap __rcu *devmap;
@@ -332,17 +336,30 @@ struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
 void dkc_device_remove(struct dk_registry *reg, struct dkc_device *dev);
 void dkc_backends_leave(struct dkc_provider *prov);
 
+/* call.c and hook.c: state of a struct dk_call */
+enum dkc_call_state {
+	DKC_CALL_ATOMIC,	/* a read section lasts until it is left */
+	DKC_CALL_SLEEPABLE,	/* it is in its provider's gate */
+	DKC_CALL_HOOKED,	/* a flag: hooks were told that it began */
+};
+
 /* call.c: a call on its way: what was asked, and what was found. */
 struct dkc_way {
 	const struct dk_obj *const *objs;
 	unsigned int n;
 	bool mask;		/* a call, and not a redispatch */
+	bool boxed;		/* how the caller has the arguments */
 	const struct dk_op_decl *decl;	/* to be compared, or NULL */
 	u64 ks;
 	dk_fn_t fn;
 	const struct dkc_reg *reg;
 };
 
+/* Enter a call, whoever is to be told of it. */
+int dkc_enter_call(struct dk_call *c, struct dk_op *op, struct dkc_way *way);
+/* hook.c: the same, and tell; and before such a call is left. */
+int dkc_enter_hooked(struct dk_call *c, struct dk_op *op, struct dkc_way *way);
+void dkc_leave_hooked(struct dk_call *c);
 int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way);
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n);

@@ -18,6 +18,7 @@
 	both(statements)						\
 	both(see)							\
 	both(explain)							\
+	both(hook)							\
 	fed(big)							\
 	kernel(kthreads)						\
 	user(threads)							\

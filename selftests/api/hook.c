@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Hooks around calls, and lines of a trace (SEMANTICS 8.5 and 8.6). */
+#include "test.h"
+
+DK_OP(outer, "hook::outer", (struct dk_obj *x, int *n), (x, n), (x));
+DK_OP(inner, "hook::inner", (struct dk_obj *x, int *n), (x, n), (x));
+DK_OP(size, "aten::size", (struct dk_obj *x, int *n), (x, n), (x));
+
+#define MOST	16
+
+/* What a hook was told. */
+static struct told {
+	bool after;
+	struct dk_hook_info info;
+	char name[32];
+	char line[96];
+} told[MOST];
+static unsigned int num_told;
+static struct dk_provider me;
+
+static void tell(const struct dk_hook_info *info, bool after)
+{
+	struct told *t = &told[num_told];
+
+	if (num_told == MOST)
+		return;
+	num_told++;
+	t->after = after;
+	t->info = *info;
+	strncpy(t->name, info->name, sizeof(t->name) - 1);
+	dk_trace_line(info, t->line, sizeof(t->line));
+}
+
+static void before(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+	CHECK_STR(h->data, "mine");
+	tell(info, false);
+}
+
+static void after(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+	CHECK_STR(h->data, "mine");
+	tell(info, true);
+}
+
+static struct dk_hooks hooks(u32 flags)
+{
+	struct dk_hooks h = {
+		.size = sizeof(h), .flags = flags,
+		.before = before, .after = after, .data = "mine",
+	};
+
+	num_told = 0;
+	memset(told, 0, sizeof(told));
+	return h;
+}
+
+static int outer_autograd(struct dk_call *c, struct dk_obj *x, int *n)
+{
+	return outer_below(c, x, n);
+}
+
+/* A call from inside, with the local state that we got. */
+static int outer_cpu(struct dk_call *c, struct dk_obj *x, int *n)
+{
+	++*n;
+	return inner_in(c->local, x, n) ?: 7;
+}
+
+static int inner_autograd(struct dk_call *c, struct dk_obj *x, int *n)
+{
+	++*n;
+	return 0;
+}
+
+static int size_cpu(struct dk_call *c, struct dk_obj *x, int *n)
+{
+	++*n;
+	return 0;
+}
+
+static const struct dk_impl impls[] = {
+	DK_IMPL(outer, DK_AUTOGRAD_CPU, outer_autograd),
+	DK_IMPL(outer, DK_CPU, outer_cpu),
+	DK_IMPL(inner, DK_AUTOGRAD_CPU, inner_autograd),
+	DK_IMPL(size, DK_CPU, size_cpu),
+};
+
+static struct dk_obj x;
+
+static void begin(void)
+{
+	static struct dk_provider provider = DK_PROVIDER("hook");
+
+	me = provider;
+	CHECK_OK(dk_provider_register(&me, &t_why));
+	CHECK_OK(dk_op_define(&me, &outer_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&me, &inner_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&me, &size_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
+	x = dk_obj_on(DK_BACKEND_CPU, 0);
+	x.ks = dk_keyset_or(x.ks, DK_SET(DK_AUTOGRAD_CPU));
+}
+
+static void end(void)
+{
+	CHECK_OK(dk_provider_unregister(&me));
+}
+
+static void is_told(unsigned int i, bool is_after, const char *line, s64 sequence,
+		    int result)
+{
+	CHECK(i < num_told);
+	CHECK_INT(told[i].after, is_after);
+	CHECK_STR(told[i].line, line);
+	CHECK_INT(told[i].info.sequence, sequence);
+	CHECK_INT(told[i].info.result, result);
+}
+
+/* The example of SEMANTICS 8.5: nested, in pairs. */
+static void nesting(void)
+{
+	struct dk_hooks h = hooks(DK_HOOK_TRACE);
+	s64 first;
+	int n = 0;
+
+	begin();
+	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
+	CHECK_INT(outer(&x, &n), 7);
+	CHECK_OK(dk_hooks_unregister(&h, &t_why));
+	CHECK_INT(n, 2);
+	CHECK_INT(num_told, 6);
+	first = told[0].info.sequence;
+	CHECK(first >= 0);
+	is_told(0, false, " [call] op=[hook::outer], key=[AutogradCPU]", first, 0);
+	is_told(1, false, "  [redispatch] op=[hook::outer], key=[CPU]", -1, 0);
+	is_told(2, false, "   [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
+	is_told(3, true, "   [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
+	is_told(4, true, "  [redispatch] op=[hook::outer], key=[CPU]", -1, 7);
+	is_told(5, true, " [call] op=[hook::outer], key=[AutogradCPU]", first, 7);
+	/* once more without, and the depth is where it was */
+	CHECK_INT(outer(&x, &n), 7);
+	CHECK_INT(num_told, 6);
+	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
+	CHECK_OK(inner(&x, &n));
+	CHECK_OK(dk_hooks_unregister(&h, &t_why));
+	is_told(6, false, " [call] op=[hook::inner], key=[AutogradCPU]", first + 2, 0);
+	end();
+}
+
+/* A profiler is told of no redispatch, and not of aten::size. */
+static void profiler(void)
+{
+	struct dk_hooks h = hooks(0);
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0), cuda;
+	int n = 0;
+
+	begin();
+	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
+	CHECK_INT(outer(&x, &n), 7);
+	CHECK_INT(num_told, 4);
+	CHECK_STR(told[1].name, "hook::inner");
+	CHECK_OK(size(&cpu, &n));
+	CHECK_INT(num_told, 4);
+	/* no autograd key, no number */
+	CHECK_INT(outer(&cpu, &n), -ENOSYS);
+	CHECK_INT(told[4].info.sequence, -1);
+	/* what nothing serves is told twice, and has no call */
+	num_told = 0;
+	cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
+	CHECK_INT(inner(&cuda, &n), -ENOSYS);
+	CHECK_INT(num_told, 2);
+	is_told(0, false, " [call] op=[hook::inner], key=[CUDA]", -1, 0);
+	is_told(1, true, " [call] op=[hook::inner], key=[CUDA]", -1, -ENOSYS);
+	CHECK(!told[0].info.call && !told[1].info.call);
+	cuda.ks.bits = 0;
+	CHECK_INT(inner(&cuda, &n), -ENOSYS);
+	is_told(2, false, " [call] op=[hook::inner], key=[Undefined]", -1, 0);
+	CHECK_OK(dk_hooks_unregister(&h, &t_why));
+	end();
+}
+
+/* ---- coming and going while a call is inside ------------------------------ */
+
+DK_OP(changes, "hook::changes", (struct dk_obj *x, struct dk_hooks *h), (x, h), (x));
+
+/* Registers, or takes out, hooks that the call that we are inside of has not. */
+static int changes_cpu(struct dk_call *c, struct dk_obj *obj, struct dk_hooks *h)
+{
+	return h->id ? dk_hooks_unregister(h, &t_why) :
+		       dk_hooks_register(NULL, h, &t_why);
+}
+
+static int calls;
+
+static void count_calls(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+	calls += info->result == 0;
+}
+
+static void in_a_call(void)
+{
+	static const struct dk_impl impl[] = { DK_IMPL(changes, DK_CPU, changes_cpu) };
+	struct dk_hooks h = hooks(0), other = {
+		.size = sizeof(other), .after = count_calls,
+	};
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	begin();
+	calls = 0;
+	CHECK_OK(dk_op_define(&me, &changes_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&me, impl, 1, &t_why));
+	CHECK_OK(dk_hooks_register(NULL, &other, &t_why));
+	/* it came inside: it was not told of the begin, nor is it of the end */
+	CHECK_OK(changes(&cpu, &h));
+	CHECK_INT(num_told, 0);
+	CHECK_INT(calls, 1);
+	/* it goes inside: it is told of the begin only */
+	CHECK_OK(changes(&cpu, &h));
+	CHECK_INT(num_told, 1);
+	CHECK(!told[0].after);
+	CHECK_INT(calls, 2);
+	CHECK_OK(dk_hooks_unregister(&other, &t_why));
+	end();
+}
+
+/* ---- refusals ------------------------------------------------------------- */
+
+static int refused;
+
+static void leaves_itself(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+	/* refuses: dk_hooks_unregister EDEADLK ATOMIC */
+	refused = dk_hooks_unregister(h, &t_why);
+}
+
+static void refusals(void)
+{
+	struct dk_hooks h = hooks(0), bad;
+	struct dk_registry *reg;
+	int n = 0;
+
+	begin();
+	bad = h;
+	bad.size = 0;
+	/* refuses: dk_hooks_register EINVAL BAD_SIZE */
+	CHECK_INT(dk_hooks_register(NULL, &bad, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_SIZE);
+	bad = h;
+	bad.flags = 2;
+	/* refuses: dk_hooks_register EINVAL BAD_FLAGS */
+	CHECK_INT(dk_hooks_register(NULL, &bad, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_FLAGS);
+	bad = h;
+	bad.before = NULL;
+	bad.after = NULL;
+	/* refuses: dk_hooks_register EINVAL NO_HOOK */
+	CHECK_INT(dk_hooks_register(NULL, &bad, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_NO_HOOK);
+	/* refuses: dk_hooks_unregister ENOENT NOT_THERE */
+	CHECK_INT(dk_hooks_unregister(&h, &t_why), -ENOENT);
+	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
+	/* refuses: dk_hooks_register EEXIST HOOKED */
+	CHECK_INT(dk_hooks_register(NULL, &h, &t_why), -EEXIST);
+	CHECK_INT(t_why.reason, DK_WHY_HOOKED);
+	h.before = leaves_itself;
+	CHECK_OK(inner(&x, &n));
+	CHECK_INT(refused, -EDEADLK);
+	CHECK_INT(t_why.reason, DK_WHY_ATOMIC);
+	CHECK_OK(dk_hooks_unregister(&h, &t_why));
+	end();
+
+	/* a registry goes after its hooks */
+	reg = dk_registry_alloc(NULL, 0, &t_why);
+	CHECK_OK(dk_hooks_register(reg, &h, &t_why));
+	CHECK_INT(dk_registry_free(reg, &t_why), -EBUSY);
+	CHECK_OK(dk_hooks_unregister(&h, &t_why));
+	CHECK_OK(dk_registry_free(reg, &t_why));
+}
+
+T_SUITE(hook, T(nesting), T(profiler), T(in_a_call), T(refusals));
