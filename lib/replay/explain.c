@@ -28,7 +28,11 @@ static void put_impl(struct dk_replay *r)
 static void put_registered_at(struct dk_replay *r)
 {
 	put_impl(r);
-	dk_replay_put(r, r->step.is_fallback ? ", the backend fallback at " : " at ");
+	if (r->step.is_fallback) {
+		dk_replay_put(r, ", the backend fallback");
+		return;
+	}
+	dk_replay_put(r, " at ");
 	dk_replay_put_key(r, r->step.impl_key);
 }
 
@@ -36,7 +40,7 @@ static void put_mask(struct dk_replay *r)
 {
 	dk_replay_put(r, "taken out: ");
 	dk_replay_put_key(r, r->step.key);
-	dk_replay_put(r, ", a fallthrough by rule ");
+	dk_replay_put(r, ", a fallthrough, rule ");
 	dk_replay_put_dec(r, r->step.rule);
 	dk_replay_put(r, ": ");
 	put_registered_at(r);
@@ -129,7 +133,7 @@ static void put_bearing(struct dk_replay *r)
 
 	dk_replay_put(r, "registered: ");
 	put_registered_at(r);
-	dk_replay_put(r, " ");
+	dk_replay_put(r, r->step.is_fallback ? ", " : " ");
 	dk_replay_put(r, words[r->step.bearing]);
 	dk_replay_put(r, "\n");
 }

@@ -25,6 +25,12 @@ static int late_cpu(struct dk_call *c, struct dk_obj *x, int *who)
 	return 0;
 }
 
+static void hook(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+}
+
+static struct dk_hooks hooks = { .size = sizeof(hooks), .before = hook };
+
 #define SHUT_DOWN(call)							\
 	do {								\
 		CHECK_INT(call, -ESHUTDOWN);				\
@@ -68,6 +74,8 @@ static void everything_is_answered(void)
 	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);
 	/* refuses: dk_route ESHUTDOWN SHUTDOWN */
 	CHECK_INT(t_route(op, &cpu, NULL), -ESHUTDOWN);
+	/* refuses: dk_hooks_register ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_hooks_register(t_reg, &hooks, &t_why));
 	/* refuses: dk_provider_register ESHUTDOWN SHUTDOWN */
 	SHUT_DOWN(dk_provider_register(&other, &t_why));
 	CHECK(!other.core);

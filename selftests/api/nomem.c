@@ -58,6 +58,12 @@ static struct dk_provider me = DK_PROVIDER("nomem");
 		CHECK_STR(t_why.name, culprit);				\
 	} while (0)
 
+static void hook(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+}
+
+static struct dk_hooks hooks = { .size = sizeof(hooks), .before = hook };
+
 /* The first test of the process: the default registry is not made yet. */
 static void no_default_registry(void)
 {
@@ -76,6 +82,8 @@ static void no_default_registry(void)
 	CHECK(!me.core);
 	/* refuses: dk_registry_check ENOMEM NO_MEMORY */
 	NO_MEMORY(dk_registry_check(NULL, &t_why), "");
+	/* refuses: dk_hooks_register ENOMEM NO_MEMORY */
+	NO_MEMORY(dk_hooks_register(NULL, &hooks, &t_why), "");
 	/* refuses: dk_registry_key_parse ENOMEM NO_MEMORY */
 	NO_MEMORY(dk_registry_key_parse(NULL, "CPU", &key, &t_why), "CPU");
 	/* refuses: dk_backend_join ENOMEM NO_MEMORY */

@@ -126,7 +126,7 @@ static void table(void)
 static void extractor(void)
 {
 	static struct dk_impl impls[2];
-	char set[4096];
+	static char set[4096];
 
 	begin();
 	impls[0] = t_fallthrough(&decl, DK_TRACER);
