@@ -73,7 +73,7 @@ class KernelDoc(Generated):
             args += ["-function", name]
         done = subprocess.run([*args, header], text=True, check=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
-        return self.parse(done.stdout, header)
+        return self.parse(done.stdout.replace("DK_INLINE ", ""), header)
 
 
 class Reasons(Generated):

@@ -27,6 +27,14 @@
 extern "C" {
 #endif
 
+/*
+ * How a small function is defined here: inline for C and C++. The library
+ * defines it as a function of the same name too (lib/twins.c), for the rest.
+ */
+#ifndef DK_INLINE
+#define DK_INLINE		static inline
+#endif
+
 /* Bytes of a name, the final NUL included: of an operator, device, label. */
 #define DK_NAME_MAX		128
 

@@ -59,7 +59,7 @@ struct dk_call {
  * Return: The @priv of dk_device_register() where it is a device's function,
  * else that of its struct dk_provider.
  */
-static inline void *dk_call_priv(const struct dk_call *c)
+DK_INLINE void *dk_call_priv(const struct dk_call *c)
 {
 	return c->priv;
 }
@@ -71,7 +71,7 @@ static inline void *dk_call_priv(const struct dk_call *c)
  * Context: Any.
  * Return: The key of highest priority in @c->ks.
  */
-static inline unsigned int dk_call_key(const struct dk_call *c)
+DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
 {
 	return dk_keyset_key(NULL, c->ks);
 }

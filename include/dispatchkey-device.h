@@ -179,7 +179,7 @@ int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
  * Context: Any.
  * Return: The object.
  */
-static inline struct dk_obj dk_obj_on(unsigned int backend, __u32 device)
+DK_INLINE struct dk_obj dk_obj_on(unsigned int backend, __u32 device)
 {
 	struct dk_obj obj = { { DK_FUNCTIONALITY_BIT(DK_DENSE) |
 				DK_BACKEND_BIT(backend) }, device, 0 };

@@ -396,7 +396,7 @@ size_t dk_keyset_print(const struct dk_layout *l, struct dk_keyset ks,
  * Context: Any.
  * Return: What is in @a, in @b or in both.
  */
-static inline struct dk_keyset dk_keyset_or(struct dk_keyset a, struct dk_keyset b)
+DK_INLINE struct dk_keyset dk_keyset_or(struct dk_keyset a, struct dk_keyset b)
 {
 	struct dk_keyset r = { a.bits | b.bits };
 	return r;
@@ -412,7 +412,7 @@ static inline struct dk_keyset dk_keyset_or(struct dk_keyset a, struct dk_keyset
  * Context: Any.
  * Return: What is in both.
  */
-static inline struct dk_keyset dk_keyset_and(struct dk_keyset a, struct dk_keyset b)
+DK_INLINE struct dk_keyset dk_keyset_and(struct dk_keyset a, struct dk_keyset b)
 {
 	struct dk_keyset r = { a.bits & b.bits };
 	return r;
@@ -428,7 +428,7 @@ static inline struct dk_keyset dk_keyset_and(struct dk_keyset a, struct dk_keyse
  * Context: Any.
  * Return: What is in one of them only.
  */
-static inline struct dk_keyset dk_keyset_xor(struct dk_keyset a, struct dk_keyset b)
+DK_INLINE struct dk_keyset dk_keyset_xor(struct dk_keyset a, struct dk_keyset b)
 {
 	struct dk_keyset r = { a.bits ^ b.bits };
 	return r;
@@ -477,7 +477,7 @@ unsigned int dk_keyset_highest_bit(struct dk_keyset ks);
  * Context: Any.
  * Return: 1 if every bit of @b is in @a, else 0; 1 for an empty @b.
  */
-static inline int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
+DK_INLINE int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
 {
 	return (a.bits & b.bits) == b.bits;
 }
@@ -493,7 +493,7 @@ static inline int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
  * Context: Any.
  * Return: 1 or 0.
  */
-static inline int dk_keyset_has_any(struct dk_keyset a, struct dk_keyset b)
+DK_INLINE int dk_keyset_has_any(struct dk_keyset a, struct dk_keyset b)
 {
 	return (a.bits & b.bits) != 0;
 }

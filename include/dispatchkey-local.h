@@ -18,7 +18,7 @@ extern "C" {
  * Context: Any.
  * Return: The set.
  */
-static inline struct dk_keyset dk_local_included(const struct dk_local *local)
+DK_INLINE struct dk_keyset dk_local_included(const struct dk_local *local)
 {
 	struct dk_keyset r = { local->included ^ DK_DEFAULT_INCLUDED };
 	return r;
@@ -31,7 +31,7 @@ static inline struct dk_keyset dk_local_included(const struct dk_local *local)
  * Context: Any.
  * Return: The set.
  */
-static inline struct dk_keyset dk_local_excluded(const struct dk_local *local)
+DK_INLINE struct dk_keyset dk_local_excluded(const struct dk_local *local)
 {
 	struct dk_keyset r = { local->excluded ^ DK_DEFAULT_EXCLUDED };
 	return r;
@@ -45,8 +45,8 @@ static inline struct dk_keyset dk_local_excluded(const struct dk_local *local)
  *
  * Context: Any; the caller's own state only.
  */
-static inline void dk_local_set(struct dk_local *local, struct dk_keyset included,
-				struct dk_keyset excluded)
+DK_INLINE void dk_local_set(struct dk_local *local, struct dk_keyset included,
+			    struct dk_keyset excluded)
 {
 	local->included = included.bits ^ DK_DEFAULT_INCLUDED;
 	local->excluded = excluded.bits ^ DK_DEFAULT_EXCLUDED;
@@ -59,7 +59,7 @@ static inline void dk_local_set(struct dk_local *local, struct dk_keyset include
  *
  * Context: Any; the caller's own state only.
  */
-static inline void dk_local_include(struct dk_local *local, struct dk_keyset ks)
+DK_INLINE void dk_local_include(struct dk_local *local, struct dk_keyset ks)
 {
 	dk_local_set(local, dk_keyset_or(dk_local_included(local), ks),
 		     dk_local_excluded(local));
@@ -74,11 +74,336 @@ static inline void dk_local_include(struct dk_local *local, struct dk_keyset ks)
  *
  * Context: Any; the caller's own state only.
  */
-static inline void dk_local_exclude(struct dk_local *local, struct dk_keyset ks)
+DK_INLINE void dk_local_exclude(struct dk_local *local, struct dk_keyset ks)
 {
 	dk_local_set(local, dk_local_included(local),
 		     dk_keyset_or(dk_local_excluded(local), ks));
 }
+
+/**
+ * dk_local_keyset_included() - whether all of a set is included
+ * @local: the local state
+ * @ks: the set
+ *
+ * Context: Any.
+ * Return: 1 or 0; 1 for the empty set.
+ */
+DK_INLINE int dk_local_keyset_included(const struct dk_local *local,
+				       struct dk_keyset ks)
+{
+	return dk_keyset_has_all(dk_local_included(local), ks);
+}
+
+/**
+ * dk_local_keyset_excluded() - whether all of a set is excluded
+ * @local: the local state
+ * @ks: the set
+ *
+ * Context: Any.
+ * Return: 1 or 0; 1 for the empty set.
+ */
+DK_INLINE int dk_local_keyset_excluded(const struct dk_local *local,
+				       struct dk_keyset ks)
+{
+	return dk_keyset_has_all(dk_local_excluded(local), ks);
+}
+
+/* ---- single keys: SEMANTICS 5.2 ------------------------------------------- */
+
+/**
+ * dk_local_is_included() - whether a key is included
+ * @local: the local state
+ * @key: a key of layout v1
+ *
+ * A per-backend key is where both its functionality and its backend are. The
+ * rule is PyTorch's tls_is_dispatch_key_included().
+ *
+ * Context: Any.
+ * Return: 1 or 0; 1 for Undefined and alias keys, whose set is empty.
+ */
+int dk_local_is_included(const struct dk_local *local, unsigned int key);
+
+/**
+ * dk_local_is_excluded() - whether a key is excluded
+ * @local: the local state
+ * @key: a key of layout v1
+ *
+ * As dk_local_is_included(); PyTorch's tls_is_dispatch_key_excluded().
+ *
+ * Context: Any.
+ * Return: 1 or 0; 1 for Undefined and alias keys.
+ */
+int dk_local_is_excluded(const struct dk_local *local, unsigned int key);
+
+/**
+ * dk_local_set_included() - include one key, or include it no longer
+ * @local: the local state
+ * @key: a key of layout v1
+ * @want: 1 or 0
+ *
+ * What is as wanted stays as it is. Else 0 takes out the functionality only:
+ * the bit of the backend stays behind, and with {CPU, CUDA} included CUDA takes
+ * CPU along. The rule is PyTorch's tls_set_dispatch_key_included().
+ *
+ * Context: Any; the caller's own state only.
+ */
+void dk_local_set_included(struct dk_local *local, unsigned int key, int want);
+
+/**
+ * dk_local_set_excluded() - exclude one key, or exclude it no longer
+ * @local: the local state
+ * @key: a key of layout v1
+ * @want: 1 or 0
+ *
+ * As dk_local_set_included(); PyTorch's tls_set_dispatch_key_excluded().
+ *
+ * Context: Any; the caller's own state only.
+ */
+void dk_local_set_excluded(struct dk_local *local, unsigned int key, int want);
+
+/* ---- modes: SEMANTICS 5.4 ------------------------------------------------- */
+
+/* PyTorch's autograd_dispatch_keyset, and the one with ADInplaceOrView. */
+#define DK_AUTOGRAD_BITS						\
+	(DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_OTHER) |			\
+	 DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_FUNCTIONALITY) |		\
+	 DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_NESTED_TENSOR))
+#define DK_AUTOGRAD_ADINPLACE_OR_VIEW_BITS				\
+	(DK_AUTOGRAD_BITS | DK_FUNCTIONALITY_BIT(DK_ADINPLACE_OR_VIEW))
+
+/**
+ * dk_local_set_inference() - turn inference mode on or off
+ * @local: the local state
+ * @on: 1 or 0
+ *
+ * On, ADInplaceOrView is included no longer and autograd is excluded; off is
+ * the reverse of both. The rule is PyTorch's InferenceMode.
+ *
+ * Context: Any; the caller's own state only.
+ */
+void dk_local_set_inference(struct dk_local *local, int on);
+
+/**
+ * dk_local_set_autocast() - turn autocast on or off for a backend's objects
+ * @local: the local state
+ * @backend: its number in layout v1
+ * @on: 1 or 0
+ *
+ * On, the backend's autocast key is excluded no longer. The rule is PyTorch's
+ * set_autocast_enabled().
+ *
+ * Context: Any; the caller's own state only.
+ * Return: 0, or -EINVAL where the backend has no autocast key.
+ */
+int dk_local_set_autocast(struct dk_local *local, unsigned int backend, int on);
+
+/* ---- guards: SEMANTICS 5.3 ------------------------------------------------ */
+
+struct dk__guard {
+	struct dk_local *local;
+	struct dk_local saved;
+};
+
+static inline struct dk__guard dk__guard_preserve(struct dk_local *local)
+{
+	struct dk__guard g = { local, *local };
+	return g;
+}
+
+static inline struct dk__guard dk__guard_include(struct dk_local *local,
+						 struct dk_keyset ks)
+{
+	struct dk__guard g = dk__guard_preserve(local);
+
+	dk_local_include(local, ks);
+	return g;
+}
+
+static inline struct dk__guard dk__guard_exclude(struct dk_local *local,
+						 struct dk_keyset ks)
+{
+	struct dk__guard g = dk__guard_preserve(local);
+
+	dk_local_exclude(local, ks);
+	return g;
+}
+
+static inline struct dk__guard dk__guard_force(struct dk_local *local,
+					       struct dk_keyset included,
+					       struct dk_keyset excluded)
+{
+	struct dk__guard g = dk__guard_preserve(local);
+
+	dk_local_set(local, included, excluded);
+	return g;
+}
+
+static inline struct dk__guard dk__guard_inference(struct dk_local *local, int on)
+{
+	struct dk__guard g = dk__guard_preserve(local);
+
+	dk_local_set_inference(local, on);
+	return g;
+}
+
+static inline void dk__guard_leave(struct dk__guard *g)
+{
+	*g->local = g->saved;
+}
+
+static inline void dk__guard_leave_included(struct dk__guard *g)
+{
+	g->local->included = g->saved.included;
+}
+
+static inline void dk__guard_leave_excluded(struct dk__guard *g)
+{
+	g->local->excluded = g->saved.excluded;
+}
+
+/* One key of the excluded set; key 0 is none. */
+struct dk__key_guard {
+	struct dk_local *local;
+	unsigned int key;
+	int was;
+};
+
+static inline struct dk__key_guard dk__guard_key(struct dk_local *local,
+						 unsigned int key, int want)
+{
+	struct dk__key_guard g = { local, key, dk_local_is_excluded(local, key) };
+
+	dk_local_set_excluded(local, key, want);
+	return g;
+}
+
+static inline struct dk__key_guard dk__guard_autocast(struct dk_local *local,
+						      unsigned int backend, int on)
+{
+	struct dk_keyset ks = dk_autocast_of_backend(NULL, backend);
+
+	return dk__guard_key(local, dk_keyset_functionality(NULL, ks), !on);
+}
+
+static inline void dk__guard_leave_key(struct dk__key_guard *g)
+{
+	dk_local_set_excluded(g->local, g->key, g->was);
+}
+
+#define DK__GUARD3(type, line, enter, leave)				\
+	struct type dk__guard_##line					\
+	__attribute__((cleanup(leave), unused)) = enter
+#define DK__GUARD2(type, line, enter, leave)				\
+	DK__GUARD3(type, line, enter, leave)
+#define DK__GUARD(enter, leave)						\
+	DK__GUARD2(dk__guard, __LINE__, enter, leave)
+#define DK__KEY_GUARD(enter)						\
+	DK__GUARD2(dk__key_guard, __LINE__, enter, dk__guard_leave_key)
+
+/**
+ * DK_LOCAL_INCLUDE() - include a set, to the end of the block
+ * @local: the local state
+ * @set: the keyset
+ *
+ * A guard. At the end the included set is as it was at the beginning, and what
+ * else was done to it in between is undone as well; the excluded set is not
+ * touched. Guards of one local state end in the reverse order of their
+ * beginning. The rule is PyTorch's IncludeDispatchKeyGuard.
+ */
+#define DK_LOCAL_INCLUDE(local, set)					\
+	DK__GUARD(dk__guard_include(local, set), dk__guard_leave_included)
+
+/**
+ * DK_LOCAL_EXCLUDE() - exclude a set, to the end of the block
+ * @local: the local state
+ * @set: the keyset
+ *
+ * A guard as DK_LOCAL_INCLUDE(), of the excluded set; PyTorch's
+ * ExcludeDispatchKeyGuard.
+ */
+#define DK_LOCAL_EXCLUDE(local, set)					\
+	DK__GUARD(dk__guard_exclude(local, set), dk__guard_leave_excluded)
+
+/**
+ * DK_LOCAL_FORCE() - include and exclude exactly this, to the end of the block
+ * @local: the local state
+ * @included: the included set
+ * @excluded: the excluded set
+ *
+ * A guard of both sets; PyTorch's ForceDispatchKeyGuard.
+ */
+#define DK_LOCAL_FORCE(local, included, excluded)			\
+	DK__GUARD(dk__guard_force(local, included, excluded), dk__guard_leave)
+
+/**
+ * DK_LOCAL_PRESERVE() - at the end of the block, put back both sets
+ * @local: the local state
+ *
+ * A guard that changes nothing at its beginning; PyTorch's
+ * _PreserveDispatchKeyGuard.
+ */
+#define DK_LOCAL_PRESERVE(local)					\
+	DK__GUARD(dk__guard_preserve(local), dk__guard_leave)
+
+/**
+ * DK_LOCAL_SET_EXCLUDED() - dk_local_set_excluded(), to the end of the block
+ * @local: the local state
+ * @key: a key of layout v1
+ * @want: 1 or 0
+ *
+ * A guard of this one key; PyTorch's _SetExcludeDispatchKeyGuard.
+ */
+#define DK_LOCAL_SET_EXCLUDED(local, key, want)				\
+	DK__KEY_GUARD(dk__guard_key(local, key, want))
+
+/**
+ * DK_LOCAL_BELOW_AUTOGRAD() - exclude autograd, to the end of the block
+ * @local: the local state
+ *
+ * PyTorch's AutoDispatchBelowAutograd.
+ */
+#define DK_LOCAL_BELOW_AUTOGRAD(local)					\
+	DK_LOCAL_EXCLUDE(local, DK_KEYSET(DK_AUTOGRAD_BITS))
+
+/**
+ * DK_LOCAL_BELOW_ADINPLACE_OR_VIEW() - exclude autograd and ADInplaceOrView
+ * @local: the local state
+ *
+ * PyTorch's AutoDispatchBelowADInplaceOrView.
+ */
+#define DK_LOCAL_BELOW_ADINPLACE_OR_VIEW(local)				\
+	DK_LOCAL_EXCLUDE(local,						\
+			 DK_KEYSET(DK_AUTOGRAD_ADINPLACE_OR_VIEW_BITS))
+
+/**
+ * DK_LOCAL_SKIP_FUNCTIONALIZE() - exclude Functionalize, to the end of the block
+ * @local: the local state
+ *
+ * PyTorch's AutoDispatchSkipFunctionalize.
+ */
+#define DK_LOCAL_SKIP_FUNCTIONALIZE(local)				\
+	DK_LOCAL_EXCLUDE(local, DK_SET(DK_FUNCTIONALIZE))
+
+/**
+ * DK_LOCAL_INFERENCE_MODE() - dk_local_set_inference(), to the end of the block
+ * @local: the local state
+ * @on: 1 or 0
+ *
+ * A guard of both sets; PyTorch's InferenceMode.
+ */
+#define DK_LOCAL_INFERENCE_MODE(local, on)				\
+	DK__GUARD(dk__guard_inference(local, on), dk__guard_leave)
+
+/**
+ * DK_LOCAL_AUTOCAST() - dk_local_set_autocast(), to the end of the block
+ * @local: the local state
+ * @backend: its number; where it has no autocast key, nothing happens
+ * @on: 1 or 0
+ *
+ * A guard of this one key; PyTorch's autocast().
+ */
+#define DK_LOCAL_AUTOCAST(local, backend, on)				\
+	DK__KEY_GUARD(dk__guard_autocast(local, backend, on))
 
 #if defined(__KERNEL__) || defined(DK_BARE)
 /* Here local state is an argument; what a plain call uses is the default. */
@@ -109,48 +434,71 @@ struct dk_local *dk_local_current(void);
  */
 int dk_thread_init(void);
 
-struct dk__guard {
-	struct dk_local *local;
-	struct dk_local saved;
-};
-
-static inline struct dk__guard dk__guard_enter(struct dk_keyset inc,
-					       struct dk_keyset exc)
-{
-	struct dk__guard g;
-
-	g.local = dk_local_current();
-	g.saved = *g.local;
-	dk_local_include(g.local, inc);
-	dk_local_exclude(g.local, exc);
-	return g;
-}
-
-static inline void dk__guard_leave(struct dk__guard *g)
-{
-	*g->local = g->saved;
-}
-
-#define DK__GUARD2(line, inc, exc)					\
-	struct dk__guard dk__guard_##line				\
-	__attribute__((cleanup(dk__guard_leave), unused)) =		\
-		dk__guard_enter(inc, exc)
-#define DK__GUARD(line, inc, exc) DK__GUARD2(line, inc, exc)
 /**
  * DK_INCLUDE() - include a set in this thread, to the end of the block
  * @set: the keyset
  *
- * A guard: what is put back at the end is the whole local state as it was.
+ * DK_LOCAL_INCLUDE() of the thread's local state; so are the others below.
  */
-#define DK_INCLUDE(set) DK__GUARD(__LINE__, set, DK_KEYSET(0))
+#define DK_INCLUDE(set)		DK_LOCAL_INCLUDE(dk_local_current(), set)
 
 /**
  * DK_EXCLUDE() - exclude a set in this thread, to the end of the block
  * @set: the keyset
- *
- * A guard, as DK_INCLUDE().
  */
-#define DK_EXCLUDE(set) DK__GUARD(__LINE__, DK_KEYSET(0), set)
+#define DK_EXCLUDE(set)		DK_LOCAL_EXCLUDE(dk_local_current(), set)
+
+/**
+ * DK_FORCE() - include and exclude exactly this, to the end of the block
+ * @included: the included set
+ * @excluded: the excluded set
+ */
+#define DK_FORCE(included, excluded)					\
+	DK_LOCAL_FORCE(dk_local_current(), included, excluded)
+
+/**
+ * DK_PRESERVE() - at the end of the block, put back the thread's local state
+ */
+#define DK_PRESERVE()		DK_LOCAL_PRESERVE(dk_local_current())
+
+/**
+ * DK_SET_EXCLUDED() - exclude one key or do not, to the end of the block
+ * @key: a key of layout v1
+ * @want: 1 or 0
+ */
+#define DK_SET_EXCLUDED(key, want)					\
+	DK_LOCAL_SET_EXCLUDED(dk_local_current(), key, want)
+
+/**
+ * DK_BELOW_AUTOGRAD() - exclude autograd, to the end of the block
+ */
+#define DK_BELOW_AUTOGRAD()	DK_LOCAL_BELOW_AUTOGRAD(dk_local_current())
+
+/**
+ * DK_BELOW_ADINPLACE_OR_VIEW() - exclude autograd and ADInplaceOrView
+ */
+#define DK_BELOW_ADINPLACE_OR_VIEW()					\
+	DK_LOCAL_BELOW_ADINPLACE_OR_VIEW(dk_local_current())
+
+/**
+ * DK_SKIP_FUNCTIONALIZE() - exclude Functionalize, to the end of the block
+ */
+#define DK_SKIP_FUNCTIONALIZE()						\
+	DK_LOCAL_SKIP_FUNCTIONALIZE(dk_local_current())
+
+/**
+ * DK_INFERENCE_MODE() - inference mode, to the end of the block
+ * @on: 1 or 0
+ */
+#define DK_INFERENCE_MODE(on)	DK_LOCAL_INFERENCE_MODE(dk_local_current(), on)
+
+/**
+ * DK_AUTOCAST() - autocast for a backend's objects, to the end of the block
+ * @backend: its number; where it has no autocast key, nothing happens
+ * @on: 1 or 0
+ */
+#define DK_AUTOCAST(backend, on)					\
+	DK_LOCAL_AUTOCAST(dk_local_current(), backend, on)
 #endif
 
 #ifdef __cplusplus

@@ -246,8 +246,8 @@ struct id##_args
  * Context: As dk_call_enter().
  * Return: As dk_call_redispatch(), or the function's own answer.
  */
-static inline int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks,
-				      void *args)
+DK_INLINE int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks,
+				  void *args)
 {
 	struct dk_call c;
 	int err = dk_call_redispatch(&c, from, from->decl, ks, from->objs,

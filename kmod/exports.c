@@ -8,6 +8,12 @@
 #include <dispatchkey.h>
 
 EXPORT_SYMBOL_GPL(dk_local_default);
+EXPORT_SYMBOL_GPL(dk_local_is_included);
+EXPORT_SYMBOL_GPL(dk_local_is_excluded);
+EXPORT_SYMBOL_GPL(dk_local_set_included);
+EXPORT_SYMBOL_GPL(dk_local_set_excluded);
+EXPORT_SYMBOL_GPL(dk_local_set_inference);
+EXPORT_SYMBOL_GPL(dk_local_set_autocast);
 EXPORT_SYMBOL_GPL(dk_reason_text);
 EXPORT_SYMBOL_GPL(dk_layout_find);
 EXPORT_SYMBOL_GPL(dk_layout_next);

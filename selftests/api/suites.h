@@ -19,6 +19,7 @@
 	both(see)							\
 	both(explain)							\
 	both(hook)							\
+	both(local)							\
 	fed(big)							\
 	kernel(kthreads)						\
 	user(threads)							\

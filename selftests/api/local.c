@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Local state: single keys, guards, modes. SEMANTICS 5, as observed in PyTorch
+ * 2.14.1; the words are those that it prints.
+ */
+#include "test.h"
+
+#define INCLUDED	0x404000000ULL
+#define EXCLUDED	0x1ff8000000000ULL
+
+static struct dk_local local;
+
+/* Both sets are exactly these. */
+static bool words(const struct dk_local *l, u64 included, u64 excluded)
+{
+	return CHECK_INT(dk_local_included(l).bits, included) &
+	       CHECK_INT(dk_local_excluded(l).bits, excluded);
+}
+
+static void begin(void)
+{
+	local = dk_local_default;
+	words(&local, INCLUDED, EXCLUDED);
+}
+
+static void end(void)
+{
+	words(&local, INCLUDED, EXCLUDED);
+}
+
+static void stored_words(void)
+{
+	begin();
+	CHECK_INT(local.included, 0);
+	CHECK_INT(local.excluded, 0);
+	dk_local_set(&local, DK_KEYSET(0), DK_KEYSET(0));
+	CHECK_INT(local.included, INCLUDED);
+	CHECK_INT(local.excluded, EXCLUDED);
+	words(&local, 0, 0);
+}
+
+static void single_keys(void)
+{
+	const u64 cpu = DK_KEY_BITS(DK_CPU), cuda_bit = DK_BACKEND_BIT(DK_BACKEND_CUDA);
+
+	begin();
+	CHECK_INT(dk_local_is_included(&local, DK_BACKEND_SELECT), 1);
+	CHECK_INT(dk_local_is_included(&local, DK_TRACER), 0);
+	CHECK_INT(dk_local_is_excluded(&local, DK_AUTOCAST_CPU), 1);
+	CHECK_INT(dk_local_is_excluded(&local, DK_AUTOGRAD_CPU), 0);
+	/* the set of these is empty, and every set has it */
+	CHECK_INT(dk_local_is_included(&local, DK_UNDEFINED), 1);
+	CHECK_INT(dk_local_is_excluded(&local, DK_AUTOGRAD), 1);
+
+	/* of a per-backend key both bits count, of a building block its own */
+	dk_local_set(&local, DK_KEYSET(DK_FUNCTIONALITY_BIT(DK_DENSE) | cuda_bit),
+		     DK_KEYSET(cpu));
+	CHECK_INT(dk_local_is_included(&local, DK_CPU), 0);
+	CHECK_INT(dk_local_is_included(&local, DK_CUDA), 1);
+	CHECK_INT(dk_local_is_included(&local, DK_DENSE), 1);
+	CHECK_INT(dk_local_is_excluded(&local, DK_CPU), 1);
+	CHECK_INT(dk_local_is_excluded(&local, DK_CUDA), 0);
+
+	/* with {CPU, CUDA}, to take CUDA out takes Dense and thereby CPU */
+	dk_local_set_included(&local, DK_CPU, 1);
+	CHECK_INT(dk_local_is_included(&local, DK_CPU), 1);
+	dk_local_set_included(&local, DK_CUDA, 0);
+	CHECK_INT(dk_local_is_included(&local, DK_CPU), 0);
+	words(&local, 3, cpu);
+	/* the backend bit stays: CPU is not in, so nothing is taken out */
+	dk_local_set_included(&local, DK_CPU, 0);
+	words(&local, 3, cpu);
+	dk_local_set_excluded(&local, DK_CUDA, 0);
+	words(&local, 3, cpu);
+	dk_local_set_excluded(&local, DK_CPU, 0);
+	words(&local, 3, 1);
+	/* neither has a bit that could be set or cleared */
+	dk_local_set_included(&local, DK_UNDEFINED, 0);
+	dk_local_set_included(&local, DK_AUTOGRAD, 1);
+	dk_local_set_excluded(&local, DK_COMPOSITE_IMPLICIT_AUTOGRAD, 0);
+	words(&local, 3, 1);
+}
+
+/* Upstream issue 145108: MetaBit stays behind, in every version. */
+static void meta_bit_stays(void)
+{
+	begin();
+	dk_local_set_included(&local, DK_META, 1);
+	words(&local, INCLUDED | DK_KEY_BITS(DK_META), EXCLUDED);
+	dk_local_set_included(&local, DK_META, 0);
+	words(&local, INCLUDED | 0x8000, EXCLUDED);
+}
+
+static void whole_sets(void)
+{
+	begin();
+	CHECK_INT(dk_local_keyset_included(&local, DK_KEYSET(0)), 1);
+	CHECK_INT(dk_local_keyset_excluded(&local, DK_KEYSET(0)), 1);
+	CHECK_INT(dk_local_keyset_included(&local, DK_KEYSET(INCLUDED)), 1);
+	CHECK_INT(dk_local_keyset_included(&local, DK_KEYSET(INCLUDED | 1)), 0);
+	CHECK_INT(dk_local_keyset_excluded(&local, DK_KEYSET(EXCLUDED)), 1);
+	CHECK_INT(dk_local_keyset_excluded(&local, DK_KEYSET(INCLUDED)), 0);
+}
+
+/* 5.3, consequence 1: nothing stays behind, backend bits neither. */
+static void guards_restore_backend_bits(void)
+{
+	begin();
+	{
+		DK_LOCAL_INCLUDE(&local, DK_SET(DK_META));
+		DK_LOCAL_EXCLUDE(&local, DK_SET(DK_AUTOGRAD_CPU));
+
+		words(&local, INCLUDED | DK_KEY_BITS(DK_META),
+		      EXCLUDED | DK_KEY_BITS(DK_AUTOGRAD_CPU));
+	}
+	end();
+}
+
+/* Consequence 2: the inner one's key was there already, and stays. */
+static void guards_of_one_key_nest(void)
+{
+	const u64 in = INCLUDED | DK_KEY_BITS(DK_META);
+	const u64 out = EXCLUDED | DK_KEY_BITS(DK_TRACER);
+
+	begin();
+	{
+		DK_LOCAL_INCLUDE(&local, DK_SET(DK_META));
+		DK_LOCAL_EXCLUDE(&local, DK_SET(DK_TRACER));
+		{
+			DK_LOCAL_INCLUDE(&local, DK_SET(DK_META));
+			DK_LOCAL_EXCLUDE(&local, DK_SET(DK_TRACER));
+
+			words(&local, in, out);
+		}
+		words(&local, in, out);
+	}
+	end();
+}
+
+/*
+ * Consequence 3: what was done to the guard's set inside of it is undone; the
+ * other set is not touched.
+ */
+static void guards_restore_their_own_set(void)
+{
+	const u64 tracer = DK_KEY_BITS(DK_TRACER), python = DK_KEY_BITS(DK_PYTHON);
+
+	begin();
+	{
+		DK_LOCAL_INCLUDE(&local, DK_SET(DK_META));
+
+		dk_local_include(&local, DK_KEYSET(tracer));
+		dk_local_set_included(&local, DK_BACKEND_SELECT, 0);
+		dk_local_exclude(&local, DK_KEYSET(python));
+	}
+	words(&local, INCLUDED, EXCLUDED | python);
+	{
+		DK_LOCAL_EXCLUDE(&local, DK_SET(DK_FUNCTIONALIZE));
+
+		dk_local_exclude(&local, DK_KEYSET(tracer));
+		dk_local_set_excluded(&local, DK_PYTHON, 0);
+		dk_local_include(&local, DK_KEYSET(tracer));
+	}
+	words(&local, INCLUDED | tracer, EXCLUDED | python);
+}
+
+/* Consequence 4: what is there already, or has no bit, changes nothing. */
+static void guards_without_effect(void)
+{
+	begin();
+	{
+		DK_LOCAL_INCLUDE(&local, DK_SET(DK_BACKEND_SELECT));
+		DK_LOCAL_EXCLUDE(&local, DK_SET(DK_AUTOCAST_CUDA));
+		DK_LOCAL_INCLUDE(&local, DK_SET(DK_UNDEFINED));
+		DK_LOCAL_INCLUDE(&local, DK_SET(DK_AUTOGRAD));
+		DK_LOCAL_EXCLUDE(&local, DK_SET(DK_UNDEFINED));
+		DK_LOCAL_EXCLUDE(&local, DK_SET(DK_AUTOGRAD));
+
+		end();
+	}
+	end();
+}
+
+/* Consequence 5: whoever ends guards in another order gets a stale set. */
+static void guards_out_of_order(void)
+{
+	struct dk__guard first, second;
+
+	begin();
+	first = dk__guard_include(&local, DK_SET(DK_TRACER));
+	second = dk__guard_include(&local, DK_SET(DK_PYTHON));
+	dk__guard_leave_included(&first);
+	words(&local, INCLUDED, EXCLUDED);
+	dk__guard_leave_included(&second);
+	words(&local, INCLUDED | DK_KEY_BITS(DK_TRACER), EXCLUDED);
+}
+
+static void force_and_preserve(void)
+{
+	begin();
+	{
+		DK_LOCAL_FORCE(&local, DK_SET(DK_CPU), DK_SET(DK_TRACER));
+
+		words(&local, DK_KEY_BITS(DK_CPU), DK_KEY_BITS(DK_TRACER));
+		{
+			DK_LOCAL_PRESERVE(&local);
+
+			words(&local, DK_KEY_BITS(DK_CPU), DK_KEY_BITS(DK_TRACER));
+			dk_local_set(&local, DK_KEYSET(7), DK_KEYSET(8));
+		}
+		words(&local, DK_KEY_BITS(DK_CPU), DK_KEY_BITS(DK_TRACER));
+		dk_local_include(&local, DK_SET(DK_PYTHON));
+		dk_local_exclude(&local, DK_SET(DK_PYTHON));
+	}
+	end();
+}
+
+/* The state of a guard of one key is put back as a single key's is. */
+static void guard_of_a_single_key(void)
+{
+	begin();
+	{
+		DK_LOCAL_SET_EXCLUDED(&local, DK_AUTOGRAD_CPU, 1);
+
+		words(&local, INCLUDED, EXCLUDED | DK_KEY_BITS(DK_AUTOGRAD_CPU));
+		dk_local_exclude(&local, DK_SET(DK_TRACER));
+	}
+	words(&local, INCLUDED, EXCLUDED | DK_KEY_BITS(DK_TRACER) | 1);
+	{
+		DK_LOCAL_SET_EXCLUDED(&local, DK_TRACER, 0);
+
+		words(&local, INCLUDED, EXCLUDED | 1);
+	}
+	words(&local, INCLUDED, EXCLUDED | DK_KEY_BITS(DK_TRACER) | 1);
+}
+
+/* 5.4, the words observed in PyTorch 2.14.1. */
+static void composite_guards(void)
+{
+	struct dk_keyset ks;
+
+	CHECK_OK(dk_constant_set(NULL, "autograd_dispatch_keyset", &ks, &t_why));
+	CHECK_INT(DK_AUTOGRAD_BITS, ks.bits);
+	CHECK_OK(dk_constant_set(NULL, "autograd_dispatch_keyset_with_ADInplaceOrView",
+				 &ks, &t_why));
+	CHECK_INT(DK_AUTOGRAD_ADINPLACE_OR_VIEW_BITS, ks.bits);
+
+	begin();
+	{
+		DK_LOCAL_BELOW_AUTOGRAD(&local);
+
+		words(&local, INCLUDED, 0x1ffb800000000ULL);
+	}
+	end();
+	{
+		DK_LOCAL_BELOW_ADINPLACE_OR_VIEW(&local);
+
+		words(&local, INCLUDED, 0x1ffbc00000000ULL);
+	}
+	end();
+	{
+		DK_LOCAL_SKIP_FUNCTIONALIZE(&local);
+
+		words(&local, INCLUDED, EXCLUDED | DK_KEY_BITS(DK_FUNCTIONALIZE));
+	}
+	end();
+}
+
+static void inference_mode(void)
+{
+	begin();
+	{
+		DK_LOCAL_INFERENCE_MODE(&local, 1);
+
+		words(&local, 0x4000000ULL, 0x1ffb800000000ULL);
+		{
+			DK_LOCAL_INFERENCE_MODE(&local, 0);
+
+			words(&local, INCLUDED, EXCLUDED);
+			dk_local_include(&local, DK_SET(DK_TRACER));
+			dk_local_exclude(&local, DK_SET(DK_TRACER));
+		}
+		words(&local, 0x4000000ULL, 0x1ffb800000000ULL);
+	}
+	end();
+	dk_local_set_inference(&local, 1);
+	words(&local, 0x4000000ULL, 0x1ffb800000000ULL);
+	dk_local_set_inference(&local, 0);
+	end();
+}
+
+static void autocast(void)
+{
+	const u64 without_cpu = EXCLUDED & ~DK_KEY_BITS(DK_AUTOCAST_CPU);
+
+	begin();
+	{
+		DK_LOCAL_AUTOCAST(&local, DK_BACKEND_CPU, 1);
+
+		words(&local, INCLUDED, without_cpu);
+		{
+			DK_LOCAL_AUTOCAST(&local, DK_BACKEND_CPU, 0);
+
+			words(&local, INCLUDED, EXCLUDED);
+			/* one that has no autocast key */
+			DK_LOCAL_AUTOCAST(&local, DK_BACKEND_META, 1);
+
+			words(&local, INCLUDED, EXCLUDED);
+		}
+		words(&local, INCLUDED, without_cpu);
+	}
+	end();
+	CHECK_OK(dk_local_set_autocast(&local, DK_BACKEND_CPU, 1));
+	words(&local, INCLUDED, without_cpu);
+	CHECK_OK(dk_local_set_autocast(&local, DK_BACKEND_CPU, 0));
+	/* refuses: dk_local_set_autocast EINVAL BAD_BACKEND */
+	CHECK_INT(dk_local_set_autocast(&local, DK_BACKEND_META, 1), -EINVAL);
+	CHECK_INT(dk_local_set_autocast(&local, DK_NUM_BACKENDS + 1, 1), -EINVAL);
+	end();
+}
+
+/* ---- a mode key, and a call: SEMANTICS 11.3 ------------------------------- */
+
+DK_OP(plain, "local::plain", (struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(composite, "local::composite", (struct dk_obj *x, int *who), (x, who), (x));
+
+static unsigned int seen;
+
+/* Once more, without this mode. */
+static int generic_mode(struct dk_call *c, void *args)
+{
+	struct dk_local without = *c->local;
+	struct dk_call again;
+	int err;
+
+	DK_LOCAL_EXCLUDE(&without, DK_SET(DK_TESTING_ONLY_GENERIC_MODE));
+	seen++;
+	err = dk_call_enter(&again, (struct dk_op_decl *)c->decl, &without, c->objs, c->n);
+	if (err)
+		return err;
+	err = again.boxed ? again.boxed(&again, args) : again.decl->unbox(&again, args);
+	dk_call_leave(&again);
+	return err;
+}
+
+static int plain_cpu(struct dk_call *c, struct dk_obj *x, int *who)
+{
+	*who += 1;
+	return 0;
+}
+
+/* Calls with the local state of its caller, as a thread would. */
+static int composite_any(struct dk_call *c, struct dk_obj *x, int *who)
+{
+	return plain_in(c->local, x, who) ?: plain_in(&local, x, who);
+}
+
+static void mode_key(void)
+{
+	static const struct dk_impl mode =
+		DK_FALLBACK(DK_TESTING_ONLY_GENERIC_MODE, generic_mode);
+	static const struct dk_impl impls[] = {
+		DK_IMPL(plain, DK_CPU, plain_cpu),
+		DK_IMPL(composite, DK_COMPOSITE_IMPLICIT_AUTOGRAD, composite_any),
+	};
+	static struct dk_provider provider = DK_PROVIDER("local");
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	int who = 0;
+
+	begin();
+	seen = 0;
+	CHECK_OK(dk_provider_register(&provider, &t_why));
+	CHECK_OK(dk_op_define(&provider, &plain_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&provider, &composite_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&provider, impls, ARRAY_SIZE(impls), &t_why));
+	CHECK_OK(dk_fallback_register(&provider, &mode, &t_why));
+
+	CHECK_OK(plain_in(&local, &x, &who));
+	CHECK_INT(seen, 0);
+	{
+		DK_LOCAL_INCLUDE(&local, DK_SET(DK_TESTING_ONLY_GENERIC_MODE));
+
+		CHECK_OK(plain_in(&local, &x, &who));
+		CHECK_INT(seen, 1);
+		/* itself, and the one inside that is called with the mode on */
+		CHECK_OK(composite_in(&local, &x, &who));
+		CHECK_INT(seen, 3);
+	}
+	CHECK_OK(plain_in(&local, &x, &who));
+	CHECK_INT(seen, 3);
+	CHECK_INT(who, 5);
+	end();
+	CHECK_OK(dk_provider_unregister(&provider));
+}
+
+#if !T_KERNEL
+/* The same guards on the thread's own state. */
+static void guards_of_the_thread(void)
+{
+	struct dk_local *own = dk_local_current();
+	const u64 tracer = DK_KEY_BITS(DK_TRACER), python = DK_KEY_BITS(DK_PYTHON);
+
+	words(own, INCLUDED, EXCLUDED);
+	{
+		DK_INCLUDE(DK_SET(DK_META));
+
+		words(own, INCLUDED | DK_KEY_BITS(DK_META), EXCLUDED);
+		dk_local_exclude(own, DK_KEYSET(python));
+	}
+	words(own, INCLUDED, EXCLUDED | python);
+	{
+		DK_PRESERVE();
+
+		dk_local_set(own, DK_KEYSET(tracer), DK_KEYSET(0));
+	}
+	words(own, INCLUDED, EXCLUDED | python);
+	dk_local_set_excluded(own, DK_PYTHON, 0);
+	{
+		DK_EXCLUDE(DK_KEYSET(tracer));
+
+		words(own, INCLUDED, EXCLUDED | tracer);
+		{
+			DK_FORCE(DK_KEYSET(tracer), DK_KEYSET(python));
+
+			words(own, tracer, python);
+		}
+		dk_local_include(own, DK_KEYSET(python));
+	}
+	words(own, INCLUDED | python, EXCLUDED);
+	dk_local_set_included(own, DK_PYTHON, 0);
+	{
+		DK_BELOW_AUTOGRAD();
+
+		words(own, INCLUDED, 0x1ffb800000000ULL);
+	}
+	{
+		DK_BELOW_ADINPLACE_OR_VIEW();
+
+		words(own, INCLUDED, 0x1ffbc00000000ULL);
+	}
+	{
+		DK_SKIP_FUNCTIONALIZE();
+
+		words(own, INCLUDED, EXCLUDED | DK_KEY_BITS(DK_FUNCTIONALIZE));
+	}
+	{
+		DK_INFERENCE_MODE(1);
+
+		words(own, 0x4000000ULL, 0x1ffb800000000ULL);
+	}
+	{
+		DK_AUTOCAST(DK_BACKEND_CPU, 1);
+
+		words(own, INCLUDED, EXCLUDED & ~DK_KEY_BITS(DK_AUTOCAST_CPU));
+	}
+	{
+		DK_SET_EXCLUDED(DK_TRACER, 1);
+
+		words(own, INCLUDED, EXCLUDED | tracer);
+	}
+	words(own, INCLUDED, EXCLUDED);
+}
+#endif
+
+T_SUITE(local,
+	T(stored_words), T(single_keys), T(meta_bit_stays), T(whole_sets),
+	T(guards_restore_backend_bits), T(guards_of_one_key_nest),
+	T(guards_restore_their_own_set), T(guards_without_effect),
+	T(guards_out_of_order), T(force_and_preserve), T(guard_of_a_single_key),
+	T(composite_guards), T(inference_mode), T(autocast), T(mode_key),
+#if !T_KERNEL
+	T(guards_of_the_thread),
+#endif
+);
