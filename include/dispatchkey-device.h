@@ -105,6 +105,24 @@ int dk_registry_key_parse(struct dk_registry *reg, const char *name,
 			  unsigned int *key, struct dk_diag *why);
 
 /**
+ * dk_registry_key_parse_strict() - a key by name, as PyTorch's parser reads it
+ * @reg: registry, NULL for the default one
+ * @name: the name
+ * @key: takes the key
+ * @why: filled on failure; may be NULL
+ *
+ * dk_key_parse() with DK_PARSE_STRICT; but where PrivateUse1 is bound to a name,
+ * that name in capitals stands for it ("AutogradEDU"), and PRIVATEUSEONE no
+ * longer does. PyTorch has it so since 2.7.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; -EINVAL (reason PARSE_KEY); -EOPNOTSUPP (reason NO_STRICT) where
+ * that parser is not known; -ENOMEM if the default registry could not be made.
+ */
+int dk_registry_key_parse_strict(struct dk_registry *reg, const char *name,
+				 unsigned int *key, struct dk_diag *why);
+
+/**
  * dk_device_register() - a device, with its functions: all or nothing
  * @prov: the provider
  * @backend: of which backend it is a device

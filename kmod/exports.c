@@ -97,6 +97,7 @@ EXPORT_SYMBOL_GPL(dk_backend_find);
 EXPORT_SYMBOL_GPL(dk_backend_name);
 EXPORT_SYMBOL_GPL(dk_registry_key_name);
 EXPORT_SYMBOL_GPL(dk_registry_key_parse);
+EXPORT_SYMBOL_GPL(dk_registry_key_parse_strict);
 EXPORT_SYMBOL_GPL(dk_device_register);
 EXPORT_SYMBOL_GPL(dk_device_unregister);
 EXPORT_SYMBOL_GPL(dk_device_find);

@@ -271,6 +271,42 @@ char *dk_registry_key_name(struct dk_registry *reg, unsigned int key,
 	return buf;
 }
 
+/* SEMANTICS 1.6: in capitals, wherever it stands; no other spelling is taken. */
+static void dkc_capitals(char *s)
+{
+	for (; *s; s++)
+		if (*s >= 'a' && *s <= 'z')
+			*s -= 'a' - 'A';
+}
+
+int dk_registry_key_parse_strict(struct dk_registry *reg, const char *name,
+				 unsigned int *key, struct dk_diag *why)
+{
+	char bound[DK_NAME_MAX] = "", buf[DK_NAME_MAX];
+	const struct dk_layout *l;
+	unsigned int b;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, name);
+	l = reg->layout;
+	b = dkc_find_backend(l, "PrivateUse1");
+	if (l->privateuseone && b) {
+		dkc_mutex_lock(&reg->lock);
+		dkc_strcpy(bound, reg->private_backend[b].name, sizeof(bound));
+		dkc_mutex_unlock(&reg->lock);
+	}
+	if (!bound[0])
+		return dk_key_parse(l, name, DK_PARSE_STRICT, key, why);
+	dkc_capitals(bound);
+	dkc_replace(buf, name, bound, "PrivateUse1");
+	if (!dkc_key_parse_strict(l, name, key) && !dkc_key_parse_strict(l, buf, key))
+		return dkc_refuse(why, l->has_strict ? DK_WHY_PARSE_KEY : DK_WHY_NO_STRICT,
+				  l->has_strict ? name : l->name);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	return 0;
+}
+
 int dk_registry_key_parse(struct dk_registry *reg, const char *name,
 			  unsigned int *key, struct dk_diag *why)
 {

@@ -136,6 +136,8 @@ unsigned int dkc_find_functionality(const struct dk_layout *l, const char *name)
 unsigned int dkc_find_backend(const struct dk_layout *l, const char *name);
 /* The key of this name, as PyTorch's source has it; false if there is none. */
 bool dkc_find_key(const struct dk_layout *l, const char *name, unsigned int *key);
+/* As PyTorch's own parser does, where no backend was renamed. */
+bool dkc_key_parse_strict(const struct dk_layout *l, const char *name, unsigned int *key);
 /* The name of a key in PyTorch's source; printed, a few differ. */
 char *dkc_key_name(const struct dk_layout *l, unsigned int key, char buf[DK_NAME_MAX]);
 /* Replace every @from in @name by @to; what does not fit is cut off. */

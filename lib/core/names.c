@@ -198,6 +198,11 @@ static bool parse_backend(const struct dk_layout *l, const char *name,
 	return b <= l->nb;
 }
 
+bool dkc_key_parse_strict(const struct dk_layout *l, const char *name, unsigned int *key)
+{
+	return l->has_strict && find_key(l, name, DK_PARSE_STRICT, key);
+}
+
 int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags,
 		 unsigned int *key, struct dk_diag *why)
 {

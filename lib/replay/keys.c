@@ -320,6 +320,8 @@ DK_REPLAY_RUN(parse)
 
 	if (!dk_replay_option(w, 's'))
 		err = dk_replay_key(r, w->arg[0], &key);
+	else if (r->reg)
+		err = dk_registry_key_parse_strict(r->reg, w->arg[0], &key, &r->why);
 	else
 		err = dk_key_parse(r->layout, w->arg[0], DK_PARSE_STRICT, &key,
 				   &r->why);

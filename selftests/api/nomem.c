@@ -86,6 +86,13 @@ static void no_default_registry(void)
 	NO_MEMORY(dk_hooks_register(NULL, &hooks, &t_why), "");
 	/* refuses: dk_registry_key_parse ENOMEM NO_MEMORY */
 	NO_MEMORY(dk_registry_key_parse(NULL, "CPU", &key, &t_why), "CPU");
+	/* refuses: dk_registry_key_parse_strict ENOMEM NO_MEMORY */
+	NO_MEMORY(dk_registry_key_parse_strict(NULL, "CPU", &key, &t_why), "CPU");
+	/* refuses: dk_layout_parse ENOMEM NO_MEMORY */
+	r_poison();
+	CHECK(!dk_layout_parse("layout x\nbackends A\nfunctionalities Undefined B* C",
+			       &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NO_MEMORY);
 	/* refuses: dk_backend_join ENOMEM NO_MEMORY */
 	NO_MEMORY(dk_backend_join(&me, "edu", 0, 0, &backend, &t_why), "nomem");
 	/* refuses: dk_call_enter ENOMEM NO_MEMORY */

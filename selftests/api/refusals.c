@@ -83,11 +83,6 @@ static void registries(void)
 	t_close();
 	CHECK_OK(dk_registry_free(NULL, &t_why));
 
-	/*
-	 * Every layout there is has alias keys, and so tables.
-	 * cannot: dk_registry_alloc EOPNOTSUPP NO_TABLE
-	 */
-
 	/* a table that changes while it is registered is found out */
 	t_open("v1", 0);
 	t_join(&r_a, "a");

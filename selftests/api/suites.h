@@ -20,6 +20,8 @@
 	both(explain)							\
 	both(hook)							\
 	both(local)							\
+	both(indexes)							\
+	both(layouts)							\
 	fed(big)							\
 	kernel(kthreads)						\
 	user(threads)							\

@@ -37,6 +37,9 @@ enum option {
 	OPTION_CHECK = 32,
 	OPTION_TRANSCRIPT = 64,
 	OPTION_FORCE_RESOLVE = 128,
+	OPTION_TO = 256,
+	OPTION_DESCRIBE = 512,
+	OPTIONS_WITH_VALUE = OPTION_LAYOUT | OPTION_TO,
 	OPTIONS_GLOBAL = OPTION_JSON | OPTION_PRETTY | OPTION_HELP | OPTION_VERSION,
 };
 
@@ -45,6 +48,9 @@ struct request {
 	unsigned int options;
 	const char *layout_name;
 	const struct dk_layout *layout;	/* found, v1 unless it was named */
+	const char *to_name;		/* of --to, or NULL */
+	struct dk_layout *opened[3];	/* read from files, to be freed */
+	int num_opened;
 	char **args;			/* behind the subcommand */
 	int num_args;
 };
@@ -72,6 +78,14 @@ int run_keyset(struct request *q);
 int run_replay(struct request *q);
 int run_version(struct request *q);
 int run_help(struct request *q);
+
+/* layout.c: by name, or from the file of that name; else NULL, after fail().
+ * A request needs three at most.
+ */
+const struct dk_layout *open_layout(struct request *q, const char *name, int *status);
+
+/* translate.c: keyset --to */
+int run_translate(struct request *q, struct dk_keyset ks);
 
 /* help.c */
 void help_overview(FILE *f);

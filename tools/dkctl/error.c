@@ -126,7 +126,7 @@ int fail_layout(struct request *q, const char *name)
 					      n ? ", " : "", dk_layout_name(l));
 	}
 	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&s),
-		    "\"%.127s\" is no layout, the layouts are %s", name, list);
+		    "\"%.127s\" is no layout and no file with one, the layouts are %s", name, list);
 }
 
 int fail_subcommand(struct request *q, const char *name)

@@ -7,7 +7,8 @@
 
 static const char options_help[] =
 	"options:\n"
-	"  -l, --layout NAME   use this layout of keys and bits instead of v1\n"
+	"  -l, --layout NAME   use this layout of keys and bits instead of v1: NAME is that of a\n"
+	"                      layout, of a release of PyTorch (pytorch-2.14.1), or of a file\n"
 	"  -j, --json          answer in JSON; errors, too\n"
 	"  -p, --pretty        JSON for people to read\n"
 	"  -h, --help          help, also behind a subcommand\n"

@@ -26,26 +26,6 @@ static unsigned int stands_for(const struct dk_layout *l, unsigned int key)
 	return n;
 }
 
-static const char *kind_word(enum dk_key_kind kind)
-{
-	switch (kind) {
-	case DK_KIND_UNDEFINED:
-		return "undefined";
-	case DK_KIND_FUNCTIONALITY:
-		return "functionality";
-	case DK_KIND_BUILDING_BLOCK:
-		return "building-block";
-	case DK_KIND_PER_BACKEND:
-		return "per-backend";
-	case DK_KIND_ALIAS:
-		return "alias";
-	case DK_KIND_SENTINEL:
-		return "sentinel";
-	default:
-		return "none";
-	}
-}
-
 /* The class of a key, in words. */
 static void describe(const struct dk_layout *l, unsigned int key, char *buf, size_t size)
 {
@@ -68,8 +48,11 @@ static void describe(const struct dk_layout *l, unsigned int key, char *buf, siz
 			 backend_name(l, dk_key_backend(l, key), b));
 		return;
 	case DK_KIND_ALIAS:
-		snprintf(buf, size, "alias key: stands for %u runtime keys, %s",
-			 stands_for(l, key), "has no bit and no table entry");
+		if (dk_layout_knows(l) & DK_KNOWS_SETS)
+			snprintf(buf, size, "alias key: stands for %u runtime keys, %s",
+				 stands_for(l, key), "has no bit and no table entry");
+		else
+			snprintf(buf, size, "alias key: has no bit and no table entry");
 		return;
 	case DK_KIND_SENTINEL:
 		snprintf(buf, size, "sentinel: marks where the keys of %s start", f);
@@ -118,7 +101,7 @@ static void key_json(struct request *q, unsigned int key)
 	json_object(&j, "key");
 	json_string(&j, "layout", dk_layout_name(l));
 	json_string(&j, "name", dk_key_name(l, key, name));
-	json_string(&j, "kind", kind_word(kind));
+	json_string(&j, "kind", dk_kind_name(kind));
 	json_string(&j, "class", what);
 	json_uint(&j, "value", key);
 	json_hex(&j, "set", dk_key_set(l, key).bits);
@@ -215,6 +198,10 @@ int run_alias(struct request *q)
 		return fail_key(q, q->args[0]);
 	if (dk_key_kind(q->layout, key) != DK_KIND_ALIAS)
 		return fail_alias(q, q->args[0]);
+	if (!(dk_layout_knows(q->layout) & DK_KNOWS_SETS))
+		return fail(q, STATUS_BAD_INPUT, dk_layout_name(q->layout), NULL,
+			    "it is not known what the alias keys of layout %.127s stand for",
+			    dk_layout_name(q->layout));
 	if (q->options & OPTION_JSON)
 		alias_json(q, key);
 	else

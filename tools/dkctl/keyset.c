@@ -156,6 +156,8 @@ int run_keyset(struct request *q)
 		return fail_memory(q);
 	if (dk_keyset_parse(q->layout, set, &ks, &why))
 		status = fail_keyset(q, why.name);
+	else if (q->options & OPTION_TO)
+		status = run_translate(q, ks);
 	else
 		status = q->options & OPTION_JSON ? json(q, ks) : text(q, ks);
 	free(set);

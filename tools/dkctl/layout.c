@@ -2,6 +2,61 @@
 /* dkctl layout: the priority order of a layout, top down. */
 #include "dkctl.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No layout's text is longer, and no device file ends. */
+#define FILE_MAX	65536
+
+static struct dk_layout *parse_file(struct request *q, const char *name, FILE *f, int *status)
+{
+	struct dk_diag why = { .size = sizeof(why) };
+	char *text = malloc(FILE_MAX + 1);
+	struct dk_layout *l = NULL;
+	size_t n;
+
+	if (!text) {
+		*status = fail_memory(q);
+		return NULL;
+	}
+	n = fread(text, 1, FILE_MAX + 1, f);
+	if (ferror(f) || n > FILE_MAX || memchr(text, '\0', n)) {
+		*status = fail(q, STATUS_BAD_INPUT, name, NULL,
+			       "%.512s: not the text of a layout: %s", name,
+			       ferror(f) ? strerror(errno) : n > FILE_MAX ?
+			       "it is longer than 65536 bytes" : "it has a NUL byte");
+	} else {
+		text[n] = '\0';
+		l = dk_layout_parse(text, &why);
+		if (!l)
+			*status = fail(q, STATUS_BAD_INPUT, why.name, NULL,
+				       "%.512s: %s: %s", name, why.name, why.text);
+	}
+	free(text);
+	return l;
+}
+
+const struct dk_layout *open_layout(struct request *q, const char *name, int *status)
+{
+	const struct dk_layout *found = dk_layout_find(name, NULL);
+	struct dk_layout *l;
+	FILE *f;
+
+	if (found)
+		return found;
+	f = fopen(name, "r");
+	if (!f) {
+		*status = fail_layout(q, name);
+		return NULL;
+	}
+	l = parse_file(q, name, f, status);
+	fclose(f);
+	if (l)
+		q->opened[q->num_opened++] = l;
+	return l;
+}
+
 static void slots_text(const struct dk_layout *l, unsigned int f, char *buf, size_t size)
 {
 	unsigned int slot = dk_key_slot(l, f);
@@ -84,19 +139,43 @@ static void json(struct request *q, const struct dk_layout *l)
 	json_end(&j);
 }
 
+/* As it is read; in JSON, as one string. */
+static int describe(struct request *q, const struct dk_layout *l)
+{
+	size_t len = dk_layout_describe(l, NULL, 0);
+	char *buf = malloc(len + 1);
+	struct json j;
+
+	if (!buf)
+		return fail_memory(q);
+	dk_layout_describe(l, buf, len + 1);
+	if (q->options & OPTION_JSON) {
+		json_begin(&j, stdout, q);
+		json_string(&j, "text", buf);
+		json_end(&j);
+	} else {
+		fputs(buf, stdout);
+	}
+	free(buf);
+	return STATUS_OK;
+}
+
 int run_layout(struct request *q)
 {
 	const struct dk_layout *l = q->layout;
+	int status;
 
 	if (q->num_args && q->layout_name)
 		return fail(q, STATUS_BAD_INPUT, q->args[0], NULL,
 			    "layout has either a NAME or option --layout, and not \"%.127s\" too",
 			    q->args[0]);
 	if (q->num_args) {
-		l = dk_layout_find(q->args[0], NULL);
+		l = open_layout(q, q->args[0], &status);
 		if (!l)
-			return fail_layout(q, q->args[0]);
+			return status;
 	}
+	if (q->options & OPTION_DESCRIBE)
+		return describe(q, l);
 	if (q->options & OPTION_JSON)
 		json(q, l);
 	else

@@ -9,10 +9,13 @@
 
 const struct subcommand subcommands[] = {
 	{
-		"layout", "[NAME]", "the priority order of a layout, top down",
+		"layout", "[--describe] [NAME|FILE]", "the priority order of a layout, top down",
 		"Prints every functionality of a layout, highest priority first, with its table\n"
-		"entries, its bit in a keyset and its value as a key, and then every backend.\n",
-		run_layout, OPTION_LAYOUT, 0, 1,
+		"entries, its bit in a keyset and its value as a key, and then every backend.\n"
+		"\n"
+		"  --describe          print the layout as a text that --layout reads from a file,\n"
+		"                      to begin with when you have a build with other keys\n",
+		run_layout, OPTION_LAYOUT | OPTION_DESCRIBE, 0, 1,
 	}, {
 		"key", "NAME", "what a key is: class, number, set, table entry",
 		"Prints the class of a key in words, its value, its keyset, its table entry,\n"
@@ -24,11 +27,14 @@ const struct subcommand subcommands[] = {
 		"Prints the runtime keys that a function registered at an alias key can serve.\n",
 		run_alias, OPTION_LAYOUT, 1, 1,
 	}, {
-		"keyset", "SET", "a set: bits, names, top key, table entry",
+		"keyset", "[--to NAME] SET", "a set: bits, names, top key, table entry",
 		"SET is 0x..., or names joined by | or ',' (keys and backend bits), or what was\n"
 		"printed as DispatchKeySet(...). PyTorch's printing leaves out functionalities\n"
-		"without a backend and backends without a functionality; they stand below it.\n",
-		run_keyset, OPTION_LAYOUT, 1, -1,
+		"without a backend and backends without a functionality; they stand below it.\n"
+		"\n"
+		"  --to NAME           the same set in another layout, by the names of its keys,\n"
+		"                      and what was lost, renamed, changed or added\n",
+		run_keyset, OPTION_LAYOUT | OPTION_TO, 1, -1,
 	}, {
 		"replay", "[--check] FILE|-", "run a transcript, or check its answers",
 		"Runs the commands of a transcript against a dispatcher of its own and prints the\n"
@@ -96,6 +102,8 @@ static const struct {
 	{ "check", 0, OPTION_CHECK },
 	{ "transcript", 0, OPTION_TRANSCRIPT },
 	{ "force-resolve", 0, OPTION_FORCE_RESOLVE },
+	{ "to", 0, OPTION_TO },
+	{ "describe", 0, OPTION_DESCRIBE },
 };
 
 #define NUM_OPTIONS	ARRAY_SIZE(options)
@@ -120,7 +128,7 @@ static void refuse(struct reader *r, const char *option, const char *why)
 static void take_option(struct reader *r, const char *word, unsigned int option,
 			const char *value)
 {
-	if (option != OPTION_LAYOUT) {
+	if (!(option & OPTIONS_WITH_VALUE)) {
 		if (value)
 			refuse(r, word, "takes no value");
 		else
@@ -132,7 +140,10 @@ static void take_option(struct reader *r, const char *word, unsigned int option,
 		value = *r->next++;
 	if (!value)
 		refuse(r, word, "needs the name of a layout");
-	r->q->layout_name = value;
+	if (option == OPTION_TO)
+		r->q->to_name = value;
+	else
+		r->q->layout_name = value;
 }
 
 static void take_long(struct reader *r, const char *word)
@@ -243,10 +254,12 @@ static int run_subcommand(struct request *q, const struct subcommand *s)
 		return fail(q, STATUS_BAD_INPUT, q->args[s->max_args], NULL,
 			    "%s has one word too many: \"%.127s\"", s->name,
 			    q->args[s->max_args]);
-	q->layout = dk_layout_find(q->layout_name ? q->layout_name : DK_LAYOUT_NAME, NULL);
-	if (!q->layout)
-		return fail_layout(q, q->layout_name);
-	return s->run(q);
+	q->layout = open_layout(q, q->layout_name ? q->layout_name : DK_LAYOUT_NAME, &status);
+	if (q->layout)
+		status = s->run(q);
+	while (q->num_opened)
+		dk_layout_free(q->opened[--q->num_opened]);
+	return status;
 }
 
 static int run(char **argv)
