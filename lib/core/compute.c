@@ -61,8 +61,8 @@ static const struct device *find_device(const char *name)
 	return NULL;
 }
 
-static const struct tensor_layout *find_tensor_layout(const struct dk_layout *l,
-						       const char *name)
+static const struct tensor_layout *
+find_tensor_layout(const struct dk_layout *l, const char *name)
 {
 	unsigned int i;
 

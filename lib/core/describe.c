@@ -348,12 +348,13 @@ int dkc_layout_read(struct dk_layout *l, const char *text, char *pool, size_t ro
 	err = read_head(&r);
 	while (!err) {
 		/* some lines take no further word */
-		if (next_word(&r))
+		if (next_word(&r)) {
 			err = refuse(&r, DK_WHY_LAYOUT_LINE, r.word);
-		else if (!next_line(&r))
 			break;
-		else
-			err = read_line(&r);
+		}
+		if (!next_line(&r))
+			break;
+		err = read_line(&r);
 	}
 	if (!err)
 		err = check(&r);
@@ -472,9 +473,24 @@ static void put_set(struct dkc_text *t, const struct dk_layout *l, const char *h
 	dkc_put(t, "\n");
 }
 
+/* A space before the next name, or another line where this one is full. */
+static void put_head(struct dkc_text *t, const char *head, unsigned int i,
+		     const char *name, size_t *line)
+{
+	if (i && t->len - *line + dkc_strlen(name) < 80) {
+		dkc_put(t, " ");
+		return;
+	}
+	dkc_put(t, i ? "\n" : "");
+	*line = t->len;
+	dkc_put(t, head);
+	dkc_put(t, " ");
+}
+
 static void put_lists(struct dkc_text *t, const struct dk_layout *l)
 {
 	unsigned int i;
+	size_t line;
 
 	dkc_put(t, "layout ");
 	dkc_put(t, l->name);
@@ -483,16 +499,19 @@ static void put_lists(struct dkc_text *t, const struct dk_layout *l)
 		dkc_put(t, " ");
 		put_pair(t, l->backend_names[i], l->backend_bits[i], "Bit");
 	}
+	dkc_put(t, "\n");
 	for (i = 0; i < l->nf; i++) {
-		dkc_put(t, i % 8 ? " " : "\nfunctionalities ");
+		put_head(t, "functionalities", i, l->functionality_names[i], &line);
 		put_pair(t, l->functionality_names[i], l->functionality_prints[i], "");
 		dkc_put(t, dkc_is_per_backend(l, i) ? "*" : "");
 	}
+	dkc_put(t, "\n");
 	for (i = 0; i < l->num_aliases; i++) {
-		dkc_put(t, i % 3 ? " " : "\naliases ");
+		put_head(t, "aliases", i, l->alias_names[i], &line);
 		dkc_put(t, l->alias_names[i]);
 	}
-	dkc_put(t, "\n");
+	if (l->num_aliases)
+		dkc_put(t, "\n");
 }
 
 static void put_word(struct dkc_text *t, const char *head, const char *word)
@@ -511,9 +530,10 @@ static void put_versions(struct dkc_text *t, const struct dk_layout *l)
 
 	put_word(t, "sentinel ", dkc_streq(l->sentinel, "Undefined") ? NULL : l->sentinel);
 	put_word(t, "unnamed ", l->unnamed);
+	/* one with all backends says that the parser is known, and no more */
 	for (i = 0; l->has_strict && i < l->num_blocks; i++) {
 		f = l->block[i];
-		if ((l->strict[f] & all) != all)
+		if (!i || (l->strict[f] & all) != all)
 			put_set(t, l, "strict", 1ULL << f, l->strict[f]);
 	}
 	if (l->has_legacy)

@@ -205,6 +205,34 @@ has "help tells the commands of transcripts" \
 ! grep -nE '^.{101}' "$tmp/out" >"$tmp/err"
 result $? "output fits 100 columns"
 
+# ---- layouts ----------------------------------------------------------------
+
+has "a release of PyTorch" "CPU (layout pytorch-2.14)" key -l pytorch-2.14.1 CPU
+has "a trimmed table" "  table entry    none, the table is trimmed" key -l v1+trimmed CUDA
+has "a set in another layout" "0x10801 (layout v1)" \
+	keyset --layout pytorch-1.13 --to v1 'ORT|CPU'
+has "and what has another name" "  renamed            ORT is MAIA there" \
+	keyset --layout pytorch-1.13 --to v1 'ORT|CPU'
+has "and another kind" "  changed            Meta was per-backend and is functionality there" \
+	keyset --to pytorch-1.12 Meta
+has "and what is lost" "  lost               MTIABit" keyset --to pytorch-1.13 MTIA
+has "and what lost its backend" \
+	"  without a backend  Dense: it is routed as with the first backend" \
+	keyset --to pytorch-1.13 MTIA
+"$DKCTL" layout --describe pytorch-2.6 | sed 's/^layout .*/layout mine/' >"$tmp/mine"
+has "a layout from a file" "MAIA (layout mine)" key -l "$tmp/mine" MAIA
+has "a set from there" "0x10800 (layout v1)" keyset -l "$tmp/mine" --to v1 MAIA
+has "a set to there" "0x20000 (layout mine)" keyset --to "$tmp/mine" MAIA
+has "its table" "layout mine: 15 backends, 47 functionalities, 131 table entries, full set 0x1fffffffffffffff" \
+	layout "$tmp/mine"
+printf 'op a::b\nimpl a::b CompositeImplicitAutograd x\ntable -c a::b\nlayout v1\nlayout mine\nkey MAIA\n' |
+	"$DKCTL" -l "$tmp/mine" replay - >"$tmp/out" 2>"$tmp/err"
+[ "$(cat "$tmp/out")" = "0..81=x/math-kernel 86=x/math-kernel 92..108=x/math-kernel
+value=3 set=0x20000 index=17 functionality=MAIA backend=InvalidBit" ]
+result $? "replay in a layout from a file"
+"$DKCTL" layout --describe "$tmp/mine" | cmp -s - "$tmp/mine"
+result $? "a layout from a file is described as it was"
+
 # ---- JSON -------------------------------------------------------------------
 
 golden "JSON of a keyset" -j keyset CPU <<'END'
@@ -255,6 +283,16 @@ bad '"CPU,,CUDA"' keyset CPU,,CUDA
 bad '"0x1ffffffffffffffff"' keyset 0x1ffffffffffffffff
 bad '"pytorch-9"' layout pytorch-9
 bad '"pytorch-9"' key CPU -l pytorch-9
+bad 'the layouts are v1, pytorch-2.14, pytorch-2.8' keyset --to pytorch-2.13 CPU
+bad '--to' keyset --to
+bad '--to' key --to v1 CPU
+bad 'pytorch-1.12' alias -l pytorch-1.12 Autograd
+printf 'layout x\nbackends CPU\nbackend CUDA\n' >"$tmp/bad"
+bad "$tmp/bad: line 3: backend: " key -l "$tmp/bad" CPU
+printf 'layout x\0y\n' >"$tmp/bad"
+bad 'it has a NUL byte' key -l "$tmp/bad" CPU
+bad "$tmp: not the text of a layout" key -l "$tmp" CPU
+bad 'longer than 65536 bytes' key -l /dev/zero CPU
 bad '"kye"' kye CPU
 bad '"nonsense"' help nonsense
 bad '--jsn' --jsn

@@ -450,7 +450,7 @@ TEST(has_any_precondition)
 		"AutogradFunctionality|AutogradOther",
 	};
 	static const char *const invalid[] = {
-		"CPU", "QuantizedCUDA", "SparseXLA", "AutogradMeta", "CPU|FPGA",
+		"CPU", "QuantizedCUDA", "SparseXLA", "AutogradXPU", "CPU|FPGA",
 	};
 	unsigned int i;
 

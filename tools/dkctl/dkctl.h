@@ -139,6 +139,10 @@ void json_hex(struct json *j, const char *name, unsigned long long n);
 void json_bool(struct json *j, const char *name, bool b);
 void json_null(struct json *j, const char *name);
 
+/* keyset.c: the table entry of a set, which a trimmed table may not have */
+void put_entry(const struct dk_layout *l, struct dk_keyset ks, int label);
+void json_entry(struct json *j, const struct dk_layout *l, struct dk_keyset ks);
+
 /* wrap.c: words in lines that fit */
 struct wrap {
 	FILE *f;

@@ -79,7 +79,7 @@ static void key_text(const struct dk_layout *l, unsigned int key)
 	else if (kind == DK_KIND_ALIAS)
 		printf("  %-14s none\n", "table entry");
 	else
-		printf("  %-14s %u\n", "table entry", dk_key_slot(l, key));
+		put_entry(l, dk_key_set(l, key), 15);
 	printf("  %-14s %s\n", "functionality",
 	       kind == DK_KIND_ALIAS ? "none" :
 	       dk_key_name(l, dk_key_functionality(l, key), name));
@@ -109,7 +109,7 @@ static void key_json(struct request *q, unsigned int key)
 		json_null(&j, "entry");
 		json_null(&j, "functionality");
 	} else {
-		json_uint(&j, "entry", dk_key_slot(l, key));
+		json_entry(&j, l, dk_key_set(l, key));
 		json_string(&j, "functionality",
 			    dk_key_name(l, dk_key_functionality(l, key), name));
 	}

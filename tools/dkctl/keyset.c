@@ -37,6 +37,26 @@ static int put_printed(struct request *q, struct dk_keyset ks)
 	return STATUS_OK;
 }
 
+void put_entry(const struct dk_layout *l, struct dk_keyset ks, int label)
+{
+	int index = dk_table_index(l, ks);
+
+	if (index < 0)
+		printf("  %-*s%s\n", label, "table entry", "none, the table is trimmed");
+	else
+		printf("  %-*s%d\n", label, "table entry", index);
+}
+
+void json_entry(struct json *j, const struct dk_layout *l, struct dk_keyset ks)
+{
+	int index = dk_table_index(l, ks);
+
+	if (index < 0)
+		json_null(j, "entry");
+	else
+		json_uint(j, "entry", (unsigned long)index);
+}
+
 static void none_if_empty(struct wrap *w)
 {
 	if (w->column == w->indent)
@@ -74,7 +94,7 @@ static int text(struct request *q, struct dk_keyset ks)
 		printf("  %-*s0x%llx\n", LABEL - 2, "beyond the layout", beyond);
 	printf("  %-*s%s\n", LABEL - 2, "top key",
 	       dk_key_name(l, dk_keyset_key(l, ks), name));
-	printf("  %-*s%u\n", LABEL - 2, "table entry", dk_keyset_slot(l, ks));
+	put_entry(l, ks, LABEL - 2);
 	return STATUS_OK;
 }
 
@@ -122,7 +142,7 @@ static int json(struct request *q, struct dk_keyset ks)
 	json_close(&j);
 	json_hex(&j, "beyond", ks.bits & ~dk_layout_full(l).bits);
 	json_string(&j, "top_key", dk_key_name(l, dk_keyset_key(l, ks), name));
-	json_uint(&j, "entry", dk_keyset_slot(l, ks));
+	json_entry(&j, l, ks);
 	json_end(&j);
 	return STATUS_OK;
 }

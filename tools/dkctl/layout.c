@@ -73,10 +73,14 @@ static void text(const struct dk_layout *l)
 	const struct dk_layout *other = NULL;
 	char name[DK_NAME_MAX], slots[32], bit[16];
 	unsigned int i;
+	struct wrap w;
 
 	printf("layout %s: %u backends, %u functionalities, %u table entries, full set 0x%llx\n\n",
 	       dk_layout_name(l), nb, nf, dk_layout_entries(l),
 	       (unsigned long long)dk_layout_full(l).bits);
+	if (dk_table_size(l) < dk_layout_entries(l))
+		printf("The table is trimmed to %u entries; dkctl key tells which.\n\n",
+		       dk_table_size(l));
 	printf("The highest functionality of a set wins, then its highest backend.\n\n");
 	printf("%9s %4s %6s  %s\n", "entries", "bit", "value", "functionality");
 	for (i = nf; i-- > 0;) {
@@ -89,10 +93,11 @@ static void text(const struct dk_layout *l)
 	printf("\n%9s %4s %6s  %s\n", "", "bit", "number", "backend");
 	for (i = nb; i > 0; i--)
 		printf("%9s %4u %6u  %s\n", "", i - 1, i, dk_backend_bit_name(l, i));
-	printf("\nlayouts:");
-	while ((other = dk_layout_next(other)))
-		printf(" %s", dk_layout_name(other));
 	printf("\n");
+	wrap_begin(&w, stdout, "layouts:", 9);
+	while ((other = dk_layout_next(other)))
+		wrap_word(&w, dk_layout_name(other), "");
+	wrap_end(&w);
 }
 
 static void json_functionality(struct json *j, const struct dk_layout *l, unsigned int f)
@@ -122,7 +127,7 @@ static void json(struct request *q, const struct dk_layout *l)
 	json_begin(&j, stdout, q);
 	json_object(&j, "layout");
 	json_string(&j, "name", dk_layout_name(l));
-	json_uint(&j, "entries", dk_layout_entries(l));
+	json_uint(&j, "entries", dk_table_size(l));
 	json_hex(&j, "full", dk_layout_full(l).bits);
 	json_array(&j, "functionalities");
 	for (i = dk_layout_functionalities(l); i-- > 0;)
