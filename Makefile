@@ -47,7 +47,7 @@ endif
 include lib/core/Makefile.objs
 
 core	:= $(patsubst %,$(O)/lib/core/%.o,$(dkc-objs))
-world	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard lib/*.c)))
+world	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard lib/*.c lib/schema/*.c)))
 replay	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard lib/replay/*.c)))
 dkctl	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard tools/dkctl/*.c)))
 

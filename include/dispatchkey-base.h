@@ -202,6 +202,16 @@ extern const struct dk_local dk_local_default;
 	X(DEVICE_GONE, ENODEV,						\
 	  "the device is gone or offline and nothing else serves")	\
 	X(TWO_DEVICES, EXDEV, "the operator wants all arguments on one device") \
+	X(SCHEMA, EINVAL, "could not parse schema")			\
+	X(SCHEMA_ARGS, EINVAL, "a boxed call has at most 64 arguments")	\
+	X(SCHEMA_NUM_ARGS, EPROTOTYPE,					\
+	  "the schema of the function has another number of arguments")	\
+	X(SCHEMA_NUM_RETURNS, EPROTOTYPE,				\
+	  "the schema of the function has another number of returns")	\
+	X(SCHEMA_ARG, EPROTOTYPE,					\
+	  "the schema of the function has another type of an argument")	\
+	X(SCHEMA_RETURN, EPROTOTYPE,					\
+	  "the schema of the function has another type of a return")	\
 	X(ROW, EILSEQ, "a published entry differs from what the rules say")
 
 /* Why something was refused. */

@@ -26,6 +26,9 @@
 #include <dispatchkey-hook.h>
 #include <dispatchkey-see.h>
 #include <dispatchkey-explain.h>
+#if !defined(__KERNEL__) && !defined(DK_BARE)
+#include <dispatchkey-schema.h>
+#endif
 #ifndef __cplusplus
 #include <dispatchkey-op.h>
 #endif

@@ -130,6 +130,28 @@ size_t dkc_put_end(struct dkc_text *t)
 	return t->len;
 }
 
+void dkc_join(char *text, size_t size, const char *const *part, unsigned int n)
+{
+	size_t at = 0, len;
+
+	for (; n; n--, part++) {
+		len = dkc_strlen(*part);
+		dkc_strcpy(text + at, *part, size - at);
+		if (at + len >= size)
+			break;
+		at += len;
+	}
+	if (!n)
+		return;
+	/* the word that was cut goes as a whole, unless it is long */
+	for (at = size - 1; at > size / 2; at--) {
+		if (text[at - 1] == ' ') {
+			dkc_strcpy(text + at, "...", size - at);
+			return;
+		}
+	}
+}
+
 bool dkc_has_word(const char *list, const char *word)
 {
 	while (*list) {

@@ -180,16 +180,6 @@ static const struct dkc_reg *dkc_overridden(const struct dkc_reg *r)
 	return s;
 }
 
-static void dkc_join(char *text, size_t size, const char *const *part, unsigned int n)
-{
-	size_t at = 0;
-
-	for (; n; n--, part++) {
-		dkc_strcpy(text + at, *part, size - at);
-		at += dkc_strlen(text + at);
-	}
-}
-
 /* Say who had the key: "operator key: old -> new". */
 static void dkc_tell_override(const struct dkc_block *b, struct dk_diag *why)
 {

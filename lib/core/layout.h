@@ -208,6 +208,8 @@ bool dkc_has_word(const char *list, const char *word);
 void dkc_strcpy(char *dst, const char *src, size_t size);
 /* The same of the first @n characters. */
 void dkc_strncpy(char *dst, const char *src, size_t n, size_t size);
+/* All parts as one text; one that does not fit ends at a word, in "...". */
+void dkc_join(char *text, size_t size, const char *const *part, unsigned int n);
 bool dkc_strcaseeq(const char *a, const char *b);
 
 /* Where text goes that may not fit; @len counts on as snprintf() does. */

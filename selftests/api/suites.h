@@ -22,6 +22,7 @@
 	both(local)							\
 	both(indexes)							\
 	both(layouts)							\
+	user(schema)							\
 	fed(big)							\
 	kernel(kthreads)						\
 	user(threads)							\

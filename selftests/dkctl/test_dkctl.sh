@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=101
+planned=109
 count=0
 failed=0
 
@@ -484,6 +484,30 @@ if command -v script >/dev/null; then
 else
 	skip "a prompt at a terminal" "no script(1) to make a terminal"
 fi
+
+# ---- schemas ----------------------------------------------------------------
+
+golden "the parts of a schema" schema 'f.x(Tensor(a!) x,*,int[2]? y=[1, 2],...)->(Tensor z,...)' <<'END'
+f.x(Tensor(a!) x, *, int[2]? y=[1, 2], ...) -> (Tensor z, ...)
+  argument 0: Tensor(a!) x
+  argument 1: int[2]? y, by default [1, 2], by keyword only
+  and any further arguments
+  returns 0: Tensor z
+  and returns whatever else
+  a boxed call dispatches on 0x2 (bit 0 is the last argument)
+END
+json 0 '"dispatch_mask":"0x1"' schema -j 'f(Tensor x) -> ()'
+json 0 '"default":"1"' schema -j 'f(int x=1) -> ()'
+json 2 '"message":"could not parse schema: column 9' schema -j 'f(Tensor) -> ()'
+bad "instead of the argument's name" schema 'f(Tensor) -> ()'
+json 2 "prints lines, and no JSON" schema -j -
+vectors=${DK_VECTORS:-$here/../vectors}/pytorch-2.14/schemas.txt
+"$DKCTL" schema - <"$vectors" >"$tmp/out" 2>"$tmp/err"
+[ $? = 0 ] && [ "$(wc -l <"$tmp/out")" = 3640 ] && cmp -s "$vectors" "$tmp/out"
+result $? "the schemas of PyTorch's operators print back byte for byte"
+printf 'f() -> ()\nf(\n' | "$DKCTL" schema - >"$tmp/out" 2>"$tmp/err"
+[ $? = 2 ] && grep -q '^dkctl: line 2: could not parse schema: column 3: the end' "$tmp/err"
+result $? "a wrong schema is told with its line"
 
 # ---- where output cannot go -------------------------------------------------
 

@@ -75,6 +75,7 @@ int run_layout(struct request *q);
 int run_key(struct request *q);
 int run_alias(struct request *q);
 int run_keyset(struct request *q);
+int run_schema(struct request *q);
 int run_replay(struct request *q);
 int run_version(struct request *q);
 int run_help(struct request *q);

@@ -36,6 +36,12 @@ const struct subcommand subcommands[] = {
 		"                      and what was lost, renamed, changed or added\n",
 		run_keyset, OPTION_LAYOUT | OPTION_TO, 1, -1,
 	}, {
+		"schema", "TEXT|-", "an operator's schema: is it right, what is in it",
+		"Reads a schema as PyTorch writes them, such as \"aten::neg(Tensor self) -> Tensor\",\n"
+		"and prints it back with its arguments and what it returns. With - it reads one a\n"
+		"line from standard input and prints them back, (none) as it is.\n",
+		run_schema, 0, 1, 1,
+	}, {
 		"replay", "[--check] FILE|-", "run a transcript, or check its answers",
 		"Runs the commands of a transcript against a dispatcher of its own and prints the\n"
 		"answers. A line that begins with \"> \" is a command, the lines behind it are its\n"

@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Schemas: from text. How many arguments, types and characters there can be is
+ * counted first, so that all of a schema is one piece of memory.
+ */
+#include "schema.h"
+
+/* A type that stands open, and the last one within it. */
+struct open_type {
+	struct dk_type *type;
+	struct dk_type *last;
+};
+
+struct parser {
+	const char *text;
+	const char *at;
+	struct dk_schema *s;
+	struct dk_type *types;
+	char *chars;			/* where the next text goes */
+	u32 num_types, max_types;
+	u32 num_args, max_args;
+	struct dk_diag *why;
+	struct open_type open[DK_SCHEMA_DEPTH];
+	u8 height[DK_SCHEMA_DEPTH];	/* of what is within the open ones */
+};
+
+/* ---- what is wrong ---------------------------------------------------------- */
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The word at @at, or the one character, for people. */
+static void word_at(const char *at, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	while (is_letter(at[n]) || is_digit(at[n]))
+		n++;
+	if (*at)
+		dkc_strncpy(buf, at, n ? n : 1, size);
+	else
+		dkc_strcpy(buf, "the end", size);
+}
+
+/* Say what should be here; -EINVAL. */
+static int expected(struct parser *p, const char *what)
+{
+	char text[DK_NAME_MAX], column[DKC_NUMBER_MAX], word[40];
+	const char *const part[] = {
+		"column ", column, *p->at ? ": \"" : ": ", word,
+		*p->at ? "\"" : "", " instead of ", what,
+	};
+
+	dkc_number(column, (u32)(p->at - p->text) + 1);
+	word_at(p->at, word, sizeof(word));
+	dkc_join(text, sizeof(text), part, sizeof(part) / sizeof(part[0]));
+	return dkc_refuse(p->why, DK_WHY_SCHEMA, text);
+}
+
+/* ---- words ------------------------------------------------------------------ */
+
+static void skip_space(struct parser *p)
+{
+	while (is_space(*p->at))
+		p->at++;
+}
+
+static bool take(struct parser *p, const char *word)
+{
+	size_t n = dkc_strlen(word), i;
+
+	skip_space(p);
+	for (i = 0; i < n; i++)
+		if (p->at[i] != word[i])
+			return false;
+	p->at += n;
+	return true;
+}
+
+static const char *keep(struct parser *p, const char *from, const char *to)
+{
+	char *text = p->chars;
+
+	memcpy(text, from, to - from);
+	text[to - from] = 0;
+	p->chars += to - from + 1;
+	return text;
+}
+
+/* Behind a letter: the rest of a name. */
+static void skip_name(struct parser *p)
+{
+	while (is_letter(*p->at) || is_digit(*p->at))
+		p->at++;
+}
+
+static int take_name(struct parser *p, const char **name, const char *what)
+{
+	const char *from;
+
+	skip_space(p);
+	from = p->at;
+	if (!is_letter(*from))
+		return expected(p, what);
+	skip_name(p);
+	*name = keep(p, from, p->at);
+	return 0;
+}
+
+/* Names joined by dots. */
+static int take_dotted(struct parser *p, const char **name)
+{
+	const char *from;
+
+	skip_space(p);
+	from = p->at;
+	while (is_letter(*p->at)) {
+		skip_name(p);
+		if (*p->at != '.' || !is_letter(p->at[1])) {
+			*name = keep(p, from, p->at);
+			return 0;
+		}
+		p->at++;
+	}
+	return expected(p, "a type");
+}
+
+static int take_size(struct parser *p, u32 *size)
+{
+	u32 n = 0;
+
+	skip_space(p);
+	for (; is_digit(*p->at); p->at++) {
+		n = n * 10 + (*p->at - '0');
+		if (n > 65535)
+			return expected(p, "a size up to 65535");
+	}
+	*size = n;
+	return 0;
+}
+
+/* ---- types ------------------------------------------------------------------ */
+
+static struct dk_type *new_type(struct parser *p, enum dk_type_kind kind)
+{
+	struct dk_type *t = &p->types[p->num_types];
+
+	/* what was counted is enough; this is for whoever changes the grammar */
+	if (p->num_types == p->max_types)
+		return NULL;
+	p->num_types++;
+	t->kind = kind;
+	return t;
+}
+
+/* Alias sets joined by "|", or "*". */
+static int take_sets(struct parser *p, const char **sets)
+{
+	const char *from;
+
+	skip_space(p);
+	from = p->at;
+	if (*from == '*') {
+		p->at++;
+		*sets = keep(p, from, p->at);
+		return 0;
+	}
+	while (is_letter(*p->at)) {
+		skip_name(p);
+		if (*p->at != '|') {
+			*sets = keep(p, from, p->at);
+			return 0;
+		}
+		p->at++;
+	}
+	return expected(p, "an alias set");
+}
+
+static int take_alias(struct parser *p, struct dk_type *t)
+{
+	int err;
+
+	/* an annotation stands at its type, and a list of types does not */
+	if (*p->at != '(')
+		return 0;
+	p->at++;
+	err = take_sets(p, &t->before);
+	if (err)
+		return err;
+	t->write = take(p, "!");
+	if (take(p, "->")) {
+		err = take_sets(p, &t->after);
+		if (err)
+			return err;
+	}
+	return take(p, ")") ? 0 : expected(p, "\")\" behind the alias sets");
+}
+
+static bool is_generic(const char *name)
+{
+	static const char * const generic[] = {
+		"Dict", "Future", "RRef", "Await", "Union",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(generic) / sizeof(generic[0]); i++)
+		if (dkc_streq(name, generic[i]))
+			return true;
+	return false;
+}
+
+/* A name; one that opens a list of types is left open. */
+static int take_base(struct parser *p, struct dk_type **t, bool *opens)
+{
+	int err = 0;
+
+	*opens = take(p, "(");
+	*t = new_type(p, *opens ? DK_TYPE_TUPLE : DK_TYPE_NAME);
+	if (!*t)
+		return expected(p, "fewer types");
+	if (*opens)
+		return 0;
+	err = take_dotted(p, &(*t)->name);
+	if (!err && is_generic((*t)->name) && *p->at == '(') {
+		p->at++;
+		(*t)->kind = DK_TYPE_GENERIC;
+		*opens = true;
+	}
+	return err;
+}
+
+static int wrap_type(struct parser *p, struct dk_type **t, enum dk_type_kind kind,
+		     u8 *height)
+{
+	struct dk_type *outer = new_type(p, kind);
+
+	if (!outer || ++*height > DK_SCHEMA_DEPTH)
+		return expected(p, "a type that is nested less deep");
+	outer->first = *t;
+	*t = outer;
+	return 0;
+}
+
+/* Alias sets, lists and question marks behind a type. */
+static int take_suffixes(struct parser *p, struct dk_type **t, u8 *height)
+{
+	int err = take_alias(p, *t);
+
+	while (!err) {
+		if (*p->at == '?') {
+			p->at++;
+			err = wrap_type(p, t, DK_TYPE_OPTIONAL, height);
+		} else if (*p->at == '[') {
+			u32 size = 0;
+
+			p->at++;
+			err = take_size(p, &size);
+			if (!err && !take(p, "]"))
+				err = expected(p, "\"]\"");
+			if (!err)
+				err = wrap_type(p, t, DK_TYPE_LIST, height);
+			if (!err)
+				(*t)->size = size;
+		} else {
+			return 0;
+		}
+		if (!err)
+			err = take_alias(p, *t);
+	}
+	return err;
+}
+
+/* Is the number of types within a type that was closed right? */
+static bool arity_ok(const struct dk_type *t)
+{
+	unsigned int n = 0;
+	const struct dk_type *in;
+
+	for (in = t->first; in; in = in->next)
+		n++;
+	if (t->kind == DK_TYPE_TUPLE)
+		return true;
+	if (dkc_streq(t->name, "Dict"))
+		return n == 2;
+	return dkc_streq(t->name, "Union") ? n > 0 : n == 1;
+}
+
+/* Put a whole type into the innermost open one. */
+static void add_within(struct parser *p, unsigned int depth, struct dk_type *t,
+		       u8 height)
+{
+	struct open_type *o = &p->open[depth - 1];
+
+	if (o->last)
+		o->last->next = t;
+	else
+		o->type->first = t;
+	o->last = t;
+	if (height > p->height[depth - 1])
+		p->height[depth - 1] = height;
+}
+
+/* A type is whole: go on within the open ones, or be done (*@t is set). */
+static int close_types(struct parser *p, unsigned int *depth, struct dk_type **t,
+		       u8 height)
+{
+	int err = take_suffixes(p, t, &height);
+
+	while (!err && *depth) {
+		add_within(p, *depth, *t, height);
+		*t = NULL;
+		if (take(p, ","))
+			return 0;
+		if (!take(p, ")"))
+			return expected(p, "\",\" or \")\" between types");
+		*t = p->open[--*depth].type;
+		height = p->height[*depth] + 1;
+		if (height > DK_SCHEMA_DEPTH)
+			return expected(p, "a type that is nested less deep");
+		if (!arity_ok(*t))
+			return expected(p, "another number of types within");
+		err = take_suffixes(p, t, &height);
+	}
+	return err;
+}
+
+static int take_type(struct parser *p, const struct dk_type **out)
+{
+	unsigned int depth = 0;
+	struct dk_type *t;
+	bool opens;
+	int err;
+
+	do {
+		err = take_base(p, &t, &opens);
+		if (err)
+			return err;
+		if (opens && !take(p, ")")) {
+			if (depth == DK_SCHEMA_DEPTH)
+				return expected(p, "a type that is nested less deep");
+			p->open[depth] = (struct open_type){ t, NULL };
+			p->height[depth++] = 0;
+			t = NULL;
+			continue;
+		}
+		if (opens && !arity_ok(t))
+			return expected(p, "another number of types within");
+		err = close_types(p, &depth, &t, 1);
+		if (err)
+			return err;
+	} while (!t);
+	*out = t;
+	return 0;
+}
+
+/* ---- default values --------------------------------------------------------- */
+
+static int skip_string(struct parser *p)
+{
+	char quote = *p->at++;
+
+	while (*p->at != quote) {
+		if (*p->at == '\\' && p->at[1])
+			p->at++;
+		if ((u8)*p->at < ' ')
+			return expected(p, "the end of the string");
+		p->at++;
+	}
+	p->at++;
+	return 0;
+}
+
+/* A number, a name or a string. */
+static int skip_word(struct parser *p)
+{
+	const char *from = p->at;
+
+	if (*p->at == '"' || *p->at == '\'')
+		return skip_string(p);
+	if (is_letter(*p->at)) {
+		skip_name(p);
+		return 0;
+	}
+	if (*p->at == '-' || *p->at == '+')
+		p->at++;
+	if (!is_digit(*p->at) && !(*p->at == '.' && is_digit(p->at[1]))) {
+		p->at = from;
+		return expected(p, "a value");
+	}
+	while (is_digit(*p->at) || is_letter(*p->at) || *p->at == '.' ||
+	       ((*p->at == '-' || *p->at == '+') && (p->at[-1] | ' ') == 'e'))
+		p->at++;
+	return 0;
+}
+
+static int take_value(struct parser *p, const char **value)
+{
+	unsigned int depth = 0;
+	const char *from;
+	int err;
+
+	skip_space(p);
+	from = p->at;
+	do {
+		if (take(p, "[")) {
+			if (++depth > DK_SCHEMA_DEPTH)
+				return expected(p, "a list that is nested less deep");
+			if (!take(p, "]"))
+				continue;
+			depth--;
+		} else {
+			err = skip_word(p);
+			if (err)
+				return err;
+		}
+		while (depth && take(p, "]"))
+			depth--;
+		if (depth && !take(p, ","))
+			return expected(p, "\",\" or \"]\" in a list");
+	} while (depth);
+	*value = keep(p, from, p->at);
+	return 0;
+}
+
+/* ---- arguments -------------------------------------------------------------- */
+
+static struct dk_schema_arg *new_arg(struct parser *p)
+{
+	struct dk_schema_arg *arg = &p->s->args[p->num_args];
+
+	if (p->num_args == p->max_args)
+		return NULL;
+	p->num_args++;
+	arg->name = "";
+	return arg;
+}
+
+/* Past one with a default value only those may have none that PyTorch lets. */
+static int check_default(struct parser *p, const struct dk_schema_arg *arg,
+			 bool *seen)
+{
+	if (arg->value)
+		*seen = true;
+	else if (*seen && !arg->keyword_only && arg->type->kind != DK_TYPE_LIST)
+		return expected(p, "a default value, which an argument before has");
+	return 0;
+}
+
+static int take_arg(struct parser *p, bool keyword_only, bool *seen_default)
+{
+	struct dk_schema_arg *arg = new_arg(p);
+	int err;
+
+	if (!arg)
+		return expected(p, "fewer arguments");
+	arg->keyword_only = keyword_only;
+	err = take_type(p, &arg->type);
+	if (!err)
+		err = take_name(p, &arg->name, "the argument's name");
+	if (!err && take(p, "="))
+		err = take_value(p, &arg->value);
+	return err ? err : check_default(p, arg, seen_default);
+}
+
+static int take_args(struct parser *p)
+{
+	bool keyword_only = false, seen_default = false, star = false;
+	int err;
+
+	if (!take(p, "("))
+		return expected(p, "\"(\"");
+	if (take(p, ")"))
+		return 0;
+	do {
+		if (take(p, "...")) {
+			p->s->flags |= DK_SCHEMA_VARARG;
+			break;
+		}
+		star = !keyword_only && take(p, "*");
+		if (star) {
+			keyword_only = true;
+			continue;
+		}
+		err = take_arg(p, keyword_only, &seen_default);
+		if (err)
+			return err;
+	} while (take(p, ","));
+	if (star)
+		return expected(p, "an argument behind the \"*\"");
+	return take(p, ")") ? 0 : expected(p, "\",\" or \")\"");
+}
+
+static int take_return(struct parser *p)
+{
+	struct dk_schema_arg *arg;
+	int err;
+
+	if (take(p, "...")) {
+		p->s->flags |= DK_SCHEMA_VARRET;
+		return 0;
+	}
+	arg = new_arg(p);
+	if (!arg)
+		return expected(p, "fewer returns");
+	err = take_type(p, &arg->type);
+	skip_space(p);
+	if (!err && is_letter(*p->at))
+		err = take_name(p, &arg->name, "a name");
+	return err;
+}
+
+static int take_returns(struct parser *p)
+{
+	int err;
+
+	if (!take(p, "->"))
+		return expected(p, "\"->\"");
+	if (!take(p, "("))
+		return take_return(p);
+	if (take(p, ")"))
+		return 0;
+	do {
+		err = take_return(p);
+		if (err)
+			return err;
+	} while (!(p->s->flags & DK_SCHEMA_VARRET) && take(p, ","));
+	return take(p, ")") ? 0 : expected(p, "\",\" or \")\"");
+}
+
+/* ---- the whole -------------------------------------------------------------- */
+
+static int take_overload(struct parser *p)
+{
+	const char *from = p->at;
+	int err = take_name(p, &p->s->overload, "the overload's name");
+
+	if (!err && (dkc_streq(p->s->overload, "default") ||
+		     (p->s->overload[0] == '_' && p->s->overload[1] == '_'))) {
+		p->at = from;
+		err = expected(p, "a name that an overload may have");
+	}
+	return err;
+}
+
+/* One that was inferred has no name. */
+static int take_op_name(struct parser *p)
+{
+	const char *from;
+
+	skip_space(p);
+	from = p->at;
+	if (*from == '(')
+		return 0;
+	if (!is_letter(*from))
+		return expected(p, "the operator's name");
+	skip_name(p);
+	if (p->at[0] == ':' && p->at[1] == ':') {
+		p->at += 2;
+		if (!is_letter(*p->at))
+			return expected(p, "the operator's name");
+		skip_name(p);
+	}
+	p->s->name = keep(p, from, p->at);
+	if (*p->at == '.') {
+		p->at++;
+		if (take_overload(p))
+			return -EINVAL;
+	}
+	if (p->at - from >= DK_NAME_MAX)
+		return dkc_refuse(p->why, DK_WHY_BAD_NAME, p->s->name);
+	return 0;
+}
+
+static int take_schema(struct parser *p)
+{
+	int err = take_op_name(p);
+
+	if (!err)
+		err = take_args(p);
+	p->s->num_args = p->num_args;
+	if (!err)
+		err = take_returns(p);
+	p->s->num_returns = p->num_args - p->s->num_args;
+	skip_space(p);
+	return err || !*p->at ? err : expected(p, "the end");
+}
+
+/*
+ * An argument or a type begins the text of arguments, or what is returned, or
+ * stands behind a comma or a parenthesis; other types are a bracket or a
+ * question mark. Texts are parts of the text, each with a NUL.
+ */
+static int allocate(struct parser *p)
+{
+	size_t len = 0, args_size, types_size;
+	char *block;
+
+	p->max_args = 2;
+	p->max_types = 2;
+	for (; p->text[len] && len <= DK_SCHEMA_MAX; len++) {
+		char c = p->text[len];
+
+		p->max_args += c == ',';
+		p->max_types += (c == ',' || c == '[' || c == '?') + 2 * (c == '(');
+	}
+	if (len > DK_SCHEMA_MAX) {
+		p->at = p->text + len - 1;
+		return expected(p, "the end of a schema that is too long");
+	}
+	args_size = p->max_args * sizeof(struct dk_schema_arg);
+	types_size = p->max_types * sizeof(struct dk_type);
+	block = dkc_alloc(sizeof(*p->s) + args_size + types_size + 2 * len + 2);
+	if (!block)
+		return dkc_refuse(p->why, DK_WHY_NO_MEMORY, NULL);
+	p->s = (void *)block;
+	p->s->name = "";
+	p->s->overload = "";
+	p->s->args = (void *)(block + sizeof(*p->s));
+	p->types = (void *)(block + sizeof(*p->s) + args_size);
+	p->chars = block + sizeof(*p->s) + args_size + types_size;
+	return 0;
+}
+
+int dk_schema_parse(const char *text, struct dk_schema **s, struct dk_diag *why)
+{
+	struct parser p = { .text = text, .at = text, .why = why };
+	int err;
+
+	*s = NULL;
+	err = allocate(&p);
+	if (err)
+		return err;
+	err = take_schema(&p);
+	if (err) {
+		dkc_free(p.s);
+		return err;
+	}
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	*s = p.s;
+	return 0;
+}
+
+void dk_schema_free(struct dk_schema *s)
+{
+	dkc_free(s);
+}

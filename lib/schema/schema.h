@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * A schema in memory: one block that has arguments, types and texts. Written
+ * as the core is, without libc and without recursion.
+ */
+#ifndef _DKC_SCHEMA_H
+#define _DKC_SCHEMA_H
+
+#include "../core/layout.h"
+
+#include <dispatchkey-schema.h>
+
+struct dk_schema {
+	const char *name;
+	const char *overload;
+	struct dk_schema_arg *args;	/* behind them what is returned */
+	u32 num_args;
+	u32 num_returns;
+	u32 flags;
+};
+
+#define DKC_NUMBER_MAX	11
+
+char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n);
+
+#endif /* _DKC_SCHEMA_H */

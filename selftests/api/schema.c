@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Schemas: userspace only. The 3 640 of PyTorch 2.14.1 come from schemas.txt
+ * in $DK_VECTORS/pytorch-2.14.
+ */
+#include "test.h"
+
+#define LINE	2048
+
+/* Parse, or tell what was wrong. */
+static struct dk_schema *parse(const char *text)
+{
+	struct dk_schema *s;
+
+	if (!CHECK_OK(dk_schema_parse(text, &s, &t_why)))
+		t_note("%s: %s", text, t_why.name);
+	return s;
+}
+
+static void refused(const char *text, const char *name)
+{
+	struct dk_schema *s = (void *)text;
+
+	memset(&t_why, 0, sizeof(t_why));
+	/* refuses: dk_schema_parse EINVAL SCHEMA */
+	CHECK_INT(dk_schema_parse(text, &s, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_SCHEMA);
+	CHECK_STR(t_why.name, name);
+	CHECK(!s);
+}
+
+static void parts(void)
+{
+	struct dk_schema *s = parse("aten::add.Tensor(Tensor(a!) self, int[3]? x=[1, -2], *, "
+				    "Dict(str, Tensor?[]) d, ...) -> (Tensor(a!) y, ...)");
+	const struct dk_schema_arg *arg;
+	char text[64];
+
+	if (!s)
+		return;
+	CHECK_STR(dk_schema_name(s), "aten::add");
+	CHECK_STR(dk_schema_overload(s), "Tensor");
+	CHECK_INT(dk_schema_flags(s), DK_SCHEMA_VARARG | DK_SCHEMA_VARRET);
+	CHECK_INT(dk_schema_args(s), 3);
+	CHECK(!dk_schema_arg(s, 3));
+	arg = dk_schema_arg(s, 0);
+	CHECK_INT(arg->type->kind, DK_TYPE_NAME);
+	CHECK_STR(arg->type->name, "Tensor");
+	CHECK_STR(arg->type->before, "a");
+	CHECK_INT(arg->type->write, 1);
+	CHECK(!arg->type->after);
+	CHECK(!arg->value);
+	arg = dk_schema_arg(s, 1);
+	CHECK_INT(arg->type->kind, DK_TYPE_OPTIONAL);
+	CHECK_INT(arg->type->first->kind, DK_TYPE_LIST);
+	CHECK_INT(arg->type->first->size, 3);
+	CHECK_STR(arg->type->first->first->name, "int");
+	CHECK_STR(arg->name, "x");
+	CHECK_STR(arg->value, "[1, -2]");
+	CHECK_INT(arg->keyword_only, 0);
+	arg = dk_schema_arg(s, 2);
+	CHECK_INT(arg->keyword_only, 1);
+	CHECK_INT(arg->type->kind, DK_TYPE_GENERIC);
+	CHECK_STR(arg->type->first->name, "str");
+	CHECK_INT(dk_type_print(arg->type->first->next, text, sizeof(text)), 9);
+	CHECK_STR(text, "Tensor?[]");
+	CHECK_INT(dk_type_print(arg->type, text, 8), 20);
+	CHECK_STR(text, "Dict(st");
+	CHECK_INT(dk_schema_returns(s), 1);
+	CHECK_STR(dk_schema_return(s, 0)->name, "y");
+	CHECK(!dk_schema_return(s, 1));
+	dk_schema_free(s);
+	dk_schema_free(NULL);
+}
+
+/* White space is free, and what PyTorch prints is the same whatever was read. */
+static void printed(void)
+{
+	static const struct {
+		const char *text;
+		const char *prints;
+	} cases[] = {
+		{ "f()->()", "f() -> ()" },
+		{ " f ( Tensor  x ,int y = 3 )\n->(Tensor)", "f(Tensor x, int y=3) -> Tensor" },
+		{ "f(Tensor(a|b! -> *)[] x) -> Tensor(a)[]", "f(Tensor(a|b! -> *)[] x) -> Tensor(a)[]" },
+		{ "f(int[][2]?[] x) -> int?", "f(int[][2]?[] x) -> int?" },
+		{ "f((int, (float, str)[])? x) -> ((int, int))", "f((int, (float, str)[])? x) -> ((int, int))" },
+		{ "f() -> ((int, int)[])", "f() -> ((int, int)[])" },
+		{ "f(...) -> ...", "f(...) -> ..." },
+		{ "f(Future(Tensor) x, RRef(t) y) -> Await(int)", "f(Future(Tensor) x, RRef(t) y) -> Await(int)" },
+		{ "f(str x='a\\'),', str y=\"\\\\\") -> ()", "f(str x='a\\'),', str y=\"\\\\\") -> ()" },
+		{ "f(float x=1e-05, float y=-.5, int z=long) -> ()", "f(float x=1e-05, float y=-.5, int z=long) -> ()" },
+		{ "(Tensor _0) -> Tensor _0", "(Tensor _0) -> Tensor _0" },
+		{ "f(int a, *, int b) -> ()", "f(int a, *, int b) -> ()" },
+		{ "f(*, int b, ...) -> ()", "f(*, int b, ...) -> ()" },
+	};
+	char text[128];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct dk_schema *s;
+
+		s = parse(cases[i].text);
+		if (!s)
+			continue;
+		CHECK_INT(dk_schema_print(s, text, sizeof(text)), strlen(cases[i].prints));
+		CHECK_STR(text, cases[i].prints);
+		CHECK_INT(dk_schema_print(s, NULL, 0), strlen(cases[i].prints));
+		dk_schema_free(s);
+	}
+}
+
+static void wrong(void)
+{
+	static char text[DK_SCHEMA_MAX + 100];
+	struct dk_schema *s;
+	unsigned int i;
+
+	refused("", "column 1: the end instead of the operator's name");
+	refused("aten::", "column 7: the end instead of the operator's name");
+	refused("aten::add", "column 10: the end instead of \"(\"");
+	refused("f.default() -> ()",
+		"column 3: \"default\" instead of a name that an overload may have");
+	refused("f.__x() -> ()",
+		"column 3: \"__x\" instead of a name that an overload may have");
+	refused("f(Tensor) -> ()", "column 9: \")\" instead of the argument's name");
+	refused("f(Tensor x y) -> ()", "column 12: \"y\" instead of \",\" or \")\"");
+	refused("f(Tensor x,) -> ()", "column 12: \")\" instead of a type");
+	refused("f(int[ x) -> ()", "column 8: \"x\" instead of \"]\"");
+	refused("f(int[65536] x) -> ()", "column 11: \"6\" instead of a size up to 65535");
+	refused("f(Tensor() x) -> ()", "column 10: \")\" instead of an alias set");
+	refused("f(Tensor(a x) -> ()",
+		"column 12: \"x\" instead of \")\" behind the alias sets");
+	refused("f(Dict(int) x) -> ()",
+		"column 12: \" \" instead of another number of types within");
+	refused("f((int x) -> ()", "column 8: \"x\" instead of \",\" or \")\" between types");
+	refused("f(int x=) -> ()", "column 9: \")\" instead of a value");
+	refused("f(int[] x=[1 2]) -> ()",
+		"column 14: \"2\" instead of \",\" or \"]\" in a list");
+	refused("f(str x=\"a) -> ()", "column 18: the end instead of the end of the string");
+	refused("f(int x=1, int y) -> ()", "column 17: \")\" instead of a default value, "
+		"which an argument before has");
+	refused("f(int x, *) -> ()", "column 11: \")\" instead of an argument behind the \"*\"");
+	refused("f(*, *, int x) -> ()", "column 6: \"*\" instead of a type");
+	refused("f(...,int x) -> ()", "column 6: \",\" instead of \",\" or \")\"");
+	refused("f()", "column 4: the end instead of \"->\"");
+	refused("f() -> () x", "column 11: \"x\" instead of the end");
+	refused("f() -> int x=1", "column 13: \"=\" instead of the end");
+	refused("f(Tensor\x01 x) -> ()", "column 9: \"\x01\" instead of the argument's name");
+
+	for (i = 0; i < DK_SCHEMA_DEPTH + 1; i++)
+		text[i + 2] = '(';
+	memcpy(text, "f(", 2);
+	refused(text, "column 20: the end instead of a type that is nested less deep");
+	strcpy(text, "f(int");
+	for (i = 0; i < DK_SCHEMA_DEPTH; i++)
+		strcat(text, "[]");
+	strcat(text, " x) -> ()");
+	refused(text, "column 38: \" \" instead of a type that is nested less deep");
+	memset(text, ' ', sizeof(text) - 1);
+	memcpy(text, "f()", 3);
+	refused(text, "column 16385: \" \" instead of the end of a schema that is too long");
+	memset(text, 0, sizeof(text));
+	memset(text, 'f', DK_NAME_MAX);
+	strcat(text, "() -> ()");
+	CHECK_INT(dk_schema_parse(text, &s, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_NAME);
+}
+
+static void dispatch_mask(void)
+{
+	struct dk_schema *s = parse("f(Tensor a, int b, Tensor? c, Tensor[] d, Tensor?[] e, "
+				    "Tensor[]? f, Generator? g, Tensor[][] h) -> Tensor");
+	static char text[2048];
+	unsigned int i;
+	u64 mask = 0;
+
+	if (!s)
+		return;
+	CHECK_OK(dk_schema_dispatch_mask(s, &mask, &t_why));
+	CHECK_INT(mask, 0xb8);
+	dk_schema_free(s);
+
+	strcpy(text, "f(");
+	for (i = 0; i < 64; i++)
+		strcat(text, i ? ", Tensor x" : "Tensor x");
+	strcat(text, ") -> ()");
+	s = parse(text);
+	CHECK_OK(dk_schema_dispatch_mask(s, &mask, &t_why));
+	CHECK_INT(mask, ~0ull);
+	dk_schema_free(s);
+	strcpy(strchr(text, ')'), ", int y) -> ()");
+	s = parse(text);
+	/* refuses: dk_schema_dispatch_mask EINVAL SCHEMA_ARGS */
+	CHECK_INT(dk_schema_dispatch_mask(s, &mask, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_ARGS);
+	dk_schema_free(s);
+}
+
+static void compared(const char *declared, const char *inferred, unsigned int reason,
+		     const char *name)
+{
+	struct dk_schema *a = parse(declared), *b = parse(inferred);
+
+	if (a && b) {
+		CHECK_INT(dk_schema_compare(a, b, &t_why), reason ? -EPROTOTYPE : 0);
+		CHECK_INT(t_why.reason, reason);
+		CHECK_STR(t_why.name, name);
+	}
+	dk_schema_free(a);
+	dk_schema_free(b);
+}
+
+/* SEMANTICS 11.2, test_def_impl_schema_mismatch, and the other differences */
+static void compare(void)
+{
+	compared("f(Tensor x, int[2] y=1) -> Tensor(a!)", "(Tensor _0, int[] _1) -> Tensor _0",
+		 DK_WHY_NONE, "");
+	compared("f(SymInt[] x, ScalarType? t) -> SymBool", "(int[] _0, int? _1) -> bool _0",
+		 DK_WHY_NONE, "");
+	compared("f(SymInt x) -> ()", "(SymInt _0) -> ()", DK_WHY_NONE, "");
+	/* refuses: dk_schema_compare EPROTOTYPE SCHEMA_NUM_ARGS */
+	compared("f(Tensor x, Tensor y) -> Tensor", "(Tensor _0) -> Tensor _0",
+		 DK_WHY_SCHEMA_NUM_ARGS, "2 vs 1");
+	/* refuses: dk_schema_compare EPROTOTYPE SCHEMA_NUM_RETURNS */
+	compared("f(Tensor x) -> ()", "(Tensor _0) -> Tensor _0",
+		 DK_WHY_SCHEMA_NUM_RETURNS, "0 vs 1");
+	/* refuses: dk_schema_compare EPROTOTYPE SCHEMA_ARG */
+	compared("f(Tensor x, int y) -> ()", "(Tensor _0, float _1) -> ()",
+		 DK_WHY_SCHEMA_ARG, "2: int vs float");
+	compared("f(Tensor[] x) -> ()", "(Tensor?[] _0) -> ()",
+		 DK_WHY_SCHEMA_ARG, "1: Tensor[] vs Tensor?[]");
+	compared("f((int, int) x) -> ()", "((int, int, int) _0) -> ()",
+		 DK_WHY_SCHEMA_ARG, "1: (int, int) vs (int, int, int)");
+	compared("f(int x) -> ()", "(SymInt _0) -> ()", DK_WHY_SCHEMA_ARG,
+		 "1: int vs SymInt");
+	/* refuses: dk_schema_compare EPROTOTYPE SCHEMA_RETURN */
+	compared("f() -> (int, Dict(str, int))", "() -> (int, Dict(str, str))",
+		 DK_WHY_SCHEMA_RETURN, "2: Dict(str, int) vs Dict(str, str)");
+}
+
+static void alias_analysis(void)
+{
+	struct dk_schema *a = parse("f(Tensor x) -> Tensor");
+	struct dk_schema *b = parse("(Tensor _0) -> Tensor _0");
+
+	CHECK_INT(dk_schema_alias_analysis(a), DK_ALIAS_FROM_SCHEMA);
+	CHECK_INT(dk_schema_alias_analysis(b), DK_ALIAS_CONSERVATIVE);
+	dk_schema_free(a);
+	dk_schema_free(b);
+}
+
+/* ---- all of PyTorch's ------------------------------------------------------- */
+
+static FILE *open_vectors(void)
+{
+	const char *vectors = getenv("DK_VECTORS");
+	char file[4096];
+	FILE *f;
+
+	snprintf(file, sizeof(file), "%s/pytorch-2.14/schemas.txt",
+		 vectors ? vectors : ".");
+	f = fopen(file, "r");
+	if (!f)
+		t_skip("no schemas.txt; set DK_VECTORS");
+	return f;
+}
+
+static bool next_line(FILE *f, char line[LINE])
+{
+	if (!fgets(line, LINE, f))
+		return false;
+	line[strcspn(line, "\n")] = 0;
+	return true;
+}
+
+/* The operator without a schema is there, too, as PyTorch prints it. */
+static void all_print_back(void)
+{
+	unsigned int n = 0, none = 0;
+	char line[LINE], text[LINE];
+	FILE *f = open_vectors();
+
+	while (f && next_line(f, line)) {
+		struct dk_schema *s;
+
+		n++;
+		if (!strcmp(line, "(none)")) {
+			none++;
+			continue;
+		}
+		s = parse(line);
+		if (!s)
+			continue;
+		dk_schema_print(s, text, sizeof(text));
+		CHECK_STR(text, line);
+		dk_schema_free(s);
+	}
+	if (!f)
+		return;
+	CHECK_INT(n, 3640);
+	CHECK_INT(none, 1);
+	fclose(f);
+}
+
+/* What is read prints to something that is read, and prints the same. */
+static bool same_again(const char *line)
+{
+	static char text[2 * LINE], again[2 * LINE];
+	struct dk_schema *s;
+
+	if (dk_schema_parse(line, &s, &t_why))
+		return false;
+	CHECK(dk_schema_print(s, text, sizeof(text)) < sizeof(text));
+	dk_schema_free(s);
+	if (!CHECK_OK(dk_schema_parse(text, &s, &t_why))) {
+		t_note("\"%s\" printed \"%s\"", line, text);
+		return true;
+	}
+	dk_schema_print(s, again, sizeof(again));
+	CHECK_STR(again, text);
+	dk_schema_free(s);
+	return true;
+}
+
+/* One character, or a few, otherwise than PyTorch wrote them. */
+static void mutate(char line[LINE], u64 *state)
+{
+	static const char letters[] = "()[]?!,.*:=-> |\"'\\aT1_\n";
+	size_t len = strlen(line), at;
+	unsigned int i;
+
+	for (i = t_random(state) % 3; i < 3 && len > 1; i++) {
+		at = t_random(state) % len;
+		switch (t_random(state) % 4) {
+		case 0:
+			line[at] = letters[t_random(state) % (sizeof(letters) - 1)];
+			break;
+		case 1:
+			memmove(line + at, line + at + 1, len - at);
+			len--;
+			break;
+		case 2:
+			memmove(line + at + 1, line + at, len - at + 1);
+			len++;
+			break;
+		default:
+			if (!(t_random(state) % 8))
+				line[at] = 0;
+			len = strlen(line);
+		}
+	}
+}
+
+static void mutated(void)
+{
+	unsigned int n = 0, good = 0, i;
+	char line[LINE], bad[LINE];
+	FILE *f = open_vectors();
+	u64 state = 3640;
+
+	while (f && next_line(f, line)) {
+		for (i = 0; i < 50; i++, n++) {
+			strcpy(bad, line);
+			mutate(bad, &state);
+			good += same_again(bad);
+		}
+	}
+	if (!f)
+		return;
+	fclose(f);
+	/* both kinds were there */
+	CHECK(good > n / 20 && good < n / 20 * 19);
+	t_note("%u of %u mutations are schemas", good, n);
+}
+
+static const struct t_case cases[] = {
+	T(parts), T(printed), T(wrong), T(dispatch_mask), T(compare), T(alias_analysis),
+	T(all_print_back), T(mutated),
+};
+
+const struct t_suite schema_suite = { "schema", cases, ARRAY_SIZE(cases) };
