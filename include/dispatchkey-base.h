@@ -203,6 +203,25 @@ extern const struct dk_local dk_local_default;
 	  "the device is gone or offline and nothing else serves")	\
 	X(TWO_DEVICES, EXDEV, "the operator wants all arguments on one device") \
 	X(SCHEMA, EINVAL, "could not parse schema")			\
+	X(SCHEMA_NAME, EINVAL, "the schema has another name than the operator") \
+	X(LIBRARY_KIND, EINVAL, "a library is a DEF, a FRAGMENT or an IMPL")	\
+	X(LIBRARY_NAMESPACE, EINVAL,					\
+	  "a library that defines operators needs a namespace")		\
+	X(LIBRARY_KEY, EINVAL,						\
+	  "a library that defines operators has no dispatch key")	\
+	X(LIBRARY_EXISTS, EEXIST,					\
+	  "the namespace has a DEF library already; others are FRAGMENTs") \
+	X(LIBRARY_REGISTERED, EEXIST, "the library is registered already") \
+	X(LIBRARY_UNREGISTERED, EINVAL, "the library is not registered")	\
+	X(LIBRARY_IMPL, EINVAL, "an IMPL library defines no operators")	\
+	X(LIBRARY_FN_KEY, EINVAL,					\
+	  "the function has another dispatch key than its library")	\
+	X(LIBRARY_FALLBACK, EINVAL,					\
+	  "a backend fallback belongs in an IMPL library")		\
+	X(FALLBACK_NAMESPACE, EINVAL,					\
+	  "a backend fallback is not for one namespace")		\
+	X(NAMESPACE, EINVAL, "the name has another namespace than its library") \
+	X(HANDLE, EEXIST, "the handle holds a registration already")	\
 	X(SCHEMA_ARGS, EINVAL, "a boxed call has at most 64 arguments")	\
 	X(SCHEMA_NUM_ARGS, EPROTOTYPE,					\
 	  "the schema of the function has another number of arguments")	\

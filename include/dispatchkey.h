@@ -21,6 +21,7 @@
 #include <dispatchkey-local.h>
 #include <dispatchkey-registry.h>
 #include <dispatchkey-operator.h>
+#include <dispatchkey-library.h>
 #include <dispatchkey-device.h>
 #include <dispatchkey-call.h>
 #include <dispatchkey-hook.h>

@@ -26,6 +26,8 @@
  * dkc_thread_depth()	the calling thread's depth of calls that hooks are told
  *			of, or NULL where local state has it
  * dkc_registry_born()	a registry was made, and nobody knows of it yet
+ * dkc_schema_check()	is a schema one; dkc_schema_compare() does a function's
+ *			fit the operator's. Only userspace has the grammar.
  */
 #ifndef _DKC_DEPS_H
 #define _DKC_DEPS_H
@@ -90,6 +92,9 @@ struct dkc_mutex {
 #define dkc_section_ends()	__acquire(RCU)
 #define dkc_likely(x)		likely(x)
 #define dkc_unlikely(x)		unlikely(x)
+
+#define dkc_schema_check(schema, why)	0
+#define dkc_schema_compare(declared, inferred, why)	0
 
 #elif defined(DK_BARE)
 
@@ -187,6 +192,9 @@ struct dkc_counter {
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
 #define dkc_unlikely(x)		__builtin_expect(!!(x), 0)
 
+#define dkc_schema_check(schema, why)	0
+#define dkc_schema_compare(declared, inferred, why)	0
+
 #else /* userspace */
 
 #include <errno.h>
@@ -249,6 +257,12 @@ void dkc_registry_born(struct dk_registry *reg);
 #define dkc_section_ends()	do { } while (0)
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
 #define dkc_unlikely(x)		__builtin_expect(!!(x), 0)
+
+/* lib/schema/text.c */
+struct dk_diag;
+int dkc_schema_check(const char *schema, struct dk_diag *why);
+int dkc_schema_compare(const char *declared, const char *inferred,
+		       struct dk_diag *why);
 
 #endif
 

@@ -24,11 +24,16 @@ static int dkc_check_function(const struct dk_impl *impl, bool fallback,
 
 static int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why)
 {
+	int err;
+
 	if (!impl->op || impl->op->size != sizeof(*impl->op))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
 	if (!dkc_name_ok(impl->op->name))
 		return dkc_refuse(why, DK_WHY_BAD_NAME, impl->op->name);
-	return dkc_check_function(impl, false, why);
+	err = dkc_check_function(impl, false, why);
+	if (!err && impl->schema)
+		err = dkc_schema_check(impl->schema, why);
+	return err;
 }
 
 /* The key that a table entry means, beside a backend or a device. */
@@ -97,6 +102,8 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 	if (!err && (op->flags & DK_OP_ATOMIC) && op->definer &&
 	    !(impl->flags & DK_IMPL_F_ATOMIC))
 		err = dkc_refuse(why, DK_WHY_NOT_ATOMIC, impl->label);
+	if (!err && op->definer)
+		err = dkc_check_fits(op->decl, impl, why);
 	if (err) {
 		dkc_op_settle(op);
 		return err;
@@ -281,33 +288,41 @@ void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
 	dkc_change_commit(ch);
 }
 
+/* Register a table; the lock is held. */
+struct dkc_block *dkc_table_add(struct dkc_provider *core, unsigned int backend,
+				const struct dk_impl *impls, unsigned int n,
+				struct dk_diag *why, int *err)
+{
+	struct dkc_change ch = { NULL };
+	struct dkc_block *b;
+
+	*err = 0;
+	b = dkc_block_make(core, impls, n, backend, NULL, core->priv, &ch, why, err);
+	if (!b)
+		return NULL;
+	if (dkc_change_prepare(&ch)) {
+		dkc_block_undo(b);
+		*err = dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
+		return NULL;
+	}
+	dkc_tell_override(b, why);
+	dkc_block_publish(b, &ch);
+	return b;
+}
+
 static int dkc_impls_register(struct dk_provider *prov, unsigned int backend,
 			      const struct dk_impl *impls, unsigned int n,
 			      struct dk_diag *why)
 {
-	struct dkc_change ch = { NULL };
 	struct dkc_provider *core;
-	struct dkc_block *b;
 	int err = dkc_provider_lock(prov, &core, why);
 
 	if (err)
 		return err;
-	if (backend > core->reg->layout->nb) {
+	if (backend > core->reg->layout->nb)
 		err = dkc_refuse(why, DK_WHY_BAD_BACKEND, NULL);
-		goto out;
-	}
-	b = dkc_block_make(core, impls, n, backend, NULL, core->priv, &ch, why, &err);
-	if (!b)
-		goto out;
-	err = dkc_change_prepare(&ch);
-	if (err) {
-		dkc_block_undo(b);
-		err = dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
-		goto out;
-	}
-	dkc_tell_override(b, why);
-	dkc_block_publish(b, &ch);
-out:
+	else
+		dkc_table_add(core, backend, impls, n, why, &err);
 	dkc_mutex_unlock(&core->reg->lock);
 	dkc_flush_retired();
 	return err;
@@ -368,31 +383,36 @@ static int dkc_fallback_place(struct dkc_block *b, const struct dk_impl *impl,
 	return 0;
 }
 
-static int dkc_fallback_add(struct dkc_provider *core, const struct dk_impl *impl,
-			    struct dk_diag *why)
+/* Register a fallback; the lock is held. */
+struct dkc_block *dkc_fallback_add(struct dkc_provider *core,
+				   const struct dk_impl *impl, struct dk_diag *why,
+				   int *err)
 {
 	struct dkc_change ch = { NULL };
 	struct dkc_block *b;
-	int err;
 
+	*err = dkc_check_fallback_key(core->reg->layout, impl, why);
+	if (*err)
+		return NULL;
 	b = dkc_block_alloc(core, core->priv, core->reg->layout->num_entries);
-	if (!b)
-		return dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
+	if (!b) {
+		*err = dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
+		return NULL;
+	}
 	b->impls = impl;
 	b->fallback = true;
-	err = dkc_fallback_place(b, impl, why);
-	if (err) {
-		dkc_block_undo(b);
-		return err;
+	*err = dkc_fallback_place(b, impl, why);
+	if (!*err) {
+		dkc_change_add_all(&ch, core->reg);
+		if (dkc_change_prepare(&ch))
+			*err = dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
 	}
-	dkc_change_add_all(&ch, core->reg);
-	err = dkc_change_prepare(&ch);
-	if (err) {
+	if (*err) {
 		dkc_block_undo(b);
-		return dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
+		return NULL;
 	}
 	dkc_block_publish(b, &ch);
-	return 0;
+	return b;
 }
 
 int dk_fallback_register(struct dk_provider *prov, const struct dk_impl *impl,
@@ -403,9 +423,7 @@ int dk_fallback_register(struct dk_provider *prov, const struct dk_impl *impl,
 
 	if (err)
 		return err;
-	err = dkc_check_fallback_key(core->reg->layout, impl, why);
-	if (!err)
-		err = dkc_fallback_add(core, impl, why);
+	dkc_fallback_add(core, impl, why, &err);
 	dkc_mutex_unlock(&core->reg->lock);
 	dkc_flush_retired();
 	return err;

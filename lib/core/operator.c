@@ -326,36 +326,63 @@ static struct dk_op *dkc_op_to_define(struct dk_registry *reg,
 	return op;
 }
 
-static int dkc_define(struct dkc_provider *core, const struct dk_op_decl *decl,
-		      unsigned int flags, struct dk_diag *why)
+/* Who had it and who wants it: debug strings, or the providers' names. */
+static int dkc_refuse_defined(const struct dk_op *op, const struct dkc_provider *core,
+			      const struct dk_op_decl *decl, struct dk_diag *why)
 {
-	struct dk_op *op = dkc_op_to_define(core->reg, decl, flags);
-	struct dkc_change ch = { NULL };
-	u32 old_flags;
-	u64 old_sig;
+	const char *const part[] = {
+		op->name, ": ", op->decl->debug ? op->decl->debug : op->definer->name,
+		" -> ", decl->debug ? decl->debug : core->name,
+	};
+	char text[DK_NAME_MAX];
+
+	dkc_join(text, sizeof(text), part, sizeof(part) / sizeof(part[0]));
+	return dkc_refuse(why, DK_WHY_DEFINED, text);
+}
+
+/* The operator, what differs, and the function: "op: 2 vs 1 (label)". */
+static void dkc_tell_misfit(const struct dk_op_decl *decl, const struct dk_impl *impl,
+			    struct dk_diag *diff, struct dk_diag *why)
+{
+	const char *const part[] = {
+		decl->name, ": ", diff->name, " (", impl->label ? impl->label : "?",
+		decl->debug ? ", " : "", decl->debug ? decl->debug : "", ")",
+	};
+	char text[DK_NAME_MAX];
+
+	dkc_join(text, sizeof(text), part, sizeof(part) / sizeof(part[0]));
+	dkc_remark(why, diff->reason, text);
+}
+
+int dkc_check_fits(const struct dk_op_decl *decl, const struct dk_impl *impl,
+		   struct dk_diag *why)
+{
+	struct dk_diag diff = { .size = sizeof(diff) };
 	int err;
 
-	if (!op)
-		return dkc_refuse(why, DK_WHY_NO_MEMORY, decl->name);
-	if (op->definer)
-		return dkc_refuse(why, DK_WHY_DEFINED, op->name);
-	old_flags = op->flags;
-	old_sig = op->sig;
-	err = dkc_op_check_sig(op, decl, why);
-	if (!err)
-		err = dkc_check_class(op, flags, why);
+	if (!decl->schema || !impl->schema)
+		return 0;
+	err = dkc_schema_compare(decl->schema, impl->schema, &diff);
 	if (err)
-		goto out;
-	dkc_store(op->flags, flags);
-	if (!dkc_op_sig(op))
-		dkc_store(op->sig, dkc_sig_hash(decl->sig));
-	dkc_change_add(&ch, op);
-	if (dkc_change_prepare(&ch)) {
-		dkc_store(op->flags, old_flags);
-		dkc_store(op->sig, old_sig);
-		err = dkc_refuse(why, DK_WHY_NO_MEMORY, op->name);
-		goto out;
-	}
+		dkc_tell_misfit(decl, impl, &diff, why);
+	return err;
+}
+
+/* Functions that came before the definition. */
+static int dkc_check_all_fit(const struct dk_op *op, const struct dk_op_decl *decl,
+			     struct dk_diag *why)
+{
+	const struct dkc_reg *r = NULL;
+	int err = 0;
+
+	while (!err && decl->schema && (r = dkc_reg_walk(op, r)))
+		err = dkc_check_fits(decl, r->impl, why);
+	return err;
+}
+
+static void dkc_def_link(struct dkc_provider *core, struct dk_op *op,
+			 const struct dk_op_decl *decl)
+{
 	op->classed = true;
 	op->def_next = core->defs;
 	op->def_link = &core->defs;
@@ -369,6 +396,46 @@ static int dkc_define(struct dkc_provider *core, const struct dk_op_decl *decl,
 	dkc_full_barrier();
 	op->decl = decl;
 	dkc_store(op->definer, core);
+}
+
+static void dkc_def_restore(const struct dkc_op_def *def)
+{
+	dkc_store(def->op->flags, def->flags);
+	dkc_store(def->op->sig, def->sig);
+	def->op->classed = def->classed;
+}
+
+/* Define an operator; the lock is held, and @decl is checked. */
+int dkc_op_define(struct dkc_provider *core, const struct dk_op_decl *decl,
+		  unsigned int flags, struct dkc_op_def *def, struct dk_diag *why)
+{
+	struct dk_op *op = dkc_op_to_define(core->reg, decl, flags);
+	struct dkc_change ch = { NULL };
+	int err;
+
+	if (!op)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, decl->name);
+	if (op->definer)
+		return dkc_refuse_defined(op, core, decl, why);
+	*def = (struct dkc_op_def){ op, op->sig, core->reg->generation, op->flags,
+				    op->classed };
+	err = dkc_op_check_sig(op, decl, why);
+	if (!err)
+		err = dkc_check_class(op, flags, why);
+	if (!err)
+		err = dkc_check_all_fit(op, decl, why);
+	if (err)
+		goto out;
+	dkc_store(op->flags, flags);
+	if (!dkc_op_sig(op))
+		dkc_store(op->sig, dkc_sig_hash(decl->sig));
+	dkc_change_add(&ch, op);
+	if (dkc_change_prepare(&ch)) {
+		dkc_def_restore(def);
+		err = dkc_refuse(why, DK_WHY_NO_MEMORY, op->name);
+		goto out;
+	}
+	dkc_def_link(core, op, decl);
 	dkc_change_commit(&ch);
 	return 0;
 out:
@@ -376,22 +443,63 @@ out:
 	return err;
 }
 
-int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
-		 unsigned int flags, struct dk_diag *why)
+/* Take back a definition that was just made. */
+void dkc_op_define_undo(struct dkc_op_def *def)
 {
-	struct dkc_provider *core;
-	int err;
+	struct dk_registry *reg = def->op->reg;
+	struct dkc_change ch = { NULL };
 
+	dkc_op_undefine(def->op);
+	dkc_def_restore(def);
+	/* the lock was held all the time: nobody has seen it */
+	reg->generation = def->generation;
+	dkc_change_add(&ch, def->op);
+	dkc_change_force(&ch);
+}
+
+/* Has a schema the name of its operator? */
+static bool dkc_schema_named(const char *schema, const char *name)
+{
+	while (*schema == ' ')
+		schema++;
+	while (*name && *schema == *name) {
+		schema++;
+		name++;
+	}
+	while (*schema == ' ')
+		schema++;
+	return !*name && *schema == '(';
+}
+
+int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
+		   struct dk_diag *why)
+{
 	if (decl->size != sizeof(*decl))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
 	if (flags & ~(DK_OP_ATOMIC | DK_OP_SAME_DEVICE))
 		return dkc_refuse(why, DK_WHY_BAD_FLAGS, decl->name);
 	if (!dkc_name_ok(decl->name))
 		return dkc_refuse(why, DK_WHY_BAD_NAME, decl->name);
+	if (!decl->schema)
+		return 0;
+	if (!dkc_schema_named(decl->schema, decl->name))
+		return dkc_refuse(why, DK_WHY_SCHEMA_NAME, decl->name);
+	return dkc_schema_check(decl->schema, why);
+}
+
+int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
+		 unsigned int flags, struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	struct dkc_op_def def;
+	int err = dkc_check_decl(decl, flags, why);
+
+	if (err)
+		return err;
 	err = dkc_provider_lock(prov, &core, why);
 	if (err)
 		return err;
-	err = dkc_define(core, decl, flags, why);
+	err = dkc_op_define(core, decl, flags, &def, why);
 	dkc_mutex_unlock(&core->reg->lock);
 	dkc_flush_retired();
 	return err;

@@ -99,6 +99,7 @@ static void dkc_provider_withdraw(struct dkc_provider *core)
 	struct dkc_change ch = { NULL };
 	struct dk_op *op;
 
+	dkc_libraries_withdraw(core, &ch);
 	while ((op = core->defs)) {
 		dkc_op_undefine(op);
 		dkc_change_add(&ch, op);
@@ -138,6 +139,7 @@ static void dkc_wait_end(struct dkc_provider *core)
 		}
 		*p = b->next;
 		dkc_free(b->dev);
+		dkc_free(b->owned);
 		dkc_free(b);
 	}
 	if (core->gone)

@@ -54,6 +54,7 @@ struct dkc_block {
 	const struct dk_impl *impls;	/* the caller's, which names the block */
 	struct dkc_device *dev;
 	void *priv;
+	void *owned;			/* goes with the block, or NULL */
 	u32 device;			/* number, 0 for none */
 	u32 n;
 	u8 state;			/* of enum dkc_state */
@@ -179,6 +180,7 @@ struct dkc_provider {
 	u32 waiters;			/* who wait for them */
 	bool gone;			/* the last of them frees the provider */
 	struct dk_op *defs;
+	struct dkc_library *libraries;
 	u32 joined;			/* bit b: has joined backend b */
 	char name[DK_NAME_MAX];
 };
@@ -291,6 +293,23 @@ int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
 		     struct dk_diag *why);
 u64 dkc_op_sig(const struct dk_op *op);
 void dkc_op_undefine(struct dk_op *op);
+/* A definition that was just made, and what was there before. */
+struct dkc_op_def {
+	struct dk_op *op;
+	u64 sig;
+	u64 generation;
+	u32 flags;
+	bool classed;
+};
+
+int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
+		   struct dk_diag *why);
+int dkc_op_define(struct dkc_provider *core, const struct dk_op_decl *decl,
+		  unsigned int flags, struct dkc_op_def *def, struct dk_diag *why);
+void dkc_op_define_undo(struct dkc_op_def *def);
+/* Does a function fit the operator's schema? Both may be NULL. */
+int dkc_check_fits(const struct dk_op_decl *decl, const struct dk_impl *impl,
+		   struct dk_diag *why);
 int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
 struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
 void dkc_ops_free(struct dk_registry *reg);
@@ -328,8 +347,17 @@ struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 void dkc_block_undo(struct dkc_block *b);
 void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch);
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
+struct dkc_block *dkc_table_add(struct dkc_provider *core, unsigned int backend,
+				const struct dk_impl *impls, unsigned int n,
+				struct dk_diag *why, int *err);
+struct dkc_block *dkc_fallback_add(struct dkc_provider *core,
+				   const struct dk_impl *impl, struct dk_diag *why,
+				   int *err);
 /* Walk all registrations of an operator, those of devices last; NULL begins. */
 const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r);
+
+/* library.c */
+void dkc_libraries_withdraw(struct dkc_provider *prov, struct dkc_change *ch);
 
 /* backend.c and device.c */
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);

@@ -317,8 +317,10 @@ static void operators(void)
 	REFUSED(dk_op_define(&r_none, &r_new, 0, &t_why), EINVAL, UNREGISTERED,
 		"none");
 	/* refuses: dk_op_define EEXIST DEFINED */
-	REFUSED(dk_op_define(&r_a, &r_def, 0, &t_why), EEXIST, DEFINED, "r::def");
-	REFUSED(dk_op_define(&r_b, &r_def, 0, &t_why), EEXIST, DEFINED, "r::def");
+	REFUSED(dk_op_define(&r_a, &r_def, 0, &t_why), EEXIST, DEFINED,
+		"r::def: a -> a");
+	REFUSED(dk_op_define(&r_b, &r_def, 0, &t_why), EEXIST, DEFINED,
+		"r::def: a -> b");
 	/* refuses: dk_op_define EINVAL NOT_ATOMIC */
 	REFUSED(dk_op_define(&r_a, &r_impl, DK_OP_ATOMIC, &t_why), EINVAL,
 		NOT_ATOMIC, "r::impl");

@@ -23,6 +23,7 @@
 	both(indexes)							\
 	both(layouts)							\
 	user(schema)							\
+	both(library)							\
 	fed(big)							\
 	kernel(kthreads)						\
 	user(threads)							\

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Schemas: what the core asks where there is a grammar. */
+#include "schema.h"
+
+int dkc_schema_check(const char *schema, struct dk_diag *why)
+{
+	struct dk_schema *s;
+	int err = dk_schema_parse(schema, &s, why);
+
+	dk_schema_free(s);
+	return err;
+}
+
+int dkc_schema_compare(const char *declared, const char *inferred,
+		       struct dk_diag *why)
+{
+	struct dk_schema *a, *b = NULL;
+	int err = dk_schema_parse(declared, &a, why);
+
+	if (!err)
+		err = dk_schema_parse(inferred, &b, why);
+	if (!err)
+		err = dk_schema_compare(a, b, why);
+	dk_schema_free(a);
+	dk_schema_free(b);
+	return err;
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Libraries and their handles: SEMANTICS 7.5, 8.1 and 8.2. */
+#include "refuse.h"
+
+static struct dk_obj cpu;
+
+static struct dk_library lib_of(struct dk_provider *prov, unsigned int kind,
+				const char *ns, unsigned int key)
+{
+	struct dk_library lib = {
+		.size = sizeof(lib), .kind = kind, .ns = ns, .key = key,
+		.debug = "registered at here", .prov = prov,
+	};
+
+	return lib;
+}
+
+static const char *op_goes(const char *name)
+{
+	struct dk_op *op = dk_op_get(t_reg, name);
+	const char *label = op ? t_goes(op, &cpu, NULL) : "none";
+
+	dk_op_put(op);
+	return label;
+}
+
+static struct dk_provider prov;
+
+static void open(void)
+{
+	t_open("v1", 0);
+	t_join(&prov, "lib");
+	cpu = t_obj(DK_KEY_BITS(DK_CPU));
+}
+
+static void close(void)
+{
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	t_leave(&prov);
+	t_close();
+}
+
+/* Definition and functions, with and without the namespace, in any order. */
+static void a_library(void)
+{
+	struct dk_library def = lib_of(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_library impl = lib_of(&prov, DK_LIBRARY_IMPL, "ns", DK_CPU);
+	struct dk_op_decl bare = t_decl("op"), full = t_decl("ns::op");
+	struct dk_impl one = t_impl(&bare, 0, 1), two = t_impl(&full, DK_CPU, 2);
+	struct dk_handle h_def = { NULL }, h_one = { NULL }, h_two = { NULL };
+
+	open();
+	CHECK_OK(dk_library_register(&impl, &t_why));
+	CHECK_OK(dk_library_register(&def, &t_why));
+	CHECK_OK(dk_library_impl(&impl, &one, &h_one, &t_why));
+	CHECK_STR(op_goes("ns::op"), "-ENOENT");
+	CHECK_OK(dk_library_def(&def, &bare, 0, &h_def, &t_why));
+	CHECK_STR(op_goes("ns::op"), "f1");
+	CHECK_OK(dk_library_impl(&impl, &two, &h_two, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
+	CHECK_STR(op_goes("ns::op"), "f2");
+
+	/* the one below goes, and nothing is seen of it; then the other way round */
+	CHECK_OK(dk_handle_release(&impl, &h_one));
+	CHECK(!h_one.core);
+	CHECK_STR(op_goes("ns::op"), "f2");
+	CHECK_OK(dk_handle_release(&impl, &h_one));
+	CHECK_OK(dk_library_impl(&impl, &one, &h_one, &t_why));
+	CHECK_STR(op_goes("ns::op"), "f1");
+	CHECK_OK(dk_handle_release(&impl, &h_one));
+	CHECK_STR(op_goes("ns::op"), "f2");
+	CHECK_OK(dk_handle_release(&def, &h_def));
+	CHECK_STR(op_goes("ns::op"), "-ENOENT");
+	CHECK_OK(dk_handle_release(&impl, &h_two));
+	CHECK_STR(op_goes("ns::op"), "none");
+	close();
+}
+
+/* What a library holds goes with it, and it may be registered again. */
+static void used_again(void)
+{
+	struct dk_library def = lib_of(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_library other = lib_of(&prov, DK_LIBRARY_FRAGMENT, "ns", 0);
+	struct dk_op_decl decl = t_decl("op");
+	struct dk_impl catch_all = t_impl(&decl, 0, 1);
+	struct dk_handle h = { NULL }, h_other = { NULL };
+	int i;
+
+	open();
+	CHECK_OK(dk_library_register(&other, &t_why));
+	for (i = 0; i < 2; i++) {
+		CHECK_OK(dk_library_register(&def, &t_why));
+		CHECK_OK(dk_library_def_impl(&def, &decl, 0, &catch_all, &h, &t_why));
+		CHECK_STR(op_goes("ns::op"), "f1");
+		CHECK_OK(dk_library_impl(&other, &catch_all, &h_other, &t_why));
+		CHECK_OK(dk_library_unregister(&def));
+		CHECK(!def.core && !h.core);
+		CHECK_STR(op_goes("ns::op"), "-ENOENT");
+		CHECK_OK(dk_handle_release(&other, &h_other));
+		CHECK_STR(op_goes("ns::op"), "none");
+		CHECK_OK(dk_library_unregister(&def));
+	}
+	/* and with the provider */
+	CHECK_OK(dk_library_register(&def, &t_why));
+	CHECK_OK(dk_library_def_impl(&def, &decl, 0, &catch_all, &h, &t_why));
+	CHECK_OK(dk_provider_unregister(&prov));
+	CHECK(!def.core && !h.core && !other.core);
+	CHECK_OK(dk_handle_release(&def, &h));
+	CHECK_OK(dk_library_unregister(&def));
+	CHECK_STR(op_goes("ns::op"), "none");
+	CHECK_OK(dk_provider_register(&prov, &t_why));
+	/* what was undefined by name is not undefined twice */
+	CHECK_OK(dk_library_register(&def, &t_why));
+	CHECK_OK(dk_library_def(&def, &decl, 0, &h, &t_why));
+	CHECK_OK(dk_op_undefine(&prov, "ns::op", &t_why));
+	decl.name = "ns::op";
+	CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why));
+	CHECK_OK(dk_handle_release(&def, &h));
+	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
+	close();
+}
+
+static void fallbacks(void)
+{
+	struct dk_library lib = lib_of(&prov, DK_LIBRARY_IMPL, "_", DK_AUTOGRAD);
+	struct dk_library keyless = lib_of(&prov, DK_LIBRARY_IMPL, NULL, 0);
+	struct dk_op_decl decl = t_decl("ns::op");
+	struct dk_impl through = t_fallthrough(NULL, 0);
+	struct dk_impl fn = t_impl(&decl, DK_CPU, 1);
+	struct dk_handle h = { NULL };
+
+	open();
+	cpu = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU));
+	CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why));
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	CHECK_OK(dk_library_register(&keyless, &t_why));
+	/* a library without a namespace takes the name as it is */
+	CHECK_OK(dk_library_impl(&keyless, &fn, NULL, &t_why));
+	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
+	CHECK_OK(dk_library_fallback(&lib, &through, &h, &t_why));
+	CHECK_STR(op_goes("ns::op"), "f1");
+	through.key = DK_AUTOGRAD_CPU;
+	CHECK_INT(dk_library_fallback(&keyless, &through, NULL, &t_why), -EEXIST);
+	CHECK_INT(t_why.reason, DK_WHY_FALLBACK_EXISTS);
+	CHECK_OK(dk_handle_release(&lib, &h));
+	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
+	CHECK_OK(dk_library_fallback(&keyless, &through, NULL, &t_why));
+	CHECK_STR(op_goes("ns::op"), "f1");
+	CHECK_OK(dk_library_unregister(&keyless));
+	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
+	close();
+}
+
+static struct dk_library *within;
+static struct dk_handle *within_handle;
+
+static int releases(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *who)
+{
+	/* refuses: dk_handle_release EDEADLK INSIDE */
+	CHECK_INT(dk_handle_release(within, within_handle), -EDEADLK);
+	/* refuses: dk_library_unregister EDEADLK INSIDE */
+	CHECK_INT(dk_library_unregister(within), -EDEADLK);
+	*who = 1;
+	return 0;
+}
+
+static void from_inside(void)
+{
+	struct dk_library lib = lib_of(&prov, DK_LIBRARY_FRAGMENT, "ns", 0);
+	struct dk_op_decl decl = t_decl("op");
+	struct dk_impl fn = t_impl(&decl, DK_CPU, 1);
+	struct dk_handle h = { NULL };
+	struct dk_op *op;
+
+	open();
+	fn.fn = (dk_fn_t)releases;
+	within = &lib;
+	within_handle = &h;
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	CHECK_OK(dk_library_def_impl(&lib, &decl, 0, &fn, &h, &t_why));
+	op = dk_op_get(t_reg, "ns::op");
+	CHECK_INT(t_call(op, &cpu, NULL), 1);
+	CHECK(h.core && lib.core);
+	dk_op_put(op);
+	close();
+}
+
+/* ---- refusals ----------------------------------------------------------------- */
+
+static struct dk_library def, frag, impl, none;
+static struct dk_handle held;
+
+static void open_all(void)
+{
+	struct dk_op_decl decl = t_decl("held");
+
+	r_open();
+	def = lib_of(&r_a, DK_LIBRARY_DEF, "r", 0);
+	frag = lib_of(&r_b, DK_LIBRARY_FRAGMENT, "r", 0);
+	impl = lib_of(&r_a, DK_LIBRARY_IMPL, "r", DK_CUDA);
+	none = lib_of(&r_a, DK_LIBRARY_IMPL, "_", 0);
+	CHECK_OK(dk_library_register(&def, &t_why));
+	CHECK_OK(dk_library_register(&frag, &t_why));
+	CHECK_OK(dk_library_register(&impl, &t_why));
+	CHECK_OK(dk_library_register(&none, &t_why));
+	memset(&held, 0, sizeof(held));
+	CHECK_OK(dk_library_def(&frag, &decl, 0, &held, &t_why));
+	r_rebase();
+}
+
+static void close_all(void)
+{
+	r_close();
+	CHECK(!def.core && !frag.core && !impl.core && !none.core && !held.core);
+}
+
+#define IN(kind, ns) " (" kind " library " ns ", registered at here)"
+
+static void refused_libraries(void)
+{
+	struct dk_library bad;
+
+	open_all();
+	/* refuses: dk_library_register EINVAL BAD_SIZE */
+	bad = lib_of(&r_a, DK_LIBRARY_DEF, "x", 0);
+	bad.size--;
+	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_SIZE, "struct dk_library");
+	/* refuses: dk_library_register EINVAL LIBRARY_KIND */
+	bad = lib_of(&r_a, 4, "x", 0);
+	REFUSED(dk_library_register(&bad, &t_why), EINVAL, LIBRARY_KIND,
+		"library" IN("no kind", "x"));
+	bad = lib_of(&r_a, DK_LIBRARY_DEF, "x y", 0);
+	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_NAME, "x y");
+	/* refuses: dk_library_register EINVAL LIBRARY_NAMESPACE */
+	bad = lib_of(&r_a, DK_LIBRARY_DEF, "_", 0);
+	REFUSED(dk_library_register(&bad, &t_why), EINVAL, LIBRARY_NAMESPACE,
+		"_" IN("DEF", "_"));
+	bad = lib_of(&r_a, DK_LIBRARY_FRAGMENT, NULL, 0);
+	REFUSED(dk_library_register(&bad, &t_why), EINVAL, LIBRARY_NAMESPACE,
+		"_" IN("FRAGMENT", "_"));
+	/* refuses: dk_library_register EINVAL LIBRARY_KEY */
+	bad = lib_of(&r_a, DK_LIBRARY_DEF, "x", DK_CPU);
+	REFUSED(dk_library_register(&bad, &t_why), EINVAL, LIBRARY_KEY,
+		"x" IN("DEF", "x"));
+	bad = lib_of(&r_a, DK_LIBRARY_IMPL, "x", 9999);
+	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_KEY,
+		"key" IN("IMPL", "x"));
+	bad = lib_of(&r_none, DK_LIBRARY_DEF, "x", 0);
+	REFUSED(dk_library_register(&bad, &t_why), EINVAL, UNREGISTERED, "none");
+	/* refuses: dk_library_register EEXIST LIBRARY_EXISTS */
+	bad = lib_of(&r_b, DK_LIBRARY_DEF, "r", 0);
+	bad.debug = "registered at there";
+	REFUSED(dk_library_register(&bad, &t_why), EEXIST, LIBRARY_EXISTS,
+		"r: registered at here -> registered at there");
+	/* refuses: dk_library_register EEXIST LIBRARY_REGISTERED */
+	REFUSED(dk_library_register(&frag, &t_why), EEXIST, LIBRARY_REGISTERED,
+		"r" IN("FRAGMENT", "r"));
+	close_all();
+}
+
+static void refused_definitions(void)
+{
+	struct dk_op_decl new = t_decl("new"), bad;
+	struct dk_impl fn = t_impl(&new, DK_CPU, 1);
+	struct dk_handle h = { NULL };
+
+	open_all();
+	/* refuses: dk_library_def EINVAL LIBRARY_IMPL */
+	REFUSED(dk_library_def(&impl, &new, 0, &h, &t_why), EINVAL, LIBRARY_IMPL,
+		"new" IN("IMPL", "r"));
+	/* refuses: dk_library_def EINVAL NAMESPACE */
+	bad = t_decl("s::new");
+	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, NAMESPACE,
+		"s::new" IN("DEF", "r"));
+	bad = new;
+	bad.schema = "s::new(Tensor x) -> ()";
+	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, NAMESPACE,
+		"s::new(Tensor x) -> ()" IN("DEF", "r"));
+	/* refuses: dk_library_def EINVAL SCHEMA_NAME */
+	bad.schema = "r::old(Tensor x) -> ()";
+	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA_NAME, "r::new");
+	bad.schema = "new";
+	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA_NAME, "r::new");
+	if (!T_KERNEL) {
+		bad.schema = "new(Tensor) -> ()";
+		REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA,
+			"column 14: \")\" instead of the argument's name");
+	}
+	/* refuses: dk_library_def EEXIST DEFINED */
+	bad = t_decl("def");
+	bad.debug = "defined at there";
+	REFUSED(dk_library_def(&frag, &bad, 0, &h, &t_why), EEXIST, DEFINED,
+		"r::def: a -> defined at there");
+	/* refuses: dk_library_def EEXIST HANDLE */
+	REFUSED(dk_library_def(&frag, &new, 0, &held, &t_why), EEXIST, HANDLE,
+		"handle" IN("FRAGMENT", "r"));
+	/* refuses: dk_library_def EINVAL LIBRARY_UNREGISTERED */
+	CHECK_OK(dk_library_unregister(&none));
+	REFUSED(dk_library_def(&none, &new, 0, &h, &t_why), EINVAL,
+		LIBRARY_UNREGISTERED, "library" IN("IMPL", "_"));
+	/* refuses: dk_library_def EPROTOTYPE SIGNATURE */
+	bad = t_decl("impl");
+	bad.sig = "(float)";
+	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EPROTOTYPE, SIGNATURE, NULL);
+	/* refuses: dk_library_def_impl EINVAL NOT_ATOMIC */
+	REFUSED(dk_library_def_impl(&def, &new, DK_OP_ATOMIC, &fn, &h, &t_why), EINVAL,
+		NOT_ATOMIC, NULL);
+	CHECK(!h.core);
+	close_all();
+}
+
+static void refused_functions(void)
+{
+	struct dk_op_decl new = t_decl("new"), bad = t_decl("s::new");
+	struct dk_impl fn = t_impl(&new, DK_CPU, 1), other = t_impl(&bad, DK_CUDA, 1);
+	struct dk_impl through = t_fallthrough(NULL, DK_XLA);
+
+	open_all();
+	/* refuses: dk_library_impl EINVAL LIBRARY_FN_KEY */
+	REFUSED(dk_library_impl(&impl, &fn, NULL, &t_why), EINVAL, LIBRARY_FN_KEY,
+		"CPU" IN("IMPL", "r"));
+	/* refuses: dk_library_impl EINVAL NAMESPACE */
+	REFUSED(dk_library_impl(&impl, &other, NULL, &t_why), EINVAL, NAMESPACE,
+		"s::new" IN("IMPL", "r"));
+	/* refuses: dk_library_impl EEXIST HANDLE */
+	REFUSED(dk_library_impl(&frag, &fn, &held, &t_why), EEXIST, HANDLE,
+		"handle" IN("FRAGMENT", "r"));
+	/* refuses: dk_library_impl EPROTOTYPE SIGNATURE */
+	other = t_impl(&r_other_sig, DK_CUDA, 1);
+	REFUSED(dk_library_impl(&impl, &other, NULL, &t_why), EPROTOTYPE, SIGNATURE, NULL);
+	/* refuses: dk_library_fallback EINVAL LIBRARY_FALLBACK */
+	REFUSED(dk_library_fallback(&def, &through, NULL, &t_why), EINVAL,
+		LIBRARY_FALLBACK, "fallback" IN("DEF", "r"));
+	/* refuses: dk_library_fallback EINVAL FALLBACK_NAMESPACE */
+	REFUSED(dk_library_fallback(&impl, &through, NULL, &t_why), EINVAL,
+		FALLBACK_NAMESPACE, "r" IN("IMPL", "r"));
+	through.key = 0;
+	REFUSED(dk_library_fallback(&none, &through, NULL, &t_why), EINVAL,
+		NOT_RUNTIME_KEY, "Undefined");
+	/* refuses: dk_library_fallback EEXIST FALLBACK_EXISTS */
+	through.key = DK_TRACER;
+	REFUSED(dk_library_fallback(&none, &through, NULL, &t_why), EEXIST,
+		FALLBACK_EXISTS, NULL);
+	close_all();
+}
+
+/* SEMANTICS 11.2, test_def_impl_schema_mismatch: whichever comes second. */
+static void mismatch(void)
+{
+	struct dk_library lib = lib_of(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_op_decl decl = t_decl(NULL), name = t_decl("op");
+	struct dk_impl fn = t_impl(&name, DK_CPU, 1);
+	struct dk_handle h = { NULL };
+
+	if (T_KERNEL) {
+		t_skip("schemas are text in the kernel");
+		return;
+	}
+	open();
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	decl.schema = "op(Tensor x, Tensor y) -> Tensor";
+	fn.schema = "(Tensor _0) -> Tensor _0";
+	CHECK_OK(dk_library_def(&lib, &decl, 0, &h, &t_why));
+	/* refuses: dk_library_impl EPROTOTYPE SCHEMA_NUM_ARGS */
+	CHECK_INT(dk_library_impl(&lib, &fn, NULL, &t_why), -EPROTOTYPE);
+	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_NUM_ARGS);
+	CHECK_STR(t_why.name, "ns::op: 2 vs 1 (f1, registered at here)");
+	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
+	CHECK_OK(dk_handle_release(&lib, &h));
+	CHECK_OK(dk_library_impl(&lib, &fn, NULL, &t_why));
+	/* refuses: dk_library_def EPROTOTYPE SCHEMA_NUM_ARGS */
+	CHECK_INT(dk_library_def(&lib, &decl, 0, &h, &t_why), -EPROTOTYPE);
+	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_NUM_ARGS);
+	CHECK(!h.core);
+	CHECK_STR(op_goes("ns::op"), "-ENOENT");
+	decl.schema = "op(Tensor x) -> Tensor";
+	CHECK_OK(dk_library_def(&lib, &decl, 0, &h, &t_why));
+	CHECK_STR(op_goes("ns::op"), "f1");
+	CHECK_OK(dk_handle_release(&lib, &h));
+	/* refuses: dk_library_def_impl EPROTOTYPE SCHEMA_NUM_ARGS */
+	decl.schema = "op2(Tensor x, int y) -> Tensor";
+	CHECK_INT(dk_library_def_impl(&lib, &decl, 0, &fn, &h, &t_why), -EPROTOTYPE);
+	CHECK_STR(op_goes("ns::op2"), "none");
+	/* refuses: dk_library_def_impl EINVAL SCHEMA */
+	fn.schema = "(Tensor) -> ()";
+	CHECK_INT(dk_library_def_impl(&lib, &decl, 0, &fn, &h, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_SCHEMA);
+	CHECK_STR(op_goes("ns::op2"), "none");
+	close();
+}
+
+static const struct t_case cases[] = {
+	T(a_library), T(used_again), T(fallbacks), T(from_inside), T(refused_libraries),
+	T(refused_definitions), T(refused_functions), T(mismatch),
+};
+
+const struct t_suite library_suite = { "library", cases, ARRAY_SIZE(cases) };
