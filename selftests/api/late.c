@@ -47,6 +47,8 @@ static void everything_is_answered(void)
 	struct dk_call c, below;
 	unsigned int backend;
 	struct dk_op *op;
+	struct dk_library lib, late_lib;
+	struct dk_handle h = { NULL }, none = { NULL };
 	u32 device, more;
 	int who = 0;
 
@@ -60,6 +62,10 @@ static void everything_is_answered(void)
 	CHECK_OK(dk_op_define(&prov, &late_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
 	CHECK_OK(dk_device_register(&prov, 1, "dev", NULL, NULL, 0, &device, &t_why));
+	lib = (struct dk_library)DK_LIBRARY(&prov, IMPL, "_", DK_UNDEFINED);
+	late_lib = lib;
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	CHECK_OK(dk_library_impl(&lib, &impls[1], &h, &t_why));
 	op = dk_op_get(t_reg, "late::op");
 	CHECK_OK(dk_call_enter_op(&c, op, &late_op, &local, objs, 1));
 	dkc_registry_shutdown(t_reg);
@@ -88,6 +94,21 @@ static void everything_is_answered(void)
 	fallback = t_fallthrough(NULL, DK_TRACER);
 	/* refuses: dk_fallback_register ESHUTDOWN SHUTDOWN */
 	SHUT_DOWN(dk_fallback_register(&prov, &fallback, &t_why));
+	/* refuses: dk_library_register ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_library_register(&late_lib, &t_why));
+	/* refuses: dk_library_def ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_library_def(&lib, &decl, 0, &none, &t_why));
+	/* refuses: dk_library_def_impl ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_library_def_impl(&lib, &decl, 0, impls, &none, &t_why));
+	/* refuses: dk_library_impl ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_library_impl(&lib, impls, &none, &t_why));
+	/* refuses: dk_library_fallback ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_library_fallback(&lib, &fallback, &none, &t_why));
+	/* refuses: dk_handle_release ESHUTDOWN SHUTDOWN */
+	CHECK_INT(dk_handle_release(&lib, &h), -ESHUTDOWN);
+	/* refuses: dk_library_unregister ESHUTDOWN SHUTDOWN */
+	CHECK_INT(dk_library_unregister(&lib), -ESHUTDOWN);
+	CHECK(h.core && lib.core);
 	/* refuses: dk_backend_join ESHUTDOWN SHUTDOWN */
 	SHUT_DOWN(dk_backend_join(&prov, "edu", 0, 0, &backend, &t_why));
 	/* refuses: dk_device_register ESHUTDOWN SHUTDOWN */

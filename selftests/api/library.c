@@ -305,8 +305,38 @@ static void refused_definitions(void)
 	/* refuses: dk_library_def_impl EINVAL NOT_ATOMIC */
 	REFUSED(dk_library_def_impl(&def, &new, DK_OP_ATOMIC, &fn, &h, &t_why), EINVAL,
 		NOT_ATOMIC, NULL);
+	/* refuses: dk_library_def_impl EEXIST DEFINED */
+	bad = t_decl("def");
+	REFUSED(dk_library_def_impl(&frag, &bad, 0, &fn, &h, &t_why), EEXIST, DEFINED,
+		"r::def: a -> registered at here");
 	CHECK(!h.core);
 	close_all();
+}
+
+/* Who holds an operator relies on its class. */
+static void class_changes(void)
+{
+	struct dk_library lib = lib_of(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_op_decl decl = t_decl("op");
+	struct dk_impl fn = t_impl(&decl, DK_CPU, 1);
+	struct dk_handle h = { NULL };
+	struct dk_op *op;
+
+	open();
+	fn.flags = DK_IMPL_F_ATOMIC;
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	CHECK_OK(dk_library_def(&lib, &decl, 0, &h, &t_why));
+	op = dk_op_get(t_reg, "ns::op");
+	CHECK_OK(dk_handle_release(&lib, &h));
+	/* refuses: dk_library_def EBUSY CLASS */
+	CHECK_INT(dk_library_def(&lib, &decl, DK_OP_ATOMIC, &h, &t_why), -EBUSY);
+	/* refuses: dk_library_def_impl EBUSY CLASS */
+	CHECK_INT(dk_library_def_impl(&lib, &decl, DK_OP_ATOMIC, &fn, &h, &t_why),
+		  -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_CLASS);
+	dk_op_put(op);
+	CHECK_OK(dk_library_def_impl(&lib, &decl, DK_OP_ATOMIC, &fn, &h, &t_why));
+	close();
 }
 
 static void refused_functions(void)
@@ -391,7 +421,7 @@ static void mismatch(void)
 
 static const struct t_case cases[] = {
 	T(a_library), T(used_again), T(fallbacks), T(from_inside), T(refused_libraries),
-	T(refused_definitions), T(refused_functions), T(mismatch),
+	T(refused_definitions), T(class_changes), T(refused_functions), T(mismatch),
 };
 
 const struct t_suite library_suite = { "library", cases, ARRAY_SIZE(cases) };

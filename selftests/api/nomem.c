@@ -537,6 +537,93 @@ static void no_new_operator_of_a_name(void)
 	CHECK_OK(dk_provider_unregister(&me));
 }
 
+static struct dk_library library = {
+	.size = sizeof(library), .kind = DK_LIBRARY_FRAGMENT, .ns = "lib",
+	.prov = &r_a, .debug = "here",
+};
+static struct dk_library nameless = {
+	.size = sizeof(nameless), .kind = DK_LIBRARY_IMPL, .prov = &r_a,
+};
+static struct dk_handle handle;
+static struct dk_op_decl lib_op;
+static struct dk_impl lib_impl;
+
+static int register_library(void)
+{
+	return dk_library_register(&library, &t_why);
+}
+
+static int library_def(void)
+{
+	return dk_library_def(&library, &lib_op, 0, &handle, &t_why);
+}
+
+static int library_def_impl(void)
+{
+	return dk_library_def_impl(&library, &lib_op, 0, &lib_impl, &handle, &t_why);
+}
+
+static int library_impl(void)
+{
+	return dk_library_impl(&library, &lib_impl, &handle, &t_why);
+}
+
+static int library_fallback(void)
+{
+	return dk_library_fallback(&nameless, &fallback, &handle, &t_why);
+}
+
+/* All or nothing; and releasing needs no memory. */
+static void each_of_a_library(int (*what)(void), struct dk_library *lib)
+{
+	r_rebase();
+	each_fails(what, NULL);
+	CHECK(handle.core);
+	short_of_memory();
+	CHECK_OK(dk_handle_release(lib, &handle));
+	memory_again();
+	CHECK(!handle.core);
+}
+
+static void libraries(void)
+{
+	r_open();
+	lib_op = t_decl("op");
+	lib_op.schema = "op(Tensor x) -> Tensor";
+	lib_impl = t_impl(&lib_op, DK_CPU, 1);
+	lib_impl.schema = "(Tensor _0) -> Tensor _0";
+	fallback = t_fallthrough(NULL, DK_PYTHON);
+	/* refuses: dk_library_register ENOMEM NO_MEMORY */
+	each_fails(register_library, "lib");
+	CHECK_OK(dk_library_register(&nameless, &t_why));
+	/* refuses: dk_library_def ENOMEM NO_MEMORY */
+	each_of_a_library(library_def, &library);
+	/* refuses: dk_library_def_impl ENOMEM NO_MEMORY */
+	each_of_a_library(library_def_impl, &library);
+	/* refuses: dk_library_impl ENOMEM NO_MEMORY */
+	each_of_a_library(library_impl, &library);
+	/* refuses: dk_library_fallback ENOMEM NO_MEMORY */
+	each_of_a_library(library_fallback, &nameless);
+	CHECK_OK(library_def_impl());
+	short_of_memory();
+	CHECK_OK(dk_library_unregister(&library));
+	memory_again();
+	CHECK(!dk_op_get(t_reg, "lib::op"));
+	r_rebase();
+	r_close();
+}
+
+static void schema(void)
+{
+	struct dk_schema *s = (void *)&me;
+
+	short_of_memory();
+	/* refuses: dk_schema_parse ENOMEM NO_MEMORY */
+	NO_MEMORY(dk_schema_parse("f() -> ()", &s, &t_why), "");
+	CHECK(!s);
+	memory_again();
+}
+
 T_SUITE(nomem,
 	T(no_default_registry),
 	T(first_call_of_a_thread),
@@ -544,4 +631,6 @@ T_SUITE(nomem,
 	T(names_grow),
 	T(peer13_leaving_without_memory),
 	T(atomic_operator_without_rows),
-	T(no_new_operator_of_a_name));
+	T(no_new_operator_of_a_name),
+	T(libraries),
+	T(schema));
