@@ -53,7 +53,7 @@ static void state_and_table(void)
 	begin();
 	impls[0] = t_impl(&decl, DK_CPU, 0);
 	impls[1] = t_impl(&decl, DK_CPU, 1);
-	impls[1].schema = "(Tensor _0) -> ()";
+	impls[1].schema = "(Tensor _0, Tensor? _1, str _2, Tensor[] _3) -> ()";
 	impls[2] = t_impl(&decl, DK_CPU, 2);
 	impls[2].label = LONG;
 	impls[2].flags |= DK_IMPL_F_BOXED;
@@ -69,7 +69,7 @@ static void state_and_table(void)
 		"FPGA: f5 :: (none) [ boxed unboxed ]\n"
 		"Tracer: fallthrough :: (none) [ fallthrough boxed ]\n"
 		"CPU: " LONG " :: (none) [ boxed ]\n"
-		"CPU (inactive): f1 :: (Tensor _0) -> () [ boxed unboxed ]\n"
+		"CPU (inactive): f1 :: (Tensor _0, Tensor? _1, str _2, Tensor[] _3) -> () [ boxed unboxed ]\n"
 		"CPU (inactive): f0 :: (none) [ boxed unboxed ]\n"
 		"Autograd[alias]: f3 :: (none) [ boxed unboxed ]\n");
 	is_text(dk_op_list_keys,
