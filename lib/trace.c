@@ -46,7 +46,7 @@ static void ask(void)
 		return;
 	wanted = !strcmp(value, "1");
 	if (!wanted)
-		fprintf(stderr, "dispatchkey: DK_TRACE is \"%.100s\", which is neither 0 nor 1 and is ignored\n",
+		fprintf(stderr, "dispatchkey: DK_TRACE is \"%.100s\", neither 0 nor 1, and is ignored\n",
 			value);
 }
 

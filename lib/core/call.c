@@ -292,7 +292,7 @@ int dkc_enter_call(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
 /* Is anybody to be told of this registry's calls? */
 static inline bool dkc_is_hooked(const struct dk_op *op)
 {
-	return dkc_unlikely(dkc_load(op->reg->hooks) != NULL);
+	return dkc_unlikely(dkc_load(op->reg->hooks));
 }
 
 int dk_call_enter_op(struct dk_call *c, struct dk_op *op,

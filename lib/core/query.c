@@ -20,7 +20,7 @@ int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why)
 		return dkc_refuse(why, DK_WHY_BAD_KEY, op->name);
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	dkc_mutex_lock(&reg->lock);
-	has = dkc_top(op, NULL, key, true) != NULL;
+	has = !!dkc_top(op, NULL, key, true);
 	dkc_mutex_unlock(&reg->lock);
 	return has;
 }
@@ -86,7 +86,7 @@ int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key)
 	r = dkc_deref_locked(reg->fallback[slot]);
 	r = r && dkc_visible(r, true) ? r : reg->stock[slot];
 	dkc_mutex_unlock(&reg->lock);
-	return r != NULL;
+	return !!r;
 }
 
 /* ---- of all operators ----------------------------------------------------- */

@@ -71,7 +71,7 @@ static const struct dkc_reg *dkc_one_in(const struct dk_op *op,
 bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
 		bool writer)
 {
-	return dkc_one_in(op, dev, set, writer) != NULL;
+	return dkc_one_in(op, dev, set, writer);
 }
 
 /* getBackendKeySetFromAutograd() of a runtime key. */

@@ -340,7 +340,10 @@ static void dkc_put_no_objects(struct dkc_text *t, const struct dk_op *op)
 {
 	dkc_put(t, "There was nothing to dispatch on in the arguments of ");
 	dkc_put(t, op->name);
-	dkc_put(t, " (an empty list of Tensors, for example), and no fallback function is registered for its schema. Either it wants a list with something in it, or whoever wrote the operator left out a fallback function. Available functions are ");
+	dkc_put(t, " (an empty list of Tensors, for example), and no fallback function ");
+	dkc_put(t, "is registered for its schema. Either it wants a list with something ");
+	dkc_put(t, "in it, or whoever wrote the operator left out a fallback function. ");
+	dkc_put(t, "Available functions are ");
 	dkc_put_keys(t, op);
 	dkc_put(t, ".\n\n");
 }
@@ -351,7 +354,8 @@ static void dkc_put_not_run(struct dkc_text *t, const struct dk_op *op, unsigned
 	dkc_put(t, op->name);
 	dkc_put(t, "' with arguments from the '");
 	dkc_put_missing_key(t, op->reg, key);
-	dkc_put(t, "' backend. The backend has no function for this operator, or the one it has was left out of this build. '");
+	dkc_put(t, "' backend. The backend has no function for this operator, or the one ");
+	dkc_put(t, "it has was left out of this build. '");
 	dkc_put(t, op->name);
 	dkc_put(t, "' is only available for these backends: ");
 	dkc_put_keys(t, op);
@@ -384,7 +388,12 @@ size_t dk_ambiguous_text(struct dk_op *op, char *buf, size_t size)
 
 	dkc_mutex_lock(&op->reg->lock);
 	dkc_put(&t, op->name);
-	dkc_put(&t, " has a function at CompositeImplicitAutograd and one at a backend that shares AutogradOther. With both, nobody can tell which of them a call through AutogradOther is meant for, so the backend's function is out of reach. Give the operator CompositeExplicitAutograd in place of CompositeImplicitAutograd, or give the backend an autograd key of its own.\nCanonical state\n~~~~~~~~~~~\n");
+	dkc_put(&t, " has a function at CompositeImplicitAutograd and one at a backend that ");
+	dkc_put(&t, "shares AutogradOther. With both, nobody can tell which of them a call ");
+	dkc_put(&t, "through AutogradOther is meant for, so the backend's function is out ");
+	dkc_put(&t, "of reach. Give the operator CompositeExplicitAutograd in place of ");
+	dkc_put(&t, "CompositeImplicitAutograd, or give the backend an autograd key of its ");
+	dkc_put(&t, "own.\nCanonical state\n~~~~~~~~~~~\n");
 	dkc_put_state(&t, op);
 	dkc_put(&t, "\n\n");
 	dkc_mutex_unlock(&op->reg->lock);

@@ -68,7 +68,7 @@ static void put_verdict(struct dk_replay *r, const char *entry)
 		put_serves(r);
 		break;
 	case DK_VERDICT_AMBIGUOUS:
-		dk_replay_put(r, "ambiguous: CompositeImplicitAutograd has a function, and so has a backend of AutogradOther");
+		put_about_key(r, "ambiguous: ", " has a function, and so has a backend of AutogradOther");
 		break;
 	case DK_VERDICT_MISSING:
 		dk_replay_put(r, "nothing serves");

@@ -143,7 +143,7 @@ DK_REPLAY_RUN(has_op)
 		return err;
 	op = dk_op_get(r->reg, w->arg[0]);
 	dk_op_put(op);
-	return put_bool(r, op != NULL);
+	return put_bool(r, !!op);
 }
 
 /* What is asked of an operator and a key. */
