@@ -166,7 +166,7 @@ extern const struct dk_local dk_local_default;
 	X(REGISTERED, EEXIST, "the provider is registered already")	\
 	X(UNREGISTERED, EINVAL, "the provider is not registered")	\
 	X(SHUTDOWN, ESHUTDOWN, "the registry is being torn down")	\
-	X(IN_USE, EBUSY, "the registry has providers or held operators") \
+	X(IN_USE, EBUSY, "the registry has providers, listeners or held operators") \
 	X(INSIDE, EDEADLK, "called from inside a function of the same provider") \
 	X(ATOMIC, EDEADLK, "called from an atomic call")		\
 	X(DEFINED, EEXIST, "the operator is defined already")		\
@@ -202,6 +202,8 @@ extern const struct dk_local dk_local_default;
 	X(DEVICE_GONE, ENODEV,						\
 	  "the device is gone or offline and nothing else serves")	\
 	X(TWO_DEVICES, EXDEV, "the operator wants all arguments on one device") \
+	X(LISTENING, EEXIST, "the listener is registered already")	\
+	X(NO_LISTENER, EINVAL, "the listener has no function")		\
 	X(SCHEMA, EINVAL, "could not parse schema")			\
 	X(SCHEMA_NAME, EINVAL, "the schema has another name than the operator") \
 	X(LIBRARY_KIND, EINVAL, "a library is a DEF, a FRAGMENT or an IMPL")	\

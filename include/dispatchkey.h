@@ -22,6 +22,7 @@
 #include <dispatchkey-registry.h>
 #include <dispatchkey-operator.h>
 #include <dispatchkey-library.h>
+#include <dispatchkey-listener.h>
 #include <dispatchkey-device.h>
 #include <dispatchkey-call.h>
 #include <dispatchkey-hook.h>

@@ -98,6 +98,8 @@ EXPORT_SYMBOL_GPL(dk_library_def_impl);
 EXPORT_SYMBOL_GPL(dk_library_impl);
 EXPORT_SYMBOL_GPL(dk_library_fallback);
 EXPORT_SYMBOL_GPL(dk_handle_release);
+EXPORT_SYMBOL_GPL(dk_listener_register);
+EXPORT_SYMBOL_GPL(dk_listener_unregister);
 EXPORT_SYMBOL_GPL(dk_backend_join);
 EXPORT_SYMBOL_GPL(dk_backend_release);
 EXPORT_SYMBOL_GPL(dk_backend_find);

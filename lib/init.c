@@ -51,8 +51,12 @@ static void before_fork(void)
 static void after_fork(bool child)
 {
 	dkc_gate_after_fork(child);
-	if (default_registry)
+	if (default_registry) {
+		/* who was telling is not in the child, unless it is the child */
+		if (child && default_registry->teller != dkc_self())
+			default_registry->teller = NULL;
 		dkc_mutex_unlock(&default_registry->lock);
+	}
 	pthread_mutex_unlock(&default_lock);
 	dkc_rcu_after_fork(child);
 }

@@ -21,6 +21,7 @@
 #include "world.h"
 
 #include <stdlib.h>
+#include <time.h>
 #include <urcu-bp.h>
 #ifdef DKC_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -109,6 +110,15 @@ void dkc_flush_retired(void)
 	if (__atomic_load_n(&num_retired, __ATOMIC_RELAXED) >= RETIRE_BATCH &&
 	    !dkc_in_atomic())
 		dkc_synchronize();
+}
+
+/* Whoever is waited for is in a function of a user, for as long as that takes. */
+void dkc_wait_zero(const __u32 *p)
+{
+	const struct timespec while_ago = { 0, 100000 };
+
+	while (__atomic_load_n(p, __ATOMIC_ACQUIRE))
+		nanosleep(&while_ago, NULL);
 }
 
 void dkc_rcu_thread_init(void)

@@ -26,6 +26,8 @@
  * dkc_thread_depth()	the calling thread's depth of calls that hooks are told
  *			of, or NULL where local state has it
  * dkc_registry_born()	a registry was made, and nobody knows of it yet
+ * dkc_self()		who is calling: a task or a thread
+ * dkc_wait_zero()	wait until a number is 0; dkc_clear_and_wake() makes it so
  * dkc_schema_check()	is a schema one; dkc_schema_compare() does a function's
  *			fit the operator's. Only userspace has the grammar.
  */
@@ -45,6 +47,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <linux/wait_bit.h>
 
 struct dkc_retired {
 	struct rcu_head rcu;
@@ -93,6 +96,15 @@ struct dkc_mutex {
 #define dkc_likely(x)		likely(x)
 #define dkc_unlikely(x)		unlikely(x)
 
+#define dkc_self()		((const void *)current)
+#define dkc_wait_zero(p)	wait_var_event(p, !smp_load_acquire(p))
+#define dkc_clear_and_wake(p)						\
+	do {								\
+		smp_store_release(p, 0);				\
+		/* the waiter is in the queue, or sees the 0 */		\
+		smp_mb();						\
+		wake_up_var(p);						\
+	} while (0)
 #define dkc_schema_check(schema, why)	0
 #define dkc_schema_compare(declared, inferred, why)	0
 
@@ -192,6 +204,9 @@ struct dkc_counter {
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
 #define dkc_unlikely(x)		__builtin_expect(!!(x), 0)
 
+#define dkc_self()		((const void *)&dkc_bare_sections)
+#define dkc_wait_zero(p)	do { } while (0)
+#define dkc_clear_and_wake(p)	(*(p) = 0)
 #define dkc_schema_check(schema, why)	0
 #define dkc_schema_compare(declared, inferred, why)	0
 
@@ -258,7 +273,11 @@ void dkc_registry_born(struct dk_registry *reg);
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
 #define dkc_unlikely(x)		__builtin_expect(!!(x), 0)
 
-/* lib/schema/text.c */
+#define dkc_self()		((const void *)pthread_self())
+void dkc_wait_zero(const __u32 *p);
+#define dkc_clear_and_wake(p)	__atomic_store_n(p, 0, __ATOMIC_RELEASE)
+
+/* lib/grammar.c */
 struct dk_diag;
 int dkc_schema_check(const char *schema, struct dk_diag *why);
 int dkc_schema_compare(const char *declared, const char *inferred,

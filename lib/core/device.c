@@ -134,6 +134,7 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
 		       unsigned int n, __u32 *device, struct dk_diag *why)
 {
 	struct dkc_provider *core;
+	struct dk_registry *reg;
 	struct dkc_device *dev;
 	int err;
 
@@ -162,8 +163,10 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
 		*device = dev->number;
 	else
 		dkc_retire(dev);
-	dkc_mutex_unlock(&core->reg->lock);
+	reg = core->reg;
+	dkc_mutex_unlock(&reg->lock);
 	dkc_flush_retired();
+	dkc_news_tell(reg);
 	return err;
 }
 

@@ -88,6 +88,18 @@ static void dkc_reg_link(struct dkc_reg *r)
 	}
 }
 
+static int dkc_reg_news(struct dkc_block *b, const struct dk_op *op, unsigned int key,
+			struct dk_diag *why)
+{
+	struct dkc_news *n = dkc_news_make(op->name, DK_EVENT_IMPL, key);
+
+	if (!n)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, op->name);
+	n->next = b->news;
+	b->news = n;
+	return 0;
+}
+
 /* Make room for one function, and put it on top of its operator's. */
 static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 		       unsigned int key, struct dkc_change *ch, struct dk_diag *why)
@@ -104,6 +116,8 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 		err = dkc_refuse(why, DK_WHY_NOT_ATOMIC, impl->label);
 	if (!err && op->definer)
 		err = dkc_check_fits(op->decl, impl, why);
+	if (!err && op->reg->listeners)
+		err = dkc_reg_news(b, op, key, why);
 	if (err) {
 		dkc_op_settle(op);
 		return err;
@@ -164,6 +178,7 @@ static struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
 void dkc_block_undo(struct dkc_block *b)
 {
 	dkc_store(b->state, DKC_GOING);
+	dkc_news_free(b->news);
 	while (b->n) {
 		struct dkc_reg *r = &b->regs[--b->n];
 
@@ -286,6 +301,8 @@ void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
 	b->prov->reg->generation++;
 	dkc_block_link(b);
 	dkc_change_commit(ch);
+	dkc_news_put(b->prov->reg, b->news);
+	b->news = NULL;
 }
 
 /* Register a table; the lock is held. */
@@ -315,16 +332,19 @@ static int dkc_impls_register(struct dk_provider *prov, unsigned int backend,
 			      struct dk_diag *why)
 {
 	struct dkc_provider *core;
+	struct dk_registry *reg;
 	int err = dkc_provider_lock(prov, &core, why);
 
 	if (err)
 		return err;
-	if (backend > core->reg->layout->nb)
+	reg = core->reg;
+	if (backend > reg->layout->nb)
 		err = dkc_refuse(why, DK_WHY_BAD_BACKEND, NULL);
 	else
 		dkc_table_add(core, backend, impls, n, why, &err);
-	dkc_mutex_unlock(&core->reg->lock);
+	dkc_mutex_unlock(&reg->lock);
 	dkc_flush_retired();
+	dkc_news_tell(reg);
 	return err;
 }
 

@@ -333,7 +333,7 @@ static int dkc_library_lock(struct dk_library *lib, struct dkc_provider **core,
 static int dkc_entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
 			 bool inferred, struct dk_diag *why)
 {
-	struct dkc_op_def def;
+	struct dkc_op_def def = { .op = NULL };
 	int err;
 
 	if (e->decl.schema && !e->decl.alias_analysis)
@@ -342,11 +342,14 @@ static int dkc_entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
 	err = dkc_check_decl(&e->decl, flags, why);
 	if (!err)
 		err = dkc_op_define(e->lib->prov, &e->decl, flags, &def, why);
-	if (err || !has_impl)
+	if (err)
 		return err;
-	e->block = dkc_table_add(e->lib->prov, 0, &e->impl, 1, why, &err);
+	if (has_impl)
+		e->block = dkc_table_add(e->lib->prov, 0, &e->impl, 1, why, &err);
 	if (err)
 		dkc_op_define_undo(&def);
+	else
+		dkc_news_put(e->lib->prov->reg, def.news);
 	return err;
 }
 
@@ -355,6 +358,7 @@ static int dkc_library_def(struct dk_library *lib, const struct dk_op_decl *decl
 			   struct dk_handle *h, struct dk_diag *why)
 {
 	struct dkc_provider *core;
+	struct dk_registry *reg;
 	struct dkc_entry *e = NULL;
 	int err;
 
@@ -378,8 +382,10 @@ static int dkc_library_def(struct dk_library *lib, const struct dk_op_decl *decl
 	} else if (e) {
 		dkc_retire(e);
 	}
-	dkc_mutex_unlock(&core->reg->lock);
+	reg = core->reg;
+	dkc_mutex_unlock(&reg->lock);
 	dkc_flush_retired();
+	dkc_news_tell(reg);
 	return err;
 }
 
@@ -400,6 +406,7 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 		    struct dk_handle *h, struct dk_diag *why)
 {
 	struct dkc_provider *core;
+	struct dk_registry *reg;
 	struct dkc_entry *e;
 	int err;
 
@@ -417,8 +424,10 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 		dkc_entry_link(e, h);
 	else if (e)
 		dkc_retire(e);
-	dkc_mutex_unlock(&core->reg->lock);
+	reg = core->reg;
+	dkc_mutex_unlock(&reg->lock);
 	dkc_flush_retired();
+	dkc_news_tell(reg);
 	return err;
 }
 
@@ -426,6 +435,7 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
 			struct dk_handle *h, struct dk_diag *why)
 {
 	struct dkc_provider *core;
+	struct dk_registry *reg;
 	struct dkc_entry *e = NULL;
 	int err = dkc_library_lock(lib, &core, h, why);
 
@@ -445,8 +455,10 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
 		dkc_entry_link(e, h);
 	else if (e)
 		dkc_retire(e);
-	dkc_mutex_unlock(&core->reg->lock);
+	reg = core->reg;
+	dkc_mutex_unlock(&reg->lock);
 	dkc_flush_retired();
+	dkc_news_tell(reg);
 	return err;
 }
 
@@ -490,6 +502,7 @@ int dk_library_unregister(struct dk_library *lib)
 {
 	struct dkc_change ch = { NULL };
 	struct dkc_provider *core;
+	struct dk_registry *reg;
 	int err = dkc_lock_to_release(lib, &core);
 
 	if (!core)
@@ -498,9 +511,11 @@ int dk_library_unregister(struct dk_library *lib)
 		dkc_mutex_unlock(&core->reg->lock);
 		return 0;
 	}
+	reg = core->reg;
 	dkc_library_withdraw(lib->core, &ch);
 	dkc_change_force(&ch);
 	dkc_provider_wait(core, NULL);
+	dkc_news_tell(reg);
 	return 0;
 }
 
@@ -508,6 +523,7 @@ int dk_handle_release(struct dk_library *lib, struct dk_handle *h)
 {
 	struct dkc_change ch = { NULL };
 	struct dkc_provider *core;
+	struct dk_registry *reg;
 	struct dkc_block *b;
 	int err = dkc_lock_to_release(lib, &core);
 
@@ -517,14 +533,16 @@ int dk_handle_release(struct dk_library *lib, struct dk_handle *h)
 		dkc_mutex_unlock(&core->reg->lock);
 		return 0;
 	}
+	reg = core->reg;
 	b = h->core->block;
 	dkc_entry_withdraw(h->core, &ch);
 	dkc_change_force(&ch);
 	if (b) {
 		dkc_provider_wait(core, b);
 	} else {
-		dkc_mutex_unlock(&core->reg->lock);
+		dkc_mutex_unlock(&reg->lock);
 		dkc_flush_retired();
 	}
+	dkc_news_tell(reg);
 	return 0;
 }

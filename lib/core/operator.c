@@ -405,6 +405,23 @@ static void dkc_def_restore(const struct dkc_op_def *def)
 	def->op->classed = def->classed;
 }
 
+/* What listeners are told now, and when the definition goes. */
+static int dkc_def_news(struct dk_op *op, struct dkc_op_def *def)
+{
+	if (!op->reg->listeners)
+		return 0;
+	op->farewell = dkc_news_make(op->name, DK_EVENT_UNDEFINED, 0);
+	def->news = dkc_news_make(op->name, DK_EVENT_DEFINED, 0);
+	return op->farewell && def->news ? 0 : -ENOMEM;
+}
+
+static void dkc_def_news_free(struct dkc_op_def *def)
+{
+	dkc_news_free(def->op->farewell);
+	dkc_news_free(def->news);
+	def->op->farewell = NULL;
+}
+
 /* Define an operator; the lock is held, and @decl is checked. */
 int dkc_op_define(struct dkc_provider *core, const struct dk_op_decl *decl,
 		  unsigned int flags, struct dkc_op_def *def, struct dk_diag *why)
@@ -417,8 +434,10 @@ int dkc_op_define(struct dkc_provider *core, const struct dk_op_decl *decl,
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, decl->name);
 	if (op->definer)
 		return dkc_refuse_defined(op, core, decl, why);
-	*def = (struct dkc_op_def){ op, op->sig, core->reg->generation, op->flags,
-				    op->classed };
+	*def = (struct dkc_op_def){
+		.op = op, .sig = op->sig, .generation = core->reg->generation,
+		.flags = op->flags, .classed = op->classed,
+	};
 	err = dkc_op_check_sig(op, decl, why);
 	if (!err)
 		err = dkc_check_class(op, flags, why);
@@ -430,8 +449,10 @@ int dkc_op_define(struct dkc_provider *core, const struct dk_op_decl *decl,
 	if (!dkc_op_sig(op))
 		dkc_store(op->sig, dkc_sig_hash(decl->sig));
 	dkc_change_add(&ch, op);
-	if (dkc_change_prepare(&ch)) {
+	if (dkc_def_news(op, def) || dkc_change_prepare(&ch)) {
+		dkc_change_cancel(&ch);
 		dkc_def_restore(def);
+		dkc_def_news_free(def);
 		err = dkc_refuse(why, DK_WHY_NO_MEMORY, op->name);
 		goto out;
 	}
@@ -449,6 +470,7 @@ void dkc_op_define_undo(struct dkc_op_def *def)
 	struct dk_registry *reg = def->op->reg;
 	struct dkc_change ch = { NULL };
 
+	dkc_def_news_free(def);
 	dkc_op_undefine(def->op);
 	dkc_def_restore(def);
 	/* the lock was held all the time: nobody has seen it */
@@ -491,6 +513,7 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 		 unsigned int flags, struct dk_diag *why)
 {
 	struct dkc_provider *core;
+	struct dk_registry *reg;
 	struct dkc_op_def def;
 	int err = dkc_check_decl(decl, flags, why);
 
@@ -499,9 +522,13 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 	err = dkc_provider_lock(prov, &core, why);
 	if (err)
 		return err;
+	reg = core->reg;
 	err = dkc_op_define(core, decl, flags, &def, why);
-	dkc_mutex_unlock(&core->reg->lock);
+	if (!err)
+		dkc_news_put(reg, def.news);
+	dkc_mutex_unlock(&reg->lock);
 	dkc_flush_retired();
+	dkc_news_tell(reg);
 	return err;
 }
 
@@ -513,6 +540,8 @@ void dkc_op_undefine(struct dk_op *op)
 		op->def_next->def_link = op->def_link;
 	op->def_next = NULL;
 	op->reg->generation++;
+	dkc_news_put(op->reg, op->farewell);
+	op->farewell = NULL;
 	dkc_store(op->definer, NULL);
 	op->decl = NULL;
 }
@@ -521,12 +550,14 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
 {
 	struct dkc_change ch = { NULL };
 	struct dkc_provider *core;
+	struct dk_registry *reg;
 	struct dk_op *op;
 	int err = dkc_provider_lock(prov, &core, why);
 
 	if (err)
 		return err;
-	op = dkc_op_find(core->reg, name);
+	reg = core->reg;
+	op = dkc_op_find(reg, name);
 	if (!op || op->definer != core) {
 		err = dkc_refuse(why, op ? DK_WHY_NOT_THERE : DK_WHY_NO_OPERATOR,
 				 name);
@@ -535,8 +566,9 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
 		dkc_change_add(&ch, op);
 		dkc_change_force(&ch);
 	}
-	dkc_mutex_unlock(&core->reg->lock);
+	dkc_mutex_unlock(&reg->lock);
 	dkc_flush_retired();
+	dkc_news_tell(reg);
 	return err;
 }
 

@@ -215,6 +215,7 @@ int dk_provider_unregister(struct dk_provider *prov)
 		return err;
 	}
 	dkc_provider_leave(core);
+	dkc_news_tell(reg);
 	return 0;
 }
 
@@ -244,5 +245,6 @@ bool dkc_owner_leave(struct dk_registry *reg, const void *owner,
 	dkc_strcpy(name, core->name, DK_NAME_MAX);
 	core->pub = NULL;
 	dkc_provider_leave(core);
+	dkc_news_tell(reg);
 	return true;
 }

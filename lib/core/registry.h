@@ -44,6 +44,16 @@ enum dkc_state {
 	DKC_GOING,	/* unpublished */
 };
 
+/* What listeners are to be told. */
+struct dkc_news {
+	struct dkc_news *next;
+	const struct dk_listener *only;	/* the one who is to know, or NULL */
+	u64 number;
+	u32 kind;
+	u32 key;
+	char name[];
+};
+
 /* What one call registered: a table, a device's functions, or a fallback. */
 struct dkc_block {
 	struct dkc_retired retired;
@@ -54,6 +64,7 @@ struct dkc_block {
 	const struct dk_impl *impls;	/* the caller's, which names the block */
 	struct dkc_device *dev;
 	void *priv;
+	struct dkc_news *news;		/* newest first, until it is published */
 	void *owned;			/* goes with the block, or NULL */
 	u32 device;			/* number, 0 for none */
 	u32 n;
@@ -148,6 +159,7 @@ struct dk_op {
 	struct dk_op **def_link;
 	struct dk_op *change_next;
 	struct dkc_row *pending;
+	struct dkc_news *farewell;	/* for when its definition goes */
 	u64 sig;			/* hash of the signature, 0: unknown */
 	u32 hash;
 	u32 flags;
@@ -206,6 +218,11 @@ struct dk_registry {
 	struct dkc_counter sequence;	/* of hooked calls with an autograd key */
 	struct dk_hooks trace;		/* its world's */
 	struct dkc_optab __rcu *ops;
+	struct dk_listener *listeners;
+	struct dkc_news *news;		/* to be told, oldest first */
+	struct dkc_news *last_news;
+	u64 news_number;
+	const void *teller;		/* who is telling, or NULL */
 	struct dk_op *stale;		/* by def_next */
 	struct dkc_devmap __rcu *devmap;
 	struct dkc_provider *providers;
@@ -296,6 +313,7 @@ void dkc_op_undefine(struct dk_op *op);
 /* A definition that was just made, and what was there before. */
 struct dkc_op_def {
 	struct dk_op *op;
+	struct dkc_news *news;		/* to be put when all is well */
 	u64 sig;
 	u64 generation;
 	u32 flags;
@@ -355,6 +373,12 @@ struct dkc_block *dkc_fallback_add(struct dkc_provider *core,
 				   int *err);
 /* Walk all registrations of an operator, those of devices last; NULL begins. */
 const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r);
+
+/* listener.c: news are made and put under the lock, and told without one. */
+struct dkc_news *dkc_news_make(const char *name, u32 kind, u32 key);
+void dkc_news_put(struct dk_registry *reg, struct dkc_news *newest);
+void dkc_news_free(struct dkc_news *n);
+void dkc_news_tell(struct dk_registry *reg);
 
 /* library.c */
 void dkc_libraries_withdraw(struct dkc_provider *prov, struct dkc_change *ch);

@@ -37,6 +37,13 @@ static struct dk_hooks hooks = { .size = sizeof(hooks), .before = hook };
 		CHECK_INT(t_why.reason, DK_WHY_SHUTDOWN);		\
 	} while (0)
 
+static void hear(struct dk_listener *l, const struct dk_event *event)
+{
+	CHECK(!"nobody is told any more");
+}
+
+static struct dk_listener listener = { .size = sizeof(listener), .told = hear };
+
 static void everything_is_answered(void)
 {
 	static const struct dk_provider unregistered = DK_PROVIDER("other");
@@ -109,6 +116,9 @@ static void everything_is_answered(void)
 	/* refuses: dk_library_unregister ESHUTDOWN SHUTDOWN */
 	CHECK_INT(dk_library_unregister(&lib), -ESHUTDOWN);
 	CHECK(h.core && lib.core);
+	listener.registry = t_reg;
+	/* refuses: dk_listener_register ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_listener_register(&listener, &t_why));
 	/* refuses: dk_backend_join ESHUTDOWN SHUTDOWN */
 	SHUT_DOWN(dk_backend_join(&prov, "edu", 0, 0, &backend, &t_why));
 	/* refuses: dk_device_register ESHUTDOWN SHUTDOWN */

@@ -24,6 +24,7 @@
 	both(layouts)							\
 	user(schema)							\
 	both(library)							\
+	both(listeners)							\
 	fed(big)							\
 	kernel(kthreads)						\
 	user(threads)							\

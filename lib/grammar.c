@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Schemas: what the core asks where there is a grammar. */
-#include "schema.h"
+#include "schema/schema.h"
 
 int dkc_schema_check(const char *schema, struct dk_diag *why)
 {

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Listeners. Who changes the registry puts the news into a queue under the
+ * lock, and tells when the lock is free; one tells at a time, in the order of
+ * the queue, and who finds somebody telling leaves his news to him. What an
+ * undefinition needs is allocated with the definition, so that it cannot fail.
+ */
+#include "registry.h"
+
+struct dkc_news *dkc_news_make(const char *name, u32 kind, u32 key)
+{
+	size_t len = dkc_strlen(name);
+	struct dkc_news *n = dkc_alloc(sizeof(*n) + len + 1);
+
+	if (n) {
+		n->kind = kind;
+		n->key = key;
+		memcpy(n->name, name, len + 1);
+	}
+	return n;
+}
+
+/* Put them, newest first, into the queue; who has no listener forgets them. */
+void dkc_news_put(struct dk_registry *reg, struct dkc_news *newest)
+{
+	struct dkc_news *oldest = NULL, *n;
+
+	while ((n = newest)) {
+		newest = n->next;
+		n->next = oldest;
+		oldest = n;
+	}
+	if (!reg->listeners) {
+		dkc_news_free(oldest);
+		return;
+	}
+	while ((n = oldest)) {
+		oldest = n->next;
+		n->next = NULL;
+		n->number = ++reg->news_number;
+		if (reg->news)
+			reg->last_news->next = n;
+		else
+			dkc_store(reg->news, n);
+		reg->last_news = n;
+	}
+}
+
+void dkc_news_free(struct dkc_news *n)
+{
+	struct dkc_news *next;
+
+	for (; n; n = next) {
+		next = n->next;
+		dkc_free(n);
+	}
+}
+
+static struct dk_listener *dkc_next_to_tell(struct dk_registry *reg,
+					    const struct dkc_news *n)
+{
+	struct dk_listener *l = reg->listeners;
+
+	while (l && (l->last >= n->number || (n->only && n->only != l)))
+		l = l->next;
+	return l;
+}
+
+/* Tell all; the lock is given back meanwhile, and the listeners may change. */
+static void dkc_tell_all(struct dk_registry *reg, const struct dkc_news *n)
+{
+	struct dk_event event = {
+		.size = sizeof(event), .kind = n->kind, .name = n->name, .key = n->key,
+	};
+	struct dk_listener *l;
+
+	while ((l = dkc_next_to_tell(reg, n))) {
+		l->last = n->number;
+		l->inside = 1;
+		dkc_mutex_unlock(&reg->lock);
+		l->told(l, &event);
+		dkc_mutex_lock(&reg->lock);
+		/* the last we see of one that is being unregistered */
+		dkc_clear_and_wake(&l->inside);
+	}
+}
+
+/* No lock is held. */
+void dkc_news_tell(struct dk_registry *reg)
+{
+	struct dkc_news *n;
+
+	if (!dkc_load(reg->news))
+		return;
+	dkc_mutex_lock(&reg->lock);
+	if (!reg->teller) {
+		reg->teller = dkc_self();
+		while ((n = reg->news)) {
+			dkc_store(reg->news, n->next);
+			dkc_tell_all(reg, n);
+			dkc_free(n);
+		}
+		reg->teller = NULL;
+	}
+	dkc_mutex_unlock(&reg->lock);
+}
+
+static bool dkc_is_listening(const struct dk_registry *reg,
+			     const struct dk_listener *listener)
+{
+	const struct dk_listener *l = reg->listeners;
+
+	while (l && l != listener)
+		l = l->next;
+	return l;
+}
+
+/* What a listener begins with, and what each operator needs from now on. */
+static int dkc_first_news(struct dk_registry *reg, const struct dk_listener *only,
+			  struct dkc_news **news)
+{
+	struct dkc_news *n;
+	struct dk_op *op;
+	u32 pos = 0;
+
+	while ((op = dkc_op_next(reg, &pos))) {
+		if (!op->definer)
+			continue;
+		if (!op->farewell)
+			op->farewell = dkc_news_make(op->name, DK_EVENT_UNDEFINED, 0);
+		n = dkc_news_make(op->name, DK_EVENT_DEFINED, 0);
+		if (!n || !op->farewell) {
+			dkc_free(n);
+			return -ENOMEM;
+		}
+		n->only = only;
+		n->next = *news;
+		*news = n;
+	}
+	return 0;
+}
+
+static int dkc_listen(struct dk_registry *reg, struct dk_listener *l,
+		      struct dk_diag *why)
+{
+	struct dkc_news *news = NULL;
+
+	if (reg->shutdown)
+		return dkc_refuse(why, DK_WHY_SHUTDOWN, NULL);
+	if (dkc_is_listening(reg, l))
+		return dkc_refuse(why, DK_WHY_LISTENING, NULL);
+	if (dkc_first_news(reg, l, &news)) {
+		dkc_news_free(news);
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
+	}
+	l->inside = 0;
+	l->last = reg->news_number;
+	l->next = reg->listeners;
+	reg->listeners = l;
+	dkc_news_put(reg, news);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	return 0;
+}
+
+int dk_listener_register(struct dk_listener *listener, struct dk_diag *why)
+{
+	struct dk_registry *reg = dkc_registry(listener->registry);
+	int err;
+
+	if (listener->size != sizeof(*listener))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_listener");
+	if (!listener->told)
+		return dkc_refuse(why, DK_WHY_NO_LISTENER, NULL);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
+	dkc_mutex_lock(&reg->lock);
+	err = dkc_listen(reg, listener, why);
+	dkc_mutex_unlock(&reg->lock);
+	if (!err)
+		dkc_news_tell(reg);
+	return err;
+}
+
+/* News for this one alone; another may soon have its address. */
+static void dkc_news_forget(struct dk_registry *reg, const struct dk_listener *l)
+{
+	struct dkc_news **p = &reg->news, *n;
+
+	reg->last_news = NULL;
+	while ((n = *p)) {
+		if (n->only == l) {
+			dkc_store(*p, n->next);
+			dkc_free(n);
+		} else {
+			reg->last_news = n;
+			p = &n->next;
+		}
+	}
+}
+
+int dk_listener_unregister(struct dk_listener *listener)
+{
+	struct dk_registry *reg = dkc_registry(listener->registry);
+	struct dk_listener **p;
+
+	if (!reg)
+		return 0;
+	dkc_mutex_lock(&reg->lock);
+	if (!dkc_is_listening(reg, listener)) {
+		dkc_mutex_unlock(&reg->lock);
+		return 0;
+	}
+	if (dkc_load(listener->inside) && reg->teller == dkc_self()) {
+		dkc_mutex_unlock(&reg->lock);
+		return -EDEADLK;
+	}
+	for (p = &reg->listeners; *p != listener; p = &(*p)->next)
+		;
+	*p = listener->next;
+	dkc_news_forget(reg, listener);
+	dkc_mutex_unlock(&reg->lock);
+	dkc_wait_zero(&listener->inside);
+	return 0;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Listeners: SEMANTICS 8.1 and 11.3, and what we tell beside it. */
+#include "refuse.h"
+
+/* What a listener was told: "+op", "-op" and "op@key". */
+struct ears {
+	struct dk_listener l;
+	char seen[512];
+	unsigned int n;
+	void (*then)(struct ears *self, const struct dk_event *event);
+};
+
+static struct dk_provider prov;
+
+static void told(struct dk_listener *l, const struct dk_event *event)
+{
+	struct ears *e = l->priv;
+	size_t len = strlen(e->seen);
+	char name[DK_NAME_MAX];
+
+	CHECK_INT(event->size, sizeof(*event));
+	e->n++;
+	if (event->kind == DK_EVENT_IMPL)
+		snprintf(e->seen + len, sizeof(e->seen) - len, "%s@%s ", event->name,
+			 dk_key_name(NULL, event->key, name));
+	else
+		snprintf(e->seen + len, sizeof(e->seen) - len, "%c%s ",
+			 event->kind == DK_EVENT_DEFINED ? '+' : '-', event->name);
+	if (e->then)
+		e->then(e, event);
+}
+
+static void listen(struct ears *e)
+{
+	memset(e, 0, sizeof(*e));
+	e->l.size = sizeof(e->l);
+	e->l.registry = t_reg;
+	e->l.told = told;
+	e->l.priv = e;
+	CHECK_OK(dk_listener_register(&e->l, &t_why));
+}
+
+static void heard(struct ears *e, const char *text)
+{
+	CHECK_STR(e->seen, text);
+	e->seen[0] = 0;
+}
+
+static struct ears one, two;
+
+static void definitions_and_functions(void)
+{
+	struct dk_op_decl a = t_decl("t::a"), b = t_decl("t::b");
+	struct dk_impl impls[2] = { t_impl(&a, DK_CPU, 1), t_impl(&b, DK_CUDA, 2) };
+	struct dk_library lib = DK_LIBRARY(&prov, DEF, "t", DK_UNDEFINED);
+	struct dk_op_decl c = t_decl("c");
+	struct dk_handle h = { NULL };
+
+	t_open("v1", 0);
+	t_join(&prov, "prov");
+	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
+	listen(&one);
+	/* who was defined before is told of; who is only implemented is not */
+	heard(&one, "+t::a ");
+	CHECK_OK(dk_impls_register(&prov, impls, 2, &t_why));
+	heard(&one, "t::a@CPU t::b@CUDA ");
+	listen(&two);
+	heard(&two, "+t::a ");
+	heard(&one, "");
+	CHECK_OK(dk_op_define(&prov, &b, 0, &t_why));
+	heard(&one, "+t::b ");
+	heard(&two, "+t::b ");
+	/* functions that go are not told, and the definition goes, not they */
+	CHECK_OK(dk_op_undefine(&prov, "t::a", &t_why));
+	CHECK_OK(dk_impls_unregister(&prov, impls, &t_why));
+	heard(&one, "-t::a ");
+	CHECK_OK(dk_listener_unregister(&two.l));
+	CHECK_OK(dk_listener_unregister(&two.l));
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	CHECK_OK(dk_library_def(&lib, &c, 0, &h, &t_why));
+	CHECK_OK(dk_handle_release(&lib, &h));
+	heard(&one, "+t::c -t::c ");
+	/* what is refused is not told */
+	CHECK_INT(dk_op_define(&prov, &b, 0, &t_why), -EEXIST);
+	impls[0].size = 0;
+	CHECK_INT(dk_impls_register(&prov, impls, 2, &t_why), -EINVAL);
+	impls[1].op = &c;
+	CHECK_INT(dk_library_def_impl(&lib, &c, DK_OP_ATOMIC, &impls[1], &h, &t_why),
+		  -EINVAL);
+	heard(&one, "");
+	/* a provider takes its definitions along */
+	t_leave(&prov);
+	heard(&one, "-t::b ");
+	heard(&two, "-t::a ");
+	/* refuses: dk_listener_register EEXIST LISTENING */
+	CHECK_INT(dk_listener_register(&one.l, &t_why), -EEXIST);
+	CHECK_INT(t_why.reason, DK_WHY_LISTENING);
+	CHECK_INT(dk_registry_free(t_reg, &t_why), -EBUSY);
+	CHECK_OK(dk_listener_unregister(&one.l));
+	/* refuses: dk_listener_register EINVAL NO_LISTENER */
+	one.l.told = NULL;
+	CHECK_INT(dk_listener_register(&one.l, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_NO_LISTENER);
+	one.l.size = 0;
+	CHECK_INT(dk_listener_register(&one.l, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_SIZE);
+	t_close();
+}
+
+static struct dk_op_decl more;
+
+/* The first one undefines what it is told of; the second sees both, in order. */
+static void meddle(struct ears *self, const struct dk_event *event)
+{
+	if (event->kind != DK_EVENT_DEFINED || strcmp(event->name, "t::a"))
+		return;
+	CHECK_OK(dk_op_undefine(&prov, "t::a", &t_why));
+	CHECK_OK(dk_op_define(&prov, &more, 0, &t_why));
+	/* refuses: dk_listener_unregister EDEADLK INSIDE */
+	CHECK_INT(dk_listener_unregister(&self->l), -EDEADLK);
+	/* it is told when we have returned */
+	CHECK_STR(self->seen, "+t::a ");
+}
+
+static void from_inside(void)
+{
+	struct dk_op_decl a = t_decl("t::a");
+
+	t_open("v1", 0);
+	t_join(&prov, "prov");
+	more = t_decl("t::more");
+	listen(&one);
+	listen(&two);
+	/* either may be asked first */
+	one.then = meddle;
+	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
+	heard(&one, "+t::a -t::a +t::more ");
+	heard(&two, "+t::a -t::a +t::more ");
+	one.then = NULL;
+	two.then = meddle;
+	CHECK_OK(dk_op_undefine(&prov, "t::more", &t_why));
+	heard(&one, "-t::more ");
+	two.seen[0] = 0;
+	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
+	heard(&one, "+t::a -t::a +t::more ");
+	heard(&two, "+t::a -t::a +t::more ");
+	CHECK_OK(dk_listener_unregister(&one.l));
+	CHECK_OK(dk_listener_unregister(&two.l));
+	t_leave(&prov);
+	t_close();
+}
+
+static void drop_other(struct ears *self, const struct dk_event *event)
+{
+	self->then = NULL;
+	CHECK_OK(dk_listener_unregister(self == &one ? &two.l : &one.l));
+}
+
+/* Who is taken out in the middle is told no more. */
+static void others_leave(void)
+{
+	struct dk_op_decl a = t_decl("t::a"), b = t_decl("t::b");
+
+	t_open("v1", 0);
+	t_join(&prov, "prov");
+	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
+	listen(&one);
+	listen(&two);
+	one.then = drop_other;
+	two.then = drop_other;
+	one.n = 0;
+	two.n = 0;
+	CHECK_OK(dk_op_define(&prov, &b, 0, &t_why));
+	CHECK_INT(one.n + two.n, 1);
+	CHECK_OK(dk_listener_unregister(&one.l));
+	CHECK_OK(dk_listener_unregister(&two.l));
+	t_leave(&prov);
+	t_close();
+}
+
+T_SUITE(listeners,
+	T(definitions_and_functions),
+	T(from_inside),
+	T(others_leave));
