@@ -4,6 +4,7 @@
 kernel-doc:: HEADER   the kernel-doc comments of HEADER, by the kernel's script
                       (KERNELDOC, or that of scripts/fetch-kernel)
 dk-reasons::          the reasons of <dispatchkey-base.h>, as a table
+dk-statements::       PyTorch's statements and their tests, by scripts/statements
 """
 import logging
 import os
@@ -91,6 +92,17 @@ class Reasons(Generated):
         return self.parse(table, header)
 
 
+class Statements(Generated):
+    """The table of scripts/statements."""
+
+    def run(self):
+        script = TOP / "scripts/statements"
+        done = subprocess.run([script, "--rst"], text=True, check=True, stdout=subprocess.PIPE)
+        for test in sorted((TOP / "selftests").glob("*/*.[cp]*")):
+            self.state.document.settings.env.note_dependency(str(test))
+        return self.parse(done.stdout, script)
+
+
 def declared_once(record):
     """Sphinx takes struct x and x() for the same thing, C does not."""
     return not record.getMessage().startswith("Duplicate C declaration")
@@ -100,4 +112,5 @@ def setup(app):
     logging.getLogger("sphinx.sphinx.domains.c").addFilter(declared_once)
     app.add_directive("kernel-doc", KernelDoc)
     app.add_directive("dk-reasons", Reasons)
+    app.add_directive("dk-statements", Statements)
     return {"parallel_read_safe": True}

@@ -603,6 +603,7 @@ TEST(bits_outside_of_the_layout_choose_nothing)
 
 /* ---- SEMANTICS 11.1: the tests that PyTorch has for its own sets ------------------ */
 
+/* states: 11.1.1 */
 TEST(upstream_1_show_semantics)
 {
 	FOR_EACH_LAYOUT(l) {
@@ -630,6 +631,7 @@ TEST(upstream_1_show_semantics)
 	}
 }
 
+/* states: 11.1.2 */
 TEST(upstream_2_empty)
 {
 	unsigned int key;
@@ -639,6 +641,7 @@ TEST(upstream_2_empty)
 			EXPECT(!has(l, DK_KEYSET(0), key));
 }
 
+/* states: 11.1.3 */
 TEST(upstream_3_singleton_backend_component)
 {
 	unsigned int b;
@@ -659,6 +662,7 @@ TEST(upstream_3_singleton_backend_component)
 	}
 }
 
+/* states: 11.1.4 */
 TEST(upstream_4_singleton_functionality_keys)
 {
 	unsigned int key;
@@ -676,6 +680,7 @@ TEST(upstream_4_singleton_functionality_keys)
 	}
 }
 
+/* states: 11.1.5 */
 TEST(upstream_5_singleton_per_backend_keys)
 {
 	unsigned int key;
@@ -711,6 +716,7 @@ static void expect_doubleton(const struct dk_layout *l, unsigned int a, unsigned
 	EXPECT_EQ(count(l, ks), cross ? 4 : 2);
 }
 
+/* states: 11.1.6 */
 TEST(upstream_6_doubleton_per_backend)
 {
 	unsigned int a, b;
@@ -722,6 +728,7 @@ TEST(upstream_6_doubleton_per_backend)
 					expect_doubleton(l, a, b);
 }
 
+/* states: 11.1.7 */
 TEST(upstream_7_full)
 {
 	unsigned int f;
@@ -733,6 +740,7 @@ TEST(upstream_7_full)
 	}
 }
 
+/* states: 11.1.8 */
 TEST(upstream_8_iterator_basic_ops)
 {
 	FOR_EACH_LAYOUT(l) {
@@ -754,6 +762,7 @@ static const char *backend_type(const struct dk_layout *l, const char *set)
 	return name_of(l, dk_backend_type(l, set_of(l, set)));
 }
 
+/* states: 11.1.9 */
 TEST(upstream_9_highest_priority_backend_type)
 {
 	FOR_N_AND_L(l) {
@@ -768,12 +777,14 @@ TEST(upstream_9_highest_priority_backend_type)
 	}
 }
 
+/* states: 11.1.10 */
 TEST(upstream_10_iterator_empty)
 {
 	FOR_EACH_LAYOUT(l)
 		EXPECT_EQ(count(l, DK_KEYSET(0)), 0);
 }
 
+/* states: 11.1.11 */
 TEST(upstream_11_iterator_cross_product)
 {
 	FOR_EACH_LAYOUT(l)
@@ -782,6 +793,7 @@ TEST(upstream_11_iterator_cross_product)
 			     "DispatchKeySet(CPU, CUDA, FPGA, AutogradCPU, AutogradCUDA)");
 }
 
+/* states: 11.1.12 */
 TEST(upstream_12_iterator_full)
 {
 	unsigned int slot, n;
@@ -795,7 +807,11 @@ TEST(upstream_12_iterator_full)
 	}
 }
 
-/* Where PyTorch raises, a walk that starts behind the end is at its end. */
+/*
+ * states: 11.1.13
+ *
+ * Where PyTorch raises, a walk that starts behind the end is at its end.
+ */
 TEST(upstream_13_fail_at_end_iterator)
 {
 	FOR_EACH_LAYOUT(l) {
@@ -807,6 +823,7 @@ TEST(upstream_13_fail_at_end_iterator)
 	}
 }
 
+/* states: 11.1.14 */
 TEST(upstream_14_backend_component_to_string)
 {
 	unsigned int a, b;
@@ -827,6 +844,7 @@ TEST(upstream_14_backend_component_to_string)
 	EXPECT_STREQ(dk_backend_bit_name(NULL, DK_BACKEND_MAIA), "MAIA");
 }
 
+/* states: 11.1.15 */
 TEST(upstream_15_end_of_runtime_backend_keys)
 {
 	EXPECT_EQ(DK_END_OF_RUNTIME_BACKEND_KEYS, DK_START_OF_AUTOGRAD_BACKENDS +
@@ -837,6 +855,7 @@ TEST(upstream_15_end_of_runtime_backend_keys)
 			  key_of(l, "Autograd") - 1);
 }
 
+/* states: 11.1.16 */
 TEST(upstream_16_key_to_string)
 {
 	char a[DK_NAME_MAX], b[DK_NAME_MAX];
@@ -854,6 +873,7 @@ TEST(upstream_16_key_to_string)
 	}
 }
 
+/* states: 11.1.17 */
 TEST(upstream_17_runtime_dispatch_key_set)
 {
 	unsigned int a, b;
