@@ -399,10 +399,13 @@ static bool list_right(void)
 
 static void tell_where(void)
 {
+	char name[DK_NAME_MAX];
 	unsigned int i;
 
+	t_note("after %lu steps; active, from the oldest:", steps);
 	for (i = 0; i < num_active; i++)
-		t_note("active, from the oldest: item %u", active[i]);
+		t_note("item %u, %s", active[i],
+		       dk_key_name(l, items[active[i]].at[0].key, name));
 }
 
 /*
