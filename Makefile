@@ -164,7 +164,7 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 
 .PHONY: all lib dkctl samples clean help
 .PHONY: install uninstall modules modules_install modules_clean
-.PHONY: check check-all kselftest demo lint bare headers-check symbols-check
+.PHONY: check check-all check-torch kselftest demo lint bare headers-check symbols-check
 .PHONY: FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -185,7 +185,7 @@ samples: $(samples)
 clean:
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
-		check lint modules demo selftests html doctrees \
+		check lint modules demo selftests torch html doctrees \
 		dispatchkey.o dkctl modules.order) $(static) $(links) $(shared) $(pc)
 	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
 
@@ -263,6 +263,10 @@ check:
 check-all:
 	$(call script,check --all)
 
+# PROGRAMS=, SEED= and ONLY= say which random programs.
+check-torch:
+	$(call script,check-torch)
+
 demo:
 	$(call script,demo)
 
@@ -300,6 +304,8 @@ Try and test
   demo             two accelerators in a virtual machine, one unplugged under load
   check            all tests, some of them in a virtual machine
   check-all        those that take long, too
+  check-torch      random programs in ours and in PyTorch 1.13.1, which is
+                   installed if missing; PROGRAMS=, SEED=
   kselftest        the kernel tests on this machine (as root)
   lint             warnings of all compilers and checkers
   bare             build core and replay without a libc, see what they need

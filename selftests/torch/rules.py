@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where a call goes by the rules of 1.13.1 and by the product's.
+
+Three rules of 1.13.1 are not the product's. Which entry serves is never decided
+here: tables are the product's own, as it printed them after each step.
+
+  guard   leaving an include or exclude takes back what it had added, but for
+          the backends, and not what the set was before
+  mask    the backend whose fallthroughs are taken out is that of the arguments,
+          without local state
+  stale   a change refreshes some entries of the table that calls read; others
+          stay what they were
+"""
+from itertools import combinations
+
+CAUSES = ("guard", "mask", "stale")
+
+
+def parse_runs(text, n):
+    """The words of FIRST[..LAST]=WORD runs, by slot; an empty one where there is none."""
+    words = [""] * n
+    text = text.strip()
+    if text == "-":
+        return words
+    for run in text.split(" "):
+        slots, _, word = run.partition("=")
+        first, _, last = slots.partition("..")
+        for slot in range(int(first), int(last or first) + 1):
+            words[slot] = word
+    return words
+
+
+def label(word):
+    """What a call that comes to this entry of table -c answers."""
+    if not word:
+        return "missing"
+    name = word.rpartition("/")[0]
+    return "fallthrough" if is_fallthrough(word) else name
+
+
+def is_fallthrough(word):
+    return word == "fallthrough/backend-fallback" or "(fallthrough)/" in word
+
+
+def masks(layout, words):
+    """A backend each: the functionalities whose entry is no fallthrough."""
+    functionalities = layout.full & ~layout.backend_mask
+    common, own = functionalities, [0] * layout.num_backends
+    for f in layout.functionalities[1:]:
+        if not f.per_backend:
+            if is_fallthrough(words[f.offset]):
+                common &= ~(1 << f.bit)
+            continue
+        for b in range(layout.num_backends):
+            if is_fallthrough(words[f.offset + b]):
+                own[b] |= 1 << f.bit
+    return [common & ~bits for bits in own]
+
+
+class Table:
+    """An operator's table in one state, and its masks."""
+
+    def __init__(self, layout, words):
+        self.layout = layout
+        self.words = words
+        self._masks = None
+
+    @property
+    def masks(self):
+        if self._masks is None:
+            self._masks = masks(self.layout, self.words)
+        return self._masks
+
+    def route(self, raw, local, mask_by_raw):
+        """The answer of the command route."""
+        layout = self.layout
+        included, excluded = local
+        merged = layout.sub(raw | included, excluded)
+        by = layout.backend_index(raw if mask_by_raw else merged)
+        effective = merged & (self.masks[by] | layout.backend_mask)
+        slot, name = layout.top(effective)
+        return f"{effective:#x} {name} {label(self.words[slot])}"
+
+
+class Local:
+    """The local state of both, through the same guards."""
+
+    def __init__(self, layout, included, excluded):
+        self.layout = layout
+        self.theirs = [included, excluded]
+        self.ours = [included, excluded]
+        self.guards = []
+
+    def run(self, words):
+        """One of local, include, exclude, end; false if it is refused."""
+        if words[0] == "local":
+            sets = [self.layout.parse_set(w) for w in words[1:]]
+            self.theirs, self.ours = list(sets), list(sets)
+        elif words[0] == "end":
+            if not self.guards:
+                return False
+            which, added, saved = self.guards.pop()
+            self.theirs[which] = self.layout.sub(self.theirs[which], added)
+            self.ours[which] = saved
+        else:
+            which = ("include", "exclude").index(words[0])
+            ks = self.layout.parse_set(words[1])
+            added = self.layout.sub(ks, self.theirs[which])
+            self.guards.append((which, added, self.ours[which]))
+            self.theirs[which] |= added
+            self.ours[which] |= ks
+        return True
+
+
+def put_local(local):
+    return f"included={local[0]:#x} excluded={local[1]:#x}"
+
+
+def predict(raw, fresh, stale, local, causes):
+    """The route under the product's rules, but for these of 1.13.1."""
+    table = stale if "stale" in causes else fresh
+    sets = local.theirs if "guard" in causes else local.ours
+    return table.route(raw, sets, "mask" in causes)
+
+
+def explain(raw, fresh, stale, local, theirs):
+    """The fewest rules of 1.13.1 that give its route; None if none do."""
+    for n in range(len(CAUSES) + 1):
+        for causes in combinations(CAUSES, n):
+            if predict(raw, fresh, stale, local, causes) == theirs:
+                return causes
+    return None
