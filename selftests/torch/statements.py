@@ -1,6 +1,310 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The statements of PyTorch's own tests (test_dispatch.py) about what is installed."""
+"""The statements of PyTorch's own dispatcher tests, asked of the installed one.
+
+"statement 13" is the one of that number in test_dispatch.py (32 tests); the
+others are named by what they are about. Each is asked of PyTorch and of us, both
+have to answer as the statement says, and with the same text.
+"""
+import json
+import os
+import subprocess
+
+import program
+import sides
+
+OP = "test::foo"
+
+KERNEL, MATH, FALLBACK = "kernel", "math kernel", "backend fallback"
+AUTOGRAD, DEFAULT = "autograd kernel", "default backend kernel"
+AMBIGUOUS = "ambiguous autogradother"
+MISSING = None
+
+IMPLICIT, EXPLICIT = "CompositeImplicitAutograd", "CompositeExplicitAutograd"
+NON_FUNCTIONAL = "CompositeExplicitAutogradNonFunctional"
 
 
-def check(tap, pair, lay):
-    del tap, pair, lay
+def rows(keys, provenance):
+    return dict.fromkeys(keys.split(), provenance)
+
+
+# number and name, keys in the order of registration, provenance by key
+TABLES = (
+    ("7 test_computed_table", ("-", "CPU", "XLA", "Autograd", "AutogradCPU"),
+     {**rows("Undefined CUDA AutogradOther AutogradCUDA", MATH),
+      **rows("CPU XLA AutogradCPU", KERNEL), "AutogradXLA": AUTOGRAD}),
+    ("8 test_computed_table_with_cpu_math_autogradcpu_fallthrough", ("-", "CPU"),
+     {**rows("Undefined CUDA XLA AutogradOther AutogradCUDA AutogradXLA", MATH),
+      "CPU": KERNEL, "AutogradCPU": FALLBACK}),
+    ("9 test_computed_table_with_math", (IMPLICIT,),
+     rows("Undefined CPU CUDA XLA AutogradOther AutogradCPU AutogradCUDA AutogradXLA", MATH)),
+    ("10 test_computed_table_with_cpu_math", ("CPU", IMPLICIT),
+     {**rows("Undefined CUDA XLA AutogradOther AutogradCUDA AutogradXLA", MATH),
+      "CPU": KERNEL, "AutogradCPU": FALLBACK}),
+    ("11 test_computed_table_with_autograd", ("Autograd",),
+     {**rows("AutogradOther AutogradCPU AutogradCUDA AutogradXLA", AUTOGRAD),
+      **rows("Undefined CPU CUDA XLA", MISSING)}),
+    ("12 test_computed_table_with_cpu_autograd_math", ("CPU", "Autograd", IMPLICIT),
+     {**rows("Undefined CUDA XLA AutogradOther AutogradCUDA AutogradXLA", MATH),
+      "CPU": KERNEL, "AutogradCPU": AUTOGRAD}),
+    ("13 test_computed_table_with_ambiguous_autogradother", (IMPLICIT, "FPGA"),
+     {**rows("Undefined CPU CUDA XLA AutogradCPU AutogradCUDA AutogradXLA", MATH),
+      "FPGA": KERNEL, "AutogradOther": AMBIGUOUS}),
+    ("14 test_computed_table_with_cpu_defaultbackend", ("CPU", EXPLICIT),
+     {**rows("Undefined CUDA XLA", DEFAULT), "CPU": KERNEL,
+      **rows("AutogradOther AutogradCPU AutogradCUDA AutogradXLA", FALLBACK)}),
+    ("15 test_computed_table_with_cpu_autograd_defaultbackend", ("CPU", "Autograd", EXPLICIT),
+     {**rows("Undefined CUDA XLA FPGA", DEFAULT), "CPU": KERNEL,
+      **rows("AutogradOther AutogradCPU AutogradCUDA AutogradXLA", AUTOGRAD)}),
+    ("16 test_computed_table_with_cpu_autograd_math_defaultbackend",
+     ("CPU", "Autograd", IMPLICIT, EXPLICIT),
+     {**rows("Undefined CUDA XLA", DEFAULT), "CPU": KERNEL,
+      **rows("AutogradOther AutogradCPU AutogradCUDA AutogradXLA", AUTOGRAD)}),
+)
+
+# The same through PyTorch's class PythonDispatcher.
+PYTHON_TABLES = (
+    ("26 test_basic", ("CPU", "XLA", "Lazy", IMPLICIT),
+     {**rows("CPU XLA Lazy", KERNEL), **rows("FPGA AutogradOther", MATH),
+      **rows("AutogradCPU AutogradXLA AutogradLazy", FALLBACK)}),
+    ("27 test_math_autogradcpu", ("CPU", "XLA", "Lazy", IMPLICIT, "AutogradCPU"),
+     {**rows("CPU XLA Lazy AutogradCPU", KERNEL), **rows("FPGA AutogradOther", MATH),
+      **rows("AutogradXLA AutogradLazy", FALLBACK)}),
+    ("28 test_defaultbackend_autogradcpu", ("CPU", "XLA", "Lazy", EXPLICIT, "AutogradCPU"),
+     {**rows("CPU XLA Lazy AutogradCPU", KERNEL), "FPGA": DEFAULT,
+      **rows("AutogradOther AutogradXLA AutogradLazy", FALLBACK)}),
+    ("29 test_autogradother", ("CPU", "FPGA", IMPLICIT),
+     {**rows("CPU FPGA", KERNEL), "AutogradOther": AMBIGUOUS, "AutogradCPU": FALLBACK,
+      **rows("XLA Lazy AutogradXLA AutogradLazy", MATH)}),
+)
+
+# Which rule serves, by key, for each list of registrations: "." is missing.
+CLASSES = (
+    ((IMPLICIT,), (IMPLICIT, "CPU"), (IMPLICIT, EXPLICIT), (IMPLICIT, NON_FUNCTIONAL),
+     ("Autograd", "CPU", EXPLICIT), (IMPLICIT, "SparseCPU")),
+    ("Undefined          m m d d d m",
+     "CPU                m k d d k m",
+     "CUDA               m m d d d m",
+     "XLA                m m d m d m",
+     "Lazy               m m d m d m",
+     "SparseCPU          m m d m d k",
+     "SparseCUDA         m m d m d m",
+     "FPGA               m m d d d m",
+     "AutogradCPU        m f f m a m",
+     "AutogradCUDA       m m f m a m",
+     "AutogradHIP        m m . m a m",
+     "AutogradVE         m m . m a m",
+     "AutogradOther      m m f m a x",
+     "AutogradNestedTensor m m . m a m",
+     "NestedTensorCPU    m m . m . m",
+     "Functionalize      f f f f f f",
+     "Tracer             f f f f f f"))
+LETTERS = {"m": MATH, "k": KERNEL, "d": DEFAULT, "f": FALLBACK, "a": AUTOGRAD, "x": AMBIGUOUS,
+           ".": MISSING}
+
+# Fallbacks of the install: fallthroughs, and those that do something.
+STOCK_FALLTHROUGHS = """BackendSelect ADInplaceOrView FuncTorchVmapMode VmapMode AutogradOther
+    AutogradCPU AutogradCUDA AutogradXLA AutogradMPS AutogradXPU AutogradHPU AutogradLazy
+    AutocastCPU AutocastCUDA""".split()
+STOCK_KERNELS = """Python FuncTorchDynamicLayerBackMode FuncTorchDynamicLayerFrontMode
+    Functionalize Conjugate Negative ZeroTensor Tracer FuncTorchBatched Batched
+    FuncTorchGradWrapper PythonTLSSnapshot PythonDispatcher Named""".split()
+
+# What is asked, and the answers of PyTorch and of us to the last command.
+ANSWERS = (
+    ("17 test_multiple_def_error", (f"op {OP}", f"op {OP}"), "error", "error"),
+    ("21 test_multiple_fallback", ("fallback XLA a", "fallback XLA b"), "error", "error"),
+    ("25 test_dispatch_print_registrations_for_dispatch_key_invalid",
+     ("parse -s invalid_key",), "error", "error"),
+    ("a fallthrough alone leaves the slot of no key",
+     (f"op {OP}", f"impl -f {OP} CPU f", f"route {OP} CPU"),
+     "0x1 Undefined missing", "0x1 Undefined missing"),
+    ("stale: implicit, then a sparse function: AutogradOther is not ambiguous",
+     (f"op {OP}", f"impl {OP} {IMPLICIT} i", f"impl {OP} SparseCPU s",
+      f"route {OP} AutogradOther"),
+     "0x1000000000 AutogradOther i", "0x1000000000 AutogradOther ambiguous"),
+    ("stale: the other order, and it is",
+     (f"op {OP}", f"impl {OP} SparseCPU s", f"impl {OP} {IMPLICIT} i",
+      f"route {OP} AutogradOther"),
+     "0x1000000000 AutogradOther ambiguous", "0x1000000000 AutogradOther ambiguous"),
+    ("stale: implicit, autograd, then explicit: AutogradCPU runs the implicit one",
+     (f"op {OP}", f"impl {OP} {IMPLICIT} i", f"impl {OP} Autograd a", f"impl {OP} {EXPLICIT} e",
+      f"route {OP} AutogradCPU"),
+     "0x2000000001 AutogradCPU i", "0x2000000001 AutogradCPU a"),
+    ("guard: what was included leaves its backend behind",
+     ("include Meta", "end", "tls"),
+     "included=0x804000400 excluded=0x70000000000", "included=0x804000000 excluded=0x70000000000"),
+    ("guard: and so does what was excluded",
+     ("exclude AutogradCPU", "end", "tls"),
+     "included=0x804000000 excluded=0x70000000001", "included=0x804000000 excluded=0x70000000000"),
+    ("mask: the backend is that of the arguments",
+     (f"op {OP}", f"impl -f {OP} CUDA f", f"impl {OP} CPU c", "include CUDA",
+      f"route {OP} CPU"),
+     "0x4003 CUDA fallthrough", "0x3 Undefined missing"),
+)
+
+
+def both(pair, commands):
+    """The answers of PyTorch and of us to the last command."""
+    ((ours, theirs),) = pair.run([list(commands)])
+    return theirs[-1], ours[-1]
+
+
+def table(pair, keys):
+    """Provenances by key, if both print the same table; else what they print."""
+    commands = [f"op {OP}"] + [f"impl {OP} {k} fn_{k}" for k in keys]
+    ((ours, theirs),) = pair.run([commands + [f"table {OP}", f"dump {OP}"]])
+    if ours[-2:] != theirs[-2:]:
+        return None, f"PyTorch:\n{theirs[-2]}\n{theirs[-1]}\ndkctl:\n{ours[-2]}\n{ours[-1]}"
+    return provenances(ours[-2]), ""
+
+
+def provenances(text):
+    found = {}
+    for line in text.splitlines():
+        key, _, rest = line.partition(": ")
+        found[key] = rest.rpartition(" [")[2].rstrip("]")
+    return found
+
+
+def wrong_rows(expected, found):
+    return "; ".join(f"{k}: expected {v}, got {found.get(k)}"
+                     for k, v in expected.items() if found.get(k) != v)
+
+
+def check_tables(tap, pair):
+    for name, keys, expected in TABLES:
+        found, why = table(pair, keys)
+        why = why or wrong_rows(expected, found)
+        tap.result(not why, f"statement {name}", why)
+    lists, lines = CLASSES
+    why = []
+    for column, keys in enumerate(lists):
+        found, text = table(pair, keys)
+        expected = {line.split()[0]: LETTERS[line.split()[1 + column]] for line in lines}
+        wrong = text or wrong_rows(expected, found)
+        if wrong:
+            why.append(f"{', '.join(keys)}: {wrong}")
+    tap.result(not why, "which rule serves, for six lists of registrations", "\n".join(why))
+
+
+def check_answers(tap, pair):
+    for name, commands, expected, expected_ours in ANSWERS:
+        theirs, ours = ("error" if a.startswith("error:") else a for a in both(pair, commands))
+        what = f"statement {name}" if name[0].isdigit() else name
+        tap.result((theirs, ours) == (expected, expected_ours), what,
+                   f"PyTorch {theirs}\nexpected {expected}\ndkctl {ours}\nexpected {expected_ours}")
+
+
+def check_dumps(tap, pair):
+    """Two functions at one key, functions without a definition, a definition alone."""
+    def dump(*commands):
+        theirs, ours = both(pair, commands + (f"dump {OP}",))
+        return ours if ours == theirs else f"PyTorch:\n{theirs}\ndkctl:\n{ours}"
+
+    head = f"name: {OP}\nschema: (none)"
+    impls = tuple(f"impl {OP} {k} fn" for k in ("-", "CPU", "Autograd", "AutogradCPU"))
+    lines = "\n".join(f"{k}: fn :: (none) [ boxed ]" for k in (
+        "CPU", "AutogradCPU", "Autograd[alias]", f"{IMPLICIT}[alias]"))
+    for name, commands, expected in (
+            ("2 test_def", (f"op {OP}",) + impls, f"{head}\n{lines}"),
+            ("5 test_def_only", (f"op {OP}",), head),
+            ("6 test_impl_only", impls, f"{head}\n{lines}"),
+            ("22 test_overwrite_math", (f"op {OP}", f"impl {OP} - fn1", f"impl {OP} - fn2"),
+             f"{head}\n{IMPLICIT}[alias]: fn2 :: (none) [ boxed ]\n"
+             f"{IMPLICIT}[alias] (inactive): fn1 :: (none) [ boxed ]")):
+        got = dump(*commands)
+        tap.result(got == expected, f"statement {name}", got)
+
+
+def check_stock(tap, pair):
+    stock = dict(line.split()[1:] for line in pair.stock)
+    falls = [k for k, label in stock.items() if label == "fallthrough"]
+    kernels = [k for k in stock if k not in falls]
+    tap.result(sorted(falls) == sorted(STOCK_FALLTHROUGHS) and
+               sorted(kernels) == sorted(STOCK_KERNELS),
+               f"the {len(stock)} fallbacks of the install", "\n".join(pair.stock))
+
+
+# ---- of what Python imports ---------------------------------------------------------------
+
+def ask_installed(pair):
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "installed.py")
+    done = subprocess.run([pair.imported.argv[0], "-B", script], capture_output=True, text=True,
+                          input=json.dumps([list(t[1]) for t in PYTHON_TABLES]), check=False)
+    if done.returncode:
+        raise sides.SideError(f"{script} ended with status {done.returncode}\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def check_python_table(tap, pair, name, keys, expected, told):
+    """What the class prints, against our table of the same registrations."""
+    commands = pair.head() + [f"op {OP}"] + [f"impl {OP} {k} fn_{k}" for k in keys]
+    ours = pair.ours.ask(commands + [f"table {OP}"])[-1]
+    theirs = {}
+    for key, text in told["table"]:
+        label, _, provenance = text.rpartition(" [")
+        theirs[key] = (label.partition(" ")[0], provenance.rstrip("]"))
+    mine = {}
+    for line in ours.splitlines():
+        key, _, rest = line.partition(": ")
+        label, _, provenance = rest.rpartition(" [")
+        if key in theirs or key in expected:
+            mine[key] = (label.partition(" ")[0], provenance.rstrip("]"))
+    why = wrong_rows(expected, {k: v[1] for k, v in theirs.items()})
+    if theirs != mine:
+        why += f"\nPyTorch {theirs}\ndkctl   {mine}"
+    listed = [key for key, _ in told["registrations"]]
+    if sorted(k.replace("[alias]", "") for k in listed) != sorted(keys) or \
+       not listed[-1].endswith("[alias]"):
+        why += f"\nregistrations: {listed}"
+    tap.result(not why, f"statement {name}", why)
+
+
+def check_bmm(tap, pair, told):
+    """It has functions, and none for a quantized tensor: there and here."""
+    start = "Could not run 'aten::bmm.out' with arguments from the 'QuantizedCPU' backend."
+    stock, text, theirs = pair.imported.ask(["stock", "installed",
+                                             "missing aten::bmm.out QuantizedCPU"])
+    body = [line for line in text.splitlines() if "aten::bmm.out" in line.split()]
+    ours = pair.ours.ask([program.header()] + stock.splitlines() + body + ["local 0x0 0x0",
+                          "route aten::bmm.out QuantizedCPU", "route aten::bmm.out CPU"])
+    error, raised = told
+    tap.result(error == "NotImplementedError" and raised.startswith(start) and
+               theirs.strip() == start and ours[-2].endswith(" QuantizedCPU missing") and
+               " CPU RegisterCPU.cpp:" in ours[-1],
+               "statement 32 test_quantized_structured_not_implemented",
+               f"{error}: {raised[:200]}\n{theirs}\n{ours[-2]}\n{ours[-1]}")
+
+
+def check_installed(tap, pair):
+    told = ask_installed(pair)
+    (answer,) = pair.imported.ask(["invariants"])
+    tap.result(told["invariants"] is None and answer == "",
+               f"statement 1 test_all_invariants, {told['operators']} operators of "
+               f"PyTorch {told['version']}", f"{told['invariants']}\n{answer}")
+    dangling = told["dangling"]
+    tap.result(dangling["before"] == [] and pair.imported.ask(["dangling"]) == ["0"],
+               "statement 23 test_find_dangling_impls", dangling["before"])
+    own = pair.ours.ask(["impl __dangling__::foo CPU fn_CPU", "dump __dangling__::foo"])[-1]
+    more = "\n".join(dangling["more"]).replace("(Tensor _0) -> Tensor _0 [ boxed unboxed ]",
+                                               "(none) [ boxed ]").strip()
+    tap.result(more == own and dangling["after"] == dangling["before"],
+               "statement 24 test_find_dangling_impls_ext", f"PyTorch {dangling}\ndkctl {own}")
+    for (name, keys, expected), got in zip(PYTHON_TABLES, told["tables"]):
+        check_python_table(tap, pair, name, keys, expected, got)
+    for name, what, text in (
+            ("25 ..._for_dispatch_key_invalid, from Python", "invalid key",
+             "could not parse dispatch key: invalid_key"),
+            ("30 test_duplicate_registrations", "duplicates", "Overriden is not allowed"),
+            ("31 test_defaultbackend_math", "both composites", "Registration to both ")):
+        error = told[what]
+        tap.result(error is not None and text in error[1], f"statement {name}", error)
+    check_bmm(tap, pair, told["quantized bmm"])
+
+
+def check(tap, pair):
+    check_installed(tap, pair)
+    check_dumps(tap, pair)
+    check_tables(tap, pair)
+    check_answers(tap, pair)
+    check_stock(tap, pair)

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What an imported PyTorch says of itself; run by the python3 that can import it.
+
+Prints one JSON object. statements.py asks for it and judges.
+"""
+import json
+import sys
+
+import torch
+from torch import _C
+from torch._python_dispatcher import PythonDispatcher
+
+
+def error(function, *args):
+    """Type and text of the error that this call raises."""
+    try:
+        function(*args)
+    except Exception as raised:  # pylint: disable=broad-except
+        return [type(raised).__name__, str(raised)]
+    return None
+
+
+def dangling():
+    """The dangling functions of the install, and those with one more of ours."""
+    before = list(_C._dispatch_find_dangling_impls())
+    library = _C._dispatch_library("IMPL", "__dangling__", "CPU")
+    library.impl_t_t("foo", dispatch="CPU", debug="fn_CPU")
+    more = [text for text in _C._dispatch_find_dangling_impls() if text not in before]
+    del library
+    after = list(_C._dispatch_find_dangling_impls())
+    return {"before": before, "more": more, "after": after}
+
+
+def python_dispatcher(keys):
+    """The rows of both of its tables, behind their titles."""
+    dispatcher = PythonDispatcher()
+    dispatcher.register(keys)
+
+    def rows(text):
+        return [line.split(None, 1) for line in text.splitlines()[4:]]
+    return {"registrations": rows(dispatcher.registrations()),
+            "table": rows(dispatcher.dispatchTable())}
+
+
+def quantized_bmm():
+    """bmm has no function for quantized tensors."""
+    x = torch.quantize_per_tensor(torch.randn(1, 2, 2), 0.1, 0, torch.quint8)
+    return error(torch.bmm, x, x)
+
+
+def main():
+    lists = json.load(sys.stdin)
+    json.dump({
+        "version": torch.__version__,
+        "operators": len(_C._dispatch_get_registrations_for_dispatch_key()),
+        "invariants": error(_C._dispatch_check_all_invariants),
+        "dangling": dangling(),
+        "invalid key": error(_C._dispatch_print_registrations_for_dispatch_key, "invalid_key"),
+        "tables": [python_dispatcher(keys) for keys in lists],
+        "duplicates": error(PythonDispatcher().register, ["CPU", "CPU"]),
+        "both composites": error(PythonDispatcher().register,
+                                 ["CompositeExplicitAutograd", "CompositeImplicitAutograd"]),
+        "quantized bmm": quantized_bmm(),
+    }, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

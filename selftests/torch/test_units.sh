@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The comparison with PyTorch, without PyTorch: its shrinker, its generator, its
+# rules. DKCTL names the tool.
+
+here=$(cd "$(dirname -- "$0")" && pwd -P)
+DKCTL=${DKCTL:-${DK_BUILD:-$here/../../build}/dkctl}
+
+skip() {
+	echo "TAP version 13"
+	echo "1..0 # SKIP $*"
+	exit 4
+}
+[ -x "$DKCTL" ] || skip "no dkctl at $DKCTL, type make or set DKCTL"
+command -v python3 >/dev/null || skip "no python3 here"
+exec python3 -B "$here/test_units.py" "$DKCTL"
