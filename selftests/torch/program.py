@@ -22,7 +22,7 @@ class Generator:
         self.backends = self.rng.sample(layout.bits, self.rng.randint(1, 3))
         self.ops = self.rng.sample(OPS, self.rng.choice((1, 1, 1, 2, 2, 3)))
         self.keys = [self.key() for _ in range(self.rng.randint(3, 10))]
-        self.fallbacks = self.rng.random() < 0.25
+        self.fallbacks = self.rng.random() < 0.3
 
     def key(self):
         rng, layout = self.rng, self.layout
@@ -49,7 +49,8 @@ class Generator:
         if kind < 0.1:
             return f"{rng.getrandbits(64) & layout.full:#x}"
         if kind < 0.2:
-            return f"{rng.getrandbits(64) & rng.getrandbits(64) & rng.getrandbits(64) & layout.full:#x}"
+            bits = rng.getrandbits(64) & rng.getrandbits(64) & rng.getrandbits(64)
+            return f"{bits & layout.full:#x}"
         names = rng.sample(self.backends, rng.randint(0, len(self.backends)))
         for _ in range(rng.randint(0 if names else 1, 3)):
             if rng.random() < 0.5:
@@ -88,10 +89,8 @@ class Generator:
 
     def fallback(self):
         rng = self.rng
-        if not self.fallbacks:
-            return self.impl()
         kind = rng.random()
-        if kind < 0.02:
+        if kind < 0.04:
             key = rng.choice(ALIASES)
         elif kind < 0.2:
             key = rng.choice(self.layout.slots[1:])
@@ -124,18 +123,19 @@ class Generator:
         return " ".join(["call", op] + sets)
 
     def command(self):
+        # each costs PyTorch a walk over all its operators
+        if self.fallbacks and self.rng.random() < 0.1:
+            return self.fallback()
         kind = self.rng.random()
         if kind < 0.40:
             return self.impl()
         if kind < 0.52:
             return self.drop()
-        if kind < 0.56:
-            return self.fallback()
-        if kind < 0.585:
+        if kind < 0.545:
             return f"op {self.rng.choice(self.ops)}"
-        if kind < 0.60:
+        if kind < 0.56:
             return f"undef {self.rng.choice(self.ops)}"
-        if kind < 0.70:
+        if kind < 0.66:
             return self.local()
         return self.call()
 

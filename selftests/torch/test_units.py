@@ -163,16 +163,19 @@ def guards(lay, ours):
     return None if local.theirs == [meta, cpu] else f"1.13.1 {local.theirs}"
 
 
+CUDA_INCLUDED = ["op p::a", "impl -f p::a CUDA f", "impl p::a CPU c", "include CUDA"]
+
+
 def mask_by_arguments(lay, ours):
     """A CUDA fallthrough is taken out of a CPU call only if local state counts."""
-    comparer = walk(lay, ours, ["op p::a", "impl -f p::a CUDA f", "impl p::a CPU c", "include CUDA"])
+    comparer = walk(lay, ours, CUDA_INCLUDED)
     got = [route(lay, comparer, "CPU", causes) for causes in (("mask",), ())]
     return None if got == ["0x4003 CUDA fallthrough", "0x3 Undefined missing"] else str(got)
 
 
 def explains(lay, ours):
     """The fewest causes are named, and what none gives is not explained."""
-    comparer = walk(lay, ours, ["op p::a", "impl -f p::a CUDA f", "impl p::a CPU c", "include CUDA"])
+    comparer = walk(lay, ours, CUDA_INCLUDED)
     op = comparer.ops["p::a"]
     state = lay.parse_set("CPU"), op.fresh, op.stale, comparer.local
     got = [rules.explain(*state, text) for text in (
@@ -183,7 +186,9 @@ def explains(lay, ours):
 def differences_are_found(lay, ours):
     """One wrong answer of the other side, of each kind, is one difference."""
     commands = program.expand(["op p::a", "impl p::a CPU c", "route p::a CPU", "include CUDA"])
-    answers = iter(ours.ask([program.header()] + [c for c in commands if program.is_for_both(c)])[1:])
+    asked = [program.header(), "tls"] + [c for c in commands if program.is_for_both(c)]
+    _, tls, *own_only = ours.ask(asked)
+    answers = iter(own_only)
     own = [next(answers) if program.is_for_both(c) else None for c in commands]
     told = []
     for c, a in zip(commands, own):
@@ -193,9 +198,7 @@ def differences_are_found(lay, ours):
         elif verb == "actual":
             a = f"0=missing 1=c 2..{lay.num_entries - 1}=missing"
         told.append(a)
-    own_only = [a for a in own if a is not None]
-
-    local = tuple(int(w.partition("=")[2], 16) for w in ours.ask([program.header(), "tls"])[1].split())
+    local = tuple(int(w.partition("=")[2], 16) for w in tls.split())
 
     def first(theirs):
         return compare.Comparer(lay, local).compare(commands, own_only, theirs)

@@ -24,7 +24,7 @@ import sides
 import statements
 from tap import Tap
 
-BATCH = 100         # programs of one process of each side
+BATCH = 250         # programs of one process of each side
 
 
 # ---- programs ----------------------------------------------------------------------
