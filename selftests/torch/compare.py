@@ -150,7 +150,7 @@ class Comparer:
         if verb == "tls":
             return self.compare_local(ours.strip(), theirs.strip())
         if ours != theirs:
-            return "answers differ", theirs.strip(), ours.strip()
+            return self.differ(words, ours.strip(), theirs.strip())
         if verb in ("local", "include", "exclude", "end"):
             if not self.local.run(words):
                 return "no guard is open", "error", ours.strip()
@@ -164,6 +164,19 @@ class Comparer:
         else:
             self.change(words)
         return None
+
+    def differ(self, words, ours, theirs):
+        """Of a table only the entries that are not the same."""
+        try:
+            tables = [rules.parse_runs(text, self.layout.num_entries) for text in (theirs, ours)]
+        except (ValueError, IndexError):
+            tables = None
+        if words[:2] != ["table", "-c"] or not tables:
+            return "answers differ", theirs, ours
+        wrong = [i for i, (a, b) in enumerate(zip(*tables)) if a != b]
+        return ("entries differ",) + tuple(
+            ", ".join(f"{self.layout.slots[i]} {table[i] or 'missing'}" for i in wrong[:8])
+            for table in tables)
 
     def compare_hidden(self, verb, name, theirs):
         op = self.ops.get(name)

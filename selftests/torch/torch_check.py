@@ -137,8 +137,8 @@ def show_failure(tap, pair, lay, args, index, why):
     file = os.path.join(args.out, f"failed-{args.seed}-{index}.dkt")
     with open(file, "w", encoding="ascii") as out:
         out.write(text)
-    tap.tell(f"made smaller:\n{found}\n{text}")
-    tap.tell(f"try: {pair.ours.argv[0]} replay --check {file}")
+    tap.tell("made smaller:\n" + "".join(f"> {c}\n" for c in small) + str(found))
+    tap.tell(f"with the fallbacks of the install: {pair.ours.argv[0]} replay --check {file}")
 
 
 # ---- sets ---------------------------------------------------------------------------
