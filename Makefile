@@ -16,6 +16,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 DESTDIR	?=
 KDIR	?= /lib/modules/$(shell uname -r)/build
 CFLAGS	?= -O2 -g
+CXXFLAGS ?= $(CFLAGS)
 INSTALL	?= install
 
 ifeq ($(V),1)
@@ -57,9 +58,13 @@ shared	:= $(O)/libdispatchkey.so.$(VERSION)
 links	:= $(O)/$(soname) $(O)/libdispatchkey.so
 pc	:= $(O)/dispatchkey-uninstalled.pc
 tool	:= $(O)/dkctl
-samples	:= $(addprefix $(O)/samples/,hello cpu_user dk_client plugin/host plugin/plugin.so)
+# Nothing else needs a C++ compiler, and whoever has none does without.
+have_cxx := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
+samples	:= $(addprefix $(O)/samples/,hello cpu_user dk_client plugin/host plugin/plugin.so) \
+	$(if $(have_cxx),$(O)/samples/hello_cpp)
 
 headers	:= $(sort $(wildcard include/*.h))
+hpp	:= include/dispatchkey.hpp
 uapi	:= uapi/linux/dispatchkey.h
 
 # ---- how --------------------------------------------------------------------
@@ -147,6 +152,12 @@ $(O)/samples/hello $(O)/samples/cpu_user: %: %.o $(links)
 	$(say) LD $@
 	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $< $(call beside,..) -ldispatchkey
 
+$(O)/samples/hello_cpp: samples/hello.cpp $(hpp) $(headers) $(uapi) $(O)/config $(links)
+	$(say) CXX $@
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 -pthread -Wall -Wextra -Iinclude -Iuapi $(CPPFLAGS) \
+		$(CXXFLAGS) $(LDFLAGS) -o $@ $< $(call beside,..) -ldispatchkey
+
 # It talks to the module, and has no need of the library.
 $(O)/samples/dk_client: $(O)/samples/client.o
 	$(say) LD $@
@@ -181,6 +192,9 @@ all: lib dkctl samples
 lib: $(static) $(links) $(pc)
 dkctl: $(tool)
 samples: $(samples)
+ifeq ($(have_cxx),)
+	$(say) SKIP 'samples/hello.cpp: no C++ compiler, "$(CXX)"'
+endif
 
 clean:
 	$(say) CLEAN $(O)
@@ -206,7 +220,7 @@ install: lib dkctl
 		-e 's|@INCLUDEDIR@|$(call by_prefix,$(INCLUDEDIR))|' \
 		-e 's|@VERSION@|$(VERSION)|' lib/dispatchkey.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/dispatchkey.pc
-	$(Q)$(INSTALL) -m 644 $(headers) $(dest)
+	$(Q)$(INSTALL) -m 644 $(headers) $(hpp) $(dest)
 	$(Q)$(INSTALL) -m 644 $(uapi) $(dest)/linux
 	$(Q)$(INSTALL) -m 755 $(tool) $(DESTDIR)$(BINDIR)
 
@@ -214,7 +228,7 @@ uninstall:
 	$(say) REMOVE $(DESTDIR)$(PREFIX)
 	$(Q)rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(static) $(shared) $(links)) \
 		pkgconfig/dispatchkey.pc) $(DESTDIR)$(BINDIR)/dkctl
-	$(Q)rm -f $(addprefix $(dest)/,$(notdir $(headers)) linux/$(notdir $(uapi)))
+	$(Q)rm -f $(addprefix $(dest)/,$(notdir $(headers) $(hpp)) linux/$(notdir $(uapi)))
 	$(Q)if [ -d $(dest)/linux ]; then rmdir $(dest)/linux $(dest); fi
 
 # ---- targets: the module ----------------------------------------------------
@@ -290,7 +304,8 @@ Build
   all              library, tool and samples (default)
   lib              libdispatchkey.a, $(soname), dispatchkey-uninstalled.pc
   dkctl            the tool
-  samples          hello, cpu_user, plugin/host with plugin/plugin.so, dk_client
+  samples          hello, hello_cpp, cpu_user, plugin/host with plugin/plugin.so,
+                   dk_client
   clean            remove all that was built below $(O)
 Install, by PREFIX= ($(PREFIX)), LIBDIR=, DESTDIR=
   install          library, headers, dispatchkey.pc, dkctl
@@ -312,7 +327,7 @@ Try and test
   headers-check    compile every public header alone, as C and C++
   symbols-check    compare exported symbols with map and headers
 Variables: O= output folder ($(O)), V=1 show commands, W=1 kernel warnings,
-  CC, CFLAGS, CPPFLAGS, LDFLAGS
+  CC, CFLAGS, CXX, CXXFLAGS, CPPFLAGS, LDFLAGS
 endef
 export help_text
 help:

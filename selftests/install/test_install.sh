@@ -74,10 +74,8 @@ build_static() {
 
 build_cxx() {
 	# shellcheck disable=SC2046
-	printf '#include <dispatchkey.h>\n#include <cstdio>\n%s\n' \
-		'int main() { std::puts(dk_version()); return !dk_registry_default(); }' |
-		$cxx -x c++ -std=c++17 -Wall -Werror - -o "$tmp/cxx" \
-			$(pc "$1" --cflags --libs)
+	$cxx -std=c++17 -Wall -Werror "$top/samples/hello.cpp" -o "$tmp/cxx" \
+		$(pc "$1" --cflags --libs)
 }
 
 version_is() {
@@ -124,7 +122,7 @@ try "hello builds with the static library" build_static "$pcdir" "$lib"
 try "static hello runs" hello_says "$tmp/static"
 if command -v "$cxx" >/dev/null; then
 	try "a C++ program builds" build_cxx "$pcdir"
-	try "a C++ program runs" env "LD_LIBRARY_PATH=$lib" "$tmp/cxx"
+	try "a C++ program runs" hello_says env "LD_LIBRARY_PATH=$lib" "$tmp/cxx"
 else
 	skip "a C++ program builds" "no $cxx"
 	skip "a C++ program runs" "no $cxx"

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * <dispatchkey.hpp>: keysets, guards, typed operators, functions with state, and
+ * operators that are C in one place and C++ in another. Prints TAP.
+ */
+#include <dispatchkey.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "shared.h"
+
+static int failures, number;
+
+static bool check(bool held, int line, const char *what)
+{
+	if (!held) {
+		std::printf("# line %d: %s\n", line, what);
+		failures++;
+	}
+	return held;
+}
+
+#define CHECK(what) check(!!(what), __LINE__, #what)
+
+/* ---- keysets ----------------------------------------------------------------- */
+
+static_assert(dk::keyset(DK_CPU).bits == 0x10001);
+static_assert(dk::keyset{ DK_CPU, DK_AUTOGRAD_CUDA }.bits == 0x1000010003);
+static_assert((dk::keyset(DK_CPU) | DK_TRACER).key() == DK_TRACER);
+static_assert((dk::keyset(DK_CPU) & DK_CUDA).bits == 0x10000);
+static_assert((dk::keyset(DK_CPU) ^ DK_CUDA).bits == 3);
+static_assert((dk::keyset(DK_CPU) - DK_CPU).bits == 1);
+static_assert(dk::keyset(DK_CPU).remove(DK_CPU) != dk::keyset());
+static_assert(dk::keyset().add(DK_CPU).remove_backend(DK_BACKEND_CPU).key() ==
+	      DK_START_OF_DENSE_BACKENDS);
+static_assert(dk::keyset().empty() && !dk::keyset().backend());
+static_assert(dk::keyset(DK_CPU).has(DK_DENSE) && !dk::keyset(DK_CPU).has(DK_CUDA));
+static_assert(dk::keyset(DK_AUTOGRAD_CPU).has_any(DK_CPU));
+static_assert(dk::keyset::after(DK_TRACER).has(DK_CPU));
+static_assert(dk::autograd_keys.bits == 0x3800000000);
+static_assert(DK_KEY_BITS(DK_QUANTIZED_CUDA) == dk::keyset(DK_QUANTIZED_CUDA).bits);
+static_assert(sizeof(dk::keyset) == sizeof(dk_keyset));
+
+/* Every key, and sets of all shapes, against the library's functions. */
+static void keysets_as_in_c()
+{
+	__u64 state = 1;
+
+	for (int k = 0; k <= DK_END_OF_ALIAS_KEYS; k++) {
+		const dk_key key = static_cast<dk_key>(k);
+
+		CHECK(dk::keyset(key).bits == dk_key_set(nullptr, key).bits);
+		CHECK(dk::keyset::after(key).bits == dk_keyset_after(nullptr, key).bits);
+	}
+	for (int i = 0; i < 20000; i++) {
+		dk::keyset sets[2];
+
+		for (auto &s : sets) {
+			state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+			s.bits = state ^ state >> 29;
+			s.bits &= i % 3 ? DK_FULL >> (state >> 58) : ~0ULL;
+		}
+		const auto a = sets[0], b = sets[1];
+		const auto key = static_cast<dk_key>((state >> 33) % (DK_END_OF_ALIAS_KEYS + 1));
+		const unsigned int backend = 1 + (state >> 40) % DK_NUM_BACKENDS;
+
+		CHECK((a | b).bits == dk_keyset_or(a, b).bits);
+		CHECK((a & b).bits == dk_keyset_and(a, b).bits);
+		CHECK((a ^ b).bits == dk_keyset_xor(a, b).bits);
+		CHECK((a - b).bits == dk_keyset_sub(nullptr, a, b).bits);
+		CHECK(a.has_all(b) == !!dk_keyset_has_all(a, b));
+		CHECK((a | b).has_all(b));
+		CHECK(a.has_any(b) == !!dk_keyset_has_any(a, b));
+		CHECK(a.key() == dk_keyset_key(nullptr, a));
+		CHECK(a.slot() == dk_keyset_slot(nullptr, a));
+		CHECK(a.backend() == dk_keyset_backend(nullptr, a));
+		CHECK(a.functionality() == dk_keyset_functionality(nullptr, a));
+		CHECK(a.remove(key).bits == dk_keyset_remove(nullptr, a, key).bits);
+		CHECK(a.remove_backend(backend).bits ==
+		      dk_keyset_remove_backend(nullptr, a, backend).bits);
+	}
+}
+
+static void keysets_walk_and_print()
+{
+	const dk::keyset ks{ DK_CUDA, DK_AUTOGRAD_CPU, DK_TRACER };
+	const dk_key expected[] = { DK_CPU, DK_CUDA, DK_AUTOGRAD_CPU, DK_AUTOGRAD_CUDA,
+				    DK_TRACER };
+	char text[256];
+	dk::keyset again;
+	std::size_t n = 0;
+
+	for (dk_key key : ks)
+		CHECK(n < 5 && key == expected[n++]);
+	CHECK(n == 5);
+	CHECK(ks.print(text, sizeof(text)) < sizeof(text));
+	CHECK(dk::keyset::parse(text, again) && again == ks);
+	dk::result r = dk::keyset::parse("CPU|Nonsense", again);
+	CHECK(!r && r.error == -EINVAL && again == ks);
+	CHECK(!std::strcmp(r.name(), "Nonsense") && *r.text());
+}
+
+/* ---- guards ------------------------------------------------------------------- */
+
+static bool words(__u64 included, __u64 excluded)
+{
+	return dk_local_included(&dk::local()).bits == included &&
+	       dk_local_excluded(&dk::local()).bits == excluded;
+}
+
+static void guards()
+{
+	const __u64 in = 0x404000000, ex = 0x1ff8000000000;
+	const __u64 tracer = dk::keyset(DK_TRACER).bits;
+
+	CHECK(words(in, ex));
+	{
+		dk::include guard(DK_META);
+
+		CHECK(words(in | dk::keyset(DK_META).bits, ex));
+		dk_local_exclude(&dk::local(), dk::keyset(DK_TRACER));
+	}
+	CHECK(words(in, ex | tracer));		/* the other set is not touched */
+	dk_local_set_excluded(&dk::local(), DK_TRACER, 0);
+	{
+		dk::exclude guard(DK_TRACER);
+
+		CHECK(words(in, ex | tracer));
+		dk_local_include(&dk::local(), dk::keyset(DK_TRACER));
+	}
+	CHECK(words(in | tracer, ex));
+	{
+		dk::force guard(DK_TRACER, DK_CPU);
+
+		CHECK(words(tracer, 0x10001));
+	}
+	CHECK(words(in | tracer, ex));
+	dk_local_set_included(&dk::local(), DK_TRACER, 0);
+	{
+		dk::preserve guard;
+
+		dk_local_set(&dk::local(), dk::keyset(), dk::keyset());
+		CHECK(words(0, 0));
+	}
+	CHECK(words(in, ex));
+	{
+		dk::below_autograd guard;
+
+		CHECK(words(in, 0x1ffb800000000));
+	}
+	{
+		dk::below_adinplace_or_view guard;
+
+		CHECK(words(in, 0x1ffbc00000000));
+	}
+	{
+		dk::skip_functionalize guard;
+
+		CHECK(words(in, ex | dk::keyset(DK_FUNCTIONALIZE).bits));
+	}
+	{
+		dk::inference_mode on;
+
+		CHECK(words(0x4000000, 0x1ffb800000000));
+		dk::inference_mode off(false);
+		CHECK(words(in, ex));
+	}
+	CHECK(words(in, ex));
+	{
+		dk::autocast on(DK_BACKEND_CPU);
+
+		CHECK(words(in, ex & ~dk::keyset(DK_AUTOCAST_CPU).bits));
+		dk::set_excluded guard(DK_AUTOCAST_CPU, true);
+		CHECK(words(in, ex));
+	}
+	CHECK(words(in, ex));
+
+	dk_local mine = dk_local_default;
+	{
+		dk::include guard(DK_TRACER, mine);
+
+		CHECK(dk_local_is_included(&mine, DK_TRACER) && words(in, ex));
+	}
+	CHECK(!dk_local_is_included(&mine, DK_TRACER));
+}
+
+/* ---- operators ------------------------------------------------------------------ */
+
+struct tensor : dk_obj {
+	int id;
+};
+
+struct odd {
+	int id;
+	dk_obj hidden;
+};
+
+template <> struct dk::object<odd> {
+	static constexpr bool is = true;
+	static const dk_obj *of(const odd &x) { return &x.hidden; }
+};
+
+struct opaque;
+
+static tensor on_cpu(int id)
+{
+	return { dk_obj_on(DK_BACKEND_CPU, 0), id };
+}
+
+static tensor on_cuda(int id)
+{
+	return { dk_obj_on(DK_BACKEND_CUDA, 0), id };
+}
+
+static dk::op<int(tensor &, const tensor &, int *)> add{ "t::add" };
+static dk::op<int(tensor &, const tensor &, int *), dk::on<1>> second{ "t::second" };
+static dk::op<int(const odd *, std::optional<tensor *>, dk::list<tensor>,
+		  const std::vector<tensor *> &, opaque *, int *)> many{ "t::many" };
+static dk::op<int()> nothing{ "t::nothing" };
+
+static int add_7(dk_call *, tensor &out, const tensor &a, int *who)
+{
+	*who = 7;
+	out.id += a.id;
+	return 0;
+}
+
+static void typed_calls()
+{
+	tensor x = on_cpu(1), y = on_cpu(2), z = on_cuda(3);
+	int who = 0, calls = 0;
+
+	CHECK(add(x, y, &who) == -ENOENT);
+	auto defined = add.define();
+	CHECK(defined && defined.status());
+	CHECK(add(x, y, &who) == -ENOSYS);
+
+	auto cpu = add.impl(DK_CPU, add_7);
+	auto cuda = add.impl(DK_CUDA, [&calls](tensor &, const tensor &, int *by) {
+		*by = 8;
+		return ++calls;
+	});
+	auto tracer = add.impl(DK_TRACER, [&](dk_call *c, tensor &out, const tensor &a, int *by) {
+		calls += 10;
+		add.below(c, out, a, by);
+		return add.redispatch(c, DK_CPU, out, a, by);
+	});
+	CHECK(cpu && cuda && tracer);
+	CHECK(add(x, y, &who) == 0 && who == 7 && x.id == 3);
+	/* both are dispatched on, and what a function answers comes through */
+	CHECK(add(x, z, &who) == 1 && who == 8 && calls == 1);
+	{
+		dk::include guard(DK_TRACER);
+
+		CHECK(add(x, y, &who) == 0 && x.id == 7 && calls == 11);
+	}
+	dk_local with = dk_local_default;
+	dk_local_include(&with, dk::keyset(DK_TRACER));
+	CHECK(add.in(with, x, y, &who) == 0 && x.id == 11 && calls == 21);
+
+	dk::handle held("t::add"), none("t::nobody");
+	CHECK(held && !none);
+	CHECK(add.at(held, dk_local_default, x, y, &who) == 0 && x.id == 13);
+	CHECK(add.at(none, dk_local_default, x, y, &who) == -ENOENT);
+
+	auto again = add.define();
+	CHECK(!again && again.status().error == -EEXIST && *again.status().text());
+	auto bad = add.impl(static_cast<dk_key>(4000), add_7);
+	CHECK(!bad && bad.status().error == -EINVAL);
+
+	auto passes = add.fallthrough(DK_TRACER);	/* newer than the tracer */
+	CHECK(passes && add.in(with, x, y, &who) == 0 && calls == 21);
+	CHECK(passes.release() == 0 && add.in(with, x, y, &who) == 0 && calls == 31);
+	CHECK(cuda.release() == 0 && add(x, z, &who) == -ENOSYS);
+	CHECK(cuda.release() == 0);
+}
+
+static void no_arguments()
+{
+	auto defined = nothing.define();
+	auto any = nothing.impl(DK_UNDEFINED, [] { return 5; });
+
+	CHECK(defined && any && nothing() == 5);
+}
+
+/* What it dispatches on: chosen parameters, optional ones, lists. */
+static void dispatched_on()
+{
+	tensor x = on_cpu(1), y = on_cuda(2);
+	odd o{ 1, dk_obj_on(DK_BACKEND_XPU, 0) };
+	std::vector<tensor *> none, few{ &x, nullptr, &y }, lots(100, &x);
+	tensor pair[] = { on_cpu(3), on_cuda(4) };
+	int who = 0;
+
+	auto defined = second.define();
+	auto cpu = second.impl(DK_CPU, add_7);
+	CHECK(second(y, x, &who) == 0 && who == 7);
+	CHECK(second(x, y, &who) == -ENOSYS);
+
+	auto put = [](int by) {
+		return [by](const odd *, std::optional<tensor *>, dk::list<tensor>,
+			    const std::vector<tensor *> &, opaque *, int *at) {
+			*at = by;
+			return 0;
+		};
+	};
+	auto many_defined = many.define();
+	auto many_cpu = many.impl(DK_CPU, put(1)), many_cuda = many.impl(DK_CUDA, put(2));
+	auto many_xpu = many.impl(DK_XPU, put(3)), many_none = many.impl(DK_UNDEFINED, put(4));
+	CHECK(many_cpu && many_cuda && many_xpu && many_none);
+	CHECK(!many(nullptr, std::nullopt, {}, none, nullptr, &who) && who == 4);
+	CHECK(!many(nullptr, &x, {}, none, nullptr, &who) && who == 1);
+	CHECK(!many(nullptr, &x, { pair, 1 }, none, nullptr, &who) && who == 1);
+	CHECK(!many(nullptr, &x, { pair, 2 }, none, nullptr, &who) && who == 2);
+	CHECK(!many(nullptr, std::nullopt, {}, few, nullptr, &who) && who == 2);
+	CHECK(!many(nullptr, std::nullopt, {}, lots, nullptr, &who) && who == 1);
+	lots.push_back(&y);	/* the last one of a long list */
+	CHECK(!many(nullptr, std::nullopt, {}, lots, nullptr, &who) && who == 2);
+	CHECK(!many(&o, &y, {}, lots, nullptr, &who) && who == 3);
+}
+
+struct counted {
+	static std::atomic<int> alive;
+
+	counted() { alive++; }
+	counted(const counted &) { alive++; }
+	counted(counted &&) noexcept { alive++; }
+	~counted() { alive--; }
+};
+std::atomic<int> counted::alive;
+
+/* State goes with the registration, after the calls inside have returned. */
+static void state_is_drained()
+{
+	static std::atomic<int> stage;
+	tensor x = on_cpu(1);
+	int who = 0, from_inside = 0;
+
+	auto defined = add.define();
+	{
+		dk::registration self;
+		self = add.impl(DK_CPU, [state = counted(), &self, &from_inside]
+				(tensor &, const tensor &, int *by) {
+			from_inside = self.release();
+			*by = counted::alive;
+			return 0;
+		});
+		CHECK(self && counted::alive == 1);
+		CHECK(add(x, x, &who) == 0 && who == 1);
+		CHECK(from_inside == -EDEADLK && counted::alive == 1);
+	}
+	CHECK(counted::alive == 0);
+	CHECK(add(x, x, &who) == -ENOSYS);
+
+	/* the end of the scope waits for a call that is inside */
+	std::thread caller;
+	{
+		auto slow = add.impl(DK_CPU, [state = counted()](tensor &, const tensor &, int *by) {
+			stage = 1;
+			std::this_thread::sleep_for(std::chrono::milliseconds(50));
+			*by = 100 + counted::alive;
+			stage = 2;
+			return 0;
+		});
+		caller = std::thread([&] { CHECK(add(x, x, &who) == 0); });
+		while (stage < 1)
+			std::this_thread::yield();
+	}
+	CHECK(stage == 2 && counted::alive == 0);
+	caller.join();
+	CHECK(who == 101);
+
+	auto refused = add.impl(static_cast<dk_key>(4000), [state = counted()]
+				(tensor &, const tensor &, int *) { return 0; });
+	CHECK(!refused && counted::alive == 0);
+}
+
+/* ---- C and C++ ------------------------------------------------------------------ */
+
+DK_CXX_OP(c_defines, "t::c_defines",
+	(struct vec *v, char c, short s, struct pair p, double d, char last,
+	 struct seen *seen), dk::every);
+DK_CXX_OP(cxx_defines, "t::cxx_defines",
+	(struct vec *v, char c, short s, struct pair p, double d, char last,
+	 struct seen *seen), dk::every);
+DK_CXX_OP(c_mistaken, "t::c_defines",
+	(struct vec *v, char c, short s, struct pair p, float d, char last,
+	 struct seen *seen), dk::every);
+static dk::op<int(vec *, char, short, pair, double, char, struct seen *)> untold{ "t::c_defines" };
+
+static int by_cxx(dk_call *, vec *v, char c, short s, pair p, double d, char last,
+		  struct seen *seen)
+{
+	seen->by_cxx++;
+	seen->sum = SHARED_SUM(v, c, s, p, d, last);
+	return 0;
+}
+
+/* One call each of all four ways, of which every one gives the sum. */
+static void call_all_ways(struct seen &seen)
+{
+	vec v{ dk_obj_on(DK_BACKEND_CPU, 0), 1 };
+	const pair p{ 4, 5 };
+
+	seen = {};
+	CHECK(c_defines(&v, 2, 3, p, 6, 7, &seen) == 0);
+	CHECK(seen.by_cxx == 1 && seen.sum == SHARED_EXPECTED);
+	seen.sum = 0;
+	CHECK(cxx_defines(&v, 2, 3, p, 6, 7, &seen) == 0);
+	CHECK(seen.by_c == 1 && seen.sum == SHARED_EXPECTED);
+	seen.sum = 0;
+	CHECK(c_calls_own(&v, &seen) == 0);
+	CHECK(seen.by_cxx == 2 && seen.sum == SHARED_EXPECTED);
+	seen.sum = 0;
+	CHECK(c_calls_other(&v, &seen) == 0);
+	CHECK(seen.by_c == 2 && seen.sum == SHARED_EXPECTED);
+}
+
+static void c_and_cxx()
+{
+	dk::result r;
+	struct seen seen;
+
+	r.error = c_begin(&r.why);
+	CHECK(r);
+	auto defined = cxx_defines.define();
+	auto impl = c_defines.impl(DK_CPU, by_cxx);
+	CHECK(defined && impl);
+	call_all_ways(seen);
+
+	/* a boxed fallback of C, and then one of C++, on the way */
+	r.error = c_fallback_begin(&r.why);
+	CHECK(r);
+	{
+		dk::include guard(DK_TRACER);
+
+		call_all_ways(seen);
+	}
+	CHECK(c_fallback_end() == 4);
+	{
+		int passed = 0;
+		auto passes = dk::fallback(DK_TRACER, [&passed](dk_call *c, void *args) {
+			passed++;
+			return dk_redispatch_boxed(c, dk_call_below(c), args);
+		});
+		dk::include guard(DK_TRACER);
+
+		CHECK(passes);
+		call_all_ways(seen);
+		CHECK(passed == 4);
+	}
+	call_all_ways(seen);
+	CHECK(impl.release() == 0 && defined.release() == 0 && c_end() == 0);
+}
+
+static void wrong_signatures()
+{
+	vec v{ dk_obj_on(DK_BACKEND_CPU, 0), 1 };
+	const pair p{ 4, 5 };
+	struct seen seen = {};
+	dk::result r;
+
+	r.error = c_begin(&r.why);
+	CHECK(r);
+	auto impl = c_defines.impl(DK_CPU, by_cxx);
+	CHECK(impl);
+	CHECK(c_mistaken(&v, 2, 3, p, 6, 7, &seen) == -EPROTOTYPE);
+	CHECK(untold(&v, 2, 3, p, 6, 7, &seen) == -EPROTOTYPE);
+	auto mistaken = c_mistaken.impl(DK_CUDA, [](vec *, char, short, pair, float, char,
+						    struct seen *) { return 0; });
+	CHECK(!mistaken && mistaken.status().error == -EPROTOTYPE);
+	CHECK(mistaken.status().why.reason == DK_WHY_SIGNATURE);
+	CHECK(seen.by_c == 0 && seen.by_cxx == 0);
+
+	/* of operators that are C++ on both sides, the text is of their types */
+	static dk::op<int(tensor &, const tensor &, long *)> other{ "t::add" };
+	static dk::op<int(tensor &, const tensor &, int *)> same{ "t::add" };
+	tensor x = on_cpu(1);
+	int who = 0;
+	long more = 0;
+	auto defined = add.define();
+	auto cpu = add.impl(DK_CPU, add_7);
+	CHECK(defined && cpu);
+	CHECK(other(x, x, &more) == -EPROTOTYPE && same(x, x, &who) == 0 && who == 7);
+	CHECK(impl.release() == 0 && c_end() == 0);
+}
+
+int main()
+{
+	static const struct {
+		const char *name;
+		void (*run)();
+	} tests[] = {
+#define T(test) { #test, test }
+		T(keysets_as_in_c), T(keysets_walk_and_print), T(guards), T(typed_calls),
+		T(no_arguments), T(dispatched_on), T(state_is_drained), T(c_and_cxx),
+		T(wrong_signatures),
+	};
+	int failed = 0;
+
+	std::printf("TAP version 13\n1..%zu\n", sizeof(tests) / sizeof(tests[0]));
+	for (const auto &test : tests) {
+		failures = 0;
+		test.run();
+		std::printf("%sok %d - %s\n", failures ? "not " : "", ++number, test.name);
+		failed += !!failures;
+	}
+	return !!failed;
+}
