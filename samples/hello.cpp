@@ -15,7 +15,8 @@ struct tensor {
 };
 
 /* Calls dispatch on parameters 1 and 2. */
-static dk::op<int(tensor &out, const tensor &a, const tensor &b), dk::on<1, 2>> add{ "my::add" };
+using add_type = int(tensor &out, const tensor &a, const tensor &b);
+static dk::op<add_type, dk::on<1, 2>> add{ "my::add" };
 
 static int add_cpu(dk_call *, tensor &out, const tensor &a, const tensor &b)
 {
