@@ -72,7 +72,7 @@ struct dk_keyset {
  * @ks: the keyset of the object
  * @device: number of the device that it lives on, 0 for none. A number is
  *	never valid again for another device, so an object may outlive its card.
- * @reserved: zero
+ * @reserved: zero; in the head of a struct dk_list DK_OBJ_LIST
  */
 struct dk_obj {
 	struct dk_keyset ks;
@@ -201,6 +201,11 @@ extern const struct dk_local dk_local_default;
 	  "CompositeImplicitAutograd and a backend of AutogradOther both serve this route") \
 	X(DEVICE_GONE, ENODEV,						\
 	  "the device is gone or offline and nothing else serves")	\
+	X(NO_PARAM, ENOENT, "the operator has no such parameter")	\
+	X(ARG_KIND, EPROTOTYPE, "the value is not of the parameter's kind") \
+	X(ARG_RANGE, EINVAL, "the value does not fit the parameter")	\
+	X(ARG_COUNT, EPROTOTYPE,					\
+	  "the operator has another number of parameters, or none is described") \
 	X(TWO_DEVICES, EXDEV, "the operator wants all arguments on one device") \
 	X(LISTENING, EEXIST, "the listener is registered already")	\
 	X(NO_LISTENER, EINVAL, "the listener has no function")		\

@@ -13,10 +13,19 @@ extern "C" {
 #endif
 
 /**
+ * enum dk_call_flags - how a call was made
+ * @DK_CALL_BOXED: from boxed arguments, of which generators do not count
+ */
+enum dk_call_flags {
+	DK_CALL_BOXED = 1,
+};
+
+/**
  * struct dk_call - a call in flight; its functions get it as first argument
  * @ks: the effective keyset: what redispatching masks
  * @fn: the function to call, through its exact type
- * @boxed: the same where it is a boxed one, else NULL
+ * @boxed: what calls it with boxed arguments where it is no function of the
+ *	operator's type, else NULL
  * @priv: see dk_call_priv()
  * @device: number of the device whose function it is, 0 for none
  * @n: how many objects it dispatches on
@@ -25,6 +34,7 @@ extern "C" {
  * @decl: the operator, as the caller knows it
  * @result: what the function returned, for the hooks behind the call; whoever
  *	makes calls without DK_OP() sets it before dk_call_leave()
+ * @flags: of enum dk_call_flags
  *
  * The rest is the dispatcher's own. Its storage is the caller's, made by
  * DK_OP(), and lives for the call.
@@ -40,9 +50,10 @@ struct dk_call {
 	const struct dk_obj *const *objs;
 	const struct dk_op_decl *decl;
 	int result;
+	__u32 flags;
 	/* private: */
+	__u32 state;
 	struct dk_op *op;
-	__u64 state;
 	__u64 gate[8];
 	__u64 hook_stamp;
 	__s64 hook_sequence;
@@ -116,6 +127,31 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 		     const struct dk_obj *const *objs, unsigned int n);
 
 /**
+ * dk_call_enter_key() - dk_call_enter() for what is registered at one key
+ * @c: takes the call
+ * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
+ *	registry
+ * @decl: the operator, or gives its type
+ * @local: local state, never NULL
+ * @key: a key of any kind; DK_UNDEFINED is none that anything is registered at
+ * @objs: the arguments that it dispatches on, in order
+ * @n: how many
+ *
+ * The newest function registered at exactly this key, an alias or a building
+ * block too, else the backend fallback of the key; the table is not asked. The
+ * keyset of the call is what any call with these arguments gets
+ * (callBoxedForDispatchKey() in PyTorch, SEMANTICS 8.3).
+ *
+ * Context: As dk_call_enter().
+ * Return: 0, -EINVAL (no such key in the layout), -ENOSYS (nothing is there, or
+ * a fallthrough), -ENODEV, -EXDEV, -ENOENT, -EPROTOTYPE, -ESHUTDOWN, -ENOMEM:
+ * the same as from dk_call_enter().
+ */
+int dk_call_enter_key(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
+		      const struct dk_local *local, unsigned int key,
+		      const struct dk_obj *const *objs, unsigned int n);
+
+/**
  * dk_call_redispatch() - route the rest of a call from inside a function
  * @c: takes the new call
  * @from: the call that we are inside of
@@ -150,6 +186,78 @@ void dk_call_leave(struct dk_call *c);
  * Return: The set to redispatch with.
  */
 struct dk_keyset dk_call_below(const struct dk_call *c);
+
+/* ---- boxed calls ---------------------------------------------------------- */
+
+/**
+ * dk_call_boxed() - call an operator with boxed arguments
+ * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
+ *	registry
+ * @decl: the operator, or gives its type
+ * @local: local state, never NULL
+ * @args: points to the struct of the arguments, that of DK_OP() or one that
+ *	dk_args_pack() filled
+ *
+ * What it dispatches on is what the DK_OP() line says, without generators
+ * (SEMANTICS 6.1); of a declaration made by hand, all objects and lists.
+ *
+ * Context: As dk_call_enter().
+ * Return: As dk_call_enter(), or the function's own answer. -EPROTOTYPE also
+ * where @decl does not describe the arguments, or more than 64 of them, and
+ * where nobody told how the function is called.
+ */
+int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
+		  const struct dk_local *local, void *args);
+
+/**
+ * dk_call_boxed_key() - dk_call_boxed() for what is registered at one key
+ * @op: the operator, or NULL
+ * @decl: the operator, or gives its type
+ * @local: local state, never NULL
+ * @key: as in dk_call_enter_key()
+ * @args: the arguments
+ *
+ * Context: As dk_call_enter().
+ * Return: As dk_call_enter_key(), or the function's own answer. -EPROTOTYPE also
+ * for the reasons of dk_call_boxed().
+ */
+int dk_call_boxed_key(struct dk_op *op, struct dk_op_decl *decl,
+		      const struct dk_local *local, unsigned int key, void *args);
+
+/**
+ * dk_redispatch_boxed() - from inside a function, call what comes behind
+ * @from: the call that we are inside of
+ * @ks: the keyset, such as dk_call_below(@from)
+ * @args: the arguments; their objects may be others than those of the call
+ *
+ * Context: As dk_call_enter().
+ * Return: As dk_call_redispatch(), or the function's own answer.
+ */
+int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args);
+
+/**
+ * dk_extracted() - make a boxed call, once its objects are known
+ * @x: what a dk_extract_fn_t was given
+ * @objs: the arguments that it dispatches on, in order; NULL ones are absent
+ * @n: how many
+ *
+ * For functions that DK_OP() makes.
+ *
+ * Context: From inside a dk_extract_fn_t only.
+ * Return: What the dk_extract_fn_t has to return.
+ */
+int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
+		 unsigned int n);
+
+/**
+ * dk_call_takes() - are the arguments of a boxed call those of an operator?
+ * @c: the call, from inside its function
+ * @decl: the operator
+ *
+ * Context: Any.
+ * Return: 0, or -EPROTOTYPE where the signature is another one, or unknown.
+ */
+int dk_call_takes(const struct dk_call *c, const struct dk_op_decl *decl);
 
 #ifdef __cplusplus
 }

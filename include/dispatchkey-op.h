@@ -14,23 +14,124 @@
 #define DK__COUNT2(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, n, ...) n
 #define DK__COUNT(...)							\
 	DK__COUNT2(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define DK__EACH1(m, a) m(a)
-#define DK__EACH2(m, a, ...) m(a) DK__EACH1(m, __VA_ARGS__)
-#define DK__EACH3(m, a, ...) m(a) DK__EACH2(m, __VA_ARGS__)
-#define DK__EACH4(m, a, ...) m(a) DK__EACH3(m, __VA_ARGS__)
-#define DK__EACH5(m, a, ...) m(a) DK__EACH4(m, __VA_ARGS__)
-#define DK__EACH6(m, a, ...) m(a) DK__EACH5(m, __VA_ARGS__)
-#define DK__EACH7(m, a, ...) m(a) DK__EACH6(m, __VA_ARGS__)
-#define DK__EACH8(m, a, ...) m(a) DK__EACH7(m, __VA_ARGS__)
-#define DK__EACH9(m, a, ...) m(a) DK__EACH8(m, __VA_ARGS__)
-#define DK__EACH10(m, a, ...) m(a) DK__EACH9(m, __VA_ARGS__)
-#define DK__EACH11(m, a, ...) m(a) DK__EACH10(m, __VA_ARGS__)
-#define DK__EACH12(m, a, ...) m(a) DK__EACH11(m, __VA_ARGS__)
-#define DK__EACH(m, ...)						\
-	DK__PASTE(DK__EACH, DK__COUNT(__VA_ARGS__))(m, __VA_ARGS__)
-#define DK__MEMBER(param) param;
-#define DK__UNBOXED(arg) , dk__args->arg
+#define DK__EACH1(m, id, a) m(id, a)
+#define DK__EACH2(m, id, a, ...)					\
+	m(id, a) DK__EACH1(m, id, __VA_ARGS__)
+#define DK__EACH3(m, id, a, ...)					\
+	m(id, a) DK__EACH2(m, id, __VA_ARGS__)
+#define DK__EACH4(m, id, a, ...)					\
+	m(id, a) DK__EACH3(m, id, __VA_ARGS__)
+#define DK__EACH5(m, id, a, ...)					\
+	m(id, a) DK__EACH4(m, id, __VA_ARGS__)
+#define DK__EACH6(m, id, a, ...)					\
+	m(id, a) DK__EACH5(m, id, __VA_ARGS__)
+#define DK__EACH7(m, id, a, ...)					\
+	m(id, a) DK__EACH6(m, id, __VA_ARGS__)
+#define DK__EACH8(m, id, a, ...)					\
+	m(id, a) DK__EACH7(m, id, __VA_ARGS__)
+#define DK__EACH9(m, id, a, ...)					\
+	m(id, a) DK__EACH8(m, id, __VA_ARGS__)
+#define DK__EACH10(m, id, a, ...)					\
+	m(id, a) DK__EACH9(m, id, __VA_ARGS__)
+#define DK__EACH11(m, id, a, ...)					\
+	m(id, a) DK__EACH10(m, id, __VA_ARGS__)
+#define DK__EACH12(m, id, a, ...)					\
+	m(id, a) DK__EACH11(m, id, __VA_ARGS__)
+#define DK__EACH(m, id, ...)						\
+	DK__PASTE(DK__EACH, DK__COUNT(__VA_ARGS__))(m, id, __VA_ARGS__)
+#define DK__MEMBER(id, param) param;
+#define DK__LOCAL(id, arg)						\
+	__typeof__(dk__args->arg) DK__UNUSED arg = dk__args->arg;
 #define DK__UNUSED __attribute__((unused))
+
+/**
+ * DK_OBJECT_TYPES() - the types of yours that embed a struct dk_obj
+ * @X: to be used as X(TYPE, MEMBER) for each, without anything between
+ *
+ * Define it before the DK_OP() lines whose parameters point to such a type: only
+ * then dk_arg_get() and dk_arg_set() know that they are objects. What calls
+ * dispatch on does not depend on it.
+ */
+#ifndef DK_OBJECT_TYPES
+#define DK_OBJECT_TYPES(X)
+#endif
+
+#define DK__OBJECT_KIND(type, member)					\
+	type *: DK_ARG_OBJECT,						\
+	const type *: DK_ARG_OBJECT,
+#define DK__OBJECT_OFFSET(type, member)					\
+	type *: __builtin_offsetof(type, member),			\
+	const type *: __builtin_offsetof(type, member),
+
+#define DK__POINTER_CLASS	5	/* of __builtin_classify_type() */
+#define DK__KIND(x)							\
+	_Generic((x),							\
+		DK_OBJECT_TYPES(DK__OBJECT_KIND)			\
+		struct dk_obj *: DK_ARG_OBJECT,				\
+		const struct dk_obj *: DK_ARG_OBJECT,			\
+		struct dk_generator *: DK_ARG_GENERATOR,		\
+		const struct dk_generator *: DK_ARG_GENERATOR,		\
+		struct dk_list: DK_ARG_LIST,				\
+		_Bool: DK_ARG_BOOL,					\
+		char: (char)-1 < 0 ? DK_ARG_INT : DK_ARG_UINT,		\
+		signed char: DK_ARG_INT,				\
+		short: DK_ARG_INT,					\
+		int: DK_ARG_INT,					\
+		long: DK_ARG_INT,					\
+		long long: DK_ARG_INT,					\
+		unsigned char: DK_ARG_UINT,				\
+		unsigned short: DK_ARG_UINT,				\
+		unsigned int: DK_ARG_UINT,				\
+		unsigned long: DK_ARG_UINT,				\
+		unsigned long long: DK_ARG_UINT,			\
+		float: DK_ARG_FLOAT,					\
+		double: DK_ARG_DOUBLE,					\
+		const char *: DK_ARG_STRING,				\
+		default: __builtin_classify_type(x) == DK__POINTER_CLASS ? \
+			 DK_ARG_POINTER : DK_ARG_OTHER)
+#define DK__ARG(id, arg) (((struct id##_args *)0)->arg)
+#define DK__PARAM(id, arg) {						\
+	.name = #arg,							\
+	.kind = DK__KIND(DK__ARG(id, arg)),				\
+	.offset = __builtin_offsetof(struct id##_args, arg),		\
+	.size = sizeof(DK__ARG(id, arg)),				\
+	.obj_offset = _Generic(DK__ARG(id, arg),			\
+			       DK_OBJECT_TYPES(DK__OBJECT_OFFSET)	\
+			       default: 0),				\
+},
+
+/**
+ * DK_LIST() - a list of objects, in the dispatch list of DK_OP()
+ * @items: array of pointers to struct dk_obj; NULL is an absent one
+ * @n: how many
+ */
+#define DK_LIST(items, n)						\
+	dk_list_init(&(struct dk_list){ .n = 0 },			\
+		     _Generic(*(items), struct dk_obj *: (items),	\
+			      const struct dk_obj *: (items)), n, 0)
+
+/**
+ * DK_LIST_OF() - a list of objects of your own, in the dispatch list of DK_OP()
+ * @items: array of pointers to a type that embeds a struct dk_obj; NULL is an
+ *	absent one
+ * @n: how many
+ * @member: the struct dk_obj in it
+ */
+#define DK_LIST_OF(items, n, member)					\
+	dk_list_init(&(struct dk_list){ .n = 0 },			\
+		     _Generic(&(*(items))->member, struct dk_obj *: (items), \
+			      const struct dk_obj *: (items)), n,	\
+		     __builtin_offsetof(__typeof__(**(items)), member))
+
+/**
+ * DK_GENERATOR() - a generator, in the dispatch list of DK_OP()
+ * @g: pointer to a struct dk_generator; NULL is an absent one
+ *
+ * It does not count where a call is made from boxed arguments.
+ */
+#define DK_GENERATOR(g)							\
+	(dk__generators && (g) ? &_Generic((g), struct dk_generator *: (g), \
+		const struct dk_generator *: (g))->dk : NULL)
 
 #ifdef __KERNEL__
 #define DK__WEAK __attribute__((weak))
@@ -45,8 +146,9 @@
  * @op_name: its name, such as "sample::factorial"
  * @params: its C parameters in parentheses, 1 to 12 of them
  * @args: their names in parentheses
- * @objs: pointers to the struct dk_obj that it dispatches on, in parentheses,
- *	in order; NULL is an absent one
+ * @objs: what it dispatches on, in parentheses, in order: pointers to struct
+ *	dk_obj, of which NULL is an absent one, DK_LIST(), DK_LIST_OF(),
+ *	DK_GENERATOR(), and dk_list_obj() of a struct dk_list
  *
  * One line in a header, which must be the same in a whole program or module,
  * makes:
@@ -59,22 +161,64 @@
  * * ``id_below(c, params)`` - from inside a function: call what comes behind
  *   the key of @c
  * * ``id_redispatch(c, ks, params)`` - from inside a function: call by a keyset
+ * * ``id_for_key(op, local, key, params)`` - call what is registered at one key;
+ *   see dk_call_enter_key()
+ * * ``id_pack(fn, c, params)`` - from inside a function: give these arguments to
+ *   a boxed function
+ * * ``id_unpack(fn, c, args)`` - from inside a boxed function: give its arguments
+ *   to a function of the operator's type
  * * ``id_op`` - for dk_op_define() and DK_IMPL()
+ * * ``struct id_args`` - the parameters, as boxed functions get them
  *
  * What they return is the function's own answer or one of dk_call_enter(). A
  * semicolon ends it, as a declaration.
  */
 #define DK_OP(id, op_name, params, args, objs)				\
 struct id##_args {							\
-	DK__EACH(DK__MEMBER, DK__UNPAREN params)			\
+	DK__EACH(DK__MEMBER, id, DK__UNPAREN params)			\
 };									\
 typedef int (*id##_fn)(struct dk_call *dk__call, DK__UNPAREN params);	\
-static DK__UNUSED int id##_unbox(struct dk_call *dk__call, void *dk__p)	\
+typedef int (*id##_plain_fn)(DK__UNPAREN params);			\
+static const struct dk_param id##_params[] = {				\
+	DK__EACH(DK__PARAM, id, DK__UNPAREN args)			\
+};									\
+static inline DK__UNUSED int						\
+id##_unpack(id##_fn dk__fn, struct dk_call *dk__call,			\
+	    const struct id##_args *dk__args)				\
+{									\
+	DK__EACH(DK__LOCAL, id, DK__UNPAREN args)			\
+									\
+	return dk__fn(dk__call, DK__UNPAREN args);			\
+}									\
+static inline DK__UNUSED int						\
+id##_pack(dk_boxed_fn_t dk__fn, struct dk_call *dk__call,		\
+	  DK__UNPAREN params)						\
+{									\
+	struct id##_args dk__args = { DK__UNPAREN args };		\
+									\
+	return dk__fn(dk__call, &dk__args);				\
+}									\
+static DK__UNUSED int id##_unbox(struct dk_call *dk__call, void *dk__args) \
+{									\
+	return id##_unpack((id##_fn)dk__call->fn, dk__call, dk__args);	\
+}									\
+static DK__UNUSED int							\
+id##_unbox_plain(struct dk_call *dk__call, void *dk__p)			\
+{									\
+	const struct id##_args *dk__args = dk__p;			\
+	DK__EACH(DK__LOCAL, id, DK__UNPAREN args)			\
+									\
+	return ((id##_plain_fn)dk__call->fn)(DK__UNPAREN args);		\
+}									\
+static DK__UNUSED int							\
+id##_extract(struct dk_extract *dk__x, void *dk__p,			\
+	     int dk__generators DK__UNUSED)				\
 {									\
 	struct id##_args *dk__args = dk__p;				\
+	DK__EACH(DK__LOCAL, id, DK__UNPAREN args)			\
+	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 									\
-	return ((id##_fn)dk__call->fn)(dk__call				\
-				DK__EACH(DK__UNBOXED, DK__UNPAREN args)); \
+	return dk_extracted(dk__x, dk__objs + 1, DK__OBJS(dk__objs));	\
 }									\
 extern struct dk_op_decl id##_op;					\
 DK__WEAK struct dk_op_decl id##_op = {					\
@@ -83,20 +227,23 @@ DK__WEAK struct dk_op_decl id##_op = {					\
 	.name = (op_name),						\
 	.sig = #params,							\
 	.unbox = id##_unbox,						\
+	.num_params = DK__COUNT args,					\
+	.param = id##_params,						\
+	.args_size = sizeof(struct id##_args),				\
+	.extract = id##_extract,					\
+	.unbox_plain = id##_unbox_plain,				\
 };									\
 static inline DK__UNUSED int						\
 id##_run(struct dk_call *dk__call, DK__UNPAREN params)			\
 {									\
 	int dk__err;							\
 									\
-	if (__builtin_expect(!!dk__call->boxed, 0)) {			\
-		struct id##_args dk__args = { DK__UNPAREN args };	\
-									\
-		dk__err = dk__call->boxed(dk__call, &dk__args);		\
-	} else {							\
+	if (__builtin_expect(!!dk__call->boxed, 0))			\
+		dk__err = id##_pack(dk__call->boxed, dk__call,		\
+				    DK__UNPAREN args);			\
+	else								\
 		dk__err = ((id##_fn)dk__call->fn)(dk__call,		\
 						  DK__UNPAREN args);	\
-	}								\
 	dk__call->result = dk__err;					\
 	dk_call_leave(dk__call);					\
 	return dk__err;							\
@@ -104,6 +251,7 @@ id##_run(struct dk_call *dk__call, DK__UNPAREN params)			\
 static inline DK__UNUSED int						\
 id##_in(const struct dk_local *dk__local, DK__UNPAREN params)		\
 {									\
+	enum { dk__generators = 1 };					\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 	struct dk_call dk__call;					\
 	int dk__err;							\
@@ -117,6 +265,7 @@ static inline DK__UNUSED int						\
 id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
 	DK__UNPAREN params)						\
 {									\
+	enum { dk__generators = 1 };					\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 	struct dk_call dk__call;					\
 	int dk__err;							\
@@ -135,6 +284,8 @@ static inline DK__UNUSED int						\
 id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 		DK__UNPAREN params)					\
 {									\
+	const int dk__generators DK__UNUSED =				\
+		!(dk__from->flags & DK_CALL_BOXED);			\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 	struct dk_call dk__call;					\
 	int dk__err;							\
@@ -150,21 +301,38 @@ id##_below(struct dk_call *dk__from, DK__UNPAREN params)		\
 	return id##_redispatch(dk__from, dk_call_below(dk__from),	\
 			       DK__UNPAREN args);			\
 }									\
+static inline DK__UNUSED int						\
+id##_for_key(struct dk_op *dk__op, const struct dk_local *dk__local,	\
+	     unsigned int dk__key, DK__UNPAREN params)			\
+{									\
+	enum { dk__generators = 1 };					\
+	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
+	struct dk_call dk__call;					\
+	int dk__err;							\
+									\
+	dk__err = dk_call_enter_key(&dk__call, dk__op, &id##_op, dk__local, \
+				    dk__key, dk__objs + 1,		\
+				    DK__OBJS(dk__objs));		\
+	return dk__err ? dk__err :					\
+			 id##_run(&dk__call, DK__UNPAREN args);		\
+}									\
 struct id##_args
 
 #define DK__OBJS(objs) (sizeof(objs) / sizeof((objs)[0]) - 1)
 
-/* A function as dk_fn_t; another type than the operator's does not compile. */
-#define DK__CHECKED(id, function)					\
-	(sizeof(struct {						\
+/* Fails to compile where a function is of another type. */
+#define DK__IS(function, type)						\
+	sizeof(struct {							\
 		unsigned int dk__wrong_signature :			\
-		__builtin_types_compatible_p(__typeof__(&(function)),	\
-					     id##_fn) ? 1 : -1;		\
-	}) ? (dk_fn_t)(function) : (dk_fn_t)0)
+		__builtin_types_compatible_p(__typeof__(&(function)), type) ? \
+		1 : -1;							\
+	})
+#define DK__CHECKED(function, type)					\
+	(DK__IS(function, type) ? (dk_fn_t)(function) : (dk_fn_t)0)
 
-#define DK__IMPL(id, at, function, how) {				\
+#define DK__IMPL(id, at, function, type, how) {				\
 	.op = &id##_op,							\
-	.fn = DK__CHECKED(id, function),				\
+	.fn = DK__CHECKED(function, type),				\
 	.label = #function,						\
 	.key = (at),							\
 	.flags = (how),							\
@@ -177,7 +345,7 @@ struct id##_args
  * @at: the key
  * @function: the function; another type than the operator's does not compile
  */
-#define DK_IMPL(id, at, function) DK__IMPL(id, at, function, 0)
+#define DK_IMPL(id, at, function) DK__IMPL(id, at, function, id##_fn, 0)
 
 /**
  * DK_IMPL_ATOMIC() - DK_IMPL() of a function that never sleeps
@@ -186,7 +354,83 @@ struct id##_args
  * @function: the function
  */
 #define DK_IMPL_ATOMIC(id, at, function)				\
-	DK__IMPL(id, at, function, DK_IMPL_F_ATOMIC)
+	DK__IMPL(id, at, function, id##_fn, DK_IMPL_F_ATOMIC)
+
+/**
+ * DK_IMPL_PLAIN() - DK_IMPL() of a function without the struct dk_call
+ * @id: the operator
+ * @at: the key
+ * @function: of the type int (params); any C function that is so
+ *
+ * It cannot redispatch.
+ */
+#define DK_IMPL_PLAIN(id, at, function)					\
+	DK__IMPL(id, at, function, id##_plain_fn, DK_IMPL_F_PLAIN)
+
+/**
+ * DK_IMPL_PLAIN_ATOMIC() - DK_IMPL_PLAIN() of a function that never sleeps
+ * @id: the operator
+ * @at: the key
+ * @function: the function
+ */
+#define DK_IMPL_PLAIN_ATOMIC(id, at, function)				\
+	DK__IMPL(id, at, function, id##_plain_fn,			\
+		 DK_IMPL_F_PLAIN | DK_IMPL_F_ATOMIC)
+
+/**
+ * DK_IMPL_BOXED() - DK_IMPL() of a boxed function
+ * @id: the operator
+ * @at: the key
+ * @function: a dk_boxed_fn_t
+ */
+#define DK_IMPL_BOXED(id, at, function)					\
+	DK__IMPL(id, at, function, dk_boxed_fn_t, DK_IMPL_F_BOXED)
+
+/**
+ * DK_IMPL_BOXED_ATOMIC() - DK_IMPL_BOXED() of a function that never sleeps
+ * @id: the operator
+ * @at: the key
+ * @function: the function
+ */
+#define DK_IMPL_BOXED_ATOMIC(id, at, function)				\
+	DK__IMPL(id, at, function, dk_boxed_fn_t,			\
+		 DK_IMPL_F_BOXED | DK_IMPL_F_ATOMIC)
+
+/**
+ * DK_BOXED() - define a boxed function by one of an operator's type
+ * @id: the operator
+ * @boxed_name: the name of the boxed function, which is static
+ * @function: the function; another type than the operator's does not compile
+ *
+ * Where it is asked to serve an operator of another signature, as a backend
+ * fallback may be, it answers -EPROTOTYPE.
+ */
+#define DK_BOXED(id, boxed_name, function)				\
+static int boxed_name(struct dk_call *dk__call, void *dk__args)		\
+{									\
+	int dk__err = dk_call_takes(dk__call, &id##_op);		\
+									\
+	if (!dk__err && DK__IS(function, id##_fn))			\
+		dk__err = id##_unpack(function, dk__call, dk__args);	\
+	return dk__err;							\
+}									\
+struct id##_args
+
+/**
+ * DK_UNBOXED() - define a function of an operator's type by a boxed one
+ * @id: the operator
+ * @name: the name of the function, which is static
+ * @function: a dk_boxed_fn_t
+ * @params: the parameters of the operator; other ones do not compile
+ * @args: their names
+ */
+#define DK_UNBOXED(id, name, function, params, args)			\
+static int name(struct dk_call *dk__call, DK__UNPAREN params)		\
+{									\
+	return DK__IS(name, id##_fn) && DK__IS(function, dk_boxed_fn_t) ? \
+	       id##_pack(function, dk__call, DK__UNPAREN args) : 0;	\
+}									\
+struct id##_args
 
 /**
  * DK_IMPL_FALLTHROUGH() - an entry of a table: as if the key were not in the set
@@ -236,29 +480,5 @@ struct id##_args
  */
 #define DK_FALLBACK_ATOMIC(at, function)				\
 	DK__FALLBACK(at, function, DK_IMPL_F_ATOMIC)
-
-/**
- * dk_redispatch_boxed() - from inside a boxed function, call what comes behind
- * @from: the call that we are inside of, whose objects it dispatches on
- * @ks: the keyset, such as dk_call_below(@from)
- * @args: the arguments that the boxed function got
- *
- * Context: As dk_call_enter().
- * Return: As dk_call_redispatch(), or the function's own answer.
- */
-DK_INLINE int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks,
-				  void *args)
-{
-	struct dk_call c;
-	int err = dk_call_redispatch(&c, from, from->decl, ks, from->objs,
-				     from->n);
-
-	if (err)
-		return err;
-	err = c.boxed ? c.boxed(&c, args) : c.decl->unbox(&c, args);
-	c.result = err;
-	dk_call_leave(&c);
-	return err;
-}
 
 #endif /* _DISPATCHKEY_OP_H */

@@ -6,6 +6,7 @@
 #define _DISPATCHKEY_OPERATOR_H
 
 #include <dispatchkey-registry.h>
+#include <dispatchkey-value.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +26,17 @@ typedef void (*dk_fn_t)(void);
  * Return: 0 or a negative errno, for the caller.
  */
 typedef int (*dk_boxed_fn_t)(struct dk_call *c, void *args);
+
+struct dk_extract;
+/**
+ * typedef dk_extract_fn_t - from boxed arguments to the objects among them
+ * @x: the call that is being made
+ * @args: points to the struct of the operator's arguments
+ * @generators: do generators count
+ *
+ * Return: What dk_extracted() returned.
+ */
+typedef int (*dk_extract_fn_t)(struct dk_extract *x, void *args, int generators);
 
 /**
  * enum dk_alias_analysis - what a definition says of aliasing, as PyTorch has it
@@ -54,6 +66,13 @@ enum dk_alias_analysis {
  *	NULL
  * @debug: where it is defined, for people, or NULL
  * @alias_analysis: of enum dk_alias_analysis
+ * @num_params: how many there are at @param
+ * @param: describes the parameters, or NULL
+ * @args_size: bytes of the struct of the arguments
+ * @extract: tells dk_extracted() what a boxed call dispatches on; made by
+ *	DK_OP(). Where it is NULL, that is told by @param: all objects, lists
+ *	and generators.
+ * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); made by DK_OP()
  *
  * What an operator was defined with stays until it is undefined.
  */
@@ -67,6 +86,11 @@ struct dk_op_decl {
 	const char *schema;
 	const char *debug;
 	__u32 alias_analysis;
+	__u32 num_params;
+	const struct dk_param *param;
+	__u64 args_size;
+	dk_extract_fn_t extract;
+	dk_boxed_fn_t unbox_plain;
 };
 
 /**
@@ -143,11 +167,13 @@ const char *dk_op_name(const struct dk_op *op);
  * @DK_IMPL_F_FALLTHROUGH: no function: as if the key were not in the set
  * @DK_IMPL_F_ATOMIC: fit for an atomic operator
  * @DK_IMPL_F_BOXED: a dk_boxed_fn_t
+ * @DK_IMPL_F_PLAIN: of the operator's type without the struct dk_call
  */
 enum dk_impl_flags {
 	DK_IMPL_F_FALLTHROUGH = 1,
 	DK_IMPL_F_ATOMIC = 2,
 	DK_IMPL_F_BOXED = 4,
+	DK_IMPL_F_PLAIN = 8,
 };
 
 /**

@@ -20,6 +20,7 @@
 #include <dispatchkey-compute.h>
 #include <dispatchkey-local.h>
 #include <dispatchkey-registry.h>
+#include <dispatchkey-value.h>
 #include <dispatchkey-operator.h>
 #include <dispatchkey-library.h>
 #include <dispatchkey-listener.h>

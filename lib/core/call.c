@@ -71,19 +71,39 @@ u64 dkc_raw(const struct dk_obj *const *objs, unsigned int n)
 	return raw;
 }
 
+/* The object, or the first of a list, that lives on a backend. */
+static const struct dk_obj *dkc_on_backend(const struct dk_obj *o, u64 backend)
+{
+	const struct dk_list *list = (const struct dk_list *)o;
+	const struct dk_obj *item;
+	unsigned long i;
+
+	if (dkc_likely(o->reserved != DK_OBJ_LIST))
+		return o->ks.bits & backend ? o : NULL;
+	for (i = 0; i < list->n; i++) {
+		item = dk_list_at(list, i);
+		if (item && (item->ks.bits & backend))
+			return item;
+	}
+	return NULL;
+}
+
 /* The device of the first argument that lives on the highest backend of @ks. */
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n)
 {
 	u64 top = ks & l->backend_mask;
+	const struct dk_obj *o;
 	unsigned int i;
 
 	if (!top)
 		return 0;
 	top = 1ULL << (dkc_fls64(top) - 1);
-	for (i = 0; i < n; i++)
-		if (objs[i] && (objs[i]->ks.bits & top))
-			return objs[i]->device;
+	for (i = 0; i < n; i++) {
+		o = objs[i] ? dkc_on_backend(objs[i], top) : NULL;
+		if (o)
+			return o->device;
+	}
 	return 0;
 }
 
@@ -96,20 +116,38 @@ const struct dkc_device *dkc_device_online(const struct dk_registry *reg,
 	return dev && dkc_load(dev->online) ? dev : NULL;
 }
 
+/* Does it live on another device than the first one that did? */
+static bool dkc_on_second_device(const struct dk_registry *reg,
+				 const struct dk_obj *o, u32 *first)
+{
+	u32 number = o ? o->device : 0;
+
+	if (!number || number == *first || !dkc_device_online(reg, number))
+		return false;
+	if (*first)
+		return true;
+	*first = number;
+	return false;
+}
+
 bool dkc_on_two_devices(const struct dk_registry *reg,
 			const struct dk_obj *const *objs, unsigned int n)
 {
-	u32 first = 0;
+	const struct dk_list *list;
+	unsigned long k;
 	unsigned int i;
+	u32 first = 0;
 
 	for (i = 0; i < n; i++) {
-		u32 number = objs[i] ? objs[i]->device : 0;
-
-		if (!number || number == first || !dkc_device_online(reg, number))
+		if (!objs[i] || objs[i]->reserved != DK_OBJ_LIST) {
+			if (dkc_on_second_device(reg, objs[i], &first))
+				return true;
 			continue;
-		if (first)
-			return true;
-		first = number;
+		}
+		list = (const struct dk_list *)objs[i];
+		for (k = 0; k < list->n; k++)
+			if (dkc_on_second_device(reg, dk_list_at(list, k), &first))
+				return true;
 	}
 	return false;
 }
@@ -124,6 +162,24 @@ void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f,
 	*b = dkc_backend_index(ks, l->backend_mask) + 1;
 }
 
+/* What the mask would leave, by the evaluator. */
+static u64 dkc_mask_slowly(const struct dk_op *op, const struct dkc_device *dev,
+			   u64 ks)
+{
+	const struct dk_layout *l = op->reg->layout;
+	unsigned int f, b;
+	u64 left;
+
+	ks &= l->full;
+	dkc_split(op->reg, ks, &f, &b);
+	for (left = ks >> l->nb; left; left &= left - 1) {
+		f = dkc_ffs64(left) + 1;
+		if (dkc_is_fallthrough(dkc_evaluate(op, dev, f, b, false).reg))
+			ks &= ~dkc_functionality_bit(l, f);
+	}
+	return ks;
+}
+
 /*
  * Route by the evaluator, where there is no row: the effective set, and what
  * serves it. In a read section or under the lock.
@@ -133,17 +189,9 @@ static u64 dkc_resolve(const struct dk_op *op, const struct dkc_device *dev, u64
 {
 	const struct dk_layout *l = op->reg->layout;
 	unsigned int f, b;
-	u64 left;
 
 	if (mask)
-		ks &= l->full;
-	dkc_split(op->reg, ks, &f, &b);
-	for (left = mask ? ks >> l->nb : 0; left; left &= left - 1) {
-		f = dkc_ffs64(left) + 1;
-		*pick = dkc_evaluate(op, dev, f, b, false);
-		if (dkc_is_fallthrough(pick->reg))
-			ks &= ~dkc_functionality_bit(l, f);
-	}
+		ks = dkc_mask_slowly(op, dev, ks);
 	for (;;) {
 		dkc_split(op->reg, ks, &f, &b);
 		*pick = dkc_evaluate(op, dev, f, b, false);
@@ -216,13 +264,51 @@ again:
 	return dkc_find_slowly(op, row, id, way);
 }
 
+/* What has key @way->key of its own, and no rule: SEMANTICS 8.3. */
+static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
+			   struct dkc_way *way)
+{
+	const struct dk_registry *reg = op->reg;
+	u32 device = dkc_device_of(reg->layout, way->ks, way->objs, way->n);
+	const struct dkc_device *dev = dkc_device_online(reg, device);
+	enum dk_key_kind kind = dk_key_kind(reg->layout, way->key);
+
+	if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
+		return -EINVAL;
+	if (row->kind == DKC_ROW_FULL)
+		way->ks = dkc_mask(reg, dkc_row_of_device(row, device), way->ks);
+	else if (row->kind == DKC_ROW_RESOLVE)
+		way->ks = dkc_mask_slowly(op, dev, way->ks);
+	else
+		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
+	way->reg = dkc_top(op, dev, way->key, false);
+	if (!way->reg && (kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND))
+		way->reg = dkc_fallback_at(op, dk_key_slot(reg->layout, way->key),
+					   false);
+	if (!way->reg || dkc_is_fallthrough(way->reg))
+		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
+	way->fn = way->reg->impl->fn;
+	return 0;
+}
+
+/* What calls a function that is not of the operator's type, or NULL. */
+static dk_boxed_fn_t dkc_boxed_of(const struct dkc_way *way)
+{
+	const struct dk_impl *impl = way->reg->impl;
+
+	if (dkc_likely(!(impl->flags & (DK_IMPL_F_BOXED | DK_IMPL_F_PLAIN))))
+		return NULL;
+	return impl->flags & DK_IMPL_F_BOXED ? (dk_boxed_fn_t)way->fn :
+					       impl->op->unbox_plain;
+}
+
 static void dkc_fill(struct dk_call *c, struct dk_op *op, const struct dkc_way *way)
 {
 	const struct dkc_reg *r = way->reg;
 
 	c->ks.bits = way->ks;
 	c->fn = way->fn;
-	c->boxed = r->impl->flags & DK_IMPL_F_BOXED ? (dk_boxed_fn_t)way->fn : NULL;
+	c->boxed = dkc_boxed_of(way);
 	c->priv = r->block->priv;
 	c->device = r->block->device;
 	c->objs = way->objs;
@@ -239,10 +325,14 @@ static bool dkc_wrong_type(const struct dk_op *op, const struct dkc_row *row,
 	return decl->sig && sig && dkc_sig_hash(decl->sig) != sig;
 }
 
+typedef int (*dkc_find_fn)(struct dk_op *op, const struct dkc_row *row,
+			   struct dkc_way *way);
+
 /* In a read section: all that can be said against a call. */
-static int dkc_admit(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way)
+static inline int dkc_admit(struct dk_op *op, const struct dkc_row *row,
+			    struct dkc_way *way, dkc_find_fn find)
 {
-	int err = dkc_find(op, row, way);
+	int err = find(op, row, way);
 
 	if (dkc_unlikely(err))
 		return err;
@@ -259,7 +349,8 @@ static int dkc_admit(struct dk_op *op, const struct dkc_row *row, struct dkc_way
  * has unpublished its rows first, so whoever read an old one is seen in the
  * gate or, of an atomic operator, keeps the grace period from ending.
  */
-static int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
+static inline int dkc_enter_by(struct dk_call *c, struct dk_op *op,
+			       struct dkc_way *way, dkc_find_fn find)
 {
 	const struct dkc_row *row;
 	int err;
@@ -268,7 +359,7 @@ static int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
 		dkc_might_sleep();
 	dkc_read_lock();
 	row = dkc_deref(op->row);
-	err = dkc_admit(op, row, way);
+	err = dkc_admit(op, row, way, find);
 	if (dkc_unlikely(err))
 		goto out;
 	dkc_fill(c, op, way);
@@ -284,15 +375,48 @@ out:
 	return err;
 }
 
+/* Each with a copy of its own, so that the usual one asks nothing more. */
+static int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
+{
+	return dkc_enter_by(c, op, way, dkc_find);
+}
+
+static int dkc_enter_at_key(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
+{
+	return dkc_enter_by(c, op, way, dkc_find_at_key);
+}
+
 int dkc_enter_call(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
 {
 	return dkc_enter(c, op, way);
 }
 
-/* Is anybody to be told of this registry's calls? */
-static inline bool dkc_is_hooked(const struct dk_op *op)
+/* Enter a call, and tell of it whoever wants to know of this registry's calls. */
+static inline int dkc_enter_told(struct dk_call *c, struct dk_op *op,
+				 struct dkc_way *way)
 {
-	return dkc_unlikely(dkc_load(op->reg->hooks));
+	return dkc_unlikely(dkc_load(op->reg->hooks)) ? dkc_enter_hooked(c, op, way) :
+							dkc_enter(c, op, way);
+}
+
+/* From objects and local state to the keyset; 0, or -EPROTOTYPE. */
+static inline int dkc_begin(struct dk_call *c, struct dk_op *op,
+			    const struct dk_op_decl *decl,
+			    const struct dk_local *local, struct dkc_way *way)
+{
+	/* one that points to its operator was compared when it began to */
+	if (dkc_unlikely(dkc_load(decl->op) != op)) {
+		if (decl->call_size != sizeof(*c))
+			return -EPROTOTYPE;
+		way->decl = decl;
+	}
+	way->ks = dkc_merge(dkc_raw(way->objs, way->n), dk_local_included(local).bits,
+			    dk_local_excluded(local).bits,
+			    dkc_backend_mask(op->reg));
+	c->local = local;
+	c->decl = decl;
+	c->flags = 0;
+	return 0;
 }
 
 int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
@@ -301,19 +425,8 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 {
 	struct dkc_way way = { .objs = objs, .n = n, .mask = true };
 
-	/* one that points to its operator was compared when it began to */
-	if (dkc_unlikely(dkc_load(decl->op) != op)) {
-		if (decl->call_size != sizeof(*c))
-			return -EPROTOTYPE;
-		way.decl = decl;
-	}
-	way.ks = dkc_merge(dkc_raw(objs, n), dk_local_included(local).bits,
-			   dk_local_excluded(local).bits,
-			   dkc_backend_mask(op->reg));
-	c->local = local;
-	c->decl = decl;
-	return dkc_is_hooked(op) ? dkc_enter_hooked(c, op, &way) :
-				   dkc_enter(c, op, &way);
+	return dkc_begin(c, op, decl, local, &way) ? -EPROTOTYPE :
+						     dkc_enter_told(c, op, &way);
 }
 
 int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
@@ -333,22 +446,72 @@ int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
 	return err ? err : dk_call_enter_op(c, op, decl, local, objs, n);
 }
 
+static int dkc_call_op(struct dk_call *c, struct dk_op *op,
+		       const struct dk_op_decl *decl, const struct dk_local *local,
+		       struct dkc_way *way)
+{
+	if (dkc_begin(c, op, decl, local, way))
+		return -EPROTOTYPE;
+	return way->at_key ? dkc_enter_at_key(c, op, way) : dkc_enter_told(c, op, way);
+}
+
+int dkc_call(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
+	     const struct dk_local *local, struct dkc_way *way)
+{
+	int err;
+
+	if (op)
+		return dkc_call_op(c, op, decl, local, way);
+	op = dkc_load(decl->op);
+	if (op) {
+		err = dkc_call_op(c, op, decl, local, way);
+		if (err != -ENOENT || !dkc_load(op->stale))
+			return err;
+		dkc_store(decl->op, NULL);
+	}
+	err = dkc_op_pin(decl, &op);
+	return err ? err : dkc_call_op(c, op, decl, local, way);
+}
+
+int dk_call_enter_key(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
+		      const struct dk_local *local, unsigned int key,
+		      const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dkc_way way = {
+		.objs = objs, .n = n, .mask = true, .at_key = true, .key = key,
+	};
+
+	return dkc_call(c, op, decl, local, &way);
+}
+
+static inline int dkc_redispatch_by(struct dk_call *c, const struct dk_call *from,
+				    const struct dk_op_decl *decl,
+				    struct dkc_way *way)
+{
+	if (dkc_unlikely(decl != from->decl)) {
+		if (decl->call_size != sizeof(*c) ||
+		    !dkc_streq(decl->name, from->op->name))
+			return -EPROTOTYPE;
+		way->decl = decl;
+	}
+	c->local = from->local;
+	c->decl = decl;
+	c->flags = from->flags;
+	return dkc_enter_told(c, from->op, way);
+}
+
+int dkc_redispatch(struct dk_call *c, const struct dk_call *from, struct dkc_way *way)
+{
+	return dkc_redispatch_by(c, from, from->decl, way);
+}
+
 int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 		       const struct dk_op_decl *decl, struct dk_keyset ks,
 		       const struct dk_obj *const *objs, unsigned int n)
 {
 	struct dkc_way way = { .objs = objs, .n = n, .ks = ks.bits };
 
-	if (dkc_unlikely(decl != from->decl)) {
-		if (decl->call_size != sizeof(*c) ||
-		    !dkc_streq(decl->name, from->op->name))
-			return -EPROTOTYPE;
-		way.decl = decl;
-	}
-	c->local = from->local;
-	c->decl = decl;
-	return dkc_is_hooked(from->op) ? dkc_enter_hooked(c, from->op, &way) :
-					 dkc_enter(c, from->op, &way);
+	return dkc_redispatch_by(c, from, decl, &way);
 }
 
 void dk_call_leave(struct dk_call *c)

@@ -13,12 +13,17 @@ static int dkc_check_function(const struct dk_impl *impl, bool fallback,
 	if (impl->size != sizeof(*impl))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
 	if (impl->flags & ~(DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC |
-			    DK_IMPL_F_BOXED))
+			    DK_IMPL_F_BOXED | DK_IMPL_F_PLAIN))
 		return dkc_refuse(why, DK_WHY_BAD_FLAGS, impl->label);
 	/* what serves every operator cannot have the type of one */
 	if (none == !!impl->fn ||
 	    (fallback && impl->fn && !(impl->flags & DK_IMPL_F_BOXED)))
 		return dkc_refuse(why, DK_WHY_NO_FUNCTION, impl->label);
+	/* one type at a time, and one that somebody knows how to call */
+	if ((impl->flags & DK_IMPL_F_PLAIN) &&
+	    (none || fallback || (impl->flags & DK_IMPL_F_BOXED) ||
+	     !impl->op->unbox_plain))
+		return dkc_refuse(why, DK_WHY_BAD_FLAGS, impl->label);
 	return 0;
 }
 

@@ -405,6 +405,8 @@ struct dkc_way {
 	u64 ks;
 	dk_fn_t fn;
 	const struct dkc_reg *reg;
+	bool at_key;		/* what is registered at @key, not what the table says */
+	unsigned int key;
 };
 
 /* Enter a call, whoever is to be told of it. */
@@ -412,6 +414,12 @@ int dkc_enter_call(struct dk_call *c, struct dk_op *op, struct dkc_way *way);
 /* hook.c: the same, and tell; and before such a call is left. */
 int dkc_enter_hooked(struct dk_call *c, struct dk_op *op, struct dkc_way *way);
 void dkc_leave_hooked(struct dk_call *c);
+/* As dk_call_enter() and dk_call_redispatch(), and the way stays known; @op may
+ * be NULL.
+ */
+int dkc_call(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
+	     const struct dk_local *local, struct dkc_way *way);
+int dkc_redispatch(struct dk_call *c, const struct dk_call *from, struct dkc_way *way);
 int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way);
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n);

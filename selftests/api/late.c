@@ -52,6 +52,7 @@ static void everything_is_answered(void)
 	struct dk_local local = t_no_local();
 	struct dk_op_decl decl = t_decl("late::new");
 	struct dk_call c, below;
+	struct late_args boxed;
 	unsigned int backend;
 	struct dk_op *op;
 	struct dk_library lib, late_lib;
@@ -80,8 +81,10 @@ static void everything_is_answered(void)
 	/* refuses: dk_call_redispatch ESHUTDOWN SHUTDOWN */
 	CHECK_INT(dk_call_redispatch(&below, &c, &late_op, cpu.ks, objs, 1),
 		  -ESHUTDOWN);
+	boxed.x = &cpu;
+	boxed.who = &who;
 	/* refuses: dk_redispatch_boxed ESHUTDOWN SHUTDOWN */
-	CHECK_INT(boxed_again(&c, cpu.ks, objs, 1), -ESHUTDOWN);
+	CHECK_INT(dk_redispatch_boxed(&c, cpu.ks, &boxed), -ESHUTDOWN);
 	dk_call_leave(&c);
 	/* refuses: dk_call_enter_op ESHUTDOWN SHUTDOWN */
 	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);

@@ -755,6 +755,8 @@ static void calls(void)
 	struct dk_obj other = t_obj(DK_KEY_BITS(DK_AUTOGRAD_OTHER));
 	struct dk_obj python = t_obj(DK_KEY_BITS(DK_PYTHON) | DK_BACKEND_BIT(1));
 	struct dk_obj gone, c0, c1;
+	struct same_args both = { &c0, &c1 }, one = { &c0, NULL };
+	struct same_args left = { &gone, NULL };
 	const struct dk_obj *objs[2];
 	struct dk_op_decl wrong = same_op;
 	struct dk_call c, below;
@@ -823,11 +825,11 @@ static void calls(void)
 	/* refuses: dk_call_redispatch EXDEV TWO_DEVICES */
 	REFUSED_ERR(dk_call_redispatch(&below, &c, &same_op, c0.ks, objs, 2), EXDEV);
 	/* refuses: dk_redispatch_boxed EXDEV TWO_DEVICES */
-	REFUSED_ERR(boxed_again(&c, c0.ks, objs, 2), EXDEV);
+	REFUSED_ERR(dk_redispatch_boxed(&c, c0.ks, &both), EXDEV);
 	/* refuses: dk_redispatch_boxed ENOSYS MISSING */
-	REFUSED_ERR(boxed_again(&c, DK_SET(DK_PYTHON), objs, 1), ENOSYS);
+	REFUSED_ERR(dk_redispatch_boxed(&c, DK_SET(DK_PYTHON), &one), ENOSYS);
 	/* refuses: dk_redispatch_boxed ENOTUNIQ AMBIGUOUS */
-	REFUSED_ERR(boxed_again(&c, DK_SET(DK_AUTOGRAD_OTHER), objs, 1),
+	REFUSED_ERR(dk_redispatch_boxed(&c, DK_SET(DK_AUTOGRAD_OTHER), &one),
 		    ENOTUNIQ);
 
 	/* the device is what is missing */
@@ -843,7 +845,7 @@ static void calls(void)
 	REFUSED_ERR(dk_call_redispatch(&below, &c, &same_op, gone.ks, objs, 1),
 		    ENODEV);
 	/* refuses: dk_redispatch_boxed ENODEV DEVICE_GONE */
-	REFUSED_ERR(boxed_again(&c, gone.ks, objs, 1), ENODEV);
+	REFUSED_ERR(dk_redispatch_boxed(&c, gone.ks, &left), ENODEV);
 
 	CHECK_OK(dk_op_undefine(&r_a, "refusals::same", &t_why));
 	r_rebase();
@@ -855,7 +857,7 @@ static void calls(void)
 	/* refuses: dk_call_redispatch ENOENT NOT_DEFINED */
 	REFUSED_ERR(dk_call_redispatch(&below, &c, &same_op, c0.ks, objs, 1), ENOENT);
 	/* refuses: dk_redispatch_boxed ENOENT NOT_DEFINED */
-	REFUSED_ERR(boxed_again(&c, c0.ks, objs, 1), ENOENT);
+	REFUSED_ERR(dk_redispatch_boxed(&c, c0.ks, &one), ENOENT);
 	/*
 	 * A redispatch is of the thread of the call that it is in, and a boxed
 	 * one of its operator.

@@ -188,15 +188,4 @@ struct t_choice {
 struct t_choice t_model(const struct dk_layout *l, const struct t_given *regs,
 			unsigned int n, unsigned int key);
 
-/* dk_redispatch_boxed() with other objects than those of the call. */
-static inline int boxed_again(const struct dk_call *c, struct dk_keyset ks,
-			      const struct dk_obj *const *objs, unsigned int n)
-{
-	struct dk_call from = *c;
-
-	from.objs = objs;
-	from.n = n;
-	return dk_redispatch_boxed(&from, ks, NULL);
-}
-
 #endif /* _SELFTESTS_API_TEST_H */

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Boxed calls. The objects among the arguments live in the frame of the
+ * function that found them, for as long as the call lasts: it hands them to
+ * dk_extracted(), which makes the call.
+ */
+#include "registry.h"
+
+#define DKC_MAX_PARAMS	64	/* of a declaration that was made by hand */
+
+struct dk_extract {
+	struct dk_op *op;
+	struct dk_op_decl *decl;
+	const struct dk_local *local;
+	void *args;
+	const struct dk_call *from;	/* a redispatch from inside of it, or NULL */
+	u64 ks;
+	bool at_key;
+	unsigned int key;
+};
+
+/*
+ * Whoever registered the function knows its type; and its declaration stays as
+ * long as the function does.
+ */
+static dk_boxed_fn_t dkc_unbox_of(const struct dk_call *c, const struct dkc_way *way)
+{
+	return c->boxed ? c->boxed : way->reg->impl->op->unbox;
+}
+
+int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
+		 unsigned int n)
+{
+	struct dkc_way way = {
+		.objs = objs, .n = n, .mask = !x->from, .ks = x->ks,
+		.at_key = x->at_key, .key = x->key, .boxed = true,
+	};
+	dk_boxed_fn_t unbox;
+	struct dk_call c;
+	int err;
+
+	err = x->from ? dkc_redispatch(&c, x->from, &way) :
+			dkc_call(&c, x->op, x->decl, x->local, &way);
+	if (err)
+		return err;
+	if (!x->from)
+		c.flags |= DK_CALL_BOXED;
+	unbox = dkc_unbox_of(&c, &way);
+	err = unbox ? unbox(&c, x->args) : -EPROTOTYPE;
+	c.result = err;
+	dk_call_leave(&c);
+	return err;
+}
+
+/* What a parameter adds to what a call dispatches on, or NULL. */
+static const struct dk_obj *dkc_param_obj(const struct dk_param *p, void *args,
+					  bool generators)
+{
+	char *at = (char *)args + p->offset;
+	char *obj;
+
+	if (p->kind == DK_ARG_LIST)
+		return dk_list_obj((struct dk_list *)at);
+	if (p->kind != DK_ARG_OBJECT && (p->kind != DK_ARG_GENERATOR || !generators))
+		return NULL;
+	memcpy(&obj, at, sizeof(obj));
+	return obj ? (const struct dk_obj *)(obj + p->obj_offset) : NULL;
+}
+
+/* By the description of the parameters alone. */
+static int dkc_extract_described(struct dk_extract *x, const struct dk_op_decl *decl,
+				 bool generators)
+{
+	const struct dk_obj *objs[DKC_MAX_PARAMS];
+	unsigned int i;
+
+	if (!decl->param || decl->num_params > DKC_MAX_PARAMS)
+		return -EPROTOTYPE;
+	for (i = 0; i < decl->num_params; i++)
+		objs[i] = dkc_param_obj(&decl->param[i], x->args, generators);
+	return dk_extracted(x, objs, decl->num_params);
+}
+
+static int dkc_extract(struct dk_extract *x, const struct dk_op_decl *decl,
+		       bool generators)
+{
+	if (decl->size != sizeof(*decl))
+		return -EPROTOTYPE;
+	if (decl->extract)
+		return decl->extract(x, x->args, generators);
+	return dkc_extract_described(x, decl, generators);
+}
+
+int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
+		  const struct dk_local *local, void *args)
+{
+	struct dk_extract x = {
+		.op = op, .decl = decl, .local = local, .args = args,
+	};
+
+	return dkc_extract(&x, decl, false);
+}
+
+int dk_call_boxed_key(struct dk_op *op, struct dk_op_decl *decl,
+		      const struct dk_local *local, unsigned int key, void *args)
+{
+	struct dk_extract x = {
+		.op = op, .decl = decl, .local = local, .args = args,
+		.at_key = true, .key = key,
+	};
+
+	return dkc_extract(&x, decl, false);
+}
+
+int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args)
+{
+	struct dk_extract x = { .from = from, .ks = ks.bits, .args = args };
+
+	return dkc_extract(&x, from->decl, !(from->flags & DK_CALL_BOXED));
+}
+
+int dk_call_takes(const struct dk_call *c, const struct dk_op_decl *decl)
+{
+	if (c->decl == decl || (c->decl->sig && decl->sig &&
+				dkc_sig_hash(c->decl->sig) == dkc_sig_hash(decl->sig)))
+		return 0;
+	return -EPROTOTYPE;
+}
