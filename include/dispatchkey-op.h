@@ -63,7 +63,11 @@
 	type *: __builtin_offsetof(type, member),			\
 	const type *: __builtin_offsetof(type, member),
 
-#define DK__POINTER_CLASS	5	/* of __builtin_classify_type() */
+#ifdef __CHECKER__			/* sparse knows no classes of types */
+#define DK__IS_POINTER(x)	0
+#else
+#define DK__IS_POINTER(x)	(__builtin_classify_type(x) == 5)
+#endif
 #define DK__KIND(x)							\
 	_Generic((x),							\
 		DK_OBJECT_TYPES(DK__OBJECT_KIND)			\
@@ -87,7 +91,7 @@
 		float: DK_ARG_FLOAT,					\
 		double: DK_ARG_DOUBLE,					\
 		const char *: DK_ARG_STRING,				\
-		default: __builtin_classify_type(x) == DK__POINTER_CLASS ? \
+		default: DK__IS_POINTER(x) ?				\
 			 DK_ARG_POINTER : DK_ARG_OTHER)
 #define DK__ARG(id, arg) (((struct id##_args *)0)->arg)
 #define DK__PARAM(id, arg) {						\

@@ -17,9 +17,6 @@
 #include <type_traits>
 #include <utility>
 
-/* The library's: <dispatchkey-op.h>, which has it inline, is for C only. */
-extern "C" int dk_redispatch_boxed(dk_call *from, dk_keyset ks, void *args);
-
 namespace dk {
 
 /* ---- results --------------------------------------------------------------- */

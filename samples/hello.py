@@ -43,7 +43,9 @@ class OpDecl(c.Structure):
     _fields_ = [("size", c.c_uint32), ("call_size", c.c_uint32), ("name", c.c_char_p),
                 ("sig", c.c_char_p), ("unbox", c.c_void_p), ("op", c.c_void_p),
                 ("schema", c.c_char_p), ("debug", c.c_char_p),
-                ("alias_analysis", c.c_uint32)]
+                ("alias_analysis", c.c_uint32), ("num_params", c.c_uint32),
+                ("param", c.c_void_p), ("args_size", c.c_uint64), ("extract", c.c_void_p),
+                ("unbox_plain", c.c_void_p)]
 
 
 class Call(c.Structure):
@@ -53,7 +55,8 @@ class Call(c.Structure):
 Boxed = c.CFUNCTYPE(c.c_int, c.POINTER(Call), c.c_void_p)
 Call._fields_ = [("ks", Keyset), ("fn", c.c_void_p), ("boxed", Boxed), ("priv", c.c_void_p),
                  ("device", c.c_uint32), ("n", c.c_uint32), ("local", c.POINTER(Local)),
-                 ("objs", c.c_void_p), ("decl", c.c_void_p), ("own", c.c_uint64 * 10)]
+                 ("objs", c.c_void_p), ("decl", c.c_void_p), ("result", c.c_int),
+                 ("flags", c.c_uint32), ("own", c.c_uint64 * 16)]
 
 
 class Impl(c.Structure):

@@ -519,7 +519,7 @@ static void define_twice(unsigned int first, unsigned int second)
 	note_state();
 	CHECK_INT(dk_op_define(&provider, &again, 0, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_DEFINED);
-	CHECK_STR(t_why.name, "dispatch::op");
+	CHECK_STR(t_why.name, "dispatch::op: dispatch -> dispatch");
 	check_unchanged();
 	CHECK_INT(dk_op_define(&other, &again, 0, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_DEFINED);

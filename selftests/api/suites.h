@@ -25,6 +25,8 @@
 	user(schema)							\
 	both(library)							\
 	both(listeners)							\
+	both(boxed)							\
+	both(extract)							\
 	fed(big)							\
 	kernel(kthreads)						\
 	user(threads)							\

@@ -50,8 +50,7 @@ static int plus_cpu(struct dk_call *c, struct dk_obj *x, int *n)
 
 static int plus_boxed(struct dk_call *c, void *args)
 {
-	return dk_redispatch_boxed(c, dk_call_below(c), args) ?:
-	       TWIN(dk_redispatch_boxed)(c, dk_call_below(c), args);
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
 }
 
 static void calls(void)
