@@ -881,9 +881,9 @@ private:
 		if (__builtin_expect(!!c.boxed, 0)) {
 			pack p(a...);
 
-			return c.boxed(&c, p.data());
+			return c.result = c.boxed(&c, p.data());
 		}
-		return reinterpret_cast<function>(c.fn)(&c, a...);
+		return c.result = reinterpret_cast<function>(c.fn)(&c, a...);
 	}
 
 	template <std::size_t... I>

@@ -138,7 +138,7 @@ def my_add(out, a, b):
     call = Call()
     error = dk.dk_call_enter(call, add, dk.dk_local_current(), objs, 2)
     if not error:
-        error = call.boxed(call, c.addressof(args))
+        error = call.result = call.boxed(call, c.addressof(args))
         dk.dk_call_leave(call)
     return error
 

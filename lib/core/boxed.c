@@ -116,6 +116,9 @@ int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args)
 {
 	struct dk_extract x = { .from = from, .ks = ks.bits, .args = args };
 
+	/* one that was made by hand, without a description of its arguments */
+	if (!from->decl->extract && !from->decl->param)
+		return dk_extracted(&x, from->objs, from->n);
 	return dkc_extract(&x, from->decl, !(from->flags & DK_CALL_BOXED));
 }
 
