@@ -88,6 +88,12 @@ static void everything_is_answered(void)
 	dk_call_leave(&c);
 	/* refuses: dk_call_enter_op ESHUTDOWN SHUTDOWN */
 	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);
+	/* refuses: dk_call_enter_key ESHUTDOWN SHUTDOWN */
+	CHECK_INT(late_for_key(op, &local, DK_CPU, &cpu, &who), -ESHUTDOWN);
+	/* refuses: dk_call_boxed ESHUTDOWN SHUTDOWN */
+	CHECK_INT(dk_call_boxed(op, &late_op, &local, &boxed), -ESHUTDOWN);
+	/* refuses: dk_call_boxed_key ESHUTDOWN SHUTDOWN */
+	CHECK_INT(dk_call_boxed_key(op, &late_op, &local, DK_CPU, &boxed), -ESHUTDOWN);
 	/* refuses: dk_route ESHUTDOWN SHUTDOWN */
 	CHECK_INT(t_route(op, &cpu, NULL), -ESHUTDOWN);
 	/* refuses: dk_hooks_register ESHUTDOWN SHUTDOWN */

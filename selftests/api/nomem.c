@@ -110,11 +110,19 @@ static void *first_calls(void *unused)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_op *op = dk_op_get(NULL, "nomem::op");
 	int who = 0;
+	struct nomem_args boxed = { &x, &who };
 
 	short_of_memory();
 	CHECK_INT(nomem(&x, &who), -ENOMEM);
 	/* refuses: dk_call_enter_op ENOMEM NO_MEMORY */
 	CHECK_INT(nomem_at(op, &dk_local_default, &x, &who), -ENOMEM);
+	/* refuses: dk_call_enter_key ENOMEM NO_MEMORY */
+	CHECK_INT(nomem_for_key(op, &dk_local_default, DK_CPU, &x, &who), -ENOMEM);
+	/* refuses: dk_call_boxed ENOMEM NO_MEMORY */
+	CHECK_INT(dk_call_boxed(op, &nomem_op, &dk_local_default, &boxed), -ENOMEM);
+	/* refuses: dk_call_boxed_key ENOMEM NO_MEMORY */
+	CHECK_INT(dk_call_boxed_key(op, &nomem_op, &dk_local_default, DK_CPU, &boxed),
+		  -ENOMEM);
 	CHECK_INT(dk_thread_init(), -ENOMEM);
 	CHECK_INT(who, 0);
 	memory_again();

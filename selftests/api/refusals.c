@@ -756,7 +756,7 @@ static void calls(void)
 	struct dk_obj python = t_obj(DK_KEY_BITS(DK_PYTHON) | DK_BACKEND_BIT(1));
 	struct dk_obj gone, c0, c1;
 	struct same_args both = { &c0, &c1 }, one = { &c0, NULL };
-	struct same_args left = { &gone, NULL };
+	struct same_args left = { &gone, NULL }, unclear = { &other, NULL };
 	const struct dk_obj *objs[2];
 	struct dk_op_decl wrong = same_op;
 	struct dk_call c, below;
@@ -783,19 +783,32 @@ static void calls(void)
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_MISSING);
 	/* refuses: dk_call_enter_op ENOTUNIQ AMBIGUOUS */
 	/* refuses: dk_route ENOTUNIQ AMBIGUOUS */
+	/* refuses: dk_call_boxed ENOTUNIQ AMBIGUOUS */
 	REFUSED_ERR(enter(op, &same_op, &other, NULL), ENOTUNIQ);
 	REFUSED_ERR(t_route(op, &other, NULL), ENOTUNIQ);
+	REFUSED_ERR(dk_call_boxed(op, &same_op, &dk_local_default, &unclear), ENOTUNIQ);
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_AMBIGUOUS);
 	/* refuses: dk_call_enter_op EXDEV TWO_DEVICES */
 	/* refuses: dk_route EXDEV TWO_DEVICES */
 	REFUSED_ERR(enter(op, &same_op, &c0, &c1), EXDEV);
 	REFUSED_ERR(t_route(op, &c0, &c1), EXDEV);
+	/* refuses: dk_call_enter_key EXDEV TWO_DEVICES */
+	/* refuses: dk_call_boxed_key EXDEV TWO_DEVICES */
+	REFUSED_ERR(same_for_key(op, &dk_local_default, DK_SPARSE_CPU, &c0, &c1), EXDEV);
+	REFUSED_ERR(dk_call_boxed_key(op, &same_op, &dk_local_default, DK_SPARSE_CPU,
+				      &both), EXDEV);
 	/* refuses: dk_call_enter_op EPROTOTYPE SIGNATURE */
 	REFUSED_ERR(enter(op, &wrong, &r_cpu, NULL), EPROTOTYPE);
+	/* refuses: dk_call_enter_key EPROTOTYPE SIGNATURE */
+	/* refuses: dk_call_boxed_key EPROTOTYPE SIGNATURE */
+	objs[0] = &r_cpu;
+	REFUSED_ERR(dk_call_enter_key(&c, op, &wrong, &dk_local_default, DK_SPARSE_CPU,
+				      objs, 1), EPROTOTYPE);
+	REFUSED_ERR(dk_call_boxed_key(op, &wrong, &dk_local_default, DK_SPARSE_CPU, &one),
+		    EPROTOTYPE);
 	/* cannot: dk_route EPROTOTYPE SIGNATURE - it has no declaration */
 	/* cannot: dk_route ENOMEM NO_MEMORY - it makes no call */
 	t_answer.size = 8;
-	objs[0] = &r_cpu;
 	/* refuses: dk_route EINVAL BAD_SIZE */
 	REFUSED_ERR(dk_route(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &t_answer),
 		    EINVAL);
@@ -839,6 +852,13 @@ static void calls(void)
 	/* refuses: dk_route ENODEV DEVICE_GONE */
 	REFUSED_ERR(enter(op, &same_op, &gone, NULL), ENODEV);
 	REFUSED_ERR(t_route(op, &gone, NULL), ENODEV);
+	/* refuses: dk_call_boxed ENODEV DEVICE_GONE */
+	REFUSED_ERR(dk_call_boxed(op, &same_op, &dk_local_default, &left), ENODEV);
+	/* refuses: dk_call_enter_key ENODEV DEVICE_GONE */
+	/* refuses: dk_call_boxed_key ENODEV DEVICE_GONE */
+	REFUSED_ERR(same_for_key(op, &dk_local_default, DK_CPU, &gone, NULL), ENODEV);
+	REFUSED_ERR(dk_call_boxed_key(op, &same_op, &dk_local_default, DK_CPU, &left),
+		    ENODEV);
 	objs[0] = &gone;
 	objs[1] = NULL;
 	/* refuses: dk_call_redispatch ENODEV DEVICE_GONE */
