@@ -95,6 +95,7 @@ struct dkc_mutex {
 #define dkc_section_ends()	__acquire(RCU)
 #define dkc_likely(x)		likely(x)
 #define dkc_unlikely(x)		unlikely(x)
+#define dkc_noinline		noinline
 
 #define dkc_self()		((const void *)current)
 #define dkc_wait_zero(p)	wait_var_event(p, !smp_load_acquire(p))
@@ -203,6 +204,7 @@ struct dkc_counter {
 #define dkc_section_ends()	do { } while (0)
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
 #define dkc_unlikely(x)		__builtin_expect(!!(x), 0)
+#define dkc_noinline		__attribute__((noinline))
 
 #define dkc_self()		((const void *)&dkc_bare_sections)
 #define dkc_wait_zero(p)	do { } while (0)
@@ -272,6 +274,7 @@ void dkc_registry_born(struct dk_registry *reg);
 #define dkc_section_ends()	do { } while (0)
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
 #define dkc_unlikely(x)		__builtin_expect(!!(x), 0)
+#define dkc_noinline		__attribute__((noinline))
 
 #define dkc_self()		((const void *)pthread_self())
 void dkc_wait_zero(const __u32 *p);

@@ -104,7 +104,7 @@ int dkc_enter_hooked(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
 	struct dk_registry *reg = op->reg;
 	struct dk_hook_info info;
 	struct dk_hooks *newest;
-	int err = dkc_enter_call(c, op, way);
+	int err = dkc_enter(c, op, way);
 
 	if (!dkc_was_routed(err))
 		return err;

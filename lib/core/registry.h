@@ -204,36 +204,37 @@ struct dkc_private_backend {
 };
 
 struct dk_registry {
-	struct dkc_mutex lock;
+	/* what calls read, apart from what others write */
 	const struct dk_layout *layout;
+	struct dk_hooks __rcu *hooks;	/* newest first */
 	bool v1;			/* the call path that was compiled for v1 */
 	bool shutdown;
 	bool is_default;		/* its world made it, and keeps it */
 	u32 flags;
-	struct dk_hooks __rcu *hooks;	/* newest first */
+	struct dkc_optab __rcu *ops;
+	struct dkc_devmap __rcu *devmap;
+	struct dkc_reg **stock;		/* fallbacks that it was born with */
+	struct dkc_reg __rcu **fallback;	/* the providers' */
+	struct dkc_private_backend private_backend[DKC_MAX_BACKENDS + 1];
+	struct dkc_mutex lock;
 	u32 num_ops;
 	u32 num_held;
 	u64 generation;
 	u64 hooks_so_far;
 	struct dkc_counter sequence;	/* of hooked calls with an autograd key */
 	struct dk_hooks trace;		/* its world's */
-	struct dkc_optab __rcu *ops;
 	struct dk_listener *listeners;
 	struct dkc_news *news;		/* to be told, oldest first */
 	struct dkc_news *last_news;
 	u64 news_number;
 	const void *teller;		/* who is telling, or NULL */
 	struct dk_op *stale;		/* by def_next */
-	struct dkc_devmap __rcu *devmap;
 	struct dkc_provider *providers;
 	struct dkc_block *stock_block;
-	struct dkc_private_backend private_backend[DKC_MAX_BACKENDS + 1];
 	struct dkc_shape *shapes[DKC_SHAPE_BUCKETS];
 	struct dkc_block *blocks[DKC_BLOCK_BUCKETS];	/* by the caller's table */
 	struct dkc_shape *scratch;	/* for the row that is being built */
 	struct dkc_reg **paint;		/* the same, by table entry */
-	struct dkc_reg **stock;		/* fallbacks that it was born with */
-	struct dkc_reg __rcu **fallback;	/* the providers' */
 };
 
 /* A set of operators that one change touches. */
@@ -410,7 +411,7 @@ struct dkc_way {
 };
 
 /* Enter a call, whoever is to be told of it. */
-int dkc_enter_call(struct dk_call *c, struct dk_op *op, struct dkc_way *way);
+int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way *way);
 /* hook.c: the same, and tell; and before such a call is left. */
 int dkc_enter_hooked(struct dk_call *c, struct dk_op *op, struct dkc_way *way);
 void dkc_leave_hooked(struct dk_call *c);
