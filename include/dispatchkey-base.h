@@ -72,12 +72,13 @@ struct dk_keyset {
  * @ks: the keyset of the object
  * @device: number of the device that it lives on, 0 for none. A number is
  *	never valid again for another device, so an object may outlive its card.
- * @reserved: zero; in the head of a struct dk_list DK_OBJ_LIST
+ * @flags: zero, also to be set by who fills one member by member; in the head
+ *	of a struct dk_list DK_OBJ_LIST, which dk_list_init() sets
  */
 struct dk_obj {
 	struct dk_keyset ks;
 	__u32 device;
-	__u32 reserved;
+	__u32 flags;
 };
 
 /**

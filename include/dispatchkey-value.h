@@ -17,7 +17,7 @@ struct dk_op_decl;
 
 /* ---- lists and generators ------------------------------------------------- */
 
-/* In dk_obj.reserved: this is the head of a struct dk_list. */
+/* In dk_obj.flags: this is the head of a struct dk_list. No other value but 0. */
 #define DK_OBJ_LIST	0x744c6b64u
 
 /**

@@ -21,7 +21,7 @@ class Keyset(c.Structure):
 
 
 class Obj(c.Structure):
-    _fields_ = [("ks", Keyset), ("device", c.c_uint32), ("reserved", c.c_uint32)]
+    _fields_ = [("ks", Keyset), ("device", c.c_uint32), ("flags", c.c_uint32)]
 
 
 class Local(c.Structure):

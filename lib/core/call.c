@@ -78,7 +78,7 @@ static const struct dk_obj *dkc_on_backend(const struct dk_obj *o, u64 backend)
 	const struct dk_obj *item;
 	unsigned long i;
 
-	if (dkc_likely(o->reserved != DK_OBJ_LIST))
+	if (dkc_likely(o->flags != DK_OBJ_LIST))
 		return o->ks.bits & backend ? o : NULL;
 	for (i = 0; i < list->n; i++) {
 		item = dk_list_at(list, i);
@@ -139,7 +139,7 @@ bool dkc_on_two_devices(const struct dk_registry *reg,
 	u32 first = 0;
 
 	for (i = 0; i < n; i++) {
-		if (!objs[i] || objs[i]->reserved != DK_OBJ_LIST) {
+		if (!objs[i] || objs[i]->flags != DK_OBJ_LIST) {
 			if (dkc_on_second_device(reg, objs[i], &first))
 				return true;
 			continue;

@@ -212,7 +212,7 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
 		obj->ks.bits = dkc_functionality_bit(l, l->role[DKC_ROLE_DENSE]) |
 			       1ULL << (dev->backend - 1);
 		obj->device = dev->number;
-		obj->reserved = 0;
+		obj->flags = 0;
 	} else {
 		err = dkc_refuse(why, DK_WHY_NO_DEVICE, name);
 	}

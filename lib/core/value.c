@@ -32,7 +32,7 @@ const struct dk_obj *dk_list_obj(struct dk_list *list)
 	}
 	list->head.ks.bits = bits;
 	list->head.device = 0;
-	list->head.reserved = DK_OBJ_LIST;
+	list->head.flags = DK_OBJ_LIST;
 	return &list->head;
 }
 

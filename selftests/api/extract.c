@@ -112,7 +112,12 @@ static void lists_as_parameters(void)
 	CHECK_OK(dk_device_register(&prov, DK_BACKEND_CUDA, "d1", NULL, impls, 1, &d1,
 				    &t_why));
 	op = dk_op_get(t_reg, "extract::listed");
+	/* whoever fills an object says that it is no list */
+	a.flags = b.flags = DK_OBJ_LIST;
+	CHECK_OK(dk_device_find(t_reg, "d0", &b, &t_why));
+	CHECK_INT(b.flags, 0);
 	a = dk_obj_on(DK_BACKEND_CPU, 0);
+	CHECK_INT(a.flags, 0);
 	b = dk_obj_on(DK_BACKEND_CUDA, d0);
 	dk_list_init(&args.ts, both, 3, 0);
 	CHECK(!dk_list_at(&args.ts, 1));

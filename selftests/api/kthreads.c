@@ -46,8 +46,10 @@ static int count_call(struct dk_call *c)
 
 static int count_here(struct dk_call *c, struct dk_obj *x)
 {
+	struct counter *me = dk_call_priv(c);
+
 	/* sleepable: leave the CPU now and then */
-	if (x->reserved++ % 64 == 0)
+	if (atomic64_read(&me->served) % 64 == 0)
 		cond_resched();
 	return count_call(c);
 }
