@@ -175,6 +175,8 @@ extern const struct dk_local dk_local_default;
 	  "callers rely on the operator's being atomic, or sleepable, as before") \
 	X(NOT_DEFINED, ENOENT, "the operator is not defined")		\
 	X(NO_OPERATOR, ENOENT, "no such operator")			\
+	X(DANGLING, ENOENT,						\
+	  "the operator has functions and no definition; was it forgotten?") \
 	X(NOT_THERE, ENOENT, "the provider did not register this")	\
 	X(SIGNATURE, EPROTOTYPE, "the signature differs from the operator's") \
 	X(NOT_ATOMIC, EINVAL,						\

@@ -146,6 +146,22 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
 struct dk_op *dk_op_get(struct dk_registry *reg, const char *name);
 
 /**
+ * dk_op_get_defined() - a defined operator by name
+ * @reg: registry, NULL for the default one
+ * @name: the operator
+ * @op: set to the operator, held until dk_op_put(), or to NULL
+ * @why: filled on failure; may be NULL
+ *
+ * PyTorch's findSchema(); dk_op_get() is findOp() (SEMANTICS 8.3).
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -ENOENT (reasons NO_OPERATOR, or DANGLING where it has functions),
+ * -ENOMEM.
+ */
+int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **op,
+		      struct dk_diag *why);
+
+/**
  * dk_op_put() - give back what dk_op_get() gave
  * @op: the operator; NULL is fine
  *

@@ -119,6 +119,44 @@ struct dk_impl_info {
 int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info);
 
 /**
+ * struct dk_op_info - one operator of a registry
+ * @size: sizeof(struct dk_op_info), set by the caller
+ * @flags: of enum dk_op_flags, 0 where it is not defined
+ * @num_impls: how many functions are registered for it, those of devices, too
+ * @is_defined: whether somebody defines it
+ * @is_dangling: whether it has functions and nobody defines it
+ * @reserved: zero
+ * @name: of the operator
+ * @definer: name of the provider that defines it, or empty
+ */
+struct dk_op_info {
+	__u32 size;
+	__u32 flags;
+	__u32 num_impls;
+	__u8 is_defined;
+	__u8 is_dangling;
+	__u8 reserved[2];
+	char name[DK_NAME_MAX];
+	char definer[DK_NAME_MAX];
+};
+
+/**
+ * dk_registry_next_op() - walk the operators of a registry by name
+ * @reg: the registry, NULL for the default one
+ * @after: the name behind which to look, which may be @info->name; NULL begins
+ * @info: takes the answer; set @info->size before
+ *
+ * Operators that come and go meanwhile do not disturb the walk: each that is
+ * there all the time is met once. PyTorch's _dispatch_get_all_op_names() and
+ * _dispatch_find_dangling_impls() (SEMANTICS 9).
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -ENOENT behind the last one, -EINVAL (size), -ENOMEM.
+ */
+int dk_registry_next_op(struct dk_registry *reg, const char *after,
+			struct dk_op_info *info);
+
+/**
  * struct dk_route - where a call goes
  * @size: sizeof(struct dk_route), set by the caller
  * @slot: the table entry

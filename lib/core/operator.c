@@ -572,6 +572,12 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
 	return err;
 }
 
+static void dkc_op_hold(struct dk_op *op)
+{
+	op->holders++;
+	op->reg->num_held++;
+}
+
 struct dk_op *dk_op_get(struct dk_registry *reg, const char *name)
 {
 	struct dk_op *op;
@@ -582,13 +588,37 @@ struct dk_op *dk_op_get(struct dk_registry *reg, const char *name)
 	dkc_mutex_lock(&reg->lock);
 	op = dkc_op_find(reg, name);
 	if (op && dkc_op_alive(op)) {
-		op->holders++;
-		reg->num_held++;
+		dkc_op_hold(op);
 	} else {
 		op = NULL;
 	}
 	dkc_mutex_unlock(&reg->lock);
 	return op;
+}
+
+int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **op,
+		      struct dk_diag *why)
+{
+	struct dk_op *found;
+	bool dangling;
+
+	*op = NULL;
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, name);
+	dkc_mutex_lock(&reg->lock);
+	found = dkc_op_find(reg, name);
+	dangling = found && dkc_op_dangles(found);
+	if (found && found->definer) {
+		dkc_op_hold(found);
+		*op = found;
+	}
+	dkc_mutex_unlock(&reg->lock);
+	if (!*op)
+		return dkc_refuse(why, dangling ? DK_WHY_DANGLING : DK_WHY_NO_OPERATOR,
+				  name);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	return 0;
 }
 
 void dk_op_put(struct dk_op *op)

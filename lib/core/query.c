@@ -91,10 +91,8 @@ int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key)
 
 /* ---- of all operators ----------------------------------------------------- */
 
-static bool dkc_before(const struct dk_op *a, const struct dk_op *b)
+static bool dkc_before(const char *s, const char *t)
 {
-	const char *s = a->name, *t = b->name;
-
 	while (*s && *s == *t) {
 		s++;
 		t++;
@@ -107,7 +105,7 @@ static struct dk_op *dkc_merge_lists(struct dk_op *a, struct dk_op *b)
 	struct dk_op *head = NULL, **at = &head;
 
 	while (a && b) {
-		struct dk_op **less = dkc_before(b, a) ? &b : &a;
+		struct dk_op **less = dkc_before(b->name, a->name) ? &b : &a;
 
 		*at = *less;
 		at = &(*at)->change_next;
@@ -146,6 +144,46 @@ static bool dkc_is_there(const struct dk_op *op)
 	return op->definer || op->num_regs;
 }
 
+/* The first by name behind @after, or of all; the lock is held. */
+static struct dk_op *dkc_op_behind(struct dk_registry *reg, const char *after)
+{
+	struct dk_op *op, *first = NULL;
+	u32 pos = 0;
+
+	while ((op = dkc_op_next(reg, &pos)))
+		if (dkc_is_there(op) && (!after || dkc_before(after, op->name)) &&
+		    (!first || dkc_before(op->name, first->name)))
+			first = op;
+	return first;
+}
+
+int dk_registry_next_op(struct dk_registry *reg, const char *after,
+			struct dk_op_info *info)
+{
+	struct dk_op *op;
+
+	if (info->size != sizeof(*info))
+		return -EINVAL;
+	reg = dkc_registry(reg);
+	if (!reg)
+		return -ENOMEM;
+	dkc_mutex_lock(&reg->lock);
+	op = dkc_op_behind(reg, after);
+	if (op) {
+		info->flags = op->definer ? op->flags : 0;
+		info->num_impls = op->num_regs;
+		info->is_defined = !!op->definer;
+		info->is_dangling = dkc_op_dangles(op);
+		info->reserved[0] = 0;
+		info->reserved[1] = 0;
+		dkc_strcpy(info->name, op->name, sizeof(info->name));
+		dkc_strcpy(info->definer, op->definer ? op->definer->name : "",
+			   sizeof(info->definer));
+	}
+	dkc_mutex_unlock(&reg->lock);
+	return op ? 0 : -ENOENT;
+}
+
 size_t dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf,
 			    size_t size)
 {
@@ -176,7 +214,7 @@ size_t dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size
 		return dkc_put_end(&t);
 	dkc_mutex_lock(&reg->lock);
 	for (op = dkc_ops_sorted(reg); op; op = op->change_next)
-		if (!op->definer && op->num_regs)
+		if (dkc_op_dangles(op))
 			dkc_put_state(&t, op);
 	dkc_mutex_unlock(&reg->lock);
 	return dkc_put_end(&t);

@@ -265,6 +265,12 @@ static inline bool dkc_visible(const struct dkc_reg *r, bool writer)
 	return state == DKC_LIVE && (!b->dev || dkc_load(b->dev->online));
 }
 
+/* Has it functions and no definition? Under the lock. */
+static inline bool dkc_op_dangles(const struct dk_op *op)
+{
+	return !op->definer && op->num_regs;
+}
+
 static inline bool dkc_is_fallthrough(const struct dkc_reg *r)
 {
 	return r && (r->impl->flags & DK_IMPL_F_FALLTHROUGH);

@@ -185,6 +185,87 @@ static void from_inside(void)
 	close();
 }
 
+/* ---- finding ------------------------------------------------------------------ */
+
+/* What a walk says of the operators: "name defined/functions", "!" for dangling. */
+static const char *walked(char *meddle)
+{
+	static char text[256];
+	struct dk_op_info info = { .size = sizeof(info) };
+	const char *after = NULL;
+	size_t len = 0;
+
+	text[0] = 0;
+	while (!dk_registry_next_op(t_reg, after, &info) && len < sizeof(text) - 64) {
+		len += snprintf(text + len, sizeof(text) - len, "%s%s %s/%u ", info.name,
+				info.is_dangling ? "!" : "", info.definer, info.num_impls);
+		CHECK_INT(info.is_defined, info.definer[0] != 0);
+		if (meddle && !strcmp(info.name, meddle))
+			CHECK_OK(dk_op_undefine(&prov, meddle, &t_why));
+		after = info.name;
+	}
+	return text;
+}
+
+/* Operators in every state that one can be in (SEMANTICS 8.3 and 9). */
+static void find_and_walk(void)
+{
+	struct dk_op_decl only = t_decl("a::only_defined"), both = t_decl("b::both");
+	struct dk_op_decl dangling = t_decl("c::dangling"), held = t_decl("d::held");
+	struct dk_impl impls[3] = {
+		t_impl(&both, DK_CPU, 1), t_impl(&dangling, DK_CPU, 1),
+		t_impl(&both, DK_CUDA, 1),
+	};
+	struct dk_op_info info = { .size = sizeof(info) };
+	struct dk_op *op, *holder;
+
+	open();
+	CHECK_STR(walked(NULL), "");
+	impls[0].flags = DK_IMPL_F_ATOMIC;
+	impls[2].flags = DK_IMPL_F_ATOMIC;
+	CHECK_OK(dk_op_define(&prov, &held, 0, &t_why));
+	holder = dk_op_get(t_reg, "d::held");
+	CHECK_OK(dk_op_undefine(&prov, "d::held", &t_why));
+	CHECK_OK(dk_op_define(&prov, &both, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_op_define(&prov, &only, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, impls, 3, &t_why));
+	CHECK_STR(walked(NULL), "a::only_defined lib/0 b::both lib/2 c::dangling! /1 ");
+	CHECK_OK(dk_registry_next_op(t_reg, "a::only_defined", &info));
+	CHECK_INT(info.flags, DK_OP_ATOMIC);
+	/* between two names, and behind all */
+	CHECK_OK(dk_registry_next_op(t_reg, "b::botg", &info));
+	CHECK_STR(info.name, "b::both");
+	/* refuses: dk_registry_next_op ENOENT NO_OPERATOR */
+	CHECK_INT(dk_registry_next_op(t_reg, "c::dangling", &info), -ENOENT);
+	info.size--;
+	/* refuses: dk_registry_next_op EINVAL BAD_SIZE */
+	CHECK_INT(dk_registry_next_op(t_reg, NULL, &info), -EINVAL);
+
+	CHECK_OK(dk_op_get_defined(t_reg, "b::both", &op, &t_why));
+	CHECK_STR(dk_op_name(op), "b::both");
+	CHECK_STR(walked("b::both"),
+		  "a::only_defined lib/0 b::both lib/2 c::dangling! /1 ");
+	CHECK_STR(walked(NULL), "a::only_defined lib/0 b::both! /2 c::dangling! /1 ");
+	dk_op_put(op);
+	/* refuses: dk_op_get_defined ENOENT DANGLING */
+	CHECK_INT(dk_op_get_defined(t_reg, "b::both", &op, &t_why), -ENOENT);
+	CHECK_INT(t_why.reason, DK_WHY_DANGLING);
+	CHECK_STR(t_why.name, "b::both");
+	CHECK(!op);
+	/* refuses: dk_op_get_defined ENOENT NO_OPERATOR */
+	CHECK_INT(dk_op_get_defined(t_reg, "b::bot", &op, &t_why), -ENOENT);
+	CHECK_INT(t_why.reason, DK_WHY_NO_OPERATOR);
+	CHECK_STR(t_why.name, "b::bot");
+	/* whom somebody holds has no function that was forgotten */
+	CHECK_INT(dk_op_get_defined(t_reg, "d::held", &op, &t_why), -ENOENT);
+	CHECK_INT(t_why.reason, DK_WHY_NO_OPERATOR);
+	CHECK_STR(op_goes("d::held"), "-ENOENT");
+	dk_op_put(holder);
+	CHECK_OK(dk_impls_unregister(&prov, impls, &t_why));
+	CHECK_STR(walked(NULL), "a::only_defined lib/0 ");
+	close();
+}
+
 /* ---- refusals ----------------------------------------------------------------- */
 
 static struct dk_library def, frag, impl, none;
@@ -420,7 +501,7 @@ static void mismatch(void)
 }
 
 static const struct t_case cases[] = {
-	T(a_library), T(used_again), T(fallbacks), T(from_inside), T(refused_libraries),
+	T(a_library), T(used_again), T(fallbacks), T(from_inside), T(find_and_walk), T(refused_libraries),
 	T(refused_definitions), T(class_changes), T(refused_functions), T(mismatch),
 };
 

@@ -68,6 +68,8 @@ static struct dk_hooks hooks = { .size = sizeof(hooks), .before = hook };
 static void no_default_registry(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_op_info info = { .size = sizeof(info) };
+	struct dk_op *op = (void *)&x;
 	unsigned int key, backend;
 	int who;
 
@@ -100,6 +102,11 @@ static void no_default_registry(void)
 	/* refuses: dk_thread_init ENOMEM NO_MEMORY */
 	CHECK_INT(dk_thread_init(), -ENOMEM);
 	CHECK(!dk_op_get(NULL, "nomem::op"));
+	/* refuses: dk_op_get_defined ENOMEM NO_MEMORY */
+	NO_MEMORY(dk_op_get_defined(NULL, "nomem::op", &op, &t_why), "nomem::op");
+	CHECK(!op);
+	/* refuses: dk_registry_next_op ENOMEM NO_MEMORY */
+	CHECK_INT(dk_registry_next_op(NULL, NULL, &info), -ENOMEM);
 	memory_again();
 	CHECK(dk_registry_default());
 	CHECK_OK(dk_registry_check(NULL, &t_why));
