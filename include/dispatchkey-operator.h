@@ -223,7 +223,8 @@ struct dk_impl {
  * @impls: the table
  * @n: its length
  * @why: filled on failure, and with reason OVERRIDE when a function took over
- *	a key from another one; may be NULL
+ *	a key from another one: "operator key: label (provider) -> label
+ *	(provider)"; may be NULL
  *
  * Newest at a key wins. It waits for no call; replaced rows are freed behind a
  * grace period, which in userspace every 64th of them waits for at the end,

@@ -5,6 +5,16 @@
  */
 #include "registry.h"
 
+void dkc_who(char text[DK_NAME_MAX], const struct dk_impl *impl,
+	     const struct dkc_provider *prov)
+{
+	const char *const part[] = {
+		impl->label ? impl->label : "?", " (", prov->name, ")",
+	};
+
+	dkc_join(text, DK_NAME_MAX, part, DKC_COUNT(part));
+}
+
 static int dkc_check_function(const struct dk_impl *impl, bool fallback,
 			      struct dk_diag *why)
 {
@@ -115,7 +125,7 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 
 	if (!op)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, impl->op->name);
-	err = dkc_op_check_sig(op, impl->op, why);
+	err = dkc_op_check_sig(op, impl->op, impl, key, b->prov, why);
 	if (!err && (op->flags & DK_OP_ATOMIC) && op->definer &&
 	    !(impl->flags & DK_IMPL_F_ATOMIC))
 		err = dkc_refuse(why, DK_WHY_NOT_ATOMIC, impl->label);
@@ -207,25 +217,34 @@ static const struct dkc_reg *dkc_overridden(const struct dkc_reg *r)
 	return s;
 }
 
-/* Say who had the key: "operator key: old -> new". */
+/*
+ * Who had a key, and who comes: "operator key: f1 (a) -> f2 (b)"; a fallback
+ * has no operator.
+ */
+static void dkc_who_had(char text[DK_NAME_MAX], const struct dkc_reg *old,
+			const struct dk_impl *impl, const struct dkc_provider *prov)
+{
+	char key[DK_NAME_MAX], had[DK_NAME_MAX], comes[DK_NAME_MAX];
+	const char *const part[] = {
+		old->op ? old->op->name : "", old->op ? " " : "",
+		dk_key_name(prov->reg->layout, old->key, key), ": ", had, " -> ", comes,
+	};
+
+	dkc_who(had, old->impl, old->block->prov);
+	dkc_who(comes, impl, prov);
+	dkc_join(text, DK_NAME_MAX, part, DKC_COUNT(part));
+}
+
 static void dkc_tell_override(const struct dkc_block *b, struct dk_diag *why)
 {
-	char text[DK_NAME_MAX], key[DK_NAME_MAX];
-	const struct dkc_reg *r, *old;
+	const struct dkc_reg *old;
+	char text[DK_NAME_MAX];
 	unsigned int i;
 
-	for (i = 0; i < b->n; i++) {
-		r = &b->regs[i];
-		old = dkc_overridden(r);
+	for (i = 0; why && i < b->n; i++) {
+		old = dkc_overridden(&b->regs[i]);
 		if (old) {
-			const char *const part[] = {
-				r->op->name, " ",
-				dk_key_name(b->prov->reg->layout, r->key, key),
-				": ", old->block->prov->name, " -> ", b->prov->name,
-			};
-
-			dkc_join(text, sizeof(text), part,
-				 sizeof(part) / sizeof(part[0]));
+			dkc_who_had(text, old, b->regs[i].impl, b->prov);
 			dkc_remark(why, DK_WHY_OVERRIDE, text);
 			return;
 		}
@@ -393,16 +412,17 @@ static int dkc_fallback_place(struct dkc_block *b, const struct dk_impl *impl,
 {
 	struct dk_registry *reg = b->prov->reg;
 	struct dk_keyset set = dk_alias_set(reg->layout, impl->key);
-	char name[DK_NAME_MAX];
+	const struct dkc_reg *old;
+	char text[DK_NAME_MAX];
 	unsigned int slot = 0;
 
 	while ((slot = dk_keyset_next(reg->layout, set, slot))) {
-		unsigned int key = dk_slot_key(reg->layout, slot);
-
-		if (dkc_deref_locked(reg->fallback[slot]))
-			return dkc_refuse(why, DK_WHY_FALLBACK_EXISTS,
-					  dk_key_name(reg->layout, key, name));
-		dkc_reg_init(&b->regs[b->n], b, impl, key);
+		old = dkc_deref_locked(reg->fallback[slot]);
+		if (old) {
+			dkc_who_had(text, old, impl, b->prov);
+			return dkc_refuse(why, DK_WHY_FALLBACK_EXISTS, text);
+		}
+		dkc_reg_init(&b->regs[b->n], b, impl, dk_slot_key(reg->layout, slot));
 		dkc_publish(reg->fallback[slot], &b->regs[b->n++]);
 	}
 	return 0;

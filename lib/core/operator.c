@@ -6,6 +6,7 @@
 #include "registry.h"
 
 #define DKC_OPTAB_MIN	64	/* slots of the first table of names */
+#define DKC_SIG_SHOWN	40	/* of a signature, where two have to fit */
 
 static struct dk_op dkc_removed;	/* marks a slot that was in use */
 
@@ -198,6 +199,24 @@ static struct dk_op *dkc_op_replace(struct dk_op *op)
 	return fresh;
 }
 
+/* The first signature that came is the operator's; under the lock. */
+u64 dkc_op_sig(const struct dk_op *op)
+{
+	const struct dkc_reg *r = NULL;
+	u64 sig = op->sig;
+
+	while (!sig && (r = dkc_reg_walk(op, r)))
+		sig = dkc_sig_hash(r->impl->op->sig);
+	return sig;
+}
+
+static bool dkc_op_takes(const struct dk_op *op, const struct dk_op_decl *decl)
+{
+	u64 sig = decl->sig ? dkc_op_sig(op) : 0;
+
+	return !sig || dkc_sig_hash(decl->sig) == sig;
+}
+
 /* Find or make; the caller settles it in the end. NULL for lack of memory. */
 struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl)
 {
@@ -211,7 +230,7 @@ struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *de
 	}
 	/* one without a signature must not get that of its namesake */
 	if (dkc_op_replaceable(op) &&
-	    (decl->sig ? dkc_op_check_sig(op, decl, NULL) != 0 : op->sig != 0))
+	    (decl->sig ? !dkc_op_takes(op, decl) : op->sig != 0))
 		return dkc_op_replace(op);
 	return op;
 }
@@ -233,25 +252,94 @@ void dkc_ops_free(struct dk_registry *reg)
 	dkc_free(dkc_deref_locked(reg->ops));
 }
 
-/* The first signature that came is the operator's; under the lock. */
-u64 dkc_op_sig(const struct dk_op *op)
+/* Who defines an operator: a debug string, or the provider's name. */
+static const char *dkc_definer_name(const struct dk_op_decl *decl,
+				    const struct dkc_provider *core)
 {
-	const struct dkc_reg *r = NULL;
-	u64 sig = op->sig;
+	return decl->debug ? decl->debug : core->name;
+}
 
-	while (!sig && (r = dkc_reg_walk(op, r)))
-		sig = dkc_sig_hash(r->impl->op->sig);
-	return sig;
+/* A signature, and who brings it: a definition, or a function at a key. */
+struct dkc_claim {
+	const struct dk_op_decl *decl;
+	const struct dk_impl *impl;	/* NULL: a definition */
+	const struct dkc_provider *core;
+	unsigned int key;
+};
+
+/* Whose signature the operator has: the definition's, or the oldest function's. */
+static bool dkc_sig_had(struct dkc_claim *had, const struct dk_op *op)
+{
+	const struct dkc_reg *r = NULL, *oldest = NULL;
+	u64 sig = dkc_op_sig(op);
+
+	if (op->definer && dkc_sig_hash(op->decl->sig) == sig) {
+		*had = (struct dkc_claim){ .decl = op->decl, .core = op->definer };
+		return true;
+	}
+	while ((r = dkc_reg_walk(op, r)))
+		if (dkc_sig_hash(r->impl->op->sig) == sig)
+			oldest = r;
+	if (oldest)
+		*had = (struct dkc_claim){
+			.decl = oldest->impl->op, .impl = oldest->impl,
+			.core = oldest->block->prov, .key = oldest->key,
+		};
+	return oldest;
+}
+
+/* How much of two signatures is the same, up to a parameter; 0 where both fit. */
+static size_t dkc_sig_common(const char *a, const char *b)
+{
+	size_t i, common = 0;
+
+	if (dkc_strlen(a) < DKC_SIG_SHOWN && dkc_strlen(b) < DKC_SIG_SHOWN)
+		return 0;
+	for (i = 0; a[i] && a[i] == b[i]; i++)
+		if (a[i] == ',')
+			common = i;
+	return common;
+}
+
+/* "(int x), f1 (provider) at CPU", without the first @common characters. */
+static void dkc_put_claim(char text[DK_NAME_MAX], const struct dkc_claim *c,
+			  size_t common)
+{
+	char sig[DKC_SIG_SHOWN], who[DK_NAME_MAX], key[DK_NAME_MAX];
+	const char *part[] = {
+		common ? "(..." : "", sig, ", ", dkc_definer_name(c->decl, c->core),
+		"", "",
+	};
+
+	dkc_strcpy(sig, c->decl->sig + common, sizeof(sig));
+	if (c->impl) {
+		dkc_who(who, c->impl, c->core);
+		part[3] = who;
+		part[4] = " at ";
+		part[5] = dk_key_name(c->core->reg->layout, c->key, key);
+	}
+	dkc_join(text, DK_NAME_MAX, part, DKC_COUNT(part));
 }
 
 int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
-		     struct dk_diag *why)
+		     const struct dk_impl *impl, unsigned int key,
+		     const struct dkc_provider *core, struct dk_diag *why)
 {
-	u64 sig = decl->sig ? dkc_op_sig(op) : 0;
+	char first[DK_NAME_MAX], second[DK_NAME_MAX], text[DK_NAME_MAX];
+	const char *const part[] = { op->name, ": ", first, " -> ", second };
+	struct dkc_claim had, comes = { decl, impl, core, key };
+	size_t common = 0;
 
-	if (sig && dkc_sig_hash(decl->sig) != sig)
-		return dkc_refuse(why, DK_WHY_SIGNATURE, op->name);
-	return 0;
+	if (dkc_op_takes(op, decl))
+		return 0;
+	dkc_strcpy(first, "that of one who has gone", sizeof(first));
+	if (dkc_sig_had(&had, op)) {
+		common = dkc_sig_common(had.decl->sig, decl->sig);
+		dkc_put_claim(first, &had, common);
+	}
+	dkc_put_claim(second, &comes, common);
+	dkc_join(text, sizeof(text), part, DKC_COUNT(part));
+	return dkc_refuse(why, DK_WHY_SIGNATURE, text);
 }
 
 /* In a read section: keep an operator for a declaration that may call it. */
@@ -331,8 +419,8 @@ static int dkc_refuse_defined(const struct dk_op *op, const struct dkc_provider 
 			      const struct dk_op_decl *decl, struct dk_diag *why)
 {
 	const char *const part[] = {
-		op->name, ": ", op->decl->debug ? op->decl->debug : op->definer->name,
-		" -> ", decl->debug ? decl->debug : core->name,
+		op->name, ": ", dkc_definer_name(op->decl, op->definer),
+		" -> ", dkc_definer_name(decl, core),
 	};
 	char text[DK_NAME_MAX];
 
@@ -438,7 +526,7 @@ int dkc_op_define(struct dkc_provider *core, const struct dk_op_decl *decl,
 		.op = op, .sig = op->sig, .generation = core->reg->generation,
 		.flags = op->flags, .classed = op->classed,
 	};
-	err = dkc_op_check_sig(op, decl, why);
+	err = dkc_op_check_sig(op, decl, NULL, 0, core, why);
 	if (!err)
 		err = dkc_check_class(op, flags, why);
 	if (!err)
@@ -587,11 +675,10 @@ struct dk_op *dk_op_get(struct dk_registry *reg, const char *name)
 		return NULL;
 	dkc_mutex_lock(&reg->lock);
 	op = dkc_op_find(reg, name);
-	if (op && dkc_op_alive(op)) {
+	if (op && dkc_op_alive(op))
 		dkc_op_hold(op);
-	} else {
+	else
 		op = NULL;
-	}
 	dkc_mutex_unlock(&reg->lock);
 	return op;
 }

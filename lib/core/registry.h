@@ -313,8 +313,10 @@ u64 dkc_sig_hash(const char *sig);
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
 struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl);
 void dkc_op_settle(struct dk_op *op);
+/* Does a definition fit the operator's signature, or a function at @key? */
 int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
-		     struct dk_diag *why);
+		     const struct dk_impl *impl, unsigned int key,
+		     const struct dkc_provider *core, struct dk_diag *why);
 u64 dkc_op_sig(const struct dk_op *op);
 void dkc_op_undefine(struct dk_op *op);
 /* A definition that was just made, and what was there before. */
@@ -378,6 +380,9 @@ struct dkc_block *dkc_table_add(struct dkc_provider *core, unsigned int backend,
 struct dkc_block *dkc_fallback_add(struct dkc_provider *core,
 				   const struct dk_impl *impl, struct dk_diag *why,
 				   int *err);
+/* A function for people: "label (provider)". */
+void dkc_who(char text[DK_NAME_MAX], const struct dk_impl *impl,
+	     const struct dkc_provider *prov);
 /* Walk all registrations of an operator, those of devices last; NULL begins. */
 const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r);
 

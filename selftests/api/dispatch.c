@@ -567,9 +567,10 @@ static void multiple_fallback(void)
 	CHECK_STR(t_serves(op, 0, DK_XLA), "fallthrough");
 	CHECK_INT(dk_fallback_register(&provider, &second, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_FALLBACK_EXISTS);
-	CHECK_STR(t_why.name, "XLA");
+	CHECK_STR(t_why.name, "XLA: fallthrough (dispatch) -> fallthrough (dispatch)");
 	check_unchanged();
 	CHECK_INT(dk_fallback_register(&other, &second, &t_why), -EEXIST);
+	CHECK_STR(t_why.name, "XLA: fallthrough (dispatch) -> fallthrough (other)");
 	check_unchanged();
 	CHECK_OK(dk_impls_unregister(&provider, &first, &t_why));
 	CHECK_STR(t_goes(op, &xla, NULL), "-ENOSYS");
@@ -723,7 +724,7 @@ static void duplicate_registrations(void)
 	list[1] = t_impl(&decl, DK_CPU, 2);
 	CHECK_OK(dk_impls_register(&provider, list, 2, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
-	CHECK_STR(t_why.name, "dispatch::op CPU: dispatch -> dispatch");
+	CHECK_STR(t_why.name, "dispatch::op CPU: f1 (dispatch) -> f2 (dispatch)");
 	CHECK_STR(t_serves(op, 0, DK_CPU), "f2");
 	CHECK_OK(dk_impls_unregister(&provider, list, &t_why));
 	CHECK_STR(t_serves(op, 0, DK_CPU), "missing");

@@ -349,7 +349,8 @@ static void signatures_differ(void)
 	CHECK_OK(dk_impls_register(&me, good, 1, &t_why));
 	CHECK_INT(dk_op_define(&me, &disagreed_op, 0, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_SIGNATURE);
-	CHECK_STR(t_why.name, "first::agreed");
+	CHECK_STR(t_why.name, "first::agreed: (struct dk_obj *x, int *who), agreed_cpu (first) "
+			      "at CPU -> (struct dk_obj *x, long *who), first");
 	CHECK_OK(dk_op_define(&me, &agreed_op, 0, &t_why));
 	CHECK_INT(dk_impls_register(&me, bad, 1, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_SIGNATURE);

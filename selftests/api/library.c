@@ -58,6 +58,7 @@ static void a_library(void)
 	CHECK_STR(op_goes("ns::op"), "f1");
 	CHECK_OK(dk_library_impl(&impl, &two, &h_two, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
+	CHECK_STR(t_why.name, "ns::op CPU: f1 (lib) -> f2 (lib)");
 	CHECK_STR(op_goes("ns::op"), "f2");
 
 	/* the one below goes, and nothing is seen of it; then the other way round */
@@ -142,6 +143,7 @@ static void fallbacks(void)
 	through.key = DK_AUTOGRAD_CPU;
 	CHECK_INT(dk_library_fallback(&keyless, &through, NULL, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_FALLBACK_EXISTS);
+	CHECK_STR(t_why.name, "AutogradCPU: fallthrough (lib) -> fallthrough (lib)");
 	CHECK_OK(dk_handle_release(&lib, &h));
 	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
 	CHECK_OK(dk_library_fallback(&keyless, &through, NULL, &t_why));
@@ -263,6 +265,46 @@ static void find_and_walk(void)
 	dk_op_put(holder);
 	CHECK_OK(dk_impls_unregister(&prov, impls, &t_why));
 	CHECK_STR(walked(NULL), "a::only_defined lib/0 ");
+	close();
+}
+
+/* ---- who had it, and who comes -------------------------------------------------- */
+
+/* The signature that the operator has, and another one that differs late. */
+static void both_signatures(void)
+{
+	struct dk_library lib = lib_of(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_op_decl decl = t_decl("op"), bad = t_decl("ns::op"), none = t_decl("ns::op");
+	struct dk_impl fn = t_impl(&bad, DK_CPU, 1);
+	struct dk_handle h = { NULL };
+
+	open();
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	CHECK_OK(dk_library_def(&lib, &decl, 0, &h, &t_why));
+	/* what is the same in front does not hide the difference */
+	bad.sig = "(struct dk_obj *x, struct dk_obj *y, long *who)";
+	CHECK_INT(dk_library_impl(&lib, &fn, NULL, &t_why), -EPROTOTYPE);
+	CHECK_INT(t_why.reason, DK_WHY_SIGNATURE);
+	CHECK_STR(t_why.name, "ns::op: (..., int *who), registered at here -> "
+			      "(..., long *who), f1 (lib) at CPU");
+	CHECK_OK(dk_handle_release(&lib, &h));
+	/* of two functions the older one brought it */
+	CHECK_OK(dk_library_impl(&lib, &fn, &h, &t_why));
+	fn.key = DK_CUDA;
+	fn.label = "younger";
+	CHECK_OK(dk_library_impl(&lib, &fn, NULL, &t_why));
+	CHECK_INT(dk_library_def(&lib, &decl, 0, NULL, &t_why), -EPROTOTYPE);
+	CHECK_STR(t_why.name, "ns::op: (..., long *who), f1 (lib) at CPU -> "
+			      "(..., int *who), registered at here");
+	/* a definition without one takes it over, and keeps it */
+	none.sig = NULL;
+	CHECK_OK(dk_op_define(&prov, &none, 0, &t_why));
+	CHECK_OK(dk_library_unregister(&lib));
+	fn = t_impl(&decl, DK_XLA, 2);
+	decl.name = "ns::op";
+	CHECK_INT(dk_impls_register(&prov, &fn, 1, &t_why), -EPROTOTYPE);
+	CHECK_STR(t_why.name, "ns::op: that of one who has gone -> "
+			      "(struct dk_obj *x, struct dk_obj *y,..., f2 (lib) at XLA");
 	close();
 }
 
@@ -501,7 +543,8 @@ static void mismatch(void)
 }
 
 static const struct t_case cases[] = {
-	T(a_library), T(used_again), T(fallbacks), T(from_inside), T(find_and_walk), T(refused_libraries),
+	T(a_library), T(used_again), T(fallbacks), T(from_inside), T(find_and_walk), T(both_signatures),
+	T(refused_libraries),
 	T(refused_definitions), T(class_changes), T(refused_functions), T(mismatch),
 };
 

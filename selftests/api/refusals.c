@@ -338,7 +338,8 @@ static void operators(void)
 	bad.sig = "(int)";
 	/* refuses: dk_op_define EPROTOTYPE SIGNATURE */
 	REFUSED(dk_op_define(&r_b, &bad, 0, &t_why), EPROTOTYPE, SIGNATURE,
-		"r::impl");
+		"r::impl: (struct dk_obj *x, struct dk_obj *y,..., f4 (b) at "
+		"CompositeImplicitAutograd -> (int), b");
 
 	/* refuses: dk_op_undefine ENOENT NO_OPERATOR */
 	REFUSED(dk_op_undefine(&r_a, "r::new", &t_why), ENOENT, NO_OPERATOR,
@@ -436,15 +437,21 @@ static void functions_by(register_fn reg)
 	bad.op = &r_other_sig;
 	/* refuses: dk_impls_register EPROTOTYPE SIGNATURE */
 	/* refuses: dk_backend_impls_register EPROTOTYPE SIGNATURE */
-	REFUSED(reg(second(bad), 2), EPROTOTYPE, SIGNATURE, "r::def");
+	REFUSED(reg(second(bad), 2), EPROTOTYPE, SIGNATURE,
+		"r::def: (struct dk_obj *x, struct dk_obj *y,..., a -> (float), "
+		"f8 (b) at CUDA");
 	/* the first one of a table gives a new operator its signature, for now */
 	decl = r_new;
 	decl.sig = "(float)";
 	bad = t_impl(&decl, DK_CUDA, 8);
-	REFUSED(reg(second(bad), 2), EPROTOTYPE, SIGNATURE, "r::new");
+	REFUSED(reg(second(bad), 2), EPROTOTYPE, SIGNATURE,
+		"r::new: (struct dk_obj *x, struct dk_obj *y,..., f7 (b) at CPU -> "
+		"(float), f8 (b) at CUDA");
 	two[0] = bad;
 	two[1] = t_impl(&r_new, DK_CPU, 7);
-	REFUSED(reg(two, 2), EPROTOTYPE, SIGNATURE, "r::new");
+	REFUSED(reg(two, 2), EPROTOTYPE, SIGNATURE,
+		"r::new: (float), f8 (b) at CUDA -> (struct dk_obj *x, "
+		"struct dk_obj *y,..., f7 (b) at CPU");
 }
 
 static void functions(void)
@@ -531,9 +538,9 @@ static void fallbacks(void)
 	bad.key = DK_TRACER;
 	/* refuses: dk_fallback_register EEXIST FALLBACK_EXISTS */
 	REFUSED(dk_fallback_register(&r_b, &bad, &t_why), EEXIST, FALLBACK_EXISTS,
-		"Tracer");
+		"Tracer: fallthrough (a) -> boxed (b)");
 	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EEXIST, FALLBACK_EXISTS,
-		"Tracer");
+		"Tracer: fallthrough (a) -> boxed (a)");
 	/* refuses: dk_fallback_register EINVAL NOT_RUNTIME_KEY */
 	bad.key = DK_DENSE;
 	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, NOT_RUNTIME_KEY,
@@ -571,7 +578,7 @@ static void fallbacks(void)
 	r_rebase();
 	good.key = DK_AUTOGRAD;
 	REFUSED(dk_fallback_register(&r_a, &good, &t_why), EEXIST, FALLBACK_EXISTS,
-		"AutogradMeta");
+		"AutogradMeta: boxed (b) -> boxed (a)");
 	good.key = DK_PYTHON;
 	CHECK_OK(dk_impls_unregister(&r_b, &bad, &t_why));
 	r_rebase();
@@ -692,7 +699,9 @@ static void devices(void)
 	decl.sig = "(float)";
 	bad[1].op = &decl;
 	REFUSED(dk_device_register(&r_a, r_edu, "new", NULL, bad, 2, &n, &t_why),
-		EPROTOTYPE, SIGNATURE, "r::def");
+		EPROTOTYPE, SIGNATURE,
+		"r::def: (struct dk_obj *x, struct dk_obj *y,..., a -> (float), "
+		"f8 (a) at SparsePrivateUse1");
 	/*
 	 * 4095 devices are in devices.c: as_many_as_there_can_be
 	 * refuses: dk_device_register ENOSPC TOO_MANY_DEVICES
@@ -1016,7 +1025,7 @@ static void no_reason_without_refusal(void)
 	r_poison();
 	CHECK_OK(dk_impls_register(&p, two, 1, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
-	CHECK_STR(t_why.name, "r::new CPU: none -> none");
+	CHECK_STR(t_why.name, "r::new CPU: f1 (none) -> f1 (none)");
 	TELLS_NOTHING(dk_impls_unregister(&p, two, &t_why));
 	TELLS_NOTHING(dk_impls_withdraw(&p, two, &t_why));
 	TELLS_NOTHING(dk_backend_impls_register(&p, 1, two, 1, &t_why));

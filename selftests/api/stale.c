@@ -438,7 +438,7 @@ static void peer7_providers_leave_in_any_order(void)
 		CHECK_OK(dk_impls_register(&a, &of_a, 1, &t_why));
 		CHECK_OK(dk_impls_register(&b, &of_b, 1, &t_why));
 		CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
-		CHECK_STR(t_why.name, "stale::op CPU: a -> b");
+		CHECK_STR(t_why.name, "stale::op CPU: f1 (a) -> f2 (b)");
 		CHECK_STR(t_goes(op, &cpu, NULL), "f2");
 		t_leave(i ? &a : &b);
 		CHECK_STR(t_goes(op, &cpu, NULL), i ? "f2" : "f1");
