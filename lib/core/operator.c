@@ -428,17 +428,26 @@ static int dkc_refuse_defined(const struct dk_op *op, const struct dkc_provider 
 	return dkc_refuse(why, DK_WHY_DEFINED, text);
 }
 
-/* The operator, what differs, and the function: "op: 2 vs 1 (label)". */
+/*
+ * What differs, and both schemas with who brought them: "op: 2 vs 1: (Tensor x,
+ * int y) -> (), debug, vs (Tensor _0) -> (), label".
+ */
 static void dkc_tell_misfit(const struct dk_op_decl *decl, const struct dk_impl *impl,
 			    struct dk_diag *diff, struct dk_diag *why)
 {
+	char declared[DKC_SIG_SHOWN], inferred[DKC_SIG_SHOWN], text[DK_NAME_MAX];
+	const char *args = decl->schema;
 	const char *const part[] = {
-		decl->name, ": ", diff->name, " (", impl->label ? impl->label : "?",
-		decl->debug ? ", " : "", decl->debug ? decl->debug : "", ")",
+		decl->name, ": ", diff->name, ": ", declared, ", ",
+		decl->debug ? decl->debug : "", decl->debug ? ", vs " : "vs ", inferred,
+		", ", impl->label ? impl->label : "?",
 	};
-	char text[DK_NAME_MAX];
 
-	dkc_join(text, sizeof(text), part, sizeof(part) / sizeof(part[0]));
+	while (*args && *args != '(')
+		args++;
+	dkc_strcpy(declared, args, sizeof(declared));
+	dkc_strcpy(inferred, impl->schema, sizeof(inferred));
+	dkc_join(text, sizeof(text), part, DKC_COUNT(part));
 	dkc_remark(why, diff->reason, text);
 }
 

@@ -60,6 +60,7 @@ struct state {
 
 static struct dk_provider provider, other;
 static struct dk_op_decl decl;
+static const char *inferred;	/* from each function, or NULL */
 static struct dk_op *op;
 /* Withdrawn ones stay until all of them are used up. */
 static struct dk_impl pool[1024], *impl_of[MOST];
@@ -73,6 +74,7 @@ static void begin(void)
 	t_join(&provider, "dispatch");
 	t_join(&other, "other");
 	decl = t_decl("dispatch::op");
+	inferred = NULL;
 	pool_at = 0;
 	/* there without a definition, too */
 	op = NULL;
@@ -124,6 +126,7 @@ static bool put_in(const struct step *s, unsigned int i)
 	if (s->has_function) {
 		impl_of[i] = &pool[pool_at++ % ARRAY_SIZE(pool)];
 		*impl_of[i] = t_impl(&decl, s->key, i);
+		impl_of[i]->schema = inferred;
 		if (!CHECK_OK(dk_impls_register(&provider, impl_of[i], 1, &t_why)))
 			return false;
 	}
@@ -245,6 +248,30 @@ static void check_listed(const u16 *keys, unsigned int n)
 	check_listed((const u16[]){ __VA_ARGS__ },			\
 		     ARRAY_SIZE(((const u16[]){ __VA_ARGS__ })))
 
+/* dumpState, from its second line on. */
+static void check_dump(const char *text)
+{
+	static const char head[] = "name: dispatch::op\n";
+	static char dump[1024];
+
+	dk_op_dump(op, dump, sizeof(dump));
+	CHECK(!strncmp(dump, head, strlen(head)));
+	CHECK_STR(dump + strlen(head), text);
+}
+
+#define SCHEMA		"dispatch::op(Tensor x, Tensor y) -> int"
+#define INFERRED	"(Tensor _0, Tensor _1) -> int _0"
+
+/* A definition with a schema, of functions with theirs. */
+static void begin_with_schema(void)
+{
+	begin();
+	decl.schema = SCHEMA;
+	decl.debug = DK_HERE;
+	decl.alias_analysis = DK_ALIAS_FROM_SCHEMA;
+	inferred = INFERRED;
+}
+
 /* A refusal leaves everything as it was: call it before and after. */
 static struct state before;
 
@@ -273,12 +300,78 @@ static void def(void)
 		{ DK_CPU, KERNEL(2) }, { DK_AUTOGRAD_CPU, KERNEL(4) },
 		{ DK_CUDA, MATH(1) },
 	};
+	static char want_dump[1024];
 
-	begin();
+	begin_with_schema();
 	COMMUTE(steps, want);
 	ALL_THERE(steps, want);
 	CHECK_LISTED(DK_CPU, DK_AUTOGRAD_CPU, DK_AUTOGRAD,
 		     DK_COMPOSITE_IMPLICIT_AUTOGRAD);
+	snprintf(want_dump, sizeof(want_dump),
+		 "schema: " SCHEMA "\ndebug: %s\nalias analysis kind: FROM_SCHEMA\n"
+		 "CPU: f2 :: " INFERRED " [ boxed unboxed ]\n"
+		 "AutogradCPU: f4 :: " INFERRED " [ boxed unboxed ]\n"
+		 "Autograd[alias]: f3 :: " INFERRED " [ boxed unboxed ]\n"
+		 "CompositeImplicitAutograd[alias]: f1 :: " INFERRED " [ boxed unboxed ]\n",
+		 decl.debug);
+	check_dump(want_dump);
+	end();
+}
+
+/* states: 11.2.3 */
+static void def_impl_schema_mismatch(void)
+{
+	static const char facts[] =
+		"dispatch::op: 2 vs 1: (Tensor x, Tensor y) -> int, registered at here, "
+		"vs (Tensor _0) -> int _0, f1";
+	static struct dk_impl one;
+
+	if (T_KERNEL) {
+		t_skip("the kernel compares no schemas");
+		return;
+	}
+	begin_with_schema();
+	decl.debug = "registered at here";
+	one = t_impl(&decl, DK_CPU, 1);
+	one.schema = "(Tensor _0) -> int _0";
+	CHECK_OK(dk_op_define(&provider, &decl, 0, &t_why));
+	op = dk_op_get(t_reg, decl.name);
+	note_state();
+	CHECK_INT(dk_impls_register(&other, &one, 1, &t_why), -EPROTOTYPE);
+	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_NUM_ARGS);
+	CHECK_STR(t_why.name, facts);
+	check_unchanged();
+	/* the other way round */
+	CHECK_OK(dk_op_undefine(&provider, decl.name, &t_why));
+	CHECK_OK(dk_impls_register(&other, &one, 1, &t_why));
+	note_state();
+	CHECK_INT(dk_op_define(&provider, &decl, 0, &t_why), -EPROTOTYPE);
+	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_NUM_ARGS);
+	CHECK_STR(t_why.name, facts);
+	check_unchanged();
+	end();
+}
+
+/* states: 11.2.4 */
+static void def_with_inference(void)
+{
+	struct dk_library lib = DK_LIBRARY(&provider, DEF, "dispatch", DK_UNDEFINED);
+	static struct dk_impl fn;
+	struct dk_op_decl bare;
+
+	begin();
+	lib.debug = "registered at here";
+	bare = t_decl("op");
+	fn = t_impl(&bare, DK_UNDEFINED, 1);
+	fn.schema = "(Tensor _0) -> Tensor _0";
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	CHECK_OK(dk_library_def_impl(&lib, &bare, 0, &fn, NULL, &t_why));
+	op = dk_op_get(t_reg, "dispatch::op");
+	if (CHECK(op))
+		check_dump("schema: dispatch::op(Tensor _0) -> Tensor _0\n"
+			   "debug: registered at here\nalias analysis kind: CONSERVATIVE\n"
+			   "CompositeImplicitAutograd[alias]: f1 :: (Tensor _0) -> Tensor _0 "
+			   "[ boxed unboxed ]\n");
 	end();
 }
 
@@ -293,11 +386,14 @@ static void def_only(void)
 	struct dk_impl_info info = { .size = sizeof(info) };
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
 
-	begin();
+	begin_with_schema();
+	decl.debug = "registered at here";
 	COMMUTE(steps, want);
 	ALL_THERE(steps, want);
 	CHECK_INT(dk_op_impl(op, 0, &info), -ENOENT);
 	CHECK_INT(t_call(op, &cpu, NULL), -ENOSYS);
+	check_dump("schema: " SCHEMA "\ndebug: registered at here\n"
+		   "alias analysis kind: FROM_SCHEMA\n");
 	end();
 }
 
@@ -314,10 +410,17 @@ static void impl_only(void)
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
 
 	begin();
+	inferred = INFERRED;
 	COMMUTE(steps, want);
 	ALL_THERE(steps, want);
 	CHECK_LISTED(DK_CPU, DK_AUTOGRAD_CPU, DK_AUTOGRAD,
 		     DK_COMPOSITE_IMPLICIT_AUTOGRAD);
+	check_dump("schema: (none)\n"
+		   "CPU: f1 :: " INFERRED " [ boxed unboxed ]\n"
+		   "AutogradCPU: f3 :: " INFERRED " [ boxed unboxed ]\n"
+		   "Autograd[alias]: f2 :: " INFERRED " [ boxed unboxed ]\n"
+		   "CompositeImplicitAutograd[alias]: f0 :: " INFERRED
+		   " [ boxed unboxed ]\n");
 	/* it has a table, and nobody defines it */
 	CHECK_INT(t_call(op, &cpu, NULL), -ENOENT);
 	end();
@@ -515,14 +618,18 @@ static void define_twice(unsigned int first, unsigned int second)
 	decl.schema = "dispatch::op(Tensor x, Tensor y) -> int";
 	put_in(steps, 0);
 	again = decl;
+	decl.debug = "registered at here";
+	again.debug = "registered at there";
 	again.alias_analysis = second;
 	note_state();
 	CHECK_INT(dk_op_define(&provider, &again, 0, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_DEFINED);
-	CHECK_STR(t_why.name, "dispatch::op: dispatch -> dispatch");
+	CHECK_STR(t_why.name, "dispatch::op: registered at here -> registered at there");
 	check_unchanged();
+	again.debug = NULL;
 	CHECK_INT(dk_op_define(&other, &again, 0, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_DEFINED);
+	CHECK_STR(t_why.name, "dispatch::op: registered at here -> other");
 	check_unchanged();
 	/* the second one may, when the first one has gone */
 	CHECK_OK(dk_op_undefine(&provider, decl.name, &t_why));
@@ -535,6 +642,19 @@ static void define_twice(unsigned int first, unsigned int second)
 static void multiple_def_error(void)
 {
 	define_twice(DK_ALIAS_PURE_FUNCTION, DK_ALIAS_PURE_FUNCTION);
+}
+
+/* states: 11.2.18 */
+static void def_with_explicit_alias(void)
+{
+	begin_with_schema();
+	decl.debug = "registered at here";
+	decl.alias_analysis = DK_ALIAS_PURE_FUNCTION;
+	CHECK_OK(dk_op_define(&provider, &decl, 0, &t_why));
+	op = dk_op_get(t_reg, decl.name);
+	check_dump("schema: " SCHEMA "\ndebug: registered at here\n"
+		   "alias analysis kind: PURE_FUNCTION\n");
+	end();
 }
 
 /* states: 11.2.19 */
@@ -607,6 +727,37 @@ static void overwrite_math(void)
 		take_out(&steps[1], 1);
 		CHECK_STR(t_serves(op, 0, DK_CPU), "missing");
 	}
+	end();
+}
+
+/* states: 11.2.24 */
+static void find_dangling_impls_ext(void)
+{
+	struct dk_op_info info = { .size = sizeof(info) };
+	static const struct step steps[] = { DEF_AT(DK_CPU) };
+	static struct dk_op_decl foo;
+	static struct dk_impl impl;
+	static char text[512];
+
+	begin();
+	put_in(steps, 0);
+	CHECK_INT(dk_registry_list_dangling(t_reg, text, sizeof(text)), 0);
+	foo = t_decl("__dangling__::foo");
+	impl = t_impl(&foo, DK_CPU, 1);
+	impl.label = "registered at dangling_impl_extension.cpp:5";
+	impl.schema = "() -> ()";
+	CHECK_OK(dk_impls_register(&other, &impl, 1, &t_why));
+	dk_registry_list_dangling(t_reg, text, sizeof(text));
+	CHECK_STR(text, "name: __dangling__::foo\nschema: (none)\n"
+			"CPU: registered at dangling_impl_extension.cpp:5 :: () -> () "
+			"[ boxed unboxed ]\n");
+	CHECK_OK(dk_registry_next_op(t_reg, NULL, &info));
+	CHECK_STR(info.name, "__dangling__::foo");
+	CHECK(info.is_dangling && !info.is_defined);
+	CHECK_OK(dk_registry_next_op(t_reg, info.name, &info));
+	CHECK(!info.is_dangling);
+	CHECK_OK(dk_impls_unregister(&other, &impl, &t_why));
+	CHECK_INT(dk_registry_list_dangling(t_reg, text, sizeof(text)), 0);
 	end();
 }
 
@@ -759,6 +910,8 @@ static void defaultbackend_math(void)
 
 T_SUITE(dispatch,
 	T(def),
+	T(def_impl_schema_mismatch),
+	T(def_with_inference),
 	T(def_only),
 	T(impl_only),
 	T(computed_table),
@@ -772,10 +925,12 @@ T_SUITE(dispatch,
 	T(computed_table_with_cpu_autograd_defaultbackend),
 	T(computed_table_with_cpu_autograd_math_defaultbackend),
 	T(multiple_def_error),
+	T(def_with_explicit_alias),
 	T(multiple_def_alias_defaulting),
 	T(multiple_def_alias_mismatch),
 	T(multiple_fallback),
 	T(overwrite_math),
+	T(find_dangling_impls_ext),
 	T(registrations_for_dispatch_key_invalid),
 	T(basic),
 	T(math_autogradcpu),

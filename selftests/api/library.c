@@ -517,7 +517,8 @@ static void mismatch(void)
 	/* refuses: dk_library_impl EPROTOTYPE SCHEMA_NUM_ARGS */
 	CHECK_INT(dk_library_impl(&lib, &fn, NULL, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_NUM_ARGS);
-	CHECK_STR(t_why.name, "ns::op: 2 vs 1 (f1, registered at here)");
+	CHECK_STR(t_why.name, "ns::op: 2 vs 1: (Tensor x, Tensor y) -> Tensor, registered at "
+			      "here, vs (Tensor _0) -> Tensor _0, f1");
 	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
 	CHECK_OK(dk_handle_release(&lib, &h));
 	CHECK_OK(dk_library_impl(&lib, &fn, NULL, &t_why));

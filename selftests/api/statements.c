@@ -280,13 +280,16 @@ static int noted_select(struct dk_call *c, struct dk_obj *x, int *trace)
 	return noted_redispatch(c, DK_SET(DK_CPU), x, trace);
 }
 
-/* What a call of noted leaves in its trace. */
+/* What a call of noted leaves in its trace; boxed or not, it is the same. */
 static int trace_of(u64 bits)
 {
 	struct dk_local local = t_no_local();
 	struct dk_obj x = t_obj(bits);
-	int trace = 0, err = noted_at(op, &local, &x, &trace);
+	int trace = 0, trace_boxed = 0, err = noted_at(op, &local, &x, &trace);
+	struct noted_args args = { &x, &trace_boxed };
 
+	CHECK_INT(dk_call_boxed(op, &noted_op, &local, &args), err);
+	CHECK_INT(trace_boxed, trace);
 	return err ? err : trace;
 }
 
@@ -331,6 +334,89 @@ static void redispatch_by_keyset(void)
 	/* to where no argument leads */
 	add(select);
 	CHECK_INT(trace_of(DK_KEY_BITS(DK_BACKEND_SELECT)), 61);
+	end();
+}
+
+/* ---- what is registered ------------------------------------------------------- */
+
+/* How many lines of a list there are, all of which have to be in another one. */
+static unsigned int lines_within(const char *list, const char *whole)
+{
+	unsigned int n = 0;
+	const char *line, *end;
+	char name[DK_NAME_MAX + 2];
+
+	for (line = list; (end = strchr(line, '\n')); line = end + 1, n++) {
+		snprintf(name, sizeof(name), "\n%.*s\n", (int)(end - line), line);
+		CHECK(strstr(whole, name));
+	}
+	return n;
+}
+
+/* states: 11.3.10 */
+static void registrations_for_a_key(void)
+{
+	static struct dk_op_decl others[3];
+	static char at_cpu[512], all[512];
+
+	begin();
+	others[0] = t_decl("statements::cpu");
+	others[1] = t_decl("statements::cuda");
+	others[2] = t_decl("statements::cpu.out");
+	at(DK_CUDA, 0);
+	add(t_impl(&others[0], DK_CPU, 1));
+	add(t_impl(&others[1], DK_CUDA, 2));
+	add(t_impl(&others[2], DK_CPU, 3));
+	add(t_impl(&others[2], DK_AUTOGRAD, 4));
+	all[0] = '\n';
+	dk_registry_list_ops(t_reg, DK_UNDEFINED, all + 1, sizeof(all) - 1);
+	dk_registry_list_ops(t_reg, DK_CPU, at_cpu, sizeof(at_cpu));
+	CHECK_INT(lines_within(at_cpu, all), 2);
+	CHECK_INT(lines_within(all + 1, all), 4);
+	end();
+}
+
+/* What a listener was told of definitions; functions it does not count. */
+static char told_of[128];
+
+static void told(struct dk_listener *l, const struct dk_event *event)
+{
+	size_t len = strlen(told_of);
+
+	if (event->kind != DK_EVENT_IMPL)
+		snprintf(told_of + len, sizeof(told_of) - len, "%c%s ",
+			 event->kind == DK_EVENT_DEFINED ? '+' : '-', event->name);
+}
+
+/*
+ * states: 11.3.11
+ *
+ * That a function came is told, too, which PyTorch does not.
+ */
+static void listeners_hear_of_definitions(void)
+{
+	struct dk_listener listener = { .size = sizeof(listener), .told = told };
+	static struct dk_op_decl heard;
+
+	begin();
+	told_of[0] = 0;
+	listener.registry = t_reg;
+	CHECK_OK(dk_listener_register(&listener, &t_why));
+	CHECK_STR(told_of, "+statements::op ");
+	told_of[0] = 0;
+	heard = t_decl("statements::heard");
+	add(t_impl(&heard, DK_CPU, 1));
+	CHECK_STR(told_of, "");
+	CHECK_OK(dk_op_define(&provider, &heard, 0, &t_why));
+	CHECK_STR(told_of, "+statements::heard ");
+	told_of[0] = 0;
+	add(t_impl(&heard, DK_CUDA, 2));
+	CHECK_STR(told_of, "");
+	CHECK_OK(dk_op_undefine(&provider, heard.name, &t_why));
+	CHECK_STR(told_of, "-statements::heard ");
+	/* and its functions stay */
+	CHECK(dk_registry_list_dangling(t_reg, NULL, 0));
+	CHECK_OK(dk_listener_unregister(&listener));
 	end();
 }
 
@@ -463,4 +549,6 @@ T_SUITE(statements,
 	T(private_backend_beside_catch_all),
 	T(catch_all_fills_no_autograd_of_a_backend),
 	T(redispatch_by_keyset),
+	T(registrations_for_a_key),
+	T(listeners_hear_of_definitions),
 	T(modes_and_wrappers));
