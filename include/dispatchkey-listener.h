@@ -86,7 +86,7 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  * When it returns 0, nobody is inside of it and nobody will be.
  *
  * Context: Process context, sleeps until it has returned.
- * Return: 0, or -EDEADLK from inside of it.
+ * Return: 0, or -EDEADLK from inside of it, a hook or an atomic call.
  */
 int dk_listener_unregister(struct dk_listener *listener);
 

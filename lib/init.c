@@ -52,9 +52,8 @@ static void after_fork(bool child)
 {
 	dkc_gate_after_fork(child);
 	if (default_registry) {
-		/* who was telling is not in the child, unless it is the child */
-		if (child && default_registry->teller != dkc_self())
-			default_registry->teller = NULL;
+		if (child)
+			dkc_news_after_fork(default_registry);
 		dkc_mutex_unlock(&default_registry->lock);
 	}
 	pthread_mutex_unlock(&default_lock);

@@ -105,6 +105,21 @@ void dkc_news_tell(struct dk_registry *reg)
 	dkc_mutex_unlock(&reg->lock);
 }
 
+/*
+ * The lock is held. Who was telling is not in the child, unless it is the
+ * child, and will not come back from the listener that it was in.
+ */
+void dkc_news_after_fork(struct dk_registry *reg)
+{
+	struct dk_listener *l;
+
+	if (reg->teller == dkc_self())
+		return;
+	reg->teller = NULL;
+	for (l = reg->listeners; l; l = l->next)
+		l->inside = 0;
+}
+
 static bool dkc_is_listening(const struct dk_registry *reg,
 			     const struct dk_listener *listener)
 {
@@ -205,6 +220,9 @@ int dk_listener_unregister(struct dk_listener *listener)
 
 	if (!reg)
 		return 0;
+	/* whom we wait for may be waiting for our read section */
+	if (dkc_in_atomic())
+		return -EDEADLK;
 	dkc_mutex_lock(&reg->lock);
 	if (!dkc_is_listening(reg, listener)) {
 		dkc_mutex_unlock(&reg->lock);

@@ -149,7 +149,7 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 		return 0;
 	dkc_mutex_lock(&reg->lock);
 	if (reg->is_default || reg->providers || reg->num_held ||
-	    reg->listeners || dkc_has_hooks(reg)) {
+	    reg->listeners || reg->teller || dkc_has_hooks(reg)) {
 		dkc_refuse(why, DK_WHY_IN_USE,
 			   reg->providers ? reg->providers->name : NULL);
 		dkc_mutex_unlock(&reg->lock);

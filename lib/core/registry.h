@@ -391,6 +391,8 @@ struct dkc_news *dkc_news_make(const char *name, u32 kind, u32 key);
 void dkc_news_put(struct dk_registry *reg, struct dkc_news *newest);
 void dkc_news_free(struct dkc_news *n);
 void dkc_news_tell(struct dk_registry *reg);
+/* In the child of a fork, which has the lock from before it. */
+void dkc_news_after_fork(struct dk_registry *reg);
 
 /* library.c */
 void dkc_libraries_withdraw(struct dkc_provider *prov, struct dkc_change *ch);

@@ -178,7 +178,44 @@ static void others_leave(void)
 	t_close();
 }
 
+static int refused;
+
+static void drop_one(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+	/* refuses: dk_listener_unregister EDEADLK ATOMIC */
+	refused = dk_listener_unregister(&one.l);
+}
+
+/* Who is told may wait for a read section; so a section must not wait for him. */
+static void from_an_atomic_call(void)
+{
+	struct dk_hooks hooks = { .size = sizeof(hooks), .before = drop_one };
+	struct dk_op_decl a = t_decl("t::a"), b = t_decl("t::b");
+	struct dk_impl impl = t_impl(&a, DK_CPU, 1);
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+	struct dk_op *op;
+
+	t_open("v1", 0);
+	t_join(&prov, "prov");
+	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, &impl, 1, &t_why));
+	op = dk_op_get(t_reg, "t::a");
+	listen(&one);
+	one.seen[0] = 0;
+	CHECK_OK(dk_hooks_register(t_reg, &hooks, &t_why));
+	CHECK_INT(t_call(op, &x, NULL), 1);
+	CHECK_OK(dk_hooks_unregister(&hooks, &t_why));
+	CHECK_INT(refused, -EDEADLK);
+	CHECK_OK(dk_op_define(&prov, &b, 0, &t_why));
+	heard(&one, "+t::b ");
+	CHECK_OK(dk_listener_unregister(&one.l));
+	dk_op_put(op);
+	t_leave(&prov);
+	t_close();
+}
+
 T_SUITE(listeners,
 	T(definitions_and_functions),
 	T(from_inside),
-	T(others_leave));
+	T(others_leave),
+	T(from_an_atomic_call));

@@ -629,6 +629,79 @@ static void cancelled_while_it_waits(void)
 	bounded(cancels_who_waits);
 }
 
+/* ---- fork while another thread tells listeners ---------------------------- */
+
+DK_OP(news1, "regress::news1", (struct dk_obj *x), (x), (x));
+DK_OP(news2, "regress::news2", (struct dk_obj *x), (x), (x));
+
+static unsigned int num_told;
+
+static void stays(struct dk_listener *l, const struct dk_event *event)
+{
+	num_told++;
+	if (strcmp(event->name, "regress::news1"))
+		return;
+	STORE(inside, 1);
+	while (!LOAD(let_go))
+		usleep(500);
+}
+
+static struct dk_listener slow = { .size = sizeof(slow), .told = stays };
+static struct dk_provider teller = DK_PROVIDER("teller");
+
+static void *define_and_tell(void *data)
+{
+	long err = dk_op_define(&teller, &news1_op, 0, NULL);
+
+	return (void *)err;
+}
+
+/* Nobody is telling here, and nobody is inside of the listener. */
+static int in_child_of_a_teller(void)
+{
+	alarm(20);
+	if (dk_listener_unregister(&slow))
+		return 1;
+	if (dk_op_undefine(&teller, "regress::news1", NULL) ||
+	    dk_listener_register(&slow, NULL))
+		return 2;
+	num_told = 0;
+	return dk_op_define(&teller, &news2_op, 0, NULL) || num_told != 1 ? 3 : 0;
+}
+
+static void forks_beside_a_teller(void)
+{
+	pthread_t thread;
+	int status = -1;
+	pid_t pid;
+
+	CHECK_OK(dk_provider_register(&teller, &t_why));
+	CHECK_OK(dk_listener_register(&slow, &t_why));
+	inside = 0;
+	let_go = 0;
+	start(&thread, define_and_tell, NULL);
+	while (!LOAD(inside))
+		sched_yield();
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(in_child_of_a_teller());
+	if (CHECK(pid > 0)) {
+		STORE(child, pid);
+		waitpid(pid, &status, 0);
+		STORE(child, 0);
+		CHECK_INT(status, 0);
+	}
+	leave(thread);
+	CHECK_OK(dk_listener_unregister(&slow));
+	CHECK_OK(dk_provider_unregister(&teller));
+}
+
+static void fork_beside_a_teller(void)
+{
+	bounded(forks_beside_a_teller);
+}
+
 T_SUITE(regress_threads,
 	T(two_drain),
 	T(two_unregister),
@@ -637,4 +710,5 @@ T_SUITE(regress_threads,
 	T(no_call_is_lost),
 	T(new_device_has_its_own_priv),
 	T(fork_beside_threads),
+	T(fork_beside_a_teller),
 	T(cancelled_while_it_waits));
