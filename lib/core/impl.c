@@ -126,11 +126,8 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 	if (!op)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, impl->op->name);
 	err = dkc_op_check_sig(op, impl->op, impl, key, b->prov, why);
-	if (!err && (op->flags & DK_OP_ATOMIC) && op->definer &&
-	    !(impl->flags & DK_IMPL_F_ATOMIC))
-		err = dkc_refuse(why, DK_WHY_NOT_ATOMIC, impl->label);
 	if (!err && op->definer)
-		err = dkc_check_fits(op->decl, impl, why);
+		err = dkc_check_suits(op->decl, op->flags, impl, why);
 	if (!err && op->reg->listeners)
 		err = dkc_reg_news(b, op, key, why);
 	if (err) {
@@ -235,7 +232,8 @@ static void dkc_who_had(char text[DK_NAME_MAX], const struct dkc_reg *old,
 	dkc_join(text, DK_NAME_MAX, part, DKC_COUNT(part));
 }
 
-static void dkc_tell_override(const struct dkc_block *b, struct dk_diag *why)
+/* Say who had the key: "operator key: old -> new". */
+void dkc_tell_override(const struct dkc_block *b, struct dk_diag *why)
 {
 	const struct dkc_reg *old;
 	char text[DK_NAME_MAX];

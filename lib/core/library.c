@@ -330,10 +330,24 @@ static int dkc_library_lock(struct dk_library *lib, struct dkc_provider **core,
 	return err;
 }
 
+/* The function that comes with a definition, which is being made in @ch. */
+static int dkc_entry_block(struct dkc_entry *e, unsigned int flags,
+			   struct dkc_change *ch, struct dk_diag *why)
+{
+	struct dkc_provider *core = e->lib->prov;
+	int err = 0;
+
+	e->block = dkc_block_make(core, &e->impl, 1, 0, NULL, core->priv, ch, why, &err);
+	return e->block ? dkc_check_suits(&e->decl, flags, &e->impl, why) : err;
+}
+
+/* Define, with a function or without one: all is published in one change. */
 static int dkc_entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
 			 bool inferred, struct dk_diag *why)
 {
-	struct dkc_op_def def = { .op = NULL };
+	struct dkc_provider *core = e->lib->prov;
+	struct dkc_change ch = { NULL };
+	struct dkc_op_def def;
 	int err;
 
 	if (e->decl.schema && !e->decl.alias_analysis)
@@ -341,16 +355,29 @@ static int dkc_entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
 						    DK_ALIAS_FROM_SCHEMA;
 	err = dkc_check_decl(&e->decl, flags, why);
 	if (!err)
-		err = dkc_op_define(e->lib->prov, &e->decl, flags, &def, why);
+		err = dkc_op_define_begin(core, &e->decl, flags, &def, &ch, why);
 	if (err)
 		return err;
 	if (has_impl)
-		e->block = dkc_table_add(e->lib->prov, 0, &e->impl, 1, why, &err);
-	if (err)
-		dkc_op_define_undo(&def);
-	else
-		dkc_news_put(e->lib->prov->reg, def.news);
-	return err;
+		err = dkc_entry_block(e, flags, &ch, why);
+	if (!err && dkc_change_prepare(&ch))
+		err = dkc_refuse(why, DK_WHY_NO_MEMORY, e->decl.name);
+	if (err) {
+		dkc_change_cancel(&ch);
+		if (e->block)
+			dkc_block_undo(e->block);
+		e->block = NULL;
+		dkc_op_define_cancel(&def);
+		return err;
+	}
+	dkc_op_define_end(core, &e->decl, &def);
+	if (e->block) {
+		dkc_tell_override(e->block, why);
+		dkc_block_publish(e->block, &ch);
+	} else {
+		dkc_change_commit(&ch);
+	}
+	return 0;
 }
 
 static int dkc_library_def(struct dk_library *lib, const struct dk_op_decl *decl,

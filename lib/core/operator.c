@@ -451,8 +451,8 @@ static void dkc_tell_misfit(const struct dk_op_decl *decl, const struct dk_impl 
 	dkc_remark(why, diff->reason, text);
 }
 
-int dkc_check_fits(const struct dk_op_decl *decl, const struct dk_impl *impl,
-		   struct dk_diag *why)
+static int dkc_check_fits(const struct dk_op_decl *decl, const struct dk_impl *impl,
+			  struct dk_diag *why)
 {
 	struct dk_diag diff = { .size = sizeof(diff) };
 	int err;
@@ -463,6 +463,14 @@ int dkc_check_fits(const struct dk_op_decl *decl, const struct dk_impl *impl,
 	if (err)
 		dkc_tell_misfit(decl, impl, &diff, why);
 	return err;
+}
+
+int dkc_check_suits(const struct dk_op_decl *decl, unsigned int flags,
+		    const struct dk_impl *impl, struct dk_diag *why)
+{
+	if ((flags & DK_OP_ATOMIC) && !(impl->flags & DK_IMPL_F_ATOMIC))
+		return dkc_refuse(why, DK_WHY_NOT_ATOMIC, impl->label);
+	return dkc_check_fits(decl, impl, why);
 }
 
 /* Functions that came before the definition. */
@@ -495,13 +503,6 @@ static void dkc_def_link(struct dkc_provider *core, struct dk_op *op,
 	dkc_store(op->definer, core);
 }
 
-static void dkc_def_restore(const struct dkc_op_def *def)
-{
-	dkc_store(def->op->flags, def->flags);
-	dkc_store(def->op->sig, def->sig);
-	def->op->classed = def->classed;
-}
-
 /* What listeners are told now, and when the definition goes. */
 static int dkc_def_news(struct dk_op *op, struct dkc_op_def *def)
 {
@@ -512,68 +513,84 @@ static int dkc_def_news(struct dk_op *op, struct dkc_op_def *def)
 	return op->farewell && def->news ? 0 : -ENOMEM;
 }
 
-static void dkc_def_news_free(struct dkc_op_def *def)
-{
-	dkc_news_free(def->op->farewell);
-	dkc_news_free(def->news);
-	def->op->farewell = NULL;
-}
-
-/* Define an operator; the lock is held, and @decl is checked. */
-int dkc_op_define(struct dkc_provider *core, const struct dk_op_decl *decl,
-		  unsigned int flags, struct dkc_op_def *def, struct dk_diag *why)
+/*
+ * Begin to define an operator; the lock is held, and @decl is checked. No call
+ * sees anything of it before dkc_op_define_end(): until then it can be
+ * cancelled. Meanwhile the operator is held, so that it stays.
+ */
+int dkc_op_define_begin(struct dkc_provider *core, const struct dk_op_decl *decl,
+			unsigned int flags, struct dkc_op_def *def,
+			struct dkc_change *ch, struct dk_diag *why)
 {
 	struct dk_op *op = dkc_op_to_define(core->reg, decl, flags);
-	struct dkc_change ch = { NULL };
 	int err;
 
 	if (!op)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, decl->name);
 	if (op->definer)
 		return dkc_refuse_defined(op, core, decl, why);
-	*def = (struct dkc_op_def){
-		.op = op, .sig = op->sig, .generation = core->reg->generation,
-		.flags = op->flags, .classed = op->classed,
-	};
 	err = dkc_op_check_sig(op, decl, NULL, 0, core, why);
 	if (!err)
 		err = dkc_check_class(op, flags, why);
 	if (!err)
 		err = dkc_check_all_fit(op, decl, why);
-	if (err)
-		goto out;
+	if (err) {
+		dkc_op_settle(op);
+		return err;
+	}
+	*def = (struct dkc_op_def){ .op = op, .sig = op->sig, .flags = op->flags };
+	op->holders++;
 	dkc_store(op->flags, flags);
 	if (!dkc_op_sig(op))
 		dkc_store(op->sig, dkc_sig_hash(decl->sig));
-	dkc_change_add(&ch, op);
-	if (dkc_def_news(op, def) || dkc_change_prepare(&ch)) {
-		dkc_change_cancel(&ch);
-		dkc_def_restore(def);
-		dkc_def_news_free(def);
-		err = dkc_refuse(why, DK_WHY_NO_MEMORY, op->name);
-		goto out;
-	}
-	dkc_def_link(core, op, decl);
-	dkc_change_commit(&ch);
-	return 0;
-out:
-	dkc_op_settle(op);
-	return err;
+	dkc_change_add(ch, op);
+	if (!dkc_def_news(op, def))
+		return 0;
+	dkc_change_cancel(ch);
+	dkc_op_define_cancel(def);
+	return dkc_refuse(why, DK_WHY_NO_MEMORY, decl->name);
 }
 
-/* Take back a definition that was just made. */
-void dkc_op_define_undo(struct dkc_op_def *def)
+/* The change is prepared and the caller commits it: from here on nothing fails. */
+void dkc_op_define_end(struct dkc_provider *core, const struct dk_op_decl *decl,
+		       struct dkc_op_def *def)
 {
-	struct dk_registry *reg = def->op->reg;
-	struct dkc_change ch = { NULL };
+	dkc_def_link(core, def->op, decl);
+	def->op->holders--;
+	dkc_news_put(core->reg, def->news);
+}
 
-	dkc_def_news_free(def);
-	dkc_op_undefine(def->op);
-	dkc_def_restore(def);
-	/* the lock was held all the time: nobody has seen it */
-	reg->generation = def->generation;
-	dkc_change_add(&ch, def->op);
-	dkc_change_force(&ch);
+/* The change is cancelled, and no function of it is left. */
+void dkc_op_define_cancel(struct dkc_op_def *def)
+{
+	struct dk_op *op = def->op;
+
+	dkc_news_free(op->farewell);
+	dkc_news_free(def->news);
+	op->farewell = NULL;
+	dkc_store(op->flags, def->flags);
+	dkc_store(op->sig, def->sig);
+	op->holders--;
+	dkc_op_settle(op);
+}
+
+/* Define an operator and nothing else; the lock is held. */
+static int dkc_op_define(struct dkc_provider *core, const struct dk_op_decl *decl,
+			 unsigned int flags, struct dk_diag *why)
+{
+	struct dkc_change ch = { NULL };
+	struct dkc_op_def def;
+	int err = dkc_op_define_begin(core, decl, flags, &def, &ch, why);
+
+	if (err)
+		return err;
+	if (dkc_change_prepare(&ch)) {
+		dkc_op_define_cancel(&def);
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, decl->name);
+	}
+	dkc_op_define_end(core, decl, &def);
+	dkc_change_commit(&ch);
+	return 0;
 }
 
 /* Has a schema the name of its operator? */
@@ -611,7 +628,6 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 {
 	struct dkc_provider *core;
 	struct dk_registry *reg;
-	struct dkc_op_def def;
 	int err = dkc_check_decl(decl, flags, why);
 
 	if (err)
@@ -620,9 +636,7 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 	if (err)
 		return err;
 	reg = core->reg;
-	err = dkc_op_define(core, decl, flags, &def, why);
-	if (!err)
-		dkc_news_put(reg, def.news);
+	err = dkc_op_define(core, decl, flags, why);
 	dkc_mutex_unlock(&reg->lock);
 	dkc_flush_retired();
 	dkc_news_tell(reg);

@@ -319,24 +319,25 @@ int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
 		     const struct dkc_provider *core, struct dk_diag *why);
 u64 dkc_op_sig(const struct dk_op *op);
 void dkc_op_undefine(struct dk_op *op);
-/* A definition that was just made, and what was there before. */
+/* A definition that is being made, and what was there before. */
 struct dkc_op_def {
 	struct dk_op *op;
 	struct dkc_news *news;		/* to be put when all is well */
 	u64 sig;
-	u64 generation;
 	u32 flags;
-	bool classed;
 };
 
 int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		   struct dk_diag *why);
-int dkc_op_define(struct dkc_provider *core, const struct dk_op_decl *decl,
-		  unsigned int flags, struct dkc_op_def *def, struct dk_diag *why);
-void dkc_op_define_undo(struct dkc_op_def *def);
-/* Does a function fit the operator's schema? Both may be NULL. */
-int dkc_check_fits(const struct dk_op_decl *decl, const struct dk_impl *impl,
-		   struct dk_diag *why);
+int dkc_op_define_begin(struct dkc_provider *core, const struct dk_op_decl *decl,
+			unsigned int flags, struct dkc_op_def *def,
+			struct dkc_change *ch, struct dk_diag *why);
+void dkc_op_define_end(struct dkc_provider *core, const struct dk_op_decl *decl,
+		       struct dkc_op_def *def);
+void dkc_op_define_cancel(struct dkc_op_def *def);
+/* Has a function the class and the schema of a definition? */
+int dkc_check_suits(const struct dk_op_decl *decl, unsigned int flags,
+		    const struct dk_impl *impl, struct dk_diag *why);
 int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
 struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
 void dkc_ops_free(struct dk_registry *reg);
@@ -374,6 +375,7 @@ struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 void dkc_block_undo(struct dkc_block *b);
 void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch);
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
+void dkc_tell_override(const struct dkc_block *b, struct dk_diag *why);
 struct dkc_block *dkc_table_add(struct dkc_provider *core, unsigned int backend,
 				const struct dk_impl *impls, unsigned int n,
 				struct dk_diag *why, int *err);

@@ -16,9 +16,13 @@ void *__wrap_dkc_alloc(size_t size);
 static unsigned int fail_at;
 static bool fail_all;
 static unsigned int num_failed;
+/* Looks at what others see meanwhile. */
+static void (*at_alloc)(void);
 
 void *__wrap_dkc_alloc(size_t size)
 {
+	if (at_alloc)
+		at_alloc();
 	if (fail_all || (fail_at && !--fail_at)) {
 		num_failed++;
 		return NULL;
@@ -628,6 +632,45 @@ static void libraries(void)
 	r_close();
 }
 
+static unsigned int num_seen;
+
+static void call_meanwhile(void)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+
+	num_seen += t_call(op, &x, NULL) != -ENOENT;
+}
+
+/* A definition that fails with its function is seen by no call, ever. */
+static void half_a_library_entry(void)
+{
+	static struct dk_impl early;
+	u64 before;
+
+	CHECK_OK(dk_thread_init());
+	r_open();
+	lib_op = t_decl("lib::half");
+	early = t_impl(&lib_op, DK_CPU, 1);
+	lib_impl = t_impl(&lib_op, DK_CUDA, 2);
+	CHECK_OK(dk_library_register(&library, &t_why));
+	CHECK_OK(dk_impls_register(&r_a, &early, 1, &t_why));
+	op = dk_op_get(t_reg, "lib::half");
+	r_rebase();
+	num_seen = 0;
+	before = dk_registry_generation(t_reg);
+	at_alloc = call_meanwhile;
+	each_fails(library_def_impl, NULL);
+	at_alloc = NULL;
+	CHECK_INT(num_seen, 0);
+	CHECK_INT(dk_registry_generation(t_reg), before + 2);
+	CHECK_OK(dk_handle_release(&library, &handle));
+	dk_op_put(op);
+	CHECK_OK(dk_impls_unregister(&r_a, &early, &t_why));
+	CHECK_OK(dk_library_unregister(&library));
+	r_rebase();
+	r_close();
+}
+
 static unsigned int num_told;
 static char last_told[DK_NAME_MAX];
 
@@ -694,5 +737,6 @@ T_SUITE(nomem,
 	T(atomic_operator_without_rows),
 	T(no_new_operator_of_a_name),
 	T(libraries),
+	T(half_a_library_entry),
 	T(listeners),
 	T(schema));
