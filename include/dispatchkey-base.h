@@ -104,10 +104,11 @@ extern const struct dk_local dk_local_default;
 
 /* ---- reasons -------------------------------------------------------------- */
 
-/* X(REASON, errno, "sentence") - every refusal, and the one remark, there is. */
+/* X(REASON, errno, "sentence") - every refusal, and every remark, there is. */
 #define DK_REASONS(X)							\
 	X(NONE, 0, "no error")						\
 	X(OVERRIDE, 0, "the key had a function, which is overridden")	\
+	X(NO_ENTRY, 0, "the table is trimmed and has no entry for this key")	\
 	X(NO_MEMORY, ENOMEM, "out of memory")				\
 	X(BAD_NAME, EINVAL,						\
 	  "a name is 1 to 127 printable characters without spaces")	\

@@ -60,7 +60,10 @@ enum dk_step_kind {
  * @DK_VERDICT_BARS: 4, a function bars CompositeImplicitAutograd
  * @DK_VERDICT_BARS_NOT: 4, there is no such function
  * @DK_VERDICT_BARRED: 6b, there is a function, but rule 4 bars it
- * @DK_VERDICT_HAS_ENTRY: 9, the layout has an entry for the key
+ * @DK_VERDICT_HAS_ENTRY: 9, the table has an entry for the key
+ * @DK_VERDICT_NO_ENTRY: the table is trimmed and has no entry for the key, so
+ *	that nothing serves: the verdict of 9, and of an earlier rule that has a
+ *	function, but nowhere to put it
  */
 enum dk_verdict {
 	DK_VERDICT_NOT_ASKED,
@@ -74,6 +77,7 @@ enum dk_verdict {
 	DK_VERDICT_BARS_NOT,
 	DK_VERDICT_BARRED,
 	DK_VERDICT_HAS_ENTRY,
+	DK_VERDICT_NO_ENTRY,
 };
 
 /**

@@ -616,8 +616,8 @@ unsigned int dk_keyset_slot(const struct dk_layout *l, struct dk_keyset ks);
  * Where the table is trimmed (a build of PyTorch for small devices) it has
  * eight entries, chosen by the key of highest priority: Undefined, CPU,
  * QuantizedCPU, SparseCPU, BackendSelect, ADInplaceOrView, AutogradOther,
- * AutogradCPU. Sets, names and dk_keyset_next() know nothing of that, and no
- * registry has such a table.
+ * AutogradCPU. A call whose set has no entry finds nothing there, -ENOSYS. Sets,
+ * names, dk_keyset_slot() and dk_keyset_next() know nothing of that.
  *
  * Context: Any.
  * Return: dk_keyset_slot(); where the table is trimmed 0 to 7, or -1 if it has

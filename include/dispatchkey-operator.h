@@ -222,9 +222,10 @@ struct dk_impl {
  * @prov: the provider
  * @impls: the table
  * @n: its length
- * @why: filled on failure, and with reason OVERRIDE when a function took over
- *	a key from another one: "operator key: label (provider) -> label
- *	(provider)"; may be NULL
+ * @why: filled on failure, with reason OVERRIDE when a function took over a key
+ *	from another one: "operator key: label (provider) -> label (provider)",
+ *	and with NO_ENTRY where the table is trimmed and has no entry for the
+ *	key, so that no call gets there; may be NULL
  *
  * Newest at a key wins. It waits for no call; replaced rows are freed behind a
  * grace period, which in userspace every 64th of them waits for at the end,
@@ -288,7 +289,8 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
  * @impl: a fallthrough or a boxed function; stays until it is unregistered
  *	with dk_impls_unregister(). At an alias key it serves all that the
  *	alias stands for.
- * @why: filled on failure; may be NULL
+ * @why: filled on failure, and with reason NO_ENTRY and the key where it is left
+ *	out at a key, since the table is trimmed; may be NULL
  *
  * Context: Process context, may sleep.
  * Return: 0, -EEXIST (the key has one), -EINVAL (key, function, size,

@@ -24,6 +24,7 @@ extern "C" {
  * @DK_PROV_AUTOGRAD: 7, Autograd
  * @DK_PROV_BATCHED: 8, FuncTorchBatchedDecomposition
  * @DK_PROV_FALLBACK: 10, the backend fallback
+ * @DK_PROV_NO_ENTRY: 9, nothing, as the trimmed table has no such entry
  */
 enum dk_provenance {
 	DK_PROV_MISSING,
@@ -35,6 +36,7 @@ enum dk_provenance {
 	DK_PROV_AUTOGRAD,
 	DK_PROV_BATCHED,
 	DK_PROV_FALLBACK,
+	DK_PROV_NO_ENTRY,
 };
 
 /**
@@ -74,6 +76,8 @@ struct dk_entry {
  * @e: takes the answer; set @e->size before
  *
  * The function is read from the published row, the rule from the evaluator.
+ * Where a trimmed table has no such entry (dk_table_index()), the answer is what
+ * the rules say, as in dk_op_dump_table(); no call gets there.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (no such entry, size), -ENODEV.

@@ -32,14 +32,23 @@ static inline unsigned int dkc_index(u64 ks, unsigned int nb, u64 per_backend,
 
 #define DKC_V1_PER_BACKEND	(DK_PER_BACKEND_MASK >> (DK_NUM_BACKENDS - 1))
 
+/* What an entry of a trimmed table is for a set; where it has none, the one behind. */
+static unsigned int dkc_trimmed_entry_of(const struct dk_layout *l, u64 ks)
+{
+	return dkc_trimmed_entry(l, dkc_fls64((ks & l->full) >> l->nb),
+				 dkc_fls64(ks & l->backend_mask));
+}
+
 /* The entry of a set; bits outside of the layout are not looked at. */
-unsigned int dkc_slot_of(const struct dk_registry *reg, u64 ks)
+static unsigned int dkc_entry_of(const struct dk_registry *reg, u64 ks)
 {
 	const struct dk_layout *l = reg->layout;
 
 	if (dkc_likely(reg->v1))
 		return dkc_index(ks & DK_FULL, DK_NUM_BACKENDS,
 				 DKC_V1_PER_BACKEND, dkc_v1_offset);
+	if (l->trimmed)
+		return dkc_trimmed_entry_of(l, ks);
 	return dkc_index(ks & l->full, l->nb, l->per_backend, l->offset);
 }
 
@@ -174,7 +183,7 @@ static u64 dkc_mask_slowly(const struct dk_op *op, const struct dkc_device *dev,
 	dkc_split(op->reg, ks, &f, &b);
 	for (left = ks >> l->nb; left; left &= left - 1) {
 		f = dkc_ffs64(left) + 1;
-		if (dkc_is_fallthrough(dkc_evaluate(op, dev, f, b, false).reg))
+		if (dkc_falls_through(op, dev, f, b, false))
 			ks &= ~dkc_functionality_bit(l, f);
 	}
 	return ks;
@@ -188,13 +197,13 @@ static u64 dkc_resolve(const struct dk_op *op, const struct dkc_device *dev, u64
 		       bool mask, struct dkc_pick *pick)
 {
 	const struct dk_layout *l = op->reg->layout;
-	unsigned int f, b;
+	unsigned int f;
 
 	if (mask)
 		ks = dkc_mask_slowly(op, dev, ks);
 	for (;;) {
-		dkc_split(op->reg, ks, &f, &b);
-		*pick = dkc_evaluate(op, dev, f, b, false);
+		f = dkc_fls64((ks & l->full) >> l->nb);
+		*pick = dkc_serving(op, dev, ks, false);
 		if (!f || !dkc_is_fallthrough(pick->reg))
 			return ks;
 		/* it became one since, or came with a redispatch */
@@ -250,7 +259,7 @@ int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way)
 	if (masked)
 		way->ks = dkc_mask(reg, row, way->ks);
 again:
-	id = row->shape->index[dkc_slot_of(reg, way->ks)];
+	id = row->shape->index[dkc_entry_of(reg, way->ks)];
 	way->fn = row->ent[id].fn;
 	way->reg = row->ent[id].reg;
 	if (dkc_likely(way->fn))

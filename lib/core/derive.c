@@ -227,15 +227,35 @@ static void derive_maps(struct dk_layout *l)
 	l->from_autograd = l->own_autograd & ~backend_set(l, "MTIA");
 }
 
+/* SEMANTICS 1.8: the keys of a trimmed table, by entry. */
+static void derive_trimmed(struct dk_layout *l)
+{
+	static const char *const keys[DKC_TRIMMED_ENTRIES] = {
+		"Undefined", "CPU", "QuantizedCPU", "SparseCPU", "BackendSelect",
+		"ADInplaceOrView", "AutogradOther", "AutogradCPU",
+	};
+	unsigned int i, key;
+
+	memset(l->trimmed_entry, DKC_NO_ENTRY, sizeof(l->trimmed_entry));
+	l->trimmed_backend = dkc_find_backend(l, "CPU");
+	for (i = 0; i < DKC_TRIMMED_ENTRIES; i++) {
+		l->trimmed_slot[i] = DKC_MAX_ENTRIES;
+		if (!dkc_find_key(l, keys[i], &key))
+			continue;
+		l->trimmed_slot[i] = dk_key_slot(l, key);
+		l->trimmed_entry[dk_key_functionality(l, key)] = i;
+	}
+}
+
 void dkc_layout_derive(struct dk_layout *l)
 {
 	derive_numbers(l);
 	derive_aliases(l);
 	derive_constants(l);
 	derive_maps(l);
+	derive_trimmed(l);
 	/* a byte of a row names any of its functions */
-	l->has_tables = l->has_sets && !l->trimmed &&
-			l->num_entries <= DKC_MAX_FUNCTIONS;
+	l->has_tables = l->has_sets && dkc_table_size(l) <= DKC_MAX_FUNCTIONS;
 }
 
 const char *dkc_constant_name(enum dkc_constant constant)

@@ -20,6 +20,7 @@ struct dkc_end {
 	u64 ks;
 	struct dkc_at at;
 	struct dkc_pick pick;
+	bool no_entry;		/* in a trimmed table */
 };
 
 static void dkc_case_init(struct dkc_case *c, const struct dk_op *op,
@@ -47,12 +48,13 @@ static void dkc_follow(const struct dkc_case *c, struct dkc_end *end)
 	end->ks = c->merged & l->full;
 	for (left = end->ks >> l->nb; left; left &= left - 1) {
 		f = dkc_ffs64(left) + 1;
-		if (dkc_is_fallthrough(dkc_pick_of(c, f).reg))
+		if (dkc_falls_through(c->op, c->dev, f, c->b, true))
 			end->ks &= ~dkc_functionality_bit(l, f);
 	}
 	dkc_split(c->op->reg, end->ks, &f, &b);
 	dkc_at_init(&end->at, c->op, c->dev, f, b, true);
-	end->pick = dkc_evaluate(c->op, c->dev, f, b, true);
+	end->pick = dkc_serving(c->op, c->dev, end->ks, true);
+	end->no_entry = end->pick.prov == DK_PROV_NO_ENTRY;
 }
 
 static void dkc_step_about(struct dk_step *s, const struct dkc_reg *r)
@@ -96,7 +98,7 @@ static bool dkc_step_mask(const struct dkc_case *c, unsigned int *i, struct dk_s
 		struct dkc_pick pick = dkc_pick_of(c, f);
 
 		left &= ~(1ULL << (f - 1));
-		if (!dkc_is_fallthrough(pick.reg) || (*i)--)
+		if (!dkc_falls_through(c->op, c->dev, f, c->b, true) || (*i)--)
 			continue;
 		dkc_at_init(&at, c->op, c->dev, f, c->b, true);
 		s->kind = DK_STEP_MASK;
@@ -118,7 +120,10 @@ static void dkc_step_rule(const struct dkc_end *end, unsigned int rule,
 	s->rule = rule;
 	s->key = j.key;
 	s->verdict = j.verdict;
-	if (rule > dkc_rule_of(&end->at))
+	/* a rule before it may have a function, and nowhere to put it */
+	if (end->no_entry && (rule == DKC_RULE_NO_ENTRY || dkc_takes(&j)))
+		s->verdict = DK_VERDICT_NO_ENTRY;
+	if (rule > (end->no_entry ? DKC_RULE_NO_ENTRY : dkc_rule_of(&end->at)))
 		s->verdict = DK_VERDICT_NOT_ASKED;
 	else
 		dkc_step_about(s, j.pick.reg);

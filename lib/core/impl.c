@@ -249,6 +249,23 @@ void dkc_tell_override(const struct dkc_block *b, struct dk_diag *why)
 	}
 }
 
+/* Say which function has a key of its own that a trimmed table has no entry for. */
+static void dkc_tell_no_entry(const struct dkc_block *b, struct dk_diag *why)
+{
+	const struct dk_layout *l = b->prov->reg->layout;
+	char key[DK_NAME_MAX];
+	unsigned int i;
+
+	for (i = 0; l->trimmed && i < b->n; i++) {
+		const struct dkc_reg *r = &b->regs[i];
+
+		if (r->slot && dk_table_index(l, DK_KEYSET(r->bits)) < 0) {
+			dkc_remark(why, DK_WHY_NO_ENTRY, dk_key_name(l, r->key, key));
+			return;
+		}
+	}
+}
+
 /* Check a table and put it, still pending, into its operators' lists. */
 struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 				 const struct dk_impl *impls, unsigned int n,
@@ -344,6 +361,7 @@ struct dkc_block *dkc_table_add(struct dkc_provider *core, unsigned int backend,
 		*err = dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
 		return NULL;
 	}
+	dkc_tell_no_entry(b, why);
 	dkc_tell_override(b, why);
 	dkc_block_publish(b, &ch);
 	return b;
@@ -404,6 +422,19 @@ static int dkc_check_fallback_key(const struct dk_layout *l,
 	}
 }
 
+/* A trimmed table has no place for most fallbacks; the first such key is told. */
+static bool dkc_skips_key(const struct dk_layout *l, unsigned int key,
+			  struct dk_diag *why)
+{
+	char name[DK_NAME_MAX];
+
+	if (dk_table_index(l, dk_key_set(l, key)) >= 0)
+		return false;
+	if (why && why->reason != DK_WHY_NO_ENTRY)
+		dkc_remark(why, DK_WHY_NO_ENTRY, dk_key_name(l, key, name));
+	return true;
+}
+
 /* Put a pending fallback at every entry that its key stands for. */
 static int dkc_fallback_place(struct dkc_block *b, const struct dk_impl *impl,
 			      struct dk_diag *why)
@@ -415,12 +446,16 @@ static int dkc_fallback_place(struct dkc_block *b, const struct dk_impl *impl,
 	unsigned int slot = 0;
 
 	while ((slot = dk_keyset_next(reg->layout, set, slot))) {
+		unsigned int key = dk_slot_key(reg->layout, slot);
+
+		if (dkc_skips_key(reg->layout, key, why))
+			continue;
 		old = dkc_deref_locked(reg->fallback[slot]);
 		if (old) {
 			dkc_who_had(text, old, impl, b->prov);
 			return dkc_refuse(why, DK_WHY_FALLBACK_EXISTS, text);
 		}
-		dkc_reg_init(&b->regs[b->n], b, impl, dk_slot_key(reg->layout, slot));
+		dkc_reg_init(&b->regs[b->n], b, impl, key);
 		dkc_publish(reg->fallback[slot], &b->regs[b->n++]);
 	}
 	return 0;

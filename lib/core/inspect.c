@@ -25,6 +25,8 @@ const char *dk_provenance_name(enum dk_provenance prov)
 		return "batched kernel";
 	case DK_PROV_FALLBACK:
 		return "backend fallback";
+	case DK_PROV_NO_ENTRY:
+		return "backend fallback not registered on mobile";
 	default:
 		return "missing";
 	}
@@ -82,9 +84,9 @@ int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 	} else {
 		pick = dkc_evaluate(op, dev, f, b, true);
 		row = dkc_deref_locked(op->base);
-		if (row) {
+		if (row && dkc_has_entry(reg->layout, f, b)) {
 			row = dkc_row_of_device(row, device);
-			pick.reg = row->ent[row->shape->index[slot]].reg;
+			pick.reg = row->ent[dkc_row_id(reg->layout, row, f, b)].reg;
 		}
 		dkc_tell(e, pick.reg, pick.prov);
 	}
@@ -153,10 +155,7 @@ int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
 /* Which rule took the entry of a route; the lock is held. */
 static enum dk_provenance dkc_route_rule(const struct dk_op *op, u64 ks, u32 device)
 {
-	unsigned int f, b;
-
-	dkc_split(op->reg, ks, &f, &b);
-	return dkc_evaluate(op, dkc_device_online(op->reg, device), f, b, true).prov;
+	return dkc_serving(op, dkc_device_online(op->reg, device), ks, true).prov;
 }
 
 int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
@@ -177,9 +176,9 @@ int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	    dkc_on_two_devices(reg, objs, n))
 		err = -EXDEV;
 	r->effective.bits = way.ks;
-	r->slot = dkc_slot_of(reg, way.ks);
+	r->slot = dk_keyset_slot(reg->layout, DK_KEYSET(way.ks));
 	rule = dkc_route_rule(op, way.ks, dkc_device_of(reg->layout, way.ks, objs, n));
-	if (!way.reg && rule != DK_PROV_AMBIGUOUS)
+	if (!way.reg && rule != DK_PROV_AMBIGUOUS && rule != DK_PROV_NO_ENTRY)
 		rule = DK_PROV_MISSING;
 	dkc_tell(&r->entry, way.reg, rule);
 	return err;

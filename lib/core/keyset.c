@@ -94,36 +94,22 @@ unsigned int dk_keyset_slot(const struct dk_layout *l, struct dk_keyset ks)
 	return l->offset[f] + (b ? b - 1 : 0);
 }
 
-/* SEMANTICS 1.8: the keys of a trimmed table, by index. */
-static int trimmed_index(const struct dk_layout *l, struct dk_keyset ks)
-{
-	static const char *const keys[DKC_TRIMMED_ENTRIES] = {
-		"Undefined", "CPU", "QuantizedCPU", "SparseCPU", "BackendSelect",
-		"ADInplaceOrView", "AutogradOther", "AutogradCPU",
-	};
-	char name[DK_NAME_MAX];
-	unsigned int key = dk_keyset_key(l, ks), i;
-
-	/* without a backend it is no key of the table, however it prints */
-	if (dk_key_kind(l, key) == DK_KIND_SENTINEL)
-		return -1;
-	dkc_key_name(l, key, name);
-	for (i = 0; i < DKC_TRIMMED_ENTRIES; i++)
-		if (dkc_streq(keys[i], name))
-			return i;
-	return -1;
-}
-
+/* Without a backend it is no key of a trimmed table, where it has to have one. */
 int dk_table_index(const struct dk_layout *l, struct dk_keyset ks)
 {
+	unsigned int entry;
+
 	l = dkc_layout(l);
-	return l->trimmed ? trimmed_index(l, ks) : (int)dk_keyset_slot(l, ks);
+	if (!l->trimmed)
+		return dk_keyset_slot(l, ks);
+	entry = dkc_trimmed_entry(l, dk_keyset_functionality(l, ks),
+				  dk_keyset_backend(l, ks));
+	return entry == DKC_NO_ENTRY ? -1 : (int)entry;
 }
 
 unsigned int dk_table_size(const struct dk_layout *l)
 {
-	l = dkc_layout(l);
-	return l->trimmed ? DKC_TRIMMED_ENTRIES : l->num_entries;
+	return dkc_table_size(dkc_layout(l));
 }
 
 unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,

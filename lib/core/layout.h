@@ -15,6 +15,7 @@
 #define DKC_MAX_FUNCTIONS	250	/* that a byte of a row can name */
 #define DKC_MAX_ALIASES		8
 #define DKC_TRIMMED_ENTRIES	8
+#define DKC_NO_ENTRY		DKC_TRIMMED_ENTRIES	/* in a trimmed table */
 
 /* What an alias key does in the rules, whatever its number. */
 enum dkc_alias {
@@ -96,6 +97,12 @@ struct dk_layout {
 	u16 start[DKC_MAX_FUNCTIONALITIES];	/* StartOf key, by functionality */
 	u16 offset[DKC_MAX_FUNCTIONALITIES];	/* table entry, by functionality */
 	u8 slot_functionality[DKC_MAX_ENTRIES];
+	/* of a trimmed table: the entry of a functionality, on the one backend
+	 * that has any, and the slot that an entry stands for
+	 */
+	u8 trimmed_entry[DKC_MAX_FUNCTIONALITIES];
+	u8 trimmed_backend;
+	u16 trimmed_slot[DKC_TRIMMED_ENTRIES];
 	u64 backend_mask;
 	u64 full;
 	u64 default_included;		/* the set, not XORed */
@@ -195,6 +202,42 @@ static inline u64 dkc_role_bit(const struct dk_layout *l, enum dkc_role role)
 static inline unsigned int dkc_width(const struct dk_layout *l, unsigned int f)
 {
 	return dkc_is_per_backend(l, f) ? l->nb : 1;
+}
+
+/*
+ * Slots count all runtime keys. A table has an entry for each of them, in the
+ * same order, unless it is trimmed: then it has those of SEMANTICS 1.8.
+ */
+static inline unsigned int dkc_slot(const struct dk_layout *l, unsigned int f,
+				    unsigned int b)
+{
+	return l->offset[f] + (dkc_is_per_backend(l, f) ? b - 1 : 0);
+}
+
+static inline unsigned int dkc_table_size(const struct dk_layout *l)
+{
+	return l->trimmed ? DKC_TRIMMED_ENTRIES : l->num_entries;
+}
+
+/* The entry of a functionality on backend @b; DKC_NO_ENTRY if there is none. */
+static inline unsigned int dkc_trimmed_entry(const struct dk_layout *l,
+					     unsigned int f, unsigned int b)
+{
+	return dkc_is_per_backend(l, f) && b != l->trimmed_backend ?
+	       DKC_NO_ENTRY : l->trimmed_entry[f];
+}
+
+static inline bool dkc_has_entry(const struct dk_layout *l, unsigned int f,
+				 unsigned int b)
+{
+	return !l->trimmed || dkc_trimmed_entry(l, f, b) != DKC_NO_ENTRY;
+}
+
+/* The slot of an entry; past all slots for a key that the layout has not. */
+static inline unsigned int dkc_entry_slot(const struct dk_layout *l,
+					  unsigned int entry)
+{
+	return l->trimmed ? l->trimmed_slot[entry] : entry;
 }
 
 /* The alias that a key is, or DKC_NUM_ALIASES. */

@@ -86,11 +86,15 @@ static int dkc_registry_stock(struct dk_registry *reg)
 	b->state = DKC_LIVE;
 	b->fallback = true;
 	while ((slot = dk_keyset_next(reg->layout, set, slot))) {
-		struct dkc_reg *r = &b->regs[b->n++];
+		unsigned int key = dk_slot_key(reg->layout, slot);
+		struct dkc_reg *r;
 
+		if (dk_table_index(reg->layout, dk_key_set(reg->layout, key)) < 0)
+			continue;
+		r = &b->regs[b->n++];
 		r->impl = &dkc_stock_impl;
 		r->block = b;
-		r->key = dk_slot_key(reg->layout, slot);
+		r->key = key;
 		r->slot = slot;
 		reg->stock[slot] = r;
 	}
@@ -102,7 +106,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 				      struct dk_diag *why)
 {
 	struct dk_registry *reg;
-	u32 entries;
+	u32 entries, in_row;
 
 	l = dkc_layout(l);
 	if (!l->has_tables) {
@@ -119,15 +123,17 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 		goto no_memory;
 	reg->layout = l;
 	reg->flags = flags;
-	reg->v1 = l->nb == DK_NUM_BACKENDS && l->full == DK_FULL &&
+	reg->v1 = !l->trimmed && l->nb == DK_NUM_BACKENDS && l->full == DK_FULL &&
 		  l->per_backend == DK_PER_BACKEND_MASK >> (DK_NUM_BACKENDS - 1);
 	reg->paint = dkc_alloc(entries * sizeof(*reg->paint));
 	reg->stock = dkc_alloc(entries * sizeof(*reg->stock));
 	reg->fallback = dkc_alloc(entries * sizeof(*reg->fallback));
-	reg->scratch = dkc_alloc(offsetof(struct dkc_shape, index) + entries);
+	/* behind those of a trimmed table is one for all that have none */
+	in_row = dkc_table_size(l) + l->trimmed;
+	reg->scratch = dkc_alloc(offsetof(struct dkc_shape, index) + in_row);
 	if (!reg->paint || !reg->stock || !reg->fallback || !reg->scratch)
 		goto no_tables;
-	reg->scratch->entries = entries;
+	reg->scratch->entries = in_row;
 	if ((flags & DK_REGISTRY_STOCKED) && dkc_registry_stock(reg))
 		goto no_tables;
 	dkc_mutex_init(&reg->lock);
@@ -201,12 +207,14 @@ static bool dkc_entry_right(const struct dk_op *op, const struct dkc_row *row,
 			    unsigned int b)
 {
 	const struct dk_layout *l = op->reg->layout;
-	unsigned int slot = l->offset[f] + (dkc_is_per_backend(l, f) ? b - 1 : 0);
 	struct dkc_pick pick = dkc_evaluate(op, dev, f, b, true);
-	unsigned int id = row->shape->index[slot];
 	bool masked = f && !(row->shape->mask[b ? b - 1 : 0] &
 			     dkc_functionality_bit(l, f));
+	unsigned int id;
 
+	if (!dkc_has_entry(l, f, b))
+		return !masked;
+	id = dkc_row_id(l, row, f, b);
 	if (pick.prov == DK_PROV_AMBIGUOUS)
 		return id == DKC_ID_AMBIGUOUS && !masked;
 	return row->ent[id].reg == pick.reg &&

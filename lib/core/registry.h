@@ -242,7 +242,7 @@ struct dkc_change {
 	struct dk_op *ops;
 };
 
-/* What the rules choose for one entry. */
+/* What the rules choose for one runtime key. */
 struct dkc_pick {
 	const struct dkc_reg *reg;	/* NULL: missing or ambiguous */
 	enum dk_provenance prov;
@@ -251,6 +251,15 @@ struct dkc_pick {
 static inline struct dk_registry *dkc_registry(struct dk_registry *reg)
 {
 	return reg ? reg : dk_registry_default();
+}
+
+/* What a row has for a functionality on a backend, where it has an entry. */
+static inline unsigned int dkc_row_id(const struct dk_layout *l,
+				      const struct dkc_row *row, unsigned int f,
+				      unsigned int b)
+{
+	return row->shape->index[l->trimmed ? dkc_trimmed_entry(l, f, b) :
+					      dkc_slot(l, f, b)];
 }
 
 /* Is a registration there, for a reader or for the writer of a change? */
@@ -276,11 +285,17 @@ static inline bool dkc_is_fallthrough(const struct dkc_reg *r)
 	return r && (r->impl->flags & DK_IMPL_F_FALLTHROUGH);
 }
 
-/* rules.c: one entry by the rules; under the lock or in a read section. The
+/* rules.c: a runtime key by the rules; under the lock or in a read section. The
  * device is NULL for the table without one.
  */
 struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
 			     unsigned int f, unsigned int b, bool writer);
+/* The same of the entry of a set, which a trimmed table may not have. */
+struct dkc_pick dkc_serving(const struct dk_op *op, const struct dkc_device *dev,
+			    u64 ks, bool writer);
+/* Does a call's set lose functionality @f, where its backend is @b? */
+bool dkc_falls_through(const struct dk_op *op, const struct dkc_device *dev,
+		       unsigned int f, unsigned int b, bool writer);
 struct dkc_reg *dkc_fallback_at(const struct dk_op *op, unsigned int slot,
 				bool writer);
 /* The newest registration at a key, or NULL. */
@@ -441,7 +456,6 @@ u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const 
 		  unsigned int n);
 u64 dkc_raw(const struct dk_obj *const *objs, unsigned int n);
 u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask);
-unsigned int dkc_slot_of(const struct dk_registry *reg, u64 ks);
 void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f,
 	       unsigned int *b);
 const struct dkc_device *dkc_device_online(const struct dk_registry *reg,

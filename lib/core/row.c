@@ -5,20 +5,31 @@
  */
 #include "registry.h"
 
+/* What was painted for a table entry. */
+static struct dkc_reg *dkc_painted(const struct dk_registry *reg, unsigned int entry)
+{
+	unsigned int slot = dkc_entry_slot(reg->layout, entry);
+
+	return slot < reg->layout->num_entries ? reg->paint[slot] : NULL;
+}
+
 /*
- * Give every registration in the paint its byte, and tell how many there are.
+ * Give every registration in the table its byte, and tell how many there are.
  * A layout with tables has no more entries than a byte can name.
  */
 static unsigned int dkc_number(struct dk_registry *reg)
 {
 	unsigned int i, n = DKC_ID_FIRST;
-	u32 entries = reg->layout->num_entries;
+	u32 entries = dkc_table_size(reg->layout);
 
-	for (i = 0; i < entries; i++)
-		if (reg->paint[i] && reg->paint[i] != &dkc_ambiguous)
-			reg->paint[i]->id = 0;
 	for (i = 0; i < entries; i++) {
-		struct dkc_reg *r = reg->paint[i];
+		struct dkc_reg *r = dkc_painted(reg, i);
+
+		if (r && r != &dkc_ambiguous)
+			r->id = 0;
+	}
+	for (i = 0; i < entries; i++) {
+		struct dkc_reg *r = dkc_painted(reg, i);
 
 		if (r && !r->id)
 			r->id = n++;
@@ -42,10 +53,8 @@ static void dkc_make_masks(struct dk_registry *reg, struct dkc_shape *s)
 		s->mask[b] = l->full;
 	for (f = 1; f < l->nf; f++)
 		for (b = 0; b < l->nb; b++) {
-			unsigned int at = l->offset[f] +
-					  (dkc_is_per_backend(l, f) ? b : 0);
-
-			if (dkc_is_fallthrough(reg->paint[at]))
+			if (dkc_has_entry(l, f, b + 1) &&
+			    dkc_is_fallthrough(reg->paint[dkc_slot(l, f, b + 1)]))
 				dkc_unmask(s, l, f, b);
 		}
 }
@@ -75,10 +84,14 @@ static struct dkc_shape *dkc_shape_get(struct dk_registry *reg, bool may_sleep)
 	struct dkc_shape *want = reg->scratch, *s;
 	size_t size = offsetof(struct dkc_shape, index) + want->entries;
 	struct dkc_shape **bucket;
-	unsigned int i;
+	unsigned int i, entries = dkc_table_size(reg->layout);
 
-	for (i = 0; i < want->entries; i++)
-		want->index[i] = reg->paint[i] ? reg->paint[i]->id : DKC_ID_MISSING;
+	/* the one behind those of a trimmed table stays missing */
+	for (i = 0; i < entries; i++) {
+		const struct dkc_reg *r = dkc_painted(reg, i);
+
+		want->index[i] = r ? r->id : DKC_ID_MISSING;
+	}
 	dkc_make_masks(reg, want);
 	want->hash = dkc_shape_hash(want);
 	bucket = &reg->shapes[want->hash % DKC_SHAPE_BUCKETS];
@@ -117,7 +130,7 @@ static int dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
 			     bool may_sleep, struct dkc_row **out)
 {
 	struct dk_registry *reg = op->reg;
-	unsigned int i, entries = reg->layout->num_entries;
+	unsigned int i, entries = dkc_table_size(reg->layout);
 	struct dkc_row *row;
 	size_t size;
 	unsigned int n;
@@ -138,7 +151,7 @@ static int dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
 	row->sig = dkc_op_sig(op);
 	row->n = n;
 	for (i = 0; i < entries; i++) {
-		const struct dkc_reg *r = reg->paint[i];
+		const struct dkc_reg *r = dkc_painted(reg, i);
 
 		if (!r || r == &dkc_ambiguous)
 			continue;

@@ -117,7 +117,7 @@ void dkc_at_init(struct dkc_at *at, const struct dk_op *op,
 	at->writer = writer;
 	at->f = f;
 	at->b = b;
-	at->slot = l->offset[f] + (dkc_is_per_backend(l, f) ? b - 1 : 0);
+	at->slot = dkc_slot(l, f, b);
 	at->bits = f ? dkc_functionality_bit(l, f) : 0;
 	if (dkc_is_per_backend(l, f))
 		at->bits |= 1ULL << (b - 1);
@@ -227,8 +227,12 @@ void dkc_judge(const struct dkc_at *at, unsigned int rule, struct dkc_judged *j)
 	case 8:
 		dkc_rule_alias(at, DKC_ALIAS_BATCHED, false, DK_PROV_BATCHED, j);
 		break;
-	case 9:
+	case DKC_RULE_NO_ENTRY:
 		j->verdict = DK_VERDICT_HAS_ENTRY;
+		if (dkc_has_entry(l, at->f, at->b))
+			break;
+		j->verdict = DK_VERDICT_NO_ENTRY;
+		j->pick.prov = DK_PROV_NO_ENTRY;
 		break;
 	case 10:
 		dkc_take(j, dkc_fallback_at(at->op, at->slot, at->writer),
@@ -242,7 +246,7 @@ void dkc_judge(const struct dkc_at *at, unsigned int rule, struct dkc_judged *j)
 bool dkc_takes(const struct dkc_judged *j)
 {
 	return j->verdict == DK_VERDICT_SERVES || j->verdict == DK_VERDICT_AMBIGUOUS ||
-	       j->verdict == DK_VERDICT_MISSING;
+	       j->verdict == DK_VERDICT_MISSING || j->verdict == DK_VERDICT_NO_ENTRY;
 }
 
 struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
@@ -257,4 +261,23 @@ struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *de
 		dkc_judge(&at, ++rule, &j);
 	while (!dkc_takes(&j));
 	return j.pick;
+}
+
+struct dkc_pick dkc_serving(const struct dk_op *op, const struct dkc_device *dev,
+			    u64 ks, bool writer)
+{
+	unsigned int f, b;
+
+	if (dk_table_index(op->reg->layout, DK_KEYSET(ks)) < 0)
+		return (struct dkc_pick){ NULL, DK_PROV_NO_ENTRY };
+	dkc_split(op->reg, ks, &f, &b);
+	return dkc_evaluate(op, dev, f, b, writer);
+}
+
+/* An entry that is not there is no fallthrough. */
+bool dkc_falls_through(const struct dk_op *op, const struct dkc_device *dev,
+		       unsigned int f, unsigned int b, bool writer)
+{
+	return dkc_has_entry(op->reg->layout, f, b) &&
+	       dkc_is_fallthrough(dkc_evaluate(op, dev, f, b, writer).reg);
 }

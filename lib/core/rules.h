@@ -6,6 +6,7 @@
 #include "registry.h"
 
 #define DKC_NUM_RULES	11
+#define DKC_RULE_NO_ENTRY	9	/* of a trimmed table */
 
 /* One entry that is being evaluated: (functionality, backend) and its set. */
 struct dkc_at {

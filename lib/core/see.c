@@ -102,19 +102,19 @@ size_t dk_op_dump(struct dk_op *op, char *buf, size_t size)
 	return dkc_put_end(&t);
 }
 
-/* What serves an entry: of the published row, where there is one. */
+/* What serves a runtime key: of the published row, where it has an entry there. */
 static struct dkc_pick dkc_serves(const struct dk_op *op, unsigned int f, unsigned int b)
 {
 	const struct dkc_row *row = dkc_deref_locked(op->base);
+	const struct dk_layout *l = op->reg->layout;
 	struct dkc_pick pick = dkc_evaluate(op, NULL, f, b, true);
 
-	if (row)
-		pick.reg = row->ent[row->shape->index[op->reg->layout->offset[f] +
-						      b - 1]].reg;
+	if (row && dkc_has_entry(l, f, b))
+		pick.reg = row->ent[dkc_row_id(l, row, f, b)].reg;
 	return pick;
 }
 
-/* dumpComputedTable; the lock is held. */
+/* dumpComputedTable: a trimmed table has fewer entries; the lock is held. */
 void dkc_put_table(struct dkc_text *t, const struct dk_op *op)
 {
 	const struct dk_layout *l = op->reg->layout;
@@ -158,9 +158,11 @@ bool dkc_is_served(const struct dk_op *op, unsigned int slot)
 	const struct dk_layout *l = op->reg->layout;
 	unsigned int f, b;
 
-	if (row)
-		return row->shape->index[slot] != DKC_ID_MISSING;
 	dkc_slot_split(l, slot, &f, &b);
+	if (!dkc_has_entry(l, f, b))
+		return false;
+	if (row)
+		return dkc_row_id(l, row, f, b) != DKC_ID_MISSING;
 	return dkc_evaluate(op, NULL, f, b, true).prov != DK_PROV_MISSING;
 }
 
@@ -267,7 +269,7 @@ static u64 dkc_non_fallthrough(const struct dk_op *op)
 
 	for (f = 1; f < l->nf; f++) {
 		for (b = 1; b <= dkc_width(l, f); b++)
-			if (!dkc_is_fallthrough(dkc_evaluate(op, NULL, f, b, true).reg))
+			if (!dkc_falls_through(op, NULL, f, b, true))
 				break;
 		if (b > dkc_width(l, f))
 			mask &= ~dkc_functionality_bit(l, f);

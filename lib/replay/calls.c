@@ -133,7 +133,7 @@ static void put_route(struct dk_replay *r)
 	dk_replay_put(r, " ");
 	dk_replay_put_key(r, dk_keyset_key(r->layout, r->explain.route.effective));
 	dk_replay_put(r, " ");
-	if (e->provenance == DK_PROV_MISSING) {
+	if (e->provenance == DK_PROV_MISSING || e->provenance == DK_PROV_NO_ENTRY) {
 		dk_replay_put(r, "missing");
 	} else if (e->provenance == DK_PROV_AMBIGUOUS) {
 		dk_replay_put(r, "ambiguous");

@@ -97,6 +97,15 @@ static void put_verdict(struct dk_replay *r, const char *entry)
 		dk_replay_put(r, "no: rule 4 bars ");
 		put_registered_at(r);
 		break;
+	case DK_VERDICT_NO_ENTRY:
+		if (r->step.has_impl) {
+			dk_replay_put(r, "no: without an entry there is no place for ");
+			put_registered_at(r);
+			break;
+		}
+		dk_replay_put(r, "nothing serves: the table has no entry at ");
+		dk_replay_put(r, entry);
+		break;
 	default:
 		dk_replay_put(r, "no: for builds that have no entry at ");
 		dk_replay_put(r, entry);
@@ -158,7 +167,7 @@ static void put_behind_mask(struct dk_replay *r, const char *entry)
 	dk_replay_put(r, "key: ");
 	dk_replay_put(r, entry);
 	dk_replay_put(r, ", entry ");
-	dk_replay_put_dec(r, ex->route.slot);
+	dk_replay_put_index(r, ex->route.effective);
 	dk_replay_put(r, "\ndevice: ");
 	if (ex->device)
 		dk_replay_put_hex(r, ex->device);
@@ -170,13 +179,15 @@ static void put_behind_mask(struct dk_replay *r, const char *entry)
 int dk_replay_put_steps(struct dk_replay *r, struct dk_op *op)
 {
 	const struct dk_explain *ex = &r->explain;
+	unsigned int i, key = dk_slot_key(r->layout, ex->route.slot);
 	bool masked = false;
 	char entry[DK_NAME_MAX];
-	unsigned int i;
 	int err;
 
 	r->step.size = sizeof(r->step);
-	dk_key_name(r->layout, dk_slot_key(r->layout, ex->route.slot), entry);
+	if (dk_table_index(r->layout, ex->route.effective) < 0)
+		key = dk_keyset_key(r->layout, ex->route.effective);
+	dk_key_name(r->layout, key, entry);
 	put_before_mask(r);
 	for (i = 0; !(err = dk_explain_step(op, ex, i, &r->step)); i++) {
 		if (r->step.kind == DK_STEP_MASK) {

@@ -29,6 +29,8 @@ void dk_replay_put_hex(struct dk_replay *r, u64 n);
 void dk_replay_put_key(struct dk_replay *r, unsigned int key);
 /* one as PyTorch prints it, such as DispatchKeySet(CPU) */
 void dk_replay_put_printed(struct dk_replay *r, struct dk_keyset ks);
+/* The table entry of a set; -1 where a trimmed table has none. */
+void dk_replay_put_index(struct dk_replay *r, struct dk_keyset ks);
 
 size_t dk_replay_len(const char *s);
 bool dk_replay_eq(const char *a, const char *b);

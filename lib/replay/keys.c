@@ -22,8 +22,7 @@ static int answer_bool(struct dk_replay *r, bool yes)
 	return 0;
 }
 
-/* A trimmed table has no entry for most sets. */
-static void put_index(struct dk_replay *r, struct dk_keyset ks)
+void dk_replay_put_index(struct dk_replay *r, struct dk_keyset ks)
 {
 	int index = dk_table_index(r->layout, ks);
 
@@ -77,7 +76,7 @@ DK_REPLAY_RUN(layout_info)
 		dk_replay_put(r, " per-backend=");
 		dk_replay_put_dec(r, dk_is_per_backend(l, i) ? 1 : 0);
 		dk_replay_put(r, " offset=");
-		put_index(r, dk_key_set(l, i));
+		dk_replay_put_index(r, dk_key_set(l, i));
 		dk_replay_put(r, " ");
 		answer_key(r, i);
 	}
@@ -97,7 +96,7 @@ DK_REPLAY_RUN(key)
 	dk_replay_put(r, " set=");
 	dk_replay_put_hex(r, dk_key_set(l, key).bits);
 	dk_replay_put(r, " index=");
-	put_index(r, dk_key_set(l, key));
+	dk_replay_put_index(r, dk_key_set(l, key));
 	dk_replay_put(r, " functionality=");
 	dk_replay_put_key(r, dk_key_functionality(l, key));
 	dk_replay_put(r, " backend=");
@@ -202,7 +201,7 @@ DK_REPLAY_RUN(keyset)
 	dk_replay_put(r, " backend=");
 	dk_replay_put(r, dk_backend_bit_name(l, dk_keyset_backend(l, ks)));
 	dk_replay_put(r, " index=");
-	put_index(r, ks);
+	dk_replay_put_index(r, ks);
 	dk_replay_put(r, " ");
 	dk_replay_put_printed(r, ks);
 	dk_replay_put(r, "\n");

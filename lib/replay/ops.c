@@ -357,14 +357,14 @@ static void put_served_by(struct dk_replay *r, const struct dk_entry *e)
 static bool same_run(const struct dk_entry *a, const struct dk_entry *b)
 {
 	return a->provenance == b->provenance && a->is_fallthrough == b->is_fallthrough &&
-	       (a->provenance == DK_PROV_MISSING ||
+	       (a->provenance == DK_PROV_MISSING || a->provenance == DK_PROV_NO_ENTRY ||
 		a->provenance == DK_PROV_AMBIGUOUS || dk_replay_eq(a->label, b->label));
 }
 
 /* The entries @first to @last are those of r->run. */
 static void put_run(struct dk_replay *r, unsigned int first, unsigned int last)
 {
-	if (r->run.provenance == DK_PROV_MISSING)
+	if (r->run.provenance == DK_PROV_MISSING || r->run.provenance == DK_PROV_NO_ENTRY)
 		return;
 	if (r->answer.len)
 		dk_replay_put(r, " ");

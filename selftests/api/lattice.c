@@ -83,6 +83,7 @@ static const struct item items[] = {
 struct rules {
 	struct dk_keyset ks;
 	u8 functionality, backend;	/* 0 where all backends share it */
+	bool there;		/* a trimmed table has few entries */
 	u64 direct, nonfunctional, explicit, nested, implicit, autograd, batched;
 	u64 fallback;
 	u64 no_math;		/* any of these keeps implicit out */
@@ -151,7 +152,7 @@ static void add_rules(struct rules *e, unsigned int key, unsigned int r)
 	struct dk_keyset others;
 
 	if (items[ITEM_OF(r)].kind == FALLBACK) {
-		if (key && dk_keyset_has_all(dk_alias_set(l, at), dk_key_set(l, key)))
+		if (key && e->there && dk_keyset_has_all(dk_alias_set(l, at), dk_key_set(l, key)))
 			e->fallback |= bit;
 		return;
 	}
@@ -185,7 +186,23 @@ static void add_rules(struct rules *e, unsigned int key, unsigned int r)
 	}
 }
 
-static void learn_rules(void)
+/* SEMANTICS 1.8 */
+static bool in_trimmed(unsigned int key)
+{
+	static const u16 keys[] = {
+		DK_UNDEFINED, DK_CPU, DK_QUANTIZED_CPU, DK_SPARSE_CPU,
+		DK_BACKEND_SELECT, DK_ADINPLACE_OR_VIEW, DK_AUTOGRAD_OTHER,
+		DK_AUTOGRAD_CPU,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		if (keys[i] == key)
+			return true;
+	return false;
+}
+
+static void learn_rules(bool trimmed)
 {
 	unsigned int i, slot, r;
 
@@ -196,6 +213,8 @@ static void learn_rules(void)
 	for (i = 0; i < N; i++)
 		num_regs_of[i] = items[i].kind == UNDEFINITION ? 0 :
 				 items[i].device ? 2 : 1;
+	for (slot = 0; slot < DK_NUM_ENTRIES; slot++)
+		rules[slot].there = !trimmed || in_trimmed(dk_slot_key(l, slot));
 	for (r = 0; r < REGS; r++) {
 		if (r % 2 >= num_regs_of[ITEM_OF(r)])
 			continue;
@@ -254,7 +273,7 @@ static struct want choose(const struct rules *e, u64 have)
 		return (struct want){ newest(have & e->batched), DK_PROV_BATCHED };
 	if (have & e->fallback)
 		return (struct want){ newest(have & e->fallback), DK_PROV_FALLBACK };
-	return (struct want){ NO_REG, DK_PROV_MISSING };
+	return (struct want){ NO_REG, e->there ? DK_PROV_MISSING : DK_PROV_NO_ENTRY };
 }
 
 static void choose_all(void)
@@ -270,6 +289,12 @@ static void choose_all(void)
 static bool falls_through(const struct want *w)
 {
 	return w->reg != NO_REG && (fallthroughs & REG_BIT(w->reg));
+}
+
+/* Does a call's set lose the functionality? What is not there takes out nothing. */
+static bool masks(unsigned int t, unsigned int slot)
+{
+	return rules[slot].there && falls_through(&want[t][slot]);
 }
 
 /* ---- what the registry says ------------------------------------------------ */
@@ -308,16 +333,17 @@ static bool call_right(unsigned int t, unsigned int slot)
 {
 	struct dk_obj x = { rules[slot].ks, number[t], 0 };
 	const struct want *w = &want[t][slot];
+	bool there = rules[slot].there;
 	int answer;
 
 	/* masked out: only the backend is left, which chooses nothing */
-	if (falls_through(w))
+	if (masks(t, slot))
 		w = &want[t][0];
 	if (!is_defined())
 		answer = -ENOENT;
-	else if (w->rule == DK_PROV_AMBIGUOUS)
+	else if (there && w->rule == DK_PROV_AMBIGUOUS)
 		answer = -ENOTUNIQ;
-	else if (w->reg == NO_REG)
+	else if (!there || w->reg == NO_REG)
 		answer = t && !has_device(t) ? -ENODEV : -ENOSYS;
 	else
 		answer = ITEM_OF(w->reg);
@@ -334,7 +360,7 @@ static bool mask_right(unsigned int t, unsigned int backend)
 	x.ks.bits |= DK_BACKEND_BIT(backend);
 	left = x.ks.bits;
 	for (slot = 1; slot < DK_NUM_ENTRIES; slot++)
-		if (falls_through(&want[t][slot]) &&
+		if (masks(t, slot) &&
 		    (!rules[slot].backend || rules[slot].backend == backend))
 			left &= ~DK_FUNCTIONALITY_BIT(rules[slot].functionality);
 	t_route(op, &x, NULL);
@@ -552,13 +578,13 @@ static void drop(unsigned int at)
 	regs &= ~((REG_BIT(num_regs_of[i]) - 1) << 2 * i);
 }
 
-static void begin(unsigned int flags)
+static void begin(const char *layout, unsigned int flags)
 {
 	unsigned int i;
 
-	t_open("v1", flags);
+	t_open(layout, flags);
 	l = dk_registry_layout(t_reg);
-	learn_rules();
+	learn_rules(strcmp(layout, "v1"));
 	t_join(&definer, "definer");
 	t_join(&provider, "provider");
 	decl = t_decl("lattice::op");
@@ -613,11 +639,11 @@ static bool turn_around(void)
  * All sets of up to @most items, in lexicographic order: the next one has one
  * more item, or the newest one is exchanged for its successor.
  */
-static void walk(unsigned int flags, unsigned int most)
+static void walk(const char *layout, unsigned int flags, unsigned int most)
 {
 	unsigned int next = 0;
 
-	begin(flags);
+	begin(layout, flags);
 	if (!right(true))
 		goto out;
 	for (;;) {
@@ -643,15 +669,23 @@ out:
 
 static void every_order(void)
 {
-	walk(0, t_most);
+	walk("v1", 0, t_most);
 }
 
 /* The same where no row could be built. */
 static void every_order_without_rows(void)
 {
-	walk(DK_REGISTRY_FORCE_RESOLVE, t_most > 2 ? 2 : t_most);
+	walk("v1", DK_REGISTRY_FORCE_RESOLVE, t_most > 2 ? 2 : t_most);
+}
+
+/* The same where the table has eight entries. */
+static void every_order_in_a_trimmed_table(void)
+{
+	walk("v1+trimmed", 0, t_most > 2 ? 2 : t_most);
+	walk("v1+trimmed", DK_REGISTRY_FORCE_RESOLVE, 1);
 }
 
 T_SUITE(lattice,
 	T(every_order),
-	T(every_order_without_rows));
+	T(every_order_without_rows),
+	T(every_order_in_a_trimmed_table));

@@ -280,8 +280,6 @@ static void what_is_not_known_is_refused(void)
 	CHECK(!dk_registry_alloc(l, 0, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_NO_TABLE);
 	CHECK_STR(t_why.name, "pytorch-1.12");
-	CHECK(!dk_registry_alloc(dk_layout_find("v1+trimmed", NULL), 0, &t_why));
-	CHECK_INT(t_why.reason, DK_WHY_NO_TABLE);
 	CHECK_INT(key, 77);
 	CHECK_INT(ks.bits, 77);
 	r_close();

@@ -22,6 +22,7 @@
 	both(local)							\
 	both(indexes)							\
 	both(layouts)							\
+	both(trimmed)							\
 	user(schema)							\
 	both(library)							\
 	both(listeners)							\

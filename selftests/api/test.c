@@ -241,7 +241,7 @@ static const char *tell(const struct dk_entry *e)
 {
 	if (e->provenance == DK_PROV_AMBIGUOUS)
 		return "ambiguous";
-	if (e->provenance == DK_PROV_MISSING)
+	if (e->provenance == DK_PROV_MISSING || e->provenance == DK_PROV_NO_ENTRY)
 		return "missing";
 	return e->label;
 }

@@ -415,7 +415,7 @@ TEST(trimmed_tables)
 		EXPECT_STREQ(dk_layout_name(l), name);
 		EXPECT_EQ(dk_table_size(l), 8);
 		EXPECT_EQ(dk_layout_full(l).bits, dk_layout_full(whole).bits);
-		EXPECT(!(dk_layout_knows(l) & DK_KNOWS_TABLES));
+		EXPECT_EQ(dk_layout_knows(l), dk_layout_knows(whole));
 		for (i = 0; i < COUNT(sets); i++) {
 			struct dk_keyset ks = set_of(l, sets[i].set);
 
