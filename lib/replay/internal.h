@@ -117,6 +117,7 @@ struct dk_replay {
 	dk_replay_emit_t emit;
 	void *ctx;
 	unsigned int registry_flags;
+	bool stocked;				/* and not bare */
 
 	const struct dk_layout *layout;
 	const struct dk_layout *given;		/* beside those that are built in */
@@ -190,6 +191,7 @@ void dk_replay_local_reset(struct dk_replay *r);
 	int dk_replay_run_##name(struct dk_replay *r, struct dk_replay_words *w)
 
 DK_REPLAY_RUN(layout);
+DK_REPLAY_RUN(stock);
 DK_REPLAY_RUN(layout_info);
 DK_REPLAY_RUN(key);
 DK_REPLAY_RUN(alias);

@@ -5,6 +5,8 @@
 static const struct dk_replay_verb verbs[] = {
 	{ { "layout", "NAME", "start over with a bare registry of this layout" },
 	  dk_replay_run_layout, NULL, 1, 1, false },
+	{ { "stock", "", "start over with the fallthroughs of a default registry" },
+	  dk_replay_run_stock, NULL, 0, 0, false },
 	{ { "layout-info", "", "sizes, backends and functionalities" },
 	  dk_replay_run_layout_info, NULL, 0, 0, false },
 	{ { "key", "KEY", "value, set, index, functionality and backend" },
@@ -220,7 +222,8 @@ int dk_replay_need_registry(struct dk_replay *r)
 
 	if (r->reg)
 		return 0;
-	r->reg = dk_registry_alloc(r->layout, r->registry_flags, &r->why);
+	r->reg = dk_registry_alloc(r->layout, r->registry_flags |
+				   (r->stocked ? DK_REGISTRY_STOCKED : 0), &r->why);
 	if (!r->reg)
 		return r->why.reason == DK_WHY_NO_TABLE ? -EOPNOTSUPP : -ENOMEM;
 	r->prov = (struct dk_provider)DK_PROVIDER("replay");
@@ -244,6 +247,7 @@ static void start_over(struct dk_replay *r, const struct dk_layout *l)
 		dk_replay_ops_clear(r);
 	}
 	r->layout = l;
+	r->stocked = false;
 	dk_replay_local_reset(r);
 }
 
@@ -268,6 +272,14 @@ DK_REPLAY_RUN(layout)
 		return -ENOENT;
 	start_over(r, l);
 	return 0;
+}
+
+DK_REPLAY_RUN(stock)
+{
+	(void)w;
+	start_over(r, r->layout);
+	r->stocked = true;
+	return dk_replay_need_registry(r);
 }
 
 struct dk_replay *dk_replay_alloc(unsigned int registry_flags,

@@ -28,7 +28,7 @@ typedef void (*dk_replay_emit_t)(void *ctx, const char *text, size_t len);
 /**
  * dk_replay_alloc() - an interpreter, with layout v1 to begin with
  * @registry_flags: for the registries that it makes: 0, or
- *	DK_REGISTRY_FORCE_RESOLVE
+ *	DK_REGISTRY_FORCE_RESOLVE; command "stock" adds DK_REGISTRY_STOCKED
  * @emit: takes the answers; @text stays valid until the next command
  * @ctx: handed on to @emit
  *
