@@ -164,7 +164,7 @@ DK_REPLAY_RUN(route)
 	if (!err) {
 		put_route(r);
 		if (dk_replay_option(w, 'v'))
-			err = dk_replay_put_steps(r, op);
+			err = dk_replay_put_steps(r, op, objs, 1);
 	}
 	dk_op_put(op);
 	return err;
@@ -191,9 +191,10 @@ static int parse_obj(struct dk_replay *r, char *word, struct dk_obj *obj)
 	return dk_replay_set(r, word, &obj->ks);
 }
 
-static int call(struct dk_replay *r, struct dk_op *op, char *rest,
+static int call(struct dk_replay *r, struct dk_op *op, struct dk_replay_words *w,
 		struct dk_obj *objs, const struct dk_obj **list)
 {
+	char *rest = w->rest;
 	unsigned int n = 0;
 	char *word;
 	int err;
@@ -211,7 +212,7 @@ static int call(struct dk_replay *r, struct dk_op *op, char *rest,
 	dk_replay_put_hex(r, r->explain.route.raw.bits);
 	dk_replay_put(r, " ");
 	put_route(r);
-	return 0;
+	return dk_replay_option(w, 'v') ? dk_replay_put_steps(r, op, list, n) : 0;
 }
 
 DK_REPLAY_RUN(call)
@@ -226,11 +227,9 @@ DK_REPLAY_RUN(call)
 		return -ENOENT;
 	objs = dkc_alloc(most * (sizeof(*objs) + sizeof(struct dk_obj *)));
 	if (objs)
-		err = call(r, op, w->rest, objs, (const struct dk_obj **)(objs + most));
+		err = call(r, op, w, objs, (const struct dk_obj **)(objs + most));
 	else
 		err = dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
-	if (!err && dk_replay_option(w, 'v'))
-		err = dk_replay_put_steps(r, op);
 	dkc_free(objs);
 	dk_op_put(op);
 	return err;

@@ -180,8 +180,9 @@ int dk_replay_device_drop(struct dk_replay *r, const char *label, const char *op
 			  unsigned int *dropped);
 void dk_replay_devices_clear(struct dk_replay *r);
 
-/* explain.c: the steps of the call in r->explain */
-int dk_replay_put_steps(struct dk_replay *r, struct dk_op *op);
+/* explain.c: the steps of the call in r->explain, which has these objects */
+int dk_replay_put_steps(struct dk_replay *r, struct dk_op *op,
+			const struct dk_obj *const *objs, unsigned int n);
 
 /* calls.c */
 void dk_replay_local_reset(struct dk_replay *r);
