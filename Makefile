@@ -175,7 +175,8 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 
 .PHONY: all lib dkctl samples clean help
 .PHONY: install uninstall modules modules_install modules_clean
-.PHONY: check check-all check-torch kselftest demo lint bare headers-check symbols-check
+.PHONY: check check-all check-torch check-debug debug-kernel kselftest demo lint
+.PHONY: bare headers-check symbols-check
 .PHONY: FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -199,7 +200,7 @@ endif
 clean:
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
-		check lint modules demo selftests torch html doctrees \
+		check check-debug lint modules demo selftests torch html doctrees \
 		dispatchkey.o dkctl modules.order) $(static) $(links) $(shared) $(pc)
 	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
 
@@ -281,6 +282,12 @@ check-all:
 check-torch:
 	$(call script,check-torch)
 
+check-debug:
+	$(call script,check-debug)
+
+debug-kernel:
+	$(call script,debug-kernel debug kcsan)
+
 demo:
 	$(call script,demo)
 
@@ -321,6 +328,8 @@ Try and test
   check-all        those that take long, too
   check-torch      random programs in ours and in PyTorch 1.13.1, which is
                    installed if missing; PROGRAMS=, SEED=
+  check-debug      the kernel tests under kernels that look for mistakes
+  debug-kernel     build these kernels (minutes, into the cache)
   kselftest        the kernel tests on this machine (as root)
   lint             warnings of all compilers and checkers
   bare             build core and replay without a libc, see what they need

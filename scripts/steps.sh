@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# What the scripts share that run many tests one after the other and count them:
+# check and check-debug, which source it from the project's folder. They set
+#
+#   me     their name, for messages        logs   a folder for logs, one a step
+#   top    the project's folder            build  its build folder
+#
+# shellcheck disable=SC2154 # these
+# shellcheck disable=SC2034 # and what those who source it read
+# shellcheck disable=SC2317 # functions are called by step and tap
+
+say() { printf '%s: %s\n' "$me" "$*"; }
+
+jobs=$(nproc)
+passed=0 failed=0 skipped=0
+failures=()
+begin=$SECONDS
+
+# How a step went is printed in one line; its log only if it failed.
+report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
+	local word=ok
+	passed=$((passed + $3)) failed=$((failed + $4)) skipped=$((skipped + $5))
+	[ "$4" -eq 0 ] || word=FAILED
+	printf '%s: %-34s %-6s %4d passed' "$me" "$1" "$word" "$3"
+	[ "$4" -eq 0 ] || printf ', %d failed' "$4"
+	[ "$5" -eq 0 ] || printf ', %d skipped' "$5"
+	printf '  (%d s)\n' "$6"
+	[ "$4" -ne 0 ] || return 0
+	failures+=("$1")
+	sed 's/^/    | /' <(if [ "$(wc -l <"$2")" -gt 120 ]; then
+		echo "[the end of ${2#"$top/"}]"
+		tail -n 120 "$2"
+	else
+		cat "$2"
+	fi)
+}
+
+logname() { printf '%s/%s.log' "$logs" "${1//[^a-zA-Z0-9]/-}"; }
+
+# step NAME COMMAND... - one test, which passes if the command does
+step() {
+	local name=$1 log from=$SECONDS
+	shift
+	log=$(logname "$name")
+	if "$@" >"$log" 2>&1 </dev/null; then
+		report "$name" "$log" 1 0 0 $((SECONDS - from))
+	else
+		echo "[exit status $?]" >>"$log"
+		report "$name" "$log" 0 1 0 $((SECONDS - from))
+		return 1
+	fi
+}
+
+# tap NAME COMMAND... - the tests that the command reports in KTAP
+tap() {
+	local name=$1 log status=0 from=$SECONDS counts sum
+	shift
+	log=$(logname "$name")
+	"$@" >"$log" 2>&1 </dev/null || status=$?
+	read -r -a counts < <(scripts/ktap-count --brief "$log")
+	if [ ${#counts[@]} -ne 3 ]; then
+		echo "[the log cannot be counted]" >>"$log"
+		counts=(0 1 0)
+	fi
+	# A command that fails, and none of its tests did: that is one of its own.
+	if [ "$status" -ne 0 ] && [ "$status" -ne 4 ] && [ "${counts[1]}" -eq 0 ]; then
+		echo "[exit status $status]" >>"$log"
+		counts[1]=1
+	fi
+	if [ "${counts[1]}" -ne 0 ]; then
+		sum=$(scripts/ktap-count "$log")
+		printf '\n%s\n' "$sum" >>"$log"
+	fi
+	report "$name" "$log" "${counts[@]}" $((SECONDS - from))
+	[ "${counts[2]}" -eq 0 ] || scripts/ktap-count "$log" | sed -n 's/^skipped/    | skipped/p'
+}
+
+finish() {
+	[ ${#failures[@]} -eq 0 ] || say "failed: $(printf '%s; ' "${failures[@]}" | sed 's/; $//')"
+	say "$((SECONDS - begin)) seconds, logs in ${logs#"$top/"}"
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" -eq 0 ]
+	exit
+}
+
+# ---- the kernel's tests -----------------------------------------------------------
+
+# Links to the sources: kbuild leaves its objects beside them, and those of this
+# kernel are not to be mixed up with those of another.
+farm() { # KVER
+	local dir=$build/modules/$1
+	mkdir -p "$dir"
+	cp -rsf "$top"/{Kbuild,Makefile,VERSION,include,uapi,kmod,lib,samples,selftests,scripts} "$dir/" &&
+		find "$dir" -xtype l -delete
+}
+build_modules() { # KVER KDIR
+	farm "$1" && make -j"$jobs" -C "$build/modules/$1" KDIR="$2" DK_SELFTESTS=1 modules
+}
+
+# The driver outside of the tree is built here and loaded there.
+outside() { # KVER KDIR
+	rm -rf -- "$logs/outside-$1"
+	mkdir "$logs/outside-$1"
+	env DK_OUTSIDE="$logs/outside-$1" DK_TOP="$build/modules/$1" KDIR="$2" \
+		selftests/module/outside_driver.sh
+}
+in_vm() { # KVER SECONDS OPTION...: of selftests/vm/run, which say the kernel
+	local kver=$1 timeout=$2
+	shift 2
+	selftests/vm/run "$@" --timeout "$timeout" --log "$logs/console-$kver.log" -- \
+		env DK_OUTSIDE="$logs/outside-$kver" DK_MOST="${all:+3}" \
+		make -s -C "$build/modules/$kver/selftests" run_tests TARGETS="replay api module edu" \
+		DK_PREBUILT=1 DK_ONLY=kernel DK_BUILD="$build" KSELFTEST_DIR="$KSELFTEST_DIR"
+}
