@@ -242,6 +242,8 @@ extern const struct dk_local dk_local_default;
 	  "the schema of the function has another type of an argument")	\
 	X(SCHEMA_RETURN, EPROTOTYPE,					\
 	  "the schema of the function has another type of a return")	\
+	X(SCHEMA_PARAMS, EPROTOTYPE,					\
+	  "the C parameters are not the objects and lists of the schema") \
 	X(ROW, EILSEQ, "a published entry differs from what the rules say")
 
 /* Why something was refused. */

@@ -7,7 +7,7 @@
 #ifndef _DISPATCHKEY_SCHEMA_H
 #define _DISPATCHKEY_SCHEMA_H
 
-#include <dispatchkey-operator.h>
+#include <dispatchkey-call.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -235,6 +235,37 @@ int dk_schema_compare(const struct dk_schema *declared,
  * DK_ALIAS_CONSERVATIVE if it was inferred and has no name (SEMANTICS 11.2).
  */
 enum dk_alias_analysis dk_schema_alias_analysis(const struct dk_schema *s);
+
+/**
+ * dk_schema_decl() - a declaration for an operator that has a schema only
+ * @s: the schema, with a name
+ * @decl: set to the declaration, or to NULL
+ * @why: filled on failure; may be NULL
+ *
+ * Its parameters are the arguments of the schema, in order, by their names:
+ * Tensor and Tensor? are DK_ARG_OBJECT, lists of them DK_ARG_LIST, Generator and
+ * Generator? DK_ARG_GENERATOR, int and the enumerations DK_ARG_INT of 64 bits,
+ * bool DK_ARG_BOOL, float DK_ARG_DOUBLE, str and str? DK_ARG_STRING, and all else
+ * is a DK_ARG_POINTER to a value that caller and function agree on, NULL for none.
+ * dk_args_pack() makes the arguments of dk_call_boxed(), which dispatches on those
+ * of dk_schema_dispatch_mask(); its functions are boxed ones and read them by
+ * dk_arg_get(). There is no C type to call it by, and no signature to compare.
+ *
+ * Context: Userspace.
+ * Return: 0, -EINVAL (reason SCHEMA_ARGS, more than 64 arguments; reason BAD_NAME,
+ * the schema has no name), -ENOMEM.
+ */
+int dk_schema_decl(const struct dk_schema *s, struct dk_op_decl **decl,
+		   struct dk_diag *why);
+
+/**
+ * dk_schema_decl_free() - give a declaration back
+ * @decl: from dk_schema_decl(), of which no operator is defined any more; NULL is
+ *	fine
+ *
+ * Context: Userspace.
+ */
+void dk_schema_decl_free(struct dk_op_decl *decl);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,17 @@ int dkc_schema_check(const char *schema, struct dk_diag *why)
 	return err;
 }
 
+int dkc_schema_check_decl(const struct dk_op_decl *decl, struct dk_diag *why)
+{
+	struct dk_schema *s;
+	int err = dk_schema_parse(decl->schema, &s, why);
+
+	if (!err)
+		err = dkc_schema_matches(s, decl, why);
+	dk_schema_free(s);
+	return err;
+}
+
 int dkc_schema_compare(const char *declared, const char *inferred,
 		       struct dk_diag *why)
 {

@@ -6,8 +6,6 @@
  */
 #include "registry.h"
 
-#define DKC_MAX_PARAMS	64	/* of a declaration that was made by hand */
-
 struct dk_extract {
 	struct dk_op *op;
 	struct dk_op_decl *decl;

@@ -28,8 +28,10 @@
  * dkc_registry_born()	a registry was made, and nobody knows of it yet
  * dkc_self()		who is calling: a task or a thread
  * dkc_wait_zero()	wait until a number is 0; dkc_clear_and_wake() makes it so
- * dkc_schema_check()	is a schema one; dkc_schema_compare() does a function's
- *			fit the operator's. Only userspace has the grammar.
+ * dkc_schema_check()	is a schema one; dkc_schema_check_decl() does that of a
+ *			declaration dispatch as its parameters do;
+ *			dkc_schema_compare() does a function's fit the
+ *			operator's. Only userspace has the grammar.
  */
 #ifndef _DKC_DEPS_H
 #define _DKC_DEPS_H
@@ -107,6 +109,7 @@ struct dkc_mutex {
 		wake_up_var(p);						\
 	} while (0)
 #define dkc_schema_check(schema, why)	0
+#define dkc_schema_check_decl(decl, why)	0
 #define dkc_schema_compare(declared, inferred, why)	0
 
 #elif defined(DK_BARE)
@@ -210,6 +213,7 @@ struct dkc_counter {
 #define dkc_wait_zero(p)	do { } while (0)
 #define dkc_clear_and_wake(p)	(*(p) = 0)
 #define dkc_schema_check(schema, why)	0
+#define dkc_schema_check_decl(decl, why)	0
 #define dkc_schema_compare(declared, inferred, why)	0
 
 #else /* userspace */
@@ -282,7 +286,9 @@ void dkc_wait_zero(const __u32 *p);
 
 /* lib/grammar.c */
 struct dk_diag;
+struct dk_op_decl;
 int dkc_schema_check(const char *schema, struct dk_diag *why);
+int dkc_schema_check_decl(const struct dk_op_decl *decl, struct dk_diag *why);
 int dkc_schema_compare(const char *declared, const char *inferred,
 		       struct dk_diag *why);
 

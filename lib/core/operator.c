@@ -620,7 +620,7 @@ int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		return 0;
 	if (!dkc_schema_named(decl->schema, decl->name))
 		return dkc_refuse(why, DK_WHY_SCHEMA_NAME, decl->name);
-	return dkc_schema_check(decl->schema, why);
+	return dkc_schema_check_decl(decl, why);
 }
 
 int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,

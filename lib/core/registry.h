@@ -13,6 +13,7 @@
 
 #include "layout.h"
 
+#define DKC_MAX_PARAMS		64	/* of a declaration that DK_OP() did not make */
 #define DKC_MAX_DEVICES		4095	/* of the low bits of a device number */
 #define DKC_DEVICE_BITS		12
 #define DKC_SHAPE_BUCKETS	256

@@ -43,7 +43,7 @@ enum dk_alias_analysis dk_schema_alias_analysis(const struct dk_schema *s)
 }
 
 /* Tensor, Tensor?, Tensor[] or Tensor?[] */
-static bool is_dispatched_on(const struct dk_type *t)
+bool dkc_type_dispatched(const struct dk_type *t)
 {
 	if (t->kind == DK_TYPE_LIST)
 		t = t->first;
@@ -61,7 +61,7 @@ int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
 	if (s->num_args > 64)
 		return dkc_refuse(why, DK_WHY_SCHEMA_ARGS, s->name);
 	for (i = 0; i < s->num_args; i++)
-		bits = bits << 1 | is_dispatched_on(s->args[i].type);
+		bits = bits << 1 | dkc_type_dispatched(s->args[i].type);
 	*mask = bits;
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	return 0;

@@ -6,7 +6,7 @@
 #ifndef _DKC_SCHEMA_H
 #define _DKC_SCHEMA_H
 
-#include "../core/layout.h"
+#include "../core/registry.h"
 
 #include <dispatchkey-schema.h>
 
@@ -22,5 +22,10 @@ struct dk_schema {
 #define DKC_NUMBER_MAX	11
 
 char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n);
+/* Tensor, Tensor?, Tensor[] or Tensor?[] */
+bool dkc_type_dispatched(const struct dk_type *t);
+/* Do described C parameters dispatch on what the schema says? */
+int dkc_schema_matches(const struct dk_schema *s, const struct dk_op_decl *decl,
+		       struct dk_diag *why);
 
 #endif /* _DKC_SCHEMA_H */

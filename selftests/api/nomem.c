@@ -720,12 +720,20 @@ static void listeners(void)
 static void schema(void)
 {
 	struct dk_schema *s = (void *)&me;
+	struct dk_op_decl *decl = (void *)&me;
 
 	short_of_memory();
 	/* refuses: dk_schema_parse ENOMEM NO_MEMORY */
 	NO_MEMORY(dk_schema_parse("f() -> ()", &s, &t_why), "");
 	CHECK(!s);
 	memory_again();
+	CHECK_OK(dk_schema_parse("f() -> ()", &s, &t_why));
+	short_of_memory();
+	/* refuses: dk_schema_decl ENOMEM NO_MEMORY */
+	NO_MEMORY(dk_schema_decl(s, &decl, &t_why), "f");
+	CHECK(!decl);
+	memory_again();
+	dk_schema_free(s);
 }
 
 T_SUITE(nomem,

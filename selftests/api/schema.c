@@ -172,6 +172,7 @@ static void dispatch_mask(void)
 	struct dk_schema *s = parse("f(Tensor a, int b, Tensor? c, Tensor[] d, Tensor?[] e, "
 				    "Tensor[]? f, Generator? g, Tensor[][] h) -> Tensor");
 	static char text[2048];
+	struct dk_op_decl *decl;
 	unsigned int i;
 	u64 mask = 0;
 
@@ -193,6 +194,9 @@ static void dispatch_mask(void)
 	s = parse(text);
 	/* refuses: dk_schema_dispatch_mask EINVAL SCHEMA_ARGS */
 	CHECK_INT(dk_schema_dispatch_mask(s, &mask, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_ARGS);
+	/* refuses: dk_schema_decl EINVAL SCHEMA_ARGS */
+	CHECK_INT(dk_schema_decl(s, &decl, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_ARGS);
 	dk_schema_free(s);
 }
@@ -250,6 +254,128 @@ static void alias_analysis(void)
 	dk_schema_free(b);
 }
 
+/* ---- declarations ----------------------------------------------------------- */
+
+DK_OP(add, "schema::add", (struct dk_obj *x, struct dk_obj *y, double alpha, void *out),
+      (x, y, alpha, out), (x, y));
+DK_OP(pick, "schema::pick", (struct dk_list xs, void *items, long n, struct dk_generator *g),
+      (xs, items, n, g), (dk_list_obj(&xs)));
+
+static struct dk_provider prov;
+
+static void described(const struct dk_op_decl *decl, const char *schema,
+		      const char *culprit)
+{
+	struct dk_op_decl copy = *decl;
+
+	copy.schema = schema;
+	if (!culprit) {
+		CHECK_OK(dk_op_define(&prov, &copy, 0, &t_why));
+		CHECK_OK(dk_op_undefine(&prov, copy.name, &t_why));
+		return;
+	}
+	/* refuses: dk_op_define EPROTOTYPE SCHEMA_PARAMS */
+	CHECK_INT(dk_op_define(&prov, &copy, 0, &t_why), -EPROTOTYPE);
+	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_PARAMS);
+	CHECK_STR(t_why.name, culprit);
+}
+
+/* The objects and lists of C parameters are those of the schema, in order. */
+static void parameters_of_another_schema(void)
+{
+	struct dk_op_decl many = add_op;
+
+	t_open("v1", 0);
+	t_join(&prov, "schema");
+	described(&add_op, "schema::add(Tensor a, Tensor? b, float c) -> Tensor", NULL);
+	described(&add_op, "schema::add(int i, Tensor(a!) a, Tensor b) -> Tensor", NULL);
+	/* a pointer to nobody knows what may be one more */
+	described(&add_op, "schema::add(Tensor a, Tensor b, *, Tensor(a!) out) -> Tensor",
+		  NULL);
+	described(&add_op, "schema::add(Tensor a, Tensor[] out, Tensor b) -> ()", "y");
+	described(&add_op, "schema::add(Tensor a) -> ()", "y");
+	described(&add_op, "schema::add(Tensor[] a, Tensor b) -> ()", "x");
+	described(&add_op, "schema::add(Tensor a, Tensor b, Tensor c, Tensor d) -> ()", "d");
+	described(&pick_op, "schema::pick(Tensor[] a, Generator? g) -> ()", NULL);
+	described(&pick_op, "schema::pick(Tensor?[] a, Tensor[] b) -> ()", NULL);
+	described(&pick_op, "schema::pick(Tensor[] a, Tensor[] b, Tensor c) -> ()", "c");
+	described(&pick_op, "schema::pick(Tensor a) -> ()", "xs");
+	/* what is not described is not compared */
+	many.param = NULL;
+	described(&many, "schema::add(Tensor[] a) -> ()", NULL);
+	t_leave(&prov);
+	t_close();
+}
+
+static int sum_boxed(struct dk_call *c, void *args)
+{
+	struct dk_value i, f, s, out;
+
+	CHECK_OK(dk_arg_get(c->decl, args, dk_arg_find(c->decl, "i"), &i));
+	CHECK_OK(dk_arg_get(c->decl, args, dk_arg_find(c->decl, "f"), &f));
+	CHECK_OK(dk_arg_get(c->decl, args, dk_arg_find(c->decl, "s"), &s));
+	CHECK_OK(dk_arg_get(c->decl, args, dk_arg_find(c->decl, "sizes"), &out));
+	CHECK_INT(f.kind, DK_ARG_DOUBLE);
+	CHECK_STR(s.str, "text");
+	*(u64 *)out.ptr = i.i + f.bits;
+	return 0;
+}
+
+static void declaration_of_a_schema(void)
+{
+	struct dk_schema *s = parse("schema::sum.of(Tensor x, bool b, int i, float f, str? s, "
+				    "Generator? g, int[]? sizes, ScalarType t) -> ()");
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+	struct dk_generator g = { t_obj(DK_KEY_BITS(DK_CUDA)) };
+	struct dk_local local = t_no_local();
+	u64 out = 0, args[16];
+	struct dk_value v[8] = {
+		{ .kind = DK_ARG_OBJECT, .obj = &x },
+		{ .kind = DK_ARG_BOOL, .i = 1 },
+		{ .kind = DK_ARG_INT, .i = -7 },
+		{ .kind = DK_ARG_DOUBLE, .bits = 1000 },
+		{ .kind = DK_ARG_STRING, .str = "text" },
+		{ .kind = DK_ARG_GENERATOR, .gen = &g },
+		{ .kind = DK_ARG_POINTER, .ptr = &out },
+		{ .kind = DK_ARG_INT, .i = 6 },
+	};
+	struct dk_op_decl *decl;
+	struct dk_impl impl;
+	struct dk_op *op;
+
+	t_open("v1", 0);
+	t_join(&prov, "schema");
+	if (!s || !CHECK_OK(dk_schema_decl(s, &decl, &t_why)))
+		return;
+	dk_schema_free(s);
+	CHECK_STR(decl->name, "schema::sum.of");
+	impl = (struct dk_impl){ .op = decl, .fn = (dk_fn_t)sum_boxed, .label = "sum",
+				 .key = DK_CPU, .flags = DK_IMPL_F_BOXED,
+				 .size = sizeof(impl) };
+	decl->name = "schema::sum";
+	/* the schema goes with its name */
+	CHECK_INT(dk_op_define(&prov, decl, 0, &t_why), -EINVAL);
+	decl->name = "schema::sum.of";
+	CHECK_OK(dk_op_define(&prov, decl, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, &impl, 1, &t_why));
+	op = dk_op_get(t_reg, "schema::sum.of");
+	CHECK(decl->args_size <= sizeof(args));
+	CHECK_OK(dk_args_pack(decl, v, 8, args, sizeof(args), &t_why));
+	CHECK_OK(dk_call_boxed(op, decl, &local, args));
+	CHECK_INT(out, 993);
+	dk_op_put(op);
+	t_leave(&prov);
+	t_close();
+	dk_schema_decl_free(decl);
+	dk_schema_decl_free(NULL);
+	s = parse("(Tensor _0) -> Tensor _0");
+	/* refuses: dk_schema_decl EINVAL BAD_NAME */
+	CHECK_INT(dk_schema_decl(s, &decl, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_NAME);
+	CHECK(!decl);
+	dk_schema_free(s);
+}
+
 /* ---- all of PyTorch's ------------------------------------------------------- */
 
 static FILE *open_vectors(void)
@@ -301,6 +427,103 @@ static void all_print_back(void)
 	CHECK_INT(n, 3640);
 	CHECK_INT(none, 1);
 	fclose(f);
+}
+
+/* Which of the arguments a boxed call dispatches on, as PyTorch numbers them. */
+static int tell_mask(struct dk_call *c, void *args)
+{
+	u64 *mask = dk_call_priv(c);
+	unsigned int i;
+
+	*mask = 0;
+	for (i = 0; i < c->n; i++)
+		*mask = *mask << 1 | !!c->objs[i];
+	return 0;
+}
+
+/* Every argument is there, generators and opaque ones too. */
+static void pack_all(const struct dk_op_decl *decl, struct dk_value *v)
+{
+	static struct dk_obj cpu, *items[] = { &cpu };
+	static struct dk_generator g;
+	unsigned int i;
+
+	cpu = t_obj(DK_KEY_BITS(DK_CPU));
+	g.dk = cpu;
+	for (i = 0; i < decl->num_params; i++) {
+		memset(&v[i], 0, sizeof(v[i]));
+		v[i].kind = decl->param[i].kind;
+		if (v[i].kind == DK_ARG_OBJECT)
+			v[i].obj = &cpu;
+		else if (v[i].kind == DK_ARG_LIST)
+			dk_list_init(&v[i].list, items, 1, 0);
+		else if (v[i].kind == DK_ARG_GENERATOR)
+			v[i].gen = &g;
+		else if (v[i].kind == DK_ARG_POINTER)
+			v[i].ptr = &cpu;
+	}
+}
+
+static u64 called_mask(struct dk_op_decl *decl)
+{
+	static u64 args[64 * sizeof(struct dk_list) / sizeof(u64)];
+	struct dk_local local = t_no_local();
+	static struct dk_value v[64];
+	u64 *mask = prov.priv;
+	struct dk_op *op = dk_op_get(t_reg, decl->name);
+
+	/* those without an object are called, too */
+	local.included ^= DK_KEY_BITS(DK_CPU);
+	*mask = ~0ull;
+	pack_all(decl, v);
+	CHECK_OK(dk_args_pack(decl, v, decl->num_params, args, sizeof(args), &t_why));
+	CHECK_OK(dk_call_boxed(op, decl, &local, args));
+	dk_op_put(op);
+	return *mask;
+}
+
+static bool dispatches_as_its_schema(const char *line)
+{
+	struct dk_schema *s = parse(line);
+	struct dk_op_decl *decl;
+	u64 want;
+	bool same;
+
+	if (!s || !CHECK_OK(dk_schema_decl(s, &decl, &t_why)))
+		return false;
+	CHECK_OK(dk_schema_dispatch_mask(s, &want, &t_why));
+	dk_schema_free(s);
+	CHECK_STR(decl->schema, line);
+	CHECK_OK(dk_op_define(&prov, decl, 0, &t_why));
+	same = CHECK_INT(called_mask(decl), want);
+	CHECK_OK(dk_op_undefine(&prov, decl->name, &t_why));
+	dk_schema_decl_free(decl);
+	return same;
+}
+
+/* Boxed calls dispatch on exactly what PyTorch's mask says (SEMANTICS 6.1). */
+static void all_dispatch(void)
+{
+	static const struct dk_impl cpu = DK_FALLBACK(DK_CPU, tell_mask);
+	unsigned int n = 0;
+	static u64 mask;
+	char line[LINE];
+	FILE *f = open_vectors();
+
+	if (!f)
+		return;
+	t_open("v1", 0);
+	prov = (struct dk_provider)DK_PROVIDER("schema");
+	prov.registry = t_reg;
+	prov.priv = &mask;
+	CHECK_OK(dk_provider_register(&prov, &t_why));
+	CHECK_OK(dk_fallback_register(&prov, &cpu, &t_why));
+	while (next_line(f, line))
+		n += strcmp(line, "(none)") && dispatches_as_its_schema(line);
+	CHECK_INT(n, 3639);
+	fclose(f);
+	t_leave(&prov);
+	t_close();
 }
 
 /* What is read prints to something that is read, and prints the same. */
@@ -376,7 +599,8 @@ static void mutated(void)
 
 static const struct t_case cases[] = {
 	T(parts), T(printed), T(wrong), T(dispatch_mask), T(compare), T(alias_analysis),
-	T(all_print_back), T(mutated),
+	T(parameters_of_another_schema), T(declaration_of_a_schema), T(all_print_back),
+	T(all_dispatch), T(mutated),
 };
 
 const struct t_suite schema_suite = { "schema", cases, ARRAY_SIZE(cases) };

@@ -170,6 +170,9 @@ struct dk_op_decl t_decl(const char *name)
 
 	decl.name = name;
 	decl.op = NULL;
+	/* a schema that it may get is about other arguments */
+	decl.param = NULL;
+	decl.num_params = 0;
 	return decl;
 }
 

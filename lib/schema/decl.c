@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Schemas and declarations: one made from a schema, and whether a description
+ * of C parameters dispatches on what a schema says.
+ */
+#include "schema.h"
+
+struct dkc_decl {
+	struct dk_op_decl pub;
+	struct dk_param param[];	/* behind them the texts */
+};
+
+static bool is_any_of(const char *name, const char *const *names, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (dkc_streq(name, names[i]))
+			return true;
+	return false;
+}
+
+#define IS_ANY_OF(name, ...)						\
+	is_any_of(name, (const char *const[]){ __VA_ARGS__ },		\
+		  sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+
+/* Of the types whose absence is a null pointer, with and without a "?". */
+static u32 pointer_kind(const struct dk_type *t)
+{
+	if (t->kind == DK_TYPE_OPTIONAL)
+		t = t->first;
+	if (t->kind != DK_TYPE_NAME)
+		return DK_ARG_POINTER;
+	if (dkc_streq(t->name, "Tensor"))
+		return DK_ARG_OBJECT;
+	if (dkc_streq(t->name, "Generator"))
+		return DK_ARG_GENERATOR;
+	return dkc_streq(t->name, "str") ? DK_ARG_STRING : DK_ARG_POINTER;
+}
+
+static u32 kind_of(const struct dk_type *t)
+{
+	if (t->kind == DK_TYPE_LIST && dkc_type_dispatched(t))
+		return DK_ARG_LIST;
+	if (t->kind != DK_TYPE_NAME)
+		return pointer_kind(t);
+	if (IS_ANY_OF(t->name, "int", "SymInt", "ScalarType", "Layout", "MemoryFormat",
+		      "QScheme"))
+		return DK_ARG_INT;
+	if (IS_ANY_OF(t->name, "bool", "SymBool"))
+		return DK_ARG_BOOL;
+	if (IS_ANY_OF(t->name, "float", "SymFloat"))
+		return DK_ARG_DOUBLE;
+	return pointer_kind(t);
+}
+
+static u32 size_of(u32 kind)
+{
+	switch (kind) {
+	case DK_ARG_BOOL:
+		return sizeof(bool);
+	case DK_ARG_INT:
+	case DK_ARG_DOUBLE:
+		return sizeof(u64);
+	case DK_ARG_LIST:
+		return sizeof(struct dk_list);
+	default:
+		return sizeof(void *);
+	}
+}
+
+/* All begin at a multiple of 8, so that nobody has to know how they align. */
+static void describe(struct dkc_decl *d, const struct dk_schema *s)
+{
+	struct dk_param *p = d->param;
+	u32 at = 0, i;
+
+	for (i = 0; i < s->num_args; i++, p++) {
+		p->kind = kind_of(s->args[i].type);
+		p->size = size_of(p->kind);
+		p->offset = at;
+		at += (p->size + 7) & ~7u;
+	}
+	d->pub.args_size = at;
+	d->pub.num_params = s->num_args;
+	d->pub.param = d->param;
+}
+
+static const char *put_text(char **at, const char *text)
+{
+	char *begin = *at;
+	size_t n = dkc_strlen(text) + 1;
+
+	memcpy(begin, text, n);
+	*at += n;
+	return begin;
+}
+
+static void put_texts(struct dkc_decl *d, const struct dk_schema *s, size_t schema_size)
+{
+	char *at = (char *)(d->param + s->num_args);
+	u32 i;
+
+	d->pub.name = put_text(&at, s->name);
+	if (*s->overload) {
+		at[-1] = '.';
+		put_text(&at, s->overload);
+	}
+	for (i = 0; i < s->num_args; i++)
+		d->param[i].name = put_text(&at, s->args[i].name);
+	d->pub.schema = at;
+	dk_schema_print(s, at, schema_size);
+}
+
+int dk_schema_decl(const struct dk_schema *s, struct dk_op_decl **decl,
+		   struct dk_diag *why)
+{
+	size_t schema_size = dk_schema_print(s, NULL, 0) + 1, size;
+	struct dkc_decl *d;
+	u32 i;
+
+	*decl = NULL;
+	if (!*s->name)
+		return dkc_refuse(why, DK_WHY_BAD_NAME, NULL);
+	if (s->num_args > DKC_MAX_PARAMS)
+		return dkc_refuse(why, DK_WHY_SCHEMA_ARGS, s->name);
+	size = sizeof(*d) + s->num_args * sizeof(*d->param) + dkc_strlen(s->name) + 1 +
+	       dkc_strlen(s->overload) + 1 + schema_size;
+	for (i = 0; i < s->num_args; i++)
+		size += dkc_strlen(s->args[i].name) + 1;
+	d = dkc_alloc(size);
+	if (!d)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, s->name);
+	d->pub.size = sizeof(d->pub);
+	d->pub.call_size = sizeof(struct dk_call);
+	describe(d, s);
+	put_texts(d, s, schema_size);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	*decl = &d->pub;
+	return 0;
+}
+
+void dk_schema_decl_free(struct dk_op_decl *decl)
+{
+	dkc_free(decl);
+}
+
+/* ---- do both dispatch on the same? ------------------------------------------ */
+
+/*
+ * A pointer to what nobody described may be an object, or not. So it is
+ * followed which numbers of the schema's objects and lists the parameters so
+ * far can stand for.
+ */
+struct match {
+	u32 kind[DKC_MAX_PARAMS];
+	const char *name[DKC_MAX_PARAMS];
+	unsigned int n;
+	bool can[DKC_MAX_PARAMS + 1];
+};
+
+static void match_begin(struct match *m, const struct dk_schema *s)
+{
+	u32 i;
+
+	m->n = 0;
+	for (i = 0; i < s->num_args; i++) {
+		if (!dkc_type_dispatched(s->args[i].type))
+			continue;
+		m->kind[m->n] = kind_of(s->args[i].type);
+		m->name[m->n++] = s->args[i].name;
+	}
+	memset(m->can, 0, sizeof(m->can));
+	m->can[0] = true;
+}
+
+/* One more parameter; false where it can stand for nothing. */
+static bool match_param(struct match *m, u32 kind)
+{
+	bool unknown = kind == DK_ARG_POINTER || kind == DK_ARG_OTHER, any = false;
+	unsigned int i;
+
+	if (!unknown && kind != DK_ARG_OBJECT && kind != DK_ARG_LIST)
+		return true;
+	for (i = m->n + 1; i-- > 0;) {
+		bool next = i && m->can[i - 1] && (unknown || m->kind[i - 1] == kind);
+
+		m->can[i] = next || (unknown && m->can[i]);
+		any |= m->can[i];
+	}
+	return any;
+}
+
+/* The first argument that no parameter stands for. */
+static const char *match_rest(const struct match *m)
+{
+	unsigned int i = m->n;
+
+	while (i && !m->can[i])
+		i--;
+	return i < m->n ? m->name[i] : NULL;
+}
+
+int dkc_schema_matches(const struct dk_schema *s, const struct dk_op_decl *decl,
+		       struct dk_diag *why)
+{
+	const char *rest;
+	struct match m;
+	u32 i;
+
+	if (!decl->param)
+		return 0;
+	if (s->num_args > DKC_MAX_PARAMS)
+		return dkc_refuse(why, DK_WHY_SCHEMA_ARGS, decl->name);
+	match_begin(&m, s);
+	for (i = 0; i < decl->num_params; i++)
+		if (!match_param(&m, decl->param[i].kind))
+			return dkc_refuse(why, DK_WHY_SCHEMA_PARAMS,
+					  decl->param[i].name);
+	rest = match_rest(&m);
+	return rest ? dkc_refuse(why, DK_WHY_SCHEMA_PARAMS, rest) : 0;
+}
