@@ -32,6 +32,25 @@ def dangling():
     return {"before": before, "more": more, "after": after}
 
 
+def stated():
+    """Definitions and functions that do not fit, or fit, and what is told of them."""
+    two, library = "(Tensor x, Tensor y) -> Tensor", _C._dispatch_library("FRAGMENT", "stated", "")
+    library.def_("first" + two)
+    misfits = [error(lambda: library.impl_t_t("first", debug="fn"))]
+    library.impl_t_t("second", debug="fn")
+    misfits.append(error(lambda: library.def_("second" + two)))
+    library.def_name_t_t("inferred", debug="fn")
+    library.def_("pure" + two, alias="PURE_FUNCTION")
+    return {
+        "misfits": misfits,
+        "inferred": _C._dispatch_dump("stated::inferred"),
+        "pure": _C._dispatch_dump("stated::pure"),
+        "again": [error(lambda: library.def_("pure" + two, alias="PURE_FUNCTION")),
+                  error(lambda: library.def_legacy("pure" + two)),
+                  error(lambda: library.def_("pure" + two, alias="CONSERVATIVE"))],
+    }
+
+
 def python_dispatcher(keys):
     """The rows of both of its tables, behind their titles."""
     dispatcher = PythonDispatcher()
@@ -56,6 +75,7 @@ def main():
         "operators": len(_C._dispatch_get_registrations_for_dispatch_key()),
         "invariants": error(_C._dispatch_check_all_invariants),
         "dangling": dangling(),
+        "stated": stated(),
         "invalid key": error(_C._dispatch_print_registrations_for_dispatch_key, "invalid_key"),
         "tables": [python_dispatcher(keys) for keys in lists],
         "duplicates": error(PythonDispatcher().register, ["CPU", "CPU"]),

@@ -109,6 +109,10 @@ STOCK_KERNELS = """Python FuncTorchDynamicLayerBackMode FuncTorchDynamicLayerFro
     Functionalize Conjugate Negative ZeroTensor Tracer FuncTorchBatched Batched
     FuncTorchGradWrapper PythonTLSSnapshot PythonDispatcher Named""".split()
 
+# What the library of installed.py defines things with, and where it says it is.
+ONE, TWO = "(Tensor _0) -> Tensor _0", "(Tensor x, Tensor y) -> Tensor"
+NOWHERE = "registered at /dev/null:0"
+
 # Explicit takes the autograd entries from implicit, and 1.13.1 does not see to it.
 STALE = (f"op {OP}", f"impl {OP} {IMPLICIT} i", f"impl {OP} Autograd a", f"impl {OP} {EXPLICIT} e")
 
@@ -179,6 +183,7 @@ def wrong_rows(expected, found):
                      for k, v in expected.items() if found.get(k) != v)
 
 
+# states: 11.2.7, 11.2.8, 11.2.9, 11.2.10, 11.2.11, 11.2.12, 11.2.13, 11.2.14, 11.2.15, 11.2.16
 def check_tables(tap, pair):
     for name, keys, expected in TABLES:
         found, why = table(pair, keys)
@@ -195,6 +200,7 @@ def check_tables(tap, pair):
     tap.result(not why, "which rule serves, for six lists of registrations", "\n".join(why))
 
 
+# states: 11.2.17, 11.2.21, 11.2.25
 def check_answers(tap, pair):
     for name, commands, expected, expected_ours in ANSWERS:
         theirs, ours = ("error" if a.startswith("error:") else a for a in both(pair, commands))
@@ -203,6 +209,7 @@ def check_answers(tap, pair):
                    f"PyTorch {theirs}\nexpected {expected}\ndkctl {ours}\nexpected {expected_ours}")
 
 
+# states: 11.2.2, 11.2.5, 11.2.6, 11.2.22
 def check_dumps(tap, pair):
     """Two functions at one key, functions without a definition, a definition alone."""
     def dump(*commands):
@@ -244,6 +251,7 @@ def ask_installed(pair):
     return json.loads(done.stdout)
 
 
+# states: 11.2.26, 11.2.27, 11.2.28, 11.2.29
 def check_python_table(tap, pair, name, keys, expected, told):
     """What the class prints, against our table of the same registrations."""
     commands = pair.head() + [f"op {OP}"] + [f"impl {OP} {k} fn_{k}" for k in keys]
@@ -268,6 +276,7 @@ def check_python_table(tap, pair, name, keys, expected, told):
     tap.result(not why, f"statement {name}", why)
 
 
+# states: 11.2.32
 def check_bmm(tap, pair, told):
     """It has functions, and none for a quantized tensor: there and here."""
     start = "Could not run 'aten::bmm.out' with arguments from the 'QuantizedCPU' backend."
@@ -284,22 +293,83 @@ def check_bmm(tap, pair, told):
                f"{error}: {raised[:200]}\n{theirs}\n{ours[-2]}\n{ours[-1]}")
 
 
-def check_installed(tap, pair):
-    told = ask_installed(pair)
+# states: 11.2.1
+def check_invariants(tap, pair, told):
     (answer,) = pair.imported.ask(["invariants"])
     tap.result(told["invariants"] is None and answer == "",
                f"statement 1 test_all_invariants, {told['operators']} operators of "
                f"PyTorch {told['version']}", f"{told['invariants']}\n{answer}")
-    dangling = told["dangling"]
-    tap.result(dangling["before"] == [] and pair.imported.ask(["dangling"]) == ["0"],
-               "statement 23 test_find_dangling_impls", dangling["before"])
-    own = pair.ours.ask(["impl __dangling__::foo CPU fn_CPU", "dump __dangling__::foo"])[-1]
-    more = "\n".join(dangling["more"]).replace("(Tensor _0) -> Tensor _0 [ boxed unboxed ]",
-                                               "(none) [ boxed ]").strip()
-    tap.result(more == own and dangling["after"] == dangling["before"],
-               "statement 24 test_find_dangling_impls_ext", f"PyTorch {dangling}\ndkctl {own}")
+
+
+# states: 11.2.23, 11.2.24
+def check_dangling(tap, pair, told):
+    tap.result(told["before"] == [] and pair.imported.ask(["dangling"]) == ["0"],
+               "statement 23 test_find_dangling_impls", told["before"])
+    own = pair.ours.ask([f'impl -u -s "{ONE}" __dangling__::foo CPU fn_CPU', "dangling"])[-1]
+    tap.result(len(told["more"]) == 1 and told["more"][0].strip() == own and
+               told["after"] == told["before"],
+               "statement 24 test_find_dangling_impls_ext", f"PyTorch {told}\ndkctl {own}")
+
+
+# states: 11.2.3
+def check_misfits(tap, pair, told):
+    """A function of one argument and a definition of two, in either order."""
+    define = [f'op -s "stated::{name}{TWO}" -g "{NOWHERE}" stated::{name}'
+              for name in ("first", "second")]
+    impl = [f'impl -u -s "{ONE}" stated::{name} - fn' for name in ("first", "second")]
+    ours = [pair.ours.ask([define[0], impl[0]]), pair.ours.ask([impl[1], define[1]])]
+    for name, (before, answer), (kind, text) in zip(("first", "second"), ours, told):
+        facts = (f"stated::{name}", TWO, ONE, "fn", NOWHERE, "2 vs 1")
+        tap.result(before == "" and answer.startswith("error: ") and kind == "RuntimeError" and
+                   all(fact in answer and fact in text for fact in facts),
+                   f"statement 3 test_def_impl_schema_mismatch, {name}", f"{text}\n{answer}")
+
+
+# states: 11.2.4, 11.2.18
+def check_definitions(tap, pair, told):
+    """An inferred schema, and what a definition says of aliasing."""
+    for name, what, commands in (
+            ("4 test_def_with_inference", "inferred",
+             (f'op -s "stated::inferred{ONE}" -g "{NOWHERE}" -a CONSERVATIVE stated::inferred',
+              f'impl -u -s "{ONE}" stated::inferred - fn')),
+            ("18 test_def_with_explicit_alias", "pure",
+             (f'op -s "stated::pure{TWO}" -g "{NOWHERE}" -a PURE_FUNCTION stated::pure',))):
+        own = pair.ours.ask(commands + (f"dump stated::{what}",))[-1]
+        tap.result(told[what].strip() == own, f"statement {name}",
+                   f"PyTorch\n{told[what]}\ndkctl\n{own}")
+
+
+# states: 11.2.17, 11.2.19, 11.2.20
+def check_again(tap, pair, told):
+    """A second definition is refused, whatever it says of aliasing."""
+    first = f'op -s "stated::pure{TWO}" -g "{NOWHERE}" -a PURE_FUNCTION stated::pure'
+    for name, alias, (kind, text) in zip(
+            ("17 test_multiple_def_error", "19 test_multiple_def_alias_defaulting",
+             "20 test_multiple_def_alias_mismatch"),
+            (" -a PURE_FUNCTION", "", " -a CONSERVATIVE"), told):
+        own = pair.ours.ask([first, f'op -s "stated::pure{TWO}" -g there{alias} stated::pure'])[-1]
+        tap.result(kind == "RuntimeError" and f"Original registration: {NOWHERE}" in text and
+                   own.startswith("error: ") and
+                   own.endswith(f"stated::pure: {NOWHERE} -> there"),
+                   f"statement {name}, from Python", f"{text}\n{own}")
+
+
+def check_installed(tap, pair):
+    told = ask_installed(pair)
+    check_invariants(tap, pair, told)
+    check_dangling(tap, pair, told["dangling"])
+    check_misfits(tap, pair, told["stated"]["misfits"])
+    check_definitions(tap, pair, told["stated"])
+    check_again(tap, pair, told["stated"]["again"])
     for (name, keys, expected), got in zip(PYTHON_TABLES, told["tables"]):
         check_python_table(tap, pair, name, keys, expected, got)
+    check_errors(tap, told)
+    check_bmm(tap, pair, told["quantized bmm"])
+
+
+# states: 11.2.25, 11.2.30, 11.2.31
+def check_errors(tap, told):
+    """What only Python refuses."""
     for name, what, text in (
             ("25 ..._for_dispatch_key_invalid, from Python", "invalid key",
              "could not parse dispatch key: invalid_key"),
@@ -307,7 +377,6 @@ def check_installed(tap, pair):
             ("31 test_defaultbackend_math", "both composites", "Registration to both ")):
         error = told[what]
         tap.result(error is not None and text in error[1], f"statement {name}", error)
-    check_bmm(tap, pair, told["quantized bmm"])
 
 
 def check(tap, pair):
