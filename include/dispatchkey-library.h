@@ -187,7 +187,8 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
  * In any order (SEMANTICS 8.1). It works when every allocation fails.
  *
  * Context: Process context, sleeps until the calls inside have returned.
- * Return: 0, -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
+ * Return: 0, -ENOENT (another library's), -EDEADLK or -ESHUTDOWN as
+ * dk_provider_unregister().
  */
 int dk_handle_release(struct dk_library *lib, struct dk_handle *h);
 

@@ -556,9 +556,11 @@ int dk_handle_release(struct dk_library *lib, struct dk_handle *h)
 
 	if (!core)
 		return err;
-	if (!h->core) {
+	/* we wait for the calls of this library's provider, and of no other */
+	if (!h->core || h->core->lib != lib->core) {
+		err = h->core ? -ENOENT : 0;
 		dkc_mutex_unlock(&core->reg->lock);
-		return 0;
+		return err;
 	}
 	reg = core->reg;
 	b = h->core->block;

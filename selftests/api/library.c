@@ -543,10 +543,28 @@ static void mismatch(void)
 	close();
 }
 
+/* It would wait for the other provider's calls, and free under those inside. */
+static void handle_of_another_library(void)
+{
+	u64 before;
+
+	open_all();
+	before = dk_registry_generation(t_reg);
+	/* refuses: dk_handle_release ENOENT NOT_THERE */
+	REFUSED_ERR(dk_handle_release(&def, &held), ENOENT);
+	CHECK_INT(dk_registry_generation(t_reg), before);
+	CHECK(held.core);
+	CHECK_OK(dk_handle_release(&frag, &held));
+	CHECK(!held.core);
+	r_rebase();
+	close_all();
+}
+
 static const struct t_case cases[] = {
 	T(a_library), T(used_again), T(fallbacks), T(from_inside), T(find_and_walk), T(both_signatures),
 	T(refused_libraries),
 	T(refused_definitions), T(class_changes), T(refused_functions), T(mismatch),
+	T(handle_of_another_library),
 };
 
 const struct t_suite library_suite = { "library", cases, ARRAY_SIZE(cases) };
