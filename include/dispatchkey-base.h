@@ -135,6 +135,7 @@ extern const struct dk_local dk_local_default;
 	X(BAD_DTYPE, EINVAL, "no such dtype")				\
 	X(BAD_TENSOR_LAYOUT, EINVAL, "Unsupported layout")		\
 	X(BAD_DEVICE_TYPE, EINVAL, "no such device type")		\
+	X(DEVICE_INDEX, EINVAL, "a device type has no index")		\
 	X(DEVICE_DENSE, EOPNOTSUPP, "Unsupported device type for dense layout") \
 	X(DEVICE_SPARSE, EOPNOTSUPP, "Unsupported device type for sparse layout") \
 	X(DEVICE_SPARSE_CSR, EOPNOTSUPP,				\

@@ -67,6 +67,55 @@ int dk_key_device_type(const struct dk_layout *l, unsigned int key,
 int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
 			 const char **layout, struct dk_diag *why);
 
+/**
+ * dk_device_type_number() - PyTorch's number of a device type
+ * @l: layout, NULL for v1
+ * @name: as dk_compute_key() takes it, such as "CUDA"
+ * @why: filled on failure; may be NULL
+ *
+ * The numbers are those of PyTorch's DeviceType: before MTIA came (1.13 and
+ * older), PrivateUse1 was 19, and now it is 20; 8 is MAIA, and was ORT.
+ *
+ * Context: Any.
+ * Return: The number, or -EINVAL (reason BAD_DEVICE_TYPE): this version has no
+ * such device type.
+ */
+int dk_device_type_number(const struct dk_layout *l, const char *name,
+			  struct dk_diag *why);
+
+/**
+ * dk_device_type_name() - the device type of a number
+ * @l: layout, NULL for v1
+ * @number: any number
+ *
+ * Context: Any.
+ * Return: A constant string, such as "CUDA"; NULL if there is none.
+ */
+const char *dk_device_type_name(const struct dk_layout *l, unsigned int number);
+
+/**
+ * dk_tensor_layout_number() - PyTorch's number of a layout of tensors
+ * @l: layout, NULL for v1
+ * @name: as dk_compute_key() takes it, such as "Strided"
+ * @why: filled on failure; may be NULL
+ *
+ * Context: Any.
+ * Return: The number, or -EINVAL (reason BAD_TENSOR_LAYOUT): this version has no
+ * such layout.
+ */
+int dk_tensor_layout_number(const struct dk_layout *l, const char *name,
+			    struct dk_diag *why);
+
+/**
+ * dk_tensor_layout_name() - the layout of tensors of a number
+ * @l: layout, NULL for v1
+ * @number: any number
+ *
+ * Context: Any.
+ * Return: A constant string, such as "Strided"; NULL if there is none.
+ */
+const char *dk_tensor_layout_name(const struct dk_layout *l, unsigned int number);
+
 #ifdef __cplusplus
 }
 #endif

@@ -123,6 +123,25 @@ int dk_registry_key_parse_strict(struct dk_registry *reg, const char *name,
 				 unsigned int *key, struct dk_diag *why);
 
 /**
+ * dk_key_for_device() - the key of a dense tensor on a device, by its written name
+ * @reg: registry, NULL for the default one
+ * @device: "cpu", "cuda", "privateuseone" and so on, in lower case and without an
+ *	index; or the name that a private backend is bound to, in lower case
+ * @key: takes the key
+ * @why: filled on failure; may be NULL
+ *
+ * The rule is PyTorch's _dispatch_key_for_device().
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; -EINVAL for a device that is unknown or has an index, such as
+ * "cuda:0" (reasons BAD_DEVICE_TYPE, DEVICE_INDEX); -EOPNOTSUPP for one that has
+ * no dense tensors (reason DEVICE_DENSE); -ENOMEM if the default registry could
+ * not be made.
+ */
+int dk_key_for_device(struct dk_registry *reg, const char *device, unsigned int *key,
+		      struct dk_diag *why);
+
+/**
  * dk_device_register() - a device, with its functions: all or nothing
  * @prov: the provider
  * @backend: of which backend it is a device

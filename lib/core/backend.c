@@ -50,7 +50,8 @@ static bool dkc_name_taken(const struct dk_layout *l, const char *name)
 	for (key = 0; key < dk_layout_keys(l); key++)
 		if (dkc_strcaseeq(dk_key_name(l, key, buf), name))
 			return true;
-	return dkc_own_name(l, name) || !dk_backend_bit_parse(l, name, &key, NULL);
+	return dkc_own_name(l, name) || !dk_backend_bit_parse(l, name, &key, NULL) ||
+	       dkc_strcaseeq(name, "privateuseone");
 }
 
 /* "all are taken", with their names */
@@ -326,4 +327,51 @@ int dk_registry_key_parse(struct dk_registry *reg, const char *name,
 		}
 	dkc_mutex_unlock(&reg->lock);
 	return err;
+}
+
+/* The private backend that is written so, in lower case, or 0; under the lock. */
+static unsigned int dkc_written_backend(const struct dk_registry *reg, const char *word,
+					size_t len)
+{
+	unsigned int b;
+	size_t i;
+
+	for (b = 1; b <= reg->layout->nb; b++) {
+		const char *name = reg->private_backend[b].name;
+
+		for (i = 0; i < len && name[i] && word[i] == dkc_lower(name[i]); i++)
+			;
+		if (name[0] && i == len && !name[i])
+			return b;
+	}
+	return 0;
+}
+
+int dk_key_for_device(struct dk_registry *reg, const char *device, unsigned int *key,
+		      struct dk_diag *why)
+{
+	const struct dk_layout *l;
+	const char *type;
+	unsigned int b;
+	size_t len = 0;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, device);
+	l = reg->layout;
+	while (device[len] && device[len] != ':')
+		len++;
+	dkc_mutex_lock(&reg->lock);
+	b = dkc_written_backend(reg, device, len);
+	dkc_mutex_unlock(&reg->lock);
+	type = b ? l->backend_names[b] : dkc_device_written(l, device, len);
+	if (!type)
+		return dkc_refuse(why, DK_WHY_BAD_DEVICE_TYPE, device);
+	if (device[len])
+		return dkc_refuse(why, DK_WHY_DEVICE_INDEX, device);
+	if (!b)
+		return dk_compute_key(l, NULL, NULL, type, key, why);
+	*key = dk_runtime_key(l, l->role[DKC_ROLE_DENSE], b);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	return 0;
 }

@@ -13,35 +13,38 @@ enum device_kind {
 
 static const struct device {
 	const char *name;
+	unsigned int number;
 	enum device_kind kind;
 	bool has_key;		/* that leads back to the device */
 } devices[] = {
-	{ "CPU", DEVICE_BACKEND, true },	{ "CUDA", DEVICE_BACKEND, true },
-	{ "MKLDNN", DEVICE_OLD, false },	{ "OPENGL", DEVICE_OLD, false },
-	{ "OPENCL", DEVICE_OLD, false },	{ "IDEEP", DEVICE_OLD, false },
-	{ "HIP", DEVICE_BACKEND, true },	{ "FPGA", DEVICE_PLAIN, false },
-	{ "MAIA", DEVICE_PLAIN, true },		{ "ORT", DEVICE_PLAIN, true },
-	{ "XLA", DEVICE_BACKEND, true },	{ "Vulkan", DEVICE_PLAIN, true },
-	{ "Metal", DEVICE_PLAIN, false },	{ "XPU", DEVICE_BACKEND, true },
-	{ "MPS", DEVICE_BACKEND, true },	{ "Meta", DEVICE_BACKEND, true },
-	{ "HPU", DEVICE_BACKEND, true },	{ "VE", DEVICE_BACKEND, true },
-	{ "Lazy", DEVICE_BACKEND, true },	{ "IPU", DEVICE_BACKEND, true },
-	{ "MTIA", DEVICE_BACKEND, true },	{ "PrivateUse1", DEVICE_BACKEND, true },
+	{ "CPU", 0, DEVICE_BACKEND, true },	{ "CUDA", 1, DEVICE_BACKEND, true },
+	{ "MKLDNN", 2, DEVICE_OLD, false },	{ "OPENGL", 3, DEVICE_OLD, false },
+	{ "OPENCL", 4, DEVICE_OLD, false },	{ "IDEEP", 5, DEVICE_OLD, false },
+	{ "HIP", 6, DEVICE_BACKEND, true },	{ "FPGA", 7, DEVICE_PLAIN, false },
+	{ "MAIA", 8, DEVICE_PLAIN, true },	{ "ORT", 8, DEVICE_PLAIN, true },
+	{ "XLA", 9, DEVICE_BACKEND, true },	{ "Vulkan", 10, DEVICE_PLAIN, true },
+	{ "Metal", 11, DEVICE_PLAIN, false },	{ "XPU", 12, DEVICE_BACKEND, true },
+	{ "MPS", 13, DEVICE_BACKEND, true },	{ "Meta", 14, DEVICE_BACKEND, true },
+	{ "HPU", 15, DEVICE_BACKEND, true },	{ "VE", 16, DEVICE_BACKEND, true },
+	{ "Lazy", 17, DEVICE_BACKEND, true },	{ "IPU", 18, DEVICE_BACKEND, true },
+	{ "MTIA", 19, DEVICE_BACKEND, true },
+	{ "PrivateUse1", 20, DEVICE_BACKEND, true },
 };
 
 static const struct tensor_layout {
 	const char *name;
+	unsigned int number;
 	const char *prefix;	/* of the keys of its backends */
 	enum dk_reason reason;	/* of a device that has none */
 } tensor_layouts[] = {
-	{ "Strided", "", DK_WHY_DEVICE_DENSE },
-	{ "Jagged", "", DK_WHY_DEVICE_DENSE },
-	{ "Sparse", "Sparse", DK_WHY_DEVICE_SPARSE },
-	{ "SparseCsr", "SparseCsr", DK_WHY_DEVICE_SPARSE_CSR },
-	{ "SparseCsc", "SparseCsr", DK_WHY_DEVICE_SPARSE_CSC },
-	{ "SparseBsr", "SparseCsr", DK_WHY_DEVICE_SPARSE_BSR },
-	{ "SparseBsc", "SparseCsr", DK_WHY_DEVICE_SPARSE_BSC },
-	{ "Mkldnn", "Mkldnn", DK_WHY_DEVICE_MKLDNN },
+	{ "Strided", 0, "", DK_WHY_DEVICE_DENSE },
+	{ "Sparse", 1, "Sparse", DK_WHY_DEVICE_SPARSE },
+	{ "SparseCsr", 2, "SparseCsr", DK_WHY_DEVICE_SPARSE_CSR },
+	{ "Mkldnn", 3, "Mkldnn", DK_WHY_DEVICE_MKLDNN },
+	{ "SparseCsc", 4, "SparseCsr", DK_WHY_DEVICE_SPARSE_CSC },
+	{ "SparseBsr", 5, "SparseCsr", DK_WHY_DEVICE_SPARSE_BSR },
+	{ "SparseBsc", 6, "SparseCsr", DK_WHY_DEVICE_SPARSE_BSC },
+	{ "Jagged", 7, "", DK_WHY_DEVICE_DENSE },
 };
 
 static const char quantized[] = "qint8 quint8 qint32 quint4x2 quint2x4";
@@ -124,6 +127,94 @@ int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *lay
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	return 0;
 }
+
+/* ---- numbers ----------------------------------------------------------------- */
+
+/* Is there such a device in this version? The old ones are in all. */
+static bool has_device(const struct dk_layout *l, const struct device *d)
+{
+	unsigned int key;
+
+	return d->kind == DEVICE_OLD || dkc_find_key(l, d->name, &key);
+}
+
+/* Before there was MTIA, PrivateUse1 had its number. */
+static unsigned int device_number(const struct dk_layout *l, const struct device *d)
+{
+	return d->number > 19 && !dkc_find_backend(l, "MTIA") ? d->number - 1 : d->number;
+}
+
+int dk_device_type_number(const struct dk_layout *l, const char *name,
+			  struct dk_diag *why)
+{
+	const struct device *d = find_device(name);
+
+	l = dkc_layout(l);
+	if (!d || !has_device(l, d))
+		return dkc_refuse(why, DK_WHY_BAD_DEVICE_TYPE, name);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	return device_number(l, d);
+}
+
+const char *dk_device_type_name(const struct dk_layout *l, unsigned int number)
+{
+	unsigned int i;
+
+	l = dkc_layout(l);
+	for (i = 0; i < DKC_COUNT(devices); i++)
+		if (has_device(l, &devices[i]) && device_number(l, &devices[i]) == number)
+			return devices[i].name;
+	return NULL;
+}
+
+int dk_tensor_layout_number(const struct dk_layout *l, const char *name,
+			    struct dk_diag *why)
+{
+	const struct tensor_layout *t = find_tensor_layout(dkc_layout(l), name);
+
+	if (!t)
+		return dkc_refuse(why, DK_WHY_BAD_TENSOR_LAYOUT, name);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	return t->number;
+}
+
+const char *dk_tensor_layout_name(const struct dk_layout *l, unsigned int number)
+{
+	unsigned int i;
+
+	l = dkc_layout(l);
+	for (i = 0; i < DKC_COUNT(tensor_layouts); i++)
+		if (tensor_layouts[i].number == number &&
+		    find_tensor_layout(l, tensor_layouts[i].name))
+			return tensor_layouts[i].name;
+	return NULL;
+}
+
+/* ---- devices as PyTorch's users write them ------------------------------------- */
+
+/* "cpu" is CPU; PrivateUse1 has a longer name. */
+static bool is_written(const struct device *d, const char *word, size_t len)
+{
+	const char *name = dkc_streq(d->name, "PrivateUse1") ? "privateuseone" : d->name;
+	size_t i;
+
+	for (i = 0; i < len && name[i]; i++)
+		if (word[i] != dkc_lower(name[i]))
+			return false;
+	return i == len && !name[i];
+}
+
+const char *dkc_device_written(const struct dk_layout *l, const char *word, size_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < DKC_COUNT(devices); i++)
+		if (has_device(l, &devices[i]) && is_written(&devices[i], word, len))
+			return devices[i].name;
+	return NULL;
+}
+
+/* ---- and back ------------------------------------------------------------------- */
 
 /* A key of another device that only looks like one (QuantizedMAIA) leads nowhere. */
 static const struct device *device_of(const struct dk_layout *l, unsigned int key)

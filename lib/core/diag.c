@@ -66,18 +66,18 @@ bool dkc_streq(const char *a, const char *b)
 	return *a == *b;
 }
 
-static char lower(char c)
+char dkc_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
 bool dkc_strcaseeq(const char *a, const char *b)
 {
-	while (*a && lower(*a) == lower(*b)) {
+	while (*a && dkc_lower(*a) == dkc_lower(*b)) {
 		a++;
 		b++;
 	}
-	return lower(*a) == lower(*b);
+	return dkc_lower(*a) == dkc_lower(*b);
 }
 
 void dkc_strncpy(char *dst, const char *src, size_t n, size_t size)

@@ -153,6 +153,9 @@ void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
 
 #define DKC_COUNT(array)	(sizeof(array) / sizeof((array)[0]))
 
+/* compute.c: the device type that PyTorch's users write so ("cuda"), or NULL. */
+const char *dkc_device_written(const struct dk_layout *l, const char *word, size_t len);
+
 /* NULL is v1. */
 const struct dk_layout *dkc_layout(const struct dk_layout *l);
 
@@ -244,6 +247,7 @@ static inline unsigned int dkc_entry_slot(const struct dk_layout *l,
 enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key);
 
 bool dkc_streq(const char *a, const char *b);
+char dkc_lower(char c);
 size_t dkc_strlen(const char *s);
 /* Is @word in a list of words; one that ends in '*' stands for all it begins. */
 bool dkc_has_word(const char *list, const char *word);

@@ -298,11 +298,6 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size)
 
 /* ---- when nothing serves -------------------------------------------------- */
 
-static char dkc_lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
-
 /* A key as the message names it: a private backend by its name, in lower case. */
 static void dkc_put_missing_key(struct dkc_text *t, const struct dk_registry *reg,
 				unsigned int key)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* compute-key: the key of a tensor from dtype, layout and device; - is missing. */
+/* The key of a tensor from dtype, layout and device, where - is missing; and from
+ * a device alone.
+ */
 #include "internal.h"
 
 static const char *or_missing(const char *word)
@@ -14,6 +16,20 @@ DK_REPLAY_RUN(compute_key)
 				 or_missing(w->arg[1]), or_missing(w->arg[2]),
 				 &key, &r->why);
 
+	if (err)
+		return err;
+	dk_replay_put_key(r, key);
+	dk_replay_put(r, "\n");
+	return 0;
+}
+
+DK_REPLAY_RUN(key_for_device)
+{
+	unsigned int key;
+	int err = dk_replay_need_registry(r);
+
+	if (!err)
+		err = dk_key_for_device(r->reg, w->arg[0], &key, &r->why);
 	if (err)
 		return err;
 	dk_replay_put_key(r, key);

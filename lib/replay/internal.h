@@ -217,6 +217,7 @@ DK_REPLAY_RUN(parse);
 DK_REPLAY_RUN(legacy_extract);
 DK_REPLAY_RUN(backend_type);
 DK_REPLAY_RUN(compute_key);
+DK_REPLAY_RUN(key_for_device);
 DK_REPLAY_RUN(translate);
 DK_REPLAY_RUN(op);
 DK_REPLAY_RUN(undef);

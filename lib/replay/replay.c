@@ -55,6 +55,8 @@ static const struct dk_replay_verb verbs[] = {
 	  dk_replay_run_backend_type, NULL, 1, 1, false },
 	{ { "compute-key", "DTYPE LAYOUT DEVICE", "key of a tensor (- = missing)" },
 	  dk_replay_run_compute_key, NULL, 3, 3, false },
+	{ { "key-for-device", "DEVICE", "key of a tensor on a device, such as cuda" },
+	  dk_replay_run_key_for_device, NULL, 1, 1, false },
 	{ { "translate", "FROM TO SET", "a set in another layout, and what it lost" },
 	  dk_replay_run_translate, NULL, 3, 3, false },
 	{ { "op", "[-s SCHEMA] [-g DEBUG] [-a KIND] NAME",

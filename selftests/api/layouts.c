@@ -385,6 +385,90 @@ static void compute_key_refuses(void)
 	r_close();
 }
 
+/* SEMANTICS 10 */
+static void numbers_of_devices_and_layouts(void)
+{
+	static const char *const devices[] = {
+		"CPU", "CUDA", "MKLDNN", "OPENGL", "OPENCL", "IDEEP", "HIP", "FPGA",
+		"MAIA", "XLA", "Vulkan", "Metal", "XPU", "MPS", "Meta", "HPU", "VE",
+		"Lazy", "IPU", "MTIA", "PrivateUse1",
+	};
+	static const char *const layouts[] = {
+		"Strided", "Sparse", "SparseCsr", "Mkldnn", "SparseCsc", "SparseBsr",
+		"SparseBsc", "Jagged",
+	};
+	const struct dk_layout *old = dk_layout_find("pytorch-1.13", NULL);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(devices); i++) {
+		CHECK_INT(dk_device_type_number(NULL, devices[i], &t_why), i);
+		CHECK_STR(dk_device_type_name(NULL, i), devices[i]);
+	}
+	CHECK(!dk_device_type_name(NULL, 21));
+	for (i = 0; i < ARRAY_SIZE(layouts); i++) {
+		CHECK_INT(dk_tensor_layout_number(NULL, layouts[i], &t_why), i);
+		CHECK_STR(dk_tensor_layout_name(NULL, i), layouts[i]);
+	}
+	CHECK(!dk_tensor_layout_name(NULL, 8));
+	/* 1.13: no MTIA, ORT for MAIA, no Jagged */
+	CHECK_INT(dk_device_type_number(old, "PrivateUse1", &t_why), 19);
+	CHECK_STR(dk_device_type_name(old, 19), "PrivateUse1");
+	CHECK(!dk_device_type_name(old, 20));
+	CHECK_INT(dk_device_type_number(old, "ORT", &t_why), 8);
+	CHECK_STR(dk_device_type_name(old, 8), "ORT");
+	CHECK_STR(dk_device_type_name(old, 18), "IPU");
+	CHECK_STR(dk_tensor_layout_name(old, 6), "SparseBsc");
+	CHECK(!dk_tensor_layout_name(old, 7));
+	r_open();
+	/* refuses: dk_device_type_number EINVAL BAD_DEVICE_TYPE */
+	REFUSED(dk_device_type_number(old, "MTIA", &t_why), EINVAL, BAD_DEVICE_TYPE, "MTIA");
+	REFUSED(dk_device_type_number(NULL, "ORT", &t_why), EINVAL, BAD_DEVICE_TYPE, "ORT");
+	REFUSED(dk_device_type_number(NULL, "cpu", &t_why), EINVAL, BAD_DEVICE_TYPE, "cpu");
+	/* refuses: dk_tensor_layout_number EINVAL BAD_TENSOR_LAYOUT */
+	REFUSED(dk_tensor_layout_number(old, "Jagged", &t_why), EINVAL, BAD_TENSOR_LAYOUT,
+		"Jagged");
+	r_close();
+}
+
+/* _dispatch_key_for_device, and SEMANTICS 10 on the name of PrivateUse1 */
+static void key_for_a_device(void)
+{
+	static const char *const reserved[] = {
+		"cpu", "CUDA", "hip", "Mps", "xpu", "mtia", "vulkan", "PrivateUseOne",
+	};
+	unsigned int key = 77, i, b;
+
+	r_open();
+	CHECK_OK(dk_key_for_device(t_reg, "cuda", &key, &t_why));
+	CHECK_INT(key, DK_CUDA);
+	CHECK_OK(dk_key_for_device(t_reg, "privateuseone", &key, &t_why));
+	CHECK_INT(key, DK_PRIVATEUSE1);
+	CHECK_OK(dk_key_for_device(t_reg, "edu", &key, &t_why));
+	CHECK_INT(key, dk_runtime_key(NULL, DK_DENSE, r_edu));
+	key = 77;
+	/* refuses: dk_key_for_device EINVAL DEVICE_INDEX */
+	REFUSED(dk_key_for_device(t_reg, "cuda:0", &key, &t_why), EINVAL, DEVICE_INDEX,
+		"cuda:0");
+	REFUSED(dk_key_for_device(t_reg, "edu:1", &key, &t_why), EINVAL, DEVICE_INDEX,
+		"edu:1");
+	/* refuses: dk_key_for_device EINVAL BAD_DEVICE_TYPE */
+	REFUSED(dk_key_for_device(t_reg, "", &key, &t_why), EINVAL, BAD_DEVICE_TYPE, "");
+	REFUSED(dk_key_for_device(t_reg, "cud", &key, &t_why), EINVAL, BAD_DEVICE_TYPE, "cud");
+	REFUSED(dk_key_for_device(t_reg, "cudas", &key, &t_why), EINVAL, BAD_DEVICE_TYPE,
+		"cudas");
+	REFUSED(dk_key_for_device(t_reg, "ed", &key, &t_why), EINVAL, BAD_DEVICE_TYPE, "ed");
+	REFUSED(dk_key_for_device(t_reg, "privateuse1", &key, &t_why), EINVAL,
+		BAD_DEVICE_TYPE, "privateuse1");
+	/* refuses: dk_key_for_device EOPNOTSUPP DEVICE_DENSE */
+	REFUSED(dk_key_for_device(t_reg, "mkldnn", &key, &t_why), EOPNOTSUPP,
+		DEVICE_DENSE, "MKLDNN");
+	for (i = 0; i < ARRAY_SIZE(reserved); i++)
+		REFUSED(dk_backend_join(&r_a, reserved[i], 0, 0, &b, &t_why), EINVAL,
+			NAME_TAKEN, reserved[i]);
+	CHECK_INT(key, 77);
+	r_close();
+}
+
 static void back_from_a_key(void)
 {
 	const struct dk_layout *old = dk_layout_find("pytorch-1.13", NULL);
@@ -567,6 +651,8 @@ T_SUITE(layouts,
 	T(strict_parsing_with_a_bound_name),
 	T(strict_parsing_where_nobody_knows),
 	T(compute_key_refuses),
+	T(numbers_of_devices_and_layouts),
+	T(key_for_a_device),
 	T(back_from_a_key),
 	T(translations_tell_all),
 	T(without_a_note_nothing_changes));

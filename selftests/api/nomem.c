@@ -94,6 +94,8 @@ static void no_default_registry(void)
 	NO_MEMORY(dk_registry_key_parse(NULL, "CPU", &key, &t_why), "CPU");
 	/* refuses: dk_registry_key_parse_strict ENOMEM NO_MEMORY */
 	NO_MEMORY(dk_registry_key_parse_strict(NULL, "CPU", &key, &t_why), "CPU");
+	/* refuses: dk_key_for_device ENOMEM NO_MEMORY */
+	NO_MEMORY(dk_key_for_device(NULL, "cpu", &key, &t_why), "cpu");
 	/* refuses: dk_layout_parse ENOMEM NO_MEMORY */
 	r_poison();
 	CHECK(!dk_layout_parse("layout x\nbackends A\nfunctionalities Undefined B* C",
