@@ -135,6 +135,16 @@ const struct dk_replay_command *dk_replay_command(unsigned int i)
 	return i < NUM_VERBS ? &verbs[i].help : NULL;
 }
 
+const struct dk_diag *dk_replay_why(const struct dk_replay *r)
+{
+	return &r->why;
+}
+
+const struct dk_layout *dk_replay_layout(const struct dk_replay *r)
+{
+	return r->layout;
+}
+
 /* ---- errors --------------------------------------------------------------- */
 
 int dk_replay_refuse(struct dk_replay *r, int err, const char *text,

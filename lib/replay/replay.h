@@ -61,6 +61,12 @@ void dk_replay_use_layout(struct dk_replay *r, const struct dk_layout *l);
  */
 int dk_replay_line(struct dk_replay *r, const char *line, size_t len);
 
+/* Why the last command was refused; all zero if it was not. */
+const struct dk_diag *dk_replay_why(const struct dk_replay *r);
+
+/* The layout in use. */
+const struct dk_layout *dk_replay_layout(const struct dk_replay *r);
+
 /* The i-th command, NULL behind the last one. */
 const struct dk_replay_command *dk_replay_command(unsigned int i);
 

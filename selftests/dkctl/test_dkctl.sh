@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=132
+planned=143
 count=0
 failed=0
 
@@ -191,6 +191,9 @@ golden "help" help <"$tmp/same"
 has "help of a subcommand" "usage: dkctl key NAME" help key
 cp "$tmp/out" "$tmp/same"
 golden "--help behind a subcommand" key --help <"$tmp/same"
+run help schema
+[ $status = 0 ] && ! grep -q -e --layout "$tmp/out"
+result $? "help tells no option that is refused"
 has "help tells the commands of transcripts" \
 	"  key KEY                           value, set, index, functionality and backend" \
 	help replay
@@ -280,6 +283,9 @@ bad '""' key ''
 bad '"CPU"' alias CPU
 bad '"Foo"' keyset 'CPU|Foo'
 bad '"CPU,,CUDA"' keyset CPU,,CUDA
+bad 'did you mean "0x10001"?' keyset 65537
+bad 'keyset needs a SET, as in "dkctl keyset [--to NAME] SET"' keyset
+bad 'see: dkctl keyset -l pytorch-1.13 '"'CPUBit'" key CPUBit -l pytorch-1.13
 bad '"0x1ffffffffffffffff"' keyset 0x1ffffffffffffffff
 bad '"pytorch-9"' layout pytorch-9
 bad '"pytorch-9"' key CPU -l pytorch-9
@@ -306,6 +312,11 @@ bad 'FILE' replay
 bad '/nonexistent' replay /nonexistent
 bad "$tmp" replay --check "$tmp"
 bad '/dev/null' replay --check /dev/null
+echo 'op a::b' >"$tmp/in"
+bad 'has no command, that is, no line that begins with "> "' replay "$tmp/in"
+run replay --check "$tmp/in"
+[ $status = 2 ] && grep -q 'has no command' "$tmp/err"
+result $? "replay --check of a file without a command is no wrong answer"
 bad 'a\x0ab' key "$(printf 'a\nb')"
 bad 'a\x1b\x9b\xffb' key "$(printf 'a\033\233\377b')"
 bad '"v1"' -l pytorch-1.13 layout v1
@@ -573,19 +584,41 @@ END
 
 # ---- a prompt ---------------------------------------------------------------
 
+prompt() # what is typed comes on standard input
+{
+	script -qec "'$DKCTL' replay -" /dev/null 2>"$tmp/err" | tr -d '\r' |
+		sed 's/^> //' >"$tmp/out"
+}
+
+# What is typed, and a line of the answer; @ is a newline.
+advice() # TYPED LINE
+{
+	name="prompt: $(printf '%s' "$1" | tr @ ';') $2"
+	if ! command -v script >/dev/null; then
+		skip "$name" "no script(1) to make a terminal"
+		return
+	fi
+	printf '%s\nquit\n' "$1" | tr @ '\n' | prompt
+	grep -qxF -- "$2" "$tmp/out"
+	result $? "$name"
+}
+
 if command -v script >/dev/null; then
-	printf 'key CPU\n> tls\nkye\nhelp\nquit\n' |
-		script -qec "'$DKCTL' replay -" /dev/null 2>"$tmp/err" |
-		tr -d '\r' >"$tmp/out"
+	printf 'key CPU\n> tls\nkye\nhelp\nalias CompositeImplicitAutograd\nquit\n' | prompt
 	grep -q '"help" lists commands, "quit" ends' "$tmp/out" &&
 		grep -q 'value=49 set=0x10001 ' "$tmp/out" &&
 		grep -q 'included=0x404000000 ' "$tmp/out" &&
 		grep -q 'error: unknown command: kye$' "$tmp/out" &&
-		grep -q '^  layout-info  ' "$tmp/out"
-	result $? "a prompt at a terminal"
+		grep -q '^  layout-info  ' "$tmp/out" && ! grep -qE '^.{101}' "$tmp/out"
+	result $? "a prompt at a terminal, in 100 columns"
 else
-	skip "a prompt at a terminal" "no script(1) to make a terminal"
+	skip "a prompt at a terminal, in 100 columns" "no script(1) to make a terminal"
 fi
+advice 'kye CPU' 'did you mean "key"?'
+advice 'op my::add@table my::ad' 'did you mean "my::add"?'
+advice 'key Autograt' 'did you mean "Autograd"?'
+advice 'help keyset' '  keyset SET                        all about a set'
+advice 'keyset' '  keyset SET                        all about a set'
 
 # ---- schemas ----------------------------------------------------------------
 

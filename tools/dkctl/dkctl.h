@@ -93,6 +93,8 @@ void help_overview(FILE *f);
 void help_subcommand(FILE *f, const struct subcommand *s);
 /* The commands of a transcript, as replay's help and its prompt show them. */
 void help_transcript(FILE *f);
+/* One of them; false if there is none of that name. */
+bool help_command(FILE *f, const char *name);
 int show_help(struct request *q, const struct subcommand *s);
 
 /* error.c: what a user or a file gave; all but ASCII to be seen and tabs as \xNN */
@@ -116,6 +118,11 @@ struct suggestion {
 
 void suggest_begin(struct suggestion *s, const char *word);
 void suggest_try(struct suggestion *s, const char *candidate);
+/* Every key, bit, part of a set or layout that there is. */
+void suggest_keys(struct suggestion *s, const struct dk_layout *l, bool aliases);
+void suggest_bits(struct suggestion *s, const struct dk_layout *l);
+void suggest_set(struct suggestion *s, const struct dk_layout *l);
+void suggest_layouts(struct suggestion *s);
 /* The best one, or NULL if none is near. */
 const char *suggest_end(struct suggestion *s);
 

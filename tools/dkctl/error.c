@@ -58,33 +58,27 @@ int fail_memory(struct request *q)
 	return fail(q, STATUS_SYSTEM, NULL, NULL, "out of memory");
 }
 
-/* Every key of the layout, and its aliases where one is wanted. */
-static void try_keys(struct request *q, struct suggestion *s, bool aliases)
+/* " -l NAME", where another command needs it, too. */
+static const char *layout_words(const struct request *q, char *buf, size_t size)
 {
-	unsigned int key, n = dk_layout_keys(q->layout);
-	char name[DK_NAME_MAX];
-
-	for (key = 0; key < n; key++) {
-		switch (dk_key_kind(q->layout, key)) {
-		case DK_KIND_NONE:
-		case DK_KIND_SENTINEL:
-			break;
-		case DK_KIND_ALIAS:
-			if (!aliases)
-				break;
-			/* fall through */
-		default:
-			suggest_try(s, dk_key_name(q->layout, key, name));
-		}
-	}
+	buf[0] = '\0';
+	if (q->layout_name)
+		snprintf(buf, size, " -l %s", q->layout_name);
+	return buf;
 }
 
 int fail_key(struct request *q, const char *name)
 {
 	struct suggestion s;
+	struct dk_keyset ks;
+	char words[160];
 
+	if (!dk_keyset_parse(q->layout, name, &ks, NULL))
+		return fail(q, STATUS_BAD_INPUT, name, NULL,
+			    "\"%.127s\" is no dispatch key, and is a set; see: dkctl keyset%s '%.127s'",
+			    name, layout_words(q, words, sizeof(words)), name);
 	suggest_begin(&s, name);
-	try_keys(q, &s, true);
+	suggest_keys(&s, q->layout, true);
 	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&s),
 		    "\"%.127s\" is no dispatch key of layout %s", name,
 		    dk_layout_name(q->layout));
@@ -93,18 +87,16 @@ int fail_key(struct request *q, const char *name)
 int fail_keyset(struct request *q, const char *word)
 {
 	struct suggestion s;
-	unsigned int key, b;
+	char words[160];
+	unsigned int key;
 
 	if (!dk_key_parse(q->layout, word, 0, &key, NULL) &&
 	    dk_key_kind(q->layout, key) == DK_KIND_ALIAS)
 		return fail(q, STATUS_BAD_INPUT, word, NULL,
-			    "\"%.127s\" is an alias key and has no bits; see: dkctl alias%s%s %.127s",
-			    word, q->layout_name ? " -l " : "",
-			    q->layout_name ? q->layout_name : "", word);
+			    "\"%.127s\" is an alias key and has no bits; see: dkctl alias%s %.127s",
+			    word, layout_words(q, words, sizeof(words)), word);
 	suggest_begin(&s, word);
-	try_keys(q, &s, false);
-	for (b = 1; b <= dk_layout_backends(q->layout); b++)
-		suggest_try(&s, dk_backend_bit_name(q->layout, b));
+	suggest_set(&s, q->layout);
 	return fail(q, STATUS_BAD_INPUT, word, suggest_end(&s),
 		    "\"%.127s\" is no dispatch key, backend bit or keyset of layout %s",
 		    word, dk_layout_name(q->layout));

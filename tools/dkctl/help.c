@@ -4,11 +4,13 @@
 #include "replay.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+static const char layout_help[] =
+	"  -l, --layout NAME   use this layout of keys and bits instead of v1: NAME is that of a\n"
+	"                      layout, of a release of PyTorch (pytorch-2.14.1), or of a file\n";
 
 static const char options_help[] =
-	"options:\n"
-	"  -l, --layout NAME   use this layout of keys and bits instead of v1: NAME is that of a\n"
-	"                      layout, of a release of PyTorch (pytorch-2.14.1), or of a file\n"
 	"  -j, --json          answer in JSON; errors, too\n"
 	"  -p, --pretty        JSON for people to read\n"
 	"  -h, --help          help, also behind a subcommand\n"
@@ -29,10 +31,11 @@ void help_overview(FILE *f)
 		snprintf(head, sizeof(head), "%s %s", s->name, s->usage);
 		fprintf(f, "  %-34s %s\n", head, s->summary);
 	}
-	fprintf(f, "\n%s\n", options_help);
+	fprintf(f, "\noptions:\n%s%s\n", layout_help, options_help);
 	fputs("examples:\n"
 	      "  dkctl key SparseCUDA                what is this key?\n"
 	      "  dkctl keyset 'CPU|AutogradCPU'      which bits are these, and who wins?\n"
+	      "  dkctl keyset --to pytorch-2.6 MAIA  what are they in another release?\n"
 	      "  dkctl replay -                      try it out at a prompt\n"
 	      "\n\"dkctl help SUBCOMMAND\" tells more.\n", f);
 }
@@ -42,28 +45,80 @@ void help_subcommand(FILE *f, const struct subcommand *s)
 	fprintf(f, "usage: dkctl %s%s%s\n\n%s", s->name, *s->usage ? " " : "",
 		s->usage, s->help);
 	if (s->run == run_replay) {
-		fputs("\ncommands of a transcript:\n", f);
+		fputs("\nCommands of a transcript\n", f);
 		help_transcript(f);
+		fputs("\nto begin with, at the prompt of \"dkctl replay -\":\n"
+		      "  stock\n"
+		      "  op my::add\n"
+		      "  impl my::add CPU add_cpu\n"
+		      "  route -v my::add CPU|AutogradCPU\n", f);
 	}
-	fprintf(f, "\n%s\n%s", options_help, status_help);
+	fprintf(f, "\noptions:\n%s%s\n%s", s->options & OPTION_LAYOUT ? layout_help : "",
+		options_help, status_help);
+}
+
+/* Where a group of commands begins. */
+static const struct {
+	const char *first;
+	const char *title;
+} groups[] = {
+	{ "layout", "begin" },
+	{ "layout-info", "keys and sets" },
+	{ "op", "operators and what is registered" },
+	{ "table", "see what is registered" },
+	{ "backend", "private backends and devices" },
+	{ "local", "local state" },
+	{ "route", "where calls go" },
+};
+
+static void put_group(FILE *f, const char *command)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(groups); i++) {
+		if (!strcmp(groups[i].first, command))
+			fprintf(f, "\n%s:\n", groups[i].title);
+	}
+}
+
+static void put_command(FILE *f, const struct dk_replay_command *c)
+{
+	char head[64];
+
+	snprintf(head, sizeof(head), "%s %s", c->name, c->usage);
+	if (strlen(head) > 33)
+		fprintf(f, "  %s\n  %-33s %s\n", head, "", c->what);
+	else
+		fprintf(f, "  %-33s %s\n", head, c->what);
 }
 
 void help_transcript(FILE *f)
 {
 	const struct dk_replay_command *c;
 	unsigned int i;
-	char head[64];
 
 	for (i = 0; (c = dk_replay_command(i)); i++) {
-		snprintf(head, sizeof(head), "%s %s", c->name, c->usage);
-		if (snprintf(NULL, 0, "%s", head) > 33)
-			fprintf(f, "  %s\n  %-33s %s\n", head, "", c->what);
-		else
-			fprintf(f, "  %-33s %s\n", head, c->what);
+		put_group(f, c->name);
+		put_command(f, c);
 	}
 	fputs("\nSET is 0x..., or names joined by | or ',', or what was printed as\n"
 	      "DispatchKeySet(...). KEY is a name such as CPU, AutogradCUDA, Dense or Autograd;\n"
-	      "BIT is one such as CPUBit.\n", f);
+	      "BIT is one such as CPUBit. OP is the name of an operator, such as my::add, and\n"
+	      "LABEL that of a function. A word with blanks stands in '...' or \"...\".\n", f);
+}
+
+bool help_command(FILE *f, const char *name)
+{
+	const struct dk_replay_command *c;
+	unsigned int i;
+
+	for (i = 0; (c = dk_replay_command(i)); i++) {
+		if (!strcmp(c->name, name)) {
+			put_command(f, c);
+			return true;
+		}
+	}
+	return false;
 }
 
 /* As text, or as a string in JSON. */

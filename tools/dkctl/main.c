@@ -11,7 +11,8 @@ const struct subcommand subcommands[] = {
 	{
 		"layout", "[--describe] [NAME|FILE]", "the priority order of a layout, top down",
 		"Prints every functionality of a layout, highest priority first, with its table\n"
-		"entries, its bit in a keyset and its value as a key, and then every backend.\n"
+		"entries, its bit in a keyset and its value as a key, then every backend, and the\n"
+		"names of all layouts. NAME+trimmed is one with PyTorch's trimmed table.\n"
 		"\n"
 		"  --describe          print the layout as a text that --layout reads from a file,\n"
 		"                      to begin with when you have a build with other keys\n",
@@ -33,7 +34,8 @@ const struct subcommand subcommands[] = {
 		"without a backend and backends without a functionality; they stand below it.\n"
 		"\n"
 		"  --to NAME           the same set in another layout, by the names of its keys,\n"
-		"                      and what was lost, renamed, changed or added\n",
+		"                      and what was lost, renamed, changed or added; NAME may be\n"
+		"                      whatever --layout takes\n",
 		run_keyset, OPTION_LAYOUT | OPTION_TO, 1, -1,
 	}, {
 		"schema", "TEXT|-", "an operator's schema: is it right, what is in it",
@@ -243,6 +245,14 @@ static int check_options(struct request *q, const struct subcommand *s)
 	return STATUS_OK;
 }
 
+/* Options come before it. */
+static const char *last_word(const char *usage)
+{
+	const char *blank = strrchr(usage, ' ');
+
+	return blank ? blank + 1 : usage;
+}
+
 static int run_subcommand(struct request *q, const struct subcommand *s)
 {
 	int status;
@@ -253,9 +263,9 @@ static int run_subcommand(struct request *q, const struct subcommand *s)
 	if (status)
 		return status;
 	if (q->num_args < s->min_args)
-		return fail(q, STATUS_BAD_INPUT, s->usage, NULL,
-			    "%s needs a %s, as in \"dkctl %s %s\"", s->name, s->usage,
-			    s->name, s->usage);
+		return fail(q, STATUS_BAD_INPUT, last_word(s->usage), NULL,
+			    "%s needs a %s, as in \"dkctl %s %s\"", s->name,
+			    last_word(s->usage), s->name, s->usage);
 	if (s->max_args >= 0 && q->num_args > s->max_args)
 		return fail(q, STATUS_BAD_INPUT, q->args[s->max_args], NULL,
 			    "%s has one word too many: \"%.127s\"", s->name,

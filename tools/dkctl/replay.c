@@ -17,6 +17,8 @@ struct session {
 	const char *name;		/* of the transcript, for people */
 	unsigned long line;
 	unsigned long shown;		/* wrong answers of this transcript */
+	bool at_prompt;			/* lines are broken to fit */
+	struct suggestion *near;	/* tries the lines of an answer, prints none */
 };
 
 static bool is_json(const struct session *s)
@@ -179,7 +181,7 @@ static int check(struct session *s, FILE *f)
 		return fail_memory(s->q);
 	if (err)
 		return fail_read(s, -err);
-	if (status == -ENOENT)
+	if (!n.commands)
 		return fail_empty(s);
 	tell_verdict(s, &n);
 	return n.mismatches ? STATUS_DIFFERS : STATUS_OK;
@@ -187,23 +189,66 @@ static int check(struct session *s, FILE *f)
 
 /* ---- running -------------------------------------------------------------- */
 
-static void emit(void *ctx, const char *text, size_t len)
+/* A line in as many as it needs, broken at blanks. */
+static void print_broken(const char *text, size_t len)
 {
-	struct session *s = ctx;
-	const char *end;
+	static const char indent[] = "    ";
+	size_t column = 0, blanks, word;
 
-	for (; len; len -= (size_t)(end + 1 - text), text = end + 1) {
-		end = memchr(text, '\n', len);
-		if (is_json(s)) {
-			json_string_len(&s->j, NULL, text, (size_t)(end - text));
-			continue;
+	for (; len; text += blanks + word, len -= blanks + word) {
+		for (blanks = 0; blanks < len && text[blanks] == ' '; blanks++)
+			;
+		for (word = 0; blanks + word < len && text[blanks + word] != ' '; word++)
+			;
+		if (column && column + blanks + word > COLUMNS) {
+			printf("\n%s", indent);
+			column = sizeof(indent) - 1;
+		} else {
+			print_text(stdout, text, blanks);
+			column += blanks;
 		}
-		print_text(stdout, text, (size_t)(end - text));
+		print_text(stdout, text + blanks, word);
+		column += word;
+	}
+}
+
+static void try_line(struct suggestion *near, const char *line, size_t len)
+{
+	char name[DK_NAME_MAX];
+
+	if (len < sizeof(name)) {
+		memcpy(name, line, len);
+		name[len] = '\0';
+		suggest_try(near, name);
+	}
+}
+
+static void emit_line(struct session *s, const char *line, size_t len)
+{
+	if (s->near) {
+		try_line(s->near, line, len);
+	} else if (is_json(s)) {
+		json_string_len(&s->j, NULL, line, len);
+	} else {
+		if (s->at_prompt)
+			print_broken(line, len);
+		else
+			print_text(stdout, line, len);
 		printf("\n");
 	}
 }
 
-static void run_command(struct session *s, struct dk_replay *r, const char *line, size_t len)
+static void emit(void *ctx, const char *text, size_t len)
+{
+	const char *end;
+
+	for (; len; len -= (size_t)(end + 1 - text), text = end + 1) {
+		end = memchr(text, '\n', len);
+		emit_line(ctx, text, (size_t)(end - text));
+	}
+}
+
+static int run_command(struct session *s, struct dk_replay *r, const char *line, size_t len)
 {
 	int err;
 
@@ -213,8 +258,7 @@ static void run_command(struct session *s, struct dk_replay *r, const char *line
 			print_text(stdout, line, len);
 			printf("\n");
 		}
-		dk_replay_line(r, line, len);
-		return;
+		return dk_replay_line(r, line, len);
 	}
 	json_object(&s->j, NULL);
 	json_uint(&s->j, "line", s->line);
@@ -224,6 +268,7 @@ static void run_command(struct session *s, struct dk_replay *r, const char *line
 	json_close(&s->j);
 	json_bool(&s->j, "refused", err);
 	json_close(&s->j);
+	return err;
 }
 
 /* The interpreter, in the layout that was asked for. */
@@ -269,6 +314,95 @@ static int run_lines(struct session *s, struct dk_replay *r, FILE *f)
 	return commands ? STATUS_OK : fail_empty(s);
 }
 
+static void suggest_commands(struct suggestion *near)
+{
+	const struct dk_replay_command *c;
+	unsigned int i;
+
+	for (i = 0; (c = dk_replay_command(i)); i++)
+		suggest_try(near, c->name);
+	suggest_try(near, "help");
+	suggest_try(near, "quit");
+}
+
+static void suggest_operators(struct session *s, struct dk_replay *r, struct suggestion *near)
+{
+	s->near = near;
+	dk_replay_line(r, "ops", 3);
+	s->near = NULL;
+}
+
+static void put_near(struct suggestion *near)
+{
+	if (suggest_end(near))
+		printf("did you mean \"%s\"?\n", suggest_end(near));
+}
+
+/* The command is none, or its words are wrong. */
+static void put_usage(const char *command)
+{
+	struct suggestion near;
+
+	if (help_command(stdout, command))
+		return;
+	suggest_begin(&near, command);
+	suggest_commands(&near);
+	if (!suggest_end(&near))
+		printf("\"help\" lists the commands\n");
+	put_near(&near);
+}
+
+/* What the refused word might have meant. */
+static void put_suggestion(struct session *s, struct dk_replay *r)
+{
+	const struct dk_diag why = *dk_replay_why(r);
+	struct suggestion near;
+
+	suggest_begin(&near, why.name);
+	switch (why.reason) {
+	case DK_WHY_PARSE_KEY:
+		suggest_keys(&near, dk_replay_layout(r), true);
+		break;
+	case DK_WHY_PARSE_BACKEND:
+		suggest_bits(&near, dk_replay_layout(r));
+		break;
+	case DK_WHY_PARSE_SET:
+		suggest_set(&near, dk_replay_layout(r));
+		break;
+	case DK_WHY_BAD_LAYOUT:
+		suggest_layouts(&near);
+		break;
+	case DK_WHY_NO_OPERATOR:
+		suggest_operators(s, r, &near);
+		break;
+	default:
+		break;
+	}
+	put_near(&near);
+}
+
+/* Behind a refusal: how to go on. */
+static void put_advice(struct session *s, struct dk_replay *r, char *line)
+{
+	if (dk_replay_why(r)->reason) {
+		put_suggestion(s, r);
+		return;
+	}
+	line[strcspn(line, " \t")] = '\0';
+	put_usage(line);
+}
+
+/* "help", or "help COMMAND". */
+static void prompt_help(const char *command)
+{
+	if (*command) {
+		put_usage(command);
+		return;
+	}
+	help_transcript(stdout);
+	printf("\n\"help COMMAND\" shows one of them, \"quit\" ends.\n");
+}
+
 /* One line at the prompt; false for the last one. */
 static bool prompt_line(struct session *s, struct dk_replay *r, char *line, size_t len)
 {
@@ -281,10 +415,10 @@ static bool prompt_line(struct session *s, struct dk_replay *r, char *line, size
 	line[len] = '\0';
 	if (!strcmp(line, "quit") || !strcmp(line, "exit"))
 		return false;
-	if (!strcmp(line, "help"))
-		help_transcript(stdout);
-	else if (len)
-		run_command(s, r, line, len);
+	if (!strcmp(line, "help") || !strncmp(line, "help ", 5))
+		prompt_help(line + 4 + strspn(line + 4, " "));
+	else if (len && run_command(s, r, line, len) && s->at_prompt)
+		put_advice(s, r, line);
 	return true;
 }
 
@@ -295,8 +429,11 @@ static int prompt(struct session *s, struct dk_replay *r)
 	size_t size = 0;
 	ssize_t len;
 
-	printf("A dispatcher of your own, layout %s. \"help\" lists commands, \"quit\" ends.\n",
+	printf("A dispatcher of your own, bare, layout %s.\n"
+	       "\"stock\" begins with the usual fallthroughs, \"help\" lists commands, \"quit\" ends.\n",
 	       dk_layout_name(s->q->layout));
+	/* a transcript has whole lines, and answers only */
+	s->at_prompt = !(s->q->options & OPTION_TRANSCRIPT);
 	while (more) {
 		printf("> ");
 		fflush(stdout);

@@ -3,6 +3,8 @@
 #include "dkctl.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LONGEST	64
@@ -64,6 +66,65 @@ void suggest_try(struct suggestion *s, const char *candidate)
 		return;
 	s->distance = d;
 	snprintf(s->best, sizeof(s->best), "%s", candidate);
+}
+
+void suggest_keys(struct suggestion *s, const struct dk_layout *l, bool aliases)
+{
+	unsigned int key, n = dk_layout_keys(l);
+	char name[DK_NAME_MAX];
+
+	for (key = 0; key < n; key++) {
+		switch (dk_key_kind(l, key)) {
+		case DK_KIND_NONE:
+		case DK_KIND_SENTINEL:
+			break;
+		case DK_KIND_ALIAS:
+			if (!aliases)
+				break;
+			/* fall through */
+		default:
+			suggest_try(s, dk_key_name(l, key, name));
+		}
+	}
+}
+
+void suggest_bits(struct suggestion *s, const struct dk_layout *l)
+{
+	unsigned int b;
+
+	for (b = 1; b <= dk_layout_backends(l); b++)
+		suggest_try(s, dk_backend_bit_name(l, b));
+}
+
+/* A number without 0x is most likely the bits in decimal. */
+static void suggest_number(struct suggestion *s)
+{
+	unsigned long long n;
+	char *end;
+
+	if (!isdigit((unsigned char)s->word[0]))
+		return;
+	errno = 0;
+	n = strtoull(s->word, &end, 10);
+	if (errno || *end)
+		return;
+	snprintf(s->best, sizeof(s->best), "0x%llx", n);
+	s->distance = 0;
+}
+
+void suggest_set(struct suggestion *s, const struct dk_layout *l)
+{
+	suggest_keys(s, l, false);
+	suggest_bits(s, l);
+	suggest_number(s);
+}
+
+void suggest_layouts(struct suggestion *s)
+{
+	const struct dk_layout *l = NULL;
+
+	while ((l = dk_layout_next(l)))
+		suggest_try(s, dk_layout_name(l));
 }
 
 const char *suggest_end(struct suggestion *s)
