@@ -3,6 +3,7 @@
 #include "test.h"
 
 DK_OP(chain, "boxed::chain", (struct dk_obj *x, int *trace), (x, trace), (x));
+DK_OP(awake, "boxed::awake", (struct dk_obj *x, int *trace), (x, trace), (x));
 DK_OP(alien, "boxed::alien", (struct dk_obj *x, long n), (x, n), (x));
 
 static struct dk_provider prov;
@@ -50,14 +51,38 @@ static const struct dk_impl impls[] = {
 	DK_IMPL_BOXED(chain, DK_TRACER, on_any),
 };
 
-static void begin(const struct dk_impl *table, unsigned int n)
+/* Serves any operator that has a trace. */
+static int on_all(struct dk_call *c, void *args)
 {
-	t_open("v1", 0);
+	struct dk_value trace;
+
+	CHECK_OK(dk_arg_get(c->decl, args, dk_arg_find(c->decl, "trace"), &trace));
+	*(int *)trace.ptr = *(int *)trace.ptr * 10 + 3;
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
+}
+
+static u64 seen_ks;
+
+static int tell(struct dk_call *c, struct dk_obj *x, int *trace)
+{
+	seen_ks = c->ks.bits;
+	*trace = c->device;
+	return 0;
+}
+
+static void begin_in(unsigned int flags, const struct dk_impl *table, unsigned int n)
+{
+	t_open("v1", flags);
 	t_join(&prov, "boxed");
 	local = t_no_local();
 	CHECK_OK(dk_op_define(&prov, &chain_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&prov, table, n, &t_why));
 	op = dk_op_get(t_reg, "boxed::chain");
+}
+
+static void begin(const struct dk_impl *table, unsigned int n)
+{
+	begin_in(0, table, n);
 }
 
 static void end(void)
@@ -171,8 +196,162 @@ static void call_for_one_key(void)
 	end();
 }
 
+/* What is registered at the key for a device comes first, with rows and without. */
+static void one_key_of_a_device(unsigned int flags)
+{
+	static const struct dk_impl table[] = {
+		DK_IMPL(chain, DK_CPU, tell),
+		DK_IMPL_FALLTHROUGH(chain, DK_TRACER),
+	};
+	static const struct dk_impl card[] = { DK_IMPL(chain, DK_DENSE, tell) };
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER)), y;
+	int device = -1;
+	struct chain_args args = { &y, &device };
+	u32 number;
+
+	begin_in(flags, table, ARRAY_SIZE(table));
+	CHECK_OK(dk_device_register(&prov, DK_BACKEND_CUDA, "card", NULL, card, 1,
+				    &number, &t_why));
+	y = dk_obj_on(DK_BACKEND_CUDA, number);
+	CHECK_OK(chain_for_key(op, &local, DK_CPU, &x, &device));
+	CHECK_INT(device, 0);
+	/* the masks hold, too */
+	CHECK_INT(seen_ks, DK_KEY_BITS(DK_CPU));
+	CHECK_OK(chain_for_key(op, &local, DK_CUDA, &y, &device));
+	CHECK_INT(device, number);
+	device = -1;
+	CHECK_OK(dk_call_boxed_key(op, &chain_op, &local, DK_CUDA, &args));
+	CHECK_INT(device, number);
+	/* of the CPU's function it is not asked which device */
+	CHECK_OK(chain_for_key(op, &local, DK_CPU, &y, &device));
+	CHECK_INT(device, 0);
+	CHECK_INT(chain_for_key(op, &local, DK_CUDA, &x, &device), -ENOSYS);
+	CHECK_OK(dk_device_set_online(t_reg, number, 0, &t_why));
+	CHECK_INT(chain_for_key(op, &local, DK_CUDA, &y, &device), -ENODEV);
+	y.device = 0;
+	CHECK_INT(chain_for_key(op, &local, DK_CUDA, &y, &device), -ENOSYS);
+	end();
+}
+
+static void call_for_one_key_of_a_device(void)
+{
+	one_key_of_a_device(0);
+	one_key_of_a_device(DK_REGISTRY_FORCE_RESOLVE);
+}
+
+static void functions_that_never_sleep(void)
+{
+	static const struct dk_impl table[] = {
+		DK_IMPL_PLAIN_ATOMIC(awake, DK_CPU, on_cpu),
+		DK_IMPL_BOXED_ATOMIC(awake, DK_TRACER, on_all),
+	};
+	static const struct dk_impl fallback = DK_FALLBACK_ATOMIC(DK_PYTHON, on_all);
+	static const struct dk_impl slow[] = {
+		DK_IMPL_PLAIN(awake, DK_CPU, on_cpu),
+		DK_IMPL_BOXED(awake, DK_CPU, on_all),
+	};
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER) |
+				DK_KEY_BITS(DK_PYTHON));
+	int trace = 0;
+	struct awake_args args = { &x, &trace };
+	struct dk_op *atomic;
+	unsigned int i;
+
+	begin(impls, 1);
+	CHECK_OK(dk_op_define(&prov, &awake_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&prov, table, ARRAY_SIZE(table), &t_why));
+	CHECK_OK(dk_fallback_register(&prov, &fallback, &t_why));
+	atomic = dk_op_get(t_reg, "boxed::awake");
+	CHECK_OK(awake_at(atomic, &local, &x, &trace));
+	CHECK_INT(trace, 331);
+	trace = 0;
+	CHECK_OK(dk_call_boxed(atomic, &awake_op, &local, &args));
+	CHECK_INT(trace, 331);
+	for (i = 0; i < ARRAY_SIZE(slow); i++) {
+		CHECK_INT(dk_impls_register(&prov, slow + i, 1, &t_why), -EINVAL);
+		CHECK_INT(t_why.reason, DK_WHY_NOT_ATOMIC);
+	}
+	dk_op_put(atomic);
+	end();
+}
+
+/* One type at a time, and one that the operator's declaration can call. */
+static void plain_functions_refused(void)
+{
+	struct dk_impl impl = DK_IMPL_PLAIN(chain, DK_CUDA, on_cpu), bad = impl;
+	struct dk_op_decl by_hand = chain_op;
+
+	begin(impls, 1);
+	bad.flags |= DK_IMPL_F_BOXED;
+	CHECK_INT(dk_impls_register(&prov, &bad, 1, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_FLAGS);
+	bad.key = DK_TRACER;
+	CHECK_INT(dk_fallback_register(&prov, &bad, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_FLAGS);
+	bad.flags = DK_IMPL_F_PLAIN;
+	CHECK_INT(dk_fallback_register(&prov, &bad, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_NO_FUNCTION);
+	bad = impl;
+	bad.flags |= DK_IMPL_F_FALLTHROUGH;
+	bad.fn = NULL;
+	CHECK_INT(dk_impls_register(&prov, &bad, 1, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_FLAGS);
+	by_hand.unbox_plain = NULL;
+	bad = impl;
+	bad.op = &by_hand;
+	CHECK_INT(dk_impls_register(&prov, &bad, 1, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_FLAGS);
+	CHECK_OK(dk_impls_register(&prov, &impl, 1, &t_why));
+	CHECK_OK(dk_impls_unregister(&prov, &impl, &t_why));
+	end();
+}
+
+/* Unboxed, boxed, and from inside of a function. */
+static void nothing_is_called(u64 bits, int err)
+{
+	struct dk_obj x = t_obj(bits), traced = t_obj(bits | DK_KEY_BITS(DK_TRACER));
+	int trace = 0;
+	struct chain_args args = { &x, &trace };
+
+	CHECK_INT(chain_at(op, &local, &x, &trace), err);
+	CHECK_INT(dk_call_boxed(op, &chain_op, &local, &args), err);
+	CHECK_INT(trace, 0);
+	args.x = &traced;
+	CHECK_INT(chain_at(op, &local, &traced, &trace), err);
+	CHECK_INT(trace, 3);
+	CHECK_INT(dk_call_boxed(op, &chain_op, &local, &args), err);
+	CHECK_INT(trace, 33);
+}
+
+/* SEMANTICS 7.6: what is no function is never called, however it is reached. */
+static void entries_without_a_function(void)
+{
+	static const struct dk_impl both[] = {
+		DK_IMPL_PLAIN(chain, DK_COMPOSITE_IMPLICIT_AUTOGRAD, on_cpu),
+		DK_IMPL_PLAIN(chain, DK_SPARSE_CPU, on_cpu),
+		DK_IMPL_BOXED(chain, DK_TRACER, on_any),
+	};
+	static const struct dk_impl none[] = {
+		DK_IMPL_FALLTHROUGH(chain, DK_CPU),
+		DK_IMPL_BOXED(chain, DK_TRACER, on_any),
+	};
+
+	begin(both, ARRAY_SIZE(both));
+	nothing_is_called(DK_KEY_BITS(DK_AUTOGRAD_OTHER), -ENOTUNIQ);
+	end();
+	begin(none, ARRAY_SIZE(none));
+	/* behind the fallthrough is nothing */
+	nothing_is_called(DK_KEY_BITS(DK_CPU), -ENOSYS);
+	nothing_is_called(DK_KEY_BITS(DK_CUDA), -ENOSYS);
+	end();
+}
+
 T_SUITE(boxed,
 	T(all_types_in_one_chain),
 	T(calls_from_inside),
 	T(adapter_checks_the_signature),
-	T(call_for_one_key));
+	T(call_for_one_key),
+	T(call_for_one_key_of_a_device),
+	T(functions_that_never_sleep),
+	T(plain_functions_refused),
+	T(entries_without_a_function));

@@ -24,6 +24,13 @@ DK_OP(kinds, "extract::kinds",
 	(struct tensor *t, bool b, __s8 i8, u16 u16_, s64 i64, const char *s,
 	 int *result), (t, b, i8, u16_, i64, s, result), (t ? &t->dk : NULL));
 
+struct pair {
+	int a;
+	long b;
+};
+
+DK_OP(odd, "extract::odd", (struct dk_obj *x, struct pair p, u64 *sum), (x, p, sum), (x));
+
 static struct dk_provider prov;
 static struct dk_local local;
 
@@ -113,7 +120,8 @@ static void lists_as_parameters(void)
 				    &t_why));
 	op = dk_op_get(t_reg, "extract::listed");
 	/* whoever fills an object says that it is no list */
-	a.flags = b.flags = DK_OBJ_LIST;
+	a.flags = DK_OBJ_LIST;
+	b.flags = DK_OBJ_LIST;
 	CHECK_OK(dk_device_find(t_reg, "d0", &b, &t_why));
 	CHECK_INT(b.flags, 0);
 	a = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -234,8 +242,167 @@ static void values_in_and_out(void)
 	CHECK_INT(dk_args_pack(&kinds_op, v, 7, &a, sizeof(a) - 1, &t_why), -EINVAL);
 }
 
+static u32 served_by;
+
+static int randn_served(struct dk_call *c, struct dk_generator *g, struct dk_obj *x,
+			u64 *ks)
+{
+	served_by = c->device;
+	*ks = c->ks.bits;
+	return 0;
+}
+
+static int randn_traced(struct dk_call *c, struct dk_generator *g, struct dk_obj *x,
+			u64 *ks)
+{
+	return randn_below(c, g, x, ks);
+}
+
+static int randn_traced_boxed(struct dk_call *c, void *args)
+{
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
+}
+
+/* Behind a function it is as at the beginning: it counts, or it does not. */
+static void generators_behind_a_function(void)
+{
+	static const struct dk_impl impls[] = {
+		DK_IMPL(randn, DK_CPU, randn_served),
+		DK_IMPL(randn, DK_TRACER, randn_traced),
+	};
+	static const struct dk_impl boxed[] = {
+		DK_IMPL_BOXED(randn, DK_TRACER, randn_traced_boxed),
+	};
+	static const struct dk_impl card[] = { DK_IMPL(randn, DK_DENSE, randn_served) };
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER));
+	struct dk_generator g;
+	u64 ks = 0;
+	struct randn_args args = { &g, &x, &ks };
+	unsigned int i;
+	struct dk_op *op;
+	u32 number;
+
+	begin(&randn_op, 0);
+	CHECK_OK(dk_impls_register(&prov, impls, 2, &t_why));
+	CHECK_OK(dk_device_register(&prov, DK_BACKEND_CUDA, "card", NULL, card, 1,
+				    &number, &t_why));
+	g.dk = dk_obj_on(DK_BACKEND_CUDA, number);
+	op = dk_op_get(t_reg, "extract::randn");
+	for (i = 0; i < 2; i++) {
+		CHECK_OK(randn_at(op, &local, &g, &x, &ks));
+		CHECK_INT(served_by, number);
+		CHECK_INT(ks, g.dk.ks.bits | DK_KEY_BITS(DK_CPU));
+		CHECK_OK(dk_call_boxed(op, &randn_op, &local, &args));
+		CHECK_INT(served_by, 0);
+		CHECK_INT(ks, DK_KEY_BITS(DK_CPU));
+		/* and the same through a boxed one */
+		if (!i)
+			CHECK_OK(dk_impls_register(&prov, boxed, 1, &t_why));
+	}
+	end(op);
+}
+
+static int how_many(struct dk_call *c, void *args)
+{
+	served_by = c->n;
+	return 0;
+}
+
+/* A declaration made by hand has up to 64 parameters. */
+static void many_parameters(void)
+{
+	static const struct dk_impl impls[] = { DK_IMPL_BOXED(randn, DK_CPU, how_many) };
+	static struct dk_param param[65];
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+	struct randn_args args = { NULL, &x, NULL };
+	struct dk_op_decl many = randn_op;
+	struct dk_op *op;
+	unsigned int i;
+
+	begin(&randn_op, 0);
+	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
+	op = dk_op_get(t_reg, "extract::randn");
+	for (i = 0; i < ARRAY_SIZE(param); i++)
+		param[i] = randn_op.param[1];
+	many.extract = NULL;
+	many.param = param;
+	many.num_params = 64;
+	CHECK_OK(dk_call_boxed(op, &many, &local, &args));
+	CHECK_INT(served_by, 64);
+	many.num_params = 65;
+	CHECK_INT(dk_call_boxed(op, &many, &local, &args), -EPROTOTYPE);
+	many.num_params = 1;
+	many.size--;
+	CHECK_INT(dk_call_boxed(op, &many, &local, &args), -EPROTOTYPE);
+	end(op);
+}
+
+static void values_of_any_type(void)
+{
+	struct pair p = { 7, -1 };
+	u64 sum;
+	struct dk_value v[3] = {
+		{ .kind = DK_ARG_POINTER },
+		{ .kind = DK_ARG_OTHER, .size = sizeof(p), .ptr = &p },
+		{ .kind = DK_ARG_POINTER, .ptr = &sum },
+	};
+	struct odd_args a;
+	struct dk_value got;
+
+	CHECK_INT(odd_op.param[1].kind, DK_ARG_OTHER);
+	CHECK_OK(dk_args_pack(&odd_op, v, 3, &a, sizeof(a), &t_why));
+	CHECK(!a.x && a.p.a == 7 && a.p.b == -1 && a.sum == &sum);
+	CHECK_OK(dk_arg_get(&odd_op, &a, 1, &got));
+	CHECK_INT(got.kind, DK_ARG_OTHER);
+	CHECK_INT(got.size, sizeof(p));
+	/* not a copy: where it lies */
+	CHECK(got.ptr == &a.p);
+	v[1].size--;
+	CHECK_INT(dk_arg_set(&odd_op, &a, 1, v + 1, &t_why), -EPROTOTYPE);
+	CHECK_INT(t_why.reason, DK_WHY_ARG_KIND);
+	CHECK_STR(t_why.name, "p");
+}
+
+/* Floating point is its bits, also where nobody can compute with it. */
+static void floating_point(void)
+{
+	static const struct dk_param param[] = {
+		{ .name = "f", .kind = DK_ARG_FLOAT, .offset = 0, .size = 4 },
+		{ .name = "d", .kind = DK_ARG_DOUBLE, .offset = 8, .size = 8 },
+	};
+	struct dk_op_decl decl = t_decl("extract::floats");
+	struct dk_value got, v[2] = {
+		{ .kind = DK_ARG_FLOAT, .bits = 0xbfc00000 },		/* -1.5 */
+		{ .kind = DK_ARG_DOUBLE, .bits = 0x4004000000000000 },	/* 2.5 */
+	};
+	u64 args[2] = { ~0ull, ~0ull };
+	unsigned int i;
+	u32 f;
+
+	decl.param = param;
+	decl.num_params = 2;
+	decl.args_size = sizeof(args);
+	CHECK_OK(dk_args_pack(&decl, v, 2, args, sizeof(args), &t_why));
+	memcpy(&f, args, sizeof(f));
+	CHECK_INT(f, 0xbfc00000);
+	CHECK_INT(args[1], 0x4004000000000000);
+	for (i = 0; i < 2; i++) {
+		CHECK_OK(dk_arg_get(&decl, args, i, &got));
+		CHECK_INT(got.kind, v[i].kind);
+		CHECK_INT(got.bits, v[i].bits);
+	}
+	/* one is not the other, and no integer */
+	CHECK_INT(dk_arg_set(&decl, args, 0, v + 1, &t_why), -EPROTOTYPE);
+	v[0].kind = DK_ARG_INT;
+	CHECK_INT(dk_arg_set(&decl, args, 0, v, &t_why), -EPROTOTYPE);
+}
+
 T_SUITE(extract,
 	T(lists_of_own_objects),
 	T(lists_as_parameters),
 	T(generators_in_unboxed_calls),
-	T(values_in_and_out));
+	T(generators_behind_a_function),
+	T(many_parameters),
+	T(values_in_and_out),
+	T(values_of_any_type),
+	T(floating_point));
