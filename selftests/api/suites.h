@@ -26,6 +26,7 @@
 	user(schema)							\
 	both(library)							\
 	both(listeners)							\
+	both(watchers)							\
 	both(boxed)							\
 	both(extract)							\
 	fed(big)							\

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Listeners and hooks that leave while they are being told: who unregisters
+ * one gives its memory back at once, so nobody may be inside any more.
+ */
+#include "test.h"
+
+#ifdef __KERNEL__
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
+
+#define ROUNDS		8
+#define LOAD(x)		READ_ONCE(x)
+#define STORE(x, v)	WRITE_ONCE(x, v)
+/* Some milliseconds, in a section that does not sleep, or in one that does. */
+#define busy()		mdelay(3)
+#define asleep()	msleep(3)
+#define yield_cpu()	usleep_range(100, 300)
+#define stopped()	kthread_should_stop()
+
+typedef struct task_struct *thread_t;
+
+static bool start(thread_t *t, int (*body)(void *data), void *data)
+{
+	*t = kthread_run(body, data, "dk_api_test");
+	if (CHECK(!IS_ERR(*t)))
+		return true;
+	*t = NULL;
+	return false;
+}
+
+static void end(thread_t t)
+{
+	if (t)
+		kthread_stop(t);
+}
+#else
+#include <pthread.h>
+#include <unistd.h>
+
+#define ROUNDS		50
+#define LOAD(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define STORE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+#define busy()		usleep(3000)
+#define asleep()	usleep(3000)
+#define yield_cpu()	usleep(100)
+#define stopped()	LOAD(stop)
+
+typedef struct {
+	pthread_t id;
+	int (*body)(void *data);
+	void *data;
+} thread_t;
+
+static bool stop;
+
+static void *run_body(void *data)
+{
+	thread_t *t = data;
+
+	t->body(t->data);
+	return NULL;
+}
+
+static bool start(thread_t *t, int (*body)(void *data), void *data)
+{
+	t->body = body;
+	t->data = data;
+	STORE(stop, false);
+	return CHECK_OK(pthread_create(&t->id, NULL, run_body, t));
+}
+
+static void end(thread_t t)
+{
+	STORE(stop, true);
+	pthread_join(t.id, NULL);
+}
+#endif
+
+#define ALIVE		0x616c6976u
+#define PATIENCE	5000	/* turns to wait for who is told */
+
+DK_OP(watched, "watchers::op", (struct dk_obj *x), (x), (x));
+
+/* Who is told; its memory goes when it is unregistered. */
+struct watcher {
+	struct dk_listener listener;
+	struct dk_hooks hooks;
+	u32 alive;
+	u32 inside;	/* how many */
+};
+
+static u32 poisoned;
+
+static void enter(struct watcher *w)
+{
+	__atomic_fetch_add(&w->inside, 1, __ATOMIC_RELAXED);
+}
+
+static void leave(struct watcher *w)
+{
+	if (w->alive != ALIVE)
+		STORE(poisoned, 1);
+	__atomic_fetch_sub(&w->inside, 1, __ATOMIC_RELAXED);
+}
+
+static void told(struct dk_listener *l, const struct dk_event *event)
+{
+	enter(l->priv);
+	asleep();
+	leave(l->priv);
+}
+
+static void before(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+	enter(h->data);
+	busy();
+	leave(h->data);
+}
+
+static struct watcher *watcher_new(void)
+{
+	struct watcher *w = t_alloc(sizeof(*w));
+
+	w->alive = ALIVE;
+	w->listener.size = sizeof(w->listener);
+	w->listener.registry = t_reg;
+	w->listener.told = told;
+	w->listener.priv = w;
+	w->hooks.size = sizeof(w->hooks);
+	w->hooks.before = before;
+	w->hooks.data = w;
+	return w;
+}
+
+/* Until somebody is inside: now is the time to leave. */
+static bool wait_inside(struct watcher *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < PATIENCE && !LOAD(w->inside); i++)
+		yield_cpu();
+	return CHECK(i < PATIENCE);
+}
+
+static void watcher_end(struct watcher *w)
+{
+	CHECK_INT(w->inside, 0);
+	memset(w, 0x5a, sizeof(*w));
+	t_free(w);
+}
+
+struct changer {
+	thread_t thread;
+	struct dk_provider prov;
+	struct dk_op_decl decl;
+	unsigned int rounds;
+};
+
+static int define_and_undefine(void *data)
+{
+	struct changer *me = data;
+
+	while (!stopped()) {
+		if (dk_op_define(&me->prov, &me->decl, 0, NULL) ||
+		    dk_op_undefine(&me->prov, me->decl.name, NULL))
+			break;
+		me->rounds++;
+		yield_cpu();
+	}
+	return 0;
+}
+
+/* Two change the registry, so that one tells what the other one did. */
+static void a_listener_leaves(void)
+{
+	static struct changer changers[2];
+	struct watcher *w;
+	unsigned int i;
+
+	t_open("v1", 0);
+	STORE(poisoned, 0);
+	memset(changers, 0, sizeof(changers));
+	t_join(&changers[0].prov, "first");
+	t_join(&changers[1].prov, "second");
+	changers[0].decl = t_decl("watchers::first");
+	changers[1].decl = t_decl("watchers::second");
+	for (i = 0; i < 2; i++)
+		if (!start(&changers[i].thread, define_and_undefine, &changers[i]))
+			return;
+	for (i = 0; i < ROUNDS; i++) {
+		w = watcher_new();
+		CHECK_OK(dk_listener_register(&w->listener, &t_why));
+		wait_inside(w);
+		CHECK_OK(dk_listener_unregister(&w->listener));
+		watcher_end(w);
+	}
+	for (i = 0; i < 2; i++) {
+		end(changers[i].thread);
+		CHECK(changers[i].rounds);
+		t_leave(&changers[i].prov);
+	}
+	CHECK_INT(LOAD(poisoned), 0);
+	t_close();
+}
+
+static int watched_cpu(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+static struct dk_op *op;
+
+static int call_all_the_time(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	u32 *failed = data;
+
+	while (!stopped()) {
+		if (watched_at(op, &dk_local_default, &x))
+			STORE(*failed, 1);
+		yield_cpu();
+	}
+	return 0;
+}
+
+static void hooks_leave(void)
+{
+	static const struct dk_impl impls[] = { DK_IMPL(watched, DK_CPU, watched_cpu) };
+	static struct dk_provider prov;
+	static thread_t threads[2];
+	struct watcher *w;
+	u32 failed = 0;
+	unsigned int i;
+
+	t_open("v1", DK_REGISTRY_STOCKED);
+	t_join(&prov, "watched");
+	STORE(poisoned, 0);
+	CHECK_OK(dk_op_define(&prov, &watched_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
+	op = dk_op_get(t_reg, "watchers::op");
+	for (i = 0; i < 2; i++)
+		if (!start(&threads[i], call_all_the_time, &failed))
+			return;
+	for (i = 0; i < ROUNDS; i++) {
+		w = watcher_new();
+		CHECK_OK(dk_hooks_register(t_reg, &w->hooks, &t_why));
+		wait_inside(w);
+		CHECK_OK(dk_hooks_unregister(&w->hooks, &t_why));
+		watcher_end(w);
+	}
+	for (i = 0; i < 2; i++)
+		end(threads[i]);
+	CHECK_INT(LOAD(failed), 0);
+	CHECK_INT(LOAD(poisoned), 0);
+	dk_op_put(op);
+	t_leave(&prov);
+	t_close();
+}
+
+T_SUITE(watchers,
+	T(a_listener_leaves),
+	T(hooks_leave));
