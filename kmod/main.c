@@ -24,6 +24,11 @@ const char *dk_version(void)
 	return DK_VERSION;
 }
 
+static bool dkc_in_module(const void *mod, uintptr_t address)
+{
+	return within_module(address, mod);
+}
+
 /*
  * Registrations take no reference on a module, so that its exit function is
  * reached and can unregister. One that did not is found here, before its text
@@ -37,6 +42,11 @@ static int dkc_module_event(struct notifier_block *nb, unsigned long event,
 
 	if (event != MODULE_STATE_GOING)
 		return NOTIFY_DONE;
+	while (dkc_listener_leave(dkc_default, dkc_in_module, mod))
+		pr_warn("module %s left a listener behind; it was taken out\n",
+			mod->name);
+	while (dkc_hooks_leave(dkc_default, dkc_in_module, mod))
+		pr_warn("module %s left hooks behind; they were taken out\n", mod->name);
 	while (dkc_owner_leave(dkc_default, mod, name))
 		pr_warn("module %s left provider %s behind; it was taken out\n",
 			mod->name, name);

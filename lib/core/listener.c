@@ -240,3 +240,15 @@ int dk_listener_unregister(struct dk_listener *listener)
 	dkc_wait_zero(&listener->inside);
 	return 0;
 }
+
+bool dkc_listener_leave(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
+{
+	struct dk_listener *l;
+
+	dkc_mutex_lock(&reg->lock);
+	l = reg->listeners;
+	while (l && !owns(owner, (uintptr_t)l->told) && !owns(owner, (uintptr_t)l))
+		l = l->next;
+	dkc_mutex_unlock(&reg->lock);
+	return l && !dk_listener_unregister(l);
+}

@@ -382,6 +382,14 @@ void dkc_provider_wait(struct dkc_provider *core, struct dkc_block *only);
 bool dkc_owner_leave(struct dk_registry *reg, const void *owner,
 		     char name[DK_NAME_MAX]);
 
+/*
+ * listener.c, hook.c: the same for a listener and for hooks, which name no
+ * owner: they, or their functions, are at an address of his.
+ */
+typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
+bool dkc_listener_leave(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
+bool dkc_hooks_leave(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
+
 /* impl.c: blocks of registrations; under the lock. */
 struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 				 const struct dk_impl *impls, unsigned int n,

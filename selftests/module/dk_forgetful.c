@@ -24,6 +24,18 @@ static const struct dk_impl impls[] = {
 
 static struct dk_provider forgetful = DK_PROVIDER("forgetful");
 
+static void hear(struct dk_listener *self, const struct dk_event *event)
+{
+}
+
+static struct dk_listener listener = { .size = sizeof(listener), .told = hear };
+
+static void see(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+}
+
+static struct dk_hooks hooks = { .size = sizeof(hooks), .after = see };
+
 static int __init forgetful_init(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -35,8 +47,14 @@ static int __init forgetful_init(void)
 	if (!err)
 		err = dk_impls_register(&forgetful, impls, ARRAY_SIZE(impls), NULL);
 	if (!err)
+		err = dk_listener_register(&listener, NULL);
+	if (!err)
+		err = dk_hooks_register(NULL, &hooks, NULL);
+	if (!err)
 		err = forgotten(&x);
 	if (err) {
+		dk_hooks_unregister(&hooks, NULL);
+		dk_listener_unregister(&listener);
 		dk_provider_unregister(&forgetful);
 		return err;
 	}

@@ -15,7 +15,7 @@ need_module dispatchkey dk_forgetful
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 30
+plan 32
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
@@ -74,6 +74,8 @@ klog_mark
 left='dispatchkey: .*dk_forgetful.* provider forgetful '
 ok "a forgetful driver can be removed" unload dk_forgetful
 is "the log names module and provider" 1 "$(log_lines "$left")"
+is "and its listener" 1 "$(log_lines 'dispatchkey: .*dk_forgetful left a listener ')"
+is "and its hooks" 1 "$(log_lines 'dispatchkey: .*dk_forgetful left hooks ')"
 klog_mark
 ok "nothing of it is left, it can come again" load dk_forgetful
 ok "and go again" unload dk_forgetful
