@@ -80,7 +80,7 @@ struct dk_layout *dk_layout_parse(const char *text, struct dk_diag *why);
  * dk_layout_free() - forget a layout that was read from a text
  * @l: the layout; NULL does nothing
  *
- * No registry may have it any more.
+ * Registries of it keep it until they are given back. A built-in one stays.
  *
  * Context: Process context, may sleep.
  */

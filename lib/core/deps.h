@@ -22,7 +22,8 @@
  * dkc_section_ends()	read section, and that another one ends it
  * gate			see struct dkc_gate below
  * dkc_full_barrier()	orders all before it against all behind it
- * dkc_counter		dkc_count() adds one and gives the sum
+ * dkc_counter		dkc_count() adds one and gives the sum; dkc_uncount() takes
+ *			one away, gives the rest, and is a full barrier
  * dkc_thread_depth()	the calling thread's depth of calls that hooks are told
  *			of, or NULL where local state has it
  * dkc_registry_born()	a registry was made, and nobody knows of it yet
@@ -60,6 +61,7 @@ struct dkc_counter {
 };
 
 #define dkc_count(c)		atomic_long_inc_return(&(c)->n)
+#define dkc_uncount(c)		atomic_long_dec_return(&(c)->n)
 
 struct dkc_mutex {
 	struct mutex m;		/* writers of one registry, one at a time */
@@ -177,6 +179,7 @@ struct dkc_counter {
 };
 
 #define dkc_count(c)		(++(c)->n)
+#define dkc_uncount(c)		(--(c)->n)
 #define dkc_thread_depth()	((unsigned int *)NULL)
 #define dkc_registry_born(reg)	do { } while (0)
 
@@ -245,6 +248,7 @@ struct dkc_counter {
 };
 
 #define dkc_count(c)		__atomic_add_fetch(&(c)->n, 1, __ATOMIC_RELAXED)
+#define dkc_uncount(c)		__atomic_sub_fetch(&(c)->n, 1, __ATOMIC_SEQ_CST)
 
 #define dkc_mutex_init(l)	pthread_mutex_init(&(l)->m, NULL)
 #define dkc_mutex_destroy(l)	pthread_mutex_destroy(&(l)->m)

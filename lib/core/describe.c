@@ -429,13 +429,33 @@ struct dk_layout *dk_layout_parse(const char *text, struct dk_diag *why)
 		dkc_free(l);
 		return NULL;
 	}
+	l->counted = true;
+	dkc_layout_get(l);
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	return l;
 }
 
+/* Only the counter of a layout is ever written, once it is made. */
+void dkc_layout_get(const struct dk_layout *l)
+{
+	struct dk_layout *counted = (struct dk_layout *)l;
+
+	if (l->counted)
+		dkc_count(&counted->users);
+}
+
+void dkc_layout_put(const struct dk_layout *l)
+{
+	struct dk_layout *counted = (struct dk_layout *)l;
+
+	if (l->counted && !dkc_uncount(&counted->users))
+		dkc_free(counted);
+}
+
 void dk_layout_free(struct dk_layout *l)
 {
-	dkc_free(l);
+	if (l)
+		dkc_layout_put(l);
 }
 
 /* ---- writing one down ------------------------------------------------------- */

@@ -88,6 +88,9 @@ struct dk_layout {
 	bool privateuseone;		/* PRIVATEUSEONE parses as PrivateUse1 */
 	bool trimmed;			/* SEMANTICS 1.8 */
 
+	bool counted;			/* it was made by dk_layout_parse() */
+	struct dkc_counter users;	/* who made it, and the registries of it */
+
 	/* derived */
 	bool has_tables;		/* a registry can have it */
 	u16 num_entries;
@@ -127,6 +130,9 @@ struct dk_layout {
  * again does no harm. -EINVAL if one of them breaks a rule.
  */
 int dkc_layouts_init(void);
+/* describe.c: who uses one that can go, and who does no more. */
+void dkc_layout_get(const struct dk_layout *l);
+void dkc_layout_put(const struct dk_layout *l);
 /* describe.c: read a text into @l, whose names go into @pool. */
 int dkc_layout_read(struct dk_layout *l, const char *text, char *pool, size_t room,
 		    struct dk_diag *why);

@@ -36,6 +36,7 @@ static const struct dk_impl dkc_stock_impl = {
 
 static void dkc_registry_release(struct dk_registry *reg)
 {
+	dkc_layout_put(reg->layout);
 	dkc_free(reg->stock_block);
 	dkc_free(reg->scratch);
 	dkc_free(reg->paint);
@@ -121,6 +122,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg = dkc_alloc(sizeof(*reg));
 	if (!reg)
 		goto no_memory;
+	dkc_layout_get(l);
 	reg->layout = l;
 	reg->flags = flags;
 	reg->v1 = !l->trimmed && l->nb == DK_NUM_BACKENDS && l->full == DK_FULL &&

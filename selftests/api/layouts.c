@@ -45,6 +45,7 @@ static void a_text_is_a_layout(void)
 static void a_registry_takes_it(void)
 {
 	struct dk_layout *l = dk_layout_parse(SMALL, &t_why);
+	const struct dk_layout *kept;
 	struct dk_op_decl decl = t_decl("small::op");
 	struct dk_provider prov;
 	struct dk_impl impls[2];
@@ -57,8 +58,11 @@ static void a_registry_takes_it(void)
 	CHECK_OK(dk_key_parse(l, "CPU", 0, &key, &t_why));
 	CHECK_OK(dk_key_parse(l, "CompositeImplicitAutograd", 0, &other, &t_why));
 	t_reg = dk_registry_alloc(l, 0, &t_why);
+	/* which keeps it from here on */
+	dk_layout_free(l);
 	if (!CHECK(t_reg))
 		return;
+	kept = dk_registry_layout(t_reg);
 	prov = (struct dk_provider)DK_PROVIDER("small");
 	prov.layout = "small";
 	prov.registry = t_reg;
@@ -68,15 +72,14 @@ static void a_registry_takes_it(void)
 	impls[1] = t_impl(&decl, other, 2);
 	CHECK_OK(dk_impls_register(&prov, impls, 2, &t_why));
 	op = dk_op_get(t_reg, "small::op");
-	x.ks = dk_key_set(l, key);
+	x.ks = dk_key_set(kept, key);
 	CHECK_STR(t_goes(op, &x, NULL), "f1");
-	CHECK_OK(dk_key_parse(l, "PrivateUse1", 0, &key, &t_why));
-	x.ks = dk_key_set(l, key);
+	CHECK_OK(dk_key_parse(kept, "PrivateUse1", 0, &key, &t_why));
+	x.ks = dk_key_set(kept, key);
 	CHECK_STR(t_goes(op, &x, NULL), "f2");
 	dk_op_put(op);
 	CHECK_OK(dk_provider_unregister(&prov));
 	t_close();
-	dk_layout_free(l);
 }
 
 /* The text is refused with this reason and name. */
