@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static __thread DKC_INITIAL_EXEC unsigned int depth;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -19,23 +20,27 @@ unsigned int *dkc_thread_depth(void)
 	return &depth;
 }
 
-/* One write a line, so that the lines of threads do not mix. */
+/*
+ * One write a line, so that the lines of threads do not mix. Calls are made in
+ * signal handlers, too: no stdio and no memory here. Where a line is too long,
+ * a call in a thousand others has fewer blanks than it is deep.
+ */
 static void trace(struct dk_hooks *h, const struct dk_hook_info *info)
 {
-	char few[256], *line = few;
-	size_t len = dk_trace_line(info, few, sizeof(few));
+	struct dk_hook_info shown = *info;
+	char line[1024];
+	size_t len = dk_trace_line(&shown, line, sizeof(line));
+	int err = errno;
 
 	(void)h;
-	if (len >= sizeof(few)) {
-		line = malloc(len + 1);
-		if (line)
-			dk_trace_line(info, line, len + 1);
-		else
-			line = few;
+	if (len >= sizeof(line)) {
+		shown.depth -= len - (sizeof(line) - 1);
+		len = dk_trace_line(&shown, line, sizeof(line));
 	}
-	fprintf(stderr, "%s\n", line);
-	if (line != few)
-		free(line);
+	line[len] = '\n';
+	while (write(STDERR_FILENO, line, len + 1) < 0 && errno == EINTR)
+		;
+	errno = err;
 }
 
 static void ask(void)
