@@ -224,6 +224,24 @@ static int dkc_why_none(const struct dk_registry *reg, const struct dkc_row *row
 	return device && !dkc_device_online(reg, device) ? -ENODEV : -ENOSYS;
 }
 
+/*
+ * The rules have found what is registered now, and the row that we read may be
+ * older: of a definition that was atomic, or when no type was known.
+ */
+static int dkc_found_by_rules(const struct dkc_row *row, struct dkc_way *way)
+{
+	const struct dk_impl *impl = way->reg->impl;
+	const char *sig = impl->op ? impl->op->sig : NULL;
+
+	if ((row->op_flags & DK_OP_ATOMIC) && !(impl->flags & DK_IMPL_F_ATOMIC))
+		return -ENOENT;
+	if (way->decl && way->decl->sig && sig &&
+	    dkc_sig_hash(way->decl->sig) != dkc_sig_hash(sig))
+		return -EPROTOTYPE;
+	way->fn = impl->fn;
+	return 0;
+}
+
 /* The row has no function for us: special, missing or ambiguous. */
 static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
 			   unsigned int id, struct dkc_way *way)
@@ -240,8 +258,7 @@ static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
 		return dkc_why_none(op->reg, row,
 				    pick.prov == DK_PROV_AMBIGUOUS ?
 				    DKC_ID_AMBIGUOUS : DKC_ID_MISSING, device);
-	way->fn = pick.reg->impl->fn;
-	return 0;
+	return dkc_found_by_rules(row, way);
 }
 
 /* In a read section: from keyset and objects to a function. */
@@ -296,8 +313,7 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 					   false);
 	if (!way->reg || dkc_is_fallthrough(way->reg))
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
-	way->fn = way->reg->impl->fn;
-	return 0;
+	return dkc_found_by_rules(row, way);
 }
 
 /* What calls a function that is not of the operator's type, or NULL. */

@@ -531,6 +531,42 @@ static void atomic_operator_without_rows(void)
 	t_close();
 }
 
+/*
+ * A reader that is held up has an old row, and meets what was registered since:
+ * a function that may sleep, or one of another type.
+ */
+static void rules_and_an_old_row(void)
+{
+	const struct dkc_row *old = dkc_row_resolve(DK_OP_ATOMIC);
+	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
+	const struct dk_obj *objs[] = { &cpu };
+	struct dkc_way way = { .objs = objs, .n = 1, .mask = true };
+	struct dk_op_decl other;
+	static struct dk_impl late;
+
+	t_open("v1", 0);
+	t_join(&base, "base");
+	decl = t_decl("nomem::old");
+	CHECK_OK(dk_op_define(&base, &decl, DK_OP_ATOMIC, &t_why));
+	op = dk_op_get(t_reg, "nomem::old");
+	CHECK_OK(dk_op_undefine(&base, "nomem::old", &t_why));
+	late = t_impl(&decl, DK_CPU, 1);
+	CHECK_OK(dk_impls_register(&base, &late, 1, &t_why));
+	way.ks = cpu.ks.bits;
+	CHECK_INT(dkc_find(op, old, &way), -ENOENT);
+	other = decl;
+	other.sig = "(int other)";
+	way.ks = cpu.ks.bits;
+	way.decl = &other;
+	CHECK_INT(dkc_find(op, dkc_row_resolve(0), &way), -EPROTOTYPE);
+	way.ks = cpu.ks.bits;
+	way.decl = &decl;
+	CHECK_OK(dkc_find(op, dkc_row_resolve(0), &way));
+	dk_op_put(op);
+	t_leave(&base);
+	t_close();
+}
+
 /* A name that a caller has found, wanted again by another type in vain. */
 static void no_new_operator_of_a_name(void)
 {
@@ -745,6 +781,7 @@ T_SUITE(nomem,
 	T(names_grow),
 	T(peer13_leaving_without_memory),
 	T(atomic_operator_without_rows),
+	T(rules_and_an_old_row),
 	T(no_new_operator_of_a_name),
 	T(libraries),
 	T(half_a_library_entry),
