@@ -726,8 +726,8 @@ registration fallback(dk_key key, F f, const char *label = "fallback",
 		};
 		e->impl.fn = reinterpret_cast<dk_fn_t>(fn);
 	}
-	return { e, label, reg, [](detail::entry &entry, dk_diag &why) {
-		return dk_fallback_register(&entry.prov, &entry.impl, &why); } };
+	return { e, label, reg, [](detail::entry &at, dk_diag &why) {
+		return dk_fallback_register(&at.prov, &at.impl, &why); } };
 }
 
 /* An operator, held. False where there is none. */

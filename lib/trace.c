@@ -51,8 +51,8 @@ static void ask(void)
 		return;
 	wanted = !strcmp(value, "1");
 	if (!wanted)
-		fprintf(stderr, "dispatchkey: DK_TRACE is \"%.100s\", neither 0 nor 1, and is ignored\n",
-			value);
+		fprintf(stderr, "dispatchkey: DK_TRACE is \"%.100s\", "
+			"neither 0 nor 1, and is ignored\n", value);
 }
 
 void dkc_registry_born(struct dk_registry *reg)

@@ -102,12 +102,12 @@ struct dkc_mutex {
 #define dkc_noinline		noinline
 
 #define dkc_self()		((const void *)current)
-#define dkc_wait_zero(p)	wait_var_event(p, !smp_load_acquire(p))
+#define dkc_wait_zero(p)						\
+	wait_var_event(p, !smp_load_acquire(p)) /* dkc_clear_and_wake() */
 #define dkc_clear_and_wake(p)						\
 	do {								\
-		smp_store_release(p, 0);				\
-		/* the waiter is in the queue, or sees the 0 */		\
-		smp_mb();						\
+		smp_store_release(p, 0);	/* all is done that is waited for */ \
+		smp_mb();	/* the waiter is in the queue, or sees the 0 */ \
 		wake_up_var(p);						\
 	} while (0)
 #define dkc_schema_check(schema, why)	0

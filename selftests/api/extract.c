@@ -149,7 +149,8 @@ static void lists_as_parameters(void)
 	CHECK_INT(dk_call_boxed(op, &listed_op, &local, &args), -EXDEV);
 	CHECK_INT(listed_at(op, &local, args.ts, NULL, &device), -EXDEV);
 	/* what the list says of its elements is what they are now */
-	a = b = dk_obj_on(DK_BACKEND_CPU, 0);
+	a = dk_obj_on(DK_BACKEND_CPU, 0);
+	b = a;
 	CHECK_INT(listed_at(op, &local, args.ts, NULL, &device), -ENOSYS);
 	/* refuses: dk_call_boxed ENOSYS MISSING */
 	CHECK_INT(dk_call_boxed(op, &described, &local, &args), -ENOSYS);

@@ -86,7 +86,7 @@ static const struct dk_impl impls[] = {
 	DK_IMPL(size, DK_CPU, size_cpu),
 };
 
-static struct dk_obj x;
+static struct dk_obj top;
 
 static void begin(void)
 {
@@ -98,8 +98,8 @@ static void begin(void)
 	CHECK_OK(dk_op_define(&me, &inner_op, 0, &t_why));
 	CHECK_OK(dk_op_define(&me, &size_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
-	x = dk_obj_on(DK_BACKEND_CPU, 0);
-	x.ks = dk_keyset_or(x.ks, DK_SET(DK_AUTOGRAD_CPU));
+	top = dk_obj_on(DK_BACKEND_CPU, 0);
+	top.ks = dk_keyset_or(top.ks, DK_SET(DK_AUTOGRAD_CPU));
 }
 
 static void end(void)
@@ -126,7 +126,7 @@ static void nesting(void)
 
 	begin();
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
-	CHECK_INT(outer(&x, &n), 7);
+	CHECK_INT(outer(&top, &n), 7);
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
 	CHECK_INT(n, 2);
 	CHECK_INT(num_told, 6);
@@ -139,10 +139,10 @@ static void nesting(void)
 	is_told(4, true, "  [redispatch] op=[hook::outer], key=[CPU]", -1, 7);
 	is_told(5, true, " [call] op=[hook::outer], key=[AutogradCPU]", first, 7);
 	/* once more without, and the depth is where it was */
-	CHECK_INT(outer(&x, &n), 7);
+	CHECK_INT(outer(&top, &n), 7);
 	CHECK_INT(num_told, 6);
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
-	CHECK_OK(inner(&x, &n));
+	CHECK_OK(inner(&top, &n));
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
 	CHECK_STR(told[6].line, " [call] op=[hook::inner], key=[AutogradCPU]");
 	CHECK(told[6].info.sequence > first + 1);
@@ -158,7 +158,7 @@ static void profiler(void)
 
 	begin();
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
-	CHECK_INT(outer(&x, &n), 7);
+	CHECK_INT(outer(&top, &n), 7);
 	CHECK_INT(num_told, 4);
 	CHECK_STR(told[1].name, "hook::inner");
 	CHECK_OK(size(&cpu, &n));
@@ -265,7 +265,7 @@ static void refusals(void)
 	CHECK_INT(dk_hooks_register(NULL, &h, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_HOOKED);
 	h.before = leaves_itself;
-	CHECK_OK(inner(&x, &n));
+	CHECK_OK(inner(&top, &n));
 	CHECK_INT(refused, -EDEADLK);
 	CHECK_INT(t_why.reason, DK_WHY_ATOMIC);
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));

@@ -90,7 +90,7 @@ static bool refused(const char *text, unsigned int reason, const char *name)
 	r_poison();
 	l = dk_layout_parse(text, &t_why);
 	dk_layout_free(l);
-	return CHECK(!l) & CHECK_INT(t_why.reason, reason) & CHECK_STR(t_why.name, name);
+	return CHECK(!l) && CHECK_INT(t_why.reason, reason) && CHECK_STR(t_why.name, name);
 }
 
 static void texts_that_are_none(void)

@@ -13,8 +13,9 @@ static struct dk_local local;
 /* Both sets are exactly these. */
 static bool words(const struct dk_local *l, u64 included, u64 excluded)
 {
-	return CHECK_INT(dk_local_included(l).bits, included) &
-	       CHECK_INT(dk_local_excluded(l).bits, excluded);
+	bool same = CHECK_INT(dk_local_included(l).bits, included);
+
+	return CHECK_INT(dk_local_excluded(l).bits, excluded) && same;
 }
 
 static void begin(void)

@@ -598,9 +598,11 @@ static struct dk_library library = {
 	.size = sizeof(library), .kind = DK_LIBRARY_FRAGMENT, .ns = "lib",
 	.prov = &r_a, .debug = "here",
 };
+
 static struct dk_library nameless = {
 	.size = sizeof(nameless), .kind = DK_LIBRARY_IMPL, .prov = &r_a,
 };
+
 static struct dk_handle handle;
 static struct dk_op_decl lib_op;
 static struct dk_impl lib_impl;

@@ -30,7 +30,8 @@ static void begin(void)
 	t_open("v1", 0);
 	t_join(&me, "see");
 	decl = t_decl("see::op.out");
-	decl.schema = "see::op.out(Tensor x, Tensor? y=None, str s=\"(,\", *, Tensor(a!)[] out) -> ()";
+	decl.schema =
+		"see::op.out(Tensor x, Tensor? y=None, str s=\"(,\", *, Tensor(a!)[] out) -> ()";
 	decl.debug = "registered at " __FILE__;
 	decl.alias_analysis = DK_ALIAS_FROM_SCHEMA;
 	CHECK_OK(dk_op_define(&me, &decl, 0, &t_why));
@@ -90,7 +91,7 @@ static void state_and_table(void)
 	end();
 }
 
-static void table(void)
+static void tables(void)
 {
 	static struct dk_impl impls[3], late;
 
@@ -115,7 +116,7 @@ static void table(void)
 	CHECK(strstr(text, "CompositeImplicitAutograd"));
 	CHECK(strstr(text, "AutogradOther"));
 	CHECK(strstr(text, "\nCanonical state\n~~~~~~~~~~~\nname: see::op.out\n"));
-	CHECK_STR(text + strlen(text) - 3, "]\n\n\n" + 1);
+	CHECK_STR(text + strlen(text) - 2, "\n\n");
 	dk_invariants_text(op, text, sizeof(text));
 	CHECK(strstr(text, "Canonical state\n~~~~~~~~~~~\nname: see::op.out\n") == text);
 	CHECK(strstr(text, "]\n\n\nComputed table:\n~~~~~~~~~~~\nUndefined: f3 [math kernel]\n"));
@@ -133,7 +134,9 @@ static void extractor(void)
 	impls[1] = t_fallthrough(&decl, DK_AUTOGRAD_CPU);
 	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
 	CHECK(dk_op_dump_extractor(op, text, sizeof(text)) < sizeof(text));
-	CHECK(!memcmp(text, "1011000000000000000000000000000000000000000000000000000000000000 ", 65));
+	CHECK(!memcmp(text, "10110000", 8));
+	CHECK_INT(strspn(text + 8, "0"), 56);
+	CHECK_INT(text[64], ' ');
 	dk_keyset_print(NULL, dk_keyset_sub(NULL, dk_layout_full(NULL),
 					    DK_SET(DK_TRACER)), set, sizeof(set));
 	CHECK(!memcmp(text + 65, set, strlen(set)));
@@ -151,8 +154,10 @@ static void missing(void)
 	impl = t_impl(&decl, DK_CPU, 1);
 	CHECK_OK(dk_impls_register(&me, &impl, 1, &t_why));
 	dk_missing_text(op, DK_SET(DK_SPARSE_CUDA), text, sizeof(text));
-	CHECK(strstr(text, "Could not run 'see::op.out' with arguments from the 'SparseCUDA' backend.") == text);
-	CHECK(strstr(text, "'see::op.out' is only available for these backends: [CPU].\n\nCPU: f1 [kernel]\n"));
+	CHECK(strstr(text, "Could not run 'see::op.out' with arguments from the "
+			   "'SparseCUDA' backend.") == text);
+	CHECK(strstr(text, "'see::op.out' is only available for these backends: [CPU].\n\n"
+			   "CPU: f1 [kernel]\n"));
 	dk_missing_text(op, DK_KEYSET(0), text, sizeof(text));
 	CHECK(!strstr(text, "Could not run"));
 	CHECK(strstr(text, "see::op.out"));
@@ -256,5 +261,5 @@ static void lists(void)
 	end();
 }
 
-T_SUITE(see, T(state_and_table), T(table), T(extractor), T(missing), T(questions),
+T_SUITE(see, T(state_and_table), T(tables), T(extractor), T(missing), T(questions),
 	T(lists));
