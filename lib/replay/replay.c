@@ -348,6 +348,18 @@ static int run(struct dk_replay *r, const char *line, size_t len)
 				dk_replay_len(name));
 }
 
+static void put_layouts(struct dk_replay *r)
+{
+	const struct dk_layout *l = NULL;
+	const char *before = "; the layouts are ";
+
+	while ((l = dk_layout_next(l))) {
+		dk_replay_put(r, before);
+		dk_replay_put(r, dk_layout_name(l));
+		before = ", ";
+	}
+}
+
 int dk_replay_line(struct dk_replay *r, const char *line, size_t len)
 {
 	static const char no_memory[] = "error: out of memory\n";
@@ -367,6 +379,8 @@ int dk_replay_line(struct dk_replay *r, const char *line, size_t len)
 			dk_replay_put(r, ": ");
 			dk_replay_put(r, r->why.name);
 		}
+		if (r->why.reason == DK_WHY_BAD_LAYOUT)
+			put_layouts(r);
 		dk_replay_put(r, "\n");
 	}
 	if (t->failed) {

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=143
+planned=144
 count=0
 failed=0
 
@@ -467,7 +467,10 @@ refused "one word too many: CUDA" "key CPU CUDA"
 refused "unknown option: -x" "impl -x a::b CPU one"
 refused "could not parse dispatch key: Spase" "key Spase"
 refused "could not parse keyset: Foo" "keyset CPU|Foo"
-refused "no such layout: v9" "layout v9"
+layouts="v1, pytorch-2.14, pytorch-2.8, pytorch-2.7, pytorch-2.6, pytorch-2.4, \
+pytorch-2.1-pre, pytorch-2.0, pytorch-2.0-pre, pytorch-1.13, pytorch-1.12"
+refused "no such layout: v9; the layouts are $layouts" "layout v9"
+refused "no such layout: torch; the layouts are $layouts" "translate torch v1 0x1"
 refused "no such operator: a::b" "table a::b"
 refused "no such device: card0" "leave card0"
 refused "nothing is registered under this label: one" "drop one"
