@@ -18,12 +18,18 @@ passed=0 failed=0 skipped=0
 failures=()
 begin=$SECONDS
 
+# At a terminal a step is named when it begins, in the line that tells its end.
+begin_step() { # NAME
+	[ ! -t 1 ] || printf '%s: %-47s ...' "$me" "$1"
+}
+
 # How a step went is printed in one line; its log only if it failed.
 report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	local word=ok
 	passed=$((passed + $3)) failed=$((failed + $4)) skipped=$((skipped + $5))
 	[ "$4" -eq 0 ] || word=FAILED
-	printf '%s: %-34s %-6s %4d passed' "$me" "$1" "$word" "$3"
+	[ ! -t 1 ] || printf '\r\033[K'
+	printf '%s: %-47s %-6s %4d passed' "$me" "$1" "$word" "$3"
 	[ "$4" -eq 0 ] || printf ', %d failed' "$4"
 	[ "$5" -eq 0 ] || printf ', %d skipped' "$5"
 	printf '  (%d s)\n' "$6"
@@ -44,6 +50,7 @@ step() {
 	local name=$1 log from=$SECONDS
 	shift
 	log=$(logname "$name")
+	begin_step "$name"
 	if "$@" >"$log" 2>&1 </dev/null; then
 		report "$name" "$log" 1 0 0 $((SECONDS - from))
 	else
@@ -58,6 +65,7 @@ tap() {
 	local name=$1 log status=0 from=$SECONDS counts sum
 	shift
 	log=$(logname "$name")
+	begin_step "$name"
 	"$@" >"$log" 2>&1 </dev/null || status=$?
 	read -r -a counts < <(scripts/ktap-count --brief "$log")
 	if [ ${#counts[@]} -ne 3 ]; then
