@@ -11,7 +11,11 @@ import os
 import sys
 from contextlib import contextmanager
 
-dk = c.CDLL(sys.argv[1] if len(sys.argv) > 1 else "libdispatchkey.so.0")
+library = sys.argv[1] if len(sys.argv) > 1 else "libdispatchkey.so.0"
+try:
+    dk = c.CDLL(library)
+except OSError as e:
+    sys.exit(f"{e}; give its path: hello.py LIBRARY")
 
 # ---- the structs of dispatchkey.h ---------------------------------------------
 
