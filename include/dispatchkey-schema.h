@@ -84,8 +84,8 @@ enum dk_schema_flags {
 
 /**
  * dk_schema_parse() - take a schema apart
- * @text: such as "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)
- *	-> Tensor"; what was inferred from a function begins with the parenthesis
+ * @text: such as ``aten::add(Tensor self, *, Scalar alpha=1) -> Tensor``; what was
+ *	inferred from a function begins with the parenthesis
  * @s: set to the schema, or to NULL
  * @why: filled on failure, with the column, what stands there, and what should;
  *	may be NULL
