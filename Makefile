@@ -60,7 +60,8 @@ pc	:= $(O)/dispatchkey-uninstalled.pc
 tool	:= $(O)/dkctl
 # Nothing else needs a C++ compiler, and whoever has none does without.
 have_cxx := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
-samples	:= $(addprefix $(O)/samples/,hello cpu_user dk_client plugin/host plugin/plugin.so) \
+samples	:= $(addprefix $(O)/samples/,hello library cpu_user dk_client) \
+	$(addprefix $(O)/samples/plugin/,host plugin.so) \
 	$(if $(have_cxx),$(O)/samples/hello_cpp)
 
 headers	:= $(sort $(wildcard include/*.h))
@@ -148,7 +149,7 @@ $(tool): $(dkctl) $(replay) $(static) $(O)/objects
 	$(say) LD $@
 	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $(dkctl) $(replay) $(static) $(urcu)
 
-$(O)/samples/hello $(O)/samples/cpu_user: %: %.o $(links)
+$(O)/samples/hello $(O)/samples/library $(O)/samples/cpu_user: %: %.o $(links)
 	$(say) LD $@
 	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $< $(call beside,..) -ldispatchkey
 
@@ -311,8 +312,8 @@ Build
   all              library, tool and samples (default)
   lib              libdispatchkey.a, $(soname), dispatchkey-uninstalled.pc
   dkctl            the tool
-  samples          hello, hello_cpp, cpu_user, plugin/host with plugin/plugin.so,
-                   dk_client
+  samples          hello, hello_cpp, library, cpu_user, dk_client, plugin/host
+                   with plugin/plugin.so
   clean            remove all that was built below $(O)
 Install, by PREFIX= ($(PREFIX)), LIBDIR=, DESTDIR=
   install          library, headers, dispatchkey.pc, dkctl
