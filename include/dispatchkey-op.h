@@ -461,7 +461,7 @@ struct id##_args
 }
 
 #define DK__FALLBACK(at, function, how) {				\
-	.fn = (dk_fn_t)(1 ? (function) : (dk_boxed_fn_t)0),		\
+	.fn = DK__CHECKED(function, dk_boxed_fn_t),			\
 	.label = #function,						\
 	.key = (at),							\
 	.flags = DK_IMPL_F_BOXED | (how),				\
