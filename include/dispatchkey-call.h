@@ -182,6 +182,10 @@ void dk_call_leave(struct dk_call *c);
  * dk_call_below() - the keys behind the one that a call was routed by
  * @c: the call, from inside its function
  *
+ * PythonDispatcher stays in the set, as in PyTorch's FULL_AFTER, which has it
+ * behind every key: a function at that key that redispatches with this set gets
+ * the call again. It has to take its key out of the set.
+ *
  * Context: Any.
  * Return: The set to redispatch with.
  */

@@ -120,6 +120,33 @@ static void all_types_in_one_chain(void)
 	end();
 }
 
+/* FULL_AFTER has PythonDispatcher behind every key, itself included. */
+static int on_dispatcher(struct dk_call *c, struct dk_obj *x, int *trace)
+{
+	struct dk_keyset below = dk_call_below(c);
+
+	*trace = *trace * 10 + 4;
+	if (*trace < 44)
+		return chain_redispatch(c, below, x, trace);
+	below = dk_keyset_remove(NULL, below, DK_PYTHON_DISPATCHER);
+	return chain_redispatch(c, below, x, trace);
+}
+
+static void below_python_dispatcher(void)
+{
+	static const struct dk_impl table[] = {
+		DK_IMPL(chain, DK_PYTHON_DISPATCHER, on_dispatcher),
+		DK_IMPL_PLAIN(chain, DK_CPU, on_cpu),
+	};
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_PYTHON_DISPATCHER));
+	int trace = 0;
+
+	begin(table, ARRAY_SIZE(table));
+	CHECK_OK(chain_at(op, &local, &x, &trace));
+	CHECK_INT(trace, 441);
+	end();
+}
+
 static void calls_from_inside(void)
 {
 	static const struct dk_impl deep[] = { DK_IMPL(chain, DK_CPU, deeper) };
@@ -348,6 +375,7 @@ static void entries_without_a_function(void)
 
 T_SUITE(boxed,
 	T(all_types_in_one_chain),
+	T(below_python_dispatcher),
 	T(calls_from_inside),
 	T(adapter_checks_the_signature),
 	T(call_for_one_key),
