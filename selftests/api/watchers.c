@@ -13,9 +13,9 @@
 #define ROUNDS		8
 #define LOAD(x)		READ_ONCE(x)
 #define STORE(x, v)	WRITE_ONCE(x, v)
-/* Some milliseconds, in a section that does not sleep, or in one that does. */
-#define busy()		mdelay(3)
-#define asleep()	msleep(3)
+/* A while, in a section that does not sleep, or in one that does. */
+#define busy()		mdelay(1)
+#define asleep()	usleep_range(1000, 2000)
 #define yield_cpu()	usleep_range(100, 300)
 #define stopped()	kthread_should_stop()
 
@@ -42,8 +42,8 @@ static void end(thread_t t)
 #define ROUNDS		50
 #define LOAD(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define STORE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
-#define busy()		usleep(3000)
-#define asleep()	usleep(3000)
+#define busy()		usleep(1000)
+#define asleep()	usleep(1000)
 #define yield_cpu()	usleep(100)
 #define stopped()	LOAD(stop)
 
@@ -161,13 +161,16 @@ struct changer {
 static int define_and_undefine(void *data)
 {
 	struct changer *me = data;
+	unsigned int i;
 
 	while (!stopped()) {
 		if (dk_op_define(&me->prov, &me->decl, 0, NULL) ||
 		    dk_op_undefine(&me->prov, me->decl.name, NULL))
 			break;
 		me->rounds++;
-		yield_cpu();
+		/* slower than the listener: whoever tells him comes to an end */
+		for (i = 0; i < 10; i++)
+			asleep();
 	}
 	return 0;
 }
