@@ -216,6 +216,8 @@ extern const struct dk_local dk_local_default;
 	X(NO_LISTENER, EINVAL, "the listener has no function")		\
 	X(SCHEMA, EINVAL, "could not parse schema")			\
 	X(SCHEMA_NAME, EINVAL, "the schema has another name than the operator") \
+	X(SCHEMA_INFER, EINVAL,						\
+	  "neither a schema nor the function tells what the operator takes") \
 	X(LIBRARY_KIND, EINVAL, "a library is a DEF, a FRAGMENT or an IMPL")	\
 	X(LIBRARY_NAMESPACE, EINVAL,					\
 	  "a library that defines operators needs a namespace")		\

@@ -133,8 +133,10 @@ int dk_library_def(struct dk_library *lib, const struct dk_op_decl *decl,
 /**
  * dk_library_def_impl() - define an operator with a function: both or none
  * @lib: a DEF or FRAGMENT library
- * @decl: its declaration; without a schema it gets what was inferred from the
- *	function (and alias analysis CONSERVATIVE)
+ * @decl: its declaration; without a schema it gets the schema that was inferred
+ *	from the function, @impl->schema, and alias analysis CONSERVATIVE. Where
+ *	that is unknown, too, its signature says what it takes; one without is
+ *	refused.
  * @flags: of enum dk_op_flags
  * @impl: the function, at its key or for all; its operator is @decl
  * @h: set to what releases both; may be NULL

@@ -428,6 +428,11 @@ static void refused_definitions(void)
 	/* refuses: dk_library_def_impl EINVAL NOT_ATOMIC */
 	REFUSED(dk_library_def_impl(&def, &new, DK_OP_ATOMIC, &fn, &h, &t_why), EINVAL,
 		NOT_ATOMIC, NULL);
+	/* refuses: dk_library_def_impl EINVAL SCHEMA_INFER */
+	bad = new;
+	bad.sig = NULL;
+	REFUSED(dk_library_def_impl(&def, &bad, 0, &fn, &h, &t_why), EINVAL,
+		SCHEMA_INFER, "r::new");
 	/* refuses: dk_library_def_impl EEXIST DEFINED */
 	bad = t_decl("def");
 	REFUSED(dk_library_def_impl(&frag, &bad, 0, &fn, &h, &t_why), EEXIST, DEFINED,

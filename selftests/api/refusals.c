@@ -341,6 +341,15 @@ static void operators(void)
 		"r::impl: (struct dk_obj *x, struct dk_obj *y,..., f4 (b) at "
 		"CompositeImplicitAutograd -> (int), b");
 
+	/* an operator whose schema has another name is none: SEMANTICS 7.6 */
+	bad = r_new;
+	bad.schema = "r::newer(Tensor x) -> ()";
+	/* refuses: dk_op_define EINVAL SCHEMA_NAME */
+	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, SCHEMA_NAME, "r::new");
+	bad.schema = "r::new.out(Tensor x) -> ()";
+	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, SCHEMA_NAME, "r::new");
+	bad.schema = "(Tensor x) -> ()";
+	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, SCHEMA_NAME, "r::new");
 	/* refuses: dk_op_undefine ENOENT NO_OPERATOR */
 	REFUSED(dk_op_undefine(&r_a, "r::new", &t_why), ENOENT, NO_OPERATOR,
 		"r::new");
