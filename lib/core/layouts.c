@@ -58,26 +58,20 @@
 #define FUNCTIONALITY(U, N, P)	" " #N STAR_##P
 #define ALIAS(U, N)		" " #N
 
-#define TEXT_2_14							\
-	"backends" DK_BACKENDS(BACKEND, DK__NONE) "\n"			\
-	"functionalities" DK_FUNCTIONALITIES(FUNCTIONALITY) "\n"	\
-	"aliases" DK_ALIASES(ALIAS) "\n"				\
-	"strict Quantized CPU CUDA XPU PrivateUse1\n"			\
-	"strict Sparse CPU CUDA HIP MPS XPU VE PrivateUse1 Meta\n"	\
-	"strict SparseCsr CPU CUDA HIP MPS XPU VE PrivateUse1 Meta\n"	\
-	"strict NestedTensor CPU CUDA XPU HPU PrivateUse1 Meta\n"	\
-	STRICT_AUTOGRAD							\
-	LEGACY_2_6							\
-	"other-autograd HIP VE\n"					\
-	"privateuseone\n"						\
-	"tables\n"
-
-static const char v1[] = "layout " DK_LAYOUT_NAME "\n" TEXT_2_14;
-static const char v1_trimmed[] = "layout " DK_LAYOUT_NAME "+trimmed\n" TEXT_2_14
-	"trimmed\n";
-static const char pt2_14[] = "layout pytorch-2.14\n" TEXT_2_14;
-static const char pt2_14_trimmed[] = "layout pytorch-2.14+trimmed\n" TEXT_2_14
-	"trimmed\n";
+static const char v1[] =
+	"layout " DK_LAYOUT_NAME "\n"
+	"backends" DK_BACKENDS(BACKEND, DK__NONE) "\n"
+	"functionalities" DK_FUNCTIONALITIES(FUNCTIONALITY) "\n"
+	"aliases" DK_ALIASES(ALIAS) "\n"
+	"strict Quantized CPU CUDA XPU PrivateUse1\n"
+	"strict Sparse CPU CUDA HIP MPS XPU VE PrivateUse1 Meta\n"
+	"strict SparseCsr CPU CUDA HIP MPS XPU VE PrivateUse1 Meta\n"
+	"strict NestedTensor CPU CUDA XPU HPU PrivateUse1 Meta\n"
+	STRICT_AUTOGRAD
+	LEGACY_2_6
+	"other-autograd HIP VE\n"
+	"privateuseone\n"
+	"tables\n";
 
 /* ---- the other versions ------------------------------------------------------ */
 
@@ -199,34 +193,31 @@ static const char pt2_0_pre[] =
 	FUNCTIONALITIES_2_0
 	ALIASES_2_0;
 
-#define TEXT_1_13 \
-	BACKENDS_1_13 \
-	"functionalities Undefined Dense* FPGA ORT Vulkan Metal Quantized* " \
-	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsrCPU SparseCsrCUDA " \
-	"NestedTensor* BackendSelect Python Fake " \
-	"FuncTorchDynamicLayerBackMode Functionalize Named Conjugate " \
-	"Negative ZeroTensor ADInplaceOrView AutogradOther " \
-	"AutogradFunctionality* AutogradNestedTensor Tracer AutocastCPU " \
-	"AutocastXPU AutocastCUDA FuncTorchBatched FuncTorchVmapMode " \
-	"Batched VmapMode FuncTorchGradWrapper DeferredInit " \
-	"PythonTLSSnapshot FuncTorchDynamicLayerFrontMode " \
-	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode " \
-	"PythonDispatcher\n" \
-	"aliases Autograd CompositeImplicitAutograd " \
-	"CompositeImplicitAutogradNestedTensor CompositeExplicitAutograd " \
-	"CompositeExplicitAutogradNonFunctional\n" \
-	"sentinel Unknown\n" \
-	"strict Quantized CPU CUDA XPU\n" \
-	"strict Sparse CPU CUDA HIP XPU VE\n" \
-	"strict NestedTensor CPU CUDA\n" \
-	STRICT_AUTOGRAD \
-	"legacy PythonTLSSnapshot Python\n" \
-	"other-autograd HIP VE\n" \
-	"tables\n"
-
-static const char pt1_13[] = "layout pytorch-1.13\n" TEXT_1_13;
-static const char pt1_13_trimmed[] = "layout pytorch-1.13+trimmed\n" TEXT_1_13
-	"trimmed\n";
+static const char pt1_13[] =
+	"layout pytorch-1.13\n"
+	BACKENDS_1_13
+	"functionalities Undefined Dense* FPGA ORT Vulkan Metal Quantized* "
+	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsrCPU SparseCsrCUDA "
+	"NestedTensor* BackendSelect Python Fake "
+	"FuncTorchDynamicLayerBackMode Functionalize Named Conjugate "
+	"Negative ZeroTensor ADInplaceOrView AutogradOther "
+	"AutogradFunctionality* AutogradNestedTensor Tracer AutocastCPU "
+	"AutocastXPU AutocastCUDA FuncTorchBatched FuncTorchVmapMode "
+	"Batched VmapMode FuncTorchGradWrapper DeferredInit "
+	"PythonTLSSnapshot FuncTorchDynamicLayerFrontMode "
+	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode "
+	"PythonDispatcher\n"
+	"aliases Autograd CompositeImplicitAutograd "
+	"CompositeImplicitAutogradNestedTensor CompositeExplicitAutograd "
+	"CompositeExplicitAutogradNonFunctional\n"
+	"sentinel Unknown\n"
+	"strict Quantized CPU CUDA XPU\n"
+	"strict Sparse CPU CUDA HIP XPU VE\n"
+	"strict NestedTensor CPU CUDA\n"
+	STRICT_AUTOGRAD
+	"legacy PythonTLSSnapshot Python\n"
+	"other-autograd HIP VE\n"
+	"tables\n";
 
 static const char pt1_12[] =
 	"layout pytorch-1.12\n"
@@ -245,29 +236,66 @@ static const char pt1_12[] =
 	"aliases Autograd CompositeImplicitAutograd CompositeExplicitAutograd\n"
 	"unnamed UNKNOWN_TENSOR_TYPE_ID\n";
 
-/* In the order of a list; those behind NUM_LISTED are found and not listed. */
-static const char *const texts[] = {
-	v1, pt2_14, pt2_8, pt2_7, pt2_6, pt2_4, pt2_1_pre, pt2_0, pt2_0_pre, pt1_13,
-	pt1_12, v1_trimmed, pt2_14_trimmed, pt1_13_trimmed,
+/*
+ * In the order of a list; those behind NUM_LISTED are found and not listed. One
+ * with a name is like the one of its text before it.
+ */
+static const struct {
+	const char *text;
+	const char *name;
+	bool trimmed;
+} built_in[] = {
+	{ .text = v1 },
+	{ .text = v1, .name = "pytorch-2.14" },
+	{ .text = pt2_8 },
+	{ .text = pt2_7 },
+	{ .text = pt2_6 },
+	{ .text = pt2_4 },
+	{ .text = pt2_1_pre },
+	{ .text = pt2_0 },
+	{ .text = pt2_0_pre },
+	{ .text = pt1_13 },
+	{ .text = pt1_12 },
+	{ .text = v1, .name = DK_LAYOUT_NAME "+trimmed", .trimmed = true },
+	{ .text = v1, .name = "pytorch-2.14+trimmed", .trimmed = true },
+	{ .text = pt1_13, .name = "pytorch-1.13+trimmed", .trimmed = true },
 };
 
-#define NUM_LAYOUTS	DKC_COUNT(texts)
+#define NUM_LAYOUTS	DKC_COUNT(built_in)
 #define NUM_LISTED	(NUM_LAYOUTS - 3)
+#define NUM_TEXTS	(NUM_LAYOUTS - 4)
 /* bytes of a layout's names */
 #define POOL		1280
 
 static struct dk_layout layouts[NUM_LAYOUTS];
-static char pools[NUM_LAYOUTS][POOL];
+static char pools[NUM_TEXTS][POOL];
+
+/* Fill number @i from the one before it that has the same text. */
+static void make_like(unsigned int i)
+{
+	unsigned int k = 0;
+
+	while (built_in[k].text != built_in[i].text)
+		k++;
+	layouts[i] = layouts[k];
+	layouts[i].name = built_in[i].name;
+	layouts[i].trimmed = built_in[i].trimmed;
+}
 
 int dkc_layouts_init(void)
 {
-	unsigned int i;
+	unsigned int i, pool = 0;
 	int err;
 
+	if (layouts[NUM_LAYOUTS - 1].num_entries)
+		return 0;
 	for (i = 0; i < NUM_LAYOUTS; i++) {
-		if (layouts[i].num_entries)
+		if (built_in[i].name) {
+			make_like(i);
 			continue;
-		err = dkc_layout_read(&layouts[i], texts[i], pools[i], POOL, NULL);
+		}
+		err = dkc_layout_read(&layouts[i], built_in[i].text, pools[pool++], POOL,
+				      NULL);
 		if (err)
 			return err;
 	}

@@ -187,19 +187,21 @@ static void masks_of_what_is_there(void)
 }
 
 /* The step of rule @rule of a call with @set. */
-static struct dk_step explained(const char *set, unsigned int rule)
+static const struct dk_step *explained(const char *set, unsigned int rule)
 {
-	struct dk_explain ex = { .size = sizeof(ex) };
-	struct dk_step s = { .size = sizeof(s) };
+	static struct dk_explain ex;
+	static struct dk_step s;
 	struct dk_obj x = obj(set);
 	const struct dk_obj *const objs[] = { &x };
 	unsigned int i;
 
+	ex.size = sizeof(ex);
+	s.size = sizeof(s);
 	CHECK_OK(dk_explain(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &ex));
 	for (i = 0; CHECK_OK(dk_explain_step(op, &ex, i, &s)); i++)
 		if (s.kind == DK_STEP_RULE && s.rule == rule)
 			break;
-	return s;
+	return &s;
 }
 
 static void explained_by_rule_nine(void)
@@ -211,18 +213,18 @@ static void explained_by_rule_nine(void)
 	cuda = t_impl(&decl, DK_CUDA, 2);
 	CHECK_OK(dk_impls_register(&prov, &implicit, 1, &t_why));
 	CHECK_OK(dk_impls_register(&prov, &cuda, 1, &t_why));
-	CHECK_INT(explained("CUDA", 1).verdict, DK_VERDICT_NO_ENTRY);
-	CHECK_STR(explained("CUDA", 1).label, "f2");
-	CHECK_INT(explained("XLA", 1).verdict, DK_VERDICT_NO_IMPL);
-	CHECK_INT(explained("XLA", 6).verdict, DK_VERDICT_NO_ENTRY);
-	CHECK_STR(explained("XLA", 6).label, "f1");
-	CHECK_INT(explained("XLA", 9).verdict, DK_VERDICT_NO_ENTRY);
-	CHECK_INT(explained("XLA", 10).verdict, DK_VERDICT_NOT_ASKED);
+	CHECK_INT(explained("CUDA", 1)->verdict, DK_VERDICT_NO_ENTRY);
+	CHECK_STR(explained("CUDA", 1)->label, "f2");
+	CHECK_INT(explained("XLA", 1)->verdict, DK_VERDICT_NO_IMPL);
+	CHECK_INT(explained("XLA", 6)->verdict, DK_VERDICT_NO_ENTRY);
+	CHECK_STR(explained("XLA", 6)->label, "f1");
+	CHECK_INT(explained("XLA", 9)->verdict, DK_VERDICT_NO_ENTRY);
+	CHECK_INT(explained("XLA", 10)->verdict, DK_VERDICT_NOT_ASKED);
 	/* a building block without a backend has no entry either */
-	CHECK_INT(explained("Dense", 9).verdict, DK_VERDICT_NO_ENTRY);
-	CHECK_INT(explained("CPU", 6).verdict, DK_VERDICT_SERVES);
-	CHECK_INT(explained("Tracer", 9).verdict, DK_VERDICT_NO_ENTRY);
-	CHECK_INT(explained("BackendSelect", 9).verdict, DK_VERDICT_HAS_ENTRY);
+	CHECK_INT(explained("Dense", 9)->verdict, DK_VERDICT_NO_ENTRY);
+	CHECK_INT(explained("CPU", 6)->verdict, DK_VERDICT_SERVES);
+	CHECK_INT(explained("Tracer", 9)->verdict, DK_VERDICT_NO_ENTRY);
+	CHECK_INT(explained("BackendSelect", 9)->verdict, DK_VERDICT_HAS_ENTRY);
 	end();
 }
 
