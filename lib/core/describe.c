@@ -7,6 +7,8 @@
 
 /* Of a name, so that prefix and backend together fit DK_NAME_MAX. */
 #define NAME_MAX_LEN	56
+/* What parses strictly where no line says it. */
+#define ALL_BACKENDS	0xffff
 
 struct reader {
 	const char *at;
@@ -232,6 +234,8 @@ static int read_strict(struct reader *r)
 	f = dkc_find_functionality(l, r->word);
 	if (!dkc_is_per_backend(l, f))
 		return refuse(r, DK_WHY_LAYOUT_WORD, r->word);
+	if (l->strict[f] != ALL_BACKENDS)
+		return refuse(r, DK_WHY_LAYOUT_TWICE, r->word);
 	err = read_backend_set(r, &set);
 	l->strict[f] = set;
 	l->has_strict = true;
@@ -333,7 +337,7 @@ static void set_defaults(struct dk_layout *l)
 	l->backend_names[0] = "Invalid";
 	l->backend_bits[0] = "InvalidBit";
 	for (f = 0; f < DKC_MAX_FUNCTIONALITIES; f++)
-		l->strict[f] = 0xffff;
+		l->strict[f] = ALL_BACKENDS;
 }
 
 int dkc_layout_read(struct dk_layout *l, const char *text, char *pool, size_t room,
@@ -367,12 +371,25 @@ int dkc_layout_read(struct dk_layout *l, const char *text, char *pool, size_t ro
 	return 0;
 }
 
-/* No two keys may print alike: a text has to mean one thing. */
+static bool means_backend(const struct dk_layout *l, const char *name, unsigned int b)
+{
+	unsigned int other;
+
+	return !dk_backend_bit_parse(l, name, &other, NULL) && other == b;
+}
+
+/* No two keys may print alike, nor two backends: a text has to mean one thing. */
 static int check_names(const struct dk_layout *l, struct dk_diag *why)
 {
 	char name[DK_NAME_MAX];
-	unsigned int key, other;
+	unsigned int key, other, b;
 
+	for (b = 1; b <= l->nb; b++) {
+		if (!means_backend(l, l->backend_bits[b], b))
+			return dkc_refuse(why, DK_WHY_LAYOUT_TWICE, l->backend_bits[b]);
+		if (!means_backend(l, l->backend_names[b], b))
+			return dkc_refuse(why, DK_WHY_LAYOUT_TWICE, l->backend_names[b]);
+	}
 	for (key = 0; key < dk_layout_keys(l); key++) {
 		if (dk_key_kind(l, key) == DK_KIND_SENTINEL)
 			continue;

@@ -141,6 +141,15 @@ static void texts_that_are_none(void)
 		"line 6: Undefined");
 	refused(SMALL "aliases Autograd", DK_WHY_LAYOUT_TWICE, "line 6: Autograd");
 	refused(SMALL "sentinel A\nsentinel B", DK_WHY_LAYOUT_TWICE, "line 7: B");
+	refused(SMALL_HEAD SMALL_KEYS "strict Dense CPU\nstrict Dense CPU", DK_WHY_LAYOUT_TWICE,
+		"line 5: Dense");
+	/* two backends that would print alike, or one as another's name */
+	refused("layout x\nbackends A=XBit B=XBit\nfunctionalities Undefined Dense* X",
+		DK_WHY_LAYOUT_TWICE, "XBit");
+	refused("layout x\nbackends A=B B\nfunctionalities Undefined Dense* X",
+		DK_WHY_LAYOUT_TWICE, "B");
+	refused("layout x\nbackends Invalid\nfunctionalities Undefined Dense* X",
+		DK_WHY_LAYOUT_TWICE, "InvalidBit");
 	/* two keys that would print alike */
 	refused("layout x\nbackends CPU\nfunctionalities Undefined Dense* CPU",
 		DK_WHY_LAYOUT_TWICE, "CPU");
