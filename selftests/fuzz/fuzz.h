@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the fuzz targets share: libFuzzer's entry, and inputs as strings. */
+#ifndef _DK_FUZZ_H
+#define _DK_FUZZ_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dispatchkey.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A rule that is broken is a finding, as a crash is. */
+#define REQUIRE(what)							\
+	do {								\
+		if (!(what)) {						\
+			fprintf(stderr, "not so: %s\n", #what);		\
+			abort();					\
+		}							\
+	} while (0)
+
+/* Of its own size, so that ASan sees who reads behind it. */
+static inline char *fuzz_string(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1);
+
+	REQUIRE(text);
+	memcpy(text, data, size);
+	text[size] = 0;
+	return text;
+}
+
+#endif /* _DK_FUZZ_H */
