@@ -223,7 +223,22 @@ static const char *dkc_argument_end(const char *s)
 	return s;
 }
 
-/* Tensor, Tensor?, Tensor[] and Tensor?[], with or without (a!) */
+/* Behind what begins with @open, if it does. */
+static const char *dkc_skip(const char *s, char open, char close)
+{
+	const char *end = s;
+
+	if (*s != open)
+		return s;
+	while (*end && *end != close)
+		end++;
+	return *end ? end + 1 : s;
+}
+
+/*
+ * Tensor, Tensor?, Tensor[] and Tensor?[], with or without (a!); and not
+ * Tensor[][] or Tensor[]?
+ */
 static bool dkc_is_dispatched_on(const char *s)
 {
 	const char *word = "Tensor";
@@ -232,7 +247,13 @@ static bool dkc_is_dispatched_on(const char *s)
 		s++;
 		word++;
 	}
-	return !*word && (*s == ' ' || *s == '?' || *s == '[' || *s == '(');
+	if (*word)
+		return false;
+	s = dkc_skip(s, '(', ')');
+	if (*s == '?')
+		s = dkc_skip(s + 1, '(', ')');
+	s = dkc_skip(s, '[', ']');
+	return *dkc_skip(s, '(', ')') == ' ';
 }
 
 /*

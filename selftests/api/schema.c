@@ -531,6 +531,56 @@ static void all_dispatch(void)
 	t_close();
 }
 
+/*
+ * The second invariant of SEMANTICS 7.6: what the core reads off the text of a
+ * schema is what the grammar says that a boxed call dispatches on.
+ */
+static void all_masks_match(void)
+{
+	struct dk_provider prov;
+	struct dk_op_decl decl;
+	unsigned int n = 0;
+	FILE *f = open_vectors();
+	char line[LINE], name[LINE];
+
+	if (!f)
+		return;
+	t_open("v1", 0);
+	t_join(&prov, "schemas");
+	while (next_line(f, line)) {
+		char digits[65], want[65];
+		struct dk_schema *s = NULL;
+		struct dk_op *op;
+		unsigned int i;
+		u64 mask;
+
+		if (!strcmp(line, "(none)") || strcspn(line, "(") >= DK_NAME_MAX)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(line, "("), line);
+		decl = t_decl(name);
+		decl.schema = line;
+		s = parse(line);
+		if (!s || !CHECK_OK(dk_schema_dispatch_mask(s, &mask, &t_why)) ||
+		    !CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why)))
+			break;
+		for (i = 0; i < 64; i++)
+			want[i] = mask >> i & 1 ? '1' : '0';
+		want[64] = 0;
+		op = dk_op_get(t_reg, name);
+		dk_op_dump_extractor(op, digits, sizeof(digits));
+		if (!CHECK_STR(digits, want))
+			t_note("%s", line);
+		n++;
+		dk_op_put(op);
+		CHECK_OK(dk_op_undefine(&prov, name, &t_why));
+		dk_schema_free(s);
+	}
+	CHECK_INT(n, 3639);
+	fclose(f);
+	t_leave(&prov);
+	t_close();
+}
+
 /* What is read prints to something that is read, and prints the same. */
 static bool same_again(const char *line)
 {
@@ -605,7 +655,7 @@ static void mutated(void)
 static const struct t_case cases[] = {
 	T(parts), T(printed), T(wrong), T(dispatch_mask), T(compare), T(alias_analysis),
 	T(parameters_of_another_schema), T(declaration_of_a_schema), T(all_print_back),
-	T(all_dispatch), T(mutated),
+	T(all_dispatch), T(all_masks_match), T(mutated),
 };
 
 const struct t_suite schema_suite = { "schema", cases, ARRAY_SIZE(cases) };
