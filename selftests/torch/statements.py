@@ -373,7 +373,8 @@ def check_errors(tap, told):
     for name, what, text in (
             ("25 ..._for_dispatch_key_invalid, from Python", "invalid key",
              "could not parse dispatch key: invalid_key"),
-            ("30 test_duplicate_registrations", "duplicates", " is not allowed but found duplicates"),
+            ("30 test_duplicate_registrations", "duplicates",
+             " is not allowed but found duplicates"),
             ("31 test_defaultbackend_math", "both composites", "Registration to both ")):
         error = told[what]
         tap.result(error is not None and text in error[1], f"statement {name}", error)
