@@ -42,8 +42,9 @@ enum dk_key_kind {
  *
  * A patch release is numbered like its minor one, so "pytorch-2.14.1" is
  * "pytorch-2.14". A release that no layout is named after is refused: its keys
- * may have other numbers. dk_layout_next() tells which there are. "v1+trimmed", and likewise "pytorch-2.14" and
- * "pytorch-1.13", is the layout with a trimmed table (see dk_table_index()).
+ * may have other numbers. dk_layout_next() tells which there are. "v1+trimmed",
+ * and likewise "pytorch-2.14" and "pytorch-1.13", is the layout with a trimmed
+ * table (see dk_table_index()).
  *
  * Context: Any.
  * Return: The layout, which lives for ever, or NULL (reason BAD_LAYOUT).

@@ -566,8 +566,8 @@ static void handle_of_another_library(void)
 }
 
 static const struct t_case cases[] = {
-	T(a_library), T(used_again), T(fallbacks), T(from_inside), T(find_and_walk), T(both_signatures),
-	T(refused_libraries),
+	T(a_library), T(used_again), T(fallbacks), T(from_inside), T(find_and_walk),
+	T(both_signatures), T(refused_libraries),
 	T(refused_definitions), T(class_changes), T(refused_functions), T(mismatch),
 	T(handle_of_another_library),
 };

@@ -760,7 +760,7 @@ static void listeners(void)
 static void schema(void)
 {
 	struct dk_schema *s = (void *)&me;
-	struct dk_op_decl *decl = (void *)&me;
+	struct dk_op_decl *made = (void *)&me;
 
 	short_of_memory();
 	/* refuses: dk_schema_parse ENOMEM NO_MEMORY */
@@ -770,8 +770,8 @@ static void schema(void)
 	CHECK_OK(dk_schema_parse("f() -> ()", &s, &t_why));
 	short_of_memory();
 	/* refuses: dk_schema_decl ENOMEM NO_MEMORY */
-	NO_MEMORY(dk_schema_decl(s, &decl, &t_why), "f");
-	CHECK(!decl);
+	NO_MEMORY(dk_schema_decl(s, &made, &t_why), "f");
+	CHECK(!made);
 	memory_again();
 	dk_schema_free(s);
 }

@@ -262,9 +262,9 @@ static void alias_analysis(void)
 /* ---- declarations ----------------------------------------------------------- */
 
 DK_OP(add, "schema::add", (struct dk_obj *x, struct dk_obj *y, double alpha, void *out),
-      (x, y, alpha, out), (x, y));
+	(x, y, alpha, out), (x, y));
 DK_OP(pick, "schema::pick", (struct dk_list xs, void *items, long n, struct dk_generator *g),
-      (xs, items, n, g), (dk_list_obj(&xs)));
+	(xs, items, n, g), (dk_list_obj(&xs)));
 
 static struct dk_provider prov;
 
@@ -537,7 +537,7 @@ static void all_dispatch(void)
  */
 static void all_masks_match(void)
 {
-	struct dk_provider prov;
+	struct dk_provider me;
 	struct dk_op_decl decl;
 	unsigned int n = 0;
 	FILE *f = open_vectors();
@@ -546,7 +546,7 @@ static void all_masks_match(void)
 	if (!f)
 		return;
 	t_open("v1", 0);
-	t_join(&prov, "schemas");
+	t_join(&me, "schemas");
 	while (next_line(f, line)) {
 		char digits[65], want[65];
 		struct dk_schema *s = NULL;
@@ -561,7 +561,7 @@ static void all_masks_match(void)
 		decl.schema = line;
 		s = parse(line);
 		if (!s || !CHECK_OK(dk_schema_dispatch_mask(s, &mask, &t_why)) ||
-		    !CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why)))
+		    !CHECK_OK(dk_op_define(&me, &decl, 0, &t_why)))
 			break;
 		for (i = 0; i < 64; i++)
 			want[i] = mask >> i & 1 ? '1' : '0';
@@ -572,12 +572,12 @@ static void all_masks_match(void)
 			t_note("%s", line);
 		n++;
 		dk_op_put(op);
-		CHECK_OK(dk_op_undefine(&prov, name, &t_why));
+		CHECK_OK(dk_op_undefine(&me, name, &t_why));
 		dk_schema_free(s);
 	}
 	CHECK_INT(n, 3639);
 	fclose(f);
-	t_leave(&prov);
+	t_leave(&me);
 	t_close();
 }
 

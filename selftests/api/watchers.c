@@ -19,21 +19,23 @@
 #define yield_cpu()	usleep_range(100, 300)
 #define stopped()	kthread_should_stop()
 
-typedef struct task_struct *thread_t;
+struct thread {
+	struct task_struct *task;
+};
 
-static bool start(thread_t *t, int (*body)(void *data), void *data)
+static bool start(struct thread *t, int (*body)(void *data), void *data)
 {
-	*t = kthread_run(body, data, "dk_api_test");
-	if (CHECK(!IS_ERR(*t)))
+	t->task = kthread_run(body, data, "dk_api_test");
+	if (CHECK(!IS_ERR(t->task)))
 		return true;
-	*t = NULL;
+	t->task = NULL;
 	return false;
 }
 
-static void end(thread_t t)
+static void end(struct thread *t)
 {
-	if (t)
-		kthread_stop(t);
+	if (t->task)
+		kthread_stop(t->task);
 }
 #else
 #include <pthread.h>
@@ -47,23 +49,23 @@ static void end(thread_t t)
 #define yield_cpu()	usleep(100)
 #define stopped()	LOAD(stop)
 
-typedef struct {
+struct thread {
 	pthread_t id;
 	int (*body)(void *data);
 	void *data;
-} thread_t;
+};
 
 static bool stop;
 
 static void *run_body(void *data)
 {
-	thread_t *t = data;
+	struct thread *t = data;
 
 	t->body(t->data);
 	return NULL;
 }
 
-static bool start(thread_t *t, int (*body)(void *data), void *data)
+static bool start(struct thread *t, int (*body)(void *data), void *data)
 {
 	t->body = body;
 	t->data = data;
@@ -71,10 +73,10 @@ static bool start(thread_t *t, int (*body)(void *data), void *data)
 	return CHECK_OK(pthread_create(&t->id, NULL, run_body, t));
 }
 
-static void end(thread_t t)
+static void end(struct thread *t)
 {
 	STORE(stop, true);
-	pthread_join(t.id, NULL);
+	pthread_join(t->id, NULL);
 }
 #endif
 
@@ -152,7 +154,7 @@ static void watcher_end(struct watcher *w)
 }
 
 struct changer {
-	thread_t thread;
+	struct thread thread;
 	struct dk_provider prov;
 	struct dk_op_decl decl;
 	unsigned int rounds;
@@ -200,7 +202,7 @@ static void a_listener_leaves(void)
 		watcher_end(w);
 	}
 	for (i = 0; i < 2; i++) {
-		end(changers[i].thread);
+		end(&changers[i].thread);
 		CHECK(changers[i].rounds);
 		t_leave(&changers[i].prov);
 	}
@@ -232,7 +234,7 @@ static void hooks_leave(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL(watched, DK_CPU, watched_cpu) };
 	static struct dk_provider prov;
-	static thread_t threads[2];
+	static struct thread threads[2];
 	struct watcher *w;
 	u32 failed = 0;
 	unsigned int i;
@@ -254,7 +256,7 @@ static void hooks_leave(void)
 		watcher_end(w);
 	}
 	for (i = 0; i < 2; i++)
-		end(threads[i]);
+		end(&threads[i]);
 	CHECK_INT(LOAD(failed), 0);
 	CHECK_INT(LOAD(poisoned), 0);
 	dk_op_put(op);

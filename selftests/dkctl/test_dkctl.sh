@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=144
+planned=143
 count=0
 failed=0
 
@@ -483,7 +483,7 @@ refused 'this word has a control character or is not UTF-8: \xff' \
 refused "this command is longer than 65536 bytes: key" \
 	"key $(head -c 65536 /dev/zero | tr '\0' x)"
 
-# ---- stock, and why a call goes where it goes -----------------------------------
+# ---- stock ------------------------------------------------------------------------
 
 printf '%s\n' stock 'op a::b' 'impl a::b CPU one' 'route a::b CPU|AutogradCPU|AutocastCPU' \
 	'layout v1' 'op a::b' 'impl a::b CPU one' 'route a::b CPU' 'layout pytorch-1.12' stock |
@@ -492,98 +492,6 @@ printf '%s\n' stock 'op a::b' 'impl a::b CPU one' 'route a::b CPU|AutogradCPU|Au
 0x404010001 ADInplaceOrView missing
 error: this layout has names and bits, but no tables: pytorch-1.12" ]
 result $? "stock gives what the default registry has, layout takes it back"
-
-cat >"$tmp/why.dkt" <<'END'
-> local Tracer AutocastCPU
-> backend edu
-> device card0 edu
-> op a::b
-> impl a::b FPGA fpga
-> impl a::b - math
-> impl a::b - newer
-> impl -f a::b Tracer pass
-> impl -d card0 a::b Dense card
-> call -v a::b edu@card0 AutogradOther
-0x800011000 0x800011000 AutogradOther ambiguous
-object            0x11000  PrivateUse1 on card0
-| object      0x800000000  AutogradOther
-= arguments   0x800011000  PrivateUse1, AutogradOther
-+ included   0x4000000000  Tracer
-- excluded   0x8000000000  AutocastCPU
-= merged     0x4800011000  PrivateUse1, AutogradOther, Tracer
-- mask       0x4000000000  Tracer falls through: pass at Tracer, rule 1
-= effective   0x800011000  PrivateUse1, AutogradOther
-top key      AutogradOther
-table entry  95: AutogradOther, for card0
-rule  1  AutogradOther                          no: nothing is registered there
-rule  2  CompositeExplicitAutogradNonFunctional no: does not stand for AutogradOther
-rule  3  CompositeExplicitAutograd              no: does not stand for AutogradOther
-rule  4  CompositeImplicitAutograd              barred by fpga at FPGA
-rule  5  CompositeImplicitAutogradNestedTensor  no: does not stand for AutogradOther
-rule  6  CompositeImplicitAutograd              ambiguous: a backend of AutogradOther has one, too
-registered at
-         FPGA                                   fpga decides: the answer depends on it
-         Tracer                                 pass (fallthrough) decides: the answer depends on it
-         PrivateUse1                            card@card0 has no bearing
-         CompositeImplicitAutograd              newer has no bearing
-         CompositeImplicitAutograd              math is overridden
-> offline card0
-> call -v a::b edu@card0
-0x11000 0x11000 PrivateUse1 newer
-object            0x11000  PrivateUse1 on card0, which is offline
-arguments         0x11000  PrivateUse1
-+ included   0x4000000000  Tracer
-- excluded   0x8000000000  AutocastCPU
-= merged     0x4000011000  PrivateUse1, Tracer
-- mask       0x4000000000  Tracer falls through: pass at Tracer, rule 1
-= effective       0x11000  PrivateUse1
-top key      PrivateUse1
-table entry  13: Dense on edu, for card0, which is offline
-rule  1  PrivateUse1                            no: nothing is registered there
-rule  2  CompositeExplicitAutogradNonFunctional no: nothing is registered there
-rule  3  CompositeExplicitAutograd              no: nothing is registered there
-rule  4  CompositeImplicitAutograd              not barred
-rule  5  CompositeImplicitAutogradNestedTensor  no: does not stand for PrivateUse1
-rule  6  CompositeImplicitAutograd              serves: newer [math kernel]
-registered at
-         FPGA                                   fpga has no bearing
-         Tracer                                 pass (fallthrough) decides: the answer depends on it
-         PrivateUse1                            card@card0 is offline
-         CompositeImplicitAutograd              newer serves
-         CompositeImplicitAutograd              math is overridden
-> impl a::b CompositeExplicitAutograd all
-> route -v a::b AutogradFunctionality
-0x1000000000 AutogradUndefined missing
-arguments    0x1000000000  AutogradFunctionality
-+ included   0x4000000000  Tracer
-- excluded   0x8000000000  AutocastCPU
-= merged     0x5000000000  Tracer, AutogradFunctionality
-- mask       0x4000000000  Tracer falls through: pass at Tracer, rule 1
-= effective  0x1000000000  AutogradFunctionality
-top key      AutogradUndefined
-table entry  96: AutogradFunctionality on CPU
-rule  1  AutogradCPU                            no: nothing is registered there
-rule  2  CompositeExplicitAutogradNonFunctional no: does not stand for AutogradCPU
-rule  3  CompositeExplicitAutograd              no: does not stand for AutogradCPU
-rule  4  CompositeImplicitAutograd              barred by all at CompositeExplicitAutograd
-rule  5  CompositeImplicitAutogradNestedTensor  no: does not stand for AutogradCPU
-rule  6  CompositeImplicitAutograd              no: newer is there, and barred by rule 4
-rule  7  Autograd                               no: nothing is registered there
-rule  8  FuncTorchBatchedDecomposition          no: does not stand for AutogradCPU
-rule  9  AutogradCPU                            no: only for tables without this entry
-rule 10  AutogradCPU                            no: there is no backend fallback
-rule 11  -                                      nothing serves: missing
-registered at
-         FPGA                                   fpga has no bearing
-         Tracer                                 pass (fallthrough) decides: the answer depends on it
-         PrivateUse1                            card@card0 is offline
-         CompositeImplicitAutograd              newer has no bearing
-         CompositeImplicitAutograd              math is overridden
-         CompositeExplicitAutograd              all decides: the answer depends on it
-END
-golden "route -v and call -v name every step" replay --check "$tmp/why.dkt" <<END
-$tmp/why.dkt: 14 commands, every answer is right
-END
 
 # ---- a prompt ---------------------------------------------------------------
 

@@ -4,6 +4,8 @@
 # Wrong types do not compile, by what the macros check themselves: without any
 # option for warnings. Beside every line that must not stands one that must,
 # which differs in nothing but the type. Prints TAP. CC= is the compiler.
+#
+# shellcheck disable=SC2317 # functions are called by result
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
