@@ -70,14 +70,7 @@ echo 0 >$resolve
 # falsify FILE N - the transcript, but that the first answer behind its N-th
 # command ends in another character; tells the number of that line.
 falsify() {
-	awk -v n="$2" -v told="$st_tmp/line" '
-		/^> / { seen++ }
-		!/^> / && seen >= n && !hit {
-			sub(/.$/, /x$/ ? "y" : "x")
-			hit = 1
-			print FNR >told
-		}
-		{ print }' "$vectors/$1"
+	awk -v n="$2" -v told="$st_tmp/line" -f "$vectors/falsify.awk" "$vectors/$1"
 }
 
 for file in pytorch-2.14/keysets.dkt pytorch-2.14/routes.dkt pytorch-1.13/operators.dkt; do
@@ -115,16 +108,7 @@ like "a line without an end" 'not ok line 1: expected "xxx*, got no more lines' 
 
 # All operators of PyTorch at once, and gone again.
 registrations=$vectors/pytorch-2.14/registrations.txt
-awk '
-	BEGIN { print "> layout v1" }
-	{
-		print "> op " $1
-		for (i = 2; i <= NF; i++) {
-			split($i, kv, "=")
-			flag = sub(/!$/, "", kv[2]) ? "-f " : ""
-			print "> impl " flag $1 " " kv[1] " " kv[2]
-		}
-	}' "$registrations" >"$st_tmp/all.dkt"
+awk -f "$vectors/registrations.awk" "$registrations" >"$st_tmp/all.dkt"
 is "$(wc -l <"$registrations") operators of PyTorch" \
 	"ok $(commands "$st_tmp/all.dkt") commands checked" "$(verdict "$st_tmp/all.dkt")"
 
