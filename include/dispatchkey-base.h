@@ -108,6 +108,7 @@ extern const struct dk_local dk_local_default;
 #define DK_REASONS(X)							\
 	X(NONE, 0, "no error")						\
 	X(OVERRIDE, 0, "the key had a function, which is overridden")	\
+	X(UNSERVED, 0, "nothing serves this any more")			\
 	X(NO_ENTRY, 0, "the table is trimmed and has no entry for this key")	\
 	X(NO_MEMORY, ENOMEM, "out of memory")				\
 	X(BAD_NAME, EINVAL,						\
@@ -169,9 +170,14 @@ extern const struct dk_local dk_local_default;
 	X(REGISTERED, EEXIST, "the provider is registered already")	\
 	X(UNREGISTERED, EINVAL, "the provider is not registered")	\
 	X(SHUTDOWN, ESHUTDOWN, "the registry is being torn down")	\
-	X(IN_USE, EBUSY, "the registry has providers, listeners or held operators") \
+	X(IN_USE, EBUSY, "the registry has providers, listeners, held operators or a hold") \
 	X(INSIDE, EDEADLK, "called from inside a function of the same provider") \
+	X(HELD, EDEADLK, "called inside a hold, which keeps every provider") \
 	X(ATOMIC, EDEADLK, "called from an atomic call")		\
+	X(STILL_INSIDE, ETIMEDOUT, "this call has been inside for at least so long") \
+	X(GRACE, ETIMEDOUT,						\
+	  "waiting for a grace period: an atomic call has not returned") \
+	X(NO_DEADLINE, ETIMEDOUT, "there is no memory to wait with a deadline") \
 	X(DEFINED, EEXIST, "the operator is defined already")		\
 	X(CLASS, EBUSY,							\
 	  "callers rely on the operator's being atomic, or sleepable, as before") \

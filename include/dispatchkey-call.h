@@ -169,8 +169,65 @@ int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 		       const struct dk_obj *const *objs, unsigned int n);
 
 /**
+ * struct dk_hold - keeps every provider of a registry from leaving
+ *
+ * Its storage is the caller's, and everything in it the dispatcher's own.
+ */
+struct dk_hold {
+	/* private: */
+	struct dk_registry *reg;
+	__u64 gate[8];
+};
+
+/**
+ * dk_hold() - keep every provider from leaving, for a batch of calls
+ * @h: takes the hold
+ * @reg: the registry that the calls go to, NULL for the default one
+ *
+ * Calls that are made with it, by dk_call_enter_held() or the id_held() of
+ * DK_OP(), need not keep their provider one by one. Whoever unregisters or takes
+ * something offline meanwhile unpublishes it at once, and waits for the hold as
+ * for a call; who holds cannot: -EDEADLK. So keep it short. Only calls of
+ * sleepable operators become cheaper.
+ *
+ * Context: Process context; the calls may sleep.
+ * Return: 0; -ENOMEM (userspace: the default registry, or the thread's first
+ * call). Then, and only then, dk_release() has to follow, on the same task or
+ * thread.
+ */
+int dk_hold(struct dk_hold *h, struct dk_registry *reg);
+
+/**
+ * dk_release() - end a hold
+ * @h: from dk_hold(); every call that was made with it has returned
+ *
+ * Context: As dk_hold().
+ */
+void dk_release(struct dk_hold *h);
+
+/**
+ * dk_call_enter_held() - dk_call_enter() inside a hold
+ * @c: takes the call
+ * @h: a hold of this task or thread; one of another registry is no help
+ * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
+ *	registry
+ * @decl: the operator, or gives its type
+ * @local: local state, never NULL
+ * @objs: the arguments that it dispatches on, in order
+ * @n: how many
+ *
+ * Its redispatches are held, too.
+ *
+ * Context: As dk_call_enter().
+ * Return: As dk_call_enter().
+ */
+int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
+		       struct dk_op_decl *decl, const struct dk_local *local,
+		       const struct dk_obj *const *objs, unsigned int n);
+
+/**
  * dk_call_leave() - end a call that was entered
- * @c: from dk_call_enter(), dk_call_enter_op() or dk_call_redispatch()
+ * @c: from dk_call_enter(), dk_call_redispatch() or another one of these
  *
  * On the task or thread that entered it.
  *

@@ -47,7 +47,7 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
  * Objects of the old name then meet whoever binds the backend next.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT, -EBUSY.
+ * Return: 0, -ENOENT, -EBUSY; -ENOMEM if it was offline and cannot be switched.
  */
 int dk_backend_release(struct dk_registry *reg, const char *name,
 		       struct dk_diag *why);
@@ -199,7 +199,9 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  * @online: 0 for offline
  * @why: filled on failure; may be NULL
  *
- * Offline, its functions are as if absent, and calls inside have returned.
+ * Offline, its functions are as if absent, and calls inside have returned. That
+ * an operator is left without a function for the device's objects is no
+ * obstacle: @why names the first one then (reason UNSERVED, with 0 returned).
  *
  * Context: Process context, sleeps until the calls inside have returned.
  * Return: 0, -ENODEV, -ENOMEM (then nothing has changed), -EDEADLK as
@@ -207,6 +209,37 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  */
 int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
 			 struct dk_diag *why);
+
+/**
+ * dk_backend_set_online() - take a whole backend offline or online again
+ * @reg: registry, NULL for the default one
+ * @backend: its number
+ * @online: 0 for offline
+ * @why: filled on failure, or as for dk_device_set_online(); may be NULL
+ *
+ * Offline, whatever is registered at keys of the backend is as if absent,
+ * whoever registered it, for the backend or for one of its devices, backend
+ * fallbacks too, and what is registered meanwhile; calls inside have returned.
+ * Which of its devices are online by themselves is remembered. Releasing the
+ * backend's name brings it online.
+ *
+ * Context: Process context, sleeps until the calls inside have returned.
+ * Return: 0; -EINVAL (no such backend); -ENOMEM (then nothing has changed);
+ * -EDEADLK from inside a function at one of its keys, or as
+ * dk_provider_unregister().
+ */
+int dk_backend_set_online(struct dk_registry *reg, unsigned int backend, int online,
+			  struct dk_diag *why);
+
+/**
+ * dk_backend_is_online() - has nobody taken a backend offline?
+ * @reg: registry, NULL for the default one
+ * @backend: its number
+ *
+ * Context: Any.
+ * Return: 1 or 0; 0 also for a number that is none.
+ */
+int dk_backend_is_online(struct dk_registry *reg, unsigned int backend);
 
 /**
  * dk_obj_on() - the object of a backend or of a device

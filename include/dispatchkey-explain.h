@@ -88,6 +88,7 @@ enum dk_verdict {
  * @DK_BEARING_DECIDES: it does not serve, but without it something else would
  * @DK_BEARING_SET: without it the effective set would be another one, and the
  *	same function would serve
+ * @DK_BEARING_OFFLINE: nothing, since its device or backend is offline
  */
 enum dk_bearing {
 	DK_BEARING_NONE,
@@ -95,6 +96,7 @@ enum dk_bearing {
 	DK_BEARING_SERVES,
 	DK_BEARING_DECIDES,
 	DK_BEARING_SET,
+	DK_BEARING_OFFLINE,
 };
 
 /**

@@ -160,6 +160,8 @@
  * * ``id(params)`` - call it with the caller's local state
  * * ``id_in(local, params)`` - call it with this local state
  * * ``id_at(op, local, params)`` - call the operator behind a handle
+ * * ``id_held(hold, op, local, params)`` - one of a batch of calls; @op is a
+ *   handle or NULL; see dk_hold()
  * * ``id_run(c, params)`` - between a dk_call_enter() of your own, which tells
  *   who serves, and the return: run the function and leave
  * * ``id_below(c, params)`` - from inside a function: call what comes behind
@@ -276,6 +278,21 @@ id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
 									\
 	dk__err = dk_call_enter_op(&dk__call, dk__op, &id##_op, dk__local, \
 				   dk__objs + 1, DK__OBJS(dk__objs));	\
+	return dk__err ? dk__err :					\
+			 id##_run(&dk__call, DK__UNPAREN args);		\
+}									\
+static inline DK__UNUSED int						\
+id##_held(const struct dk_hold *dk__hold, struct dk_op *dk__op,		\
+	  const struct dk_local *dk__local, DK__UNPAREN params)		\
+{									\
+	enum { dk__generators = 1 };					\
+	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
+	struct dk_call dk__call;					\
+	int dk__err;							\
+									\
+	dk__err = dk_call_enter_held(&dk__call, dk__hold, dk__op, &id##_op, \
+				     dk__local, dk__objs + 1,		\
+				     DK__OBJS(dk__objs));		\
 	return dk__err ? dk__err :					\
 			 id##_run(&dk__call, DK__UNPAREN args);		\
 }									\

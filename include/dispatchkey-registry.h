@@ -44,7 +44,8 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, or -EBUSY while providers or hooks are registered or operators held.
+ * Return: 0, or -EBUSY while providers, listeners or hooks are registered, or
+ * operators or a hold are held.
  */
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 
@@ -154,6 +155,70 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * process, when its functions are no longer called and stay where they are.
  */
 int dk_provider_unregister(struct dk_provider *prov);
+
+/**
+ * dk_provider_unregister_timeout() - dk_provider_unregister(), until a deadline
+ * @prov: the provider; one that is not registered is fine
+ * @ms: how long to wait, in milliseconds; 0 looks once
+ * @why: filled on failure; may be NULL
+ *
+ * Whatever it returns but -EDEADLK and -ESHUTDOWN, no new call enters. After
+ * -ETIMEDOUT the provider is leaving: calling this or dk_provider_unregister()
+ * again goes on waiting, it cannot register anything, and only 0 allows its
+ * memory and code to go. @why then names a call that is inside, its function
+ * and thread, and for how long it is known to be there (reason STILL_INSIDE;
+ * dk_provider_inside() tells of all of them). Calls of atomic operators are not
+ * recorded: they are told as a grace period that is not over (reason GRACE).
+ *
+ * In userspace a thread of the library's own waits for the grace period, and
+ * ends with it.
+ *
+ * Context: Process context, sleeps until the deadline at most.
+ * Return: 0; -ETIMEDOUT, also at once if there is no memory to wait with a
+ * deadline (reason NO_DEADLINE); -EDEADLK or -ESHUTDOWN as
+ * dk_provider_unregister().
+ */
+int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
+				   struct dk_diag *why);
+
+#define DK_THREAD_NAME_MAX	16
+
+/**
+ * struct dk_inside - a call that is inside of a provider, or a hold
+ * @size: sizeof(struct dk_inside), set by the caller
+ * @thread: number of the task or thread
+ * @device: number of the device whose function it is, or 0
+ * @hold: whether it is a hold, which has neither operator nor function
+ * @ms: for how many milliseconds at least it has been inside, counted since the
+ *	provider began to leave and the grace period was over; else 0
+ * @op: the operator that was called
+ * @label: of the function
+ * @thread_name: name of the task or thread
+ */
+struct dk_inside {
+	__u32 size;
+	__u32 thread;
+	__u32 device;
+	__u32 hold;
+	__u64 ms;
+	char op[DK_NAME_MAX];
+	char label[DK_NAME_MAX];
+	char thread_name[DK_THREAD_NAME_MAX];
+};
+
+/**
+ * dk_provider_inside() - who is inside of a provider
+ * @prov: the provider, also one that is leaving
+ * @i: which call, from 0; they come and go between two questions
+ * @in: takes it; set @in->size before
+ *
+ * Calls of atomic operators are not recorded.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; -ENOENT if there are no more, or the provider is not registered;
+ * -EINVAL (size).
+ */
+int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_inside *in);
 
 /**
  * dk_provider_drain() - wait until nothing that was withdrawn is in use

@@ -15,8 +15,11 @@
 #include "world.h"
 
 #include <dispatchkey.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Calls within calls that a thread can be in before it gets slower. */
 #define GATE_SLOTS	64
@@ -27,7 +30,8 @@
 
 struct gate_slot {
 	const void *prov;	/* NULL: free */
-	const void *block;
+	const struct dkc_reg *reg;
+	const void *op;
 };
 
 struct gate_record {
@@ -35,22 +39,25 @@ struct gate_record {
 	struct gate_slot slots[GATE_SLOTS];
 	unsigned int first;	/* every slot below this one is taken */
 	unsigned int num_deep;	/* calls of this thread on the deep list */
+	pid_t tid;
 	struct gate_record *next;	/* under gate_lock() */
 	struct gate_record **link;
 	char behind[CACHE_LINE];
 };
 
-/* A call for which there was no slot; it lies in dk_call.gate, of another type. */
+/* A call for which there was no slot; it lies in its room, of another type. */
 struct gate_deep {
 	const void *prov;
-	const void *block;
+	const struct dkc_reg *reg;
+	const void *op;
 	struct gate_record *who;
 	void *next;	/* the next and previous one; gcc's LTO fails with their type */
 	void *prev;
 } __attribute__((may_alias));
 
-/* dk_call.gate: [0] is the slot or 0, and then the rest is a gate_deep */
-_Static_assert(sizeof(struct gate_deep) <= 7 * sizeof(u64), "it fits dk_call.gate");
+/* The room: [0] is the slot or 0, and then the rest is a gate_deep. */
+_Static_assert(sizeof(struct gate_deep) <= (DKC_GATE_ROOM - 1) * sizeof(u64),
+	       "it fits the room");
 
 static __thread DKC_INITIAL_EXEC struct gate_record *self;
 
@@ -144,21 +151,24 @@ SELDOM int dkc_gate_thread_init(void)
 	r->link = &records;
 	if (r->next)
 		r->next->link = &r->next;
+	r->tid = gettid();
 	records = r;
 	self = r;
 	gate_unlock(&mask);
 	return 0;
 }
 
-static SELDOM void deep_enter(struct dk_call *c, const void *prov, const void *block)
+static SELDOM void deep_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
+			      const void *op)
 {
-	struct gate_deep *d = (struct gate_deep *)&c->gate[1];
+	struct gate_deep *d = (struct gate_deep *)&room[1];
 	sigset_t mask;
 
-	c->gate[0] = 0;
+	room[0] = 0;
 	gate_lock(&mask);
 	d->prov = prov;
-	d->block = block;
+	d->reg = reg;
+	d->op = op;
 	d->who = self;
 	d->next = deep_calls;
 	d->prev = NULL;
@@ -169,17 +179,18 @@ static SELDOM void deep_enter(struct dk_call *c, const void *prov, const void *b
 	gate_unlock(&mask);
 }
 
-static SELDOM void deep_leave(struct dk_call *c)
+static SELDOM void deep_leave(u64 *room)
 {
 	sigset_t mask;
 
 	gate_lock(&mask);
-	deep_unlink((struct gate_deep *)&c->gate[1]);
+	deep_unlink((struct gate_deep *)&room[1]);
 	self->num_deep--;
 	gate_unlock(&mask);
 }
 
-int dkc_gate_enter(struct dk_call *c, const void *prov, const void *block)
+int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
+		   const void *op)
 {
 	struct gate_slot *slot;
 	struct gate_record *r;
@@ -196,26 +207,27 @@ int dkc_gate_enter(struct dk_call *c, const void *prov, const void *block)
 		if (dkc_likely(!dkc_load(r->slots[i].prov)))
 			break;
 	if (dkc_unlikely(i == GATE_SLOTS)) {
-		deep_enter(c, prov, block);
+		deep_enter(room, prov, reg, op);
 		return 0;
 	}
 	slot = &r->slots[i];
 	dkc_store(r->first, i + 1);
-	dkc_store(slot->block, block);
+	dkc_store(slot->reg, reg);
+	dkc_store(slot->op, op);
 	/* who sees this one also sees what the call before it in the slot did */
 	__atomic_store_n(&slot->prov, prov, __ATOMIC_RELEASE);
-	c->gate[0] = (uintptr_t)slot;
+	room[0] = (uintptr_t)slot;
 	return 0;
 }
 
-void dkc_gate_leave(struct dk_call *c)
+void dkc_gate_leave(u64 *room)
 {
-	struct gate_slot *slot = (struct gate_slot *)(uintptr_t)c->gate[0];
+	struct gate_slot *slot = (struct gate_slot *)(uintptr_t)room[0];
 	struct gate_record *r = self;
 	unsigned int i;
 
 	if (dkc_unlikely(!slot)) {
-		deep_leave(c);
+		deep_leave(room);
 		return;
 	}
 	__atomic_store_n(&slot->prov, NULL, __ATOMIC_RELEASE);
@@ -224,50 +236,66 @@ void dkc_gate_leave(struct dk_call *c)
 		dkc_store(r->first, i);
 }
 
-static bool slot_is(const struct gate_slot *slot, const void *prov,
-		    const void *block)
+/*
+ * The words of a slot as calls of one provider wrote them. The thread may go on meanwhile:
+ * where the registration is the same before and after the provider was read, no
+ * call of another provider has come in between.
+ */
+static bool slot_read(const struct gate_slot *slot, struct dkc_inside *in)
 {
-	return __atomic_load_n(&slot->prov, __ATOMIC_ACQUIRE) == prov &&
-	       (!block || dkc_load(slot->block) == block);
+	const void *prov = __atomic_load_n(&slot->prov, __ATOMIC_ACQUIRE);
+
+	while (prov) {
+		in->prov = prov;
+		in->reg = __atomic_load_n(&slot->reg, __ATOMIC_ACQUIRE);
+		in->op = __atomic_load_n(&slot->op, __ATOMIC_ACQUIRE);
+		prov = __atomic_load_n(&slot->prov, __ATOMIC_ACQUIRE);
+		if (prov == in->prov && dkc_load(slot->reg) == in->reg)
+			return true;
+	}
+	return false;
 }
 
-bool dkc_gate_inside(const void *prov)
+static bool any_slot(const struct gate_record *r, dkc_inside_fn is, void *data)
 {
-	const struct gate_record *r = self;
-	const struct gate_deep *d;
-	sigset_t mask;
+	struct dkc_inside in = { .who = r };
 	unsigned int i;
 
-	if (!r)
-		return false;
 	for (i = 0; i < GATE_SLOTS; i++)
-		if (slot_is(&r->slots[i], prov, NULL))
+		if (slot_read(&r->slots[i], &in) && is(&in, data))
 			return true;
-	if (!r->num_deep)
-		return false;
-
-	gate_lock(&mask);
-	for (d = deep_calls; d; d = d->next)
-		if (d->who == r && d->prov == prov)
-			break;
-	gate_unlock(&mask);
-	return d;
+	return false;
 }
 
-static bool somebody_inside(const void *prov, const void *block)
+/* Under the lock; of one thread, or of all. */
+static bool any_deep(const struct gate_record *r, dkc_inside_fn is, void *data)
 {
-	const struct gate_record *r;
 	const struct gate_deep *d;
+
+	for (d = deep_calls; d; d = d->next) {
+		struct dkc_inside in = { d->prov, d->reg, d->op, d->who };
+
+		if ((!r || d->who == r) && is(&in, data))
+			return true;
+	}
+	return false;
+}
+
+bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)
+{
+	const struct gate_record *r = mine ? self : NULL;
 	bool found = false;
 	sigset_t mask;
-	unsigned int i;
 
+	if (mine && !r)
+		return false;
 	gate_lock(&mask);
-	for (r = records; r && !found; r = r->next)
-		for (i = 0; i < GATE_SLOTS && !found; i++)
-			found = slot_is(&r->slots[i], prov, block);
-	for (d = deep_calls; d && !found; d = d->next)
-		found = d->prov == prov && (!block || d->block == block);
+	if (mine)
+		found = any_slot(r, is, data);
+	for (r = mine ? NULL : records; r && !found; r = r->next)
+		found = any_slot(r, is, data);
+	if (!found)
+		found = any_deep(mine ? self : NULL, is, data);
 	gate_unlock(&mask);
 	return found;
 }
@@ -276,20 +304,41 @@ static bool somebody_inside(const void *prov, const void *block)
  * Looks again and again, at most 1 ms apart, so that leaving is one store and
  * wakes nobody.
  */
-void dkc_gate_drain(const void *prov, const void *block)
+bool dkc_gate_wait(dkc_inside_fn is, void *data, u64 deadline)
 {
 	struct timespec pause = { .tv_nsec = 1000000 / 64 };
+	bool inside = dkc_gate_any(false, is, data);
 	int cancel;
 
-	if (!somebody_inside(prov, block))
-		return;
+	if (!inside)
+		return true;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	do {
+	while (inside && (!deadline || dkc_now() < deadline)) {
 		nanosleep(&pause, NULL);
 		if (pause.tv_nsec < 1000000)
 			pause.tv_nsec *= 2;
-	} while (somebody_inside(prov, block));
+		inside = dkc_gate_any(false, is, data);
+	}
 	pthread_setcancelstate(cancel, NULL);
+	return !inside;
+}
+
+/* The thread is there as long as its record is, which the lock keeps. */
+u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)
+{
+	const struct gate_record *r = in->who;
+	char path[40];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)r->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, name, size - 1);
+		close(fd);
+	}
+	name[n > 0 ? n - (name[n - 1] == '\n') : 0] = 0;
+	return r->tid;
 }
 
 void dkc_gate_before_fork(void)
@@ -310,6 +359,8 @@ void dkc_gate_after_fork(bool child)
 		next = r->next;
 		if (r != self)
 			record_free(r);
+		else
+			r->tid = gettid();
 	}
 	gate_unlock(&mask);
 }

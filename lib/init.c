@@ -58,6 +58,8 @@ static void after_fork(bool child)
 	}
 	pthread_mutex_unlock(&default_lock);
 	dkc_rcu_after_fork(child);
+	if (child)
+		dkc_grace_after_fork();
 }
 
 static void after_fork_parent(void)

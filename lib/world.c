@@ -105,6 +105,14 @@ void dkc_synchronize(void)
 	__atomic_fetch_sub(&num_retired, n, __ATOMIC_RELAXED);
 }
 
+u64 dkc_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000 + 1;
+}
+
 void dkc_flush_retired(void)
 {
 	if (__atomic_load_n(&num_retired, __ATOMIC_RELAXED) >= RETIRE_BATCH &&

@@ -17,5 +17,6 @@ void dkc_gate_before_fork(void);
 void dkc_gate_after_fork(bool child);
 void dkc_rcu_before_fork(void);
 void dkc_rcu_after_fork(bool child);
+void dkc_grace_after_fork(void);	/* in the child */
 
 #endif /* _DKC_WORLD_H */

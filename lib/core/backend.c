@@ -188,6 +188,8 @@ int dk_backend_release(struct dk_registry *reg, const char *name,
 		err = dkc_refuse(why, DK_WHY_NO_BACKEND, name);
 	else if (reg->private_backend[b].users)
 		err = dkc_refuse(why, DK_WHY_BACKEND_USED, name);
+	else
+		err = dkc_backend_online(reg, b, why);
 	if (!err) {
 		reg->private_backend[b].name[0] = 0;
 		reg->generation++;
@@ -216,19 +218,24 @@ int dk_backend_find(struct dk_registry *reg, const char *name,
 	return 0;
 }
 
+void dkc_backend_text(const struct dk_registry *reg, unsigned int backend,
+		      char buf[DK_NAME_MAX])
+{
+	const char *name = reg->private_backend[backend].name;
+
+	dkc_strcpy(buf, name[0] ? name : reg->layout->backend_names[backend],
+		   DK_NAME_MAX);
+}
+
 char *dk_backend_name(struct dk_registry *reg, unsigned int backend,
 		      char buf[DK_NAME_MAX])
 {
-	const char *name;
-
 	buf[0] = 0;
 	reg = dkc_registry(reg);
 	if (!reg || !backend || backend > reg->layout->nb)
 		return buf;
 	dkc_mutex_lock(&reg->lock);
-	name = reg->private_backend[backend].name;
-	dkc_strcpy(buf, name[0] ? name : reg->layout->backend_names[backend],
-		   DK_NAME_MAX);
+	dkc_backend_text(reg, backend, buf);
 	dkc_mutex_unlock(&reg->lock);
 	return buf;
 }

@@ -11,7 +11,7 @@ static void (*dkc_bare_put)(void *p);
 static struct dk_registry *dkc_bare_default;
 unsigned int dkc_bare_sections;
 static unsigned int dkc_bare_depth;
-static const void *dkc_bare_inside[DKC_BARE_MAX_DEPTH];
+static struct dkc_inside dkc_bare_inside[DKC_BARE_MAX_DEPTH];
 
 void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p))
 {
@@ -49,35 +49,70 @@ const char *dk_version(void)
 	return DK_VERSION;
 }
 
-int dkc_gate_enter(struct dk_call *c, const void *prov, const void *block)
+/* With one thread there is nobody to wait for. */
+bool dkc_grace_begin(struct dkc_grace *g)
 {
-	(void)c;
-	(void)block;
+	(void)g;
+	return true;
+}
+
+bool dkc_grace_wait(struct dkc_grace *g, u64 deadline)
+{
+	(void)g;
+	(void)deadline;
+	return true;
+}
+
+void dkc_grace_end(struct dkc_grace *g)
+{
+	(void)g;
+}
+
+int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
+		   const void *op)
+{
+	struct dkc_inside *in = &dkc_bare_inside[dkc_bare_depth];
+
 	if (dkc_bare_depth == DKC_BARE_MAX_DEPTH)
 		return -ENOMEM;
-	dkc_bare_inside[dkc_bare_depth++] = prov;
+	*room = dkc_bare_depth++;
+	in->prov = prov;
+	in->reg = reg;
+	in->op = op;
 	return 0;
 }
 
-void dkc_gate_leave(struct dk_call *c)
+/* A hold may be released while calls that began behind it are in flight. */
+void dkc_gate_leave(u64 *room)
 {
-	(void)c;
-	dkc_bare_depth--;
+	dkc_bare_inside[*room].prov = NULL;
+	while (dkc_bare_depth && !dkc_bare_inside[dkc_bare_depth - 1].prov)
+		dkc_bare_depth--;
 }
 
-bool dkc_gate_inside(const void *prov)
+bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)
 {
 	unsigned int i;
 
+	(void)mine;
 	for (i = 0; i < dkc_bare_depth; i++)
-		if (dkc_bare_inside[i] == prov)
+		if (dkc_bare_inside[i].prov && is(&dkc_bare_inside[i], data))
 			return true;
 	return false;
 }
 
-/* With one thread, whoever is inside is below us on the stack. */
-void dkc_gate_drain(const void *prov, const void *block)
+/* Whoever is inside is below us on the stack, and that was looked at. */
+bool dkc_gate_wait(dkc_inside_fn is, void *data, u64 deadline)
 {
-	(void)prov;
-	(void)block;
+	(void)is;
+	(void)data;
+	(void)deadline;
+	return true;
+}
+
+u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)
+{
+	(void)in;
+	dkc_strcpy(name, "", size);
+	return 0;
 }

@@ -116,13 +116,14 @@ u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const 
 	return 0;
 }
 
-/* A number whose device is gone or offline counts as none: NULL. */
+/* A number whose device is gone or offline, or its backend, counts as none: NULL. */
 const struct dkc_device *dkc_device_online(const struct dk_registry *reg,
 					   u32 number)
 {
 	const struct dkc_device *dev = dkc_device_at(reg, number);
 
-	return dev && dkc_load(dev->online) ? dev : NULL;
+	return dev && dkc_load(dev->online) &&
+	       !(dkc_load(reg->offline) >> (dev->backend - 1) & 1) ? dev : NULL;
 }
 
 /* Does it live on another device than the first one that did? */
@@ -393,8 +394,12 @@ static inline int dkc_enter_by(struct dk_call *c, struct dk_op *op,
 		dkc_section_stays();
 		return 0;
 	}
+	if (dkc_unlikely(way->held)) {
+		c->state = DKC_CALL_HELD;
+		goto out;
+	}
 	c->state = DKC_CALL_SLEEPABLE;
-	err = dkc_gate_enter(c, way->reg->block->prov, way->reg->block);
+	err = dkc_gate_enter(c->gate, way->reg->block->prov, way->reg, op);
 out:
 	dkc_read_unlock();
 	return err;
@@ -427,6 +432,7 @@ static inline void dkc_way_begin(struct dkc_way *way, const struct dk_obj *const
 	way->n = n;
 	way->mask = mask;
 	way->boxed = false;
+	way->held = false;
 	way->decl = NULL;
 }
 
@@ -532,6 +538,7 @@ static inline int dkc_redispatch_by(struct dk_call *c, const struct dk_call *fro
 	c->local = from->local;
 	c->decl = decl;
 	c->flags = from->flags;
+	way->held = (from->state & ~DKC_CALL_HOOKED) == DKC_CALL_HELD;
 	return dkc_enter_told(c, from->op, way);
 }
 
@@ -558,9 +565,43 @@ void dk_call_leave(struct dk_call *c)
 	if (c->state == DKC_CALL_ATOMIC) {
 		dkc_section_ends();
 		dkc_read_unlock();
-	} else {
-		dkc_gate_leave(c);
+	} else if (dkc_likely(c->state == DKC_CALL_SLEEPABLE)) {
+		dkc_gate_leave(c->gate);
 	}
+}
+
+/*
+ * A hold in the gate keeps every provider. It bears the epoch that it began in:
+ * who has seen that of a leaving provider sees its rows unpublished, too.
+ */
+int dk_hold(struct dk_hold *h, struct dk_registry *reg)
+{
+	unsigned long epoch;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return -ENOMEM;
+	dkc_might_sleep();
+	h->reg = reg;
+	epoch = dkc_load_acquire(reg->epoch);
+	return dkc_gate_enter(h->gate, reg, NULL, (const void *)epoch);
+}
+
+void dk_release(struct dk_hold *h)
+{
+	dkc_gate_leave(h->gate);
+}
+
+int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
+		       struct dk_op_decl *decl, const struct dk_local *local,
+		       const struct dk_obj *const *objs, unsigned int n)
+{
+	const struct dk_registry *reg = op ? op->reg : dk_registry_default();
+	struct dkc_way way = {
+		.objs = objs, .n = n, .mask = true, .held = h->reg == reg,
+	};
+
+	return dkc_call(c, op, decl, local, &way);
 }
 
 struct dk_keyset dk_call_below(const struct dk_call *c)

@@ -16,11 +16,13 @@
  * struct dkc_mutex	dkc_mutex_init() _destroy() _lock() _unlock()
  * RCU			dkc_read_lock() dkc_read_unlock() dkc_deref()
  *			dkc_publish() dkc_synchronize()
+ * struct dkc_grace	a grace period that is waited for until a deadline: see below
+ * dkc_now()		a clock for deadlines, in ms; it never says 0
  * dkc_in_atomic()	is the caller where it must not wait for a grace period
  * dkc_might_sleep()	tells that a sleepable call is about to be made
  * dkc_section_stays()	tells the checker that a function returns inside of a
  * dkc_section_ends()	read section, and that another one ends it
- * gate			see struct dkc_gate below
+ * gate			see struct dkc_inside below
  * dkc_full_barrier()	orders all before it against all behind it
  * dkc_counter		dkc_count() adds one and gives the sum; dkc_uncount() takes
  *			one away, gives the rest, and is a full barrier
@@ -44,6 +46,7 @@
 #include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -62,6 +65,10 @@ struct dkc_counter {
 
 #define dkc_count(c)		atomic_long_inc_return(&(c)->n)
 #define dkc_uncount(c)		atomic_long_dec_return(&(c)->n)
+
+struct dkc_grace {
+	unsigned long cookie;
+};
 
 struct dkc_mutex {
 	struct mutex m;		/* writers of one registry, one at a time */
@@ -86,8 +93,12 @@ struct dkc_mutex {
 #define dkc_deref_locked(p)	rcu_dereference_protected(p, true)
 #define dkc_publish(p, v)	rcu_assign_pointer(p, v)
 #define dkc_synchronize()	synchronize_rcu()
+#define dkc_now()		((u64)ktime_to_ms(ktime_get()) + 1)
 #define dkc_load(x)		READ_ONCE(x)
 #define dkc_store(x, v)		WRITE_ONCE(x, v)
+/* who loads so sees what was done before the store */
+#define dkc_store_release(x, v)	smp_store_release(&(x), v)
+#define dkc_load_acquire(x)	smp_load_acquire(&(x))
 /* who uses it says what it orders */
 #define dkc_full_barrier()	smp_mb()
 #define dkc_thread_depth()	((unsigned int *)NULL)
@@ -150,6 +161,7 @@ typedef __s64 s64;
 #define EPROTOTYPE	91
 #define EOPNOTSUPP	95
 #define ESHUTDOWN	108
+#define ETIMEDOUT	110
 #endif
 
 void *memcpy(void *dst, const void *src, size_t n);
@@ -167,6 +179,10 @@ void dkc_bare_free(void *p);
 extern unsigned int dkc_bare_sections;
 
 struct dkc_retired {
+	u8 unused;
+};
+
+struct dkc_grace {
 	u8 unused;
 };
 
@@ -201,8 +217,11 @@ struct dkc_counter {
 #define dkc_deref_locked(p)	(p)
 #define dkc_publish(p, v)	((p) = (v))
 #define dkc_synchronize()	do { } while (0)
+#define dkc_now()		((u64)1)
 #define dkc_load(x)		(x)
 #define dkc_store(x, v)		((x) = (v))
+#define dkc_store_release(x, v)	((x) = (v))
+#define dkc_load_acquire(x)	(x)
 #define dkc_full_barrier()	do { } while (0)
 #define dkc_in_atomic()		(dkc_bare_sections > 0)
 #define dkc_might_sleep()	do { } while (0)
@@ -239,6 +258,10 @@ struct dkc_retired {
 	struct dkc_retired *next;
 };
 
+struct dkc_grace {
+	struct dkc_grace_thread *thread;
+};
+
 struct dkc_mutex {
 	pthread_mutex_t m;
 };
@@ -265,6 +288,7 @@ void dkc_flush_retired(void);
 void dkc_read_lock(void);
 void dkc_read_unlock(void);
 void dkc_synchronize(void);
+u64 dkc_now(void);
 bool dkc_in_atomic(void);
 unsigned int *dkc_thread_depth(void);
 struct dk_registry;
@@ -276,6 +300,8 @@ void dkc_registry_born(struct dk_registry *reg);
 #define dkc_publish(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
 #define dkc_load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define dkc_store(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+#define dkc_store_release(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELEASE)
+#define dkc_load_acquire(x)	__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define dkc_full_barrier()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define dkc_might_sleep()	do { } while (0)
 #define dkc_section_stays()	do { } while (0)
@@ -299,25 +325,50 @@ int dkc_schema_compare(const char *declared, const char *inferred,
 #endif
 
 /*
+ * A grace period that one may stop waiting for. It is begun under the
+ * registry's lock, once, and ended when nobody waits for it any more.
+ * dkc_grace_begin() is false where there is no memory to begin with, and
+ * dkc_grace_wait() when it was not over at the deadline, or at once if it has
+ * not begun; a deadline of 0 is none.
+ */
+bool dkc_grace_begin(struct dkc_grace *g);
+bool dkc_grace_wait(struct dkc_grace *g, u64 deadline);
+void dkc_grace_end(struct dkc_grace *g);
+
+/*
  * The gate: who is inside of which provider. A sleepable call enters it inside
  * its read section and leaves the section before the function runs. One record
  * a call in flight is the drain, the answer to "who is inside" and the test
  * for -EDEADLK in one. Kernel: kmod/gate.c; userspace: lib/gate.c; bare metal:
  * lib/core/bare.c.
- *
- * @prov and @block are compared and never followed: they are the provider and
- * the block of registrations that the function came with. dkc_gate_enter()
- * returns 0, or -ENOMEM where it cannot make a record for this thread.
  */
-struct dk_call;
-int dkc_gate_enter(struct dk_call *c, const void *prov, const void *block);
-void dkc_gate_leave(struct dk_call *c);
-/* Is the calling task or thread inside of @prov? */
-bool dkc_gate_inside(const void *prov);
+struct dkc_reg;
+
+/* A call in flight or a hold, as it is shown to a dkc_inside_fn. */
+struct dkc_inside {
+	const void *prov;		/* the provider; of a hold, its registry */
+	const struct dkc_reg *reg;	/* whose function it is in; of a hold, NULL */
+	const void *op;			/* which was called; of a hold, its epoch */
+	const void *who;		/* the world's own */
+};
+
+/* Called under the gate's lock: it may read and copy, and no more. */
+typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
+
+#define DKC_GATE_ROOM	8	/* words, of which the gate makes a record */
+
 /*
- * Wait until nobody is inside of @block, or of any of @prov's if @block is
- * NULL. The caller has unpublished it and waited for a grace period since.
+ * The calling thread is inside, until it leaves with the same @room. Returns 0,
+ * or -ENOMEM where it cannot make a record for this thread.
  */
-void dkc_gate_drain(const void *prov, const void *block);
+int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
+		   const void *op);
+void dkc_gate_leave(u64 *room);
+/* Is @is true of any, or of any of the calling thread's? */
+bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data);
+/* Wait until it is true of none; false if it was still at the deadline, if any. */
+bool dkc_gate_wait(dkc_inside_fn is, void *data, u64 deadline);
+/* Who it is, from a dkc_inside_fn: number and name of the task or thread. */
+u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size);
 
 #endif /* _DKC_DEPS_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The devices of backends: numbers, functions of their own, offline and online.
+ * The devices of backends: their numbers, and functions of their own.
  */
 #include "registry.h"
 
@@ -190,7 +190,7 @@ int dk_device_unregister(struct dk_provider *prov, __u32 device,
 	dkc_block_withdraw(b, &ch);
 	dkc_device_remove(core->reg, dev);
 	dkc_change_force(&ch);
-	dkc_provider_wait(core, b);
+	dkc_provider_wait(core, (struct dkc_target){ .block = b });
 	return 0;
 }
 
@@ -218,62 +218,4 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
 	}
 	dkc_mutex_unlock(&reg->lock);
 	return err;
-}
-
-/* Rows with or without the device's functions; may fail, then nothing changed. */
-static int dkc_device_switch(struct dkc_device *dev, bool online,
-			     struct dk_diag *why)
-{
-	struct dkc_change ch = { NULL };
-	struct dkc_block *b = dev->block;
-	unsigned int i;
-	int err;
-
-	dev->want_online = online;
-	for (i = 0; i < b->n; i++)
-		dkc_change_add(&ch, b->regs[i].op);
-	err = dkc_change_prepare(&ch);
-	if (err) {
-		dev->want_online = !online;
-		return dkc_refuse(why, DK_WHY_NO_MEMORY, dev->name);
-	}
-	dkc_store(dev->online, online);
-	dev->prov->reg->generation++;
-	dkc_change_commit(&ch);
-	return 0;
-}
-
-int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
-			 struct dk_diag *why)
-{
-	struct dkc_device *dev;
-	struct dkc_block *b = NULL;
-	const void *prov = NULL;
-	int err = 0;
-
-	reg = dkc_registry(reg);
-	if (!reg)
-		return dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
-	if (dkc_in_atomic())
-		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
-	dkc_remark(why, DK_WHY_NONE, NULL);
-	dkc_mutex_lock(&reg->lock);
-	dev = dkc_device_at(reg, device);
-	if (!dev) {
-		err = dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
-	} else if (!online && dkc_gate_inside(dev->prov)) {
-		err = dkc_refuse(why, DK_WHY_INSIDE, dev->prov->name);
-	} else {
-		b = dev->block;
-		prov = dev->prov;
-		if (dev->online != !!online)
-			err = dkc_device_switch(dev, online, why);
-	}
-	dkc_mutex_unlock(&reg->lock);
-	if (err || online)
-		return err;
-	/* also when another caller took it offline and still waits */
-	dkc_synchronize();
-	dkc_gate_drain(prov, b);
-	return 0;
 }

@@ -137,6 +137,8 @@ static enum dk_bearing dkc_bearing(const struct dkc_case *c, const struct dkc_en
 
 	if (end->pick.reg == r)
 		return DK_BEARING_SERVES;
+	if (r->block->prov && !dkc_visible(r, true))
+		return DK_BEARING_OFFLINE;
 	left_out->aside = true;
 	dkc_follow(c, &without);
 	left_out->aside = false;

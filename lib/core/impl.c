@@ -575,6 +575,6 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 	if (err)
 		dkc_mutex_unlock(&core->reg->lock);
 	else
-		dkc_provider_wait(core, b);
+		dkc_provider_wait(core, (struct dkc_target){ .block = b });
 	return err;
 }

@@ -544,7 +544,7 @@ int dk_library_unregister(struct dk_library *lib)
 	reg = core->reg;
 	dkc_library_withdraw(lib->core, &ch);
 	dkc_change_force(&ch);
-	dkc_provider_wait(core, NULL);
+	dkc_provider_wait(core, dkc_all);
 	dkc_news_tell(reg);
 	return 0;
 }
@@ -570,7 +570,7 @@ int dk_handle_release(struct dk_library *lib, struct dk_handle *h)
 	dkc_entry_withdraw(h->core, &ch);
 	dkc_change_force(&ch);
 	if (b) {
-		dkc_provider_wait(core, b);
+		dkc_provider_wait(core, (struct dkc_target){ .block = b });
 	} else {
 		dkc_mutex_unlock(&reg->lock);
 		dkc_flush_retired();

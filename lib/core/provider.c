@@ -74,13 +74,31 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 	return dkc_refuse(why, reason, prov->name);
 }
 
-/* May the caller wait for the calls of this provider? Changes nothing. */
-static int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why)
+/* It is in a function of the provider, or it holds all. */
+static bool dkc_keeps(const struct dkc_inside *in, void *data)
 {
+	const struct dkc_provider *core = data;
+
+	return in->prov == core || in->prov == core->reg;
+}
+
+static bool dkc_is_hold(const struct dkc_inside *in, void *data)
+{
+	const struct dkc_provider *core = data;
+
+	return in->prov == core->reg;
+}
+
+/* May the caller wait for the calls of this provider? Changes nothing. */
+int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why)
+{
+	void *data = (void *)core;
+
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
-	if (core && dkc_gate_inside(core))
-		return dkc_refuse(why, DK_WHY_INSIDE, core->name);
+	if (core && dkc_gate_any(true, dkc_keeps, data))
+		return dkc_refuse(why, dkc_gate_any(true, dkc_is_hold, data) ?
+				  DK_WHY_HELD : DK_WHY_INSIDE, core->name);
 	return 0;
 }
 
@@ -122,10 +140,12 @@ static void dkc_provider_free(struct dkc_provider *core)
 		p = &(*p)->next;
 	*p = core->next;
 	dkc_backends_leave(core);
+	if (core->grace_begun)
+		dkc_grace_end(&core->grace);
 	dkc_free(core);
 }
 
-/* The last who waited frees what is drained, and the provider if it has gone. */
+/* The last who waited frees what is drained, and the provider if it has left. */
 static void dkc_wait_end(struct dkc_provider *core)
 {
 	struct dkc_block **p = &core->withdrawn, *b;
@@ -142,46 +162,113 @@ static void dkc_wait_end(struct dkc_provider *core)
 		dkc_free(b->owned);
 		dkc_free(b);
 	}
-	if (core->gone)
+	if (core->left)
 		dkc_provider_free(core);
 }
 
-/*
- * Give the lock back and wait until nobody is inside of @only, or of all that
- * was withdrawn by now. Several may wait at once: while one does, nothing that
- * was withdrawn is freed, so that each may look at all of it.
- */
-void dkc_provider_wait(struct dkc_provider *core, struct dkc_block *only)
+/* Was it taken before an epoch began, so that it may have seen older rows? */
+static bool dkc_is_older(const struct dkc_inside *hold, unsigned long epoch)
 {
-	struct dk_registry *reg = core->reg;
-	struct dkc_block *list = only ? only : core->withdrawn, *b;
-	bool leaves = core->gone;
+	return (long)((unsigned long)hold->op - epoch) < 0;
+}
 
+/* Of a provider whose blocks stay, since somebody waits. */
+static bool dkc_is_inside(const struct dkc_inside *in, void *data)
+{
+	const struct dkc_target *t = data;
+
+	if (in->prov != t->core)
+		return in->prov == t->core->reg && dkc_is_older(in, t->epoch);
+	if (t->block)
+		return in->reg->block == t->block;
+	if (t->backends)
+		return in->reg->bits & t->backends;
+	return dkc_load(in->reg->block->state) == DKC_GOING;
+}
+
+/* false: it was not over at the deadline. One that was begun is shared by all. */
+static bool dkc_wait_grace(struct dkc_provider *core, bool begun, u64 deadline)
+{
+	if (begun && dkc_grace_wait(&core->grace, deadline))
+		return true;
+	if (!deadline)
+		dkc_synchronize();
+	return !deadline;
+}
+
+/* What was withdrawn before the wait began, of all or of one block, is drained. */
+static void dkc_mark_drained(struct dkc_block *list, struct dkc_target target)
+{
+	struct dkc_block *b;
+
+	for (b = list; b; b = b->next)
+		if (target.block ? b == target.block : !target.backends)
+			b->drained = true;
+}
+
+/*
+ * Give the lock back and wait; take it again, and say if nobody is inside.
+ * Several may wait at once: while one does, nothing that was withdrawn is
+ * freed, so that each may look at all of it.
+ */
+static bool dkc_wait(struct dkc_provider *core, struct dkc_target target, u64 deadline)
+{
+	struct dkc_block *list = core->withdrawn;
+	bool withdrawn = !target.block && !target.backends;
+	bool leaves = core->gone && withdrawn, begun, over, empty;
+
+	target.core = core;
+	target.epoch = core->reg->epoch + 1;
+	dkc_store_release(core->reg->epoch, target.epoch);
 	core->waiters++;
-	dkc_mutex_unlock(&reg->lock);
-	dkc_synchronize();
-	for (b = list; b; b = only ? NULL : b->next)
-		dkc_gate_drain(core, b);
-	dkc_mutex_lock(&reg->lock);
-	for (b = list; b; b = only ? NULL : b->next)
-		b->drained = true;
+	if (deadline && !core->grace_begun)
+		core->grace_begun = dkc_grace_begin(&core->grace);
+	begun = core->grace_begun;
+	dkc_mutex_unlock(&core->reg->lock);
+	over = target.past_grace || dkc_wait_grace(core, begun, deadline);
+	if (over && leaves && !dkc_load(core->grace_over))
+		dkc_store(core->grace_over, dkc_now());
+	empty = over && dkc_gate_wait(dkc_is_inside, &target, deadline);
+	dkc_mutex_lock(&core->reg->lock);
+	if (!empty)
+		return core->left;
+	dkc_mark_drained(list, target);
 	/* the caller's, who may give it back when we return: not later */
 	if (leaves && core->pub) {
 		dkc_store(core->pub->core, NULL);
 		core->pub = NULL;
 	}
+	core->left = leaves || core->left;
+	return true;
+}
+
+struct dkc_provider *dkc_provider_wait_locked(struct dkc_provider *core,
+					      struct dkc_target target)
+{
+	struct dkc_provider *next;
+
+	dkc_wait(core, target, 0);
+	next = core->next;
 	dkc_wait_end(core);
+	return next;
+}
+
+void dkc_provider_wait(struct dkc_provider *core, struct dkc_target target)
+{
+	struct dk_registry *reg = core->reg;
+
+	dkc_provider_wait_locked(core, target);
 	dkc_mutex_unlock(&reg->lock);
 }
 
-/* Under the lock, which is given back. Another caller may have begun already. */
-static void dkc_provider_leave(struct dkc_provider *core)
+/* Under the lock. Another caller may have begun already. */
+static void dkc_provider_begin_leaving(struct dkc_provider *core)
 {
 	if (!core->gone) {
 		core->gone = true;
 		dkc_provider_withdraw(core);
+		core->epoch = core->reg->epoch + 1;
 	}
-	dkc_provider_wait(core, NULL);
 }
 
 static struct dkc_provider *dkc_provider_find(struct dk_registry *reg,
@@ -194,29 +281,161 @@ static struct dkc_provider *dkc_provider_find(struct dk_registry *reg,
 	return core;
 }
 
+/* ---- who is inside -------------------------------------------------------- */
+
+/* The @skip-th that keeps a provider. */
+struct dkc_asked {
+	const struct dkc_provider *core;
+	unsigned int skip;
+	struct dk_inside *answer;
+};
+
+static bool dkc_answer(const struct dkc_inside *in, void *data)
+{
+	struct dkc_asked *asked = data;
+	const struct dkc_provider *core = asked->core;
+	u64 since = dkc_load(core->grace_over);
+	struct dk_inside *answer = asked->answer;
+
+	if (!dkc_keeps(in, (void *)core) || asked->skip--)
+		return false;
+	answer->hold = !in->reg;
+	if (core->gone && since && (in->reg || dkc_is_older(in, core->epoch)))
+		answer->ms = dkc_now() - since;
+	answer->thread = dkc_inside_who(in, answer->thread_name,
+					sizeof(answer->thread_name));
+	if (!in->reg)
+		return true;
+	answer->device = in->reg->block->device;
+	dkc_strcpy(answer->op, ((const struct dk_op *)in->op)->name, sizeof(answer->op));
+	dkc_strcpy(answer->label, in->reg->impl->label ? in->reg->impl->label : "",
+		   sizeof(answer->label));
+	return true;
+}
+
+/*
+ * Under the lock, so that neither operator nor registration of a call that is
+ * seen inside can go: who was inside when the grace period was over had entered
+ * before its end.
+ */
+static bool dkc_inside_at(const struct dkc_provider *core, unsigned int i,
+			  struct dk_inside *answer)
+{
+	struct dkc_asked asked = { core, i, answer };
+	u32 size = answer->size;
+
+	memset(answer, 0, sizeof(*answer));
+	answer->size = size;
+	return dkc_gate_any(false, dkc_answer, &asked);
+}
+
+/* -ETIMEDOUT, and for whom: "ns::op function thread[17] 1500 ms" */
+static int dkc_tell_waiting(const struct dkc_provider *core, struct dk_diag *why)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+	char text[DK_NAME_MAX];
+	struct dkc_text t = { text, sizeof(text), 0 };
+
+	if (!core->grace_begun)
+		return dkc_refuse(why, DK_WHY_NO_DEADLINE, core->name);
+	if (!dkc_inside_at(core, 0, &in))
+		return dkc_refuse(why, DK_WHY_GRACE, core->name);
+	dkc_put(&t, in.hold ? "a hold" : in.op);
+	dkc_put(&t, " ");
+	dkc_put(&t, in.label);
+	dkc_put(&t, in.label[0] ? " " : "");
+	dkc_put(&t, in.thread_name);
+	dkc_put(&t, "[");
+	dkc_put_dec(&t, in.thread);
+	dkc_put(&t, "] ");
+	dkc_put_dec(&t, in.ms);
+	dkc_put(&t, " ms");
+	dkc_put_end(&t);
+	return dkc_refuse(why, DK_WHY_STILL_INSIDE, text);
+}
+
+int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_inside *in)
+{
+	struct dkc_provider *core = NULL;
+	struct dk_registry *reg;
+	int err = -ENOENT;
+
+	if (in->size != sizeof(*in))
+		return -EINVAL;
+	if (!dkc_load(prov->core))
+		return -ENOENT;
+	reg = dkc_registry(prov->registry);
+	dkc_mutex_lock(&reg->lock);
+	core = dkc_provider_find(reg, prov);
+	if (core && dkc_inside_at(core, i, in))
+		err = 0;
+	dkc_mutex_unlock(&reg->lock);
+	return err;
+}
+
+/* ---- leaving ---------------------------------------------------------------- */
+
+/* The lock, to unregister: *@core is NULL where there is nothing to do. */
+static int dkc_unregister_begin(struct dk_provider *prov, struct dkc_provider **core,
+				struct dk_diag *why)
+{
+	struct dk_registry *reg;
+	int err = dkc_may_leave(NULL, why);
+
+	*core = NULL;
+	if (err)
+		return err;
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	/* one that is not registered may have outlived its registry */
+	if (!dkc_load(prov->core))
+		return 0;
+	reg = dkc_registry(prov->registry);
+	dkc_mutex_lock(&reg->lock);
+	*core = dkc_provider_find(reg, prov);
+	if (reg->shutdown)
+		err = dkc_refuse(why, DK_WHY_SHUTDOWN, prov->name);
+	else if (*core)
+		err = dkc_may_leave(*core, why);
+	if (!*core || err) {
+		dkc_mutex_unlock(&reg->lock);
+		*core = NULL;
+	}
+	return err;
+}
+
 int dk_provider_unregister(struct dk_provider *prov)
 {
 	struct dkc_provider *core;
 	struct dk_registry *reg;
-	int err = dkc_may_leave(NULL, NULL);
+	int err = dkc_unregister_begin(prov, &core, NULL);
 
-	/* one that is not registered may have outlived its registry */
-	if (err || !dkc_load(prov->core))
+	if (!core)
 		return err;
-	reg = dkc_registry(prov->registry);
-	dkc_mutex_lock(&reg->lock);
-	core = dkc_provider_find(reg, prov);
-	if (reg->shutdown)
-		err = -ESHUTDOWN;
-	else if (core)
-		err = dkc_may_leave(core, NULL);
-	if (!core || err) {
-		dkc_mutex_unlock(&reg->lock);
-		return err;
-	}
-	dkc_provider_leave(core);
+	reg = core->reg;
+	dkc_provider_begin_leaving(core);
+	dkc_provider_wait(core, dkc_all);
 	dkc_news_tell(reg);
 	return 0;
+}
+
+int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
+				   struct dk_diag *why)
+{
+	u64 deadline = dkc_now() + ms;
+	struct dkc_provider *core;
+	struct dk_registry *reg;
+	int err = dkc_unregister_begin(prov, &core, why);
+
+	if (!core)
+		return err;
+	reg = core->reg;
+	dkc_provider_begin_leaving(core);
+	if (!dkc_wait(core, dkc_all, deadline))
+		err = dkc_tell_waiting(core, why);
+	dkc_wait_end(core);
+	dkc_mutex_unlock(&reg->lock);
+	dkc_news_tell(reg);
+	return err;
 }
 
 int dk_provider_drain(struct dk_provider *prov)
@@ -225,7 +444,7 @@ int dk_provider_drain(struct dk_provider *prov)
 	int err = dkc_provider_lock_to_leave(prov, &core, NULL);
 
 	if (!err)
-		dkc_provider_wait(core, NULL);
+		dkc_provider_wait(core, dkc_all);
 	return err;
 }
 
@@ -236,7 +455,7 @@ bool dkc_owner_leave(struct dk_registry *reg, const void *owner,
 
 	dkc_mutex_lock(&reg->lock);
 	core = reg->providers;
-	while (core && (core->owner != owner || core->gone))
+	while (core && (core->owner != owner || core->left))
 		core = core->next;
 	if (!core) {
 		dkc_mutex_unlock(&reg->lock);
@@ -244,7 +463,8 @@ bool dkc_owner_leave(struct dk_registry *reg, const void *owner,
 	}
 	dkc_strcpy(name, core->name, DK_NAME_MAX);
 	core->pub = NULL;
-	dkc_provider_leave(core);
+	dkc_provider_begin_leaving(core);
+	dkc_provider_wait(core, dkc_all);
 	dkc_news_tell(reg);
 	return true;
 }

@@ -150,6 +150,11 @@ no_memory:
 	return NULL;
 }
 
+static bool dkc_holds(const struct dkc_inside *in, void *data)
+{
+	return in->prov == data;
+}
+
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 {
 	dkc_remark(why, DK_WHY_NONE, NULL);
@@ -157,7 +162,8 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 		return 0;
 	dkc_mutex_lock(&reg->lock);
 	if (reg->is_default || reg->providers || reg->num_held ||
-	    reg->listeners || reg->teller || dkc_has_hooks(reg)) {
+	    reg->listeners || reg->teller || dkc_has_hooks(reg) ||
+	    dkc_gate_any(false, dkc_holds, reg)) {
 		dkc_refuse(why, DK_WHY_IN_USE,
 			   reg->providers ? reg->providers->name : NULL);
 		dkc_mutex_unlock(&reg->lock);

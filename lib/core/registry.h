@@ -191,7 +191,12 @@ struct dkc_provider {
 	struct dkc_block *blocks;
 	struct dkc_block *withdrawn;	/* unpublished, calls may be inside */
 	u32 waiters;			/* who wait for them */
-	bool gone;			/* the last of them frees the provider */
+	bool gone;			/* unpublished; calls may be inside */
+	bool left;			/* none is: the last waiter frees the provider */
+	bool grace_begun;		/* that of @grace, by a waiter with a deadline */
+	struct dkc_grace grace;
+	u64 grace_over;			/* when it was seen to be, or 0 */
+	unsigned long epoch;		/* of the registry, since it has gone */
 	struct dk_op *defs;
 	struct dkc_library *libraries;
 	u32 joined;			/* bit b: has joined backend b */
@@ -211,6 +216,8 @@ struct dk_registry {
 	bool v1;			/* the call path that was compiled for v1 */
 	bool shutdown;
 	bool is_default;		/* its world made it, and keeps it */
+	u32 offline;			/* backends, as readers see it */
+	u32 want_offline;		/* backends, as the writer sees it */
 	u32 flags;
 	struct dkc_optab __rcu *ops;
 	struct dkc_devmap __rcu *devmap;
@@ -221,6 +228,7 @@ struct dk_registry {
 	u32 num_ops;
 	u32 num_held;
 	u64 generation;
+	unsigned long epoch;		/* grows with each wait for calls */
 	u64 hooks_so_far;
 	struct dkc_counter sequence;	/* of hooked calls with an autograd key */
 	struct dk_hooks trace;		/* its world's */
@@ -267,12 +275,15 @@ static inline unsigned int dkc_row_id(const struct dk_layout *l,
 static inline bool dkc_visible(const struct dkc_reg *r, bool writer)
 {
 	const struct dkc_block *b = r->block;
+	const struct dk_registry *reg = b->prov->reg;
 	u8 state = dkc_load(b->state);
 
 	if (writer)
 		return state != DKC_GOING && !r->aside &&
+		       !(r->bits & reg->want_offline) &&
 		       (!b->dev || b->dev->want_online);
-	return state == DKC_LIVE && (!b->dev || dkc_load(b->dev->online));
+	return state == DKC_LIVE && !(r->bits & dkc_load(reg->offline)) &&
+	       (!b->dev || dkc_load(b->dev->online));
 }
 
 /* Has it functions and no definition? Under the lock. */
@@ -373,7 +384,27 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		      struct dk_diag *why);
 int dkc_provider_lock_to_leave(struct dk_provider *prov, struct dkc_provider **core,
 			       struct dk_diag *why);
-void dkc_provider_wait(struct dkc_provider *core, struct dkc_block *only);
+/* What a call may be inside of, and is waited for. */
+struct dkc_target {
+	const struct dkc_provider *core;
+	unsigned long epoch;		/* a hold that is as young sees no old row */
+	const struct dkc_block *block;	/* this one, also if it is published */
+	u32 backends;			/* else what is at keys of these, also then */
+	bool past_grace;		/* one is over since */
+};
+
+/* All that was withdrawn. */
+#define dkc_all		((struct dkc_target){ .backends = 0 })
+
+/*
+ * Give the lock back and wait until no call is inside; with neither block nor
+ * backends, inside of what was withdrawn. May the caller? That is asked before.
+ */
+void dkc_provider_wait(struct dkc_provider *core, struct dkc_target target);
+/* The same, and take the lock again; the provider behind it in the list. */
+struct dkc_provider *dkc_provider_wait_locked(struct dkc_provider *core,
+					      struct dkc_target target);
+int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why);
 /*
  * Take out a provider that its module left behind, and say which; false if
  * there is none. It does not look at the struct dk_provider, whose memory the
@@ -427,12 +458,19 @@ void dkc_libraries_withdraw(struct dkc_provider *prov, struct dkc_change *ch);
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
 void dkc_device_remove(struct dk_registry *reg, struct dkc_device *dev);
 void dkc_backends_leave(struct dkc_provider *prov);
+/* offline.c; under the lock. */
+int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
+		       struct dk_diag *why);
+/* The name that people know a backend by; under the lock. */
+void dkc_backend_text(const struct dk_registry *reg, unsigned int backend,
+		      char buf[DK_NAME_MAX]);
 
 /* call.c and hook.c: state of a struct dk_call */
 enum dkc_call_state {
 	DKC_CALL_ATOMIC,	/* a read section lasts until it is left */
 	DKC_CALL_SLEEPABLE,	/* it is in its provider's gate */
-	DKC_CALL_HOOKED,	/* a flag: hooks were told that it began */
+	DKC_CALL_HELD,		/* a hold keeps its provider */
+	DKC_CALL_HOOKED = 4,	/* a flag: hooks were told that it began */
 };
 
 /* call.c: a call on its way: what was asked, and what was found. */
@@ -441,6 +479,7 @@ struct dkc_way {
 	unsigned int n;
 	bool mask;		/* a call, and not a redispatch */
 	bool boxed;		/* how the caller has the arguments */
+	bool held;		/* a hold keeps every provider */
 	const struct dk_op_decl *decl;	/* to be compared, or NULL */
 	u64 ks;
 	dk_fn_t fn;

@@ -194,13 +194,17 @@ DK_REPLAY_RUN(leave)
 	return 0;
 }
 
-static int switch_device(struct dk_replay *r, const char *name, bool online)
+/* A device, or a backend by its private name or its own. */
+static int switch_to(struct dk_replay *r, const char *name, bool online)
 {
 	struct dk_replay_device *d = *find(r, name);
+	unsigned int backend;
 	int err;
 
 	if (!d)
-		return refuse_device(r, name);
+		return dk_backend_find(r->reg, name, &backend, NULL) ?
+		       refuse_device(r, name) :
+		       dk_backend_set_online(r->reg, backend, online, &r->why);
 	err = dk_device_set_online(r->reg, d->number, online, &r->why);
 	if (!err)
 		d->offline = !online;
@@ -209,10 +213,10 @@ static int switch_device(struct dk_replay *r, const char *name, bool online)
 
 DK_REPLAY_RUN(offline)
 {
-	return switch_device(r, w->arg[0], false);
+	return switch_to(r, w->arg[0], false);
 }
 
 DK_REPLAY_RUN(online)
 {
-	return switch_device(r, w->arg[0], true);
+	return switch_to(r, w->arg[0], true);
 }

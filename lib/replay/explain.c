@@ -156,15 +156,15 @@ static void put_bearing(struct dk_replay *r)
 		[DK_BEARING_SERVES] = "serves",
 		[DK_BEARING_DECIDES] = "decides: the answer depends on it",
 		[DK_BEARING_SET] = "changes the set, and not who serves",
+		[DK_BEARING_OFFLINE] = "is offline",
 	};
-	const struct dk_replay_device *d = device_of(r, r->step.device);
 	char name[DK_NAME_MAX];
 
 	put_blanks(r, RULE);
 	put_column(r, dk_key_name(r->layout, r->step.impl_key, name), KEY);
 	put_impl(r);
 	dk_replay_put(r, r->step.is_fallback ? ", the backend fallback, " : " ");
-	dk_replay_put(r, d && d->offline ? "is offline" : words[r->step.bearing]);
+	dk_replay_put(r, words[r->step.bearing]);
 	dk_replay_put(r, "\n");
 }
 

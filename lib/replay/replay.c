@@ -108,7 +108,7 @@ static const struct dk_replay_verb verbs[] = {
 	  dk_replay_run_device, NULL, 2, 2, false },
 	{ { "leave", "NAME", "take a device out" },
 	  dk_replay_run_leave, NULL, 1, 1, false },
-	{ { "offline", "NAME", "take a device offline" },
+	{ { "offline", "NAME", "take a device or a backend offline" },
 	  dk_replay_run_offline, NULL, 1, 1, false },
 	{ { "online", "NAME", "take it online again" },
 	  dk_replay_run_online, NULL, 1, 1, false },

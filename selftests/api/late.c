@@ -57,6 +57,7 @@ static void everything_is_answered(void)
 	struct dk_op *op;
 	struct dk_library lib, late_lib;
 	struct dk_handle h = { NULL }, none = { NULL };
+	struct dk_hold hold;
 	u32 device, more;
 	int who = 0;
 
@@ -88,6 +89,10 @@ static void everything_is_answered(void)
 	dk_call_leave(&c);
 	/* refuses: dk_call_enter_op ESHUTDOWN SHUTDOWN */
 	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);
+	/* refuses: dk_call_enter_held ESHUTDOWN SHUTDOWN */
+	CHECK_OK(dk_hold(&hold, t_reg));
+	CHECK_INT(late_held(&hold, op, &local, &cpu, &who), -ESHUTDOWN);
+	dk_release(&hold);
 	/* refuses: dk_call_enter_key ESHUTDOWN SHUTDOWN */
 	CHECK_INT(late_for_key(op, &local, DK_CPU, &cpu, &who), -ESHUTDOWN);
 	/* refuses: dk_call_boxed ESHUTDOWN SHUTDOWN */
@@ -145,6 +150,8 @@ static void everything_is_answered(void)
 	CHECK_INT(dk_provider_drain(&prov), -ESHUTDOWN);
 	/* refuses: dk_provider_unregister ESHUTDOWN SHUTDOWN */
 	CHECK_INT(dk_provider_unregister(&prov), -ESHUTDOWN);
+	/* refuses: dk_provider_unregister_timeout ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_provider_unregister_timeout(&prov, 0, &t_why));
 	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);
 	dk_op_put(op);
 	CHECK(!dk_op_get(t_reg, "late::new"));

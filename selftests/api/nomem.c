@@ -124,11 +124,14 @@ static void *first_calls(void *unused)
 	struct dk_op *op = dk_op_get(NULL, "nomem::op");
 	int who = 0;
 	struct nomem_args boxed = { &x, &who };
+	struct dk_hold hold;
 
 	short_of_memory();
 	CHECK_INT(nomem(&x, &who), -ENOMEM);
 	/* refuses: dk_call_enter_op ENOMEM NO_MEMORY */
 	CHECK_INT(nomem_at(op, &dk_local_default, &x, &who), -ENOMEM);
+	/* refuses: dk_hold ENOMEM NO_MEMORY */
+	CHECK_INT(dk_hold(&hold, NULL), -ENOMEM);
 	/* refuses: dk_call_enter_key ENOMEM NO_MEMORY */
 	CHECK_INT(nomem_for_key(op, &dk_local_default, DK_CPU, &x, &who), -ENOMEM);
 	/* refuses: dk_call_boxed ENOMEM NO_MEMORY */
@@ -210,6 +213,16 @@ static int card_offline(void)
 	return dk_device_set_online(t_reg, r_card, 0, &t_why);
 }
 
+static int edu_offline(void)
+{
+	return dk_backend_set_online(t_reg, r_edu, 0, &t_why);
+}
+
+static int edu_online(void)
+{
+	return dk_backend_set_online(t_reg, r_edu, 1, &t_why);
+}
+
 static int card_online(void)
 {
 	return dk_device_set_online(t_reg, r_card, 1, &t_why);
@@ -274,6 +287,11 @@ static void registering_changes_nothing(void)
 	each_fails(register_device, NULL);
 	CHECK_OK(dk_device_unregister(&r_a, device, &t_why));
 	r_rebase();
+	/* refuses: dk_backend_set_online ENOMEM NO_MEMORY */
+	each_fails(edu_offline, "edu");
+	r_rebase();
+	each_fails(edu_online, "edu");
+	r_rebase();
 	/* refuses: dk_device_set_online ENOMEM NO_MEMORY */
 	each_fails(card_offline, "card");
 	r_rebase();
@@ -299,6 +317,64 @@ static void registering_changes_nothing(void)
 }
 
 /* The table of operators' names grows in the middle of a registration. */
+/* It leaves at once, and is waited for when there is memory, or no deadline. */
+static void no_memory_for_a_deadline(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	static struct dk_provider host, guest;
+	struct dk_op *op;
+	int who = 0;
+
+	t_open("v1", DK_REGISTRY_STOCKED);
+	t_join(&host, "host");
+	t_join(&guest, "guest");
+	CHECK_OK(dk_op_define(&host, &nomem_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&guest, nomem_impls, 1, &t_why));
+	op = dk_op_get(t_reg, "nomem::op");
+	short_of_memory();
+	/* refuses: dk_provider_unregister_timeout ETIMEDOUT NO_DEADLINE */
+	CHECK_INT(dk_provider_unregister_timeout(&guest, 60000, &t_why), -ETIMEDOUT);
+	CHECK_INT(t_why.reason, DK_WHY_NO_DEADLINE);
+	CHECK_INT(nomem_at(op, &dk_local_default, &x, &who), -ENOSYS);
+	CHECK(guest.core);
+	CHECK_OK(dk_provider_unregister(&guest));
+	memory_again();
+	CHECK(!guest.core);
+	dk_op_put(op);
+	t_leave(&host);
+	t_close();
+}
+
+/* A name that is given back brings its backend online, or stays. */
+static void no_memory_for_a_name(void)
+{
+	static const struct dk_impl impls[] = {
+		DK_IMPL(nomem, DK_PRIVATEUSE1, nomem_cpu)
+	};
+	static struct dk_provider host, guest;
+	unsigned int backend, found;
+
+	t_open("v1", DK_REGISTRY_STOCKED);
+	t_join(&host, "host");
+	t_join(&guest, "guest");
+	CHECK_OK(dk_backend_join(&guest, "edu", 0, 0, &backend, &t_why));
+	CHECK_OK(dk_op_define(&host, &nomem_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&host, impls, 1, &t_why));
+	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
+	t_leave(&guest);
+	short_of_memory();
+	/* refuses: dk_backend_release ENOMEM NO_MEMORY */
+	NO_MEMORY(dk_backend_release(t_reg, "edu", &t_why), "edu");
+	memory_again();
+	CHECK_OK(dk_backend_find(t_reg, "edu", &found, &t_why));
+	CHECK_INT(found, backend);
+	CHECK_INT(dk_backend_is_online(t_reg, backend), 0);
+	CHECK_OK(dk_backend_release(t_reg, "edu", &t_why));
+	CHECK_INT(dk_backend_is_online(t_reg, backend), 1);
+	t_leave(&host);
+	t_close();
+}
+
 static void names_grow(void)
 {
 	enum { MANY = 200 };
@@ -780,6 +856,8 @@ T_SUITE(nomem,
 	T(no_default_registry),
 	T(first_call_of_a_thread),
 	T(registering_changes_nothing),
+	T(no_memory_for_a_deadline),
+	T(no_memory_for_a_name),
 	T(names_grow),
 	T(peer13_leaving_without_memory),
 	T(atomic_operator_without_rows),

@@ -223,6 +223,11 @@ static int card_offline(void)
 	return dk_device_set_online(t_reg, r_card, 0, &t_why);
 }
 
+static int cpu_offline(void)
+{
+	return dk_backend_set_online(t_reg, DK_BACKEND_CPU, 0, &t_why);
+}
+
 static int inside(struct dk_op *op, const struct dk_op_decl *decl,
 		  int (*what)(void))
 {
@@ -258,6 +263,8 @@ static void from_inside(void)
 	REFUSED(inside(op, &within_op, unregister_card), EDEADLK, INSIDE, "a");
 	/* refuses: dk_device_set_online EDEADLK INSIDE */
 	REFUSED(inside(op, &within_op, card_offline), EDEADLK, INSIDE, "a");
+	/* refuses: dk_backend_set_online EDEADLK INSIDE */
+	REFUSED(inside(op, &within_op, cpu_offline), EDEADLK, INSIDE, "CPU");
 
 	/* from an atomic call nobody can be waited for */
 	/* refuses: dk_provider_unregister EDEADLK ATOMIC */
@@ -279,6 +286,8 @@ static void from_inside(void)
 		ATOMIC, "");
 	/* refuses: dk_device_set_online EDEADLK ATOMIC */
 	REFUSED(inside(atomic, &within_atomic_op, card_offline), EDEADLK, ATOMIC, "");
+	/* refuses: dk_backend_set_online EDEADLK ATOMIC */
+	REFUSED(inside(atomic, &within_atomic_op, cpu_offline), EDEADLK, ATOMIC, "");
 
 	/* another provider can be drained and unregistered */
 	CHECK_OK(inside(op, &within_op, drain_b));
@@ -738,15 +747,23 @@ static void devices(void)
 
 /* ---- calls, and seeing ---------------------------------------------------- */
 
+/* By itself and in a hold: the same. */
 static int enter(struct dk_op *op, const struct dk_op_decl *decl,
 		 const struct dk_obj *x, const struct dk_obj *y)
 {
 	const struct dk_obj *const objs[] = { x, y };
+	struct dk_op_decl own = *decl;
 	struct dk_call c;
+	struct dk_hold h;
 	int err = dk_call_enter_op(&c, op, decl, &dk_local_default, objs, 2);
 
 	if (!err)
 		dk_call_leave(&c);
+	CHECK_OK(dk_hold(&h, t_reg));
+	CHECK_INT(dk_call_enter_held(&c, &h, op, &own, &dk_local_default, objs, 2), err);
+	if (!err)
+		dk_call_leave(&c);
+	dk_release(&h);
 	return err;
 }
 
@@ -795,11 +812,13 @@ static void calls(void)
 	r_rebase();
 
 	/* refuses: dk_call_enter_op ENOSYS MISSING */
+	/* refuses: dk_call_enter_held ENOSYS MISSING */
 	/* refuses: dk_route ENOSYS MISSING */
 	REFUSED_ERR(enter(op, &same_op, &python, NULL), ENOSYS);
 	REFUSED_ERR(t_route(op, &python, NULL), ENOSYS);
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_MISSING);
 	/* refuses: dk_call_enter_op ENOTUNIQ AMBIGUOUS */
+	/* refuses: dk_call_enter_held ENOTUNIQ AMBIGUOUS */
 	/* refuses: dk_route ENOTUNIQ AMBIGUOUS */
 	/* refuses: dk_call_boxed ENOTUNIQ AMBIGUOUS */
 	REFUSED_ERR(enter(op, &same_op, &other, NULL), ENOTUNIQ);
@@ -807,6 +826,7 @@ static void calls(void)
 	REFUSED_ERR(dk_call_boxed(op, &same_op, &dk_local_default, &unclear), ENOTUNIQ);
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_AMBIGUOUS);
 	/* refuses: dk_call_enter_op EXDEV TWO_DEVICES */
+	/* refuses: dk_call_enter_held EXDEV TWO_DEVICES */
 	/* refuses: dk_route EXDEV TWO_DEVICES */
 	REFUSED_ERR(enter(op, &same_op, &c0, &c1), EXDEV);
 	REFUSED_ERR(t_route(op, &c0, &c1), EXDEV);
@@ -816,6 +836,7 @@ static void calls(void)
 	REFUSED_ERR(dk_call_boxed_key(op, &same_op, &dk_local_default, DK_SPARSE_CPU,
 				      &both), EXDEV);
 	/* refuses: dk_call_enter_op EPROTOTYPE SIGNATURE */
+	/* refuses: dk_call_enter_held EPROTOTYPE SIGNATURE */
 	REFUSED_ERR(enter(op, &wrong, &r_cpu, NULL), EPROTOTYPE);
 	/* refuses: dk_call_enter_key EPROTOTYPE SIGNATURE */
 	/* refuses: dk_call_boxed_key EPROTOTYPE SIGNATURE */
@@ -867,6 +888,7 @@ static void calls(void)
 	CHECK_OK(dk_impls_withdraw(&r_a, impls, &t_why));
 	r_rebase();
 	/* refuses: dk_call_enter_op ENODEV DEVICE_GONE */
+	/* refuses: dk_call_enter_held ENODEV DEVICE_GONE */
 	/* refuses: dk_route ENODEV DEVICE_GONE */
 	REFUSED_ERR(enter(op, &same_op, &gone, NULL), ENODEV);
 	REFUSED_ERR(t_route(op, &gone, NULL), ENODEV);
@@ -888,6 +910,7 @@ static void calls(void)
 	CHECK_OK(dk_op_undefine(&r_a, "refusals::same", &t_why));
 	r_rebase();
 	/* refuses: dk_call_enter_op ENOENT NOT_DEFINED */
+	/* refuses: dk_call_enter_held ENOENT NOT_DEFINED */
 	/* refuses: dk_route ENOENT NOT_DEFINED */
 	REFUSED_ERR(enter(op, &same_op, &c0, NULL), ENOENT);
 	REFUSED_ERR(t_route(op, &c0, NULL), ENOENT);
@@ -901,6 +924,7 @@ static void calls(void)
 	 * one of its operator.
 	 * cannot: dk_redispatch_boxed EPROTOTYPE SIGNATURE
 	 * cannot: dk_call_redispatch ENOMEM NO_MEMORY
+	 * cannot: dk_call_enter_held ENOMEM NO_MEMORY - the hold has made the record
 	 * cannot: dk_redispatch_boxed ENOMEM NO_MEMORY
 	 */
 	dk_call_leave(&c);

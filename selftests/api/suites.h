@@ -29,6 +29,8 @@
 	both(watchers)							\
 	both(boxed)							\
 	both(extract)							\
+	both(waiting)							\
+	both(offline)							\
 	fed(big)							\
 	kernel(kthreads)						\
 	user(threads)							\

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Devices and backends are taken offline by an administrator, and online again:
+ * what is registered for them stays, and is as if absent.
+ */
+#include "registry.h"
+
+/* What is switched: a device, or else a backend. */
+struct dkc_switch {
+	struct dk_registry *reg;
+	struct dkc_device *dev;
+	u32 backend;		/* its bit */
+	bool online;
+};
+
+static bool dkc_is_online(const struct dkc_switch *s)
+{
+	return s->dev ? s->dev->online : !(s->reg->offline & s->backend);
+}
+
+/* As the writer sees it, who computes the rows. */
+static void dkc_want(const struct dkc_switch *s, bool online)
+{
+	if (s->dev)
+		s->dev->want_online = online;
+	else if (online)
+		s->reg->want_offline &= ~s->backend;
+	else
+		s->reg->want_offline |= s->backend;
+}
+
+/* As readers see it. */
+static void dkc_show(const struct dkc_switch *s)
+{
+	if (s->dev)
+		dkc_store(s->dev->online, s->online);
+	else
+		dkc_store(s->reg->offline, s->reg->want_offline);
+}
+
+typedef void (*dkc_switched_fn)(struct dkc_reg *r, void *data);
+
+static void dkc_each_in_block(const struct dkc_switch *s, struct dkc_block *b,
+			      dkc_switched_fn f, void *data)
+{
+	unsigned int i;
+
+	for (i = 0; i < b->n; i++)
+		if (s->dev || (b->regs[i].bits & s->backend))
+			f(&b->regs[i], data);
+}
+
+/* Call @f with every registration that is switched. */
+static void dkc_each_switched(const struct dkc_switch *s, dkc_switched_fn f,
+			      void *data)
+{
+	struct dkc_provider *core = s->dev ? NULL : s->reg->providers;
+	struct dkc_block *b;
+
+	if (s->dev)
+		dkc_each_in_block(s, s->dev->block, f, data);
+	for (; core; core = core->next)
+		for (b = core->blocks; b; b = b->next)
+			dkc_each_in_block(s, b, f, data);
+}
+
+static void dkc_touch(struct dkc_reg *r, void *data)
+{
+	if (r->op)
+		dkc_change_add(data, r->op);
+	else
+		dkc_change_add_all(data, r->block->prov->reg);
+}
+
+/* The first operator that loses its last function for the key of a registration. */
+struct dkc_unserved {
+	const struct dk_op *op;
+	unsigned int key;
+};
+
+static void dkc_find_unserved(struct dkc_reg *r, void *data)
+{
+	struct dkc_unserved *first = data;
+	const struct dk_layout *l;
+	unsigned int f, b;
+
+	if (first->op || !r->op || !r->op->definer)
+		return;
+	l = r->op->reg->layout;
+	f = dk_key_functionality(l, r->key);
+	b = dk_key_backend(l, r->key);
+	if (dkc_evaluate(r->op, r->block->dev, f, b, false).reg != r ||
+	    dkc_evaluate(r->op, r->block->dev, f, b, true).prov != DK_PROV_MISSING)
+		return;
+	first->op = r->op;
+	first->key = r->key;
+}
+
+static void dkc_tell_unserved(const struct dkc_switch *s, struct dk_diag *why)
+{
+	struct dkc_unserved first = { NULL, 0 };
+	char key[DK_NAME_MAX], text[DK_NAME_MAX];
+	struct dkc_text t = { text, sizeof(text), 0 };
+
+	dkc_each_switched(s, dkc_find_unserved, &first);
+	if (!first.op)
+		return;
+	dkc_put(&t, first.op->name);
+	dkc_put(&t, " at ");
+	dkc_put(&t, dk_key_name(s->reg->layout, first.key, key));
+	dkc_put_end(&t);
+	dkc_remark(why, DK_WHY_UNSERVED, text);
+}
+
+static const char *dkc_switch_name(const struct dkc_switch *s, char buf[DK_NAME_MAX])
+{
+	if (s->dev)
+		return s->dev->name;
+	dkc_backend_text(s->reg, dkc_ffs64(s->backend) + 1, buf);
+	return buf;
+}
+
+/* Rows with or without them; may fail, and then nothing has changed. */
+static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
+{
+	struct dkc_change ch = { NULL };
+	char buf[DK_NAME_MAX];
+
+	dkc_want(s, s->online);
+	dkc_each_switched(s, dkc_touch, &ch);
+	if (dkc_change_prepare(&ch)) {
+		dkc_want(s, !s->online);
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, dkc_switch_name(s, buf));
+	}
+	if (!s->online)
+		dkc_tell_unserved(s, why);
+	dkc_show(s);
+	s->reg->generation++;
+	dkc_change_commit(&ch);
+	return 0;
+}
+
+/* A call of the caller's own; with a backend, one of its functions, or a hold. */
+static bool dkc_bars_backend(const struct dkc_inside *in, void *data)
+{
+	const struct dkc_switch *s = data;
+
+	if (!in->reg)
+		return in->prov == s->reg;
+	return in->reg->block->prov->reg == s->reg && (in->reg->bits & s->backend);
+}
+
+static int dkc_may_switch(struct dkc_switch *s, struct dk_diag *why)
+{
+	char buf[DK_NAME_MAX];
+
+	if (s->online)
+		return 0;
+	if (s->dev)
+		return dkc_may_leave(s->dev->prov, why);
+	if (!dkc_gate_any(true, dkc_bars_backend, s))
+		return 0;
+	return dkc_refuse(why, DK_WHY_INSIDE, dkc_switch_name(s, buf));
+}
+
+/*
+ * Wait for the calls inside, under the lock, which is given back meanwhile. One
+ * grace period does for all providers; who registers later is offline at once.
+ */
+static void dkc_wait_switched(const struct dkc_switch *s)
+{
+	struct dkc_target target = { .backends = s->backend };
+	struct dkc_provider *core, *next;
+
+	if (s->dev) {
+		target.block = s->dev->block;
+		dkc_provider_wait_locked(s->dev->prov, target);
+		return;
+	}
+	for (core = s->reg->providers; core; core = next) {
+		next = dkc_provider_wait_locked(core, target);
+		target.past_grace = true;
+	}
+}
+
+/* Under the lock, which is given back. Also waits when another caller does. */
+static int dkc_set_online(struct dkc_switch *s, struct dk_diag *why)
+{
+	int err = dkc_may_switch(s, why);
+
+	if (!err && dkc_is_online(s) != s->online)
+		err = dkc_switch(s, why);
+	if (!err && !s->online)
+		dkc_wait_switched(s);
+	dkc_mutex_unlock(&s->reg->lock);
+	return err;
+}
+
+/* When its name is given back. */
+int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
+		       struct dk_diag *why)
+{
+	const struct dkc_switch s = {
+		.reg = reg, .backend = 1u << (backend - 1), .online = true,
+	};
+
+	return dkc_is_online(&s) ? 0 : dkc_switch(&s, why);
+}
+
+int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
+			 struct dk_diag *why)
+{
+	struct dkc_switch s = { .online = online };
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
+	if (dkc_in_atomic())
+		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	dkc_mutex_lock(&reg->lock);
+	s.reg = reg;
+	s.dev = dkc_device_at(reg, device);
+	if (s.dev)
+		return dkc_set_online(&s, why);
+	dkc_mutex_unlock(&reg->lock);
+	return dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
+}
+
+int dk_backend_set_online(struct dk_registry *reg, unsigned int backend, int online,
+			  struct dk_diag *why)
+{
+	struct dkc_switch s = { .online = online };
+
+	reg = dkc_registry(reg);
+	if (!reg || !backend || backend > reg->layout->nb)
+		return dkc_refuse(why, DK_WHY_BAD_BACKEND, NULL);
+	if (dkc_in_atomic())
+		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	dkc_mutex_lock(&reg->lock);
+	s.reg = reg;
+	s.backend = 1u << (backend - 1);
+	return dkc_set_online(&s, why);
+}
+
+int dk_backend_is_online(struct dk_registry *reg, unsigned int backend)
+{
+	reg = dkc_registry(reg);
+	if (!reg || !backend || backend > reg->layout->nb)
+		return 0;
+	return !(dkc_load(reg->offline) >> (backend - 1) & 1);
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Backends that an administrator takes offline: what is registered for them is
+ * as if absent, and nothing is lost. Devices that are: devices.c.
+ */
+#include "test.h"
+
+static struct dk_provider host, one, two;
+static struct dk_op_decl decl;
+static struct dk_op *op;
+static unsigned int backend;
+static u32 card;
+static struct dk_impl tables[6];
+
+/* Functions of two providers, one of a device, and one for all backends. */
+static void begin(unsigned int flags, bool with_base)
+{
+	t_open("v1", DK_REGISTRY_STOCKED | flags);
+	t_join(&host, "host");
+	t_join(&one, "one");
+	t_join(&two, "two");
+	decl = t_decl("offline::op");
+	CHECK_OK(dk_op_define(&host, &decl, 0, &t_why));
+	op = dk_op_get(t_reg, "offline::op");
+	CHECK_OK(dk_backend_join(&one, "edu", 0, 0, &backend, &t_why));
+	tables[0] = t_impl(&decl, DK_COMPOSITE_EXPLICIT_AUTOGRAD, 0);
+	tables[1] = t_impl(&decl, DK_PRIVATEUSE1, 1);
+	tables[2] = t_impl(&decl, DK_AUTOGRAD_PRIVATEUSE1, 2);
+	tables[3] = t_impl(&decl, DK_DENSE, 3);
+	tables[4] = t_impl(&decl, DK_PRIVATEUSE1, 4);
+	if (with_base)
+		CHECK_OK(dk_impls_register(&host, &tables[0], 1, &t_why));
+	CHECK_OK(dk_impls_register(&one, &tables[1], 1, &t_why));
+	CHECK_OK(dk_impls_register(&two, &tables[2], 1, &t_why));
+	CHECK_OK(dk_device_register(&two, backend, "card", NULL, &tables[3], 1, &card,
+				    &t_why));
+}
+
+static void end(void)
+{
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	dk_op_put(op);
+	t_leave(&two);
+	t_leave(&one);
+	t_leave(&host);
+	t_close();
+}
+
+static void switch_to(int online)
+{
+	CHECK_OK(dk_backend_set_online(t_reg, backend, online, &t_why));
+	CHECK_INT(dk_backend_is_online(t_reg, backend), online);
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+}
+
+static struct dk_obj on(u32 device, bool above)
+{
+	struct dk_obj x = dk_obj_on(backend, device);
+
+	if (above)
+		x.ks = dk_keyset_or(x.ks, dk_key_set(NULL, DK_AUTOGRAD_PRIVATEUSE1));
+	return x;
+}
+
+static int goes(struct dk_obj x)
+{
+	return t_call(op, &x, NULL);
+}
+
+static void nobody_of_it_serves(unsigned int flags)
+{
+	begin(flags, true);
+	CHECK_INT(goes(on(0, false)), 1);
+	CHECK_INT(goes(on(0, true)), 2);
+	CHECK_INT(goes(on(card, false)), 3);
+	switch_to(0);
+	CHECK_INT(goes(on(0, false)), 0);
+	CHECK_INT(goes(on(0, true)), 0);
+	CHECK_INT(goes(on(card, false)), 0);
+	CHECK_INT(t_call(op, &(struct dk_obj){ .ks = dk_obj_on(DK_BACKEND_CPU, 0).ks },
+			 NULL), 0);
+	switch_to(0);
+	switch_to(1);
+	CHECK_INT(goes(on(0, false)), 1);
+	CHECK_INT(goes(on(0, true)), 2);
+	CHECK_INT(goes(on(card, false)), 3);
+	switch_to(1);
+	end();
+}
+
+static void as_if_absent(void)
+{
+	nobody_of_it_serves(0);
+}
+
+static void as_if_absent_by_the_rules(void)
+{
+	nobody_of_it_serves(DK_REGISTRY_FORCE_RESOLVE);
+}
+
+static void last_server_is_told(void)
+{
+	begin(0, false);
+	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
+	CHECK_STR(t_why.name, "offline::op at PrivateUse1");
+	CHECK_INT(goes(on(0, false)), -ENOSYS);
+	CHECK_INT(goes(on(card, false)), -ENODEV);
+	switch_to(1);
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	/* the backend's function takes the place of the card's */
+	CHECK_OK(dk_device_set_online(t_reg, card, 0, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
+	CHECK_OK(dk_impls_unregister(&one, &tables[1], &t_why));
+	CHECK_OK(dk_device_set_online(t_reg, card, 0, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
+	CHECK_STR(t_why.name, "offline::op at PrivateUse1");
+	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
+	end();
+}
+
+static void last_server_with_another_is_not(void)
+{
+	begin(0, true);
+	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	end();
+}
+
+static void what_comes_meanwhile_waits(void)
+{
+	u32 second;
+
+	begin(0, true);
+	switch_to(0);
+	CHECK_OK(dk_impls_register(&one, &tables[4], 1, &t_why));
+	CHECK_OK(dk_device_register(&one, backend, "second", NULL, &tables[3], 1, &second,
+				    &t_why));
+	CHECK_INT(goes(on(0, false)), 0);
+	CHECK_INT(goes(on(second, false)), 0);
+	switch_to(1);
+	CHECK_INT(goes(on(0, false)), 4);
+	CHECK_INT(goes(on(second, false)), 3);
+	end();
+}
+
+static void devices_keep_their_own_state(void)
+{
+	begin(0, true);
+	CHECK_OK(dk_device_set_online(t_reg, card, 0, &t_why));
+	switch_to(0);
+	switch_to(1);
+	CHECK_INT(goes(on(card, false)), 1);
+	switch_to(0);
+	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
+	CHECK_INT(goes(on(card, false)), 0);
+	switch_to(1);
+	CHECK_INT(goes(on(card, false)), 3);
+	end();
+}
+
+static void fallbacks_go_too(void)
+{
+	struct dk_impl fallback = t_fallthrough(NULL, DK_PRIVATEUSE1);
+
+	begin(0, false);
+	CHECK_OK(dk_fallback_register(&host, &fallback, &t_why));
+	CHECK_OK(dk_impls_unregister(&one, &tables[1], &t_why));
+	CHECK(!strcmp(t_serves(op, 0, DK_PRIVATEUSE1), "fallthrough"));
+	switch_to(0);
+	CHECK_STR(t_serves(op, 0, DK_PRIVATEUSE1), "missing");
+	switch_to(1);
+	CHECK_STR(t_serves(op, 0, DK_PRIVATEUSE1), "fallthrough");
+	end();
+}
+
+static void leaving_while_offline(void)
+{
+	begin(0, true);
+	switch_to(0);
+	CHECK_OK(dk_device_unregister(&two, card, &t_why));
+	t_leave(&two);
+	switch_to(1);
+	CHECK_INT(goes(on(0, false)), 1);
+	CHECK_INT(goes(on(card, false)), 1);
+	t_join(&two, "two");
+	end();
+}
+
+static void the_name_given_back_is_online(void)
+{
+	begin(0, true);
+	switch_to(0);
+	t_leave(&one);
+	CHECK_OK(dk_backend_release(t_reg, "edu", &t_why));
+	CHECK_INT(dk_backend_is_online(t_reg, backend), 1);
+	CHECK_INT(goes(on(card, false)), 3);
+	t_join(&one, "one");
+	end();
+}
+
+static void no_such_backend(void)
+{
+	begin(0, true);
+	/* refuses: dk_backend_set_online EINVAL BAD_BACKEND */
+	CHECK_INT(dk_backend_set_online(t_reg, 0, 0, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_BACKEND);
+	CHECK_INT(dk_backend_set_online(t_reg, DK_NUM_BACKENDS + 1, 0, &t_why), -EINVAL);
+	CHECK_INT(dk_backend_is_online(t_reg, 0), 0);
+	CHECK_INT(dk_backend_is_online(t_reg, DK_NUM_BACKENDS + 1), 0);
+	end();
+}
+
+/* An explanation says so of every function that would serve. */
+static void explained(void)
+{
+	struct dk_explain ex = { .size = sizeof(ex) };
+	struct dk_step step = { .size = sizeof(step) };
+	struct dk_obj x = on(0, false);
+	const struct dk_obj *const objs[] = { &x };
+	unsigned int i, offline = 0;
+
+	begin(0, true);
+	x = on(card, false);
+	switch_to(0);
+	CHECK_OK(dk_explain(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &ex));
+	for (i = 0; !dk_explain_step(op, &ex, i, &step); i++)
+		offline += step.kind == DK_STEP_IMPL &&
+			   step.bearing == DK_BEARING_OFFLINE;
+	CHECK_INT(offline, 3);
+	end();
+}
+
+T_SUITE(offline,
+	T(as_if_absent),
+	T(as_if_absent_by_the_rules),
+	T(last_server_is_told),
+	T(last_server_with_another_is_not),
+	T(what_comes_meanwhile_waits),
+	T(devices_keep_their_own_state),
+	T(fallbacks_go_too),
+	T(leaving_while_offline),
+	T(the_name_given_back_is_online),
+	T(no_such_backend),
+	T(explained));

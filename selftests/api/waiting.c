@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Waiting for calls: with a deadline, for a hold, to go offline. One
+ * thread is in a function that returns when it is told to; nothing here depends
+ * on how long anything takes.
+ */
+#include "test.h"
+#include "../world.h"
+
+#ifdef __KERNEL__
+#include <linux/cpumask.h>
+#define num_cpus()	num_online_cpus()
+#else
+#include <unistd.h>
+#define num_cpus()	sysconf(_SC_NPROCESSORS_ONLN)
+#endif
+
+#define LONG_MS		60000	/* far more than anything here takes */
+#define STEP_US		200
+
+struct stay {
+	bool inside, go;
+};
+
+DK_OP(stay, "waiting::stay", (struct dk_obj *x, struct stay *s, int *who),
+	(x, s, who), (x));
+DK_OP(spin, "waiting::spin", (struct dk_obj *x, struct stay *s, int *who),
+	(x, s, who), (x));
+
+enum { NOBODY, BASE, GUEST };
+
+static int stay_base(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+{
+	*who = BASE;
+	return 0;
+}
+
+static int stay_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+{
+	*who = GUEST;
+	if (!s)
+		return 0;
+	w_store_release(s->inside, true);
+	while (!w_load_acquire(s->go))
+		w_sleep_us(STEP_US);
+	return 0;
+}
+
+static int stay_above(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+{
+	return stay_below(c, x, s, who);
+}
+
+static int spin_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+{
+	*who = GUEST;
+	if (!s)
+		return 0;
+	w_store_release(s->inside, true);
+	while (!w_load_acquire(s->go))
+		w_spin_us(STEP_US / 10);
+	return 0;
+}
+
+static const struct dk_impl base_impls[] = {
+	DK_IMPL(stay, DK_COMPOSITE_EXPLICIT_AUTOGRAD, stay_base),
+	DK_IMPL_ATOMIC(spin, DK_COMPOSITE_EXPLICIT_AUTOGRAD, stay_base),
+};
+
+static const struct dk_impl guest_impls[] = {
+	DK_IMPL(stay, DK_CPU, stay_guest),
+	DK_IMPL(stay, DK_AUTOGRAD_CPU, stay_above),
+	DK_IMPL_ATOMIC(spin, DK_CPU, spin_guest),
+};
+
+static const struct dk_impl card_impls[] = { DK_IMPL(stay, DK_DENSE, stay_guest) };
+
+static struct dk_provider host, guest;
+static struct dk_op *stay_handle, *spin_handle;
+static unsigned int backend;
+static u32 card;
+
+static void begin(void)
+{
+	t_open("v1", DK_REGISTRY_STOCKED);
+	t_join(&host, "host");
+	t_join(&guest, "guest");
+	CHECK_OK(dk_op_define(&host, &stay_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&host, &spin_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&host, base_impls, 2, &t_why));
+	CHECK_OK(dk_impls_register(&guest, guest_impls, 3, &t_why));
+	CHECK_OK(dk_backend_join(&guest, "edu", 0, 0, &backend, &t_why));
+	CHECK_OK(dk_device_register(&guest, backend, "card", NULL, card_impls, 1, &card,
+				    &t_why));
+	stay_handle = dk_op_get(t_reg, "waiting::stay");
+	spin_handle = dk_op_get(t_reg, "waiting::spin");
+}
+
+static void end(void)
+{
+	dk_op_put(stay_handle);
+	dk_op_put(spin_handle);
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	t_leave(&guest);
+	t_leave(&host);
+	t_close();
+}
+
+/* Who serves a call that does not stay. */
+static int served(struct dk_op *op, struct dk_obj x)
+{
+	int who = NOBODY;
+
+	if (op == spin_handle)
+		CHECK_OK(spin_at(op, &dk_local_default, &x, NULL, &who));
+	else
+		CHECK_OK(stay_at(op, &dk_local_default, &x, NULL, &who));
+	return who;
+}
+
+/* ---- a thread that stays inside -------------------------------------------- */
+
+struct visitor {
+	struct w_thread thread;
+	struct stay stay;
+	struct dk_obj x;
+	bool spins;
+	int err;
+};
+
+static void visit(void *data)
+{
+	struct visitor *v = data;
+	int who;
+
+	v->err = v->spins ? spin_at(spin_handle, &dk_local_default, &v->x, &v->stay, &who) :
+			    stay_at(stay_handle, &dk_local_default, &v->x, &v->stay, &who);
+}
+
+static bool enter(struct visitor *v, struct dk_obj x, bool spins)
+{
+	memset(v, 0, sizeof(*v));
+	v->x = x;
+	v->spins = spins;
+	if (!CHECK_OK(w_start(&v->thread, "dk_visitor", visit, v)))
+		return false;
+	while (!w_load_acquire(v->stay.inside))
+		w_sleep_us(STEP_US);
+	return true;
+}
+
+static void let_go(struct visitor *v)
+{
+	w_store_release(v->stay.go, true);
+	w_join(&v->thread);
+	CHECK_OK(v->err);
+}
+
+/* ---- a thread that unregisters ---------------------------------------------- */
+
+struct leaver {
+	struct w_thread thread;
+	bool has_left;
+	int err;
+};
+
+static void leave(void *data)
+{
+	struct leaver *l = data;
+
+	l->err = dk_provider_unregister(&guest);
+	w_store_release(l->has_left, true);
+}
+
+/* Returns when the provider is unpublished, and its leaving may still take. */
+static bool begin_to_leave(struct leaver *l)
+{
+	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	memset(l, 0, sizeof(*l));
+	if (!CHECK_OK(w_start(&l->thread, "dk_leaver", leave, l)))
+		return false;
+	while (served(stay_handle, cpu) != BASE)
+		w_sleep_us(STEP_US);
+	return true;
+}
+
+static void has_left(struct leaver *l)
+{
+	w_join(&l->thread);
+	CHECK_OK(l->err);
+	CHECK(l->has_left);
+	CHECK(!guest.core);
+}
+
+/* ---- deadlines ---------------------------------------------------------------- */
+
+static struct dk_inside inside_at(unsigned int i)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+
+	CHECK_OK(dk_provider_inside(&guest, i, &in));
+	return in;
+}
+
+static void nobody_from(unsigned int i)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+
+	/* refuses: dk_provider_inside ENOENT NOT_THERE */
+	CHECK_INT(dk_provider_inside(&guest, i, &in), -ENOENT);
+}
+
+/* Does the answer begin so? */
+static bool told(const char *text)
+{
+	if (!strncmp(t_why.name, text, strlen(text)))
+		return true;
+	t_note("told \"%s\" and not \"%s\"", t_why.name, text);
+	return false;
+}
+
+static void deadline_names_the_call(void)
+{
+	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_inside in;
+	struct visitor v;
+	u64 ms;
+
+	begin();
+	nobody_from(0);
+	if (!enter(&v, cpu, false))
+		return;
+	in = inside_at(0);
+	CHECK_STR(in.op, "waiting::stay");
+	CHECK_STR(in.label, "stay_guest");
+	CHECK(in.thread && in.thread_name[0]);
+	CHECK_INT(in.device, 0);
+	CHECK_INT(in.hold, 0);
+	CHECK_INT(in.ms, 0);
+	nobody_from(1);
+	/* refuses: dk_provider_unregister_timeout ETIMEDOUT STILL_INSIDE */
+	CHECK_INT(dk_provider_unregister_timeout(&guest, 200, &t_why), -ETIMEDOUT);
+	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
+	CHECK(told("waiting::stay stay_guest "));
+	/* it is unpublished, and no longer registered; but not gone */
+	CHECK_INT(served(stay_handle, cpu), BASE);
+	CHECK_INT(served(stay_handle, dk_obj_on(backend, card)), BASE);
+	CHECK_INT(dk_impls_register(&guest, guest_impls, 3, &t_why), -EINVAL);
+	CHECK_INT(dk_provider_register(&guest, &t_why), -EEXIST);
+	CHECK_INT(dk_registry_free(t_reg, &t_why), -EBUSY);
+	CHECK(guest.core);
+	/* once a grace period is over it is known since when */
+	do
+		CHECK_INT(dk_provider_unregister_timeout(&guest, 50, &t_why), -ETIMEDOUT);
+	while (!(ms = inside_at(0).ms));
+	w_sleep_us(3000);
+	CHECK(inside_at(0).ms > ms);
+	let_go(&v);
+	CHECK_OK(dk_provider_unregister_timeout(&guest, LONG_MS, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	CHECK(!guest.core);
+	nobody_from(0);
+	CHECK_OK(dk_provider_unregister_timeout(&guest, 0, &t_why));
+	end();
+}
+
+/* Nobody has a record of an atomic call; it keeps the grace period from ending. */
+static void deadline_of_an_atomic_call(void)
+{
+	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct visitor v;
+
+	if (num_cpus() < 2) {
+		t_skip("a call that spins needs a processor of its own");
+		return;
+	}
+	begin();
+	if (!enter(&v, cpu, true))
+		return;
+	nobody_from(0);
+	/* refuses: dk_provider_unregister_timeout ETIMEDOUT GRACE */
+	CHECK_INT(dk_provider_unregister_timeout(&guest, 50, &t_why), -ETIMEDOUT);
+	CHECK_INT(t_why.reason, DK_WHY_GRACE);
+	CHECK_STR(t_why.name, "guest");
+	let_go(&v);
+	CHECK_OK(dk_provider_unregister(&guest));
+	CHECK(!guest.core);
+	CHECK_INT(served(spin_handle, cpu), BASE);
+	end();
+}
+
+static void deadline_that_is_long_enough(void)
+{
+	begin();
+	CHECK_OK(dk_provider_unregister_timeout(&guest, LONG_MS, &t_why));
+	CHECK(!guest.core);
+	t_join(&guest, "guest");
+	end();
+}
+
+/* It has not returned, though it could have been asked not to wait so long. */
+static void one_waits_with_a_deadline_and_one_without(void)
+{
+	struct visitor v;
+	struct leaver l;
+
+	begin();
+	if (!enter(&v, dk_obj_on(backend, card), false) || !begin_to_leave(&l))
+		return;
+	CHECK_INT(inside_at(0).device, card);
+	CHECK_INT(dk_provider_unregister_timeout(&guest, 20, &t_why), -ETIMEDOUT);
+	CHECK(!w_load_acquire(l.has_left));
+	let_go(&v);
+	CHECK_OK(dk_provider_unregister_timeout(&guest, LONG_MS, &t_why));
+	has_left(&l);
+	end();
+}
+
+static struct dk_provider *to_unregister;
+
+static int stay_unregisters(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+{
+	/* refuses: dk_provider_unregister_timeout EDEADLK INSIDE */
+	*who = dk_provider_unregister_timeout(to_unregister, LONG_MS, &t_why);
+	return 0;
+}
+
+static void not_from_inside(void)
+{
+	static const struct dk_impl impls[] = { DK_IMPL(stay, DK_CUDA, stay_unregisters) };
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
+	struct dk_inside in = { .size = 1 };
+	int err = 0;
+
+	begin();
+	CHECK_OK(dk_impls_register(&guest, impls, 1, &t_why));
+	to_unregister = &guest;
+	CHECK_OK(stay_at(stay_handle, &dk_local_default, &x, NULL, &err));
+	CHECK_INT(err, -EDEADLK);
+	CHECK_INT(t_why.reason, DK_WHY_INSIDE);
+	CHECK_INT(served(stay_handle, dk_obj_on(DK_BACKEND_CPU, 0)), GUEST);
+	/* refuses: dk_provider_inside EINVAL BAD_SIZE */
+	CHECK_INT(dk_provider_inside(&guest, 0, &in), -EINVAL);
+	end();
+}
+
+/* ---- holds -------------------------------------------------------------------- */
+
+static int served_held(const struct dk_hold *h, struct dk_op *op, struct dk_obj x)
+{
+	int who = NOBODY;
+
+	if (op == spin_handle)
+		CHECK_OK(spin_held(h, op, &dk_local_default, &x, NULL, &who));
+	else
+		CHECK_OK(stay_held(h, op, &dk_local_default, &x, NULL, &who));
+	return who;
+}
+
+static void calls_inside_a_hold(void)
+{
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0), above = cpu;
+	struct dk_hold h;
+
+	begin();
+	above.ks = dk_keyset_or(cpu.ks, dk_key_set(NULL, DK_AUTOGRAD_CPU));
+	CHECK_OK(dk_hold(&h, t_reg));
+	CHECK_INT(served_held(&h, stay_handle, cpu), GUEST);
+	CHECK_INT(served_held(&h, stay_handle, above), GUEST);
+	CHECK_INT(served_held(&h, stay_handle, dk_obj_on(backend, card)), GUEST);
+	CHECK_INT(served_held(&h, stay_handle, dk_obj_on(DK_BACKEND_CUDA, 0)), BASE);
+	CHECK_INT(served_held(&h, spin_handle, cpu), GUEST);
+	/* one call is recorded at most, and that is the hold */
+	CHECK_INT(inside_at(0).hold, 1);
+	nobody_from(1);
+	/* refuses: dk_registry_free EBUSY IN_USE */
+	CHECK_INT(dk_registry_free(t_reg, &t_why), -EBUSY);
+	dk_release(&h);
+	nobody_from(0);
+	end();
+}
+
+static void who_holds_does_not_unregister(void)
+{
+	struct dk_hold h;
+
+	begin();
+	CHECK_OK(dk_hold(&h, t_reg));
+	/* refuses: dk_provider_unregister_timeout EDEADLK HELD */
+	CHECK_INT(dk_provider_unregister_timeout(&guest, 0, &t_why), -EDEADLK);
+	CHECK_INT(t_why.reason, DK_WHY_HELD);
+	CHECK_INT(dk_provider_unregister(&guest), -EDEADLK);
+	CHECK_INT(dk_impls_unregister(&guest, guest_impls, &t_why), -EDEADLK);
+	CHECK_INT(dk_device_set_online(t_reg, card, 0, &t_why), -EDEADLK);
+	CHECK_INT(dk_backend_set_online(t_reg, backend, 0, &t_why), -EDEADLK);
+	CHECK_INT(served_held(&h, stay_handle, dk_obj_on(backend, card)), GUEST);
+	dk_release(&h);
+	end();
+}
+
+/* A hold of ours, a thread that leaves, and a younger hold of another registry. */
+static void a_hold_is_waited_for(void)
+{
+	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_registry *other = dk_registry_alloc(NULL, 0, &t_why);
+	struct dk_hold old, young, elsewhere;
+	struct leaver l;
+
+	begin();
+	CHECK_OK(dk_hold(&elsewhere, other));
+	CHECK_OK(dk_hold(&old, t_reg));
+	if (!begin_to_leave(&l))
+		return;
+	CHECK_INT(served_held(&old, stay_handle, cpu), BASE);
+	/* who comes now sees nothing of the provider, and is not waited for */
+	CHECK_OK(dk_hold(&young, t_reg));
+	CHECK_INT(served_held(&young, stay_handle, cpu), BASE);
+	/* with a hold of another registry, a call keeps its provider by itself */
+	CHECK_INT(served_held(&elsewhere, stay_handle, cpu), BASE);
+	CHECK(!w_load_acquire(l.has_left));
+	dk_release(&old);
+	has_left(&l);
+	dk_release(&young);
+	dk_release(&elsewhere);
+	CHECK_OK(dk_registry_free(other, &t_why));
+	end();
+}
+
+static void deadline_names_the_hold(void)
+{
+	struct dk_hold h;
+	struct leaver l;
+
+	begin();
+	CHECK_OK(dk_hold(&h, t_reg));
+	if (!begin_to_leave(&l))
+		return;
+	CHECK_INT(inside_at(0).hold, 1);
+	CHECK_STR(inside_at(0).op, "");
+	dk_release(&h);
+	has_left(&l);
+	end();
+}
+
+/* ---- offline, with a call inside -------------------------------------------- */
+
+struct switcher {
+	struct w_thread thread;
+	bool is_off;
+	u32 device;
+	int err;
+};
+
+static void switch_off(void *data)
+{
+	struct switcher *s = data;
+
+	s->err = s->device ? dk_device_set_online(t_reg, s->device, 0, NULL) :
+			     dk_backend_set_online(t_reg, backend, 0, NULL);
+	w_store_release(s->is_off, true);
+}
+
+static void offline_waits(u32 device)
+{
+	const struct dk_obj x = dk_obj_on(backend, card);
+	struct switcher s = { .device = device };
+	struct visitor v;
+
+	begin();
+	if (!enter(&v, x, false) ||
+	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+		return;
+	while (served(stay_handle, x) != BASE)
+		w_sleep_us(STEP_US);
+	CHECK(!w_load_acquire(s.is_off));
+	let_go(&v);
+	w_join(&s.thread);
+	CHECK_OK(s.err);
+	CHECK_INT(served(stay_handle, x), BASE);
+	end();
+}
+
+static void device_offline_waits(void)
+{
+	offline_waits(card);
+}
+
+static void backend_offline_waits(void)
+{
+	offline_waits(0);
+}
+
+/* The same provider's calls at keys of another backend are not waited for. */
+static void backend_offline_does_not_wait_for_others(void)
+{
+	struct visitor v;
+
+	begin();
+	if (!enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false))
+		return;
+	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
+	CHECK(!w_load_acquire(v.stay.go));
+	let_go(&v);
+	end();
+}
+
+T_SUITE(waiting,
+	T(deadline_names_the_call),
+	T(deadline_of_an_atomic_call),
+	T(deadline_that_is_long_enough),
+	T(one_waits_with_a_deadline_and_one_without),
+	T(not_from_inside),
+	T(calls_inside_a_hold),
+	T(who_holds_does_not_unregister),
+	T(a_hold_is_waited_for),
+	T(deadline_names_the_hold),
+	T(device_offline_waits),
+	T(backend_offline_waits),
+	T(backend_offline_does_not_wait_for_others));

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What tests with threads take from the world that they are built for, the
+ * kernel or userspace. Every world gives the same things:
+ *
+ * w_load() w_store()	one that others write or read at the same time
+ * w_load_acquire() w_store_release() w_fence()
+ * struct w_count	a sum that anybody adds to: w_add(), w_sum(); w_next() adds one
+ *			and gives the sum
+ * struct w_mutex	w_mutex_init() _lock() _trylock() _unlock()
+ * w_alloc() w_free()	zeroed; NULL if there is no memory
+ * w_now_us()		time that only grows
+ * w_div()		a division of 64 bits
+ * w_sleep_us()		leave the CPU for about so long
+ * w_spin_us()		do not leave it
+ * w_pause()		between steps of what takes long
+ * struct w_thread	w_start() 0 or an error; w_join() waits until it returns
+ */
+#ifndef _SELFTESTS_WORLD_H
+#define _SELFTESTS_WORLD_H
+
+#ifdef __KERNEL__
+
+#include <linux/atomic.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#define W_KERNEL	1
+
+#define w_load(x)		READ_ONCE(x)
+#define w_store(x, v)		WRITE_ONCE(x, v)
+#define w_load_acquire(x)	smp_load_acquire(&(x))
+#define w_store_release(x, v)	smp_store_release(&(x), v)
+#define w_fence()		smp_mb() /* as its user says */
+
+struct w_count {
+	atomic64_t n;
+};
+
+#define w_add(c, by)		atomic64_add(by, &(c)->n)
+#define w_next(c)		((u64)atomic64_inc_return(&(c)->n))
+#define w_sum(c)		((u64)atomic64_read(&(c)->n))
+
+struct w_mutex {
+	struct mutex m;		/* what its user says */
+};
+
+#define w_mutex_init(l)		mutex_init(&(l)->m)
+#define w_mutex_lock(l)		mutex_lock(&(l)->m)
+#define w_mutex_trylock(l)	mutex_trylock(&(l)->m)
+#define w_mutex_unlock(l)	mutex_unlock(&(l)->m)
+
+#define w_alloc(size)		kvzalloc(size, GFP_KERNEL)
+#define w_free(p)		kvfree(p)
+#define w_now_us()		((u64)ktime_to_us(ktime_get()))
+#define w_div(n, by)		div64_u64(n, by)
+#define w_sleep_us(us)		usleep_range(us, 2 * (us))
+#define w_spin_us(us)		udelay(us)
+#define w_pause()		cond_resched()
+
+struct w_thread {
+	struct task_struct *task;
+	void (*run)(void *data);
+	void *data;
+};
+
+static inline int w_thread_main(void *data)
+{
+	struct w_thread *t = data;
+
+	t->run(t->data);
+	/* kthread_stop() wants one that is there */
+	set_current_state(TASK_INTERRUPTIBLE);
+	while (!kthread_should_stop()) {
+		schedule();
+		set_current_state(TASK_INTERRUPTIBLE);
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+static inline int w_start(struct w_thread *t, const char *name,
+			  void (*run)(void *data), void *data)
+{
+	t->run = run;
+	t->data = data;
+	t->task = kthread_run(w_thread_main, t, "%s", name);
+	return PTR_ERR_OR_ZERO(t->task);
+}
+
+static inline void w_join(struct w_thread *t)
+{
+	kthread_stop(t->task);
+}
+
+#else /* userspace */
+
+#include <errno.h>
+#include <linux/types.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s64 s64;
+
+#define W_KERNEL	0
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+#define w_load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define w_store(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+#define w_load_acquire(x)	__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define w_store_release(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELEASE)
+#ifdef __SANITIZE_THREAD__	/* does not know fences, and needs none here */
+#define w_fence()		__atomic_signal_fence(__ATOMIC_SEQ_CST)
+#else
+#define w_fence()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#endif
+
+struct w_count {
+	u64 n;
+};
+
+#define w_add(c, by)		__atomic_fetch_add(&(c)->n, by, __ATOMIC_RELAXED)
+#define w_next(c)		__atomic_add_fetch(&(c)->n, 1, __ATOMIC_RELAXED)
+#define w_sum(c)		w_load((c)->n)
+
+struct w_mutex {
+	pthread_mutex_t m;
+};
+
+#define w_mutex_init(l)		pthread_mutex_init(&(l)->m, NULL)
+#define w_mutex_lock(l)		pthread_mutex_lock(&(l)->m)
+#define w_mutex_trylock(l)	(!pthread_mutex_trylock(&(l)->m))
+#define w_mutex_unlock(l)	pthread_mutex_unlock(&(l)->m)
+
+#define w_alloc(size)		calloc(1, size)
+#define w_free(p)		free(p)
+#define w_pause()		do { } while (0)
+#define w_div(n, by)		((u64)(n) / (by))
+
+static inline u64 w_now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
+}
+
+static inline void w_sleep_us(unsigned int us)
+{
+	struct timespec t = { us / 1000000, us % 1000000 * 1000L };
+
+	nanosleep(&t, NULL);
+}
+
+static inline void w_spin_us(unsigned int us)
+{
+	u64 end = w_now_us() + us;
+
+	while (w_now_us() < end)
+		;
+}
+
+struct w_thread {
+	pthread_t thread;
+	void (*run)(void *data);
+	void *data;
+};
+
+static inline void *w_thread_main(void *data)
+{
+	struct w_thread *t = data;
+
+	t->run(t->data);
+	return NULL;
+}
+
+static inline int w_start(struct w_thread *t, const char *name,
+			  void (*run)(void *data), void *data)
+{
+	t->run = run;
+	t->data = data;
+	return -pthread_create(&t->thread, NULL, w_thread_main, t);
+}
+
+static inline void w_join(struct w_thread *t)
+{
+	pthread_join(t->thread, NULL);
+}
+
+#endif
+
+/* splitmix64: good numbers from any state, and the same ones in every run. */
+static inline u64 w_random(u64 *state)
+{
+	u64 z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+/* One number of 0..n-1, without a 64-bit division. */
+static inline unsigned int w_one_of(u64 *state, unsigned int n)
+{
+	return (u64)(u32)w_random(state) * n >> 32;
+}
+
+#endif /* _SELFTESTS_WORLD_H */
