@@ -215,6 +215,10 @@ static struct dkc_entry *dkc_entry_new(struct dkc_library *l,
 	size_t len, schema_len;
 	struct dkc_entry *e;
 
+	if (impl && impl->size != sizeof(*impl)) {
+		*err = dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
+		return NULL;
+	}
 	if (!name)
 		name = schema ? schema : "";
 	if (!dkc_ns_fits(l, name) || (schema && !dkc_ns_fits(l, schema))) {
@@ -261,8 +265,6 @@ static int dkc_entry_key(struct dkc_entry *e, struct dk_diag *why)
 	const struct dk_layout *layout = l->prov->reg->layout;
 	char own[DK_NAME_MAX];
 
-	if (e->impl.size != sizeof(e->impl))
-		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
 	if (e->impl.key && l->key && e->impl.key != l->key)
 		return dkc_lib_refuse(why, DK_WHY_LIBRARY_FN_KEY,
 				      dk_key_name(layout, e->impl.key, own), l->pub);
@@ -383,12 +385,24 @@ static int dkc_entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
 	return 0;
 }
 
+/* Keep the entry, if there is one, or give it back; and the lock. */
+static void dkc_entry_end(struct dk_registry *reg, struct dkc_entry *e,
+			  struct dk_handle *h, int err)
+{
+	if (!err)
+		dkc_entry_link(e, h);
+	else if (e)
+		dkc_retire(e);
+	dkc_mutex_unlock(&reg->lock);
+	dkc_flush_retired();
+	dkc_news_tell(reg);
+}
+
 static int dkc_library_def(struct dk_library *lib, const struct dk_op_decl *decl,
 			   unsigned int flags, const struct dk_impl *impl,
 			   struct dk_handle *h, struct dk_diag *why)
 {
 	struct dkc_provider *core;
-	struct dk_registry *reg;
 	struct dkc_entry *e = NULL;
 	int err;
 
@@ -406,16 +420,9 @@ static int dkc_library_def(struct dk_library *lib, const struct dk_op_decl *decl
 		err = dkc_entry_key(e, why);
 	if (!err)
 		err = dkc_entry_def(e, flags, impl, !decl->schema, why);
-	if (!err) {
+	if (!err)
 		e->defines = true;
-		dkc_entry_link(e, h);
-	} else if (e) {
-		dkc_retire(e);
-	}
-	reg = core->reg;
-	dkc_mutex_unlock(&reg->lock);
-	dkc_flush_retired();
-	dkc_news_tell(reg);
+	dkc_entry_end(core->reg, e, h, err);
 	return err;
 }
 
@@ -436,7 +443,6 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 		    struct dk_handle *h, struct dk_diag *why)
 {
 	struct dkc_provider *core;
-	struct dk_registry *reg;
 	struct dkc_entry *e;
 	int err;
 
@@ -450,14 +456,7 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 		err = dkc_entry_key(e, why);
 	if (!err)
 		e->block = dkc_table_add(core, 0, &e->impl, 1, why, &err);
-	if (!err)
-		dkc_entry_link(e, h);
-	else if (e)
-		dkc_retire(e);
-	reg = core->reg;
-	dkc_mutex_unlock(&reg->lock);
-	dkc_flush_retired();
-	dkc_news_tell(reg);
+	dkc_entry_end(core->reg, e, h, err);
 	return err;
 }
 
@@ -465,7 +464,6 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
 			struct dk_handle *h, struct dk_diag *why)
 {
 	struct dkc_provider *core;
-	struct dk_registry *reg;
 	struct dkc_entry *e = NULL;
 	int err = dkc_library_lock(lib, &core, h, why);
 
@@ -481,14 +479,7 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
 		err = dkc_entry_key(e, why);
 	if (!err)
 		e->block = dkc_fallback_add(core, &e->impl, why, &err);
-	if (!err)
-		dkc_entry_link(e, h);
-	else if (e)
-		dkc_retire(e);
-	reg = core->reg;
-	dkc_mutex_unlock(&reg->lock);
-	dkc_flush_retired();
-	dkc_news_tell(reg);
+	dkc_entry_end(core->reg, e, h, err);
 	return err;
 }
 
