@@ -7,13 +7,14 @@
  * w_load_acquire() w_store_release() w_fence()
  * struct w_count	a sum that anybody adds to: w_add(), w_sum(); w_next() adds one
  *			and gives the sum
- * struct w_mutex	w_mutex_init() _lock() _trylock() _unlock()
+ * struct w_mutex	w_mutex_init() _lock() _unlock()
  * w_alloc() w_free()	zeroed; NULL if there is no memory
  * w_now_us()		time that only grows
  * w_div()		a division of 64 bits
  * w_sleep_us()		leave the CPU for about so long
  * w_spin_us()		do not leave it
  * w_pause()		between steps of what takes long
+ * w_yield_to_all()	from here on this thread takes what time others leave
  * struct w_thread	w_start() 0 or an error; w_join() waits until it returns
  */
 #ifndef _SELFTESTS_WORLD_H
@@ -56,16 +57,20 @@ struct w_mutex {
 
 #define w_mutex_init(l)		mutex_init(&(l)->m)
 #define w_mutex_lock(l)		mutex_lock(&(l)->m)
-#define w_mutex_trylock(l)	mutex_trylock(&(l)->m)
 #define w_mutex_unlock(l)	mutex_unlock(&(l)->m)
 
 #define w_alloc(size)		kvzalloc(size, GFP_KERNEL)
 #define w_free(p)		kvfree(p)
 #define w_now_us()		((u64)ktime_to_us(ktime_get()))
 #define w_div(n, by)		div64_u64(n, by)
-#define w_sleep_us(us)		usleep_range(us, 2 * (us))
 #define w_spin_us(us)		udelay(us)
 #define w_pause()		cond_resched()
+#define w_yield_to_all()	set_user_nice(current, MAX_NICE)
+
+static inline void w_sleep_us(unsigned int us)
+{
+	usleep_range(us, 2 * us);
+}
 
 struct w_thread {
 	struct task_struct *task;
@@ -149,12 +154,12 @@ struct w_mutex {
 
 #define w_mutex_init(l)		pthread_mutex_init(&(l)->m, NULL)
 #define w_mutex_lock(l)		pthread_mutex_lock(&(l)->m)
-#define w_mutex_trylock(l)	(!pthread_mutex_trylock(&(l)->m))
 #define w_mutex_unlock(l)	pthread_mutex_unlock(&(l)->m)
 
 #define w_alloc(size)		calloc(1, size)
 #define w_free(p)		free(p)
 #define w_pause()		do { } while (0)
+#define w_yield_to_all()	do { } while (0)
 #define w_div(n, by)		((u64)(n) / (by))
 
 static inline u64 w_now_us(void)
