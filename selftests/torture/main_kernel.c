@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The torture as a module. It begins when it is loaded and ends after
+ * "duration", or when it is unloaded; the kernel's log has the progress, and
+ * the verdict in KTAP. selftests/torture/torture.sh does all that.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpumask.h>
+#include <linux/init.h>
+#include <linux/interrupt.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/smp.h>
+#include <linux/timer.h>
+
+#include "torture.h"
+
+static unsigned int duration, readers, writers = 2, progress = 15;
+static unsigned long long seed;
+static bool resolve, guests;
+static char *breaks = "nothing";
+module_param(duration, uint, 0444);
+MODULE_PARM_DESC(duration, "seconds; 0: until it is unloaded (default)");
+module_param(readers, uint, 0444);
+MODULE_PARM_DESC(readers, "threads that call (default: processors, at least 2)");
+module_param(writers, uint, 0444);
+MODULE_PARM_DESC(writers, "threads that change, 1 to 8 (default 2)");
+module_param(seed, ullong, 0444);
+MODULE_PARM_DESC(seed, "of all random numbers (default: the time)");
+module_param(resolve, bool, 0444);
+MODULE_PARM_DESC(resolve, "without rows, every call by the rules");
+module_param(guests, bool, 0444);
+MODULE_PARM_DESC(guests, "dk_torture_guest has to come and go");
+module_param(progress, uint, 0444);
+MODULE_PARM_DESC(progress, "seconds from one line of progress to the next (default 15)");
+module_param_named(break, breaks, charp, 0444);
+MODULE_PARM_DESC(break, "make a mistake on purpose, which has to be found");
+
+static bool running;
+module_param(running, bool, 0444);
+MODULE_PARM_DESC(running, "has it not ended yet? (read only)");
+
+void torture_print(const char *fmt, ...)
+{
+	struct va_format text = { .fmt = fmt };
+	va_list args;
+
+	va_start(args, fmt);
+	text.va = &args;
+	pr_info("%pV\n", &text);
+	va_end(args);
+}
+
+/* ---- interrupts: a timer, and one of every processor ------------------------------------ */
+
+static struct timer_list timer;
+static struct actor *in_timer, **in_ipi;
+static struct w_thread interrupter;
+
+static void timer_calls(struct timer_list *unused)
+{
+	torture_call(in_timer, true, 0);
+	mod_timer(&timer, jiffies + 1);
+}
+
+static void ipi_calls(void *unused)
+{
+	torture_call(in_ipi[smp_processor_id()], true, 0);
+}
+
+static void interrupt_all(void *unused)
+{
+	while (!w_load(torture.stop)) {
+		on_each_cpu(ipi_calls, NULL, 1);
+		w_sleep_us(2000);
+	}
+}
+
+static int interrupts_begin(void)
+{
+	int cpu, err;
+
+	in_ipi = w_alloc(nr_cpu_ids * sizeof(*in_ipi));
+	if (!in_ipi)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		in_ipi[cpu] = torture_actor(true, true);
+	in_timer = torture_actor(true, true);
+	err = w_start(&interrupter, "dk_torture_ipi", interrupt_all, NULL);
+	if (err)
+		return err;
+	timer_setup(&timer, timer_calls, 0);
+	mod_timer(&timer, jiffies + 1);
+	return 0;
+}
+
+static void interrupts_end(void)
+{
+	w_store(torture.stop, true);
+	/* it starts itself again, and only who waits for it knows when it has not */
+	while (del_timer_sync(&timer))
+		;
+	w_join(&interrupter);
+	w_free(in_ipi);
+}
+
+/* ---- from begin to end -------------------------------------------------------------------- */
+
+static struct task_struct *leader;
+
+/* Wait for some time, or for the end; false at the end. */
+static bool leader_waits(unsigned int ms)
+{
+	set_current_state(TASK_INTERRUPTIBLE);
+	if (!kthread_should_stop())
+		schedule_timeout(msecs_to_jiffies(ms));
+	__set_current_state(TASK_RUNNING);
+	return !kthread_should_stop();
+}
+
+static int lead(void *unused)
+{
+	u64 next = progress;
+	u64 seconds;
+
+	while (leader_waits(200)) {
+		seconds = w_div(w_now_us() - torture.begin_us, 1000000);
+		if (duration && seconds >= duration)
+			break;
+		if (!progress || seconds < next)
+			continue;
+		torture_progress();
+		next += progress;
+	}
+	interrupts_end();
+	torture_end();
+	w_store(running, false);
+	while (leader_waits(1000))
+		;
+	return 0;
+}
+
+static bool break_named(const char *name, unsigned int *n)
+{
+	static const char *const names[] = {
+#define TORTURE_NAME(NAME, text) text,
+		TORTURE_BREAKS(TORTURE_NAME)
+	};
+
+	for (*n = 0; *n < NUM_BREAKS; ++*n)
+		if (!strcmp(name, names[*n]))
+			return true;
+	return false;
+}
+
+static int __init torture_init(void)
+{
+	struct settings set = {
+		.readers = readers ? readers : clamp(num_online_cpus(), 2u, 64u),
+		.writers = writers,
+		.others = num_possible_cpus() + 1,
+		.seed = seed ? seed : ktime_get_real_ns(),
+		.resolve = resolve,
+		.no_guests = !guests,
+		.no_forks = true,
+	};
+	int err;
+
+	if (!break_named(breaks, &set.breaks) || set.readers > MAX_READERS ||
+	    !writers || writers > MAX_WRITERS)
+		return -EINVAL;
+	err = torture_begin(&set);
+	if (err)
+		return err;
+	err = interrupts_begin();
+	if (err) {
+		torture_end();
+		return err;
+	}
+	running = true;
+	leader = kthread_run(lead, NULL, "dk_torture");
+	if (!IS_ERR(leader))
+		return 0;
+	interrupts_end();
+	torture_end();
+	return PTR_ERR(leader);
+}
+
+static void __exit torture_exit(void)
+{
+	kthread_stop(leader);
+}
+
+module_init(torture_init);
+module_exit(torture_exit);
+
+/* For guests. */
+EXPORT_SYMBOL_GPL(torture);
+EXPORT_SYMBOL_GPL(torture_serve);
+EXPORT_SYMBOL_GPL(torture_table);
+EXPORT_SYMBOL_GPL(torture_guest_begin);
+EXPORT_SYMBOL_GPL(torture_guest_here);
+EXPORT_SYMBOL_GPL(torture_guest_leaves);
+EXPORT_SYMBOL_GPL(torture_guest_left);
+
+MODULE_DESCRIPTION("Torture of dispatchkey: calls while everything changes");
+MODULE_LICENSE("GPL");
+DK_MODULE_IMPORT();

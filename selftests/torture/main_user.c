@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The torture as a program: signals, forks and plugins are of this world.
+ */
+#include "torture.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *const breaks[] = {
+#define TORTURE_NAME(NAME, text) text,
+	TORTURE_BREAKS(TORTURE_NAME)
+};
+
+static unsigned int duration = 10;
+static bool quit;
+
+void torture_print(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+}
+
+/* ---- signals: calls in the middle of a call -------------------------------------------- */
+
+static struct w_thread victim, signaller;
+static struct actor *in_handler;
+
+static void handler(int signal)
+{
+	int saved = errno;
+
+	torture_call(in_handler, false, 0);
+	errno = saved;
+}
+
+static void send_signals(void *data)
+{
+	while (!w_load(torture.stop)) {
+		pthread_kill(victim.thread, SIGUSR1);
+		w_sleep_us(200);
+	}
+}
+
+static int signals_begin(void)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	struct actor *a = torture_actor(false, false);
+	int err;
+
+	in_handler = torture_actor(true, false);
+	sigaction(SIGUSR1, &action, NULL);
+	err = w_start(&victim, "victim", torture_read, a);
+	return err ? err : w_start(&signaller, "signaller", send_signals, NULL);
+}
+
+static void signals_end(void)
+{
+	w_join(&signaller);
+	w_join(&victim);
+}
+
+/* ---- forks: a child calls, and finds everything in order --------------------------------- */
+
+static struct w_thread forker;
+static struct actor *forks, *in_child;
+
+static int child(void)
+{
+	unsigned int i;
+
+	alarm(60);
+	for (i = 0; i < 100; i++)
+		torture_call(in_child, false, 0);
+	for (i = 0; i < NUM_ERRORS; i++)
+		if (in_child->errors[i])
+			return 1 + i;
+	return 0;
+}
+
+static void fork_now(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(child());
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		bump(forks->changes[C_FORK]);
+	else if (WIFEXITED(status) && WEXITSTATUS(status) <= NUM_ERRORS)
+		torture_error(forks, WEXITSTATUS(status) - 1, "in a child", NULL, status, 0);
+	else
+		torture_error(forks, E_LOST, "a child died", NULL, status, 0);
+}
+
+static void fork_often(void *data)
+{
+	while (!w_load(torture.stop)) {
+		fork_now();
+		w_sleep_us(50000);
+	}
+}
+
+/* ---- guests: a plugin is loaded and unloaded ------------------------------------------------ */
+
+static struct w_thread loader;
+static struct actor *loads;
+static char plugin[PATH_MAX];
+
+static bool guest_visits(void)
+{
+	void *so = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
+	int (*come)(void) = so ? (int (*)(void))dlsym(so, "torture_guest_come") : NULL;
+	void (*go)(void) = so ? (void (*)(void))dlsym(so, "torture_guest_go") : NULL;
+
+	if (!come || !go) {
+		torture_print("# %s", dlerror());
+		return false;
+	}
+	if (!come()) {
+		w_sleep_us(1 + w_one_of(&loads->random, 3000));
+		go();
+	}
+	dlclose(so);
+	return true;
+}
+
+static void load_and_unload(void *data)
+{
+	while (!w_load(torture.stop))
+		if (!guest_visits())
+			return;
+}
+
+/* It lies beside the program. */
+static bool find_plugin(void)
+{
+	static const char name[] = "dk_torture_guest.so";
+	ssize_t n = readlink("/proc/self/exe", plugin, sizeof(plugin) - sizeof(name));
+
+	if (n <= 0)
+		return false;
+	while (n && plugin[n - 1] != '/')
+		n--;
+	memcpy(plugin + n, name, sizeof(name));
+	return !access(plugin, R_OK);
+}
+
+/* ---- the program -------------------------------------------------------------------------------- */
+
+static void interrupted(int signal)
+{
+	w_store(quit, true);
+}
+
+static int others_begin(void)
+{
+	int err = signals_begin();
+
+	forks = torture_actor(false, false);
+	in_child = torture_actor(true, false);
+	loads = torture_actor(false, false);
+	err = err ? err : w_start(&loader, "loader", load_and_unload, NULL);
+	return err ? err : w_start(&forker, "forker", fork_often, NULL);
+}
+
+static void others_end(void)
+{
+	w_store(torture.stop, true);
+	signals_end();
+	w_join(&loader);
+	w_join(&forker);
+}
+
+static void wait_and_tell(void)
+{
+	u64 end = w_now_us() + duration * 1000000ULL;
+	u64 tell = w_now_us() + 10000000;
+
+	while (!w_load(quit) && (!duration || w_now_us() < end)) {
+		w_sleep_us(50000);
+		if (w_now_us() < tell)
+			continue;
+		torture_progress();
+		tell += 10000000;
+	}
+}
+
+static int run(const struct settings *set)
+{
+	unsigned int failed;
+
+	if (torture_begin(set))
+		return 1;
+	if (others_begin()) {
+		torture_print("Bail out! no threads");
+		return 1;
+	}
+	wait_and_tell();
+	others_end();
+	failed = torture_end();
+	return failed ? 1 : 0;
+}
+
+static const char usage[] =
+	"usage: dk_torture [OPTION...]\n"
+	"\n"
+	"Calls and changes everything at once, and tells whether a call went wrong.\n"
+	"\n"
+	"  --duration SECONDS  how long (default 10); 0: until it is interrupted\n"
+	"  --readers N         threads that call (default: processors, at least 2)\n"
+	"  --writers N         threads that change, 1 to 8 (default 2)\n"
+	"  --seed N            of all random numbers (default: the time)\n"
+	"  --resolve           without rows, every call by the rules\n"
+	"  --break KIND        make a mistake on purpose, which has to be found:\n"
+	"                      stale, lost, double, wrong, refused, sum, idle or left\n";
+
+static int bad_usage(void)
+{
+	fputs(usage, stderr);
+	return 2;
+}
+
+static bool number(const char *text, u64 min, u64 max, u64 *n)
+{
+	char *end;
+
+	errno = 0;
+	*n = strtoull(text, &end, 0);
+	return *text >= '0' && *text <= '9' && !*end && !errno && *n >= min && *n <= max;
+}
+
+static bool break_named(const char *name, unsigned int *n)
+{
+	for (*n = 0; *n < NUM_BREAKS; ++*n)
+		if (!strcmp(name, breaks[*n]))
+			return true;
+	return false;
+}
+
+static bool option(int opt, const char *value, struct settings *set)
+{
+	u64 n = 0;
+
+	switch (opt) {
+	case 'd':
+		if (!number(value, 0, 1000000000, &n))
+			return false;
+		duration = n;
+		return true;
+	case 'r':
+		if (!number(value, 1, MAX_READERS, &n))
+			return false;
+		set->readers = n;
+		return true;
+	case 'w':
+		if (!number(value, 1, MAX_WRITERS, &n))
+			return false;
+		set->writers = n;
+		return true;
+	case 's':
+		return number(value, 0, ~0ULL, &set->seed);
+	case 'R':
+		set->resolve = true;
+		return true;
+	case 'b':
+		return break_named(value, &set->breaks);
+	default:
+		return false;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "duration", required_argument, NULL, 'd' },
+		{ "readers", required_argument, NULL, 'r' },
+		{ "writers", required_argument, NULL, 'w' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "resolve", no_argument, NULL, 'R' },
+		{ "break", required_argument, NULL, 'b' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL }
+	};
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct settings set = {
+		.readers = cpus < 2 ? 2 : cpus > MAX_READERS ? MAX_READERS : cpus,
+		.writers = 2,
+		.others = 5,
+		.seed = time(NULL),
+	};
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (opt == 'h') {
+			fputs(usage, stdout);
+			return 0;
+		}
+		if (!option(opt, optarg, &set))
+			return bad_usage();
+	}
+	if (optind != argc)
+		return bad_usage();
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGINT, interrupted);
+	signal(SIGTERM, interrupted);
+	if (!find_plugin()) {
+		torture_print("Bail out! no plugin at %s", plugin);
+		return 1;
+	}
+	return run(&set);
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The torture in userspace: by rows, by the rules alone, and with a mistake on
+# purpose of each kind, which has to be found.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+program=${DK_TORTURE:-$st_here/dk_torture}
+seconds=${DK_SECONDS:-8}
+[ -x "$program" ] || skip_all "no $program is built"
+
+# found KIND TEST... - with that mistake, these tests fail
+found() {
+	local kind=$1 status=0
+	shift
+	"$program" --duration 1 --break "$kind" >"$st_tmp/out" 2>&1 || status=$?
+	is "a torture with a mistake ($kind) fails" 1 $status
+	while [ $# -gt 0 ]; do
+		ok "it tells: $1" grep -q "^not ok [0-9]* - $1\$" "$st_tmp/out" ||
+			diag "$(grep '^# .* s: ' "$st_tmp/out")"
+		shift
+	done
+}
+
+echo "TAP version 13"
+run_tap "$program" --duration "$seconds"
+run_tap "$program" --duration "$seconds" --resolve
+if grep -qE '__(asan|tsan)_init' "$program"; then
+	skip "mistakes are found" "they are tried without sanitizers"
+else
+	found stale "no stale entries"
+	found lost "no lost calls"
+	found double "no double calls"
+	found wrong "no wrong routes"
+	found refused "no changes refused, or not refused"
+	found sum "every call was served once"
+	found idle "calls of every kind" "changes of every kind"
+	found left "nothing is left"
+fi
+ok "nothing is broken that is not asked for" "$program" --duration 1 --break nothing
+refused "a mistake that it does not know" "$program" --break everything
+refused "a number that is none" "$program" --duration soon
+finish

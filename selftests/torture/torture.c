@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The torture's beginning and end: what is always there, who calls and changes,
+ * the guests' door, the summary and the verdict.
+ */
+#include "torture.h"
+
+#define CARDS_BACKEND	"torture"
+#define GUESTS_BACKEND	DK_BACKEND_MAIA
+#define NOBODYS_BACKEND	DK_BACKEND_MTIA
+
+struct torture torture;
+
+/* ---- operators --------------------------------------------------------------------- */
+
+static const struct {
+	struct dk_op_decl *decl;
+	int (*named)(const struct dk_local *local, struct dk_obj *x, struct ticket *t);
+	int (*at)(struct dk_op *op, const struct dk_local *local, struct dk_obj *x,
+		  struct ticket *t);
+	u32 flags, does;
+} named[] = {
+#define TORTURE_NAMED(id, name, flags, does) { &id##_op, id##_in, id##_at, flags, does },
+	TORTURE_OPS(TORTURE_NAMED)
+#undef TORTURE_NAMED
+};
+
+static struct dk_op_decl many_decls[MANY_OPS];
+static char many_names[MANY_OPS][32];
+
+static void ops_init(void)
+{
+	struct torture_op *op = torture.ops;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(named); i++, op++) {
+		op->decl = named[i].decl;
+		op->named = torture.reg == dk_registry_default() ? named[i].named : NULL;
+		op->at = named[i].at;
+		op->flags = named[i].flags;
+		op->does = named[i].does;
+	}
+	for (i = 0; i < MANY_OPS; i++, op++) {
+		snprintf(many_names[i], sizeof(many_names[i]), "torture::many.%u", i);
+		many_decls[i] = tt_quick_op;
+		many_decls[i].name = many_names[i];
+		many_decls[i].op = NULL;
+		op->decl = &many_decls[i];
+		op->at = tt_quick_at;
+		op->flags = i & 1 ? DK_OP_ATOMIC : 0;
+	}
+}
+
+static void handles_put(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NUM_OPS; i++) {
+		if (i || torture.set.breaks != BREAK_LEFT)
+			dk_op_put(torture.ops[i].handle);
+		torture.ops[i].handle = NULL;
+	}
+}
+
+/* ---- what is always there ------------------------------------------------------------- */
+
+static struct dk_provider resident;
+static struct context *resident_ctx, *card_ctx;
+static struct dk_impl base_table[NUM_OPS], card_table[NUM_OPS];
+
+struct dk_provider *torture_resident(void)
+{
+	return &resident;
+}
+
+static int ops_define(struct dk_diag *why)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < NUM_OPS && !err; i++) {
+		struct torture_op *op = &torture.ops[i];
+
+		op->defined = 1;
+		err = dk_op_define(&resident, op->decl, op->flags, why);
+		op->handle = err ? NULL : dk_op_get(torture.reg, op->decl->name);
+		if (err || !(op->does & FLEETING))
+			continue;
+		/* from here on writers do it */
+		op->defined = 0;
+		err = dk_op_undefine(&resident, op->decl->name, why);
+	}
+	return err;
+}
+
+static void spots_init(u32 card)
+{
+	static const unsigned int backend[SPOT_WRITERS] = {
+		[SPOT_CPU] = DK_BACKEND_CPU,
+		[SPOT_BASE] = NOBODYS_BACKEND,
+		[SPOT_GUEST] = GUESTS_BACKEND,
+	};
+	struct spot *s = torture.spots;
+	unsigned int i;
+
+	for (i = 0; i < SPOT_WRITERS; i++) {
+		s[i].bits = DK_FUNCTIONALITY_BIT(DK_DENSE) |
+			    DK_BACKEND_BIT(backend[i] ? backend[i] : torture.cards);
+		s[i].kind = K_BACKEND;
+	}
+	s[SPOT_RESIDENT].device = card;
+	s[SPOT_RESIDENT].by = card_ctx->id;
+	s[SPOT_RESIDENT].kind = K_CARD;
+	s[SPOT_CPU].by = BY_ANY;
+	s[SPOT_CPU].kind = K_CPU;
+	torture.num_spots = SPOT_WRITERS + torture.set.writers * SPOTS_A_WRITER;
+}
+
+static int resident_begin(struct dk_diag *why)
+{
+	static const struct dk_provider unregistered = DK_PROVIDER("torture");
+	u32 card = 0;
+	int err;
+
+	resident = unregistered;
+	resident.registry = torture.reg;
+	resident_ctx = context_new(&resident, 0, false);
+	card_ctx = context_new(&resident, 0, true);
+	if (!resident_ctx || !card_ctx)
+		return -ENOMEM;
+	resident.priv = resident_ctx;
+	torture_table(base_table, serve_base, "serve_base", DK_COMPOSITE_EXPLICIT_AUTOGRAD);
+	torture_table(card_table, serve_card, "serve_card", DK_DENSE);
+	err = dk_provider_register(&resident, why);
+	err = err ? err : ops_define(why);
+	err = err ? err : dk_impls_register(&resident, base_table, NUM_OPS, why);
+	err = err ? err : dk_backend_join(&resident, CARDS_BACKEND, 0, 0, &torture.cards, why);
+	card_ctx->backend = torture.cards;
+	err = err ? err : dk_device_register(&resident, torture.cards, "torture-resident",
+					     card_ctx, card_table, NUM_OPS, &card, why);
+	spots_init(card);
+	return err;
+}
+
+static int resident_end(void)
+{
+	int err = dk_provider_unregister(&resident);
+
+	if (resident_ctx)
+		context_end(resident_ctx);
+	if (card_ctx)
+		context_end(card_ctx);
+	resident_ctx = NULL;
+	card_ctx = NULL;
+	return err;
+}
+
+/* ---- who calls and changes -------------------------------------------------------------- */
+
+static struct w_thread threads[MAX_READERS + MAX_WRITERS];
+static struct writer *writers[MAX_WRITERS];
+static unsigned int num_threads;
+
+struct actor *torture_actor(bool interrupts, bool atomic_only)
+{
+	struct actor *a = &torture.actors[torture.num_actors];
+
+	a->slot = torture.num_actors;
+	a->random = torture.set.seed + torture.num_actors;
+	a->interrupts = interrupts;
+	a->atomic_only = atomic_only;
+	w_store(torture.num_actors, torture.num_actors + 1);
+	return a;
+}
+
+static int thread_start(const char *name, void (*run)(void *data), void *data)
+{
+	int err = w_start(&threads[num_threads], name, run, data);
+
+	if (!err)
+		num_threads++;
+	return err;
+}
+
+static int threads_start(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < torture.set.writers && !err; i++) {
+		writers[i] = writer_new(torture_actor(false, false), i);
+		err = writers[i] ? 0 : -ENOMEM;
+	}
+	for (i = 0; i < torture.set.readers && !err; i++)
+		err = thread_start("dk_torture_read", torture_read,
+				   torture_actor(false, false));
+	for (i = 0; i < torture.set.writers && !err; i++)
+		err = thread_start("dk_torture_write", torture_write, writers[i]);
+	return err;
+}
+
+static void threads_stop(void)
+{
+	unsigned int i;
+
+	w_store(torture.stop, true);
+	while (num_threads)
+		w_join(&threads[--num_threads]);
+	for (i = 0; i < MAX_WRITERS; i++) {
+		w_free(writers[i]);
+		writers[i] = NULL;
+	}
+}
+
+/* ---- guests ------------------------------------------------------------------------------- */
+
+static struct actor *guests;
+static struct context *guest;
+
+int torture_guest_begin(struct dk_provider *prov, unsigned int *backend)
+{
+	struct context *ctx;
+	int err = 0;
+
+	w_mutex_lock(&torture.lock);
+	if (w_load(torture.stop) || guest) {
+		err = guest ? -EBUSY : -ESHUTDOWN;
+	} else {
+		ctx = context_new(prov, GUESTS_BACKEND, false);
+		err = ctx ? 0 : -ENOMEM;
+		w_store(guest, ctx);
+	}
+	w_mutex_unlock(&torture.lock);
+	if (err)
+		return err;
+	prov->registry = torture.reg;
+	prov->priv = guest;
+	*backend = GUESTS_BACKEND;
+	change_begin(&torture.spots[SPOT_GUEST].window);
+	return 0;
+}
+
+static void guest_settles(u32 by, u32 kind)
+{
+	struct spot *s = &torture.spots[SPOT_GUEST];
+
+	w_store(s->by, by);
+	w_store(s->kind, kind);
+	change_end(&s->window);
+}
+
+void torture_guest_here(struct dk_provider *prov)
+{
+	guest_settles(guest->id, K_GUEST);
+	bump(guests->changes[C_GUESTS]);
+}
+
+void torture_guest_leaves(void)
+{
+	change_begin(&torture.spots[SPOT_GUEST].window);
+}
+
+void torture_guest_left(struct dk_provider *prov)
+{
+	guest_settles(BY_BASE, K_BACKEND);
+	context_end(guest);
+	w_store_release(guest, NULL);
+}
+
+/* A module cannot leave before those who use its symbols have. */
+static void guests_wait(void)
+{
+	if (w_load_acquire(guest))
+		torture_print("# waits for a guest to be unloaded");
+	while (w_load_acquire(guest))
+		w_sleep_us(10000);
+}
+
+/* ---- beginning and end -------------------------------------------------------------------- */
+
+static int registry_open(struct dk_diag *why)
+{
+	torture.reg = torture.set.resolve ?
+		      dk_registry_alloc(NULL, DK_REGISTRY_STOCKED |
+					DK_REGISTRY_FORCE_RESOLVE, why) :
+		      dk_registry_default();
+	return torture.reg ? 0 : -ENOMEM;
+}
+
+/* How many operators of ours are still known: held, defined or implemented. */
+static unsigned int operators_left(void)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < NUM_OPS; i++) {
+		struct dk_op *op = dk_op_get(torture.reg, torture.ops[i].decl->name);
+
+		n += !!op;
+		dk_op_put(op);
+	}
+	return n;
+}
+
+/* A name's first call looks it up, which is nothing for interrupts. */
+static void names_bind(struct actor *a)
+{
+	struct dk_obj x = dk_obj_on(NOBODYS_BACKEND, 0);
+	unsigned int i;
+
+	for (i = 0; i < NUM_OPS; i++) {
+		struct ticket t = { .who = a, .op = &torture.ops[NUM_OPS - 1], .keys = ~0ULL };
+
+		if (!torture.ops[i].named)
+			continue;
+		bump(a->sent);
+		if (torture.ops[i].named(&dk_local_default, &x, &t))
+			bump(a->unserved);
+	}
+}
+
+static int begin(struct dk_diag *why)
+{
+	int err;
+
+	w_mutex_init(&torture.lock);
+	torture.max_actors = torture.set.readers + torture.set.writers +
+			     torture.set.others + 1;
+	torture.actors = w_alloc(torture.max_actors * sizeof(*torture.actors));
+	if (!torture.actors)
+		return -ENOMEM;
+	err = registry_open(why);
+	if (err)
+		return err;
+	ops_init();
+	err = resident_begin(why);
+	if (err)
+		return err;
+	guests = torture_actor(false, false);
+	names_bind(guests);
+	return threads_start();
+}
+
+int torture_begin(const struct settings *set)
+{
+	struct dk_diag why = { .text = "no reason" };
+	int err;
+
+	torture.set = *set;
+	torture.begin_us = w_now_us();
+	err = begin(&why);
+	if (!err)
+		return 0;
+	torture_print("# cannot begin: error %d: %s: %s", err, why.text, why.name);
+	threads_stop();
+	if (torture.reg) {
+		handles_put();
+		resident_end();
+		dk_backend_release(torture.reg, CARDS_BACKEND, NULL);
+	}
+	if (torture.set.resolve)
+		dk_registry_free(torture.reg, NULL);
+	contexts_free();
+	w_free(torture.actors);
+	return err;
+}
+
+/* Nobody calls any more; what is left is taken out. */
+static void all_leave(struct leaving *l)
+{
+	guests_wait();
+	l->right = dk_registry_check(torture.reg, &l->why);
+	l->unregistered = resident_end();
+	handles_put();
+	l->released = dk_backend_release(torture.reg, CARDS_BACKEND, NULL);
+	dk_backend_release(torture.reg, TORTURE_CHURN, NULL);
+	l->left = operators_left();
+	if (torture.set.resolve)
+		l->freed = dk_registry_free(torture.reg, &l->why);
+	contexts_free();
+}
+
+unsigned int torture_end(void)
+{
+	struct leaving l = { 0 };
+	unsigned int failed;
+
+	threads_stop();
+	torture.end_us = w_now_us();
+	all_leave(&l);
+	failed = torture_judge(&l);
+	w_free(torture.actors);
+	torture.actors = NULL;
+	return failed;
+}

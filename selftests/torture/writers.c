@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who changes: every writer is a provider that comes, does what chance says,
+ * and leaves, again and again. Whatever has one right answer for callers (its
+ * backend, its devices, the operators that it defines) is marked while it is
+ * being changed.
+ */
+#include "torture.h"
+
+/* ---- what a writer has ---------------------------------------------------------- */
+
+/* The tables that it registers, each for all operators. */
+enum { ON_BACKEND, ON_CPU, EXPLICIT, NONFUNCTIONAL, IMPLICIT, AUTOGRAD, AUTOGRAD_CPU,
+	VMAP, VMAP_THROUGH, CUDA_THROUGH, NUM_TABLES };
+
+static const struct {
+	tt_quick_fn fn;
+	const char *label;
+	unsigned int key;
+	unsigned int change;
+} kinds[NUM_TABLES] = {
+	[ON_BACKEND] = { serve_backend, "serve_backend", DK_DENSE, C_TABLE },
+	[ON_CPU] = { serve_cpu, "serve_cpu", DK_CPU, C_TABLE },
+	[EXPLICIT] = { serve_base, "serve_base", DK_COMPOSITE_EXPLICIT_AUTOGRAD, C_ALIAS },
+	[NONFUNCTIONAL] = { serve_base, "serve_base",
+		DK_COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL, C_ALIAS },
+	/* the one above is always there and bars it */
+	[IMPLICIT] = { serve_never, "serve_never", DK_COMPOSITE_IMPLICIT_AUTOGRAD, C_ALIAS },
+	[AUTOGRAD] = { pass, "pass", DK_AUTOGRAD, C_ALIAS },
+	[AUTOGRAD_CPU] = { pass, "pass", DK_AUTOGRAD_CPU, C_TABLE },
+	[VMAP] = { pass, "pass", DK_VMAP_MODE, C_TABLE },
+	[VMAP_THROUGH] = { NULL, "fallthrough", DK_VMAP_MODE, C_THROUGH },
+	[CUDA_THROUGH] = { NULL, "fallthrough", DK_AUTOGRAD_CUDA, C_THROUGH },
+};
+
+static struct dk_impl card_table[NUM_OPS];
+
+/* Of keys at which the registry has fallthroughs of its own. */
+static const struct dk_impl fallbacks[] = {
+	DK_FALLBACK_ATOMIC(DK_FUNCTORCH_VMAP_MODE, pass_boxed),
+	DK_FALLBACK_ATOMIC(DK_ADINPLACE_OR_VIEW, pass_boxed),
+	DK_FALLBACK_ATOMIC(DK_AUTOGRAD_CPU, pass_boxed),
+	DK_FALLTHROUGH(DK_VMAP_MODE),
+};
+
+static const unsigned int backends[MAX_WRITERS] = {
+	DK_BACKEND_CUDA, DK_BACKEND_HIP, DK_BACKEND_XLA, DK_BACKEND_MPS,
+	DK_BACKEND_IPU, DK_BACKEND_XPU, DK_BACKEND_HPU, DK_BACKEND_VE,
+};
+
+struct card {
+	struct context *ctx;	/* NULL: there is none */
+	u32 number;
+	bool online;
+};
+
+struct writer {
+	struct actor *a;
+	unsigned int number;
+	struct dk_provider prov;
+	struct context *ctx;
+	struct dk_impl tables[NUM_TABLES][NUM_OPS];
+	bool has[NUM_TABLES];
+	bool has_fallback[ARRAY_SIZE(fallbacks)];
+	struct card cards[CARDS];
+	char card_names[CARDS][32];
+	struct dk_diag why;
+	struct spot *spots;	/* of the backend, then of the cards */
+};
+
+struct writer *writer_new(struct actor *a, unsigned int number)
+{
+	struct writer *w = w_alloc(sizeof(*w));
+	unsigned int i;
+
+	if (!w)
+		return NULL;
+	w->a = a;
+	w->number = number;
+	w->spots = &torture.spots[SPOT_WRITERS + number * SPOTS_A_WRITER];
+	w->spots[0].bits = DK_FUNCTIONALITY_BIT(DK_DENSE) |
+			   DK_BACKEND_BIT(backends[number]);
+	w->spots[0].kind = K_BACKEND;
+	for (i = 0; i < CARDS; i++) {
+		w->spots[1 + i].bits = DK_FUNCTIONALITY_BIT(DK_DENSE) |
+				       DK_BACKEND_BIT(torture.cards);
+		w->spots[1 + i].kind = K_GONE;
+		snprintf(w->card_names[i], sizeof(w->card_names[i]), "torture-%u-%u",
+			 number, i);
+	}
+	for (i = 0; i < NUM_TABLES; i++)
+		torture_table(w->tables[i], kinds[i].fn, kinds[i].label, kinds[i].key);
+	torture_table(card_table, serve_card, "serve_card", DK_DENSE);
+	return w;
+}
+
+/* ---- windows ---------------------------------------------------------------------- */
+
+void change_begin(struct window *w)
+{
+	w_store(w->seq, w->seq + 1);
+	/* who finds what is changed behind this sees that it changes */
+	w_fence();
+}
+
+void change_end(struct window *w)
+{
+	/* and who sees the end finds all as it is now */
+	w_store_release(w->seq, w->seq + 1);
+}
+
+static void settle(struct spot *s, u32 by, u32 kind)
+{
+	w_store(s->by, by);
+	w_store(s->kind, kind);
+	change_end(&s->window);
+}
+
+/* A change that has to succeed: was it? */
+static bool done(struct writer *w, int err, unsigned int change, const char *what)
+{
+	if (err)
+		torture_error(w->a, E_REFUSED, what, w->why.text, -err, 0);
+	else
+		bump(w->a->changes[change]);
+	return !err;
+}
+
+/* ---- tables ------------------------------------------------------------------------- */
+
+static int take_out(struct writer *w, const struct dk_impl *table)
+{
+	bool wait = w_random(&w->a->random) & 1;
+	int err = wait ? dk_impls_unregister(&w->prov, table, &w->why) :
+			 dk_impls_withdraw(&w->prov, table, &w->why);
+
+	done(w, err, wait ? C_UNREGISTER : C_WITHDRAW, "a table was taken out");
+	return err;
+}
+
+static void table_toggle(struct writer *w, unsigned int kind)
+{
+	struct spot *mine = kind == ON_BACKEND ? &w->spots[0] : NULL;
+	const struct dk_impl *table = w->tables[kind];
+	int err;
+
+	if (mine)
+		change_begin(&mine->window);
+	if (w->has[kind])
+		err = take_out(w, table);
+	else if (mine)
+		err = dk_backend_impls_register(&w->prov, backends[w->number], table,
+						NUM_OPS, &w->why);
+	else
+		err = dk_impls_register(&w->prov, table, NUM_OPS, &w->why);
+	if (!w->has[kind])
+		done(w, err, kinds[kind].change, "a table was registered");
+	if (!err)
+		w->has[kind] = !w->has[kind];
+	if (mine)
+		settle(mine, w->has[kind] ? w->ctx->id : BY_BASE, K_BACKEND);
+}
+
+/* At one key, only one provider may have one. */
+static void fallback_toggle(struct writer *w, unsigned int i)
+{
+	int err;
+
+	if (w->has_fallback[i]) {
+		err = take_out(w, &fallbacks[i]);
+	} else {
+		err = dk_fallback_register(&w->prov, &fallbacks[i], &w->why);
+		if (err == -EEXIST)
+			return;
+		done(w, err, C_FALLBACK, "a backend fallback was registered");
+	}
+	if (!err)
+		w->has_fallback[i] = !w->has_fallback[i];
+}
+
+/* ---- devices ------------------------------------------------------------------------ */
+
+static void card_come(struct writer *w, unsigned int i)
+{
+	struct spot *s = &w->spots[1 + i];
+	struct card *card = &w->cards[i];
+	void *priv;
+
+	card->ctx = context_new(&w->prov, torture.cards, true);
+	if (!card->ctx)
+		return;
+	priv = torture.set.breaks == BREAK_WRONG && w->cards[!i].ctx ?
+	       w->cards[!i].ctx : card->ctx;
+	change_begin(&s->window);
+	if (done(w, dk_device_register(&w->prov, torture.cards, w->card_names[i], priv,
+				       card_table, NUM_OPS, &card->number, &w->why),
+		 C_DEVICE, "a device was registered")) {
+		card->online = true;
+		w_store(s->device, card->number);
+		settle(s, card->ctx->id, K_CARD);
+		return;
+	}
+	context_end(card->ctx);
+	card->ctx = NULL;
+	settle(s, BY_BASE, K_GONE);
+}
+
+static void card_go(struct writer *w, unsigned int i)
+{
+	struct spot *s = &w->spots[1 + i];
+	struct card *card = &w->cards[i];
+
+	change_begin(&s->window);
+	if (done(w, dk_device_unregister(&w->prov, card->number, &w->why), C_DEVICE_LEFT,
+		 "a device was unregistered")) {
+		context_end(card->ctx);
+		card->ctx = NULL;
+	}
+	settle(s, BY_BASE, K_GONE);
+}
+
+static void card_flip(struct writer *w, unsigned int i)
+{
+	struct spot *s = &w->spots[1 + i];
+	struct card *card = &w->cards[i];
+	bool online = !card->online;
+
+	if (torture.set.breaks == BREAK_IDLE)
+		return;
+	change_begin(&s->window);
+	if (done(w, dk_device_set_online(torture.reg, card->number, online, &w->why),
+		 online ? C_ON : C_OFF, "a device was flipped"))
+		card->online = online;
+	settle(s, card->online ? card->ctx->id : BY_BASE,
+	       card->online ? K_CARD : K_OFFLINE);
+}
+
+static void card_change(struct writer *w)
+{
+	unsigned int i = w_one_of(&w->a->random, CARDS);
+
+	if (!w->cards[i].ctx)
+		card_come(w, i);
+	else if (w_random(&w->a->random) & 3)
+		card_flip(w, i);
+	else
+		card_go(w, i);
+}
+
+/* ---- operators ----------------------------------------------------------------------- */
+
+/* Each of the fleeting ones has one writer that defines it. */
+static bool defines(const struct writer *w, const struct torture_op *op)
+{
+	return (op->does & FLEETING) &&
+	       (op - torture.ops) % torture.set.writers == w->number;
+}
+
+static void definition_toggle(struct writer *w, struct torture_op *op)
+{
+	unsigned int flags = op->flags;
+	int err;
+
+	if (w_random(&w->a->random) & 1)
+		flags |= DK_OP_SAME_DEVICE;
+	change_begin(&op->window);
+	if (op->defined)
+		err = dk_op_undefine(&w->prov, op->decl->name, &w->why);
+	else
+		err = dk_op_define(&w->prov, op->decl, flags, &w->why);
+	if (done(w, err, op->defined ? C_UNDEFINE : C_DEFINE, "a definition was changed"))
+		w_store(op->defined, !op->defined);
+	change_end(&op->window);
+}
+
+static void definitions_change(struct writer *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < NUM_OPS; i++)
+		if (defines(w, &torture.ops[i]))
+			definition_toggle(w, &torture.ops[i]);
+}
+
+/* ---- other changes -------------------------------------------------------------------- */
+
+/* A name is joined, left, and given back where nobody else has joined it. */
+static void churn(struct writer *w)
+{
+	struct dk_provider visitor = DK_PROVIDER("torture-visitor");
+	unsigned int backend;
+	int err;
+
+	visitor.registry = torture.reg;
+	err = dk_provider_register(&visitor, &w->why);
+	if (!err)
+		err = dk_backend_join(&visitor, TORTURE_CHURN, 0, 0, &backend, &w->why);
+	done(w, err, C_JOIN, "a backend was joined");
+	done(w, dk_provider_unregister(&visitor), C_LEAVE, "a provider was unregistered");
+	if (!dk_backend_release(torture.reg, TORTURE_CHURN, &w->why))
+		bump(w->a->changes[C_RELEASE]);
+}
+
+static void handle(struct writer *w)
+{
+	const struct torture_op *op = &torture.ops[w_one_of(&w->a->random, NUM_OPS)];
+	struct dk_op *held = dk_op_get(torture.reg, op->decl->name);
+
+	/* it is defined already, by who never leaves */
+	if (torture.set.breaks == BREAK_REFUSED)
+		done(w, dk_op_define(&w->prov, torture.ops[0].decl, 0, &w->why), C_DEFINE,
+		     "an operator was defined");
+	done(w, held == op->handle ? 0 : -ENOENT, C_HANDLE, "a handle was got");
+	dk_op_put(held);
+}
+
+void torture_change_inside(struct actor *a, struct dk_provider *prov)
+{
+	/*
+	 * One operator that does nothing besides: who is inside of it must not
+	 * wait for another one who is here, too.
+	 */
+	static const struct dk_impl little[] = { DK_IMPL(tt_quick, DK_AUTOGRAD_CPU, pass) };
+	struct dk_provider inner = DK_PROVIDER("torture-inside");
+	int err = dk_provider_unregister(prov);
+
+	if (err != -EDEADLK)
+		torture_error(a, E_REFUSED, "a function unregistered its provider",
+			      NULL, -err, EDEADLK);
+	inner.registry = torture.reg;
+	inner.priv = context_new(&inner, 0, false);
+	if (!inner.priv)
+		return;
+	err = dk_provider_register(&inner, NULL);
+	err = err ? err : dk_impls_register(&inner, little, 1, NULL);
+	err = err ? err : dk_provider_unregister(&inner);
+	if (err)
+		torture_error(a, E_REFUSED, "a change was made inside of a function",
+			      NULL, -err, 0);
+	else
+		bump(a->changes[C_INSIDE]);
+	context_end(inner.priv);
+}
+
+/* What has no right to be lost is defined anew. */
+static void lose(void)
+{
+	struct torture_op *op = &torture.ops[0];
+
+	if (torture.set.breaks != BREAK_LOST)
+		return;
+	dk_op_undefine(torture_resident(), op->decl->name, NULL);
+	w_sleep_us(1000);
+	dk_op_define(torture_resident(), op->decl, op->flags, NULL);
+}
+
+/* ---- coming and leaving ------------------------------------------------------------------ */
+
+static bool come(struct writer *w)
+{
+	static const struct dk_provider unregistered = DK_PROVIDER("torture-writer");
+
+	w->prov = unregistered;
+	w->prov.registry = torture.reg;
+	w->ctx = context_new(&w->prov, backends[w->number], false);
+	if (!w->ctx)
+		return false;
+	w->prov.priv = w->ctx;
+	return done(w, dk_provider_register(&w->prov, &w->why), C_COME,
+		    "a provider was registered");
+}
+
+/* What goes with a provider has no right answer meanwhile. */
+static void leave_begin(struct writer *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < SPOTS_A_WRITER; i++)
+		change_begin(&w->spots[i].window);
+	for (i = 0; i < NUM_OPS; i++)
+		if (defines(w, &torture.ops[i]))
+			change_begin(&torture.ops[i].window);
+}
+
+static void contexts_end(struct writer *w)
+{
+	unsigned int i;
+
+	context_end(w->ctx);
+	for (i = 0; i < CARDS; i++)
+		if (w->cards[i].ctx)
+			context_end(w->cards[i].ctx);
+}
+
+static void leave_end(struct writer *w)
+{
+	unsigned int i;
+
+	memset(w->cards, 0, sizeof(w->cards));
+	memset(w->has, 0, sizeof(w->has));
+	memset(w->has_fallback, 0, sizeof(w->has_fallback));
+	settle(&w->spots[0], BY_BASE, K_BACKEND);
+	for (i = 0; i < CARDS; i++)
+		settle(&w->spots[1 + i], BY_BASE, K_GONE);
+	for (i = 0; i < NUM_OPS; i++)
+		if (defines(w, &torture.ops[i])) {
+			w_store(torture.ops[i].defined, 0);
+			change_end(&torture.ops[i].window);
+		}
+}
+
+static void leave(struct writer *w)
+{
+	bool too_early = torture.set.breaks == BREAK_STALE;
+
+	leave_begin(w);
+	if (too_early)
+		contexts_end(w);
+	done(w, dk_provider_unregister(&w->prov), C_LEAVE, "a provider was unregistered");
+	if (!too_early)
+		contexts_end(w);
+	leave_end(w);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------ */
+
+static void step(struct writer *w)
+{
+	u64 *random = &w->a->random;
+
+	switch (w_one_of(random, 16)) {
+	case 0:
+		churn(w);
+		break;
+	case 1:
+		handle(w);
+		break;
+	case 2:
+		done(w, dk_provider_drain(&w->prov), C_DRAIN, "a provider was drained");
+		break;
+	case 3:
+		definitions_change(w);
+		lose();
+		break;
+	case 4:
+	case 5:
+		fallback_toggle(w, w_one_of(random, ARRAY_SIZE(fallbacks)));
+		break;
+	case 6:
+	case 7:
+	case 8:
+	case 9:
+	case 10:
+		card_change(w);
+		break;
+	default:
+		table_toggle(w, w_one_of(random, NUM_TABLES));
+	}
+}
+
+void torture_write(void *writer)
+{
+	struct writer *w = writer;
+	unsigned int n;
+
+	while (!w_load(torture.stop)) {
+		if (!come(w))
+			break;
+		for (n = w_one_of(&w->a->random, 32); n && !w_load(torture.stop); n--) {
+			step(w);
+			w_pause();
+		}
+		leave(w);
+	}
+}
