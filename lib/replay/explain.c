@@ -270,7 +270,7 @@ static void put_device(struct dk_replay *r, const char *where, __u32 number)
 		return;
 	dk_replay_put(r, where);
 	dk_replay_put(r, d->name);
-	if (d->offline)
+	if (d->offline || !dk_backend_is_online(r->reg, d->backend))
 		dk_replay_put(r, ", which is offline");
 }
 
