@@ -39,8 +39,8 @@
 
 #define w_load(x)		READ_ONCE(x)
 #define w_store(x, v)		WRITE_ONCE(x, v)
-#define w_load_acquire(x)	smp_load_acquire(&(x))
-#define w_store_release(x, v)	smp_store_release(&(x), v)
+#define w_load_acquire(x)	smp_load_acquire(&(x)) /* what its user says */
+#define w_store_release(x, v)	smp_store_release(&(x), v) /* what its user says */
 #define w_fence()		smp_mb() /* as its user says */
 
 struct w_count {

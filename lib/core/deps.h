@@ -98,7 +98,7 @@ struct dkc_mutex {
 #define dkc_store(x, v)		WRITE_ONCE(x, v)
 /* who loads so sees what was done before the store */
 #define dkc_store_release(x, v)	smp_store_release(&(x), v)
-#define dkc_load_acquire(x)	smp_load_acquire(&(x))
+#define dkc_load_acquire(x)	smp_load_acquire(&(x)) /* sees it */
 /* who uses it says what it orders */
 #define dkc_full_barrier()	smp_mb()
 #define dkc_thread_depth()	((unsigned int *)NULL)

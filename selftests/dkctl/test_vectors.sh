@@ -32,7 +32,7 @@ right() {
 found() {
 	local status=0
 	replay "$1" >"$st_tmp/out" 2>&1 || status=$?
-	[ $status -eq 1 ] && grep -Eq "(^|[^0-9])$2([^0-9]|$)" "$st_tmp/out" && return
+	[ "$status" -eq 1 ] && grep -Eq "(^|[^0-9])$2([^0-9]|$)" "$st_tmp/out" && return
 	cat "$st_tmp/out"
 	return 1
 }

@@ -157,7 +157,7 @@ static bool find_plugin(void)
 	return !access(plugin, R_OK);
 }
 
-/* ---- the program -------------------------------------------------------------------------------- */
+/* ---- the program ------------------------------------------------------------- */
 
 static void interrupted(int signal)
 {
