@@ -40,6 +40,9 @@ static void handler(int signal)
 	int saved = errno;
 
 	torture_call(in_handler, false, 0);
+	/* whatever was interrupted takes long now, and much changes meanwhile */
+	if (w_random(&in_handler->random) & 1)
+		w_sleep_us(300);
 	errno = saved;
 }
 
