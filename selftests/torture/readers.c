@@ -10,8 +10,8 @@
 /* A spot as it was before the call. */
 struct look {
 	const struct spot *spot;
-	u32 seq, also, op_seq;
-	u32 by, kind, defined;
+	u32 seq, flip_seq, op_seq;
+	u32 by, kind, online, defined;
 };
 
 struct plan {
@@ -25,16 +25,19 @@ struct plan {
 
 static u32 seq_of(const struct window *w)
 {
-	return w ? w_load_acquire(w->seq) : 0;
+	return w_load_acquire(w->seq);
 }
 
 static struct look look_at(const struct spot *s, const struct torture_op *op)
 {
-	struct look l = { .spot = s };
+	struct look l = { .spot = s, .online = 1 };
 
 	l.seq = seq_of(&s->window);
-	l.also = seq_of(s->also);
 	l.op_seq = seq_of(&op->window);
+	if (s->flip) {
+		l.flip_seq = seq_of(&s->flip->window);
+		l.online = w_load(s->flip->online);
+	}
 	l.by = w_load(s->by);
 	l.kind = w_load(s->kind);
 	l.defined = w_load(op->defined);
@@ -89,6 +92,9 @@ static int make_call(struct actor *a, struct plan *p, struct ticket *t)
 	if (p->boxed)
 		return dk_call_boxed(p->named ? NULL : p->op->handle, p->op->decl,
 				     &p->local, &args);
+	if (a->hold)
+		return p->op->held(a->hold, p->named ? NULL : p->op->handle, &p->local,
+				   &p->x, t);
 	if (p->named)
 		return p->op->named(&p->local, &p->x, t);
 	return p->op->at(p->op->handle, &p->local, &p->x, t);
@@ -114,20 +120,22 @@ static void judge_refused(struct actor *a, const struct plan *p, int err)
 static void judge_exactly(struct actor *a, const struct plan *p, const struct ticket *t)
 {
 	const struct look *l = &p->before;
-	bool right = l->by == BY_BASE ? t->role == ROLE_BASE : t->by == l->by;
+	u32 by = l->online ? l->by : BY_BASE;
+	bool right = by == BY_BASE ? t->role == ROLE_BASE : t->by == by;
 
-	if (!stayed(l->seq, &l->spot->window) || !stayed(l->also, l->spot->also))
+	if (!stayed(l->seq, &l->spot->window) ||
+	    (l->spot->flip && !stayed(l->flip_seq, &l->spot->flip->window)))
 		return;
 	if (stayed(l->op_seq, &p->op->window) && !l->defined)
 		torture_error(a, E_WRONG, "an undefined operator was called",
 			      p->op->decl->name, t->by, 0);
-	bump(a->calls[l->kind]);
-	if (l->by == BY_ANY)
+	bump(a->calls[l->kind == K_CARD && !l->online ? K_OFFLINE : l->kind]);
+	if (by == BY_ANY)
 		return;
 	bump(a->calls[K_EXACT]);
 	if (!right)
 		torture_error(a, E_WRONG, "a call did not reach whom it had to",
-			      p->op->decl->name, t->by, l->by);
+			      p->op->decl->name, t->by, by);
 }
 
 static void judge(struct actor *a, const struct plan *p, const struct ticket *t, int err)
@@ -154,6 +162,8 @@ static void count(struct actor *a, const struct plan *p, const struct ticket *t)
 	bump(a->calls[p->named ? K_BY_NAME : K_BY_HANDLE]);
 	if (p->boxed)
 		bump(a->calls[K_BOXED]);
+	else if (a->hold)
+		bump(a->calls[K_HELD]);
 	if (dk_local_included(&p->local).bits != DK_DEFAULT_INCLUDED)
 		bump(a->calls[K_LOCAL]);
 	if (p->x.ks.bits & DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_FUNCTIONALITY))
@@ -181,13 +191,32 @@ void torture_call(struct actor *a, bool atomic, unsigned int depth)
 	count(a, &p, &t);
 }
 
+static void call_in_a_hold(struct actor *a)
+{
+	struct dk_hold hold;
+	unsigned int n;
+
+	if (dk_hold(&hold, torture.reg)) {
+		torture_error(a, E_LOST, "a hold was refused", NULL, 0, 0);
+		return;
+	}
+	a->hold = &hold;
+	for (n = w_one_of(&a->random, 16); n; n--)
+		torture_call(a, false, 0);
+	a->hold = NULL;
+	dk_release(&hold);
+}
+
 void torture_read(void *actor)
 {
 	struct actor *a = actor;
 
 	w_yield_to_all();
 	while (!w_load(torture.stop)) {
-		torture_call(a, false, 0);
+		if (w_one_of(&a->random, 64))
+			torture_call(a, false, 0);
+		else
+			call_in_a_hold(a);
 		w_pause();
 	}
 }

@@ -6,6 +6,7 @@
 #include "torture.h"
 
 #define CARDS_BACKEND	"torture"
+#define FLIPPED_BACKEND	"torture-flip"
 #define GUESTS_BACKEND	DK_BACKEND_MAIA
 #define NOBODYS_BACKEND	DK_BACKEND_MTIA
 
@@ -18,9 +19,12 @@ static const struct {
 	int (*named)(const struct dk_local *local, struct dk_obj *x, struct ticket *t);
 	int (*at)(struct dk_op *op, const struct dk_local *local, struct dk_obj *x,
 		  struct ticket *t);
+	int (*held)(const struct dk_hold *hold, struct dk_op *op,
+		    const struct dk_local *local, struct dk_obj *x, struct ticket *t);
 	u32 flags, does;
 } named[] = {
-#define TORTURE_NAMED(id, name, flags, does) { &id##_op, id##_in, id##_at, flags, does },
+#define TORTURE_NAMED(id, name, flags, does)				\
+	{ &id##_op, id##_in, id##_at, id##_held, flags, does },
 	TORTURE_OPS(TORTURE_NAMED)
 #undef TORTURE_NAMED
 };
@@ -37,6 +41,7 @@ static void ops_init(void)
 		op->decl = named[i].decl;
 		op->named = torture.reg == dk_registry_default() ? named[i].named : NULL;
 		op->at = named[i].at;
+		op->held = named[i].held;
 		op->flags = named[i].flags;
 		op->does = named[i].does;
 	}
@@ -47,6 +52,7 @@ static void ops_init(void)
 		many_decls[i].op = NULL;
 		op->decl = &many_decls[i];
 		op->at = tt_quick_at;
+		op->held = tt_quick_held;
 		op->flags = i & 1 ? DK_OP_ATOMIC : 0;
 	}
 }
@@ -135,6 +141,9 @@ static int resident_begin(struct dk_diag *why)
 	err = err ? err : ops_define(why);
 	err = err ? err : dk_impls_register(&resident, base_table, NUM_OPS, why);
 	err = err ? err : dk_backend_join(&resident, CARDS_BACKEND, 0, 0, &torture.cards, why);
+	err = err ? err : dk_backend_join(&resident, FLIPPED_BACKEND, 0, 0,
+					  &torture.flip.backend, why);
+	torture.flip.online = 1;
 	card_ctx->backend = torture.cards;
 	err = err ? err : dk_device_register(&resident, torture.cards, "torture-resident",
 					     card_ctx, card_table, NUM_OPS, &card, why);
@@ -356,6 +365,7 @@ int torture_begin(const struct settings *set)
 		handles_put();
 		resident_end();
 		dk_backend_release(torture.reg, CARDS_BACKEND, NULL);
+		dk_backend_release(torture.reg, FLIPPED_BACKEND, NULL);
 	}
 	if (torture.set.resolve)
 		dk_registry_free(torture.reg, NULL);
@@ -372,6 +382,8 @@ static void all_leave(struct leaving *l)
 	l->unregistered = resident_end();
 	handles_put();
 	l->released = dk_backend_release(torture.reg, CARDS_BACKEND, NULL);
+	if (!l->released)
+		l->released = dk_backend_release(torture.reg, FLIPPED_BACKEND, NULL);
 	dk_backend_release(torture.reg, TORTURE_CHURN, NULL);
 	l->left = operators_left();
 	if (torture.set.resolve)

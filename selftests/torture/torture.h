@@ -41,6 +41,7 @@
 	X(BY_NAME, "by name")						\
 	X(BY_HANDLE, "by handle")					\
 	X(BOXED, "boxed")						\
+	X(HELD, "inside a hold")					\
 	X(LOCAL, "with local state")					\
 	X(AUTOGRAD, "with autograd")					\
 	X(PASSED, "redispatched")					\
@@ -59,6 +60,9 @@
 #define TORTURE_CHANGES(X)						\
 	X(COME, "providers came")					\
 	X(LEAVE, "providers left")					\
+	X(DEADLINE, "providers left by a deadline")			\
+	X(TIMEOUT, "deadlines missed")					\
+	X(ASK, "asked who is inside")					\
 	X(TABLE, "tables of functions")					\
 	X(ALIAS, "functions at alias keys")				\
 	X(THROUGH, "fallthroughs")					\
@@ -70,6 +74,8 @@
 	X(DEVICE_LEFT, "devices left")					\
 	X(OFF, "devices offline")					\
 	X(ON, "devices online")						\
+	X(BACKEND_OFF, "backends offline")				\
+	X(BACKEND_ON, "backends online")				\
 	X(DEFINE, "operators defined")					\
 	X(UNDEFINE, "operators undefined")				\
 	X(JOIN, "backends joined")					\
@@ -96,6 +102,7 @@ struct actor {
 	unsigned int slot;
 	bool interrupts;	/* something: it must not register */
 	bool atomic_only;
+	const struct dk_hold *hold;	/* that it is inside of, or NULL */
 	u64 sent;
 	u64 unserved;		/* refused, and rightly so */
 	u64 errors[NUM_ERRORS];
@@ -158,6 +165,8 @@ struct torture_op {
 	int (*named)(const struct dk_local *local, struct dk_obj *x, struct ticket *t);
 	int (*at)(struct dk_op *op, const struct dk_local *local, struct dk_obj *x,
 		  struct ticket *t);
+	int (*held)(const struct dk_hold *hold, struct dk_op *op,
+		    const struct dk_local *local, struct dk_obj *x, struct ticket *t);
 	u32 flags;
 	u32 does;
 	struct window window;	/* of its definition */
@@ -193,10 +202,17 @@ struct context {
 	} slot[SLOTS];
 };
 
+/* A backend that is taken offline and online again with all its devices. */
+struct flip {
+	struct window window;
+	unsigned int backend;
+	u32 online;
+};
+
 /* Something to call with, and who has to serve it. */
 struct spot {
 	struct window window;
-	const struct window *also;	/* of its backend, or NULL */
+	const struct flip *flip;	/* its backend, where that is one, or NULL */
 	u64 bits;
 	u32 device;
 	u32 by;			/* id of a context, or one of these */
@@ -251,7 +267,8 @@ struct settings {
 struct torture {
 	struct settings set;
 	struct dk_registry *reg;
-	unsigned int cards;	/* the backend of the devices */
+	unsigned int cards;	/* the backend of most devices */
+	struct flip flip;	/* and that of the others */
 	bool stop;
 	struct w_mutex lock;	/* of what is left of contexts */
 	struct torture_op ops[NUM_OPS];

@@ -62,11 +62,17 @@ struct writer {
 	struct dk_impl tables[NUM_TABLES][NUM_OPS];
 	bool has[NUM_TABLES];
 	bool has_fallback[ARRAY_SIZE(fallbacks)];
+	bool offline;		/* its backend; that outlives its visits */
 	struct card cards[CARDS];
 	char card_names[CARDS][32];
 	struct dk_diag why;
 	struct spot *spots;	/* of the backend, then of the cards */
 };
+
+static unsigned int backend_of_card(unsigned int i)
+{
+	return i & 1 ? torture.flip.backend : torture.cards;
+}
 
 struct writer *writer_new(struct actor *a, unsigned int number)
 {
@@ -83,7 +89,8 @@ struct writer *writer_new(struct actor *a, unsigned int number)
 	w->spots[0].kind = K_BACKEND;
 	for (i = 0; i < CARDS; i++) {
 		w->spots[1 + i].bits = DK_FUNCTIONALITY_BIT(DK_DENSE) |
-				       DK_BACKEND_BIT(torture.cards);
+				       DK_BACKEND_BIT(backend_of_card(i));
+		w->spots[1 + i].flip = i & 1 ? &torture.flip : NULL;
 		w->spots[1 + i].kind = K_GONE;
 		snprintf(w->card_names[i], sizeof(w->card_names[i]), "torture-%u-%u",
 			 number, i);
@@ -138,6 +145,13 @@ static int take_out(struct writer *w, const struct dk_impl *table)
 	return err;
 }
 
+/* Its backend is served by its own functions, if they are there and online. */
+static void settle_backend(struct writer *w)
+{
+	settle(&w->spots[0], w->has[ON_BACKEND] && !w->offline ? w->ctx->id : BY_BASE,
+	       K_BACKEND);
+}
+
 static void table_toggle(struct writer *w, unsigned int kind)
 {
 	struct spot *mine = kind == ON_BACKEND ? &w->spots[0] : NULL;
@@ -158,7 +172,7 @@ static void table_toggle(struct writer *w, unsigned int kind)
 	if (!err)
 		w->has[kind] = !w->has[kind];
 	if (mine)
-		settle(mine, w->has[kind] ? w->ctx->id : BY_BASE, K_BACKEND);
+		settle_backend(w);
 }
 
 /* At one key, only one provider may have one. */
@@ -186,14 +200,14 @@ static void card_come(struct writer *w, unsigned int i)
 	struct card *card = &w->cards[i];
 	void *priv;
 
-	card->ctx = context_new(&w->prov, torture.cards, true);
+	card->ctx = context_new(&w->prov, backend_of_card(i), true);
 	if (!card->ctx)
 		return;
 	priv = torture.set.breaks == BREAK_WRONG && w->cards[!i].ctx ?
 	       w->cards[!i].ctx : card->ctx;
 	change_begin(&s->window);
-	if (done(w, dk_device_register(&w->prov, torture.cards, w->card_names[i], priv,
-				       card_table, NUM_OPS, &card->number, &w->why),
+	if (done(w, dk_device_register(&w->prov, backend_of_card(i), w->card_names[i],
+				       priv, card_table, NUM_OPS, &card->number, &w->why),
 		 C_DEVICE, "a device was registered")) {
 		card->online = true;
 		w_store(s->device, card->number);
@@ -245,6 +259,50 @@ static void card_change(struct writer *w)
 		card_flip(w, i);
 	else
 		card_go(w, i);
+}
+
+/* ---- backends ------------------------------------------------------------------------ */
+
+static bool backend_switch(struct writer *w, unsigned int backend, bool online)
+{
+	return done(w, dk_backend_set_online(torture.reg, backend, online, &w->why),
+		    online ? C_BACKEND_ON : C_BACKEND_OFF, "a backend was flipped");
+}
+
+static void own_backend_flip(struct writer *w)
+{
+	change_begin(&w->spots[0].window);
+	if (backend_switch(w, backends[w->number], w->offline))
+		w->offline = !w->offline;
+	settle_backend(w);
+}
+
+/* Devices of all writers are on this one; the first writer flips it. */
+static void shared_backend_flip(struct writer *w)
+{
+	struct flip *f = &torture.flip;
+
+	change_begin(&f->window);
+	if (backend_switch(w, f->backend, !f->online))
+		w_store(f->online, !f->online);
+	change_end(&f->window);
+}
+
+static void backend_flip(struct writer *w)
+{
+	if (!w->number && (w_random(&w->a->random) & 1))
+		shared_backend_flip(w);
+	else
+		own_backend_flip(w);
+}
+
+/* In the end all are online again. */
+static void backends_online(struct writer *w)
+{
+	if (w->offline)
+		own_backend_flip(w);
+	if (!w->number && !torture.flip.online)
+		shared_backend_flip(w);
 }
 
 /* ---- operators ----------------------------------------------------------------------- */
@@ -399,7 +457,7 @@ static void leave_end(struct writer *w)
 	memset(w->cards, 0, sizeof(w->cards));
 	memset(w->has, 0, sizeof(w->has));
 	memset(w->has_fallback, 0, sizeof(w->has_fallback));
-	settle(&w->spots[0], BY_BASE, K_BACKEND);
+	settle_backend(w);
 	for (i = 0; i < CARDS; i++)
 		settle(&w->spots[1 + i], BY_BASE, K_GONE);
 	for (i = 0; i < NUM_OPS; i++)
@@ -409,6 +467,36 @@ static void leave_end(struct writer *w)
 		}
 }
 
+static void ask_who_is_inside(struct writer *w)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < 8 && !err; i++)
+		err = dk_provider_inside(&w->prov, i, &in);
+	done(w, err == -ENOENT ? 0 : err, C_ASK, "who is inside was asked");
+}
+
+/* With a deadline it may take several; it is known only then that all are out. */
+static int unregister(struct writer *w)
+{
+	unsigned int ms = w_one_of(&w->a->random, 6);
+	int err;
+
+	if (ms == 5)
+		return dk_provider_unregister(&w->prov);
+	do {
+		err = dk_provider_unregister_timeout(&w->prov, ms++, &w->why);
+		if (err == -ETIMEDOUT) {
+			bump(w->a->changes[C_TIMEOUT]);
+			ask_who_is_inside(w);
+		}
+	} while (err == -ETIMEDOUT);
+	return done(w, err, C_DEADLINE, "a provider was unregistered by a deadline") ?
+	       0 : err;
+}
+
 static void leave(struct writer *w)
 {
 	bool too_early = torture.set.breaks == BREAK_STALE;
@@ -416,7 +504,7 @@ static void leave(struct writer *w)
 	leave_begin(w);
 	if (too_early)
 		contexts_end(w);
-	done(w, dk_provider_unregister(&w->prov), C_LEAVE, "a provider was unregistered");
+	done(w, unregister(w), C_LEAVE, "a provider was unregistered");
 	if (!too_early)
 		contexts_end(w);
 	leave_end(w);
@@ -428,7 +516,7 @@ static void step(struct writer *w)
 {
 	u64 *random = &w->a->random;
 
-	switch (w_one_of(random, 16)) {
+	switch (w_one_of(random, 18)) {
 	case 0:
 		churn(w);
 		break;
@@ -453,6 +541,12 @@ static void step(struct writer *w)
 	case 10:
 		card_change(w);
 		break;
+	case 11:
+		backend_flip(w);
+		break;
+	case 12:
+		ask_who_is_inside(w);
+		break;
 	default:
 		table_toggle(w, w_one_of(random, NUM_TABLES));
 	}
@@ -472,4 +566,5 @@ void torture_write(void *writer)
 		}
 		leave(w);
 	}
+	backends_online(w);
 }
