@@ -6,5 +6,5 @@
 api-test-suites := $(shell sed -nE 's/^\t(both|user|fed)\((\w+)\).*/\2/p' \
 	$(dir $(lastword $(MAKEFILE_LIST)))suites.h)
 api-test-srcs := $(patsubst %,selftests/api/%.c,\
-	main_user test refuse $(api-test-suites))
+	main_user test refuse visits $(api-test-suites))
 api-test-ldflags := -Wl,--wrap=dkc_alloc
