@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The torture in userspace: by rows, by the rules alone, and with a mistake on
-# purpose of each kind, which has to be found.
+# The torture in userspace: by rows, by the rules alone, and, but for builds with
+# sanitizers, with a mistake on purpose of each kind, which has to be found.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -27,9 +27,7 @@ found() {
 echo "TAP version 13"
 run_tap "$program" --duration "$seconds"
 run_tap "$program" --duration "$seconds" --resolve
-if grep -qE '__(asan|tsan)_init' "$program"; then
-	skip "mistakes are found" "they are tried without sanitizers"
-else
+if ! grep -qE '__(asan|tsan)_init' "$program"; then
 	found stale "no stale entries"
 	found lost "no lost calls"
 	found double "no double calls"

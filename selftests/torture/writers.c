@@ -290,6 +290,8 @@ static void shared_backend_flip(struct writer *w)
 
 static void backend_flip(struct writer *w)
 {
+	if (torture.set.breaks == BREAK_IDLE)
+		return;
 	if (!w->number && (w_random(&w->a->random) & 1))
 		shared_backend_flip(w);
 	else
