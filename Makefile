@@ -176,7 +176,7 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 
 .PHONY: all lib dkctl samples clean help
 .PHONY: install uninstall modules modules_install modules_clean
-.PHONY: check check-all check-torch check-debug debug-kernel kselftest demo lint
+.PHONY: check check-all check-torch check-debug debug-kernel kselftest torture demo lint
 .PHONY: bare headers-check symbols-check
 .PHONY: FORCE
 .DELETE_ON_ERROR:
@@ -201,7 +201,7 @@ endif
 clean:
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
-		check check-debug lint modules demo selftests torch html doctrees \
+		check check-debug torture lint modules demo selftests torch html doctrees \
 		dispatchkey.o dkctl modules.order) $(static) $(links) $(shared) $(pc)
 	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
 
@@ -289,6 +289,10 @@ check-debug:
 debug-kernel:
 	$(call script,debug-kernel debug kcsan)
 
+# DURATION=, SEED=, READERS=, WRITERS=, RESOLVE=, KERNEL= say how.
+torture:
+	$(call script,torture)
+
 demo:
 	$(call script,demo)
 
@@ -330,6 +334,8 @@ Try and test
   check-torch      random programs in ours and in PyTorch 1.13.1, which is
                    installed if missing; PROGRAMS=, SEED=
   check-debug      the kernel tests under kernels that look for mistakes
+  torture          calls while all changes, in userspace and in the kernel;
+                   DURATION= seconds, SEED=, KERNEL=6.1, 6.12, debug, kcsan, none
   debug-kernel     build these kernels (minutes, into the cache)
   kselftest        the kernel tests on this machine (as root)
   lint             warnings of all compilers and checkers

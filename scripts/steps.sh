@@ -119,6 +119,6 @@ in_vm() { # KVER SECONDS OPTION...: of selftests/vm/run, which say the kernel
 	shift 2
 	selftests/vm/run "$@" --timeout "$timeout" --log "$logs/console-$kver.log" -- \
 		env DK_OUTSIDE="$logs/outside-$kver" DK_MOST="${all:+3}" \
-		make -s -C "$build/modules/$kver/selftests" run_tests TARGETS="replay api module edu" \
+		make -s -C "$build/modules/$kver/selftests" run_tests TARGETS="replay api module edu torture" \
 		DK_PREBUILT=1 DK_ONLY=kernel DK_BUILD="$build" KSELFTEST_DIR="$KSELFTEST_DIR"
 }
