@@ -5,6 +5,7 @@ kernel-doc:: HEADER   the kernel-doc comments of HEADER, by the kernel's script
                       (KERNELDOC, or that of scripts/fetch-kernel)
 dk-reasons::          the reasons of <dispatchkey-base.h>, as a table
 dk-statements::       PyTorch's statements and their tests, by scripts/statements
+dk-peer-bugs::        bugs of others and their tests, by scripts/peer-bugs
 """
 import logging
 import os
@@ -95,12 +96,20 @@ class Reasons(Generated):
 class Statements(Generated):
     """The table of scripts/statements."""
 
+    script = "scripts/statements"
+
     def run(self):
-        script = TOP / "scripts/statements"
+        script = TOP / self.script
         done = subprocess.run([script, "--rst"], text=True, check=True, stdout=subprocess.PIPE)
         for test in sorted((TOP / "selftests").glob("*/*.[cp]*")):
             self.state.document.settings.env.note_dependency(str(test))
         return self.parse(done.stdout, script)
+
+
+class PeerBugs(Statements):
+    """The table of scripts/peer-bugs."""
+
+    script = "scripts/peer-bugs"
 
 
 def declared_once(record):
@@ -113,4 +122,5 @@ def setup(app):
     app.add_directive("kernel-doc", KernelDoc)
     app.add_directive("dk-reasons", Reasons)
     app.add_directive("dk-statements", Statements)
+    app.add_directive("dk-peer-bugs", PeerBugs)
     return {"parallel_read_safe": True}

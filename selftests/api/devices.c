@@ -612,7 +612,7 @@ static void as_many_as_there_can_be(void)
 T_SUITE(devices,
 	T(two_cards_and_a_cpu_object),
 	T(route_tells_who),
-	T(object_outlives_its_card),
+	T_PEER(14, object_outlives_its_card),
 	T(numbers_run_out_slot_by_slot),
 	T(card_without_the_function),
 	T(two_providers_one_backend),

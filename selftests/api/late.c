@@ -202,5 +202,5 @@ static void default_registry_at_exit(void)
 }
 
 T_SUITE(late,
-	T(everything_is_answered),
-	T(default_registry_at_exit));
+	T_PEER(6, everything_is_answered),
+	T_PEER(6, default_registry_at_exit));

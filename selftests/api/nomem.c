@@ -453,7 +453,7 @@ static void next_change(void)
 	CHECK_OK(dk_impls_unregister(&base, &nudge, &t_why));
 }
 
-static void peer13_leaving_without_memory(void)
+static void leaving_without_memory(void)
 {
 	static const struct t_given kept[] = {
 		{ DK_COMPOSITE_IMPLICIT_AUTOGRAD, false, "f1" },
@@ -859,7 +859,7 @@ T_SUITE(nomem,
 	T(no_memory_for_a_deadline),
 	T(no_memory_for_a_name),
 	T(names_grow),
-	T(peer13_leaving_without_memory),
+	T_PEER(13, leaving_without_memory),
 	T(atomic_operator_without_rows),
 	T(rules_and_an_old_row),
 	T(no_new_operator_of_a_name),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bugs that other projects had, by their numbers in the list of PEER-BUGS.
- * 7, 8 and 10 are in stale.c, 13 is in nomem.c.
+ * Bugs that other projects had, by their numbers in scripts/peer-bugs, which
+ * lists the tests of other files, too.
  */
 #include "test.h"
 
@@ -32,7 +32,7 @@ static void end(void)
 }
 
 /* 1: the mask is that of the backend after the local state was merged. */
-static void peer1_mask_behind_local_state(void)
+static void mask_behind_local_state(void)
 {
 	static struct dk_impl impls[4];
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_AUTOGRAD_CPU) | DK_KEY_BITS(DK_CPU));
@@ -98,7 +98,7 @@ static int again_cpu(struct dk_call *c, struct dk_obj *x, int *trace)
  * 2: what a redispatch is given is used as it is. That the local state, or the
  * object itself, has the key still does not bring it back.
  */
-static void peer2_no_endless_redispatch(void)
+static void no_endless_redispatch(void)
 {
 	static const struct dk_impl impls[] = {
 		DK_IMPL(again, DK_TRACER, again_tracer),
@@ -125,7 +125,7 @@ static void peer2_no_endless_redispatch(void)
 }
 
 /* 3: a handle whose operator is gone answers, and works when it is back. */
-static void peer3_handle_of_a_gone_operator(void)
+static void handle_of_a_gone_operator(void)
 {
 	static struct dk_impl impls[1];
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
@@ -154,7 +154,7 @@ static void peer3_handle_of_a_gone_operator(void)
 }
 
 /* 4: keys of another layout, or of another ABI, do not get in. */
-static void peer4_layouts_do_not_meet(void)
+static void layouts_do_not_meet(void)
 {
 	struct dk_provider other = DK_PROVIDER("other");
 
@@ -177,8 +177,85 @@ static void peer4_layouts_do_not_meet(void)
 	t_close();
 }
 
+/* 5: what a driver leaves whose loading fails halfway, and one loaded twice. */
+static void left_half_registered(void)
+{
+	static struct dk_op_decl mine;
+	static struct dk_impl good[2], bad[3], card[1];
+	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
+	struct dk_obj none;
+	unsigned int backend;
+	struct dk_op *handle;
+	u32 device = 0;
+
+	begin(0);
+	good[0] = t_impl(&decl, DK_CPU, 1);
+	CHECK_OK(dk_impls_register(&a, good, 1, &t_why));
+	/* half of it is there when a table is refused by its last entry */
+	mine = t_decl("peers::half");
+	CHECK_OK(dk_op_define(&b, &mine, 0, &t_why));
+	good[1] = t_impl(&decl, DK_CPU, 2);
+	CHECK_OK(dk_impls_register(&b, good + 1, 1, &t_why));
+	CHECK_OK(dk_backend_join(&b, "half", 0, 0, &backend, &t_why));
+	bad[0] = t_impl(&mine, DK_CPU, 3);
+	bad[1] = t_impl(&decl, DK_CPU, 4);
+	bad[2] = t_impl(&decl, 0xffff, 5);
+	CHECK_INT(dk_impls_register(&b, bad, 3, &t_why), -EINVAL);
+	CHECK_INT(t_call(op, &cpu, NULL), 2);
+	handle = dk_op_get(t_reg, "peers::half");
+	CHECK_INT(t_call(handle, &cpu, NULL), -ENOSYS);
+	card[0] = t_impl(&decl, DK_CPU, 6);
+	CHECK_INT(dk_device_register(&b, backend, "half", NULL, card, 1, &device,
+				     &t_why), -EINVAL);
+	CHECK_INT(dk_device_find(t_reg, "half", &none, &t_why), -ENODEV);
+	/* and one call takes out what there is, whatever that was */
+	t_leave(&b);
+	CHECK_INT(t_call(op, &cpu, NULL), 1);
+	CHECK_INT(t_call(handle, &cpu, NULL), -ENOENT);
+	CHECK_OK(dk_backend_release(t_reg, "half", &t_why));
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	t_join(&b, "b");
+	CHECK_OK(dk_op_define(&b, &mine, 0, &t_why));
+	CHECK_OK(dk_impls_register(&b, bad, 1, &t_why));
+	CHECK_INT(t_call(handle, &cpu, NULL), 3);
+	dk_op_put(handle);
+	end();
+}
+
+/* 5: two copies of one driver: the same names, each with tables of its own. */
+static void the_same_driver_twice(void)
+{
+	static struct dk_provider copy[2];
+	static struct dk_impl impls[2];
+	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
+	unsigned int first, i;
+
+	begin(0);
+	for (first = 0; first < 2; first++) {
+		for (i = 0; i < 2; i++) {
+			t_join(&copy[i], "copy");
+			impls[i] = t_impl(&decl, DK_CPU, i + 1);
+			CHECK_OK(dk_impls_register(&copy[i], &impls[i], 1, &t_why));
+		}
+		CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
+		CHECK_INT(t_call(op, &cpu, NULL), 2);
+		CHECK_INT(dk_provider_register(&copy[0], &t_why), -EEXIST);
+		CHECK_INT(dk_op_define(&copy[1], &decl, 0, &t_why), -EEXIST);
+		/* nor does one take out what the other has */
+		CHECK_INT(dk_impls_unregister(&copy[0], &impls[1], &t_why), -ENOENT);
+		CHECK_OK(dk_provider_unregister(&copy[first]));
+		CHECK_INT(t_call(op, &cpu, NULL), 2 - first);
+		/* once more, by who has left, does nothing */
+		CHECK_OK(dk_provider_unregister(&copy[first]));
+		CHECK_INT(t_call(op, &cpu, NULL), 2 - first);
+		CHECK_OK(dk_provider_unregister(&copy[!first]));
+		CHECK_INT(t_call(op, &cpu, NULL), -ENOSYS);
+	}
+	end();
+}
+
 /* 9: no argument has a keyset: entry 0, the one of Undefined. */
-static void peer9_no_argument_with_a_keyset(void)
+static void no_argument_with_a_keyset(void)
 {
 	static struct dk_impl impls[2];
 	const struct dk_obj *none = NULL;
@@ -206,8 +283,113 @@ static void peer9_no_argument_with_a_keyset(void)
 	end();
 }
 
+/* ---- 11: keys above 255 ---------------------------------------------------- */
+
+static unsigned int heard_key, hooked_key;
+
+static void hear_key(struct dk_listener *self, const struct dk_event *event)
+{
+	heard_key = event->key;
+}
+
+static void hook_key(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+	hooked_key = info->key;
+}
+
+/* Four backends and 57 functionalities: its last keys are far above 255. */
+static struct dk_layout *many_keys(void)
+{
+	static char text[1024];
+	size_t n;
+	int i;
+
+	n = snprintf(text, sizeof(text),
+		     "layout many\nbackends CUDA CPU XPU XLA\ntables\n"
+		     "aliases Autograd CompositeImplicitAutograd "
+		     "CompositeImplicitAutogradNestedTensor "
+		     "CompositeExplicitAutograd "
+		     "CompositeExplicitAutogradNonFunctional\n"
+		     "functionalities Undefined Dense* Sparse* BackendSelect "
+		     "ADInplaceOrView AutogradOther AutogradFunctionality* "
+		     "AutogradNestedTensor NestedTensor* Tracer");
+	for (i = 0; i < 46; i++)
+		n += snprintf(text + n, sizeof(text) - n, " X%d*", i);
+	snprintf(text + n, sizeof(text) - n, " PythonDispatcher\n");
+	return dk_layout_parse(text, &t_why);
+}
+
+/* A function at @key, and another one at the key that has its low eight bits. */
+static void key_above_255(const struct dk_layout *l, unsigned int key)
+{
+	struct dk_impl above = t_impl(&decl, key, 1);
+	struct dk_impl below = t_impl(&decl, key & 0xff, 2);
+	struct dk_obj x = t_obj(dk_key_set(l, key).bits);
+	bool alias = dk_key_kind(l, key) == DK_KIND_ALIAS;
+	char name[DK_NAME_MAX];
+	unsigned int parsed = 0;
+
+	CHECK_OK(dk_key_parse(l, dk_key_name(l, key, name), 0, &parsed, &t_why));
+	CHECK_INT(parsed, key);
+	CHECK_OK(dk_impls_register(&a, &above, 1, &t_why));
+	CHECK_INT(heard_key, key);
+	CHECK_INT(dk_op_has_impl(op, key, &t_why), 1);
+	CHECK_INT(dk_op_has_impl(op, key & 0xff, &t_why), 0);
+	if (!alias) {
+		CHECK_STR(t_serves(op, 0, key), "f1");
+		CHECK_INT(t_call(op, &x, NULL), 1);
+		CHECK_INT(hooked_key, key);
+	}
+	if (!dk_impls_register(&b, &below, 1, &t_why)) {
+		CHECK(dk_op_has_impl(op, key, &t_why));
+		if (!alias)
+			CHECK_INT(t_call(op, &x, NULL), 1);
+		CHECK_OK(dk_impls_unregister(&b, &below, &t_why));
+	}
+	CHECK_OK(dk_impls_unregister(&a, &above, &t_why));
+	CHECK_INT(dk_op_has_impl(op, key, &t_why), 0);
+}
+
+static void keys_above_255(void)
+{
+	struct dk_listener l = { .size = sizeof(l), .told = hear_key };
+	struct dk_hooks h = { .size = sizeof(h), .before = hook_key };
+	struct dk_layout *many = many_keys();
+	unsigned int key, seen = 0;
+
+	if (!CHECK(many))
+		return;
+	t_reg = dk_registry_alloc(many, 0, &t_why);
+	if (!CHECK(t_reg))
+		goto out;
+	t_join(&a, "a");
+	t_join(&b, "b");
+	decl = t_decl("peers::op");
+	CHECK_OK(dk_op_define(&a, &decl, 0, &t_why));
+	op = dk_op_get(t_reg, "peers::op");
+	l.registry = t_reg;
+	CHECK_OK(dk_listener_register(&l, &t_why));
+	CHECK_OK(dk_hooks_register(t_reg, &h, &t_why));
+	for (key = 256; key < 400; key++) {
+		unsigned int kind = dk_key_kind(many, key);
+
+		if (kind != DK_KIND_PER_BACKEND && kind != DK_KIND_ALIAS)
+			continue;
+		key_above_255(many, key);
+		seen |= 1u << kind;
+		t_pause();
+	}
+	/* there were some of both kinds */
+	CHECK_INT(seen, 1u << DK_KIND_PER_BACKEND | 1u << DK_KIND_ALIAS);
+	CHECK_OK(dk_hooks_unregister(&h, &t_why));
+	CHECK_OK(dk_listener_unregister(&l));
+	end();
+out:
+	dk_layout_free(many);
+}
+
 /* 12: nothing is read out of bounds, whatever the bits and numbers are. */
-static void peer12_bits_and_numbers_out_of_bounds(void)
+static void bits_and_numbers_out_of_bounds(void)
 {
 	static const char *const layouts[] = { "v1", "pytorch-1.13" };
 	static const u64 bits[] = {
@@ -255,6 +437,83 @@ static void peer12_bits_and_numbers_out_of_bounds(void)
 		t_leave(&a);
 		t_close();
 	}
+}
+
+/*
+ * 13: an operator whose row is not built answers by the rules, in the kernel,
+ * too. That this is what leaving without memory ends in is nomem.c's.
+ */
+static void leaving_where_the_rules_are_asked(void)
+{
+	static struct dk_impl base[2], over[2];
+	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
+	struct dk_obj traced = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER));
+
+	begin(DK_REGISTRY_FORCE_RESOLVE);
+	base[0] = t_impl(&decl, DK_CPU, 1);
+	base[1] = t_fallthrough(&decl, DK_TRACER);
+	over[0] = t_impl(&decl, DK_CPU, 2);
+	over[1] = t_impl(&decl, DK_TRACER, 3);
+	CHECK_OK(dk_impls_register(&a, base, 2, &t_why));
+	CHECK_OK(dk_impls_register(&b, over, 2, &t_why));
+	CHECK_INT(t_call(op, &cpu, NULL), 2);
+	CHECK_INT(t_call(op, &traced, NULL), 3);
+	CHECK_OK(dk_impls_withdraw(&b, over, &t_why));
+	CHECK_INT(t_call(op, &cpu, NULL), 1);
+	CHECK_INT(t_call(op, &traced, NULL), 1);
+	CHECK_OK(dk_provider_unregister(&b));
+	CHECK_INT(t_call(op, &traced, NULL), 1);
+	CHECK_OK(dk_provider_unregister(&a));
+	CHECK_INT(t_call(op, &cpu, NULL), -ENOENT);
+	end();
+}
+
+/* 14: a driver is unbound and bound again while all its handles are held. */
+static void handles_outlive_driver_and_device(void)
+{
+	static struct dk_op_decl mine;
+	static struct dk_impl card[1];
+	struct dk_obj before, after;
+	struct dk_op *handle;
+	unsigned int backend, round;
+	u32 device = 0;
+
+	begin(0);
+	mine = t_decl("peers::card");
+	card[0] = t_impl(&mine, DK_DENSE, 1);
+	CHECK_OK(dk_op_define(&b, &mine, 0, &t_why));
+	CHECK_OK(dk_backend_join(&b, "card", 0, 0, &backend, &t_why));
+	CHECK_OK(dk_device_register(&b, backend, "card", NULL, card, 1, &device,
+				    &t_why));
+	handle = dk_op_get(t_reg, "peers::card");
+	after = dk_obj_on(backend, device);
+	for (round = 0; round < 3; round++) {
+		before = after;
+		CHECK_INT(t_call(handle, &before, NULL), 1);
+		CHECK_OK(dk_device_unregister(&b, before.device, &t_why));
+		CHECK_INT(t_call(handle, &before, NULL), -ENODEV);
+		CHECK_INT(dk_device_set_online(t_reg, before.device, 1, &t_why),
+			  -ENODEV);
+		CHECK_INT(dk_device_unregister(&b, before.device, &t_why), -ENODEV);
+		t_leave(&b);
+		CHECK_INT(t_call(handle, &before, NULL), -ENOENT);
+		/* the handle is good for the driver that comes, the object is not */
+		t_join(&b, "b");
+		CHECK_OK(dk_op_define(&b, &mine, 0, &t_why));
+		CHECK_OK(dk_backend_join(&b, "card", 0, 0, &backend, &t_why));
+		CHECK_OK(dk_device_register(&b, backend, "card", NULL, card, 1,
+					    &device, &t_why));
+		after = dk_obj_on(backend, device);
+		CHECK_INT(t_call(handle, &after, NULL), 1);
+		CHECK_INT(t_call(handle, &before, NULL), -ENODEV);
+	}
+	t_leave(&b);
+	/* the last who knows of it is the handle */
+	CHECK_STR(dk_op_name(handle), "peers::card");
+	CHECK_INT(t_call(handle, &after, NULL), -ENOENT);
+	dk_op_put(handle);
+	CHECK(!dk_op_get(t_reg, "peers::card"));
+	end();
 }
 
 /* ---- 17: functions that dispatch, register and unregister from inside ----- */
@@ -335,7 +594,7 @@ static int inside_tracer(struct dk_call *c, struct dk_obj *x, int (*what)(void))
 	return inside_below(c, x, what);
 }
 
-static void peer17_from_inside(void)
+static void from_inside(void)
 {
 	static const struct dk_impl impls[] = {
 		DK_IMPL(inside, DK_CPU, inside_cpu),
@@ -368,10 +627,15 @@ static void peer17_from_inside(void)
 }
 
 T_SUITE(peers,
-	T(peer1_mask_behind_local_state),
-	T(peer2_no_endless_redispatch),
-	T(peer3_handle_of_a_gone_operator),
-	T(peer4_layouts_do_not_meet),
-	T(peer9_no_argument_with_a_keyset),
-	T(peer12_bits_and_numbers_out_of_bounds),
-	T(peer17_from_inside));
+	T_PEER(1, mask_behind_local_state),
+	T_PEER(2, no_endless_redispatch),
+	T_PEER(3, handle_of_a_gone_operator),
+	T_PEER(4, layouts_do_not_meet),
+	T_PEER(5, left_half_registered),
+	T_PEER(5, the_same_driver_twice),
+	T_PEER(9, no_argument_with_a_keyset),
+	T_PEER(11, keys_above_255),
+	T_PEER(12, bits_and_numbers_out_of_bounds),
+	T_PEER(13, leaving_where_the_rules_are_asked),
+	T_PEER(14, handles_outlive_driver_and_device),
+	T_PEER(17, from_inside));

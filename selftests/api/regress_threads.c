@@ -709,6 +709,6 @@ T_SUITE(regress_threads,
 	T(two_take_a_device_offline),
 	T(no_call_is_lost),
 	T(new_device_has_its_own_priv),
-	T(fork_beside_threads),
-	T(fork_beside_a_teller),
+	T_PEER(15, fork_beside_threads),
+	T_PEER(15, fork_beside_a_teller),
 	T(cancelled_while_it_waits));

@@ -397,7 +397,7 @@ static void nested_implicit_beside_implicit(void)
 /* ---- PEER-BUGS ------------------------------------------------------------ */
 
 /* 7: overrides at one key go in any order. */
-static void peer7_override_chain(void)
+static void override_chain(void)
 {
 	static const struct item items[] = {
 		{ DK_CPU }, { DK_CPU }, { DK_CPU }, { DK_COMPOSITE_EXPLICIT_AUTOGRAD },
@@ -422,7 +422,7 @@ static void peer7_override_chain(void)
 }
 
 /* 7, as it is told: A, then B over A; either leaves first. By providers. */
-static void peer7_providers_leave_in_any_order(void)
+static void providers_leave_in_any_order(void)
 {
 	static struct dk_provider a, b;
 	static struct dk_impl of_a, of_b;
@@ -450,7 +450,7 @@ static void peer7_providers_leave_in_any_order(void)
 }
 
 /* 8: a fallback comes and goes between operators that come and go. */
-static void peer8_fallback_between_operators(void)
+static void fallback_between_operators(void)
 {
 	static const char *const names[] = { "p8::a", "p8::b", "p8::c" };
 	static struct dk_op_decl decls[3];
@@ -511,7 +511,7 @@ static void peer8_fallback_between_operators(void)
 }
 
 /* 10: aliases on both sides of AutogradOther: ambiguous in any order. */
-static void peer10_alias_on_both_sides(void)
+static void alias_on_both_sides(void)
 {
 	static const struct item items[] = {
 		{ DK_COMPOSITE_IMPLICIT_AUTOGRAD }, { DK_FPGA }, { DK_AUTOGRAD },
@@ -545,7 +545,7 @@ T_SUITE(stale,
 	T(batched_decomposition_serves_batched),
 	T(nonfunctional_beside_implicit),
 	T(nested_implicit_beside_implicit),
-	T(peer7_override_chain),
-	T(peer7_providers_leave_in_any_order),
-	T(peer8_fallback_between_operators),
-	T(peer10_alias_on_both_sides));
+	T_PEER(7, override_chain),
+	T_PEER(7, providers_leave_in_any_order),
+	T_PEER(8, fallback_between_operators),
+	T_PEER(10, alias_on_both_sides));

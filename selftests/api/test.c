@@ -86,7 +86,10 @@ static bool run(const struct t_suite *suite, const struct t_case *c, unsigned in
 	failed = false;
 	skipped = NULL;
 	c->run();
-	print("%sok %u %s.%s%s%s\n", failed ? "not " : "", n, suite->name, c->name,
+	print("%sok %u ", failed ? "not " : "", n);
+	if (c->peer)
+		print("peer bug %02u: ", c->peer);
+	print("%s.%s%s%s\n", suite->name, c->name,
 	      skipped && !failed ? " # SKIP " : "",
 	      skipped && !failed ? skipped : "");
 	return !failed;

@@ -49,6 +49,7 @@ typedef __s64 s64;
 struct t_case {
 	const char *name;
 	void (*run)(void);
+	unsigned int peer;	/* number of the peers' bug, or 0 */
 };
 
 struct t_suite {
@@ -57,7 +58,9 @@ struct t_suite {
 	unsigned int n;
 };
 
-#define T(test)		{ #test, test }
+#define T(test)		{ #test, test, 0 }
+/* That we do not have a bug that others had: scripts/peer-bugs lists these. */
+#define T_PEER(bug, test)	{ #test, test, bug }
 #define T_SUITE(suite, ...)						\
 	static const struct t_case suite##_cases[] = { __VA_ARGS__ };	\
 	const struct t_suite suite##_suite = {				\
