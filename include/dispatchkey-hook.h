@@ -43,7 +43,8 @@ enum dk_hook_kind {
  * @op: the operator
  * @call: the call, NULL where nothing serves it
  * @sequence: number of the call among those of the registry with an autograd
- *	key in the set; -1 for others and for redispatches
+ *	key in the set, from 0 again behind the greatest long; -1 for others and
+ *	for redispatches
  * @result: behind the call, what it returned
  * @reserved: zero
  */

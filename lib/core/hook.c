@@ -95,8 +95,10 @@ static s64 dkc_sequence(struct dk_registry *reg, unsigned int kind, u64 ks)
 	const struct dk_layout *l = reg->layout;
 	u64 autograd = l->alias_set[DKC_ALIAS_AUTOGRAD] & ~l->backend_mask;
 
-	return !dkc_is_redispatch(kind) && (ks & autograd) ?
-	       dkc_count(&reg->sequence) - 1 : -1;
+	if (dkc_is_redispatch(kind) || !(ks & autograd))
+		return -1;
+	/* behind the greatest long comes 0: a number is never negative */
+	return ((unsigned long)dkc_count(&reg->sequence) - 1) & ~0ul >> 1;
 }
 
 int dkc_enter_hooked(struct dk_call *c, struct dk_op *op, struct dkc_way *way)

@@ -164,8 +164,8 @@ struct dk_op {
 	u64 sig;			/* hash of the signature, 0: unknown */
 	u32 hash;
 	u32 flags;
-	u32 holders;
 	u32 num_regs;
+	u64 holders;		/* a leak wraps 32 bits in minutes */
 	bool changing;
 	bool pinned;			/* a struct dk_op_decl points here for ever */
 	bool dead;
@@ -226,7 +226,7 @@ struct dk_registry {
 	struct dkc_private_backend private_backend[DKC_MAX_BACKENDS + 1];
 	struct dkc_mutex lock;
 	u32 num_ops;
-	u32 num_held;
+	u64 num_held;
 	u64 generation;
 	unsigned long epoch;		/* grows with each wait for calls */
 	u64 hooks_so_far;

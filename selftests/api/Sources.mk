@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The API tests as a program. They are linked with the objects of the core and
 # of lib/, not with the library: --wrap does not reach into a linked object, and
-# late.c and nomem.c look inside. They want -Ilib besides the usual paths.
+# late.c, nomem.c and wrap.c look inside. They want -Ilib besides the usual paths.
 
 api-test-suites := $(shell sed -nE 's/^\t(both|user|fed)\((\w+)\).*/\2/p' \
 	$(dir $(lastword $(MAKEFILE_LIST)))suites.h)

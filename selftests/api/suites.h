@@ -11,6 +11,7 @@
 	both(devices)							\
 	both(refusals)							\
 	both(peers)							\
+	both(wrap)							\
 	both(slots)							\
 	both(regress)							\
 	both(lattice)							\
