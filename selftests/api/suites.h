@@ -34,6 +34,7 @@
 	both(offline)							\
 	fed(big)							\
 	kernel(kthreads)						\
+	kernel(kpeers)							\
 	user(threads)							\
 	user(regress_threads)						\
 	user(late)

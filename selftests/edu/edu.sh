@@ -111,9 +111,9 @@ load=$!
 sleep 2
 before=$(count "$card1" served_factorial)
 ok "$card1 serves calls" test "$before" -gt 8
-ok "$card1 can be unbound meanwhile" eval "echo $card1 >$driver/unbind"
+ok "peer bug 14: a card can be unbound while calls go to it" eval "echo $card1 >$driver/unbind"
 wait $load
-is "no call of the load has failed or was lost" 0 $?
+is "peer bug 14: no call of that load has failed or was lost" 0 $?
 sed 's/^/#   /' "$st_tmp/load"
 like "the client's line says so" '*, 0 failed, 0 wrong, 0 lost*' "$(tail -n 1 "$st_tmp/load")"
 sum=$(tail -n 1 "$st_tmp/load")

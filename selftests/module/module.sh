@@ -65,7 +65,7 @@ sed 's/import_ns=DISPATCHKEY/import_ns=DISPATCHKEX/' "$forgetful" >"$st_tmp/dk_f
 refused "a module that does not import the namespace" insmod "$st_tmp/dk_forgetful.ko"
 like "the log tells why" '*dk_forgetful*namespace DISPATCHKEY*does not import it*' "$(klog)"
 ok "one that imports it" load dk_forgetful
-refused "rmmod dispatchkey while somebody uses it" rmmod dispatchkey
+refused "peer bug 06: rmmod dispatchkey while somebody uses it is refused" rmmod dispatchkey
 ok "it is still there" test -e $sys
 klog_mark
 
@@ -80,8 +80,8 @@ klog_mark
 ok "nothing of it is left, it can come again" load dk_forgetful
 ok "and go again" unload dk_forgetful
 klog_mark
-refused "it fails to load after it has registered" insmod "$forgetful" fail=1
-is "the log names it" 1 "$(log_lines "$left")"
+refused "peer bug 05: a module fails to load after it has registered" insmod "$forgetful" fail=1
+is "peer bug 05: what it left is taken out, and the log names it" 1 "$(log_lines "$left")"
 ok "dispatchkey unloads after all that" unload dispatchkey
 
 finish
