@@ -50,16 +50,18 @@ static void before_fork(void)
 
 static void after_fork(bool child)
 {
+	if (child)
+		dkc_grace_after_fork();
 	dkc_gate_after_fork(child);
 	if (default_registry) {
-		if (child)
+		if (child) {
 			dkc_news_after_fork(default_registry);
+			dkc_providers_after_fork(default_registry);
+		}
 		dkc_mutex_unlock(&default_registry->lock);
 	}
 	pthread_mutex_unlock(&default_lock);
 	dkc_rcu_after_fork(child);
-	if (child)
-		dkc_grace_after_fork();
 }
 
 static void after_fork_parent(void)

@@ -166,6 +166,23 @@ static void dkc_wait_end(struct dkc_provider *core)
 		dkc_provider_free(core);
 }
 
+/*
+ * Who waited in the parent is not in the child: what they saw drained is freed.
+ * A provider that was on its way is for the child to unregister once more.
+ */
+void dkc_providers_after_fork(struct dk_registry *reg)
+{
+	struct dkc_provider *core, *next;
+
+	for (core = reg->providers; core; core = next) {
+		next = core->next;
+		if (core->waiters) {
+			core->waiters = 1;
+			dkc_wait_end(core);
+		}
+	}
+}
+
 /* Was it taken before an epoch began, so that it may have seen older rows? */
 static bool dkc_is_older(const struct dkc_inside *hold, unsigned long epoch)
 {

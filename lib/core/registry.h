@@ -405,6 +405,8 @@ void dkc_provider_wait(struct dkc_provider *core, struct dkc_target target);
 struct dkc_provider *dkc_provider_wait_locked(struct dkc_provider *core,
 					      struct dkc_target target);
 int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why);
+/* In the child of a fork, which has the lock from before it. */
+void dkc_providers_after_fork(struct dk_registry *reg);
 /*
  * Take out a provider that its module left behind, and say which; false if
  * there is none. It does not look at the struct dk_provider, whose memory the
