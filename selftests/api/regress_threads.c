@@ -5,6 +5,8 @@
  */
 #include "test.h"
 
+#include "core/registry.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -702,6 +704,192 @@ static void fork_beside_a_teller(void)
 	bounded(forks_beside_a_teller);
 }
 
+/* ---- fork while other threads are inside, and while one waits for them ------ */
+
+DK_OP(lasts, "regress::lasts", (struct dk_obj *x, int *in), (x, in), (x));
+DK_OP(stuck, "regress::stuck", (struct dk_obj *x, int *in), (x, in), (x));
+
+static int lasts_here(struct dk_call *c, struct dk_obj *x, int *in)
+{
+	STORE(*in, 1);
+	while (!LOAD(let_go))
+		usleep(500);
+	return 0;
+}
+
+static const struct dk_impl leaver_impls[] = { DK_IMPL(lasts, DK_CPU, lasts_here) };
+static const struct dk_impl stayer_impls[] = {
+	DK_IMPL(lasts, DK_CUDA, lasts_here),
+};
+static const struct dk_impl stuck_impls[] = {
+	DK_IMPL_ATOMIC(stuck, DK_CUDA, lasts_here),
+};
+
+static struct dk_provider leaver = DK_PROVIDER("leaver");
+static struct dk_provider stayer = DK_PROVIDER("stayer");
+static int is_in[3];
+
+static void *call_leaver(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	long err = lasts(&x, &is_in[0]);
+
+	return (void *)err;
+}
+
+static void *call_stayer(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
+	long err = lasts(&x, &is_in[1]);
+
+	return (void *)err;
+}
+
+/* In a read section for as long as it lasts. */
+static void *call_stuck(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
+	long err = stuck(&x, &is_in[2]);
+
+	return (void *)err;
+}
+
+static void *leave_and_wait(void *data)
+{
+	long err = dk_provider_unregister(&leaver);
+
+	return (void *)err;
+}
+
+static bool is_listed(const char *name)
+{
+	const struct dkc_provider *p = dk_registry_default()->providers;
+
+	while (p && strcmp(p->name, name))
+		p = p->next;
+	return p;
+}
+
+/* None of the calls is here, and nobody waits for them: nor does the child. */
+static int in_child_of_the_waiting(void)
+{
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_obj cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
+	int in = 0;
+
+	alarm(20);
+	if (!leaver.core || dk_provider_register(&leaver, NULL) != -EEXIST)
+		return 1;
+	if (dk_provider_unregister(&leaver) || leaver.core || is_listed("leaver"))
+		return 2;
+	STORE(let_go, 1);
+	if (lasts(&cuda, &in) || lasts(&cpu, &in) != -ENOSYS)
+		return 3;
+	if (dk_provider_register(&leaver, NULL) ||
+	    dk_impls_register(&leaver, leaver_impls, 1, NULL) || lasts(&cpu, &in))
+		return 4;
+	if (dk_provider_unregister(&leaver) || is_listed("leaver"))
+		return 5;
+	if (dk_impls_unregister(&stayer, stayer_impls, NULL) ||
+	    dk_provider_unregister(&stayer) || is_listed("stayer"))
+		return 6;
+	return dk_registry_check(NULL, NULL) ? 7 : 0;
+}
+
+static void in_a_child(int (*what)(void))
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(what());
+	if (!CHECK(pid > 0))
+		return;
+	STORE(child, pid);
+	waitpid(pid, &status, 0);
+	STORE(child, 0);
+	CHECK_INT(status, 0);
+}
+
+static void forks_beside_the_waiting(void)
+{
+	static void *(*const calls[])(void *) = { call_leaver, call_stayer };
+	pthread_t threads[2], leaving;
+	unsigned int i;
+	void *err;
+
+	CHECK_OK(dk_provider_register(&leaver, &t_why));
+	CHECK_OK(dk_provider_register(&stayer, &t_why));
+	CHECK_OK(dk_op_define(&stayer, &lasts_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&leaver, leaver_impls, 1, &t_why));
+	CHECK_OK(dk_impls_register(&stayer, stayer_impls, 1, &t_why));
+	let_go = 0;
+	for (i = 0; i < 2; i++) {
+		is_in[i] = 0;
+		start(&threads[i], calls[i], NULL);
+		while (!LOAD(is_in[i]))
+			sched_yield();
+	}
+	start(&leaving, leave_and_wait, NULL);
+	while (!is_leaving(&leaver))
+		sched_yield();
+	in_a_child(in_child_of_the_waiting);
+	CHECK(leaver.core);
+	STORE(let_go, 1);
+	for (i = 0; i < 2; i++) {
+		pthread_join(threads[i], &err);
+		CHECK(!err);
+	}
+	pthread_join(leaving, &err);
+	CHECK(!err && !leaver.core && !is_listed("leaver"));
+	CHECK_OK(dk_provider_unregister(&stayer));
+}
+
+static void fork_beside_the_waiting(void)
+{
+	bounded(forks_beside_the_waiting);
+}
+
+/* A read section of a thread that is not there delays nobody. */
+static int in_child_of_a_reader(void)
+{
+	struct dk_obj cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
+	int in = 0;
+
+	alarm(20);
+	STORE(let_go, 1);
+	if (stuck(&cuda, &in))
+		return 1;
+	if (dk_impls_unregister(&stayer, stuck_impls, NULL) ||
+	    stuck(&cuda, &in) != -ENOSYS)
+		return 2;
+	return dk_provider_unregister(&stayer) || is_listed("stayer") ? 3 : 0;
+}
+
+static void forks_beside_a_reader(void)
+{
+	pthread_t thread;
+
+	CHECK_OK(dk_provider_register(&stayer, &t_why));
+	CHECK_OK(dk_op_define(&stayer, &stuck_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&stayer, stuck_impls, 1, &t_why));
+	let_go = 0;
+	is_in[2] = 0;
+	start(&thread, call_stuck, NULL);
+	while (!LOAD(is_in[2]))
+		sched_yield();
+	in_a_child(in_child_of_a_reader);
+	leave(thread);
+	CHECK_OK(dk_provider_unregister(&stayer));
+}
+
+static void fork_beside_a_reader(void)
+{
+	bounded(forks_beside_a_reader);
+}
+
 T_SUITE(regress_threads,
 	T(two_drain),
 	T(two_unregister),
@@ -711,4 +899,6 @@ T_SUITE(regress_threads,
 	T(new_device_has_its_own_priv),
 	T_PEER(15, fork_beside_threads),
 	T_PEER(15, fork_beside_a_teller),
+	T_PEER(15, fork_beside_the_waiting),
+	T_PEER(15, fork_beside_a_reader),
 	T(cancelled_while_it_waits));
