@@ -32,6 +32,8 @@
 
 static struct dkc_retired *retired;
 static unsigned int num_retired;
+/* This thread is forking, and has liburcu's lock. */
+static __thread DKC_INITIAL_EXEC bool forks;
 
 #ifdef DKC_TSAN
 static char grace_period;
@@ -134,20 +136,40 @@ void dkc_rcu_thread_init(void)
 	urcu_bp_register_thread();
 }
 
+/*
+ * liburcu's lock is to be taken once a fork. Another copy of this library in the
+ * process, as where a plugin has one of its own, sees by the read section that
+ * it was; begun behind the lock, it keeps nobody waiting.
+ */
 void dkc_rcu_before_fork(void)
 {
+	if (urcu_bp_read_ongoing())
+		return;
+	urcu_bp_register_thread();
 	urcu_bp_before_fork();
+	urcu_bp_read_lock();
+	forks = true;
+}
+
+static void forked(bool child)
+{
+	if (!forks)
+		return;
+	forks = false;
+	urcu_bp_read_unlock();
+	if (child)
+		urcu_bp_after_fork_child();
+	else
+		urcu_bp_after_fork_parent();
 }
 
 void dkc_rcu_after_fork(bool child)
 {
 	const struct dkc_retired *r;
 
-	if (!child) {
-		urcu_bp_after_fork_parent();
+	forked(child);
+	if (!child)
 		return;
-	}
-	urcu_bp_after_fork_child();
 	/* a batch that another thread was about to free is lost in the child */
 	num_retired = 0;
 	for (r = retired; r; r = r->next)
