@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * host WHAT PLUGIN...: loads plugins, calls, and prints what it sees. The script
+ * compares that with what it has to be.
+ */
+#include <dlfcn.h>
+#include <err.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plugin.h"
+
+static struct dk_provider host = DK_PROVIDER("host");
+
+static int work_host(struct dk_call *c, struct dk_obj *x, int *who)
+{
+	*who = HOST;
+	return 0;
+}
+
+static const struct dk_impl of_host[] = {
+	DK_IMPL(work, DK_COMPOSITE_EXPLICIT_AUTOGRAD, work_host),
+};
+
+static void say(const char *what, int value)
+{
+	dprintf(STDOUT_FILENO, "%s: %d\n", what, value);
+}
+
+static int call(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	int who = 0, error = work(&x, &who);
+
+	return error ? error : who;
+}
+
+struct loaded {
+	void *handle;
+	struct plugin *face;
+};
+
+static struct loaded load(const char *path, int elsewhere)
+{
+	struct loaded p;
+
+	p.handle = elsewhere ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL) :
+			       dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!p.handle)
+		errx(1, "%s", dlerror());
+	p.face = dlsym(p.handle, "plugin");
+	if (!p.face)
+		errx(1, "%s", dlerror());
+	if (!elsewhere)
+		p.face->told = say;
+	return p;
+}
+
+static void unload(struct loaded p)
+{
+	if (dlclose(p.handle))
+		errx(1, "%s", dlerror());
+}
+
+/* ---- 5: loaded twice, or half ------------------------------------------------ */
+
+static void twice(char **path)
+{
+	struct loaded one, two;
+	int first;
+
+	for (first = 1; first <= 2; first++) {
+		one = load(path[0], 0);
+		two = load(path[1], 0);
+		say("begin 1", one.face->begin(1, 0));
+		say("begin 2", two.face->begin(2, 0));
+		say("call", call());
+		unload(first == 1 ? one : two);
+		say("call", call());
+		unload(first == 1 ? two : one);
+		say("call", call());
+	}
+}
+
+static void half(char **path)
+{
+	struct loaded p;
+	int round;
+
+	for (round = 0; round < 2; round++) {
+		p = load(path[0], 0);
+		say("half a begin", p.face->begin(1, 1));
+		say("call", call());
+		unload(p);
+		say("call", call());
+	}
+	p = load(path[0], 0);
+	say("begin", p.face->begin(1, 0));
+	say("call", call());
+	unload(p);
+}
+
+/* The plugin has a library of its own: what is registered there is not here. */
+static void elsewhere(char **path, int in_a_namespace)
+{
+	struct loaded p = load(path[0], in_a_namespace);
+	int here, who = 0, status = -1;
+	pid_t child;
+
+	say("begin", p.face->begin(3, 0));
+	here = call();
+	say("call here", here);
+	say("call there", p.face->call(&who));
+	say("by", who);
+	child = fork();
+	if (!child)
+		_exit(call() != here || p.face->call(&who) || who != 3);
+	waitpid(child, &status, 0);
+	say("both in a child", status);
+	say("end", p.face->end());
+	say("call here", call());
+	unload(p);
+	say("call here", call());
+}
+
+/* ---- 6: the end of the process ------------------------------------------------- */
+
+static bool ends;
+static struct dk_op *handle;
+static struct dk_library lib = DK_LIBRARY(&host, IMPL, "plugins", DK_UNDEFINED);
+static atomic_int stranger, served;
+
+/* A stream's write, which the end of the process makes behind all destructors. */
+static ssize_t behind(void *unused, const char *text, size_t size)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_provider more = DK_PROVIDER("more");
+	int who = 0;
+
+	say("late: call", call());
+	say("late: call by handle", work_at(handle, &dk_local_default, &x, &who));
+	say("late: register", dk_provider_register(&more, NULL));
+	say("late: release a library", dk_library_unregister(&lib));
+	say("late: unregister", dk_provider_unregister(&host));
+	dk_op_put(handle);
+	say("late: answers that a thread must not get", atomic_load(&stranger));
+	return size;
+}
+
+static void write_at_the_very_end(void)
+{
+	FILE *f = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = behind });
+
+	if (!f || setvbuf(f, NULL, _IOFBF, BUFSIZ) || fputs("x", f) < 0)
+		errx(1, "no stream");
+}
+
+__attribute__((destructor)) static void at_the_end(void)
+{
+	if (ends)
+		say("destructor: call", call());
+}
+
+static void at_exit(void)
+{
+	say("atexit: call", call());
+}
+
+/* Goes on whatever happens, until the process is no more. */
+static void *never_stops(void *unused)
+{
+	for (;;) {
+		int answer = call();
+
+		if (answer != atomic_load(&served) && answer != -ESHUTDOWN)
+			atomic_store(&stranger, answer);
+	}
+	return NULL;
+}
+
+static void end_of_process(char **path)
+{
+	struct loaded p = load(path[0], 0);
+	pthread_t thread;
+
+	ends = true;
+	write_at_the_very_end();
+	say("begin", p.face->begin(4, 0));
+	say("library", dk_library_register(&lib, NULL));
+	handle = dk_op_get(NULL, "plugins::work");
+	atomic_store(&served, call());
+	if (pthread_create(&thread, NULL, never_stops, NULL) || atexit(at_exit))
+		errx(1, "no thread, or no room");
+	usleep(20000);
+	say("call", call());
+}
+
+/* ---- 18: dlclose while somebody is inside --------------------------------------- */
+
+/* dlclose() has the destructor unregister, which waits for the thread. */
+static void own_thread(char **path)
+{
+	struct loaded p;
+	int round;
+
+	for (round = 0; round < 3; round++) {
+		p = load(path[0], 0);
+		say("begin", p.face->begin(5, 0));
+		say("its own thread is inside", p.face->own_thread());
+		unload(p);
+		say("call", call());
+	}
+}
+
+static int end_it(void *p)
+{
+	return ((struct loaded *)p)->face->end();
+}
+
+/* From inside it is refused, so that the host knows not to close the plugin. */
+static void from_inside(char **path)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct loaded p = load(path[0], 0);
+
+	say("begin", p.face->begin(6, 0));
+	say("end from inside", inside(&x, end_it, &p));
+	say("call", call());
+	say("end", p.face->end());
+	say("call", call());
+	unload(p);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 2 ? argv[1] : "";
+	char **path = argv + 2;
+
+	if (dk_provider_register(&host, NULL) ||
+	    dk_op_define(&host, &work_op, 0, NULL) ||
+	    dk_op_define(&host, &inside_op, 0, NULL) ||
+	    dk_impls_register(&host, of_host, 1, NULL))
+		errx(1, "the host does not register");
+	if (!strcmp(what, "twice") && argc > 3)
+		twice(path);
+	else if (!strcmp(what, "half"))
+		half(path);
+	else if (!strcmp(what, "namespace"))
+		elsewhere(path, 1);
+	else if (!strcmp(what, "copy"))
+		elsewhere(path, 0);
+	else if (!strcmp(what, "exit"))
+		end_of_process(path);
+	else if (!strcmp(what, "thread"))
+		own_thread(path);
+	else if (!strcmp(what, "inside"))
+		from_inside(path);
+	else
+		errx(2, "host WHAT PLUGIN...");
+	return 0;
+}

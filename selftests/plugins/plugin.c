@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * plugin.so: it unregisters in its destructor, whatever it was asked to do
+ * before, and tells the host what that said.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plugin.h"
+
+static int me;
+static pthread_t thread;
+static bool has_thread;
+static atomic_int is_inside, rounds;
+
+static int work_here(struct dk_call *c, struct dk_obj *x, int *who)
+{
+	*who = me;
+	return 0;
+}
+
+static int inside_here(struct dk_call *c, struct dk_obj *x, int (*what)(void *), void *arg)
+{
+	int err;
+
+	atomic_fetch_add(&is_inside, 1);
+	err = what(arg);
+	atomic_fetch_sub(&is_inside, 1);
+	return err;
+}
+
+static const struct dk_impl first[] = { DK_IMPL(work, DK_CPU, work_here) };
+static const struct dk_impl second[] = { DK_IMPL(inside, DK_CPU, inside_here) };
+
+static struct dk_provider prov = DK_PROVIDER("plugin");
+
+static int begin(int who, int half)
+{
+	int err = dk_provider_register(&prov, NULL);
+
+	me = who;
+	if (!err)
+		err = dk_impls_register(&prov, first, 1, NULL);
+	if (!err && half)
+		return -EIO;
+	return err ? err : dk_impls_register(&prov, second, 1, NULL);
+}
+
+static int end(void)
+{
+	return dk_provider_unregister(&prov);
+}
+
+static int call(int *who)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	int err = work(&x, who);
+
+	/* where nobody defines it, in a registry that is not the host's */
+	if (err != -ENOENT)
+		return err;
+	err = dk_op_define(&prov, &work_op, 0, NULL);
+	return err ? err : work(&x, who);
+}
+
+static int fork_and_call(void)
+{
+	int status = -1, who = 0;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(call(&who) || who != me);
+	return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+static int stay_a_while(void *unused)
+{
+	usleep(20000);
+	atomic_fetch_add(&rounds, 1);
+	return 0;
+}
+
+/* Until the plugin's functions have gone. */
+static void *all_the_time(void *unused)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	while (!inside(&x, stay_a_while, NULL))
+		;
+	return NULL;
+}
+
+static int own_thread(void)
+{
+	int err = pthread_create(&thread, NULL, all_the_time, NULL);
+
+	has_thread = !err;
+	while (!err && !atomic_load(&rounds))
+		usleep(1000);
+	while (!err && !atomic_load(&is_inside))
+		;
+	return err;
+}
+
+struct plugin plugin = {
+	.begin = begin, .end = end, .call = call, .own_thread = own_thread,
+	.fork_and_call = fork_and_call,
+};
+
+__attribute__((destructor)) static void unload(void)
+{
+	int err = end();
+
+	if (!plugin.told)
+		return;
+	plugin.told("unregistering in the destructor", err);
+	plugin.told("inside behind that", atomic_load(&is_inside));
+	if (has_thread)
+		plugin.told("the thread ends", pthread_join(thread, NULL));
+}

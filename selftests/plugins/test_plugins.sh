@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Plugins that come and go, libraries that are there twice, and what is answered
+# at the end of a process: real processes, and what they see compared with what
+# it has to be.
+#
+# shellcheck disable=SC2317,SC2054 # functions are called by ok; the commas are ld's
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+top=${DK_TOP:-$(cd "$st_here/../.." && pwd)}
+case ${O:-build} in
+/*) lib=$O ;;
+*) lib=$top/${O:-build} ;;
+esac
+[ -e "$top/lib/libdispatchkey.map" ] ||
+	skip_all "the library's sources are not beside the tests"
+[ "${DK_PREBUILT:-}" = 1 ] || MAKEFLAGS='' make -s -C "$top" O="$lib" lib >&2 || exit 1
+need_command timeout
+
+# c OPTION...
+c() {
+	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -Wno-unused-parameter -Werror -pthread \
+		-I"$top/include" -I"$top/uapi" "$@" -ldl
+}
+shared=(-L"$lib" -Wl,-rpath,"$lib" -ldispatchkey)
+static=("$lib/libdispatchkey.a" -lurcu-bp)
+
+# sees PROGRAM WHAT PLUGIN... - it prints what is on the standard input
+sees() {
+	cat >"$st_tmp/want"
+	timeout -s KILL 60 "$st_tmp/$1" "${@:2}" </dev/null >"$st_tmp/got" || return
+	diff "$st_tmp/want" "$st_tmp/got"
+}
+destructor='unregistering in the destructor: 0
+inside behind that: 0'
+
+plan 14
+ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
+	finish
+cp "$st_tmp/plugin.so" "$st_tmp/again.so"
+plugin=$st_tmp/plugin.so
+ok "a host with the shared library" c "$st_here/host.c" -o "$st_tmp/host" "${shared[@]}"
+ok "one that has the library in it" c "$st_here/host.c" -o "$st_tmp/inside" "${static[@]}"
+ok "and one that shows it to plugins" \
+	c -rdynamic "$st_here/host.c" -o "$st_tmp/shown" "${static[@]}"
+
+# ---- 5 ------------------------------------------------------------------------------
+
+ok "peer bug 05: one plugin loaded twice, in both orders of leaving" \
+	sees host twice "$plugin" "$st_tmp/again.so" <<END
+begin 1: 0
+begin 2: 0
+call: 2
+$destructor
+call: 2
+$destructor
+call: 1000
+begin 1: 0
+begin 2: 0
+call: 2
+$destructor
+call: 1
+$destructor
+call: 1000
+END
+ok "peer bug 05: a plugin whose loading fails halfway leaves nothing" \
+	sees host half "$plugin" <<END
+half a begin: -5
+call: 1
+$destructor
+call: 1000
+half a begin: -5
+call: 1
+$destructor
+call: 1000
+begin: 0
+call: 1
+$destructor
+END
+# What a plugin registers in its own copy is there and not here, and the other
+# way round; both work, in a child, too.
+there='call there: 0
+by: 3
+both in a child: 0
+end: 0
+call here: 1000'
+ok "peer bug 05: the library twice, by a namespace of the linker" \
+	sees host namespace "$plugin" <<END
+begin: 0
+call here: 1000
+$there
+call here: 1000
+END
+ok "peer bug 05: the library twice, in the host and beside the plugin" \
+	sees inside copy "$plugin" <<END
+begin: 0
+call here: 1000
+$there
+$destructor
+call here: 1000
+END
+ok "peer bug 05: the host's library is the plugin's, where it is shown" \
+	sees shown copy "$plugin" <<END
+begin: 0
+call here: 3
+$there
+$destructor
+call here: 1000
+END
+
+# ---- 6 ------------------------------------------------------------------------------
+
+# before SERVED, then the plugin's destructor's line, and the end of it all
+before() {
+	echo "begin: 0
+library: 0
+call: $1
+atexit: call: $1
+destructor: call: $1"
+}
+late='late: call: -108
+late: call by handle: -108
+late: register: -108
+late: release a library: -108
+late: unregister: -108
+late: answers that a thread must not get: 0'
+ok "peer bug 06: the end of a process, while a thread calls" sees host exit "$plugin" <<END
+$(before 4)
+$destructor
+$late
+END
+ok "peer bug 06: with the library in the program" sees inside exit "$plugin" <<END
+$(before 1000)
+$destructor
+$late
+END
+ok "peer bug 06: the plugin's destructor is late, where it is the program's" \
+	sees shown exit "$plugin" <<END
+$(before 4)
+unregistering in the destructor: -108
+inside behind that: 0
+$late
+END
+
+# ---- 18 -----------------------------------------------------------------------------
+
+leaves='begin: 0
+its own thread is inside: 0
+unregistering in the destructor: 0
+inside behind that: 0
+the thread ends: 0
+call: 1000'
+ok "peer bug 18: dlclose() while a thread of the plugin is inside of it" \
+	sees host thread "$plugin" <<END
+$leaves
+$leaves
+$leaves
+END
+ok "peer bug 18: from inside, the plugin is told that it cannot leave" \
+	sees host inside "$plugin" <<END
+begin: 0
+end from inside: -35
+call: 6
+end: 0
+call: 1000
+$destructor
+END
+
+finish
