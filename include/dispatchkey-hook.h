@@ -129,7 +129,7 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
  * @h: the hooks
  * @why: filled on failure; may be NULL
  *
- * It allocates nothing.
+ * It allocates nothing. Of two who unregister it at once, both wait.
  *
  * Context: Process context, sleeps until its functions have returned.
  * Return: 0, -ENOENT (is not registered), or -EDEADLK from inside a hook or an

@@ -41,11 +41,13 @@ struct dk_event {
 /**
  * struct dk_listener - who is told
  * @size: sizeof(struct dk_listener)
- * @inside: it is being told
+ * @inside: it is being told; zero before it is registered
  * @registry: of what, NULL for the default registry
  * @told: called in process context without a lock of ours, one event at a time.
  *	It may register and unregister what it likes, but itself. What it brings
- *	about is told when it has returned.
+ *	about is told when it has returned. It returns, and is not left by
+ *	longjmp() or by an exception; a thread that is cancelled goes on until
+ *	it has told all
  * @priv: its own
  * @next: the dispatcher's, as is @last
  * @last: number of the last event that it was told
@@ -83,7 +85,11 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  * dk_listener_unregister() - be told no more
  * @listener: the listener; one that is not registered is fine
  *
- * When it returns 0, nobody is inside of it and nobody will be.
+ * When it returns 0, nobody is inside of it and nobody will be; also where two
+ * unregister it at once. It waits for whoever is telling, and so must not be
+ * called where that one would wait for the caller: not with a lock held that
+ * @listener->told takes, and not from inside a function of a provider that
+ * @listener->told unregisters or drains.
  *
  * Context: Process context, sleeps until it has returned.
  * Return: 0, or -EDEADLK from inside of it, a hook or an atomic call.

@@ -30,6 +30,8 @@
  *			of, or NULL where local state has it
  * dkc_registry_born()	a registry was made, and nobody knows of it yet
  * dkc_self()		who is calling: a task or a thread
+ * dkc_cancel_off()	the thread is not ended by another one until dkc_cancel_on();
+ *			they keep in an int what was so before
  * dkc_wait_zero()	wait until a number is 0; dkc_clear_and_wake() makes it so
  * dkc_schema_check()	is a schema one; dkc_schema_check_decl() does that of a
  *			declaration dispatch as its parameters do;
@@ -113,6 +115,8 @@ struct dkc_mutex {
 #define dkc_noinline		noinline
 
 #define dkc_self()		((const void *)current)
+#define dkc_cancel_off(was)	(*(was) = 0)
+#define dkc_cancel_on(was)	((void)(was))
 #define dkc_wait_zero(p)						\
 	wait_var_event(p, !smp_load_acquire(p)) /* dkc_clear_and_wake() */
 #define dkc_clear_and_wake(p)						\
@@ -232,6 +236,8 @@ struct dkc_counter {
 #define dkc_noinline		__attribute__((noinline))
 
 #define dkc_self()		((const void *)&dkc_bare_sections)
+#define dkc_cancel_off(was)	(*(was) = 0)
+#define dkc_cancel_on(was)	((void)(was))
 #define dkc_wait_zero(p)	do { } while (0)
 #define dkc_clear_and_wake(p)	(*(p) = 0)
 #define dkc_schema_check(schema, why)	0
@@ -311,6 +317,8 @@ void dkc_registry_born(struct dk_registry *reg);
 #define dkc_noinline		__attribute__((noinline))
 
 #define dkc_self()		((const void *)pthread_self())
+#define dkc_cancel_off(was)	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, was)
+#define dkc_cancel_on(was)	pthread_setcancelstate(was, NULL)
 void dkc_wait_zero(const __u32 *p);
 #define dkc_clear_and_wake(p)	__atomic_store_n(p, 0, __ATOMIC_RELEASE)
 

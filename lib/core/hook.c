@@ -197,7 +197,7 @@ static bool dkc_hooks_unlink(struct dk_registry *reg, const struct dk_hooks *h)
 
 int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 {
-	struct dk_registry *reg = h->reg;
+	struct dk_registry *reg = dkc_load(h->reg);
 	bool found;
 
 	dkc_remark(why, DK_WHY_NONE, NULL);
@@ -208,10 +208,10 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 	dkc_mutex_lock(&reg->lock);
 	found = dkc_hooks_unlink(reg, h);
 	dkc_mutex_unlock(&reg->lock);
-	if (!found)
-		return dkc_refuse(why, DK_WHY_NOT_THERE, NULL);
+	/* where another caller has taken it out, this one waits, too */
 	dkc_synchronize();
-	h->reg = NULL;
+	if (found)
+		dkc_store(h->reg, NULL);
 	return 0;
 }
 

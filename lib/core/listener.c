@@ -76,22 +76,26 @@ static void dkc_tell_all(struct dk_registry *reg, const struct dkc_news *n)
 
 	while ((l = dkc_next_to_tell(reg, n))) {
 		l->last = n->number;
-		l->inside = 1;
+		dkc_store(l->inside, 1);
+		reg->told = l;
 		dkc_mutex_unlock(&reg->lock);
 		l->told(l, &event);
 		dkc_mutex_lock(&reg->lock);
+		reg->told = NULL;
 		/* the last we see of one that is being unregistered */
 		dkc_clear_and_wake(&l->inside);
 	}
 }
 
-/* No lock is held. */
+/* No lock is held. A thread that is cancelled meanwhile ends when all is told. */
 void dkc_news_tell(struct dk_registry *reg)
 {
 	struct dkc_news *n;
+	int cancel;
 
 	if (!dkc_load(reg->news))
 		return;
+	dkc_cancel_off(&cancel);
 	dkc_mutex_lock(&reg->lock);
 	if (!reg->teller) {
 		reg->teller = dkc_self();
@@ -103,6 +107,7 @@ void dkc_news_tell(struct dk_registry *reg)
 		reg->teller = NULL;
 	}
 	dkc_mutex_unlock(&reg->lock);
+	dkc_cancel_on(cancel);
 }
 
 /*
@@ -111,13 +116,12 @@ void dkc_news_tell(struct dk_registry *reg)
  */
 void dkc_news_after_fork(struct dk_registry *reg)
 {
-	struct dk_listener *l;
-
 	if (reg->teller == dkc_self())
 		return;
 	reg->teller = NULL;
-	for (l = reg->listeners; l; l = l->next)
-		l->inside = 0;
+	if (reg->told)
+		reg->told->inside = 0;
+	reg->told = NULL;
 }
 
 static bool dkc_is_listening(const struct dk_registry *reg,
@@ -224,19 +228,19 @@ int dk_listener_unregister(struct dk_listener *listener)
 	if (dkc_in_atomic())
 		return -EDEADLK;
 	dkc_mutex_lock(&reg->lock);
-	if (!dkc_is_listening(reg, listener)) {
-		dkc_mutex_unlock(&reg->lock);
-		return 0;
-	}
-	if (dkc_load(listener->inside) && reg->teller == dkc_self()) {
+	if (reg->told == listener && reg->teller == dkc_self()) {
 		dkc_mutex_unlock(&reg->lock);
 		return -EDEADLK;
 	}
-	for (p = &reg->listeners; *p != listener; p = &(*p)->next)
-		;
-	*p = listener->next;
-	dkc_news_forget(reg, listener);
+	p = &reg->listeners;
+	while (*p && *p != listener)
+		p = &(*p)->next;
+	if (*p) {
+		*p = listener->next;
+		dkc_news_forget(reg, listener);
+	}
 	dkc_mutex_unlock(&reg->lock);
+	/* also if another caller has taken it out, and waits */
 	dkc_wait_zero(&listener->inside);
 	return 0;
 }

@@ -237,6 +237,7 @@ struct dk_registry {
 	struct dkc_news *last_news;
 	u64 news_number;
 	const void *teller;		/* who is telling, or NULL */
+	struct dk_listener *told;	/* whom, or NULL */
 	struct dk_op *stale;		/* by def_next */
 	struct dkc_provider *providers;
 	struct dkc_block *stock_block;

@@ -704,6 +704,45 @@ static void fork_beside_a_teller(void)
 	bounded(forks_beside_a_teller);
 }
 
+/* ---- a thread is cancelled while it tells a listener ------------------------- */
+
+static void *define_and_be_cancelled(void *data)
+{
+	dk_op_define(&teller, &news1_op, 0, NULL);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* It was telling for ever, and so was whoever it told. */
+static void cancels_a_teller(void)
+{
+	pthread_t thread;
+	void *end_of_it = NULL;
+
+	CHECK_OK(dk_provider_register(&teller, &t_why));
+	CHECK_OK(dk_listener_register(&slow, &t_why));
+	inside = 0;
+	let_go = 0;
+	start(&thread, define_and_be_cancelled, NULL);
+	while (!LOAD(inside))
+		sched_yield();
+	CHECK_OK(pthread_cancel(thread));
+	usleep(20000);
+	STORE(let_go, 1);
+	pthread_join(thread, &end_of_it);
+	CHECK(end_of_it == PTHREAD_CANCELED);
+	num_told = 0;
+	CHECK_OK(dk_op_define(&teller, &news2_op, 0, &t_why));
+	CHECK_INT(num_told, 1);
+	CHECK_OK(dk_listener_unregister(&slow));
+	CHECK_OK(dk_provider_unregister(&teller));
+}
+
+static void cancelled_while_it_tells(void)
+{
+	bounded(cancels_a_teller);
+}
+
 /* ---- fork while other threads are inside, and while one waits for them ------ */
 
 DK_OP(lasts, "regress::lasts", (struct dk_obj *x, int *in), (x, in), (x));
@@ -901,4 +940,5 @@ T_SUITE(regress_threads,
 	T_PEER(15, fork_beside_a_teller),
 	T_PEER(15, fork_beside_the_waiting),
 	T_PEER(15, fork_beside_a_reader),
-	T(cancelled_while_it_waits));
+	T(cancelled_while_it_waits),
+	T(cancelled_while_it_tells));

@@ -264,6 +264,159 @@ static void hooks_leave(void)
 	t_close();
 }
 
+/* ---- two take out the same one --------------------------------------------- */
+
+static bool let_go;
+
+static void told_stays(struct dk_listener *l, const struct dk_event *event)
+{
+	enter(l->priv);
+	while (!LOAD(let_go))
+		asleep();
+	leave(l->priv);
+}
+
+static void before_stays(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+	enter(h->data);
+	while (!LOAD(let_go))
+		busy();
+	leave(h->data);
+}
+
+static int listener_leaves(struct watcher *w)
+{
+	return dk_listener_unregister(&w->listener);
+}
+
+static int hooks_leave_once(struct watcher *w)
+{
+	return dk_hooks_unregister(&w->hooks, NULL);
+}
+
+struct leaver {
+	struct thread thread;
+	struct watcher *w;
+	int (*leave)(struct watcher *w);
+	int err;
+	u32 inside;	/* how many were, when it returned */
+	bool done;
+};
+
+static int leave_now(void *data)
+{
+	struct leaver *me = data;
+
+	me->err = me->leave(me->w);
+	me->inside = LOAD(me->w->inside);
+	STORE(me->done, true);
+	while (!stopped())
+		asleep();
+	return 0;
+}
+
+/* Somebody is inside and stays: neither of the two returns before he does. */
+static void both_wait(struct watcher *w, int (*leave_it)(struct watcher *))
+{
+	static struct leaver leavers[2];
+	unsigned int i, turns;
+
+	memset(leavers, 0, sizeof(leavers));
+	for (i = 0; i < 2; i++) {
+		leavers[i].w = w;
+		leavers[i].leave = leave_it;
+		if (!start(&leavers[i].thread, leave_now, &leavers[i]))
+			return;
+	}
+	/* time to be wrong in */
+	for (i = 0; i < 30; i++)
+		asleep();
+	CHECK(!LOAD(leavers[0].done) && !LOAD(leavers[1].done));
+	STORE(let_go, true);
+	for (i = 0; i < 2; i++) {
+		for (turns = 0; turns < PATIENCE && !LOAD(leavers[i].done); turns++)
+			asleep();
+		CHECK(LOAD(leavers[i].done));
+		CHECK_OK(leavers[i].err);
+		CHECK_INT(leavers[i].inside, 0);
+	}
+	for (i = 0; i < 2; i++)
+		end(&leavers[i].thread);
+}
+
+static int define_once(void *data)
+{
+	struct changer *me = data;
+
+	CHECK_OK(dk_op_define(&me->prov, &me->decl, 0, NULL));
+	while (!stopped())
+		asleep();
+	return 0;
+}
+
+static void two_take_out_a_listener(void)
+{
+	static struct changer changer;
+	struct watcher *w;
+
+	t_open("v1", 0);
+	memset(&changer, 0, sizeof(changer));
+	t_join(&changer.prov, "changer");
+	changer.decl = t_decl("watchers::first");
+	w = watcher_new();
+	w->listener.told = told_stays;
+	STORE(let_go, false);
+	CHECK_OK(dk_listener_register(&w->listener, &t_why));
+	if (!start(&changer.thread, define_once, &changer))
+		return;
+	wait_inside(w);
+	both_wait(w, listener_leaves);
+	end(&changer.thread);
+	watcher_end(w);
+	t_leave(&changer.prov);
+	t_close();
+}
+
+static int call_once(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	CHECK_OK(watched_at(op, &dk_local_default, &x));
+	while (!stopped())
+		asleep();
+	return 0;
+}
+
+static void two_take_out_hooks(void)
+{
+	static const struct dk_impl impls[] = { DK_IMPL(watched, DK_CPU, watched_cpu) };
+	static struct dk_provider prov;
+	static struct thread caller;
+	struct watcher *w;
+
+	t_open("v1", DK_REGISTRY_STOCKED);
+	t_join(&prov, "watched");
+	CHECK_OK(dk_op_define(&prov, &watched_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
+	op = dk_op_get(t_reg, "watchers::op");
+	w = watcher_new();
+	w->hooks.before = before_stays;
+	STORE(let_go, false);
+	CHECK_OK(dk_hooks_register(t_reg, &w->hooks, &t_why));
+	if (!start(&caller, call_once, NULL))
+		return;
+	wait_inside(w);
+	both_wait(w, hooks_leave_once);
+	end(&caller);
+	CHECK_INT(dk_hooks_unregister(&w->hooks, &t_why), -ENOENT);
+	watcher_end(w);
+	dk_op_put(op);
+	t_leave(&prov);
+	t_close();
+}
+
 T_SUITE(watchers,
 	T(a_listener_leaves),
-	T(hooks_leave));
+	T(hooks_leave),
+	T(two_take_out_a_listener),
+	T(two_take_out_hooks));
