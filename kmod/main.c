@@ -11,6 +11,7 @@
 
 #include "../lib/core/registry.h"
 #include "gate.h"
+#include "left.h"
 
 static struct dk_registry *dkc_default;
 
@@ -24,32 +25,12 @@ const char *dk_version(void)
 	return DK_VERSION;
 }
 
-static bool dkc_in_module(const void *mod, uintptr_t address)
-{
-	return within_module(address, mod);
-}
-
-/*
- * Registrations take no reference on a module, so that its exit function is
- * reached and can unregister. One that did not is found here, before its text
- * goes; this waits for the calls inside, as the exit function should have.
- */
 static int dkc_module_event(struct notifier_block *nb, unsigned long event,
 			    void *data)
 {
-	struct module *mod = data;
-	char name[DK_NAME_MAX];
-
 	if (event != MODULE_STATE_GOING)
 		return NOTIFY_DONE;
-	while (dkc_listener_leave(dkc_default, dkc_in_module, mod))
-		pr_warn("module %s left a listener behind; it was taken out\n",
-			mod->name);
-	while (dkc_hooks_leave(dkc_default, dkc_in_module, mod))
-		pr_warn("module %s left hooks behind; they were taken out\n", mod->name);
-	while (dkc_owner_leave(dkc_default, mod, name))
-		pr_warn("module %s left provider %s behind; it was taken out\n",
-			mod->name, name);
+	dkc_take_out_what_left(data);
 	return NOTIFY_OK;
 }
 
@@ -92,6 +73,7 @@ static void __exit dkc_exit(void)
 	dkc_default->is_default = false;
 	if (dk_registry_free(dkc_default, &why))
 		pr_err("%s: %s\n", why.text, why.name);
+	dkc_free_registries_left();
 	rcu_barrier();
 }
 

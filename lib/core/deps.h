@@ -28,7 +28,8 @@
  *			one away, gives the rest, and is a full barrier
  * dkc_thread_depth()	the calling thread's depth of calls that hooks are told
  *			of, or NULL where local state has it
- * dkc_registry_born()	a registry was made, and nobody knows of it yet
+ * dkc_registry_born()	a registry was made, and nobody knows of it yet;
+ *			dkc_registry_dies() nobody uses it any more
  * dkc_self()		who is calling: a task or a thread
  * dkc_cancel_off()	the thread is not ended by another one until dkc_cancel_on();
  *			they keep in an int what was so before
@@ -104,7 +105,9 @@ struct dkc_mutex {
 /* who uses it says what it orders */
 #define dkc_full_barrier()	smp_mb()
 #define dkc_thread_depth()	((unsigned int *)NULL)
-#define dkc_registry_born(reg)	do { } while (0)
+struct dk_registry;
+void dkc_registry_born(struct dk_registry *reg);
+void dkc_registry_dies(struct dk_registry *reg);
 #define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \
 				 preempt_count() > 0 || irqs_disabled())
 #define dkc_might_sleep()	might_sleep()
@@ -202,6 +205,7 @@ struct dkc_counter {
 #define dkc_uncount(c)		(--(c)->n)
 #define dkc_thread_depth()	((unsigned int *)NULL)
 #define dkc_registry_born(reg)	do { } while (0)
+#define dkc_registry_dies(reg)	do { } while (0)
 
 #define dkc_mutex_init(l)	((void)(l))
 #define dkc_mutex_destroy(l)	((void)(l))
@@ -299,6 +303,7 @@ bool dkc_in_atomic(void);
 unsigned int *dkc_thread_depth(void);
 struct dk_registry;
 void dkc_registry_born(struct dk_registry *reg);
+#define dkc_registry_dies(reg)	do { } while (0)
 
 #define __rcu
 #define dkc_deref(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)

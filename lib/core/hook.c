@@ -215,15 +215,23 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 	return 0;
 }
 
+struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
+			      const void *owner)
+{
+	struct dk_hooks *h = dkc_deref_locked(reg->hooks);
+
+	while (h && !owns(owner, (uintptr_t)h->before) &&
+	       !owns(owner, (uintptr_t)h->after) && !owns(owner, (uintptr_t)h))
+		h = dkc_deref_locked(h->next);
+	return h;
+}
+
 bool dkc_hooks_leave(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
 {
 	struct dk_hooks *h;
 
 	dkc_mutex_lock(&reg->lock);
-	h = dkc_deref_locked(reg->hooks);
-	while (h && !owns(owner, (uintptr_t)h->before) &&
-	       !owns(owner, (uintptr_t)h->after) && !owns(owner, (uintptr_t)h))
-		h = dkc_deref_locked(h->next);
+	h = dkc_hooks_of(reg, owns, owner);
 	dkc_mutex_unlock(&reg->lock);
 	return h && !dk_hooks_unregister(h, NULL);
 }

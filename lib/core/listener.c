@@ -245,14 +245,22 @@ int dk_listener_unregister(struct dk_listener *listener)
 	return 0;
 }
 
+struct dk_listener *dkc_listener_of(struct dk_registry *reg, dkc_owns_fn owns,
+				    const void *owner)
+{
+	struct dk_listener *l = reg->listeners;
+
+	while (l && !owns(owner, (uintptr_t)l->told) && !owns(owner, (uintptr_t)l))
+		l = l->next;
+	return l;
+}
+
 bool dkc_listener_leave(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
 {
 	struct dk_listener *l;
 
 	dkc_mutex_lock(&reg->lock);
-	l = reg->listeners;
-	while (l && !owns(owner, (uintptr_t)l->told) && !owns(owner, (uintptr_t)l))
-		l = l->next;
+	l = dkc_listener_of(reg, owns, owner);
 	dkc_mutex_unlock(&reg->lock);
 	return l && !dk_listener_unregister(l);
 }

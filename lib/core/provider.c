@@ -465,15 +465,22 @@ int dk_provider_drain(struct dk_provider *prov)
 	return err;
 }
 
+struct dkc_provider *dkc_provider_of(struct dk_registry *reg, const void *owner)
+{
+	struct dkc_provider *core = reg->providers;
+
+	while (core && (core->owner != owner || core->left))
+		core = core->next;
+	return core;
+}
+
 bool dkc_owner_leave(struct dk_registry *reg, const void *owner,
 		     char name[DK_NAME_MAX])
 {
 	struct dkc_provider *core;
 
 	dkc_mutex_lock(&reg->lock);
-	core = reg->providers;
-	while (core && (core->owner != owner || core->left))
-		core = core->next;
+	core = dkc_provider_of(reg, owner);
 	if (!core) {
 		dkc_mutex_unlock(&reg->lock);
 		return false;

@@ -161,7 +161,7 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 	if (!reg)
 		return 0;
 	dkc_mutex_lock(&reg->lock);
-	if (reg->is_default || reg->providers || reg->num_held ||
+	if (reg->is_default || reg->visitors || reg->providers || reg->num_held ||
 	    reg->listeners || reg->teller || dkc_has_hooks(reg) ||
 	    dkc_gate_any(false, dkc_holds, reg)) {
 		dkc_refuse(why, DK_WHY_IN_USE,
@@ -170,6 +170,7 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 		return -EBUSY;
 	}
 	dkc_mutex_unlock(&reg->lock);
+	dkc_registry_dies(reg);
 	/* a call may just be reading the last row */
 	dkc_synchronize();
 	dkc_news_free(reg->news);

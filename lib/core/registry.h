@@ -216,6 +216,8 @@ struct dk_registry {
 	bool v1;			/* the call path that was compiled for v1 */
 	bool shutdown;
 	bool is_default;		/* its world made it, and keeps it */
+	u32 visitors;			/* who look for what a module left */
+	struct dk_registry *next_born;	/* its world's */
 	u32 offline;			/* backends, as readers see it */
 	u32 want_offline;		/* backends, as the writer sees it */
 	u32 flags;
@@ -413,6 +415,7 @@ void dkc_providers_after_fork(struct dk_registry *reg);
  * there is none. It does not look at the struct dk_provider, whose memory the
  * module may have given back.
  */
+struct dkc_provider *dkc_provider_of(struct dk_registry *reg, const void *owner);
 bool dkc_owner_leave(struct dk_registry *reg, const void *owner,
 		     char name[DK_NAME_MAX]);
 
@@ -421,6 +424,10 @@ bool dkc_owner_leave(struct dk_registry *reg, const void *owner,
  * owner: they, or their functions, are at an address of his.
  */
 typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
+struct dk_listener *dkc_listener_of(struct dk_registry *reg, dkc_owns_fn owns,
+				    const void *owner);
+struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
+			      const void *owner);
 bool dkc_listener_leave(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 bool dkc_hooks_leave(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dk_forgetful: a driver with a mistake. It registers and never unregisters,
- * neither in its exit function nor when its init function fails (fail=1).
+ * neither in its exit function nor when its init function fails (fail=1). With
+ * own=1 it does so in a registry of its own, which it forgets as well.
  */
 #include <linux/module.h>
 
@@ -12,6 +13,10 @@ DK_OP(forgotten, "selftest::forgotten", (const struct dk_obj *x), (x), (x));
 static bool fail;
 module_param(fail, bool, 0400);
 MODULE_PARM_DESC(fail, "fail to load, after the registrations");
+
+static bool own;
+module_param(own, bool, 0400);
+MODULE_PARM_DESC(own, "make a registry, and register there");
 
 static int forgotten_cpu(struct dk_call *c, const struct dk_obj *x)
 {
@@ -39,8 +44,16 @@ static struct dk_hooks hooks = { .size = sizeof(hooks), .after = see };
 static int __init forgetful_init(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_registry *reg = NULL;
 	int err;
 
+	if (own) {
+		reg = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, NULL);
+		if (!reg)
+			return -ENOMEM;
+	}
+	forgetful.registry = reg;
+	listener.registry = reg;
 	err = dk_provider_register(&forgetful, NULL);
 	if (!err)
 		err = dk_op_define(&forgetful, &forgotten_op, 0, NULL);
@@ -49,13 +62,15 @@ static int __init forgetful_init(void)
 	if (!err)
 		err = dk_listener_register(&listener, NULL);
 	if (!err)
-		err = dk_hooks_register(NULL, &hooks, NULL);
-	if (!err)
+		err = dk_hooks_register(reg, &hooks, NULL);
+	if (!err && !own)
 		err = forgotten(&x);
 	if (err) {
 		dk_hooks_unregister(&hooks, NULL);
 		dk_listener_unregister(&listener);
 		dk_provider_unregister(&forgetful);
+		if (own)
+			dk_registry_free(reg, NULL);
 		return err;
 	}
 	return fail ? -ENXIO : 0;

@@ -15,7 +15,7 @@ need_module dispatchkey dk_forgetful
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 32
+plan 39
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
@@ -82,6 +82,16 @@ ok "and go again" unload dk_forgetful
 klog_mark
 refused "peer bug 05: a module fails to load after it has registered" insmod "$forgetful" fail=1
 is "peer bug 05: what it left is taken out, and the log names it" 1 "$(log_lines "$left")"
+klog_mark
+ok "one that forgets in a registry of its own" load dk_forgetful own=1
+ok "can be removed, too" unload dk_forgetful
+is "the log names what it left there" 1 "$(log_lines "$left")"
+is "its listener" 1 "$(log_lines 'dispatchkey: .*dk_forgetful left a listener ')"
+is "and its hooks" 1 "$(log_lines 'dispatchkey: .*dk_forgetful left hooks ')"
+klog_mark
 ok "dispatchkey unloads after all that" unload dispatchkey
+is "and frees the registry that was left" 1 \
+	"$(log_lines 'dispatchkey: a registry was left behind')"
+is "without an error" 0 "$(log_lines 'dispatchkey: the registry has')"
 
 finish

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DK_KMOD_LEFT_H
+#define _DK_KMOD_LEFT_H
+
+struct module;
+
+/* What a module that goes has not taken out itself, of every registry. */
+void dkc_take_out_what_left(const struct module *mod);
+/* The registries that nobody has freed; nobody is left to use them. */
+void dkc_free_registries_left(void);
+
+#endif /* _DK_KMOD_LEFT_H */
