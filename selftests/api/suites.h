@@ -28,6 +28,7 @@
 	both(library)							\
 	both(listeners)							\
 	both(watchers)							\
+	both(hot)							\
 	both(boxed)							\
 	both(extract)							\
 	both(waiting)							\
