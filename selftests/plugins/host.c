@@ -129,6 +129,58 @@ static void elsewhere(char **path, int in_a_namespace)
 	say("call here", call());
 }
 
+/* ---- plugins come and go while a thread calls ---------------------------------- */
+
+static atomic_int stop, strange;
+static atomic_ulong by_plugin, by_host;
+
+static void *call_all_the_time(void *unused)
+{
+	while (!atomic_load(&stop)) {
+		int who = call();
+
+		if (who == 9)
+			atomic_fetch_add(&by_plugin, 1);
+		else if (who == HOST)
+			atomic_fetch_add(&by_host, 1);
+		else
+			atomic_store(&strange, who);
+	}
+	return NULL;
+}
+
+/* Until one more call was served by them. */
+static void wait_for(atomic_ulong *calls)
+{
+	unsigned long before = atomic_load(calls);
+
+	while (atomic_load(calls) == before && !atomic_load(&strange))
+		usleep(100);
+}
+
+static void hot(char **path)
+{
+	struct loaded p;
+	pthread_t thread;
+	int round, wrong = 0;
+
+	if (pthread_create(&thread, NULL, call_all_the_time, NULL))
+		errx(1, "no thread");
+	for (round = 0; round < 50; round++) {
+		p = load(path[0], 0);
+		p.face->told = NULL;
+		wrong += p.face->begin(9, 0) || call() != 9;
+		wait_for(&by_plugin);
+		unload(p);
+		wrong += call() != HOST;
+		wait_for(&by_host);
+	}
+	atomic_store(&stop, 1);
+	pthread_join(thread, NULL);
+	say("wrong", wrong);
+	say("strange", atomic_load(&strange));
+}
+
 /* ---- 6: the end of the process ------------------------------------------------- */
 
 static bool ends;
@@ -178,7 +230,9 @@ static void *never_stops(void *unused)
 	for (;;) {
 		int answer = call();
 
-		if (answer != atomic_load(&served) && answer != -ESHUTDOWN)
+		/* the plugin's destructor comes before the end of the library */
+		if (answer != atomic_load(&served) && answer != HOST &&
+		    answer != -ESHUTDOWN)
 			atomic_store(&stranger, answer);
 	}
 	return NULL;
@@ -255,6 +309,8 @@ int main(int argc, char **argv)
 		elsewhere(path, 1);
 	else if (!strcmp(what, "copy"))
 		elsewhere(path, 0);
+	else if (!strcmp(what, "hot"))
+		hot(path);
 	else if (!strcmp(what, "exit"))
 		end_of_process(path);
 	else if (!strcmp(what, "thread"))

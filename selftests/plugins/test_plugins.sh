@@ -37,7 +37,7 @@ sees() {
 destructor='unregistering in the destructor: 0
 inside behind that: 0'
 
-plan 14
+plan 15
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
 cp "$st_tmp/plugin.so" "$st_tmp/again.so"
@@ -46,6 +46,13 @@ ok "a host with the shared library" c "$st_here/host.c" -o "$st_tmp/host" "${sha
 ok "one that has the library in it" c "$st_here/host.c" -o "$st_tmp/inside" "${static[@]}"
 ok "and one that shows it to plugins" \
 	c -rdynamic "$st_here/host.c" -o "$st_tmp/shown" "${static[@]}"
+
+# ---- while a thread calls -----------------------------------------------------------
+
+ok "a plugin comes and goes 50 times while a thread calls" sees host hot "$plugin" <<END
+wrong: 0
+strange: 0
+END
 
 # ---- 5 ------------------------------------------------------------------------------
 
