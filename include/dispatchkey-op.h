@@ -155,7 +155,8 @@
  *	DK_GENERATOR(), and dk_list_obj() of a struct dk_list
  *
  * One line in a header, which must be the same in a whole program or module,
- * makes:
+ * makes what is below. (Of two lines with one @id that differ, the linker takes
+ * one, and does not say so: let @id tell as much as @op_name does.)
  *
  * * ``id(params)`` - call it with the caller's local state
  * * ``id_in(local, params)`` - call it with this local state

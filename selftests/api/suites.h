@@ -38,4 +38,5 @@
 	kernel(kpeers)							\
 	user(threads)							\
 	user(regress_threads)						\
+	user(signals)							\
 	user(late)

@@ -127,6 +127,9 @@ static void elsewhere(char **path, int in_a_namespace)
 	say("call here", call());
 	unload(p);
 	say("call here", call());
+	if (!in_a_namespace)
+		say("its library stays", !!dlopen("libdispatchkey.so." MAJOR,
+						  RTLD_LAZY | RTLD_NOLOAD));
 }
 
 /* ---- plugins come and go while a thread calls ---------------------------------- */

@@ -19,11 +19,12 @@ esac
 	skip_all "the library's sources are not beside the tests"
 [ "${DK_PREBUILT:-}" = 1 ] || MAKEFLAGS='' make -s -C "$top" O="$lib" lib >&2 || exit 1
 need_command timeout
+major=$(cut -d. -f1 "$top/VERSION")
 
 # c OPTION...
 c() {
 	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -Wno-unused-parameter -Werror -pthread \
-		-I"$top/include" -I"$top/uapi" "$@" -ldl
+		-DMAJOR="\"$major\"" -I"$top/include" -I"$top/uapi" "$@" -ldl
 }
 shared=(-L"$lib" -Wl,-rpath,"$lib" -ldispatchkey)
 static=("$lib/libdispatchkey.a" -lurcu-bp)
@@ -108,6 +109,7 @@ call here: 1000
 $there
 $destructor
 call here: 1000
+its library stays: 1
 END
 ok "peer bug 05: the host's library is the plugin's, where it is shown" \
 	sees shown copy "$plugin" <<END
@@ -116,6 +118,7 @@ call here: 3
 $there
 $destructor
 call here: 1000
+its library stays: 1
 END
 
 # ---- 6 ------------------------------------------------------------------------------

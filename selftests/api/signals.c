@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Calls in signal handlers, wherever these interrupt: in a call, deep inside of
+ * calls, and in the middle of a registration. Userspace only.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define SIGNALS		1500
+#define DEEP		70	/* more than a thread's record has room for */
+#define LOAD(x)		__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define STORE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELEASE)
+#define ADD(x)		__atomic_fetch_add(&(x), 1, __ATOMIC_RELAXED)
+
+DK_OP(calm, "signals::calm", (struct dk_obj *x, int depth), (x, depth), (x));
+DK_OP(swift, "signals::swift", (struct dk_obj *x), (x), (x));
+
+static struct dk_provider host = DK_PROVIDER("host");
+static int stop;
+static unsigned int handled, bad, calls, changes;
+
+static int calm_here(struct dk_call *c, struct dk_obj *x, int depth)
+{
+	return depth ? calm(x, depth - 1) : 0;
+}
+
+static int swift_here(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+static const struct dk_impl impls[] = {
+	DK_IMPL(calm, DK_COMPOSITE_EXPLICIT_AUTOGRAD, calm_here),
+	DK_IMPL_ATOMIC(swift, DK_COMPOSITE_EXPLICIT_AUTOGRAD, swift_here),
+};
+
+static const struct dk_impl more[] = {
+	DK_IMPL(calm, DK_CPU, calm_here), DK_IMPL_ATOMIC(swift, DK_CPU, swift_here),
+};
+
+static bool serves(int depth)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	return !calm(&x, depth) && !swift(&x);
+}
+
+static void handler(int sig)
+{
+	int saved = errno;
+
+	/* now and then more than there is room for */
+	if (!serves(ADD(handled) % 8 ? 0 : DEEP))
+		ADD(bad);
+	errno = saved;
+}
+
+static void *call_all_the_time(void *data)
+{
+	while (!LOAD(stop)) {
+		if (!serves(ADD(calls) % 4 ? 1 : DEEP))
+			ADD(bad);
+	}
+	return NULL;
+}
+
+/* A handler finds its thread with any lock, and in any grace period. */
+static void *change_all_the_time(void *data)
+{
+	struct dk_provider guest = DK_PROVIDER("guest");
+
+	if (dk_thread_init())
+		ADD(bad);
+	while (!LOAD(stop)) {
+		if (dk_provider_register(&guest, NULL) ||
+		    dk_impls_register(&guest, more, 2, NULL) ||
+		    dk_provider_unregister(&guest))
+			ADD(bad);
+		ADD(changes);
+	}
+	return NULL;
+}
+
+static void handlers_call_at_any_moment(void)
+{
+	struct sigaction old, act = { .sa_handler = handler };
+	pthread_t threads[2];
+	unsigned int i;
+
+	stop = 0;
+	handled = 0;
+	bad = 0;
+	calls = 0;
+	changes = 0;
+	CHECK_OK(dk_provider_register(&host, &t_why));
+	CHECK_OK(dk_op_define(&host, &calm_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&host, &swift_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&host, impls, 2, &t_why));
+	CHECK(serves(0));
+	CHECK_OK(sigaction(SIGUSR1, &act, &old));
+	CHECK_OK(pthread_create(&threads[0], NULL, call_all_the_time, NULL));
+	CHECK_OK(pthread_create(&threads[1], NULL, change_all_the_time, NULL));
+	while (LOAD(calls) < 10 || LOAD(changes) < 2)
+		usleep(1000);
+	/* who hangs is ended, and the program with him */
+	alarm(120);
+	for (i = 0; i < SIGNALS; i++) {
+		CHECK_OK(pthread_kill(threads[i % 2], SIGUSR1));
+		usleep(50);
+	}
+	STORE(stop, 1);
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	alarm(0);
+	CHECK_OK(sigaction(SIGUSR1, &old, NULL));
+	CHECK_INT(bad, 0);
+	CHECK(handled);
+	t_note("%u handlers, %u calls, %u changes", handled, calls, changes);
+	CHECK_OK(dk_provider_unregister(&host));
+}
+
+T_SUITE(signals,
+	T(handlers_call_at_any_moment));
