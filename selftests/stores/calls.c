@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Makes calls of every kind between two marks, for test_stores.sh, which has a
+ * trace of all stores. Two threads do so, one after the other. What is a
+ * thread's own is printed first:
+ *
+ *	mark begin|end ADDRESS		stored to before and after the calls
+ *	own THREAD stack|record|reader FIRST END
+ *	kind THREAD NAME		in the order in which they are made
+ *
+ * With the argument "shared" the functions count in memory of all, and with
+ * "line" each thread counts in a word of its own, and the words share a line.
+ */
+#define _LGPL_SOURCE	/* shows the readers of liburcu */
+
+#include <dispatchkey.h>
+#include <err.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <urcu-bp.h>
+
+#define CALLS		20
+
+DK_OP(calm, "stores::calm", (struct dk_obj *x), (x), (x));
+DK_OP(swift, "stores::swift", (struct dk_obj *x), (x), (x));
+
+static int count_all;
+static __attribute__((aligned(64))) int count_own[2];
+static __thread int *counter;
+
+static int here(struct dk_call *c, struct dk_obj *x)
+{
+	if (counter)
+		++*counter;
+	return 0;
+}
+
+static int behind_calm(struct dk_call *c, struct dk_obj *x)
+{
+	return calm_below(c, x);
+}
+
+static int behind_swift(struct dk_call *c, struct dk_obj *x)
+{
+	return swift_below(c, x);
+}
+
+static int boxed(struct dk_call *c, void *args)
+{
+	return here(c, NULL);
+}
+
+static const struct dk_impl impls[] = {
+	DK_IMPL(calm, DK_CPU, here),
+	DK_IMPL(calm, DK_AUTOGRAD_CPU, behind_calm),
+	DK_IMPL_FALLTHROUGH(calm, DK_TRACER),
+	DK_IMPL_BOXED(calm, DK_XPU, boxed),
+	DK_IMPL_ATOMIC(swift, DK_CPU, here),
+	DK_IMPL_ATOMIC(swift, DK_AUTOGRAD_CPU, behind_swift),
+};
+
+static const struct dk_impl card_impls[] = {
+	DK_IMPL(calm, DK_DENSE, here),
+	DK_IMPL_ATOMIC(swift, DK_DENSE, here),
+};
+
+static struct dk_op *calm_handle, *swift_handle;
+static unsigned int backend;
+static __u32 card;
+static volatile int begin, end;
+
+static struct dk_obj with(unsigned int key)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	x.ks.bits |= DK_KEY_BITS(key);
+	return x;
+}
+
+#define REPEAT(call, expected)						\
+	do {								\
+		for (int i = 0; i < CALLS; i++)				\
+			if ((call) != (expected))			\
+				abort();				\
+	} while (0)
+
+/* DO(name, object, what) */
+#define KINDS(DO)							\
+	DO(sleepable, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(calm(&x), 0)) \
+	DO(atomic, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(swift(&x), 0))	\
+	DO(by_handle, dk_obj_on(DK_BACKEND_CPU, 0),			\
+	   REPEAT(calm_at(calm_handle, &dk_local_default, &x), 0))	\
+	DO(atomic_by_handle, dk_obj_on(DK_BACKEND_CPU, 0),		\
+	   REPEAT(swift_at(swift_handle, &dk_local_default, &x), 0))	\
+	DO(of_a_device, dk_obj_on(backend, card), REPEAT(calm(&x), 0))	\
+	DO(atomic_of_a_device, dk_obj_on(backend, card), REPEAT(swift(&x), 0)) \
+	DO(redispatched, with(DK_AUTOGRAD_CPU), REPEAT(calm(&x), 0))	\
+	DO(atomic_redispatched, with(DK_AUTOGRAD_CPU), REPEAT(swift(&x), 0)) \
+	DO(through_a_fallthrough, with(DK_TRACER), REPEAT(calm(&x), 0))	\
+	DO(missing, dk_obj_on(DK_BACKEND_CUDA, 0), REPEAT(calm(&x), -ENOSYS)) \
+	DO(atomic_missing, dk_obj_on(DK_BACKEND_CUDA, 0), REPEAT(swift(&x), -ENOSYS)) \
+	DO(of_a_boxed_function, dk_obj_on(DK_BACKEND_XPU, 0), REPEAT(calm(&x), 0)) \
+	DO(from_boxed_arguments, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(	\
+	   dk_call_boxed(calm_handle, &calm_op, &dk_local_default,	\
+			 &(struct calm_args){ &x }), 0))		\
+	DO(under_a_guard, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(guarded(&x), 0))
+
+static int guarded(struct dk_obj *x)
+{
+	DK_INCLUDE(DK_SET(DK_TRACER));
+
+	return calm(x);
+}
+
+#define MAKE(name, object, what)					\
+	static __attribute__((noinline)) void name(void)		\
+	{								\
+		struct dk_obj x = object;				\
+									\
+		begin = 1;						\
+		what;							\
+		end = 1;						\
+	}
+KINDS(MAKE)
+
+/* ---- what is whose ------------------------------------------------------------ */
+
+static __thread void *newest;
+static __thread size_t newest_size;
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+/* The library's record of a thread is what it asks memory for at last. */
+void *__wrap_calloc(size_t n, size_t size)
+{
+	newest = __real_calloc(n, size);
+	newest_size = n * size;
+	return newest;
+}
+
+static void own(long thread, const char *what, const void *p, size_t size)
+{
+	printf("own %ld %s %lx %lx\n", thread, what, (unsigned long)p,
+	       (unsigned long)p + size);
+}
+
+static void tell(long thread, const void *record, size_t record_size)
+{
+	struct urcu_bp_reader *reader = URCU_TLS(urcu_bp_reader);
+	pthread_attr_t attr;
+	size_t size;
+	void *stack;
+
+	if (!record || !reader || pthread_getattr_np(pthread_self(), &attr) ||
+	    pthread_attr_getstack(&attr, &stack, &size))
+		errx(1, "what is a thread's own is not known");
+	pthread_attr_destroy(&attr);
+	/* glibc has the thread's static TLS at the end of its stack */
+	if ((char *)&newest < (char *)stack || (char *)&newest >= (char *)stack + size)
+		errx(1, "the thread's TLS is not where its stack is");
+	own(thread, "stack", stack, size);
+	own(thread, "record", record, record_size);
+	own(thread, "reader", reader, sizeof(*reader));
+	if (counter == &count_own[thread])
+		own(thread, "stack", counter, sizeof(*counter));
+#define TELL(name, object, what) printf("kind %ld " #name "\n", thread);
+	KINDS(TELL)
+}
+
+static const char *fault = "";
+static sem_t ready[2], let_go;
+
+static void *make_calls(void *arg)
+{
+	long thread = (long)arg;
+	const void *record;
+	size_t size;
+
+	newest = NULL;
+	if (dk_thread_init())
+		errx(1, "no memory");
+	record = newest;
+	size = newest_size;
+	if (!strcmp(fault, "shared"))
+		counter = &count_all;
+	else if (!strcmp(fault, "line"))
+		counter = &count_own[thread];
+	tell(thread, record, size);
+#define CALL(name, object, what) name();
+	KINDS(CALL)
+	/* stays, so that nobody gets its memory */
+	sem_post(&ready[thread]);
+	sem_wait(&let_go);
+	return NULL;
+}
+
+static void set_up(struct dk_provider *me)
+{
+	struct dk_diag why = { .size = sizeof(why) };
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	if (dk_provider_register(me, &why) ||
+	    dk_op_define(me, &calm_op, 0, &why) ||
+	    dk_op_define(me, &swift_op, DK_OP_ATOMIC, &why) ||
+	    dk_impls_register(me, impls, sizeof(impls) / sizeof(impls[0]), &why) ||
+	    dk_backend_join(me, "stores", 0, 0, &backend, &why) ||
+	    dk_device_register(me, backend, "card", NULL, card_impls, 2, &card, &why))
+		errx(1, "%s", why.text);
+	/* the first call by name in a process looks the operator up, and keeps it */
+	if (calm(&x) || swift(&x))
+		errx(1, "the first call fails");
+	calm_handle = dk_op_get(NULL, "stores::calm");
+	swift_handle = dk_op_get(NULL, "stores::swift");
+}
+
+int main(int argc, char **argv)
+{
+	static struct dk_provider me = DK_PROVIDER("stores");
+	pthread_t thread[2];
+
+	fault = argc > 1 ? argv[1] : "";
+	set_up(&me);
+	printf("mark begin %lx\nmark end %lx\n", (unsigned long)&begin, (unsigned long)&end);
+	for (long i = 0; i < 2; i++) {
+		sem_init(&ready[i], 0, 0);
+		if (pthread_create(&thread[i], NULL, make_calls, (void *)i))
+			errx(1, "no thread");
+		sem_wait(&ready[i]);
+	}
+	for (int i = 0; i < 2; i++)
+		sem_post(&let_go);
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	puts("done");
+	return 0;
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# A call stores to nothing but what is the calling thread's own: its stack with
+# its TLS, its record in the gate, its counter of RCU. valgrind tells every store
+# of calls of all kinds. Prints TAP. DK_BUILD is the build folder.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+need_command valgrind cc
+[ -n "$st_top" ] || skip_all "no sources of dispatchkey (set DK_TOP)"
+lib=${DK_BUILD:-$st_top/build}/libdispatchkey.a
+[ -e "$lib" ] || skip_all "no $lib, type make"
+
+# shellcheck disable=SC2317 # called by ok
+compiles() {
+	cc -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror \
+		-I"$st_top/include" -I"$st_top/uapi" -o "$st_tmp/calls" "$st_here/calls.c" \
+		"$lib" -lurcu-bp -pthread -static -Wl,--wrap=calloc
+}
+
+# trace NAME [FAULT] - what stores.awk says, in $st_tmp/NAME
+trace() {
+	local name=$1
+	shift
+	mkfifo "$st_tmp/$name.fifo"
+	grep '^ [SM] ' "$st_tmp/$name.fifo" >"$st_tmp/$name.stores" &
+	valgrind --tool=lackey --trace-mem=yes --basic-counts=no --log-file="$st_tmp/$name.fifo" \
+		"$st_tmp/calls" "$@" >"$st_tmp/$name.said" || return
+	wait
+	awk -f "$st_here/stores.awk" "$st_tmp/$name.said" "$st_tmp/$name.stores" >"$st_tmp/$name"
+}
+
+plan 7
+
+ok "the program compiles" compiles || skip_all "no program"
+
+ok "its stores are traced" trace real
+is "of every kind of call, in both threads" "28 kinds, $(grep -c '^kind' "$st_tmp/real.said") told" \
+	"$(grep -c ' stores [0-9 ]*$' "$st_tmp/real") kinds, 28 told"
+is "no store to what is not the thread's own" "" \
+	"$(grep -E '^(foreign|incomplete)' "$st_tmp/real")$(awk '$3 == "stores" && $7' "$st_tmp/real")"
+is "no line that both threads store to" "" "$(grep '^shared' "$st_tmp/real")"
+awk '$1 == 0 && $3 == "stores" {
+	printf "# %-22s %4.1f a call on the stack, %4.1f in the record, %4.1f for RCU\n", $2,
+		$4 / 20, $5 / 20, $6 / 20 }' "$st_tmp/real"
+
+trace counted shared
+like "a counter of all threads is found" "foreign: 0 sleepable stores to *" \
+	"$(grep -m 1 '^foreign' "$st_tmp/counted")"
+trace line line
+like "two counters in one line are found" "shared: *" "$(grep -m 1 '^shared' "$st_tmp/line")"
+
+finish
