@@ -7,4 +7,4 @@ api-test-suites := $(shell sed -nE 's/^\t(both|user|fed)\((\w+)\).*/\2/p' \
 	$(dir $(lastword $(MAKEFILE_LIST)))suites.h)
 api-test-srcs := $(patsubst %,selftests/api/%.c,\
 	main_user test refuse visits $(api-test-suites))
-api-test-ldflags := -Wl,--wrap=dkc_alloc
+api-test-ldflags := -Wl,--wrap=dkc_alloc -Wl,--wrap=urcu_bp_synchronize_rcu

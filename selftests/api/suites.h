@@ -33,6 +33,7 @@
 	both(extract)							\
 	both(waiting)							\
 	both(offline)							\
+	both(graces)							\
 	fed(big)							\
 	kernel(kthreads)						\
 	kernel(kpeers)							\
