@@ -176,7 +176,7 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 
 .PHONY: all lib dkctl samples clean help
 .PHONY: install uninstall modules modules_install modules_clean
-.PHONY: check check-all check-torch check-debug debug-kernel kselftest torture demo lint
+.PHONY: check check-all check-torch check-debug debug-kernel kselftest torture demo demo-unload lint
 .PHONY: bare headers-check symbols-check
 .PHONY: FORCE
 .DELETE_ON_ERROR:
@@ -201,7 +201,7 @@ endif
 clean:
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
-		check check-debug torture lint modules demo selftests torch html doctrees \
+		check check-debug torture lint modules demo selftests torch unload html doctrees \
 		dispatchkey.o dkctl modules.order) $(static) $(links) $(shared) $(pc)
 	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
 
@@ -296,6 +296,9 @@ torture:
 demo:
 	$(call script,demo)
 
+demo-unload:
+	$(call script,demo-unload)
+
 lint:
 	$(call script,lint)
 
@@ -329,6 +332,8 @@ Module, for the kernel whose build folder is KDIR=
   modules_clean    remove what kbuild built
 Try and test
   demo             two accelerators in a virtual machine, one unplugged under load
+  demo-unload      calls while functions come and go, in PyTorch 1.13.1 and in ours;
+                   CALLS=, LIMIT= seconds for PyTorch
   check            all tests, some of them in a virtual machine
   check-all        those that take long, too
   check-torch      random programs in ours and in PyTorch 1.13.1, which is

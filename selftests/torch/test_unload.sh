@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# make demo-unload, with fewer calls: ours are all served. What PyTorch does is
+# told where it is installed. Prints TAP.
+#
+# shellcheck disable=SC2317 # functions are called by ok
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+need_command cc
+[ -n "$st_top" ] || skip_all "no sources of dispatchkey (set DK_TOP)"
+lib=${DK_BUILD:-$st_top/build}/libdispatchkey.a
+[ -e "$lib" ] || skip_all "no $lib, type make"
+
+compiles() { # PROGRAM OPTION...
+	cc -std=gnu11 -D_GNU_SOURCE -O2 -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Werror "${@:2}" \
+		-I"$st_top/include" -I"$st_top/uapi" -o "$st_tmp/$1" "$st_here/unload_dk.c" "$lib" \
+		-lurcu-bp -pthread
+}
+status_of() {
+	"$@" >"$st_tmp/said" 2>&1
+	echo $?
+}
+
+plan 5
+
+ok "the program compiles" compiles unload || skip_all "no program"
+is "a million calls, and none is lost" 0 "$(status_of "$st_tmp/unload" 1000000)"
+diag "$(cat "$st_tmp/said")"
+ok "one that loses a call compiles" compiles loses -DLOSE=500000
+is "and is told" 1 "$(status_of "$st_tmp/loses" 1000000)"
+if [ -e /usr/include/ATen/core/dispatch/Dispatcher.h ] && [ -x "$st_top/scripts/demo-unload" ]; then
+	is "the same beside PyTorch" 0 "$(CALLS=1000000 LIMIT=60 \
+		O="${DK_BUILD:-$st_top/build}" status_of "$st_top/scripts/demo-unload")"
+	diag "$(cat "$st_tmp/said")"
+else
+	skip "the same beside PyTorch" "no PyTorch 1.13.1 here"
+fi
+
+finish
