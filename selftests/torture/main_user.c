@@ -115,7 +115,7 @@ static void fork_often(void *data)
 	}
 }
 
-/* ---- guests: a plugin is loaded and unloaded ------------------------------------------------ */
+/* ---- guests: a plugin is loaded and unloaded --------------------------------------- */
 
 static struct w_thread loader;
 static struct actor *loads;
@@ -294,7 +294,7 @@ int main(int argc, char **argv)
 		{ "resolve", no_argument, NULL, 'R' },
 		{ "break", required_argument, NULL, 'b' },
 		{ "help", no_argument, NULL, 'h' },
-		{ NULL }
+		{ NULL, 0, NULL, 0 }
 	};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct settings set = {
