@@ -7,7 +7,7 @@
  * w_load_acquire() w_store_release() w_fence()
  * struct w_count	a sum that anybody adds to: w_add(), w_sum(); w_next() adds one
  *			and gives the sum
- * struct w_mutex	w_mutex_init() _lock() _unlock()
+ * struct w_mutex	W_MUTEX(); w_mutex_lock() _unlock()
  * w_alloc() w_free()	zeroed; NULL if there is no memory
  * w_now_us()		time that only grows
  * w_div()		a division of 64 bits
@@ -55,7 +55,7 @@ struct w_mutex {
 	struct mutex m;		/* what its user says */
 };
 
-#define w_mutex_init(l)		mutex_init(&(l)->m)
+#define W_MUTEX(name)		{ __MUTEX_INITIALIZER((name).m) }
 #define w_mutex_lock(l)		mutex_lock(&(l)->m)
 #define w_mutex_unlock(l)	mutex_unlock(&(l)->m)
 
@@ -152,7 +152,7 @@ struct w_mutex {
 	pthread_mutex_t m;
 };
 
-#define w_mutex_init(l)		pthread_mutex_init(&(l)->m, NULL)
+#define W_MUTEX(name)		{ PTHREAD_MUTEX_INITIALIZER }
 #define w_mutex_lock(l)		pthread_mutex_lock(&(l)->m)
 #define w_mutex_unlock(l)	pthread_mutex_unlock(&(l)->m)
 

@@ -16,6 +16,8 @@
 
 #include "torture.h"
 
+#define PATIENCE	60	/* seconds more, for what is rare and has not happened */
+
 static unsigned int duration, readers, writers = 2, progress = 15;
 static unsigned long long seed;
 static bool resolve, guests;
@@ -39,7 +41,16 @@ MODULE_PARM_DESC(break, "make a mistake on purpose, which has to be found");
 
 static bool running;
 module_param(running, bool, 0444);
-MODULE_PARM_DESC(running, "has it not ended yet? (read only)");
+MODULE_PARM_DESC(running, "has it not ended yet? (to be read)");
+
+static int missing_get(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%u\n", torture_missing());
+}
+
+static const struct kernel_param_ops missing_ops = { .get = missing_get };
+module_param_cb(missing, &missing_ops, NULL, 0444);
+MODULE_PARM_DESC(missing, "kinds of calls and changes that have not happened yet (to be read)");
 
 void torture_print(const char *fmt, ...)
 {
@@ -126,7 +137,8 @@ static int lead(void *unused)
 
 	while (leader_waits(200)) {
 		seconds = w_div(w_now_us() - torture.begin_us, 1000000);
-		if (duration && seconds >= duration)
+		if (duration && seconds >= duration &&
+		    (seconds >= duration + PATIENCE || !torture_missing()))
 			break;
 		if (!progress || seconds < next)
 			continue;

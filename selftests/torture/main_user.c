@@ -17,6 +17,8 @@ static const char *const breaks[] = {
 	TORTURE_BREAKS(TORTURE_NAME)
 };
 
+#define PATIENCE	60000000	/* us */
+
 static unsigned int duration = 10;
 static bool quit;
 
@@ -77,13 +79,27 @@ static void signals_end(void)
 static struct w_thread forker;
 static struct actor *forks, *in_child;
 
+/* Only the default registry is whole in a child; others are their owner's. */
+static void change_in_child(void)
+{
+	struct dk_provider p = DK_PROVIDER("torture-child");
+
+	if (torture.reg != dk_registry_default())
+		return;
+	if (dk_provider_register(&p, NULL) || dk_provider_unregister(&p))
+		torture_error(in_child, E_REFUSED, "a change in a child", NULL, 0, 0);
+}
+
 static int child(void)
 {
 	unsigned int i;
 
 	alarm(60);
-	for (i = 0; i < 100; i++)
+	for (i = 0; i < 100; i++) {
 		torture_call(in_child, false, 0);
+		if (i == 50)
+			change_in_child();
+	}
 	for (i = 0; i < NUM_ERRORS; i++)
 		if (in_child->errors[i])
 			return 1 + i;
@@ -186,12 +202,24 @@ static void others_end(void)
 	w_join(&forker);
 }
 
+/* Until the end; and a while longer for what is rare and has not happened yet. */
+static bool goes_on(u64 end)
+{
+	u64 now = w_now_us();
+
+	if (w_load(quit))
+		return false;
+	if (!duration || now < end)
+		return true;
+	return !torture.set.breaks && now < end + PATIENCE && torture_missing();
+}
+
 static void wait_and_tell(void)
 {
 	u64 end = w_now_us() + duration * 1000000ULL;
 	u64 tell = w_now_us() + 10000000;
 
-	while (!w_load(quit) && (!duration || w_now_us() < end)) {
+	while (goes_on(end)) {
 		w_sleep_us(50000);
 		if (w_now_us() < tell)
 			continue;

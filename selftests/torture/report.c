@@ -155,6 +155,41 @@ static void judge_sum(void)
 			      (unsigned long long)sums.unserved);
 }
 
+/* What need not happen. */
+static u64 calls_excused(void)
+{
+	return (u64)torture.set.no_guests << K_GUEST |
+	       (u64)torture.set.resolve << K_BY_NAME;
+}
+
+static u64 changes_excused(void)
+{
+	return (u64)torture.set.no_guests << C_GUESTS |
+	       (u64)torture.set.no_forks << C_FORK;
+}
+
+unsigned int torture_missing(void)
+{
+	u64 calls = calls_excused(), changes = changes_excused();
+	unsigned int i, k, missing = 0;
+
+	w_mutex_lock(&torture_lock);
+	for (i = 0; i < w_load_acquire(torture.num_actors); i++) {
+		const struct actor *a = &torture.actors[i];
+
+		for (k = 0; k < NUM_CALLS; k++)
+			calls |= (u64)!!w_load(a->calls[k]) << k;
+		for (k = 0; k < NUM_CHANGES; k++)
+			changes |= (u64)!!w_load(a->changes[k]) << k;
+	}
+	w_mutex_unlock(&torture_lock);
+	for (k = 0; k < NUM_CALLS; k++)
+		missing += !(calls >> k & 1);
+	for (k = 0; k < NUM_CHANGES; k++)
+		missing += !(changes >> k & 1);
+	return missing;
+}
+
 /* A torture that did nothing has shown nothing. */
 static void judge_kinds(const char *what, const u64 *n, const char *const *text,
 			unsigned int num, u64 excused)
@@ -172,8 +207,6 @@ static void judge_kinds(const char *what, const u64 *n, const char *const *text,
 
 unsigned int torture_judge(const struct leaving *l)
 {
-	const struct settings *set = &torture.set;
-
 	sum_up();
 	tests = 0;
 	failed = 0;
@@ -183,9 +216,9 @@ unsigned int torture_judge(const struct leaving *l)
 	judge_errors();
 	judge_sum();
 	judge_kinds("calls of every kind", sums.call, call_text, NUM_CALLS,
-		    (u64)set->no_guests << K_GUEST | (u64)set->resolve << K_BY_NAME);
+		    calls_excused());
 	judge_kinds("changes of every kind", sums.change, change_text, NUM_CHANGES,
-		    (u64)set->no_guests << C_GUESTS | (u64)set->no_forks << C_FORK);
+		    changes_excused());
 	verdict(!l->unregistered, "who never left, leaves", "");
 	verdict(!l->right, "every row is what the rules say", "");
 	verdict(!l->released && !l->left && !l->freed, "nothing is left", "");

@@ -64,10 +64,10 @@ void context_end(struct context *ctx)
 		w_add(&torture.served_by_the_gone, served_by(ctx));
 	/* not by atomic stores: who still reads it races, and is told so */
 	memset(ctx, POISON, sizeof(*ctx));
-	w_mutex_lock(&torture.lock);
+	w_mutex_lock(&torture_lock);
 	oldest = graves[num_graves % ARRAY_SIZE(graves)];
 	graves[num_graves++ % ARRAY_SIZE(graves)] = ctx;
-	w_mutex_unlock(&torture.lock);
+	w_mutex_unlock(&torture_lock);
 	w_free(oldest);
 }
 

@@ -11,6 +11,7 @@
 #define NOBODYS_BACKEND	DK_BACKEND_MTIA
 
 struct torture torture;
+struct w_mutex torture_lock = W_MUTEX(torture_lock);
 
 /* ---- operators --------------------------------------------------------------------- */
 
@@ -182,6 +183,17 @@ struct actor *torture_actor(bool interrupts, bool atomic_only)
 	return a;
 }
 
+static void actors_free(void)
+{
+	struct actor *actors = torture.actors;
+
+	w_mutex_lock(&torture_lock);
+	torture.actors = NULL;
+	torture.num_actors = 0;
+	w_mutex_unlock(&torture_lock);
+	w_free(actors);
+}
+
 static int thread_start(const char *name, void (*run)(void *data), void *data)
 {
 	int err = w_start(&threads[num_threads], name, run, data);
@@ -231,7 +243,7 @@ int torture_guest_begin(struct dk_provider *prov, unsigned int *backend)
 	struct context *ctx;
 	int err = 0;
 
-	w_mutex_lock(&torture.lock);
+	w_mutex_lock(&torture_lock);
 	if (w_load(torture.stop) || guest) {
 		err = guest ? -EBUSY : -ESHUTDOWN;
 	} else {
@@ -239,7 +251,7 @@ int torture_guest_begin(struct dk_provider *prov, unsigned int *backend)
 		err = ctx ? 0 : -ENOMEM;
 		w_store(guest, ctx);
 	}
-	w_mutex_unlock(&torture.lock);
+	w_mutex_unlock(&torture_lock);
 	if (err)
 		return err;
 	prov->registry = torture.reg;
@@ -331,7 +343,6 @@ static int begin(struct dk_diag *why)
 {
 	int err;
 
-	w_mutex_init(&torture.lock);
 	torture.max_actors = torture.set.readers + torture.set.writers +
 			     torture.set.others + 1;
 	torture.actors = w_alloc(torture.max_actors * sizeof(*torture.actors));
@@ -370,7 +381,7 @@ int torture_begin(const struct settings *set)
 	if (torture.set.resolve)
 		dk_registry_free(torture.reg, NULL);
 	contexts_free();
-	w_free(torture.actors);
+	actors_free();
 	return err;
 }
 
@@ -400,7 +411,6 @@ unsigned int torture_end(void)
 	torture.end_us = w_now_us();
 	all_leave(&l);
 	failed = torture_judge(&l);
-	w_free(torture.actors);
-	torture.actors = NULL;
+	actors_free();
 	return failed;
 }

@@ -270,7 +270,6 @@ struct torture {
 	unsigned int cards;	/* the backend of most devices */
 	struct flip flip;	/* and that of the others */
 	bool stop;
-	struct w_mutex lock;	/* of what is left of contexts */
 	struct torture_op ops[NUM_OPS];
 	unsigned int num_spots;
 	struct spot spots[MAX_SPOTS];
@@ -281,6 +280,8 @@ struct torture {
 };
 
 extern struct torture torture;
+/* Of what is left of contexts, the guest, and the end of the actors. */
+extern struct w_mutex torture_lock;
 
 /* serve.c */
 /* What the functions of a guest do. */
@@ -358,6 +359,8 @@ struct leaving {
 };
 
 void torture_progress(void);
+/* How many kinds of calls and changes have not happened yet. */
+unsigned int torture_missing(void);
 unsigned int torture_judge(const struct leaving *l);
 
 /* main_kernel.c, main_user.c: a line of what is told, the newline not in it */

@@ -70,6 +70,11 @@ guest_cycle() {
 	fi
 }
 
+# rare END - is there something that is rare and has not happened yet? Not for ever.
+rare() {
+	[ $SECONDS -lt "$1" ] && [ "$(cat /sys/module/dk_torture/parameters/missing)" -gt 0 ]
+}
+
 # torture SECONDS CYCLES PARAMETER... - its log is what told tells then
 torture() {
 	local end=$((SECONDS + $1)) least=$2 n=0
@@ -80,7 +85,7 @@ torture() {
 		fail "dk_torture loads" "$(klog)"
 		finish
 	}
-	while [ $SECONDS -lt $end ] || [ $n -lt "$least" ]; do
+	while [ $SECONDS -lt $end ] || [ $n -lt "$least" ] || rare $((end + 60)); do
 		guest_cycle
 		n=$((n + 1))
 		progress
