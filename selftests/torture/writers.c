@@ -303,7 +303,7 @@ static void backends_online(struct writer *w)
 {
 	if (w->offline)
 		own_backend_flip(w);
-	if (!w->number && !torture.flip.online)
+	if (!w->number && !w_load(torture.flip.online))
 		shared_backend_flip(w);
 }
 
