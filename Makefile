@@ -176,7 +176,8 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 
 .PHONY: all lib dkctl samples clean help
 .PHONY: install uninstall modules modules_install modules_clean
-.PHONY: check check-all check-torch check-debug debug-kernel kselftest torture demo demo-unload lint
+.PHONY: check check-all check-torch check-debug debug-kernel kselftest torture
+.PHONY: demo demo-unload bench-readers lint
 .PHONY: bare headers-check symbols-check
 .PHONY: FORCE
 .DELETE_ON_ERROR:
@@ -201,8 +202,8 @@ endif
 clean:
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
-		check check-debug torture lint modules demo selftests torch unload html doctrees \
-		dispatchkey.o dkctl modules.order) $(static) $(links) $(shared) $(pc)
+		check check-debug torture lint modules demo selftests torch unload bench html \
+		doctrees dispatchkey.o dkctl modules.order) $(static) $(links) $(shared) $(pc)
 	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
 
 # ---- targets: install -------------------------------------------------------
@@ -299,6 +300,9 @@ demo:
 demo-unload:
 	$(call script,demo-unload)
 
+bench-readers:
+	$(call script,bench-readers)
+
 lint:
 	$(call script,lint)
 
@@ -334,6 +338,7 @@ Try and test
   demo             two accelerators in a virtual machine, one unplugged under load
   demo-unload      calls while functions come and go, in PyTorch 1.13.1 and in ours;
                    CALLS=, LIMIT= seconds for PyTorch
+  bench-readers    what calls lose while another thread registers; SEED=
   check            all tests, some of them in a virtual machine
   check-all        those that take long, too
   check-torch      random programs in ours and in PyTorch 1.13.1, which is

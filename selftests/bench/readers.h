@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What readers_dk.c and readers_torch.cpp share: a reader that calls random
+ * operators all the time, a writer that registers and unregisters at a given
+ * rate or not at all, on a processor of its own, and phases of both in turn.
+ *
+ * A registration is a table of one function that comes and goes again: two
+ * changes that are published. The reader's throughput is calls in a second of its
+ * own processor time, which others on the machine do not take away from.
+ */
+#ifndef _SELFTESTS_BENCH_READERS_H
+#define _SELFTESTS_BENCH_READERS_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OPERATORS	64	/* that are called, and as many that are not */
+#define BATCH		256	/* calls, and then the reader looks up */
+#define RATE		11000	/* registrations a second that the writer aims at */
+#define RATE_WANTED	10000
+#define REPEATS		21
+#define SETTLE		0.02
+#define PHASE		0.15
+
+/* What a dispatcher has to do. Operator numbers go to 2 * OPERATORS. */
+struct readers_side {
+	const char *name;
+	int (*set_up)(char *const *names);
+	void (*call)(unsigned int op);
+	void (*come_and_go)(unsigned int op);
+};
+
+struct readers_run {
+	const struct readers_side *side;
+	unsigned int first;		/* operator that the writer takes */
+	unsigned long calls __attribute__((aligned(64)));
+	unsigned long registrations __attribute__((aligned(64)));
+	int writing __attribute__((aligned(64)));
+	int quit;
+	unsigned long seed;
+};
+
+#define RELAXED_SET(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+#define RELAXED_GET(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+
+static inline unsigned long readers_random(unsigned long *state)
+{
+	*state = *state * 6364136223846793005UL + 1442695040888963407UL;
+	return *state >> 33;
+}
+
+static inline double readers_clock(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static inline void readers_sleep(double seconds)
+{
+	struct timespec t = { (time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9) };
+
+	nanosleep(&t, NULL);
+}
+
+static inline void readers_pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+static inline void *readers_read(void *arg)
+{
+	struct readers_run *run = (struct readers_run *)arg;
+	unsigned long state = run->seed;
+	unsigned int order[BATCH], i;
+
+	readers_pin(0);
+	for (i = 0; i < BATCH; i++)
+		order[i] = readers_random(&state) % OPERATORS;
+	while (!RELAXED_GET(run->quit)) {
+		for (i = 0; i < BATCH; i++)
+			run->side->call(order[i]);
+		RELAXED_SET(run->calls, run->calls + BATCH);
+	}
+	return NULL;
+}
+
+static inline void *readers_write(void *arg)
+{
+	struct readers_run *run = (struct readers_run *)arg;
+	unsigned long state = run->seed + 1;
+	double next = 0, now;
+
+	readers_pin(1);
+	while (!RELAXED_GET(run->quit)) {
+		now = readers_clock(CLOCK_MONOTONIC);
+		if (!RELAXED_GET(run->writing) || now < next) {
+			readers_sleep(0.0005);
+			continue;
+		}
+		/* who was kept from it makes up for what was missed, within a phase */
+		next = (next < now - PHASE ? now - PHASE : next) + 1.0 / RATE;
+		run->side->come_and_go(run->first + readers_random(&state) % OPERATORS);
+		RELAXED_SET(run->registrations, run->registrations + 1);
+	}
+	return NULL;
+}
+
+struct readers_phase {
+	double rate;		/* calls a second of the reader's processor */
+	double wall;		/* calls a second */
+	double registrations;	/* a second */
+};
+
+static inline struct readers_phase readers_measure(struct readers_run *run, clockid_t cpu,
+						   int writing)
+{
+	struct readers_phase p;
+	double from, cpu_from;
+	unsigned long calls, regs;
+
+	RELAXED_SET(run->writing, writing);
+	readers_sleep(SETTLE);
+	calls = RELAXED_GET(run->calls);
+	regs = RELAXED_GET(run->registrations);
+	cpu_from = readers_clock(cpu);
+	from = readers_clock(CLOCK_MONOTONIC);
+	/* of the reader's own time: it may have to share its processor */
+	do
+		readers_sleep(PHASE / 10);
+	while (readers_clock(cpu) - cpu_from < PHASE);
+	calls = RELAXED_GET(run->calls) - calls;
+	regs = RELAXED_GET(run->registrations) - regs;
+	p.rate = (double)calls / (readers_clock(cpu) - cpu_from);
+	from = readers_clock(CLOCK_MONOTONIC) - from;
+	p.wall = (double)calls / from;
+	p.registrations = (double)regs / from;
+	return p;
+}
+
+static inline int readers_compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Sorts; the median. */
+static inline double readers_median(double *v)
+{
+	qsort(v, REPEATS, sizeof(*v), readers_compare);
+	return v[REPEATS / 2];
+}
+
+/* One line of the result: what a writer leaves of the reader's throughput. */
+static inline int readers_run(const struct readers_side *side, const char *what,
+			      unsigned int first, unsigned long seed)
+{
+	static double kept[REPEATS], wall[REPEATS], rate[REPEATS], regs[REPEATS];
+	struct readers_run *run;
+	struct readers_phase with, without;
+	pthread_t reader, writer;
+	double median;
+	clockid_t cpu;
+	int i;
+
+	if (posix_memalign((void **)&run, 64, sizeof(*run)))
+		return 2;
+	memset(run, 0, sizeof(*run));
+	run->side = side;
+	run->first = first;
+	run->seed = seed;
+	if (pthread_create(&reader, NULL, readers_read, run) ||
+	    pthread_create(&writer, NULL, readers_write, run) ||
+	    pthread_getcpuclockid(reader, &cpu))
+		return 2;
+	for (i = 0; i < REPEATS; i++) {
+		/* in turn first, so that a drift of the machine's goes both ways */
+		if (i & 1)
+			with = readers_measure(run, cpu, 1);
+		without = readers_measure(run, cpu, 0);
+		if (!(i & 1))
+			with = readers_measure(run, cpu, 1);
+		kept[i] = 100 * with.rate / without.rate;
+		wall[i] = 100 * with.wall / without.wall;
+		rate[i] = 1e9 / without.rate;
+		regs[i] = with.registrations;
+		if (isatty(STDERR_FILENO))
+			fprintf(stderr, "\r%s: %d of %d ", side->name, i + 1, REPEATS);
+	}
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+	RELAXED_SET(run->quit, 1);
+	pthread_join(reader, NULL);
+	pthread_join(writer, NULL);
+	free(run);
+	median = readers_median(kept);
+	printf("%-15s %-34s %6.1f %6.1f %6.1f %9.0f %7.1f\n", side->name, what, median, kept[0],
+	       readers_median(wall), readers_median(regs), readers_median(rate));
+	fflush(stdout);
+	/* 2: that rate was not reached, so nothing is said */
+	return regs[REPEATS / 2] < RATE_WANTED ? 2 : median < 95;
+}
+
+/* PROGRAM SEED NAMES...: twice OPERATORS of them; the first half is called */
+static inline int readers_begin(const struct readers_side *side, int argc, char **argv,
+				unsigned long *seed)
+{
+	if (argc != 2 + 2 * OPERATORS) {
+		fprintf(stderr, "usage: %s SEED, and the names of %d operators\n", argv[0],
+			2 * OPERATORS);
+		return 2;
+	}
+	*seed = strtoul(argv[1], NULL, 0);
+	return side->set_up(argv + 2);
+}
+
+#endif
