@@ -760,6 +760,7 @@ static const struct dk_impl leaver_impls[] = { DK_IMPL(lasts, DK_CPU, lasts_here
 static const struct dk_impl stayer_impls[] = {
 	DK_IMPL(lasts, DK_CUDA, lasts_here),
 };
+
 static const struct dk_impl stuck_impls[] = {
 	DK_IMPL_ATOMIC(stuck, DK_CUDA, lasts_here),
 };

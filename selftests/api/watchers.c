@@ -337,11 +337,12 @@ static void both_wait(struct watcher *w, int (*leave_it)(struct watcher *))
 		for (turns = 0; turns < PATIENCE && !LOAD(leavers[i].done); turns++)
 			asleep();
 		CHECK(LOAD(leavers[i].done));
+	}
+	for (i = 0; i < 2; i++) {
+		end(&leavers[i].thread);
 		CHECK_OK(leavers[i].err);
 		CHECK_INT(leavers[i].inside, 0);
 	}
-	for (i = 0; i < 2; i++)
-		end(&leavers[i].thread);
 }
 
 static int define_once(void *data)
