@@ -17,19 +17,23 @@ extern "C" {
  * @DK_EVENT_DEFINED: an operator was defined, or was when the listener came
  * @DK_EVENT_UNDEFINED: its definition has gone
  * @DK_EVENT_IMPL: a function was registered for it
+ * @DK_EVENT_LOST: for other events there was no memory. All that they would
+ *	have told of has happened: who follows the registry looks at all of it
+ *	anew (dk_registry_next_op()).
  */
 enum dk_event_kind {
 	DK_EVENT_DEFINED,
 	DK_EVENT_UNDEFINED,
 	DK_EVENT_IMPL,
+	DK_EVENT_LOST,
 };
 
 /**
  * struct dk_event - what a listener is told
  * @size: sizeof(struct dk_event) of who tells
  * @kind: of enum dk_event_kind
- * @name: of the operator; gone when the listener returns
- * @key: of the function
+ * @name: of the operator; gone when the listener returns. "" of DK_EVENT_LOST
+ * @key: of the function; of DK_EVENT_LOST how many events
  */
 struct dk_event {
 	__u32 size;
@@ -72,8 +76,9 @@ struct dk_listener {
  * First it is told of every operator that is defined. Events of one operator
  * come in their order. Who changes something tells the listeners before his
  * call returns, unless somebody is telling at that time: then that one goes on
- * with it. So no change ever waits for a listener. SEMANTICS 8.1,
- * addRegistrationListener(); functions are told of only here.
+ * with it. So no change ever waits for a listener, and none fails for lack of
+ * memory to tell of it: that is told when it can be, as DK_EVENT_LOST. SEMANTICS
+ * 8.1, addRegistrationListener(); functions are told of only here.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (size, no function), -EEXIST (registered), -ENOMEM,

@@ -27,6 +27,7 @@ static void told(struct dk_listener *self, const struct dk_event *event)
 		[DK_EVENT_DEFINED] = "is defined",
 		[DK_EVENT_UNDEFINED] = "is no longer defined",
 		[DK_EVENT_IMPL] = "has a new function",
+		[DK_EVENT_LOST] = "something, for which there was no memory",
 	};
 
 	printf("told: %s %s\n", event->name, what[event->kind]);

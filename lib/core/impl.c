@@ -103,16 +103,16 @@ static void dkc_reg_link(struct dkc_reg *r)
 	}
 }
 
-static int dkc_reg_news(struct dkc_block *b, const struct dk_op *op, unsigned int key,
-			struct dk_diag *why)
+static void dkc_reg_news(struct dkc_block *b, const struct dk_op *op, unsigned int key)
 {
 	struct dkc_news *n = dkc_news_make(op->name, DK_EVENT_IMPL, key);
 
-	if (!n)
-		return dkc_refuse(why, DK_WHY_NO_MEMORY, op->name);
+	if (!n) {
+		b->news_lost++;
+		return;
+	}
 	n->next = b->news;
 	b->news = n;
-	return 0;
 }
 
 /* Make room for one function, and put it on top of its operator's. */
@@ -128,12 +128,12 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 	err = dkc_op_check_sig(op, impl->op, impl, key, b->prov, why);
 	if (!err && op->definer)
 		err = dkc_check_suits(op->decl, op->flags, impl, why);
-	if (!err && op->reg->listeners)
-		err = dkc_reg_news(b, op, key, why);
 	if (err) {
 		dkc_op_settle(op);
 		return err;
 	}
+	if (op->reg->listeners)
+		dkc_reg_news(b, op, key);
 	dkc_reg_init(r, b, impl, key);
 	r->op = op;
 	dkc_reg_link(r);
@@ -341,6 +341,7 @@ void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
 	dkc_block_link(b);
 	dkc_change_commit(ch);
 	dkc_news_put(b->prov->reg, b->news);
+	dkc_news_lose(b->prov->reg, b->news_lost);
 	b->news = NULL;
 }
 

@@ -3,7 +3,8 @@
  * Listeners. Who changes the registry puts the news into a queue under the
  * lock, and tells when the lock is free; one tells at a time, in the order of
  * the queue, and who finds somebody telling leaves his news to him. What an
- * undefinition needs is allocated with the definition, so that it cannot fail.
+ * undefinition needs is allocated with the definition. No change fails for its
+ * news: what finds no memory is counted, and the sum is told behind the queue.
  */
 #include "registry.h"
 
@@ -46,6 +47,13 @@ void dkc_news_put(struct dk_registry *reg, struct dkc_news *newest)
 	}
 }
 
+/* So many found no memory. */
+void dkc_news_lose(struct dk_registry *reg, u32 n)
+{
+	if (n && reg->listeners)
+		dkc_store(reg->news_lost, reg->news_lost + n);
+}
+
 void dkc_news_free(struct dkc_news *n)
 {
 	struct dkc_news *next;
@@ -56,30 +64,28 @@ void dkc_news_free(struct dkc_news *n)
 	}
 }
 
-static struct dk_listener *dkc_next_to_tell(struct dk_registry *reg,
-					    const struct dkc_news *n)
+static struct dk_listener *dkc_next_to_tell(struct dk_registry *reg, u64 number,
+					    const struct dk_listener *only)
 {
 	struct dk_listener *l = reg->listeners;
 
-	while (l && (l->last >= n->number || (n->only && n->only != l)))
+	while (l && (l->last >= number || (only && only != l)))
 		l = l->next;
 	return l;
 }
 
 /* Tell all; the lock is given back meanwhile, and the listeners may change. */
-static void dkc_tell_all(struct dk_registry *reg, const struct dkc_news *n)
+static void dkc_tell_all(struct dk_registry *reg, const struct dk_event *event,
+			 u64 number, const struct dk_listener *only)
 {
-	struct dk_event event = {
-		.size = sizeof(event), .kind = n->kind, .name = n->name, .key = n->key,
-	};
 	struct dk_listener *l;
 
-	while ((l = dkc_next_to_tell(reg, n))) {
-		l->last = n->number;
+	while ((l = dkc_next_to_tell(reg, number, only))) {
+		l->last = number;
 		dkc_store(l->inside, 1);
 		reg->told = l;
 		dkc_mutex_unlock(&reg->lock);
-		l->told(l, &event);
+		l->told(l, event);
 		dkc_mutex_lock(&reg->lock);
 		reg->told = NULL;
 		/* the last we see of one that is being unregistered */
@@ -87,22 +93,47 @@ static void dkc_tell_all(struct dk_registry *reg, const struct dkc_news *n)
 	}
 }
 
+static void dkc_tell_queue(struct dk_registry *reg)
+{
+	struct dk_event event = { .size = sizeof(event) };
+	struct dkc_news *n;
+
+	while ((n = reg->news)) {
+		dkc_store(reg->news, n->next);
+		event.kind = n->kind;
+		event.name = n->name;
+		event.key = n->key;
+		dkc_tell_all(reg, &event, n->number, n->only);
+		dkc_free(n);
+	}
+}
+
+static void dkc_tell_lost(struct dk_registry *reg)
+{
+	const struct dk_event event = {
+		.size = sizeof(event), .kind = DK_EVENT_LOST, .name = "",
+		.key = reg->news_lost,
+	};
+
+	dkc_store(reg->news_lost, 0);
+	dkc_tell_all(reg, &event, ++reg->news_number, NULL);
+}
+
 /* No lock is held. A thread that is cancelled meanwhile ends when all is told. */
 void dkc_news_tell(struct dk_registry *reg)
 {
-	struct dkc_news *n;
 	int cancel;
 
-	if (!dkc_load(reg->news))
+	if (!dkc_load(reg->news) && !dkc_load(reg->news_lost))
 		return;
 	dkc_cancel_off(&cancel);
 	dkc_mutex_lock(&reg->lock);
 	if (!reg->teller) {
 		reg->teller = dkc_self();
-		while ((n = reg->news)) {
-			dkc_store(reg->news, n->next);
-			dkc_tell_all(reg, n);
-			dkc_free(n);
+		while (reg->news || reg->news_lost) {
+			dkc_tell_queue(reg);
+			if (reg->news_lost)
+				dkc_tell_lost(reg);
 		}
 		reg->teller = NULL;
 	}
@@ -159,6 +190,18 @@ static int dkc_first_news(struct dk_registry *reg, const struct dk_listener *onl
 	return 0;
 }
 
+/* Nobody listens: then no operator keeps anything for its end. */
+static void dkc_farewells_free(struct dk_registry *reg)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+
+	while (!reg->listeners && (op = dkc_op_next(reg, &pos))) {
+		dkc_free(op->farewell);
+		op->farewell = NULL;
+	}
+}
+
 static int dkc_listen(struct dk_registry *reg, struct dk_listener *l,
 		      struct dk_diag *why)
 {
@@ -170,6 +213,7 @@ static int dkc_listen(struct dk_registry *reg, struct dk_listener *l,
 		return dkc_refuse(why, DK_WHY_LISTENING, NULL);
 	if (dkc_first_news(reg, l, &news)) {
 		dkc_news_free(news);
+		dkc_farewells_free(reg);
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
 	}
 	l->inside = 0;
@@ -238,6 +282,7 @@ int dk_listener_unregister(struct dk_listener *listener)
 	if (*p) {
 		*p = listener->next;
 		dkc_news_forget(reg, listener);
+		dkc_farewells_free(reg);
 	}
 	dkc_mutex_unlock(&reg->lock);
 	/* also if another caller has taken it out, and waits */

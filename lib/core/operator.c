@@ -503,14 +503,13 @@ static void dkc_def_link(struct dkc_provider *core, struct dk_op *op,
 	dkc_store(op->definer, core);
 }
 
-/* What listeners are told now, and when the definition goes. */
-static int dkc_def_news(struct dk_op *op, struct dkc_op_def *def)
+/* What listeners are told now, and when the definition goes; if there is memory. */
+static void dkc_def_news(struct dk_op *op, struct dkc_op_def *def)
 {
 	if (!op->reg->listeners)
-		return 0;
+		return;
 	op->farewell = dkc_news_make(op->name, DK_EVENT_UNDEFINED, 0);
 	def->news = dkc_news_make(op->name, DK_EVENT_DEFINED, 0);
-	return op->farewell && def->news ? 0 : -ENOMEM;
 }
 
 /*
@@ -544,11 +543,8 @@ int dkc_op_define_begin(struct dkc_provider *core, const struct dk_op_decl *decl
 	if (!dkc_op_sig(op))
 		dkc_store(op->sig, dkc_sig_hash(decl->sig));
 	dkc_change_add(ch, op);
-	if (!dkc_def_news(op, def))
-		return 0;
-	dkc_change_cancel(ch);
-	dkc_op_define_cancel(def);
-	return dkc_refuse(why, DK_WHY_NO_MEMORY, decl->name);
+	dkc_def_news(op, def);
+	return 0;
 }
 
 /* The change is prepared and the caller commits it: from here on nothing fails. */
@@ -558,6 +554,7 @@ void dkc_op_define_end(struct dkc_provider *core, const struct dk_op_decl *decl,
 	dkc_def_link(core, def->op, decl);
 	def->op->holders--;
 	dkc_news_put(core->reg, def->news);
+	dkc_news_lose(core->reg, !def->news);
 }
 
 /* The change is cancelled, and no function of it is left. */
@@ -652,6 +649,7 @@ void dkc_op_undefine(struct dk_op *op)
 	op->def_next = NULL;
 	op->reg->generation++;
 	dkc_news_put(op->reg, op->farewell);
+	dkc_news_lose(op->reg, !op->farewell);
 	op->farewell = NULL;
 	dkc_store(op->definer, NULL);
 	op->decl = NULL;

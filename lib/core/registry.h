@@ -66,6 +66,7 @@ struct dkc_block {
 	struct dkc_device *dev;
 	void *priv;
 	struct dkc_news *news;		/* newest first, until it is published */
+	u32 news_lost;			/* that found no memory */
 	void *owned;			/* goes with the block, or NULL */
 	u32 device;			/* number, 0 for none */
 	u32 n;
@@ -238,6 +239,7 @@ struct dk_registry {
 	struct dkc_news *news;		/* to be told, oldest first */
 	struct dkc_news *last_news;
 	u64 news_number;
+	u32 news_lost;			/* found no memory, and are not told yet */
 	const void *teller;		/* who is telling, or NULL */
 	struct dk_listener *told;	/* whom, or NULL */
 	struct dk_op *stale;		/* by def_next */
@@ -352,7 +354,7 @@ void dkc_op_undefine(struct dk_op *op);
 /* A definition that is being made, and what was there before. */
 struct dkc_op_def {
 	struct dk_op *op;
-	struct dkc_news *news;		/* to be put when all is well */
+	struct dkc_news *news;		/* to be put when all is well, or NULL */
 	u64 sig;
 	u32 flags;
 };
@@ -456,6 +458,7 @@ const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg 
 /* listener.c: news are made and put under the lock, and told without one. */
 struct dkc_news *dkc_news_make(const char *name, u32 kind, u32 key);
 void dkc_news_put(struct dk_registry *reg, struct dkc_news *newest);
+void dkc_news_lose(struct dk_registry *reg, u32 n);
 void dkc_news_free(struct dkc_news *n);
 void dkc_news_tell(struct dk_registry *reg);
 /* In the child of a fork, which has the lock from before it. */

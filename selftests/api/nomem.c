@@ -787,52 +787,6 @@ static void half_a_library_entry(void)
 	r_close();
 }
 
-static unsigned int num_told;
-static char last_told[DK_NAME_MAX];
-
-static void hear(struct dk_listener *l, const struct dk_event *event)
-{
-	num_told++;
-	snprintf(last_told, sizeof(last_told), "%u %s", event->kind, event->name);
-}
-
-static struct dk_listener listener = { .size = sizeof(listener), .told = hear };
-
-static int register_listener(void)
-{
-	return dk_listener_register(&listener, &t_why);
-}
-
-/* Nobody is told of what fails; and what goes without memory is told. */
-static void listeners(void)
-{
-	unsigned int before;
-
-	r_open();
-	listener.registry = t_reg;
-	num_told = 0;
-	/* refuses: dk_listener_register ENOMEM NO_MEMORY */
-	each_fails(register_listener, "");
-	CHECK_INT(num_told, 2);
-	each_fails(define_new, "r::new");
-	CHECK_INT(num_told, 3);
-	short_of_memory();
-	CHECK_OK(dk_op_undefine(&r_a, "r::new", &t_why));
-	memory_again();
-	CHECK_STR(last_told, "1 r::new");
-	r_rebase();
-	table[0] = t_impl(&r_new, DK_SPARSE, 7);
-	table[1] = t_impl(&r_def, DK_DENSE, 8);
-	table[2] = t_impl(&new2, DK_DENSE, 9);
-	before = num_told;
-	each_fails(register_functions, NULL);
-	CHECK_INT(num_told, before + 3);
-	CHECK_OK(dk_impls_unregister(&r_a, table, &t_why));
-	r_rebase();
-	CHECK_OK(dk_listener_unregister(&listener));
-	r_close();
-}
-
 static void schema(void)
 {
 	struct dk_schema *s = (void *)&me;
@@ -865,5 +819,4 @@ T_SUITE(nomem,
 	T(no_new_operator_of_a_name),
 	T(libraries),
 	T(half_a_library_entry),
-	T(listeners),
 	T(schema));
