@@ -47,12 +47,12 @@ static char grace_period;
 
 void *dkc_alloc(size_t size)
 {
-	return calloc(1, size);
+	return dkc_fail_alloc() ? NULL : calloc(1, size);
 }
 
 void dkc_free(void *p)
 {
-	free(p);
+	free(dkc_given_back(p));
 }
 
 void dkc_read_lock(void)
@@ -76,6 +76,7 @@ void dkc_retire_node(struct dkc_retired *r)
 {
 	struct dkc_retired *head = __atomic_load_n(&retired, __ATOMIC_RELAXED);
 
+	(void)dkc_given_back(r);
 	/* counted first, so that nobody takes off what was not put on */
 	__atomic_fetch_add(&num_retired, 1, __ATOMIC_RELAXED);
 	do {
@@ -100,7 +101,7 @@ void dkc_synchronize(void)
 	while (batch) {
 		struct dkc_retired *next = batch->next;
 
-		dkc_free(batch);
+		free(batch);
 		batch = next;
 		n++;
 	}

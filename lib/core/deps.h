@@ -42,6 +42,18 @@
 #ifndef _DKC_DEPS_H
 #define _DKC_DEPS_H
 
+/*
+ * Test builds have selftests/api/alloc.c: is this allocation to fail? One that
+ * is not is counted, and so is what is given back.
+ */
+#ifdef DKC_FAIL_ALLOC
+_Bool dkc_fail_alloc(void);
+void *dkc_given_back(void *p);
+#else
+#define dkc_fail_alloc()	0
+#define dkc_given_back(p)	(p)
+#endif
+
 #if defined(__KERNEL__)
 
 #include <linux/atomic.h>
@@ -82,10 +94,16 @@ struct dkc_mutex {
 #define dkc_mutex_lock(l)	mutex_lock(&(l)->m)
 #define dkc_mutex_unlock(l)	mutex_unlock(&(l)->m)
 
-#define dkc_alloc(size)		kvzalloc(size, GFP_KERNEL)
-#define dkc_try_alloc(size)	kzalloc(size, GFP_NOWAIT | __GFP_NOWARN)
-#define dkc_free(p)		kvfree(p)
-#define dkc_retire(p)		kvfree_rcu(p, retired.rcu)
+#define dkc_alloc(size)							\
+	(dkc_fail_alloc() ? NULL : kvzalloc(size, GFP_KERNEL))
+#define dkc_try_alloc(size)						\
+	(dkc_fail_alloc() ? NULL : kzalloc(size, GFP_NOWAIT | __GFP_NOWARN))
+#define dkc_free(p)		kvfree(dkc_given_back(p))
+#define dkc_retire(p)							\
+	do {								\
+		(void)dkc_given_back(p);				\
+		kvfree_rcu(p, retired.rcu);				\
+	} while (0)
 #define dkc_flush_retired()	do { } while (0)
 
 #define dkc_read_lock()		rcu_read_lock()

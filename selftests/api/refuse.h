@@ -27,7 +27,8 @@ extern struct dk_obj r_cpu;
 void r_open(void);
 void r_close(void);
 
-/* A number for all that the registry answers. */
+/* A number for all that the registry answers, and one that no change leaves. */
+u64 r_answers(void);
 u64 r_digest(void);
 
 /* What has changed since was meant to. */

@@ -10,6 +10,8 @@
 	both(stale)							\
 	both(devices)							\
 	both(refusals)							\
+	both(failing)							\
+	both(leaving)							\
 	both(peers)							\
 	both(wrap)							\
 	both(slots)							\

@@ -314,6 +314,13 @@ struct dk_local t_no_local(void)
 	return local;
 }
 
+void t_first_call(void)
+{
+#if !T_KERNEL
+	CHECK_OK(dk_thread_init());
+#endif
+}
+
 int t_call(struct dk_op *op, struct dk_obj *x, struct dk_obj *y)
 {
 	struct dk_local local = t_no_local();

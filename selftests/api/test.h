@@ -153,6 +153,8 @@ const char *t_goes(struct dk_op *op, const struct dk_obj *x,
 		   const struct dk_obj *y);
 /* Call by handle, without local state; the number of the function or an error. */
 int t_call(struct dk_op *op, struct dk_obj *x, struct dk_obj *y);
+/* Of this thread, which in userspace needs memory: where that is another matter. */
+void t_first_call(void);
 /* Local state that includes and excludes nothing. */
 struct dk_local t_no_local(void);
 

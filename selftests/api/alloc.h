@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Memory of the core in test builds (DKC_FAIL_ALLOC): which allocation fails,
+ * and how many there are. In the kernel it is a part of dispatchkey.ko.
+ */
+#ifndef _SELFTESTS_API_ALLOC_H
+#define _SELFTESTS_API_ALLOC_H
+
+#define DK_TEST_EVERY	(~0U)
+
+/*
+ * From now on allocation number @nth of this task or thread fails, and no other
+ * one's: DK_TEST_EVERY, or 0 for none. How many have failed since the last time.
+ */
+unsigned int dk_test_fail_alloc(unsigned int nth);
+
+/* How many are in use, without what waits for the end of a grace period. */
+long dk_test_allocs(void);
+
+/* Called before each allocation, or NULL. */
+void dk_test_at_alloc(void (*look)(void));
+
+#endif

@@ -1,0 +1,746 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Allocation number 1, 2, ... fails, until it succeeds: whoever is refused
+ * memory has changed nothing and keeps nothing. What was done is undone when
+ * every allocation fails, and then all is as before.
+ */
+#include "alloc.h"
+#include "refuse.h"
+
+#define MANY	200
+
+struct scenario {
+	const char *name;
+	int (*act)(void);
+	int (*undo)(void);
+	const char *culprit;	/* that a refusal names, NULL: it depends */
+	unsigned int flags;
+};
+
+#define FREE	1	/* needs no memory */
+#define STEPS	2	/* several changes: those that were made are taken back */
+
+static struct dk_provider prov;
+static struct dk_op_decl new2, many_decl[MANY];
+static struct dk_impl table[3], keys[3], aliases[2], one, other, fallback;
+static struct dk_impl alias_fallback, many[MANY];
+static char many_name[MANY][16];
+static u32 device;
+
+/* ---- what is done, and undone ------------------------------------------------- */
+
+static int register_provider(void)
+{
+	return dk_provider_register(&prov, &t_why);
+}
+
+static int unregister_provider(void)
+{
+	return dk_provider_unregister(&prov);
+}
+
+static int define_new(void)
+{
+	return dk_op_define(&r_a, &r_new, 0, &t_why);
+}
+
+static int undefine_new(void)
+{
+	return dk_op_undefine(&r_a, "r::new", &t_why);
+}
+
+static int define_known(void)
+{
+	return dk_op_define(&r_a, &r_impl, DK_OP_SAME_DEVICE, &t_why);
+}
+
+static int undefine_known(void)
+{
+	return dk_op_undefine(&r_a, "r::impl", &t_why);
+}
+
+static int register_one(void)
+{
+	return dk_impls_register(&r_a, &one, 1, &t_why);
+}
+
+static int unregister_one(void)
+{
+	return dk_impls_unregister(&r_a, &one, &t_why);
+}
+
+static int register_other(void)
+{
+	return dk_impls_register(&r_b, &other, 1, &t_why);
+}
+
+static int unregister_other(void)
+{
+	return dk_impls_unregister(&r_b, &other, &t_why);
+}
+
+static int register_table(void)
+{
+	return dk_impls_register(&r_a, table, 3, &t_why);
+}
+
+static int unregister_table(void)
+{
+	return dk_impls_unregister(&r_a, table, &t_why);
+}
+
+static int register_keys(void)
+{
+	return dk_impls_register(&r_b, keys, 3, &t_why);
+}
+
+static int unregister_keys(void)
+{
+	return dk_impls_unregister(&r_b, keys, &t_why);
+}
+
+static int register_aliases(void)
+{
+	return dk_impls_register(&r_a, aliases, 2, &t_why);
+}
+
+static int unregister_aliases(void)
+{
+	return dk_impls_unregister(&r_a, aliases, &t_why);
+}
+
+static int register_backend(void)
+{
+	return dk_backend_impls_register(&r_a, r_edu, table, 3, &t_why);
+}
+
+static int register_many(void)
+{
+	return dk_impls_register(&r_a, many, MANY, &t_why);
+}
+
+static int unregister_many(void)
+{
+	return dk_impls_unregister(&r_a, many, &t_why);
+}
+
+static int register_fallback(void)
+{
+	return dk_fallback_register(&r_a, &fallback, &t_why);
+}
+
+static int unregister_fallback(void)
+{
+	return dk_impls_unregister(&r_a, &fallback, &t_why);
+}
+
+static int register_alias_fallback(void)
+{
+	return dk_fallback_register(&r_a, &alias_fallback, &t_why);
+}
+
+static int unregister_alias_fallback(void)
+{
+	return dk_impls_unregister(&r_a, &alias_fallback, &t_why);
+}
+
+static int register_device(void)
+{
+	return dk_device_register(&r_a, r_edu, "new", NULL, table, 3, &device, &t_why);
+}
+
+static int register_bare_device(void)
+{
+	return dk_device_register(&r_a, r_edu, "new", NULL, NULL, 0, &device, &t_why);
+}
+
+static int unregister_device(void)
+{
+	return dk_device_unregister(&r_a, device, &t_why);
+}
+
+/* A withdrawal waits for nothing, so who comes back has to be waited for. */
+static int withdraw_table(void)
+{
+	int err = dk_impls_withdraw(&r_a, table, &t_why);
+
+	return err ? err : dk_provider_drain(&r_a);
+}
+
+/* All that a provider can bring, and in one go away. */
+static int register_all(void)
+{
+	unsigned int backend;
+	int err = dk_provider_register(&prov, &t_why);
+
+	if (err)
+		return err;
+	err = dk_backend_join(&prov, "edu", 0, 0, &backend, &t_why);
+	if (!err)
+		err = dk_op_define(&prov, &r_new, 0, &t_why);
+	if (!err)
+		err = dk_impls_register(&prov, table, 3, &t_why);
+	if (!err)
+		err = dk_fallback_register(&prov, &fallback, &t_why);
+	if (!err)
+		err = dk_device_register(&prov, backend, "new", NULL, keys, 3, &device,
+					 &t_why);
+	if (err)
+		CHECK_OK(dk_provider_unregister(&prov));
+	return err;
+}
+
+static int hold_operator(void)
+{
+	struct dk_op *op;
+
+	return dk_op_get_defined(t_reg, "r::def", &op, &t_why);
+}
+
+static int put_operator(void)
+{
+	struct dk_op *op = dk_op_get(t_reg, "r::def");
+
+	dk_op_put(op);
+	dk_op_put(op);
+	return 0;
+}
+
+static void hook(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+}
+
+static struct dk_hooks hooks = { .size = sizeof(hooks), .before = hook };
+
+static int register_hooks(void)
+{
+	return dk_hooks_register(t_reg, &hooks, &t_why);
+}
+
+static int unregister_hooks(void)
+{
+	return dk_hooks_unregister(&hooks, &t_why);
+}
+
+static void hear_nothing(struct dk_listener *l, const struct dk_event *event)
+{
+}
+
+static struct dk_listener listener = {
+	.size = sizeof(listener), .told = hear_nothing,
+};
+
+static int register_listener(void)
+{
+	return dk_listener_register(&listener, &t_why);
+}
+
+static int unregister_listener(void)
+{
+	return dk_listener_unregister(&listener);
+}
+
+static char text[4096];
+
+/* What only looks. */
+static int look(void)
+{
+	struct dk_explain ex = { .size = sizeof(ex) };
+	struct dk_op_info info = { .size = sizeof(info) };
+	struct dk_op *op = dk_op_get(t_reg, "r::def");
+	unsigned int backend, key;
+
+	CHECK(dk_op_dump(op, text, sizeof(text)));
+	CHECK(dk_op_dump_table(op, text, sizeof(text)));
+	CHECK(dk_op_list_keys(op, text, sizeof(text)));
+	dk_invariants_text(op, text, sizeof(text));
+	CHECK_OK(dk_explain(op, DK_KEYSET(0), DK_KEYSET(0), NULL, 0, &ex));
+	CHECK_OK(dk_registry_next_op(t_reg, NULL, &info));
+	CHECK_OK(dk_backend_find(t_reg, "edu", &backend, &t_why));
+	CHECK_OK(dk_registry_key_parse(t_reg, "edu", &key, &t_why));
+	CHECK_INT(t_call(op, &r_cpu, NULL), 1);
+	dk_op_put(op);
+	return dk_registry_check(t_reg, &t_why);
+}
+
+static int look_again(void)
+{
+	return 0;
+}
+
+static struct dk_layout *layout;
+
+/* What is made is no registry's. */
+static int parse_layout(void)
+{
+	layout = dk_layout_parse("layout x\nbackends A\nfunctionalities Undefined B* C",
+				 &t_why);
+	return layout ? 0 : -ENOMEM;
+}
+
+static int free_layout(void)
+{
+	dk_layout_free(layout);
+	return 0;
+}
+
+static struct dk_registry *registry;
+
+static int make_registry(void)
+{
+	registry = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, &t_why);
+	return registry ? 0 : -ENOMEM;
+}
+
+static int make_other_registry(void)
+{
+	registry = dk_registry_alloc(dk_layout_find("pytorch-1.13", NULL), 0, &t_why);
+	return registry ? 0 : -ENOMEM;
+}
+
+static int free_registry(void)
+{
+	return dk_registry_free(registry, &t_why);
+}
+
+/* ---- libraries ---------------------------------------------------------------- */
+
+static struct dk_library library = {
+	.size = sizeof(library), .kind = DK_LIBRARY_FRAGMENT, .ns = "lib",
+	.prov = &r_a, .debug = "here",
+};
+
+static struct dk_library nameless = {
+	.size = sizeof(nameless), .kind = DK_LIBRARY_IMPL, .prov = &r_a,
+};
+
+static struct dk_handle handle;
+static struct dk_op_decl lib_op;
+static struct dk_impl lib_impl;
+
+static int register_library(void)
+{
+	return dk_library_register(&library, &t_why);
+}
+
+static int unregister_library(void)
+{
+	return dk_library_unregister(&library);
+}
+
+static int unregister_nameless(void)
+{
+	return dk_library_unregister(&nameless);
+}
+
+/* One entry of a library, all or nothing. */
+static int with_library(int err, int (*then)(void), struct dk_library *lib)
+{
+	if (err)
+		return err;
+	err = then();
+	if (err) {
+		CHECK(!handle.core);
+		CHECK_OK(dk_library_unregister(lib));
+	}
+	return err;
+}
+
+static int add_def(void)
+{
+	return dk_library_def(&library, &lib_op, 0, &handle, &t_why);
+}
+
+static int add_def_impl(void)
+{
+	return dk_library_def_impl(&library, &lib_op, 0, &lib_impl, &handle, &t_why);
+}
+
+static int add_impl(void)
+{
+	return dk_library_impl(&library, &lib_impl, &handle, &t_why);
+}
+
+static int add_fallback(void)
+{
+	return dk_library_fallback(&nameless, &fallback, &handle, &t_why);
+}
+
+static int library_def(void)
+{
+	return with_library(register_library(), add_def, &library);
+}
+
+static int library_def_impl(void)
+{
+	return with_library(register_library(), add_def_impl, &library);
+}
+
+static int library_impl(void)
+{
+	return with_library(register_library(), add_impl, &library);
+}
+
+static int library_fallback(void)
+{
+	return with_library(dk_library_register(&nameless, &t_why), add_fallback,
+		&nameless);
+}
+
+static int release_and_unregister(void)
+{
+	int err = dk_handle_release(&library, &handle);
+
+	CHECK(!handle.core);
+	return err ? err : dk_library_unregister(&library);
+}
+
+/* The library alone, with what is left of it. */
+static int unregister_with_entry(void)
+{
+	int err = dk_library_unregister(&library);
+
+	handle.core = NULL;
+	return err;
+}
+
+static int unregister_nameless_with_entry(void)
+{
+	int err = unregister_nameless();
+
+	handle.core = NULL;
+	return err;
+}
+
+/*
+ * refuses: dk_op_define ENOMEM NO_MEMORY
+ * refuses: dk_impls_register ENOMEM NO_MEMORY
+ * refuses: dk_backend_impls_register ENOMEM NO_MEMORY
+ * refuses: dk_fallback_register ENOMEM NO_MEMORY
+ * refuses: dk_device_register ENOMEM NO_MEMORY
+ * refuses: dk_listener_register ENOMEM NO_MEMORY
+ * refuses: dk_library_register ENOMEM NO_MEMORY
+ * refuses: dk_library_def ENOMEM NO_MEMORY
+ * refuses: dk_library_def_impl ENOMEM NO_MEMORY
+ * refuses: dk_library_impl ENOMEM NO_MEMORY
+ * refuses: dk_library_fallback ENOMEM NO_MEMORY
+ * refuses: dk_registry_alloc ENOMEM NO_MEMORY
+ */
+static const struct scenario scenarios[] = {
+	{ "a provider", register_provider, unregister_provider, "none", 0 },
+	{ "a new definition", define_new, undefine_new, "r::new", 0 },
+	{ "of what has functions", define_known, undefine_known, "r::impl", 0 },
+	{ "one function", register_one, unregister_one, NULL, 0 },
+	{ "one over another's", register_other, unregister_other, NULL, 0 },
+	{ "a table", register_table, unregister_table, NULL, 0 },
+	{ "withdrawn and drained", register_table, withdraw_table, NULL, 0 },
+	{ "several keys of one operator", register_keys, unregister_keys, NULL, 0 },
+	{ "aliases", register_aliases, unregister_aliases, NULL, 0 },
+	{ "a backend's table", register_backend, unregister_table, NULL, 0 },
+	{ "names that need more room", register_many, unregister_many, NULL, 0 },
+	{ "a fallback", register_fallback, unregister_fallback, NULL, 0 },
+	{ "at all keys of an alias", register_alias_fallback, unregister_alias_fallback, NULL, 0 },
+	{ "a device", register_device, unregister_device, NULL, 0 },
+	{ "one without functions", register_bare_device, unregister_device, NULL, 0 },
+	{ "all of a provider", register_all, unregister_provider, NULL, STEPS },
+	{ "a library", register_library, unregister_library, "lib", 0 },
+	{ "its definition", library_def, release_and_unregister, NULL, STEPS },
+	{ "with a function", library_def_impl, release_and_unregister, NULL, STEPS },
+	{ "left in it", library_def_impl, unregister_with_entry, NULL, STEPS },
+	{ "a function alone", library_impl, release_and_unregister, NULL, STEPS },
+	{ "a fallback of one", library_fallback, unregister_nameless_with_entry, NULL, STEPS },
+	{ "a listener", register_listener, unregister_listener, "", 0 },
+	{ "hooks", register_hooks, unregister_hooks, NULL, FREE },
+	{ "a handle", hold_operator, put_operator, NULL, FREE },
+	{ "a look at it", look, look_again, NULL, FREE },
+	{ "a layout", parse_layout, free_layout, NULL, 0 },
+	{ "a registry", make_registry, free_registry, NULL, 0 },
+	{ "one of another layout", make_other_registry, free_registry, NULL, 0 },
+};
+
+/* ---- how ---------------------------------------------------------------------- */
+
+static void prepare(void)
+{
+	unsigned int i;
+
+	r_open();
+	new2 = t_decl("r::new2");
+	table[0] = t_impl(&r_new, DK_SPARSE, 7);
+	table[1] = t_impl(&r_def, DK_DENSE, 8);
+	table[2] = t_impl(&new2, DK_DENSE, 9);
+	keys[0] = t_impl(&r_def, DK_DENSE, 10);
+	keys[1] = t_impl(&r_def, DK_SPARSE, 11);
+	keys[2] = t_impl(&r_def, DK_AUTOGRAD_FUNCTIONALITY, 12);
+	aliases[0] = t_impl(&r_def, DK_COMPOSITE_IMPLICIT_AUTOGRAD, 13);
+	aliases[1] = t_impl(&r_impl, DK_AUTOGRAD, 14);
+	one = t_impl(&r_def, DK_CUDA, 15);
+	other = t_impl(&r_def, DK_CPU, 16);
+	fallback = t_fallthrough(NULL, DK_PYTHON);
+	alias_fallback = t_fallthrough(NULL, DK_COMPOSITE_EXPLICIT_AUTOGRAD);
+	for (i = 0; i < MANY; i++) {
+		snprintf(many_name[i], sizeof(many_name[i]), "many::%u", i);
+		many_decl[i] = t_decl(many_name[i]);
+		many[i] = t_impl(&many_decl[i], DK_CPU, 1);
+	}
+	prov = r_none;
+	listener.registry = t_reg;
+	lib_op = t_decl("lib::op");
+	lib_op.schema = "lib::op(Tensor x) -> Tensor";
+	lib_impl = t_impl(&lib_op, DK_CPU, 1);
+	lib_impl.schema = "(Tensor _0) -> Tensor _0";
+	r_rebase();
+}
+
+/* Fail each allocation of what is done; the last time it works. How many did. */
+static unsigned int each_fails(int (*act)(void), const char *culprit, unsigned int flags)
+{
+	long before = dk_test_allocs();
+	u64 answers = r_answers();
+	unsigned int n;
+	int err;
+
+	for (n = 1;; n++) {
+		dk_test_fail_alloc(n);
+		r_poison();
+		err = act();
+		if (!dk_test_fail_alloc(0))
+			break;
+		if (flags & STEPS) {
+			CHECK(r_answers() == answers);
+			r_rebase();
+		}
+		r_refused(__FILE__, __LINE__, "an allocation fails", err, -ENOMEM,
+			  DK_WHY_NO_MEMORY, culprit);
+		if (!CHECK_INT(err, -ENOMEM) || !CHECK_INT(dk_test_allocs(), before)) {
+			t_note("allocation %u", n);
+			break;
+		}
+		t_pause();
+	}
+	CHECK_OK(err);
+	return n - 1;
+}
+
+/* Undo it without memory: all is as it was, by the rules if not by rows. */
+static bool undo_without_memory(const struct scenario *s, u64 answers, long before)
+{
+	int err;
+
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	err = s->undo();
+	CHECK(r_answers() == answers);
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	dk_test_fail_alloc(0);
+	CHECK_OK(err);
+	/* rows are there again after the next change */
+	if (!CHECK_OK(s->act()) || !CHECK_OK(s->undo()))
+		return false;
+	CHECK(r_answers() == answers);
+	return CHECK_INT(dk_test_allocs(), before);
+}
+
+static void each_allocation_fails(void)
+{
+	long at_first, before;
+	unsigned int i, n, all = 0;
+	u64 answers;
+
+	t_first_call();
+	at_first = dk_test_allocs();
+	for (i = 0; i < ARRAY_SIZE(scenarios); i++) {
+		const struct scenario *s = &scenarios[i];
+		bool held = true;
+
+		prepare();
+		answers = r_answers();
+		before = dk_test_allocs();
+		n = each_fails(s->act, s->culprit, s->flags);
+		held &= CHECK(s->flags & FREE ? !n : n);
+		held &= undo_without_memory(s, answers, before);
+		all += n;
+		r_rebase();
+		r_close();
+		held &= CHECK_INT(dk_test_allocs(), at_first);
+		if (!held)
+			t_note("%s, %u allocations", s->name, n);
+	}
+	t_note("%u allocations of %u scenarios failed, one by one", all, i);
+}
+
+/* ---- what the table has no place for ------------------------------------------ */
+
+static int card_offline(void)
+{
+	return dk_device_set_online(t_reg, r_card, 0, &t_why);
+}
+
+static int card_online(void)
+{
+	return dk_device_set_online(t_reg, r_card, 1, &t_why);
+}
+
+static int edu_offline(void)
+{
+	return dk_backend_set_online(t_reg, r_edu, 0, &t_why);
+}
+
+static int edu_online(void)
+{
+	return dk_backend_set_online(t_reg, r_edu, 1, &t_why);
+}
+
+/* Going offline may fail, and coming back, too; leaving may not. */
+static void offline_and_online(void)
+{
+	long before;
+	u64 answers;
+
+	prepare();
+	answers = r_answers();
+	before = dk_test_allocs();
+	/* refuses: dk_device_set_online ENOMEM NO_MEMORY */
+	CHECK(each_fails(card_offline, "card", 0));
+	CHECK(r_answers() != answers);
+	r_rebase();
+	CHECK(each_fails(card_online, "card", 0));
+	/* refuses: dk_backend_set_online ENOMEM NO_MEMORY */
+	r_rebase();
+	CHECK(each_fails(edu_offline, "edu", 0));
+	CHECK(r_answers() != answers);
+	r_rebase();
+	CHECK(each_fails(edu_online, "edu", 0));
+	CHECK(r_answers() == answers);
+	CHECK_INT(dk_test_allocs(), before);
+	CHECK_OK(card_offline());
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	CHECK_OK(dk_device_unregister(&r_a, r_card, &t_why));
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	dk_test_fail_alloc(0);
+	r_rebase();
+	r_close();
+}
+
+static struct dk_op *op;
+static unsigned int num_seen;
+
+static void call_meanwhile(void)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+
+	num_seen += t_call(op, &x, NULL) != -ENOENT;
+}
+
+/* A definition that fails with its function is seen by no call, ever. */
+static void half_a_library_entry(void)
+{
+	struct dk_impl early;
+	u64 before;
+
+	t_first_call();
+	prepare();
+	early = t_impl(&lib_op, DK_CUDA, 1);
+	CHECK_OK(register_library());
+	CHECK_OK(dk_impls_register(&r_a, &early, 1, &t_why));
+	op = dk_op_get(t_reg, "lib::op");
+	r_rebase();
+	num_seen = 0;
+	before = dk_registry_generation(t_reg);
+	dk_test_at_alloc(call_meanwhile);
+	each_fails(add_def_impl, NULL, 0);
+	dk_test_at_alloc(NULL);
+	CHECK_INT(num_seen, 0);
+	CHECK_INT(dk_registry_generation(t_reg), before + 2);
+	CHECK_OK(dk_handle_release(&library, &handle));
+	dk_op_put(op);
+	CHECK_OK(dk_impls_unregister(&r_a, &early, &t_why));
+	CHECK_OK(unregister_library());
+	r_rebase();
+	r_close();
+}
+
+static unsigned int num_told[4], num_lost;
+
+static void hear(struct dk_listener *l, const struct dk_event *event)
+{
+	num_told[event->kind]++;
+	if (event->kind == DK_EVENT_LOST) {
+		num_lost += event->key;
+		CHECK_STR(event->name, "");
+	}
+}
+
+static struct dk_listener ears = { .size = sizeof(ears), .told = hear };
+
+static const struct change {
+	int (*act)(void);
+	int (*undo)(void);
+	unsigned int kind, news;
+} changes[] = {
+	{ define_new, undefine_new, DK_EVENT_DEFINED, 1 },
+	{ register_table, unregister_table, DK_EVENT_IMPL, 3 },
+};
+
+static void forget(void)
+{
+	memset(num_told, 0, sizeof(num_told));
+	num_lost = 0;
+}
+
+/* Each event is told or lost, and which change it was does not depend on that. */
+static unsigned int each_news_fails(const struct change *c)
+{
+	unsigned int n, lost = 0;
+	int err;
+
+	for (n = 1;; n++) {
+		forget();
+		dk_test_fail_alloc(n);
+		err = c->act();
+		if (!dk_test_fail_alloc(0))
+			break;
+		CHECK_INT(num_told[c->kind] + num_lost, err ? 0 : c->news);
+		if (err)
+			continue;
+		lost += num_lost;
+		forget();
+		dk_test_fail_alloc(DK_TEST_EVERY);
+		CHECK_OK(c->undo());
+		dk_test_fail_alloc(0);
+		CHECK_INT(num_told[DK_EVENT_UNDEFINED] + num_lost,
+			  c->kind == DK_EVENT_DEFINED);
+		lost += num_lost;
+	}
+	CHECK_OK(err);
+	CHECK_INT(num_told[c->kind], c->news);
+	/* what had its memory before is told without any */
+	forget();
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	CHECK_OK(c->undo());
+	dk_test_fail_alloc(0);
+	CHECK_INT(num_told[DK_EVENT_UNDEFINED], c->kind == DK_EVENT_DEFINED);
+	CHECK_INT(num_lost, 0);
+	return lost;
+}
+
+static void news_are_lost_and_changes_are_not(void)
+{
+	long before = dk_test_allocs();
+	unsigned int i;
+
+	prepare();
+	ears.registry = t_reg;
+	CHECK_OK(dk_listener_register(&ears, &t_why));
+	for (i = 0; i < ARRAY_SIZE(changes); i++)
+		CHECK(each_news_fails(&changes[i]) > 1);
+	CHECK_OK(dk_listener_unregister(&ears));
+	r_rebase();
+	r_close();
+	CHECK_INT(dk_test_allocs(), before);
+}
+
+T_SUITE(failing,
+	T(each_allocation_fails),
+	T(offline_and_online),
+	T(half_a_library_entry),
+	T(news_are_lost_and_changes_are_not));
