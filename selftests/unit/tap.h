@@ -3,11 +3,14 @@
  * Unit tests that speak TAP 13. A test is a function, TEST(name) { ... }; a
  * failed expectation is told and the test goes on, and so do the tests behind
  * it. Expectations have a value, true where they held. One file a program:
- * this header brings main().
+ * this header brings main(). In the kernel they are cases of KUnit.
  */
 #ifndef _SELFTESTS_UNIT_TAP_H
 #define _SELFTESTS_UNIT_TAP_H
 
+#ifdef __KERNEL__
+#include "../kunit/tap_kunit.h"
+#else
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +34,7 @@ static bool tap_failed;
 		tap_last = &t.next;					\
 	}								\
 	static void test_##title(void)
+#endif
 
 static inline bool tap_expect(bool held, const char *file, int line,
 			      const char *what)
@@ -81,6 +85,7 @@ static inline bool tap_streq(const char *a, const char *b, const char *file,
 #define EXPECT_STREQ(a, b)						\
 	tap_streq((a), (b), __FILE__, __LINE__, #a " to be " #b)
 
+#ifndef __KERNEL__
 int main(void)
 {
 	unsigned int n = 0, failed = 0;
@@ -97,5 +102,6 @@ int main(void)
 	printf("1..%u\n", n);
 	return failed ? 1 : 0;
 }
+#endif
 
 #endif /* _SELFTESTS_UNIT_TAP_H */

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A part of dispatchkey.ko in test builds: see core.h. */
+#include <linux/export.h>
+
+#include "core.h"
+
+const struct dk_test_core dk_test_core = {
+	.layouts_init = dkc_layouts_init,
+	.layout = dkc_layout,
+	.key_alias = dkc_key_alias,
+	.refuse = dkc_refuse,
+	.remark = dkc_remark,
+	.has_word = dkc_has_word,
+	.streq = dkc_streq,
+	.strcaseeq = dkc_strcaseeq,
+	.strlen = dkc_strlen,
+	.strcpy = dkc_strcpy,
+	.strncpy = dkc_strncpy,
+};
+EXPORT_SYMBOL_GPL(dk_test_core);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dk_kunit: the unit tests of selftests/unit as suites of KUnit, which runs them
+ * when the module is loaded. index_test is not among them: the API tests have the
+ * same digests (selftests/api/indexes.c).
+ */
+#include <linux/module.h>
+
+#include <dispatchkey.h>
+
+MODULE_DESCRIPTION("dispatchkey's unit tests, in KUnit");
+MODULE_LICENSE("GPL");
+DK_MODULE_IMPORT();

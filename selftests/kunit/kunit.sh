@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The unit tests in KUnit, which runs them when dk_kunit.ko is loaded and keeps
+# what they said in debugfs.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+results=/sys/kernel/debug/kunit
+
+need_root
+need_command insmod rmmod dmesg
+[ -d $results ] || skip_all "no KUnit here (CONFIG_KUNIT, CONFIG_KUNIT_DEBUGFS, debugfs)"
+need_module dispatchkey dk_kunit
+
+echo "TAP version 13"
+must_load dispatchkey dk_kunit
+for suite in keyset layout lists; do
+	# Its tests are nested in one line that stands for the suite.
+	run_tap sed -n 's/^    //p' $results/dk_$suite/results
+done
+ok "dk_kunit unloads" unload dk_kunit
+
+finish
