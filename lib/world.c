@@ -47,7 +47,7 @@ static char grace_period;
 
 void *dkc_alloc(size_t size)
 {
-	return dkc_fail_alloc() ? NULL : calloc(1, size);
+	return dkc_taken(dkc_fail_alloc() ? NULL : calloc(1, size));
 }
 
 void dkc_free(void *p)

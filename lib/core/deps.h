@@ -43,14 +43,16 @@
 #define _DKC_DEPS_H
 
 /*
- * Test builds have selftests/api/alloc.c: is this allocation to fail? One that
- * is not is counted, and so is what is given back.
+ * Test builds have selftests/api/alloc.c: is this allocation to fail? And how
+ * much is in use?
  */
 #ifdef DKC_FAIL_ALLOC
 _Bool dkc_fail_alloc(void);
+void *dkc_taken(void *p);
 void *dkc_given_back(void *p);
 #else
 #define dkc_fail_alloc()	0
+#define dkc_taken(p)		(p)
 #define dkc_given_back(p)	(p)
 #endif
 
@@ -95,9 +97,10 @@ struct dkc_mutex {
 #define dkc_mutex_unlock(l)	mutex_unlock(&(l)->m)
 
 #define dkc_alloc(size)							\
-	(dkc_fail_alloc() ? NULL : kvzalloc(size, GFP_KERNEL))
+	dkc_taken(dkc_fail_alloc() ? NULL : kvzalloc(size, GFP_KERNEL))
 #define dkc_try_alloc(size)						\
-	(dkc_fail_alloc() ? NULL : kzalloc(size, GFP_NOWAIT | __GFP_NOWARN))
+	dkc_taken(dkc_fail_alloc() ? NULL :				\
+		  kzalloc(size, GFP_NOWAIT | __GFP_NOWARN))
 #define dkc_free(p)		kvfree(dkc_given_back(p))
 #define dkc_retire(p)							\
 	do {								\

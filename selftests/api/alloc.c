@@ -24,8 +24,14 @@ _Bool dkc_fail_alloc(void)
 		num_failed++;
 		return true;
 	}
-	dkc_count(&in_use);
 	return false;
+}
+
+void *dkc_taken(void *p)
+{
+	if (p)
+		dkc_count(&in_use);
+	return p;
 }
 
 void *dkc_given_back(void *p)

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Memory that the kernel itself refuses (failslab): a module registers something
+# of everything with allocation 1, 2, ... of this task failing, until none does,
+# and leaves with all of them failing. For kernels with CONFIG_FAILSLAB.
+
+# shellcheck disable=SC2317 # functions are called by ok
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+faults=/sys/kernel/debug/failslab
+cycle=/sys/module/dk_cycle/parameters
+nth=/proc/self/fail-nth
+
+need_root
+need_command insmod rmmod dmesg
+[ -d $faults ] || skip_all "this kernel does not fail allocations on purpose (CONFIG_FAILSLAB, debugfs)"
+need_module dispatchkey dk_cycle
+plan 9
+must_load dispatchkey dk_cycle
+
+# Those that may sleep, too; and no word about each in the log.
+echo N >$faults/ignore-gfp-wait
+echo 0 >$faults/verbose
+at_exit() {
+	echo 0 >$faults/probability
+	echo N >$faults/task-filter
+}
+
+# All is open before: between the lines that set and look at fail-nth nothing but
+# the module shall need memory.
+exec 3>$cycle/again 4>$nth 5>$cycle/leave 6>"$st_tmp/errors"
+failed=0 left=0
+for ((n = 1; n < 10000; n++)); do
+	status=0
+	exec 7<$nth
+	echo "$n" >&4
+	echo 1 >&3 2>&6 || status=1
+	read -r left <&7
+	echo 0 >&4
+	exec 7<&-
+	[ "$left" = 0 ] || break
+	failed=$((failed + status))
+done
+other=$(grep -vc 'Cannot allocate memory' "$st_tmp/errors")
+diag "$((n - 1)) allocations were made to fail, $failed times all of it was refused"
+ok "in the end nothing failed" test "$status" -eq 0
+ok "allocations were made to fail" test "$n" -gt 20
+ok "and it was refused" test "$failed" -gt 20
+is "for lack of memory only, and nothing stayed" 0 "$other"
+
+echo Y >$faults/task-filter
+echo -1 >$faults/times
+echo 100 >$faults/probability
+ok "leaving when every allocation fails" eval "echo 1 >&5"
+ok "and again, when nothing is there" eval "echo 1 >&5"
+at_exit
+ok "it registers again" eval "echo 1 >&3"
+exec 3>&- 4>&- 5>&- 6>&-
+ok "all unloads" eval "unload dk_cycle && unload dispatchkey"
+
+finish

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# A module with functions is loaded and unloaded again and again while threads
+# call them: every call is answered by who was there. Then dispatchkey itself is.
+# DK_CYCLES= says how often (100).
+
+# shellcheck disable=SC2317 # functions are called by ok
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+cycles=${DK_CYCLES:-100}
+calls=/sys/module/dk_cycle_calls/parameters
+
+need_root
+need_command insmod rmmod dmesg
+need_module dispatchkey dk_cycle dk_cycle_calls
+! is_loaded dispatchkey || skip_all "dispatchkey is loaded already, and this test has to load it"
+guest=$(ko dk_cycle) || skip_all "no dk_cycle.ko is built (make modules DK_SELFTESTS=1)"
+plan 10
+must_load dispatchkey dk_cycle_calls
+
+# While it is there, calls have to reach it.
+cycle() {
+	local before now tries=0
+	insmod "$guest" || return
+	read -r before <"$calls"/guest
+	now=$before
+	while [ "$now" = "$before" ]; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 100000 ] || { echo "it was never called" && return 1; }
+		read -r now <"$calls"/guest
+	done
+	rmmod dk_cycle
+}
+cycle_all() {
+	local i
+	for ((i = 1; i <= cycles; i++)); do
+		cycle || { echo "in cycle $i" && return 1; }
+	done
+}
+ok "$cycles times dk_cycle is loaded, called and unloaded" cycle_all
+is "no call was answered wrongly" 0 "$(cat "$calls"/wrong)"
+ok "it was called" test "$(cat "$calls"/guest)" -ge "$cycles"
+ok "and was away when others were" test "$(cat "$calls"/absent)" -gt 0
+diag "$(cat "$calls"/calls) calls, $(cat "$calls"/guest) by the guest, $(cat "$calls"/absent) when it was away"
+ok "the callers unload" unload dk_cycle_calls
+again() {
+	local i
+	for ((i = 0; i < 5; i++)); do
+		unload dispatchkey && load dispatchkey && load dk_cycle_calls &&
+			cycle && unload dk_cycle_calls || return
+	done
+}
+ok "dispatchkey unloads and loads, and all works as before" again
+ok "it unloads at last" unload dispatchkey
+ok "nothing is left" test ! -e /sys/module/dispatchkey
+is "nobody has left a provider behind" 0 "$(klog 'left .* behind' | wc -l)"
+
+finish

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dk_cycle: a driver that brings something of everything. It is loaded and
+ * unloaded while dk_cycle_calls.ko calls (cycles.sh), and made to register and
+ * to leave while memory is short (failslab.sh):
+ *
+ * parameter again	any value: leave, and register anew
+ * parameter leave	any value: leave, with make-it-fail
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <linux/sched.h>
+
+#include "../api/alloc.h"
+#include "cycle.h"
+
+static int guest(struct dk_call *c, struct dk_obj *x, int *who)
+{
+	*who = CYCLE_GUEST;
+	return 0;
+}
+
+static struct dk_impl impls[] = {
+	DK_IMPL(cycle_sleeps, DK_CPU, guest),
+	DK_IMPL(cycle_own, DK_COMPOSITE_EXPLICIT_AUTOGRAD, guest),
+	DK_IMPL(cycle_own, DK_AUTOGRAD, guest),
+};
+
+static struct dk_impl atomic_impls[] = {
+	DK_IMPL_ATOMIC(cycle_atomic, DK_CPU, guest),
+};
+
+static const struct dk_impl card_impls[] = {
+	DK_IMPL(cycle_own, DK_DENSE, guest),
+};
+
+static const struct dk_impl fallback = {
+	.size = sizeof(fallback), .key = DK_PYTHON,
+	.flags = DK_IMPL_F_FALLTHROUGH, .label = "fallthrough",
+};
+
+static void hear(struct dk_listener *self, const struct dk_event *event)
+{
+}
+
+static void see(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+}
+
+static struct dk_provider cycle = DK_PROVIDER("cycle");
+static struct dk_library library = DK_LIBRARY(&cycle, FRAGMENT, "cycle", DK_UNDEFINED);
+static struct dk_listener listener = { .size = sizeof(listener), .told = hear };
+static struct dk_hooks hooks = { .size = sizeof(hooks), .before = see };
+static struct dk_op_decl more;
+static struct dk_handle handle;
+static long in_use;	/* before anything was registered */
+
+static int leave(void)
+{
+	int err;
+
+	dk_hooks_unregister(&hooks, NULL);
+	err = dk_listener_unregister(&listener);
+	if (!err)
+		err = dk_provider_unregister(&cycle);
+	handle.core = NULL;
+	return err;
+}
+
+static int register_functions(struct dk_diag *why)
+{
+	unsigned int backend;
+	u32 card;
+	int err = dk_impls_register(&cycle, impls, ARRAY_SIZE(impls), why);
+
+	/* then nobody sees it without its functions */
+	if (!err)
+		err = dk_op_define(&cycle, &cycle_own_op, 0, why);
+	if (!err)
+		err = dk_impls_register(&cycle, atomic_impls, 1, why);
+	if (!err)
+		err = dk_fallback_register(&cycle, &fallback, why);
+	if (!err)
+		err = dk_backend_join(&cycle, "cycle", 0, 0, &backend, why);
+	if (!err)
+		err = dk_device_register(&cycle, backend, "cycle0", NULL, card_impls, 1,
+					 &card, why);
+	return err;
+}
+
+static int enter(void)
+{
+	struct dk_diag why = { .size = sizeof(why) };
+	int err = dk_listener_register(&listener, &why);
+
+	if (!err)
+		err = dk_hooks_register(NULL, &hooks, &why);
+	if (!err)
+		err = dk_provider_register(&cycle, &why);
+	if (!err)
+		err = register_functions(&why);
+	if (!err)
+		err = dk_library_register(&library, &why);
+	if (!err)
+		err = dk_library_def(&library, &more, 0, &handle, &why);
+	if (!err)
+		return 0;
+	if (err != -ENOMEM)
+		pr_info("%s: %s\n", why.text, why.name);
+	leave();
+	return err;
+}
+
+/* Is all right, and is nothing of us left behind? */
+static int check(void)
+{
+	int err = dk_registry_check(NULL, NULL);
+
+	if (!err && !cycle.core && dk_test_allocs() != in_use) {
+		pr_info("%ld allocations are in use, and %ld were\n", dk_test_allocs(),
+			in_use);
+		err = -EILSEQ;
+	}
+	return err;
+}
+
+static int again_set(const char *value, const struct kernel_param *kp)
+{
+	int err = leave(), wrong;
+
+	if (!err)
+		err = enter();
+	wrong = check();
+	return wrong ? wrong : err;
+}
+
+static int leave_set(const char *value, const struct kernel_param *kp)
+{
+	int err;
+
+#ifdef CONFIG_FAULT_INJECTION
+	current->make_it_fail = true;
+#endif
+	err = leave();
+#ifdef CONFIG_FAULT_INJECTION
+	current->make_it_fail = false;
+#endif
+	return err ? err : dk_registry_check(NULL, NULL);
+}
+
+static const struct kernel_param_ops again_ops = { .set = again_set };
+static const struct kernel_param_ops leave_ops = { .set = leave_set };
+module_param_cb(again, &again_ops, NULL, 0200);
+MODULE_PARM_DESC(again, "leave, and register anew");
+module_param_cb(leave, &leave_ops, NULL, 0200);
+MODULE_PARM_DESC(leave, "leave, and every allocation may fail");
+
+static int __init cycle_init(void)
+{
+	more = cycle_own_op;
+	more.name = "cycle::more";
+	more.op = NULL;
+	in_use = dk_test_allocs();
+	return enter();
+}
+module_init(cycle_init);
+
+static void __exit cycle_exit(void)
+{
+	leave();
+}
+module_exit(cycle_exit);
+
+MODULE_DESCRIPTION("dispatchkey selftest: a provider that comes and goes");
+MODULE_LICENSE("GPL");
+DK_MODULE_IMPORT();
