@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the scripts share that run many tests one after the other and count them:
-# check and check-debug, which source it from the project's folder. They set
+# What the scripts share that run many tests and count them, one after the other
+# or in lanes: check and check-debug, which source it from the project's folder.
+# They set
 #
 #   me     their name, for messages        logs   a folder for logs, one a step
 #   top    the project's folder            build  its build folder
@@ -85,7 +86,64 @@ tap() {
 	[ "${counts[2]}" -eq 0 ] || scripts/ktap-count "$log" | sed -n 's/^skipped/    | skipped/p'
 }
 
+# lane NAME FUNCTION [ARGUMENT...] - run steps beside those that follow. What they
+# print is held back until join, so that the report is in the same order always.
+lanes=()
+lane() {
+	local name=$1
+	shift
+	# A process group of its own, so that all of it can be ended.
+	set -m
+	# shellcheck disable=SC2030,SC2031 # told by the file
+	(
+		set +m
+		trap - EXIT INT TERM HUP
+		passed=0 failed=0 skipped=0 failures=()
+		"$@"
+		printf "%s\n" "$passed $failed $skipped" "${failures[@]}" >"$(logname "lane $name").counts"
+	) >"$(logname "lane $name")" 2>&1 </dev/null &
+	set +m
+	lanes+=("$name $!")
+	say "beside that: $name"
+}
+
+# join - wait for all lanes, and print and count what they did
+# shellcheck disable=SC2031 # they are this shell's
+join() {
+	local entry name counts sum
+	for entry in "${lanes[@]}"; do
+		name=${entry% *}
+		wait "${entry##* }"
+		cat "$(logname "lane $name")"
+		counts=$(logname "lane $name").counts
+		if [ -s "$counts" ]; then
+			read -r -a sum <"$counts"
+			mapfile -t -s 1 -O ${#failures[@]} failures <"$counts"
+		else
+			sum=(0 1 0)
+			failures+=("$name, which ended too early")
+		fi
+		passed=$((passed + sum[0])) failed=$((failed + sum[1])) skipped=$((skipped + sum[2]))
+	done
+	lanes=()
+}
+
+end_lanes() {
+	local entry
+	for entry in "${lanes[@]}"; do
+		kill -TERM -- "-${entry##* }" 2>/dev/null
+	done
+	for entry in "${lanes[@]}"; do
+		wait "${entry##* }" 2>/dev/null
+	done
+	lanes=()
+}
+trap end_lanes EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
 finish() {
+	join
 	[ ${#failures[@]} -eq 0 ] || say "failed: $(printf '%s; ' "${failures[@]}" | sed 's/; $//')"
 	say "$((SECONDS - begin)) seconds, logs in ${logs#"$top/"}"
 	echo "$passed passed, $failed failed, $skipped skipped"
@@ -114,11 +172,13 @@ outside() { # KVER KDIR
 	env DK_OUTSIDE="$logs/outside-$1" DK_TOP="$build/modules/$1" KDIR="$2" \
 		selftests/module/outside_driver.sh
 }
-in_vm() { # KVER SECONDS OPTION...: of selftests/vm/run, which say the kernel
-	local kver=$1 timeout=$2
-	shift 2
+kernel_targets="replay api module edu torture"
+in_vm() { # KVER SECONDS TARGETS OPTION...: of selftests/vm/run, which say the kernel
+	local kver=$1 timeout=$2 targets=$3
+	shift 3
 	selftests/vm/run "$@" --timeout "$timeout" --log "$logs/console-$kver.log" -- \
-		env DK_OUTSIDE="$logs/outside-$kver" DK_MOST="${all:+3}" \
-		make -s -C "$build/modules/$kver/selftests" run_tests TARGETS="replay api module edu torture" \
+		env DK_OUTSIDE="$logs/outside-$kver" DK_MOST="${most-}" DK_CYCLES="${cycles-}" \
+		DK_SECONDS="${torture-}" \
+		make -s -C "$build/modules/$kver/selftests" run_tests TARGETS="$targets" \
 		DK_PREBUILT=1 DK_ONLY=kernel DK_BUILD="$build" KSELFTEST_DIR="$KSELFTEST_DIR"
 }
