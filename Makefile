@@ -284,6 +284,7 @@ check-all:
 check-torch:
 	$(call script,check-torch)
 
+# SHARE=1: a part of it, in minutes.
 check-debug:
 	$(call script,check-debug)
 
@@ -343,7 +344,8 @@ Try and test
   check-all        those that take long, too
   check-torch      random programs in ours and in PyTorch 1.13.1, which is
                    installed if missing; PROGRAMS=, SEED=
-  check-debug      the kernel tests under kernels that look for mistakes
+  check-debug      the kernel tests and the torture under kernels that look for
+                   mistakes; SHARE=1: a part of it
   torture          calls while all changes, in userspace and in the kernel;
                    DURATION= seconds, SEED=, KERNEL=6.1, 6.12, debug, kcsan, none
   debug-kernel     build these kernels (minutes, into the cache)
