@@ -49,8 +49,8 @@ static void count_end(void)
 	       waited_for ? (now - sequence) >> SEQUENCE_SHIFT : 0);
 }
 #else
-void __real_urcu_bp_synchronize_rcu(void);
-void __wrap_urcu_bp_synchronize_rcu(void);
+#include "graces.h"
+
 void __wrap_urcu_bp_synchronize_rcu(void)
 {
 	__atomic_fetch_add(&waited_for, 1, __ATOMIC_RELAXED);

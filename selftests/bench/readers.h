@@ -38,11 +38,13 @@ struct readers_side {
 struct readers_run {
 	const struct readers_side *side;
 	unsigned int first;		/* operator that the writer takes */
-	unsigned long calls __attribute__((aligned(64)));
-	unsigned long registrations __attribute__((aligned(64)));
-	int writing __attribute__((aligned(64)));
-	int quit;
 	unsigned long seed;
+	int writing;
+	int quit;
+	char before_calls[64];		/* each writes to a line of its own */
+	unsigned long calls;
+	char before_registrations[64];
+	unsigned long registrations;
 };
 
 #define RELAXED_SET(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)

@@ -70,7 +70,7 @@ static const struct dk_impl card_impls[] = {
 static struct dk_op *calm_handle, *swift_handle;
 static unsigned int backend;
 static __u32 card;
-static volatile int begin, end;
+static int begin, end;
 
 static struct dk_obj with(unsigned int key)
 {
@@ -115,14 +115,16 @@ static int guarded(struct dk_obj *x)
 	return calm(x);
 }
 
+#define MARK(what)	__atomic_store_n(&(what), 1, __ATOMIC_SEQ_CST)
+
 #define MAKE(name, object, what)					\
 	static __attribute__((noinline)) void name(void)		\
 	{								\
 		struct dk_obj x = object;				\
 									\
-		begin = 1;						\
+		MARK(begin);						\
 		what;							\
-		end = 1;						\
+		MARK(end);						\
 	}
 KINDS(MAKE)
 

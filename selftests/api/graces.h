@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the linker makes of liburcu's function for graces.c, by --wrap. */
+#ifndef _SELFTESTS_API_GRACES_H
+#define _SELFTESTS_API_GRACES_H
+
+void __real_urcu_bp_synchronize_rcu(void);
+void __wrap_urcu_bp_synchronize_rcu(void);
+
+#endif
