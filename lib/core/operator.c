@@ -182,7 +182,7 @@ void dkc_op_settle(struct dk_op *op)
  */
 static bool dkc_op_replaceable(const struct dk_op *op)
 {
-	return op->pinned && !dkc_op_alive(op) && !op->changing;
+	return dkc_load(op->pinned) && !dkc_op_alive(op) && !op->changing;
 }
 
 static struct dk_op *dkc_op_replace(struct dk_op *op)
@@ -395,7 +395,7 @@ static int dkc_check_class(const struct dk_op *op, unsigned int flags,
 	const struct dkc_reg *r = NULL;
 
 	if (op->classed && ((op->flags ^ flags) & DK_OP_ATOMIC) &&
-	    (op->pinned || op->holders))
+	    (dkc_load(op->pinned) || op->holders))
 		return dkc_refuse(why, DK_WHY_CLASS, op->name);
 	while ((flags & DK_OP_ATOMIC) && (r = dkc_reg_walk(op, r)))
 		if (!(r->impl->flags & DK_IMPL_F_ATOMIC))

@@ -94,6 +94,65 @@ static void call_while_operators_come_and_go(void)
 	t_close();
 }
 
+/* ---- names that are looked up ------------------------------------------------ */
+
+DK_OP(fresh, "threads::fresh", (struct dk_obj *x), (x), (x));
+
+static int fresh_here(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+static void *define_and_leave(void *data)
+{
+	static const struct dk_impl impls[] = { DK_IMPL(fresh, DK_CPU, fresh_here) };
+	struct dk_provider p = DK_PROVIDER("definer");
+	unsigned int *rounds = data;
+
+	while (!w_load(stop)) {
+		int err = dk_provider_register(&p, NULL);
+
+		err = err ? err : dk_op_define(&p, &fresh_op, 0, NULL);
+		err = err ? err : dk_impls_register(&p, impls, 1, NULL);
+		w_sleep_us(100);
+		if (err || dk_provider_unregister(&p))
+			break;
+		++*rounds;
+	}
+	return NULL;
+}
+
+/* Every call is the first one of its declaration: it looks for the operator. */
+static void look_up_while_operators_come_and_go(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *const objs[] = { &x };
+	u64 end = w_now_us() + DURATION_MS * 1000 / 4;
+	u64 served = 0, refused = 0, wrong = 0;
+	unsigned int rounds = 0;
+	pthread_t thread;
+
+	stop = false;
+	CHECK_OK(pthread_create(&thread, NULL, define_and_leave, &rounds));
+	while (w_now_us() < end) {
+		struct dk_op_decl decl = fresh_op;
+		struct dk_call c;
+		int err = dk_call_enter(&c, &decl, &dk_local_default, objs, 1);
+
+		err = err ? err : fresh_run(&c, &x);
+		served += !err;
+		refused += err == -ENOENT || err == -ENOSYS;
+		wrong += err && err != -ENOENT && err != -ENOSYS;
+	}
+	w_store(stop, true);
+	pthread_join(thread, NULL);
+	CHECK_INT(wrong, 0);
+	CHECK(served);
+	CHECK(rounds);
+	t_note("%u rounds, %llu served, %llu refused", rounds,
+	       (unsigned long long)served, (unsigned long long)refused);
+}
+
 /* ---- a call that stays ---------------------------------------------------- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -241,5 +300,6 @@ static void deep_calls_are_seen(void)
 T_SUITE(threads,
 	T(call_while_all_changes),
 	T(call_while_operators_come_and_go),
+	T(look_up_while_operators_come_and_go),
 	T(slow_call_delays_its_own_only),
 	T(deep_calls_are_seen));
