@@ -50,7 +50,7 @@ static void next_change(void)
 	CHECK_OK(dk_impls_unregister(&base, &nudge, &t_why));
 }
 
-static void peer13_leaving_without_memory(void)
+static void leaving_without_memory(void)
 {
 	static const struct t_given kept[] = {
 		{ DK_COMPOSITE_IMPLICIT_AUTOGRAD, false, "f1" },
@@ -204,5 +204,5 @@ static void atomic_operator_without_rows(void)
 }
 
 T_SUITE(leaving,
-	T(peer13_leaving_without_memory),
+	T_PEER(13, leaving_without_memory),
 	T(atomic_operator_without_rows));
