@@ -11,7 +11,7 @@
 
 #include "test.h"
 
-DK_OP(stay, "kpeers::stay", (struct dk_obj *x, struct completion *go), (x, go), (x));
+DK_OP(parked, "kpeers::parked", (struct dk_obj *x, struct completion *go), (x, go), (x));
 
 static struct dk_provider keeper, prov;
 static struct dk_op *op;
@@ -19,7 +19,7 @@ static struct completion inside;
 static bool left;
 
 /* Where it goes on, it is on another processor if its own has gone. */
-static int stay_here(struct dk_call *c, struct dk_obj *x, struct completion *go)
+static int parked_here(struct dk_call *c, struct dk_obj *x, struct completion *go)
 {
 	complete(&inside);
 	wait_for_completion(go);
@@ -29,7 +29,7 @@ static int stay_here(struct dk_call *c, struct dk_obj *x, struct completion *go)
 	return 0;
 }
 
-static const struct dk_impl impls[] = { DK_IMPL(stay, DK_CPU, stay_here) };
+static const struct dk_impl impls[] = { DK_IMPL(parked, DK_CPU, parked_here) };
 
 /* A thread that calls, until it is told to stop. */
 struct caller {
@@ -43,7 +43,7 @@ static int call_once(void *data)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct caller *me = data;
 
-	me->result = stay_at(op, &dk_local_default, &x, &me->go);
+	me->result = parked_at(op, &dk_local_default, &x, &me->go);
 	complete(&me->done);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
@@ -72,9 +72,9 @@ static void begin(void)
 	t_open("v1", DK_REGISTRY_STOCKED);
 	t_join(&keeper, "keeper");
 	t_join(&prov, "prov");
-	CHECK_OK(dk_op_define(&keeper, &stay_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&keeper, &parked_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
-	op = dk_op_get(t_reg, "kpeers::stay");
+	op = dk_op_get(t_reg, "kpeers::parked");
 }
 
 static void end(void)

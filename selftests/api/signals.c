@@ -17,7 +17,7 @@
 #define ADD(x)		__atomic_fetch_add(&(x), 1, __ATOMIC_RELAXED)
 
 DK_OP(calm, "signals::calm", (struct dk_obj *x, int depth), (x, depth), (x));
-DK_OP(swift, "signals::swift", (struct dk_obj *x), (x), (x));
+DK_OP(instant, "signals::instant", (struct dk_obj *x), (x), (x));
 
 static struct dk_provider host = DK_PROVIDER("host");
 static int stop;
@@ -28,25 +28,25 @@ static int calm_here(struct dk_call *c, struct dk_obj *x, int depth)
 	return depth ? calm(x, depth - 1) : 0;
 }
 
-static int swift_here(struct dk_call *c, struct dk_obj *x)
+static int instant_here(struct dk_call *c, struct dk_obj *x)
 {
 	return 0;
 }
 
 static const struct dk_impl impls[] = {
 	DK_IMPL(calm, DK_COMPOSITE_EXPLICIT_AUTOGRAD, calm_here),
-	DK_IMPL_ATOMIC(swift, DK_COMPOSITE_EXPLICIT_AUTOGRAD, swift_here),
+	DK_IMPL_ATOMIC(instant, DK_COMPOSITE_EXPLICIT_AUTOGRAD, instant_here),
 };
 
 static const struct dk_impl more[] = {
-	DK_IMPL(calm, DK_CPU, calm_here), DK_IMPL_ATOMIC(swift, DK_CPU, swift_here),
+	DK_IMPL(calm, DK_CPU, calm_here), DK_IMPL_ATOMIC(instant, DK_CPU, instant_here),
 };
 
 static bool serves(int depth)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 
-	return !calm(&x, depth) && !swift(&x);
+	return !calm(&x, depth) && !instant(&x);
 }
 
 static void handler(int sig)
@@ -98,7 +98,7 @@ static void handlers_call_at_any_moment(void)
 	changes = 0;
 	CHECK_OK(dk_provider_register(&host, &t_why));
 	CHECK_OK(dk_op_define(&host, &calm_op, 0, &t_why));
-	CHECK_OK(dk_op_define(&host, &swift_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_op_define(&host, &instant_op, DK_OP_ATOMIC, &t_why));
 	CHECK_OK(dk_impls_register(&host, impls, 2, &t_why));
 	CHECK(serves(0));
 	CHECK_OK(sigaction(SIGUSR1, &act, &old));
