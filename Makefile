@@ -291,7 +291,7 @@ check-debug:
 debug-kernel:
 	$(call script,debug-kernel debug kcsan)
 
-# DURATION=, SEED=, READERS=, WRITERS=, RESOLVE=, KERNEL= say how.
+# DURATION=, KERNEL=, SEED=, READERS=, WRITERS=, CYCLES=, RESOLVE= say how.
 torture:
 	$(call script,torture)
 
@@ -337,8 +337,8 @@ Module, for the kernel whose build folder is KDIR=
   modules_clean    remove what kbuild built
 Try and test
   demo             two accelerators in a virtual machine, one unplugged under load
-  demo-unload      calls while functions come and go, in PyTorch 1.13.1 and in ours;
-                   CALLS=, LIMIT= seconds for PyTorch
+  demo-unload      calls while functions come and go, in PyTorch 1.13.1 and in
+                   ours; CALLS=, LIMIT= seconds for PyTorch
   bench-readers    what calls lose while another thread registers; SEED=
   check            all tests, some of them in a virtual machine
   check-all        those that take long, too
@@ -347,7 +347,8 @@ Try and test
   check-debug      the kernel tests and the torture under kernels that look for
                    mistakes; SHARE=1: a part of it
   torture          calls while all changes, in userspace and in the kernel;
-                   DURATION= seconds, SEED=, KERNEL=6.1, 6.12, debug, kcsan, none
+                   DURATION= seconds, KERNEL=6.1, 6.12, debug, kcsan or none,
+                   SEED=, READERS=, WRITERS=, CYCLES=, RESOLVE=1 (by the rules)
   debug-kernel     build these kernels (minutes, into the cache)
   kselftest        the kernel tests on this machine (as root)
   lint             warnings of all compilers and checkers

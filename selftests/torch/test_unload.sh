@@ -32,9 +32,14 @@ diag "$(cat "$st_tmp/said")"
 ok "one that loses a call compiles" compiles loses -DLOSE=500000
 is "and is told" 1 "$(status_of "$st_tmp/loses" 1000000)"
 if [ -e /usr/include/ATen/core/dispatch/Dispatcher.h ] && [ -x "$st_top/scripts/demo-unload" ]; then
-	is "the same beside PyTorch" 0 "$(CALLS=1000000 LIMIT=60 \
-		O="${DK_BUILD:-$st_top/build}" status_of "$st_top/scripts/demo-unload")"
-	diag "$(cat "$st_tmp/said")"
+	status=$(CALLS=1000000 LIMIT=60 O="${DK_BUILD:-$st_top/build}" \
+		status_of "$st_top/scripts/demo-unload")
+	if [ "$status" = 3 ]; then
+		skip "the same beside PyTorch" "$(cat "$st_tmp/said")"
+	else
+		is "the same beside PyTorch" 0 "$status"
+		diag "$(cat "$st_tmp/said")"
+	fi
 else
 	skip "the same beside PyTorch" "no PyTorch 1.13.1 here"
 fi
