@@ -170,18 +170,21 @@ int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 
 /**
  * struct dk_hold - keeps every provider of a registry from leaving
+ * @size: sizeof(struct dk_hold), set by the caller
  *
- * Its storage is the caller's, and everything in it the dispatcher's own.
+ * Its storage is the caller's, and all else in it the dispatcher's own.
  */
 struct dk_hold {
+	__u32 size;
 	/* private: */
+	__u32 reserved;
 	struct dk_registry *reg;
 	__u64 gate[8];
 };
 
 /**
  * dk_hold() - keep every provider from leaving, for a batch of calls
- * @h: takes the hold
+ * @h: takes the hold; set @h->size before
  * @reg: the registry that the calls go to, NULL for the default one
  *
  * Calls that are made with it, by dk_call_enter_held() or the id_held() of
@@ -191,9 +194,9 @@ struct dk_hold {
  * sleepable operators become cheaper.
  *
  * Context: Process context; the calls may sleep.
- * Return: 0; -ENOMEM (userspace: the default registry, or the thread's first
- * call). Then, and only then, dk_release() has to follow, on the same task or
- * thread.
+ * Return: 0, and then, and only then, dk_release() has to follow, on the same
+ * task or thread; -EINVAL (size); -ENOMEM (userspace: the default registry, or
+ * the thread's first call).
  */
 int dk_hold(struct dk_hold *h, struct dk_registry *reg);
 

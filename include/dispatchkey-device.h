@@ -204,8 +204,8 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  * obstacle: @why names the first one then (reason UNSERVED, with 0 returned).
  *
  * Context: Process context, sleeps until the calls inside have returned.
- * Return: 0, -ENODEV, -ENOMEM (then nothing has changed), -EDEADLK as
- * dk_provider_unregister().
+ * Return: 0, -ENODEV, -ENOMEM (then nothing has changed), -EDEADLK or
+ * -ESHUTDOWN as dk_provider_unregister().
  */
 int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
 			 struct dk_diag *why);
@@ -225,8 +225,8 @@ int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
  *
  * Context: Process context, sleeps until the calls inside have returned.
  * Return: 0; -EINVAL (no such backend); -ENOMEM (then nothing has changed);
- * -EDEADLK from inside a function at one of its keys, or as
- * dk_provider_unregister().
+ * -EDEADLK from inside a function at one of its keys, from inside a hold or from
+ * an atomic call; -ESHUTDOWN.
  */
 int dk_backend_set_online(struct dk_registry *reg, unsigned int backend, int online,
 			  struct dk_diag *why);

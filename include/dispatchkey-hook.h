@@ -132,8 +132,9 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
  * It allocates nothing. Of two who unregister it at once, both wait.
  *
  * Context: Process context, sleeps until its functions have returned.
- * Return: 0, -ENOENT (is not registered), or -EDEADLK from inside a hook or an
- * atomic call.
+ * Return: 0, -ENOENT (is not registered, or another caller has just taken it
+ * out: also then nobody is inside), or -EDEADLK from inside a hook or an atomic
+ * call.
  */
 int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why);
 

@@ -150,8 +150,8 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * functions unregister each other wait for ever.
  *
  * Context: Process context, sleeps until the calls inside have returned.
- * Return: 0, -EDEADLK from inside a function of the same provider or from an
- * atomic call (then nothing has changed), or -ESHUTDOWN at the end of the
+ * Return: 0, -EDEADLK from inside a function of the same provider, from inside a
+ * hold or from an atomic call (then nothing has changed), or -ESHUTDOWN at the end of the
  * process, when its functions are no longer called and stay where they are.
  */
 int dk_provider_unregister(struct dk_provider *prov);
@@ -171,9 +171,9 @@ int dk_provider_unregister(struct dk_provider *prov);
  * recorded: they are told as a grace period that is not over (reason GRACE).
  *
  * In userspace a thread of the library's own waits for the grace period, and
- * ends with it.
+ * ends with it. Listeners are told before it returns, for as long as that takes.
  *
- * Context: Process context, sleeps until the deadline at most.
+ * Context: Process context, sleeps until the deadline.
  * Return: 0; -ETIMEDOUT, also at once if there is no memory to wait with a
  * deadline (reason NO_DEADLINE); -EDEADLK or -ESHUTDOWN as
  * dk_provider_unregister().

@@ -91,11 +91,13 @@ void dkc_free_registries_left(void)
 {
 	struct dk_diag why = { .size = sizeof(why) };
 
-	while (dkc_born) {
+	struct dk_registry *reg, *next;
+
+	/* the last user is gone: nobody else changes the list */
+	for (reg = dkc_born; reg; reg = next) {
+		next = reg->next_born;
 		pr_warn("a registry was left behind; it is freed\n");
-		if (dk_registry_free(dkc_born, &why)) {
+		if (dk_registry_free(reg, &why))
 			pr_err("%s: %s\n", why.text, why.name);
-			break;
-		}
 	}
 }

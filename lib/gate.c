@@ -32,13 +32,13 @@ struct gate_slot {
 	const void *prov;	/* NULL: free */
 	const struct dkc_reg *reg;
 	const void *op;
+	unsigned long seq;	/* of the calls that used it */
 };
 
 struct gate_record {
 	char before[CACHE_LINE];	/* other threads' lines end here */
 	struct gate_slot slots[GATE_SLOTS];
 	unsigned int first;	/* every slot below this one is taken */
-	unsigned int num_deep;	/* calls of this thread on the deep list */
 	pid_t tid;
 	struct gate_record *next;	/* under gate_lock() */
 	struct gate_record **link;
@@ -175,7 +175,6 @@ static SELDOM void deep_enter(u64 *room, const void *prov, const struct dkc_reg 
 	if (deep_calls)
 		deep_calls->prev = d;
 	deep_calls = d;
-	self->num_deep++;
 	gate_unlock(&mask);
 }
 
@@ -185,7 +184,6 @@ static SELDOM void deep_leave(u64 *room)
 
 	gate_lock(&mask);
 	deep_unlink((struct gate_deep *)&room[1]);
-	self->num_deep--;
 	gate_unlock(&mask);
 }
 
@@ -212,10 +210,13 @@ int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
 	}
 	slot = &r->slots[i];
 	dkc_store(r->first, i + 1);
-	dkc_store(slot->reg, reg);
-	dkc_store(slot->op, op);
+	/* from here on a handler does not use the slot */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	dkc_store_release(slot->seq, slot->seq + 1);
+	dkc_store_release(slot->reg, reg);
+	dkc_store_release(slot->op, op);
 	/* who sees this one also sees what the call before it in the slot did */
-	__atomic_store_n(&slot->prov, prov, __ATOMIC_RELEASE);
+	dkc_store_release(slot->prov, prov);
 	room[0] = (uintptr_t)slot;
 	return 0;
 }
@@ -237,23 +238,21 @@ void dkc_gate_leave(u64 *room)
 }
 
 /*
- * The words of a slot as calls of one provider wrote them. The thread may go on meanwhile:
- * where the registration is the same before and after the provider was read, no
- * call of another provider has come in between.
+ * The words of a slot as one call wrote them; false if it is free. The thread
+ * may go on meanwhile, but it counts a call before it writes any word of it, and
+ * whoever sees the word sees the count.
  */
 static bool slot_read(const struct gate_slot *slot, struct dkc_inside *in)
 {
-	const void *prov = __atomic_load_n(&slot->prov, __ATOMIC_ACQUIRE);
+	unsigned long seq;
 
-	while (prov) {
-		in->prov = prov;
-		in->reg = __atomic_load_n(&slot->reg, __ATOMIC_ACQUIRE);
-		in->op = __atomic_load_n(&slot->op, __ATOMIC_ACQUIRE);
-		prov = __atomic_load_n(&slot->prov, __ATOMIC_ACQUIRE);
-		if (prov == in->prov && dkc_load(slot->reg) == in->reg)
-			return true;
-	}
-	return false;
+	do {
+		seq = dkc_load_acquire(slot->seq);
+		in->prov = dkc_load_acquire(slot->prov);
+		in->reg = dkc_load_acquire(slot->reg);
+		in->op = dkc_load_acquire(slot->op);
+	} while (dkc_load(slot->seq) != seq);
+	return in->prov;
 }
 
 static bool any_slot(const struct gate_record *r, dkc_inside_fn is, void *data)
@@ -328,15 +327,18 @@ u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)
 {
 	const struct gate_record *r = in->who;
 	char path[40];
+	int fd, cancel;
 	ssize_t n = -1;
-	int fd;
 
+	/* who is cancelled in there would keep the locks */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)r->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		n = read(fd, name, size - 1);
 		close(fd);
 	}
+	pthread_setcancelstate(cancel, NULL);
 	name[n > 0 ? n - (name[n - 1] == '\n') : 0] = 0;
 	return r->tid;
 }

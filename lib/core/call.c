@@ -578,6 +578,8 @@ int dk_hold(struct dk_hold *h, struct dk_registry *reg)
 {
 	unsigned long epoch;
 
+	if (h->size != sizeof(*h))
+		return -EINVAL;
 	reg = dkc_registry(reg);
 	if (!reg)
 		return -ENOMEM;

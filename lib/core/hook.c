@@ -197,21 +197,24 @@ static bool dkc_hooks_unlink(struct dk_registry *reg, const struct dk_hooks *h)
 
 int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 {
-	struct dk_registry *reg = dkc_load(h->reg);
-	bool found;
+	struct dk_registry *reg = dkc_load_acquire(h->reg);
+	bool found = false;
 
-	dkc_remark(why, DK_WHY_NONE, NULL);
-	if (!reg)
-		return dkc_refuse(why, DK_WHY_NOT_THERE, NULL);
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
-	dkc_mutex_lock(&reg->lock);
-	found = dkc_hooks_unlink(reg, h);
-	dkc_mutex_unlock(&reg->lock);
+	if (reg) {
+		dkc_mutex_lock(&reg->lock);
+		found = dkc_hooks_unlink(reg, h);
+		/* the last we see of it: another caller may have its memory soon */
+		if (found)
+			dkc_store_release(h->reg, NULL);
+		dkc_mutex_unlock(&reg->lock);
+	}
 	/* where another caller has taken it out, this one waits, too */
 	dkc_synchronize();
-	if (found)
-		dkc_store(h->reg, NULL);
+	if (!found)
+		return dkc_refuse(why, DK_WHY_NOT_THERE, NULL);
+	dkc_remark(why, DK_WHY_NONE, NULL);
 	return 0;
 }
 

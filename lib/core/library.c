@@ -506,34 +506,19 @@ void dkc_libraries_withdraw(struct dkc_provider *prov, struct dkc_change *ch)
 		dkc_library_withdraw(prov->libraries, ch);
 }
 
-/*
- * The lock for one who releases. A provider that is not registered has nothing
- * any more: then there is nothing to do, and *@core is NULL.
- */
-static int dkc_lock_to_release(struct dk_library *lib, struct dkc_provider **core)
-{
-	int err = dkc_provider_lock_to_leave(lib->prov, core, NULL);
-
-	if (err)
-		*core = NULL;
-	return err == -EINVAL ? 0 : err;
-}
-
 int dk_library_unregister(struct dk_library *lib)
 {
 	struct dkc_change ch = { NULL };
 	struct dkc_provider *core;
 	struct dk_registry *reg;
-	int err = dkc_lock_to_release(lib, &core);
+	int err = dkc_provider_lock_leaving(lib->prov, &core, NULL);
 
 	if (!core)
 		return err;
-	if (!lib->core) {
-		dkc_mutex_unlock(&core->reg->lock);
-		return 0;
-	}
 	reg = core->reg;
-	dkc_library_withdraw(lib->core, &ch);
+	/* where it has been taken out already, calls may still be inside */
+	if (lib->core)
+		dkc_library_withdraw(lib->core, &ch);
 	dkc_change_force(&ch);
 	dkc_provider_wait(core, dkc_all);
 	dkc_news_tell(reg);
@@ -546,17 +531,20 @@ int dk_handle_release(struct dk_library *lib, struct dk_handle *h)
 	struct dkc_provider *core;
 	struct dk_registry *reg;
 	struct dkc_block *b;
-	int err = dkc_lock_to_release(lib, &core);
+	int err = dkc_provider_lock_leaving(lib->prov, &core, NULL);
 
 	if (!core)
 		return err;
-	/* we wait for the calls of this library's provider, and of no other */
-	if (!h->core || h->core->lib != lib->core) {
-		err = h->core ? -ENOENT : 0;
-		dkc_mutex_unlock(&core->reg->lock);
-		return err;
-	}
 	reg = core->reg;
+	/* we wait for the calls of this library's provider, and of no other */
+	if (h->core && h->core->lib != lib->core) {
+		dkc_mutex_unlock(&reg->lock);
+		return -ENOENT;
+	}
+	if (!h->core) {
+		dkc_provider_wait(core, dkc_all);
+		return 0;
+	}
 	b = h->core->block;
 	dkc_entry_withdraw(h->core, &ch);
 	dkc_change_force(&ch);

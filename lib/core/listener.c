@@ -209,7 +209,7 @@ static int dkc_listen(struct dk_registry *reg, struct dk_listener *l,
 
 	if (reg->shutdown)
 		return dkc_refuse(why, DK_WHY_SHUTDOWN, NULL);
-	if (dkc_is_listening(reg, l))
+	if (dkc_is_listening(reg, l) || reg->told == l)
 		return dkc_refuse(why, DK_WHY_LISTENING, NULL);
 	if (dkc_first_news(reg, l, &news)) {
 		dkc_news_free(news);

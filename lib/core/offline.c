@@ -78,22 +78,30 @@ struct dkc_unserved {
 	unsigned int key;
 };
 
+static void dkc_look_unserved(const struct dk_op *op, const struct dkc_reg *r,
+			      struct dkc_unserved *first)
+{
+	const struct dk_layout *l = op->reg->layout;
+	unsigned int f = dk_key_functionality(l, r->key);
+	unsigned int b = dk_key_backend(l, r->key);
+
+	if (first->op || !op->definer ||
+	    dkc_evaluate(op, r->block->dev, f, b, false).reg != r ||
+	    dkc_evaluate(op, r->block->dev, f, b, true).prov != DK_PROV_MISSING)
+		return;
+	first->op = op;
+	first->key = r->key;
+}
+
 static void dkc_find_unserved(struct dkc_reg *r, void *data)
 {
-	struct dkc_unserved *first = data;
-	const struct dk_layout *l;
-	unsigned int f, b;
+	const struct dk_op *op = r->op;
+	u32 pos = 0;
 
-	if (first->op || !r->op || !r->op->definer)
-		return;
-	l = r->op->reg->layout;
-	f = dk_key_functionality(l, r->key);
-	b = dk_key_backend(l, r->key);
-	if (dkc_evaluate(r->op, r->block->dev, f, b, false).reg != r ||
-	    dkc_evaluate(r->op, r->block->dev, f, b, true).prov != DK_PROV_MISSING)
-		return;
-	first->op = r->op;
-	first->key = r->key;
+	if (op)
+		dkc_look_unserved(op, r, data);
+	while (!r->op && (op = dkc_op_next(r->block->prov->reg, &pos)))
+		dkc_look_unserved(op, r, data);
 }
 
 static void dkc_tell_unserved(const struct dkc_switch *s, struct dk_diag *why)
@@ -140,14 +148,13 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 	return 0;
 }
 
-/* A call of the caller's own; with a backend, one of its functions, or a hold. */
+/* Is a call of the caller's own in a function of the backend? */
 static bool dkc_bars_backend(const struct dkc_inside *in, void *data)
 {
 	const struct dkc_switch *s = data;
 
-	if (!in->reg)
-		return in->prov == s->reg;
-	return in->reg->block->prov->reg == s->reg && (in->reg->bits & s->backend);
+	return in->reg && in->reg->block->prov->reg == s->reg &&
+	       (in->reg->bits & s->backend);
 }
 
 static int dkc_may_switch(struct dkc_switch *s, struct dk_diag *why)
@@ -158,9 +165,11 @@ static int dkc_may_switch(struct dkc_switch *s, struct dk_diag *why)
 		return 0;
 	if (s->dev)
 		return dkc_may_leave(s->dev->prov, why);
-	if (!dkc_gate_any(true, dkc_bars_backend, s))
-		return 0;
-	return dkc_refuse(why, DK_WHY_INSIDE, dkc_switch_name(s, buf));
+	if (dkc_gate_any(true, dkc_is_hold, s->reg))
+		return dkc_refuse(why, DK_WHY_HELD, dkc_switch_name(s, buf));
+	if (dkc_gate_any(true, dkc_bars_backend, s))
+		return dkc_refuse(why, DK_WHY_INSIDE_BACKEND, dkc_switch_name(s, buf));
+	return 0;
 }
 
 /*
@@ -172,6 +181,7 @@ static void dkc_wait_switched(const struct dkc_switch *s)
 	struct dkc_target target = { .backends = s->backend };
 	struct dkc_provider *core, *next;
 
+	target.epoch = dkc_epoch_begin(s->reg);
 	if (s->dev) {
 		target.block = s->dev->block;
 		dkc_provider_wait_locked(s->dev->prov, target);
@@ -186,7 +196,8 @@ static void dkc_wait_switched(const struct dkc_switch *s)
 /* Under the lock, which is given back. Also waits when another caller does. */
 static int dkc_set_online(struct dkc_switch *s, struct dk_diag *why)
 {
-	int err = dkc_may_switch(s, why);
+	int err = s->reg->shutdown ? dkc_refuse(why, DK_WHY_SHUTDOWN, NULL) :
+				     dkc_may_switch(s, why);
 
 	if (!err && dkc_is_online(s) != s->online)
 		err = dkc_switch(s, why);
@@ -214,7 +225,7 @@ int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
 
 	reg = dkc_registry(reg);
 	if (!reg)
-		return dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
 	dkc_remark(why, DK_WHY_NONE, NULL);
@@ -233,7 +244,9 @@ int dk_backend_set_online(struct dk_registry *reg, unsigned int backend, int onl
 	struct dkc_switch s = { .online = online };
 
 	reg = dkc_registry(reg);
-	if (!reg || !backend || backend > reg->layout->nb)
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
+	if (!backend || backend > reg->layout->nb)
 		return dkc_refuse(why, DK_WHY_BAD_BACKEND, NULL);
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);

@@ -48,7 +48,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 	dkc_strcpy(core->name, prov->name, sizeof(core->name));
 	core->next = reg->providers;
 	reg->providers = core;
-	dkc_store(prov->core, core);
+	dkc_store_release(prov->core, core);
 	dkc_mutex_unlock(&reg->lock);
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	return 0;
@@ -82,13 +82,6 @@ static bool dkc_keeps(const struct dkc_inside *in, void *data)
 	return in->prov == core || in->prov == core->reg;
 }
 
-static bool dkc_is_hold(const struct dkc_inside *in, void *data)
-{
-	const struct dkc_provider *core = data;
-
-	return in->prov == core->reg;
-}
-
 /* May the caller wait for the calls of this provider? Changes nothing. */
 int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why)
 {
@@ -97,7 +90,7 @@ int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why)
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
 	if (core && dkc_gate_any(true, dkc_keeps, data))
-		return dkc_refuse(why, dkc_gate_any(true, dkc_is_hold, data) ?
+		return dkc_refuse(why, dkc_gate_any(true, dkc_is_hold, core->reg) ?
 				  DK_WHY_HELD : DK_WHY_INSIDE, core->name);
 	return 0;
 }
@@ -106,9 +99,16 @@ int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why)
 int dkc_provider_lock_to_leave(struct dk_provider *prov, struct dkc_provider **core,
 			       struct dk_diag *why)
 {
-	int err = dkc_may_leave(dkc_load(prov->core), why);
+	int err = dkc_may_leave(NULL, why);
 
-	return err ? err : dkc_provider_lock(prov, core, why);
+	if (!err)
+		err = dkc_provider_lock(prov, core, why);
+	if (err)
+		return err;
+	err = dkc_may_leave(*core, why);
+	if (err)
+		dkc_mutex_unlock(&(*core)->reg->lock);
+	return err;
 }
 
 /* Unpublish all that a provider brought; the lock is held, nothing fails. */
@@ -139,7 +139,6 @@ static void dkc_provider_free(struct dkc_provider *core)
 	while (*p != core)
 		p = &(*p)->next;
 	*p = core->next;
-	dkc_backends_leave(core);
 	if (core->grace_begun)
 		dkc_grace_end(&core->grace);
 	dkc_free(core);
@@ -183,6 +182,15 @@ void dkc_providers_after_fork(struct dk_registry *reg)
 	}
 }
 
+/* Holds that are taken from now on see what was published before. */
+unsigned long dkc_epoch_begin(struct dk_registry *reg)
+{
+	unsigned long epoch = reg->epoch + 1;
+
+	dkc_store_release(reg->epoch, epoch);
+	return epoch;
+}
+
 /* Was it taken before an epoch began, so that it may have seen older rows? */
 static bool dkc_is_older(const struct dkc_inside *hold, unsigned long epoch)
 {
@@ -196,11 +204,11 @@ static bool dkc_is_inside(const struct dkc_inside *in, void *data)
 
 	if (in->prov != t->core)
 		return in->prov == t->core->reg && dkc_is_older(in, t->epoch);
-	if (t->block)
-		return in->reg->block == t->block;
-	if (t->backends)
-		return in->reg->bits & t->backends;
-	return dkc_load(in->reg->block->state) == DKC_GOING;
+	if (!t->block && !t->backends)
+		return dkc_load(in->reg->block->state) == DKC_GOING;
+	/* somebody may have brought online again what we wait for */
+	return (t->block ? in->reg->block == t->block : in->reg->bits & t->backends) &&
+	       !dkc_visible(in->reg, false);
 }
 
 /* false: it was not over at the deadline. One that was begun is shared by all. */
@@ -235,26 +243,30 @@ static bool dkc_wait(struct dkc_provider *core, struct dkc_target target, u64 de
 	bool leaves = core->gone && withdrawn, begun, over, empty;
 
 	target.core = core;
-	target.epoch = core->reg->epoch + 1;
-	dkc_store_release(core->reg->epoch, target.epoch);
 	core->waiters++;
 	if (deadline && !core->grace_begun)
 		core->grace_begun = dkc_grace_begin(&core->grace);
-	begun = core->grace_begun;
+	/* it is that of leaving, and may be over long since */
+	begun = leaves && core->grace_begun;
 	dkc_mutex_unlock(&core->reg->lock);
 	over = target.past_grace || dkc_wait_grace(core, begun, deadline);
 	if (over && leaves && !dkc_load(core->grace_over))
 		dkc_store(core->grace_over, dkc_now());
 	empty = over && dkc_gate_wait(dkc_is_inside, &target, deadline);
 	dkc_mutex_lock(&core->reg->lock);
+	/* the last one may have left at the deadline */
+	if (over && !empty)
+		empty = !dkc_gate_any(false, dkc_is_inside, &target);
 	if (!empty)
 		return core->left;
 	dkc_mark_drained(list, target);
 	/* the caller's, who may give it back when we return: not later */
 	if (leaves && core->pub) {
-		dkc_store(core->pub->core, NULL);
+		dkc_store_release(core->pub->core, NULL);
 		core->pub = NULL;
 	}
+	if (leaves && !core->left)
+		dkc_backends_leave(core);
 	core->left = leaves || core->left;
 	return true;
 }
@@ -274,6 +286,7 @@ void dkc_provider_wait(struct dkc_provider *core, struct dkc_target target)
 {
 	struct dk_registry *reg = core->reg;
 
+	target.epoch = core->gone ? core->epoch : dkc_epoch_begin(reg);
 	dkc_provider_wait_locked(core, target);
 	dkc_mutex_unlock(&reg->lock);
 }
@@ -284,7 +297,7 @@ static void dkc_provider_begin_leaving(struct dkc_provider *core)
 	if (!core->gone) {
 		core->gone = true;
 		dkc_provider_withdraw(core);
-		core->epoch = core->reg->epoch + 1;
+		core->epoch = dkc_epoch_begin(core->reg);
 	}
 }
 
@@ -314,10 +327,11 @@ static bool dkc_answer(const struct dkc_inside *in, void *data)
 	u64 since = dkc_load(core->grace_over);
 	struct dk_inside *answer = asked->answer;
 
-	if (!dkc_keeps(in, (void *)core) || asked->skip--)
+	if (!dkc_keeps(in, (void *)core) ||
+	    (core->gone && !in->reg && !dkc_is_older(in, core->epoch)) || asked->skip--)
 		return false;
 	answer->hold = !in->reg;
-	if (core->gone && since && (in->reg || dkc_is_older(in, core->epoch)))
+	if (core->gone && since)
 		answer->ms = dkc_now() - since;
 	answer->thread = dkc_inside_who(in, answer->thread_name,
 					sizeof(answer->thread_name));
@@ -392,9 +406,8 @@ int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_insid
 
 /* ---- leaving ---------------------------------------------------------------- */
 
-/* The lock, to unregister: *@core is NULL where there is nothing to do. */
-static int dkc_unregister_begin(struct dk_provider *prov, struct dkc_provider **core,
-				struct dk_diag *why)
+int dkc_provider_lock_leaving(struct dk_provider *prov, struct dkc_provider **core,
+			      struct dk_diag *why)
 {
 	struct dk_registry *reg;
 	int err = dkc_may_leave(NULL, why);
@@ -403,8 +416,11 @@ static int dkc_unregister_begin(struct dk_provider *prov, struct dkc_provider **
 	if (err)
 		return err;
 	dkc_remark(why, DK_WHY_NONE, NULL);
-	/* one that is not registered may have outlived its registry */
-	if (!dkc_load(prov->core))
+	/*
+	 * One that is not registered may have outlived its registry. Who sees
+	 * that it has left sees all that its calls did, too.
+	 */
+	if (!dkc_load_acquire(prov->core))
 		return 0;
 	reg = dkc_registry(prov->registry);
 	dkc_mutex_lock(&reg->lock);
@@ -424,7 +440,7 @@ int dk_provider_unregister(struct dk_provider *prov)
 {
 	struct dkc_provider *core;
 	struct dk_registry *reg;
-	int err = dkc_unregister_begin(prov, &core, NULL);
+	int err = dkc_provider_lock_leaving(prov, &core, NULL);
 
 	if (!core)
 		return err;
@@ -439,15 +455,17 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
 				   struct dk_diag *why)
 {
 	u64 deadline = dkc_now() + ms;
+	struct dkc_target target = dkc_all;
 	struct dkc_provider *core;
 	struct dk_registry *reg;
-	int err = dkc_unregister_begin(prov, &core, why);
+	int err = dkc_provider_lock_leaving(prov, &core, why);
 
 	if (!core)
 		return err;
 	reg = core->reg;
 	dkc_provider_begin_leaving(core);
-	if (!dkc_wait(core, dkc_all, deadline))
+	target.epoch = core->epoch;
+	if (!dkc_wait(core, target, deadline))
 		err = dkc_tell_waiting(core, why);
 	dkc_wait_end(core);
 	dkc_mutex_unlock(&reg->lock);

@@ -150,7 +150,8 @@ no_memory:
 	return NULL;
 }
 
-static bool dkc_holds(const struct dkc_inside *in, void *data)
+/* Of the registry @data? */
+bool dkc_is_hold(const struct dkc_inside *in, void *data)
 {
 	return in->prov == data;
 }
@@ -163,7 +164,7 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 	dkc_mutex_lock(&reg->lock);
 	if (reg->is_default || reg->visitors || reg->providers || reg->num_held ||
 	    reg->listeners || reg->teller || dkc_has_hooks(reg) ||
-	    dkc_gate_any(false, dkc_holds, reg)) {
+	    dkc_gate_any(false, dkc_is_hold, reg)) {
 		dkc_refuse(why, DK_WHY_IN_USE,
 			   reg->providers ? reg->providers->name : NULL);
 		dkc_mutex_unlock(&reg->lock);

@@ -5,8 +5,8 @@
  * Writers hold the registry's lock. Readers hold nothing but a read section:
  * they read the row of an operator, and where a row could not be built, the
  * registrations themselves. A row is never written after it was published. Of
- * a registration only three things change: its place in its operator's list,
- * the state of its block, and whether its device is online.
+ * a registration only four things change: its place in its operator's list, the
+ * state of its block, and whether its device and its backend are online.
  */
 #ifndef _DKC_REGISTRY_H
 #define _DKC_REGISTRY_H
@@ -379,6 +379,7 @@ bool dkc_name_ok(const char *name);
 extern const struct dkc_row dkc_row_undefined;
 const struct dkc_row *dkc_row_resolve(unsigned int flags);
 extern const struct dkc_row dkc_row_gone;
+bool dkc_is_hold(const struct dkc_inside *in, void *data);
 /* All rows to "gone"; nothing is freed. For the end of a process. */
 void dkc_registry_shutdown(struct dk_registry *reg);
 /* Do the published rows of an operator say what the rules say? */
@@ -389,6 +390,12 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		      struct dk_diag *why);
 int dkc_provider_lock_to_leave(struct dk_provider *prov, struct dkc_provider **core,
 			       struct dk_diag *why);
+/*
+ * The same for one who is already on his way out, also by another caller. Where
+ * he is gone, or never came, *@core is NULL, 0 is returned and no lock held.
+ */
+int dkc_provider_lock_leaving(struct dk_provider *prov, struct dkc_provider **core,
+			      struct dk_diag *why);
 /* What a call may be inside of, and is waited for. */
 struct dkc_target {
 	const struct dkc_provider *core;
@@ -410,6 +417,7 @@ void dkc_provider_wait(struct dkc_provider *core, struct dkc_target target);
 struct dkc_provider *dkc_provider_wait_locked(struct dkc_provider *core,
 					      struct dkc_target target);
 int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why);
+unsigned long dkc_epoch_begin(struct dk_registry *reg);
 /* In the child of a fork, which has the lock from before it. */
 void dkc_providers_after_fork(struct dk_registry *reg);
 /*

@@ -57,7 +57,7 @@ static void everything_is_answered(void)
 	struct dk_op *op;
 	struct dk_library lib, late_lib;
 	struct dk_handle h = { NULL }, none = { NULL };
-	struct dk_hold hold;
+	struct dk_hold hold = { .size = sizeof(hold) };
 	u32 device, more;
 	int who = 0;
 
@@ -150,6 +150,10 @@ static void everything_is_answered(void)
 	CHECK_INT(dk_provider_drain(&prov), -ESHUTDOWN);
 	/* refuses: dk_provider_unregister ESHUTDOWN SHUTDOWN */
 	CHECK_INT(dk_provider_unregister(&prov), -ESHUTDOWN);
+	/* refuses: dk_device_set_online ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_device_set_online(t_reg, device, 0, &t_why));
+	/* refuses: dk_backend_set_online ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_backend_set_online(t_reg, DK_BACKEND_CPU, 0, &t_why));
 	/* refuses: dk_provider_unregister_timeout ESHUTDOWN SHUTDOWN */
 	SHUT_DOWN(dk_provider_unregister_timeout(&prov, 0, &t_why));
 	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);

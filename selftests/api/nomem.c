@@ -92,7 +92,7 @@ static void *first_calls(void *unused)
 	struct dk_op *op = dk_op_get(NULL, "nomem::op");
 	int who = 0;
 	struct nomem_args boxed = { &x, &who };
-	struct dk_hold hold;
+	struct dk_hold hold = { .size = sizeof(hold) };
 
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	CHECK_INT(nomem(&x, &who), -ENOMEM);

@@ -175,6 +175,22 @@ static void fallbacks_go_too(void)
 	end();
 }
 
+/* A fallback may have been the last server of every operator. */
+static void last_fallback_is_told(void)
+{
+	struct dk_impl fallback = t_fallthrough(NULL, DK_PRIVATEUSE1);
+
+	begin(0, false);
+	CHECK_OK(dk_fallback_register(&host, &fallback, &t_why));
+	CHECK_OK(dk_impls_unregister(&one, &tables[1], &t_why));
+	CHECK_OK(dk_device_unregister(&two, card, &t_why));
+	CHECK_OK(dk_impls_unregister(&two, &tables[2], &t_why));
+	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
+	CHECK_STR(t_why.name, "offline::op at PrivateUse1");
+	end();
+}
+
 static void leaving_while_offline(void)
 {
 	begin(0, true);
@@ -240,6 +256,7 @@ T_SUITE(offline,
 	T(what_comes_meanwhile_waits),
 	T(devices_keep_their_own_state),
 	T(fallbacks_go_too),
+	T(last_fallback_is_told),
 	T(leaving_while_offline),
 	T(the_name_given_back_is_online),
 	T(no_such_backend),

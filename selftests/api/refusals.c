@@ -263,8 +263,8 @@ static void from_inside(void)
 	REFUSED(inside(op, &within_op, unregister_card), EDEADLK, INSIDE, "a");
 	/* refuses: dk_device_set_online EDEADLK INSIDE */
 	REFUSED(inside(op, &within_op, card_offline), EDEADLK, INSIDE, "a");
-	/* refuses: dk_backend_set_online EDEADLK INSIDE */
-	REFUSED(inside(op, &within_op, cpu_offline), EDEADLK, INSIDE, "CPU");
+	/* refuses: dk_backend_set_online EDEADLK INSIDE_BACKEND */
+	REFUSED(inside(op, &within_op, cpu_offline), EDEADLK, INSIDE_BACKEND, "CPU");
 
 	/* from an atomic call nobody can be waited for */
 	/* refuses: dk_provider_unregister EDEADLK ATOMIC */
@@ -754,7 +754,7 @@ static int enter(struct dk_op *op, const struct dk_op_decl *decl,
 	const struct dk_obj *const objs[] = { x, y };
 	struct dk_op_decl own = *decl;
 	struct dk_call c;
-	struct dk_hold h;
+	struct dk_hold h = { .size = sizeof(h) };
 	int err = dk_call_enter_op(&c, op, decl, &dk_local_default, objs, 2);
 
 	if (!err)

@@ -20,6 +20,7 @@
 
 struct stay {
 	bool inside, go;
+	int plain;		/* written on the way out */
 };
 
 DK_OP(stay, "waiting::stay", (struct dk_obj *x, struct stay *s, int *who),
@@ -43,6 +44,7 @@ static int stay_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *
 	w_store_release(s->inside, true);
 	while (!w_load_acquire(s->go))
 		w_sleep_us(STEP_US);
+	s->plain = 1;
 	return 0;
 }
 
@@ -156,10 +158,37 @@ static void let_go(struct visitor *v)
 	CHECK_OK(v->err);
 }
 
+/* ---- a thread that holds ------------------------------------------------------- */
+
+static void hold(void *data)
+{
+	struct visitor *v = data;
+	struct dk_hold h = { .size = sizeof(h) };
+
+	v->err = dk_hold(&h, t_reg);
+	w_store_release(v->stay.inside, true);
+	while (!w_load_acquire(v->stay.go))
+		w_sleep_us(STEP_US);
+	if (!v->err)
+		dk_release(&h);
+}
+
+static bool begin_to_hold(struct visitor *v)
+{
+	memset(v, 0, sizeof(*v));
+	if (!CHECK_OK(w_start(&v->thread, "dk_holder", hold, v)))
+		return false;
+	while (!w_load_acquire(v->stay.inside))
+		w_sleep_us(STEP_US);
+	return true;
+}
+
 /* ---- a thread that unregisters ---------------------------------------------- */
 
 struct leaver {
 	struct w_thread thread;
+	struct dk_library *lib;
+	struct dk_handle *handle;
 	bool has_left;
 	int err;
 };
@@ -169,6 +198,16 @@ static void leave(void *data)
 	struct leaver *l = data;
 
 	l->err = dk_provider_unregister(&guest);
+	w_store_release(l->has_left, true);
+}
+
+/* What is released is out already: then for the calls inside of it. */
+static void release(void *data)
+{
+	struct leaver *l = data;
+
+	l->err = dk_handle_release(l->lib, l->handle);
+	l->err = l->err ? l->err : dk_library_unregister(l->lib);
 	w_store_release(l->has_left, true);
 }
 
@@ -290,6 +329,74 @@ static void deadline_of_an_atomic_call(void)
 	end();
 }
 
+/* Holds that began later neither delay who asks again, nor are they named. */
+static void deadlines_and_younger_holds(void)
+{
+	struct visitor v, young;
+
+	begin();
+	if (!enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false))
+		return;
+	CHECK_INT(dk_provider_unregister_timeout(&guest, 0, &t_why), -ETIMEDOUT);
+	if (!begin_to_hold(&young))
+		return;
+	CHECK_INT(inside_at(0).hold, 0);
+	nobody_from(1);
+	let_go(&v);
+	CHECK_OK(dk_provider_unregister_timeout(&guest, LONG_MS, &t_why));
+	CHECK(!guest.core);
+	let_go(&young);
+	end();
+}
+
+/* What of it was a library's is waited for, too, whoever took it out. */
+static void a_library_of_who_is_leaving(void)
+{
+	struct dk_library lib = DK_LIBRARY(&guest, IMPL, "waiting", DK_UNDEFINED);
+	static struct dk_impl impl = DK_IMPL(stay, DK_CUDA, stay_guest);
+	struct dk_handle handle = { NULL };
+	struct visitor v;
+	struct leaver l;
+
+	begin();
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	CHECK_OK(dk_library_impl(&lib, &impl, &handle, &t_why));
+	if (!enter(&v, dk_obj_on(DK_BACKEND_CUDA, 0), false))
+		return;
+	CHECK_INT(dk_provider_unregister_timeout(&guest, 0, &t_why), -ETIMEDOUT);
+	memset(&l, 0, sizeof(l));
+	l.lib = &lib;
+	l.handle = &handle;
+	if (!CHECK_OK(w_start(&l.thread, "dk_leaver", release, &l)))
+		return;
+	/* long enough for one who does not wait; no test fails for being slow */
+	w_sleep_us(20000);
+	CHECK(!w_load_acquire(l.has_left));
+	let_go(&v);
+	has_left(&l);
+	end();
+}
+
+/* Who sees that another caller has unregistered it may do as he likes, too. */
+static void whoever_sees_it_gone(void)
+{
+	struct visitor v;
+	struct leaver l;
+
+	begin();
+	if (!enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false) || !begin_to_leave(&l))
+		return;
+	w_store_release(v.stay.go, true);
+	while (w_load(guest.core))
+		w_sleep_us(STEP_US);
+	CHECK_OK(dk_provider_unregister(&guest));
+	/* what its function wrote: a plain read, which ThreadSanitizer looks at */
+	CHECK_INT(v.stay.plain, 1);
+	w_join(&v.thread);
+	has_left(&l);
+	end();
+}
+
 static void deadline_that_is_long_enough(void)
 {
 	begin();
@@ -358,10 +465,21 @@ static int served_held(const struct dk_hold *h, struct dk_op *op, struct dk_obj 
 	return who;
 }
 
+static void hold_of_another_size(void)
+{
+	struct dk_hold h = { .size = 8 };
+
+	begin();
+	/* refuses: dk_hold EINVAL BAD_SIZE */
+	CHECK_INT(dk_hold(&h, t_reg), -EINVAL);
+	nobody_from(0);
+	end();
+}
+
 static void calls_inside_a_hold(void)
 {
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0), above = cpu;
-	struct dk_hold h;
+	struct dk_hold h = { .size = sizeof(h) };
 
 	begin();
 	above.ks = dk_keyset_or(cpu.ks, dk_key_set(NULL, DK_AUTOGRAD_CPU));
@@ -383,7 +501,7 @@ static void calls_inside_a_hold(void)
 
 static void who_holds_does_not_unregister(void)
 {
-	struct dk_hold h;
+	struct dk_hold h = { .size = sizeof(h) };
 
 	begin();
 	CHECK_OK(dk_hold(&h, t_reg));
@@ -393,7 +511,9 @@ static void who_holds_does_not_unregister(void)
 	CHECK_INT(dk_provider_unregister(&guest), -EDEADLK);
 	CHECK_INT(dk_impls_unregister(&guest, guest_impls, &t_why), -EDEADLK);
 	CHECK_INT(dk_device_set_online(t_reg, card, 0, &t_why), -EDEADLK);
+	CHECK_INT(t_why.reason, DK_WHY_HELD);
 	CHECK_INT(dk_backend_set_online(t_reg, backend, 0, &t_why), -EDEADLK);
+	CHECK_INT(t_why.reason, DK_WHY_HELD);
 	CHECK_INT(served_held(&h, stay_handle, dk_obj_on(backend, card)), GUEST);
 	dk_release(&h);
 	end();
@@ -404,7 +524,7 @@ static void a_hold_is_waited_for(void)
 {
 	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_registry *other = dk_registry_alloc(NULL, 0, &t_why);
-	struct dk_hold old, young, elsewhere;
+	struct dk_hold old = { .size = sizeof(old) }, young = { .size = sizeof(young) }, elsewhere = { .size = sizeof(elsewhere) };
 	struct leaver l;
 
 	begin();
@@ -429,7 +549,7 @@ static void a_hold_is_waited_for(void)
 
 static void deadline_names_the_hold(void)
 {
-	struct dk_hold h;
+	struct dk_hold h = { .size = sizeof(h) };
 	struct leaver l;
 
 	begin();
@@ -491,6 +611,80 @@ static void backend_offline_waits(void)
 	offline_waits(0);
 }
 
+/* Who waits for what is online again meanwhile has nothing to wait for. */
+static void online_again_meanwhile(u32 device)
+{
+	const struct dk_obj x = dk_obj_on(backend, card);
+	struct switcher s = { .device = device };
+	struct visitor v, other;
+
+	begin();
+	if (!enter(&v, x, false) ||
+	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+		return;
+	while (served(stay_handle, x) != BASE)
+		w_sleep_us(STEP_US);
+	if (device)
+		CHECK_OK(dk_device_set_online(t_reg, device, 1, &t_why));
+	else
+		CHECK_OK(dk_backend_set_online(t_reg, backend, 1, &t_why));
+	/* in the kernel it looks again when somebody leaves */
+	if (enter(&other, dk_obj_on(DK_BACKEND_CPU, 0), false))
+		let_go(&other);
+	w_join(&s.thread);
+	CHECK_OK(s.err);
+	CHECK(!v.stay.go);
+	let_go(&v);
+	end();
+}
+
+static void device_online_again_meanwhile(void)
+{
+	online_again_meanwhile(card);
+}
+
+static void backend_online_again_meanwhile(void)
+{
+	online_again_meanwhile(0);
+}
+
+/*
+ * An atomic call of one provider is waited for, though another one is leaving
+ * and its own grace period was over long ago.
+ */
+static void offline_beside_who_is_leaving(void)
+{
+	static const struct dk_impl impls[] = {
+		DK_IMPL_ATOMIC(spin, DK_PRIVATEUSE1, spin_guest),
+	};
+	struct switcher s = { .device = 0 };
+	struct visitor v, spins;
+
+	if (num_cpus() < 2) {
+		t_skip("a call that spins needs a processor of its own");
+		return;
+	}
+	begin();
+	CHECK_OK(dk_impls_register(&host, impls, 1, &t_why));
+	if (!enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false))
+		return;
+	do
+		CHECK_INT(dk_provider_unregister_timeout(&guest, 50, &t_why), -ETIMEDOUT);
+	while (!inside_at(0).ms);
+	if (!enter(&spins, dk_obj_on(backend, 0), true) ||
+	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+		return;
+	/* long enough for one who does not wait; no test fails for being slow */
+	w_sleep_us(20000);
+	CHECK(!w_load_acquire(s.is_off));
+	let_go(&spins);
+	w_join(&s.thread);
+	CHECK_OK(s.err);
+	let_go(&v);
+	CHECK_OK(dk_provider_unregister(&guest));
+	end();
+}
+
 /* The same provider's calls at keys of another backend are not waited for. */
 static void backend_offline_does_not_wait_for_others(void)
 {
@@ -508,13 +702,20 @@ static void backend_offline_does_not_wait_for_others(void)
 T_SUITE(waiting,
 	T(deadline_names_the_call),
 	T(deadline_of_an_atomic_call),
+	T(deadlines_and_younger_holds),
+	T(a_library_of_who_is_leaving),
+	T(whoever_sees_it_gone),
 	T(deadline_that_is_long_enough),
 	T(one_waits_with_a_deadline_and_one_without),
 	T(not_from_inside),
+	T(hold_of_another_size),
 	T(calls_inside_a_hold),
 	T(who_holds_does_not_unregister),
 	T(a_hold_is_waited_for),
 	T(deadline_names_the_hold),
 	T(device_offline_waits),
 	T(backend_offline_waits),
+	T(device_online_again_meanwhile),
+	T(backend_online_again_meanwhile),
+	T(offline_beside_who_is_leaving),
 	T(backend_offline_does_not_wait_for_others));

@@ -193,7 +193,7 @@ void torture_call(struct actor *a, bool atomic, unsigned int depth)
 
 static void call_in_a_hold(struct actor *a)
 {
-	struct dk_hold hold;
+	struct dk_hold hold = { .size = sizeof(hold) };
 	unsigned int n;
 
 	if (dk_hold(&hold, torture.reg)) {
