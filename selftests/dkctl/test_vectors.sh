@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The recorded transcripts, replayed by dkctl, and each of them again with one
-# answer falsified, which has to be found, by the number of its line.
+# The recorded transcripts, replayed by dkctl: by rows, by the rules alone, and
+# with one answer falsified, which has to be found, by the number of its line.
 # DKCTL names the tool.
 #
 # shellcheck disable=SC2317 # functions are called by ok
@@ -17,13 +17,13 @@ vectors=$st_here/vectors
 [ -x "$DKCTL" ] || skip_all "no dkctl at $DKCTL, type make or set DKCTL"
 mapfile -t files < <(cd "$vectors" && printf '%s\n' */*.dkt)
 [ -f "$vectors/${files[0]}" ] || skip_all "no transcripts at $vectors"
-plan $((2 * ${#files[@]} + 2))
+plan $((3 * ${#files[@]} + 2))
 
 replay() { "$DKCTL" replay --check "$@"; }
 
-# right FILE N - all of its N answers are
+# right FILE N [OPTION] - all of its N answers are
 right() {
-	replay "$1" >"$st_tmp/out" 2>&1 && grep -q "[^0-9]$2 commands" "$st_tmp/out" && return
+	replay "${@:3}" "$1" >"$st_tmp/out" 2>&1 && grep -q "[^0-9]$2 commands" "$st_tmp/out" && return
 	cat "$st_tmp/out"
 	return 1
 }
@@ -40,6 +40,7 @@ found() {
 for file in "${files[@]}"; do
 	commands=$(grep -c '^> ' "$vectors/$file")
 	ok "$file, $commands commands" right "$vectors/$file" "$commands"
+	ok "$file by the rules alone" right "$vectors/$file" "$commands" --force-resolve
 done
 
 # The first answer behind the middle of the file ends in another character.
