@@ -26,9 +26,15 @@ trace() {
 	shift
 	mkfifo "$st_tmp/$name.fifo"
 	grep '^ [SM] ' "$st_tmp/$name.fifo" >"$st_tmp/$name.stores" &
+	local reader=$!
 	valgrind --tool=lackey --trace-mem=yes --basic-counts=no --log-file="$st_tmp/$name.fifo" \
-		"$st_tmp/calls" "$@" >"$st_tmp/$name.said" || return
-	wait
+		"$st_tmp/calls" "$@" >"$st_tmp/$name.said" || {
+		# waits for whoever writes, still a shell with our traps
+		kill -KILL "$reader"
+		wait "$reader" 2>/dev/null
+		return 1
+	}
+	wait "$reader"
 	awk -f "$st_here/stores.awk" "$st_tmp/$name.said" "$st_tmp/$name.stores" >"$st_tmp/$name"
 }
 
