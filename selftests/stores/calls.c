@@ -67,9 +67,14 @@ static const struct dk_impl card_impls[] = {
 	DK_IMPL_ATOMIC(swift, DK_DENSE, here),
 };
 
-static struct dk_op *calm_handle, *swift_handle;
-static unsigned int backend;
-static __u32 card;
+/* The default registry, and one whose operators have none but the resolve row. */
+static struct side {
+	struct dk_registry *reg;
+	struct dk_provider me;
+	struct dk_op *calm, *swift;
+	unsigned int backend;
+	__u32 card;
+} rows = { .me = DK_PROVIDER("stores") }, rules = { .me = DK_PROVIDER("stores") };
 static int begin, end;
 
 static struct dk_obj with(unsigned int key)
@@ -92,11 +97,11 @@ static struct dk_obj with(unsigned int key)
 	DO(sleepable, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(calm(&x), 0)) \
 	DO(atomic, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(swift(&x), 0))	\
 	DO(by_handle, dk_obj_on(DK_BACKEND_CPU, 0),			\
-	   REPEAT(calm_at(calm_handle, &dk_local_default, &x), 0))	\
+	   REPEAT(calm_at(rows.calm, &dk_local_default, &x), 0))	\
 	DO(atomic_by_handle, dk_obj_on(DK_BACKEND_CPU, 0),		\
-	   REPEAT(swift_at(swift_handle, &dk_local_default, &x), 0))	\
-	DO(of_a_device, dk_obj_on(backend, card), REPEAT(calm(&x), 0))	\
-	DO(atomic_of_a_device, dk_obj_on(backend, card), REPEAT(swift(&x), 0)) \
+	   REPEAT(swift_at(rows.swift, &dk_local_default, &x), 0))	\
+	DO(of_a_device, dk_obj_on(rows.backend, rows.card), REPEAT(calm(&x), 0))	\
+	DO(atomic_of_a_device, dk_obj_on(rows.backend, rows.card), REPEAT(swift(&x), 0)) \
 	DO(redispatched, with(DK_AUTOGRAD_CPU), REPEAT(calm(&x), 0))	\
 	DO(atomic_redispatched, with(DK_AUTOGRAD_CPU), REPEAT(swift(&x), 0)) \
 	DO(through_a_fallthrough, with(DK_TRACER), REPEAT(calm(&x), 0))	\
@@ -104,15 +109,48 @@ static struct dk_obj with(unsigned int key)
 	DO(atomic_missing, dk_obj_on(DK_BACKEND_CUDA, 0), REPEAT(swift(&x), -ENOSYS)) \
 	DO(of_a_boxed_function, dk_obj_on(DK_BACKEND_XPU, 0), REPEAT(calm(&x), 0)) \
 	DO(from_boxed_arguments, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(	\
-	   dk_call_boxed(calm_handle, &calm_op, &dk_local_default,	\
+	   dk_call_boxed(rows.calm, &calm_op, &dk_local_default,	\
 			 &(struct calm_args){ &x }), 0))		\
-	DO(under_a_guard, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(guarded(&x), 0))
+	DO(under_a_guard, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(guarded(&x), 0)) \
+	DO(of_a_key, with(DK_AUTOGRAD_CPU), REPEAT(			\
+	   calm_for_key(rows.calm, &dk_local_default, DK_CPU, &x), 0))	\
+	DO(atomic_of_a_key, with(DK_AUTOGRAD_CPU), REPEAT(		\
+	   swift_for_key(rows.swift, &dk_local_default, DK_CPU, &x), 0)) \
+	DO(held, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(hold_and_call(&rows, &x), 0)) \
+	DO(by_rules, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(		\
+	   calm_at(rules.calm, &dk_local_default, &x), 0))		\
+	DO(atomic_by_rules, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(	\
+	   swift_at(rules.swift, &dk_local_default, &x), 0))		\
+	DO(by_rules_of_a_device, dk_obj_on(rules.backend, rules.card), REPEAT( \
+	   calm_at(rules.calm, &dk_local_default, &x), 0))		\
+	DO(by_rules_redispatched, with(DK_AUTOGRAD_CPU), REPEAT(	\
+	   calm_at(rules.calm, &dk_local_default, &x), 0))		\
+	DO(by_rules_missing, dk_obj_on(DK_BACKEND_CUDA, 0), REPEAT(	\
+	   calm_at(rules.calm, &dk_local_default, &x), -ENOSYS))	\
+	DO(by_rules_of_a_key, with(DK_AUTOGRAD_CPU), REPEAT(		\
+	   calm_for_key(rules.calm, &dk_local_default, DK_CPU, &x), 0))	\
+	DO(by_rules_held, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(hold_and_call(&rules, &x), 0))
 
 static int guarded(struct dk_obj *x)
 {
 	DK_INCLUDE(DK_SET(DK_TRACER));
 
 	return calm(x);
+}
+
+/* A batch of one call of each. */
+static int hold_and_call(const struct side *side, struct dk_obj *x)
+{
+	struct dk_hold hold;
+	int err = dk_hold(&hold, side->reg);
+
+	if (err)
+		return err;
+	err = calm_held(&hold, side->calm, &dk_local_default, x);
+	if (!err)
+		err = swift_held(&hold, side->swift, &dk_local_default, x);
+	dk_release(&hold);
+	return err;
 }
 
 #define MARK(what)	__atomic_store_n(&(what), 1, __ATOMIC_SEQ_CST)
@@ -200,32 +238,46 @@ static void *make_calls(void *arg)
 	return NULL;
 }
 
-static void set_up(struct dk_provider *me)
+static void set_up(struct side *side)
 {
 	struct dk_diag why = { .size = sizeof(why) };
-	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_provider *me = &side->me;
 
+	me->registry = side->reg;
 	if (dk_provider_register(me, &why) ||
 	    dk_op_define(me, &calm_op, 0, &why) ||
 	    dk_op_define(me, &swift_op, DK_OP_ATOMIC, &why) ||
 	    dk_impls_register(me, impls, sizeof(impls) / sizeof(impls[0]), &why) ||
-	    dk_backend_join(me, "stores", 0, 0, &backend, &why) ||
-	    dk_device_register(me, backend, "card", NULL, card_impls, 2, &card, &why))
+	    dk_backend_join(me, "stores", 0, 0, &side->backend, &why) ||
+	    dk_device_register(me, side->backend, "card", NULL, card_impls, 2, &side->card,
+			       &why))
 		errx(1, "%s", why.text);
+	side->calm = dk_op_get(side->reg, "stores::calm");
+	side->swift = dk_op_get(side->reg, "stores::swift");
+}
+
+static void set_up_both(void)
+{
+	struct dk_diag why = { .size = sizeof(why) };
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	rules.reg = dk_registry_alloc(dk_registry_layout(NULL),
+				      DK_REGISTRY_STOCKED | DK_REGISTRY_FORCE_RESOLVE, &why);
+	if (!rules.reg)
+		errx(1, "%s", why.text);
+	set_up(&rules);
+	set_up(&rows);
 	/* the first call by name in a process looks the operator up, and keeps it */
 	if (calm(&x) || swift(&x))
 		errx(1, "the first call fails");
-	calm_handle = dk_op_get(NULL, "stores::calm");
-	swift_handle = dk_op_get(NULL, "stores::swift");
 }
 
 int main(int argc, char **argv)
 {
-	static struct dk_provider me = DK_PROVIDER("stores");
 	pthread_t thread[2];
 
 	fault = argc > 1 ? argv[1] : "";
-	set_up(&me);
+	set_up_both();
 	printf("mark begin %lx\nmark end %lx\n", (unsigned long)&begin, (unsigned long)&end);
 	for (long i = 0; i < 2; i++) {
 		sem_init(&ready[i], 0, 0);

@@ -43,13 +43,13 @@ plan 7
 ok "the program compiles" compiles || skip_all "no program"
 
 ok "its stores are traced" trace real
-is "of every kind of call, in both threads" "28 kinds, $(grep -c '^kind' "$st_tmp/real.said") told" \
-	"$(grep -c ' stores [0-9 ]*$' "$st_tmp/real") kinds, 28 told"
+is "of every kind of call, in both threads" "48 kinds, $(grep -c '^kind' "$st_tmp/real.said") told" \
+	"$(grep -c ' stores [0-9 ]*$' "$st_tmp/real") kinds, 48 told"
 is "no store to what is not the thread's own" "" \
 	"$(grep -E '^(foreign|incomplete)' "$st_tmp/real")$(awk '$3 == "stores" && $7' "$st_tmp/real")"
 is "no line that both threads store to" "" "$(grep '^shared' "$st_tmp/real")"
 awk '$1 == 0 && $3 == "stores" {
-	printf "# %-22s %4.1f a call on the stack, %4.1f in the record, %4.1f for RCU\n", $2,
+	printf "# %-22s %6.1f a call on the stack, %4.1f in the record, %4.1f for RCU\n", $2,
 		$4 / 20, $5 / 20, $6 / 20 }' "$st_tmp/real"
 
 trace counted shared
