@@ -30,11 +30,53 @@ static struct dk_provider me = DK_PROVIDER("nomem");
 		CHECK_STR(t_why.name, culprit);				\
 	} while (0)
 
+/*
+ * Allocation number 1, 2, ... of @act fails, until it succeeds. Of what was
+ * refused nothing stays; NULL for @culprit where no reason is told. How many did.
+ */
+static unsigned int each_fails(int (*act)(void), const char *culprit)
+{
+	long before = dk_test_allocs();
+	unsigned int n;
+	int err;
+
+	for (n = 1;; n++) {
+		dk_test_fail_alloc(n);
+		r_poison();
+		err = act();
+		if (!dk_test_fail_alloc(0))
+			break;
+		if (culprit) {
+			CHECK_INT(t_why.reason, DK_WHY_NO_MEMORY);
+			CHECK_STR(t_why.name, culprit);
+		}
+		if (!CHECK_INT(err, -ENOMEM) || !CHECK_INT(dk_test_allocs(), before)) {
+			t_note("allocation %u", n);
+			break;
+		}
+	}
+	CHECK_OK(err);
+	return n - 1;
+}
+
 static void hook(struct dk_hooks *h, const struct dk_hook_info *info)
 {
 }
 
 static struct dk_hooks hooks = { .size = sizeof(hooks), .before = hook };
+
+static int make_default(void)
+{
+	return dk_registry_check(NULL, &t_why);
+}
+
+static int first_provider(void)
+{
+	int err = dk_provider_register(&me, &t_why);
+
+	CHECK(!me.core == !!err);
+	return err;
+}
 
 /* The first test of the process: the default registry is not made yet. */
 static void no_default_registry(void)
@@ -81,84 +123,195 @@ static void no_default_registry(void)
 	CHECK(!op);
 	/* refuses: dk_registry_next_op ENOMEM NO_MEMORY */
 	CHECK_INT(dk_registry_next_op(NULL, NULL, &info), -ENOMEM);
-	dk_test_fail_alloc(0);
+	CHECK(each_fails(make_default, ""));
 	CHECK(dk_registry_default());
-	CHECK_OK(dk_registry_check(NULL, &t_why));
+	CHECK(each_fails(first_provider, "nomem"));
+	CHECK_OK(dk_provider_unregister(&me));
 }
 
-static void *first_calls(void *unused)
+/* ---- the first call of a thread -------------------------------------------------- */
+
+static struct dk_op *first_op;
+
+static int served(int err, int who)
+{
+	CHECK_INT(who, !err);
+	return err;
+}
+
+static int call_by_name(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	struct dk_op *op = dk_op_get(NULL, "nomem::op");
-	int who = 0;
-	struct nomem_args boxed = { &x, &who };
-	struct dk_hold hold = { .size = sizeof(hold) };
+	int who = 0, err = nomem(&x, &who);
 
-	dk_test_fail_alloc(DK_TEST_EVERY);
-	CHECK_INT(nomem(&x, &who), -ENOMEM);
+	return served(err, who);
+}
+
+static int call_by_handle(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	int who = 0, err = nomem_at(first_op, &dk_local_default, &x, &who);
+
+	return served(err, who);
+}
+
+static int call_of_a_key(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	int who = 0, err = nomem_for_key(first_op, &dk_local_default, DK_CPU, &x, &who);
+
+	return served(err, who);
+}
+
+static int call_boxed(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	int who = 0, err;
+	struct nomem_args boxed = { &x, &who };
+
+	err = dk_call_boxed(first_op, &nomem_op, &dk_local_default, &boxed);
+	return served(err, who);
+}
+
+static int call_boxed_of_a_key(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	int who = 0, err;
+	struct nomem_args boxed = { &x, &who };
+
+	err = dk_call_boxed_key(first_op, &nomem_op, &dk_local_default, DK_CPU, &boxed);
+	return served(err, who);
+}
+
+static int hold_and_release(void)
+{
+	struct dk_hold hold = { .size = sizeof(hold) };
+	int err = dk_hold(&hold, NULL);
+
+	if (!err)
+		dk_release(&hold);
+	return err;
+}
+
+static int (*const firsts[])(void) = {
+	call_by_name,
 	/* refuses: dk_call_enter_op ENOMEM NO_MEMORY */
-	CHECK_INT(nomem_at(op, &dk_local_default, &x, &who), -ENOMEM);
-	/* refuses: dk_hold ENOMEM NO_MEMORY */
-	CHECK_INT(dk_hold(&hold, NULL), -ENOMEM);
+	call_by_handle,
 	/* refuses: dk_call_enter_key ENOMEM NO_MEMORY */
-	CHECK_INT(nomem_for_key(op, &dk_local_default, DK_CPU, &x, &who), -ENOMEM);
+	call_of_a_key,
 	/* refuses: dk_call_boxed ENOMEM NO_MEMORY */
-	CHECK_INT(dk_call_boxed(op, &nomem_op, &dk_local_default, &boxed), -ENOMEM);
+	call_boxed,
 	/* refuses: dk_call_boxed_key ENOMEM NO_MEMORY */
-	CHECK_INT(dk_call_boxed_key(op, &nomem_op, &dk_local_default, DK_CPU, &boxed),
-		  -ENOMEM);
-	CHECK_INT(dk_thread_init(), -ENOMEM);
-	CHECK_INT(who, 0);
-	dk_test_fail_alloc(0);
-	CHECK_OK(nomem(&x, &who));
-	CHECK_INT(who, 1);
-	/* from here on the thread needs none */
+	call_boxed_of_a_key,
+	/* refuses: dk_hold ENOMEM NO_MEMORY */
+	hold_and_release,
+	dk_thread_init,
+};
+
+/* From the first one that is not refused the thread needs none. */
+static void *begin_with(void *data)
+{
+	int (*const *first)(void) = data;
+	unsigned int i;
+
+	if (!CHECK(each_fails(*first, NULL)))
+		t_note("what a thread does first, number %d", (int)(first - firsts));
 	dk_test_fail_alloc(DK_TEST_EVERY);
-	CHECK_OK(nomem(&x, &who));
-	CHECK_OK(dk_thread_init());
+	for (i = 0; i < ARRAY_SIZE(firsts); i++)
+		CHECK_OK(firsts[i]());
 	dk_test_fail_alloc(0);
-	dk_op_put(op);
 	return NULL;
 }
 
 static void first_call_of_a_thread(void)
 {
 	pthread_t thread;
+	unsigned int i;
+	long before;
 
 	CHECK_OK(dk_provider_register(&me, &t_why));
 	CHECK_OK(dk_op_define(&me, &nomem_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&me, nomem_impls, 1, &t_why));
-	CHECK_OK(pthread_create(&thread, NULL, first_calls, NULL));
-	pthread_join(thread, NULL);
+	first_op = dk_op_get(NULL, "nomem::op");
+	before = dk_test_allocs();
+	for (i = 0; i < ARRAY_SIZE(firsts); i++) {
+		CHECK_OK(pthread_create(&thread, NULL, begin_with, (void *)&firsts[i]));
+		pthread_join(thread, NULL);
+		CHECK_INT(dk_test_allocs(), before);
+	}
+	dk_op_put(first_op);
 	CHECK_OK(dk_provider_unregister(&me));
+}
+
+/* ---- what leaves ----------------------------------------------------------------- */
+
+static struct dk_provider host, guest;
+static unsigned int backend;
+
+/* It has left, whatever failed, and is waited for by the next one. */
+static unsigned int guest_leaves(struct dk_op *op, unsigned int nth, unsigned int *late)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	unsigned int failed;
+	int who = 0, err;
+
+	t_join(&guest, "guest");
+	CHECK_OK(dk_impls_register(&guest, nomem_impls, 1, &t_why));
+	dk_test_fail_alloc(nth);
+	r_poison();
+	err = dk_provider_unregister_timeout(&guest, 60000, &t_why);
+	CHECK_INT(nomem_at(op, &dk_local_default, &x, &who), -ENOSYS);
+	if (err) {
+		/* refuses: dk_provider_unregister_timeout ETIMEDOUT NO_DEADLINE */
+		CHECK_INT(err, -ETIMEDOUT);
+		CHECK_INT(t_why.reason, DK_WHY_NO_DEADLINE);
+		CHECK(guest.core);
+		CHECK_OK(dk_provider_unregister(&guest));
+		++*late;
+	}
+	failed = dk_test_fail_alloc(0);
+	CHECK(failed || !err);
+	CHECK(!guest.core);
+	return failed;
 }
 
 /* It leaves at once, and is waited for when there is memory, or no deadline. */
 static void no_memory_for_a_deadline(void)
 {
-	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	static struct dk_provider host, guest;
+	unsigned int n, late = 0;
 	struct dk_op *op;
-	int who = 0;
+	long before;
 
 	t_open("v1", DK_REGISTRY_STOCKED);
 	t_join(&host, "host");
-	t_join(&guest, "guest");
 	CHECK_OK(dk_op_define(&host, &nomem_op, 0, &t_why));
-	CHECK_OK(dk_impls_register(&guest, nomem_impls, 1, &t_why));
 	op = dk_op_get(t_reg, "nomem::op");
-	dk_test_fail_alloc(DK_TEST_EVERY);
-	/* refuses: dk_provider_unregister_timeout ETIMEDOUT NO_DEADLINE */
-	CHECK_INT(dk_provider_unregister_timeout(&guest, 60000, &t_why), -ETIMEDOUT);
-	CHECK_INT(t_why.reason, DK_WHY_NO_DEADLINE);
-	CHECK_INT(nomem_at(op, &dk_local_default, &x, &who), -ENOSYS);
-	CHECK(guest.core);
-	CHECK_OK(dk_provider_unregister(&guest));
-	dk_test_fail_alloc(0);
-	CHECK(!guest.core);
+	CHECK(guest_leaves(op, DK_TEST_EVERY, &late));
+	CHECK_INT(late, 1);
+	/* a row that there was no memory for is there again after the next one */
+	guest_leaves(op, 0, &late);
+	before = dk_test_allocs();
+	for (n = 1; guest_leaves(op, n, &late); n++) {
+		guest_leaves(op, 0, &late);
+		CHECK_INT(dk_test_allocs(), before);
+	}
+	CHECK(late > 1 && late <= n);
 	dk_op_put(op);
 	t_leave(&host);
 	t_close();
+}
+
+static int release_name(void)
+{
+	unsigned int found = 0;
+	int err = dk_backend_release(t_reg, "edu", &t_why);
+
+	if (err) {
+		CHECK_OK(dk_backend_find(t_reg, "edu", &found, NULL));
+		CHECK_INT(found, backend);
+	}
+	CHECK_INT(dk_backend_is_online(t_reg, backend), !err);
+	return err;
 }
 
 /* A name that is given back brings its backend online, or stays. */
@@ -167,8 +320,6 @@ static void no_memory_for_a_name(void)
 	static const struct dk_impl impls[] = {
 		DK_IMPL(nomem, DK_PRIVATEUSE1, nomem_cpu)
 	};
-	static struct dk_provider host, guest;
-	unsigned int backend, found;
 
 	t_open("v1", DK_REGISTRY_STOCKED);
 	t_join(&host, "host");
@@ -178,18 +329,13 @@ static void no_memory_for_a_name(void)
 	CHECK_OK(dk_impls_register(&host, impls, 1, &t_why));
 	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
 	t_leave(&guest);
-	dk_test_fail_alloc(DK_TEST_EVERY);
 	/* refuses: dk_backend_release ENOMEM NO_MEMORY */
-	NO_MEMORY(dk_backend_release(t_reg, "edu", &t_why), "edu");
-	dk_test_fail_alloc(0);
-	CHECK_OK(dk_backend_find(t_reg, "edu", &found, &t_why));
-	CHECK_INT(found, backend);
-	CHECK_INT(dk_backend_is_online(t_reg, backend), 0);
-	CHECK_OK(dk_backend_release(t_reg, "edu", &t_why));
-	CHECK_INT(dk_backend_is_online(t_reg, backend), 1);
+	CHECK(each_fails(release_name, "edu"));
 	t_leave(&host);
 	t_close();
 }
+
+/* ---- names and rows -------------------------------------------------------------- */
 
 static struct dk_provider base;
 static struct dk_op_decl decl;
@@ -258,23 +404,39 @@ static void no_new_operator_of_a_name(void)
 	CHECK_OK(dk_provider_unregister(&me));
 }
 
+/* ---- schemas --------------------------------------------------------------------- */
+
+static struct dk_schema *parsed;
+static struct dk_op_decl *made;
+
+static int parse_schema(void)
+{
+	int err;
+
+	parsed = (void *)&me;
+	err = dk_schema_parse("f(int[] a, Tensor? b) -> (int, Tensor)", &parsed, &t_why);
+	CHECK(!parsed == !!err);
+	return err;
+}
+
+static int make_decl(void)
+{
+	int err;
+
+	made = (void *)&me;
+	err = dk_schema_decl(parsed, &made, &t_why);
+	CHECK(!made == !!err);
+	return err;
+}
+
 static void schema(void)
 {
-	struct dk_schema *s = (void *)&me;
-	struct dk_op_decl *made = (void *)&me;
-
-	dk_test_fail_alloc(DK_TEST_EVERY);
 	/* refuses: dk_schema_parse ENOMEM NO_MEMORY */
-	NO_MEMORY(dk_schema_parse("f() -> ()", &s, &t_why), "");
-	CHECK(!s);
-	dk_test_fail_alloc(0);
-	CHECK_OK(dk_schema_parse("f() -> ()", &s, &t_why));
-	dk_test_fail_alloc(DK_TEST_EVERY);
+	CHECK(each_fails(parse_schema, ""));
 	/* refuses: dk_schema_decl ENOMEM NO_MEMORY */
-	NO_MEMORY(dk_schema_decl(s, &made, &t_why), "f");
-	CHECK(!made);
-	dk_test_fail_alloc(0);
-	dk_schema_free(s);
+	CHECK(each_fails(make_decl, "f"));
+	dk_schema_decl_free(made);
+	dk_schema_free(parsed);
 }
 
 T_SUITE(nomem,

@@ -141,7 +141,7 @@ static int guarded(struct dk_obj *x)
 /* A batch of one call of each. */
 static int hold_and_call(const struct side *side, struct dk_obj *x)
 {
-	struct dk_hold hold;
+	struct dk_hold hold = { .size = sizeof(hold) };
 	int err = dk_hold(&hold, side->reg);
 
 	if (err)
