@@ -5,83 +5,29 @@
  */
 #include "test.h"
 
-#ifdef __KERNEL__
-#include <linux/delay.h>
-#include <linux/err.h>
-#include <linux/kthread.h>
+#include "../world.h"
 
-#define ROUNDS		8
-#define LOAD(x)		READ_ONCE(x)
-#define STORE(x, v)	WRITE_ONCE(x, v)
+#define ROUNDS		(T_KERNEL ? 8 : 50)
 /* A while, in a section that does not sleep, or in one that does. */
-#define busy()		mdelay(1)
-#define asleep()	usleep_range(1000, 2000)
-#define yield_cpu()	usleep_range(100, 300)
-#define stopped()	kthread_should_stop()
-
-struct thread {
-	struct task_struct *task;
-};
-
-static bool start(struct thread *t, int (*body)(void *data), void *data)
-{
-	t->task = kthread_run(body, data, "dk_api_test");
-	if (CHECK(!IS_ERR(t->task)))
-		return true;
-	t->task = NULL;
-	return false;
-}
-
-static void end(struct thread *t)
-{
-	if (t->task)
-		kthread_stop(t->task);
-}
-#else
-#include <pthread.h>
-#include <unistd.h>
-
-#define ROUNDS		50
-#define LOAD(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
-#define STORE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
-#define busy()		usleep(1000)
-#define asleep()	usleep(1000)
-#define yield_cpu()	usleep(100)
-#define stopped()	LOAD(stop)
-
-struct thread {
-	pthread_t id;
-	int (*body)(void *data);
-	void *data;
-};
-
-static bool stop;
-
-static void *run_body(void *data)
-{
-	struct thread *t = data;
-
-	t->body(t->data);
-	return NULL;
-}
-
-static bool start(struct thread *t, int (*body)(void *data), void *data)
-{
-	t->body = body;
-	t->data = data;
-	STORE(stop, false);
-	return CHECK_OK(pthread_create(&t->id, NULL, run_body, t));
-}
-
-static void end(struct thread *t)
-{
-	STORE(stop, true);
-	pthread_join(t->id, NULL);
-}
-#endif
-
+#define busy()		w_spin_us(1000)
+#define asleep()	w_sleep_us(1000)
+#define yield_cpu()	w_sleep_us(100)
 #define ALIVE		0x616c6976u
 #define PATIENCE	5000	/* turns to wait for who is told */
+
+static u32 stop;
+
+static bool start(struct w_thread *t, void (*body)(void *data), void *data)
+{
+	w_store(stop, 0);
+	return CHECK_OK(w_start(t, "dk_api_test", body, data));
+}
+
+static void end(struct w_thread *t)
+{
+	w_store(stop, 1);
+	w_join(t);
+}
 
 DK_OP(watched, "watchers::op", (struct dk_obj *x), (x), (x));
 
@@ -90,21 +36,21 @@ struct watcher {
 	struct dk_listener listener;
 	struct dk_hooks hooks;
 	u32 alive;
-	u32 inside;	/* how many */
+	struct w_count inside;
 };
 
 static u32 poisoned;
 
 static void enter(struct watcher *w)
 {
-	__atomic_fetch_add(&w->inside, 1, __ATOMIC_RELAXED);
+	w_add(&w->inside, 1);
 }
 
 static void leave(struct watcher *w)
 {
 	if (w->alive != ALIVE)
-		STORE(poisoned, 1);
-	__atomic_fetch_sub(&w->inside, 1, __ATOMIC_RELAXED);
+		w_store(poisoned, 1);
+	w_add(&w->inside, -1);
 }
 
 static void told(struct dk_listener *l, const struct dk_event *event)
@@ -141,31 +87,31 @@ static bool wait_inside(struct watcher *w)
 {
 	unsigned int i;
 
-	for (i = 0; i < PATIENCE && !LOAD(w->inside); i++)
+	for (i = 0; i < PATIENCE && !w_sum(&w->inside); i++)
 		yield_cpu();
 	return CHECK(i < PATIENCE);
 }
 
 static void watcher_end(struct watcher *w)
 {
-	CHECK_INT(w->inside, 0);
+	CHECK_INT(w_sum(&w->inside), 0);
 	memset(w, 0x5a, sizeof(*w));
 	t_free(w);
 }
 
 struct changer {
-	struct thread thread;
+	struct w_thread thread;
 	struct dk_provider prov;
 	struct dk_op_decl decl;
 	unsigned int rounds;
 };
 
-static int define_and_undefine(void *data)
+static void define_and_undefine(void *data)
 {
 	struct changer *me = data;
 	unsigned int i;
 
-	while (!stopped()) {
+	while (!w_load(stop)) {
 		if (dk_op_define(&me->prov, &me->decl, 0, NULL) ||
 		    dk_op_undefine(&me->prov, me->decl.name, NULL))
 			break;
@@ -174,7 +120,6 @@ static int define_and_undefine(void *data)
 		for (i = 0; i < 10; i++)
 			asleep();
 	}
-	return 0;
 }
 
 /* Two change the registry, so that one tells what the other one did. */
@@ -185,7 +130,7 @@ static void a_listener_leaves(void)
 	unsigned int i;
 
 	t_open("v1", 0);
-	STORE(poisoned, 0);
+	w_store(poisoned, 0);
 	memset(changers, 0, sizeof(changers));
 	t_join(&changers[0].prov, "first");
 	t_join(&changers[1].prov, "second");
@@ -206,7 +151,7 @@ static void a_listener_leaves(void)
 		CHECK(changers[i].rounds);
 		t_leave(&changers[i].prov);
 	}
-	CHECK_INT(LOAD(poisoned), 0);
+	CHECK_INT(w_load(poisoned), 0);
 	t_close();
 }
 
@@ -217,31 +162,30 @@ static int watched_cpu(struct dk_call *c, struct dk_obj *x)
 
 static struct dk_op *op;
 
-static int call_all_the_time(void *data)
+static void call_all_the_time(void *data)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	u32 *failed = data;
 
-	while (!stopped()) {
+	while (!w_load(stop)) {
 		if (watched_at(op, &dk_local_default, &x))
-			STORE(*failed, 1);
+			w_store(*failed, 1);
 		yield_cpu();
 	}
-	return 0;
 }
 
 static void hooks_leave(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL(watched, DK_CPU, watched_cpu) };
 	static struct dk_provider prov;
-	static struct thread threads[2];
+	static struct w_thread threads[2];
 	struct watcher *w;
 	u32 failed = 0;
 	unsigned int i;
 
 	t_open("v1", DK_REGISTRY_STOCKED);
 	t_join(&prov, "watched");
-	STORE(poisoned, 0);
+	w_store(poisoned, 0);
 	CHECK_OK(dk_op_define(&prov, &watched_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
 	op = dk_op_get(t_reg, "watchers::op");
@@ -257,8 +201,8 @@ static void hooks_leave(void)
 	}
 	for (i = 0; i < 2; i++)
 		end(&threads[i]);
-	CHECK_INT(LOAD(failed), 0);
-	CHECK_INT(LOAD(poisoned), 0);
+	CHECK_INT(w_load(failed), 0);
+	CHECK_INT(w_load(poisoned), 0);
 	dk_op_put(op);
 	t_leave(&prov);
 	t_close();
@@ -266,12 +210,12 @@ static void hooks_leave(void)
 
 /* ---- two take out the same one --------------------------------------------- */
 
-static bool let_go;
+static u32 let_go;
 
 static void told_stays(struct dk_listener *l, const struct dk_event *event)
 {
 	enter(l->priv);
-	while (!LOAD(let_go))
+	while (!w_load(let_go))
 		asleep();
 	leave(l->priv);
 }
@@ -279,7 +223,7 @@ static void told_stays(struct dk_listener *l, const struct dk_event *event)
 static void before_stays(struct dk_hooks *h, const struct dk_hook_info *info)
 {
 	enter(h->data);
-	while (!LOAD(let_go))
+	while (!w_load(let_go))
 		busy();
 	leave(h->data);
 }
@@ -295,24 +239,21 @@ static int hooks_leave_once(struct watcher *w)
 }
 
 struct leaver {
-	struct thread thread;
+	struct w_thread thread;
 	struct watcher *w;
 	int (*leave)(struct watcher *w);
 	int err;
 	u32 inside;	/* how many were, when it returned */
-	bool done;
+	u32 done;
 };
 
-static int leave_now(void *data)
+static void leave_now(void *data)
 {
 	struct leaver *me = data;
 
 	me->err = me->leave(me->w);
-	me->inside = LOAD(me->w->inside);
-	STORE(me->done, true);
-	while (!stopped())
-		asleep();
-	return 0;
+	me->inside = w_sum(&me->w->inside);
+	w_store(me->done, 1);
 }
 
 /* Somebody is inside and stays: neither of the two returns before he does. */
@@ -331,12 +272,12 @@ static void both_wait(struct watcher *w, int (*leave_it)(struct watcher *))
 	/* time to be wrong in */
 	for (i = 0; i < 30; i++)
 		asleep();
-	CHECK(!LOAD(leavers[0].done) && !LOAD(leavers[1].done));
-	STORE(let_go, true);
+	CHECK(!w_load(leavers[0].done) && !w_load(leavers[1].done));
+	w_store(let_go, 1);
 	for (i = 0; i < 2; i++) {
-		for (turns = 0; turns < PATIENCE && !LOAD(leavers[i].done); turns++)
+		for (turns = 0; turns < PATIENCE && !w_load(leavers[i].done); turns++)
 			asleep();
-		CHECK(LOAD(leavers[i].done));
+		CHECK(w_load(leavers[i].done));
 	}
 	for (i = 0; i < 2; i++) {
 		end(&leavers[i].thread);
@@ -348,14 +289,11 @@ static void both_wait(struct watcher *w, int (*leave_it)(struct watcher *))
 	CHECK(left);
 }
 
-static int define_once(void *data)
+static void define_once(void *data)
 {
 	struct changer *me = data;
 
 	CHECK_OK(dk_op_define(&me->prov, &me->decl, 0, NULL));
-	while (!stopped())
-		asleep();
-	return 0;
 }
 
 static void two_take_out_a_listener(void)
@@ -369,7 +307,7 @@ static void two_take_out_a_listener(void)
 	changer.decl = t_decl("watchers::first");
 	w = watcher_new();
 	w->listener.told = told_stays;
-	STORE(let_go, false);
+	w_store(let_go, 0);
 	CHECK_OK(dk_listener_register(&w->listener, &t_why));
 	if (!start(&changer.thread, define_once, &changer))
 		return;
@@ -381,21 +319,18 @@ static void two_take_out_a_listener(void)
 	t_close();
 }
 
-static int call_once(void *data)
+static void call_once(void *data)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 
 	CHECK_OK(watched_at(op, &dk_local_default, &x));
-	while (!stopped())
-		asleep();
-	return 0;
 }
 
 static void two_take_out_hooks(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL(watched, DK_CPU, watched_cpu) };
 	static struct dk_provider prov;
-	static struct thread caller;
+	static struct w_thread caller;
 	struct watcher *w;
 
 	t_open("v1", DK_REGISTRY_STOCKED);
@@ -405,7 +340,7 @@ static void two_take_out_hooks(void)
 	op = dk_op_get(t_reg, "watchers::op");
 	w = watcher_new();
 	w->hooks.before = before_stays;
-	STORE(let_go, false);
+	w_store(let_go, 0);
 	CHECK_OK(dk_hooks_register(t_reg, &w->hooks, &t_why));
 	if (!start(&caller, call_once, NULL))
 		return;
