@@ -17,7 +17,7 @@ need_root
 need_command insmod rmmod dmesg
 [ -d $faults ] || skip_all "this kernel does not fail allocations on purpose (CONFIG_FAILSLAB, debugfs)"
 need_module dispatchkey dk_cycle
-plan 9
+plan 10
 must_load dispatchkey dk_cycle
 
 # Those that may sleep, too; and no word about each in the log.
@@ -30,7 +30,7 @@ at_exit() {
 
 # All is open before: between the lines that set and look at fail-nth nothing but
 # the module shall need memory.
-exec 3>$cycle/again 4>$nth 5>$cycle/leave 6>"$st_tmp/errors"
+exec 3>$cycle/again 4>$nth 5>$cycle/leave 6>"$st_tmp/errors" 8>$cycle/enter
 failed=0 left=0
 for ((n = 1; n < 10000; n++)); do
 	status=0
@@ -55,9 +55,12 @@ echo -1 >$faults/times
 echo 100 >$faults/probability
 ok "leaving when every allocation fails" eval "echo 1 >&5"
 ok "and again, when nothing is there" eval "echo 1 >&5"
+# no leave tells that they do fail, but this does
+eval "echo 1 >&8" 2>"$st_tmp/errors"
+like "coming is refused then" "*Cannot allocate memory" "$(cat "$st_tmp/errors")"
 at_exit
 ok "it registers again" eval "echo 1 >&3"
-exec 3>&- 4>&- 5>&- 6>&-
+exec 3>&- 4>&- 5>&- 6>&- 8>&-
 ok "all unloads" eval "unload dk_cycle && unload dispatchkey"
 
 finish

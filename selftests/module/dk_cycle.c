@@ -6,6 +6,7 @@
  *
  * parameter again	any value: leave, and register anew
  * parameter leave	any value: leave, with make-it-fail
+ * parameter enter	any value: when it has left, register, with make-it-fail
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -135,26 +136,40 @@ static int again_set(const char *value, const struct kernel_param *kp)
 	return wrong ? wrong : err;
 }
 
-static int leave_set(const char *value, const struct kernel_param *kp)
+/* Every allocation of @act may fail. */
+static int short_of_memory(int (*act)(void))
 {
 	int err;
 
 #ifdef CONFIG_FAULT_INJECTION
 	current->make_it_fail = true;
 #endif
-	err = leave();
+	err = act();
 #ifdef CONFIG_FAULT_INJECTION
 	current->make_it_fail = false;
 #endif
 	return err ? err : dk_registry_check(NULL, NULL);
 }
 
+static int leave_set(const char *value, const struct kernel_param *kp)
+{
+	return short_of_memory(leave);
+}
+
+static int enter_set(const char *value, const struct kernel_param *kp)
+{
+	return short_of_memory(enter);
+}
+
 static const struct kernel_param_ops again_ops = { .set = again_set };
 static const struct kernel_param_ops leave_ops = { .set = leave_set };
+static const struct kernel_param_ops enter_ops = { .set = enter_set };
 module_param_cb(again, &again_ops, NULL, 0200);
 MODULE_PARM_DESC(again, "leave, and register anew");
 module_param_cb(leave, &leave_ops, NULL, 0200);
 MODULE_PARM_DESC(leave, "leave, and every allocation may fail");
+module_param_cb(enter, &enter_ops, NULL, 0200);
+MODULE_PARM_DESC(enter, "register, and every allocation may fail");
 
 static int __init cycle_init(void)
 {
