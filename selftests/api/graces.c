@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What it costs that a provider with thousands of functions leaves: grace
- * periods are counted where they are waited for.
+ * periods are counted by RCU, and where they are waited for.
  */
 #include "test.h"
 
 #define OPERATORS	3500
 #define NAME		16
+#define TRIES		5
 
 /* ---- how many grace periods a task or thread waits for ------------------------ */
 
@@ -16,15 +17,12 @@ static unsigned int waited_for;
 #include <linux/kprobes.h>
 #include <linux/rcupdate.h>
 
-#define SEQUENCE_SHIFT	2	/* RCU_SEQ_CTR_SHIFT */
-
 static struct task_struct *watched;
-static unsigned long sequence;	/* when the first one began to be waited for */
 
 static int on_synchronize(struct kprobe *p, struct pt_regs *regs)
 {
-	if (current == watched && !waited_for++)
-		sequence = get_state_synchronize_rcu();
+	if (current == watched)
+		waited_for++;
 	return 0;
 }
 
@@ -42,19 +40,35 @@ static bool count_begin(void)
 
 static void count_end(void)
 {
-	unsigned long now = get_state_synchronize_rcu();
-
 	unregister_kprobe(&probe);
-	t_note("RCU's sequence has gone on by %lu since the first",
-	       waited_for ? (now - sequence) >> SEQUENCE_SHIFT : 0);
+}
+
+static void wait_for_one(void)
+{
+	synchronize_rcu();
+}
+
+/*
+ * RCU's own count of all grace periods, whoever waits, at the end of one that
+ * would begin now. A grace period is 4 of it (1 << RCU_SEQ_CTR_SHIFT, as the low
+ * bits say if one is going on), and 2 in a kernel for one CPU (TINY_RCU). Where
+ * another one has begun by the second look, the difference is one more.
+ */
+static unsigned long sequence(void)
+{
+	return get_state_synchronize_rcu();
 }
 #else
 #include "graces.h"
+
+/* liburcu tells no count of its own; ours is of all that are waited for. */
+static unsigned long num_over;
 
 void __wrap_urcu_bp_synchronize_rcu(void)
 {
 	__atomic_fetch_add(&waited_for, 1, __ATOMIC_RELAXED);
 	__real_urcu_bp_synchronize_rcu();
+	__atomic_fetch_add(&num_over, 1, __ATOMIC_RELAXED);
 }
 
 static bool count_begin(void)
@@ -66,7 +80,38 @@ static bool count_begin(void)
 static void count_end(void)
 {
 }
+
+static void wait_for_one(void)
+{
+	__wrap_urcu_bp_synchronize_rcu();
+}
+
+static unsigned long sequence(void)
+{
+	return __atomic_load_n(&num_over, __ATOMIC_RELAXED);
+}
 #endif
+
+/* By how much the sequence goes on at least, of a few tries: others wait, too. */
+static unsigned long least_of(unsigned long least, unsigned long before)
+{
+	unsigned long passed = sequence() - before;
+
+	return passed < least ? passed : least;
+}
+
+static unsigned long one_grace_period(void)
+{
+	unsigned long least = ~0UL, before;
+	unsigned int i;
+
+	for (i = 0; i < TRIES; i++) {
+		before = sequence();
+		wait_for_one();
+		least = least_of(least, before);
+	}
+	return least;
+}
 
 /* ---- a provider with many functions ------------------------------------------- */
 
@@ -95,21 +140,78 @@ static void free_tables(void)
 	t_free(names);
 }
 
-static void one_leave_of_many_functions(void)
+static struct dk_provider host, prov;
+
+static void begin(void)
 {
-	struct dk_provider prov, host;
 	unsigned int i;
 
 	make_tables();
 	t_open("v1", DK_REGISTRY_STOCKED);
 	t_join(&host, "host");
-	t_join(&prov, "prov");
 	for (i = 0; i < OPERATORS; i++) {
 		if (!CHECK_OK(dk_op_define(&host, &decls[i], 0, &t_why)))
 			break;
 		t_pause();
 	}
+}
+
+static void end(void)
+{
+	t_leave(&host);
+	t_close();
+	free_tables();
+}
+
+static void come(void)
+{
+	t_join(&prov, "prov");
 	CHECK_OK(dk_impls_register(&prov, impls, OPERATORS, &t_why));
+}
+
+/* To wait for what has been withdrawn; nothing else is done meanwhile. */
+static unsigned long drain_of_many(void)
+{
+	unsigned long least = ~0UL, before;
+	unsigned int i;
+
+	for (i = 0; i < TRIES; i++) {
+		come();
+		CHECK_OK(dk_impls_withdraw(&prov, impls, &t_why));
+		before = sequence();
+		CHECK_OK(dk_provider_drain(&prov));
+		least = least_of(least, before);
+		t_leave(&prov);
+	}
+	return least;
+}
+
+/*
+ * A leave makes thousands of rows first, and frees the old ones: in a slow kernel
+ * that has many grace periods, but far fewer than there are functions.
+ */
+static void one_wait_for_many_functions(void)
+{
+	unsigned long one = one_grace_period(), drain, leave, before;
+
+	begin();
+	drain = drain_of_many();
+	come();
+	before = sequence();
+	CHECK_OK(dk_provider_unregister(&prov));
+	leave = sequence() - before;
+	end();
+	t_note("%u functions: the sequence goes on by %lu at a drain, by %lu at a leave,"
+	       " by %lu for one grace period", OPERATORS, drain, leave, one);
+	CHECK(one);
+	CHECK(drain >= one && drain <= 2 * one);
+	CHECK(leave >= one && leave < OPERATORS / 2 * one);
+}
+
+static void counted_where_it_waits(void)
+{
+	begin();
+	come();
 	if (count_begin()) {
 		CHECK_OK(dk_provider_unregister(&prov));
 		count_end();
@@ -119,9 +221,9 @@ static void one_leave_of_many_functions(void)
 		t_skip("this kernel has no kprobes");
 		t_leave(&prov);
 	}
-	t_leave(&host);
-	t_close();
-	free_tables();
+	end();
 }
 
-T_SUITE(graces, T(one_leave_of_many_functions));
+T_SUITE(graces,
+	T(one_wait_for_many_functions),
+	T(counted_where_it_waits));
