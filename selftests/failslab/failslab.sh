@@ -47,7 +47,8 @@ other=$(grep -vc 'Cannot allocate memory' "$st_tmp/errors")
 diag "$((n - 1)) allocations were made to fail, $failed times all of it was refused"
 ok "in the end nothing failed" test "$status" -eq 0
 ok "allocations were made to fail" test "$n" -gt 20
-ok "and it was refused" test "$failed" -gt 20
+# How many of them it cannot do without depends on what is kept from before.
+ok "and it was refused" test "$failed" -ge 10
 is "for lack of memory only, and nothing stayed" 0 "$other"
 
 echo Y >$faults/task-filter
