@@ -91,7 +91,7 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  * @listener: the listener; one that is not registered is fine
  *
  * When it returns 0, nobody is inside of it and nobody will be; also where two
- * unregister it at once. It waits for whoever is telling, and so must not be
+ * unregister it at once, and its memory may go when both have returned. It waits for whoever is telling, and so must not be
  * called where that one would wait for the caller: not with a lock held that
  * @listener->told takes, and not from inside a function of a provider that
  * @listener->told unregisters or drains.
