@@ -91,10 +91,10 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  * @listener: the listener; one that is not registered is fine
  *
  * When it returns 0, nobody is inside of it and nobody will be; also where two
- * unregister it at once, and its memory may go when both have returned. It waits for whoever is telling, and so must not be
- * called where that one would wait for the caller: not with a lock held that
- * @listener->told takes, and not from inside a function of a provider that
- * @listener->told unregisters or drains.
+ * unregister it at once, and its memory may go when both have returned. It waits
+ * for whoever is telling, and so must not be called where that one would wait for
+ * the caller: not with a lock held that @listener->told takes, and not from inside
+ * a function of a provider that @listener->told unregisters or drains.
  *
  * Context: Process context, sleeps until it has returned.
  * Return: 0, or -EDEADLK from inside of it, a hook or an atomic call.
