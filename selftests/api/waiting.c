@@ -524,7 +524,9 @@ static void a_hold_is_waited_for(void)
 {
 	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_registry *other = dk_registry_alloc(NULL, 0, &t_why);
-	struct dk_hold old = { .size = sizeof(old) }, young = { .size = sizeof(young) }, elsewhere = { .size = sizeof(elsewhere) };
+	struct dk_hold elsewhere = { .size = sizeof(elsewhere) };
+	struct dk_hold young = { .size = sizeof(young) };
+	struct dk_hold old = { .size = sizeof(old) };
 	struct leaver l;
 
 	begin();
