@@ -436,25 +436,9 @@ int dkc_provider_lock_leaving(struct dk_provider *prov, struct dkc_provider **co
 	return err;
 }
 
-int dk_provider_unregister(struct dk_provider *prov)
+/* Unpublish, and wait until nobody is inside, or until the deadline, if any. */
+static int dkc_unregister(struct dk_provider *prov, u64 deadline, struct dk_diag *why)
 {
-	struct dkc_provider *core;
-	struct dk_registry *reg;
-	int err = dkc_provider_lock_leaving(prov, &core, NULL);
-
-	if (!core)
-		return err;
-	reg = core->reg;
-	dkc_provider_begin_leaving(core);
-	dkc_provider_wait(core, dkc_all);
-	dkc_news_tell(reg);
-	return 0;
-}
-
-int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
-				   struct dk_diag *why)
-{
-	u64 deadline = dkc_now() + ms;
 	struct dkc_target target = dkc_all;
 	struct dkc_provider *core;
 	struct dk_registry *reg;
@@ -471,6 +455,17 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
 	dkc_mutex_unlock(&reg->lock);
 	dkc_news_tell(reg);
 	return err;
+}
+
+int dk_provider_unregister(struct dk_provider *prov)
+{
+	return dkc_unregister(prov, 0, NULL);
+}
+
+int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
+				   struct dk_diag *why)
+{
+	return dkc_unregister(prov, dkc_now() + ms, why);
 }
 
 int dk_provider_drain(struct dk_provider *prov)
