@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause) */
+/* Do not edit directly, auto-generated from: */
+/*	Documentation/netlink/specs/dispatchkey.yaml */
+/* YNL-GEN uapi header */
+
+#ifndef _UAPI_LINUX_DISPATCHKEY_NETLINK_H
+#define _UAPI_LINUX_DISPATCHKEY_NETLINK_H
+
+#define DK_GENL_NAME	"dispatchkey"
+#define DK_GENL_VERSION	1
+
+/**
+ * enum dk_nl_state - Whether a backend or a device serves.
+ */
+enum dk_nl_state {
+	DK_NL_STATE_OFFLINE,
+	DK_NL_STATE_ONLINE,
+};
+
+/**
+ * enum dk_nl_provider_state
+ * @DK_NL_PROVIDER_REGISTERED: Its functions are called.
+ * @DK_NL_PROVIDER_LEAVING: No call enters, and calls that are inside are
+ *   waited for.
+ */
+enum dk_nl_provider_state {
+	DK_NL_PROVIDER_REGISTERED,
+	DK_NL_PROVIDER_LEAVING,
+};
+
+/**
+ * enum dk_nl_op_flags - What an operator was defined as.
+ * @DK_NL_OP_ATOMIC: It may be called in any context but NMI.
+ * @DK_NL_OP_SAME_DEVICE: Its arguments have to live on one device.
+ */
+enum dk_nl_op_flags {
+	DK_NL_OP_ATOMIC = 1,
+	DK_NL_OP_SAME_DEVICE = 2,
+};
+
+/**
+ * enum dk_nl_impl_flags - What a registered function is.
+ * @DK_NL_IMPL_FALLTHROUGH: Calls pass it by and go to the next key.
+ * @DK_NL_IMPL_BOXED: It takes its arguments as a list.
+ * @DK_NL_IMPL_ACTIVE: It is the newest at its key, of its device.
+ * @DK_NL_IMPL_OFFLINE: Its device or backend is offline, so that it counts as
+ *   absent.
+ */
+enum dk_nl_impl_flags {
+	DK_NL_IMPL_FALLTHROUGH = 1,
+	DK_NL_IMPL_BOXED = 2,
+	DK_NL_IMPL_ACTIVE = 4,
+	DK_NL_IMPL_OFFLINE = 8,
+};
+
+/**
+ * enum dk_nl_provenance - The rule that filled a table entry.
+ * @DK_NL_PROV_MISSING: None, nothing serves the entry.
+ * @DK_NL_PROV_KERNEL: A function at the very key.
+ * @DK_NL_PROV_DEFAULT_BACKEND: CompositeExplicitAutograd, with or without
+ *   NonFunctional.
+ * @DK_NL_PROV_NESTED: CompositeImplicitAutogradNestedTensor.
+ * @DK_NL_PROV_AMBIGUOUS: CompositeImplicitAutograd and a backend of
+ *   AutogradOther both serve it, so that neither does.
+ * @DK_NL_PROV_MATH: CompositeImplicitAutograd.
+ * @DK_NL_PROV_AUTOGRAD: Autograd.
+ * @DK_NL_PROV_BATCHED: FuncTorchBatchedDecomposition.
+ * @DK_NL_PROV_FALLBACK: The backend fallback.
+ * @DK_NL_PROV_NO_ENTRY: Nothing, as the trimmed table has no such entry.
+ */
+enum dk_nl_provenance {
+	DK_NL_PROV_MISSING,
+	DK_NL_PROV_KERNEL,
+	DK_NL_PROV_DEFAULT_BACKEND,
+	DK_NL_PROV_NESTED,
+	DK_NL_PROV_AMBIGUOUS,
+	DK_NL_PROV_MATH,
+	DK_NL_PROV_AUTOGRAD,
+	DK_NL_PROV_BATCHED,
+	DK_NL_PROV_FALLBACK,
+	DK_NL_PROV_NO_ENTRY,
+};
+
+/**
+ * enum dk_nl_step_kind - What a step of an explanation tells.
+ * @DK_NL_STEP_MASK: A functionality that a fallthrough took out of the set.
+ * @DK_NL_STEP_RULE: What a rule says of the entry of the call.
+ * @DK_NL_STEP_IMPL: What a registration has to do with the call.
+ */
+enum dk_nl_step_kind {
+	DK_NL_STEP_MASK,
+	DK_NL_STEP_RULE,
+	DK_NL_STEP_IMPL,
+};
+
+/**
+ * enum dk_nl_verdict - What a rule says of an entry.
+ * @DK_NL_VERDICT_NOT_ASKED: A rule before it has decided.
+ * @DK_NL_VERDICT_SERVES: Its function serves the entry.
+ * @DK_NL_VERDICT_AMBIGUOUS: Nobody can tell which function is meant.
+ * @DK_NL_VERDICT_MISSING: No rule has a function.
+ * @DK_NL_VERDICT_NO_IMPL: Nothing is registered at its key.
+ * @DK_NL_VERDICT_NO_ALIAS: The layout has not the alias key that it goes by.
+ * @DK_NL_VERDICT_OUTSIDE: The entry is none that its alias key stands for.
+ * @DK_NL_VERDICT_BARS: A function bars CompositeImplicitAutograd.
+ * @DK_NL_VERDICT_BARS_NOT: There is no such function.
+ * @DK_NL_VERDICT_BARRED: There is a function, but another one bars it.
+ * @DK_NL_VERDICT_HAS_ENTRY: The table has an entry for the key.
+ * @DK_NL_VERDICT_NO_ENTRY: The table is trimmed and has no entry for the key.
+ */
+enum dk_nl_verdict {
+	DK_NL_VERDICT_NOT_ASKED,
+	DK_NL_VERDICT_SERVES,
+	DK_NL_VERDICT_AMBIGUOUS,
+	DK_NL_VERDICT_MISSING,
+	DK_NL_VERDICT_NO_IMPL,
+	DK_NL_VERDICT_NO_ALIAS,
+	DK_NL_VERDICT_OUTSIDE,
+	DK_NL_VERDICT_BARS,
+	DK_NL_VERDICT_BARS_NOT,
+	DK_NL_VERDICT_BARRED,
+	DK_NL_VERDICT_HAS_ENTRY,
+	DK_NL_VERDICT_NO_ENTRY,
+};
+
+/**
+ * enum dk_nl_bearing - What a registration has to do with a call.
+ * @DK_NL_BEARING_NONE: Nothing, all would be the same without it.
+ * @DK_NL_BEARING_OVERRIDDEN: Nothing, since a newer one has its key.
+ * @DK_NL_BEARING_SERVES: It serves.
+ * @DK_NL_BEARING_DECIDES: It does not serve, but without it something else
+ *   would.
+ * @DK_NL_BEARING_SET: Without it the effective set would be another one, and
+ *   the same function would serve.
+ * @DK_NL_BEARING_OFFLINE: Nothing, since its device or backend is offline.
+ */
+enum dk_nl_bearing {
+	DK_NL_BEARING_NONE,
+	DK_NL_BEARING_OVERRIDDEN,
+	DK_NL_BEARING_SERVES,
+	DK_NL_BEARING_DECIDES,
+	DK_NL_BEARING_SET,
+	DK_NL_BEARING_OFFLINE,
+};
+
+/**
+ * enum dk_nl_stat_kind - What a counter counts.
+ * @DK_NL_STAT_IMPL: Calls of the operator that a function of its own served.
+ * @DK_NL_STAT_FALLBACK: Calls of the operator that a backend fallback served.
+ * @DK_NL_STAT_MISSING: Calls of the operator that nothing served.
+ */
+enum dk_nl_stat_kind {
+	DK_NL_STAT_IMPL,
+	DK_NL_STAT_FALLBACK,
+	DK_NL_STAT_MISSING,
+};
+
+/**
+ * enum dk_nl_event_kind - What has happened.
+ * @DK_NL_EVENT_OP_CAME: An operator was defined.
+ * @DK_NL_EVENT_OP_WENT: The definition of an operator has gone.
+ * @DK_NL_EVENT_IMPL_CAME: A function of an operator, or a backend fallback,
+ *   was registered.
+ * @DK_NL_EVENT_IMPL_WENT: A function of an operator, or a backend fallback,
+ *   has gone.
+ * @DK_NL_EVENT_BACKEND_CAME: A private backend was bound to a name.
+ * @DK_NL_EVENT_BACKEND_WENT: The name of a private backend was released.
+ * @DK_NL_EVENT_BACKEND_STATE: A backend went offline or came online.
+ * @DK_NL_EVENT_DEVICE_CAME: A device was registered.
+ * @DK_NL_EVENT_DEVICE_WENT: A device has gone.
+ * @DK_NL_EVENT_DEVICE_STATE: A device went offline or came online.
+ * @DK_NL_EVENT_LOST: There was no room for as many events as count says. Who
+ *   follows the registry dumps it anew.
+ */
+enum dk_nl_event_kind {
+	DK_NL_EVENT_OP_CAME,
+	DK_NL_EVENT_OP_WENT,
+	DK_NL_EVENT_IMPL_CAME,
+	DK_NL_EVENT_IMPL_WENT,
+	DK_NL_EVENT_BACKEND_CAME,
+	DK_NL_EVENT_BACKEND_WENT,
+	DK_NL_EVENT_BACKEND_STATE,
+	DK_NL_EVENT_DEVICE_CAME,
+	DK_NL_EVENT_DEVICE_WENT,
+	DK_NL_EVENT_DEVICE_STATE,
+	DK_NL_EVENT_LOST,
+};
+
+enum dk_a_info {
+	DK_A_INFO_VERSION = 1,
+	DK_A_INFO_ABI,
+	DK_A_INFO_LAYOUT,
+	DK_A_INFO_GENERATION,
+	DK_A_INFO_OPERATORS,
+	DK_A_INFO_IMPLS,
+	DK_A_INFO_PROVIDERS,
+	DK_A_INFO_DEVICES,
+	DK_A_INFO_COUNTERS,
+	DK_A_INFO_PAD,
+
+	__DK_A_INFO_MAX,
+	DK_A_INFO_MAX = (__DK_A_INFO_MAX - 1)
+};
+
+enum dk_a_layout {
+	DK_A_LAYOUT_NAME = 1,
+	DK_A_LAYOUT_ENTRIES,
+	DK_A_LAYOUT_BACKEND,
+	DK_A_LAYOUT_FUNCTIONALITY,
+	DK_A_LAYOUT_ALIAS,
+
+	__DK_A_LAYOUT_MAX,
+	DK_A_LAYOUT_MAX = (__DK_A_LAYOUT_MAX - 1)
+};
+
+enum dk_a_layout_backend {
+	DK_A_LAYOUT_BACKEND_NUMBER = 1,
+	DK_A_LAYOUT_BACKEND_NAME,
+
+	__DK_A_LAYOUT_BACKEND_MAX,
+	DK_A_LAYOUT_BACKEND_MAX = (__DK_A_LAYOUT_BACKEND_MAX - 1)
+};
+
+enum dk_a_layout_functionality {
+	DK_A_LAYOUT_FUNCTIONALITY_NUMBER = 1,
+	DK_A_LAYOUT_FUNCTIONALITY_NAME,
+	DK_A_LAYOUT_FUNCTIONALITY_SLOT,
+	DK_A_LAYOUT_FUNCTIONALITY_PER_BACKEND,
+
+	__DK_A_LAYOUT_FUNCTIONALITY_MAX,
+	DK_A_LAYOUT_FUNCTIONALITY_MAX = (__DK_A_LAYOUT_FUNCTIONALITY_MAX - 1)
+};
+
+enum dk_a_layout_alias {
+	DK_A_LAYOUT_ALIAS_NUMBER = 1,
+	DK_A_LAYOUT_ALIAS_NAME,
+
+	__DK_A_LAYOUT_ALIAS_MAX,
+	DK_A_LAYOUT_ALIAS_MAX = (__DK_A_LAYOUT_ALIAS_MAX - 1)
+};
+
+enum dk_a_backend {
+	DK_A_BACKEND_NUMBER = 1,
+	DK_A_BACKEND_NAME,
+	DK_A_BACKEND_KEY_NAME,
+	DK_A_BACKEND_STATE,
+	DK_A_BACKEND_BOUND,
+	DK_A_BACKEND_PROVIDER,
+	DK_A_BACKEND_ALONE,
+	DK_A_BACKEND_DEVICES,
+	DK_A_BACKEND_IMPLS,
+	DK_A_BACKEND_UNSERVED,
+
+	__DK_A_BACKEND_MAX,
+	DK_A_BACKEND_MAX = (__DK_A_BACKEND_MAX - 1)
+};
+
+enum dk_a_device {
+	DK_A_DEVICE_NUMBER = 1,
+	DK_A_DEVICE_NAME,
+	DK_A_DEVICE_BACKEND,
+	DK_A_DEVICE_BACKEND_NAME,
+	DK_A_DEVICE_PROVIDER,
+	DK_A_DEVICE_STATE,
+	DK_A_DEVICE_BACKEND_STATE,
+	DK_A_DEVICE_IMPLS,
+	DK_A_DEVICE_UNSERVED,
+
+	__DK_A_DEVICE_MAX,
+	DK_A_DEVICE_MAX = (__DK_A_DEVICE_MAX - 1)
+};
+
+enum dk_a_provider {
+	DK_A_PROVIDER_NAME = 1,
+	DK_A_PROVIDER_MODULE,
+	DK_A_PROVIDER_STATE,
+	DK_A_PROVIDER_OPERATORS,
+	DK_A_PROVIDER_IMPLS,
+	DK_A_PROVIDER_DEVICES,
+	DK_A_PROVIDER_BACKEND,
+	DK_A_PROVIDER_CALLS,
+	DK_A_PROVIDER_PAD,
+
+	__DK_A_PROVIDER_MAX,
+	DK_A_PROVIDER_MAX = (__DK_A_PROVIDER_MAX - 1)
+};
+
+enum dk_a_op {
+	DK_A_OP_NAME = 1,
+	DK_A_OP_SCHEMA,
+	DK_A_OP_PROVIDER,
+	DK_A_OP_FLAGS,
+	DK_A_OP_NUM_IMPLS,
+	DK_A_OP_NUM_DEVICE_IMPLS,
+	DK_A_OP_IMPL,
+	DK_A_OP_PREFIX,
+	DK_A_OP_KEY,
+	DK_A_OP_BACKEND,
+
+	__DK_A_OP_MAX,
+	DK_A_OP_MAX = (__DK_A_OP_MAX - 1)
+};
+
+enum dk_a_impl {
+	DK_A_IMPL_OP = 1,
+	DK_A_IMPL_KEY,
+	DK_A_IMPL_KEY_NAME,
+	DK_A_IMPL_LABEL,
+	DK_A_IMPL_PROVIDER,
+	DK_A_IMPL_DEVICE,
+	DK_A_IMPL_DEVICE_NAME,
+	DK_A_IMPL_FLAGS,
+	DK_A_IMPL_BACKEND,
+
+	__DK_A_IMPL_MAX,
+	DK_A_IMPL_MAX = (__DK_A_IMPL_MAX - 1)
+};
+
+enum dk_a_table {
+	DK_A_TABLE_OP = 1,
+	DK_A_TABLE_DEVICE,
+	DK_A_TABLE_DEVICE_NAME,
+	DK_A_TABLE_FIRST,
+	DK_A_TABLE_LAST,
+	DK_A_TABLE_FIRST_KEY,
+	DK_A_TABLE_LAST_KEY,
+	DK_A_TABLE_PROVENANCE,
+	DK_A_TABLE_FLAGS,
+	DK_A_TABLE_LABEL,
+	DK_A_TABLE_PROVIDER,
+
+	__DK_A_TABLE_MAX,
+	DK_A_TABLE_MAX = (__DK_A_TABLE_MAX - 1)
+};
+
+enum dk_a_obj {
+	DK_A_OBJ_KEYSET = 1,
+	DK_A_OBJ_DEVICE,
+	DK_A_OBJ_DEVICE_NAME,
+	DK_A_OBJ_PAD,
+
+	__DK_A_OBJ_MAX,
+	DK_A_OBJ_MAX = (__DK_A_OBJ_MAX - 1)
+};
+
+enum dk_a_step {
+	DK_A_STEP_KIND = 1,
+	DK_A_STEP_RULE,
+	DK_A_STEP_VERDICT,
+	DK_A_STEP_BEARING,
+	DK_A_STEP_KEY,
+	DK_A_STEP_KEY_NAME,
+	DK_A_STEP_IMPL,
+	DK_A_STEP_FALLBACK,
+
+	__DK_A_STEP_MAX,
+	DK_A_STEP_MAX = (__DK_A_STEP_MAX - 1)
+};
+
+enum dk_a_route {
+	DK_A_ROUTE_OP = 1,
+	DK_A_ROUTE_OBJ,
+	DK_A_ROUTE_INCLUDED,
+	DK_A_ROUTE_EXCLUDED,
+	DK_A_ROUTE_RAW,
+	DK_A_ROUTE_MERGED,
+	DK_A_ROUTE_EFFECTIVE,
+	DK_A_ROUTE_SLOT,
+	DK_A_ROUTE_KEY,
+	DK_A_ROUTE_KEY_NAME,
+	DK_A_ROUTE_ERROR,
+	DK_A_ROUTE_PROVENANCE,
+	DK_A_ROUTE_FLAGS,
+	DK_A_ROUTE_LABEL,
+	DK_A_ROUTE_PROVIDER,
+	DK_A_ROUTE_DEVICE,
+	DK_A_ROUTE_DEVICE_NAME,
+	DK_A_ROUTE_GENERATION,
+	DK_A_ROUTE_STEP,
+	DK_A_ROUTE_PAD,
+
+	__DK_A_ROUTE_MAX,
+	DK_A_ROUTE_MAX = (__DK_A_ROUTE_MAX - 1)
+};
+
+enum dk_a_stats {
+	DK_A_STATS_STATE = 1,
+	DK_A_STATS_RESET,
+	DK_A_STATS_USED,
+	DK_A_STATS_OP,
+	DK_A_STATS_PROVIDER,
+	DK_A_STATS_KIND,
+	DK_A_STATS_KEY,
+	DK_A_STATS_KEY_NAME,
+	DK_A_STATS_LABEL,
+	DK_A_STATS_DEVICE,
+	DK_A_STATS_DEVICE_NAME,
+	DK_A_STATS_COUNT,
+	DK_A_STATS_PAD,
+
+	__DK_A_STATS_MAX,
+	DK_A_STATS_MAX = (__DK_A_STATS_MAX - 1)
+};
+
+enum dk_a_limit {
+	DK_A_LIMIT_NAME = 1,
+	DK_A_LIMIT_MAX,
+	DK_A_LIMIT_USED,
+	DK_A_LIMIT_PAD,
+
+	__DK_A_LIMIT_MAX,
+	DK_A_LIMIT_MAX = (__DK_A_LIMIT_MAX - 1)
+};
+
+enum dk_a_event {
+	DK_A_EVENT_KIND = 1,
+	DK_A_EVENT_NAME,
+	DK_A_EVENT_NUMBER,
+	DK_A_EVENT_KEY,
+	DK_A_EVENT_KEY_NAME,
+	DK_A_EVENT_PROVIDER,
+	DK_A_EVENT_STATE,
+	DK_A_EVENT_COUNT,
+	DK_A_EVENT_TIME,
+	DK_A_EVENT_GENERATION,
+	DK_A_EVENT_PAD,
+
+	__DK_A_EVENT_MAX,
+	DK_A_EVENT_MAX = (__DK_A_EVENT_MAX - 1)
+};
+
+enum dk_cmd {
+	DK_CMD_INFO_GET = 1,
+	DK_CMD_LAYOUT_GET,
+	DK_CMD_BACKEND_GET,
+	DK_CMD_BACKEND_SET,
+	DK_CMD_DEVICE_GET,
+	DK_CMD_DEVICE_SET,
+	DK_CMD_PROVIDER_GET,
+	DK_CMD_OP_GET,
+	DK_CMD_IMPL_GET,
+	DK_CMD_TABLE_GET,
+	DK_CMD_ROUTE_GET,
+	DK_CMD_STATS_GET,
+	DK_CMD_STATS_SET,
+	DK_CMD_LIMIT_GET,
+	DK_CMD_EVENT,
+
+	__DK_CMD_MAX,
+	DK_CMD_MAX = (__DK_CMD_MAX - 1)
+};
+
+#define DISPATCHKEY_MCGRP_CHANGES	"changes"
+
+#endif /* _UAPI_LINUX_DISPATCHKEY_NETLINK_H */
