@@ -404,7 +404,7 @@ enum dk_a_stats {
 
 enum dk_a_limit {
 	DK_A_LIMIT_NAME = 1,
-	DK_A_LIMIT_MAX,
+	DK_A_LIMIT_MOST,
 	DK_A_LIMIT_USED,
 	DK_A_LIMIT_PAD,
 
