@@ -26,14 +26,36 @@ int dk_nl_refuse(struct netlink_ext_ack *extack, const struct nlattr *attr,
 
 /* An attribute that has to be there: -EINVAL and a sentence where it is not. */
 #define dk_nl_need(info, attr, text)					\
-	((info)->attrs[attr] ? 0 :					\
-	 ({ NL_SET_ERR_MSG((info)->extack, text); -EINVAL; }))
+	(GENL_REQ_ATTR_CHECK(info, attr) ?				\
+	 ({ NL_SET_ERR_MSG((info)->extack, text); -EINVAL; }) : 0)
+
+/* One that must not be there: -EINVAL and a sentence where it is. */
+#define dk_nl_bar(extack, attr, text)					\
+	((attr) ?							\
+	 ({ NL_SET_ERR_MSG_ATTR(extack, attr, text); -EINVAL; }) : 0)
 
 /* The answer to a request, to be ended by dk_nl_reply(); NULL: no memory. */
 struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size, void **header);
 int dk_nl_reply(struct genl_info *info, struct sk_buff *skb, void *header);
+/* What does not fit, though it was counted: the answer is given up. */
+int dk_nl_overrun(struct sk_buff *skb);
 
+/*
+ * A part of a dump begins: from here on it is seen if the registry changes. The
+ * attributes of the request, which were checked when the dump began, go into
+ * @attrs, of @max + 1 elements; NULL: nobody wants them.
+ */
+int dk_nl_dump_begin(struct netlink_callback *cb, struct nlattr **attrs, int max);
 /* One message of a dump; NULL where the buffer is full. */
 void *dk_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb);
+
+/*
+ * The backend or device that two attributes of a request name, either of which
+ * may be NULL: -EINVAL where they name two, or nothing.
+ */
+int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
+		       struct netlink_ext_ack *extack, unsigned int *backend);
+int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
+		      struct netlink_ext_ack *extack, u32 *device);
 
 #endif /* _DK_NETLINK_H */
