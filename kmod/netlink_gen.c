@@ -10,19 +10,6 @@
 
 #include <uapi/linux/dispatchkey_netlink.h>
 
-/* Integer value ranges */
-static const struct netlink_range_validation dk_a_op_key_range = {
-	.max	= 65535ULL,
-};
-
-static const struct netlink_range_validation dk_a_impl_key_range = {
-	.max	= 65535ULL,
-};
-
-static const struct netlink_range_validation dk_a_table_first_range = {
-	.max	= 65535ULL,
-};
-
 /* Common nested types */
 const struct nla_policy dispatchkey_obj_nl_policy[DK_A_OBJ_PAD + 1] = {
 	[DK_A_OBJ_KEYSET] = { .type = NLA_U64, },
@@ -76,7 +63,7 @@ const struct nla_policy dispatchkey_provider_get_nl_policy[DK_A_PROVIDER_NAME + 
 const struct nla_policy dispatchkey_op_get_nl_policy[DK_A_OP_BACKEND + 1] = {
 	[DK_A_OP_NAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[DK_A_OP_PREFIX] = { .type = NLA_NUL_STRING, .len = 127, },
-	[DK_A_OP_KEY] = NLA_POLICY_FULL_RANGE(NLA_U32, &dk_a_op_key_range),
+	[DK_A_OP_KEY] = NLA_POLICY_MAX(NLA_U32, 32767),
 	[DK_A_OP_BACKEND] = NLA_POLICY_RANGE(NLA_U32, 1, 16),
 	[DK_A_OP_PROVIDER] = { .type = NLA_NUL_STRING, .len = 127, },
 };
@@ -84,7 +71,7 @@ const struct nla_policy dispatchkey_op_get_nl_policy[DK_A_OP_BACKEND + 1] = {
 /* DK_CMD_IMPL_GET - do */
 const struct nla_policy dispatchkey_impl_get_nl_policy[DK_A_IMPL_BACKEND + 1] = {
 	[DK_A_IMPL_OP] = { .type = NLA_NUL_STRING, .len = 127, },
-	[DK_A_IMPL_KEY] = NLA_POLICY_FULL_RANGE(NLA_U32, &dk_a_impl_key_range),
+	[DK_A_IMPL_KEY] = NLA_POLICY_MAX(NLA_U32, 32767),
 	[DK_A_IMPL_BACKEND] = NLA_POLICY_RANGE(NLA_U32, 1, 16),
 	[DK_A_IMPL_PROVIDER] = { .type = NLA_NUL_STRING, .len = 127, },
 	[DK_A_IMPL_DEVICE] = NLA_POLICY_MIN(NLA_U32, 1),
@@ -95,7 +82,7 @@ const struct nla_policy dispatchkey_table_get_nl_policy[DK_A_TABLE_FIRST + 1] = 
 	[DK_A_TABLE_OP] = { .type = NLA_NUL_STRING, .len = 127, },
 	[DK_A_TABLE_DEVICE] = NLA_POLICY_MIN(NLA_U32, 1),
 	[DK_A_TABLE_DEVICE_NAME] = { .type = NLA_NUL_STRING, .len = 127, },
-	[DK_A_TABLE_FIRST] = NLA_POLICY_FULL_RANGE(NLA_U32, &dk_a_table_first_range),
+	[DK_A_TABLE_FIRST] = NLA_POLICY_MAX(NLA_U32, 32767),
 };
 
 /* DK_CMD_ROUTE_GET - do */
