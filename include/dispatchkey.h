@@ -29,6 +29,7 @@
 #include <dispatchkey-hook.h>
 #include <dispatchkey-see.h>
 #include <dispatchkey-explain.h>
+#include <dispatchkey-list.h>
 #if !defined(__KERNEL__) && !defined(DK_BARE)
 #include <dispatchkey-schema.h>
 #endif

@@ -4,7 +4,7 @@
  */
 #include "registry.h"
 
-static bool dkc_is_private(const struct dk_layout *l, unsigned int b)
+bool dkc_is_private(const struct dk_layout *l, unsigned int b)
 {
 	static const char prefix[] = "PrivateUse";
 	const char *name;
@@ -123,9 +123,11 @@ static int dkc_join_backend(struct dkc_provider *core, const char *name,
 		return dkc_refuse(why, DK_WHY_BACKEND_OWNED, pb->alone->name);
 	if ((flags & DK_JOIN_ALONE) && others)
 		return dkc_refuse(why, DK_WHY_BACKEND_SHARED, name);
+	if (!(core->joined >> b & 1) || (!pb->alone && (flags & DK_JOIN_ALONE)))
+		core->reg->generation++;
 	if (!pb->name[0]) {
 		dkc_strcpy(pb->name, name, sizeof(pb->name));
-		core->reg->generation++;
+		dkc_saw_backend(core->reg, b, core, DKC_BACKEND_CAME);
 	}
 	if (flags & DK_JOIN_ALONE)
 		pb->alone = core;
@@ -170,6 +172,7 @@ void dkc_backends_leave(struct dkc_provider *prov)
 			pb[b].alone = NULL;
 	}
 	prov->joined = 0;
+	prov->reg->generation++;
 }
 
 int dk_backend_release(struct dk_registry *reg, const char *name,
@@ -191,6 +194,7 @@ int dk_backend_release(struct dk_registry *reg, const char *name,
 	else
 		err = dkc_backend_online(reg, b, why);
 	if (!err) {
+		dkc_saw_backend(reg, b, NULL, DKC_BACKEND_WENT);
 		reg->private_backend[b].name[0] = 0;
 		reg->generation++;
 	}

@@ -31,6 +31,7 @@
  * dkc_registry_born()	a registry was made, and nobody knows of it yet;
  *			dkc_registry_dies() nobody uses it any more
  * dkc_self()		who is calling: a task or a thread
+ * dkc_owner_name()	the name of a provider's module, "" where it is none's
  * dkc_cancel_off()	the thread is not ended by another one until dkc_cancel_on();
  *			they keep in an int what was so before
  * dkc_wait_zero()	wait until a number is 0; dkc_clear_and_wake() makes it so
@@ -64,6 +65,7 @@ void *dkc_given_back(void *p);
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -139,6 +141,7 @@ void dkc_registry_dies(struct dk_registry *reg);
 #define dkc_noinline		noinline
 
 #define dkc_self()		((const void *)current)
+#define dkc_owner_name(mod)	((mod) ? module_name((struct module *)(mod)) : "")
 #define dkc_cancel_off(was)	(*(was) = 0)
 #define dkc_cancel_on(was)	((void)(was))
 #define dkc_wait_zero(p)						\
@@ -261,6 +264,7 @@ struct dkc_counter {
 #define dkc_noinline		__attribute__((noinline))
 
 #define dkc_self()		((const void *)&dkc_bare_sections)
+#define dkc_owner_name(mod)	((void)(mod), "")
 #define dkc_cancel_off(was)	(*(was) = 0)
 #define dkc_cancel_on(was)	((void)(was))
 #define dkc_wait_zero(p)	do { } while (0)
@@ -343,6 +347,7 @@ void dkc_registry_born(struct dk_registry *reg);
 #define dkc_noinline		__attribute__((noinline))
 
 #define dkc_self()		((const void *)pthread_self())
+#define dkc_owner_name(mod)	((void)(mod), "")
 #define dkc_cancel_off(was)	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, was)
 #define dkc_cancel_on(was)	pthread_setcancelstate(was, NULL)
 void dkc_wait_zero(const __u32 *p);

@@ -94,6 +94,7 @@ static void dkc_device_show(struct dk_registry *reg, struct dkc_device *dev)
 	struct dkc_devmap *map = dkc_deref_locked(reg->devmap);
 
 	dkc_publish(map->slot[dev->number & DKC_MAX_DEVICES].dev, dev);
+	dkc_saw_device(dev, DKC_DEVICE_CAME);
 }
 
 /* Out of the map; its number is never valid again. */
@@ -104,6 +105,7 @@ void dkc_device_remove(struct dk_registry *reg, struct dkc_device *dev)
 
 	map->slot[slot].generation++;
 	dkc_publish(map->slot[slot].dev, NULL);
+	dkc_saw_device(dev, DKC_DEVICE_WENT);
 }
 
 static int dkc_device_add(struct dkc_provider *core, struct dkc_device *dev,

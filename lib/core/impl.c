@@ -137,6 +137,7 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 	dkc_reg_init(r, b, impl, key);
 	r->op = op;
 	dkc_reg_link(r);
+	op->reg->num_there += !dkc_op_is_there(op);
 	op->num_regs++;
 	b->n++;
 	dkc_change_add(ch, op);
@@ -169,6 +170,7 @@ static void dkc_reg_unlink(struct dkc_reg *r)
 	else
 		dkc_publish(op->regs, dkc_deref_locked(r->next));
 	op->num_regs--;
+	op->reg->num_there -= !dkc_op_is_there(op);
 }
 
 static struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
@@ -339,6 +341,7 @@ void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
 	dkc_store(b->state, DKC_LIVE);
 	b->prov->reg->generation++;
 	dkc_block_link(b);
+	dkc_saw_block(b, true);
 	dkc_change_commit(ch);
 	dkc_news_put(b->prov->reg, b->news);
 	dkc_news_lose(b->prov->reg, b->news_lost);
@@ -514,6 +517,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 	unsigned int i;
 
 	dkc_block_unlink(b);
+	dkc_saw_block(b, false);
 	b->prov->reg->generation++;
 	dkc_store(b->state, DKC_GOING);
 	for (i = 0; i < b->n; i++) {

@@ -144,6 +144,11 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 		dkc_tell_unserved(s, why);
 	dkc_show(s);
 	s->reg->generation++;
+	if (s->dev)
+		dkc_saw_device(s->dev, DKC_DEVICE_STATE);
+	else
+		dkc_saw_backend(s->reg, dkc_ffs64(s->backend) + 1, NULL,
+				DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
 	return 0;
 }

@@ -500,7 +500,9 @@ static void dkc_def_link(struct dkc_provider *core, struct dk_op *op,
 	/* whoever sees the definer sees the signature */
 	dkc_full_barrier();
 	op->decl = decl;
+	op->reg->num_there += !dkc_op_is_there(op);
 	dkc_store(op->definer, core);
+	dkc_saw_op(op, core, true);
 }
 
 /* What listeners are told now, and when the definition goes; if there is memory. */
@@ -651,7 +653,9 @@ void dkc_op_undefine(struct dk_op *op)
 	dkc_news_put(op->reg, op->farewell);
 	dkc_news_lose(op->reg, !op->farewell);
 	op->farewell = NULL;
+	dkc_saw_op(op, op->definer, false);
 	dkc_store(op->definer, NULL);
+	op->reg->num_there -= !dkc_op_is_there(op);
 	op->decl = NULL;
 }
 

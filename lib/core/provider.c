@@ -46,8 +46,10 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 	core->priv = prov->priv;
 	core->owner = prov->owner;
 	dkc_strcpy(core->name, prov->name, sizeof(core->name));
+	core->number = ++reg->providers_so_far;
 	core->next = reg->providers;
 	reg->providers = core;
+	reg->generation++;
 	dkc_store_release(prov->core, core);
 	dkc_mutex_unlock(&reg->lock);
 	dkc_remark(why, DK_WHY_NONE, NULL);
@@ -296,6 +298,7 @@ static void dkc_provider_begin_leaving(struct dkc_provider *core)
 {
 	if (!core->gone) {
 		core->gone = true;
+		core->reg->generation++;
 		dkc_provider_withdraw(core);
 		core->epoch = dkc_epoch_begin(core->reg);
 	}

@@ -138,12 +138,6 @@ static struct dk_op *dkc_ops_sorted(struct dk_registry *reg)
 	return op;
 }
 
-/* One that is only there because a declaration points to it is not there. */
-static bool dkc_is_there(const struct dk_op *op)
-{
-	return op->definer || op->num_regs;
-}
-
 /* The first by name behind @after, or of all; the lock is held. */
 static struct dk_op *dkc_op_behind(struct dk_registry *reg, const char *after)
 {
@@ -151,7 +145,7 @@ static struct dk_op *dkc_op_behind(struct dk_registry *reg, const char *after)
 	u32 pos = 0;
 
 	while ((op = dkc_op_next(reg, &pos)))
-		if (dkc_is_there(op) && (!after || dkc_before(after, op->name)) &&
+		if (dkc_op_is_there(op) && (!after || dkc_before(after, op->name)) &&
 		    (!first || dkc_before(op->name, first->name)))
 			first = op;
 	return first;
@@ -195,7 +189,7 @@ size_t dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf
 		return dkc_put_end(&t);
 	dkc_mutex_lock(&reg->lock);
 	for (op = dkc_ops_sorted(reg); op; op = op->change_next) {
-		if (!dkc_is_there(op) || (key && !dkc_top(op, NULL, key, true)))
+		if (!dkc_op_is_there(op) || (key && !dkc_top(op, NULL, key, true)))
 			continue;
 		dkc_put(&t, op->name);
 		dkc_put(&t, "\n");

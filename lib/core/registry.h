@@ -185,6 +185,7 @@ struct dkc_optab {
 
 struct dkc_provider {
 	struct dkc_provider *next;
+	u64 number;			/* in the order of their coming */
 	struct dk_registry *reg;
 	struct dk_provider *pub;	/* NULL: do not touch it */
 	void *priv;
@@ -201,6 +202,9 @@ struct dkc_provider {
 	struct dk_op *defs;
 	struct dkc_library *libraries;
 	u32 joined;			/* bit b: has joined backend b */
+	u32 num_ops;			/* that it defines */
+	u32 num_impls;
+	u32 num_devices;
 	char name[DK_NAME_MAX];
 };
 
@@ -208,6 +212,37 @@ struct dkc_private_backend {
 	char name[DK_NAME_MAX];		/* empty: not bound */
 	u32 users;
 	struct dkc_provider *alone;
+};
+
+/* What a watcher sees. */
+enum dkc_seen {
+	DKC_OP_CAME,
+	DKC_OP_WENT,
+	DKC_IMPL_CAME,
+	DKC_IMPL_WENT,
+	DKC_BACKEND_CAME,
+	DKC_BACKEND_WENT,
+	DKC_BACKEND_STATE,
+	DKC_DEVICE_CAME,
+	DKC_DEVICE_WENT,
+	DKC_DEVICE_STATE,
+};
+
+struct dkc_sight {
+	enum dkc_seen kind;
+	const char *name;		/* NULL: of a backend fallback */
+	u32 number;			/* of a backend or device */
+	u32 key;			/* of a function */
+	const char *provider;		/* whose doing it is, or NULL */
+	bool online;			/* a backend or device */
+};
+
+/*
+ * Who sees every change, under the lock, when it is sure that it will be. He may
+ * neither wait nor call the registry.
+ */
+struct dkc_watcher {
+	void (*saw)(struct dkc_watcher *self, const struct dkc_sight *sight);
 };
 
 struct dk_registry {
@@ -229,6 +264,13 @@ struct dk_registry {
 	struct dkc_private_backend private_backend[DKC_MAX_BACKENDS + 1];
 	struct dkc_mutex lock;
 	u32 num_ops;
+	u32 num_there;			/* that are defined or have functions */
+	u32 num_impls;			/* of operators */
+	u32 num_devices;
+	u32 impls_at[DKC_MAX_BACKENDS + 1];	/* its keys, fallbacks, too */
+	u32 devices_of[DKC_MAX_BACKENDS + 1];
+	u64 providers_so_far;
+	struct dkc_watcher *watcher;	/* its world's, or NULL */
 	u64 num_held;
 	u64 generation;
 	unsigned long epoch;		/* grows with each wait for calls */
@@ -289,6 +331,15 @@ static inline bool dkc_visible(const struct dkc_reg *r, bool writer)
 		       (!b->dev || b->dev->want_online);
 	return state == DKC_LIVE && !(r->bits & dkc_load(reg->offline)) &&
 	       (!b->dev || dkc_load(b->dev->online));
+}
+
+/*
+ * Somebody defines it or has functions for it; one that is only there because a
+ * declaration points to it is not there. Under the lock.
+ */
+static inline bool dkc_op_is_there(const struct dk_op *op)
+{
+	return op->definer || op->num_regs;
 }
 
 /* Has it functions and no definition? Under the lock. */
@@ -472,6 +523,15 @@ void dkc_news_tell(struct dk_registry *reg);
 /* In the child of a fork, which has the lock from before it. */
 void dkc_news_after_fork(struct dk_registry *reg);
 
+/* watch.c: each of them when it is sure, and before its memory may go. */
+void dkc_saw_op(const struct dk_op *op, struct dkc_provider *core, bool came);
+void dkc_saw_block(const struct dkc_block *b, bool came);
+void dkc_saw_device(const struct dkc_device *dev, enum dkc_seen kind);
+void dkc_saw_backend(const struct dk_registry *reg, unsigned int backend,
+		     const struct dkc_provider *core, enum dkc_seen kind);
+/* Watch, or with NULL no more: then nobody is inside of the watcher. */
+void dkc_watch(struct dk_registry *reg, struct dkc_watcher *watcher);
+
 /* library.c */
 void dkc_libraries_withdraw(struct dkc_provider *prov, struct dkc_change *ch);
 
@@ -482,6 +542,7 @@ void dkc_backends_leave(struct dkc_provider *prov);
 /* offline.c; under the lock. */
 int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
 		       struct dk_diag *why);
+bool dkc_is_private(const struct dk_layout *l, unsigned int b);
 /* The name that people know a backend by; under the lock. */
 void dkc_backend_text(const struct dk_registry *reg, unsigned int backend,
 		      char buf[DK_NAME_MAX]);

@@ -65,6 +65,29 @@ static void hook(struct dk_hooks *h, const struct dk_hook_info *info)
 
 static struct dk_hooks hooks = { .size = sizeof(hooks), .before = hook };
 
+/* There is no registry to list anything of. */
+static void no_lists(void)
+{
+	struct dk_counts counts = { .size = sizeof(counts) };
+	struct dk_backend_info backend = { .size = sizeof(backend) };
+	struct dk_device_info device = { .size = sizeof(device) };
+	struct dk_provider_info provider = { .size = sizeof(provider) };
+	struct dk_limit limit = { .size = sizeof(limit) };
+
+	/* refuses: dk_registry_counts ENOMEM NO_MEMORY */
+	CHECK_INT(dk_registry_counts(NULL, &counts), -ENOMEM);
+	/* refuses: dk_registry_backend ENOMEM NO_MEMORY */
+	CHECK_INT(dk_registry_backend(NULL, 1, &backend), -ENOMEM);
+	/* refuses: dk_registry_device ENOMEM NO_MEMORY */
+	CHECK_INT(dk_registry_device(NULL, 1, &device), -ENOMEM);
+	/* refuses: dk_registry_next_device ENOMEM NO_MEMORY */
+	CHECK_INT(dk_registry_next_device(NULL, 0, &device), -ENOMEM);
+	/* refuses: dk_registry_next_provider ENOMEM NO_MEMORY */
+	CHECK_INT(dk_registry_next_provider(NULL, 0, &provider), -ENOMEM);
+	/* refuses: dk_registry_limit ENOMEM NO_MEMORY */
+	CHECK_INT(dk_registry_limit(NULL, 0, &limit), -ENOMEM);
+}
+
 static int make_default(void)
 {
 	return dk_registry_check(NULL, &t_why);
@@ -123,6 +146,7 @@ static void no_default_registry(void)
 	CHECK(!op);
 	/* refuses: dk_registry_next_op ENOMEM NO_MEMORY */
 	CHECK_INT(dk_registry_next_op(NULL, NULL, &info), -ENOMEM);
+	no_lists();
 	CHECK(each_fails(make_default, ""));
 	CHECK(dk_registry_default());
 	CHECK(each_fails(first_provider, "nomem"));

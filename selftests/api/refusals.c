@@ -156,6 +156,7 @@ static void providers(void)
 	CHECK_OK(dk_provider_register(&p, &t_why));
 	CHECK_OK(dk_provider_unregister(&p));
 	CHECK_OK(dk_provider_unregister(&p));
+	r_rebase();
 	r_close();
 }
 

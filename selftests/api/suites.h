@@ -28,6 +28,7 @@
 	both(trimmed)							\
 	user(schema)							\
 	both(library)							\
+	both(lists)							\
 	both(listeners)							\
 	both(watchers)							\
 	both(hot)							\
