@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The netlink family, what its commands share, and the commands that tell of
- * the module and of the layout.
+ * the module, of the layout and of limits.
  */
 #include <linux/module.h>
 
@@ -84,6 +84,12 @@ void *dk_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb)
 	return header;
 }
 
+int dk_nl_dump_full(struct sk_buff *skb, void *header)
+{
+	genlmsg_cancel(skb, header);
+	return skb->len ? (int)skb->len : -EMSGSIZE;
+}
+
 int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
 		       struct netlink_ext_ack *extack, unsigned int *backend)
 {
@@ -149,13 +155,28 @@ static int dk_nl_check_layout(const struct nlattr *attr, struct netlink_ext_ack 
 	return -EPROTO;
 }
 
+static int dk_nl_put_counts(struct sk_buff *skb, const struct dk_counts *counts)
+{
+	if (nla_put_u64_64bit(skb, DK_A_INFO_GENERATION, counts->generation,
+			      DK_A_INFO_PAD) ||
+	    nla_put_u32(skb, DK_A_INFO_OPERATORS, counts->operators) ||
+	    nla_put_u32(skb, DK_A_INFO_IMPLS, counts->impls) ||
+	    nla_put_u32(skb, DK_A_INFO_PROVIDERS, counts->providers) ||
+	    nla_put_u32(skb, DK_A_INFO_DEVICES, counts->devices))
+		return -EMSGSIZE;
+	return 0;
+}
+
 int dispatchkey_nl_info_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct dk_layout *l = dk_registry_layout(dk_registry_default());
+	struct dk_counts counts = { .size = sizeof(counts) };
 	void *header;
 	int err;
 
 	err = dk_nl_check_layout(info->attrs[DK_A_INFO_LAYOUT], info->extack);
+	if (!err)
+		err = dk_registry_counts(NULL, &counts);
 	if (err)
 		return err;
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
@@ -164,8 +185,7 @@ int dispatchkey_nl_info_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (nla_put_string(skb, DK_A_INFO_VERSION, DK_VERSION) ||
 	    nla_put_u32(skb, DK_A_INFO_ABI, DK_ABI_VERSION) ||
 	    nla_put_string(skb, DK_A_INFO_LAYOUT, dk_layout_name(l)) ||
-	    nla_put_u64_64bit(skb, DK_A_INFO_GENERATION, dk_registry_generation(NULL),
-			      DK_A_INFO_PAD))
+	    dk_nl_put_counts(skb, &counts))
 		return dk_nl_overrun(skb);
 	return dk_nl_reply(info, skb, header);
 }
@@ -255,12 +275,104 @@ int dispatchkey_nl_layout_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return dk_nl_reply(info, skb, header);
 }
 
-int dk_nl_init(void)
+/* ---- limits ------------------------------------------------------------------- */
+
+/* The @i-th: that of the events, and then those of the registry. */
+static int dk_nl_limit(unsigned int i, struct dk_limit *limit)
 {
-	return genl_register_family(&dk_nl_family);
+	if (i)
+		return dk_registry_limit(NULL, i - 1, limit);
+	dk_nl_event_limit(limit);
+	return 0;
 }
 
+static int dk_nl_put_limit(struct sk_buff *skb, const struct dk_limit *limit)
+{
+	if (nla_put_string(skb, DK_A_LIMIT_NAME, limit->name) ||
+	    nla_put_u64_64bit(skb, DK_A_LIMIT_MOST, limit->most, DK_A_LIMIT_PAD) ||
+	    (limit->has_used &&
+	     nla_put_u64_64bit(skb, DK_A_LIMIT_USED, limit->used, DK_A_LIMIT_PAD)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int dk_nl_find_limit(const struct nlattr *name, struct dk_limit *limit)
+{
+	unsigned int i = 0;
+
+	while (!dk_nl_limit(i++, limit))
+		if (!nla_strcmp(name, limit->name))
+			return 0;
+	return -ENOENT;
+}
+
+int dispatchkey_nl_limit_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct dk_limit limit = { .size = sizeof(limit) };
+	struct nlattr *name = info->attrs[DK_A_LIMIT_NAME];
+	void *header;
+	int err;
+
+	err = dk_nl_need(info, DK_A_LIMIT_NAME, "the name of a limit is not given");
+	if (err)
+		return err;
+	if (dk_nl_find_limit(name, &limit)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, name, "no limit has this name");
+		return -ENOENT;
+	}
+	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
+	if (!skb)
+		return -ENOMEM;
+	if (dk_nl_put_limit(skb, &limit))
+		return dk_nl_overrun(skb);
+	return dk_nl_reply(info, skb, header);
+}
+
+int dispatchkey_nl_limit_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct dk_limit limit = { .size = sizeof(limit) };
+	struct nlattr *attrs[DK_A_LIMIT_NAME + 1];
+	long *next = &cb->args[0];
+	void *header;
+	int err;
+
+	err = dk_nl_dump_begin(cb, attrs, DK_A_LIMIT_NAME);
+	if (!err)
+		err = dk_nl_bar(cb->extack, attrs[DK_A_LIMIT_NAME],
+				"a dump is of all limits");
+	if (err)
+		return err;
+	while (!dk_nl_limit(*next, &limit)) {
+		header = dk_nl_dump_put(skb, cb);
+		if (!header || dk_nl_put_limit(skb, &limit))
+			return dk_nl_dump_full(skb, header);
+		genlmsg_end(skb, header);
+		++*next;
+	}
+	return skb->len;
+}
+
+/* ---- begin and end ------------------------------------------------------------ */
+
+int dk_nl_init(void)
+{
+	int err = dk_nl_events_init();
+
+	if (err)
+		return err;
+	err = genl_register_family(&dk_nl_family);
+	if (err) {
+		dk_nl_events_exit();
+		return err;
+	}
+	dk_nl_events_begin();
+	return 0;
+}
+
+/* Nothing is told any more before there is nobody to tell it as. */
 void dk_nl_exit(void)
 {
+	dk_nl_events_end();
 	genl_unregister_family(&dk_nl_family);
+	dk_nl_events_exit();
 }

@@ -48,6 +48,8 @@ int dk_nl_overrun(struct sk_buff *skb);
 int dk_nl_dump_begin(struct netlink_callback *cb, struct nlattr **attrs, int max);
 /* One message of a dump; NULL where the buffer is full. */
 void *dk_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb);
+/* It is: what was begun of a message, if so, is for the next part of the dump. */
+int dk_nl_dump_full(struct sk_buff *skb, void *header);
 
 /*
  * The backend or device that two attributes of a request name, either of which
@@ -57,5 +59,12 @@ int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
 		       struct netlink_ext_ack *extack, unsigned int *backend);
 int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 		      struct netlink_ext_ack *extack, u32 *device);
+
+/* netlink_event.c: memory for events; from when on they are told, and until when. */
+int dk_nl_events_init(void);
+void dk_nl_events_begin(void);
+void dk_nl_events_end(void);
+void dk_nl_events_exit(void);
+void dk_nl_event_limit(struct dk_limit *limit);
 
 #endif /* _DK_NETLINK_H */
