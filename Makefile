@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
 # dispatchkey: library, tool, samples, module. "make help" lists the targets.
-# It needs a C compiler, GNU make and liburcu, and for the module the headers
-# of a kernel; kbuild reads Kbuild and not this file.
+# It needs a C compiler, GNU make and liburcu, libnl for the client library,
+# and for the module the headers of a kernel; kbuild reads Kbuild and not this.
 
 all:
 
@@ -34,13 +34,19 @@ version	:= $(subst ., ,$(VERSION))
 major	:= $(word 1,$(version))
 node	:= DISPATCHKEY_$(major).$(word 2,$(version))
 map	:= lib/libdispatchkey.map
-map_node := $(lastword $(shell sed -n 's/^\(DISPATCHKEY_[0-9.]*\) {$$/\1/p' $(map)))
+nl_map	:= lib/nl/libdispatchkey-nl.map
+last_node = $(lastword $(shell sed -n 's/^\(DISPATCHKEY_[NL_]*[0-9.]*\) {$$/\1/p' $(1)))
+map_node := $(call last_node,$(map))
+nl_map_node := $(call last_node,$(nl_map))
 
 ifneq ($(words $(version)),3)
 $(error VERSION has to be three numbers such as 0.1.0, and says "$(VERSION)")
 endif
 ifneq ($(map_node),$(node))
 $(error VERSION says $(VERSION), but the newest node of $(map) is $(map_node) and not $(node))
+endif
+ifneq ($(nl_map_node),$(node:DISPATCHKEY%=DISPATCHKEY_NL%))
+$(error VERSION says $(VERSION), but the newest node of $(nl_map) is $(nl_map_node))
 endif
 
 # ---- what is built from what ------------------------------------------------
@@ -51,12 +57,18 @@ core	:= $(patsubst %,$(O)/lib/core/%.o,$(dkc-objs))
 world	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard lib/*.c lib/schema/*.c)))
 replay	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard lib/replay/*.c)))
 dkctl	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard tools/dkctl/*.c)))
+nl	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard lib/nl/*.c)))
 
 static	:= $(O)/libdispatchkey.a
 soname	:= libdispatchkey.so.$(major)
 shared	:= $(O)/libdispatchkey.so.$(VERSION)
 links	:= $(O)/$(soname) $(O)/libdispatchkey.so
 pc	:= $(O)/dispatchkey-uninstalled.pc
+nl_static := $(O)/libdispatchkey-nl.a
+nl_soname := libdispatchkey-nl.so.$(major)
+nl_shared := $(O)/libdispatchkey-nl.so.$(VERSION)
+nl_links := $(O)/$(nl_soname) $(O)/libdispatchkey-nl.so
+nl_pc	:= $(O)/dispatchkey-nl-uninstalled.pc
 tool	:= $(O)/dkctl
 # Nothing else needs a C++ compiler, and whoever has none does without.
 have_cxx := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
@@ -64,9 +76,11 @@ samples	:= $(addprefix $(O)/samples/,hello library cpu_user dk_client) \
 	$(addprefix $(O)/samples/plugin/,host plugin.so) \
 	$(if $(have_cxx),$(O)/samples/hello_cpp)
 
-headers	:= $(sort $(wildcard include/*.h))
+nl_header := include/dispatchkey-nl.h
+headers	:= $(filter-out $(nl_header),$(sort $(wildcard include/*.h)))
 hpp	:= include/dispatchkey.hpp
 uapi	:= uapi/linux/dispatchkey.h
+nl_uapi	:= uapi/linux/dispatchkey_netlink.h
 
 # ---- how --------------------------------------------------------------------
 
@@ -95,10 +109,21 @@ so_flags = -shared -Wl,-soname,$(soname) -Wl,--version-script=$(map) $(defs) \
 urcu	:= -lurcu-bp
 beside	= -L$(O) -Wl,-rpath,'$$ORIGIN/$(1)'
 
+# Whoever has no libnl does without the client library.
+nl_flags := $(or $(shell pkg-config --cflags libnl-genl-3.0 2>/dev/null),-I/usr/include/libnl3)
+nl_libs	:= -lnl-genl-3 -lnl-3
+have_nl	:= $(shell printf '\043include <netlink/genl/ctrl.h>\nint main(void) { return genl_ctrl_resolve(0, "") != 0; }\n' | \
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(nl_flags) -x c - -o /dev/null $(LDFLAGS) $(nl_libs) 2>/dev/null && echo 1)
+no_nl	:= the libnl-3 and libnl-genl-3 development packages are missing (libnl-3-dev and libnl-genl-3-dev on Debian and Ubuntu, libnl3-devel on Fedora and openSUSE, libnl on Arch, libnl3-dev on Alpine)
+
+$(nl): local_flags := -fPIC -fvisibility=hidden $(nl_flags)
+nl_so_flags = -shared -Wl,-soname,$(nl_soname) -Wl,--version-script=$(nl_map) $(defs) \
+	-Wl,-z,now -Wl,-Bsymbolic-functions
+
 # Written anew only when they change: new flags build everything again, and a
 # new or missing file links again what it is a part of.
 export config_text = $(CC) $(flags) $(LDFLAGS)
-export objects_text = $(core) $(world) $(replay) $(dkctl)
+export objects_text = $(core) $(world) $(replay) $(dkctl) $(nl)
 $(O)/config $(O)/objects: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$$(@F)_text" | cmp -s - $@ || printf '%s\n' "$$$(@F)_text" >$@
@@ -119,7 +144,7 @@ $(O)/%.o: %.c $(O)/config Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(flags) $(local_flags) $(last_flags) -MMD -MP -c $< -o $@
 
--include $(patsubst %.o,%.d,$(core) $(world) $(replay) $(dkctl)) \
+-include $(patsubst %.o,%.d,$(core) $(world) $(replay) $(dkctl) $(nl)) \
 	$(wildcard $(O)/samples/*.d $(O)/samples/plugin/*.d)
 
 # One object: whoever links any of it gets the constructor that fills the
@@ -141,6 +166,27 @@ $(links): $(shared)
 	$(Q)ln -sf $(<F) $@
 
 $(pc): lib/dispatchkey-uninstalled.pc.in VERSION
+	@mkdir -p $(@D)
+	$(Q)sed -e 's|@SRCDIR@|$(CURDIR)|; s|@BUILDDIR@|$(abspath $(O))|' \
+		-e 's|@VERSION@|$(VERSION)|' $< >$@
+
+$(O)/dispatchkey-nl.o: $(nl) $(O)/objects
+	$(say) LD $@
+	$(Q)$(CC) -r -nostdlib $(filter -m% -flto%,$(CFLAGS)) -o $@ $(nl)
+
+$(nl_static): $(O)/dispatchkey-nl.o
+	$(say) AR $@
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $<
+
+$(nl_shared): $(nl) $(O)/objects $(nl_map)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(nl_so_flags) -o $@ $(nl) $(nl_libs)
+
+$(nl_links): $(nl_shared)
+	$(Q)ln -sf $(<F) $@
+
+$(nl_pc): lib/nl/dispatchkey-nl-uninstalled.pc.in VERSION
 	@mkdir -p $(@D)
 	$(Q)sed -e 's|@SRCDIR@|$(CURDIR)|; s|@BUILDDIR@|$(abspath $(O))|' \
 		-e 's|@VERSION@|$(VERSION)|' $< >$@
@@ -174,8 +220,8 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 
 # ---- targets: build ---------------------------------------------------------
 
-.PHONY: all lib dkctl samples clean help
-.PHONY: install uninstall modules modules_install modules_clean
+.PHONY: all lib nl dkctl samples clean help
+.PHONY: install install_nl uninstall modules modules_install modules_clean
 .PHONY: check check-all check-torch check-debug debug-kernel kselftest torture
 .PHONY: demo demo-unload bench-readers lint
 .PHONY: bare headers-check symbols-check
@@ -183,9 +229,9 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-all: lib dkctl samples
+all: lib nl dkctl samples
 	@echo
-	@echo 'Built in $(O): $(notdir $(static)) and $(soname) (version $(VERSION)), dkctl, samples.'
+	@echo 'Built in $(O): $(notdir $(static)) and $(soname) (version $(VERSION))$(if $(have_nl), with the same of libdispatchkey-nl), dkctl, samples.'
 	@echo 'Next:'
 	@echo '  $(O)/samples/hello    a tensor, an operator, a tracer'
 	@echo '  make demo    calls routed to two accelerators in a virtual machine'
@@ -193,6 +239,10 @@ all: lib dkctl samples
 	@echo '  make help    the module, install, and all else'
 
 lib: $(static) $(links) $(pc)
+nl: $(if $(have_nl),$(nl_static) $(nl_links) $(nl_pc))
+ifeq ($(have_nl),)
+	@echo 'Left out: libdispatchkey-nl, the client of the module; $(no_nl).'
+endif
 dkctl: $(tool)
 samples: $(samples)
 ifeq ($(have_cxx),)
@@ -203,7 +253,8 @@ clean:
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
 		check check-debug torture lint modules demo selftests torch unload bench html \
-		doctrees dispatchkey.o dkctl modules.order) $(static) $(links) $(shared) $(pc)
+		doctrees dispatchkey.o dispatchkey-nl.o dkctl modules.order) $(static) $(links) \
+		$(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc)
 	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
 
 # ---- targets: install -------------------------------------------------------
@@ -212,26 +263,39 @@ dest	 = $(DESTDIR)$(INCLUDEDIR)/dispatchkey
 # a .pc file that can be moved says where things are by its prefix
 by_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 
-install: lib dkctl
+# fill_pc FILE.in - with where things are by then
+fill_pc	= sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call by_prefix,$(LIBDIR))|' \
+	-e 's|@INCLUDEDIR@|$(call by_prefix,$(INCLUDEDIR))|' -e 's|@VERSION@|$(VERSION)|' $(1)
+
+install: lib dkctl $(if $(have_nl),install_nl)
 	$(say) INSTALL $(DESTDIR)$(PREFIX)
 	$(Q)$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(BINDIR) $(dest)/linux
 	$(Q)$(INSTALL) -m 644 $(static) $(DESTDIR)$(LIBDIR)
 	$(Q)$(INSTALL) -m 755 $(shared) $(DESTDIR)$(LIBDIR)
 	$(Q)ln -sf $(notdir $(shared)) $(DESTDIR)$(LIBDIR)/$(soname)
 	$(Q)ln -sf $(soname) $(DESTDIR)$(LIBDIR)/libdispatchkey.so
-	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call by_prefix,$(LIBDIR))|' \
-		-e 's|@INCLUDEDIR@|$(call by_prefix,$(INCLUDEDIR))|' \
-		-e 's|@VERSION@|$(VERSION)|' lib/dispatchkey.pc.in \
-		>$(DESTDIR)$(LIBDIR)/pkgconfig/dispatchkey.pc
+	$(Q)$(call fill_pc,lib/dispatchkey.pc.in) >$(DESTDIR)$(LIBDIR)/pkgconfig/dispatchkey.pc
 	$(Q)$(INSTALL) -m 644 $(headers) $(hpp) $(dest)
-	$(Q)$(INSTALL) -m 644 $(uapi) $(dest)/linux
+	$(Q)$(INSTALL) -m 644 $(uapi) $(nl_uapi) $(dest)/linux
 	$(Q)$(INSTALL) -m 755 $(tool) $(DESTDIR)$(BINDIR)
+
+install_nl: nl
+	$(Q)$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(dest)
+	$(Q)$(INSTALL) -m 644 $(nl_static) $(DESTDIR)$(LIBDIR)
+	$(Q)$(INSTALL) -m 755 $(nl_shared) $(DESTDIR)$(LIBDIR)
+	$(Q)ln -sf $(notdir $(nl_shared)) $(DESTDIR)$(LIBDIR)/$(nl_soname)
+	$(Q)ln -sf $(nl_soname) $(DESTDIR)$(LIBDIR)/libdispatchkey-nl.so
+	$(Q)$(call fill_pc,lib/nl/dispatchkey-nl.pc.in) \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/dispatchkey-nl.pc
+	$(Q)$(INSTALL) -m 644 $(nl_header) $(dest)
 
 uninstall:
 	$(say) REMOVE $(DESTDIR)$(PREFIX)
-	$(Q)rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(static) $(shared) $(links)) \
-		pkgconfig/dispatchkey.pc) $(DESTDIR)$(BINDIR)/dkctl
-	$(Q)rm -f $(addprefix $(dest)/,$(notdir $(headers) $(hpp)) linux/$(notdir $(uapi)))
+	$(Q)rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(static) $(shared) $(links) \
+		$(nl_static) $(nl_shared) $(nl_links)) pkgconfig/dispatchkey.pc \
+		pkgconfig/dispatchkey-nl.pc) $(DESTDIR)$(BINDIR)/dkctl
+	$(Q)rm -f $(addprefix $(dest)/,$(notdir $(headers) $(nl_header) $(hpp)) \
+		$(addprefix linux/,$(notdir $(uapi) $(nl_uapi))))
 	$(Q)if [ -d $(dest)/linux ]; then rmdir $(dest)/linux $(dest); fi
 
 # ---- targets: the module ----------------------------------------------------
@@ -316,19 +380,21 @@ bare:
 headers-check:
 	$(call script,check-headers)
 
-symbols-check: lib
+symbols-check: lib nl
 	$(call script,check-symbols)
 
 define help_text
 Build
   all              library, tool and samples (default)
   lib              libdispatchkey.a, $(soname), dispatchkey-uninstalled.pc
+  nl               libdispatchkey-nl.a, $(nl_soname), the client of the
+                   module; with libnl-3 and libnl-genl-3
   dkctl            the tool
   samples          hello, hello_cpp, library, cpu_user, dk_client, plugin/host
                    with plugin/plugin.so
   clean            remove all that was built below $(O)
 Install, by PREFIX= ($(PREFIX)), LIBDIR=, DESTDIR=
-  install          library, headers, dispatchkey.pc, dkctl
+  install          libraries, headers, .pc files, dkctl
   uninstall        remove them
 Module, for the kernel whose build folder is KDIR=
   modules          dispatchkey.ko and the sample drivers

@@ -17,7 +17,8 @@
  *
  * Attributes that this library does not know are passed by. Where an older
  * module does not send one, a number is 0, a flag is not set, a string is empty
- * and a state is DK_NL_STATE_ONLINE. No string of an answer is NULL.
+ * and a state is DK_NL_STATE_ONLINE, or DK_NL_STATE_OFFLINE of the counters. No
+ * string of an answer is NULL, and a control character in it is a '?'.
  *
  * Errors are negative errno, and dk_nl_why() says them in words. Each function
  * that asks the module returns, beside what stands there,
@@ -32,7 +33,6 @@
  *		struct dk_nl_options
  *   -EBADMSG	an answer that is not well formed
  *   -ENOMEM	no memory, here or there
- *   -EINTR	a signal, while it waited
  *   -ETIMEDOUT	no answer in time, see struct dk_nl_options
  *
  * and any other errno of the module or of a socket.
@@ -814,6 +814,7 @@ int dk_nl_route(struct dk_nl *nl, const struct dk_nl_call *call,
  * @key_name: name of the key
  * @impl: the registration that the step is about, or NULL
  * @next: the next of the list, or NULL
+ * @generation: of the registry that the explanation is about
  */
 struct dk_nl_step {
 	__u32 size;
@@ -827,6 +828,7 @@ struct dk_nl_step {
 	const char *key_name;
 	const struct dk_nl_impl *impl;
 	const struct dk_nl_step *next;
+	__u64 generation;
 };
 
 /**

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The socket that requests go through, and how it is opened.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define DEFAULT_RETRIES	16
+
+const char *dk_nl_version(void)
+{
+	return DK_VERSION;
+}
+
+int dkn_take(void *to, size_t size, const void *from)
+{
+	const unsigned char *bytes = from;
+	__u32 given, i;
+
+	memcpy(&given, from, sizeof(given));
+	if (given < sizeof(given))
+		return -EINVAL;
+	for (i = size; i < given; i++)
+		if (bytes[i])
+			return -EINVAL;
+	memset(to, 0, size);
+	memcpy(to, from, given < size ? given : size);
+	return 0;
+}
+
+void dkn_give(void *to, const void *from, size_t size)
+{
+	__u32 room;
+
+	memcpy(&room, to, sizeof(room));
+	if (room < sizeof(room))
+		return;
+	memset(to, 0, room);
+	memcpy(to, from, room < size ? room : size);
+	memcpy(to, &room, sizeof(room));
+}
+
+long long dkn_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+/* ---- the socket ----------------------------------------------------------- */
+
+/* Extended ACKs without the request in them; strict checks, where they are known. */
+static void ask_for_more(int fd)
+{
+	static const int options[] = { NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK };
+	const int on = 1;
+	size_t i;
+
+	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		setsockopt(fd, SOL_NETLINK, options[i], &on, sizeof(on));
+}
+
+/* A new socket, and the number that the family has now. */
+int dkn_connect(struct dk_nl *nl)
+{
+	int err;
+
+	nl->is_stale = true;
+	nl_socket_free(nl->sk);
+	nl->sk = nl_socket_alloc();
+	if (!nl->sk)
+		return dkn_error_say(&nl->why, -ENOMEM, "no memory for a netlink socket");
+	err = genl_connect(nl->sk);
+	if (err)
+		return dkn_error_libnl(&nl->why, err, "generic netlink");
+	ask_for_more(nl_socket_get_fd(nl->sk));
+	nl->family = genl_ctrl_resolve(nl->sk, DK_GENL_NAME);
+	if (nl->family == -NLE_OBJ_NOTFOUND)
+		return dkn_error_absent(&nl->why, -ENOENT);
+	if (nl->family < 0)
+		return dkn_error_libnl(&nl->why, nl->family, "the netlink family");
+	nl->is_stale = false;
+	return 0;
+}
+
+/* Wait for something to read: 1, or 0 when there was nothing in time. */
+static int wait_for(int fd, int timeout_ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int n = poll(&p, 1, timeout_ms);
+
+	return n < 0 ? -errno : n;
+}
+
+/*
+ * The next datagram of the kernel into nl->datagram: 1, 0 if there was none in
+ * time (-1: any), -EINTR, -ENOBUFS if some were lost, -EBADMSG if it is too long
+ * to be one.
+ */
+int dkn_receive(struct dk_nl *nl, int timeout_ms)
+{
+	struct sockaddr_nl from = { 0 };
+	struct iovec iov = { nl->datagram.bytes, sizeof(nl->datagram) };
+	struct msghdr msg = {
+		.msg_name = &from, .msg_namelen = sizeof(from),
+		.msg_iov = &iov, .msg_iovlen = 1,
+	};
+	int fd = nl_socket_get_fd(nl->sk);
+	ssize_t len;
+	int n;
+
+	nl->datagram_len = 0;
+	n = wait_for(fd, timeout_ms);
+	if (n <= 0)
+		return n;
+	len = recvmsg(fd, &msg, MSG_DONTWAIT);
+	if (len < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	if (msg.msg_flags & MSG_TRUNC)
+		return -EBADMSG;
+	/* others may send, too */
+	if (msg.msg_namelen == sizeof(from) && from.nl_family == AF_NETLINK && !from.nl_pid)
+		nl->datagram_len = len;
+	return 1;
+}
+
+/* ---- open and close ------------------------------------------------------- */
+
+/* Does the registry count by this layout? The module refuses if not. */
+static int check_layout(struct dk_nl *nl, const char *layout)
+{
+	struct dkn_request r;
+
+	if (!layout)
+		return 0;
+	dkn_begin(&r, nl, DK_CMD_INFO_GET, DKN_INFO);
+	dkn_put_string(&r, DKN_INFO, DK_A_INFO_LAYOUT, layout);
+	return dkn_do(&r);
+}
+
+static int open_with(struct dk_nl *nl, const struct dk_nl_options *options)
+{
+	struct dk_nl_options o = { .size = sizeof(o) };
+	int err;
+
+	if (options && dkn_take(&o, sizeof(o), options))
+		return dkn_error_say(&nl->why, -EINVAL, "the options have not the size of theirs");
+	nl->retries = o.retries ? o.retries : DEFAULT_RETRIES;
+	nl->timeout_ms = o.timeout_ms ? (int)(o.timeout_ms & INT32_MAX) : -1;
+	err = dkn_connect(nl);
+	return err ? err : check_layout(nl, o.layout);
+}
+
+int dk_nl_open(const struct dk_nl_options *options, struct dk_nl **nl,
+	       struct dk_nl_error *why)
+{
+	struct dk_nl *n = calloc(1, sizeof(*n));
+	int err;
+
+	*nl = NULL;
+	if (!n)
+		return dkn_no_memory(why);
+	dkn_error_clear(&n->why);
+	err = open_with(n, options);
+	if (why)
+		dkn_give(why, &n->why, sizeof(n->why));
+	if (err)
+		dk_nl_close(n);
+	else
+		*nl = n;
+	return err;
+}
+
+void dk_nl_close(struct dk_nl *nl)
+{
+	if (!nl)
+		return;
+	nl_socket_free(nl->sk);
+	free(nl);
+}
+
+const struct dk_nl_error *dk_nl_why(const struct dk_nl *nl)
+{
+	return &nl->why;
+}
+
+const char *dk_nl_strerror(const struct dk_nl *nl)
+{
+	return nl->why.sentence;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What the files of libdispatchkey-nl share. Its names begin with dkn_.
+ */
+#ifndef DKN_INTERNAL_H
+#define DKN_INTERNAL_H
+
+/* All else is hidden. */
+#pragma GCC visibility push(default)
+#include <dispatchkey-nl.h>
+#pragma GCC visibility pop
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/netlink.h>
+
+struct nl_msg;
+struct nl_sock;
+
+/* The message that any request fits into: a route of 64 objects is the longest. */
+#define DKN_REQUEST_MAX		(32 * 1024)
+/* Bytes of a datagram; those of the kernel have at most 32 KiB. */
+#define DKN_DATAGRAM_MAX	(64 * 1024)
+/* Arguments that a call dispatches on. */
+#define DKN_OBJS_MAX		64
+
+/* ---- the specification: attrs.c ------------------------------------------- */
+
+/* The attribute sets, by what their attributes begin with. */
+enum dkn_set {
+	DKN_NO_SET,
+	DKN_INFO,
+	DKN_LAYOUT,
+	DKN_LAYOUT_BACKEND,
+	DKN_LAYOUT_FUNCTIONALITY,
+	DKN_LAYOUT_ALIAS,
+	DKN_BACKEND,
+	DKN_DEVICE,
+	DKN_PROVIDER,
+	DKN_OP,
+	DKN_IMPL,
+	DKN_TABLE,
+	DKN_OBJ,
+	DKN_STEP,
+	DKN_ROUTE,
+	DKN_STATS,
+	DKN_LIMIT,
+	DKN_EVENT,
+	DKN_NUM_SETS,
+};
+
+/* What an attribute carries. */
+enum dkn_kind {
+	DKN_PAD,
+	DKN_U8,
+	DKN_U32,
+	DKN_S32,
+	DKN_U64,
+	DKN_STRING,
+	DKN_FLAG,
+	DKN_NEST,
+};
+
+/*
+ * An attribute: its name in the specification, what people call it, and what it
+ * carries; of a nest, the set of the attributes within.
+ */
+struct dkn_attr {
+	const char *name;
+	const char *noun;
+	enum dkn_kind kind;
+	enum dkn_set nested;
+};
+
+const char *dkn_set_name(enum dkn_set set);
+const struct dkn_attr *dkn_attr(enum dkn_set set, unsigned int type);
+
+/* ---- the memory of an answer: arena.c ------------------------------------- */
+
+/* What is allocated first is the answer; dk_nl_free() takes that. */
+struct dkn_arena;
+
+struct dkn_arena *dkn_arena_alloc(void);
+void dkn_arena_free(struct dkn_arena *a);
+void *dkn_arena_get(struct dkn_arena *a, size_t size);
+const char *dkn_arena_text(struct dkn_arena *a, const char *text, size_t len);
+
+/* Freeing @answer frees @other, which is one, too, or NULL. */
+void dkn_answer_adopt(const void *answer, const void *other);
+
+/* ---- from attributes to structs: decode.c --------------------------------- */
+
+/*
+ * How a struct of an answer is read. Its first member is its size, and where it
+ * may be one of a list, the pointer to the next is at @next.
+ */
+struct dkn_shape {
+	size_t size;
+	size_t next;			/* 0: there is only one */
+	enum dkn_set set;
+	const struct dkn_field *fields;
+	unsigned int num_fields;
+};
+
+/* What becomes of a string or nest. */
+enum dkn_many {
+	DKN_ONE,			/* a pointer to the first */
+	DKN_ALL,			/* strings: an array; nests: a list */
+	DKN_PART,			/* a nest: members of this very struct */
+};
+
+/* One member, and the attribute that it comes from. */
+struct dkn_field {
+	unsigned int attr;
+	size_t at;
+	size_t width;			/* of an array of characters, its own */
+	size_t count_at;		/* of how many there are; 0: nobody counts */
+	size_t has_at;			/* whether it was there; 0: nobody asks */
+	uint32_t preset;		/* of a number that is not there */
+	enum dkn_many many;
+	const struct dkn_shape *shape;	/* of a nest */
+};
+
+#define DKN_FIELD(_attr, _struct, _member, ...) {			\
+	.attr = (_attr), .at = offsetof(struct _struct, _member),	\
+	.width = sizeof(((struct _struct *)0)->_member), ##__VA_ARGS__	\
+}
+#define DKN_COUNT(_struct, _member)	.count_at = offsetof(struct _struct, _member)
+#define DKN_HAS(_struct, _member)	.has_at = offsetof(struct _struct, _member)
+#define DKN_ONLINE			.preset = DK_NL_STATE_ONLINE
+#define DKN_STRINGS			.many = DKN_ALL
+#define DKN_NESTS(_shape)		.many = DKN_ALL, .shape = &(_shape)
+#define DKN_NESTED(_shape)		.shape = &(_shape)
+#define DKN_INLINE(_shape)		.many = DKN_PART, .shape = &(_shape)
+#define DKN_SHAPE(_struct, _set, _fields) {				\
+	.size = sizeof(struct _struct), .set = (_set),			\
+	.fields = (_fields),						\
+	.num_fields = sizeof(_fields) / sizeof((_fields)[0])		\
+}
+#define DKN_LIST_SHAPE(_struct, _set, _fields) {			\
+	.size = sizeof(struct _struct), .set = (_set),			\
+	.next = offsetof(struct _struct, next), .fields = (_fields),	\
+	.num_fields = sizeof(_fields) / sizeof((_fields)[0])		\
+}
+
+/* A list that grows at its end. */
+struct dkn_list {
+	const struct dkn_shape *shape;
+	void *first;
+	void *last;
+	unsigned int n;
+};
+
+/* Which attribute is not well formed. */
+struct dkn_culprit {
+	enum dkn_set set;
+	unsigned int type;
+};
+
+void dkn_preset(const struct dkn_shape *shape, void *into);
+int dkn_decode(struct dkn_arena *a, const struct dkn_shape *shape,
+	       const struct nlattr *head, int len, void *into, struct dkn_culprit *bad);
+int dkn_list_decode(struct dkn_arena *a, struct dkn_list *list,
+		    const struct nlattr *head, int len, struct dkn_culprit *bad);
+bool dkn_attr_is_good(const struct nlattr *nla, enum dkn_kind kind);
+void dkn_copy(char *to, size_t size, const char *from, size_t len);
+
+/*
+ * for (; dkn_ok(nla, rest); nla = dkn_next(nla, &rest)), where the last one may
+ * end without its padding, which libnl's own walk does not stand.
+ */
+static inline bool dkn_ok(const struct nlattr *nla, int rest)
+{
+	return rest >= (int)sizeof(*nla) && nla->nla_len >= sizeof(*nla) &&
+	       nla->nla_len <= rest;
+}
+
+static inline const struct nlattr *dkn_next(const struct nlattr *nla, int *rest)
+{
+	int len = NLA_ALIGN(nla->nla_len);
+
+	*rest -= len;
+	return (const void *)((const char *)nla + len);
+}
+
+/* ---- errors: error.c ------------------------------------------------------ */
+
+/* What the kernel says of a request: an errno, and the extended ACK's TLVs. */
+struct dkn_verdict {
+	int code;
+	const struct nlattr *tlvs;
+	int len;
+};
+
+int dkn_verdict_read(const struct nlmsghdr *nlh, struct dkn_verdict *v);
+void dkn_error_clear(struct dk_nl_error *e);
+int dkn_error_say(struct dk_nl_error *e, int code, const char *sentence, ...)
+	__attribute__((format(printf, 3, 4)));
+int dkn_error_of(struct dk_nl_error *e, int code, enum dkn_set set, unsigned int type,
+		 const char *value, const char *message);
+int dkn_error_kernel(struct dk_nl_error *e, const struct dkn_verdict *v,
+		     const struct nlmsghdr *request, enum dkn_set set);
+int dkn_error_libnl(struct dk_nl_error *e, int nlerr, const char *what);
+int dkn_error_answer(struct dk_nl_error *e, const struct dkn_culprit *bad);
+int dkn_error_absent(struct dk_nl_error *e, int code);
+int dkn_error_changed(struct dk_nl_error *e, unsigned int times);
+int dkn_no_memory(struct dk_nl_error *why);
+
+/* ---- sockets: handle.c ---------------------------------------------------- */
+
+struct dk_nl {
+	struct nl_sock *sk;
+	int family;
+	bool is_stale;			/* the last answer was not read to its end */
+	uint32_t retries;
+	int timeout_ms;			/* -1: none */
+	struct dk_nl_error why;
+	size_t datagram_len;
+	union {
+		struct nlmsghdr align;
+		char bytes[DKN_DATAGRAM_MAX];
+	} datagram;
+};
+
+int dkn_connect(struct dk_nl *nl);
+int dkn_receive(struct dk_nl *nl, int timeout_ms);
+long long dkn_now_ms(void);
+
+/*
+ * Copy a struct that the caller allocated, which may be of another version: what
+ * it has not got is 0, what only it has got must be.
+ */
+int dkn_take(void *to, size_t size, const void *from);
+
+/* The other way round; the caller's size is in @to. */
+void dkn_give(void *to, const void *from, size_t size);
+
+/* ---- requests: request.c -------------------------------------------------- */
+
+struct dkn_request {
+	struct dk_nl *nl;
+	struct nl_msg *msg;
+	enum dkn_set set;
+	uint8_t cmd;
+	struct dkn_arena *arena;
+	struct dkn_list list;
+};
+
+void dkn_begin(struct dkn_request *r, struct dk_nl *nl, uint8_t cmd, enum dkn_set set);
+void dkn_put_string(struct dkn_request *r, enum dkn_set set, unsigned int type,
+		    const char *s);
+void dkn_put_u8(struct dkn_request *r, unsigned int type, uint8_t v);
+void dkn_put_u32(struct dkn_request *r, unsigned int type, uint32_t v);
+void dkn_put_u64(struct dkn_request *r, unsigned int type, uint64_t v);
+void dkn_put_flag(struct dkn_request *r, unsigned int type);
+void dkn_put_some_u32(struct dkn_request *r, unsigned int type, uint32_t v);
+void dkn_take_filter(struct dkn_request *r, void *to, size_t size, const void *filter);
+struct nlattr *dkn_nest(struct dkn_request *r, unsigned int type);
+void dkn_nest_end(struct dkn_request *r, struct nlattr *nest);
+int dkn_refuse(struct dkn_request *r, int code, const char *sentence);
+
+/*
+ * Each of these ends the request. What they give is for dk_nl_free(), NULL on
+ * failure, and of an empty list; the error is in nl->why.
+ */
+const void *dkn_get(struct dkn_request *r, const struct dkn_shape *shape);
+const void *dkn_get_all(struct dkn_request *r, const struct dkn_shape *shape);
+int dkn_do(struct dkn_request *r);
+
+/* ---- shapes that several files read --------------------------------------- */
+
+extern const struct dkn_shape dkn_impl_shape;	/* operators.c */
+
+#endif /* DKN_INTERNAL_H */

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * A request, from its first attribute to the end of its answer. A list that the
+ * registry changed under is thrown away and asked for again, so that nobody sees
+ * a part of it.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <netlink/attr.h>
+#include <netlink/genl/genl.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+/* ---- what is asked -------------------------------------------------------- */
+
+void dkn_begin(struct dkn_request *r, struct dk_nl *nl, uint8_t cmd, enum dkn_set set)
+{
+	*r = (struct dkn_request){ .nl = nl, .cmd = cmd, .set = set };
+	dkn_error_clear(&nl->why);
+	r->msg = nlmsg_alloc_size(DKN_REQUEST_MAX);
+	if (!r->msg || !genlmsg_put(r->msg, 0, 0, nl->family, 0, 0, cmd, DK_GENL_VERSION))
+		dkn_refuse(r, -ENOMEM, "no memory for a request");
+}
+
+/* From now on all that is put is thrown away, and the request fails. */
+int dkn_refuse(struct dkn_request *r, int code, const char *sentence)
+{
+	if (!r->nl->why.code)
+		dkn_error_say(&r->nl->why, code, "%s", sentence);
+	return code;
+}
+
+static void put(struct dkn_request *r, unsigned int type, int len, const void *data)
+{
+	if (!r->nl->why.code && nla_put(r->msg, type, len, data))
+		dkn_refuse(r, -EINVAL, "the request is too long");
+}
+
+/* NULL is left out. @set is that of the attribute. */
+void dkn_put_string(struct dkn_request *r, enum dkn_set set, unsigned int type,
+		    const char *s)
+{
+	if (!s || r->nl->why.code)
+		return;
+	if (strnlen(s, DK_NAME_MAX) == DK_NAME_MAX)
+		dkn_error_of(&r->nl->why, -EINVAL, set, type, s, "the name is too long");
+	else
+		put(r, type, (int)strlen(s) + 1, s);
+}
+
+void dkn_put_u8(struct dkn_request *r, unsigned int type, uint8_t v)
+{
+	put(r, type, sizeof(v), &v);
+}
+
+void dkn_put_u32(struct dkn_request *r, unsigned int type, uint32_t v)
+{
+	put(r, type, sizeof(v), &v);
+}
+
+void dkn_put_u64(struct dkn_request *r, unsigned int type, uint64_t v)
+{
+	put(r, type, sizeof(v), &v);
+}
+
+void dkn_put_flag(struct dkn_request *r, unsigned int type)
+{
+	put(r, type, 0, NULL);
+}
+
+/* 0 is left out. */
+void dkn_put_some_u32(struct dkn_request *r, unsigned int type, uint32_t v)
+{
+	if (v)
+		dkn_put_u32(r, type, v);
+}
+
+/* The struct in which the caller says what is asked for; NULL is left out. */
+void dkn_take_filter(struct dkn_request *r, void *to, size_t size, const void *filter)
+{
+	if (filter && dkn_take(to, size, filter))
+		dkn_refuse(r, -EINVAL, "the size in the request's struct is not its own");
+}
+
+struct nlattr *dkn_nest(struct dkn_request *r, unsigned int type)
+{
+	struct nlattr *nest = NULL;
+
+	if (!r->nl->why.code) {
+		nest = nla_nest_start(r->msg, (int)type);
+		if (!nest)
+			dkn_refuse(r, -EINVAL, "the request is too long");
+	}
+	return nest;
+}
+
+void dkn_nest_end(struct dkn_request *r, struct nlattr *nest)
+{
+	if (nest)
+		nla_nest_end_keep_empty(r->msg, nest);
+}
+
+/* ---- one question and its answer ------------------------------------------ */
+
+/* What has been seen of an answer. */
+struct progress {
+	uint32_t seq;
+	bool is_over;
+	bool is_interrupted;
+	int error;			/* of an element that was not well formed */
+	struct dkn_verdict verdict;
+};
+
+static int send_request(struct dkn_request *r, uint32_t *seq, int flags)
+{
+	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+	struct nlmsghdr *nlh = nlmsg_hdr(r->msg);
+	int fd = nl_socket_get_fd(r->nl->sk);
+
+	nlh->nlmsg_type = (uint16_t)r->nl->family;
+	nlh->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags);
+	nlh->nlmsg_seq = nl_socket_use_seq(r->nl->sk);
+	nlh->nlmsg_pid = nl_socket_get_local_port(r->nl->sk);
+	*seq = nlh->nlmsg_seq;
+	if (sendto(fd, nlh, nlh->nlmsg_len, 0, (struct sockaddr *)&kernel, sizeof(kernel)) < 0)
+		return dkn_error_say(&r->nl->why, -errno, "the netlink socket: %s",
+				     strerror(errno));
+	return 0;
+}
+
+/* An element of the answer. Behind a wrong one, the rest is read and thrown away. */
+static void take_element(struct dkn_request *r, const struct nlmsghdr *nlh,
+			 struct progress *p)
+{
+	const struct genlmsghdr *genl = (const void *)((const char *)nlh + NLMSG_HDRLEN);
+	int len = (int)nlh->nlmsg_len - NLMSG_HDRLEN - GENL_HDRLEN;
+	struct dkn_culprit bad = { DKN_NO_SET, 0 };
+
+	if (p->error || !r->list.shape)
+		return;
+	if (len < 0 || genl->cmd != r->cmd || (r->list.n && !r->list.shape->next))
+		p->error = -EBADMSG;
+	else
+		p->error = dkn_list_decode(r->arena, &r->list,
+					   (const void *)((const char *)genl + GENL_HDRLEN),
+					   len, &bad);
+	if (p->error == -EBADMSG)
+		dkn_error_answer(&r->nl->why, &bad);
+	else if (p->error)
+		dkn_error_say(&r->nl->why, p->error, "no memory for the answer");
+}
+
+static void take_message(struct dkn_request *r, const struct nlmsghdr *nlh,
+			 struct progress *p)
+{
+	if (nlh->nlmsg_seq != p->seq)
+		return;			/* of an earlier request */
+	if (nlh->nlmsg_flags & NLM_F_DUMP_INTR)
+		p->is_interrupted = true;
+	if (nlh->nlmsg_type == NLMSG_ERROR || nlh->nlmsg_type == NLMSG_DONE) {
+		p->is_over = true;
+		if (dkn_verdict_read(nlh, &p->verdict) && !p->error)
+			p->error = dkn_error_answer(&r->nl->why, &(struct dkn_culprit){ 0 });
+	} else if (nlh->nlmsg_type == r->nl->family) {
+		take_element(r, nlh, p);
+	}
+}
+
+/* All messages of a datagram; what does not fit into it is passed by. */
+static void take_datagram(struct dkn_request *r, struct progress *p)
+{
+	const struct nlmsghdr *nlh = &r->nl->datagram.align;
+	size_t rest = r->nl->datagram_len, len;
+
+	while (!p->is_over && rest >= sizeof(*nlh) && nlh->nlmsg_len >= sizeof(*nlh) &&
+	       nlh->nlmsg_len <= rest) {
+		take_message(r, nlh, p);
+		len = NLMSG_ALIGN(nlh->nlmsg_len);
+		rest -= len < rest ? len : rest;
+		nlh = (const void *)((const char *)nlh + len);
+	}
+}
+
+/* -errno where the socket does not bring what the request is answered with. */
+static int receive_answer(struct dkn_request *r, struct progress *p)
+{
+	struct dk_nl *nl = r->nl;
+	long long end = nl->timeout_ms < 0 ? 0 : dkn_now_ms() + nl->timeout_ms, left = -1;
+	int n;
+
+	while (!p->is_over) {
+		if (nl->timeout_ms >= 0) {
+			left = end - dkn_now_ms();
+			if (left < 0)
+				return dkn_error_say(&nl->why, -ETIMEDOUT,
+						     "the module did not answer in time");
+		}
+		n = dkn_receive(nl, (int)left);
+		if (n == 1)
+			take_datagram(r, p);
+		else if (n < 0 && n != -EINTR)
+			return dkn_error_say(&nl->why, n, "the netlink socket: %s",
+					     strerror(-n));
+	}
+	return 0;
+}
+
+/* Ask once: 0, -EAGAIN with an empty sentence if the registry changed, an error. */
+static int ask_once(struct dkn_request *r, int flags)
+{
+	struct dk_nl *nl = r->nl;
+	struct progress p = { 0 };
+	int err;
+
+	dkn_error_clear(&nl->why);
+	if (nl->is_stale) {
+		err = dkn_connect(nl);
+		if (err)
+			return err;
+	}
+	err = send_request(r, &p.seq, flags);
+	if (err)
+		return err;
+	nl->is_stale = true;
+	err = receive_answer(r, &p);
+	if (err)
+		return err;
+	nl->is_stale = false;
+	if (p.error)
+		return p.error;
+	err = dkn_error_kernel(&nl->why, &p.verdict, nlmsg_hdr(r->msg), r->set);
+	return err ? err : p.is_interrupted ? -EAGAIN : 0;
+}
+
+/* ---- and again ------------------------------------------------------------ */
+
+static void throw_away(struct dkn_request *r)
+{
+	dkn_arena_free(r->arena);
+	r->arena = NULL;
+	r->list.first = NULL;
+	r->list.last = NULL;
+	r->list.n = 0;
+}
+
+/* Give those that change the registry a moment: 1 ms and twice as long each time. */
+static void pause_before(unsigned int try)
+{
+	long long ms = 1LL << (try < 6 ? try : 6);
+	struct timespec t = { 0, ms * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+/*
+ * Genetlink knew no such family; a refusal of the module itself has a text. Where
+ * the module came back, the family has another number: 0.
+ */
+static int find_again(struct dk_nl *nl)
+{
+	struct dk_nl_error before = nl->why;
+	int family = nl->family, err;
+
+	dkn_error_clear(&nl->why);
+	err = dkn_connect(nl);
+	if (!err && nl->family == family) {
+		nl->why = before;
+		err = before.code;
+	}
+	return err;
+}
+
+static int ask(struct dkn_request *r, int flags)
+{
+	struct dk_nl *nl = r->nl;
+	bool is_second = false;
+	unsigned int try;
+	int err = nl->why.code;
+
+	for (try = 0; !err && try <= nl->retries; try++) {
+		if (try)
+			pause_before(try - 1);
+		r->arena = r->list.shape ? dkn_arena_alloc() : NULL;
+		if (r->list.shape && !r->arena)
+			return dkn_error_say(&nl->why, -ENOMEM, "no memory for the answer");
+		err = ask_once(r, flags);
+		if (!err)
+			return 0;
+		throw_away(r);
+		if (!nl->why.code)
+			err = 0;	/* it was only interrupted */
+		else if (err == -ENOENT && !nl->why.message[0] && !is_second)
+			err = find_again(nl);
+		is_second = true;
+	}
+	return err ? err : dkn_error_changed(&nl->why, try);
+}
+
+static const void *finish(struct dkn_request *r, bool is_one)
+{
+	nlmsg_free(r->msg);
+	if (!r->nl->why.code && is_one && r->list.n != 1)
+		dkn_error_say(&r->nl->why, -EBADMSG, "the module's answer says nothing");
+	if (r->nl->why.code || !r->list.n) {
+		throw_away(r);
+		return NULL;
+	}
+	return r->list.first;
+}
+
+const void *dkn_get(struct dkn_request *r, const struct dkn_shape *shape)
+{
+	r->list.shape = shape;
+	ask(r, 0);
+	return finish(r, true);
+}
+
+const void *dkn_get_all(struct dkn_request *r, const struct dkn_shape *shape)
+{
+	r->list.shape = shape;
+	ask(r, NLM_F_DUMP);
+	return finish(r, false);
+}
+
+/* Where the answer does not matter. */
+int dkn_do(struct dkn_request *r)
+{
+	ask(r, 0);
+	finish(r, false);
+	return r->nl->why.code;
+}
