@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A module that answers every request as the specification says, for the tests:
+ * one backend, device, provider, operator and so on.
+ */
+#ifndef _SELFTESTS_NL_ANSWERS_H
+#define _SELFTESTS_NL_ANSWERS_H
+
+#include <linux/dispatchkey_netlink.h>
+
+#include "fake.h"
+
+/* What the elements of an answer say beside what they always say. */
+enum version {
+	AS_SPECIFIED,
+	OLDER,		/* hardly anything */
+	NEWER,		/* and attributes that nobody knows yet */
+};
+
+extern enum version module_version;
+extern unsigned int elements;	/* of a dump */
+extern uint64_t generation;
+
+/* The element that answers @cmd, without its message; @is_dump: as in a dump. */
+void put_element(struct fake_msg *m, int cmd, unsigned int i, bool is_dump);
+
+/* For fake.answer: all of an answer. */
+void answer_well(const struct nlmsghdr *request);
+
+#endif /* _SELFTESTS_NL_ANSWERS_H */

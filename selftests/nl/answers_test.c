@@ -1,0 +1,742 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the client makes of the answers of a module: as specified, older, newer;
+ * lists that change while they are read; a module that comes and goes.
+ */
+#include <dispatchkey-nl.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "answers.h"
+#include "tap.h"
+
+static struct dk_nl *open_nl(void)
+{
+	struct dk_nl *nl = NULL;
+
+	fake_reset();
+	fake.answer = answer_well;
+	module_version = AS_SPECIFIED;
+	elements = 3;
+	EXPECT_EQ(dk_nl_open(NULL, &nl, NULL), 0);
+	return nl;
+}
+
+static void close_nl(struct dk_nl *nl)
+{
+	dk_nl_close(nl);
+	EXPECT_EQ(fake_sockets, 0);
+}
+
+/* ---- every answer --------------------------------------------------------- */
+
+TEST(info)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_info *info;
+
+	EXPECT_EQ(dk_nl_info(nl, &info), 0);
+	EXPECT_EQ(info->size, sizeof(*info));
+	EXPECT_STREQ(info->version, "0.9.1");
+	EXPECT_EQ(info->abi, 1);
+	EXPECT_STREQ(info->layout, "v1");
+	EXPECT_EQ(info->generation, 77);
+	EXPECT_EQ(info->operators, 412);
+	EXPECT_EQ(info->impls, 1000);
+	EXPECT_EQ(info->providers, 2);
+	EXPECT_EQ(info->devices, 4);
+	EXPECT_EQ(info->counters, DK_NL_STATE_ONLINE);
+	EXPECT_EQ(dk_nl_why(nl)->code, 0);
+	EXPECT_STREQ(dk_nl_strerror(nl), "");
+	dk_nl_free(info);
+	close_nl(nl);
+}
+
+TEST(layout)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_layout *l;
+
+	EXPECT_EQ(dk_nl_layout(nl, &l), 0);
+	EXPECT_STREQ(l->name, "v1");
+	EXPECT_EQ(l->entries, 1000);
+	EXPECT_EQ(l->num_backends, 2);
+	EXPECT_EQ(l->num_functionalities, 3);
+	EXPECT_EQ(l->num_aliases, 1);
+	EXPECT_STREQ(l->backends->name, "CPU");
+	EXPECT_STREQ(l->backends->next->name, "CUDA");
+	EXPECT_EQ(l->backends->next->number, 2);
+	EXPECT(!l->backends->next->next);
+	EXPECT_EQ(l->functionalities->is_per_backend, 0);
+	EXPECT_EQ(l->functionalities->next->is_per_backend, 1);
+	EXPECT_EQ(l->functionalities->next->slot, 16);
+	EXPECT_STREQ(l->aliases->name, "Autograd");
+	EXPECT_EQ(l->aliases->number, 200);
+	dk_nl_free(l);
+	close_nl(nl);
+}
+
+TEST(backends)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_backend *list, *b;
+	unsigned int n = 0;
+
+	EXPECT_EQ(dk_nl_backend(nl, 0, "edu", &b), 0);
+	EXPECT_EQ(b->number, 14);
+	EXPECT_EQ(b->state, DK_NL_STATE_OFFLINE);
+	EXPECT_EQ(b->is_bound, 1);
+	EXPECT_EQ(b->is_alone, 0);
+	EXPECT_EQ(b->devices, 2);
+	EXPECT_EQ(b->impls, 9);
+	EXPECT_STREQ(b->name, "edu");
+	EXPECT_STREQ(b->key_name, "PrivateUse1");
+	EXPECT_EQ(b->num_providers, 2);
+	EXPECT_STREQ(b->providers[0], "dk_edu");
+	EXPECT_STREQ(b->providers[1], "other");
+	EXPECT(!b->next);
+	dk_nl_free(b);
+	EXPECT_EQ(dk_nl_backends(nl, &list), 0);
+	for (b = list; b; b = b->next)
+		EXPECT_EQ(b->number, 14 + n++);
+	EXPECT_EQ(n, 3);
+	dk_nl_free(list);
+	close_nl(nl);
+}
+
+TEST(devices)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_device *d;
+
+	EXPECT_EQ(dk_nl_device(nl, 65536, NULL, &d), 0);
+	EXPECT_EQ(d->number, 65536);
+	EXPECT_EQ(d->backend, 14);
+	EXPECT_EQ(d->state, DK_NL_STATE_ONLINE);
+	EXPECT_EQ(d->backend_state, DK_NL_STATE_OFFLINE);
+	EXPECT_EQ(d->impls, 5);
+	EXPECT_STREQ(d->name, "edu0");
+	EXPECT_STREQ(d->backend_name, "edu");
+	EXPECT_STREQ(d->provider, "dk_edu");
+	dk_nl_free(d);
+	EXPECT_EQ(dk_nl_devices(nl, 14, &d), 0);
+	EXPECT_STREQ(d->next->name, "edu1");
+	dk_nl_free(d);
+	close_nl(nl);
+}
+
+TEST(switches)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_switched *s;
+
+	EXPECT_EQ(dk_nl_backend_set_online(nl, 0, "edu", 0, &s), 0);
+	EXPECT_EQ(s->number, 14);
+	EXPECT_EQ(s->state, DK_NL_STATE_OFFLINE);
+	EXPECT_STREQ(s->name, "edu0");
+	EXPECT_STREQ(s->unserved, "aten::add");
+	dk_nl_free(s);
+	EXPECT_EQ(dk_nl_device_set_online(nl, 0, "edu0", 1, &s), 0);
+	EXPECT_STREQ(s->unserved, "aten::add");
+	dk_nl_free(s);
+	EXPECT_EQ(dk_nl_device_set_online(nl, 0, "edu0", 1, NULL), 0);
+	close_nl(nl);
+}
+
+TEST(providers)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_provider *p;
+
+	EXPECT_EQ(dk_nl_provider(nl, "dk_edu", &p), 0);
+	EXPECT_STREQ(p->name, "dk_edu");
+	EXPECT_STREQ(p->module, "dk_edu");
+	EXPECT_EQ(p->state, DK_NL_PROVIDER_LEAVING);
+	EXPECT_EQ(p->operators, 3);
+	EXPECT_EQ(p->impls, 6);
+	EXPECT_EQ(p->devices, 2);
+	EXPECT_EQ(p->num_backends, 1);
+	EXPECT_STREQ(p->backends[0], "edu");
+	EXPECT_EQ(p->has_calls, 1);
+	EXPECT_EQ(p->calls, 1ULL << 40);
+	dk_nl_free(p);
+	EXPECT_EQ(dk_nl_providers(nl, &p), 0);
+	EXPECT_EQ(p->next->has_calls, 0);
+	EXPECT_EQ(p->next->calls, 0);
+	dk_nl_free(p);
+	close_nl(nl);
+}
+
+TEST(operators)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_op *op;
+
+	EXPECT_EQ(dk_nl_op(nl, "aten::op00000", &op), 0);
+	EXPECT_STREQ(op->name, "aten::op00000");
+	EXPECT_STREQ(op->schema, "op(Tensor x) -> Tensor");
+	EXPECT_STREQ(op->provider, "dk_cpu");
+	EXPECT_EQ(op->flags, DK_NL_OP_ATOMIC);
+	EXPECT_EQ(op->num_impls, 2);
+	EXPECT_EQ(op->num_device_impls, 1);
+	EXPECT_STREQ(op->impls->op, "aten::op00000");
+	EXPECT_EQ(op->impls->next->key, 31);
+	EXPECT(!op->impls->next->next);
+	EXPECT_EQ(fake_requests, 1);
+	dk_nl_free(op);
+	EXPECT_EQ(dk_nl_ops(nl, NULL, &op), 0);
+	EXPECT_STREQ(op->next->next->name, "aten::op00002");
+	EXPECT(!op->impls);
+	dk_nl_free(op);
+	close_nl(nl);
+}
+
+TEST(functions)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_impl *i;
+
+	EXPECT_EQ(dk_nl_impl(nl, "aten::add", 30, 0, &i), 0);
+	EXPECT_STREQ(i->op, "aten::add");
+	EXPECT_EQ(i->key, 30);
+	EXPECT_STREQ(i->key_name, "edu");
+	EXPECT_STREQ(i->label, "add");
+	EXPECT_STREQ(i->provider, "dk_edu");
+	EXPECT_EQ(i->device, 65536);
+	EXPECT_STREQ(i->device_name, "edu0");
+	EXPECT_EQ(i->flags, DK_NL_IMPL_ACTIVE | DK_NL_IMPL_BOXED);
+	dk_nl_free(i);
+	EXPECT_EQ(dk_nl_impls(nl, NULL, &i), 0);
+	EXPECT_EQ(i->next->next->key, 32);
+	dk_nl_free(i);
+	close_nl(nl);
+}
+
+TEST(tables)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_run *run;
+
+	EXPECT_EQ(dk_nl_table(nl, "aten::add", 0, "edu0", &run), 0);
+	EXPECT_EQ(run->next->first, 10);
+	EXPECT_EQ(run->next->last, 14);
+	EXPECT_STREQ(run->first_key, "CPU");
+	EXPECT_STREQ(run->last_key, "XPU");
+	EXPECT_EQ(run->provenance, DK_NL_PROV_MATH);
+	EXPECT_EQ(run->flags, DK_NL_IMPL_ACTIVE);
+	EXPECT_STREQ(run->label, "add");
+	EXPECT_STREQ(run->provider, "dk_edu");
+	EXPECT_EQ(run->device, 65536);
+	EXPECT_STREQ(run->device_name, "edu0");
+	dk_nl_free(run);
+	EXPECT_EQ(dk_nl_table_entry(nl, "aten::add", 0, NULL, 3, &run), 0);
+	EXPECT_EQ(run->last, 4);
+	dk_nl_free(run);
+	close_nl(nl);
+}
+
+static void check_route(const struct dk_nl_route *r)
+{
+	EXPECT_STREQ(r->op, "aten::add");
+	EXPECT_EQ(r->included.bits, 1);
+	EXPECT_EQ(r->excluded.bits, 2);
+	EXPECT_EQ(r->raw.bits, 3);
+	EXPECT_EQ(r->merged.bits, 4);
+	EXPECT_EQ(r->effective.bits, 5ULL << 33);
+	EXPECT_EQ(r->slot, 15);
+	EXPECT_EQ(r->key, 31);
+	EXPECT_STREQ(r->key_name, "edu");
+	EXPECT_EQ(r->error, -38);
+	EXPECT_EQ(r->provenance, DK_NL_PROV_KERNEL);
+	EXPECT_EQ(r->flags, DK_NL_IMPL_ACTIVE);
+	EXPECT_STREQ(r->label, "add");
+	EXPECT_STREQ(r->provider, "dk_edu");
+	EXPECT_EQ(r->device, 65536);
+	EXPECT_STREQ(r->device_name, "edu0");
+	EXPECT_EQ(r->generation, 77);
+}
+
+TEST(routes)
+{
+	struct dk_nl_obj objs[] = { { .device_name = "edu0" }, { .ks = { 1 } } };
+	struct dk_nl_call call = {
+		.size = sizeof(call), .op = "aten::add", .objs = objs, .num_objs = 2,
+	};
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_route *r;
+	const struct dk_nl_step *s;
+
+	EXPECT_EQ(dk_nl_route(nl, &call, &r), 0);
+	check_route(r);
+	dk_nl_free(r);
+	EXPECT_EQ(dk_nl_explain(nl, &call, &r, &s), 0);
+	check_route(r);
+	EXPECT_EQ(s->size, sizeof(*s));
+	EXPECT_EQ(s->kind, DK_NL_STEP_IMPL);
+	EXPECT_EQ(s->rule, 1);
+	EXPECT_EQ(s->verdict, DK_NL_VERDICT_BARRED);
+	EXPECT_EQ(s->bearing, DK_NL_BEARING_DECIDES);
+	EXPECT_EQ(s->key, 31);
+	EXPECT_STREQ(s->key_name, "edu");
+	EXPECT_EQ(s->generation, 77);
+	EXPECT_EQ(s->is_fallback, 1);
+	EXPECT_STREQ(s->impl->label, "add");
+	EXPECT_STREQ(s->impl->op, "");
+	EXPECT(!s->next->impl);
+	EXPECT_EQ(s->next->is_fallback, 0);
+	EXPECT(!s->next->next->next);
+	dk_nl_free(r);
+	dk_nl_free(s);
+	close_nl(nl);
+}
+
+TEST(counters)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_counter *c;
+	const struct dk_nl_stats *s;
+
+	EXPECT_EQ(dk_nl_stats(nl, &s), 0);
+	EXPECT_EQ(s->state, DK_NL_STATE_ONLINE);
+	EXPECT_EQ(s->count, 5000000000ULL);
+	dk_nl_free(s);
+	EXPECT_EQ(dk_nl_counters(nl, NULL, &c), 0);
+	EXPECT_STREQ(c->op, "aten::add");
+	EXPECT_EQ(c->kind, DK_NL_STAT_FALLBACK);
+	EXPECT_EQ(c->key, 31);
+	EXPECT_STREQ(c->key_name, "edu");
+	EXPECT_STREQ(c->provider, "");
+	EXPECT_EQ(c->has_count, 1);
+	EXPECT_EQ(c->count, 12);
+	EXPECT_EQ(c->next->has_count, 0);
+	dk_nl_free(c);
+	EXPECT_EQ(dk_nl_stats_enable(nl, 1), 0);
+	EXPECT_EQ(dk_nl_stats_reset(nl), 0);
+	close_nl(nl);
+}
+
+TEST(limits)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_limit *l;
+
+	EXPECT_EQ(dk_nl_limit(nl, "private-backends", &l), 0);
+	EXPECT_STREQ(l->name, "private-backends");
+	EXPECT_EQ(l->most, 3);
+	EXPECT_EQ(l->has_used, 1);
+	EXPECT_EQ(l->used, 1);
+	dk_nl_free(l);
+	EXPECT_EQ(dk_nl_limits(nl, &l), 0);
+	EXPECT_EQ(l->next->has_used, 0);
+	dk_nl_free(l);
+	close_nl(nl);
+}
+
+TEST(an_empty_list)
+{
+	const struct dk_nl_op *op = (void *)1;
+	struct dk_nl *nl = open_nl();
+
+	elements = 0;
+	EXPECT_EQ(dk_nl_ops(nl, NULL, &op), 0);
+	EXPECT(!op);
+	dk_nl_free(op);
+	close_nl(nl);
+}
+
+TEST(a_long_list)
+{
+	const struct dk_nl_op *list, *op;
+	struct dk_nl *nl = open_nl();
+	unsigned int n = 0;
+
+	elements = 65536;
+	EXPECT_EQ(dk_nl_ops(nl, NULL, &list), 0);
+	for (op = list; op; op = op->next)
+		if (strtoul(op->name + strlen("aten::op"), NULL, 10) != n++)
+			break;
+	EXPECT_EQ(n, 65536);
+	dk_nl_free(list);
+	close_nl(nl);
+}
+
+/* ---- other versions ------------------------------------------------------- */
+
+TEST(what_an_older_module_does_not_say)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_backend *b;
+	const struct dk_nl_provider *p;
+	const struct dk_nl_device *d;
+	const struct dk_nl_op *op;
+
+	module_version = OLDER;
+	EXPECT_EQ(dk_nl_backend(nl, 14, NULL, &b), 0);
+	EXPECT_STREQ(b->key_name, "");
+	EXPECT_EQ(b->state, DK_NL_STATE_ONLINE);
+	EXPECT_EQ(b->num_providers, 0);
+	dk_nl_free(b);
+	EXPECT_EQ(dk_nl_device(nl, 1, NULL, &d), 0);
+	EXPECT_EQ(d->state, DK_NL_STATE_ONLINE);
+	EXPECT_EQ(d->backend_state, DK_NL_STATE_ONLINE);
+	EXPECT_STREQ(d->provider, "");
+	dk_nl_free(d);
+	EXPECT_EQ(dk_nl_provider(nl, "dk_edu", &p), 0);
+	EXPECT_EQ(p->has_calls, 0);
+	EXPECT_STREQ(p->module, "");
+	dk_nl_free(p);
+	EXPECT_EQ(dk_nl_op(nl, "aten::op00000", &op), 0);
+	EXPECT_STREQ(op->schema, "");
+	EXPECT_STREQ(op->impls->device_name, "");
+	dk_nl_free(op);
+	close_nl(nl);
+}
+
+TEST(what_only_a_newer_module_says)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_device *d;
+	unsigned int n = 0;
+
+	module_version = NEWER;
+	EXPECT_EQ(dk_nl_devices(nl, 0, &d), 0);
+	for (const struct dk_nl_device *i = d; i; i = i->next)
+		n++;
+	EXPECT_EQ(n, 3);
+	EXPECT_STREQ(d->name, "edu0");
+	dk_nl_free(d);
+	close_nl(nl);
+}
+
+/* ---- what a request carries ----------------------------------------------- */
+
+static struct fake_msg last;
+
+static void remember(const struct nlmsghdr *request)
+{
+	memcpy(last.bytes, request, request->nlmsg_len);
+	last.len = request->nlmsg_len;
+	answer_well(request);
+}
+
+static uint64_t sent(int type, size_t len)
+{
+	size_t at = fake_find(&last.nlh, type);
+	uint64_t v = 0;
+
+	if (!EXPECT(at))
+		return 0;
+	EXPECT_EQ(((const struct nlattr *)(last.bytes + at))->nla_len, NLA_HDRLEN + len);
+	memcpy(&v, last.bytes + at + NLA_HDRLEN, len);
+	return v;
+}
+
+static bool is_sent(int type)
+{
+	return fake_find(&last.nlh, type);
+}
+
+TEST(requests_say_what_is_asked_for)
+{
+	struct dk_nl_op_filter of = { .size = sizeof(of), .has_key = 1, .prefix = "aten::" };
+	struct dk_nl_impl_filter f = { .size = sizeof(f), .backend = 14, .provider = "p" };
+	struct dk_nl_counter_filter cf = { .size = sizeof(cf), .used = 1 };
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_op *op;
+	const struct dk_nl_impl *impl;
+	const struct dk_nl_counter *counter;
+
+	fake.answer = remember;
+	dk_nl_ops(nl, &of, &op);
+	EXPECT(fake_is_dump(&last.nlh));
+	EXPECT_EQ(sent(DK_A_OP_KEY, 4), 0);
+	EXPECT_STREQ(fake_find_string(&last.nlh, DK_A_OP_PREFIX), "aten::");
+	EXPECT(!is_sent(DK_A_OP_BACKEND) && !is_sent(DK_A_OP_PROVIDER));
+	dk_nl_free(op);
+	dk_nl_impls(nl, &f, &impl);
+	EXPECT_EQ(sent(DK_A_IMPL_BACKEND, 4), 14);
+	EXPECT_STREQ(fake_find_string(&last.nlh, DK_A_IMPL_PROVIDER), "p");
+	EXPECT(!is_sent(DK_A_IMPL_KEY) && !is_sent(DK_A_IMPL_OP) && !is_sent(DK_A_IMPL_DEVICE));
+	dk_nl_free(impl);
+	dk_nl_counters(nl, &cf, &counter);
+	EXPECT_EQ(sent(DK_A_STATS_USED, 0), 0);
+	dk_nl_free(counter);
+	dk_nl_stats_enable(nl, 0);
+	EXPECT_EQ(sent(DK_A_STATS_STATE, 1), DK_NL_STATE_OFFLINE);
+	EXPECT(!is_sent(DK_A_STATS_RESET));
+	dk_nl_stats_reset(nl);
+	EXPECT(is_sent(DK_A_STATS_RESET) && !is_sent(DK_A_STATS_STATE));
+	dk_nl_device_set_online(nl, 7, NULL, 1, NULL);
+	EXPECT_EQ(sent(DK_A_DEVICE_NUMBER, 4), 7);
+	EXPECT_EQ(sent(DK_A_DEVICE_STATE, 1), DK_NL_STATE_ONLINE);
+	EXPECT(!is_sent(DK_A_DEVICE_NAME));
+	close_nl(nl);
+}
+
+TEST(arguments_of_a_call)
+{
+	/* of a device, its Dense key; of none, an empty set */
+	struct dk_nl_obj objs[64] = { { .device = 9 }, { .device_name = "edu0" } };
+	struct dk_nl_call call = {
+		.size = sizeof(call), .op = "aten::add", .objs = objs, .num_objs = 64,
+		.has_excluded = 1, .excluded = { 6 },
+	};
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_route *r;
+	const struct nlattr *nla;
+	size_t at;
+
+	fake.answer = remember;
+	EXPECT_EQ(dk_nl_route(nl, &call, &r), 0);
+	dk_nl_free(r);
+	EXPECT_EQ(sent(DK_A_ROUTE_EXCLUDED, 8), 6);
+	EXPECT(!is_sent(DK_A_ROUTE_INCLUDED));
+	at = fake_find(&last.nlh, DK_A_ROUTE_OBJ);
+	nla = (const void *)(last.bytes + at + NLA_HDRLEN);
+	EXPECT_EQ(nla->nla_type, DK_A_OBJ_DEVICE);
+	at += ((const struct nlattr *)(last.bytes + at))->nla_len;
+	nla = (const void *)(last.bytes + at + NLA_HDRLEN);
+	EXPECT_EQ(nla->nla_type, DK_A_OBJ_DEVICE_NAME);
+	at += ((const struct nlattr *)(last.bytes + at))->nla_len;
+	nla = (const void *)(last.bytes + at + NLA_HDRLEN);
+	EXPECT_EQ(nla->nla_type, DK_A_OBJ_KEYSET);
+	close_nl(nl);
+}
+
+/* ---- lists that change ---------------------------------------------------- */
+
+static unsigned int interruptions;
+
+/* Elements that are not those of the last time, and the mark on one of them. */
+static void answer_interrupted(const struct nlmsghdr *request)
+{
+	struct fake_msg m;
+
+	if (!interruptions || !fake_is_dump(request)) {
+		answer_well(request);
+		return;
+	}
+	interruptions--;
+	fake_begin_genl(&m, fake_cmd(request), NLM_F_MULTI, request->nlmsg_seq);
+	put_element(&m, fake_cmd(request), 9, true);
+	fake_queue(&m);
+	fake_done(request, NLM_F_DUMP_INTR, 0);
+}
+
+TEST(a_list_that_changed_twice)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_op *op;
+
+	fake.answer = answer_interrupted;
+	interruptions = 2;
+	EXPECT_EQ(dk_nl_ops(nl, NULL, &op), 0);
+	EXPECT_EQ(fake_requests, 3);
+	EXPECT_STREQ(op->name, "aten::op00000");
+	EXPECT(!op->next->next->next);
+	dk_nl_free(op);
+	close_nl(nl);
+}
+
+TEST(a_list_that_changes_all_the_time)
+{
+	struct dk_nl_options o = { .size = sizeof(o), .retries = 3 };
+	const struct dk_nl_op *op;
+	struct dk_nl *nl;
+
+	dk_nl_close(open_nl());
+	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
+	fake.answer = answer_interrupted;
+	interruptions = UINT32_MAX;
+	EXPECT_EQ(dk_nl_ops(nl, NULL, &op), -EAGAIN);
+	EXPECT(!op);
+	EXPECT_EQ(fake_requests, 4);
+	EXPECT_STREQ(dk_nl_strerror(nl),
+		     "the registry changed each of the 4 times that it was read");
+	interruptions = 0;
+	EXPECT_EQ(dk_nl_ops(nl, NULL, &op), 0);
+	dk_nl_free(op);
+	close_nl(nl);
+}
+
+/* An operator with more functions than a message has room for. */
+static unsigned int num_impls;
+
+static void answer_many_impls(const struct nlmsghdr *request)
+{
+	struct fake_msg m;
+
+	if (fake_is_dump(request)) {
+		EXPECT_STREQ(fake_find_string(request, DK_A_IMPL_OP), "aten::add");
+		answer_well(request);
+		return;
+	}
+	fake_begin_genl(&m, DK_CMD_OP_GET, 0, request->nlmsg_seq);
+	fake_string(&m, DK_A_OP_NAME, "aten::add");
+	fake_u32(&m, DK_A_OP_NUM_IMPLS, num_impls++);
+	fake_queue(&m);
+	fake_ack(request, 0);
+}
+
+TEST(functions_that_do_not_fit)
+{
+	struct dk_nl_options o = { .size = sizeof(o), .retries = 2 };
+	const struct dk_nl_impl *i;
+	const struct dk_nl_op *op;
+	unsigned int n = 0;
+	struct dk_nl *nl;
+
+	dk_nl_close(open_nl());
+	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
+	fake.answer = answer_many_impls;
+	num_impls = 2;			/* and three the second time, as the list has */
+	EXPECT_EQ(dk_nl_op(nl, "aten::add", &op), 0);
+	EXPECT_EQ(fake_requests, 4);
+	for (i = op->impls; i; i = i->next)
+		n += !strcmp(i->op, "aten::add");
+	EXPECT_EQ(n, 3);
+	dk_nl_free(op);
+	num_impls = 10;
+	EXPECT_EQ(dk_nl_op(nl, "aten::add", &op), -EAGAIN);
+	EXPECT(!op);
+	close_nl(nl);
+}
+
+/* The registry changes between the route and the steps. */
+static void answer_changing(const struct nlmsghdr *request)
+{
+	if (interruptions) {
+		generation++;
+		interruptions--;
+	}
+	answer_well(request);
+}
+
+TEST(explanations_are_of_one_state)
+{
+	struct dk_nl_call call = { .size = sizeof(call), .op = "aten::add" };
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_route *r;
+	const struct dk_nl_step *s;
+
+	fake.answer = answer_changing;
+	interruptions = 4;
+	generation = 100;
+	EXPECT_EQ(dk_nl_explain(nl, &call, &r, &s), 0);
+	EXPECT_EQ(r->generation, 104);
+	EXPECT_EQ(s->generation, 104);
+	EXPECT_EQ(fake_requests, 6);
+	dk_nl_free(r);
+	dk_nl_free(s);
+	interruptions = UINT32_MAX;
+	EXPECT_EQ(dk_nl_explain(nl, &call, &r, &s), -EAGAIN);
+	EXPECT(!r && !s);
+	generation = 77;
+	close_nl(nl);
+}
+
+/* ---- a module that comes and goes ----------------------------------------- */
+
+TEST(the_module_is_not_loaded)
+{
+	struct dk_nl_error why = { .size = sizeof(why) };
+	struct dk_nl *nl = (void *)1;
+
+	fake_reset();
+	fake.family = 0;
+	fake.is_module_loaded = false;
+	/* refuses: dk_nl_open ENOENT */
+	EXPECT_EQ(dk_nl_open(NULL, &nl, &why), -ENOENT);
+	EXPECT(!nl);
+	EXPECT_EQ(why.code, -ENOENT);
+	EXPECT_STREQ(why.sentence,
+		     "the dispatchkey module is not loaded: type modprobe dispatchkey");
+	EXPECT_EQ(fake_sockets, 0);
+}
+
+TEST(another_network_namespace)
+{
+	struct dk_nl_error why = { .size = sizeof(why) };
+	struct dk_nl_monitor *m;
+	struct dk_nl *nl;
+
+	fake_reset();
+	fake.family = 0;
+	EXPECT_EQ(dk_nl_open(NULL, &nl, &why), -ENOENT);
+	EXPECT(strstr(why.sentence, "network namespace"));
+	EXPECT(strstr(why.sentence, "nsenter"));
+	/* refuses: dk_nl_monitor_open ENOENT */
+	EXPECT_EQ(dk_nl_monitor_open(NULL, &m, &why), -ENOENT);
+	EXPECT(!m);
+	EXPECT_EQ(fake_sockets, 0);
+}
+
+TEST(the_module_was_loaded_again)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_info *info;
+
+	fake.family = FAKE_FAMILY + 1;
+	EXPECT_EQ(dk_nl_info(nl, &info), 0);
+	EXPECT_EQ(dk_nl_why(nl)->code, 0);
+	dk_nl_free(info);
+	close_nl(nl);
+}
+
+TEST(the_module_was_unloaded)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_info *info;
+
+	fake.family = 0;
+	fake.is_module_loaded = false;
+	EXPECT_EQ(dk_nl_info(nl, &info), -ENOENT);
+	EXPECT(strstr(dk_nl_strerror(nl), "modprobe dispatchkey"));
+	EXPECT_EQ(dk_nl_info(nl, &info), -ENOENT);
+	EXPECT(strstr(dk_nl_strerror(nl), "modprobe dispatchkey"));
+	fake.family = FAKE_FAMILY;
+	EXPECT_EQ(dk_nl_info(nl, &info), 0);
+	dk_nl_free(info);
+	close_nl(nl);
+}
+
+static void answer_nothing(const struct nlmsghdr *request)
+{
+}
+
+TEST(no_answer_in_time)
+{
+	struct dk_nl_options o = { .size = sizeof(o), .timeout_ms = 20 };
+	const struct dk_nl_info *info;
+	struct dk_nl *nl;
+
+	dk_nl_close(open_nl());
+	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
+	fake.answer = answer_nothing;
+	EXPECT_EQ(dk_nl_info(nl, &info), -ETIMEDOUT);
+	EXPECT_STREQ(dk_nl_strerror(nl), "the module did not answer in time");
+	fake.answer = answer_well;
+	EXPECT_EQ(dk_nl_info(nl, &info), 0);
+	dk_nl_free(info);
+	close_nl(nl);
+}
+
+/* What another process sends is no answer. */
+static void answer_twice(const struct nlmsghdr *request)
+{
+	fake.is_foreign = true;
+	fake_ack(request, -EPERM);
+	fake.is_foreign = false;
+	answer_well(request);
+}
+
+TEST(others_are_not_listened_to)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_info *info;
+
+	fake.answer = answer_twice;
+	EXPECT_EQ(dk_nl_info(nl, &info), 0);
+	dk_nl_free(info);
+	close_nl(nl);
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Refusals in words: what the kernel's extended ACK says, at the end of a do and
+ * of a dump, and what the client says where the kernel says nothing.
+ */
+#include <dispatchkey-nl.h>
+#include <errno.h>
+
+#include "answers.h"
+#include "tap.h"
+
+/* What the kernel says of the next request. */
+static struct {
+	int error;
+	const char *message;
+	int attribute;		/* of the request; 0: none */
+	size_t inner;		/* and how many bytes behind it */
+	int missing;
+	int missing_in;		/* nest that it is missing in */
+	bool has_request;	/* the request comes back in it */
+} says;
+
+static void put_tlvs(struct fake_msg *m, const struct nlmsghdr *request)
+{
+	if (says.message)
+		fake_string(m, NLMSGERR_ATTR_MSG, says.message);
+	if (says.attribute)
+		fake_u32(m, NLMSGERR_ATTR_OFFS,
+			 (uint32_t)(fake_find(request, says.attribute) + says.inner));
+	if (says.missing)
+		fake_u32(m, NLMSGERR_ATTR_MISS_TYPE, (uint32_t)says.missing);
+	if (says.missing_in)
+		fake_u32(m, NLMSGERR_ATTR_MISS_NEST,
+			 (uint32_t)fake_find(request, says.missing_in));
+	fake_queue(m);
+}
+
+/* As the kernel does: a dump that has begun ends in an NLMSG_DONE. */
+static void answer_as_said(const struct nlmsghdr *request)
+{
+	struct nlmsgerr err = { .error = says.error, .msg = *request };
+	struct fake_msg m;
+
+	if (fake_is_dump(request)) {
+		fake_begin(&m, NLMSG_DONE, NLM_F_MULTI | NLM_F_ACK_TLVS, request->nlmsg_seq);
+		fake_bytes(&m, &says.error, sizeof(says.error));
+	} else {
+		fake_begin(&m, NLMSG_ERROR,
+			   NLM_F_ACK_TLVS | (says.has_request ? 0 : NLM_F_CAPPED),
+			   request->nlmsg_seq);
+		fake_bytes(&m, &err, sizeof(err));
+		if (says.has_request)
+			fake_bytes(&m, request + 1, request->nlmsg_len - sizeof(*request));
+	}
+	put_tlvs(&m, request);
+}
+
+static struct dk_nl *open_nl(void)
+{
+	struct dk_nl *nl = NULL;
+
+	fake_reset();
+	fake.answer = answer_as_said;
+	memset(&says, 0, sizeof(says));
+	EXPECT_EQ(dk_nl_open(NULL, &nl, NULL), 0);
+	return nl;
+}
+
+static void close_nl(struct dk_nl *nl)
+{
+	dk_nl_close(nl);
+	EXPECT_EQ(fake_sockets, 0);
+}
+
+/* ---- what the kernel says ------------------------------------------------- */
+
+static void check_edu9(struct dk_nl *nl)
+{
+	const struct dk_nl_error *why = dk_nl_why(nl);
+
+	EXPECT_EQ(why->code, -ENODEV);
+	EXPECT_STREQ(why->sentence, "device \"edu9\": no such device");
+	EXPECT_STREQ(why->message, "no such device");
+	EXPECT_STREQ(why->attribute, "name");
+	EXPECT_STREQ(why->value, "edu9");
+	EXPECT_STREQ(why->missing, "");
+	EXPECT_STREQ(dk_nl_strerror(nl), why->sentence);
+}
+
+TEST(a_name_at_fault)
+{
+	const struct dk_nl_device *d = (void *)1;
+	struct dk_nl *nl = open_nl();
+
+	says.error = -ENODEV;
+	says.message = "no such device";
+	says.attribute = DK_A_DEVICE_NAME;
+	EXPECT_EQ(dk_nl_device(nl, 0, "edu9", &d), -ENODEV);
+	EXPECT(!d);
+	check_edu9(nl);
+	/* the request is in the answer, and the TLVs behind it */
+	says.has_request = true;
+	EXPECT_EQ(dk_nl_device(nl, 0, "edu9", &d), -ENODEV);
+	check_edu9(nl);
+	close_nl(nl);
+}
+
+TEST(a_number_at_fault)
+{
+	const struct dk_nl_backend *b;
+	struct dk_nl *nl = open_nl();
+
+	says.error = -ERANGE;
+	says.message = "integer out of range";
+	says.attribute = DK_A_BACKEND_NUMBER;
+	EXPECT_EQ(dk_nl_backend(nl, 99, NULL, &b), -ERANGE);
+	EXPECT_STREQ(dk_nl_strerror(nl), "backend 99: integer out of range");
+	says.message = NULL;
+	EXPECT_EQ(dk_nl_backend(nl, 99, NULL, &b), -ERANGE);
+	EXPECT_STREQ(dk_nl_strerror(nl), "backend 99: Numerical result out of range");
+	close_nl(nl);
+}
+
+TEST(at_the_end_of_a_dump)
+{
+	struct dk_nl_op_filter f = { .size = sizeof(f), .provider = "nobody" };
+	const struct dk_nl_op *op;
+	struct dk_nl *nl = open_nl();
+
+	says.error = -ENOENT;
+	says.message = "no such provider";
+	says.attribute = DK_A_OP_PROVIDER;
+	EXPECT_EQ(dk_nl_ops(nl, &f, &op), -ENOENT);
+	EXPECT_STREQ(dk_nl_strerror(nl), "provider \"nobody\": no such provider");
+	close_nl(nl);
+}
+
+TEST(within_a_nest)
+{
+	struct dk_nl_obj obj = { .device_name = "edu9" };
+	struct dk_nl_call call = {
+		.size = sizeof(call), .op = "aten::add", .objs = &obj, .num_objs = 1,
+	};
+	const struct dk_nl_route *r;
+	struct dk_nl *nl = open_nl();
+
+	says.error = -ENODEV;
+	says.message = "no such device";
+	says.attribute = DK_A_ROUTE_OBJ;
+	says.inner = NLA_HDRLEN;
+	EXPECT_EQ(dk_nl_route(nl, &call, &r), -ENODEV);
+	EXPECT_STREQ(dk_nl_why(nl)->attribute, "obj.device-name");
+	EXPECT_STREQ(dk_nl_strerror(nl), "device \"edu9\": no such device");
+	/* the nest itself, which has no value to be shown */
+	says.inner = 0;
+	says.message = "too many arguments";
+	EXPECT_EQ(dk_nl_route(nl, &call, &r), -ENODEV);
+	EXPECT_STREQ(dk_nl_why(nl)->attribute, "obj");
+	EXPECT_STREQ(dk_nl_strerror(nl), "argument: too many arguments");
+	close_nl(nl);
+}
+
+TEST(what_is_missing)
+{
+	const struct dk_nl_run *run;
+	struct dk_nl *nl = open_nl();
+
+	says.error = -EINVAL;
+	says.missing = DK_A_TABLE_OP;
+	EXPECT_EQ(dk_nl_table(nl, NULL, 0, NULL, &run), -EINVAL);
+	EXPECT_STREQ(dk_nl_why(nl)->missing, "op");
+	EXPECT_STREQ(dk_nl_strerror(nl), "no operator is given");
+	says.message = "a table is an operator's";
+	EXPECT_EQ(dk_nl_table_entry(nl, NULL, 0, NULL, 1, &run), -EINVAL);
+	EXPECT_STREQ(dk_nl_strerror(nl), "a table is an operator's (no operator is given)");
+	close_nl(nl);
+}
+
+TEST(what_is_missing_in_a_nest)
+{
+	struct dk_nl_obj obj = { .device = 4 };
+	struct dk_nl_call call = {
+		.size = sizeof(call), .op = "aten::add", .objs = &obj, .num_objs = 1,
+	};
+	const struct dk_nl_route *r;
+	struct dk_nl *nl = open_nl();
+
+	says.error = -EINVAL;
+	says.missing = DK_A_OBJ_KEYSET;
+	says.missing_in = DK_A_ROUTE_OBJ;
+	EXPECT_EQ(dk_nl_route(nl, &call, &r), -EINVAL);
+	EXPECT_STREQ(dk_nl_why(nl)->missing, "obj.keyset");
+	EXPECT_STREQ(dk_nl_strerror(nl), "no keyset is given");
+	close_nl(nl);
+}
+
+TEST(only_a_message)
+{
+	struct dk_nl *nl = open_nl();
+
+	says.error = -ENOMEM;
+	says.message = "no memory for the counters";
+	/* refuses: dk_nl_stats_enable ENOMEM */
+	EXPECT_EQ(dk_nl_stats_enable(nl, 1), -ENOMEM);
+	EXPECT_STREQ(dk_nl_strerror(nl), "no memory for the counters");
+	EXPECT_STREQ(dk_nl_why(nl)->attribute, "");
+	close_nl(nl);
+}
+
+TEST(a_warning)
+{
+	struct dk_nl *nl = open_nl();
+
+	says.message = "counters were off";
+	EXPECT_EQ(dk_nl_stats_reset(nl), 0);
+	EXPECT_EQ(dk_nl_why(nl)->code, 0);
+	EXPECT_STREQ(dk_nl_why(nl)->message, "counters were off");
+	EXPECT_STREQ(dk_nl_strerror(nl), "");
+	close_nl(nl);
+}
+
+TEST(a_terminal_is_not_written_to)
+{
+	struct dk_nl *nl = open_nl();
+
+	says.error = -EBUSY;
+	says.message = "a\033[2J\nb\177";
+	EXPECT_EQ(dk_nl_stats_reset(nl), -EBUSY);
+	EXPECT_STREQ(dk_nl_strerror(nl), "a?[2J?b?");
+	close_nl(nl);
+}
+
+TEST(another_layout)
+{
+	struct dk_nl_options o = { .size = sizeof(o), .layout = "v7" };
+	struct dk_nl_error why = { .size = sizeof(why) };
+	struct dk_nl_monitor *m;
+	struct dk_nl *nl;
+
+	fake_reset();
+	fake.answer = answer_as_said;
+	memset(&says, 0, sizeof(says));
+	says.error = -EPROTO;
+	says.message = "the registry has another layout";
+	says.attribute = DK_A_INFO_LAYOUT;
+	/* refuses: dk_nl_open EPROTO */
+	EXPECT_EQ(dk_nl_open(&o, &nl, &why), -EPROTO);
+	EXPECT(!nl);
+	EXPECT_STREQ(why.sentence, "layout \"v7\": the registry has another layout");
+	/* refuses: dk_nl_monitor_open EPROTO */
+	EXPECT_EQ(dk_nl_monitor_open(&o, &m, &why), -EPROTO);
+	EXPECT_STREQ(why.value, "v7");
+	says.error = 0;
+	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
+	close_nl(nl);
+}
+
+/* ---- where it says nothing ------------------------------------------------ */
+
+static int plain_error;
+
+static void answer_plainly(const struct nlmsghdr *request)
+{
+	fake_ack(request, plain_error);
+}
+
+TEST(sentences_of_the_client)
+{
+	struct dk_nl *nl = open_nl();
+
+	fake.answer = answer_plainly;
+	plain_error = -EPERM;
+	EXPECT_EQ(dk_nl_stats_enable(nl, 1), -EPERM);
+	EXPECT(strstr(dk_nl_strerror(nl), "CAP_NET_ADMIN"));
+	plain_error = -EOPNOTSUPP;
+	EXPECT_EQ(dk_nl_stats_enable(nl, 1), -EOPNOTSUPP);
+	EXPECT(strstr(dk_nl_strerror(nl), "older"));
+	/* the family is there all the same */
+	plain_error = -ENOENT;
+	EXPECT_EQ(dk_nl_stats_enable(nl, 1), -ENOENT);
+	EXPECT_STREQ(dk_nl_strerror(nl), "No such file or directory");
+	plain_error = -EBUSY;
+	EXPECT_EQ(dk_nl_stats_enable(nl, 1), -EBUSY);
+	EXPECT_STREQ(dk_nl_strerror(nl), "Device or resource busy");
+	close_nl(nl);
+}
+
+TEST(a_socket_that_does_not_send)
+{
+	struct dk_nl *nl = open_nl();
+
+	fake.send_error = ENOBUFS;
+	EXPECT_EQ(dk_nl_stats_reset(nl), -ENOBUFS);
+	EXPECT_STREQ(dk_nl_strerror(nl), "the netlink socket: No buffer space available");
+	EXPECT_EQ(dk_nl_stats_reset(nl), 0);
+	close_nl(nl);
+}
+
+/* ---- what the client refuses itself --------------------------------------- */
+
+TEST(a_name_that_is_too_long)
+{
+	const struct dk_nl_device *d;
+	struct dk_nl *nl = open_nl();
+	char name[DK_NAME_MAX + 1];
+
+	memset(name, 'x', DK_NAME_MAX);
+	name[DK_NAME_MAX] = '\0';
+	EXPECT_EQ(dk_nl_device(nl, 0, name, &d), -EINVAL);
+	EXPECT(!d);
+	EXPECT_EQ(fake_requests, 0);
+	EXPECT_STREQ(dk_nl_why(nl)->attribute, "name");
+	EXPECT_EQ(strlen(dk_nl_why(nl)->value), DK_NAME_MAX - 1);
+	EXPECT(strstr(dk_nl_strerror(nl), "xxx\": the name is too long"));
+	name[DK_NAME_MAX - 1] = '\0';
+	EXPECT_EQ(dk_nl_device(nl, 0, name, &d), -EBADMSG);
+	EXPECT_EQ(fake_requests, 1);
+	close_nl(nl);
+}
+
+TEST(too_many_arguments)
+{
+	struct dk_nl_obj objs[65] = { { .device = 1 } };
+	struct dk_nl_call call = {
+		.size = sizeof(call), .op = "aten::add", .objs = objs, .num_objs = 65,
+	};
+	const struct dk_nl_route *r;
+	struct dk_nl *nl = open_nl();
+
+	EXPECT_EQ(dk_nl_route(nl, &call, &r), -EINVAL);
+	EXPECT_EQ(fake_requests, 0);
+	EXPECT_STREQ(dk_nl_strerror(nl), "a call dispatches on at most 64 arguments");
+	close_nl(nl);
+}
+
+/* A caller of another version: a shorter struct, and a longer one. */
+TEST(sizes)
+{
+	struct {
+		struct dk_nl_options o;
+		__u64 newer;
+	} long_one = { .o = { .size = sizeof(long_one) } };
+	struct dk_nl_options o = { .size = offsetof(struct dk_nl_options, buffer) };
+	struct dk_nl_error why = { .size = sizeof(why) };
+	struct dk_nl_op_filter none = { 0 };
+	const struct dk_nl_op *op;
+	struct dk_nl_monitor *m;
+	struct dk_nl *nl;
+
+	fake_reset();
+	fake.answer = answer_well;
+	o.layout = (const char *)1;	/* not his */
+	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
+	dk_nl_close(nl);
+	EXPECT_EQ(dk_nl_open(&long_one.o, &nl, NULL), 0);
+	/* refuses: dk_nl_open EINVAL */
+	EXPECT_EQ(dk_nl_ops(nl, &none, &op), -EINVAL);
+	dk_nl_close(nl);
+	long_one.newer = 1;
+	EXPECT_EQ(dk_nl_open(&long_one.o, &nl, &why), -EINVAL);
+	EXPECT_EQ(why.code, -EINVAL);
+	/* refuses: dk_nl_monitor_open EINVAL */
+	EXPECT_EQ(dk_nl_monitor_open(&long_one.o, &m, NULL), -EINVAL);
+	/* an error that is shorter than ours */
+	memset(&why, 0x55, sizeof(why));
+	why.size = offsetof(struct dk_nl_error, sentence);
+	EXPECT_EQ(dk_nl_open(&long_one.o, &nl, &why), -EINVAL);
+	EXPECT_EQ(why.code, -EINVAL);
+	EXPECT_EQ(why.size, offsetof(struct dk_nl_error, sentence));
+	EXPECT_EQ(why.sentence[0], 0x55);
+	EXPECT_EQ(fake_sockets, 0);
+}

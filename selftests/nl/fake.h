@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A kernel that says what a test wants it to: netlink sockets of this process
+ * end here. It knows genetlink's own family, by which libnl finds ours; every
+ * other request is handed to the test, which queues the answer as bytes, well
+ * formed or not.
+ */
+#ifndef _SELFTESTS_NL_FAKE_H
+#define _SELFTESTS_NL_FAKE_H
+
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FAKE_FAMILY	0x21
+#define FAKE_GROUP	7
+
+/* What a test sets. */
+struct fake {
+	int family;		/* its number, 0: the module is not loaded */
+	bool is_module_loaded;	/* what /sys/module says */
+	/* a request of ours has come */
+	void (*answer)(const struct nlmsghdr *request);
+	int send_error;		/* the next request is not taken */
+	bool is_foreign;	/* what is queued comes from another process */
+};
+
+extern struct fake fake;
+
+/* What has happened. */
+extern unsigned int fake_requests;	/* of ours */
+extern unsigned int fake_sockets;	/* that are open */
+extern unsigned int fake_joined;	/* a bit a group */
+
+/* Begin anew. */
+void fake_reset(void);
+
+/*
+ * A message is made in a buffer, and queued for whoever asked last; or, with no
+ * request, for every socket.
+ */
+struct fake_msg {
+	size_t len;
+	union {
+		struct nlmsghdr nlh;
+		char bytes[128 * 1024];
+	};
+};
+
+void fake_begin(struct fake_msg *m, int type, int flags, uint32_t seq);
+void fake_begin_genl(struct fake_msg *m, int cmd, int flags, uint32_t seq);
+void fake_bytes(struct fake_msg *m, const void *data, size_t len);
+void fake_attr(struct fake_msg *m, int type, const void *data, size_t len);
+void fake_string(struct fake_msg *m, int type, const char *s);
+void fake_u8(struct fake_msg *m, int type, uint8_t v);
+void fake_u16(struct fake_msg *m, int type, uint16_t v);
+void fake_u32(struct fake_msg *m, int type, uint32_t v);
+void fake_u64(struct fake_msg *m, int type, uint64_t v);
+size_t fake_nest(struct fake_msg *m, int type);
+void fake_nest_end(struct fake_msg *m, size_t nest);
+void fake_queue(struct fake_msg *m);
+void fake_queue_error(int error);	/* what reading the socket fails with */
+
+/* Whole answers. */
+void fake_ack(const struct nlmsghdr *request, int error);
+void fake_done(const struct nlmsghdr *request, int flags, int error);
+
+/* In a request: where an attribute of the outermost level is; 0 if it is not. */
+size_t fake_find(const struct nlmsghdr *request, int type);
+/* Its string, NULL if it is not there. */
+const char *fake_find_string(const struct nlmsghdr *request, int type);
+bool fake_is_dump(const struct nlmsghdr *request);
+int fake_cmd(const struct nlmsghdr *request);
+
+#endif /* _SELFTESTS_NL_FAKE_H */

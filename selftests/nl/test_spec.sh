@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The attributes and values that the client knows are those of the
+# specification, and the libraries need what they say they need. Prints TAP.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+[ -n "$st_top" ] || skip_all "no sources of dispatchkey (set DK_TOP)"
+need_command python3 readelf
+[ -e "$DK_BUILD/libdispatchkey-nl.so" ] || skip_all "no libdispatchkey-nl is built"
+
+needs() { # LIBRARY
+	readelf -d "$DK_BUILD/$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'
+}
+
+plan 4
+if python3 -c 'import yaml' 2>/dev/null; then
+	ok "the specification is read" eval \
+		'python3 "$st_here/spec.py" "$st_top/Documentation/netlink/specs/dispatchkey.yaml" |
+			sort >"$st_tmp/spec"'
+	ok "the client knows it" eval '"$DK_WORDS" | sort | diff -u "$st_tmp/spec" -'
+else
+	skip "the specification is read" "no python3-yaml"
+	skip "the client knows it" "no python3-yaml"
+fi
+ok "libdispatchkey has no need of libnl" eval '! needs libdispatchkey.so | grep -q libnl'
+ok "libdispatchkey-nl has no need of libdispatchkey" eval \
+	'needs libdispatchkey-nl.so | grep -q libnl-genl-3 &&
+		! needs libdispatchkey-nl.so | grep -q libdispatchkey'
+finish
