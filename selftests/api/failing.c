@@ -492,34 +492,27 @@ static void prepare(void)
 	r_rebase();
 }
 
+static void refused(int err, const char *culprit)
+{
+	r_refused(__FILE__, __LINE__, "an allocation fails", err, -ENOMEM, DK_WHY_NO_MEMORY,
+		  culprit);
+}
+
+static u64 answers_before;
+
+/* The steps that were made are taken back, and show only in the generation. */
+static void refused_steps(int err, const char *culprit)
+{
+	CHECK(r_answers() == answers_before);
+	r_rebase();
+	refused(err, culprit);
+}
+
 /* Fail each allocation of what is done; the last time it works. How many did. */
 static unsigned int each_fails(int (*act)(void), const char *culprit, unsigned int flags)
 {
-	long before = dk_test_allocs();
-	u64 answers = r_answers();
-	unsigned int n;
-	int err;
-
-	for (n = 1;; n++) {
-		dk_test_fail_alloc(n);
-		r_poison();
-		err = act();
-		if (!dk_test_fail_alloc(0))
-			break;
-		if (flags & STEPS) {
-			CHECK(r_answers() == answers);
-			r_rebase();
-		}
-		r_refused(__FILE__, __LINE__, "an allocation fails", err, -ENOMEM,
-			  DK_WHY_NO_MEMORY, culprit);
-		if (!CHECK_INT(err, -ENOMEM) || !CHECK_INT(dk_test_allocs(), before)) {
-			t_note("allocation %u", n);
-			break;
-		}
-		t_pause();
-	}
-	CHECK_OK(err);
-	return n - 1;
+	answers_before = r_answers();
+	return r_each_fails(act, flags & STEPS ? refused_steps : refused, culprit);
 }
 
 /* Undo it without memory: all is as it was, by the rules if not by rows. */

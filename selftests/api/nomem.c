@@ -30,33 +30,10 @@ static struct dk_provider me = DK_PROVIDER("nomem");
 		CHECK_STR(t_why.name, culprit);				\
 	} while (0)
 
-/*
- * Allocation number 1, 2, ... of @act fails, until it succeeds. Of what was
- * refused nothing stays; NULL for @culprit where no reason is told. How many did.
- */
-static unsigned int each_fails(int (*act)(void), const char *culprit)
+static void no_memory(int err, const char *culprit)
 {
-	long before = dk_test_allocs();
-	unsigned int n;
-	int err;
-
-	for (n = 1;; n++) {
-		dk_test_fail_alloc(n);
-		r_poison();
-		err = act();
-		if (!dk_test_fail_alloc(0))
-			break;
-		if (culprit) {
-			CHECK_INT(t_why.reason, DK_WHY_NO_MEMORY);
-			CHECK_STR(t_why.name, culprit);
-		}
-		if (!CHECK_INT(err, -ENOMEM) || !CHECK_INT(dk_test_allocs(), before)) {
-			t_note("allocation %u", n);
-			break;
-		}
-	}
-	CHECK_OK(err);
-	return n - 1;
+	CHECK_INT(t_why.reason, DK_WHY_NO_MEMORY);
+	CHECK_STR(t_why.name, culprit);
 }
 
 static void hook(struct dk_hooks *h, const struct dk_hook_info *info)
@@ -147,9 +124,9 @@ static void no_default_registry(void)
 	/* refuses: dk_registry_next_op ENOMEM NO_MEMORY */
 	CHECK_INT(dk_registry_next_op(NULL, NULL, &info), -ENOMEM);
 	no_lists();
-	CHECK(each_fails(make_default, ""));
+	CHECK(r_each_fails(make_default, no_memory, ""));
 	CHECK(dk_registry_default());
-	CHECK(each_fails(first_provider, "nomem"));
+	CHECK(r_each_fails(first_provider, no_memory, "nomem"));
 	CHECK_OK(dk_provider_unregister(&me));
 }
 
@@ -238,7 +215,7 @@ static void *begin_with(void *data)
 	int (*const *first)(void) = data;
 	unsigned int i;
 
-	if (!CHECK(each_fails(*first, NULL)))
+	if (!CHECK(r_each_fails(*first, NULL, NULL)))
 		t_note("what a thread does first, number %d", (int)(first - firsts));
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	for (i = 0; i < ARRAY_SIZE(firsts); i++)
@@ -354,7 +331,7 @@ static void no_memory_for_a_name(void)
 	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
 	t_leave(&guest);
 	/* refuses: dk_backend_release ENOMEM NO_MEMORY */
-	CHECK(each_fails(release_name, "edu"));
+	CHECK(r_each_fails(release_name, no_memory, "edu"));
 	t_leave(&host);
 	t_close();
 }
@@ -456,9 +433,9 @@ static int make_decl(void)
 static void schema(void)
 {
 	/* refuses: dk_schema_parse ENOMEM NO_MEMORY */
-	CHECK(each_fails(parse_schema, ""));
+	CHECK(r_each_fails(parse_schema, no_memory, ""));
 	/* refuses: dk_schema_decl ENOMEM NO_MEMORY */
-	CHECK(each_fails(make_decl, "f"));
+	CHECK(r_each_fails(make_decl, no_memory, "f"));
 	dk_schema_decl_free(made);
 	dk_schema_free(parsed);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* See refuse.h. */
+#include "alloc.h"
 #include "refuse.h"
 
 struct dk_provider r_a, r_b, r_none;
@@ -213,4 +214,28 @@ void r_refused(const char *file, int line, const char *what, int err, int want,
 	if (name)
 		t_check_str(why.name, name, file, line, "the name");
 	r_refused_err(file, line, what, err, want);
+}
+
+unsigned int r_each_fails(int (*act)(void), r_refused_fn refused, const char *culprit)
+{
+	long before = dk_test_allocs();
+	unsigned int n;
+	int err;
+
+	for (n = 1;; n++) {
+		dk_test_fail_alloc(n);
+		r_poison();
+		err = act();
+		if (!dk_test_fail_alloc(0))
+			break;
+		if (refused)
+			refused(err, culprit);
+		if (!CHECK_INT(err, -ENOMEM) || !CHECK_INT(dk_test_allocs(), before)) {
+			t_note("allocation %u", n);
+			break;
+		}
+		t_pause();
+	}
+	CHECK_OK(err);
+	return n - 1;
 }

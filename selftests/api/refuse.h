@@ -40,6 +40,14 @@ void r_refused(const char *file, int line, const char *what, int err, int want,
 void r_refused_err(const char *file, int line, const char *what, int err,
 		   int want);
 
+/*
+ * Allocation number 1, 2, ... of @act fails, until it succeeds. Of what was
+ * refused nothing stays; @refused looks at what else it has to be, unless it is
+ * NULL. How many failed.
+ */
+typedef void (*r_refused_fn)(int err, const char *culprit);
+unsigned int r_each_fails(int (*act)(void), r_refused_fn refused, const char *culprit);
+
 /* The call is refused with errno E, reason R and this name; nothing changes. */
 #define REFUSED(call, E, R, culprit)					\
 	do {								\

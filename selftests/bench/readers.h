@@ -33,6 +33,7 @@ struct readers_side {
 	int (*set_up)(char *const *names);
 	void (*call)(unsigned int op);
 	void (*come_and_go)(unsigned int op);
+	int while_called;		/* can it do that of an operator that is called? */
 };
 
 struct readers_run {
@@ -216,16 +217,23 @@ static inline int readers_run(const struct readers_side *side, const char *what,
 }
 
 /* PROGRAM SEED NAMES...: twice OPERATORS of them; the first half is called */
-static inline int readers_begin(const struct readers_side *side, int argc, char **argv,
-				unsigned long *seed)
+static inline int readers_main(const struct readers_side *side, int argc, char **argv)
 {
+	unsigned long seed;
+	int err;
+
 	if (argc != 2 + 2 * OPERATORS) {
 		fprintf(stderr, "usage: %s SEED, and the names of %d operators\n", argv[0],
 			2 * OPERATORS);
 		return 2;
 	}
-	*seed = strtoul(argv[1], NULL, 0);
-	return side->set_up(argv + 2);
+	seed = strtoul(argv[1], NULL, 0);
+	err = side->set_up(argv + 2);
+	if (err)
+		return err;
+	err = readers_run(side, "of operators that nobody calls", OPERATORS, seed);
+	return side->while_called ?
+		       readers_run(side, "of the operators that are called", 0, seed) : err;
 }
 
 #endif

@@ -60,15 +60,9 @@ static void come_and_go(unsigned int op)
 		abort();
 }
 
-static const struct readers_side side = { "libdispatchkey", set_up, call, come_and_go };
+static const struct readers_side side = { "libdispatchkey", set_up, call, come_and_go, 1 };
 
 int main(int argc, char **argv)
 {
-	unsigned long seed;
-	int err = readers_begin(&side, argc, argv, &seed);
-
-	if (err)
-		return err;
-	readers_run(&side, "of operators that nobody calls", OPERATORS, seed);
-	return readers_run(&side, "of the operators that are called", 0, seed);
+	return readers_main(&side, argc, argv);
 }

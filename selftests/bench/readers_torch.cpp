@@ -60,15 +60,9 @@ static void come_and_go(unsigned int op)
 	lib.impl(names_of[op].c_str(), serve);
 }
 
-static const struct readers_side side = { "libtorch 1.13.1", set_up, call, come_and_go };
+static const struct readers_side side = { "libtorch 1.13.1", set_up, call, come_and_go, 0 };
 
 int main(int argc, char **argv)
 {
-	unsigned long seed;
-	int err = readers_begin(&side, argc, argv, &seed);
-
-	if (err)
-		return err;
-	readers_run(&side, "of operators that nobody calls", OPERATORS, seed);
-	return 0;
+	return readers_main(&side, argc, argv);
 }
