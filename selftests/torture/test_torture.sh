@@ -11,17 +11,26 @@ program=${DK_TORTURE:-$st_here/dk_torture}
 seconds=${DK_SECONDS:-8}
 [ -x "$program" ] || skip_all "no $program is built"
 
-# found KIND TEST... - with that mistake, these tests fail
-found() {
-	local kind=$1 status=0
-	shift
-	"$program" --duration 1 --break "$kind" >"$st_tmp/out" 2>&1 || status=$?
-	is "a torture with a mistake ($kind) fails" 1 $status
-	while [ $# -gt 0 ]; do
-		ok "it tells: $1" grep -q "^not ok [0-9]* - $1\$" "$st_tmp/out" ||
-			diag "$(grep '^# .* s: ' "$st_tmp/out")"
-		shift
+# fails TEST... - have these tests of the last torture failed?
+fails() {
+	local test
+	for test; do
+		grep -q "^not ok [0-9]* - $test\$" "$st_tmp/out" || return
 	done
+}
+
+# found KIND TEST... - with that mistake, these tests fail; soon, or on a machine
+# that is slow after some more time
+found() {
+	local kind=$1 seconds status
+	shift
+	for seconds in 1 4 16; do
+		status=0
+		"$program" --duration $seconds --break "$kind" >"$st_tmp/out" 2>&1 || status=$?
+		! fails "$@" || break
+	done
+	is "a torture with a mistake ($kind) fails" 1 $status
+	ok "it tells: $*" fails "$@" || diag "$(grep '^# .* s: ' "$st_tmp/out")"
 }
 
 echo "TAP version 13"

@@ -58,15 +58,18 @@ static void ops_init(void)
 	}
 }
 
+static void handle_put(struct torture_op *op)
+{
+	dk_op_put(op->handle);
+	op->handle = NULL;
+}
+
 static void handles_put(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < NUM_OPS; i++) {
-		if (i || torture.set.breaks != BREAK_LEFT)
-			dk_op_put(torture.ops[i].handle);
-		torture.ops[i].handle = NULL;
-	}
+	for (i = torture.set.breaks == BREAK_LEFT; i < NUM_OPS; i++)
+		handle_put(&torture.ops[i]);
 }
 
 /* ---- what is always there ------------------------------------------------------------- */
@@ -78,6 +81,11 @@ static struct dk_impl base_table[NUM_OPS], card_table[NUM_OPS];
 struct dk_provider *torture_resident(void)
 {
 	return &resident;
+}
+
+struct context *torture_resident_card(void)
+{
+	return card_ctx;
 }
 
 static int ops_define(struct dk_diag *why)
@@ -402,6 +410,14 @@ static void all_leave(struct leaving *l)
 	contexts_free();
 }
 
+/* By mistake on purpose. */
+static void what_was_left_leaves(const struct leaving *l)
+{
+	handle_put(&torture.ops[0]);
+	if (l->freed)
+		dk_registry_free(torture.reg, NULL);
+}
+
 unsigned int torture_end(void)
 {
 	struct leaving l = { 0 };
@@ -411,6 +427,7 @@ unsigned int torture_end(void)
 	torture.end_us = w_now_us();
 	all_leave(&l);
 	failed = torture_judge(&l);
+	what_was_left_leaves(&l);
 	actors_free();
 	return failed;
 }

@@ -235,7 +235,10 @@ enum {
 
 /* ---- the whole ------------------------------------------------------------------ */
 
-/* Mistakes on purpose, to show that each would be found. */
+/*
+ * Mistakes on purpose, to show that each would be found. Nothing stays of them,
+ * and no memory is used that is not ours: a kernel goes on behind them.
+ */
 #define TORTURE_BREAKS(X)						\
 	X(NOTHING, "nothing")						\
 	X(STALE, "stale")						\
@@ -335,8 +338,9 @@ void change_end(struct window *w);
 int torture_begin(const struct settings *set);
 /* Stop, wait for all, tell and judge; the number of tests that failed. */
 unsigned int torture_end(void);
-/* Who never leaves. */
+/* Who never leaves, and its device's context. */
 struct dk_provider *torture_resident(void);
+struct context *torture_resident_card(void);
 /* Another actor; no more of them than were announced. */
 struct actor *torture_actor(bool interrupts, bool atomic_only);
 

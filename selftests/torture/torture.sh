@@ -4,7 +4,7 @@
 # The torture inside the kernel: loads dk_torture.ko, loads and unloads a guest
 # of it as long as it runs, unloads it, and prints its verdict from the kernel's
 # log. Without options: by rows, by the rules alone, and with a mistake on
-# purpose that has to be found.
+# purpose of each kind, which has to be found.
 
 usage() {
 	cat <<-END
@@ -103,13 +103,43 @@ tortured() {
 	is "guests could come and go ($1)" 0 $guest_failed
 }
 
+# fails TEST... - have these tests of the last torture failed?
+fails() {
+	local test
+	for test; do
+		grep -q "^not ok [0-9]* - $test\$" "$st_tmp/told" || return
+	done
+}
+
+# found KIND TEST... - with that mistake, these tests fail; soon, or in a kernel
+# that is slow after some more time
+found() {
+	local kind=$1 seconds
+	shift
+	for seconds in 1 4 16; do
+		klog_mark
+		load dk_torture break="$kind" || break
+		sleep $seconds
+		unload dk_torture || break
+		told >"$st_tmp/told"
+		! fails "$@" || break
+	done
+	ok "a mistake ($kind) is found: $*" fails "$@" || diag "$(cat "$st_tmp/told")"
+}
+
 if [ ${#options[@]} -gt 0 ]; then
 	tortured "for $seconds seconds" "$seconds" "$cycles" "${params[@]}"
 	finish
 fi
 tortured "by rows" "$seconds" "$cycles"
 tortured "by the rules alone" $((seconds / 2)) 1 resolve=1
-torture 2 1 break=lost
-told >"$st_tmp/told"
-ok "calls that are lost are found" grep -q '^not ok 2 - no lost calls' "$st_tmp/told"
+found stale "no stale entries"
+found lost "no lost calls"
+found double "no double calls"
+found wrong "no wrong routes"
+found refused "no changes refused, or not refused"
+found sum "every call was served once"
+found idle "calls of every kind" "changes of every kind"
+found left "nothing is left"
+refused "a mistake that it does not know" load dk_torture break=everything
 finish

@@ -203,8 +203,7 @@ static void card_come(struct writer *w, unsigned int i)
 	card->ctx = context_new(&w->prov, backend_of_card(i), true);
 	if (!card->ctx)
 		return;
-	priv = torture.set.breaks == BREAK_WRONG && w->cards[!i].ctx ?
-	       w->cards[!i].ctx : card->ctx;
+	priv = torture.set.breaks == BREAK_WRONG ? torture_resident_card() : card->ctx;
 	change_begin(&s->window);
 	if (done(w, dk_device_register(&w->prov, backend_of_card(i), w->card_names[i],
 				       priv, card_table, NUM_OPS, &card->number, &w->why),
@@ -452,6 +451,20 @@ static void contexts_end(struct writer *w)
 			context_end(w->cards[i].ctx);
 }
 
+/* What must not happen before all calls are out. */
+static void leave_too_early(struct writer *w)
+{
+	unsigned int i;
+
+	if (torture.set.breaks != BREAK_STALE)
+		return;
+	w_store(w->ctx->alive, POISON);
+	for (i = 0; i < CARDS; i++)
+		if (w->cards[i].ctx)
+			w_store(w->cards[i].ctx->alive, POISON);
+	w_sleep_us(1000);
+}
+
 static void leave_end(struct writer *w)
 {
 	unsigned int i;
@@ -501,14 +514,10 @@ static int unregister(struct writer *w)
 
 static void leave(struct writer *w)
 {
-	bool too_early = torture.set.breaks == BREAK_STALE;
-
 	leave_begin(w);
-	if (too_early)
-		contexts_end(w);
+	leave_too_early(w);
 	done(w, unregister(w), C_LEAVE, "a provider was unregistered");
-	if (!too_early)
-		contexts_end(w);
+	contexts_end(w);
 	leave_end(w);
 }
 
