@@ -356,7 +356,8 @@ static int dkc_op_keep(struct dk_op_decl *decl, struct dk_op *op)
 		return -EPROTOTYPE;
 	dkc_store(op->pinned, true);
 	dkc_full_barrier();
-	if (dkc_load(op->dead))
+	/* undefined meanwhile, it may come back in the other class */
+	if (dkc_load(op->dead) || !dkc_load(op->definer))
 		return -ENOENT;
 	/* what was not compared is compared on every call */
 	if (!decl->sig || sig)
@@ -387,13 +388,15 @@ int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **out)
 
 /*
  * Atomic or sleepable: functions that came before are checked now, and callers
- * that have found the operator rely on what it was.
+ * that have found the operator rely on what it was. It is undefined: whoever of
+ * dkc_op_pin() and this comes second sees the other.
  */
 static int dkc_check_class(const struct dk_op *op, unsigned int flags,
 			   struct dk_diag *why)
 {
 	const struct dkc_reg *r = NULL;
 
+	dkc_full_barrier();
 	if (op->classed && ((op->flags ^ flags) & DK_OP_ATOMIC) &&
 	    (dkc_load(op->pinned) || op->holders))
 		return dkc_refuse(why, DK_WHY_CLASS, op->name);
