@@ -15,12 +15,13 @@
 #include "netlink.h"
 
 #define DK_NL_RING_SIZE		1024
-#define DK_NL_LOOK_BACK		8	/* events that one may be joined with */
+#define DK_NL_LOOK_BACK		8u	/* events that one may be joined with */
 #define DK_NL_WAIT		msecs_to_jiffies(10)
 #define DK_NL_WAIT_MEMORY	msecs_to_jiffies(100)
 
 struct dk_nl_event {
 	u64 time;
+	u64 generation;
 	u32 kind;		/* of enum dk_nl_event_kind */
 	u32 number;
 	u32 key;		/* 0: none, or several */
@@ -28,6 +29,7 @@ struct dk_nl_event {
 	bool online;
 	char name[DK_NAME_MAX];	/* empty: of a backend fallback */
 	char provider[DK_NAME_MAX];	/* empty: an administrator's doing */
+	char key_name[DK_NAME_MAX];
 };
 
 static struct {
@@ -36,6 +38,7 @@ static struct {
 	u32 oldest;
 	u32 n;
 	u32 lost;
+	u64 lost_generation;	/* of the last of them */
 } dk_nl_events = {
 	.lock = __SPIN_LOCK_UNLOCKED(dk_nl_events.lock),
 };
@@ -82,7 +85,7 @@ static u8 dk_nl_subject(u32 kind)
  */
 static struct dk_nl_event *dk_nl_last_like(const struct dk_nl_event *e)
 {
-	u32 i, first = dk_nl_events.n - min(dk_nl_events.n, (u32)DK_NL_LOOK_BACK);
+	u32 i, first = dk_nl_events.n - min(dk_nl_events.n, DK_NL_LOOK_BACK);
 
 	for (i = dk_nl_events.n; i > first; i--) {
 		struct dk_nl_event *old = dk_nl_slot(i - 1);
@@ -101,14 +104,17 @@ static void dk_nl_join(struct dk_nl_event *old, const struct dk_nl_event *e)
 	if (old->key != e->key)
 		old->key = 0;
 	old->time = e->time;
+	old->generation = e->generation;
 	old->online = e->online;
 	old->count += e->count;
 }
 
-static void dk_nl_lose(u32 count)
+static void dk_nl_lose(const struct dk_nl_event *e)
 {
 	spin_lock(&dk_nl_events.lock);
-	dk_nl_events.lost += min(count, U32_MAX - dk_nl_events.lost);
+	dk_nl_events.lost += min(e->count, U32_MAX - dk_nl_events.lost);
+	dk_nl_events.lost_generation = max(e->generation,
+					   dk_nl_events.lost_generation);
 	spin_unlock(&dk_nl_events.lock);
 }
 
@@ -130,15 +136,15 @@ static u32 dk_nl_add(const struct dk_nl_event *e)
 	n = dk_nl_events.n;
 	spin_unlock(&dk_nl_events.lock);
 	if (full)
-		dk_nl_lose(e->count);
+		dk_nl_lose(e);
 	return n;
 }
 
-/* Under the registry's lock. */
-static void dk_nl_saw(struct dkc_watcher *self, const struct dkc_sight *sight)
+static void dk_nl_note(const struct dkc_sight *sight)
 {
 	struct dk_nl_event e = {
 		.time = ktime_get_real_ns(),
+		.generation = sight->reg->generation,
 		.kind = dk_nl_seen[sight->kind].kind,
 		.number = sight->number,
 		.key = sight->key,
@@ -146,15 +152,22 @@ static void dk_nl_saw(struct dkc_watcher *self, const struct dkc_sight *sight)
 		.online = sight->online,
 	};
 
-	if (!genl_has_listeners(&dk_nl_family, &init_net, DISPATCHKEY_NLGRP_CHANGES))
-		return;
 	strscpy(e.name, sight->name ?: "", sizeof(e.name));
 	strscpy(e.provider, sight->provider ?: "", sizeof(e.provider));
+	if (e.key)
+		dkc_key_text(sight->reg, e.key, e.key_name);
 	/* where there is little room left, there is no time to wait */
 	if (dk_nl_add(&e) == DK_NL_RING_SIZE / 2)
 		mod_delayed_work(system_unbound_wq, &dk_nl_teller, 0);
 	else
 		queue_delayed_work(system_unbound_wq, &dk_nl_teller, DK_NL_WAIT);
+}
+
+/* Under the registry's lock. */
+static void dk_nl_saw(struct dkc_watcher *self, const struct dkc_sight *sight)
+{
+	if (genl_has_listeners(&dk_nl_family, &init_net, DISPATCHKEY_NLGRP_CHANGES))
+		dk_nl_note(sight);
 }
 
 static struct dkc_watcher dk_nl_watcher = { .saw = dk_nl_saw };
@@ -174,6 +187,7 @@ static bool dk_nl_take(struct dk_nl_event *e)
 	} else if (dk_nl_events.lost) {
 		*e = (struct dk_nl_event){
 			.time = ktime_get_real_ns(),
+			.generation = dk_nl_events.lost_generation,
 			.kind = DK_NL_EVENT_LOST,
 			.count = dk_nl_events.lost,
 		};
@@ -187,15 +201,12 @@ static bool dk_nl_take(struct dk_nl_event *e)
 
 static int dk_nl_put_thing(struct sk_buff *skb, const struct dk_nl_event *e)
 {
-	char name[DK_NAME_MAX];
-
 	if ((e->name[0] && nla_put_string(skb, DK_A_EVENT_NAME, e->name)) ||
 	    (e->number && nla_put_u32(skb, DK_A_EVENT_NUMBER, e->number)))
 		return -EMSGSIZE;
 	if (e->key &&
 	    (nla_put_u32(skb, DK_A_EVENT_KEY, e->key) ||
-	     nla_put_string(skb, DK_A_EVENT_KEY_NAME,
-			    dk_registry_key_name(NULL, e->key, name))))
+	     nla_put_string(skb, DK_A_EVENT_KEY_NAME, e->key_name)))
 		return -EMSGSIZE;
 	if (e->kind == DK_NL_EVENT_BACKEND_STATE || e->kind == DK_NL_EVENT_DEVICE_STATE)
 		return nla_put_u8(skb, DK_A_EVENT_STATE, e->online ?
@@ -213,7 +224,7 @@ static int dk_nl_put_event(struct sk_buff *skb, const struct dk_nl_event *e)
 	    (e->provider[0] && nla_put_string(skb, DK_A_EVENT_PROVIDER, e->provider)) ||
 	    nla_put_u32(skb, DK_A_EVENT_COUNT, e->count) ||
 	    nla_put_u64_64bit(skb, DK_A_EVENT_TIME, e->time, DK_A_EVENT_PAD) ||
-	    nla_put_u64_64bit(skb, DK_A_EVENT_GENERATION, dk_registry_generation(NULL),
+	    nla_put_u64_64bit(skb, DK_A_EVENT_GENERATION, e->generation,
 			      DK_A_EVENT_PAD)) {
 		genlmsg_cancel(skb, header);
 		return -EMSGSIZE;
@@ -230,7 +241,10 @@ static void dk_nl_send(struct sk_buff *skb)
 				  GFP_KERNEL);
 }
 
-/* As many events as fit go into one buffer. */
+/*
+ * As many events as fit go into one buffer. It takes no lock of the registry, and
+ * so goes on while much is changed at once.
+ */
 static void dk_nl_tell_all(struct work_struct *work)
 {
 	struct sk_buff *skb = NULL;
@@ -243,7 +257,7 @@ static void dk_nl_tell_all(struct work_struct *work)
 		skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 		if (!skb || dk_nl_put_event(skb, &e)) {
 			nlmsg_free(skb);
-			dk_nl_lose(e.count);
+			dk_nl_lose(&e);
 			queue_delayed_work(system_unbound_wq, &dk_nl_teller,
 					   DK_NL_WAIT_MEMORY);
 			return;

@@ -194,9 +194,9 @@ int dk_backend_release(struct dk_registry *reg, const char *name,
 	else
 		err = dkc_backend_online(reg, b, why);
 	if (!err) {
+		reg->generation++;
 		dkc_saw_backend(reg, b, NULL, DKC_BACKEND_WENT);
 		reg->private_backend[b].name[0] = 0;
-		reg->generation++;
 	}
 	dkc_mutex_unlock(&reg->lock);
 	return err;
@@ -271,6 +271,12 @@ static bool dkc_key_private_name(const struct dk_registry *reg, unsigned int key
 	return false;
 }
 
+void dkc_key_text(const struct dk_registry *reg, unsigned int key,
+		  char buf[DK_NAME_MAX])
+{
+	dkc_key_private_name(reg, key, buf);
+}
+
 char *dk_registry_key_name(struct dk_registry *reg, unsigned int key,
 			   char buf[DK_NAME_MAX])
 {
@@ -278,7 +284,7 @@ char *dk_registry_key_name(struct dk_registry *reg, unsigned int key,
 	if (!reg)
 		return dk_key_name(NULL, key, buf);
 	dkc_mutex_lock(&reg->lock);
-	dkc_key_private_name(reg, key, buf);
+	dkc_key_text(reg, key, buf);
 	dkc_mutex_unlock(&reg->lock);
 	return buf;
 }

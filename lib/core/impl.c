@@ -517,8 +517,8 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 	unsigned int i;
 
 	dkc_block_unlink(b);
-	dkc_saw_block(b, false);
 	b->prov->reg->generation++;
+	dkc_saw_block(b, false);
 	dkc_store(b->state, DKC_GOING);
 	for (i = 0; i < b->n; i++) {
 		struct dkc_reg *r = &b->regs[i];

@@ -229,6 +229,7 @@ enum dkc_seen {
 };
 
 struct dkc_sight {
+	const struct dk_registry *reg;
 	enum dkc_seen kind;
 	const char *name;		/* NULL: of a backend fallback */
 	u32 number;			/* of a backend or device */
@@ -238,8 +239,8 @@ struct dkc_sight {
 };
 
 /*
- * Who sees every change, under the lock, when it is sure that it will be. He may
- * neither wait nor call the registry.
+ * Who sees every change, under the lock and when nothing can stop it any more.
+ * He may neither wait nor call what takes the lock.
  */
 struct dkc_watcher {
 	void (*saw)(struct dkc_watcher *self, const struct dkc_sight *sight);
@@ -523,7 +524,7 @@ void dkc_news_tell(struct dk_registry *reg);
 /* In the child of a fork, which has the lock from before it. */
 void dkc_news_after_fork(struct dk_registry *reg);
 
-/* watch.c: each of them when it is sure, and before its memory may go. */
+/* watch.c: what changes, when the generation has grown for it; under the lock. */
 void dkc_saw_op(const struct dk_op *op, struct dkc_provider *core, bool came);
 void dkc_saw_block(const struct dkc_block *b, bool came);
 void dkc_saw_device(const struct dkc_device *dev, enum dkc_seen kind);
@@ -539,6 +540,9 @@ void dkc_libraries_withdraw(struct dkc_provider *prov, struct dkc_change *ch);
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
 void dkc_device_remove(struct dk_registry *reg, struct dkc_device *dev);
 void dkc_backends_leave(struct dkc_provider *prov);
+/* As dk_registry_key_name(); under the lock. */
+void dkc_key_text(const struct dk_registry *reg, unsigned int key,
+		  char buf[DK_NAME_MAX]);
 /* offline.c; under the lock. */
 int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
 		       struct dk_diag *why);

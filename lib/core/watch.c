@@ -5,14 +5,15 @@
  */
 #include "registry.h"
 
-static void dkc_show_sight(const struct dk_registry *reg, const struct dkc_sight *sight)
+static void dkc_show_sight(const struct dkc_sight *sight)
 {
-	reg->watcher->saw(reg->watcher, sight);
+	sight->reg->watcher->saw(sight->reg->watcher, sight);
 }
 
 void dkc_saw_op(const struct dk_op *op, struct dkc_provider *core, bool came)
 {
 	const struct dkc_sight sight = {
+		.reg = op->reg,
 		.kind = came ? DKC_OP_CAME : DKC_OP_WENT,
 		.name = op->name,
 		.provider = core->name,
@@ -20,13 +21,14 @@ void dkc_saw_op(const struct dk_op *op, struct dkc_provider *core, bool came)
 
 	core->num_ops += came ? 1 : -1;
 	if (op->reg->watcher)
-		dkc_show_sight(op->reg, &sight);
+		dkc_show_sight(&sight);
 }
 
 static void dkc_show_reg(const struct dkc_reg *r, bool came)
 {
 	const struct dkc_block *b = r->block;
 	const struct dkc_sight sight = {
+		.reg = b->prov->reg,
 		.kind = came ? DKC_IMPL_CAME : DKC_IMPL_WENT,
 		.name = r->op ? r->op->name : NULL,
 		.number = b->device,
@@ -34,7 +36,7 @@ static void dkc_show_reg(const struct dkc_reg *r, bool came)
 		.provider = b->prov->name,
 	};
 
-	dkc_show_sight(b->prov->reg, &sight);
+	dkc_show_sight(&sight);
 }
 
 void dkc_saw_block(const struct dkc_block *b, bool came)
@@ -60,6 +62,7 @@ void dkc_saw_device(const struct dkc_device *dev, enum dkc_seen kind)
 {
 	struct dk_registry *reg = dev->prov->reg;
 	const struct dkc_sight sight = {
+		.reg = reg,
 		.kind = kind,
 		.name = dev->name,
 		.number = dev->number,
@@ -75,7 +78,7 @@ void dkc_saw_device(const struct dkc_device *dev, enum dkc_seen kind)
 		reg->devices_of[dev->backend] += by;
 	}
 	if (reg->watcher)
-		dkc_show_sight(reg, &sight);
+		dkc_show_sight(&sight);
 }
 
 void dkc_saw_backend(const struct dk_registry *reg, unsigned int backend,
@@ -83,6 +86,7 @@ void dkc_saw_backend(const struct dk_registry *reg, unsigned int backend,
 {
 	char name[DK_NAME_MAX];
 	const struct dkc_sight sight = {
+		.reg = reg,
 		.kind = kind,
 		.name = name,
 		.number = backend,
@@ -93,7 +97,7 @@ void dkc_saw_backend(const struct dk_registry *reg, unsigned int backend,
 	if (!reg->watcher)
 		return;
 	dkc_backend_text(reg, backend, name);
-	dkc_show_sight(reg, &sight);
+	dkc_show_sight(&sight);
 }
 
 void dkc_watch(struct dk_registry *reg, struct dkc_watcher *watcher)
