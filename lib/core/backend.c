@@ -250,17 +250,20 @@ static bool dkc_private_name(const struct dk_registry *reg, unsigned int b,
 {
 	const char *own = reg->layout->backend_names[b];
 	const char *private = reg->private_backend[b].name;
-	size_t len = dkc_strlen(name), tail = dkc_strlen(own);
+	size_t len, tail;
 
-	if (!private[0] || len < tail || !dkc_streq(name + len - tail, own))
+	if (!private[0])
+		return false;
+	len = dkc_strlen(name);
+	tail = dkc_strlen(own);
+	if (len < tail || !dkc_streq(name + len - tail, own))
 		return false;
 	dkc_strcpy(name + len - tail, private, DK_NAME_MAX - (len - tail));
 	return true;
 }
 
-/* The name of a key with the private name of its backend; is there one? */
-static bool dkc_key_private_name(const struct dk_registry *reg, unsigned int key,
-				 char name[DK_NAME_MAX])
+bool dkc_key_private_name(const struct dk_registry *reg, unsigned int key,
+			  char name[DK_NAME_MAX])
 {
 	unsigned int b;
 

@@ -64,12 +64,25 @@ void dkc_slot_split(const struct dk_layout *l, unsigned int slot,
 	*b = slot - l->offset[*f] + 1;
 }
 
+struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
+			   unsigned int f, unsigned int b)
+{
+	const struct dkc_row *row = dkc_deref_locked(op->base);
+	const struct dk_layout *l = op->reg->layout;
+	struct dkc_pick pick = dkc_evaluate(op, dev, f, b, true);
+
+	if (row && dkc_has_entry(l, f, b)) {
+		row = dkc_row_of_device(row, dev ? dev->number : 0);
+		pick.reg = row->ent[dkc_row_id(l, row, f, b)].reg;
+	}
+	return pick;
+}
+
 int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 		struct dk_entry *e)
 {
 	struct dk_registry *reg = op->reg;
 	const struct dkc_device *dev;
-	const struct dkc_row *row;
 	struct dkc_pick pick;
 	unsigned int f, b;
 	int err = 0;
@@ -82,12 +95,7 @@ int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 	if (device && !dev) {
 		err = -ENODEV;
 	} else {
-		pick = dkc_evaluate(op, dev, f, b, true);
-		row = dkc_deref_locked(op->base);
-		if (row && dkc_has_entry(reg->layout, f, b)) {
-			row = dkc_row_of_device(row, device);
-			pick.reg = row->ent[dkc_row_id(reg->layout, row, f, b)].reg;
-		}
+		pick = dkc_serves(op, dev, f, b);
 		dkc_tell(e, pick.reg, pick.prov);
 	}
 	dkc_mutex_unlock(&reg->lock);

@@ -134,6 +134,7 @@ static void dkc_op_show(struct dk_op *op)
 {
 	op->reg->num_ops++;
 	dkc_optab_put(dkc_deref_locked(op->reg->ops), op);
+	dkc_order_add(op);
 }
 
 static bool dkc_op_alive(const struct dk_op *op)
@@ -149,6 +150,7 @@ static void dkc_optab_remove(struct dk_op *op)
 	while (dkc_deref_locked(tab->slot[i]) != op)
 		i = (i + 1) & tab->mask;
 	dkc_publish(tab->slot[i], &dkc_removed);
+	dkc_order_remove(op);
 	op->reg->num_ops--;
 }
 

@@ -91,64 +91,17 @@ int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key)
 
 /* ---- of all operators ----------------------------------------------------- */
 
-static bool dkc_before(const char *s, const char *t)
-{
-	while (*s && *s == *t) {
-		s++;
-		t++;
-	}
-	return (u8)*s < (u8)*t;
-}
-
-static struct dk_op *dkc_merge_lists(struct dk_op *a, struct dk_op *b)
-{
-	struct dk_op *head = NULL, **at = &head;
-
-	while (a && b) {
-		struct dk_op **less = dkc_before(b->name, a->name) ? &b : &a;
-
-		*at = *less;
-		at = &(*at)->change_next;
-		*less = *at;
-	}
-	*at = a ? a : b;
-	return head;
-}
-
-/*
- * The operators by name, linked where a change links them, which nobody makes
- * while we hold the lock. List i has 2^i operators or none.
- */
-static struct dk_op *dkc_ops_sorted(struct dk_registry *reg)
-{
-	struct dk_op *list[32] = { NULL }, *op;
-	unsigned int i;
-	u32 pos = 0;
-
-	while ((op = dkc_op_next(reg, &pos))) {
-		op->change_next = NULL;
-		for (i = 0; list[i]; i++) {
-			op = dkc_merge_lists(list[i], op);
-			list[i] = NULL;
-		}
-		list[i] = op;
-	}
-	for (op = NULL, i = 0; i < DKC_COUNT(list); i++)
-		op = dkc_merge_lists(list[i], op);
-	return op;
-}
-
 /* The first by name behind @after, or of all; the lock is held. */
 static struct dk_op *dkc_op_behind(struct dk_registry *reg, const char *after)
 {
-	struct dk_op *op, *first = NULL;
-	u32 pos = 0;
+	u32 n = after ? dkc_op_place(reg, after) : 0;
+	struct dk_op *op = dkc_op_at(reg, n);
 
-	while ((op = dkc_op_next(reg, &pos)))
-		if (dkc_op_is_there(op) && (!after || dkc_before(after, op->name)) &&
-		    (!first || dkc_before(op->name, first->name)))
-			first = op;
-	return first;
+	if (op && after && dkc_streq(op->name, after))
+		op = dkc_op_at(reg, ++n);
+	while (op && !dkc_op_is_there(op))
+		op = dkc_op_at(reg, ++n);
+	return op;
 }
 
 int dk_registry_next_op(struct dk_registry *reg, const char *after,
@@ -183,12 +136,13 @@ size_t dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf
 {
 	struct dkc_text t = { buf, size, 0 };
 	struct dk_op *op;
+	u32 n = 0;
 
 	reg = dkc_registry(reg);
 	if (!reg)
 		return dkc_put_end(&t);
 	dkc_mutex_lock(&reg->lock);
-	for (op = dkc_ops_sorted(reg); op; op = op->change_next) {
+	while ((op = dkc_op_at(reg, n++))) {
 		if (!dkc_op_is_there(op) || (key && !dkc_top(op, NULL, key, true)))
 			continue;
 		dkc_put(&t, op->name);
@@ -202,12 +156,13 @@ size_t dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size
 {
 	struct dkc_text t = { buf, size, 0 };
 	struct dk_op *op;
+	u32 n = 0;
 
 	reg = dkc_registry(reg);
 	if (!reg)
 		return dkc_put_end(&t);
 	dkc_mutex_lock(&reg->lock);
-	for (op = dkc_ops_sorted(reg); op; op = op->change_next)
+	while ((op = dkc_op_at(reg, n++)))
 		if (dkc_op_dangles(op))
 			dkc_put_state(&t, op);
 	dkc_mutex_unlock(&reg->lock);

@@ -160,12 +160,15 @@ struct dk_op {
 	struct dk_op *def_next;			/* of the definer */
 	struct dk_op **def_link;
 	struct dk_op *change_next;
+	struct dk_op *before;		/* by name: of the tree below it */
+	struct dk_op *behind;
 	struct dkc_row *pending;
 	struct dkc_news *farewell;	/* for when its definition goes */
 	u64 sig;			/* hash of the signature, 0: unknown */
 	u32 hash;
 	u32 flags;
 	u32 num_regs;
+	u32 tree_size;		/* with itself */
 	u64 holders;		/* a leak wraps 32 bits in minutes */
 	bool changing;
 	bool pinned;			/* a struct dk_op_decl points here for ever */
@@ -264,6 +267,7 @@ struct dk_registry {
 	struct dkc_reg __rcu **fallback;	/* the providers' */
 	struct dkc_private_backend private_backend[DKC_MAX_BACKENDS + 1];
 	struct dkc_mutex lock;
+	struct dk_op *ops_tree;		/* by name */
 	u32 num_ops;
 	u32 num_there;			/* that are defined or have functions */
 	u32 num_impls;			/* of operators */
@@ -427,6 +431,14 @@ struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
 void dkc_ops_free(struct dk_registry *reg);
 bool dkc_name_ok(const char *name);
 
+/* order.c: all operators by name; under the lock. */
+void dkc_order_add(struct dk_op *op);
+void dkc_order_remove(struct dk_op *op);
+/* The one that @n are before, or NULL. */
+struct dk_op *dkc_op_at(const struct dk_registry *reg, u32 n);
+/* How many are before @name. */
+u32 dkc_op_place(const struct dk_registry *reg, const char *name);
+
 /* registry.c */
 extern const struct dkc_row dkc_row_undefined;
 const struct dkc_row *dkc_row_resolve(unsigned int flags);
@@ -550,6 +562,11 @@ bool dkc_is_private(const struct dk_layout *l, unsigned int b);
 /* The name that people know a backend by; under the lock. */
 void dkc_backend_text(const struct dk_registry *reg, unsigned int backend,
 		      char buf[DK_NAME_MAX]);
+/* The name of a key with the private name of its backend; is there one? Under
+ * the lock.
+ */
+bool dkc_key_private_name(const struct dk_registry *reg, unsigned int key,
+			  char name[DK_NAME_MAX]);
 
 /* call.c and hook.c: state of a struct dk_call */
 enum dkc_call_state {

@@ -102,18 +102,6 @@ size_t dk_op_dump(struct dk_op *op, char *buf, size_t size)
 	return dkc_put_end(&t);
 }
 
-/* What serves a runtime key: of the published row, where it has an entry there. */
-static struct dkc_pick dkc_serves(const struct dk_op *op, unsigned int f, unsigned int b)
-{
-	const struct dkc_row *row = dkc_deref_locked(op->base);
-	const struct dk_layout *l = op->reg->layout;
-	struct dkc_pick pick = dkc_evaluate(op, NULL, f, b, true);
-
-	if (row && dkc_has_entry(l, f, b))
-		pick.reg = row->ent[dkc_row_id(l, row, f, b)].reg;
-	return pick;
-}
-
 /* dumpComputedTable: a trimmed table has fewer entries; the lock is held. */
 void dkc_put_table(struct dkc_text *t, const struct dk_op *op)
 {
@@ -122,7 +110,7 @@ void dkc_put_table(struct dkc_text *t, const struct dk_op *op)
 
 	for (f = 0; f < l->nf; f++)
 		for (b = 1; b <= dkc_width(l, f); b++) {
-			struct dkc_pick pick = dkc_serves(op, f, b);
+			struct dkc_pick pick = dkc_serves(op, NULL, f, b);
 
 			if (!pick.reg && pick.prov != DK_PROV_AMBIGUOUS)
 				continue;

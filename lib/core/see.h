@@ -8,6 +8,9 @@
 /* inspect.c: where a call goes, and what it would be answered. */
 int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	      unsigned int n, struct dk_route *r);
+/* What serves a runtime key: of the published row, where it has an entry there. */
+struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
+			   unsigned int f, unsigned int b);
 /* Walk the registrations by key and newest first; NULL begins and ends it. */
 const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r);
 /* The @i-th of them, or NULL. */

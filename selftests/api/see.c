@@ -261,5 +261,59 @@ static void lists(void)
 	end();
 }
 
+/* Hundreds that come and go in no order are listed in theirs, each once. */
+#define MANY 300
+
+static struct dk_op_decl many[MANY];
+static char many_names[MANY][16];
+
+static void all_in_order(unsigned int want)
+{
+	struct dk_op_info info = { .size = sizeof(info) };
+	char before[DK_NAME_MAX] = "";
+	unsigned int n = 0;
+
+	while (!dk_registry_next_op(t_reg, n ? before : NULL, &info)) {
+		if (!CHECK(strcmp(before, info.name) < 0))
+			return;
+		strcpy(before, info.name);
+		n++;
+	}
+	CHECK_INT(n, want);
+}
+
+static void many_in_order(void)
+{
+	unsigned int i, there = 0;
+
+	t_open("v1", 0);
+	t_join(&me, "see");
+	for (i = 0; i < MANY; i++) {
+		/* 7 and 300 have no common divisor */
+		snprintf(many_names[i], sizeof(many_names[i]), "many::%u",
+			 i * 7 % MANY);
+		many[i] = t_decl(many_names[i]);
+		CHECK_OK(dk_op_define(&me, &many[i], 0, &t_why));
+		there++;
+		if (i % 3 == 2) {
+			CHECK_OK(dk_op_undefine(&me, many_names[i / 3], &t_why));
+			there--;
+		}
+		if (i % 50 == 49)
+			all_in_order(there);
+	}
+	for (i = MANY / 3; i < MANY; i += 2) {
+		CHECK_OK(dk_op_undefine(&me, many_names[i], &t_why));
+		there--;
+	}
+	all_in_order(there);
+	dk_registry_list_ops(t_reg, 0, text, sizeof(text));
+	for (i = 0; text[i]; i++)
+		there -= text[i] == '\n';
+	CHECK_INT(there, 0);
+	t_leave(&me);
+	t_close();
+}
+
 T_SUITE(see, T(state_and_table), T(tables), T(extractor), T(missing), T(questions),
-	T(lists));
+	T(lists), T(many_in_order));
