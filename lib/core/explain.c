@@ -152,6 +152,15 @@ static enum dk_bearing dkc_bearing(const struct dkc_case *c, const struct dkc_en
 	return DK_BEARING_NONE;
 }
 
+static void dkc_step_impl(const struct dkc_case *c, const struct dkc_end *end,
+			  const struct dkc_reg *r, struct dk_step *s)
+{
+	s->kind = DK_STEP_IMPL;
+	s->key = r->key;
+	s->bearing = dkc_bearing(c, end, r);
+	dkc_step_about(s, r);
+}
+
 /* The @i-th registration, or behind them the fallback of the entry. */
 static const struct dkc_reg *dkc_step_impl_at(const struct dkc_case *c,
 					      const struct dkc_end *end,
@@ -164,7 +173,6 @@ static const struct dkc_reg *dkc_step_impl_at(const struct dkc_case *c,
 	return r;
 }
 
-/* The lock is held. */
 static int dkc_step(const struct dkc_case *c, unsigned int i, struct dk_step *s)
 {
 	const struct dkc_reg *r;
@@ -180,30 +188,68 @@ static int dkc_step(const struct dkc_case *c, unsigned int i, struct dk_step *s)
 	r = dkc_step_impl_at(c, &end, i - DKC_NUM_RULES);
 	if (!r)
 		return -ENOENT;
-	s->kind = DK_STEP_IMPL;
-	s->key = r->key;
-	s->bearing = dkc_bearing(c, &end, r);
-	dkc_step_about(s, r);
+	dkc_step_impl(c, &end, r, s);
 	return 0;
 }
 
-int dk_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
-	       const struct dk_obj *const *objs, unsigned int n, struct dk_explain *ex)
+static void dkc_step_clear(struct dk_step *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->size = sizeof(*s);
+}
+
+void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
+		 const struct dk_obj *const *objs, unsigned int n, struct dk_explain *ex)
 {
 	const struct dk_layout *l = op->reg->layout;
 
-	if (ex->size != sizeof(*ex))
-		return -EINVAL;
 	ex->included = included;
 	ex->excluded = excluded;
 	ex->merged.bits = dkc_merge(dkc_raw(objs, n), included.bits, excluded.bits,
 				    l->backend_mask);
 	ex->device = dkc_device_of(l, ex->merged.bits, objs, n);
 	ex->reserved = 0;
-	ex->route.size = sizeof(ex->route);
-	dkc_mutex_lock(&op->reg->lock);
 	ex->generation = op->reg->generation;
+	ex->route.size = sizeof(ex->route);
 	ex->error = dkc_route(op, ex->merged.bits, objs, n, &ex->route);
+}
+
+int dkc_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,
+		     struct dk_step *step)
+{
+	struct dkc_case c;
+
+	dkc_step_clear(step);
+	if (ex->generation != op->reg->generation)
+		return -EAGAIN;
+	dkc_case_init(&c, op, ex);
+	return dkc_step(&c, i, step);
+}
+
+int dkc_explain_impl(struct dk_op *op, const struct dk_explain *ex,
+		     const struct dkc_reg *r, struct dk_step *step)
+{
+	struct dkc_case c;
+	struct dkc_end end;
+
+	dkc_step_clear(step);
+	dkc_case_init(&c, op, ex);
+	dkc_follow(&c, &end);
+	if (!r)
+		r = dkc_fallback_at(op, end.at.slot, true);
+	if (!r)
+		return -ENOENT;
+	dkc_step_impl(&c, &end, r, step);
+	return 0;
+}
+
+int dk_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
+	       const struct dk_obj *const *objs, unsigned int n, struct dk_explain *ex)
+{
+	if (ex->size != sizeof(*ex))
+		return -EINVAL;
+	dkc_mutex_lock(&op->reg->lock);
+	dkc_explain(op, included, excluded, objs, n, ex);
 	dkc_mutex_unlock(&op->reg->lock);
 	return 0;
 }
@@ -211,19 +257,12 @@ int dk_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset exc
 int dk_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,
 		    struct dk_step *step)
 {
-	u32 size = step->size;
-	struct dkc_case c;
-	int err = -EAGAIN;
+	int err;
 
-	if (ex->size != sizeof(*ex) || size != sizeof(*step))
+	if (ex->size != sizeof(*ex) || step->size != sizeof(*step))
 		return -EINVAL;
-	memset(step, 0, sizeof(*step));
-	step->size = size;
 	dkc_mutex_lock(&op->reg->lock);
-	if (ex->generation == op->reg->generation) {
-		dkc_case_init(&c, op, ex);
-		err = dkc_step(&c, i, step);
-	}
+	err = dkc_explain_step(op, ex, i, step);
 	dkc_mutex_unlock(&op->reg->lock);
 	return err;
 }

@@ -19,6 +19,19 @@ const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i);
 void dkc_slot_split(const struct dk_layout *l, unsigned int slot, unsigned int *f,
 		    unsigned int *b);
 
+/* explain.c: as dk_explain() and dk_explain_step(). */
+void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
+		 const struct dk_obj *const *objs, unsigned int n,
+		 struct dk_explain *ex);
+int dkc_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,
+		     struct dk_step *step);
+/*
+ * The step about a registration, or with NULL about the backend fallback of the
+ * entry; -ENOENT: there is none. The generation is that of @ex.
+ */
+int dkc_explain_impl(struct dk_op *op, const struct dk_explain *ex,
+		     const struct dkc_reg *r, struct dk_step *step);
+
 /* see.c */
 const char *dkc_alias_analysis_name(unsigned int kind);
 void dkc_put_key(struct dkc_text *t, const struct dk_layout *l, unsigned int key);

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Functions in messages, and impl-get: the functions that are registered.
+ */
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "netlink_impl.h"
+
+/* Operators that a dump looks at before it lets others have the lock. */
+#define DK_NL_LOCKED_MAX	1024
+
+const struct dk_nl_impl_attrs dk_nl_impl_attrs = {
+	.key = DK_A_IMPL_KEY,
+	.key_name = DK_A_IMPL_KEY_NAME,
+	.label = DK_A_IMPL_LABEL,
+	.provider = DK_A_IMPL_PROVIDER,
+	.device = DK_A_IMPL_DEVICE,
+	.device_name = DK_A_IMPL_DEVICE_NAME,
+	.flags = DK_A_IMPL_FLAGS,
+};
+
+/* ---- requests ----------------------------------------------------------------- */
+
+int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr,
+	       const char *text, int err)
+{
+	extack->_msg = text;
+	NL_SET_BAD_ATTR(extack, attr);
+	return err;
+}
+
+/* As dk_nl_dump_begin() does it. */
+static void dk_nl_walk_stamp(struct netlink_callback *cb)
+{
+	cb->seq = (u32)dk_registry_default()->generation + 1;
+}
+
+void dk_nl_walk_lock(struct netlink_callback *cb)
+{
+	struct dk_nl_walk *w = (void *)cb->ctx;
+
+	dkc_mutex_lock(&dk_registry_default()->lock);
+	dk_nl_walk_stamp(cb);
+	/* what changes before the first message is a change, too */
+	if (!w->begun)
+		cb->prev_seq = cb->seq;
+}
+
+void dk_nl_walked(struct netlink_callback *cb)
+{
+	struct dk_nl_walk *w = (void *)cb->ctx;
+	struct dk_registry *reg = dk_registry_default();
+
+	if (++w->looked_at % DK_NL_LOCKED_MAX)
+		return;
+	dkc_mutex_unlock(&reg->lock);
+	cond_resched();
+	dkc_mutex_lock(&reg->lock);
+	dk_nl_walk_stamp(cb);
+}
+
+int dk_nl_walk_unlock(struct netlink_callback *cb, const struct sk_buff *skb, int err)
+{
+	struct dk_nl_walk *w = (void *)cb->ctx;
+
+	dkc_mutex_unlock(&dk_registry_default()->lock);
+	w->begun = 1;
+	/* what is too long for an empty part is too long for all */
+	return err && (err != -EMSGSIZE || !skb->len) ? err : skb->len;
+}
+
+int dk_nl_for_dumps(struct genl_info *info, const u8 *attr, unsigned int n)
+{
+	for (; n; n--, attr++)
+		if (info->attrs[*attr])
+			return dk_nl_deny(info->extack, info->attrs[*attr],
+					  "this filter is for dumps", -EINVAL);
+	return 0;
+}
+
+struct dk_op *dk_nl_op(struct dk_registry *reg, const struct nlattr *attr,
+		       struct netlink_ext_ack *extack)
+{
+	struct dk_op *op = dkc_op_find(reg, nla_data(attr));
+
+	if (op && dkc_op_is_there(op))
+		return op;
+	dk_nl_deny(extack, attr, dk_reason_text(DK_WHY_NO_OPERATOR), -ENOENT);
+	return NULL;
+}
+
+int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr *attr,
+		 struct netlink_ext_ack *extack, struct dkc_device **dev)
+{
+	*dev = dkc_device_at(reg, number);
+	return *dev || !number ? 0 : dk_nl_deny(extack, attr,
+						dk_reason_text(DK_WHY_NO_DEVICE), -ENODEV);
+}
+
+int dk_nl_filter_check(const struct dk_nl_filter *f, const struct dk_registry *reg,
+		       struct netlink_ext_ack *extack)
+{
+	const struct dkc_provider *prov = reg->providers;
+	enum dk_key_kind kind;
+
+	if (f->key) {
+		kind = dk_key_kind(reg->layout, nla_get_u32(f->key));
+		if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
+			return dk_nl_deny(extack, f->key,
+					  dk_reason_text(DK_WHY_BAD_KEY), -EINVAL);
+	}
+	if (f->backend && nla_get_u32(f->backend) > reg->layout->nb)
+		return dk_nl_deny(extack, f->backend,
+				  dk_reason_text(DK_WHY_BAD_BACKEND), -EINVAL);
+	if (f->device && !dkc_device_at(reg, nla_get_u32(f->device)))
+		return dk_nl_deny(extack, f->device,
+				  dk_reason_text(DK_WHY_NO_DEVICE), -ENODEV);
+	if (!f->provider)
+		return 0;
+	while (prov && strcmp(prov->name, nla_data(f->provider)))
+		prov = prov->next;
+	return prov ? 0 : dk_nl_deny(extack, f->provider,
+				     "no provider has this name", -ENOENT);
+}
+
+bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry *reg,
+			 const struct dkc_reg *r)
+{
+	const struct dkc_block *b = r->block;
+
+	if (f->key && r->key != nla_get_u32(f->key))
+		return false;
+	/* a device's functions are all at keys of its backend */
+	if (f->backend &&
+	    dk_key_backend(reg->layout, r->key) != nla_get_u32(f->backend))
+		return false;
+	if (f->device && b->device != nla_get_u32(f->device))
+		return false;
+	return !f->provider ||
+	       (b->prov && !strcmp(b->prov->name, nla_data(f->provider)));
+}
+
+/* ---- functions in messages ------------------------------------------------------ */
+
+int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *reg,
+		       unsigned int key)
+{
+	char name[DK_NAME_MAX];
+
+	dkc_key_private_name(reg, key, name);
+	return nla_put_string(skb, attr, name);
+}
+
+/* One that the registry was born with serves where no provider's does. */
+static bool dk_nl_is_active_fallback(const struct dk_registry *reg,
+				     const struct dkc_reg *r)
+{
+	const struct dkc_reg *top = dkc_deref_locked(reg->fallback[r->slot]);
+
+	return top && dkc_visible(top, true) ? r == top : r == reg->stock[r->slot];
+}
+
+static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg *r)
+{
+	u32 flags = 0;
+
+	if (dkc_is_fallthrough(r))
+		flags |= DK_NL_IMPL_FALLTHROUGH;
+	if (r->impl->flags & DK_IMPL_F_BOXED)
+		flags |= DK_NL_IMPL_BOXED;
+	if (r->block->prov && !dkc_visible(r, true))
+		flags |= DK_NL_IMPL_OFFLINE;
+	else if (r->op ? dkc_top(r->op, r->block->dev, r->key, true) == r :
+			 dk_nl_is_active_fallback(reg, r))
+		flags |= DK_NL_IMPL_ACTIVE;
+	return flags;
+}
+
+static int dk_nl_put_owner(struct sk_buff *skb, const struct dkc_block *b,
+			   const struct dk_nl_impl_attrs *a)
+{
+	if (b->prov && nla_put_string(skb, a->provider, b->prov->name))
+		return -EMSGSIZE;
+	if (!b->dev)
+		return 0;
+	return nla_put_u32(skb, a->device, b->device) ?:
+	       nla_put_string(skb, a->device_name, b->dev->name);
+}
+
+int dk_nl_put_impl(struct sk_buff *skb, const struct dk_registry *reg,
+		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a)
+{
+	if ((a->key && nla_put_u32(skb, a->key, r->key)) ||
+	    (a->key_name && dk_nl_put_key_name(skb, a->key_name, reg, r->key)) ||
+	    (r->impl->label && nla_put_string(skb, a->label, r->impl->label)) ||
+	    dk_nl_put_owner(skb, r->block, a) ||
+	    (a->flags && nla_put_u32(skb, a->flags, dk_nl_impl_flags(reg, r))))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* ---- the functions of an operator in order -------------------------------------- */
+
+/* A few are put where they belong one by one. */
+static void dk_nl_sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
+{
+	const struct dkc_reg *r = NULL;
+	u32 i;
+
+	while ((r = dkc_reg_walk(op, r))) {
+		for (i = impls->n++; i && impls->reg[i - 1]->key > r->key; i--)
+			impls->reg[i] = impls->reg[i - 1];
+		impls->reg[i] = r;
+	}
+}
+
+/* Many are of devices and at few keys. */
+static void dk_nl_sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
+{
+	const struct dkc_reg *r = NULL;
+	unsigned int key, last = 0;
+
+	while (impls->n < op->num_regs) {
+		key = U16_MAX;
+		while ((r = dkc_reg_walk(op, r)))
+			if (r->key > last && r->key < key)
+				key = r->key;
+		while ((r = dkc_reg_walk(op, r)))
+			if (r->key == key)
+				impls->reg[impls->n++] = r;
+		last = key;
+	}
+}
+
+int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op)
+{
+	impls->n = 0;
+	impls->reg = impls->few;
+	if (op->num_regs <= ARRAY_SIZE(impls->few)) {
+		dk_nl_sort_few(impls, op);
+		return 0;
+	}
+	impls->reg = kvmalloc_array(op->num_regs, sizeof(*impls->reg), GFP_KERNEL);
+	if (!impls->reg)
+		return -ENOMEM;
+	dk_nl_sort_many(impls, op);
+	return 0;
+}
+
+void dk_nl_impls_put(struct dk_nl_impls *impls)
+{
+	if (impls->reg != impls->few)
+		kvfree(impls->reg);
+}
+
+/* ---- impl-get -------------------------------------------------------------------- */
+
+static int dk_nl_fill_impl(struct sk_buff *skb, const struct dk_registry *reg,
+			   const struct dkc_reg *r)
+{
+	if (r->op && nla_put_string(skb, DK_A_IMPL_OP, r->op->name))
+		return -EMSGSIZE;
+	return dk_nl_put_impl(skb, reg, r, &dk_nl_impl_attrs);
+}
+
+/* The active function of an operator that a request asks for. */
+static int dk_nl_find_impl(struct dk_registry *reg, struct genl_info *info,
+			   const struct dkc_reg **out)
+{
+	const struct nlattr *key = info->attrs[DK_A_IMPL_KEY];
+	const struct nlattr *device = info->attrs[DK_A_IMPL_DEVICE];
+	struct dkc_device *dev;
+	struct dk_op *op;
+	int err;
+
+	op = dk_nl_op(reg, info->attrs[DK_A_IMPL_OP], info->extack);
+	if (!op)
+		return -ENOENT;
+	err = dk_nl_device(reg, device ? nla_get_u32(device) : 0, device, info->extack,
+			   &dev);
+	if (err)
+		return err;
+	*out = dkc_top(op, dev, nla_get_u32(key), true);
+	/* what has no device lies below that of all devices */
+	if (!*out || (*out)->block->dev != dev)
+		return dk_nl_deny(info->extack, key, dk_reason_text(DK_WHY_NO_IMPL),
+				  -ENOENT);
+	return 0;
+}
+
+/* The same of the backend fallbacks. */
+static int dk_nl_find_fallback(struct dk_registry *reg, struct genl_info *info,
+			       const struct dkc_reg **out)
+{
+	const struct nlattr *key = info->attrs[DK_A_IMPL_KEY];
+	const struct dk_layout *l = reg->layout;
+	struct dkc_reg *r = NULL;
+	unsigned int slot;
+
+	if (info->attrs[DK_A_IMPL_DEVICE])
+		return dk_nl_deny(info->extack, info->attrs[DK_A_IMPL_DEVICE],
+				  "a backend fallback is of no device", -EINVAL);
+	if (dk_key_kind(l, nla_get_u32(key)) != DK_KIND_ALIAS) {
+		slot = dk_keyset_slot(l, dk_key_set(l, nla_get_u32(key)));
+		r = dkc_deref_locked(reg->fallback[slot]);
+		if (!r || !dkc_visible(r, true))
+			r = reg->stock[slot];
+	}
+	*out = r;
+	if (!r || r->key != nla_get_u32(key))
+		return dk_nl_deny(info->extack, key,
+				  "no backend fallback is registered at this key",
+				  -ENOENT);
+	return 0;
+}
+
+static int dk_nl_impl_answer(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct dk_nl_filter f = { .key = info->attrs[DK_A_IMPL_KEY] };
+	struct dk_registry *reg = dk_registry_default();
+	const struct dkc_reg *r;
+	int err;
+
+	dkc_mutex_lock(&reg->lock);
+	err = dk_nl_filter_check(&f, reg, info->extack);
+	if (!err)
+		err = info->attrs[DK_A_IMPL_OP] ? dk_nl_find_impl(reg, info, &r) :
+						  dk_nl_find_fallback(reg, info, &r);
+	if (!err)
+		err = dk_nl_fill_impl(skb, reg, r);
+	dkc_mutex_unlock(&reg->lock);
+	return err;
+}
+
+int dispatchkey_nl_impl_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	static const u8 filters[] = { DK_A_IMPL_BACKEND, DK_A_IMPL_PROVIDER };
+	struct sk_buff *answer;
+	void *header;
+	int err;
+
+	err = dk_nl_need(info, DK_A_IMPL_KEY, "the key of the function is missing");
+	if (!err)
+		err = dk_nl_for_dumps(info, filters, ARRAY_SIZE(filters));
+	if (err)
+		return err;
+	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE, &header);
+	if (!answer)
+		return -ENOMEM;
+	err = dk_nl_impl_answer(answer, info);
+	if (err) {
+		nlmsg_free(answer);
+		return err;
+	}
+	return dk_nl_reply(info, answer, header);
+}
+
+/* ---- all of them ------------------------------------------------------------------ */
+
+/* Where a dump goes on: first the operators, then the table of the fallbacks. */
+struct dk_nl_impl_walk {
+	struct dk_nl_walk walk;
+	u32 op;			/* place by name */
+	u32 impl;		/* which one of its functions */
+	u32 slot;
+	u32 is_stock;		/* of a slot, the one that was there from birth */
+};
+
+/* One message, if the filter lets it through. */
+static int dk_nl_dump_impl(struct sk_buff *skb, struct netlink_callback *cb,
+			   const struct dk_nl_filter *f, const struct dkc_reg *r)
+{
+	struct dk_registry *reg = dk_registry_default();
+	void *header;
+
+	if (!r || !dk_nl_filter_passes(f, reg, r))
+		return 0;
+	header = dk_nl_dump_put(skb, cb);
+	if (!header)
+		return -EMSGSIZE;
+	if (dk_nl_fill_impl(skb, reg, r)) {
+		genlmsg_cancel(skb, header);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, header);
+	return 0;
+}
+
+static int dk_nl_dump_impls_of(struct sk_buff *skb, struct netlink_callback *cb,
+			       const struct dk_nl_filter *f, const struct dk_op *op)
+{
+	struct dk_nl_impl_walk *w = (void *)cb->ctx;
+	struct dk_nl_impls impls;
+	int err;
+
+	err = dk_nl_impls_get(&impls, op);
+	if (err)
+		return err;
+	for (; !err && w->impl < impls.n; w->impl += !err)
+		err = dk_nl_dump_impl(skb, cb, f, impls.reg[w->impl]);
+	dk_nl_impls_put(&impls);
+	return err;
+}
+
+static int dk_nl_dump_fallbacks(struct sk_buff *skb, struct netlink_callback *cb,
+				const struct dk_nl_filter *f)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct dk_nl_impl_walk *w = (void *)cb->ctx;
+	int err = 0;
+
+	while (w->slot < reg->layout->num_entries) {
+		err = dk_nl_dump_impl(skb, cb, f, w->is_stock ?
+				      reg->stock[w->slot] :
+				      dkc_deref_locked(reg->fallback[w->slot]));
+		if (err)
+			break;
+		w->slot += w->is_stock;
+		w->is_stock = !w->is_stock;
+	}
+	return err;
+}
+
+static int dk_nl_dump_impls(struct sk_buff *skb, struct netlink_callback *cb,
+			    const struct dk_nl_filter *f)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct dk_nl_impl_walk *w = (void *)cb->ctx;
+	struct dk_op *op;
+	int err;
+
+	while ((op = dkc_op_at(reg, w->op))) {
+		err = dk_nl_dump_impls_of(skb, cb, f, op);
+		if (err)
+			return err;
+		w->op++;
+		w->impl = 0;
+		dk_nl_walked(cb);
+	}
+	return dk_nl_dump_fallbacks(skb, cb, f);
+}
+
+/* A dump of one operator: nothing but its functions. */
+static int dk_nl_dump_one_op(struct sk_buff *skb, struct netlink_callback *cb,
+			     const struct dk_nl_filter *f, const struct nlattr *name)
+{
+	struct dk_nl_impl_walk *w = (void *)cb->ctx;
+	struct dk_op *op;
+
+	op = dkc_op_find(dk_registry_default(), nla_data(name));
+	if (op && dkc_op_is_there(op))
+		return dk_nl_dump_impls_of(skb, cb, f, op);
+	/* it may have gone since the first part */
+	return w->walk.begun ? 0 : dk_nl_deny(cb->extack, name,
+					 dk_reason_text(DK_WHY_NO_OPERATOR), -ENOENT);
+}
+
+int dispatchkey_nl_impl_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct dk_nl_impl_walk *w = (void *)cb->ctx;
+	struct nlattr *attrs[DK_A_IMPL_MAX + 1];
+	struct dk_nl_filter f;
+	int err;
+
+	BUILD_BUG_ON(sizeof(*w) > sizeof(cb->ctx));
+	err = dk_nl_dump_begin(cb, attrs, DK_A_IMPL_MAX);
+	if (err)
+		return err;
+	f = (struct dk_nl_filter){
+		.key = attrs[DK_A_IMPL_KEY],
+		.backend = attrs[DK_A_IMPL_BACKEND],
+		.provider = attrs[DK_A_IMPL_PROVIDER],
+		.device = attrs[DK_A_IMPL_DEVICE],
+	};
+	dk_nl_walk_lock(cb);
+	err = w->walk.begun ? 0 : dk_nl_filter_check(&f, reg, cb->extack);
+	if (!err)
+		err = attrs[DK_A_IMPL_OP] ?
+			dk_nl_dump_one_op(skb, cb, &f, attrs[DK_A_IMPL_OP]) :
+			dk_nl_dump_impls(skb, cb, &f);
+	return dk_nl_walk_unlock(cb, skb, err);
+}

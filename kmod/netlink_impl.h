@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the messages about operators share: functions, and filters of them. */
+#ifndef _DK_NETLINK_IMPL_H
+#define _DK_NETLINK_IMPL_H
+
+#include "netlink.h"
+
+/* No answer is longer; as much as netlink itself takes for a part of a dump. */
+#define DK_NL_MESSAGE_MAX	SKB_WITH_OVERHEAD(32768)
+
+/* The numbers by which an attribute set tells of a function; 0: not at all. */
+struct dk_nl_impl_attrs {
+	u8 key;
+	u8 key_name;
+	u8 label;
+	u8 provider;
+	u8 device;
+	u8 device_name;
+	u8 flags;
+};
+
+/* Those of impl, which impl-info has, too. */
+extern const struct dk_nl_impl_attrs dk_nl_impl_attrs;
+
+/* Tell of a function; the registry's lock is held. 0, or -EMSGSIZE. */
+int dk_nl_put_impl(struct sk_buff *skb, const struct dk_registry *reg,
+		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a);
+int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *reg,
+		       unsigned int key);
+
+/* The functions of an operator by key, newest first, those of devices last. */
+struct dk_nl_impls {
+	const struct dkc_reg **reg;
+	u32 n;
+	const struct dkc_reg *few[24];
+};
+
+/* The lock is held until they are put. 0, or -ENOMEM. */
+int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op);
+void dk_nl_impls_put(struct dk_nl_impls *impls);
+
+/* Which functions a dump is about; each is NULL where all are meant. */
+struct dk_nl_filter {
+	const struct nlattr *key;
+	const struct nlattr *backend;
+	const struct nlattr *provider;
+	const struct nlattr *device;
+};
+
+/* Are there such a key, backend, provider and device? The lock is held. */
+int dk_nl_filter_check(const struct dk_nl_filter *f, const struct dk_registry *reg,
+		       struct netlink_ext_ack *extack);
+bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry *reg,
+			 const struct dkc_reg *r);
+
+/* The operator that an attribute names, or NULL and why; the lock is held. */
+struct dk_op *dk_nl_op(struct dk_registry *reg, const struct nlattr *attr,
+		       struct netlink_ext_ack *extack);
+/* The device of a number, 0 for none, that @attr gives; the lock is held. */
+int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr *attr,
+		 struct netlink_ext_ack *extack, struct dkc_device **dev);
+
+/* Refuse for @attr, which may be NULL; @text is constant. Returns @err. */
+int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr,
+	       const char *text, int err);
+/* Refuse attributes that only a dump takes. */
+int dk_nl_for_dumps(struct genl_info *info, const u8 *attr, unsigned int n);
+
+/*
+ * A walk through the registry, in the parts of a dump; cb->ctx begins with it.
+ * Between two parts, and where it looks at much and tells little, the lock is
+ * given back. If the registry has changed then, the next message says so.
+ */
+struct dk_nl_walk {
+	u32 begun;
+	u32 looked_at;
+};
+
+void dk_nl_walk_lock(struct netlink_callback *cb);
+/* One operator has been looked at, the lock is held; what @cb points to stays. */
+void dk_nl_walked(struct netlink_callback *cb);
+/* What a dumpit returns that stopped with @err: -EMSGSIZE ends a part. */
+int dk_nl_walk_unlock(struct netlink_callback *cb, const struct sk_buff *skb, int err);
+
+#endif /* _DK_NETLINK_IMPL_H */

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * op-get: an operator with its functions, or all without them.
+ */
+#include "netlink_impl.h"
+
+/* Of the attributes beside schema and functions, and of a function's. */
+#define DK_NL_OP_ROOM		384
+#define DK_NL_IMPL_ROOM		128
+
+static u32 dk_nl_num_device_impls(const struct dk_op *op)
+{
+	const struct dkc_reg *r = dkc_deref_locked(op->dev_regs);
+	u32 n = 0;
+
+	for (; r; r = dkc_deref_locked(r->next))
+		n++;
+	return n;
+}
+
+static int dk_nl_put_op(struct sk_buff *skb, const struct dk_op *op)
+{
+	u32 flags = 0;
+
+	if (op->definer && (op->flags & DK_OP_ATOMIC))
+		flags |= DK_NL_OP_ATOMIC;
+	if (op->definer && (op->flags & DK_OP_SAME_DEVICE))
+		flags |= DK_NL_OP_SAME_DEVICE;
+	if (nla_put_string(skb, DK_A_OP_NAME, op->name) ||
+	    (op->definer && nla_put_string(skb, DK_A_OP_PROVIDER, op->definer->name)) ||
+	    nla_put_u32(skb, DK_A_OP_FLAGS, flags) ||
+	    nla_put_u32(skb, DK_A_OP_NUM_IMPLS, op->num_regs) ||
+	    nla_put_u32(skb, DK_A_OP_NUM_DEVICE_IMPLS, dk_nl_num_device_impls(op)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* A schema has any length: one that fits no message is left out. */
+static int dk_nl_put_schema(struct sk_buff *skb, const struct dk_op *op)
+{
+	if (!op->decl || !op->decl->schema)
+		return 0;
+	return nla_put_string(skb, DK_A_OP_SCHEMA, op->decl->schema);
+}
+
+/* ---- one ------------------------------------------------------------------------- */
+
+/* As many functions as fit; were they all? */
+static bool dk_nl_put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct nlattr *nest;
+	u32 i;
+
+	for (i = 0; i < impls->n; i++) {
+		nest = nla_nest_start(skb, DK_A_OP_IMPL);
+		if (!nest)
+			return false;
+		if (dk_nl_put_impl(skb, reg, impls->reg[i], &dk_nl_impl_attrs)) {
+			nla_nest_cancel(skb, nest);
+			return false;
+		}
+		nla_nest_end(skb, nest);
+	}
+	return true;
+}
+
+/* What the answer takes, more or less. */
+static size_t dk_nl_op_room(const struct dk_op *op)
+{
+	size_t room = DK_NL_OP_ROOM + (size_t)op->num_regs * DK_NL_IMPL_ROOM;
+
+	if (op->decl && op->decl->schema)
+		room += strlen(op->decl->schema);
+	return min_t(size_t, room, DK_NL_MESSAGE_MAX);
+}
+
+/* Fill an answer; is all of it there? */
+static bool dk_nl_fill_op(struct sk_buff *skb, const struct dk_op *op,
+			  const struct dk_nl_impls *impls)
+{
+	bool whole = !dk_nl_put_op(skb, op);
+
+	whole = !dk_nl_put_schema(skb, op) && whole;
+	return dk_nl_put_impls(skb, impls) && whole;
+}
+
+/* The answer, in a message as long as it takes; NULL: no memory. */
+static struct sk_buff *dk_nl_op_answer(struct genl_info *info, const struct dk_op *op,
+				       void **header)
+{
+	size_t room = dk_nl_op_room(op);
+	struct dk_nl_impls impls;
+	struct sk_buff *skb;
+
+	if (dk_nl_impls_get(&impls, op))
+		return NULL;
+	skb = dk_nl_answer(info, room, header);
+	if (skb && !dk_nl_fill_op(skb, op, &impls) && room < DK_NL_MESSAGE_MAX) {
+		nlmsg_free(skb);
+		skb = dk_nl_answer(info, DK_NL_MESSAGE_MAX, header);
+		if (skb)
+			dk_nl_fill_op(skb, op, &impls);
+	}
+	dk_nl_impls_put(&impls);
+	return skb;
+}
+
+int dispatchkey_nl_op_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	static const u8 filters[] = {
+		DK_A_OP_PREFIX, DK_A_OP_KEY, DK_A_OP_BACKEND, DK_A_OP_PROVIDER,
+	};
+	struct dk_registry *reg = dk_registry_default();
+	struct sk_buff *answer = NULL;
+	struct dk_op *op;
+	void *header;
+	int err;
+
+	err = dk_nl_need(info, DK_A_OP_NAME, "the name of the operator is missing");
+	if (!err)
+		err = dk_nl_for_dumps(info, filters, ARRAY_SIZE(filters));
+	if (err)
+		return err;
+	dkc_mutex_lock(&reg->lock);
+	op = dk_nl_op(reg, info->attrs[DK_A_OP_NAME], info->extack);
+	if (op)
+		answer = dk_nl_op_answer(info, op, &header);
+	dkc_mutex_unlock(&reg->lock);
+	if (!op)
+		return -ENOENT;
+	return answer ? dk_nl_reply(info, answer, header) : -ENOMEM;
+}
+
+/* ---- all ------------------------------------------------------------------------- */
+
+struct dk_nl_op_walk {
+	struct dk_nl_walk walk;
+	u32 op;		/* how many are before it by name */
+};
+
+struct dk_nl_op_filter {
+	const struct nlattr *prefix;
+	struct dk_nl_filter impl;
+};
+
+static bool dk_nl_has_prefix(const struct dk_op *op, const struct nlattr *prefix)
+{
+	return !prefix || !strncmp(op->name, nla_data(prefix), strlen(nla_data(prefix)));
+}
+
+/*
+ * Has it a function that the filters let through? To define it is enough for a
+ * provider where it is asked for nothing else.
+ */
+static bool dk_nl_op_passes(const struct dk_op *op, const struct dk_nl_filter *f)
+{
+	const struct dkc_reg *r = NULL;
+
+	if (!f->key && !f->backend && !f->provider)
+		return true;
+	if (!f->key && !f->backend && op->definer &&
+	    !strcmp(op->definer->name, nla_data(f->provider)))
+		return true;
+	while ((r = dkc_reg_walk(op, r)))
+		if (dk_nl_filter_passes(f, op->reg, r))
+			return true;
+	return false;
+}
+
+static int dk_nl_dump_op(struct sk_buff *skb, struct netlink_callback *cb,
+			 const struct dk_op *op)
+{
+	bool alone = !skb->len;
+	void *header;
+
+	header = dk_nl_dump_put(skb, cb);
+	if (!header)
+		return -EMSGSIZE;
+	if (dk_nl_put_op(skb, op) || (dk_nl_put_schema(skb, op) && !alone)) {
+		genlmsg_cancel(skb, header);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, header);
+	return 0;
+}
+
+static int dk_nl_dump_ops(struct sk_buff *skb, struct netlink_callback *cb,
+			  const struct dk_nl_op_filter *f)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct dk_nl_op_walk *w = (void *)cb->ctx;
+	struct dk_op *op;
+	int err;
+
+	if (!w->walk.begun && f->prefix)
+		w->op = dkc_op_place(reg, nla_data(f->prefix));
+	for (; (op = dkc_op_at(reg, w->op)); w->op++, dk_nl_walked(cb)) {
+		if (!dk_nl_has_prefix(op, f->prefix))
+			return 0;
+		if (!dkc_op_is_there(op) || !dk_nl_op_passes(op, &f->impl))
+			continue;
+		err = dk_nl_dump_op(skb, cb, op);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int dispatchkey_nl_op_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct dk_nl_op_walk *w = (void *)cb->ctx;
+	struct nlattr *attrs[DK_A_OP_MAX + 1];
+	struct dk_nl_op_filter f;
+	int err;
+
+	BUILD_BUG_ON(sizeof(*w) > sizeof(cb->ctx));
+	err = dk_nl_dump_begin(cb, attrs, DK_A_OP_MAX);
+	if (!err)
+		err = dk_nl_bar(cb->extack, attrs[DK_A_OP_NAME],
+				"a dump is by prefix and not by name");
+	if (err)
+		return err;
+	f.prefix = attrs[DK_A_OP_PREFIX];
+	f.impl = (struct dk_nl_filter){
+		.key = attrs[DK_A_OP_KEY],
+		.backend = attrs[DK_A_OP_BACKEND],
+		.provider = attrs[DK_A_OP_PROVIDER],
+	};
+	dk_nl_walk_lock(cb);
+	err = w->walk.begun ? 0 : dk_nl_filter_check(&f.impl, reg, cb->extack);
+	if (!err)
+		err = dk_nl_dump_ops(skb, cb, &f);
+	return dk_nl_walk_unlock(cb, skb, err);
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * table-get: the computed table of an operator, as runs of entries that one
+ * function serves by one rule.
+ */
+#include "../lib/core/see.h"
+#include "netlink_impl.h"
+
+static const struct dk_nl_impl_attrs dk_nl_table_attrs = {
+	.label = DK_A_TABLE_LABEL,
+	.provider = DK_A_TABLE_PROVIDER,
+	.device = DK_A_TABLE_DEVICE,
+	.device_name = DK_A_TABLE_DEVICE_NAME,
+	.flags = DK_A_TABLE_FLAGS,
+};
+
+/* Whose table it is. */
+struct dk_nl_table {
+	const struct dk_op *op;
+	const struct dkc_device *dev;
+};
+
+struct dk_nl_run {
+	unsigned int first;
+	unsigned int last;
+	struct dkc_pick pick;
+};
+
+static struct dkc_pick dk_nl_pick(const struct dk_nl_table *t, unsigned int slot)
+{
+	unsigned int f, b;
+
+	dkc_slot_split(t->op->reg->layout, slot, &f, &b);
+	return dkc_serves(t->op, t->dev, f, b);
+}
+
+/* The run that begins at an entry. */
+static struct dk_nl_run dk_nl_run_at(const struct dk_nl_table *t, unsigned int slot)
+{
+	struct dk_nl_run run = {
+		.first = slot, .last = slot, .pick = dk_nl_pick(t, slot),
+	};
+	struct dkc_pick next;
+
+	while (run.last + 1 < t->op->reg->layout->num_entries) {
+		next = dk_nl_pick(t, run.last + 1);
+		if (next.reg != run.pick.reg || next.prov != run.pick.prov)
+			break;
+		run.last++;
+	}
+	return run;
+}
+
+static int dk_nl_put_run(struct sk_buff *skb, const struct dk_registry *reg,
+			 const struct dk_nl_run *run)
+{
+	const struct dk_layout *l = reg->layout;
+
+	if (nla_put_u32(skb, DK_A_TABLE_FIRST, run->first) ||
+	    nla_put_u32(skb, DK_A_TABLE_LAST, run->last) ||
+	    dk_nl_put_key_name(skb, DK_A_TABLE_FIRST_KEY, reg,
+			       dk_slot_key(l, run->first)) ||
+	    dk_nl_put_key_name(skb, DK_A_TABLE_LAST_KEY, reg,
+			       dk_slot_key(l, run->last)) ||
+	    nla_put_u32(skb, DK_A_TABLE_PROVENANCE, run->pick.prov) ||
+	    (run->pick.reg &&
+	     dk_nl_put_impl(skb, reg, run->pick.reg, &dk_nl_table_attrs)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* The numbers of enum dk_provenance are those of the protocol. */
+static_assert(DK_NL_PROV_MISSING == (int)DK_PROV_MISSING);
+static_assert(DK_NL_PROV_NO_ENTRY == (int)DK_PROV_NO_ENTRY);
+
+/* The lock is held; @device is 0, or what dk_nl_table_device() has found. */
+static int dk_nl_table_find(struct dk_nl_table *t, struct nlattr **attrs, u32 device,
+			    struct netlink_ext_ack *extack)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct dkc_device *dev;
+	int err;
+
+	t->op = dk_nl_op(reg, attrs[DK_A_TABLE_OP], extack);
+	if (!t->op)
+		return -ENOENT;
+	err = dk_nl_device(reg, device, attrs[DK_A_TABLE_DEVICE] ?:
+			   attrs[DK_A_TABLE_DEVICE_NAME], extack, &dev);
+	t->dev = dev;
+	return err;
+}
+
+/* The device that a request is about, or 0; without the lock. */
+static int dk_nl_table_device(struct nlattr **attrs, struct netlink_ext_ack *extack,
+			      u32 *device)
+{
+	*device = 0;
+	if (!attrs[DK_A_TABLE_DEVICE] && !attrs[DK_A_TABLE_DEVICE_NAME])
+		return 0;
+	return dk_nl_find_device(attrs[DK_A_TABLE_DEVICE], attrs[DK_A_TABLE_DEVICE_NAME],
+				 extack, device);
+}
+
+/* ---- one run ---------------------------------------------------------------------- */
+
+static int dk_nl_table_answer(struct sk_buff *skb, struct genl_info *info, u32 device)
+{
+	const struct nlattr *first = info->attrs[DK_A_TABLE_FIRST];
+	struct dk_registry *reg = dk_registry_default();
+	struct dk_nl_run run = {};
+	struct dk_nl_table t;
+	int err;
+
+	if (nla_get_u32(first) >= reg->layout->num_entries)
+		return dk_nl_deny(info->extack, first,
+				  "the table has no entry of this number", -EINVAL);
+	err = dk_nl_table_find(&t, info->attrs, device, info->extack);
+	if (err)
+		return err;
+	for (run = dk_nl_run_at(&t, 0); run.last < nla_get_u32(first); )
+		run = dk_nl_run_at(&t, run.last + 1);
+	return dk_nl_put_run(skb, reg, &run);
+}
+
+int dispatchkey_nl_table_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct sk_buff *answer;
+	void *header;
+	u32 device;
+	int err;
+
+	err = dk_nl_need(info, DK_A_TABLE_OP, "the name of the operator is missing");
+	if (!err)
+		err = dk_nl_need(info, DK_A_TABLE_FIRST,
+				 "the number of a table entry is missing");
+	if (!err)
+		err = dk_nl_table_device(info->attrs, info->extack, &device);
+	if (err)
+		return err;
+	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE, &header);
+	if (!answer)
+		return -ENOMEM;
+	dkc_mutex_lock(&reg->lock);
+	err = dk_nl_table_answer(answer, info, device);
+	dkc_mutex_unlock(&reg->lock);
+	if (err) {
+		nlmsg_free(answer);
+		return err;
+	}
+	return dk_nl_reply(info, answer, header);
+}
+
+/* ---- all runs --------------------------------------------------------------------- */
+
+struct dk_nl_table_walk {
+	struct dk_nl_walk walk;
+	u32 slot;
+};
+
+static int dk_nl_dump_run(struct sk_buff *skb, struct netlink_callback *cb,
+			  const struct dk_nl_run *run)
+{
+	void *header;
+
+	if (!run->pick.reg && run->pick.prov != DK_PROV_AMBIGUOUS)
+		return 0;
+	header = dk_nl_dump_put(skb, cb);
+	if (!header)
+		return -EMSGSIZE;
+	if (dk_nl_put_run(skb, dk_registry_default(), run)) {
+		genlmsg_cancel(skb, header);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, header);
+	return 0;
+}
+
+static int dk_nl_dump_runs(struct sk_buff *skb, struct netlink_callback *cb,
+			   const struct dk_nl_table *t)
+{
+	struct dk_nl_table_walk *w = (void *)cb->ctx;
+	struct dk_nl_run run;
+	int err;
+
+	for (; w->slot < t->op->reg->layout->num_entries; w->slot = run.last + 1) {
+		run = dk_nl_run_at(t, w->slot);
+		err = dk_nl_dump_run(skb, cb, &run);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int dispatchkey_nl_table_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct nlattr *attrs[DK_A_TABLE_MAX + 1];
+	struct dk_nl_table t;
+	u32 device;
+	int err;
+
+	BUILD_BUG_ON(sizeof(struct dk_nl_table_walk) > sizeof(cb->ctx));
+	err = dk_nl_dump_begin(cb, attrs, DK_A_TABLE_MAX);
+	if (!err && !attrs[DK_A_TABLE_OP])
+		err = dk_nl_deny(cb->extack, NULL,
+				 "the name of the operator is missing", -EINVAL);
+	if (!err)
+		err = dk_nl_bar(cb->extack, attrs[DK_A_TABLE_FIRST],
+				"a dump has all entries");
+	if (!err)
+		err = dk_nl_table_device(attrs, cb->extack, &device);
+	if (err)
+		return err;
+	dk_nl_walk_lock(cb);
+	err = dk_nl_table_find(&t, attrs, device, cb->extack);
+	if (!err)
+		err = dk_nl_dump_runs(skb, cb, &t);
+	return dk_nl_walk_unlock(cb, skb, err);
+}
