@@ -164,6 +164,7 @@ extern const struct dk_local dk_local_default;
 	X(NO_HOOK, EINVAL, "neither a function before calls nor one behind") \
 	X(HOOKED, EEXIST, "the hooks are registered already")		\
 	X(CHANGED, EAGAIN, "the registry has changed since")		\
+	X(NOT_COUNTED, ENODATA, "the counters are off")			\
 	X(NO_TABLE, EOPNOTSUPP, "this layout has names and bits, but no tables") \
 	X(ABI, EPROTO, "built for another ABI of dispatchkey")		\
 	X(LAYOUT, EPROTO, "built for another layout than the registry has") \

@@ -30,6 +30,7 @@
 #include <dispatchkey-see.h>
 #include <dispatchkey-explain.h>
 #include <dispatchkey-list.h>
+#include <dispatchkey-stats.h>
 #if !defined(__KERNEL__) && !defined(DK_BARE)
 #include <dispatchkey-schema.h>
 #endif

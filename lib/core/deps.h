@@ -186,6 +186,7 @@ typedef __s64 s64;
 #define ENOSPC		28
 #define EDEADLK		35
 #define ENOSYS		38
+#define ENODATA		61
 #define EPROTO		71
 #define ENOTUNIQ	76
 #define EILSEQ		84
