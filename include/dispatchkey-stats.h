@@ -64,11 +64,11 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
  * @is_enabled: whether calls are counted
  * @counters: how many counters are in use
  * @reserved: zero
- * @uncounted: calls for which there was no counter: of a function that came when
- *	there was no memory for one, by a backend fallback that the operator's
- *	table does not name (dk_call_enter_key()), or, in userspace, of a thread
- *	that began when there was no memory. These threads are those of all
- *	registries.
+ * @uncounted: calls for which there was no counter: by a function that came when
+ *	there was no memory for one; by a backend fallback that the operator's
+ *	table does not name (dk_call_enter_key()); in userspace, of all
+ *	registries, by a thread that began when there was no memory, or that read
+ *	by liburcu-bp itself before its first call and calls atomic operators only
  */
 struct dk_stats {
 	__u32 size;

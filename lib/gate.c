@@ -40,8 +40,9 @@ struct gate_record {
 	struct gate_slot slots[GATE_SLOTS];
 	unsigned int first;	/* every slot below this one is taken */
 	pid_t tid;
-	struct gate_record *next;	/* under gate_lock() */
+	struct gate_record *next;	/* under dkc_gate_lock() */
 	struct gate_record **link;
+	struct dkc_thread_counts counts;
 	char behind[CACHE_LINE];
 };
 
@@ -70,7 +71,7 @@ static int key_error;
 static sigset_t mask_at_fork;
 
 /* A handler that wants the lock must not interrupt who has it. */
-static void gate_lock(sigset_t *mask)
+void dkc_gate_lock(sigset_t *mask)
 {
 	sigset_t all;
 
@@ -79,7 +80,7 @@ static void gate_lock(sigset_t *mask)
 	pthread_mutex_lock(&lock);
 }
 
-static void gate_unlock(const sigset_t *mask)
+void dkc_gate_unlock(const sigset_t *mask)
 {
 	pthread_mutex_unlock(&lock);
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
@@ -110,6 +111,7 @@ static void record_free(struct gate_record *r)
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;
+	dkc_counts_thread_end(&r->counts);
 	dkc_free(r);
 }
 
@@ -117,10 +119,10 @@ static void thread_exit(void *r)
 {
 	sigset_t mask;
 
-	gate_lock(&mask);
+	dkc_gate_lock(&mask);
 	self = NULL;
 	record_free(r);
-	gate_unlock(&mask);
+	dkc_gate_unlock(&mask);
 }
 
 static void key_make(void)
@@ -146,7 +148,7 @@ SELDOM int dkc_gate_thread_init(void)
 		return -ENOMEM;
 	}
 
-	gate_lock(&mask);
+	dkc_gate_lock(&mask);
 	r->next = records;
 	r->link = &records;
 	if (r->next)
@@ -154,7 +156,8 @@ SELDOM int dkc_gate_thread_init(void)
 	r->tid = gettid();
 	records = r;
 	self = r;
-	gate_unlock(&mask);
+	dkc_counts_thread_begin(&r->counts);
+	dkc_gate_unlock(&mask);
 	return 0;
 }
 
@@ -165,7 +168,7 @@ static SELDOM void deep_enter(u64 *room, const void *prov, const struct dkc_reg 
 	sigset_t mask;
 
 	room[0] = 0;
-	gate_lock(&mask);
+	dkc_gate_lock(&mask);
 	d->prov = prov;
 	d->reg = reg;
 	d->op = op;
@@ -175,16 +178,16 @@ static SELDOM void deep_enter(u64 *room, const void *prov, const struct dkc_reg 
 	if (deep_calls)
 		deep_calls->prev = d;
 	deep_calls = d;
-	gate_unlock(&mask);
+	dkc_gate_unlock(&mask);
 }
 
 static SELDOM void deep_leave(u64 *room)
 {
 	sigset_t mask;
 
-	gate_lock(&mask);
+	dkc_gate_lock(&mask);
 	deep_unlink((struct gate_deep *)&room[1]);
-	gate_unlock(&mask);
+	dkc_gate_unlock(&mask);
 }
 
 int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
@@ -288,14 +291,14 @@ bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)
 
 	if (mine && !r)
 		return false;
-	gate_lock(&mask);
+	dkc_gate_lock(&mask);
 	if (mine)
 		found = any_slot(r, is, data);
 	for (r = mine ? NULL : records; r && !found; r = r->next)
 		found = any_slot(r, is, data);
 	if (!found)
 		found = any_deep(mine ? self : NULL, is, data);
-	gate_unlock(&mask);
+	dkc_gate_unlock(&mask);
 	return found;
 }
 
@@ -347,7 +350,7 @@ void dkc_gate_before_fork(void)
 {
 	sigset_t mask;
 
-	gate_lock(&mask);
+	dkc_gate_lock(&mask);
 	mask_at_fork = mask;
 }
 
@@ -364,5 +367,5 @@ void dkc_gate_after_fork(bool child)
 		else
 			r->tid = gettid();
 	}
-	gate_unlock(&mask);
+	dkc_gate_unlock(&mask);
 }

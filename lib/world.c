@@ -55,8 +55,20 @@ void dkc_free(void *p)
 	free(dkc_given_back(p));
 }
 
+/*
+ * A thread's first section, which liburcu asks for anyway: its record is made
+ * now, so that no later call allocates, whatever it is of.
+ */
+#ifdef DKC_TSAN
+#define is_first_section()	true
+#else
+#define is_first_section()	dkc_unlikely(!URCU_TLS(urcu_bp_reader))
+#endif
+
 void dkc_read_lock(void)
 {
+	if (is_first_section())
+		dkc_gate_thread_init();
 	urcu_bp_read_lock();
 }
 
@@ -147,6 +159,7 @@ void dkc_rcu_before_fork(void)
 	if (urcu_bp_read_ongoing())
 		return;
 	urcu_bp_register_thread();
+	dkc_gate_thread_init();
 	urcu_bp_before_fork();
 	urcu_bp_read_lock();
 	forks = true;

@@ -5,8 +5,28 @@
 
 #include "core/deps.h"
 
+#include <signal.h>
+
 /* No call into the dynamic linker on the call path; keep these few and small. */
 #define DKC_INITIAL_EXEC	__attribute__((tls_model("initial-exec")))
+
+struct dkc_parts;
+
+/* What a thread counts; in its record. */
+struct dkc_thread_counts {
+	struct dkc_parts *parts;	/* replaced by others, under the gate's lock */
+	u64 lost;			/* for lack of memory */
+	struct dkc_thread_counts *next;
+	struct dkc_thread_counts **link;
+};
+
+/* Under the gate's lock. */
+void dkc_counts_thread_begin(struct dkc_thread_counts *t);
+void dkc_counts_thread_end(struct dkc_thread_counts *t);
+
+/* The lock of all threads' records. Who has it is interrupted by no handler. */
+void dkc_gate_lock(sigset_t *mask);
+void dkc_gate_unlock(const sigset_t *mask);
 
 /* Make the calling thread known; 0 or -ENOMEM. */
 int dkc_gate_thread_init(void);

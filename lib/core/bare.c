@@ -116,3 +116,20 @@ u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)
 	dkc_strcpy(name, "", size);
 	return 0;
 }
+
+bool dkc_counts_init(struct dkc_counts *c, bool may_sleep)
+{
+	(void)may_sleep;
+	c->n = dkc_bare_alloc(DKC_COUNTS * sizeof(c->n[0]));
+	return c->n;
+}
+
+void dkc_counts_destroy(struct dkc_counts *c)
+{
+	dkc_bare_free(c->n);
+}
+
+u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i)
+{
+	return c->n[i];
+}

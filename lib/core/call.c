@@ -406,22 +406,44 @@ out:
 }
 
 /* One copy for all; only dk_call_enter_op() has its own, for 5 % of a call. */
-dkc_noinline int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
+static dkc_noinline int dkc_enter_plain(struct dk_call *c, struct dk_op *op,
+					struct dkc_way *way)
 {
 	return dkc_enter_by(c, op, way, dkc_find);
 }
 
-static int dkc_enter_at_key(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
+static dkc_noinline int dkc_enter_plain_at_key(struct dk_call *c, struct dk_op *op,
+					       struct dkc_way *way)
 {
 	return dkc_enter_by(c, op, way, dkc_find_at_key);
 }
 
-/* Enter a call, and tell of it whoever wants to know of this registry's calls. */
-static inline int dkc_enter_told(struct dk_call *c, struct dk_op *op,
-				 struct dkc_way *way)
+/* Enter a call, count it, and tell of it whoever wants to know. */
+static dkc_noinline int dkc_enter_watched(struct dk_call *c, struct dk_op *op,
+					  struct dkc_way *way, bool at_key)
 {
-	return dkc_unlikely(dkc_load(op->reg->hooks)) ? dkc_enter_hooked(c, op, way) :
-							dkc_enter(c, op, way);
+	int err = at_key ? dkc_enter_plain_at_key(c, op, way) :
+			   dkc_enter_plain(c, op, way);
+	bool missing = err == -ENOSYS || err == -ENOTUNIQ || err == -ENODEV;
+
+	if (!err || missing)
+		dkc_stats_count(op, err ? NULL : way->reg);
+	if (!at_key && (!err || missing || err == -EXDEV))
+		dkc_hooks_before(c, op, way, err);
+	return err;
+}
+
+static inline int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
+{
+	return dkc_watched(&op->reg->watch) ? dkc_enter_watched(c, op, way, false) :
+					      dkc_enter_plain(c, op, way);
+}
+
+static inline int dkc_enter_at_key(struct dk_call *c, struct dk_op *op,
+				   struct dkc_way *way)
+{
+	return dkc_watched(&op->reg->watch) ? dkc_enter_watched(c, op, way, true) :
+					      dkc_enter_plain_at_key(c, op, way);
 }
 
 /* Only what is read before it is written: each store is one more in a call. */
@@ -465,8 +487,8 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 	dkc_way_begin(&way, objs, n, true);
 	if (dkc_begin(c, op, decl, local, &way))
 		return -EPROTOTYPE;
-	if (dkc_unlikely(dkc_load(op->reg->hooks)))
-		return dkc_enter_hooked(c, op, &way);
+	if (dkc_watched(&op->reg->watch))
+		return dkc_enter_watched(c, op, &way, false);
 	return dkc_enter_by(c, op, &way, dkc_find);
 }
 
@@ -493,7 +515,7 @@ static int dkc_call_op(struct dk_call *c, struct dk_op *op,
 {
 	if (dkc_begin(c, op, decl, local, way))
 		return -EPROTOTYPE;
-	return way->at_key ? dkc_enter_at_key(c, op, way) : dkc_enter_told(c, op, way);
+	return way->at_key ? dkc_enter_at_key(c, op, way) : dkc_enter(c, op, way);
 }
 
 int dkc_call(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
@@ -539,7 +561,7 @@ static inline int dkc_redispatch_by(struct dk_call *c, const struct dk_call *fro
 	c->decl = decl;
 	c->flags = from->flags;
 	way->held = (from->state & ~DKC_CALL_HOOKED) == DKC_CALL_HELD;
-	return dkc_enter_told(c, from->op, way);
+	return dkc_enter(c, from->op, way);
 }
 
 int dkc_redispatch(struct dk_call *c, const struct dk_call *from, struct dkc_way *way)
@@ -558,16 +580,31 @@ int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 	return dkc_redispatch_by(c, from, decl, &way);
 }
 
-void dk_call_leave(struct dk_call *c)
+/* False where it was neither of the two. */
+static inline bool dkc_leave(struct dk_call *c)
 {
-	if (dkc_unlikely(c->state & DKC_CALL_HOOKED))
-		dkc_leave_hooked(c);
 	if (c->state == DKC_CALL_ATOMIC) {
 		dkc_section_ends();
 		dkc_read_unlock();
 	} else if (dkc_likely(c->state == DKC_CALL_SLEEPABLE)) {
 		dkc_gate_leave(c->gate);
+	} else {
+		return false;
 	}
+	return true;
+}
+
+static dkc_noinline void dkc_leave_watched(struct dk_call *c)
+{
+	c->state &= ~DKC_CALL_HOOKED;
+	dkc_hooks_after(c);
+	dkc_leave(c);
+}
+
+void dk_call_leave(struct dk_call *c)
+{
+	if (!dkc_leave(c) && (c->state & DKC_CALL_HOOKED))
+		dkc_leave_watched(c);
 }
 
 /*

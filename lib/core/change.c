@@ -48,6 +48,8 @@ int dkc_change_prepare(struct dkc_change *ch)
 			dkc_change_cancel(ch);
 			return err;
 		}
+		/* where there is no memory for counters, calls are not counted */
+		dkc_stats_cover(op, op->pending, true);
 	}
 	return 0;
 }
@@ -108,6 +110,7 @@ void dkc_change_force(struct dkc_change *ch)
 	while ((op = dkc_change_take(ch))) {
 		if (dkc_row_build(op, false, &op->pending))
 			op->pending = NULL;
+		dkc_stats_cover(op, op->pending, false);
 		dkc_op_publish(op);
 	}
 }

@@ -26,6 +26,9 @@
  * dkc_full_barrier()	orders all before it against all behind it
  * dkc_counter		dkc_count() adds one and gives the sum; dkc_uncount() takes
  *			one away, gives the rest, and is a full barrier
+ * struct dkc_watch	dkc_watched() does anybody want to know of a registry's
+ *			calls, between dkc_watch_begin() and dkc_watch_end()
+ * struct dkc_counts	see below
  * dkc_thread_depth()	the calling thread's depth of calls that hooks are told
  *			of, or NULL where local state has it
  * dkc_registry_born()	a registry was made, and nobody knows of it yet;
@@ -63,10 +66,12 @@ void *dkc_given_back(void *p);
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
+#include <linux/jump_label.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -88,6 +93,22 @@ struct dkc_counter {
 struct dkc_grace {
 	unsigned long cookie;
 };
+
+/* One for all registries, so that a call that nobody watches has no branch. */
+struct dkc_watch {
+};
+
+DECLARE_STATIC_KEY_FALSE(dkc_watching);
+#define dkc_watched(w)		static_branch_unlikely(&dkc_watching)
+#define dkc_watch_begin(w)	static_branch_inc(&dkc_watching)
+#define dkc_watch_end(w)	static_branch_dec(&dkc_watching)
+
+struct dkc_counts {
+	u64 __percpu *n;
+};
+
+#define dkc_counts_add(c, i)	this_cpu_inc(*((c)->n + (i)))
+#define dkc_counts_lost()	((u64)0)
 
 struct dkc_mutex {
 	struct mutex m;		/* writers of one registry, one at a time */
@@ -226,6 +247,21 @@ struct dkc_counter {
 	long n;
 };
 
+struct dkc_watch {
+	u32 n;
+};
+
+#define dkc_watched(w)		dkc_unlikely((w)->n)
+#define dkc_watch_begin(w)	((w)->n++)
+#define dkc_watch_end(w)	((w)->n--)
+
+struct dkc_counts {
+	u64 *n;
+};
+
+#define dkc_counts_add(c, i)	((c)->n[i]++)
+#define dkc_counts_lost()	((u64)0)
+
 #define dkc_count(c)		(++(c)->n)
 #define dkc_uncount(c)		(--(c)->n)
 #define dkc_thread_depth()	((unsigned int *)NULL)
@@ -306,6 +342,22 @@ struct dkc_counter {
 	long n;
 };
 
+struct dkc_watch {
+	u32 n;
+};
+
+#define dkc_watched(w)		dkc_unlikely(dkc_load((w)->n))
+#define dkc_watch_begin(w)	__atomic_fetch_add(&(w)->n, 1, __ATOMIC_RELAXED)
+#define dkc_watch_end(w)	__atomic_fetch_sub(&(w)->n, 1, __ATOMIC_RELAXED)
+
+/* lib/count.c: every thread has counters of its own for the calls that it makes. */
+struct dkc_counts {
+	struct dkc_ended *block;
+};
+
+void dkc_counts_add(const struct dkc_counts *c, unsigned int i);
+u64 dkc_counts_lost(void);
+
 #define dkc_count(c)		__atomic_add_fetch(&(c)->n, 1, __ATOMIC_RELAXED)
 #define dkc_uncount(c)		__atomic_sub_fetch(&(c)->n, 1, __ATOMIC_SEQ_CST)
 
@@ -374,6 +426,19 @@ int dkc_schema_compare(const char *declared, const char *inferred,
 bool dkc_grace_begin(struct dkc_grace *g);
 bool dkc_grace_wait(struct dkc_grace *g, u64 deadline);
 void dkc_grace_end(struct dkc_grace *g);
+
+/*
+ * A block of DKC_COUNTS counters. dkc_counts_add() adds one, writes nothing that
+ * another CPU or thread writes, and may be called wherever a call may be made;
+ * dkc_counts_sum() is what all have added. dkc_counts_init() is false where there
+ * is no memory. dkc_counts_lost() is what threads could not add for lack of
+ * memory, to any counter.
+ */
+#define DKC_COUNTS	512
+
+bool dkc_counts_init(struct dkc_counts *c, bool may_sleep);
+void dkc_counts_destroy(struct dkc_counts *c);
+u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i);
 
 /*
  * The gate: who is inside of which provider. A sleepable call enters it inside

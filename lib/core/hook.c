@@ -83,13 +83,6 @@ static void dkc_unnest(void)
 		--*depth;
 }
 
-/* Was it routed, though to nothing? */
-static bool dkc_was_routed(int err)
-{
-	return !err || err == -ENOSYS || err == -ENOTUNIQ || err == -ENODEV ||
-	       err == -EXDEV;
-}
-
 static s64 dkc_sequence(struct dk_registry *reg, unsigned int kind, u64 ks)
 {
 	const struct dk_layout *l = reg->layout;
@@ -101,19 +94,18 @@ static s64 dkc_sequence(struct dk_registry *reg, unsigned int kind, u64 ks)
 	return ((unsigned long)dkc_count(&reg->sequence) - 1) & ~0ul >> 1;
 }
 
-int dkc_enter_hooked(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
+void dkc_hooks_before(struct dk_call *c, struct dk_op *op, struct dkc_way *way, int err)
 {
 	struct dk_registry *reg = op->reg;
 	struct dk_hook_info info;
 	struct dk_hooks *newest;
-	int err = dkc_enter(c, op, way);
 
-	if (!dkc_was_routed(err))
-		return err;
 	dkc_read_lock();
 	newest = dkc_deref(reg->hooks);
 	c->hook_stamp = newest ? newest->id : 0;
 	dkc_read_unlock();
+	if (!newest)
+		return;
 	c->hook_kind = way->mask ? DK_HOOK_CALL : DK_HOOK_REDISPATCH;
 	if (way->boxed)
 		c->hook_kind += DK_HOOK_CALL_BOXED;
@@ -126,19 +118,17 @@ int dkc_enter_hooked(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
 	if (!err) {
 		c->result = 0;
 		c->state |= DKC_CALL_HOOKED;
-		return 0;
+		return;
 	}
 	info.result = err;
 	dkc_tell_hooks(&info, c->hook_stamp, true);
 	dkc_unnest();
-	return err;
 }
 
-void dkc_leave_hooked(struct dk_call *c)
+void dkc_hooks_after(struct dk_call *c)
 {
 	struct dk_hook_info info;
 
-	c->state &= ~DKC_CALL_HOOKED;
 	dkc_hook_info(&info, c, c->op, c->ks.bits);
 	info.result = c->result;
 	dkc_tell_hooks(&info, c->hook_stamp, true);
@@ -162,6 +152,7 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
 	dkc_remark(why, DK_WHY_NONE, NULL);
+	dkc_watch_begin(&reg->watch);
 	dkc_mutex_lock(&reg->lock);
 	if (h->reg) {
 		err = dkc_refuse(why, DK_WHY_HOOKED, NULL);
@@ -174,6 +165,8 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
 		dkc_publish(reg->hooks, h);
 	}
 	dkc_mutex_unlock(&reg->lock);
+	if (err)
+		dkc_watch_end(&reg->watch);
 	return err;
 }
 
@@ -209,6 +202,8 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 		if (found)
 			dkc_store_release(h->reg, NULL);
 		dkc_mutex_unlock(&reg->lock);
+		if (found)
+			dkc_watch_end(&reg->watch);
 	}
 	/* where another caller has taken it out, this one waits, too */
 	dkc_synchronize();

@@ -193,6 +193,7 @@ void dkc_block_undo(struct dkc_block *b)
 {
 	dkc_store(b->state, DKC_GOING);
 	dkc_news_free(b->news);
+	dkc_stats_forget_block(b);
 	while (b->n) {
 		struct dkc_reg *r = &b->regs[--b->n];
 

@@ -174,6 +174,7 @@ void dkc_op_settle(struct dk_op *op)
 		dkc_store(op->dead, false);
 		return;
 	}
+	dkc_stats_forget_op(op);
 	dkc_optab_remove(op);
 	dkc_retire(op);
 }

@@ -159,6 +159,7 @@ static void dkc_wait_end(struct dkc_provider *core)
 			continue;
 		}
 		*p = b->next;
+		dkc_stats_forget_block(b);
 		dkc_free(b->dev);
 		dkc_free(b->owned);
 		dkc_free(b);

@@ -175,6 +175,7 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 	/* a call may just be reading the last row */
 	dkc_synchronize();
 	dkc_news_free(reg->news);
+	dkc_stats_end(reg);
 	dkc_ops_free(reg);
 	dkc_mutex_destroy(&reg->lock);
 	dkc_registry_release(reg);

@@ -37,6 +37,7 @@ struct dkc_reg {
 	bool aside;			/* as if it were not there, for whoever
 					 * explains and holds the lock
 					 */
+	u32 counter;			/* see stats.c; 0: none */
 };
 
 enum dkc_state {
@@ -169,6 +170,8 @@ struct dk_op {
 	u32 flags;
 	u32 num_regs;
 	u32 tree_size;		/* with itself */
+	u32 missing;			/* the counter of what nothing served */
+	struct dkc_tally __rcu *tallies;	/* those of backend fallbacks */
 	u64 holders;		/* a leak wraps 32 bits in minutes */
 	bool changing;
 	bool pinned;			/* a struct dk_op_decl points here for ever */
@@ -176,6 +179,21 @@ struct dk_op {
 	bool stale;			/* replaced by another of the same name */
 	bool classed;			/* it was defined: its class is known */
 	char name[];
+};
+
+/* The counter of what a backend fallback served of an operator. */
+struct dkc_tally {
+	struct dkc_retired retired;
+	struct dkc_tally __rcu *next;	/* of the operator */
+	const struct dkc_reg *reg;
+	u32 counter;
+};
+
+/* Counters by their number, in blocks; see stats.c. */
+struct dkc_stats {
+	struct dkc_retired retired;
+	u32 num;
+	struct dkc_stat_block *block[];
 };
 
 /* Operators by name: open addressing, so that readers need no lock. */
@@ -253,6 +271,7 @@ struct dk_registry {
 	/* what calls read, apart from what others write */
 	const struct dk_layout *layout;
 	struct dk_hooks __rcu *hooks;	/* newest first */
+	struct dkc_watch watch;		/* does anybody want to know of calls */
 	bool v1;			/* the call path that was compiled for v1 */
 	bool shutdown;
 	bool is_default;		/* its world made it, and keeps it */
@@ -279,6 +298,11 @@ struct dk_registry {
 	u64 num_held;
 	u64 generation;
 	unsigned long epoch;		/* grows with each wait for calls */
+	struct dkc_stats __rcu *stats;	/* for calls; NULL: they are not counted */
+	struct dkc_stats *counters;	/* for writers */
+	u32 free_counter;		/* the first, 0: none */
+	u32 used_counters;
+	u64 lost_counts;		/* the world's, when counting began */
 	u64 hooks_so_far;
 	struct dkc_counter sequence;	/* of hooked calls with an autograd key */
 	struct dk_hooks trace;		/* its world's */
@@ -568,6 +592,19 @@ void dkc_backend_text(const struct dk_registry *reg, unsigned int backend,
 bool dkc_key_private_name(const struct dk_registry *reg, unsigned int key,
 			  char name[DK_NAME_MAX]);
 
+/*
+ * stats.c. Under the lock: give an operator and what serves it by @row, which
+ * may be NULL, the counters that they lack; false where one got none.
+ */
+bool dkc_stats_cover(struct dk_op *op, const struct dkc_row *row, bool may_sleep);
+/* Take back those of a block, or an operator, that no call is inside of. */
+void dkc_stats_forget_block(struct dkc_block *b);
+void dkc_stats_forget_op(struct dk_op *op);
+/* Take back all, of a registry that nobody uses any more. */
+void dkc_stats_end(struct dk_registry *reg);
+/* Count a call, served by @r or by nothing; who is inside keeps both. */
+void dkc_stats_count(struct dk_op *op, const struct dkc_reg *r);
+
 /* call.c and hook.c: state of a struct dk_call */
 enum dkc_call_state {
 	DKC_CALL_ATOMIC,	/* a read section lasts until it is left */
@@ -591,11 +628,10 @@ struct dkc_way {
 	unsigned int key;
 };
 
-/* Enter a call, whoever is to be told of it. */
-int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way *way);
-/* hook.c: the same, and tell; and before such a call is left. */
-int dkc_enter_hooked(struct dk_call *c, struct dk_op *op, struct dkc_way *way);
-void dkc_leave_hooked(struct dk_call *c);
+/* hook.c: tell of a call that was entered, or that nothing serves. */
+void dkc_hooks_before(struct dk_call *c, struct dk_op *op, struct dkc_way *way, int err);
+/* The same, before it is left. */
+void dkc_hooks_after(struct dk_call *c);
 /* As dk_call_enter() and dk_call_redispatch(), and the way stays known; @op may
  * be NULL.
  */

@@ -37,6 +37,7 @@
 	both(waiting)							\
 	both(offline)							\
 	both(graces)							\
+	both(stats)							\
 	fed(big)							\
 	kernel(kthreads)						\
 	kernel(kpeers)							\

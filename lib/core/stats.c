@@ -1,0 +1,579 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Counters: how often each function served each operator.
+ *
+ * A counter is a number, 0 for none. Of a function of an operator it is in its
+ * registration, of what nothing served in the operator, and of a backend
+ * fallback, which serves many operators, in the operator's list of tallies: one
+ * for each fallback that a row of it names. They are given before the row is
+ * published, so that no call allocates anything, and taken back when nobody is
+ * inside any more. A call that finds none counts with number 0.
+ *
+ * The world counts for each CPU or thread, in blocks of DKC_COUNTS, and nobody
+ * else ever writes there: a counter is what has been added since its beginning,
+ * which is remembered as the sum that there was. So a reset loses no call.
+ */
+#include "see.h"
+
+struct dkc_stat_block {
+	struct dkc_counts counts;
+	u64 base[DKC_COUNTS];	/* the sum at the beginning; of a free one, the next */
+};
+
+/* ---- counting --------------------------------------------------------------- */
+
+static const u32 dkc_no_counter;
+
+/* In a read section. */
+static const u32 *dkc_counter_of(const struct dk_op *op, const struct dkc_reg *r)
+{
+	const struct dkc_tally *t;
+
+	if (!r)
+		return &op->missing;
+	if (r->op)
+		return &r->counter;
+	for (t = dkc_deref(op->tallies); t; t = dkc_deref(t->next))
+		if (t->reg == r)
+			return &t->counter;
+	return &dkc_no_counter;
+}
+
+void dkc_stats_count(struct dk_op *op, const struct dkc_reg *r)
+{
+	const struct dkc_stats *s;
+	u32 n;
+
+	dkc_read_lock();
+	/* before the number: counters of an earlier time have other numbers */
+	s = dkc_deref(op->reg->stats);
+	if (!s)
+		goto out;
+	n = dkc_load_acquire(*dkc_counter_of(op, r));
+	/* a number may come with a block that is newer than what we have seen */
+	if (dkc_unlikely(n / DKC_COUNTS >= s->num))
+		s = dkc_deref(op->reg->stats);
+	if (s && n / DKC_COUNTS < s->num)
+		dkc_counts_add(&s->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
+out:
+	dkc_read_unlock();
+}
+
+/* ---- numbers; under the lock -------------------------------------------------- */
+
+static u64 *dkc_base(const struct dk_registry *reg, u32 n)
+{
+	return &reg->counters->block[n / DKC_COUNTS]->base[n % DKC_COUNTS];
+}
+
+static u64 dkc_sum(const struct dk_registry *reg, u32 n)
+{
+	return dkc_counts_sum(&reg->counters->block[n / DKC_COUNTS]->counts,
+			      n % DKC_COUNTS);
+}
+
+/* What it has counted since it was given, or reset. */
+static u64 dkc_counted(const struct dk_registry *reg, u32 n)
+{
+	return n ? dkc_sum(reg, n) - *dkc_base(reg, n) : 0;
+}
+
+static void *dkc_get(size_t size, bool may_sleep)
+{
+	return may_sleep ? dkc_alloc(size) : dkc_try_alloc(size);
+}
+
+static struct dkc_stat_block *dkc_stat_block_make(bool may_sleep)
+{
+	struct dkc_stat_block *b = dkc_get(sizeof(*b), may_sleep);
+
+	if (b && !dkc_counts_init(&b->counts, may_sleep)) {
+		dkc_free(b);
+		b = NULL;
+	}
+	return b;
+}
+
+static void dkc_stat_block_free(struct dkc_stat_block *b)
+{
+	dkc_counts_destroy(&b->counts);
+	dkc_free(b);
+}
+
+static void dkc_counter_free(struct dk_registry *reg, u32 n)
+{
+	*dkc_base(reg, n) = reg->free_counter;
+	reg->free_counter = n;
+}
+
+/* One more block; of the first one, number 0 is for calls without a counter. */
+static bool dkc_stats_grow(struct dk_registry *reg, bool may_sleep)
+{
+	struct dkc_stats *old = reg->counters, *s;
+	u32 num = old ? old->num : 0, n = (num + 1) * DKC_COUNTS;
+
+	s = dkc_get(offsetof(struct dkc_stats, block) + (num + 1) * sizeof(s->block[0]),
+		    may_sleep);
+	if (!s)
+		return false;
+	s->block[num] = dkc_stat_block_make(may_sleep);
+	if (!s->block[num]) {
+		dkc_free(s);
+		return false;
+	}
+	if (num)
+		memcpy(s->block, old->block, num * sizeof(s->block[0]));
+	s->num = num + 1;
+	reg->counters = s;
+	if (dkc_deref_locked(reg->stats))
+		dkc_publish(reg->stats, s);
+	if (old)
+		dkc_retire(old);
+	while (n-- > num * DKC_COUNTS)
+		if (n)
+			dkc_counter_free(reg, n);
+	return true;
+}
+
+static bool dkc_counter_give(struct dk_registry *reg, u32 *counter, bool may_sleep)
+{
+	u32 n;
+
+	if (*counter)
+		return true;
+	if (!reg->free_counter && !dkc_stats_grow(reg, may_sleep))
+		return false;
+	n = reg->free_counter;
+	reg->free_counter = *dkc_base(reg, n);
+	reg->used_counters++;
+	*dkc_base(reg, n) = dkc_sum(reg, n);
+	/* whoever sees the number sees its block */
+	dkc_store_release(*counter, n);
+	return true;
+}
+
+static void dkc_counter_take(struct dk_registry *reg, u32 *counter)
+{
+	if (!*counter)
+		return;
+	dkc_counter_free(reg, *counter);
+	reg->used_counters--;
+	dkc_store(*counter, 0);
+}
+
+/* ---- who gets one; under the lock --------------------------------------------- */
+
+static bool dkc_cover_list(struct dk_registry *reg, struct dkc_reg *r, bool may_sleep)
+{
+	bool all = true;
+
+	for (; r; r = dkc_deref_locked(r->next))
+		if (!dkc_is_fallthrough(r))
+			all &= dkc_counter_give(reg, &r->counter, may_sleep);
+	return all;
+}
+
+static struct dkc_tally *dkc_tally_find(const struct dk_op *op, const struct dkc_reg *r)
+{
+	struct dkc_tally *t = dkc_deref_locked(op->tallies);
+
+	while (t && t->reg != r)
+		t = dkc_deref_locked(t->next);
+	return t;
+}
+
+static bool dkc_tally_add(struct dk_op *op, const struct dkc_reg *r, bool may_sleep)
+{
+	struct dkc_tally *t;
+
+	if (dkc_tally_find(op, r))
+		return true;
+	t = dkc_get(sizeof(*t), may_sleep);
+	if (!t)
+		return false;
+	if (!dkc_counter_give(op->reg, &t->counter, may_sleep)) {
+		dkc_free(t);
+		return false;
+	}
+	t->reg = r;
+	dkc_publish(t->next, dkc_deref_locked(op->tallies));
+	dkc_publish(op->tallies, t);
+	return true;
+}
+
+/* The backend fallbacks that a row names. */
+static bool dkc_cover_row(struct dk_op *op, const struct dkc_row *row, bool may_sleep)
+{
+	bool all = true;
+	u32 i;
+
+	for (i = DKC_ID_FIRST; i < row->n; i++)
+		if (row->ent[i].fn && !row->ent[i].reg->op)
+			all &= dkc_tally_add(op, row->ent[i].reg, may_sleep);
+	return all;
+}
+
+bool dkc_stats_cover(struct dk_op *op, const struct dkc_row *row, bool may_sleep)
+{
+	struct dk_registry *reg = op->reg;
+	const struct dkc_devtab *tab = row ? row->devs : NULL;
+	bool all;
+	u32 i;
+
+	if (!reg->counters)
+		return true;
+	all = dkc_counter_give(reg, &op->missing, may_sleep);
+	all &= dkc_cover_list(reg, dkc_deref_locked(op->regs), may_sleep);
+	all &= dkc_cover_list(reg, dkc_deref_locked(op->dev_regs), may_sleep);
+	if (row)
+		all &= dkc_cover_row(op, row, may_sleep);
+	for (i = 0; tab && i <= tab->mask; i++)
+		if (tab->slot[i].row)
+			all &= dkc_cover_row(op, tab->slot[i].row, may_sleep);
+	return all;
+}
+
+/* Those of a fallback of this block, or all where it is NULL. */
+static void dkc_tallies_forget(struct dk_op *op, const struct dkc_block *b)
+{
+	struct dkc_tally *before = NULL, *t = dkc_deref_locked(op->tallies), *next;
+
+	for (; t; t = next) {
+		next = dkc_deref_locked(t->next);
+		if (b && t->reg->block != b) {
+			before = t;
+			continue;
+		}
+		/* a reader that stands on it still gets on */
+		if (before)
+			dkc_publish(before->next, next);
+		else
+			dkc_publish(op->tallies, next);
+		dkc_counter_take(op->reg, &t->counter);
+		dkc_retire(t);
+	}
+}
+
+void dkc_stats_forget_op(struct dk_op *op)
+{
+	if (!op->reg->counters)
+		return;
+	dkc_counter_take(op->reg, &op->missing);
+	dkc_tallies_forget(op, NULL);
+}
+
+void dkc_stats_forget_block(struct dkc_block *b)
+{
+	struct dk_registry *reg = b->prov->reg;
+	struct dk_op *op;
+	u32 i, pos = 0;
+
+	if (!reg->counters)
+		return;
+	for (i = 0; i < b->n; i++)
+		dkc_counter_take(reg, &b->regs[i].counter);
+	if (!b->fallback)
+		return;
+	while ((op = dkc_op_next(reg, &pos)))
+		dkc_tallies_forget(op, b);
+	for (op = reg->stale; op; op = op->def_next)
+		dkc_tallies_forget(op, b);
+}
+
+/* ---- on and off --------------------------------------------------------------- */
+
+/* Also of what was withdrawn: there may be calls inside. */
+static void dkc_uncover_blocks(struct dkc_block *b)
+{
+	u32 i;
+
+	for (; b; b = b->next)
+		for (i = 0; i < b->n; i++)
+			dkc_store(b->regs[i].counter, 0);
+}
+
+/* Take all numbers back; the blocks are the caller's, once nobody counts there. */
+static struct dkc_stats *dkc_stats_detach(struct dk_registry *reg)
+{
+	struct dkc_stats *s = reg->counters;
+	struct dkc_provider *prov;
+	struct dk_op *op;
+	u32 pos = 0;
+
+	dkc_publish(reg->stats, NULL);
+	while ((op = dkc_op_next(reg, &pos)))
+		dkc_stats_forget_op(op);
+	for (op = reg->stale; op; op = op->def_next)
+		dkc_stats_forget_op(op);
+	for (prov = reg->providers; prov; prov = prov->next) {
+		dkc_uncover_blocks(prov->blocks);
+		dkc_uncover_blocks(prov->withdrawn);
+	}
+	reg->counters = NULL;
+	reg->free_counter = 0;
+	reg->used_counters = 0;
+	return s;
+}
+
+static void dkc_stats_free(struct dkc_stats *s)
+{
+	u32 i;
+
+	for (i = 0; s && i < s->num; i++)
+		dkc_stat_block_free(s->block[i]);
+	dkc_free(s);
+}
+
+/* All counters that there are to give. */
+static bool dkc_stats_cover_all(struct dk_registry *reg)
+{
+	struct dk_op *op;
+	bool all = true;
+	u32 pos = 0;
+
+	while (all && (op = dkc_op_next(reg, &pos)))
+		all = dkc_stats_cover(op, dkc_deref_locked(op->base), true);
+	return all;
+}
+
+int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
+{
+	struct dkc_stats *undone = NULL;
+	enum dk_reason reason = DK_WHY_NONE;
+	bool was_on;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
+	dkc_watch_begin(&reg->watch);
+	dkc_mutex_lock(&reg->lock);
+	was_on = reg->counters;
+	if (reg->shutdown) {
+		reason = DK_WHY_SHUTDOWN;
+	} else if ((!was_on && !dkc_stats_grow(reg, true)) || !dkc_stats_cover_all(reg)) {
+		reason = DK_WHY_NO_MEMORY;
+		if (!was_on)
+			undone = dkc_stats_detach(reg);
+	} else if (!was_on) {
+		reg->lost_counts = dkc_counts_lost();
+		dkc_publish(reg->stats, reg->counters);
+	}
+	dkc_mutex_unlock(&reg->lock);
+	/* nobody has seen it */
+	dkc_stats_free(undone);
+	if (was_on || reason)
+		dkc_watch_end(&reg->watch);
+	dkc_flush_retired();
+	if (reason)
+		return dkc_refuse(why, reason, NULL);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	return 0;
+}
+
+int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why)
+{
+	struct dkc_stats *s;
+
+	if (dkc_in_atomic())
+		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	reg = dkc_registry(reg);
+	if (!reg)
+		return 0;
+	dkc_mutex_lock(&reg->lock);
+	s = dkc_stats_detach(reg);
+	dkc_mutex_unlock(&reg->lock);
+	if (s)
+		dkc_watch_end(&reg->watch);
+	/* where another caller has taken them, this one waits, too */
+	dkc_synchronize();
+	dkc_stats_free(s);
+	return 0;
+}
+
+void dkc_stats_end(struct dk_registry *reg)
+{
+	struct dkc_stats *s = dkc_stats_detach(reg);
+
+	if (s)
+		dkc_watch_end(&reg->watch);
+	dkc_stats_free(s);
+}
+
+/* ---- what was counted --------------------------------------------------------- */
+
+static void dkc_counter_zero(struct dk_registry *reg, u32 n)
+{
+	if (n)
+		*dkc_base(reg, n) = dkc_sum(reg, n);
+}
+
+static void dkc_op_zero(struct dk_op *op)
+{
+	const struct dkc_reg *r = NULL;
+	const struct dkc_tally *t;
+
+	dkc_counter_zero(op->reg, op->missing);
+	while ((r = dkc_reg_walk(op, r)))
+		dkc_counter_zero(op->reg, r->counter);
+	for (t = dkc_deref_locked(op->tallies); t; t = dkc_deref_locked(t->next))
+		dkc_counter_zero(op->reg, t->counter);
+}
+
+int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+	bool on;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NOT_COUNTED, NULL);
+	dkc_mutex_lock(&reg->lock);
+	on = reg->counters;
+	while (on && (op = dkc_op_next(reg, &pos)))
+		dkc_op_zero(op);
+	if (on) {
+		*dkc_base(reg, 0) = dkc_sum(reg, 0);
+		reg->lost_counts = dkc_counts_lost();
+	}
+	dkc_mutex_unlock(&reg->lock);
+	if (!on)
+		return dkc_refuse(why, DK_WHY_NOT_COUNTED, NULL);
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	return 0;
+}
+
+int dk_stats_get(struct dk_registry *reg, struct dk_stats *s)
+{
+	u32 size = s->size;
+
+	if (size != sizeof(*s))
+		return -EINVAL;
+	memset(s, 0, sizeof(*s));
+	s->size = size;
+	reg = dkc_registry(reg);
+	if (!reg)
+		return 0;
+	dkc_mutex_lock(&reg->lock);
+	if (reg->counters) {
+		s->is_enabled = true;
+		s->counters = reg->used_counters;
+		s->uncounted = dkc_sum(reg, 0) - *dkc_base(reg, 0) +
+			       dkc_counts_lost() - reg->lost_counts;
+	}
+	dkc_mutex_unlock(&reg->lock);
+	return 0;
+}
+
+static void dkc_stat_clear(struct dk_stat *s, enum dk_stat_kind kind)
+{
+	u32 size = s->size;
+
+	memset(s, 0, sizeof(*s));
+	s->size = size;
+	s->kind = kind;
+}
+
+/* A counter, and the function whose it is, or NULL; the lock is held. */
+static void dkc_stat_fill(struct dk_stat *s, const struct dk_registry *reg,
+			  enum dk_stat_kind kind, const struct dkc_reg *r, u32 n)
+{
+	dkc_stat_clear(s, kind);
+	s->count = dkc_counted(reg, n);
+	s->is_counted = !!n;
+	if (!r)
+		return;
+	s->key = r->key;
+	s->device = r->block->device;
+	dkc_strcpy(s->label, r->impl->label ? r->impl->label : "", sizeof(s->label));
+	dkc_strcpy(s->provider, r->block->prov->name, sizeof(s->provider));
+	if (r->block->dev)
+		dkc_strcpy(s->device_name, r->block->dev->name, sizeof(s->device_name));
+}
+
+/* Behind the functions: the fallbacks, oldest tally last, and what is missing. */
+static int dkc_stat_behind(const struct dk_op *op, unsigned int i, struct dk_stat *s)
+{
+	const struct dkc_tally *t = dkc_deref_locked(op->tallies);
+
+	for (; t && i; i--)
+		t = dkc_deref_locked(t->next);
+	if (i)
+		return -ENOENT;
+	if (t)
+		dkc_stat_fill(s, op->reg, DK_STAT_FALLBACK, t->reg, t->counter);
+	else
+		dkc_stat_fill(s, op->reg, DK_STAT_MISSING, NULL, op->missing);
+	return 0;
+}
+
+int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s)
+{
+	const struct dkc_reg *r;
+	int err = 0;
+
+	if (s->size != sizeof(*s))
+		return -EINVAL;
+	dkc_mutex_lock(&op->reg->lock);
+	if (i < op->num_regs) {
+		r = dkc_reg_at(op, i);
+		dkc_stat_fill(s, op->reg, DK_STAT_IMPL, r, r->counter);
+	} else {
+		err = dkc_stat_behind(op, i - op->num_regs, s);
+	}
+	dkc_mutex_unlock(&op->reg->lock);
+	return err;
+}
+
+/* What the fallbacks of a provider's name have served of an operator. */
+static u64 dkc_op_tallied(const struct dk_op *op, const char *name)
+{
+	const struct dkc_tally *t = dkc_deref_locked(op->tallies);
+	u64 n = 0;
+
+	for (; t; t = dkc_deref_locked(t->next))
+		if (dkc_streq(t->reg->block->prov->name, name))
+			n += dkc_counted(op->reg, t->counter);
+	return n;
+}
+
+static u64 dkc_provider_counted(const struct dkc_provider *prov)
+{
+	const struct dkc_block *b;
+	u64 sum = 0;
+	u32 i;
+
+	for (b = prov->blocks; b; b = b->next)
+		for (i = 0; i < b->n; i++)
+			sum += dkc_counted(prov->reg, b->regs[i].counter);
+	return sum;
+}
+
+int dk_provider_stat(struct dk_registry *reg, const char *name, struct dk_stat *s)
+{
+	const struct dkc_provider *prov;
+	bool found = false;
+	struct dk_op *op;
+	u32 pos = 0;
+
+	if (s->size != sizeof(*s))
+		return -EINVAL;
+	reg = dkc_registry(reg);
+	if (!reg)
+		return -ENOENT;
+	dkc_stat_clear(s, DK_STAT_PROVIDER);
+	dkc_strcpy(s->provider, name, sizeof(s->provider));
+	dkc_mutex_lock(&reg->lock);
+	s->is_counted = !!reg->counters;
+	for (prov = reg->providers; prov; prov = prov->next) {
+		if (!dkc_streq(prov->name, name))
+			continue;
+		found = true;
+		s->count += dkc_provider_counted(prov);
+	}
+	while (found && (op = dkc_op_next(reg, &pos)))
+		s->count += dkc_op_tallied(op, name);
+	dkc_mutex_unlock(&reg->lock);
+	return found ? 0 : -ENOENT;
+}
