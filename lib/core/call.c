@@ -426,10 +426,17 @@ static dkc_noinline int dkc_enter_watched(struct dk_call *c, struct dk_op *op,
 			   dkc_enter_plain(c, op, way);
 	bool missing = err == -ENOSYS || err == -ENOTUNIQ || err == -ENODEV;
 
-	if (!err || missing)
-		dkc_stats_count(op, err ? NULL : way->reg);
+	if (!err) {
+		dkc_stats_count(op, way->reg);
+		dkc_trace(call_enter, c, way);
+	} else if (missing) {
+		dkc_stats_count(op, NULL);
+		dkc_trace(missing, op, way->ks, err);
+	}
 	if (!at_key && (!err || missing || err == -EXDEV))
 		dkc_hooks_before(c, op, way, err);
+	if (!err && dkc_traced(call_exit))
+		c->state |= DKC_CALL_TRACED;
 	return err;
 }
 
@@ -560,7 +567,7 @@ static inline int dkc_redispatch_by(struct dk_call *c, const struct dk_call *fro
 	c->local = from->local;
 	c->decl = decl;
 	c->flags = from->flags;
-	way->held = (from->state & ~DKC_CALL_HOOKED) == DKC_CALL_HELD;
+	way->held = (from->state & ~DKC_CALL_FLAGS) == DKC_CALL_HELD;
 	return dkc_enter(c, from->op, way);
 }
 
@@ -596,14 +603,18 @@ static inline bool dkc_leave(struct dk_call *c)
 
 static dkc_noinline void dkc_leave_watched(struct dk_call *c)
 {
-	c->state &= ~DKC_CALL_HOOKED;
-	dkc_hooks_after(c);
+	bool hooked = c->state & DKC_CALL_HOOKED;
+
+	c->state &= ~DKC_CALL_FLAGS;
+	if (hooked)
+		dkc_hooks_after(c);
+	dkc_trace(call_exit, c);
 	dkc_leave(c);
 }
 
 void dk_call_leave(struct dk_call *c)
 {
-	if (!dkc_leave(c) && (c->state & DKC_CALL_HOOKED))
+	if (!dkc_leave(c) && (c->state & DKC_CALL_FLAGS))
 		dkc_leave_watched(c);
 }
 

@@ -29,6 +29,8 @@
  * struct dkc_watch	dkc_watched() does anybody want to know of a registry's
  *			calls, between dkc_watch_begin() and dkc_watch_end()
  * struct dkc_counts	see below
+ * dkc_trace()		tells a tracer of what happened, by the function
+ *			dkc_trace_POINT(), see registry.h; dkc_traced() is there one
  * dkc_thread_depth()	the calling thread's depth of calls that hooks are told
  *			of, or NULL where local state has it
  * dkc_registry_born()	a registry was made, and nobody knows of it yet;
@@ -76,6 +78,7 @@ void *dkc_given_back(void *p);
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/tracepoint-defs.h>
 #include <linux/types.h>
 #include <linux/wait_bit.h>
 
@@ -102,6 +105,21 @@ DECLARE_STATIC_KEY_FALSE(dkc_watching);
 #define dkc_watched(w)		static_branch_unlikely(&dkc_watching)
 #define dkc_watch_begin(w)	static_branch_inc(&dkc_watching)
 #define dkc_watch_end(w)	static_branch_dec(&dkc_watching)
+
+/* kmod/trace.h has them; those of calls watch all calls, see dkc_watched(). */
+DECLARE_TRACEPOINT(dk_register);
+DECLARE_TRACEPOINT(dk_unregister);
+DECLARE_TRACEPOINT(dk_publish);
+DECLARE_TRACEPOINT(dk_call_enter);
+DECLARE_TRACEPOINT(dk_call_exit);
+DECLARE_TRACEPOINT(dk_missing);
+DECLARE_TRACEPOINT(dk_drain);
+#define dkc_traced(point)	tracepoint_enabled(dk_##point)
+#define dkc_trace(point, ...)						\
+	do {								\
+		if (dkc_traced(point))					\
+			dkc_trace_##point(__VA_ARGS__);			\
+	} while (0)
 
 struct dkc_counts {
 	u64 __percpu *n;
@@ -247,6 +265,9 @@ struct dkc_counter {
 	long n;
 };
 
+#define dkc_traced(point)	false
+#define dkc_trace(point, ...)	do { } while (0)
+
 struct dkc_watch {
 	u32 n;
 };
@@ -341,6 +362,9 @@ struct dkc_mutex {
 struct dkc_counter {
 	long n;
 };
+
+#define dkc_traced(point)	false
+#define dkc_trace(point, ...)	do { } while (0)
 
 struct dkc_watch {
 	u32 n;

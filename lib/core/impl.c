@@ -339,7 +339,11 @@ static void dkc_block_unlink(struct dkc_block *b)
 /* From here on nothing fails. */
 void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
 {
+	unsigned int i;
+
 	dkc_store(b->state, DKC_LIVE);
+	for (i = 0; i < b->n; i++)
+		dkc_trace(register, &b->regs[i]);
 	b->prov->reg->generation++;
 	dkc_block_link(b);
 	dkc_saw_block(b, true);
@@ -524,6 +528,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 	for (i = 0; i < b->n; i++) {
 		struct dkc_reg *r = &b->regs[i];
 
+		dkc_trace(unregister, r);
 		if (b->fallback) {
 			dkc_publish(b->prov->reg->fallback[r->slot], NULL);
 		} else {

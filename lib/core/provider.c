@@ -252,6 +252,7 @@ static bool dkc_wait(struct dkc_provider *core, struct dkc_target target, u64 de
 	/* it is that of leaving, and may be over long since */
 	begun = leaves && core->grace_begun;
 	dkc_mutex_unlock(&core->reg->lock);
+	dkc_trace(drain, core, true, leaves, false);
 	over = target.past_grace || dkc_wait_grace(core, begun, deadline);
 	if (over && leaves && !dkc_load(core->grace_over))
 		dkc_store(core->grace_over, dkc_now());
@@ -260,6 +261,7 @@ static bool dkc_wait(struct dkc_provider *core, struct dkc_target target, u64 de
 	/* the last one may have left at the deadline */
 	if (over && !empty)
 		empty = !dkc_gate_any(false, dkc_is_inside, &target);
+	dkc_trace(drain, core, false, leaves, empty);
 	if (!empty)
 		return core->left;
 	dkc_mark_drained(list, target);

@@ -611,7 +611,10 @@ enum dkc_call_state {
 	DKC_CALL_SLEEPABLE,	/* it is in its provider's gate */
 	DKC_CALL_HELD,		/* a hold keeps its provider */
 	DKC_CALL_HOOKED = 4,	/* a flag: hooks were told that it began */
+	DKC_CALL_TRACED = 8,	/* a flag: tracers are told that it ends */
 };
+
+#define DKC_CALL_FLAGS	(DKC_CALL_HOOKED | DKC_CALL_TRACED)
 
 /* call.c: a call on its way: what was asked, and what was found. */
 struct dkc_way {
@@ -649,5 +652,18 @@ const struct dkc_device *dkc_device_online(const struct dk_registry *reg,
 					   u32 number);
 bool dkc_on_two_devices(const struct dk_registry *reg,
 			const struct dk_obj *const *objs, unsigned int n);
+
+/*
+ * What tracers are told, by dkc_trace(): a function came or went, a row was
+ * published, a call was entered, is left, or found nothing, and somebody begins
+ * or ends to wait for the calls inside of a provider.
+ */
+void dkc_trace_register(const struct dkc_reg *r);
+void dkc_trace_unregister(const struct dkc_reg *r);
+void dkc_trace_publish(const struct dk_op *op, const struct dkc_row *row);
+void dkc_trace_call_enter(const struct dk_call *c, const struct dkc_way *way);
+void dkc_trace_call_exit(const struct dk_call *c);
+void dkc_trace_missing(const struct dk_op *op, u64 ks, int error);
+void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool leaves, bool empty);
 
 #endif /* _DKC_REGISTRY_H */

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tracepoints, as the core passes them: what a record needs is found here, so
+ * that a point costs the core no more than its key.
+ */
+#include "../lib/core/registry.h"
+
+static const char *dkc_trace_op_name(const struct dk_op *op)
+{
+	return op ? op->name : "";
+}
+
+static const char *dkc_trace_label(const struct dkc_reg *r)
+{
+	return r->impl->label ? r->impl->label : "";
+}
+
+static const char *dkc_trace_device(const struct dkc_reg *r)
+{
+	return r->block->dev ? r->block->dev->name : "";
+}
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+void dkc_trace_register(const struct dkc_reg *r)
+{
+	char key[DK_NAME_MAX];
+
+	trace_dk_register(r, dk_key_name(r->block->prov->reg->layout, r->key, key));
+}
+
+void dkc_trace_unregister(const struct dkc_reg *r)
+{
+	char key[DK_NAME_MAX];
+
+	trace_dk_unregister(r, dk_key_name(r->block->prov->reg->layout, r->key, key));
+}
+
+void dkc_trace_publish(const struct dk_op *op, const struct dkc_row *row)
+{
+	trace_dk_publish(op, row);
+}
+
+void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool leaves, bool empty)
+{
+	trace_dk_drain(prov, begin, leaves, empty);
+}
+
+/* ---- calls ------------------------------------------------------------------ */
+
+int dkc_trace_calls_begin(void)
+{
+	dkc_watch_begin(NULL);
+	return 0;
+}
+
+void dkc_trace_calls_end(void)
+{
+	dkc_watch_end(NULL);
+}
+
+static const char *dkc_trace_key(const struct dk_op *op, u64 ks, char name[DK_NAME_MAX])
+{
+	const struct dk_layout *l = op->reg->layout;
+
+	return dk_key_name(l, dk_keyset_key(l, DK_KEYSET(ks)), name);
+}
+
+void dkc_trace_call_enter(const struct dk_call *c, const struct dkc_way *way)
+{
+	char key[DK_NAME_MAX];
+
+	trace_dk_call_enter(c, way->reg, dkc_trace_key(c->op, c->ks.bits, key),
+			    !way->mask);
+}
+
+void dkc_trace_call_exit(const struct dk_call *c)
+{
+	char key[DK_NAME_MAX];
+
+	trace_dk_call_exit(c, dkc_trace_key(c->op, c->ks.bits, key));
+}
+
+void dkc_trace_missing(const struct dk_op *op, u64 ks, int error)
+{
+	char key[DK_NAME_MAX];
+
+	trace_dk_missing(op, ks, dkc_trace_key(op, ks, key), error);
+}
