@@ -39,7 +39,11 @@ void dkc_trace_unregister(const struct dkc_reg *r)
 
 void dkc_trace_publish(const struct dk_op *op, const struct dkc_row *row)
 {
-	trace_dk_publish(op, row);
+	unsigned int i, functions = 0;
+
+	for (i = DKC_ID_FIRST; i < row->n; i++)
+		functions += !!row->ent[i].fn;
+	trace_dk_publish(op, row->kind, functions);
 }
 
 void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool leaves, bool empty)

@@ -60,17 +60,17 @@ DEFINE_EVENT(dk_function, dk_unregister,
 );
 
 TRACE_EVENT(dk_publish,
-	TP_PROTO(const struct dk_op *op, const struct dkc_row *row),
-	TP_ARGS(op, row),
+	TP_PROTO(const struct dk_op *op, unsigned int kind, unsigned int functions),
+	TP_ARGS(op, kind, functions),
 	TP_STRUCT__entry(
 		DKC_TEXT(op, op->name)
-		__field(u8, kind)
+		__field(u32, kind)
 		__field(u32, functions)
 	),
 	TP_fast_assign(
 		DKC_COPY(op, op->name);
-		__entry->kind = row->kind;
-		__entry->functions = row->n ? row->n - DKC_ID_FIRST : 0;
+		__entry->kind = kind;
+		__entry->functions = functions;
 	),
 	TP_printk("op=%s row=%s functions=%u", __get_str(op),
 		  __print_symbolic(__entry->kind, { 0, "table" }, { 1, "undefined" },
@@ -99,7 +99,7 @@ TRACE_EVENT_FN(dk_call_enter,
 		__entry->device = c->device;
 		__entry->redispatch = redispatch;
 	),
-	TP_printk("op=%s key=%s label=%s device=%#x keyset=%#llx%s", __get_str(op),
+	TP_printk("op=%s key=%s label=%s device=%u keyset=%#llx%s", __get_str(op),
 		  __get_str(key_name), __get_str(label), __entry->device,
 		  __entry->keyset, __entry->redispatch ? " redispatch" : ""),
 	dkc_trace_calls_begin, dkc_trace_calls_end
@@ -122,7 +122,7 @@ TRACE_EVENT_FN(dk_call_exit,
 		__entry->device = c->device;
 		__entry->result = c->result;
 	),
-	TP_printk("op=%s key=%s device=%#x result=%d", __get_str(op),
+	TP_printk("op=%s key=%s device=%u result=%d", __get_str(op),
 		  __get_str(key_name), __entry->device, __entry->result),
 	dkc_trace_calls_begin, dkc_trace_calls_end
 );

@@ -101,6 +101,8 @@ static void everything_is_answered(void)
 	CHECK_INT(dk_call_boxed_key(op, &late_op, &local, DK_CPU, &boxed), -ESHUTDOWN);
 	/* refuses: dk_route ESHUTDOWN SHUTDOWN */
 	CHECK_INT(t_route(op, &cpu, NULL), -ESHUTDOWN);
+	/* refuses: dk_stats_enable ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_stats_enable(t_reg, &t_why));
 	/* refuses: dk_hooks_register ESHUTDOWN SHUTDOWN */
 	SHUT_DOWN(dk_hooks_register(t_reg, &hooks, &t_why));
 	/* refuses: dk_provider_register ESHUTDOWN SHUTDOWN */

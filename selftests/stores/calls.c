@@ -8,8 +8,9 @@
  *	own THREAD stack|record|reader FIRST END
  *	kind THREAD NAME		in the order in which they are made
  *
- * With the argument "shared" the functions count in memory of all, and with
- * "line" each thread counts in a word of its own, and the words share a line.
+ * With the argument "stats" the library counts the calls, with "shared" the
+ * functions count in memory of all, and with "line" each thread counts in a word
+ * of its own, and the words share a line.
  */
 #define _LGPL_SOURCE	/* shows the readers of liburcu */
 
@@ -168,18 +169,27 @@ KINDS(MAKE)
 
 /* ---- what is whose ------------------------------------------------------------ */
 
-static __thread void *newest;
-static __thread size_t newest_size;
+#define MOST	16
+
+static __thread struct {
+	void *p;
+	size_t size;
+} taken[MOST];
+static __thread unsigned int num_taken;
 
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
-/* The library's record of a thread is what it asks memory for at last. */
+/* The library's record of a thread, with its counters, is what it asks memory for. */
 void *__wrap_calloc(size_t n, size_t size)
 {
-	newest = __real_calloc(n, size);
-	newest_size = n * size;
-	return newest;
+	void *p = __real_calloc(n, size);
+
+	if (num_taken < MOST) {
+		taken[num_taken].p = p;
+		taken[num_taken++].size = n * size;
+	}
+	return p;
 }
 
 static void own(long thread, const char *what, const void *p, size_t size)
@@ -188,22 +198,24 @@ static void own(long thread, const char *what, const void *p, size_t size)
 	       (unsigned long)p + size);
 }
 
-static void tell(long thread, const void *record, size_t record_size)
+static void tell(long thread)
 {
 	struct urcu_bp_reader *reader = URCU_TLS(urcu_bp_reader);
 	pthread_attr_t attr;
+	unsigned int i;
 	size_t size;
 	void *stack;
 
-	if (!record || !reader || pthread_getattr_np(pthread_self(), &attr) ||
+	if (!num_taken || num_taken == MOST || !reader || pthread_getattr_np(pthread_self(), &attr) ||
 	    pthread_attr_getstack(&attr, &stack, &size))
 		errx(1, "what is a thread's own is not known");
 	pthread_attr_destroy(&attr);
 	/* glibc has the thread's static TLS at the end of its stack */
-	if ((char *)&newest < (char *)stack || (char *)&newest >= (char *)stack + size)
+	if ((char *)&taken < (char *)stack || (char *)&taken >= (char *)stack + size)
 		errx(1, "the thread's TLS is not where its stack is");
 	own(thread, "stack", stack, size);
-	own(thread, "record", record, record_size);
+	for (i = 0; i < num_taken; i++)
+		own(thread, "record", taken[i].p, taken[i].size);
 	own(thread, "reader", reader, sizeof(*reader));
 	if (counter == &count_own[thread])
 		own(thread, "stack", counter, sizeof(*counter));
@@ -217,19 +229,15 @@ static sem_t ready[2], let_go;
 static void *make_calls(void *arg)
 {
 	long thread = (long)arg;
-	const void *record;
-	size_t size;
 
-	newest = NULL;
+	num_taken = 0;
 	if (dk_thread_init())
 		errx(1, "no memory");
-	record = newest;
-	size = newest_size;
 	if (!strcmp(fault, "shared"))
 		counter = &count_all;
 	else if (!strcmp(fault, "line"))
 		counter = &count_own[thread];
-	tell(thread, record, size);
+	tell(thread);
 #define CALL(name, object, what) name();
 	KINDS(CALL)
 	/* stays, so that nobody gets its memory */
@@ -278,6 +286,9 @@ int main(int argc, char **argv)
 
 	fault = argc > 1 ? argv[1] : "";
 	set_up_both();
+	if (!strcmp(fault, "stats") &&
+	    (dk_stats_enable(NULL, NULL) || dk_stats_enable(rules.reg, NULL)))
+		errx(1, "no counters");
 	printf("mark begin %lx\nmark end %lx\n", (unsigned long)&begin, (unsigned long)&end);
 	for (long i = 0; i < 2; i++) {
 		sem_init(&ready[i], 0, 0);

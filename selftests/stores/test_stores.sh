@@ -38,7 +38,7 @@ trace() {
 	awk -f "$st_here/stores.awk" "$st_tmp/$name.said" "$st_tmp/$name.stores" >"$st_tmp/$name"
 }
 
-plan 7
+plan 9
 
 ok "the program compiles" compiles || skip_all "no program"
 
@@ -51,6 +51,11 @@ is "no line that both threads store to" "" "$(grep '^shared' "$st_tmp/real")"
 awk '$1 == 0 && $3 == "stores" {
 	printf "# %-22s %6.1f a call on the stack, %4.1f in the record, %4.1f for RCU\n", $2,
 		$4 / 20, $5 / 20, $6 / 20 }' "$st_tmp/real"
+
+trace stats stats
+is "with counters on, no store to what is not the thread's own" "" \
+	"$(grep -E '^(foreign|incomplete)' "$st_tmp/stats")$(awk '$3 == "stores" && $7' "$st_tmp/stats")"
+is "no line that both threads store to" "" "$(grep '^shared' "$st_tmp/stats")"
 
 trace counted shared
 like "a counter of all threads is found" "foreign: 0 sleepable stores to *" \

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dk_traced: registers, and makes one call of each kind when anything is written
+ * to its parameter "calls", for trace.sh, which knows what a tracer is to see.
+ */
+#include <linux/module.h>
+
+#include <dispatchkey.h>
+
+DK_OP(traced, "traced::op", (struct dk_obj *x), (x), (x));
+DK_OP(traced_swift, "traced::swift", (struct dk_obj *x), (x), (x));
+
+static struct dk_provider me = DK_PROVIDER("traced");
+
+static int on_cpu(struct dk_call *c, struct dk_obj *x)
+{
+	return -EBUSY;
+}
+
+static int on_autograd(struct dk_call *c, struct dk_obj *x)
+{
+	return traced_below(c, x);
+}
+
+static const struct dk_impl impls[] = {
+	DK_IMPL(traced, DK_CPU, on_cpu),
+	DK_IMPL(traced, DK_AUTOGRAD_CPU, on_autograd),
+	DK_IMPL_ATOMIC(traced_swift, DK_CPU, on_cpu),
+};
+
+static int make_calls(const char *value, const struct kernel_param *kp)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_obj y = dk_obj_on(DK_BACKEND_CUDA, 0);
+
+	if (traced(&y) != -ENOSYS ||
+	    traced_swift(&x) != -EBUSY)
+		return -EIO;
+	x.ks.bits |= DK_KEY_BITS(DK_AUTOGRAD_CPU);
+	return traced(&x) == -EBUSY ? 0 : -EIO;
+}
+
+module_param_call(calls, make_calls, NULL, NULL, 0200);
+
+static int __init traced_init(void)
+{
+	int err = dk_provider_register(&me, NULL);
+
+	if (err)
+		return err;
+	err = dk_op_define(&me, &traced_op, 0, NULL);
+	if (!err)
+		err = dk_op_define(&me, &traced_swift_op, DK_OP_ATOMIC, NULL);
+	if (!err)
+		err = dk_impls_register(&me, impls, ARRAY_SIZE(impls), NULL);
+	if (err)
+		dk_provider_unregister(&me);
+	return err;
+}
+
+static void __exit traced_exit(void)
+{
+	dk_provider_unregister(&me);
+}
+
+module_init(traced_init);
+module_exit(traced_exit);
+MODULE_DESCRIPTION("Calls for those who test the tracepoints");
+MODULE_LICENSE("GPL");
+DK_MODULE_IMPORT();

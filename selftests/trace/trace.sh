@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The tracepoints as tracefs shows them, which trace-cmd, perf and bpftrace read
+# too: what they say of a module that comes, calls and goes.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+need_root
+need_command insmod rmmod awk
+need_module dispatchkey dk_traced
+tracing=/sys/kernel/tracing
+[ -e $tracing/events ] || mount -t tracefs tracefs $tracing 2>/dev/null ||
+	skip_all "this kernel has no tracefs"
+must_load dispatchkey
+events=$tracing/events/dispatchkey
+[ -d $events ] || skip_all "this kernel has no trace events"
+! is_loaded dk_traced || rmmod dk_traced
+
+at_exit() { [ ! -e $events ] || echo 0 >$events/enable; }
+call() { echo 1 >/sys/module/dk_traced/parameters/calls; }
+clear_trace() { : >$tracing/trace; }
+# What was traced, a line each, without task, CPU and time.
+traced() { sed -nE 's/^.*: (dk_[a-z_]+: .*)$/\1/p' $tracing/trace; }
+# seen NAME LINE - the line was traced once
+seen() { is "$1" 1 "$(traced | grep -cFx -- "$2")"; }
+
+plan 28
+
+# ---- what there is ----------------------------------------------------------------
+
+is "the tracepoints" "dk_call_enter dk_call_exit dk_drain dk_missing dk_publish dk_register dk_unregister" \
+	"$(cd $events && echo dk_*)"
+like "fields have names" "*field:__data_loc char\[\] op;*field:__data_loc char\[\] label;*field:u32 device;*" \
+	"$(cat $events/dk_call_enter/format)"
+
+# ---- a module comes, calls and goes -------------------------------------------------
+
+clear_trace
+echo 1 >$events/enable
+ok "a driver comes while all is traced" load dk_traced
+seen "a function came" "dk_register: op=traced::op key=CPU label=on_cpu provider=traced device="
+seen "another one" "dk_register: op=traced::op key=AutogradCPU label=on_autograd provider=traced device="
+seen "that of an atomic operator" \
+	"dk_register: op=traced::swift key=CPU label=on_cpu provider=traced device="
+seen "an operator's row when it was defined" "dk_publish: op=traced::op row=table functions=0"
+seen "and with functions" "dk_publish: op=traced::op row=table functions=2"
+clear_trace
+ok "it calls" call
+is "the calls, in order" "dk_missing: op=traced::op key=CUDA error=-38
+dk_call_enter: op=traced::swift key=CPU label=on_cpu device=0
+dk_call_exit: op=traced::swift key=CPU device=0 result=-16
+dk_call_enter: op=traced::op key=AutogradCPU label=on_autograd device=0
+dk_call_enter: op=traced::op key=CPU label=on_cpu device=0 redispatch
+dk_call_exit: op=traced::op key=CPU device=0 result=-16
+dk_call_exit: op=traced::op key=AutogradCPU device=0 result=-16" \
+	"$(traced | sed -E 's/ keyset=0x[0-9a-f]+//')"
+like "with their keysets" "*dk_missing: op=traced::op key=CUDA keyset=0x10002 error=-38*" "$(traced)"
+clear_trace
+ok "it goes" unload dk_traced
+seen "its function went" "dk_unregister: op=traced::op key=CPU label=on_cpu provider=traced device="
+seen "somebody waits for the calls inside" "dk_drain: provider=traced begin leaves"
+seen "and there are none" "dk_drain: provider=traced end leaves empty"
+echo 0 >$events/enable
+
+# ---- one at a time ------------------------------------------------------------------
+
+ok "a driver comes untraced" load dk_traced
+clear_trace
+ok "it calls" call
+is "nothing is traced" "" "$(traced)"
+for event in dk_missing dk_call_enter dk_call_exit; do
+	echo 1 >$events/$event/enable
+	clear_trace
+	call
+	is "$event alone" $event "$(traced | sed 's/:.*//' | sort -u)"
+	echo 0 >$events/$event/enable
+done
+echo 'op == "traced::swift"' >$events/dk_call_enter/filter
+echo 1 >$events/dk_call_enter/enable
+clear_trace
+call
+is "a filter by operator" "dk_call_enter: op=traced::swift" "$(traced | cut -d' ' -f1-2)"
+echo 0 >$events/dk_call_enter/filter
+echo 0 >$events/dk_call_enter/enable
+
+# ---- no harm --------------------------------------------------------------------------
+
+echo 1 >$events/enable
+call
+refused "no address is shown" grep -qiE '(0x)?ffff[0-9a-f]{8,}' <(traced)
+ok "a driver goes while all is traced" unload dk_traced
+ok "and dispatchkey, too" unload dispatchkey
+ok "and comes again" load dispatchkey
+is "with its tracepoints off" 0 "$(cat $events/enable)"
+
+finish
