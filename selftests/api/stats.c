@@ -235,7 +235,7 @@ static void walk_is_that_of_functions(void)
 	CHECK_OK(dk_op_stat(tick_handle, i, &s));
 	CHECK_INT(s.kind, DK_STAT_MISSING);
 	CHECK_STR(s.label, "");
-	/* refuses: dk_op_stat ENOENT */
+	/* refuses: dk_op_stat ENOENT NOT_THERE */
 	CHECK_INT(dk_op_stat(tick_handle, i + 1, &s), -ENOENT);
 	end();
 }
@@ -641,14 +641,14 @@ static void refusals(void)
 	/* refuses: dk_stats_reset ENODATA NOT_COUNTED */
 	CHECK_INT(dk_stats_reset(t_reg, &t_why), -ENODATA);
 	CHECK_INT(t_why.reason, DK_WHY_NOT_COUNTED);
-	/* refuses: dk_stats_get EINVAL */
+	/* refuses: dk_stats_get EINVAL BAD_SIZE */
 	CHECK_INT(dk_stats_get(t_reg, &all), -EINVAL);
-	/* refuses: dk_op_stat EINVAL */
+	/* refuses: dk_op_stat EINVAL BAD_SIZE */
 	CHECK_INT(dk_op_stat(tick_handle, 0, &s), -EINVAL);
-	/* refuses: dk_provider_stat EINVAL */
+	/* refuses: dk_provider_stat EINVAL BAD_SIZE */
 	CHECK_INT(dk_provider_stat(t_reg, "stats", &s), -EINVAL);
 	s.size = sizeof(s);
-	/* refuses: dk_provider_stat ENOENT */
+	/* refuses: dk_provider_stat ENOENT NOT_THERE */
 	CHECK_INT(dk_provider_stat(t_reg, "nobody", &s), -ENOENT);
 	end();
 }
