@@ -86,12 +86,15 @@ nl_uapi	:= uapi/linux/dispatchkey_netlink.h
 
 warnings := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wundef -Wvla \
 	-Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings
+# Probes for tracers, where the header is that makes them.
+sdt	:= $(shell printf '\043include <sys/sdt.h>\n' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -x c - \
+	>/dev/null 2>&1 && echo -DDKC_PROBES)
 flags	= -std=gnu11 -D_GNU_SOURCE -pthread $(warnings) -Iinclude -Iuapi \
 	-DDK_VERSION='"$(VERSION)"' $(CPPFLAGS) $(CFLAGS)
 
 # Only what the public header declares is seen, and calls inside the library
 # and to a thread's own data cost nothing more than in a program.
-$(core) $(world): local_flags := -fPIC -fvisibility=hidden \
+$(core) $(world): local_flags := $(sdt) -fPIC -fvisibility=hidden \
 	-fno-semantic-interposition -ftls-model=initial-exec -include lib/public.h
 # liburcu puts its readers at addresses that its own type does not allow.
 $(O)/lib/world.o: last_flags := -fno-sanitize=alignment
@@ -122,7 +125,7 @@ nl_so_flags = -shared -Wl,-soname,$(nl_soname) -Wl,--version-script=$(nl_map) $(
 
 # Written anew only when they change: new flags build everything again, and a
 # new or missing file links again what it is a part of.
-export config_text = $(CC) $(flags) $(LDFLAGS)
+export config_text = $(CC) $(flags) $(sdt) $(LDFLAGS)
 export objects_text = $(core) $(world) $(replay) $(dkctl) $(nl)
 $(O)/config $(O)/objects: FORCE
 	@mkdir -p $(@D)

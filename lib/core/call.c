@@ -328,7 +328,9 @@ static dk_boxed_fn_t dkc_boxed_of(const struct dkc_way *way)
 					       impl->op->unbox_plain;
 }
 
-static void dkc_fill(struct dk_call *c, struct dk_op *op, const struct dkc_way *way)
+/* A probe looks longer to the compiler than the nop that it is. */
+static dkc_always_inline void dkc_fill(struct dk_call *c, struct dk_op *op,
+				       const struct dkc_way *way)
 {
 	const struct dkc_reg *r = way->reg;
 
@@ -340,6 +342,7 @@ static void dkc_fill(struct dk_call *c, struct dk_op *op, const struct dkc_way *
 	c->objs = way->objs;
 	c->n = way->n;
 	c->op = op;
+	dkc_probe(call_enter, c, op->probed, r->impl->label, way->ks, c->device);
 }
 
 /* Is the function of the type that the caller will call it with? */
@@ -375,10 +378,12 @@ static inline int dkc_admit(struct dk_op *op, const struct dkc_row *row,
  * has unpublished its rows first, so whoever read an old one is seen in the
  * gate or, of an atomic operator, keeps the grace period from ending.
  */
-static inline int dkc_enter_by(struct dk_call *c, struct dk_op *op,
-			       struct dkc_way *way, dkc_find_fn find)
+static dkc_always_inline int dkc_enter_by(struct dk_call *c, struct dk_op *op,
+					  struct dkc_way *way, dkc_find_fn find)
 {
+	const struct dkc_block *b;
 	const struct dkc_row *row;
+	const struct dkc_reg *r;
 	int err;
 
 	if (!(dkc_load(op->flags) & DK_OP_ATOMIC))
@@ -386,8 +391,12 @@ static inline int dkc_enter_by(struct dk_call *c, struct dk_op *op,
 	dkc_read_lock();
 	row = dkc_deref(op->row);
 	err = dkc_admit(op, row, way, find);
-	if (dkc_unlikely(err))
+	if (dkc_unlikely(err)) {
+		dkc_probe(missing, op->probed, way->ks, err);
 		goto out;
+	}
+	r = way->reg;
+	b = r->block;
 	dkc_fill(c, op, way);
 	if (row->op_flags & DK_OP_ATOMIC) {
 		c->state = DKC_CALL_ATOMIC;
@@ -399,7 +408,7 @@ static inline int dkc_enter_by(struct dk_call *c, struct dk_op *op,
 		goto out;
 	}
 	c->state = DKC_CALL_SLEEPABLE;
-	err = dkc_gate_enter(c->gate, way->reg->block->prov, way->reg, op);
+	err = dkc_gate_enter(c->gate, b->prov, r, op);
 out:
 	dkc_read_unlock();
 	return err;
@@ -428,10 +437,10 @@ static dkc_noinline int dkc_enter_watched(struct dk_call *c, struct dk_op *op,
 
 	if (!err) {
 		dkc_stats_count(op, way->reg);
-		dkc_trace(call_enter, c, way);
+		dkc_trace_call(call_enter, c, way);
 	} else if (missing) {
 		dkc_stats_count(op, NULL);
-		dkc_trace(missing, op, way->ks, err);
+		dkc_trace_call(missing, op, way->ks, err);
 	}
 	if (!at_key && (!err || missing || err == -EXDEV))
 		dkc_hooks_before(c, op, way, err);
@@ -608,12 +617,13 @@ static dkc_noinline void dkc_leave_watched(struct dk_call *c)
 	c->state &= ~DKC_CALL_FLAGS;
 	if (hooked)
 		dkc_hooks_after(c);
-	dkc_trace(call_exit, c);
+	dkc_trace_call(call_exit, c);
 	dkc_leave(c);
 }
 
 void dk_call_leave(struct dk_call *c)
 {
+	dkc_probe(call_exit, c, c->result);
 	if (!dkc_leave(c) && (c->state & DKC_CALL_FLAGS))
 		dkc_leave_watched(c);
 }

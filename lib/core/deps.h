@@ -30,7 +30,10 @@
  *			calls, between dkc_watch_begin() and dkc_watch_end()
  * struct dkc_counts	see below
  * dkc_trace()		tells a tracer of what happened, by the function
- *			dkc_trace_POINT(), see registry.h; dkc_traced() is there one
+ *			dkc_trace_POINT(), see registry.h
+ * dkc_trace_call()	the same of calls that are watched; dkc_traced() is there one
+ * dkc_probe()		marks a place on the way of a call where a tracer may come
+ *			in, with what is at hand there
  * dkc_thread_depth()	the calling thread's depth of calls that hooks are told
  *			of, or NULL where local state has it
  * dkc_registry_born()	a registry was made, and nobody knows of it yet;
@@ -120,6 +123,8 @@ DECLARE_TRACEPOINT(dk_drain);
 		if (dkc_traced(point))					\
 			dkc_trace_##point(__VA_ARGS__);			\
 	} while (0)
+#define dkc_trace_call(point, ...)	dkc_trace(point, __VA_ARGS__)
+#define dkc_probe(point, ...)	do { } while (0)
 
 struct dkc_counts {
 	u64 __percpu *n;
@@ -178,6 +183,7 @@ void dkc_registry_dies(struct dk_registry *reg);
 #define dkc_likely(x)		likely(x)
 #define dkc_unlikely(x)		unlikely(x)
 #define dkc_noinline		noinline
+#define dkc_always_inline	__always_inline
 
 #define dkc_self()		((const void *)current)
 #define dkc_owner_name(mod)	((mod) ? module_name((struct module *)(mod)) : "")
@@ -267,6 +273,8 @@ struct dkc_counter {
 
 #define dkc_traced(point)	false
 #define dkc_trace(point, ...)	do { } while (0)
+#define dkc_trace_call(point, ...)	do { } while (0)
+#define dkc_probe(point, ...)	do { } while (0)
 
 struct dkc_watch {
 	u32 n;
@@ -320,6 +328,7 @@ struct dkc_counts {
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
 #define dkc_unlikely(x)		__builtin_expect(!!(x), 0)
 #define dkc_noinline		__attribute__((noinline))
+#define dkc_always_inline	inline __attribute__((always_inline))
 
 #define dkc_self()		((const void *)&dkc_bare_sections)
 #define dkc_owner_name(mod)	((void)(mod), "")
@@ -363,8 +372,17 @@ struct dkc_counter {
 	long n;
 };
 
+/* lib/probe.c; a tracer finds calls by probes, watched or not. */
 #define dkc_traced(point)	false
-#define dkc_trace(point, ...)	do { } while (0)
+#define dkc_trace(point, ...)	dkc_trace_##point(__VA_ARGS__)
+#define dkc_trace_call(point, ...)	do { } while (0)
+#ifdef DKC_PROBES
+#define SDT_USE_VARIADIC
+#include <sys/sdt.h>
+#define dkc_probe(...)		STAP_PROBEV(dispatchkey, __VA_ARGS__)
+#else
+#define dkc_probe(...)		do { } while (0)
+#endif
 
 struct dkc_watch {
 	u32 n;
@@ -422,6 +440,7 @@ void dkc_registry_born(struct dk_registry *reg);
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
 #define dkc_unlikely(x)		__builtin_expect(!!(x), 0)
 #define dkc_noinline		__attribute__((noinline))
+#define dkc_always_inline	inline __attribute__((always_inline))
 
 #define dkc_self()		((const void *)pthread_self())
 #define dkc_owner_name(mod)	((void)(mod), "")

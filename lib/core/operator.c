@@ -124,6 +124,7 @@ static struct dk_op *dkc_op_new(struct dk_registry *reg, const char *name)
 		return NULL;
 	}
 	memcpy(op->name, name, len + 1);
+	op->probed = op->name;
 	op->hash = dkc_name_hash(name);
 	op->reg = reg;
 	dkc_publish(op->row, reg->shutdown ? &dkc_row_gone : &dkc_row_undefined);

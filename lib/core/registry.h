@@ -172,6 +172,7 @@ struct dk_op {
 	u32 tree_size;		/* with itself */
 	u32 missing;			/* the counter of what nothing served */
 	struct dkc_tally __rcu *tallies;	/* those of backend fallbacks */
+	const char *probed;		/* the name, where a probe finds it */
 	u64 holders;		/* a leak wraps 32 bits in minutes */
 	bool changing;
 	bool pinned;			/* a struct dk_op_decl points here for ever */
