@@ -143,13 +143,102 @@ bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry 
 
 /* ---- functions in messages ------------------------------------------------------ */
 
+/*
+ * An answer tells of many functions, and nla_put() looks at the whole message for
+ * each attribute: five times as much as writing it takes. So the attributes of
+ * one function are written into the room behind the message, which then grows
+ * once, or not at all where they did not fit.
+ */
+struct dk_nl_room {
+	u8 *at;
+	u8 *end;
+};
+
+static struct dk_nl_room dk_nl_room(struct sk_buff *skb)
+{
+	u8 *at = skb_tail_pointer(skb);
+
+	return (struct dk_nl_room){ at, at + skb_tailroom(skb) };
+}
+
+static int dk_nl_room_used(struct sk_buff *skb, const struct dk_nl_room *room, bool fits)
+{
+	if (!fits)
+		return -EMSGSIZE;
+	skb_put(skb, room->at - skb_tail_pointer(skb));
+	return 0;
+}
+
+/* The place of an attribute's value, or NULL. */
+static u8 *dk_nl_reserve(struct dk_nl_room *room, int type, size_t len)
+{
+	struct nlattr *attr = (void *)room->at;
+	size_t size = nla_total_size(len);
+
+	if (size > room->end - room->at)
+		return NULL;
+	/* what is not of the value */
+	memset(room->at + size - NLA_ALIGNTO, 0, NLA_ALIGNTO);
+	attr->nla_type = type;
+	attr->nla_len = nla_attr_size(len);
+	room->at += size;
+	return nla_data(attr);
+}
+
+static bool dk_nl_write_u32(struct dk_nl_room *room, int type, u32 value)
+{
+	u8 *to = dk_nl_reserve(room, type, sizeof(value));
+
+	if (to)
+		memcpy(to, &value, sizeof(value));
+	return to;
+}
+
+/* Two texts as one; each is shorter than DK_NAME_MAX. */
+static bool dk_nl_write_texts(struct dk_nl_room *room, int type, const char *head,
+			      const char *tail)
+{
+	size_t m = strlen(head), n = strlen(tail);
+	u8 *to = dk_nl_reserve(room, type, m + n + 1);
+
+	if (to) {
+		memcpy(to, head, m);
+		memcpy(to + m, tail, n + 1);
+	}
+	return to;
+}
+
+static bool dk_nl_write_text(struct dk_nl_room *room, int type, const char *text)
+{
+	size_t n = strlen(text) + 1;
+	u8 *to = dk_nl_reserve(room, type, n);
+
+	if (to)
+		memcpy(to, text, n);
+	return to;
+}
+
+static bool dk_nl_write_key_name(struct dk_nl_room *room, int type,
+				 const struct dk_registry *reg, unsigned int key)
+{
+	unsigned int b = dk_key_backend(reg->layout, key);
+	const char *bound = reg->private_backend[b].name;
+	char name[DK_NAME_MAX];
+
+	if (b)
+		return dk_nl_write_texts(room, type, dkc_key_prefix(reg->layout,
+						dk_key_functionality(reg->layout, key)),
+					 bound[0] ? bound : reg->layout->backend_names[b]);
+	/* the others are named after no backend in the module's layout */
+	return dk_nl_write_text(room, type, dk_key_name(reg->layout, key, name));
+}
+
 int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *reg,
 		       unsigned int key)
 {
-	char name[DK_NAME_MAX];
+	struct dk_nl_room room = dk_nl_room(skb);
 
-	dkc_key_private_name(reg, key, name);
-	return nla_put_string(skb, attr, name);
+	return dk_nl_room_used(skb, &room, dk_nl_write_key_name(&room, attr, reg, key));
 }
 
 /* One that the registry was born with serves where no provider's does. */
@@ -177,27 +266,53 @@ static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg 
 	return flags;
 }
 
-static int dk_nl_put_owner(struct sk_buff *skb, const struct dkc_block *b,
-			   const struct dk_nl_impl_attrs *a)
+/* A label has any length; all else that shows one cuts it off, too. */
+static bool dk_nl_write_label(struct dk_nl_room *room, int type, const char *label)
 {
-	if (b->prov && nla_put_string(skb, a->provider, b->prov->name))
-		return -EMSGSIZE;
-	if (!b->dev)
-		return 0;
-	return nla_put_u32(skb, a->device, b->device) ?:
-	       nla_put_string(skb, a->device_name, b->dev->name);
+	char name[DK_NAME_MAX];
+
+	if (!label)
+		return true;
+	if (strnlen(label, DK_NAME_MAX) < DK_NAME_MAX)
+		return dk_nl_write_text(room, type, label);
+	dkc_strcpy(name, label, sizeof(name));
+	return dk_nl_write_text(room, type, name);
+}
+
+static bool dk_nl_write_impl(struct dk_nl_room *room, const struct dk_registry *reg,
+			     const struct dkc_reg *r, const struct dk_nl_impl_attrs *a)
+{
+	const struct dkc_block *b = r->block;
+
+	return (!a->key || dk_nl_write_u32(room, a->key, r->key)) &&
+	       (!a->key_name || dk_nl_write_key_name(room, a->key_name, reg, r->key)) &&
+	       dk_nl_write_label(room, a->label, r->impl->label) &&
+	       (!b->prov || dk_nl_write_text(room, a->provider, b->prov->name)) &&
+	       (!b->dev || (dk_nl_write_u32(room, a->device, b->device) &&
+			    dk_nl_write_text(room, a->device_name, b->dev->name))) &&
+	       (!a->flags || dk_nl_write_u32(room, a->flags, dk_nl_impl_flags(reg, r)));
 }
 
 int dk_nl_put_impl(struct sk_buff *skb, const struct dk_registry *reg,
 		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a)
 {
-	if ((a->key && nla_put_u32(skb, a->key, r->key)) ||
-	    (a->key_name && dk_nl_put_key_name(skb, a->key_name, reg, r->key)) ||
-	    (r->impl->label && nla_put_string(skb, a->label, r->impl->label)) ||
-	    dk_nl_put_owner(skb, r->block, a) ||
-	    (a->flags && nla_put_u32(skb, a->flags, dk_nl_impl_flags(reg, r))))
-		return -EMSGSIZE;
-	return 0;
+	struct dk_nl_room room = dk_nl_room(skb);
+
+	return dk_nl_room_used(skb, &room, dk_nl_write_impl(&room, reg, r, a));
+}
+
+int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg,
+		    const struct dkc_reg *r, const struct dk_nl_impl_attrs *a)
+{
+	struct dk_nl_room room = dk_nl_room(skb);
+	struct nlattr *attr = (void *)room.at;
+	bool fits;
+
+	fits = dk_nl_reserve(&room, nest | NLA_F_NESTED, 0) &&
+	       dk_nl_write_impl(&room, reg, r, a);
+	if (fits)
+		attr->nla_len = room.at - (u8 *)attr;
+	return dk_nl_room_used(skb, &room, fits);
 }
 
 /* ---- the functions of an operator in order -------------------------------------- */

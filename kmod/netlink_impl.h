@@ -25,6 +25,9 @@ extern const struct dk_nl_impl_attrs dk_nl_impl_attrs;
 /* Tell of a function; the registry's lock is held. 0, or -EMSGSIZE. */
 int dk_nl_put_impl(struct sk_buff *skb, const struct dk_registry *reg,
 		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a);
+/* The same in a nest. */
+int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg,
+		    const struct dkc_reg *r, const struct dk_nl_impl_attrs *a);
 int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *reg,
 		       unsigned int key);
 

@@ -49,19 +49,12 @@ static int dk_nl_put_schema(struct sk_buff *skb, const struct dk_op *op)
 static bool dk_nl_put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls)
 {
 	struct dk_registry *reg = dk_registry_default();
-	struct nlattr *nest;
 	u32 i;
 
-	for (i = 0; i < impls->n; i++) {
-		nest = nla_nest_start(skb, DK_A_OP_IMPL);
-		if (!nest)
+	for (i = 0; i < impls->n; i++)
+		if (dk_nl_nest_impl(skb, DK_A_OP_IMPL, reg, impls->reg[i],
+				    &dk_nl_impl_attrs))
 			return false;
-		if (dk_nl_put_impl(skb, reg, impls->reg[i], &dk_nl_impl_attrs)) {
-			nla_nest_cancel(skb, nest);
-			return false;
-		}
-		nla_nest_end(skb, nest);
-	}
 	return true;
 }
 

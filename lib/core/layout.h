@@ -145,6 +145,8 @@ const char *dkc_layout_stranger(const struct dk_layout *l);
 const char *dkc_constant_name(enum dkc_constant constant);
 
 /* names.c: the functionality or backend of this name, 0 if there is none. */
+/* What the runtime keys of a per-backend functionality begin with. */
+const char *dkc_key_prefix(const struct dk_layout *l, unsigned int f);
 unsigned int dkc_find_functionality(const struct dk_layout *l, const char *name);
 unsigned int dkc_find_backend(const struct dk_layout *l, const char *name);
 /* The key of this name, as PyTorch's source has it; false if there is none. */

@@ -72,8 +72,7 @@ static u64 dkc_sum(const struct dk_registry *reg, u32 n)
 			      n % DKC_COUNTS);
 }
 
-/* What it has counted since it was given, or reset. */
-static u64 dkc_counted(const struct dk_registry *reg, u32 n)
+u64 dkc_counted(const struct dk_registry *reg, u32 n)
 {
 	return n ? dkc_sum(reg, n) - *dkc_base(reg, n) : 0;
 }
