@@ -12,6 +12,7 @@
 #include "../lib/core/registry.h"
 #include "gate.h"
 #include "left.h"
+#include "netlink.h"
 
 static struct dk_registry *dkc_default;
 
@@ -54,14 +55,22 @@ static int __init dkc_init(void)
 	}
 	dkc_default->is_default = true;
 	err = register_module_notifier(&dkc_module_nb);
-	if (err) {
-		dkc_default->is_default = false;
-		dk_registry_free(dkc_default, NULL);
-		return err;
-	}
+	if (err)
+		goto no_notifier;
+	/* the last one: from here on anybody may ask */
+	err = dk_nl_init();
+	if (err)
+		goto no_netlink;
 	pr_info("version %s, layout %s, ABI %u\n", DK_VERSION, DK_LAYOUT_NAME,
 		DK_ABI_VERSION);
 	return 0;
+
+no_netlink:
+	unregister_module_notifier(&dkc_module_nb);
+no_notifier:
+	dkc_default->is_default = false;
+	dk_registry_free(dkc_default, NULL);
+	return err;
 }
 
 /* Whoever uses our symbols keeps us, so nobody is left here. */
@@ -69,6 +78,7 @@ static void __exit dkc_exit(void)
 {
 	struct dk_diag why = { .size = sizeof(why) };
 
+	dk_nl_exit();
 	unregister_module_notifier(&dkc_module_nb);
 	dkc_default->is_default = false;
 	if (dk_registry_free(dkc_default, &why))
