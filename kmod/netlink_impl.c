@@ -194,43 +194,47 @@ static bool dk_nl_write_u32(struct dk_nl_room *room, int type, u32 value)
 	return to;
 }
 
-/* Two texts as one; each is shorter than DK_NAME_MAX. */
+/* Two texts as one. */
 static bool dk_nl_write_texts(struct dk_nl_room *room, int type, const char *head,
 			      const char *tail)
 {
-	size_t m = strlen(head), n = strlen(tail);
-	u8 *to = dk_nl_reserve(room, type, m + n + 1);
+	size_t m = strlen(head), n = strlen(tail) + 1;
+	u8 *to = dk_nl_reserve(room, type, m + n);
 
 	if (to) {
 		memcpy(to, head, m);
-		memcpy(to + m, tail, n + 1);
+		memcpy(to + m, tail, n);
 	}
 	return to;
 }
 
+/* A label has any length; all else that shows one cuts it off, too. */
 static bool dk_nl_write_text(struct dk_nl_room *room, int type, const char *text)
 {
-	size_t n = strlen(text) + 1;
-	u8 *to = dk_nl_reserve(room, type, n);
+	size_t n = strnlen(text, DK_NAME_MAX - 1);
+	u8 *to = dk_nl_reserve(room, type, n + 1);
 
 	if (to)
-		memcpy(to, text, n);
+		dkc_strncpy((char *)to, text, text[n] ? DK_NAME_MAX : n, n + 1);
 	return to;
 }
 
+/* In the module's layout only keys of one backend are named after it. */
 static bool dk_nl_write_key_name(struct dk_nl_room *room, int type,
 				 const struct dk_registry *reg, unsigned int key)
 {
-	unsigned int b = dk_key_backend(reg->layout, key);
+	const struct dk_layout *l = reg->layout;
+	unsigned int b = dk_key_backend(l, key);
 	const char *bound = reg->private_backend[b].name;
 	char name[DK_NAME_MAX];
 
 	if (b)
-		return dk_nl_write_texts(room, type, dkc_key_prefix(reg->layout,
-						dk_key_functionality(reg->layout, key)),
-					 bound[0] ? bound : reg->layout->backend_names[b]);
-	/* the others are named after no backend in the module's layout */
-	return dk_nl_write_text(room, type, dk_key_name(reg->layout, key, name));
+		return dk_nl_write_texts(room, type,
+					 dkc_key_prefix(l, dk_key_functionality(l, key)),
+					 bound[0] ? bound : l->backend_names[b]);
+	if (key < l->nf)
+		return dk_nl_write_text(room, type, l->functionality_prints[key]);
+	return dk_nl_write_text(room, type, dk_key_name(l, key, name));
 }
 
 int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *reg,
@@ -266,19 +270,6 @@ static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg 
 	return flags;
 }
 
-/* A label has any length; all else that shows one cuts it off, too. */
-static bool dk_nl_write_label(struct dk_nl_room *room, int type, const char *label)
-{
-	char name[DK_NAME_MAX];
-
-	if (!label)
-		return true;
-	if (strnlen(label, DK_NAME_MAX) < DK_NAME_MAX)
-		return dk_nl_write_text(room, type, label);
-	dkc_strcpy(name, label, sizeof(name));
-	return dk_nl_write_text(room, type, name);
-}
-
 static bool dk_nl_write_impl(struct dk_nl_room *room, const struct dk_registry *reg,
 			     const struct dkc_reg *r, const struct dk_nl_impl_attrs *a)
 {
@@ -286,7 +277,7 @@ static bool dk_nl_write_impl(struct dk_nl_room *room, const struct dk_registry *
 
 	return (!a->key || dk_nl_write_u32(room, a->key, r->key)) &&
 	       (!a->key_name || dk_nl_write_key_name(room, a->key_name, reg, r->key)) &&
-	       dk_nl_write_label(room, a->label, r->impl->label) &&
+	       (!r->impl->label || dk_nl_write_text(room, a->label, r->impl->label)) &&
 	       (!b->prov || dk_nl_write_text(room, a->provider, b->prov->name)) &&
 	       (!b->dev || (dk_nl_write_u32(room, a->device, b->device) &&
 			    dk_nl_write_text(room, a->device_name, b->dev->name))) &&

@@ -6,7 +6,7 @@
 
 /* Of the attributes beside schema and functions, and of a function's. */
 #define DK_NL_OP_ROOM		384
-#define DK_NL_IMPL_ROOM		128
+#define DK_NL_IMPL_ROOM		96
 
 static u32 dk_nl_num_device_impls(const struct dk_op *op)
 {

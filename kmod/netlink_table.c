@@ -34,6 +34,17 @@ static struct dkc_pick dk_nl_pick(const struct dk_nl_table *t, unsigned int slot
 	return dkc_serves(t->op, t->dev, f, b);
 }
 
+/* A fallback at many keys is many registrations of one function. */
+static bool dk_nl_same(const struct dkc_pick *a, const struct dkc_pick *b)
+{
+	if (a->prov != b->prov)
+		return false;
+	if (a->reg == b->reg)
+		return true;
+	return a->prov == DK_PROV_FALLBACK && a->reg && b->reg &&
+	       a->reg->impl == b->reg->impl && a->reg->block == b->reg->block;
+}
+
 /* The run that begins at an entry. */
 static struct dk_nl_run dk_nl_run_at(const struct dk_nl_table *t, unsigned int slot)
 {
@@ -44,7 +55,7 @@ static struct dk_nl_run dk_nl_run_at(const struct dk_nl_table *t, unsigned int s
 
 	while (run.last + 1 < t->op->reg->layout->num_entries) {
 		next = dk_nl_pick(t, run.last + 1);
-		if (next.reg != run.pick.reg || next.prov != run.pick.prov)
+		if (!dk_nl_same(&next, &run.pick))
 			break;
 		run.last++;
 	}
