@@ -83,9 +83,7 @@ static void compose(struct dk_nl_error *e, const struct dkn_attr *attr,
 			      attr->noun, e->value, text);
 	else if (attr)
 		dkn_error_say(e, e->code, "%s: %s", attr->noun, text);
-	else if (missing && e->message[0])
-		dkn_error_say(e, e->code, "%s (no %s is given)", text, missing->noun);
-	else if (missing)
+	else if (missing && !e->message[0])
 		dkn_error_say(e, e->code, "no %s is given", missing->noun);
 	else
 		dkn_error_say(e, e->code, "%s", text);
