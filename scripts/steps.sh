@@ -172,7 +172,7 @@ outside() { # KVER KDIR
 	env DK_OUTSIDE="$logs/outside-$1" DK_TOP="$build/modules/$1" KDIR="$2" \
 		selftests/module/outside_driver.sh
 }
-kernel_targets="replay api module edu torture"
+kernel_targets="replay api module edu nl torture"
 in_vm() { # KVER SECONDS TARGETS OPTION...: of selftests/vm/run, which say the kernel
 	local kver=$1 timeout=$2 targets=$3
 	shift 3
