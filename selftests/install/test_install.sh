@@ -59,6 +59,53 @@ build_cxx() {
 		$(pc "$1" --cflags --libs)
 }
 
+# build_client FOLDER - a program that talks to the module
+build_client() {
+	cat >"$st_tmp/client.c" <<-END
+		#include <dispatchkey-nl.h>
+		#include <stdio.h>
+
+		int main(void)
+		{
+			struct dk_nl_error why = { .size = sizeof(why) };
+			struct dk_nl *nl;
+			int err = dk_nl_open(NULL, &nl, &why);
+
+			printf("%s\n", err ? why.sentence : "open");
+			dk_nl_close(nl);
+			return 0;
+		}
+	END
+	# shellcheck disable=SC2046
+	$cc -Wall -Werror "$st_tmp/client.c" -o "$st_tmp/client" $(PKG_CONFIG_PATH=$1 \
+		pkg-config --cflags --libs dispatchkey-nl)
+}
+
+# What it says depends on the kernel below; that it says something does not.
+client_says() {
+	"$@" | grep .
+}
+
+client_needs() {
+	readelf -d "$st_tmp/client" | grep -q "NEEDED.*libdispatchkey-nl.so.0\]" &&
+		! readelf -d "$st_tmp/client" | grep -q "NEEDED.*libdispatchkey.so"
+}
+
+# client_tests FOLDER COMMAND... - the client library, where it was built
+client_tests() {
+	local folder=$1
+	shift
+	if [ -e "$folder/dispatchkey-nl.pc" ] || [ -e "$folder/dispatchkey-nl-uninstalled.pc" ]; then
+		ok "a client builds" build_client "$folder"
+		ok "it needs the client library alone" client_needs
+		ok "it runs" client_says "$@" "$st_tmp/client"
+	else
+		skip "a client builds" "no libnl-3 here"
+		skip "it needs the client library alone" "no libnl-3 here"
+		skip "it runs" "no libnl-3 here"
+	fi
+}
+
 version_is() {
 	[ "$(pc "$1" --modversion)" = "$(cat "$top/VERSION")" ]
 }
@@ -79,7 +126,7 @@ nothing_left() {
 need_command pkg-config
 
 echo "TAP version 13"
-ok "the library builds" run_make lib dkctl
+ok "the library builds" run_make lib nl dkctl
 
 # installed, in a folder that is not where it will be in the end
 prefix=/opt/dk
@@ -103,6 +150,8 @@ else
 	skip "a C++ program builds" "no $cxx"
 	skip "a C++ program runs" "no $cxx"
 fi
+sed -i "s|^prefix=.*|prefix=$st_tmp/dest$prefix|" "$pcdir/dispatchkey-nl.pc" 2>/dev/null
+client_tests "$pcdir" env "LD_LIBRARY_PATH=$lib"
 ok "the installed tool runs" "$st_tmp/dest$prefix/bin/dkctl" version
 ok "make uninstall" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=$prefix
 ok "it leaves nothing" nothing_left
@@ -127,5 +176,6 @@ esac
 ok "hello and plugin build against the build tree" build_samples "$tree"
 ok "hello runs" hello_says "$st_tmp/bin/hello"
 ok "host and plugin run" "$st_tmp/bin/host"
+client_tests "$tree"
 
 finish
