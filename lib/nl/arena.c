@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIGN_UP(n)	(((n) + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1))
+#define ALIGN		_Alignof(max_align_t)
+#define ALIGN_UP(n)	(((n) + ALIGN - 1) / ALIGN * ALIGN)
 
 /* The answer of one request fits into the first piece; a list has longer ones. */
 #define FIRST_PIECE	4000

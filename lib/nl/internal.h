@@ -126,6 +126,7 @@ struct dkn_field {
 	.attr = (_attr), .at = offsetof(struct _struct, _member),	\
 	.width = sizeof(((struct _struct *)0)->_member), ##__VA_ARGS__	\
 }
+
 #define DKN_COUNT(_struct, _member)	.count_at = offsetof(struct _struct, _member)
 #define DKN_HAS(_struct, _member)	.has_at = offsetof(struct _struct, _member)
 #define DKN_ONLINE			.preset = DK_NL_STATE_ONLINE
@@ -138,6 +139,7 @@ struct dkn_field {
 	.fields = (_fields),						\
 	.num_fields = sizeof(_fields) / sizeof((_fields)[0])		\
 }
+
 #define DKN_LIST_SHAPE(_struct, _set, _fields) {			\
 	.size = sizeof(struct _struct), .set = (_set),			\
 	.next = offsetof(struct _struct, next), .fields = (_fields),	\
