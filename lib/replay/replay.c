@@ -191,39 +191,44 @@ int dk_replay_bit(struct dk_replay *r, const char *word, unsigned int *backend)
 }
 
 /* The words of a set, one by one, so that each may be a private name. */
-static bool private_set(struct dk_replay *r, const char *word,
-			struct dk_keyset *ks)
+static int private_set(const struct dk_layout *l, struct dk_registry *reg,
+		       const char *word, struct dk_keyset *ks, struct dk_diag *why)
 {
 	char name[DK_NAME_MAX];
 	struct dk_keyset one;
 	unsigned int key;
 	size_t len;
+	int err;
 
 	ks->bits = 0;
 	for (;; word += len + 1) {
 		len = 0;
 		while (word[len] && word[len] != '|' && word[len] != ',')
 			len++;
-		if (!len || len >= sizeof(name))
-			return false;
+		if (len >= sizeof(name))
+			return -EINVAL;
 		memcpy(name, word, len);
 		name[len] = '\0';
-		if (dk_keyset_parse(r->layout, name, &one, NULL)) {
-			if (dk_registry_key_parse(r->reg, name, &key, NULL))
-				return false;
-			one = dk_key_set(r->layout, key);
-		}
-		ks->bits |= one.bits;
+		err = dk_keyset_parse(l, name, &one, why);
+		if (err && (!len || dk_registry_key_parse(reg, name, &key, NULL)))
+			return err;
+		ks->bits |= err ? dk_key_set(l, key).bits : one.bits;
 		if (!word[len])
-			return true;
+			return 0;
 	}
+}
+
+int dk_replay_parse_set(const struct dk_layout *l, struct dk_registry *reg,
+			const char *word, struct dk_keyset *ks, struct dk_diag *why)
+{
+	int err = dk_keyset_parse(l, word, ks, why);
+
+	return err && reg ? private_set(l, reg, word, ks, why) : err;
 }
 
 int dk_replay_set(struct dk_replay *r, const char *word, struct dk_keyset *ks)
 {
-	int err = dk_keyset_parse(r->layout, word, ks, &r->why);
-
-	return err && r->reg && private_set(r, word, ks) ? 0 : err;
+	return dk_replay_parse_set(r->layout, r->reg, word, ks, &r->why);
 }
 
 /* ---- the registry --------------------------------------------------------- */

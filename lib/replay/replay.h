@@ -67,6 +67,20 @@ const struct dk_diag *dk_replay_why(const struct dk_replay *r);
 /* The layout in use. */
 const struct dk_layout *dk_replay_layout(const struct dk_replay *r);
 
+/**
+ * dk_replay_parse_set() - a set in words, private names of backends included
+ * @l: the layout
+ * @reg: a registry of it, or NULL where nothing has a private name
+ * @word: what dk_keyset_parse() takes, or such as "edu|Autogradedu" in any case
+ * @ks: takes the set
+ * @why: filled on failure, with the part that is no set; may be NULL
+ *
+ * Context: Process context, may sleep.
+ * Return: 0 or -EINVAL.
+ */
+int dk_replay_parse_set(const struct dk_layout *l, struct dk_registry *reg,
+			const char *word, struct dk_keyset *ks, struct dk_diag *why);
+
 /* The i-th command, NULL behind the last one. */
 const struct dk_replay_command *dk_replay_command(unsigned int i);
 
