@@ -20,6 +20,7 @@ enum {
 	STATUS_DIFFERS,		/* replay --check found a wrong answer */
 	STATUS_BAD_INPUT,	/* a word, an option or a file that is wrong */
 	STATUS_SYSTEM,		/* no memory, or the output cannot be written */
+	STATUS_KERNEL,		/* the module is not loaded, or has refused */
 };
 
 /* Columns that output fits in. */
@@ -39,8 +40,15 @@ enum option {
 	OPTION_FORCE_RESOLVE = 128,
 	OPTION_TO = 256,
 	OPTION_DESCRIBE = 512,
-	OPTIONS_WITH_VALUE = OPTION_LAYOUT | OPTION_TO,
+	OPTION_STATISTICS = 1024,
+	OPTION_COLOR = 2048,
+	OPTION_SVG = 4096,
+	OPTION_USED = 8192,
+	OPTION_VERBOSE = 16384,
+	OPTIONS_WITH_VALUE = OPTION_LAYOUT | OPTION_TO | OPTION_SVG,
 	OPTIONS_GLOBAL = OPTION_JSON | OPTION_PRETTY | OPTION_HELP | OPTION_VERSION,
+	/* of the subcommands about a running kernel */
+	OPTIONS_LIVE = OPTION_STATISTICS | OPTION_COLOR,
 };
 
 /* The command line, taken apart. */
@@ -49,6 +57,9 @@ struct request {
 	const char *layout_name;
 	const struct dk_layout *layout;	/* found, v1 unless it was named */
 	const char *to_name;		/* of --to, or NULL */
+	const char *svg_name;		/* of --svg, or NULL */
+	bool color;
+	const struct subcommand *subcommand;
 	struct dk_layout *opened[3];	/* read from files, to be freed */
 	int num_opened;
 	char **args;			/* behind the subcommand */
@@ -77,8 +88,12 @@ int run_alias(struct request *q);
 int run_keyset(struct request *q);
 int run_schema(struct request *q);
 int run_replay(struct request *q);
-int run_version(struct request *q);
 int run_help(struct request *q);
+/* live/live.c: those about a running kernel, or nolive/live.c without libnl */
+int run_live(struct request *q);
+int run_version(struct request *q);
+/* Of the tool alone. */
+int show_version(struct request *q);
 
 /* layout.c: by name, or from the file of that name; else NULL, after fail().
  * A request needs three at most.
@@ -99,6 +114,8 @@ int show_help(struct request *q, const struct subcommand *s);
 
 /* error.c: what a user or a file gave; all but ASCII to be seen and tabs as \xNN */
 void print_text(FILE *f, const char *s, size_t len);
+/* The same as a string, to be freed; NULL without memory. */
+char *plain_text(const char *s);
 
 /* error.c: one sentence on stderr, and in JSON too if that was asked for */
 int fail(struct request *q, int status, const char *word, const char *suggestion,
@@ -142,7 +159,7 @@ void json_close(struct json *j);
 void json_end(struct json *j);
 void json_string(struct json *j, const char *name, const char *s);
 void json_string_len(struct json *j, const char *name, const char *s, size_t len);
-void json_uint(struct json *j, const char *name, unsigned long n);
+void json_uint(struct json *j, const char *name, unsigned long long n);
 void json_hex(struct json *j, const char *name, unsigned long long n);
 void json_bool(struct json *j, const char *name, bool b);
 void json_null(struct json *j, const char *name);
@@ -161,5 +178,44 @@ struct wrap {
 void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent);
 void wrap_word(struct wrap *w, const char *word, const char *tail);
 void wrap_end(struct wrap *w);
+
+/* color.c: what a terminal shows in which colour */
+enum color {
+	COLOR_NONE,
+	COLOR_BOLD,
+	COLOR_DIM,
+	COLOR_GOOD,
+	COLOR_BAD,
+	COLOR_CELL,		/* + a provenance: a cell of a grid */
+};
+
+/* "auto", "always" or "never"; false for another word. */
+bool color_parse(const char *word, bool *color);
+/* Begin and end text of that colour. */
+void color_begin(FILE *f, bool on, unsigned int color);
+void color_end(FILE *f, bool on, unsigned int color);
+
+/* listing.c: rows and columns that fit in COLUMNS; words too long are broken */
+struct column {
+	const char *head;
+	bool is_right;		/* flush right, for numbers */
+};
+
+struct listing {
+	const struct column *columns;
+	unsigned int num_columns;
+	struct listing_cell *cells;
+	size_t num_cells;
+	size_t room;
+	bool failed;		/* no memory */
+};
+
+void listing_begin(struct listing *l, const struct column *columns, unsigned int n);
+/* The next cell of the row. */
+void listing_put(struct listing *l, enum color color, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Print and free it; columns without a word are left out. */
+int listing_end(struct request *q, struct listing *l);
+void listing_free(struct listing *l);
 
 #endif /* DKCTL_H */

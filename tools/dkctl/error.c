@@ -3,6 +3,7 @@
 #include "dkctl.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 void print_text(FILE *f, const char *s, size_t len)
@@ -15,6 +16,22 @@ void print_text(FILE *f, const char *s, size_t len)
 		else
 			fprintf(f, "\\x%02x", (unsigned char)*s);
 	}
+}
+
+char *plain_text(const char *s)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	print_text(f, s, strlen(s));
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
 }
 
 static void json_error(struct request *q, const char *message, const char *word,
@@ -125,10 +142,20 @@ int fail_subcommand(struct request *q, const char *name)
 {
 	const struct subcommand *s;
 	struct suggestion near;
+	char list[256];
+	size_t n = 0;
 
+	list[0] = '\0';
 	suggest_begin(&near, name);
-	for (s = subcommands; s->name; s++)
+	for (s = subcommands; s->name; s++) {
 		suggest_try(&near, s->name);
+		if (*name && !strncmp(s->name, name, strlen(name)) && n < sizeof(list))
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s",
+					      n ? ", " : "", s->name);
+	}
+	if (n)
+		return fail(q, STATUS_BAD_INPUT, name, NULL,
+			    "\"%.127s\" may be any of %s", name, list);
 	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&near),
 		    "\"%.127s\" is no subcommand, \"dkctl help\" lists them", name);
 }

@@ -18,25 +18,42 @@ static const char options_help[] =
 
 static const char status_help[] =
 	"exit status: 0 fine; 1 replay --check found a wrong answer; 2 a word, an option\n"
-	"or a file is wrong; 3 no memory, or the output cannot be written.\n";
+	"or a file is wrong; 3 no memory, or the output cannot be written; 4 the module is\n"
+	"not loaded, or has refused.\n";
+
+static const char live_help[] =
+	"  -s, --statistics    more of what there is, and numbers\n"
+	"  -c, --color[=WHEN]  always, auto (at a terminal, and without NO_COLOR) or never\n";
+
+static bool is_live(const struct subcommand *s)
+{
+	return s->options & OPTION_STATISTICS;
+}
 
 void help_overview(FILE *f)
 {
 	const struct subcommand *s;
 	char head[64];
 
-	fputs("dkctl - look into dispatch keys, and try out what a dispatcher does\n\n"
+	fputs("dkctl - look into dispatch keys, try out what a dispatcher does, and see and steer the kernel's\n\n"
 	      "usage: dkctl [OPTIONS] SUBCOMMAND [WORDS]\n\n", f);
 	for (s = subcommands; s->name; s++) {
+		if (s == &subcommands[0] || (is_live(s) && !is_live(s - 1)))
+			fputs(is_live(s) ? "\non a running kernel:\n" : "keys, sets and trying out:\n", f);
 		snprintf(head, sizeof(head), "%s %s", s->name, s->usage);
-		fprintf(f, "  %-34s %s\n", head, s->summary);
+		if (strlen(head) > 34)
+			fprintf(f, "  %s\n  %-34s %s\n", head, "", s->summary);
+		else
+			fprintf(f, "  %-34s %s\n", head, s->summary);
 	}
-	fprintf(f, "\noptions:\n%s%s\n", layout_help, options_help);
+	fprintf(f, "\noptions:\n%s%s%s\n", layout_help, options_help, live_help);
 	fputs("examples:\n"
 	      "  dkctl key SparseCUDA                what is this key?\n"
 	      "  dkctl keyset 'CPU|AutogradCPU'      which bits are these, and who wins?\n"
 	      "  dkctl keyset --to pytorch-2.6 MAIA  what are they in another release?\n"
 	      "  dkctl replay -                      try it out at a prompt\n"
+	      "  dkctl table aten::add.Tensor        where do its calls go in this kernel?\n"
+	      "  dkctl route -v aten::add.Tensor edu0   and why?\n"
 	      "\n\"dkctl help SUBCOMMAND\" tells more.\n", f);
 }
 
@@ -53,8 +70,8 @@ void help_subcommand(FILE *f, const struct subcommand *s)
 		      "  impl my::add CPU add_cpu\n"
 		      "  route -v my::add CPU|AutogradCPU\n", f);
 	}
-	fprintf(f, "\noptions:\n%s%s\n%s", s->options & OPTION_LAYOUT ? layout_help : "",
-		options_help, status_help);
+	fprintf(f, "\noptions:\n%s%s%s\n%s", s->options & OPTION_LAYOUT ? layout_help : "",
+		options_help, is_live(s) ? live_help : "", status_help);
 }
 
 /* Where a group of commands begins. */

@@ -127,10 +127,10 @@ void json_string(struct json *j, const char *name, const char *s)
 	json_string_len(j, name, s, strlen(s));
 }
 
-void json_uint(struct json *j, const char *name, unsigned long n)
+void json_uint(struct json *j, const char *name, unsigned long long n)
 {
 	member(j, name);
-	fprintf(j->f, "%lu", n);
+	fprintf(j->f, "%llu", n);
 }
 
 /* As text: 64 bits do not fit the numbers of most readers. */

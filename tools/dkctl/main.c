@@ -56,9 +56,102 @@ const struct subcommand subcommands[] = {
 		run_replay, OPTION_LAYOUT | OPTION_CHECK | OPTION_TRANSCRIPT |
 			    OPTION_FORCE_RESOLVE, 0, -1,
 	}, {
-		"version", "", "version of the tool, the ABI and its layout",
-		"Prints the version of the tool, the number of the ABI and the name of its layout.\n",
-		run_version, 0, 0, 0,
+		"backend", "[show [NAME]] | set NAME offline|online",
+		"backends of the kernel, and whether they serve",
+		"Lists the backends that have functions, devices or a name of their own: state, how\n"
+		"many devices and functions, and who has joined them. With NAME, one of them; -s\n"
+		"lists those that nobody uses, too.\n"
+		"\n"
+		"  set NAME offline    calls no longer go to its functions, and those that were\n"
+		"                      inside have returned; as root, or with CAP_NET_ADMIN\n"
+		"  set NAME online     they go there again\n",
+		run_live, OPTIONS_LIVE, 0, -1,
+	}, {
+		"device", "[show [NAME | backend NAME]] | set NAME offline|online",
+		"devices, and whether they serve",
+		"Lists the devices, or those of a backend: state, how many functions, who has\n"
+		"registered them. -s shows their numbers, too.\n"
+		"\n"
+		"  set NAME offline    calls no longer go to its functions, and those that were\n"
+		"                      inside have returned; as root, or with CAP_NET_ADMIN\n"
+		"  set NAME online     they go there again\n",
+		run_live, OPTIONS_LIVE, 0, -1,
+	}, {
+		"provider", "[show] [NAME]", "drivers and others that register functions",
+		"Lists who has registered what: module, how many operators it defines, how many\n"
+		"functions and devices it has, which backends it has joined, and, where calls are\n"
+		"counted, how many its functions served.\n",
+		run_live, OPTIONS_LIVE, 0, -1,
+	}, {
+		"op", "[show] [NAME | FILTER...]", "operators, or the functions of one",
+		"Lists the operators; with NAME, shows one: its schema, who defines it, and every\n"
+		"function that is registered for it, by key and newest first. -s shows schemas in\n"
+		"the list, too.\n"
+		"\n"
+		"  FILTER is           prefix TEXT     whose name begins so\n"
+		"                      key KEY         with a function at exactly this key\n"
+		"                      backend NAME    with a function of this backend\n"
+		"                      provider NAME   that it defines or has functions for\n",
+		run_live, OPTIONS_LIVE, 0, -1,
+	}, {
+		"kernels", "[FILTER...]", "registered functions, and backend fallbacks",
+		"Lists the registered functions by operator and key, newest first, and behind them\n"
+		"the backend fallbacks. -s shows those that the registry was born with, too.\n"
+		"\n"
+		"  FILTER is           op NAME         of this operator\n"
+		"                      key KEY         at exactly this key, also an alias key\n"
+		"                      backend NAME    of this backend\n"
+		"                      provider NAME   of this provider\n"
+		"                      device NAME     of this device\n",
+		run_live, OPTIONS_LIVE, 0, -1,
+	}, {
+		"table", "[--svg FILE] OP [device NAME]", "where calls of an operator go, as a grid",
+		"Draws the computed table: a row a backend, a column a functionality that has an\n"
+		"entry for each, and a cell for every other functionality, highest priority first.\n"
+		"The letter of a cell is that of a function below the grid, its colour the rule that\n"
+		"chose it. With a device, the table of calls for that device.\n"
+		"\n"
+		"  --svg FILE          write the grid as a picture for documents; - is standard\n"
+		"                      output\n",
+		run_live, OPTIONS_LIVE | OPTION_SVG, 0, -1,
+	}, {
+		"route", "[-v] OP ARG... [include SET] [exclude SET]",
+		"where a call goes, and why",
+		"Asks the kernel where a call of OP with these arguments goes. An ARG is the name of\n"
+		"a device, of a backend, or a set of keys in words or as 0x...; SET@DEVICE is such a\n"
+		"set on a device.\n"
+		"\n"
+		"  include SET         with these keys included by the local state\n"
+		"  exclude SET         with these keys excluded by it\n"
+		"  -v, --verbose       why: what the sets are, what each rule says, and what each\n"
+		"                      function has to do with it; so does the word explain\n",
+		run_live, OPTIONS_LIVE | OPTION_VERBOSE, 0, -1,
+	}, {
+		"stats", "[show] [--used] [op NAME] [provider NAME] | on | off | reset",
+		"which functions served how many calls",
+		"Shows how many calls of each operator each function served, where calls are\n"
+		"counted, and in how many operators each backend was used at all.\n"
+		"\n"
+		"  --used              only what served a call\n"
+		"  on, off             begin to count, or stop and give the memory back; as root, or\n"
+		"                      with CAP_NET_ADMIN\n"
+		"  reset               count from zero again, likewise\n",
+		run_live, OPTIONS_LIVE | OPTION_USED, 0, -1,
+	}, {
+		"monitor", "", "what comes, goes and changes, as it happens",
+		"Prints a line for each operator, function, backend and device that comes, goes or\n"
+		"changes its state, with the time, until it is interrupted. With -j each line is an\n"
+		"object of JSON.\n",
+		run_live, OPTIONS_LIVE, 0, -1,
+	}, {
+		"limits", "[show] [NAME]", "how much there may be of what, and is",
+		"Lists the limits of the kernel's registry, and how much of each is used.\n",
+		run_live, OPTIONS_LIVE, 0, -1,
+	}, {
+		"version", "", "versions of tool, library and module",
+		"Prints the versions of the tool, of its library and of the module, and says which\n"
+		"is older. It works without the module.\n",
+		run_version, OPTIONS_LIVE, 0, 0,
 	}, {
 		"help", "[SUBCOMMAND]", "this help, or that of a subcommand",
 		"Prints help.\n",
@@ -67,18 +160,24 @@ const struct subcommand subcommands[] = {
 	{ NULL, NULL, NULL, NULL, NULL, 0, 0, 0 },
 };
 
+/* By its name or, as ip(8) does, by the beginning of it that no other one has. */
 const struct subcommand *find_subcommand(const char *name)
 {
-	const struct subcommand *s;
+	const struct subcommand *s, *found = NULL;
+	unsigned int n = 0;
 
 	for (s = subcommands; s->name; s++) {
 		if (!strcmp(s->name, name))
 			return s;
+		if (*name && !strncmp(s->name, name, strlen(name))) {
+			found = s;
+			n++;
+		}
 	}
-	return NULL;
+	return n == 1 ? found : NULL;
 }
 
-int run_version(struct request *q)
+int show_version(struct request *q)
 {
 	struct json j;
 
@@ -112,6 +211,11 @@ static const struct {
 	{ "force-resolve", 0, OPTION_FORCE_RESOLVE },
 	{ "to", 0, OPTION_TO },
 	{ "describe", 0, OPTION_DESCRIBE },
+	{ "statistics", 's', OPTION_STATISTICS },
+	{ "color", 'c', OPTION_COLOR },
+	{ "svg", 0, OPTION_SVG },
+	{ "used", 0, OPTION_USED },
+	{ "verbose", 'v', OPTION_VERBOSE },
 };
 
 #define NUM_OPTIONS	ARRAY_SIZE(options)
@@ -132,26 +236,36 @@ static void refuse(struct reader *r, const char *option, const char *why)
 	}
 }
 
+/* The value of an option that has one. */
+static void take_value(struct reader *r, const char *word, unsigned int option,
+		       const char *value)
+{
+	if (!value)
+		refuse(r, word, option == OPTION_SVG ? "needs the name of a file" :
+			"needs the name of a layout");
+	if (option == OPTION_TO)
+		r->q->to_name = value;
+	else if (option == OPTION_SVG)
+		r->q->svg_name = value;
+	else
+		r->q->layout_name = value;
+}
+
 /* @value stands in the same word, or is NULL. */
 static void take_option(struct reader *r, const char *word, unsigned int option,
 			const char *value)
 {
-	if (!(option & OPTIONS_WITH_VALUE)) {
-		if (value)
-			refuse(r, word, "takes no value");
-		else
-			r->q->options |= option;
-		return;
-	}
 	r->q->options |= option;
-	if (!value && *r->next)
-		value = *r->next++;
-	if (!value)
-		refuse(r, word, "needs the name of a layout");
-	if (option == OPTION_TO)
-		r->q->to_name = value;
-	else
-		r->q->layout_name = value;
+	if (option == OPTION_COLOR) {
+		if (!color_parse(value ? value : "always", &r->q->color))
+			refuse(r, word, "is one of always, auto and never");
+	} else if (option & OPTIONS_WITH_VALUE) {
+		if (!value && *r->next)
+			value = *r->next++;
+		take_value(r, word, option, value);
+	} else if (value) {
+		refuse(r, word, "takes no value");
+	}
 }
 
 static void take_long(struct reader *r, const char *word)
@@ -179,6 +293,10 @@ static void take_short(struct reader *r, const char *word)
 			;
 		if (i == NUM_OPTIONS) {
 			refuse(r, word, NULL);
+			return;
+		}
+		if (s[1] == '=' && options[i].option == OPTION_COLOR) {
+			take_option(r, word, OPTION_COLOR, s + 2);
 			return;
 		}
 		if (options[i].option != OPTION_LAYOUT) {
@@ -253,11 +371,17 @@ static const char *last_word(const char *usage)
 	return blank ? blank + 1 : usage;
 }
 
+static bool asks_for_help(const struct request *q, const struct subcommand *s)
+{
+	return q->options & OPTION_HELP ||
+	       (s->options & OPTION_STATISTICS && q->num_args && !strcmp(q->args[0], "help"));
+}
+
 static int run_subcommand(struct request *q, const struct subcommand *s)
 {
 	int status;
 
-	if (q->options & OPTION_HELP)
+	if (asks_for_help(q, s))
 		return show_help(q, s);
 	status = check_options(q, s);
 	if (status)
@@ -284,6 +408,7 @@ static int run(char **argv)
 	struct reader r = { .q = &q };
 	const struct subcommand *s;
 
+	color_parse("auto", &q.color);
 	read_options(&r, argv);
 	if (r.bad)
 		return fail_option(&r);
@@ -291,12 +416,13 @@ static int run(char **argv)
 		return fail(&q, STATUS_BAD_INPUT, argv[1], NULL,
 			    "option --version has one word too many: \"%.127s\"", argv[1]);
 	if (q.options & OPTION_VERSION)
-		return run_version(&q);
+		return show_version(&q);
 	if (!argv[1])
 		return show_help(&q, NULL);
 	s = find_subcommand(argv[1]);
 	if (!s)
 		return fail_subcommand(&q, argv[1]);
+	q.subcommand = s;
 	q.args = argv + 2;
 	while (q.args[q.num_args])
 		q.num_args++;

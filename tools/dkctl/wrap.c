@@ -11,6 +11,18 @@ void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent)
 	w->column = fprintf(f, "%-*s", indent, head);
 }
 
+/* What does not fit a line of its own is broken. */
+static const char *break_word(struct wrap *w, const char *word)
+{
+	int room = COLUMNS - w->indent;
+
+	while ((int)strlen(word) > room) {
+		fprintf(w->f, "%.*s\n%*s", room, word, w->indent, "");
+		word += room;
+	}
+	return word;
+}
+
 /* @tail stays with the word, such as a comma. */
 void wrap_word(struct wrap *w, const char *word, const char *tail)
 {
@@ -22,6 +34,10 @@ void wrap_word(struct wrap *w, const char *word, const char *tail)
 	} else if (w->column > w->indent) {
 		fputc(' ', w->f);
 		w->column++;
+	}
+	if (w->column == w->indent) {
+		word = break_word(w, word);
+		len = (int)(strlen(word) + strlen(tail));
 	}
 	fprintf(w->f, "%s%s", word, tail);
 	w->column += len;

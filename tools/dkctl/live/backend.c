@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* dkctl backend: the backends of the kernel, and switching them. */
+#include "live.h"
+
+static bool is_in_use(const struct dk_nl_backend *b)
+{
+	return b->is_bound || b->devices || b->impls || b->num_providers ||
+	       b->state != DK_NL_STATE_ONLINE;
+}
+
+static void json(struct request *q, const struct dk_nl_backend *b)
+{
+	struct json j;
+
+	json_begin(&j, stdout, q);
+	json_array(&j, "backends");
+	for (; b; b = b->next) {
+		json_object(&j, NULL);
+		json_string(&j, "name", b->name);
+		json_uint(&j, "number", b->number);
+		json_string(&j, "key", b->key_name);
+		json_string(&j, "state", state_word(b->state));
+		json_bool(&j, "bound", b->is_bound);
+		json_bool(&j, "alone", b->is_alone);
+		json_uint(&j, "devices", b->devices);
+		json_uint(&j, "functions", b->impls);
+		json_names(&j, "providers", b->providers, b->num_providers);
+		json_close(&j);
+	}
+	json_end(&j);
+}
+
+/* Those that nobody uses are named in a line of their own. */
+static void put_unused(const struct dk_nl_backend *list)
+{
+	const struct dk_nl_backend *b;
+	unsigned int n = 0, i = 0;
+	struct wrap w;
+
+	for (b = list; b; b = b->next)
+		n += !is_in_use(b);
+	if (!n)
+		return;
+	wrap_begin(&w, stdout, "unused:", 8);
+	for (b = list; b; b = b->next) {
+		if (!is_in_use(b))
+			wrap_word(&w, b->name, ++i < n ? "," : "");
+	}
+	wrap_end(&w);
+}
+
+static int text(struct live *v, const struct dk_nl_backend *list, bool all)
+{
+	static const struct column columns[] = {
+		{ "backend", false }, { "key", false }, { "state", false },
+		{ "devices", true }, { "functions", true }, { "providers", false },
+		{ "", false },
+	};
+	const struct dk_nl_backend *b;
+	struct listing l;
+	int status;
+
+	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	for (b = list; b; b = b->next) {
+		if (!all && !is_in_use(b))
+			continue;
+		listing_put(&l, COLOR_NONE, "%s", b->name);
+		listing_put(&l, COLOR_NONE, "%s", b->key_name);
+		listing_put(&l, state_color(b->state), "%s", state_word(b->state));
+		listing_put(&l, COLOR_NONE, "%u", b->devices);
+		listing_put(&l, COLOR_NONE, "%u", b->impls);
+		put_names(&l, b->providers, b->num_providers);
+		listing_put(&l, COLOR_NONE, "%s", b->is_alone ? "alone" : "");
+	}
+	status = listing_end(v->q, &l);
+	if (!status && !all)
+		put_unused(list);
+	return status;
+}
+
+static int show(struct live *v, const char *name)
+{
+	const struct dk_nl_backend *list;
+	int err, status = STATUS_OK;
+
+	err = name ? dk_nl_backend(v->nl, 0, name, &list) : dk_nl_backends(v->nl, &list);
+	if (err)
+		return name ? fail_named(v, err, name, fail_backend) : fail_kernel(v, err);
+	if (wants(v, OPTION_JSON))
+		json(v->q, list);
+	else
+		status = text(v, list, name || wants(v, OPTION_STATISTICS));
+	dk_nl_free(list);
+	return status;
+}
+
+int live_backend(struct live *v)
+{
+	static const char *const words[] = { "show", "set", NULL };
+	const char *name = NULL;
+	int status;
+
+	if (take(v, "set"))
+		return run_set(v, "backend", dk_nl_backend_set_online, fail_backend);
+	if (take_show(v) && *v->next)
+		name = *v->next++;
+	status = no_more(v, words);
+	return status ? status : show(v, name);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* dkctl device: the devices of the kernel, and switching them. */
+#include "live.h"
+
+static void json(struct request *q, const struct dk_nl_device *d)
+{
+	struct json j;
+
+	json_begin(&j, stdout, q);
+	json_array(&j, "devices");
+	for (; d; d = d->next) {
+		json_object(&j, NULL);
+		json_string(&j, "name", d->name);
+		json_uint(&j, "number", d->number);
+		json_string(&j, "backend", d->backend_name);
+		json_string(&j, "state", state_word(d->state));
+		json_string(&j, "backend_state", state_word(d->backend_state));
+		json_uint(&j, "functions", d->impls);
+		json_name(&j, "provider", d->provider);
+		json_close(&j);
+	}
+	json_end(&j);
+}
+
+/* It does not serve either while its backend is offline. */
+static void put_state(struct listing *l, const struct dk_nl_device *d)
+{
+	if (d->state == DK_NL_STATE_ONLINE && d->backend_state != DK_NL_STATE_ONLINE)
+		listing_put(l, COLOR_BAD, "backend offline");
+	else
+		listing_put(l, state_color(d->state), "%s", state_word(d->state));
+}
+
+static int text(struct live *v, const struct dk_nl_device *d)
+{
+	static const struct column columns[] = {
+		{ "device", false }, { "number", true }, { "backend", false },
+		{ "state", false }, { "functions", true }, { "provider", false },
+	};
+	struct listing l;
+
+	if (!d)
+		puts("no devices");
+	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	for (; d; d = d->next) {
+		listing_put(&l, COLOR_NONE, "%s", d->name);
+		if (wants(v, OPTION_STATISTICS))
+			listing_put(&l, COLOR_NONE, "%u", d->number);
+		else
+			listing_put(&l, COLOR_NONE, "%s", "");
+		listing_put(&l, COLOR_NONE, "%s", d->backend_name);
+		put_state(&l, d);
+		listing_put(&l, COLOR_NONE, "%u", d->impls);
+		listing_put(&l, COLOR_NONE, "%s", d->provider);
+	}
+	return listing_end(v->q, &l);
+}
+
+static int show(struct live *v, const char *name, __u32 backend)
+{
+	const struct dk_nl_device *list;
+	int err, status = STATUS_OK;
+
+	err = name ? dk_nl_device(v->nl, 0, name, &list) :
+		     dk_nl_devices(v->nl, backend, &list);
+	if (err)
+		return name ? fail_named(v, err, name, fail_device) : fail_kernel(v, err);
+	if (wants(v, OPTION_JSON))
+		json(v->q, list);
+	else
+		status = text(v, list);
+	dk_nl_free(list);
+	return status;
+}
+
+int live_device(struct live *v)
+{
+	static const char *const words[] = { "show", "set", "backend", NULL };
+	const char *name = NULL;
+	int status = STATUS_OK;
+	__u32 backend = 0;
+
+	if (take(v, "set"))
+		return run_set(v, "device", dk_nl_device_set_online, fail_device);
+	if (take_show(v) && v->next[0] && !v->next[1])
+		name = *v->next++;
+	else if (take(v, "backend"))
+		status = take_backend(v, &backend);
+	if (!status)
+		status = no_more(v, words);
+	return status ? status : show(v, name, backend);
+}

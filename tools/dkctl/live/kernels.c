@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* dkctl kernels: registered functions, and backend fallbacks. */
+#include "live.h"
+
+static void json(struct request *q, const struct dk_nl_impl *i)
+{
+	struct json j;
+
+	json_begin(&j, stdout, q);
+	json_array(&j, "functions");
+	for (; i; i = i->next) {
+		json_object(&j, NULL);
+		json_name(&j, "operator", i->op);
+		json_string(&j, "key", i->key_name);
+		json_uint(&j, "key_number", i->key);
+		json_string(&j, "function", i->label);
+		json_name(&j, "provider", i->provider);
+		json_name(&j, "device", i->device_name);
+		json_impl_flags(&j, i->flags);
+		json_close(&j);
+	}
+	json_end(&j);
+}
+
+/* A fallback that the registry was born with, as each has many. */
+static bool is_stock(const struct dk_nl_impl *i)
+{
+	return !*i->op && !*i->provider;
+}
+
+static int text(struct live *v, const struct dk_nl_impl *list)
+{
+	static const struct column columns[] = {
+		{ "operator", false }, { "key", false }, { "function", false },
+		{ "provider", false }, { "device", false }, { "", false },
+	};
+	unsigned long long n = 0, hidden = 0;
+	const struct dk_nl_impl *i;
+	char words[64], flags[64];
+	struct listing l;
+	int status;
+
+	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	for (i = list; i; i = i->next) {
+		if (is_stock(i) && !wants(v, OPTION_STATISTICS)) {
+			hidden++;
+			continue;
+		}
+		put_impl_flags(i->flags, flags, sizeof(flags));
+		listing_put(&l, COLOR_NONE, "%s", *i->op ? i->op : "(fallback)");
+		listing_put(&l, COLOR_NONE, "%s", i->key_name);
+		listing_put(&l, COLOR_NONE, "%s", i->label);
+		listing_put(&l, COLOR_NONE, "%s", provider_word(i->provider));
+		listing_put(&l, COLOR_NONE, "%s", i->device_name);
+		listing_put(&l, COLOR_DIM, "%s", flags);
+		n++;
+	}
+	status = listing_end(v->q, &l);
+	if (status)
+		return status;
+	printf("%s", plural(words, n, "function", "functions"));
+	if (hidden)
+		printf(", and %s built in, which -s lists",
+		       plural(words, hidden, "backend fallback", "backend fallbacks"));
+	putchar('\n');
+	return STATUS_OK;
+}
+
+/* One word and its value; -1 if the next word is none of them. */
+static int take_filter(struct live *v, struct dk_nl_impl_filter *filter)
+{
+	int status = STATUS_OK;
+
+	if (take(v, "op")) {
+		filter->op = take_value(v, "op", &status);
+	} else if (take(v, "key")) {
+		status = take_key(v, &filter->key);
+		filter->has_key = !status;
+	} else if (take(v, "provider")) {
+		filter->provider = take_value(v, "provider", &status);
+	} else if (take(v, "backend")) {
+		status = take_backend(v, &filter->backend);
+	} else if (take(v, "device")) {
+		status = take_device(v, &filter->device);
+	} else {
+		return -1;
+	}
+	return status;
+}
+
+int live_kernels(struct live *v)
+{
+	static const char *const words[] = {
+		"op", "key", "backend", "provider", "device", NULL
+	};
+	struct dk_nl_impl_filter filter = { .size = sizeof(filter) };
+	const struct dk_nl_impl *list;
+	int status = STATUS_OK, err;
+
+	take_show(v);
+	while (*v->next && !status)
+		status = take_filter(v, &filter);
+	if (status <= 0)
+		status = no_more(v, words);
+	if (status)
+		return status;
+	err = dk_nl_impls(v->nl, &filter, &list);
+	if (err)
+		return fail_kernel(v, err);
+	if (!list)
+		status = check_names(v, filter.op, filter.provider);
+	if (status)
+		return status;
+	if (wants(v, OPTION_JSON))
+		json(v->q, list);
+	else
+		status = text(v, list);
+	dk_nl_free(list);
+	return status;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Subcommands about a running kernel: opening it, and what it refuses. */
+#include "live.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+	const char *name;
+	int (*run)(struct live *v);
+} parts[] = {
+	{ "backend", live_backend },
+	{ "device", live_device },
+	{ "provider", live_provider },
+	{ "op", live_op },
+	{ "kernels", live_kernels },
+	{ "table", live_table },
+	{ "route", live_route },
+	{ "stats", live_stats },
+	{ "monitor", live_monitor },
+	{ "limits", live_limits },
+};
+
+/* Sentences about the module itself say what to type. */
+int fail_open(struct request *q, int err, const struct dk_nl_error *why)
+{
+	if (err != -ENOENT)
+		return fail(q, err == -ENOMEM ? STATUS_SYSTEM : STATUS_KERNEL, NULL, NULL, "%s",
+			    why->sentence);
+	if (!access("/sys/module/dispatchkey", F_OK))
+		return fail(q, STATUS_KERNEL, NULL, NULL,
+			    "dispatchkey.ko answers in the first network namespace only; type: sudo nsenter -t 1 -n dkctl ...");
+	return fail(q, STATUS_KERNEL, NULL, NULL,
+		    "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
+}
+
+/* The command again, as it was typed but for its options. */
+static const char *command(const struct request *q, char *buf, size_t size)
+{
+	size_t n = (size_t)snprintf(buf, size, "dkctl %s", q->subcommand->name);
+	int i;
+
+	for (i = 0; i < q->num_args && n < size; i++)
+		n += (size_t)snprintf(buf + n, size - n, " %s", q->args[i]);
+	return buf;
+}
+
+int fail_kernel(struct live *v, int err)
+{
+	char words[512];
+
+	if (err == -ENOMEM && !*dk_nl_why(v->nl)->message)
+		return fail_memory(v->q);
+	if (err == -EPERM)
+		return fail(v->q, STATUS_KERNEL, NULL, NULL,
+			    "this needs root, or the capability CAP_NET_ADMIN; type: sudo %s",
+			    command(v->q, words, sizeof(words)));
+	return fail(v->q, STATUS_KERNEL, NULL, NULL, "%s", dk_nl_strerror(v->nl));
+}
+
+int run_live(struct request *q)
+{
+	struct dk_nl_error why = { .size = sizeof(why) };
+	struct live v = { .q = q, .next = q->args };
+	int status = STATUS_OK, err;
+	size_t i;
+
+	err = dk_nl_open(NULL, &v.nl, &why);
+	if (err)
+		return fail_open(q, err, &why);
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!strcmp(parts[i].name, q->subcommand->name))
+			status = parts[i].run(&v);
+	}
+	names_end(&v);
+	dk_nl_free(v.backends);
+	dk_nl_close(v.nl);
+	return status;
+}

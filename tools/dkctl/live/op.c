@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* dkctl op: operators, and the functions of one. */
+#include "live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- many ----------------------------------------------------------------------- */
+
+static void json_op(struct json *j, const struct dk_nl_op *op)
+{
+	json_string(j, "name", op->name);
+	json_name(j, "schema", op->schema);
+	json_name(j, "provider", op->provider);
+	json_op_flags(j, op->flags);
+	json_uint(j, "functions", op->num_impls);
+	json_uint(j, "device_functions", op->num_device_impls);
+}
+
+static void json_list(struct request *q, const struct dk_nl_op *op)
+{
+	struct json j;
+
+	json_begin(&j, stdout, q);
+	json_array(&j, "operators");
+	for (; op; op = op->next) {
+		json_object(&j, NULL);
+		json_op(&j, op);
+		json_close(&j);
+	}
+	json_end(&j);
+}
+
+static int text_list(struct live *v, const struct dk_nl_op *list)
+{
+	static const struct column columns[] = {
+		{ "operator", false }, { "functions", true }, { "of devices", true },
+		{ "flags", false }, { "defined by", false }, { "schema", false },
+	};
+	unsigned long long n = 0, undefined = 0;
+	const struct dk_nl_op *op;
+	char words[64], flags[64];
+	struct listing l;
+	int status;
+
+	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	for (op = list; op; op = op->next) {
+		put_op_flags(op->flags, flags, sizeof(flags));
+		listing_put(&l, COLOR_NONE, "%s", op->name);
+		listing_put(&l, COLOR_NONE, "%u", op->num_impls);
+		if (op->num_device_impls)
+			listing_put(&l, COLOR_NONE, "%u", op->num_device_impls);
+		else
+			listing_put(&l, COLOR_NONE, "%s", "");
+		listing_put(&l, COLOR_NONE, "%s", flags);
+		listing_put(&l, *op->provider ? COLOR_NONE : COLOR_BAD, "%s",
+			    *op->provider ? op->provider : "nobody");
+		listing_put(&l, COLOR_NONE, "%s",
+			    wants(v, OPTION_STATISTICS) ? op->schema : "");
+		undefined += !*op->provider;
+		n++;
+	}
+	status = listing_end(v->q, &l);
+	if (status)
+		return status;
+	printf("%s", plural(words, n, "operator", "operators"));
+	if (undefined)
+		printf(", %llu of them defined by nobody", undefined);
+	putchar('\n');
+	return STATUS_OK;
+}
+
+static int show_list(struct live *v, const struct dk_nl_op_filter *filter)
+{
+	const struct dk_nl_op *list;
+	int err = dk_nl_ops(v->nl, filter, &list), status = STATUS_OK;
+
+	if (err)
+		return fail_kernel(v, err);
+	if (!list)
+		status = check_names(v, NULL, filter->provider);
+	if (status)
+		return status;
+	if (wants(v, OPTION_JSON))
+		json_list(v->q, list);
+	else
+		status = text_list(v, list);
+	dk_nl_free(list);
+	return status;
+}
+
+/* ---- one ------------------------------------------------------------------------ */
+
+static void json_one(struct request *q, const struct dk_nl_op *op)
+{
+	const struct dk_nl_impl *i;
+	struct json j;
+
+	json_begin(&j, stdout, q);
+	json_object(&j, "operator");
+	json_op(&j, op);
+	json_array(&j, "registrations");
+	for (i = op->impls; i; i = i->next) {
+		json_object(&j, NULL);
+		json_string(&j, "key", i->key_name);
+		json_uint(&j, "key_number", i->key);
+		json_string(&j, "function", i->label);
+		json_name(&j, "provider", i->provider);
+		json_name(&j, "device", i->device_name);
+		json_impl_flags(&j, i->flags);
+		json_close(&j);
+	}
+	json_end(&j);
+}
+
+static void put_wrapped(const char *head, const char *s)
+{
+	char *plain = plain_text(s), *word, *rest;
+	struct wrap w;
+
+	if (!plain)
+		return;
+	wrap_begin(&w, stdout, head, (int)strlen(head));
+	for (word = strtok_r(plain, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		wrap_word(&w, word, "");
+	wrap_end(&w);
+	free(plain);
+}
+
+static int text_one(struct live *v, const struct dk_nl_op *op)
+{
+	static const struct column columns[] = {
+		{ "key", false }, { "function", false }, { "provider", false },
+		{ "device", false }, { "", false },
+	};
+	const struct dk_nl_impl *i;
+	char flags[64], words[64];
+	struct listing l;
+
+	put_wrapped("", *op->schema ? op->schema : op->name);
+	put_wrapped("  defined by  ", *op->provider ? op->provider : "nobody");
+	put_op_flags(op->flags, flags, sizeof(flags));
+	if (*flags)
+		put_wrapped("  flags       ", flags);
+	printf("  functions   %u", op->num_impls);
+	if (op->num_device_impls)
+		printf(", %s", plural(words, op->num_device_impls, "of a device", "of devices"));
+	printf("\n%s", op->impls ? "\n" : "");
+	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	for (i = op->impls; i; i = i->next) {
+		put_impl_flags(i->flags, flags, sizeof(flags));
+		listing_put(&l, COLOR_NONE, "%s", i->key_name);
+		listing_put(&l, COLOR_NONE, "%s", i->label);
+		listing_put(&l, COLOR_NONE, "%s", provider_word(i->provider));
+		listing_put(&l, COLOR_NONE, "%s", i->device_name);
+		listing_put(&l, COLOR_DIM, "%s", flags);
+	}
+	return listing_end(v->q, &l);
+}
+
+static int show_one(struct live *v, const char *name)
+{
+	const struct dk_nl_op *op;
+	int err = dk_nl_op(v->nl, name, &op), status = STATUS_OK;
+
+	if (err)
+		return fail_named(v, err, name, fail_op);
+	if (wants(v, OPTION_JSON))
+		json_one(v->q, op);
+	else
+		status = text_one(v, op);
+	dk_nl_free(op);
+	return status;
+}
+
+/* ---- the words ------------------------------------------------------------------ */
+
+/* One word and its value; -1 if the next word is none of them. */
+static int take_filter(struct live *v, struct dk_nl_op_filter *filter)
+{
+	int status = STATUS_OK;
+
+	if (take(v, "prefix")) {
+		filter->prefix = take_value(v, "prefix", &status);
+	} else if (take(v, "provider")) {
+		filter->provider = take_value(v, "provider", &status);
+	} else if (take(v, "backend")) {
+		status = take_backend(v, &filter->backend);
+	} else if (take(v, "key")) {
+		status = take_key(v, &filter->key);
+		filter->has_key = !status;
+	} else {
+		return -1;
+	}
+	return status;
+}
+
+int live_op(struct live *v)
+{
+	static const char *const words[] = {
+		"show", "prefix", "key", "backend", "provider", NULL
+	};
+	struct dk_nl_op_filter filter = { .size = sizeof(filter) };
+	int status = STATUS_OK;
+
+	take_show(v);
+	/* one word is a name, and no beginning of another word */
+	if (v->next[0] && !v->next[1])
+		return show_one(v, *v->next);
+	while (*v->next && !status)
+		status = take_filter(v, &filter);
+	if (status > 0)
+		return status;
+	status = no_more(v, words);
+	return status ? status : show_list(v, &filter);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* dkctl provider: who registers functions. */
+#include "live.h"
+
+static const char *provider_state(__u32 state)
+{
+	return dk_nl_word(DK_NL_WORDS_PROVIDER_STATE, state);
+}
+
+static void json(struct request *q, const struct dk_nl_provider *p)
+{
+	struct json j;
+
+	json_begin(&j, stdout, q);
+	json_array(&j, "providers");
+	for (; p; p = p->next) {
+		json_object(&j, NULL);
+		json_string(&j, "name", p->name);
+		json_name(&j, "module", p->module);
+		json_string(&j, "state", provider_state(p->state));
+		json_uint(&j, "operators", p->operators);
+		json_uint(&j, "functions", p->impls);
+		json_uint(&j, "devices", p->devices);
+		json_names(&j, "backends", p->backends, p->num_backends);
+		if (p->has_calls)
+			json_uint(&j, "calls", p->calls);
+		else
+			json_null(&j, "calls");
+		json_close(&j);
+	}
+	json_end(&j);
+}
+
+static int text(struct live *v, const struct dk_nl_provider *p)
+{
+	static const struct column columns[] = {
+		{ "provider", false }, { "module", false }, { "state", false },
+		{ "operators", true }, { "functions", true }, { "devices", true },
+		{ "calls", true }, { "backends", false },
+	};
+	struct listing l;
+
+	if (!p)
+		puts("no providers");
+	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	for (; p; p = p->next) {
+		listing_put(&l, COLOR_NONE, "%s", p->name);
+		listing_put(&l, COLOR_NONE, "%s", p->module);
+		listing_put(&l, p->state == DK_NL_PROVIDER_REGISTERED ? COLOR_NONE : COLOR_BAD,
+			    "%s", provider_state(p->state));
+		listing_put(&l, COLOR_NONE, "%u", p->operators);
+		listing_put(&l, COLOR_NONE, "%u", p->impls);
+		listing_put(&l, COLOR_NONE, "%u", p->devices);
+		if (p->has_calls)
+			listing_put(&l, COLOR_NONE, "%llu", (unsigned long long)p->calls);
+		else
+			listing_put(&l, COLOR_NONE, "%s", "");
+		put_names(&l, p->backends, p->num_backends);
+	}
+	return listing_end(v->q, &l);
+}
+
+int live_provider(struct live *v)
+{
+	static const char *const words[] = { "show", NULL };
+	const struct dk_nl_provider *list;
+	const char *name = NULL;
+	int status, err;
+
+	if ((take_show(v) && *v->next) || (v->next[0] && !v->next[1]))
+		name = *v->next++;
+	status = no_more(v, words);
+	if (status)
+		return status;
+	err = name ? dk_nl_provider(v->nl, name, &list) : dk_nl_providers(v->nl, &list);
+	if (err)
+		return name ? fail_named(v, err, name, fail_provider) : fail_kernel(v, err);
+	if (wants(v, OPTION_JSON))
+		json(v->q, list);
+	else
+		status = text(v, list);
+	dk_nl_free(list);
+	return status;
+}

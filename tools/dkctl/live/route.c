@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* dkctl route: where a call goes, and why. */
+#include "live.h"
+#include "replay.h"
+#include "tell.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_OBJECTS	64
+
+struct call {
+	struct live *v;
+	struct dk_nl_call nl;
+	struct dk_nl_obj objs[MAX_OBJECTS];
+	const char *words[MAX_OBJECTS];
+	const struct dk_nl_device *devices;	/* all there are */
+	const struct dk_nl_route *route;
+	const struct dk_nl_step *steps;
+	struct dk_explain explain;
+};
+
+/* ---- the call that is meant ------------------------------------------------------- */
+
+static struct dk_keyset dense(struct live *v, unsigned int backend)
+{
+	unsigned int key;
+
+	if (dk_key_parse(v->layout, "Dense", 0, &key, NULL))
+		return (struct dk_keyset){ 0 };
+	return dk_key_set(v->layout, dk_runtime_key(v->layout, key, backend));
+}
+
+static void set_device(struct call *c, struct dk_nl_obj *obj, const struct dk_nl_device *d)
+{
+	obj->device = d->number;
+	if (!obj->ks.bits)
+		obj->ks = dense(c->v, d->backend);
+}
+
+/* SET@DEVICE */
+static int parse_on_device(struct call *c, const char *word, const char *at,
+			   struct dk_nl_obj *obj)
+{
+	const struct dk_nl_device *d = device_named(c->devices, at + 1);
+	char *set;
+	int status;
+
+	if (!d)
+		return fail_device(c->v, at + 1);
+	set = strndup(word, (size_t)(at - word));
+	if (!set)
+		return fail_memory(c->v->q);
+	status = parse_set(c->v, set, &obj->ks);
+	free(set);
+	if (!status)
+		set_device(c, obj, d);
+	return status;
+}
+
+static int fail_argument(struct call *c, const char *word)
+{
+	const struct dk_nl_backend *b;
+	const struct dk_nl_device *d;
+	struct suggestion s;
+
+	suggest_begin(&s, word);
+	for (d = c->devices; d; d = d->next)
+		suggest_try(&s, d->name);
+	for (b = c->v->backends; b; b = b->next)
+		suggest_try(&s, b->name);
+	suggest_live_set(c->v, &s);
+	return fail(c->v->q, STATUS_BAD_INPUT, word, suggest_end(&s),
+		    "\"%.127s\" is no device, backend or keyset of the kernel", word);
+}
+
+static int parse_object(struct call *c, const char *word, struct dk_nl_obj *obj)
+{
+	const struct dk_nl_device *d = device_named(c->devices, word);
+	const struct dk_nl_backend *b;
+	const char *at = strrchr(word, '@');
+
+	if (d) {
+		set_device(c, obj, d);
+		return STATUS_OK;
+	}
+	if (at)
+		return parse_on_device(c, word, at, obj);
+	b = backend_named(c->v->backends, word);
+	if (b) {
+		obj->ks = dense(c->v, b->number);
+		return STATUS_OK;
+	}
+	/* one word is more likely a mistyped name than a set */
+	if (!strpbrk(word, "|,( ") && dk_replay_parse_set(c->v->layout, c->v->names, word,
+							  &obj->ks, NULL))
+		return fail_argument(c, word);
+	return parse_set(c->v, word, &obj->ks);
+}
+
+/* A set beside what the local state is by default. */
+static int parse_local(struct call *c, const char *word, const char *constant,
+		       struct dk_keyset *ks, __u32 *has)
+{
+	struct dk_keyset given, usual;
+	int status = STATUS_OK;
+	const char *set = take_value(c->v, word, &status);
+
+	if (!set)
+		return status;
+	status = parse_set(c->v, set, &given);
+	if (status)
+		return status;
+	if (!*has && !dk_constant_set(c->v->layout, constant, &usual, NULL))
+		*ks = usual;
+	*ks = dk_keyset_or(*ks, given);
+	*has = 1;
+	return STATUS_OK;
+}
+
+static int parse_word(struct call *c)
+{
+	struct live *v = c->v;
+
+	if (!strcmp(*v->next, "include") && v->next++)
+		return parse_local(c, "include", "default_included_set", &c->nl.included,
+				   &c->nl.has_included);
+	if (!strcmp(*v->next, "exclude") && v->next++)
+		return parse_local(c, "exclude", "default_excluded_set", &c->nl.excluded,
+				   &c->nl.has_excluded);
+	if (!strcmp(*v->next, "explain") && v->next++) {
+		v->q->options |= OPTION_VERBOSE;
+		return STATUS_OK;
+	}
+	if (c->nl.num_objs == MAX_OBJECTS)
+		return fail(v->q, STATUS_BAD_INPUT, *v->next, NULL,
+			    "a call has at most %u arguments that it dispatches on",
+			    MAX_OBJECTS);
+	c->words[c->nl.num_objs] = *v->next;
+	return parse_object(c, *v->next++, &c->objs[c->nl.num_objs++]);
+}
+
+static int parse_call(struct call *c)
+{
+	struct live *v = c->v;
+	int status = STATUS_OK, err;
+
+	if (!v->next[0] || !v->next[1])
+		return fail(v->q, STATUS_BAD_INPUT, "ARG", NULL,
+			    "route needs an OP and what it is called with, as in \"dkctl route aten::add.Tensor CPU\"");
+	c->nl.size = sizeof(c->nl);
+	c->nl.objs = c->objs;
+	c->nl.op = *v->next++;
+	err = dk_nl_devices(v->nl, 0, &c->devices);
+	if (err)
+		return fail_kernel(v, err);
+	status = names_begin(v);
+	while (!status && *v->next)
+		status = parse_word(c);
+	return status;
+}
+
+/* ---- in words --------------------------------------------------------------------- */
+
+/* "demo::add(edu0, CPU)" */
+static void put_call(FILE *f, const struct call *c)
+{
+	__u32 i;
+
+	print_text(f, c->nl.op, strlen(c->nl.op));
+	fputc('(', f);
+	for (i = 0; i < c->nl.num_objs; i++) {
+		if (i)
+			fputs(", ", f);
+		print_text(f, c->words[i], strlen(c->words[i]));
+	}
+	fputc(')', f);
+}
+
+static const struct {
+	int error;
+	const char *name;
+	const char *why;
+} refusals[] = {
+	{ -ENOSYS, "ENOSYS", "nothing serves" },
+	{ -ENOTUNIQ, "ENOTUNIQ", "it is ambiguous which function serves" },
+	{ -ENODEV, "ENODEV", "its device is gone or offline, and nothing else serves" },
+	{ -EXDEV, "EXDEV", "the operator wants all on one device, and there are two, in" },
+	{ -ENOENT, "ENOENT", "nobody defines the operator of" },
+	{ -ESHUTDOWN, "ESHUTDOWN", "the dispatcher is shut down for" },
+};
+
+/* The errors are the dispatcher's own; -ENODEV and the like end the sentence. */
+static void put_sentence(FILE *f, const struct call *c)
+{
+	const struct dk_nl_route *r = c->route;
+	size_t i;
+
+	for (i = 0; r->error && i < ARRAY_SIZE(refusals); i++) {
+		if (r->error != refusals[i].error)
+			continue;
+		fprintf(f, "%s ", refusals[i].why);
+		put_call(f, c);
+		fprintf(f, ": a call returns -%s", refusals[i].name);
+		return;
+	}
+	put_call(f, c);
+	if (r->error) {
+		fprintf(f, " is refused: %s", strerror(-r->error));
+		return;
+	}
+	fprintf(f, " goes to ");
+	print_text(f, r->label, strlen(r->label));
+	if (*r->device_name) {
+		fputc('@', f);
+		print_text(f, r->device_name, strlen(r->device_name));
+	}
+	if (*r->provider) {
+		fputs(" of ", f);
+		print_text(f, r->provider, strlen(r->provider));
+	}
+	fprintf(f, " [%s]", dk_provenance_name((enum dk_provenance)r->provenance));
+	if (r->flags & DK_NL_IMPL_FALLTHROUGH)
+		fputs(", a fallthrough", f);
+}
+
+static int put_wrapped(struct call *c)
+{
+	char *text = NULL, *word, *rest;
+	size_t len = 0;
+	struct wrap w;
+	FILE *f = open_memstream(&text, &len);
+
+	if (f)
+		put_sentence(f, c);
+	if (!f || fclose(f)) {
+		free(text);
+		return fail_memory(c->v->q);
+	}
+	wrap_begin(&w, stdout, "", 0);
+	for (word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		wrap_word(&w, word, "");
+	wrap_end(&w);
+	free(text);
+	return STATUS_OK;
+}
+
+/* ---- step by step, in the words of a transcript ----------------------------------- */
+
+static void tell_put(struct dk_tell *t, const char *s, size_t len)
+{
+	const char *line;
+
+	(void)t;
+	for (; (line = memchr(s, '\n', len)); len -= (size_t)(line + 1 - s), s = line + 1) {
+		print_text(stdout, s, (size_t)(line - s));
+		putchar('\n');
+	}
+	print_text(stdout, s, len);
+}
+
+static const char *tell_key(struct dk_tell *t, unsigned int key, char buf[DK_NAME_MAX])
+{
+	struct call *c = t->ctx;
+
+	return name_of_key(c->v, key, buf);
+}
+
+static const char *tell_backend(struct dk_tell *t, unsigned int backend,
+				char buf[DK_NAME_MAX])
+{
+	struct call *c = t->ctx;
+
+	return name_of_backend(c->v, backend, buf);
+}
+
+static void tell_object(struct dk_tell *t, unsigned int i, struct dk_tell_object *obj)
+{
+	struct call *c = t->ctx;
+	const struct dk_nl_device *d = c->devices;
+
+	memset(obj, 0, sizeof(*obj));
+	obj->ks = c->objs[i].ks;
+	while (d && d->number != c->objs[i].device)
+		d = d->next;
+	if (!d)
+		return;
+	obj->device = d->number;
+	obj->device_name = d->name;
+	obj->is_offline = d->state != DK_NL_STATE_ONLINE ||
+			  d->backend_state != DK_NL_STATE_ONLINE;
+}
+
+/* The device of a call: the first, in order, on the highest backend of the set. */
+static __u32 device_of(const struct call *c)
+{
+	unsigned int b = dk_keyset_backend(c->v->layout, c->route->effective);
+	const struct dk_nl_device *d;
+	__u32 i;
+
+	for (i = 0; i < c->nl.num_objs; i++) {
+		for (d = c->devices; d; d = d->next) {
+			if (d->number == c->objs[i].device && d->backend == b)
+				return d->number;
+		}
+	}
+	return 0;
+}
+
+static void copy_route(struct call *c)
+{
+	const struct dk_nl_route *r = c->route;
+	struct dk_explain *ex = &c->explain;
+
+	ex->size = sizeof(*ex);
+	ex->device = device_of(c);
+	ex->included = r->included;
+	ex->excluded = r->excluded;
+	ex->merged = r->merged;
+	ex->generation = r->generation;
+	ex->error = r->error;
+	ex->route.slot = r->slot;
+	ex->route.raw = r->raw;
+	ex->route.effective = r->effective;
+	ex->route.entry.provenance = (__u16)r->provenance;
+}
+
+static void copy_step(struct dk_step *to, const struct dk_nl_step *s)
+{
+	const struct dk_nl_impl *i = s->impl;
+
+	memset(to, 0, sizeof(*to));
+	to->size = sizeof(*to);
+	to->kind = (__u16)s->kind;
+	to->rule = (__u16)s->rule;
+	to->verdict = (__u16)s->verdict;
+	to->bearing = (__u16)s->bearing;
+	to->key = (__u16)s->key;
+	to->is_fallback = (__u8)s->is_fallback;
+	if (!i)
+		return;
+	to->has_impl = 1;
+	to->impl_key = (__u16)i->key;
+	to->is_fallthrough = !!(i->flags & DK_NL_IMPL_FALLTHROUGH);
+	to->device = i->device;
+	snprintf(to->label, sizeof(to->label), "%s", i->label);
+	snprintf(to->provider, sizeof(to->provider), "%s", i->provider);
+	snprintf(to->device_name, sizeof(to->device_name), "%s", i->device_name);
+}
+
+static void tell(struct call *c)
+{
+	static const struct dk_tell_ops ops = {
+		.put = tell_put,
+		.key_name = tell_key,
+		.bit_name = tell_backend,
+		.backend_name = tell_backend,
+		.object = tell_object,
+	};
+	struct dk_tell t = {
+		.ops = &ops,
+		.ctx = c,
+		.layout = c->v->layout,
+		.explain = &c->explain,
+		.num_objects = c->nl.num_objs,
+	};
+	const struct dk_nl_step *s;
+	struct dk_step step;
+
+	copy_route(c);
+	putchar('\n');
+	dk_tell_begin(&t);
+	for (s = c->steps; s; s = s->next) {
+		copy_step(&step, s);
+		dk_tell_step(&t, &step);
+	}
+}
+
+/* ---- JSON ------------------------------------------------------------------------- */
+
+static void json_step(struct json *j, const struct dk_nl_step *s)
+{
+	json_object(j, NULL);
+	json_string(j, "kind", dk_nl_word(DK_NL_WORDS_STEP_KIND, s->kind));
+	if (s->kind != DK_NL_STEP_IMPL)
+		json_uint(j, "rule", s->rule);
+	if (s->kind == DK_NL_STEP_RULE)
+		json_string(j, "verdict", dk_nl_word(DK_NL_WORDS_VERDICT, s->verdict));
+	if (s->kind == DK_NL_STEP_IMPL)
+		json_string(j, "bearing", dk_nl_word(DK_NL_WORDS_BEARING, s->bearing));
+	json_name(j, "key", s->key_name);
+	if (s->impl) {
+		json_object(j, "registration");
+		json_string(j, "key", s->impl->key_name);
+		json_string(j, "function", s->impl->label);
+		json_name(j, "provider", s->impl->provider);
+		json_name(j, "device", s->impl->device_name);
+		json_bool(j, "fallback", s->is_fallback);
+		json_bool(j, "fallthrough", s->impl->flags & DK_NL_IMPL_FALLTHROUGH);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void json(struct call *c)
+{
+	const struct dk_nl_route *r = c->route;
+	const struct dk_nl_step *s;
+	struct json j;
+
+	json_begin(&j, stdout, c->v->q);
+	json_object(&j, "route");
+	json_string(&j, "operator", r->op);
+	json_name(&j, "function", r->label);
+	json_name(&j, "provider", r->provider);
+	json_name(&j, "device", r->device_name);
+	json_bool(&j, "fallthrough", r->flags & DK_NL_IMPL_FALLTHROUGH);
+	json_string(&j, "provenance", dk_nl_word(DK_NL_WORDS_PROVENANCE, r->provenance));
+	json_uint(&j, "errno", (unsigned int)-r->error);
+	json_string(&j, "key", r->key_name);
+	json_uint(&j, "entry", r->slot);
+	json_hex(&j, "arguments", r->raw.bits);
+	json_hex(&j, "included", r->included.bits);
+	json_hex(&j, "excluded", r->excluded.bits);
+	json_hex(&j, "merged", r->merged.bits);
+	json_hex(&j, "effective", r->effective.bits);
+	json_uint(&j, "generation", r->generation);
+	if (wants(c->v, OPTION_VERBOSE)) {
+		json_array(&j, "steps");
+		for (s = c->steps; s; s = s->next)
+			json_step(&j, s);
+	}
+	json_end(&j);
+}
+
+/* ---- the subcommand --------------------------------------------------------------- */
+
+static int ask(struct call *c)
+{
+	struct live *v = c->v;
+	int err, status = STATUS_OK;
+
+	if (wants(v, OPTION_VERBOSE))
+		err = dk_nl_explain(v->nl, &c->nl, &c->route, &c->steps);
+	else
+		err = dk_nl_route(v->nl, &c->nl, &c->route);
+	if (err)
+		return fail_named(v, err, c->nl.op, fail_op);
+	if (wants(v, OPTION_JSON)) {
+		json(c);
+		return STATUS_OK;
+	}
+	status = put_wrapped(c);
+	if (!status && wants(v, OPTION_VERBOSE))
+		tell(c);
+	return status;
+}
+
+int live_route(struct live *v)
+{
+	struct call c = { .v = v };
+	int status = parse_call(&c);
+
+	if (!status)
+		status = ask(&c);
+	dk_nl_free(c.route);
+	dk_nl_free(c.steps);
+	dk_nl_free(c.devices);
+	return status;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* dkctl stats: which functions served how many calls. */
+#include "live.h"
+#include "usage.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- on, off, reset --------------------------------------------------------------- */
+
+static int answer(struct live *v, int err, const char *sentence, bool on)
+{
+	struct json j;
+
+	if (err)
+		return fail_kernel(v, err);
+	if (wants(v, OPTION_JSON)) {
+		json_begin(&j, stdout, v->q);
+		json_object(&j, "stats");
+		json_bool(&j, "counted", on);
+		json_end(&j);
+	} else {
+		puts(sentence);
+	}
+	return STATUS_OK;
+}
+
+static int enable(struct live *v, int on)
+{
+	int status = no_more(v, NULL);
+
+	if (status)
+		return status;
+	return answer(v, dk_nl_stats_enable(v->nl, on),
+		      on ? "calls are counted from now on" : "calls are no longer counted", on);
+}
+
+static int reset(struct live *v)
+{
+	int status = no_more(v, NULL);
+
+	if (status)
+		return status;
+	return answer(v, dk_nl_stats_reset(v->nl), "calls are counted from zero again", true);
+}
+
+/* ---- show ------------------------------------------------------------------------- */
+
+static void json_counter(struct json *j, const struct dk_nl_counter *c)
+{
+	json_object(j, NULL);
+	json_string(j, "operator", c->op);
+	json_string(j, "kind", dk_nl_word(DK_NL_WORDS_STAT_KIND, c->kind));
+	json_name(j, "key", c->key_name);
+	json_name(j, "function", c->label);
+	json_name(j, "provider", c->provider);
+	json_name(j, "device", c->device_name);
+	if (c->has_count)
+		json_uint(j, "calls", c->count);
+	else
+		json_null(j, "calls");
+	json_close(j);
+}
+
+static void json(struct live *v, const struct dk_nl_stats *stats,
+		 const struct dk_nl_counter *c, const struct usage *u)
+{
+	unsigned int i;
+	struct json j;
+
+	json_begin(&j, stdout, v->q);
+	json_object(&j, "stats");
+	json_bool(&j, "counted", stats->state == DK_NL_STATE_ONLINE);
+	json_uint(&j, "calls", stats->count);
+	json_uint(&j, "operators", u->operators);
+	json_array(&j, "served_by");
+	for (i = 0; i < u->num; i++) {
+		json_object(&j, NULL);
+		json_name(&j, "name", u->who[i].name);
+		json_uint(&j, "operators", u->who[i].operators);
+		json_uint(&j, "calls", u->who[i].calls);
+		json_close(&j);
+	}
+	json_close(&j);
+	json_array(&j, "counters");
+	for (; c; c = c->next)
+		json_counter(&j, c);
+	json_end(&j);
+}
+
+static void put_function(struct listing *l, const struct dk_nl_counter *c)
+{
+	if (c->kind == DK_NL_STAT_MISSING)
+		listing_put(l, COLOR_BAD, "(nothing)");
+	else
+		listing_put(l, COLOR_NONE, "%s%s", c->label,
+			    c->kind == DK_NL_STAT_FALLBACK ? " (fallback)" : "");
+}
+
+static int text(struct live *v, const struct dk_nl_stats *stats,
+		const struct dk_nl_counter *c, const struct usage *u)
+{
+	static const struct column columns[] = {
+		{ "calls", true }, { "operator", false }, { "function", false },
+		{ "key", false }, { "provider", false }, { "device", false },
+	};
+	char words[64];
+	struct listing l;
+	int status;
+
+	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	for (; c; c = c->next) {
+		if (c->has_count)
+			listing_put(&l, COLOR_NONE, "%llu", (unsigned long long)c->count);
+		else
+			listing_put(&l, COLOR_BAD, "no memory");
+		listing_put(&l, COLOR_NONE, "%s", c->op);
+		put_function(&l, c);
+		listing_put(&l, COLOR_NONE, "%s", c->key_name);
+		listing_put(&l, COLOR_NONE, "%s", c->provider);
+		listing_put(&l, COLOR_NONE, "%s", c->device_name);
+	}
+	status = listing_end(v->q, &l);
+	if (status)
+		return status;
+	usage_print(u, wants(v, OPTION_STATISTICS));
+	printf("%s counted\n", plural(words, stats->count, "call", "calls"));
+	return STATUS_OK;
+}
+
+static int show_counters(struct live *v, const struct dk_nl_stats *stats,
+			 const struct dk_nl_counter_filter *filter)
+{
+	const struct dk_nl_counter *list;
+	int err = dk_nl_counters(v->nl, filter, &list), status;
+	struct usage u = { .num = 0 };
+
+	if (err)
+		return fail_kernel(v, err);
+	status = list ? STATUS_OK : check_names(v, filter->op, filter->provider);
+	if (!status)
+		status = names_begin(v);
+	if (!status)
+		status = usage_begin(v, &u, list);
+	if (!status && wants(v, OPTION_JSON))
+		json(v, stats, list, &u);
+	else if (!status)
+		status = text(v, stats, list, &u);
+	usage_end(&u);
+	dk_nl_free(list);
+	return status;
+}
+
+static int show(struct live *v, const struct dk_nl_counter_filter *filter)
+{
+	const struct dk_nl_stats *stats;
+	int err = dk_nl_stats(v->nl, &stats), status = STATUS_OK;
+
+	if (err)
+		return fail_kernel(v, err);
+	if (stats->state != DK_NL_STATE_ONLINE && !wants(v, OPTION_JSON))
+		puts("calls are not counted; type: sudo dkctl stats on");
+	else
+		status = show_counters(v, stats, filter);
+	dk_nl_free(stats);
+	return status;
+}
+
+int live_stats(struct live *v)
+{
+	static const char *const words[] = {
+		"show", "op", "provider", "on", "off", "reset", NULL
+	};
+	struct dk_nl_counter_filter filter = { .size = sizeof(filter) };
+	int status = STATUS_OK;
+
+	if (*v->next && !strcmp(*v->next, "on")) {
+		v->next++;
+		return enable(v, 1);
+	}
+	if (*v->next && !strncmp(*v->next, "of", 2) && take(v, "off"))
+		return enable(v, 0);
+	if (take(v, "reset"))
+		return reset(v);
+	filter.used = wants(v, OPTION_USED);
+	take_show(v);
+	while (*v->next && !status) {
+		if (*v->next[0] == 'o' && take(v, "op"))
+			filter.op = take_value(v, "op", &status);
+		else if (take(v, "provider"))
+			filter.provider = take_value(v, "provider", &status);
+		else
+			break;
+	}
+	if (!status)
+		status = no_more(v, words);
+	return status ? status : show(v, &filter);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* dkctl version: tool, library and module, and which is older. */
+#include "live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Below 0 if @a is the older of two versions such as "0.1.0". */
+static long compare(const char *a, const char *b)
+{
+	char *end_a, *end_b;
+	long x, y;
+
+	for (;;) {
+		x = strtol(a, &end_a, 10);
+		y = strtol(b, &end_b, 10);
+		if (x != y || (!*end_a && !*end_b))
+			return x - y;
+		a = end_a + (*end_a != '\0');
+		b = end_b + (*end_b != '\0');
+	}
+}
+
+/* NULL where they are of one version. */
+static const char *older(const char *a, const char *name_a, const char *b,
+			 const char *name_b)
+{
+	long order = compare(a, b);
+
+	return order < 0 ? name_a : order > 0 ? name_b : NULL;
+}
+
+static void json(struct request *q, const struct dk_nl_info *info)
+{
+	const char *module = info ? older(info->version, "module", dk_version(), "tool") : NULL;
+	const char *library = older(dk_nl_version(), "library", dk_version(), "tool");
+	struct json j;
+
+	json_begin(&j, stdout, q);
+	json_string(&j, "version", dk_version());
+	json_uint(&j, "abi", DK_ABI_VERSION);
+	json_string(&j, "layout", DK_LAYOUT_NAME);
+	json_string(&j, "library", dk_nl_version());
+	if (info) {
+		json_object(&j, "module");
+		json_string(&j, "version", info->version);
+		json_uint(&j, "abi", info->abi);
+		json_string(&j, "layout", info->layout);
+		json_close(&j);
+	} else {
+		json_null(&j, "module");
+	}
+	json_name(&j, "older_of_tool_and_module", module ? module : "");
+	json_name(&j, "older_of_tool_and_library", library ? library : "");
+	json_end(&j);
+}
+
+static void compare_library(void)
+{
+	long order = compare(dk_nl_version(), dk_version());
+
+	if (order < 0)
+		puts("libdispatchkey-nl is older than dkctl, which may get to know less than it shows.");
+	else if (order > 0)
+		puts("dkctl is older than libdispatchkey-nl, which does no harm.");
+}
+
+static void compare_module(const struct dk_nl_info *info)
+{
+	long order = compare(info->version, dk_version());
+
+	if (order < 0)
+		puts("The module is older than dkctl: it refuses what it does not know yet.");
+	else if (order > 0)
+		puts("dkctl is older than the module: it leaves out what it does not know yet.");
+	else if (!compare(dk_nl_version(), dk_version()))
+		puts("All three are of one version.");
+}
+
+static void put_module(const struct dk_nl_info *info, int err)
+{
+	if (info) {
+		printf("dispatchkey.ko ");
+		print_text(stdout, info->version, strlen(info->version));
+		printf(" (ABI %u, layout ", info->abi);
+		print_text(stdout, info->layout, strlen(info->layout));
+		puts(")");
+	} else if (err == -ENOENT) {
+		puts("dispatchkey.ko is not loaded");
+	} else {
+		puts("dispatchkey.ko cannot be asked");
+	}
+}
+
+int run_version(struct request *q)
+{
+	const struct dk_nl_info *info = NULL;
+	struct dk_nl *nl = NULL;
+	int err = dk_nl_open(NULL, &nl, NULL);
+
+	if (!err)
+		err = dk_nl_info(nl, &info);
+	if (q->options & OPTION_JSON) {
+		json(q, info);
+	} else {
+		show_version(q);
+		printf("libdispatchkey-nl %s\n", dk_nl_version());
+		put_module(info, err);
+		compare_library();
+		if (info)
+			compare_module(info);
+	}
+	dk_nl_free(info);
+	dk_nl_close(nl);
+	return STATUS_OK;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Words behind a subcommand: as with ip(8), the beginning of one will do. */
+#include "live.h"
+
+#include <string.h>
+
+bool take(struct live *v, const char *word)
+{
+	const char *given = *v->next;
+
+	if (!given || !*given || strncmp(word, given, strlen(given)) != 0)
+		return false;
+	v->next++;
+	return true;
+}
+
+bool take_show(struct live *v)
+{
+	return take(v, "show") || take(v, "list") || take(v, "lst");
+}
+
+const char *take_value(struct live *v, const char *word, int *status)
+{
+	if (*v->next)
+		return *v->next++;
+	*status = fail(v->q, STATUS_BAD_INPUT, word, NULL,
+		       "\"%s\" needs a word behind it, see: dkctl help %s", word,
+		       v->q->subcommand->name);
+	return NULL;
+}
+
+bool take_state(struct live *v, int *online)
+{
+	const char *given = *v->next;
+
+	/* "o" begins both */
+	if (!given || strlen(given) < 2)
+		return false;
+	*online = !strncmp("online", given, strlen(given));
+	return take(v, "online") || take(v, "offline");
+}
+
+int take_key(struct live *v, __u32 *key)
+{
+	int status = STATUS_OK;
+	const char *name = take_value(v, "key", &status);
+
+	if (name)
+		status = names_begin(v);
+	return status ? status : parse_key(v, name, key);
+}
+
+int take_backend(struct live *v, __u32 *number)
+{
+	int status = STATUS_OK;
+	const char *name = take_value(v, "backend", &status);
+
+	return name ? find_backend(v, name, number) : status;
+}
+
+int take_device(struct live *v, __u32 *number)
+{
+	int status = STATUS_OK;
+	const char *name = take_value(v, "device", &status);
+
+	return name ? find_device(v, name, number) : status;
+}
+
+int no_more(struct live *v, const char *const *words)
+{
+	struct suggestion s;
+
+	if (!*v->next)
+		return STATUS_OK;
+	suggest_begin(&s, *v->next);
+	while (words && *words)
+		suggest_try(&s, *words++);
+	return fail(v->q, STATUS_BAD_INPUT, *v->next, suggest_end(&s),
+		    "%s does not know what \"%.127s\" means there, see: dkctl help %s",
+		    v->q->subcommand->name, *v->next, v->q->subcommand->name);
+}
