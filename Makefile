@@ -120,8 +120,15 @@ have_nl	:= $(shell printf '\043include <netlink/genl/ctrl.h>\nint main(void) { r
 no_nl	:= the libnl-3 and libnl-genl-3 development packages are missing (libnl-3-dev and libnl-genl-3-dev on Debian and Ubuntu, libnl3-devel on Fedora and openSUSE, libnl on Arch, libnl3-dev on Alpine)
 
 $(nl): local_flags := -fPIC -fvisibility=hidden $(nl_flags)
+
 nl_so_flags = -shared -Wl,-soname,$(nl_soname) -Wl,--version-script=$(nl_map) $(defs) \
 	-Wl,-z,now -Wl,-Bsymbolic-functions
+
+# What dkctl knows of a running kernel, or that it knows nothing.
+dkctl_live := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard \
+	tools/dkctl/$(if $(have_nl),live,nolive)/*.c)))
+$(dkctl_live): local_flags := -Ilib -Ilib/core -Ilib/replay
+dkctl	+= $(dkctl_live)
 
 # Written anew only when they change: new flags build everything again, and a
 # new or missing file links again what it is a part of.
@@ -194,9 +201,10 @@ $(nl_pc): lib/nl/dispatchkey-nl-uninstalled.pc.in VERSION
 	$(Q)sed -e 's|@SRCDIR@|$(CURDIR)|; s|@BUILDDIR@|$(abspath $(O))|' \
 		-e 's|@VERSION@|$(VERSION)|' $< >$@
 
-$(tool): $(dkctl) $(replay) $(static) $(O)/objects
+$(tool): $(dkctl) $(replay) $(static) $(if $(have_nl),$(nl_static)) $(O)/objects
 	$(say) LD $@
-	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $(dkctl) $(replay) $(static) $(urcu)
+	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $(dkctl) $(replay) \
+		$(if $(have_nl),$(nl_static)) $(static) $(urcu) $(if $(have_nl),$(nl_libs))
 
 $(O)/samples/hello $(O)/samples/library $(O)/samples/cpu_user: %: %.o $(links)
 	$(say) LD $@
