@@ -8,6 +8,9 @@
  *   !version TEXT                        of the module, and its ABI
  *   !of LABEL | PROVIDER                 who registered the functions of that label
  *   !provider NAME | MODULE | STATE | OPS | IMPLS | DEVICES | CALLS | BACKEND...
+ *   !library TEXT                        the version of this library
+ *   !device NAME | PROVIDER              who registered it
+ *   !unserved OP                         nothing serves it, with something offline
  *   !join BACKEND | PROVIDER [| alone]   who joined it
  *   !schema OP | TEXT [| PROVIDER | FLAGS]
  *   !stats STATE | SUM                   whether calls are counted
@@ -17,7 +20,8 @@
  *   !fail FUNCTION | ERRNO [| MESSAGE]   what a function is to return
  *   !impls OP | N                        a table of N functions, for its width
  *
- * Without DKCTL_FAKE the module is not loaded. What is given out is never freed.
+ * A function whose label begins with "boxed" is one. Without DKCTL_FAKE the module
+ * is not loaded. What is given out is never freed.
  */
 #include <dispatchkey-nl.h>
 #include "internal.h"
@@ -546,7 +550,7 @@ static const struct dk_nl_impl *impls_of(struct dk_op *op, const char *name,
 		a->device_name = text(info.device_name);
 		b = dk_key_backend(replay->layout, info.key);
 		a->flags = (info.is_fallthrough ? DK_NL_IMPL_FALLTHROUGH : 0) |
-			   (info.is_boxed ? DK_NL_IMPL_BOXED : 0) |
+			   (!strncmp(info.label, "boxed", 5) ? DK_NL_IMPL_BOXED : 0) |
 			   (info.is_active ? DK_NL_IMPL_ACTIVE : 0) |
 			   (b && !dk_backend_is_online(replay->reg, b) ? DK_NL_IMPL_OFFLINE : 0);
 		**tail = a;

@@ -114,7 +114,7 @@ int show_help(struct request *q, const struct subcommand *s);
 
 /* error.c: what a user or a file gave; all but ASCII to be seen and tabs as \xNN */
 void print_text(FILE *f, const char *s, size_t len);
-/* The same as a string, to be freed; NULL without memory. */
+/* The same as a string, of tabs, too; to be freed; NULL without memory. */
 char *plain_text(const char *s);
 
 /* error.c: one sentence on stderr, and in JSON too if that was asked for */
@@ -178,6 +178,8 @@ struct wrap {
 void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent);
 void wrap_word(struct wrap *w, const char *word, const char *tail);
 void wrap_end(struct wrap *w);
+/* All words of a text, with bytes that are not to be seen as \\xNN; or it fails. */
+int wrap_text(struct request *q, const char *head, const char *text);
 
 /* color.c: what a terminal shows in which colour */
 enum color {

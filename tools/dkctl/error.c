@@ -6,15 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void put_byte(FILE *f, char c)
+{
+	if (c >= 0x20 && c < 0x7f)
+		fputc(c, f);
+	else
+		fprintf(f, "\\x%02x", (unsigned char)c);
+}
+
 void print_text(FILE *f, const char *s, size_t len)
 {
 	const char *end = s + len;
 
 	for (; s < end; s++) {
-		if (*s == '\t' || (*s >= 0x20 && *s < 0x7f))
+		if (*s == '\t')
 			fputc(*s, f);
 		else
-			fprintf(f, "\\x%02x", (unsigned char)*s);
+			put_byte(f, *s);
 	}
 }
 
@@ -26,7 +34,8 @@ char *plain_text(const char *s)
 
 	if (!f)
 		return NULL;
-	print_text(f, s, strlen(s));
+	for (; *s; s++)
+		put_byte(f, *s);
 	if (fclose(f)) {
 		free(text);
 		return NULL;

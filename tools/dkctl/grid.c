@@ -39,6 +39,8 @@ static bool set_sign(struct grid_function *fn)
 
 static bool is_same(const struct grid_function *fn, const struct dk_nl_run *run)
 {
+	if (fn->provenance == DK_NL_PROV_AMBIGUOUS)
+		return run->provenance == DK_NL_PROV_AMBIGUOUS;
 	return fn->provenance == run->provenance && fn->flags == run->flags &&
 	       !strcmp(fn->label, run->label) && !strcmp(fn->provider, run->provider) &&
 	       !strcmp(fn->device_name, run->device_name);
@@ -307,18 +309,18 @@ static void put_legend(struct request *q, const struct grid *g)
 {
 	const struct grid_function *fn;
 	char text[4 * DK_NAME_MAX + 64], *plain, *word, *rest;
-	unsigned int i;
 	struct wrap w = { stdout, CELL + 1, CELL + 1 };
+	unsigned int i;
 
 	for (i = 1; i <= g->num_functions; i++) {
 		fn = g->functions + i % g->num_functions;
 		if (!fn->cells)
 			continue;
 		put_cell(q, fn, CELL, false);
+		putchar(' ');
+		w.column = w.indent;
 		grid_describe(fn, text, sizeof(text));
 		plain = plain_text(text);
-		w.column = w.indent;
-		putchar(' ');
 		for (word = plain ? strtok_r(plain, " ", &rest) : NULL; word;
 		     word = strtok_r(NULL, " ", &rest))
 			wrap_word(&w, word, "");
@@ -327,8 +329,19 @@ static void put_legend(struct request *q, const struct grid *g)
 	}
 }
 
+static void put_title(struct request *q, const struct grid *g)
+{
+	char text[2 * DK_NAME_MAX + 32];
+
+	snprintf(text, sizeof(text), "%.*s%s%.*s", DK_NAME_MAX, g->op,
+		 g->device ? " for device " : "", DK_NAME_MAX, g->device ? g->device : "");
+	wrap_text(q, "", text);
+	putchar('\n');
+}
+
 void grid_print(struct request *q, const struct grid *g)
 {
+	put_title(q, g);
 	put_backends(q, g);
 	fputs("\nfor all backends, highest priority first:\n", stdout);
 	put_others(q, g);

@@ -102,18 +102,21 @@ static unsigned int total(const struct listing *l, const struct widths *w)
 	return sum;
 }
 
-/* The widest gives way, and none becomes narrower than its head. */
+/* The widest gives way, but numbers stay whole; none gets narrower than its head. */
 static void fit(const struct listing *l, struct widths *w)
 {
 	unsigned int i, widest;
 
 	while (total(l, w) > COLUMNS) {
-		widest = 0;
-		for (i = 1; i < l->num_columns; i++) {
-			if (w->width[i] > w->width[widest])
+		widest = l->num_columns;
+		for (i = 0; i < l->num_columns; i++) {
+			if (l->columns[i].is_right ||
+			    w->width[i] <= max(1, (unsigned int)strlen(l->columns[i].head)))
+				continue;
+			if (widest == l->num_columns || w->width[i] > w->width[widest])
 				widest = i;
 		}
-		if (w->width[widest] <= strlen(l->columns[widest].head))
+		if (widest == l->num_columns)
 			return;
 		w->width[widest]--;
 	}

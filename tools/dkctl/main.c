@@ -255,17 +255,18 @@ static void take_value(struct reader *r, const char *word, unsigned int option,
 static void take_option(struct reader *r, const char *word, unsigned int option,
 			const char *value)
 {
-	r->q->options |= option;
 	if (option == OPTION_COLOR) {
 		if (!color_parse(value ? value : "always", &r->q->color))
-			refuse(r, word, "is one of always, auto and never");
+			refuse(r, word, "has to be always, auto or never");
 	} else if (option & OPTIONS_WITH_VALUE) {
 		if (!value && *r->next)
 			value = *r->next++;
 		take_value(r, word, option, value);
 	} else if (value) {
 		refuse(r, word, "takes no value");
+		return;
 	}
+	r->q->options |= option;
 }
 
 static void take_long(struct reader *r, const char *word)

@@ -280,15 +280,15 @@ void grid_svg(FILE *f, const struct grid *g)
 	int width = max(backends_width(g), max(others_width(g), legend_width(g)));
 	char name[2 * DK_NAME_MAX + 64];
 
-	put_head(f, g, width, 2 * MARGIN + 5 * LINE +
+	put_head(f, g, width, 2 * MARGIN + 4 * LINE +
 		 LINE * ((int)g->layout->num_backends + others + (int)legend_lines(g)));
 	put_text(f, MARGIN, y + 14, "t", g->op);
 	snprintf(name, sizeof(name), "%s%slayout %s", g->device ? g->device : "",
 		 g->device ? ", " : "", g->layout->name);
 	put_text(f, MARGIN + text_width(g->op) * 5 / 4 + 2 * GAP, y + 14, "n", name);
 	y = put_backends(f, g, y + LINE + GAP);
-	put_text(f, MARGIN, y + 20, "n", "for all backends, highest priority first");
-	y = put_others(f, g, y + LINE + GAP);
+	put_text(f, MARGIN, y + 24, "n", "for all backends, highest priority first");
+	y = put_others(f, g, y + LINE + 2 * GAP);
 	put_legend(f, g, y + LINE / 2);
 	fputs("</svg>\n", f);
 }

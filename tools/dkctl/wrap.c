@@ -2,6 +2,7 @@
 /* Words in lines of at most COLUMNS columns. */
 #include "dkctl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent)
@@ -46,4 +47,19 @@ void wrap_word(struct wrap *w, const char *word, const char *tail)
 void wrap_end(struct wrap *w)
 {
 	fputc('\n', w->f);
+}
+
+int wrap_text(struct request *q, const char *head, const char *text)
+{
+	char *plain = plain_text(text), *word, *rest;
+	struct wrap w;
+
+	if (!plain)
+		return fail_memory(q);
+	wrap_begin(&w, stdout, head, (int)strlen(head));
+	for (word = strtok_r(plain, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		wrap_word(&w, word, "");
+	wrap_end(&w);
+	free(plain);
+	return STATUS_OK;
 }

@@ -89,7 +89,8 @@ static void put_thing(struct request *q, const struct dk_nl_event *e, const char
 {
 	printf("%s ", what);
 	put(e->name);
-	putchar(' ');
+	if (*verb)
+		putchar(' ');
 	color_begin(stdout, q->color, color);
 	fputs(verb, stdout);
 	color_end(stdout, q->color, color);
@@ -174,7 +175,11 @@ static bool show(struct live *v, const struct dk_nl_event *e)
 		json(v->q, e);
 	else
 		text(v->q, e);
-	return !fflush(stdout);
+	if (!fflush(stdout))
+		return true;
+	if (errno == EPIPE)
+		clearerr(stdout);
+	return false;
 }
 
 static int listen(struct live *v, struct dk_nl_monitor *m)

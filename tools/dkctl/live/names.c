@@ -149,8 +149,7 @@ int parse_key(struct live *v, const char *word, unsigned int *key)
 	suggest_keys(&s, v->layout, true);
 	suggest_private(v, &s);
 	return fail(v->q, STATUS_BAD_INPUT, word, suggest_end(&s),
-		    "\"%.127s\" is no dispatch key of the kernel's layout %s", word,
-		    dk_layout_name(v->layout));
+		    "\"%.127s\" is no dispatch key of the kernel", word);
 }
 
 int parse_set(struct live *v, const char *word, struct dk_keyset *ks)
@@ -163,6 +162,5 @@ int parse_set(struct live *v, const char *word, struct dk_keyset *ks)
 	suggest_begin(&s, why.name);
 	suggest_live_set(v, &s);
 	return fail(v->q, STATUS_BAD_INPUT, why.name, suggest_end(&s),
-		    "\"%.127s\" is no dispatch key, backend or keyset of the kernel's layout %s",
-		    why.name, dk_layout_name(v->layout));
+		    "\"%.127s\" is no dispatch key, backend or keyset of the kernel", why.name);
 }

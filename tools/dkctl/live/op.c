@@ -2,7 +2,6 @@
 /* dkctl op: operators, and the functions of one. */
 #include "live.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- many ----------------------------------------------------------------------- */
@@ -113,20 +112,6 @@ static void json_one(struct request *q, const struct dk_nl_op *op)
 	json_end(&j);
 }
 
-static void put_wrapped(const char *head, const char *s)
-{
-	char *plain = plain_text(s), *word, *rest;
-	struct wrap w;
-
-	if (!plain)
-		return;
-	wrap_begin(&w, stdout, head, (int)strlen(head));
-	for (word = strtok_r(plain, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-		wrap_word(&w, word, "");
-	wrap_end(&w);
-	free(plain);
-}
-
 static int text_one(struct live *v, const struct dk_nl_op *op)
 {
 	static const struct column columns[] = {
@@ -137,11 +122,12 @@ static int text_one(struct live *v, const struct dk_nl_op *op)
 	char flags[64], words[64];
 	struct listing l;
 
-	put_wrapped("", *op->schema ? op->schema : op->name);
-	put_wrapped("  defined by  ", *op->provider ? op->provider : "nobody");
+	if (wrap_text(v->q, "", *op->schema ? op->schema : op->name) ||
+	    wrap_text(v->q, "  defined by  ", *op->provider ? op->provider : "nobody"))
+		return STATUS_SYSTEM;
 	put_op_flags(op->flags, flags, sizeof(flags));
 	if (*flags)
-		put_wrapped("  flags       ", flags);
+		printf("  flags       %s\n", flags);
 	printf("  functions   %u", op->num_impls);
 	if (op->num_device_impls)
 		printf(", %s", plural(words, op->num_device_impls, "of a device", "of devices"));
@@ -161,8 +147,11 @@ static int text_one(struct live *v, const struct dk_nl_op *op)
 static int show_one(struct live *v, const char *name)
 {
 	const struct dk_nl_op *op;
-	int err = dk_nl_op(v->nl, name, &op), status = STATUS_OK;
+	int err, status = no_more(v, NULL);
 
+	if (status)
+		return status;
+	err = dk_nl_op(v->nl, name, &op);
 	if (err)
 		return fail_named(v, err, name, fail_op);
 	if (wants(v, OPTION_JSON))
@@ -174,6 +163,8 @@ static int show_one(struct live *v, const char *name)
 }
 
 /* ---- the words ------------------------------------------------------------------ */
+
+static const char *const words[] = { "prefix", "key", "backend", "provider", NULL };
 
 /* One word and its value; -1 if the next word is none of them. */
 static int take_filter(struct live *v, struct dk_nl_op_filter *filter)
@@ -195,22 +186,34 @@ static int take_filter(struct live *v, struct dk_nl_op_filter *filter)
 	return status;
 }
 
+/* What is none of these words is the name of an operator; and so is, with nothing
+ * behind it, what only begins one.
+ */
+static bool is_filter(struct live *v)
+{
+	const char *given = *v->next;
+	size_t i;
+
+	for (i = 0; words[i]; i++) {
+		if (!strcmp(words[i], given))
+			return true;
+		if (v->next[1] && *given && !strncmp(words[i], given, strlen(given)))
+			return true;
+	}
+	return false;
+}
+
 int live_op(struct live *v)
 {
-	static const char *const words[] = {
-		"show", "prefix", "key", "backend", "provider", NULL
-	};
 	struct dk_nl_op_filter filter = { .size = sizeof(filter) };
 	int status = STATUS_OK;
 
 	take_show(v);
-	/* one word is a name, and no beginning of another word */
-	if (v->next[0] && !v->next[1])
-		return show_one(v, *v->next);
+	if (*v->next && !is_filter(v))
+		return show_one(v, *v->next++);
 	while (*v->next && !status)
 		status = take_filter(v, &filter);
-	if (status > 0)
-		return status;
-	status = no_more(v, words);
+	if (status <= 0)
+		status = no_more(v, words);
 	return status ? status : show_list(v, &filter);
 }

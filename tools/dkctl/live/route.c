@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define MAX_OBJECTS	64
+/* Columns before the rest of a line that does not fit. */
+#define INDENT		9
 
 struct call {
 	struct live *v;
@@ -19,6 +21,7 @@ struct call {
 	const struct dk_nl_route *route;
 	const struct dk_nl_step *steps;
 	struct dk_explain explain;
+	unsigned int column;
 };
 
 /* ---- the call that is meant ------------------------------------------------------- */
@@ -168,12 +171,12 @@ static void put_call(FILE *f, const struct call *c)
 {
 	__u32 i;
 
-	print_text(f, c->nl.op, strlen(c->nl.op));
+	fputs(c->nl.op, f);
 	fputc('(', f);
 	for (i = 0; i < c->nl.num_objs; i++) {
 		if (i)
 			fputs(", ", f);
-		print_text(f, c->words[i], strlen(c->words[i]));
+		fputs(c->words[i], f);
 	}
 	fputc(')', f);
 }
@@ -210,54 +213,56 @@ static void put_sentence(FILE *f, const struct call *c)
 		fprintf(f, " is refused: %s", strerror(-r->error));
 		return;
 	}
-	fprintf(f, " goes to ");
-	print_text(f, r->label, strlen(r->label));
-	if (*r->device_name) {
-		fputc('@', f);
-		print_text(f, r->device_name, strlen(r->device_name));
-	}
-	if (*r->provider) {
-		fputs(" of ", f);
-		print_text(f, r->provider, strlen(r->provider));
-	}
+	fprintf(f, " goes to %s", r->label);
+	if (*r->device_name)
+		fprintf(f, "@%s", r->device_name);
+	if (*r->provider)
+		fprintf(f, " of %s", r->provider);
 	fprintf(f, " [%s]", dk_provenance_name((enum dk_provenance)r->provenance));
 	if (r->flags & DK_NL_IMPL_FALLTHROUGH)
 		fputs(", a fallthrough", f);
 }
 
-static int put_wrapped(struct call *c)
+static int say(struct call *c)
 {
-	char *text = NULL, *word, *rest;
+	char *text = NULL;
 	size_t len = 0;
-	struct wrap w;
 	FILE *f = open_memstream(&text, &len);
+	int status;
 
 	if (f)
 		put_sentence(f, c);
-	if (!f || fclose(f)) {
-		free(text);
-		return fail_memory(c->v->q);
-	}
-	wrap_begin(&w, stdout, "", 0);
-	for (word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-		wrap_word(&w, word, "");
-	wrap_end(&w);
+	if (!f || fclose(f))
+		status = fail_memory(c->v->q);
+	else
+		status = wrap_text(c->v->q, "", text);
 	free(text);
-	return STATUS_OK;
+	return status;
 }
 
 /* ---- step by step, in the words of a transcript ----------------------------------- */
 
+/* Only names that are very long lead to a line that does not fit. */
 static void tell_put(struct dk_tell *t, const char *s, size_t len)
 {
-	const char *line;
+	struct call *c = t->ctx;
+	unsigned int n;
+	char byte[5];
 
-	(void)t;
-	for (; (line = memchr(s, '\n', len)); len -= (size_t)(line + 1 - s), s = line + 1) {
-		print_text(stdout, s, (size_t)(line - s));
-		putchar('\n');
+	for (; len; s++, len--) {
+		if (*s == '\n') {
+			putchar('\n');
+			c->column = 0;
+			continue;
+		}
+		n = (unsigned int)snprintf(byte, sizeof(byte),
+					   *s >= 0x20 && *s < 0x7f ? "%c" : "\\x%02x",
+					   (unsigned char)*s);
+		if (c->column + n > COLUMNS)
+			c->column = (unsigned int)printf("\n%*s", INDENT, "") - 1;
+		fputs(byte, stdout);
+		c->column += n;
 	}
-	print_text(stdout, s, len);
 }
 
 static const char *tell_key(struct dk_tell *t, unsigned int key, char buf[DK_NAME_MAX])
@@ -451,7 +456,7 @@ static int ask(struct call *c)
 		json(c);
 		return STATUS_OK;
 	}
-	status = put_wrapped(c);
+	status = say(c);
 	if (!status && wants(v, OPTION_VERBOSE))
 		tell(c);
 	return status;

@@ -5,7 +5,7 @@
 int run_live(struct request *q)
 {
 	return fail(q, STATUS_KERNEL, q->subcommand->name, NULL,
-		    "this dkctl was built without libnl and cannot ask a kernel: install libnl-genl-3-dev and build it again");
+		    "this dkctl was built without libnl: install libnl-genl-3-dev and build it again");
 }
 
 int run_version(struct request *q)

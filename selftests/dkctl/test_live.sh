@@ -1,0 +1,210 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# dkctl's subcommands about a running kernel, over a scripted registry in place
+# of a kernel (fake_nl.c). Each golden/*.txt names a script in its first line and
+# has commands behind "$ ", each with its output and, in brackets, its status if
+# that is not 0. DK_UPDATE=1 writes them anew.
+
+here=$(cd "$(dirname "$0")" && pwd)
+golden=$here/golden
+DKCTL=${DKCTL_FAKED:-${DK_BUILD:-$here/../../build}/selftests/dkctl/dkctl_fake}
+[ -x "$DKCTL" ] || DKCTL=$here/dkctl_fake
+export LC_ALL=C TZ=UTC TERM=xterm
+unset NO_COLOR DKCTL_FAKE
+
+if [ ! -x "$DKCTL" ]; then
+	echo "TAP version 13"
+	echo "1..0 # SKIP no dkctl_fake is built"
+	exit 4
+fi
+
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
+count=0
+failed=0
+
+result() # STATUS NAME, with the reasons in $tmp/why
+{
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count $2"
+		return
+	fi
+	failed=$((failed + 1))
+	echo "not ok $count $2"
+	sed 's/^/# /' "$tmp/why" | head -30
+}
+
+# What the commands of golden files call.
+dkctl()
+{
+	"$DKCTL" "$@"
+}
+
+# All bytes that are none of a text as \xNN.
+shown()
+{
+	python3 -c 'import sys
+for b in sys.stdin.buffer.read(): sys.stdout.write(chr(b) if b == 10 or 32 <= b < 127 else "\\x%02x" % b)'
+}
+
+# Runs the commands of a file and writes it anew, to standard output.
+play() # FILE
+{
+	head -n 1 "$1"
+	script=$(sed -n '1s/^# script: //p' "$1")
+	DKCTL_FAKE=
+	[ -z "$script" ] || DKCTL_FAKE=$golden/$script
+	[ "$script" != many.fake ] || DKCTL_FAKE=$tmp/many.fake
+	export DKCTL_FAKE
+	[ -n "$script" ] || unset DKCTL_FAKE
+	grep '^\$ ' "$1" >"$tmp/commands"
+	while IFS= read -r line; do
+		echo "$line"
+		status=0
+		eval "${line#??}" 2>&1 </dev/null || status=$?
+		[ $status = 0 ] || echo "[$status]"
+	done <"$tmp/commands"
+}
+
+# 250 functions of an operator, and 64 devices of 8 drivers.
+many()
+{
+	echo "layout v1"
+	echo "stock"
+	echo "backend edu"
+	echo "op many::op"
+	echo "op other::op"
+	for i in $(seq 0 63); do
+		echo "device card$i edu"
+		echo "!device card$i | driver$((i / 8))"
+		echo "impl -d card$i many::op edu on_card$i"
+	done
+	for i in $(seq 0 185); do
+		echo "impl many::op CPU older$i"
+	done
+	echo "!impls other::op | 137"
+	for i in $(seq 0 411); do
+		if [ $((i % 137)) = 0 ]; then
+			echo "!counter impl | aten::op$i | edu | f | dk_edu | card0 | 7"
+		else
+			echo "!counter impl | aten::op$i | CPU | f | dk_cpu | | 7"
+		fi
+	done
+	echo "!counter impl | aten::op1 | AutogradCPU | g | dk_cpu | | 7"
+	echo "!stats on | 2884"
+}
+
+echo "TAP version 13"
+many >"$tmp/many.fake"
+
+for file in "$golden"/*.txt; do
+	play "$file" >"$tmp/got"
+	[ -z "${DK_UPDATE:-}" ] || cp "$tmp/got" "$file"
+	diff -u "$file" "$tmp/got" >"$tmp/why"
+	result $? "golden: $(basename "$file")"
+done
+
+# ---- what holds for all of them ------------------------------------------------
+
+# Pictures and JSON are not read by people, nor are colours columns; an error is one
+# line, whatever it has to name.
+awk '/^\$ /{ skip = / -j|svg|color=always/ } !skip && length($0) > 100 && !/^(\$|dkctl:) / { print FILENAME ": " $0 }' \
+	"$golden"/*.txt >"$tmp/why"
+[ ! -s "$tmp/why" ]
+result $? "all lines fit 100 columns"
+
+grep -n '[^|] $' "$golden"/*.txt >"$tmp/why"
+[ ! -s "$tmp/why" ]
+result $? "no line ends in a blank"
+
+# Every answer in JSON, errors, too, is valid and has its schema.
+DKCTL_FAKE=
+export DKCTL_FAKE
+for script in demo empty odd events many; do
+	DKCTL_FAKE=$golden/$script.fake
+	[ $script != many ] || DKCTL_FAKE=$tmp/many.fake
+	while read -r words; do
+		echo "# $script: dkctl -j $words"
+		# shellcheck disable=SC2086 # they are words
+		dkctl -j $words 2>/dev/null
+	done <<-END
+		backend
+		backend show edu
+		backend show nothing
+		backend set edu offline
+		device
+		device backend edu
+		device set nothing online
+		provider
+		op
+		op prefix demo::
+		op demo::add
+		op nothing::at_all
+		kernels
+		kernels op demo::add key CPU
+		table demo::add
+		table demo::add device edu0
+		table nothing::at_all
+		route demo::add CPU
+		route -v demo::add edu0
+		route nothing::at_all CPU
+		stats
+		stats --used
+		stats on
+		monitor
+		version
+		limits
+		backend help
+	END
+done >"$tmp/json"
+if command -v python3 >/dev/null; then
+	python3 - "$tmp/json" >"$tmp/why" <<-'END'
+		import json, sys
+
+		command, bare = "", True
+		for line in open(sys.argv[1], encoding="utf-8"):
+		    if line.startswith("# "):
+		        if bare and command:
+		            print("no answer:", command)
+		        command, bare = line[2:].strip(), True
+		        continue
+		    bare = False
+		    try:
+		        if json.loads(line)["schema"] != 1:
+		            print("another schema:", command)
+		    except (ValueError, KeyError) as why:
+		        print(command, why)
+	END
+	[ ! -s "$tmp/why" ]
+	result $? "JSON is valid and has its schema, of errors and of nothing, too"
+else
+	count=$((count + 1))
+	echo "ok $count JSON # SKIP no python3 to read it"
+fi
+
+# A picture is XML, and that of the manual is what dkctl draws.
+DKCTL_FAKE=$golden/demo.fake
+for script in demo odd; do
+	DKCTL_FAKE=$golden/$script.fake
+	op=$(dkctl -j op | sed 's/.*"operators":\[{"name":"\([^"]*\)".*/\1/')
+	dkctl table "$op" --svg "$tmp/$script.svg" >"$tmp/why" 2>&1
+	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$tmp/$script.svg" \
+		>>"$tmp/why" 2>&1
+	result $? "a picture of $script is well-formed XML"
+done
+
+# A reader that has seen enough ends what follows events, too.
+DKCTL_FAKE=$golden/events.fake
+dkctl monitor 2>"$tmp/why" | head -n 1 >/dev/null
+[ ! -s "$tmp/why" ] || grep -q 'was unloaded' "$tmp/why"
+result $? "monitor ends with its reader"
+
+dkctl table x --svg /nonexistent/folder/file >"$tmp/why" 2>&1
+[ $? = 2 ]
+result $? "a picture that cannot be written is an error"
+
+echo "1..$count"
+[ $failed = 0 ]
