@@ -210,7 +210,8 @@ static int private_set(const struct dk_layout *l, struct dk_registry *reg,
 		memcpy(name, word, len);
 		name[len] = '\0';
 		err = dk_keyset_parse(l, name, &one, why);
-		if (err && (!len || dk_registry_key_parse(reg, name, &key, NULL)))
+		if (err && (dk_registry_key_parse(reg, name, &key, NULL) ||
+			    dk_key_kind(l, key) == DK_KIND_ALIAS))
 			return err;
 		ks->bits |= err ? dk_key_set(l, key).bits : one.bits;
 		if (!word[len])

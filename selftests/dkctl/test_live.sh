@@ -185,7 +185,7 @@ else
 	echo "ok $count JSON # SKIP no python3 to read it"
 fi
 
-# A picture is XML, and that of the manual is what dkctl draws.
+# A picture is XML, and that of the README is what dkctl draws.
 DKCTL_FAKE=$golden/demo.fake
 for script in demo odd; do
 	DKCTL_FAKE=$golden/$script.fake
@@ -195,6 +195,15 @@ for script in demo odd; do
 		>>"$tmp/why" 2>&1
 	result $? "a picture of $script is well-formed XML"
 done
+
+DKCTL_FAKE=$golden/demo.fake
+picture=$here/../../Documentation/images/table.svg
+if [ -e "$picture" ]; then
+	dkctl table demo::add device edu0 --svg - >"$tmp/table.svg"
+	[ -z "${DK_UPDATE:-}" ] || cp "$tmp/table.svg" "$picture"
+	cmp "$picture" "$tmp/table.svg" >"$tmp/why" 2>&1
+	result $? "the picture in the README is what dkctl draws"
+fi
 
 # A reader that has seen enough ends what follows events, too.
 DKCTL_FAKE=$golden/events.fake

@@ -33,13 +33,15 @@ static bool is_live(const struct subcommand *s)
 void help_overview(FILE *f)
 {
 	const struct subcommand *s;
-	char head[64];
+	char head[96];
 
 	fputs("dkctl - look into dispatch keys, try out what a dispatcher does, and see and steer the kernel's\n\n"
 	      "usage: dkctl [OPTIONS] SUBCOMMAND [WORDS]\n\n", f);
 	for (s = subcommands; s->name; s++) {
-		if (s == &subcommands[0] || (is_live(s) && !is_live(s - 1)))
-			fputs(is_live(s) ? "\non a running kernel:\n" : "keys, sets and trying out:\n", f);
+		if (s == subcommands)
+			fputs("keys, sets and trying out:\n", f);
+		else if (is_live(s) != is_live(s - 1))
+			fputs(is_live(s) ? "\non a running kernel:\n" : "\n", f);
 		snprintf(head, sizeof(head), "%s %s", s->name, s->usage);
 		if (strlen(head) > 34)
 			fprintf(f, "  %s\n  %-34s %s\n", head, "", s->summary);
@@ -52,8 +54,9 @@ void help_overview(FILE *f)
 	      "  dkctl keyset 'CPU|AutogradCPU'      which bits are these, and who wins?\n"
 	      "  dkctl keyset --to pytorch-2.6 MAIA  what are they in another release?\n"
 	      "  dkctl replay -                      try it out at a prompt\n"
-	      "  dkctl table aten::add.Tensor        where do its calls go in this kernel?\n"
-	      "  dkctl route -v aten::add.Tensor edu0   and why?\n"
+	      "  dkctl table aten::add               where do its calls go in this kernel?\n"
+	      "  dkctl route -v aten::add edu0       and why do those of this device go there?\n"
+	      "  dkctl stats --used                  which functions were used at all?\n"
 	      "\n\"dkctl help SUBCOMMAND\" tells more.\n", f);
 }
 

@@ -156,9 +156,14 @@ int parse_set(struct live *v, const char *word, struct dk_keyset *ks)
 {
 	struct dk_diag why = { .size = sizeof(why) };
 	struct suggestion s;
+	unsigned int key;
 
 	if (!dk_replay_parse_set(v->layout, v->names, word, ks, &why))
 		return STATUS_OK;
+	if (!dk_key_parse(v->layout, why.name, 0, &key, NULL) &&
+	    dk_key_kind(v->layout, key) == DK_KIND_ALIAS)
+		return fail(v->q, STATUS_BAD_INPUT, why.name, NULL,
+			    "\"%.127s\" is an alias key and has no bits", why.name);
 	suggest_begin(&s, why.name);
 	suggest_live_set(v, &s);
 	return fail(v->q, STATUS_BAD_INPUT, why.name, suggest_end(&s),

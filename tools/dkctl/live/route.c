@@ -78,6 +78,16 @@ static int fail_argument(struct call *c, const char *word)
 		    "\"%.127s\" is no device, backend or keyset of the kernel", word);
 }
 
+/* A word that is no key and no set, and more likely a name. */
+static bool is_mistyped(struct call *c, const char *word)
+{
+	struct dk_keyset ks;
+	unsigned int key;
+
+	return !strpbrk(word, "|,( ") && dk_key_parse(c->v->layout, word, 0, &key, NULL) &&
+	       dk_replay_parse_set(c->v->layout, c->v->names, word, &ks, NULL);
+}
+
 static int parse_object(struct call *c, const char *word, struct dk_nl_obj *obj)
 {
 	const struct dk_nl_device *d = device_named(c->devices, word);
@@ -95,11 +105,7 @@ static int parse_object(struct call *c, const char *word, struct dk_nl_obj *obj)
 		obj->ks = dense(c->v, b->number);
 		return STATUS_OK;
 	}
-	/* one word is more likely a mistyped name than a set */
-	if (!strpbrk(word, "|,( ") && dk_replay_parse_set(c->v->layout, c->v->names, word,
-							  &obj->ks, NULL))
-		return fail_argument(c, word);
-	return parse_set(c->v, word, &obj->ks);
+	return is_mistyped(c, word) ? fail_argument(c, word) : parse_set(c->v, word, &obj->ks);
 }
 
 /* A set beside what the local state is by default. */

@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# dkctl on a running kernel, with a processor and two edu accelerators: what an
+# administrator sees, switches and counts, as root and as nobody.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+need_root
+need_command insmod rmmod setpriv unshare timeout
+need_module dispatchkey dk_cpu dk_edu dk_client
+! is_loaded dispatchkey || skip_all "dispatchkey is loaded already, and this test has to load it"
+
+# program NAME - of the build folder, or installed
+program() {
+	local path
+	for path in "${DK_BUILD:-$st_top/build}/$1" "$st_here/${1##*/}" "$(command -v "${1##*/}")"; do
+		[ ! -x "$path" ] || { echo "$path" && return 0; }
+	done
+	return 1
+}
+dkctl=$(program dkctl) || skip_all "no dkctl is built (make)"
+client=$(program samples/dk_client) || skip_all "no dk_client is built (make)"
+case $("$dkctl" monitor 2>&1) in
+*"without libnl"*) skip_all "dkctl was built without libnl" ;;
+esac
+dkctl() { "$dkctl" "$@"; }
+nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all "$@"; }
+
+# says WHAT STATUS PATTERN WORDS... - dkctl's output and errors, and its status
+says() {
+	local what=$1 status=$2 pattern=$3 out got=0
+	shift 3
+	out=$(dkctl "$@" 2>&1) || got=$?
+	if [ $got = "$status" ]; then
+		like "$what" "$pattern" "$out"
+	else
+		fail "$what" "dkctl $*: status $got, and not $status: $out"
+	fi
+}
+
+# ---- without the module, and with it alone -------------------------------------------
+
+says "without the module it says what to type" 4 \
+	"dkctl: dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey" backend
+says "version works without the module" 0 "*dispatchkey.ko is not loaded" version
+must_load dispatchkey
+says "tool, library and module are of one version" 0 "*All three are of one version." version
+says "no devices yet" 0 "no devices" device
+says "in JSON neither" 0 '{"schema":1,"devices":[]}' -j device
+says "no operators yet" 0 "0 operators" op
+like "in another network namespace it says where to ask" "*first network namespace*nsenter*" \
+	"$(unshare -n "$dkctl" op 2>&1)"
+
+# ---- what is there ---------------------------------------------------------------------
+
+must_load dk_cpu dk_edu dk_client
+card=$(dkctl -j device | sed 's/.*"devices":\[{"name":"\([^"]*\)".*/\1/')
+op=sample::factorial
+says "two cards" 0 "*
+$card *edu *online*dk_edu
+*edu *online*dk_edu" device
+says "of backend edu" 0 "*$card *edu*" device backend edu
+says "which is a private backend" 0 "*
+edu *PrivateUse1*online* 2 *dk_edu*" backend show edu
+says "the drivers" 0 "*dk_cpu *dk_edu*" provider
+says "an operator and its functions" 0 "*cpu_factorial*dk_cpu*" op $op
+says "operators of the cards" 0 "*$op *" op backend edu
+says "functions of a card" 0 "*$op *edu_factorial*$card*" kernels device "$card"
+says "the fallthroughs that the registry was born with" 0 "*(fallback)*fallthrough*(built in)*" \
+	-s kernels
+says "limits" 0 "*private-backends *1 *3*" limits
+says "the grid" 0 "*edu (PrivateUse1)*cpu_factorial of dk_cpu*" table $op
+says "the grid of a card" 0 "*edu_factorial@$card of dk_edu*" table $op device "$card"
+ok "a picture of it" dkctl table $op device "$card" --svg "$st_tmp/table.svg"
+like "is one" "*<svg*edu_factorial*</svg>" "$(cat "$st_tmp/table.svg")"
+
+# ---- where calls go ----------------------------------------------------------------------
+
+says "a call for a card goes to it" 0 "$op($card) goes to edu_factorial@$card of dk_edu *" \
+	route $op "$card"
+says "one of the processor does not" 0 "$op(CPU) goes to cpu_factorial of dk_cpu *" \
+	route $op CPU
+says "and why" 0 "*table entry  13: Dense on edu, for $card*rule  1*serves: edu_factorial@$card*" \
+	route -v $op "$card"
+says "a mistyped operator" 2 "*did you mean \"$op\"?" route sample::factorail CPU
+says "a mistyped card" 2 "*is no device, backend or keyset*" route $op nothing
+
+# ---- switching --------------------------------------------------------------------------
+
+says "a card goes offline" 0 "device $card is offline*" device set "$card" offline
+says "and is shown so" 0 "*$card *offline*" device
+says "its calls go to the processor" 0 "*goes to cpu_factorial of dk_cpu*" route $op "$card"
+like "as they do indeed" "*served by cpu_factorial*" \
+	"$("$client" factorial --on "$card" 5 2>&1)"
+says "the explanation tells why" 0 "*$card, which is offline*" route -v $op "$card"
+says "it comes back" 0 "device $card is online" device set "$card" online
+like "and serves" "*served by edu_factorial*" "$("$client" factorial --on "$card" 5 2>&1)"
+says "a backend goes offline" 0 "backend edu is offline*" backend set edu offline
+says "and its cards with it" 0 "*$card *backend offline*" device
+says "and comes back" 0 "backend edu is online" backend set edu online
+says "a card that is not there" 2 "*no device \"nothing\"*" device set nothing offline
+
+like "nobody may look" "*$card *online*" "$(nobody "$dkctl" device 2>&1)"
+like "and is told what changing needs" "*CAP_NET_ADMIN*sudo dkctl device set $card offline" \
+	"$(nobody "$dkctl" device set "$card" offline 2>&1)"
+says "nothing has changed" 0 "*$card *online*" device show "$card"
+
+# ---- counting ----------------------------------------------------------------------------
+
+says "calls are not counted at first" 0 "*not counted*dkctl stats on" stats
+if dkctl stats on >"$st_tmp/on" 2>&1; then
+	pass "an administrator switches counting on"
+	"$client" factorial --on "$card" 5 >/dev/null
+	"$client" factorial --on cpu 5 >/dev/null
+	says "what was used" 0 "*1 *$op *edu_factorial*1 of 1 operators served by edu, 1 by CPU*" \
+		stats --used
+	says "from zero" 0 "*from zero*" stats reset
+	says "nothing was used since" 0 "0 of 0 operators served by edu*" stats --used
+	says "and off" 0 "*no longer*" stats off
+else
+	fail "an administrator switches counting on" "$(cat "$st_tmp/on")"
+fi
+
+# ---- what happens ------------------------------------------------------------------------
+
+timeout 30 "$dkctl" monitor >"$st_tmp/events" 2>&1 &
+monitor=$!
+timeout 30 "$dkctl" -j monitor >"$st_tmp/json" 2>&1 &
+sleep 2
+dkctl device set "$card" offline >/dev/null
+dkctl device set "$card" online >/dev/null
+unload dk_client
+unload dk_edu
+sleep 2
+ok "a state is told, with the time" \
+	grep -qE "^20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{3}  device $card is o" "$st_tmp/events"
+ok "a card that goes is told" grep -q "device $card went" "$st_tmp/events"
+ok "in JSON a line each" grep -q "{\"schema\":1,\"event\":{.*\"name\":\"$card\"" "$st_tmp/json"
+unload dk_cpu
+ok "the module unloads under a monitor" unload dispatchkey
+wait $monitor
+is "which ends then" 4 $?
+like "and says so" "*dispatchkey.ko was unloaded" "$(tail -n 1 "$st_tmp/events")"
+sed 's/^/#   /' "$st_tmp/events" | head -n 20
+finish
