@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # dkctl's subcommands about a running kernel, over a scripted registry in place
-# of a kernel (fake_nl.c). Each golden/*.txt names a script in its first line and
+# of a kernel (fake_nl.c). Each golden/*.txt names a script in its second line and
 # has commands behind "$ ", each with its output and, in brackets, its status if
 # that is not 0. DK_UPDATE=1 writes them anew.
 
@@ -53,8 +53,8 @@ for b in sys.stdin.buffer.read(): sys.stdout.write(chr(b) if b == 10 or 32 <= b 
 # Runs the commands of a file and writes it anew, to standard output.
 play() # FILE
 {
-	head -n 1 "$1"
-	script=$(sed -n '1s/^# script: //p' "$1")
+	grep '^# ' "$1" | head -n 2
+	script=$(sed -n '2s/^# script: //p' "$1")
 	DKCTL_FAKE=
 	[ -z "$script" ] || DKCTL_FAKE=$golden/$script
 	[ "$script" != many.fake ] || DKCTL_FAKE=$tmp/many.fake
@@ -116,7 +116,7 @@ awk '/^\$ /{ skip = / -j|svg|color=always/ } !skip && length($0) > 100 && !/^(\$
 [ ! -s "$tmp/why" ]
 result $? "all lines fit 100 columns"
 
-grep -n '[^|] $' "$golden"/*.txt >"$tmp/why"
+grep -n ' $' "$golden"/*.txt >"$tmp/why"
 [ ! -s "$tmp/why" ]
 result $? "no line ends in a blank"
 
@@ -199,7 +199,10 @@ done
 DKCTL_FAKE=$golden/demo.fake
 picture=$here/../../Documentation/images/table.svg
 if [ -e "$picture" ]; then
-	dkctl table demo::add device edu0 --svg - >"$tmp/table.svg"
+	{
+		echo "<!-- SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause -->"
+		dkctl table demo::add device edu0 --svg -
+	} >"$tmp/table.svg"
 	[ -z "${DK_UPDATE:-}" ] || cp "$tmp/table.svg" "$picture"
 	cmp "$picture" "$tmp/table.svg" >"$tmp/why" 2>&1
 	result $? "the picture in the README is what dkctl draws"
