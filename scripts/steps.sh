@@ -158,11 +158,17 @@ finish() {
 farm() { # KVER
 	local dir=$build/modules/$1
 	mkdir -p "$dir"
-	cp -rsf "$top"/{Kbuild,Makefile,VERSION,include,uapi,kmod,lib,samples,selftests,scripts} "$dir/" &&
+	cp -rsf "$top"/{Kbuild,Makefile,VERSION,Documentation,include,uapi,kmod,lib,samples,selftests,scripts} \
+		"$dir/" &&
 		find "$dir" -xtype l -delete
 }
 build_modules() { # KVER KDIR
 	farm "$1" && make -j"$jobs" -C "$build/modules/$1" KDIR="$2" DK_SELFTESTS=1 modules
+}
+# What the kernel's tests run beside modules: a virtual machine compiles slowly.
+build_programs() {
+	make -s -C selftests all TARGETS=netlink DK_ONLY=kernel DK_PREBUILT=1 DK_BUILD="$build" \
+		CC="$CC"
 }
 
 # The driver outside of the tree is built here and loaded there.
@@ -172,13 +178,14 @@ outside() { # KVER KDIR
 	env DK_OUTSIDE="$logs/outside-$1" DK_TOP="$build/modules/$1" KDIR="$2" \
 		selftests/module/outside_driver.sh
 }
-kernel_targets="replay api module edu nl torture"
+kernel_targets="replay api module trace edu netlink nl dkctl torture"
 in_vm() { # KVER SECONDS TARGETS OPTION...: of selftests/vm/run, which say the kernel
 	local kver=$1 timeout=$2 targets=$3
 	shift 3
 	selftests/vm/run "$@" --timeout "$timeout" --log "$logs/console-$kver.log" -- \
 		env DK_OUTSIDE="$logs/outside-$kver" DK_MOST="${most-}" DK_CYCLES="${cycles-}" \
-		DK_SECONDS="${torture-}" \
+		DK_SECONDS="${torture-}" DK_YNL="${ynl-}" DK_MESSAGES="${messages-}" \
+		DK_OPS="${ops-}" \
 		make -s -C "$build/modules/$kver/selftests" run_tests TARGETS="$targets" \
 		DK_PREBUILT=1 DK_ONLY=kernel DK_BUILD="$build" KSELFTEST_DIR="$KSELFTEST_DIR"
 }

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# Shared by the scripts of this directory: what their Python needs. DK_SPEC= is
+# spec.json, DK_YNL= the kernel's tools/net/ynl. Who sources it sets here= to the
+# directory of the script.
+#
+# shellcheck disable=SC2154
+
+# shellcheck source=../lib.sh
+. "$here/lib.sh" 2>/dev/null || . "$here/../lib.sh"
+
+# What was built is where the Makefile says, or beside the script.
+DK_SPEC=${DK_SPEC:-$here/spec.json}
+DK_FUZZ=${DK_FUZZ:-$here/fuzz}
+export DK_SPEC
+
+# Only of Python's own library, which is a moment's work also under emulation.
+python() { python3 -S -B "$@"; }
+
+need_netlink() {
+	need_root
+	need_command insmod rmmod dmesg python3
+	need_module dispatchkey "$@"
+	[ -f "$DK_SPEC" ] || skip_all "no spec.json is built (make -C selftests TARGETS=netlink)"
+	[ -e /proc/net/netlink ] || skip_all "no network in this kernel"
+}
+
+# Two edu cards, QEMU has them.
+need_cards() {
+	local path found=0
+	for path in /sys/bus/pci/devices/*; do
+		[ "$(cat "$path/vendor" "$path/device" 2>/dev/null | tr '\n' ' ')" = "0x1234 0x11e8 " ] &&
+			found=$((found + 1))
+	done
+	[ $found -ge 2 ] || skip_all "$found edu accelerators here, two are needed (QEMU: -device edu, twice)"
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dk_crowd: as many operators and devices as a test of the netlink family wants,
+ * and changes of them as often as it wants. Parameters:
+ *
+ * ops, devices	how many there are; may be written at any time
+ * churn	written N: N times all of them go and come again
+ * check	written any value: fails if a published row is wrong
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+
+#include <dispatchkey.h>
+
+#define MOST_OPS	65536
+#define MOST_DEVICES	256
+
+DK_OP(crowd_one, "crowd::one", (struct dk_obj *x), (x), (x));
+
+static struct dk_provider crowd = DK_PROVIDER("crowd");
+static unsigned int backend, num_ops, num_devices;
+static u32 device[MOST_DEVICES];
+/* Writes of parameters of one module are serialised, loading is not. */
+static DEFINE_MUTEX(lock);
+
+static int one(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+static const struct dk_impl card_impls[] = {
+	DK_IMPL(crowd_one, DK_DENSE, one),
+};
+
+/*
+ * The last one comes first and goes last: a walk by name that goes on while some
+ * go sees a set that there never was.
+ */
+static void op_name(char name[32], unsigned int i)
+{
+	snprintf(name, 32, "crowd::op%05u", MOST_OPS - 1 - i);
+}
+
+static int set_ops(unsigned int n, struct dk_diag *why)
+{
+	struct dk_op_decl decl = crowd_one_op;
+	char name[32];
+	int err = 0;
+
+	decl.name = name;
+	decl.op = NULL;
+	for (; !err && num_ops < n; num_ops += !err) {
+		op_name(name, num_ops);
+		err = dk_op_define(&crowd, &decl, 0, why);
+		cond_resched();
+	}
+	for (; !err && num_ops > n; num_ops -= !err) {
+		op_name(name, num_ops - 1);
+		err = dk_op_undefine(&crowd, name, why);
+		cond_resched();
+	}
+	return err;
+}
+
+static int set_devices(unsigned int n, struct dk_diag *why)
+{
+	char name[32];
+	int err = 0;
+
+	for (; !err && num_devices < n; num_devices += !err) {
+		snprintf(name, sizeof(name), "crowd%03u", num_devices);
+		err = dk_device_register(&crowd, backend, name, NULL, card_impls,
+					 ARRAY_SIZE(card_impls), &device[num_devices],
+					 why);
+	}
+	for (; !err && num_devices > n; num_devices -= !err)
+		err = dk_device_unregister(&crowd, device[num_devices - 1], why);
+	return err;
+}
+
+static int set_both(unsigned int ops, unsigned int devices)
+{
+	struct dk_diag why = { .size = sizeof(why) };
+	int err;
+
+	err = set_ops(ops, &why);
+	if (!err)
+		err = set_devices(devices, &why);
+	if (err)
+		pr_info("%s: %s\n", why.text, why.name);
+	return err;
+}
+
+/* Before the module is there, it is only told what to begin with. */
+static unsigned int first_ops, first_devices;
+
+static int number_set(const char *value, const struct kernel_param *kp)
+{
+	unsigned int *first = kp->arg, n, most;
+	int err;
+
+	most = first == &first_ops ? MOST_OPS : MOST_DEVICES;
+	err = kstrtouint(value, 0, &n);
+	if (err || n > most)
+		return err ?: -ERANGE;
+	mutex_lock(&lock);
+	*first = n;
+	if (crowd.core)
+		err = set_both(first_ops, first_devices);
+	mutex_unlock(&lock);
+	return err;
+}
+
+static int number_get(char *buf, const struct kernel_param *kp)
+{
+	return sysfs_emit(buf, "%u\n", *(unsigned int *)kp->arg);
+}
+
+static int churn_set(const char *value, const struct kernel_param *kp)
+{
+	unsigned int n;
+	int err;
+
+	err = kstrtouint(value, 0, &n);
+	if (err)
+		return err;
+	mutex_lock(&lock);
+	for (; !err && n; n--) {
+		err = set_both(0, 0);
+		if (!err)
+			err = set_both(first_ops, first_devices);
+		if (signal_pending(current))
+			err = -EINTR;
+	}
+	mutex_unlock(&lock);
+	return err;
+}
+
+static int check_set(const char *value, const struct kernel_param *kp)
+{
+	return dk_registry_check(NULL, NULL);
+}
+
+static const struct kernel_param_ops number_ops = { .set = number_set, .get = number_get };
+static const struct kernel_param_ops churn_ops = { .set = churn_set };
+static const struct kernel_param_ops check_ops = { .set = check_set };
+module_param_cb(ops, &number_ops, &first_ops, 0600);
+MODULE_PARM_DESC(ops, "how many operators there are");
+module_param_cb(devices, &number_ops, &first_devices, 0600);
+MODULE_PARM_DESC(devices, "how many devices there are");
+module_param_cb(churn, &churn_ops, NULL, 0200);
+MODULE_PARM_DESC(churn, "so many times all go and come again");
+module_param_cb(check, &check_ops, NULL, 0200);
+MODULE_PARM_DESC(check, "fails if a published row is wrong");
+
+static int __init crowd_init(void)
+{
+	struct dk_diag why = { .size = sizeof(why) };
+	int err;
+
+	mutex_lock(&lock);
+	err = dk_provider_register(&crowd, &why);
+	if (!err)
+		err = dk_op_define(&crowd, &crowd_one_op, 0, &why);
+	if (!err)
+		err = dk_backend_join(&crowd, "crowd", 0, 0, &backend, &why);
+	if (err)
+		pr_info("%s: %s\n", why.text, why.name);
+	else
+		err = set_both(first_ops, first_devices);
+	mutex_unlock(&lock);
+	if (err)
+		dk_provider_unregister(&crowd);
+	return err;
+}
+module_init(crowd_init);
+
+static void __exit crowd_exit(void)
+{
+	dk_provider_unregister(&crowd);
+}
+module_exit(crowd_exit);
+
+MODULE_DESCRIPTION("dispatchkey selftest: many operators and devices, which come and go");
+MODULE_LICENSE("GPL");
+DK_MODULE_IMPORT();

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Messages that are right, nearly right and wrong, as nobody and as root. As
+# nobody nothing changes; as root the registry stays right, also while operators
+# and devices come and go. DK_MESSAGES= says how many of each (50000), DK_SEED=
+# which (1).
+
+# shellcheck disable=SC2317 # functions are called by ok
+here=$(dirname -- "$0")
+# shellcheck source=common.sh
+. "$here/common.sh"
+
+count=${DK_MESSAGES:-50000} seed=${DK_SEED:-1}
+crowd=/sys/module/dk_crowd/parameters
+
+need_netlink dk_cpu dk_edu dk_crowd
+need_cards
+[ -x "$DK_FUZZ" ] || skip_all "no fuzz is built (make -C selftests TARGETS=netlink)"
+plan 11
+must_load dispatchkey dk_cpu dk_edu dk_crowd
+diag "$count messages as each, seed $seed (DK_MESSAGES=, DK_SEED=)"
+
+# What the messages name, so that some of them mean something.
+names=(CPU edu crowd PrivateUse1 sample::copy sample::factorial crowd::one crowd::op65535
+	dk_cpu dk_edu crowd v1 devices private-backends 1 2 3 4 4097 4098 8193)
+for path in /sys/bus/pci/drivers/dk_edu/????:*; do
+	names+=("${path##*/}")
+done
+messages() { # OPTION... - prints what they came to, for us to tell
+	"$DK_FUZZ" -n "$count" -s "$seed" "$@" "${names[@]}" >"$st_tmp/fuzz"
+	local status=$?
+	cat "$st_tmp/fuzz"
+	return "$status"
+}
+churn() { while echo 1 >$crowd/churn; do :; done; }
+bring_back() {
+	python - <<-END
+	import sys
+	sys.path.insert(0, "$here")
+	import genl
+	family = genl.Family()
+	family.do("stats-set", {"state": 0})
+	for what in ("backend", "device"):
+	    for one in family.whole(what + "-get"):
+	        family.do(what + "-set", {"number": one["number"], "state": 1})
+	END
+}
+
+ok "the state before is noted" python "$here/snapshot.py" "$st_tmp/before"
+ok "$count messages as nobody" messages -u
+cat "$st_tmp/fuzz"
+ok "have changed nothing" python "$here/snapshot.py" "$st_tmp/before"
+ok "$count messages as root" messages
+cat "$st_tmp/fuzz"
+ok "every published row is right" eval "echo 1 >$crowd/check"
+ok "all can be brought back" bring_back
+ok "some operators and devices" eval "echo 100 >$crowd/ops && echo 8 >$crowd/devices"
+churn 2>/dev/null &
+churning=$!
+seed=$((seed + 1)) count=$((count / 5))
+ok "$count messages as root, while they come and go" messages
+cat "$st_tmp/fuzz"
+kill $churning
+wait $churning 2>/dev/null
+ok "every published row is right" eval "echo 1 >$crowd/check"
+ok "all can be brought back" bring_back
+
+finish

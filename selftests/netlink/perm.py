@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who may do what: every command of the specification, asked by everybody."""
+import ctypes
+import errno
+import json
+import os
+import struct
+import sys
+
+import genl
+
+CAP_NET_ADMIN, CAP_SYS_ADMIN = 12, 21
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+PR_SET_KEEPCAPS = 8
+NOBODY = 65534
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def call(function, *args):
+    if function(*args):
+        err = ctypes.get_errno()
+        raise OSError(err, os.strerror(err))
+
+
+def only(*caps):
+    """Another user than root, with these capabilities."""
+    mask = sum(1 << cap for cap in caps)
+    call(libc.prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0)
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    head = struct.pack("Ii", 0x20080522, 0)
+    low, high = mask & 0xFFFFFFFF, mask >> 32
+    call(libc.capset, head, struct.pack("IIIIII", low, low, 0, high, high, 0))
+
+
+def user_namespace():
+    """Root of a user namespace of nobody's, in the same network namespace."""
+    only()
+    call(libc.unshare, CLONE_NEWUSER)
+    for name, line in (("setgroups", "deny"), ("uid_map", f"0 {NOBODY} 1"),
+                       ("gid_map", f"0 {NOBODY} 1")):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as stream:
+            stream.write(line)
+    if os.geteuid() != 0:
+        raise OSError(errno.EPERM, "not root of its user namespace")
+
+
+def network_namespace():
+    call(libc.unshare, CLONE_NEWNET)
+
+
+def own_namespaces():
+    user_namespace()
+    network_namespace()
+
+
+# Who, how to become that, whether it may change anything, whether the family is there.
+PEOPLE = (
+    ("root", lambda: None, True, True),
+    ("CAP_NET_ADMIN only", lambda: only(CAP_NET_ADMIN), True, True),
+    ("CAP_SYS_ADMIN only", lambda: only(CAP_SYS_ADMIN), False, True),
+    ("nobody", only, False, True),
+    ("root of a user namespace", user_namespace, False, True),
+    ("another network namespace", network_namespace, True, False),
+    ("root of a user and a network namespace", own_namespaces, False, False),
+)
+
+
+def requests(spec, good):
+    """(command, is it a dump, attributes): of each what is right, and nothing."""
+    for name, cmd in spec.commands.items():
+        for dump in [False] * cmd["do"] + [True] * cmd["dump"]:
+            yield name, dump, good.get((name, dump), good.get(name, {}))
+
+
+def asked(family, good):
+    """How each request ends: an errno."""
+    out = []
+    for name, dump, values in requests(family.spec, good):
+        cmd = family.spec.commands[name]
+        answer = family.raw(name, family.spec.encode(cmd["set"], values), dump)
+        out.append([name, dump, -answer.error])
+    return out
+
+
+def as_other(become, act):
+    """What act returns to another one; a child becomes that."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            become()
+            result = act()
+        except OSError as err:
+            result = {"failed": err.errno, "why": str(err)}
+        os.write(writing, json.dumps(result).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        data = stream.read()
+    os.waitpid(child, 0)
+    return json.loads(data)
+
+
+def look_up(spec):
+    try:
+        genl.find_family(spec.family)
+        return 0
+    except OSError as err:
+        return err.errno
+
+
+def as_one(tap, family, good, normal, who):
+    name, become, changes, there = who
+    number, spec = family.number, family.spec
+
+    def act():
+        # The number is known, so that no refusal comes from looking for it.
+        mine = family.again()
+        mine.number = number
+        return {"found": look_up(spec), "asked": asked(mine, good)}
+
+    got = as_other(become, act)
+    if "failed" in got:
+        tap.ok(f"{name}: can be tried", False, got["why"])
+        return
+    tap.equal(f"{name}: the family is {'' if there else 'not '}found",
+              0 if there else errno.ENOENT, got["found"])
+    for command, dump, err in got["asked"]:
+        admin = spec.commands[command]["admin"]
+        expected = normal[command, dump]
+        if not there:
+            expected = errno.ENOENT
+        elif admin and not changes:
+            expected = errno.EPERM
+        word = errno.errorcode.get(expected, "is done")
+        tap.equal(f"{name}: {'dump of ' if dump else ''}{command}: {word}", expected, err)
+
+
+def borrowed_socket(tap, family, changes):
+    """Neither opens a socket what its user may not, nor the other way round."""
+    mine = family.again()
+
+    def act():
+        return [mine.raw(*change).error for change in changes]
+
+    tap.equal("nobody with a socket that root has opened: no change",
+              [-errno.EPERM] * len(changes), as_other(only, act))
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        # Opened as nobody, and used as root again.
+        os.setresuid(NOBODY, NOBODY, 0)
+        theirs = family.again()
+        os.setresuid(0, 0, 0)
+        os.write(writing, json.dumps([theirs.raw(*c).error for c in changes]).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        got = json.loads(stream.read())
+    os.waitpid(child, 0)
+    tap.equal("root with a socket that nobody has opened: no change",
+              [-errno.EPERM] * len(changes), got)
+
+
+def right_requests(family):
+    """Of each command one that is answered, and that changes nothing."""
+    card = family.whole("device-get")[0]
+    op = family.whole("op-get")[0]["name"]
+    impl = [i for i in family.whole("impl-get", {"op": op}) if "device" not in i][0]
+    state = family.spec.enums["state"]["entries"].index
+    limit = family.whole("limit-get")[0]["name"]
+    counted = family.do("stats-get")["state"]
+    return {
+        ("backend-get", False): {"number": 1},
+        ("backend-set", False): {"number": card["backend"], "state": state("online")},
+        ("device-get", False): {"number": card["number"]},
+        ("device-set", False): {"number": card["number"], "state": state(card["state"])},
+        ("provider-get", False): {"name": impl["provider"]},
+        ("op-get", False): {"name": op},
+        ("impl-get", False): {"op": op, "key": impl["key"]},
+        "table-get": {"op": op},
+        "route-get": {"op": op, "obj": [{"device": card["number"]}] * 2},
+        "stats-set": {"state": state(counted)},
+        ("limit-get", False): {"name": limit},
+    }
+
+
+def main():
+    tap = genl.Tap()
+    family = genl.Family()
+    good = tap.attempt("there is something to ask for", right_requests, family)
+    if good is None:
+        tap.finish()
+    normal = {(name, dump): err for name, dump, err in asked(family, good)}
+    known = {key[0] if isinstance(key, tuple) else key for key in good}
+    for (name, dump), err in normal.items():
+        if err or name not in known | {"info-get", "layout-get", "stats-get"}:
+            tap.diag(f"root's {'dump of ' if dump else ''}{name} is "
+                     f"{errno.errorcode.get(err, 'done')}")
+    tap.equal("every command does what root asks", [],
+              [key for key, err in normal.items() if err and key[0] in known])
+    for who in PEOPLE:
+        as_one(tap, family, good, normal, who)
+
+    spec = family.spec
+    changes = [(name, spec.encode(cmd["set"], good.get((name, False), good.get(name, {}))))
+               for name, cmd in spec.commands.items() if cmd["admin"]]
+    tap.ok("there are commands that change something", len(changes) >= 3, changes)
+    borrowed_socket(tap, family, changes)
+
+    def follow():
+        sock = genl.Socket()
+        sock.join(family.groups["changes"])
+        return 0
+
+    tap.equal("nobody may follow changes", 0, as_other(only, follow))
+    tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

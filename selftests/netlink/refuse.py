@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is refused, and that each refusal says why and where: by the policy, for
+every attribute of every request of the specification; and by the module, from a
+table. Behind it all is as before."""
+import errno
+import struct
+
+import genl
+import snapshot
+
+E = errno
+F_ECHO, F_EXCL = 8, 0x200
+UNKNOWN, NESTED = "nothing::of-that-name", genl.NLA_F_NESTED
+# Of the header of the message and of that of generic netlink.
+HEADERS = 20
+
+
+def modes(cmd):
+    return [False] * cmd["do"] + [True] * cmd["dump"]
+
+
+def told(tap, what, answer, errors, offset=None, missing=None):
+    """It is refused, with a sentence, and with where: an offset in the request,
+    or the attribute that is not there."""
+    why = []
+    if -answer.error not in errors:
+        why.append(f"expected {[E.errorcode[e] for e in errors]}")
+    if not answer.text or answer.text.strip() != answer.text:
+        why.append("no sentence")
+    if answer.offset != (None if offset is None else HEADERS + offset):
+        why.append(f"expected the attribute at {offset} to be at fault")
+    if missing is not None and answer.missing != missing:
+        why.append(f"expected attribute {missing} to be told as missing")
+    if answer.messages:
+        why.append("there is an answer")
+    tap.ok(what, not why, f"{'; '.join(why)}: {answer}")
+
+
+# ---- by the policy ------------------------------------------------------------------
+
+def bad_scalar(known):
+    """What a number may not be: (how, attribute, errnos)"""
+    size = struct.calcsize(genl.SCALARS[known["type"]])
+    number, checks = known["value"], known["checks"]
+    good = checks.get("min", 0)
+    for length in (0, size - 1, size + 1):
+        yield f"{length} bytes", genl.attr(number, bytes(length)), {E.EINVAL, E.ERANGE}
+    yield ("marked as nested", genl.attr(number | NESTED, good.to_bytes(size, "little")),
+           {E.EINVAL})
+    if checks.get("min"):
+        yield ("too low", genl.attr(number, (checks["min"] - 1).to_bytes(size, "little")),
+               {E.ERANGE})
+    if "max" in checks:
+        for value in (checks["max"] + 1, 2 ** (8 * size) - 1):
+            yield f"{value}", genl.attr(number, value.to_bytes(size, "little")), {E.ERANGE}
+
+
+def bad_string(known):
+    number, most = known["value"], known["checks"]["max-len"]
+    bad = {E.EINVAL, E.ERANGE}
+    yield "no byte", genl.attr(number), bad
+    yield "without an end", genl.attr(number, b"CPU"), bad
+    yield f"{most + 1} characters", genl.attr(number, b"x" * (most + 1) + b"\0"), bad
+    yield "60000 characters", genl.attr(number, b"x" * 60000 + b"\0"), bad
+    yield "marked as nested", genl.attr(number | NESTED, b"CPU\0"), {E.EINVAL}
+
+
+def bad_attribute(known):
+    if known["type"] == "string":
+        yield from bad_string(known)
+    elif known["type"] == "flag":
+        yield "with a payload", genl.attr(known["value"], b"1"), {E.EINVAL, E.ERANGE}
+    elif known["type"] == "nest":
+        yield "not marked as nested", genl.attr(known["value"]), {E.EINVAL}
+    else:
+        yield from bad_scalar(known)
+
+
+def by_policy(tap, family, name, dump):
+    spec = family.spec
+    cmd = spec.commands[name]
+    space = spec.sets[cmd["set"]]
+    mode = "dump of " if dump else ""
+    for one in cmd["request"]:
+        for how, payload, errors in bad_attribute(space[one]):
+            told(tap, f"{mode}{name}: {one}, {how}", family.raw(name, payload, dump), errors, 0)
+        if space[one]["type"] != "nest":
+            continue
+        for inner in spec.sets[space[one]["nested"]].values():
+            if inner["type"] == "pad":
+                continue
+            for how, payload, errors in bad_attribute(inner):
+                nest = genl.attr(space[one]["value"] | NESTED, payload)
+                told(tap, f"{mode}{name}: {inner['value']} in {one}, {how}",
+                     family.raw(name, nest, dump), errors, 4)
+    # What the family knows and this command does not, and what nobody knows.
+    others = [a["value"] for n, a in space.items() if n not in cmd["request"]]
+    strangers = others + [max(a["value"] for a in space.values()) + 1, 0x3FFF, 0]
+    for number in strangers:
+        told(tap, f"{mode}{name}: attribute {number} is not meant for it",
+             family.raw(name, genl.attr(number, bytes(4)), dump), {E.EINVAL}, 0)
+    for how, tail in (("a byte too many", b"\0"), ("an attribute that is cut off",
+                      genl.attr(1, b"", 400))):
+        told(tap, f"{mode}{name}: {how}", family.raw(name, tail, dump), {E.EINVAL})
+
+
+def by_header(tap, family, name, dump):
+    mode = "dump of " if dump else ""
+    flags = genl.F_REQUEST | (genl.F_DUMP if dump else genl.F_ACK)
+    told(tap, f"{mode}{name}: reserved bits in the header",
+         family.raw(name, b"", flags=flags, reserved=1), {E.EINVAL})
+    told(tap, f"{mode}{name}: a flag that it has not",
+         family.raw(name, b"", flags=flags | 0x400), {E.EINVAL})
+
+
+# ---- by the module ------------------------------------------------------------------
+
+def objects(n, card):
+    return {"obj": [{"device": card["number"]} for _ in range(n)]}
+
+
+def table(family):
+    """(what, command, is it a dump, request, errnos, the attribute at fault or None,
+    the attribute that is missing or None). An attribute in a nest is (nest, it)."""
+    card, other = family.whole("device-get")[:2]
+    op = family.whole("op-get")[0]["name"]
+    layout = family.do("layout-get")
+    backends, cpu = len(layout["backend"]), layout["backend"][0]["name"]
+    no_key = max(a["number"] for a in layout["alias"]) + 1
+    unknown_bits = 1 << 63
+    no_device = {E.ENODEV, E.ENOENT}
+    bad = {E.EINVAL}
+    # What names a backend, and likewise a device, for asking and for changing.
+    for name in ("backend-get", "backend-set", "device-get", "device-set"):
+        absent = no_device if name[0] == "d" else {E.ENOENT}
+        state = {"state": 1} if name.endswith("set") else {}
+        numbered = [card["number"], other] if name[0] == "d" else [1, {"name": card["backend-name"]}]
+        yield "neither number nor name", name, False, state, bad, None, None
+        yield "an unknown name", name, False, {"name": UNKNOWN, **state}, absent, "name", None
+        yield "an empty name", name, False, {"name": "", **state}, absent | bad, "name", None
+        yield ("a number and another's name", name, False,
+               {"number": numbered[0], "name": numbered[1]["name"], **state}, bad, "name", None)
+        if name[0] == "d":
+            yield ("an unknown number", name, False, {"number": 0xFFFFFFFF, **state}, absent,
+                   "number", None)
+            yield ("number 4095, which none has", name, False, {"number": 4095, **state},
+                   absent, "number", None)
+        elif backends < 16:
+            yield ("a number that none has", name, False, {"number": backends + 1, **state},
+                   absent | bad, "number", None)
+    for name, values in (("backend-set", {"name": cpu}), ("device-set", {"name": card["name"]})):
+        yield "no state", name, False, values, bad, None, "state"
+    yield ("neither state nor reset", "stats-set", False, {}, bad, None, None)
+    yield ("another layout", "info-get", False, {"layout": "v0"}, {E.EPROTO}, "layout", None)
+    yield ("another layout", "layout-get", False, {"name": "v0"}, {E.EPROTO}, "name", None)
+    # Names alone.
+    for name in ("provider-get", "op-get", "limit-get"):
+        yield "no name", name, False, {}, bad, None, "name"
+        yield "an unknown name", name, False, {"name": UNKNOWN}, {E.ENOENT}, "name", None
+        yield "an empty name", name, False, {"name": ""}, {E.ENOENT, E.EINVAL}, "name", None
+    # What only a dump takes, and what it does not take.
+    for name, known, extra in (
+            ("op-get", {"name": op}, {"prefix": "sample::"}),
+            ("op-get", {"name": op}, {"key": 1}),
+            ("op-get", {"name": op}, {"backend": 1}),
+            ("op-get", {"name": op}, {"provider": "dk_cpu"}),
+            ("device-get", {"name": card["name"]}, {"backend": card["backend"]}),
+            ("impl-get", {"op": op, "key": 1}, {"backend": 1}),
+            ("impl-get", {"op": op, "key": 1}, {"provider": "dk_cpu"})):
+        wrong = next(iter(extra))
+        yield f"{wrong}, which filters dumps", name, False, {**known, **extra}, bad, wrong, None
+    for name, values in (("op-get", {"name": op}), ("device-get", {"name": card["name"]}),
+                         ("device-get", {"number": card["number"]}),
+                         ("backend-get", {"name": cpu}), ("backend-get", {"number": 1}),
+                         ("provider-get", {"name": "dk_cpu"}), ("limit-get", {"name": "devices"}),
+                         ("table-get", {"op": op, "first": 1})):
+        wrong = list(values)[-1]
+        yield f"{wrong}, which names one", name, True, values, bad, wrong, None
+    # Operators, keys and devices.
+    yield "no key", "impl-get", False, {"op": op}, bad, None, "key"
+    for mode in (False, True):
+        yield ("a key that the layout has not", "impl-get", mode, {"op": op, "key": no_key},
+               bad | {E.ENOENT}, "key", None)
+        yield ("an unknown operator", "impl-get", mode, {"op": UNKNOWN, "key": 1}, {E.ENOENT},
+               "op", None)
+        yield ("an unknown device", "impl-get", mode,
+               {"op": op, "key": 1, "device": 0xFFFFFFFF}, no_device, "device", None)
+    yield ("a key that the layout has not", "op-get", True, {"key": no_key}, bad | {E.ENOENT},
+           "key", None)
+    for name in ("table-get", "route-get"):
+        for mode in (False, True):
+            obj = objects(1, card) if name == "route-get" else {}
+            yield "no operator", name, mode, obj, bad, None, "op"
+            yield "an unknown operator", name, mode, {"op": UNKNOWN, **obj}, {E.ENOENT}, "op", None
+    for mode in (False, True):
+        yield ("an unknown device", "table-get", mode, {"op": op, "device": 0xFFFFFFFF},
+               no_device, "device", None)
+        yield ("an unknown device's name", "table-get", mode, {"op": op, "device-name": UNKNOWN},
+               no_device, "device-name", None)
+        yield ("a device's number and another's name", "table-get", mode,
+               {"op": op, "device": card["number"], "device-name": other["name"]}, bad,
+               "device-name", None)
+    yield ("an entry that the table has not", "table-get", False,
+           {"op": op, "first": layout["entries"]}, bad | {E.ENOENT, E.ERANGE}, "first", None)
+    # Calls.
+    for mode in (False, True):
+        yield ("65 objects", "route-get", mode, {"op": op, **objects(65, card)},
+               bad | {E.E2BIG}, "obj", None)
+        yield ("an object that is nothing", "route-get", mode, {"op": op, "obj": [{}]}, bad,
+               "obj", None)
+        yield ("a keyset with unknown bits", "route-get", mode,
+               {"op": op, "obj": [{"keyset": unknown_bits}]}, bad, ("obj", "keyset"), None)
+        for which in ("included", "excluded"):
+            yield (f"unknown bits in {which}", "route-get", mode,
+                   {"op": op, **objects(2, card), which: unknown_bits}, bad, which, None)
+        yield ("an unknown device", "route-get", mode,
+               {"op": op, "obj": [{"device": 0xFFFFFFFF}]}, no_device, ("obj", "device"), None)
+        yield ("an unknown device's name", "route-get", mode,
+               {"op": op, "obj": [{"device-name": UNKNOWN}]}, no_device,
+               ("obj", "device-name"), None)
+        yield ("a device's number and another's name", "route-get", mode,
+               {"op": op, "obj": [{"device": card["number"], "device-name": other["name"]}]},
+               bad, ("obj", "device-name"), None)
+
+
+def place(spec, space, values, wrong):
+    """The offset of the attribute at fault in the request; of several, the last."""
+    inner = wrong[1] if isinstance(wrong, tuple) else None
+    outer = wrong[0] if inner else wrong
+    found = [(payload, at) for number, payload, at in genl.attrs(spec.encode(space, values))
+             if number == spec.number(space, outer)]
+    payload, at = found[-1]
+    if not inner:
+        return at
+    nested = spec.sets[space][outer]["nested"]
+    return [at + 4 + inside for number, _, inside in genl.attrs(payload)
+            if number == spec.number(nested, inner)][-1]
+
+
+def by_module(tap, family):
+    spec = family.spec
+    for what, name, dump, values, errors, wrong, missing in table(family):
+        space = spec.commands[name]["set"]
+        answer = family.raw(name, spec.encode(space, values), dump)
+        told(tap, f"{'dump of ' if dump else ''}{name}: {what}", answer, errors,
+             None if wrong is None else place(spec, space, values, wrong),
+             None if missing is None else spec.number(space, missing))
+
+
+def main():
+    tap = genl.Tap()
+    family = genl.Family()
+    before = snapshot.take(family)
+    for name, cmd in family.spec.commands.items():
+        for dump in modes(cmd):
+            by_policy(tap, family, name, dump)
+            by_header(tap, family, name, dump)
+    by_module(tap, family)
+    why = snapshot.difference(before, snapshot.take(family))
+    tap.ok("nothing of that has changed anything", not why, why)
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The rules of the family: who may do what, that every refusal tells why, that
+# the policies are those of the specification, and that no address is told.
+
+here=$(dirname -- "$0")
+# shellcheck source=common.sh
+. "$here/common.sh"
+
+need_netlink dk_cpu dk_edu
+need_cards
+echo "TAP version 13"
+must_load dispatchkey dk_cpu dk_edu
+for part in policy perm refuse address; do
+	run_tap python "$here/$part.py"
+done
+finish

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""All that the family tells, to be compared: state is what can be asked for.
+
+usage: snapshot.py FILE    writes it, or if FILE is there, compares
+"""
+import os
+import pickle
+import re
+import sys
+
+import genl
+
+
+def requests(family):
+    """Every command's do that needs no name, every dump, and of every operator
+    its tables and routes. Yields (what, command, request, is it a dump)."""
+    for name, cmd in family.spec.commands.items():
+        if cmd["do"] and not cmd["admin"]:
+            yield name, name, {}, False
+        if cmd["dump"]:
+            yield f"dump of {name}", name, {}, True
+    cards = [{}] + [{"device": d["number"]} for d in family.whole("device-get")]
+    for op in [o["name"] for o in family.whole("op-get")[:8]]:
+        yield op, "op-get", {"name": op}, False
+        for card in cards:
+            yield f"table of {op} {card}", "table-get", {"op": op, **card}, True
+            obj = [card if card else {"keyset": 1 << 16 | 1}]
+            for dump in (False, True):
+                yield f"route of {op} {card}", "route-get", {"op": op, "obj": obj}, dump
+
+
+def take(family):
+    """{what: (errno, attribute set, [message])}, of messages the bytes"""
+    out = {}
+    for what, name, values, dump in requests(family):
+        cmd = family.spec.commands[name]
+        answer = family.raw(name, family.spec.encode(cmd["set"], values), dump)
+        out[what, dump] = (answer.error, cmd["set"], [data for _, data in answer.messages])
+    return out
+
+
+def difference(before, after):
+    """In words; nothing if there is none."""
+    for what in sorted(set(before) | set(after)):
+        if before.get(what) != after.get(what):
+            return f"{what}: {before.get(what)}\nnow {after.get(what)}"
+    return ""
+
+
+# Kernel addresses, in letters and as the bytes of a number.
+LETTERS = re.compile(rb"[fF]{4}[89a-fA-F][0-9a-fA-F]{11}")
+
+
+def values(spec, space, data):
+    """All attributes, those in nests too: (name, payload)"""
+    for number, payload, _ in genl.attrs(data):
+        name, known = spec.by_number[space][number]
+        if known["type"] == "nest":
+            yield from values(spec, known["nested"], payload)
+        else:
+            yield f"{space}.{name}", payload
+
+
+def is_address(payload):
+    """Of 64-bit numbers the kernel's half, but for numbers that are only negative."""
+    if LETTERS.search(payload):
+        return True
+    number = int.from_bytes(payload[:8], "little")
+    return len(payload) == 8 and number >> 47 == (1 << 17) - 1 and number < 2**64 - 2**12
+
+
+def addresses(spec, taken):
+    """Where a kernel address is told: (what, attribute, payload)"""
+    for (what, _), (_, space, found) in taken.items():
+        for data in found:
+            for attribute, payload in values(spec, space, data):
+                if is_address(payload):
+                    yield what, attribute, payload
+
+
+def main():
+    family = genl.Family()
+    path = sys.argv[1]
+    if not os.path.exists(path):
+        with open(path, "wb") as stream:
+            pickle.dump(take(family), stream)
+        return 0
+    with open(path, "rb") as stream:
+        before = pickle.load(stream)
+    why = difference(before, take(family))
+    print(why or f"the same in {len(before)} answers")
+    return 1 if why else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
