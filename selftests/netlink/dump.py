@@ -169,7 +169,7 @@ def main():
     for part in (in_pieces, complete, filters):
         tap.attempt(f"{part.__name__}: it can be asked", part, tap, family)
     tap.attempt("it can be asked while all changes", while_changing, tap, family,
-                float(os.environ.get("DK_SECONDS") or 10))
+                float(os.environ.get("DK_CHURN_SECONDS") or 10))
     crowd("devices", 0)
     if len(sys.argv) > 1:
         tap.attempt("very many can be asked for", very_many, tap, family, int(sys.argv[1]))

@@ -370,7 +370,9 @@ static void take_end(const struct nlmsghdr *h)
 		return;
 	if (!err) {
 		done++;
-		if (error && request->nlmsg_type == family && is_admin()) {
+		/* what is no request is acknowledged, too */
+		if (error && request->nlmsg_type == family &&
+		    (request->nlmsg_flags & NLM_F_REQUEST) && is_admin()) {
 			admin_done++;
 			if (as_nobody)
 				complain("a change that nobody may", err);
