@@ -12,8 +12,8 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 #include <linux/sysfs.h>
+#include <linux/vmalloc.h>
 
 #include <dispatchkey.h>
 
@@ -22,7 +22,14 @@
 
 DK_OP(crowd_one, "crowd::one", (struct dk_obj *x), (x), (x));
 
+/* Declarations stay as long as their operators are defined. */
+struct crowd_op {
+	struct dk_op_decl decl;
+	char name[16];
+};
+
 static struct dk_provider crowd = DK_PROVIDER("crowd");
+static struct crowd_op *op;
 static unsigned int backend, num_ops, num_devices;
 static u32 device[MOST_DEVICES];
 /* Writes of parameters of one module are serialised, loading is not. */
@@ -41,27 +48,25 @@ static const struct dk_impl card_impls[] = {
  * The last one comes first and goes last: a walk by name that goes on while some
  * go sees a set that there never was.
  */
-static void op_name(char name[32], unsigned int i)
+static int define(unsigned int i, struct dk_diag *why)
 {
-	snprintf(name, 32, "crowd::op%05u", MOST_OPS - 1 - i);
+	op[i].decl = crowd_one_op;
+	op[i].decl.name = op[i].name;
+	op[i].decl.op = NULL;
+	snprintf(op[i].name, sizeof(op[i].name), "crowd::op%05u", MOST_OPS - 1 - i);
+	return dk_op_define(&crowd, &op[i].decl, 0, why);
 }
 
 static int set_ops(unsigned int n, struct dk_diag *why)
 {
-	struct dk_op_decl decl = crowd_one_op;
-	char name[32];
 	int err = 0;
 
-	decl.name = name;
-	decl.op = NULL;
 	for (; !err && num_ops < n; num_ops += !err) {
-		op_name(name, num_ops);
-		err = dk_op_define(&crowd, &decl, 0, why);
+		err = define(num_ops, why);
 		cond_resched();
 	}
 	for (; !err && num_ops > n; num_ops -= !err) {
-		op_name(name, num_ops - 1);
-		err = dk_op_undefine(&crowd, name, why);
+		err = dk_op_undefine(&crowd, op[num_ops - 1].name, why);
 		cond_resched();
 	}
 	return err;
@@ -163,6 +168,9 @@ static int __init crowd_init(void)
 	struct dk_diag why = { .size = sizeof(why) };
 	int err;
 
+	op = vcalloc(MOST_OPS, sizeof(*op));
+	if (!op)
+		return -ENOMEM;
 	mutex_lock(&lock);
 	err = dk_provider_register(&crowd, &why);
 	if (!err)
@@ -174,8 +182,10 @@ static int __init crowd_init(void)
 	else
 		err = set_both(first_ops, first_devices);
 	mutex_unlock(&lock);
-	if (err)
+	if (err) {
 		dk_provider_unregister(&crowd);
+		vfree(op);
+	}
 	return err;
 }
 module_init(crowd_init);
@@ -183,6 +193,7 @@ module_init(crowd_init);
 static void __exit crowd_exit(void)
 {
 	dk_provider_unregister(&crowd);
+	vfree(op);
 }
 module_exit(crowd_exit);
 
