@@ -17,6 +17,7 @@ F_ACK_TLVS = 0x200
 GENL_ID_CTRL = 16
 CTRL_GETFAMILY, CTRL_GETPOLICY = 3, 10
 NLA_F_NESTED, NLA_TYPE_MASK = 0x8000, 0x3FFF
+SO_RCVBUFFORCE = 33
 SOL_NETLINK, ADD_MEMBERSHIP, CAP_ACK, EXT_ACK, GET_STRICT_CHK = 270, 1, 10, 11, 12
 SCALARS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "s32": "i", "s64": "q"}
 
@@ -167,7 +168,7 @@ class Socket:
         for option in (CAP_ACK, EXT_ACK, GET_STRICT_CHK):
             self.sock.setsockopt(SOL_NETLINK, option, 1)
         if rcvbuf:
-            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+            self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, rcvbuf)
         self.sock.bind((0, 0))
 
     def close(self):
@@ -210,7 +211,8 @@ class Socket:
             answer.messages.append((payload[0], payload[4:]))
 
     def join(self, group):
-        self.sock.setsockopt(SOL_NETLINK, ADD_MEMBERSHIP, group)
+        self.sock.setsockopt(SO_RCVBUFFORCE = 33
+SOL_NETLINK, ADD_MEMBERSHIP, group)
 
 
 def find_family(name):
