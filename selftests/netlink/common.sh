@@ -15,8 +15,9 @@ DK_SPEC=${DK_SPEC:-$here/spec.json}
 DK_FUZZ=${DK_FUZZ:-$here/fuzz}
 export DK_SPEC
 
-# Only of Python's own library, which is a moment's work also under emulation.
-python() { python3 -S -B "$@"; }
+# Only with Python's own library, which is a moment's work also under emulation.
+python() { python_all -S "$@"; }
+python_all() { python3 -B "$@" 2> >(sed 's/^/# /' >&2); }
 
 need_netlink() {
 	need_root

@@ -211,8 +211,7 @@ class Socket:
             answer.messages.append((payload[0], payload[4:]))
 
     def join(self, group):
-        self.sock.setsockopt(SO_RCVBUFFORCE = 33
-SOL_NETLINK, ADD_MEMBERSHIP, group)
+        self.sock.setsockopt(SOL_NETLINK, ADD_MEMBERSHIP, group)
 
 
 def find_family(name):

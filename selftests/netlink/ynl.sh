@@ -27,5 +27,5 @@ for path in "${DK_BUILD:-$st_top/build}/samples/dk_client" "$here/dk_client" \
 done
 echo "TAP version 13"
 must_load dispatchkey dk_cpu dk_edu dk_client
-run_tap python3 -B "$here/ynl_client.py" "$ynl" "$specification"
+run_tap python_all "$here/ynl_client.py" "$ynl" "$specification"
 finish
