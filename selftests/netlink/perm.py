@@ -11,7 +11,7 @@ import genl
 
 CAP_NET_ADMIN, CAP_SYS_ADMIN = 12, 21
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
-PR_SET_KEEPCAPS = 8
+PR_SET_DUMPABLE, PR_SET_KEEPCAPS = 4, 8
 NOBODY = 65534
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -38,6 +38,8 @@ def only(*caps):
 def user_namespace():
     """Root of a user namespace of nobody's, in the same network namespace."""
     only()
+    # It has changed its user, and has to write into its /proc.
+    call(libc.prctl, PR_SET_DUMPABLE, 1, 0, 0, 0)
     call(libc.unshare, CLONE_NEWUSER)
     for name, line in (("setgroups", "deny"), ("uid_map", f"0 {NOBODY} 1"),
                        ("gid_map", f"0 {NOBODY} 1")):
