@@ -272,7 +272,7 @@ def command_line(tap):
                                 text=True)
 
     before = subscribers()
-    follower = begin("--subscribe", "changes", "--sleep", "8", "--output-json")
+    follower = begin("--subscribe", "changes", "--sleep", "20", "--output-json")
     while subscribers() == before and follower.poll() is None:
         time.sleep(0.2)
     card = cards()[0]
