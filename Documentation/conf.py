@@ -6,11 +6,15 @@ kernel-doc:: HEADER   the kernel-doc comments of HEADER, by the kernel's script
 dk-reasons::          the reasons of <dispatchkey-base.h>, as a table
 dk-statements::       PyTorch's statements and their tests, by scripts/statements
 dk-peer-bugs::        bugs of others and their tests, by scripts/peer-bugs
+dkctl-help:: SECTION  a section of what dkctl (DKCTL) says in its help
+dkctl-subcommands::   what each of its subcommands says
+dk-functions::        the functions by groups, in the manual; here the API pages
 """
 import logging
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import sphinx
@@ -20,6 +24,10 @@ from docutils.statemachine import StringList
 from sphinx.util.nodes import nested_parse_with_titles
 
 TOP = Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(TOP / "scripts"))
+
+from pages import helptext, rst  # noqa: E402 pylint: disable=wrong-import-position
 
 project = "dispatchkey"
 copyright = "the dispatchkey authors"  # pylint: disable=redefined-builtin
@@ -28,6 +36,8 @@ extensions = []
 master_doc = "index"
 primary_domain = "c"
 highlight_language = "none"
+# "--json" is no dash
+smartquotes = False
 html_theme = "alabaster"
 html_show_sourcelink = False
 html_copy_source = False
@@ -112,6 +122,44 @@ class PeerBugs(Statements):
     script = "scripts/peer-bugs"
 
 
+class DkctlHelp(Generated):
+    """Sections of dkctl's help."""
+
+    required_arguments = 0
+    optional_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self):
+        tool = os.path.abspath(os.environ.get("DKCTL") or TOP / "build/dkctl")
+        return self.parse(rst.as_rst(self.nodes(helptext.Help(tool))), tool)
+
+    def nodes(self, told):
+        return told.section(self.arguments[0])
+
+
+class DkctlSubcommands(DkctlHelp):
+    """Usage and help of every subcommand."""
+
+    def nodes(self, told):
+        nodes = []
+        for sub in told.subcommands.values():
+            nodes.append((f"``dkctl {sub.name}``", [
+                ("plain", sub.summary),
+                *[("para", f"**dkctl** {helptext.markup(u.removeprefix('dkctl '))}")
+                  for u in sub.usage],
+                *sub.own()]))
+        return [("terms", nodes)]
+
+
+class Functions(Generated):
+    """The index of functions is that of the API pages."""
+
+    required_arguments = 0
+
+    def run(self):
+        return self.parse("See :doc:`../api/index`.", TOP / "Documentation/api/index.rst")
+
+
 def declared_once(record):
     """Sphinx takes struct x and x() for the same thing, C does not."""
     return not record.getMessage().startswith("Duplicate C declaration")
@@ -123,4 +171,7 @@ def setup(app):
     app.add_directive("dk-reasons", Reasons)
     app.add_directive("dk-statements", Statements)
     app.add_directive("dk-peer-bugs", PeerBugs)
+    app.add_directive("dkctl-help", DkctlHelp)
+    app.add_directive("dkctl-subcommands", DkctlSubcommands)
+    app.add_directive("dk-functions", Functions)
     return {"parallel_read_safe": True}

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The public headers' comments as pages of section 3."""
+import re
+
+from . import rst
+
+COMMENT = re.compile(r"^/\*\*\n(.*?)\n \*/\n", re.M | re.S)
+HEAD = re.compile(r"(?:(struct|enum|typedef) )?(\w+)(?:\(\))? - (.*)")
+WIDTH = 76
+
+
+class Item:
+    """A comment, and what it stands in front of."""
+
+    def __init__(self, comment, behind):
+        lines = [re.sub(r"^ \* ?", "", line) for line in comment.splitlines()]
+        head = HEAD.match(lines.pop(0))
+        kind, self.name, self.summary = head.groups()
+        while lines and lines[0].startswith((" ", "\t")):
+            self.summary += " " + lines.pop(0).strip()
+        self.params, self.text, self.context, self.returns = self.split(lines)
+        if kind:
+            self.kind = kind
+        else:
+            self.kind = "macro" if behind.startswith("#define") else "function"
+        self.inline = "DK_INLINE" in behind.partition("\n")[0]
+        self.declaration = self.declared(behind)
+
+    @staticmethod
+    def split(lines):
+        """Parameters, description, Context, Return."""
+        params, parts = [], {"": [], "Context": [], "Return": []}
+        part = ""
+        for line in lines:
+            param = re.match(r"@([\w.]+): *(.*)", line)
+            section = re.match(r"(Context|Return): *(.*)", line)
+            if param and not any(parts.values()):
+                params.append([param[1], param[2]])
+            elif params and line.startswith(("\t", "  ")) and not any(parts.values()):
+                params[-1][1] += "\n" + line.strip()
+            elif section:
+                part = section[1]
+                parts[part].append(section[2])
+            elif line or parts[part]:
+                parts[part].append(line)
+        return params, *("\n".join(p).strip() for p in parts.values())
+
+    def declared(self, behind):
+        """The declaration, without a body and without what only compilers read."""
+        if self.kind == "macro":
+            head = re.match(r"#define (\w+(?:\([^)]*\))?)", behind)[1]
+            return re.sub(r"\s+", " ", head.replace("\\\n", ""))
+        behind = re.sub(r"/\*.*?\*/", "", behind, flags=re.S)
+        behind = re.sub(r"^#.*\n", "", behind, flags=re.M)
+        if self.kind in ("struct", "enum"):
+            text = behind[:re.search(r"^\}.*?;", behind, re.M).end()]
+            return re.sub(r"\n(?:[ \t]*\n)+", "\n", text)
+        end = re.search(r";|\{", behind).start()
+        return re.sub(r"\s+", " ", behind[:end].replace("DK_INLINE ", "")).strip() + ";"
+
+
+def read(path):
+    """All items of a header, in its order."""
+    text = path.read_text(encoding="utf-8")
+    return [Item(m[1], text[m.end():]) for m in COMMENT.finditer(text)
+            if HEAD.match(re.sub(r"^ \* ?", "", m[1].splitlines()[0]))]
+
+
+def wrapped(declaration):
+    """A prototype in lines that fit, parameters below each other."""
+    if len(declaration) <= WIDTH:
+        return [declaration]
+    head = declaration.index("(") + 1
+    if declaration[head] == "*":     # a pointer to a function
+        head = declaration.index("(", head) + 1
+    lines = [declaration[:head]]
+    pad = " " * (head if head < 45 else 8)
+    if head >= 45:
+        lines.append(pad)
+    for param in re.findall(r"[^, ][^,]*(?:,|$)", declaration[head:]):
+        first = lines[-1] in (pad, declaration[:head])
+        if not first and len(lines[-1]) + 1 + len(param) > WIDTH:
+            lines.append(pad)
+            first = True
+        lines[-1] += param if first else " " + param
+    return lines
+
+
+def synopsis(item):
+    """The declaration in bold, names of parameters in italics."""
+    names = "|".join(sorted((re.escape(p) for p, _ in item.params), key=len, reverse=True))
+    if item.kind in ("struct", "enum"):
+        names = ""
+        lines = item.declaration.expandtabs(4).splitlines()
+    else:
+        lines = wrapped(item.declaration)
+    out = []
+    for line in lines:
+        line = line.replace("\\", "\\e").replace("-", "\\-")
+        blank = re.match(r" *", line)[0]
+        line = line[len(blank):]
+        if names:
+            line = re.sub(rf"(?<=[ *(])({names})(?=[,)\[; ]|$)", r"\\fI\1\\fB", line)
+        out.append(f"{blank}\\fB{line}\\fR" if line else "\\&")
+    return out
+
+
+TITLES = {"struct": "members", "enum": "values", "typedef": "parameters",
+          "macro": "parameters", "function": "parameters"}
+
+
+def exported(path):
+    """The functions that the module exports."""
+    return set(re.findall(r"^EXPORT_SYMBOL\w*\((\w+)", path.read_text(encoding="utf-8"), re.M))
+
+
+def body(items, beside, in_module):
+    """The sections of a page about ITEMS, all of one name."""
+    both = all(i.kind != "function" or i.inline or i.name in in_module for i in items)
+    nodes = [("section", "library"),
+             ("para", "Dispatch key library (**libdispatchkey**, ``-ldispatchkey``)" +
+              (", and the module dispatchkey(4)" if both else "; not in the module")),
+             ("section", "synopsis"),
+             ("groff", [".nf", "\\fB#include <dispatchkey.h>\\fR"])]
+    for item in items:
+        nodes.append(("groff", ["\\&", *synopsis(item)]))
+    nodes.append(("groff", [".fi"]))
+    texts = [node for item in items for node in rst.Parser().parse(item.text)]
+    if texts:
+        nodes += [("section", "description"), *texts]
+    for item in items:
+        if item.params:
+            nodes.append(("section", TITLES[item.kind]))
+            nodes.append(("terms", [(f"*{name}*" if item.kind != "enum" else f"``{name}``",
+                                     [("para", what)]) for name, what in item.params]))
+        if item.context:
+            nodes += [("section", "context"), *rst.Parser().parse(item.context)]
+        if item.returns:
+            nodes += [("section", "return value"), *rst.Parser().parse(item.returns)]
+    others = [n for n in beside if n != items[0].name]
+    nodes.append(("section", "see also"))
+    nodes.append(("para", ",\n".join([*(f"{n}(3)" for n in others), "libdispatchkey(3)"])))
+    return nodes
+
+
+def groups(folder):
+    """(page, group, names) of the API pages, in the order of their index."""
+    order = re.findall(r"^   ([a-z]+)$", (folder / "index.rst").read_text(encoding="utf-8"), re.M)
+    for page in order:
+        text = (folder / f"{page}.rst").read_text(encoding="utf-8")
+        title = re.search(r"^=+\n(.*)\n=+$", text, re.M)[1]
+        group = title
+        for m in re.finditer(r"^(\S.*)\n=+$|:functions:((?: .*)?(?:\n {6,}\S.*)*)", text, re.M):
+            if m[1]:
+                group = m[1]
+            elif m[2]:
+                yield title, group, m[2].split()

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What dkctl says in its help, as pages of section 8.
+
+Its help is lines for people: paragraphs; lists of "  WORDS   what they mean", also
+with the meaning in the next line, deeper; titles that end in ":"; and other
+lines that are indented, which are examples.
+"""
+import re
+import subprocess
+
+from . import rst
+
+ENTRY = re.compile(r" {2,6}(\S.*?) {2,}(\S.*)$")
+PLACEHOLDER = re.compile(r"(?<![\w-])[A-Z][A-Z0-9_]*(?:\.\.\.)?(?![\w-])")
+KNOWN = {"options": "options", "examples": "examples", "exit status": "exit status",
+         "commands": "commands"}
+
+
+def ask(tool, *words):
+    """Help of dkctl, or of one of its subcommands."""
+    return subprocess.run([tool, "help", *words], text=True, check=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+def markup(term):
+    """A term of a list: placeholders in italics, words in bold, brackets as they are."""
+    pieces = []
+    for part in re.split(r"(\s+|[\[\]{}|,()=]+)", term):
+        if not part or part.isspace() or part[0] in "[]{}|,()=":
+            pieces.append(part.replace("|", "\\|"))
+            continue
+        at = 0
+        for m in PLACEHOLDER.finditer(part):
+            pieces += [f"``{part[at:m.start()]}``" if m.start() > at else "", f"*{m[0]}*"]
+            at = m.end()
+        pieces.append(f"``{part[at:]}``" if part[at:] else "")
+    # reST wants something between markup and what is not a blank
+    return "\\ ".join(filter(None, pieces)).replace("\\  \\ ", " ")
+
+
+def entries(lines, at):
+    """The list that begins at this line, and the line behind it."""
+    items = []
+    while at < len(lines) and lines[at].startswith("  "):
+        depth = rst.indent_of(lines[at])
+        found = ENTRY.match(lines[at])
+        if found:
+            term, what = found[1], [found[2]]
+        else:
+            term, what = lines[at].strip(), []
+        at += 1
+        while at < len(lines) and rst.indent_of(lines[at]) > depth + 4:
+            what.append(lines[at].strip())
+            at += 1
+        items.append((term, what))
+    return items, at
+
+
+def meaning(lines):
+    """What a term means; where every line is a term again, a list of these."""
+    inner = [re.match(r"(\S.*?) {2,}(\S.*)", line) for line in lines]
+    if len(inner) > 1 and all(inner):
+        return [("terms", [(markup(m[1]), [("plain", m[2])]) for m in inner])]
+    return [("plain", "\n".join(lines))]
+
+
+def is_list(lines, at):
+    """Has it meanings? In the line itself, or deeper in the next one."""
+    if ENTRY.match(lines[at]):
+        return True
+    return at + 1 < len(lines) and rst.indent_of(lines[at + 1]) > rst.indent_of(lines[at]) + 4
+
+
+def parse(text):
+    """Nodes of a help text behind its usage lines."""
+    lines = text.splitlines()
+    nodes, at = [], 0
+    while at < len(lines):
+        line = lines[at]
+        title = re.fullmatch(r"(\S.*?):", line)
+        status = re.match(r"(exit status): (.*)", line)
+        if not line:
+            at += 1
+        elif re.fullmatch(r"[A-Z][a-z ]+", line) and not "".join(lines[at + 1:at + 2]):
+            nodes.append(("section", line))
+            at += 1
+        elif status:
+            lines[at] = status[2]
+            nodes.append(("section", status[1]))
+        elif title and title[1] in KNOWN:
+            nodes.append(("section", title[1]))
+            at += 1
+        elif title and at + 1 < len(lines) and lines[at + 1].startswith("  "):
+            nodes.append(("subsection", title[1][0].upper() + title[1][1:]))
+            at += 1
+        elif line.startswith("  ") and is_list(lines, at):
+            items, at = entries(lines, at)
+            nodes.append(("terms", [(markup(term), meaning(what)) for term, what in items]))
+        elif line.startswith("  "):
+            code = []
+            while at < len(lines) and lines[at].startswith("  "):
+                code.append(lines[at][2:])
+                at += 1
+            nodes.append(("code", code))
+        else:
+            text = []
+            while at < len(lines) and lines[at] and not lines[at].startswith("  "):
+                text.append(lines[at])
+                at += 1
+            nodes.append(("plain", "\n".join(text)))
+    return exit_status(nodes)
+
+
+def exit_status(nodes):
+    """"0 fine; 1 this" as a list."""
+    out = []
+    for at, (kind, value) in enumerate(nodes):
+        if kind == "plain" and at and nodes[at - 1] == ("section", "exit status"):
+            parts = re.findall(r"(?:^|; )(\d+) ([^;]*)", re.sub(r"\s+", " ", value).rstrip("."))
+            out.append(("terms", [(f"``{n}``", [("plain", what)]) for n, what in parts]))
+        else:
+            out.append((kind, value))
+    return out
+
+
+class Help:
+    """All help of a tool."""
+
+    def __init__(self, tool):
+        self.overview = ask(tool)
+        self.summary = re.match(r"dkctl - (.*)", self.overview)[1]
+        self.nodes = parse(self.overview)
+        self.subcommands = {}
+        self.groups = []    # titles and subcommands
+        lines = self.overview.split("\noptions:")[0].splitlines()
+        at = 0
+        while at < len(lines):
+            items, following = entries(lines, at) if lines[at].startswith("  ") else ([], at + 1)
+            if items:
+                title = lines[at - 1].removesuffix(":")
+                self.groups.append((title[:1].upper() + title[1:], [t.split()[0] for t, _ in items]))
+            for term, what in items:
+                name = term.split()[0]
+                self.subcommands[name] = Subcommand(name, " ".join(what), ask(tool, name))
+            at = following
+
+    def section(self, title):
+        """The nodes of a section of the overview, or of any subcommand that has it."""
+        for nodes in (self.nodes, *(s.nodes for s in self.subcommands.values())):
+            if ("section", title) in nodes:
+                behind = nodes[nodes.index(("section", title)) + 1:]
+                ends = [i for i, n in enumerate(behind) if n[0] == "section"]
+                return behind[:ends[0]] if ends else behind
+        return []
+
+
+class Subcommand:
+    """Help of one: usage lines, then the rest."""
+
+    def __init__(self, name, summary, text):
+        self.name = name
+        self.summary = summary
+        usage, _, rest = text.partition("\n\n")
+        self.usage = [re.sub(r"^(?:usage:)? *", "", line) for line in usage.splitlines()]
+        self.told = parse(rest)
+        self.nodes = self.options_together(self.told)
+
+    def own(self):
+        """What it tells of itself alone, for a page that has all subcommands."""
+        nodes = self.told
+        for title in ("options", "exit status"):
+            if ("section", title) in nodes:
+                nodes = nodes[:nodes.index(("section", title))]
+        return [("para", f"**{value}**") if kind in ("section", "subsection") else (kind, value)
+                for kind, value in nodes]
+
+    @staticmethod
+    def options_together(nodes):
+        """The options that the text in front tells of come first in OPTIONS."""
+        if ("section", "options") not in nodes:
+            return nodes
+        at = nodes.index(("section", "options"))
+        front, own = [], []
+        for kind, value in nodes[:at]:
+            if kind != "terms":
+                front.append((kind, value))
+                continue
+            own += [item for item in value if item[0].startswith("``-")]
+            words = [item for item in value if not item[0].startswith("``-")]
+            if words:
+                front.append((kind, words))
+        return [*front, nodes[at], *([("terms", own)] if own else []), *nodes[at + 1:]]

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Nodes as a page of man(7)."""
+import re
+
+INLINE = re.compile(
+    r"``(?P<code>.+?)``"
+    r"|:(?:c:)?(?:func|macro|type|struct|enum):`(?P<call>[^`]+)`"
+    r"|`(?P<section>[^`<>]+)`_"
+    r"|:doc:`(?:(?P<title>[^`<]+) <[^`]+>|(?P<doc>[^`]+))`"
+    r"|\*\*(?P<bold>[^*\s](?:[^*]*[^*\s])?)\*\*"
+    r"|(?<![\w*])\*(?P<italic>[^*\s](?:[^*]*[^*\s])?)\*(?![\w*])"
+    r"|(?P<page>\b[A-Za-z_][\w-]*)\((?P<sect>[1-8])\)"
+    r"|\b(?P<function>[A-Za-z_]\w*)\(\)"
+    r"|@(?P<param>[A-Za-z_]\w*)"
+    r"|%(?P<const>-?[A-Z]\w*)"
+    r"|&(?:struct |enum )?(?P<type>[a-z]\w*)")
+
+
+def escape(text, literal=False):
+    """Text in which groff sees nothing of its own."""
+    text = text.replace("\\", "\\e")
+    if literal:
+        return text.replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace(
+            "^", "\\(ha").replace("~", "\\(ti")
+    # What begins with it is an option or a number, and not a hyphen.
+    text = re.sub(r"(?<![\w)])-(?=\S)", r"\\-", text)
+    return text.replace("^", "\\(ha").replace("~", "\\(ti")
+
+
+def bold(text):
+    return f"\\fB{escape(text, True)}\\fR"
+
+
+def italic(text):
+    return f"\\fI{escape(text, True)}\\fR"
+
+
+class Writer:
+    """One page. PAGES: names that have a page of their own, and its section."""
+
+    def __init__(self, pages):
+        self.pages = pages
+        self.lines = []
+        self.fresh = True   # no paragraph has begun since the last heading
+
+    def reference(self, name):
+        return f"{bold(name)}({self.pages[name]})" if name in self.pages else f"{bold(name)}()"
+
+    def inline(self, text):
+        """Inline markup as escapes."""
+        text = text.replace("\\ ", "").replace("\\|", "|")
+        out, at = [], 0
+        for m in INLINE.finditer(text):
+            out.append(escape(text[at:m.start()]))
+            at = m.end()
+            if m["code"]:
+                call = re.fullmatch(r"(\w+)\(\)", m["code"])
+                out.append(self.reference(call[1]) if call else bold(m["code"]))
+            elif m["call"] or m["function"]:
+                out.append(self.reference((m["call"] or m["function"]).removesuffix("()")))
+            elif m["section"]:
+                out.append(italic(m["section"]))
+            elif m["title"] or m["doc"]:
+                out.append(escape(m["title"] or m["doc"].rsplit("/", 1)[-1]))
+            elif m["page"]:
+                out.append(f"{bold(m['page'])}({m['sect']})")
+            elif m["bold"] or m["const"]:
+                out.append(bold(m["bold"] or m["const"]))
+            elif m["type"]:
+                out.append(bold(m["type"]))
+            else:
+                out.append(italic(m["italic"] or m["param"]))
+        out.append(escape(text[at:]))
+        return "".join(out)
+
+    def text(self, text, inline=None):
+        """Lines that are filled; none of them is a request by accident."""
+        for line in (inline or self.inline)(text).splitlines():
+            line = line.strip()
+            if line:
+                self.lines.append("\\&" + line if line[0] in ".'" else line)
+
+    def raw(self, *lines):
+        self.lines += lines
+
+    def paragraph(self, macro):
+        if not self.fresh:
+            self.raw(macro)
+        self.fresh = False
+
+    def code(self, lines):
+        self.raw(".RS 4", ".nf") if self.fresh else self.raw(".PP", ".RS 4", ".nf")
+        self.fresh = False
+        for line in lines:
+            line = escape(line.expandtabs(8), True)
+            self.raw("\\&" + line if line[:1] in (".", "'") else line)
+        self.raw(".fi", ".RE")
+
+    def items(self, items):
+        """Tagged paragraphs; what a tag has beside its first paragraph is indented."""
+        for term, body in items:
+            self.raw(".TP" if term is not None else ".IP \\(bu 2")
+            if term is not None:
+                self.raw(self.inline(term) or "\\&")
+            first, *rest = body or [("para", "\\&")]
+            if first[0] == "para":
+                self.text(first[1])
+            elif first[0] == "plain":
+                self.text(first[1], escape)
+            else:
+                rest.insert(0, first)
+                self.raw("\\&")
+            if rest:
+                self.raw(".RS")
+                self.fresh = False
+                self.nodes(rest)
+                self.raw(".RE")
+        self.fresh = False
+
+    def nodes(self, nodes):
+        for kind, value in nodes:
+            if kind == "section":
+                self.raw(f".SH {self.heading(value.upper())}")
+                self.fresh = True
+            elif kind == "subsection":
+                self.raw(f".SS {self.heading(value)}")
+                self.fresh = True
+            elif kind == "para":
+                self.paragraph(".PP")
+                self.text(value)
+            elif kind == "plain":
+                self.paragraph(".PP")
+                self.text(value, escape)
+            elif kind == "code":
+                self.code(value)
+            elif kind == "terms":
+                self.items(value)
+            elif kind == "bullets":
+                self.items([(None, body) for body in value])
+            elif kind == "groff":
+                self.raw(*value)
+                self.fresh = False
+
+    @staticmethod
+    def heading(title):
+        return escape(title.replace("``", ""), True).replace('"', "\\(dq")
+
+
+def page(name, section, summary, nodes, pages, version, date):
+    """The whole page."""
+    w = Writer(pages)
+    # Between two names as long as these there is no room for more.
+    middle = ' " "' if len(name) > 24 else ""
+    w.raw('.\\" SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause',
+          '.\\" dispatchkey: made by scripts/man-pages, which is to be changed, or what it reads.',
+          f'.TH {escape(name, True)} {section} {date} "dispatchkey {version}"{middle}',
+          ".nh", ".ad l",
+          ".SH NAME", f"{escape(name, True)} \\- {w.inline(summary)}")
+    w.fresh = False
+    w.nodes(nodes)
+    return "\n".join(w.lines) + "\n"

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The netlink specification as nodes: the protocol page and the manual's page."""
+import re
+
+
+def constant(prefix, name):
+    return (prefix + name).upper().replace("-", "_")
+
+
+def enumerators(header):
+    """Numbers of the uapi header's enumerators."""
+    numbers = {}
+    text = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    for block in re.findall(r"enum \w*\s*\{(.*?)\}", text, re.S):
+        value = 0
+        for name, given in re.findall(r"(\w+)(?:\s*=\s*(\w+))?\s*(?:,|$)", block.strip()):
+            value = int(given, 0) if given else value
+            numbers[name] = value
+            value += 1
+    return numbers
+
+
+def doc(thing):
+    return " ".join(thing.get("doc", "").split())
+
+
+class Protocol:
+    """A specification that was read, and the numbers that the uapi header gives."""
+
+    def __init__(self, spec, header):
+        self.spec = spec
+        self.numbers = enumerators(header)
+        self.titles = {d["name"]: f"{d['type']} {d['name']}" for d in spec["definitions"]}
+
+    def number(self, name):
+        """The constant and its number; a name that is not in the header is a mistake."""
+        return f"``{name}`` ({self.numbers[name]})"
+
+    # ---- operations ------------------------------------------------------------
+
+    def attributes(self, what, names):
+        text = ", ".join(f"``{n}``" for n in names)
+        return (what, [("para", text)])
+
+    def operation(self, op):
+        prefix = self.spec["operations"]["name-prefix"]
+        nodes = [("subsection", op["name"]),
+                 ("para", self.number(constant(prefix, op["name"])) +
+                  (", needs ``CAP_NET_ADMIN``" if "admin-perm" in op.get("flags", []) else "") +
+                  f"; its attributes are the `{op['attribute-set']} attributes`_"),
+                 ("para", doc(op))]
+        items = []
+        for mode, title in (("do", "Request"), ("dump", "Dump")):
+            if mode not in op:
+                continue
+            request = op[mode].get("request", {}).get("attributes", [])
+            if request:
+                items.append(self.attributes(f"{title} takes", request))
+            if "reply" in op[mode]:
+                items.append(self.attributes(f"{title} is answered with",
+                                             op[mode]["reply"]["attributes"]))
+        if "event" in op:
+            items.append(self.attributes(f"Sent to the group ``{op['mcgrp']}`` with",
+                                         op["event"]["attributes"]))
+        return [*nodes, ("terms", items)] if items else nodes
+
+    # ---- attributes ------------------------------------------------------------
+
+    def type_of(self, attr):
+        if attr["type"] == "nest":
+            text = f"a nest of `{attr['nested-attributes']} attributes`_"
+        elif "enum" in attr:
+            text = f"{attr['type']}, `{self.titles[attr['enum']]}`_"
+        else:
+            text = attr["type"]
+        if attr.get("multi-attr"):
+            text += ", any number of them"
+        checks = attr.get("checks", {})
+        words = [f"at most {checks['max-len']} bytes" if "max-len" in checks else "",
+                 f"at least {checks['min']}" if "min" in checks else "",
+                 f"at most {checks['max']}" if "max" in checks else ""]
+        return ", ".join([text, *filter(None, words)])
+
+    def attribute_set(self, aset):
+        nodes = [("subsection", f"{aset['name']} attributes")]
+        if doc(aset):
+            nodes.append(("para", doc(aset)))
+        if "subset-of" in aset:
+            names = ", ".join(f"``{a['name']}``" for a in aset["attributes"])
+            nodes.append(("para", f"Of the `{aset['subset-of']} attributes`_: {names}."))
+            return nodes
+        items = []
+        for attr in aset["attributes"]:
+            if attr["type"] == "pad":
+                continue
+            name = constant(aset["name-prefix"], attr["name"])
+            body = [("para", f"{self.number(name)}, {self.type_of(attr)}.")]
+            if doc(attr):
+                body[0] = ("para", body[0][1] + "\n" + doc(attr))
+            items.append((f"``{attr['name']}``", body))
+        return [*nodes, ("terms", items)]
+
+    # ---- definitions -----------------------------------------------------------
+
+    def definition(self, d):
+        nodes = [("subsection", self.titles[d["name"]])]
+        if doc(d):
+            nodes.append(("para", doc(d)))
+        items = []
+        for entry in d["entries"]:
+            entry = entry if isinstance(entry, dict) else {"name": entry}
+            items.append((self.number(constant(d["name-prefix"], entry["name"])),
+                          [("para", doc(entry) or entry["name"].capitalize() + ".")]))
+        return [*nodes, ("terms", items)]
+
+    # ---- the page --------------------------------------------------------------
+
+    def nodes(self):
+        spec = self.spec
+        nodes = [
+            ("section", "Synopsis"),
+            ("code", ["#include <linux/genetlink.h>",
+                      f"#include <{spec['uapi-header']}>"]),
+            ("section", "Description"),
+            ("para", doc(spec)),
+            ("para", f"The family is ``{spec['name']}`` (``{constant('', spec['c-family-name'])}``), "
+             f"version {spec['version']}, of generic netlink."),
+            ("para", "Every refusal has an extended acknowledgement: a sentence, and the "
+             "attribute that is at fault, where one is. A dump that was interrupted by a change "
+             "says so with ``NLM_F_DUMP_INTR``; who wants all of one state asks again."),
+            ("section", "Operations"),
+        ]
+        for op in spec["operations"]["list"]:
+            nodes += self.operation(op)
+        nodes.append(("section", "Attributes"))
+        for aset in spec["attribute-sets"]:
+            nodes += self.attribute_set(aset)
+        nodes.append(("section", "Definitions"))
+        for d in spec["definitions"]:
+            nodes += self.definition(d)
+        groups = ", ".join(f"``{g['name']}``" for g in spec["mcast-groups"]["list"])
+        return [*nodes, ("section", "Multicast groups"),
+                ("para", f"{groups}: see the operation ``event``.")]
