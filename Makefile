@@ -13,6 +13,9 @@ PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 BINDIR	?= $(PREFIX)/bin
 INCLUDEDIR ?= $(PREFIX)/include
+MANDIR	?= $(PREFIX)/share/man
+COMPLETIONSDIR ?= $(or $(shell pkg-config --define-variable=datadir=$(PREFIX)/share \
+	--variable=completionsdir bash-completion 2>/dev/null),$(PREFIX)/share/bash-completion/completions)
 DESTDIR	?=
 KDIR	?= /lib/modules/$(shell uname -r)/build
 CFLAGS	?= -O2 -g
@@ -81,6 +84,7 @@ headers	:= $(filter-out $(nl_header),$(sort $(wildcard include/*.h)))
 hpp	:= include/dispatchkey.hpp
 uapi	:= uapi/linux/dispatchkey.h
 nl_uapi	:= uapi/linux/dispatchkey_netlink.h
+completion := tools/dkctl/completion/dkctl
 
 # ---- how --------------------------------------------------------------------
 
@@ -231,7 +235,7 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 
 # ---- targets: build ---------------------------------------------------------
 
-.PHONY: all lib nl dkctl samples clean help
+.PHONY: all lib nl dkctl samples man html clean help
 .PHONY: install install_nl uninstall modules modules_install modules_clean
 .PHONY: check check-all check-torch check-debug debug-kernel kselftest torture
 .PHONY: demo demo-unload bench-readers lint
@@ -260,12 +264,26 @@ ifeq ($(have_cxx),)
 	$(say) SKIP 'samples/hello.cpp: no C++ compiler, "$(CXX)"'
 endif
 
+# Made from what the tool says in its help and from the headers, so that they
+# cannot disagree. Without python3, or for another machine, there are none.
+man: $(O)/man-pages
+$(O)/man-pages: $(tool) $(headers) $(uapi) kmod/exports.c scripts/man-pages \
+		$(wildcard scripts/pages/*.py Documentation/man/*.rst Documentation/api/*.rst \
+		Documentation/netlink/*.rst Documentation/netlink/specs/*)
+	$(say) MAN $(O)/man
+	$(Q)rm -rf $(O)/man
+	$(Q)python3 scripts/man-pages $(tool) $(O)/man
+	@touch $@
+
+html: $(tool)
+	+$(Q)$(MAKE) -C Documentation html O= BUILDDIR=$(abspath $(O)) DKCTL=$(abspath $(tool))
+
 clean:
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
 		check check-debug torture lint modules demo selftests torch unload bench html \
-		doctrees dispatchkey.o dispatchkey-nl.o dkctl modules.order) $(static) $(links) \
-		$(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc)
+		doctrees man man-pages dispatchkey.o dispatchkey-nl.o dkctl modules.order) \
+		$(static) $(links) $(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc)
 	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
 
 # ---- targets: install -------------------------------------------------------
@@ -278,7 +296,13 @@ by_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 fill_pc	= sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call by_prefix,$(LIBDIR))|' \
 	-e 's|@INCLUDEDIR@|$(call by_prefix,$(INCLUDEDIR))|' -e 's|@VERSION@|$(VERSION)|' $(1)
 
-install: lib dkctl $(if $(have_nl),install_nl)
+can_man	:= $(shell command -v python3 2>/dev/null)
+install_man = for page in $(O)/man/man*/*; do \
+		dir=$(DESTDIR)$(MANDIR)/$$(basename "$${page%/*}"); \
+		$(INSTALL) -d "$$dir" && $(INSTALL) -m 644 "$$page" "$$dir" || exit; \
+	done
+
+install: lib dkctl $(if $(have_nl),install_nl) $(if $(can_man),man)
 	$(say) INSTALL $(DESTDIR)$(PREFIX)
 	$(Q)$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(BINDIR) $(dest)/linux
 	$(Q)$(INSTALL) -m 644 $(static) $(DESTDIR)$(LIBDIR)
@@ -289,6 +313,13 @@ install: lib dkctl $(if $(have_nl),install_nl)
 	$(Q)$(INSTALL) -m 644 $(headers) $(hpp) $(dest)
 	$(Q)$(INSTALL) -m 644 $(uapi) $(nl_uapi) $(dest)/linux
 	$(Q)$(INSTALL) -m 755 $(tool) $(DESTDIR)$(BINDIR)
+	$(Q)$(INSTALL) -d $(DESTDIR)$(COMPLETIONSDIR)
+	$(Q)$(INSTALL) -m 644 $(completion) $(DESTDIR)$(COMPLETIONSDIR)
+ifeq ($(can_man),)
+	$(say) SKIP 'manual pages: no python3'
+else
+	$(Q)$(install_man)
+endif
 
 install_nl: nl
 	$(Q)$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(dest)
@@ -304,7 +335,10 @@ uninstall:
 	$(say) REMOVE $(DESTDIR)$(PREFIX)
 	$(Q)rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(static) $(shared) $(links) \
 		$(nl_static) $(nl_shared) $(nl_links)) pkgconfig/dispatchkey.pc \
-		pkgconfig/dispatchkey-nl.pc) $(DESTDIR)$(BINDIR)/dkctl
+		pkgconfig/dispatchkey-nl.pc) $(DESTDIR)$(BINDIR)/dkctl \
+		$(DESTDIR)$(COMPLETIONSDIR)/$(notdir $(completion))
+	$(Q)grep -lsF 'dispatchkey: made by scripts/man-pages' $(DESTDIR)$(MANDIR)/man[3478]/* | \
+		xargs rm -f
 	$(Q)rm -f $(addprefix $(dest)/,$(notdir $(headers) $(nl_header) $(hpp)) \
 		$(addprefix linux/,$(notdir $(uapi) $(nl_uapi))))
 	$(Q)if [ -d $(dest)/linux ]; then rmdir $(dest)/linux $(dest); fi
@@ -403,9 +437,12 @@ Build
   dkctl            the tool
   samples          hello, hello_cpp, library, cpu_user, dk_client, plugin/host
                    with plugin/plugin.so
+  man              manual pages, with python3
+  html             Documentation/ as HTML, with python3-sphinx and perl
   clean            remove all that was built below $(O)
-Install, by PREFIX= ($(PREFIX)), LIBDIR=, DESTDIR=
-  install          libraries, headers, .pc files, dkctl
+Install, by PREFIX= ($(PREFIX)), LIBDIR=, MANDIR=, COMPLETIONSDIR=, DESTDIR=
+  install          libraries, headers, .pc files, dkctl, its completion in bash,
+                   manual pages
   uninstall        remove them
 Module, for the kernel whose build folder is KDIR=
   modules          dispatchkey.ko and the sample drivers

@@ -153,19 +153,32 @@ fi
 sed -i "s|^prefix=.*|prefix=$st_tmp/dest$prefix|" "$pcdir/dispatchkey-nl.pc" 2>/dev/null
 client_tests "$pcdir" env "LD_LIBRARY_PATH=$lib"
 ok "the installed tool runs" "$st_tmp/dest$prefix/bin/dkctl" version
+ok "its completion is where bash looks" test -f \
+	"$st_tmp/dest$prefix/share/bash-completion/completions/dkctl"
+if command -v python3 >/dev/null; then
+	man=$st_tmp/dest$prefix/share/man
+	ok "its manual pages are installed" test -f "$man/man8/dkctl.8" -a -f "$man/man8/dkctl-keyset.8"
+	ok "so are those of the module and the library" test -f "$man/man4/dispatchkey.4" -a \
+		-f "$man/man7/dispatchkey-netlink.7" -a -f "$man/man3/dk_op_define.3"
+else
+	skip "manual pages are installed" "no python3"
+fi
 ok "make uninstall" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=$prefix
 ok "it leaves nothing" nothing_left
 
 # other folders than the usual ones
 ok "make install with LIBDIR" run_make install "DESTDIR=$st_tmp/dest" PREFIX=/usr \
-	LIBDIR=/usr/lib/somewhere
+	LIBDIR=/usr/lib/somewhere MANDIR=/usr/man COMPLETIONSDIR=/etc/completions
 ok "LIBDIR is where the library is" test -e \
 	"$st_tmp/dest/usr/lib/somewhere/libdispatchkey.so"
 # shellcheck disable=SC2016 # pkg-config expands it
 ok "the .pc file says so" grep -qx 'libdir=${prefix}/lib/somewhere' \
 	"$st_tmp/dest/usr/lib/somewhere/pkgconfig/dispatchkey.pc"
+ok "COMPLETIONSDIR is where the completion is" test -f "$st_tmp/dest/etc/completions/dkctl"
+[ ! -d "$st_tmp/dest/usr/share/man" ] && [ ! -d "$st_tmp/dest/usr/share/bash-completion" ]
+is "nothing is where MANDIR and COMPLETIONSDIR are not" 0 $?
 ok "make uninstall with LIBDIR" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=/usr \
-	LIBDIR=/usr/lib/somewhere
+	LIBDIR=/usr/lib/somewhere MANDIR=/usr/man COMPLETIONSDIR=/etc/completions
 ok "it leaves nothing" nothing_left
 
 # straight from the build tree

@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# dkctl's completion: keys are typed into a bash with a terminal, and what
+# stands in its line then is compared. Names of a kernel's registry are those
+# that a stand-in for dkctl gives, and none where the module is not loaded.
+# Prints TAP.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+dkctl=${DKCTL:-${DK_BUILD:-$st_top/build}/dkctl}
+completion=${st_top:-$st_here}/tools/dkctl/completion/dkctl
+[ -x "$dkctl" ] || skip_all "no dkctl at $dkctl, type make or set DKCTL"
+[ -e "$completion" ] || skip_all "the sources of dkctl are not beside the tests"
+[ -e /usr/share/bash-completion/bash_completion ] || skip_all "no bash-completion here"
+need_command python3 bash
+
+# What the kernel has, in the shape of dkctl's answers; all else is dkctl's own.
+mkdir "$st_tmp/bin" "$st_tmp/live" "$st_tmp/empty"
+ln -s "$(realpath -- "$dkctl")" "$st_tmp/bin/dkctl"
+cat >"$st_tmp/live/dkctl" <<-END
+	#!/bin/sh
+	names() {
+		printf '{\n  "schema": 1,\n  "items": [\n'
+		printf '    {\n      "name": "%s",\n      "provider": "other"\n    },\n' "\$@"
+		printf '  ]\n}\n'
+	}
+	case "\$1 \$2" in
+	'-p backend') names edu CPU ;;
+	'-p device') names 0000:00:04.0 0000:00:05.0 ;;
+	'-p provider') names dk_cpu dk_edu ;;
+	'-p op') names aten::add.Tensor sample::copy sample::factorial ;;
+	'-p limits') names backends devices ;;
+	*) exec '$st_tmp/bin/dkctl' "\$@" ;;
+	esac
+END
+chmod 755 "$st_tmp/live/dkctl"
+
+# completes FOLDER - tests of the lines "WHAT IS TYPED => WHAT IT BECOMES"; "-" is
+# nothing. "\t" types Tab, which takes what is common to all; else all are taken.
+completes() {
+	local typed expected got
+	sed 's/ => .*//; s/_$//' "$st_tmp/cases" >"$st_tmp/typed"
+	(cd "$st_tmp/empty" && PATH=$1:$PATH timeout 100 python3 "$st_here/drive.py" "$completion") \
+		<"$st_tmp/typed" >"$st_tmp/got" 2>"$st_tmp/err"
+	[ ! -s "$st_tmp/err" ] || diag "$(cat "$st_tmp/err")"
+	while IFS= read -r typed && IFS= read -r got <&3; do
+		expected=${typed##* => }
+		is "${typed%% => *}" "$expected" "$got"
+	done <"$st_tmp/cases" 3< <(cat "$st_tmp/got" && yes 'no answer')
+}
+
+subcommands=$("$dkctl" help | sed '/^options:/,$d' | grep -oE '^  [a-z]+' | tr -d ' ' | sort | tr '\n' ' ')
+per_backend() { # PREFIX: keys of that functionality, one a backend
+	"$dkctl" -p layout | sed -n "s/.*\"name\": \"\([A-Za-z0-9]*\)Bit\".*/$1\1/p; s/.*\"name\": \"\(M[AT]IA\)\".*/$1\1/p" |
+		sort | tr '\n' ' '
+}
+quantized=$(per_backend Quantized)
+aliases=$("$dkctl" alias Undefined 2>&1 | sed 's/.* are //; s/, / /g')
+
+echo "TAP version 13"
+
+# A "_" at the end stands for nothing; it keeps the blank in front of it.
+cat >"$st_tmp/cases" <<-END
+	dkctl _ => ${subcommands% }
+	dkctl ke => $(tr ' ' '\n' <<<"$subcommands" | grep '^ke' | tr '\n' ' ' | sed 's/ $//')
+	dkctl rep\t => replay
+	dkctl nonsense _ => -
+	dkctl help sch => schema
+	dkctl -j -p help al => alias
+	dkctl --transcript => -
+	dkctl replay --tr => --transcript
+	dkctl keyset --t => --to
+	dkctl --js\t => --json
+	dkctl layout pytorch-1. => pytorch-1.12 pytorch-1.13
+	dkctl --layout pytorch-2.14 => -
+	dkctl --layout pytorch-2.0- => pytorch-2.0-pre
+	dkctl --layout=pytorch-1. => --layout=pytorch-1.12 pytorch-1.13
+	dkctl keyset --to pytorch-1. => pytorch-1.12 pytorch-1.13
+	dkctl key SparseCsrX => SparseCsrXLA SparseCsrXPU
+	dkctl key Quantized => Quantized ${quantized% }
+	dkctl key AutogradF => AutogradFunctionality
+	dkctl key Compos\t => Composite
+	dkctl -l pytorch-1.13 key OR => ORT
+	dkctl key OR => -
+	dkctl alias _ => $(tr ' ' '\n' <<<"$aliases" | sort | tr '\n' ' ' | sed 's/ $//')
+	dkctl keyset MkldnnCPU,AutogradX => MkldnnCPU,AutogradXLA MkldnnCPU,AutogradXPU
+	dkctl keyset 'CPU|AutogradXL\t => 'CPU|AutogradXLA'
+	dkctl keyset "CPU|AutogradXL\t => "CPU|AutogradXLA"
+	dkctl schema _ => -
+	dkctl version _ => -
+END
+completes "$st_tmp/bin"
+
+cat >"$st_tmp/cases" <<-'END'
+	dkctl backend _ => CPU edu set show
+	dkctl backend set e => edu
+	dkctl backend set edu _ => offline online
+	dkctl device set 0000:00:04\t => 0000:00:04.0
+	dkctl device set 0000:00:04.0 of => offline
+	dkctl device show backend e => edu
+	dkctl provider dk_e => dk_edu
+	dkctl op prefix sample:: pro => provider
+	dkctl op key AutogradXL => AutogradXLA
+	dkctl op sample::f\t => sample::factorial
+	dkctl kernels _ => backend device key op provider
+	dkctl kernels op aten\t => aten::add.Tensor
+	dkctl kernels provider dk_cpu op sample::co => sample::copy
+	dkctl table sample::factorial _ => device
+	dkctl table sample::factorial device 0000:00:05\t => 0000:00:05.0
+	dkctl table --svg /dev/nul\t => /dev/null
+	dkctl route sample::co\t => sample::copy
+	dkctl route sample::copy ed => edu
+	dkctl route sample::copy edu CPU inc => include
+	dkctl route sample::copy edu include Trac => Tracer
+	dkctl stats _ => off on op provider reset show
+	dkctl stats --us => --used
+	dkctl stats --used provider dk_c => dk_cpu
+	dkctl limits b => backends
+	dkctl --color=al => --color=always
+END
+if "$dkctl" help device >/dev/null 2>&1; then
+	completes "$st_tmp/live"
+else
+	skip "names of a kernel's registry" "this dkctl has no subcommands about a kernel"
+fi
+
+if [ -d /sys/module/dispatchkey ] || ! "$dkctl" help device >/dev/null 2>&1; then
+	skip "without the module there are no names" "there is one here, or dkctl never asks it"
+else
+	cat >"$st_tmp/cases" <<-'END'
+		dkctl device _ => backend set show
+		dkctl route x => -
+	END
+	completes "$st_tmp/bin"
+fi
+
+finish
