@@ -13,9 +13,6 @@ PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 BINDIR	?= $(PREFIX)/bin
 INCLUDEDIR ?= $(PREFIX)/include
-MANDIR	?= $(PREFIX)/share/man
-COMPLETIONSDIR ?= $(or $(shell pkg-config --define-variable=datadir=$(PREFIX)/share \
-	--variable=completionsdir bash-completion 2>/dev/null),$(PREFIX)/share/bash-completion/completions)
 DESTDIR	?=
 KDIR	?= /lib/modules/$(shell uname -r)/build
 CFLAGS	?= -O2 -g
@@ -84,7 +81,6 @@ headers	:= $(filter-out $(nl_header),$(sort $(wildcard include/*.h)))
 hpp	:= include/dispatchkey.hpp
 uapi	:= uapi/linux/dispatchkey.h
 nl_uapi	:= uapi/linux/dispatchkey_netlink.h
-completion := tools/dkctl/completion/dkctl
 
 # ---- how --------------------------------------------------------------------
 
@@ -235,7 +231,7 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 
 # ---- targets: build ---------------------------------------------------------
 
-.PHONY: all lib nl dkctl samples man html clean help
+.PHONY: all lib nl dkctl samples clean help
 .PHONY: install install_nl uninstall modules modules_install modules_clean
 .PHONY: check check-all check-torch check-debug debug-kernel kselftest torture
 .PHONY: demo demo-unload bench-readers lint
@@ -264,25 +260,11 @@ ifeq ($(have_cxx),)
 	$(say) SKIP 'samples/hello.cpp: no C++ compiler, "$(CXX)"'
 endif
 
-# Made from what the tool says in its help and from the headers, so that they
-# cannot disagree. Without python3, or for another machine, there are none.
-man: $(O)/man-pages
-$(O)/man-pages: $(tool) $(headers) $(uapi) kmod/exports.c scripts/man-pages \
-		$(wildcard scripts/pages/*.py Documentation/man/*.rst Documentation/api/*.rst \
-		Documentation/netlink/*.rst Documentation/netlink/specs/*)
-	$(say) MAN $(O)/man
-	$(Q)rm -rf $(O)/man
-	$(Q)python3 scripts/man-pages $(tool) $(O)/man
-	@touch $@
-
-html: $(tool)
-	+$(Q)$(MAKE) -C Documentation html O= BUILDDIR=$(abspath $(O)) DKCTL=$(abspath $(tool))
-
 clean:
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
 		check check-debug torture lint modules demo selftests torch unload bench html \
-		doctrees man man-pages dispatchkey.o dispatchkey-nl.o dkctl modules.order) \
+		doctrees dispatchkey.o dispatchkey-nl.o dkctl modules.order) \
 		$(static) $(links) $(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc)
 	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
 
@@ -296,13 +278,7 @@ by_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 fill_pc	= sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call by_prefix,$(LIBDIR))|' \
 	-e 's|@INCLUDEDIR@|$(call by_prefix,$(INCLUDEDIR))|' -e 's|@VERSION@|$(VERSION)|' $(1)
 
-can_man	:= $(shell command -v python3 2>/dev/null)
-install_man = for page in $(O)/man/man*/*; do \
-		dir=$(DESTDIR)$(MANDIR)/$$(basename "$${page%/*}"); \
-		$(INSTALL) -d "$$dir" && $(INSTALL) -m 644 "$$page" "$$dir" || exit; \
-	done
-
-install: lib dkctl $(if $(have_nl),install_nl) $(if $(can_man),man)
+install: lib dkctl $(if $(have_nl),install_nl)
 	$(say) INSTALL $(DESTDIR)$(PREFIX)
 	$(Q)$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(BINDIR) $(dest)/linux
 	$(Q)$(INSTALL) -m 644 $(static) $(DESTDIR)$(LIBDIR)
@@ -313,13 +289,6 @@ install: lib dkctl $(if $(have_nl),install_nl) $(if $(can_man),man)
 	$(Q)$(INSTALL) -m 644 $(headers) $(hpp) $(dest)
 	$(Q)$(INSTALL) -m 644 $(uapi) $(nl_uapi) $(dest)/linux
 	$(Q)$(INSTALL) -m 755 $(tool) $(DESTDIR)$(BINDIR)
-	$(Q)$(INSTALL) -d $(DESTDIR)$(COMPLETIONSDIR)
-	$(Q)$(INSTALL) -m 644 $(completion) $(DESTDIR)$(COMPLETIONSDIR)
-ifeq ($(can_man),)
-	$(say) SKIP 'manual pages: no python3'
-else
-	$(Q)$(install_man)
-endif
 
 install_nl: nl
 	$(Q)$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(dest)
@@ -335,10 +304,7 @@ uninstall:
 	$(say) REMOVE $(DESTDIR)$(PREFIX)
 	$(Q)rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(static) $(shared) $(links) \
 		$(nl_static) $(nl_shared) $(nl_links)) pkgconfig/dispatchkey.pc \
-		pkgconfig/dispatchkey-nl.pc) $(DESTDIR)$(BINDIR)/dkctl \
-		$(DESTDIR)$(COMPLETIONSDIR)/$(notdir $(completion))
-	$(Q)grep -lsF 'dispatchkey: made by scripts/man-pages' $(DESTDIR)$(MANDIR)/man[3478]/* | \
-		xargs rm -f
+		pkgconfig/dispatchkey-nl.pc) $(DESTDIR)$(BINDIR)/dkctl
 	$(Q)rm -f $(addprefix $(dest)/,$(notdir $(headers) $(nl_header) $(hpp)) \
 		$(addprefix linux/,$(notdir $(uapi) $(nl_uapi))))
 	$(Q)if [ -d $(dest)/linux ]; then rmdir $(dest)/linux $(dest); fi
@@ -376,6 +342,54 @@ modules_install:
 modules_clean:
 	$(need_headers)
 	+$(Q)$(kbuild) clean
+
+# ---- targets: manual pages, completion, HTML ----------------------------------
+
+MANDIR	?= $(PREFIX)/share/man
+COMPLETIONSDIR ?= $(or $(shell pkg-config --define-variable=datadir=$(PREFIX)/share \
+	--variable=completionsdir bash-completion 2>/dev/null),$(PREFIX)/share/bash-completion/completions)
+completion := tools/dkctl/completion/dkctl
+# Nothing else that is installed needs it, and whoever has none does without.
+have_python := $(shell command -v python3 2>/dev/null)
+
+.PHONY: man html install_pages uninstall_pages clean_pages
+install: install_pages
+uninstall: uninstall_pages
+clean: clean_pages
+
+# Made from what the tool says in its help and from the headers, so that they
+# cannot disagree.
+man: $(O)/man-pages
+$(O)/man-pages: $(tool) $(wildcard include/*.h) $(uapi) kmod/exports.c scripts/man-pages \
+		$(wildcard scripts/pages/*.py Documentation/man/*.rst Documentation/api/*.rst \
+		Documentation/netlink/*.rst Documentation/netlink/specs/*)
+	$(say) MAN $(O)/man
+	$(Q)rm -rf $(O)/man
+	$(Q)python3 scripts/man-pages $(tool) $(O)/man
+	@touch $@
+
+html: $(tool)
+	+$(Q)$(MAKE) -C Documentation html O= BUILDDIR=$(abspath $(O)) DKCTL=$(abspath $(tool))
+
+install_pages: $(if $(have_python),man)
+	$(Q)$(INSTALL) -d $(DESTDIR)$(COMPLETIONSDIR)
+	$(Q)$(INSTALL) -m 644 $(completion) $(DESTDIR)$(COMPLETIONSDIR)
+ifeq ($(have_python),)
+	$(say) SKIP 'manual pages: no python3'
+else
+	$(Q)for page in $(O)/man/man*/*; do \
+		dir=$(DESTDIR)$(MANDIR)/$$(basename "$${page%/*}"); \
+		$(INSTALL) -d "$$dir" && $(INSTALL) -m 644 "$$page" "$$dir" || exit; \
+	done
+endif
+
+uninstall_pages:
+	$(Q)rm -f $(DESTDIR)$(COMPLETIONSDIR)/$(notdir $(completion))
+	$(Q)grep -lsF 'dispatchkey: made by scripts/man-pages' $(DESTDIR)$(MANDIR)/man[3478]/* | \
+		xargs rm -f
+
+clean_pages:
+	$(Q)rm -rf $(O)/man $(O)/man-pages
 
 # ---- targets: tests ---------------------------------------------------------
 
@@ -440,9 +454,10 @@ Build
   man              manual pages, with python3
   html             Documentation/ as HTML, with python3-sphinx and perl
   clean            remove all that was built below $(O)
-Install, by PREFIX= ($(PREFIX)), LIBDIR=, MANDIR=, COMPLETIONSDIR=, DESTDIR=
-  install          libraries, headers, .pc files, dkctl, its completion in bash,
-                   manual pages
+Install, by PREFIX= ($(PREFIX)), LIBDIR=, DESTDIR=
+  install          libraries, headers, .pc files, dkctl
+                   and dkctl's completion in bash (COMPLETIONSDIR=), and the
+                   manual pages (MANDIR=)
   uninstall        remove them
 Module, for the kernel whose build folder is KDIR=
   modules          dispatchkey.ko and the sample drivers
