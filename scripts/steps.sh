@@ -178,7 +178,7 @@ outside() { # KVER KDIR
 	env DK_OUTSIDE="$logs/outside-$1" DK_TOP="$build/modules/$1" KDIR="$2" \
 		selftests/module/outside_driver.sh
 }
-kernel_targets="replay api module trace edu netlink nl dkctl torture"
+kernel_targets="replay api module trace edu netlink nl dkctl guides torture"
 in_vm() { # KVER SECONDS TARGETS OPTION...: of selftests/vm/run, which say the kernel
 	local kver=$1 timeout=$2 targets=$3
 	shift 3

@@ -123,7 +123,7 @@ def as_rst(nodes, marks="=-"):
         if kind in ("section", "subsection"):
             out += [value, marks[kind == "subsection"] * len(value), ""]
         elif kind == "para":
-            out += [*value.splitlines(), ""]
+            out += [*textwrap.wrap(value, 90, break_on_hyphens=False), ""]
         elif kind == "plain":
             out += [*escape(value).splitlines(), ""]
         elif kind == "code":

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The commands of the guides that want the module, as their readers type them:
+# tool, library and modules are installed first, which a machine should forget.
+# scripts/check-docs finds the commands, runs them and compares.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+# Where the pages are: not beside modules that were built in a folder of links.
+top=$(dirname -- "$(realpath -- "$0")")/../..
+build=${DK_BUILD:-$st_top/build}
+modules=(dispatchkey dk_cpu dk_edu dk_client)
+
+need_root
+need_command python3 modprobe depmod
+[ -e "$top/scripts/check-docs" ] || skip_all "the pages are not beside the tests"
+# What is installed here is not to be touched.
+[ -e /out ] || skip_all "not in the virtual machine of selftests/vm"
+[ -x "$build/dkctl" ] || skip_all "no dkctl at $build, type make"
+[ -f "${DK_OUTSIDE-}/driver/my.ko" ] ||
+	skip_all "no driver outside of the tree (DK_OUTSIDE, of selftests/module/outside_driver.sh)"
+need_module "${modules[@]}"
+
+for ((i = ${#modules[@]} - 1; i >= 0; i--)); do
+	! is_loaded "${modules[i]}" || rmmod "${modules[i]}"
+done
+
+# They are installed beside no others, of which the machine has thousands.
+folder=/lib/modules/$(uname -r)
+mkdir -p "$st_tmp/tree$folder/updates" /usr/local/bin /usr/local/lib
+for module in "${modules[@]}"; do
+	cp "$(ko "$module")" "$st_tmp/tree$folder/updates" || skip_all "no $module.ko"
+done
+cp "$folder"/modules.{builtin*,order} "$st_tmp/tree$folder"
+depmod -b "$st_tmp/tree"
+mount --bind "$st_tmp/tree$folder" "$folder" || skip_all "no folder can be mounted here"
+trap 'umount "$folder"; st_cleanup' EXIT
+
+cp "$build/dkctl" "$build/samples/dk_client" /usr/local/bin
+cp -P "$build"/libdispatchkey*.so* /usr/local/lib
+
+mkdir "$st_tmp/my"
+cp "$DK_OUTSIDE/driver/my.ko" "$st_tmp/my"
+PATH=/usr/local/bin:$PATH "$top/scripts/check-docs" --machine "$st_tmp"
