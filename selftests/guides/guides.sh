@@ -43,4 +43,4 @@ cp -P "$build"/libdispatchkey*.so* /usr/local/lib
 
 mkdir "$st_tmp/my"
 cp "$DK_OUTSIDE/driver/my.ko" "$st_tmp/my"
-PATH=/usr/local/bin:$PATH "$top/scripts/check-docs" --machine "$st_tmp"
+PATH=/usr/local/bin:$PATH LD_LIBRARY_PATH=/usr/local/lib "$top/scripts/check-docs" --machine "$st_tmp"
