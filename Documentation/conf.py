@@ -8,6 +8,7 @@ dk-statements::       PyTorch's statements and their tests, by scripts/statement
 dk-peer-bugs::        bugs of others and their tests, by scripts/peer-bugs
 dkctl-help:: SECTION  a section of what dkctl (DKCTL) says in its help
 dkctl-subcommands::   what each of its subcommands says
+dk-tracepoints::      trace events of the module
 dk-functions::        the functions by groups, in the manual; here the API pages
 """
 import logging
@@ -27,7 +28,7 @@ TOP = Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOP / "scripts"))
 
-from pages import helptext, rst  # noqa: E402 pylint: disable=wrong-import-position
+from pages import helptext, rst, tracepoints  # noqa: E402 pylint: disable=wrong-import-position
 
 project = "dispatchkey"
 copyright = "the dispatchkey authors"  # pylint: disable=redefined-builtin
@@ -160,6 +161,16 @@ class Functions(Generated):
         return self.parse("See :doc:`../api/index`.", TOP / "Documentation/api/index.rst")
 
 
+class Tracepoints(Generated):
+    """The module's trace events."""
+
+    required_arguments = 0
+
+    def run(self):
+        header = TOP / "kmod/trace.h"
+        return self.parse(rst.as_rst(tracepoints.nodes(header)), header)
+
+
 def declared_once(record):
     """Sphinx takes struct x and x() for the same thing, C does not."""
     return not record.getMessage().startswith("Duplicate C declaration")
@@ -174,4 +185,5 @@ def setup(app):
     app.add_directive("dkctl-help", DkctlHelp)
     app.add_directive("dkctl-subcommands", DkctlSubcommands)
     app.add_directive("dk-functions", Functions)
+    app.add_directive("dk-tracepoints", Tracepoints)
     return {"parallel_read_safe": True}
