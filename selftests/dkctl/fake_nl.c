@@ -310,7 +310,8 @@ int dk_nl_layout(struct dk_nl *nl, const struct dk_nl_layout **layout)
 	for (tail = &a->backends, i = 1; i <= a->num_backends; i++)
 		add_key(&tail, i, dk_backend_name(replay->reg, i, name), 0, false);
 	for (tail = &a->functionalities, i = 0; i < a->num_functionalities; i++)
-		add_key(&tail, i, dk_key_name(l, i, name), dk_key_slot(l, i), dk_is_per_backend(l, i));
+		add_key(&tail, i, dk_key_name(l, i, name), dk_key_slot(l, i),
+			dk_is_per_backend(l, i));
 	return scripted("layout");
 }
 
@@ -601,7 +602,8 @@ int dk_nl_ops(struct dk_nl *nl, const struct dk_nl_op_filter *filter, const stru
 	struct dk_nl_op *op;
 	int err = scripted("ops");
 
-	for (*list = NULL; !err && !dk_registry_next_op(replay->reg, after, &info); after = info.name) {
+	*list = NULL;
+	for (; !err && !dk_registry_next_op(replay->reg, after, &info); after = info.name) {
 		op = op_of(&info);
 		if ((f->prefix && strncmp(op->name, f->prefix, strlen(f->prefix)) != 0) ||
 		    !has_impl(op, f))
@@ -699,7 +701,8 @@ static struct dk_nl_run *run_of(const struct dk_entry *e, unsigned int slot)
 	char key[DK_NAME_MAX];
 
 	a->first = slot;
-	a->first_key = text(dk_registry_key_name(replay->reg, dk_slot_key(replay->layout, slot), key));
+	a->first_key = text(dk_registry_key_name(replay->reg,
+						 dk_slot_key(replay->layout, slot), key));
 	a->provenance = e->provenance;
 	a->flags = e->is_fallthrough ? DK_NL_IMPL_FALLTHROUGH : 0;
 	a->label = text(e->label);

@@ -292,7 +292,10 @@ static void put_others(struct request *q, const struct grid *g)
 		stripes--;
 	rows = (n + stripes - 1) / stripes;
 	for (row = 0; row < rows; row++) {
-		for (i = 0; (f = grid_functionality(g, i * rows + row, false)) && i < stripes; i++) {
+		for (i = 0; i < stripes; i++) {
+			f = grid_functionality(g, i * rows + row, false);
+			if (!f)
+				break;
 			next = i + 1 < stripes ?
 			       grid_functionality(g, (i + 1) * rows + row, false) : NULL;
 			width = stripe_width(g, i, rows) - CELL - 1 + GAP;

@@ -72,7 +72,7 @@ struct widths {
 	unsigned int longest[MAX_COLUMNS];	/* word of the column */
 };
 
-static unsigned int max(unsigned int a, unsigned int b)
+static unsigned int larger(unsigned int a, unsigned int b)
 {
 	return a > b ? a : b;
 }
@@ -85,11 +85,11 @@ static void measure(const struct listing *l, struct widths *w)
 	memset(w, 0, sizeof(*w));
 	for (n = 0; n < l->num_cells; n++) {
 		i = n % l->num_columns;
-		w->longest[i] = max(w->longest[i], (unsigned int)strlen(l->cells[n].text));
+		w->longest[i] = larger(w->longest[i], (unsigned int)strlen(l->cells[n].text));
 	}
 	for (i = 0; i < l->num_columns; i++) {
 		head = (unsigned int)strlen(l->columns[i].head);
-		w->width[i] = w->longest[i] ? max(w->longest[i], head) : 0;
+		w->width[i] = w->longest[i] ? larger(w->longest[i], head) : 0;
 	}
 }
 
@@ -111,7 +111,7 @@ static void fit(const struct listing *l, struct widths *w)
 		widest = l->num_columns;
 		for (i = 0; i < l->num_columns; i++) {
 			if (l->columns[i].is_right ||
-			    w->width[i] <= max(1, (unsigned int)strlen(l->columns[i].head)))
+			    w->width[i] <= larger(1, (unsigned int)strlen(l->columns[i].head)))
 				continue;
 			if (widest == l->num_columns || w->width[i] > w->width[widest])
 				widest = i;

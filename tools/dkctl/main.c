@@ -105,7 +105,8 @@ const struct subcommand subcommands[] = {
 		"                      device NAME     of this device\n",
 		run_live, OPTIONS_LIVE, 0, -1,
 	}, {
-		"table", "[--svg FILE] OP [device NAME]", "where calls of an operator go, as a grid",
+		"table", "[--svg FILE] OP [device NAME]",
+		"where calls of an operator go, as a grid",
 		"Draws the computed table: a row a backend, a column a functionality that has an\n"
 		"entry for each, and a cell for every other functionality, highest priority first.\n"
 		"The letter of a cell is that of a function below the grid, its colour the rule that\n"

@@ -259,7 +259,8 @@ static int max(int a, int b)
 
 static void put_head(FILE *f, const struct grid *g, int width, int height)
 {
-	fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"title desc\">\n",
+	fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+		"viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"title desc\">\n",
 		width, height, width, height);
 	fputs("<title id=\"title\">Where calls of ", f);
 	put_xml(f, g->op);
@@ -268,7 +269,9 @@ static void put_head(FILE *f, const struct grid *g, int width, int height)
 	if (g->device)
 		fputs(" for device ", f);
 	put_xml(f, g->device ? g->device : "");
-	fprintf(f, ": a row for each of %u backends, a column for each functionality that has an entry for every backend, then a cell for each other functionality. Below them a legend tells which function each letter is, and by which rule it serves.</desc>\n",
+	fprintf(f, ": a row for each of %u backends, a column for each functionality that has an "
+		"entry for every backend, then a cell for each other functionality. Below them a "
+		"legend tells which function each letter is, and by which rule it serves.</desc>\n",
 		g->layout->num_backends);
 	fputs(style, f);
 	fprintf(f, "<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", width, height);

@@ -161,7 +161,7 @@ static void text(struct request *q, const struct dk_nl_event *e)
 		put_lost(e);
 		break;
 	default:
-		put_thing(q, e, "something that this dkctl does not know:", COLOR_NONE, "", ", of ");
+		put_thing(q, e, "what this dkctl does not know:", COLOR_NONE, "", ", of ");
 	}
 	putchar('\n');
 }

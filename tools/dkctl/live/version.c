@@ -61,7 +61,7 @@ static void compare_library(void)
 	long order = compare(dk_nl_version(), dk_version());
 
 	if (order < 0)
-		puts("libdispatchkey-nl is older than dkctl, which may get to know less than it shows.");
+		puts("libdispatchkey-nl is older than dkctl: it may leave something out.");
 	else if (order > 0)
 		puts("dkctl is older than libdispatchkey-nl, which does no harm.");
 }
