@@ -114,7 +114,7 @@ if dkctl stats on >"$st_tmp/on" 2>&1; then
 	pass "an administrator switches counting on"
 	"$client" factorial --on "$card" 5 >/dev/null
 	"$client" factorial --on cpu 5 >/dev/null
-	says "what was used" 0 "*1 *$op *edu_factorial*1 of 1 operators served by edu, 1 by CPU*" \
+	says "what was used" 0 "*1 *$op *edu_factorial*1 of 1 operators served by edu, 1 by CompositeExplicitAutograd of dk_cpu*" \
 		stats --used
 	says "from zero" 0 "*from zero*" stats reset
 	says "nothing was used since" 0 "0 of 0 operators served by edu*" stats --used

@@ -121,7 +121,7 @@ int fail_op(struct live *v, const char *name)
 int fail_named(struct live *v, int err, const char *name,
 	       int (*fail_one)(struct live *v, const char *name))
 {
-	return err == -ENOENT ? fail_one(v, name) : fail_kernel(v, err);
+	return err == -ENOENT || err == -ENODEV ? fail_one(v, name) : fail_kernel(v, err);
 }
 
 int check_names(struct live *v, const char *op, const char *provider)

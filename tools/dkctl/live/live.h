@@ -80,7 +80,7 @@ int fail_provider(struct live *v, const char *name);
 int fail_op(struct live *v, const char *name);
 /* Nothing was found: is that because one of these is not there? */
 int check_names(struct live *v, const char *op, const char *provider);
-/* -ENOENT for a name is one of these, and all else the kernel's own words. */
+/* -ENOENT and -ENODEV for a name are one of these, and all else the kernel's own words. */
 int fail_named(struct live *v, int err, const char *name,
 	       int (*fail_name)(struct live *v, const char *name));
 

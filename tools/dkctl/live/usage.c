@@ -53,7 +53,8 @@ static void name_who(struct live *v, const struct dk_nl_counter *c, char *buf, s
 	if (c->kind == DK_NL_STAT_MISSING)
 		buf[0] = '\0';
 	else if (!b)
-		snprintf(buf, size, "%s", c->key_name);
+		snprintf(buf, size, "%s%s%s", c->key_name, *c->provider ? " of " : "",
+			 c->provider);
 	else
 		snprintf(buf, size, "%s%s", name_of_backend(v, b, name),
 			 c->kind == DK_NL_STAT_FALLBACK ? "'s fallback" : "");
@@ -61,7 +62,7 @@ static void name_who(struct live *v, const struct dk_nl_counter *c, char *buf, s
 
 static bool count(struct live *v, struct usage *u, const struct dk_nl_counter *c)
 {
-	char name[DK_NAME_MAX + 16];
+	char name[USAGE_NAME_MAX];
 	struct usage_who *who;
 
 	name_who(v, c, name, sizeof(name));
@@ -182,7 +183,7 @@ static void put_who(const struct usage_who *who, char *buf, size_t size, bool wi
 
 void usage_print(const struct usage *u, bool with_calls)
 {
-	char text[4 * DK_NAME_MAX + 64], part[5 * DK_NAME_MAX + 64];
+	char text[4 * USAGE_NAME_MAX + 32], part[4 * USAGE_NAME_MAX + 96];
 	unsigned int i;
 	struct wrap w;
 

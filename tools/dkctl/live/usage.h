@@ -5,9 +5,12 @@
 
 #include "live.h"
 
-/* A backend, a composite key, or nothing. */
+/* Of a key and a provider. */
+#define USAGE_NAME_MAX	(2 * DK_NAME_MAX + 8)
+
+/* A backend, a composite key of a provider, or nothing. */
 struct usage_who {
-	char name[DK_NAME_MAX + 16];	/* empty: nothing served */
+	char name[USAGE_NAME_MAX];	/* empty: nothing served */
 	bool is_private;		/* a backend of a name of its own */
 	unsigned long long operators;
 	unsigned long long calls;
