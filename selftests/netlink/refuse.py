@@ -183,6 +183,9 @@ def table(family):
                          ("table-get", {"op": op, "first": 1})):
         wrong = list(values)[-1]
         yield f"{wrong}, which names one", name, True, values, bad, wrong, None
+    for name in ("op-get", "impl-get"):
+        yield ("an unknown provider", name, True, {"provider": UNKNOWN}, {E.ENOENT},
+               "provider", None)
     # Operators, keys and devices.
     yield "no key", "impl-get", False, {"op": op}, bad, None, "key"
     for mode in (False, True):
