@@ -183,7 +183,11 @@ def table(family):
                          ("table-get", {"op": op, "first": 1})):
         wrong = list(values)[-1]
         yield f"{wrong}, which names one", name, True, values, bad, wrong, None
-    for name in ("op-get", "impl-get"):
+    for extra in ({"used": True}, {"op": op}, {"provider": "dk_cpu"}):
+        wrong = next(iter(extra))
+        yield f"{wrong}, which filters dumps", "stats-get", False, extra, bad, wrong, None
+    yield ("an unknown operator", "stats-get", True, {"op": UNKNOWN}, {E.ENOENT}, "op", None)
+    for name in ("op-get", "impl-get", "stats-get"):
         yield ("an unknown provider", name, True, {"provider": UNKNOWN}, {E.ENOENT},
                "provider", None)
     # Operators, keys and devices.
