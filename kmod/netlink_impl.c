@@ -169,54 +169,50 @@ static int dk_nl_room_used(struct sk_buff *skb, const struct dk_nl_room *room, b
 	return 0;
 }
 
-/* The place of an attribute's value, or NULL. */
-static u8 *dk_nl_reserve(struct dk_nl_room *room, int type, size_t len)
+static __always_inline bool dk_nl_write_u32(struct dk_nl_room *room, int type, u32 value)
 {
 	struct nlattr *attr = (void *)room->at;
-	size_t size = nla_total_size(len);
 
-	if (size > room->end - room->at)
-		return NULL;
-	/* what is not of the value */
-	memset(room->at + size - NLA_ALIGNTO, 0, NLA_ALIGNTO);
+	if (room->end - room->at < NLA_HDRLEN + (int)sizeof(value))
+		return false;
 	attr->nla_type = type;
-	attr->nla_len = nla_attr_size(len);
-	room->at += size;
-	return nla_data(attr);
+	attr->nla_len = NLA_HDRLEN + sizeof(value);
+	*(u32 *)nla_data(attr) = value;
+	room->at += NLA_HDRLEN + sizeof(value);
+	return true;
 }
 
-static bool dk_nl_write_u32(struct dk_nl_room *room, int type, u32 value)
-{
-	u8 *to = dk_nl_reserve(room, type, sizeof(value));
-
-	if (to)
-		memcpy(to, &value, sizeof(value));
-	return to;
-}
-
-/* Two texts as one. */
+/*
+ * Two texts as one, where there is room for the longest that is shown: a label
+ * has any length, and is cut off as everywhere. They are short, so that to look
+ * for the end first would be half of the work.
+ */
 static bool dk_nl_write_texts(struct dk_nl_room *room, int type, const char *head,
 			      const char *tail)
 {
-	size_t m = strlen(head), n = strlen(tail) + 1;
-	u8 *to = dk_nl_reserve(room, type, m + n);
+	struct nlattr *attr = (void *)room->at;
+	char *to = nla_data(attr), *last = to + DK_NAME_MAX - 1;
 
-	if (to) {
-		memcpy(to, head, m);
-		memcpy(to + m, tail, n);
-	}
-	return to;
+	if (room->end - room->at < nla_total_size(DK_NAME_MAX))
+		return false;
+	while (*head && to < last)
+		*to++ = *head++;
+	while (*tail && to < last)
+		*to++ = *tail++;
+	if (*head || *tail)
+		memset(to - 3, '.', 3);
+	*to++ = 0;
+	attr->nla_type = type;
+	attr->nla_len = (u8 *)to - room->at;
+	while (!IS_ALIGNED((u8 *)to - room->at, NLA_ALIGNTO))
+		*to++ = 0;
+	room->at = (u8 *)to;
+	return true;
 }
 
-/* A label has any length; all else that shows one cuts it off, too. */
 static bool dk_nl_write_text(struct dk_nl_room *room, int type, const char *text)
 {
-	size_t n = strnlen(text, DK_NAME_MAX - 1);
-	u8 *to = dk_nl_reserve(room, type, n + 1);
-
-	if (to)
-		dkc_strncpy((char *)to, text, text[n] ? DK_NAME_MAX : n, n + 1);
-	return to;
+	return dk_nl_write_texts(room, type, text, "");
 }
 
 /* In the module's layout only keys of one backend are named after it. */
@@ -299,10 +295,14 @@ int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg
 	struct nlattr *attr = (void *)room.at;
 	bool fits;
 
-	fits = dk_nl_reserve(&room, nest | NLA_F_NESTED, 0) &&
-	       dk_nl_write_impl(&room, reg, r, a);
-	if (fits)
+	if (room.end - room.at < NLA_HDRLEN)
+		return -EMSGSIZE;
+	room.at += NLA_HDRLEN;
+	fits = dk_nl_write_impl(&room, reg, r, a);
+	if (fits) {
+		attr->nla_type = nest | NLA_F_NESTED;
 		attr->nla_len = room.at - (u8 *)attr;
+	}
 	return dk_nl_room_used(skb, &room, fits);
 }
 

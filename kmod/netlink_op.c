@@ -6,7 +6,7 @@
 
 /* Of the attributes beside schema and functions, and of a function's. */
 #define DK_NL_OP_ROOM		384
-#define DK_NL_IMPL_ROOM		96
+#define DK_NL_IMPL_ROOM		60	/* without label and provider */
 
 static u32 dk_nl_num_device_impls(const struct dk_op *op)
 {
@@ -58,14 +58,18 @@ static bool dk_nl_put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls
 	return true;
 }
 
-/* What the answer takes, more or less. */
-static size_t dk_nl_op_room(const struct dk_op *op)
+/* What the answer takes, more or less: functions of an operator look alike. */
+static size_t dk_nl_op_room(const struct dk_op *op, const struct dk_nl_impls *impls)
 {
-	size_t room = DK_NL_OP_ROOM + (size_t)op->num_regs * DK_NL_IMPL_ROOM;
+	size_t room = DK_NL_OP_ROOM, one = DK_NL_IMPL_ROOM;
 
+	if (impls->n && impls->reg[0]->impl->label)
+		one += strnlen(impls->reg[0]->impl->label, DK_NAME_MAX);
+	if (impls->n)
+		one += strlen(impls->reg[0]->block->prov->name);
 	if (op->decl && op->decl->schema)
 		room += strlen(op->decl->schema);
-	return min_t(size_t, room, DK_NL_MESSAGE_MAX);
+	return min_t(size_t, room + impls->n * one, DK_NL_MESSAGE_MAX);
 }
 
 /* Fill an answer; is all of it there? */
@@ -82,12 +86,13 @@ static bool dk_nl_fill_op(struct sk_buff *skb, const struct dk_op *op,
 static struct sk_buff *dk_nl_op_answer(struct genl_info *info, const struct dk_op *op,
 				       void **header)
 {
-	size_t room = dk_nl_op_room(op);
 	struct dk_nl_impls impls;
 	struct sk_buff *skb;
+	size_t room;
 
 	if (dk_nl_impls_get(&impls, op))
 		return NULL;
+	room = dk_nl_op_room(op, &impls);
 	skb = dk_nl_answer(info, room, header);
 	if (skb && !dk_nl_fill_op(skb, op, &impls) && room < DK_NL_MESSAGE_MAX) {
 		nlmsg_free(skb);

@@ -114,9 +114,11 @@ static int dk_nl_call_get(const struct nlmsghdr *nlh, struct nlattr **attrs,
 	struct dk_nl_call *c;
 	int err;
 
-	if (!attrs[DK_A_ROUTE_OP])
+	if (!attrs[DK_A_ROUTE_OP]) {
+		NL_SET_ERR_ATTR_MISS(extack, NULL, DK_A_ROUTE_OP);
 		return dk_nl_deny(extack, NULL, "the name of the operator is missing",
 				  -EINVAL);
+	}
 	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
 		return -ENOMEM;

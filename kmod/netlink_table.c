@@ -212,9 +212,11 @@ int dispatchkey_nl_table_get_dumpit(struct sk_buff *skb, struct netlink_callback
 
 	BUILD_BUG_ON(sizeof(struct dk_nl_table_walk) > sizeof(cb->ctx));
 	err = dk_nl_dump_begin(cb, attrs, DK_A_TABLE_MAX);
-	if (!err && !attrs[DK_A_TABLE_OP])
+	if (!err && !attrs[DK_A_TABLE_OP]) {
+		NL_SET_ERR_ATTR_MISS(cb->extack, NULL, DK_A_TABLE_OP);
 		err = dk_nl_deny(cb->extack, NULL,
 				 "the name of the operator is missing", -EINVAL);
+	}
 	if (!err)
 		err = dk_nl_bar(cb->extack, attrs[DK_A_TABLE_FIRST],
 				"a dump has all entries");
