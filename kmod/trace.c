@@ -5,17 +5,17 @@
  */
 #include "../lib/core/registry.h"
 
-static const char *dkc_trace_op_name(const struct dk_op *op)
+static inline const char *dkc_trace_op_name(const struct dk_op *op)
 {
 	return op ? op->name : "";
 }
 
-static const char *dkc_trace_label(const struct dkc_reg *r)
+static inline const char *dkc_trace_label(const struct dkc_reg *r)
 {
 	return r->impl->label ? r->impl->label : "";
 }
 
-static const char *dkc_trace_device(const struct dkc_reg *r)
+static inline const char *dkc_trace_device(const struct dkc_reg *r)
 {
 	return r->block->dev ? r->block->dev->name : "";
 }
