@@ -250,6 +250,18 @@ static bool dk_nl_is_active_fallback(const struct dk_registry *reg,
 	return top && dkc_visible(top, true) ? r == top : r == reg->stock[r->slot];
 }
 
+/* Is it the newest at its key that is there? */
+static bool dk_nl_is_active(const struct dkc_reg *r)
+{
+	const struct dkc_reg *s = dkc_deref_locked(r->op->regs);
+
+	if (r->block->dev)
+		return dkc_top(r->op, r->block->dev, r->key, true) == r;
+	while (s != r && (s->key != r->key || !dkc_visible(s, true)))
+		s = dkc_deref_locked(s->next);
+	return s == r;
+}
+
 static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg *r)
 {
 	u32 flags = 0;
@@ -260,8 +272,7 @@ static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg 
 		flags |= DK_NL_IMPL_BOXED;
 	if (r->block->prov && !dkc_visible(r, true))
 		flags |= DK_NL_IMPL_OFFLINE;
-	else if (r->op ? dkc_top(r->op, r->block->dev, r->key, true) == r :
-			 dk_nl_is_active_fallback(reg, r))
+	else if (r->op ? dk_nl_is_active(r) : dk_nl_is_active_fallback(reg, r))
 		flags |= DK_NL_IMPL_ACTIVE;
 	return flags;
 }
