@@ -46,6 +46,8 @@ static char **names;
 static int num_names;
 static uint16_t family;
 static bool as_nobody;
+/* Of this message all is right but perhaps what it asks for. */
+static bool careful;
 
 /* What was sent last, for the report of what is wrong with its answer. */
 static unsigned char sent[2 * ROOM];
@@ -71,6 +73,12 @@ static uint32_t below(uint32_t n)
 static bool one_in(uint32_t n)
 {
 	return !below(n);
+}
+
+/* One of so many mistakes. */
+static bool mistake(uint32_t n)
+{
+	return !careful && one_in(n);
 }
 
 /* ---- a message ------------------------------------------------------------ */
@@ -107,7 +115,7 @@ static void put_string(struct buf *b, uint64_t max)
 {
 	size_t len;
 
-	if (num_names && !one_in(4)) {
+	if (num_names && (careful || !one_in(4))) {
 		const char *name = names[below(num_names)];
 
 		put(b, name, strlen(name) + 1);
@@ -140,6 +148,15 @@ static void put_string(struct buf *b, uint64_t max)
 
 static uint64_t number(const struct attr *a)
 {
+	uint64_t n;
+
+	if (careful && a->kind == U64)
+		return 1ull << below(8) | (one_in(2) ? 1ull << (15 + below(8)) : 0);
+	if (careful) {
+		n = num_names && one_in(2) ? strtoull(names[below(num_names)], NULL, 0) :
+			a->min + below(one_in(4) ? 128 : 4);
+		return n < a->min ? a->min : n > a->max ? a->max : n;
+	}
 	switch (below(8)) {
 	case 0:
 		return a->min - 1;
@@ -171,16 +188,16 @@ static void put_payload(struct buf *b, const struct attr *a, unsigned int depth)
 		put_string(b, a->max);
 		break;
 	case U8:
-		put(b, &n, one_in(16) ? below(9) : 1);
+		put(b, &n, mistake(16) ? below(9) : 1);
 		break;
 	case U32:
-		put(b, &n, one_in(16) ? below(9) : 4);
+		put(b, &n, mistake(16) ? below(9) : 4);
 		break;
 	case U64:
-		put(b, &n, one_in(16) ? below(9) : 8);
+		put(b, &n, mistake(16) ? below(9) : 8);
 		break;
 	case FLAG:
-		put_noise(b, one_in(8) ? below(5) : 0);
+		put_noise(b, mistake(8) ? below(5) : 0);
 		break;
 	case NEST:
 		if (depth < 8)
@@ -200,14 +217,14 @@ static void put_attr(struct buf *b, const struct attr *a, unsigned int depth)
 		return;
 	if (a->kind == NEST)
 		head.nla_type |= NLA_F_NESTED;
-	if (one_in(24))
+	if (mistake(24))
 		head.nla_type ^= 1u << below(16);
 	put(b, &head, sizeof(head));
 	put_payload(b, a, depth);
 	head.nla_len = b->len - at;
-	if (one_in(32))
+	if (mistake(32))
 		head.nla_len += below(9) - 4;
-	if (one_in(200))
+	if (mistake(200))
 		head.nla_len = roll();
 	memcpy(b->data + at, &head, sizeof(head));
 	pad(b);
@@ -221,23 +238,24 @@ static void put_attrs(struct buf *b, const struct attr *known, unsigned int dept
 	unsigned int times;
 
 	for (a = known; a->type; a++) {
-		if (one_in(2))
+		/* most requests that mean something have few */
+		if (one_in(2) || (careful && one_in(3)))
 			continue;
 		times = 1 + (a->kind == NEST ? below(one_in(8) ? 70 : 3) : below(10) / 9);
 		while (times--)
 			put_attr(b, a, depth);
 	}
-	if (one_in(20))
+	if (mistake(20))
 		put_attr(b, &stranger, depth);
-	if (one_in(60))
+	if (mistake(60))
 		put_noise(b, 1 + below(12));
 }
 
 static uint16_t flags_for(const struct command *c)
 {
-	if (one_in(12))
+	if (mistake(12))
 		return roll();
-	if (c->dump ? one_in(2) : one_in(12))
+	if (c->dump ? one_in(2) : mistake(12))
 		return NLM_F_REQUEST | NLM_F_DUMP;
 	return NLM_F_REQUEST | NLM_F_ACK;
 }
@@ -267,23 +285,24 @@ static void make_message(struct buf *b, uint32_t seq)
 	struct nlmsghdr head = { .nlmsg_type = family, .nlmsg_seq = seq };
 
 	b->len = 0;
-	if (one_in(40))
+	careful = one_in(2);
+	if (mistake(40))
 		genl.cmd = roll() >> 40;
-	if (one_in(40))
+	if (mistake(40))
 		genl.version = roll() >> 40;
-	if (one_in(60))
+	if (mistake(60))
 		genl.reserved = roll() >> 40;
 	head.nlmsg_flags = flags_for(c);
 	/* Messages of netlink itself; never one for another family. */
-	if (one_in(100))
+	if (mistake(100))
 		head.nlmsg_type = below(16);
 	put(b, &head, sizeof(head));
 	put(b, &genl, sizeof(genl));
 	put_attrs(b, c->request, 0);
-	if (one_in(12))
+	if (mistake(12))
 		damage(b);
 	head.nlmsg_len = b->len;
-	if (one_in(100))
+	if (mistake(100))
 		head.nlmsg_len = one_in(2) ? roll() : b->len + below(9) - 4;
 	memcpy(b->data, &head, sizeof(head));
 }
@@ -302,7 +321,7 @@ static void complain(const char *what, int err)
 	printf("%s\n", i < sent_len ? "..." : "");
 }
 
-/* The extended acknowledgement's sentence; NULL if there is none. */
+/* The extended acknowledgment's sentence; NULL if there is none. */
 static const char *sentence(const struct nlmsghdr *h, size_t skip)
 {
 	const unsigned char *at = (const unsigned char *)h + skip;
@@ -381,7 +400,7 @@ static void take_end(const struct nlmsghdr *h)
 	}
 	refused++;
 	by_errno[-err & 255]++;
-	/* An acknowledgement repeats the header of the request, as it is capped. */
+	/* An acknowledgment repeats the header of the request, as it is capped. */
 	if (sentence(h, NLMSG_HDRLEN + sizeof(int) + (error ? NLMSG_HDRLEN : 0)))
 		return;
 	if (header_is_right() ? err != -EBUSY : !has_no_words(err))
@@ -516,9 +535,9 @@ static void report(unsigned long count, uint64_t seed)
 {
 	unsigned int i;
 
-	printf("# %lu messages as %s, seed %llu: %lu done, %lu of them changes, %lu refused, %lu unheard, %lu bytes of answers\n",
-	       count, as_nobody ? "nobody" : "root", (unsigned long long)seed, done,
-	       admin_done, refused, unheard, bytes);
+	printf("# %lu messages as %s, seed %llu: %lu done, %lu of them changes, ", count,
+	       as_nobody ? "nobody" : "root", (unsigned long long)seed, done, admin_done);
+	printf("%lu refused, %lu unheard, %lu bytes of answers\n", refused, unheard, bytes);
 	printf("#");
 	for (i = 0; i < ARRAY_SIZE(by_errno); i++)
 		if (by_errno[i])
