@@ -7,12 +7,14 @@ from . import rst
 COMMENT = re.compile(r"^/\*\*\n(.*?)\n \*/\n", re.M | re.S)
 HEAD = re.compile(r"(?:(struct|enum|typedef) )?(\w+)(?:\(\))? - (.*)")
 WIDTH = 76
+CLIENT = "dispatchkey-nl.h"    # all others come with <dispatchkey.h>
 
 
 class Item:
     """A comment, and what it stands in front of."""
 
-    def __init__(self, comment, behind):
+    def __init__(self, header, comment, behind):
+        self.header = header
         lines = [re.sub(r"^ \* ?", "", line) for line in comment.splitlines()]
         head = HEAD.match(lines.pop(0))
         kind, self.name, self.summary = head.groups()
@@ -62,7 +64,7 @@ class Item:
 def read(path):
     """All items of a header, in its order."""
     text = path.read_text(encoding="utf-8")
-    return [Item(m[1], text[m.end():]) for m in COMMENT.finditer(text)
+    return [Item(path.name, m[1], text[m.end():]) for m in COMMENT.finditer(text)
             if HEAD.match(re.sub(r"^ \* ?", "", m[1].splitlines()[0]))]
 
 
@@ -116,12 +118,16 @@ def exported(path):
 
 def body(items, beside, in_module):
     """The sections of a page about ITEMS, all of one name."""
+    client = items[0].header == CLIENT
     both = all(i.kind != "function" or i.inline or i.name in in_module for i in items)
-    nodes = [("section", "library"),
-             ("para", "Dispatch key library (**libdispatchkey**, ``-ldispatchkey``)" +
-              (", and the module dispatchkey(4)" if both else "; not in the module")),
+    where = "Dispatch key library (**libdispatchkey**, ``-ldispatchkey``)" + (
+        ", and the module dispatchkey(4)" if both else "; not in the module")
+    if client:
+        where = "Client of the module dispatchkey(4) (**libdispatchkey-nl**, ``-ldispatchkey-nl``)"
+    header = CLIENT.replace("-", "\\-") if client else "dispatchkey.h"
+    nodes = [("section", "library"), ("para", where),
              ("section", "synopsis"),
-             ("groff", [".nf", "\\fB#include <dispatchkey.h>\\fR"])]
+             ("groff", [".nf", f"\\fB#include <{header}>\\fR"])]
     for item in items:
         nodes.append(("groff", ["\\&", *synopsis(item)]))
     nodes.append(("groff", [".fi"]))
