@@ -2,7 +2,7 @@
 /* What a registry has: how much, and its backends, devices and providers. */
 #include "test.h"
 
-DK_OP(listed, "lists::op", (struct dk_obj *x), (x), (x));
+DK_OP(enumerated, "lists::op", (struct dk_obj *x), (x), (x));
 
 static int serve(struct dk_call *c, struct dk_obj *x)
 {
@@ -10,11 +10,11 @@ static int serve(struct dk_call *c, struct dk_obj *x)
 }
 
 static const struct dk_impl on_cpu[] = {
-	DK_IMPL(listed, DK_CPU, serve),
-	DK_IMPL(listed, DK_COMPOSITE_EXPLICIT_AUTOGRAD, serve),
+	DK_IMPL(enumerated, DK_CPU, serve),
+	DK_IMPL(enumerated, DK_COMPOSITE_EXPLICIT_AUTOGRAD, serve),
 };
 
-static const struct dk_impl on_card[] = { DK_IMPL(listed, DK_DENSE, serve) };
+static const struct dk_impl on_card[] = { DK_IMPL(enumerated, DK_DENSE, serve) };
 
 static struct dk_provider cpu, edu;
 static unsigned int backend;
@@ -104,7 +104,7 @@ static void everything_is_counted(void)
 	CHECK_INT(c.operators, 1);
 	CHECK_INT(c.impls, 3);
 	CHECK_INT(c.devices, 1);
-	CHECK_OK(dk_op_define(&cpu, &listed_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&cpu, &enumerated_op, 0, &t_why));
 	CHECK_INT(counts().operators, 1);
 	CHECK_OK(dk_impls_unregister(&cpu, on_cpu, &t_why));
 	CHECK_OK(dk_device_unregister(&edu, card, &t_why));
@@ -235,7 +235,7 @@ static void walk_providers(void)
 	struct dk_provider_info info = { .size = sizeof(info) };
 
 	begin();
-	CHECK_OK(dk_op_define(&cpu, &listed_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&cpu, &enumerated_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&cpu, on_cpu, 2, &t_why));
 	/* one function, at the autograd keys of all backends */
 	CHECK_OK(dk_fallback_register(&cpu, &fallback, &t_why));
