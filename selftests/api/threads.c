@@ -26,6 +26,14 @@ static void call_while_all_changes(void)
 
 static bool stop;
 
+/* Until the end, or the other thread's first round, which may be late. */
+static bool goes_on(u64 end, const unsigned int *rounds)
+{
+	u64 now = w_now_us();
+
+	return now < end || (!w_load(*rounds) && now < end + 20 * 1000000);
+}
+
 static void *define_and_undefine(void *data)
 {
 	static const struct dk_impl early[] = {
@@ -47,7 +55,7 @@ static void *define_and_undefine(void *data)
 		err = err ? err : dk_op_define(&p, &count_op, DK_OP_SAME_DEVICE, &why);
 		if (err || dk_provider_unregister(&p))
 			break;
-		++*rounds;
+		w_store(*rounds, *rounds + 1);
 	}
 	counter_end(mine);
 	return NULL;
@@ -72,7 +80,7 @@ static void call_while_operators_come_and_go(void)
 	stop = false;
 	counting_begin();
 	CHECK_OK(pthread_create(&thread, NULL, define_and_undefine, &rounds));
-	while (w_now_us() < end) {
+	while (goes_on(end, &rounds)) {
 		int err = count_at(count_handle, &dk_local_default, &x);
 
 		served += !err;
@@ -117,7 +125,7 @@ static void *define_and_leave(void *data)
 		w_sleep_us(100);
 		if (err || dk_provider_unregister(&p))
 			break;
-		++*rounds;
+		w_store(*rounds, *rounds + 1);
 	}
 	return NULL;
 }
@@ -134,7 +142,7 @@ static void look_up_while_operators_come_and_go(void)
 
 	stop = false;
 	CHECK_OK(pthread_create(&thread, NULL, define_and_leave, &rounds));
-	while (w_now_us() < end) {
+	while (goes_on(end, &rounds)) {
 		struct dk_op_decl decl = fresh_op;
 		struct dk_call c;
 		int err = dk_call_enter(&c, &decl, &dk_local_default, objs, 1);
