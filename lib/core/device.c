@@ -94,7 +94,6 @@ static void dkc_device_show(struct dk_registry *reg, struct dkc_device *dev)
 	struct dkc_devmap *map = dkc_deref_locked(reg->devmap);
 
 	dkc_publish(map->slot[dev->number & DKC_MAX_DEVICES].dev, dev);
-	dkc_saw_device(dev, DKC_DEVICE_CAME);
 }
 
 /* Out of the map; its number is never valid again. */

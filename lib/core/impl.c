@@ -346,6 +346,9 @@ void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
 		dkc_trace(register, &b->regs[i]);
 	b->prov->reg->generation++;
 	dkc_block_link(b);
+	/* a device comes with its block, and is told of before its functions */
+	if (b->dev)
+		dkc_saw_device(b->dev, DKC_DEVICE_CAME);
 	dkc_saw_block(b, true);
 	dkc_change_commit(ch);
 	dkc_news_put(b->prov->reg, b->news);
