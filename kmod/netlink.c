@@ -171,12 +171,15 @@ int dispatchkey_nl_info_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct dk_layout *l = dk_registry_layout(dk_registry_default());
 	struct dk_counts counts = { .size = sizeof(counts) };
+	struct dk_stats stats = { .size = sizeof(stats) };
 	void *header;
 	int err;
 
 	err = dk_nl_check_layout(info->attrs[DK_A_INFO_LAYOUT], info->extack);
 	if (!err)
 		err = dk_registry_counts(NULL, &counts);
+	if (!err)
+		err = dk_stats_get(NULL, &stats);
 	if (err)
 		return err;
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
@@ -185,7 +188,8 @@ int dispatchkey_nl_info_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (nla_put_string(skb, DK_A_INFO_VERSION, DK_VERSION) ||
 	    nla_put_u32(skb, DK_A_INFO_ABI, DK_ABI_VERSION) ||
 	    nla_put_string(skb, DK_A_INFO_LAYOUT, dk_layout_name(l)) ||
-	    dk_nl_put_counts(skb, &counts))
+	    dk_nl_put_counts(skb, &counts) ||
+	    nla_put_u8(skb, DK_A_INFO_COUNTERS, dk_nl_state(stats.is_enabled)))
 		return dk_nl_overrun(skb);
 	return dk_nl_reply(info, skb, header);
 }

@@ -24,6 +24,12 @@ void dk_nl_exit(void);
 int dk_nl_refuse(struct netlink_ext_ack *extack, const struct nlattr *attr,
 		 const struct dk_diag *why, int err);
 
+/* A state in a message: of a backend, of a device, of the counters. */
+static inline u8 dk_nl_state(bool online)
+{
+	return online ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
+}
+
 /* An attribute that has to be there: -EINVAL and a sentence where it is not. */
 #define dk_nl_need(info, attr, text)					\
 	(GENL_REQ_ATTR_CHECK(info, attr) ?				\

@@ -6,11 +6,6 @@
 
 #define DK_NL_MAX_NAMED		16	/* providers in the answer about a backend */
 
-static u8 dk_nl_state(bool online)
-{
-	return online ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
-}
-
 /* ---- backends ----------------------------------------------------------------- */
 
 /* Those who have joined it, up to a number that fits into any message. */
@@ -285,6 +280,26 @@ static int dk_nl_put_backends(struct sk_buff *skb, u64 backends)
 	return 0;
 }
 
+/* What it served itself, whoever else has its name. */
+static int dk_nl_put_calls(struct sk_buff *skb, u64 number)
+{
+	struct dk_registry *reg = dk_registry_default();
+	const struct dkc_provider *prov;
+	bool is_counted;
+	u64 calls = 0;
+
+	dkc_mutex_lock(&reg->lock);
+	prov = reg->providers;
+	while (prov && prov->number != number)
+		prov = prov->next;
+	is_counted = prov && reg->counters;
+	if (is_counted)
+		calls = dkc_provider_calls(prov);
+	dkc_mutex_unlock(&reg->lock);
+	return is_counted ? nla_put_u64_64bit(skb, DK_A_PROVIDER_CALLS, calls,
+					      DK_A_PROVIDER_PAD) : 0;
+}
+
 static int dk_nl_put_provider(struct sk_buff *skb, const struct dk_provider_info *p)
 {
 	if (nla_put_string(skb, DK_A_PROVIDER_NAME, p->name) ||
@@ -293,7 +308,8 @@ static int dk_nl_put_provider(struct sk_buff *skb, const struct dk_provider_info
 		       DK_NL_PROVIDER_LEAVING : DK_NL_PROVIDER_REGISTERED) ||
 	    nla_put_u32(skb, DK_A_PROVIDER_OPERATORS, p->operators) ||
 	    nla_put_u32(skb, DK_A_PROVIDER_IMPLS, p->impls) ||
-	    nla_put_u32(skb, DK_A_PROVIDER_DEVICES, p->devices))
+	    nla_put_u32(skb, DK_A_PROVIDER_DEVICES, p->devices) ||
+	    dk_nl_put_calls(skb, p->number))
 		return -EMSGSIZE;
 	return dk_nl_put_backends(skb, p->backends.bits);
 }

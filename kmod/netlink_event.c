@@ -209,8 +209,7 @@ static int dk_nl_put_thing(struct sk_buff *skb, const struct dk_nl_event *e)
 	     nla_put_string(skb, DK_A_EVENT_KEY_NAME, e->key_name)))
 		return -EMSGSIZE;
 	if (e->kind == DK_NL_EVENT_BACKEND_STATE || e->kind == DK_NL_EVENT_DEVICE_STATE)
-		return nla_put_u8(skb, DK_A_EVENT_STATE, e->online ?
-				  DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE);
+		return nla_put_u8(skb, DK_A_EVENT_STATE, dk_nl_state(e->online));
 	return 0;
 }
 

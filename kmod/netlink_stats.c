@@ -82,8 +82,7 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE, &header);
 	if (!answer)
 		return -ENOMEM;
-	if (nla_put_u8(answer, DK_A_STATS_STATE,
-		       s.is_enabled ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE) ||
+	if (nla_put_u8(answer, DK_A_STATS_STATE, dk_nl_state(s.is_enabled)) ||
 	    (s.is_enabled &&
 	     (nla_put_u64_64bit(answer, DK_A_STATS_COUNT, dk_nl_sum(),
 				DK_A_STATS_PAD) ||

@@ -605,6 +605,8 @@ void dkc_stats_forget_op(struct dk_op *op);
 void dkc_stats_end(struct dk_registry *reg);
 /* What counter @n has counted since it was given, or reset; under the lock. */
 u64 dkc_counted(const struct dk_registry *reg, u32 n);
+/* What the functions and fallbacks of a provider have served; under the lock. */
+u64 dkc_provider_calls(const struct dkc_provider *prov);
 /* Count a call, served by @r or by nothing; who is inside keeps both. */
 void dkc_stats_count(struct dk_op *op, const struct dkc_reg *r);
 

@@ -525,27 +525,34 @@ int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s)
 	return err;
 }
 
-/* What the fallbacks of a provider's name have served of an operator. */
-static u64 dkc_op_tallied(const struct dk_op *op, const char *name)
+/* What the fallbacks of a provider have served of an operator. */
+static u64 dkc_op_tallied(const struct dk_op *op, const struct dkc_provider *prov)
 {
 	const struct dkc_tally *t = dkc_deref_locked(op->tallies);
 	u64 n = 0;
 
 	for (; t; t = dkc_deref_locked(t->next))
-		if (dkc_streq(t->reg->block->prov->name, name))
+		if (t->reg->block->prov == prov)
 			n += dkc_counted(op->reg, t->counter);
 	return n;
 }
 
-static u64 dkc_provider_counted(const struct dkc_provider *prov)
+u64 dkc_provider_calls(const struct dkc_provider *prov)
 {
 	const struct dkc_block *b;
+	bool has_fallbacks = false;
+	struct dk_op *op;
+	u32 i, pos = 0;
 	u64 sum = 0;
-	u32 i;
 
-	for (b = prov->blocks; b; b = b->next)
+	for (b = prov->blocks; b; b = b->next) {
+		has_fallbacks |= b->fallback;
 		for (i = 0; i < b->n; i++)
 			sum += dkc_counted(prov->reg, b->regs[i].counter);
+	}
+	/* they are not worth a walk through all operators for who has none */
+	while (has_fallbacks && (op = dkc_op_next(prov->reg, &pos)))
+		sum += dkc_op_tallied(op, prov);
 	return sum;
 }
 
@@ -553,8 +560,6 @@ int dk_provider_stat(struct dk_registry *reg, const char *name, struct dk_stat *
 {
 	const struct dkc_provider *prov;
 	bool found = false;
-	struct dk_op *op;
-	u32 pos = 0;
 
 	if (s->size != sizeof(*s))
 		return -EINVAL;
@@ -569,10 +574,8 @@ int dk_provider_stat(struct dk_registry *reg, const char *name, struct dk_stat *
 		if (!dkc_streq(prov->name, name))
 			continue;
 		found = true;
-		s->count += dkc_provider_counted(prov);
+		s->count += dkc_provider_calls(prov);
 	}
-	while (found && (op = dkc_op_next(reg, &pos)))
-		s->count += dkc_op_tallied(op, name);
 	dkc_mutex_unlock(&reg->lock);
 	return found ? 0 : -ENOENT;
 }

@@ -218,11 +218,15 @@ def counters(tap, a, client):
                   sorted((c["provider"], c["count"]) for c in used if c["op"] == FACTORIAL))
         tap.equal("counters: their sum", sum(c["count"] for c in used),
                   a.do("stats-get")["count"])
-        tap.equal("counters: of a provider", 3, a.do("provider-get", {"name": "dk_cpu"}).get("calls"))
+        tap.equal("counters: of each provider", {"dk_cpu": 3, "dk_edu": 1},
+                  {p["name"]: p["calls"] for p in a.dump("provider-get") if p["calls"]})
         a.do("stats-set", {"reset": True})
         tap.equal("counters: from zero again", [], a.dump("stats-get", {"used": True}))
     a.do("stats-set", {"state": "offline"})
     tap.equal("counters: off again", "offline", a.do("stats-get")["state"])
+    tap.equal("and info says so, too", "offline", a.do("info-get").get("counters"))
+    tap.equal("counters: of no provider then", {None},
+              {p.get("calls") for p in a.dump("provider-get")})
 
 
 def limits(tap, a):
