@@ -135,7 +135,7 @@ def table(family):
     backends, cpu = len(layout["backend"]), layout["backend"][0]["name"]
     no_key = max(a["number"] for a in layout["alias"]) + 1
     unknown_bits = 1 << 63
-    no_device = {E.ENODEV, E.ENOENT}
+    no_device = {E.ENODEV}
     bad = {E.EINVAL}
     # What names a backend, and likewise a device, for asking and for changing.
     for name in ("backend-get", "backend-set", "device-get", "device-set"):
