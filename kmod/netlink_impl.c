@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 
 #include "netlink_impl.h"
+#include "netlink_room.h"
 
 /* Operators that a dump looks at before it lets others have the lock. */
 #define DK_NL_LOCKED_MAX	1024
@@ -142,78 +143,6 @@ bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry 
 }
 
 /* ---- functions in messages ------------------------------------------------------ */
-
-/*
- * An answer tells of many functions, and nla_put() looks at the whole message for
- * each attribute: five times as much as writing it takes. So the attributes of
- * one function are written into the room behind the message, which then grows
- * once, or not at all where they did not fit.
- */
-struct dk_nl_room {
-	u8 *at;
-	u8 *end;
-};
-
-static struct dk_nl_room dk_nl_room(struct sk_buff *skb)
-{
-	u8 *at = skb_tail_pointer(skb);
-
-	return (struct dk_nl_room){ at, at + skb_tailroom(skb) };
-}
-
-static int dk_nl_room_used(struct sk_buff *skb, const struct dk_nl_room *room, bool fits)
-{
-	if (!fits)
-		return -EMSGSIZE;
-	skb_put(skb, room->at - skb_tail_pointer(skb));
-	return 0;
-}
-
-static __always_inline bool dk_nl_write_u32(struct dk_nl_room *room, int type, u32 value)
-{
-	struct nlattr *attr = (void *)room->at;
-
-	if (room->end - room->at < NLA_HDRLEN + (int)sizeof(value))
-		return false;
-	attr->nla_type = type;
-	attr->nla_len = NLA_HDRLEN + sizeof(value);
-	*(u32 *)nla_data(attr) = value;
-	room->at += NLA_HDRLEN + sizeof(value);
-	return true;
-}
-
-/*
- * Two texts as one, where there is room for the longest that is shown: a label
- * has any length, and is cut off as everywhere. They are short, so that to look
- * for the end first would be half of the work.
- */
-static bool dk_nl_write_texts(struct dk_nl_room *room, int type, const char *head,
-			      const char *tail)
-{
-	struct nlattr *attr = (void *)room->at;
-	char *to = nla_data(attr), *last = to + DK_NAME_MAX - 1;
-
-	if (room->end - room->at < nla_total_size(DK_NAME_MAX))
-		return false;
-	while (*head && to < last)
-		*to++ = *head++;
-	while (*tail && to < last)
-		*to++ = *tail++;
-	if (*head || *tail)
-		memset(to - 3, '.', 3);
-	*to++ = 0;
-	attr->nla_type = type;
-	attr->nla_len = (u8 *)to - room->at;
-	while (!IS_ALIGNED((u8 *)to - room->at, NLA_ALIGNTO))
-		*to++ = 0;
-	room->at = (u8 *)to;
-	return true;
-}
-
-static bool dk_nl_write_text(struct dk_nl_room *room, int type, const char *text)
-{
-	return dk_nl_write_texts(room, type, text, "");
-}
 
 /* In the module's layout only keys of one backend are named after it. */
 static bool dk_nl_write_key_name(struct dk_nl_room *room, int type,

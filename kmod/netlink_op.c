@@ -3,6 +3,7 @@
  * op-get: an operator with its functions, or all without them.
  */
 #include "netlink_impl.h"
+#include "netlink_room.h"
 
 /* Of the attributes beside schema and functions, and of a function's. */
 #define DK_NL_OP_ROOM		384
@@ -20,19 +21,22 @@ static u32 dk_nl_num_device_impls(const struct dk_op *op)
 
 static int dk_nl_put_op(struct sk_buff *skb, const struct dk_op *op)
 {
+	struct dk_nl_room room = dk_nl_room(skb);
 	u32 flags = 0;
+	bool fits;
 
 	if (op->definer && (op->flags & DK_OP_ATOMIC))
 		flags |= DK_NL_OP_ATOMIC;
 	if (op->definer && (op->flags & DK_OP_SAME_DEVICE))
 		flags |= DK_NL_OP_SAME_DEVICE;
-	if (nla_put_string(skb, DK_A_OP_NAME, op->name) ||
-	    (op->definer && nla_put_string(skb, DK_A_OP_PROVIDER, op->definer->name)) ||
-	    nla_put_u32(skb, DK_A_OP_FLAGS, flags) ||
-	    nla_put_u32(skb, DK_A_OP_NUM_IMPLS, op->num_regs) ||
-	    nla_put_u32(skb, DK_A_OP_NUM_DEVICE_IMPLS, dk_nl_num_device_impls(op)))
-		return -EMSGSIZE;
-	return 0;
+	fits = dk_nl_write_text(&room, DK_A_OP_NAME, op->name) &&
+	       (!op->definer ||
+		dk_nl_write_text(&room, DK_A_OP_PROVIDER, op->definer->name)) &&
+	       dk_nl_write_u32(&room, DK_A_OP_FLAGS, flags) &&
+	       dk_nl_write_u32(&room, DK_A_OP_NUM_IMPLS, op->num_regs) &&
+	       dk_nl_write_u32(&room, DK_A_OP_NUM_DEVICE_IMPLS,
+			       dk_nl_num_device_impls(op));
+	return dk_nl_room_used(skb, &room, fits);
 }
 
 /* A schema has any length: one that fits no message is left out. */
