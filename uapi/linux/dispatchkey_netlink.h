@@ -11,6 +11,9 @@
 
 /**
  * enum dk_nl_state - Whether a backend or a device serves.
+ * @DK_NL_STATE_OFFLINE: It serves no call. Of the counters, calls are not
+ *   counted.
+ * @DK_NL_STATE_ONLINE: It serves. Of the counters, calls are counted.
  */
 enum dk_nl_state {
 	DK_NL_STATE_OFFLINE,
@@ -18,7 +21,7 @@ enum dk_nl_state {
 };
 
 /**
- * enum dk_nl_provider_state
+ * enum dk_nl_provider_state - Whether the functions of a provider are called.
  * @DK_NL_PROVIDER_REGISTERED: Its functions are called.
  * @DK_NL_PROVIDER_LEAVING: No call enters, and calls that are inside are
  *   waited for.
