@@ -156,6 +156,7 @@ class Functions(Generated):
     """The index of functions is that of the API pages."""
 
     required_arguments = 0
+    optional_arguments = 1
 
     def run(self):
         return self.parse("See :doc:`../api/index`.", TOP / "Documentation/api/index.rst")

@@ -145,7 +145,8 @@ def body(items, beside, in_module):
             nodes += [("section", "return value"), *rst.Parser().parse(item.returns)]
     others = [n for n in beside if n != items[0].name]
     nodes.append(("section", "see also"))
-    nodes.append(("para", ",\n".join([*(f"{n}(3)" for n in others), "libdispatchkey(3)"])))
+    library = "libdispatchkey-nl" if client else "libdispatchkey"
+    nodes.append(("para", ",\n".join([*(f"{n}(3)" for n in others), f"{library}(3)"])))
     return nodes
 
 
