@@ -3,6 +3,8 @@
 #
 # The attributes and values that the client knows are those of the
 # specification, and the libraries need what they say they need. Prints TAP.
+#
+# shellcheck disable=SC2016,SC2317 # ok evaluates it
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -206,7 +206,8 @@ static void tell(long thread)
 	size_t size;
 	void *stack;
 
-	if (!num_taken || num_taken == MOST || !reader || pthread_getattr_np(pthread_self(), &attr) ||
+	if (!num_taken || num_taken == MOST || !reader ||
+	    pthread_getattr_np(pthread_self(), &attr) ||
 	    pthread_attr_getstack(&attr, &stack, &size))
 		errx(1, "what is a thread's own is not known");
 	pthread_attr_destroy(&attr);

@@ -3,6 +3,8 @@
 #
 # The tracepoints as tracefs shows them, which trace-cmd, perf and bpftrace read
 # too: what they say of a module that comes, calls and goes.
+#
+# shellcheck disable=SC2317 # at_exit is called by the trap
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -18,7 +20,7 @@ events=$tracing/events/dispatchkey
 [ -d $events ] || skip_all "this kernel has no trace events"
 ! is_loaded dk_traced || rmmod dk_traced
 
-at_exit() { [ ! -e $events ] || echo 0 >$events/enable; }
+at_exit() { [ ! -e "$events" ] || echo 0 >"$events/enable"; }
 call() { echo 1 >/sys/module/dk_traced/parameters/calls; }
 clear_trace() { : >$tracing/trace; }
 # What was traced, a line each, without task, CPU and time.
