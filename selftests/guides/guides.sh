@@ -36,7 +36,8 @@ done
 cp "$folder"/modules.{builtin*,order} "$st_tmp/tree$folder"
 depmod -b "$st_tmp/tree"
 mount --bind "$st_tmp/tree$folder" "$folder" || skip_all "no folder can be mounted here"
-trap 'umount "$folder"; st_cleanup' EXIT
+# shellcheck disable=SC2317 # called by the trap
+at_exit() { umount "$folder"; }
 
 cp "$build/dkctl" "$build/samples/dk_client" /usr/local/bin
 cp -P "$build"/libdispatchkey*.so* /usr/local/lib
