@@ -295,10 +295,11 @@ int dk_nl_layout(struct dk_nl *nl, const struct dk_nl_layout **layout);
  * @reserved: zero
  * @devices: how many are registered below it
  * @impls: how many functions are registered at its keys
- * @num_providers: how many providers have joined it
+ * @num_providers: how many names @providers has
+ * @joined: how many providers have joined it, which may be more
  * @name: the name that people know it by, such as "edu" or "CPU"
  * @key_name: the layout's name for it, such as "PrivateUse1"
- * @providers: names of the providers that have joined it
+ * @providers: names of providers that have joined it, as many as a message holds
  * @next: the next of the list, or NULL
  */
 struct dk_nl_backend {
@@ -311,6 +312,7 @@ struct dk_nl_backend {
 	__u32 devices;
 	__u32 impls;
 	__u32 num_providers;
+	__u32 joined;
 	const char *name;
 	const char *key_name;
 	const char *const *providers;
@@ -855,11 +857,13 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
  * @size: length of the struct
  * @state: whether calls are counted, of enum dk_nl_state
  * @count: all calls that were counted
+ * @uncounted: calls for which there was no counter, for lack of memory
  */
 struct dk_nl_stats {
 	__u32 size;
 	__u32 state;
 	__u64 count;
+	__u64 uncounted;
 };
 
 /**

@@ -58,6 +58,7 @@ static const struct dkn_attr backend_attrs[] = {
 	[DK_A_BACKEND_DEVICES] = ATTR("devices", "devices", DKN_U32),
 	[DK_A_BACKEND_IMPLS] = ATTR("impls", "functions", DKN_U32),
 	[DK_A_BACKEND_UNSERVED] = ATTR("unserved", "operator", DKN_STRING),
+	[DK_A_BACKEND_PROVIDERS] = ATTR("providers", "providers", DKN_U32),
 };
 
 static const struct dkn_attr device_attrs[] = {
@@ -178,6 +179,7 @@ static const struct dkn_attr stats_attrs[] = {
 	[DK_A_STATS_DEVICE_NAME] = ATTR("device-name", "device", DKN_STRING),
 	[DK_A_STATS_COUNT] = ATTR("count", "count", DKN_U64),
 	[DK_A_STATS_PAD] = ATTR("pad", "pad", DKN_PAD),
+	[DK_A_STATS_UNCOUNTED] = ATTR("uncounted", "uncounted", DKN_U64),
 };
 
 static const struct dkn_attr limit_attrs[] = {

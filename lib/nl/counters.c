@@ -9,6 +9,7 @@
 static const struct dkn_field stats_fields[] = {
 	DKN_FIELD(DK_A_STATS_STATE, dk_nl_stats, state),
 	DKN_FIELD(DK_A_STATS_COUNT, dk_nl_stats, count),
+	DKN_FIELD(DK_A_STATS_UNCOUNTED, dk_nl_stats, uncounted),
 };
 
 static const struct dkn_shape stats_shape =

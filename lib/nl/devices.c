@@ -14,6 +14,7 @@ static const struct dkn_field backend_fields[] = {
 	DKN_FIELD(DK_A_BACKEND_BOUND, dk_nl_backend, is_bound),
 	DKN_FIELD(DK_A_BACKEND_PROVIDER, dk_nl_backend, providers,
 		  DKN_STRINGS, DKN_COUNT(dk_nl_backend, num_providers)),
+	DKN_FIELD(DK_A_BACKEND_PROVIDERS, dk_nl_backend, joined),
 	DKN_FIELD(DK_A_BACKEND_ALONE, dk_nl_backend, is_alone),
 	DKN_FIELD(DK_A_BACKEND_DEVICES, dk_nl_backend, devices),
 	DKN_FIELD(DK_A_BACKEND_IMPLS, dk_nl_backend, impls),

@@ -65,6 +65,7 @@ static void put_backend(struct fake_msg *m, unsigned int i)
 	fake_u32(m, DK_A_BACKEND_DEVICES, 2);
 	fake_string(m, DK_A_BACKEND_PROVIDER, "other");
 	fake_u32(m, DK_A_BACKEND_IMPLS, 9);
+	fake_u32(m, DK_A_BACKEND_PROVIDERS, 20);
 }
 
 static void put_device(struct fake_msg *m, unsigned int i)
@@ -198,6 +199,7 @@ static void put_stats(struct fake_msg *m)
 {
 	fake_u8(m, DK_A_STATS_STATE, DK_NL_STATE_ONLINE);
 	fake_u64(m, DK_A_STATS_COUNT, 5000000000ULL);
+	fake_u64(m, DK_A_STATS_UNCOUNTED, 3);
 }
 
 static void put_counter(struct fake_msg *m, unsigned int i)

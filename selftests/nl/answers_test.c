@@ -89,6 +89,7 @@ TEST(backends)
 	EXPECT_EQ(b->is_alone, 0);
 	EXPECT_EQ(b->devices, 2);
 	EXPECT_EQ(b->impls, 9);
+	EXPECT_EQ(b->joined, 20);
 	EXPECT_STREQ(b->name, "edu");
 	EXPECT_STREQ(b->key_name, "PrivateUse1");
 	EXPECT_EQ(b->num_providers, 2);
@@ -299,6 +300,7 @@ TEST(counters)
 	EXPECT_EQ(dk_nl_stats(nl, &s), 0);
 	EXPECT_EQ(s->state, DK_NL_STATE_ONLINE);
 	EXPECT_EQ(s->count, 5000000000ULL);
+	EXPECT_EQ(s->uncounted, 3);
 	dk_nl_free(s);
 	EXPECT_EQ(dk_nl_counters(nl, NULL, &c), 0);
 	EXPECT_STREQ(c->op, "aten::add");
