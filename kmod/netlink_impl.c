@@ -144,6 +144,15 @@ bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry 
 
 /* ---- functions in messages ------------------------------------------------------ */
 
+/* Apart from the others: kernels that clear their stacks clear @name, too. */
+static noinline bool dk_nl_write_any_key_name(struct dk_nl_room *room, int type,
+					      const struct dk_layout *l, unsigned int key)
+{
+	char name[DK_NAME_MAX];
+
+	return dk_nl_write_text(room, type, dk_key_name(l, key, name));
+}
+
 /* In the module's layout only keys of one backend are named after it. */
 static bool dk_nl_write_key_name(struct dk_nl_room *room, int type,
 				 const struct dk_registry *reg, unsigned int key)
@@ -151,7 +160,6 @@ static bool dk_nl_write_key_name(struct dk_nl_room *room, int type,
 	const struct dk_layout *l = reg->layout;
 	unsigned int b = dk_key_backend(l, key);
 	const char *bound = reg->private_backend[b].name;
-	char name[DK_NAME_MAX];
 
 	if (b)
 		return dk_nl_write_texts(room, type,
@@ -159,7 +167,7 @@ static bool dk_nl_write_key_name(struct dk_nl_room *room, int type,
 					 bound[0] ? bound : l->backend_names[b]);
 	if (key < l->nf)
 		return dk_nl_write_text(room, type, l->functionality_prints[key]);
-	return dk_nl_write_text(room, type, dk_key_name(l, key, name));
+	return dk_nl_write_any_key_name(room, type, l, key);
 }
 
 int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *reg,
@@ -249,12 +257,11 @@ int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg
 /* ---- the functions of an operator in order -------------------------------------- */
 
 /* A few are put where they belong one by one. */
-static void dk_nl_sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
+static void dk_nl_sort_few(struct dk_nl_impls *impls, const struct dkc_reg *r)
 {
-	const struct dkc_reg *r = NULL;
 	u32 i;
 
-	while ((r = dkc_reg_walk(op, r))) {
+	for (; r; r = dkc_deref_locked(r->next)) {
 		for (i = impls->n++; i && impls->reg[i - 1]->key > r->key; i--)
 			impls->reg[i] = impls->reg[i - 1];
 		impls->reg[i] = r;
@@ -284,7 +291,8 @@ int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op)
 	impls->n = 0;
 	impls->reg = impls->few;
 	if (op->num_regs <= ARRAY_SIZE(impls->few)) {
-		dk_nl_sort_few(impls, op);
+		dk_nl_sort_few(impls, dkc_deref_locked(op->regs));
+		dk_nl_sort_few(impls, dkc_deref_locked(op->dev_regs));
 		return 0;
 	}
 	impls->reg = kvmalloc_array(op->num_regs, sizeof(*impls->reg), GFP_KERNEL);

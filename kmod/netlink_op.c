@@ -39,12 +39,18 @@ static int dk_nl_put_op(struct sk_buff *skb, const struct dk_op *op)
 	return dk_nl_room_used(skb, &room, fits);
 }
 
-/* A schema has any length: one that fits no message is left out. */
-static int dk_nl_put_schema(struct sk_buff *skb, const struct dk_op *op)
+/* With its end; 0: it has none. */
+static size_t dk_nl_schema_size(const struct dk_op *op)
 {
-	if (!op->decl || !op->decl->schema)
-		return 0;
-	return nla_put_string(skb, DK_A_OP_SCHEMA, op->decl->schema);
+	return op->decl && op->decl->schema ? strlen(op->decl->schema) + 1 : 0;
+}
+
+/* A schema has any length: one that fits no message is left out. */
+static int dk_nl_put_schema(struct sk_buff *skb, const struct dk_op *op, size_t size)
+{
+	if (size > DK_NL_MESSAGE_MAX)
+		return -EMSGSIZE;
+	return size ? nla_put(skb, DK_A_OP_SCHEMA, size, op->decl->schema) : 0;
 }
 
 /* ---- one ------------------------------------------------------------------------- */
@@ -63,26 +69,25 @@ static bool dk_nl_put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls
 }
 
 /* What the answer takes, more or less: functions of an operator look alike. */
-static size_t dk_nl_op_room(const struct dk_op *op, const struct dk_nl_impls *impls)
+static size_t dk_nl_op_room(size_t schema, const struct dk_nl_impls *impls)
 {
-	size_t room = DK_NL_OP_ROOM, one = DK_NL_IMPL_ROOM;
+	size_t one = DK_NL_IMPL_ROOM;
 
 	if (impls->n && impls->reg[0]->impl->label)
 		one += strnlen(impls->reg[0]->impl->label, DK_NAME_MAX);
 	if (impls->n)
 		one += strlen(impls->reg[0]->block->prov->name);
-	if (op->decl && op->decl->schema)
-		room += strlen(op->decl->schema);
-	return min_t(size_t, room + impls->n * one, DK_NL_MESSAGE_MAX);
+	return min_t(size_t, DK_NL_OP_ROOM + schema + impls->n * one,
+		     DK_NL_MESSAGE_MAX);
 }
 
 /* Fill an answer; is all of it there? */
-static bool dk_nl_fill_op(struct sk_buff *skb, const struct dk_op *op,
+static bool dk_nl_fill_op(struct sk_buff *skb, const struct dk_op *op, size_t schema,
 			  const struct dk_nl_impls *impls)
 {
 	bool whole = !dk_nl_put_op(skb, op);
 
-	whole = !dk_nl_put_schema(skb, op) && whole;
+	whole = !dk_nl_put_schema(skb, op, schema) && whole;
 	return dk_nl_put_impls(skb, impls) && whole;
 }
 
@@ -90,19 +95,20 @@ static bool dk_nl_fill_op(struct sk_buff *skb, const struct dk_op *op,
 static struct sk_buff *dk_nl_op_answer(struct genl_info *info, const struct dk_op *op,
 				       void **header)
 {
+	size_t room, schema = dk_nl_schema_size(op);
 	struct dk_nl_impls impls;
 	struct sk_buff *skb;
-	size_t room;
 
 	if (dk_nl_impls_get(&impls, op))
 		return NULL;
-	room = dk_nl_op_room(op, &impls);
+	room = dk_nl_op_room(schema, &impls);
 	skb = dk_nl_answer(info, room, header);
-	if (skb && !dk_nl_fill_op(skb, op, &impls) && room < DK_NL_MESSAGE_MAX) {
+	if (skb && !dk_nl_fill_op(skb, op, schema, &impls) &&
+	    room < DK_NL_MESSAGE_MAX) {
 		nlmsg_free(skb);
 		skb = dk_nl_answer(info, DK_NL_MESSAGE_MAX, header);
 		if (skb)
-			dk_nl_fill_op(skb, op, &impls);
+			dk_nl_fill_op(skb, op, schema, &impls);
 	}
 	dk_nl_impls_put(&impls);
 	return skb;
@@ -179,7 +185,8 @@ static int dk_nl_dump_op(struct sk_buff *skb, struct netlink_callback *cb,
 	header = dk_nl_dump_put(skb, cb);
 	if (!header)
 		return -EMSGSIZE;
-	if (dk_nl_put_op(skb, op) || (dk_nl_put_schema(skb, op) && !alone)) {
+	if (dk_nl_put_op(skb, op) ||
+	    (dk_nl_put_schema(skb, op, dk_nl_schema_size(op)) && !alone)) {
 		genlmsg_cancel(skb, header);
 		return -EMSGSIZE;
 	}

@@ -4,26 +4,29 @@
  */
 #include "netlink_room.h"
 
-/* They are short, so that to look for the end first would be half of the work. */
+/* strscpy() copies words, and need not look for the end first. */
 bool dk_nl_write_texts(struct dk_nl_room *room, int type, const char *head,
 		       const char *tail)
 {
 	struct nlattr *attr = (void *)room->at;
-	char *to = nla_data(attr), *last = to + DK_NAME_MAX - 1;
+	char *to = nla_data(attr);
+	ssize_t n, more = 0;
 
 	if (room->end - room->at < nla_total_size(DK_NAME_MAX))
 		return false;
-	while (*head && to < last)
-		*to++ = *head++;
-	while (*tail && to < last)
-		*to++ = *tail++;
-	if (*head || *tail)
-		memset(to - 3, '.', 3);
-	*to++ = 0;
+	n = strscpy(to, head, DK_NAME_MAX);
+	if (n >= 0 && *tail)
+		more = strscpy(to + n, tail, DK_NAME_MAX - n);
+	if (n < 0 || more < 0) {
+		n = DK_NAME_MAX - 1;
+		more = 0;
+		memset(to + n - 3, '.', 3);
+	}
+	n += more + 1;
 	attr->nla_type = type;
-	attr->nla_len = (u8 *)to - room->at;
-	while (!IS_ALIGNED((u8 *)to - room->at, NLA_ALIGNTO))
-		*to++ = 0;
-	room->at = (u8 *)to;
+	attr->nla_len = nla_attr_size(n);
+	while (!IS_ALIGNED(n, NLA_ALIGNTO))
+		to[n++] = 0;
+	room->at = (u8 *)to + n;
 	return true;
 }
