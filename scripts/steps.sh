@@ -179,14 +179,12 @@ outside() { # KVER KDIR
 		selftests/module/outside_driver.sh
 }
 kernel_targets="replay api module trace edu netlink nl dkctl guides torture"
-# suffix= tells its console's log from that of another run of the same kernel.
 in_vm() { # KVER SECONDS TARGETS OPTION...: of selftests/vm/run, which say the kernel
 	local kver=$1 timeout=$2 targets=$3
 	shift 3
-	selftests/vm/run "$@" --timeout "$timeout" --log "$logs/console-$kver${suffix-}.log" -- \
+	selftests/vm/run "$@" --timeout "$timeout" --log "$logs/console-$kver.log" -- \
 		env DK_OUTSIDE="$logs/outside-$kver" DK_MOST="${most-}" DK_CYCLES="${cycles-}" \
 		DK_SECONDS="${torture-}" DK_YNL="${ynl-}" DK_MESSAGES="${messages-}" \
-		DK_OPS="${ops-}" \
 		make -s -C "$build/modules/$kver/selftests" run_tests TARGETS="$targets" \
 		DK_PREBUILT=1 DK_ONLY=kernel DK_BUILD="$build" KSELFTEST_DIR="$KSELFTEST_DIR"
 }
