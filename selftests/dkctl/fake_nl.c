@@ -13,7 +13,7 @@
  *   !unserved OP                         nothing serves it, with something offline
  *   !join BACKEND | PROVIDER [| alone]   who joined it
  *   !schema OP | TEXT [| PROVIDER | FLAGS]
- *   !stats STATE | SUM                   whether calls are counted
+ *   !stats STATE | SUM | NOT-COUNTED     whether calls are counted
  *   !counter KIND | OP | KEY | LABEL | PROVIDER | DEVICE | COUNT
  *   !limit NAME | MOST [| USED]
  *   !event KIND | NAME | KEY | PROVIDER | STATE | COUNT
@@ -878,6 +878,7 @@ int dk_nl_stats(struct dk_nl *nl, const struct dk_nl_stats **stats)
 
 	s->state = !strcmp(word(l, 0), "on") ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
 	s->count = number(l, 1);
+	s->uncounted = number(l, 2);
 	*stats = s;
 	return scripted("stats");
 }

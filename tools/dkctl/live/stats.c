@@ -72,6 +72,7 @@ static void json(struct live *v, const struct dk_nl_stats *stats,
 	json_object(&j, "stats");
 	json_bool(&j, "counted", stats->state == DK_NL_STATE_ONLINE);
 	json_uint(&j, "calls", stats->count);
+	json_uint(&j, "uncounted", stats->uncounted);
 	json_uint(&j, "operators", u->operators);
 	json_array(&j, "served_by");
 	for (i = 0; i < u->num; i++) {
@@ -125,6 +126,9 @@ static int text(struct live *v, const struct dk_nl_stats *stats,
 		return status;
 	usage_print(u, wants(v, OPTION_STATISTICS));
 	printf("%s counted\n", plural(words, stats->count, "call", "calls"));
+	if (stats->uncounted)
+		printf("%s not counted, for lack of memory\n",
+		       plural(words, stats->uncounted, "call", "calls"));
 	return STATUS_OK;
 }
 
