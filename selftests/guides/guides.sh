@@ -23,9 +23,15 @@ need_command python3 modprobe depmod
 	skip_all "no driver outside of the tree (DK_OUTSIDE, of selftests/module/outside_driver.sh)"
 need_module "${modules[@]}"
 
-for ((i = ${#modules[@]} - 1; i >= 0; i--)); do
-	! is_loaded "${modules[i]}" || rmmod "${modules[i]}"
-done
+# Names of backends stay bound as long as dispatchkey is there.
+unload_modules() {
+	local i
+	! is_loaded my || rmmod my
+	for ((i = ${#modules[@]} - 1; i >= 0; i--)); do
+		! is_loaded "${modules[i]}" || rmmod "${modules[i]}"
+	done
+}
+unload_modules
 
 # They are installed beside no others, of which the machine has thousands.
 folder=/lib/modules/$(uname -r)
@@ -37,7 +43,10 @@ cp "$folder"/modules.{builtin*,order} "$st_tmp/tree$folder"
 depmod -b "$st_tmp/tree"
 mount --bind "$st_tmp/tree$folder" "$folder" || skip_all "no folder can be mounted here"
 # shellcheck disable=SC2317 # called by the trap
-at_exit() { umount "$folder"; }
+at_exit() {
+	unload_modules
+	umount "$folder"
+}
 
 cp "$build/dkctl" "$build/samples/dk_client" /usr/local/bin
 cp -P "$build"/libdispatchkey*.so* /usr/local/lib
