@@ -11,8 +11,13 @@
 
 static unsigned int stub_readers;
 
+/* A thread's record, which is there from its first section on, as in liburcu. */
+#define URCU_TLS(name)		(name)
+static unsigned int *urcu_bp_reader;
+
 static inline void urcu_bp_read_lock(void)
 {
+	urcu_bp_reader = &stub_readers;
 	stub_readers++;
 }
 
