@@ -161,22 +161,6 @@ SELDOM int dkc_gate_thread_init(void)
 	return 0;
 }
 
-/* A call that was refused memory in its read section does not ask again. */
-static __thread DKC_INITIAL_EXEC bool refused;
-
-SELDOM void dkc_gate_first_section(void)
-{
-	refused = dkc_gate_thread_init();
-}
-
-static SELDOM int first_call(void)
-{
-	if (!refused)
-		return dkc_gate_thread_init();
-	refused = false;
-	return -ENOMEM;
-}
-
 static SELDOM void deep_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
 			      const void *op)
 {
@@ -214,7 +198,7 @@ int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
 	unsigned int i;
 
 	if (dkc_unlikely(!self)) {
-		int err = first_call();
+		int err = dkc_gate_thread_init();
 
 		if (err)
 			return err;

@@ -68,7 +68,7 @@ void dkc_free(void *p)
 void dkc_read_lock(void)
 {
 	if (is_first_section())
-		dkc_gate_first_section();
+		dkc_gate_thread_init();
 	urcu_bp_read_lock();
 }
 

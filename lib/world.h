@@ -30,8 +30,6 @@ void dkc_gate_unlock(const sigset_t *mask);
 
 /* Make the calling thread known; 0 or -ENOMEM. */
 int dkc_gate_thread_init(void);
-/* The same, where a read section is the thread's first and cannot be refused. */
-void dkc_gate_first_section(void);
 void dkc_rcu_thread_init(void);
 
 /* Around fork(): nobody else is in the middle of a change while it happens. */

@@ -209,13 +209,19 @@ static int (*const firsts[])(void) = {
 	dk_thread_init,
 };
 
-/* From the first one that is not refused the thread needs none. */
+/*
+ * Without memory a thread's first call is refused, and keeps nothing. From the
+ * first one that is not, the thread needs no more.
+ */
 static void *begin_with(void *data)
 {
 	int (*const *first)(void) = data;
+	long before = dk_test_allocs();
 	unsigned int i;
 
-	if (!CHECK(r_each_fails(*first, NULL, NULL)))
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	if (!CHECK_INT((*first)(), -ENOMEM) || !CHECK(dk_test_fail_alloc(0)) ||
+	    !CHECK_INT(dk_test_allocs(), before) || !CHECK_OK((*first)()))
 		t_note("what a thread does first, number %d", (int)(first - firsts));
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	for (i = 0; i < ARRAY_SIZE(firsts); i++)
