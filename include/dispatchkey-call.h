@@ -13,47 +13,49 @@ extern "C" {
 #endif
 
 /**
- * enum dk_call_flags - how a call was made
+ * enum dk_call_flags - how a call is made
  * @DK_CALL_BOXED: from boxed arguments, of which generators do not count
+ * @DK_CALL_PACKED: its function is not of the operator's type: @boxed calls it
  */
 enum dk_call_flags {
 	DK_CALL_BOXED = 1,
+	DK_CALL_PACKED = 2,
 };
+
+struct dkc_reg;
 
 /**
  * struct dk_call - a call in flight; its functions get it as first argument
  * @ks: the effective keyset: what redispatching masks
  * @fn: the function to call, through its exact type
- * @boxed: what calls it with boxed arguments where it is no function of the
- *	operator's type, else NULL
- * @priv: see dk_call_priv()
- * @device: number of the device whose function it is, 0 for none
- * @n: how many objects it dispatches on
  * @local: the local state that the call was made with
  * @objs: the objects that it dispatches on
  * @decl: the operator, as the caller knows it
+ * @n: how many objects it dispatches on
+ * @flags: of enum dk_call_flags
+ * @boxed: with DK_CALL_PACKED what calls @fn with boxed arguments, else not set
  * @result: what the function returned, for the hooks behind the call; whoever
  *	makes calls without DK_OP() sets it before dk_call_leave()
- * @flags: of enum dk_call_flags
  *
  * The rest is the dispatcher's own. Its storage is the caller's, made by
  * DK_OP(), and lives for the call.
  */
 struct dk_call {
 	struct dk_keyset ks;
-	dk_fn_t fn;
-	dk_boxed_fn_t boxed;
-	void *priv;
-	__u32 device;
-	__u32 n;
-	const struct dk_local *local;
 	const struct dk_obj *const *objs;
-	const struct dk_op_decl *decl;
-	int result;
+	dk_fn_t fn;
+	const struct dk_local *local;
+	/* private: */
+	const struct dkc_reg *serves;
+	struct dk_op *op;
+	/* public: */
+	__u32 n;
 	__u32 flags;
+	const struct dk_op_decl *decl;
+	dk_boxed_fn_t boxed;
+	int result;
 	/* private: */
 	__u32 state;
-	struct dk_op *op;
 	__u64 gate[8];
 	__u64 hook_stamp;
 	__s64 hook_sequence;
@@ -70,10 +72,16 @@ struct dk_call {
  * Return: The @priv of dk_device_register() where it is a device's function,
  * else that of its struct dk_provider.
  */
-DK_INLINE void *dk_call_priv(const struct dk_call *c)
-{
-	return c->priv;
-}
+void *dk_call_priv(const struct dk_call *c);
+
+/**
+ * dk_call_device() - the device whose function serves a call
+ * @c: the call, from inside the function
+ *
+ * Context: Any.
+ * Return: Its number, or 0 where the function is no device's.
+ */
+__u32 dk_call_device(const struct dk_call *c);
 
 /**
  * dk_call_key() - the key that a call was routed by
@@ -89,7 +97,8 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
 
 /**
  * dk_call_enter() - route a call and keep the provider from leaving
- * @c: takes the call; @c->fn, or @c->boxed where that is set, is to be called
+ * @c: takes the call; @c->fn is to be called, or @c->boxed where @c->flags has
+ *	DK_CALL_PACKED
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
  * @objs: the arguments that it dispatches on, in order; NULL ones are absent
@@ -109,6 +118,34 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
 int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
 		  const struct dk_local *local, const struct dk_obj *const *objs,
 		  unsigned int n);
+
+/**
+ * dk_call_enter_bare() - dk_call_enter() from inside a read section
+ * @c: takes the call
+ * @decl: the operator, in the default registry
+ * @local: local state, never NULL
+ * @objs: the arguments that it dispatches on, in order
+ * @n: how many
+ *
+ * For a batch of calls: of an atomic operator the call takes no read section of
+ * its own, because the caller's lasts until it is left: in the kernel that of
+ * rcu_read_lock(), in userspace that of dk_section_begin(). Of a sleepable
+ * operator it is as dk_call_enter().
+ *
+ * Context: Inside a read section.
+ * Return: As dk_call_enter().
+ */
+int dk_call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
+		       const struct dk_local *local, const struct dk_obj *const *objs,
+		       unsigned int n);
+
+/* The same two with the union of the keysets of @objs, for DK_OP(). */
+int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
+		   const struct dk_local *local, const struct dk_obj *const *objs,
+		   unsigned int n, __u64 raw);
+int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
+			const struct dk_local *local, const struct dk_obj *const *objs,
+			unsigned int n, __u64 raw);
 
 /**
  * dk_call_enter_op() - dk_call_enter() by handle, in any registry

@@ -160,6 +160,8 @@
  *
  * * ``id(params)`` - call it with the caller's local state
  * * ``id_in(local, params)`` - call it with this local state
+ * * ``id_bare(local, params)`` - the same from inside a read section; see
+ *   dk_call_enter_bare()
  * * ``id_at(op, local, params)`` - call the operator behind a handle
  * * ``id_held(hold, op, local, params)`` - one of a batch of calls; @op is a
  *   handle or NULL; see dk_hold()
@@ -245,7 +247,7 @@ id##_run(struct dk_call *dk__call, DK__UNPAREN params)			\
 {									\
 	int dk__err;							\
 									\
-	if (__builtin_expect(!!dk__call->boxed, 0))			\
+	if (__builtin_expect(!!(dk__call->flags & DK_CALL_PACKED), 0))	\
 		dk__err = id##_pack(dk__call->boxed, dk__call,		\
 				    DK__UNPAREN args);			\
 	else								\
@@ -263,8 +265,22 @@ id##_in(const struct dk_local *dk__local, DK__UNPAREN params)		\
 	struct dk_call dk__call;					\
 	int dk__err;							\
 									\
-	dk__err = dk_call_enter(&dk__call, &id##_op, dk__local,		\
-				dk__objs + 1, DK__OBJS(dk__objs));	\
+	dk__err = dk__call_enter(&dk__call, &id##_op, dk__local, dk__objs + 1, \
+				 DK__OBJS(dk__objs), DK__RAW(dk__objs));	\
+	return dk__err ? dk__err :					\
+			 id##_run(&dk__call, DK__UNPAREN args);		\
+}									\
+static inline DK__UNUSED int						\
+id##_bare(const struct dk_local *dk__local, DK__UNPAREN params)		\
+{									\
+	enum { dk__generators = 1 };					\
+	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
+	struct dk_call dk__call;					\
+	int dk__err;							\
+									\
+	dk__err = dk__call_enter_bare(&dk__call, &id##_op, dk__local,	\
+				      dk__objs + 1, DK__OBJS(dk__objs),	\
+				      DK__RAW(dk__objs));		\
 	return dk__err ? dk__err :					\
 			 id##_run(&dk__call, DK__UNPAREN args);		\
 }									\
@@ -341,6 +357,26 @@ id##_for_key(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 struct id##_args
 
 #define DK__OBJS(objs) (sizeof(objs) / sizeof((objs)[0]) - 1)
+/* The union of their keysets, behind objs[0], which is NULL. */
+#define DK__RAW(objs)							\
+	(DK__OBJS(objs) > 8 ? dk__raw((objs) + 1, DK__OBJS(objs)) :	\
+	 DK__RAW1(objs, 1) | DK__RAW1(objs, 2) | DK__RAW1(objs, 3) |	\
+	 DK__RAW1(objs, 4) | DK__RAW1(objs, 5) | DK__RAW1(objs, 6) |	\
+	 DK__RAW1(objs, 7) | DK__RAW1(objs, 8))
+#define DK__RAW1(objs, i)						\
+	(DK__OBJS(objs) >= (i) && (objs)[DK__AT(objs, i)] ?		\
+	 (objs)[DK__AT(objs, i)]->ks.bits : 0)
+#define DK__AT(objs, i) (DK__OBJS(objs) >= (i) ? (i) : 0)
+
+static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigned int n)
+{
+	__u64 raw = 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		raw |= objs[i] ? objs[i]->ks.bits : 0;
+	return raw;
+}
 
 /* Fails to compile where a function is of another type. */
 #define DK__IS(function, type)						\

@@ -878,7 +878,7 @@ private:
 		if (int err = how(&c, objs.data(), objs.size()))
 			return err;
 		leave at_end{ &c };
-		if (__builtin_expect(!!c.boxed, 0)) {
+		if (__builtin_expect(!!(c.flags & DK_CALL_PACKED), 0)) {
 			pack p(a...);
 
 			return c.result = c.boxed(&c, p.data());

@@ -55,13 +55,13 @@ void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool leaves, b
 
 int dkc_trace_calls_begin(void)
 {
-	dkc_watch_begin(NULL);
+	dkc_watch_begin();
 	return 0;
 }
 
 void dkc_trace_calls_end(void)
 {
-	dkc_watch_end(NULL);
+	dkc_watch_end();
 }
 
 static const char *dkc_trace_key(const struct dk_op *op, u64 ks, char name[DK_NAME_MAX])

@@ -96,7 +96,7 @@ TRACE_EVENT_FN(dk_call_enter,
 		DKC_COPY(key_name, key_name);
 		DKC_COPY(label, dkc_trace_label(r));
 		__entry->keyset = c->ks.bits;
-		__entry->device = c->device;
+		__entry->device = dk_call_device(c);
 		__entry->redispatch = redispatch;
 	),
 	TP_printk("op=%s key=%s label=%s device=%u keyset=%#llx%s", __get_str(op),
@@ -119,7 +119,7 @@ TRACE_EVENT_FN(dk_call_exit,
 		DKC_COPY(op, c->op->name);
 		DKC_COPY(key_name, key_name);
 		__entry->keyset = c->ks.bits;
-		__entry->device = c->device;
+		__entry->device = dk_call_device(c);
 		__entry->result = c->result;
 	),
 	TP_printk("op=%s key=%s device=%u result=%d", __get_str(op),

@@ -32,6 +32,8 @@ struct dkc_ended {
 	u64 n[DKC_COUNTS];
 };
 
+u32 dkc_watching;
+
 static __thread DKC_INITIAL_EXEC struct dkc_thread_counts *self;
 
 /* Under the lock. */

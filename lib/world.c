@@ -1,31 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Memory and RCU of the userspace world: calloc() and liburcu's bp flavour. */
 
-#if defined(__SANITIZE_THREAD__)
-#define DKC_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DKC_TSAN 1
-#endif
-#endif
-
-/*
- * Inlines urcu_bp_read_lock(), _unlock() and _ongoing(), which liburcu wrote
- * short enough to be used in code under any licence; nothing else of it is.
- * ThreadSanitizer would see one side only of what they share.
- */
-#ifndef DKC_TSAN
-#define _LGPL_SOURCE
-#endif
-
 #include "world.h"
 
 #include <stdlib.h>
 #include <time.h>
-#include <urcu-bp.h>
-#ifdef DKC_TSAN
-#include <sanitizer/tsan_interface.h>
-#endif
 
 /* Replaced rows that wait before a grace period is spent on them. */
 #define RETIRE_BATCH	64
@@ -36,13 +15,7 @@ static unsigned int num_retired;
 static __thread DKC_INITIAL_EXEC bool forks;
 
 #ifdef DKC_TSAN
-static char grace_period;
-
-#define reader_ends()		__tsan_release(&grace_period)
-#define readers_ended()		__tsan_acquire(&grace_period)
-#else
-#define reader_ends()		do { } while (0)
-#define readers_ended()		do { } while (0)
+char dkc_grace_period;
 #endif
 
 void *dkc_alloc(size_t size)
@@ -53,29 +26,6 @@ void *dkc_alloc(size_t size)
 void dkc_free(void *p)
 {
 	free(dkc_given_back(p));
-}
-
-/*
- * A thread's first section, which liburcu asks for anyway: its record is made
- * now, so that no later call allocates, whatever it is of.
- */
-#ifdef DKC_TSAN
-#define is_first_section()	true
-#else
-#define is_first_section()	dkc_unlikely(!URCU_TLS(urcu_bp_reader))
-#endif
-
-void dkc_read_lock(void)
-{
-	if (is_first_section())
-		dkc_gate_thread_init();
-	urcu_bp_read_lock();
-}
-
-void dkc_read_unlock(void)
-{
-	reader_ends();
-	urcu_bp_read_unlock();
 }
 
 bool dkc_in_atomic(void)
@@ -109,7 +59,7 @@ void dkc_synchronize(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	urcu_bp_synchronize_rcu();
 	pthread_setcancelstate(cancel, NULL);
-	readers_ended();
+	dkc_readers_ended();
 	while (batch) {
 		struct dkc_retired *next = batch->next;
 

@@ -28,8 +28,6 @@ void dkc_counts_thread_end(struct dkc_thread_counts *t);
 void dkc_gate_lock(sigset_t *mask);
 void dkc_gate_unlock(const sigset_t *mask);
 
-/* Make the calling thread known; 0 or -ENOMEM. */
-int dkc_gate_thread_init(void);
 void dkc_rcu_thread_init(void);
 
 /* Around fork(): nobody else is in the middle of a change while it happens. */

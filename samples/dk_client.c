@@ -201,7 +201,7 @@ static int client_call_factorial(struct client_obj *o,
 			    ARRAY_SIZE(objs));
 	if (err)
 		return err;
-	req->device = call.device;
+	req->device = dk_call_device(&call);
 	return sample_factorial_run(&call, &o->buf.dk, req->n, &req->result);
 }
 
@@ -238,7 +238,7 @@ static int client_call_copy(struct client_obj *dst, struct client_obj *src,
 			    ARRAY_SIZE(objs));
 	if (err)
 		return err;
-	req->device = call.device;
+	req->device = dk_call_device(&call);
 	return sample_copy_run(&call, &dst->buf, &src->buf);
 }
 

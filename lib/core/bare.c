@@ -10,6 +10,7 @@ static void *(*dkc_bare_get)(size_t size);
 static void (*dkc_bare_put)(void *p);
 static struct dk_registry *dkc_bare_default;
 unsigned int dkc_bare_sections;
+u32 dkc_watching;
 static unsigned int dkc_bare_depth;
 static struct dkc_inside dkc_bare_inside[DKC_BARE_MAX_DEPTH];
 

@@ -23,7 +23,7 @@ struct dk_extract {
  */
 static dk_boxed_fn_t dkc_unbox_of(const struct dk_call *c, const struct dkc_way *way)
 {
-	return c->boxed ? c->boxed : way->reg->impl->op->unbox;
+	return c->flags & DK_CALL_PACKED ? c->boxed : way->reg->impl->op->unbox;
 }
 
 int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
@@ -37,7 +37,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	struct dk_call c;
 	int err;
 
-	err = x->from ? dkc_redispatch(&c, x->from, &way) :
+	err = x->from ? dkc_redispatch(&c, x->from, x->from->decl, &way) :
 			dkc_call(&c, x->op, x->decl, x->local, &way);
 	if (err)
 		return err;

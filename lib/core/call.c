@@ -9,10 +9,15 @@
  */
 #include "registry.h"
 
-static const u16 dkc_v1_offset[] = {
-#define DKC_OFFSET(U, N, per_backend) DK_SLOT_##U,
-	DK_FUNCTIONALITIES(DKC_OFFSET)
-#undef DKC_OFFSET
+/* Where v1's entries begin by the highest bit of a set, and if they are one a backend. */
+static const struct {
+	u8 first;
+	u8 backends;		/* all bits of a backend's index, or 0 */
+} dkc_v1_place[64] = {
+#define DKC_PLACE(U, N, per_backend)					\
+	[DK_NUM_BACKENDS - 1 + DK_##U] = { DK_SLOT_##U, (per_backend) ? 0xff : 0 },
+	DK_FUNCTIONALITIES(DKC_PLACE)
+#undef DKC_PLACE
 };
 
 /* 0-based index of the highest backend of a set; CPU's where there is none. */
@@ -21,16 +26,26 @@ static inline unsigned int dkc_backend_index(u64 ks, u64 backend_mask)
 	return dkc_fls64((ks & backend_mask) >> 1);
 }
 
-static inline unsigned int dkc_index(u64 ks, unsigned int nb, u64 per_backend,
-				     const u16 *offset)
+static inline unsigned int dkc_index(u64 ks, const struct dk_layout *l)
 {
-	unsigned int f = dkc_fls64(ks >> nb);
-	unsigned int b = dkc_backend_index(ks, (1ULL << nb) - 1);
+	unsigned int f = dkc_fls64(ks >> l->nb);
+	unsigned int b = dkc_backend_index(ks, l->backend_mask);
 
-	return offset[f] + (per_backend >> f & 1 ? b : 0);
+	return l->offset[f] + (l->per_backend >> f & 1 ? b : 0);
 }
 
-#define DKC_V1_PER_BACKEND	(DK_PER_BACKEND_MASK >> (DK_NUM_BACKENDS - 1))
+/* The same for v1; the highest bit of what is never 0 is one instruction. */
+static inline unsigned long dkc_v1_backend_index(u64 ks)
+{
+	return dkc_fls64((ks & DK_BACKEND_MASK) | 1) - 1;
+}
+
+static inline unsigned long dkc_v1_index(u64 ks, unsigned long b)
+{
+	unsigned long top = dkc_fls64(ks | 1) - 1;
+
+	return dkc_v1_place[top].first + (b & dkc_v1_place[top].backends);
+}
 
 /* What an entry of a trimmed table is for a set; where it has none, the one behind. */
 static unsigned int dkc_trimmed_entry_of(const struct dk_layout *l, u64 ks)
@@ -45,11 +60,10 @@ static unsigned int dkc_entry_of(const struct dk_registry *reg, u64 ks)
 	const struct dk_layout *l = reg->layout;
 
 	if (dkc_likely(reg->v1))
-		return dkc_index(ks & DK_FULL, DK_NUM_BACKENDS,
-				 DKC_V1_PER_BACKEND, dkc_v1_offset);
+		return dkc_v1_index(ks & DK_FULL, dkc_v1_backend_index(ks));
 	if (l->trimmed)
 		return dkc_trimmed_entry_of(l, ks);
-	return dkc_index(ks & l->full, l->nb, l->per_backend, l->offset);
+	return dkc_index(ks & l->full, l);
 }
 
 static inline u64 dkc_backend_mask(const struct dk_registry *reg)
@@ -318,31 +332,52 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 }
 
 /* What calls a function that is not of the operator's type, or NULL. */
-static dk_boxed_fn_t dkc_boxed_of(const struct dkc_way *way)
+static dk_boxed_fn_t dkc_boxed_of(const struct dk_impl *impl, dk_fn_t fn)
 {
-	const struct dk_impl *impl = way->reg->impl;
-
 	if (dkc_likely(!(impl->flags & (DK_IMPL_F_BOXED | DK_IMPL_F_PLAIN))))
 		return NULL;
-	return impl->flags & DK_IMPL_F_BOXED ? (dk_boxed_fn_t)way->fn :
+	return impl->flags & DK_IMPL_F_BOXED ? (dk_boxed_fn_t)fn :
 					       impl->op->unbox_plain;
 }
 
-/* A probe looks longer to the compiler than the nop that it is. */
-static dkc_always_inline void dkc_fill(struct dk_call *c, struct dk_op *op,
-				       const struct dkc_way *way)
+/* What is known before the call is routed. */
+static dkc_always_inline void dkc_begin(struct dk_call *c, struct dk_op *op,
+					const struct dk_op_decl *decl,
+					const struct dk_local *local, unsigned int flags,
+					const struct dk_obj *const *objs, unsigned int n)
 {
-	const struct dkc_reg *r = way->reg;
-
-	c->ks.bits = way->ks;
-	c->fn = way->fn;
-	c->boxed = dkc_boxed_of(way);
-	c->priv = r->block->priv;
-	c->device = r->block->device;
-	c->objs = way->objs;
-	c->n = way->n;
+	c->objs = objs;
+	c->n = n;
+	c->flags = flags;
+	c->decl = decl;
+	c->local = local;
 	c->op = op;
-	dkc_probe(call_enter, c, op->probed, r->impl->label, way->ks, c->device);
+}
+
+/* And behind. A probe looks longer to the compiler than the nop that it is. */
+static dkc_always_inline void dkc_fill(struct dk_call *c, const struct dk_op *op,
+				       const struct dkc_reg *r, dk_fn_t fn, u64 ks)
+{
+	c->ks.bits = ks;
+	c->fn = fn;
+	c->serves = r;
+	dkc_probe(call_enter, c, op->probed, r->impl->label, ks, r->block->device);
+}
+
+/*
+ * In the section the row was read; here the gate is entered. A provider that
+ * goes has unpublished its rows first, so whoever read an old one is seen in the
+ * gate or, of an atomic operator, keeps the grace period from ending.
+ */
+static dkc_noinline int dkc_enter_gate(struct dk_call *c)
+{
+	const struct dkc_reg *r = c->serves;
+	int err = dkc_gate_enter(c->gate, r->block->prov, r, c->op);
+
+	c->state = DKC_CALL_SLEEPABLE;
+	dkc_section_ends();
+	dkc_read_unlock();
+	return err;
 }
 
 /* Is the function of the type that the caller will call it with? */
@@ -373,66 +408,49 @@ static inline int dkc_admit(struct dk_op *op, const struct dkc_row *row,
 	return 0;
 }
 
-/*
- * In the section the row is read and the gate entered; a provider that goes
- * has unpublished its rows first, so whoever read an old one is seen in the
- * gate or, of an atomic operator, keeps the grace period from ending.
- */
-static dkc_always_inline int dkc_enter_by(struct dk_call *c, struct dk_op *op,
-					  struct dkc_way *way, dkc_find_fn find)
+static dkc_noinline int dkc_enter_plain(struct dk_call *c, struct dk_op *op,
+					struct dkc_way *way)
 {
-	const struct dkc_block *b;
 	const struct dkc_row *row;
-	const struct dkc_reg *r;
 	int err;
 
-	if (!(dkc_load(op->flags) & DK_OP_ATOMIC))
-		dkc_might_sleep();
+	dkc_might_sleep_if(!(dkc_load(op->flags) & DK_OP_ATOMIC));
 	dkc_read_lock();
 	row = dkc_deref(op->row);
-	err = dkc_admit(op, row, way, find);
+	err = dkc_admit(op, row, way, way->at_key ? dkc_find_at_key : dkc_find);
 	if (dkc_unlikely(err)) {
 		dkc_probe(missing, op->probed, way->ks, err);
 		goto out;
 	}
-	r = way->reg;
-	b = r->block;
-	dkc_fill(c, op, way);
-	if (row->op_flags & DK_OP_ATOMIC) {
-		c->state = DKC_CALL_ATOMIC;
-		dkc_section_stays();
-		return 0;
-	}
-	if (dkc_unlikely(way->held)) {
+	c->boxed = dkc_boxed_of(way->reg->impl, way->fn);
+	if (c->boxed)
+		c->flags |= DK_CALL_PACKED;
+	dkc_fill(c, op, way->reg, way->fn, way->ks);
+	if (!(row->op_flags & DK_OP_ATOMIC)) {
+		if (dkc_likely(!way->held)) {
+			dkc_section_stays();
+			return dkc_enter_gate(c);
+		}
 		c->state = DKC_CALL_HELD;
 		goto out;
 	}
-	c->state = DKC_CALL_SLEEPABLE;
-	err = dkc_gate_enter(c->gate, b->prov, r, op);
+	if (way->bare) {
+		c->state = DKC_CALL_BARE;
+		goto out;
+	}
+	c->state = DKC_CALL_ATOMIC;
+	dkc_section_stays();
+	return 0;
 out:
 	dkc_read_unlock();
 	return err;
 }
 
-/* One copy for all; only dk_call_enter_op() has its own, for 5 % of a call. */
-static dkc_noinline int dkc_enter_plain(struct dk_call *c, struct dk_op *op,
-					struct dkc_way *way)
-{
-	return dkc_enter_by(c, op, way, dkc_find);
-}
-
-static dkc_noinline int dkc_enter_plain_at_key(struct dk_call *c, struct dk_op *op,
-					       struct dkc_way *way)
-{
-	return dkc_enter_by(c, op, way, dkc_find_at_key);
-}
-
 /* Enter a call, count it, and tell of it whoever wants to know. */
 static dkc_noinline int dkc_enter_watched(struct dk_call *c, struct dk_op *op,
-					  struct dkc_way *way, bool at_key)
+					  struct dkc_way *way)
 {
-	int err = at_key ? dkc_enter_plain_at_key(c, op, way) :
-			   dkc_enter_plain(c, op, way);
+	int err = dkc_enter_plain(c, op, way);
 	bool missing = err == -ENOSYS || err == -ENOTUNIQ || err == -ENODEV;
 
 	if (!err) {
@@ -442,7 +460,7 @@ static dkc_noinline int dkc_enter_watched(struct dk_call *c, struct dk_op *op,
 		dkc_stats_count(op, NULL);
 		dkc_trace_call(missing, op, way->ks, err);
 	}
-	if (!at_key && (!err || missing || err == -EXDEV))
+	if (!way->at_key && (!err || missing || err == -EXDEV))
 		dkc_hooks_before(c, op, way, err);
 	if (!err && dkc_traced(call_exit))
 		c->state |= DKC_CALL_TRACED;
@@ -451,33 +469,13 @@ static dkc_noinline int dkc_enter_watched(struct dk_call *c, struct dk_op *op,
 
 static inline int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
 {
-	return dkc_watched(&op->reg->watch) ? dkc_enter_watched(c, op, way, false) :
-					      dkc_enter_plain(c, op, way);
+	return dkc_watched() ? dkc_enter_watched(c, op, way) : dkc_enter_plain(c, op, way);
 }
 
-static inline int dkc_enter_at_key(struct dk_call *c, struct dk_op *op,
-				   struct dkc_way *way)
-{
-	return dkc_watched(&op->reg->watch) ? dkc_enter_watched(c, op, way, true) :
-					      dkc_enter_plain_at_key(c, op, way);
-}
-
-/* Only what is read before it is written: each store is one more in a call. */
-static inline void dkc_way_begin(struct dkc_way *way, const struct dk_obj *const *objs,
-				 unsigned int n, bool mask)
-{
-	way->objs = objs;
-	way->n = n;
-	way->mask = mask;
-	way->boxed = false;
-	way->held = false;
-	way->decl = NULL;
-}
-
-/* From objects and local state to the keyset; 0, or -EPROTOTYPE. */
-static inline int dkc_begin(struct dk_call *c, struct dk_op *op,
-			    const struct dk_op_decl *decl,
-			    const struct dk_local *local, struct dkc_way *way)
+/* From objects and local state to the keyset, and in; or -EPROTOTYPE. */
+static int dkc_call_op(struct dk_call *c, struct dk_op *op,
+		       const struct dk_op_decl *decl, const struct dk_local *local,
+		       struct dkc_way *way)
 {
 	/* one that points to its operator was compared when it began to */
 	if (dkc_unlikely(dkc_load(decl->op) != op)) {
@@ -488,50 +486,8 @@ static inline int dkc_begin(struct dk_call *c, struct dk_op *op,
 	way->ks = dkc_merge(dkc_raw(way->objs, way->n), dk_local_included(local).bits,
 			    dk_local_excluded(local).bits,
 			    dkc_backend_mask(op->reg));
-	c->local = local;
-	c->decl = decl;
-	c->flags = 0;
-	return 0;
-}
-
-int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
-		     const struct dk_op_decl *decl, const struct dk_local *local,
-		     const struct dk_obj *const *objs, unsigned int n)
-{
-	struct dkc_way way;
-
-	dkc_way_begin(&way, objs, n, true);
-	if (dkc_begin(c, op, decl, local, &way))
-		return -EPROTOTYPE;
-	if (dkc_watched(&op->reg->watch))
-		return dkc_enter_watched(c, op, &way, false);
-	return dkc_enter_by(c, op, &way, dkc_find);
-}
-
-int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
-		  const struct dk_local *local, const struct dk_obj *const *objs,
-		  unsigned int n)
-{
-	struct dk_op *op = dkc_load(decl->op);
-	int err;
-
-	if (dkc_likely(op)) {
-		err = dk_call_enter_op(c, op, decl, local, objs, n);
-		if (dkc_likely(err != -ENOENT) || !dkc_load(op->stale))
-			return err;
-		dkc_store(decl->op, NULL);
-	}
-	err = dkc_op_pin(decl, &op);
-	return err ? err : dk_call_enter_op(c, op, decl, local, objs, n);
-}
-
-static int dkc_call_op(struct dk_call *c, struct dk_op *op,
-		       const struct dk_op_decl *decl, const struct dk_local *local,
-		       struct dkc_way *way)
-{
-	if (dkc_begin(c, op, decl, local, way))
-		return -EPROTOTYPE;
-	return way->at_key ? dkc_enter_at_key(c, op, way) : dkc_enter(c, op, way);
+	dkc_begin(c, op, decl, local, 0, way->objs, way->n);
+	return dkc_enter(c, op, way);
 }
 
 int dkc_call(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
@@ -552,6 +508,146 @@ int dkc_call(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
 	return err ? err : dkc_call_op(c, op, decl, local, way);
 }
 
+/* ---- the way of almost every call ------------------------------------------- */
+
+/* Whatever is not found there, with what dkc_begin() has put into the call. */
+static dkc_noinline int dkc_call_slowly(struct dk_call *c, struct dk_op *op)
+{
+	struct dkc_way way = { .objs = c->objs, .n = c->n, .mask = true };
+
+	return dkc_call(c, op, (struct dk_op_decl *)c->decl, c->local, &way);
+}
+
+static dkc_noinline int dkc_call_slowly_bare(struct dk_call *c)
+{
+	struct dkc_way way = { .objs = c->objs, .n = c->n, .mask = true, .bare = true };
+
+	return dkc_call(c, NULL, (struct dk_op_decl *)c->decl, c->local, &way);
+}
+
+/*
+ * What a row of v1 has for a set, in a read section, where it is called as it
+ * is. Without a row of v1, or where more has to be asked, all ids are too small:
+ * NULL, and out of the section. @bare is a constant, and so is @masked.
+ */
+static dkc_always_inline const struct dkc_ent *
+dkc_find_direct(const struct dk_op *op, const struct dkc_row **row, u64 *ks, bool masked,
+		bool bare)
+{
+	unsigned long b = dkc_v1_backend_index(*ks);
+	const struct dkc_shape *shape;
+	unsigned int id;
+
+	dkc_might_sleep_if(!(dkc_load(op->flags) & DK_OP_ATOMIC));
+	if (!bare) {
+		if (dkc_unlikely(dkc_first_section()))
+			return NULL;
+		dkc_read_lock();
+		dkc_section_stays();
+	}
+	*row = dkc_deref(op->row);
+	shape = (*row)->shape;
+	*ks &= masked ? shape->mask[b] : DK_FULL;
+	id = shape->index[dkc_v1_index(*ks, b)];
+	if (dkc_likely(id >= (*row)->direct))
+		return &(*row)->ent[id];
+	if (!bare) {
+		dkc_section_ends();
+		dkc_read_unlock();
+	}
+	return NULL;
+}
+
+/* Enter it. */
+static dkc_always_inline int dkc_enter_direct(struct dk_call *c, struct dk_op *op,
+					      const struct dkc_row *row,
+					      const struct dkc_ent *e, u64 ks, bool bare)
+{
+	dkc_fill(c, op, e->reg, e->fn, ks);
+	if (dkc_unlikely(!(row->op_flags & DK_OP_ATOMIC))) {
+		if (bare) {
+			dkc_read_lock();
+			dkc_section_stays();
+		}
+		return dkc_enter_gate(c);
+	}
+	c->state = bare ? DKC_CALL_BARE : DKC_CALL_ATOMIC;
+	return 0;
+}
+
+static dkc_always_inline u64 dkc_v1_merge(u64 raw, const struct dk_local *local)
+{
+	return dkc_merge(raw, dk_local_included(local).bits,
+			 dk_local_excluded(local).bits, DK_BACKEND_MASK);
+}
+
+int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
+		   const struct dk_local *local, const struct dk_obj *const *objs,
+		   unsigned int n, __u64 raw)
+{
+	struct dk_op *op = dkc_load(decl->op);
+	u64 ks = dkc_v1_merge(raw, local);
+	const struct dkc_row *row;
+	const struct dkc_ent *e;
+
+	dkc_begin(c, op, decl, local, 0, objs, n);
+	if (dkc_unlikely(!op) || dkc_watched())
+		return dkc_call_slowly(c, NULL);
+	e = dkc_find_direct(op, &row, &ks, true, false);
+	if (dkc_unlikely(!e))
+		return dkc_call_slowly(c, NULL);
+	return dkc_enter_direct(c, op, row, e, ks, false);
+}
+
+int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
+			const struct dk_local *local, const struct dk_obj *const *objs,
+			unsigned int n, __u64 raw)
+{
+	struct dk_op *op = dkc_load(decl->op);
+	u64 ks = dkc_v1_merge(raw, local);
+	const struct dkc_row *row;
+	const struct dkc_ent *e;
+
+	dkc_begin(c, op, decl, local, 0, objs, n);
+	if (dkc_unlikely(!op) || dkc_watched())
+		return dkc_call_slowly_bare(c);
+	e = dkc_find_direct(op, &row, &ks, true, true);
+	if (dkc_unlikely(!e))
+		return dkc_call_slowly_bare(c);
+	return dkc_enter_direct(c, op, row, e, ks, true);
+}
+
+int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
+		  const struct dk_local *local, const struct dk_obj *const *objs,
+		  unsigned int n)
+{
+	return dk__call_enter(c, decl, local, objs, n, dkc_raw(objs, n));
+}
+
+int dk_call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
+		       const struct dk_local *local, const struct dk_obj *const *objs,
+		       unsigned int n)
+{
+	return dk__call_enter_bare(c, decl, local, objs, n, dkc_raw(objs, n));
+}
+
+int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
+		     const struct dk_op_decl *decl, const struct dk_local *local,
+		     const struct dk_obj *const *objs, unsigned int n)
+{
+	u64 ks = dkc_v1_merge(dkc_raw(objs, n), local);
+	const struct dkc_row *row;
+	const struct dkc_ent *e;
+
+	dkc_begin(c, op, decl, local, 0, objs, n);
+	if (dkc_unlikely(dkc_load(decl->op) != op) || dkc_watched())
+		return dkc_call_slowly(c, op);
+	e = dkc_find_direct(op, &row, &ks, true, false);
+	if (dkc_unlikely(!e))
+		return dkc_call_slowly(c, op);
+	return dkc_enter_direct(c, op, row, e, ks, false);
+}
+
 int dk_call_enter_key(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
 		      const struct dk_local *local, unsigned int key,
 		      const struct dk_obj *const *objs, unsigned int n)
@@ -563,9 +659,17 @@ int dk_call_enter_key(struct dk_call *c, struct dk_op *op, struct dk_op_decl *de
 	return dkc_call(c, op, decl, local, &way);
 }
 
-static inline int dkc_redispatch_by(struct dk_call *c, const struct dk_call *from,
-				    const struct dk_op_decl *decl,
-				    struct dkc_way *way)
+/* ---- from inside of a call --------------------------------------------------- */
+
+static bool dkc_is_bare(const struct dk_call *c)
+{
+	unsigned int state = c->state & ~DKC_CALL_FLAGS;
+
+	return state == DKC_CALL_ATOMIC || state == DKC_CALL_BARE;
+}
+
+int dkc_redispatch(struct dk_call *c, const struct dk_call *from,
+		   const struct dk_op_decl *decl, struct dkc_way *way)
 {
 	if (dkc_unlikely(decl != from->decl)) {
 		if (decl->call_size != sizeof(*c) ||
@@ -573,30 +677,66 @@ static inline int dkc_redispatch_by(struct dk_call *c, const struct dk_call *fro
 			return -EPROTOTYPE;
 		way->decl = decl;
 	}
-	c->local = from->local;
-	c->decl = decl;
-	c->flags = from->flags;
 	way->held = (from->state & ~DKC_CALL_FLAGS) == DKC_CALL_HELD;
+	way->bare = dkc_is_bare(from);
+	dkc_begin(c, from->op, decl, from->local, from->flags & ~DK_CALL_PACKED,
+		  way->objs, way->n);
 	return dkc_enter(c, from->op, way);
 }
 
-int dkc_redispatch(struct dk_call *c, const struct dk_call *from, struct dkc_way *way)
+static dkc_noinline int dkc_redispatch_slowly(struct dk_call *c,
+					      const struct dk_call *from, u64 ks)
 {
-	return dkc_redispatch_by(c, from, from->decl, way);
+	struct dkc_way way = { .objs = c->objs, .n = c->n, .ks = ks };
+
+	return dkc_redispatch(c, from, c->decl, &way);
 }
 
+/* The section of an atomic call lasts for those inside of it. */
 int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 		       const struct dk_op_decl *decl, struct dk_keyset ks,
 		       const struct dk_obj *const *objs, unsigned int n)
 {
-	struct dkc_way way;
+	struct dk_op *op = from->op;
+	u64 below = ks.bits;
+	const struct dkc_row *row;
+	const struct dkc_ent *e;
 
-	dkc_way_begin(&way, objs, n, false);
-	way.ks = ks.bits;
-	return dkc_redispatch_by(c, from, decl, &way);
+	dkc_begin(c, op, decl, from->local, from->flags & ~DK_CALL_PACKED, objs, n);
+	if (dkc_unlikely(decl != from->decl) || dkc_watched())
+		return dkc_redispatch_slowly(c, from, ks.bits);
+	if (from->state == DKC_CALL_SLEEPABLE) {
+		e = dkc_find_direct(op, &row, &below, false, false);
+		if (dkc_likely(e))
+			return dkc_enter_direct(c, op, row, e, below, false);
+	} else if (dkc_is_bare(from)) {
+		e = dkc_find_direct(op, &row, &below, false, true);
+		if (dkc_likely(e))
+			return dkc_enter_direct(c, op, row, e, below, true);
+	}
+	return dkc_redispatch_slowly(c, from, ks.bits);
 }
 
-/* False where it was neither of the two. */
+struct dk_keyset dk_call_below(const struct dk_call *c)
+{
+	const struct dk_layout *l = c->op->reg->layout;
+
+	return dk_keyset_and(c->ks, dk_keyset_after(l, dk_keyset_key(l, c->ks)));
+}
+
+void *dk_call_priv(const struct dk_call *c)
+{
+	return c->serves->block->priv;
+}
+
+__u32 dk_call_device(const struct dk_call *c)
+{
+	return c->serves->block->device;
+}
+
+/* ---- and out ------------------------------------------------------------------ */
+
+/* False where there is nothing to leave. */
 static inline bool dkc_leave(struct dk_call *c)
 {
 	if (c->state == DKC_CALL_ATOMIC) {
@@ -627,6 +767,8 @@ void dk_call_leave(struct dk_call *c)
 	if (!dkc_leave(c) && (c->state & DKC_CALL_FLAGS))
 		dkc_leave_watched(c);
 }
+
+/* ---- holds -------------------------------------------------------------------- */
 
 /*
  * A hold in the gate keeps every provider. It bears the epoch that it began in:
@@ -662,11 +804,4 @@ int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op 
 	};
 
 	return dkc_call(c, op, decl, local, &way);
-}
-
-struct dk_keyset dk_call_below(const struct dk_call *c)
-{
-	const struct dk_layout *l = c->op->reg->layout;
-
-	return dk_keyset_and(c->ks, dk_keyset_after(l, dk_keyset_key(l, c->ks)));
 }

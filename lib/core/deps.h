@@ -19,15 +19,18 @@
  * struct dkc_grace	a grace period that is waited for until a deadline: see below
  * dkc_now()		a clock for deadlines, in ms; it never says 0
  * dkc_in_atomic()	is the caller where it must not wait for a grace period
- * dkc_might_sleep()	tells that a sleepable call is about to be made
+ * dkc_might_sleep()	tells that a sleepable call is about to be made;
+ *			dkc_might_sleep_if() the same on a condition
+ * dkc_first_section()	has the caller's thread had no read section yet? Then the
+ *			first one makes it known
  * dkc_section_stays()	tells the checker that a function returns inside of a
  * dkc_section_ends()	read section, and that another one ends it
  * gate			see struct dkc_inside below
  * dkc_full_barrier()	orders all before it against all behind it
  * dkc_counter		dkc_count() adds one and gives the sum; dkc_uncount() takes
  *			one away, gives the rest, and is a full barrier
- * struct dkc_watch	dkc_watched() does anybody want to know of a registry's
- *			calls, between dkc_watch_begin() and dkc_watch_end()
+ * dkc_watched()		does anybody want to know of calls, of any registry, between
+ *			dkc_watch_begin() and dkc_watch_end()
  * struct dkc_counts	see below
  * dkc_trace()		tells a tracer of what happened, by the function
  *			dkc_trace_POINT(), see registry.h
@@ -100,14 +103,11 @@ struct dkc_grace {
 	unsigned long cookie;
 };
 
-/* One for all registries, so that a call that nobody watches has no branch. */
-struct dkc_watch {
-};
-
+/* A call that nobody watches has no branch. */
 DECLARE_STATIC_KEY_FALSE(dkc_watching);
-#define dkc_watched(w)		static_branch_unlikely(&dkc_watching)
-#define dkc_watch_begin(w)	static_branch_inc(&dkc_watching)
-#define dkc_watch_end(w)	static_branch_dec(&dkc_watching)
+#define dkc_watched()		static_branch_unlikely(&dkc_watching)
+#define dkc_watch_begin()	static_branch_inc(&dkc_watching)
+#define dkc_watch_end()		static_branch_dec(&dkc_watching)
 
 /* kmod/trace.h has them; those of calls watch all calls, see dkc_watched(). */
 DECLARE_TRACEPOINT(dk_register);
@@ -178,6 +178,8 @@ void dkc_registry_dies(struct dk_registry *reg);
 #define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \
 				 preempt_count() > 0 || irqs_disabled())
 #define dkc_might_sleep()	might_sleep()
+#define dkc_might_sleep_if(x)	might_sleep_if(x)
+#define dkc_first_section()	false
 #define dkc_section_stays()	__release(RCU)
 #define dkc_section_ends()	__acquire(RCU)
 #define dkc_likely(x)		likely(x)
@@ -276,13 +278,10 @@ struct dkc_counter {
 #define dkc_trace_call(point, ...)	do { } while (0)
 #define dkc_probe(point, ...)	do { } while (0)
 
-struct dkc_watch {
-	u32 n;
-};
-
-#define dkc_watched(w)		dkc_unlikely((w)->n)
-#define dkc_watch_begin(w)	((w)->n++)
-#define dkc_watch_end(w)	((w)->n--)
+extern u32 dkc_watching;
+#define dkc_watched()		dkc_unlikely(dkc_watching)
+#define dkc_watch_begin()	((void)dkc_watching++)
+#define dkc_watch_end()		((void)dkc_watching--)
 
 struct dkc_counts {
 	u64 *n;
@@ -321,8 +320,10 @@ struct dkc_counts {
 #define dkc_store_release(x, v)	((x) = (v))
 #define dkc_load_acquire(x)	(x)
 #define dkc_full_barrier()	do { } while (0)
+#define dkc_first_section()	false
 #define dkc_in_atomic()		(dkc_bare_sections > 0)
 #define dkc_might_sleep()	do { } while (0)
+#define dkc_might_sleep_if(x)	do { } while (0)
 #define dkc_section_stays()	do { } while (0)
 #define dkc_section_ends()	do { } while (0)
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
@@ -341,6 +342,26 @@ struct dkc_counts {
 #define dkc_schema_compare(declared, inferred, why)	0
 
 #else /* userspace */
+
+#if defined(__SANITIZE_THREAD__)
+#define DKC_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DKC_TSAN 1
+#endif
+#endif
+
+/*
+ * Inlines urcu_bp_read_lock(), _unlock() and _ongoing(), which liburcu wrote
+ * short enough to be used in code under any licence; nothing else of it is.
+ * ThreadSanitizer would see one side only of what they share.
+ */
+#ifdef DKC_TSAN
+#include <sanitizer/tsan_interface.h>
+#else
+#define _LGPL_SOURCE
+#endif
+#include <urcu-bp.h>
 
 #include <errno.h>
 #include <linux/types.h>
@@ -384,13 +405,10 @@ struct dkc_counter {
 #define dkc_probe(...)		do { } while (0)
 #endif
 
-struct dkc_watch {
-	u32 n;
-};
-
-#define dkc_watched(w)		dkc_unlikely(dkc_load((w)->n))
-#define dkc_watch_begin(w)	__atomic_fetch_add(&(w)->n, 1, __ATOMIC_RELAXED)
-#define dkc_watch_end(w)	__atomic_fetch_sub(&(w)->n, 1, __ATOMIC_RELAXED)
+extern u32 dkc_watching __attribute__((visibility("hidden")));
+#define dkc_watched()		dkc_unlikely(dkc_peek(dkc_watching))
+#define dkc_watch_begin()	__atomic_fetch_add(&dkc_watching, 1, __ATOMIC_RELAXED)
+#define dkc_watch_end()		__atomic_fetch_sub(&dkc_watching, 1, __ATOMIC_RELAXED)
 
 /* lib/count.c: every thread has counters of its own for the calls that it makes. */
 struct dkc_counts {
@@ -408,15 +426,44 @@ u64 dkc_counts_lost(void);
 #define dkc_mutex_lock(l)	pthread_mutex_lock(&(l)->m)
 #define dkc_mutex_unlock(l)	pthread_mutex_unlock(&(l)->m)
 
-/* lib/world.c; RCU is liburcu there, which no header here shows. */
+/* lib/gate.c: makes the calling thread known; 0 or -ENOMEM. */
+int dkc_gate_thread_init(void);
+
+#ifdef DKC_TSAN
+extern char dkc_grace_period;
+#define dkc_first_section()	true
+#define dkc_reader_ends()	__tsan_release(&dkc_grace_period)
+#define dkc_readers_ended()	__tsan_acquire(&dkc_grace_period)
+#else
+#define dkc_first_section()	(!URCU_TLS(urcu_bp_reader))
+#define dkc_reader_ends()	do { } while (0)
+#define dkc_readers_ended()	do { } while (0)
+#endif
+
+/*
+ * A thread's first section, which liburcu asks for anyway: its record is made
+ * now, so that no later call allocates, whatever it is of.
+ */
+static inline void dkc_read_lock(void)
+{
+	if (__builtin_expect(dkc_first_section(), 0))
+		dkc_gate_thread_init();
+	urcu_bp_read_lock();
+}
+
+static inline void dkc_read_unlock(void)
+{
+	dkc_reader_ends();
+	urcu_bp_read_unlock();
+}
+
+/* lib/world.c */
 void *dkc_alloc(size_t size);
 void dkc_free(void *p);
 #define dkc_try_alloc(size)	dkc_alloc(size)
 void dkc_retire_node(struct dkc_retired *r);
 #define dkc_retire(p)		dkc_retire_node(&(p)->retired)
 void dkc_flush_retired(void);
-void dkc_read_lock(void);
-void dkc_read_unlock(void);
 void dkc_synchronize(void);
 u64 dkc_now(void);
 bool dkc_in_atomic(void);
@@ -430,11 +477,18 @@ void dkc_registry_born(struct dk_registry *reg);
 #define dkc_deref_locked(p)	__atomic_load_n(&(p), __ATOMIC_RELAXED)
 #define dkc_publish(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
 #define dkc_load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+/* For what is read once: gcc compares an atomic load in a register only. */
+#ifdef DKC_TSAN
+#define dkc_peek(x)		dkc_load(x)
+#else
+#define dkc_peek(x)		(x)
+#endif
 #define dkc_store(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #define dkc_store_release(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELEASE)
 #define dkc_load_acquire(x)	__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define dkc_full_barrier()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define dkc_might_sleep()	do { } while (0)
+#define dkc_might_sleep_if(x)	do { } while (0)
 #define dkc_section_stays()	do { } while (0)
 #define dkc_section_ends()	do { } while (0)
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)

@@ -152,7 +152,7 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
 	dkc_remark(why, DK_WHY_NONE, NULL);
-	dkc_watch_begin(&reg->watch);
+	dkc_watch_begin();
 	dkc_mutex_lock(&reg->lock);
 	if (h->reg) {
 		err = dkc_refuse(why, DK_WHY_HOOKED, NULL);
@@ -166,7 +166,7 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
 	}
 	dkc_mutex_unlock(&reg->lock);
 	if (err)
-		dkc_watch_end(&reg->watch);
+		dkc_watch_end();
 	return err;
 }
 
@@ -203,7 +203,7 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 			dkc_store_release(h->reg, NULL);
 		dkc_mutex_unlock(&reg->lock);
 		if (found)
-			dkc_watch_end(&reg->watch);
+			dkc_watch_end();
 	}
 	/* where another caller has taken it out, this one waits, too */
 	dkc_synchronize();

@@ -4,13 +4,21 @@
  */
 #include "registry.h"
 
+/* Leaves no key of a set, and has nothing for it. */
+static const struct dkc_shape shape_of_none = {
+	.entries = 1, .index = { DKC_ID_MISSING },
+};
+
 /* The rows that stand for something else than a table. */
-const struct dkc_row dkc_row_undefined = { .kind = DKC_ROW_UNDEFINED };
-const struct dkc_row dkc_row_gone = { .kind = DKC_ROW_GONE };
+#define NO_TABLE(row_kind)						\
+	.shape = &shape_of_none, .direct = DKC_NOT_DIRECT, .kind = (row_kind)
+
+const struct dkc_row dkc_row_undefined = { NO_TABLE(DKC_ROW_UNDEFINED) };
+const struct dkc_row dkc_row_gone = { NO_TABLE(DKC_ROW_GONE) };
 
 #define RESOLVE(flags)							\
 	static const struct dkc_row resolve_##flags = {			\
-		.kind = DKC_ROW_RESOLVE, .op_flags = (flags),		\
+		NO_TABLE(DKC_ROW_RESOLVE), .op_flags = (flags),		\
 	}
 
 RESOLVE(0);
@@ -132,6 +140,9 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->fallback = dkc_alloc(entries * sizeof(*reg->fallback));
 	/* behind those of a trimmed table is one for all that have none */
 	in_row = dkc_table_size(l) + l->trimmed;
+	/* dkc_enter_direct() looks before it knows of which layout the row is */
+	if (in_row < DK_NUM_ENTRIES)
+		in_row = DK_NUM_ENTRIES;
 	reg->scratch = dkc_alloc(offsetof(struct dkc_shape, index) + in_row);
 	if (!reg->paint || !reg->stock || !reg->fallback || !reg->scratch)
 		goto no_tables;

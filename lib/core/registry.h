@@ -121,6 +121,8 @@ struct dkc_ent {
 	const struct dkc_reg *reg;
 };
 
+#define DKC_NOT_DIRECT	256	/* no id is as great */
+
 enum dkc_row_kind {
 	DKC_ROW_FULL,
 	DKC_ROW_UNDEFINED,	/* nobody defines the operator */
@@ -138,13 +140,18 @@ struct dkc_devtab {
 	} slot[];
 };
 
+/*
+ * The ids of a row come in order: none, fallthroughs, boxed and plain functions,
+ * and from @direct on those that are called as they are.
+ */
 struct dkc_row {
 	struct dkc_retired retired;
 	const struct dkc_shape *shape;
 	const struct dkc_devtab *devs;
+	u32 direct;		/* DKC_NOT_DIRECT: a call has to ask more than the id */
+	u16 n;
 	u8 kind;
 	u8 op_flags;		/* the class of the call is that of its row */
-	u16 n;
 	u64 sig;		/* hash of the functions' signature, 0: unknown */
 	struct dkc_ent ent[];
 };
@@ -272,7 +279,6 @@ struct dk_registry {
 	/* what calls read, apart from what others write */
 	const struct dk_layout *layout;
 	struct dk_hooks __rcu *hooks;	/* newest first */
-	struct dkc_watch watch;		/* does anybody want to know of calls */
 	bool v1;			/* the call path that was compiled for v1 */
 	bool shutdown;
 	bool is_default;		/* its world made it, and keeps it */
@@ -615,6 +621,7 @@ enum dkc_call_state {
 	DKC_CALL_ATOMIC,	/* a read section lasts until it is left */
 	DKC_CALL_SLEEPABLE,	/* it is in its provider's gate */
 	DKC_CALL_HELD,		/* a hold keeps its provider */
+	DKC_CALL_BARE,		/* the caller keeps it */
 	DKC_CALL_HOOKED = 4,	/* a flag: hooks were told that it began */
 	DKC_CALL_TRACED = 8,	/* a flag: tracers are told that it ends */
 };
@@ -628,6 +635,7 @@ struct dkc_way {
 	bool mask;		/* a call, and not a redispatch */
 	bool boxed;		/* how the caller has the arguments */
 	bool held;		/* a hold keeps every provider */
+	bool bare;		/* the caller is in a read section */
 	const struct dk_op_decl *decl;	/* to be compared, or NULL */
 	u64 ks;
 	dk_fn_t fn;
@@ -645,7 +653,8 @@ void dkc_hooks_after(struct dk_call *c);
  */
 int dkc_call(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
 	     const struct dk_local *local, struct dkc_way *way);
-int dkc_redispatch(struct dk_call *c, const struct dk_call *from, struct dkc_way *way);
+int dkc_redispatch(struct dk_call *c, const struct dk_call *from,
+		   const struct dk_op_decl *decl, struct dkc_way *way);
 int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way);
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n);

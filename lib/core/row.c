@@ -13,26 +13,46 @@ static struct dkc_reg *dkc_painted(const struct dk_registry *reg, unsigned int e
 	return slot < reg->layout->num_entries ? reg->paint[slot] : NULL;
 }
 
+/* In the order of their ids. */
+enum dkc_group {
+	DKC_FALLS_THROUGH,
+	DKC_PACKED,		/* is not called with the operator's own type */
+	DKC_DIRECT,
+	DKC_GROUPS
+};
+
+static enum dkc_group dkc_group_of(const struct dkc_reg *r)
+{
+	if (dkc_is_fallthrough(r))
+		return DKC_FALLS_THROUGH;
+	return r->impl->flags & (DK_IMPL_F_BOXED | DK_IMPL_F_PLAIN) ? DKC_PACKED :
+								      DKC_DIRECT;
+}
+
 /*
- * Give every registration in the table its byte, and tell how many there are.
- * A layout with tables has no more entries than a byte can name.
+ * Give every registration in the table its byte, and tell how many there are,
+ * and the first that is called directly. A layout with tables has no more
+ * entries than a byte can name.
  */
-static unsigned int dkc_number(struct dk_registry *reg)
+static unsigned int dkc_number(struct dk_registry *reg, u32 *direct)
 {
 	unsigned int i, n = DKC_ID_FIRST;
 	u32 entries = dkc_table_size(reg->layout);
+	enum dkc_group group;
+	struct dkc_reg *r;
 
 	for (i = 0; i < entries; i++) {
-		struct dkc_reg *r = dkc_painted(reg, i);
-
+		r = dkc_painted(reg, i);
 		if (r && r != &dkc_ambiguous)
 			r->id = 0;
 	}
-	for (i = 0; i < entries; i++) {
-		struct dkc_reg *r = dkc_painted(reg, i);
-
-		if (r && !r->id)
-			r->id = n++;
+	for (group = 0; group < DKC_GROUPS; group++) {
+		*direct = n;
+		for (i = 0; i < entries; i++) {
+			r = dkc_painted(reg, i);
+			if (r && !r->id && dkc_group_of(r) == group)
+				r->id = n++;
+		}
 	}
 	return n;
 }
@@ -134,9 +154,10 @@ static int dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
 	struct dkc_row *row;
 	size_t size;
 	unsigned int n;
+	u32 direct;
 
 	dkc_paint(op, dev);
-	n = dkc_number(reg);
+	n = dkc_number(reg, &direct);
 	size = offsetof(struct dkc_row, ent) + n * sizeof(row->ent[0]);
 	row = may_sleep ? dkc_alloc(size) : dkc_try_alloc(size);
 	if (!row)
@@ -150,6 +171,8 @@ static int dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
 	row->op_flags = op->flags;
 	row->sig = dkc_op_sig(op);
 	row->n = n;
+	row->direct = reg->v1 && !(op->flags & DK_OP_SAME_DEVICE) ? direct :
+								    DKC_NOT_DIRECT;
 	for (i = 0; i < entries; i++) {
 		const struct dkc_reg *r = dkc_painted(reg, i);
 
@@ -276,6 +299,8 @@ int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row)
 		return err;
 	err = dkc_devtab_build(op, may_sleep, &tab);
 	(*row)->devs = tab;
+	if (tab)
+		(*row)->direct = DKC_NOT_DIRECT;
 	if (err) {
 		dkc_row_discard(op->reg, *row);
 		*row = NULL;

@@ -344,7 +344,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	reg = dkc_registry(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
-	dkc_watch_begin(&reg->watch);
+	dkc_watch_begin();
 	dkc_mutex_lock(&reg->lock);
 	was_on = reg->counters;
 	if (reg->shutdown) {
@@ -361,7 +361,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	/* nobody has seen it */
 	dkc_stats_free(undone);
 	if (was_on || reason)
-		dkc_watch_end(&reg->watch);
+		dkc_watch_end();
 	dkc_flush_retired();
 	if (reason)
 		return dkc_refuse(why, reason, NULL);
@@ -383,7 +383,7 @@ int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why)
 	s = dkc_stats_detach(reg);
 	dkc_mutex_unlock(&reg->lock);
 	if (s)
-		dkc_watch_end(&reg->watch);
+		dkc_watch_end();
 	/* where another caller has taken them, this one waits, too */
 	dkc_synchronize();
 	dkc_stats_free(s);
@@ -395,7 +395,7 @@ void dkc_stats_end(struct dk_registry *reg)
 	struct dkc_stats *s = dkc_stats_detach(reg);
 
 	if (s)
-		dkc_watch_end(&reg->watch);
+		dkc_watch_end();
 	dkc_stats_free(s);
 }
 

@@ -66,7 +66,7 @@ static u64 seen_ks;
 static int tell(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	seen_ks = c->ks.bits;
-	*trace = c->device;
+	*trace = dk_call_device(c);
 	return 0;
 }
 

@@ -17,7 +17,7 @@ static int work_card(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
 		     struct dk_obj *z, struct seen *seen)
 {
 	seen->card = (long)dk_call_priv(c);
-	seen->device = c->device;
+	seen->device = dk_call_device(c);
 	seen->calls++;
 	return 0;
 }
@@ -26,7 +26,7 @@ static int work_host(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
 		     struct dk_obj *z, struct seen *seen)
 {
 	seen->card = -1;
-	seen->device = c->device;
+	seen->device = dk_call_device(c);
 	seen->calls++;
 	return 0;
 }

@@ -37,14 +37,14 @@ static struct dk_local local;
 static int cat_on(struct dk_call *c, struct tensor **ts, unsigned int n,
 		  struct tensor *out, u32 *device)
 {
-	*device = c->device;
+	*device = dk_call_device(c);
 	return 0;
 }
 
 static int listed_on(struct dk_call *c, struct dk_list ts, struct dk_obj *more,
 		     u32 *device)
 {
-	*device = c->device;
+	*device = dk_call_device(c);
 	return 0;
 }
 
@@ -248,7 +248,7 @@ static u32 served_by;
 static int randn_served(struct dk_call *c, struct dk_generator *g, struct dk_obj *x,
 			u64 *ks)
 {
-	served_by = c->device;
+	served_by = dk_call_device(c);
 	*ks = c->ks.bits;
 	return 0;
 }

@@ -564,7 +564,7 @@ static void names_of_keys_are_taken(void)
 static int on_here(struct dk_call *c, struct dk_obj *x, void **priv, u32 *device)
 {
 	*priv = dk_call_priv(c);
-	*device = c->device;
+	*device = dk_call_device(c);
 	return 0;
 }
 

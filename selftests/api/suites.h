@@ -14,6 +14,7 @@
 	both(leaving)							\
 	both(peers)							\
 	both(wrap)							\
+	both(bare)							\
 	both(slots)							\
 	both(regress)							\
 	both(lattice)							\

@@ -97,9 +97,9 @@ static bool fits(const struct dk_call *c, const struct context *me,
 		 const struct dk_obj *x, enum role role)
 {
 	if (role == ROLE_CARD)
-		return me->is_card && c->device && c->device == x->device &&
+		return me->is_card && dk_call_device(c) && dk_call_device(c) == x->device &&
 		       (x->ks.bits & DK_BACKEND_BIT(me->backend));
-	if (me->is_card || c->device)
+	if (me->is_card || dk_call_device(c))
 		return false;
 	if (role == ROLE_CPU)
 		return x->ks.bits & DK_BACKEND_BIT(DK_BACKEND_CPU);

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Calls from inside a read section of the caller's. */
+#include "test.h"
+
+DK_OP(bare_atomic, "bare::atomic", (const struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(bare_sleepable, "bare::sleepable", (const struct dk_obj *x, int *who), (x, who), (x));
+
+static struct dk_provider prov;
+static struct dk_obj cpu, grad;
+
+#if T_KERNEL
+#define section_begin()		rcu_read_lock()
+#define section_end()		rcu_read_unlock()
+#else
+#define section_begin()		dk_section_begin()
+#define section_end()		dk_section_end()
+#endif
+
+static int on_cpu(struct dk_call *c, const struct dk_obj *x, int *who)
+{
+	*who = 10 * *who + 1;
+	return dk_call_priv(c) == &prov && !dk_call_device(c) ? 0 : -EIO;
+}
+
+static int on_autograd(struct dk_call *c, const struct dk_obj *x, int *who)
+{
+	*who = 2;
+	return bare_atomic_below(c, x, who);
+}
+
+static int sleeps(struct dk_call *c, const struct dk_obj *x, int *who)
+{
+	*who = 3;
+	return 0;
+}
+
+static const struct dk_impl impls[] = {
+	DK_IMPL_ATOMIC(bare_atomic, DK_CPU, on_cpu),
+	DK_IMPL_ATOMIC(bare_atomic, DK_AUTOGRAD_CPU, on_autograd),
+	DK_IMPL(bare_sleepable, DK_CPU, sleeps),
+};
+
+static void begin(void)
+{
+	cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	grad = cpu;
+	grad.ks = dk_keyset_or(grad.ks, dk_key_set(NULL, DK_AUTOGRAD_CPU));
+	prov = (struct dk_provider)DK_PROVIDER("bare");
+	prov.priv = &prov;
+	CHECK_OK(dk_provider_register(&prov, &t_why));
+	CHECK_OK(dk_op_define(&prov, &bare_atomic_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_op_define(&prov, &bare_sleepable_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, impls, ARRAY_SIZE(impls), &t_why));
+}
+
+static int bare_call(const struct dk_obj *x, int *who)
+{
+	const struct dk_obj *objs[] = { x };
+	struct dk_call c;
+	int err;
+
+	err = dk_call_enter_bare(&c, &bare_atomic_op, &dk_local_default, objs, 1);
+	return err ?: bare_atomic_run(&c, x, who);
+}
+
+/* Twice each: a name is looked up by the first call, and the second finds it. */
+static void it_is_served(void)
+{
+	unsigned int i;
+
+	begin();
+	section_begin();
+	for (i = 0; i < 2; i++) {
+		int who = 0;
+
+		CHECK_OK(bare_atomic_bare(&dk_local_default, &cpu, &who));
+		CHECK_INT(who, 1);
+		CHECK_OK(bare_atomic_bare(&dk_local_default, &grad, &who));
+		CHECK_INT(who, 21);
+		who = 0;
+		CHECK_OK(bare_call(&cpu, &who));
+		CHECK_INT(who, 1);
+	}
+	section_end();
+	CHECK_OK(dk_provider_unregister(&prov));
+}
+
+static void nothing_serves(void)
+{
+	struct dk_obj cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
+	int who = 0;
+
+	begin();
+	section_begin();
+	CHECK_INT(bare_call(&cuda, &who), -ENOSYS);
+	CHECK_INT(bare_atomic_bare(&dk_local_default, &cuda, &who), -ENOSYS);
+	section_end();
+	CHECK_OK(dk_provider_unregister(&prov));
+	section_begin();
+	CHECK_INT(bare_call(&cpu, &who), -ENOENT);
+	section_end();
+}
+
+/* The section is the caller's own: it is as deep behind a call as before. */
+static void it_takes_no_section(void)
+{
+	int who = 0;
+
+	begin();
+	CHECK_OK(bare_atomic(&cpu, &who));
+	section_begin();
+	CHECK_OK(bare_call(&cpu, &who));
+	/* refuses: dk_provider_unregister EDEADLK INSIDE_ATOMIC */
+	CHECK_INT(dk_provider_unregister(&prov), -EDEADLK);
+	section_end();
+	CHECK_OK(dk_provider_unregister(&prov));
+}
+
+/* In its provider's gate, as any call of its class. */
+static void a_sleepable_one(void)
+{
+	int who = 0;
+
+	begin();
+	CHECK_OK(bare_sleepable(&cpu, &who));
+#if !T_KERNEL
+	section_begin();
+	CHECK_OK(bare_sleepable_bare(&dk_local_default, &cpu, &who));
+	section_end();
+#endif
+	CHECK_INT(who, 3);
+	CHECK_OK(dk_provider_unregister(&prov));
+}
+
+T_SUITE(bare,
+	T(it_is_served),
+	T(nothing_serves),
+	T(it_takes_no_section),
+	T(a_sleepable_one));
