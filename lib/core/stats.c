@@ -355,6 +355,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 			undone = dkc_stats_detach(reg);
 	} else if (!was_on) {
 		reg->lost_counts = dkc_counts_lost();
+		reg->generation++;
 		dkc_publish(reg->stats, reg->counters);
 	}
 	dkc_mutex_unlock(&reg->lock);
@@ -381,6 +382,7 @@ int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why)
 		return 0;
 	dkc_mutex_lock(&reg->lock);
 	s = dkc_stats_detach(reg);
+	reg->generation += !!s;
 	dkc_mutex_unlock(&reg->lock);
 	if (s)
 		dkc_watch_end();
@@ -435,6 +437,7 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why)
 	if (on) {
 		*dkc_base(reg, 0) = dkc_sum(reg, 0);
 		reg->lost_counts = dkc_counts_lost();
+		reg->generation++;
 	}
 	dkc_mutex_unlock(&reg->lock);
 	if (!on)

@@ -278,6 +278,26 @@ static void on_and_off(void)
 	end();
 }
 
+/* Who walks over counters sees by the generation that they are others now. */
+static void switching_is_a_change(void)
+{
+	u64 before;
+
+	begin(0);
+	before = dk_registry_generation(t_reg);
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_INT(dk_registry_generation(t_reg), before + 1);
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_INT(dk_registry_generation(t_reg), before + 1);
+	CHECK_OK(dk_stats_reset(t_reg, &t_why));
+	CHECK_INT(dk_registry_generation(t_reg), before + 2);
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	CHECK_INT(dk_registry_generation(t_reg), before + 3);
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	CHECK_INT(dk_registry_generation(t_reg), before + 3);
+	end();
+}
+
 /* Two registries count apart. */
 static void registries_count_apart(void)
 {
@@ -659,6 +679,7 @@ T_SUITE(stats,
 	T(refused_calls_do_not_count),
 	T(walk_is_that_of_functions),
 	T(on_and_off),
+	T(switching_is_a_change),
 	T(registries_count_apart),
 	T(functions_come_and_go),
 	T(many_functions),
