@@ -5,8 +5,8 @@
 
 #include "netlink.h"
 
-/* No answer is longer; as much as netlink itself takes for a part of a dump. */
-#define DK_NL_MESSAGE_MAX	SKB_WITH_OVERHEAD(32768)
+/* No answer is longer; with its headers as much as netlink takes for a dump's part. */
+#define DK_NL_MESSAGE_MAX	(SKB_WITH_OVERHEAD(32768) - NLMSG_HDRLEN - GENL_HDRLEN)
 
 /* The numbers by which an attribute set tells of a function; 0: not at all. */
 struct dk_nl_impl_attrs {
