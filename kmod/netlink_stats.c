@@ -44,7 +44,10 @@ static u64 dk_nl_op_sum(const struct dk_op *op)
 	return sum;
 }
 
-/* What is counted meanwhile is in it or not. */
+/*
+ * Of what a dump tells: an operator that has gone, but is kept, has its counters.
+ * What is counted meanwhile is in it or not.
+ */
 static u64 dk_nl_sum(void)
 {
 	struct dk_registry *reg = dk_registry_default();
@@ -55,7 +58,7 @@ static u64 dk_nl_sum(void)
 	dkc_mutex_lock(&reg->lock);
 	/* the counters may have gone since somebody else had the lock */
 	while (reg->counters && (op = dkc_op_at(reg, n++))) {
-		sum += dk_nl_op_sum(op);
+		sum += dkc_op_is_there(op) ? dk_nl_op_sum(op) : 0;
 		if (n % DK_NL_SUMMED_MAX)
 			continue;
 		dkc_mutex_unlock(&reg->lock);
