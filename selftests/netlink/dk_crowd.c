@@ -4,6 +4,10 @@
  * and changes of them as often as it wants. Parameters:
  *
  * ops, devices	how many there are; may be written at any time
+ * twin		how many functions a second provider of the same name has, all of
+ *		one operator at one key; 0: it is not there
+ * defined	whether that operator is defined
+ * call		written N: N calls of it on the CPU, and twice as many on a device
  * churn	written N: N times all of them go and come again
  * check	written any value: fails if a published row is wrong
  */
@@ -19,6 +23,7 @@
 
 #define MOST_OPS	65536
 #define MOST_DEVICES	256
+#define MOST_FUNCTIONS	4096
 
 DK_OP(crowd_one, "crowd::one", (struct dk_obj *x), (x), (x));
 
@@ -28,7 +33,8 @@ struct crowd_op {
 	char name[16];
 };
 
-static struct dk_provider crowd = DK_PROVIDER("crowd");
+static struct dk_provider crowd = DK_PROVIDER("crowd"), twin = DK_PROVIDER("crowd");
+static struct dk_impl *twin_impls;
 static struct crowd_op *op;
 static unsigned int backend, num_ops, num_devices;
 static u32 device[MOST_DEVICES];
@@ -146,6 +152,82 @@ static int churn_set(const char *value, const struct kernel_param *kp)
 	return err;
 }
 
+/* A table of equals: the last one of them serves. */
+static int twin_come(unsigned int n, struct dk_diag *why)
+{
+	static const struct dk_impl impl = DK_IMPL(crowd_one, DK_CPU, one);
+	unsigned int i;
+	int err;
+
+	twin_impls = vcalloc(n, sizeof(*twin_impls));
+	if (!twin_impls)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		twin_impls[i] = impl;
+	err = dk_provider_register(&twin, why);
+	return err ?: dk_impls_register(&twin, twin_impls, n, why);
+}
+
+static void twin_leave(void)
+{
+	dk_provider_unregister(&twin);
+	vfree(twin_impls);
+	twin_impls = NULL;
+}
+
+static int twin_set(const char *value, const struct kernel_param *kp)
+{
+	struct dk_diag why = { .size = sizeof(why) };
+	unsigned int n;
+	int err;
+
+	err = kstrtouint(value, 0, &n);
+	if (err || n > MOST_FUNCTIONS)
+		return err ?: -ERANGE;
+	mutex_lock(&lock);
+	twin_leave();
+	if (n)
+		err = twin_come(n, &why);
+	if (err)
+		twin_leave();
+	mutex_unlock(&lock);
+	return err;
+}
+
+static int defined_set(const char *value, const struct kernel_param *kp)
+{
+	struct dk_diag why = { .size = sizeof(why) };
+	bool defined;
+	int err;
+
+	err = kstrtobool(value, &defined);
+	if (err)
+		return err;
+	return defined ? dk_op_define(&crowd, &crowd_one_op, 0, &why) :
+			 dk_op_undefine(&crowd, crowd_one_op.name, &why);
+}
+
+static int call_set(const char *value, const struct kernel_param *kp)
+{
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0), card;
+	unsigned int n;
+	int err;
+
+	err = kstrtouint(value, 0, &n);
+	if (err)
+		return err;
+	mutex_lock(&lock);
+	card = dk_obj_on(backend, device[0]);
+	for (; n; n--) {
+		/* whether anything serves them is the test's business */
+		crowd_one(&cpu);
+		crowd_one(&card);
+		crowd_one(&card);
+	}
+	mutex_unlock(&lock);
+	return 0;
+}
+
 static int check_set(const char *value, const struct kernel_param *kp)
 {
 	return dk_registry_check(NULL, NULL);
@@ -153,6 +235,9 @@ static int check_set(const char *value, const struct kernel_param *kp)
 
 static const struct kernel_param_ops number_ops = { .set = number_set, .get = number_get };
 static const struct kernel_param_ops churn_ops = { .set = churn_set };
+static const struct kernel_param_ops twin_ops = { .set = twin_set };
+static const struct kernel_param_ops defined_ops = { .set = defined_set };
+static const struct kernel_param_ops call_ops = { .set = call_set };
 static const struct kernel_param_ops check_ops = { .set = check_set };
 module_param_cb(ops, &number_ops, &first_ops, 0600);
 MODULE_PARM_DESC(ops, "how many operators there are");
@@ -160,6 +245,12 @@ module_param_cb(devices, &number_ops, &first_devices, 0600);
 MODULE_PARM_DESC(devices, "how many devices there are");
 module_param_cb(churn, &churn_ops, NULL, 0200);
 MODULE_PARM_DESC(churn, "so many times all go and come again");
+module_param_cb(twin, &twin_ops, NULL, 0200);
+MODULE_PARM_DESC(twin, "how many functions a provider of the same name has");
+module_param_cb(defined, &defined_ops, NULL, 0200);
+MODULE_PARM_DESC(defined, "whether the operator of these functions is defined");
+module_param_cb(call, &call_ops, NULL, 0200);
+MODULE_PARM_DESC(call, "so many calls of it on the CPU, and twice as many on a device");
 module_param_cb(check, &check_ops, NULL, 0200);
 MODULE_PARM_DESC(check, "fails if a published row is wrong");
 
@@ -192,6 +283,7 @@ module_init(crowd_init);
 
 static void __exit crowd_exit(void)
 {
+	twin_leave();
 	dk_provider_unregister(&crowd);
 	vfree(op);
 }

@@ -32,15 +32,18 @@ def expected_ops(n):
     return [f"crowd::op{i:05}" for i in range(65536 - n, 65536)]
 
 
+def dumps(family):
+    """(command, request) of all that can be dumped."""
+    values = {"table-get": {"op": "sample::copy"},
+              "route-get": {"op": "sample::copy", "obj": [{"keyset": 1 << 16 | 1}] * 2}}
+    return [(name, values.get(name, {})) for name, cmd in family.spec.commands.items()
+            if cmd["dump"]]
+
+
 def in_pieces(tap, family):
     """The smallest buffer and the largest get the same."""
     large, small = family.again(1 << 20), family.again(SMALLEST)
-    for name, cmd in family.spec.commands.items():
-        if not cmd["dump"]:
-            continue
-        values = {"table-get": {"op": "sample::copy"},
-                  "route-get": {"op": "sample::copy", "obj": [{"keyset": 1 << 16 | 1}] * 2},
-                  }.get(name, {})
+    for name, values in dumps(family):
         one, other = large.ask(name, values, True), small.ask(name, values, True)
         tap.ok(f"dump of {name}: {len(one.messages)} messages in {one.reads} reads, "
                f"{other.reads} through the smallest buffer",
@@ -107,6 +110,91 @@ def filters(tap, family):
               family.whole("impl-get", {"op": "crowd::one", "key": key}))
 
 
+def change_between(family, name, values, change):
+    """A dump, and a change between its first part and its second: the first one is
+    made when it is asked for, and the next when that is read."""
+    cmd, other = family.spec.commands[name], family.again()
+    seq = other.sock.send(family.number, cmd["value"], family.spec.encode(cmd["set"], values),
+                          genl.F_REQUEST | genl.F_DUMP)
+    change()
+    return other.sock.hear(seq)
+
+
+def one_change(tap, family):
+    """Of every dump, one change is enough."""
+    family.do("stats-set", {"state": 1})
+    ops = MANY_OPS
+    for name, values in dumps(family):
+        ops += 1
+        answer = change_between(family, name, values, lambda n=ops: crowd("ops", n))
+        tap.ok(f"dump of {name}: a change between two parts is told",
+               not answer.error and answer.interrupted, answer)
+        answer = change_between(family, name, values, lambda: None)
+        tap.ok(f"dump of {name}: without one it is whole",
+               not answer.error and not answer.interrupted, answer)
+    for what, values in (("a reset", {"reset": True}), ("switching off", {"state": 0})):
+        answer = change_between(family, "stats-get", {},
+                                lambda v=values: family.do("stats-set", v))
+        tap.ok(f"dump of stats-get: {what} between two parts is told",
+               not answer.error and answer.interrupted, answer)
+    crowd("ops", MANY_OPS)
+
+
+def counted(family):
+    """{(provider, kind): count} of the operator that is called, and the sum of all."""
+    told = family.whole("stats-get", {"used": True})
+    return ({(c.get("provider"), c["kind"]): c["count"] for c in told
+             if c["op"] == "crowd::one"}, sum(c["count"] for c in told))
+
+
+def of_one_name(tap, family):
+    """Two providers of one name: what each has served, and what both have."""
+    crowd("devices", 1)
+    crowd("twin", 1)
+    family.do("stats-set", {"state": 1})
+    crowd("call", 5)
+    told = [p for p in family.whole("provider-get") if p["name"] == "crowd"]
+    tap.equal("two providers of one name have counts of their own", [(1, 10), (0, 5)],
+              [(p["devices"], p["calls"]) for p in told])
+    tap.equal("one of them is asked for by name: the first", told[0],
+              family.do("provider-get", {"name": "crowd"}))
+    tap.equal("functions by provider are those of both", 2,
+              len(family.whole("impl-get", {"op": "crowd::one", "provider": "crowd"})))
+    crowd("twin", 0)
+    family.do("stats-set", {"reset": True})
+    crowd("call", 1)
+    tap.equal("counts of functions, and of what nothing serves",
+              ({("crowd", "impl"): 2, (None, "missing"): 1}, 3), counted(family))
+    tap.equal("their sum", 3, family.do("stats-get")["count"])
+    crowd("devices", 0)
+    crowd("defined", 0)
+    tap.equal("of an operator that is gone nothing is told", ({}, 0), counted(family))
+    tap.equal("and it is in no sum", 0, family.do("stats-get")["count"])
+    crowd("defined", 1)
+    family.do("stats-set", {"state": 0})
+
+
+def very_long(tap, family):
+    """An operator with more functions than fit into an answer."""
+    many = 2000
+    crowd("twin", many)
+    answer = family.again(1 << 18).ask("op-get", {"name": "crowd::one"})
+    op = answer.decoded[0]
+    told = [{k: v for k, v in i.items() if k != "op"}
+            for i in family.whole("impl-get", {"op": "crowd::one"})]
+    tap.equal(f"{many} functions are counted", many, op["num-impls"])
+    tap.ok("as many as fit are in its answer", 100 < len(op["impl"]) < many, len(op["impl"]))
+    tap.ok("which stays below 32 KiB", len(answer.messages[0][1]) < 32768,
+           len(answer.messages[0][1]))
+    tap.equal("impl-get has all", many, len(told))
+    tap.equal("and begins with the same", told[:len(op["impl"])], op["impl"])
+    tap.equal("one of them serves", 1, sum("active" in i["flags"] for i in told))
+    steps = family.whole("route-get", {"op": "crowd::one", "obj": [{"keyset": 1 << 16 | 1}]})
+    tap.equal("each is in the explanation", many,
+              sum(s["step"]["kind"] == "impl" and "fallback" not in s["step"] for s in steps))
+    crowd("twin", 0)
+
+
 def while_changing(tap, family, seconds):
     """The operators come in the reverse order of their names, and go in that order:
     there never is another set than the last so many names."""
@@ -166,7 +254,7 @@ def main():
     family = genl.Family()
     crowd("ops", MANY_OPS)
     crowd("devices", MANY_DEVICES)
-    for part in (in_pieces, complete, filters):
+    for part in (in_pieces, complete, filters, one_change, of_one_name, very_long):
         tap.attempt(f"{part.__name__}: it can be asked", part, tap, family)
     tap.attempt("it can be asked while all changes", while_changing, tap, family,
                 float(os.environ.get("DK_CHURN_SECONDS") or 10))
