@@ -31,10 +31,15 @@ int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr,
 	return err;
 }
 
-/* As dk_nl_dump_begin() does it. */
+/*
+ * As dk_nl_dump_begin() does it. A walk goes on at a place among all operators, of
+ * which some are told to nobody, and go without a new generation.
+ */
 static void dk_nl_walk_stamp(struct netlink_callback *cb)
 {
-	cb->seq = (u32)dk_registry_default()->generation + 1;
+	const struct dk_registry *reg = dk_registry_default();
+
+	cb->seq = (u32)reg->generation + reg->order + 1;
 }
 
 void dk_nl_walk_lock(struct netlink_callback *cb)

@@ -101,6 +101,7 @@ void dkc_order_add(struct dk_op *op)
 	struct dk_op **at = &op->reg->ops_tree;
 	u32 weight = dkc_tree_weight(op);
 
+	op->reg->order++;
 	while (*at && dkc_tree_weight(*at) >= weight) {
 		(*at)->tree_size++;
 		at = dkc_name_before((*at)->name, op->name) ? &(*at)->behind :
@@ -115,6 +116,7 @@ void dkc_order_remove(struct dk_op *op)
 {
 	struct dk_op **at = &op->reg->ops_tree;
 
+	op->reg->order++;
 	while (*at != op) {
 		(*at)->tree_size--;
 		at = dkc_name_before((*at)->name, op->name) ? &(*at)->behind :

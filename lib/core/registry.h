@@ -294,6 +294,7 @@ struct dk_registry {
 	struct dkc_private_backend private_backend[DKC_MAX_BACKENDS + 1];
 	struct dkc_mutex lock;
 	struct dk_op *ops_tree;		/* by name */
+	u32 order;			/* grows when one has another place there */
 	u32 num_ops;
 	u32 num_there;			/* that are defined or have functions */
 	u32 num_impls;			/* of operators */
