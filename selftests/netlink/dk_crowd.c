@@ -7,6 +7,7 @@
  * twin		how many functions a second provider of the same name has, all of
  *		one operator at one key; 0: it is not there
  * defined	whether that operator is defined
+ * held		written a name: the operator that is held, and no other one is
  * call		written N: N calls of it on the CPU, and twice as many on a device
  * churn	written N: N times all of them go and come again
  * check	written any value: fails if a published row is wrong
@@ -36,6 +37,7 @@ struct crowd_op {
 static struct dk_provider crowd = DK_PROVIDER("crowd"), twin = DK_PROVIDER("crowd");
 static struct dk_impl *twin_impls;
 static struct crowd_op *op;
+static struct dk_op *held;
 static unsigned int backend, num_ops, num_devices;
 static u32 device[MOST_DEVICES];
 /* Writes of parameters of one module are serialised, loading is not. */
@@ -207,6 +209,16 @@ static int defined_set(const char *value, const struct kernel_param *kp)
 			 dk_op_undefine(&crowd, crowd_one_op.name, &why);
 }
 
+/* One that has no such operator holds none. */
+static int held_set(const char *value, const struct kernel_param *kp)
+{
+	mutex_lock(&lock);
+	dk_op_put(held);
+	held = dk_op_get(NULL, value);
+	mutex_unlock(&lock);
+	return 0;
+}
+
 static int call_set(const char *value, const struct kernel_param *kp)
 {
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0), card;
@@ -237,6 +249,7 @@ static const struct kernel_param_ops number_ops = { .set = number_set, .get = nu
 static const struct kernel_param_ops churn_ops = { .set = churn_set };
 static const struct kernel_param_ops twin_ops = { .set = twin_set };
 static const struct kernel_param_ops defined_ops = { .set = defined_set };
+static const struct kernel_param_ops held_ops = { .set = held_set };
 static const struct kernel_param_ops call_ops = { .set = call_set };
 static const struct kernel_param_ops check_ops = { .set = check_set };
 module_param_cb(ops, &number_ops, &first_ops, 0600);
@@ -249,6 +262,8 @@ module_param_cb(twin, &twin_ops, NULL, 0200);
 MODULE_PARM_DESC(twin, "how many functions a provider of the same name has");
 module_param_cb(defined, &defined_ops, NULL, 0200);
 MODULE_PARM_DESC(defined, "whether the operator of these functions is defined");
+module_param_cb(held, &held_ops, NULL, 0200);
+MODULE_PARM_DESC(held, "an operator that is held, by its name");
 module_param_cb(call, &call_ops, NULL, 0200);
 MODULE_PARM_DESC(call, "so many calls of it on the CPU, and twice as many on a device");
 module_param_cb(check, &check_ops, NULL, 0200);
@@ -283,6 +298,7 @@ module_init(crowd_init);
 
 static void __exit crowd_exit(void)
 {
+	dk_op_put(held);
 	twin_leave();
 	dk_provider_unregister(&crowd);
 	vfree(op);

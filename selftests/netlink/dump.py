@@ -140,6 +140,22 @@ def one_change(tap, family):
     crowd("ops", MANY_OPS)
 
 
+def unseen_change(tap, family):
+    """An operator of which nothing is left but a handle is not told, and neither is
+    that the handle goes. Whoever is in the middle of a dump misses none for it."""
+    family.do("stats-set", {"state": 1})
+    for name in ("op-get", "impl-get", "stats-get"):
+        crowd("ops", MANY_OPS + 1)
+        crowd("held", expected_ops(MANY_OPS + 1)[0])
+        crowd("ops", MANY_OPS)
+        whole = family.again().raw(name, dump=True)
+        answer = change_between(family, name, {}, lambda: crowd("held", "-"))
+        tap.ok(f"dump of {name}: no operator is passed over",
+               answer.interrupted or answer.messages == whole.messages,
+               f"{answer}, {len(whole.messages)} before")
+    family.do("stats-set", {"state": 0})
+
+
 def counted(family):
     """{(provider, kind): count} of the operator that is called, and the sum of all."""
     told = family.whole("stats-get", {"used": True})
@@ -254,7 +270,7 @@ def main():
     family = genl.Family()
     crowd("ops", MANY_OPS)
     crowd("devices", MANY_DEVICES)
-    for part in (in_pieces, complete, filters, one_change, of_one_name, very_long):
+    for part in (in_pieces, complete, filters, one_change, unseen_change, of_one_name, very_long):
         tap.attempt(f"{part.__name__}: it can be asked", part, tap, family)
     tap.attempt("it can be asked while all changes", while_changing, tap, family,
                 float(os.environ.get("DK_CHURN_SECONDS") or 10))
