@@ -567,6 +567,115 @@ static void fork_beside_threads(void)
 	bounded(forks_beside_threads);
 }
 
+/* ---- fork with counters ----------------------------------------------------- */
+
+static u64 count_of_forked(void)
+{
+	struct dk_op *handle = dk_op_get(NULL, "regress::forked");
+	struct dk_stat s = { .size = sizeof(s) };
+	int err = dk_op_stat(handle, 0, &s);
+
+	dk_op_put(handle);
+	return err || !s.is_counted ? ~0ULL : s.count;
+}
+
+static u64 uncounted(void)
+{
+	struct dk_stats s = { .size = sizeof(s) };
+
+	return dk_stats_get(NULL, &s) || !s.is_enabled ? ~0ULL : s.uncounted;
+}
+
+static int count_in_child(void)
+{
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	u64 before = count_of_forked(), lost = uncounted();
+	pthread_t thread;
+	unsigned int i;
+
+	for (i = 0; i < 10; i++)
+		if (forked(&cpu))
+			return 1;
+	if (count_of_forked() != before + 10)
+		return 2;
+	if (pthread_create(&thread, NULL, first_call, NULL) || pthread_join(thread, NULL))
+		return 3;
+	if (count_of_forked() != before + 11 || uncounted() != lost)
+		return 4;
+	if (dk_stats_reset(NULL, NULL) || count_of_forked())
+		return 5;
+	if (dk_stats_disable(NULL, NULL) || dk_stats_enable(NULL, NULL))
+		return 6;
+	if (forked(&cpu) || count_of_forked() != 1 || uncounted())
+		return 7;
+	return 0;
+}
+
+/* Threads that count their first call and end, and one that goes on. */
+static void *count_calls(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	unsigned int *made = data;
+	pthread_t thread;
+
+	while (!LOAD(stop)) {
+		if (!pthread_create(&thread, NULL, first_call, NULL)) {
+			pthread_join(thread, NULL);
+			++*made;
+		}
+		*made += !forked(&x);
+	}
+	return NULL;
+}
+
+/* What the parent has counted is the child's, too, and each goes on by itself. */
+static void forks_with_counters(void)
+{
+	static struct dk_provider parent = DK_PROVIDER("parent");
+	const unsigned int forks = SLOWLY ? 20 : 100;
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	unsigned int i, made[2] = { 0 };
+	pthread_t threads[2];
+	int status;
+	pid_t pid;
+
+	CHECK_OK(dk_provider_register(&parent, &t_why));
+	CHECK_OK(dk_op_define(&parent, &forked_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&parent, forked_impls, 1, &t_why));
+	CHECK_OK(forked(&x));
+	CHECK_OK(dk_stats_enable(NULL, &t_why));
+	stop = 0;
+	start(&threads[0], count_calls, &made[0]);
+	start(&threads[1], count_calls, &made[1]);
+	fflush(stdout);
+	for (i = 0; i < forks; i++) {
+		pid = fork();
+		if (!pid)
+			_exit(count_in_child());
+		if (!CHECK(pid > 0))
+			break;
+		status = -1;
+		STORE(child, pid);
+		waitpid(pid, &status, 0);
+		STORE(child, 0);
+		if (!CHECK_INT(status, 0))
+			break;
+	}
+	STORE(stop, 1);
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(made[0] && made[1]);
+	CHECK_INT(count_of_forked(), made[0] + made[1]);
+	CHECK_INT(uncounted(), 0);
+	CHECK_OK(dk_stats_disable(NULL, &t_why));
+	CHECK_OK(dk_provider_unregister(&parent));
+}
+
+static void fork_with_counters(void)
+{
+	bounded(forks_with_counters);
+}
+
 /* ---- cancellation --------------------------------------------------------- */
 
 DK_OP(atom, "regress::atom", (struct dk_obj *x), (x), (x));
@@ -938,6 +1047,7 @@ T_SUITE(regress_threads,
 	T(no_call_is_lost),
 	T(new_device_has_its_own_priv),
 	T_PEER(15, fork_beside_threads),
+	T(fork_with_counters),
 	T_PEER(15, fork_beside_a_teller),
 	T_PEER(15, fork_beside_the_waiting),
 	T_PEER(15, fork_beside_a_reader),
