@@ -11,8 +11,9 @@
 
 /*
  * Commands of several callers run side by side: the registry has its own lock,
- * and who waits for calls to return keeps nobody else waiting. The commands are
- * all younger than the check of the header, so that none is let off.
+ * and who waits for calls to return keeps no other command waiting. (But generic
+ * netlink lets no family come or go meanwhile.) The commands are all younger than
+ * the check of the header, so that none is let off.
  */
 struct genl_family dk_nl_family = {
 	.name = DK_GENL_NAME,

@@ -291,7 +291,8 @@ static void dk_nl_sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 	}
 }
 
-int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op)
+int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op,
+		    struct netlink_ext_ack *extack)
 {
 	impls->n = 0;
 	impls->reg = impls->few;
@@ -302,7 +303,7 @@ int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op)
 	}
 	impls->reg = kvmalloc_array(op->num_regs, sizeof(*impls->reg), GFP_KERNEL);
 	if (!impls->reg)
-		return -ENOMEM;
+		return dk_nl_deny(extack, NULL, "no memory for the answer", -ENOMEM);
 	dk_nl_sort_many(impls, op);
 	return 0;
 }
@@ -453,7 +454,7 @@ static int dk_nl_dump_impls_of(struct sk_buff *skb, struct netlink_callback *cb,
 	struct dk_nl_impls impls;
 	int err;
 
-	err = dk_nl_impls_get(&impls, op);
+	err = dk_nl_impls_get(&impls, op, cb->extack);
 	if (err)
 		return err;
 	for (; !err && w->impl < impls.n; w->impl += !err)

@@ -38,8 +38,9 @@ struct dk_nl_impls {
 	const struct dkc_reg *few[24];
 };
 
-/* The lock is held until they are put. 0, or -ENOMEM. */
-int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op);
+/* The lock is held until they are put. 0, or -ENOMEM and a sentence. */
+int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op,
+		    struct netlink_ext_ack *extack);
 void dk_nl_impls_put(struct dk_nl_impls *impls);
 
 /* Which functions a dump is about; each is NULL where all are meant. */

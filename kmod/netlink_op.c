@@ -99,7 +99,7 @@ static struct sk_buff *dk_nl_op_answer(struct genl_info *info, const struct dk_o
 	struct dk_nl_impls impls;
 	struct sk_buff *skb;
 
-	if (dk_nl_impls_get(&impls, op))
+	if (dk_nl_impls_get(&impls, op, info->extack))
 		return NULL;
 	room = dk_nl_op_room(schema, &impls);
 	skb = dk_nl_answer(info, room, header);

@@ -121,7 +121,7 @@ static int dk_nl_call_get(const struct nlmsghdr *nlh, struct nlattr **attrs,
 	}
 	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
-		return -ENOMEM;
+		return dk_nl_deny(extack, NULL, "no memory for the answer", -ENOMEM);
 	c->included.bits = dk_local_default.included;
 	c->excluded.bits = dk_local_default.excluded;
 	err = attrs[DK_A_ROUTE_INCLUDED] ?
@@ -326,7 +326,7 @@ static int dk_nl_dump_bearings(struct sk_buff *skb, struct netlink_callback *cb,
 	struct dk_nl_impls impls;
 	int err;
 
-	err = dk_nl_impls_get(&impls, c->op);
+	err = dk_nl_impls_get(&impls, c->op, cb->extack);
 	for (; !err && w->impl <= impls.n; w->impl += !err) {
 		if (!dkc_explain_impl(c->op, &c->ex, w->impl < impls.n ?
 				      impls.reg[w->impl] : NULL, &c->step))

@@ -201,7 +201,7 @@ static int dk_nl_dump_stats_of(struct sk_buff *skb, struct netlink_callback *cb,
 	struct dk_nl_stat s;
 	int err;
 
-	err = dk_nl_impls_get(&impls, op);
+	err = dk_nl_impls_get(&impls, op, cb->extack);
 	for (; !err && dk_nl_stat_at(op, &impls, w->stat, &s); w->stat += !err)
 		if (dk_nl_stat_passes(op, &s, f))
 			err = dk_nl_dump_stat(skb, cb, op, &s);
