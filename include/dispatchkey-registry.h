@@ -72,7 +72,7 @@ const struct dk_layout *dk_registry_layout(const struct dk_registry *reg);
  * @reg: registry, NULL for the default one
  *
  * Read it before and after a walk over several entries: if it is the same, the
- * walk saw one state.
+ * walk saw one state. To switch or reset the counters is a change, too.
  *
  * Context: Process context, may sleep.
  * Return: The number.
