@@ -37,8 +37,8 @@ struct gate_slot {
 
 struct gate_record {
 	char before[CACHE_LINE];	/* other threads' lines end here */
-	struct gate_slot slots[GATE_SLOTS];
-	unsigned int first;	/* every slot below this one is taken */
+	struct gate_slot slots[GATE_SLOTS + 1];	/* the last one is never free */
+	struct gate_slot *first;	/* every slot below this one is taken */
 	pid_t tid;
 	struct gate_record *next;	/* under dkc_gate_lock() */
 	struct gate_record **link;
@@ -149,6 +149,8 @@ SELDOM int dkc_gate_thread_init(void)
 	}
 
 	dkc_gate_lock(&mask);
+	r->first = r->slots;
+	r->slots[GATE_SLOTS].prov = r;
 	r->next = records;
 	r->link = &records;
 	if (r->next)
@@ -190,29 +192,11 @@ static SELDOM void deep_leave(u64 *room)
 	dkc_gate_unlock(&mask);
 }
 
-int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
-		   const void *op)
+/* The room of a call that is in a slot begins with it. */
+static inline void slot_enter(struct gate_record *r, struct gate_slot *slot, u64 *room,
+			      const void *prov, const struct dkc_reg *reg, const void *op)
 {
-	struct gate_slot *slot;
-	struct gate_record *r;
-	unsigned int i;
-
-	if (dkc_unlikely(!self)) {
-		int err = dkc_gate_thread_init();
-
-		if (err)
-			return err;
-	}
-	r = self;
-	for (i = dkc_load(r->first); i < GATE_SLOTS; i++)
-		if (dkc_likely(!dkc_load(r->slots[i].prov)))
-			break;
-	if (dkc_unlikely(i == GATE_SLOTS)) {
-		deep_enter(room, prov, reg, op);
-		return 0;
-	}
-	slot = &r->slots[i];
-	dkc_store(r->first, i + 1);
+	dkc_store(r->first, slot + 1);
 	/* from here on a handler does not use the slot */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	dkc_store_release(slot->seq, slot->seq + 1);
@@ -221,23 +205,53 @@ int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
 	/* who sees this one also sees what the call before it in the slot did */
 	dkc_store_release(slot->prov, prov);
 	room[0] = (uintptr_t)slot;
+}
+
+/* A thread's first call, one whose first slot is taken, or that finds none. */
+static SELDOM int enter_slowly(u64 *room, const void *prov, const struct dkc_reg *reg,
+			       const void *op)
+{
+	int err = dkc_gate_thread_init();
+	struct gate_slot *slot;
+
+	if (err)
+		return err;
+	slot = dkc_load(self->first);
+	while (slot < &self->slots[GATE_SLOTS] && dkc_load(slot->prov))
+		slot++;
+	if (slot < &self->slots[GATE_SLOTS])
+		slot_enter(self, slot, room, prov, reg, op);
+	else
+		deep_enter(room, prov, reg, op);
+	return 0;
+}
+
+int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
+		   const void *op)
+{
+	struct gate_record *r = self;
+	struct gate_slot *slot;
+
+	if (dkc_unlikely(!r))
+		return enter_slowly(room, prov, reg, op);
+	slot = dkc_load(r->first);
+	if (dkc_unlikely(dkc_load(slot->prov)))
+		return enter_slowly(room, prov, reg, op);
+	slot_enter(r, slot, room, prov, reg, op);
 	return 0;
 }
 
 void dkc_gate_leave(u64 *room)
 {
 	struct gate_slot *slot = (struct gate_slot *)(uintptr_t)room[0];
-	struct gate_record *r = self;
-	unsigned int i;
 
 	if (dkc_unlikely(!slot)) {
 		deep_leave(room);
 		return;
 	}
 	__atomic_store_n(&slot->prov, NULL, __ATOMIC_RELEASE);
-	i = slot - r->slots;
-	if (i < dkc_load(r->first))
-		dkc_store(r->first, i);
+	if (slot < dkc_load(self->first))
+		dkc_store(self->first, slot);
 }
 
 /*

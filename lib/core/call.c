@@ -794,14 +794,40 @@ void dk_release(struct dk_hold *h)
 	dkc_gate_leave(h->gate);
 }
 
+static dkc_noinline int dkc_call_slowly_held(struct dk_call *c, const struct dk_hold *h,
+					     struct dk_op *op)
+{
+	const struct dk_registry *reg = op ? op->reg : dk_registry_default();
+	struct dkc_way way = {
+		.objs = c->objs, .n = c->n, .mask = true, .held = h->reg == reg,
+	};
+
+	return dkc_call(c, op, (struct dk_op_decl *)c->decl, c->local, &way);
+}
+
 int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
 		       struct dk_op_decl *decl, const struct dk_local *local,
 		       const struct dk_obj *const *objs, unsigned int n)
 {
-	const struct dk_registry *reg = op ? op->reg : dk_registry_default();
-	struct dkc_way way = {
-		.objs = objs, .n = n, .mask = true, .held = h->reg == reg,
-	};
+	u64 ks = dkc_v1_merge(dkc_raw(objs, n), local);
+	struct dk_op *known = dkc_load(decl->op);
+	const struct dkc_row *row;
+	const struct dkc_ent *e;
 
-	return dkc_call(c, op, decl, local, &way);
+	dkc_begin(c, known, decl, local, 0, objs, n);
+	if (dkc_unlikely(!known || (op && op != known) || h->reg != known->reg) ||
+	    dkc_watched())
+		return dkc_call_slowly_held(c, h, op);
+	e = dkc_find_direct(known, &row, &ks, true, false);
+	if (dkc_unlikely(!e))
+		return dkc_call_slowly_held(c, h, op);
+	dkc_fill(c, known, e->reg, e->fn, ks);
+	if (dkc_unlikely(row->op_flags & DK_OP_ATOMIC)) {
+		c->state = DKC_CALL_ATOMIC;
+		return 0;
+	}
+	c->state = DKC_CALL_HELD;
+	dkc_section_ends();
+	dkc_read_unlock();
+	return 0;
 }
