@@ -34,15 +34,15 @@ static inline unsigned int dkc_index(u64 ks, const struct dk_layout *l)
 	return l->offset[f] + (l->per_backend >> f & 1 ? b : 0);
 }
 
-/* The same for v1; the highest bit of what is never 0 is one instruction. */
+/* The same for v1. */
 static inline unsigned long dkc_v1_backend_index(u64 ks)
 {
-	return dkc_fls64((ks & DK_BACKEND_MASK) | 1) - 1;
+	return dkc_top_bit((ks & DK_BACKEND_MASK) | 1);
 }
 
 static inline unsigned long dkc_v1_index(u64 ks, unsigned long b)
 {
-	unsigned long top = dkc_fls64(ks | 1) - 1;
+	unsigned long top = dkc_top_bit(ks | 1);
 
 	return dkc_v1_place[top].first + (b & dkc_v1_place[top].backends);
 }
@@ -526,40 +526,49 @@ static dkc_noinline int dkc_call_slowly_bare(struct dk_call *c)
 }
 
 /*
- * What a row of v1 has for a set, in a read section, where it is called as it
- * is. Without a row of v1, or where more has to be asked, all ids are too small:
- * NULL, and out of the section. @bare is a constant, and so is @masked.
+ * What a row of v1 has for a set, where it is called as it is, else NULL. Where
+ * there is no row of v1, or more has to be asked, all ids are too small.
  */
 static dkc_always_inline const struct dkc_ent *
-dkc_find_direct(const struct dk_op *op, const struct dkc_row **row, u64 *ks, bool masked,
-		bool bare)
+dkc_look_up(const struct dkc_row *row, u64 *ks, u32 direct, bool masked)
 {
 	unsigned long b = dkc_v1_backend_index(*ks);
-	const struct dkc_shape *shape;
+	const struct dkc_shape *shape = row->shape;
 	unsigned int id;
 
+	*ks &= masked ? shape->mask[b] : DK_FULL;
+	id = shape->index[dkc_v1_index(*ks, b)];
+	return dkc_likely(id >= direct) ? &row->ent[id] : NULL;
+}
+
+/*
+ * The same for a call that begins: into a section and to the row. False where
+ * the thread has to be made known first. @bare is a constant.
+ */
+static dkc_always_inline bool dkc_look(struct dk_op *op, const struct dkc_row **row,
+				       bool bare)
+{
 	dkc_might_sleep_if(!(dkc_load(op->flags) & DK_OP_ATOMIC));
 	if (!bare) {
 		if (dkc_unlikely(dkc_first_section()))
-			return NULL;
+			return false;
 		dkc_read_lock();
 		dkc_section_stays();
 	}
 	*row = dkc_deref(op->row);
-	shape = (*row)->shape;
-	*ks &= masked ? shape->mask[b] : DK_FULL;
-	id = shape->index[dkc_v1_index(*ks, b)];
-	if (dkc_likely(id >= (*row)->direct))
-		return &(*row)->ent[id];
-	if (!bare) {
-		dkc_section_ends();
-		dkc_read_unlock();
-	}
-	return NULL;
+	return true;
 }
 
-/* Enter it. */
-static dkc_always_inline int dkc_enter_direct(struct dk_call *c, struct dk_op *op,
+static dkc_always_inline void dkc_look_away(bool bare)
+{
+	if (bare)
+		return;
+	dkc_section_ends();
+	dkc_read_unlock();
+}
+
+/* Enter what was found. */
+static dkc_always_inline int dkc_enter_direct(struct dk_call *c, const struct dk_op *op,
 					      const struct dkc_row *row,
 					      const struct dkc_ent *e, u64 ks, bool bare)
 {
@@ -573,6 +582,43 @@ static dkc_always_inline int dkc_enter_direct(struct dk_call *c, struct dk_op *o
 	}
 	c->state = bare ? DKC_CALL_BARE : DKC_CALL_ATOMIC;
 	return 0;
+}
+
+/*
+ * Where devices have functions of their own, and for whatever has no direct way.
+ * The call has the set that is not masked yet.
+ */
+static dkc_always_inline int dkc_enter_otherwise(struct dk_call *c,
+						 const struct dkc_row *row, bool by_name)
+{
+	const struct dkc_devtab *devs = row->devs;
+	const struct dk_op *op = c->op;
+	const struct dkc_row *of_device;
+	const struct dkc_ent *e = NULL;
+	u64 ks = c->ks.bits;
+
+	if (devs) {
+		of_device = dkc_row_of_device(row, dkc_device_of(op->reg->layout, ks,
+								 c->objs, c->n));
+		e = dkc_look_up(of_device, &ks, of_device == row ? devs->direct :
+							of_device->direct, true);
+	}
+	if (e)
+		return dkc_enter_direct(c, op, row, e, ks, false);
+	dkc_look_away(false);
+	return dkc_call_slowly(c, by_name ? NULL : c->op);
+}
+
+static dkc_noinline int dkc_enter_named_otherwise(struct dk_call *c,
+						  const struct dkc_row *row)
+{
+	return dkc_enter_otherwise(c, row, true);
+}
+
+static dkc_noinline int dkc_enter_op_otherwise(struct dk_call *c,
+					       const struct dkc_row *row)
+{
+	return dkc_enter_otherwise(c, row, false);
 }
 
 static dkc_always_inline u64 dkc_v1_merge(u64 raw, const struct dk_local *local)
@@ -591,11 +637,12 @@ int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
 	const struct dkc_ent *e;
 
 	dkc_begin(c, op, decl, local, 0, objs, n);
-	if (dkc_unlikely(!op) || dkc_watched())
+	c->ks.bits = ks;
+	if (dkc_unlikely(!op) || dkc_watched() || !dkc_look(op, &row, false))
 		return dkc_call_slowly(c, NULL);
-	e = dkc_find_direct(op, &row, &ks, true, false);
+	e = dkc_look_up(row, &ks, row->direct, true);
 	if (dkc_unlikely(!e))
-		return dkc_call_slowly(c, NULL);
+		return dkc_enter_named_otherwise(c, row);
 	return dkc_enter_direct(c, op, row, e, ks, false);
 }
 
@@ -609,9 +656,9 @@ int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
 	const struct dkc_ent *e;
 
 	dkc_begin(c, op, decl, local, 0, objs, n);
-	if (dkc_unlikely(!op) || dkc_watched())
+	if (dkc_unlikely(!op) || dkc_watched() || !dkc_look(op, &row, true))
 		return dkc_call_slowly_bare(c);
-	e = dkc_find_direct(op, &row, &ks, true, true);
+	e = dkc_look_up(row, &ks, row->direct, true);
 	if (dkc_unlikely(!e))
 		return dkc_call_slowly_bare(c);
 	return dkc_enter_direct(c, op, row, e, ks, true);
@@ -640,11 +687,13 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 	const struct dkc_ent *e;
 
 	dkc_begin(c, op, decl, local, 0, objs, n);
-	if (dkc_unlikely(dkc_load(decl->op) != op) || dkc_watched())
+	c->ks.bits = ks;
+	if (dkc_unlikely(dkc_load(decl->op) != op) || dkc_watched() ||
+	    !dkc_look(op, &row, false))
 		return dkc_call_slowly(c, op);
-	e = dkc_find_direct(op, &row, &ks, true, false);
+	e = dkc_look_up(row, &ks, row->direct, true);
 	if (dkc_unlikely(!e))
-		return dkc_call_slowly(c, op);
+		return dkc_enter_op_otherwise(c, row);
 	return dkc_enter_direct(c, op, row, e, ks, false);
 }
 
@@ -705,12 +754,13 @@ int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 	dkc_begin(c, op, decl, from->local, from->flags & ~DK_CALL_PACKED, objs, n);
 	if (dkc_unlikely(decl != from->decl) || dkc_watched())
 		return dkc_redispatch_slowly(c, from, ks.bits);
-	if (from->state == DKC_CALL_SLEEPABLE) {
-		e = dkc_find_direct(op, &row, &below, false, false);
+	if (from->state == DKC_CALL_SLEEPABLE && dkc_look(op, &row, false)) {
+		e = dkc_look_up(row, &below, row->direct, false);
 		if (dkc_likely(e))
 			return dkc_enter_direct(c, op, row, e, below, false);
-	} else if (dkc_is_bare(from)) {
-		e = dkc_find_direct(op, &row, &below, false, true);
+		dkc_look_away(false);
+	} else if (dkc_is_bare(from) && dkc_look(op, &row, true)) {
+		e = dkc_look_up(row, &below, row->direct, false);
 		if (dkc_likely(e))
 			return dkc_enter_direct(c, op, row, e, below, true);
 	}
@@ -816,18 +866,19 @@ int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op 
 
 	dkc_begin(c, known, decl, local, 0, objs, n);
 	if (dkc_unlikely(!known || (op && op != known) || h->reg != known->reg) ||
-	    dkc_watched())
+	    dkc_watched() || !dkc_look(known, &row, false))
 		return dkc_call_slowly_held(c, h, op);
-	e = dkc_find_direct(known, &row, &ks, true, false);
-	if (dkc_unlikely(!e))
+	e = dkc_look_up(row, &ks, row->direct, true);
+	if (dkc_unlikely(!e)) {
+		dkc_look_away(false);
 		return dkc_call_slowly_held(c, h, op);
+	}
 	dkc_fill(c, known, e->reg, e->fn, ks);
 	if (dkc_unlikely(row->op_flags & DK_OP_ATOMIC)) {
 		c->state = DKC_CALL_ATOMIC;
 		return 0;
 	}
 	c->state = DKC_CALL_HELD;
-	dkc_section_ends();
-	dkc_read_unlock();
+	dkc_look_away(false);
 	return 0;
 }

@@ -134,6 +134,7 @@ enum dkc_row_kind {
 struct dkc_devtab {
 	struct dkc_retired retired;
 	u32 mask;
+	u32 direct;		/* of the row that it belongs to */
 	struct {
 		u32 number;
 		const struct dkc_row *row;

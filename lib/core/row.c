@@ -299,8 +299,10 @@ int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row)
 		return err;
 	err = dkc_devtab_build(op, may_sleep, &tab);
 	(*row)->devs = tab;
-	if (tab)
+	if (tab) {
+		tab->direct = (*row)->direct;
 		(*row)->direct = DKC_NOT_DIRECT;
+	}
 	if (err) {
 		dkc_row_discard(op->reg, *row);
 		*row = NULL;
