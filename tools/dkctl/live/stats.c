@@ -124,11 +124,11 @@ static int text(struct live *v, const struct dk_nl_stats *stats,
 	status = listing_end(v->q, &l);
 	if (status)
 		return status;
-	usage_print(u, wants(v, OPTION_STATISTICS));
 	printf("%s counted\n", plural(words, stats->count, "call", "calls"));
 	if (stats->uncounted)
 		printf("%s not counted, for lack of memory\n",
 		       plural(words, stats->uncounted, "call", "calls"));
+	usage_print(u, wants(v, OPTION_STATISTICS));
 	return STATUS_OK;
 }
 

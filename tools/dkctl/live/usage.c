@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * "3 of 412 operators served by edu, 409 by CPU". Functions that hand calls on,
- * such as those at Autograd or Tracer, count only where nothing else has served.
+ * such as those at Autogradedu or Tracer, count only where nothing else has served.
  */
 #include "usage.h"
 
@@ -38,26 +38,51 @@ static bool is_composite(struct live *v, unsigned int key)
 	       !strncmp(dk_key_name(v->layout, key, name), "Composite", 9);
 }
 
+/* The backend that a function at a key computes on; 0 where it hands on. */
+static unsigned int computing_backend(struct live *v, unsigned int key)
+{
+	struct dk_keyset autograd;
+
+	if (!dk_constant_set(v->layout, "autograd_dispatch_keyset", &autograd, NULL) &&
+	    dk_keyset_has_any(autograd, dk_key_set(v->layout, dk_key_functionality(v->layout, key))))
+		return 0;
+	return dk_key_backend(v->layout, key);
+}
+
 /* Whether it computes, and does not hand on. */
 static bool computes(struct live *v, const struct dk_nl_counter *c)
 {
-	return c->kind == DK_NL_STAT_MISSING || dk_key_backend(v->layout, c->key) ||
+	return c->kind == DK_NL_STAT_MISSING || computing_backend(v, c->key) ||
 	       is_composite(v, c->key);
+}
+
+/*
+ * A composite function is not its backend's, also where its provider has one: it is
+ * what serves when a card has no function. So it goes by its provider.
+ */
+static void name_composite(struct live *v, const struct dk_nl_counter *c, char *buf,
+			   size_t size)
+{
+	const char *who = *c->provider ? c->provider : c->key_name;
+
+	snprintf(buf, size, "%s%s", backend_named(v->backends, who) ? "provider " : "", who);
 }
 
 static void name_who(struct live *v, const struct dk_nl_counter *c, char *buf, size_t size)
 {
-	unsigned int b = dk_key_backend(v->layout, c->key);
+	unsigned int b = computing_backend(v, c->key);
 	char name[DK_NAME_MAX];
 
 	if (c->kind == DK_NL_STAT_MISSING)
 		buf[0] = '\0';
-	else if (!b)
-		snprintf(buf, size, "%s%s%s", c->key_name, *c->provider ? " of " : "",
-			 c->provider);
-	else
+	else if (b)
 		snprintf(buf, size, "%s%s", name_of_backend(v, b, name),
 			 c->kind == DK_NL_STAT_FALLBACK ? "'s fallback" : "");
+	else if (is_composite(v, c->key))
+		name_composite(v, c, buf, size);
+	else
+		snprintf(buf, size, "%s%s%s", c->key_name, *c->provider ? " of " : "",
+			 c->provider);
 }
 
 static bool count(struct live *v, struct usage *u, const struct dk_nl_counter *c)

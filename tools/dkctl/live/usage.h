@@ -8,7 +8,7 @@
 /* Of a key and a provider. */
 #define USAGE_NAME_MAX	(2 * DK_NAME_MAX + 8)
 
-/* A backend, a composite key of a provider, or nothing. */
+/* A backend, a provider of composite functions, a key of a provider, or nothing. */
 struct usage_who {
 	char name[USAGE_NAME_MAX];	/* empty: nothing served */
 	bool is_private;		/* a backend of a name of its own */
