@@ -12,6 +12,7 @@
  *   !device NAME | PROVIDER              who registered it
  *   !unserved OP                         nothing serves it, with something offline
  *   !join BACKEND | PROVIDER [| alone]   who joined it
+ *   !joined BACKEND | N                  how many there are, also of no name here
  *   !schema OP | TEXT [| PROVIDER | FLAGS]
  *   !stats STATE | SUM | NOT-COUNTED     whether calls are counted
  *   !counter KIND | OP | KEY | LABEL | PROVIDER | DEVICE | COUNT
@@ -359,6 +360,10 @@ static const struct dk_nl_backend *backend(unsigned int b)
 		providers[a->num_providers++] = word(l, 1);
 		a->is_alone = !strcmp(word(l, 2), "alone");
 	}
+	a->joined = a->num_providers;
+	l = find("joined", a->name);
+	if (l)
+		a->joined = (__u32)number(l, 1);
 	return a;
 }
 

@@ -75,6 +75,9 @@ many()
 	echo "layout v1"
 	echo "stock"
 	echo "backend edu"
+	echo "!join edu | driver0"
+	echo "!join edu | driver1"
+	echo "!joined edu | 40"
 	echo "op many::op"
 	echo "op other::op"
 	for i in $(seq 0 63); do

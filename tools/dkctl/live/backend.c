@@ -2,9 +2,15 @@
 /* dkctl backend: the backends of the kernel, and switching them. */
 #include "live.h"
 
+/* An older module does not say how many there are beside those that it names. */
+static __u32 joined(const struct dk_nl_backend *b)
+{
+	return b->joined > b->num_providers ? b->joined : b->num_providers;
+}
+
 static bool is_in_use(const struct dk_nl_backend *b)
 {
-	return b->is_bound || b->devices || b->impls || b->num_providers ||
+	return b->is_bound || b->devices || b->impls || joined(b) ||
 	       b->state != DK_NL_STATE_ONLINE;
 }
 
@@ -24,6 +30,7 @@ static void json(struct request *q, const struct dk_nl_backend *b)
 		json_bool(&j, "alone", b->is_alone);
 		json_uint(&j, "devices", b->devices);
 		json_uint(&j, "functions", b->impls);
+		json_uint(&j, "joined", joined(b));
 		json_names(&j, "providers", b->providers, b->num_providers);
 		json_close(&j);
 	}
@@ -69,7 +76,7 @@ static int text(struct live *v, const struct dk_nl_backend *list, bool all)
 		listing_put(&l, state_color(b->state), "%s", state_word(b->state));
 		listing_put(&l, COLOR_NONE, "%u", b->devices);
 		listing_put(&l, COLOR_NONE, "%u", b->impls);
-		put_names(&l, b->providers, b->num_providers);
+		put_names(&l, b->providers, b->num_providers, joined(b));
 		listing_put(&l, COLOR_NONE, "%s", b->is_alone ? "alone" : "");
 	}
 	status = listing_end(v->q, &l);

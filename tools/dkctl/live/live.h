@@ -95,8 +95,8 @@ void json_impl_flags(struct json *j, __u32 flags);
 void json_op_flags(struct json *j, __u32 flags);
 /* A member, or null where there is none. */
 void json_name(struct json *j, const char *name, const char *s);
-/* The names of an array with commas between them. */
-void put_names(struct listing *l, const char *const *names, __u32 n);
+/* The names of an array, of all that there are, and how many are not in it. */
+void put_names(struct listing *l, const char *const *names, __u32 n, __u32 all);
 void json_names(struct json *j, const char *name, const char *const *names, __u32 n);
 /* "1 function", "2 functions" */
 const char *plural(char buf[64], unsigned long long n, const char *one, const char *many);

@@ -55,7 +55,7 @@ static int text(struct live *v, const struct dk_nl_provider *p)
 			listing_put(&l, COLOR_NONE, "%llu", (unsigned long long)p->calls);
 		else
 			listing_put(&l, COLOR_NONE, "%s", "");
-		put_names(&l, p->backends, p->num_backends);
+		put_names(&l, p->backends, p->num_backends, p->num_backends);
 	}
 	return listing_end(v->q, &l);
 }

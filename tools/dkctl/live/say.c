@@ -94,7 +94,7 @@ void json_names(struct json *j, const char *name, const char *const *names, __u3
 	json_close(j);
 }
 
-void put_names(struct listing *l, const char *const *names, __u32 n)
+void put_names(struct listing *l, const char *const *names, __u32 n, __u32 all)
 {
 	char text[1000] = "";
 	size_t len = 0;
@@ -103,8 +103,8 @@ void put_names(struct listing *l, const char *const *names, __u32 n)
 	for (i = 0; i < n && len + DK_NAME_MAX + 16 < sizeof(text); i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
 					i ? " " : "", names[i]);
-	if (i < n)
-		snprintf(text + len, sizeof(text) - len, " and %u more", n - i);
+	if (i < all)
+		snprintf(text + len, sizeof(text) - len, "%s%u more", i ? " and " : "", all - i);
 	listing_put(l, COLOR_NONE, "%s", text);
 }
 
