@@ -56,7 +56,7 @@ const struct subcommand subcommands[] = {
 		run_replay, OPTION_LAYOUT | OPTION_CHECK | OPTION_TRANSCRIPT |
 			    OPTION_FORCE_RESOLVE, 0, -1,
 	}, {
-		"backend", "[show [NAME]] | set NAME offline|online",
+		"backend", "[show] [NAME] | set NAME offline|online",
 		"backends of the kernel, and whether they serve",
 		"Lists the backends that have functions, devices or a name of their own: state, how\n"
 		"many devices and functions, and who has joined them. With NAME, one of them; -s\n"
@@ -67,7 +67,7 @@ const struct subcommand subcommands[] = {
 		"  set NAME online     they go there again\n",
 		run_live, OPTIONS_LIVE, 0, -1,
 	}, {
-		"device", "[show [NAME | backend NAME]] | set NAME offline|online",
+		"device", "[show] [NAME | backend NAME] | set NAME offline|online",
 		"devices, and whether they serve",
 		"Lists the devices, or those of a backend: state, how many functions, who has\n"
 		"registered them. -s shows their numbers, too.\n"

@@ -109,7 +109,7 @@ int live_backend(struct live *v)
 
 	if (take(v, "set"))
 		return run_set(v, "backend", dk_nl_backend_set_online, fail_backend);
-	if (take_show(v) && *v->next)
+	if ((take_show(v) && *v->next) || (v->next[0] && !v->next[1]))
 		name = *v->next++;
 	status = no_more(v, words);
 	return status ? status : show(v, name);

@@ -79,13 +79,15 @@ int live_device(struct live *v)
 	const char *name = NULL;
 	int status = STATUS_OK;
 	__u32 backend = 0;
+	bool shown;
 
 	if (take(v, "set"))
 		return run_set(v, "device", dk_nl_device_set_online, fail_device);
-	if (take_show(v) && v->next[0] && !v->next[1])
-		name = *v->next++;
-	else if (take(v, "backend"))
+	shown = take_show(v);
+	if (v->next[0] && v->next[1] && take(v, "backend"))
 		status = take_backend(v, &backend);
+	else if (v->next[0] && (shown || !v->next[1]))
+		name = *v->next++;
 	if (!status)
 		status = no_more(v, words);
 	return status ? status : show(v, name, backend);
