@@ -8,6 +8,7 @@
  *   !version TEXT                        of the module, and its ABI
  *   !of LABEL | PROVIDER                 who registered the functions of that label
  *   !provider NAME | MODULE | STATE | OPS | IMPLS | DEVICES | CALLS | BACKEND...
+ *   !layout TEXT [| NAME]                its name, and that of its lowest functionality
  *   !library TEXT                        the version of this library
  *   !device NAME | PROVIDER              who registered it
  *   !unserved OP                         nothing serves it, with something offline
@@ -300,6 +301,7 @@ int dk_nl_layout(struct dk_nl *nl, const struct dk_nl_layout **layout)
 	const struct dk_layout *l = replay->layout;
 	struct dk_nl_layout *a = give(sizeof(*a));
 	const struct dk_nl_layout_key **tail;
+	struct line *other = next_of(lines, "layout");
 	char name[DK_NAME_MAX];
 	unsigned int i;
 
@@ -307,12 +309,12 @@ int dk_nl_layout(struct dk_nl *nl, const struct dk_nl_layout **layout)
 	a->entries = dk_layout_entries(l);
 	a->num_backends = dk_layout_backends(l);
 	a->num_functionalities = dk_layout_functionalities(l);
-	a->name = dk_layout_name(l);
+	a->name = other ? word(other, 0) : dk_layout_name(l);
 	for (tail = &a->backends, i = 1; i <= a->num_backends; i++)
 		add_key(&tail, i, dk_backend_name(replay->reg, i, name), 0, false);
 	for (tail = &a->functionalities, i = 0; i < a->num_functionalities; i++)
-		add_key(&tail, i, dk_key_name(l, i, name), dk_key_slot(l, i),
-			dk_is_per_backend(l, i));
+		add_key(&tail, i, !i && *word(other, 1) ? word(other, 1) : dk_key_name(l, i, name),
+			dk_key_slot(l, i), dk_is_per_backend(l, i));
 	return scripted("layout");
 }
 

@@ -53,7 +53,8 @@ static int find_layout(struct live *v)
 	}
 	err = v->layout ? STATUS_OK :
 	      fail(v->q, STATUS_KERNEL, l->name, NULL,
-		   "the module's layout \"%.127s\" is newer than this dkctl", l->name);
+		   "this dkctl cannot read layout \"%.127s\" of the module: use the dkctl of its version",
+		   l->name);
 	dk_nl_free(l);
 	return err;
 }
