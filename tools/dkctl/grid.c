@@ -10,6 +10,8 @@
 #define GAP		2
 /* Columns of a cell of a functionality with one entry, and the blank behind it. */
 #define CELL		3
+/* Entries are counted in 16 bits. */
+#define MOST_ENTRIES	65536u
 
 /* ---- the model ------------------------------------------------------------------ */
 
@@ -79,11 +81,11 @@ bool grid_begin(struct grid *g, const struct dk_nl_layout *layout,
 
 	g->layout = layout;
 	g->backends = backends;
-	g->num_entries = layout->entries;
+	g->num_entries = layout->entries < MOST_ENTRIES ? layout->entries : MOST_ENTRIES;
 	for (run = runs; run; run = run->next)
 		n++;
 	g->functions = calloc(n, sizeof(*g->functions));
-	g->entries = calloc(g->num_entries + 1u, sizeof(*g->entries));
+	g->entries = calloc(g->num_entries + 1, sizeof(*g->entries));
 	if (!g->functions || !g->entries) {
 		grid_end(g);
 		return false;

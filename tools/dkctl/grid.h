@@ -33,7 +33,7 @@ struct grid {
 	unsigned int num_functions;
 };
 
-/* False without memory, and for a layout that no grid can be drawn of. */
+/* False without memory. */
 bool grid_begin(struct grid *g, const struct dk_nl_layout *layout,
 		const struct dk_nl_backend *backends, const struct dk_nl_run *runs);
 void grid_end(struct grid *g);

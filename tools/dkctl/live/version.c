@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Below 0 if @a is the older of two versions such as "0.1.0". */
-static long compare(const char *a, const char *b)
+static int compare(const char *a, const char *b)
 {
 	char *end_a, *end_b;
 	long x, y;
@@ -16,7 +16,7 @@ static long compare(const char *a, const char *b)
 		x = strtol(a, &end_a, 10);
 		y = strtol(b, &end_b, 10);
 		if (x != y || (!*end_a && !*end_b))
-			return x - y;
+			return (x > y) - (x < y);
 		a = end_a + (*end_a != '\0');
 		b = end_b + (*end_b != '\0');
 	}
@@ -26,7 +26,7 @@ static long compare(const char *a, const char *b)
 static const char *older(const char *a, const char *name_a, const char *b,
 			 const char *name_b)
 {
-	long order = compare(a, b);
+	int order = compare(a, b);
 
 	return order < 0 ? name_a : order > 0 ? name_b : NULL;
 }
@@ -58,7 +58,7 @@ static void json(struct request *q, const struct dk_nl_info *info)
 
 static void compare_library(void)
 {
-	long order = compare(dk_nl_version(), dk_version());
+	int order = compare(dk_nl_version(), dk_version());
 
 	if (order < 0)
 		puts("libdispatchkey-nl is older than dkctl: it may leave something out.");
@@ -68,7 +68,7 @@ static void compare_library(void)
 
 static void compare_module(const struct dk_nl_info *info)
 {
-	long order = compare(info->version, dk_version());
+	int order = compare(info->version, dk_version());
 
 	if (order < 0)
 		puts("The module is older than dkctl: it refuses what it does not know yet.");
