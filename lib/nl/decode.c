@@ -73,15 +73,26 @@ static bool is_array(const struct dkn_field *f)
 	return f->width > sizeof(char *);
 }
 
+/* Half of one of U+0080 to U+009F, which are control characters, too? */
+static bool is_half(unsigned char first, unsigned char second)
+{
+	return first == 0xc2 && second >= 0x80 && second < 0xa0;
+}
+
 /* What is copied goes to terminals. */
 void dkn_copy(char *to, size_t size, const char *from, size_t len)
 {
+	bool is_control;
 	size_t i;
 
 	if (len > size - 1)
 		len = size - 1;
-	for (i = 0; i < len && from[i]; i++)
-		to[i] = (unsigned char)from[i] < ' ' || from[i] == 0x7f ? '?' : from[i];
+	for (i = 0; i < len && from[i]; i++) {
+		is_control = (unsigned char)from[i] < ' ' || from[i] == 0x7f ||
+			     (i + 1 < len && is_half(from[i], from[i + 1])) ||
+			     (i && is_half(from[i - 1], from[i]));
+		to[i] = is_control ? '?' : from[i];
+	}
 	to[i] = '\0';
 }
 

@@ -228,6 +228,10 @@ TEST(a_terminal_is_not_written_to)
 	says.message = "a\033[2J\nb\177";
 	EXPECT_EQ(dk_nl_stats_reset(nl), -EBUSY);
 	EXPECT_STREQ(dk_nl_strerror(nl), "a?[2J?b?");
+	/* U+009B is the same as an escape and a bracket; letters stay */
+	says.message = "\302\2332J\302\240\303\233";
+	EXPECT_EQ(dk_nl_stats_reset(nl), -EBUSY);
+	EXPECT_STREQ(dk_nl_strerror(nl), "??2J\302\240\303\233");
 	close_nl(nl);
 }
 
