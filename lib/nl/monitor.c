@@ -10,6 +10,7 @@
 #include <netlink/attr.h>
 #include <netlink/errno.h>
 #include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
 #include <netlink/socket.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +35,24 @@ static void set_buffer(int fd, __u32 bytes)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 }
 
+/* By a socket that has joined nothing: libnl takes what it did not ask for for an answer. */
+static int find_group(const char *family, const char *group)
+{
+	struct nl_sock *sk = nl_socket_alloc();
+	int number;
+
+	if (!sk)
+		return -NLE_NOMEM;
+	number = genl_connect(sk);
+	if (!number)
+		number = genl_ctrl_resolve_grp(sk, family, group);
+	nl_socket_free(sk);
+	return number;
+}
+
 static int join(struct dk_nl *nl, const char *family, const char *group)
 {
-	int number = genl_ctrl_resolve_grp(nl->sk, family, group);
+	int number = find_group(family, group);
 	int err = number < 0 ? number : nl_socket_add_membership(nl->sk, number);
 
 	return err ? dkn_error_libnl(&nl->why, err, "the multicast group") : 0;

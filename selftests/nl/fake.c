@@ -28,6 +28,7 @@ struct datagram {
 
 static struct fake_socket {
 	int fd;
+	bool is_notified;		/* of families */
 	struct datagram *first, **last;
 } sockets[MOST_SOCKETS];
 
@@ -214,14 +215,14 @@ int fake_cmd(const struct nlmsghdr *request)
 
 /* ---- genetlink's own family ----------------------------------------------- */
 
-static void describe_family(const struct nlmsghdr *request, const char *name, int id,
-			    const char *group, int group_id)
+static void describe_family(uint32_t seq, const char *name, int id, const char *group,
+			    int group_id)
 {
 	struct genlmsghdr genl = { .cmd = CTRL_CMD_NEWFAMILY, .version = 2 };
 	struct fake_msg m;
 	size_t groups, one;
 
-	fake_begin(&m, GENL_ID_CTRL, 0, request->nlmsg_seq);
+	fake_begin(&m, GENL_ID_CTRL, 0, seq);
 	fake_bytes(&m, &genl, sizeof(genl));
 	fake_string(&m, CTRL_ATTR_FAMILY_NAME, name);
 	fake_u16(&m, CTRL_ATTR_FAMILY_ID, (uint16_t)id);
@@ -240,11 +241,14 @@ static void describe_family(const struct nlmsghdr *request, const char *name, in
 static void answer_ctrl(const struct nlmsghdr *request)
 {
 	const char *name = fake_find_string(request, CTRL_ATTR_FAMILY_NAME);
+	uint32_t seq = request->nlmsg_seq;
 
+	if (fake.is_busy && asking->is_notified)
+		describe_family(0, "other", FAKE_FAMILY - 1, "others", FAKE_GROUP - 1);
 	if (!strcmp(name, "nlctrl")) {
-		describe_family(request, name, GENL_ID_CTRL, "notify", NOTIFY_GROUP);
+		describe_family(seq, name, GENL_ID_CTRL, "notify", NOTIFY_GROUP);
 	} else if (fake.family) {
-		describe_family(request, name, fake.family, "changes", FAKE_GROUP);
+		describe_family(seq, name, fake.family, "changes", FAKE_GROUP);
 	} else {
 		fake_ack(request, -ENOENT);
 		return;
@@ -290,6 +294,7 @@ int socket(int domain, int type, int protocol)
 	if (fd < 0)
 		return -1;
 	sockets[i].fd = fd;
+	sockets[i].is_notified = false;
 	sockets[i].first = NULL;
 	sockets[i].last = &sockets[i].first;
 	fake_sockets++;
@@ -332,10 +337,14 @@ int getsockname(int fd, struct sockaddr *addr, socklen_t *len)
 
 int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 {
-	if (!find_socket(fd))
+	struct fake_socket *s = find_socket(fd);
+
+	if (!s)
 		return (int)syscall(SYS_setsockopt, fd, level, name, value, len);
-	if (level == SOL_NETLINK && name == NETLINK_ADD_MEMBERSHIP)
+	if (level == SOL_NETLINK && name == NETLINK_ADD_MEMBERSHIP) {
 		fake_joined |= 1U << *(const int *)value;
+		s->is_notified |= *(const int *)value == NOTIFY_GROUP;
+	}
 	return 0;
 }
 

@@ -25,6 +25,7 @@ struct fake {
 	void (*answer)(const struct nlmsghdr *request);
 	int send_error;		/* the next request is not taken */
 	bool is_foreign;	/* what is queued comes from another process */
+	bool is_busy;		/* other families come all the time */
 };
 
 extern struct fake fake;

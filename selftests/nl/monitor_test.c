@@ -152,6 +152,26 @@ TEST(the_module_is_unloaded)
 	close_monitor(m);
 }
 
+/* Modules are loaded while it is opened. */
+TEST(families_that_come_meanwhile)
+{
+	struct dk_nl_error why = { .size = sizeof(why) };
+	struct dk_nl_event e = { .size = sizeof(e) };
+	struct dk_nl_monitor *m = NULL;
+
+	fake_reset();
+	fake.is_busy = true;
+	EXPECT_EQ(dk_nl_monitor_open(NULL, &m, &why), 0);
+	EXPECT_STREQ(why.sentence, "");
+	EXPECT_EQ(fake_joined, 1U << FAKE_GROUP | 1U << 16);
+	EXPECT_EQ(fake_sockets, 1);
+	if (!m)
+		return;
+	queue_event(1);
+	EXPECT_EQ(dk_nl_monitor_next(m, 0, &e), 1);
+	close_monitor(m);
+}
+
 TEST(events_that_are_not_well_formed)
 {
 	struct dk_nl_monitor *m = open_monitor();
