@@ -278,7 +278,7 @@ static int find_again(struct dk_nl *nl)
 static int ask(struct dkn_request *r, int flags)
 {
 	struct dk_nl *nl = r->nl;
-	bool is_second = false;
+	bool was_sought = false;
 	unsigned int try;
 	int err = nl->why.code;
 
@@ -292,11 +292,12 @@ static int ask(struct dkn_request *r, int flags)
 		if (!err)
 			return 0;
 		throw_away(r);
-		if (!nl->why.code)
+		if (!nl->why.code) {
 			err = 0;	/* it was only interrupted */
-		else if (err == -ENOENT && !nl->why.message[0] && !is_second)
+		} else if (err == -ENOENT && !nl->why.message[0] && !was_sought) {
 			err = find_again(nl);
-		is_second = true;
+			was_sought = true;
+		}
 	}
 	return err ? err : dkn_error_changed(&nl->why, try);
 }

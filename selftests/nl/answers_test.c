@@ -685,6 +685,26 @@ TEST(the_module_was_loaded_again)
 	close_nl(nl);
 }
 
+/* A list that changed, as it was the module that went and came. */
+static void answer_reloaded(const struct nlmsghdr *request)
+{
+	fake_done(request, NLM_F_DUMP_INTR, 0);
+	fake.family++;
+	fake.answer = answer_well;
+}
+
+TEST(the_module_was_loaded_again_behind_a_list)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_device *list;
+
+	fake.answer = answer_reloaded;
+	EXPECT_EQ(dk_nl_devices(nl, 0, &list), 0);
+	EXPECT(list);
+	dk_nl_free(list);
+	close_nl(nl);
+}
+
 TEST(the_module_was_unloaded)
 {
 	struct dk_nl *nl = open_nl();
