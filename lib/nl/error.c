@@ -20,6 +20,9 @@
 #define PERMISSION	"changes need the capability CAP_NET_ADMIN in the first user namespace: try it as root"
 #define TOO_OLD		"the module does not know this request: it is older than this program"
 
+/* The largest errno there is, as the kernel has it. */
+#define MAX_ERRNO	4095
+
 /* ---- text ----------------------------------------------------------------- */
 
 static void copy_string(char *to, size_t size, const char *from)
@@ -246,7 +249,7 @@ int dkn_verdict_read(const struct nlmsghdr *nlh, struct dkn_verdict *v)
 	} else if (len >= (int)sizeof(v->code)) {
 		memcpy(&v->code, data, sizeof(v->code));
 	}
-	if (v->code > 0)
+	if (v->code > 0 || v->code < -MAX_ERRNO)
 		return -EBADMSG;
 	used = NLMSG_ALIGN(used);
 	if (!(nlh->nlmsg_flags & NLM_F_ACK_TLVS) || used > (size_t)len)

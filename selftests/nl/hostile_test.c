@@ -229,6 +229,11 @@ static void positive_error(const struct nlmsghdr *request)
 	fake_ack(request, 5);
 }
 
+static void error_of_no_errno(const struct nlmsghdr *request)
+{
+	fake_ack(request, INT32_MIN);
+}
+
 static void short_error(const struct nlmsghdr *request)
 {
 	struct fake_msg m;
@@ -245,6 +250,7 @@ TEST(wrong_messages)
 	expect_backend(another_command, -EBADMSG, NOT_WELL_FORMED);
 	expect_backend(no_genl_header, -EBADMSG, NOT_WELL_FORMED);
 	expect_backend(positive_error, -EBADMSG, NOT_WELL_FORMED);
+	expect_backend(error_of_no_errno, -EBADMSG, NOT_WELL_FORMED);
 	expect_backend(short_error, -EBADMSG, NOT_WELL_FORMED);
 }
 
