@@ -57,7 +57,7 @@ play() # FILE
 	script=$(sed -n '2s/^# script: //p' "$1")
 	DKCTL_FAKE=
 	[ -z "$script" ] || DKCTL_FAKE=$golden/$script
-	[ "$script" != many.fake ] || DKCTL_FAKE=$tmp/many.fake
+	case $script in many.fake | ops.fake | calls.fake) DKCTL_FAKE=$tmp/$script ;; esac
 	export DKCTL_FAKE
 	[ -n "$script" ] || unset DKCTL_FAKE
 	grep '^\$ ' "$1" >"$tmp/commands"
@@ -100,8 +100,30 @@ many()
 	echo "!stats on | 2884"
 }
 
+# As many operators as a registry can have.
+ops()
+{
+	echo "layout v1"
+	seq -f 'op many::op%.0f' 0 65535
+}
+
+# Each of them was called; every hundredth one ran on the card.
+calls()
+{
+	echo "layout v1"
+	echo "backend edu"
+	echo "!stats on | 65536 | 0"
+	awk 'BEGIN {
+		for (i = 0; i < 65536; i++)
+			print "!counter impl | many::op" i " | " (i % 100 ? "CPU" : "edu") \
+				" | f | p | | 1"
+	}'
+}
+
 echo "TAP version 13"
 many >"$tmp/many.fake"
+ops >"$tmp/ops.fake"
+calls >"$tmp/calls.fake"
 
 for file in "$golden"/*.txt; do
 	play "$file" >"$tmp/got"
