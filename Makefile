@@ -242,7 +242,7 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 
 all: lib nl dkctl samples
 	@echo
-	@echo 'Built in $(O): $(notdir $(static)) and $(soname) (version $(VERSION))$(if $(have_nl), with the same of libdispatchkey-nl), dkctl, samples.'
+	@echo 'Built in $(O), version $(VERSION): libdispatchkey$(if $(have_nl), and libdispatchkey-nl) (.a, .so.$(major)), dkctl, samples.'
 	@echo 'Next:'
 	@echo '  $(O)/samples/hello    a tensor, an operator, a tracer'
 	@echo '  make demo    calls routed to two accelerators in a virtual machine'

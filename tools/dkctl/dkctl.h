@@ -91,6 +91,8 @@ int run_replay(struct request *q);
 int run_help(struct request *q);
 /* live/live.c: those about a running kernel, or nolive/live.c without libnl */
 int run_live(struct request *q);
+/* What the help says of them. */
+extern const char live_note[];
 int run_version(struct request *q);
 /* Of the tool alone. */
 int show_version(struct request *q);

@@ -41,8 +41,10 @@ void help_overview(FILE *f)
 	for (s = subcommands; s->name; s++) {
 		if (s == subcommands)
 			fputs("keys, sets and trying out:\n", f);
+		else if (is_live(s) && !is_live(s - 1))
+			fprintf(f, "\non a running kernel%s:\n", live_note);
 		else if (is_live(s) != is_live(s - 1))
-			fputs(is_live(s) ? "\non a running kernel:\n" : "\n", f);
+			fputc('\n', f);
 		snprintf(head, sizeof(head), "%s %s", s->name, s->usage);
 		if (strlen(head) > 34)
 			fprintf(f, "  %s\n  %-34s %s\n", head, "", s->summary);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+const char live_note[] = "";
+
 static const struct {
 	const char *name;
 	int (*run)(struct live *v);

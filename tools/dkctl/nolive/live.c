@@ -2,13 +2,36 @@
 /* Subcommands about a running kernel, where libnl was not there to build them with. */
 #include "../dkctl.h"
 
+const char live_note[] = " (not with this dkctl, which was built without libnl)";
+
 int run_live(struct request *q)
 {
 	return fail(q, STATUS_KERNEL, q->subcommand->name, NULL,
 		    "this dkctl was built without libnl: install libnl-genl-3-dev and build it again");
 }
 
+static void json(struct request *q)
+{
+	struct json j;
+
+	json_begin(&j, stdout, q);
+	json_string(&j, "version", dk_version());
+	json_uint(&j, "abi", DK_ABI_VERSION);
+	json_string(&j, "layout", DK_LAYOUT_NAME);
+	json_null(&j, "library");
+	json_null(&j, "module");
+	json_null(&j, "older_of_tool_and_module");
+	json_null(&j, "older_of_tool_and_library");
+	json_end(&j);
+}
+
 int run_version(struct request *q)
 {
-	return show_version(q);
+	if (q->options & OPTION_JSON) {
+		json(q);
+	} else {
+		show_version(q);
+		puts("this dkctl was built without libnl, and cannot ask the module");
+	}
+	return STATUS_OK;
 }

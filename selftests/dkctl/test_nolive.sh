@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Where libnl is missing: all else is built and installed, and dkctl says of the
+# kernel's registry what to do. CC= is the compiler.
+#
+# shellcheck disable=SC2317 # functions are called by ok
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+top=${st_top:-$st_here/../..}
+[ -e "$top/Makefile" ] && [ -e "$top/tools/dkctl/main.c" ] ||
+	skip_all "the sources of dkctl are not beside the tests"
+need_command make
+
+run_make() { # TARGET...
+	MAKEFLAGS='' make -s -C "$top" O="$st_tmp/build" have_nl= CFLAGS=-O0 \
+		PREFIX=/usr DESTDIR="$st_tmp/root" "$@" >"$st_tmp/made" 2>&1 || {
+		cat "$st_tmp/made"
+		return 1
+	}
+}
+dkctl=$st_tmp/root/usr/bin/dkctl
+no_client() { [ -z "$(find "$st_tmp/root" -name '*dispatchkey-nl*' ! -path '*/man/*')" ]; }
+
+# says WHAT STATUS PATTERN WORDS...
+says() {
+	local what=$1 status=$2 pattern=$3 out got=0
+	shift 3
+	out=$("$dkctl" "$@" 2>&1) || got=$?
+	like "$what" "$pattern" "$out"
+	is "$what, by its status" "$status" $got
+}
+
+echo "TAP version 13"
+ok "make builds all else" run_make
+like "and says what is left out" "*Left out: libdispatchkey-nl*" "$(cat "$st_tmp/made")"
+ok "make install installs it" run_make install lib dkctl
+ok "and no client" no_client
+says "dkctl knows keys" 0 "CPU (layout v1)*" key CPU
+says "the kernel it does not know" 4 "dkctl: this dkctl was built without libnl*" backend
+says "with any words" 4 "dkctl: this dkctl was built without libnl*" stats --used -s
+says "nor in JSON" 4 '{"schema":1,"error":{"message":"this dkctl was built without libnl*' -j op
+says "its help says so" 0 "*on a running kernel (not with this dkctl, which was built without libnl):*" help
+says "and its version" 0 "dkctl *
+this dkctl was built without libnl*" version
+says "in JSON, too" 0 '{"schema":1,"version":*,"library":null,"module":null,*}' -j version
+
+finish
