@@ -32,7 +32,7 @@ int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 			    why->sentence);
 	if (!access("/sys/module/dispatchkey", F_OK))
 		return fail(q, STATUS_KERNEL, NULL, NULL,
-			    "dispatchkey.ko answers in the first network namespace only; type: nsenter -t 1 -n dkctl");
+			    "dispatchkey.ko answers in the first network namespace only; type: sudo nsenter -t 1 -n dkctl");
 	return fail(q, STATUS_KERNEL, NULL, NULL,
 		    "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 }
