@@ -28,7 +28,7 @@ cat >"$st_tmp/live/dkctl" <<-END
 	}
 	case "\$1 \$2" in
 	'-p backend') names edu CPU ;;
-	'-p device') names 0000:00:04.0 0000:00:05.0 ;;
+	'-p device') names 0000:00:04.0 0000:00:05.0 'odd\$(id)' ;;
 	'-p provider') names dk_cpu dk_edu ;;
 	'-p op') names aten::add.Tensor sample::copy sample::factorial ;;
 	'-p limits') names backends devices ;;
@@ -99,6 +99,10 @@ cat >"$st_tmp/cases" <<-'END'
 	dkctl backend set edu _ => offline online
 	dkctl device set 0000:00:04\t => 0000:00:04.0
 	dkctl device set 0000:00:04.0 of => offline
+	dkctl device show od => odd\$\(id\)
+	dkctl device show odd\$\(i => odd\$\(id\)
+	dkctl route sample::copy odd => odd\$\(id\)
+	dkctl route sample::copy "od => -
 	dkctl device show backend e => edu
 	dkctl provider dk_e => dk_edu
 	dkctl op prefix sample:: pro => provider
