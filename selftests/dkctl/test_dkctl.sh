@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=143
+planned=145
 count=0
 failed=0
 
@@ -525,6 +525,17 @@ if command -v script >/dev/null; then
 else
 	skip "a prompt at a terminal, in 100 columns" "no script(1) to make a terminal"
 fi
+: >"$tmp/err"
+if command -v script >/dev/null; then
+	script -qec "'$DKCTL' alias CPU" /dev/null | tr -d '\r' >"$tmp/out"
+	[ "$(wc -l <"$tmp/out")" = 3 ] && ! grep -qE '^.{101}' "$tmp/out"
+	result $? "an error at a terminal, in 100 columns"
+else
+	skip "an error at a terminal, in 100 columns" "no script(1) to make a terminal"
+fi
+run alias CPU
+[ $status = 2 ] && [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q '.\{101\}' "$tmp/err"
+result $? "and in one line elsewhere, whatever it has to name"
 advice 'kye CPU' 'did you mean "key"?'
 advice 'op my::add@table my::ad' 'did you mean "my::add"?'
 advice 'key Autograt' 'did you mean "Autograd"?'

@@ -180,7 +180,9 @@ struct wrap {
 void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent);
 void wrap_word(struct wrap *w, const char *word, const char *tail);
 void wrap_end(struct wrap *w);
-/* All words of a text, with bytes that are not to be seen as \\xNN; or it fails. */
+/* All words of a text, with bytes that are not to be seen as \\xNN; false without memory. */
+bool wrap_words(FILE *f, const char *head, const char *text);
+/* The same to standard output; or it fails. */
 int wrap_text(struct request *q, const char *head, const char *text);
 
 /* color.c: what a terminal shows in which colour */

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void put_byte(FILE *f, char c)
 {
@@ -58,6 +59,21 @@ static void json_error(struct request *q, const char *message, const char *word,
 	json_end(&j);
 }
 
+/* In lines that fit a terminal; a program gets one line. */
+static void put_sentence(const char *message, const char *suggestion)
+{
+	char text[2048];
+
+	snprintf(text, sizeof(text), "%s%s%s%s", message,
+		 suggestion ? "; did you mean \"" : "", suggestion ? suggestion : "",
+		 suggestion ? "\"?" : "");
+	if (isatty(STDERR_FILENO) && wrap_words(stderr, "dkctl: ", text))
+		return;
+	fputs("dkctl: ", stderr);
+	print_text(stderr, text, strlen(text));
+	fputc('\n', stderr);
+}
+
 int fail(struct request *q, int status, const char *word, const char *suggestion,
 	 const char *format, ...)
 {
@@ -71,11 +87,7 @@ int fail(struct request *q, int status, const char *word, const char *suggestion
 		json_error(q, message, word, suggestion);
 	/* what was printed so far comes before it */
 	fflush(stdout);
-	fputs("dkctl: ", stderr);
-	print_text(stderr, message, strlen(message));
-	if (suggestion)
-		fprintf(stderr, "; did you mean \"%s\"?", suggestion);
-	fputc('\n', stderr);
+	put_sentence(message, suggestion);
 	return status;
 }
 

@@ -49,17 +49,22 @@ void wrap_end(struct wrap *w)
 	fputc('\n', w->f);
 }
 
-int wrap_text(struct request *q, const char *head, const char *text)
+bool wrap_words(FILE *f, const char *head, const char *text)
 {
 	char *plain = plain_text(text), *word, *rest;
 	struct wrap w;
 
 	if (!plain)
-		return fail_memory(q);
-	wrap_begin(&w, stdout, head, (int)strlen(head));
+		return false;
+	wrap_begin(&w, f, head, (int)strlen(head));
 	for (word = strtok_r(plain, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
 		wrap_word(&w, word, "");
 	wrap_end(&w);
 	free(plain);
-	return STATUS_OK;
+	return true;
+}
+
+int wrap_text(struct request *q, const char *head, const char *text)
+{
+	return wrap_words(stdout, head, text) ? STATUS_OK : fail_memory(q);
 }
