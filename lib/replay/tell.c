@@ -9,6 +9,8 @@
 #define WHAT		13
 #define KEY		39
 #define RULE		9
+/* What a module says that is newer. */
+#define UNKNOWN		"says what is not known here"
 
 static void put(struct dk_tell *t, const char *s)
 {
@@ -205,7 +207,7 @@ static void put_bearing(struct dk_tell *t, const struct dk_step *s)
 	put_column(t, key_name(t, s->impl_key, name), KEY);
 	put_impl(t, s);
 	put(t, s->is_fallback ? ", the backend fallback, " : " ");
-	put(t, words[s->bearing]);
+	put(t, s->bearing < ARRAY_SIZE(words) ? words[s->bearing] : UNKNOWN);
 	put(t, "\n");
 }
 
@@ -279,8 +281,11 @@ static void put_verdict(struct dk_tell *t, const struct dk_step *s, const char *
 		}
 		put(t, "nothing serves: the trimmed table has no such entry");
 		break;
-	default:
+	case DK_VERDICT_HAS_ENTRY:
 		put(t, "no: only for tables without this entry");
+		break;
+	default:
+		put(t, UNKNOWN);
 	}
 }
 

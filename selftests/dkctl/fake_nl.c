@@ -9,6 +9,7 @@
  *   !of LABEL | PROVIDER                 who registered the functions of that label
  *   !provider NAME | MODULE | STATE | OPS | IMPLS | DEVICES | CALLS | BACKEND...
  *   !layout TEXT [| NAME]                its name, and that of its lowest functionality
+ *   !newer                               steps of a later version of the module
  *   !library TEXT                        the version of this library
  *   !device NAME | PROVIDER              who registered it
  *   !unserved OP                         nothing serves it, with something offline
@@ -785,6 +786,17 @@ int dk_nl_table(struct dk_nl *nl, const char *op_name, __u32 n, const char *devi
 	return 0;
 }
 
+/* What no version that there is says: of another kind, by other words. */
+static void make_newer(struct dk_nl_step *a, const struct dk_step *s)
+{
+	if (s->kind == DK_STEP_RULE && s->rule == 11)
+		a->kind = 100;
+	if (s->verdict == DK_VERDICT_NO_IMPL)
+		a->verdict = 100;
+	if (s->bearing == DK_BEARING_NONE)
+		a->bearing = 100;
+}
+
 static const struct dk_nl_step *step_of(const struct dk_step *s)
 {
 	struct dk_nl_step *a = give(sizeof(*a));
@@ -798,6 +810,8 @@ static const struct dk_nl_step *step_of(const struct dk_step *s)
 	a->key = s->key;
 	a->key_name = text(dk_registry_key_name(replay->reg, s->key, key));
 	a->is_fallback = s->is_fallback;
+	if (next_of(lines, "newer"))
+		make_newer(a, s);
 	if (!s->has_impl)
 		return a;
 	i->key = s->impl_key;

@@ -383,6 +383,8 @@ static void tell(struct call *c)
 	putchar('\n');
 	dk_tell_begin(&t);
 	for (s = c->steps; s; s = s->next) {
+		if (s->kind > DK_NL_STEP_IMPL)
+			continue;	/* a newer module's */
 		copy_step(&step, s);
 		dk_tell_step(&t, &step);
 	}
