@@ -711,7 +711,7 @@ static struct dk_nl_run *run_of(const struct dk_entry *e, unsigned int slot)
 	a->first = slot;
 	a->first_key = text(dk_registry_key_name(replay->reg,
 						 dk_slot_key(replay->layout, slot), key));
-	a->provenance = e->provenance;
+	a->provenance = next_of(lines, "newer") && e->provenance ? 100 : e->provenance;
 	a->flags = e->is_fallthrough ? DK_NL_IMPL_FALLTHROUGH : 0;
 	a->label = text(e->label);
 	a->provider = e->is_fallthrough && !find("of", e->label) ? "" :
@@ -836,7 +836,7 @@ static struct dk_nl_route *route_of(struct dk_op *op, const struct dk_explain *e
 	a->key = dk_slot_key(replay->layout, a->slot);
 	a->key_name = text(dk_registry_key_name(replay->reg, a->key, key));
 	a->error = ex->error;
-	a->provenance = e->provenance;
+	a->provenance = next_of(lines, "newer") && e->provenance ? 100 : e->provenance;
 	a->flags = e->is_fallthrough ? DK_NL_IMPL_FALLTHROUGH : 0;
 	a->device = e->device;
 	a->included = ex->included;

@@ -158,6 +158,12 @@ const char *grid_backend(const struct grid *g, unsigned int backend, char *buf, 
 	return buf;
 }
 
+const char *rule_word(__u32 provenance)
+{
+	return provenance > DK_NL_PROV_NO_ENTRY ? "by a rule that is not known here" :
+	       dk_provenance_name((enum dk_provenance)provenance);
+}
+
 void grid_describe(const struct grid_function *fn, char *buf, size_t size)
 {
 	int n;
@@ -171,7 +177,7 @@ void grid_describe(const struct grid_function *fn, char *buf, size_t size)
 			     fn->device_name, *fn->provider ? " of " : "", fn->provider);
 		if (n > 0 && (size_t)n < size)
 			snprintf(buf + n, size - (size_t)n, " [%s]%s%s",
-				 dk_provenance_name((enum dk_provenance)fn->provenance),
+				 rule_word(fn->provenance),
 				 fn->flags & DK_NL_IMPL_FALLTHROUGH ?
 				 ", calls pass it by" : "",
 				 fn->flags & DK_NL_IMPL_OFFLINE ? ", offline" : "");

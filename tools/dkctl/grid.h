@@ -42,6 +42,8 @@ const struct grid_function *grid_cell(const struct grid *g, const struct dk_nl_l
 				      unsigned int backend);
 /* "edu (PrivateUse1)", and "edu" again where it would be said twice. */
 const char *grid_backend(const struct grid *g, unsigned int backend, char *buf, size_t size);
+/* The rule that chose a function, also one that only a newer module has. */
+const char *rule_word(__u32 provenance);
 /* What a function is, for the legend: "add_edu@edu0 of dk_edu [kernel]" */
 void grid_describe(const struct grid_function *fn, char *buf, size_t size);
 /* Functionalities from the highest priority down; NULL ends. @per_backend ones only, or

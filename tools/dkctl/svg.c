@@ -69,10 +69,11 @@ static void put_text(FILE *f, int x, int y, const char *class, const char *s)
 	fputs("</text>\n", f);
 }
 
+/* A frame without a colour: nothing serves, or by a rule that has none here. */
 static bool is_empty(const struct grid_function *fn)
 {
 	return fn->provenance == DK_NL_PROV_MISSING ||
-	       fn->provenance == DK_NL_PROV_NO_ENTRY ||
+	       fn->provenance >= DK_NL_PROV_NO_ENTRY ||
 	       fn->flags & DK_NL_IMPL_FALLTHROUGH;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* dkctl route: where a call goes, and why. */
 #include "live.h"
+#include "../grid.h"
 #include "replay.h"
 #include "tell.h"
 
@@ -224,7 +225,7 @@ static void put_sentence(FILE *f, const struct call *c)
 		fprintf(f, "@%s", r->device_name);
 	if (*r->provider)
 		fprintf(f, " of %s", r->provider);
-	fprintf(f, " [%s]", dk_provenance_name((enum dk_provenance)r->provenance));
+	fprintf(f, " [%s]", rule_word(r->provenance));
 	if (r->flags & DK_NL_IMPL_FALLTHROUGH)
 		fputs(", a fallthrough", f);
 }
