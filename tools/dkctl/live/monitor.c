@@ -31,14 +31,15 @@ static void put_time(const struct dk_nl_event *e, const char *format, char *buf,
 
 static void json(struct request *q, const struct dk_nl_event *e)
 {
-	char time[64], zone[16];
+	char time[64], zone[16], at[96];
 	struct json j;
 
+	/* "+01:00", as RFC 3339 has it */
 	put_time(e, "%Y-%m-%dT%H:%M:%S", time, sizeof(time), zone, sizeof(zone));
-	strcat(time, zone);
+	snprintf(at, sizeof(at), "%s%.3s:%s", time, zone, zone + 3);
 	json_begin(&j, stdout, q);
 	json_object(&j, "event");
-	json_string(&j, "time", time);
+	json_string(&j, "time", at);
 	json_string(&j, "kind", dk_nl_word(DK_NL_WORDS_EVENT_KIND, e->kind));
 	json_name(&j, "name", e->name);
 	json_name(&j, "key", e->has_key ? e->key_name : "");
