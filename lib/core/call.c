@@ -257,14 +257,28 @@ static int dkc_found_by_rules(const struct dkc_row *row, struct dkc_way *way)
 	return 0;
 }
 
-/* The row has no function for us: special, missing or ambiguous. */
+/*
+ * The row says that a backend fallback serves, and the registry who that is; if
+ * it is not there any more, the rules tell who comes next.
+ */
+static bool dkc_find_fallback(const struct dk_op *op, struct dkc_way *way)
+{
+	unsigned int slot = dk_keyset_slot(op->reg->layout, DK_KEYSET(way->ks));
+
+	way->reg = dkc_fallback_at(op, slot, false);
+	return way->reg && !dkc_is_fallthrough(way->reg);
+}
+
+/* The row has no function for us: special, a fallback, missing or ambiguous. */
 static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
 			   unsigned int id, struct dkc_way *way)
 {
 	u32 device = dkc_device_of(op->reg->layout, way->ks, way->objs, way->n);
 	struct dkc_pick pick;
 
-	if (row->kind != DKC_ROW_RESOLVE)
+	if (id == DKC_ID_FALLBACK && dkc_find_fallback(op, way))
+		return dkc_found_by_rules(row, way);
+	if (row->kind != DKC_ROW_RESOLVE && id != DKC_ID_FALLBACK)
 		return dkc_why_none(op->reg, row, id, device);
 	way->ks = dkc_resolve(op, dkc_device_online(op->reg, device), way->ks,
 			      way->mask, &pick);
@@ -281,6 +295,7 @@ int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way)
 {
 	const struct dk_registry *reg = op->reg;
 	bool masked = way->mask;
+	const struct dkc_ent *e;
 	unsigned int id;
 
 	if (dkc_unlikely(row->kind != DKC_ROW_FULL))
@@ -292,12 +307,17 @@ int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way)
 		way->ks = dkc_mask(reg, row, way->ks);
 again:
 	id = row->shape->index[dkc_entry_of(reg, way->ks)];
-	way->fn = row->ent[id].fn;
-	way->reg = row->ent[id].reg;
-	if (dkc_likely(way->fn))
-		return 0;
+	if (dkc_likely(id >= DKC_ID_FIRST)) {
+		e = dkc_row_ent(row, id);
+		way->fn = e->fn;
+		way->reg = e->reg;
+		if (dkc_likely(way->fn))
+			return 0;
+	} else {
+		way->reg = NULL;
+	}
 	/* a redispatch, to what became a fallthrough since its call was masked */
-	if (!masked && dkc_is_fallthrough(way->reg)) {
+	if (!masked && (id == DKC_ID_FALLTHROUGH || dkc_is_fallthrough(way->reg))) {
 		way->ks = dkc_mask(reg, row, way->ks);
 		masked = true;
 		goto again;
@@ -538,7 +558,7 @@ dkc_look_up(const struct dkc_row *row, u64 *ks, u32 direct, bool masked)
 
 	*ks &= masked ? shape->mask[b] : DK_FULL;
 	id = shape->index[dkc_v1_index(*ks, b)];
-	return dkc_likely(id >= direct) ? &row->ent[id] : NULL;
+	return dkc_likely(id >= direct) ? dkc_row_ent(row, id) : NULL;
 }
 
 /*

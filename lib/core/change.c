@@ -6,13 +6,20 @@
  */
 #include "registry.h"
 
+static void dkc_change_put(struct dkc_change *ch, struct dk_op *op,
+			   enum dkc_what_changes what)
+{
+	if (!op->changing) {
+		op->change_next = ch->ops;
+		ch->ops = op;
+	}
+	if (op->changing < what)
+		op->changing = what;
+}
+
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op)
 {
-	if (op->changing)
-		return;
-	op->changing = true;
-	op->change_next = ch->ops;
-	ch->ops = op;
+	dkc_change_put(ch, op, DKC_OPERATOR);
 }
 
 void dkc_change_add_all(struct dkc_change *ch, struct dk_registry *reg)
@@ -21,7 +28,7 @@ void dkc_change_add_all(struct dkc_change *ch, struct dk_registry *reg)
 	u32 pos = 0;
 
 	while ((op = dkc_op_next(reg, &pos)))
-		dkc_change_add(ch, op);
+		dkc_change_put(ch, op, DKC_FALLBACKS);
 }
 
 static struct dk_op *dkc_change_take(struct dkc_change *ch)
@@ -31,7 +38,7 @@ static struct dk_op *dkc_change_take(struct dkc_change *ch)
 	if (op) {
 		ch->ops = op->change_next;
 		op->change_next = NULL;
-		op->changing = false;
+		op->changing = DKC_NOTHING;
 	}
 	return op;
 }
@@ -62,6 +69,8 @@ void dkc_change_cancel(struct dkc_change *ch)
 		dkc_row_discard(op->reg, op->pending);
 		op->pending = NULL;
 	}
+	dkc_news_free(ch->news);
+	ch->news = NULL;
 }
 
 /* What calls see: the full row, or a constant one that stands for it. */
@@ -108,10 +117,10 @@ void dkc_change_force(struct dkc_change *ch)
 {
 	struct dk_op *op;
 
-	while ((op = dkc_change_take(ch))) {
+	while ((op = ch->ops)) {
 		if (dkc_row_build(op, false, &op->pending))
 			op->pending = NULL;
 		dkc_stats_cover(op, op->pending, false);
-		dkc_op_publish(op);
+		dkc_op_publish(dkc_change_take(ch));
 	}
 }

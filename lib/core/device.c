@@ -111,7 +111,7 @@ static int dkc_device_add(struct dkc_provider *core, struct dkc_device *dev,
 			  void *priv, const struct dk_impl *impls, unsigned int n,
 			  struct dk_diag *why)
 {
-	struct dkc_change ch = { NULL };
+	struct dkc_change ch = { .ops = NULL };
 	struct dkc_block *b;
 	int err = dkc_device_number(core->reg, dev, why);
 
@@ -174,7 +174,7 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
 int dk_device_unregister(struct dk_provider *prov, __u32 device,
 			 struct dk_diag *why)
 {
-	struct dkc_change ch = { NULL };
+	struct dkc_change ch = { .ops = NULL };
 	struct dkc_provider *core;
 	struct dkc_device *dev;
 	struct dkc_block *b;

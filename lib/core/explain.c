@@ -132,16 +132,15 @@ static void dkc_step_rule(const struct dkc_end *end, unsigned int rule,
 static enum dk_bearing dkc_bearing(const struct dkc_case *c, const struct dkc_end *end,
 				   const struct dkc_reg *r)
 {
-	struct dkc_reg *left_out = (struct dkc_reg *)r;
 	struct dkc_end without;
 
 	if (end->pick.reg == r)
 		return DK_BEARING_SERVES;
 	if (r->block->prov && !dkc_visible(r, true))
 		return DK_BEARING_OFFLINE;
-	left_out->aside = true;
+	c->op->reg->aside = r;
 	dkc_follow(c, &without);
-	left_out->aside = false;
+	c->op->reg->aside = NULL;
 	if (without.pick.reg != end->pick.reg || without.pick.prov != end->pick.prov ||
 	    without.at.slot != end->at.slot)
 		return DK_BEARING_DECIDES;

@@ -37,13 +37,17 @@ static int dkc_check_function(const struct dk_impl *impl, bool fallback,
 	return 0;
 }
 
-static int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why)
+/* What is to be registered, and its operator, or NULL where that is new. */
+static int dkc_check_impl(struct dk_registry *reg, const struct dk_impl *impl,
+			  struct dk_op **op, struct dk_diag *why)
 {
 	int err;
 
 	if (!impl->op || impl->op->size != sizeof(*impl->op))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
-	if (!dkc_name_ok(impl->op->name))
+	/* the name of one that is there has been looked at */
+	*op = impl->op->name ? dkc_op_find(reg, impl->op->name) : NULL;
+	if (!*op && !dkc_name_ok(impl->op->name))
 		return dkc_refuse(why, DK_WHY_BAD_NAME, impl->op->name);
 	err = dkc_check_function(impl, false, why);
 	if (!err && impl->schema)
@@ -76,18 +80,26 @@ static int dkc_resolve_key(const struct dk_layout *l, const struct dk_impl *impl
 	return 0;
 }
 
+static enum dkc_group dkc_group_of(const struct dk_impl *impl)
+{
+	if (impl->flags & DK_IMPL_F_FALLTHROUGH)
+		return DKC_FALLS_THROUGH;
+	return impl->flags & (DK_IMPL_F_BOXED | DK_IMPL_F_PLAIN) ? DKC_PACKED : DKC_DIRECT;
+}
+
 static void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b,
 			 const struct dk_impl *impl, unsigned int key)
 {
 	const struct dk_layout *l = b->prov->reg->layout;
-	enum dk_key_kind kind = dk_key_kind(l, key);
+	unsigned int f = dk_key_functionality(l, key), backend = dk_key_backend(l, key);
 
 	r->impl = impl;
 	r->block = b;
 	r->key = key;
-	r->bits = dk_key_set(l, key).bits;
-	if (kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND)
-		r->slot = dk_key_slot(l, key);
+	r->group = dkc_group_of(impl);
+	/* neither has a building block one, nor an alias key */
+	if (f && (backend || !dkc_is_per_backend(l, f)))
+		r->slot = dkc_slot(l, f, backend);
 }
 
 static void dkc_reg_link(struct dkc_reg *r)
@@ -103,26 +115,27 @@ static void dkc_reg_link(struct dkc_reg *r)
 	}
 }
 
-static void dkc_reg_news(struct dkc_block *b, const struct dk_op *op, unsigned int key)
+static void dkc_reg_news(struct dkc_change *ch, const struct dk_op *op, unsigned int key)
 {
 	struct dkc_news *n = dkc_news_make(op->name, DK_EVENT_IMPL, key);
 
 	if (!n) {
-		b->news_lost++;
+		ch->news_lost++;
 		return;
 	}
-	n->next = b->news;
-	b->news = n;
+	n->next = ch->news;
+	ch->news = n;
 }
 
 /* Make room for one function, and put it on top of its operator's. */
 static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
-		       unsigned int key, struct dkc_change *ch, struct dk_diag *why)
+		       struct dk_op *op, unsigned int key, struct dkc_change *ch,
+		       struct dk_diag *why)
 {
 	struct dkc_reg *r = &b->regs[b->n];
-	struct dk_op *op = dkc_op_obtain(b->prov->reg, impl->op);
 	int err;
 
+	op = dkc_op_obtain(b->prov->reg, impl->op, op);
 	if (!op)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, impl->op->name);
 	err = dkc_op_check_sig(op, impl->op, impl, key, b->prov, why);
@@ -133,7 +146,7 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 		return err;
 	}
 	if (op->reg->listeners)
-		dkc_reg_news(b, op, key);
+		dkc_reg_news(ch, op, key);
 	dkc_reg_init(r, b, impl, key);
 	r->op = op;
 	dkc_reg_link(r);
@@ -192,8 +205,9 @@ static struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
 void dkc_block_undo(struct dkc_block *b)
 {
 	dkc_store(b->state, DKC_GOING);
-	dkc_news_free(b->news);
 	dkc_stats_forget_block(b);
+	if (b->fallback)
+		dkc_ground_changed(b->prov->reg);
 	while (b->n) {
 		struct dkc_reg *r = &b->regs[--b->n];
 
@@ -262,7 +276,7 @@ static void dkc_tell_no_entry(const struct dkc_block *b, struct dk_diag *why)
 	for (i = 0; l->trimmed && i < b->n; i++) {
 		const struct dkc_reg *r = &b->regs[i];
 
-		if (r->slot && dk_table_index(l, DK_KEYSET(r->bits)) < 0) {
+		if (r->slot && dk_table_index(l, DK_KEYSET(dkc_reg_bits(r, l))) < 0) {
 			dkc_remark(why, DK_WHY_NO_ENTRY, dk_key_name(l, r->key, key));
 			return;
 		}
@@ -277,6 +291,7 @@ struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 				 struct dk_diag *why, int *err)
 {
 	struct dkc_block *b = dkc_block_alloc(prov, priv, n);
+	struct dk_op *op = NULL;
 	unsigned int i, key;
 
 	if (!b) {
@@ -290,12 +305,12 @@ struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 		dev->block = b;
 	}
 	for (i = 0; i < n; i++) {
-		*err = dkc_check_impl(&impls[i], why);
+		*err = dkc_check_impl(prov->reg, &impls[i], &op, why);
 		if (!*err)
 			*err = dkc_resolve_key(prov->reg->layout, &impls[i],
 					       backend, dev, &key, why);
 		if (!*err)
-			*err = dkc_reg_add(b, &impls[i], key, ch, why);
+			*err = dkc_reg_add(b, &impls[i], op, key, ch, why);
 		if (*err) {
 			dkc_change_cancel(ch);
 			dkc_block_undo(b);
@@ -351,9 +366,8 @@ void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
 		dkc_saw_device(b->dev, DKC_DEVICE_CAME);
 	dkc_saw_block(b, true);
 	dkc_change_commit(ch);
-	dkc_news_put(b->prov->reg, b->news);
-	dkc_news_lose(b->prov->reg, b->news_lost);
-	b->news = NULL;
+	dkc_news_put(b->prov->reg, ch->news);
+	dkc_news_lose(b->prov->reg, ch->news_lost);
 }
 
 /* Register a table; the lock is held. */
@@ -361,7 +375,7 @@ struct dkc_block *dkc_table_add(struct dkc_provider *core, unsigned int backend,
 				const struct dk_impl *impls, unsigned int n,
 				struct dk_diag *why, int *err)
 {
-	struct dkc_change ch = { NULL };
+	struct dkc_change ch = { .ops = NULL };
 	struct dkc_block *b;
 
 	*err = 0;
@@ -478,7 +492,7 @@ struct dkc_block *dkc_fallback_add(struct dkc_provider *core,
 				   const struct dk_impl *impl, struct dk_diag *why,
 				   int *err)
 {
-	struct dkc_change ch = { NULL };
+	struct dkc_change ch = { .ops = NULL };
 	struct dkc_block *b;
 
 	*err = dkc_check_fallback_key(core->reg->layout, impl, why);
@@ -493,6 +507,7 @@ struct dkc_block *dkc_fallback_add(struct dkc_provider *core,
 	b->fallback = true;
 	*err = dkc_fallback_place(b, impl, why);
 	if (!*err) {
+		dkc_ground_changed(core->reg);
 		dkc_change_add_all(&ch, core->reg);
 		if (dkc_change_prepare(&ch))
 			*err = dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
@@ -539,8 +554,10 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 			dkc_change_add(ch, r->op);
 		}
 	}
-	if (b->fallback)
+	if (b->fallback) {
+		dkc_ground_changed(b->prov->reg);
 		dkc_change_add_all(ch, b->prov->reg);
+	}
 	b->next = b->prov->withdrawn;
 	b->prov->withdrawn = b;
 }
@@ -549,7 +566,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 static int dkc_withdraw(struct dkc_provider *core, const struct dk_impl *impls,
 			struct dkc_block **out, struct dk_diag *why)
 {
-	struct dkc_change ch = { NULL };
+	struct dkc_change ch = { .ops = NULL };
 	struct dkc_block *b = *dkc_bucket(core->reg, impls);
 
 	while (b && (b->impls != impls || b->prov != core || b->dev))

@@ -73,7 +73,7 @@ struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 
 	if (row && dkc_has_entry(l, f, b)) {
 		row = dkc_row_of_device(row, dev ? dev->number : 0);
-		pick.reg = row->ent[dkc_row_id(l, row, f, b)].reg;
+		pick.reg = dkc_row_reg(op, row, f, b);
 	}
 	return pick;
 }

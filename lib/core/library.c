@@ -348,7 +348,7 @@ static int dkc_entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
 			 bool inferred, struct dk_diag *why)
 {
 	struct dkc_provider *core = e->lib->prov;
-	struct dkc_change ch = { NULL };
+	struct dkc_change ch = { .ops = NULL };
 	struct dkc_op_def def;
 	int err;
 
@@ -508,7 +508,7 @@ void dkc_libraries_withdraw(struct dkc_provider *prov, struct dkc_change *ch)
 
 int dk_library_unregister(struct dk_library *lib)
 {
-	struct dkc_change ch = { NULL };
+	struct dkc_change ch = { .ops = NULL };
 	struct dkc_provider *core;
 	struct dk_registry *reg;
 	int err = dkc_provider_lock_leaving(lib->prov, &core, NULL);
@@ -527,7 +527,7 @@ int dk_library_unregister(struct dk_library *lib)
 
 int dk_handle_release(struct dk_library *lib, struct dk_handle *h)
 {
-	struct dkc_change ch = { NULL };
+	struct dkc_change ch = { .ops = NULL };
 	struct dkc_provider *core;
 	struct dk_registry *reg;
 	struct dkc_block *b;

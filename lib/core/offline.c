@@ -27,6 +27,8 @@ static void dkc_want(const struct dkc_switch *s, bool online)
 		s->reg->want_offline &= ~s->backend;
 	else
 		s->reg->want_offline |= s->backend;
+	if (!s->dev)
+		dkc_ground_changed(s->reg);
 }
 
 /* As readers see it. */
@@ -46,7 +48,7 @@ static void dkc_each_in_block(const struct dkc_switch *s, struct dkc_block *b,
 	unsigned int i;
 
 	for (i = 0; i < b->n; i++)
-		if (s->dev || (b->regs[i].bits & s->backend))
+		if (s->dev || (dkc_reg_bits(&b->regs[i], s->reg->layout) & s->backend))
 			f(&b->regs[i], data);
 }
 
@@ -131,7 +133,7 @@ static const char *dkc_switch_name(const struct dkc_switch *s, char buf[DK_NAME_
 /* Rows with or without them; may fail, and then nothing has changed. */
 static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 {
-	struct dkc_change ch = { NULL };
+	struct dkc_change ch = { .ops = NULL };
 	char buf[DK_NAME_MAX];
 
 	dkc_want(s, s->online);
@@ -159,7 +161,7 @@ static bool dkc_bars_backend(const struct dkc_inside *in, void *data)
 	const struct dkc_switch *s = data;
 
 	return in->reg && in->reg->block->prov->reg == s->reg &&
-	       (in->reg->bits & s->backend);
+	       (dkc_reg_bits(in->reg, s->reg->layout) & s->backend);
 }
 
 static int dkc_may_switch(struct dkc_switch *s, struct dk_diag *why)

@@ -10,13 +10,24 @@
 
 static struct dk_op dkc_removed;	/* marks a slot that was in use */
 
-static u32 dkc_name_hash(const char *name)
+/* By words; the last one overlaps the one before it. */
+static u32 dkc_name_hash(const char *name, size_t len)
 {
-	u32 hash = 2166136261u;
+	u64 hash = len, word = 0;
+	size_t i;
 
-	for (; *name; name++)
-		hash = (hash ^ (u8)*name) * 16777619u;
-	return hash;
+	for (i = 0; i + sizeof(word) < len; i += sizeof(word)) {
+		memcpy(&word, name + i, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 32;
+	}
+	if (len >= sizeof(word))
+		memcpy(&word, name + len - sizeof(word), sizeof(word));
+	else
+		for (i = 0; i < len; i++)
+			word = word << 8 | (u8)name[i];
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash >> 32;
 }
 
 /* A hash of the text without its white space; never 0. */
@@ -27,7 +38,7 @@ u64 dkc_sig_hash(const char *sig)
 	if (!sig)
 		return 0;
 	for (; *sig; sig++)
-		if (*sig != ' ' && *sig != '\t' && *sig != '\n')
+		if ((u8)*sig > ' ' || (*sig != ' ' && *sig != '\t' && *sig != '\n'))
 			hash = (hash ^ (u8)*sig) * 1099511628211ull;
 	return hash ? hash : 1;
 }
@@ -39,24 +50,25 @@ bool dkc_name_ok(const char *name)
 	if (!name)
 		return false;
 	for (n = 0; name[n]; n++)
-		if (n == DK_NAME_MAX - 1 || (u8)name[n] <= ' ' || name[n] == 0x7f)
+		if ((u8)name[n] <= ' ' || name[n] == 0x7f)
 			return false;
-	return n > 0;
+	return n && n < DK_NAME_MAX;
 }
 
 /* By name; under the lock or in a read section. */
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name)
 {
 	const struct dkc_optab *tab = dkc_deref(reg->ops);
-	u32 hash = dkc_name_hash(name), i;
+	size_t len = dkc_strlen(name);
+	u32 hash = dkc_name_hash(name, len), i;
 	struct dk_op *op;
 
 	if (!tab)
 		return NULL;
 	for (i = hash & tab->mask; (op = dkc_deref(tab->slot[i]));
 	     i = (i + 1) & tab->mask)
-		if (op != &dkc_removed && op->hash == hash &&
-		    dkc_streq(op->name, name))
+		if (op->hash == hash && op->name_len == len && op != &dkc_removed &&
+		    !memcmp(op->name, name, len))
 			return op;
 	return NULL;
 }
@@ -125,7 +137,8 @@ static struct dk_op *dkc_op_new(struct dk_registry *reg, const char *name)
 	}
 	memcpy(op->name, name, len + 1);
 	op->probed = op->name;
-	op->hash = dkc_name_hash(name);
+	op->name_len = len;
+	op->hash = dkc_name_hash(name, len);
 	op->reg = reg;
 	dkc_publish(op->row, reg->shutdown ? &dkc_row_gone : &dkc_row_undefined);
 	return op;
@@ -214,18 +227,31 @@ u64 dkc_op_sig(const struct dk_op *op)
 	return sig;
 }
 
+/* Is it the very text that somebody else brought, which was compared then? */
+static bool dkc_sig_known(const struct dk_op *op, const char *sig)
+{
+	const struct dkc_reg *r = dkc_deref_locked(op->regs);
+
+	return (op->definer && op->decl->sig == sig) || (r && r->impl->op->sig == sig);
+}
+
 static bool dkc_op_takes(const struct dk_op *op, const struct dk_op_decl *decl)
 {
-	u64 sig = decl->sig ? dkc_op_sig(op) : 0;
+	u64 sig;
 
+	if (!decl->sig || dkc_sig_known(op, decl->sig))
+		return true;
+	sig = dkc_op_sig(op);
 	return !sig || dkc_sig_hash(decl->sig) == sig;
 }
 
-/* Find or make; the caller settles it in the end. NULL for lack of memory. */
-struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl)
+/*
+ * Make what was not found; the caller settles it in the end. NULL for lack of
+ * memory.
+ */
+struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
+			    struct dk_op *op)
 {
-	struct dk_op *op = dkc_op_find(reg, decl->name);
-
 	if (!op) {
 		op = dkc_op_new(reg, decl->name);
 		if (op)
@@ -414,7 +440,7 @@ static struct dk_op *dkc_op_to_define(struct dk_registry *reg,
 				      const struct dk_op_decl *decl,
 				      unsigned int flags)
 {
-	struct dk_op *op = dkc_op_obtain(reg, decl);
+	struct dk_op *op = dkc_op_obtain(reg, decl, dkc_op_find(reg, decl->name));
 
 	if (op && dkc_op_replaceable(op) && dkc_check_class(op, flags, NULL))
 		return dkc_op_replace(op);
@@ -584,7 +610,7 @@ void dkc_op_define_cancel(struct dkc_op_def *def)
 static int dkc_op_define(struct dkc_provider *core, const struct dk_op_decl *decl,
 			 unsigned int flags, struct dk_diag *why)
 {
-	struct dkc_change ch = { NULL };
+	struct dkc_change ch = { .ops = NULL };
 	struct dkc_op_def def;
 	int err = dkc_op_define_begin(core, decl, flags, &def, &ch, why);
 
@@ -668,7 +694,7 @@ void dkc_op_undefine(struct dk_op *op)
 
 int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *why)
 {
-	struct dkc_change ch = { NULL };
+	struct dkc_change ch = { .ops = NULL };
 	struct dkc_provider *core;
 	struct dk_registry *reg;
 	struct dk_op *op;

@@ -3,7 +3,9 @@
  * The operators by name, for whoever lists them: a treap, which is a search tree
  * by name and a heap by a hash of the name, and so is flat on average without
  * being balanced. Each knows how many there are below it, so that whoever
- * stopped at the n-th goes on there. All of it is under the lock.
+ * stopped at the n-th goes on there. Whoever comes waits in a list until somebody
+ * asks: lists are rare, and a tree costs a cache miss a level. All of it is under
+ * the lock.
  */
 #include "registry.h"
 
@@ -96,12 +98,11 @@ static struct dk_op *dkc_tree_join(struct dk_op *a, struct dk_op *b)
 	return root;
 }
 
-void dkc_order_add(struct dk_op *op)
+static void dkc_tree_add(struct dk_op *op)
 {
 	struct dk_op **at = &op->reg->ops_tree;
 	u32 weight = dkc_tree_weight(op);
 
-	op->reg->order++;
 	while (*at && dkc_tree_weight(*at) >= weight) {
 		(*at)->tree_size++;
 		at = dkc_name_before((*at)->name, op->name) ? &(*at)->behind :
@@ -112,11 +113,10 @@ void dkc_order_add(struct dk_op *op)
 	*at = op;
 }
 
-void dkc_order_remove(struct dk_op *op)
+static void dkc_tree_remove(struct dk_op *op)
 {
 	struct dk_op **at = &op->reg->ops_tree;
 
-	op->reg->order++;
 	while (*at != op) {
 		(*at)->tree_size--;
 		at = dkc_name_before((*at)->name, op->name) ? &(*at)->behind :
@@ -125,9 +125,48 @@ void dkc_order_remove(struct dk_op *op)
 	*at = dkc_tree_join(op->before, op->behind);
 }
 
-struct dk_op *dkc_op_at(const struct dk_registry *reg, u32 n)
+/* Outside of the tree @before and @behind are those in the list. */
+void dkc_order_add(struct dk_op *op)
 {
-	struct dk_op *op = reg->ops_tree;
+	struct dk_op **first = &op->reg->ops_unordered;
+
+	op->reg->order++;
+	op->before = NULL;
+	op->behind = *first;
+	if (*first)
+		(*first)->before = op;
+	*first = op;
+}
+
+void dkc_order_remove(struct dk_op *op)
+{
+	op->reg->order++;
+	if (op->tree_size) {
+		dkc_tree_remove(op);
+		return;
+	}
+	if (op->before)
+		op->before->behind = op->behind;
+	else
+		op->reg->ops_unordered = op->behind;
+	if (op->behind)
+		op->behind->before = op->before;
+}
+
+static struct dk_op *dkc_tree(struct dk_registry *reg)
+{
+	struct dk_op *op;
+
+	while ((op = reg->ops_unordered)) {
+		reg->ops_unordered = op->behind;
+		dkc_tree_add(op);
+	}
+	return reg->ops_tree;
+}
+
+struct dk_op *dkc_op_at(struct dk_registry *reg, u32 n)
+{
+	struct dk_op *op = dkc_tree(reg);
 
 	while (op) {
 		u32 before = dkc_tree_size(op->before);
@@ -144,7 +183,7 @@ struct dk_op *dkc_op_at(const struct dk_registry *reg, u32 n)
 	return op;
 }
 
-u32 dkc_op_place(const struct dk_registry *reg, const char *name)
+u32 dkc_op_place(struct dk_registry *reg, const char *name)
 {
-	return dkc_tree_before(reg->ops_tree, name);
+	return dkc_tree_before(dkc_tree(reg), name);
 }

@@ -116,7 +116,7 @@ int dkc_provider_lock_to_leave(struct dk_provider *prov, struct dkc_provider **c
 /* Unpublish all that a provider brought; the lock is held, nothing fails. */
 static void dkc_provider_withdraw(struct dkc_provider *core)
 {
-	struct dkc_change ch = { NULL };
+	struct dkc_change ch = { .ops = NULL };
 	struct dk_op *op;
 
 	dkc_libraries_withdraw(core, &ch);
@@ -210,7 +210,8 @@ static bool dkc_is_inside(const struct dkc_inside *in, void *data)
 	if (!t->block && !t->backends)
 		return dkc_load(in->reg->block->state) == DKC_GOING;
 	/* somebody may have brought online again what we wait for */
-	return (t->block ? in->reg->block == t->block : in->reg->bits & t->backends) &&
+	return (t->block ? in->reg->block == t->block :
+		dkc_reg_bits(in->reg, t->core->reg->layout) & t->backends) &&
 	       !dkc_visible(in->reg, false);
 }
 

@@ -46,8 +46,7 @@ static void dkc_registry_release(struct dk_registry *reg)
 {
 	dkc_layout_put(reg->layout);
 	dkc_free(reg->stock_block);
-	dkc_free(reg->scratch);
-	dkc_free(reg->paint);
+	dkc_free(reg->easel);
 	dkc_free(reg->stock);
 	dkc_free((void *)reg->fallback);
 	dkc_free(dkc_deref_locked(reg->devmap));
@@ -105,6 +104,7 @@ static int dkc_registry_stock(struct dk_registry *reg)
 		r->block = b;
 		r->key = key;
 		r->slot = slot;
+		r->group = DKC_FALLS_THROUGH;
 		reg->stock[slot] = r;
 	}
 	reg->stock_block = b;
@@ -115,7 +115,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 				      struct dk_diag *why)
 {
 	struct dk_registry *reg;
-	u32 entries, in_row;
+	u32 entries;
 
 	l = dkc_layout(l);
 	if (!l->has_tables) {
@@ -135,20 +135,19 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->flags = flags;
 	reg->v1 = !l->trimmed && l->nb == DK_NUM_BACKENDS && l->full == DK_FULL &&
 		  l->per_backend == DK_PER_BACKEND_MASK >> (DK_NUM_BACKENDS - 1);
-	reg->paint = dkc_alloc(entries * sizeof(*reg->paint));
+	reg->easel = dkc_easel_make(l);
 	reg->stock = dkc_alloc(entries * sizeof(*reg->stock));
 	reg->fallback = dkc_alloc(entries * sizeof(*reg->fallback));
 	/* behind those of a trimmed table is one for all that have none */
-	in_row = dkc_table_size(l) + l->trimmed;
-	/* dkc_enter_direct() looks before it knows of which layout the row is */
-	if (in_row < DK_NUM_ENTRIES)
-		in_row = DK_NUM_ENTRIES;
-	reg->scratch = dkc_alloc(offsetof(struct dkc_shape, index) + in_row);
-	if (!reg->paint || !reg->stock || !reg->fallback || !reg->scratch)
+	reg->shape_entries = dkc_table_size(l) + l->trimmed;
+	/* dkc_find_direct() looks before it knows of which layout the row is */
+	if (reg->shape_entries < DK_NUM_ENTRIES)
+		reg->shape_entries = DK_NUM_ENTRIES;
+	if (!reg->easel || !reg->stock || !reg->fallback)
 		goto no_tables;
-	reg->scratch->entries = in_row;
 	if ((flags & DK_REGISTRY_STOCKED) && dkc_registry_stock(reg))
 		goto no_tables;
+	dkc_ground_changed(reg);
 	dkc_mutex_init(&reg->lock);
 	dkc_registry_born(reg);
 	dkc_remark(why, DK_WHY_NONE, NULL);
@@ -239,7 +238,10 @@ static bool dkc_entry_right(const struct dk_op *op, const struct dkc_row *row,
 	id = dkc_row_id(l, row, f, b);
 	if (pick.prov == DK_PROV_AMBIGUOUS)
 		return id == DKC_ID_AMBIGUOUS && !masked;
-	return row->ent[id].reg == pick.reg &&
+	if (pick.prov == DK_PROV_FALLBACK && id != (dkc_is_fallthrough(pick.reg) ?
+						    DKC_ID_FALLTHROUGH : DKC_ID_FALLBACK))
+		return false;
+	return dkc_row_reg(op, row, f, b) == pick.reg &&
 	       masked == (f && dkc_is_fallthrough(pick.reg));
 }
 

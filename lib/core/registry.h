@@ -16,11 +16,20 @@
 #define DKC_MAX_PARAMS		64	/* of a declaration that DK_OP() did not make */
 #define DKC_MAX_DEVICES		4095	/* of the low bits of a device number */
 #define DKC_DEVICE_BITS		12
+#define DKC_SLOT_WORDS		(DKC_MAX_ENTRIES / 64)	/* of a set of slots */
 #define DKC_SHAPE_BUCKETS	256
 #define DKC_BLOCK_BUCKETS	256
 
 struct dkc_block;
 struct dkc_device;
+
+/* In the order of their ids in a row. */
+enum dkc_group {
+	DKC_FALLS_THROUGH,
+	DKC_PACKED,		/* not called with the operator's own type */
+	DKC_DIRECT,
+	DKC_GROUPS
+};
 
 /* One function at one key of one operator, or one backend fallback. */
 struct dkc_reg {
@@ -30,13 +39,9 @@ struct dkc_reg {
 	const struct dk_impl *impl;
 	struct dkc_block *block;
 	struct dk_op *op;		/* NULL: a backend fallback */
-	u64 bits;			/* of its key, 0 for an alias key */
 	u16 key;
-	u16 slot;			/* that it fills by itself, 0 for none */
-	u8 id;				/* scratch of whoever builds a row */
-	bool aside;			/* as if it were not there, for whoever
-					 * explains and holds the lock
-					 */
+	u16 slot : 12;			/* that it fills by itself, 0 for none */
+	u16 group : 4;			/* enum dkc_group, as it was registered */
 	u32 counter;			/* see stats.c; 0: none */
 };
 
@@ -66,8 +71,6 @@ struct dkc_block {
 	const struct dk_impl *impls;	/* the caller's, which names the block */
 	struct dkc_device *dev;
 	void *priv;
-	struct dkc_news *news;		/* newest first, until it is published */
-	u32 news_lost;			/* that found no memory */
 	void *owned;			/* goes with the block, or NULL */
 	u32 device;			/* number, 0 for none */
 	u32 n;
@@ -98,21 +101,64 @@ struct dkc_devmap {
 	} slot[];
 };
 
+/* All that decides how a row looks; rows of equal looks share a shape. */
+struct dkc_look {
+	u32 ground;		/* number of the state of the fallbacks */
+	u32 barred;		/* from Autograd of these backends, rule 4 */
+	u16 aliases;		/* at which something is, and of which group */
+	bool atomic;
+	bool ambiguous;		/* AutogradOther is, rule 6 */
+	bool nested;		/* AutogradNestedTensor is barred */
+	/* of each group, those at which it is registered; so many words as it takes */
+	u64 slots[DKC_GROUPS * DKC_SLOT_WORDS];
+};
+
+#define DKC_LOOK_ALIAS(alias, group)	((1 + (group)) << 2 * (alias))
+
 /* The index part and the masks of a row, shared by all rows that look alike. */
 struct dkc_shape {
 	struct dkc_retired retired;
 	struct dkc_shape *next;
+	struct dkc_shape *heir;		/* when the fallbacks changed, or NULL */
+	struct dkc_look *look;
 	u32 hash;
 	u32 users;
-	u32 entries;
+	u16 entries;
+	u8 n;			/* functions that it names */
+	u8 direct;		/* the first id of those that are called as they are */
+	u8 used;		/* aliases that serve anywhere */
 	u64 mask[DKC_MAX_BACKENDS];
 	u8 index[];
 };
 
-/* What an index byte names. The first ones have no function. */
+/* What rows are painted on, one at a time and under the lock. */
+struct dkc_easel {
+	u32 words;				/* of a set of slots */
+	u32 ground_number;
+	u64 in_table[DKC_SLOT_WORDS];		/* slots that have an entry */
+	u64 alias_slots[DKC_NUM_ALIASES][DKC_SLOT_WORDS];
+	u64 through[2][DKC_SLOT_WORDS];		/* fallbacks that are fallthroughs */
+	u8 *ground[2];				/* ids of the fallbacks, by class */
+	/* the facts about the row that is built */
+	struct dkc_look look;
+	const struct dkc_reg *alias[DKC_NUM_ALIASES];
+	u64 noted[DKC_SLOT_WORDS];		/* slots that have a function */
+	u64 functionalities;			/* at which something is registered */
+	u64 dense;				/* backends, with Dense */
+	/* and, where it has no shape yet, the painting */
+	u64 left[DKC_SLOT_WORDS];		/* slots that nothing has taken */
+	u64 falls[DKC_SLOT_WORDS];		/* those that are fallthroughs */
+	u64 alias_took[DKC_NUM_ALIASES][DKC_SLOT_WORDS];
+	u8 *canvas;				/* ids, of a trimmed layout */
+	const struct dkc_reg *slot[];		/* of those that are noted */
+};
+
+/* What an index byte names. The first ones are no function of the operator's. */
 enum dkc_entry_id {
 	DKC_ID_MISSING,
 	DKC_ID_AMBIGUOUS,
+	DKC_ID_FALLBACK,	/* a function; ask dkc_fallback_at() who it is */
+	DKC_ID_FALLTHROUGH,	/* of a fallback, too */
 	DKC_ID_FIRST
 };
 
@@ -142,8 +188,8 @@ struct dkc_devtab {
 };
 
 /*
- * The ids of a row come in order: none, fallthroughs, boxed and plain functions,
- * and from @direct on those that are called as they are.
+ * The ids of a row come in order: no function of the operator's, fallthroughs,
+ * boxed and plain functions, and from @direct on those that are called as they are.
  */
 struct dkc_row {
 	struct dkc_retired retired;
@@ -154,11 +200,17 @@ struct dkc_row {
 	u8 kind;
 	u8 op_flags;		/* the class of the call is that of its row */
 	u64 sig;		/* hash of the functions' signature, 0: unknown */
-	struct dkc_ent ent[];
+	struct dkc_ent ent[];	/* from DKC_ID_FIRST on */
 };
 
 struct dk_op {
-	struct dkc_retired retired;
+	union {
+		struct dkc_retired retired;
+		struct {		/* while it is in a change */
+			struct dk_op *change_next;
+			struct dkc_row *pending;
+		};
+	};
 	const struct dkc_row __rcu *row;	/* for calls */
 	const struct dkc_row __rcu *base;	/* full; NULL: not built */
 	struct dk_registry *reg;
@@ -168,25 +220,24 @@ struct dk_op {
 	const struct dk_op_decl *decl;		/* the definer's */
 	struct dk_op *def_next;			/* of the definer */
 	struct dk_op **def_link;
-	struct dk_op *change_next;
 	struct dk_op *before;		/* by name: of the tree below it */
 	struct dk_op *behind;
-	struct dkc_row *pending;
 	struct dkc_news *farewell;	/* for when its definition goes */
 	u64 sig;			/* hash of the signature, 0: unknown */
-	u32 hash;
-	u32 flags;
-	u32 num_regs;
-	u32 tree_size;		/* with itself */
-	u32 missing;			/* the counter of what nothing served */
 	struct dkc_tally __rcu *tallies;	/* those of backend fallbacks */
 	const char *probed;		/* the name, where a probe finds it */
 	u64 holders;		/* a leak wraps 32 bits in minutes */
-	bool changing;
+	u32 hash;
+	u32 num_regs;
+	u32 tree_size;		/* with itself; 0: is not in the tree yet */
+	u32 missing;			/* the counter of what nothing served */
+	u8 flags;
+	u8 changing;		/* enum dkc_what_changes */
 	bool pinned;			/* a struct dk_op_decl points here for ever */
 	bool dead;
 	bool stale;			/* replaced by another of the same name */
 	bool classed;			/* it was defined: its class is known */
+	u8 name_len;
 	char name[];
 };
 
@@ -287,6 +338,9 @@ struct dk_registry {
 	struct dk_registry *next_born;	/* its world's */
 	u32 offline;			/* backends, as readers see it */
 	u32 want_offline;		/* backends, as the writer sees it */
+	const struct dkc_reg *aside;	/* as if it were not there, for whoever
+					 * explains and holds the lock, or NULL
+					 */
 	u32 flags;
 	struct dkc_optab __rcu *ops;
 	struct dkc_devmap __rcu *devmap;
@@ -295,6 +349,7 @@ struct dk_registry {
 	struct dkc_private_backend private_backend[DKC_MAX_BACKENDS + 1];
 	struct dkc_mutex lock;
 	struct dk_op *ops_tree;		/* by name */
+	struct dk_op *ops_unordered;	/* that are not in it yet */
 	u32 order;			/* grows when one has another place there */
 	u32 num_ops;
 	u32 num_there;			/* that are defined or have functions */
@@ -327,13 +382,22 @@ struct dk_registry {
 	struct dkc_block *stock_block;
 	struct dkc_shape *shapes[DKC_SHAPE_BUCKETS];
 	struct dkc_block *blocks[DKC_BLOCK_BUCKETS];	/* by the caller's table */
-	struct dkc_shape *scratch;	/* for the row that is being built */
-	struct dkc_reg **paint;		/* the same, by table entry */
+	u32 shape_entries;
+	struct dkc_easel *easel;
+};
+
+/* What a change does to an operator. */
+enum dkc_what_changes {
+	DKC_NOTHING,
+	DKC_FALLBACKS,		/* the look of its rows, and not its functions */
+	DKC_OPERATOR,
 };
 
 /* A set of operators that one change touches. */
 struct dkc_change {
 	struct dk_op *ops;
+	struct dkc_news *news;		/* newest first */
+	u32 news_lost;			/* that found no memory */
 };
 
 /* What the rules choose for one runtime key. */
@@ -347,6 +411,11 @@ static inline struct dk_registry *dkc_registry(struct dk_registry *reg)
 	return reg ? reg : dk_registry_default();
 }
 
+static inline void *dkc_get(size_t size, bool may_sleep)
+{
+	return may_sleep ? dkc_alloc(size) : dkc_try_alloc(size);
+}
+
 /* What a row has for a functionality on a backend, where it has an entry. */
 static inline unsigned int dkc_row_id(const struct dk_layout *l,
 				      const struct dkc_row *row, unsigned int f,
@@ -356,6 +425,18 @@ static inline unsigned int dkc_row_id(const struct dk_layout *l,
 					      dkc_slot(l, f, b)];
 }
 
+/* The set of its key, empty for an alias key. */
+static inline u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *l)
+{
+	return dk_key_set(l, r->key).bits;
+}
+
+/* A function of the operator's own, from DKC_ID_FIRST on. */
+static inline const struct dkc_ent *dkc_row_ent(const struct dkc_row *row, unsigned int id)
+{
+	return &row->ent[(int)id - DKC_ID_FIRST];
+}
+
 /* Is a registration there, for a reader or for the writer of a change? */
 static inline bool dkc_visible(const struct dkc_reg *r, bool writer)
 {
@@ -363,12 +444,14 @@ static inline bool dkc_visible(const struct dkc_reg *r, bool writer)
 	const struct dk_registry *reg = b->prov->reg;
 	u8 state = dkc_load(b->state);
 
+	u32 offline = writer ? reg->want_offline : dkc_load(reg->offline);
+
+	if (dkc_unlikely(offline) && (dkc_reg_bits(r, reg->layout) & offline))
+		return false;
 	if (writer)
-		return state != DKC_GOING && !r->aside &&
-		       !(r->bits & reg->want_offline) &&
+		return state != DKC_GOING && r != reg->aside &&
 		       (!b->dev || b->dev->want_online);
-	return state == DKC_LIVE && !(r->bits & dkc_load(reg->offline)) &&
-	       (!b->dev || dkc_load(b->dev->online));
+	return state == DKC_LIVE && (!b->dev || dkc_load(b->dev->online));
 }
 
 /*
@@ -404,6 +487,8 @@ bool dkc_falls_through(const struct dk_op *op, const struct dkc_device *dev,
 		       unsigned int f, unsigned int b, bool writer);
 struct dkc_reg *dkc_fallback_at(const struct dk_op *op, unsigned int slot,
 				bool writer);
+struct dkc_reg *dkc_fallback_of(const struct dk_registry *reg, bool atomic,
+				unsigned int slot, bool writer);
 /* The newest registration at a key, or NULL. */
 struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 			unsigned int key, bool writer);
@@ -411,17 +496,25 @@ bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
 		bool writer);
 u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned int b);
 
-/* paint.c: all entries by the rules, into reg->paint; dkc_ambiguous marks. */
-extern struct dkc_reg dkc_ambiguous;
-void dkc_paint(const struct dk_op *op, const struct dkc_device *dev);
+/* paint.c: how rows look; under the lock. */
+struct dkc_easel *dkc_easel_make(const struct dk_layout *l);
+void dkc_ground_changed(struct dk_registry *reg);
+struct dkc_shape *dkc_shape_get(const struct dk_op *op, const struct dkc_device *dev,
+				bool may_sleep);
+struct dkc_shape *dkc_shape_inherit(const struct dk_op *op, const struct dkc_shape *old,
+				    bool may_sleep);
+void dkc_shape_put(struct dk_registry *reg, const struct dkc_shape *shape);
 
-/* row.c: rows from paint, and back to memory; under the lock. */
+/* row.c: rows, and back to memory; under the lock. */
 int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row);
+/* What serves by an entry of a row, or NULL. */
+const struct dkc_reg *dkc_row_reg(const struct dk_op *op, const struct dkc_row *row,
+				  unsigned int f, unsigned int b);
 void dkc_row_discard(struct dk_registry *reg, const struct dkc_row *row);
 void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row);
 const struct dkc_row *dkc_row_of_device(const struct dkc_row *row, u32 device);
 
-/* change.c: every change of a registry; under the lock. */
+/* change.c: every change of a registry; under the lock. All is that of a fallback. */
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
 void dkc_change_add_all(struct dkc_change *ch, struct dk_registry *reg);
 int dkc_change_prepare(struct dkc_change *ch);
@@ -432,7 +525,8 @@ void dkc_change_force(struct dkc_change *ch);
 /* operator.c */
 u64 dkc_sig_hash(const char *sig);
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
-struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl);
+struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
+			    struct dk_op *found);
 void dkc_op_settle(struct dk_op *op);
 /* Does a definition fit the operator's signature, or a function at @key? */
 int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
@@ -468,9 +562,9 @@ bool dkc_name_ok(const char *name);
 void dkc_order_add(struct dk_op *op);
 void dkc_order_remove(struct dk_op *op);
 /* The one that @n are before, or NULL. */
-struct dk_op *dkc_op_at(const struct dk_registry *reg, u32 n);
+struct dk_op *dkc_op_at(struct dk_registry *reg, u32 n);
 /* How many are before @name. */
-u32 dkc_op_place(const struct dk_registry *reg, const char *name);
+u32 dkc_op_place(struct dk_registry *reg, const char *name);
 
 /* registry.c */
 extern const struct dkc_row dkc_row_undefined;

@@ -43,9 +43,12 @@ struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 }
 
 /* Does it sit at a key, other than an alias, that lies in this set? */
-static bool dkc_lies_in(const struct dkc_reg *r, u64 set, bool writer)
+static bool dkc_lies_in(const struct dkc_reg *r, const struct dk_layout *l, u64 set,
+			bool writer)
 {
-	return r->bits && !(r->bits & ~set) && dkc_visible(r, writer);
+	u64 bits = dkc_reg_bits(r, l);
+
+	return bits && !(bits & ~set) && dkc_visible(r, writer);
 }
 
 /* One at a key, other than an alias, that lies in this set; NULL: there is none. */
@@ -53,6 +56,7 @@ static const struct dkc_reg *dkc_one_in(const struct dk_op *op,
 					const struct dkc_device *dev, u64 set,
 					bool writer)
 {
+	const struct dk_layout *l = op->reg->layout;
 	struct dkc_reg *r;
 	u32 i;
 
@@ -60,10 +64,10 @@ static const struct dkc_reg *dkc_one_in(const struct dk_op *op,
 		return NULL;
 	for (i = 0; dev && i < dev->block->n; i++)
 		if (dev->block->regs[i].op == op &&
-		    dkc_lies_in(&dev->block->regs[i], set, writer))
+		    dkc_lies_in(&dev->block->regs[i], l, set, writer))
 			return &dev->block->regs[i];
 	for (r = dkc_deref(op->regs); r; r = dkc_deref(r->next))
-		if (dkc_lies_in(r, set, writer))
+		if (dkc_lies_in(r, l, set, writer))
 			return r;
 	return NULL;
 }
@@ -91,17 +95,20 @@ u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned in
 }
 
 /* A fallback that may sleep does not serve an operator that must not. */
+struct dkc_reg *dkc_fallback_of(const struct dk_registry *reg, bool atomic,
+				unsigned int slot, bool writer)
+{
+	struct dkc_reg *r = dkc_deref(reg->fallback[slot]);
+
+	if (r && dkc_visible(r, writer) && (!atomic || (r->impl->flags & DK_IMPL_F_ATOMIC)))
+		return r;
+	return reg->stock[slot];
+}
+
 struct dkc_reg *dkc_fallback_at(const struct dk_op *op, unsigned int slot,
 				bool writer)
 {
-	const struct dk_registry *reg = op->reg;
-	struct dkc_reg *r = dkc_deref(reg->fallback[slot]);
-
-	if (r && dkc_visible(r, writer) &&
-	    (!(dkc_load(op->flags) & DK_OP_ATOMIC) ||
-	     (r->impl->flags & DK_IMPL_F_ATOMIC)))
-		return r;
-	return reg->stock[slot];
+	return dkc_fallback_of(op->reg, dkc_load(op->flags) & DK_OP_ATOMIC, slot, writer);
 }
 
 /* ---- the eleven rules ------------------------------------------------------ */

@@ -77,11 +77,6 @@ u64 dkc_counted(const struct dk_registry *reg, u32 n)
 	return n ? dkc_sum(reg, n) - *dkc_base(reg, n) : 0;
 }
 
-static void *dkc_get(size_t size, bool may_sleep)
-{
-	return may_sleep ? dkc_alloc(size) : dkc_try_alloc(size);
-}
-
 static struct dkc_stat_block *dkc_stat_block_make(bool may_sleep)
 {
 	struct dkc_stat_block *b = dkc_get(sizeof(*b), may_sleep);
@@ -200,15 +195,17 @@ static bool dkc_tally_add(struct dk_op *op, const struct dkc_reg *r, bool may_sl
 	return true;
 }
 
-/* The backend fallbacks that a row names. */
+/* The backend fallbacks that serve where a row has nothing of its own. */
 static bool dkc_cover_row(struct dk_op *op, const struct dkc_row *row, bool may_sleep)
 {
+	const struct dk_layout *l = op->reg->layout;
 	bool all = true;
 	u32 i;
 
-	for (i = DKC_ID_FIRST; i < row->n; i++)
-		if (row->ent[i].fn && !row->ent[i].reg->op)
-			all &= dkc_tally_add(op, row->ent[i].reg, may_sleep);
+	for (i = 0; i < dkc_table_size(l); i++)
+		if (row->shape->index[i] == DKC_ID_FALLBACK)
+			all &= dkc_tally_add(op, dkc_fallback_at(op, dkc_entry_slot(l, i), true),
+					     may_sleep);
 	return all;
 }
 

@@ -49,7 +49,8 @@ void dkc_saw_block(const struct dkc_block *b, bool came)
 	b->prov->num_impls += by * (b->fallback ? 1 : (int)b->n);
 	reg->num_impls += by * (b->fallback ? 0 : (int)b->n);
 	for (i = 0; i < b->n; i++) {
-		u64 backend = b->regs[i].bits & reg->layout->backend_mask;
+		u64 backend = dkc_reg_bits(&b->regs[i], reg->layout) &
+			      reg->layout->backend_mask;
 
 		if (backend)
 			reg->impls_at[dkc_ffs64(backend) + 1] += by;
