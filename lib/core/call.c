@@ -428,16 +428,19 @@ static inline int dkc_admit(struct dk_op *op, const struct dkc_row *row,
 	return 0;
 }
 
-static dkc_noinline int dkc_enter_plain(struct dk_call *c, struct dk_op *op,
-					struct dkc_way *way)
+/* Out of a section that the checker does not follow. */
+static dkc_always_inline void dkc_look_away(void)
 {
-	const struct dkc_row *row;
-	int err;
+	dkc_section_ends();
+	dkc_read_unlock();
+}
 
-	dkc_might_sleep_if(!(dkc_load(op->flags) & DK_OP_ATOMIC));
-	dkc_read_lock();
-	row = dkc_deref(op->row);
-	err = dkc_admit(op, row, way, way->at_key ? dkc_find_at_key : dkc_find);
+/* In a read section, which ends unless the call of an atomic operator has it. */
+static dkc_noinline int dkc_enter_row(struct dk_call *c, struct dk_op *op,
+				      const struct dkc_row *row, struct dkc_way *way)
+{
+	int err = dkc_admit(op, row, way, way->at_key ? dkc_find_at_key : dkc_find);
+
 	if (dkc_unlikely(err)) {
 		dkc_probe(missing, op->probed, way->ks, err);
 		goto out;
@@ -447,23 +450,27 @@ static dkc_noinline int dkc_enter_plain(struct dk_call *c, struct dk_op *op,
 		c->flags |= DK_CALL_PACKED;
 	dkc_fill(c, op, way->reg, way->fn, way->ks);
 	if (!(row->op_flags & DK_OP_ATOMIC)) {
-		if (dkc_likely(!way->held)) {
-			dkc_section_stays();
+		if (dkc_likely(!way->held))
 			return dkc_enter_gate(c);
-		}
 		c->state = DKC_CALL_HELD;
 		goto out;
 	}
-	if (way->bare) {
-		c->state = DKC_CALL_BARE;
-		goto out;
+	if (!way->bare) {
+		c->state = DKC_CALL_ATOMIC;
+		return 0;
 	}
-	c->state = DKC_CALL_ATOMIC;
-	dkc_section_stays();
-	return 0;
+	c->state = DKC_CALL_BARE;
 out:
-	dkc_read_unlock();
+	dkc_look_away();
 	return err;
+}
+
+static int dkc_enter_plain(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
+{
+	dkc_might_sleep_if(!(dkc_load(op->flags) & DK_OP_ATOMIC));
+	dkc_read_lock();
+	dkc_section_stays();
+	return dkc_enter_row(c, op, dkc_deref(op->row), way);
 }
 
 /* Enter a call, count it, and tell of it whoever wants to know. */
@@ -579,14 +586,6 @@ static dkc_always_inline bool dkc_look(struct dk_op *op, const struct dkc_row **
 	return true;
 }
 
-static dkc_always_inline void dkc_look_away(bool bare)
-{
-	if (bare)
-		return;
-	dkc_section_ends();
-	dkc_read_unlock();
-}
-
 /* Enter what was found. */
 static dkc_always_inline int dkc_enter_direct(struct dk_call *c, const struct dk_op *op,
 					      const struct dkc_row *row,
@@ -616,6 +615,7 @@ static dkc_always_inline int dkc_enter_otherwise(struct dk_call *c,
 	const struct dkc_row *of_device;
 	const struct dkc_ent *e = NULL;
 	u64 ks = c->ks.bits;
+	int err;
 
 	if (devs) {
 		of_device = dkc_row_of_device(row, dkc_device_of(op->reg->layout, ks,
@@ -625,7 +625,17 @@ static dkc_always_inline int dkc_enter_otherwise(struct dk_call *c,
 	}
 	if (e)
 		return dkc_enter_direct(c, op, row, e, ks, false);
-	dkc_look_away(false);
+	if (dkc_likely(op->reg->v1)) {
+		struct dkc_way way = {
+			.objs = c->objs, .n = c->n, .mask = true, .ks = c->ks.bits,
+		};
+
+		err = dkc_enter_row(c, c->op, row, &way);
+		if (err != -ENOENT || !by_name || !dkc_load(op->stale))
+			return err;
+	} else {
+		dkc_look_away();
+	}
 	return dkc_call_slowly(c, by_name ? NULL : c->op);
 }
 
@@ -778,7 +788,7 @@ int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 		e = dkc_look_up(row, &below, row->direct, false);
 		if (dkc_likely(e))
 			return dkc_enter_direct(c, op, row, e, below, false);
-		dkc_look_away(false);
+		dkc_look_away();
 	} else if (dkc_is_bare(from) && dkc_look(op, &row, true)) {
 		e = dkc_look_up(row, &below, row->direct, false);
 		if (dkc_likely(e))
@@ -890,7 +900,7 @@ int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op 
 		return dkc_call_slowly_held(c, h, op);
 	e = dkc_look_up(row, &ks, row->direct, true);
 	if (dkc_unlikely(!e)) {
-		dkc_look_away(false);
+		dkc_look_away();
 		return dkc_call_slowly_held(c, h, op);
 	}
 	dkc_fill(c, known, e->reg, e->fn, ks);
@@ -899,6 +909,6 @@ int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op 
 		return 0;
 	}
 	c->state = DKC_CALL_HELD;
-	dkc_look_away(false);
+	dkc_look_away();
 	return 0;
 }

@@ -140,7 +140,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->fallback = dkc_alloc(entries * sizeof(*reg->fallback));
 	/* behind those of a trimmed table is one for all that have none */
 	reg->shape_entries = dkc_table_size(l) + l->trimmed;
-	/* dkc_find_direct() looks before it knows of which layout the row is */
+	/* dkc_look_up() looks before it knows of which layout the row is */
 	if (reg->shape_entries < DK_NUM_ENTRIES)
 		reg->shape_entries = DK_NUM_ENTRIES;
 	if (!reg->easel || !reg->stock || !reg->fallback)
