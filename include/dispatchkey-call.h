@@ -42,20 +42,18 @@ struct dkc_reg;
  */
 struct dk_call {
 	struct dk_keyset ks;
-	const struct dk_obj *const *objs;
 	dk_fn_t fn;
 	const struct dk_local *local;
-	/* private: */
-	const struct dkc_reg *serves;
-	struct dk_op *op;
-	/* public: */
+	const struct dk_obj *const *objs;
+	const struct dk_op_decl *decl;
 	__u32 n;
 	__u32 flags;
-	const struct dk_op_decl *decl;
 	dk_boxed_fn_t boxed;
 	int result;
 	/* private: */
 	__u32 state;
+	struct dk_op *op;
+	const struct dkc_reg *serves;
 	__u64 gate[8];
 	__u64 hook_stamp;
 	__s64 hook_sequence;

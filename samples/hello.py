@@ -57,10 +57,10 @@ class Call(c.Structure):
 
 
 Boxed = c.CFUNCTYPE(c.c_int, c.POINTER(Call), c.c_void_p)
-Call._fields_ = [("ks", Keyset), ("fn", c.c_void_p), ("boxed", Boxed), ("priv", c.c_void_p),
-                 ("device", c.c_uint32), ("n", c.c_uint32), ("local", c.POINTER(Local)),
-                 ("objs", c.c_void_p), ("decl", c.c_void_p), ("result", c.c_int),
-                 ("flags", c.c_uint32), ("own", c.c_uint64 * 16)]
+Call._fields_ = [("ks", Keyset), ("fn", c.c_void_p), ("local", c.POINTER(Local)),
+                 ("objs", c.c_void_p), ("decl", c.c_void_p), ("n", c.c_uint32),
+                 ("flags", c.c_uint32), ("boxed", Boxed), ("result", c.c_int),
+                 ("state", c.c_uint32), ("own", c.c_uint64 * 16)]
 
 
 class Impl(c.Structure):
