@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What make bench measures: contenders, each of which makes calls of one kind.
+ * calls_dk.c has ours and the floor, calls_torch.cpp those of libtorch.
+ */
+#ifndef _SELFTESTS_BENCH_BENCH_H
+#define _SELFTESTS_BENCH_BENCH_H
+
+#define BENCH_UNROLLED	8	/* operators, called in turn by one turn of a loop */
+#define BENCH_FAMILIES	4	/* of so many operators */
+#define BENCH_NAMES	(BENCH_FAMILIES * BENCH_UNROLLED)
+
+struct bench_contender {
+	const char *id;
+	void (*run)(const struct bench_contender *c, unsigned long calls);
+	int object;		/* number of what it calls with, the side's own */
+	unsigned long slow;	/* so many times fewer calls are made, 0 for 1 */
+	void (*before)(void);	/* and after all its calls of one sample */
+	void (*after)(void);
+};
+
+struct bench_side {
+	int (*set_up)(char *const *names);
+	const struct bench_contender *contenders;
+	unsigned int num;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const struct bench_side bench_dk;
+/* only where libtorch is */
+extern const struct bench_side bench_torch __attribute__((weak));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The floor, and calls in libdispatchkey. */
+#include "bench.h"
+
+#include <dispatchkey.h>
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEVICES		64
+#define BATCH		32
+
+/* DO(family, number) for each operator of a family */
+#define EACH(DO, f)							\
+	DO(f, 0) DO(f, 1) DO(f, 2) DO(f, 3) DO(f, 4) DO(f, 5) DO(f, 6) DO(f, 7)
+
+/* sleepable, atomic, with functions of one device and of all */
+#define FAMILIES(DO)							\
+	EACH(DO, calm) EACH(DO, swift) EACH(DO, one) EACH(DO, many)
+
+#define OPERATOR(f, i)							\
+	DK_OP(f##i, "bench::" #f #i, (struct dk_obj *x, struct dk_obj *y), (x, y), (x, y));
+FAMILIES(OPERATOR)
+
+static struct dk_op *calm[8], *swift[8], *one[8], *many[8];
+static struct dk_provider me = DK_PROVIDER("bench");
+
+/* ---- the functions ------------------------------------------------------------ */
+
+static int serve(struct dk_call *c, struct dk_obj *x, struct dk_obj *y)
+{
+	return 0;
+}
+
+static unsigned long inside_calls;
+
+/* Redispatch, that many times. */
+#define INSIDE(id, by)							\
+static int id##_##by##_inside(struct dk_call *c, struct dk_obj *x, struct dk_obj *y) \
+{									\
+	struct dk_keyset ks __attribute__((unused)) = dk_call_below(c);	\
+	unsigned long n;						\
+	int bad = 0;							\
+									\
+	for (n = inside_calls; n; n -= 8) {				\
+		bad |= INSIDE_##by(id); bad |= INSIDE_##by(id);		\
+		bad |= INSIDE_##by(id); bad |= INSIDE_##by(id);		\
+		bad |= INSIDE_##by(id); bad |= INSIDE_##by(id);		\
+		bad |= INSIDE_##by(id); bad |= INSIDE_##by(id);		\
+	}								\
+	return bad;							\
+}
+
+#define INSIDE_redispatch(id)	id##_redispatch(c, ks, x, y)
+#define INSIDE_below(id)	id##_below(c, x, y)
+INSIDE(calm0, redispatch)
+INSIDE(swift0, redispatch)
+INSIDE(calm1, below)
+
+#define CPU_IMPL(f, i)	DK_IMPL_ATOMIC(f##i, DK_CPU, serve),		\
+	DK_IMPL_ATOMIC(f##i, DK_PRIVATEUSE1, serve),			\
+	DK_IMPL_FALLTHROUGH(f##i, DK_TRACER),				\
+	DK_IMPL_FALLTHROUGH(f##i, DK_FUNCTIONALIZE),			\
+	DK_IMPL_FALLTHROUGH(f##i, DK_CONJUGATE),			\
+	DK_IMPL_FALLTHROUGH(f##i, DK_NEGATIVE),				\
+	DK_IMPL_FALLTHROUGH(f##i, DK_ZERO_TENSOR),			\
+	DK_IMPL_FALLTHROUGH(f##i, DK_FUNCTORCH_BATCHED),		\
+	DK_IMPL_FALLTHROUGH(f##i, DK_BATCHED),				\
+	DK_IMPL_FALLTHROUGH(f##i, DK_DEFERRED_INIT),
+static const struct dk_impl impls[] = {
+	FAMILIES(CPU_IMPL)
+	DK_IMPL(calm0, DK_AUTOGRAD_CPU, calm0_redispatch_inside),
+	DK_IMPL_ATOMIC(swift0, DK_AUTOGRAD_CPU, swift0_redispatch_inside),
+	DK_IMPL(calm1, DK_AUTOGRAD_CPU, calm1_below_inside),
+};
+
+#define DEVICE_IMPL(f, i)	DK_IMPL(f##i, DK_DENSE, serve),
+static const struct dk_impl of_many[] = { EACH(DEVICE_IMPL, many) };
+static const struct dk_impl of_both[] = { EACH(DEVICE_IMPL, many) EACH(DEVICE_IMPL, one) };
+
+/* ---- the objects -------------------------------------------------------------- */
+
+enum object {
+	ON_CPU,			/* and eight with one key more each that falls through */
+	ON_CUDA = ON_CPU + 9,	/* nothing serves it */
+	ON_BACKEND,		/* of the devices, on none of them */
+	ON_CARD,
+	NUM_OBJECTS,
+};
+
+/* two each, as calls take two */
+static struct dk_obj objects[NUM_OBJECTS][2];
+
+/* What a tensor has: its backend, and the autograd of it, which calls exclude. */
+static struct dk_keyset tensor(unsigned int backend)
+{
+	return dk_keyset_or(DK_KEYSET(DK_KEY_BITS(DK_AUTOGRAD_CPU) & ~DK_BACKEND_MASK),
+			    dk_keyset_or(DK_SET(DK_ADINPLACE_OR_VIEW),
+					 dk_obj_on(backend, 0).ks));
+}
+
+static void make_objects(unsigned int backend, __u32 card)
+{
+	static const unsigned int passed[] = {
+		DK_TRACER, DK_FUNCTIONALIZE, DK_CONJUGATE, DK_NEGATIVE, DK_ZERO_TENSOR,
+		DK_FUNCTORCH_BATCHED, DK_BATCHED, DK_DEFERRED_INIT,
+	};
+	struct dk_obj *x = &objects[ON_CPU][0];
+	unsigned int i;
+
+	x->ks = tensor(DK_BACKEND_CPU);
+	for (i = 0; i < 8; i++)
+		objects[ON_CPU + i + 1][0].ks =
+			dk_keyset_or(objects[ON_CPU + i][0].ks, DK_SET(passed[i]));
+	objects[ON_CUDA][0].ks = tensor(DK_BACKEND_CUDA);
+	objects[ON_BACKEND][0].ks = tensor(backend);
+	objects[ON_CARD][0].ks = tensor(backend);
+	objects[ON_CARD][0].device = card;
+	for (i = 0; i < NUM_OBJECTS; i++)
+		objects[i][1] = objects[i][0];
+}
+
+/* ---- the calls ---------------------------------------------------------------- */
+
+/* What calls exclude, as the peer's do; its guard lasts for all of them. */
+#define BELOW_AUTOGRAD()	DK_BELOW_ADINPLACE_OR_VIEW()
+
+static void check(int bad, int expected)
+{
+	if (bad != expected)
+		errx(1, "a call failed: %d", bad);
+}
+
+/* A contender: calls in turn, with what comes before and behind them all. */
+#define CONTENDER(name, f, call, expected, begin, end)			\
+static void name(const struct bench_contender *contender, unsigned long n) \
+{									\
+	struct dk_obj *x = &objects[contender->object][0];		\
+	struct dk_obj *y = &objects[contender->object][1];		\
+	int bad = 0;							\
+	BELOW_AUTOGRAD();						\
+									\
+	begin;								\
+	for (; n; n -= 8) {						\
+		call(f, 0, bad) call(f, 1, bad) call(f, 2, bad) call(f, 3, bad)	\
+		call(f, 4, bad) call(f, 5, bad) call(f, 6, bad) call(f, 7, bad)	\
+	}								\
+	end;								\
+	check(bad, expected);						\
+}
+
+#define NONE		(void)0
+
+/* No call at all: what is taken off the instructions of the others. */
+static void loop(const struct bench_contender *contender, unsigned long n)
+{
+	int bad = 0, answer = 0;
+
+	for (; n; n -= 8) {
+#define NOTHING(f, i)	__asm__ volatile("" : "+r"(answer)); bad |= answer;
+		EACH(NOTHING, f)
+	}
+	check(bad, 0);
+}
+
+/* Through a table whose index is known. */
+typedef int (*serve_fn)(struct dk_call *c, struct dk_obj *x, struct dk_obj *y);
+static serve_fn table[8];
+
+#define CALL_FLOOR(f, i, bad)	bad |= table[i](NULL, x, y);
+CONTENDER(floor_call, none, CALL_FLOOR, 0, NONE, NONE)
+
+/* By handle, with the thread's local state. */
+#define CALL_AT(f, i, bad)	bad |= f##i##_at(f[i], dk_local_current(), x, y);
+CONTENDER(sleepable, calm, CALL_AT, 0, NONE, NONE)
+CONTENDER(atomic, swift, CALL_AT, 0, NONE, NONE)
+CONTENDER(missing_sleepable, calm, CALL_AT, -ENOSYS, NONE, NONE)
+CONTENDER(missing_atomic, swift, CALL_AT, -ENOSYS, NONE, NONE)
+CONTENDER(device_one, one, CALL_AT, 0, NONE, NONE)
+CONTENDER(device_many, many, CALL_AT, 0, NONE, NONE)
+
+/* With a local state that the caller has at hand. */
+#define CALL_GIVEN(f, i, bad)	bad |= f##i##_at(f[i], local, x, y);
+#define LOCAL			const struct dk_local *local = dk_local_current()
+CONTENDER(sleepable_given, calm, CALL_GIVEN, 0, LOCAL, NONE)
+CONTENDER(atomic_given, swift, CALL_GIVEN, 0, LOCAL, NONE)
+
+/* By its name in C. */
+#define CALL_NAMED(f, i, bad)	bad |= f##i(x, y);
+CONTENDER(sleepable_named, calm, CALL_NAMED, 0, NONE, NONE)
+CONTENDER(atomic_named, swift, CALL_NAMED, 0, NONE, NONE)
+
+/* Inside a hold, which is what makes them safe. */
+#define HOLD			struct dk_hold hold = { .size = sizeof(hold) };	\
+				check(dk_hold(&hold, NULL), 0)
+#define RELEASE			dk_release(&hold)
+#define CALL_HELD(f, i, bad)						\
+	bad |= f##i##_held(&hold, f[i], dk_local_current(), x, y);
+CONTENDER(bare, calm, CALL_HELD, 0, HOLD, RELEASE)
+CONTENDER(bare_missing, calm, CALL_HELD, -ENOSYS, HOLD, RELEASE)
+#define CALL_HELD_GIVEN(f, i, bad)	bad |= f##i##_held(&hold, f[i], local, x, y);
+CONTENDER(bare_given, calm, CALL_HELD_GIVEN, 0, HOLD; LOCAL, RELEASE)
+
+#define CALL_BOXED(f, i, bad)						\
+	bad |= dk_call_boxed(f[i], &f##i##_op, dk_local_current(),	\
+			     &(struct f##i##_args){ x, y });
+CONTENDER(boxed_sleepable, calm, CALL_BOXED, 0, NONE, NONE)
+CONTENDER(boxed_atomic, swift, CALL_BOXED, 0, NONE, NONE)
+
+/* ---- batches of calls --------------------------------------------------------- */
+
+/* The function is looked up once, and kept for 32 calls. */
+static void batch(const struct bench_contender *contender, unsigned long n)
+{
+	BELOW_AUTOGRAD();
+	const struct dk_obj *objs[2] = { &objects[contender->object][0],
+					 &objects[contender->object][1] };
+	struct dk_obj *x = &objects[contender->object][0];
+	struct dk_obj *y = &objects[contender->object][1];
+	struct dk_call c;
+	int bad = 0, i;
+
+	for (; n; n -= BATCH) {
+		check(dk_call_enter_op(&c, calm[0], &calm0_op, dk_local_current(), objs, 2), 0);
+		for (i = 0; i < BATCH; i += 8) {
+#define AGAIN(f, i)	bad |= ((calm0_fn)c.fn)(&c, x, y);
+			EACH(AGAIN, f)
+		}
+		dk_call_leave(&c);
+	}
+	check(bad, 0);
+}
+
+/* A hold, 32 calls that are looked up, and its end. */
+static void batch_of_calls(const struct bench_contender *contender, unsigned long n)
+{
+	BELOW_AUTOGRAD();
+	struct dk_obj *x = &objects[contender->object][0];
+	struct dk_obj *y = &objects[contender->object][1];
+	int bad = 0, i;
+
+	for (; n; n -= BATCH) {
+		HOLD;
+		for (i = 0; i < BATCH; i += 8) {
+			CALL_HELD(calm, 0, bad) CALL_HELD(calm, 1, bad)
+			CALL_HELD(calm, 2, bad) CALL_HELD(calm, 3, bad)
+			CALL_HELD(calm, 4, bad) CALL_HELD(calm, 5, bad)
+			CALL_HELD(calm, 6, bad) CALL_HELD(calm, 7, bad)
+		}
+		RELEASE;
+	}
+	check(bad, 0);
+}
+
+/* ---- redispatches, from inside one call --------------------------------------- */
+
+#define INSIDE_CALL(name, call, begin, end)				\
+static void name(const struct bench_contender *contender, unsigned long n) \
+{									\
+	struct dk_obj *x = &objects[contender->object][0];		\
+	struct dk_obj *y = &objects[contender->object][1];		\
+	DK_EXCLUDE(DK_SET(DK_ADINPLACE_OR_VIEW));			\
+									\
+	inside_calls = n;						\
+	begin;								\
+	check(call, 0);							\
+	end;								\
+}
+INSIDE_CALL(redispatch_bare, calm0_held(&hold, calm[0], dk_local_current(), x, y),
+	    HOLD, RELEASE)
+INSIDE_CALL(redispatch_sleepable, calm0(x, y), NONE, NONE)
+INSIDE_CALL(redispatch_atomic, swift0(x, y), NONE, NONE)
+INSIDE_CALL(below_bare, calm1_held(&hold, calm[1], dk_local_current(), x, y),
+	    HOLD, RELEASE)
+
+/* ---- all of them -------------------------------------------------------------- */
+
+static void count(void)
+{
+	check(dk_stats_enable(NULL, NULL), 0);
+}
+
+static void count_no_more(void)
+{
+	check(dk_stats_disable(NULL, NULL), 0);
+}
+
+#define FALLS(n)	{ .id = "fallthrough." #n, .run = bare, .object = ON_CPU + n }
+static const struct bench_contender contenders[] = {
+	{ .id = "loop", .run = loop },
+	{ .id = "floor", .run = floor_call },
+	{ .id = "redispatch.bare", .run = redispatch_bare },
+	{ .id = "redispatch.sleepable", .run = redispatch_sleepable },
+	{ .id = "redispatch.atomic", .run = redispatch_atomic },
+	{ .id = "below.bare", .run = below_bare },
+	{ .id = "bare", .run = bare },
+	{ .id = "bare.given", .run = bare_given },
+	{ .id = "held.sleepable", .run = sleepable },
+	{ .id = "held.sleepable.given", .run = sleepable_given },
+	{ .id = "held.sleepable.named", .run = sleepable_named },
+	{ .id = "held.atomic", .run = atomic },
+	{ .id = "held.atomic.given", .run = atomic_given },
+	{ .id = "held.atomic.named", .run = atomic_named },
+	{ .id = "boxed.sleepable", .run = boxed_sleepable },
+	{ .id = "boxed.atomic", .run = boxed_atomic },
+	{ .id = "batch", .run = batch },
+	{ .id = "batch.calls", .run = batch_of_calls },
+	FALLS(0), FALLS(1), FALLS(2), FALLS(3), FALLS(4), FALLS(5), FALLS(6), FALLS(7),
+	FALLS(8),
+	{ .id = "missing.bare", .run = bare_missing, .object = ON_CUDA },
+	{ .id = "missing.sleepable", .run = missing_sleepable, .object = ON_CUDA },
+	{ .id = "missing.atomic", .run = missing_atomic, .object = ON_CUDA },
+	{ .id = "device.none", .run = sleepable, .object = ON_BACKEND },
+	{ .id = "device.no-functions", .run = sleepable, .object = ON_CARD },
+	{ .id = "device.1", .run = device_one, .object = ON_CARD },
+	{ .id = "device.64", .run = device_many, .object = ON_CARD },
+	{ .id = "counted.sleepable", .run = sleepable, .before = count,
+	  .after = count_no_more },
+	{ .id = "counted.atomic", .run = atomic, .before = count, .after = count_no_more },
+};
+
+static struct dk_diag why = { .size = sizeof(why) };
+
+static void must(int err)
+{
+	if (err)
+		errx(1, "%s: %s", why.name, why.text);
+}
+
+static int set_up(char *const *names)
+{
+	unsigned int backend, i;
+	char card[16];
+	__u32 device;
+
+	must(dk_provider_register(&me, &why));
+#define DEFINE(f, i)							\
+	f##i##_op.name = *names++;					\
+	must(dk_op_define(&me, &f##i##_op, (void *)f == (void *)swift ? DK_OP_ATOMIC : 0, \
+			  &why));
+	FAMILIES(DEFINE)
+	must(dk_impls_register(&me, impls, sizeof(impls) / sizeof(impls[0]), &why));
+	must(dk_backend_join(&me, "bench", DK_BACKEND_PRIVATEUSE1, 0, &backend, &why));
+	for (i = 0; i < DEVICES; i++) {
+		snprintf(card, sizeof(card), "card%u", i);
+		must(dk_device_register(&me, backend, card, NULL, i ? of_many : of_both,
+					i ? 8 : 16, &device, &why));
+		if (!i)
+			make_objects(backend, device);
+	}
+	for (i = 0; i < 8; i++)
+		table[i] = serve;
+	/* the first call by name looks the operator up, and keeps it */
+#define FIND(f, i)							\
+	f[i] = dk_op_get(NULL, f##i##_op.name);				\
+	check(f##i(&objects[ON_BACKEND][0], &objects[ON_BACKEND][0]), 0);
+	BELOW_AUTOGRAD();
+	FAMILIES(FIND)
+	return 0;
+}
+
+const struct bench_side bench_dk = {
+	set_up, contenders, sizeof(contenders) / sizeof(contenders[0]),
+};

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# How many instructions a call takes is what baseline.COMPILER says, within 2 %.
+# Prints TAP. DK_BUILD is the build folder: its libdispatchkey.so is measured.
+#
+#   test_instructions.sh --write	writes the baseline anew
+#
+# A baseline is right for one compiler and the Makefile's own CFLAGS; where it is
+# another one, nothing is tested.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+[ -n "$st_top" ] || skip_all "no sources of dispatchkey (set DK_TOP)"
+need_command valgrind cc
+cc=${CC:-cc}
+build=${DK_BUILD:-$st_top/build}
+[ -e "$build/libdispatchkey.so" ] || skip_all "no $build/libdispatchkey.so, type make"
+grep -qE ' -O2 -g (-DDKC_PROBES )?$' "$build/config" ||
+	skip_all "the library was built with flags of the user's: $(cat "$build/config")"
+[ -e /usr/include/valgrind/callgrind.h ] || skip_all "no headers of valgrind"
+
+compiler=gcc
+! $cc --version | grep -qi clang || compiler=clang
+version=$compiler$($cc -dumpversion | sed 's/\..*//')-$(uname -m)
+baseline=$st_here/baseline.$version
+names=$st_top/selftests/vectors/pytorch-2.14/registrations.txt
+
+# shellcheck disable=SC2317 # called by ok
+compiles() {
+	$cc -std=gnu11 -D_GNU_SOURCE -O2 -g -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Werror \
+		-I"$st_top/include" -I"$st_top/uapi" -o "$st_tmp/calls" "$st_here/calls.c" \
+		"$st_here/calls_dk.c" -L"$build" -Wl,-rpath,"$build" -ldispatchkey -pthread
+}
+
+# shellcheck disable=SC2317
+counted() {
+	valgrind -q --tool=callgrind --instr-atstart=no --combine-dumps=yes \
+		--callgrind-out-file="$st_tmp/dumps" "$st_tmp/calls" -c "$names" &&
+		awk -v calls=64 -f "$st_here/instructions.awk" "$st_tmp/dumps" >"$st_tmp/counts" &&
+		[ -s "$st_tmp/counts" ]
+}
+
+# within COUNT EXPECTED - 2 % more or less
+within() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b * 0.98 && a <= b * 1.02) }'; }
+
+if [ "${1-}" = --write ]; then
+	compiles && counted || exit 1
+	sort "$st_tmp/counts" >"$baseline"
+	echo "wrote ${baseline#"$PWD/"}"
+	exit 0
+fi
+[ -e "$baseline" ] || skip_all "no baseline for $version ($0 --write makes one)"
+
+plan $((3 + $(wc -l <"$baseline")))
+ok "the program compiles" compiles || skip_all "no program"
+ok "its instructions are counted" counted || skip_all "no counts"
+is "of all kinds of call that the baseline has" "$(cut -d' ' -f1 "$baseline")" \
+	"$(sort "$st_tmp/counts" | cut -d' ' -f1)"
+
+while read -r name expected; do
+	count=$(awk -v name="$name" '$1 == name { print $2 }' "$st_tmp/counts")
+	if within "${count:-0}" "$expected"; then
+		pass "$name: $count instructions"
+	else
+		fail "$name: $count instructions, and the baseline says $expected" \
+			"where that is meant, type $0 --write"
+	fi
+done <"$baseline"
+
+finish
