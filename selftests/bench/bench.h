@@ -14,7 +14,8 @@ struct bench_contender {
 	const char *id;
 	void (*run)(const struct bench_contender *c, unsigned long calls);
 	int object;		/* number of what it calls with, the side's own */
-	unsigned long slow;	/* so many times fewer calls are made, 0 for 1 */
+	int slow;		/* few calls of it are counted */
+	int scales;		/* is also measured with several threads */
 	void (*before)(void);	/* and after all its calls of one sample */
 	void (*after)(void);
 };

@@ -4,14 +4,16 @@
  * [-s SEED] REGISTRATIONS
  *
  * Prints "ns NAME SAMPLE..." for every contender, the samples of a round in the
- * same place. The contenders of a round come in random order. With -c, for
- * callgrind, each makes CALLS calls and then twice as many, and callgrind has the
- * two counts by the name and 1 or 2. The operators are named as random ones of
- * the file, a line of which begins with a name.
+ * same place, and "ns NAME*THREADS SAMPLE..." for several threads that do the same
+ * at once, of the time of their own processors. The contenders of a round come in
+ * random order. With -c, for callgrind, each makes N calls and then twice as many,
+ * and the two dumps have NAME 1 N and NAME 2 N as their reason. The operators are
+ * named as random ones of the file, a line of which begins with a name.
  */
 #include "bench.h"
 
 #include <err.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +25,16 @@
 #endif
 
 #define CALLS		64	/* to be counted; a multiple of all batches */
-#define WARM		(16 * CALLS)
+#define FEW		8
 #define SAMPLE		0.002	/* seconds */
 #define MOST		128	/* contenders */
 #define REPEATS		101
+#define THREADS		8	/* at most */
 
 struct one {
 	const struct bench_contender *c;
 	unsigned long calls;
-	double *ns;
+	double ns[REPEATS];
 };
 
 static struct one all[MOST];
@@ -44,11 +47,12 @@ static unsigned long random_number(void)
 	return seed >> 33;
 }
 
+/* Of the processor: others on the machine take time, too. */
 static double now(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -104,35 +108,105 @@ static double sample(const struct bench_contender *c, unsigned long calls)
 	return to - from;
 }
 
+static void print(const double *samples, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		printf(i ? " %.3f" : "%.3f", samples[i]);
+	printf("\n");
+}
+
 static void measure(int repeats)
 {
 	unsigned int i, other;
-	struct one swap;
+	static struct one *order[MOST], *swap;
 	int r;
 
 	for (i = 0; i < num; i++) {
-		all[i].ns = calloc(repeats, sizeof(double));
-		all[i].calls = CALLS;
+		order[i] = &all[i];
+		all[i].calls = all[i].c->slow ? FEW : CALLS;
 		while (sample(all[i].c, all[i].calls) < SAMPLE)
 			all[i].calls *= 2;
 	}
 	for (r = 0; r < repeats; r++) {
 		for (i = num - 1; i; i--) {
 			other = random_number() % (i + 1);
-			swap = all[i];
-			all[i] = all[other];
-			all[other] = swap;
+			swap = order[i];
+			order[i] = order[other];
+			order[other] = swap;
 		}
 		for (i = 0; i < num; i++)
-			all[i].ns[r] = sample(all[i].c, all[i].calls) * 1e9 / all[i].calls;
+			order[i]->ns[r] = sample(order[i]->c, order[i]->calls) * 1e9 /
+					  order[i]->calls;
 	}
 	for (i = 0; i < num; i++) {
 		printf("ns\t%s\t", all[i].c->id);
-		for (r = 0; r < repeats; r++)
-			printf(r ? " %.3f" : "%.3f", all[i].ns[r]);
-		printf("\n");
-		free(all[i].ns);
+		print(all[i].ns, repeats);
 	}
+}
+
+/* ---- threads ------------------------------------------------------------------- */
+
+struct worker {
+	const struct one *one;
+	pthread_barrier_t *together;
+	pthread_t thread;
+	double ns;
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+
+	/* the thread's first calls, which make its record */
+	w->one->c->run(w->one->c, CALLS);
+	pthread_barrier_wait(w->together);
+	w->ns = sample(w->one->c, w->one->calls) * 1e9 / w->one->calls;
+	return NULL;
+}
+
+/* Of the mean of all threads. */
+static double sample_threads(const struct one *one, unsigned int threads)
+{
+	struct worker workers[THREADS];
+	pthread_barrier_t together;
+	unsigned int i;
+	double sum = 0;
+
+	pthread_barrier_init(&together, NULL, threads);
+	for (i = 0; i < threads; i++) {
+		workers[i] = (struct worker){ .one = one, .together = &together };
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+			errx(1, "no thread");
+	}
+	for (i = 0; i < threads; i++) {
+		pthread_join(workers[i].thread, NULL);
+		sum += workers[i].ns;
+	}
+	pthread_barrier_destroy(&together);
+	return sum / threads;
+}
+
+/* One thread, and as many as there are processors, in turn. */
+static void measure_threads(const struct one *one, int repeats)
+{
+	static double alone[REPEATS], crowded[REPEATS];
+	long threads = sysconf(_SC_NPROCESSORS_ONLN);
+	int r;
+
+	if (threads > THREADS)
+		threads = THREADS;
+	if (threads < 2)
+		return;
+	for (r = 0; r < repeats; r++) {
+		alone[r] = sample_threads(one, 1);
+		crowded[r] = sample_threads(one, threads);
+	}
+	printf("ns\t%s*1\t", one->c->id);
+	print(alone, repeats);
+	printf("ns\t%s*%ld\t", one->c->id, threads);
+	print(crowded, repeats);
 }
 
 static void count(void)
@@ -140,6 +214,7 @@ static void count(void)
 #ifdef CALLGRIND_ZERO_STATS
 	const struct bench_contender *c;
 	char what[64];
+	unsigned long calls;
 	unsigned int i;
 	int times;
 
@@ -148,11 +223,12 @@ static void count(void)
 		c = all[i].c;
 		if (c->before)
 			c->before();
-		c->run(c, c->slow ? CALLS : WARM);
+		calls = c->slow ? FEW : CALLS;
+		c->run(c, calls);
 		for (times = 1; times <= 2; times++) {
-			snprintf(what, sizeof(what), "%s %d", c->id, times);
+			snprintf(what, sizeof(what), "%s %d %lu", c->id, times, calls);
 			CALLGRIND_ZERO_STATS;
-			c->run(c, times * CALLS);
+			c->run(c, times * calls);
 			CALLGRIND_DUMP_STATS_AT(what);
 		}
 		if (c->after)
@@ -167,6 +243,7 @@ static void count(void)
 int main(int argc, char **argv)
 {
 	int opt, counting = 0, repeats = REPEATS;
+	unsigned int i;
 	char **names;
 
 	while ((opt = getopt(argc, argv, "cr:s:")) != -1) {
@@ -184,7 +261,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (optind != argc - 1 || repeats < 1) {
+	if (optind != argc - 1 || repeats < 1 || repeats > REPEATS) {
 		fprintf(stderr, "usage: %s [-c] [-r REPEATS] [-s SEED] REGISTRATIONS\n", argv[0]);
 		return 2;
 	}
@@ -192,9 +269,13 @@ int main(int argc, char **argv)
 	take(&bench_dk, names);
 	if (&bench_torch)
 		take(&bench_torch, names);
-	if (counting)
+	if (counting) {
 		count();
-	else
-		measure(repeats);
+		return 0;
+	}
+	measure(repeats);
+	for (i = 0; i < num; i++)
+		if (all[i].c->scales)
+			measure_threads(&all[i], repeats);
 	return 0;
 }

@@ -8,6 +8,7 @@
 /^desc: Trigger: / {
 	name = $3 == "Client" ? $5 : ""
 	times = $6
+	calls = $7
 }
 
 /^summary: / && name != "" && times == 1 {
