@@ -234,7 +234,7 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 .PHONY: all lib nl dkctl samples clean help
 .PHONY: install install_nl uninstall modules modules_install modules_clean
 .PHONY: check check-all check-torch check-debug debug-kernel kselftest torture
-.PHONY: demo demo-unload bench-readers lint
+.PHONY: demo demo-unload bench bench-baseline bench-readers lint
 .PHONY: bare headers-check symbols-check
 .PHONY: FORCE
 .DELETE_ON_ERROR:
@@ -424,6 +424,12 @@ demo:
 demo-unload:
 	$(call script,demo-unload)
 
+bench:
+	$(call script,bench)
+
+bench-baseline: lib
+	$(Q)DK_BUILD=$(abspath $(O)) selftests/bench/test_instructions.sh --write
+
 bench-readers:
 	$(call script,bench-readers)
 
@@ -468,6 +474,9 @@ Try and test
   demo             two accelerators in a virtual machine, one unplugged under load
   demo-unload      calls while functions come and go, in PyTorch 1.13.1 and in
                    ours; CALLS=, LIMIT= seconds for PyTorch
+  bench            how long calls and registrations take, how many instructions
+                   and how much memory, beside PyTorch 1.13.1 where that is; SEED=
+  bench-baseline   count instructions anew that make check compares with
   bench-readers    what calls lose while another thread registers; SEED=
   check            all tests, some of them in a virtual machine
   check-all        those that take long, too

@@ -1,0 +1,438 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""From what make bench measured to a table, JSON and plots.
+
+report.py --out FOLDER [--note KEY=VALUE]... FILE...
+
+The files have what calls.c, regs.c, instructions.awk and bench-readers print. In
+FOLDER: performance.txt, which is printed, too, performance.json and plots (SVG).
+"""
+import argparse
+import json
+import math
+import re
+import statistics
+import textwrap
+from pathlib import Path
+
+WIDTH = 100
+SCHEMA = "dispatchkey-bench-1"
+LICENCE = "SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause"
+
+# What is measured: its name in the files, and for people.
+CALLS = {
+    "floor": "floor: a call through a table, index known",
+    "redispatch.bare": "redispatch, inside a hold",
+    "redispatch.sleepable": "redispatch, held, sleepable operator",
+    "redispatch.atomic": "redispatch, held, atomic operator",
+    "below.bare": "redispatch to what is below, inside a hold",
+    "bare": "call, inside a hold",
+    "bare.given": "  local state given",
+    "held.sleepable": "held call, sleepable operator",
+    "held.sleepable.given": "  local state given",
+    "held.sleepable.named": "  by name in C",
+    "held.atomic": "held call, atomic operator",
+    "held.atomic.given": "  local state given",
+    "held.atomic.named": "  by name in C",
+    "boxed.sleepable": "boxed call, sleepable operator",
+    "boxed.atomic": "boxed call, atomic operator",
+    "batch": "one of 32 calls of one entered function",
+    "batch.calls": "one of 32 calls, hold and release shared",
+    **{f"fallthrough.{n}": f"call in a hold, keys that fall through: {n}" for n in range(9)},
+    "missing.bare": "nothing serves, inside a hold",
+    "missing.sleepable": "nothing serves, sleepable operator",
+    "missing.atomic": "nothing serves, atomic operator",
+    "device.none": "held call, the devices' backend, no device",
+    "device.no-functions": "  a device without functions for it",
+    "device.1": "  a device, the only one with a function",
+    "device.64": "  a device, one of 64 with functions",
+    "counted.sleepable": "held call, counters on, sleepable operator",
+    "counted.atomic": "held call, counters on, atomic operator",
+    "torch.redispatch": "libtorch: redispatch",
+    "torch.call": "libtorch: call",
+    "torch.boxed": "libtorch: boxed call",
+    "torch.missing": "libtorch: nothing serves, it throws",
+}
+REGISTRATIONS = {
+    "define": "define, without a schema",
+    "define.schema": "define, with its schema",
+    "impl": "impl at a runtime key",
+    "impl.alias": "impl at an alias key",
+    "fallback": "backend fallback over all",
+    "name": "name to handle",
+    "load": "all functions of an operator",
+    "unload": "unregister everything",
+}
+
+
+# ---- what was measured -----------------------------------------------------------
+
+
+class Measured:
+    """Samples and counts by name."""
+
+    def __init__(self):
+        self.samples, self.units, self.counts, self.notes = {}, {}, {}, []
+        self.readers = []
+
+    def read(self, path):
+        """Any of the files."""
+        for line in path.read_text(encoding="utf-8").splitlines():
+            part = line.split("\t")
+            if len(part) == 3:
+                self.units[part[1]] = part[0]
+                self.samples[part[1]] = [float(v) for v in part[2].split()]
+            elif part[0] == "note":
+                self.notes.append(part[1])
+            elif re.fullmatch(r"\S+ [\d.]+", line):
+                name, count = line.split()
+                self.counts[name] = float(count)
+            else:
+                self.read_readers(line)
+
+    def read_readers(self, line):
+        """A line of bench-readers: who, what, and five numbers."""
+        found = re.fullmatch(r"(.+?)\s+(of .+?)" + r"\s+([\d.]+)" * 5, line)
+        if found:
+            who, what, *numbers = found.groups()
+            kept, least, _, rate, cost = map(float, numbers)
+            self.readers.append({"who": who, "registrations": what, "kept_percent": kept,
+                                 "least_percent": least, "registrations_per_second": rate,
+                                 "ns_per_call": cost})
+
+    def has(self, *names):
+        """Are all of these there?"""
+        return all(n in self.samples for n in names)
+
+    def median(self, name):
+        """Of all samples."""
+        return statistics.median(self.samples[name])
+
+    def interval(self, name):
+        """Of the median, 95 %, by ranks: no shape of the distribution is assumed."""
+        values = sorted(self.samples[name])
+        n = len(values)
+        reach = 0.98 * n ** 0.5
+        low = max(0, round(n / 2 - reach) - 1)
+        return values[low], values[n - 1 - low]
+
+    def ratio(self, name, to):
+        """Of two that were measured in the same rounds: the median of their ratios."""
+        return statistics.median(a / b for a, b in zip(self.samples[name], self.samples[to]))
+
+
+# ---- targets -----------------------------------------------------------------------
+
+
+class Targets:
+    """Lines of: what, target, measured, met (None: could not be measured)."""
+
+    def __init__(self, measured):
+        self.m, self.lines = measured, []
+
+    def line(self, what, target, value, text, met):
+        """One more."""
+        self.lines.append({"what": what, "target": target, "value": value, "measured": text,
+                           "met": met})
+
+    def at_most(self, what, limit, value, unit):
+        """A number that may not be larger."""
+        self.line(what, f"at most {limit:g} {unit}".rstrip(), value,
+                  f"{number(value)} {unit}".rstrip(), value <= limit)
+
+    def of_floor(self, what, name, limit):
+        """In nanoseconds."""
+        self.at_most(what, limit, self.m.ratio(name, "floor"), "x floor")
+
+    def instructions(self, what, name, limit, beside=None):
+        """In all, or more than another one takes."""
+        if name not in self.m.counts:
+            self.line(what, f"at most {limit} instructions", None, "no valgrind here", None)
+        elif beside:
+            more = round(self.m.counts[name] - self.m.counts[beside], 1)
+            self.at_most(what, limit, more, "more instructions")
+        else:
+            self.at_most(what, limit, self.m.counts[name], "instructions")
+
+    def faster(self, what, name, peer, times):
+        """Than the peer."""
+        target = f"{times:g} x faster than libtorch" if times > 1 else "not slower than libtorch"
+        if self.m.has(peer):
+            value = self.m.ratio(peer, name)
+            self.line(what, target, value, f"{number(value)} x", value >= times)
+        else:
+            self.line(what, target, None, "no libtorch here", None)
+
+
+def call_targets(t):
+    """Of calls."""
+    t.of_floor("redispatch", "redispatch.bare", 1.5)
+    t.instructions("redispatch", "redispatch.bare", 33)
+    t.faster("redispatch", "redispatch.bare", "torch.redispatch", 1)
+    t.of_floor("bare call", "bare", 1.8)
+    t.instructions("bare call", "bare", 42)
+    t.faster("bare call", "bare", "torch.call", 5)
+    for kind in ("sleepable", "atomic"):
+        what = f"held call, {kind}"
+        t.of_floor(what, f"held.{kind}", 2.4)
+        t.instructions(what, f"held.{kind}", 64)
+        t.faster(what, f"held.{kind}", "torch.call", 4)
+    counts = [t.m.counts.get(f"fallthrough.{n}") for n in range(9)]
+    if None not in counts:
+        t.at_most("through 0 to 8 keys", 2, round(max(counts) - min(counts), 1),
+                  "more instructions")
+    for kind in ("bare", "sleepable", "atomic"):
+        t.of_floor(f"nothing serves, {kind}", f"missing.{kind}", 3)
+    for kind in ("sleepable", "atomic"):
+        t.at_most(f"boxed call, {kind}", 2, t.m.ratio(f"boxed.{kind}", f"held.{kind}"), "x unboxed")
+    t.instructions("a device, the only one", "device.1", 10, "held.sleepable")
+    t.instructions("a device, one of 64", "device.64", 10, "held.sleepable")
+    t.instructions("one of 64, beside the only one", "device.64", 0, "device.1")
+    t.instructions("a device without functions", "device.no-functions", 2, "device.none")
+    t.of_floor("batch of 32", "batch", 1.2)
+    for kind in ("sleepable", "atomic"):
+        t.instructions(f"counters on, {kind}", f"counted.{kind}", 12, f"held.{kind}")
+
+
+def registration_targets(t):
+    """Of registrations, and memory."""
+    for what, name, limit, peer in (
+            ("define, without a schema", "define", 1, None),
+            ("define, with its schema", "define.schema", None, "torch.define.schema"),
+            ("impl at a runtime key", "impl", 0.6, "torch.impl"),
+            ("impl at an alias key", "impl.alias", 2, "torch.impl.alias")):
+        if limit:
+            t.at_most(what, limit, t.m.median(name) / 1000, "us")
+        if peer:
+            t.faster(what, name, peer, 5)
+    t.at_most("backend fallback", 0.4, t.m.median("fallback") / 1e6, "ms")
+    t.faster("name to handle", "name", "torch.name", 2)
+    t.at_most("memory an operator", 256, round(t.m.median("memory")), "bytes")
+    t.at_most(".text of the library", 64, t.m.median("text") / 1024, "KiB")
+    if t.m.has("torch.memory"):
+        value = t.m.ratio("torch.memory", "memory")
+        t.line("memory an operator", "16 x below libtorch", value, f"{number(value)} x",
+               value >= 16)
+    for reader in t.m.readers:
+        if reader["who"] == "libdispatchkey":
+            value = reader["kept_percent"]
+            enough = reader["registrations_per_second"] >= 10000
+            t.line("calls while others register", "at least 95 % kept at 10 000 /s", value,
+                   f"{value:g} % at {number(reader['registrations_per_second'])} /s",
+                   value >= 95 if enough else None)
+
+
+# ---- as text -----------------------------------------------------------------------
+
+
+def number(value):
+    """Three digits, and never an exponent."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}".replace(",", " ")
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def row(m, name, text, scale=1, extra=""):
+    """A line of a table: least, median and interval."""
+    low, high = m.interval(name)
+    values = [min(m.samples[name]), m.median(name), low, high]
+    least, median, low, high = (number(v / scale) for v in values)
+    return f"{text:<43}{least:>9}{median:>9}  {low + ' to ' + high:<19}{extra}"
+
+
+def head(text, *more):
+    """The first line of a table."""
+    return f"{text:<43}{'least':>9}{'median':>9}  {'its 95 % interval':<19}" + "".join(more)
+
+
+def text_of(m, targets, notes):
+    """The whole report."""
+    out = [f"{key}: {value}" for key, value in notes] + [""]
+    out += [head("calls, in ns", f"{'instr.':>9}{'x floor':>9}")]
+    for name, text in CALLS.items():
+        if m.has(name):
+            count = number(m.counts[name]) if name in m.counts else "-"
+            ratio = number(m.ratio(name, "floor"))
+            out.append(row(m, name, text, 1, f"{count:>9}{ratio:>9}"))
+    crowd = [n for n in m.samples if "*" in n]
+    if crowd:
+        out += ["", head("one and several threads, ns of each")]
+        for name in crowd:
+            kind, threads = name.split("*")
+            out.append(row(m, name, f"{CALLS[kind]}, {threads} thread{'s' * (threads != '1')}"))
+    out += ["", head("registrations, in us")]
+    for name, text in REGISTRATIONS.items():
+        for prefix in ("", "torch."):
+            if m.has(prefix + name):
+                out.append(row(m, prefix + name, ("libtorch: " if prefix else "") + text, 1000))
+    out += ["", head("memory, in bytes")]
+    for name, text in (("memory", "heap in use, an operator"),
+                       ("torch.memory", "libtorch: heap in use, an operator"),
+                       ("text", ".text of the library")):
+        if m.has(name):
+            out.append(row(m, name, text))
+    if m.readers:
+        out += ["", f"{'what calls keep while others register':<64}{'kept, %':>9}{'least':>9}"
+                    f"{'a second':>10}"]
+        for r in m.readers:
+            out.append(f"{r['who'] + ': registrations ' + r['registrations']:<64}"
+                       f"{r['kept_percent']:>9g}{r['least_percent']:>9g}"
+                       f"{r['registrations_per_second']:>10.0f}")
+    out += ["", f"{'what':<38}{'target':<32}{'measured':<26}met"]
+    for t in targets:
+        met = {True: "yes", False: "no", None: "-"}[t["met"]]
+        out.append(f"{t['what']:<38}{t['target']:<32}{t['measured']:<26}{met}")
+    if not m.has("torch.call"):
+        out += ["", "libtorch is not installed (libtorch-dev), so nothing is compared with it."]
+    for note in m.notes:
+        out += [""] + textwrap.wrap(note, WIDTH)
+    return "\n".join(line.rstrip() for line in out).rstrip() + "\n"
+
+
+def json_of(m, targets, notes):
+    """The same for programs."""
+    measured = []
+    for name in m.samples:
+        low, high = m.interval(name)
+        one = {"id": name, "unit": m.units[name], "samples": len(m.samples[name]),
+               "min": min(m.samples[name]), "median": m.median(name), "interval": [low, high]}
+        if name in m.counts:
+            one["instructions"] = m.counts[name]
+        measured.append(one)
+    return {"schema": SCHEMA, "licence": LICENCE, "about": dict(notes), "measured": measured,
+            "readers": m.readers, "targets": targets, "notes": m.notes}
+
+
+# ---- plots -------------------------------------------------------------------------
+
+STYLE = """<style>
+text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#1f2328}
+.page{fill:#fff}.t{font-size:16px;font-weight:600}.n{fill:#656d76}.e{stroke:#d0d7de}
+.v{text-anchor:end}.ours{fill:#0b62b8}.peer{fill:#e8875a}.floor{fill:#9198a1}.i{stroke:#1f2328;stroke-width:1.5}
+.goal{stroke:#b3261e;stroke-width:3}
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117}.n{fill:#9198a1}
+.e{stroke:#3d444d}.i{stroke:#e6edf3}.ours{fill:#56b4e9}.goal{stroke:#ff7b72}}
+</style>"""
+LABELS, BARS, STEP = 400, 430, 24
+
+
+class Plot:
+    """Horizontal bars, one below the other."""
+
+    def __init__(self, title, desc, unit, log=False):
+        self.title, self.desc, self.unit, self.log, self.bars = title, desc, unit, log, []
+
+    def bar(self, label, kind, value, interval=None, goal=None):
+        """One more; with a line for the interval, and a mark at what it should be."""
+        self.bars.append((label, kind, value, interval, goal))
+
+    def place(self, value):
+        """How far to the right."""
+        values = [v for b in self.bars for v in (b[2], b[4]) if v]
+        if not self.log:
+            return BARS * value / max(values)
+        low, high = min(values) / 3, max(values)
+        return BARS * math.log(value / low) / math.log(high / low)
+
+    def svg(self):
+        """The file's text."""
+        width, height = LABELS + BARS + 120, 64 + STEP * len(self.bars) + 16
+        out = [f"<!-- {LICENCE} -->",
+               f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+               f'viewBox="0 0 {width} {height}" role="img" aria-labelledby="title desc">',
+               f'<title id="title">{self.title}</title>', f'<desc id="desc">{self.desc}</desc>',
+               STYLE, f'<rect class="page" width="{width}" height="{height}"/>',
+               f'<text x="20" y="32" class="t">{self.title}</text>',
+               f'<text x="{LABELS}" y="52" class="n">{self.unit}</text>',
+               f'<path class="e" d="M{LABELS} 58V{height - 12}"/>']
+        for i, (label, kind, value, interval, goal) in enumerate(self.bars):
+            y, end = 64 + STEP * i, self.place(value)
+            right = max([end] + [self.place(v) for v in (interval or ())[1:]])
+            out.append(f'<text x="{LABELS - 10}" y="{y + 14}" class="v">{label}</text>'
+                       f'<rect class="{kind}" x="{LABELS}" y="{y + 2}" width="{end:.1f}" '
+                       'height="16"/>')
+            if interval:
+                low, high = (LABELS + self.place(v) for v in interval)
+                out.append(f'<path class="i" d="M{low:.1f} {y + 10}H{high:.1f}"/>')
+            if goal:
+                out.append(f'<path class="goal" d="M{LABELS + self.place(goal):.1f} {y}v20"/>')
+            out.append(f'<text x="{LABELS + right + 8:.1f}" y="{y + 14}">{number(value)}</text>')
+        return "\n".join(out + ["</svg>"]) + "\n"
+
+
+def plot_calls(m):
+    """Nanoseconds."""
+    plot = Plot("How long calls take", "Medians of calls of every kind, with their intervals.",
+                "ns; the line is the 95 % interval of the median, the mark the target")
+    floor = m.median("floor")
+    for name, kind, goal in (
+            ("floor", "floor", None), ("batch", "ours", 1.2), ("redispatch.bare", "ours", 1.5),
+            ("torch.redispatch", "peer", None), ("bare", "ours", 1.8),
+            ("held.atomic", "ours", 2.4), ("held.sleepable", "ours", 2.4),
+            ("torch.call", "peer", None), ("boxed.atomic", "ours", None),
+            ("boxed.sleepable", "ours", None), ("torch.boxed", "peer", None),
+            ("missing.sleepable", "ours", 3), ("device.64", "ours", None)):
+        if m.has(name):
+            plot.bar(CALLS[name].strip().split(":")[0] if name == "floor" else CALLS[name].strip(),
+                     kind, m.median(name), m.interval(name), goal and goal * floor)
+    return plot
+
+
+def plot_instructions(m):
+    """By callgrind."""
+    plot = Plot("Instructions of a call", "Counts by callgrind, net of the loop.",
+                "instructions, the loop taken off; the mark is the target")
+    for name, goal in (("floor", None), ("batch", None), ("redispatch.bare", 33),
+                       ("torch.redispatch", None), ("bare", 42), ("held.atomic", 64),
+                       ("held.sleepable", 64), ("torch.call", None), ("boxed.atomic", None),
+                       ("boxed.sleepable", None), ("torch.boxed", None), ("device.64", None),
+                       ("counted.sleepable", None)):
+        if name in m.counts:
+            kind = "peer" if name.startswith("torch.") else "floor" if name == "floor" else "ours"
+            plot.bar(CALLS[name].strip().split(": a")[0], kind, m.counts[name], None, goal)
+    return plot
+
+
+def plot_registrations(m):
+    """On a scale of powers."""
+    plot = Plot("How long registrations take", "Medians of registrations, with their intervals.",
+                "us, on a logarithmic scale; the mark is the target", True)
+    goals = {"define": 1, "impl": 0.6, "impl.alias": 2, "fallback": 400}
+    for name, text in REGISTRATIONS.items():
+        for prefix in ("", "torch."):
+            if m.has(prefix + name):
+                low, high = m.interval(prefix + name)
+                plot.bar(("libtorch: " if prefix else "") + text, "peer" if prefix else "ours",
+                         m.median(prefix + name) / 1000, (low / 1000, high / 1000),
+                         None if prefix else goals.get(name))
+    return plot
+
+
+def main():
+    """See above."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--note", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("files", type=Path, nargs="+")
+    args = parser.parse_args()
+
+    m = Measured()
+    for path in args.files:
+        m.read(path)
+    notes = [tuple(n.split("=", 1)) for n in args.note]
+    targets = Targets(m)
+    call_targets(targets)
+    registration_targets(targets)
+    text = text_of(m, targets.lines, notes)
+    print(text, end="")
+    args.out.mkdir(parents=True, exist_ok=True)
+    files = {"performance.txt": f"{LICENCE}\n\n{text}",
+             "performance.json": json.dumps(json_of(m, targets.lines, notes), indent=1) + "\n",
+             "calls.svg": plot_calls(m).svg(), "instructions.svg": plot_instructions(m).svg(),
+             "registrations.svg": plot_registrations(m).svg()}
+    for name, content in files.items():
+        (args.out / name).write_text(content, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
