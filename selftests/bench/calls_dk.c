@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The floor, and calls in libdispatchkey. */
+/* The floor, alone and in read sections, and calls in libdispatchkey. */
+#define _LGPL_SOURCE	/* shows what liburcu has inline */
+
 #include "bench.h"
 
 #include <dispatchkey.h>
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
+/* the flavours' own headers would give all of them the same names */
+#include <urcu/static/urcu-bp.h>
+#include <urcu/static/urcu-memb.h>
+#include <urcu/static/urcu-qsbr.h>
 
 #define DEVICES		64
 #define BATCH		32
@@ -170,6 +176,21 @@ static serve_fn table[8];
 #define CALL_FLOOR(f, i, bad)	bad |= table[i](NULL, x, y);
 CONTENDER(floor_call, none, CALL_FLOOR, 0, NONE, NONE)
 
+/* The same, and whoever replaced the function would wait for the call. */
+void urcu_memb_register_thread(void);
+void urcu_qsbr_register_thread(void);
+
+#define IN_SECTION(flavour, f, i, bad)					\
+	_urcu_##flavour##_read_lock();					\
+	CALL_FLOOR(f, i, bad)						\
+	_urcu_##flavour##_read_unlock();
+#define CALL_BP(f, i, bad)	IN_SECTION(bp, f, i, bad)
+#define CALL_MEMB(f, i, bad)	IN_SECTION(memb, f, i, bad)
+#define CALL_QSBR(f, i, bad)	IN_SECTION(qsbr, f, i, bad)
+CONTENDER(floor_bp, none, CALL_BP, 0, NONE, NONE)
+CONTENDER(floor_memb, none, CALL_MEMB, 0, NONE, NONE)
+CONTENDER(floor_qsbr, none, CALL_QSBR, 0, NONE, NONE)
+
 /* By handle, with the thread's local state. */
 #define CALL_AT(f, i, bad)	bad |= f##i##_at(f[i], dk_local_current(), x, y);
 CONTENDER(sleepable, calm, CALL_AT, 0, NONE, NONE)
@@ -289,6 +310,9 @@ static void count_no_more(void)
 static const struct bench_contender contenders[] = {
 	{ .id = "loop", .run = loop },
 	{ .id = "floor", .run = floor_call },
+	{ .id = "floor.bp", .run = floor_bp },
+	{ .id = "floor.memb", .run = floor_memb },
+	{ .id = "floor.qsbr", .run = floor_qsbr },
 	{ .id = "redispatch.bare", .run = redispatch_bare },
 	{ .id = "redispatch.sleepable", .run = redispatch_sleepable },
 	{ .id = "redispatch.atomic", .run = redispatch_atomic },
@@ -350,6 +374,8 @@ static int set_up(char *const *names)
 	}
 	for (i = 0; i < 8; i++)
 		table[i] = serve;
+	urcu_memb_register_thread();
+	urcu_qsbr_register_thread();
 	/* the first call by name looks the operator up, and keeps it */
 #define FIND(f, i)							\
 	f[i] = dk_op_get(NULL, f##i##_op.name);				\

@@ -22,6 +22,9 @@ LICENCE = "SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause"
 # What is measured: its name in the files, and for people.
 CALLS = {
     "floor": "floor: a call through a table, index known",
+    "floor.bp": "  in a read section of liburcu-bp",
+    "floor.memb": "  in a read section of liburcu-memb",
+    "floor.qsbr": "  in a read section of liburcu-qsbr",
     "redispatch.bare": "redispatch, inside a hold",
     "redispatch.sleepable": "redispatch, held, sleepable operator",
     "redispatch.atomic": "redispatch, held, atomic operator",

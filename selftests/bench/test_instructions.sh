@@ -31,7 +31,8 @@ names=$st_top/selftests/vectors/pytorch-2.14/registrations.txt
 compiles() {
 	$cc -std=gnu11 -D_GNU_SOURCE -O2 -g -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Werror \
 		-I"$st_top/include" -I"$st_top/uapi" -o "$st_tmp/calls" "$st_here/calls.c" \
-		"$st_here/calls_dk.c" -L"$build" -Wl,-rpath,"$build" -ldispatchkey -pthread
+		"$st_here/calls_dk.c" -L"$build" -Wl,-rpath,"$build" -ldispatchkey \
+		-lurcu-bp -lurcu-memb -lurcu-qsbr -pthread
 }
 
 # shellcheck disable=SC2317

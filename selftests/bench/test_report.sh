@@ -19,7 +19,7 @@ vectors=$st_top/selftests/vectors/pytorch-2.14
 compiles() { # NAME
 	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -DNDEBUG -Wall -Wextra -Wno-unused-parameter -Werror \
 		-I"$st_top/include" -I"$st_top/uapi" -o "$st_tmp/$1" "$st_here/$1.c" \
-		"$st_here/$1_dk.c" "$lib" -lurcu-bp -pthread
+		"$st_here/$1_dk.c" "$lib" -lurcu-bp -lurcu-memb -lurcu-qsbr -pthread
 }
 # shellcheck disable=SC2317
 measures() { # NAME ARGUMENT...
