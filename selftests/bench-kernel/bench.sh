@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What calls and changes cost in the kernel, in instructions, beside what the
+# kernel has of its own: in a machine that counts them, selftests/vm/run --icount.
+# The figures are lines "figure NAME LEAST MEDIAN", in hundredths of an instruction;
+# scripts/bench-kernel makes something of them.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+need_root
+need_command insmod rmmod dmesg
+need_module dispatchkey dk_many dk_bench
+[ -n "${DK_ICOUNT:-}" ] || skip_all "this machine does not count instructions (selftests/vm/run --icount)"
+
+plan 3
+must_load dispatchkey
+ok "all operators of PyTorch" load dk_many
+ok "everything is measured" load dk_bench
+sed 's/^/figure /' /proc/dk_bench 2>/dev/null
+if [ -x "${DK_COST-}" ] && family=$("$DK_COST" getfamily); then
+	echo "figure getfamily ${family%% *}00 ${family%% *}00"
+fi
+finish

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Finding, registering and taking away, among all operators of PyTorch. */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "bench.h"
+
+#define OPS	3640
+
+DK_OP(bench_defined, "bench::defined", (struct dk_obj *x, long n), (x, n), (x));
+DK_OP(bench_served, "bench::served", (struct dk_obj *x, long n), (x, n), (x));
+
+static int serve(struct dk_call *c, struct dk_obj *x, long n)
+{
+	return 0;
+}
+
+static void serve_any(void)
+{
+}
+
+static const struct dk_impl impl = DK_IMPL(bench_served, DK_CPU, serve);
+static const struct dk_impl alias = DK_IMPL(bench_served, DK_COMPOSITE_EXPLICIT_AUTOGRAD, serve);
+static const struct dk_impl fallback = DK_FALLTHROUGH(DK_PYTHON);
+
+static struct dk_provider host = DK_PROVIDER("bench-host"), guest = DK_PROVIDER("bench-guest");
+
+/* The operators that are there, and a function for each. */
+static struct many {
+	struct dk_op *op;
+	const char *name;
+	struct dk_op_decl decl;
+} *many;
+static struct dk_impl *many_impls;
+
+/* ---- finding ---------------------------------------------------------------- */
+
+static unsigned int found;	/* so often each is held */
+
+static void find_all(unsigned int n)
+{
+	unsigned int i;
+
+	found += n;
+	while (n--)
+		for (i = 0; i < OPS; i++)
+			dk_op_get(NULL, many[i].name);
+}
+
+static void put_all(void)
+{
+	unsigned int i;
+
+	for (; found; found--)
+		for (i = 0; i < OPS; i++)
+			dk_op_put(many[i].op);
+}
+
+/* ---- one function ----------------------------------------------------------- */
+
+static int register_one(void)
+{
+	return dk_impls_register(&guest, &impl, 1, NULL);
+}
+
+static int withdraw_one(void)
+{
+	return dk_impls_withdraw(&guest, &impl, NULL);
+}
+
+static void drain(void)
+{
+	dk_provider_drain(&guest);
+}
+
+static void take_out(void)
+{
+	dk_impls_unregister(&guest, &impl, NULL);
+}
+
+static int register_alias(void)
+{
+	return dk_impls_register(&guest, &alias, 1, NULL);
+}
+
+static void take_out_alias(void)
+{
+	dk_impls_unregister(&guest, &alias, NULL);
+}
+
+/* ---- one operator, and all -------------------------------------------------- */
+
+static int define(void)
+{
+	return dk_op_define(&guest, &bench_defined_op, 0, NULL);
+}
+
+static int undefine(void)
+{
+	return dk_op_undefine(&guest, bench_defined_op.name, NULL);
+}
+
+static void take_back(void)
+{
+	dk_op_undefine(&guest, bench_defined_op.name, NULL);
+}
+
+static int register_fallback(void)
+{
+	return dk_fallback_register(&guest, &fallback, NULL);
+}
+
+static void take_out_fallback(void)
+{
+	dk_impls_unregister(&guest, &fallback, NULL);
+}
+
+static int register_all(void)
+{
+	return dk_impls_register(&guest, many_impls, OPS, NULL);
+}
+
+static int withdraw_all(void)
+{
+	return dk_impls_withdraw(&guest, many_impls, NULL);
+}
+
+static void take_out_all(void)
+{
+	dk_impls_unregister(&guest, many_impls, NULL);
+}
+
+/* Where it waits, the time that passes is no instructions: those withdraw instead. */
+const struct bench bench_changes[] = {
+	{ .name = "name_to_handle", .loop = find_all, .after = put_all, .n = 1, .per = OPS },
+	{ .name = "register", .once = register_one, .after = take_out },
+	{ .name = "withdraw", .once = withdraw_one, .before = register_one, .after = drain },
+	{ .name = "register_alias", .once = register_alias, .after = take_out_alias },
+	{ .name = "define", .once = define, .after = take_back },
+	{ .name = "undefine", .once = undefine, .before = define },
+	{ .name = "fallback", .once = register_fallback, .after = take_out_fallback, .per = OPS },
+	{ .name = "register_all", .once = register_all, .after = take_out_all, .per = OPS },
+	{ .name = "withdraw_all", .once = withdraw_all, .before = register_all, .after = drain,
+	  .per = OPS },
+	{ }
+};
+
+/* ---- all operators ---------------------------------------------------------- */
+
+static int gather(void)
+{
+	struct dk_op_info info = { .size = sizeof(info) };
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < OPS; i++) {
+		err = dk_registry_next_op(NULL, i ? info.name : NULL, &info);
+		if (err)
+			return err;
+		many[i].op = dk_op_get(NULL, info.name);
+		if (!many[i].op)
+			return -ENOENT;
+		many[i].name = dk_op_name(many[i].op);
+		many[i].decl.size = sizeof(many[i].decl);
+		many[i].decl.name = many[i].name;
+		many_impls[i] = (struct dk_impl){
+			.size = sizeof(*many_impls), .op = &many[i].decl, .key = DK_VULKAN,
+			.fn = serve_any, .label = "serve_any",
+		};
+	}
+	return 0;
+}
+
+int bench_changes_init(struct dk_diag *why)
+{
+	int err;
+
+	many = kvcalloc(OPS, sizeof(*many), GFP_KERNEL);
+	many_impls = kvcalloc(OPS, sizeof(*many_impls), GFP_KERNEL);
+	if (!many || !many_impls)
+		return -ENOMEM;
+	err = gather();
+	if (!err)
+		err = dk_provider_register(&host, why);
+	if (!err)
+		err = dk_provider_register(&guest, why);
+	if (!err)
+		err = dk_op_define(&host, &bench_served_op, 0, why);
+	return err;
+}
+
+void bench_changes_exit(void)
+{
+	unsigned int i;
+
+	dk_provider_unregister(&guest);
+	dk_provider_unregister(&host);
+	for (i = 0; many && i < OPS; i++)
+		dk_op_put(many[i].op);
+	kvfree(many);
+	kvfree(many_impls);
+}
