@@ -234,7 +234,7 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 .PHONY: all lib nl dkctl samples clean help
 .PHONY: install install_nl uninstall modules modules_install modules_clean
 .PHONY: check check-all check-torch check-debug debug-kernel kselftest torture
-.PHONY: demo demo-unload bench bench-baseline bench-readers lint
+.PHONY: demo demo-unload bench bench-baseline bench-readers bench-kernel lint
 .PHONY: bare headers-check symbols-check
 .PHONY: FORCE
 .DELETE_ON_ERROR:
@@ -433,6 +433,10 @@ bench-baseline: lib
 bench-readers:
 	$(call script,bench-readers)
 
+# WRITE=1 writes the baseline of make check anew; KERNEL= says which series.
+bench-kernel:
+	$(call script,bench-kernel)
+
 lint:
 	$(call script,lint)
 
@@ -478,6 +482,8 @@ Try and test
                    and how much memory, beside PyTorch 1.13.1 where that is; SEED=
   bench-baseline   count instructions anew that make check compares with
   bench-readers    what calls lose while another thread registers; SEED=
+  bench-kernel     instructions of calls and registrations in the kernel, beside
+                   its own primitives; KERNEL= 6.1, 6.12; WRITE=1: the baseline anew
   check            all tests, some of them in a virtual machine
   check-all        those that take long, too
   check-torch      random programs in ours and in PyTorch 1.13.1, which is

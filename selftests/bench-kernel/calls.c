@@ -237,25 +237,25 @@ static void hook_off(void)
 }
 
 const struct bench bench_calls[] = {
-	{ .name = "atomic", .loop = call_atomic },
-	{ .name = "atomic_in_rcu", .loop = call_atomic_in_rcu },
-	{ .name = "atomic_redispatch", .loop = redispatch_atomic },
-	{ .name = "atomic_boxed", .loop = call_boxed },
-	{ .name = "missing", .loop = call_missing },
-	{ .name = "no_device_function", .loop = call_atomic_of_device },
-	{ .name = "device_1", .loop = call_device_1 },
-	{ .name = "device_64", .loop = call_device_64 },
-#define THROUGH(k, keys) { .name = "through_" #k, .loop = call_through_##k },
+	{ .name = "held.atomic", .loop = call_atomic },
+	{ .name = "held.atomic.in-rcu", .loop = call_atomic_in_rcu },
+	{ .name = "redispatch.atomic", .loop = redispatch_atomic },
+	{ .name = "boxed.atomic", .loop = call_boxed },
+	{ .name = "missing.atomic", .loop = call_missing },
+	{ .name = "device.no-functions", .loop = call_atomic_of_device },
+	{ .name = "device.1", .loop = call_device_1 },
+	{ .name = "device.64", .loop = call_device_64 },
+#define THROUGH(k, keys) { .name = "fallthrough." #k, .loop = call_through_##k },
 	BENCH_THROUGHS(THROUGH)
 #undef THROUGH
-	{ .name = "sleepable", .loop = call_sleepable },
-	{ .name = "sleepable_redispatch", .loop = redispatch_sleepable },
-	{ .name = "hold_release", .loop = hold },
-	{ .name = "sleepable_in_hold", .loop = call_held },
-	{ .name = "batch_of_32", .loop = call_batches, .n = 16, .per = BATCH },
-	{ .name = "counters_on", .loop = call_atomic, .before = count_on, .after = count_off },
-	{ .name = "hook_on", .loop = call_atomic, .before = hook_on, .after = hook_off },
-	{ .name = "tracepoints_on", .loop = call_atomic, .before = trace_on, .after = trace_off },
+	{ .name = "held.sleepable", .loop = call_sleepable },
+	{ .name = "redispatch.sleepable", .loop = redispatch_sleepable },
+	{ .name = "hold", .loop = hold },
+	{ .name = "batch.call", .loop = call_held },
+	{ .name = "batch.32", .loop = call_batches, .n = 16, .per = BATCH },
+	{ .name = "counted.atomic", .loop = call_atomic, .before = count_on, .after = count_off },
+	{ .name = "hooked.atomic", .loop = call_atomic, .before = hook_on, .after = hook_off },
+	{ .name = "traced.atomic", .loop = call_atomic, .before = trace_on, .after = trace_off },
 	{ }
 };
 

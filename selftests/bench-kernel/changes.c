@@ -132,15 +132,15 @@ static void take_out_all(void)
 
 /* Where it waits, the time that passes is no instructions: those withdraw instead. */
 const struct bench bench_changes[] = {
-	{ .name = "name_to_handle", .loop = find_all, .after = put_all, .n = 1, .per = OPS },
+	{ .name = "find", .loop = find_all, .after = put_all, .n = 1, .per = OPS },
 	{ .name = "register", .once = register_one, .after = take_out },
 	{ .name = "withdraw", .once = withdraw_one, .before = register_one, .after = drain },
-	{ .name = "register_alias", .once = register_alias, .after = take_out_alias },
+	{ .name = "register.alias", .once = register_alias, .after = take_out_alias },
 	{ .name = "define", .once = define, .after = take_back },
 	{ .name = "undefine", .once = undefine, .before = define },
 	{ .name = "fallback", .once = register_fallback, .after = take_out_fallback, .per = OPS },
-	{ .name = "register_all", .once = register_all, .after = take_out_all, .per = OPS },
-	{ .name = "withdraw_all", .once = withdraw_all, .before = register_all, .after = drain,
+	{ .name = "register.all", .once = register_all, .after = take_out_all, .per = OPS },
+	{ .name = "withdraw.all", .once = withdraw_all, .before = register_all, .after = drain,
 	  .per = OPS },
 	{ }
 };

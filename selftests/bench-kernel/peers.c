@@ -87,8 +87,8 @@ static void by_ref(unsigned int n)
 }
 
 const struct bench bench_primitives[] = {
-	{ .name = "direct_call", .loop = direct },
-	{ .name = "indirect_call", .loop = indirect },
+	{ .name = "direct-call", .loop = direct },
+	{ .name = "indirect-call", .loop = indirect },
 	{ .name = "static_call", .loop = through_static_call },
 	{ .name = "rcu", .loop = by_rcu },
 	{ .name = "srcu", .loop = by_srcu },
@@ -158,14 +158,14 @@ static void allocate(unsigned int n)
 }
 
 const struct bench bench_peers[] = {
-	{ .name = "table_call", .loop = table },
+	{ .name = "floor", .loop = table },
 	{ .name = "spin_lock", .loop = by_lock },
-	{ .name = "module_get_call", .loop = by_module },
-	{ .name = "notifier_chain", .loop = by_chain },
+	{ .name = "module_get", .loop = by_module },
+	{ .name = "notifier", .loop = by_chain },
 	{ .name = "dma_find_channel", .loop = find_channel },
-	{ .name = "kmalloc_kfree", .loop = allocate },
+	{ .name = "kmalloc", .loop = allocate },
 	{ .name = "crypto_has_alg", .loop = has_alg, .n = 64 },
-	{ .name = "crypto_alloc_shash", .loop = alloc_shash, .n = 64 },
+	{ .name = "crypto_shash", .loop = alloc_shash, .n = 64 },
 	{ }
 };
 

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What became of the figures of bench.sh: report.py HOW LOG ABOUT [FILE]
+
+HOW is one of
+  table     print them for people; of FILE, if it is there, how they have changed
+  json      print them as JSON
+  gate      compare them with the baseline FILE, print TAP
+  baseline  write FILE anew
+
+LOG has lines "figure NAME LEAST MEDIAN" in hundredths of an instruction. ABOUT says
+what was measured. A baseline has the instructions of each, and first the sum of the
+kernel's own primitives in the same boot: compared is what they are relative to it.
+"""
+import json
+import sys
+
+TOLERANCE = 0.02
+
+# Of whose sum the baseline is told.
+PRIMITIVES = ("direct-call", "indirect-call", "static_call", "rcu", "srcu", "percpu_ref")
+FLOOR = "floor"
+
+# (name, what it is, target): a number, or (of what, times, more)
+ROWS = (
+    ("The kernel's primitives", (
+        ("direct-call", "call of a function", None),
+        ("static_call", "static_call()", None),
+        ("indirect-call", "call through a pointer (retpolines are off)", None),
+        (FLOOR, "call through a table with a known index: the floor", None),
+        ("rcu", "rcu_read_lock(), rcu_read_unlock()", None),
+        ("srcu", "srcu_read_lock(), srcu_read_unlock()", None),
+        ("percpu_ref", "percpu_ref_get(), percpu_ref_put()", None),
+        ("spin_lock", "spin_lock(), spin_unlock()", None),
+        ("kmalloc", "kmalloc() of 64 bytes, kfree()", None))),
+    ("Peers", (
+        ("module_get", "try_module_get(), call through a pointer, module_put()", None),
+        ("notifier", "atomic_notifier_call_chain() of one block", None),
+        ("dma_find_channel", "dma_find_channel(), where there is none", None),
+        ("crypto_has_alg", "crypto_has_alg()", None),
+        ("crypto_shash", "crypto_alloc_shash(), crypto_free_shash()", None),
+        ("getfamily", "GETFAMILY of generic netlink, by a process", None))),
+    ("Calls of atomic operators", (
+        ("held.atomic", "held call", 60),
+        ("held.atomic.in-rcu", "held call, the caller being in RCU", 44),
+        ("redispatch.atomic", "redispatch", None),
+        ("boxed.atomic", "boxed call", ("held.atomic", 2, 0)),
+        ("missing.atomic", "call that nothing serves", None),
+        ("device.no-functions", "object on a device, operator without device functions",
+         ("held.atomic", 1, 2)),
+        ("device.1", "per device, one device", 76),
+        ("device.64", "per device, 64 devices", ("device.1", 1, 0)),
+        *((f"fallthrough.{k}", f"fallthrough through {k} key" + "s" * (k != 1),
+           ("fallthrough.0", 1, 2) if k else None) for k in range(9)))),
+    ("Calls of sleepable operators", (
+        ("held.sleepable", "held call, with a record of who is inside", 160),
+        ("redispatch.sleepable", "redispatch", None),
+        ("hold", "dk_hold(), dk_release()", None),
+        ("batch.call", "call inside a hold", None),
+        ("batch.32", "batch of 32 under one hold, a call", None))),
+    ("Calls that are watched (atomic)", (
+        ("counted.atomic", "counters on", ("held.atomic", 1, 12)),
+        ("hooked.atomic", "a hook before calls", None),
+        ("traced.atomic", "tracepoints on, and recorded", None))),
+    ("Among 3 640 operators", (
+        ("find", "name to handle", 250),
+        ("register", "register and publish one function", 2500),
+        ("register.alias", "the same at an alias key", None),
+        ("withdraw", "take one function out", None),
+        ("define", "define an operator", None),
+        ("undefine", "take a definition back", None),
+        ("fallback", "backend fallback over all of them, an operator", None),
+        ("register.all", "a function for each of them in one go, a function", None),
+        ("withdraw.all", "take these out, a function", None))),
+)
+# Nearly all of it is the kernel's.
+NOT_GATED = ("traced.atomic",)
+
+
+def read_log(path):
+    """Names to (least, median)."""
+    figures = {}
+    with open(path, encoding="utf-8", errors="replace") as log:
+        for line in log:
+            words = line.split()
+            if line.startswith("figure "):
+                figures[words[1]] = (int(words[2]) / 100, int(words[3]) / 100)
+    return figures
+
+
+def read_baseline(path):
+    """Names to instructions, and their "primitives"."""
+    try:
+        with open(path, encoding="utf-8") as lines:
+            words = [line.split() for line in lines if not line.startswith("#")]
+    except FileNotFoundError:
+        return {}
+    return {name: float(count) for name, count in words}
+
+
+def primitives(figures):
+    return sum(figures[name][0] for name in PRIMITIVES)
+
+
+def gated(figures):
+    ours = [name for title, rows in ROWS[2:] for name, _, _ in rows]
+    return [name for name in ours if name in figures and name not in NOT_GATED]
+
+
+def target_of(target, figures):
+    if not isinstance(target, tuple):
+        return target
+    of, times, more = target
+    return figures[of][0] * times + more if of in figures else None
+
+
+def change(name, figures, baseline):
+    """Of a figure since the baseline, relative to the primitives; 0 is none."""
+    if name not in baseline or name not in figures:
+        return None
+    before = baseline[name] / baseline["primitives"]
+    return figures[name][0] / primitives(figures) / before - 1
+
+
+def number(x):
+    return f"{x:.0f}" if x >= 1000 or x == int(x) else f"{x:.1f}"
+
+
+def table(figures, about, baseline):
+    floor = figures[FLOOR][0]
+    print(f"Instructions, net of the loop, in one boot: {about}")
+    for title, rows in ROWS:
+        print(f"\n{title:56} {'least':>7} {'median':>7} {'x floor':>7} {'target':>7} {'change':>7}")
+        for name, text, target in rows:
+            if name not in figures:
+                continue
+            least, median = figures[name]
+            most = target_of(target, figures)
+            since = change(name, figures, baseline)
+            missed = "" if most is None or least <= most else "  *"
+            print(f"  {text:54} {number(least):>7} {number(median):>7} {least / floor:7.1f}"
+                  f" {'' if most is None else number(most):>7}"
+                  f" {'' if since is None else f'{100 * since:+.1f} %':>7}{missed}")
+    print("\n*: more than the target. The change is that since the baseline, relative to the"
+          " primitives.")
+
+
+def as_json(figures, about, baseline):
+    rows = []
+    for title, group in ROWS:
+        for name, text, target in group:
+            if name in figures:
+                least, median = figures[name]
+                rows.append({"name": name, "group": title, "text": text, "least": least,
+                             "median": median, "target": target_of(target, figures),
+                             "change": change(name, figures, baseline)})
+    json.dump({"schema": 1, "unit": "instructions", "about": about,
+               "primitives": primitives(figures), "figures": rows}, sys.stdout, indent=1)
+    print()
+
+
+def gate(figures, path):
+    baseline = read_baseline(path)
+    names = [name for name in baseline if name != "primitives"]
+    failed = 0
+
+    def told(i, fine, what):
+        nonlocal failed
+        failed += not fine
+        print(f"{'' if fine else 'not '}ok {i} - {what}")
+
+    print(f"TAP version 13\n1..{len(names) + 1}")
+    told(1, sorted(names) == sorted(gated(figures)), "the baseline has what is measured")
+    for i, name in enumerate(names, 2):
+        since = change(name, figures, baseline)
+        if since is None:
+            told(i, False, f"{name}: not measured")
+            continue
+        told(i, abs(since) <= TOLERANCE, f"{name}: {number(figures[name][0])} instructions, "
+             f"{100 * since:+.1f} % since the baseline")
+    if failed:
+        print("# where that is meant, type: make bench-kernel WRITE=1")
+    return failed
+
+
+def write(figures, about, path):
+    with open(path, "w", encoding="utf-8") as out:
+        print(f"# {about}\nprimitives {number(primitives(figures))}", file=out)
+        for name in gated(figures):
+            print(name, f"{figures[name][0]:.2f}".rstrip("0").rstrip("."), file=out)
+
+
+def main(how, log, about, path=""):
+    figures = read_log(log)
+    lacks = [name for name in (*PRIMITIVES, FLOOR) if name not in figures]
+    if lacks:
+        sys.exit(f"bench-kernel: no figures of {', '.join(lacks)} in {log}")
+    if how == "gate":
+        return 1 if gate(figures, path) else 0
+    if how == "baseline":
+        write(figures, about, path)
+    else:
+        {"table": table, "json": as_json}[how](figures, about, read_baseline(path))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
