@@ -210,6 +210,21 @@ static void count_off(void)
 	dk_stats_disable(NULL, NULL);
 }
 
+/* Another registry is counted: what do calls of this one pay? */
+static struct dk_registry *elsewhere;
+
+static int count_elsewhere(void)
+{
+	elsewhere = dk_registry_alloc(NULL, 0, NULL);
+	return elsewhere ? dk_stats_enable(elsewhere, NULL) : -ENOMEM;
+}
+
+static void count_nowhere(void)
+{
+	dk_stats_disable(elsewhere, NULL);
+	dk_registry_free(elsewhere, NULL);
+}
+
 static int trace_on(void)
 {
 	return trace_set_clr_event("dispatchkey", NULL, 1);
@@ -254,6 +269,8 @@ const struct bench bench_calls[] = {
 	{ .name = "batch.call", .loop = call_held },
 	{ .name = "batch.32", .loop = call_batches, .n = 16, .per = BATCH },
 	{ .name = "counted.atomic", .loop = call_atomic, .before = count_on, .after = count_off },
+	{ .name = "counted.elsewhere", .loop = call_atomic, .before = count_elsewhere,
+	  .after = count_nowhere },
 	{ .name = "hooked.atomic", .loop = call_atomic, .before = hook_on, .after = hook_off },
 	{ .name = "traced.atomic", .loop = call_atomic, .before = trace_on, .after = trace_off },
 	{ }

@@ -23,7 +23,9 @@ static const struct dk_impl impl = DK_IMPL(bench_served, DK_CPU, serve);
 static const struct dk_impl alias = DK_IMPL(bench_served, DK_COMPOSITE_EXPLICIT_AUTOGRAD, serve);
 static const struct dk_impl fallback = DK_FALLTHROUGH(DK_PYTHON);
 
-static struct dk_provider host = DK_PROVIDER("bench-host"), guest = DK_PROVIDER("bench-guest");
+static struct dk_provider host = DK_PROVIDER("bench-host");
+static struct dk_provider guest = DK_PROVIDER("bench-guest");
+static struct dk_provider leaver = DK_PROVIDER("bench-leaver");
 
 /* The operators that are there, and a function for each. */
 static struct many {
@@ -120,17 +122,43 @@ static int register_all(void)
 	return dk_impls_register(&guest, many_impls, OPS, NULL);
 }
 
-static int withdraw_all(void)
-{
-	return dk_impls_withdraw(&guest, many_impls, NULL);
-}
-
 static void take_out_all(void)
 {
 	dk_impls_unregister(&guest, many_impls, NULL);
 }
 
-/* Where it waits, the time that passes is no instructions: those withdraw instead. */
+/* ---- a provider ------------------------------------------------------------- */
+
+static int bring(const struct dk_impl *impls, unsigned int n)
+{
+	int err = dk_provider_register(&leaver, NULL);
+
+	return err ?: dk_impls_register(&leaver, impls, n, NULL);
+}
+
+static int bring_one(void)
+{
+	return bring(&impl, 1);
+}
+
+static int bring_all(void)
+{
+	return bring(many_impls, OPS);
+}
+
+/* All that unregistering does but to wait: that is no instructions. */
+static int leave(void)
+{
+	int err = dk_provider_unregister_timeout(&leaver, 0, NULL);
+
+	return err == -ETIMEDOUT ? 0 : err;
+}
+
+static void have_left(void)
+{
+	dk_provider_unregister(&leaver);
+}
+
 const struct bench bench_changes[] = {
 	{ .name = "find", .loop = find_all, .after = put_all, .n = 1, .per = OPS },
 	{ .name = "register", .once = register_one, .after = take_out },
@@ -140,7 +168,8 @@ const struct bench bench_changes[] = {
 	{ .name = "undefine", .once = undefine, .before = define },
 	{ .name = "fallback", .once = register_fallback, .after = take_out_fallback, .per = OPS },
 	{ .name = "register.all", .once = register_all, .after = take_out_all, .per = OPS },
-	{ .name = "withdraw.all", .once = withdraw_all, .before = register_all, .after = drain,
+	{ .name = "unregister", .once = leave, .before = bring_one, .after = have_left },
+	{ .name = "unregister.all", .once = leave, .before = bring_all, .after = have_left,
 	  .per = OPS },
 	{ }
 };
@@ -193,6 +222,7 @@ void bench_changes_exit(void)
 {
 	unsigned int i;
 
+	dk_provider_unregister(&leaver);
 	dk_provider_unregister(&guest);
 	dk_provider_unregister(&host);
 	for (i = 0; many && i < OPS; i++)

@@ -42,7 +42,7 @@ ROWS = (
         ("getfamily", "GETFAMILY of generic netlink, by a process", None))),
     ("Calls of atomic operators", (
         ("held.atomic", "held call", 60),
-        ("held.atomic.in-rcu", "held call, the caller being in RCU", 44),
+        ("held.atomic.in-rcu", "call, the caller being in RCU already", 44),
         ("redispatch.atomic", "redispatch", None),
         ("boxed.atomic", "boxed call", ("held.atomic", 2, 0)),
         ("missing.atomic", "call that nothing serves", None),
@@ -60,18 +60,20 @@ ROWS = (
         ("batch.32", "batch of 32 under one hold, a call", None))),
     ("Calls that are watched (atomic)", (
         ("counted.atomic", "counters on", ("held.atomic", 1, 12)),
+        ("counted.elsewhere", "counters on in another registry", ("held.atomic", 1, 2)),
         ("hooked.atomic", "a hook before calls", None),
         ("traced.atomic", "tracepoints on, and recorded", None))),
     ("Among 3 640 operators", (
         ("find", "name to handle", 250),
         ("register", "register and publish one function", 2500),
         ("register.alias", "the same at an alias key", None),
-        ("withdraw", "take one function out", None),
+        ("withdraw", "withdraw one function", None),
         ("define", "define an operator", None),
         ("undefine", "take a definition back", None),
         ("fallback", "backend fallback over all of them, an operator", None),
         ("register.all", "a function for each of them in one go, a function", None),
-        ("withdraw.all", "take these out, a function", None))),
+        ("unregister", "unregister a provider of one function, no waiting", None),
+        ("unregister.all", "unregister one of 3 640 functions, a function", None))),
 )
 # Nearly all of it is the kernel's.
 NOT_GATED = ("traced.atomic",)
