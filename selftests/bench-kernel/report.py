@@ -60,7 +60,7 @@ ROWS = (
         ("batch.32", "batch of 32 under one hold, a call", None))),
     ("Calls that are watched (atomic)", (
         ("counted.atomic", "counters on", ("held.atomic", 1, 12)),
-        ("counted.elsewhere", "counters on in another registry", ("held.atomic", 1, 2)),
+        ("counted.elsewhere", "counters on in another registry", None),
         ("hooked.atomic", "a hook before calls", None),
         ("traced.atomic", "tracepoints on, and recorded", None))),
     ("Among 3 640 operators", (
