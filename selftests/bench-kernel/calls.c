@@ -72,10 +72,11 @@ static void call_atomic_of_device(unsigned int n)
 	call_atomic_with(&on_last, n);
 }
 
-static void call_atomic_in_rcu(unsigned int n)
+static void call_bare(unsigned int n)
 {
 	rcu_read_lock();
-	call_atomic_with(&on_cpu, n);
+	while (n--)
+		bench_atomic_bare(&dk_local_default, &on_cpu, 1);
 	rcu_read_unlock();
 }
 
@@ -253,7 +254,7 @@ static void hook_off(void)
 
 const struct bench bench_calls[] = {
 	{ .name = "held.atomic", .loop = call_atomic },
-	{ .name = "held.atomic.in-rcu", .loop = call_atomic_in_rcu },
+	{ .name = "bare.atomic", .loop = call_bare },
 	{ .name = "redispatch.atomic", .loop = redispatch_atomic },
 	{ .name = "boxed.atomic", .loop = call_boxed },
 	{ .name = "missing.atomic", .loop = call_missing },

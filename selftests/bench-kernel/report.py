@@ -42,7 +42,7 @@ ROWS = (
         ("getfamily", "GETFAMILY of generic netlink, by a process", None))),
     ("Calls of atomic operators", (
         ("held.atomic", "held call", 60),
-        ("held.atomic.in-rcu", "call, the caller being in RCU already", 44),
+        ("bare.atomic", "bare call, the caller being in RCU already", 44),
         ("redispatch.atomic", "redispatch", None),
         ("boxed.atomic", "boxed call", ("held.atomic", 2, 0)),
         ("missing.atomic", "call that nothing serves", None),
