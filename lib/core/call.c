@@ -603,6 +603,21 @@ static dkc_always_inline int dkc_enter_direct(struct dk_call *c, const struct dk
 	return 0;
 }
 
+/* The same where a hold keeps every provider. */
+static dkc_always_inline int dkc_enter_held(struct dk_call *c, const struct dk_op *op,
+					    const struct dkc_row *row,
+					    const struct dkc_ent *e, u64 ks)
+{
+	dkc_fill(c, op, e->reg, e->fn, ks);
+	if (dkc_unlikely(row->op_flags & DK_OP_ATOMIC)) {
+		c->state = DKC_CALL_ATOMIC;
+		return 0;
+	}
+	c->state = DKC_CALL_HELD;
+	dkc_look_away();
+	return 0;
+}
+
 /*
  * Where devices have functions of their own, and for whatever has no direct way.
  * The call has the set that is not masked yet.
@@ -784,15 +799,18 @@ int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 	dkc_begin(c, op, decl, from->local, from->flags & ~DK_CALL_PACKED, objs, n);
 	if (dkc_unlikely(decl != from->decl) || dkc_watched())
 		return dkc_redispatch_slowly(c, from, ks.bits);
-	if (from->state == DKC_CALL_SLEEPABLE && dkc_look(op, &row, false)) {
-		e = dkc_look_up(row, &below, row->direct, false);
-		if (dkc_likely(e))
-			return dkc_enter_direct(c, op, row, e, below, false);
-		dkc_look_away();
-	} else if (dkc_is_bare(from) && dkc_look(op, &row, true)) {
+	if (dkc_is_bare(from)) {
+		dkc_look(op, &row, true);
 		e = dkc_look_up(row, &below, row->direct, false);
 		if (dkc_likely(e))
 			return dkc_enter_direct(c, op, row, e, below, true);
+	} else if (!(from->state & DKC_CALL_FLAGS) && dkc_look(op, &row, false)) {
+		e = dkc_look_up(row, &below, row->direct, false);
+		if (dkc_likely(e))
+			return from->state == DKC_CALL_HELD ?
+			       dkc_enter_held(c, op, row, e, below) :
+			       dkc_enter_direct(c, op, row, e, below, false);
+		dkc_look_away();
 	}
 	return dkc_redispatch_slowly(c, from, ks.bits);
 }
@@ -903,12 +921,5 @@ int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op 
 		dkc_look_away();
 		return dkc_call_slowly_held(c, h, op);
 	}
-	dkc_fill(c, known, e->reg, e->fn, ks);
-	if (dkc_unlikely(row->op_flags & DK_OP_ATOMIC)) {
-		c->state = DKC_CALL_ATOMIC;
-		return 0;
-	}
-	c->state = DKC_CALL_HELD;
-	dkc_look_away();
-	return 0;
+	return dkc_enter_held(c, known, row, e, ks);
 }
