@@ -89,26 +89,42 @@ static const struct {
 
 /* ---- deriving --------------------------------------------------------------- */
 
-static u64 functionality_set(const struct dk_layout *l, const char *list)
+/* Is a word of a list this name, or what a name of that beginning is meant by? */
+static bool word_means(const char *word, const char *name)
 {
-	unsigned int f;
+	while (*word && *word == *name) {
+		word++;
+		name++;
+	}
+	return *word == '*' || (!*name && (!*word || *word == ' '));
+}
+
+/* Bit i: name number i is in a list of words, none of which is number 0. */
+static u64 names_in(const char *list, const char *const *names, unsigned int n)
+{
+	unsigned int i;
 	u64 set = 0;
 
-	for (f = 1; list && f < l->nf; f++)
-		if (dkc_has_word(list, l->functionality_names[f]))
-			set |= dkc_functionality_bit(l, f);
+	while (list && *list) {
+		for (i = 1; i < n; i++)
+			if (word_means(list, names[i]))
+				set |= 1ULL << i;
+		while (*list && *list != ' ')
+			list++;
+		while (*list == ' ')
+			list++;
+	}
 	return set;
+}
+
+static u64 functionality_set(const struct dk_layout *l, const char *list)
+{
+	return names_in(list, l->functionality_names, l->nf) << (l->nb - 1);
 }
 
 static u64 backend_set(const struct dk_layout *l, const char *list)
 {
-	unsigned int b;
-	u64 set = 0;
-
-	for (b = 1; b <= l->nb; b++)
-		if (dkc_has_word(list, l->backend_names[b]))
-			set |= dkc_backend_bit(b);
-	return set;
+	return names_in(list, l->backend_names, l->nb + 1) >> 1;
 }
 
 static void derive_numbers(struct dk_layout *l)
@@ -206,7 +222,7 @@ static unsigned int find_autocast(const struct dk_layout *l, const char *backend
 	unsigned int f;
 
 	for (f = 1; f < l->nf; f++)
-		if (dkc_has_word("Autocast*", l->functionality_names[f]) &&
+		if ((l->autocast_set & dkc_functionality_bit(l, f)) &&
 		    dkc_streq(l->functionality_names[f] + skip, backend))
 			return f;
 	return 0;
@@ -228,7 +244,7 @@ static void derive_maps(struct dk_layout *l)
 }
 
 /* SEMANTICS 1.8: the keys of a trimmed table, by entry. */
-static void derive_trimmed(struct dk_layout *l)
+void dkc_layout_trim(struct dk_layout *l)
 {
 	static const char *const keys[DKC_TRIMMED_ENTRIES] = {
 		"Undefined", "CPU", "QuantizedCPU", "SparseCPU", "BackendSelect",
@@ -253,7 +269,8 @@ void dkc_layout_derive(struct dk_layout *l)
 	derive_aliases(l);
 	derive_constants(l);
 	derive_maps(l);
-	derive_trimmed(l);
+	if (l->trimmed)
+		dkc_layout_trim(l);
 	/* a byte of a row names any of its functions */
 	l->has_tables = l->has_sets && dkc_table_size(l) <= DKC_MAX_FUNCTIONS;
 }

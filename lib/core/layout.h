@@ -138,6 +138,8 @@ int dkc_layout_read(struct dk_layout *l, const char *text, char *pool, size_t ro
 		    struct dk_diag *why);
 /* derive.c: all that follows from what was read. */
 void dkc_layout_derive(struct dk_layout *l);
+/* The same of the table of one that is trimmed. */
+void dkc_layout_trim(struct dk_layout *l);
 /* Name of what a layout with tables needs and this one has not, or NULL. */
 const char *dkc_layout_lacks(const struct dk_layout *l);
 /* Name of an alias key that no rule for tables knows, or NULL. */

@@ -280,6 +280,8 @@ static void make_like(unsigned int i)
 	layouts[i] = layouts[k];
 	layouts[i].name = built_in[i].name;
 	layouts[i].trimmed = built_in[i].trimmed;
+	if (layouts[i].trimmed)
+		dkc_layout_trim(&layouts[i]);
 }
 
 int dkc_layouts_init(void)
