@@ -205,54 +205,20 @@ void dkc_registry_dies(struct dk_registry *reg);
 
 #elif defined(DK_BARE)
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <dispatchkey-bare.h>
 
-typedef uint8_t __u8;
-typedef uint16_t __u16;
-typedef uint32_t __u32;
-typedef uint64_t __u64;
-typedef int32_t __s32;
-typedef int64_t __s64;
 typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
 typedef __s64 s64;
 
-#ifndef ENOENT
-#define ENOENT		2
-#define EAGAIN		11
-#define ENOMEM		12
-#define EBUSY		16
-#define EEXIST		17
-#define EXDEV		18
-#define ENODEV		19
-#define EINVAL		22
-#define ENOSPC		28
-#define EDEADLK		35
-#define ENOSYS		38
-#define ENODATA		61
-#define EPROTO		71
-#define ENOTUNIQ	76
-#define EILSEQ		84
-#define EPROTOTYPE	91
-#define EOPNOTSUPP	95
-#define ESHUTDOWN	108
-#define ETIMEDOUT	110
-#endif
-
 void *memcpy(void *dst, const void *src, size_t n);
 void *memset(void *dst, int c, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
 void *memmove(void *dst, const void *src, size_t n);
 
-/*
- * One thread and no interrupts that call: nothing to lock, nothing to wait
- * for. Memory comes from the two functions that dk_bare_memory() was given.
- */
-void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p));
+/* One thread and no interrupts that call: nothing to lock, nothing to wait for. */
 void *dkc_bare_alloc(size_t size);
 void dkc_bare_free(void *p);
 extern unsigned int dkc_bare_sections;

@@ -13,7 +13,7 @@
 #define _UAPI_LINUX_DISPATCHKEY_H
 
 #ifdef DK_BARE
-#include "deps.h"
+#include <dispatchkey-bare.h>
 #else
 #include <linux/types.h>
 #endif

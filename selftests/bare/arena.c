@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The dispatcher without an operating system, all of its memory in an array.
+ * What the core was compiled with is here, too: no header but its own and the
+ * compiler's. Prints TAP.
+ */
+#define DK_BARE 1
+#include <dispatchkey.h>
+
+int printf(const char *format, ...);
+int atoi(const char *text);
+
+#define KERNELS		35
+
+static char memory[256 * 1024] __attribute__((aligned(8)));
+static struct dk_op_decl decl[KERNELS];
+static struct dk_impl impl[KERNELS];
+static char name[KERNELS][16];
+static struct dk_provider prov;
+static struct dk_diag why;
+static unsigned int tests, failures;
+
+static int serve(struct dk_call *c, void *args)
+{
+	*(int *)args = c->decl - decl;
+	return 0;
+}
+
+static void test(const char *what, int ok)
+{
+	printf("%sok %u %s\n", ok ? "" : "not ", ++tests, what);
+	failures += !ok;
+}
+
+static void make_tables(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < KERNELS; i++) {
+		char *p = name[i];
+
+		*p++ = 'k';
+		*p++ = ':';
+		*p++ = ':';
+		*p++ = 'a' + i / 10;
+		*p++ = 'a' + i % 10;
+		decl[i] = (struct dk_op_decl){
+			.size = sizeof(decl[i]), .call_size = sizeof(struct dk_call),
+			.name = name[i],
+		};
+		impl[i] = (struct dk_impl){
+			.op = &decl[i], .fn = (dk_fn_t)serve, .label = "serve",
+			.key = DK_CPU, .size = sizeof(impl[i]),
+			.flags = DK_IMPL_F_BOXED | DK_IMPL_F_ATOMIC,
+		};
+	}
+}
+
+static int register_all(void)
+{
+	unsigned int i;
+	int err;
+
+	prov = (struct dk_provider)DK_PROVIDER("kernels");
+	err = dk_provider_register(&prov, &why);
+	for (i = 0; i < KERNELS && !err; i++)
+		err = dk_op_define(&prov, &decl[i], DK_OP_ATOMIC, &why);
+	return err ? err : dk_impls_register(&prov, impl, KERNELS, &why);
+}
+
+static int call(unsigned int i, unsigned int backend)
+{
+	struct dk_obj x = dk_obj_on(backend, 0);
+	const struct dk_obj *objs[] = { &x };
+	struct dk_call c;
+	int err, who = -1;
+
+	err = dk_call_enter(&c, &decl[i], &dk_local_default, objs, 1);
+	if (err)
+		return err;
+	err = c.boxed(&c, &who);
+	dk_call_leave(&c);
+	return err ? err : who == (int)i;
+}
+
+static int all_are_served(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < KERNELS; i++)
+		if (call(i, DK_BACKEND_CPU) != 1)
+			return 0;
+	return 1;
+}
+
+/* Everything comes and goes; what a registry keeps for the next time stays. */
+static int come_and_go(void)
+{
+	int err = register_all();
+
+	test(err ? "refused" : "served", err ? err == -ENOMEM : all_are_served());
+	test("it can leave", !dk_provider_unregister(&prov));
+	return err;
+}
+
+/* Whatever fits into it: all is served, or what is refused leaves nothing behind. */
+static void tight(size_t size)
+{
+	size_t used;
+	int err;
+
+	if (dk_bare_arena(memory, size) || !dk_registry_default()) {
+		test("no registry fits", 1);
+		return;
+	}
+	err = come_and_go();
+	used = dk_bare_arena_used();
+	test("the same again", come_and_go() == err);
+	test("all is given back", dk_bare_arena_used() == used);
+}
+
+static void roomy(void)
+{
+	size_t registry, all;
+
+	test("no arena", dk_bare_arena(NULL, 4096) == -EINVAL);
+	test("an arena of 15 bytes", dk_bare_arena(memory, 15) == -EINVAL);
+	test("one that is larger than it can be",
+	     sizeof(size_t) == 4 || dk_bare_arena(memory, (size_t)1 << 16 << 16) == -EINVAL);
+	test("an arena", !dk_bare_arena(memory + 3, sizeof(memory) - 3));
+	test("a registry in it", dk_registry_default() != NULL);
+	registry = dk_bare_arena_used();
+	test("35 kernels", !register_all());
+	all = dk_bare_arena_used();
+	dk_bare_arena_seal();
+	test("all are served", all_are_served());
+	test("what nothing serves", call(0, DK_BACKEND_CUDA) == -ENOSYS);
+	test("calls allocate nothing", dk_bare_arena_used() == all);
+	printf("# %lu bytes: %lu of the registry, %lu of %d kernels\n", (unsigned long)all,
+	       (unsigned long)registry, (unsigned long)(all - registry), KERNELS);
+	test("sealed, registering is refused",
+	     dk_fallback_register(&prov, &impl[0], &why) == -ENOMEM);
+	test("and changes nothing", all_are_served() && dk_bare_arena_used() == all);
+	test("leaving needs no memory", !dk_provider_unregister(&prov));
+	test("and gives it back", dk_bare_arena_used() < all);
+	test("nothing serves then", call(0, DK_BACKEND_CPU) == -ENOENT);
+}
+
+/* arena [SIZE] - in so many bytes, or in as many as it takes */
+int main(int argc, char **argv)
+{
+	make_tables();
+	if (argc > 1)
+		tight(atoi(argv[1]));
+	else
+		roomy();
+	printf("1..%u\n", tests);
+	return failures != 0;
+}

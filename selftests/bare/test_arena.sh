@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The core without a libc runs in memory that its caller gave: all in one array,
+# roomy or too small. Prints TAP.
+#
+# shellcheck disable=SC2317 # functions are called by result
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+cc=${CC:-cc}
+[ -n "$st_top" ] || skip_all "no sources of dispatchkey (set DK_TOP)"
+need_command "${cc%% *}"
+dir=$(mktemp -d)
+trap 'rm -rf -- "$dir"' EXIT
+
+links() {
+	BARE_CC=$cc O=$dir "$st_top/scripts/check-bare" &&
+		$cc -std=gnu11 -Wall -I"$st_top/include" -I"$st_top/uapi" -o "$dir/arena" \
+			"$st_top/selftests/bare/arena.c" "$dir/bare/$cc/bare.o"
+}
+fits() { # SIZE WORD
+	"$dir/arena" "$1" >"$dir/log" && grep -q "^ok 1 $2$" "$dir/log"
+}
+served=0 refused=0 without=0
+every_size() {
+	local size
+	for ((size = 16; size <= 65536; size += 488)); do
+		"$dir/arena" "$size" >"$dir/log" || { diag "$size bytes" "$(cat "$dir/log")"; return 1; }
+		grep -q "^ok 1 served$" "$dir/log" && served=$((served + 1))
+		grep -q "^ok 1 refused$" "$dir/log" && refused=$((refused + 1))
+		grep -q "^ok 1 no registry fits$" "$dir/log" && without=$((without + 1))
+	done
+	diag "$without sizes without a registry, $refused refused, $served served"
+	[ $served -gt 0 ] && [ $refused -gt 0 ] && [ $without -gt 0 ]
+}
+
+echo "TAP version 13"
+ok "the core and a program that gives it memory" links
+ok "in 256 KiB" "$dir/arena"
+diag "$("$dir/arena" | sed -n 's/^# //p')"
+ok "in every size, whatever fits" every_size
+ok "in 64 KiB all of it" fits 65536 served
+finish
