@@ -43,6 +43,15 @@
 #define DK__LOCAL(id, arg)						\
 	__typeof__(dk__args->arg) DK__UNUSED arg = dk__args->arg;
 #define DK__UNUSED __attribute__((unused))
+/* What is entered is filled; kernels want to have all that is on a stack zeroed. */
+#if defined(__has_attribute)
+#if __has_attribute(uninitialized)
+#define DK__NOT_SET __attribute__((uninitialized))
+#endif
+#endif
+#ifndef DK__NOT_SET
+#define DK__NOT_SET
+#endif
 
 /**
  * DK_OBJECT_TYPES() - the types of yours that embed a struct dk_obj
@@ -262,7 +271,7 @@ id##_in(const struct dk_local *dk__local, DK__UNPAREN params)		\
 {									\
 	enum { dk__generators = 1 };					\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
-	struct dk_call dk__call;					\
+	struct dk_call dk__call DK__NOT_SET;				\
 	int dk__err;							\
 									\
 	dk__err = dk__call_enter(&dk__call, &id##_op, dk__local, dk__objs + 1, \
@@ -275,7 +284,7 @@ id##_bare(const struct dk_local *dk__local, DK__UNPAREN params)		\
 {									\
 	enum { dk__generators = 1 };					\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
-	struct dk_call dk__call;					\
+	struct dk_call dk__call DK__NOT_SET;				\
 	int dk__err;							\
 									\
 	dk__err = dk__call_enter_bare(&dk__call, &id##_op, dk__local,	\
@@ -290,7 +299,7 @@ id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
 {									\
 	enum { dk__generators = 1 };					\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
-	struct dk_call dk__call;					\
+	struct dk_call dk__call DK__NOT_SET;				\
 	int dk__err;							\
 									\
 	dk__err = dk_call_enter_op(&dk__call, dk__op, &id##_op, dk__local, \
@@ -304,7 +313,7 @@ id##_held(const struct dk_hold *dk__hold, struct dk_op *dk__op,		\
 {									\
 	enum { dk__generators = 1 };					\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
-	struct dk_call dk__call;					\
+	struct dk_call dk__call DK__NOT_SET;				\
 	int dk__err;							\
 									\
 	dk__err = dk_call_enter_held(&dk__call, dk__hold, dk__op, &id##_op, \
@@ -325,7 +334,7 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 	const int dk__generators DK__UNUSED =				\
 		!(dk__from->flags & DK_CALL_BOXED);			\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
-	struct dk_call dk__call;					\
+	struct dk_call dk__call DK__NOT_SET;				\
 	int dk__err;							\
 									\
 	dk__err = dk_call_redispatch(&dk__call, dk__from, &id##_op, dk__ks, \
@@ -345,7 +354,7 @@ id##_for_key(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 {									\
 	enum { dk__generators = 1 };					\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
-	struct dk_call dk__call;					\
+	struct dk_call dk__call DK__NOT_SET;				\
 	int dk__err;							\
 									\
 	dk__err = dk_call_enter_key(&dk__call, dk__op, &id##_op, dk__local, \
