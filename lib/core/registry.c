@@ -4,9 +4,10 @@
  */
 #include "registry.h"
 
-/* Leaves no key of a set, and has nothing for it. */
+/* Leaves no key of a set, and has nothing for any: dkc_look_up() may ask for all. */
 static const struct dkc_shape shape_of_none = {
-	.entries = 1, .index = { DKC_ID_MISSING },
+	.entries = DK_NUM_ENTRIES,
+	.index = { [DK_NUM_ENTRIES - 1] = DKC_ID_MISSING },
 };
 
 /* The rows that stand for something else than a table. */

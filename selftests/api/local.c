@@ -339,7 +339,8 @@ static int generic_mode(struct dk_call *c, void *args)
 	err = dk_call_enter(&again, (struct dk_op_decl *)c->decl, &without, c->objs, c->n);
 	if (err)
 		return err;
-	err = again.flags & DK_CALL_PACKED ? again.boxed(&again, args) : again.decl->unbox(&again, args);
+	err = again.flags & DK_CALL_PACKED ? again.boxed(&again, args) :
+					     again.decl->unbox(&again, args);
 	dk_call_leave(&again);
 	return err;
 }

@@ -187,7 +187,7 @@ def gate(figures, path):
 
 def write(figures, about, path):
     with open(path, "w", encoding="utf-8") as out:
-        print(f"# {about}\nprimitives {number(primitives(figures))}", file=out)
+        print(f"# SPDX-License-Identifier: GPL-2.0-only\n# {about}\nprimitives {number(primitives(figures))}", file=out)
         for name in gated(figures):
             print(name, f"{figures[name][0]:.2f}".rstrip("0").rstrip("."), file=out)
 

@@ -38,4 +38,8 @@ extern const struct bench_side bench_torch __attribute__((weak));
 }
 #endif
 
+/* liburcu's, of the flavours that calls_dk.c has inline beside another one. */
+void urcu_memb_register_thread(void);
+void urcu_qsbr_register_thread(void);
+
 #endif

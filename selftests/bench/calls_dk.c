@@ -177,9 +177,6 @@ static serve_fn table[8];
 CONTENDER(floor_call, none, CALL_FLOOR, 0, NONE, NONE)
 
 /* The same, and whoever replaced the function would wait for the call. */
-void urcu_memb_register_thread(void);
-void urcu_qsbr_register_thread(void);
-
 #define IN_SECTION(flavour, f, i, bad)					\
 	_urcu_##flavour##_read_lock();					\
 	CALL_FLOOR(f, i, bad)						\
@@ -287,6 +284,7 @@ static void name(const struct bench_contender *contender, unsigned long n) \
 	check(call, 0);							\
 	end;								\
 }
+
 INSIDE_CALL(redispatch_bare, calm0_held(&hold, calm[0], dk_local_current(), x, y),
 	    HOLD, RELEASE)
 INSIDE_CALL(redispatch_sleepable, calm0(x, y), NONE, NONE)

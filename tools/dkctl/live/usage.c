@@ -42,9 +42,10 @@ static bool is_composite(struct live *v, unsigned int key)
 static unsigned int computing_backend(struct live *v, unsigned int key)
 {
 	struct dk_keyset autograd;
+	struct dk_keyset own = dk_key_set(v->layout, dk_key_functionality(v->layout, key));
 
 	if (!dk_constant_set(v->layout, "autograd_dispatch_keyset", &autograd, NULL) &&
-	    dk_keyset_has_any(autograd, dk_key_set(v->layout, dk_key_functionality(v->layout, key))))
+	    dk_keyset_has_any(autograd, own))
 		return 0;
 	return dk_key_backend(v->layout, key);
 }
