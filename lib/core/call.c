@@ -397,6 +397,7 @@ static dkc_noinline int dkc_enter_gate(struct dk_call *c)
 	c->state = DKC_CALL_SLEEPABLE;
 	dkc_section_ends();
 	dkc_read_unlock();
+	dkc_might_sleep();
 	return err;
 }
 
@@ -453,7 +454,9 @@ static dkc_noinline int dkc_enter_row(struct dk_call *c, struct dk_op *op,
 		if (dkc_likely(!way->held))
 			return dkc_enter_gate(c);
 		c->state = DKC_CALL_HELD;
-		goto out;
+		dkc_look_away();
+		dkc_might_sleep();
+		return 0;
 	}
 	if (!way->bare) {
 		c->state = DKC_CALL_ATOMIC;
@@ -467,7 +470,6 @@ out:
 
 static int dkc_enter_plain(struct dk_call *c, struct dk_op *op, struct dkc_way *way)
 {
-	dkc_might_sleep_if(!(dkc_load(op->flags) & DK_OP_ATOMIC));
 	dkc_read_lock();
 	dkc_section_stays();
 	return dkc_enter_row(c, op, dkc_deref(op->row), way);
@@ -559,13 +561,18 @@ static dkc_noinline int dkc_call_slowly_bare(struct dk_call *c)
 static dkc_always_inline const struct dkc_ent *
 dkc_look_up(const struct dkc_row *row, u64 *ks, u32 direct, bool masked)
 {
-	unsigned long b = dkc_v1_backend_index(*ks);
+	unsigned long b = dkc_v1_backend_index(*ks), id;
 	const struct dkc_shape *shape = row->shape;
-	unsigned int id;
+	const struct dkc_ent *e;
 
 	*ks &= masked ? shape->mask[b] : DK_FULL;
 	id = shape->index[dkc_v1_index(*ks, b)];
-	return dkc_likely(id >= direct) ? dkc_row_ent(row, id) : NULL;
+	if (dkc_unlikely(id < direct))
+		return NULL;
+	e = dkc_row_ent(row, id);
+	if (!e)
+		__builtin_unreachable();	/* so that nobody asks again */
+	return e;
 }
 
 /*
@@ -575,7 +582,6 @@ dkc_look_up(const struct dkc_row *row, u64 *ks, u32 direct, bool masked)
 static dkc_always_inline bool dkc_look(struct dk_op *op, const struct dkc_row **row,
 				       bool bare)
 {
-	dkc_might_sleep_if(!(dkc_load(op->flags) & DK_OP_ATOMIC));
 	if (!bare) {
 		if (dkc_unlikely(dkc_first_section()))
 			return false;
@@ -615,6 +621,7 @@ static dkc_always_inline int dkc_enter_held(struct dk_call *c, const struct dk_o
 	}
 	c->state = DKC_CALL_HELD;
 	dkc_look_away();
+	dkc_might_sleep();
 	return 0;
 }
 

@@ -19,8 +19,7 @@
  * struct dkc_grace	a grace period that is waited for until a deadline: see below
  * dkc_now()		a clock for deadlines, in ms; it never says 0
  * dkc_in_atomic()	is the caller where it must not wait for a grace period
- * dkc_might_sleep()	tells that a sleepable call is about to be made;
- *			dkc_might_sleep_if() the same on a condition
+ * dkc_might_sleep()	tells that a sleepable call is about to be made
  * dkc_first_section()	has the caller's thread had no read section yet? Then the
  *			first one makes it known
  * dkc_section_stays()	tells the checker that a function returns inside of a
@@ -178,7 +177,6 @@ void dkc_registry_dies(struct dk_registry *reg);
 #define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \
 				 preempt_count() > 0 || irqs_disabled())
 #define dkc_might_sleep()	might_sleep()
-#define dkc_might_sleep_if(x)	might_sleep_if(x)
 #define dkc_first_section()	false
 #define dkc_section_stays()	__release(RCU)
 #define dkc_section_ends()	__acquire(RCU)
@@ -289,7 +287,6 @@ struct dkc_counts {
 #define dkc_first_section()	false
 #define dkc_in_atomic()		(dkc_bare_sections > 0)
 #define dkc_might_sleep()	do { } while (0)
-#define dkc_might_sleep_if(x)	do { } while (0)
 #define dkc_section_stays()	do { } while (0)
 #define dkc_section_ends()	do { } while (0)
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
@@ -454,7 +451,6 @@ void dkc_registry_born(struct dk_registry *reg);
 #define dkc_load_acquire(x)	__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define dkc_full_barrier()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define dkc_might_sleep()	do { } while (0)
-#define dkc_might_sleep_if(x)	do { } while (0)
 #define dkc_section_stays()	do { } while (0)
 #define dkc_section_ends()	do { } while (0)
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)

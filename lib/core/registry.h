@@ -432,9 +432,9 @@ static inline u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *
 }
 
 /* A function of the operator's own, from DKC_ID_FIRST on. */
-static inline const struct dkc_ent *dkc_row_ent(const struct dkc_row *row, unsigned int id)
+static inline const struct dkc_ent *dkc_row_ent(const struct dkc_row *row, unsigned long id)
 {
-	return &row->ent[(int)id - DKC_ID_FIRST];
+	return &row->ent[(long)id - DKC_ID_FIRST];
 }
 
 /* Is a registration there, for a reader or for the writer of a change? */
