@@ -673,6 +673,48 @@ static dkc_noinline int dkc_enter_op_otherwise(struct dk_call *c,
 	return dkc_enter_otherwise(c, row, false);
 }
 
+/* Does nobody want more than its count? Hooks and tracers are told of a call. */
+static inline bool dkc_is_only_counted(const struct dk_op *op)
+{
+	return !dkc_deref(op->reg->hooks) && !dkc_traced(call_enter) &&
+	       !dkc_traced(call_exit);
+}
+
+/* A call that has begun, and is watched: by the name of its operator, or not. */
+static dkc_always_inline int dkc_call_watched(struct dk_call *c, bool by_name)
+{
+	struct dk_op *op = c->op;
+	const struct dkc_row *row;
+	const struct dkc_ent *e;
+	u64 ks = c->ks.bits;
+	int err;
+
+	if (dkc_load(c->decl->op) != op || !dkc_is_only_counted(op) ||
+	    !dkc_look(op, &row, false))
+		goto slowly;
+	e = dkc_look_up(row, &ks, row->direct, true);
+	if (dkc_unlikely(!e)) {
+		dkc_look_away();
+		goto slowly;
+	}
+	err = dkc_enter_direct(c, op, row, e, ks, false);
+	if (!err)
+		dkc_stats_count(op, c->serves);
+	return err;
+slowly:
+	return dkc_call_slowly(c, by_name ? NULL : op);
+}
+
+static dkc_noinline int dkc_call_named_watched(struct dk_call *c)
+{
+	return dkc_call_watched(c, true);
+}
+
+static dkc_noinline int dkc_call_op_watched(struct dk_call *c)
+{
+	return dkc_call_watched(c, false);
+}
+
 static dkc_always_inline u64 dkc_v1_merge(u64 raw, const struct dk_local *local)
 {
 	return dkc_merge(raw, dk_local_included(local).bits,
@@ -690,7 +732,11 @@ int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
 
 	dkc_begin(c, op, decl, local, 0, objs, n);
 	c->ks.bits = ks;
-	if (dkc_unlikely(!op) || dkc_watched() || !dkc_look(op, &row, false))
+	if (dkc_unlikely(!op))
+		return dkc_call_slowly(c, NULL);
+	if (dkc_watched())
+		return dkc_call_named_watched(c);
+	if (!dkc_look(op, &row, false))
 		return dkc_call_slowly(c, NULL);
 	e = dkc_look_up(row, &ks, row->direct, true);
 	if (dkc_unlikely(!e))
@@ -740,8 +786,9 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 
 	dkc_begin(c, op, decl, local, 0, objs, n);
 	c->ks.bits = ks;
-	if (dkc_unlikely(dkc_load(decl->op) != op) || dkc_watched() ||
-	    !dkc_look(op, &row, false))
+	if (dkc_watched())
+		return dkc_call_op_watched(c);
+	if (dkc_unlikely(dkc_load(decl->op) != op) || !dkc_look(op, &row, false))
 		return dkc_call_slowly(c, op);
 	e = dkc_look_up(row, &ks, row->direct, true);
 	if (dkc_unlikely(!e))
