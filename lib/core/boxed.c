@@ -21,29 +21,36 @@ struct dk_extract {
  * Whoever registered the function knows its type; and its declaration stays as
  * long as the function does.
  */
-static dk_boxed_fn_t dkc_unbox_of(const struct dk_call *c, const struct dkc_way *way)
+static dk_boxed_fn_t dkc_unbox_of(const struct dk_call *c)
 {
-	return c->flags & DK_CALL_PACKED ? c->boxed : way->reg->impl->op->unbox;
+	return c->flags & DK_CALL_PACKED ? c->boxed : c->serves->impl->op->unbox;
 }
 
-int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
-		 unsigned int n)
+/* At a key, or what comes behind. */
+static int dkc_enter_extracted(struct dk_call *c, struct dk_extract *x,
+			       const struct dk_obj *const *objs, unsigned int n)
 {
 	struct dkc_way way = {
 		.objs = objs, .n = n, .mask = !x->from, .ks = x->ks,
 		.at_key = x->at_key, .key = x->key, .boxed = true,
 	};
+
+	return x->from ? dkc_redispatch(c, x->from, x->from->decl, &way) :
+			 dkc_call(c, x->op, x->decl, x->local, &way);
+}
+
+int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
+		 unsigned int n)
+{
 	dk_boxed_fn_t unbox;
 	struct dk_call c;
 	int err;
 
-	err = x->from ? dkc_redispatch(&c, x->from, x->from->decl, &way) :
-			dkc_call(&c, x->op, x->decl, x->local, &way);
+	err = x->from || x->at_key ? dkc_enter_extracted(&c, x, objs, n) :
+	      dkc_call_enter_boxed(&c, x->op, x->decl, x->local, objs, n);
 	if (err)
 		return err;
-	if (!x->from)
-		c.flags |= DK_CALL_BOXED;
-	unbox = dkc_unbox_of(&c, &way);
+	unbox = dkc_unbox_of(&c);
 	err = unbox ? unbox(&c, x->args) : -EPROTOTYPE;
 	c.result = err;
 	dk_call_leave(&c);

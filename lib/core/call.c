@@ -515,7 +515,7 @@ static int dkc_call_op(struct dk_call *c, struct dk_op *op,
 	way->ks = dkc_merge(dkc_raw(way->objs, way->n), dk_local_included(local).bits,
 			    dk_local_excluded(local).bits,
 			    dkc_backend_mask(op->reg));
-	dkc_begin(c, op, decl, local, 0, way->objs, way->n);
+	dkc_begin(c, op, decl, local, way->boxed ? DK_CALL_BOXED : 0, way->objs, way->n);
 	return dkc_enter(c, op, way);
 }
 
@@ -542,7 +542,10 @@ int dkc_call(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
 /* Whatever is not found there, with what dkc_begin() has put into the call. */
 static dkc_noinline int dkc_call_slowly(struct dk_call *c, struct dk_op *op)
 {
-	struct dkc_way way = { .objs = c->objs, .n = c->n, .mask = true };
+	struct dkc_way way = {
+		.objs = c->objs, .n = c->n, .mask = true,
+		.boxed = c->flags & DK_CALL_BOXED,
+	};
 
 	return dkc_call(c, op, (struct dk_op_decl *)c->decl, c->local, &way);
 }
@@ -650,6 +653,7 @@ static dkc_always_inline int dkc_enter_otherwise(struct dk_call *c,
 	if (dkc_likely(op->reg->v1)) {
 		struct dkc_way way = {
 			.objs = c->objs, .n = c->n, .mask = true, .ks = c->ks.bits,
+			.boxed = c->flags & DK_CALL_BOXED,
 		};
 
 		err = dkc_enter_row(c, c->op, row, &way);
@@ -776,15 +780,17 @@ int dk_call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
 	return dk__call_enter_bare(c, decl, local, objs, n, dkc_raw(objs, n));
 }
 
-int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
-		     const struct dk_op_decl *decl, const struct dk_local *local,
-		     const struct dk_obj *const *objs, unsigned int n)
+static dkc_always_inline int dkc_enter_op(struct dk_call *c, struct dk_op *op,
+					  const struct dk_op_decl *decl,
+					  const struct dk_local *local,
+					  unsigned int flags,
+					  const struct dk_obj *const *objs, unsigned int n)
 {
 	u64 ks = dkc_v1_merge(dkc_raw(objs, n), local);
 	const struct dkc_row *row;
 	const struct dkc_ent *e;
 
-	dkc_begin(c, op, decl, local, 0, objs, n);
+	dkc_begin(c, op, decl, local, flags, objs, n);
 	c->ks.bits = ks;
 	if (dkc_watched())
 		return dkc_call_op_watched(c);
@@ -794,6 +800,24 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 	if (dkc_unlikely(!e))
 		return dkc_enter_op_otherwise(c, row);
 	return dkc_enter_direct(c, op, row, e, ks, false);
+}
+
+int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
+		     const struct dk_op_decl *decl, const struct dk_local *local,
+		     const struct dk_obj *const *objs, unsigned int n)
+{
+	return dkc_enter_op(c, op, decl, local, 0, objs, n);
+}
+
+int dkc_call_enter_boxed(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
+			 const struct dk_local *local, const struct dk_obj *const *objs,
+			 unsigned int n)
+{
+	struct dkc_way way = { .objs = objs, .n = n, .mask = true, .boxed = true };
+
+	if (dkc_likely(op))
+		return dkc_enter_op(c, op, decl, local, DK_CALL_BOXED, objs, n);
+	return dkc_call(c, NULL, decl, local, &way);
 }
 
 int dk_call_enter_key(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,

@@ -749,6 +749,10 @@ void dkc_hooks_after(struct dk_call *c);
  */
 int dkc_call(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
 	     const struct dk_local *local, struct dkc_way *way);
+/* As dk_call_enter_op(), @op may be NULL, from boxed arguments. */
+int dkc_call_enter_boxed(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
+			 const struct dk_local *local, const struct dk_obj *const *objs,
+			 unsigned int n);
 int dkc_redispatch(struct dk_call *c, const struct dk_call *from,
 		   const struct dk_op_decl *decl, struct dkc_way *way);
 int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way);
