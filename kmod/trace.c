@@ -41,7 +41,7 @@ void dkc_trace_publish(const struct dk_op *op, const struct dkc_row *row)
 {
 	unsigned int i, functions = 0;
 
-	for (i = DKC_ID_FIRST; i < row->n; i++)
+	for (i = 0; i < row->n; i++)
 		functions += !!row->ent[i].fn;
 	trace_dk_publish(op, row->kind, functions);
 }

@@ -42,8 +42,8 @@ static int dkc_enter_extracted(struct dk_call *c, struct dk_extract *x,
 int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 		 unsigned int n)
 {
+	struct dk_call c DK__NOT_SET;
 	dk_boxed_fn_t unbox;
-	struct dk_call c;
 	int err;
 
 	err = x->from || x->at_key ? dkc_enter_extracted(&c, x, objs, n) :

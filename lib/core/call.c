@@ -814,9 +814,14 @@ int dkc_call_enter_boxed(struct dk_call *c, struct dk_op *op, struct dk_op_decl 
 			 unsigned int n)
 {
 	struct dkc_way way = { .objs = objs, .n = n, .mask = true, .boxed = true };
+	struct dk_op *known = op ? op : dkc_load(decl->op);
+	int err;
 
-	if (dkc_likely(op))
-		return dkc_enter_op(c, op, decl, local, DK_CALL_BOXED, objs, n);
+	if (dkc_likely(known)) {
+		err = dkc_enter_op(c, known, decl, local, DK_CALL_BOXED, objs, n);
+		if (op || dkc_likely(err != -ENOENT) || !dkc_load(known->stale))
+			return err;
+	}
 	return dkc_call(c, NULL, decl, local, &way);
 }
 
