@@ -133,6 +133,8 @@ static void by_chain(unsigned int n)
 		atomic_notifier_call_chain(&chain, 1, NULL);
 }
 
+/* A kernel may have none. */
+#if IS_REACHABLE(CONFIG_CRYPTO_HASH)
 static void has_alg(unsigned int n)
 {
 	while (n--)
@@ -144,6 +146,7 @@ static void alloc_shash(unsigned int n)
 	while (n--)
 		crypto_free_shash(crypto_alloc_shash(ALG, 0, 0));
 }
+#endif
 
 static void find_channel(unsigned int n)
 {
@@ -164,8 +167,10 @@ const struct bench bench_peers[] = {
 	{ .name = "notifier", .loop = by_chain },
 	{ .name = "dma_find_channel", .loop = find_channel },
 	{ .name = "kmalloc", .loop = allocate },
+#if IS_REACHABLE(CONFIG_CRYPTO_HASH)
 	{ .name = "crypto_has_alg", .loop = has_alg, .n = 64 },
 	{ .name = "crypto_shash", .loop = alloc_shash, .n = 64 },
+#endif
 	{ }
 };
 
@@ -176,8 +181,10 @@ static void ref_released(struct percpu_ref *r)
 
 int bench_peers_init(void)
 {
+#if IS_REACHABLE(CONFIG_CRYPTO_HASH)
 	if (!crypto_has_alg(ALG, 0, 0))
 		return -ENOENT;
+#endif
 	atomic_notifier_chain_register(&chain, &block);
 	return percpu_ref_init(&ref, ref_released, 0, GFP_KERNEL);
 }
