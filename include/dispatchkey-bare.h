@@ -62,7 +62,7 @@ void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p));
  * Instead of dk_bare_memory(). What is given back is used again.
  *
  * Context: Once.
- * Return: 0, or -EINVAL (no piece fits in, or @size is too large).
+ * Return: 0, or a negative errno where no piece fits in, or @size is too large.
  */
 int dk_bare_arena(void *memory, size_t size);
 

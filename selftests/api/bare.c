@@ -92,13 +92,72 @@ static void nothing_serves(void)
 
 	begin();
 	section_begin();
+	/* refuses: dk_call_enter_bare ENOSYS MISSING */
 	CHECK_INT(bare_call(&cuda, &who), -ENOSYS);
 	CHECK_INT(bare_atomic_bare(&dk_local_default, &cuda, &who), -ENOSYS);
 	section_end();
 	CHECK_OK(dk_provider_unregister(&prov));
 	section_begin();
+	/* refuses: dk_call_enter_bare ENOENT NOT_DEFINED */
 	CHECK_INT(bare_call(&cpu, &who), -ENOENT);
 	section_end();
+}
+
+DK_OP(bare_strict, "bare::strict", (const struct dk_obj *x, const struct dk_obj *y),
+	(x, y), (x, y));
+
+static int strict(struct dk_call *c, const struct dk_obj *x, const struct dk_obj *y)
+{
+	return 0;
+}
+
+static const struct dk_impl strict_impls[] = {
+	DK_IMPL_ATOMIC(bare_strict, DK_COMPOSITE_IMPLICIT_AUTOGRAD, strict),
+	DK_IMPL_ATOMIC(bare_strict, DK_FPGA, strict),
+};
+
+static int strict_call(struct dk_op_decl *decl, const struct dk_obj *x,
+		       const struct dk_obj *y)
+{
+	const struct dk_obj *objs[] = { x, y };
+	struct dk_call c;
+	int err;
+
+	section_begin();
+	err = dk_call_enter_bare(&c, decl, &dk_local_default, objs, 2);
+	section_end();
+	return err;
+}
+
+static void what_else_is_refused(void)
+{
+	struct dk_obj other = { .ks = dk_key_set(NULL, DK_AUTOGRAD_OTHER) };
+	struct dk_op_decl wrong = bare_strict_op;
+	struct dk_obj c0, c1, gone;
+	unsigned int backend;
+	u32 d0, d1;
+
+	begin();
+	wrong.sig = "(int)";
+	CHECK_OK(dk_op_define(&prov, &bare_strict_op, DK_OP_ATOMIC | DK_OP_SAME_DEVICE,
+			      &t_why));
+	CHECK_OK(dk_impls_register(&prov, strict_impls, ARRAY_SIZE(strict_impls), &t_why));
+	CHECK_OK(dk_backend_join(&prov, "bare", 0, 0, &backend, &t_why));
+	CHECK_OK(dk_device_register(&prov, backend, "b0", NULL, NULL, 0, &d0, &t_why));
+	CHECK_OK(dk_device_register(&prov, backend, "b1", NULL, NULL, 0, &d1, &t_why));
+	c0 = dk_obj_on(backend, d0);
+	c1 = dk_obj_on(backend, d1);
+	gone = dk_obj_on(backend, ~0u);
+	/* refuses: dk_call_enter_bare EXDEV TWO_DEVICES */
+	CHECK_INT(strict_call(&bare_strict_op, &c0, &c1), -EXDEV);
+	/* refuses: dk_call_enter_bare ENOTUNIQ AMBIGUOUS */
+	CHECK_INT(strict_call(&bare_strict_op, &other, NULL), -ENOTUNIQ);
+	/* refuses: dk_call_enter_bare EPROTOTYPE SIGNATURE */
+	CHECK_INT(strict_call(&wrong, &cpu, NULL), -EPROTOTYPE);
+	/* refuses: dk_call_enter_bare ENODEV DEVICE_GONE */
+	CHECK_INT(strict_call(&bare_atomic_op, &gone, NULL), -ENODEV);
+	CHECK_OK(dk_provider_unregister(&prov));
+	CHECK_OK(dk_backend_release(NULL, "bare", &t_why));
 }
 
 /* The section is the caller's own: it is as deep behind a call as before. */
@@ -110,7 +169,6 @@ static void it_takes_no_section(void)
 	CHECK_OK(bare_atomic(&cpu, &who));
 	section_begin();
 	CHECK_OK(bare_call(&cpu, &who));
-	/* refuses: dk_provider_unregister EDEADLK INSIDE_ATOMIC */
 	CHECK_INT(dk_provider_unregister(&prov), -EDEADLK);
 	section_end();
 	CHECK_OK(dk_provider_unregister(&prov));
@@ -135,5 +193,6 @@ static void a_sleepable_one(void)
 T_SUITE(bare,
 	T(it_is_served),
 	T(nothing_serves),
+	T(what_else_is_refused),
 	T(it_takes_no_section),
 	T(a_sleepable_one));

@@ -175,6 +175,9 @@ static int in_child(struct dk_provider *me)
 	/* refuses: dk_call_enter ESHUTDOWN SHUTDOWN */
 	if (late(&cpu, &who) != -ESHUTDOWN)
 		return 1;
+	/* refuses: dk_call_enter_bare ESHUTDOWN SHUTDOWN */
+	if (late_bare(&dk_local_default, &cpu, &who) != -ESHUTDOWN)
+		return 1;
 	if (never(&cpu, &who) != -ESHUTDOWN)
 		return 2;
 	if (dk_impls_register(me, impls, 1, NULL) != -ESHUTDOWN)

@@ -148,6 +148,19 @@ static int call_by_name(void)
 	return served(err, who);
 }
 
+static int call_bare(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *objs[] = { &x };
+	struct dk_call c;
+	int who = 0, err;
+
+	err = dk_call_enter_bare(&c, &nomem_op, &dk_local_default, objs, 1);
+	if (!err)
+		err = nomem_run(&c, &x, &who);
+	return served(err, who);
+}
+
 static int call_by_handle(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -196,6 +209,8 @@ static int hold_and_release(void)
 
 static int (*const firsts[])(void) = {
 	call_by_name,
+	/* refuses: dk_call_enter_bare ENOMEM NO_MEMORY */
+	call_bare,
 	/* refuses: dk_call_enter_op ENOMEM NO_MEMORY */
 	call_by_handle,
 	/* refuses: dk_call_enter_key ENOMEM NO_MEMORY */
