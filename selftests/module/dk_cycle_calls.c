@@ -41,6 +41,18 @@ static const struct dk_impl atomic_impls[] = {
 	DK_IMPL_ATOMIC(cycle_atomic, DK_COMPOSITE_EXPLICIT_AUTOGRAD, caller),
 };
 
+/*
+ * Calls are watched as long as they are made, so that the hooks of dk_cycle patch
+ * no text that is executed: QEMU before 8.1 may keep the int3 of a patch that is
+ * over, when another processor translates it meanwhile.
+ */
+static void see(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+}
+
+static struct dk_hooks hooks = { .size = sizeof(hooks), .before = see };
+static bool watches;
+
 static struct dk_provider calls_prov = DK_PROVIDER("cycle_calls");
 
 static void count_one(struct count *n, int err, int who, bool may_be_absent)
@@ -114,6 +126,8 @@ static void stop(void)
 	for (i = 0; i < THREADS; i++)
 		if (!IS_ERR_OR_NULL(task[i]))
 			kthread_stop(task[i]);
+	if (watches)
+		dk_hooks_unregister(&hooks, NULL);
 	dk_provider_unregister(&calls_prov);
 }
 
@@ -129,6 +143,9 @@ static int __init calls_init(void)
 		err = dk_impls_register(&calls_prov, impls, 1, NULL);
 	if (!err)
 		err = dk_impls_register(&calls_prov, atomic_impls, 1, NULL);
+	if (!err)
+		err = dk_hooks_register(NULL, &hooks, NULL);
+	watches = !err;
 	if (!err)
 		err = start();
 	if (err)
