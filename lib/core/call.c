@@ -384,6 +384,13 @@ static dkc_always_inline void dkc_fill(struct dk_call *c, const struct dk_op *op
 	dkc_probe(call_enter, c, op->probed, r->impl->label, ks, r->block->device);
 }
 
+/* Out of a section that the checker does not follow. */
+static dkc_always_inline void dkc_look_away(void)
+{
+	dkc_section_ends();
+	dkc_read_unlock();
+}
+
 /*
  * In the section the row was read; here the gate is entered. A provider that
  * goes has unpublished its rows first, so whoever read an old one is seen in the
@@ -395,8 +402,7 @@ static dkc_noinline int dkc_enter_gate(struct dk_call *c)
 	int err = dkc_gate_enter(c->gate, r->block->prov, r, c->op);
 
 	c->state = DKC_CALL_SLEEPABLE;
-	dkc_section_ends();
-	dkc_read_unlock();
+	dkc_look_away();
 	dkc_might_sleep();
 	return err;
 }
@@ -410,14 +416,11 @@ static bool dkc_wrong_type(const struct dk_op *op, const struct dkc_row *row,
 	return decl->sig && sig && dkc_sig_hash(decl->sig) != sig;
 }
 
-typedef int (*dkc_find_fn)(struct dk_op *op, const struct dkc_row *row,
-			   struct dkc_way *way);
-
 /* In a read section: all that can be said against a call. */
 static inline int dkc_admit(struct dk_op *op, const struct dkc_row *row,
-			    struct dkc_way *way, dkc_find_fn find)
+			    struct dkc_way *way)
 {
-	int err = find(op, row, way);
+	int err = way->at_key ? dkc_find_at_key(op, row, way) : dkc_find(op, row, way);
 
 	if (dkc_unlikely(err))
 		return err;
@@ -429,18 +432,11 @@ static inline int dkc_admit(struct dk_op *op, const struct dkc_row *row,
 	return 0;
 }
 
-/* Out of a section that the checker does not follow. */
-static dkc_always_inline void dkc_look_away(void)
-{
-	dkc_section_ends();
-	dkc_read_unlock();
-}
-
 /* In a read section, which ends unless the call of an atomic operator has it. */
 static dkc_noinline int dkc_enter_row(struct dk_call *c, struct dk_op *op,
 				      const struct dkc_row *row, struct dkc_way *way)
 {
-	int err = dkc_admit(op, row, way, way->at_key ? dkc_find_at_key : dkc_find);
+	int err = dkc_admit(op, row, way);
 
 	if (dkc_unlikely(err)) {
 		dkc_probe(missing, op->probed, way->ks, err);
@@ -579,8 +575,8 @@ dkc_look_up(const struct dkc_row *row, u64 *ks, u32 direct, bool masked)
 }
 
 /*
- * The same for a call that begins: into a section and to the row. False where
- * the thread has to be made known first. @bare is a constant.
+ * Into a section and to the row. False where the thread has to be made known
+ * first. @bare is a constant.
  */
 static dkc_always_inline bool dkc_look(struct dk_op *op, const struct dkc_row **row,
 				       bool bare)
@@ -725,27 +721,39 @@ static dkc_always_inline u64 dkc_v1_merge(u64 raw, const struct dk_local *local)
 			 dk_local_excluded(local).bits, DK_BACKEND_MASK);
 }
 
-int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
-		   const struct dk_local *local, const struct dk_obj *const *objs,
-		   unsigned int n, __u64 raw)
+/* By the name of the operator, which may not be known yet, or by handle: a constant. */
+static dkc_always_inline int dkc_enter_op(struct dk_call *c, struct dk_op *op,
+					  const struct dk_op_decl *decl,
+					  const struct dk_local *local,
+					  unsigned int flags,
+					  const struct dk_obj *const *objs, unsigned int n,
+					  u64 raw, bool by_name)
 {
-	struct dk_op *op = dkc_load(decl->op);
 	u64 ks = dkc_v1_merge(raw, local);
 	const struct dkc_row *row;
 	const struct dkc_ent *e;
 
-	dkc_begin(c, op, decl, local, 0, objs, n);
+	dkc_begin(c, op, decl, local, flags, objs, n);
 	c->ks.bits = ks;
-	if (dkc_unlikely(!op))
+	if (by_name && dkc_unlikely(!op))
 		return dkc_call_slowly(c, NULL);
 	if (dkc_watched())
-		return dkc_call_named_watched(c);
-	if (!dkc_look(op, &row, false))
-		return dkc_call_slowly(c, NULL);
+		return by_name ? dkc_call_named_watched(c) : dkc_call_op_watched(c);
+	if ((!by_name && dkc_unlikely(dkc_load(decl->op) != op)) ||
+	    !dkc_look(op, &row, false))
+		return dkc_call_slowly(c, by_name ? NULL : op);
 	e = dkc_look_up(row, &ks, row->direct, true);
 	if (dkc_unlikely(!e))
-		return dkc_enter_named_otherwise(c, row);
+		return by_name ? dkc_enter_named_otherwise(c, row) :
+				 dkc_enter_op_otherwise(c, row);
 	return dkc_enter_direct(c, op, row, e, ks, false);
+}
+
+int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
+		   const struct dk_local *local, const struct dk_obj *const *objs,
+		   unsigned int n, __u64 raw)
+{
+	return dkc_enter_op(c, dkc_load(decl->op), decl, local, 0, objs, n, raw, true);
 }
 
 int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
@@ -780,49 +788,23 @@ int dk_call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
 	return dk__call_enter_bare(c, decl, local, objs, n, dkc_raw(objs, n));
 }
 
-static dkc_always_inline int dkc_enter_op(struct dk_call *c, struct dk_op *op,
-					  const struct dk_op_decl *decl,
-					  const struct dk_local *local,
-					  unsigned int flags,
-					  const struct dk_obj *const *objs, unsigned int n)
-{
-	u64 ks = dkc_v1_merge(dkc_raw(objs, n), local);
-	const struct dkc_row *row;
-	const struct dkc_ent *e;
-
-	dkc_begin(c, op, decl, local, flags, objs, n);
-	c->ks.bits = ks;
-	if (dkc_watched())
-		return dkc_call_op_watched(c);
-	if (dkc_unlikely(dkc_load(decl->op) != op) || !dkc_look(op, &row, false))
-		return dkc_call_slowly(c, op);
-	e = dkc_look_up(row, &ks, row->direct, true);
-	if (dkc_unlikely(!e))
-		return dkc_enter_op_otherwise(c, row);
-	return dkc_enter_direct(c, op, row, e, ks, false);
-}
-
 int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 		     const struct dk_op_decl *decl, const struct dk_local *local,
 		     const struct dk_obj *const *objs, unsigned int n)
 {
-	return dkc_enter_op(c, op, decl, local, 0, objs, n);
+	return dkc_enter_op(c, op, decl, local, 0, objs, n, dkc_raw(objs, n), false);
 }
 
 int dkc_call_enter_boxed(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
 			 const struct dk_local *local, const struct dk_obj *const *objs,
 			 unsigned int n)
 {
-	struct dkc_way way = { .objs = objs, .n = n, .mask = true, .boxed = true };
-	struct dk_op *known = op ? op : dkc_load(decl->op);
-	int err;
+	u64 raw = dkc_raw(objs, n);
 
-	if (dkc_likely(known)) {
-		err = dkc_enter_op(c, known, decl, local, DK_CALL_BOXED, objs, n);
-		if (op || dkc_likely(err != -ENOENT) || !dkc_load(known->stale))
-			return err;
-	}
-	return dkc_call(c, NULL, decl, local, &way);
+	if (op)
+		return dkc_enter_op(c, op, decl, local, DK_CALL_BOXED, objs, n, raw, false);
+	return dkc_enter_op(c, dkc_load(decl->op), decl, local, DK_CALL_BOXED, objs, n, raw,
+			    true);
 }
 
 int dk_call_enter_key(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
@@ -920,14 +902,12 @@ __u32 dk_call_device(const struct dk_call *c)
 /* False where there is nothing to leave. */
 static inline bool dkc_leave(struct dk_call *c)
 {
-	if (c->state == DKC_CALL_ATOMIC) {
-		dkc_section_ends();
-		dkc_read_unlock();
-	} else if (dkc_likely(c->state == DKC_CALL_SLEEPABLE)) {
+	if (c->state == DKC_CALL_ATOMIC)
+		dkc_look_away();
+	else if (dkc_likely(c->state == DKC_CALL_SLEEPABLE))
 		dkc_gate_leave(c->gate);
-	} else {
+	else
 		return false;
-	}
 	return true;
 }
 
