@@ -532,6 +532,29 @@ static int in_child(void)
 	return 0;
 }
 
+/* One child after the other; the first that goes wrong is the last. */
+static void fork_often(unsigned int forks, int (*in_it)(void))
+{
+	unsigned int i;
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	for (i = 0; i < forks; i++) {
+		pid = fork();
+		if (!pid)
+			_exit(in_it());
+		if (!CHECK(pid > 0))
+			break;
+		status = -1;
+		STORE(child, pid);
+		waitpid(pid, &status, 0);
+		STORE(child, 0);
+		if (!CHECK_INT(status, 0))
+			break;
+	}
+}
+
 static void forks_beside_threads(void)
 {
 	static struct dk_provider parent = DK_PROVIDER("parent");
@@ -539,8 +562,6 @@ static void forks_beside_threads(void)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	unsigned int i, failed[3] = { 0 };
 	pthread_t threads[3];
-	int status;
-	pid_t pid;
 
 	CHECK_OK(dk_provider_register(&parent, &t_why));
 	CHECK_OK(dk_op_define(&parent, &forked_op, 0, &t_why));
@@ -551,20 +572,7 @@ static void forks_beside_threads(void)
 	start(&threads[0], first_calls, &failed[0]);
 	start(&threads[1], first_calls, &failed[1]);
 	start(&threads[2], synchronize, &failed[2]);
-	fflush(stdout);
-	for (i = 0; i < forks; i++) {
-		pid = fork();
-		if (!pid)
-			_exit(in_child());
-		if (!CHECK(pid > 0))
-			break;
-		status = -1;
-		STORE(child, pid);
-		waitpid(pid, &status, 0);
-		STORE(child, 0);
-		if (!CHECK_INT(status, 0))
-			break;
-	}
+	fork_often(forks, in_child);
 	STORE(stop, 1);
 	for (i = 0; i < 3; i++) {
 		pthread_join(threads[i], NULL);
@@ -654,8 +662,6 @@ static void forks_with_counters(void)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	unsigned int i, made[2] = { 0 };
 	pthread_t threads[2];
-	int status;
-	pid_t pid;
 
 	CHECK_OK(dk_provider_register(&parent, &t_why));
 	CHECK_OK(dk_op_define(&parent, &forked_op, 0, &t_why));
@@ -665,20 +671,7 @@ static void forks_with_counters(void)
 	stop = 0;
 	start(&threads[0], count_calls, &made[0]);
 	start(&threads[1], count_calls, &made[1]);
-	fflush(stdout);
-	for (i = 0; i < forks; i++) {
-		pid = fork();
-		if (!pid)
-			_exit(count_in_child());
-		if (!CHECK(pid > 0))
-			break;
-		status = -1;
-		STORE(child, pid);
-		waitpid(pid, &status, 0);
-		STORE(child, 0);
-		if (!CHECK_INT(status, 0))
-			break;
-	}
+	fork_often(forks, count_in_child);
 	STORE(stop, 1);
 	for (i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
