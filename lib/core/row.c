@@ -10,6 +10,19 @@ static size_t dkc_row_size(const struct dkc_shape *s)
 	return offsetof(struct dkc_row, ent) + s->n * sizeof(struct dkc_ent);
 }
 
+/* An empty row of a shape, which is given back where there is no memory. */
+static struct dkc_row *dkc_row_make(struct dk_registry *reg, struct dkc_shape *s,
+				    bool may_sleep)
+{
+	struct dkc_row *row = s ? dkc_get(dkc_row_size(s), may_sleep) : NULL;
+
+	if (row)
+		row->shape = s;
+	else
+		dkc_shape_put(reg, s);	/* NULL is none */
+	return row;
+}
+
 static struct dkc_ent *dkc_fill_one(struct dkc_ent *ent, const struct dkc_reg *r)
 {
 	ent->reg = r;
@@ -43,16 +56,10 @@ static int dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
 			     bool may_sleep, struct dkc_row **out)
 {
 	struct dkc_shape *s = dkc_shape_get(op, dev, may_sleep);
-	struct dkc_row *row;
+	struct dkc_row *row = dkc_row_make(op->reg, s, may_sleep);
 
-	if (!s)
+	if (!row)
 		return -ENOMEM;
-	row = dkc_get(dkc_row_size(s), may_sleep);
-	if (!row) {
-		dkc_shape_put(op->reg, s);
-		return -ENOMEM;
-	}
-	row->shape = s;
 	row->kind = DKC_ROW_FULL;
 	row->op_flags = op->flags;
 	row->sig = dkc_op_sig(op);
@@ -173,15 +180,10 @@ static int dkc_row_inherit(struct dk_op *op, const struct dkc_row *old, bool may
 			   struct dkc_row **out)
 {
 	struct dkc_shape *s = dkc_shape_inherit(op, old->shape, may_sleep);
-	struct dkc_row *row;
+	struct dkc_row *row = dkc_row_make(op->reg, s, may_sleep);
 
-	if (!s)
+	if (!row)
 		return -ENOMEM;
-	row = dkc_get(dkc_row_size(s), may_sleep);
-	if (!row) {
-		dkc_shape_put(op->reg, s);
-		return -ENOMEM;
-	}
 	memcpy(row, old, dkc_row_size(s));
 	row->shape = s;
 	*out = row;
