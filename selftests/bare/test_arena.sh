@@ -33,7 +33,7 @@ every_size() {
 		grep -q "^ok 1 no registry fits$" "$dir/log" && without=$((without + 1))
 	done
 	diag "$without sizes without a registry, $refused refused, $served served"
-	[ $served -gt 0 ] && [ $refused -gt 0 ] && [ $without -gt 0 ]
+	[ "$served" -gt 0 ] && [ "$refused" -gt 0 ] && [ "$without" -gt 0 ]
 }
 
 echo "TAP version 13"
