@@ -11,13 +11,13 @@
  * named as random ones of the file, a line of which begins with a name.
  */
 #include "bench.h"
+#include "measure.h"
 
 #include <err.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #if __has_include("valgrind/callgrind.h")
@@ -41,19 +41,10 @@ static struct one all[MOST];
 static unsigned int num;
 static unsigned long seed = 1;
 
-static unsigned long random_number(void)
-{
-	seed = seed * 6364136223846793005UL + 1442695040888963407UL;
-	return seed >> 33;
-}
-
 /* Of the processor: others on the machine take time, too. */
 static double now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return bench_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* Names of operators, at random. */
@@ -70,7 +61,7 @@ static char **read_names(const char *file)
 	while (getline(&line, &room, f) > 0) {
 		strtok(line, "\n ");
 		/* each is as likely as any to be among those that are kept */
-		at = n < BENCH_NAMES ? n : random_number() % (n + 1);
+		at = n < BENCH_NAMES ? n : bench_random(&seed) % (n + 1);
 		if (at < BENCH_NAMES) {
 			free(names[at]);
 			names[at] = strdup(line);
@@ -131,7 +122,7 @@ static void measure(int repeats)
 	}
 	for (r = 0; r < repeats; r++) {
 		for (i = num - 1; i; i--) {
-			other = random_number() % (i + 1);
+			other = bench_random(&seed) % (i + 1);
 			swap = order[i];
 			order[i] = order[other];
 			order[other] = swap;

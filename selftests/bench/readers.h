@@ -11,12 +11,13 @@
 #ifndef _SELFTESTS_BENCH_READERS_H
 #define _SELFTESTS_BENCH_READERS_H
 
+#include "measure.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define OPERATORS	64	/* that are called, and as many that are not */
@@ -51,20 +52,6 @@ struct readers_run {
 #define RELAXED_SET(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #define RELAXED_GET(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 
-static inline unsigned long readers_random(unsigned long *state)
-{
-	*state = *state * 6364136223846793005UL + 1442695040888963407UL;
-	return *state >> 33;
-}
-
-static inline double readers_clock(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static inline void readers_sleep(double seconds)
 {
 	struct timespec t = { (time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9) };
@@ -90,7 +77,7 @@ static inline void *readers_read(void *arg)
 
 	readers_pin(0);
 	for (i = 0; i < BATCH; i++)
-		order[i] = readers_random(&state) % OPERATORS;
+		order[i] = bench_random(&state) % OPERATORS;
 	while (!RELAXED_GET(run->quit)) {
 		for (i = 0; i < BATCH; i++)
 			run->side->call(order[i]);
@@ -107,14 +94,14 @@ static inline void *readers_write(void *arg)
 
 	readers_pin(1);
 	while (!RELAXED_GET(run->quit)) {
-		now = readers_clock(CLOCK_MONOTONIC);
+		now = bench_clock(CLOCK_MONOTONIC);
 		if (!RELAXED_GET(run->writing) || now < next) {
 			readers_sleep(0.0005);
 			continue;
 		}
 		/* who was kept from it makes up for what was missed, within a phase */
 		next = (next < now - PHASE ? now - PHASE : next) + 1.0 / RATE;
-		run->side->come_and_go(run->first + readers_random(&state) % OPERATORS);
+		run->side->come_and_go(run->first + bench_random(&state) % OPERATORS);
 		RELAXED_SET(run->registrations, run->registrations + 1);
 	}
 	return NULL;
@@ -137,16 +124,16 @@ static inline struct readers_phase readers_measure(struct readers_run *run, cloc
 	readers_sleep(SETTLE);
 	calls = RELAXED_GET(run->calls);
 	regs = RELAXED_GET(run->registrations);
-	cpu_from = readers_clock(cpu);
-	from = readers_clock(CLOCK_MONOTONIC);
+	cpu_from = bench_clock(cpu);
+	from = bench_clock(CLOCK_MONOTONIC);
 	/* of the reader's own time: it may have to share its processor */
 	do
 		readers_sleep(PHASE / 10);
-	while (readers_clock(cpu) - cpu_from < PHASE);
+	while (bench_clock(cpu) - cpu_from < PHASE);
 	calls = RELAXED_GET(run->calls) - calls;
 	regs = RELAXED_GET(run->registrations) - regs;
-	p.rate = (double)calls / (readers_clock(cpu) - cpu_from);
-	from = readers_clock(CLOCK_MONOTONIC) - from;
+	p.rate = (double)calls / (bench_clock(cpu) - cpu_from);
+	from = bench_clock(CLOCK_MONOTONIC) - from;
 	p.wall = (double)calls / from;
 	p.registrations = (double)regs / from;
 	return p;

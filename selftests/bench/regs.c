@@ -10,13 +10,13 @@
  * What a side's program has in constant tables is made before and not counted.
  */
 #include "regs.h"
+#include "measure.h"
 
 #include <err.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ROUNDS	15
@@ -25,19 +25,10 @@
 static struct regs_all all;
 static unsigned long seed = 1;
 
-static unsigned long random_number(void)
-{
-	seed = seed * 6364136223846793005UL + 1442695040888963407UL;
-	return seed >> 33;
-}
-
 /* Of the processor, all threads together: nothing here waits for anybody. */
 static double now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return bench_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static size_t heap(void)
@@ -120,7 +111,7 @@ static void choose(void)
 	for (i = 0; i < all.num_ops; i++)
 		order[i] = i;
 	for (i = 0; i < REGS_ONES; i++) {
-		j = i + random_number() % (all.num_ops - i);
+		j = i + bench_random(&seed) % (all.num_ops - i);
 		swap = order[i];
 		order[i] = order[j];
 		order[j] = swap;
@@ -189,7 +180,7 @@ static void measure_one(const struct regs_side *side, const struct regs_contende
 
 static void play(const struct regs_side *side, struct samples *s)
 {
-	unsigned int i, at = random_number() % side->num;
+	unsigned int i, at = bench_random(&seed) % side->num;
 	size_t before = heap();
 
 	note(s, "ns", "load", timed(side->load) / all.num_ops);
