@@ -111,6 +111,7 @@ TRACE_EVENT_FN(dk_call_exit,
 	TP_STRUCT__entry(
 		DKC_TEXT(op, c->op->name)
 		DKC_TEXT(key_name, key_name)
+		DKC_TEXT(label, dkc_trace_label(c->serves))
 		__field(u64, keyset)
 		__field(u32, device)
 		__field(int, result)
@@ -118,12 +119,14 @@ TRACE_EVENT_FN(dk_call_exit,
 	TP_fast_assign(
 		DKC_COPY(op, c->op->name);
 		DKC_COPY(key_name, key_name);
+		DKC_COPY(label, dkc_trace_label(c->serves));
 		__entry->keyset = c->ks.bits;
 		__entry->device = dk_call_device(c);
 		__entry->result = c->result;
 	),
-	TP_printk("op=%s key=%s device=%u result=%d", __get_str(op),
-		  __get_str(key_name), __entry->device, __entry->result),
+	TP_printk("op=%s key=%s label=%s device=%u result=%d", __get_str(op),
+		  __get_str(key_name), __get_str(label), __entry->device,
+		  __entry->result),
 	dkc_trace_calls_begin, dkc_trace_calls_end
 );
 

@@ -52,11 +52,11 @@ clear_trace
 ok "it calls" call
 is "the calls, in order" "dk_missing: op=traced::op key=CUDA error=-38
 dk_call_enter: op=traced::swift key=CPU label=on_cpu device=0
-dk_call_exit: op=traced::swift key=CPU device=0 result=-16
+dk_call_exit: op=traced::swift key=CPU label=on_cpu device=0 result=-16
 dk_call_enter: op=traced::op key=AutogradCPU label=on_autograd device=0
 dk_call_enter: op=traced::op key=CPU label=on_cpu device=0 redispatch
-dk_call_exit: op=traced::op key=CPU device=0 result=-16
-dk_call_exit: op=traced::op key=AutogradCPU device=0 result=-16" \
+dk_call_exit: op=traced::op key=CPU label=on_cpu device=0 result=-16
+dk_call_exit: op=traced::op key=AutogradCPU label=on_autograd device=0 result=-16" \
 	"$(traced | sed -E 's/ keyset=0x[0-9a-f]+//')"
 like "with their keysets" "*dk_missing: op=traced::op key=CUDA keyset=0x10002 error=-38*" "$(traced)"
 clear_trace
