@@ -1042,7 +1042,8 @@ int dk_nl_monitor_next(struct dk_nl_monitor *monitor, int timeout_ms, struct dk_
 	e->has_key = *word(l, 2) != '\0';
 	snprintf(e->key_name, sizeof(e->key_name), "%s", word(l, 2));
 	snprintf(e->provider, sizeof(e->provider), "%s", word(l, 3));
-	e->state = strcmp(word(l, 4), "offline") ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
+	e->state = !strcmp(word(l, 4), "new") ? 99 :
+		   strcmp(word(l, 4), "offline") ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
 	e->count = (__u32)number(l, 5);
 	e->time = 1800000000123456789ull + 1000000000ull * num_events;
 	e->generation = 100 + num_events++;

@@ -102,8 +102,11 @@ static void put_thing(struct request *q, const struct dk_nl_event *e, const char
 
 static void put_state(struct request *q, const struct dk_nl_event *e, const char *what)
 {
-	put_thing(q, e, what, state_color(e->state),
-		  e->state == DK_NL_STATE_ONLINE ? "is online" : "is offline", ", by ");
+	const char *verb = e->state == DK_NL_STATE_ONLINE ? "is online" :
+			   e->state == DK_NL_STATE_OFFLINE ? "is offline" :
+			   "is in a state that this dkctl does not know";
+
+	put_thing(q, e, what, state_color(e->state), verb, ", by ");
 }
 
 static void put_lost(const struct dk_nl_event *e)
@@ -197,7 +200,11 @@ static int listen(struct live *v, struct dk_nl_monitor *m)
 		if (err == -ENODEV)
 			return fail(v->q, STATUS_KERNEL, NULL, NULL,
 				    "dispatchkey.ko was unloaded");
-		if (err < 0 && err != -EINTR && err != -EBADMSG)
+		/* one that cannot be read is told of, and the next may be fine */
+		if (err == -EBADMSG)
+			fail(v->q, STATUS_KERNEL, NULL, NULL, "an event was passed over: %s",
+			     dk_nl_monitor_why(m)->sentence);
+		else if (err < 0 && err != -EINTR)
 			return fail(v->q, STATUS_KERNEL, NULL, NULL, "%s",
 				    dk_nl_monitor_why(m)->sentence);
 	}

@@ -6,7 +6,7 @@
 
 const char *state_word(__u32 state)
 {
-	return state == DK_NL_STATE_ONLINE ? "online" : "offline";
+	return dk_nl_word(DK_NL_WORDS_STATE, state);
 }
 
 enum color state_color(__u32 state)
