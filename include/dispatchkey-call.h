@@ -161,6 +161,11 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 		     const struct dk_op_decl *decl, const struct dk_local *local,
 		     const struct dk_obj *const *objs, unsigned int n);
 
+/* The same for DK_OP(): @c->ks is the union of the keysets of @objs already. */
+int dk__call_enter_op(struct dk_call *c, struct dk_op *op,
+		      const struct dk_op_decl *decl, const struct dk_local *local,
+		      const struct dk_obj *const *objs, unsigned int n);
+
 /**
  * dk_call_enter_key() - dk_call_enter() for what is registered at one key
  * @c: takes the call
@@ -262,6 +267,11 @@ void dk_release(struct dk_hold *h);
 int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
 		       struct dk_op_decl *decl, const struct dk_local *local,
 		       const struct dk_obj *const *objs, unsigned int n);
+
+/* The same for DK_OP(), as dk__call_enter_op(). */
+int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
+			struct dk_op_decl *decl, const struct dk_local *local,
+			const struct dk_obj *const *objs, unsigned int n);
 
 /**
  * dk_call_leave() - end a call that was entered

@@ -302,8 +302,9 @@ id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
 	struct dk_call dk__call DK__NOT_SET;				\
 	int dk__err;							\
 									\
-	dk__err = dk_call_enter_op(&dk__call, dk__op, &id##_op, dk__local, \
-				   dk__objs + 1, DK__OBJS(dk__objs));	\
+	dk__call.ks.bits = DK__RAW(dk__objs);				\
+	dk__err = dk__call_enter_op(&dk__call, dk__op, &id##_op, dk__local, \
+				    dk__objs + 1, DK__OBJS(dk__objs));	\
 	return dk__err ? dk__err :					\
 			 id##_run(&dk__call, DK__UNPAREN args);		\
 }									\
@@ -316,9 +317,10 @@ id##_held(const struct dk_hold *dk__hold, struct dk_op *dk__op,		\
 	struct dk_call dk__call DK__NOT_SET;				\
 	int dk__err;							\
 									\
-	dk__err = dk_call_enter_held(&dk__call, dk__hold, dk__op, &id##_op, \
-				     dk__local, dk__objs + 1,		\
-				     DK__OBJS(dk__objs));		\
+	dk__call.ks.bits = DK__RAW(dk__objs);				\
+	dk__err = dk__call_enter_held(&dk__call, dk__hold, dk__op, &id##_op, \
+				      dk__local, dk__objs + 1,		\
+				      DK__OBJS(dk__objs));		\
 	return dk__err ? dk__err :					\
 			 id##_run(&dk__call, DK__UNPAREN args);		\
 }									\

@@ -125,6 +125,8 @@ EXPORT_SYMBOL_GPL(dk_call_device);
 EXPORT_SYMBOL_GPL(dk_call_priv);
 EXPORT_SYMBOL_GPL(dk__call_enter);
 EXPORT_SYMBOL_GPL(dk__call_enter_bare);
+EXPORT_SYMBOL_GPL(dk__call_enter_op);
+EXPORT_SYMBOL_GPL(dk__call_enter_held);
 EXPORT_SYMBOL_GPL(dk_call_enter);
 EXPORT_SYMBOL_GPL(dk_call_enter_bare);
 EXPORT_SYMBOL_GPL(dk_call_enter_op);

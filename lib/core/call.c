@@ -407,6 +407,14 @@ static dkc_noinline int dkc_enter_gate(struct dk_call *c)
 	return err;
 }
 
+/* From a section of the caller's. */
+static dkc_noinline int dkc_enter_gate_bare(struct dk_call *c)
+{
+	dkc_read_lock();
+	dkc_section_stays();
+	return dkc_enter_gate(c);
+}
+
 /* Is the function of the type that the caller will call it with? */
 static bool dkc_wrong_type(const struct dk_op *op, const struct dkc_row *row,
 			   const struct dk_op_decl *decl)
@@ -558,7 +566,7 @@ static dkc_noinline int dkc_call_slowly_bare(struct dk_call *c)
  * there is no row of v1, or more has to be asked, all ids are too small.
  */
 static dkc_always_inline const struct dkc_ent *
-dkc_look_up(const struct dkc_row *row, u64 *ks, u32 direct, bool masked)
+dkc_look_up(const struct dkc_row *row, u64 *ks, bool masked)
 {
 	unsigned long b = dkc_v1_backend_index(*ks), id;
 	const struct dkc_shape *shape = row->shape;
@@ -566,7 +574,7 @@ dkc_look_up(const struct dkc_row *row, u64 *ks, u32 direct, bool masked)
 
 	*ks &= masked ? shape->mask[b] : DK_FULL;
 	id = shape->index[dkc_v1_index(*ks, b)];
-	if (dkc_unlikely(id < direct))
+	if (dkc_unlikely(id < row->direct))
 		return NULL;
 	e = dkc_row_ent(row, id);
 	if (!e)
@@ -597,13 +605,8 @@ static dkc_always_inline int dkc_enter_direct(struct dk_call *c, const struct dk
 					      const struct dkc_ent *e, u64 ks, bool bare)
 {
 	dkc_fill(c, op, e->reg, e->fn, ks);
-	if (dkc_unlikely(!(row->op_flags & DK_OP_ATOMIC))) {
-		if (bare) {
-			dkc_read_lock();
-			dkc_section_stays();
-		}
-		return dkc_enter_gate(c);
-	}
+	if (dkc_unlikely(!(row->op_flags & DK_OP_ATOMIC)))
+		return bare ? dkc_enter_gate_bare(c) : dkc_enter_gate(c);
 	c->state = bare ? DKC_CALL_BARE : DKC_CALL_ATOMIC;
 	return 0;
 }
@@ -625,33 +628,83 @@ static dkc_always_inline int dkc_enter_held(struct dk_call *c, const struct dk_o
 }
 
 /*
- * Where devices have functions of their own, and for whatever has no direct way.
- * The call has the set that is not masked yet.
+ * The device of a call, as dkc_device_of() has it. False where a list would have to
+ * be looked through.
  */
+static dkc_always_inline bool dkc_v1_device(u64 ks, const struct dk_obj *const *objs,
+					    unsigned int n, u32 *device)
+{
+	u64 top = (u64)!!(ks & DK_BACKEND_MASK) << dkc_v1_backend_index(ks);
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		if (!objs[i])
+			continue;
+		if (dkc_unlikely(objs[i]->flags == DK_OBJ_LIST))
+			return false;
+		if (objs[i]->ks.bits & top) {
+			*device = objs[i]->device;
+			return true;
+		}
+	}
+	*device = 0;
+	return true;
+}
+
+/* The row of a call's device, where devices have functions of their own. */
+static dkc_noinline const struct dkc_row *dkc_row_of_call(const struct dk_call *c,
+							  const struct dkc_row *row,
+							  u64 ks)
+{
+	return dkc_row_of_device(row, dkc_device_of(c->op->reg->layout, ks, c->objs, c->n));
+}
+
+static dkc_always_inline const struct dkc_row *dkc_row_for(const struct dk_call *c,
+							   const struct dkc_row *row,
+							   u64 ks)
+{
+	return dkc_unlikely(row->devs) ? dkc_row_of_call(c, row, ks) : row;
+}
+
+/* Does nothing serve a set, by the row of its device in a registry of v1? */
+static dkc_always_inline bool dkc_is_missing(const struct dkc_row *row, u64 *ks)
+{
+	unsigned long b = dkc_v1_backend_index(*ks);
+
+	*ks &= row->shape->mask[b];
+	return row->kind == DKC_ROW_FULL &&
+	       row->shape->index[dkc_v1_index(*ks, b)] == DKC_ID_MISSING;
+}
+
+/* It does not; the section ends. */
+static dkc_noinline int dkc_enter_missing(const struct dk_call *c,
+					  const struct dkc_row *row, u64 ks)
+{
+	const struct dk_op *op = c->op;
+	u32 device = dkc_device_of(op->reg->layout, ks, c->objs, c->n);
+	int err = dkc_why_none(op->reg, row, DKC_ID_MISSING, device);
+
+	dkc_probe(missing, op->probed, ks, err);
+	dkc_look_away();
+	return err;
+}
+
+/* Whatever has no direct way. The call has the set that is not masked yet. */
 static dkc_always_inline int dkc_enter_otherwise(struct dk_call *c,
 						 const struct dkc_row *row, bool by_name)
 {
-	const struct dkc_devtab *devs = row->devs;
 	const struct dk_op *op = c->op;
-	const struct dkc_row *of_device;
-	const struct dkc_ent *e = NULL;
 	u64 ks = c->ks.bits;
 	int err;
 
-	if (devs) {
-		of_device = dkc_row_of_device(row, dkc_device_of(op->reg->layout, ks,
-								 c->objs, c->n));
-		e = dkc_look_up(of_device, &ks, of_device == row ? devs->direct :
-							of_device->direct, true);
-	}
-	if (e)
-		return dkc_enter_direct(c, op, row, e, ks, false);
 	if (dkc_likely(op->reg->v1)) {
 		struct dkc_way way = {
 			.objs = c->objs, .n = c->n, .mask = true, .ks = c->ks.bits,
 			.boxed = c->flags & DK_CALL_BOXED,
 		};
 
+		if (dkc_is_missing(dkc_row_for(c, row, ks), &ks))
+			return dkc_enter_missing(c, row, ks);
 		err = dkc_enter_row(c, c->op, row, &way);
 		if (err != -ENOENT || !by_name || !dkc_load(op->stale))
 			return err;
@@ -673,6 +726,37 @@ static dkc_noinline int dkc_enter_op_otherwise(struct dk_call *c,
 	return dkc_enter_otherwise(c, row, false);
 }
 
+/* Where devices have functions of their own. */
+static dkc_always_inline int dkc_enter_device(struct dk_call *c,
+					      const struct dkc_row *row, bool by_name)
+{
+	const struct dkc_row *own;
+	const struct dkc_ent *e;
+	u64 ks = c->ks.bits;
+	u32 device;
+
+	if (dkc_unlikely(!dkc_v1_device(ks, c->objs, c->n, &device)))
+		goto otherwise;
+	own = dkc_row_of_device(row, device);
+	e = dkc_look_up(own, &ks, true);
+	if (dkc_likely(e))
+		return dkc_enter_direct(c, c->op, own, e, ks, false);
+otherwise:
+	return by_name ? dkc_enter_named_otherwise(c, row) :
+			 dkc_enter_op_otherwise(c, row);
+}
+
+static dkc_noinline int dkc_enter_named_device(struct dk_call *c,
+					       const struct dkc_row *row)
+{
+	return dkc_enter_device(c, row, true);
+}
+
+static dkc_noinline int dkc_enter_op_device(struct dk_call *c, const struct dkc_row *row)
+{
+	return dkc_enter_device(c, row, false);
+}
+
 /* Does nobody want more than its count? Hooks and tracers are told of a call. */
 static inline bool dkc_is_only_counted(const struct dk_op *op)
 {
@@ -692,7 +776,8 @@ static dkc_always_inline int dkc_call_watched(struct dk_call *c, bool by_name)
 	if (dkc_load(c->decl->op) != op || !dkc_is_only_counted(op) ||
 	    !dkc_look(op, &row, false))
 		goto slowly;
-	e = dkc_look_up(row, &ks, row->direct, true);
+	row = dkc_row_for(c, row, ks);
+	e = dkc_look_up(row, &ks, true);
 	if (dkc_unlikely(!e)) {
 		dkc_look_away();
 		goto slowly;
@@ -742,7 +827,10 @@ static dkc_always_inline int dkc_enter_op(struct dk_call *c, struct dk_op *op,
 	if ((!by_name && dkc_unlikely(dkc_load(decl->op) != op)) ||
 	    !dkc_look(op, &row, false))
 		return dkc_call_slowly(c, by_name ? NULL : op);
-	e = dkc_look_up(row, &ks, row->direct, true);
+	if (dkc_unlikely(row->devs))
+		return by_name ? dkc_enter_named_device(c, row) :
+				 dkc_enter_op_device(c, row);
+	e = dkc_look_up(row, &ks, true);
 	if (dkc_unlikely(!e))
 		return by_name ? dkc_enter_named_otherwise(c, row) :
 				 dkc_enter_op_otherwise(c, row);
@@ -766,9 +854,11 @@ int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
 	const struct dkc_ent *e;
 
 	dkc_begin(c, op, decl, local, 0, objs, n);
-	if (dkc_unlikely(!op) || dkc_watched() || !dkc_look(op, &row, true))
+	c->ks.bits = ks;
+	if (dkc_unlikely(!op) || dkc_watched() || !dkc_look(op, &row, true) ||
+	    dkc_unlikely(row->devs))
 		return dkc_call_slowly_bare(c);
-	e = dkc_look_up(row, &ks, row->direct, true);
+	e = dkc_look_up(row, &ks, true);
 	if (dkc_unlikely(!e))
 		return dkc_call_slowly_bare(c);
 	return dkc_enter_direct(c, op, row, e, ks, true);
@@ -788,11 +878,19 @@ int dk_call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
 	return dk__call_enter_bare(c, decl, local, objs, n, dkc_raw(objs, n));
 }
 
+int dk__call_enter_op(struct dk_call *c, struct dk_op *op,
+		      const struct dk_op_decl *decl, const struct dk_local *local,
+		      const struct dk_obj *const *objs, unsigned int n)
+{
+	return dkc_enter_op(c, op, decl, local, 0, objs, n, c->ks.bits, false);
+}
+
 int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 		     const struct dk_op_decl *decl, const struct dk_local *local,
 		     const struct dk_obj *const *objs, unsigned int n)
 {
-	return dkc_enter_op(c, op, decl, local, 0, objs, n, dkc_raw(objs, n), false);
+	c->ks.bits = dkc_raw(objs, n);
+	return dk__call_enter_op(c, op, decl, local, objs, n);
 }
 
 int dkc_call_enter_boxed(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
@@ -843,12 +941,52 @@ int dkc_redispatch(struct dk_call *c, const struct dk_call *from,
 	return dkc_enter(c, from->op, way);
 }
 
+/* The call has the set that was asked for. */
 static dkc_noinline int dkc_redispatch_slowly(struct dk_call *c,
-					      const struct dk_call *from, u64 ks)
+					      const struct dk_call *from)
 {
-	struct dkc_way way = { .objs = c->objs, .n = c->n, .ks = ks };
+	struct dkc_way way = { .objs = c->objs, .n = c->n, .ks = c->ks.bits };
 
 	return dkc_redispatch(c, from, c->decl, &way);
+}
+
+/* Where devices have functions of their own, and for whatever has no direct way. */
+static dkc_noinline int dkc_redispatch_otherwise(struct dk_call *c,
+						 const struct dk_call *from,
+						 const struct dkc_row *row)
+{
+	u64 below = c->ks.bits;
+	const struct dkc_ent *e;
+
+	if (row->devs) {
+		row = dkc_row_of_call(c, row, below);
+		e = dkc_look_up(row, &below, false);
+		if (e)
+			return from->state == DKC_CALL_HELD ?
+			       dkc_enter_held(c, c->op, row, e, below) :
+			       dkc_enter_direct(c, c->op, row, e, below, dkc_is_bare(from));
+	}
+	if (!dkc_is_bare(from))
+		dkc_look_away();
+	return dkc_redispatch_slowly(c, from);
+}
+
+/* From inside of a call that is in no section. */
+static dkc_noinline int dkc_redispatch_in(struct dk_call *c, const struct dk_call *from)
+{
+	const struct dkc_row *row;
+	const struct dkc_ent *e;
+	u64 ks = c->ks.bits;
+
+	if ((from->state & DKC_CALL_FLAGS) || !dkc_look(c->op, &row, false))
+		return dkc_redispatch_slowly(c, from);
+	if (dkc_unlikely(row->devs))
+		return dkc_redispatch_otherwise(c, from, row);
+	e = dkc_look_up(row, &ks, false);
+	if (dkc_unlikely(!e))
+		return dkc_redispatch_otherwise(c, from, row);
+	return from->state == DKC_CALL_HELD ? dkc_enter_held(c, c->op, row, e, ks) :
+					      dkc_enter_direct(c, c->op, row, e, ks, false);
 }
 
 /* The section of an atomic call lasts for those inside of it. */
@@ -856,35 +994,33 @@ int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 		       const struct dk_op_decl *decl, struct dk_keyset ks,
 		       const struct dk_obj *const *objs, unsigned int n)
 {
-	struct dk_op *op = from->op;
-	u64 below = ks.bits;
 	const struct dkc_row *row;
 	const struct dkc_ent *e;
+	u64 below = ks.bits;
 
-	dkc_begin(c, op, decl, from->local, from->flags & ~DK_CALL_PACKED, objs, n);
+	dkc_begin(c, from->op, decl, from->local, from->flags & ~DK_CALL_PACKED, objs, n);
+	c->ks = ks;
 	if (dkc_unlikely(decl != from->decl) || dkc_watched())
-		return dkc_redispatch_slowly(c, from, ks.bits);
-	if (dkc_is_bare(from)) {
-		dkc_look(op, &row, true);
-		e = dkc_look_up(row, &below, row->direct, false);
-		if (dkc_likely(e))
-			return dkc_enter_direct(c, op, row, e, below, true);
-	} else if (!(from->state & DKC_CALL_FLAGS) && dkc_look(op, &row, false)) {
-		e = dkc_look_up(row, &below, row->direct, false);
-		if (dkc_likely(e))
-			return from->state == DKC_CALL_HELD ?
-			       dkc_enter_held(c, op, row, e, below) :
-			       dkc_enter_direct(c, op, row, e, below, false);
-		dkc_look_away();
-	}
-	return dkc_redispatch_slowly(c, from, ks.bits);
+		return dkc_redispatch_slowly(c, from);
+	if (!dkc_is_bare(from))
+		return dkc_redispatch_in(c, from);
+	dkc_look(c->op, &row, true);
+	if (dkc_unlikely(row->devs))
+		return dkc_redispatch_otherwise(c, from, row);
+	e = dkc_look_up(row, &below, false);
+	if (dkc_unlikely(!e))
+		return dkc_redispatch_otherwise(c, from, row);
+	return dkc_enter_direct(c, c->op, row, e, below, true);
 }
 
+/* As dk_keyset_after() of dk_keyset_key(), without the way over the key. */
 struct dk_keyset dk_call_below(const struct dk_call *c)
 {
 	const struct dk_layout *l = c->op->reg->layout;
+	unsigned int f = dkc_fls64((c->ks.bits & l->full) >> l->nb);
 
-	return dk_keyset_and(c->ks, dk_keyset_after(l, dk_keyset_key(l, c->ks)));
+	return DK_KEYSET(c->ks.bits & ((dkc_functionality_bit(l, f) - 1) |
+				       dkc_role_bit(l, DKC_ROLE_PYTHON_DISPATCHER)));
 }
 
 void *dk_call_priv(const struct dk_call *c)
@@ -966,23 +1102,52 @@ static dkc_noinline int dkc_call_slowly_held(struct dk_call *c, const struct dk_
 	return dkc_call(c, op, (struct dk_op_decl *)c->decl, c->local, &way);
 }
 
-int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
-		       struct dk_op_decl *decl, const struct dk_local *local,
-		       const struct dk_obj *const *objs, unsigned int n)
+/* Where devices have functions of their own, and for whatever has no direct way. */
+static dkc_noinline int dkc_enter_held_otherwise(struct dk_call *c,
+						 const struct dk_hold *h, struct dk_op *op,
+						 const struct dkc_row *row)
 {
-	u64 ks = dkc_v1_merge(dkc_raw(objs, n), local);
+	const struct dkc_ent *e;
+	u64 ks = c->ks.bits;
+
+	if (row->devs) {
+		row = dkc_row_of_call(c, row, ks);
+		e = dkc_look_up(row, &ks, true);
+		if (e)
+			return dkc_enter_held(c, c->op, row, e, ks);
+	}
+	if (c->op->reg->v1 && dkc_is_missing(row, &ks))
+		return dkc_enter_missing(c, row, ks);
+	dkc_look_away();
+	return dkc_call_slowly_held(c, h, op);
+}
+
+int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
+			struct dk_op_decl *decl, const struct dk_local *local,
+			const struct dk_obj *const *objs, unsigned int n)
+{
+	u64 ks = dkc_v1_merge(c->ks.bits, local);
 	struct dk_op *known = dkc_load(decl->op);
 	const struct dkc_row *row;
 	const struct dkc_ent *e;
 
 	dkc_begin(c, known, decl, local, 0, objs, n);
+	c->ks.bits = ks;
 	if (dkc_unlikely(!known || (op && op != known) || h->reg != known->reg) ||
 	    dkc_watched() || !dkc_look(known, &row, false))
 		return dkc_call_slowly_held(c, h, op);
-	e = dkc_look_up(row, &ks, row->direct, true);
-	if (dkc_unlikely(!e)) {
-		dkc_look_away();
-		return dkc_call_slowly_held(c, h, op);
-	}
+	if (dkc_unlikely(row->devs))
+		return dkc_enter_held_otherwise(c, h, op, row);
+	e = dkc_look_up(row, &ks, true);
+	if (dkc_unlikely(!e))
+		return dkc_enter_held_otherwise(c, h, op, row);
 	return dkc_enter_held(c, known, row, e, ks);
+}
+
+int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
+		       struct dk_op_decl *decl, const struct dk_local *local,
+		       const struct dk_obj *const *objs, unsigned int n)
+{
+	c->ks.bits = dkc_raw(objs, n);
+	return dk__call_enter_held(c, h, op, decl, local, objs, n);
 }

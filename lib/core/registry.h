@@ -180,7 +180,6 @@ enum dkc_row_kind {
 struct dkc_devtab {
 	struct dkc_retired retired;
 	u32 mask;
-	u32 direct;		/* of the row that it belongs to */
 	struct {
 		u32 number;
 		const struct dkc_row *row;
@@ -431,6 +430,21 @@ static inline u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *
 	return dk_key_set(l, r->key).bits;
 }
 
+/* Its own, or that of a device. */
+static dkc_always_inline const struct dkc_row *
+dkc_row_of_device(const struct dkc_row *row, u32 device)
+{
+	const struct dkc_devtab *tab = row->devs;
+	u32 i;
+
+	if (!tab || !device)
+		return row;
+	for (i = device & tab->mask; tab->slot[i].row; i = (i + 1) & tab->mask)
+		if (tab->slot[i].number == device)
+			return tab->slot[i].row;
+	return row;
+}
+
 /* A function of the operator's own, from DKC_ID_FIRST on. */
 static inline const struct dkc_ent *dkc_row_ent(const struct dkc_row *row, unsigned long id)
 {
@@ -512,7 +526,6 @@ const struct dkc_reg *dkc_row_reg(const struct dk_op *op, const struct dkc_row *
 				  unsigned int f, unsigned int b);
 void dkc_row_discard(struct dk_registry *reg, const struct dkc_row *row);
 void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row);
-const struct dkc_row *dkc_row_of_device(const struct dkc_row *row, u32 device);
 
 /* change.c: every change of a registry; under the lock. All is that of a fallback. */
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);

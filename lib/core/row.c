@@ -204,28 +204,11 @@ int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row)
 		return err;
 	err = dkc_devtab_build(op, may_sleep, &tab);
 	(*row)->devs = tab;
-	if (tab) {
-		tab->direct = (*row)->direct;
-		(*row)->direct = DKC_NOT_DIRECT;
-	}
 	if (err) {
 		dkc_row_discard(op->reg, *row);
 		*row = NULL;
 	}
 	return err;
-}
-
-const struct dkc_row *dkc_row_of_device(const struct dkc_row *row, u32 device)
-{
-	const struct dkc_devtab *tab = row->devs;
-	u32 i;
-
-	if (!tab || !device)
-		return row;
-	for (i = device & tab->mask; tab->slot[i].row; i = (i + 1) & tab->mask)
-		if (tab->slot[i].number == device)
-			return tab->slot[i].row;
-	return row;
 }
 
 const struct dkc_reg *dkc_row_reg(const struct dk_op *op, const struct dkc_row *row,

@@ -8,14 +8,6 @@ DK_OP(bare_sleepable, "bare::sleepable", (const struct dk_obj *x, int *who), (x,
 static struct dk_provider prov;
 static struct dk_obj cpu, grad;
 
-#if T_KERNEL
-#define section_begin()		rcu_read_lock()
-#define section_end()		rcu_read_unlock()
-#else
-#define section_begin()		dk_section_begin()
-#define section_end()		dk_section_end()
-#endif
-
 static int on_cpu(struct dk_call *c, const struct dk_obj *x, int *who)
 {
 	*who = 10 * *who + 1;
@@ -69,7 +61,7 @@ static void it_is_served(void)
 	unsigned int i;
 
 	begin();
-	section_begin();
+	t_section_begin();
 	for (i = 0; i < 2; i++) {
 		int who = 0;
 
@@ -81,7 +73,7 @@ static void it_is_served(void)
 		CHECK_OK(bare_call(&cpu, &who));
 		CHECK_INT(who, 1);
 	}
-	section_end();
+	t_section_end();
 	CHECK_OK(dk_provider_unregister(&prov));
 }
 
@@ -91,16 +83,16 @@ static void nothing_serves(void)
 	int who = 0;
 
 	begin();
-	section_begin();
+	t_section_begin();
 	/* refuses: dk_call_enter_bare ENOSYS MISSING */
 	CHECK_INT(bare_call(&cuda, &who), -ENOSYS);
 	CHECK_INT(bare_atomic_bare(&dk_local_default, &cuda, &who), -ENOSYS);
-	section_end();
+	t_section_end();
 	CHECK_OK(dk_provider_unregister(&prov));
-	section_begin();
+	t_section_begin();
 	/* refuses: dk_call_enter_bare ENOENT NOT_DEFINED */
 	CHECK_INT(bare_call(&cpu, &who), -ENOENT);
-	section_end();
+	t_section_end();
 }
 
 DK_OP(bare_strict, "bare::strict", (const struct dk_obj *x, const struct dk_obj *y),
@@ -123,9 +115,9 @@ static int strict_call(struct dk_op_decl *decl, const struct dk_obj *x,
 	struct dk_call c;
 	int err;
 
-	section_begin();
+	t_section_begin();
 	err = dk_call_enter_bare(&c, decl, &dk_local_default, objs, 2);
-	section_end();
+	t_section_end();
 	return err;
 }
 
@@ -167,10 +159,10 @@ static void it_takes_no_section(void)
 
 	begin();
 	CHECK_OK(bare_atomic(&cpu, &who));
-	section_begin();
+	t_section_begin();
 	CHECK_OK(bare_call(&cpu, &who));
 	CHECK_INT(dk_provider_unregister(&prov), -EDEADLK);
-	section_end();
+	t_section_end();
 	CHECK_OK(dk_provider_unregister(&prov));
 }
 
@@ -182,9 +174,9 @@ static void a_sleepable_one(void)
 	begin();
 	CHECK_OK(bare_sleepable(&cpu, &who));
 #if !T_KERNEL
-	section_begin();
+	t_section_begin();
 	CHECK_OK(bare_sleepable_bare(&dk_local_default, &cpu, &who));
-	section_end();
+	t_section_end();
 #endif
 	CHECK_INT(who, 3);
 	CHECK_OK(dk_provider_unregister(&prov));

@@ -15,6 +15,7 @@
 	both(peers)							\
 	both(wrap)							\
 	both(bare)							\
+	both(ways)							\
 	both(slots)							\
 	both(regress)							\
 	both(lattice)							\

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every way to call finds what the others find: by name, by handle, inside a hold,
+ * bare, and from inside of another call; with objects of every kind, lists, and
+ * devices with functions of their own, without, offline and gone.
+ */
+#include "test.h"
+
+struct seen {
+	long card;
+	u32 device;
+	u32 calls;
+};
+
+#define PARAMS	(const struct dk_obj *x, const struct dk_obj *y, struct seen *seen)
+
+DK_OP(ways_sleepable, "ways::sleepable", PARAMS, (x, y, seen), (x, y));
+DK_OP(ways_atomic, "ways::atomic", PARAMS, (x, y, seen), (x, y));
+/* Nobody calls these two by name, so calls by handle ask the rules of every call. */
+DK_OP(slow_sleepable, "ways::sleepable", PARAMS, (x, y, seen), (x, y));
+DK_OP(slow_atomic, "ways::atomic", PARAMS, (x, y, seen), (x, y));
+
+static int serve(struct dk_call *c, const struct dk_obj *x, const struct dk_obj *y,
+		 struct seen *seen)
+{
+	seen->card = (long)dk_call_priv(c);
+	seen->device = dk_call_device(c);
+	seen->calls++;
+	return 0;
+}
+
+static int sleepable_above(struct dk_call *c, const struct dk_obj *x,
+			   const struct dk_obj *y, struct seen *seen)
+{
+	seen->calls += 100;
+	return ways_sleepable_below(c, x, y, seen);
+}
+
+static int atomic_above(struct dk_call *c, const struct dk_obj *x,
+			const struct dk_obj *y, struct seen *seen)
+{
+	seen->calls += 100;
+	return ways_atomic_below(c, x, y, seen);
+}
+
+static const struct dk_impl host[] = {
+	DK_IMPL(ways_sleepable, DK_CPU, serve),
+	DK_IMPL(ways_sleepable, DK_AUTOGRAD_CPU, sleepable_above),
+	DK_IMPL_ATOMIC(ways_atomic, DK_CPU, serve),
+	DK_IMPL_ATOMIC(ways_atomic, DK_AUTOGRAD_CPU, atomic_above),
+};
+
+static const struct dk_impl card[] = {
+	DK_IMPL(ways_sleepable, DK_DENSE, serve),
+	DK_IMPL(ways_sleepable, DK_AUTOGRAD_FUNCTIONALITY, sleepable_above),
+	DK_IMPL_ATOMIC(ways_atomic, DK_DENSE, serve),
+	DK_IMPL_ATOMIC(ways_atomic, DK_AUTOGRAD_FUNCTIONALITY, atomic_above),
+};
+
+static struct dk_provider prov;
+static unsigned int backend;
+static struct dk_op *sleepable, *atomic;
+static struct dk_obj objs[10];
+static struct dk_list lists[3];
+static const struct dk_obj *all[14];
+static unsigned int num;
+
+static u32 plug(const char *name, long number, const struct dk_impl *impls)
+{
+	u32 device = 0;
+
+	CHECK_OK(dk_device_register(&prov, backend, name, (void *)number, impls,
+				    impls ? ARRAY_SIZE(card) : 0, &device, &t_why));
+	return device;
+}
+
+/* An object of a backend, with its Autograd key if it is @tracked. */
+static void add(unsigned int b, u32 device, bool tracked)
+{
+	struct dk_obj *o = &objs[num];
+
+	*o = dk_obj_on(b, device);
+	if (tracked)
+		o->ks.bits |= DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_FUNCTIONALITY);
+	all[num++] = o;
+}
+
+static void add_list(unsigned int i, const struct dk_obj **items, unsigned int n)
+{
+	all[num++] = dk_list_init(&lists[i], items, n, 0);
+}
+
+/* The last one is absent. */
+static void make_objects(const struct dk_impl *impls)
+{
+	static const struct dk_obj *mixed[3], *absent[2];
+	u32 d0 = plug("ways0", 100, impls), d1 = plug("ways1", 101, impls), off, gone;
+
+	off = plug("ways2", 102, impls);
+	CHECK_OK(dk_device_set_online(NULL, off, 0, &t_why));
+	gone = plug("ways3", 103, impls);
+	CHECK_OK(dk_device_unregister(&prov, gone, &t_why));
+	num = 0;
+	add(DK_BACKEND_CPU, 0, false);
+	add(DK_BACKEND_CPU, 0, true);
+	add(DK_BACKEND_CUDA, 0, false);
+	add(backend, 0, false);
+	add(backend, d0, false);
+	add(backend, d0, true);
+	add(backend, d1, false);
+	add(backend, plug("ways4", 104, NULL), false);
+	add(backend, off, false);
+	add(backend, gone, true);
+	mixed[0] = &objs[0];
+	mixed[2] = &objs[6];
+	absent[1] = &objs[5];
+	add_list(0, mixed, 3);
+	add_list(1, absent, 2);
+	add_list(2, absent, 1);
+	all[num++] = NULL;
+}
+
+/* With the functions of every device, and those of objects on none, or NULL. */
+static void begin(const struct dk_impl *impls, const struct dk_impl *base)
+{
+	prov = (struct dk_provider)DK_PROVIDER("ways");
+	CHECK_OK(dk_provider_register(&prov, &t_why));
+	CHECK_OK(dk_op_define(&prov, &ways_sleepable_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&prov, &ways_atomic_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&prov, host, ARRAY_SIZE(host), &t_why));
+	CHECK_OK(dk_backend_join(&prov, "ways", 0, 0, &backend, &t_why));
+	make_objects(impls);
+	if (base)
+		CHECK_OK(dk_backend_impls_register(&prov, backend, base, ARRAY_SIZE(card),
+						   &t_why));
+	sleepable = dk_op_get(NULL, "ways::sleepable");
+	atomic = dk_op_get(NULL, "ways::atomic");
+}
+
+static void end(void)
+{
+	dk_op_put(sleepable);
+	dk_op_put(atomic);
+	CHECK_OK(dk_registry_check(NULL, &t_why));
+	CHECK_OK(dk_provider_unregister(&prov));
+}
+
+/* ---- the ways --------------------------------------------------------------- */
+
+struct ask {
+	const struct dk_local *local;
+	const struct dk_obj *x, *y;
+	struct seen *seen;
+};
+
+static int by_rules(const struct ask *a)
+{
+	return slow_sleepable_at(sleepable, a->local, a->x, a->y, a->seen);
+}
+
+static int by_name(const struct ask *a)
+{
+	return ways_sleepable_in(a->local, a->x, a->y, a->seen);
+}
+
+static int by_handle(const struct ask *a)
+{
+	return ways_sleepable_at(sleepable, a->local, a->x, a->y, a->seen);
+}
+
+static int in_hold(const struct ask *a)
+{
+	struct dk_hold h = { .size = sizeof(h) };
+	int err;
+
+	CHECK_OK(dk_hold(&h, NULL));
+	err = ways_sleepable_held(&h, sleepable, a->local, a->x, a->y, a->seen);
+	dk_release(&h);
+	return err;
+}
+
+/* The set of a call; nothing here falls through. */
+static struct dk_keyset set_of(const struct ask *a)
+{
+	const struct dk_obj *const two[] = { a->x, a->y };
+	unsigned int i;
+	u64 bits = 0;
+
+	for (i = 0; i < 2; i++)
+		bits |= two[i] ? two[i]->ks.bits : 0;
+	bits |= dk_local_included(a->local).bits;
+	return DK_KEYSET(bits & (DK_BACKEND_MASK | ~dk_local_excluded(a->local).bits));
+}
+
+static int from_sleepable(const struct ask *a)
+{
+	const struct dk_obj *const first[] = { all[0], NULL };
+	struct dk_call c;
+	int err;
+
+	CHECK_OK(dk_call_enter(&c, &ways_sleepable_op, a->local, first, 2));
+	err = ways_sleepable_redispatch(&c, set_of(a), a->x, a->y, a->seen);
+	dk_call_leave(&c);
+	return err;
+}
+
+static int from_held(const struct ask *a)
+{
+	const struct dk_obj *const first[] = { all[0], NULL };
+	struct dk_hold h = { .size = sizeof(h) };
+	struct dk_call c;
+	int err;
+
+	CHECK_OK(dk_hold(&h, NULL));
+	CHECK_OK(dk_call_enter_held(&c, &h, sleepable, &ways_sleepable_op, a->local, first, 2));
+	err = ways_sleepable_redispatch(&c, set_of(a), a->x, a->y, a->seen);
+	dk_call_leave(&c);
+	dk_release(&h);
+	return err;
+}
+
+static int atomic_by_rules(const struct ask *a)
+{
+	return slow_atomic_at(atomic, a->local, a->x, a->y, a->seen);
+}
+
+static int atomic_by_name(const struct ask *a)
+{
+	return ways_atomic_in(a->local, a->x, a->y, a->seen);
+}
+
+static int atomic_by_handle(const struct ask *a)
+{
+	return ways_atomic_at(atomic, a->local, a->x, a->y, a->seen);
+}
+
+static int atomic_in_hold(const struct ask *a)
+{
+	struct dk_hold h = { .size = sizeof(h) };
+	int err;
+
+	CHECK_OK(dk_hold(&h, NULL));
+	err = ways_atomic_held(&h, atomic, a->local, a->x, a->y, a->seen);
+	dk_release(&h);
+	return err;
+}
+
+static int bare(const struct ask *a)
+{
+	int err;
+
+	t_section_begin();
+	err = ways_atomic_bare(a->local, a->x, a->y, a->seen);
+	t_section_end();
+	return err;
+}
+
+static int from_atomic(const struct ask *a)
+{
+	const struct dk_obj *const first[] = { all[0], NULL };
+	struct dk_call c;
+	int err;
+
+	CHECK_OK(dk_call_enter(&c, &ways_atomic_op, a->local, first, 2));
+	err = ways_atomic_redispatch(&c, set_of(a), a->x, a->y, a->seen);
+	dk_call_leave(&c);
+	return err;
+}
+
+/* ---- all of them, with all pairs of objects ---------------------------------- */
+
+#define WAY(way)	{ #way, way }
+
+struct way {
+	const char *name;
+	int (*call)(const struct ask *a);
+};
+
+/* The first one of each is what the others have to find. */
+static const struct way sleepable_ways[] = {
+	WAY(by_rules), WAY(by_name), WAY(by_handle), WAY(in_hold), WAY(from_sleepable),
+	WAY(from_held),
+};
+
+static const struct way atomic_ways[] = {
+	WAY(atomic_by_rules), WAY(atomic_by_name), WAY(atomic_by_handle),
+	WAY(atomic_in_hold), WAY(bare), WAY(from_atomic),
+};
+
+static int call(const struct way *way, const struct dk_local *local, unsigned int x,
+		unsigned int y, struct seen *seen)
+{
+	const struct ask a = { local, all[x], all[y], seen };
+
+	*seen = (struct seen){ -1, 0, 0 };
+	return way->call(&a);
+}
+
+/* How many calls were served, and how many were not. */
+static void compare(const struct way *ways, const struct dk_local *local, unsigned int *ok,
+		    unsigned int *none)
+{
+	struct seen want, got;
+	unsigned int x, y, w;
+	int err, other;
+
+	for (x = 0; x < num; x++)
+		for (y = 0; y < num; y++) {
+			err = call(&ways[0], local, x, y, &want);
+			++*(err ? none : ok);
+			for (w = 1; w < ARRAY_SIZE(sleepable_ways); w++) {
+				other = call(&ways[w], local, x, y, &got);
+				if (other == err && got.card == want.card &&
+				    got.device == want.device && got.calls == want.calls)
+					continue;
+				t_note("%s of objects %u and %u: %d, card %ld, %u calls",
+				       ways[w].name, x, y, other, got.card, got.calls);
+				t_note("by the rules: %d, card %ld, %u calls", err,
+				       want.card, want.calls);
+				CHECK(0);
+			}
+			t_pause();
+		}
+}
+
+static void agree(const struct dk_impl *impls, const struct dk_impl *base)
+{
+	struct dk_local untracked = dk_local_default;
+	unsigned int ok = 0, none = 0;
+
+	begin(impls, base);
+	dk_local_exclude(&untracked, DK_KEYSET(DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_FUNCTIONALITY)));
+	/* the first calls by name find the operators */
+	compare(sleepable_ways, &dk_local_default, &ok, &none);
+	compare(atomic_ways, &dk_local_default, &ok, &none);
+	compare(sleepable_ways, &untracked, &ok, &none);
+	compare(atomic_ways, &untracked, &ok, &none);
+	CHECK(ok > 20);
+	CHECK(none > 20);
+	end();
+}
+
+static void where_no_device_has_functions(void)
+{
+	agree(NULL, card);
+}
+
+static void where_devices_have_functions(void)
+{
+	agree(card, NULL);
+}
+
+static void where_their_backend_has_some_too(void)
+{
+	static struct dk_impl base[ARRAY_SIZE(card)];
+
+	memcpy(base, card, sizeof(card));
+	agree(card, base);
+}
+
+T_SUITE(ways,
+	T(where_no_device_has_functions),
+	T(where_devices_have_functions),
+	T(where_their_backend_has_some_too));
