@@ -4,6 +4,7 @@
  *
  * Without -r, registrations.txt is looked for in $DK_VECTORS/pytorch-2.14.
  * $DK_MOST: of up to so many registrations all orders are tried (5).
+ * $DK_SUITES: suites, with spaces between them, where the command names none.
  */
 #include "big.h"
 #include "test.h"
@@ -62,11 +63,49 @@ static void find_registrations(void)
 	read_registrations(file);
 }
 
+static const struct t_suite *chosen[ARRAY_SIZE(suites)];
+static unsigned int num_chosen;
+
+static int choose(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(suites); i++)
+		if (!strcmp(name, suites[i]->name))
+			break;
+	if (i == ARRAY_SIZE(suites) || num_chosen == ARRAY_SIZE(suites)) {
+		fprintf(stderr, i == ARRAY_SIZE(suites) ? "no suite is called %s\n" :
+							  "too many suites, from %s on\n",
+			name);
+		return -1;
+	}
+	chosen[num_chosen++] = suites[i];
+	return 0;
+}
+
+static int choose_all(void)
+{
+	memcpy(chosen, suites, sizeof(suites));
+	num_chosen = ARRAY_SIZE(suites);
+	return 0;
+}
+
+static int choose_words(const char *words)
+{
+	char *copy = strdup(words), *rest = copy, *name;
+	int err = copy ? 0 : -1;
+
+	while (!err && (name = strtok_r(rest, " ", &rest)))
+		err = choose(name);
+	free(copy);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
-	const struct t_suite *chosen[ARRAY_SIZE(suites)];
-	unsigned int i, n = 0, failed;
-	int opt, a;
+	const char *words = getenv("DK_SUITES");
+	unsigned int failed;
+	int opt, err = 0;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (getenv("DK_MOST"))
@@ -82,14 +121,11 @@ int main(int argc, char **argv)
 		t_big_text = NULL;
 		read_registrations(optarg);
 	}
-	for (i = 0; i < ARRAY_SIZE(suites); i++) {
-		for (a = optind; a < argc; a++)
-			if (!strcmp(argv[a], suites[i]->name))
-				break;
-		if (optind == argc || a < argc)
-			chosen[n++] = suites[i];
-	}
-	failed = t_run(chosen, n);
+	if (optind == argc)
+		err = words && *words ? choose_words(words) : choose_all();
+	for (; optind < argc && !err; optind++)
+		err = choose(argv[optind]);
+	failed = err ? 0 : t_run(chosen, num_chosen);
 	free(t_big_text);
-	return failed ? 1 : 0;
+	return err ? 2 : failed ? 1 : 0;
 }
