@@ -23,9 +23,12 @@ echo "TAP version 13"
 must_load dispatchkey
 # Anew, as it runs its tests when it is loaded.
 ! is_loaded dk_api_test || rmmod dk_api_test
-# Of up to so many registrations all orders are tried, as in userspace.
-[ -z "${DK_MOST-}" ] || load dk_api_test most="$DK_MOST"
-must_load dk_api_test
+# Of up to so many registrations all orders are tried, and suites chosen, as in userspace.
+options=(${DK_MOST:+most="$DK_MOST"} ${DK_SUITES:+only="${DK_SUITES// /,}"})
+load dk_api_test "${options[@]}" || {
+	fail "dk_api_test loads" "${options[*]}" "$(cat "$st_log")"
+	finish
+}
 run_tap cat $debugfs/dk_api_test/results
 cat "$registrations" >$debugfs/dk_api_test/registrations
 run_tap cat $debugfs/dk_api_test/registrations

@@ -32,7 +32,7 @@ static const struct t_suite *const big_suites[] = {
 
 static char *only;
 module_param(only, charp, 0);
-MODULE_PARM_DESC(only, "name of the one suite to run");
+MODULE_PARM_DESC(only, "suites to run, with commas between them");
 module_param_named(most, t_most, uint, 0);
 MODULE_PARM_DESC(most, "of up to so many registrations all orders are tried");
 
@@ -169,15 +169,50 @@ static const struct file_operations big_fops = {
 	.llseek = default_llseek,
 };
 
-static int __init api_test_init(void)
+static const struct t_suite *chosen[ARRAY_SIZE(suites)];
+static unsigned int num_chosen;
+
+static int __init choose(const char *name)
 {
-	const struct t_suite *chosen[ARRAY_SIZE(suites)];
-	unsigned int i, n = 0, failed;
+	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(suites); i++)
-		if (!only || !strcmp(only, suites[i]->name))
-			chosen[n++] = suites[i];
-	failed = t_run(chosen, n);
+		if (!strcmp(name, suites[i]->name))
+			break;
+	if (i == ARRAY_SIZE(suites) || num_chosen == ARRAY_SIZE(suites)) {
+		pr_err("only=%s: no suite is called so, or too many are named\n", name);
+		return -EINVAL;
+	}
+	chosen[num_chosen++] = suites[i];
+	return 0;
+}
+
+static int __init choose_all(void)
+{
+	memcpy(chosen, suites, sizeof(suites));
+	num_chosen = ARRAY_SIZE(suites);
+	return 0;
+}
+
+static int __init choose_words(void)
+{
+	char *words = kstrdup(only, GFP_KERNEL), *rest = words, *name;
+	int err = words ? 0 : -ENOMEM;
+
+	while (!err && (name = strsep(&rest, ",")))
+		err = choose(name);
+	kfree(words);
+	return err;
+}
+
+static int __init api_test_init(void)
+{
+	unsigned int failed;
+	int err = only ? choose_words() : choose_all();
+
+	if (err)
+		return err;
+	failed = t_run(chosen, num_chosen);
 	if (failed)
 		pr_info("%u tests failed\n", failed);
 	dir = debugfs_create_dir("dk_api_test", NULL);
