@@ -72,30 +72,11 @@ static void dkc_device_tell(const struct dk_registry *reg, const struct dkc_devi
 	dkc_backend_text(reg, dev->backend, info->backend_name);
 }
 
-int dk_registry_device(struct dk_registry *reg, __u32 device,
-		       struct dk_device_info *info)
-{
-	const struct dkc_device *dev;
-
-	if (info->size != sizeof(*info))
-		return -EINVAL;
-	reg = dkc_registry(reg);
-	if (!reg)
-		return -ENOMEM;
-	dkc_mutex_lock(&reg->lock);
-	dev = dkc_device_at(reg, device);
-	if (dev)
-		dkc_device_tell(reg, dev, info);
-	dkc_mutex_unlock(&reg->lock);
-	return dev ? 0 : -ENODEV;
-}
-
 /* The first one behind a place in the map, which is that of its number. */
-static const struct dkc_device *dkc_device_behind(const struct dk_registry *reg,
-						  u32 after)
+static struct dkc_device *dkc_device_behind(const struct dk_registry *reg, u32 after)
 {
 	const struct dkc_devmap *map = dkc_deref_locked(reg->devmap);
-	const struct dkc_device *dev = NULL;
+	struct dkc_device *dev = NULL;
 	u32 i;
 
 	for (i = (after & DKC_MAX_DEVICES) + 1; !dev && map && i < map->size; i++)
@@ -103,8 +84,10 @@ static const struct dkc_device *dkc_device_behind(const struct dk_registry *reg,
 	return dev;
 }
 
-int dk_registry_next_device(struct dk_registry *reg, __u32 after,
-			    struct dk_device_info *info)
+/* Of the one that @find finds; -ENODEV. */
+static int dkc_device_ask(struct dk_registry *reg, u32 number,
+			  struct dkc_device *(*find)(const struct dk_registry *reg, u32 number),
+			  struct dk_device_info *info)
 {
 	const struct dkc_device *dev;
 
@@ -114,11 +97,25 @@ int dk_registry_next_device(struct dk_registry *reg, __u32 after,
 	if (!reg)
 		return -ENOMEM;
 	dkc_mutex_lock(&reg->lock);
-	dev = dkc_device_behind(reg, after);
+	dev = find(reg, number);
 	if (dev)
 		dkc_device_tell(reg, dev, info);
 	dkc_mutex_unlock(&reg->lock);
-	return dev ? 0 : -ENOENT;
+	return dev ? 0 : -ENODEV;
+}
+
+int dk_registry_device(struct dk_registry *reg, __u32 device,
+		       struct dk_device_info *info)
+{
+	return dkc_device_ask(reg, device, dkc_device_at, info);
+}
+
+int dk_registry_next_device(struct dk_registry *reg, __u32 after,
+			    struct dk_device_info *info)
+{
+	int err = dkc_device_ask(reg, after, dkc_device_behind, info);
+
+	return err == -ENODEV ? -ENOENT : err;
 }
 
 /* ---- providers ------------------------------------------------------------ */
