@@ -16,12 +16,12 @@
 
 struct dkc_gate_cpu {
 	raw_spinlock_t lock;
-	struct list_head calls;
+	struct hlist_head calls;
 };
 
 /* Lives in the room that a struct dk_call or dk_hold keeps for it. */
 struct dkc_inflight {
-	struct list_head node;
+	struct hlist_node node;
 	struct dkc_gate_cpu *cpu;
 	struct task_struct *task;
 	const void *prov;
@@ -46,7 +46,7 @@ void dkc_gate_init(void)
 		struct dkc_gate_cpu *g = per_cpu_ptr(&dkc_gate_cpus, cpu);
 
 		raw_spin_lock_init(&g->lock);
-		INIT_LIST_HEAD(&g->calls);
+		INIT_HLIST_HEAD(&g->calls);
 	}
 }
 
@@ -62,7 +62,7 @@ int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
 	f->reg = reg;
 	f->op = op;
 	raw_spin_lock(&g->lock);
-	list_add(&f->node, &g->calls);
+	hlist_add_head(&f->node, &g->calls);
 	raw_spin_unlock(&g->lock);
 	return 0;
 }
@@ -72,7 +72,7 @@ void dkc_gate_leave(u64 *room)
 	struct dkc_inflight *f = dkc_inflight(room);
 
 	raw_spin_lock(&f->cpu->lock);
-	list_del(&f->node);
+	hlist_del(&f->node);
 	raw_spin_unlock(&f->cpu->lock);
 	/* has a full barrier, which pairs with the one of prepare_to_wait() */
 	if (wq_has_sleeper(&dkc_gate_wq))
@@ -86,7 +86,7 @@ static bool dkc_gate_any_on(struct dkc_gate_cpu *g, const struct task_struct *ta
 	bool found = false;
 
 	raw_spin_lock(&g->lock);
-	list_for_each_entry(f, &g->calls, node) {
+	hlist_for_each_entry(f, &g->calls, node) {
 		struct dkc_inside in = { f->prov, f->reg, f->op, f->task };
 
 		found = (!task || f->task == task) && is(&in, data);
