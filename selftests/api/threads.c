@@ -106,22 +106,38 @@ static void call_while_operators_come_and_go(void)
 
 DK_OP(fresh, "threads::fresh", (struct dk_obj *x), (x), (x));
 
-static int fresh_here(struct dk_call *c, struct dk_obj *x)
+/* A function of an atomic operator is in a read section, in which nobody waits. */
+static int in_section(void)
 {
-	return 0;
+	static struct dk_listener nobody = { .size = sizeof(nobody) };
+
+	return dk_listener_unregister(&nobody);
 }
 
+static int fresh_here(struct dk_call *c, struct dk_obj *x)
+{
+	return in_section() ? -EPROTO : 0;
+}
+
+static int fresh_atomic(struct dk_call *c, struct dk_obj *x)
+{
+	return in_section() == -EDEADLK ? 0 : -EPROTO;
+}
+
+/* Of one class and of the other in turn. */
 static void *define_and_leave(void *data)
 {
-	static const struct dk_impl impls[] = { DK_IMPL(fresh, DK_CPU, fresh_here) };
+	static const struct dk_impl sleepable[] = { DK_IMPL(fresh, DK_CPU, fresh_here) };
+	static const struct dk_impl atomic[] = { DK_IMPL_ATOMIC(fresh, DK_CPU, fresh_atomic) };
 	struct dk_provider p = DK_PROVIDER("definer");
 	unsigned int *rounds = data;
 
 	while (!w_load(stop)) {
+		bool is_atomic = *rounds & 1;
 		int err = dk_provider_register(&p, NULL);
 
-		err = err ? err : dk_op_define(&p, &fresh_op, 0, NULL);
-		err = err ? err : dk_impls_register(&p, impls, 1, NULL);
+		err = err ? err : dk_op_define(&p, &fresh_op, is_atomic ? DK_OP_ATOMIC : 0, NULL);
+		err = err ? err : dk_impls_register(&p, is_atomic ? atomic : sleepable, 1, NULL);
 		w_sleep_us(100);
 		if (err || dk_provider_unregister(&p))
 			break;
