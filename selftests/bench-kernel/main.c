@@ -104,12 +104,13 @@ static int measure_all(void)
 	/* the first time is for warming up: its figures are written over */
 	for (k = 0; k <= REPEATS; k++)
 		for (i = 0; i < num_results; i++) {
+			/* right behind a tick, or one would hit the same loop each time */
+			schedule_timeout_uninterruptible(1);
 			err = measure(&results[i], k ? k - 1 : 0);
 			if (err) {
 				pr_err("%s: error %d\n", results[i].bench->name, err);
 				return err;
 			}
-			cond_resched();
 		}
 	for (i = 0; i < num_results; i++) {
 		sort(results[i].n_times, REPEATS, sizeof(s64), compare, NULL);
