@@ -364,8 +364,10 @@ static dk_boxed_fn_t dkc_boxed_of(const struct dk_impl *impl, dk_fn_t fn)
 static dkc_always_inline void dkc_begin(struct dk_call *c, struct dk_op *op,
 					const struct dk_op_decl *decl,
 					const struct dk_local *local, unsigned int flags,
-					const struct dk_obj *const *objs, unsigned int n)
+					const struct dk_obj *const *objs, unsigned int n,
+					u64 ks)
 {
+	c->ks.bits = ks;
 	c->objs = objs;
 	c->n = n;
 	c->flags = flags;
@@ -519,7 +521,8 @@ static int dkc_call_op(struct dk_call *c, struct dk_op *op,
 	way->ks = dkc_merge(dkc_raw(way->objs, way->n), dk_local_included(local).bits,
 			    dk_local_excluded(local).bits,
 			    dkc_backend_mask(op->reg));
-	dkc_begin(c, op, decl, local, way->boxed ? DK_CALL_BOXED : 0, way->objs, way->n);
+	dkc_begin(c, op, decl, local, way->boxed ? DK_CALL_BOXED : 0, way->objs, way->n,
+		  way->ks);
 	return dkc_enter(c, op, way);
 }
 
@@ -563,7 +566,8 @@ static dkc_noinline int dkc_call_slowly_bare(struct dk_call *c)
 
 /*
  * What a row of v1 has for a set, where it is called as it is, else NULL. Where
- * there is no row of v1, or more has to be asked, all ids are too small.
+ * there is no row of v1, or more has to be asked, all ids are too small. The row is
+ * that of the call's device: whoever has one with @devs asks for that first.
  */
 static dkc_always_inline const struct dkc_ent *
 dkc_look_up(const struct dkc_row *row, u64 *ks, bool masked)
@@ -651,19 +655,19 @@ static dkc_always_inline bool dkc_v1_device(u64 ks, const struct dk_obj *const *
 	return true;
 }
 
-/* The row of a call's device, where devices have functions of their own. */
-static dkc_noinline const struct dkc_row *dkc_row_of_call(const struct dk_call *c,
-							  const struct dkc_row *row,
-							  u64 ks)
+static dkc_noinline const struct dkc_row *dkc_row_by_device(const struct dk_call *c,
+							    const struct dkc_row *row,
+							    u64 ks)
 {
 	return dkc_row_of_device(row, dkc_device_of(c->op->reg->layout, ks, c->objs, c->n));
 }
 
-static dkc_always_inline const struct dkc_row *dkc_row_for(const struct dk_call *c,
-							   const struct dkc_row *row,
-							   u64 ks)
+/* The row itself, or where devices have functions of their own, that of the call's. */
+static dkc_always_inline const struct dkc_row *dkc_row_of_call(const struct dk_call *c,
+							       const struct dkc_row *row,
+							       u64 ks)
 {
-	return dkc_unlikely(row->devs) ? dkc_row_of_call(c, row, ks) : row;
+	return dkc_unlikely(row->devs) ? dkc_row_by_device(c, row, ks) : row;
 }
 
 /* Does nothing serve a set, by the row of its device in a registry of v1? */
@@ -677,8 +681,8 @@ static dkc_always_inline bool dkc_is_missing(const struct dkc_row *row, u64 *ks)
 }
 
 /* It does not; the section ends. */
-static dkc_noinline int dkc_enter_missing(const struct dk_call *c,
-					  const struct dkc_row *row, u64 ks)
+static dkc_noinline int dkc_refuse_missing(const struct dk_call *c,
+					   const struct dkc_row *row, u64 ks)
 {
 	const struct dk_op *op = c->op;
 	u32 device = dkc_device_of(op->reg->layout, ks, c->objs, c->n);
@@ -703,8 +707,8 @@ static dkc_always_inline int dkc_enter_otherwise(struct dk_call *c,
 			.boxed = c->flags & DK_CALL_BOXED,
 		};
 
-		if (dkc_is_missing(dkc_row_for(c, row, ks), &ks))
-			return dkc_enter_missing(c, row, ks);
+		if (dkc_is_missing(dkc_row_of_call(c, row, ks), &ks))
+			return dkc_refuse_missing(c, row, ks);
 		err = dkc_enter_row(c, c->op, row, &way);
 		if (err != -ENOENT || !by_name || !dkc_load(op->stale))
 			return err;
@@ -776,7 +780,7 @@ static dkc_always_inline int dkc_call_watched(struct dk_call *c, bool by_name)
 	if (dkc_load(c->decl->op) != op || !dkc_is_only_counted(op) ||
 	    !dkc_look(op, &row, false))
 		goto slowly;
-	row = dkc_row_for(c, row, ks);
+	row = dkc_row_of_call(c, row, ks);
 	e = dkc_look_up(row, &ks, true);
 	if (dkc_unlikely(!e)) {
 		dkc_look_away();
@@ -818,8 +822,7 @@ static dkc_always_inline int dkc_enter_op(struct dk_call *c, struct dk_op *op,
 	const struct dkc_row *row;
 	const struct dkc_ent *e;
 
-	dkc_begin(c, op, decl, local, flags, objs, n);
-	c->ks.bits = ks;
+	dkc_begin(c, op, decl, local, flags, objs, n, ks);
 	if (by_name && dkc_unlikely(!op))
 		return dkc_call_slowly(c, NULL);
 	if (dkc_watched())
@@ -853,8 +856,7 @@ int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
 	const struct dkc_row *row;
 	const struct dkc_ent *e;
 
-	dkc_begin(c, op, decl, local, 0, objs, n);
-	c->ks.bits = ks;
+	dkc_begin(c, op, decl, local, 0, objs, n, ks);
 	if (dkc_unlikely(!op) || dkc_watched() || !dkc_look(op, &row, true) ||
 	    dkc_unlikely(row->devs))
 		return dkc_call_slowly_bare(c);
@@ -937,7 +939,7 @@ int dkc_redispatch(struct dk_call *c, const struct dk_call *from,
 	way->held = (from->state & ~DKC_CALL_FLAGS) == DKC_CALL_HELD;
 	way->bare = dkc_is_bare(from);
 	dkc_begin(c, from->op, decl, from->local, from->flags & ~DK_CALL_PACKED,
-		  way->objs, way->n);
+		  way->objs, way->n, way->ks);
 	return dkc_enter(c, from->op, way);
 }
 
@@ -959,7 +961,7 @@ static dkc_noinline int dkc_redispatch_otherwise(struct dk_call *c,
 	const struct dkc_ent *e;
 
 	if (row->devs) {
-		row = dkc_row_of_call(c, row, below);
+		row = dkc_row_by_device(c, row, below);
 		e = dkc_look_up(row, &below, false);
 		if (e)
 			return from->state == DKC_CALL_HELD ?
@@ -998,8 +1000,8 @@ int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 	const struct dkc_ent *e;
 	u64 below = ks.bits;
 
-	dkc_begin(c, from->op, decl, from->local, from->flags & ~DK_CALL_PACKED, objs, n);
-	c->ks = ks;
+	dkc_begin(c, from->op, decl, from->local, from->flags & ~DK_CALL_PACKED, objs, n,
+		  ks.bits);
 	if (dkc_unlikely(decl != from->decl) || dkc_watched())
 		return dkc_redispatch_slowly(c, from);
 	if (!dkc_is_bare(from))
@@ -1111,13 +1113,13 @@ static dkc_noinline int dkc_enter_held_otherwise(struct dk_call *c,
 	u64 ks = c->ks.bits;
 
 	if (row->devs) {
-		row = dkc_row_of_call(c, row, ks);
+		row = dkc_row_by_device(c, row, ks);
 		e = dkc_look_up(row, &ks, true);
 		if (e)
 			return dkc_enter_held(c, c->op, row, e, ks);
 	}
 	if (c->op->reg->v1 && dkc_is_missing(row, &ks))
-		return dkc_enter_missing(c, row, ks);
+		return dkc_refuse_missing(c, row, ks);
 	dkc_look_away();
 	return dkc_call_slowly_held(c, h, op);
 }
@@ -1131,8 +1133,7 @@ int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op
 	const struct dkc_row *row;
 	const struct dkc_ent *e;
 
-	dkc_begin(c, known, decl, local, 0, objs, n);
-	c->ks.bits = ks;
+	dkc_begin(c, known, decl, local, 0, objs, n, ks);
 	if (dkc_unlikely(!known || (op && op != known) || h->reg != known->reg) ||
 	    dkc_watched() || !dkc_look(known, &row, false))
 		return dkc_call_slowly_held(c, h, op);

@@ -193,7 +193,7 @@ struct dkc_devtab {
 struct dkc_row {
 	struct dkc_retired retired;
 	const struct dkc_shape *shape;
-	const struct dkc_devtab *devs;
+	const struct dkc_devtab *devs;	/* whose rows go before this one, or NULL */
 	u32 direct;		/* DKC_NOT_DIRECT: a call has to ask more than the id */
 	u16 n;
 	u8 kind;

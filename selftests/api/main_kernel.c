@@ -200,9 +200,10 @@ static int __init choose_words(void)
 	int err = words ? 0 : -ENOMEM;
 
 	while (!err && (name = strsep(&rest, ",")))
-		err = choose(name);
+		if (*name)
+			err = choose(name);
 	kfree(words);
-	return err;
+	return err ?: num_chosen ? 0 : -EINVAL;
 }
 
 static int __init api_test_init(void)

@@ -98,7 +98,7 @@ static int choose_words(const char *words)
 	while (!err && (name = strtok_r(rest, " ", &rest)))
 		err = choose(name);
 	free(copy);
-	return err;
+	return err || num_chosen ? err : choose(words);
 }
 
 int main(int argc, char **argv)

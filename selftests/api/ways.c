@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every way to call finds what the others find: by name, by handle, inside a hold,
- * bare, and from inside of another call; with objects of every kind, lists, and
- * devices with functions of their own, without, offline and gone.
+ * What is called directly is what the slow way finds, which nobody has made faster:
+ * by name, by handle, inside a hold, bare, counted, and from inside of another call;
+ * with objects of every kind, lists, and devices with functions of their own,
+ * without, offline and gone.
  */
 #include "test.h"
 
@@ -16,7 +17,7 @@ struct seen {
 
 DK_OP(ways_sleepable, "ways::sleepable", PARAMS, (x, y, seen), (x, y));
 DK_OP(ways_atomic, "ways::atomic", PARAMS, (x, y, seen), (x, y));
-/* Nobody calls these two by name, so calls by handle ask the rules of every call. */
+/* Nobody calls these two by name, so that all their calls take the slow way. */
 DK_OP(slow_sleepable, "ways::sleepable", PARAMS, (x, y, seen), (x, y));
 DK_OP(slow_atomic, "ways::atomic", PARAMS, (x, y, seen), (x, y));
 
@@ -121,12 +122,14 @@ static void make_objects(const struct dk_impl *impls)
 }
 
 /* With the functions of every device, and those of objects on none, or NULL. */
-static void begin(const struct dk_impl *impls, const struct dk_impl *base)
+static void begin(const struct dk_impl *impls, const struct dk_impl *base,
+		  unsigned int op_flags)
 {
 	prov = (struct dk_provider)DK_PROVIDER("ways");
 	CHECK_OK(dk_provider_register(&prov, &t_why));
-	CHECK_OK(dk_op_define(&prov, &ways_sleepable_op, 0, &t_why));
-	CHECK_OK(dk_op_define(&prov, &ways_atomic_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_op_define(&prov, &ways_sleepable_op, op_flags, &t_why));
+	CHECK_OK(dk_op_define(&prov, &ways_atomic_op, op_flags | DK_OP_ATOMIC,
+			      &t_why));
 	CHECK_OK(dk_impls_register(&prov, host, ARRAY_SIZE(host), &t_why));
 	CHECK_OK(dk_backend_join(&prov, "ways", 0, 0, &backend, &t_why));
 	make_objects(impls);
@@ -153,7 +156,7 @@ struct ask {
 	struct seen *seen;
 };
 
-static int by_rules(const struct ask *a)
+static int slowly(const struct ask *a)
 {
 	return slow_sleepable_at(sleepable, a->local, a->x, a->y, a->seen);
 }
@@ -168,18 +171,28 @@ static int by_handle(const struct ask *a)
 	return ways_sleepable_at(sleepable, a->local, a->x, a->y, a->seen);
 }
 
-static int in_hold(const struct ask *a)
+static int held(const struct ask *a, struct dk_op *op)
 {
 	struct dk_hold h = { .size = sizeof(h) };
 	int err;
 
 	CHECK_OK(dk_hold(&h, NULL));
-	err = ways_sleepable_held(&h, sleepable, a->local, a->x, a->y, a->seen);
+	err = ways_sleepable_held(&h, op, a->local, a->x, a->y, a->seen);
 	dk_release(&h);
 	return err;
 }
 
-/* The set of a call; nothing here falls through. */
+static int in_hold(const struct ask *a)
+{
+	return held(a, sleepable);
+}
+
+static int in_hold_by_name(const struct ask *a)
+{
+	return held(a, NULL);
+}
+
+/* The set of a call without what falls through, as its redispatch finds it. */
 static struct dk_keyset set_of(const struct ask *a)
 {
 	const struct dk_obj *const two[] = { a->x, a->y };
@@ -188,7 +201,7 @@ static struct dk_keyset set_of(const struct ask *a)
 
 	for (i = 0; i < 2; i++)
 		bits |= two[i] ? two[i]->ks.bits : 0;
-	bits |= dk_local_included(a->local).bits;
+	bits |= dk_local_included(a->local).bits & ~DK_DEFAULT_INCLUDED;
 	return DK_KEYSET(bits & (DK_BACKEND_MASK | ~dk_local_excluded(a->local).bits));
 }
 
@@ -219,7 +232,7 @@ static int from_held(const struct ask *a)
 	return err;
 }
 
-static int atomic_by_rules(const struct ask *a)
+static int atomic_slowly(const struct ask *a)
 {
 	return slow_atomic_at(atomic, a->local, a->x, a->y, a->seen);
 }
@@ -278,12 +291,12 @@ struct way {
 
 /* The first one of each is what the others have to find. */
 static const struct way sleepable_ways[] = {
-	WAY(by_rules), WAY(by_name), WAY(by_handle), WAY(in_hold), WAY(from_sleepable),
-	WAY(from_held),
+	WAY(slowly), WAY(by_name), WAY(by_handle), WAY(in_hold), WAY(in_hold_by_name),
+	WAY(from_sleepable), WAY(from_held),
 };
 
 static const struct way atomic_ways[] = {
-	WAY(atomic_by_rules), WAY(atomic_by_name), WAY(atomic_by_handle),
+	WAY(atomic_slowly), WAY(atomic_by_name), WAY(atomic_by_handle),
 	WAY(atomic_in_hold), WAY(bare), WAY(from_atomic),
 };
 
@@ -297,8 +310,8 @@ static int call(const struct way *way, const struct dk_local *local, unsigned in
 }
 
 /* How many calls were served, and how many were not. */
-static void compare(const struct way *ways, const struct dk_local *local, unsigned int *ok,
-		    unsigned int *none)
+static void compare(const struct way *ways, unsigned int num_ways,
+		    const struct dk_local *local, unsigned int *ok, unsigned int *none)
 {
 	struct seen want, got;
 	unsigned int x, y, w;
@@ -308,14 +321,14 @@ static void compare(const struct way *ways, const struct dk_local *local, unsign
 		for (y = 0; y < num; y++) {
 			err = call(&ways[0], local, x, y, &want);
 			++*(err ? none : ok);
-			for (w = 1; w < ARRAY_SIZE(sleepable_ways); w++) {
+			for (w = 1; w < num_ways; w++) {
 				other = call(&ways[w], local, x, y, &got);
 				if (other == err && got.card == want.card &&
 				    got.device == want.device && got.calls == want.calls)
 					continue;
 				t_note("%s of objects %u and %u: %d, card %ld, %u calls",
 				       ways[w].name, x, y, other, got.card, got.calls);
-				t_note("by the rules: %d, card %ld, %u calls", err,
+				t_note("slowly: %d, card %ld, %u calls", err,
 				       want.card, want.calls);
 				CHECK(0);
 			}
@@ -323,18 +336,27 @@ static void compare(const struct way *ways, const struct dk_local *local, unsign
 		}
 }
 
-static void agree(const struct dk_impl *impls, const struct dk_impl *base)
+static void compare_all(const struct dk_local *local, unsigned int *ok, unsigned int *none)
+{
+	compare(sleepable_ways, ARRAY_SIZE(sleepable_ways), local, ok, none);
+	compare(atomic_ways, ARRAY_SIZE(atomic_ways), local, ok, none);
+}
+
+static void agree(const struct dk_impl *impls, const struct dk_impl *base,
+		  unsigned int op_flags)
 {
 	struct dk_local untracked = dk_local_default;
 	unsigned int ok = 0, none = 0;
 
-	begin(impls, base);
-	dk_local_exclude(&untracked, DK_KEYSET(DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_FUNCTIONALITY)));
+	begin(impls, base, op_flags);
+	dk_local_exclude(&untracked,
+			 DK_KEYSET(DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_FUNCTIONALITY)));
 	/* the first calls by name find the operators */
-	compare(sleepable_ways, &dk_local_default, &ok, &none);
-	compare(atomic_ways, &dk_local_default, &ok, &none);
-	compare(sleepable_ways, &untracked, &ok, &none);
-	compare(atomic_ways, &untracked, &ok, &none);
+	compare_all(&dk_local_default, &ok, &none);
+	compare_all(&untracked, &ok, &none);
+	CHECK_OK(dk_stats_enable(NULL, &t_why));
+	compare_all(&dk_local_default, &ok, &none);
+	CHECK_OK(dk_stats_disable(NULL, &t_why));
 	CHECK(ok > 20);
 	CHECK(none > 20);
 	end();
@@ -342,12 +364,12 @@ static void agree(const struct dk_impl *impls, const struct dk_impl *base)
 
 static void where_no_device_has_functions(void)
 {
-	agree(NULL, card);
+	agree(NULL, card, 0);
 }
 
 static void where_devices_have_functions(void)
 {
-	agree(card, NULL);
+	agree(card, NULL, 0);
 }
 
 static void where_their_backend_has_some_too(void)
@@ -355,10 +377,16 @@ static void where_their_backend_has_some_too(void)
 	static struct dk_impl base[ARRAY_SIZE(card)];
 
 	memcpy(base, card, sizeof(card));
-	agree(card, base);
+	agree(card, base, 0);
+}
+
+static void where_all_have_to_be_on_one_device(void)
+{
+	agree(card, NULL, DK_OP_SAME_DEVICE);
 }
 
 T_SUITE(ways,
 	T(where_no_device_has_functions),
 	T(where_devices_have_functions),
-	T(where_their_backend_has_some_too));
+	T(where_their_backend_has_some_too),
+	T(where_all_have_to_be_on_one_device));
