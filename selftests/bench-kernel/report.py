@@ -130,22 +130,24 @@ def number(x):
 
 
 def table(figures, about, baseline):
+    """Without a baseline, as where it has just been written, there is no change."""
     floor = figures[FLOOR][0]
     print(f"Instructions, net of the loop, in one boot: {about}")
     for title, rows in ROWS:
-        print(f"\n{title:56} {'least':>7} {'median':>7} {'x floor':>7} {'target':>7} {'change':>7}")
+        print(f"\n{title:56} {'least':>7} {'median':>7} {'x floor':>7} {'target':>7}"
+              + (f" {'change':>7}" if baseline else ""))
         for name, text, target in rows:
             if name not in figures:
                 continue
             least, median = figures[name]
             most = target_of(target, figures)
             since = change(name, figures, baseline)
+            changed = f"{'' if since is None else f'{100 * since:+.1f} %':>7}" if baseline else ""
             missed = "" if most is None or least <= most else "  *"
             print(f"  {text:54} {number(least):>7} {number(median):>7} {least / floor:7.1f}"
-                  f" {'' if most is None else number(most):>7}"
-                  f" {'' if since is None else f'{100 * since:+.1f} %':>7}{missed}")
-    print("\n*: more than the target. The change is that since the baseline, relative to the"
-          " primitives.")
+                  f" {'' if most is None else number(most):>7} {changed}{missed}".rstrip())
+    print("\n*: more than the target." + (" The change is that since the baseline, relative to the"
+                                          " primitives." if baseline else ""))
 
 
 def as_json(figures, about, baseline):
@@ -203,7 +205,7 @@ def main(how, log, about, path=""):
     if how == "baseline":
         write(figures, about, path)
     else:
-        {"table": table, "json": as_json}[how](figures, about, read_baseline(path))
+        {"table": table, "json": as_json}[how](figures, about, read_baseline(path) if path else {})
     return 0
 
 
