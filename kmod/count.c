@@ -8,7 +8,7 @@
 #include <dispatchkey.h>
 #include "../lib/core/deps.h"
 
-DEFINE_STATIC_KEY_FALSE(dkc_watching);
+DEFINE_STATIC_KEY_DEFERRED_FALSE(dkc_watching, HZ);
 
 bool dkc_counts_init(struct dkc_counts *c, bool may_sleep)
 {

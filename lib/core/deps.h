@@ -73,7 +73,7 @@ void *dkc_given_back(void *p);
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
-#include <linux/jump_label.h>
+#include <linux/jump_label_ratelimit.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -102,11 +102,14 @@ struct dkc_grace {
 	unsigned long cookie;
 };
 
-/* A call that nobody watches has no branch. */
-DECLARE_STATIC_KEY_FALSE(dkc_watching);
-#define dkc_watched()		static_branch_unlikely(&dkc_watching)
-#define dkc_watch_begin()	static_branch_inc(&dkc_watching)
-#define dkc_watch_end()		static_branch_dec(&dkc_watching)
+/*
+ * A call that nobody watches has no branch. Watchers that come and go under load do
+ * not stop all processors each time: the branch stays for a second.
+ */
+extern struct static_key_false_deferred dkc_watching;
+#define dkc_watched()		static_branch_unlikely(&dkc_watching.key)
+#define dkc_watch_begin()	static_branch_deferred_inc(&dkc_watching)
+#define dkc_watch_end()		static_branch_slow_dec_deferred(&dkc_watching)
 
 /* kmod/trace.h has them; those of calls watch all calls, see dkc_watched(). */
 DECLARE_TRACEPOINT(dk_register);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Calls. */
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/trace_events.h>
@@ -201,6 +202,12 @@ static void call_batches(unsigned int n)
 
 /* ---- watched ---------------------------------------------------------------- */
 
+/* Calls look for watchers for a second more. */
+static void wait_for_calm(void)
+{
+	msleep(1100);
+}
+
 static int count_on(void)
 {
 	return dk_stats_enable(NULL, NULL);
@@ -209,6 +216,7 @@ static int count_on(void)
 static void count_off(void)
 {
 	dk_stats_disable(NULL, NULL);
+	wait_for_calm();
 }
 
 /* Another registry is counted: what do calls of this one pay? */
@@ -224,6 +232,7 @@ static void count_nowhere(void)
 {
 	dk_stats_disable(elsewhere, NULL);
 	dk_registry_free(elsewhere, NULL);
+	wait_for_calm();
 }
 
 static int trace_on(void)
@@ -250,6 +259,7 @@ static int hook_on(void)
 static void hook_off(void)
 {
 	dk_hooks_unregister(&hooks, NULL);
+	wait_for_calm();
 }
 
 const struct bench bench_calls[] = {
