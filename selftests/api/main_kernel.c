@@ -169,51 +169,17 @@ static const struct file_operations big_fops = {
 	.llseek = default_llseek,
 };
 
-static const struct t_suite *chosen[ARRAY_SIZE(suites)];
-static unsigned int num_chosen;
-
-static int __init choose(const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(suites); i++)
-		if (!strcmp(name, suites[i]->name))
-			break;
-	if (i == ARRAY_SIZE(suites) || num_chosen == ARRAY_SIZE(suites)) {
-		pr_err("only=%s: no suite is called so, or too many are named\n", name);
-		return -EINVAL;
-	}
-	chosen[num_chosen++] = suites[i];
-	return 0;
-}
-
-static int __init choose_all(void)
-{
-	memcpy(chosen, suites, sizeof(suites));
-	num_chosen = ARRAY_SIZE(suites);
-	return 0;
-}
-
-static int __init choose_words(void)
-{
-	char *words = kstrdup(only, GFP_KERNEL), *rest = words, *name;
-	int err = words ? 0 : -ENOMEM;
-
-	while (!err && (name = strsep(&rest, ",")))
-		if (*name)
-			err = choose(name);
-	kfree(words);
-	return err ?: num_chosen ? 0 : -EINVAL;
-}
-
 static int __init api_test_init(void)
 {
-	unsigned int failed;
-	int err = only ? choose_words() : choose_all();
+	const struct t_suite *chosen[ARRAY_SIZE(suites)];
+	unsigned int num, failed;
 
-	if (err)
-		return err;
-	failed = t_run(chosen, num_chosen);
+	num = only ? t_choose(suites, ARRAY_SIZE(suites), only, chosen, 0) : 0;
+	if (only && !num) {
+		pr_err("only=%s: no such suites\n", only);
+		return -EINVAL;
+	}
+	failed = only ? t_run(chosen, num) : t_run(suites, ARRAY_SIZE(suites));
 	if (failed)
 		pr_info("%u tests failed\n", failed);
 	dir = debugfs_create_dir("dk_api_test", NULL);

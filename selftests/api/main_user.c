@@ -63,49 +63,26 @@ static void find_registrations(void)
 	read_registrations(file);
 }
 
-static const struct t_suite *chosen[ARRAY_SIZE(suites)];
-static unsigned int num_chosen;
-
-static int choose(const char *name)
+/* Run those that are named, or all. */
+static int run(char *const *names, unsigned int n)
 {
-	unsigned int i;
+	const struct t_suite *chosen[ARRAY_SIZE(suites)];
+	unsigned int num = 0, i;
 
-	for (i = 0; i < ARRAY_SIZE(suites); i++)
-		if (!strcmp(name, suites[i]->name))
-			break;
-	if (i == ARRAY_SIZE(suites) || num_chosen == ARRAY_SIZE(suites)) {
-		fprintf(stderr, i == ARRAY_SIZE(suites) ? "no suite is called %s\n" :
-							  "too many suites, from %s on\n",
-			name);
-		return -1;
+	for (i = 0; i < n; i++) {
+		num = t_choose(suites, ARRAY_SIZE(suites), names[i], chosen, num);
+		if (!num) {
+			fprintf(stderr, "no such suites: %s\n", names[i]);
+			return 2;
+		}
 	}
-	chosen[num_chosen++] = suites[i];
-	return 0;
-}
-
-static int choose_all(void)
-{
-	memcpy(chosen, suites, sizeof(suites));
-	num_chosen = ARRAY_SIZE(suites);
-	return 0;
-}
-
-static int choose_words(const char *words)
-{
-	char *copy = strdup(words), *rest = copy, *name;
-	int err = copy ? 0 : -1;
-
-	while (!err && (name = strtok_r(rest, " ", &rest)))
-		err = choose(name);
-	free(copy);
-	return err || num_chosen ? err : choose(words);
+	return (n ? t_run(chosen, num) : t_run(suites, ARRAY_SIZE(suites))) ? 1 : 0;
 }
 
 int main(int argc, char **argv)
 {
-	const char *words = getenv("DK_SUITES");
-	unsigned int failed;
-	int opt, err = 0;
+	char *words = getenv("DK_SUITES");
+	int opt, status;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (getenv("DK_MOST"))
@@ -121,11 +98,10 @@ int main(int argc, char **argv)
 		t_big_text = NULL;
 		read_registrations(optarg);
 	}
-	if (optind == argc)
-		err = words && *words ? choose_words(words) : choose_all();
-	for (; optind < argc && !err; optind++)
-		err = choose(argv[optind]);
-	failed = err ? 0 : t_run(chosen, num_chosen);
+	if (optind == argc && words && *words)
+		status = run(&words, 1);
+	else
+		status = run(argv + optind, argc - optind);
 	free(t_big_text);
-	return err ? 2 : failed ? 1 : 0;
+	return status;
 }

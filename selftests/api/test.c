@@ -95,6 +95,36 @@ static bool run(const struct t_suite *suite, const struct t_case *c, unsigned in
 	return !failed;
 }
 
+static const struct t_suite *find_suite(const struct t_suite *const *all, unsigned int n,
+					const char *name, size_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (strlen(all[i]->name) == len && !strncmp(all[i]->name, name, len))
+			return all[i];
+	return NULL;
+}
+
+unsigned int t_choose(const struct t_suite *const *all, unsigned int n, const char *names,
+		      const struct t_suite **chosen, unsigned int num)
+{
+	const struct t_suite *suite;
+	size_t len;
+
+	for (;;) {
+		names += strspn(names, " ,");
+		len = strcspn(names, " ,");
+		if (!len)
+			return num;
+		suite = find_suite(all, n, names, len);
+		if (!suite || num == n)
+			return 0;
+		chosen[num++] = suite;
+		names += len;
+	}
+}
+
 unsigned int t_run(const struct t_suite *const *suites, unsigned int n)
 {
 	unsigned int i, c, all = 0, at = 0, bad = 0;

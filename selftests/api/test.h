@@ -85,6 +85,12 @@ T_SUITES(T_DECLARE, T_DECLARE, T_DECLARE, T_DECLARE)
 /* Of up to so many registrations all orders are tried. */
 extern unsigned int t_most;
 
+/*
+ * Choose suites by name, with spaces or commas between the names, into an array of @n
+ * that has @num. How many it has then; 0 where a name is none, or there are too many.
+ */
+unsigned int t_choose(const struct t_suite *const *all, unsigned int n, const char *names,
+		      const struct t_suite **chosen, unsigned int num);
 /* Run suites and print KTAP; the number of tests that failed. */
 unsigned int t_run(const struct t_suite *const *suites, unsigned int n);
 
