@@ -211,6 +211,26 @@ int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
 			 struct dk_diag *why);
 
 /**
+ * dk_device_set_online_timeout() - dk_device_set_online(), until a deadline
+ * @reg: registry, NULL for the default one
+ * @device: its number
+ * @online: 0 for offline
+ * @ms: how long to wait for the calls inside, in milliseconds; 0 looks once
+ * @why: filled on failure, or as for dk_device_set_online(); may be NULL
+ *
+ * After -ETIMEDOUT the device is offline and no new call enters, but a call that
+ * was inside has not returned: @why names it, its function and thread, and for how
+ * long it is known to be there, or a hold (reason STILL_INSIDE). Asking again goes
+ * on waiting. A grace period, which calls of atomic operators may prolong, is
+ * always waited for.
+ *
+ * Context: Process context, sleeps for a grace period and until the deadline.
+ * Return: As dk_device_set_online(), or -ETIMEDOUT.
+ */
+int dk_device_set_online_timeout(struct dk_registry *reg, __u32 device, int online,
+				 unsigned int ms, struct dk_diag *why);
+
+/**
  * dk_backend_set_online() - take a whole backend offline or online again
  * @reg: registry, NULL for the default one
  * @backend: its number
@@ -230,6 +250,22 @@ int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
  */
 int dk_backend_set_online(struct dk_registry *reg, unsigned int backend, int online,
 			  struct dk_diag *why);
+
+/**
+ * dk_backend_set_online_timeout() - dk_backend_set_online(), until a deadline
+ * @reg: registry, NULL for the default one
+ * @backend: its number
+ * @online: 0 for offline
+ * @ms: how long to wait for the calls inside, in milliseconds; 0 looks once
+ * @why: filled on failure, or as for dk_device_set_online(); may be NULL
+ *
+ * As dk_device_set_online_timeout().
+ *
+ * Context: Process context, sleeps for a grace period and until the deadline.
+ * Return: As dk_backend_set_online(), or -ETIMEDOUT.
+ */
+int dk_backend_set_online_timeout(struct dk_registry *reg, unsigned int backend,
+				  int online, unsigned int ms, struct dk_diag *why);
 
 /**
  * dk_backend_is_online() - has nobody taken a backend offline?

@@ -11,6 +11,8 @@ struct dkc_switch {
 	struct dkc_device *dev;
 	u32 backend;		/* its bit */
 	bool online;
+	u64 deadline;		/* for calls inside, or 0 */
+	struct dk_diag *inside;	/* takes who is inside then */
 };
 
 static bool dkc_is_online(const struct dkc_switch *s)
@@ -29,6 +31,13 @@ static void dkc_want(const struct dkc_switch *s, bool online)
 		s->reg->want_offline |= s->backend;
 	if (!s->dev)
 		dkc_ground_changed(s->reg);
+}
+
+/* The epoch in which it was taken offline. */
+static unsigned long *dkc_switch_epoch(const struct dkc_switch *s)
+{
+	return s->dev ? &s->dev->offline_epoch :
+			&s->reg->offline_epoch[dkc_ffs64(s->backend)];
 }
 
 /* As readers see it. */
@@ -152,6 +161,8 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 		dkc_saw_backend(s->reg, dkc_ffs64(s->backend) + 1, NULL,
 				DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
+	if (!s->online)
+		*dkc_switch_epoch(s) = dkc_epoch_begin(s->reg);
 	return 0;
 }
 
@@ -182,22 +193,22 @@ static int dkc_may_switch(struct dkc_switch *s, struct dk_diag *why)
 /*
  * Wait for the calls inside, under the lock, which is given back meanwhile. One
  * grace period does for all providers; who registers later is offline at once.
+ * Of holds only those count that are older than the switch, however often one asks.
  */
-static void dkc_wait_switched(const struct dkc_switch *s)
+static int dkc_wait_switched(const struct dkc_switch *s)
 {
-	struct dkc_target target = { .backends = s->backend };
+	struct dkc_target target = {
+		.backends = s->backend, .block = s->dev ? s->dev->block : NULL,
+		.epoch = *dkc_switch_epoch(s), .deadline = s->deadline,
+	};
 	struct dkc_provider *core, *next;
+	int err = 0;
 
-	target.epoch = dkc_epoch_begin(s->reg);
-	if (s->dev) {
-		target.block = s->dev->block;
-		dkc_provider_wait_locked(s->dev->prov, target);
-		return;
-	}
-	for (core = s->reg->providers; core; core = next) {
-		next = dkc_provider_wait_locked(core, target);
-		target.past_grace = true;
-	}
+	if (s->dev)
+		return dkc_provider_wait_locked(s->dev->prov, &target, &next, s->inside);
+	for (core = s->reg->providers; core && !err; core = next)
+		err = dkc_provider_wait_locked(core, &target, &next, s->inside);
+	return err;
 }
 
 /* Under the lock, which is given back. Also waits when another caller does. */
@@ -209,7 +220,7 @@ static int dkc_set_online(struct dkc_switch *s, struct dk_diag *why)
 	if (!err && dkc_is_online(s) != s->online)
 		err = dkc_switch(s, why);
 	if (!err && !s->online)
-		dkc_wait_switched(s);
+		err = dkc_wait_switched(s);
 	dkc_mutex_unlock(&s->reg->lock);
 	return err;
 }
@@ -225,10 +236,12 @@ int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
 	return dkc_is_online(&s) ? 0 : dkc_switch(&s, why);
 }
 
-int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
-			 struct dk_diag *why)
+int dkc_device_set_online(struct dk_registry *reg, u32 device, bool online,
+			  u64 deadline, struct dk_diag *why, struct dk_diag *inside)
 {
-	struct dkc_switch s = { .online = online };
+	struct dkc_switch s = {
+		.online = online, .deadline = deadline, .inside = inside,
+	};
 
 	reg = dkc_registry(reg);
 	if (!reg)
@@ -245,10 +258,12 @@ int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
 	return dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
 }
 
-int dk_backend_set_online(struct dk_registry *reg, unsigned int backend, int online,
-			  struct dk_diag *why)
+int dkc_backend_set_online(struct dk_registry *reg, unsigned int backend, bool online,
+			   u64 deadline, struct dk_diag *why, struct dk_diag *inside)
 {
-	struct dkc_switch s = { .online = online };
+	struct dkc_switch s = {
+		.online = online, .deadline = deadline, .inside = inside,
+	};
 
 	reg = dkc_registry(reg);
 	if (!reg)
@@ -262,6 +277,30 @@ int dk_backend_set_online(struct dk_registry *reg, unsigned int backend, int onl
 	s.reg = reg;
 	s.backend = 1u << (backend - 1);
 	return dkc_set_online(&s, why);
+}
+
+int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
+			 struct dk_diag *why)
+{
+	return dkc_device_set_online(reg, device, online, 0, why, NULL);
+}
+
+int dk_device_set_online_timeout(struct dk_registry *reg, __u32 device, int online,
+				 unsigned int ms, struct dk_diag *why)
+{
+	return dkc_device_set_online(reg, device, online, dkc_now() + ms, why, why);
+}
+
+int dk_backend_set_online(struct dk_registry *reg, unsigned int backend, int online,
+			  struct dk_diag *why)
+{
+	return dkc_backend_set_online(reg, backend, online, 0, why, NULL);
+}
+
+int dk_backend_set_online_timeout(struct dk_registry *reg, unsigned int backend,
+				  int online, unsigned int ms, struct dk_diag *why)
+{
+	return dkc_backend_set_online(reg, backend, online, dkc_now() + ms, why, why);
 }
 
 int dk_backend_is_online(struct dk_registry *reg, unsigned int backend)

@@ -216,13 +216,27 @@ static bool dkc_is_inside(const struct dkc_inside *in, void *data)
 }
 
 /* false: it was not over at the deadline. One that was begun is shared by all. */
-static bool dkc_wait_grace(struct dkc_provider *core, bool begun, u64 deadline)
+static bool dkc_wait_grace(struct dkc_grace *begun, u64 deadline)
 {
-	if (begun && dkc_grace_wait(&core->grace, deadline))
+	if (begun && dkc_grace_wait(begun, deadline))
 		return true;
 	if (!deadline)
 		dkc_synchronize();
 	return !deadline;
+}
+
+/*
+ * That of leaving may be over long since, and is begun where there is a deadline.
+ * Who only switches waits for one whatever the deadline: it is short.
+ */
+static bool dkc_wait_graces(struct dkc_provider *core, const struct dkc_target *t,
+			    bool leaves)
+{
+	if (t->past_grace)
+		return true;
+	if (!leaves)
+		return dkc_wait_grace(NULL, 0);
+	return dkc_wait_grace(core->grace_begun ? &core->grace : NULL, t->deadline);
 }
 
 /* What was withdrawn before the wait began, of all or of one block, is drained. */
@@ -240,32 +254,30 @@ static void dkc_mark_drained(struct dkc_block *list, struct dkc_target target)
  * Several may wait at once: while one does, nothing that was withdrawn is
  * freed, so that each may look at all of it.
  */
-static bool dkc_wait(struct dkc_provider *core, struct dkc_target target, u64 deadline)
+static bool dkc_wait(struct dkc_provider *core, struct dkc_target *t)
 {
 	struct dkc_block *list = core->withdrawn;
-	bool withdrawn = !target.block && !target.backends;
-	bool leaves = core->gone && withdrawn, begun, over, empty;
+	bool leaves = core->gone && !t->block && !t->backends, empty;
 
-	target.core = core;
+	t->core = core;
 	core->waiters++;
-	if (deadline && !core->grace_begun)
+	if (leaves && t->deadline && !core->grace_begun)
 		core->grace_begun = dkc_grace_begin(&core->grace);
-	/* it is that of leaving, and may be over long since */
-	begun = leaves && core->grace_begun;
 	dkc_mutex_unlock(&core->reg->lock);
 	dkc_trace(drain, core, true, leaves, false);
-	over = target.past_grace || dkc_wait_grace(core, begun, deadline);
-	if (over && leaves && !dkc_load(core->grace_over))
-		dkc_store(core->grace_over, dkc_now());
-	empty = over && dkc_gate_wait(dkc_is_inside, &target, deadline);
+	t->past_grace = dkc_wait_graces(core, t, leaves);
+	t->over = t->over ? t->over : dkc_now();
+	if (t->past_grace && leaves && !dkc_load(core->grace_over))
+		dkc_store(core->grace_over, t->over);
+	empty = t->past_grace && dkc_gate_wait(dkc_is_inside, t, t->deadline);
 	dkc_mutex_lock(&core->reg->lock);
 	/* the last one may have left at the deadline */
-	if (over && !empty)
-		empty = !dkc_gate_any(false, dkc_is_inside, &target);
+	if (t->past_grace && !empty)
+		empty = !dkc_gate_any(false, dkc_is_inside, t);
 	dkc_trace(drain, core, false, leaves, empty);
 	if (!empty)
 		return core->left;
-	dkc_mark_drained(list, target);
+	dkc_mark_drained(list, *t);
 	/* the caller's, who may give it back when we return: not later */
 	if (leaves && core->pub) {
 		dkc_store_release(core->pub->core, NULL);
@@ -277,23 +289,13 @@ static bool dkc_wait(struct dkc_provider *core, struct dkc_target target, u64 de
 	return true;
 }
 
-struct dkc_provider *dkc_provider_wait_locked(struct dkc_provider *core,
-					      struct dkc_target target)
-{
-	struct dkc_provider *next;
-
-	dkc_wait(core, target, 0);
-	next = core->next;
-	dkc_wait_end(core);
-	return next;
-}
-
 void dkc_provider_wait(struct dkc_provider *core, struct dkc_target target)
 {
 	struct dk_registry *reg = core->reg;
 
 	target.epoch = core->gone ? core->epoch : dkc_epoch_begin(reg);
-	dkc_provider_wait_locked(core, target);
+	dkc_wait(core, &target);
+	dkc_wait_end(core);
 	dkc_mutex_unlock(&reg->lock);
 }
 
@@ -320,25 +322,42 @@ static struct dkc_provider *dkc_provider_find(struct dk_registry *reg,
 
 /* ---- who is inside -------------------------------------------------------- */
 
-/* The @skip-th that keeps a provider. */
+/* The @skip-th that keeps a provider, or only what is waited for there. */
 struct dkc_asked {
 	const struct dkc_provider *core;
+	const struct dkc_target *target;	/* or NULL */
 	unsigned int skip;
 	struct dk_inside *answer;
 };
 
+static bool dkc_is_asked_for(const struct dkc_inside *in, const struct dkc_asked *asked)
+{
+	const struct dkc_provider *core = asked->core;
+
+	if (asked->target)
+		return dkc_is_inside(in, (void *)asked->target);
+	return dkc_keeps(in, (void *)core) &&
+	       (!core->gone || in->reg || dkc_is_older(in, core->epoch));
+}
+
+/* Since when it is known to be inside, or 0. */
+static u64 dkc_inside_since(const struct dkc_asked *asked)
+{
+	if (asked->target)
+		return asked->target->over;
+	return asked->core->gone ? dkc_load(asked->core->grace_over) : 0;
+}
+
 static bool dkc_answer(const struct dkc_inside *in, void *data)
 {
 	struct dkc_asked *asked = data;
-	const struct dkc_provider *core = asked->core;
-	u64 since = dkc_load(core->grace_over);
+	u64 since = dkc_inside_since(asked);
 	struct dk_inside *answer = asked->answer;
 
-	if (!dkc_keeps(in, (void *)core) ||
-	    (core->gone && !in->reg && !dkc_is_older(in, core->epoch)) || asked->skip--)
+	if (!dkc_is_asked_for(in, asked) || asked->skip--)
 		return false;
 	answer->hold = !in->reg;
-	if (core->gone && since)
+	if (since)
 		answer->ms = dkc_now() - since;
 	answer->thread = dkc_inside_who(in, answer->thread_name,
 					sizeof(answer->thread_name));
@@ -356,10 +375,11 @@ static bool dkc_answer(const struct dkc_inside *in, void *data)
  * seen inside can go: who was inside when the grace period was over had entered
  * before its end.
  */
-static bool dkc_inside_at(const struct dkc_provider *core, unsigned int i,
+static bool dkc_inside_at(const struct dkc_provider *core,
+			  const struct dkc_target *target, unsigned int i,
 			  struct dk_inside *answer)
 {
-	struct dkc_asked asked = { core, i, answer };
+	struct dkc_asked asked = { core, target, i, answer };
 	u32 size = answer->size;
 
 	memset(answer, 0, sizeof(*answer));
@@ -368,28 +388,49 @@ static bool dkc_inside_at(const struct dkc_provider *core, unsigned int i,
 }
 
 /* -ETIMEDOUT, and for whom: "ns::op function thread[17] 1500 ms" */
-static int dkc_tell_waiting(const struct dkc_provider *core, struct dk_diag *why)
+static int dkc_tell_inside(const struct dk_inside *in, struct dk_diag *why)
 {
-	struct dk_inside in = { .size = sizeof(in) };
 	char text[DK_NAME_MAX];
 	struct dkc_text t = { text, sizeof(text), 0 };
 
-	if (!core->grace_begun)
-		return dkc_refuse(why, DK_WHY_NO_DEADLINE, core->name);
-	if (!dkc_inside_at(core, 0, &in))
-		return dkc_refuse(why, DK_WHY_GRACE, core->name);
-	dkc_put(&t, in.hold ? "a hold" : in.op);
+	dkc_put(&t, in->hold ? "a hold" : in->op);
 	dkc_put(&t, " ");
-	dkc_put(&t, in.label);
-	dkc_put(&t, in.label[0] ? " " : "");
-	dkc_put(&t, in.thread_name);
+	dkc_put(&t, in->label);
+	dkc_put(&t, in->label[0] ? " " : "");
+	dkc_put(&t, in->thread_name);
 	dkc_put(&t, "[");
-	dkc_put_dec(&t, in.thread);
+	dkc_put_dec(&t, in->thread);
 	dkc_put(&t, "] ");
-	dkc_put_dec(&t, in.ms);
+	dkc_put_dec(&t, in->ms);
 	dkc_put(&t, " ms");
 	dkc_put_end(&t);
 	return dkc_refuse(why, DK_WHY_STILL_INSIDE, text);
+}
+
+/* What keeps a provider from leaving. */
+static int dkc_tell_waiting(const struct dkc_provider *core, struct dk_diag *why)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+
+	if (!core->grace_begun)
+		return dkc_refuse(why, DK_WHY_NO_DEADLINE, core->name);
+	if (!dkc_inside_at(core, NULL, 0, &in))
+		return dkc_refuse(why, DK_WHY_GRACE, core->name);
+	return dkc_tell_inside(&in, why);
+}
+
+int dkc_provider_wait_locked(struct dkc_provider *core, struct dkc_target *target,
+			     struct dkc_provider **next, struct dk_diag *why)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+	int err = 0;
+
+	/* who was seen inside may have left since */
+	if (!dkc_wait(core, target) && dkc_inside_at(core, target, 0, &in))
+		err = dkc_tell_inside(&in, why);
+	*next = core->next;
+	dkc_wait_end(core);
+	return err;
 }
 
 int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_inside *in)
@@ -405,7 +446,7 @@ int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_insid
 	reg = dkc_registry(prov->registry);
 	dkc_mutex_lock(&reg->lock);
 	core = dkc_provider_find(reg, prov);
-	if (core && dkc_inside_at(core, i, in))
+	if (core && dkc_inside_at(core, NULL, i, in))
 		err = 0;
 	dkc_mutex_unlock(&reg->lock);
 	return err;
@@ -446,7 +487,7 @@ int dkc_provider_lock_leaving(struct dk_provider *prov, struct dkc_provider **co
 /* Unpublish, and wait until nobody is inside, or until the deadline, if any. */
 static int dkc_unregister(struct dk_provider *prov, u64 deadline, struct dk_diag *why)
 {
-	struct dkc_target target = dkc_all;
+	struct dkc_target target = { .deadline = deadline };
 	struct dkc_provider *core;
 	struct dk_registry *reg;
 	int err = dkc_provider_lock_leaving(prov, &core, why);
@@ -456,7 +497,7 @@ static int dkc_unregister(struct dk_provider *prov, u64 deadline, struct dk_diag
 	reg = core->reg;
 	dkc_provider_begin_leaving(core);
 	target.epoch = core->epoch;
-	if (!dkc_wait(core, target, deadline))
+	if (!dkc_wait(core, &target))
 		err = dkc_tell_waiting(core, why);
 	dkc_wait_end(core);
 	dkc_mutex_unlock(&reg->lock);

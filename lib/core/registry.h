@@ -84,6 +84,7 @@ struct dkc_device {
 	struct dkc_retired retired;
 	struct dkc_provider *prov;
 	struct dkc_block *block;
+	unsigned long offline_epoch;	/* in which it was taken offline */
 	u32 number;
 	u8 backend;
 	bool online;			/* as readers see it */
@@ -337,6 +338,7 @@ struct dk_registry {
 	struct dk_registry *next_born;	/* its world's */
 	u32 offline;			/* backends, as readers see it */
 	u32 want_offline;		/* backends, as the writer sees it */
+	unsigned long offline_epoch[DKC_MAX_BACKENDS + 1];
 	const struct dkc_reg *aside;	/* as if it were not there, for whoever
 					 * explains and holds the lock, or NULL
 					 */
@@ -607,6 +609,8 @@ struct dkc_target {
 	const struct dkc_block *block;	/* this one, also if it is published */
 	u32 backends;			/* else what is at keys of these, also then */
 	bool past_grace;		/* one is over since */
+	u64 over;			/* when it was seen to be */
+	u64 deadline;			/* for who is inside then, or 0 */
 };
 
 /* All that was withdrawn. */
@@ -617,9 +621,12 @@ struct dkc_target {
  * backends, inside of what was withdrawn. May the caller? That is asked before.
  */
 void dkc_provider_wait(struct dkc_provider *core, struct dkc_target target);
-/* The same, and take the lock again; the provider behind it in the list. */
-struct dkc_provider *dkc_provider_wait_locked(struct dkc_provider *core,
-					      struct dkc_target target);
+/*
+ * The same, and take the lock again; @next is the provider behind it in the list.
+ * -ETIMEDOUT if somebody is inside at the deadline, whom @why tells.
+ */
+int dkc_provider_wait_locked(struct dkc_provider *core, struct dkc_target *target,
+			     struct dkc_provider **next, struct dk_diag *why);
 int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why);
 unsigned long dkc_epoch_begin(struct dk_registry *reg);
 /* In the child of a fork, which has the lock from before it. */
@@ -695,7 +702,15 @@ void dkc_backends_leave(struct dkc_provider *prov);
 /* As dk_registry_key_name(); under the lock. */
 void dkc_key_text(const struct dk_registry *reg, unsigned int key,
 		  char buf[DK_NAME_MAX]);
-/* offline.c; under the lock. */
+/*
+ * offline.c: as dk_device_set_online_timeout(), where there is a deadline, but who is
+ * inside then has a place of its own beside what is left unserved.
+ */
+int dkc_device_set_online(struct dk_registry *reg, u32 device, bool online,
+			  u64 deadline, struct dk_diag *why, struct dk_diag *inside);
+int dkc_backend_set_online(struct dk_registry *reg, unsigned int backend, bool online,
+			   u64 deadline, struct dk_diag *why, struct dk_diag *inside);
+/* Under the lock. */
 int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
 		       struct dk_diag *why);
 bool dkc_is_private(const struct dk_layout *l, unsigned int b);

@@ -568,6 +568,16 @@ static int card_offline(void)
 	return dk_device_set_online(t_reg, r_card, 0, &t_why);
 }
 
+static int card_offline_soon(void)
+{
+	return dk_device_set_online_timeout(t_reg, r_card, 0, 0, &t_why);
+}
+
+static int edu_offline_soon(void)
+{
+	return dk_backend_set_online_timeout(t_reg, r_edu, 0, 0, &t_why);
+}
+
 static int card_online(void)
 {
 	return dk_device_set_online(t_reg, r_card, 1, &t_why);
@@ -605,6 +615,15 @@ static void offline_and_online(void)
 	CHECK(each_fails(edu_online, "edu", 0));
 	CHECK(r_answers() == answers);
 	CHECK_INT(dk_test_allocs(), before);
+	/* refuses: dk_device_set_online_timeout ENOMEM NO_MEMORY */
+	r_rebase();
+	CHECK(each_fails(card_offline_soon, "card", 0));
+	CHECK_OK(card_online());
+	/* refuses: dk_backend_set_online_timeout ENOMEM NO_MEMORY */
+	r_rebase();
+	CHECK(each_fails(edu_offline_soon, "edu", 0));
+	CHECK_OK(edu_online());
+	CHECK(r_answers() == answers);
 	CHECK_OK(card_offline());
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	CHECK_OK(dk_device_unregister(&r_a, r_card, &t_why));

@@ -156,6 +156,10 @@ static void everything_is_answered(void)
 	SHUT_DOWN(dk_device_set_online(t_reg, device, 0, &t_why));
 	/* refuses: dk_backend_set_online ESHUTDOWN SHUTDOWN */
 	SHUT_DOWN(dk_backend_set_online(t_reg, DK_BACKEND_CPU, 0, &t_why));
+	/* refuses: dk_device_set_online_timeout ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_device_set_online_timeout(t_reg, device, 0, 1, &t_why));
+	/* refuses: dk_backend_set_online_timeout ESHUTDOWN SHUTDOWN */
+	SHUT_DOWN(dk_backend_set_online_timeout(t_reg, DK_BACKEND_CPU, 0, 1, &t_why));
 	/* refuses: dk_provider_unregister_timeout ESHUTDOWN SHUTDOWN */
 	SHUT_DOWN(dk_provider_unregister_timeout(&prov, 0, &t_why));
 	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);

@@ -223,6 +223,9 @@ static void no_such_backend(void)
 	CHECK_INT(dk_backend_set_online(t_reg, 0, 0, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_BAD_BACKEND);
 	CHECK_INT(dk_backend_set_online(t_reg, DK_NUM_BACKENDS + 1, 0, &t_why), -EINVAL);
+	/* refuses: dk_backend_set_online_timeout EINVAL BAD_BACKEND */
+	CHECK_INT(dk_backend_set_online_timeout(t_reg, 0, 0, 1, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_BACKEND);
 	CHECK_INT(dk_backend_is_online(t_reg, 0), 0);
 	CHECK_INT(dk_backend_is_online(t_reg, DK_NUM_BACKENDS + 1), 0);
 	end();

@@ -229,6 +229,16 @@ static int cpu_offline(void)
 	return dk_backend_set_online(t_reg, DK_BACKEND_CPU, 0, &t_why);
 }
 
+static int card_offline_soon(void)
+{
+	return dk_device_set_online_timeout(t_reg, r_card, 0, 1, &t_why);
+}
+
+static int cpu_offline_soon(void)
+{
+	return dk_backend_set_online_timeout(t_reg, DK_BACKEND_CPU, 0, 1, &t_why);
+}
+
 static int inside(struct dk_op *op, const struct dk_op_decl *decl,
 		  int (*what)(void))
 {
@@ -266,6 +276,10 @@ static void from_inside(void)
 	REFUSED(inside(op, &within_op, card_offline), EDEADLK, INSIDE, "a");
 	/* refuses: dk_backend_set_online EDEADLK INSIDE_BACKEND */
 	REFUSED(inside(op, &within_op, cpu_offline), EDEADLK, INSIDE_BACKEND, "CPU");
+	/* refuses: dk_device_set_online_timeout EDEADLK INSIDE */
+	REFUSED(inside(op, &within_op, card_offline_soon), EDEADLK, INSIDE, "a");
+	/* refuses: dk_backend_set_online_timeout EDEADLK INSIDE_BACKEND */
+	REFUSED(inside(op, &within_op, cpu_offline_soon), EDEADLK, INSIDE_BACKEND, "CPU");
 
 	/* from an atomic call nobody can be waited for */
 	/* refuses: dk_provider_unregister EDEADLK ATOMIC */
@@ -743,6 +757,8 @@ static void devices(void)
 	REFUSED(dk_device_set_online(t_reg, r_gone, 0, &t_why), ENODEV, NO_DEVICE,
 		"");
 	REFUSED(dk_device_set_online(t_reg, 0, 1, &t_why), ENODEV, NO_DEVICE, "");
+	/* refuses: dk_device_set_online_timeout ENODEV NO_DEVICE */
+	REFUSED(dk_device_set_online_timeout(t_reg, 0, 0, 1, &t_why), ENODEV, NO_DEVICE, "");
 	r_close();
 }
 

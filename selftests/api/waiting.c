@@ -613,6 +613,75 @@ static void backend_offline_waits(void)
 	offline_waits(0);
 }
 
+static int switch_until(u32 device, int online, unsigned int ms)
+{
+	return device ? dk_device_set_online_timeout(t_reg, device, online, ms, &t_why) :
+			dk_backend_set_online_timeout(t_reg, backend, online, ms, &t_why);
+}
+
+/*
+ * It is offline at once, and who asks again goes on waiting for those who were
+ * inside then: neither a younger hold nor a call elsewhere is waited for or named.
+ */
+static void offline_with_a_deadline(u32 device)
+{
+	const struct dk_obj x = dk_obj_on(backend, card);
+	struct visitor v, old, young, elsewhere;
+
+	begin();
+	if (!enter(&v, x, false) || !begin_to_hold(&old) ||
+	    !enter(&elsewhere, dk_obj_on(DK_BACKEND_CPU, 0), false))
+		return;
+	/* refuses: dk_device_set_online_timeout ETIMEDOUT STILL_INSIDE */
+	/* refuses: dk_backend_set_online_timeout ETIMEDOUT STILL_INSIDE */
+	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
+	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
+	CHECK_INT(served(stay_handle, x), BASE);
+	if (!begin_to_hold(&young))
+		return;
+	let_go(&old);
+	CHECK_INT(switch_until(device, 0, 20), -ETIMEDOUT);
+	CHECK(told("waiting::stay stay_guest "));
+	let_go(&v);
+	CHECK_OK(switch_until(device, 0, LONG_MS));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	CHECK_OK(switch_until(device, 0, 0));
+	CHECK_INT(served(stay_handle, x), BASE);
+	CHECK_OK(switch_until(device, 1, 0));
+	CHECK_INT(served(stay_handle, x), GUEST);
+	let_go(&young);
+	let_go(&elsewhere);
+	end();
+}
+
+static void device_offline_with_a_deadline(void)
+{
+	offline_with_a_deadline(card);
+}
+
+static void backend_offline_with_a_deadline(void)
+{
+	offline_with_a_deadline(0);
+}
+
+/* Who has a hold from before is told as one. */
+static void offline_names_the_hold(void)
+{
+	struct visitor old;
+
+	begin();
+	if (!begin_to_hold(&old))
+		return;
+	CHECK_INT(switch_until(card, 0, 0), -ETIMEDOUT);
+	CHECK(told("a hold "));
+	CHECK_INT(switch_until(0, 0, 0), -ETIMEDOUT);
+	CHECK(told("a hold "));
+	let_go(&old);
+	CHECK_OK(switch_until(card, 0, 0));
+	CHECK_OK(switch_until(0, 0, 0));
+	end();
+}
+
 /* Who waits for what is online again meanwhile has nothing to wait for. */
 static void online_again_meanwhile(u32 device)
 {
@@ -717,6 +786,9 @@ T_SUITE(waiting,
 	T(deadline_names_the_hold),
 	T(device_offline_waits),
 	T(backend_offline_waits),
+	T(device_offline_with_a_deadline),
+	T(backend_offline_with_a_deadline),
+	T(offline_names_the_hold),
 	T(device_online_again_meanwhile),
 	T(backend_online_again_meanwhile),
 	T(offline_beside_who_is_leaving),

@@ -232,6 +232,20 @@ static void card_go(struct writer *w, unsigned int i)
 	settle(s, BY_BASE, K_GONE);
 }
 
+/* By a deadline it is offline at once, and may take several until all are out. */
+static int card_switch(struct writer *w, u32 number, bool online)
+{
+	unsigned int ms = w_one_of(&w->a->random, 6);
+	int err;
+
+	if (ms == 5)
+		return dk_device_set_online(torture.reg, number, online, &w->why);
+	while ((err = dk_device_set_online_timeout(torture.reg, number, online, ms++,
+						   &w->why)) == -ETIMEDOUT)
+		bump(w->a->changes[C_TIMEOUT]);
+	return err;
+}
+
 static void card_flip(struct writer *w, unsigned int i)
 {
 	struct spot *s = &w->spots[1 + i];
@@ -241,8 +255,8 @@ static void card_flip(struct writer *w, unsigned int i)
 	if (torture.set.breaks == BREAK_IDLE)
 		return;
 	change_begin(&s->window);
-	if (done(w, dk_device_set_online(torture.reg, card->number, online, &w->why),
-		 online ? C_ON : C_OFF, "a device was flipped"))
+	if (done(w, card_switch(w, card->number, online), online ? C_ON : C_OFF,
+		 "a device was flipped"))
 		card->online = online;
 	settle(s, card->online ? card->ctx->id : BY_BASE,
 	       card->online ? K_CARD : K_OFFLINE);
@@ -264,8 +278,16 @@ static void card_change(struct writer *w)
 
 static bool backend_switch(struct writer *w, unsigned int backend, bool online)
 {
-	return done(w, dk_backend_set_online(torture.reg, backend, online, &w->why),
-		    online ? C_BACKEND_ON : C_BACKEND_OFF, "a backend was flipped");
+	unsigned int ms = w_one_of(&w->a->random, 6);
+	int err;
+
+	if (ms == 5)
+		err = dk_backend_set_online(torture.reg, backend, online, &w->why);
+	else
+		while ((err = dk_backend_set_online_timeout(torture.reg, backend, online, ms++,
+							    &w->why)) == -ETIMEDOUT)
+			bump(w->a->changes[C_TIMEOUT]);
+	return done(w, err, online ? C_BACKEND_ON : C_BACKEND_OFF, "a backend was flipped");
 }
 
 static void own_backend_flip(struct writer *w)
