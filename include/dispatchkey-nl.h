@@ -351,6 +351,9 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  * @name: its name
  * @unserved: an operator that nothing serves any more for its objects; empty if
  *	there is none
+ * @inside: a call that was inside of it and has not returned: its operator,
+ *	function and task, and for how long it is known to be there, or a hold;
+ *	empty if there is none
  */
 struct dk_nl_switched {
 	__u32 size;
@@ -359,6 +362,7 @@ struct dk_nl_switched {
 	__u32 reserved;
 	const char *name;
 	const char *unserved;
+	const char *inside;
 };
 
 /**
@@ -369,11 +373,12 @@ struct dk_nl_switched {
  * @online: 0 offline, 1 online
  * @switched: takes the answer, for dk_nl_free(); may be NULL
  *
- * Offline, whatever is registered at its keys is as if absent; when this
- * returns, calls that were inside have returned.
+ * Offline, whatever is registered at its keys is as if absent, and calls that
+ * were inside have returned when this returns 0.
  *
- * Context: May wait for the module, and for calls inside.
- * Return: 0, or as said at the top of the header.
+ * Context: May wait for the module, and a second for calls inside.
+ * Return: 0; -EINPROGRESS: it is offline, and a call has not returned yet, which
+ * @switched tells: ask again to go on waiting; or as said at the top of the header.
  */
 int dk_nl_backend_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			     int online, const struct dk_nl_switched **switched);
@@ -437,11 +442,12 @@ int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **d
  * @online: 0 offline, 1 online
  * @switched: takes the answer, for dk_nl_free(); may be NULL
  *
- * Offline, its functions are as if absent; when this returns, calls that were
- * inside have returned.
+ * Offline, its functions are as if absent, and calls that were inside have
+ * returned when this returns 0.
  *
- * Context: May wait for the module, and for calls inside.
- * Return: 0, or as said at the top of the header.
+ * Context: May wait for the module, and a second for calls inside.
+ * Return: 0; -EINPROGRESS: it is offline, and a call has not returned yet, which
+ * @switched tells: ask again to go on waiting; or as said at the top of the header.
  */
 int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			    int online, const struct dk_nl_switched **switched);

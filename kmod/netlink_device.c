@@ -5,6 +5,11 @@
 #include "netlink.h"
 
 #define DK_NL_MAX_NAMED		16	/* providers in the answer about a backend */
+/*
+ * How long, in ms, one request waits for the calls inside of what it takes offline:
+ * generic netlink has its lock for as long, which families need to come and to go.
+ */
+#define DK_NL_PATIENCE		1000
 
 /* ---- backends ----------------------------------------------------------------- */
 
@@ -104,7 +109,7 @@ static int dk_nl_wanted(struct genl_info *info, int attr, bool *online)
 int dispatchkey_nl_backend_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *const *attrs = info->attrs;
-	struct dk_diag why = { .size = sizeof(why) };
+	struct dk_diag why = { .size = sizeof(why) }, inside = { .size = sizeof(inside) };
 	char name[DK_NAME_MAX];
 	unsigned int backend;
 	void *header;
@@ -121,8 +126,9 @@ int dispatchkey_nl_backend_set_doit(struct sk_buff *skb, struct genl_info *info)
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
 	if (!skb)
 		return -ENOMEM;
-	err = dk_backend_set_online(NULL, backend, online, &why);
-	if (err) {
+	err = dkc_backend_set_online(NULL, backend, online, dkc_now() + DK_NL_PATIENCE,
+				     &why, &inside);
+	if (err && err != -ETIMEDOUT) {
 		nlmsg_free(skb);
 		return dk_nl_refuse(info->extack, NULL, &why, err);
 	}
@@ -131,7 +137,8 @@ int dispatchkey_nl_backend_set_doit(struct sk_buff *skb, struct genl_info *info)
 			   dk_backend_name(NULL, backend, name)) ||
 	    nla_put_u8(skb, DK_A_BACKEND_STATE, dk_nl_state(online)) ||
 	    (why.reason == DK_WHY_UNSERVED &&
-	     nla_put_string(skb, DK_A_BACKEND_UNSERVED, why.name)))
+	     nla_put_string(skb, DK_A_BACKEND_UNSERVED, why.name)) ||
+	    (err && nla_put_string(skb, DK_A_BACKEND_INSIDE, inside.name)))
 		return dk_nl_overrun(skb);
 	return dk_nl_reply(info, skb, header);
 }
@@ -232,7 +239,7 @@ int dispatchkey_nl_device_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *const *attrs = info->attrs;
 	struct dk_device_info device = { .size = sizeof(device) };
-	struct dk_diag why = { .size = sizeof(why) };
+	struct dk_diag why = { .size = sizeof(why) }, inside = { .size = sizeof(inside) };
 	void *header;
 	bool online;
 	u32 number;
@@ -250,8 +257,9 @@ int dispatchkey_nl_device_set_doit(struct sk_buff *skb, struct genl_info *info)
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
 	if (!skb)
 		return -ENOMEM;
-	err = dk_device_set_online(NULL, number, online, &why);
-	if (err) {
+	err = dkc_device_set_online(NULL, number, online, dkc_now() + DK_NL_PATIENCE, &why,
+				    &inside);
+	if (err && err != -ETIMEDOUT) {
 		nlmsg_free(skb);
 		return dk_nl_refuse(info->extack, NULL, &why, err);
 	}
@@ -259,7 +267,8 @@ int dispatchkey_nl_device_set_doit(struct sk_buff *skb, struct genl_info *info)
 	    nla_put_string(skb, DK_A_DEVICE_NAME, device.name) ||
 	    nla_put_u8(skb, DK_A_DEVICE_STATE, dk_nl_state(online)) ||
 	    (why.reason == DK_WHY_UNSERVED &&
-	     nla_put_string(skb, DK_A_DEVICE_UNSERVED, why.name)))
+	     nla_put_string(skb, DK_A_DEVICE_UNSERVED, why.name)) ||
+	    (err && nla_put_string(skb, DK_A_DEVICE_INSIDE, inside.name)))
 		return dk_nl_overrun(skb);
 	return dk_nl_reply(info, skb, header);
 }

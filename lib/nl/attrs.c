@@ -58,6 +58,7 @@ static const struct dkn_attr backend_attrs[] = {
 	[DK_A_BACKEND_DEVICES] = ATTR("devices", "devices", DKN_U32),
 	[DK_A_BACKEND_IMPLS] = ATTR("impls", "functions", DKN_U32),
 	[DK_A_BACKEND_UNSERVED] = ATTR("unserved", "operator", DKN_STRING),
+	[DK_A_BACKEND_INSIDE] = ATTR("inside", "call", DKN_STRING),
 	[DK_A_BACKEND_PROVIDERS] = ATTR("providers", "providers", DKN_U32),
 };
 
@@ -71,6 +72,7 @@ static const struct dkn_attr device_attrs[] = {
 	[DK_A_DEVICE_BACKEND_STATE] = ATTR("backend-state", "state", DKN_U8),
 	[DK_A_DEVICE_IMPLS] = ATTR("impls", "functions", DKN_U32),
 	[DK_A_DEVICE_UNSERVED] = ATTR("unserved", "operator", DKN_STRING),
+	[DK_A_DEVICE_INSIDE] = ATTR("inside", "call", DKN_STRING),
 };
 
 static const struct dkn_attr provider_attrs[] = {

@@ -4,6 +4,8 @@
  */
 #include "internal.h"
 
+#include <errno.h>
+
 /* ---- backends ------------------------------------------------------------- */
 
 static const struct dkn_field backend_fields[] = {
@@ -28,6 +30,7 @@ static const struct dkn_field switched_backend_fields[] = {
 	DKN_FIELD(DK_A_BACKEND_NAME, dk_nl_switched, name),
 	DKN_FIELD(DK_A_BACKEND_STATE, dk_nl_switched, state, DKN_ONLINE),
 	DKN_FIELD(DK_A_BACKEND_UNSERVED, dk_nl_switched, unserved),
+	DKN_FIELD(DK_A_BACKEND_INSIDE, dk_nl_switched, inside),
 };
 
 static const struct dkn_shape switched_backend_shape =
@@ -81,6 +84,7 @@ static const struct dkn_field switched_device_fields[] = {
 	DKN_FIELD(DK_A_DEVICE_NAME, dk_nl_switched, name),
 	DKN_FIELD(DK_A_DEVICE_STATE, dk_nl_switched, state, DKN_ONLINE),
 	DKN_FIELD(DK_A_DEVICE_UNSERVED, dk_nl_switched, unserved),
+	DKN_FIELD(DK_A_DEVICE_INSIDE, dk_nl_switched, inside),
 };
 
 static const struct dkn_shape switched_device_shape =
@@ -116,12 +120,19 @@ int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **d
 
 /* ---- switches ------------------------------------------------------------- */
 
-/* What the module switched, which not every caller wants to know. */
+/*
+ * What the module switched, which not every caller wants to know; that calls are
+ * inside, everybody has to.
+ */
 static int do_switch(struct dkn_request *r, const struct dkn_shape *shape,
 		     const struct dk_nl_switched **switched)
 {
 	const struct dk_nl_switched *s = dkn_get(r, shape);
 
+	if (s && *s->inside)
+		dkn_error_say(&r->nl->why, -EINPROGRESS,
+			      "\"%.127s\" is offline, and a call has not returned: %.127s",
+			      s->name, s->inside);
 	if (switched)
 		*switched = s;
 	else

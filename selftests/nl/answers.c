@@ -221,6 +221,8 @@ static void put_limit(struct fake_msg *m, unsigned int i)
 		fake_u64(m, DK_A_LIMIT_USED, 1);
 }
 
+bool calls_inside;
+
 static void put_switched(struct fake_msg *m, int cmd)
 {
 	bool is_backend = cmd == DK_CMD_BACKEND_SET;
@@ -229,6 +231,9 @@ static void put_switched(struct fake_msg *m, int cmd)
 	fake_string(m, is_backend ? DK_A_BACKEND_NAME : DK_A_DEVICE_NAME, "edu0");
 	fake_u8(m, is_backend ? DK_A_BACKEND_STATE : DK_A_DEVICE_STATE, DK_NL_STATE_OFFLINE);
 	fake_string(m, is_backend ? DK_A_BACKEND_UNSERVED : DK_A_DEVICE_UNSERVED, "aten::add");
+	if (calls_inside)
+		fake_string(m, is_backend ? DK_A_BACKEND_INSIDE : DK_A_DEVICE_INSIDE,
+			    "aten::add add_edu python3[17] 1500 ms");
 }
 
 void put_element(struct fake_msg *m, int cmd, unsigned int i, bool is_dump)

@@ -6,6 +6,7 @@
 #ifndef _SELFTESTS_NL_ANSWERS_H
 #define _SELFTESTS_NL_ANSWERS_H
 
+#include <stdbool.h>
 #include <linux/dispatchkey_netlink.h>
 
 #include "fake.h"
@@ -20,6 +21,7 @@ enum version {
 extern enum version module_version;
 extern unsigned int elements;	/* of a dump */
 extern uint64_t generation;
+extern bool calls_inside;	/* of what is switched */
 
 /* The element that answers @cmd, without its message; @is_dump: as in a dump. */
 void put_element(struct fake_msg *m, int cmd, unsigned int i, bool is_dump);

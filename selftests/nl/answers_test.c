@@ -136,11 +136,33 @@ TEST(switches)
 	EXPECT_EQ(s->state, DK_NL_STATE_OFFLINE);
 	EXPECT_STREQ(s->name, "edu0");
 	EXPECT_STREQ(s->unserved, "aten::add");
+	EXPECT_STREQ(s->inside, "");
 	dk_nl_free(s);
 	EXPECT_EQ(dk_nl_device_set_online(nl, 0, "edu0", 1, &s), 0);
 	EXPECT_STREQ(s->unserved, "aten::add");
 	dk_nl_free(s);
 	EXPECT_EQ(dk_nl_device_set_online(nl, 0, "edu0", 1, NULL), 0);
+	close_nl(nl);
+}
+
+/* The answer is there, and an error: whoever does not look at it waits no less. */
+TEST(switched_and_inside)
+{
+	struct dk_nl *nl = open_nl();
+	const struct dk_nl_switched *s;
+
+	calls_inside = true;
+	/* refuses: dk_nl_device_set_online EINPROGRESS */
+	EXPECT_EQ(dk_nl_device_set_online(nl, 0, "edu0", 0, &s), -EINPROGRESS);
+	EXPECT_STREQ(s->unserved, "aten::add");
+	EXPECT_STREQ(s->inside, "aten::add add_edu python3[17] 1500 ms");
+	dk_nl_free(s);
+	EXPECT_STREQ(dk_nl_why(nl)->sentence,
+		     "\"edu0\" is offline, and a call has not returned: "
+		     "aten::add add_edu python3[17] 1500 ms");
+	/* refuses: dk_nl_backend_set_online EINPROGRESS */
+	EXPECT_EQ(dk_nl_backend_set_online(nl, 0, "edu", 0, NULL), -EINPROGRESS);
+	calls_inside = false;
 	close_nl(nl);
 }
 
