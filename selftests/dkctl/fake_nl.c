@@ -13,6 +13,8 @@
  *   !library TEXT                        the version of this library
  *   !device NAME | PROVIDER              who registered it
  *   !unserved OP                         nothing serves it, with something offline
+ *   !inside TEXT [| online]              a call that was inside when one of them was asked
+ *                                        for, in turn; then somebody brings it online again
  *   !join BACKEND | PROVIDER [| alone]   who joined it
  *   !joined BACKEND | N                  how many there are, also of no name here
  *   !schema OP | TEXT [| PROVIDER | FLAGS]
@@ -404,27 +406,42 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **list)
 	return err;
 }
 
-static int switched(const char *name, int online, const struct dk_nl_switched **answer)
+/* What becomes of a request to switch; @is_online is what the fake kernel has then. */
+static int switched(const char *name, __u32 number, int online, bool *is_online,
+		    const struct dk_nl_switched **answer)
 {
+	static struct line *last;
 	struct dk_nl_switched *s = give(sizeof(*s));
 	struct line *l = next_of(lines, "unserved");
+	struct line *inside = next_of(last ? last->next : lines, "inside");
 
 	s->name = text(name);
-	s->number = 13;
+	s->number = number;
 	s->state = online ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
 	s->unserved = online ? "" : word(l, 0);
+	s->inside = online ? "" : word(inside, 0);
 	*answer = s;
-	return 0;
+	*is_online = online || !strcmp(word(inside, 1), "online");
+	if (online || !inside)
+		return 0;
+	last = inside;
+	return -EINPROGRESS;
 }
 
 int dk_nl_backend_set_online(struct dk_nl *nl, __u32 n, const char *name, int online,
 			     const struct dk_nl_switched **answer)
 {
+	unsigned int b = backend_number(n, name);
 	int err = scripted("backend-set");
+	bool is_online;
 
-	if (!err && !backend_number(n, name))
+	if (err)
+		return err;
+	if (!b)
 		return absent("backend", name);
-	return err ? err : switched(name, online, answer);
+	err = switched(backend(b)->name, b, online, &is_online, answer);
+	dk_backend_set_online(replay->reg, b, is_online, NULL);
+	return err;
 }
 
 static const struct dk_nl_device *device(const struct dk_replay_device *d)
@@ -445,6 +462,15 @@ static const struct dk_nl_device *device(const struct dk_replay_device *d)
 	for (i = d->impls; i; i = i->next)
 		a->impls++;
 	return a;
+}
+
+static struct dk_replay_device *device_of(__u32 number)
+{
+	struct dk_replay_device *d = replay->devices;
+
+	while (d->number != number)
+		d = d->next;
+	return d;
 }
 
 int dk_nl_device(struct dk_nl *nl, __u32 n, const char *name, const struct dk_nl_device **answer)
@@ -484,10 +510,15 @@ int dk_nl_device_set_online(struct dk_nl *nl, __u32 n, const char *name, int onl
 {
 	const struct dk_nl_device *d;
 	int err = scripted("device-set");
+	bool is_online;
 
 	if (!err)
 		err = dk_nl_device(nl, n, name, &d);
-	return err ? err : switched(name, online, answer);
+	if (err)
+		return err;
+	err = switched(d->name, d->number, online, &is_online, answer);
+	device_of(d->number)->offline = !is_online;
+	return err;
 }
 
 /* ---- providers, operators and functions -------------------------------------------- */

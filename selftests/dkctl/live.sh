@@ -9,7 +9,7 @@
 
 need_root
 need_command insmod rmmod setpriv unshare timeout
-need_module dispatchkey dk_cpu dk_edu dk_client
+need_module dispatchkey dk_cpu dk_edu dk_client dk_crowd
 ! is_loaded dispatchkey || skip_all "dispatchkey is loaded already, and this test has to load it"
 
 # program NAME - of the build folder, or installed
@@ -122,6 +122,39 @@ if dkctl stats on >"$st_tmp/on" 2>&1; then
 else
 	fail "an administrator switches counting on" "$(cat "$st_tmp/on")"
 fi
+
+# ---- a call that stays inside ------------------------------------------------------------
+
+crowd=/sys/module/dk_crowd/parameters
+ok "a device whose calls stay inside is there" load dk_crowd devices=1
+# until COMMAND... - waits for it to succeed, and not for ever
+until_ok() {
+	for _ in {1..600}; do
+		! "$@" >/dev/null 2>&1 || return 0
+		sleep 0.1
+	done
+	fail "this came to be: $*"
+	return 1
+}
+echo 1 >$crowd/stay
+"$dkctl" device set crowd000 offline >"$st_tmp/set" 2>&1 &
+set=$!
+until_ok grep -q 'waits for a call' "$st_tmp/set"
+like "who goes offline is told who is inside" \
+	"dkctl: device \"crowd000\" is offline, and waits for a call: crowd::one card_one dk_visitor*] * ms" \
+	"$(cat "$st_tmp/set")"
+says "it is offline at once" 0 "*crowd000 *offline*" device show crowd000
+kill $set
+wait $set 2>/dev/null
+says "whoever asks no more leaves it offline" 0 "*crowd000 *offline*" device show crowd000
+"$dkctl" device set crowd000 offline >"$st_tmp/set" 2>&1 &
+set=$!
+until_ok grep -q 'waits for a call' "$st_tmp/set"
+echo 0 >$crowd/stay
+wait $set 2>/dev/null
+like "when the call has returned it is done" "*
+device crowd000 is offline*" "$(cat "$st_tmp/set")"
+unload dk_crowd
 
 # ---- what happens ------------------------------------------------------------------------
 

@@ -9,11 +9,15 @@
  * defined	whether that operator is defined
  * held		written a name: the operator that is held, and no other one is
  * call		written N: N calls of it on the CPU, and twice as many on a device
+ * stay		whether a thread is inside of a call on the first device
  * churn	written N: N times all of them go and come again
  * check	written any value: fails if a published row is wrong
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/completion.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched/signal.h>
@@ -48,8 +52,22 @@ static int one(struct dk_call *c, struct dk_obj *x)
 	return 0;
 }
 
+static struct task_struct *visitor;
+static bool stays;	/* the caller is the visitor: parameters are written in turn */
+static DECLARE_COMPLETION(inside);
+
+static int card_one(struct dk_call *c, struct dk_obj *x)
+{
+	if (!stays)
+		return 0;
+	complete(&inside);
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return 0;
+}
+
 static const struct dk_impl card_impls[] = {
-	DK_IMPL(crowd_one, DK_DENSE, one),
+	DK_IMPL(crowd_one, DK_DENSE, card_one),
 };
 
 /*
@@ -240,6 +258,53 @@ static int call_set(const char *value, const struct kernel_param *kp)
 	return 0;
 }
 
+static int visit(void *unused)
+{
+	struct dk_obj card = dk_obj_on(backend, device[0]);
+	int err = crowd_one(&card);
+
+	/* it never was inside */
+	if (err)
+		complete(&inside);
+	while (!kthread_should_stop())
+		schedule_timeout_idle(1);
+	return err;
+}
+
+/* Returns when it is inside. */
+static int stay_begin(void)
+{
+	reinit_completion(&inside);
+	stays = true;
+	visitor = kthread_run(visit, NULL, "dk_visitor");
+	if (IS_ERR(visitor)) {
+		stays = false;
+		return PTR_ERR(xchg(&visitor, NULL));
+	}
+	wait_for_completion(&inside);
+	return 0;
+}
+
+static int stay_end(void)
+{
+	int err = visitor ? kthread_stop(visitor) : 0;
+
+	visitor = NULL;
+	stays = false;
+	return err;
+}
+
+static int stay_set(const char *value, const struct kernel_param *kp)
+{
+	bool wanted;
+	int err;
+
+	err = kstrtobool(value, &wanted);
+	if (err || wanted == stays)
+		return err;
+	return wanted ? stay_begin() : stay_end();
+}
+
 static int check_set(const char *value, const struct kernel_param *kp)
 {
 	return dk_registry_check(NULL, NULL);
@@ -251,6 +316,7 @@ static const struct kernel_param_ops twin_ops = { .set = twin_set };
 static const struct kernel_param_ops defined_ops = { .set = defined_set };
 static const struct kernel_param_ops held_ops = { .set = held_set };
 static const struct kernel_param_ops call_ops = { .set = call_set };
+static const struct kernel_param_ops stay_ops = { .set = stay_set };
 static const struct kernel_param_ops check_ops = { .set = check_set };
 module_param_cb(ops, &number_ops, &first_ops, 0600);
 MODULE_PARM_DESC(ops, "how many operators there are");
@@ -266,6 +332,8 @@ module_param_cb(held, &held_ops, NULL, 0200);
 MODULE_PARM_DESC(held, "an operator that is held, by its name");
 module_param_cb(call, &call_ops, NULL, 0200);
 MODULE_PARM_DESC(call, "so many calls of it on the CPU, and twice as many on a device");
+module_param_cb(stay, &stay_ops, NULL, 0200);
+MODULE_PARM_DESC(stay, "whether a thread is inside of a call on the first device");
 module_param_cb(check, &check_ops, NULL, 0200);
 MODULE_PARM_DESC(check, "fails if a published row is wrong");
 
@@ -298,6 +366,7 @@ module_init(crowd_init);
 
 static void __exit crowd_exit(void)
 {
+	stay_end();
 	dk_op_put(held);
 	twin_leave();
 	dk_provider_unregister(&crowd);

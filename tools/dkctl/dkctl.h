@@ -119,7 +119,8 @@ void print_text(FILE *f, const char *s, size_t len);
 /* The same as a string, of tabs, too; to be freed; NULL without memory. */
 char *plain_text(const char *s);
 
-/* error.c: one sentence on stderr, and in JSON too if that was asked for */
+/* error.c: one sentence on stderr, of an error in JSON too if that was asked for */
+void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int fail(struct request *q, int status, const char *word, const char *suggestion,
 	 const char *format, ...) __attribute__((format(printf, 5, 6)));
 int fail_key(struct request *q, const char *name);

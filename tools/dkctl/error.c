@@ -91,6 +91,18 @@ int fail(struct request *q, int status, const char *word, const char *suggestion
 	return status;
 }
 
+void remark(const char *format, ...)
+{
+	char message[1024];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(message, sizeof(message), format, ap);
+	va_end(ap);
+	fflush(stdout);
+	put_sentence(message, NULL);
+}
+
 int fail_memory(struct request *q)
 {
 	return fail(q, STATUS_SYSTEM, NULL, NULL, "out of memory");

@@ -64,7 +64,10 @@ const struct subcommand subcommands[] = {
 		"\n"
 		"  set NAME offline    calls no longer go to its functions, and those that were\n"
 		"                      inside have returned; as root, or with CAP_NET_ADMIN\n"
-		"  set NAME online     they go there again\n",
+		"  set NAME online     they go there again\n"
+		"\n"
+		"Where a call stays inside, it is told which. Whoever does not want to wait for it\n"
+		"presses Ctrl-C: what is offline stays so.\n",
 		run_live, OPTIONS_LIVE, 0, -1,
 	}, {
 		"device", "[show] [NAME | backend NAME] | set NAME offline|online",
@@ -74,7 +77,10 @@ const struct subcommand subcommands[] = {
 		"\n"
 		"  set NAME offline    calls no longer go to its functions, and those that were\n"
 		"                      inside have returned; as root, or with CAP_NET_ADMIN\n"
-		"  set NAME online     they go there again\n",
+		"  set NAME online     they go there again\n"
+		"\n"
+		"Where a call stays inside, it is told which. Whoever does not want to wait for it\n"
+		"presses Ctrl-C: what is offline stays so.\n",
 		run_live, OPTIONS_LIVE, 0, -1,
 	}, {
 		"provider", "[show] [NAME]", "drivers and others that register functions",

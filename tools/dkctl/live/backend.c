@@ -101,6 +101,22 @@ static int show(struct live *v, const char *name)
 	return status;
 }
 
+static int get_state(struct dk_nl *nl, __u32 number, __u32 *state)
+{
+	const struct dk_nl_backend *b;
+	int err = dk_nl_backend(nl, number, NULL, &b);
+
+	if (!err) {
+		*state = b->state;
+		dk_nl_free(b);
+	}
+	return err;
+}
+
+static const struct switchable backend = {
+	"backend", dk_nl_backend_set_online, get_state, fail_backend,
+};
+
 int live_backend(struct live *v)
 {
 	static const char *const words[] = { "show", "set", NULL };
@@ -108,7 +124,7 @@ int live_backend(struct live *v)
 	int status;
 
 	if (take(v, "set"))
-		return run_set(v, "backend", dk_nl_backend_set_online, fail_backend);
+		return run_set(v, &backend);
 	if ((take_show(v) && *v->next) || (v->next[0] && !v->next[1]))
 		name = *v->next++;
 	status = no_more(v, words);

@@ -73,6 +73,22 @@ static int show(struct live *v, const char *name, __u32 backend)
 	return status;
 }
 
+static int get_state(struct dk_nl *nl, __u32 number, __u32 *state)
+{
+	const struct dk_nl_device *d;
+	int err = dk_nl_device(nl, number, NULL, &d);
+
+	if (!err) {
+		*state = d->state;
+		dk_nl_free(d);
+	}
+	return err;
+}
+
+static const struct switchable device = {
+	"device", dk_nl_device_set_online, get_state, fail_device,
+};
+
 int live_device(struct live *v)
 {
 	static const char *const words[] = { "show", "set", "backend", NULL };
@@ -82,7 +98,7 @@ int live_device(struct live *v)
 	bool shown;
 
 	if (take(v, "set"))
-		return run_set(v, "device", dk_nl_device_set_online, fail_device);
+		return run_set(v, &device);
 	shown = take_show(v);
 	if (v->next[0] && v->next[1] && take(v, "backend"))
 		status = take_backend(v, &backend);

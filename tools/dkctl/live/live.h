@@ -101,10 +101,15 @@ void json_names(struct json *j, const char *name, const char *const *names, __u3
 /* "1 function", "2 functions" */
 const char *plural(char buf[64], unsigned long long n, const char *one, const char *many);
 
-/* switch.c: "set NAME offline|online", and what it led to */
-int run_set(struct live *v, const char *what,
-	    int (*set_online)(struct dk_nl *nl, __u32 number, const char *name, int online,
-			      const struct dk_nl_switched **switched),
-	    int (*fail_name)(struct live *v, const char *name));
+/* switch.c: "set NAME offline|online", and what it led to; what can be switched */
+struct switchable {
+	const char *what;
+	int (*set_online)(struct dk_nl *nl, __u32 number, const char *name, int online,
+			  const struct dk_nl_switched **switched);
+	int (*get_state)(struct dk_nl *nl, __u32 number, __u32 *state);
+	int (*fail_name)(struct live *v, const char *name);
+};
+
+int run_set(struct live *v, const struct switchable *kind);
 
 #endif /* DKCTL_LIVE_H */

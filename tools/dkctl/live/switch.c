@@ -34,14 +34,65 @@ static int answer(struct live *v, const char *what, const struct dk_nl_switched 
 	return STATUS_OK;
 }
 
-int run_set(struct live *v, const char *what,
-	    int (*set_online)(struct dk_nl *nl, __u32 number, const char *name, int online,
-			      const struct dk_nl_switched **switched),
-	    int (*fail_name)(struct live *v, const char *name))
+/* Of the answers that calls are inside, one a second, the first and each tenth is told. */
+#define TELL_EACH	10
+
+/*
+ * It is offline, and calls are inside: ask again until they have returned. Somebody
+ * else may bring it online again meanwhile, or remove it; then there is no more to do.
+ */
+static int wait_for_calls(struct live *v, const struct switchable *kind,
+			  const struct dk_nl_switched *first, __u32 *state)
+{
+	const struct dk_nl_switched *s = first;
+	unsigned int asked = 0;
+	int err;
+
+	do {
+		if (asked++ % TELL_EACH == 0)
+			remark("%s \"%.127s\" is offline, and waits for a call: %.127s",
+			       kind->what, s->name, s->inside);
+		if (s != first)
+			dk_nl_free(s);
+		err = kind->get_state(v->nl, first->number, state);
+		if (err || *state != DK_NL_STATE_OFFLINE)
+			return err;
+		err = kind->set_online(v->nl, first->number, NULL, 0, &s);
+	} while (err == -EINPROGRESS);
+	if (!err)
+		dk_nl_free(s);
+	return err;
+}
+
+static int set_state(struct live *v, const struct switchable *kind, const char *name,
+		     int online)
+{
+	const struct dk_nl_switched *s;
+	__u32 state;
+	int status, err;
+
+	err = kind->set_online(v->nl, 0, name, online, &s);
+	if (err && err != -EINPROGRESS)
+		return fail_named(v, err, name, kind->fail_name);
+	state = s->state;
+	if (err)
+		err = wait_for_calls(v, kind, s, &state);
+	if (err)
+		status = fail_named(v, err, name, kind->fail_name);
+	else if (state != s->state)
+		status = fail(v->q, STATUS_KERNEL, name, NULL,
+			      "%s \"%.127s\" was taken offline, and somebody else has brought it online again",
+			      kind->what, s->name);
+	else
+		status = answer(v, kind->what, s);
+	dk_nl_free(s);
+	return status;
+}
+
+int run_set(struct live *v, const struct switchable *kind)
 {
 	static const char *const states[] = { "offline", "online", NULL };
-	const struct dk_nl_switched *s;
-	int status = STATUS_OK, online, err;
+	int status = STATUS_OK, online;
 	const char *name = take_value(v, "set", &status);
 
 	if (!name)
@@ -53,12 +104,5 @@ int run_set(struct live *v, const char *what,
 			    "say \"offline\" or \"online\" behind \"%.127s\"", name);
 	}
 	status = no_more(v, NULL);
-	if (status)
-		return status;
-	err = set_online(v->nl, 0, name, online, &s);
-	if (err)
-		return fail_named(v, err, name, fail_name);
-	status = answer(v, what, s);
-	dk_nl_free(s);
-	return status;
+	return status ? status : set_state(v, kind, name, online);
 }
