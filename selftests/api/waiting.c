@@ -211,7 +211,10 @@ static void release(void *data)
 	w_store_release(l->has_left, true);
 }
 
-/* Returns when the provider is unpublished, and its leaving may still take. */
+/*
+ * Returns when the provider is unpublished, and its leaving may still take. Calls
+ * see that before the lock is given back, and only then a hold is a younger one.
+ */
 static bool begin_to_leave(struct leaver *l)
 {
 	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -221,7 +224,7 @@ static bool begin_to_leave(struct leaver *l)
 		return false;
 	while (served(stay_handle, cpu) != BASE)
 		w_sleep_us(STEP_US);
-	return true;
+	return CHECK_OK(dk_registry_check(t_reg, &t_why));
 }
 
 static void has_left(struct leaver *l)
