@@ -35,6 +35,18 @@ extern "C" {
 #define DK_INLINE		static inline
 #endif
 
+/*
+ * What almost every call goes through: where it is in a shared library, callers take
+ * its address from the table of addresses, and not the way over the linkage table.
+ */
+#define DK__HOT
+#if !defined(__KERNEL__) && defined(__has_attribute)
+#if __has_attribute(noplt)
+#undef DK__HOT
+#define DK__HOT			__attribute__((noplt))
+#endif
+#endif
+
 /* Bytes of a name, the final NUL included: of an operator, device, label. */
 #define DK_NAME_MAX		128
 

@@ -140,10 +140,10 @@ int dk_call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
 /* The same two with the union of the keysets of @objs, for DK_OP(). */
 int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
 		   const struct dk_local *local, const struct dk_obj *const *objs,
-		   unsigned int n, __u64 raw);
+		   unsigned int n, __u64 raw) DK__HOT;
 int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
 			const struct dk_local *local, const struct dk_obj *const *objs,
-			unsigned int n, __u64 raw);
+			unsigned int n, __u64 raw) DK__HOT;
 
 /**
  * dk_call_enter_op() - dk_call_enter() by handle, in any registry
@@ -164,7 +164,7 @@ int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
 /* The same for DK_OP(): @c->ks is the union of the keysets of @objs already. */
 int dk__call_enter_op(struct dk_call *c, struct dk_op *op,
 		      const struct dk_op_decl *decl, const struct dk_local *local,
-		      const struct dk_obj *const *objs, unsigned int n);
+		      const struct dk_obj *const *objs, unsigned int n) DK__HOT;
 
 /**
  * dk_call_enter_key() - dk_call_enter() for what is registered at one key
@@ -206,7 +206,7 @@ int dk_call_enter_key(struct dk_call *c, struct dk_op *op, struct dk_op_decl *de
  */
 int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 		       const struct dk_op_decl *decl, struct dk_keyset ks,
-		       const struct dk_obj *const *objs, unsigned int n);
+		       const struct dk_obj *const *objs, unsigned int n) DK__HOT;
 
 /**
  * struct dk_hold - keeps every provider of a registry from leaving
@@ -271,7 +271,7 @@ int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op 
 /* The same for DK_OP(), as dk__call_enter_op(). */
 int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
 			struct dk_op_decl *decl, const struct dk_local *local,
-			const struct dk_obj *const *objs, unsigned int n);
+			const struct dk_obj *const *objs, unsigned int n) DK__HOT;
 
 /**
  * dk_call_leave() - end a call that was entered
@@ -281,7 +281,7 @@ int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op
  *
  * Context: As dk_call_enter().
  */
-void dk_call_leave(struct dk_call *c);
+void dk_call_leave(struct dk_call *c) DK__HOT;
 
 /**
  * dk_call_below() - the keys behind the one that a call was routed by
@@ -294,7 +294,7 @@ void dk_call_leave(struct dk_call *c);
  * Context: Any.
  * Return: The set to redispatch with.
  */
-struct dk_keyset dk_call_below(const struct dk_call *c);
+struct dk_keyset dk_call_below(const struct dk_call *c) DK__HOT;
 
 /* ---- boxed calls ---------------------------------------------------------- */
 
