@@ -33,11 +33,9 @@ static void dkc_want(const struct dkc_switch *s, bool online)
 		dkc_ground_changed(s->reg);
 }
 
-/* The epoch in which it was taken offline. */
-static unsigned long *dkc_switch_epoch(const struct dkc_switch *s)
+static struct dkc_offline *dkc_switch_since(const struct dkc_switch *s)
 {
-	return s->dev ? &s->dev->offline_epoch :
-			&s->reg->offline_epoch[dkc_ffs64(s->backend)];
+	return s->dev ? &s->dev->since : &s->reg->since[dkc_ffs64(s->backend)];
 }
 
 /* As readers see it. */
@@ -162,7 +160,7 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 				DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
 	if (!s->online)
-		*dkc_switch_epoch(s) = dkc_epoch_begin(s->reg);
+		*dkc_switch_since(s) = (struct dkc_offline){ dkc_epoch_begin(s->reg), 0 };
 	return 0;
 }
 
@@ -190,24 +188,38 @@ static int dkc_may_switch(struct dkc_switch *s, struct dk_diag *why)
 	return 0;
 }
 
-/*
- * Wait for the calls inside, under the lock, which is given back meanwhile. One
- * grace period does for all providers; who registers later is offline at once.
- * Of holds only those count that are older than the switch, however often one asks.
- */
-static int dkc_wait_switched(const struct dkc_switch *s)
+/* One grace period does for all providers; who registers later is offline at once. */
+static int dkc_wait_providers(const struct dkc_switch *s, struct dkc_target *target)
 {
-	struct dkc_target target = {
-		.backends = s->backend, .block = s->dev ? s->dev->block : NULL,
-		.epoch = *dkc_switch_epoch(s), .deadline = s->deadline,
-	};
 	struct dkc_provider *core, *next;
 	int err = 0;
 
 	if (s->dev)
-		return dkc_provider_wait_locked(s->dev->prov, &target, &next, s->inside);
-	for (core = s->reg->providers; core && !err; core = next)
-		err = dkc_provider_wait_locked(core, &target, &next, s->inside);
+		return dkc_provider_wait_locked(s->dev->prov, target, &next, s->inside);
+	for (core = s->reg->providers; core && !err && !target->again; core = next)
+		err = dkc_provider_wait_locked(core, target, &next, s->inside);
+	return err;
+}
+
+/*
+ * Wait for the calls inside, under the lock, which is given back meanwhile. Of holds
+ * only those count that are older than the switch, however often one asks; who was
+ * waiting when it came online and went again waits once more.
+ */
+static int dkc_wait_switched(const struct dkc_switch *s)
+{
+	struct dkc_offline *since = dkc_switch_since(s);
+	struct dkc_target target;
+	int err;
+
+	do {
+		target = (struct dkc_target){
+			.backends = s->backend, .block = s->dev ? s->dev->block : NULL,
+			.since = since, .epoch = since->epoch, .over = since->over,
+			.deadline = s->deadline,
+		};
+		err = dkc_wait_providers(s, &target);
+	} while (!err && target.again);
 	return err;
 }
 

@@ -249,6 +249,17 @@ static void dkc_mark_drained(struct dkc_block *list, struct dkc_target target)
 			b->drained = true;
 }
 
+/* Under the lock: for who asks again, and has it been online and offline meanwhile? */
+static void dkc_keep_since(struct dkc_target *t)
+{
+	struct dkc_offline *since = t->since;
+
+	t->again = since && since->epoch != t->epoch &&
+		   !(t->block && t->block->state == DKC_GOING);
+	if (since && since->epoch == t->epoch)
+		since->over = t->over;
+}
+
 /*
  * Give the lock back and wait; take it again, and say if nobody is inside.
  * Several may wait at once: while one does, nothing that was withdrawn is
@@ -266,7 +277,8 @@ static bool dkc_wait(struct dkc_provider *core, struct dkc_target *t)
 	dkc_mutex_unlock(&core->reg->lock);
 	dkc_trace(drain, core, true, leaves, false);
 	t->past_grace = dkc_wait_graces(core, t, leaves);
-	t->over = t->over ? t->over : dkc_now();
+	if (t->past_grace && !t->over)
+		t->over = dkc_now();
 	if (t->past_grace && leaves && !dkc_load(core->grace_over))
 		dkc_store(core->grace_over, t->over);
 	empty = t->past_grace && dkc_gate_wait(dkc_is_inside, t, t->deadline);
@@ -275,6 +287,7 @@ static bool dkc_wait(struct dkc_provider *core, struct dkc_target *t)
 	if (t->past_grace && !empty)
 		empty = !dkc_gate_any(false, dkc_is_inside, t);
 	dkc_trace(drain, core, false, leaves, empty);
+	dkc_keep_since(t);
 	if (!empty)
 		return core->left;
 	dkc_mark_drained(list, *t);

@@ -80,11 +80,17 @@ struct dkc_block {
 	struct dkc_reg regs[];
 };
 
+/* How something was taken offline for the last time. */
+struct dkc_offline {
+	unsigned long epoch;		/* a hold that is as young sees no row with it */
+	u64 over;			/* when a grace period was seen to be, or 0 */
+};
+
 struct dkc_device {
 	struct dkc_retired retired;
 	struct dkc_provider *prov;
 	struct dkc_block *block;
-	unsigned long offline_epoch;	/* in which it was taken offline */
+	struct dkc_offline since;
 	u32 number;
 	u8 backend;
 	bool online;			/* as readers see it */
@@ -338,7 +344,7 @@ struct dk_registry {
 	struct dk_registry *next_born;	/* its world's */
 	u32 offline;			/* backends, as readers see it */
 	u32 want_offline;		/* backends, as the writer sees it */
-	unsigned long offline_epoch[DKC_MAX_BACKENDS + 1];
+	struct dkc_offline since[DKC_MAX_BACKENDS];
 	const struct dkc_reg *aside;	/* as if it were not there, for whoever
 					 * explains and holds the lock, or NULL
 					 */
@@ -602,14 +608,19 @@ int dkc_provider_lock_to_leave(struct dk_provider *prov, struct dkc_provider **c
  */
 int dkc_provider_lock_leaving(struct dk_provider *prov, struct dkc_provider **core,
 			      struct dk_diag *why);
-/* What a call may be inside of, and is waited for. */
+/*
+ * What a call may be inside of, and is waited for. Of what was taken offline @since
+ * is written under the lock, while somebody waits.
+ */
 struct dkc_target {
 	const struct dkc_provider *core;
 	unsigned long epoch;		/* a hold that is as young sees no old row */
 	const struct dkc_block *block;	/* this one, also if it is published */
 	u32 backends;			/* else what is at keys of these, also then */
+	struct dkc_offline *since;	/* what was taken offline, or NULL */
 	bool past_grace;		/* one is over since */
-	u64 over;			/* when it was seen to be */
+	bool again;			/* it was online and is offline again */
+	u64 over;			/* when one was first seen to be */
 	u64 deadline;			/* for who is inside then, or 0 */
 };
 

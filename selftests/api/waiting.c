@@ -616,6 +616,17 @@ static void backend_offline_waits(void)
 	offline_waits(0);
 }
 
+/* "waiting::stay stay_guest dk_visitor[417] 20 ms" */
+static unsigned long ms_told(void)
+{
+	const char *at = strrchr(t_why.name, ']');
+	unsigned long ms = 0;
+
+	for (at = at ? at + 2 : ""; *at >= '0' && *at <= '9'; at++)
+		ms = 10 * ms + *at - '0';
+	return ms;
+}
+
 static int switch_until(u32 device, int online, unsigned int ms)
 {
 	return device ? dk_device_set_online_timeout(t_reg, device, online, ms, &t_why) :
@@ -645,6 +656,10 @@ static void offline_with_a_deadline(u32 device)
 	let_go(&old);
 	CHECK_INT(switch_until(device, 0, 20), -ETIMEDOUT);
 	CHECK(told("waiting::stay stay_guest "));
+	/* since when is not forgotten from one question to the next */
+	w_sleep_us(50000);
+	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
+	CHECK(ms_told() >= 40);
 	let_go(&v);
 	CHECK_OK(switch_until(device, 0, LONG_MS));
 	CHECK_INT(t_why.reason, DK_WHY_NONE);
@@ -665,6 +680,46 @@ static void device_offline_with_a_deadline(void)
 static void backend_offline_with_a_deadline(void)
 {
 	offline_with_a_deadline(0);
+}
+
+/*
+ * Who waits while it comes online and goes again waits for those, too, who came while
+ * it was online.
+ */
+static void offline_again_meanwhile(u32 device)
+{
+	const struct dk_obj x = dk_obj_on(backend, card);
+	struct switcher s = { .device = device };
+	struct visitor old, younger;
+
+	begin();
+	if (!begin_to_hold(&old) ||
+	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+		return;
+	while (served(stay_handle, x) != BASE)
+		w_sleep_us(STEP_US);
+	CHECK_OK(switch_until(device, 1, 0));
+	if (!begin_to_hold(&younger))
+		return;
+	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
+	let_go(&old);
+	/* long enough for one who does not wait; no test fails for being slow */
+	w_sleep_us(20000);
+	CHECK(!w_load_acquire(s.is_off));
+	let_go(&younger);
+	w_join(&s.thread);
+	CHECK_OK(s.err);
+	end();
+}
+
+static void device_offline_again_meanwhile(void)
+{
+	offline_again_meanwhile(card);
+}
+
+static void backend_offline_again_meanwhile(void)
+{
+	offline_again_meanwhile(0);
 }
 
 /* Who has a hold from before is told as one. */
@@ -792,6 +847,8 @@ T_SUITE(waiting,
 	T(device_offline_with_a_deadline),
 	T(backend_offline_with_a_deadline),
 	T(offline_names_the_hold),
+	T(device_offline_again_meanwhile),
+	T(backend_offline_again_meanwhile),
 	T(device_online_again_meanwhile),
 	T(backend_online_again_meanwhile),
 	T(offline_beside_who_is_leaving),
