@@ -346,11 +346,12 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  * struct dk_nl_switched - a backend or device that was switched
  * @size: length of the struct
  * @number: its number
- * @state: of enum dk_nl_state
+ * @state: of enum dk_nl_state; not what was asked for where somebody else has
+ *	switched it while calls were waited for
  * @reserved: zero
  * @name: its name
- * @unserved: an operator that nothing serves any more for its objects; empty if
- *	there is none
+ * @unserved: an operator that nothing serves any more for its objects, in the
+ *	answer to the request that took it offline; empty if there is none
  * @inside: a call that was inside of it and has not returned: its operator,
  *	function and task, and for how long it is known to be there, or a hold;
  *	empty if there is none

@@ -135,7 +135,8 @@ int dispatchkey_nl_backend_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (nla_put_u32(skb, DK_A_BACKEND_NUMBER, backend) ||
 	    nla_put_string(skb, DK_A_BACKEND_NAME,
 			   dk_backend_name(NULL, backend, name)) ||
-	    nla_put_u8(skb, DK_A_BACKEND_STATE, dk_nl_state(online)) ||
+	    nla_put_u8(skb, DK_A_BACKEND_STATE,
+		       dk_nl_state(dk_backend_is_online(NULL, backend))) ||
 	    (why.reason == DK_WHY_UNSERVED &&
 	     nla_put_string(skb, DK_A_BACKEND_UNSERVED, why.name)) ||
 	    (err && nla_put_string(skb, DK_A_BACKEND_INSIDE, inside.name)))
@@ -263,9 +264,12 @@ int dispatchkey_nl_device_set_doit(struct sk_buff *skb, struct genl_info *info)
 		nlmsg_free(skb);
 		return dk_nl_refuse(info->extack, NULL, &why, err);
 	}
+	/* one that was removed while we waited is what it was made */
+	if (dk_registry_device(NULL, number, &device))
+		device.is_online = online;
 	if (nla_put_u32(skb, DK_A_DEVICE_NUMBER, number) ||
 	    nla_put_string(skb, DK_A_DEVICE_NAME, device.name) ||
-	    nla_put_u8(skb, DK_A_DEVICE_STATE, dk_nl_state(online)) ||
+	    nla_put_u8(skb, DK_A_DEVICE_STATE, dk_nl_state(device.is_online)) ||
 	    (why.reason == DK_WHY_UNSERVED &&
 	     nla_put_string(skb, DK_A_DEVICE_UNSERVED, why.name)) ||
 	    (err && nla_put_string(skb, DK_A_DEVICE_INSIDE, inside.name)))

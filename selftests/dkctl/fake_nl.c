@@ -13,8 +13,10 @@
  *   !library TEXT                        the version of this library
  *   !device NAME | PROVIDER              who registered it
  *   !unserved OP                         nothing serves it, with something offline
- *   !inside TEXT [| online]              a call that was inside when one of them was asked
- *                                        for, in turn; then somebody brings it online again
+ *   !inside [TEXT] [| online]            a call that was inside when one of them was asked
+ *                                        for, in turn; then somebody brings it online again,
+ *                                        without TEXT before the answer
+ *   !removed                             what was asked for is not there behind these
  *   !join BACKEND | PROVIDER [| alone]   who joined it
  *   !joined BACKEND | N                  how many there are, also of no name here
  *   !schema OP | TEXT [| PROVIDER | FLAGS]
@@ -417,15 +419,17 @@ static int switched(const char *name, __u32 number, int online, bool *is_online,
 
 	s->name = text(name);
 	s->number = number;
-	s->state = online ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
 	s->unserved = online ? "" : word(l, 0);
 	s->inside = online ? "" : word(inside, 0);
 	*answer = s;
 	*is_online = online || !strcmp(word(inside, 1), "online");
-	if (online || !inside)
-		return 0;
-	last = inside;
-	return -EINPROGRESS;
+	s->state = online || (*is_online && !*s->inside) ? DK_NL_STATE_ONLINE :
+							  DK_NL_STATE_OFFLINE;
+	if (!online && inside)
+		last = inside;
+	if (!online && !inside && last && next_of(lines, "removed"))
+		return absent("device", name);
+	return *s->inside ? -EINPROGRESS : 0;
 }
 
 int dk_nl_backend_set_online(struct dk_nl *nl, __u32 n, const char *name, int online,

@@ -126,34 +126,32 @@ fi
 # ---- a call that stays inside ------------------------------------------------------------
 
 crowd=/sys/module/dk_crowd/parameters
-ok "a device whose calls stay inside is there" load dk_crowd devices=1
-# until COMMAND... - waits for it to succeed, and not for ever
-until_ok() {
+# asked_in FILE - begins to take the device offline, until it is told who is inside
+asked_in() {
+	timeout 120 "$dkctl" device set crowd000 offline >"$1" 2>&1 &
+	asked=$!
 	for _ in {1..600}; do
-		! "$@" >/dev/null 2>&1 || return 0
+		! grep -q 'waits for a call' "$1" 2>/dev/null || return 0
 		sleep 0.1
 	done
-	fail "this came to be: $*"
-	return 1
+	fail "who goes offline is told who is inside" "$(cat "$1")"
 }
-echo 1 >$crowd/stay
-"$dkctl" device set crowd000 offline >"$st_tmp/set" 2>&1 &
-set=$!
-until_ok grep -q 'waits for a call' "$st_tmp/set"
+ok "a device that calls stay inside of is there" load dk_crowd devices=1
+ok "a call is inside" sh -c "echo 1 >$crowd/stay"
+asked_in "$st_tmp/first"
 like "who goes offline is told who is inside" \
 	"dkctl: device \"crowd000\" is offline, and waits for a call: crowd::one card_one dk_visitor*] * ms" \
-	"$(cat "$st_tmp/set")"
+	"$(cat "$st_tmp/first")"
 says "it is offline at once" 0 "*crowd000 *offline*" device show crowd000
-kill $set
-wait $set 2>/dev/null
-says "whoever asks no more leaves it offline" 0 "*crowd000 *offline*" device show crowd000
-"$dkctl" device set crowd000 offline >"$st_tmp/set" 2>&1 &
-set=$!
-until_ok grep -q 'waits for a call' "$st_tmp/set"
-echo 0 >$crowd/stay
-wait $set 2>/dev/null
-like "when the call has returned it is done" "*
-device crowd000 is offline*" "$(cat "$st_tmp/set")"
+kill $asked
+wait $asked
+like "whoever is not patient is not kept" 143 $?
+says "and leaves it offline" 0 "*crowd000 *offline*" device show crowd000
+asked_in "$st_tmp/second"
+ok "the call returns" sh -c "echo 0 >$crowd/stay"
+wait $asked
+like "then whoever waits has done it" "0 *
+device crowd000 is offline*" "$? $(cat "$st_tmp/second")"
 unload dk_crowd
 
 # ---- what happens ------------------------------------------------------------------------

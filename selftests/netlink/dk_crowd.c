@@ -53,12 +53,12 @@ static int one(struct dk_call *c, struct dk_obj *x)
 }
 
 static struct task_struct *visitor;
-static bool stays;	/* the caller is the visitor: parameters are written in turn */
+static bool stays;	/* of it is no other change: it would wait for the parameters' lock */
 static DECLARE_COMPLETION(inside);
 
 static int card_one(struct dk_call *c, struct dk_obj *x)
 {
-	if (!stays)
+	if (!stays || !(current->flags & PF_KTHREAD))
 		return 0;
 	complete(&inside);
 	while (!kthread_should_stop())
@@ -139,6 +139,8 @@ static int number_set(const char *value, const struct kernel_param *kp)
 	err = kstrtouint(value, 0, &n);
 	if (err || n > most)
 		return err ?: -ERANGE;
+	if (stays)
+		return -EBUSY;
 	mutex_lock(&lock);
 	*first = n;
 	if (crowd.core)
@@ -158,8 +160,8 @@ static int churn_set(const char *value, const struct kernel_param *kp)
 	int err;
 
 	err = kstrtouint(value, 0, &n);
-	if (err)
-		return err;
+	if (err || stays)
+		return err ?: -EBUSY;
 	mutex_lock(&lock);
 	for (; !err && n; n--) {
 		err = set_both(0, 0);
@@ -263,9 +265,8 @@ static int visit(void *unused)
 	struct dk_obj card = dk_obj_on(backend, device[0]);
 	int err = crowd_one(&card);
 
-	/* it never was inside */
-	if (err)
-		complete(&inside);
+	/* it may never have been inside */
+	complete(&inside);
 	while (!kthread_should_stop())
 		schedule_timeout_idle(1);
 	return err;
@@ -274,6 +275,8 @@ static int visit(void *unused)
 /* Returns when it is inside. */
 static int stay_begin(void)
 {
+	if (!num_devices)
+		return -ENODEV;
 	reinit_completion(&inside);
 	stays = true;
 	visitor = kthread_run(visit, NULL, "dk_visitor");

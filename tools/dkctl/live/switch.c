@@ -39,7 +39,7 @@ static int answer(struct live *v, const char *what, const struct dk_nl_switched 
 
 /*
  * It is offline, and calls are inside: ask again until they have returned. Somebody
- * else may bring it online again meanwhile, or remove it; then there is no more to do.
+ * else may bring it online again meanwhile; then there is no more to wait for.
  */
 static int wait_for_calls(struct live *v, const struct switchable *kind,
 			  const struct dk_nl_switched *first, __u32 *state)
@@ -57,32 +57,43 @@ static int wait_for_calls(struct live *v, const struct switchable *kind,
 		err = kind->get_state(v->nl, first->number, state);
 		if (err || *state != DK_NL_STATE_OFFLINE)
 			return err;
-		err = kind->set_online(v->nl, first->number, NULL, 0, &s);
+		/* the number may be another one's by now, and then the name is, too */
+		err = kind->set_online(v->nl, first->number, first->name, 0, &s);
 	} while (err == -EINPROGRESS);
-	if (!err)
+	if (!err) {
+		*state = s->state;
 		dk_nl_free(s);
+	}
 	return err;
+}
+
+static int fail_meanwhile(struct live *v, const struct switchable *kind, const char *name,
+			  const char *what)
+{
+	return fail(v->q, STATUS_KERNEL, name, NULL,
+		    "%s \"%.127s\" was taken offline, and meanwhile somebody else has %s",
+		    kind->what, name, what);
 }
 
 static int set_state(struct live *v, const struct switchable *kind, const char *name,
 		     int online)
 {
 	const struct dk_nl_switched *s;
+	int status, err, waits;
 	__u32 state;
-	int status, err;
 
 	err = kind->set_online(v->nl, 0, name, online, &s);
-	if (err && err != -EINPROGRESS)
+	waits = err == -EINPROGRESS;
+	if (err && !waits)
 		return fail_named(v, err, name, kind->fail_name);
 	state = s->state;
-	if (err)
-		err = wait_for_calls(v, kind, s, &state);
-	if (err)
-		status = fail_named(v, err, name, kind->fail_name);
-	else if (state != s->state)
-		status = fail(v->q, STATUS_KERNEL, name, NULL,
-			      "%s \"%.127s\" was taken offline, and somebody else has brought it online again",
-			      kind->what, s->name);
+	err = waits ? wait_for_calls(v, kind, s, &state) : 0;
+	if (err == -ENOENT || err == -ENODEV || err == -EINVAL)
+		status = fail_meanwhile(v, kind, name, "removed it");
+	else if (err)
+		status = fail_kernel(v, err);
+	else if (!online && state != DK_NL_STATE_OFFLINE)
+		status = fail_meanwhile(v, kind, name, "brought it online");
 	else
 		status = answer(v, kind->what, s);
 	dk_nl_free(s);
