@@ -122,8 +122,8 @@ static int dk_nl_call_get(const struct nlmsghdr *nlh, struct nlattr **attrs,
 	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
 		return dk_nl_deny(extack, NULL, "no memory for the answer", -ENOMEM);
-	c->included.bits = dk_local_default.included;
-	c->excluded.bits = dk_local_default.excluded;
+	c->included = dk_local_included(&dk_local_default);
+	c->excluded = dk_local_excluded(&dk_local_default);
 	err = attrs[DK_A_ROUTE_INCLUDED] ?
 		dk_nl_read_set(attrs[DK_A_ROUTE_INCLUDED], extack, &c->included) : 0;
 	if (!err && attrs[DK_A_ROUTE_EXCLUDED])
