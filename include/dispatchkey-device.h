@@ -222,9 +222,8 @@ int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
  * was inside has not returned: @why names it, its function and thread, and for how
  * long it is known to be there, or a hold (reason STILL_INSIDE). Asking again goes
  * on waiting, and takes it offline again if somebody has brought it online
- * meanwhile. That an operator is left unserved is told by the call that takes it
- * offline, and only where that returns 0. A grace period, which calls of atomic
- * operators may prolong, is always waited for.
+ * meanwhile. That an operator is left unserved is told with 0 only. A grace period,
+ * which calls of atomic operators may prolong, is always waited for.
  *
  * Context: Process context, sleeps for a grace period and until the deadline.
  * Return: As dk_device_set_online(), or -ETIMEDOUT.

@@ -350,8 +350,8 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  *	switched it while calls were waited for
  * @reserved: zero
  * @name: its name
- * @unserved: an operator that nothing serves any more for its objects, in the
- *	answer to the request that took it offline; empty if there is none
+ * @unserved: an operator that nothing serves any more for its objects; empty if
+ *	there is none
  * @inside: a call that was inside of it and has not returned: its operator,
  *	function and task, and for how long it is known to be there, or a hold;
  *	empty if there is none

@@ -81,7 +81,7 @@ static void dkc_touch(struct dkc_reg *r, void *data)
 		dkc_change_add_all(data, r->block->prov->reg);
 }
 
-/* The first operator that loses its last function for the key of a registration. */
+/* The first operator that has nothing else for the key of a registration. */
 struct dkc_unserved {
 	const struct dk_op *op;
 	unsigned int key;
@@ -95,7 +95,7 @@ static void dkc_look_unserved(const struct dk_op *op, const struct dkc_reg *r,
 	unsigned int b = dk_key_backend(l, r->key);
 
 	if (first->op || !op->definer ||
-	    dkc_evaluate(op, r->block->dev, f, b, false).reg != r ||
+	    ((op->flags & DK_OP_ATOMIC) && !(r->impl->flags & DK_IMPL_F_ATOMIC)) ||
 	    dkc_evaluate(op, r->block->dev, f, b, true).prov != DK_PROV_MISSING)
 		return;
 	first->op = op;
@@ -124,7 +124,8 @@ static void dkc_tell_unserved(const struct dkc_switch *s, struct dk_diag *why)
 		return;
 	dkc_put(&t, first.op->name);
 	dkc_put(&t, " at ");
-	dkc_put(&t, dk_key_name(s->reg->layout, first.key, key));
+	dkc_key_text(s->reg, first.key, key);
+	dkc_put(&t, key);
 	dkc_put_end(&t);
 	dkc_remark(why, DK_WHY_UNSERVED, text);
 }
@@ -149,8 +150,6 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 		dkc_want(s, !s->online);
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, dkc_switch_name(s, buf));
 	}
-	if (!s->online)
-		dkc_tell_unserved(s, why);
 	dkc_show(s);
 	s->reg->generation++;
 	if (s->dev)
@@ -231,8 +230,10 @@ static int dkc_set_online(struct dkc_switch *s, struct dk_diag *why)
 
 	if (!err && dkc_is_online(s) != s->online)
 		err = dkc_switch(s, why);
-	if (!err && !s->online)
+	if (!err && !s->online) {
+		dkc_tell_unserved(s, why);
 		err = dkc_wait_switched(s);
+	}
 	dkc_mutex_unlock(&s->reg->lock);
 	return err;
 }

@@ -103,9 +103,12 @@ static void last_server_is_told(void)
 	begin(0, false);
 	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
-	CHECK_STR(t_why.name, "offline::op at PrivateUse1");
+	CHECK_STR(t_why.name, "offline::op at edu");
 	CHECK_INT(goes(on(0, false)), -ENOSYS);
 	CHECK_INT(goes(on(card, false)), -ENODEV);
+	/* whoever asks again is told again */
+	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
 	switch_to(1);
 	CHECK_INT(t_why.reason, DK_WHY_NONE);
 	/* the backend's function takes the place of the card's */
@@ -115,7 +118,7 @@ static void last_server_is_told(void)
 	CHECK_OK(dk_impls_unregister(&one, &tables[1], &t_why));
 	CHECK_OK(dk_device_set_online(t_reg, card, 0, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
-	CHECK_STR(t_why.name, "offline::op at PrivateUse1");
+	CHECK_STR(t_why.name, "offline::op at edu");
 	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
 	end();
 }
@@ -187,7 +190,7 @@ static void last_fallback_is_told(void)
 	CHECK_OK(dk_impls_unregister(&two, &tables[2], &t_why));
 	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
-	CHECK_STR(t_why.name, "offline::op at PrivateUse1");
+	CHECK_STR(t_why.name, "offline::op at edu");
 	end();
 }
 
