@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The module's trace events and what they print, from its header."""
+"""The module's trace events and their fields, which filters name, from its header."""
 import re
 
 
 def nodes(path):
     """A list of events with their fields; where there are none, a sentence."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    prints, found = {}, []
+    fields, found = {}, []
     for kind, name, body in re.findall(
             r"^(DECLARE_EVENT_CLASS|TRACE_EVENT(?:_FN)?|DEFINE_EVENT)\((.*?),\n(.*?)^\);",
             text, re.M | re.S):
@@ -14,11 +14,11 @@ def nodes(path):
             owner, name = name.split(", ")
         else:
             owner = name
-            said = re.search(r'TP_printk\("(.*?)"', body)
-            prints[owner] = re.findall(r"(\w+)=", said[1]) if said else []
+            entry = body.partition("TP_STRUCT__entry(")[2].partition("TP_fast_assign")[0]
+            fields[owner] = re.findall(r"DKC_TEXT\((\w+)|__field\(\w+, (\w+)\)", entry)
         if kind != "DECLARE_EVENT_CLASS":
             found.append((name, owner))
     if not found:
         return [("para", "None.")]
-    return [("terms", [(f"``{name}``", [("plain", ", ".join(prints[owner]))])
+    return [("terms", [(f"``{name}``", [("plain", ", ".join(a or b for a, b in fields[owner]))])
                        for name, owner in found])]
