@@ -52,6 +52,7 @@ says "in JSON neither" 0 '{"schema":1,"devices":[]}' -j device
 says "no operators yet" 0 "0 operators" op
 like "in another network namespace it says where to ask" "*first network namespace*nsenter*" \
 	"$(unshare -n "$dkctl" op 2>&1)"
+like "as version does" "*first network namespace*" "$(unshare -n "$dkctl" version 2>&1)"
 
 # ---- what is there ---------------------------------------------------------------------
 
@@ -84,7 +85,11 @@ says "one of the processor does not" 0 "$op(CPU) goes to cpu_factorial of dk_cpu
 	route $op CPU
 says "and why" 0 "*table entry  13: Dense on edu, for $card*rule  1*serves: edu_factorial@$card*" \
 	route -v $op "$card"
+says "with the sets that a call has" 0 "*included *0x404000000 *excluded *0x1ff8000000000 *" \
+	route -v $op 'CPU|AutocastCPU'
 says "a mistyped operator" 2 "*did you mean \"$op\"?" route sample::factorail CPU
+says "a filter by an operator that is not there" 2 "*no operator \"foo\"*" kernels op foo
+says "a filter by a provider that is not there" 2 "*no provider \"foo\"*" op provider foo
 says "a mistyped card" 2 "*is no device, backend or keyset*" route $op nothing
 
 # ---- switching --------------------------------------------------------------------------
@@ -94,6 +99,10 @@ says "and is shown so" 0 "*$card *offline*" device
 says "its calls go to the processor" 0 "*goes to cpu_factorial of dk_cpu*" route $op "$card"
 like "as they do indeed" "*served by cpu_factorial*" \
 	"$("$client" factorial --on "$card" 5 2>&1)"
+says "whoever asks again is told the same" 0 "device $card is offline*" device set "$card" offline
+ok "what is offline is not called overridden" \
+	awk '/edu_/ { n += /offline/ && !/overridden/ } END { exit n != 2 }' \
+	<(dkctl kernels device "$card")
 says "the explanation tells why" 0 "*$card, which is offline*" route -v $op "$card"
 says "it comes back" 0 "device $card is online" device set "$card" online
 like "and serves" "*served by edu_factorial*" "$("$client" factorial --on "$card" 5 2>&1)"

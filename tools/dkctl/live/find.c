@@ -124,6 +124,13 @@ int fail_named(struct live *v, int err, const char *name,
 	return err == -ENOENT || err == -ENODEV ? fail_one(v, name) : fail_kernel(v, err);
 }
 
+int fail_filtered(struct live *v, int err, const char *op, const char *provider)
+{
+	int status = err == -ENOENT ? check_names(v, op, provider) : STATUS_OK;
+
+	return status ? status : fail_kernel(v, err);
+}
+
 int check_names(struct live *v, const char *op, const char *provider)
 {
 	const struct dk_nl_op *o = NULL;

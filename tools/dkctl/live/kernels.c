@@ -106,7 +106,7 @@ int live_kernels(struct live *v)
 		return status;
 	err = dk_nl_impls(v->nl, &filter, &list);
 	if (err)
-		return fail_kernel(v, err);
+		return fail_filtered(v, err, filter.op, filter.provider);
 	if (!list)
 		status = check_names(v, filter.op, filter.provider);
 	if (status)

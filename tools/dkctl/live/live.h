@@ -80,6 +80,8 @@ int fail_provider(struct live *v, const char *name);
 int fail_op(struct live *v, const char *name);
 /* Nothing was found: is that because one of these is not there? */
 int check_names(struct live *v, const char *op, const char *provider);
+/* The kernel has refused what these filter: -ENOENT is one of them. */
+int fail_filtered(struct live *v, int err, const char *op, const char *provider);
 /* -ENOENT and -ENODEV for a name are one of these, and all else the kernel's own words. */
 int fail_named(struct live *v, int err, const char *name,
 	       int (*fail_name)(struct live *v, const char *name));

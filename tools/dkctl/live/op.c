@@ -75,7 +75,7 @@ static int show_list(struct live *v, const struct dk_nl_op_filter *filter)
 	int err = dk_nl_ops(v->nl, filter, &list), status = STATUS_OK;
 
 	if (err)
-		return fail_kernel(v, err);
+		return fail_filtered(v, err, NULL, filter->provider);
 	if (!list)
 		status = check_names(v, NULL, filter->provider);
 	if (status)

@@ -58,7 +58,8 @@ void put_impl_flags(__u32 flags, char *buf, size_t size)
 		if (flags & impl_flags[i].flag)
 			add(buf, size, impl_flags[i].word);
 	}
-	if (!(flags & DK_NL_IMPL_ACTIVE))
+	/* what is offline serves nothing, whatever else is there */
+	if (!(flags & (DK_NL_IMPL_ACTIVE | DK_NL_IMPL_OFFLINE)))
 		add(buf, size, "overridden");
 }
 

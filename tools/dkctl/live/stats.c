@@ -98,14 +98,32 @@ static void put_function(struct listing *l, const struct dk_nl_counter *c)
 			    c->kind == DK_NL_STAT_FALLBACK ? " (fallback)" : "");
 }
 
+/* Of the whole, or of those that are listed; whose operators others served, too. */
+static void put_sum(struct live *v, const struct dk_nl_stats *stats,
+		    const struct dk_nl_counter_filter *filter, unsigned long long listed,
+		    const struct usage *u)
+{
+	char words[64];
+
+	if (filter->op || filter->provider)
+		printf("%llu of ", listed);
+	printf("%s counted\n", plural(words, stats->count, "call", "calls"));
+	if (stats->uncounted)
+		printf("%s not counted, for lack of memory\n",
+		       plural(words, stats->uncounted, "call", "calls"));
+	if (!filter->provider)
+		usage_print(u, wants(v, OPTION_STATISTICS));
+}
+
 static int text(struct live *v, const struct dk_nl_stats *stats,
-		const struct dk_nl_counter *c, const struct usage *u)
+		const struct dk_nl_counter_filter *filter, const struct dk_nl_counter *c,
+		const struct usage *u)
 {
 	static const struct column columns[] = {
 		{ "calls", true }, { "operator", false }, { "function", false },
 		{ "key", false }, { "provider", false }, { "device", false },
 	};
-	char words[64];
+	unsigned long long listed = 0;
 	struct listing l;
 	int status;
 
@@ -120,16 +138,12 @@ static int text(struct live *v, const struct dk_nl_stats *stats,
 		listing_put(&l, COLOR_NONE, "%s", c->key_name);
 		listing_put(&l, COLOR_NONE, "%s", c->provider);
 		listing_put(&l, COLOR_NONE, "%s", c->device_name);
+		listed += c->count;
 	}
 	status = listing_end(v->q, &l);
-	if (status)
-		return status;
-	printf("%s counted\n", plural(words, stats->count, "call", "calls"));
-	if (stats->uncounted)
-		printf("%s not counted, for lack of memory\n",
-		       plural(words, stats->uncounted, "call", "calls"));
-	usage_print(u, wants(v, OPTION_STATISTICS));
-	return STATUS_OK;
+	if (!status)
+		put_sum(v, stats, filter, listed, u);
+	return status;
 }
 
 static int show_counters(struct live *v, const struct dk_nl_stats *stats,
@@ -140,7 +154,7 @@ static int show_counters(struct live *v, const struct dk_nl_stats *stats,
 	struct usage u = { .num = 0 };
 
 	if (err)
-		return fail_kernel(v, err);
+		return fail_filtered(v, err, filter->op, filter->provider);
 	status = list ? STATUS_OK : check_names(v, filter->op, filter->provider);
 	if (!status)
 		status = names_begin(v);
@@ -149,7 +163,7 @@ static int show_counters(struct live *v, const struct dk_nl_stats *stats,
 	if (!status && wants(v, OPTION_JSON))
 		json(v, stats, list, &u);
 	else if (!status)
-		status = text(v, stats, list, &u);
+		status = text(v, stats, filter, list, &u);
 	usage_end(&u);
 	dk_nl_free(list);
 	return status;

@@ -199,9 +199,11 @@ void usage_end(struct usage *u)
 static void put_who(const struct usage_who *who, char *buf, size_t size, bool with_calls)
 {
 	char *name = plain_text(*who->name ? who->name : "nothing");
+	char words[64];
 
 	if (with_calls)
-		snprintf(buf, size, "%s (%llu calls)", name ? name : "", who->calls);
+		snprintf(buf, size, "%s (%s)", name ? name : "",
+			 plural(words, who->calls, "call", "calls"));
 	else
 		snprintf(buf, size, "%s", name ? name : "");
 	free(name);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Below 0 if @a is the older of two versions such as "0.1.0". */
 static int compare(const char *a, const char *b)
@@ -87,7 +88,9 @@ static void put_module(const struct dk_nl_info *info, int err)
 		print_text(stdout, info->layout, strlen(info->layout));
 		puts(")");
 	} else if (err == -ENOENT) {
-		puts("dispatchkey.ko is not loaded");
+		puts(access("/sys/module/dispatchkey", F_OK) ?
+		     "dispatchkey.ko is not loaded" :
+		     "dispatchkey.ko answers in the first network namespace only");
 	} else {
 		puts("dispatchkey.ko cannot be asked");
 	}
