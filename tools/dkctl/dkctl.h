@@ -138,6 +138,8 @@ struct suggestion {
 
 void suggest_begin(struct suggestion *s, const char *word);
 void suggest_try(struct suggestion *s, const char *candidate);
+/* The same of things that are numbered: another number is not mistyped, but another one. */
+void suggest_numbered(struct suggestion *s, const char *candidate);
 /* Every key, bit, part of a set or layout that there is. */
 void suggest_keys(struct suggestion *s, const struct dk_layout *l, bool aliases);
 void suggest_bits(struct suggestion *s, const struct dk_layout *l);

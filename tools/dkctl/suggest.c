@@ -68,6 +68,23 @@ void suggest_try(struct suggestion *s, const char *candidate)
 	snprintf(s->best, sizeof(s->best), "%s", candidate);
 }
 
+/* Do they differ in nothing but digits, as those of "0000:00:0a.0" do? */
+static bool is_another_number(const char *a, const char *b)
+{
+	for (; *a && *b; a++, b++) {
+		if (*a != *b && (!isxdigit((unsigned char)*a) || !isxdigit((unsigned char)*b) ||
+				 (!isdigit((unsigned char)*a) && !isdigit((unsigned char)*b))))
+			return false;
+	}
+	return !*a && !*b;
+}
+
+void suggest_numbered(struct suggestion *s, const char *candidate)
+{
+	if (!is_another_number(s->word, candidate))
+		suggest_try(s, candidate);
+}
+
 void suggest_keys(struct suggestion *s, const struct dk_layout *l, bool aliases)
 {
 	unsigned int key, n = dk_layout_keys(l);

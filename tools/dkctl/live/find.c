@@ -84,7 +84,7 @@ int fail_device(struct live *v, const char *name)
 	suggest_begin(&s, name);
 	if (!dk_nl_devices(v->nl, 0, &list)) {
 		for (d = list; d; d = d->next)
-			suggest_try(&s, d->name);
+			suggest_numbered(&s, d->name);
 		dk_nl_free(list);
 	}
 	return fail_name(v, "device", name, &s);

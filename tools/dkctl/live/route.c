@@ -173,10 +173,17 @@ static int parse_call(struct call *c)
 
 /* ---- in words --------------------------------------------------------------------- */
 
-/* "demo::add(edu0, CPU)" */
+/* "demo::add(edu0, CPU) excluding Tracer" */
 static void put_call(FILE *f, const struct call *c)
 {
+	static const struct {
+		const char *typed;
+		const char *said;
+	} sets[] = { { "include", "including" }, { "exclude", "excluding" } };
+	const struct request *q = c->v->q;
+	size_t w;
 	__u32 i;
+	int n;
 
 	fputs(c->nl.op, f);
 	fputc('(', f);
@@ -186,6 +193,12 @@ static void put_call(FILE *f, const struct call *c)
 		fputs(c->words[i], f);
 	}
 	fputc(')', f);
+	for (w = 0; w < ARRAY_SIZE(sets); w++) {
+		for (n = 1; n + 1 < q->num_args; n++) {
+			if (!strcmp(q->args[n], sets[w].typed))
+				fprintf(f, " %s %s", sets[w].said, q->args[n + 1]);
+		}
+	}
 }
 
 static const struct {
