@@ -421,7 +421,7 @@ static inline const struct dk_local *dk_local_current(void)
  * Context: Any thread; async-signal-safe.
  * Return: The state, which lives as long as the thread.
  */
-struct dk_local *dk_local_current(void) DK__HOT;
+struct dk_local *dk_local_current(void);
 
 /**
  * dk_thread_init() - make the calling thread known before its first call
