@@ -225,20 +225,6 @@ static bool dkc_wait_grace(struct dkc_grace *begun, u64 deadline)
 	return !deadline;
 }
 
-/*
- * That of leaving may be over long since, and is begun where there is a deadline.
- * Who only switches waits for one whatever the deadline: it is short.
- */
-static bool dkc_wait_graces(struct dkc_provider *core, const struct dkc_target *t,
-			    bool leaves)
-{
-	if (t->past_grace)
-		return true;
-	if (!leaves)
-		return dkc_wait_grace(NULL, 0);
-	return dkc_wait_grace(core->grace_begun ? &core->grace : NULL, t->deadline);
-}
-
 /* What was withdrawn before the wait began, of all or of one block, is drained. */
 static void dkc_mark_drained(struct dkc_block *list, struct dkc_target target)
 {
@@ -269,14 +255,19 @@ static bool dkc_wait(struct dkc_provider *core, struct dkc_target *t)
 {
 	struct dkc_block *list = core->withdrawn;
 	bool leaves = core->gone && !t->block && !t->backends, empty;
+	struct dkc_grace *begun;
 
 	t->core = core;
 	core->waiters++;
 	if (leaves && t->deadline && !core->grace_begun)
 		core->grace_begun = dkc_grace_begin(&core->grace);
+	/* it is that of leaving, and may be over long since */
+	begun = leaves && core->grace_begun ? &core->grace : NULL;
 	dkc_mutex_unlock(&core->reg->lock);
 	dkc_trace(drain, core, true, leaves, false);
-	t->past_grace = dkc_wait_graces(core, t, leaves);
+	/* who only switches waits for one whatever the deadline: it is short */
+	if (!t->past_grace)
+		t->past_grace = dkc_wait_grace(begun, leaves ? t->deadline : 0);
 	if (t->past_grace && !t->over)
 		t->over = dkc_now();
 	if (t->past_grace && leaves && !dkc_load(core->grace_over))
