@@ -53,7 +53,8 @@ static int one(struct dk_call *c, struct dk_obj *x)
 }
 
 static struct task_struct *visitor;
-static bool stays;	/* of it is no other change: it would wait for the parameters' lock */
+/* While it does, what waits for calls is refused: it would keep out "stay=0". */
+static bool stays;
 static DECLARE_COMPLETION(inside);
 
 static int card_one(struct dk_call *c, struct dk_obj *x)

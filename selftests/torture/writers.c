@@ -232,17 +232,27 @@ static void card_go(struct writer *w, unsigned int i)
 	settle(s, BY_BASE, K_GONE);
 }
 
-/* By a deadline it is offline at once, and may take several until all are out. */
-static int card_switch(struct writer *w, u32 number, bool online)
+/*
+ * A device, or else a backend. By a deadline it is offline at once, and may take
+ * several until all are out.
+ */
+static int set_online(struct writer *w, u32 device, unsigned int backend, bool online)
 {
+	struct dk_registry *reg = torture.reg;
 	unsigned int ms = w_one_of(&w->a->random, 6);
 	int err;
 
 	if (ms == 5)
-		return dk_device_set_online(torture.reg, number, online, &w->why);
-	while ((err = dk_device_set_online_timeout(torture.reg, number, online, ms++,
-						   &w->why)) == -ETIMEDOUT)
-		bump(w->a->changes[C_TIMEOUT]);
+		return device ? dk_device_set_online(reg, device, online, &w->why) :
+				dk_backend_set_online(reg, backend, online, &w->why);
+	do {
+		err = device ?
+			dk_device_set_online_timeout(reg, device, online, ms, &w->why) :
+			dk_backend_set_online_timeout(reg, backend, online, ms, &w->why);
+		ms++;
+		if (err == -ETIMEDOUT)
+			bump(w->a->changes[C_TIMEOUT]);
+	} while (err == -ETIMEDOUT);
 	return err;
 }
 
@@ -255,7 +265,7 @@ static void card_flip(struct writer *w, unsigned int i)
 	if (torture.set.breaks == BREAK_IDLE)
 		return;
 	change_begin(&s->window);
-	if (done(w, card_switch(w, card->number, online), online ? C_ON : C_OFF,
+	if (done(w, set_online(w, card->number, 0, online), online ? C_ON : C_OFF,
 		 "a device was flipped"))
 		card->online = online;
 	settle(s, card->online ? card->ctx->id : BY_BASE,
@@ -278,16 +288,8 @@ static void card_change(struct writer *w)
 
 static bool backend_switch(struct writer *w, unsigned int backend, bool online)
 {
-	unsigned int ms = w_one_of(&w->a->random, 6);
-	int err;
-
-	if (ms == 5)
-		err = dk_backend_set_online(torture.reg, backend, online, &w->why);
-	else
-		while ((err = dk_backend_set_online_timeout(torture.reg, backend, online, ms++,
-							    &w->why)) == -ETIMEDOUT)
-			bump(w->a->changes[C_TIMEOUT]);
-	return done(w, err, online ? C_BACKEND_ON : C_BACKEND_OFF, "a backend was flipped");
+	return done(w, set_online(w, 0, backend, online),
+		    online ? C_BACKEND_ON : C_BACKEND_OFF, "a backend was flipped");
 }
 
 static void own_backend_flip(struct writer *w)
