@@ -158,12 +158,12 @@ int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
  * Return: As dk_call_enter().
  */
 int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
-		     const struct dk_op_decl *decl, const struct dk_local *local,
+		     struct dk_op_decl *decl, const struct dk_local *local,
 		     const struct dk_obj *const *objs, unsigned int n);
 
 /* The same for DK_OP(): @c->ks is the union of the keysets of @objs already. */
 int dk__call_enter_op(struct dk_call *c, struct dk_op *op,
-		      const struct dk_op_decl *decl, const struct dk_local *local,
+		      struct dk_op_decl *decl, const struct dk_local *local,
 		      const struct dk_obj *const *objs, unsigned int n) DK__HOT;
 
 /**

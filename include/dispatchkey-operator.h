@@ -73,6 +73,7 @@ enum dk_alias_analysis {
  *	DK_OP(). Where it is NULL, that is told by @param: all objects, lists
  *	and generators.
  * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); made by DK_OP()
+ * @sig_mark: of @sig, once a call by handle has compared it
  *
  * What an operator was defined with stays until it is undefined.
  */
@@ -91,6 +92,7 @@ struct dk_op_decl {
 	__u64 args_size;
 	dk_extract_fn_t extract;
 	dk_boxed_fn_t unbox_plain;
+	__u64 sig_mark;
 };
 
 /**

@@ -507,6 +507,28 @@ static inline int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way 
 	return dkc_watched() ? dkc_enter_watched(c, op, way) : dkc_enter_plain(c, op, way);
 }
 
+/*
+ * By handle, a declaration is compared with the row. When it has been found to fit,
+ * it keeps the hash that a row has to have; not for a copy with another text.
+ */
+static inline u64 dkc_sig_mark(const struct dk_op_decl *decl, u64 sig)
+{
+	return sig ^ (uintptr_t)decl->sig;
+}
+
+static inline bool dkc_is_marked(const struct dk_op_decl *decl, u64 sig)
+{
+	return sig && dkc_load(decl->sig_mark) == dkc_sig_mark(decl, sig);
+}
+
+static void dkc_mark(struct dk_op_decl *decl)
+{
+	u64 sig = dkc_sig_hash(decl->sig);
+
+	if (sig && !dkc_is_marked(decl, sig))
+		dkc_store(decl->sig_mark, dkc_sig_mark(decl, sig));
+}
+
 /* From objects and local state to the keyset, and in; or -EPROTOTYPE. */
 static int dkc_call_op(struct dk_call *c, struct dk_op *op,
 		       const struct dk_op_decl *decl, const struct dk_local *local,
@@ -531,8 +553,12 @@ int dkc_call(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
 {
 	int err;
 
-	if (op)
-		return dkc_call_op(c, op, decl, local, way);
+	if (op) {
+		err = dkc_call_op(c, op, decl, local, way);
+		if (!err && way->decl)
+			dkc_mark(decl);
+		return err;
+	}
 	op = dkc_load(decl->op);
 	if (op) {
 		err = dkc_call_op(c, op, decl, local, way);
@@ -768,6 +794,14 @@ static inline bool dkc_is_only_counted(const struct dk_op *op)
 	       !dkc_traced(call_exit);
 }
 
+/* Does a caller call a row by its type, as he is known to? */
+static dkc_always_inline bool dkc_is_of_type(const struct dk_op_decl *decl,
+					     const struct dk_op *op,
+					     const struct dkc_row *row)
+{
+	return dkc_likely(dkc_load(decl->op) == op) || dkc_is_marked(decl, row->sig);
+}
+
 /* A call that has begun, and is watched: by the name of its operator, or not. */
 static dkc_always_inline int dkc_call_watched(struct dk_call *c, bool by_name)
 {
@@ -777,11 +811,10 @@ static dkc_always_inline int dkc_call_watched(struct dk_call *c, bool by_name)
 	u64 ks = c->ks.bits;
 	int err;
 
-	if (dkc_load(c->decl->op) != op || !dkc_is_only_counted(op) ||
-	    !dkc_look(op, &row, false))
+	if (!dkc_is_only_counted(op) || !dkc_look(op, &row, false))
 		goto slowly;
 	row = dkc_row_of_call(c, row, ks);
-	e = dkc_look_up(row, &ks, true);
+	e = dkc_is_of_type(c->decl, op, row) ? dkc_look_up(row, &ks, true) : NULL;
 	if (dkc_unlikely(!e)) {
 		dkc_look_away();
 		goto slowly;
@@ -802,6 +835,30 @@ static dkc_noinline int dkc_call_named_watched(struct dk_call *c)
 static dkc_noinline int dkc_call_op_watched(struct dk_call *c)
 {
 	return dkc_call_watched(c, false);
+}
+
+/*
+ * By handle, where the declaration points to no operator or to another one: to that
+ * of its name in the default registry.
+ */
+static dkc_noinline int dkc_call_by_type(struct dk_call *c)
+{
+	struct dk_op *op = c->op;
+	const struct dkc_row *row;
+	const struct dkc_ent *e;
+	u64 ks = c->ks.bits;
+
+	if (!dkc_look(op, &row, false))
+		return dkc_call_slowly(c, op);
+	if (dkc_unlikely(!dkc_is_of_type(c->decl, op, row))) {
+		dkc_look_away();
+		return dkc_call_slowly(c, op);
+	}
+	if (dkc_unlikely(row->devs))
+		return dkc_enter_op_device(c, row);
+	e = dkc_look_up(row, &ks, true);
+	return dkc_likely(e) ? dkc_enter_direct(c, op, row, e, ks, false) :
+			       dkc_enter_op_otherwise(c, row);
 }
 
 static dkc_always_inline u64 dkc_v1_merge(u64 raw, const struct dk_local *local)
@@ -827,8 +884,9 @@ static dkc_always_inline int dkc_enter_op(struct dk_call *c, struct dk_op *op,
 		return dkc_call_slowly(c, NULL);
 	if (dkc_watched())
 		return by_name ? dkc_call_named_watched(c) : dkc_call_op_watched(c);
-	if ((!by_name && dkc_unlikely(dkc_load(decl->op) != op)) ||
-	    !dkc_look(op, &row, false))
+	if (!by_name && dkc_unlikely(dkc_load(decl->op) != op))
+		return dkc_call_by_type(c);
+	if (!dkc_look(op, &row, false))
 		return dkc_call_slowly(c, by_name ? NULL : op);
 	if (dkc_unlikely(row->devs))
 		return by_name ? dkc_enter_named_device(c, row) :
@@ -881,14 +939,14 @@ int dk_call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
 }
 
 int dk__call_enter_op(struct dk_call *c, struct dk_op *op,
-		      const struct dk_op_decl *decl, const struct dk_local *local,
+		      struct dk_op_decl *decl, const struct dk_local *local,
 		      const struct dk_obj *const *objs, unsigned int n)
 {
 	return dkc_enter_op(c, op, decl, local, 0, objs, n, c->ks.bits, false);
 }
 
 int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
-		     const struct dk_op_decl *decl, const struct dk_local *local,
+		     struct dk_op_decl *decl, const struct dk_local *local,
 		     const struct dk_obj *const *objs, unsigned int n)
 {
 	c->ks.bits = dkc_raw(objs, n);
@@ -1124,6 +1182,26 @@ static dkc_noinline int dkc_enter_held_otherwise(struct dk_call *c,
 	return dkc_call_slowly_held(c, h, op);
 }
 
+/* By handle, as dkc_call_by_type(). */
+static dkc_noinline int dkc_call_held_by_type(struct dk_call *c, const struct dk_hold *h,
+					      struct dk_op *op)
+{
+	const struct dkc_row *row;
+	const struct dkc_ent *e = NULL;
+	u64 ks = c->ks.bits;
+
+	if (h->reg != op->reg || dkc_watched() || !dkc_look(op, &row, false))
+		return dkc_call_slowly_held(c, h, op);
+	if (dkc_likely(!row->devs && dkc_is_of_type(c->decl, op, row)))
+		e = dkc_look_up(row, &ks, true);
+	if (dkc_likely(e)) {
+		c->op = op;
+		return dkc_enter_held(c, op, row, e, ks);
+	}
+	dkc_look_away();
+	return dkc_call_slowly_held(c, h, op);
+}
+
 int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
 			struct dk_op_decl *decl, const struct dk_local *local,
 			const struct dk_obj *const *objs, unsigned int n)
@@ -1134,8 +1212,10 @@ int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op
 	const struct dkc_ent *e;
 
 	dkc_begin(c, known, decl, local, 0, objs, n, ks);
-	if (dkc_unlikely(!known || (op && op != known) || h->reg != known->reg) ||
-	    dkc_watched() || !dkc_look(known, &row, false))
+	if (dkc_unlikely(op && op != known))
+		return dkc_call_held_by_type(c, h, op);
+	if (dkc_unlikely(!known || h->reg != known->reg) || dkc_watched() ||
+	    !dkc_look(known, &row, false))
 		return dkc_call_slowly_held(c, h, op);
 	if (dkc_unlikely(row->devs))
 		return dkc_enter_held_otherwise(c, h, op, row);

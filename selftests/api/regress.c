@@ -255,6 +255,66 @@ static void signature_that_comes_late(void)
 	end_default();
 }
 
+static int enter_by_handle(struct dk_op_decl *decl, struct dk_obj *x)
+{
+	const struct dk_obj *const objs[] = { x };
+	struct dk_hold h = { .size = sizeof(h) };
+	struct dk_local local = t_no_local();
+	struct dk_call c;
+	int err = dk_call_enter_op(&c, op, decl, &local, objs, 1);
+
+	if (!err)
+		dk_call_leave(&c);
+	CHECK_OK(dk_hold(&h, t_reg));
+	CHECK_INT(dk_call_enter_held(&c, &h, op, decl, &local, objs, 1), err);
+	if (!err)
+		dk_call_leave(&c);
+	dk_release(&h);
+	return err;
+}
+
+/* What a declaration was found to fit, it keeps; a row and a copy may be others. */
+static void types_are_compared_by_handle(void)
+{
+	static const struct dk_impl first[] = { DK_IMPL(typed, DK_CPU, typed_1) };
+	static const struct dk_impl second[] = { DK_IMPL(retyped, DK_CPU, retyped_3) };
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_op_decl copy;
+	unsigned int w, i;
+
+	for (w = 0; w < ARRAY_SIZE(ways); w++) {
+		begin(ways[w]);
+		CHECK_OK(dk_op_define(&a, &typed_op, 0, &t_why));
+		CHECK_OK(dk_impls_register(&a, first, 1, &t_why));
+		op = held(&typed_op);
+		for (i = 0; i < 3; i++) {
+			CHECK_OK(enter_by_handle(&typed_op, &x));
+			CHECK_INT(enter_by_handle(&retyped_op, &x), -EPROTOTYPE);
+		}
+		copy = typed_op;
+		CHECK_OK(enter_by_handle(&copy, &x));
+		copy.sig = retyped_op.sig;
+		CHECK_INT(enter_by_handle(&copy, &x), -EPROTOTYPE);
+		CHECK_OK(dk_stats_enable(t_reg, &t_why));
+		CHECK_OK(enter_by_handle(&typed_op, &x));
+		CHECK_INT(enter_by_handle(&copy, &x), -EPROTOTYPE);
+		CHECK_OK(dk_stats_disable(t_reg, &t_why));
+
+		CHECK_OK(dk_impls_withdraw(&a, first, &t_why));
+		CHECK_OK(dk_op_undefine(&a, typed_op.name, &t_why));
+		dk_op_put(op);
+		CHECK_OK(dk_op_define(&a, &retyped_op, 0, &t_why));
+		CHECK_OK(dk_impls_register(&a, second, 1, &t_why));
+		op = held(&retyped_op);
+		for (i = 0; i < 3; i++) {
+			CHECK_INT(enter_by_handle(&typed_op, &x), -EPROTOTYPE);
+			CHECK_OK(enter_by_handle(&retyped_op, &x));
+		}
+		CHECK_OK(enter_by_handle(&copy, &x));
+		end();
+	}
+}
+
 static void refused_table_gives_no_signature(void)
 {
 	static const struct dk_impl good[] = { DK_IMPL(first_sig, DK_CPU, typed_2) };
@@ -873,6 +933,7 @@ T_SUITE(regress,
 	T(sleepable_fallback_and_atomic_operator),
 	T(redispatch_through_another_operator),
 	T(signature_that_comes_late),
+	T(types_are_compared_by_handle),
 	T(refused_table_gives_no_signature),
 	T(name_is_free_when_all_have_left),
 	T(local_state_of_another_layout),

@@ -30,6 +30,9 @@ FAMILIES(OPERATOR)
 
 static struct dk_op *calm[8], *swift[8], *one[8], *many[8];
 static struct dk_provider me = DK_PROVIDER("bench");
+/* The same operators in a registry that is not the default one. */
+static struct dk_op *own_calm[8], *own_swift[8];
+static struct dk_provider own = DK_PROVIDER("bench");
 
 /* ---- the functions ------------------------------------------------------------ */
 
@@ -79,6 +82,8 @@ static const struct dk_impl impls[] = {
 	DK_IMPL_ATOMIC(swift0, DK_AUTOGRAD_CPU, swift0_redispatch_inside),
 	DK_IMPL(calm1, DK_AUTOGRAD_CPU, calm1_below_inside),
 };
+
+static const struct dk_impl of_own[] = { EACH(CPU_IMPL, calm) EACH(CPU_IMPL, swift) };
 
 #define DEVICE_IMPL(f, i)	DK_IMPL(f##i, DK_DENSE, serve),
 static const struct dk_impl of_many[] = { EACH(DEVICE_IMPL, many) };
@@ -203,6 +208,11 @@ CONTENDER(device_many, many, CALL_AT, 0, NONE, NONE)
 CONTENDER(sleepable_given, calm, CALL_GIVEN, 0, LOCAL, NONE)
 CONTENDER(atomic_given, swift, CALL_GIVEN, 0, LOCAL, NONE)
 
+/* In a registry of one's own. */
+#define CALL_OWN(f, i, bad)	bad |= f##i##_at(own_##f[i], dk_local_current(), x, y);
+CONTENDER(sleepable_own, calm, CALL_OWN, 0, NONE, NONE)
+CONTENDER(atomic_own, swift, CALL_OWN, 0, NONE, NONE)
+
 /* By its name in C. */
 #define CALL_NAMED(f, i, bad)	bad |= f##i(x, y);
 CONTENDER(sleepable_named, calm, CALL_NAMED, 0, NONE, NONE)
@@ -320,9 +330,11 @@ static const struct bench_contender contenders[] = {
 	{ .id = "held.sleepable", .run = sleepable, .scales = 1 },
 	{ .id = "held.sleepable.given", .run = sleepable_given },
 	{ .id = "held.sleepable.named", .run = sleepable_named },
+	{ .id = "held.sleepable.own", .run = sleepable_own },
 	{ .id = "held.atomic", .run = atomic, .scales = 1 },
 	{ .id = "held.atomic.given", .run = atomic_given },
 	{ .id = "held.atomic.named", .run = atomic_named },
+	{ .id = "held.atomic.own", .run = atomic_own },
 	{ .id = "boxed.sleepable", .run = boxed_sleepable },
 	{ .id = "boxed.atomic", .run = boxed_atomic },
 	{ .id = "batch", .run = batch },
@@ -380,6 +392,14 @@ static int set_up(char *const *names)
 	check(f##i(&objects[ON_BACKEND][0], &objects[ON_BACKEND][0]), 0);
 	BELOW_AUTOGRAD();
 	FAMILIES(FIND)
+	own.registry = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, &why);
+	must(own.registry ? dk_provider_register(&own, &why) : -ENOMEM);
+#define DEFINE_OWN(f, i)						\
+	must(dk_op_define(&own, &f##i##_op, (void *)f == (void *)swift ? DK_OP_ATOMIC : 0, \
+			  &why));					\
+	own_##f[i] = dk_op_get(own.registry, f##i##_op.name);
+	EACH(DEFINE_OWN, calm) EACH(DEFINE_OWN, swift)
+	must(dk_impls_register(&own, of_own, sizeof(of_own) / sizeof(of_own[0]), &why));
 	return 0;
 }
 
