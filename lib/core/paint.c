@@ -49,6 +49,23 @@ static void dkc_slots_of(const struct dk_layout *l, u64 set, u64 *slots)
 	}
 }
 
+/* The masks of a set of slots lose its functionalities, or get them back. */
+static void dkc_slots_masked(const struct dk_layout *l, u64 *mask, unsigned int slot,
+			     bool lost)
+{
+	unsigned int f = l->slot_functionality[slot], first = 0, n = l->nb;
+	u64 bit = dkc_functionality_bit(l, f);
+
+	if (!f)
+		return;
+	if (dkc_is_per_backend(l, f)) {
+		first = slot - l->offset[f];
+		n = first + 1;
+	}
+	for (; first < n; first++)
+		mask[first] = lost ? mask[first] & ~bit : mask[first] | bit;
+}
+
 /* ---- what a registry has for it ------------------------------------------------ */
 
 /* What the fallbacks are for the operators of a class, at each slot. */
@@ -56,9 +73,12 @@ static bool dkc_ground_make(struct dk_registry *reg, bool atomic)
 {
 	struct dkc_easel *e = reg->easel;
 	unsigned int slot, entries = reg->layout->num_entries;
+	u64 *mask = e->ground_mask[atomic];
 	u8 *ids = e->canvas;
 
 	memset(e->through[atomic], 0, sizeof(e->through[atomic]));
+	for (slot = 0; slot < DKC_MAX_BACKENDS; slot++)
+		mask[slot] = reg->layout->full;
 	for (slot = 0; slot < entries; slot++) {
 		const struct dkc_reg *r = dkc_fallback_of(reg, atomic, slot, true);
 
@@ -68,6 +88,7 @@ static bool dkc_ground_make(struct dk_registry *reg, bool atomic)
 			continue;
 		ids[slot] = DKC_ID_FALLTHROUGH;
 		dkc_slot_add(e->through[atomic], slot);
+		dkc_slots_masked(reg->layout, mask, slot, true);
 	}
 	if (!memcmp(ids, e->ground[atomic], entries))
 		return false;
@@ -233,37 +254,34 @@ static unsigned int dkc_paint_group(const struct dkc_easel *e, enum dkc_group gr
 	unsigned int a, i;
 	u64 left;
 
-	for (a = 0; a < DKC_NUM_ALIASES; a++)
-		if ((used >> a & 1) && e->alias[a]->group == group)
+	for (left = used; left; left &= left - 1) {
+		a = dkc_ffs64(left);
+		if (e->alias[a]->group == group)
 			dkc_paint_slots(e, e->alias_took[a], canvas, id++);
+	}
 	for (i = 0; i < e->words; i++)
 		for (left = slots[i]; left; left &= left - 1)
 			canvas[64 * i + dkc_ffs64(left)] = id++;
 	return id;
 }
 
-/* The masks lose the functionalities whose entry is a fallthrough. */
+/*
+ * The masks lack the functionalities whose entry is a fallthrough. Those of the
+ * fallbacks do already; an operator covers few of them, and has few of its own.
+ */
 static void dkc_paint_masks(const struct dkc_easel *e, const struct dk_layout *l,
 			    struct dkc_shape *s)
 {
-	u64 full = l->full, left;
-	unsigned int i, f, slot;
+	const u64 *through = e->through[e->look.atomic];
+	unsigned int i, slot;
+	u64 left;
 
-	for (i = 0; i < DKC_MAX_BACKENDS; i++)
-		s->mask[i] = l->full;
+	memcpy(s->mask, e->ground_mask[e->look.atomic], sizeof(s->mask));
 	for (i = 0; i < e->words; i++)
-		for (left = e->falls[i]; left; left &= left - 1) {
+		for (left = e->falls[i] ^ through[i]; left; left &= left - 1) {
 			slot = 64 * i + dkc_ffs64(left);
-			f = l->slot_functionality[slot];
-			if (!f)
-				continue;
-			if (dkc_is_per_backend(l, f))
-				s->mask[slot - l->offset[f]] &= ~dkc_functionality_bit(l, f);
-			else
-				full &= ~dkc_functionality_bit(l, f);
+			dkc_slots_masked(l, s->mask, slot, dkc_slot_in(e->falls, slot));
 		}
-	for (i = 0; i < l->nb; i++)
-		s->mask[i] &= full;
 }
 
 /* The shape of the facts: its masks and index, and how many functions it has. */
@@ -323,17 +341,14 @@ static bool dkc_look_same(const struct dkc_shape *s, u32 hash,
 
 static struct dkc_shape *dkc_shape_make(struct dk_registry *reg, bool may_sleep)
 {
-	size_t size = dkc_look_size(reg->easel);
+	/* the look is behind the index, in whole words */
+	size_t size = dkc_look_size(reg->easel), index = (reg->shape_entries + 7) & ~7u;
 	struct dkc_shape *s;
 
-	s = dkc_get(offsetof(struct dkc_shape, index) + reg->shape_entries, may_sleep);
+	s = dkc_get(offsetof(struct dkc_shape, index) + index + size, may_sleep);
 	if (!s)
 		return NULL;
-	s->look = dkc_get(size, may_sleep);
-	if (!s->look) {
-		dkc_free(s);
-		return NULL;
-	}
+	s->look = (struct dkc_look *)&s->index[index];
 	memcpy(s->look, &reg->easel->look, size);
 	s->entries = reg->shape_entries;
 	dkc_paint(reg, s);
@@ -383,7 +398,6 @@ void dkc_shape_put(struct dk_registry *reg, const struct dkc_shape *shape)
 			p = &(*p)->next;
 		*p = s->next;
 		heir = s->heir;
-		dkc_free(s->look);
 		/* a reader may still be in the last row of this shape */
 		dkc_retire(s);
 	}

@@ -145,6 +145,7 @@ struct dkc_easel {
 	u64 in_table[DKC_SLOT_WORDS];		/* slots that have an entry */
 	u64 alias_slots[DKC_NUM_ALIASES][DKC_SLOT_WORDS];
 	u64 through[2][DKC_SLOT_WORDS];		/* fallbacks that are fallthroughs */
+	u64 ground_mask[2][DKC_MAX_BACKENDS];	/* without those */
 	u8 *ground[2];				/* ids of the fallbacks, by class */
 	/* the facts about the row that is built */
 	struct dkc_look look;
