@@ -44,6 +44,7 @@
  * dkc_owner_name()	the name of a provider's module, "" where it is none's
  * dkc_cancel_off()	the thread is not ended by another one until dkc_cancel_on();
  *			they keep in an int what was so before
+ * dkc_strlen()		in userspace that of libc, else the core's own
  * dkc_wait_zero()	wait until a number is 0; dkc_clear_and_wake() makes it so
  * dkc_schema_check()	is a schema one; dkc_schema_check_decl() does that of a
  *			declaration dispatch as its parameters do;
@@ -144,8 +145,14 @@ struct dkc_mutex {
 #define dkc_mutex_lock(l)	mutex_lock(&(l)->m)
 #define dkc_mutex_unlock(l)	mutex_unlock(&(l)->m)
 
+/* Almost all is less than a page, which kvzalloc() asks about late. */
+static inline void *dkc_get_zeroed(size_t size)
+{
+	return size <= PAGE_SIZE ? kzalloc(size, GFP_KERNEL) : kvzalloc(size, GFP_KERNEL);
+}
+
 #define dkc_alloc(size)							\
-	dkc_taken(dkc_fail_alloc() ? NULL : kvzalloc(size, GFP_KERNEL))
+	dkc_taken(dkc_fail_alloc() ? NULL : dkc_get_zeroed(size))
 #define dkc_try_alloc(size)						\
 	dkc_taken(dkc_fail_alloc() ? NULL :				\
 		  kzalloc(size, GFP_NOWAIT | __GFP_NOWARN))
@@ -342,6 +349,8 @@ typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
 typedef __s64 s64;
+
+#define dkc_strlen(s)		strlen(s)
 
 struct dkc_retired {
 	struct dkc_retired *next;

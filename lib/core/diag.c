@@ -48,14 +48,23 @@ int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name)
 	return -reasons[reason].error;
 }
 
+#ifndef dkc_strlen
 size_t dkc_strlen(const char *s)
 {
-	size_t n = 0;
+	size_t n;
 
-	while (s[n])
-		n++;
-	return n;
+	for (n = 0;; n += 4) {
+		if (!s[n])
+			return n;
+		if (!s[n + 1])
+			return n + 1;
+		if (!s[n + 2])
+			return n + 2;
+		if (!s[n + 3])
+			return n + 3;
+	}
 }
+#endif
 
 bool dkc_streq(const char *a, const char *b)
 {

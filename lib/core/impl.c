@@ -75,7 +75,7 @@ static int dkc_resolve_key(const struct dk_layout *l, const struct dk_impl *impl
 		kind = DK_KIND_PER_BACKEND;
 	}
 	if (device && (kind != DK_KIND_PER_BACKEND ||
-		       dk_key_backend(l, *key) != backend))
+		       dkc_key_place(l, *key).b != backend))
 		return dkc_refuse(why, DK_WHY_DEVICE_KEY, dk_key_name(l, *key, name));
 	return 0;
 }
@@ -91,15 +91,15 @@ static void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b,
 			 const struct dk_impl *impl, unsigned int key)
 {
 	const struct dk_layout *l = b->prov->reg->layout;
-	unsigned int f = dk_key_functionality(l, key), backend = dk_key_backend(l, key);
+	struct dkc_place at = dkc_key_place(l, key);
 
 	r->impl = impl;
 	r->block = b;
 	r->key = key;
 	r->group = dkc_group_of(impl);
 	/* neither has a building block one, nor an alias key */
-	if (f && (backend || !dkc_is_per_backend(l, f)))
-		r->slot = dkc_slot(l, f, backend);
+	if (at.f && (at.b || !dkc_is_per_backend(l, at.f)))
+		r->slot = dkc_slot(l, at.f, at.b);
 }
 
 static void dkc_reg_link(struct dkc_reg *r)

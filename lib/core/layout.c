@@ -74,8 +74,7 @@ enum dk_key_kind dk_key_kind(const struct dk_layout *l, unsigned int key)
 	if (key == l->nf)
 		return DK_KIND_SENTINEL;
 	if (key < l->first_alias)
-		return dk_key_backend(l, key) ? DK_KIND_PER_BACKEND :
-						DK_KIND_SENTINEL;
+		return dkc_key_place(l, key).b ? DK_KIND_PER_BACKEND : DK_KIND_SENTINEL;
 	return key < dk_layout_keys(l) ? DK_KIND_ALIAS : DK_KIND_NONE;
 }
 
@@ -94,33 +93,25 @@ const char *dk_kind_name(unsigned int kind)
 	return kind < DKC_COUNT(names) ? names[kind] : names[DK_KIND_NONE];
 }
 
-/* The end sentinel behind the functionality keys maps to itself. */
 unsigned int dk_key_functionality(const struct dk_layout *l, unsigned int key)
 {
-	l = dkc_layout(l);
-	if (key <= l->nf)
-		return key;
-	if (key >= l->first_alias)
-		return 0;
-	return l->block[(key - l->nf - 1) / (l->nb + 1)];
+	return dkc_key_place(dkc_layout(l), key).f;
 }
 
 unsigned int dk_key_backend(const struct dk_layout *l, unsigned int key)
 {
-	l = dkc_layout(l);
-	if (key <= l->nf || key >= l->first_alias)
-		return 0;
-	return (key - l->nf - 1) % (l->nb + 1);
+	return dkc_key_place(dkc_layout(l), key).b;
 }
 
 struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key)
 {
-	unsigned int f = dk_key_functionality(l, key);
+	struct dkc_place at;
 
-	if (!f)
+	l = dkc_layout(l);
+	at = dkc_key_place(l, key);
+	if (!at.f)
 		return DK_KEYSET(0);
-	return DK_KEYSET(dkc_functionality_bit(dkc_layout(l), f) |
-			 dkc_backend_bit(dk_key_backend(l, key)));
+	return DK_KEYSET(dkc_functionality_bit(l, at.f) | dkc_backend_bit(at.b));
 }
 
 unsigned int dk_key_slot(const struct dk_layout *l, unsigned int key)

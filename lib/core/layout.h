@@ -219,6 +219,24 @@ static inline bool dkc_is_per_backend(const struct dk_layout *l, unsigned int f)
 	return l->per_backend >> f & 1;
 }
 
+/* The functionality and the backend of a key; 0 for what it has not. */
+struct dkc_place {
+	unsigned int f;
+	unsigned int b;
+};
+
+/* The end sentinel behind the functionality keys maps to itself. */
+static inline struct dkc_place dkc_key_place(const struct dk_layout *l, unsigned int key)
+{
+	unsigned int n = key - l->nf - 1, block = n / (l->nb + 1);
+
+	if (key <= l->nf)
+		return (struct dkc_place){ .f = key };
+	if (key >= l->first_alias)
+		return (struct dkc_place){ .f = 0 };
+	return (struct dkc_place){ .f = l->block[block], .b = n - block * (l->nb + 1) };
+}
+
 /* The bit of the functionality in a role; no bit if the layout has none. */
 static inline u64 dkc_role_bit(const struct dk_layout *l, enum dkc_role role)
 {
@@ -272,7 +290,9 @@ enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key);
 
 bool dkc_streq(const char *a, const char *b);
 char dkc_lower(char c);
+#ifndef dkc_strlen
 size_t dkc_strlen(const char *s);
+#endif
 /* Is @word in a list of words; one that ends in '*' stands for all it begins. */
 bool dkc_has_word(const char *list, const char *word);
 /* Copy; one that does not fit ends in "...", and always in NUL. */

@@ -30,6 +30,25 @@ static u32 dkc_name_hash(const char *name, size_t len)
 	return hash >> 32;
 }
 
+/* Of one length; by words, too, and of short ones by bytes. */
+static inline bool dkc_same_name(const char *a, const char *b, size_t len)
+{
+	u64 x, y;
+	size_t i;
+
+	if (len < sizeof(x))
+		return !memcmp(a, b, len);
+	for (i = 0; i + sizeof(x) < len; i += sizeof(x)) {
+		memcpy(&x, a + i, sizeof(x));
+		memcpy(&y, b + i, sizeof(y));
+		if (x != y)
+			return false;
+	}
+	memcpy(&x, a + len - sizeof(x), sizeof(x));
+	memcpy(&y, b + len - sizeof(y), sizeof(y));
+	return x == y;
+}
+
 /* A hash of the text without its white space; never 0. */
 u64 dkc_sig_hash(const char *sig)
 {
@@ -68,7 +87,7 @@ struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name)
 	for (i = hash & tab->mask; (op = dkc_deref(tab->slot[i]));
 	     i = (i + 1) & tab->mask)
 		if (op->hash == hash && op->name_len == len && op != &dkc_removed &&
-		    !memcmp(op->name, name, len))
+		    dkc_same_name(op->name, name, len))
 			return op;
 	return NULL;
 }

@@ -165,20 +165,23 @@ static void dkc_note_bars(struct dkc_easel *e, const struct dk_layout *l)
 	e->look.barred = e->dense & l->from_autograd;
 }
 
+static size_t dkc_look_size(const struct dkc_easel *e)
+{
+	return offsetof(struct dkc_look, slots) +
+	       DKC_GROUPS * e->words * sizeof(e->look.slots[0]);
+}
+
 /* All that decides how the row of an operator looks, without a device or with one. */
 static void dkc_facts(const struct dk_op *op, const struct dkc_device *dev)
 {
+	const size_t facts = offsetof(struct dkc_easel, alias);
 	const struct dk_layout *l = op->reg->layout;
 	struct dkc_easel *e = op->reg->easel;
 	struct dkc_reg *r;
 	u32 i;
 
-	memset(e->alias, 0, sizeof(e->alias));
-	memset(&e->look, 0, offsetof(struct dkc_look, slots) +
-	       DKC_GROUPS * e->words * sizeof(e->look.slots[0]));
-	memset(e->noted, 0, e->words * sizeof(e->noted[0]));
-	e->functionalities = 0;
-	e->dense = 0;
+	memset((char *)e + facts, 0,
+	       offsetof(struct dkc_easel, look) + dkc_look_size(e) - facts);
 	e->look.ground = e->ground_number;
 	e->look.atomic = op->flags & DK_OP_ATOMIC;
 	for (i = dev ? dev->block->n : 0; i; i--)
@@ -316,12 +319,6 @@ static void dkc_paint(struct dk_registry *reg, struct dkc_shape *s)
 }
 
 /* ---- shapes ------------------------------------------------------------------------- */
-
-static size_t dkc_look_size(const struct dkc_easel *e)
-{
-	return offsetof(struct dkc_look, slots) +
-	       DKC_GROUPS * e->words * sizeof(e->look.slots[0]);
-}
 
 static u32 dkc_look_hash(const struct dkc_look *look, size_t size)
 {

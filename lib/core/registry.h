@@ -147,12 +147,12 @@ struct dkc_easel {
 	u64 through[2][DKC_SLOT_WORDS];		/* fallbacks that are fallthroughs */
 	u64 ground_mask[2][DKC_MAX_BACKENDS];	/* without those */
 	u8 *ground[2];				/* ids of the fallbacks, by class */
-	/* the facts about the row that is built */
-	struct dkc_look look;
+	/* the facts about the row that is built, the look behind the others */
 	const struct dkc_reg *alias[DKC_NUM_ALIASES];
-	u64 noted[DKC_SLOT_WORDS];		/* slots that have a function */
 	u64 functionalities;			/* at which something is registered */
 	u64 dense;				/* backends, with Dense */
+	u64 noted[DKC_SLOT_WORDS];		/* slots that have a function */
+	struct dkc_look look;
 	/* and, where it has no shape yet, the painting */
 	u64 left[DKC_SLOT_WORDS];		/* slots that nothing has taken */
 	u64 falls[DKC_SLOT_WORDS];		/* those that are fallthroughs */
@@ -436,7 +436,14 @@ static inline unsigned int dkc_row_id(const struct dk_layout *l,
 /* The set of its key, empty for an alias key. */
 static inline u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *l)
 {
-	return dk_key_set(l, r->key).bits;
+	unsigned int f;
+	u64 bits;
+
+	if (!r->slot)
+		return dk_key_set(l, r->key).bits;
+	f = l->slot_functionality[r->slot];
+	bits = dkc_functionality_bit(l, f);
+	return dkc_is_per_backend(l, f) ? bits | 1ULL << (r->slot - l->offset[f]) : bits;
 }
 
 /* Its own, or that of a device. */
@@ -739,7 +746,14 @@ bool dkc_key_private_name(const struct dk_registry *reg, unsigned int key,
  * stats.c. Under the lock: give an operator and what serves it by @row, which
  * may be NULL, the counters that they lack; false where one got none.
  */
-bool dkc_stats_cover(struct dk_op *op, const struct dkc_row *row, bool may_sleep);
+bool dkc_stats_give(struct dk_op *op, const struct dkc_row *row, bool may_sleep);
+
+static inline bool dkc_stats_cover(struct dk_op *op, const struct dkc_row *row,
+				   bool may_sleep)
+{
+	return !op->reg->counters || dkc_stats_give(op, row, may_sleep);
+}
+
 /* Take back those of a block, or an operator, that no call is inside of. */
 void dkc_stats_forget_block(struct dkc_block *b);
 void dkc_stats_forget_op(struct dk_op *op);

@@ -209,15 +209,13 @@ static bool dkc_cover_row(struct dk_op *op, const struct dkc_row *row, bool may_
 	return all;
 }
 
-bool dkc_stats_cover(struct dk_op *op, const struct dkc_row *row, bool may_sleep)
+bool dkc_stats_give(struct dk_op *op, const struct dkc_row *row, bool may_sleep)
 {
 	struct dk_registry *reg = op->reg;
 	const struct dkc_devtab *tab = row ? row->devs : NULL;
 	bool all;
 	u32 i;
 
-	if (!reg->counters)
-		return true;
 	all = dkc_counter_give(reg, &op->missing, may_sleep);
 	all &= dkc_cover_list(reg, dkc_deref_locked(op->regs), may_sleep);
 	all &= dkc_cover_list(reg, dkc_deref_locked(op->dev_regs), may_sleep);
