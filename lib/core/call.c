@@ -398,12 +398,18 @@ static dkc_always_inline void dkc_look_away(void)
  * goes has unpublished its rows first, so whoever read an old one is seen in the
  * gate or, of an atomic operator, keeps the grace period from ending.
  */
-static dkc_noinline int dkc_enter_gate(struct dk_call *c)
+static dkc_always_inline int dkc_pass_gate(struct dk_call *c)
 {
 	const struct dkc_reg *r = c->serves;
-	int err = dkc_gate_enter(c->gate, r->block->prov, r, c->op);
 
 	c->state = DKC_CALL_SLEEPABLE;
+	return dkc_gate_enter(c->gate, r->block->prov, r, c->op);
+}
+
+static dkc_noinline int dkc_enter_gate(struct dk_call *c)
+{
+	int err = dkc_pass_gate(c);
+
 	dkc_look_away();
 	dkc_might_sleep();
 	return err;
@@ -794,6 +800,28 @@ static inline bool dkc_is_only_counted(const struct dk_op *op)
 	       !dkc_traced(call_exit);
 }
 
+/* As dkc_enter_direct(), and the call is counted while the section still lasts. */
+static dkc_always_inline int dkc_enter_counted(struct dk_call *c, const struct dk_op *op,
+					       const struct dkc_row *row,
+					       const struct dkc_ent *e, u64 ks)
+{
+	bool atomic = row->op_flags & DK_OP_ATOMIC;
+	int err = 0;
+
+	dkc_fill(c, op, e->reg, e->fn, ks);
+	if (atomic)
+		c->state = DKC_CALL_ATOMIC;
+	else
+		err = dkc_pass_gate(c);
+	if (dkc_likely(!err))
+		dkc_stats_count_here(op, c->serves);
+	if (!atomic) {
+		dkc_look_away();
+		dkc_might_sleep();
+	}
+	return err;
+}
+
 /* Does a caller call a row by its type, as he is known to? */
 static dkc_always_inline bool dkc_is_of_type(const struct dk_op_decl *decl,
 					     const struct dk_op *op,
@@ -809,7 +837,6 @@ static dkc_always_inline int dkc_call_watched(struct dk_call *c, bool by_name)
 	const struct dkc_row *row;
 	const struct dkc_ent *e;
 	u64 ks = c->ks.bits;
-	int err;
 
 	if (!dkc_is_only_counted(op) || !dkc_look(op, &row, false))
 		goto slowly;
@@ -819,10 +846,7 @@ static dkc_always_inline int dkc_call_watched(struct dk_call *c, bool by_name)
 		dkc_look_away();
 		goto slowly;
 	}
-	err = dkc_enter_direct(c, op, row, e, ks, false);
-	if (!err)
-		dkc_stats_count(op, c->serves);
-	return err;
+	return dkc_enter_counted(c, op, row, e, ks);
 slowly:
 	return dkc_call_slowly(c, by_name ? NULL : op);
 }

@@ -223,21 +223,22 @@ struct dk_op {
 	struct dk_registry *reg;
 	struct dkc_reg __rcu *regs;		/* without a device */
 	struct dkc_reg __rcu *dev_regs;	/* with one; for writers */
-	struct dkc_provider *definer;
+	u64 sig;			/* hash of the signature, 0: unknown */
+	const char *probed;		/* the name, where a probe finds it */
 	const struct dk_op_decl *decl;		/* the definer's */
 	struct dk_op *def_next;			/* of the definer */
 	struct dk_op **def_link;
 	struct dk_op *before;		/* by name: of the tree below it */
 	struct dk_op *behind;
 	struct dkc_news *farewell;	/* for when its definition goes */
-	u64 sig;			/* hash of the signature, 0: unknown */
 	struct dkc_tally __rcu *tallies;	/* those of backend fallbacks */
-	const char *probed;		/* the name, where a probe finds it */
-	u64 holders;		/* a leak wraps 32 bits in minutes */
-	u32 hash;
-	u32 num_regs;
 	u32 tree_size;		/* with itself; 0: is not in the tree yet */
 	u32 missing;			/* the counter of what nothing served */
+	/* what a look by name reads is together */
+	struct dkc_provider *definer;
+	u64 holders;		/* a leak wraps 32 bits in minutes */
+	u32 num_regs;
+	u32 hash;
 	u8 flags;
 	u8 changing;		/* enum dkc_what_changes */
 	bool pinned;			/* a struct dk_op_decl points here for ever */
@@ -764,7 +765,9 @@ u64 dkc_counted(const struct dk_registry *reg, u32 n);
 /* What the functions and fallbacks of a provider have served; under the lock. */
 u64 dkc_provider_calls(const struct dkc_provider *prov);
 /* Count a call, served by @r or by nothing; who is inside keeps both. */
-void dkc_stats_count(struct dk_op *op, const struct dkc_reg *r);
+void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
+/* The same in a read section. */
+void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r);
 
 /* call.c and hook.c: state of a struct dk_call */
 enum dkc_call_state {

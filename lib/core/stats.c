@@ -39,23 +39,28 @@ static const u32 *dkc_counter_of(const struct dk_op *op, const struct dkc_reg *r
 	return &dkc_no_counter;
 }
 
-void dkc_stats_count(struct dk_op *op, const struct dkc_reg *r)
+void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r)
 {
-	const struct dkc_stats *s;
+	/* before the number: counters of an earlier time have other numbers */
+	const struct dkc_stats *s = dkc_deref(op->reg->stats);
 	u32 n;
 
-	dkc_read_lock();
-	/* before the number: counters of an earlier time have other numbers */
-	s = dkc_deref(op->reg->stats);
 	if (!s)
-		goto out;
+		return;
 	n = dkc_load_acquire(*dkc_counter_of(op, r));
 	/* a number may come with a block that is newer than what we have seen */
-	if (dkc_unlikely(n / DKC_COUNTS >= s->num))
+	if (dkc_unlikely(n / DKC_COUNTS >= s->num)) {
 		s = dkc_deref(op->reg->stats);
-	if (s && n / DKC_COUNTS < s->num)
-		dkc_counts_add(&s->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
-out:
+		if (!s || n / DKC_COUNTS >= s->num)
+			return;
+	}
+	dkc_counts_add(&s->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
+}
+
+void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
+{
+	dkc_read_lock();
+	dkc_stats_count_here(op, r);
 	dkc_read_unlock();
 }
 
