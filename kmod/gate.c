@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The gate of the kernel: a record for every sleepable call in flight, in a
- * list of the CPU that it was entered on. Entering writes to that CPU's own
- * line; leaving does too, unless the task has migrated in between.
+ * The gate of the kernel: who is inside of which provider.
+ *
+ * Every CPU has a ring of slots for the sleepable calls that were entered on it.
+ * Entering writes to the next one with preemption off, so that no two tasks take the
+ * same, and leaving empties it, on whichever CPU. No lock is taken and no line
+ * written that another CPU uses, unless the task has migrated in between. A call for
+ * which there is no slot is in a list of its CPU's.
+ *
+ * Whoever waits reads all slots: it has unpublished the functions and waited for a
+ * grace period, so every call that found them is in one by then.
  */
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -14,82 +22,190 @@
 
 #include "gate.h"
 
-struct dkc_gate_cpu {
-	raw_spinlock_t lock;
-	struct hlist_head calls;
+/* Calls that were entered on a CPU, before entering takes a lock. */
+#define DKC_GATE_SLOTS	16
+
+struct dkc_gate_slot {
+	struct dkc_gate_slot *next;	/* of the ring */
+	const void *prov;		/* NULL: free */
+	const struct dkc_reg *reg;
+	const void *op;
+	const struct task_struct *task;
+	unsigned long seq;		/* of the calls that used it */
 };
 
-/* Lives in the room that a struct dk_call or dk_hold keeps for it. */
-struct dkc_inflight {
+struct dkc_gate_cpu {
+	struct dkc_gate_slot *next;	/* to be taken; for its CPU alone */
+	struct dkc_gate_slot slots[DKC_GATE_SLOTS];
+	raw_spinlock_t lock;		/* of the crowd */
+	struct hlist_head crowd;	/* calls for which there was no slot */
+};
+
+/* A call of the crowd; it lives in its room, whose first word is the slot or 0. */
+struct dkc_crowded {
+	u64 no_slot;
 	struct hlist_node node;
 	struct dkc_gate_cpu *cpu;
-	struct task_struct *task;
+	const struct task_struct *task;
 	const void *prov;
 	const struct dkc_reg *reg;
 	const void *op;
 };
 
-static DEFINE_PER_CPU(struct dkc_gate_cpu, dkc_gate_cpus);
+static DEFINE_PER_CPU_SHARED_ALIGNED(struct dkc_gate_cpu, dkc_gate_cpus);
 static DECLARE_WAIT_QUEUE_HEAD(dkc_gate_wq);
 
-static struct dkc_inflight *dkc_inflight(u64 *room)
+static struct dkc_crowded *dkc_crowded(u64 *room)
 {
-	BUILD_BUG_ON(sizeof(struct dkc_inflight) > DKC_GATE_ROOM * sizeof(u64));
-	return (struct dkc_inflight *)room;
+	BUILD_BUG_ON(sizeof(struct dkc_crowded) > DKC_GATE_ROOM * sizeof(u64));
+	return (struct dkc_crowded *)room;
 }
 
 void dkc_gate_init(void)
 {
-	int cpu;
+	int cpu, i;
 
 	for_each_possible_cpu(cpu) {
 		struct dkc_gate_cpu *g = per_cpu_ptr(&dkc_gate_cpus, cpu);
 
+		for (i = 0; i < DKC_GATE_SLOTS; i++)
+			g->slots[i].next = &g->slots[(i + 1) % DKC_GATE_SLOTS];
+		g->next = g->slots;
 		raw_spin_lock_init(&g->lock);
-		INIT_HLIST_HEAD(&g->calls);
+		INIT_HLIST_HEAD(&g->crowd);
 	}
 }
 
-int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
+/* The slot is free, and the next one to be taken is that behind it. */
+static __always_inline void dkc_slot_take(struct dkc_gate_slot *slot, u64 *room,
+					  const void *prov, const struct dkc_reg *reg,
+					  const void *op)
+{
+	__this_cpu_write(dkc_gate_cpus.next, slot->next);
+	/* who sees a word of this call sees its number, see dkc_slot_read() */
+	WRITE_ONCE(slot->seq, slot->seq + 1);
+	smp_store_release(&slot->reg, reg);	/* behind the number */
+	smp_store_release(&slot->op, op);	/* behind the number */
+	smp_store_release(&slot->task, current);	/* behind the number */
+	smp_store_release(&slot->prov, prov);	/* behind all words */
+	room[0] = (unsigned long)slot;
+}
+
+static void dkc_gate_crowd(u64 *room, const void *prov, const struct dkc_reg *reg,
+			   const void *op)
+{
+	struct dkc_gate_cpu *g = this_cpu_ptr(&dkc_gate_cpus);
+	struct dkc_crowded *c = dkc_crowded(room);
+
+	c->no_slot = 0;
+	c->cpu = g;
+	c->task = current;
+	c->prov = prov;
+	c->reg = reg;
+	c->op = op;
+	raw_spin_lock(&g->lock);
+	hlist_add_head(&c->node, &g->crowd);
+	raw_spin_unlock(&g->lock);
+}
+
+/* The next slot is taken, by who has been inside for a while. */
+static noinline void dkc_gate_take_slowly(u64 *room, const void *prov,
+					  const struct dkc_reg *reg, const void *op)
+{
+	struct dkc_gate_slot *taken = __this_cpu_read(dkc_gate_cpus.next);
+	struct dkc_gate_slot *slot = taken->next;
+
+	/* as in dkc_gate_take() */
+	while (slot != taken && smp_load_acquire(&slot->prov))
+		slot = slot->next;
+	if (slot != taken)
+		dkc_slot_take(slot, room, prov, reg, op);
+	else
+		dkc_gate_crowd(room, prov, reg, op);
+	preempt_enable();
+}
+
+void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
 		   const void *op)
 {
-	struct dkc_gate_cpu *g = raw_cpu_ptr(&dkc_gate_cpus);
-	struct dkc_inflight *f = dkc_inflight(room);
+	struct dkc_gate_slot *slot;
 
-	f->cpu = g;
-	f->task = current;
-	f->prov = prov;
-	f->reg = reg;
-	f->op = op;
-	raw_spin_lock(&g->lock);
-	hlist_add_head(&f->node, &g->calls);
-	raw_spin_unlock(&g->lock);
-	return 0;
+	preempt_disable();
+	slot = __this_cpu_read(dkc_gate_cpus.next);
+	/* pairs with the release of who has left it, on another CPU maybe */
+	if (unlikely(smp_load_acquire(&slot->prov))) {
+		dkc_gate_take_slowly(room, prov, reg, op);
+		return;
+	}
+	dkc_slot_take(slot, room, prov, reg, op);
+	preempt_enable();
+}
+
+static noinline void dkc_gate_leave_crowd(u64 *room)
+{
+	struct dkc_crowded *c = dkc_crowded(room);
+
+	raw_spin_lock(&c->cpu->lock);
+	hlist_del(&c->node);
+	raw_spin_unlock(&c->cpu->lock);
 }
 
 void dkc_gate_leave(u64 *room)
 {
-	struct dkc_inflight *f = dkc_inflight(room);
+	struct dkc_gate_slot *slot = (struct dkc_gate_slot *)(unsigned long)room[0];
 
-	raw_spin_lock(&f->cpu->lock);
-	hlist_del(&f->node);
-	raw_spin_unlock(&f->cpu->lock);
+	if (likely(slot))
+		smp_store_release(&slot->prov, NULL);	/* all that was done inside is seen */
+	else
+		dkc_gate_leave_crowd(room);
 	/* has a full barrier, which pairs with the one of prepare_to_wait() */
 	if (wq_has_sleeper(&dkc_gate_wq))
 		wake_up_all(&dkc_gate_wq);
 }
 
-static bool dkc_gate_any_on(struct dkc_gate_cpu *g, const struct task_struct *task,
+/*
+ * The words of a slot as one call wrote them; false if it is free. The CPU may go on
+ * meanwhile, but it numbers a call before it writes any word of it, and whoever sees
+ * the word sees the number.
+ */
+static bool dkc_slot_read(const struct dkc_gate_slot *slot, struct dkc_inside *in)
+{
+	unsigned long seq;
+
+	do {
+		seq = smp_load_acquire(&slot->seq);	/* before the words */
+		in->prov = smp_load_acquire(&slot->prov);	/* before what it says */
+		in->reg = smp_load_acquire(&slot->reg);	/* before the number */
+		in->op = smp_load_acquire(&slot->op);	/* before the number */
+		in->who = smp_load_acquire(&slot->task);	/* before the number */
+	} while (READ_ONCE(slot->seq) != seq);
+	return in->prov;
+}
+
+static bool dkc_gate_any_in(const struct dkc_gate_cpu *g, const struct task_struct *task,
 			    dkc_inside_fn is, void *data)
 {
-	struct dkc_inflight *f;
+	struct dkc_inside in;
+	unsigned int i;
+
+	for (i = 0; i < DKC_GATE_SLOTS; i++)
+		if (dkc_slot_read(&g->slots[i], &in) && (!task || in.who == task) &&
+		    is(&in, data))
+			return true;
+	return false;
+}
+
+static bool dkc_gate_any_crowded(struct dkc_gate_cpu *g, const struct task_struct *task,
+				 dkc_inside_fn is, void *data)
+{
+	struct dkc_crowded *c;
 	bool found = false;
 
 	raw_spin_lock(&g->lock);
-	hlist_for_each_entry(f, &g->calls, node) {
-		struct dkc_inside in = { f->prov, f->reg, f->op, f->task };
+	hlist_for_each_entry(c, &g->crowd, node) {
+		struct dkc_inside in = { c->prov, c->reg, c->op, c->task };
 
-		found = (!task || f->task == task) && is(&in, data);
+		found = (!task || c->task == task) && is(&in, data);
 		if (found)
 			break;
 	}
@@ -99,13 +215,22 @@ static bool dkc_gate_any_on(struct dkc_gate_cpu *g, const struct task_struct *ta
 
 bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)
 {
+	const struct task_struct *task = mine ? current : NULL;
+	struct dkc_gate_cpu *g;
+	bool found = false;
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		if (dkc_gate_any_on(per_cpu_ptr(&dkc_gate_cpus, cpu),
-				    mine ? current : NULL, is, data))
-			return true;
-	return false;
+	/* a task that is seen inside stays, although it may leave and exit */
+	rcu_read_lock();
+	for_each_possible_cpu(cpu) {
+		g = per_cpu_ptr(&dkc_gate_cpus, cpu);
+		found = dkc_gate_any_in(g, task, is, data) ||
+			dkc_gate_any_crowded(g, task, is, data);
+		if (found)
+			break;
+	}
+	rcu_read_unlock();
+	return found;
 }
 
 /* Of a deadline, in jiffies, at least one. */
@@ -125,7 +250,7 @@ bool dkc_gate_wait(dkc_inside_fn is, void *data, u64 deadline)
 	return true;
 }
 
-/* The task is in a call, and so it is there as long as the CPU's lock is held. */
+/* The task was in a call when dkc_gate_any() had begun, whose read section keeps it. */
 u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)
 {
 	const struct task_struct *task = in->who;

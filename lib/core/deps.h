@@ -68,6 +68,8 @@ void *dkc_given_back(void *p);
 #define dkc_given_back(p)	(p)
 #endif
 
+struct dkc_reg;
+
 #if defined(__KERNEL__)
 
 #include <linux/atomic.h>
@@ -164,6 +166,12 @@ static inline void *dkc_get_zeroed(size_t size)
 	} while (0)
 #define dkc_flush_retired()	do { } while (0)
 
+/* kmod/gate.c: dkc_gate_enter(), which has room for every call. */
+void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
+		   const void *op);
+#define dkc_gate_enter(room, prov, reg, op)				\
+	(dkc_gate_take(room, prov, reg, op), 0)
+
 #define dkc_read_lock()		rcu_read_lock()
 #define dkc_read_unlock()	rcu_read_unlock()
 /* in a read section, or by the writer who holds the registry's lock */
@@ -186,7 +194,8 @@ void dkc_registry_born(struct dk_registry *reg);
 void dkc_registry_dies(struct dk_registry *reg);
 #define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \
 				 preempt_count() > 0 || irqs_disabled())
-#define dkc_might_sleep()	might_sleep()
+/* The check alone: whether others are let run here, is the function's to say. */
+#define dkc_might_sleep()	__might_sleep(__FILE__, __LINE__)
 #define dkc_first_section()	false
 #define dkc_section_stays()	__release(RCU)
 #define dkc_section_ends()	__acquire(RCU)
@@ -518,7 +527,6 @@ u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i);
  * for -EDEADLK in one. Kernel: kmod/gate.c; userspace: lib/gate.c; bare metal:
  * lib/core/bare.c.
  */
-struct dkc_reg;
 
 /* A call in flight or a hold, as it is shown to a dkc_inside_fn. */
 struct dkc_inside {
@@ -537,8 +545,10 @@ typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
  * The calling thread is inside, until it leaves with the same @room. Returns 0,
  * or -ENOMEM where it cannot make a record for this thread.
  */
+#ifndef dkc_gate_enter
 int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
 		   const void *op);
+#endif
 void dkc_gate_leave(u64 *room);
 /* Is @is true of any, or of any of the calling thread's? */
 bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data);

@@ -522,6 +522,56 @@ static void who_holds_does_not_unregister(void)
 	end();
 }
 
+#define CROWD	40	/* more than a CPU has slots for */
+
+/* Each is waited for, in whichever order they go. */
+static void a_crowd_is_waited_for(void)
+{
+	struct visitor *v = t_alloc(CROWD * sizeof(*v));
+	unsigned int n;
+
+	begin();
+	for (n = 0; n < CROWD; n++)
+		if (!enter(&v[n], dk_obj_on(DK_BACKEND_CPU, 0), false))
+			break;
+	for (n = 0; n < CROWD; n++) {
+		CHECK_INT(dk_provider_unregister_timeout(&guest, 1, &t_why), -ETIMEDOUT);
+		let_go(&v[n % 2 ? CROWD - 1 - n / 2 : n / 2]);
+	}
+	CHECK_OK(dk_provider_unregister_timeout(&guest, LONG_MS, &t_why));
+	end();
+	t_free(v);
+}
+
+/* A task that holds does not unregister, however many holds it has and keeps. */
+static void a_crowd_of_holds_is_seen(void)
+{
+	struct dk_hold *h = t_alloc(2 * CROWD * sizeof(*h));
+	unsigned int n;
+
+	begin();
+	for (n = 0; n < 2 * CROWD; n++) {
+		h[n].size = sizeof(h[n]);
+		CHECK_OK(dk_hold(&h[n], t_reg));
+	}
+	/* the oldest go first, and new ones take their place */
+	for (n = 0; n < CROWD; n++) {
+		dk_release(&h[n]);
+		CHECK_INT(dk_provider_unregister(&guest), -EDEADLK);
+	}
+	for (n = 0; n < CROWD; n += 2)
+		CHECK_OK(dk_hold(&h[n], t_reg));
+	for (n = CROWD; n < 2 * CROWD; n++)
+		dk_release(&h[n]);
+	for (n = 0; n < CROWD; n += 2) {
+		CHECK_INT(dk_provider_unregister(&guest), -EDEADLK);
+		dk_release(&h[n]);
+	}
+	CHECK_OK(dk_provider_unregister(&guest));
+	end();
+	t_free(h);
+}
+
 /* A hold of ours, a thread that leaves, and a younger hold of another registry. */
 static void a_hold_is_waited_for(void)
 {
@@ -840,6 +890,8 @@ T_SUITE(waiting,
 	T(hold_of_another_size),
 	T(calls_inside_a_hold),
 	T(who_holds_does_not_unregister),
+	T(a_crowd_is_waited_for),
+	T(a_crowd_of_holds_is_seen),
 	T(a_hold_is_waited_for),
 	T(deadline_names_the_hold),
 	T(device_offline_waits),
