@@ -149,7 +149,8 @@ int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
  * dk_call_enter_op() - dk_call_enter() by handle, in any registry
  * @c: takes the call
  * @op: the operator, from dk_op_get()
- * @decl: gives its type
+ * @decl: gives its type, which is compared with the operator's once: a call that
+ *	fits is noted in @decl->sig_mark
  * @local: local state, never NULL; its sets have the bits of the registry's
  * @objs: the arguments that it dispatches on, in order
  * @n: how many

@@ -73,9 +73,10 @@ enum dk_alias_analysis {
  *	DK_OP(). Where it is NULL, that is told by @param: all objects, lists
  *	and generators.
  * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); made by DK_OP()
- * @sig_mark: of @sig, once a call by handle has compared it
+ * @sig_mark: of @sig, once a call by handle has compared it; zero in a new one
  *
- * What an operator was defined with stays until it is undefined.
+ * What an operator was defined with stays until it is undefined. Calls write to @op
+ * and @sig_mark, and once one was made, the text at @sig stays as it is.
  */
 struct dk_op_decl {
 	__u32 size;

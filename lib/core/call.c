@@ -423,13 +423,30 @@ static dkc_noinline int dkc_enter_gate_bare(struct dk_call *c)
 	return dkc_enter_gate(c);
 }
 
-/* Is the function of the type that the caller will call it with? */
+/*
+ * A declaration that was compared with a row and fits keeps the hash that a row has
+ * to have. Who gives it another text to point to gives it another mark to have.
+ */
+static inline u64 dkc_sig_mark(const struct dk_op_decl *decl, u64 sig)
+{
+	return sig ^ (uintptr_t)decl->sig;
+}
+
+static inline bool dkc_is_marked(const struct dk_op_decl *decl, u64 sig)
+{
+	return sig && dkc_load(decl->sig_mark) == dkc_sig_mark(decl, sig);
+}
+
+/* Is the function of another type than the caller will call it with? */
 static bool dkc_wrong_type(const struct dk_op *op, const struct dkc_row *row,
-			   const struct dk_op_decl *decl)
+			   struct dkc_way *way)
 {
 	u64 sig = row->kind == DKC_ROW_FULL ? row->sig : dkc_load(op->sig);
 
-	return decl->sig && sig && dkc_sig_hash(decl->sig) != sig;
+	if (!way->decl->sig || !sig || dkc_is_marked(way->decl, sig))
+		return false;
+	way->sig = dkc_sig_hash(way->decl->sig);
+	return way->sig != sig;
 }
 
 /* In a read section: all that can be said against a call. */
@@ -440,7 +457,7 @@ static inline int dkc_admit(struct dk_op *op, const struct dkc_row *row,
 
 	if (dkc_unlikely(err))
 		return err;
-	if (dkc_unlikely(way->decl) && dkc_wrong_type(op, row, way->decl))
+	if (dkc_unlikely(way->decl) && dkc_wrong_type(op, row, way))
 		return -EPROTOTYPE;
 	if (dkc_unlikely(row->op_flags & DK_OP_SAME_DEVICE) &&
 	    dkc_on_two_devices(op->reg, way->objs, way->n))
@@ -513,28 +530,6 @@ static inline int dkc_enter(struct dk_call *c, struct dk_op *op, struct dkc_way 
 	return dkc_watched() ? dkc_enter_watched(c, op, way) : dkc_enter_plain(c, op, way);
 }
 
-/*
- * By handle, a declaration is compared with the row. When it has been found to fit,
- * it keeps the hash that a row has to have; not for a copy with another text.
- */
-static inline u64 dkc_sig_mark(const struct dk_op_decl *decl, u64 sig)
-{
-	return sig ^ (uintptr_t)decl->sig;
-}
-
-static inline bool dkc_is_marked(const struct dk_op_decl *decl, u64 sig)
-{
-	return sig && dkc_load(decl->sig_mark) == dkc_sig_mark(decl, sig);
-}
-
-static void dkc_mark(struct dk_op_decl *decl)
-{
-	u64 sig = dkc_sig_hash(decl->sig);
-
-	if (sig && !dkc_is_marked(decl, sig))
-		dkc_store(decl->sig_mark, dkc_sig_mark(decl, sig));
-}
-
 /* From objects and local state to the keyset, and in; or -EPROTOTYPE. */
 static int dkc_call_op(struct dk_call *c, struct dk_op *op,
 		       const struct dk_op_decl *decl, const struct dk_local *local,
@@ -542,7 +537,7 @@ static int dkc_call_op(struct dk_call *c, struct dk_op *op,
 {
 	/* one that points to its operator was compared when it began to */
 	if (dkc_unlikely(dkc_load(decl->op) != op)) {
-		if (decl->call_size != sizeof(*c))
+		if (!dkc_decl_fits(decl))
 			return -EPROTOTYPE;
 		way->decl = decl;
 	}
@@ -561,8 +556,8 @@ int dkc_call(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
 
 	if (op) {
 		err = dkc_call_op(c, op, decl, local, way);
-		if (!err && way->decl)
-			dkc_mark(decl);
+		if (!err && way->sig)
+			dkc_store(decl->sig_mark, dkc_sig_mark(decl, way->sig));
 		return err;
 	}
 	op = dkc_load(decl->op);
@@ -1013,7 +1008,7 @@ int dkc_redispatch(struct dk_call *c, const struct dk_call *from,
 		   const struct dk_op_decl *decl, struct dkc_way *way)
 {
 	if (dkc_unlikely(decl != from->decl)) {
-		if (decl->call_size != sizeof(*c) ||
+		if (!dkc_decl_fits(decl) ||
 		    !dkc_streq(decl->name, from->op->name))
 			return -EPROTOTYPE;
 		way->decl = decl;

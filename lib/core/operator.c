@@ -423,7 +423,7 @@ int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **out)
 
 	if (!reg)
 		return -ENOMEM;
-	if (decl->size != sizeof(*decl) || decl->call_size != sizeof(struct dk_call))
+	if (!dkc_decl_fits(decl))
 		return -EPROTOTYPE;
 	dkc_read_lock();
 	op = dkc_op_find(reg, decl->name);

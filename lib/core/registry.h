@@ -781,6 +781,12 @@ enum dkc_call_state {
 
 #define DKC_CALL_FLAGS	(DKC_CALL_HOOKED | DKC_CALL_TRACED)
 
+/* Is a declaration of this version, and of the calls that are made through it? */
+static inline bool dkc_decl_fits(const struct dk_op_decl *decl)
+{
+	return decl->size == sizeof(*decl) && decl->call_size == sizeof(struct dk_call);
+}
+
 /* call.c: a call on its way: what was asked, and what was found. */
 struct dkc_way {
 	const struct dk_obj *const *objs;
@@ -790,6 +796,7 @@ struct dkc_way {
 	bool held;		/* a hold keeps every provider */
 	bool bare;		/* the caller is in a read section */
 	const struct dk_op_decl *decl;	/* to be compared, or NULL */
+	u64 sig;		/* of @decl, once it was compared */
 	u64 ks;
 	dk_fn_t fn;
 	const struct dkc_reg *reg;

@@ -765,8 +765,8 @@ static void devices(void)
 /* ---- calls, and seeing ---------------------------------------------------- */
 
 /* By itself and in a hold: the same. */
-static int enter(struct dk_op *op, const struct dk_op_decl *decl,
-		 const struct dk_obj *x, const struct dk_obj *y)
+static int enter(struct dk_op *op, struct dk_op_decl *decl, const struct dk_obj *x,
+		 const struct dk_obj *y)
 {
 	const struct dk_obj *const objs[] = { x, y };
 	struct dk_op_decl own = *decl;
@@ -810,7 +810,7 @@ static void calls(void)
 	struct same_args both = { &c0, &c1 }, one = { &c0, NULL };
 	struct same_args left = { &gone, NULL }, unclear = { &other, NULL };
 	const struct dk_obj *objs[2];
-	struct dk_op_decl wrong = same_op;
+	struct dk_op_decl wrong = same_op, older = same_op;
 	struct dk_call c, below;
 	struct dk_op *op;
 	u32 d0, d1;
@@ -818,6 +818,7 @@ static void calls(void)
 	r_open();
 	gone = dk_obj_on(r_solo, r_gone);
 	wrong.sig = "(int)";
+	older.size -= sizeof(older.sig_mark);
 	CHECK_OK(dk_op_define(&r_a, &same_op, DK_OP_SAME_DEVICE, &t_why));
 	CHECK_OK(dk_backend_impls_register(&r_a, DK_BACKEND_CPU, impls,
 					   ARRAY_SIZE(impls), &t_why));
@@ -855,6 +856,7 @@ static void calls(void)
 	/* refuses: dk_call_enter_op EPROTOTYPE SIGNATURE */
 	/* refuses: dk_call_enter_held EPROTOTYPE SIGNATURE */
 	REFUSED_ERR(enter(op, &wrong, &r_cpu, NULL), EPROTOTYPE);
+	REFUSED_ERR(enter(op, &older, &r_cpu, NULL), EPROTOTYPE);
 	/* refuses: dk_call_enter_key EPROTOTYPE SIGNATURE */
 	/* refuses: dk_call_boxed_key EPROTOTYPE SIGNATURE */
 	objs[0] = &r_cpu;
