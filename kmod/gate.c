@@ -83,7 +83,7 @@ static __always_inline void dkc_slot_take(struct dkc_gate_slot *slot, u64 *room,
 {
 	__this_cpu_write(dkc_gate_cpus.next, slot->next);
 	/* who sees a word of this call sees its number, see dkc_slot_read() */
-	WRITE_ONCE(slot->seq, slot->seq + 1);
+	smp_store_release(&slot->seq, slot->seq + 1);	/* behind who has left it */
 	smp_store_release(&slot->reg, reg);	/* behind the number */
 	smp_store_release(&slot->op, op);	/* behind the number */
 	smp_store_release(&slot->task, current);	/* behind the number */
@@ -250,7 +250,7 @@ bool dkc_gate_wait(dkc_inside_fn is, void *data, u64 deadline)
 	return true;
 }
 
-/* The task was in a call when dkc_gate_any() had begun, whose read section keeps it. */
+/* The task was inside in the read section of dkc_gate_any(), and its memory lasts. */
 u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)
 {
 	const struct task_struct *task = in->who;

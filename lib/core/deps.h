@@ -536,7 +536,11 @@ struct dkc_inside {
 	const void *who;		/* the world's own */
 };
 
-/* Called under the gate's lock: it may read and copy, and no more. */
+/*
+ * The call may leave while this runs, so that @reg and @op are valid only if the
+ * caller keeps them. In a read section, and maybe under the gate's lock: it may read
+ * and copy, and no more.
+ */
 typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
 
 #define DKC_GATE_ROOM	8	/* words, of which the gate makes a record */
