@@ -1,45 +1,84 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * USDT probes of what is no call; those of calls are on their way, in
- * lib/core/call.c. A probe is one nop, and where <sys/sdt.h> was missing when
- * the library was built, there is none.
+ * USDT probes. A tracer that comes counts itself in the semaphore of its probe, and
+ * goes again; meanwhile what the probes tell of is looked for, and calls are
+ * watched. Where <sys/sdt.h> was missing when the library was built, there is none.
  */
 #include "world.h"
 #include "core/registry.h"
 
-static void function(const struct dkc_reg *r, bool comes)
-{
-	const char *op = r->op ? r->op->name : "";
-	const char *device = r->block->dev ? r->block->dev->name : "";
+#ifdef DKC_PROBES
 
-	if (comes)
-		dkc_probe(register, op, r->key, r->impl->label, r->block->prov->name, device);
-	else
-		dkc_probe(unregister, op, r->key, r->impl->label, r->block->prov->name,
-			  device);
-	(void)op;
-	(void)device;
+#define _SDT_HAS_SEMAPHORES 1
+#define SDT_USE_VARIADIC
+#include <sys/sdt.h>
+
+/* Tracers find a semaphore by what the note of the probe says, wherever it is. */
+#define SEMAPHORE(point, counter)						\
+	extern u32 dispatchkey_##point##_semaphore				\
+		__attribute__((alias(#counter), visibility("hidden"), used))
+/* An array is no operand; the address of its first character is. */
+#define PROBE(...)	STAP_PROBEV(dispatchkey, __VA_ARGS__)
+
+u32 dkc_call_probes __attribute__((section(".probes")));
+u32 dkc_change_probes __attribute__((section(".probes")));
+
+SEMAPHORE(call_enter, dkc_call_probes);
+SEMAPHORE(call_exit, dkc_call_probes);
+SEMAPHORE(missing, dkc_call_probes);
+SEMAPHORE(register, dkc_change_probes);
+SEMAPHORE(unregister, dkc_change_probes);
+SEMAPHORE(publish, dkc_change_probes);
+SEMAPHORE(drain, dkc_change_probes);
+
+static const char *op_name(const struct dkc_reg *r)
+{
+	return r->op ? r->op->name : "";
+}
+
+static const char *device_name(const struct dkc_reg *r)
+{
+	return r->block->dev ? r->block->dev->name : "";
 }
 
 void dkc_trace_register(const struct dkc_reg *r)
 {
-	function(r, true);
+	PROBE(register, op_name(r), r->key, r->impl->label, r->block->prov->name,
+	      device_name(r));
 }
 
 void dkc_trace_unregister(const struct dkc_reg *r)
 {
-	function(r, false);
+	PROBE(unregister, op_name(r), r->key, r->impl->label, r->block->prov->name,
+	      device_name(r));
 }
 
 void dkc_trace_publish(const struct dk_op *op, const struct dkc_row *row)
 {
-	dkc_probe(publish, op->probed, row->kind, row->n);
+	PROBE(publish, &op->name[0], row->kind, row->n);
 }
 
 void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool leaves, bool empty)
 {
-	const char *name = prov->name;
-
-	dkc_probe(drain, name, begin, leaves, empty);
-	(void)name;
+	PROBE(drain, &prov->name[0], begin, leaves, empty);
 }
+
+void dkc_trace_call_enter(const struct dk_call *c, const struct dkc_way *way)
+{
+	const struct dkc_reg *r = way->reg;
+
+	PROBE(call_enter, c, &c->op->name[0], r->impl->label, c->ks.bits,
+	      r->block->device);
+}
+
+void dkc_trace_call_exit(const struct dk_call *c)
+{
+	PROBE(call_exit, c, c->result);
+}
+
+void dkc_trace_missing(const struct dk_op *op, u64 ks, int error)
+{
+	PROBE(missing, &op->name[0], ks, error);
+}
+
+#endif /* DKC_PROBES */

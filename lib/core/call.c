@@ -376,14 +376,13 @@ static dkc_always_inline void dkc_begin(struct dk_call *c, struct dk_op *op,
 	c->op = op;
 }
 
-/* And behind. A probe looks longer to the compiler than the nop that it is. */
-static dkc_always_inline void dkc_fill(struct dk_call *c, const struct dk_op *op,
-				       const struct dkc_reg *r, dk_fn_t fn, u64 ks)
+/* And behind. */
+static dkc_always_inline void dkc_fill(struct dk_call *c, const struct dkc_reg *r,
+				       dk_fn_t fn, u64 ks)
 {
 	c->ks.bits = ks;
 	c->fn = fn;
 	c->serves = r;
-	dkc_probe(call_enter, c, op->probed, r->impl->label, ks, r->block->device);
 }
 
 /* Out of a section that the checker does not follow. */
@@ -471,14 +470,12 @@ static dkc_noinline int dkc_enter_row(struct dk_call *c, struct dk_op *op,
 {
 	int err = dkc_admit(op, row, way);
 
-	if (dkc_unlikely(err)) {
-		dkc_probe(missing, op->probed, way->ks, err);
+	if (dkc_unlikely(err))
 		goto out;
-	}
 	c->boxed = dkc_boxed_of(way->reg->impl, way->fn);
 	if (c->boxed)
 		c->flags |= DK_CALL_PACKED;
-	dkc_fill(c, op, way->reg, way->fn, way->ks);
+	dkc_fill(c, way->reg, way->fn, way->ks);
 	if (!(row->op_flags & DK_OP_ATOMIC)) {
 		if (dkc_likely(!way->held))
 			return dkc_enter_gate(c);
@@ -631,11 +628,11 @@ static dkc_always_inline bool dkc_look(struct dk_op *op, const struct dkc_row **
 }
 
 /* Enter what was found. */
-static dkc_always_inline int dkc_enter_direct(struct dk_call *c, const struct dk_op *op,
+static dkc_always_inline int dkc_enter_direct(struct dk_call *c,
 					      const struct dkc_row *row,
 					      const struct dkc_ent *e, u64 ks, bool bare)
 {
-	dkc_fill(c, op, e->reg, e->fn, ks);
+	dkc_fill(c, e->reg, e->fn, ks);
 	if (dkc_unlikely(!(row->op_flags & DK_OP_ATOMIC)))
 		return bare ? dkc_enter_gate_bare(c) : dkc_enter_gate(c);
 	c->state = bare ? DKC_CALL_BARE : DKC_CALL_ATOMIC;
@@ -643,11 +640,10 @@ static dkc_always_inline int dkc_enter_direct(struct dk_call *c, const struct dk
 }
 
 /* The same where a hold keeps every provider. */
-static dkc_always_inline int dkc_enter_held(struct dk_call *c, const struct dk_op *op,
-					    const struct dkc_row *row,
+static dkc_always_inline int dkc_enter_held(struct dk_call *c, const struct dkc_row *row,
 					    const struct dkc_ent *e, u64 ks)
 {
-	dkc_fill(c, op, e->reg, e->fn, ks);
+	dkc_fill(c, e->reg, e->fn, ks);
 	if (dkc_unlikely(row->op_flags & DK_OP_ATOMIC)) {
 		c->state = DKC_CALL_ATOMIC;
 		return 0;
@@ -715,7 +711,6 @@ static dkc_noinline int dkc_refuse_missing(const struct dk_call *c,
 	u32 device = dkc_device_of(op->reg->layout, ks, c->objs, c->n);
 	int err = dkc_why_none(op->reg, row, DKC_ID_MISSING, device);
 
-	dkc_probe(missing, op->probed, ks, err);
 	dkc_look_away();
 	return err;
 }
@@ -771,7 +766,7 @@ static dkc_always_inline int dkc_enter_device(struct dk_call *c,
 	own = dkc_row_of_device(row, device);
 	e = dkc_look_up(own, &ks, true);
 	if (dkc_likely(e))
-		return dkc_enter_direct(c, c->op, own, e, ks, false);
+		return dkc_enter_direct(c, own, e, ks, false);
 otherwise:
 	return by_name ? dkc_enter_named_otherwise(c, row) :
 			 dkc_enter_op_otherwise(c, row);
@@ -803,7 +798,7 @@ static dkc_always_inline int dkc_enter_counted(struct dk_call *c, const struct d
 	bool atomic = row->op_flags & DK_OP_ATOMIC;
 	int err = 0;
 
-	dkc_fill(c, op, e->reg, e->fn, ks);
+	dkc_fill(c, e->reg, e->fn, ks);
 	if (atomic)
 		c->state = DKC_CALL_ATOMIC;
 	else
@@ -876,7 +871,7 @@ static dkc_noinline int dkc_call_by_type(struct dk_call *c)
 	if (dkc_unlikely(row->devs))
 		return dkc_enter_op_device(c, row);
 	e = dkc_look_up(row, &ks, true);
-	return dkc_likely(e) ? dkc_enter_direct(c, op, row, e, ks, false) :
+	return dkc_likely(e) ? dkc_enter_direct(c, row, e, ks, false) :
 			       dkc_enter_op_otherwise(c, row);
 }
 
@@ -914,7 +909,7 @@ static dkc_always_inline int dkc_enter_op(struct dk_call *c, struct dk_op *op,
 	if (dkc_unlikely(!e))
 		return by_name ? dkc_enter_named_otherwise(c, row) :
 				 dkc_enter_op_otherwise(c, row);
-	return dkc_enter_direct(c, op, row, e, ks, false);
+	return dkc_enter_direct(c, row, e, ks, false);
 }
 
 int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
@@ -940,7 +935,7 @@ int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
 	e = dkc_look_up(row, &ks, true);
 	if (dkc_unlikely(!e))
 		return dkc_call_slowly_bare(c);
-	return dkc_enter_direct(c, op, row, e, ks, true);
+	return dkc_enter_direct(c, row, e, ks, true);
 }
 
 int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
@@ -1042,8 +1037,8 @@ static dkc_noinline int dkc_redispatch_otherwise(struct dk_call *c,
 		e = dkc_look_up(row, &below, false);
 		if (e)
 			return from->state == DKC_CALL_HELD ?
-			       dkc_enter_held(c, c->op, row, e, below) :
-			       dkc_enter_direct(c, c->op, row, e, below, dkc_is_bare(from));
+			       dkc_enter_held(c, row, e, below) :
+			       dkc_enter_direct(c, row, e, below, dkc_is_bare(from));
 	}
 	if (!dkc_is_bare(from))
 		dkc_look_away();
@@ -1064,8 +1059,8 @@ static dkc_noinline int dkc_redispatch_in(struct dk_call *c, const struct dk_cal
 	e = dkc_look_up(row, &ks, false);
 	if (dkc_unlikely(!e))
 		return dkc_redispatch_otherwise(c, from, row);
-	return from->state == DKC_CALL_HELD ? dkc_enter_held(c, c->op, row, e, ks) :
-					      dkc_enter_direct(c, c->op, row, e, ks, false);
+	return from->state == DKC_CALL_HELD ? dkc_enter_held(c, row, e, ks) :
+					      dkc_enter_direct(c, row, e, ks, false);
 }
 
 /* The section of an atomic call lasts for those inside of it. */
@@ -1089,7 +1084,7 @@ int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 	e = dkc_look_up(row, &below, false);
 	if (dkc_unlikely(!e))
 		return dkc_redispatch_otherwise(c, from, row);
-	return dkc_enter_direct(c, c->op, row, e, below, true);
+	return dkc_enter_direct(c, row, e, below, true);
 }
 
 /* As dk_keyset_after() of dk_keyset_key(), without the way over the key. */
@@ -1139,7 +1134,6 @@ static dkc_noinline void dkc_leave_watched(struct dk_call *c)
 
 void dk_call_leave(struct dk_call *c)
 {
-	dkc_probe(call_exit, c, c->result);
 	if (!dkc_leave(c) && (c->state & DKC_CALL_FLAGS))
 		dkc_leave_watched(c);
 }
@@ -1193,7 +1187,7 @@ static dkc_noinline int dkc_enter_held_otherwise(struct dk_call *c,
 		row = dkc_row_by_device(c, row, ks);
 		e = dkc_look_up(row, &ks, true);
 		if (e)
-			return dkc_enter_held(c, c->op, row, e, ks);
+			return dkc_enter_held(c, row, e, ks);
 	}
 	if (c->op->reg->v1 && dkc_is_missing(row, &ks))
 		return dkc_refuse_missing(c, row, ks);
@@ -1215,7 +1209,7 @@ static dkc_noinline int dkc_call_held_by_type(struct dk_call *c, const struct dk
 		e = dkc_look_up(row, &ks, true);
 	if (dkc_likely(e)) {
 		c->op = op;
-		return dkc_enter_held(c, op, row, e, ks);
+		return dkc_enter_held(c, row, e, ks);
 	}
 	dkc_look_away();
 	return dkc_call_slowly_held(c, h, op);
@@ -1241,7 +1235,7 @@ int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op
 	e = dkc_look_up(row, &ks, true);
 	if (dkc_unlikely(!e))
 		return dkc_enter_held_otherwise(c, h, op, row);
-	return dkc_enter_held(c, known, row, e, ks);
+	return dkc_enter_held(c, row, e, ks);
 }
 
 int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,

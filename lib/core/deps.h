@@ -34,8 +34,6 @@
  * dkc_trace()		tells a tracer of what happened, by the function
  *			dkc_trace_POINT(), see registry.h
  * dkc_trace_call()	the same of calls that are watched; dkc_traced() is there one
- * dkc_probe()		marks a place on the way of a call where a tracer may come
- *			in, with what is at hand there
  * dkc_thread_depth()	the calling thread's depth of calls that hooks are told
  *			of, or NULL where local state has it
  * dkc_registry_born()	a registry was made, and nobody knows of it yet;
@@ -129,7 +127,6 @@ DECLARE_TRACEPOINT(dk_drain);
 			dkc_trace_##point(__VA_ARGS__);			\
 	} while (0)
 #define dkc_trace_call(point, ...)	dkc_trace(point, __VA_ARGS__)
-#define dkc_probe(point, ...)	do { } while (0)
 
 struct dkc_counts {
 	u64 __percpu *n;
@@ -259,7 +256,6 @@ struct dkc_counter {
 #define dkc_traced(point)	false
 #define dkc_trace(point, ...)	do { } while (0)
 #define dkc_trace_call(point, ...)	do { } while (0)
-#define dkc_probe(point, ...)	do { } while (0)
 
 extern u32 dkc_watching;
 #define dkc_watched()		dkc_unlikely(dkc_watching)
@@ -377,20 +373,28 @@ struct dkc_counter {
 	long n;
 };
 
-/* lib/probe.c; a tracer finds calls by probes, watched or not. */
-#define dkc_traced(point)	false
-#define dkc_trace(point, ...)	dkc_trace_##point(__VA_ARGS__)
-#define dkc_trace_call(point, ...)	do { } while (0)
+/* lib/probe.c; a tracer that comes counts itself, and watches all calls. */
 #ifdef DKC_PROBES
-#define SDT_USE_VARIADIC
-#include <sys/sdt.h>
-#define dkc_probe(...)		STAP_PROBEV(dispatchkey, __VA_ARGS__)
+extern u32 dkc_call_probes __attribute__((visibility("hidden")));
+extern u32 dkc_change_probes __attribute__((visibility("hidden")));
 #else
-#define dkc_probe(...)		do { } while (0)
+#define dkc_call_probes		0
+#define dkc_change_probes	0
 #endif
+#define dkc_traced(point)	(dkc_call_probes != 0)
+#define dkc_trace(point, ...)						\
+	do {								\
+		if (dkc_change_probes)					\
+			dkc_trace_##point(__VA_ARGS__);			\
+	} while (0)
+#define dkc_trace_call(point, ...)					\
+	do {								\
+		if (dkc_traced(point))					\
+			dkc_trace_##point(__VA_ARGS__);			\
+	} while (0)
 
 extern u32 dkc_watching __attribute__((visibility("hidden")));
-#define dkc_watched()		dkc_unlikely(dkc_peek(dkc_watching))
+#define dkc_watched()		dkc_unlikely(dkc_peek(dkc_watching) | dkc_call_probes)
 #define dkc_watch_begin()	__atomic_fetch_add(&dkc_watching, 1, __ATOMIC_RELAXED)
 #define dkc_watch_end()		__atomic_fetch_sub(&dkc_watching, 1, __ATOMIC_RELAXED)
 

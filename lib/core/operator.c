@@ -155,7 +155,6 @@ static struct dk_op *dkc_op_new(struct dk_registry *reg, const char *name)
 		return NULL;
 	}
 	memcpy(op->name, name, len + 1);
-	op->probed = op->name;
 	op->name_len = len;
 	op->hash = dkc_name_hash(name, len);
 	op->reg = reg;

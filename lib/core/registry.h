@@ -224,7 +224,6 @@ struct dk_op {
 	struct dkc_reg __rcu *regs;		/* without a device */
 	struct dkc_reg __rcu *dev_regs;	/* with one; for writers */
 	u64 sig;			/* hash of the signature, 0: unknown */
-	const char *probed;		/* the name, where a probe finds it */
 	const struct dk_op_decl *decl;		/* the definer's */
 	struct dk_op *def_next;			/* of the definer */
 	struct dk_op **def_link;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The library has the probes that the guide tells of, with as many arguments,
-# and one is one nop. DK_BUILD is the build folder.
+# The library has the probes that the guide tells of, with as many arguments, and one
+# is one nop. Nobody passes by a probe that no tracer has counted itself in. DK_BUILD
+# is the build folder.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -22,7 +23,7 @@ probes() {
 }
 documented() {
 	awk '/^USDT$/ { inside = 1 }
-		inside && /^[a-z_]+ .*,/ { n = gsub(",", ","); print $1, n + 1 }' \
+		inside && /^[a-z_]+  +[^ ].*,/ { n = gsub(",", ","); print $1, n + 1 }' \
 		"$st_top/Documentation/seeing.rst" | sort -u
 }
 # Bytes of the instruction at each place of a probe.
@@ -36,9 +37,43 @@ instructions() {
 		done | sort -u
 }
 
-plan 3
+# NAME:LOCATION:SEMAPHORE, a line each
+places() {
+	readelf -n "$lib" | awk '
+		/Provider:/ { ours = $2 == "dispatchkey" }
+		ours && /Name:/ { name = $2 }
+		ours && /Location:/ { sub(",", "", $2); print name ":" $2 ":" $6 }'
+}
+# shellcheck disable=SC2317,SC2046 # called by ok; a word each
+traces_itself() {
+	cc -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Wno-unused-parameter -Werror \
+		-I"$st_top/include" -I"$st_top/uapi" -o "$st_tmp/tracer" "$st_here/tracer.c" \
+		"$lib" -Wl,-rpath,"${lib%/*}" &&
+		"$st_tmp/tracer" $(places) >"$st_tmp/hits"
+}
+# PHASE - what was passed by, sorted
+hits() {
+	sed -n "s/^$1 //p" "$st_tmp/hits" | sort
+}
+
+plan 7
 like "the guide tells of probes" '*call_enter 5*missing 3*' "$(documented)"
 is "the library has these" "$(documented)" "$(probes)"
 is "each is a nop" nop "$(instructions)"
+
+if [ "$(uname -m)" != x86_64 ]; then
+	for what in "a process traces itself" "before" "traced" "after"; do
+		skip "$what" "the tracer's breakpoints are those of x86-64"
+	done
+	finish
+fi
+ok "a process traces itself" traces_itself
+none=$(probes | sed 's/ .*/ 0/')
+is "nobody passes by a probe without a tracer" "$none" "$(hits before)"
+# how often tables are published, nobody promises
+is "a tracer sees every call and every change" \
+	"call_enter 2 call_exit 2 drain 2 missing 2 register 2 unregister 2" \
+	"$(hits traced | grep -v publish | paste -sd ' ')"
+is "and none when it has gone" "$none" "$(hits after)"
 
 finish
