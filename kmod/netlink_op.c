@@ -73,10 +73,9 @@ static size_t dk_nl_op_room(size_t schema, const struct dk_nl_impls *impls)
 {
 	size_t one = DK_NL_IMPL_ROOM;
 
-	if (impls->n && impls->reg[0]->impl->label)
-		one += strnlen(impls->reg[0]->impl->label, DK_NAME_MAX);
 	if (impls->n)
-		one += strlen(impls->reg[0]->block->prov->name);
+		one += strnlen(dkc_label_of(impls->reg[0]), DK_NAME_MAX) +
+		       strlen(impls->reg[0]->block->prov->name);
 	return min_t(size_t, DK_NL_OP_ROOM + schema + impls->n * one,
 		     DK_NL_MESSAGE_MAX);
 }

@@ -10,11 +10,6 @@ static inline const char *dkc_trace_op_name(const struct dk_op *op)
 	return op ? op->name : "";
 }
 
-static inline const char *dkc_trace_label(const struct dkc_reg *r)
-{
-	return r->impl->label ? r->impl->label : "";
-}
-
 static inline const char *dkc_trace_device(const struct dkc_reg *r)
 {
 	return r->block->dev ? r->block->dev->name : "";

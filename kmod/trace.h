@@ -29,7 +29,7 @@ DECLARE_EVENT_CLASS(dk_function,
 	TP_STRUCT__entry(
 		DKC_TEXT(op, dkc_trace_op_name(r->op))
 		DKC_TEXT(key_name, key_name)
-		DKC_TEXT(label, dkc_trace_label(r))
+		DKC_TEXT(label, dkc_label_of(r))
 		DKC_TEXT(provider, r->block->prov->name)
 		DKC_TEXT(device_name, dkc_trace_device(r))
 		__field(u16, key)
@@ -38,7 +38,7 @@ DECLARE_EVENT_CLASS(dk_function,
 	TP_fast_assign(
 		DKC_COPY(op, dkc_trace_op_name(r->op));
 		DKC_COPY(key_name, key_name);
-		DKC_COPY(label, dkc_trace_label(r));
+		DKC_COPY(label, dkc_label_of(r));
 		DKC_COPY(provider, r->block->prov->name);
 		DKC_COPY(device_name, dkc_trace_device(r));
 		__entry->key = r->key;
@@ -86,7 +86,7 @@ TRACE_EVENT_FN(dk_call_enter,
 	TP_STRUCT__entry(
 		DKC_TEXT(op, c->op->name)
 		DKC_TEXT(key_name, key_name)
-		DKC_TEXT(label, dkc_trace_label(r))
+		DKC_TEXT(label, dkc_label_of(r))
 		__field(u64, keyset)
 		__field(u32, device)
 		__field(bool, redispatch)
@@ -94,7 +94,7 @@ TRACE_EVENT_FN(dk_call_enter,
 	TP_fast_assign(
 		DKC_COPY(op, c->op->name);
 		DKC_COPY(key_name, key_name);
-		DKC_COPY(label, dkc_trace_label(r));
+		DKC_COPY(label, dkc_label_of(r));
 		__entry->keyset = c->ks.bits;
 		__entry->device = dk_call_device(c);
 		__entry->redispatch = redispatch;
@@ -111,7 +111,7 @@ TRACE_EVENT_FN(dk_call_exit,
 	TP_STRUCT__entry(
 		DKC_TEXT(op, c->op->name)
 		DKC_TEXT(key_name, key_name)
-		DKC_TEXT(label, dkc_trace_label(c->serves))
+		DKC_TEXT(label, dkc_label_of(c->serves))
 		__field(u64, keyset)
 		__field(u32, device)
 		__field(int, result)
@@ -119,7 +119,7 @@ TRACE_EVENT_FN(dk_call_exit,
 	TP_fast_assign(
 		DKC_COPY(op, c->op->name);
 		DKC_COPY(key_name, key_name);
-		DKC_COPY(label, dkc_trace_label(c->serves));
+		DKC_COPY(label, dkc_label_of(c->serves));
 		__entry->keyset = c->ks.bits;
 		__entry->device = dk_call_device(c);
 		__entry->result = c->result;

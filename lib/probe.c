@@ -43,13 +43,13 @@ static const char *device_name(const struct dkc_reg *r)
 
 void dkc_trace_register(const struct dkc_reg *r)
 {
-	PROBE(register, op_name(r), r->key, r->impl->label, r->block->prov->name,
+	PROBE(register, op_name(r), r->key, dkc_label_of(r), r->block->prov->name,
 	      device_name(r));
 }
 
 void dkc_trace_unregister(const struct dkc_reg *r)
 {
-	PROBE(unregister, op_name(r), r->key, r->impl->label, r->block->prov->name,
+	PROBE(unregister, op_name(r), r->key, dkc_label_of(r), r->block->prov->name,
 	      device_name(r));
 }
 
@@ -67,7 +67,7 @@ void dkc_trace_call_enter(const struct dk_call *c, const struct dkc_way *way)
 {
 	const struct dkc_reg *r = way->reg;
 
-	PROBE(call_enter, c, &c->op->name[0], r->impl->label, c->ks.bits,
+	PROBE(call_enter, c, &c->op->name[0], dkc_label_of(r), c->ks.bits,
 	      r->block->device);
 }
 

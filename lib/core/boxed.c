@@ -23,7 +23,7 @@ struct dk_extract {
  */
 static dk_boxed_fn_t dkc_unbox_of(const struct dk_call *c)
 {
-	return c->flags & DK_CALL_PACKED ? c->boxed : c->serves->impl->op->unbox;
+	return c->flags & DK_CALL_PACKED ? c->boxed : dkc_impl_of(c->serves)->op->unbox;
 }
 
 /* At a key, or what comes behind. */

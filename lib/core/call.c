@@ -245,7 +245,7 @@ static int dkc_why_none(const struct dk_registry *reg, const struct dkc_row *row
  */
 static int dkc_found_by_rules(const struct dkc_row *row, struct dkc_way *way)
 {
-	const struct dk_impl *impl = way->reg->impl;
+	const struct dk_impl *impl = dkc_impl_of(way->reg);
 	const char *sig = impl->op ? impl->op->sig : NULL;
 
 	if ((row->op_flags & DK_OP_ATOMIC) && !(impl->flags & DK_IMPL_F_ATOMIC))
@@ -472,7 +472,7 @@ static dkc_noinline int dkc_enter_row(struct dk_call *c, struct dk_op *op,
 
 	if (dkc_unlikely(err))
 		goto out;
-	c->boxed = dkc_boxed_of(way->reg->impl, way->fn);
+	c->boxed = dkc_boxed_of(dkc_impl_of(way->reg), way->fn);
 	if (c->boxed)
 		c->flags |= DK_CALL_PACKED;
 	dkc_fill(c, way->reg, way->fn, way->ks);

@@ -69,7 +69,7 @@ static void dkc_step_about(struct dk_step *s, const struct dkc_reg *r)
 	s->is_fallthrough = dkc_is_fallthrough(r);
 	s->is_fallback = !r->op;
 	s->device = b->device;
-	dkc_strcpy(s->label, r->impl->label ? r->impl->label : "", sizeof(s->label));
+	dkc_strcpy(s->label, dkc_label_of(r), sizeof(s->label));
 	dkc_strcpy(s->provider, b->prov ? b->prov->name : "", sizeof(s->provider));
 	dkc_strcpy(s->device_name, b->dev ? b->dev->name : "", sizeof(s->device_name));
 }

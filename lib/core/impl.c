@@ -93,7 +93,6 @@ static void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b,
 	const struct dk_layout *l = b->prov->reg->layout;
 	struct dkc_place at = dkc_key_place(l, key);
 
-	r->impl = impl;
 	r->block = b;
 	r->key = key;
 	r->group = dkc_group_of(impl);
@@ -244,7 +243,7 @@ static void dkc_who_had(char text[DK_NAME_MAX], const struct dkc_reg *old,
 		dk_key_name(prov->reg->layout, old->key, key), ": ", had, " -> ", comes,
 	};
 
-	dkc_who(had, old->impl, old->block->prov);
+	dkc_who(had, dkc_impl_of(old), old->block->prov);
 	dkc_who(comes, impl, prov);
 	dkc_join(text, DK_NAME_MAX, part, DKC_COUNT(part));
 }
@@ -259,7 +258,7 @@ void dkc_tell_override(const struct dkc_block *b, struct dk_diag *why)
 	for (i = 0; why && i < b->n; i++) {
 		old = dkc_overridden(&b->regs[i]);
 		if (old) {
-			dkc_who_had(text, old, b->regs[i].impl, b->prov);
+			dkc_who_had(text, old, &b->impls[i], b->prov);
 			dkc_remark(why, DK_WHY_OVERRIDE, text);
 			return;
 		}

@@ -46,8 +46,7 @@ static void dkc_tell(struct dk_entry *e, const struct dkc_reg *r,
 		return;
 	e->is_fallthrough = dkc_is_fallthrough(r);
 	e->device = r->block->device;
-	dkc_strcpy(e->label, r->impl->label ? r->impl->label : "",
-		   sizeof(e->label));
+	dkc_strcpy(e->label, dkc_label_of(r), sizeof(e->label));
 	dkc_strcpy(e->provider, r->block->prov ? r->block->prov->name : "",
 		   sizeof(e->provider));
 	if (r->block->dev)
@@ -146,11 +145,10 @@ int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
 	if (r) {
 		info->key = r->key;
 		info->is_fallthrough = dkc_is_fallthrough(r);
-		info->is_boxed = !!(r->impl->flags & DK_IMPL_F_BOXED);
+		info->is_boxed = !!(dkc_impl_of(r)->flags & DK_IMPL_F_BOXED);
 		info->is_active = dkc_top(op, r->block->dev, r->key, true) == r;
 		info->device = r->block->device;
-		dkc_strcpy(info->label, r->impl->label ? r->impl->label : "",
-			   sizeof(info->label));
+		dkc_strcpy(info->label, dkc_label_of(r), sizeof(info->label));
 		dkc_strcpy(info->provider, r->block->prov->name,
 			   sizeof(info->provider));
 		dkc_strcpy(info->device_name, r->block->dev ? r->block->dev->name : "",

@@ -95,7 +95,7 @@ static void dkc_look_unserved(const struct dk_op *op, const struct dkc_reg *r,
 	unsigned int b = dk_key_backend(l, r->key);
 
 	if (first->op || !op->definer ||
-	    ((op->flags & DK_OP_ATOMIC) && !(r->impl->flags & DK_IMPL_F_ATOMIC)) ||
+	    ((op->flags & DK_OP_ATOMIC) && !(dkc_impl_of(r)->flags & DK_IMPL_F_ATOMIC)) ||
 	    dkc_evaluate(op, r->block->dev, f, b, true).prov != DK_PROV_MISSING)
 		return;
 	first->op = op;

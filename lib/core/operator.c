@@ -241,7 +241,7 @@ u64 dkc_op_sig(const struct dk_op *op)
 	u64 sig = op->sig;
 
 	while (!sig && (r = dkc_reg_walk(op, r)))
-		sig = dkc_sig_hash(r->impl->op->sig);
+		sig = dkc_sig_hash(dkc_impl_of(r)->op->sig);
 	return sig;
 }
 
@@ -250,7 +250,7 @@ static bool dkc_sig_known(const struct dk_op *op, const char *sig)
 {
 	const struct dkc_reg *r = dkc_deref_locked(op->regs);
 
-	return (op->definer && op->decl->sig == sig) || (r && r->impl->op->sig == sig);
+	return (op->definer && op->decl->sig == sig) || (r && dkc_impl_of(r)->op->sig == sig);
 }
 
 static bool dkc_op_takes(const struct dk_op *op, const struct dk_op_decl *decl)
@@ -326,11 +326,11 @@ static bool dkc_sig_had(struct dkc_claim *had, const struct dk_op *op)
 		return true;
 	}
 	while ((r = dkc_reg_walk(op, r)))
-		if (dkc_sig_hash(r->impl->op->sig) == sig)
+		if (dkc_sig_hash(dkc_impl_of(r)->op->sig) == sig)
 			oldest = r;
 	if (oldest)
 		*had = (struct dkc_claim){
-			.decl = oldest->impl->op, .impl = oldest->impl,
+			.decl = dkc_impl_of(oldest)->op, .impl = dkc_impl_of(oldest),
 			.core = oldest->block->prov, .key = oldest->key,
 		};
 	return oldest;
@@ -449,7 +449,7 @@ static int dkc_check_class(const struct dk_op *op, unsigned int flags,
 	    (dkc_load(op->pinned) || op->holders))
 		return dkc_refuse(why, DK_WHY_CLASS, op->name);
 	while ((flags & DK_OP_ATOMIC) && (r = dkc_reg_walk(op, r)))
-		if (!(r->impl->flags & DK_IMPL_F_ATOMIC))
+		if (!(dkc_impl_of(r)->flags & DK_IMPL_F_ATOMIC))
 			return dkc_refuse(why, DK_WHY_NOT_ATOMIC, op->name);
 	return 0;
 }
@@ -532,7 +532,7 @@ static int dkc_check_all_fit(const struct dk_op *op, const struct dk_op_decl *de
 	int err = 0;
 
 	while (!err && decl->schema && (r = dkc_reg_walk(op, r)))
-		err = dkc_check_fits(decl, r->impl, why);
+		err = dkc_check_fits(decl, dkc_impl_of(r), why);
 	return err;
 }
 

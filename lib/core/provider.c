@@ -369,8 +369,7 @@ static bool dkc_answer(const struct dkc_inside *in, void *data)
 		return true;
 	answer->device = in->reg->block->device;
 	dkc_strcpy(answer->op, ((const struct dk_op *)in->op)->name, sizeof(answer->op));
-	dkc_strcpy(answer->label, in->reg->impl->label ? in->reg->impl->label : "",
-		   sizeof(answer->label));
+	dkc_strcpy(answer->label, dkc_label_of(in->reg), sizeof(answer->label));
 	return true;
 }
 

@@ -94,6 +94,7 @@ static int dkc_registry_stock(struct dk_registry *reg)
 		return -ENOMEM;
 	b->state = DKC_LIVE;
 	b->fallback = true;
+	b->impls = &dkc_stock_impl;
 	while ((slot = dk_keyset_next(reg->layout, set, slot))) {
 		unsigned int key = dk_slot_key(reg->layout, slot);
 		struct dkc_reg *r;
@@ -101,7 +102,6 @@ static int dkc_registry_stock(struct dk_registry *reg)
 		if (dk_table_index(reg->layout, dk_key_set(reg->layout, key)) < 0)
 			continue;
 		r = &b->regs[b->n++];
-		r->impl = &dkc_stock_impl;
 		r->block = b;
 		r->key = key;
 		r->slot = slot;

@@ -36,7 +36,6 @@ struct dkc_reg {
 	struct dkc_reg __rcu *next;	/* of its operator, newest first; a
 					 * device's are in a list of their own
 					 */
-	const struct dk_impl *impl;
 	struct dkc_block *block;
 	struct dk_op *op;		/* NULL: a backend fallback */
 	u16 key;
@@ -77,8 +76,23 @@ struct dkc_block {
 	u8 state;			/* of enum dkc_state */
 	bool fallback;
 	bool drained;			/* nobody is inside any more */
-	struct dkc_reg regs[];
+	struct dkc_reg regs[];		/* of @impls in their order, or of a fallback */
 };
+
+static inline const struct dk_impl *dkc_impl_of(const struct dkc_reg *r)
+{
+	const struct dkc_block *b = r->block;
+
+	return &b->impls[b->fallback ? 0 : r - b->regs];
+}
+
+/* For people; empty where it has none. */
+static inline const char *dkc_label_of(const struct dkc_reg *r)
+{
+	const char *label = dkc_impl_of(r)->label;
+
+	return label ? label : "";
+}
 
 /* How something was taken offline for the last time. */
 struct dkc_offline {
@@ -501,7 +515,7 @@ static inline bool dkc_op_dangles(const struct dk_op *op)
 
 static inline bool dkc_is_fallthrough(const struct dkc_reg *r)
 {
-	return r && (r->impl->flags & DK_IMPL_F_FALLTHROUGH);
+	return r && (dkc_impl_of(r)->flags & DK_IMPL_F_FALLTHROUGH);
 }
 
 /* rules.c: a runtime key by the rules; under the lock or in a read section. The

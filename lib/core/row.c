@@ -26,7 +26,7 @@ static struct dkc_row *dkc_row_make(struct dk_registry *reg, struct dkc_shape *s
 static struct dkc_ent *dkc_fill_one(struct dkc_ent *ent, const struct dkc_reg *r)
 {
 	ent->reg = r;
-	ent->fn = r->impl->fn;	/* a fallthrough has none */
+	ent->fn = dkc_impl_of(r)->fn;	/* a fallthrough has none */
 	return ent + 1;
 }
 

@@ -100,7 +100,8 @@ struct dkc_reg *dkc_fallback_of(const struct dk_registry *reg, bool atomic,
 {
 	struct dkc_reg *r = dkc_deref(reg->fallback[slot]);
 
-	if (r && dkc_visible(r, writer) && (!atomic || (r->impl->flags & DK_IMPL_F_ATOMIC)))
+	if (r && dkc_visible(r, writer) &&
+	    (!atomic || (dkc_impl_of(r)->flags & DK_IMPL_F_ATOMIC)))
 		return r;
 	return reg->stock[slot];
 }

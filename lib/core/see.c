@@ -40,7 +40,7 @@ static void dkc_put_set(struct dkc_text *t, const struct dk_layout *l,
 /* A function, with the device that it is of. */
 static void dkc_put_label(struct dkc_text *t, const struct dkc_reg *r)
 {
-	dkc_put(t, r->impl->label ? r->impl->label : "");
+	dkc_put(t, dkc_label_of(r));
 	if (r->block->dev) {
 		dkc_put(t, "@");
 		dkc_put(t, r->block->dev->name);
@@ -51,7 +51,7 @@ static void dkc_put_reg(struct dkc_text *t, const struct dk_op *op,
 			const struct dkc_reg *r)
 {
 	const struct dk_layout *l = op->reg->layout;
-	const struct dk_impl *impl = r->impl;
+	const struct dk_impl *impl = dkc_impl_of(r);
 
 	dkc_put_key(t, l, r->key);
 	if (dk_key_kind(l, r->key) == DK_KIND_ALIAS)

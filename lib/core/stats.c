@@ -488,7 +488,7 @@ static void dkc_stat_fill(struct dk_stat *s, const struct dk_registry *reg,
 		return;
 	s->key = r->key;
 	s->device = r->block->device;
-	dkc_strcpy(s->label, r->impl->label ? r->impl->label : "", sizeof(s->label));
+	dkc_strcpy(s->label, dkc_label_of(r), sizeof(s->label));
 	dkc_strcpy(s->provider, r->block->prov->name, sizeof(s->provider));
 	if (r->block->dev)
 		dkc_strcpy(s->device_name, r->block->dev->name, sizeof(s->device_name));
