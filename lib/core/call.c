@@ -703,13 +703,20 @@ static dkc_always_inline bool dkc_is_missing(const struct dkc_row *row, u64 *ks)
 	       row->shape->index[dkc_v1_index(*ks, b)] == DKC_ID_MISSING;
 }
 
-/* It does not; the section ends. */
-static dkc_noinline int dkc_refuse_missing(const struct dk_call *c,
-					   const struct dkc_row *row, u64 ks)
+/* It does not. */
+static dkc_noinline int dkc_why_missing(const struct dk_call *c,
+					const struct dkc_row *row, u64 ks)
 {
 	const struct dk_op *op = c->op;
 	u32 device = dkc_device_of(op->reg->layout, ks, c->objs, c->n);
-	int err = dkc_why_none(op->reg, row, DKC_ID_MISSING, device);
+
+	return dkc_why_none(op->reg, row, DKC_ID_MISSING, device);
+}
+
+/* The same, and the section ends. */
+static int dkc_refuse_missing(const struct dk_call *c, const struct dkc_row *row, u64 ks)
+{
+	int err = dkc_why_missing(c, row, ks);
 
 	dkc_look_away();
 	return err;
@@ -750,6 +757,18 @@ static dkc_noinline int dkc_enter_op_otherwise(struct dk_call *c,
 					       const struct dkc_row *row)
 {
 	return dkc_enter_otherwise(c, row, false);
+}
+
+/* The same from inside a section of the caller's, and by name. */
+static dkc_noinline int dkc_enter_bare_otherwise(struct dk_call *c,
+						 const struct dkc_row *row)
+{
+	u64 ks = c->ks.bits;
+
+	if (dkc_likely(c->op->reg->v1) &&
+	    dkc_is_missing(dkc_row_of_call(c, row, ks), &ks))
+		return dkc_why_missing(c, row, ks);
+	return dkc_call_slowly_bare(c);
 }
 
 /* Where devices have functions of their own. */
@@ -929,12 +948,14 @@ int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
 	const struct dkc_ent *e;
 
 	dkc_begin(c, op, decl, local, 0, objs, n, ks);
-	if (dkc_unlikely(!op) || dkc_watched() || !dkc_look(op, &row, true) ||
-	    dkc_unlikely(row->devs))
+	if (dkc_unlikely(!op) || dkc_watched())
 		return dkc_call_slowly_bare(c);
+	dkc_look(op, &row, true);
+	if (dkc_unlikely(row->devs))
+		return dkc_enter_bare_otherwise(c, row);
 	e = dkc_look_up(row, &ks, true);
 	if (dkc_unlikely(!e))
-		return dkc_call_slowly_bare(c);
+		return dkc_enter_bare_otherwise(c, row);
 	return dkc_enter_direct(c, row, e, ks, true);
 }
 

@@ -65,6 +65,7 @@ static int id##_##by##_inside(struct dk_call *c, struct dk_obj *x, struct dk_obj
 INSIDE(calm0, redispatch)
 INSIDE(swift0, redispatch)
 INSIDE(calm1, below)
+INSIDE(swift1, below)
 
 #define CPU_IMPL(f, i)	DK_IMPL_ATOMIC(f##i, DK_CPU, serve),		\
 	DK_IMPL_ATOMIC(f##i, DK_PRIVATEUSE1, serve),			\
@@ -81,6 +82,7 @@ static const struct dk_impl impls[] = {
 	DK_IMPL(calm0, DK_AUTOGRAD_CPU, calm0_redispatch_inside),
 	DK_IMPL_ATOMIC(swift0, DK_AUTOGRAD_CPU, swift0_redispatch_inside),
 	DK_IMPL(calm1, DK_AUTOGRAD_CPU, calm1_below_inside),
+	DK_IMPL_ATOMIC(swift1, DK_AUTOGRAD_CPU, swift1_below_inside),
 };
 
 static const struct dk_impl of_own[] = { EACH(CPU_IMPL, calm) EACH(CPU_IMPL, swift) };
@@ -229,6 +231,14 @@ CONTENDER(bare_missing, calm, CALL_HELD, -ENOSYS, HOLD, RELEASE)
 #define CALL_HELD_GIVEN(f, i, bad)	bad |= f##i##_held(&hold, f[i], local, x, y);
 CONTENDER(bare_given, calm, CALL_HELD_GIVEN, 0, HOLD; LOCAL, RELEASE)
 
+/* Inside a read section, of atomic operators. */
+#define CALL_BARE(f, i, bad)	bad |= f##i##_bare(dk_local_current(), x, y);
+CONTENDER(section, swift, CALL_BARE, 0, dk_section_begin(), dk_section_end())
+CONTENDER(section_missing, swift, CALL_BARE, -ENOSYS, dk_section_begin(), dk_section_end())
+#define CALL_BARE_GIVEN(f, i, bad)	bad |= f##i##_bare(local, x, y);
+CONTENDER(section_given, swift, CALL_BARE_GIVEN, 0, LOCAL; dk_section_begin(),
+	  dk_section_end())
+
 #define CALL_BOXED(f, i, bad)						\
 	bad |= dk_call_boxed(f[i], &f##i##_op, dk_local_current(),	\
 			     &(struct f##i##_args){ x, y });
@@ -297,6 +307,10 @@ static void name(const struct bench_contender *contender, unsigned long n) \
 
 INSIDE_CALL(redispatch_bare, calm0_held(&hold, calm[0], dk_local_current(), x, y),
 	    HOLD, RELEASE)
+INSIDE_CALL(redispatch_section, swift0_bare(dk_local_current(), x, y),
+	    dk_section_begin(), dk_section_end())
+INSIDE_CALL(below_section, swift1_bare(dk_local_current(), x, y),
+	    dk_section_begin(), dk_section_end())
 INSIDE_CALL(redispatch_sleepable, calm0(x, y), NONE, NONE)
 INSIDE_CALL(redispatch_atomic, swift0(x, y), NONE, NONE)
 INSIDE_CALL(below_bare, calm1_held(&hold, calm[1], dk_local_current(), x, y),
@@ -321,10 +335,14 @@ static const struct bench_contender contenders[] = {
 	{ .id = "floor.bp", .run = floor_bp },
 	{ .id = "floor.memb", .run = floor_memb },
 	{ .id = "floor.qsbr", .run = floor_qsbr },
+	{ .id = "redispatch.section", .run = redispatch_section },
 	{ .id = "redispatch.bare", .run = redispatch_bare },
 	{ .id = "redispatch.sleepable", .run = redispatch_sleepable },
 	{ .id = "redispatch.atomic", .run = redispatch_atomic },
+	{ .id = "below.section", .run = below_section },
 	{ .id = "below.bare", .run = below_bare },
+	{ .id = "section", .run = section },
+	{ .id = "section.given", .run = section_given },
 	{ .id = "bare", .run = bare },
 	{ .id = "bare.given", .run = bare_given },
 	{ .id = "held.sleepable", .run = sleepable, .scales = 1 },
@@ -341,6 +359,7 @@ static const struct bench_contender contenders[] = {
 	{ .id = "batch.calls", .run = batch_of_calls },
 	FALLS(0), FALLS(1), FALLS(2), FALLS(3), FALLS(4), FALLS(5), FALLS(6), FALLS(7),
 	FALLS(8),
+	{ .id = "missing.section", .run = section_missing, .object = ON_CUDA },
 	{ .id = "missing.bare", .run = bare_missing, .object = ON_CUDA },
 	{ .id = "missing.sleepable", .run = missing_sleepable, .object = ON_CUDA },
 	{ .id = "missing.atomic", .run = missing_atomic, .object = ON_CUDA },
