@@ -240,13 +240,12 @@ static const struct device *device_of(const struct dk_layout *l, unsigned int ke
 int dk_key_device_type(const struct dk_layout *l, unsigned int key,
 		       const char **device, struct dk_diag *why)
 {
-	char name[DK_NAME_MAX];
 	const struct device *d;
 
 	l = dkc_layout(l);
 	d = device_of(l, key);
 	if (!d)
-		return dkc_refuse(why, DK_WHY_NO_DEVICE_TYPE, dk_key_name(l, key, name));
+		return dkc_refuse_key(why, DK_WHY_NO_DEVICE_TYPE, l, key);
 	*device = d->name;
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	return 0;
@@ -261,7 +260,7 @@ int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
 	dkc_key_name(l, key, name);
 	dkc_key_name(l, dk_key_functionality(l, key), f);
 	if (dkc_has_word("SparseCsr SparseCsrCPU SparseCsrCUDA", f))
-		return dkc_refuse(why, DK_WHY_NO_UNIQUE_LAYOUT, dk_key_name(l, key, name));
+		return dkc_refuse_key(why, DK_WHY_NO_UNIQUE_LAYOUT, l, key);
 	if (dk_key_backend(l, key) && dkc_streq(f, "Sparse"))
 		*layout = "Sparse";
 	else if (dkc_streq(name, "MkldnnCPU"))

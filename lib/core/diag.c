@@ -48,6 +48,14 @@ int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name)
 	return -reasons[reason].error;
 }
 
+int dkc_refuse_key(struct dk_diag *why, enum dk_reason reason,
+		   const struct dk_layout *l, unsigned int key)
+{
+	char name[DK_NAME_MAX];
+
+	return dkc_refuse(why, reason, dk_key_name(l, key, name));
+}
+
 #ifndef dkc_strlen
 size_t dkc_strlen(const char *s)
 {

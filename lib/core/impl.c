@@ -61,7 +61,6 @@ static int dkc_resolve_key(const struct dk_layout *l, const struct dk_impl *impl
 			   struct dk_diag *why)
 {
 	enum dk_key_kind kind = dk_key_kind(l, impl->key);
-	char name[DK_NAME_MAX];
 
 	*key = impl->key;
 	if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
@@ -76,7 +75,7 @@ static int dkc_resolve_key(const struct dk_layout *l, const struct dk_impl *impl
 	}
 	if (device && (kind != DK_KIND_PER_BACKEND ||
 		       dkc_key_place(l, *key).b != backend))
-		return dkc_refuse(why, DK_WHY_DEVICE_KEY, dk_key_name(l, *key, name));
+		return dkc_refuse_key(why, DK_WHY_DEVICE_KEY, l, *key);
 	return 0;
 }
 
@@ -234,9 +233,12 @@ static const struct dkc_reg *dkc_overridden(const struct dkc_reg *r)
  * Who had a key, and who comes: "operator key: f1 (a) -> f2 (b)"; a fallback
  * has no operator.
  */
-static void dkc_who_had(char text[DK_NAME_MAX], const struct dkc_reg *old,
-			const struct dk_impl *impl, const struct dkc_provider *prov)
+static dkc_noinline int dkc_refuse_had(struct dk_diag *why, enum dk_reason reason,
+				       const struct dkc_reg *old,
+				       const struct dk_impl *impl,
+				       const struct dkc_provider *prov)
 {
+	char text[DK_NAME_MAX];
 	char key[DK_NAME_MAX], had[DK_NAME_MAX], comes[DK_NAME_MAX];
 	const char *const part[] = {
 		old->op ? old->op->name : "", old->op ? " " : "",
@@ -245,21 +247,20 @@ static void dkc_who_had(char text[DK_NAME_MAX], const struct dkc_reg *old,
 
 	dkc_who(had, dkc_impl_of(old), old->block->prov);
 	dkc_who(comes, impl, prov);
-	dkc_join(text, DK_NAME_MAX, part, DKC_COUNT(part));
+	dkc_join(text, sizeof(text), part, DKC_COUNT(part));
+	return dkc_refuse(why, reason, text);
 }
 
 /* Say who had the key: "operator key: old -> new". */
 void dkc_tell_override(const struct dkc_block *b, struct dk_diag *why)
 {
 	const struct dkc_reg *old;
-	char text[DK_NAME_MAX];
 	unsigned int i;
 
 	for (i = 0; why && i < b->n; i++) {
 		old = dkc_overridden(&b->regs[i]);
 		if (old) {
-			dkc_who_had(text, old, &b->impls[i], b->prov);
-			dkc_remark(why, DK_WHY_OVERRIDE, text);
+			dkc_refuse_had(why, DK_WHY_OVERRIDE, old, &b->impls[i], b->prov);
 			return;
 		}
 	}
@@ -269,14 +270,13 @@ void dkc_tell_override(const struct dkc_block *b, struct dk_diag *why)
 static void dkc_tell_no_entry(const struct dkc_block *b, struct dk_diag *why)
 {
 	const struct dk_layout *l = b->prov->reg->layout;
-	char key[DK_NAME_MAX];
 	unsigned int i;
 
 	for (i = 0; l->trimmed && i < b->n; i++) {
 		const struct dkc_reg *r = &b->regs[i];
 
 		if (r->slot && dk_table_index(l, DK_KEYSET(dkc_reg_bits(r, l))) < 0) {
-			dkc_remark(why, DK_WHY_NO_ENTRY, dk_key_name(l, r->key, key));
+			dkc_refuse_key(why, DK_WHY_NO_ENTRY, l, r->key);
 			return;
 		}
 	}
@@ -431,8 +431,6 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
 static int dkc_check_fallback_key(const struct dk_layout *l,
 				  const struct dk_impl *impl, struct dk_diag *why)
 {
-	char name[DK_NAME_MAX];
-
 	switch (dk_key_kind(l, impl->key)) {
 	case DK_KIND_FUNCTIONALITY:
 	case DK_KIND_PER_BACKEND:
@@ -442,8 +440,7 @@ static int dkc_check_fallback_key(const struct dk_layout *l,
 	case DK_KIND_SENTINEL:
 		return dkc_refuse(why, DK_WHY_BAD_KEY, impl->label);
 	default:
-		return dkc_refuse(why, DK_WHY_NOT_RUNTIME_KEY,
-				  dk_key_name(l, impl->key, name));
+		return dkc_refuse_key(why, DK_WHY_NOT_RUNTIME_KEY, l, impl->key);
 	}
 }
 
@@ -451,12 +448,10 @@ static int dkc_check_fallback_key(const struct dk_layout *l,
 static bool dkc_skips_key(const struct dk_layout *l, unsigned int key,
 			  struct dk_diag *why)
 {
-	char name[DK_NAME_MAX];
-
 	if (dk_table_index(l, dk_key_set(l, key)) >= 0)
 		return false;
 	if (why && why->reason != DK_WHY_NO_ENTRY)
-		dkc_remark(why, DK_WHY_NO_ENTRY, dk_key_name(l, key, name));
+		dkc_refuse_key(why, DK_WHY_NO_ENTRY, l, key);
 	return true;
 }
 
@@ -467,7 +462,6 @@ static int dkc_fallback_place(struct dkc_block *b, const struct dk_impl *impl,
 	struct dk_registry *reg = b->prov->reg;
 	struct dk_keyset set = dk_alias_set(reg->layout, impl->key);
 	const struct dkc_reg *old;
-	char text[DK_NAME_MAX];
 	unsigned int slot = 0;
 
 	while ((slot = dk_keyset_next(reg->layout, set, slot))) {
@@ -476,10 +470,9 @@ static int dkc_fallback_place(struct dkc_block *b, const struct dk_impl *impl,
 		if (dkc_skips_key(reg->layout, key, why))
 			continue;
 		old = dkc_deref_locked(reg->fallback[slot]);
-		if (old) {
-			dkc_who_had(text, old, impl, b->prov);
-			return dkc_refuse(why, DK_WHY_FALLBACK_EXISTS, text);
-		}
+		if (old)
+			return dkc_refuse_had(why, DK_WHY_FALLBACK_EXISTS, old, impl,
+					      b->prov);
 		dkc_reg_init(&b->regs[b->n], b, impl, key);
 		dkc_publish(reg->fallback[slot], &b->regs[b->n++]);
 	}

@@ -369,17 +369,17 @@ static void dkc_put_claim(char text[DK_NAME_MAX], const struct dkc_claim *c,
 	dkc_join(text, DK_NAME_MAX, part, DKC_COUNT(part));
 }
 
-int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
-		     const struct dk_impl *impl, unsigned int key,
-		     const struct dkc_provider *core, struct dk_diag *why)
+static dkc_noinline int dkc_refuse_sig(const struct dk_op *op,
+				       const struct dk_op_decl *decl,
+				       const struct dk_impl *impl, unsigned int key,
+				       const struct dkc_provider *core,
+				       struct dk_diag *why)
 {
 	char first[DK_NAME_MAX], second[DK_NAME_MAX], text[DK_NAME_MAX];
 	const char *const part[] = { op->name, ": ", first, " -> ", second };
 	struct dkc_claim had, comes = { decl, impl, core, key };
 	size_t common = 0;
 
-	if (dkc_op_takes(op, decl))
-		return 0;
 	dkc_strcpy(first, "that of one who has gone", sizeof(first));
 	if (dkc_sig_had(&had, op)) {
 		common = dkc_sig_common(had.decl->sig, decl->sig);
@@ -388,6 +388,15 @@ int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
 	dkc_put_claim(second, &comes, common);
 	dkc_join(text, sizeof(text), part, DKC_COUNT(part));
 	return dkc_refuse(why, DK_WHY_SIGNATURE, text);
+}
+
+int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,
+		     const struct dk_impl *impl, unsigned int key,
+		     const struct dkc_provider *core, struct dk_diag *why)
+{
+	if (dkc_op_takes(op, decl))
+		return 0;
+	return dkc_refuse_sig(op, decl, impl, key, core, why);
 }
 
 /* In a read section: keep an operator for a declaration that may call it. */
@@ -466,8 +475,10 @@ static struct dk_op *dkc_op_to_define(struct dk_registry *reg,
 }
 
 /* Who had it and who wants it: debug strings, or the providers' names. */
-static int dkc_refuse_defined(const struct dk_op *op, const struct dkc_provider *core,
-			      const struct dk_op_decl *decl, struct dk_diag *why)
+static dkc_noinline int dkc_refuse_defined(const struct dk_op *op,
+					   const struct dkc_provider *core,
+					   const struct dk_op_decl *decl,
+					   struct dk_diag *why)
 {
 	const char *const part[] = {
 		op->name, ": ", dkc_definer_name(op->decl, op->definer),
@@ -502,18 +513,22 @@ static void dkc_tell_misfit(const struct dk_op_decl *decl, const struct dk_impl 
 	dkc_remark(why, diff->reason, text);
 }
 
-static int dkc_check_fits(const struct dk_op_decl *decl, const struct dk_impl *impl,
-			  struct dk_diag *why)
+static dkc_noinline int dkc_check_schemas(const struct dk_op_decl *decl,
+					  const struct dk_impl *impl,
+					  struct dk_diag *why)
 {
 	struct dk_diag diff = { .size = sizeof(diff) };
-	int err;
+	int err = dkc_schema_compare(decl->schema, impl->schema, &diff);
 
-	if (!decl->schema || !impl->schema)
-		return 0;
-	err = dkc_schema_compare(decl->schema, impl->schema, &diff);
 	if (err)
 		dkc_tell_misfit(decl, impl, &diff, why);
 	return err;
+}
+
+static int dkc_check_fits(const struct dk_op_decl *decl, const struct dk_impl *impl,
+			  struct dk_diag *why)
+{
+	return decl->schema && impl->schema ? dkc_check_schemas(decl, impl, why) : 0;
 }
 
 int dkc_check_suits(const struct dk_op_decl *decl, unsigned int flags,

@@ -410,27 +410,32 @@ static int dkc_tell_inside(const struct dk_inside *in, struct dk_diag *why)
 	return dkc_refuse(why, DK_WHY_STILL_INSIDE, text);
 }
 
-/* What keeps a provider from leaving. */
-static int dkc_tell_waiting(const struct dkc_provider *core, struct dk_diag *why)
+/* The same of whoever comes first; 0 if nobody does, who was seen may have left. */
+static dkc_noinline int dkc_tell_first(const struct dkc_provider *core,
+				       const struct dkc_target *target,
+				       struct dk_diag *why)
 {
 	struct dk_inside in = { .size = sizeof(in) };
 
+	return dkc_inside_at(core, target, 0, &in) ? dkc_tell_inside(&in, why) : 0;
+}
+
+/* What keeps a provider from leaving. */
+static int dkc_tell_waiting(const struct dkc_provider *core, struct dk_diag *why)
+{
+	int err;
+
 	if (!core->grace_begun)
 		return dkc_refuse(why, DK_WHY_NO_DEADLINE, core->name);
-	if (!dkc_inside_at(core, NULL, 0, &in))
-		return dkc_refuse(why, DK_WHY_GRACE, core->name);
-	return dkc_tell_inside(&in, why);
+	err = dkc_tell_first(core, NULL, why);
+	return err ? err : dkc_refuse(why, DK_WHY_GRACE, core->name);
 }
 
 int dkc_provider_wait_locked(struct dkc_provider *core, struct dkc_target *target,
 			     struct dkc_provider **next, struct dk_diag *why)
 {
-	struct dk_inside in = { .size = sizeof(in) };
-	int err = 0;
+	int err = dkc_wait(core, target) ? 0 : dkc_tell_first(core, target, why);
 
-	/* who was seen inside may have left since */
-	if (!dkc_wait(core, target) && dkc_inside_at(core, target, 0, &in))
-		err = dkc_tell_inside(&in, why);
 	*next = core->next;
 	dkc_wait_end(core);
 	return err;

@@ -55,7 +55,6 @@ int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why
 {
 	const struct dk_layout *l = op->reg->layout;
 	const struct dkc_reg *r;
-	char name[DK_NAME_MAX];
 	int is;
 
 	if (dkc_no_key(l, key))
@@ -66,7 +65,7 @@ int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why
 	is = dkc_is_fallthrough(r);
 	dkc_mutex_unlock(&op->reg->lock);
 	if (!r)
-		return dkc_refuse(why, DK_WHY_NO_IMPL, dk_key_name(l, key, name));
+		return dkc_refuse_key(why, DK_WHY_NO_IMPL, l, key);
 	return is;
 }
 
