@@ -654,30 +654,6 @@ static dkc_always_inline int dkc_enter_held(struct dk_call *c, const struct dkc_
 	return 0;
 }
 
-/*
- * The device of a call, as dkc_device_of() has it. False where a list would have to
- * be looked through.
- */
-static dkc_always_inline bool dkc_v1_device(u64 ks, const struct dk_obj *const *objs,
-					    unsigned int n, u32 *device)
-{
-	u64 top = (u64)!!(ks & DK_BACKEND_MASK) << dkc_v1_backend_index(ks);
-	unsigned int i;
-
-	for (i = 0; i < n; i++) {
-		if (!objs[i])
-			continue;
-		if (dkc_unlikely(objs[i]->flags == DK_OBJ_LIST))
-			return false;
-		if (objs[i]->ks.bits & top) {
-			*device = objs[i]->device;
-			return true;
-		}
-	}
-	*device = 0;
-	return true;
-}
-
 static dkc_noinline const struct dkc_row *dkc_row_by_device(const struct dk_call *c,
 							    const struct dkc_row *row,
 							    u64 ks)
@@ -771,24 +747,55 @@ static dkc_noinline int dkc_enter_bare_otherwise(struct dk_call *c,
 	return dkc_call_slowly_bare(c);
 }
 
-/* Where devices have functions of their own. */
+/*
+ * Where devices have functions of their own. Local state takes no backend away: the
+ * highest one of the set is one of an object, and mostly of the first. NULL where its
+ * device's row is not the first one that is looked at.
+ */
+static dkc_always_inline const struct dkc_row *dkc_row_of_first(const struct dk_call *c,
+								const struct dkc_row *row,
+								u64 ks)
+{
+	const struct dk_obj *o = c->n ? c->objs[0] : NULL;
+	const struct dkc_devtab *tab = row->devs;
+	const struct dkc_row *own;
+	u32 i;
+
+	if (dkc_unlikely(!o) || dkc_unlikely(o->flags == DK_OBJ_LIST) ||
+	    dkc_unlikely(!(o->ks.bits >> dkc_v1_backend_index(ks) & 1)))
+		return NULL;
+	i = o->device & tab->mask;
+	if (dkc_unlikely(tab->slot[i].number != o->device))
+		return NULL;
+	own = tab->slot[i].row;
+	if (!own)
+		__builtin_unreachable();	/* so that nobody asks again */
+	return own;
+}
+
+/* By any object, and any row. */
+static dkc_noinline int dkc_enter_by_device(struct dk_call *c, const struct dkc_row *row,
+					    bool by_name)
+{
+	u64 ks = c->ks.bits;
+	const struct dkc_row *own = dkc_row_by_device(c, row, ks);
+	const struct dkc_ent *e = dkc_look_up(own, &ks, true);
+
+	if (e)
+		return dkc_enter_direct(c, own, e, ks, false);
+	return by_name ? dkc_enter_named_otherwise(c, row) :
+			 dkc_enter_op_otherwise(c, row);
+}
+
 static dkc_always_inline int dkc_enter_device(struct dk_call *c,
 					      const struct dkc_row *row, bool by_name)
 {
-	const struct dkc_row *own;
-	const struct dkc_ent *e;
 	u64 ks = c->ks.bits;
-	u32 device;
+	const struct dkc_row *own = dkc_row_of_first(c, row, ks);
+	const struct dkc_ent *e = own ? dkc_look_up(own, &ks, true) : NULL;
 
-	if (dkc_unlikely(!dkc_v1_device(ks, c->objs, c->n, &device)))
-		goto otherwise;
-	own = dkc_row_of_device(row, device);
-	e = dkc_look_up(own, &ks, true);
-	if (dkc_likely(e))
-		return dkc_enter_direct(c, own, e, ks, false);
-otherwise:
-	return by_name ? dkc_enter_named_otherwise(c, row) :
-			 dkc_enter_op_otherwise(c, row);
+	return dkc_likely(e) ? dkc_enter_direct(c, own, e, ks, false) :
+			       dkc_enter_by_device(c, row, by_name);
 }
 
 static dkc_noinline int dkc_enter_named_device(struct dk_call *c,

@@ -271,7 +271,7 @@ bool dkc_op_right(const struct dk_op *op)
 		return false;
 	tab = row->devs;
 	for (i = 0; tab && i <= tab->mask; i++)
-		if (tab->slot[i].row &&
+		if (tab->slot[i].number &&
 		    !dkc_row_right(op, tab->slot[i].row,
 				   dkc_device_at(op->reg, tab->slot[i].number)))
 			return false;

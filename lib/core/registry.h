@@ -198,7 +198,10 @@ enum dkc_row_kind {
 	DKC_ROW_GONE,		/* the registry is shut down */
 };
 
-/* The rows of the devices that have functions of their own, by number. */
+/*
+ * The rows of the devices that have functions of their own, by number: open addressing.
+ * A free slot has number 0, as an object on no device, and the operator's own row.
+ */
 struct dkc_devtab {
 	struct dkc_retired retired;
 	u32 mask;
@@ -461,18 +464,18 @@ static inline u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *
 }
 
 /* Its own, or that of a device. */
-static dkc_always_inline const struct dkc_row *
-dkc_row_of_device(const struct dkc_row *row, u32 device)
+static inline const struct dkc_row *dkc_row_of_device(const struct dkc_row *row,
+						      u32 device)
 {
 	const struct dkc_devtab *tab = row->devs;
 	u32 i;
 
-	if (!tab || !device)
+	if (!tab)
 		return row;
-	for (i = device & tab->mask; tab->slot[i].row; i = (i + 1) & tab->mask)
-		if (tab->slot[i].number == device)
-			return tab->slot[i].row;
-	return row;
+	i = device & tab->mask;
+	while (tab->slot[i].number && tab->slot[i].number != device)
+		i = (i + 1) & tab->mask;
+	return tab->slot[i].row;
 }
 
 /* A function of the operator's own, from DKC_ID_FIRST on. */

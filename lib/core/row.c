@@ -88,19 +88,19 @@ static void dkc_devtab_insert(struct dkc_devtab *tab, u32 number,
 {
 	u32 i = number & tab->mask;
 
-	while (tab->slot[i].row)
+	while (tab->slot[i].number)
 		i = (i + 1) & tab->mask;
 	tab->slot[i].number = number;
 	tab->slot[i].row = row;
 }
 
 /* Rows for the devices that have functions here, at most half of the slots. */
-static int dkc_devtab_build(struct dk_op *op, bool may_sleep,
+static int dkc_devtab_build(struct dk_op *op, const struct dkc_row *own, bool may_sleep,
 			    struct dkc_devtab **out)
 {
 	struct dkc_devtab *tab;
 	struct dkc_reg *r;
-	u32 n = 0, slots = 2;
+	u32 n = 0, slots = 2, i;
 	size_t size;
 	int err;
 
@@ -117,6 +117,8 @@ static int dkc_devtab_build(struct dk_op *op, bool may_sleep,
 		return -ENOMEM;
 	*out = tab;
 	tab->mask = slots - 1;
+	for (i = 0; i < slots; i++)
+		tab->slot[i].row = own;
 	for (r = dkc_deref_locked(op->dev_regs); r; r = dkc_deref_locked(r->next)) {
 		struct dkc_row *row;
 
@@ -153,7 +155,7 @@ static void dkc_rows_drop(struct dk_registry *reg, const struct dkc_row *row,
 	tab = (struct dkc_devtab *)row->devs;
 	if (tab) {
 		for (i = 0; i <= tab->mask; i++)
-			if (tab->slot[i].row)
+			if (tab->slot[i].number)
 				dkc_row_drop(reg, tab->slot[i].row, published);
 		if (published)
 			dkc_retire(tab);
@@ -202,7 +204,7 @@ int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row)
 	err = dkc_row_build_one(op, NULL, may_sleep, row);
 	if (err)
 		return err;
-	err = dkc_devtab_build(op, may_sleep, &tab);
+	err = dkc_devtab_build(op, *row, may_sleep, &tab);
 	(*row)->devs = tab;
 	if (err) {
 		dkc_row_discard(op->reg, *row);

@@ -227,7 +227,7 @@ bool dkc_stats_give(struct dk_op *op, const struct dkc_row *row, bool may_sleep)
 	if (row)
 		all &= dkc_cover_row(op, row, may_sleep);
 	for (i = 0; tab && i <= tab->mask; i++)
-		if (tab->slot[i].row)
+		if (tab->slot[i].number)
 			all &= dkc_cover_row(op, tab->slot[i].row, may_sleep);
 	return all;
 }

@@ -135,6 +135,34 @@ static void two_cards_and_a_cpu_object(void)
 	end();
 }
 
+/* Numbers that fall on one place of the table of rows, and such that have no row. */
+static void numbers_that_meet(void)
+{
+	enum { CARDS = 33 };
+	unsigned int each, i;
+	struct dk_obj x;
+
+	for (each = 1; each <= 16; each++) {
+		u32 device[CARDS];
+
+		begin(0);
+		CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
+		for (i = 0; i < CARDS; i++) {
+			char name[] = { 'c', 'a' + i / 26, 'a' + i % 26, 0 };
+
+			device[i] = plug(name, i, card, !(i % each));
+		}
+		for (i = 0; i < CARDS; i++) {
+			x = dk_obj_on(backend, device[i]);
+			CHECK_INT(serves(&x, NULL, NULL), i % each ? -1 : (long)i);
+			CHECK_INT(serves(NULL, &x, NULL), i % each ? -1 : (long)i);
+		}
+		x = dk_obj_on(backend, 0);
+		CHECK_INT(serves(&x, NULL, NULL), -1);
+		end();
+	}
+}
+
 static void route_tells_who(void)
 {
 	struct dk_obj c0, cpu_obj = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -611,6 +639,7 @@ static void as_many_as_there_can_be(void)
 
 T_SUITE(devices,
 	T(two_cards_and_a_cpu_object),
+	T(numbers_that_meet),
 	T(route_tells_who),
 	T_PEER(14, object_outlives_its_card),
 	T(numbers_run_out_slot_by_slot),
