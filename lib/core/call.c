@@ -1208,11 +1208,13 @@ static dkc_noinline int dkc_enter_held_otherwise(struct dk_call *c,
 						 const struct dk_hold *h, struct dk_op *op,
 						 const struct dkc_row *row)
 {
+	const struct dkc_row *own;
 	const struct dkc_ent *e;
 	u64 ks = c->ks.bits;
 
 	if (row->devs) {
-		row = dkc_row_by_device(c, row, ks);
+		own = c->op->reg->v1 ? dkc_row_of_first(c, row, ks) : NULL;
+		row = own ? own : dkc_row_by_device(c, row, ks);
 		e = dkc_look_up(row, &ks, true);
 		if (e)
 			return dkc_enter_held(c, row, e, ks);

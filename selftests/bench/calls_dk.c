@@ -228,6 +228,7 @@ CONTENDER(atomic_named, swift, CALL_NAMED, 0, NONE, NONE)
 	bad |= f##i##_held(&hold, f[i], dk_local_current(), x, y);
 CONTENDER(bare, calm, CALL_HELD, 0, HOLD, RELEASE)
 CONTENDER(bare_missing, calm, CALL_HELD, -ENOSYS, HOLD, RELEASE)
+CONTENDER(bare_device, many, CALL_HELD, 0, HOLD, RELEASE)
 #define CALL_HELD_GIVEN(f, i, bad)	bad |= f##i##_held(&hold, f[i], local, x, y);
 CONTENDER(bare_given, calm, CALL_HELD_GIVEN, 0, HOLD; LOCAL, RELEASE)
 
@@ -367,6 +368,7 @@ static const struct bench_contender contenders[] = {
 	{ .id = "device.no-functions", .run = sleepable, .object = ON_CARD },
 	{ .id = "device.1", .run = device_one, .object = ON_CARD },
 	{ .id = "device.64", .run = device_many, .object = ON_CARD },
+	{ .id = "device.bare", .run = bare_device, .object = ON_CARD },
 	{ .id = "counted.sleepable", .run = sleepable, .before = count,
 	  .after = count_no_more },
 	{ .id = "counted.atomic", .run = atomic, .before = count, .after = count_no_more },

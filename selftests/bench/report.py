@@ -56,6 +56,7 @@ CALLS = {
     "device.no-functions": "  a device without functions for it",
     "device.1": "  a device, the only one with a function",
     "device.64": "  a device, one of 64 with functions",
+    "device.bare": "  the same, inside a hold",
     "counted.sleepable": "held call, counters on, sleepable operator",
     "counted.atomic": "held call, counters on, atomic operator",
     "torch.redispatch": "libtorch: redispatch",
