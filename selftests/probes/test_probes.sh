@@ -38,6 +38,7 @@ instructions() {
 }
 
 # NAME:LOCATION:SEMAPHORE, a line each
+# shellcheck disable=SC2317 # called by what ok calls
 places() {
 	readelf -n "$lib" | awk '
 		/Provider:/ { ours = $2 == "dispatchkey" }
