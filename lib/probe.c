@@ -13,15 +13,16 @@
 #define SDT_USE_VARIADIC
 #include <sys/sdt.h>
 
+#define IN_PROBES	__attribute__((section(".probes")))
 /* Tracers find a semaphore by what the note of the probe says, wherever it is. */
 #define SEMAPHORE(point, counter)						\
-	extern u32 dispatchkey_##point##_semaphore				\
-		__attribute__((alias(#counter), visibility("hidden"), used))
+	extern u32 dispatchkey_##point##_semaphore DKC_HIDDEN			\
+		__attribute__((alias(#counter), used))
 /* An array is no operand; the address of its first character is. */
 #define PROBE(...)	STAP_PROBEV(dispatchkey, __VA_ARGS__)
 
-u32 dkc_call_probes __attribute__((section(".probes")));
-u32 dkc_change_probes __attribute__((section(".probes")));
+u32 dkc_call_probes IN_PROBES;
+u32 dkc_change_probes IN_PROBES;
 
 SEMAPHORE(call_enter, dkc_call_probes);
 SEMAPHORE(call_exit, dkc_call_probes);

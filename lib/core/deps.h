@@ -373,10 +373,13 @@ struct dkc_counter {
 	long n;
 };
 
+/* A variable that is reached without a table of addresses. */
+#define DKC_HIDDEN	__attribute__((visibility("hidden")))
+
 /* lib/probe.c; a tracer that comes counts itself, and watches all calls. */
 #ifdef DKC_PROBES
-extern u32 dkc_call_probes __attribute__((visibility("hidden")));
-extern u32 dkc_change_probes __attribute__((visibility("hidden")));
+extern u32 dkc_call_probes DKC_HIDDEN;
+extern u32 dkc_change_probes DKC_HIDDEN;
 #else
 #define dkc_call_probes		0
 #define dkc_change_probes	0
@@ -393,7 +396,7 @@ extern u32 dkc_change_probes __attribute__((visibility("hidden")));
 			dkc_trace_##point(__VA_ARGS__);			\
 	} while (0)
 
-extern u32 dkc_watching __attribute__((visibility("hidden")));
+extern u32 dkc_watching DKC_HIDDEN;
 #define dkc_watched()		dkc_unlikely(dkc_peek(dkc_watching) | dkc_call_probes)
 #define dkc_watch_begin()	__atomic_fetch_add(&dkc_watching, 1, __ATOMIC_RELAXED)
 #define dkc_watch_end()		__atomic_fetch_sub(&dkc_watching, 1, __ATOMIC_RELAXED)
