@@ -276,8 +276,12 @@ static void set_up_both(void)
 		errx(1, "%s", why.text);
 	set_up(&rules);
 	set_up(&rows);
-	/* the first call by name in a process looks the operator up, and keeps it */
-	if (calm(&x) || swift(&x))
+	/*
+	 * The first call by name in a process looks the operator up, and keeps it; the
+	 * first by a handle of another registry keeps that its type is the right one.
+	 */
+	if (calm(&x) || swift(&x) || calm_at(rules.calm, &dk_local_default, &x) ||
+	    swift_at(rules.swift, &dk_local_default, &x))
 		errx(1, "the first call fails");
 }
 
