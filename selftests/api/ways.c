@@ -17,7 +17,10 @@ struct seen {
 
 DK_OP(ways_sleepable, "ways::sleepable", PARAMS, (x, y, seen), (x, y));
 DK_OP(ways_atomic, "ways::atomic", PARAMS, (x, y, seen), (x, y));
-/* Nobody calls these two by name, so that all their calls take the slow way. */
+/*
+ * Nobody calls these two by name, and they have no signature that could be found to be
+ * the right one once and for all, so that all their calls take the slow way.
+ */
 DK_OP(slow_sleepable, "ways::sleepable", PARAMS, (x, y, seen), (x, y));
 DK_OP(slow_atomic, "ways::atomic", PARAMS, (x, y, seen), (x, y));
 
@@ -211,7 +214,7 @@ static int from_sleepable(const struct ask *a)
 	struct dk_call c;
 	int err;
 
-	CHECK_OK(dk_call_enter(&c, &ways_sleepable_op, a->local, first, 2));
+	CHECK_OK(dk_call_enter(&c, &ways_sleepable_op, &dk_local_default, first, 2));
 	err = ways_sleepable_redispatch(&c, set_of(a), a->x, a->y, a->seen);
 	dk_call_leave(&c);
 	return err;
@@ -225,7 +228,8 @@ static int from_held(const struct ask *a)
 	int err;
 
 	CHECK_OK(dk_hold(&h, NULL));
-	CHECK_OK(dk_call_enter_held(&c, &h, sleepable, &ways_sleepable_op, a->local, first, 2));
+	CHECK_OK(dk_call_enter_held(&c, &h, sleepable, &ways_sleepable_op, &dk_local_default,
+				    first, 2));
 	err = ways_sleepable_redispatch(&c, set_of(a), a->x, a->y, a->seen);
 	dk_call_leave(&c);
 	dk_release(&h);
@@ -274,7 +278,7 @@ static int from_atomic(const struct ask *a)
 	struct dk_call c;
 	int err;
 
-	CHECK_OK(dk_call_enter(&c, &ways_atomic_op, a->local, first, 2));
+	CHECK_OK(dk_call_enter(&c, &ways_atomic_op, &dk_local_default, first, 2));
 	err = ways_atomic_redispatch(&c, set_of(a), a->x, a->y, a->seen);
 	dk_call_leave(&c);
 	return err;
@@ -346,14 +350,22 @@ static void agree(const struct dk_impl *impls, const struct dk_impl *base,
 		  unsigned int op_flags)
 {
 	struct dk_local untracked = dk_local_default;
+	struct dk_local added[] = { dk_local_default, dk_local_default };
 	unsigned int ok = 0, none = 0;
 
 	begin(impls, base, op_flags);
+	slow_sleepable_op.sig = NULL;
+	slow_atomic_op.sig = NULL;
+	/* a backend that no object may have, and one higher than any object has */
+	dk_local_include(&added[0], DK_KEYSET(DK_BACKEND_BIT(backend)));
+	dk_local_include(&added[1], DK_KEYSET(DK_BACKEND_BIT(DK_BACKEND_PRIVATEUSE3)));
 	dk_local_exclude(&untracked,
 			 DK_KEYSET(DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_FUNCTIONALITY)));
 	/* the first calls by name find the operators */
 	compare_all(&dk_local_default, &ok, &none);
 	compare_all(&untracked, &ok, &none);
+	compare_all(&added[0], &ok, &none);
+	compare_all(&added[1], &ok, &none);
 	CHECK_OK(dk_stats_enable(NULL, &t_why));
 	compare_all(&dk_local_default, &ok, &none);
 	CHECK_OK(dk_stats_disable(NULL, &t_why));
