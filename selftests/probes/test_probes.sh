@@ -52,9 +52,10 @@ traces_itself() {
 		"$lib" -Wl,-rpath,"${lib%/*}" &&
 		"$st_tmp/tracer" $(places) >"$st_tmp/hits"
 }
-# PHASE - what was passed by, sorted
+# PHASE - what was passed by; a compiler may have put a probe into several places
 hits() {
-	sed -n "s/^$1 //p" "$st_tmp/hits" | sort
+	awk -v phase="$1" '$1 == phase { n[$2] += $3 }
+		END { for (name in n) print name, n[name] }' "$st_tmp/hits" | sort
 }
 
 plan 7
@@ -73,8 +74,8 @@ none=$(probes | sed 's/ .*/ 0/')
 is "nobody passes by a probe without a tracer" "$none" "$(hits before)"
 # how often tables are published, nobody promises
 is "a tracer sees every call and every change" \
-	"call_enter 2 call_exit 2 drain 2 missing 2 register 2 unregister 2" \
-	"$(hits traced | grep -v publish | paste -sd ' ')"
+	"call_enter 2 call_exit 2 drain 2 missing 2 publish N register 2 unregister 2" \
+	"$(hits traced | sed 's/^publish [1-9][0-9]*$/publish N/' | paste -sd ' ')"
 is "and none when it has gone" "$none" "$(hits after)"
 
 finish
