@@ -42,7 +42,7 @@ static bool dk_nl_same(const struct dkc_pick *a, const struct dkc_pick *b)
 	if (a->reg == b->reg)
 		return true;
 	return a->prov == DK_PROV_FALLBACK && a->reg && b->reg &&
-	       dkc_impl_of(a->reg) == dkc_impl_of(b->reg) && a->reg->block == b->reg->block;
+	       a->reg->block == b->reg->block;
 }
 
 /* The run that begins at an entry. */

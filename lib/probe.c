@@ -18,7 +18,7 @@
 #define SEMAPHORE(point, counter)						\
 	extern u32 dispatchkey_##point##_semaphore DKC_HIDDEN			\
 		__attribute__((alias(#counter), used))
-/* An array is no operand; the address of its first character is. */
+/* <sys/sdt.h> asks for the size of an operand: a name of no size is given by address. */
 #define PROBE(...)	STAP_PROBEV(dispatchkey, __VA_ARGS__)
 
 u32 dkc_call_probes IN_PROBES;
@@ -61,7 +61,7 @@ void dkc_trace_publish(const struct dk_op *op, const struct dkc_row *row)
 
 void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool leaves, bool empty)
 {
-	PROBE(drain, &prov->name[0], begin, leaves, empty);
+	PROBE(drain, prov->name, begin, leaves, empty);
 }
 
 void dkc_trace_call_enter(const struct dk_call *c, const struct dkc_way *way)

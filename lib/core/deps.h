@@ -545,8 +545,8 @@ struct dkc_inside {
 
 /*
  * The call may leave while this runs, so that @reg and @op are valid only if the
- * caller keeps them. In a read section, and maybe under the gate's lock: it may read
- * and copy, and no more.
+ * caller keeps them. Under the gate's lock or, in the kernel, in a read section: it may
+ * read and copy, and no more.
  */
 typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
 

@@ -48,12 +48,19 @@ int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name)
 	return -reasons[reason].error;
 }
 
-int dkc_refuse_key(struct dk_diag *why, enum dk_reason reason,
-		   const struct dk_layout *l, unsigned int key)
+void dkc_remark_key(struct dk_diag *why, enum dk_reason reason,
+		    const struct dk_layout *l, unsigned int key)
 {
 	char name[DK_NAME_MAX];
 
-	return dkc_refuse(why, reason, dk_key_name(l, key, name));
+	dkc_remark(why, reason, dk_key_name(l, key, name));
+}
+
+int dkc_refuse_key(struct dk_diag *why, enum dk_reason reason,
+		   const struct dk_layout *l, unsigned int key)
+{
+	dkc_remark_key(why, reason, l, key);
+	return -reasons[reason].error;
 }
 
 #ifndef dkc_strlen

@@ -233,10 +233,10 @@ static const struct dkc_reg *dkc_overridden(const struct dkc_reg *r)
  * Who had a key, and who comes: "operator key: f1 (a) -> f2 (b)"; a fallback
  * has no operator.
  */
-static dkc_noinline int dkc_refuse_had(struct dk_diag *why, enum dk_reason reason,
-				       const struct dkc_reg *old,
-				       const struct dk_impl *impl,
-				       const struct dkc_provider *prov)
+static dkc_noinline int dkc_tell_had(struct dk_diag *why, enum dk_reason reason,
+				     const struct dkc_reg *old,
+				     const struct dk_impl *impl,
+				     const struct dkc_provider *prov)
 {
 	char text[DK_NAME_MAX];
 	char key[DK_NAME_MAX], had[DK_NAME_MAX], comes[DK_NAME_MAX];
@@ -260,7 +260,7 @@ void dkc_tell_override(const struct dkc_block *b, struct dk_diag *why)
 	for (i = 0; why && i < b->n; i++) {
 		old = dkc_overridden(&b->regs[i]);
 		if (old) {
-			dkc_refuse_had(why, DK_WHY_OVERRIDE, old, &b->impls[i], b->prov);
+			dkc_tell_had(why, DK_WHY_OVERRIDE, old, &b->impls[i], b->prov);
 			return;
 		}
 	}
@@ -276,7 +276,7 @@ static void dkc_tell_no_entry(const struct dkc_block *b, struct dk_diag *why)
 		const struct dkc_reg *r = &b->regs[i];
 
 		if (r->slot && dk_table_index(l, DK_KEYSET(dkc_reg_bits(r, l))) < 0) {
-			dkc_refuse_key(why, DK_WHY_NO_ENTRY, l, r->key);
+			dkc_remark_key(why, DK_WHY_NO_ENTRY, l, r->key);
 			return;
 		}
 	}
@@ -451,7 +451,7 @@ static bool dkc_skips_key(const struct dk_layout *l, unsigned int key,
 	if (dk_table_index(l, dk_key_set(l, key)) >= 0)
 		return false;
 	if (why && why->reason != DK_WHY_NO_ENTRY)
-		dkc_refuse_key(why, DK_WHY_NO_ENTRY, l, key);
+		dkc_remark_key(why, DK_WHY_NO_ENTRY, l, key);
 	return true;
 }
 
@@ -471,8 +471,8 @@ static int dkc_fallback_place(struct dkc_block *b, const struct dk_impl *impl,
 			continue;
 		old = dkc_deref_locked(reg->fallback[slot]);
 		if (old)
-			return dkc_refuse_had(why, DK_WHY_FALLBACK_EXISTS, old, impl,
-					      b->prov);
+			return dkc_tell_had(why, DK_WHY_FALLBACK_EXISTS, old, impl,
+					    b->prov);
 		dkc_reg_init(&b->regs[b->n], b, impl, key);
 		dkc_publish(reg->fallback[slot], &b->regs[b->n++]);
 	}

@@ -410,7 +410,7 @@ static int dkc_tell_inside(const struct dk_inside *in, struct dk_diag *why)
 	return dkc_refuse(why, DK_WHY_STILL_INSIDE, text);
 }
 
-/* The same of whoever comes first; 0 if nobody does, who was seen may have left. */
+/* The same of whoever comes first; 0 if nobody is inside any more. */
 static dkc_noinline int dkc_tell_first(const struct dkc_provider *core,
 				       const struct dkc_target *target,
 				       struct dk_diag *why)
