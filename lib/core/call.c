@@ -735,21 +735,9 @@ static dkc_noinline int dkc_enter_op_otherwise(struct dk_call *c,
 	return dkc_enter_otherwise(c, row, false);
 }
 
-/* The same from inside a section of the caller's, and by name. */
-static dkc_noinline int dkc_enter_bare_otherwise(struct dk_call *c,
-						 const struct dkc_row *row)
-{
-	u64 ks = c->ks.bits;
-
-	if (dkc_likely(c->op->reg->v1) &&
-	    dkc_is_missing(dkc_row_of_call(c, row, ks), &ks))
-		return dkc_why_missing(c, row, ks);
-	return dkc_call_slowly_bare(c);
-}
-
 /*
- * Where devices have functions of their own. Local state takes no backend away: the
- * highest one of the set is one of an object, and mostly of the first. NULL where its
+ * Where devices have functions of their own. The highest backend of the set is one of
+ * an object, unless local state has added it, and mostly of the first. NULL where its
  * device's row is not the first one that is looked at.
  */
 static dkc_always_inline const struct dkc_row *dkc_row_of_first(const struct dk_call *c,
@@ -771,6 +759,23 @@ static dkc_always_inline const struct dkc_row *dkc_row_of_first(const struct dk_
 	if (!own)
 		__builtin_unreachable();	/* so that nobody asks again */
 	return own;
+}
+
+/* The same from inside a section of the caller's, and by name. */
+static dkc_noinline int dkc_enter_bare_otherwise(struct dk_call *c,
+						 const struct dkc_row *row)
+{
+	const struct dkc_row *own = row->devs ? dkc_row_of_first(c, row, c->ks.bits) : NULL;
+	u64 ks = c->ks.bits;
+	const struct dkc_ent *e = own ? dkc_look_up(own, &ks, true) : NULL;
+
+	if (e)
+		return dkc_enter_direct(c, own, e, ks, true);
+	ks = c->ks.bits;
+	if (dkc_likely(c->op->reg->v1) &&
+	    dkc_is_missing(dkc_row_of_call(c, row, ks), &ks))
+		return dkc_why_missing(c, row, ks);
+	return dkc_call_slowly_bare(c);
 }
 
 /* By any object, and any row. */
@@ -843,7 +848,8 @@ static dkc_always_inline bool dkc_is_of_type(const struct dk_op_decl *decl,
 					     const struct dk_op *op,
 					     const struct dkc_row *row)
 {
-	return dkc_likely(dkc_load(decl->op) == op) || dkc_is_marked(decl, row->sig);
+	return dkc_likely(dkc_load(decl->op) == op) ||
+	       (dkc_likely(decl->size == sizeof(*decl)) && dkc_is_marked(decl, row->sig));
 }
 
 /* A call that has begun, and is watched: by the name of its operator, or not. */
@@ -1213,7 +1219,7 @@ static dkc_noinline int dkc_enter_held_otherwise(struct dk_call *c,
 	u64 ks = c->ks.bits;
 
 	if (row->devs) {
-		own = c->op->reg->v1 ? dkc_row_of_first(c, row, ks) : NULL;
+		own = dkc_row_of_first(c, row, ks);
 		row = own ? own : dkc_row_by_device(c, row, ks);
 		e = dkc_look_up(row, &ks, true);
 		if (e)

@@ -270,11 +270,14 @@ bool dkc_op_right(const struct dk_op *op)
 	if (!dkc_row_right(op, row, NULL))
 		return false;
 	tab = row->devs;
-	for (i = 0; tab && i <= tab->mask; i++)
-		if (tab->slot[i].number &&
-		    !dkc_row_right(op, tab->slot[i].row,
-				   dkc_device_at(op->reg, tab->slot[i].number)))
+	for (i = 0; tab && i <= tab->mask; i++) {
+		u32 number = tab->slot[i].number;
+		const struct dkc_row *own = tab->slot[i].row;
+
+		if (number ? !dkc_row_right(op, own, dkc_device_at(op->reg, number)) :
+			     own != row)
 			return false;
+	}
 	return true;
 }
 
