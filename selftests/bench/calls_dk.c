@@ -233,11 +233,12 @@ CONTENDER(bare_device, many, CALL_HELD, 0, HOLD, RELEASE)
 CONTENDER(bare_given, calm, CALL_HELD_GIVEN, 0, HOLD; LOCAL, RELEASE)
 
 /* Inside a read section, of atomic operators. */
-#define CALL_BARE(f, i, bad)	bad |= f##i##_bare(dk_local_current(), x, y);
-CONTENDER(section, swift, CALL_BARE, 0, dk_section_begin(), dk_section_end())
-CONTENDER(section_missing, swift, CALL_BARE, -ENOSYS, dk_section_begin(), dk_section_end())
-#define CALL_BARE_GIVEN(f, i, bad)	bad |= f##i##_bare(local, x, y);
-CONTENDER(section_given, swift, CALL_BARE_GIVEN, 0, LOCAL; dk_section_begin(),
+#define CALL_IN_SECTION(f, i, bad)	bad |= f##i##_bare(dk_local_current(), x, y);
+CONTENDER(section, swift, CALL_IN_SECTION, 0, dk_section_begin(), dk_section_end())
+CONTENDER(section_missing, swift, CALL_IN_SECTION, -ENOSYS, dk_section_begin(),
+	  dk_section_end())
+#define CALL_GIVEN_IN_SECTION(f, i, bad)	bad |= f##i##_bare(local, x, y);
+CONTENDER(section_given, swift, CALL_GIVEN_IN_SECTION, 0, LOCAL; dk_section_begin(),
 	  dk_section_end())
 
 #define CALL_BOXED(f, i, bad)						\

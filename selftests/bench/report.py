@@ -396,8 +396,9 @@ def plot_instructions(m):
                 "instructions, the loop taken off; the mark is the target")
     for name, goal in (("floor", None), ("batch", None), ("redispatch.section", 33),
                        ("torch.redispatch", None), ("section", 42), ("bare", None),
-                       ("held.atomic", 64), ("held.sleepable", 64), ("torch.call", None), ("boxed.atomic", None),
-                       ("boxed.sleepable", None), ("torch.boxed", None), ("device.64", None),
+                       ("held.atomic", 64), ("held.sleepable", 64), ("torch.call", None),
+                       ("boxed.atomic", None), ("boxed.sleepable", None),
+                       ("torch.boxed", None), ("device.64", None),
                        ("counted.sleepable", None)):
         if name in m.counts:
             kind = "peer" if name.startswith("torch.") else "floor" if name == "floor" else "ours"
