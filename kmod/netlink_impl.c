@@ -204,13 +204,14 @@ static bool dk_nl_is_active(const struct dkc_reg *r)
 	return s == r;
 }
 
-static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg *r)
+static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg *r,
+			    const struct dk_impl *impl)
 {
 	u32 flags = 0;
 
-	if (dkc_is_fallthrough(r))
+	if (impl->flags & DK_IMPL_F_FALLTHROUGH)
 		flags |= DK_NL_IMPL_FALLTHROUGH;
-	if (dkc_impl_of(r)->flags & DK_IMPL_F_BOXED)
+	if (impl->flags & DK_IMPL_F_BOXED)
 		flags |= DK_NL_IMPL_BOXED;
 	if (r->block->prov && !dkc_visible(r, true))
 		flags |= DK_NL_IMPL_OFFLINE;
@@ -222,16 +223,17 @@ static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg 
 static bool dk_nl_write_impl(struct dk_nl_room *room, const struct dk_registry *reg,
 			     const struct dkc_reg *r, const struct dk_nl_impl_attrs *a)
 {
-	const char *label = dkc_impl_of(r)->label;
+	const struct dk_impl *impl = dkc_impl_of(r);
 	const struct dkc_block *b = r->block;
 
 	return (!a->key || dk_nl_write_u32(room, a->key, r->key)) &&
 	       (!a->key_name || dk_nl_write_key_name(room, a->key_name, reg, r->key)) &&
-	       (!label || dk_nl_write_text(room, a->label, label)) &&
+	       (!impl->label || dk_nl_write_text(room, a->label, impl->label)) &&
 	       (!b->prov || dk_nl_write_text(room, a->provider, b->prov->name)) &&
 	       (!b->dev || (dk_nl_write_u32(room, a->device, b->device) &&
 			    dk_nl_write_text(room, a->device_name, b->dev->name))) &&
-	       (!a->flags || dk_nl_write_u32(room, a->flags, dk_nl_impl_flags(reg, r)));
+	       (!a->flags ||
+		dk_nl_write_u32(room, a->flags, dk_nl_impl_flags(reg, r, impl)));
 }
 
 int dk_nl_put_impl(struct sk_buff *skb, const struct dk_registry *reg,
