@@ -250,26 +250,30 @@ CONTENDER(boxed_atomic, swift, CALL_BOXED, 0, NONE, NONE)
 /* ---- batches of calls --------------------------------------------------------- */
 
 /* The function is looked up once, and kept for 32 calls. */
-static void batch(const struct bench_contender *contender, unsigned long n)
-{
-	BELOW_AUTOGRAD();
-	const struct dk_obj *objs[2] = { &objects[contender->object][0],
-					 &objects[contender->object][1] };
-	struct dk_obj *x = &objects[contender->object][0];
-	struct dk_obj *y = &objects[contender->object][1];
-	struct dk_call c;
-	int bad = 0, i;
-
-	for (; n; n -= BATCH) {
-		check(dk_call_enter_op(&c, calm[0], &calm0_op, dk_local_current(), objs, 2), 0);
-		for (i = 0; i < BATCH; i += 8) {
-#define AGAIN(f, i)	bad |= ((calm0_fn)c.fn)(&c, x, y);
-			EACH(AGAIN, f)
-		}
-		dk_call_leave(&c);
-	}
-	check(bad, 0);
+#define BATCHES(name, f)						\
+static void name(const struct bench_contender *contender, unsigned long n) \
+{									\
+	BELOW_AUTOGRAD();						\
+	struct dk_obj *x = &objects[contender->object][0];		\
+	struct dk_obj *y = &objects[contender->object][1];		\
+	const struct dk_obj *objs[2] = { x, y };			\
+	struct dk_call c;						\
+	int bad = 0, i;							\
+									\
+	for (; n; n -= BATCH) {						\
+		check(dk_call_enter_op(&c, f[0], &f##0_op, dk_local_current(), objs, 2), \
+		      0);						\
+		for (i = 0; i < BATCH; i += 8) {			\
+			EACH(AGAIN, f)					\
+		}							\
+		dk_call_leave(&c);					\
+	}								\
+	check(bad, 0);							\
 }
+
+#define AGAIN(f, i)	bad |= ((f##0_fn)c.fn)(&c, x, y);
+BATCHES(batch, calm)
+BATCHES(batch_atomic, swift)
 
 /* A hold, 32 calls that are looked up, and its end. */
 static void batch_of_calls(const struct bench_contender *contender, unsigned long n)
@@ -358,6 +362,7 @@ static const struct bench_contender contenders[] = {
 	{ .id = "boxed.sleepable", .run = boxed_sleepable },
 	{ .id = "boxed.atomic", .run = boxed_atomic },
 	{ .id = "batch", .run = batch },
+	{ .id = "batch.atomic", .run = batch_atomic },
 	{ .id = "batch.calls", .run = batch_of_calls },
 	FALLS(0), FALLS(1), FALLS(2), FALLS(3), FALLS(4), FALLS(5), FALLS(6), FALLS(7),
 	FALLS(8),

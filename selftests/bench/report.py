@@ -46,6 +46,7 @@ CALLS = {
     "boxed.sleepable": "boxed call, sleepable operator",
     "boxed.atomic": "boxed call, atomic operator",
     "batch": "one of 32 calls of one entered function",
+    "batch.atomic": "  of an atomic operator",
     "batch.calls": "one of 32 calls, hold and release shared",
     **{f"fallthrough.{n}": f"call in a hold, keys that fall through: {n}" for n in range(9)},
     "missing.section": "nothing serves, inside a read section",
@@ -200,7 +201,8 @@ def call_targets(t):
     t.instructions("a device, one of 64", "device.64", 10, "held.sleepable")
     t.instructions("one of 64, beside the only one", "device.64", 0, "device.1")
     t.instructions("a device without functions", "device.no-functions", 2, "device.none")
-    t.of_floor("batch of 32", "batch", 1.2)
+    t.of_floor("batch of 32, sleepable", "batch", 1.2)
+    t.of_floor("batch of 32, atomic", "batch.atomic", 1.2)
     for kind in ("sleepable", "atomic"):
         t.instructions(f"counters on, {kind}", f"counted.{kind}", 12, f"held.{kind}")
 
