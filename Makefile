@@ -367,6 +367,8 @@ $(O)/man-pages: $(tool) $(wildcard include/*.h) $(uapi) kmod/exports.c scripts/m
 	$(Q)rm -rf $(O)/man
 	$(Q)python3 scripts/man-pages $(tool) $(O)/man
 	@touch $@
+	@# root installs from a folder that may be somebody else's, who cleans it
+	@if [ "$$(id -u)" = 0 ]; then chown -R --reference=$(O) $(O)/man $@; fi
 
 html: $(tool)
 	+$(Q)$(MAKE) -C Documentation html O= BUILDDIR=$(abspath $(O)) DKCTL=$(abspath $(tool))
