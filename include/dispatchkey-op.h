@@ -53,6 +53,7 @@
 #define DK__NOT_SET
 #endif
 
+#ifndef DK_OBJECT_TYPES
 /**
  * DK_OBJECT_TYPES() - the types of yours that embed a struct dk_obj
  * @X: to be used as X(TYPE, MEMBER) for each, without anything between
@@ -61,7 +62,6 @@
  * then dk_arg_get() and dk_arg_set() know that they are objects. What calls
  * dispatch on does not depend on it.
  */
-#ifndef DK_OBJECT_TYPES
 #define DK_OBJECT_TYPES(X)
 #endif
 

@@ -54,11 +54,12 @@ class Item:
             return re.sub(r"\s+", " ", head.replace("\\\n", ""))
         behind = re.sub(r"/\*.*?\*/", "", behind, flags=re.S)
         behind = re.sub(r"^#.*\n", "", behind, flags=re.M)
+        behind = re.sub(r"DK_INLINE | DK__(?:HOT|RCU)\b", "", behind)
         if self.kind in ("struct", "enum"):
             text = behind[:re.search(r"^\}.*?;", behind, re.M).end()]
             return re.sub(r"\n(?:[ \t]*\n)+", "\n", text)
         end = re.search(r";|\{", behind).start()
-        return re.sub(r"\s+", " ", behind[:end].replace("DK_INLINE ", "")).strip() + ";"
+        return re.sub(r"\s+", " ", behind[:end]).strip() + ";"
 
 
 def read(path):
