@@ -181,11 +181,23 @@ ok "make uninstall with LIBDIR" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX
 	LIBDIR=/usr/lib/somewhere MANDIR=/usr/man COMPLETIONSDIR=/etc/completions
 ok "it leaves nothing" nothing_left
 
-# straight from the build tree
 case ${O:-build} in
 /*) tree=$O ;;
 *) tree=$top/${O:-build} ;;
 esac
+
+# sudo make install, in a folder of one's own
+their=$st_tmp/their
+if [ "$(id -u)" = 0 ] && command -v python3 >/dev/null; then
+	mkdir "$their" && cp "$tree/dkctl" "$their"
+	chown -R nobody "$their"
+	ok "root makes the manual pages in somebody's folder" run_make -o "$their/dkctl" "O=$their" man
+	is "they are somebody's" nobody "$(find "$their" -printf '%u\n' | sort -u)"
+else
+	skip "root makes the manual pages in somebody's folder" "not root, or no python3"
+fi
+
+# straight from the build tree
 ok "hello and plugin build against the build tree" build_samples "$tree"
 ok "hello runs" hello_says "$st_tmp/bin/hello"
 ok "host and plugin run" "$st_tmp/bin/host"
