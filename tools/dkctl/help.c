@@ -35,8 +35,8 @@ void help_overview(FILE *f)
 	const struct subcommand *s;
 	char head[96];
 
-	fputs("dkctl - look into dispatch keys, try out what a dispatcher does, and see and\n"
-	      "steer that of the kernel\n\n"
+	fputs("dkctl - look into dispatch keys, try out a dispatcher, and see and steer the one\n"
+	      "of the kernel\n\n"
 	      "usage: dkctl [OPTIONS] SUBCOMMAND [WORDS]\n\n", f);
 	for (s = subcommands; s->name; s++) {
 		if (s == subcommands)
