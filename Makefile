@@ -250,6 +250,9 @@ all: lib nl dkctl samples
 	@echo '  make help    the module, install, and all else'
 
 lib: $(static) $(links) $(pc)
+ifeq ($(sdt),)
+	@echo 'Left out: probes for tracers; <sys/sdt.h> is missing (systemtap-sdt-dev on Debian and Ubuntu, systemtap-sdt-devel on Fedora and openSUSE, systemtap on Arch).'
+endif
 nl: $(if $(have_nl),$(nl_static) $(nl_links) $(nl_pc))
 ifeq ($(have_nl),)
 	@echo 'Left out: libdispatchkey-nl, the client of the module; $(no_nl).'

@@ -127,6 +127,8 @@ need_command pkg-config
 
 echo "TAP version 13"
 ok "the library builds" run_make lib nl dkctl
+like "without <sys/sdt.h> it says what is left out" "*Left out: probes for tracers*" \
+	"$(run_make -n sdt= lib)"
 
 # installed, in a folder that is not where it will be in the end
 prefix=/opt/dk
