@@ -258,15 +258,17 @@ static int dkc_found_by_rules(const struct dkc_row *row, struct dkc_way *way)
 }
 
 /*
- * The row says that a backend fallback serves, and the registry who that is; if
- * it is not there any more, the rules tell who comes next.
+ * The operator's row has nothing at a slot; is there no fallback either? Only while
+ * the row is its newest: when a fallback goes, a function may have come before.
  */
-static bool dkc_find_fallback(const struct dk_op *op, struct dkc_way *way)
+static inline bool dkc_nothing_serves(const struct dk_op *op, const struct dkc_row *row,
+				      unsigned int slot)
 {
-	unsigned int slot = dk_keyset_slot(op->reg->layout, DK_KEYSET(way->ks));
+	const struct dk_registry *reg = op->reg;
 
-	way->reg = dkc_fallback_at(op, slot, false);
-	return way->reg && !dkc_is_fallthrough(way->reg);
+	dkc_deref_before();
+	return !reg->stock[slot] && !dkc_deref_acquire(reg->fallback[slot]) &&
+	       dkc_deref(op->row) == row;
 }
 
 /* The row has no function for us: special, a fallback, missing or ambiguous. */
@@ -274,11 +276,16 @@ static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
 			   unsigned int id, struct dkc_way *way)
 {
 	u32 device = dkc_device_of(op->reg->layout, way->ks, way->objs, way->n);
+	unsigned int slot = dk_keyset_slot(op->reg->layout, DK_KEYSET(way->ks));
 	struct dkc_pick pick;
 
-	if (id == DKC_ID_FALLBACK && dkc_find_fallback(op, way))
-		return dkc_found_by_rules(row, way);
-	if (row->kind != DKC_ROW_RESOLVE && id != DKC_ID_FALLBACK)
+	if (id == DKC_ID_FALLBACK) {
+		way->reg = dkc_fallback_at(op, slot, false);
+		if (way->reg && !dkc_is_fallthrough(way->reg))
+			return dkc_found_by_rules(row, way);
+	}
+	if (id == DKC_ID_FALLBACK ? dkc_nothing_serves(op, row, slot) :
+				    row->kind != DKC_ROW_RESOLVE)
 		return dkc_why_none(op->reg, row, id, device);
 	way->ks = dkc_resolve(op, dkc_device_online(op->reg, device), way->ks,
 			      way->mask, &pick);
@@ -294,6 +301,7 @@ static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
 int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way)
 {
 	const struct dk_registry *reg = op->reg;
+	const struct dkc_row *own = row;
 	bool masked = way->mask;
 	const struct dkc_ent *e;
 	unsigned int id;
@@ -301,14 +309,14 @@ int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way)
 	if (dkc_unlikely(row->kind != DKC_ROW_FULL))
 		return dkc_find_slowly(op, row, DKC_ID_MISSING, way);
 	if (dkc_unlikely(row->devs))
-		row = dkc_row_of_device(row, dkc_device_of(reg->layout, way->ks,
+		own = dkc_row_of_device(row, dkc_device_of(reg->layout, way->ks,
 							   way->objs, way->n));
 	if (masked)
-		way->ks = dkc_mask(reg, row, way->ks);
+		way->ks = dkc_mask(reg, own, way->ks);
 again:
-	id = row->shape->index[dkc_entry_of(reg, way->ks)];
+	id = own->shape->index[dkc_entry_of(reg, way->ks)];
 	if (dkc_likely(id >= DKC_ID_FIRST)) {
-		e = dkc_row_ent(row, id);
+		e = dkc_row_ent(own, id);
 		way->fn = e->fn;
 		way->reg = e->reg;
 		if (dkc_likely(way->fn))
@@ -318,7 +326,7 @@ again:
 	}
 	/* a redispatch, to what became a fallthrough since its call was masked */
 	if (!masked && (id == DKC_ID_FALLTHROUGH || dkc_is_fallthrough(way->reg))) {
-		way->ks = dkc_mask(reg, row, way->ks);
+		way->ks = dkc_mask(reg, own, way->ks);
 		masked = true;
 		goto again;
 	}
@@ -669,30 +677,48 @@ static dkc_always_inline const struct dkc_row *dkc_row_of_call(const struct dk_c
 	return dkc_unlikely(row->devs) ? dkc_row_by_device(c, row, ks) : row;
 }
 
-/* Does nothing serve a set, by the row of its device in a registry of v1? */
-static dkc_always_inline bool dkc_is_missing(const struct dkc_row *row, u64 *ks)
+/*
+ * The highest backend of a set of v1 is one of an object, unless local state has added
+ * it, and mostly of the first: NULL, where it is not.
+ */
+static dkc_always_inline const struct dk_obj *dkc_first_on_top(const struct dk_call *c,
+							       u64 ks)
 {
-	unsigned long b = dkc_v1_backend_index(*ks);
+	const struct dk_obj *o = c->n ? c->objs[0] : NULL;
 
-	*ks &= row->shape->mask[b];
-	return row->kind == DKC_ROW_FULL &&
-	       row->shape->index[dkc_v1_index(*ks, b)] == DKC_ID_MISSING;
+	if (dkc_unlikely(!o) || dkc_unlikely(o->flags == DK_OBJ_LIST) ||
+	    dkc_unlikely(!(o->ks.bits >> dkc_v1_backend_index(ks) & 1)))
+		return NULL;
+	return o;
+}
+
+/* Does nothing serve a set, by a row and that of its device in a registry of v1? */
+static dkc_always_inline bool dkc_is_missing(const struct dk_op *op,
+					     const struct dkc_row *row,
+					     const struct dkc_row *own, u64 *ks)
+{
+	unsigned long b = dkc_v1_backend_index(*ks), slot;
+
+	*ks &= own->shape->mask[b];
+	slot = dkc_v1_index(*ks, b);
+	return own->kind == DKC_ROW_FULL && own->shape->index[slot] == DKC_ID_FALLBACK &&
+	       dkc_nothing_serves(op, row, slot);
 }
 
 /* It does not. */
-static dkc_noinline int dkc_why_missing(const struct dk_call *c,
-					const struct dkc_row *row, u64 ks)
+static dkc_noinline int dkc_why_missing(const struct dk_call *c, u64 ks)
 {
-	const struct dk_op *op = c->op;
-	u32 device = dkc_device_of(op->reg->layout, ks, c->objs, c->n);
+	const struct dk_registry *reg = c->op->reg;
+	const struct dk_obj *o = dkc_first_on_top(c, ks);
+	u32 device = o ? o->device : dkc_device_of(reg->layout, ks, c->objs, c->n);
 
-	return dkc_why_none(op->reg, row, DKC_ID_MISSING, device);
+	return device && !dkc_device_online(reg, device) ? -ENODEV : -ENOSYS;
 }
 
 /* The same, and the section ends. */
-static int dkc_refuse_missing(const struct dk_call *c, const struct dkc_row *row, u64 ks)
+static int dkc_refuse_missing(const struct dk_call *c, u64 ks)
 {
-	int err = dkc_why_missing(c, row, ks);
+	int err = dkc_why_missing(c, ks);
 
 	dkc_look_away();
 	return err;
@@ -712,8 +738,8 @@ static dkc_always_inline int dkc_enter_otherwise(struct dk_call *c,
 			.boxed = c->flags & DK_CALL_BOXED,
 		};
 
-		if (dkc_is_missing(dkc_row_of_call(c, row, ks), &ks))
-			return dkc_refuse_missing(c, row, ks);
+		if (dkc_is_missing(op, row, dkc_row_of_call(c, row, ks), &ks))
+			return dkc_refuse_missing(c, ks);
 		err = dkc_enter_row(c, c->op, row, &way);
 		if (err != -ENOENT || !by_name || !dkc_load(op->stale))
 			return err;
@@ -736,21 +762,19 @@ static dkc_noinline int dkc_enter_op_otherwise(struct dk_call *c,
 }
 
 /*
- * Where devices have functions of their own. The highest backend of the set is one of
- * an object, unless local state has added it, and mostly of the first. NULL where its
- * device's row is not the first one that is looked at.
+ * Where devices have functions of their own: the row of the first object's, NULL where
+ * that is not the first one that is looked at.
  */
 static dkc_always_inline const struct dkc_row *dkc_row_of_first(const struct dk_call *c,
 								const struct dkc_row *row,
 								u64 ks)
 {
-	const struct dk_obj *o = c->n ? c->objs[0] : NULL;
+	const struct dk_obj *o = dkc_first_on_top(c, ks);
 	const struct dkc_devtab *tab = row->devs;
 	const struct dkc_row *own;
 	u32 i;
 
-	if (dkc_unlikely(!o) || dkc_unlikely(o->flags == DK_OBJ_LIST) ||
-	    dkc_unlikely(!(o->ks.bits >> dkc_v1_backend_index(ks) & 1)))
+	if (!o)
 		return NULL;
 	i = o->device & tab->mask;
 	if (dkc_unlikely(tab->slot[i].number != o->device))
@@ -761,21 +785,26 @@ static dkc_always_inline const struct dkc_row *dkc_row_of_first(const struct dk_
 	return own;
 }
 
-/* The same from inside a section of the caller's, and by name. */
+/* From inside a section of the caller's, and by name. */
 static dkc_noinline int dkc_enter_bare_otherwise(struct dk_call *c,
 						 const struct dkc_row *row)
 {
-	const struct dkc_row *own = row->devs ? dkc_row_of_first(c, row, c->ks.bits) : NULL;
 	u64 ks = c->ks.bits;
+
+	if (dkc_likely(c->op->reg->v1) &&
+	    dkc_is_missing(c->op, row, dkc_row_of_call(c, row, ks), &ks))
+		return dkc_why_missing(c, ks);
+	return dkc_call_slowly_bare(c);
+}
+
+static dkc_noinline int dkc_enter_bare_device(struct dk_call *c, const struct dkc_row *row)
+{
+	u64 ks = c->ks.bits;
+	const struct dkc_row *own = dkc_row_of_first(c, row, ks);
 	const struct dkc_ent *e = own ? dkc_look_up(own, &ks, true) : NULL;
 
-	if (e)
-		return dkc_enter_direct(c, own, e, ks, true);
-	ks = c->ks.bits;
-	if (dkc_likely(c->op->reg->v1) &&
-	    dkc_is_missing(dkc_row_of_call(c, row, ks), &ks))
-		return dkc_why_missing(c, row, ks);
-	return dkc_call_slowly_bare(c);
+	return dkc_likely(e) ? dkc_enter_direct(c, own, e, ks, true) :
+			       dkc_enter_bare_otherwise(c, row);
 }
 
 /* By any object, and any row. */
@@ -965,7 +994,7 @@ int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
 		return dkc_call_slowly_bare(c);
 	dkc_look(op, &row, true);
 	if (dkc_unlikely(row->devs))
-		return dkc_enter_bare_otherwise(c, row);
+		return dkc_enter_bare_device(c, row);
 	e = dkc_look_up(row, &ks, true);
 	if (dkc_unlikely(!e))
 		return dkc_enter_bare_otherwise(c, row);
@@ -1209,26 +1238,31 @@ static dkc_noinline int dkc_call_slowly_held(struct dk_call *c, const struct dk_
 	return dkc_call(c, op, (struct dk_op_decl *)c->decl, c->local, &way);
 }
 
-/* Where devices have functions of their own, and for whatever has no direct way. */
 static dkc_noinline int dkc_enter_held_otherwise(struct dk_call *c,
 						 const struct dk_hold *h, struct dk_op *op,
 						 const struct dkc_row *row)
 {
-	const struct dkc_row *own;
-	const struct dkc_ent *e;
 	u64 ks = c->ks.bits;
+	const struct dkc_row *own = dkc_row_of_call(c, row, ks);
+	const struct dkc_ent *e = own == row ? NULL : dkc_look_up(own, &ks, true);
 
-	if (row->devs) {
-		own = dkc_row_of_first(c, row, ks);
-		row = own ? own : dkc_row_by_device(c, row, ks);
-		e = dkc_look_up(row, &ks, true);
-		if (e)
-			return dkc_enter_held(c, row, e, ks);
-	}
-	if (c->op->reg->v1 && dkc_is_missing(row, &ks))
-		return dkc_refuse_missing(c, row, ks);
+	if (e)
+		return dkc_enter_held(c, own, e, ks);
+	if (c->op->reg->v1 && dkc_is_missing(c->op, row, own, &ks))
+		return dkc_refuse_missing(c, ks);
 	dkc_look_away();
 	return dkc_call_slowly_held(c, h, op);
+}
+
+static dkc_noinline int dkc_enter_held_device(struct dk_call *c, const struct dk_hold *h,
+					      struct dk_op *op, const struct dkc_row *row)
+{
+	u64 ks = c->ks.bits;
+	const struct dkc_row *own = dkc_row_of_first(c, row, ks);
+	const struct dkc_ent *e = own ? dkc_look_up(own, &ks, true) : NULL;
+
+	return dkc_likely(e) ? dkc_enter_held(c, own, e, ks) :
+			       dkc_enter_held_otherwise(c, h, op, row);
 }
 
 /* By handle, as dkc_call_by_type(). */
@@ -1267,7 +1301,7 @@ int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op
 	    !dkc_look(known, &row, false))
 		return dkc_call_slowly_held(c, h, op);
 	if (dkc_unlikely(row->devs))
-		return dkc_enter_held_otherwise(c, h, op, row);
+		return dkc_enter_held_device(c, h, op, row);
 	e = dkc_look_up(row, &ks, true);
 	if (dkc_unlikely(!e))
 		return dkc_enter_held_otherwise(c, h, op, row);

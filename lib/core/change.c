@@ -22,11 +22,18 @@ void dkc_change_add(struct dkc_change *ch, struct dk_op *op)
 	dkc_change_put(ch, op, DKC_OPERATOR);
 }
 
-void dkc_change_add_all(struct dkc_change *ch, struct dk_registry *reg)
+/*
+ * Rows do not say which function a fallback is, or if it is one. Where none became or
+ * was a fallthrough they stay, unless each operator has to have a counter for it.
+ */
+void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg,
+			      bool ground_changed)
 {
 	struct dk_op *op;
 	u32 pos = 0;
 
+	if (!ground_changed && !reg->counters)
+		return;
 	while ((op = dkc_op_next(reg, &pos)))
 		dkc_change_put(ch, op, DKC_FALLBACKS);
 }

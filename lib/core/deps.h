@@ -173,6 +173,9 @@ void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
 #define dkc_read_unlock()	rcu_read_unlock()
 /* in a read section, or by the writer who holds the registry's lock */
 #define dkc_deref(p)		rcu_dereference_check(p, true)
+/* the same, and before all that is loaded behind; or whatever was dereferenced is */
+#define dkc_deref_acquire(p)	unrcu_pointer(smp_load_acquire(&(p)))
+#define dkc_deref_before()	smp_rmb()
 /* by the writer, who holds the registry's lock */
 #define dkc_deref_locked(p)	rcu_dereference_protected(p, true)
 #define dkc_publish(p, v)	rcu_assign_pointer(p, v)
@@ -290,6 +293,8 @@ struct dkc_counts {
 #define dkc_read_unlock()	((void)dkc_bare_sections--)
 #define __rcu
 #define dkc_deref(p)		(p)
+#define dkc_deref_acquire(p)	(p)
+#define dkc_deref_before()	do { } while (0)
 #define dkc_deref_locked(p)	(p)
 #define dkc_publish(p, v)	((p) = (v))
 #define dkc_synchronize()	do { } while (0)
@@ -465,6 +470,8 @@ void dkc_registry_born(struct dk_registry *reg);
 
 #define __rcu
 #define dkc_deref(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)
+#define dkc_deref_acquire(p)	dkc_deref(p)
+#define dkc_deref_before()	do { } while (0)	/* each is */
 #define dkc_deref_locked(p)	__atomic_load_n(&(p), __ATOMIC_RELAXED)
 #define dkc_publish(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
 #define dkc_load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)

@@ -499,8 +499,7 @@ struct dkc_block *dkc_fallback_add(struct dkc_provider *core,
 	b->fallback = true;
 	*err = dkc_fallback_place(b, impl, why);
 	if (!*err) {
-		dkc_ground_changed(core->reg);
-		dkc_change_add_all(&ch, core->reg);
+		dkc_change_add_fallbacks(&ch, core->reg, dkc_ground_changed(core->reg));
 		if (dkc_change_prepare(&ch))
 			*err = dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
 	}
@@ -546,10 +545,9 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 			dkc_change_add(ch, r->op);
 		}
 	}
-	if (b->fallback) {
-		dkc_ground_changed(b->prov->reg);
-		dkc_change_add_all(ch, b->prov->reg);
-	}
+	if (b->fallback)
+		dkc_change_add_fallbacks(ch, b->prov->reg,
+					 dkc_ground_changed(b->prov->reg));
 	b->next = b->prov->withdrawn;
 	b->prov->withdrawn = b;
 }

@@ -20,8 +20,8 @@ static bool dkc_is_online(const struct dkc_switch *s)
 	return s->dev ? s->dev->online : !(s->reg->offline & s->backend);
 }
 
-/* As the writer sees it, who computes the rows. */
-static void dkc_want(const struct dkc_switch *s, bool online)
+/* As the writer sees it, who computes the rows. Do fallbacks make them look another way? */
+static bool dkc_want(const struct dkc_switch *s, bool online)
 {
 	if (s->dev)
 		s->dev->want_online = online;
@@ -29,8 +29,7 @@ static void dkc_want(const struct dkc_switch *s, bool online)
 		s->reg->want_offline &= ~s->backend;
 	else
 		s->reg->want_offline |= s->backend;
-	if (!s->dev)
-		dkc_ground_changed(s->reg);
+	return !s->dev && dkc_ground_changed(s->reg);
 }
 
 static struct dkc_offline *dkc_switch_since(const struct dkc_switch *s)
@@ -77,8 +76,6 @@ static void dkc_touch(struct dkc_reg *r, void *data)
 {
 	if (r->op)
 		dkc_change_add(data, r->op);
-	else
-		dkc_change_add_all(data, r->block->prov->reg);
 }
 
 /* The first operator that has nothing else for the key of a registration. */
@@ -144,13 +141,14 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 	struct dkc_change ch = { .ops = NULL };
 	char buf[DK_NAME_MAX];
 
-	dkc_want(s, s->online);
+	dkc_change_add_fallbacks(&ch, s->reg, dkc_want(s, s->online));
 	dkc_each_switched(s, dkc_touch, &ch);
 	if (dkc_change_prepare(&ch)) {
 		dkc_want(s, !s->online);
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, dkc_switch_name(s, buf));
 	}
-	dkc_show(s);
+	if (!s->online)
+		dkc_show(s);
 	s->reg->generation++;
 	if (s->dev)
 		dkc_saw_device(s->dev, DKC_DEVICE_STATE);
@@ -158,7 +156,10 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 		dkc_saw_backend(s->reg, dkc_ffs64(s->backend) + 1, NULL,
 				DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
-	if (!s->online)
+	/* a fallback is to be seen when the rows that have something better are there */
+	if (s->online)
+		dkc_show(s);
+	else
 		*dkc_switch_since(s) = (struct dkc_offline){ dkc_epoch_begin(s->reg), 0 };
 	return 0;
 }

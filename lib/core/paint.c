@@ -68,7 +68,7 @@ static void dkc_slots_masked(const struct dk_layout *l, u64 *mask, unsigned int 
 
 /* ---- what a registry has for it ------------------------------------------------ */
 
-/* What the fallbacks are for the operators of a class, at each slot. */
+/* What the fallbacks are for the operators of a class: fallthroughs, or not. */
 static bool dkc_ground_make(struct dk_registry *reg, bool atomic)
 {
 	struct dkc_easel *e = reg->easel;
@@ -82,8 +82,8 @@ static bool dkc_ground_make(struct dk_registry *reg, bool atomic)
 	for (slot = 0; slot < entries; slot++) {
 		const struct dkc_reg *r = dkc_fallback_of(reg, atomic, slot, true);
 
-		ids[slot] = r && dkc_slot_in(e->in_table, slot) ?
-			    DKC_ID_FALLBACK : DKC_ID_MISSING;
+		ids[slot] = dkc_slot_in(e->in_table, slot) ? DKC_ID_FALLBACK :
+							     DKC_ID_MISSING;
 		if (ids[slot] == DKC_ID_MISSING || !dkc_is_fallthrough(r))
 			continue;
 		ids[slot] = DKC_ID_FALLTHROUGH;
@@ -423,15 +423,19 @@ struct dkc_shape *dkc_shape_inherit(const struct dk_op *op, const struct dkc_sha
 	return s->heir;
 }
 
-/* A fallback came or went, or its backend is online or offline. */
-void dkc_ground_changed(struct dk_registry *reg)
+/*
+ * A fallback came or went, or its backend is online or offline. Do rows look another
+ * way now?
+ */
+bool dkc_ground_changed(struct dk_registry *reg)
 {
 	bool sleepable = dkc_ground_make(reg, false);
 	struct dkc_shape *s, *heir;
 	unsigned int i;
 
-	if (dkc_ground_make(reg, true) || sleepable)
-		reg->easel->ground_number++;
+	if (!dkc_ground_make(reg, true) && !sleepable)
+		return false;
+	reg->easel->ground_number++;
 	/* those of a change that was given up, too */
 	for (i = 0; i < DKC_SHAPE_BUCKETS; i++)
 		for (s = reg->shapes[i]; s; s = s->next) {
@@ -439,4 +443,5 @@ void dkc_ground_changed(struct dk_registry *reg)
 			s->heir = NULL;
 			dkc_shape_put(reg, heir);
 		}
+	return true;
 }

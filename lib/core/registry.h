@@ -177,9 +177,9 @@ struct dkc_easel {
 
 /* What an index byte names. The first ones are no function of the operator's. */
 enum dkc_entry_id {
-	DKC_ID_MISSING,
+	DKC_ID_MISSING,		/* not even a fallback: no entry */
 	DKC_ID_AMBIGUOUS,
-	DKC_ID_FALLBACK,	/* a function; ask dkc_fallback_at() who it is */
+	DKC_ID_FALLBACK,	/* its function, or none; ask dkc_fallback_at() */
 	DKC_ID_FALLTHROUGH,	/* of a fallback, too */
 	DKC_ID_FIRST
 };
@@ -545,7 +545,7 @@ u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned in
 
 /* paint.c: how rows look; under the lock. */
 struct dkc_easel *dkc_easel_make(const struct dk_layout *l);
-void dkc_ground_changed(struct dk_registry *reg);
+bool dkc_ground_changed(struct dk_registry *reg);
 struct dkc_shape *dkc_shape_get(const struct dk_op *op, const struct dkc_device *dev,
 				bool may_sleep);
 struct dkc_shape *dkc_shape_inherit(const struct dk_op *op, const struct dkc_shape *old,
@@ -560,9 +560,11 @@ const struct dkc_reg *dkc_row_reg(const struct dk_op *op, const struct dkc_row *
 void dkc_row_discard(struct dk_registry *reg, const struct dkc_row *row);
 void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row);
 
-/* change.c: every change of a registry; under the lock. All is that of a fallback. */
+/* change.c: every change of a registry; under the lock. */
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
-void dkc_change_add_all(struct dkc_change *ch, struct dk_registry *reg);
+/* Of fallbacks, with what dkc_ground_changed() has said. */
+void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg,
+			      bool ground_changed);
 int dkc_change_prepare(struct dkc_change *ch);
 void dkc_change_commit(struct dkc_change *ch);
 void dkc_change_cancel(struct dkc_change *ch);

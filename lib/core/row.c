@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Rows: a shape, which is one byte an entry and the masks, and the operator's
- * functions that the bytes name. What its fallbacks are, the registry knows.
+ * functions that the bytes name. Which functions its fallbacks are, the registry
+ * knows.
  */
 #include "registry.h"
 

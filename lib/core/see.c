@@ -150,7 +150,8 @@ bool dkc_is_served(const struct dk_op *op, unsigned int slot)
 	if (!dkc_has_entry(l, f, b))
 		return false;
 	if (row)
-		return dkc_row_id(l, row, f, b) != DKC_ID_MISSING;
+		return dkc_row_id(l, row, f, b) == DKC_ID_AMBIGUOUS ||
+		       dkc_row_reg(op, row, f, b);
 	return dkc_evaluate(op, NULL, f, b, true).prov != DK_PROV_MISSING;
 }
 

@@ -5,7 +5,7 @@
  * A counter is a number, 0 for none. Of a function of an operator it is in its
  * registration, of what nothing served in the operator, and of a backend
  * fallback, which serves many operators, in the operator's list of tallies: one
- * for each fallback that a row of it names. They are given before the row is
+ * for each fallback that serves an entry of its rows. They are given before the row is
  * published, so that no call allocates anything, and taken back when nobody is
  * inside any more. A call that finds none counts with number 0.
  *
@@ -204,13 +204,17 @@ static bool dkc_tally_add(struct dk_op *op, const struct dkc_reg *r, bool may_sl
 static bool dkc_cover_row(struct dk_op *op, const struct dkc_row *row, bool may_sleep)
 {
 	const struct dk_layout *l = op->reg->layout;
+	const struct dkc_reg *r;
 	bool all = true;
 	u32 i;
 
-	for (i = 0; i < dkc_table_size(l); i++)
-		if (row->shape->index[i] == DKC_ID_FALLBACK)
-			all &= dkc_tally_add(op, dkc_fallback_at(op, dkc_entry_slot(l, i), true),
-					     may_sleep);
+	for (i = 0; i < dkc_table_size(l); i++) {
+		if (row->shape->index[i] != DKC_ID_FALLBACK)
+			continue;
+		r = dkc_fallback_at(op, dkc_entry_slot(l, i), true);
+		if (r)
+			all &= dkc_tally_add(op, r, may_sleep);
+	}
 	return all;
 }
 

@@ -134,6 +134,23 @@ static int unregister_fallback(void)
 	return dk_impls_unregister(&r_a, &fallback, &t_why);
 }
 
+static int serve_all(struct dk_call *c, void *args)
+{
+	return 0;
+}
+
+static const struct dk_impl function = DK_FALLBACK(DK_CONJUGATE, serve_all);
+
+static int register_function(void)
+{
+	return dk_fallback_register(&r_a, &function, &t_why);
+}
+
+static int unregister_function(void)
+{
+	return dk_impls_unregister(&r_a, &function, &t_why);
+}
+
 static int register_alias_fallback(void)
 {
 	return dk_fallback_register(&r_a, &alias_fallback, &t_why);
@@ -439,6 +456,7 @@ static const struct scenario scenarios[] = {
 	{ "a backend's table", register_backend, unregister_table, NULL, 0 },
 	{ "names that need more room", register_many, unregister_many, NULL, 0 },
 	{ "a fallback", register_fallback, unregister_fallback, NULL, 0 },
+	{ "that is a function", register_function, unregister_function, NULL, 0 },
 	{ "at all keys of an alias", register_alias_fallback, unregister_alias_fallback, NULL, 0 },
 	{ "a device", register_device, unregister_device, NULL, 0 },
 	{ "one without functions", register_bare_device, unregister_device, NULL, 0 },
@@ -643,6 +661,36 @@ static void call_meanwhile(void)
 	num_seen += t_call(op, &x, NULL) != -ENOENT;
 }
 
+/* Rows do not say who a fallback is: one takes a block, however many operators it serves. */
+static void fallback_makes_no_rows(void)
+{
+	long before;
+	u64 answers;
+
+	prepare();
+	answers = r_answers();
+	before = dk_test_allocs();
+	op = dk_op_get(t_reg, "r::def");
+	dk_test_fail_alloc(2);
+	CHECK_OK(register_function());
+	CHECK_INT(dk_test_fail_alloc(0), 0);
+	CHECK_INT(dk_test_allocs(), before + 1);
+	CHECK_STR(t_serves(op, 0, DK_CONJUGATE), "serve_all");
+	/* but a fallthrough is in their masks */
+	dk_test_fail_alloc(2);
+	CHECK_INT(register_fallback(), -ENOMEM);
+	CHECK_INT(dk_test_fail_alloc(0), 1);
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	CHECK_OK(unregister_function());
+	dk_test_fail_alloc(0);
+	CHECK_STR(t_serves(op, 0, DK_CONJUGATE), "missing");
+	dk_op_put(op);
+	CHECK(r_answers() == answers);
+	CHECK_INT(dk_test_allocs(), before);
+	r_rebase();
+	r_close();
+}
+
 /* A definition that fails with its function is seen by no call, ever. */
 static void half_a_library_entry(void)
 {
@@ -754,5 +802,6 @@ static void news_are_lost_and_changes_are_not(void)
 T_SUITE(failing,
 	T(each_allocation_fails),
 	T(offline_and_online),
+	T(fallback_makes_no_rows),
 	T(half_a_library_entry),
 	T(news_are_lost_and_changes_are_not));
