@@ -5,7 +5,7 @@
  *
  * A round loads all operators with all their functions, registers and looks up
  * more, and unloads them; the sides take turns. Prints "ns NAME SAMPLE..." of one
- * registration each, but "unload" and "fallback" of all, and "bytes memory
+ * registration each, but "unload" and "fallback*" of all, and "bytes memory
  * SAMPLE..." of an operator: the heap in use after the load, less that before it.
  * What a side's program has in constant tables is made before and not counted.
  */

@@ -11,7 +11,7 @@
 
 static const struct regs_all *all;
 static struct dk_op_decl *decls, *fresh;
-static struct dk_impl *impls, at_key[REGS_ONES], at_alias[REGS_ONES], fallback;
+static struct dk_impl *impls, at_key[REGS_ONES], at_alias[REGS_ONES], fallback, through;
 static struct dk_registry *reg;
 static struct dk_provider everyone = DK_PROVIDER("pytorch"), guest = DK_PROVIDER("guest");
 static struct dk_op *found[REGS_ONES];
@@ -79,6 +79,7 @@ static void prepare(const struct regs_all *of)
 	fallback = implement(NULL, REGS_FALLBACK, "fallback", false);
 	fallback.fn = (dk_fn_t)serve_boxed;
 	fallback.flags = DK_IMPL_F_BOXED;
+	through = implement(NULL, REGS_FALLBACK, "fallthrough", true);
 }
 
 static void load(void)
@@ -192,6 +193,11 @@ static void register_fallback(void)
 	must(dk_fallback_register(&guest, &fallback, &why));
 }
 
+static void register_fallthrough(void)
+{
+	must(dk_fallback_register(&guest, &through, &why));
+}
+
 static void find(void)
 {
 	unsigned int i;
@@ -218,6 +224,7 @@ static const struct regs_contender contenders[] = {
 	{ "impl", REGS_ONES, choose_at_key, register_at_key, go },
 	{ "impl.alias", REGS_ONES, choose_at_alias, register_at_alias, go },
 	{ "fallback", 1, come, register_fallback, go },
+	{ "fallback.through", 1, come, register_fallthrough, go },
 	{ "name", REGS_ONES, nothing, find, put },
 };
 

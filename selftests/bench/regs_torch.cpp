@@ -194,6 +194,11 @@ static void register_fallback()
 	for_all->fallback(function({ c10::parseDispatchKey(REGS_FALLBACK), false }));
 }
 
+static void register_fallthrough()
+{
+	for_all->fallback(function({ c10::parseDispatchKey(REGS_FALLBACK), true }));
+}
+
 static void find()
 {
 	for (const c10::OperatorName &name : names)
@@ -210,6 +215,7 @@ static const regs_contender contenders[] = {
 	{ "impl", REGS_ONES, come, register_at_key, go },
 	{ "impl.alias", REGS_ONES, come, register_at_alias, go },
 	{ "fallback", 1, come, register_fallback, go },
+	{ "fallback.through", 1, come, register_fallthrough, go },
 	{ "name", REGS_ONES, nothing, find, put },
 };
 
