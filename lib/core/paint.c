@@ -49,21 +49,28 @@ static void dkc_slots_of(const struct dk_layout *l, u64 set, u64 *slots)
 	}
 }
 
-/* The masks of a set of slots lose its functionalities, or get them back. */
-static void dkc_slots_masked(const struct dk_layout *l, u64 *mask, unsigned int slot,
-			     bool lost)
+/*
+ * The masks that have the functionality of a slot lose it, and the others get it: one
+ * of a backend, or @all, which stands for those of all backends.
+ */
+static void dkc_slot_toggle(const struct dk_layout *l, u64 *mask, u64 *all,
+			    unsigned int slot)
 {
-	unsigned int f = l->slot_functionality[slot], first = 0, n = l->nb;
-	u64 bit = dkc_functionality_bit(l, f);
+	unsigned int f = l->slot_functionality[slot];
+	u64 bit = f ? dkc_functionality_bit(l, f) : 0;
 
-	if (!f)
-		return;
-	if (dkc_is_per_backend(l, f)) {
-		first = slot - l->offset[f];
-		n = first + 1;
-	}
-	for (; first < n; first++)
-		mask[first] = lost ? mask[first] & ~bit : mask[first] | bit;
+	if (dkc_is_per_backend(l, f))
+		mask[slot - l->offset[f]] ^= bit;
+	else
+		*all ^= bit;
+}
+
+static void dkc_toggle_all(u64 *mask, u64 all)
+{
+	unsigned int i;
+
+	for (i = 0; all && i < DKC_MAX_BACKENDS; i++)
+		mask[i] ^= all;
 }
 
 /* ---- what a registry has for it ------------------------------------------------ */
@@ -73,7 +80,7 @@ static bool dkc_ground_make(struct dk_registry *reg, bool atomic)
 {
 	struct dkc_easel *e = reg->easel;
 	unsigned int slot, entries = reg->layout->num_entries;
-	u64 *mask = e->ground_mask[atomic];
+	u64 *mask = e->ground_mask[atomic], all = 0;
 	u8 *ids = e->canvas;
 
 	memset(e->through[atomic], 0, sizeof(e->through[atomic]));
@@ -88,8 +95,9 @@ static bool dkc_ground_make(struct dk_registry *reg, bool atomic)
 			continue;
 		ids[slot] = DKC_ID_FALLTHROUGH;
 		dkc_slot_add(e->through[atomic], slot);
-		dkc_slots_masked(reg->layout, mask, slot, true);
+		dkc_slot_toggle(reg->layout, mask, &all, slot);
 	}
+	dkc_toggle_all(mask, all);
 	if (!memcmp(ids, e->ground[atomic], entries))
 		return false;
 	memcpy(e->ground[atomic], ids, entries);
@@ -132,7 +140,8 @@ static void dkc_note_alias(struct dkc_easel *e, const struct dkc_reg *r,
 }
 
 /* One registration, unless a newer one was at its key. */
-static void dkc_note(struct dkc_easel *e, const struct dk_layout *l, struct dkc_reg *r)
+static dkc_always_inline void dkc_note(struct dkc_easel *e, const struct dk_layout *l,
+				      struct dkc_reg *r)
 {
 	/* a building block has no slot, and is on all backends */
 	unsigned int slot = r->slot, f = slot ? l->slot_functionality[slot] : r->key;
@@ -276,15 +285,14 @@ static void dkc_paint_masks(const struct dkc_easel *e, const struct dk_layout *l
 			    struct dkc_shape *s)
 {
 	const u64 *through = e->through[e->look.atomic];
-	unsigned int i, slot;
-	u64 left;
+	u64 left, all = 0;
+	unsigned int i;
 
 	memcpy(s->mask, e->ground_mask[e->look.atomic], sizeof(s->mask));
 	for (i = 0; i < e->words; i++)
-		for (left = e->falls[i] ^ through[i]; left; left &= left - 1) {
-			slot = 64 * i + dkc_ffs64(left);
-			dkc_slots_masked(l, s->mask, slot, dkc_slot_in(e->falls, slot));
-		}
+		for (left = e->falls[i] ^ through[i]; left; left &= left - 1)
+			dkc_slot_toggle(l, s->mask, &all, 64 * i + dkc_ffs64(left));
+	dkc_toggle_all(s->mask, all);
 }
 
 /* The shape of the facts: its masks and index, and how many functions it has. */
