@@ -133,7 +133,7 @@ int dk_nl_filter_check(const struct dk_nl_filter *f, const struct dk_registry *r
 bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry *reg,
 			 const struct dkc_reg *r)
 {
-	const struct dkc_block *b = r->block;
+	const struct dkc_block *b = dkc_block_of(r);
 
 	if (f->key && r->key != nla_get_u32(f->key))
 		return false;
@@ -197,8 +197,8 @@ static bool dk_nl_is_active(const struct dkc_reg *r)
 {
 	const struct dkc_reg *s = dkc_deref_locked(r->op->regs);
 
-	if (r->block->dev)
-		return dkc_top(r->op, r->block->dev, r->key, true) == r;
+	if (dkc_block_of(r)->dev)
+		return dkc_top(r->op, dkc_block_of(r)->dev, r->key, true) == r;
 	while (s != r && (s->key != r->key || !dkc_visible(s, true)))
 		s = dkc_deref_locked(s->next);
 	return s == r;
@@ -213,7 +213,7 @@ static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg 
 		flags |= DK_NL_IMPL_FALLTHROUGH;
 	if (impl->flags & DK_IMPL_F_BOXED)
 		flags |= DK_NL_IMPL_BOXED;
-	if (r->block->prov && !dkc_visible(r, true))
+	if (dkc_block_of(r)->prov && !dkc_visible(r, true))
 		flags |= DK_NL_IMPL_OFFLINE;
 	else if (r->op ? dk_nl_is_active(r) : dk_nl_is_active_fallback(reg, r))
 		flags |= DK_NL_IMPL_ACTIVE;
@@ -224,7 +224,7 @@ static bool dk_nl_write_impl(struct dk_nl_room *room, const struct dk_registry *
 			     const struct dkc_reg *r, const struct dk_nl_impl_attrs *a)
 {
 	const struct dk_impl *impl = dkc_impl_of(r);
-	const struct dkc_block *b = r->block;
+	const struct dkc_block *b = dkc_block_of(r);
 
 	return (!a->key || dk_nl_write_u32(room, a->key, r->key)) &&
 	       (!a->key_name || dk_nl_write_key_name(room, a->key_name, reg, r->key)) &&
@@ -346,7 +346,7 @@ static int dk_nl_find_impl(struct dk_registry *reg, struct genl_info *info,
 		return err;
 	*out = dkc_top(op, dev, nla_get_u32(key), true);
 	/* what has no device lies below that of all devices */
-	if (!*out || (*out)->block->dev != dev)
+	if (!*out || dkc_block_of(*out)->dev != dev)
 		return dk_nl_deny(info->extack, key, dk_reason_text(DK_WHY_NO_IMPL),
 				  -ENOENT);
 	return 0;

@@ -75,7 +75,7 @@ static size_t dk_nl_op_room(size_t schema, const struct dk_nl_impls *impls)
 
 	if (impls->n)
 		one += strnlen(dkc_label_of(impls->reg[0]), DK_NAME_MAX) +
-		       strlen(impls->reg[0]->block->prov->name);
+		       strlen(dkc_block_of(impls->reg[0])->prov->name);
 	return min_t(size_t, DK_NL_OP_ROOM + schema + impls->n * one,
 		     DK_NL_MESSAGE_MAX);
 }

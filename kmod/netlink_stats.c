@@ -38,7 +38,7 @@ static u64 dk_nl_op_sum(const struct dk_op *op)
 	u64 sum = dkc_counted(op->reg, op->missing);
 
 	while ((r = dkc_reg_walk(op, r)))
-		sum += dkc_counted(op->reg, r->counter);
+		sum += dkc_counted(op->reg, dkc_reg_counter(r));
 	for (t = dkc_deref_locked(op->tallies); t; t = dkc_deref_locked(t->next))
 		sum += dkc_counted(op->reg, t->counter);
 	return sum;
@@ -163,7 +163,7 @@ static bool dk_nl_stat_at(const struct dk_op *op, const struct dk_nl_impls *impl
 
 	if (i < impls->n) {
 		*s = (struct dk_nl_stat){
-			DK_STAT_IMPL, impls->reg[i]->counter, impls->reg[i],
+			DK_STAT_IMPL, dkc_reg_counter(impls->reg[i]), impls->reg[i],
 		};
 		return true;
 	}

@@ -42,7 +42,7 @@ static bool dk_nl_same(const struct dkc_pick *a, const struct dkc_pick *b)
 	if (a->reg == b->reg)
 		return true;
 	return a->prov == DK_PROV_FALLBACK && a->reg && b->reg &&
-	       a->reg->block == b->reg->block;
+	       dkc_block_of(a->reg) == dkc_block_of(b->reg);
 }
 
 /* The run that begins at an entry. */

@@ -12,7 +12,7 @@ static inline const char *dkc_trace_op_name(const struct dk_op *op)
 
 static inline const char *dkc_trace_device(const struct dkc_reg *r)
 {
-	return r->block->dev ? r->block->dev->name : "";
+	return dkc_block_of(r)->dev ? dkc_block_of(r)->dev->name : "";
 }
 
 #define CREATE_TRACE_POINTS
@@ -22,14 +22,14 @@ void dkc_trace_register(const struct dkc_reg *r)
 {
 	char key[DK_NAME_MAX];
 
-	trace_dk_register(r, dk_key_name(r->block->prov->reg->layout, r->key, key));
+	trace_dk_register(r, dk_key_name(dkc_block_of(r)->prov->reg->layout, r->key, key));
 }
 
 void dkc_trace_unregister(const struct dkc_reg *r)
 {
 	char key[DK_NAME_MAX];
 
-	trace_dk_unregister(r, dk_key_name(r->block->prov->reg->layout, r->key, key));
+	trace_dk_unregister(r, dk_key_name(dkc_block_of(r)->prov->reg->layout, r->key, key));
 }
 
 void dkc_trace_publish(const struct dk_op *op, const struct dkc_row *row)

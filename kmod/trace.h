@@ -30,7 +30,7 @@ DECLARE_EVENT_CLASS(dk_function,
 		DKC_TEXT(op, dkc_trace_op_name(r->op))
 		DKC_TEXT(key_name, key_name)
 		DKC_TEXT(label, dkc_label_of(r))
-		DKC_TEXT(provider, r->block->prov->name)
+		DKC_TEXT(provider, dkc_block_of(r)->prov->name)
 		DKC_TEXT(device_name, dkc_trace_device(r))
 		__field(u16, key)
 		__field(u32, device)
@@ -39,10 +39,10 @@ DECLARE_EVENT_CLASS(dk_function,
 		DKC_COPY(op, dkc_trace_op_name(r->op));
 		DKC_COPY(key_name, key_name);
 		DKC_COPY(label, dkc_label_of(r));
-		DKC_COPY(provider, r->block->prov->name);
+		DKC_COPY(provider, dkc_block_of(r)->prov->name);
 		DKC_COPY(device_name, dkc_trace_device(r));
 		__entry->key = r->key;
-		__entry->device = r->block->device;
+		__entry->device = dkc_block_of(r)->device;
 	),
 	TP_printk("op=%s key=%s label=%s provider=%s device=%s",
 		  __get_str(op), __get_str(key_name), __get_str(label),

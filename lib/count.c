@@ -65,7 +65,7 @@ static void add_lost(u64 more)
 void dkc_counts_add(const struct dkc_counts *c, unsigned int i)
 {
 	const struct dkc_parts *p = self ? dkc_deref(self->parts) : NULL;
-	u32 id = c->block->id;
+	u32 id = c->id;
 
 	if (dkc_likely(p && id < p->size && p->part[id]))
 		add_own(&p->part[id]->n[i]);
@@ -93,7 +93,7 @@ u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i)
 	dkc_gate_lock(&mask);
 	sum = c->block->n[i];
 	for (t = threads; t; t = t->next) {
-		p = part_of(t, c->block->id);
+		p = part_of(t, c->id);
 		sum += p ? dkc_load(p->n[i]) : 0;
 	}
 	dkc_gate_unlock(&mask);
@@ -197,6 +197,7 @@ bool dkc_counts_init(struct dkc_counts *c, bool may_sleep)
 		return false;
 	}
 	c->block = b;
+	c->id = b->id;
 	return true;
 }
 
@@ -209,7 +210,7 @@ void dkc_counts_destroy(struct dkc_counts *c)
 	while (*at != c->block)
 		at = &(*at)->next;
 	*at = c->block->next;
-	parts_take(c->block->id);
+	parts_take(c->id);
 	dkc_gate_unlock(&mask);
 	dkc_free(c->block);
 }

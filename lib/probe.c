@@ -39,18 +39,18 @@ static const char *op_name(const struct dkc_reg *r)
 
 static const char *device_name(const struct dkc_reg *r)
 {
-	return r->block->dev ? r->block->dev->name : "";
+	return dkc_block_of(r)->dev ? dkc_block_of(r)->dev->name : "";
 }
 
 void dkc_trace_register(const struct dkc_reg *r)
 {
-	PROBE(register, op_name(r), r->key, dkc_label_of(r), r->block->prov->name,
+	PROBE(register, op_name(r), r->key, dkc_label_of(r), dkc_block_of(r)->prov->name,
 	      device_name(r));
 }
 
 void dkc_trace_unregister(const struct dkc_reg *r)
 {
-	PROBE(unregister, op_name(r), r->key, dkc_label_of(r), r->block->prov->name,
+	PROBE(unregister, op_name(r), r->key, dkc_label_of(r), dkc_block_of(r)->prov->name,
 	      device_name(r));
 }
 
@@ -69,7 +69,7 @@ void dkc_trace_call_enter(const struct dk_call *c, const struct dkc_way *way)
 	const struct dkc_reg *r = way->reg;
 
 	PROBE(call_enter, c, &c->op->name[0], dkc_label_of(r), c->ks.bits,
-	      r->block->device);
+	      dkc_block_of(r)->device);
 }
 
 void dkc_trace_call_exit(const struct dk_call *c)

@@ -410,7 +410,7 @@ static dkc_always_inline int dkc_pass_gate(struct dk_call *c)
 	const struct dkc_reg *r = c->serves;
 
 	c->state = DKC_CALL_SLEEPABLE;
-	return dkc_gate_enter(c->gate, r->block->prov, r, c->op);
+	return dkc_gate_enter(c->gate, dkc_block_of(r)->prov, r, c->op);
 }
 
 static dkc_noinline int dkc_enter_gate(struct dk_call *c)
@@ -520,7 +520,7 @@ static dkc_noinline int dkc_enter_watched(struct dk_call *c, struct dk_op *op,
 		dkc_stats_count(op, way->reg);
 		dkc_trace_call(call_enter, c, way);
 	} else if (missing) {
-		dkc_stats_count(op, NULL);
+		dkc_stats_count_missing(op);
 		dkc_trace_call(missing, op, way->ks, err);
 	}
 	if (!way->at_key && (!err || missing || err == -EXDEV))
@@ -1162,12 +1162,12 @@ struct dk_keyset dk_call_below(const struct dk_call *c)
 
 void *dk_call_priv(const struct dk_call *c)
 {
-	return c->serves->block->priv;
+	return dkc_block_of(c->serves)->priv;
 }
 
 __u32 dk_call_device(const struct dk_call *c)
 {
-	return c->serves->block->device;
+	return dkc_block_of(c->serves)->device;
 }
 
 /* ---- and out ------------------------------------------------------------------ */

@@ -228,6 +228,7 @@ typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s32 s32;
 typedef __s64 s64;
 
 void *memcpy(void *dst, const void *src, size_t n);
@@ -358,6 +359,7 @@ typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s32 s32;
 typedef __s64 s64;
 
 #define dkc_strlen(s)		strlen(s)
@@ -409,6 +411,7 @@ extern u32 dkc_watching DKC_HIDDEN;
 /* lib/count.c: every thread has counters of its own for the calls that it makes. */
 struct dkc_counts {
 	struct dkc_ended *block;
+	u32 id;				/* its own */
 };
 
 void dkc_counts_add(const struct dkc_counts *c, unsigned int i);

@@ -63,7 +63,7 @@ static void dkc_step_about(struct dk_step *s, const struct dkc_reg *r)
 
 	if (!r)
 		return;
-	b = r->block;
+	b = dkc_block_of(r);
 	s->has_impl = 1;
 	s->impl_key = r->key;
 	s->is_fallthrough = dkc_is_fallthrough(r);
@@ -136,7 +136,7 @@ static enum dk_bearing dkc_bearing(const struct dkc_case *c, const struct dkc_en
 
 	if (end->pick.reg == r)
 		return DK_BEARING_SERVES;
-	if (r->block->prov && !dkc_visible(r, true))
+	if (dkc_block_of(r)->prov && !dkc_visible(r, true))
 		return DK_BEARING_OFFLINE;
 	c->op->reg->aside = r;
 	dkc_follow(c, &without);
@@ -146,7 +146,7 @@ static enum dk_bearing dkc_bearing(const struct dkc_case *c, const struct dkc_en
 		return DK_BEARING_DECIDES;
 	if (without.ks != end->ks)
 		return DK_BEARING_SET;
-	if (r->op && dkc_top(c->op, r->block->dev, r->key, true) != r)
+	if (r->op && dkc_top(c->op, dkc_block_of(r)->dev, r->key, true) != r)
 		return DK_BEARING_OVERRIDDEN;
 	return DK_BEARING_NONE;
 }

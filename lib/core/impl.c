@@ -92,7 +92,7 @@ static void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b,
 	const struct dk_layout *l = b->prov->reg->layout;
 	struct dkc_place at = dkc_key_place(l, key);
 
-	r->block = b;
+	r->to_block = (char *)b - (char *)r;
 	r->key = key;
 	r->group = dkc_group_of(impl);
 	/* neither has a building block one, nor an alias key */
@@ -104,7 +104,7 @@ static void dkc_reg_link(struct dkc_reg *r)
 {
 	struct dk_op *op = r->op;
 
-	if (r->block->dev) {
+	if (dkc_block_of(r)->dev) {
 		dkc_publish(r->next, dkc_deref_locked(op->dev_regs));
 		dkc_publish(op->dev_regs, r);
 	} else {
@@ -157,7 +157,7 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 
 const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r)
 {
-	bool dev = r && r->block->dev;
+	bool dev = r && dkc_block_of(r)->dev;
 
 	r = r ? dkc_deref_locked(r->next) : dkc_deref_locked(op->regs);
 	return r || dev ? r : dkc_deref_locked(op->dev_regs);
@@ -166,7 +166,7 @@ const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg 
 static void dkc_reg_unlink(struct dkc_reg *r)
 {
 	struct dk_op *op = r->op;
-	bool dev = r->block->dev;
+	bool dev = dkc_block_of(r)->dev;
 	struct dkc_reg *at = dkc_deref_locked(op->regs), *before = NULL;
 
 	if (dev)
@@ -190,7 +190,8 @@ static struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
 	const size_t head = offsetof(struct dkc_block, regs);
 	struct dkc_block *b = NULL;
 
-	if (n <= ((size_t)-1 - head) / sizeof(b->regs[0]))
+	/* each knows how far it is from its block */
+	if (n <= (0x7fffffff - head) / sizeof(b->regs[0]))
 		b = dkc_alloc(head + n * sizeof(b->regs[0]));
 	if (b) {
 		b->prov = prov;
@@ -224,7 +225,7 @@ static const struct dkc_reg *dkc_overridden(const struct dkc_reg *r)
 {
 	const struct dkc_reg *s = dkc_deref_locked(r->next);
 
-	while (s && (s->key != r->key || s->block->device != r->block->device))
+	while (s && (s->key != r->key || dkc_block_of(s)->device != dkc_block_of(r)->device))
 		s = dkc_deref_locked(s->next);
 	return s;
 }
@@ -245,7 +246,7 @@ static dkc_noinline int dkc_tell_had(struct dk_diag *why, enum dk_reason reason,
 		dk_key_name(prov->reg->layout, old->key, key), ": ", had, " -> ", comes,
 	};
 
-	dkc_who(had, dkc_impl_of(old), old->block->prov);
+	dkc_who(had, dkc_impl_of(old), dkc_block_of(old)->prov);
 	dkc_who(comes, impl, prov);
 	dkc_join(text, sizeof(text), part, DKC_COUNT(part));
 	return dkc_refuse(why, reason, text);

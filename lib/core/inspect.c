@@ -45,12 +45,12 @@ static void dkc_tell(struct dk_entry *e, const struct dkc_reg *r,
 	if (!r)
 		return;
 	e->is_fallthrough = dkc_is_fallthrough(r);
-	e->device = r->block->device;
+	e->device = dkc_block_of(r)->device;
 	dkc_strcpy(e->label, dkc_label_of(r), sizeof(e->label));
-	dkc_strcpy(e->provider, r->block->prov ? r->block->prov->name : "",
+	dkc_strcpy(e->provider, dkc_block_of(r)->prov ? dkc_block_of(r)->prov->name : "",
 		   sizeof(e->provider));
-	if (r->block->dev)
-		dkc_strcpy(e->device_name, r->block->dev->name,
+	if (dkc_block_of(r)->dev)
+		dkc_strcpy(e->device_name, dkc_block_of(r)->dev->name,
 			   sizeof(e->device_name));
 }
 
@@ -146,12 +146,12 @@ int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
 		info->key = r->key;
 		info->is_fallthrough = dkc_is_fallthrough(r);
 		info->is_boxed = !!(dkc_impl_of(r)->flags & DK_IMPL_F_BOXED);
-		info->is_active = dkc_top(op, r->block->dev, r->key, true) == r;
-		info->device = r->block->device;
+		info->is_active = dkc_top(op, dkc_block_of(r)->dev, r->key, true) == r;
+		info->device = dkc_block_of(r)->device;
 		dkc_strcpy(info->label, dkc_label_of(r), sizeof(info->label));
-		dkc_strcpy(info->provider, r->block->prov->name,
+		dkc_strcpy(info->provider, dkc_block_of(r)->prov->name,
 			   sizeof(info->provider));
-		dkc_strcpy(info->device_name, r->block->dev ? r->block->dev->name : "",
+		dkc_strcpy(info->device_name, dkc_block_of(r)->dev ? dkc_block_of(r)->dev->name : "",
 			   sizeof(info->device_name));
 	}
 	dkc_mutex_unlock(&op->reg->lock);

@@ -93,7 +93,7 @@ static void dkc_look_unserved(const struct dk_op *op, const struct dkc_reg *r,
 
 	if (first->op || !op->definer ||
 	    ((op->flags & DK_OP_ATOMIC) && !(dkc_impl_of(r)->flags & DK_IMPL_F_ATOMIC)) ||
-	    dkc_evaluate(op, r->block->dev, f, b, true).prov != DK_PROV_MISSING)
+	    dkc_evaluate(op, dkc_block_of(r)->dev, f, b, true).prov != DK_PROV_MISSING)
 		return;
 	first->op = op;
 	first->key = r->key;
@@ -106,7 +106,7 @@ static void dkc_find_unserved(struct dkc_reg *r, void *data)
 
 	if (op)
 		dkc_look_unserved(op, r, data);
-	while (!r->op && (op = dkc_op_next(r->block->prov->reg, &pos)))
+	while (!r->op && (op = dkc_op_next(dkc_block_of(r)->prov->reg, &pos)))
 		dkc_look_unserved(op, r, data);
 }
 
@@ -169,7 +169,7 @@ static bool dkc_bars_backend(const struct dkc_inside *in, void *data)
 {
 	const struct dkc_switch *s = data;
 
-	return in->reg && in->reg->block->prov->reg == s->reg &&
+	return in->reg && dkc_block_of(in->reg)->prov->reg == s->reg &&
 	       (dkc_reg_bits(in->reg, s->reg->layout) & s->backend);
 }
 

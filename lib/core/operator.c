@@ -331,7 +331,7 @@ static bool dkc_sig_had(struct dkc_claim *had, const struct dk_op *op)
 	if (oldest)
 		*had = (struct dkc_claim){
 			.decl = dkc_impl_of(oldest)->op, .impl = dkc_impl_of(oldest),
-			.core = oldest->block->prov, .key = oldest->key,
+			.core = dkc_block_of(oldest)->prov, .key = oldest->key,
 		};
 	return oldest;
 }

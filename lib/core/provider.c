@@ -208,9 +208,9 @@ static bool dkc_is_inside(const struct dkc_inside *in, void *data)
 	if (in->prov != t->core)
 		return in->prov == t->core->reg && dkc_is_older(in, t->epoch);
 	if (!t->block && !t->backends)
-		return dkc_load(in->reg->block->state) == DKC_GOING;
+		return dkc_load(dkc_block_of(in->reg)->state) == DKC_GOING;
 	/* somebody may have brought online again what we wait for */
-	return (t->block ? in->reg->block == t->block :
+	return (t->block ? dkc_block_of(in->reg) == t->block :
 		dkc_reg_bits(in->reg, t->core->reg->layout) & t->backends) &&
 	       !dkc_visible(in->reg, false);
 }
@@ -367,7 +367,7 @@ static bool dkc_answer(const struct dkc_inside *in, void *data)
 					sizeof(answer->thread_name));
 	if (!in->reg)
 		return true;
-	answer->device = in->reg->block->device;
+	answer->device = dkc_block_of(in->reg)->device;
 	dkc_strcpy(answer->op, ((const struct dk_op *)in->op)->name, sizeof(answer->op));
 	dkc_strcpy(answer->label, dkc_label_of(in->reg), sizeof(answer->label));
 	return true;

@@ -102,7 +102,7 @@ static int dkc_registry_stock(struct dk_registry *reg)
 		if (dk_table_index(reg->layout, dk_key_set(reg->layout, key)) < 0)
 			continue;
 		r = &b->regs[b->n++];
-		r->block = b;
+		r->to_block = (char *)b - (char *)r;
 		r->key = key;
 		r->slot = slot;
 		r->group = DKC_FALLS_THROUGH;

@@ -36,12 +36,11 @@ struct dkc_reg {
 	struct dkc_reg __rcu *next;	/* of its operator, newest first; a
 					 * device's are in a list of their own
 					 */
-	struct dkc_block *block;
 	struct dk_op *op;		/* NULL: a backend fallback */
 	u16 key;
 	u16 slot : 12;			/* that it fills by itself, 0 for none */
 	u16 group : 4;			/* enum dkc_group, as it was registered */
-	u32 counter;			/* see stats.c; 0: none */
+	s32 to_block;			/* bytes from here to its block */
 };
 
 enum dkc_state {
@@ -71,6 +70,7 @@ struct dkc_block {
 	struct dkc_device *dev;
 	void *priv;
 	void *owned;			/* goes with the block, or NULL */
+	struct dkc_numbers __rcu *numbers;	/* of the counters of @regs, or NULL */
 	u32 device;			/* number, 0 for none */
 	u32 n;
 	u8 state;			/* of enum dkc_state */
@@ -79,9 +79,14 @@ struct dkc_block {
 	struct dkc_reg regs[];		/* of @impls in their order, or of a fallback */
 };
 
+static inline struct dkc_block *dkc_block_of(const struct dkc_reg *r)
+{
+	return (struct dkc_block *)((char *)r + r->to_block);
+}
+
 static inline const struct dk_impl *dkc_impl_of(const struct dkc_reg *r)
 {
-	const struct dkc_block *b = r->block;
+	const struct dkc_block *b = dkc_block_of(r);
 
 	return &b->impls[b->fallback ? 0 : r - b->regs];
 }
@@ -265,6 +270,12 @@ struct dk_op {
 	char name[];
 };
 
+/* The counters of the functions of a block: see stats.c. */
+struct dkc_numbers {
+	struct dkc_retired retired;
+	u32 of[];
+};
+
 /* The counter of what a backend fallback served of an operator. */
 struct dkc_tally {
 	struct dkc_retired retired;
@@ -355,6 +366,7 @@ struct dk_registry {
 	/* what calls read, apart from what others write */
 	const struct dk_layout *layout;
 	struct dk_hooks __rcu *hooks;	/* newest first */
+	struct dkc_stats __rcu *stats;	/* NULL: calls are not counted */
 	bool v1;			/* the call path that was compiled for v1 */
 	bool shutdown;
 	bool is_default;		/* its world made it, and keeps it */
@@ -387,8 +399,7 @@ struct dk_registry {
 	u64 num_held;
 	u64 generation;
 	unsigned long epoch;		/* grows with each wait for calls */
-	struct dkc_stats __rcu *stats;	/* for calls; NULL: they are not counted */
-	struct dkc_stats *counters;	/* for writers */
+	struct dkc_stats *counters;	/* of @stats, for writers */
 	u32 free_counter;		/* the first, 0: none */
 	u32 used_counters;
 	u64 lost_counts;		/* the world's, when counting began */
@@ -487,7 +498,7 @@ static inline const struct dkc_ent *dkc_row_ent(const struct dkc_row *row, unsig
 /* Is a registration there, for a reader or for the writer of a change? */
 static inline bool dkc_visible(const struct dkc_reg *r, bool writer)
 {
-	const struct dkc_block *b = r->block;
+	const struct dkc_block *b = dkc_block_of(r);
 	const struct dk_registry *reg = b->prov->reg;
 	u8 state = dkc_load(b->state);
 
@@ -778,14 +789,18 @@ void dkc_stats_forget_block(struct dkc_block *b);
 void dkc_stats_forget_op(struct dk_op *op);
 /* Take back all, of a registry that nobody uses any more. */
 void dkc_stats_end(struct dk_registry *reg);
+/* The counter of a function of an operator, or 0; under the lock. */
+u32 dkc_reg_counter(const struct dkc_reg *r);
 /* What counter @n has counted since it was given, or reset; under the lock. */
 u64 dkc_counted(const struct dk_registry *reg, u32 n);
 /* What the functions and fallbacks of a provider have served; under the lock. */
 u64 dkc_provider_calls(const struct dkc_provider *prov);
-/* Count a call, served by @r or by nothing; who is inside keeps both. */
+/* Count a call, served by @r; who is inside keeps both. */
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
 /* The same in a read section. */
 void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r);
+/* One that nothing served. */
+void dkc_stats_count_missing(const struct dk_op *op);
 
 /* call.c and hook.c: state of a struct dk_call */
 enum dkc_call_state {

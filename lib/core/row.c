@@ -75,7 +75,7 @@ static int dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
 /* Of what a device has of an operator, is this the first that is there? */
 static bool dkc_first_of_device(const struct dkc_reg *r)
 {
-	const struct dkc_reg *s = r->block->regs;
+	const struct dkc_reg *s = dkc_block_of(r)->regs;
 
 	if (!dkc_visible(r, true))
 		return false;
@@ -125,10 +125,10 @@ static int dkc_devtab_build(struct dk_op *op, const struct dkc_row *own, bool ma
 
 		if (!dkc_first_of_device(r))
 			continue;
-		err = dkc_row_build_one(op, r->block->dev, may_sleep, &row);
+		err = dkc_row_build_one(op, dkc_block_of(r)->dev, may_sleep, &row);
 		if (err)
 			return err;
-		dkc_devtab_insert(tab, r->block->device, row);
+		dkc_devtab_insert(tab, dkc_block_of(r)->device, row);
 	}
 	return 0;
 }

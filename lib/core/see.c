@@ -41,9 +41,9 @@ static void dkc_put_set(struct dkc_text *t, const struct dk_layout *l,
 static void dkc_put_label(struct dkc_text *t, const struct dkc_reg *r)
 {
 	dkc_put(t, dkc_label_of(r));
-	if (r->block->dev) {
+	if (dkc_block_of(r)->dev) {
 		dkc_put(t, "@");
-		dkc_put(t, r->block->dev->name);
+		dkc_put(t, dkc_block_of(r)->dev->name);
 	}
 }
 
@@ -56,7 +56,7 @@ static void dkc_put_reg(struct dkc_text *t, const struct dk_op *op,
 	dkc_put_key(t, l, r->key);
 	if (dk_key_kind(l, r->key) == DK_KIND_ALIAS)
 		dkc_put(t, "[alias]");
-	if (dkc_top(op, r->block->dev, r->key, true) != r)
+	if (dkc_top(op, dkc_block_of(r)->dev, r->key, true) != r)
 		dkc_put(t, " (inactive)");
 	dkc_put(t, ": ");
 	dkc_put_label(t, r);

@@ -2,12 +2,12 @@
 /*
  * Counters: how often each function served each operator.
  *
- * A counter is a number, 0 for none. Of a function of an operator it is in its
- * registration, of what nothing served in the operator, and of a backend
- * fallback, which serves many operators, in the operator's list of tallies: one
- * for each fallback that serves an entry of its rows. They are given before the row is
- * published, so that no call allocates anything, and taken back when nobody is
- * inside any more. A call that finds none counts with number 0.
+ * A counter is a number, 0 for none. Those of the functions of a table are with
+ * its block, that of what nothing served is in the operator, and of a backend
+ * fallback, which serves many operators, they are in the operators' lists of
+ * tallies: one for each fallback that serves an entry of its rows. They are given
+ * before the row is published, so that no call allocates anything, and taken back
+ * when nobody is inside any more. A call that finds none counts with number 0.
  *
  * The world counts for each CPU or thread, in blocks of DKC_COUNTS, and nobody
  * else ever writes there: a counter is what has been added since its beginning,
@@ -22,32 +22,30 @@ struct dkc_stat_block {
 
 /* ---- counting --------------------------------------------------------------- */
 
-static const u32 dkc_no_counter;
-
-/* In a read section. */
-static const u32 *dkc_counter_of(const struct dk_op *op, const struct dkc_reg *r)
+/* Its place among those of its block. */
+static u32 dkc_place_of(const struct dkc_reg *r)
 {
-	const struct dkc_tally *t;
-
-	if (!r)
-		return &op->missing;
-	if (r->op)
-		return &r->counter;
-	for (t = dkc_deref(op->tallies); t; t = dkc_deref(t->next))
-		if (t->reg == r)
-			return &t->counter;
-	return &dkc_no_counter;
+	return r - dkc_block_of(r)->regs;
 }
 
-void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r)
+/* The counter of what @r served of an operator, in a read section. */
+static inline u32 dkc_counter_of(const struct dk_op *op, const struct dkc_reg *r)
 {
-	/* before the number: counters of an earlier time have other numbers */
-	const struct dkc_stats *s = dkc_deref(op->reg->stats);
-	u32 n;
+	const struct dkc_numbers *numbers;
+	const struct dkc_tally *t;
 
-	if (!s)
-		return;
-	n = dkc_load_acquire(*dkc_counter_of(op, r));
+	if (dkc_likely(r->op)) {
+		numbers = dkc_deref(dkc_block_of(r)->numbers);
+		return dkc_likely(numbers) ? dkc_load_acquire(numbers->of[dkc_place_of(r)]) : 0;
+	}
+	for (t = dkc_deref(op->tallies); t; t = dkc_deref(t->next))
+		if (t->reg == r)
+			return dkc_load_acquire(t->counter);
+	return 0;
+}
+
+static inline void dkc_stats_add(const struct dk_op *op, const struct dkc_stats *s, u32 n)
+{
 	/* a number may come with a block that is newer than what we have seen */
 	if (dkc_unlikely(n / DKC_COUNTS >= s->num)) {
 		s = dkc_deref(op->reg->stats);
@@ -57,10 +55,30 @@ void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r)
 	dkc_counts_add(&s->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
 }
 
+void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r)
+{
+	/* before the number: counters of an earlier time have other numbers */
+	const struct dkc_stats *s = dkc_deref(op->reg->stats);
+
+	if (s)
+		dkc_stats_add(op, s, dkc_counter_of(op, r));
+}
+
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 {
 	dkc_read_lock();
 	dkc_stats_count_here(op, r);
+	dkc_read_unlock();
+}
+
+void dkc_stats_count_missing(const struct dk_op *op)
+{
+	const struct dkc_stats *s;
+
+	dkc_read_lock();
+	s = dkc_deref(op->reg->stats);
+	if (s)
+		dkc_stats_add(op, s, dkc_load_acquire(op->missing));
 	dkc_read_unlock();
 }
 
@@ -162,14 +180,48 @@ static void dkc_counter_take(struct dk_registry *reg, u32 *counter)
 
 /* ---- who gets one; under the lock --------------------------------------------- */
 
-static bool dkc_cover_list(struct dk_registry *reg, struct dkc_reg *r, bool may_sleep)
+static bool dkc_reg_cover(struct dk_registry *reg, const struct dkc_reg *r,
+			  bool may_sleep)
+{
+	struct dkc_block *b = dkc_block_of(r);
+	struct dkc_numbers *numbers = dkc_deref_locked(b->numbers);
+
+	if (!numbers) {
+		numbers = dkc_get(offsetof(struct dkc_numbers, of) +
+				  b->n * sizeof(numbers->of[0]), may_sleep);
+		if (!numbers)
+			return false;
+		dkc_publish(b->numbers, numbers);
+	}
+	return dkc_counter_give(reg, &numbers->of[dkc_place_of(r)], may_sleep);
+}
+
+static bool dkc_cover_list(struct dk_registry *reg, const struct dkc_reg *r,
+			   bool may_sleep)
 {
 	bool all = true;
 
 	for (; r; r = dkc_deref_locked(r->next))
 		if (!dkc_is_fallthrough(r))
-			all &= dkc_counter_give(reg, &r->counter, may_sleep);
+			all &= dkc_reg_cover(reg, r, may_sleep);
 	return all;
+}
+
+u32 dkc_reg_counter(const struct dkc_reg *r)
+{
+	const struct dkc_numbers *numbers = dkc_deref_locked(dkc_block_of(r)->numbers);
+
+	return numbers ? numbers->of[dkc_place_of(r)] : 0;
+}
+
+static void dkc_numbers_drop(struct dkc_block *b)
+{
+	struct dkc_numbers *numbers = dkc_deref_locked(b->numbers);
+
+	if (!numbers)
+		return;
+	dkc_publish(b->numbers, NULL);
+	dkc_retire(numbers);
 }
 
 static struct dkc_tally *dkc_tally_find(const struct dk_op *op, const struct dkc_reg *r)
@@ -243,7 +295,7 @@ static void dkc_tallies_forget(struct dk_op *op, const struct dkc_block *b)
 
 	for (; t; t = next) {
 		next = dkc_deref_locked(t->next);
-		if (b && t->reg->block != b) {
+		if (b && dkc_block_of(t->reg) != b) {
 			before = t;
 			continue;
 		}
@@ -267,14 +319,16 @@ void dkc_stats_forget_op(struct dk_op *op)
 
 void dkc_stats_forget_block(struct dkc_block *b)
 {
+	struct dkc_numbers *numbers = dkc_deref_locked(b->numbers);
 	struct dk_registry *reg = b->prov->reg;
 	struct dk_op *op;
 	u32 i, pos = 0;
 
 	if (!reg->counters)
 		return;
-	for (i = 0; i < b->n; i++)
-		dkc_counter_take(reg, &b->regs[i].counter);
+	for (i = 0; numbers && i < b->n; i++)
+		dkc_counter_take(reg, &numbers->of[i]);
+	dkc_numbers_drop(b);
 	if (!b->fallback)
 		return;
 	while ((op = dkc_op_next(reg, &pos)))
@@ -288,11 +342,8 @@ void dkc_stats_forget_block(struct dkc_block *b)
 /* Also of what was withdrawn: there may be calls inside. */
 static void dkc_uncover_blocks(struct dkc_block *b)
 {
-	u32 i;
-
 	for (; b; b = b->next)
-		for (i = 0; i < b->n; i++)
-			dkc_store(b->regs[i].counter, 0);
+		dkc_numbers_drop(b);
 }
 
 /* Take all numbers back; the blocks are the caller's, once nobody counts there. */
@@ -420,7 +471,7 @@ static void dkc_op_zero(struct dk_op *op)
 
 	dkc_counter_zero(op->reg, op->missing);
 	while ((r = dkc_reg_walk(op, r)))
-		dkc_counter_zero(op->reg, r->counter);
+		dkc_counter_zero(op->reg, dkc_reg_counter(r));
 	for (t = dkc_deref_locked(op->tallies); t; t = dkc_deref_locked(t->next))
 		dkc_counter_zero(op->reg, t->counter);
 }
@@ -491,11 +542,11 @@ static void dkc_stat_fill(struct dk_stat *s, const struct dk_registry *reg,
 	if (!r)
 		return;
 	s->key = r->key;
-	s->device = r->block->device;
+	s->device = dkc_block_of(r)->device;
 	dkc_strcpy(s->label, dkc_label_of(r), sizeof(s->label));
-	dkc_strcpy(s->provider, r->block->prov->name, sizeof(s->provider));
-	if (r->block->dev)
-		dkc_strcpy(s->device_name, r->block->dev->name, sizeof(s->device_name));
+	dkc_strcpy(s->provider, dkc_block_of(r)->prov->name, sizeof(s->provider));
+	if (dkc_block_of(r)->dev)
+		dkc_strcpy(s->device_name, dkc_block_of(r)->dev->name, sizeof(s->device_name));
 }
 
 /* Behind the functions: the fallbacks, oldest tally last, and what is missing. */
@@ -524,7 +575,7 @@ int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s)
 	dkc_mutex_lock(&op->reg->lock);
 	if (i < op->num_regs) {
 		r = dkc_reg_at(op, i);
-		dkc_stat_fill(s, op->reg, DK_STAT_IMPL, r, r->counter);
+		dkc_stat_fill(s, op->reg, DK_STAT_IMPL, r, dkc_reg_counter(r));
 	} else {
 		err = dkc_stat_behind(op, i - op->num_regs, s);
 	}
@@ -539,7 +590,7 @@ static u64 dkc_op_tallied(const struct dk_op *op, const struct dkc_provider *pro
 	u64 n = 0;
 
 	for (; t; t = dkc_deref_locked(t->next))
-		if (t->reg->block->prov == prov)
+		if (dkc_block_of(t->reg)->prov == prov)
 			n += dkc_counted(op->reg, t->counter);
 	return n;
 }
@@ -555,7 +606,7 @@ u64 dkc_provider_calls(const struct dkc_provider *prov)
 	for (b = prov->blocks; b; b = b->next) {
 		has_fallbacks |= b->fallback;
 		for (i = 0; i < b->n; i++)
-			sum += dkc_counted(prov->reg, b->regs[i].counter);
+			sum += dkc_counted(prov->reg, dkc_reg_counter(&b->regs[i]));
 	}
 	/* they are not worth a walk through all operators for who has none */
 	while (has_fallbacks && (op = dkc_op_next(prov->reg, &pos)))

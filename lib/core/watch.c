@@ -26,7 +26,7 @@ void dkc_saw_op(const struct dk_op *op, struct dkc_provider *core, bool came)
 
 static void dkc_show_reg(const struct dkc_reg *r, bool came)
 {
-	const struct dkc_block *b = r->block;
+	const struct dkc_block *b = dkc_block_of(r);
 	const struct dkc_sight sight = {
 		.reg = b->prov->reg,
 		.kind = came ? DKC_IMPL_CAME : DKC_IMPL_WENT,
