@@ -19,9 +19,15 @@ static void serve_any(void)
 {
 }
 
+static int serve_boxed(struct dk_call *c, void *args)
+{
+	return 0;
+}
+
 static const struct dk_impl impl = DK_IMPL(bench_served, DK_CPU, serve);
 static const struct dk_impl alias = DK_IMPL(bench_served, DK_COMPOSITE_EXPLICIT_AUTOGRAD, serve);
-static const struct dk_impl fallback = DK_FALLTHROUGH(DK_PYTHON);
+static const struct dk_impl passed_by = DK_FALLTHROUGH(DK_PYTHON);
+static const struct dk_impl fallback = DK_FALLBACK(DK_PYTHON, serve_boxed);
 
 static struct dk_provider host = DK_PROVIDER("bench-host");
 static struct dk_provider guest = DK_PROVIDER("bench-guest");
@@ -59,6 +65,24 @@ static void put_all(void)
 }
 
 /* ---- one function ----------------------------------------------------------- */
+
+struct waits {
+	struct rcu_head rcu;
+};
+
+/*
+ * Some memory waits for readers already, as it mostly does: to begin takes 300
+ * instructions, of whoever is the first to give back some.
+ */
+static int let_wait(void)
+{
+	struct waits *waits = kmalloc(sizeof(*waits), GFP_KERNEL);
+
+	if (!waits)
+		return -ENOMEM;
+	kfree_rcu(waits, rcu);
+	return 0;
+}
 
 static int register_one(void)
 {
@@ -117,6 +141,16 @@ static void take_out_fallback(void)
 	dk_impls_unregister(&guest, &fallback, NULL);
 }
 
+static int register_fallthrough(void)
+{
+	return dk_fallback_register(&guest, &passed_by, NULL);
+}
+
+static void take_out_fallthrough(void)
+{
+	dk_impls_unregister(&guest, &passed_by, NULL);
+}
+
 static int register_all(void)
 {
 	return dk_impls_register(&guest, many_impls, OPS, NULL);
@@ -161,12 +195,16 @@ static void have_left(void)
 
 const struct bench bench_changes[] = {
 	{ .name = "find", .loop = find_all, .after = put_all, .n = 1, .per = OPS },
-	{ .name = "register", .once = register_one, .after = take_out },
+	{ .name = "register", .once = register_one, .before = let_wait, .after = take_out },
 	{ .name = "withdraw", .once = withdraw_one, .before = register_one, .after = drain },
-	{ .name = "register.alias", .once = register_alias, .after = take_out_alias },
-	{ .name = "define", .once = define, .after = take_back },
+	{ .name = "register.alias", .once = register_alias, .before = let_wait,
+	  .after = take_out_alias },
+	{ .name = "define", .once = define, .before = let_wait, .after = take_back },
 	{ .name = "undefine", .once = undefine, .before = define },
-	{ .name = "fallback", .once = register_fallback, .after = take_out_fallback, .per = OPS },
+	{ .name = "fallback", .once = register_fallback, .before = let_wait,
+	  .after = take_out_fallback },
+	{ .name = "fallthrough", .once = register_fallthrough, .after = take_out_fallthrough,
+	  .per = OPS },
 	{ .name = "register.all", .once = register_all, .after = take_out_all, .per = OPS },
 	{ .name = "unregister", .once = leave, .before = bring_one, .after = have_left },
 	{ .name = "unregister.all", .once = leave, .before = bring_all, .after = have_left,
