@@ -234,16 +234,21 @@ static int absent(const char *what, const char *name)
 	return failed(-ENOENT, sentence);
 }
 
+/* What opening answers: the module is loaded where there is a script. */
+static int open_by(const char *call)
+{
+	failed(-ENOENT, "the module is not loaded");
+	if (!getenv("DKCTL_FAKE"))
+		return -ENOENT;
+	if (!replay)
+		read_script(getenv("DKCTL_FAKE"));
+	return scripted(call);
+}
+
 int dk_nl_open(const struct dk_nl_options *options, struct dk_nl **nl, struct dk_nl_error *why)
 {
-	int err = -ENOENT;
+	int err = open_by("open");
 
-	failed(err, "the module is not loaded");
-	if (getenv("DKCTL_FAKE")) {
-		if (!replay)
-			read_script(getenv("DKCTL_FAKE"));
-		err = scripted("open");
-	}
 	if (why)
 		*why = error;
 	*nl = NULL;
@@ -1045,7 +1050,7 @@ static unsigned int num_events;
 int dk_nl_monitor_open(const struct dk_nl_options *options, struct dk_nl_monitor **monitor,
 		       struct dk_nl_error *why)
 {
-	int err = scripted("monitor");
+	int err = open_by("monitor");
 
 	event_line = next_of(lines, "event");
 	*why = error;

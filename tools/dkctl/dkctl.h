@@ -80,6 +80,8 @@ struct subcommand {
 /* main.c */
 extern const struct subcommand subcommands[];	/* ended by one without name */
 const struct subcommand *find_subcommand(const char *name);
+/* The last thing: the status, or that of what could not be written. */
+int close_output(int status);
 
 /* layout.c, key.c, ...: the subcommands */
 int run_layout(struct request *q);

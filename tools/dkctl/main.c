@@ -438,7 +438,7 @@ static int run(char **argv)
 }
 
 /* A reader that has seen enough is no error. */
-static int close_output(int status)
+int close_output(int status)
 {
 	bool failed = ferror(stdout);
 

@@ -61,8 +61,8 @@ static int show(struct live *v, const char *name, __u32 backend)
 	const struct dk_nl_device *list;
 	int err, status = STATUS_OK;
 
-	err = name ? dk_nl_device(v->nl, 0, name, &list) :
-		     dk_nl_devices(v->nl, backend, &list);
+	err = name ? dk_nl_device(kernel(v), 0, name, &list) :
+		     dk_nl_devices(kernel(v), backend, &list);
 	if (err)
 		return name ? fail_named(v, err, name, fail_device) : fail_kernel(v, err);
 	if (wants(v, OPTION_JSON))

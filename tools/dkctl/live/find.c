@@ -8,7 +8,7 @@
 
 int need_backends(struct live *v)
 {
-	int err = v->backends ? 0 : dk_nl_backends(v->nl, &v->backends);
+	int err = v->backends ? 0 : dk_nl_backends(kernel(v), &v->backends);
 
 	return err ? fail_kernel(v, err) : STATUS_OK;
 }
@@ -45,7 +45,7 @@ int find_backend(struct live *v, const char *name, __u32 *number)
 int find_device(struct live *v, const char *name, __u32 *number)
 {
 	const struct dk_nl_device *d;
-	int err = dk_nl_device(v->nl, 0, name, &d);
+	int err = dk_nl_device(kernel(v), 0, name, &d);
 
 	if (err)
 		return fail_named(v, err, name, fail_device);
@@ -82,7 +82,7 @@ int fail_device(struct live *v, const char *name)
 	struct suggestion s;
 
 	suggest_begin(&s, name);
-	if (!dk_nl_devices(v->nl, 0, &list)) {
+	if (!dk_nl_devices(kernel(v), 0, &list)) {
 		for (d = list; d; d = d->next)
 			suggest_numbered(&s, d->name);
 		dk_nl_free(list);
@@ -96,7 +96,7 @@ int fail_provider(struct live *v, const char *name)
 	struct suggestion s;
 
 	suggest_begin(&s, name);
-	if (!dk_nl_providers(v->nl, &list)) {
+	if (!dk_nl_providers(kernel(v), &list)) {
 		for (p = list; p; p = p->next)
 			suggest_try(&s, p->name);
 		dk_nl_free(list);
@@ -110,7 +110,7 @@ int fail_op(struct live *v, const char *name)
 	struct suggestion s;
 
 	suggest_begin(&s, name);
-	if (!dk_nl_ops(v->nl, NULL, &list)) {
+	if (!dk_nl_ops(kernel(v), NULL, &list)) {
 		for (op = list; op; op = op->next)
 			suggest_try(&s, op->name);
 		dk_nl_free(list);
@@ -137,11 +137,11 @@ int check_names(struct live *v, const char *op, const char *provider)
 	const struct dk_nl_provider *p = NULL;
 	int err;
 
-	err = op ? dk_nl_op(v->nl, op, &o) : 0;
+	err = op ? dk_nl_op(kernel(v), op, &o) : 0;
 	if (err)
 		return fail_named(v, err, op, fail_op);
 	dk_nl_free(o);
-	err = provider ? dk_nl_provider(v->nl, provider, &p) : 0;
+	err = provider ? dk_nl_provider(kernel(v), provider, &p) : 0;
 	if (err)
 		return fail_named(v, err, provider, fail_provider);
 	dk_nl_free(p);

@@ -104,7 +104,7 @@ int live_kernels(struct live *v)
 		status = no_more(v, words);
 	if (status)
 		return status;
-	err = dk_nl_impls(v->nl, &filter, &list);
+	err = dk_nl_impls(kernel(v), &filter, &list);
 	if (err)
 		return fail_filtered(v, err, filter.op, filter.provider);
 	if (!list)

@@ -49,7 +49,7 @@ static int fail_limit(struct live *v, const char *name)
 	struct suggestion s;
 
 	suggest_begin(&s, name);
-	if (!dk_nl_limits(v->nl, &list)) {
+	if (!dk_nl_limits(kernel(v), &list)) {
 		for (m = list; m; m = m->next)
 			suggest_try(&s, m->name);
 		dk_nl_free(list);
@@ -70,7 +70,7 @@ int live_limits(struct live *v)
 	status = no_more(v, words);
 	if (status)
 		return status;
-	err = name ? dk_nl_limit(v->nl, name, &list) : dk_nl_limits(v->nl, &list);
+	err = name ? dk_nl_limit(kernel(v), name, &list) : dk_nl_limits(kernel(v), &list);
 	if (err)
 		return name ? fail_named(v, err, name, fail_limit) : fail_kernel(v, err);
 	if (wants(v, OPTION_JSON))

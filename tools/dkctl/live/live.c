@@ -3,6 +3,7 @@
 #include "live.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,31 +53,39 @@ int fail_kernel(struct live *v, int err)
 {
 	char words[512];
 
-	if (err == -ENOMEM && !*dk_nl_why(v->nl)->message)
+	if (err == -ENOMEM && !*dk_nl_why(kernel(v))->message)
 		return fail_memory(v->q);
 	if (err == -EPERM)
 		return fail(v->q, STATUS_KERNEL, NULL, NULL,
 			    "this needs root, or the capability CAP_NET_ADMIN; type: sudo %s",
 			    command(v->q, words, sizeof(words)));
-	return fail(v->q, STATUS_KERNEL, NULL, NULL, "%s", dk_nl_strerror(v->nl));
+	return fail(v->q, STATUS_KERNEL, NULL, NULL, "%s", dk_nl_strerror(kernel(v)));
+}
+
+struct dk_nl *kernel(struct live *v)
+{
+	struct dk_nl_error why = { .size = sizeof(why) };
+	int err = v->is_open ? 0 : dk_nl_open(NULL, &v->nl, &why);
+
+	if (err)
+		exit(close_output(fail_open(v->q, err, &why)));
+	v->is_open = true;
+	return v->nl;
 }
 
 int run_live(struct request *q)
 {
-	struct dk_nl_error why = { .size = sizeof(why) };
 	struct live v = { .q = q, .next = q->args };
-	int status = STATUS_OK, err;
+	int status = STATUS_OK;
 	size_t i;
 
-	err = dk_nl_open(NULL, &v.nl, &why);
-	if (err)
-		return fail_open(q, err, &why);
 	for (i = 0; i < ARRAY_SIZE(parts); i++) {
 		if (!strcmp(parts[i].name, q->subcommand->name))
 			status = parts[i].run(&v);
 	}
 	names_end(&v);
 	dk_nl_free(v.backends);
-	dk_nl_close(v.nl);
+	if (v.is_open)
+		dk_nl_close(v.nl);
 	return status;
 }

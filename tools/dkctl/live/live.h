@@ -9,7 +9,8 @@
 
 struct live {
 	struct request *q;
-	struct dk_nl *nl;
+	struct dk_nl *nl;		/* once it @is_open; see kernel() */
+	bool is_open;
 	char **next;			/* the word to be read */
 	const struct dk_layout *layout;	/* of the kernel's keys, see names.c */
 	struct dk_layout *parsed;	/* to be freed */
@@ -30,7 +31,12 @@ int live_stats(struct live *v);
 int live_monitor(struct live *v);
 int live_limits(struct live *v);
 
-/* live.c: one sentence on why the kernel cannot be asked, or has refused */
+/*
+ * live.c: the kernel, for the first question and all that follow. What is typed
+ * wrongly has been told before. Where it cannot be asked, dkctl says so and ends.
+ */
+struct dk_nl *kernel(struct live *v);
+/* One sentence on why the kernel cannot be asked, or has refused. */
 int fail_open(struct request *q, int err, const struct dk_nl_error *why);
 int fail_kernel(struct live *v, int err);
 

@@ -72,7 +72,7 @@ static int text_list(struct live *v, const struct dk_nl_op *list)
 static int show_list(struct live *v, const struct dk_nl_op_filter *filter)
 {
 	const struct dk_nl_op *list;
-	int err = dk_nl_ops(v->nl, filter, &list), status = STATUS_OK;
+	int err = dk_nl_ops(kernel(v), filter, &list), status = STATUS_OK;
 
 	if (err)
 		return fail_filtered(v, err, NULL, filter->provider);
@@ -151,7 +151,7 @@ static int show_one(struct live *v, const char *name)
 
 	if (status)
 		return status;
-	err = dk_nl_op(v->nl, name, &op);
+	err = dk_nl_op(kernel(v), name, &op);
 	if (err)
 		return fail_named(v, err, name, fail_op);
 	if (wants(v, OPTION_JSON))

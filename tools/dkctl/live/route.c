@@ -162,7 +162,7 @@ static int parse_call(struct call *c)
 	c->nl.size = sizeof(c->nl);
 	c->nl.objs = c->objs;
 	c->nl.op = *v->next++;
-	err = dk_nl_devices(v->nl, 0, &c->devices);
+	err = dk_nl_devices(kernel(v), 0, &c->devices);
 	if (err)
 		return fail_kernel(v, err);
 	status = names_begin(v);
@@ -469,9 +469,9 @@ static int ask(struct call *c)
 	int err, status = STATUS_OK;
 
 	if (wants(v, OPTION_VERBOSE))
-		err = dk_nl_explain(v->nl, &c->nl, &c->route, &c->steps);
+		err = dk_nl_explain(kernel(v), &c->nl, &c->route, &c->steps);
 	else
-		err = dk_nl_route(v->nl, &c->nl, &c->route);
+		err = dk_nl_route(kernel(v), &c->nl, &c->route);
 	if (err)
 		return fail_named(v, err, c->nl.op, fail_op);
 	if (wants(v, OPTION_JSON)) {

@@ -31,7 +31,7 @@ static int enable(struct live *v, int on)
 
 	if (status)
 		return status;
-	return answer(v, dk_nl_stats_enable(v->nl, on),
+	return answer(v, dk_nl_stats_enable(kernel(v), on),
 		      on ? "calls are counted from now on" : "calls are no longer counted", on);
 }
 
@@ -41,7 +41,7 @@ static int reset(struct live *v)
 
 	if (status)
 		return status;
-	return answer(v, dk_nl_stats_reset(v->nl), "calls are counted from zero again", true);
+	return answer(v, dk_nl_stats_reset(kernel(v)), "calls are counted from zero again", true);
 }
 
 /* ---- show ------------------------------------------------------------------------- */
@@ -150,7 +150,7 @@ static int show_counters(struct live *v, const struct dk_nl_stats *stats,
 			 const struct dk_nl_counter_filter *filter)
 {
 	const struct dk_nl_counter *list;
-	int err = dk_nl_counters(v->nl, filter, &list), status;
+	int err = dk_nl_counters(kernel(v), filter, &list), status;
 	struct usage u = { .num = 0 };
 
 	if (err)
@@ -172,7 +172,7 @@ static int show_counters(struct live *v, const struct dk_nl_stats *stats,
 static int show(struct live *v, const struct dk_nl_counter_filter *filter)
 {
 	const struct dk_nl_stats *stats;
-	int err = dk_nl_stats(v->nl, &stats), status = STATUS_OK;
+	int err = dk_nl_stats(kernel(v), &stats), status = STATUS_OK;
 
 	if (err)
 		return fail_kernel(v, err);

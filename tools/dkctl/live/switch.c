@@ -54,11 +54,11 @@ static int wait_for_calls(struct live *v, const struct switchable *kind,
 			       kind->what, s->name, s->inside);
 		if (s != first)
 			dk_nl_free(s);
-		err = kind->get_state(v->nl, first->number, state);
+		err = kind->get_state(kernel(v), first->number, state);
 		if (err || *state != DK_NL_STATE_OFFLINE)
 			return err;
 		/* the number may be another one's by now, and then the name is, too */
-		err = kind->set_online(v->nl, first->number, first->name, 0, &s);
+		err = kind->set_online(kernel(v), first->number, first->name, 0, &s);
 	} while (err == -EINPROGRESS);
 	if (!err) {
 		*state = s->state;
@@ -82,7 +82,7 @@ static int set_state(struct live *v, const struct switchable *kind, const char *
 	int status, err, waits;
 	__u32 state;
 
-	err = kind->set_online(v->nl, 0, name, online, &s);
+	err = kind->set_online(kernel(v), 0, name, online, &s);
 	waits = err == -EINPROGRESS;
 	if (err && !waits)
 		return fail_named(v, err, name, kind->fail_name);
