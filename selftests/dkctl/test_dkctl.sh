@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=145
+planned=146
 count=0
 failed=0
 
@@ -195,11 +195,18 @@ run help schema
 [ $status = 0 ] && ! grep -q -e --layout "$tmp/out"
 result $? "help tells no option that is refused"
 has "help tells the commands of transcripts" \
-	"  key KEY                           value, set, index, functionality and backend" \
+	"  key KEY                          value, set, index, functionality and backend" \
 	help replay
 {
 	"$DKCTL"
-	"$DKCTL" help replay
+	"$DKCTL" | awk '/:$/ { listed = !/^(options|examples)/ } listed && /^  [a-z]/ { print $1 }' |
+	while read -r subcommand; do
+		"$DKCTL" help "$subcommand"
+	done
+} >"$tmp/out" 2>"$tmp/err"
+[ "$(grep -c ^usage: "$tmp/out")" -gt 15 ] && ! grep -nE '^.{81}' "$tmp/out" >"$tmp/err"
+result $? "help fits 80 columns"
+{
 	"$DKCTL" layout
 	"$DKCTL" keyset 0xffffffffffffffff
 	"$DKCTL" alias CompositeImplicitAutograd
@@ -539,8 +546,8 @@ result $? "and in one line elsewhere, whatever it has to name"
 advice 'kye CPU' 'did you mean "key"?'
 advice 'op my::add@table my::ad' 'did you mean "my::add"?'
 advice 'key Autograt' 'did you mean "Autograd"?'
-advice 'help keyset' '  keyset SET                        all about a set'
-advice 'keyset' '  keyset SET                        all about a set'
+advice 'help keyset' '  keyset SET                       all about a set'
+advice 'keyset' '  keyset SET                       all about a set'
 
 # ---- schemas ----------------------------------------------------------------
 

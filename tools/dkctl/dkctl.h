@@ -178,6 +178,7 @@ void json_entry(struct json *j, const struct dk_layout *l, struct dk_keyset ks);
 /* wrap.c: words in lines that fit */
 struct wrap {
 	FILE *f;
+	int columns;
 	int indent;
 	int column;
 };
@@ -186,7 +187,7 @@ void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent);
 void wrap_word(struct wrap *w, const char *word, const char *tail);
 void wrap_end(struct wrap *w);
 /* All words of a text, with bytes that are not to be seen as \\xNN; false without memory. */
-bool wrap_words(FILE *f, const char *head, const char *text);
+bool wrap_words(FILE *f, int columns, const char *head, const char *text);
 /* The same to standard output; or it fails. */
 int wrap_text(struct request *q, const char *head, const char *text);
 

@@ -67,7 +67,7 @@ static void put_sentence(const char *message, const char *suggestion)
 	snprintf(text, sizeof(text), "%s%s%s%s", message,
 		 suggestion ? "; did you mean \"" : "", suggestion ? suggestion : "",
 		 suggestion ? "\"?" : "");
-	if (isatty(STDERR_FILENO) && wrap_words(stderr, "dkctl: ", text))
+	if (isatty(STDERR_FILENO) && wrap_words(stderr, COLUMNS, "dkctl: ", text))
 		return;
 	fputs("dkctl: ", stderr);
 	print_text(stderr, text, strlen(text));

@@ -320,7 +320,7 @@ static void put_legend(struct request *q, const struct grid *g)
 {
 	const struct grid_function *fn;
 	char text[4 * DK_NAME_MAX + 64], *plain, *word, *rest;
-	struct wrap w = { stdout, CELL + 1, CELL + 1 };
+	struct wrap w = { stdout, COLUMNS, CELL + 1, CELL + 1 };
 	unsigned int i;
 
 	for (i = 1; i <= g->num_functions; i++) {

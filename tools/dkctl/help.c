@@ -7,8 +7,9 @@
 #include <string.h>
 
 static const char layout_help[] =
-	"  -l, --layout NAME   use this layout of keys and bits instead of v1: NAME is that of a\n"
-	"                      layout, of a release of PyTorch (pytorch-2.14.1), or of a file\n";
+	"  -l, --layout NAME   use this layout of keys and bits instead of v1: NAME is\n"
+	"                      that of a layout, of a release of PyTorch\n"
+	"                      (pytorch-2.14.1), or of a file\n";
 
 static const char options_help[] =
 	"  -j, --json          answer in JSON; errors, too\n"
@@ -18,22 +19,38 @@ static const char options_help[] =
 
 static const char status_help[] =
 	"exit status: 0 fine; 1 replay --check found a wrong answer; 2 a word, an option\n"
-	"or a file is wrong; 3 no memory, or the output cannot be written; 4 the module is\n"
-	"not loaded, or has refused.\n";
+	"or a file is wrong; 3 no memory, or the output cannot be written; 4 the module\n"
+	"is not loaded, or has refused.\n";
 
 static const char live_help[] =
 	"  -s, --statistics    more of what there is, and numbers\n"
-	"  -c, --color[=WHEN]  always, auto (at a terminal, and without NO_COLOR) or never\n";
+	"  -c, --color[=WHEN]  always, auto (at a terminal, and without NO_COLOR) or\n"
+	"                      never\n";
 
 static bool is_live(const struct subcommand *s)
 {
 	return s->options & OPTION_STATISTICS;
 }
 
+/* What is typed, and what for: below it where there is no room beside it. */
+static void help_entry(FILE *f, const char *name, const char *usage, const char *what)
+{
+	enum { ROOM = 35, WIDTH = 80 };
+	char head[96];
+	int len = snprintf(head, sizeof(head), "  %s %s", name, usage);
+
+	if (len >= ROOM) {
+		fprintf(f, "%s\n", head);
+		len = 0;
+	}
+	snprintf(head + len, sizeof(head) - len, "%*s", ROOM - len, "");
+	if (!wrap_words(f, WIDTH, head, what))
+		fprintf(f, "%s%s\n", head, what);
+}
+
 void help_overview(FILE *f)
 {
 	const struct subcommand *s;
-	char head[96];
 
 	fputs("dkctl - look into dispatch keys, try out a dispatcher, and see and steer the one\n"
 	      "of the kernel\n\n"
@@ -45,13 +62,10 @@ void help_overview(FILE *f)
 			fprintf(f, "\non a running kernel%s:\n", live_note);
 		else if (is_live(s) != is_live(s - 1))
 			fputc('\n', f);
-		snprintf(head, sizeof(head), "%s %s", s->name, s->usage);
-		if (strlen(head) > 34)
-			fprintf(f, "  %s\n  %-34s %s\n", head, "", s->summary);
-		else
-			fprintf(f, "  %-34s %s\n", head, s->summary);
+		help_entry(f, s->name, s->usage, s->summary);
 	}
-	fprintf(f, "\noptions:\n%s%s%s\n", layout_help, options_help, live_help);
+	fprintf(f, "\noptions:\n%s%s\nand on a running kernel:\n%s\n", layout_help, options_help,
+		live_help);
 	fputs("examples:\n"
 	      "  dkctl key SparseCUDA                what is this key?\n"
 	      "  dkctl keyset 'CPU|AutogradCPU'      which bits are these, and who wins?\n"
@@ -104,17 +118,6 @@ static void put_group(FILE *f, const char *command)
 	}
 }
 
-static void put_command(FILE *f, const struct dk_replay_command *c)
-{
-	char head[64];
-
-	snprintf(head, sizeof(head), "%s %s", c->name, c->usage);
-	if (strlen(head) > 33)
-		fprintf(f, "  %s\n  %-33s %s\n", head, "", c->what);
-	else
-		fprintf(f, "  %-33s %s\n", head, c->what);
-}
-
 void help_transcript(FILE *f)
 {
 	const struct dk_replay_command *c;
@@ -122,7 +125,7 @@ void help_transcript(FILE *f)
 
 	for (i = 0; (c = dk_replay_command(i)); i++) {
 		put_group(f, c->name);
-		put_command(f, c);
+		help_entry(f, c->name, c->usage, c->what);
 	}
 	fputs("\nSET is 0x..., or names joined by | or ',', or what was printed as\n"
 	      "DispatchKeySet(...). KEY is a name such as CPU, AutogradCUDA, Dense or Autograd;\n"
@@ -137,7 +140,7 @@ bool help_command(FILE *f, const char *name)
 
 	for (i = 0; (c = dk_replay_command(i)); i++) {
 		if (!strcmp(c->name, name)) {
-			put_command(f, c);
+			help_entry(f, c->name, c->usage, c->what);
 			return true;
 		}
 	}

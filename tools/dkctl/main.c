@@ -14,8 +14,8 @@ const struct subcommand subcommands[] = {
 		"entries, its bit in a keyset and its value as a key, then every backend, and the\n"
 		"names of all layouts. NAME+trimmed is one with PyTorch's trimmed table.\n"
 		"\n"
-		"  --describe          print the layout as a text that --layout reads from a file,\n"
-		"                      to begin with when you have a build with other keys\n",
+		"  --describe          print the layout as a text that --layout reads from a\n"
+		"                      file, to begin with when you have a build with other keys\n",
 		run_layout, OPTION_LAYOUT | OPTION_DESCRIBE, 0, 1,
 	}, {
 		"key", "NAME", "what a key is: class, number, set, table entry",
@@ -38,9 +38,9 @@ const struct subcommand subcommands[] = {
 		"                      whatever --layout takes\n",
 		run_keyset, OPTION_LAYOUT | OPTION_TO, 1, -1,
 	}, {
-		"schema", "TEXT|-", "an operator's schema: is it right, what is in it",
-		"Reads a schema as PyTorch writes them, such as \"aten::neg(Tensor self) -> Tensor\",\n"
-		"and prints it back with its arguments and what it returns. With - it reads one a\n"
+		"schema", "TEXT|-", "is a schema right, and what is in it",
+		"Reads a schema as PyTorch writes it, \"aten::neg(Tensor self) -> Tensor\", and\n"
+		"prints it back with its arguments and what it returns. With - it reads one a\n"
 		"line from standard input and prints them back, (none) as it is.\n",
 		run_schema, 0, 1, 1,
 	}, {
@@ -57,17 +57,17 @@ const struct subcommand subcommands[] = {
 			    OPTION_FORCE_RESOLVE, 0, -1,
 	}, {
 		"backend", "[show] [NAME] | set NAME offline|online",
-		"backends of the kernel, and whether they serve",
-		"Lists the backends that have functions, devices or a name of their own: state, how\n"
-		"many devices and functions, and who has joined them. With NAME, one of them; -s\n"
-		"lists those that nobody uses, too.\n"
+		"backends, and whether they serve",
+		"Lists the backends that have functions, devices or a name of their own: state,\n"
+		"how many devices and functions, and who has joined them. With NAME, one of them;\n"
+		"-s lists those that nobody uses, too.\n"
 		"\n"
 		"  set NAME offline    calls no longer go to its functions, and those that were\n"
 		"                      inside have returned; as root, or with CAP_NET_ADMIN\n"
 		"  set NAME online     they go there again\n"
 		"\n"
-		"Where a call stays inside, it is told which. Whoever does not want to wait for it\n"
-		"presses Ctrl-C: what is offline stays so.\n",
+		"Where a call stays inside, it is told which. Whoever does not want to wait for\n"
+		"it presses Ctrl-C: what is offline stays so.\n",
 		run_live, OPTIONS_LIVE, 0, -1,
 	}, {
 		"device", "[show] [NAME | backend NAME] | set NAME offline|online",
@@ -79,8 +79,8 @@ const struct subcommand subcommands[] = {
 		"                      inside have returned; as root, or with CAP_NET_ADMIN\n"
 		"  set NAME online     they go there again\n"
 		"\n"
-		"Where a call stays inside, it is told which. Whoever does not want to wait for it\n"
-		"presses Ctrl-C: what is offline stays so.\n",
+		"Where a call stays inside, it is told which. Whoever does not want to wait for\n"
+		"it presses Ctrl-C: what is offline stays so.\n",
 		run_live, OPTIONS_LIVE, 0, -1,
 	}, {
 		"provider", "[show] [NAME]", "drivers and others that register functions",
@@ -101,8 +101,8 @@ const struct subcommand subcommands[] = {
 		run_live, OPTIONS_LIVE, 0, -1,
 	}, {
 		"kernels", "[FILTER...]", "registered functions, and backend fallbacks",
-		"Lists the registered functions by operator and key, newest first, and behind them\n"
-		"the backend fallbacks. -s shows those that the registry was born with, too.\n"
+		"Lists the registered functions by operator and key, newest first, and behind\n"
+		"them the backend fallbacks. -s shows those that the registry was born with, too.\n"
 		"\n"
 		"  FILTER is           op NAME         of this operator\n"
 		"                      key KEY         at exactly this key, also an alias key\n"
@@ -114,9 +114,9 @@ const struct subcommand subcommands[] = {
 		"table", "[--svg FILE] OP [device NAME]",
 		"where calls of an operator go, as a grid",
 		"Draws the computed table: a row a backend, a column a functionality that has an\n"
-		"entry for each, and a cell for every other functionality, highest priority first.\n"
-		"The letter of a cell is that of a function below the grid, its colour the rule that\n"
-		"chose it. With a device, the table of calls for that device.\n"
+		"entry for each, and a cell for every other functionality, highest priority\n"
+		"first. The letter of a cell is that of a function below the grid, its colour the\n"
+		"rule that chose it. With a device, the table of calls for that device.\n"
 		"\n"
 		"  --svg FILE          write the grid as a picture for documents; - is standard\n"
 		"                      output\n",
@@ -124,9 +124,9 @@ const struct subcommand subcommands[] = {
 	}, {
 		"route", "[-v] OP ARG... [include SET] [exclude SET]",
 		"where a call goes, and why",
-		"Asks the kernel where a call of OP with these arguments goes. An ARG is the name of\n"
-		"a device, of a backend, or a set of keys in words or as 0x...; SET@DEVICE is such a\n"
-		"set on a device.\n"
+		"Asks the kernel where a call of OP with these arguments goes. An ARG is the name\n"
+		"of a device, of a backend, or a set of keys in words or as 0x...; SET@DEVICE is\n"
+		"such a set on a device.\n"
 		"\n"
 		"  include SET         with these keys included by the local state\n"
 		"  exclude SET         with these keys excluded by it\n"
@@ -140,15 +140,15 @@ const struct subcommand subcommands[] = {
 		"counted, and in how many operators each backend was used at all.\n"
 		"\n"
 		"  --used              only what served a call\n"
-		"  on, off             begin to count, or stop and give the memory back; as root, or\n"
-		"                      with CAP_NET_ADMIN\n"
+		"  on, off             begin to count, or stop and give the memory back; as root,\n"
+		"                      or with CAP_NET_ADMIN\n"
 		"  reset               count from zero again, likewise\n",
 		run_live, OPTIONS_LIVE | OPTION_USED, 0, -1,
 	}, {
 		"monitor", "", "what comes, goes and changes, as it happens",
-		"Prints a line for each operator, function, backend and device that comes, goes or\n"
-		"changes its state, with the time, until it is interrupted. With -j each line is an\n"
-		"object of JSON.\n",
+		"Prints a line for each operator, function, backend and device that comes, goes\n"
+		"or changes its state, with the time, until it is interrupted. With -j each line\n"
+		"is an object of JSON.\n",
 		run_live, OPTIONS_LIVE, 0, -1,
 	}, {
 		"limits", "[show] [NAME]", "how much there may be of what, and is",
@@ -156,8 +156,8 @@ const struct subcommand subcommands[] = {
 		run_live, OPTIONS_LIVE, 0, -1,
 	}, {
 		"version", "", "versions of tool, library and module",
-		"Prints the versions of the tool, of its library and of the module, and says which\n"
-		"is older. It works without the module.\n",
+		"Prints the versions of the tool, of its library and of the module, and says\n"
+		"which is older. It works without the module.\n",
 		run_version, OPTIONS_LIVE, 0, 0,
 	}, {
 		"help", "[SUBCOMMAND]", "this help, or that of a subcommand",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Words in lines of at most COLUMNS columns. */
+/* Words in lines of at most so many columns. */
 #include "dkctl.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent)
 {
 	w->f = f;
+	w->columns = COLUMNS;
 	w->indent = indent;
 	w->column = fprintf(f, "%-*s", indent, head);
 }
@@ -15,7 +16,7 @@ void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent)
 /* What does not fit a line of its own is broken. */
 static const char *break_word(struct wrap *w, const char *word)
 {
-	int room = COLUMNS - w->indent;
+	int room = w->columns - w->indent;
 
 	while ((int)strlen(word) > room) {
 		fprintf(w->f, "%.*s\n%*s", room, word, w->indent, "");
@@ -29,7 +30,7 @@ void wrap_word(struct wrap *w, const char *word, const char *tail)
 {
 	int len = (int)(strlen(word) + strlen(tail));
 
-	if (w->column > w->indent && w->column + 1 + len > COLUMNS) {
+	if (w->column > w->indent && w->column + 1 + len > w->columns) {
 		fprintf(w->f, "\n%*s", w->indent, "");
 		w->column = w->indent;
 	} else if (w->column > w->indent) {
@@ -49,7 +50,7 @@ void wrap_end(struct wrap *w)
 	fputc('\n', w->f);
 }
 
-bool wrap_words(FILE *f, const char *head, const char *text)
+bool wrap_words(FILE *f, int columns, const char *head, const char *text)
 {
 	char *plain = plain_text(text), *word, *rest;
 	struct wrap w;
@@ -57,6 +58,7 @@ bool wrap_words(FILE *f, const char *head, const char *text)
 	if (!plain)
 		return false;
 	wrap_begin(&w, f, head, (int)strlen(head));
+	w.columns = columns;
 	for (word = strtok_r(plain, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
 		wrap_word(&w, word, "");
 	wrap_end(&w);
@@ -66,5 +68,5 @@ bool wrap_words(FILE *f, const char *head, const char *text)
 
 int wrap_text(struct request *q, const char *head, const char *text)
 {
-	return wrap_words(stdout, head, text) ? STATUS_OK : fail_memory(q);
+	return wrap_words(stdout, COLUMNS, head, text) ? STATUS_OK : fail_memory(q);
 }
