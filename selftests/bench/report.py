@@ -172,7 +172,7 @@ class Targets:
         target = f"{times:g} x faster than libtorch" if times > 1 else "not slower than libtorch"
         if self.m.has(peer):
             value = self.m.ratio(peer, name)
-            self.line(what, target, value, f"{number(value)} x", value >= times)
+            self.line(what, target, value, f"{number(value)} x as fast", value >= times)
         else:
             self.line(what, target, None, "no libtorch here", None)
 
@@ -226,7 +226,7 @@ def registration_targets(t):
     t.at_most(".text of the library", 64, t.m.median("text") / 1024, "KiB")
     if t.m.has("torch.memory"):
         value = t.m.ratio("torch.memory", "memory")
-        t.line("memory an operator", "16 x below libtorch", value, f"{number(value)} x",
+        t.line("memory an operator", "16 x below libtorch", value, f"{number(value)} x below",
                value >= 16)
     for reader in t.m.readers:
         if reader["who"] == "libdispatchkey":
