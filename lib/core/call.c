@@ -154,13 +154,12 @@ static bool dkc_on_second_device(const struct dk_registry *reg,
 	return false;
 }
 
-bool dkc_on_two_devices(const struct dk_registry *reg,
+bool dkc_on_two_devices(const struct dk_registry *reg, u32 first,
 			const struct dk_obj *const *objs, unsigned int n)
 {
 	const struct dk_list *list;
 	unsigned long k;
 	unsigned int i;
-	u32 first = 0;
 
 	for (i = 0; i < n; i++) {
 		if (!objs[i] || objs[i]->flags != DK_OBJ_LIST) {
@@ -258,17 +257,23 @@ static int dkc_found_by_rules(const struct dkc_row *row, struct dkc_way *way)
 }
 
 /*
- * The operator's row has nothing at a slot; is there no fallback either? Only while
- * the row is its newest: when a fallback goes, a function may have come before.
+ * What the registry's fallbacks are is known together with a row as long as that is
+ * the operator's newest: where a fallback has come or gone since it was, a function
+ * may have gone or come before.
  */
-static inline bool dkc_nothing_serves(const struct dk_op *op, const struct dkc_row *row,
-				      unsigned int slot)
+static inline bool dkc_row_is_newest(const struct dk_op *op, const struct dkc_row *row)
 {
-	const struct dk_registry *reg = op->reg;
+	dkc_read_barrier();
+	return dkc_deref(op->row) == row;
+}
 
-	dkc_deref_before();
-	return !reg->stock[slot] && !dkc_deref_acquire(reg->fallback[slot]) &&
-	       dkc_deref(op->row) == row;
+/* The fallback where an operator's row has nothing at a slot. */
+static const struct dkc_reg *dkc_find_fallback(const struct dk_op *op, unsigned int slot,
+					       struct dkc_way *way)
+{
+	way->by_fallbacks = true;
+	dkc_read_barrier();	/* the row was read before */
+	return dkc_fallback_at(op, slot, false);
 }
 
 /* The row has no function for us: special, a fallback, missing or ambiguous. */
@@ -276,16 +281,15 @@ static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
 			   unsigned int id, struct dkc_way *way)
 {
 	u32 device = dkc_device_of(op->reg->layout, way->ks, way->objs, way->n);
-	unsigned int slot = dk_keyset_slot(op->reg->layout, DK_KEYSET(way->ks));
 	struct dkc_pick pick;
 
 	if (id == DKC_ID_FALLBACK) {
-		way->reg = dkc_fallback_at(op, slot, false);
+		way->reg = dkc_find_fallback(op, dk_keyset_slot(op->reg->layout,
+								DK_KEYSET(way->ks)), way);
 		if (way->reg && !dkc_is_fallthrough(way->reg))
 			return dkc_found_by_rules(row, way);
 	}
-	if (id == DKC_ID_FALLBACK ? dkc_nothing_serves(op, row, slot) :
-				    row->kind != DKC_ROW_RESOLVE)
+	if (id == DKC_ID_FALLBACK ? !way->reg : row->kind != DKC_ROW_RESOLVE)
 		return dkc_why_none(op->reg, row, id, device);
 	way->ks = dkc_resolve(op, dkc_device_online(op->reg, device), way->ks,
 			      way->mask, &pick);
@@ -352,8 +356,7 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
 	way->reg = dkc_top(op, dev, way->key, false);
 	if (!way->reg && (kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND))
-		way->reg = dkc_fallback_at(op, dk_key_slot(reg->layout, way->key),
-					   false);
+		way->reg = dkc_find_fallback(op, dk_key_slot(reg->layout, way->key), way);
 	if (!way->reg || dkc_is_fallthrough(way->reg))
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
 	return dkc_found_by_rules(row, way);
@@ -456,18 +459,33 @@ static bool dkc_wrong_type(const struct dk_op *op, const struct dkc_row *row,
 	return way->sig != sig;
 }
 
+/* In a read section: what serves, by the row, which is another one if that is old. */
+static inline int dkc_find_newest(struct dk_op *op, const struct dkc_row **row,
+				  struct dkc_way *way)
+{
+	u64 ks = way->ks;
+	int err;
+
+	for (;;) {
+		err = way->at_key ? dkc_find_at_key(op, *row, way) :
+				    dkc_find(op, *row, way);
+		if (dkc_likely(!way->by_fallbacks) || dkc_row_is_newest(op, *row))
+			return err;
+		*row = dkc_deref(op->row);
+		way->by_fallbacks = false;
+		way->ks = ks;
+	}
+}
+
 /* In a read section: all that can be said against a call. */
 static inline int dkc_admit(struct dk_op *op, const struct dkc_row *row,
 			    struct dkc_way *way)
 {
-	int err = way->at_key ? dkc_find_at_key(op, row, way) : dkc_find(op, row, way);
-
-	if (dkc_unlikely(err))
-		return err;
 	if (dkc_unlikely(way->decl) && dkc_wrong_type(op, row, way))
 		return -EPROTOTYPE;
+	/* its function's is one, also where it is just coming online, or going offline */
 	if (dkc_unlikely(row->op_flags & DK_OP_SAME_DEVICE) &&
-	    dkc_on_two_devices(op->reg, way->objs, way->n))
+	    dkc_on_two_devices(op->reg, dkc_block_of(way->reg)->device, way->objs, way->n))
 		return -EXDEV;
 	return 0;
 }
@@ -476,8 +494,10 @@ static inline int dkc_admit(struct dk_op *op, const struct dkc_row *row,
 static dkc_noinline int dkc_enter_row(struct dk_call *c, struct dk_op *op,
 				      const struct dkc_row *row, struct dkc_way *way)
 {
-	int err = dkc_admit(op, row, way);
+	int err = dkc_find_newest(op, &row, way);
 
+	if (dkc_likely(!err))
+		err = dkc_admit(op, row, way);
 	if (dkc_unlikely(err))
 		goto out;
 	c->boxed = dkc_boxed_of(dkc_impl_of(way->reg), way->fn);
@@ -701,8 +721,11 @@ static dkc_always_inline bool dkc_is_missing(const struct dk_op *op,
 
 	*ks &= own->shape->mask[b];
 	slot = dkc_v1_index(*ks, b);
-	return own->kind == DKC_ROW_FULL && own->shape->index[slot] == DKC_ID_FALLBACK &&
-	       dkc_nothing_serves(op, row, slot);
+	if (own->kind != DKC_ROW_FULL || own->shape->index[slot] != DKC_ID_FALLBACK)
+		return false;
+	dkc_read_barrier();	/* the row was read before */
+	return !op->reg->stock[slot] && !dkc_deref(op->reg->fallback[slot]) &&
+	       dkc_row_is_newest(op, row);
 }
 
 /* It does not. */

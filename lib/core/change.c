@@ -22,20 +22,25 @@ void dkc_change_add(struct dkc_change *ch, struct dk_op *op)
 	dkc_change_put(ch, op, DKC_OPERATOR);
 }
 
-/*
- * Rows do not say which function a fallback is, or if it is one. Where none became or
- * was a fallthrough they stay, unless each operator has to have a counter for it.
- */
-void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg,
-			      bool ground_changed)
+static void dkc_change_add_all(struct dkc_change *ch, struct dk_registry *reg)
 {
 	struct dk_op *op;
 	u32 pos = 0;
 
-	if (!ground_changed && !reg->counters)
-		return;
 	while ((op = dkc_op_next(reg, &pos)))
 		dkc_change_put(ch, op, DKC_FALLBACKS);
+}
+
+/*
+ * Rows do not say which function a fallback is, or if there is one: they stay where
+ * none is or was a fallthrough, and the operators need counters for it.
+ */
+void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg, bool came)
+{
+	if (dkc_ground_changed(reg))
+		dkc_change_add_all(ch, reg);
+	else if (came && reg->counters)
+		dkc_stats_give_all(reg);
 }
 
 static struct dk_op *dkc_change_take(struct dkc_change *ch)

@@ -25,7 +25,8 @@
  * dkc_section_stays()	tells the checker that a function returns inside of a
  * dkc_section_ends()	read section, and that another one ends it
  * gate			see struct dkc_inside below
- * dkc_full_barrier()	orders all before it against all behind it
+ * dkc_full_barrier()	orders all before it against all behind it;
+ *			dkc_read_barrier() loads against loads
  * dkc_counter		dkc_count() adds one and gives the sum; dkc_uncount() takes
  *			one away, gives the rest, and is a full barrier
  * dkc_watched()		does anybody want to know of calls, of any registry, between
@@ -173,9 +174,6 @@ void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
 #define dkc_read_unlock()	rcu_read_unlock()
 /* in a read section, or by the writer who holds the registry's lock */
 #define dkc_deref(p)		rcu_dereference_check(p, true)
-/* the same, and before all that is loaded behind; or whatever was dereferenced is */
-#define dkc_deref_acquire(p)	unrcu_pointer(smp_load_acquire(&(p)))
-#define dkc_deref_before()	smp_rmb()
 /* by the writer, who holds the registry's lock */
 #define dkc_deref_locked(p)	rcu_dereference_protected(p, true)
 #define dkc_publish(p, v)	rcu_assign_pointer(p, v)
@@ -186,8 +184,8 @@ void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
 /* who loads so sees what was done before the store */
 #define dkc_store_release(x, v)	smp_store_release(&(x), v)
 #define dkc_load_acquire(x)	smp_load_acquire(&(x)) /* sees it */
-/* who uses it says what it orders */
-#define dkc_full_barrier()	smp_mb()
+#define dkc_full_barrier()	smp_mb()	/* who uses it says what it orders */
+#define dkc_read_barrier()	smp_rmb()	/* likewise */
 #define dkc_thread_depth()	((unsigned int *)NULL)
 struct dk_registry;
 void dkc_registry_born(struct dk_registry *reg);
@@ -294,8 +292,6 @@ struct dkc_counts {
 #define dkc_read_unlock()	((void)dkc_bare_sections--)
 #define __rcu
 #define dkc_deref(p)		(p)
-#define dkc_deref_acquire(p)	(p)
-#define dkc_deref_before()	do { } while (0)
 #define dkc_deref_locked(p)	(p)
 #define dkc_publish(p, v)	((p) = (v))
 #define dkc_synchronize()	do { } while (0)
@@ -305,6 +301,7 @@ struct dkc_counts {
 #define dkc_store_release(x, v)	((x) = (v))
 #define dkc_load_acquire(x)	(x)
 #define dkc_full_barrier()	do { } while (0)
+#define dkc_read_barrier()	do { } while (0)
 #define dkc_first_section()	false
 #define dkc_in_atomic()		(dkc_bare_sections > 0)
 #define dkc_might_sleep()	do { } while (0)
@@ -473,8 +470,6 @@ void dkc_registry_born(struct dk_registry *reg);
 
 #define __rcu
 #define dkc_deref(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)
-#define dkc_deref_acquire(p)	dkc_deref(p)
-#define dkc_deref_before()	do { } while (0)	/* each is */
 #define dkc_deref_locked(p)	__atomic_load_n(&(p), __ATOMIC_RELAXED)
 #define dkc_publish(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
 #define dkc_load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
@@ -488,6 +483,11 @@ void dkc_registry_born(struct dk_registry *reg);
 #define dkc_store_release(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELEASE)
 #define dkc_load_acquire(x)	__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define dkc_full_barrier()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#ifdef DKC_TSAN
+#define dkc_read_barrier()	do { } while (0)	/* it knows no fences */
+#else
+#define dkc_read_barrier()	__atomic_thread_fence(__ATOMIC_ACQUIRE)
+#endif
 #define dkc_might_sleep()	do { } while (0)
 #define dkc_section_stays()	do { } while (0)
 #define dkc_section_ends()	do { } while (0)

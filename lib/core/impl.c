@@ -500,7 +500,7 @@ struct dkc_block *dkc_fallback_add(struct dkc_provider *core,
 	b->fallback = true;
 	*err = dkc_fallback_place(b, impl, why);
 	if (!*err) {
-		dkc_change_add_fallbacks(&ch, core->reg, dkc_ground_changed(core->reg));
+		dkc_change_add_fallbacks(&ch, core->reg, true);
 		if (dkc_change_prepare(&ch))
 			*err = dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
 	}
@@ -547,8 +547,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 		}
 	}
 	if (b->fallback)
-		dkc_change_add_fallbacks(ch, b->prov->reg,
-					 dkc_ground_changed(b->prov->reg));
+		dkc_change_add_fallbacks(ch, b->prov->reg, false);
 	b->next = b->prov->withdrawn;
 	b->prov->withdrawn = b;
 }

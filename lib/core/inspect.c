@@ -36,6 +36,8 @@ const char *dk_provenance_name(enum dk_provenance prov)
 static void dkc_tell(struct dk_entry *e, const struct dkc_reg *r,
 		     enum dk_provenance prov)
 {
+	const struct dkc_block *b;
+
 	e->provenance = prov;
 	e->is_fallthrough = 0;
 	e->device = 0;
@@ -44,14 +46,13 @@ static void dkc_tell(struct dk_entry *e, const struct dkc_reg *r,
 	e->device_name[0] = 0;
 	if (!r)
 		return;
+	b = dkc_block_of(r);
 	e->is_fallthrough = dkc_is_fallthrough(r);
-	e->device = dkc_block_of(r)->device;
+	e->device = b->device;
 	dkc_strcpy(e->label, dkc_label_of(r), sizeof(e->label));
-	dkc_strcpy(e->provider, dkc_block_of(r)->prov ? dkc_block_of(r)->prov->name : "",
-		   sizeof(e->provider));
-	if (dkc_block_of(r)->dev)
-		dkc_strcpy(e->device_name, dkc_block_of(r)->dev->name,
-			   sizeof(e->device_name));
+	dkc_strcpy(e->provider, b->prov ? b->prov->name : "", sizeof(e->provider));
+	if (b->dev)
+		dkc_strcpy(e->device_name, b->dev->name, sizeof(e->device_name));
 }
 
 /* From a slot to its functionality and backend. */
@@ -143,15 +144,16 @@ int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
 	dkc_mutex_lock(&op->reg->lock);
 	r = dkc_reg_at(op, i);
 	if (r) {
+		const struct dkc_block *b = dkc_block_of(r);
+
 		info->key = r->key;
 		info->is_fallthrough = dkc_is_fallthrough(r);
 		info->is_boxed = !!(dkc_impl_of(r)->flags & DK_IMPL_F_BOXED);
-		info->is_active = dkc_top(op, dkc_block_of(r)->dev, r->key, true) == r;
-		info->device = dkc_block_of(r)->device;
+		info->is_active = dkc_top(op, b->dev, r->key, true) == r;
+		info->device = b->device;
 		dkc_strcpy(info->label, dkc_label_of(r), sizeof(info->label));
-		dkc_strcpy(info->provider, dkc_block_of(r)->prov->name,
-			   sizeof(info->provider));
-		dkc_strcpy(info->device_name, dkc_block_of(r)->dev ? dkc_block_of(r)->dev->name : "",
+		dkc_strcpy(info->provider, b->prov->name, sizeof(info->provider));
+		dkc_strcpy(info->device_name, b->dev ? b->dev->name : "",
 			   sizeof(info->device_name));
 	}
 	dkc_mutex_unlock(&op->reg->lock);
@@ -179,7 +181,7 @@ int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	if (row->kind == DKC_ROW_UNDEFINED && dkc_deref_locked(op->base))
 		dkc_find(op, dkc_deref_locked(op->base), &way);
 	if (!err && (op->flags & DK_OP_SAME_DEVICE) &&
-	    dkc_on_two_devices(reg, objs, n))
+	    dkc_on_two_devices(reg, 0, objs, n))
 		err = -EXDEV;
 	r->effective.bits = way.ks;
 	r->slot = dk_keyset_slot(reg->layout, DK_KEYSET(way.ks));

@@ -20,8 +20,8 @@ static bool dkc_is_online(const struct dkc_switch *s)
 	return s->dev ? s->dev->online : !(s->reg->offline & s->backend);
 }
 
-/* As the writer sees it, who computes the rows. Do fallbacks make them look another way? */
-static bool dkc_want(const struct dkc_switch *s, bool online)
+/* As the writer sees it, who computes the rows. */
+static void dkc_want(const struct dkc_switch *s, bool online)
 {
 	if (s->dev)
 		s->dev->want_online = online;
@@ -29,7 +29,6 @@ static bool dkc_want(const struct dkc_switch *s, bool online)
 		s->reg->want_offline &= ~s->backend;
 	else
 		s->reg->want_offline |= s->backend;
-	return !s->dev && dkc_ground_changed(s->reg);
 }
 
 static struct dkc_offline *dkc_switch_since(const struct dkc_switch *s)
@@ -37,13 +36,13 @@ static struct dkc_offline *dkc_switch_since(const struct dkc_switch *s)
 	return s->dev ? &s->dev->since : &s->reg->since[dkc_ffs64(s->backend)];
 }
 
-/* As readers see it. */
+/* As readers see it; who does sees all rows that were published before. */
 static void dkc_show(const struct dkc_switch *s)
 {
 	if (s->dev)
-		dkc_store(s->dev->online, s->online);
+		dkc_store_release(s->dev->online, s->online);
 	else
-		dkc_store(s->reg->offline, s->reg->want_offline);
+		dkc_store_release(s->reg->offline, s->reg->want_offline);
 }
 
 typedef void (*dkc_switched_fn)(struct dkc_reg *r, void *data);
@@ -141,10 +140,14 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 	struct dkc_change ch = { .ops = NULL };
 	char buf[DK_NAME_MAX];
 
-	dkc_change_add_fallbacks(&ch, s->reg, dkc_want(s, s->online));
+	dkc_want(s, s->online);
+	/* those of a device are no fallbacks */
+	if (!s->dev)
+		dkc_change_add_fallbacks(&ch, s->reg, s->online);
 	dkc_each_switched(s, dkc_touch, &ch);
 	if (dkc_change_prepare(&ch)) {
 		dkc_want(s, !s->online);
+		dkc_ground_changed(s->reg);
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, dkc_switch_name(s, buf));
 	}
 	if (!s->online)

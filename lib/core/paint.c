@@ -5,8 +5,8 @@
  * slots that the rules mean: what dkc_evaluate() says of one entry.
  *
  * It follows from few facts, which are gathered first: what is registered where,
- * and which fallbacks there are. Rows of the same facts share a shape, and most
- * are not painted at all.
+ * and which fallbacks are fallthroughs. Rows of the same facts share a shape, and
+ * most are not painted at all.
  */
 #include "registry.h"
 
@@ -141,7 +141,7 @@ static void dkc_note_alias(struct dkc_easel *e, const struct dkc_reg *r,
 
 /* One registration, unless a newer one was at its key. */
 static dkc_always_inline void dkc_note(struct dkc_easel *e, const struct dk_layout *l,
-				      struct dkc_reg *r)
+				       struct dkc_reg *r)
 {
 	/* a building block has no slot, and is on all backends */
 	unsigned int slot = r->slot, f = slot ? l->slot_functionality[slot] : r->key;

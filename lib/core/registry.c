@@ -239,8 +239,8 @@ static bool dkc_entry_right(const struct dk_op *op, const struct dkc_row *row,
 	id = dkc_row_id(l, row, f, b);
 	if (pick.prov == DK_PROV_AMBIGUOUS)
 		return id == DKC_ID_AMBIGUOUS && !masked;
-	if (pick.prov == DK_PROV_FALLBACK && id != (dkc_is_fallthrough(pick.reg) ?
-						    DKC_ID_FALLTHROUGH : DKC_ID_FALLBACK))
+	if ((pick.prov == DK_PROV_FALLBACK || pick.prov == DK_PROV_MISSING) &&
+	    id != (dkc_is_fallthrough(pick.reg) ? DKC_ID_FALLTHROUGH : DKC_ID_FALLBACK))
 		return false;
 	return dkc_row_reg(op, row, f, b) == pick.reg &&
 	       masked == (f && dkc_is_fallthrough(pick.reg));

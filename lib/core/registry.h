@@ -165,7 +165,7 @@ struct dkc_easel {
 	u64 alias_slots[DKC_NUM_ALIASES][DKC_SLOT_WORDS];
 	u64 through[2][DKC_SLOT_WORDS];		/* fallbacks that are fallthroughs */
 	u64 ground_mask[2][DKC_MAX_BACKENDS];	/* without those */
-	u8 *ground[2];				/* ids of the fallbacks, by class */
+	u8 *ground[2];				/* ids where only those may be, by class */
 	/* the facts about the row that is built, the look behind the others */
 	const struct dkc_reg *alias[DKC_NUM_ALIASES];
 	u64 functionalities;			/* at which something is registered */
@@ -573,9 +573,11 @@ void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row);
 
 /* change.c: every change of a registry; under the lock. */
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
-/* Of fallbacks, with what dkc_ground_changed() has said. */
-void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg,
-			      bool ground_changed);
+/*
+ * A fallback came or went, or came online or went offline, as the writer sees it: the
+ * rows that are to be made anew.
+ */
+void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg, bool came);
 int dkc_change_prepare(struct dkc_change *ch);
 void dkc_change_commit(struct dkc_change *ch);
 void dkc_change_cancel(struct dkc_change *ch);
@@ -778,6 +780,8 @@ bool dkc_key_private_name(const struct dk_registry *reg, unsigned int key,
  */
 bool dkc_stats_give(struct dk_op *op, const struct dkc_row *row, bool may_sleep);
 
+/* The same to all operators, by their rows; without memory they are not counted. */
+void dkc_stats_give_all(struct dk_registry *reg);
 static inline bool dkc_stats_cover(struct dk_op *op, const struct dkc_row *row,
 				   bool may_sleep)
 {
@@ -833,6 +837,7 @@ struct dkc_way {
 	u64 ks;
 	dk_fn_t fn;
 	const struct dkc_reg *reg;
+	bool by_fallbacks;	/* the registry's were looked at, beside the row */
 	bool at_key;		/* what is registered at @key, not what the table says */
 	unsigned int key;
 };
@@ -861,7 +866,8 @@ void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f,
 	       unsigned int *b);
 const struct dkc_device *dkc_device_online(const struct dk_registry *reg,
 					   u32 number);
-bool dkc_on_two_devices(const struct dk_registry *reg,
+/* Do they live on two that are online, or on one beside @first, if that is not 0? */
+bool dkc_on_two_devices(const struct dk_registry *reg, u32 first,
 			const struct dk_obj *const *objs, unsigned int n);
 
 /*

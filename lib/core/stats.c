@@ -60,6 +60,7 @@ void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r)
 	/* before the number: counters of an earlier time have other numbers */
 	const struct dkc_stats *s = dkc_deref(op->reg->stats);
 
+	dkc_read_barrier();
 	if (s)
 		dkc_stats_add(op, s, dkc_counter_of(op, r));
 }
@@ -77,6 +78,7 @@ void dkc_stats_count_missing(const struct dk_op *op)
 
 	dkc_read_lock();
 	s = dkc_deref(op->reg->stats);
+	dkc_read_barrier();
 	if (s)
 		dkc_stats_add(op, s, dkc_load_acquire(op->missing));
 	dkc_read_unlock();
@@ -378,7 +380,16 @@ static void dkc_stats_free(struct dkc_stats *s)
 	dkc_free(s);
 }
 
-/* All counters that there are to give. */
+void dkc_stats_give_all(struct dk_registry *reg)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+
+	while ((op = dkc_op_next(reg, &pos)))
+		dkc_stats_give(op, dkc_deref_locked(op->base), true);
+}
+
+/* The same, where all or none are to be counted. */
 static bool dkc_stats_cover_all(struct dk_registry *reg)
 {
 	struct dk_op *op;
@@ -536,17 +547,20 @@ static void dkc_stat_clear(struct dk_stat *s, enum dk_stat_kind kind)
 static void dkc_stat_fill(struct dk_stat *s, const struct dk_registry *reg,
 			  enum dk_stat_kind kind, const struct dkc_reg *r, u32 n)
 {
+	const struct dkc_block *b;
+
 	dkc_stat_clear(s, kind);
 	s->count = dkc_counted(reg, n);
 	s->is_counted = !!n;
 	if (!r)
 		return;
+	b = dkc_block_of(r);
 	s->key = r->key;
-	s->device = dkc_block_of(r)->device;
+	s->device = b->device;
 	dkc_strcpy(s->label, dkc_label_of(r), sizeof(s->label));
-	dkc_strcpy(s->provider, dkc_block_of(r)->prov->name, sizeof(s->provider));
-	if (dkc_block_of(r)->dev)
-		dkc_strcpy(s->device_name, dkc_block_of(r)->dev->name, sizeof(s->device_name));
+	dkc_strcpy(s->provider, b->prov->name, sizeof(s->provider));
+	if (b->dev)
+		dkc_strcpy(s->device_name, b->dev->name, sizeof(s->device_name));
 }
 
 /* Behind the functions: the fallbacks, oldest tally last, and what is missing. */

@@ -68,7 +68,7 @@ void dkc_saw_device(const struct dkc_device *dev, enum dkc_seen kind)
 		.name = dev->name,
 		.number = dev->number,
 		.provider = kind == DKC_DEVICE_STATE ? NULL : dev->prov->name,
-		.online = dev->online,
+		.online = dev->want_online,
 	};
 
 	if (kind != DKC_DEVICE_STATE) {
@@ -92,7 +92,7 @@ void dkc_saw_backend(const struct dk_registry *reg, unsigned int backend,
 		.name = name,
 		.number = backend,
 		.provider = core ? core->name : NULL,
-		.online = !(reg->offline >> (backend - 1) & 1),
+		.online = !(reg->want_offline >> (backend - 1) & 1),
 	};
 
 	if (!reg->watcher)

@@ -651,6 +651,40 @@ static void offline_and_online(void)
 	r_close();
 }
 
+static unsigned int num_allocs;
+
+static void see_alloc(void)
+{
+	num_allocs++;
+}
+
+static unsigned int allocs_of(int (*act)(void))
+{
+	num_allocs = 0;
+	dk_test_at_alloc(see_alloc);
+	CHECK_OK(act());
+	dk_test_at_alloc(NULL);
+	return num_allocs;
+}
+
+/* Whether calls are counted or not, the rows are made anew that a device has a part in. */
+static void device_goes_offline_alone(void)
+{
+	unsigned int goes, comes;
+
+	prepare();
+	CHECK_OK(register_many());
+	goes = allocs_of(card_offline);
+	comes = allocs_of(card_online);
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_INT(allocs_of(card_offline), goes);
+	CHECK_INT(allocs_of(card_online), comes);
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	CHECK_OK(unregister_many());
+	r_rebase();
+	r_close();
+}
+
 static struct dk_op *op;
 static unsigned int num_seen;
 
@@ -802,6 +836,7 @@ static void news_are_lost_and_changes_are_not(void)
 T_SUITE(failing,
 	T(each_allocation_fails),
 	T(offline_and_online),
+	T(device_goes_offline_alone),
 	T(fallback_makes_no_rows),
 	T(half_a_library_entry),
 	T(news_are_lost_and_changes_are_not));
