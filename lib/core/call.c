@@ -140,36 +140,60 @@ const struct dkc_device *dkc_device_online(const struct dk_registry *reg,
 	       !(dkc_load(reg->offline) >> (dev->backend - 1) & 1) ? dev : NULL;
 }
 
+/* Where the objects of a call are. */
+struct dkc_places {
+	const struct dk_registry *reg;
+	u32 first;		/* device, 0: none yet */
+	u64 backends;		/* that are online, whatever the registry says */
+};
+
+static bool dkc_is_place(const struct dkc_places *p, u32 number)
+{
+	const struct dkc_device *dev = dkc_device_at(p->reg, number);
+
+	if (dev && (p->backends >> (dev->backend - 1) & 1))
+		return dkc_load(dev->online);
+	return dkc_device_online(p->reg, number);
+}
+
 /* Does it live on another device than the first one that did? */
-static bool dkc_on_second_device(const struct dk_registry *reg,
-				 const struct dk_obj *o, u32 *first)
+static bool dkc_on_second_device(struct dkc_places *p, const struct dk_obj *o)
 {
 	u32 number = o ? o->device : 0;
 
-	if (!number || number == *first || !dkc_device_online(reg, number))
+	if (!number || number == p->first || !dkc_is_place(p, number))
 		return false;
-	if (*first)
+	if (p->first)
 		return true;
-	*first = number;
+	p->first = number;
 	return false;
 }
 
-bool dkc_on_two_devices(const struct dk_registry *reg, u32 first,
+/*
+ * Where a device or a backend is just coming online, or going offline, its functions
+ * are found already or still: what they are for is online, whatever is said of it.
+ */
+bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n)
 {
+	struct dkc_places p = { .reg = reg };
 	const struct dk_list *list;
 	unsigned long k;
 	unsigned int i;
 
+	if (serves) {
+		p.first = dkc_block_of(serves)->device;
+		p.backends = dkc_reg_bits(serves, reg->layout) & reg->layout->backend_mask;
+	}
 	for (i = 0; i < n; i++) {
 		if (!objs[i] || objs[i]->flags != DK_OBJ_LIST) {
-			if (dkc_on_second_device(reg, objs[i], &first))
+			if (dkc_on_second_device(&p, objs[i]))
 				return true;
 			continue;
 		}
 		list = (const struct dk_list *)objs[i];
 		for (k = 0; k < list->n; k++)
-			if (dkc_on_second_device(reg, dk_list_at(list, k), &first))
+			if (dkc_on_second_device(&p, dk_list_at(list, k)))
 				return true;
 	}
 	return false;
@@ -345,6 +369,7 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 	u32 device = dkc_device_of(reg->layout, way->ks, way->objs, way->n);
 	const struct dkc_device *dev = dkc_device_online(reg, device);
 	enum dk_key_kind kind = dk_key_kind(reg->layout, way->key);
+	const struct dkc_reg *own;
 
 	if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
 		return -EINVAL;
@@ -354,9 +379,16 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 		way->ks = dkc_mask_slowly(op, dev, way->ks);
 	else
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
+	dkc_read_barrier();	/* the row was read before */
 	way->reg = dkc_top(op, dev, way->key, false);
-	if (!way->reg && (kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND))
+	if (!way->reg && (kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND)) {
 		way->reg = dkc_find_fallback(op, dk_key_slot(reg->layout, way->key), way);
+		/* what hides it may have come online together with it */
+		dkc_read_barrier();
+		own = dkc_top(op, dkc_device_online(reg, device), way->key, false);
+		if (own)
+			way->reg = own;
+	}
 	if (!way->reg || dkc_is_fallthrough(way->reg))
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
 	return dkc_found_by_rules(row, way);
@@ -483,9 +515,8 @@ static inline int dkc_admit(struct dk_op *op, const struct dkc_row *row,
 {
 	if (dkc_unlikely(way->decl) && dkc_wrong_type(op, row, way))
 		return -EPROTOTYPE;
-	/* its function's is one, also where it is just coming online, or going offline */
 	if (dkc_unlikely(row->op_flags & DK_OP_SAME_DEVICE) &&
-	    dkc_on_two_devices(op->reg, dkc_block_of(way->reg)->device, way->objs, way->n))
+	    dkc_on_two_devices(op->reg, way->reg, way->objs, way->n))
 		return -EXDEV;
 	return 0;
 }

@@ -22,25 +22,27 @@ void dkc_change_add(struct dkc_change *ch, struct dk_op *op)
 	dkc_change_put(ch, op, DKC_OPERATOR);
 }
 
-static void dkc_change_add_all(struct dkc_change *ch, struct dk_registry *reg)
-{
-	struct dk_op *op;
-	u32 pos = 0;
-
-	while ((op = dkc_op_next(reg, &pos)))
-		dkc_change_put(ch, op, DKC_FALLBACKS);
-}
-
 /*
  * Rows do not say which function a fallback is, or if there is one: they stay where
- * none is or was a fallthrough, and the operators need counters for it.
+ * none is or was a fallthrough. Where calls are counted, who has a row gets a counter
+ * for it, without memory none, and who has none is given both.
  */
 void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg, bool came)
 {
-	if (dkc_ground_changed(reg))
-		dkc_change_add_all(ch, reg);
-	else if (came && reg->counters)
-		dkc_stats_give_all(reg);
+	bool all = dkc_ground_changed(reg);
+	const struct dkc_row *row;
+	struct dk_op *op;
+	u32 pos = 0;
+
+	if (!all && !(came && reg->counters))
+		return;
+	while ((op = dkc_op_next(reg, &pos))) {
+		row = dkc_deref_locked(op->base);
+		if (all || !row)
+			dkc_change_put(ch, op, DKC_FALLBACKS);
+		else
+			dkc_stats_give(op, row, true);
+	}
 }
 
 static struct dk_op *dkc_change_take(struct dkc_change *ch)

@@ -534,7 +534,8 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 	dkc_block_unlink(b);
 	b->prov->reg->generation++;
 	dkc_saw_block(b, false);
-	dkc_store(b->state, DKC_GOING);
+	/* whoever sees that sees what was published before */
+	dkc_store_release(b->state, DKC_GOING);
 	for (i = 0; i < b->n; i++) {
 		struct dkc_reg *r = &b->regs[i];
 

@@ -181,7 +181,7 @@ int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	if (row->kind == DKC_ROW_UNDEFINED && dkc_deref_locked(op->base))
 		dkc_find(op, dkc_deref_locked(op->base), &way);
 	if (!err && (op->flags & DK_OP_SAME_DEVICE) &&
-	    dkc_on_two_devices(reg, 0, objs, n))
+	    dkc_on_two_devices(reg, NULL, objs, n))
 		err = -EXDEV;
 	r->effective.bits = way.ks;
 	r->slot = dk_keyset_slot(reg->layout, DK_KEYSET(way.ks));

@@ -780,8 +780,6 @@ bool dkc_key_private_name(const struct dk_registry *reg, unsigned int key,
  */
 bool dkc_stats_give(struct dk_op *op, const struct dkc_row *row, bool may_sleep);
 
-/* The same to all operators, by their rows; without memory they are not counted. */
-void dkc_stats_give_all(struct dk_registry *reg);
 static inline bool dkc_stats_cover(struct dk_op *op, const struct dkc_row *row,
 				   bool may_sleep)
 {
@@ -866,8 +864,8 @@ void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f,
 	       unsigned int *b);
 const struct dkc_device *dkc_device_online(const struct dk_registry *reg,
 					   u32 number);
-/* Do they live on two that are online, or on one beside @first, if that is not 0? */
-bool dkc_on_two_devices(const struct dk_registry *reg, u32 first,
+/* Do they live on two that are online, or @serves on another one? It may be NULL. */
+bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n);
 
 /*

@@ -380,16 +380,7 @@ static void dkc_stats_free(struct dkc_stats *s)
 	dkc_free(s);
 }
 
-void dkc_stats_give_all(struct dk_registry *reg)
-{
-	struct dk_op *op;
-	u32 pos = 0;
-
-	while ((op = dkc_op_next(reg, &pos)))
-		dkc_stats_give(op, dkc_deref_locked(op->base), true);
-}
-
-/* The same, where all or none are to be counted. */
+/* All counters that there are to give. */
 static bool dkc_stats_cover_all(struct dk_registry *reg)
 {
 	struct dk_op *op;

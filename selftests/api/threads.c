@@ -6,6 +6,7 @@
 #include "visits.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #define DURATION_MS	1000
 
@@ -179,7 +180,7 @@ static void look_up_while_operators_come_and_go(void)
 
 /* ---- fallbacks, of which rows know nothing ---------------------------------- */
 
-#define CALLERS		6	/* more than processors: some stand still inside */
+#define MAX_CALLERS	64
 
 DK_OP(last, "threads::last", (struct dk_obj *x, bool *own), (x, own), (x));
 
@@ -215,7 +216,7 @@ static void *call_last(void *data)
 		bool by_own = false;
 		int err = last_at(last_handle, &dk_local_default, &x, &by_own);
 
-		mine->by_own += !err && by_own;
+		w_store(mine->by_own, mine->by_own + (!err && by_own));
 		mine->by_any += !err && !by_own;
 		mine->missing += err == -ENOSYS;
 		mine->wrong += err && err != -ENOSYS;
@@ -246,11 +247,14 @@ static int function_hides_the_other(struct dk_provider *p)
 
 static struct caller call_while(int (*change)(struct dk_provider *p), bool has_own)
 {
-	struct caller callers[CALLERS] = { 0 }, all = { 0 };
+	struct caller callers[MAX_CALLERS] = { 0 }, all = { 0 };
 	u64 end = w_now_us() + DURATION_MS * 1000 / 2;
-	unsigned int rounds = 0, i;
+	/* more than processors, so that some stand still inside of calls */
+	unsigned int num = sysconf(_SC_NPROCESSORS_ONLN) + 4;
+	unsigned int rounds = 0, served = 0, i;
 	struct dk_provider p;
 
+	num = num < MAX_CALLERS ? num : MAX_CALLERS;
 	t_open("v1", DK_REGISTRY_STOCKED);
 	t_join(&p, "changer");
 	CHECK_OK(dk_op_define(&p, &last_op, 0, &t_why));
@@ -258,12 +262,14 @@ static struct caller call_while(int (*change)(struct dk_provider *p), bool has_o
 		CHECK_OK(dk_impls_register(&p, own, 1, &t_why));
 	last_handle = dk_op_get(t_reg, "threads::last");
 	stop = false;
-	for (i = 0; i < CALLERS; i++)
+	for (i = 0; i < num; i++)
 		CHECK_OK(pthread_create(&callers[i].thread, NULL, call_last, &callers[i]));
-	for (; w_now_us() < end || !rounds; rounds++)
+	for (; goes_on(end, &served); rounds++) {
 		CHECK_OK(change(&p));
+		served = !!w_load(callers[0].by_own);
+	}
 	w_store(stop, true);
-	for (i = 0; i < CALLERS; i++) {
+	for (i = 0; i < num; i++) {
 		pthread_join(callers[i].thread, NULL);
 		all.by_own += callers[i].by_own;
 		all.by_any += callers[i].by_any;
