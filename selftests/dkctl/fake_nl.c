@@ -247,11 +247,12 @@ static int open_by(const char *call)
 
 int dk_nl_open(const struct dk_nl_options *options, struct dk_nl **nl, struct dk_nl_error *why)
 {
+	static char handle;	/* which nobody looks into */
 	int err = open_by("open");
 
 	if (why)
 		*why = error;
-	*nl = NULL;
+	*nl = err ? NULL : (struct dk_nl *)&handle;
 	return err;
 }
 

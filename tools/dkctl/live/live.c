@@ -65,11 +65,10 @@ int fail_kernel(struct live *v, int err)
 struct dk_nl *kernel(struct live *v)
 {
 	struct dk_nl_error why = { .size = sizeof(why) };
-	int err = v->is_open ? 0 : dk_nl_open(NULL, &v->nl, &why);
+	int err = v->nl ? 0 : dk_nl_open(NULL, &v->nl, &why);
 
 	if (err)
 		exit(close_output(fail_open(v->q, err, &why)));
-	v->is_open = true;
 	return v->nl;
 }
 
@@ -85,7 +84,6 @@ int run_live(struct request *q)
 	}
 	names_end(&v);
 	dk_nl_free(v.backends);
-	if (v.is_open)
-		dk_nl_close(v.nl);
+	dk_nl_close(v.nl);
 	return status;
 }

@@ -9,8 +9,7 @@
 
 struct live {
 	struct request *q;
-	struct dk_nl *nl;		/* once it @is_open; see kernel() */
-	bool is_open;
+	struct dk_nl *nl;		/* NULL: not yet open; see kernel() */
 	char **next;			/* the word to be read */
 	const struct dk_layout *layout;	/* of the kernel's keys, see names.c */
 	struct dk_layout *parsed;	/* to be freed */
