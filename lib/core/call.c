@@ -130,38 +130,35 @@ u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const 
 	return 0;
 }
 
-/* A number whose device is gone or offline, or its backend, counts as none: NULL. */
-const struct dkc_device *dkc_device_online(const struct dk_registry *reg,
-					   u32 number)
+/* A number whose device is gone or offline, or of these backends, counts as none: NULL. */
+static const struct dkc_device *dkc_device_without(const struct dk_registry *reg,
+						   u32 number, u32 offline)
 {
 	const struct dkc_device *dev = dkc_device_at(reg, number);
 
-	return dev && dkc_load(dev->online) &&
-	       !(dkc_load(reg->offline) >> (dev->backend - 1) & 1) ? dev : NULL;
+	return dev && dkc_load(dev->online) && !(offline >> (dev->backend - 1) & 1) ?
+	       dev : NULL;
+}
+
+const struct dkc_device *dkc_device_online(const struct dk_registry *reg,
+					   u32 number)
+{
+	return dkc_device_without(reg, number, dkc_load(reg->offline));
 }
 
 /* Where the objects of a call are. */
 struct dkc_places {
 	const struct dk_registry *reg;
 	u32 first;		/* device, 0: none yet */
-	u64 backends;		/* that are online, whatever the registry says */
+	u32 offline;		/* backends that no device counts of */
 };
-
-static bool dkc_is_place(const struct dkc_places *p, u32 number)
-{
-	const struct dkc_device *dev = dkc_device_at(p->reg, number);
-
-	if (dev && (p->backends >> (dev->backend - 1) & 1))
-		return dkc_load(dev->online);
-	return dkc_device_online(p->reg, number);
-}
 
 /* Does it live on another device than the first one that did? */
 static bool dkc_on_second_device(struct dkc_places *p, const struct dk_obj *o)
 {
 	u32 number = o ? o->device : 0;
 
-	if (!number || number == p->first || !dkc_is_place(p, number))
+	if (!number || number == p->first || !dkc_device_without(p->reg, number, p->offline))
 		return false;
 	if (p->first)
 		return true;
@@ -176,14 +173,14 @@ static bool dkc_on_second_device(struct dkc_places *p, const struct dk_obj *o)
 bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n)
 {
-	struct dkc_places p = { .reg = reg };
+	struct dkc_places p = { .reg = reg, .offline = dkc_load(reg->offline) };
 	const struct dk_list *list;
 	unsigned long k;
 	unsigned int i;
 
 	if (serves) {
 		p.first = dkc_block_of(serves)->device;
-		p.backends = dkc_reg_bits(serves, reg->layout) & reg->layout->backend_mask;
+		p.offline &= ~dkc_reg_bits(serves, reg->layout);
 	}
 	for (i = 0; i < n; i++) {
 		if (!objs[i] || objs[i]->flags != DK_OBJ_LIST) {
@@ -310,11 +307,14 @@ static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
 	if (id == DKC_ID_FALLBACK) {
 		way->reg = dkc_find_fallback(op, dk_keyset_slot(op->reg->layout,
 								DK_KEYSET(way->ks)), way);
-		if (way->reg && !dkc_is_fallthrough(way->reg))
+		if (!way->reg)
+			return dkc_why_none(op->reg, row, id, device);
+		/* else it became one, and is in no mask yet: the rules go on behind it */
+		if (!dkc_is_fallthrough(way->reg))
 			return dkc_found_by_rules(row, way);
-	}
-	if (id == DKC_ID_FALLBACK ? !way->reg : row->kind != DKC_ROW_RESOLVE)
+	} else if (row->kind != DKC_ROW_RESOLVE) {
 		return dkc_why_none(op->reg, row, id, device);
+	}
 	way->ks = dkc_resolve(op, dkc_device_online(op->reg, device), way->ks,
 			      way->mask, &pick);
 	way->reg = pick.reg;
@@ -367,7 +367,6 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 {
 	const struct dk_registry *reg = op->reg;
 	u32 device = dkc_device_of(reg->layout, way->ks, way->objs, way->n);
-	const struct dkc_device *dev = dkc_device_online(reg, device);
 	enum dk_key_kind kind = dk_key_kind(reg->layout, way->key);
 	const struct dkc_reg *own;
 
@@ -376,19 +375,17 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 	if (row->kind == DKC_ROW_FULL)
 		way->ks = dkc_mask(reg, dkc_row_of_device(row, device), way->ks);
 	else if (row->kind == DKC_ROW_RESOLVE)
-		way->ks = dkc_mask_slowly(op, dev, way->ks);
+		way->ks = dkc_mask_slowly(op, dkc_device_online(reg, device), way->ks);
 	else
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
-	dkc_read_barrier();	/* the row was read before */
-	way->reg = dkc_top(op, dev, way->key, false);
-	if (!way->reg && (kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND)) {
+	way->reg = NULL;
+	if (kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND)
 		way->reg = dkc_find_fallback(op, dk_key_slot(reg->layout, way->key), way);
-		/* what hides it may have come online together with it */
-		dkc_read_barrier();
-		own = dkc_top(op, dkc_device_online(reg, device), way->key, false);
-		if (own)
-			way->reg = own;
-	}
+	/* what hides a fallback came before it, or came online together with it */
+	dkc_read_barrier();
+	own = dkc_top(op, dkc_device_online(reg, device), way->key, false);
+	if (own)
+		way->reg = own;
 	if (!way->reg || dkc_is_fallthrough(way->reg))
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
 	return dkc_found_by_rules(row, way);

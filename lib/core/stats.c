@@ -44,6 +44,16 @@ static inline u32 dkc_counter_of(const struct dk_op *op, const struct dkc_reg *r
 	return 0;
 }
 
+/* Of calls that are counted, in a read section; else NULL. */
+static inline const struct dkc_stats *dkc_stats_of(const struct dk_op *op)
+{
+	const struct dkc_stats *s = dkc_deref(op->reg->stats);
+
+	/* before the number: counters of an earlier time have other numbers */
+	dkc_read_barrier();
+	return s;
+}
+
 static inline void dkc_stats_add(const struct dk_op *op, const struct dkc_stats *s, u32 n)
 {
 	/* a number may come with a block that is newer than what we have seen */
@@ -57,10 +67,8 @@ static inline void dkc_stats_add(const struct dk_op *op, const struct dkc_stats 
 
 void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r)
 {
-	/* before the number: counters of an earlier time have other numbers */
-	const struct dkc_stats *s = dkc_deref(op->reg->stats);
+	const struct dkc_stats *s = dkc_stats_of(op);
 
-	dkc_read_barrier();
 	if (s)
 		dkc_stats_add(op, s, dkc_counter_of(op, r));
 }
@@ -77,8 +85,7 @@ void dkc_stats_count_missing(const struct dk_op *op)
 	const struct dkc_stats *s;
 
 	dkc_read_lock();
-	s = dkc_deref(op->reg->stats);
-	dkc_read_barrier();
+	s = dkc_stats_of(op);
 	if (s)
 		dkc_stats_add(op, s, dkc_load_acquire(op->missing));
 	dkc_read_unlock();
