@@ -96,8 +96,6 @@ flags	= -std=gnu11 -D_GNU_SOURCE -pthread $(warnings) -Iinclude -Iuapi \
 # and to a thread's own data cost nothing more than in a program.
 $(core) $(world): local_flags := $(sdt) -fPIC -fvisibility=hidden \
 	-fno-semantic-interposition -ftls-model=initial-exec -include lib/public.h
-# liburcu puts its readers at addresses that its own type does not allow.
-$(O)/lib/world.o: last_flags := -fno-sanitize=alignment
 # It defines what the headers otherwise only inline; see there.
 $(O)/lib/twins.o: last_flags := -DDK_INLINE= -Wno-missing-prototypes
 $(replay) $(dkctl): local_flags := -Ilib -Ilib/core -Ilib/replay

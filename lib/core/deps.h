@@ -324,25 +324,31 @@ struct dkc_counts {
 
 #else /* userspace */
 
-#if defined(__SANITIZE_THREAD__)
-#define DKC_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DKC_TSAN 1
+#ifdef __has_feature
+#define dkc_has_feature(x)	__has_feature(x)
+#else
+#define dkc_has_feature(x)	0
 #endif
+#if defined(__SANITIZE_THREAD__) || dkc_has_feature(thread_sanitizer)
+#define DKC_TSAN 1
+#elif defined(__SANITIZE_ADDRESS__) || dkc_has_feature(address_sanitizer)
+#define DKC_ASAN 1
 #endif
 
 /*
  * Inlines urcu_bp_read_lock(), _unlock() and _ongoing(), which liburcu wrote
  * short enough to be used in code under any licence; nothing else of it is.
- * ThreadSanitizer would see one side only of what they share.
+ * ThreadSanitizer would see one side only of what they share. With ASan comes
+ * UBSan, which would see, by every call anew, that liburcu's readers lie where
+ * their type does not allow it.
  */
-#ifdef DKC_TSAN
-#include <sanitizer/tsan_interface.h>
-#else
+#if !defined(DKC_TSAN) && !defined(DKC_ASAN)
 #define _LGPL_SOURCE
 #endif
 #include <urcu-bp.h>
+#ifdef DKC_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
 
 #include <errno.h>
 #include <linux/types.h>
@@ -425,13 +431,17 @@ u64 dkc_counts_lost(void);
 /* lib/gate.c: makes the calling thread known; 0 or -ENOMEM. */
 int dkc_gate_thread_init(void);
 
+#ifdef _LGPL_SOURCE
+#define dkc_first_section()	(!URCU_TLS(urcu_bp_reader))
+#else
+#define dkc_first_section()	true
+#endif
+
 #ifdef DKC_TSAN
 extern char dkc_grace_period;
-#define dkc_first_section()	true
 #define dkc_reader_ends()	__tsan_release(&dkc_grace_period)
 #define dkc_readers_ended()	__tsan_acquire(&dkc_grace_period)
 #else
-#define dkc_first_section()	(!URCU_TLS(urcu_bp_reader))
 #define dkc_reader_ends()	do { } while (0)
 #define dkc_readers_ended()	do { } while (0)
 #endif

@@ -18,26 +18,16 @@
 #define LIMIT		120
 #endif
 
-#if defined(__SANITIZE_THREAD__)
+#ifdef DKC_TSAN
 #define SLOWLY		1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SLOWLY		1
-#endif
-#endif
-#ifndef SLOWLY
+#else
 #define SLOWLY		0
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(DKC_ASAN) || defined(DKC_TSAN)
 #define SANITIZED	1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED	1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED	SLOWLY
+#else
+#define SANITIZED	0
 #endif
 
 #define LOAD(x)		__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
