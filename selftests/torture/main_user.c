@@ -36,6 +36,7 @@ void torture_print(const char *fmt, ...)
 
 static struct w_thread victim, signaller;
 static struct actor *in_handler;
+static sigset_t interrupts;
 
 static void handler(int signal)
 {
@@ -56,6 +57,15 @@ static void send_signals(void *data)
 	}
 }
 
+/* A thread's first call allocates, and is not for a handler that interrupts that. */
+static void be_interrupted(void *actor)
+{
+	if (dk_thread_init())
+		torture_error(actor, E_REFUSED, "a thread made known", NULL, 0, 0);
+	pthread_sigmask(SIG_UNBLOCK, &interrupts, NULL);
+	torture_read(actor);
+}
+
 static int signals_begin(void)
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
@@ -64,7 +74,10 @@ static int signals_begin(void)
 
 	in_handler = torture_actor(true, false);
 	sigaction(SIGUSR1, &action, NULL);
-	err = w_start(&victim, "victim", torture_read, a);
+	sigemptyset(&interrupts);
+	sigaddset(&interrupts, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &interrupts, NULL);
+	err = w_start(&victim, "victim", be_interrupted, a);
 	return err ? err : w_start(&signaller, "signaller", send_signals, NULL);
 }
 
@@ -75,6 +88,18 @@ static void signals_end(void)
 }
 
 /* ---- forks: a child calls, and finds everything in order --------------------------------- */
+
+/* A sanitizer's locks are in a child as they were, and of threads that it does not have. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define NO_FORKS	true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define NO_FORKS	true
+#endif
+#endif
+#ifndef NO_FORKS
+#define NO_FORKS	false
+#endif
 
 static struct w_thread forker;
 static struct actor *forks, *in_child;
@@ -191,7 +216,9 @@ static int others_begin(void)
 	in_child = torture_actor(true, false);
 	loads = torture_actor(false, false);
 	err = err ? err : w_start(&loader, "loader", load_and_unload, NULL);
-	return err ? err : w_start(&forker, "forker", fork_often, NULL);
+	if (err || torture.set.no_forks)
+		return err;
+	return w_start(&forker, "forker", fork_often, NULL);
 }
 
 static void others_end(void)
@@ -199,7 +226,8 @@ static void others_end(void)
 	w_store(torture.stop, true);
 	signals_end();
 	w_join(&loader);
-	w_join(&forker);
+	if (!torture.set.no_forks)
+		w_join(&forker);
 }
 
 /* Until the end; and a while longer for what is rare and has not happened yet. */
@@ -330,6 +358,7 @@ int main(int argc, char **argv)
 		.writers = 2,
 		.others = 5,
 		.seed = time(NULL),
+		.no_forks = NO_FORKS,
 	};
 	int opt;
 
