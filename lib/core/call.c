@@ -378,14 +378,17 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 		way->ks = dkc_mask_slowly(op, dkc_device_online(reg, device), way->ks);
 	else
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
-	way->reg = NULL;
-	if (kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND)
+	/* a function that goes makes way for a fallback that is there already */
+	dkc_read_barrier();	/* the row was read before */
+	way->reg = dkc_top(op, dkc_device_online(reg, device), way->key, false);
+	if (!way->reg && (kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND)) {
 		way->reg = dkc_find_fallback(op, dk_key_slot(reg->layout, way->key), way);
-	/* what hides a fallback came before it, or came online together with it */
-	dkc_read_barrier();
-	own = dkc_top(op, dkc_device_online(reg, device), way->key, false);
-	if (own)
-		way->reg = own;
+		/* what hides it may have come online together with it */
+		dkc_read_barrier();
+		own = dkc_top(op, dkc_device_online(reg, device), way->key, false);
+		if (own)
+			way->reg = own;
+	}
 	if (!way->reg || dkc_is_fallthrough(way->reg))
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
 	return dkc_found_by_rules(row, way);
