@@ -9,6 +9,7 @@
  *			and gives the sum
  * struct w_mutex	W_MUTEX(); w_mutex_lock() _unlock()
  * w_alloc() w_free()	zeroed; NULL if there is no memory
+ * w_cpus()		processors that are there
  * w_now_us()		time that only grows
  * w_div()		a division of 64 bits
  * w_sleep_us()		leave the CPU for about so long
@@ -23,6 +24,7 @@
 #ifdef __KERNEL__
 
 #include <linux/atomic.h>
+#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -61,6 +63,7 @@ struct w_mutex {
 
 #define w_alloc(size)		kvzalloc(size, GFP_KERNEL)
 #define w_free(p)		kvfree(p)
+#define w_cpus()		num_online_cpus()
 #define w_now_us()		((u64)ktime_to_us(ktime_get()))
 #define w_div(n, by)		div64_u64(n, by)
 #define w_spin_us(us)		udelay(us)
@@ -120,6 +123,7 @@ static inline void w_join(struct w_thread *t)
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef __u8 u8;
 typedef __u16 u16;
@@ -155,6 +159,7 @@ struct w_mutex {
 
 #define w_alloc(size)		calloc(1, size)
 #define w_free(p)		free(p)
+#define w_cpus()		((unsigned int)sysconf(_SC_NPROCESSORS_ONLN))
 #define w_pause()		do { } while (0)
 #define w_yield_to_all()	do { } while (0)
 #define w_div(n, by)		((u64)(n) / (by))

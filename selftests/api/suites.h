@@ -34,6 +34,7 @@
 	both(listeners)							\
 	both(watchers)							\
 	both(hot)							\
+	both(fallbacks)							\
 	both(boxed)							\
 	both(extract)							\
 	both(waiting)							\

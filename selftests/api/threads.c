@@ -6,7 +6,6 @@
 #include "visits.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #define DURATION_MS	1000
 
@@ -178,125 +177,6 @@ static void look_up_while_operators_come_and_go(void)
 	       (unsigned long long)served, (unsigned long long)refused);
 }
 
-/* ---- fallbacks, of which rows know nothing ---------------------------------- */
-
-#define MAX_CALLERS	64
-
-DK_OP(last, "threads::last", (struct dk_obj *x, bool *own), (x, own), (x));
-
-struct caller {
-	pthread_t thread;
-	u64 by_own, by_any, missing, wrong;
-};
-
-static struct dk_op *last_handle;
-
-static int last_own(struct dk_call *c, struct dk_obj *x, bool *own)
-{
-	*own = true;
-	return 0;
-}
-
-/* The operator's own function, and a fallback for its key. */
-static const struct dk_impl own[] = { DK_IMPL(last, DK_CPU, last_own) };
-
-static int last_any(struct dk_call *c, void *args)
-{
-	return 0;
-}
-
-static const struct dk_impl any = DK_FALLBACK(DK_CPU, last_any);
-
-static void *call_last(void *data)
-{
-	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	struct caller *mine = data;
-
-	while (!w_load(stop)) {
-		bool by_own = false;
-		int err = last_at(last_handle, &dk_local_default, &x, &by_own);
-
-		w_store(mine->by_own, mine->by_own + (!err && by_own));
-		mine->by_any += !err && !by_own;
-		mine->missing += err == -ENOSYS;
-		mine->wrong += err && err != -ENOSYS;
-	}
-	return NULL;
-}
-
-/* The function stays until the fallback is there, and it until the function is again. */
-static int one_of_both_serves(struct dk_provider *p)
-{
-	int err = dk_fallback_register(p, &any, &t_why);
-
-	err = err ? err : dk_impls_unregister(p, own, &t_why);
-	err = err ? err : dk_impls_register(p, own, 1, &t_why);
-	return err ? err : dk_impls_unregister(p, &any, &t_why);
-}
-
-/* The fallback comes behind the function and goes before it. */
-static int function_hides_the_other(struct dk_provider *p)
-{
-	int err = dk_impls_register(p, own, 1, &t_why);
-
-	err = err ? err : dk_fallback_register(p, &any, &t_why);
-	w_sleep_us(100);
-	err = err ? err : dk_impls_unregister(p, &any, &t_why);
-	return err ? err : dk_impls_unregister(p, own, &t_why);
-}
-
-static struct caller call_while(int (*change)(struct dk_provider *p), bool has_own)
-{
-	struct caller callers[MAX_CALLERS] = { 0 }, all = { 0 };
-	u64 end = w_now_us() + DURATION_MS * 1000 / 2;
-	/* more than processors, so that some stand still inside of calls */
-	unsigned int num = sysconf(_SC_NPROCESSORS_ONLN) + 4;
-	unsigned int rounds = 0, served = 0, i;
-	struct dk_provider p;
-
-	num = num < MAX_CALLERS ? num : MAX_CALLERS;
-	t_open("v1", DK_REGISTRY_STOCKED);
-	t_join(&p, "changer");
-	CHECK_OK(dk_op_define(&p, &last_op, 0, &t_why));
-	if (has_own)
-		CHECK_OK(dk_impls_register(&p, own, 1, &t_why));
-	last_handle = dk_op_get(t_reg, "threads::last");
-	stop = false;
-	for (i = 0; i < num; i++)
-		CHECK_OK(pthread_create(&callers[i].thread, NULL, call_last, &callers[i]));
-	for (; goes_on(end, &served); rounds++) {
-		CHECK_OK(change(&p));
-		served = !!w_load(callers[0].by_own);
-	}
-	w_store(stop, true);
-	for (i = 0; i < num; i++) {
-		pthread_join(callers[i].thread, NULL);
-		all.by_own += callers[i].by_own;
-		all.by_any += callers[i].by_any;
-		all.missing += callers[i].missing;
-		all.wrong += callers[i].wrong;
-	}
-	CHECK_INT(all.wrong, 0);
-	CHECK(all.by_own);
-	t_note("%u rounds, %llu by the function, %llu by the fallback, %llu by none", rounds,
-	       (unsigned long long)all.by_own, (unsigned long long)all.by_any,
-	       (unsigned long long)all.missing);
-	dk_op_put(last_handle);
-	t_leave(&p);
-	t_close();
-	return all;
-}
-
-static void no_call_is_lost_between_function_and_fallback(void)
-{
-	CHECK_INT(call_while(one_of_both_serves, true).missing, 0);
-}
-
-static void fallback_serves_where_nothing_else_did(void)
-{
-	CHECK_INT(call_while(function_hides_the_other, false).by_any, 0);
-}
-
 /* ---- a call that stays ---------------------------------------------------- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -445,7 +325,5 @@ T_SUITE(threads,
 	T(call_while_all_changes),
 	T(call_while_operators_come_and_go),
 	T(look_up_while_operators_come_and_go),
-	T(no_call_is_lost_between_function_and_fallback),
-	T(fallback_serves_where_nothing_else_did),
 	T(slow_call_delays_its_own_only),
 	T(deep_calls_are_seen));

@@ -7,14 +7,6 @@
 #include "test.h"
 #include "../world.h"
 
-#ifdef __KERNEL__
-#include <linux/cpumask.h>
-#define num_cpus()	num_online_cpus()
-#else
-#include <unistd.h>
-#define num_cpus()	sysconf(_SC_NPROCESSORS_ONLN)
-#endif
-
 #define LONG_MS		60000	/* far more than anything here takes */
 #define STEP_US		200
 
@@ -313,7 +305,7 @@ static void deadline_of_an_atomic_call(void)
 	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct visitor v;
 
-	if (num_cpus() < 2) {
+	if (w_cpus() < 2) {
 		t_skip("a call that spins needs a processor of its own");
 		return;
 	}
@@ -839,7 +831,7 @@ static void offline_beside_who_is_leaving(void)
 	struct switcher s = { .device = 0 };
 	struct visitor v, spins;
 
-	if (num_cpus() < 2) {
+	if (w_cpus() < 2) {
 		t_skip("a call that spins needs a processor of its own");
 		return;
 	}

@@ -352,7 +352,7 @@ int main(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned int cpus = w_cpus();
 	struct settings set = {
 		.readers = cpus < 2 ? 2 : cpus > MAX_READERS ? MAX_READERS : cpus,
 		.writers = 2,
