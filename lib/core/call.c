@@ -278,9 +278,9 @@ static int dkc_found_by_rules(const struct dkc_row *row, struct dkc_way *way)
 }
 
 /*
- * What the registry's fallbacks are is known together with a row as long as that is
- * the operator's newest: where a fallback has come or gone since it was, a function
- * may have gone or come before.
+ * What the registry's fallbacks are, and what is in lists, is known together with a row
+ * as long as that is the operator's newest: where one has come or gone since it was,
+ * another may have gone or come before.
  */
 static inline bool dkc_row_is_newest(const struct dk_op *op, const struct dkc_row *row)
 {
@@ -292,7 +292,7 @@ static inline bool dkc_row_is_newest(const struct dk_op *op, const struct dkc_ro
 static const struct dkc_reg *dkc_find_fallback(const struct dk_op *op, unsigned int slot,
 					       struct dkc_way *way)
 {
-	way->by_fallbacks = true;
+	way->beside_row = true;
 	dkc_read_barrier();	/* the row was read before */
 	return dkc_fallback_at(op, slot, false);
 }
@@ -361,6 +361,27 @@ again:
 	return dkc_find_slowly(op, row, id, way);
 }
 
+/*
+ * What a row has at a key itself, and no rule. False where it does not say: it has no
+ * such entry, or a fallthrough, which may be of an alias.
+ */
+static bool dkc_row_at_key(const struct dk_layout *l, const struct dkc_row *row,
+			   unsigned int key, const struct dkc_reg **r)
+{
+	unsigned int f = dk_key_functionality(l, key), b = dk_key_backend(l, key);
+	unsigned int id;
+
+	if (!dkc_has_entry(l, f, b))
+		return false;
+	id = dkc_row_id(l, row, f, b);
+	if (id == DKC_ID_FALLTHROUGH)
+		return false;
+	*r = id >= DKC_ID_FIRST ? dkc_row_ent(row, id)->reg : NULL;
+	if (*r && (*r)->key != key)
+		*r = NULL;
+	return true;
+}
+
 /* What has key @way->key of its own, and no rule: SEMANTICS 8.3. */
 static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 			   struct dkc_way *way)
@@ -368,27 +389,29 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 	const struct dk_registry *reg = op->reg;
 	u32 device = dkc_device_of(reg->layout, way->ks, way->objs, way->n);
 	enum dk_key_kind kind = dk_key_kind(reg->layout, way->key);
-	const struct dkc_reg *own;
+	bool has_slot = kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND;
+	bool in_row = false;
 
 	if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
 		return -EINVAL;
-	if (row->kind == DKC_ROW_FULL)
-		way->ks = dkc_mask(reg, dkc_row_of_device(row, device), way->ks);
-	else if (row->kind == DKC_ROW_RESOLVE)
+	if (row->kind == DKC_ROW_FULL) {
+		const struct dkc_row *own = dkc_row_of_device(row, device);
+
+		way->ks = dkc_mask(reg, own, way->ks);
+		in_row = has_slot && dkc_row_at_key(reg->layout, own, way->key, &way->reg);
+	} else if (row->kind == DKC_ROW_RESOLVE) {
 		way->ks = dkc_mask_slowly(op, dkc_device_online(reg, device), way->ks);
-	else
+	} else {
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
-	/* a function that goes makes way for a fallback that is there already */
-	dkc_read_barrier();	/* the row was read before */
-	way->reg = dkc_top(op, dkc_device_online(reg, device), way->key, false);
-	if (!way->reg && (kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND)) {
-		way->reg = dkc_find_fallback(op, dk_key_slot(reg->layout, way->key), way);
-		/* what hides it may have come online together with it */
-		dkc_read_barrier();
-		own = dkc_top(op, dkc_device_online(reg, device), way->key, false);
-		if (own)
-			way->reg = own;
 	}
+	if (!in_row) {
+		way->beside_row = true;
+		dkc_read_barrier();	/* the row was read before */
+		way->reg = dkc_top(op, dkc_device_online(reg, device), way->key, false);
+	}
+	/* behind it: a function that goes makes way for a fallback that is there already */
+	if (!way->reg && has_slot)
+		way->reg = dkc_find_fallback(op, dk_key_slot(reg->layout, way->key), way);
 	if (!way->reg || dkc_is_fallthrough(way->reg))
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
 	return dkc_found_by_rules(row, way);
@@ -501,10 +524,10 @@ static inline int dkc_find_newest(struct dk_op *op, const struct dkc_row **row,
 	for (;;) {
 		err = way->at_key ? dkc_find_at_key(op, *row, way) :
 				    dkc_find(op, *row, way);
-		if (dkc_likely(!way->by_fallbacks) || dkc_row_is_newest(op, *row))
+		if (dkc_likely(!way->beside_row) || dkc_row_is_newest(op, *row))
 			return err;
 		*row = dkc_deref(op->row);
-		way->by_fallbacks = false;
+		way->beside_row = false;
 		way->ks = ks;
 	}
 }

@@ -500,9 +500,9 @@ static inline bool dkc_visible(const struct dkc_reg *r, bool writer)
 {
 	const struct dkc_block *b = dkc_block_of(r);
 	const struct dk_registry *reg = b->prov->reg;
+	/* first: what went before a backend came online was never there for a call */
+	u32 offline = writer ? reg->want_offline : dkc_load_acquire(reg->offline);
 	u8 state = dkc_load(b->state);
-
-	u32 offline = writer ? reg->want_offline : dkc_load(reg->offline);
 
 	if (dkc_unlikely(offline) && (dkc_reg_bits(r, reg->layout) & offline))
 		return false;
@@ -835,7 +835,7 @@ struct dkc_way {
 	u64 ks;
 	dk_fn_t fn;
 	const struct dkc_reg *reg;
-	bool by_fallbacks;	/* the registry's were looked at, beside the row */
+	bool beside_row;	/* more was looked at: fallbacks, lists */
 	bool at_key;		/* what is registered at @key, not what the table says */
 	unsigned int key;
 };
