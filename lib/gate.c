@@ -60,7 +60,7 @@ struct gate_deep {
 _Static_assert(sizeof(struct gate_deep) <= (DKC_GATE_ROOM - 1) * sizeof(u64),
 	       "it fits the room");
 
-static __thread DKC_INITIAL_EXEC struct gate_record *self;
+__thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gate_record *records;
@@ -120,7 +120,7 @@ static void thread_exit(void *r)
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	self = NULL;
+	dkc_gate_self = NULL;
 	record_free(r);
 	dkc_gate_unlock(&mask);
 }
@@ -135,7 +135,7 @@ SELDOM int dkc_gate_thread_init(void)
 	struct gate_record *r;
 	sigset_t mask;
 
-	if (self)
+	if (dkc_gate_self)
 		return 0;
 	pthread_once(&key_once, key_make);
 	if (key_error)
@@ -157,7 +157,7 @@ SELDOM int dkc_gate_thread_init(void)
 		r->next->link = &r->next;
 	r->tid = gettid();
 	records = r;
-	self = r;
+	dkc_gate_self = r;
 	dkc_counts_thread_begin(&r->counts);
 	dkc_gate_unlock(&mask);
 	return 0;
@@ -174,7 +174,7 @@ static SELDOM void deep_enter(u64 *room, const void *prov, const struct dkc_reg 
 	d->prov = prov;
 	d->reg = reg;
 	d->op = op;
-	d->who = self;
+	d->who = dkc_gate_self;
 	d->next = deep_calls;
 	d->prev = NULL;
 	if (deep_calls)
@@ -216,11 +216,11 @@ static SELDOM int enter_slowly(u64 *room, const void *prov, const struct dkc_reg
 
 	if (err)
 		return err;
-	slot = dkc_load(self->first);
-	while (slot < &self->slots[GATE_SLOTS] && dkc_load(slot->prov))
+	slot = dkc_load(dkc_gate_self->first);
+	while (slot < &dkc_gate_self->slots[GATE_SLOTS] && dkc_load(slot->prov))
 		slot++;
-	if (slot < &self->slots[GATE_SLOTS])
-		slot_enter(self, slot, room, prov, reg, op);
+	if (slot < &dkc_gate_self->slots[GATE_SLOTS])
+		slot_enter(dkc_gate_self, slot, room, prov, reg, op);
 	else
 		deep_enter(room, prov, reg, op);
 	return 0;
@@ -229,7 +229,7 @@ static SELDOM int enter_slowly(u64 *room, const void *prov, const struct dkc_reg
 int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
 		   const void *op)
 {
-	struct gate_record *r = self;
+	struct gate_record *r = dkc_gate_self;
 	struct gate_slot *slot;
 
 	if (dkc_unlikely(!r))
@@ -250,8 +250,8 @@ void dkc_gate_leave(u64 *room)
 		return;
 	}
 	__atomic_store_n(&slot->prov, NULL, __ATOMIC_RELEASE);
-	if (slot < dkc_load(self->first))
-		dkc_store(self->first, slot);
+	if (slot < dkc_load(dkc_gate_self->first))
+		dkc_store(dkc_gate_self->first, slot);
 }
 
 /*
@@ -299,7 +299,7 @@ static bool any_deep(const struct gate_record *r, dkc_inside_fn is, void *data)
 
 bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)
 {
-	const struct gate_record *r = mine ? self : NULL;
+	const struct gate_record *r = mine ? dkc_gate_self : NULL;
 	bool found = false;
 	sigset_t mask;
 
@@ -311,7 +311,7 @@ bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)
 	for (r = mine ? NULL : records; r && !found; r = r->next)
 		found = any_slot(r, is, data);
 	if (!found)
-		found = any_deep(mine ? self : NULL, is, data);
+		found = any_deep(mine ? dkc_gate_self : NULL, is, data);
 	dkc_gate_unlock(&mask);
 	return found;
 }
@@ -376,7 +376,7 @@ void dkc_gate_after_fork(bool child)
 	/* the other threads are not in the child, nor are their calls */
 	for (r = child ? records : NULL; r; r = next) {
 		next = r->next;
-		if (r != self)
+		if (r != dkc_gate_self)
 			record_free(r);
 		else
 			r->tid = gettid();

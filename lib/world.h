@@ -7,9 +7,6 @@
 
 #include <signal.h>
 
-/* No call into the dynamic linker on the call path; keep these few and small. */
-#define DKC_INITIAL_EXEC	__attribute__((tls_model("initial-exec")))
-
 struct dkc_parts;
 
 /* What a thread counts; in its record. */

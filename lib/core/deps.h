@@ -338,9 +338,9 @@ struct dkc_counts {
 /*
  * Inlines urcu_bp_read_lock(), _unlock() and _ongoing(), which liburcu wrote
  * short enough to be used in code under any licence; nothing else of it is.
- * ThreadSanitizer would see one side only of what they share. With ASan comes
- * UBSan, which would see, by every call anew, that liburcu's readers lie where
- * their type does not allow it.
+ * ThreadSanitizer would see one side only of what they share; and UBSan, which
+ * is known by the ASan beside it, by every call anew that liburcu's readers lie
+ * where their type does not allow it.
  */
 #if !defined(DKC_TSAN) && !defined(DKC_ASAN)
 #define _LGPL_SOURCE
@@ -385,6 +385,8 @@ struct dkc_counter {
 
 /* A variable that is reached without a table of addresses. */
 #define DKC_HIDDEN	__attribute__((visibility("hidden")))
+/* No call into the dynamic linker on the call path; keep these few and small. */
+#define DKC_INITIAL_EXEC	__attribute__((tls_model("initial-exec")))
 
 /* lib/probe.c; a tracer that comes counts itself, and watches all calls. */
 #ifdef DKC_PROBES
@@ -430,11 +432,12 @@ u64 dkc_counts_lost(void);
 
 /* lib/gate.c: makes the calling thread known; 0 or -ENOMEM. */
 int dkc_gate_thread_init(void);
+extern __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self DKC_HIDDEN;
 
 #ifdef _LGPL_SOURCE
 #define dkc_first_section()	(!URCU_TLS(urcu_bp_reader))
 #else
-#define dkc_first_section()	true
+#define dkc_first_section()	(!dkc_gate_self)
 #endif
 
 #ifdef DKC_TSAN
