@@ -17,6 +17,8 @@
  * w_pause()		between steps of what takes long
  * w_yield_to_all()	from here on this thread takes what time others leave
  * struct w_thread	w_start() 0 or an error; w_join() waits until it returns
+ *
+ * W_KERNEL is 1 in the kernel, W_SANITIZED in a program built with ASan or TSan.
  */
 #ifndef _SELFTESTS_WORLD_H
 #define _SELFTESTS_WORLD_H
@@ -132,6 +134,16 @@ typedef __u64 u64;
 typedef __s64 s64;
 
 #define W_KERNEL	0
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define W_SANITIZED	1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define W_SANITIZED	1
+#endif
+#endif
+#ifndef W_SANITIZED
+#define W_SANITIZED	0
+#endif
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 #define w_load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A fallback and the function that hides it come and go, while threads call in
- * every way. A row has the function and knows nothing of the fallback, so each way
- * has to look at both in the right order.
+ * Fallbacks, and functions that hide them or one another, come and go, while threads
+ * call in every way. A row has the functions and knows nothing of the fallbacks, so
+ * each way has to look at both in the right order.
  */
 #include "alloc.h"
 #include "test.h"
@@ -10,19 +10,25 @@
 #include "../world.h"
 
 #define DURATION_US	500000
-#define PATIENCE_US	20000000
+#define PATIENCE_US	60000000
 #define MAX_CALLERS	64
 
 DK_OP(last, "fallbacks::last", (const struct dk_obj *x, bool *own), (x, own), (x));
 
 static struct dk_provider prov;
 static struct dk_op *op;
-static struct dk_obj cpu, tracked;
+static struct dk_obj plain, tracked;
+static unsigned int key;
 static u32 stop;
 
 static int last_own(struct dk_call *c, const struct dk_obj *x, bool *own)
 {
 	*own = true;
+	return 0;
+}
+
+static int last_other(struct dk_call *c, const struct dk_obj *x, bool *own)
+{
 	return 0;
 }
 
@@ -37,24 +43,36 @@ static int last_any(struct dk_call *c, void *args)
 }
 
 /* The operator's own function, and a fallback for its key. */
-static const struct dk_impl own[] = { DK_IMPL_ATOMIC(last, DK_CPU, last_own) };
-static const struct dk_impl any = DK_FALLBACK_ATOMIC(DK_CPU, last_any);
+static const struct dk_impl own[] = { DK_IMPL_ATOMIC(last, DK_CUDA, last_own) };
+static const struct dk_impl any = DK_FALLBACK_ATOMIC(DK_CUDA, last_any);
+
+/* One for objects on no device, which is no better than a fallback to those on one. */
+static const struct dk_impl other[] = { DK_IMPL_ATOMIC(last, DK_CUDA, last_other) };
+
+/* Two at an alias. */
+static const struct dk_impl first[] = {
+	DK_IMPL_ATOMIC(last, DK_COMPOSITE_EXPLICIT_AUTOGRAD, last_own),
+};
+
+static const struct dk_impl second[] = {
+	DK_IMPL_ATOMIC(last, DK_COMPOSITE_EXPLICIT_AUTOGRAD, last_own),
+};
 
 /* What is there all the time. */
 static const struct dk_impl above[] = {
-	DK_IMPL_ATOMIC(last, DK_AUTOGRAD_CPU, last_above),
+	DK_IMPL_ATOMIC(last, DK_AUTOGRAD_CUDA, last_above),
 };
 
 /* ---- the ways ----------------------------------------------------------------- */
 
 static int by_name(bool *by_own)
 {
-	return last_in(&dk_local_default, &cpu, by_own);
+	return last_in(&dk_local_default, &plain, by_own);
 }
 
 static int by_handle(bool *by_own)
 {
-	return last_at(op, &dk_local_default, &cpu, by_own);
+	return last_at(op, &dk_local_default, &plain, by_own);
 }
 
 static int in_hold(bool *by_own)
@@ -64,21 +82,21 @@ static int in_hold(bool *by_own)
 
 	if (err)
 		return err;
-	err = last_held(&h, op, &dk_local_default, &cpu, by_own);
+	err = last_held(&h, op, &dk_local_default, &plain, by_own);
 	dk_release(&h);
 	return err;
 }
 
 static int boxed(bool *by_own)
 {
-	struct last_args args = { &cpu, by_own };
+	struct last_args args = { &plain, by_own };
 
 	return dk_call_boxed(op, &last_op, &dk_local_default, &args);
 }
 
 static int at_key(bool *by_own)
 {
-	return last_for_key(op, &dk_local_default, DK_CPU, &cpu, by_own);
+	return last_for_key(op, &dk_local_default, key, &plain, by_own);
 }
 
 static int redispatched(bool *by_own)
@@ -91,7 +109,7 @@ static int bare(bool *by_own)
 	int err;
 
 	t_section_begin();
-	err = last_bare(&dk_local_default, &cpu, by_own);
+	err = last_bare(&dk_local_default, &plain, by_own);
 	t_section_end();
 	return err;
 }
@@ -126,7 +144,7 @@ static enum answer call(const struct way *way)
 	int err = way->call(&by_own);
 
 	if (err)
-		return err == -ENOSYS ? NONE : WRONG;
+		return err == -ENOSYS || err == -ENODEV ? NONE : WRONG;
 	return by_own ? OWN : ANY;
 }
 
@@ -154,21 +172,23 @@ static u64 sum(unsigned int way, enum answer answer)
 	return all;
 }
 
-static bool served_in_all_ways(void)
+/* Has every way got each of these answers? */
+static bool have_all_got(unsigned int answers)
 {
-	unsigned int i;
+	unsigned int i, answer;
 
 	for (i = 0; i < num_ways; i++)
-		if (!sum(i, OWN))
-			return false;
+		for (answer = 0; answer < NUM_ANSWERS; answer++)
+			if ((answers >> answer & 1) && !sum(i, answer))
+				return false;
 	return true;
 }
 
-static bool goes_on(u64 end)
+static bool goes_on(u64 end, unsigned int answers)
 {
 	u64 now = w_now_us();
 
-	return now < end || (now < end + PATIENCE_US && !served_in_all_ways());
+	return now < end || (now < end + PATIENCE_US && !have_all_got(answers));
 }
 
 /* More than processors, so that some stand still inside of calls. */
@@ -186,41 +206,31 @@ static void start_callers(void)
 	}
 }
 
-static void begin(unsigned int op_flags, bool has_own)
+static void stop_callers(void)
 {
-	cpu = dk_obj_on(DK_BACKEND_CPU, 0);
-	tracked = cpu;
-	tracked.ks.bits |= DK_KEY_BITS(DK_AUTOGRAD_CPU);
-	prov = (struct dk_provider)DK_PROVIDER("changer");
-	CHECK_OK(dk_provider_register(&prov, &t_why));
-	CHECK_OK(dk_op_define(&prov, &last_op, op_flags, &t_why));
-	CHECK_OK(dk_impls_register(&prov, above, 1, &t_why));
-	if (has_own)
-		CHECK_OK(dk_impls_register(&prov, own, 1, &t_why));
-	op = dk_op_get(NULL, "fallbacks::last");
-	num_ways = ARRAY_SIZE(ways) - !(op_flags & DK_OP_ATOMIC);
-	start_callers();
-}
-
-/* In no way anybody got what nobody has to. */
-static void end(enum answer never, unsigned int rounds)
-{
-	u64 all[NUM_ANSWERS] = { 0 };
-	unsigned int i, answer;
+	unsigned int i;
 
 	w_store(stop, 1);
 	for (i = 0; i < num_callers; i++)
 		w_join(&callers[i].thread);
-	for (i = 0; i < num_ways; i++) {
-		if (!CHECK(sum(i, OWN)) | !CHECK_INT(sum(i, never), 0) |
-		    !CHECK_INT(sum(i, WRONG), 0))
-			t_note("called %s", ways[i].name);
-		for (answer = 0; answer < NUM_ANSWERS; answer++)
-			all[answer] += sum(i, answer);
-	}
-	t_note("%u rounds, %llu by the function, %llu by the fallback, %llu by none", rounds,
-	       (unsigned long long)all[OWN], (unsigned long long)all[ANY],
-	       (unsigned long long)all[NONE]);
+}
+
+/* ---- a test ------------------------------------------------------------------------ */
+
+static void begin(unsigned int op_flags)
+{
+	key = DK_CUDA;
+	plain = dk_obj_on(DK_BACKEND_CUDA, 0);
+	num_ways = ARRAY_SIZE(ways) - !(op_flags & DK_OP_ATOMIC);
+	prov = (struct dk_provider)DK_PROVIDER("changer");
+	CHECK_OK(dk_provider_register(&prov, &t_why));
+	CHECK_OK(dk_op_define(&prov, &last_op, op_flags, &t_why));
+	CHECK_OK(dk_impls_register(&prov, above, 1, &t_why));
+	op = dk_op_get(NULL, "fallbacks::last");
+}
+
+static void end(void)
+{
 	dk_op_put(op);
 	CHECK_OK(dk_registry_check(NULL, &t_why));
 	CHECK_OK(dk_provider_unregister(&prov));
@@ -232,23 +242,35 @@ static void dawdle(void)
 	w_sleep_us(500);
 }
 
-static void call_while(int (*change)(void), unsigned int op_flags, bool has_own,
-		       enum answer never)
-{
-	unsigned int rounds = 0;
-	u64 until;
+#define GOT(answer)	(1U << (answer))
 
-	begin(op_flags, has_own);
+/* Every way gets all of these answers, and no others. */
+static void call_while(int (*change)(void), unsigned int answers)
+{
+	unsigned int i, answer, rounds = 0;
+	u64 until, n;
+
+	tracked = plain;
+	tracked.ks.bits |= DK_KEY_BITS(DK_AUTOGRAD_CUDA);
+	start_callers();
 	dk_test_fail_alloc(0);
 	dk_test_at_alloc(dawdle);
 	until = w_now_us() + DURATION_US;
-	for (; goes_on(until); rounds++)
-		CHECK_OK(change());
+	for (; goes_on(until, answers); rounds++)
+		if (!CHECK_OK(change()))
+			break;
 	dk_test_at_alloc(NULL);
-	end(never, rounds);
+	stop_callers();
+	for (answer = 0; answer < NUM_ANSWERS; answer++)
+		for (i = 0, n = 0; i < num_ways; i++) {
+			n += sum(i, answer);
+			if (!CHECK_INT(!sum(i, answer), !(answers & GOT(answer))))
+				t_note("%s: answer %u", ways[i].name, answer);
+			if (i == num_ways - 1)
+				t_note("answer %u: %llu", answer, (unsigned long long)n);
+		}
+	t_note("%u rounds", rounds);
 }
-
-/* ---- what changes ---------------------------------------------------------------- */
 
 /* The function stays until the fallback is there, and it until the function is again. */
 static int take_turns(void)
@@ -260,14 +282,18 @@ static int take_turns(void)
 	return err ? err : dk_impls_unregister(&prov, &any, &t_why);
 }
 
-static void no_call_is_lost_between_function_and_fallback(void)
+static void test_turns(unsigned int op_flags)
 {
-	call_while(take_turns, 0, true, NONE);
+	begin(op_flags);
+	CHECK_OK(dk_impls_register(&prov, own, 1, &t_why));
+	call_while(take_turns, GOT(OWN) | GOT(ANY));
+	end();
 }
 
-static void no_atomic_call_is_lost_either(void)
+static void no_call_is_lost_between_function_and_fallback(void)
 {
-	call_while(take_turns, DK_OP_ATOMIC, true, NONE);
+	test_turns(0);
+	test_turns(DK_OP_ATOMIC);
 }
 
 /* The fallback comes behind the function and goes before it. */
@@ -281,18 +307,82 @@ static int stay_hidden(void)
 	return err ? err : dk_impls_unregister(&prov, own, &t_why);
 }
 
-static void fallback_serves_where_nothing_else_did(void)
+static void test_hidden(unsigned int op_flags)
 {
-	call_while(stay_hidden, 0, false, ANY);
+	begin(op_flags);
+	call_while(stay_hidden, GOT(OWN) | GOT(NONE));
+	end();
 }
 
-static void atomic_call_is_not_served_by_it_either(void)
+static void fallback_serves_where_nothing_else_did(void)
 {
-	call_while(stay_hidden, DK_OP_ATOMIC, false, ANY);
+	test_hidden(0);
+	test_hidden(DK_OP_ATOMIC);
+}
+
+static int go_offline_and_online(void)
+{
+	int err = dk_backend_set_online(NULL, DK_BACKEND_CUDA, 0, &t_why);
+
+	w_sleep_us(100);
+	return err ? err : dk_backend_set_online(NULL, DK_BACKEND_CUDA, 1, &t_why);
+}
+
+static void test_online(unsigned int op_flags)
+{
+	begin(op_flags);
+	CHECK_OK(dk_impls_register(&prov, own, 1, &t_why));
+	CHECK_OK(dk_fallback_register(&prov, &any, &t_why));
+	call_while(go_offline_and_online, GOT(OWN) | GOT(NONE));
+	end();
+}
+
+static void fallback_comes_online_hidden(void)
+{
+	test_online(0);
+	test_online(DK_OP_ATOMIC);
+}
+
+static void test_device(unsigned int op_flags)
+{
+	u32 device = 0;
+
+	begin(op_flags);
+	CHECK_OK(dk_impls_register(&prov, other, 1, &t_why));
+	CHECK_OK(dk_device_register(&prov, DK_BACKEND_CUDA, "fallbacks0", NULL, own, 1,
+				    &device, &t_why));
+	plain = dk_obj_on(DK_BACKEND_CUDA, device);
+	call_while(go_offline_and_online, GOT(OWN) | GOT(NONE));
+	end();
+}
+
+static void function_comes_online_hidden_by_a_device(void)
+{
+	test_device(0);
+	test_device(DK_OP_ATOMIC);
+}
+
+static int relay(void)
+{
+	int err = dk_impls_register(&prov, second, 1, &t_why);
+
+	err = err ? err : dk_impls_unregister(&prov, first, &t_why);
+	err = err ? err : dk_impls_register(&prov, first, 1, &t_why);
+	return err ? err : dk_impls_unregister(&prov, second, &t_why);
+}
+
+static void no_call_is_lost_between_functions_of_an_alias(void)
+{
+	begin(DK_OP_ATOMIC);
+	key = DK_COMPOSITE_EXPLICIT_AUTOGRAD;
+	CHECK_OK(dk_impls_register(&prov, first, 1, &t_why));
+	call_while(relay, GOT(OWN));
+	end();
 }
 
 T_SUITE(fallbacks,
 	T(no_call_is_lost_between_function_and_fallback),
-	T(no_atomic_call_is_lost_either),
 	T(fallback_serves_where_nothing_else_did),
-	T(atomic_call_is_not_served_by_it_either));
+	T(fallback_comes_online_hidden),
+	T(function_comes_online_hidden_by_a_device),
+	T(no_call_is_lost_between_functions_of_an_alias));

@@ -74,6 +74,7 @@ static int signals_begin(void)
 
 	in_handler = torture_actor(true, false);
 	sigaction(SIGUSR1, &action, NULL);
+	/* nobody else is interrupted */
 	sigemptyset(&interrupts);
 	sigaddset(&interrupts, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &interrupts, NULL);
@@ -88,18 +89,6 @@ static void signals_end(void)
 }
 
 /* ---- forks: a child calls, and finds everything in order --------------------------------- */
-
-/* A sanitizer's locks are in a child as they were, and of threads that it does not have. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define NO_FORKS	true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define NO_FORKS	true
-#endif
-#endif
-#ifndef NO_FORKS
-#define NO_FORKS	false
-#endif
 
 static struct w_thread forker;
 static struct actor *forks, *in_child;
@@ -358,7 +347,8 @@ int main(int argc, char **argv)
 		.writers = 2,
 		.others = 5,
 		.seed = time(NULL),
-		.no_forks = NO_FORKS,
+		/* its locks are in a child as they were, and of threads that it does not have */
+		.no_forks = W_SANITIZED,
 	};
 	int opt;
 
