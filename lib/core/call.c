@@ -361,10 +361,7 @@ again:
 	return dkc_find_slowly(op, row, id, way);
 }
 
-/*
- * What a row has at a key itself, and no rule. False where it does not say: it has no
- * such entry, or a fallthrough, which may be of an alias.
- */
+/* What a row has at a key itself, and no rule. False where it has no such entry. */
 static bool dkc_row_at_key(const struct dk_layout *l, const struct dkc_row *row,
 			   unsigned int key, const struct dkc_reg **r)
 {
@@ -374,12 +371,30 @@ static bool dkc_row_at_key(const struct dk_layout *l, const struct dkc_row *row,
 	if (!dkc_has_entry(l, f, b))
 		return false;
 	id = dkc_row_id(l, row, f, b);
-	if (id == DKC_ID_FALLTHROUGH)
-		return false;
 	*r = id >= DKC_ID_FIRST ? dkc_row_ent(row, id)->reg : NULL;
 	if (*r && (*r)->key != key)
 		*r = NULL;
 	return true;
+}
+
+/* The same, and a fallback, by what is registered now. */
+static const struct dkc_reg *dkc_now_at_key(struct dk_op *op, u32 device, bool has_slot,
+					    struct dkc_way *way)
+{
+	const struct dk_registry *reg = op->reg;
+	const struct dkc_reg *r, *own;
+
+	way->beside_row = true;
+	dkc_read_barrier();	/* the row was read before */
+	r = dkc_top(op, dkc_device_online(reg, device), way->key, false);
+	if (r || !has_slot)
+		return r;
+	/* behind it: a function that goes makes way for a fallback that is there already */
+	r = dkc_find_fallback(op, dk_key_slot(reg->layout, way->key), way);
+	/* what hides that may have come online together with it */
+	dkc_read_barrier();
+	own = dkc_top(op, dkc_device_online(reg, device), way->key, false);
+	return own ? own : r;
 }
 
 /* What has key @way->key of its own, and no rule: SEMANTICS 8.3. */
@@ -404,13 +419,9 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 	} else {
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
 	}
-	if (!in_row) {
-		way->beside_row = true;
-		dkc_read_barrier();	/* the row was read before */
-		way->reg = dkc_top(op, dkc_device_online(reg, device), way->key, false);
-	}
-	/* behind it: a function that goes makes way for a fallback that is there already */
-	if (!way->reg && has_slot)
+	if (!in_row)
+		way->reg = dkc_now_at_key(op, device, has_slot, way);
+	else if (!way->reg)
 		way->reg = dkc_find_fallback(op, dk_key_slot(reg->layout, way->key), way);
 	if (!way->reg || dkc_is_fallthrough(way->reg))
 		return dkc_why_none(reg, row, DKC_ID_MISSING, device);

@@ -20,8 +20,8 @@
  * dkc_now()		a clock for deadlines, in ms; it never says 0
  * dkc_in_atomic()	is the caller where it must not wait for a grace period
  * dkc_might_sleep()	tells that a sleepable call is about to be made
- * dkc_first_section()	has the caller's thread had no read section yet? Then the
- *			first one makes it known
+ * dkc_first_section()	is the caller's thread not known yet? Then its first read
+ *			section makes it known
  * dkc_section_stays()	tells the checker that a function returns inside of a
  * dkc_section_ends()	read section, and that another one ends it
  * gate			see struct dkc_inside below
