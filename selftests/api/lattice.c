@@ -350,6 +350,42 @@ static bool call_right(unsigned int t, unsigned int slot)
 	return CHECK_INT(t_call(op, &x, NULL), answer);
 }
 
+/*
+ * A call at a key gets the newest that is there itself, an alias or a building block,
+ * too, or what is the fallback of its entry: SEMANTICS 8.3.
+ */
+static bool key_right(unsigned int t, unsigned int key, u64 fallback)
+{
+	const u64 have = regs & (of_device[0] | of_device[t]);
+	struct dk_obj x = { dk_key_set(l, key), number[t], 0 };
+	struct dk_local local = t_no_local();
+	int who = -1, r = NO_REG, err;
+	u64 here = 0, left;
+
+	for (left = have & ~fallbacks; left; left &= left - 1)
+		if (key_of(__builtin_ctzll(left)) == key)
+			here |= left & -left;
+	r = newest(here ? here : have & fallback);
+	err = t_op_for_key(op, &local, key, &x, NULL, &who);
+	if (!is_defined())
+		return CHECK_INT(err, -ENOENT);
+	if (r == NO_REG || (fallthroughs & REG_BIT(r)))
+		return CHECK_INT(err, t && !has_device(t) ? -ENODEV : -ENOSYS);
+	return CHECK_OK(err) && CHECK_INT(who, ITEM_OF(r));
+}
+
+/* At the key of a slot, and at an alias or a building block among the items. */
+static bool keys_right(unsigned int t, unsigned int slot)
+{
+	const unsigned int key = slot < N ? items[slot].at[0].key : 0;
+	const enum dk_key_kind kind = dk_key_kind(l, key);
+
+	if (slot && !key_right(t, dk_slot_key(l, slot), rules[slot].fallback))
+		return false;
+	return (kind != DK_KIND_ALIAS && kind != DK_KIND_BUILDING_BLOCK) ||
+	       key_right(0, key, 0);
+}
+
 /* What is left of a full set: the fallthrough mask of a backend. */
 static bool mask_right(unsigned int t, unsigned int backend)
 {
@@ -436,7 +472,8 @@ static void tell_where(void)
 
 /*
  * All that can be seen is right. Where a set is met for the first time, every
- * entry is read with its rule; else every entry is called, and each eighth read.
+ * entry is read with its rule, and its key called; else every entry is called, and
+ * so is the key of each eighth that is read.
  */
 static bool right(bool all)
 {
@@ -451,9 +488,12 @@ static bool right(bool all)
 		for (slot = 0; ok && slot < DK_NUM_ENTRIES; slot++)
 			if (!t || rules[slot].backend == DK_BACKEND_CPU)
 				ok = call_right(t, slot);
-		for (slot = turn % step; ok && slot < DK_NUM_ENTRIES; slot += step)
+		for (slot = turn % step; ok && slot < DK_NUM_ENTRIES; slot += step) {
 			if (!t || t == 1 || has_device(t))
 				ok = entry_right(t, slot);
+			if (ok && (!t || rules[slot].backend == DK_BACKEND_CPU))
+				ok = keys_right(t, slot);
+		}
 		ok = ok && mask_right(t, DK_BACKEND_CPU);
 	}
 	ok = ok && mask_right(0, turn % DK_NUM_BACKENDS + 1) && list_right() &&
