@@ -246,11 +246,27 @@ static void dawdle(void)
 
 #define GOT(answer)	(1U << (answer))
 
+/* Did every way get an answer that is one of these, and no way one that is not? */
+static void check_answer(enum answer answer, unsigned int answers)
+{
+	static const char *const names[] = { "own", "fallback or other", "none", "wrong" };
+	u64 all = 0, n;
+	unsigned int i;
+
+	for (i = 0; i < num_ways; i++) {
+		n = sum(i, answer);
+		if (!CHECK_INT(!n, !(answers & GOT(answer))))
+			t_note("%s: %s", ways[i].name, names[answer]);
+		all += n;
+	}
+	t_note("%s: %llu", names[answer], (unsigned long long)all);
+}
+
 /* Every way gets all of these answers, and no others. */
 static void call_while(int (*change)(void), unsigned int answers)
 {
-	unsigned int i, answer, rounds = 0;
-	u64 until, n;
+	unsigned int answer, rounds = 0;
+	u64 until;
 
 	tracked = plain;
 	tracked.ks.bits |= DK_KEY_BITS(DK_AUTOGRAD_CUDA);
@@ -264,14 +280,34 @@ static void call_while(int (*change)(void), unsigned int answers)
 	dk_test_at_alloc(NULL);
 	stop_callers();
 	for (answer = 0; answer < NUM_ANSWERS; answer++)
-		for (i = 0, n = 0; i < num_ways; i++) {
-			n += sum(i, answer);
-			if (!CHECK_INT(!sum(i, answer), !(answers & GOT(answer))))
-				t_note("%s: answer %u", ways[i].name, answer);
-			if (i == num_ways - 1)
-				t_note("answer %u: %llu", answer, (unsigned long long)n);
-		}
+		check_answer(answer, answers);
 	t_note("%u rounds", rounds);
+}
+
+/* The same with a sleepable operator and with an atomic one. */
+static void call_both_while(int (*is_there)(void), int (*change)(void), unsigned int answers)
+{
+	static const unsigned int op_flags[] = { 0, DK_OP_ATOMIC };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(op_flags); i++) {
+		begin(op_flags[i]);
+		CHECK_OK(is_there());
+		call_while(change, answers);
+		end();
+	}
+}
+
+/* ---- what is there first, and what changes ----------------------------------------- */
+
+static int nothing(void)
+{
+	return 0;
+}
+
+static int own_is_there(void)
+{
+	return dk_impls_register(&prov, own, 1, &t_why);
 }
 
 /* The function stays until the fallback is there, and it until the function is again. */
@@ -284,18 +320,9 @@ static int take_turns(void)
 	return err ? err : dk_impls_unregister(&prov, &any, &t_why);
 }
 
-static void test_turns(unsigned int op_flags)
-{
-	begin(op_flags);
-	CHECK_OK(dk_impls_register(&prov, own, 1, &t_why));
-	call_while(take_turns, GOT(OWN) | GOT(ANY));
-	end();
-}
-
 static void no_call_is_lost_between_function_and_fallback(void)
 {
-	test_turns(0);
-	test_turns(DK_OP_ATOMIC);
+	call_both_while(own_is_there, take_turns, GOT(OWN) | GOT(ANY));
 }
 
 /* The fallback comes behind the function and goes before it. */
@@ -309,17 +336,16 @@ static int stay_hidden(void)
 	return err ? err : dk_impls_unregister(&prov, own, &t_why);
 }
 
-static void test_hidden(unsigned int op_flags)
-{
-	begin(op_flags);
-	call_while(stay_hidden, GOT(OWN) | GOT(NONE));
-	end();
-}
-
 static void fallback_serves_where_nothing_else_did(void)
 {
-	test_hidden(0);
-	test_hidden(DK_OP_ATOMIC);
+	call_both_while(nothing, stay_hidden, GOT(OWN) | GOT(NONE));
+}
+
+static int own_hides_fallback(void)
+{
+	int err = dk_impls_register(&prov, own, 1, &t_why);
+
+	return err ? err : dk_fallback_register(&prov, &any, &t_why);
 }
 
 static int go_offline_and_online(void)
@@ -330,38 +356,31 @@ static int go_offline_and_online(void)
 	return err ? err : dk_backend_set_online(NULL, DK_BACKEND_CUDA, 1, &t_why);
 }
 
-static void test_online(unsigned int op_flags)
-{
-	begin(op_flags);
-	CHECK_OK(dk_impls_register(&prov, own, 1, &t_why));
-	CHECK_OK(dk_fallback_register(&prov, &any, &t_why));
-	call_while(go_offline_and_online, GOT(OWN) | GOT(NONE));
-	end();
-}
-
 static void fallback_comes_online_hidden(void)
 {
-	test_online(0);
-	test_online(DK_OP_ATOMIC);
+	call_both_while(own_hides_fallback, go_offline_and_online, GOT(OWN) | GOT(NONE));
 }
 
-static void test_device(unsigned int op_flags)
+static int device_hides_other(void)
 {
+	int err = dk_impls_register(&prov, other, 1, &t_why);
 	u32 device = 0;
 
-	begin(op_flags);
-	CHECK_OK(dk_impls_register(&prov, other, 1, &t_why));
-	CHECK_OK(dk_device_register(&prov, DK_BACKEND_CUDA, "fallbacks0", NULL, own, 1,
-				    &device, &t_why));
+	err = err ? err : dk_device_register(&prov, DK_BACKEND_CUDA, "fallbacks0", NULL, own,
+					     1, &device, &t_why);
 	plain = dk_obj_on(DK_BACKEND_CUDA, device);
-	call_while(go_offline_and_online, GOT(OWN) | GOT(NONE));
-	end();
+	return err;
 }
 
 static void function_comes_online_hidden_by_a_device(void)
 {
-	test_device(0);
-	test_device(DK_OP_ATOMIC);
+	call_both_while(device_hides_other, go_offline_and_online, GOT(OWN) | GOT(NONE));
+}
+
+static int first_is_at_alias(void)
+{
+	key = DK_COMPOSITE_EXPLICIT_AUTOGRAD;
+	return dk_impls_register(&prov, first, 1, &t_why);
 }
 
 static int relay(void)
@@ -373,19 +392,9 @@ static int relay(void)
 	return err ? err : dk_impls_unregister(&prov, second, &t_why);
 }
 
-static void test_relay(unsigned int op_flags)
-{
-	begin(op_flags);
-	key = DK_COMPOSITE_EXPLICIT_AUTOGRAD;
-	CHECK_OK(dk_impls_register(&prov, first, 1, &t_why));
-	call_while(relay, GOT(OWN));
-	end();
-}
-
 static void no_call_is_lost_between_functions_of_an_alias(void)
 {
-	test_relay(0);
-	test_relay(DK_OP_ATOMIC);
+	call_both_while(first_is_at_alias, relay, GOT(OWN));
 }
 
 T_SUITE(fallbacks,
