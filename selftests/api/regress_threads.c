@@ -5,6 +5,7 @@
  */
 #include "test.h"
 
+#include "../world.h"
 #include "core/registry.h"
 
 #include <pthread.h>
@@ -22,12 +23,6 @@
 #define SLOWLY		1
 #else
 #define SLOWLY		0
-#endif
-
-#if defined(DKC_ASAN) || defined(DKC_TSAN)
-#define SANITIZED	1
-#else
-#define SANITIZED	0
 #endif
 
 #define LOAD(x)		__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
@@ -572,7 +567,7 @@ static void forks_beside_threads(void)
 
 static void fork_beside_threads(void)
 {
-	if (SANITIZED)
+	if (W_SANITIZED)
 		t_skip("with a sanitizer, whose own locks are in a child as they were");
 	else
 		bounded(forks_beside_threads);
@@ -637,7 +632,7 @@ static void *count_calls(void *data)
 	pthread_t thread;
 
 	while (!LOAD(stop)) {
-		if (!SANITIZED && !pthread_create(&thread, NULL, first_call, NULL)) {
+		if (!W_SANITIZED && !pthread_create(&thread, NULL, first_call, NULL)) {
 			pthread_join(thread, NULL);
 			STORE(*made, *made + 1);
 		}

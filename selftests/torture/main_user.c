@@ -347,7 +347,7 @@ int main(int argc, char **argv)
 		.writers = 2,
 		.others = 5,
 		.seed = time(NULL),
-		/* its locks are in a child as they were, and of threads that it does not have */
+		/* a sanitizer's locks are in a child as threads had them that are not there */
 		.no_forks = W_SANITIZED,
 	};
 	int opt;
