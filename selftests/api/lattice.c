@@ -382,7 +382,7 @@ static bool keys_right(unsigned int t, unsigned int slot)
 
 	if (slot && !key_right(t, dk_slot_key(l, slot), rules[slot].fallback))
 		return false;
-	return (kind != DK_KIND_ALIAS && kind != DK_KIND_BUILDING_BLOCK) ||
+	return t || (kind != DK_KIND_ALIAS && kind != DK_KIND_BUILDING_BLOCK) ||
 	       key_right(0, key, 0);
 }
 
