@@ -145,6 +145,11 @@ const struct dk_layout *dk_replay_layout(const struct dk_replay *r)
 	return r->layout;
 }
 
+struct dk_registry *dk_replay_registry(const struct dk_replay *r)
+{
+	return r->reg;
+}
+
 /* ---- errors --------------------------------------------------------------- */
 
 int dk_replay_refuse(struct dk_replay *r, int err, const char *text,

@@ -67,6 +67,9 @@ const struct dk_diag *dk_replay_why(const struct dk_replay *r);
 /* The layout in use. */
 const struct dk_layout *dk_replay_layout(const struct dk_replay *r);
 
+/* The registry of the last command; NULL before one needs it. */
+struct dk_registry *dk_replay_registry(const struct dk_replay *r);
+
 /**
  * dk_replay_parse_set() - a set in words, private names of backends included
  * @l: the layout

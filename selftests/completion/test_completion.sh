@@ -57,6 +57,8 @@ per_backend() { # PREFIX: keys of that functionality, one a backend
 		sort | tr '\n' ' '
 }
 quantized=$(per_backend Quantized)
+layouts=$("$dkctl" layout | sed -n '/^layouts: /,$ { s/^layouts://; p }' | tr -s ' ' '\n' |
+	sed '/^$/d' | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')
 aliases=$("$dkctl" alias Undefined 2>&1 | sed 's/.* are //; s/, / /g')
 
 echo "TAP version 13"
@@ -92,6 +94,19 @@ cat >"$st_tmp/cases" <<-END
 	dkctl version _ => -
 END
 completes "$st_tmp/bin"
+
+# Names of layouts, also where there are files; files where no name fits.
+touch "$st_tmp/empty/mine.layout" "$st_tmp/empty/other"
+cat >"$st_tmp/cases" <<-END
+	dkctl --layout _ => $layouts
+	dkctl key CPU -l v => v1
+	dkctl keyset CPU --to _ => $layouts
+	dkctl --layout=v1+t => --layout=v1+trimmed
+	dkctl -l v1+\t => v1+trimmed
+	dkctl --layout mi\t => mine.layout
+END
+completes "$st_tmp/bin"
+rm "$st_tmp/empty/mine.layout" "$st_tmp/empty/other"
 
 cat >"$st_tmp/cases" <<-'END'
 	dkctl backend _ => CPU edu set show

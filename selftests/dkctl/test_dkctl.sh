@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=146
+planned=154
 count=0
 failed=0
 
@@ -393,6 +393,34 @@ echo 'key CPU' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
 grep -q '^value=49 ' "$tmp/out"
 result $? "commands alone through a pipe"
 
+printf '> tls\n> kye CPU\n> key Foo\n> tls\n' >"$tmp/in.dkt"
+run replay "$tmp/in.dkt"
+cat >"$tmp/want" <<END
+dkctl: $tmp/in.dkt:2: unknown command: kye; did you mean "key"?
+dkctl: $tmp/in.dkt:3: could not parse dispatch key: Foo
+END
+[ $status = 2 ] && cmp -s "$tmp/err" "$tmp/want" && [ "$(grep -c '^included=' "$tmp/out")" = 2 ]
+result $? "replay reports an unknown command with file and line, goes on, and fails"
+json 2 '"refused":true' -j replay "$tmp/in.dkt"
+sed -i 2d "$tmp/in.dkt"
+run replay "$tmp/in.dkt"
+[ $status = 0 ] && [ "$(cat "$tmp/err")" = \
+	"dkctl: $tmp/in.dkt:2: could not parse dispatch key: Foo" ]
+result $? "replay reports a refused command with file and line"
+printf '> kye\nerror\n> key Foo\nerror: could not\n' >"$tmp/in.dkt"
+run replay "$tmp/in.dkt"
+[ $status = 0 ] && [ ! -s "$tmp/err" ]
+result $? "replay reports no error that the transcript expects"
+printf 'key CPU\nkye CPU\n' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
+[ $? = 2 ] && grep -q '^dkctl: standard input:2: unknown command: kye' "$tmp/err"
+result $? "an unknown command through a pipe is a failure"
+printf 'help\nquit\nkye\n' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
+[ $? = 0 ] && [ ! -s "$tmp/err" ] && grep -q '^  layout-info  ' "$tmp/out"
+result $? "help and quit through a pipe"
+printf 'help key\n' | "$DKCTL" -j replay - >"$tmp/out" 2>"$tmp/err"
+[ $? = 0 ] && grep -q '"answer":\["  key KEY ' "$tmp/out"
+result $? "help through a pipe, in JSON"
+
 sed '10s/one/two/' "$tmp/right.dkt" >"$tmp/wrong.dkt"
 run replay --check "$tmp/wrong.dkt"
 cat >"$tmp/want" <<END
@@ -546,6 +574,7 @@ result $? "and in one line elsewhere, whatever it has to name"
 advice 'kye CPU' 'did you mean "key"?'
 advice 'op my::add@table my::ad' 'did you mean "my::add"?'
 advice 'key Autograt' 'did you mean "Autograd"?'
+advice 'backend edu@device card0 edu@offline card1' 'did you mean "card0"?'
 advice 'help keyset' '  keyset SET                       all about a set'
 advice 'keyset' '  keyset SET                       all about a set'
 

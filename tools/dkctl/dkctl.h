@@ -17,7 +17,7 @@
 /* Exit status. */
 enum {
 	STATUS_OK,
-	STATUS_DIFFERS,		/* replay --check found a wrong answer */
+	STATUS_DIFFERS,		/* a wrong answer in replay --check, a route to nothing */
 	STATUS_BAD_INPUT,	/* a word, an option or a file that is wrong */
 	STATUS_SYSTEM,		/* no memory, or the output cannot be written */
 	STATUS_KERNEL,		/* the module is not loaded, or has refused */
@@ -140,8 +140,6 @@ struct suggestion {
 
 void suggest_begin(struct suggestion *s, const char *word);
 void suggest_try(struct suggestion *s, const char *candidate);
-/* The same of things that are numbered: another number is not mistyped, but another one. */
-void suggest_numbered(struct suggestion *s, const char *candidate);
 /* Every key, bit, part of a set or layout that there is. */
 void suggest_keys(struct suggestion *s, const struct dk_layout *l, bool aliases);
 void suggest_bits(struct suggestion *s, const struct dk_layout *l);

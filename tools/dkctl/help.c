@@ -18,9 +18,10 @@ static const char options_help[] =
 	"  -V, --version       version of the tool\n";
 
 static const char status_help[] =
-	"exit status: 0 fine; 1 replay --check found a wrong answer; 2 a word, an option\n"
-	"or a file is wrong; 3 no memory, or the output cannot be written; 4 the module\n"
-	"is not loaded, or has refused.\n";
+	"exit status: 0 success; 1 replay --check found a wrong answer, or nothing serves\n"
+	"the call of a route; 2 a word, an option or a file is wrong, or a transcript has\n"
+	"an unknown command; 3 no memory, or the output cannot be written; 4 the module\n"
+	"is not loaded, or refused the request.\n";
 
 static const char live_help[] =
 	"  -s, --statistics    more of what there is, and numbers\n"

@@ -46,8 +46,11 @@ const struct subcommand subcommands[] = {
 	}, {
 		"replay", "[--check] FILE|-", "run a transcript, or check its answers",
 		"Runs the commands of a transcript against a dispatcher of its own and prints the\n"
-		"answers. A line that begins with \"> \" is a command, the lines behind it are its\n"
+		"answers. A line that begins with \"> \" is a command, the lines after it are its\n"
 		"answer. With - it reads standard input, and is a prompt at a terminal.\n"
+		"\n"
+		"A command that is refused, although the transcript expects no error, is reported\n"
+		"on standard error with its file and line, and the next commands run.\n"
 		"\n"
 		"  --check             compare the answers with those in FILE; an answer that is\n"
 		"                      the one word error stands for any error\n"

@@ -18,6 +18,11 @@ struct session {
 	unsigned long line;
 	unsigned long shown;		/* wrong answers of this transcript */
 	bool at_prompt;			/* lines are broken to fit */
+	bool has_help;			/* "help" is a command: of standard input */
+	unsigned long refused_line;	/* of a refusal that is not reported yet, or 0 */
+	bool is_unknown;		/* that there is no such command */
+	char refusal[512];
+	bool failed;			/* an unknown command was reported */
 	struct suggestion *near;	/* tries the lines of an answer, prints none */
 };
 
@@ -240,14 +245,85 @@ static void emit_line(struct session *s, const char *line, size_t len)
 
 static void emit(void *ctx, const char *text, size_t len)
 {
+	static const char error[] = "error: ";
+	struct session *s = ctx;
 	const char *end;
 
+	if (!s->near && len > sizeof(error) && !memcmp(text, error, sizeof(error) - 1))
+		snprintf(s->refusal, sizeof(s->refusal), "%.*s",
+			 (int)(len - sizeof(error)), text + sizeof(error) - 1);
 	for (; len; len -= (size_t)(end + 1 - text), text = end + 1) {
 		end = memchr(text, '\n', len);
 		emit_line(ctx, text, (size_t)(end - text));
 	}
 }
 
+static void suggest_commands(struct suggestion *near)
+{
+	const struct dk_replay_command *c;
+	unsigned int i;
+
+	for (i = 0; (c = dk_replay_command(i)); i++)
+		suggest_try(near, c->name);
+	suggest_try(near, "help");
+	suggest_try(near, "quit");
+}
+
+/* The usage of a command, or the command that was meant. */
+static void put_usage(FILE *f, const char *command)
+{
+	struct suggestion near;
+
+	if (help_command(f, command))
+		return;
+	suggest_begin(&near, command);
+	suggest_commands(&near);
+	if (suggest_end(&near))
+		fprintf(f, "did you mean \"%s\"?\n", suggest_end(&near));
+	else
+		fprintf(f, "\"help\" lists the commands\n");
+}
+
+static bool is_help(const char *line)
+{
+	return !strcmp(line, "help") || !strncmp(line, "help ", 5);
+}
+
+static bool is_quit(const char *line)
+{
+	return !strcmp(line, "quit") || !strcmp(line, "exit");
+}
+
+/* "help", or "help COMMAND". */
+static int answer_help(struct session *s, const char *line)
+{
+	const char *command = line + 4 + strspn(line + 4, " ");
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return -ENOMEM;
+	if (*command)
+		put_usage(f, command);
+	else
+		help_transcript(f);
+	if (!*command && s->at_prompt)
+		fprintf(f, "\n\"help COMMAND\" shows one of them, \"quit\" ends.\n");
+	if (!fclose(f))
+		emit(s, text, len);
+	free(text);
+	return 0;
+}
+
+static int answer(struct session *s, struct dk_replay *r, const char *line, size_t len)
+{
+	if (s->has_help && is_help(line))
+		return answer_help(s, line);
+	return dk_replay_line(r, line, len);
+}
+
+/* @line ends in a NUL, @len may have others before it. */
 static int run_command(struct session *s, struct dk_replay *r, const char *line, size_t len)
 {
 	int err;
@@ -258,13 +334,13 @@ static int run_command(struct session *s, struct dk_replay *r, const char *line,
 			print_text(stdout, line, len);
 			printf("\n");
 		}
-		return dk_replay_line(r, line, len);
+		return answer(s, r, line, len);
 	}
 	json_object(&s->j, NULL);
 	json_uint(&s->j, "line", s->line);
 	json_string_len(&s->j, "command", line, len);
 	json_array(&s->j, "answer");
-	err = dk_replay_line(r, line, len);
+	err = answer(s, r, line, len);
 	json_close(&s->j);
 	json_bool(&s->j, "refused", err);
 	json_close(&s->j);
@@ -281,6 +357,61 @@ static struct dk_replay *begin(struct session *s)
 	return r;
 }
 
+/* ---- refusals ------------------------------------------------------------- */
+
+static bool is_command(const char *line)
+{
+	const struct dk_replay_command *c;
+	size_t len;
+	unsigned int i;
+
+	line += strspn(line, " \t");
+	len = strcspn(line, " \t");
+	for (i = 0; (c = dk_replay_command(i)); i++) {
+		if (strlen(c->name) == len && !memcmp(c->name, line, len))
+			return true;
+	}
+	return !len;
+}
+
+/* Reported once the next line shows that the transcript does not expect it. */
+static void keep_refusal(struct session *s, const char *line)
+{
+	s->is_unknown = !is_command(line);
+	/* a transcript that is printed shows the command above the answer */
+	if (s->is_unknown || !(s->q->options & OPTION_TRANSCRIPT))
+		s->refused_line = s->line;
+}
+
+/* @next is the line after the command, or NULL. */
+static void report_refusal(struct session *s, const char *next)
+{
+	static const char unknown[] = "unknown command: ";
+	const char *hint = "";
+	struct suggestion near;
+
+	if (s->refused_line && !(next && !strncmp(next, "error", 5))) {
+		if (s->is_unknown && !strncmp(s->refusal, unknown, sizeof(unknown) - 1)) {
+			suggest_begin(&near, s->refusal + sizeof(unknown) - 1);
+			suggest_commands(&near);
+			hint = suggest_end(&near) ? near.best : "";
+		}
+		remark("%.300s:%lu: %s%s%s%s", s->name, s->refused_line, s->refusal,
+		       *hint ? "; did you mean \"" : "", hint, *hint ? "\"?" : "");
+		s->failed |= s->is_unknown;
+	}
+	s->refused_line = 0;
+}
+
+/* Ends a line with a NUL in place of its newline. */
+static size_t end_line(char *line, size_t len)
+{
+	if (len && line[len - 1] == '\n')
+		len--;
+	line[len] = '\0';
+	return len;
+}
+
 /*
  * What comes through a pipe and does not begin with "> " is no transcript, but
  * commands alone.
@@ -289,24 +420,27 @@ static int run_lines(struct session *s, struct dk_replay *r, FILE *f)
 {
 	bool bare = false;
 	unsigned long commands = 0;
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
+	char *line = NULL, *command;
+	size_t size = 0, len;
+	ssize_t got;
 	int err;
 
-	for (s->line = 1; (len = getline(&line, &size, f)) >= 0; s->line++) {
-		if (len && line[len - 1] == '\n')
-			len--;
+	s->has_help = f == stdin;
+	for (s->line = 1; (got = getline(&line, &size, f)) >= 0; s->line++) {
+		len = end_line(line, (size_t)got);
 		if (s->line == 1 && f == stdin)
-			bare = len < 2 || memcmp(line, "> ", 2);
-		if (bare && len) {
-			run_command(s, r, line, (size_t)len);
-			commands++;
-		} else if (len >= 2 && !memcmp(line, "> ", 2)) {
-			run_command(s, r, line + 2, (size_t)len - 2);
-			commands++;
-		}
+			bare = strncmp(line, "> ", 2);
+		report_refusal(s, bare ? NULL : line);
+		if (bare ? !len : strncmp(line, "> ", 2))
+			continue;
+		command = bare ? line : line + 2;
+		if (s->has_help && is_quit(command))
+			break;
+		if (run_command(s, r, command, len - (size_t)(command - line)))
+			keep_refusal(s, command);
+		commands++;
 	}
+	report_refusal(s, NULL);
 	err = ferror(f) ? errno : 0;
 	free(line);
 	if (err)
@@ -314,16 +448,7 @@ static int run_lines(struct session *s, struct dk_replay *r, FILE *f)
 	return commands ? STATUS_OK : fail_empty(s);
 }
 
-static void suggest_commands(struct suggestion *near)
-{
-	const struct dk_replay_command *c;
-	unsigned int i;
-
-	for (i = 0; (c = dk_replay_command(i)); i++)
-		suggest_try(near, c->name);
-	suggest_try(near, "help");
-	suggest_try(near, "quit");
-}
+/* ---- a prompt ------------------------------------------------------------- */
 
 static void suggest_operators(struct session *s, struct dk_replay *r, struct suggestion *near)
 {
@@ -332,24 +457,13 @@ static void suggest_operators(struct session *s, struct dk_replay *r, struct sug
 	s->near = NULL;
 }
 
-static void put_near(struct suggestion *near)
+static void suggest_devices(struct dk_replay *r, struct suggestion *near)
 {
-	if (suggest_end(near))
-		printf("did you mean \"%s\"?\n", suggest_end(near));
-}
+	struct dk_device_info d = { .size = sizeof(d) };
 
-/* The command is none, or its words are wrong. */
-static void put_usage(const char *command)
-{
-	struct suggestion near;
-
-	if (help_command(stdout, command))
-		return;
-	suggest_begin(&near, command);
-	suggest_commands(&near);
-	if (!suggest_end(&near))
-		printf("\"help\" lists the commands\n");
-	put_near(&near);
+	while (dk_replay_registry(r) &&
+	       !dk_registry_next_device(dk_replay_registry(r), d.number, &d))
+		suggest_try(near, d.name);
 }
 
 /* What the refused word might have meant. */
@@ -375,10 +489,14 @@ static void put_suggestion(struct session *s, struct dk_replay *r)
 	case DK_WHY_NO_OPERATOR:
 		suggest_operators(s, r, &near);
 		break;
+	case DK_WHY_NO_DEVICE:
+		suggest_devices(r, &near);
+		break;
 	default:
 		break;
 	}
-	put_near(&near);
+	if (suggest_end(&near))
+		printf("did you mean \"%s\"?\n", suggest_end(&near));
 }
 
 /* Behind a refusal: how to go on. */
@@ -389,18 +507,7 @@ static void put_advice(struct session *s, struct dk_replay *r, char *line)
 		return;
 	}
 	line[strcspn(line, " \t")] = '\0';
-	put_usage(line);
-}
-
-/* "help", or "help COMMAND". */
-static void prompt_help(const char *command)
-{
-	if (*command) {
-		put_usage(command);
-		return;
-	}
-	help_transcript(stdout);
-	printf("\n\"help COMMAND\" shows one of them, \"quit\" ends.\n");
+	put_usage(stdout, line);
 }
 
 /* One line at the prompt; false for the last one. */
@@ -413,11 +520,9 @@ static bool prompt_line(struct session *s, struct dk_replay *r, char *line, size
 	while (len && (line[len - 1] == '\n' || line[len - 1] == ' '))
 		len--;
 	line[len] = '\0';
-	if (!strcmp(line, "quit") || !strcmp(line, "exit"))
+	if (is_quit(line))
 		return false;
-	if (!strcmp(line, "help") || !strncmp(line, "help ", 5))
-		prompt_help(line + 4 + strspn(line + 4, " "));
-	else if (len && run_command(s, r, line, len) && s->at_prompt)
+	if (len && run_command(s, r, line, len) && s->at_prompt)
 		put_advice(s, r, line);
 	return true;
 }
@@ -432,6 +537,7 @@ static int prompt(struct session *s, struct dk_replay *r)
 	printf("A dispatcher of your own, bare, layout %s.\n"
 	       "\"stock\" begins with the usual fallthroughs, \"help\" lists commands, \"quit\" ends.\n",
 	       dk_layout_name(s->q->layout));
+	s->has_help = true;
 	/* a transcript has whole lines, and answers only */
 	s->at_prompt = !(s->q->options & OPTION_TRANSCRIPT);
 	while (more) {
@@ -531,6 +637,7 @@ static int replay_json(struct session *s)
 int run_replay(struct request *q)
 {
 	struct session s = { .q = q };
+	int status;
 
 	if (q->options & OPTION_CHECK && q->layout_name)
 		return fail(q, STATUS_BAD_INPUT, q->layout_name, NULL,
@@ -541,5 +648,6 @@ int run_replay(struct request *q)
 	if (!q->num_args && !isatty(STDIN_FILENO))
 		return fail(q, STATUS_BAD_INPUT, "FILE", NULL,
 			    "replay needs a FILE, or - for standard input");
-	return is_json(&s) ? replay_json(&s) : replay_files(&s);
+	status = is_json(&s) ? replay_json(&s) : replay_files(&s);
+	return status ? status : s.failed ? STATUS_BAD_INPUT : STATUS_OK;
 }

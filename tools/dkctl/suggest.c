@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define LONGEST	64
 
@@ -54,6 +55,27 @@ void suggest_begin(struct suggestion *s, const char *word)
 	s->distance = len > LONGEST ? 0 : (unsigned int)len / 3 + 1;
 }
 
+/* Is only the part before a colon missing: "00:04.0" for "0000:00:04.0"? */
+static bool is_end(const char *word, const char *candidate)
+{
+	size_t len = strlen(word), all = strlen(candidate);
+
+	return len && len < all && candidate[all - len - 1] == ':' &&
+	       !strcasecmp(candidate + all - len, word);
+}
+
+/* The name after the namespace counts alone if @word has no namespace. */
+static unsigned int distance_of_name(const char *word, const char *candidate)
+{
+	const char *name = strstr(candidate, "::");
+
+	if (is_end(word, candidate))
+		return 0;
+	if (!name || strchr(word, ':'))
+		return distance(word, candidate);
+	return min(distance(word, candidate), distance(word, name + 2));
+}
+
 void suggest_try(struct suggestion *s, const char *candidate)
 {
 	unsigned int d;
@@ -61,28 +83,11 @@ void suggest_try(struct suggestion *s, const char *candidate)
 	/* what was refused is no way out */
 	if (!s->distance || strlen(candidate) > LONGEST || !strcmp(s->word, candidate))
 		return;
-	d = distance(s->word, candidate);
+	d = distance_of_name(s->word, candidate);
 	if (d >= s->distance)
 		return;
 	s->distance = d;
 	snprintf(s->best, sizeof(s->best), "%s", candidate);
-}
-
-/* Do they differ in nothing but digits, as those of "0000:00:0a.0" do? */
-static bool is_another_number(const char *a, const char *b)
-{
-	for (; *a && *b; a++, b++) {
-		if (*a != *b && (!isxdigit((unsigned char)*a) || !isxdigit((unsigned char)*b) ||
-				 (!isdigit((unsigned char)*a) && !isdigit((unsigned char)*b))))
-			return false;
-	}
-	return !*a && !*b;
-}
-
-void suggest_numbered(struct suggestion *s, const char *candidate)
-{
-	if (!is_another_number(s->word, candidate))
-		suggest_try(s, candidate);
 }
 
 void suggest_keys(struct suggestion *s, const struct dk_layout *l, bool aliases)

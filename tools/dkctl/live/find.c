@@ -54,11 +54,16 @@ int find_device(struct live *v, const char *name, __u32 *number)
 	return STATUS_OK;
 }
 
-static int fail_name(struct live *v, const char *what, const char *name,
-		     struct suggestion *s)
+/* Without a suggestion, the subcommand that lists them all. */
+static int fail_name(struct live *v, const char *what, const char *subcommand,
+		     const char *name, struct suggestion *s)
 {
-	return fail(v->q, STATUS_BAD_INPUT, name, suggest_end(s),
-		    "the kernel has no %s \"%.127s\"", what, name);
+	if (suggest_end(s))
+		return fail(v->q, STATUS_BAD_INPUT, name, suggest_end(s),
+			    "the kernel has no %s \"%.127s\"", what, name);
+	return fail(v->q, STATUS_BAD_INPUT, name, NULL,
+		    "the kernel has no %s \"%.127s\"; \"dkctl %s\" lists them", what, name,
+		    subcommand);
 }
 
 int fail_backend(struct live *v, const char *name)
@@ -73,7 +78,7 @@ int fail_backend(struct live *v, const char *name)
 		suggest_try(&s, b->name);
 		suggest_try(&s, b->key_name);
 	}
-	return fail_name(v, "backend", name, &s);
+	return fail_name(v, "backend", "backend -s", name, &s);
 }
 
 int fail_device(struct live *v, const char *name)
@@ -84,10 +89,10 @@ int fail_device(struct live *v, const char *name)
 	suggest_begin(&s, name);
 	if (!dk_nl_devices(kernel(v), 0, &list)) {
 		for (d = list; d; d = d->next)
-			suggest_numbered(&s, d->name);
+			suggest_try(&s, d->name);
 		dk_nl_free(list);
 	}
-	return fail_name(v, "device", name, &s);
+	return fail_name(v, "device", "device", name, &s);
 }
 
 int fail_provider(struct live *v, const char *name)
@@ -101,7 +106,7 @@ int fail_provider(struct live *v, const char *name)
 			suggest_try(&s, p->name);
 		dk_nl_free(list);
 	}
-	return fail_name(v, "provider", name, &s);
+	return fail_name(v, "provider", "provider", name, &s);
 }
 
 int fail_op(struct live *v, const char *name)
@@ -115,7 +120,7 @@ int fail_op(struct live *v, const char *name)
 			suggest_try(&s, op->name);
 		dk_nl_free(list);
 	}
-	return fail_name(v, "operator", name, &s);
+	return fail_name(v, "operator", "op", name, &s);
 }
 
 int fail_named(struct live *v, int err, const char *name,

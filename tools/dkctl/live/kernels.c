@@ -72,12 +72,12 @@ static int take_filter(struct live *v, struct dk_nl_impl_filter *filter)
 	int status = STATUS_OK;
 
 	if (take(v, "op")) {
-		filter->op = take_value(v, "op", &status);
+		filter->op = take_value(v, "op", "an operator name", &status);
 	} else if (take(v, "key")) {
 		status = take_key(v, &filter->key);
 		filter->has_key = !status;
 	} else if (take(v, "provider")) {
-		filter->provider = take_value(v, "provider", &status);
+		filter->provider = take_value(v, "provider", "a provider name", &status);
 	} else if (take(v, "backend")) {
 		status = take_backend(v, &filter->backend);
 	} else if (take(v, "device")) {

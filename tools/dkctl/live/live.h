@@ -50,8 +50,8 @@ static inline bool wants(const struct live *v, unsigned int option)
 bool take(struct live *v, const char *word);
 /* The same for "show" and its other names. */
 bool take_show(struct live *v);
-/* What stands behind a word such as "backend"; NULL after a failure. */
-const char *take_value(struct live *v, const char *word, int *status);
+/* The value after a word such as "backend"; @what names it. NULL after a failure. */
+const char *take_value(struct live *v, const char *word, const char *what, int *status);
 /* "key KEY" and the like, behind that word; a failure where it is none. */
 int take_key(struct live *v, __u32 *key);
 int take_backend(struct live *v, __u32 *number);
@@ -111,6 +111,7 @@ const char *plural(char buf[64], unsigned long long n, const char *one, const ch
 /* switch.c: "set NAME offline|online", and what it led to; what can be switched */
 struct switchable {
 	const char *what;
+	const char *name_needed;	/* after "set" */
 	int (*set_online)(struct dk_nl *nl, __u32 number, const char *name, int online,
 			  const struct dk_nl_switched **switched);
 	int (*get_state)(struct dk_nl *nl, __u32 number, __u32 *state);

@@ -172,9 +172,10 @@ static int take_filter(struct live *v, struct dk_nl_op_filter *filter)
 	int status = STATUS_OK;
 
 	if (take(v, "prefix")) {
-		filter->prefix = take_value(v, "prefix", &status);
+		filter->prefix = take_value(v, "prefix", "the beginning of an operator name",
+					    &status);
 	} else if (take(v, "provider")) {
-		filter->provider = take_value(v, "provider", &status);
+		filter->provider = take_value(v, "provider", "a provider name", &status);
 	} else if (take(v, "backend")) {
 		status = take_backend(v, &filter->backend);
 	} else if (take(v, "key")) {

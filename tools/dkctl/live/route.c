@@ -6,6 +6,7 @@
 #include "tell.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,7 +116,7 @@ static int parse_local(struct call *c, const char *word, const char *constant,
 {
 	struct dk_keyset given, usual;
 	int status = STATUS_OK;
-	const char *set = take_value(c->v, word, &status);
+	const char *set = take_value(c->v, word, "a keyset", &status);
 
 	if (!set)
 		return status;
@@ -210,7 +211,6 @@ static const struct {
 	{ -ENOTUNIQ, "ENOTUNIQ", "it is ambiguous which function serves" },
 	{ -ENODEV, "ENODEV", "its device is gone or offline, and nothing else serves" },
 	{ -EXDEV, "EXDEV", "the operator wants all on one device, and there are two, in" },
-	{ -ENOENT, "ENOENT", "nobody defines the operator of" },
 	{ -ESHUTDOWN, "ESHUTDOWN", "the dispatcher is shut down for" },
 };
 
@@ -220,6 +220,10 @@ static void put_sentence(FILE *f, const struct call *c)
 	const struct dk_nl_route *r = c->route;
 	size_t i;
 
+	if (r->error == -ENOENT) {
+		fprintf(f, "%s is not defined: a call returns -ENOENT", c->nl.op);
+		return;
+	}
 	for (i = 0; r->error && i < ARRAY_SIZE(refusals); i++) {
 		if (r->error != refusals[i].error)
 			continue;
@@ -463,6 +467,57 @@ static void json(struct call *c)
 
 /* ---- the subcommand --------------------------------------------------------------- */
 
+/* May a type hold objects: one (1), any number (UINT_MAX) or none? */
+static unsigned int type_objects(const struct dk_type *type)
+{
+	bool is_list = false;
+
+	for (; type->kind == DK_TYPE_OPTIONAL || type->kind == DK_TYPE_LIST; type = type->first)
+		is_list |= type->kind == DK_TYPE_LIST;
+	if (type->kind != DK_TYPE_NAME ||
+	    (strcmp(type->name, "Tensor") != 0 && strcmp(type->name, "Generator") != 0))
+		return 0;
+	return is_list ? UINT_MAX : 1;
+}
+
+/* How many objects a call takes at most by this schema; UINT_MAX: any number. */
+static unsigned int max_objects(const char *text)
+{
+	unsigned int i, one, n = 0;
+	struct dk_schema *s;
+
+	if (!*text || dk_schema_parse(text, &s, NULL))
+		return UINT_MAX;
+	if (dk_schema_flags(s) & DK_SCHEMA_VARARG)
+		n = UINT_MAX;
+	for (i = 0; n != UINT_MAX && i < dk_schema_args(s); i++) {
+		one = type_objects(dk_schema_arg(s, i)->type);
+		n = one == UINT_MAX ? UINT_MAX : n + one;
+	}
+	dk_schema_free(s);
+	return n;
+}
+
+/* Refuses more arguments than the operator takes. */
+static int check_count(struct call *c)
+{
+	const struct dk_nl_op *op;
+	unsigned int most;
+	char words[64];
+	int err;
+
+	err = dk_nl_op(kernel(c->v), c->nl.op, &op);
+	if (err)
+		return fail_named(c->v, err, c->nl.op, fail_op);
+	most = max_objects(op->schema);
+	dk_nl_free(op);
+	if (c->nl.num_objs <= most)
+		return STATUS_OK;
+	return fail(c->v->q, STATUS_BAD_INPUT, c->words[most], NULL,
+		    "%.127s dispatches on %s: \"%.127s\" is one too many", c->nl.op,
+		    plural(words, most, "argument", "arguments"), c->words[most]);
+}
+
 static int ask(struct call *c)
 {
 	struct live *v = c->v;
@@ -474,14 +529,13 @@ static int ask(struct call *c)
 		err = dk_nl_route(kernel(v), &c->nl, &c->route);
 	if (err)
 		return fail_named(v, err, c->nl.op, fail_op);
-	if (wants(v, OPTION_JSON)) {
+	if (wants(v, OPTION_JSON))
 		json(c);
-		return STATUS_OK;
-	}
-	status = say(c);
-	if (!status && wants(v, OPTION_VERBOSE))
+	else
+		status = say(c);
+	if (!status && wants(v, OPTION_VERBOSE) && !wants(v, OPTION_JSON))
 		tell(c);
-	return status;
+	return !status && c->route->error ? STATUS_DIFFERS : status;
 }
 
 int live_route(struct live *v)
@@ -489,6 +543,8 @@ int live_route(struct live *v)
 	struct call c = { .v = v };
 	int status = parse_call(&c);
 
+	if (!status)
+		status = check_count(&c);
 	if (!status)
 		status = ask(&c);
 	dk_nl_free(c.route);

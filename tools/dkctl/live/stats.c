@@ -204,9 +204,10 @@ int live_stats(struct live *v)
 	take_show(v);
 	while (*v->next && !status) {
 		if (*v->next[0] == 'o' && take(v, "op"))
-			filter.op = take_value(v, "op", &status);
+			filter.op = take_value(v, "op", "an operator name", &status);
 		else if (take(v, "provider"))
-			filter.provider = take_value(v, "provider", &status);
+			filter.provider = take_value(v, "provider", "a provider name",
+						     &status);
 		else
 			break;
 	}

@@ -100,20 +100,26 @@ static int set_state(struct live *v, const struct switchable *kind, const char *
 	return status;
 }
 
+static int fail_state(struct live *v, const char *name)
+{
+	const char *given = *v->next;
+
+	if (!given)
+		return fail(v->q, STATUS_BAD_INPUT, name, NULL,
+			    "\"set %.127s\" needs a state: use \"offline\" or \"online\"", name);
+	return fail(v->q, STATUS_BAD_INPUT, given, NULL,
+		    "unknown state \"%.127s\": use \"offline\" or \"online\"", given);
+}
+
 int run_set(struct live *v, const struct switchable *kind)
 {
-	static const char *const states[] = { "offline", "online", NULL };
 	int status = STATUS_OK, online;
-	const char *name = take_value(v, "set", &status);
+	const char *name = take_value(v, "set", kind->name_needed, &status);
 
 	if (!name)
 		return status;
-	if (!take_state(v, &online)) {
-		status = no_more(v, states);
-		return status ? status :
-		       fail(v->q, STATUS_BAD_INPUT, name, NULL,
-			    "say \"offline\" or \"online\" behind \"%.127s\"", name);
-	}
+	if (!take_state(v, &online))
+		return fail_state(v, name);
 	status = no_more(v, NULL);
 	return status ? status : set_state(v, kind, name, online);
 }

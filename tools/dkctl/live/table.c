@@ -112,7 +112,7 @@ int live_table(struct live *v)
 			    "table needs the name of an operator, which \"dkctl op\" lists");
 	g.op = *v->next++;
 	if (take(v, "device"))
-		g.device = take_value(v, "device", &status);
+		g.device = take_value(v, "device", "a device name", &status);
 	if (!status)
 		status = no_more(v, words);
 	if (status)

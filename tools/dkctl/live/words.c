@@ -19,12 +19,12 @@ bool take_show(struct live *v)
 	return take(v, "show") || take(v, "list") || take(v, "lst");
 }
 
-const char *take_value(struct live *v, const char *word, int *status)
+const char *take_value(struct live *v, const char *word, const char *what, int *status)
 {
 	if (*v->next)
 		return *v->next++;
 	*status = fail(v->q, STATUS_BAD_INPUT, word, NULL,
-		       "\"%s\" needs a word behind it, see: dkctl help %s", word,
+		       "\"%s\" needs %s; see: dkctl help %s", word, what,
 		       v->q->subcommand->name);
 	return NULL;
 }
@@ -43,7 +43,7 @@ bool take_state(struct live *v, int *online)
 int take_key(struct live *v, __u32 *key)
 {
 	int status = STATUS_OK;
-	const char *name = take_value(v, "key", &status);
+	const char *name = take_value(v, "key", "the name of a key", &status);
 
 	if (name)
 		status = names_begin(v);
@@ -53,7 +53,7 @@ int take_key(struct live *v, __u32 *key)
 int take_backend(struct live *v, __u32 *number)
 {
 	int status = STATUS_OK;
-	const char *name = take_value(v, "backend", &status);
+	const char *name = take_value(v, "backend", "a backend name", &status);
 
 	return name ? find_backend(v, name, number) : status;
 }
@@ -61,7 +61,7 @@ int take_backend(struct live *v, __u32 *number)
 int take_device(struct live *v, __u32 *number)
 {
 	int status = STATUS_OK;
-	const char *name = take_value(v, "device", &status);
+	const char *name = take_value(v, "device", "a device name", &status);
 
 	return name ? find_device(v, name, number) : status;
 }
@@ -76,6 +76,6 @@ int no_more(struct live *v, const char *const *words)
 	while (words && *words)
 		suggest_try(&s, *words++);
 	return fail(v->q, STATUS_BAD_INPUT, *v->next, suggest_end(&s),
-		    "%s does not know what \"%.127s\" means there, see: dkctl help %s",
-		    v->q->subcommand->name, *v->next, v->q->subcommand->name);
+		    "unexpected word \"%.127s\"; see: dkctl help %s", *v->next,
+		    v->q->subcommand->name);
 }
