@@ -403,8 +403,9 @@ script	= $(Q)MAKEFLAGS= scripts/$(1)
 check:
 	$(call script,check)
 
+# SHARE=1: a third of its lanes. LANES= are the lanes to run.
 check-all:
-	$(call script,check --all)
+	$(call script,check-all $(LANES))
 
 # PROGRAMS=, SEED= and ONLY= say which random programs.
 check-torch:
@@ -487,8 +488,9 @@ Try and test
   bench-readers    what calls lose while another thread registers; SEED=
   bench-kernel     instructions of calls and registrations in the kernel, beside
                    its own primitives; KERNEL= 6.1, 6.12; WRITE=1: the baseline anew
-  check            all tests, some of them in a virtual machine
-  check-all        those that take long, too
+  check            the tests of everything once, the module's in a virtual machine
+  check-all        everything: check, lint, sanitizers, other kernels, mutants;
+                   LANES="asan vm ..." chooses, SHARE=1 is a third of the lanes
   check-torch      random programs in ours and in PyTorch 1.13.1, which is
                    installed if missing; PROGRAMS=, SEED=
   check-debug      the kernel tests and the torture under kernels that look for

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the scripts share that run many tests and count them, one after the other
-# or in lanes: check and check-debug, which source it from the project's folder.
-# They set
+# Shared by the scripts that run many tests and count them: check, check-all and
+# check-debug. They set "me", their name, change to the project's folder, source
+# this file and call setup.
 #
-#   me     their name, for messages        logs   a folder for logs, one a step
-#   top    the project's folder            build  its build folder
-#
-# shellcheck disable=SC2154 # these
-# shellcheck disable=SC2034 # and what those who source it read
+# shellcheck disable=SC2154 # me
+# shellcheck disable=SC2034 # variables that the scripts read
 # shellcheck disable=SC2317 # functions are called by step and tap
 
 say() { printf '%s: %s\n' "$me" "$*"; }
@@ -19,14 +16,40 @@ passed=0 failed=0 skipped=0
 failures=()
 begin=$SECONDS
 
-# At a terminal a step is named when it begins, in the line that tells its end.
-begin_step() { # NAME
-	[ ! -t 1 ] || printf '%s: %-47s ...' "$me" "$1"
+# setup - the folders build and logs, the environment of make, kernel sources. Call
+# it after everything that reads O or SHARE.
+setup() {
+	top=$(pwd -P)
+	mkdir -p "${O:-build}"
+	build=$(cd "${O:-build}" && pwd -P)
+	logs=$build/$me
+	rm -rf -- "$logs"
+	mkdir -p "$logs" "$cache/times"
+	export CC="${CC:-cc}" LC_ALL=C
+	unset O MAKEFLAGS MAKELEVEL OUTPUT SHARE
+	PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+	find_sources
 }
 
-# How a step went is printed in one line; its log only if it failed.
+# ---- progress ---------------------------------------------------------------------
+
+# How long each step took last time, a file for each.
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/dispatchkey
+time_file() { printf '%s/times/%s-%s' "$cache" "$me" "${1//[^a-zA-Z0-9]/-}"; }
+last_time() { # NAME
+	local seconds
+	read -r seconds 2>/dev/null <"$(time_file "$1")" && printf ' (%d s last time)' "$seconds"
+}
+
+# At a terminal the line that reports a step names it while it runs.
+begin_step() { # NAME
+	[ ! -t 1 ] || printf '%s: %-47s ...%s' "$me" "$1" "$(last_time "$1")"
+}
+
+# The result of a step is one line; its log is printed only if it failed.
 report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	local word=ok
+	[ "$4" -ne 0 ] || echo "$6" >"$(time_file "$1")"
 	passed=$((passed + $3)) failed=$((failed + $4)) skipped=$((skipped + $5))
 	[ "$4" -eq 0 ] || word=FAILED
 	[ ! -t 1 ] || printf '\r\033[K'
@@ -86,6 +109,24 @@ tap() {
 	[ "${counts[2]}" -eq 0 ] || scripts/ktap-count "$log" | sed -n 's/^skipped/    | skipped/p'
 }
 
+# counted NAME COMMAND... - the tests of a script whose last line counts them
+counted() {
+	local name=$1 log status=0 from=$SECONDS counts=(0 1 0)
+	shift
+	log=$(logname "$name")
+	begin_step "$name"
+	"$@" >"$log" 2>&1 </dev/null || status=$?
+	if [[ $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+		counts=("${BASH_REMATCH[@]:1}")
+	fi
+	if [ "$status" -ne 0 ] && [ "${counts[1]}" -eq 0 ]; then
+		echo "[exit status $status]" >>"$log"
+		counts[1]=1
+	fi
+	report "$name" "$log" "${counts[@]}" $((SECONDS - from))
+	[ "${counts[2]}" -eq 0 ] || sed -n 's/^ *| skipped/    | skipped/p' "$log"
+}
+
 # lane NAME FUNCTION [ARGUMENT...] - run steps beside those that follow. What they
 # print is held back until join, so that the report is in the same order always.
 lanes=()
@@ -94,7 +135,7 @@ lane() {
 	shift
 	# A process group of its own, so that all of it can be ended.
 	set -m
-	# shellcheck disable=SC2030,SC2031 # told by the file
+	# shellcheck disable=SC2030,SC2031 # the counts reach the parent by a file
 	(
 		set +m
 		trap - EXIT INT TERM HUP
@@ -104,7 +145,7 @@ lane() {
 	) >"$(logname "lane $name")" 2>&1 </dev/null &
 	set +m
 	lanes+=("$name $!")
-	say "beside that: $name"
+	say "in the background: $name"
 }
 
 # join - wait for all lanes, and print and count what they did
@@ -113,7 +154,9 @@ join() {
 	local entry name counts sum
 	for entry in "${lanes[@]}"; do
 		name=${entry% *}
+		[ ! -t 1 ] || printf '%s: waiting for: %s' "$me" "$name"
 		wait "${entry##* }"
+		[ ! -t 1 ] || printf '\r\033[K'
 		cat "$(logname "lane $name")"
 		counts=$(logname "lane $name").counts
 		if [ -s "$counts" ]; then
@@ -151,7 +194,39 @@ finish() {
 	exit
 }
 
+# ---- what several scripts run ------------------------------------------------------
+
+with_make() { make -j"$jobs" O="$build" "$@"; }
+build_all() { with_make all; }
+# kselftest has its own idea of CC, and what it builds again would be another thing.
+selftest() { # TARGET...
+	make -s -C selftests run_tests TARGETS="$*" DK_ONLY=user DK_PREBUILT=1 DK_BUILD="$build" \
+		CC="$CC"
+}
+compare_with_torch() { # PROGRAMS
+	env O="$build" PROGRAMS="$1" scripts/check-torch
+}
+
 # ---- the kernel's tests -----------------------------------------------------------
+
+# find_kernel SERIES - KVER and KDIR of a stock kernel
+find_kernel() {
+	local kernel
+	kernel=$(scripts/fetch-kernel --series "$1" --what image,headers) || return
+	KVER=$(sed -n 's/^KVER=//p' <<<"$kernel")
+	KDIR=$(sed -n 's/^KDIR=//p' <<<"$kernel")
+	export KDIR
+}
+# What all series use of the kernel's sources: kselftest, the client of netlink
+# specifications in ynl.
+find_sources() {
+	local kselftest client
+	kselftest=$(scripts/fetch-kernel --what tools) || return
+	client=$(scripts/fetch-kernel --series 6.12 --what ynl) || return
+	KSELFTEST_DIR=$(sed -n 's/^KTOOLS=//p' <<<"$kselftest")/tools/testing/selftests
+	ynl=$(sed -n 's/^KYNL=//p' <<<"$client")/tools/net/ynl
+	export KSELFTEST_DIR
+}
 
 # Links to the sources: kbuild leaves its objects beside them, and those of this
 # kernel are not to be mixed up with those of another.
