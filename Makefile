@@ -231,7 +231,7 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 
 .PHONY: all lib nl dkctl samples clean help
 .PHONY: install install_nl uninstall modules modules_install modules_clean
-.PHONY: check check-all check-torch check-debug debug-kernel kselftest torture
+.PHONY: check check-all check-torch check-debug debug-kernel kselftest torture mutants
 .PHONY: demo demo-unload bench bench-baseline bench-readers bench-kernel lint
 .PHONY: bare headers-check symbols-check
 .PHONY: FORCE
@@ -264,7 +264,7 @@ endif
 clean:
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
-		check check-debug torture lint modules demo selftests torch unload bench html \
+		check check-debug torture mutants lint modules demo selftests torch unload bench html \
 		doctrees dispatchkey.o dispatchkey-nl.o dkctl modules.order) \
 		$(static) $(links) $(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc)
 	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
@@ -422,6 +422,10 @@ debug-kernel:
 torture:
 	$(call script,torture)
 
+# SHARE=1/8: every eighth; JOBS=: so many at a time.
+mutants:
+	$(call script,mutants)
+
 demo:
 	$(call script,demo)
 
@@ -498,6 +502,8 @@ Try and test
   torture          calls while all changes, in userspace and in the kernel;
                    DURATION= seconds, KERNEL=6.1, 6.12, debug, kcsan or none,
                    SEED=, READERS=, WRITERS=, CYCLES=, RESOLVE=1 (by the rules)
+  mutants          change one line of the sources at a time, and check that a
+                   test fails; SHARE=1/8: every eighth, JOBS= at a time
   debug-kernel     build these kernels (minutes, into the cache)
   kselftest        the kernel tests on this machine (as root)
   lint             warnings of all compilers and checkers

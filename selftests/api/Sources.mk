@@ -8,4 +8,5 @@ api-test-suites := $(shell sed -nE 's/^\t(both|user|fed)\((\w+)\).*/\2/p' \
 	$(dir $(lastword $(MAKEFILE_LIST)))suites.h)
 api-test-srcs := $(patsubst %,selftests/api/%.c,\
 	main_user test refuse visits alloc $(api-test-suites)) lib/world.c
-api-test-flags := -DDKC_FAIL_ALLOC -Wl,--wrap=urcu_bp_synchronize_rcu
+api-test-flags := -DDKC_FAIL_ALLOC
+api-test-wrap := -Wl,--wrap=urcu_bp_synchronize_rcu
