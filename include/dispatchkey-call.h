@@ -224,7 +224,7 @@ struct dk_hold {
 };
 
 /**
- * dk_hold() - keep every provider from leaving, for a batch of calls
+ * dk_hold_begin() - keep every provider from leaving, for a batch of calls
  * @h: takes the hold; set @h->size before
  * @reg: the registry that the calls go to, NULL for the default one
  *
@@ -239,13 +239,13 @@ struct dk_hold {
  * task or thread; -EINVAL (size); -ENOMEM (userspace: the default registry, or
  * the thread's first call).
  */
-int dk_hold(struct dk_hold *h, struct dk_registry *reg);
+int dk_hold_begin(struct dk_hold *h, struct dk_registry *reg);
 
 /**
  * dk_release() - end a hold
- * @h: from dk_hold(); every call that was made with it has returned
+ * @h: from dk_hold_begin(); every call that was made with it has returned
  *
- * Context: As dk_hold().
+ * Context: As dk_hold_begin().
  */
 void dk_release(struct dk_hold *h);
 

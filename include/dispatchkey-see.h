@@ -177,7 +177,7 @@ struct dk_route {
 };
 
 /**
- * dk_route() - route a call without making it
+ * dk_op_route() - route a call without making it
  * @op: the operator
  * @included: included set of the local state, in the operator's layout
  * @excluded: excluded set
@@ -190,8 +190,8 @@ struct dk_route {
  * Context: Process context, may sleep.
  * Return: What dk_call_enter() would, or -EINVAL (size).
  */
-int dk_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
-	     const struct dk_obj *const *objs, unsigned int n, struct dk_route *r);
+int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
+		const struct dk_obj *const *objs, unsigned int n, struct dk_route *r);
 
 /* ---- text, as PyTorch prints it ------------------------------------------- */
 
@@ -258,7 +258,7 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size);
 /**
  * dk_missing_text() - why nothing serves a set (SEMANTICS 9.6)
  * @op: the operator
- * @ks: the effective set, as dk_route() tells it
+ * @ks: the effective set, as dk_op_route() tells it
  * @buf: takes the text
  * @size: its size, may be 0
  *

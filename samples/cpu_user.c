@@ -48,8 +48,8 @@ static int run_on(const char *name)
 
 	op = dk_op_get(NULL, "sample::factorial");
 	objs[0] = &dst.dk;
-	if (op && !dk_route(op, dk_local_included(dk_local_current()),
-			    dk_local_excluded(dk_local_current()), objs, 1, &route))
+	if (op && !dk_op_route(op, dk_local_included(dk_local_current()),
+			       dk_local_excluded(dk_local_current()), objs, 1, &route))
 		printf(" by %s (%s)", route.entry.label,
 		       dk_provenance_name((enum dk_provenance)route.entry.provenance));
 	if (op)

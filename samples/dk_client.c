@@ -292,8 +292,8 @@ static int client_ask_route(struct client_obj *const *objs, struct dk_op *op,
 	r->size = sizeof(*r);
 	for (i = 0; i < req->n; i++)
 		dk[i] = objs[i] ? &objs[i]->buf.dk : NULL;
-	req->err = dk_route(op, dk_local_included(&dk_local_default),
-			    dk_local_excluded(&dk_local_default), dk, req->n, r);
+	req->err = dk_op_route(op, dk_local_included(&dk_local_default),
+			       dk_local_excluded(&dk_local_default), dk, req->n, r);
 	req->raw = r->raw.bits;
 	req->effective = r->effective.bits;
 	dk_key_name(NULL, dk_slot_key(NULL, r->slot), req->key);

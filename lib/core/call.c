@@ -1295,7 +1295,7 @@ void dk_call_leave(struct dk_call *c)
  * A hold in the gate keeps every provider. It bears the epoch that it began in:
  * who has seen that of a leaving provider sees its rows unpublished, too.
  */
-int dk_hold(struct dk_hold *h, struct dk_registry *reg)
+int dk_hold_begin(struct dk_hold *h, struct dk_registry *reg)
 {
 	unsigned long epoch;
 

@@ -192,8 +192,8 @@ int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	return err;
 }
 
-int dk_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
-	     const struct dk_obj *const *objs, unsigned int n, struct dk_route *r)
+int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
+		const struct dk_obj *const *objs, unsigned int n, struct dk_route *r)
 {
 	u64 merged;
 	int err;

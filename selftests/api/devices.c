@@ -106,8 +106,8 @@ static int route(const struct dk_obj *x, const struct dk_obj *y)
 
 	memset(&t_answer, 0, sizeof(t_answer));
 	t_answer.size = sizeof(t_answer);
-	return dk_route(op, DK_KEYSET(DK_DEFAULT_INCLUDED),
-			DK_KEYSET(DK_DEFAULT_EXCLUDED), objs, 2, &t_answer);
+	return dk_op_route(op, DK_KEYSET(DK_DEFAULT_INCLUDED),
+			   DK_KEYSET(DK_DEFAULT_EXCLUDED), objs, 2, &t_answer);
 }
 
 static void two_cards_and_a_cpu_object(void)

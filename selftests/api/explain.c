@@ -181,7 +181,7 @@ static bool try_without(const struct dk_step *s)
 
 	begin(s->label);
 	without.size = sizeof(without);
-	dk_route(op, p.included, none, objs, 2, &without);
+	dk_op_route(op, p.included, none, objs, 2, &without);
 	switch (s->bearing) {
 	case DK_BEARING_SERVES:
 	case DK_BEARING_DECIDES:

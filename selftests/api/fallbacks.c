@@ -78,7 +78,7 @@ static int by_handle(bool *by_own)
 static int in_hold(bool *by_own)
 {
 	struct dk_hold h = { .size = sizeof(h) };
-	int err = dk_hold(&h, NULL);
+	int err = dk_hold_begin(&h, NULL);
 
 	if (err)
 		return err;

@@ -230,8 +230,8 @@ static int route(const char *name, const struct dk_obj *x)
 		return 1;
 	memset(&t_answer, 0, sizeof(t_answer));
 	t_answer.size = sizeof(t_answer);
-	err = dk_route(op, DK_KEYSET(DK_DEFAULT_INCLUDED),
-		       DK_KEYSET(DK_DEFAULT_EXCLUDED), &x, 1, &t_answer);
+	err = dk_op_route(op, DK_KEYSET(DK_DEFAULT_INCLUDED),
+			  DK_KEYSET(DK_DEFAULT_EXCLUDED), &x, 1, &t_answer);
 	dk_op_put(op);
 	return err;
 }

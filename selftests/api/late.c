@@ -90,7 +90,7 @@ static void everything_is_answered(void)
 	/* refuses: dk_call_enter_op ESHUTDOWN SHUTDOWN */
 	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);
 	/* refuses: dk_call_enter_held ESHUTDOWN SHUTDOWN */
-	CHECK_OK(dk_hold(&hold, t_reg));
+	CHECK_OK(dk_hold_begin(&hold, t_reg));
 	CHECK_INT(late_held(&hold, op, &local, &cpu, &who), -ESHUTDOWN);
 	dk_release(&hold);
 	/* refuses: dk_call_enter_key ESHUTDOWN SHUTDOWN */
@@ -99,7 +99,7 @@ static void everything_is_answered(void)
 	CHECK_INT(dk_call_boxed(op, &late_op, &local, &boxed), -ESHUTDOWN);
 	/* refuses: dk_call_boxed_key ESHUTDOWN SHUTDOWN */
 	CHECK_INT(dk_call_boxed_key(op, &late_op, &local, DK_CPU, &boxed), -ESHUTDOWN);
-	/* refuses: dk_route ESHUTDOWN SHUTDOWN */
+	/* refuses: dk_op_route ESHUTDOWN SHUTDOWN */
 	CHECK_INT(t_route(op, &cpu, NULL), -ESHUTDOWN);
 	/* refuses: dk_stats_enable ESHUTDOWN SHUTDOWN */
 	SHUT_DOWN(dk_stats_enable(t_reg, &t_why));

@@ -200,7 +200,7 @@ static int call_boxed_of_a_key(void)
 static int hold_and_release(void)
 {
 	struct dk_hold hold = { .size = sizeof(hold) };
-	int err = dk_hold(&hold, NULL);
+	int err = dk_hold_begin(&hold, NULL);
 
 	if (!err)
 		dk_release(&hold);
@@ -219,7 +219,7 @@ static int (*const firsts[])(void) = {
 	call_boxed,
 	/* refuses: dk_call_boxed_key ENOMEM NO_MEMORY */
 	call_boxed_of_a_key,
-	/* refuses: dk_hold ENOMEM NO_MEMORY */
+	/* refuses: dk_hold_begin ENOMEM NO_MEMORY */
 	hold_and_release,
 	dk_thread_init,
 };

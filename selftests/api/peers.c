@@ -266,10 +266,10 @@ static void no_argument_with_a_keyset(void)
 	CHECK_INT(t_call(op, NULL, NULL), -ENOSYS);
 	CHECK_INT(t_call(op, &empty, NULL), -ENOSYS);
 	t_answer.size = sizeof(t_answer);
-	CHECK_INT(dk_route(op, DK_KEYSET(0), DK_KEYSET(0), NULL, 0, &t_answer),
+	CHECK_INT(dk_op_route(op, DK_KEYSET(0), DK_KEYSET(0), NULL, 0, &t_answer),
 		  -ENOSYS);
 	CHECK_INT(t_answer.slot, 0);
-	CHECK_INT(dk_route(op, DK_KEYSET(0), DK_KEYSET(0), &none, 1, &t_answer),
+	CHECK_INT(dk_op_route(op, DK_KEYSET(0), DK_KEYSET(0), &none, 1, &t_answer),
 		  -ENOSYS);
 	impls[0] = t_impl(&decl, DK_CPU, 1);
 	CHECK_OK(dk_impls_register(&a, impls, 1, &t_why));

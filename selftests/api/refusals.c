@@ -776,7 +776,7 @@ static int enter(struct dk_op *op, struct dk_op_decl *decl, const struct dk_obj 
 
 	if (!err)
 		dk_call_leave(&c);
-	CHECK_OK(dk_hold(&h, t_reg));
+	CHECK_OK(dk_hold_begin(&h, t_reg));
 	CHECK_INT(dk_call_enter_held(&c, &h, op, &own, &dk_local_default, objs, 2), err);
 	if (!err)
 		dk_call_leave(&c);
@@ -791,7 +791,7 @@ static int same_0(struct dk_call *c, struct dk_obj *x, struct dk_obj *y)
 
 /*
  * dk_call_enter() by a declaration is for the default registry; both it and
- * dk_call_enter_op() are the same behind it. What it says of a route, dk_route()
+ * dk_call_enter_op() are the same behind it. What it says of a route, dk_op_route()
  * says too, and dk_call_redispatch(), which asks with a keyset of its own.
  */
 static void calls(void)
@@ -831,13 +831,13 @@ static void calls(void)
 
 	/* refuses: dk_call_enter_op ENOSYS MISSING */
 	/* refuses: dk_call_enter_held ENOSYS MISSING */
-	/* refuses: dk_route ENOSYS MISSING */
+	/* refuses: dk_op_route ENOSYS MISSING */
 	REFUSED_ERR(enter(op, &same_op, &python, NULL), ENOSYS);
 	REFUSED_ERR(t_route(op, &python, NULL), ENOSYS);
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_MISSING);
 	/* refuses: dk_call_enter_op ENOTUNIQ AMBIGUOUS */
 	/* refuses: dk_call_enter_held ENOTUNIQ AMBIGUOUS */
-	/* refuses: dk_route ENOTUNIQ AMBIGUOUS */
+	/* refuses: dk_op_route ENOTUNIQ AMBIGUOUS */
 	/* refuses: dk_call_boxed ENOTUNIQ AMBIGUOUS */
 	REFUSED_ERR(enter(op, &same_op, &other, NULL), ENOTUNIQ);
 	REFUSED_ERR(t_route(op, &other, NULL), ENOTUNIQ);
@@ -845,7 +845,7 @@ static void calls(void)
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_AMBIGUOUS);
 	/* refuses: dk_call_enter_op EXDEV TWO_DEVICES */
 	/* refuses: dk_call_enter_held EXDEV TWO_DEVICES */
-	/* refuses: dk_route EXDEV TWO_DEVICES */
+	/* refuses: dk_op_route EXDEV TWO_DEVICES */
 	REFUSED_ERR(enter(op, &same_op, &c0, &c1), EXDEV);
 	REFUSED_ERR(t_route(op, &c0, &c1), EXDEV);
 	/* refuses: dk_call_enter_key EXDEV TWO_DEVICES */
@@ -864,11 +864,11 @@ static void calls(void)
 				      objs, 1), EPROTOTYPE);
 	REFUSED_ERR(dk_call_boxed_key(op, &wrong, &dk_local_default, DK_SPARSE_CPU, &one),
 		    EPROTOTYPE);
-	/* cannot: dk_route EPROTOTYPE SIGNATURE - it has no declaration */
-	/* cannot: dk_route ENOMEM NO_MEMORY - it makes no call */
+	/* cannot: dk_op_route EPROTOTYPE SIGNATURE - it has no declaration */
+	/* cannot: dk_op_route ENOMEM NO_MEMORY - it makes no call */
 	t_answer.size = 8;
-	/* refuses: dk_route EINVAL BAD_SIZE */
-	REFUSED_ERR(dk_route(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &t_answer),
+	/* refuses: dk_op_route EINVAL BAD_SIZE */
+	REFUSED_ERR(dk_op_route(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &t_answer),
 		    EINVAL);
 
 	/* from inside of a call */
@@ -908,7 +908,7 @@ static void calls(void)
 	r_rebase();
 	/* refuses: dk_call_enter_op ENODEV DEVICE_GONE */
 	/* refuses: dk_call_enter_held ENODEV DEVICE_GONE */
-	/* refuses: dk_route ENODEV DEVICE_GONE */
+	/* refuses: dk_op_route ENODEV DEVICE_GONE */
 	REFUSED_ERR(enter(op, &same_op, &gone, NULL), ENODEV);
 	REFUSED_ERR(t_route(op, &gone, NULL), ENODEV);
 	/* refuses: dk_call_boxed ENODEV DEVICE_GONE */
@@ -930,7 +930,7 @@ static void calls(void)
 	r_rebase();
 	/* refuses: dk_call_enter_op ENOENT NOT_DEFINED */
 	/* refuses: dk_call_enter_held ENOENT NOT_DEFINED */
-	/* refuses: dk_route ENOENT NOT_DEFINED */
+	/* refuses: dk_op_route ENOENT NOT_DEFINED */
 	REFUSED_ERR(enter(op, &same_op, &c0, NULL), ENOENT);
 	REFUSED_ERR(t_route(op, &c0, NULL), ENOENT);
 	objs[0] = &c0;

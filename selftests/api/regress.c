@@ -265,7 +265,7 @@ static int enter_by_handle(struct dk_op_decl *decl, struct dk_obj *x)
 
 	if (!err)
 		dk_call_leave(&c);
-	CHECK_OK(dk_hold(&h, t_reg));
+	CHECK_OK(dk_hold_begin(&h, t_reg));
 	CHECK_INT(dk_call_enter_held(&c, &h, op, decl, &local, objs, 1), err);
 	if (!err)
 		dk_call_leave(&c);
@@ -437,7 +437,7 @@ static void local_state_of_another_layout(void)
 			memset(&t_answer, 0, sizeof(t_answer));
 			t_answer.size = sizeof(t_answer);
 			err = dk_call_enter_op(&c, op, &decl, &local, objs, 1);
-			CHECK_INT(dk_route(op, in, out, objs, 1, &t_answer), err);
+			CHECK_INT(dk_op_route(op, in, out, objs, 1, &t_answer), err);
 			if (err)
 				continue;
 			CHECK_INT(c.ks.bits, t_answer.effective.bits);

@@ -84,7 +84,7 @@ static int route(const struct dk_obj *x, struct dk_keyset inc, struct dk_keyset 
 {
 	memset(&t_answer, 0, sizeof(t_answer));
 	t_answer.size = sizeof(t_answer);
-	return dk_route(op, inc, exc, &x, 1, &t_answer);
+	return dk_op_route(op, inc, exc, &x, 1, &t_answer);
 }
 
 /* What a call's keyset loses: functionalities whose entry is a fallthrough. */

@@ -157,7 +157,7 @@ static void every_way_to_call(unsigned int flags)
 	CHECK_OK(tick_for_key(tick_handle, &dk_local_default, DK_CPU, &x));
 	CHECK_OK(dk_call_boxed(tick_handle, &tick_op, &dk_local_default,
 			       &(struct tick_args){ &x }));
-	CHECK_OK(dk_hold(&hold, t_reg));
+	CHECK_OK(dk_hold_begin(&hold, t_reg));
 	CHECK_OK(tick_held(&hold, tick_handle, &dk_local_default, &x));
 	dk_release(&hold);
 	CHECK_INT(served(DK_CPU), 4);

@@ -312,7 +312,7 @@ int t_route(struct dk_op *op, const struct dk_obj *x, const struct dk_obj *y)
 
 	memset(&t_answer, 0, sizeof(t_answer));
 	t_answer.size = sizeof(t_answer);
-	return dk_route(op, DK_KEYSET(0), DK_KEYSET(0), objs, 2, &t_answer);
+	return dk_op_route(op, DK_KEYSET(0), DK_KEYSET(0), objs, 2, &t_answer);
 }
 
 const char *t_goes(struct dk_op *op, const struct dk_obj *x,

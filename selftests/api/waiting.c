@@ -157,7 +157,7 @@ static void hold(void *data)
 	struct visitor *v = data;
 	struct dk_hold h = { .size = sizeof(h) };
 
-	v->err = dk_hold(&h, t_reg);
+	v->err = dk_hold_begin(&h, t_reg);
 	w_store_release(v->stay.inside, true);
 	while (!w_load_acquire(v->stay.go))
 		w_sleep_us(STEP_US);
@@ -465,8 +465,8 @@ static void hold_of_another_size(void)
 	struct dk_hold h = { .size = 8 };
 
 	begin();
-	/* refuses: dk_hold EINVAL BAD_SIZE */
-	CHECK_INT(dk_hold(&h, t_reg), -EINVAL);
+	/* refuses: dk_hold_begin EINVAL BAD_SIZE */
+	CHECK_INT(dk_hold_begin(&h, t_reg), -EINVAL);
 	nobody_from(0);
 	end();
 }
@@ -478,7 +478,7 @@ static void calls_inside_a_hold(void)
 
 	begin();
 	above.ks = dk_keyset_or(cpu.ks, dk_key_set(NULL, DK_AUTOGRAD_CPU));
-	CHECK_OK(dk_hold(&h, t_reg));
+	CHECK_OK(dk_hold_begin(&h, t_reg));
 	CHECK_INT(served_held(&h, stay_handle, cpu), GUEST);
 	CHECK_INT(served_held(&h, stay_handle, above), GUEST);
 	CHECK_INT(served_held(&h, stay_handle, dk_obj_on(backend, card)), GUEST);
@@ -499,7 +499,7 @@ static void who_holds_does_not_unregister(void)
 	struct dk_hold h = { .size = sizeof(h) };
 
 	begin();
-	CHECK_OK(dk_hold(&h, t_reg));
+	CHECK_OK(dk_hold_begin(&h, t_reg));
 	/* refuses: dk_provider_unregister_timeout EDEADLK HELD */
 	CHECK_INT(dk_provider_unregister_timeout(&guest, 0, &t_why), -EDEADLK);
 	CHECK_INT(t_why.reason, DK_WHY_HELD);
@@ -544,7 +544,7 @@ static void a_crowd_of_holds_is_seen(void)
 	begin();
 	for (n = 0; n < 2 * CROWD; n++) {
 		h[n].size = sizeof(h[n]);
-		CHECK_OK(dk_hold(&h[n], t_reg));
+		CHECK_OK(dk_hold_begin(&h[n], t_reg));
 	}
 	/* the oldest go first, and new ones take their place */
 	for (n = 0; n < CROWD; n++) {
@@ -552,7 +552,7 @@ static void a_crowd_of_holds_is_seen(void)
 		CHECK_INT(dk_provider_unregister(&guest), -EDEADLK);
 	}
 	for (n = 0; n < CROWD; n += 2)
-		CHECK_OK(dk_hold(&h[n], t_reg));
+		CHECK_OK(dk_hold_begin(&h[n], t_reg));
 	for (n = CROWD; n < 2 * CROWD; n++)
 		dk_release(&h[n]);
 	for (n = 0; n < CROWD; n += 2) {
@@ -575,13 +575,13 @@ static void a_hold_is_waited_for(void)
 	struct leaver l;
 
 	begin();
-	CHECK_OK(dk_hold(&elsewhere, other));
-	CHECK_OK(dk_hold(&old, t_reg));
+	CHECK_OK(dk_hold_begin(&elsewhere, other));
+	CHECK_OK(dk_hold_begin(&old, t_reg));
 	if (!begin_to_leave(&l))
 		return;
 	CHECK_INT(served_held(&old, stay_handle, cpu), BASE);
 	/* who comes now sees nothing of the provider, and is not waited for */
-	CHECK_OK(dk_hold(&young, t_reg));
+	CHECK_OK(dk_hold_begin(&young, t_reg));
 	CHECK_INT(served_held(&young, stay_handle, cpu), BASE);
 	/* with a hold of another registry, a call keeps its provider by itself */
 	CHECK_INT(served_held(&elsewhere, stay_handle, cpu), BASE);
@@ -600,7 +600,7 @@ static void deadline_names_the_hold(void)
 	struct leaver l;
 
 	begin();
-	CHECK_OK(dk_hold(&h, t_reg));
+	CHECK_OK(dk_hold_begin(&h, t_reg));
 	if (!begin_to_leave(&l))
 		return;
 	CHECK_INT(inside_at(0).hold, 1);

@@ -179,7 +179,7 @@ static int held(const struct ask *a, struct dk_op *op)
 	struct dk_hold h = { .size = sizeof(h) };
 	int err;
 
-	CHECK_OK(dk_hold(&h, NULL));
+	CHECK_OK(dk_hold_begin(&h, NULL));
 	err = ways_sleepable_held(&h, op, a->local, a->x, a->y, a->seen);
 	dk_release(&h);
 	return err;
@@ -227,7 +227,7 @@ static int from_held(const struct ask *a)
 	struct dk_call c;
 	int err;
 
-	CHECK_OK(dk_hold(&h, NULL));
+	CHECK_OK(dk_hold_begin(&h, NULL));
 	CHECK_OK(dk_call_enter_held(&c, &h, sleepable, &ways_sleepable_op, &dk_local_default,
 				    first, 2));
 	err = ways_sleepable_redispatch(&c, set_of(a), a->x, a->y, a->seen);
@@ -256,7 +256,7 @@ static int atomic_in_hold(const struct ask *a)
 	struct dk_hold h = { .size = sizeof(h) };
 	int err;
 
-	CHECK_OK(dk_hold(&h, NULL));
+	CHECK_OK(dk_hold_begin(&h, NULL));
 	err = ways_atomic_held(&h, atomic, a->local, a->x, a->y, a->seen);
 	dk_release(&h);
 	return err;

@@ -172,14 +172,14 @@ static void hold(unsigned int n)
 	struct dk_hold h = { .size = sizeof(h) };
 
 	while (n--) {
-		dk_hold(&h, NULL);
+		dk_hold_begin(&h, NULL);
 		dk_release(&h);
 	}
 }
 
 static void call_in_hold(struct dk_hold *h, unsigned int n)
 {
-	dk_hold(h, NULL);
+	dk_hold_begin(h, NULL);
 	while (n--)
 		bench_sleepable_held(h, NULL, &dk_local_default, &on_cpu, 1);
 	dk_release(h);

@@ -55,7 +55,7 @@ ROWS = (
     ("Calls of sleepable operators", (
         ("held.sleepable", "held call, with a record of who is inside", 160),
         ("redispatch.sleepable", "redispatch", None),
-        ("hold", "dk_hold(), dk_release()", None),
+        ("hold", "dk_hold_begin(), dk_release()", None),
         ("batch.call", "call inside a hold", None),
         ("batch.32", "batch of 32 under one hold, a call", None))),
     ("Calls that are watched (atomic)", (

@@ -380,6 +380,27 @@ static void state_is_drained()
 	CHECK(!refused && counted::alive == 0);
 }
 
+/* The structs of C are types of C++: no function has the name of one. */
+static void structs_of_c()
+{
+	dk_route route{};
+	dk_hold hold{};
+
+	route.size = sizeof(route);
+	hold.size = sizeof(hold);
+	auto defined = add.define();
+	auto cpu = add.impl(DK_CPU, add_7);
+	dk::handle held("t::add");
+	const tensor x = on_cpu(1);
+	const dk_obj *objs[] = { &x };
+
+	CHECK(dk_op_route(held.get(), dk::default_included, dk::default_excluded, objs, 1,
+			  &route) == 0);
+	CHECK(route.effective.bits == 0x10001);
+	CHECK(dk_hold_begin(&hold, nullptr) == 0);
+	dk_release(&hold);
+}
+
 /* ---- C and C++ ------------------------------------------------------------------ */
 
 DK_CXX_OP(c_defines, "t::c_defines",
@@ -498,8 +519,8 @@ int main()
 	} tests[] = {
 #define T(test) { #test, test }
 		T(keysets_as_in_c), T(keysets_walk_and_print), T(guards), T(typed_calls),
-		T(no_arguments), T(dispatched_on), T(state_is_drained), T(c_and_cxx),
-		T(wrong_signatures),
+		T(no_arguments), T(dispatched_on), T(state_is_drained), T(structs_of_c),
+		T(c_and_cxx), T(wrong_signatures),
 	};
 	int failed = 0;
 

@@ -143,7 +143,7 @@ static int guarded(struct dk_obj *x)
 static int hold_and_call(const struct side *side, struct dk_obj *x)
 {
 	struct dk_hold hold = { .size = sizeof(hold) };
-	int err = dk_hold(&hold, side->reg);
+	int err = dk_hold_begin(&hold, side->reg);
 
 	if (err)
 		return err;

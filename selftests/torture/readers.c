@@ -196,7 +196,7 @@ static void call_in_a_hold(struct actor *a)
 	struct dk_hold hold = { .size = sizeof(hold) };
 	unsigned int n;
 
-	if (dk_hold(&hold, torture.reg)) {
+	if (dk_hold_begin(&hold, torture.reg)) {
 		torture_error(a, E_LOST, "a hold was refused", NULL, 0, 0);
 		return;
 	}
