@@ -173,7 +173,7 @@
  *   dk_call_enter_bare()
  * * ``id_at(op, local, params)`` - call the operator behind a handle
  * * ``id_held(hold, op, local, params)`` - one of a batch of calls; @op is a
- *   handle or NULL; see dk_hold()
+ *   handle or NULL; see dk_hold_begin()
  * * ``id_run(c, params)`` - between a dk_call_enter() of your own, which tells
  *   who serves, and the return: run the function and leave
  * * ``id_below(c, params)`` - from inside a function: call what comes behind
@@ -195,13 +195,13 @@
 struct id##_args {							\
 	DK__EACH(DK__MEMBER, id, DK__UNPAREN params)			\
 };									\
-typedef int (*id##_fn)(struct dk_call *dk__call, DK__UNPAREN params);	\
-typedef int (*id##_plain_fn)(DK__UNPAREN params);			\
-static const struct dk_param id##_params[] = {				\
+typedef int (*dk__##id##_fn)(struct dk_call *dk__call, DK__UNPAREN params); \
+typedef int (*dk__##id##_plain_fn)(DK__UNPAREN params);			\
+static const struct dk_param dk__##id##_params[] = {			\
 	DK__EACH(DK__PARAM, id, DK__UNPAREN args)			\
 };									\
 static inline DK__UNUSED int						\
-id##_unpack(id##_fn dk__fn, struct dk_call *dk__call,			\
+id##_unpack(dk__##id##_fn dk__fn, struct dk_call *dk__call,		\
 	    const struct id##_args *dk__args)				\
 {									\
 	DK__EACH(DK__LOCAL, id, DK__UNPAREN args)			\
@@ -216,21 +216,21 @@ id##_pack(dk_boxed_fn_t dk__fn, struct dk_call *dk__call,		\
 									\
 	return dk__fn(dk__call, &dk__args);				\
 }									\
-static DK__UNUSED int id##_unbox(struct dk_call *dk__call, void *dk__args) \
+static DK__UNUSED int dk__##id##_unbox(struct dk_call *dk__call, void *dk__args) \
 {									\
-	return id##_unpack((id##_fn)dk__call->fn, dk__call, dk__args);	\
+	return id##_unpack((dk__##id##_fn)dk__call->fn, dk__call, dk__args); \
 }									\
 static DK__UNUSED int							\
-id##_unbox_plain(struct dk_call *dk__call, void *dk__p)			\
+dk__##id##_unbox_plain(struct dk_call *dk__call, void *dk__p)		\
 {									\
 	const struct id##_args *dk__args = dk__p;			\
 	DK__EACH(DK__LOCAL, id, DK__UNPAREN args)			\
 									\
-	return ((id##_plain_fn)dk__call->fn)(DK__UNPAREN args);		\
+	return ((dk__##id##_plain_fn)dk__call->fn)(DK__UNPAREN args);	\
 }									\
 static DK__UNUSED int							\
-id##_extract(struct dk_extract *dk__x, void *dk__p,			\
-	     int dk__generators DK__UNUSED)				\
+dk__##id##_extract(struct dk_extract *dk__x, void *dk__p,		\
+		   int dk__generators DK__UNUSED)			\
 {									\
 	struct id##_args *dk__args = dk__p;				\
 	DK__EACH(DK__LOCAL, id, DK__UNPAREN args)			\
@@ -244,12 +244,12 @@ DK__WEAK struct dk_op_decl id##_op = {					\
 	.call_size = sizeof(struct dk_call),				\
 	.name = (op_name),						\
 	.sig = #params,							\
-	.unbox = id##_unbox,						\
+	.unbox = dk__##id##_unbox,					\
 	.num_params = DK__COUNT args,					\
-	.param = id##_params,						\
+	.param = dk__##id##_params,					\
 	.args_size = sizeof(struct id##_args),				\
-	.extract = id##_extract,					\
-	.unbox_plain = id##_unbox_plain,				\
+	.extract = dk__##id##_extract,					\
+	.unbox_plain = dk__##id##_unbox_plain,				\
 };									\
 static inline DK__UNUSED int						\
 id##_run(struct dk_call *dk__call, DK__UNPAREN params)			\
@@ -260,7 +260,7 @@ id##_run(struct dk_call *dk__call, DK__UNPAREN params)			\
 		dk__err = id##_pack(dk__call->boxed, dk__call,		\
 				    DK__UNPAREN args);			\
 	else								\
-		dk__err = ((id##_fn)dk__call->fn)(dk__call,		\
+		dk__err = ((dk__##id##_fn)dk__call->fn)(dk__call,	\
 						  DK__UNPAREN args);	\
 	dk__call->result = dk__err;					\
 	dk_call_leave(dk__call);					\
@@ -389,19 +389,27 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 	return raw;
 }
 
-/* Fails to compile where a function is of another type. */
-#define DK__IS(function, type)						\
-	sizeof(struct {							\
-		unsigned int dk__wrong_signature :			\
-		__builtin_types_compatible_p(__typeof__(&(function)), type) ? \
-		1 : -1;							\
-	})
-#define DK__CHECKED(function, type)					\
-	(DK__IS(function, type) ? (dk_fn_t)(function) : (dk_fn_t)0)
+/* What a static assertion says of a function of another type; all are strings. */
+#define DK__WRONG(macro, function, type)				\
+	macro ": " function " is not of the type " type
+#define DK__TYPED "int (struct dk_call *, parameters of the operator)"
+#define DK__PLAIN "int (parameters of the operator)"
+#define DK__BOXED "int (struct dk_call *, void *args)"
 
-#define DK__IMPL(id, at, function, type, how) {				\
+/* 1; does not compile where a function is of another type. */
+#define DK__IS(function, type, wrong)					\
+	(sizeof(struct {						\
+		int dk__unused;						\
+		_Static_assert(__builtin_types_compatible_p(		\
+				       __typeof__(&(function)), type),	\
+			       wrong);					\
+	}) > 0)
+#define DK__CHECKED(function, type, wrong)				\
+	(DK__IS(function, type, wrong) ? (dk_fn_t)(function) : (dk_fn_t)0)
+
+#define DK__IMPL(id, at, function, type, how, wrong) {			\
 	.op = &id##_op,							\
-	.fn = DK__CHECKED(function, type),				\
+	.fn = DK__CHECKED(function, type, wrong),			\
 	.label = #function,						\
 	.key = (at),							\
 	.flags = (how),							\
@@ -414,7 +422,9 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
  * @at: the key
  * @function: the function; another type than the operator's does not compile
  */
-#define DK_IMPL(id, at, function) DK__IMPL(id, at, function, id##_fn, 0)
+#define DK_IMPL(id, at, function)					\
+	DK__IMPL(id, at, function, dk__##id##_fn, 0,			\
+		 DK__WRONG("DK_IMPL(" #id ")", #function, DK__TYPED))
 
 /**
  * DK_IMPL_ATOMIC() - DK_IMPL() of a function that never sleeps
@@ -423,7 +433,8 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
  * @function: the function
  */
 #define DK_IMPL_ATOMIC(id, at, function)				\
-	DK__IMPL(id, at, function, id##_fn, DK_IMPL_F_ATOMIC)
+	DK__IMPL(id, at, function, dk__##id##_fn, DK_IMPL_F_ATOMIC,	\
+		 DK__WRONG("DK_IMPL_ATOMIC(" #id ")", #function, DK__TYPED))
 
 /**
  * DK_IMPL_PLAIN() - DK_IMPL() of a function without the struct dk_call
@@ -434,7 +445,8 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
  * It cannot redispatch.
  */
 #define DK_IMPL_PLAIN(id, at, function)					\
-	DK__IMPL(id, at, function, id##_plain_fn, DK_IMPL_F_PLAIN)
+	DK__IMPL(id, at, function, dk__##id##_plain_fn, DK_IMPL_F_PLAIN, \
+		 DK__WRONG("DK_IMPL_PLAIN(" #id ")", #function, DK__PLAIN))
 
 /**
  * DK_IMPL_PLAIN_ATOMIC() - DK_IMPL_PLAIN() of a function that never sleeps
@@ -443,8 +455,9 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
  * @function: the function
  */
 #define DK_IMPL_PLAIN_ATOMIC(id, at, function)				\
-	DK__IMPL(id, at, function, id##_plain_fn,			\
-		 DK_IMPL_F_PLAIN | DK_IMPL_F_ATOMIC)
+	DK__IMPL(id, at, function, dk__##id##_plain_fn,			\
+		 DK_IMPL_F_PLAIN | DK_IMPL_F_ATOMIC,			\
+		 DK__WRONG("DK_IMPL_PLAIN_ATOMIC(" #id ")", #function, DK__PLAIN))
 
 /**
  * DK_IMPL_BOXED() - DK_IMPL() of a boxed function
@@ -453,7 +466,8 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
  * @function: a dk_boxed_fn_t
  */
 #define DK_IMPL_BOXED(id, at, function)					\
-	DK__IMPL(id, at, function, dk_boxed_fn_t, DK_IMPL_F_BOXED)
+	DK__IMPL(id, at, function, dk_boxed_fn_t, DK_IMPL_F_BOXED,	\
+		 DK__WRONG("DK_IMPL_BOXED(" #id ")", #function, DK__BOXED))
 
 /**
  * DK_IMPL_BOXED_ATOMIC() - DK_IMPL_BOXED() of a function that never sleeps
@@ -463,7 +477,8 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
  */
 #define DK_IMPL_BOXED_ATOMIC(id, at, function)				\
 	DK__IMPL(id, at, function, dk_boxed_fn_t,			\
-		 DK_IMPL_F_BOXED | DK_IMPL_F_ATOMIC)
+		 DK_IMPL_F_BOXED | DK_IMPL_F_ATOMIC,			\
+		 DK__WRONG("DK_IMPL_BOXED_ATOMIC(" #id ")", #function, DK__BOXED))
 
 /**
  * DK_BOXED() - define a boxed function by one of an operator's type
@@ -479,7 +494,9 @@ static int boxed_name(struct dk_call *dk__call, void *dk__args)		\
 {									\
 	int dk__err = dk_call_takes(dk__call, &id##_op);		\
 									\
-	if (!dk__err && DK__IS(function, id##_fn))			\
+	if (!dk__err && DK__IS(function, dk__##id##_fn,			\
+			       DK__WRONG("DK_BOXED(" #id ")", #function, \
+					 DK__TYPED)))			\
 		dk__err = id##_unpack(function, dk__call, dk__args);	\
 	return dk__err;							\
 }									\
@@ -496,7 +513,10 @@ struct id##_args
 #define DK_UNBOXED(id, name, function, params, args)			\
 static int name(struct dk_call *dk__call, DK__UNPAREN params)		\
 {									\
-	return DK__IS(name, id##_fn) && DK__IS(function, dk_boxed_fn_t) ? \
+	return DK__IS(name, dk__##id##_fn,				\
+		      DK__WRONG("DK_UNBOXED(" #id ")", #name, DK__TYPED)) && \
+	       DK__IS(function, dk_boxed_fn_t,				\
+		      DK__WRONG("DK_UNBOXED(" #id ")", #function, DK__BOXED)) ? \
 	       id##_pack(function, dk__call, DK__UNPAREN args) : 0;	\
 }									\
 struct id##_args
@@ -525,8 +545,8 @@ struct id##_args
 	.size = sizeof(struct dk_impl),					\
 }
 
-#define DK__FALLBACK(at, function, how) {				\
-	.fn = DK__CHECKED(function, dk_boxed_fn_t),			\
+#define DK__FALLBACK(at, function, how, wrong) {			\
+	.fn = DK__CHECKED(function, dk_boxed_fn_t, wrong),		\
 	.label = #function,						\
 	.key = (at),							\
 	.flags = DK_IMPL_F_BOXED | (how),				\
@@ -540,7 +560,9 @@ struct id##_args
  *
  * It does not serve atomic operators.
  */
-#define DK_FALLBACK(at, function) DK__FALLBACK(at, function, 0)
+#define DK_FALLBACK(at, function)					\
+	DK__FALLBACK(at, function, 0,					\
+		     DK__WRONG("DK_FALLBACK(" #at ")", #function, DK__BOXED))
 
 /**
  * DK_FALLBACK_ATOMIC() - one that never sleeps, and serves all operators
@@ -548,6 +570,7 @@ struct id##_args
  * @function: a dk_boxed_fn_t
  */
 #define DK_FALLBACK_ATOMIC(at, function)				\
-	DK__FALLBACK(at, function, DK_IMPL_F_ATOMIC)
+	DK__FALLBACK(at, function, DK_IMPL_F_ATOMIC,			\
+		     DK__WRONG("DK_FALLBACK_ATOMIC(" #at ")", #function, DK__BOXED))
 
 #endif /* _DISPATCHKEY_OP_H */

@@ -83,7 +83,7 @@ static bool read_function(char *word, const struct dk_op_decl *decl,
 	if (label[strlen(label) - 1] == '!')
 		impl->flags = DK_IMPL_F_FALLTHROUGH;
 	else
-		impl->fn = (dk_fn_t)(t_op_fn)anything;
+		impl->fn = (dk_fn_t)(t_function)anything;
 	return true;
 }
 

@@ -10,6 +10,7 @@
 #define SEED	0x9e3779b97f4a7c15ull
 
 DK_OP(slot, "slots::slot", (struct dk_obj *x, int *who), (x, who), (x));
+typedef int (*slot_function)(struct dk_call *c, struct dk_obj *x, int *who);
 
 /* A function for each of 140 entries: at_0_0() of entry 0, at_13_9() of 139. */
 #define AT(tens, ones)							\
@@ -30,7 +31,7 @@ static int at_##tens##_##ones(struct dk_call *c, struct dk_obj *x, int *who) \
 
 ALL(AT)
 
-static const slot_fn functions[] = { ALL(NAME) };
+static const slot_function functions[] = { ALL(NAME) };
 
 static struct dk_provider prov;
 static struct dk_impl impls[ARRAY_SIZE(functions)];

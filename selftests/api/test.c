@@ -183,7 +183,7 @@ FUNCTION(29)
 FUNCTION(30)
 FUNCTION(31)
 
-const t_op_fn t_functions[T_FUNCTIONS] = {
+const t_function t_functions[T_FUNCTIONS] = {
 	f0, f1, f2, f3, f4, f5, f6, f7,
 	f8, f9, f10, f11, f12, f13, f14, f15,
 	f16, f17, f18, f19, f20, f21, f22, f23,

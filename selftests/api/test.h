@@ -123,10 +123,11 @@ void t_free(void *p);
 /* What t_functions do: say who they are. */
 DK_OP(t_op, "t::op",
 	(struct dk_obj *x, struct dk_obj *y, int *who), (x, y, who), (x, y));
+typedef int (*t_function)(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *who);
 
 #define T_FUNCTIONS	32
 /* Function number N puts N into *who and has the label "fN". */
-extern const t_op_fn t_functions[T_FUNCTIONS];
+extern const t_function t_functions[T_FUNCTIONS];
 extern const char *const t_labels[T_FUNCTIONS];
 
 /* The reason of the last refusal. */

@@ -222,7 +222,7 @@ CONTENDER(atomic_named, swift, CALL_NAMED, 0, NONE, NONE)
 
 /* Inside a hold, which is what makes them safe. */
 #define HOLD			struct dk_hold hold = { .size = sizeof(hold) };	\
-				check(dk_hold(&hold, NULL), 0)
+				check(dk_hold_begin(&hold, NULL), 0)
 #define RELEASE			dk_release(&hold)
 #define CALL_HELD(f, i, bad)						\
 	bad |= f##i##_held(&hold, f[i], dk_local_current(), x, y);
@@ -271,7 +271,7 @@ static void name(const struct bench_contender *contender, unsigned long n) \
 	check(bad, 0);							\
 }
 
-#define AGAIN(f, i)	bad |= ((f##0_fn)c.fn)(&c, x, y);
+#define AGAIN(f, i)	bad |= ((serve_fn)c.fn)(&c, x, y);
 BATCHES(batch, calm)
 BATCHES(batch_atomic, swift)
 

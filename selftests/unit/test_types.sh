@@ -36,6 +36,23 @@ compile() {
 
 does_not_compile() { ! compile "$1"; }
 
+# says CODE SENTENCE - one error, which is this sentence
+says() {
+	compile "$1" >"$st_tmp/said" 2>&1 && return 1
+	cat "$st_tmp/said"
+	[ "$(grep -c "error:" "$st_tmp/said")" = 1 ] && grep -qF "$2" "$st_tmp/said"
+}
+
+# What DK_OP(self, ...) declares is what its comment lists, or begins with dk__.
+names_are_documented() {
+	printf '%s\n' '#include <dispatchkey.h>' 'DK_OP(self, "t::x", (int n), (n), (NULL));' |
+		$cc -E -P -I"$st_top/include" -I"$st_top/uapi" -x c - |
+		grep -ow 'self[a-z_]*' | sort -u >"$st_tmp/made"
+	sed -n '/DK_OP() - /,/^ \*\//p' "$st_top/include/dispatchkey-op.h" |
+		grep -oE '``(struct )?id[a-z_]*' | sed 's/.*id/self/' | sort -u >"$st_tmp/listed"
+	diff "$st_tmp/listed" "$st_tmp/made"
+}
+
 # types MACRO RIGHT WRONG... - CODE with RIGHT for "@" compiles, with WRONG not
 types() {
 	local code=$1 right=$2 wrong
@@ -73,5 +90,26 @@ types 'DK_OP(g, "t::g", (@ *g), (g), (DK_GENERATOR(g)));' \
 	"struct dk_generator" "struct dk_obj" "struct tensor"
 types 'DK_OP(v, "t::v", (@ xs), (xs), (dk_list_obj(&xs)));' \
 	"struct dk_list" missing
+for form in DK_IMPL DK_IMPL_ATOMIC DK_IMPL_PLAIN DK_IMPL_PLAIN_ATOMIC DK_IMPL_BOXED \
+	DK_IMPL_BOXED_ATOMIC; do
+	ok "$form names itself, operator and function" says \
+		"struct dk_impl i = $form(op, DK_CPU, other);" \
+		"$form(op): other is not of the type int ("
+done
+for form in DK_FALLBACK DK_FALLBACK_ATOMIC; do
+	ok "$form names itself, key and function" says \
+		"struct dk_impl i = $form(DK_CPU, other);" \
+		"$form(DK_CPU): other is not of the type int ("
+done
+ok "DK_BOXED names itself, operator and function" says "DK_BOXED(op, by_type, plain);" \
+	"DK_BOXED(op): plain is not of the type int (struct dk_call *, parameters of the operator)"
+ok "DK_UNBOXED names itself, operator and function" says \
+	"DK_UNBOXED(op, by_box, typed, (struct dk_obj *x, int n), (x, n));" \
+	"DK_UNBOXED(op): typed is not of the type int (struct dk_call *, void *args)"
+ok "DK_OP beside names that end alike" compile \
+	'DK_OP(self, "t::self", (struct dk_obj *x), (x), (x));
+	static int self_fn, self_plain_fn, self_params, self_unbox, self_unbox_plain;
+	static int self_extract;'
+ok "every name that DK_OP makes is documented" names_are_documented
 types "int f(struct dk_obj *x) { return op(@); }" "x, 1" x "x, 1, 2"
 finish
