@@ -139,7 +139,7 @@ struct dk_step {
 };
 
 /**
- * dk_explain() - begin to explain a call
+ * dk_op_explain() - begin to explain a call
  * @op: the operator
  * @included: included set of the local state, in the operator's layout
  * @excluded: excluded set
@@ -153,13 +153,13 @@ struct dk_step {
  * Return: 0, also for a call that would be refused, whose error is in @ex; or
  * -EINVAL (size).
  */
-int dk_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
-	       const struct dk_obj *const *objs, unsigned int n, struct dk_explain *ex);
+int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
+		  const struct dk_obj *const *objs, unsigned int n, struct dk_explain *ex);
 
 /**
  * dk_explain_step() - one step of an explanation
  * @op: the operator
- * @ex: from dk_explain()
+ * @ex: from dk_op_explain()
  * @i: which step, from 0: what the mask took out, by falling priority; the
  *	eleven rules; then the registrations of the operator as in dk_op_impl(),
  *	and the backend fallback of the entry
@@ -171,7 +171,7 @@ int dk_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset exc
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT behind the last step, -EINVAL (size), or -EAGAIN if the
- * registry has changed since dk_explain().
+ * registry has changed since dk_op_explain().
  */
 int dk_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,
 		    struct dk_step *step);

@@ -165,14 +165,14 @@ unsigned int dk_schema_flags(const struct dk_schema *s);
 unsigned int dk_schema_args(const struct dk_schema *s);
 
 /**
- * dk_schema_arg() - an argument
+ * dk_schema_argument() - an argument
  * @s: the schema
  * @i: 0 for the first one
  *
  * Context: Userspace.
  * Return: The argument, which lives as long as the schema, or NULL.
  */
-const struct dk_schema_arg *dk_schema_arg(const struct dk_schema *s, unsigned int i);
+const struct dk_schema_arg *dk_schema_argument(const struct dk_schema *s, unsigned int i);
 
 /**
  * dk_schema_returns() - the number of what is returned

@@ -171,7 +171,7 @@ EXPORT_SYMBOL_GPL(dk_op_is_served);
 EXPORT_SYMBOL_GPL(dk_op_is_fallthrough);
 EXPORT_SYMBOL_GPL(dk_registry_has_fallback);
 EXPORT_SYMBOL_GPL(dk_op_check);
-EXPORT_SYMBOL_GPL(dk_explain);
+EXPORT_SYMBOL_GPL(dk_op_explain);
 EXPORT_SYMBOL_GPL(dk_explain_step);
 EXPORT_SYMBOL_GPL(dk_registry_counts);
 EXPORT_SYMBOL_GPL(dk_registry_backend);

@@ -242,8 +242,8 @@ int dkc_explain_impl(struct dk_op *op, const struct dk_explain *ex,
 	return 0;
 }
 
-int dk_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
-	       const struct dk_obj *const *objs, unsigned int n, struct dk_explain *ex)
+int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
+		  const struct dk_obj *const *objs, unsigned int n, struct dk_explain *ex)
 {
 	if (ex->size != sizeof(*ex))
 		return -EINVAL;

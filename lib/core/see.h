@@ -19,7 +19,7 @@ const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i);
 void dkc_slot_split(const struct dk_layout *l, unsigned int slot, unsigned int *f,
 		    unsigned int *b);
 
-/* explain.c: as dk_explain() and dk_explain_step(). */
+/* explain.c: as dk_op_explain() and dk_explain_step(). */
 void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 		 const struct dk_obj *const *objs, unsigned int n,
 		 struct dk_explain *ex);

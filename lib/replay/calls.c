@@ -116,7 +116,7 @@ static int ask(struct dk_replay *r, struct dk_op *op,
 	int err;
 
 	r->explain.size = sizeof(r->explain);
-	err = dk_explain(op, r->included, r->excluded, objs, n, &r->explain);
+	err = dk_op_explain(op, r->included, r->excluded, objs, n, &r->explain);
 	if (!err)
 		err = r->explain.error;
 	if (err && err != -ENOSYS && err != -ENOTUNIQ)

@@ -22,7 +22,7 @@ unsigned int dk_schema_args(const struct dk_schema *s)
 	return s->num_args;
 }
 
-const struct dk_schema_arg *dk_schema_arg(const struct dk_schema *s, unsigned int i)
+const struct dk_schema_arg *dk_schema_argument(const struct dk_schema *s, unsigned int i)
 {
 	return i < s->num_args ? &s->args[i] : NULL;
 }

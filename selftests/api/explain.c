@@ -164,7 +164,7 @@ static const struct dk_obj *const objs[] = { &x, &y };
 static void explain(void)
 {
 	ex.size = sizeof(ex);
-	CHECK_OK(dk_explain(op, p.included, none, objs, 2, &ex));
+	CHECK_OK(dk_op_explain(op, p.included, none, objs, 2, &ex));
 	step.size = sizeof(step);
 }
 
@@ -309,8 +309,8 @@ static void refuses(void)
 	make_up(&state);
 	begin(NULL);
 	ex.size = 1;
-	/* refuses: dk_explain EINVAL BAD_SIZE */
-	CHECK_INT(dk_explain(op, none, none, objs, 2, &ex), -EINVAL);
+	/* refuses: dk_op_explain EINVAL BAD_SIZE */
+	CHECK_INT(dk_op_explain(op, none, none, objs, 2, &ex), -EINVAL);
 	explain();
 	step.size = 1;
 	/* refuses: dk_explain_step EINVAL BAD_SIZE */

@@ -271,7 +271,7 @@ static int look(void)
 	CHECK(dk_op_dump_table(op, text, sizeof(text)));
 	CHECK(dk_op_list_keys(op, text, sizeof(text)));
 	dk_invariants_text(op, text, sizeof(text));
-	CHECK_OK(dk_explain(op, DK_KEYSET(0), DK_KEYSET(0), NULL, 0, &ex));
+	CHECK_OK(dk_op_explain(op, DK_KEYSET(0), DK_KEYSET(0), NULL, 0, &ex));
 	CHECK_OK(dk_registry_next_op(t_reg, NULL, &info));
 	CHECK_OK(dk_backend_find(t_reg, "edu", &backend, &t_why));
 	CHECK_OK(dk_registry_key_parse(t_reg, "edu", &key, &t_why));

@@ -246,7 +246,7 @@ static void explained(void)
 	begin(0, true);
 	x = on(card, false);
 	switch_to(0);
-	CHECK_OK(dk_explain(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &ex));
+	CHECK_OK(dk_op_explain(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &ex));
 	for (i = 0; !dk_explain_step(op, &ex, i, &step); i++)
 		offline += step.kind == DK_STEP_IMPL &&
 			   step.bearing == DK_BEARING_OFFLINE;

@@ -42,15 +42,15 @@ static void parts(void)
 	CHECK_STR(dk_schema_overload(s), "Tensor");
 	CHECK_INT(dk_schema_flags(s), DK_SCHEMA_VARARG | DK_SCHEMA_VARRET);
 	CHECK_INT(dk_schema_args(s), 3);
-	CHECK(!dk_schema_arg(s, 3));
-	arg = dk_schema_arg(s, 0);
+	CHECK(!dk_schema_argument(s, 3));
+	arg = dk_schema_argument(s, 0);
 	CHECK_INT(arg->type->kind, DK_TYPE_NAME);
 	CHECK_STR(arg->type->name, "Tensor");
 	CHECK_STR(arg->type->before, "a");
 	CHECK_INT(arg->type->write, 1);
 	CHECK(!arg->type->after);
 	CHECK(!arg->value);
-	arg = dk_schema_arg(s, 1);
+	arg = dk_schema_argument(s, 1);
 	CHECK_INT(arg->type->kind, DK_TYPE_OPTIONAL);
 	CHECK_INT(arg->type->first->kind, DK_TYPE_LIST);
 	CHECK_INT(arg->type->first->size, 3);
@@ -58,7 +58,7 @@ static void parts(void)
 	CHECK_STR(arg->name, "x");
 	CHECK_STR(arg->value, "[1, -2]");
 	CHECK_INT(arg->keyword_only, 0);
-	arg = dk_schema_arg(s, 2);
+	arg = dk_schema_argument(s, 2);
 	CHECK_INT(arg->keyword_only, 1);
 	CHECK_INT(arg->type->kind, DK_TYPE_GENERIC);
 	CHECK_STR(arg->type->first->name, "str");

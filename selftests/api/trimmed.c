@@ -197,7 +197,7 @@ static const struct dk_step *explained(const char *set, unsigned int rule)
 
 	ex.size = sizeof(ex);
 	s.size = sizeof(s);
-	CHECK_OK(dk_explain(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &ex));
+	CHECK_OK(dk_op_explain(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &ex));
 	for (i = 0; CHECK_OK(dk_explain_step(op, &ex, i, &s)); i++)
 		if (s.kind == DK_STEP_RULE && s.rule == rule)
 			break;

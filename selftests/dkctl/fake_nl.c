@@ -916,9 +916,9 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
 		list[i] = &objs[i];
 	}
 	op = dk_op_get(replay->reg, call->op);
-	dk_explain(op, call->has_included ? call->included : replay->included,
-		   call->has_excluded ? call->excluded : replay->excluded, list,
-		   call->num_objs, &ex);
+	dk_op_explain(op, call->has_included ? call->included : replay->included,
+		      call->has_excluded ? call->excluded : replay->excluded, list,
+		      call->num_objs, &ex);
 	*route = route_of(op, &ex);
 	for (i = 0; steps && !dk_explain_step(op, &ex, i, &step); i++) {
 		*steps = step_of(&step);

@@ -227,7 +227,7 @@ int pass_boxed(struct dk_call *c, void *args)
 
 /* ---- tables --------------------------------------------------------------------- */
 
-void torture_table(struct dk_impl table[NUM_OPS], tt_quick_fn fn, const char *label,
+void torture_table(struct dk_impl table[NUM_OPS], torture_fn fn, const char *label,
 		   unsigned int key)
 {
 	const struct dk_impl like = DK_IMPL(tt_quick, key, serve_base);

@@ -152,6 +152,8 @@ struct ticket {
 	DK_OP(id, name, (struct dk_obj *x, struct ticket *t), (x, t), (x));
 TORTURE_OPS(TORTURE_DECLARE)
 #undef TORTURE_DECLARE
+/* A function of any of them. */
+typedef int (*torture_fn)(struct dk_call *c, struct dk_obj *x, struct ticket *t);
 
 /* Something that changes: odd while it does; see look_at() and change_begin(). */
 struct window {
@@ -291,7 +293,7 @@ extern struct w_mutex torture_lock;
 int torture_serve(struct dk_call *c, struct dk_obj *x, struct ticket *t,
 		  enum role role);
 /* Fill a table: @fn at @key of all operators. */
-void torture_table(struct dk_impl table[NUM_OPS], tt_quick_fn fn, const char *label,
+void torture_table(struct dk_impl table[NUM_OPS], torture_fn fn, const char *label,
 		   unsigned int key);
 /* The functions of the tables; those that pass hand on to what comes behind. */
 int serve_base(struct dk_call *c, struct dk_obj *x, struct ticket *t);

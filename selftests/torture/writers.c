@@ -14,7 +14,7 @@ enum { ON_BACKEND, ON_CPU, EXPLICIT, NONFUNCTIONAL, IMPLICIT, AUTOGRAD, AUTOGRAD
 	VMAP, VMAP_THROUGH, CUDA_THROUGH, NUM_TABLES };
 
 static const struct {
-	tt_quick_fn fn;
+	torture_fn fn;
 	const char *label;
 	unsigned int key;
 	unsigned int change;

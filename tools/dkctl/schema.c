@@ -36,7 +36,7 @@ static void schema_text(const struct dk_schema *s, const char *text)
 
 	printf("%s\n", text);
 	for (i = 0; i < dk_schema_args(s); i++)
-		arg_text("argument", i, dk_schema_arg(s, i));
+		arg_text("argument", i, dk_schema_argument(s, i));
 	if (dk_schema_flags(s) & DK_SCHEMA_VARARG)
 		puts("  and any further arguments");
 	for (i = 0; i < dk_schema_returns(s); i++)
@@ -77,7 +77,7 @@ static void schema_json(struct request *q, const struct dk_schema *s, const char
 	json_string(&j, "overload", dk_schema_overload(s));
 	json_array(&j, "arguments");
 	for (i = 0; i < dk_schema_args(s); i++)
-		arg_json(&j, dk_schema_arg(s, i));
+		arg_json(&j, dk_schema_argument(s, i));
 	json_close(&j);
 	json_bool(&j, "varargs", dk_schema_flags(s) & DK_SCHEMA_VARARG);
 	json_array(&j, "returns");

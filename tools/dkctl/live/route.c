@@ -491,7 +491,7 @@ static unsigned int max_objects(const char *text)
 	if (dk_schema_flags(s) & DK_SCHEMA_VARARG)
 		n = UINT_MAX;
 	for (i = 0; n != UINT_MAX && i < dk_schema_args(s); i++) {
-		one = type_objects(dk_schema_arg(s, i)->type);
+		one = type_objects(dk_schema_argument(s, i)->type);
 		n = one == UINT_MAX ? UINT_MAX : n + one;
 	}
 	dk_schema_free(s);
