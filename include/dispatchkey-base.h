@@ -124,7 +124,7 @@ extern const struct dk_local dk_local_default;
 	X(NO_ENTRY, 0, "the table is trimmed and has no entry for this key")	\
 	X(NO_MEMORY, ENOMEM, "out of memory")				\
 	X(BAD_NAME, EINVAL,						\
-	  "a name is 1 to 127 printable characters without spaces")	\
+	  "a name is 1 to 127 bytes of UTF-8 without spaces, control or bidirectional characters") \
 	X(BAD_SIZE, EINVAL,						\
 	  "a structure has no size, or a larger one than this version knows") \
 	X(BAD_FLAGS, EINVAL, "a flag is set that this version does not know") \
@@ -171,6 +171,9 @@ extern const struct dk_local dk_local_default;
 	X(BAD_BACKEND, EINVAL, "no backend of this layout has this number") \
 	X(NOT_RUNTIME_KEY, EINVAL,					\
 	  "a backend fallback needs a runtime key or an alias key")	\
+	X(BUILDING_BLOCK, EINVAL,					\
+	  "a building block has no table entry: use it in the table of a backend or a device, or a runtime key such as CPU") \
+	X(TABLE_REGISTERED, EEXIST, "the provider has registered this table already") \
 	X(ALIAS_KEY, EINVAL, "an alias key has no table entry of its own") \
 	X(NO_IMPL, ENOENT, "nothing is registered at this key")		\
 	X(NO_HOOK, EINVAL, "neither a function before calls nor one behind") \

@@ -187,12 +187,16 @@ const char *dk_op_name(const struct dk_op *op);
  * @DK_IMPL_F_ATOMIC: fit for an atomic operator
  * @DK_IMPL_F_BOXED: a dk_boxed_fn_t
  * @DK_IMPL_F_PLAIN: of the operator's type without the struct dk_call
+ * @DK_IMPL_F_BLOCK: its key may be a building block outside of a backend's or a
+ *	device's table, as in PyTorch: no call is routed to it, and it counts
+ *	where the rules look at what is registered (SEMANTICS 7.2, 4 and 6a)
  */
 enum dk_impl_flags {
 	DK_IMPL_F_FALLTHROUGH = 1,
 	DK_IMPL_F_ATOMIC = 2,
 	DK_IMPL_F_BOXED = 4,
 	DK_IMPL_F_PLAIN = 8,
+	DK_IMPL_F_BLOCK = 16,
 };
 
 /**
@@ -200,9 +204,10 @@ enum dk_impl_flags {
  * @op: the operator; NULL in dk_fallback_register()
  * @fn: the function, NULL for a fallthrough
  * @label: its name for people
- * @key: a runtime key, building block or alias key; DK_UNDEFINED is the
- *	catch-all, CompositeImplicitAutograd. Where a backend or a device goes
- *	with the table, a building block means the runtime key of that backend.
+ * @key: a runtime key or alias key; DK_UNDEFINED is the catch-all,
+ *	CompositeImplicitAutograd. Where a backend or a device goes with the
+ *	table, a building block means the runtime key of that backend; elsewhere
+ *	it is refused, unless @flags has DK_IMPL_F_BLOCK.
  * @flags: of enum dk_impl_flags
  * @size: sizeof(struct dk_impl)
  * @schema: what the function takes and returns, as text such as
@@ -237,7 +242,8 @@ struct dk_impl {
  * Context: Process context, may sleep; from inside a function of a sleepable
  * operator too.
  * Return: 0, -EINVAL (provider, size, key, name, function, atomic operator),
- * -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
+ * -EEXIST (the provider has registered this table already), -EPROTOTYPE,
+ * -ENOMEM, -ESHUTDOWN.
  */
 int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
 		      unsigned int n, struct dk_diag *why);

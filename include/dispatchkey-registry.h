@@ -96,7 +96,8 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
  * @size: sizeof(struct dk_provider)
  * @abi: DK_ABI_VERSION
  * @layout: name of the layout that its keys are numbers of
- * @name: for people; 1 to 127 printable characters without spaces
+ * @name: for people; 1 to 127 bytes of UTF-8 without spaces, control or
+ *	bidirectional characters
  * @registry: where to register, NULL for the default registry
  * @priv: what dk_call_priv() gives to its functions that have no device
  * @owner: the module

@@ -88,10 +88,11 @@ static int dkc_choose_backend(struct dk_registry *reg, const char *name,
 		return 0;
 	}
 	if (pin) {
+		if (pin > reg->layout->nb)
+			return dkc_refuse_number(why, DK_WHY_NOT_PRIVATE, pin);
 		if (!dkc_is_private(reg->layout, pin))
 			return dkc_refuse(why, DK_WHY_NOT_PRIVATE,
-					  pin <= reg->layout->nb ?
-					  reg->layout->backend_names[pin] : name);
+					  reg->layout->backend_names[pin]);
 		if (reg->private_backend[pin].name[0])
 			return dkc_refuse(why, DK_WHY_BACKEND_PINNED,
 					  reg->private_backend[pin].name);

@@ -155,7 +155,7 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
 	dev->online = true;
 	dev->want_online = true;
 	if (!backend || backend > core->reg->layout->nb)
-		err = dkc_refuse(why, DK_WHY_BAD_BACKEND, name);
+		err = dkc_refuse_number(why, DK_WHY_BAD_BACKEND, backend);
 	else if (dkc_device_named(core->reg, name))
 		err = dkc_refuse(why, DK_WHY_DEVICE_EXISTS, name);
 	else
@@ -185,7 +185,7 @@ int dk_device_unregister(struct dk_provider *prov, __u32 device,
 	dev = dkc_device_at(core->reg, device);
 	if (!dev || dev->prov != core) {
 		dkc_mutex_unlock(&core->reg->lock);
-		return dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
+		return dkc_refuse_number(why, DK_WHY_NO_DEVICE, device);
 	}
 	b = dev->block;
 	dkc_block_withdraw(b, &ch);

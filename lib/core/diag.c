@@ -63,6 +63,16 @@ int dkc_refuse_key(struct dk_diag *why, enum dk_reason reason,
 	return -reasons[reason].error;
 }
 
+int dkc_refuse_number(struct dk_diag *why, enum dk_reason reason, unsigned int n)
+{
+	char name[12];
+	struct dkc_text t = { name, sizeof(name), 0 };
+
+	dkc_put_dec(&t, n);
+	dkc_put_end(&t);
+	return dkc_refuse(why, reason, name);
+}
+
 #ifndef dkc_strlen
 size_t dkc_strlen(const char *s)
 {

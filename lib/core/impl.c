@@ -22,8 +22,8 @@ static int dkc_check_function(const struct dk_impl *impl, bool fallback,
 
 	if (impl->size != sizeof(*impl))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
-	if (impl->flags & ~(DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC |
-			    DK_IMPL_F_BOXED | DK_IMPL_F_PLAIN))
+	if (impl->flags & ~(DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC | DK_IMPL_F_BOXED |
+			    DK_IMPL_F_PLAIN | DK_IMPL_F_BLOCK))
 		return dkc_refuse(why, DK_WHY_BAD_FLAGS, impl->label);
 	/* what serves every operator cannot have the type of one */
 	if (none == !!impl->fn ||
@@ -64,7 +64,7 @@ static int dkc_resolve_key(const struct dk_layout *l, const struct dk_impl *impl
 
 	*key = impl->key;
 	if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
-		return dkc_refuse(why, DK_WHY_BAD_KEY, impl->label);
+		return dkc_refuse_number(why, DK_WHY_BAD_KEY, impl->key);
 	if (kind == DK_KIND_UNDEFINED) {
 		*key = l->alias_key[DKC_ALIAS_IMPLICIT];
 		kind = DK_KIND_ALIAS;
@@ -73,6 +73,8 @@ static int dkc_resolve_key(const struct dk_layout *l, const struct dk_impl *impl
 		*key = dk_runtime_key(l, impl->key, backend);
 		kind = DK_KIND_PER_BACKEND;
 	}
+	if (kind == DK_KIND_BUILDING_BLOCK && !(impl->flags & DK_IMPL_F_BLOCK))
+		return dkc_refuse_key(why, DK_WHY_BUILDING_BLOCK, l, *key);
 	if (device && (kind != DK_KIND_PER_BACKEND ||
 		       dkc_key_place(l, *key).b != backend))
 		return dkc_refuse_key(why, DK_WHY_DEVICE_KEY, l, *key);
@@ -370,6 +372,32 @@ void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
 	dkc_news_lose(b->prov->reg, ch->news_lost);
 }
 
+/* What a provider registered by the caller's table; no device's. */
+static struct dkc_block *dkc_block_by_table(const struct dkc_provider *core,
+					    const struct dk_impl *impls)
+{
+	struct dkc_block *b = *dkc_bucket(core->reg, impls);
+
+	while (b && (b->impls != impls || b->prov != core || b->dev))
+		b = b->hash_next;
+	return b;
+}
+
+/* A table is unregistered by its address, so it is registered once. */
+static dkc_noinline int dkc_check_table(const struct dkc_provider *core,
+					const struct dk_impl *impls, unsigned int n,
+					struct dk_diag *why)
+{
+	const struct dkc_block *b = dkc_block_by_table(core, impls);
+	char text[DK_NAME_MAX];
+
+	/* an empty one may have the address of the next */
+	if (!b || !b->n || !n)
+		return 0;
+	dkc_who(text, impls, core);
+	return dkc_refuse(why, DK_WHY_TABLE_REGISTERED, text);
+}
+
 /* Register a table; the lock is held. */
 struct dkc_block *dkc_table_add(struct dkc_provider *core, unsigned int backend,
 				const struct dk_impl *impls, unsigned int n,
@@ -378,7 +406,9 @@ struct dkc_block *dkc_table_add(struct dkc_provider *core, unsigned int backend,
 	struct dkc_change ch = { .ops = NULL };
 	struct dkc_block *b;
 
-	*err = 0;
+	*err = dkc_check_table(core, impls, n, why);
+	if (*err)
+		return NULL;
 	b = dkc_block_make(core, impls, n, backend, NULL, core->priv, &ch, why, err);
 	if (!b)
 		return NULL;
@@ -405,7 +435,7 @@ static int dkc_impls_register(struct dk_provider *prov, unsigned int backend,
 		return err;
 	reg = core->reg;
 	if (backend > reg->layout->nb)
-		err = dkc_refuse(why, DK_WHY_BAD_BACKEND, NULL);
+		err = dkc_refuse_number(why, DK_WHY_BAD_BACKEND, backend);
 	else
 		dkc_table_add(core, backend, impls, n, why, &err);
 	dkc_mutex_unlock(&reg->lock);
@@ -425,7 +455,7 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
 			      struct dk_diag *why)
 {
 	if (!backend)
-		return dkc_refuse(why, DK_WHY_BAD_BACKEND, NULL);
+		return dkc_refuse_number(why, DK_WHY_BAD_BACKEND, backend);
 	return dkc_impls_register(prov, backend, impls, n, why);
 }
 
@@ -439,7 +469,7 @@ static int dkc_check_fallback_key(const struct dk_layout *l,
 		return dkc_check_function(impl, true, why);
 	case DK_KIND_NONE:
 	case DK_KIND_SENTINEL:
-		return dkc_refuse(why, DK_WHY_BAD_KEY, impl->label);
+		return dkc_refuse_number(why, DK_WHY_BAD_KEY, impl->key);
 	default:
 		return dkc_refuse_key(why, DK_WHY_NOT_RUNTIME_KEY, l, impl->key);
 	}
@@ -558,10 +588,8 @@ static int dkc_withdraw(struct dkc_provider *core, const struct dk_impl *impls,
 			struct dkc_block **out, struct dk_diag *why)
 {
 	struct dkc_change ch = { .ops = NULL };
-	struct dkc_block *b = *dkc_bucket(core->reg, impls);
+	struct dkc_block *b = dkc_block_by_table(core, impls);
 
-	while (b && (b->impls != impls || b->prov != core || b->dev))
-		b = b->hash_next;
 	if (!b)
 		return dkc_refuse(why, DK_WHY_NOT_THERE, core->name);
 	dkc_block_withdraw(b, &ch);

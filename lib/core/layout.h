@@ -317,6 +317,7 @@ size_t dkc_put_end(struct dkc_text *t);
 
 /* Fill @why, if there is one, and give back the reason's negative errno. */
 int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name);
+int dkc_refuse_number(struct dk_diag *why, enum dk_reason reason, unsigned int n);
 void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name);
 /* The same of a key, for whose name nobody else then needs room on the stack. */
 void dkc_remark_key(struct dk_diag *why, enum dk_reason reason,

@@ -59,6 +59,16 @@ static int dkc_lib_refuse(struct dk_diag *why, enum dk_reason reason,
 	return dkc_refuse(why, reason, text);
 }
 
+static int dkc_lib_refuse_key(struct dk_diag *why, const struct dk_library *lib)
+{
+	char number[12];
+	struct dkc_text t = { number, sizeof(number), 0 };
+
+	dkc_put_dec(&t, lib->key);
+	dkc_put_end(&t);
+	return dkc_lib_refuse(why, DK_WHY_BAD_KEY, number, lib);
+}
+
 /* ---- the library ------------------------------------------------------------ */
 
 static bool dkc_has_ns(const struct dk_library *lib)
@@ -144,7 +154,7 @@ int dk_library_register(struct dk_library *lib, struct dk_diag *why)
 	err = dkc_provider_lock(lib->prov, &core, why);
 	if (!err) {
 		if (dk_key_kind(core->reg->layout, l->key) == DK_KIND_NONE)
-			err = dkc_lib_refuse(why, DK_WHY_BAD_KEY, "key", lib);
+			err = dkc_lib_refuse_key(why, lib);
 		else
 			err = dkc_library_add(core, lib, l, why);
 		dkc_mutex_unlock(&core->reg->lock);

@@ -272,7 +272,7 @@ int dkc_device_set_online(struct dk_registry *reg, u32 device, bool online,
 	if (s.dev)
 		return dkc_set_online(&s, why);
 	dkc_mutex_unlock(&reg->lock);
-	return dkc_refuse(why, DK_WHY_NO_DEVICE, NULL);
+	return dkc_refuse_number(why, DK_WHY_NO_DEVICE, device);
 }
 
 int dkc_backend_set_online(struct dk_registry *reg, unsigned int backend, bool online,
@@ -286,7 +286,7 @@ int dkc_backend_set_online(struct dk_registry *reg, unsigned int backend, bool o
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
 	if (!backend || backend > reg->layout->nb)
-		return dkc_refuse(why, DK_WHY_BAD_BACKEND, NULL);
+		return dkc_refuse_number(why, DK_WHY_BAD_BACKEND, backend);
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
 	dkc_remark(why, DK_WHY_NONE, NULL);

@@ -62,15 +62,47 @@ u64 dkc_sig_hash(const char *sig)
 	return hash ? hash : 1;
 }
 
+/* Control characters (C0, DEL, C1) and those that change the direction of text. */
+static bool dkc_is_control(u32 c)
+{
+	return c < ' ' || (c >= 0x7f && c <= 0x9f) || c == 0x61c || c == 0x200e ||
+	       c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069);
+}
+
+/* The character at @s and its length in bytes, 0 if it is not UTF-8. */
+static unsigned int dkc_utf8(const char *s, u32 *c)
+{
+	static const u32 least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	u8 first = s[0];
+	unsigned int n = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 :
+			 first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
+	unsigned int i;
+
+	*c = n > 1 ? first & (0x7f >> n) : first;
+	for (i = 1; i < n; i++) {
+		if (((u8)s[i] & 0xc0) != 0x80)
+			return 0;
+		*c = *c << 6 | ((u8)s[i] & 0x3f);
+	}
+	if (*c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c <= 0xdfff))
+		return 0;
+	return n;
+}
+
 bool dkc_name_ok(const char *name)
 {
+	unsigned int len;
 	size_t n;
+	u32 c;
 
 	if (!name)
 		return false;
-	for (n = 0; name[n]; n++)
-		if ((u8)name[n] <= ' ' || name[n] == 0x7f)
+	for (n = 0; name[n]; n += len) {
+		len = dkc_utf8(name + n, &c);
+		if (!len || c == ' ' || dkc_is_control(c))
 			return false;
+	}
 	return n && n < DK_NAME_MAX;
 }
 
@@ -672,6 +704,28 @@ static bool dkc_schema_named(const char *schema, const char *name)
 	return !*name && *schema == '(';
 }
 
+/* "foo::bar vs foo::baz": the name in the schema, and the operator's. */
+static dkc_noinline int dkc_refuse_schema_name(const struct dk_op_decl *decl,
+					       struct dk_diag *why)
+{
+	char named[DK_NAME_MAX], text[DK_NAME_MAX];
+	const char *schema = decl->schema;
+	const char *const part[] = { named, " vs ", decl->name };
+	size_t n = 0;
+
+	while (*schema == ' ')
+		schema++;
+	while (schema[n] && schema[n] != '(')
+		n++;
+	if (!schema[n])
+		return dkc_refuse(why, DK_WHY_SCHEMA, schema);
+	while (n && schema[n - 1] == ' ')
+		n--;
+	dkc_strncpy(named, n ? schema : "no name", n ? n : 7, sizeof(named));
+	dkc_join(text, sizeof(text), part, DKC_COUNT(part));
+	return dkc_refuse(why, DK_WHY_SCHEMA_NAME, text);
+}
+
 int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		   struct dk_diag *why)
 {
@@ -684,7 +738,7 @@ int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 	if (!decl->schema)
 		return 0;
 	if (!dkc_schema_named(decl->schema, decl->name))
-		return dkc_refuse(why, DK_WHY_SCHEMA_NAME, decl->name);
+		return dkc_refuse_schema_name(decl, why);
 	return dkc_schema_check_decl(decl, why);
 }
 

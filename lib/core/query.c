@@ -17,7 +17,7 @@ int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why)
 	int has;
 
 	if (dkc_no_key(reg->layout, key))
-		return dkc_refuse(why, DK_WHY_BAD_KEY, op->name);
+		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	dkc_mutex_lock(&reg->lock);
 	has = !!dkc_top(op, NULL, key, true);
@@ -41,9 +41,9 @@ int dk_op_is_served(struct dk_op *op, unsigned int key, struct dk_diag *why)
 	int has;
 
 	if (dkc_no_key(l, key))
-		return dkc_refuse(why, DK_WHY_BAD_KEY, op->name);
+		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	if (dk_key_kind(l, key) == DK_KIND_ALIAS)
-		return dkc_refuse(why, DK_WHY_ALIAS_KEY, op->name);
+		return dkc_refuse_key(why, DK_WHY_ALIAS_KEY, l, key);
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	dkc_mutex_lock(&op->reg->lock);
 	has = dkc_is_served(op, dk_keyset_slot(l, dk_key_set(l, key)));
@@ -58,7 +58,7 @@ int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why
 	int is;
 
 	if (dkc_no_key(l, key))
-		return dkc_refuse(why, DK_WHY_BAD_KEY, op->name);
+		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	dkc_mutex_lock(&op->reg->lock);
 	r = dkc_top(op, NULL, key, true);

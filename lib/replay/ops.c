@@ -148,7 +148,8 @@ struct dk_replay_impl *dk_replay_impl_alloc(const char *op, unsigned int key,
 	i->impl.schema = copy(&text, schema);
 	i->impl.key = key;
 	i->impl.size = sizeof(i->impl);
-	i->impl.flags = flags;
+	/* in PyTorch a key may be a building block */
+	i->impl.flags = flags | (op ? DK_IMPL_F_BLOCK : 0);
 	if (!(flags & DK_IMPL_F_FALLTHROUGH))
 		i->impl.fn = (dk_fn_t)never_called;
 	return i;

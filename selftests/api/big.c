@@ -80,8 +80,9 @@ static bool read_function(char *word, const struct dk_op_decl *decl,
 	impl->label = label;
 	impl->key = key;
 	impl->size = sizeof(*impl);
+	impl->flags = DK_IMPL_F_BLOCK;
 	if (label[strlen(label) - 1] == '!')
-		impl->flags = DK_IMPL_F_FALLTHROUGH;
+		impl->flags |= DK_IMPL_F_FALLTHROUGH;
 	else
 		impl->fn = (dk_fn_t)(t_function)anything;
 	return true;

@@ -85,6 +85,9 @@ static struct dk_impl some_impl(u64 *state, unsigned int i)
 		impl.fn = NULL;
 		impl.flags = DK_IMPL_F_FALLTHROUGH;
 	}
+	/* some are at building blocks */
+	if (!fallback)
+		impl.flags |= DK_IMPL_F_BLOCK;
 	return impl;
 }
 

@@ -367,7 +367,7 @@ static void refused_libraries(void)
 		"x" IN("DEF", "x"));
 	bad = lib_of(&r_a, DK_LIBRARY_IMPL, "x", 9999);
 	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_KEY,
-		"key" IN("IMPL", "x"));
+		"9999" IN("IMPL", "x"));
 	bad = lib_of(&r_none, DK_LIBRARY_DEF, "x", 0);
 	REFUSED(dk_library_register(&bad, &t_why), EINVAL, UNREGISTERED, "none");
 	/* refuses: dk_library_register EEXIST LIBRARY_EXISTS */
@@ -401,9 +401,10 @@ static void refused_definitions(void)
 		"s::new(Tensor x) -> ()" IN("DEF", "r"));
 	/* refuses: dk_library_def EINVAL SCHEMA_NAME */
 	bad.schema = "r::old(Tensor x) -> ()";
-	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA_NAME, "r::new");
+	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA_NAME,
+		"r::old vs r::new");
 	bad.schema = "new";
-	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA_NAME, "r::new");
+	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA, "r::new");
 	if (!T_KERNEL) {
 		bad.schema = "new(Tensor) -> ()";
 		REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA,

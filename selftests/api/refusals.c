@@ -17,6 +17,7 @@ DK_OP(same, "refusals::same", (struct dk_obj *x, struct dk_obj *y), (x, y), (x, 
 	"1234567890123456789012345678901234567890123456789012345678901234567"
 
 static unsigned int unsigned_int;
+static char key_name[DK_NAME_MAX];
 static u32 device;
 
 /* ---- names, layouts, registries ------------------------------------------- */
@@ -156,6 +157,51 @@ static void providers(void)
 	CHECK_OK(dk_provider_register(&p, &t_why));
 	CHECK_OK(dk_provider_unregister(&p));
 	CHECK_OK(dk_provider_unregister(&p));
+	r_rebase();
+	r_close();
+}
+
+/* Control characters would reach logs and terminals, and bidirectional ones mislead. */
+static void names_that_mislead(void)
+{
+	static const char *const bad[] = {
+		"a\x01", "\x1b[2J", "a\x7f", "a\xc2\x80", "\xc2\x9f" "b", "a\xd8\x9c",
+		"a\xe2\x80\x8e", "a\xe2\x80\x8f", "a\xe2\x80\xaa", "a\xe2\x80\xae" "b",
+		"a\xe2\x81\xa6", "a\xe2\x81\xa9",
+		/* no UTF-8: alone, cut short, overlong, a surrogate, beyond the last */
+		"a\x9b", "\xff", "a\xc3", "\xe2\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x82\x80",
+		"\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80",
+	};
+	static const char *const good[] = {
+		"r::\xc2\xa0", "r::\xd8\x9b", "r::\xe2\x80\x8d", "r::\xe2\x80\x90",
+		"r::\xe2\x80\xa9", "r::\xe2\x80\xaf", "r::\xe2\x81\xa5", "r::\xe2\x81\xaa",
+		"r::\xf0\x9f\x9a\x80", "r::\xf4\x8f\xbf\xbf",
+	};
+	struct dk_op_decl decl = r_new;
+	struct dk_impl impl = t_impl(&decl, DK_CPU, 1);
+	struct dk_provider p = r_none;
+	unsigned int i, n;
+	u32 number;
+
+	r_open();
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		p.name = bad[i];
+		decl.name = bad[i];
+		REFUSED(dk_provider_register(&p, &t_why), EINVAL, BAD_NAME, bad[i]);
+		REFUSED(dk_op_define(&r_a, &decl, 0, &t_why), EINVAL, BAD_NAME, bad[i]);
+		REFUSED(dk_impls_register(&r_a, &impl, 1, &t_why), EINVAL, BAD_NAME,
+			bad[i]);
+		REFUSED(dk_backend_join(&r_a, bad[i], 0, 0, &n, &t_why), EINVAL,
+			BAD_NAME, bad[i]);
+		REFUSED(dk_device_register(&r_a, r_edu, bad[i], NULL, NULL, 0, &number,
+					   &t_why), EINVAL, BAD_NAME, bad[i]);
+	}
+	CHECK(strstr(t_why.text, "control"));
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		decl.name = good[i];
+		CHECK_OK(dk_op_define(&r_a, &decl, 0, &t_why));
+		CHECK_OK(dk_op_undefine(&r_a, good[i], &t_why));
+	}
 	r_rebase();
 	r_close();
 }
@@ -369,11 +415,14 @@ static void operators(void)
 	bad = r_new;
 	bad.schema = "r::newer(Tensor x) -> ()";
 	/* refuses: dk_op_define EINVAL SCHEMA_NAME */
-	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, SCHEMA_NAME, "r::new");
-	bad.schema = "r::new.out(Tensor x) -> ()";
-	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, SCHEMA_NAME, "r::new");
+	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, SCHEMA_NAME,
+		"r::newer vs r::new");
+	bad.schema = " r::new.out (Tensor x) -> ()";
+	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, SCHEMA_NAME,
+		"r::new.out vs r::new");
 	bad.schema = "(Tensor x) -> ()";
-	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, SCHEMA_NAME, "r::new");
+	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, SCHEMA_NAME,
+		"no name vs r::new");
 	/* refuses: dk_op_undefine ENOENT NO_OPERATOR */
 	REFUSED(dk_op_undefine(&r_a, "r::new", &t_why), ENOENT, NO_OPERATOR,
 		"r::new");
@@ -444,13 +493,13 @@ static void functions_by(register_fn reg)
 	/* refuses: dk_impls_register EINVAL BAD_KEY */
 	/* refuses: dk_backend_impls_register EINVAL BAD_KEY */
 	bad.key = DK__KEY_END;
-	REFUSED(reg(second(bad), 2), EINVAL, BAD_KEY, "f8");
+	REFUSED(reg(second(bad), 2), EINVAL, BAD_KEY, "156");
 	bad.key = DK_END_OF_FUNCTIONALITY_KEYS;
-	REFUSED(reg(second(bad), 2), EINVAL, BAD_KEY, "f8");
+	REFUSED(reg(second(bad), 2), EINVAL, BAD_KEY, "47");
 	bad.key = DK_START_OF_SPARSE_BACKENDS;
-	REFUSED(reg(second(bad), 2), EINVAL, BAD_KEY, "f8");
+	REFUSED(reg(second(bad), 2), EINVAL, BAD_KEY, "82");
 	bad.key = 0xffff;
-	REFUSED(reg(second(bad), 2), EINVAL, BAD_KEY, "f8");
+	REFUSED(reg(second(bad), 2), EINVAL, BAD_KEY, "65535");
 	bad = good;
 	bad.fn = NULL;
 	/* refuses: dk_impls_register EINVAL NO_FUNCTION */
@@ -489,9 +538,33 @@ static void functions_by(register_fn reg)
 
 static void functions(void)
 {
+	static const unsigned int blocks[] = {
+		DK_DENSE, DK_QUANTIZED, DK_SPARSE, DK_SPARSE_CSR, DK_NESTED_TENSOR,
+		DK_AUTOGRAD_FUNCTIONALITY,
+	};
+	struct dk_impl bad;
+	unsigned int i;
+
 	r_open();
 	functions_by(plainly);
 	functions_by(at_backend);
+	/* nothing would be routed there: a building block is for a backend's table */
+	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
+		bad = t_impl(&r_def, blocks[i], 8);
+		bad.flags = 0;
+		/* refuses: dk_impls_register EINVAL BUILDING_BLOCK */
+		REFUSED(plainly(second(bad), 2), EINVAL, BUILDING_BLOCK,
+			dk_key_name(NULL, blocks[i], key_name));
+	}
+	CHECK(strstr(t_why.text, "table of a backend or a device"));
+	CHECK_OK(at_backend(second(bad), 2));
+	r_rebase();
+	/* refuses: dk_impls_register EEXIST TABLE_REGISTERED */
+	REFUSED(plainly(two, 2), EEXIST, TABLE_REGISTERED, "f7 (b)");
+	/* refuses: dk_backend_impls_register EEXIST TABLE_REGISTERED */
+	REFUSED(at_backend(two, 2), EEXIST, TABLE_REGISTERED, "f7 (b)");
+	CHECK_OK(dk_impls_unregister(&r_b, two, &t_why));
+	r_rebase();
 	second(t_impl(&r_def, DK_CUDA, 8));
 	/* refuses: dk_impls_register EINVAL UNREGISTERED */
 	REFUSED(dk_impls_register(&r_none, two, 2, &t_why), EINVAL, UNREGISTERED,
@@ -501,9 +574,9 @@ static void functions(void)
 		UNREGISTERED, "none");
 	/* refuses: dk_backend_impls_register EINVAL BAD_BACKEND */
 	REFUSED(dk_backend_impls_register(&r_b, 0, two, 2, &t_why), EINVAL,
-		BAD_BACKEND, "");
+		BAD_BACKEND, "0");
 	REFUSED(dk_backend_impls_register(&r_b, DK_NUM_BACKENDS + 1, two, 2, &t_why),
-		EINVAL, BAD_BACKEND, "");
+		EINVAL, BAD_BACKEND, "17");
 	/* refuses: dk_impls_unregister ENOENT NOT_THERE */
 	REFUSED(dk_impls_unregister(&r_a, two, &t_why), ENOENT, NOT_THERE, "a");
 	REFUSED(dk_impls_unregister(&r_b, r_table, &t_why), ENOENT, NOT_THERE, "b");
@@ -582,10 +655,10 @@ static void fallbacks(void)
 	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, NOT_RUNTIME_KEY,
 		"Undefined");
 	/* refuses: dk_fallback_register EINVAL BAD_KEY */
-	bad.key = DK__KEY_END;
-	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, BAD_KEY, "boxed");
+	bad.key = 999;
+	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, BAD_KEY, "999");
 	bad.key = DK_START_OF_DENSE_BACKENDS;
-	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, BAD_KEY, "boxed");
+	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, BAD_KEY, "48");
 	/* refuses: dk_fallback_register EINVAL NO_FUNCTION */
 	bad = good;
 	bad.flags = 0;
@@ -643,7 +716,7 @@ static void backends(void)
 	REFUSED(dk_backend_join(&r_b, "third", DK_BACKEND_CUDA, 0, &n, &t_why),
 		EINVAL, NOT_PRIVATE, "CUDA");
 	REFUSED(dk_backend_join(&r_b, "third", DK_NUM_BACKENDS + 1, 0, &n, &t_why),
-		EINVAL, NOT_PRIVATE, "third");
+		EINVAL, NOT_PRIVATE, "17");
 	/* refuses: dk_backend_join EINVAL BAD_FLAGS */
 	REFUSED(dk_backend_join(&r_b, "third", 0, 1u << 31, &n, &t_why), EINVAL,
 		BAD_FLAGS, "third");
@@ -676,6 +749,15 @@ static void backends(void)
 	r_close();
 }
 
+/* A number in decimal, until the next one. */
+static const char *number(u32 n)
+{
+	static char text[12];
+
+	snprintf(text, sizeof(text), "%u", n);
+	return text;
+}
+
 static void devices(void)
 {
 	static struct dk_impl good[2], bad[2];
@@ -698,9 +780,9 @@ static void devices(void)
 		EEXIST, DEVICE_EXISTS, "card");
 	/* refuses: dk_device_register EINVAL BAD_BACKEND */
 	REFUSED(dk_device_register(&r_a, 0, "new", NULL, good, 2, &n, &t_why),
-		EINVAL, BAD_BACKEND, "new");
+		EINVAL, BAD_BACKEND, "0");
 	REFUSED(dk_device_register(&r_a, DK_NUM_BACKENDS + 1, "new", NULL, good, 2,
-				   &n, &t_why), EINVAL, BAD_BACKEND, "new");
+				   &n, &t_why), EINVAL, BAD_BACKEND, "17");
 	/* refuses: dk_device_register EINVAL DEVICE_KEY */
 	memcpy(bad, good, sizeof(bad));
 	bad[1].key = DK_CPU;
@@ -712,7 +794,7 @@ static void devices(void)
 	/* refuses: dk_device_register EINVAL BAD_KEY */
 	bad[1].key = DK__KEY_END;
 	REFUSED(dk_device_register(&r_a, r_edu, "new", NULL, bad, 2, &n, &t_why),
-		EINVAL, BAD_KEY, "f8");
+		EINVAL, BAD_KEY, "156");
 	/* refuses: dk_device_register EINVAL NO_FUNCTION */
 	memcpy(bad, good, sizeof(bad));
 	bad[1].fn = NULL;
@@ -745,20 +827,24 @@ static void devices(void)
 	REFUSED(dk_device_unregister(&r_none, r_card, &t_why), EINVAL, UNREGISTERED,
 		"none");
 	/* refuses: dk_device_unregister ENODEV NO_DEVICE */
-	REFUSED(dk_device_unregister(&r_a, 0, &t_why), ENODEV, NO_DEVICE, "");
-	REFUSED(dk_device_unregister(&r_a, r_gone, &t_why), ENODEV, NO_DEVICE, "");
-	REFUSED(dk_device_unregister(&r_a, ~0u, &t_why), ENODEV, NO_DEVICE, "");
+	REFUSED(dk_device_unregister(&r_a, 0, &t_why), ENODEV, NO_DEVICE, "0");
+	REFUSED(dk_device_unregister(&r_a, r_gone, &t_why), ENODEV, NO_DEVICE,
+		number(r_gone));
+	REFUSED(dk_device_unregister(&r_a, ~0u, &t_why), ENODEV, NO_DEVICE,
+		"4294967295");
 	/* another provider's */
-	REFUSED(dk_device_unregister(&r_b, r_card, &t_why), ENODEV, NO_DEVICE, "");
+	REFUSED(dk_device_unregister(&r_b, r_card, &t_why), ENODEV, NO_DEVICE,
+		number(r_card));
 	/* refuses: dk_device_find ENODEV NO_DEVICE */
 	REFUSED(dk_device_find(t_reg, "gone", &r_cpu, &t_why), ENODEV, NO_DEVICE,
 		"gone");
 	/* refuses: dk_device_set_online ENODEV NO_DEVICE */
 	REFUSED(dk_device_set_online(t_reg, r_gone, 0, &t_why), ENODEV, NO_DEVICE,
-		"");
-	REFUSED(dk_device_set_online(t_reg, 0, 1, &t_why), ENODEV, NO_DEVICE, "");
+		number(r_gone));
+	REFUSED(dk_device_set_online(t_reg, 0, 1, &t_why), ENODEV, NO_DEVICE, "0");
 	/* refuses: dk_device_set_online_timeout ENODEV NO_DEVICE */
-	REFUSED(dk_device_set_online_timeout(t_reg, 0, 0, 1, &t_why), ENODEV, NO_DEVICE, "");
+	REFUSED(dk_device_set_online_timeout(t_reg, 0, 0, 1, &t_why), ENODEV, NO_DEVICE,
+		"0");
 	r_close();
 }
 
@@ -1074,12 +1160,13 @@ static void no_reason_without_refusal(void)
 	TELLS_NOTHING(dk_provider_register(&p, &t_why));
 	TELLS_NOTHING(dk_op_define(&p, &r_new, 0, &t_why));
 	TELLS_NOTHING(dk_impls_register(&p, two, 1, &t_why));
+	two[1] = two[0];
 	r_poison();
-	CHECK_OK(dk_impls_register(&p, two, 1, &t_why));
+	CHECK_OK(dk_impls_register(&p, &two[1], 1, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
 	CHECK_STR(t_why.name, "r::new CPU: f1 (none) -> f1 (none)");
 	TELLS_NOTHING(dk_impls_unregister(&p, two, &t_why));
-	TELLS_NOTHING(dk_impls_withdraw(&p, two, &t_why));
+	TELLS_NOTHING(dk_impls_withdraw(&p, &two[1], &t_why));
 	TELLS_NOTHING(dk_backend_impls_register(&p, 1, two, 1, &t_why));
 	two[1] = t_fallthrough(NULL, DK_PYTHON);
 	TELLS_NOTHING(dk_fallback_register(&p, &two[1], &t_why));
@@ -1113,6 +1200,7 @@ T_SUITE(refusals,
 	T(names_and_sets),
 	T(registries),
 	T(providers),
+	T(names_that_mislead),
 	T(from_inside),
 	T(operators),
 	T(functions),

@@ -194,6 +194,7 @@ static void questions(void)
 	/* refuses: dk_op_has_impl EINVAL BAD_KEY */
 	CHECK_INT(dk_op_has_impl(op, 9999, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_BAD_KEY);
+	CHECK_STR(t_why.name, "9999");
 
 	CHECK_INT(dk_op_has_impl_in(op, DK_SET(DK_CPU)), 1);
 	CHECK_INT(dk_op_has_impl_in(op, DK_SET(DK_CUDA)), 0);
@@ -208,6 +209,7 @@ static void questions(void)
 	/* refuses: dk_op_is_served EINVAL ALIAS_KEY */
 	CHECK_INT(dk_op_is_served(op, DK_AUTOGRAD, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_ALIAS_KEY);
+	CHECK_STR(t_why.name, "Autograd");
 	/* refuses: dk_op_is_served EINVAL BAD_KEY */
 	CHECK_INT(dk_op_is_served(op, 9999, &t_why), -EINVAL);
 
@@ -219,6 +221,7 @@ static void questions(void)
 	CHECK_STR(t_why.name, "BackendSelect");
 	/* refuses: dk_op_is_fallthrough EINVAL BAD_KEY */
 	CHECK_INT(dk_op_is_fallthrough(op, 9999, &t_why), -EINVAL);
+	CHECK_STR(t_why.name, "9999");
 
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_BACKEND_SELECT), 1);
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_TRACER), 0);

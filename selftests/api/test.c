@@ -220,6 +220,8 @@ struct dk_impl t_impl(const struct dk_op_decl *decl, unsigned int key,
 		.size = sizeof(impl),
 	};
 
+	if (dk_key_kind(NULL, key) == DK_KIND_BUILDING_BLOCK)
+		impl.flags = DK_IMPL_F_BLOCK;
 	return impl;
 }
 
@@ -228,6 +230,8 @@ struct dk_impl t_fallthrough(const struct dk_op_decl *decl, unsigned int key)
 	struct dk_impl impl = DK_FALLTHROUGH(key);
 
 	impl.op = decl;
+	if (dk_key_kind(NULL, key) == DK_KIND_BUILDING_BLOCK)
+		impl.flags |= DK_IMPL_F_BLOCK;
 	return impl;
 }
 

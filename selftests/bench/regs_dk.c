@@ -47,13 +47,14 @@ static struct dk_op_decl declare(const struct regs_op *op, bool with_schema)
 static struct dk_impl implement(const struct dk_op_decl *decl, const char *key,
 				const char *label, bool is_fallthrough)
 {
-	struct dk_impl impl = { .op = decl, .label = label, .size = sizeof(impl) };
+	struct dk_impl impl = { .op = decl, .label = label, .flags = DK_IMPL_F_BLOCK,
+				.size = sizeof(impl) };
 	unsigned int number;
 
 	must(dk_key_parse(NULL, key, 0, &number, &why));
 	impl.key = number;
 	if (is_fallthrough)
-		impl.flags = DK_IMPL_F_FALLTHROUGH;
+		impl.flags |= DK_IMPL_F_FALLTHROUGH;
 	else
 		impl.fn = (dk_fn_t)serve;
 	return impl;
