@@ -199,8 +199,10 @@ static int switch_to(struct dk_replay *r, const char *name, bool online)
 {
 	struct dk_replay_device *d = *find(r, name);
 	unsigned int backend;
-	int err;
+	int err = dk_replay_need_registry(r);
 
+	if (err)
+		return err;
 	if (!d)
 		return dk_backend_find(r->reg, name, &backend, NULL) ?
 		       refuse_device(r, name) :
