@@ -176,7 +176,8 @@ void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
 #define dkc_deref(p)		rcu_dereference_check(p, true)
 /* by the writer, who holds the registry's lock */
 #define dkc_deref_locked(p)	rcu_dereference_protected(p, true)
-#define dkc_publish(p, v)	rcu_assign_pointer(p, v)
+/* rcu_assign_pointer() of NULL would not order what was stored before it */
+#define dkc_publish(p, v)	smp_store_release(&(p), RCU_INITIALIZER(v))
 #define dkc_synchronize()	synchronize_rcu()
 #define dkc_now()		((u64)ktime_to_ms(ktime_get()) + 1)
 #define dkc_load(x)		READ_ONCE(x)
