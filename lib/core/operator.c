@@ -252,10 +252,44 @@ static bool dkc_op_replaceable(const struct dk_op *op)
 	return dkc_load(op->pinned) && !dkc_op_alive(op) && !op->changing;
 }
 
-static struct dk_op *dkc_op_replace(struct dk_op *op)
-{
-	struct dk_op *fresh = dkc_op_new(op->reg, op->name);
+#define DKC_ANY_CLASS	(~0u)
 
+/* May callers that have found a replaced operator call it by a new definition? */
+static bool dkc_op_fits_again(const struct dk_op *op, u64 sig, unsigned int flags)
+{
+	return op->sig == sig && (flags == DKC_ANY_CLASS || !op->classed ||
+				  !((op->flags ^ flags) & DK_OP_ATOMIC));
+}
+
+/* Take an operator that was replaced earlier out of the list, or return NULL. */
+static struct dk_op *dkc_op_replaced(const struct dk_op *op, u64 sig, unsigned int flags)
+{
+	struct dk_op **p = &op->reg->stale, *old;
+
+	for (; (old = *p); p = &old->def_next)
+		if (dkc_streq(old->name, op->name) && dkc_op_fits_again(old, sig, flags)) {
+			*p = old->def_next;
+			old->def_next = NULL;
+			return old;
+		}
+	return NULL;
+}
+
+/*
+ * Declarations point to an operator for ever, so that those of a name are as many as the
+ * signatures and classes that it was called with: one that comes again is used again.
+ */
+static struct dk_op *dkc_op_replace(struct dk_op *op, u64 sig, unsigned int flags)
+{
+	struct dk_op *fresh;
+
+	if (dkc_optab_reserve(op->reg))
+		return NULL;
+	fresh = dkc_op_replaced(op, sig, flags);
+	if (fresh)
+		dkc_store(fresh->stale, false);
+	else
+		fresh = dkc_op_new(op->reg, op->name);
 	if (!fresh)
 		return NULL;
 	dkc_optab_remove(op);
@@ -266,11 +300,14 @@ static struct dk_op *dkc_op_replace(struct dk_op *op)
 	return fresh;
 }
 
-/* The first signature that came is the operator's; under the lock. */
+/*
+ * The first signature that came is the operator's, also that of a definition that may still
+ * be cancelled; under the lock. What readers see in @sig stays for ever.
+ */
 u64 dkc_op_sig(const struct dk_op *op)
 {
 	const struct dkc_reg *r = NULL;
-	u64 sig = op->sig;
+	u64 sig = op->sig ? op->sig : op->new_sig;
 
 	while (!sig && (r = dkc_reg_walk(op, r)))
 		sig = dkc_sig_hash(dkc_impl_of(r)->op->sig);
@@ -295,6 +332,12 @@ static bool dkc_op_takes(const struct dk_op *op, const struct dk_op_decl *decl)
 	return !sig || dkc_sig_hash(decl->sig) == sig;
 }
 
+/* Has an operator that is only there for declarations another signature than @decl, or one? */
+static bool dkc_op_differs(const struct dk_op *op, const struct dk_op_decl *decl)
+{
+	return op->sig != dkc_sig_hash(decl->sig);
+}
+
 /*
  * Make what was not found; the caller settles it in the end. NULL for lack of
  * memory.
@@ -308,10 +351,8 @@ struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *de
 			dkc_op_show(op);
 		return op;
 	}
-	/* one without a signature must not get that of its namesake */
-	if (dkc_op_replaceable(op) &&
-	    (decl->sig ? !dkc_op_takes(op, decl) : op->sig != 0))
-		return dkc_op_replace(op);
+	if (dkc_op_replaceable(op) && dkc_op_differs(op, decl))
+		return dkc_op_replace(op, dkc_sig_hash(decl->sig), DKC_ANY_CLASS);
 	return op;
 }
 
@@ -499,11 +540,12 @@ static struct dk_op *dkc_op_to_define(struct dk_registry *reg,
 				      const struct dk_op_decl *decl,
 				      unsigned int flags)
 {
-	struct dk_op *op = dkc_op_obtain(reg, decl, dkc_op_find(reg, decl->name));
+	struct dk_op *op = dkc_op_find(reg, decl->name);
 
-	if (op && dkc_op_replaceable(op) && dkc_check_class(op, flags, NULL))
-		return dkc_op_replace(op);
-	return op;
+	if (op && dkc_op_replaceable(op) &&
+	    (dkc_op_differs(op, decl) || dkc_check_class(op, flags, NULL)))
+		return dkc_op_replace(op, dkc_sig_hash(decl->sig), flags);
+	return dkc_op_obtain(reg, decl, op);
 }
 
 /* Who had it and who wants it: debug strings, or the providers' names. */
@@ -595,6 +637,7 @@ static void dkc_def_link(struct dkc_provider *core, struct dk_op *op,
 	core->reg->generation++;
 	if (!op->sig)
 		dkc_store(op->sig, dkc_op_sig(op));
+	op->new_sig = 0;
 	/* whoever sees the definer sees the signature */
 	dkc_full_barrier();
 	op->decl = decl;
@@ -637,11 +680,11 @@ int dkc_op_define_begin(struct dkc_provider *core, const struct dk_op_decl *decl
 		dkc_op_settle(op);
 		return err;
 	}
-	*def = (struct dkc_op_def){ .op = op, .sig = op->sig, .flags = op->flags };
+	*def = (struct dkc_op_def){ .op = op, .flags = op->flags };
 	op->holders++;
 	dkc_store(op->flags, flags);
 	if (!dkc_op_sig(op))
-		dkc_store(op->sig, dkc_sig_hash(decl->sig));
+		op->new_sig = dkc_sig_hash(decl->sig);
 	dkc_change_add(ch, op);
 	dkc_def_news(op, def);
 	return 0;
@@ -666,7 +709,7 @@ void dkc_op_define_cancel(struct dkc_op_def *def)
 	dkc_news_free(def->news);
 	op->farewell = NULL;
 	dkc_store(op->flags, def->flags);
-	dkc_store(op->sig, def->sig);
+	op->new_sig = 0;
 	op->holders--;
 	dkc_op_settle(op);
 }

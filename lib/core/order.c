@@ -131,6 +131,7 @@ void dkc_order_add(struct dk_op *op)
 	struct dk_op **first = &op->reg->ops_unordered;
 
 	op->reg->order++;
+	op->tree_size = 0;
 	op->before = NULL;
 	op->behind = *first;
 	if (*first)

@@ -246,6 +246,7 @@ struct dk_op {
 	struct dkc_reg __rcu *regs;		/* without a device */
 	struct dkc_reg __rcu *dev_regs;	/* with one; for writers */
 	u64 sig;			/* hash of the signature, 0: unknown */
+	u64 new_sig;		/* of a definition in the making; for the writer */
 	const struct dk_op_decl *decl;		/* the definer's */
 	struct dk_op *def_next;			/* of the definer */
 	struct dk_op **def_link;
@@ -599,7 +600,6 @@ void dkc_op_undefine(struct dk_op *op);
 struct dkc_op_def {
 	struct dk_op *op;
 	struct dkc_news *news;		/* to be put when all is well, or NULL */
-	u64 sig;
 	u32 flags;
 };
 

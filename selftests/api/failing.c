@@ -833,10 +833,74 @@ static void news_are_lost_and_changes_are_not(void)
 	CHECK_INT(dk_test_allocs(), before);
 }
 
+/* ---- a name that was called ----------------------------------------------------- */
+
+DK_OP(turns, "failing::turns", (struct dk_obj *x), (x), (x));
+
+static int turns_here(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+/* Define it in the default registry, call it so that declarations point to it, and leave. */
+static void define_and_call(struct dk_op_decl *decl, bool atomic, bool early)
+{
+	static struct dk_provider unregistered = DK_PROVIDER("turns");
+	static struct dk_impl impl;
+	struct dk_provider p = unregistered;
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *const objs[] = { &x };
+	struct dk_call c;
+
+	impl = (struct dk_impl)DK_IMPL_ATOMIC(turns, DK_CPU, turns_here);
+	impl.op = decl;
+	CHECK_OK(dk_provider_register(&p, &t_why));
+	if (early)
+		CHECK_OK(dk_impls_register(&p, &impl, 1, &t_why));
+	CHECK_OK(dk_op_define(&p, decl, atomic ? DK_OP_ATOMIC : 0, &t_why));
+	if (!early)
+		CHECK_OK(dk_impls_register(&p, &impl, 1, &t_why));
+	if (CHECK_OK(dk_call_enter(&c, decl, &dk_local_default, objs, 1))) {
+		CHECK_OK(turns_run(&c, &x));
+	}
+	CHECK_OK(dk_provider_unregister(&p));
+	CHECK_INT(dk_call_enter(&c, decl, &dk_local_default, objs, 1), -ENOENT);
+}
+
+/* However often a name comes with another signature, or in another class, if @classes. */
+static void take_turns(const char *name, bool classes, bool early)
+{
+	static struct dk_op_decl decls[2][3];
+	unsigned int i;
+	long before = 0;
+
+	for (i = 0; i < 3; i++) {
+		decls[early][i] = turns_op;
+		decls[early][i].name = name;
+	}
+	decls[early][1].sig = "(int other)";
+	decls[early][2].sig = NULL;
+	for (i = 0; i < 10 * 6; i++) {
+		if (i == 6)
+			before = dk_test_allocs();
+		define_and_call(&decls[early][i % 3], classes && i / 3 % 2, early);
+	}
+	CHECK_INT(dk_test_allocs(), before);
+	CHECK_OK(dk_registry_check(NULL, &t_why));
+}
+
+static void signatures_take_turns(void)
+{
+	t_first_call();
+	take_turns("failing::turns", true, false);
+	take_turns("failing::early", false, true);
+}
+
 T_SUITE(failing,
 	T(each_allocation_fails),
 	T(offline_and_online),
 	T(device_goes_offline_alone),
 	T(fallback_makes_no_rows),
 	T(half_a_library_entry),
-	T(news_are_lost_and_changes_are_not));
+	T(news_are_lost_and_changes_are_not),
+	T(signatures_take_turns));

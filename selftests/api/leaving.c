@@ -203,6 +203,47 @@ static void atomic_operator_without_rows(void)
 	t_close();
 }
 
+/* A definition that is cancelled leaves no signature, and shows none meanwhile. */
+static void signature_of_no_definition(void)
+{
+	CHECK_INT(dkc_load(op->sig), 0);
+}
+
+static void definition_that_is_cancelled(void)
+{
+	static struct dk_op_decl untyped;
+	static struct dk_impl early;
+	unsigned int n;
+	int err;
+
+	t_first_call();
+	t_open("v1", 0);
+	t_join(&base, "base");
+	decl = t_decl("nomem::typed");
+	untyped = decl;
+	untyped.sig = NULL;
+	early = t_impl(&untyped, DK_CPU, 1);
+	CHECK_OK(dk_impls_register(&base, &early, 1, &t_why));
+	op = dk_op_get(t_reg, "nomem::typed");
+	dk_test_at_alloc(signature_of_no_definition);
+	for (n = 1;; n++) {
+		dk_test_fail_alloc(n);
+		err = dk_op_define(&base, &decl, 0, &t_why);
+		if (!dk_test_fail_alloc(0))
+			break;
+		CHECK_INT(err, -ENOMEM);
+		signature_of_no_definition();
+	}
+	dk_test_at_alloc(NULL);
+	CHECK_OK(err);
+	CHECK(n > 1);
+	CHECK(dkc_load(op->sig));
+	dk_op_put(op);
+	t_leave(&base);
+	t_close();
+}
+
 T_SUITE(leaving,
 	T_PEER(13, leaving_without_memory),
-	T(atomic_operator_without_rows));
+	T(atomic_operator_without_rows),
+	T(definition_that_is_cancelled));
