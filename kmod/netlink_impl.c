@@ -189,7 +189,7 @@ static bool dk_nl_is_active_fallback(const struct dk_registry *reg,
 {
 	const struct dkc_reg *top = dkc_deref_locked(reg->fallback[r->slot]);
 
-	return top && dkc_visible(top, true) ? r == top : r == reg->stock[r->slot];
+	return top && dkc_visible(top, NULL) ? r == top : r == reg->stock[r->slot];
 }
 
 /* Is it the newest at its key that is there? */
@@ -198,8 +198,8 @@ static bool dk_nl_is_active(const struct dkc_reg *r)
 	const struct dkc_reg *s = dkc_deref_locked(r->op->regs);
 
 	if (dkc_block_of(r)->dev)
-		return dkc_top(r->op, dkc_block_of(r)->dev, r->key, true) == r;
-	while (s != r && (s->key != r->key || !dkc_visible(s, true)))
+		return dkc_top(r->op, dkc_block_of(r)->dev, r->key, NULL) == r;
+	while (s != r && (s->key != r->key || !dkc_visible(s, NULL)))
 		s = dkc_deref_locked(s->next);
 	return s == r;
 }
@@ -213,7 +213,7 @@ static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg 
 		flags |= DK_NL_IMPL_FALLTHROUGH;
 	if (impl->flags & DK_IMPL_F_BOXED)
 		flags |= DK_NL_IMPL_BOXED;
-	if (dkc_block_of(r)->prov && !dkc_visible(r, true))
+	if (dkc_block_of(r)->prov && !dkc_visible(r, NULL))
 		flags |= DK_NL_IMPL_OFFLINE;
 	else if (r->op ? dk_nl_is_active(r) : dk_nl_is_active_fallback(reg, r))
 		flags |= DK_NL_IMPL_ACTIVE;
@@ -344,7 +344,7 @@ static int dk_nl_find_impl(struct dk_registry *reg, struct genl_info *info,
 			   &dev);
 	if (err)
 		return err;
-	*out = dkc_top(op, dev, nla_get_u32(key), true);
+	*out = dkc_top(op, dev, nla_get_u32(key), NULL);
 	/* what has no device lies below that of all devices */
 	if (!*out || dkc_block_of(*out)->dev != dev)
 		return dk_nl_deny(info->extack, key, dk_reason_text(DK_WHY_NO_IMPL),
@@ -367,7 +367,7 @@ static int dk_nl_find_fallback(struct dk_registry *reg, struct genl_info *info,
 	if (dk_key_kind(l, nla_get_u32(key)) != DK_KIND_ALIAS) {
 		slot = dk_keyset_slot(l, dk_key_set(l, nla_get_u32(key)));
 		r = dkc_deref_locked(reg->fallback[slot]);
-		if (!r || !dkc_visible(r, true))
+		if (!r || !dkc_visible(r, NULL))
 			r = reg->stock[slot];
 	}
 	*out = r;

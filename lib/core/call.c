@@ -207,8 +207,8 @@ void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f,
 }
 
 /* What the mask would leave, by the evaluator. */
-static u64 dkc_mask_slowly(const struct dk_op *op, const struct dkc_device *dev,
-			   u64 ks)
+static u64 dkc_mask_slowly(const struct dk_op *op, const struct dkc_device *dev, u64 ks,
+			   const struct dkc_view *view)
 {
 	const struct dk_layout *l = op->reg->layout;
 	unsigned int f, b;
@@ -218,37 +218,34 @@ static u64 dkc_mask_slowly(const struct dk_op *op, const struct dkc_device *dev,
 	dkc_split(op->reg, ks, &f, &b);
 	for (left = ks >> l->nb; left; left &= left - 1) {
 		f = dkc_ffs64(left) + 1;
-		if (dkc_falls_through(op, dev, f, b, false))
+		if (dkc_falls_through(op, dev, f, b, view))
 			ks &= ~dkc_functionality_bit(l, f);
 	}
 	return ks;
 }
 
-/*
- * Route by the evaluator, where there is no row: the effective set, and what
- * serves it. In a read section or under the lock.
- */
-static u64 dkc_resolve(const struct dk_op *op, const struct dkc_device *dev, u64 ks,
-		       bool mask, struct dkc_pick *pick)
+/* Route by the evaluator, where there is no row: the set that is left, and what serves it. */
+static struct dkc_pick dkc_resolve(const struct dk_op *op, const struct dkc_device *dev,
+				   struct dkc_way *way)
 {
 	const struct dk_layout *l = op->reg->layout;
+	struct dkc_pick pick;
 	unsigned int f;
 
-	if (mask)
-		ks = dkc_mask_slowly(op, dev, ks);
+	if (way->mask)
+		way->ks = dkc_mask_slowly(op, dev, way->ks, &way->view);
 	for (;;) {
-		f = dkc_fls64((ks & l->full) >> l->nb);
-		*pick = dkc_serving(op, dev, ks, false);
-		if (!f || !dkc_is_fallthrough(pick->reg))
-			return ks;
+		f = dkc_fls64((way->ks & l->full) >> l->nb);
+		pick = dkc_serving(op, dev, way->ks, &way->view);
+		if (!f || !dkc_is_fallthrough(pick.reg))
+			return pick;
 		/* it became one since, or came with a redispatch */
-		ks &= ~dkc_functionality_bit(l, f);
+		way->ks &= ~dkc_functionality_bit(l, f);
 	}
 }
 
-/* Why an entry without a function has none. */
-static int dkc_why_none(const struct dk_registry *reg, const struct dkc_row *row,
-			unsigned int id, u32 device)
+/* Why an entry without a function has none; is the device of the call gone or offline? */
+static int dkc_why_none(const struct dkc_row *row, unsigned int id, bool away)
 {
 	if (row->kind == DKC_ROW_GONE)
 		return -ESHUTDOWN;
@@ -256,7 +253,7 @@ static int dkc_why_none(const struct dk_registry *reg, const struct dkc_row *row
 		return -ENOENT;
 	if (id == DKC_ID_AMBIGUOUS)
 		return -ENOTUNIQ;
-	return device && !dkc_device_online(reg, device) ? -ENODEV : -ENOSYS;
+	return away ? -ENODEV : -ENOSYS;
 }
 
 /*
@@ -277,51 +274,50 @@ static int dkc_found_by_rules(const struct dkc_row *row, struct dkc_way *way)
 	return 0;
 }
 
-/*
- * What the registry's fallbacks are, and what is in lists, is known together with a row
- * as long as that is the operator's newest: where one has come or gone since it was,
- * another may have gone or come before.
- */
+/* Has a call found no newer row than the one that it began with? */
 static inline bool dkc_row_is_newest(const struct dk_op *op, const struct dkc_row *row)
 {
 	dkc_read_barrier();
 	return dkc_deref(op->row) == row;
 }
 
-/* The fallback where an operator's row has nothing at a slot. */
-static const struct dkc_reg *dkc_find_fallback(const struct dk_op *op, unsigned int slot,
+/*
+ * Lists and fallbacks are looked at beside the row: as of one change, at which the row was
+ * the newest, or all of it again. The device of the call then, NULL if none is online.
+ */
+static const struct dkc_device *dkc_begin_view(const struct dk_op *op, u32 device,
 					       struct dkc_way *way)
 {
 	way->beside_row = true;
-	dkc_read_barrier();	/* the row was read before */
-	return dkc_fallback_at(op, slot, false);
+	dkc_view_begin(&way->view, op->reg);
+	return dkc_device_without(op->reg, device, way->view.offline);
 }
 
 /* The row has no function for us: special, a fallback, missing or ambiguous. */
 static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
 			   unsigned int id, struct dkc_way *way)
 {
-	u32 device = dkc_device_of(op->reg->layout, way->ks, way->objs, way->n);
+	const struct dk_layout *l = op->reg->layout;
+	u32 device = dkc_device_of(l, way->ks, way->objs, way->n);
+	const struct dkc_device *dev = dkc_begin_view(op, device, way);
 	struct dkc_pick pick;
 
 	if (id == DKC_ID_FALLBACK) {
-		way->reg = dkc_find_fallback(op, dk_keyset_slot(op->reg->layout,
-								DK_KEYSET(way->ks)), way);
+		way->reg = dkc_fallback_at(op, dk_keyset_slot(l, DK_KEYSET(way->ks)),
+					   &way->view);
 		if (!way->reg)
-			return dkc_why_none(op->reg, row, id, device);
+			return dkc_why_none(row, id, device && !dev);
 		/* else it became one, and is in no mask yet: the rules go on behind it */
 		if (!dkc_is_fallthrough(way->reg))
 			return dkc_found_by_rules(row, way);
 	} else if (row->kind != DKC_ROW_RESOLVE) {
-		return dkc_why_none(op->reg, row, id, device);
+		return dkc_why_none(row, id, device && !dev);
 	}
-	way->ks = dkc_resolve(op, dkc_device_online(op->reg, device), way->ks,
-			      way->mask, &pick);
+	pick = dkc_resolve(op, dev, way);
 	way->reg = pick.reg;
 	if (!pick.reg || dkc_is_fallthrough(pick.reg))
-		return dkc_why_none(op->reg, row,
-				    pick.prov == DK_PROV_AMBIGUOUS ?
-				    DKC_ID_AMBIGUOUS : DKC_ID_MISSING, device);
+		return dkc_why_none(row, pick.prov == DK_PROV_AMBIGUOUS ?
+				    DKC_ID_AMBIGUOUS : DKC_ID_MISSING, device && !dev);
 	return dkc_found_by_rules(row, way);
 }
 
@@ -377,33 +373,14 @@ static bool dkc_row_at_key(const struct dk_layout *l, const struct dkc_row *row,
 	return true;
 }
 
-/* The same, and a fallback, by what is registered now. */
-static const struct dkc_reg *dkc_now_at_key(struct dk_op *op, u32 device, bool has_slot,
-					    struct dkc_way *way)
-{
-	const struct dk_registry *reg = op->reg;
-	const struct dkc_reg *r, *own;
-
-	way->beside_row = true;
-	dkc_read_barrier();	/* the row was read before */
-	r = dkc_top(op, dkc_device_online(reg, device), way->key, false);
-	if (r || !has_slot)
-		return r;
-	/* behind it: a function that goes makes way for a fallback that is there already */
-	r = dkc_find_fallback(op, dk_key_slot(reg->layout, way->key), way);
-	/* what hides that may have come online together with it */
-	dkc_read_barrier();
-	own = dkc_top(op, dkc_device_online(reg, device), way->key, false);
-	return own ? own : r;
-}
-
 /* What has key @way->key of its own, and no rule: SEMANTICS 8.3. */
 static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 			   struct dkc_way *way)
 {
-	const struct dk_registry *reg = op->reg;
-	u32 device = dkc_device_of(reg->layout, way->ks, way->objs, way->n);
-	enum dk_key_kind kind = dk_key_kind(reg->layout, way->key);
+	const struct dk_layout *l = op->reg->layout;
+	u32 device = dkc_device_of(l, way->ks, way->objs, way->n);
+	const struct dkc_device *dev = dkc_begin_view(op, device, way);
+	enum dk_key_kind kind = dk_key_kind(l, way->key);
 	bool has_slot = kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND;
 	bool in_row = false;
 
@@ -412,19 +389,19 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 	if (row->kind == DKC_ROW_FULL) {
 		const struct dkc_row *own = dkc_row_of_device(row, device);
 
-		way->ks = dkc_mask(reg, own, way->ks);
-		in_row = has_slot && dkc_row_at_key(reg->layout, own, way->key, &way->reg);
+		way->ks = dkc_mask(op->reg, own, way->ks);
+		in_row = has_slot && dkc_row_at_key(l, own, way->key, &way->reg);
 	} else if (row->kind == DKC_ROW_RESOLVE) {
-		way->ks = dkc_mask_slowly(op, dkc_device_online(reg, device), way->ks);
+		way->ks = dkc_mask_slowly(op, dev, way->ks, &way->view);
 	} else {
-		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
+		return dkc_why_none(row, DKC_ID_MISSING, device && !dev);
 	}
 	if (!in_row)
-		way->reg = dkc_now_at_key(op, device, has_slot, way);
-	else if (!way->reg)
-		way->reg = dkc_find_fallback(op, dk_key_slot(reg->layout, way->key), way);
+		way->reg = dkc_top(op, dev, way->key, &way->view);
+	if (!way->reg && has_slot)
+		way->reg = dkc_fallback_at(op, dk_key_slot(l, way->key), &way->view);
 	if (!way->reg || dkc_is_fallthrough(way->reg))
-		return dkc_why_none(reg, row, DKC_ID_MISSING, device);
+		return dkc_why_none(row, DKC_ID_MISSING, device && !dev);
 	return dkc_found_by_rules(row, way);
 }
 
@@ -535,7 +512,8 @@ static inline int dkc_find_newest(struct dk_op *op, const struct dkc_row **row,
 	for (;;) {
 		err = way->at_key ? dkc_find_at_key(op, *row, way) :
 				    dkc_find(op, *row, way);
-		if (dkc_likely(!way->beside_row) || dkc_row_is_newest(op, *row))
+		if (dkc_likely(!way->beside_row) ||
+		    (dkc_view_holds(&way->view, op->reg) && dkc_row_is_newest(op, *row)))
 			return err;
 		*row = dkc_deref(op->row);
 		way->beside_row = false;

@@ -6,6 +6,21 @@
  */
 #include "registry.h"
 
+/*
+ * Readers that see the registry as it was between two changes see the block as it was
+ * then. Stores to it are released: a reader that sees one sees that the half change before
+ * it is over.
+ */
+void dkc_block_turn(struct dkc_block *b, bool live)
+{
+	struct dk_registry *reg = b->prov->reg;
+
+	dkc_store_release(b->state, live ? DKC_COMING : DKC_LEAVING);
+	dkc_changed(reg, DKC_HALF_CHANGE);
+	dkc_store_release(b->state, live ? DKC_LIVE : DKC_GOING);
+	dkc_changed(reg, DKC_HALF_CHANGE);
+}
+
 static void dkc_change_put(struct dkc_change *ch, struct dk_op *op,
 			   enum dkc_what_changes what)
 {
@@ -132,9 +147,32 @@ void dkc_change_force(struct dkc_change *ch)
 	struct dk_op *op;
 
 	while ((op = ch->ops)) {
-		if (dkc_row_build(op, false, &op->pending))
+		if (dkc_row_build(op, false, &op->pending)) {
 			op->pending = NULL;
+			op->reg->unbuilt = true;
+		}
 		dkc_stats_cover(op, op->pending, false);
 		dkc_op_publish(dkc_change_take(ch));
+	}
+}
+
+void dkc_change_rebuild(struct dk_registry *reg)
+{
+	struct dkc_change ch = { .ops = NULL };
+	struct dk_op *op;
+	u32 pos = 0;
+
+	if (!reg->unbuilt)
+		return;
+	reg->unbuilt = false;
+	while ((op = dkc_op_next(reg, &pos))) {
+		if (dkc_deref_locked(op->base) || !dkc_op_alive(op))
+			continue;
+		dkc_change_add(&ch, op);
+		if (dkc_change_prepare(&ch)) {
+			reg->unbuilt = true;
+			return;
+		}
+		dkc_change_commit(&ch);
 	}
 }

@@ -94,6 +94,7 @@ static void dkc_device_show(struct dk_registry *reg, struct dkc_device *dev)
 	struct dkc_devmap *map = dkc_deref_locked(reg->devmap);
 
 	dkc_publish(map->slot[dev->number & DKC_MAX_DEVICES].dev, dev);
+	dkc_changed(reg, DKC_WHOLE_CHANGE);
 }
 
 /* Out of the map; its number is never valid again. */
@@ -104,6 +105,7 @@ void dkc_device_remove(struct dk_registry *reg, struct dkc_device *dev)
 
 	map->slot[slot].generation++;
 	dkc_publish(map->slot[slot].dev, NULL);
+	dkc_changed(reg, DKC_WHOLE_CHANGE);
 	dkc_saw_device(dev, DKC_DEVICE_WENT);
 }
 

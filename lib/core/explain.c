@@ -36,7 +36,7 @@ static void dkc_case_init(struct dkc_case *c, const struct dk_op *op,
 
 static struct dkc_pick dkc_pick_of(const struct dkc_case *c, unsigned int f)
 {
-	return dkc_evaluate(c->op, c->dev, f, c->b, true);
+	return dkc_evaluate(c->op, c->dev, f, c->b, NULL);
 }
 
 static void dkc_follow(const struct dkc_case *c, struct dkc_end *end)
@@ -48,12 +48,12 @@ static void dkc_follow(const struct dkc_case *c, struct dkc_end *end)
 	end->ks = c->merged & l->full;
 	for (left = end->ks >> l->nb; left; left &= left - 1) {
 		f = dkc_ffs64(left) + 1;
-		if (dkc_falls_through(c->op, c->dev, f, c->b, true))
+		if (dkc_falls_through(c->op, c->dev, f, c->b, NULL))
 			end->ks &= ~dkc_functionality_bit(l, f);
 	}
 	dkc_split(c->op->reg, end->ks, &f, &b);
-	dkc_at_init(&end->at, c->op, c->dev, f, b, true);
-	end->pick = dkc_serving(c->op, c->dev, end->ks, true);
+	dkc_at_init(&end->at, c->op, c->dev, f, b, NULL);
+	end->pick = dkc_serving(c->op, c->dev, end->ks, NULL);
 	end->no_entry = end->pick.prov == DK_PROV_NO_ENTRY;
 }
 
@@ -98,9 +98,9 @@ static bool dkc_step_mask(const struct dkc_case *c, unsigned int *i, struct dk_s
 		struct dkc_pick pick = dkc_pick_of(c, f);
 
 		left &= ~(1ULL << (f - 1));
-		if (!dkc_falls_through(c->op, c->dev, f, c->b, true) || (*i)--)
+		if (!dkc_falls_through(c->op, c->dev, f, c->b, NULL) || (*i)--)
 			continue;
-		dkc_at_init(&at, c->op, c->dev, f, c->b, true);
+		dkc_at_init(&at, c->op, c->dev, f, c->b, NULL);
 		s->kind = DK_STEP_MASK;
 		s->key = dk_slot_key(l, at.slot);
 		s->rule = dkc_rule_of(&at);
@@ -136,7 +136,7 @@ static enum dk_bearing dkc_bearing(const struct dkc_case *c, const struct dkc_en
 
 	if (end->pick.reg == r)
 		return DK_BEARING_SERVES;
-	if (dkc_block_of(r)->prov && !dkc_visible(r, true))
+	if (dkc_block_of(r)->prov && !dkc_visible(r, NULL))
 		return DK_BEARING_OFFLINE;
 	c->op->reg->aside = r;
 	dkc_follow(c, &without);
@@ -146,7 +146,7 @@ static enum dk_bearing dkc_bearing(const struct dkc_case *c, const struct dkc_en
 		return DK_BEARING_DECIDES;
 	if (without.ks != end->ks)
 		return DK_BEARING_SET;
-	if (r->op && dkc_top(c->op, dkc_block_of(r)->dev, r->key, true) != r)
+	if (r->op && dkc_top(c->op, dkc_block_of(r)->dev, r->key, NULL) != r)
 		return DK_BEARING_OVERRIDDEN;
 	return DK_BEARING_NONE;
 }
@@ -168,7 +168,7 @@ static const struct dkc_reg *dkc_step_impl_at(const struct dkc_case *c,
 	const struct dkc_reg *r = dkc_reg_at(c->op, i);
 
 	if (!r && i == c->op->num_regs)
-		r = dkc_fallback_at(c->op, end->at.slot, true);
+		r = dkc_fallback_at(c->op, end->at.slot, NULL);
 	return r;
 }
 
@@ -235,7 +235,7 @@ int dkc_explain_impl(struct dk_op *op, const struct dk_explain *ex,
 	dkc_case_init(&c, op, ex);
 	dkc_follow(&c, &end);
 	if (!r)
-		r = dkc_fallback_at(op, end.at.slot, true);
+		r = dkc_fallback_at(op, end.at.slot, NULL);
 	if (!r)
 		return -ENOENT;
 	dkc_step_impl(&c, &end, r, step);

@@ -358,7 +358,7 @@ void dkc_block_publish(struct dkc_block *b, struct dkc_change *ch)
 {
 	unsigned int i;
 
-	dkc_store(b->state, DKC_LIVE);
+	dkc_block_turn(b, true);
 	for (i = 0; i < b->n; i++)
 		dkc_trace(register, &b->regs[i]);
 	b->prov->reg->generation++;
@@ -564,8 +564,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 	dkc_block_unlink(b);
 	b->prov->reg->generation++;
 	dkc_saw_block(b, false);
-	/* whoever sees that sees what was published before */
-	dkc_store_release(b->state, DKC_GOING);
+	dkc_block_turn(b, false);
 	for (i = 0; i < b->n; i++) {
 		struct dkc_reg *r = &b->regs[i];
 

@@ -69,7 +69,7 @@ struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 {
 	const struct dkc_row *row = dkc_deref_locked(op->base);
 	const struct dk_layout *l = op->reg->layout;
-	struct dkc_pick pick = dkc_evaluate(op, dev, f, b, true);
+	struct dkc_pick pick = dkc_evaluate(op, dev, f, b, NULL);
 
 	if (row && dkc_has_entry(l, f, b)) {
 		row = dkc_row_of_device(row, dev ? dev->number : 0);
@@ -149,7 +149,7 @@ int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
 		info->key = r->key;
 		info->is_fallthrough = dkc_is_fallthrough(r);
 		info->is_boxed = !!(dkc_impl_of(r)->flags & DK_IMPL_F_BOXED);
-		info->is_active = dkc_top(op, b->dev, r->key, true) == r;
+		info->is_active = dkc_top(op, b->dev, r->key, NULL) == r;
 		info->device = b->device;
 		dkc_strcpy(info->label, dkc_label_of(r), sizeof(info->label));
 		dkc_strcpy(info->provider, b->prov->name, sizeof(info->provider));
@@ -163,7 +163,7 @@ int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
 /* Which rule took the entry of a route; the lock is held. */
 static enum dk_provenance dkc_route_rule(const struct dk_op *op, u64 ks, u32 device)
 {
-	return dkc_serving(op, dkc_device_online(op->reg, device), ks, true).prov;
+	return dkc_serving(op, dkc_device_online(op->reg, device), ks, NULL).prov;
 }
 
 int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,

@@ -43,6 +43,7 @@ static void dkc_show(const struct dkc_switch *s)
 		dkc_store_release(s->dev->online, s->online);
 	else
 		dkc_store_release(s->reg->offline, s->reg->want_offline);
+	dkc_changed(s->reg, DKC_WHOLE_CHANGE);
 }
 
 typedef void (*dkc_switched_fn)(struct dkc_reg *r, void *data);
@@ -92,7 +93,7 @@ static void dkc_look_unserved(const struct dk_op *op, const struct dkc_reg *r,
 
 	if (first->op || !op->definer ||
 	    ((op->flags & DK_OP_ATOMIC) && !(dkc_impl_of(r)->flags & DK_IMPL_F_ATOMIC)) ||
-	    dkc_evaluate(op, dkc_block_of(r)->dev, f, b, true).prov != DK_PROV_MISSING)
+	    dkc_evaluate(op, dkc_block_of(r)->dev, f, b, NULL).prov != DK_PROV_MISSING)
 		return;
 	first->op = op;
 	first->key = r->key;

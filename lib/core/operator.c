@@ -201,11 +201,6 @@ static void dkc_op_show(struct dk_op *op)
 	dkc_order_add(op);
 }
 
-static bool dkc_op_alive(const struct dk_op *op)
-{
-	return op->definer || op->num_regs || op->holders;
-}
-
 static void dkc_optab_remove(struct dk_op *op)
 {
 	struct dkc_optab *tab = dkc_deref_locked(op->reg->ops);
@@ -695,6 +690,8 @@ void dkc_op_define_end(struct dkc_provider *core, const struct dk_op_decl *decl,
 		       struct dkc_op_def *def)
 {
 	dkc_def_link(core, def->op, decl);
+	/* of two definitions in turn, calls may have read the same constant table */
+	dkc_changed(core->reg, DKC_WHOLE_CHANGE);
 	def->op->holders--;
 	dkc_news_put(core->reg, def->news);
 	dkc_news_lose(core->reg, !def->news);
@@ -841,6 +838,7 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
 		dkc_op_undefine(op);
 		dkc_change_add(&ch, op);
 		dkc_change_force(&ch);
+		dkc_change_rebuild(reg);
 	}
 	dkc_mutex_unlock(&reg->lock);
 	dkc_flush_retired();

@@ -87,7 +87,7 @@ static bool dkc_ground_make(struct dk_registry *reg, bool atomic)
 	for (slot = 0; slot < DKC_MAX_BACKENDS; slot++)
 		mask[slot] = reg->layout->full;
 	for (slot = 0; slot < entries; slot++) {
-		const struct dkc_reg *r = dkc_fallback_of(reg, atomic, slot, true);
+		const struct dkc_reg *r = dkc_fallback_of(reg, atomic, slot, NULL);
 
 		ids[slot] = dkc_slot_in(e->in_table, slot) ? DKC_ID_FALLBACK :
 							     DKC_ID_MISSING;
@@ -146,7 +146,7 @@ static dkc_always_inline void dkc_note(struct dkc_easel *e, const struct dk_layo
 	/* a building block has no slot, and is on all backends */
 	unsigned int slot = r->slot, f = slot ? l->slot_functionality[slot] : r->key;
 
-	if (!dkc_visible(r, true))
+	if (!dkc_visible(r, NULL))
 		return;
 	if (r->key >= l->first_alias) {
 		dkc_note_alias(e, r, dkc_key_alias(l, r->key));

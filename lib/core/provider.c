@@ -212,7 +212,7 @@ static bool dkc_is_inside(const struct dkc_inside *in, void *data)
 	/* somebody may have brought online again what we wait for */
 	return (t->block ? dkc_block_of(in->reg) == t->block :
 		dkc_reg_bits(in->reg, t->core->reg->layout) & t->backends) &&
-	       !dkc_visible(in->reg, false);
+	       dkc_is_away(in->reg);
 }
 
 /* false: it was not over at the deadline. One that was begun is shared by all. */
@@ -274,6 +274,7 @@ static bool dkc_wait(struct dkc_provider *core, struct dkc_target *t)
 		dkc_store(core->grace_over, t->over);
 	empty = t->past_grace && dkc_gate_wait(dkc_is_inside, t, t->deadline);
 	dkc_mutex_lock(&core->reg->lock);
+	dkc_change_rebuild(core->reg);
 	/* the last one may have left at the deadline */
 	if (t->past_grace && !empty)
 		empty = !dkc_gate_any(false, dkc_is_inside, t);

@@ -20,7 +20,7 @@ int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why)
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	dkc_mutex_lock(&reg->lock);
-	has = !!dkc_top(op, NULL, key, true);
+	has = !!dkc_top(op, NULL, key, NULL);
 	dkc_mutex_unlock(&reg->lock);
 	return has;
 }
@@ -30,7 +30,7 @@ int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks)
 	int has;
 
 	dkc_mutex_lock(&op->reg->lock);
-	has = dkc_any_in(op, NULL, ks.bits, true);
+	has = dkc_any_in(op, NULL, ks.bits, NULL);
 	dkc_mutex_unlock(&op->reg->lock);
 	return has;
 }
@@ -61,7 +61,7 @@ int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why
 		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	dkc_mutex_lock(&op->reg->lock);
-	r = dkc_top(op, NULL, key, true);
+	r = dkc_top(op, NULL, key, NULL);
 	is = dkc_is_fallthrough(r);
 	dkc_mutex_unlock(&op->reg->lock);
 	if (!r)
@@ -83,7 +83,7 @@ int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key)
 		slot = dk_keyset_slot(l, dk_key_set(l, key));
 	dkc_mutex_lock(&reg->lock);
 	r = dkc_deref_locked(reg->fallback[slot]);
-	r = r && dkc_visible(r, true) ? r : reg->stock[slot];
+	r = r && dkc_visible(r, NULL) ? r : reg->stock[slot];
 	dkc_mutex_unlock(&reg->lock);
 	return !!r;
 }
@@ -142,7 +142,7 @@ size_t dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf
 		return dkc_put_end(&t);
 	dkc_mutex_lock(&reg->lock);
 	while ((op = dkc_op_at(reg, n++))) {
-		if (!dkc_op_is_there(op) || (key && !dkc_top(op, NULL, key, true)))
+		if (!dkc_op_is_there(op) || (key && !dkc_top(op, NULL, key, NULL)))
 			continue;
 		dkc_put(&t, op->name);
 		dkc_put(&t, "\n");

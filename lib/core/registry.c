@@ -229,7 +229,7 @@ static bool dkc_entry_right(const struct dk_op *op, const struct dkc_row *row,
 			    unsigned int b)
 {
 	const struct dk_layout *l = op->reg->layout;
-	struct dkc_pick pick = dkc_evaluate(op, dev, f, b, true);
+	struct dkc_pick pick = dkc_evaluate(op, dev, f, b, NULL);
 	bool masked = f && !(row->shape->mask[b ? b - 1 : 0] &
 			     dkc_functionality_bit(l, f));
 	unsigned int id;

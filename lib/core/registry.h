@@ -44,8 +44,10 @@ struct dkc_reg {
 };
 
 enum dkc_state {
-	DKC_PENDING,	/* seen by the writer that makes it, and by nobody else */
+	DKC_PENDING,	/* only the writer sees it */
+	DKC_COMING,	/* live from the change in progress on */
 	DKC_LIVE,
+	DKC_LEAVING,	/* gone from the change in progress on */
 	DKC_GOING,	/* unpublished */
 };
 
@@ -376,10 +378,12 @@ struct dk_registry {
 	u32 offline;			/* backends, as readers see it */
 	u32 want_offline;		/* backends, as the writer sees it */
 	struct dkc_offline since[DKC_MAX_BACKENDS];
+	u32 changes;			/* two a change; see struct dkc_view */
 	const struct dkc_reg *aside;	/* as if it were not there, for whoever
 					 * explains and holds the lock, or NULL
 					 */
 	u32 flags;
+	bool unbuilt;			/* operators have no table for lack of memory */
 	struct dkc_optab __rcu *ops;
 	struct dkc_devmap __rcu *devmap;
 	struct dkc_reg **stock;		/* fallbacks that it was born with */
@@ -496,21 +500,86 @@ static inline const struct dkc_ent *dkc_row_ent(const struct dkc_row *row, unsig
 	return &row->ent[(long)id - DKC_ID_FIRST];
 }
 
-/* Is a registration there, for a reader or for the writer of a change? */
-static inline bool dkc_visible(const struct dkc_reg *r, bool writer)
+/*
+ * What a reader without a table goes by: all changes of the registry up to one, and none
+ * after it. Where a pointer to a view is NULL, it is that of the writer, which includes the
+ * change that it makes.
+ */
+struct dkc_view {
+	u32 changes;		/* of struct dk_registry */
+	u32 offline;		/* backends */
+};
+
+static inline void dkc_view_begin(struct dkc_view *v, const struct dk_registry *reg)
+{
+	/* pairs with dkc_changed(): includes all that was stored before it */
+	v->changes = dkc_load_acquire(reg->changes);
+	v->offline = dkc_load(reg->offline);
+}
+
+/* Has nothing changed since? If it has, what was read is to be read again. */
+static inline bool dkc_view_holds(const struct dkc_view *v, const struct dk_registry *reg)
+{
+	/* pairs with dkc_changed(): what a later change stored is not in the view */
+	dkc_read_barrier();
+	return dkc_load(reg->changes) == v->changes;
+}
+
+/*
+ * Under the lock, after what readers see has changed: half of a change if blocks come or
+ * leave, else all of it.
+ */
+static inline void dkc_changed(struct dk_registry *reg, u32 halves)
+{
+	dkc_store_release(reg->changes, reg->changes + halves);
+}
+
+#define DKC_HALF_CHANGE		1
+#define DKC_WHOLE_CHANGE	2
+
+/* A block comes or leaves between the two halves of a change, at one instant. */
+static inline bool dkc_block_in_view(const struct dkc_block *b, const struct dkc_view *v)
+{
+	switch (dkc_load(b->state)) {
+	case DKC_COMING:
+		return v->changes & DKC_HALF_CHANGE;
+	case DKC_LIVE:
+		return true;
+	case DKC_LEAVING:
+		return !(v->changes & DKC_HALF_CHANGE);
+	default:
+		return false;
+	}
+}
+
+/* Is a registration there? A reader has found its device online, if it has one. */
+static inline bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view)
 {
 	const struct dkc_block *b = dkc_block_of(r);
 	const struct dk_registry *reg = b->prov->reg;
-	/* first: what went before a backend came online was never there for a call */
-	u32 offline = writer ? reg->want_offline : dkc_load_acquire(reg->offline);
-	u8 state = dkc_load(b->state);
+	u32 offline = view ? view->offline : reg->want_offline;
 
 	if (dkc_unlikely(offline) && (dkc_reg_bits(r, reg->layout) & offline))
 		return false;
-	if (writer)
-		return state != DKC_GOING && r != reg->aside &&
-		       (!b->dev || b->dev->want_online);
-	return state == DKC_LIVE && (!b->dev || dkc_load(b->dev->online));
+	if (view)
+		return dkc_block_in_view(b, view);
+	return b->state < DKC_LEAVING && r != reg->aside && (!b->dev || b->dev->want_online);
+}
+
+/* Is a registration that calls may be inside of unpublished, or offline for readers? */
+static inline bool dkc_is_away(const struct dkc_reg *r)
+{
+	const struct dkc_block *b = dkc_block_of(r);
+	const struct dk_registry *reg = b->prov->reg;
+
+	return dkc_load(b->state) > DKC_LIVE || (b->dev && !dkc_load(b->dev->online)) ||
+	       (dkc_reg_bits(r, reg->layout) & dkc_load(reg->offline));
+}
+
+/* Does something keep an operator besides declarations that point to it? Under the lock. */
+static inline bool dkc_op_alive(const struct dk_op *op)
+{
+	return op->definer || op->num_regs || op->holders;
 }
 
 /*
@@ -537,22 +606,22 @@ static inline bool dkc_is_fallthrough(const struct dkc_reg *r)
  * device is NULL for the table without one.
  */
 struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
-			     unsigned int f, unsigned int b, bool writer);
+			     unsigned int f, unsigned int b, const struct dkc_view *view);
 /* The same of the entry of a set, which a trimmed table may not have. */
 struct dkc_pick dkc_serving(const struct dk_op *op, const struct dkc_device *dev,
-			    u64 ks, bool writer);
+			    u64 ks, const struct dkc_view *view);
 /* Does a call's set lose functionality @f, where its backend is @b? */
 bool dkc_falls_through(const struct dk_op *op, const struct dkc_device *dev,
-		       unsigned int f, unsigned int b, bool writer);
+		       unsigned int f, unsigned int b, const struct dkc_view *view);
 struct dkc_reg *dkc_fallback_at(const struct dk_op *op, unsigned int slot,
-				bool writer);
+				const struct dkc_view *view);
 struct dkc_reg *dkc_fallback_of(const struct dk_registry *reg, bool atomic,
-				unsigned int slot, bool writer);
+				unsigned int slot, const struct dkc_view *view);
 /* The newest registration at a key, or NULL. */
 struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
-			unsigned int key, bool writer);
+			unsigned int key, const struct dkc_view *view);
 bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
-		bool writer);
+		const struct dkc_view *view);
 u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned int b);
 
 /* paint.c: how rows look; under the lock. */
@@ -573,6 +642,8 @@ void dkc_row_discard(struct dk_registry *reg, const struct dkc_row *row);
 void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row);
 
 /* change.c: every change of a registry; under the lock. */
+/* A block that only the writer has seen is live, or a live one is unpublished. */
+void dkc_block_turn(struct dkc_block *b, bool live);
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
 /*
  * A fallback came or went, or came online or went offline, as the writer sees it: the
@@ -583,6 +654,8 @@ int dkc_change_prepare(struct dkc_change *ch);
 void dkc_change_commit(struct dkc_change *ch);
 void dkc_change_cancel(struct dkc_change *ch);
 void dkc_change_force(struct dkc_change *ch);
+/* Build the tables that dkc_change_force() found no memory for; may wait for memory. */
+void dkc_change_rebuild(struct dk_registry *reg);
 
 /* operator.c */
 u64 dkc_sig_hash(const char *sig);
@@ -835,7 +908,8 @@ struct dkc_way {
 	u64 ks;
 	dk_fn_t fn;
 	const struct dkc_reg *reg;
-	bool beside_row;	/* more was looked at: fallbacks, lists */
+	bool beside_row;	/* more was looked at, by @view: fallbacks, lists */
+	struct dkc_view view;
 	bool at_key;		/* what is registered at @key, not what the table says */
 	unsigned int key;
 };

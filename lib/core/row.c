@@ -77,7 +77,7 @@ static bool dkc_first_of_device(const struct dkc_reg *r)
 {
 	const struct dkc_reg *s = dkc_block_of(r)->regs;
 
-	if (!dkc_visible(r, true))
+	if (!dkc_visible(r, NULL))
 		return false;
 	while (s < r && s->op != r->op)
 		s++;
@@ -221,6 +221,6 @@ const struct dkc_reg *dkc_row_reg(const struct dk_op *op, const struct dkc_row *
 	unsigned int id = dkc_row_id(l, row, f, b);
 
 	if (id == DKC_ID_FALLBACK || id == DKC_ID_FALLTHROUGH)
-		return dkc_fallback_at(op, dkc_slot(l, f, b), true);
+		return dkc_fallback_at(op, dkc_slot(l, f, b), NULL);
 	return id < DKC_ID_FIRST ? NULL : dkc_row_ent(row, id)->reg;
 }

@@ -10,7 +10,7 @@
 /* What a device has of an operator; the later of a table is the newer. */
 static struct dkc_reg *dkc_device_top(const struct dk_op *op,
 				      const struct dkc_device *dev,
-				      unsigned int key, bool writer)
+				      unsigned int key, const struct dkc_view *view)
 {
 	struct dkc_block *b = dev->block;
 	u32 i;
@@ -18,7 +18,7 @@ static struct dkc_reg *dkc_device_top(const struct dk_op *op,
 	for (i = b->n; i; i--) {
 		struct dkc_reg *r = &b->regs[i - 1];
 
-		if (r->op == op && r->key == key && dkc_visible(r, writer))
+		if (r->op == op && r->key == key && dkc_visible(r, view))
 			return r;
 	}
 	return NULL;
@@ -26,35 +26,35 @@ static struct dkc_reg *dkc_device_top(const struct dk_op *op,
 
 /* A device's registrations lie on top of those without a device. */
 struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
-			unsigned int key, bool writer)
+			unsigned int key, const struct dkc_view *view)
 {
 	struct dkc_reg *r = NULL;
 
 	if (!key)
 		return NULL;
 	if (dev)
-		r = dkc_device_top(op, dev, key, writer);
+		r = dkc_device_top(op, dev, key, view);
 	if (r)
 		return r;
 	for (r = dkc_deref(op->regs); r; r = dkc_deref(r->next))
-		if (r->key == key && dkc_visible(r, writer))
+		if (r->key == key && dkc_visible(r, view))
 			return r;
 	return NULL;
 }
 
 /* Does it sit at a key, other than an alias, that lies in this set? */
 static bool dkc_lies_in(const struct dkc_reg *r, const struct dk_layout *l, u64 set,
-			bool writer)
+			const struct dkc_view *view)
 {
 	u64 bits = dkc_reg_bits(r, l);
 
-	return bits && !(bits & ~set) && dkc_visible(r, writer);
+	return bits && !(bits & ~set) && dkc_visible(r, view);
 }
 
 /* One at a key, other than an alias, that lies in this set; NULL: there is none. */
 static const struct dkc_reg *dkc_one_in(const struct dk_op *op,
 					const struct dkc_device *dev, u64 set,
-					bool writer)
+					const struct dkc_view *view)
 {
 	const struct dk_layout *l = op->reg->layout;
 	struct dkc_reg *r;
@@ -64,18 +64,18 @@ static const struct dkc_reg *dkc_one_in(const struct dk_op *op,
 		return NULL;
 	for (i = 0; dev && i < dev->block->n; i++)
 		if (dev->block->regs[i].op == op &&
-		    dkc_lies_in(&dev->block->regs[i], l, set, writer))
+		    dkc_lies_in(&dev->block->regs[i], l, set, view))
 			return &dev->block->regs[i];
 	for (r = dkc_deref(op->regs); r; r = dkc_deref(r->next))
-		if (dkc_lies_in(r, l, set, writer))
+		if (dkc_lies_in(r, l, set, view))
 			return r;
 	return NULL;
 }
 
 bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
-		bool writer)
+		const struct dkc_view *view)
 {
-	return dkc_one_in(op, dev, set, writer);
+	return dkc_one_in(op, dev, set, view);
 }
 
 /* getBackendKeySetFromAutograd() of a runtime key. */
@@ -96,33 +96,33 @@ u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned in
 
 /* A fallback that may sleep does not serve an operator that must not. */
 struct dkc_reg *dkc_fallback_of(const struct dk_registry *reg, bool atomic,
-				unsigned int slot, bool writer)
+				unsigned int slot, const struct dkc_view *view)
 {
 	struct dkc_reg *r = dkc_deref(reg->fallback[slot]);
 
-	if (r && dkc_visible(r, writer) &&
+	if (r && dkc_visible(r, view) &&
 	    (!atomic || (dkc_impl_of(r)->flags & DK_IMPL_F_ATOMIC)))
 		return r;
 	return reg->stock[slot];
 }
 
 struct dkc_reg *dkc_fallback_at(const struct dk_op *op, unsigned int slot,
-				bool writer)
+				const struct dkc_view *view)
 {
-	return dkc_fallback_of(op->reg, dkc_load(op->flags) & DK_OP_ATOMIC, slot, writer);
+	return dkc_fallback_of(op->reg, dkc_load(op->flags) & DK_OP_ATOMIC, slot, view);
 }
 
 /* ---- the eleven rules ------------------------------------------------------ */
 
 void dkc_at_init(struct dkc_at *at, const struct dk_op *op,
 		 const struct dkc_device *dev, unsigned int f, unsigned int b,
-		 bool writer)
+		 const struct dkc_view *view)
 {
 	const struct dk_layout *l = op->reg->layout;
 
 	at->op = op;
 	at->dev = dev;
-	at->writer = writer;
+	at->view = view;
 	at->f = f;
 	at->b = b;
 	at->slot = dkc_slot(l, f, b);
@@ -134,7 +134,7 @@ void dkc_at_init(struct dkc_at *at, const struct dk_op *op,
 static struct dkc_reg *dkc_alias_top(const struct dkc_at *at, enum dkc_alias alias)
 {
 	return dkc_top(at->op, at->dev, at->op->reg->layout->alias_key[alias],
-		       at->writer);
+		       at->view);
 }
 
 static void dkc_take(struct dkc_judged *j, const struct dkc_reg *r,
@@ -175,7 +175,7 @@ static void dkc_rule_barred(const struct dkc_at *at, struct dkc_judged *j)
 	j->verdict = DK_VERDICT_BARS;
 	j->pick.reg = dkc_alias_top(at, DKC_ALIAS_EXPLICIT);
 	if (!j->pick.reg)
-		j->pick.reg = dkc_one_in(at->op, at->dev, backends, at->writer);
+		j->pick.reg = dkc_one_in(at->op, at->dev, backends, at->view);
 	if (!j->pick.reg)
 		j->verdict = DK_VERDICT_BARS_NOT;
 }
@@ -190,7 +190,7 @@ static void dkc_rule_implicit(const struct dkc_at *at, struct dkc_judged *j)
 	if (j->verdict != DK_VERDICT_SERVES)
 		return;
 	if (at->f && at->f == l->role[DKC_ROLE_AUTOGRAD_OTHER] &&
-	    dkc_any_in(at->op, at->dev, l->autogradother_backends, at->writer)) {
+	    dkc_any_in(at->op, at->dev, l->autogradother_backends, at->view)) {
 		j->verdict = DK_VERDICT_AMBIGUOUS;
 		j->pick.reg = NULL;
 		j->pick.prov = DK_PROV_AMBIGUOUS;
@@ -211,7 +211,7 @@ void dkc_judge(const struct dkc_at *at, unsigned int rule, struct dkc_judged *j)
 	j->pick.prov = DK_PROV_MISSING;
 	switch (rule) {
 	case 1:
-		dkc_take(j, dkc_top(at->op, at->dev, j->key, at->writer), DK_PROV_KERNEL);
+		dkc_take(j, dkc_top(at->op, at->dev, j->key, at->view), DK_PROV_KERNEL);
 		break;
 	case 2:
 		dkc_rule_alias(at, DKC_ALIAS_NON_FUNCTIONAL, true,
@@ -243,7 +243,7 @@ void dkc_judge(const struct dkc_at *at, unsigned int rule, struct dkc_judged *j)
 		j->pick.prov = DK_PROV_NO_ENTRY;
 		break;
 	case 10:
-		dkc_take(j, dkc_fallback_at(at->op, at->slot, at->writer),
+		dkc_take(j, dkc_fallback_at(at->op, at->slot, at->view),
 			 DK_PROV_FALLBACK);
 		break;
 	default:
@@ -258,13 +258,13 @@ bool dkc_takes(const struct dkc_judged *j)
 }
 
 struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
-			     unsigned int f, unsigned int b, bool writer)
+			     unsigned int f, unsigned int b, const struct dkc_view *view)
 {
 	struct dkc_judged j;
 	struct dkc_at at;
 	unsigned int rule = 0;
 
-	dkc_at_init(&at, op, dev, f, b, writer);
+	dkc_at_init(&at, op, dev, f, b, view);
 	do
 		dkc_judge(&at, ++rule, &j);
 	while (!dkc_takes(&j));
@@ -272,20 +272,20 @@ struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *de
 }
 
 struct dkc_pick dkc_serving(const struct dk_op *op, const struct dkc_device *dev,
-			    u64 ks, bool writer)
+			    u64 ks, const struct dkc_view *view)
 {
 	unsigned int f, b;
 
 	if (dk_table_index(op->reg->layout, DK_KEYSET(ks)) < 0)
 		return (struct dkc_pick){ NULL, DK_PROV_NO_ENTRY };
 	dkc_split(op->reg, ks, &f, &b);
-	return dkc_evaluate(op, dev, f, b, writer);
+	return dkc_evaluate(op, dev, f, b, view);
 }
 
 /* An entry that is not there is no fallthrough. */
 bool dkc_falls_through(const struct dk_op *op, const struct dkc_device *dev,
-		       unsigned int f, unsigned int b, bool writer)
+		       unsigned int f, unsigned int b, const struct dkc_view *view)
 {
 	return dkc_has_entry(op->reg->layout, f, b) &&
-	       dkc_is_fallthrough(dkc_evaluate(op, dev, f, b, writer).reg);
+	       dkc_is_fallthrough(dkc_evaluate(op, dev, f, b, view).reg);
 }

@@ -12,7 +12,7 @@
 struct dkc_at {
 	const struct dk_op *op;
 	const struct dkc_device *dev;
-	bool writer;
+	const struct dkc_view *view;
 	unsigned int f;
 	unsigned int b;
 	unsigned int slot;
@@ -28,7 +28,7 @@ struct dkc_judged {
 
 void dkc_at_init(struct dkc_at *at, const struct dk_op *op,
 		 const struct dkc_device *dev, unsigned int f, unsigned int b,
-		 bool writer);
+		 const struct dkc_view *view);
 /* @rule is its number in SEMANTICS 7.2. */
 void dkc_judge(const struct dkc_at *at, unsigned int rule, struct dkc_judged *j);
 /* Is the entry decided by this rule? */

@@ -56,7 +56,7 @@ static void dkc_put_reg(struct dkc_text *t, const struct dk_op *op,
 	dkc_put_key(t, l, r->key);
 	if (dk_key_kind(l, r->key) == DK_KIND_ALIAS)
 		dkc_put(t, "[alias]");
-	if (dkc_top(op, dkc_block_of(r)->dev, r->key, true) != r)
+	if (dkc_top(op, dkc_block_of(r)->dev, r->key, NULL) != r)
 		dkc_put(t, " (inactive)");
 	dkc_put(t, ": ");
 	dkc_put_label(t, r);
@@ -152,7 +152,7 @@ bool dkc_is_served(const struct dk_op *op, unsigned int slot)
 	if (row)
 		return dkc_row_id(l, row, f, b) == DKC_ID_AMBIGUOUS ||
 		       dkc_row_reg(op, row, f, b);
-	return dkc_evaluate(op, NULL, f, b, true).prov != DK_PROV_MISSING;
+	return dkc_evaluate(op, NULL, f, b, NULL).prov != DK_PROV_MISSING;
 }
 
 /* listAllDispatchKeys; the lock is held. */
@@ -279,7 +279,7 @@ static u64 dkc_non_fallthrough(const struct dk_op *op)
 
 	for (f = 1; f < l->nf; f++) {
 		for (b = 1; b <= dkc_width(l, f); b++)
-			if (!dkc_falls_through(op, NULL, f, b, true))
+			if (!dkc_falls_through(op, NULL, f, b, NULL))
 				break;
 		if (b > dkc_width(l, f))
 			mask &= ~dkc_functionality_bit(l, f);

@@ -272,7 +272,7 @@ static bool dkc_cover_row(struct dk_op *op, const struct dkc_row *row, bool may_
 	for (i = 0; i < dkc_table_size(l); i++) {
 		if (row->shape->index[i] != DKC_ID_FALLBACK)
 			continue;
-		r = dkc_fallback_at(op, dkc_entry_slot(l, i), true);
+		r = dkc_fallback_at(op, dkc_entry_slot(l, i), NULL);
 		if (r)
 			all &= dkc_tally_add(op, r, may_sleep);
 	}

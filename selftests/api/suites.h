@@ -41,10 +41,12 @@
 	both(offline)							\
 	both(graces)							\
 	both(stats)							\
+	both(moved)							\
 	fed(big)							\
 	kernel(kthreads)						\
 	kernel(kpeers)							\
 	user(threads)							\
 	user(regress_threads)						\
 	user(signals)							\
+	user(torn)							\
 	user(late)
