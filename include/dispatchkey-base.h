@@ -6,6 +6,10 @@
 #ifndef _DISPATCHKEY_BASE_H
 #define _DISPATCHKEY_BASE_H
 
+#if !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L)
+#error <dispatchkey.h> needs C11 or later: compile with -std=gnu11
+#endif
+
 #include <linux/dispatchkey.h>
 
 #if defined(__KERNEL__)
