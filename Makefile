@@ -102,10 +102,12 @@ $(replay) $(dkctl): local_flags := -Ilib -Ilib/core -Ilib/replay
 $(O)/samples/plugin/plugin.o: local_flags := -fPIC
 
 # A sanitizer's runtime is not there before the program is linked. With lazy
-# binding a call in a signal handler could meet the dynamic linker's locks.
+# binding a call in a signal handler could meet the dynamic linker's locks, and
+# the table of addresses stays writable.
 defs	= $(if $(findstring -fsanitize,$(CC) $(CFLAGS) $(LDFLAGS)),,-Wl,-z,defs)
+now	:= -Wl,-z,relro -Wl,-z,now
 so_flags = -shared -Wl,-soname,$(soname) -Wl,--version-script=$(map) $(defs) \
-	-Wl,-z,nodelete -Wl,-z,now -Wl,-Bsymbolic-functions
+	-Wl,-z,nodelete $(now) -Wl,-Bsymbolic-functions
 
 urcu	:= -lurcu-bp
 beside	= -L$(O) -Wl,-rpath,'$$ORIGIN/$(1)'
@@ -120,7 +122,7 @@ no_nl	:= the libnl-3 and libnl-genl-3 development packages are missing (libnl-3-
 $(nl): local_flags := -fPIC -fvisibility=hidden $(nl_flags)
 
 nl_so_flags = -shared -Wl,-soname,$(nl_soname) -Wl,--version-script=$(nl_map) $(defs) \
-	-Wl,-z,now -Wl,-Bsymbolic-functions
+	$(now) -Wl,-Bsymbolic-functions
 
 # What dkctl knows of a running kernel, or that it knows nothing.
 dkctl_live := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard \
@@ -201,7 +203,7 @@ $(nl_pc): lib/nl/dispatchkey-nl-uninstalled.pc.in VERSION
 
 $(tool): $(dkctl) $(replay) $(static) $(if $(have_nl),$(nl_static)) $(O)/objects
 	$(say) LD $@
-	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $(dkctl) $(replay) \
+	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) $(now) -o $@ $(dkctl) $(replay) \
 		$(if $(have_nl),$(nl_static)) $(static) $(urcu) $(if $(have_nl),$(nl_libs))
 
 $(O)/samples/hello $(O)/samples/library $(O)/samples/cpu_user: %: %.o $(links)

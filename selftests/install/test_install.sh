@@ -114,6 +114,14 @@ needs_soname() {
 	readelf -d "$st_tmp/bin/hello" | grep -q "NEEDED.*libdispatchkey.so.0\]"
 }
 
+# bound FOLDER - all that is linked there has its symbols bound before it runs
+bound() {
+	local file
+	for file in "$1"/bin/dkctl "$1"/lib/libdispatchkey*.so; do
+		readelf -d "$file" | grep -q 'FLAGS_1.*NOW' || { echo "$file"; return 1; }
+	done
+}
+
 nothing_left() {
 	left=$(find "$st_tmp/dest" ! -type d)
 	ours=$(find "$st_tmp/dest" -name '*dispatchkey*')
@@ -155,6 +163,7 @@ fi
 sed -i "s|^prefix=.*|prefix=$st_tmp/dest$prefix|" "$pcdir/dispatchkey-nl.pc" 2>/dev/null
 client_tests "$pcdir" env "LD_LIBRARY_PATH=$lib"
 ok "the installed tool runs" "$st_tmp/dest$prefix/bin/dkctl" version
+ok "tool and libraries are linked with BIND_NOW" bound "$st_tmp/dest$prefix"
 ok "its completion is where bash looks" test -f \
 	"$st_tmp/dest$prefix/share/bash-completion/completions/dkctl"
 if command -v python3 >/dev/null; then
