@@ -245,6 +245,8 @@ int dk_hold_begin(struct dk_hold *h, struct dk_registry *reg);
  * dk_release() - end a hold
  * @h: from dk_hold_begin(); every call that was made with it has returned
  *
+ * Must be called on the task or thread that began the hold; see dk_call_leave().
+ *
  * Context: As dk_hold_begin().
  */
 void dk_release(struct dk_hold *h);
@@ -278,7 +280,11 @@ int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op
  * dk_call_leave() - end a call that was entered
  * @c: from dk_call_enter(), dk_call_redispatch() or another one of these
  *
- * On the task or thread that entered it.
+ * Must be called on the task or thread that entered the call. In userspace
+ * another thread cannot leave a call of a sleepable operator: the library
+ * reports the attempt on stderr, the call stays inside, and drains wait for it
+ * until the thread that entered it leaves it. @c must stay valid until then. A
+ * call of an atomic operator is not checked.
  *
  * Context: As dk_call_enter().
  */

@@ -194,7 +194,8 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
  *	provider began to leave and the grace period was over; else 0
  * @op: the operator that was called
  * @label: of the function
- * @thread_name: name of the task or thread
+ * @thread_name: name of the task or thread; "(exited)" of a userspace thread that
+ *	has ended, or runs its last destructors, without leaving the call
  */
 struct dk_inside {
 	__u32 size;

@@ -61,18 +61,35 @@ static void add_lost(u64 more)
 	__atomic_fetch_add(&lost, more, __ATOMIC_RELAXED);
 }
 
-/* In a read section. */
-void dkc_counts_add(const struct dkc_counts *c, unsigned int i)
+/* False if the thread has no part of the block. */
+static inline bool add_here(const struct dkc_counts *c, unsigned int i)
 {
 	const struct dkc_parts *p = self ? dkc_deref(self->parts) : NULL;
 	u32 id = c->id;
 
-	if (dkc_likely(p && id < p->size && p->part[id]))
-		add_own(&p->part[id]->n[i]);
-	else if (self)
+	if (dkc_unlikely(!p || id >= p->size || !p->part[id]))
+		return false;
+	add_own(&p->part[id]->n[i]);
+	return true;
+}
+
+/* A thread that liburcu knew before its first call may have no record yet. */
+static __attribute__((noinline, cold)) void add_slowly(const struct dkc_counts *c,
+						       unsigned int i)
+{
+	if (!self && !dkc_gate_thread_init() && add_here(c, i))
+		return;
+	if (self)
 		add_own(&self->lost);
 	else
 		add_lost(1);
+}
+
+/* Called in a read section. */
+void dkc_counts_add(const struct dkc_counts *c, unsigned int i)
+{
+	if (!add_here(c, i))
+		add_slowly(c, i);
 }
 
 /* Under the lock: a thread's part of a block, or NULL. */

@@ -13,6 +13,7 @@
  */
 
 #include "world.h"
+#include "core/registry.h"
 
 #include <dispatchkey.h>
 #include <fcntl.h>
@@ -40,6 +41,7 @@ struct gate_record {
 	struct gate_slot slots[GATE_SLOTS + 1];	/* the last one is never free */
 	struct gate_slot *first;	/* every slot below this one is taken */
 	pid_t tid;
+	bool exits;			/* its destructors run, or have run */
 	struct gate_record *next;	/* under dkc_gate_lock() */
 	struct gate_record **link;
 	struct dkc_thread_counts counts;
@@ -98,7 +100,7 @@ static void deep_unlink(struct gate_deep *d)
 		next->prev = prev;
 }
 
-/* Under the lock: forget a thread, with calls that it never returned from. */
+/* Called with the lock held: drop the record, and the deep calls of the thread. */
 static void record_free(struct gate_record *r)
 {
 	struct gate_deep *d, *next;
@@ -115,14 +117,43 @@ static void record_free(struct gate_record *r)
 	dkc_free(r);
 }
 
-static void thread_exit(void *r)
+/* Called with the lock held: is the thread inside a call or a hold? */
+static bool record_in_use(const struct gate_record *r)
 {
+	const struct gate_deep *d = deep_calls;
+	unsigned int i;
+
+	for (i = 0; i < GATE_SLOTS; i++)
+		if (r->slots[i].prov)
+			return true;
+	while (d && d->who != r)
+		d = d->next;
+	return d;
+}
+
+/*
+ * The destructors of a thread's keys run in any order. A call that is still
+ * inside may be left by a later one, so it keeps the record: the key is set
+ * again and this runs again in the next round, as often as POSIX allows. After
+ * the last round the record stays, and drains report the call.
+ */
+static void thread_exit(void *data)
+{
+	struct gate_record *r = data;
+	bool stays;
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	dkc_gate_self = NULL;
-	record_free(r);
+	stays = record_in_use(r);
+	if (stays) {
+		r->exits = true;
+	} else {
+		dkc_gate_self = NULL;
+		record_free(r);
+	}
 	dkc_gate_unlock(&mask);
+	if (stays)
+		pthread_setspecific(key, r);
 }
 
 static void key_make(void)
@@ -183,15 +214,6 @@ static SELDOM void deep_enter(u64 *room, const void *prov, const struct dkc_reg 
 	dkc_gate_unlock(&mask);
 }
 
-static SELDOM void deep_leave(u64 *room)
-{
-	sigset_t mask;
-
-	dkc_gate_lock(&mask);
-	deep_unlink((struct gate_deep *)&room[1]);
-	dkc_gate_unlock(&mask);
-}
-
 /* The room of a call that is in a slot begins with it. */
 static inline void slot_enter(struct gate_record *r, struct gate_slot *slot, u64 *room,
 			      const void *prov, const struct dkc_reg *reg, const void *op)
@@ -241,19 +263,6 @@ int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
 	return 0;
 }
 
-void dkc_gate_leave(u64 *room)
-{
-	struct gate_slot *slot = (struct gate_slot *)(uintptr_t)room[0];
-
-	if (dkc_unlikely(!slot)) {
-		deep_leave(room);
-		return;
-	}
-	__atomic_store_n(&slot->prov, NULL, __ATOMIC_RELEASE);
-	if (slot < dkc_load(dkc_gate_self->first))
-		dkc_store(dkc_gate_self->first, slot);
-}
-
 /*
  * The words of a slot as one call wrote them; false if it is free. The thread
  * may go on meanwhile, but it counts a call before it writes any word of it, and
@@ -270,6 +279,76 @@ static bool slot_read(const struct gate_slot *slot, struct dkc_inside *in)
 		in->op = dkc_load_acquire(slot->op);
 	} while (dkc_load(slot->seq) != seq);
 	return in->prov;
+}
+
+static bool has_slot(const struct gate_record *r, const struct gate_slot *slot)
+{
+	return (uintptr_t)slot - ((uintptr_t)r + offsetof(struct gate_record, slots)) <
+	       sizeof(r->slots);
+}
+
+/* Called with the lock held, which keeps the record and what the call names. */
+static void describe_stranger(const struct dkc_inside *in, char *text, size_t size)
+{
+	const struct gate_record *r = in->who;
+	const struct dk_op *op = in->op;
+
+	snprintf(text, size, "dispatchkey: %s was %s on thread %d and stays inside: it cannot be %s on thread %d\n",
+		 in->reg ? op->name : "a hold", in->reg ? "entered" : "begun", (int)r->tid,
+		 in->reg ? "left" : "released", (int)gettid());
+}
+
+/* Called with the lock held. */
+static void describe_slot(const struct gate_slot *slot, char *text, size_t size)
+{
+	struct dkc_inside in;
+	const struct gate_record *r = records;
+
+	while (r && !has_slot(r, slot))
+		r = r->next;
+	in.who = r;
+	if (r && slot_read(slot, &in))
+		describe_stranger(&in, text, size);
+}
+
+/*
+ * A call without a slot, or one that another thread entered. Called in signal
+ * handlers, which must not use stdio.
+ */
+static SELDOM void leave_slowly(u64 *room)
+{
+	const struct gate_slot *slot = (struct gate_slot *)(uintptr_t)room[0];
+	struct gate_deep *d = (struct gate_deep *)&room[1];
+	struct dkc_inside in;
+	char text[256] = "";
+	sigset_t mask;
+
+	dkc_gate_lock(&mask);
+	if (slot) {
+		describe_slot(slot, text, sizeof(text));
+	} else if (d->who == dkc_gate_self) {
+		deep_unlink(d);
+	} else {
+		in = (struct dkc_inside){ d->prov, d->reg, d->op, d->who };
+		describe_stranger(&in, text, sizeof(text));
+	}
+	dkc_gate_unlock(&mask);
+	while (text[0] && write(STDERR_FILENO, text, strlen(text)) < 0 && errno == EINTR)
+		;
+}
+
+void dkc_gate_leave(u64 *room)
+{
+	struct gate_slot *slot = (struct gate_slot *)(uintptr_t)room[0];
+	struct gate_record *r = dkc_gate_self;
+
+	if (dkc_unlikely(!has_slot(r, slot))) {
+		leave_slowly(room);
+		return;
+	}
+	__atomic_store_n(&slot->prov, NULL, __ATOMIC_RELEASE);
+	if (slot < dkc_load(r->first))
+		dkc_store(r->first, slot);
 }
 
 static bool any_slot(const struct gate_record *r, dkc_inside_fn is, void *data)
@@ -339,7 +418,7 @@ bool dkc_gate_wait(dkc_inside_fn is, void *data, u64 deadline)
 	return !inside;
 }
 
-/* The thread is there as long as its record is, which the lock keeps. */
+/* Called with the lock held, which keeps the record. */
 u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)
 {
 	const struct gate_record *r = in->who;
@@ -347,6 +426,11 @@ u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)
 	int fd, cancel;
 	ssize_t n = -1;
 
+	/* another thread may have the number by now */
+	if (r->exits) {
+		snprintf(name, size, "(exited)");
+		return r->tid;
+	}
 	/* who is cancelled in there would keep the locks */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)r->tid);

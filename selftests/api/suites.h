@@ -47,6 +47,7 @@
 	kernel(kpeers)							\
 	user(threads)							\
 	user(regress_threads)						\
+	user(exits)							\
 	user(signals)							\
 	user(torn)							\
 	user(late)

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Calls and the end of their thread: left in a destructor of thread-specific data,
+ * never left, left on another thread; and what is counted in threads that liburcu
+ * knew before. Userspace only.
+ */
+#include "test.h"
+
+#include "../world.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+#include <urcu-bp.h>
+
+#define DEEP	70	/* more calls than a thread has slots for */
+
+DK_OP(visit, "exits::visit", (struct dk_obj *x), (x), (x));
+DK_OP(peek, "exits::peek", (struct dk_obj *x), (x), (x));
+
+static int visit_here(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+static const struct dk_impl impls[] = {
+	DK_IMPL(visit, DK_CPU, visit_here),
+	DK_IMPL_ATOMIC(peek, DK_CPU, visit_here),
+};
+
+static struct dk_provider *prov;
+static struct dk_op *op;
+
+static void begin(void)
+{
+	t_open("v1", DK_REGISTRY_STOCKED);
+	prov = t_alloc(sizeof(*prov));
+	t_join(prov, "exits");
+	CHECK_OK(dk_op_define(prov, &visit_op, 0, &t_why));
+	CHECK_OK(dk_op_define(prov, &peek_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(prov, impls, 2, &t_why));
+	op = dk_op_get(t_reg, "exits::visit");
+}
+
+static void end(void)
+{
+	dk_op_put(op);
+	t_leave(prov);
+	t_free(prov);
+	t_close();
+}
+
+/* How many calls and holds keep the provider. */
+static unsigned int num_inside(void)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+	unsigned int n = 0;
+
+	while (!dk_provider_inside(prov, n, &in))
+		n++;
+	return n;
+}
+
+/* ---- what a thread is inside of --------------------------------------------- */
+
+struct visitor {
+	unsigned int n;		/* calls, each in the others */
+	bool holds;
+	bool leaves;		/* in a destructor */
+	pthread_key_t key;
+	int error;
+	unsigned int inside_at_end;
+	struct dk_call calls[DEEP];
+	struct dk_hold hold;
+};
+
+static void enter(struct visitor *v)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *const objs[] = { &x };
+	unsigned int i;
+
+	v->hold.size = sizeof(v->hold);
+	if (v->holds)
+		v->error = dk_hold_begin(&v->hold, t_reg);
+	for (i = 0; i < v->n && !v->error; i++)
+		v->error = dk_call_enter_op(&v->calls[i], op, &visit_op, &dk_local_default,
+					    objs, 1);
+}
+
+static void leave(struct visitor *v)
+{
+	unsigned int i;
+
+	for (i = v->n; i; i--)
+		dk_call_leave(&v->calls[i - 1]);
+	if (v->holds)
+		dk_release(&v->hold);
+}
+
+static struct visitor *visitor(unsigned int n, bool holds)
+{
+	struct visitor *v = t_alloc(sizeof(*v));
+
+	v->n = n;
+	v->holds = holds;
+	return v;
+}
+
+/* ---- the end of a thread ----------------------------------------------------- */
+
+/* Runs after the library's own destructor: its key is the younger one. */
+static void at_the_end(void *data)
+{
+	struct visitor *v = data;
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	v->inside_at_end = num_inside();
+	leave(v);
+	if (!v->error)
+		v->error = visit_at(op, &dk_local_default, &x);
+}
+
+static void *enter_and_end(void *data)
+{
+	struct visitor *v = data;
+
+	if (v->leaves)
+		v->error = -pthread_setspecific(v->key, v);
+	if (!v->error)
+		enter(v);
+	return NULL;
+}
+
+static void run_and_end(struct visitor *v)
+{
+	pthread_t thread;
+
+	CHECK_OK(pthread_create(&thread, NULL, enter_and_end, v));
+	pthread_join(thread, NULL);
+	CHECK_OK(v->error);
+}
+
+static void left_in_a_destructor(void)
+{
+	static const struct {
+		unsigned int n;
+		bool holds;
+	} kinds[] = { { 0, false }, { 1, false }, { DEEP, false }, { 0, true }, { 2, true } };
+	unsigned int i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct visitor *v = visitor(kinds[i].n, kinds[i].holds);
+
+		v->leaves = true;
+		/* the library's key is made by the first call of the process */
+		t_first_call();
+		CHECK_OK(pthread_key_create(&v->key, at_the_end));
+		run_and_end(v);
+		CHECK_INT(v->inside_at_end, kinds[i].n + kinds[i].holds);
+		CHECK_INT(num_inside(), 0);
+		pthread_key_delete(v->key);
+		t_free(v);
+	}
+	end();
+}
+
+static void thread_ends_inside(struct visitor *v)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+	struct visitor *other = visitor(1, false);
+
+	run_and_end(v);
+	/* the end of a thread that leaves its call changes nothing */
+	other->leaves = true;
+	CHECK_OK(pthread_key_create(&other->key, at_the_end));
+	run_and_end(other);
+	pthread_key_delete(other->key);
+	t_free(other);
+	CHECK_INT(num_inside(), v->n);
+	CHECK_OK(dk_provider_inside(prov, 0, &in));
+	CHECK_STR(in.thread_name, "(exited)");
+	CHECK_STR(in.op, "exits::visit");
+	CHECK(in.thread);
+	CHECK_INT(dk_provider_unregister_timeout(prov, 1, &t_why), -ETIMEDOUT);
+	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
+	CHECK(strstr(t_why.name, " (exited)["));
+}
+
+/* Nothing can leave these calls: the registries stay until the program ends. */
+static void ended_inside(void)
+{
+	static struct visitor *kept[2];
+
+	kept[0] = visitor(1, false);
+	begin();
+	thread_ends_inside(kept[0]);
+	kept[1] = visitor(DEEP, false);
+	begin();
+	thread_ends_inside(kept[1]);
+}
+
+/* ---- left on another thread -------------------------------------------------- */
+
+/* What is written to stderr while a function runs, into @text. */
+static void listen(char *text, size_t size, void (*run)(void *data), void *data)
+{
+	int fd = memfd_create("stderr", 0), old = dup(STDERR_FILENO);
+	ssize_t n;
+
+	CHECK(fd >= 0 && old >= 0);
+	CHECK(dup2(fd, STDERR_FILENO) >= 0);
+	run(data);
+	CHECK(dup2(old, STDERR_FILENO) >= 0);
+	n = pread(fd, text, size - 1, 0);
+	text[n > 0 ? n : 0] = 0;
+	close(fd);
+	close(old);
+}
+
+static void *leave_here(void *data)
+{
+	t_first_call();
+	leave(data);
+	return NULL;
+}
+
+static void leave_elsewhere(void *data)
+{
+	pthread_t thread;
+
+	CHECK_OK(pthread_create(&thread, NULL, leave_here, data));
+	pthread_join(thread, NULL);
+}
+
+/* The drain of another thread, as this one's would be refused. */
+static void *drain(void *data)
+{
+	int *err = data;
+
+	*err = dk_provider_unregister_timeout(prov, 1, &t_why);
+	return NULL;
+}
+
+static void left_on_another_thread(unsigned int n, bool holds, const char *what)
+{
+	struct visitor *v = visitor(n, holds);
+	pthread_t thread;
+	char text[8192];
+	int err = 0;
+
+	begin();
+	enter(v);
+	CHECK_OK(v->error);
+	listen(text, sizeof(text), leave_elsewhere, v);
+	if (!CHECK(strstr(text, what)))
+		t_note("stderr: %s", text);
+	CHECK_INT(num_inside(), n + holds);
+	CHECK_INT(dk_provider_unregister(prov), -EDEADLK);
+	CHECK_OK(pthread_create(&thread, NULL, drain, &err));
+	pthread_join(thread, NULL);
+	CHECK_INT(err, -ETIMEDOUT);
+	leave(v);
+	CHECK_INT(num_inside(), 0);
+	end();
+	t_free(v);
+}
+
+static void left_elsewhere(void)
+{
+	left_on_another_thread(1, false, "dispatchkey: exits::visit was entered on thread ");
+	left_on_another_thread(DEEP, false,
+			       "dispatchkey: exits::visit was entered on thread ");
+	left_on_another_thread(0, true, "dispatchkey: a hold was begun on thread ");
+}
+
+/* ---- counters in threads that liburcu knows ---------------------------------- */
+
+static struct dk_op *peek_handle;
+
+static void *call_as_a_reader_of_liburcu(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	int *err = data;
+	unsigned int i;
+
+	urcu_bp_register_thread();
+	for (i = 0; i < 10 && !*err; i++)
+		*err = peek_at(peek_handle, &dk_local_default, &x);
+	return NULL;
+}
+
+static void counted_where_liburcu_is_used(void)
+{
+	struct dk_stats s = { .size = sizeof(s) };
+	struct dk_stat count = { .size = sizeof(count) };
+	pthread_t thread;
+	int err = 0;
+
+	begin();
+	peek_handle = dk_op_get(t_reg, "exits::peek");
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_OK(pthread_create(&thread, NULL, call_as_a_reader_of_liburcu, &err));
+	pthread_join(thread, NULL);
+	CHECK_OK(err);
+	CHECK_OK(dk_op_stat(peek_handle, 0, &count));
+	CHECK_INT(count.count, 10);
+	CHECK_OK(dk_stats_get(t_reg, &s));
+	CHECK_INT(s.uncounted, 0);
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	dk_op_put(peek_handle);
+	end();
+}
+
+T_SUITE(exits,
+	T(left_in_a_destructor),
+	T(ended_inside),
+	T(left_elsewhere),
+	T(counted_where_liburcu_is_used));
