@@ -27,6 +27,9 @@ void dkc_gate_unlock(const sigset_t *mask);
 
 void dkc_rcu_thread_init(void);
 
+/* lib/unload.c: the object that this library is in is never unloaded. */
+void dkc_pin_self(void);
+
 /* Around fork(): nobody else is in the middle of a change while it happens. */
 void dkc_gate_before_fork(void);
 void dkc_gate_after_fork(bool child);

@@ -132,6 +132,39 @@ static void elsewhere(char **path, int in_a_namespace)
 						  RTLD_LAZY | RTLD_NOLOAD));
 }
 
+/* ---- a copy of the library in the plugin -------------------------------------- */
+
+static atomic_int called, goes;
+
+static void *call_and_stay(void *face)
+{
+	int who = 0;
+
+	say("call there", ((struct plugin *)face)->call(&who));
+	atomic_store(&called, 1);
+	while (!atomic_load(&goes))
+		usleep(1000);
+	return NULL;
+}
+
+/* The thread is known to the copy, and ends when the plugin has been closed. */
+static void thread_outlives(char **path)
+{
+	struct loaded p = load(path[0], 0);
+	pthread_t thread;
+
+	say("begin", p.face->begin(3, 0));
+	if (pthread_create(&thread, NULL, call_and_stay, p.face))
+		errx(1, "no thread");
+	while (!atomic_load(&called))
+		usleep(1000);
+	say("end", p.face->end());
+	p.face->told = NULL;
+	unload(p);
+	atomic_store(&goes, 1);
+	say("the thread ends", pthread_join(thread, NULL));
+}
+
 /* ---- plugins come and go while a thread calls ---------------------------------- */
 
 static atomic_int stop, strange;
@@ -312,6 +345,8 @@ int main(int argc, char **argv)
 		elsewhere(path, 1);
 	else if (!strcmp(what, "copy"))
 		elsewhere(path, 0);
+	else if (!strcmp(what, "outlives"))
+		thread_outlives(path);
 	else if (!strcmp(what, "hot"))
 		hot(path);
 	else if (!strcmp(what, "exit"))

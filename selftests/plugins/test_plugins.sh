@@ -38,9 +38,11 @@ sees() {
 destructor='unregistering in the destructor: 0
 inside behind that: 0'
 
-plan 15
+plan 18
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
+ok "one with a copy of the library in it" c -shared -fPIC "$st_here/plugin.c" \
+	-o "$st_tmp/copy.so" "${static[@]}"
 cp "$st_tmp/plugin.so" "$st_tmp/again.so"
 plugin=$st_tmp/plugin.so
 ok "a host with the shared library" c "$st_here/host.c" -o "$st_tmp/host" "${shared[@]}"
@@ -120,6 +122,20 @@ $destructor
 call here: 1000
 its library stays: 1
 END
+
+closes='begin: 0
+call there: 0
+end: 0
+the thread ends: 0'
+ok "a thread ends when the plugin with a copy of the library has been closed" \
+	sees inside outlives "$st_tmp/copy.so" <<END
+$closes
+END
+cd "$st_tmp" || exit
+ok "the same, by a relative name" sees inside outlives ./copy.so <<END
+$closes
+END
+cd "$OLDPWD" || exit
 
 # ---- 6 ------------------------------------------------------------------------------
 
