@@ -31,6 +31,7 @@ u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i)
 	u64 sum = 0;
 	int cpu;
 
+	dkc_work(DKC_WORK_COUNTERS, num_possible_cpus());
 	for_each_possible_cpu(cpu)
 		sum += READ_ONCE(*per_cpu_ptr(c->n + i, cpu));
 	return sum;

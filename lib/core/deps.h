@@ -67,6 +67,29 @@ void *dkc_given_back(void *p);
 #define dkc_given_back(p)	(p)
 #endif
 
+/*
+ * Test builds of the module have selftests/api/work.c: how much is done in one hold
+ * of a lock?
+ */
+#if defined(DKC_FAIL_ALLOC) && defined(__KERNEL__)
+enum dkc_work {
+	DKC_WORK_EVALUATIONS,	/* of a table entry by the rules */
+	DKC_WORK_COUNTERS,	/* read, one for each CPU */
+	DKC_WORK_FUNCTIONS,	/* looked at in a list or table */
+	DKC_WORK_ORDERED,	/* operators put into the order of their names */
+	DKC_NUM_WORK
+};
+
+struct dkc_mutex;
+void dkc_hold_begins(const struct dkc_mutex *lock);
+void dkc_hold_ends(const struct dkc_mutex *lock);
+void dkc_work(enum dkc_work kind, unsigned int n);
+#else
+#define dkc_hold_begins(lock)	((void)0)
+#define dkc_hold_ends(lock)	((void)0)
+#define dkc_work(kind, n)	((void)0)
+#endif
+
 struct dkc_reg;
 
 #if defined(__KERNEL__)
@@ -142,8 +165,16 @@ struct dkc_mutex {
 
 #define dkc_mutex_init(l)	mutex_init(&(l)->m)
 #define dkc_mutex_destroy(l)	mutex_destroy(&(l)->m)
-#define dkc_mutex_lock(l)	mutex_lock(&(l)->m)
-#define dkc_mutex_unlock(l)	mutex_unlock(&(l)->m)
+#define dkc_mutex_lock(l)						\
+	do {								\
+		mutex_lock(&(l)->m);					\
+		dkc_hold_begins(l);					\
+	} while (0)
+#define dkc_mutex_unlock(l)						\
+	do {								\
+		dkc_hold_ends(l);					\
+		mutex_unlock(&(l)->m);					\
+	} while (0)
 
 /* Almost all is less than a page, which kvzalloc() asks about late. */
 static inline void *dkc_get_zeroed(size_t size)

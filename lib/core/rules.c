@@ -15,6 +15,7 @@ static struct dkc_reg *dkc_device_top(const struct dk_op *op,
 	struct dkc_block *b = dev->block;
 	u32 i;
 
+	dkc_work(DKC_WORK_FUNCTIONS, b->n);
 	for (i = b->n; i; i--) {
 		struct dkc_reg *r = &b->regs[i - 1];
 
@@ -264,6 +265,7 @@ struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *de
 	struct dkc_at at;
 	unsigned int rule = 0;
 
+	dkc_work(DKC_WORK_EVALUATIONS, 1);
 	dkc_at_init(&at, op, dev, f, b, view);
 	do
 		dkc_judge(&at, ++rule, &j);

@@ -5,13 +5,17 @@
  *
  * ops, devices	how many there are; may be written at any time
  * twin		how many functions a second provider of the same name has, all of
- *		one operator at one key; 0: it is not there
+ *		one operator, half of them at one key and the rest at another one;
+ *		0: it is not there
  * defined	whether that operator is defined
  * held		written a name: the operator that is held, and no other one is
  * call		written N: N calls of it on the CPU, and twice as many on a device
  * stay		whether a thread is inside of a call on the first device
  * churn	written N: N times all of them go and come again
  * check	written any value: fails if a published row is wrong
+ * work		written any value: measures from zero; read: the most evaluations,
+ *		counters, functions and operators put into order that there were in
+ *		one hold of the registry's lock
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -25,6 +29,7 @@
 #include <linux/vmalloc.h>
 
 #include <dispatchkey.h>
+#include "../api/work.h"
 
 #define MOST_OPS	65536
 #define MOST_DEVICES	256
@@ -175,10 +180,12 @@ static int churn_set(const char *value, const struct kernel_param *kp)
 	return err;
 }
 
-/* A table of equals: the last one of them serves. */
+/* A table of equals, and half of it at another key: the last one at a key serves. */
 static int twin_come(unsigned int n, struct dk_diag *why)
 {
-	static const struct dk_impl impl = DK_IMPL(crowd_one, DK_CPU, one);
+	static const struct dk_impl impl[] = {
+		DK_IMPL(crowd_one, DK_CUDA, one), DK_IMPL(crowd_one, DK_CPU, one),
+	};
 	unsigned int i;
 	int err;
 
@@ -186,7 +193,7 @@ static int twin_come(unsigned int n, struct dk_diag *why)
 	if (!twin_impls)
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
-		twin_impls[i] = impl;
+		twin_impls[i] = impl[i >= n / 2];
 	err = dk_provider_register(&twin, why);
 	return err ?: dk_impls_register(&twin, twin_impls, n, why);
 }
@@ -314,6 +321,22 @@ static int check_set(const char *value, const struct kernel_param *kp)
 	return dk_registry_check(NULL, NULL);
 }
 
+static int work_set(const char *value, const struct kernel_param *kp)
+{
+	dk_test_watch_lock(NULL);
+	return 0;
+}
+
+static int work_get(char *buf, const struct kernel_param *kp)
+{
+	unsigned int most[DKC_NUM_WORK];
+
+	dk_test_most_work(most);
+	return sysfs_emit(buf, "%u %u %u %u\n", most[DKC_WORK_EVALUATIONS],
+			  most[DKC_WORK_COUNTERS], most[DKC_WORK_FUNCTIONS],
+			  most[DKC_WORK_ORDERED]);
+}
+
 static const struct kernel_param_ops number_ops = { .set = number_set, .get = number_get };
 static const struct kernel_param_ops churn_ops = { .set = churn_set };
 static const struct kernel_param_ops twin_ops = { .set = twin_set };
@@ -322,6 +345,7 @@ static const struct kernel_param_ops held_ops = { .set = held_set };
 static const struct kernel_param_ops call_ops = { .set = call_set };
 static const struct kernel_param_ops stay_ops = { .set = stay_set };
 static const struct kernel_param_ops check_ops = { .set = check_set };
+static const struct kernel_param_ops work_ops = { .set = work_set, .get = work_get };
 module_param_cb(ops, &number_ops, &first_ops, 0600);
 MODULE_PARM_DESC(ops, "how many operators there are");
 module_param_cb(devices, &number_ops, &first_devices, 0600);
@@ -340,6 +364,8 @@ module_param_cb(stay, &stay_ops, NULL, 0200);
 MODULE_PARM_DESC(stay, "whether a thread is inside of a call on the first device");
 module_param_cb(check, &check_ops, NULL, 0200);
 MODULE_PARM_DESC(check, "fails if a published row is wrong");
+module_param_cb(work, &work_ops, NULL, 0600);
+MODULE_PARM_DESC(work, "the most work in one hold of the registry's lock");
 
 static int __init crowd_init(void)
 {
@@ -349,6 +375,7 @@ static int __init crowd_init(void)
 	op = vcalloc(MOST_OPS, sizeof(*op));
 	if (!op)
 		return -ENOMEM;
+	dk_test_watch_lock(NULL);
 	mutex_lock(&lock);
 	err = dk_provider_register(&crowd, &why);
 	if (!err)

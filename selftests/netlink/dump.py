@@ -204,7 +204,7 @@ def very_long(tap, family):
            len(answer.messages[0][1]))
     tap.equal("impl-get has all", many, len(told))
     tap.equal("and begins with the same", told[:len(op["impl"])], op["impl"])
-    tap.equal("one of them serves", 1, sum("active" in i["flags"] for i in told))
+    tap.equal("one of them serves at each key", 2, sum("active" in i["flags"] for i in told))
     steps = family.whole("route-get", {"op": "crowd::one", "obj": [{"keyset": 1 << 16 | 1}]})
     tap.equal("each is in the explanation", many,
               sum(s["step"]["kind"] == "impl" and "fallback" not in s["step"] for s in steps))

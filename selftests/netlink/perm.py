@@ -97,7 +97,7 @@ def as_other(become, act):
             result = act()
         except OSError as err:
             result = {"failed": err.errno, "why": str(err)}
-        os.write(writing, json.dumps(result).encode())
+        os.write(writing, json.dumps(result, default=sorted).encode())
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as stream:

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The work of a request of an unprivileged user in one hold of the registry's lock,
+which dk_crowd reports; and the answer, which is complete all the same."""
+import genl
+import perm
+from dump import crowd, ours, expected_ops
+
+OPS, DEVICES, TWINS = 20000, 256, 4096
+KINDS = ("evaluations", "counters", "functions", "operators put into order")
+# The list of an operator's functions is walked in one hold, some times.
+MOST = (300, 4200, 4 * (DEVICES + TWINS), 300)
+# Every evaluation by the rules looks at the functions of the operator.
+BY_RULES = ("table-get", "route-get")
+
+
+def most_work():
+    with open("/sys/module/dk_crowd/parameters/work", encoding="ascii") as stream:
+        return [int(word) for word in stream.read().split()]
+
+
+def as_nobody(family, name, values, dump):
+    """(errno, messages, whether it was interrupted, values) by an unprivileged user"""
+    def act():
+        mine = family.again(1 << 17)
+        answer = mine.ask(name, values, dump)
+        return [-answer.error, len(answer.messages), answer.interrupted, answer.decoded[-1:]
+                if not dump else sum(1 for one in answer.decoded if "impl" in one.get("step", {}))]
+    return perm.as_other(perm.only, act)
+
+
+def bounded(tap, family, name, values, dump, expected=None):
+    """Send a request, and compare the work with the limits."""
+    what = f"{'dump of ' if dump else ''}{name} {values}"
+    crowd("work", 1)
+    answer = as_nobody(family, name, values, dump)
+    most = most_work()
+    if isinstance(answer, dict) or answer[0] or answer[2]:
+        tap.ok(f"{what}: it is answered", False, answer)
+        return None
+    if expected is not None:
+        tap.equal(f"{what}: messages", expected, answer[1])
+    limits = [limit for kind, limit in zip(KINDS, MOST)
+              if kind != "functions" or name not in BY_RULES]
+    done = [n for kind, n in zip(KINDS, most) if kind != "functions" or name not in BY_RULES]
+    tap.ok(f"{what}: {most} in one hold of the lock",
+           all(n <= limit for n, limit in zip(done, limits)),
+           "\n".join(f"{kind}: {n}, at most {limit}"
+                     for kind, n, limit in zip(KINDS, most, MOST)))
+    return answer
+
+
+def lists(tap, family):
+    """Lists, and what is found by name."""
+    functions = DEVICES + TWINS
+    for name in ("backend-get", "device-get", "provider-get", "limit-get"):
+        bounded(tap, family, name, {}, True)
+    bounded(tap, family, "info-get", {}, False)
+    bounded(tap, family, "provider-get", {"name": "crowd"}, False)
+    bounded(tap, family, "op-get", {"name": "crowd::one"}, False)
+    bounded(tap, family, "op-get", {}, True, OPS + 1)
+    bounded(tap, family, "op-get", {"key": 1}, True, 0)
+    bounded(tap, family, "impl-get", {"op": "crowd::one"}, True, functions)
+    bounded(tap, family, "impl-get", {"provider": "crowd"}, True, functions)
+    bounded(tap, family, "impl-get", {"key": 1}, True, 0)
+
+
+def order(tap, family):
+    """Operators that were registered since the last dump."""
+    for name, values in (("op-get", {"prefix": "crowd::op"}), ("impl-get", {"key": 1}),
+                         ("stats-get", {"provider": "crowd"})):
+        crowd("ops", 0)
+        crowd("ops", OPS)
+        bounded(tap, family, name, values, True, OPS if name == "op-get" else None)
+
+
+def routes(tap, family):
+    """Tables, and where a call goes and why it goes there."""
+    device = [d for d in family.whole("device-get") if d["backend-name"] == "crowd"][-1]
+    for card in ({}, {"device": device["number"]}):
+        bounded(tap, family, "table-get", {"op": "crowd::one", **card}, True)
+        bounded(tap, family, "table-get", {"op": "crowd::one", "first": 100, **card}, False)
+        obj = [card or {"keyset": 1 << 16 | 1}]
+        bounded(tap, family, "route-get", {"op": "crowd::one", "obj": obj}, False)
+        got = bounded(tap, family, "route-get", {"op": "crowd::one", "obj": obj}, True)
+        tap.ok("each function is in the explanation", got and got[3] >= DEVICES + TWINS, got)
+
+
+def counters(tap, family):
+    """Counters: each has a number for every processor."""
+    family.do("stats-set", {"state": 1})
+    crowd("call", 5)
+    missing = OPS + 1
+    got = bounded(tap, family, "stats-get", {}, False)
+    tap.equal("all calls are in the sum", 15, got and got[3][0]["count"])
+    bounded(tap, family, "stats-get", {}, True, DEVICES + TWINS + missing)
+    bounded(tap, family, "stats-get", {"used": True}, True, 2)
+    bounded(tap, family, "stats-get", {"op": "crowd::one"}, True, DEVICES + TWINS + 1)
+    got = bounded(tap, family, "provider-get", {"name": "crowd"}, False)
+    tap.equal("the first provider of the name served those on the device", 10,
+              got and got[3][0]["calls"])
+    bounded(tap, family, "provider-get", {}, True)
+    family.do("stats-set", {"state": 0})
+
+
+def main():
+    tap = genl.Tap()
+    family = genl.Family()
+    crowd("ops", OPS)
+    crowd("devices", DEVICES)
+    crowd("twin", TWINS)
+    for part in (lists, routes, counters, order):
+        tap.attempt(f"{part.__name__}: it can be asked", part, tap, family)
+    tap.equal("all operators are told", expected_ops(OPS),
+              ours(family.whole("op-get", {"prefix": "crowd::op"})))
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()

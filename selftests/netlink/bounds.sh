@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The work that a request of an unprivileged user does in one hold of the
+# registry's lock, with many operators, functions and devices.
+
+here=$(dirname -- "$0")
+# shellcheck source=common.sh
+. "$here/common.sh"
+
+need_netlink dk_crowd
+echo "TAP version 13"
+must_load dispatchkey dk_crowd
+run_tap python "$here/bounds.py"
+finish
