@@ -66,6 +66,12 @@ int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
 int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 		      struct netlink_ext_ack *extack, u32 *device);
 
+/*
+ * netlink_stats.c: what provider number @provider served, or with 0 the sum of all
+ * counters. Takes the registry's lock several times. False if calls are not counted.
+ */
+bool dk_nl_calls(u64 provider, u64 *calls);
+
 /* netlink_event.c: memory for events; from when on they are told, and until when. */
 int dk_nl_events_init(void);
 void dk_nl_events_begin(void);

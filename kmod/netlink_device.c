@@ -293,24 +293,13 @@ static int dk_nl_put_backends(struct sk_buff *skb, u64 backends)
 	return 0;
 }
 
-/* What it served itself, whoever else has its name. */
+/* What it served itself, without another provider of its name. */
 static int dk_nl_put_calls(struct sk_buff *skb, u64 number)
 {
-	struct dk_registry *reg = dk_registry_default();
-	const struct dkc_provider *prov;
-	bool is_counted;
-	u64 calls = 0;
+	u64 calls;
 
-	dkc_mutex_lock(&reg->lock);
-	prov = reg->providers;
-	while (prov && prov->number != number)
-		prov = prov->next;
-	is_counted = prov && reg->counters;
-	if (is_counted)
-		calls = dkc_provider_calls(prov);
-	dkc_mutex_unlock(&reg->lock);
-	return is_counted ? nla_put_u64_64bit(skb, DK_A_PROVIDER_CALLS, calls,
-					      DK_A_PROVIDER_PAD) : 0;
+	return dk_nl_calls(number, &calls) ?
+		nla_put_u64_64bit(skb, DK_A_PROVIDER_CALLS, calls, DK_A_PROVIDER_PAD) : 0;
 }
 
 static int dk_nl_put_provider(struct sk_buff *skb, const struct dk_provider_info *p)

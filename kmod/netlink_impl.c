@@ -8,9 +8,6 @@
 #include "netlink_impl.h"
 #include "netlink_room.h"
 
-/* Operators that a dump looks at before it lets others have the lock. */
-#define DK_NL_LOCKED_MAX	1024
-
 const struct dk_nl_impl_attrs dk_nl_impl_attrs = {
 	.key = DK_A_IMPL_KEY,
 	.key_name = DK_A_IMPL_KEY_NAME,
@@ -26,8 +23,10 @@ const struct dk_nl_impl_attrs dk_nl_impl_attrs = {
 int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr,
 	       const char *text, int err)
 {
-	extack->_msg = text;
-	NL_SET_BAD_ATTR(extack, attr);
+	if (extack) {
+		extack->_msg = text;
+		NL_SET_BAD_ATTR(extack, attr);
+	}
 	return err;
 }
 
@@ -42,36 +41,29 @@ static void dk_nl_walk_stamp(struct netlink_callback *cb)
 	cb->seq = (u32)reg->generation + reg->order + 1;
 }
 
-void dk_nl_walk_lock(struct netlink_callback *cb)
+int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb,
+	       int (*hold)(struct sk_buff *skb, struct netlink_callback *cb, void *data),
+	       void *data)
 {
-	struct dk_nl_walk *w = (void *)cb->ctx;
-
-	dkc_mutex_lock(&dk_registry_default()->lock);
-	dk_nl_walk_stamp(cb);
-	/* what changes before the first message is a change, too */
-	if (!w->begun)
-		cb->prev_seq = cb->seq;
-}
-
-void dk_nl_walked(struct netlink_callback *cb)
-{
-	struct dk_nl_walk *w = (void *)cb->ctx;
 	struct dk_registry *reg = dk_registry_default();
-
-	if (++w->looked_at % DK_NL_LOCKED_MAX)
-		return;
-	dkc_mutex_unlock(&reg->lock);
-	cond_resched();
-	dkc_mutex_lock(&reg->lock);
-	dk_nl_walk_stamp(cb);
-}
-
-int dk_nl_walk_unlock(struct netlink_callback *cb, const struct sk_buff *skb, int err)
-{
 	struct dk_nl_walk *w = (void *)cb->ctx;
+	int err;
 
-	dkc_mutex_unlock(&dk_registry_default()->lock);
-	w->begun = 1;
+	do {
+		dkc_mutex_lock(&reg->lock);
+		dk_nl_walk_stamp(cb);
+		/* what changes before the first message is a change, too */
+		if (!w->begun)
+			cb->prev_seq = cb->seq;
+		w->work = 0;
+		err = -EAGAIN;
+		if (dkc_order_some(reg, DK_NL_WORK_MAX / DK_NL_EVALUATION)) {
+			err = hold(skb, cb, data);
+			w->begun = 1;
+		}
+		dkc_mutex_unlock(&reg->lock);
+		cond_resched();
+	} while (err == -EAGAIN);
 	/* what is too long for an empty part is too long for all */
 	return err && (err != -EMSGSIZE || !skb->len) ? err : skb->len;
 }
@@ -94,6 +86,15 @@ struct dk_op *dk_nl_op(struct dk_registry *reg, const struct nlattr *attr,
 		return op;
 	dk_nl_deny(extack, attr, dk_reason_text(DK_WHY_NO_OPERATOR), -ENOENT);
 	return NULL;
+}
+
+int dk_nl_walk_op(struct netlink_callback *cb, const struct nlattr *name,
+		  struct dk_op **op)
+{
+	const struct dk_nl_walk *w = (void *)cb->ctx;
+
+	*op = dk_nl_op(dk_registry_default(), name, w->begun ? NULL : cb->extack);
+	return *op || w->begun ? 0 : -ENOENT;
 }
 
 int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr *attr,
@@ -192,20 +193,8 @@ static bool dk_nl_is_active_fallback(const struct dk_registry *reg,
 	return top && dkc_visible(top, NULL) ? r == top : r == reg->stock[r->slot];
 }
 
-/* Is it the newest at its key that is there? */
-static bool dk_nl_is_active(const struct dkc_reg *r)
-{
-	const struct dkc_reg *s = dkc_deref_locked(r->op->regs);
-
-	if (dkc_block_of(r)->dev)
-		return dkc_top(r->op, dkc_block_of(r)->dev, r->key, NULL) == r;
-	while (s != r && (s->key != r->key || !dkc_visible(s, NULL)))
-		s = dkc_deref_locked(s->next);
-	return s == r;
-}
-
 static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg *r,
-			    const struct dk_impl *impl)
+			    const struct dk_impl *impl, bool is_top)
 {
 	u32 flags = 0;
 
@@ -215,13 +204,14 @@ static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg 
 		flags |= DK_NL_IMPL_BOXED;
 	if (dkc_block_of(r)->prov && !dkc_visible(r, NULL))
 		flags |= DK_NL_IMPL_OFFLINE;
-	else if (r->op ? dk_nl_is_active(r) : dk_nl_is_active_fallback(reg, r))
+	else if (r->op ? is_top : dk_nl_is_active_fallback(reg, r))
 		flags |= DK_NL_IMPL_ACTIVE;
 	return flags;
 }
 
 static bool dk_nl_write_impl(struct dk_nl_room *room, const struct dk_registry *reg,
-			     const struct dkc_reg *r, const struct dk_nl_impl_attrs *a)
+			     const struct dkc_reg *r, const struct dk_nl_impl_attrs *a,
+			     bool is_top)
 {
 	const struct dk_impl *impl = dkc_impl_of(r);
 	const struct dkc_block *b = dkc_block_of(r);
@@ -233,19 +223,19 @@ static bool dk_nl_write_impl(struct dk_nl_room *room, const struct dk_registry *
 	       (!b->dev || (dk_nl_write_u32(room, a->device, b->device) &&
 			    dk_nl_write_text(room, a->device_name, b->dev->name))) &&
 	       (!a->flags ||
-		dk_nl_write_u32(room, a->flags, dk_nl_impl_flags(reg, r, impl)));
+		dk_nl_write_u32(room, a->flags, dk_nl_impl_flags(reg, r, impl, is_top)));
 }
 
 int dk_nl_put_impl(struct sk_buff *skb, const struct dk_registry *reg,
-		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a)
+		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top)
 {
 	struct dk_nl_room room = dk_nl_room(skb);
 
-	return dk_nl_room_used(skb, &room, dk_nl_write_impl(&room, reg, r, a));
+	return dk_nl_room_used(skb, &room, dk_nl_write_impl(&room, reg, r, a, is_top));
 }
 
 int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg,
-		    const struct dkc_reg *r, const struct dk_nl_impl_attrs *a)
+		    const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top)
 {
 	struct dk_nl_room room = dk_nl_room(skb);
 	struct nlattr *attr = (void *)room.at;
@@ -254,7 +244,7 @@ int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg
 	if (room.end - room.at < NLA_HDRLEN)
 		return -EMSGSIZE;
 	room.at += NLA_HDRLEN;
-	fits = dk_nl_write_impl(&room, reg, r, a);
+	fits = dk_nl_write_impl(&room, reg, r, a, is_top);
 	if (fits) {
 		attr->nla_type = nest | NLA_F_NESTED;
 		attr->nla_len = room.at - (u8 *)attr;
@@ -276,22 +266,32 @@ static void dk_nl_sort_few(struct dk_nl_impls *impls, const struct dkc_reg *r)
 	}
 }
 
-/* Many are of devices and at few keys. */
-static void dk_nl_sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
+/* Of many, those of each key are counted first, so that each one's place is known. */
+static bool dk_nl_sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 {
+	u32 keys = dk_layout_keys(op->reg->layout), i, n;
 	const struct dkc_reg *r = NULL;
-	unsigned int key, last = 0;
+	u32 *place;
 
-	while (impls->n < op->num_regs) {
-		key = U16_MAX;
-		while ((r = dkc_reg_walk(op, r)))
-			if (r->key > last && r->key < key)
-				key = r->key;
-		while ((r = dkc_reg_walk(op, r)))
-			if (r->key == key)
-				impls->reg[impls->n++] = r;
-		last = key;
+	impls->reg = kvmalloc_array(op->num_regs, sizeof(*impls->reg), GFP_KERNEL);
+	place = kvcalloc(keys, sizeof(*place), GFP_KERNEL);
+	if (!impls->reg || !place) {
+		kvfree(impls->reg);
+		kvfree(place);
+		return false;
 	}
+	while ((r = dkc_reg_walk(op, r)))
+		place[r->key]++;
+	for (i = 0; i < keys; i++) {
+		n = place[i];
+		place[i] = impls->n;
+		impls->n += n;
+	}
+	while ((r = dkc_reg_walk(op, r)))
+		impls->reg[place[r->key]++] = r;
+	kvfree(place);
+	dkc_work(DKC_WORK_FUNCTIONS, 2 * op->num_regs);
+	return true;
 }
 
 int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op,
@@ -304,11 +304,25 @@ int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op,
 		dk_nl_sort_few(impls, dkc_deref_locked(op->dev_regs));
 		return 0;
 	}
-	impls->reg = kvmalloc_array(op->num_regs, sizeof(*impls->reg), GFP_KERNEL);
-	if (!impls->reg)
+	if (!dk_nl_sort_many(impls, op))
 		return dk_nl_deny(extack, NULL, "no memory for the answer", -ENOMEM);
-	dk_nl_sort_many(impls, op);
 	return 0;
+}
+
+/* In the order of an operator's lists, those of one device are together. */
+bool dk_nl_is_top(const struct dk_nl_impls *impls, u32 i)
+{
+	const struct dkc_reg *r = impls->reg[i];
+
+	while (i--) {
+		if (impls->reg[i]->key != r->key ||
+		    dkc_block_of(impls->reg[i])->dev != dkc_block_of(r)->dev)
+			break;
+		dkc_work(DKC_WORK_FUNCTIONS, 1);
+		if (dkc_visible(impls->reg[i], NULL))
+			return false;
+	}
+	return true;
 }
 
 void dk_nl_impls_put(struct dk_nl_impls *impls)
@@ -320,11 +334,11 @@ void dk_nl_impls_put(struct dk_nl_impls *impls)
 /* ---- impl-get -------------------------------------------------------------------- */
 
 static int dk_nl_fill_impl(struct sk_buff *skb, const struct dk_registry *reg,
-			   const struct dkc_reg *r)
+			   const struct dkc_reg *r, bool is_top)
 {
 	if (r->op && nla_put_string(skb, DK_A_IMPL_OP, r->op->name))
 		return -EMSGSIZE;
-	return dk_nl_put_impl(skb, reg, r, &dk_nl_impl_attrs);
+	return dk_nl_put_impl(skb, reg, r, &dk_nl_impl_attrs, is_top);
 }
 
 /* The active function of an operator that a request asks for. */
@@ -391,7 +405,7 @@ static int dk_nl_impl_answer(struct sk_buff *skb, struct genl_info *info)
 		err = info->attrs[DK_A_IMPL_OP] ? dk_nl_find_impl(reg, info, &r) :
 						  dk_nl_find_fallback(reg, info, &r);
 	if (!err)
-		err = dk_nl_fill_impl(skb, reg, r);
+		err = dk_nl_fill_impl(skb, reg, r, true);
 	dkc_mutex_unlock(&reg->lock);
 	return err;
 }
@@ -432,7 +446,8 @@ struct dk_nl_impl_walk {
 
 /* One message, if the filter lets it through. */
 static int dk_nl_dump_impl(struct sk_buff *skb, struct netlink_callback *cb,
-			   const struct dk_nl_filter *f, const struct dkc_reg *r)
+			   const struct dk_nl_filter *f, const struct dkc_reg *r,
+			   const struct dk_nl_impls *impls, u32 i)
 {
 	struct dk_registry *reg = dk_registry_default();
 	void *header;
@@ -442,7 +457,7 @@ static int dk_nl_dump_impl(struct sk_buff *skb, struct netlink_callback *cb,
 	header = dk_nl_dump_put(skb, cb);
 	if (!header)
 		return -EMSGSIZE;
-	if (dk_nl_fill_impl(skb, reg, r)) {
+	if (dk_nl_fill_impl(skb, reg, r, impls && dk_nl_is_top(impls, i))) {
 		genlmsg_cancel(skb, header);
 		return -EMSGSIZE;
 	}
@@ -458,10 +473,13 @@ static int dk_nl_dump_impls_of(struct sk_buff *skb, struct netlink_callback *cb,
 	int err;
 
 	err = dk_nl_impls_get(&impls, op, cb->extack);
-	if (err)
-		return err;
-	for (; !err && w->impl < impls.n; w->impl += !err)
-		err = dk_nl_dump_impl(skb, cb, f, impls.reg[w->impl]);
+	while (!err && w->impl < impls.n) {
+		err = dk_nl_dump_impl(skb, cb, f, impls.reg[w->impl], &impls, w->impl);
+		if (err)
+			break;
+		w->impl++;
+		err = dk_nl_worked(cb, 1);
+	}
 	dk_nl_impls_put(&impls);
 	return err;
 }
@@ -476,7 +494,7 @@ static int dk_nl_dump_fallbacks(struct sk_buff *skb, struct netlink_callback *cb
 	while (w->slot < reg->layout->num_entries) {
 		err = dk_nl_dump_impl(skb, cb, f, w->is_stock ?
 				      reg->stock[w->slot] :
-				      dkc_deref_locked(reg->fallback[w->slot]));
+				      dkc_deref_locked(reg->fallback[w->slot]), NULL, 0);
 		if (err)
 			break;
 		w->slot += w->is_stock;
@@ -485,63 +503,62 @@ static int dk_nl_dump_fallbacks(struct sk_buff *skb, struct netlink_callback *cb
 	return err;
 }
 
-static int dk_nl_dump_impls(struct sk_buff *skb, struct netlink_callback *cb,
-			    const struct dk_nl_filter *f)
+static int dk_nl_dump_all_impls(struct sk_buff *skb, struct netlink_callback *cb,
+				const struct dk_nl_filter *f)
 {
 	struct dk_registry *reg = dk_registry_default();
 	struct dk_nl_impl_walk *w = (void *)cb->ctx;
 	struct dk_op *op;
-	int err;
+	int err = 0;
 
-	while ((op = dkc_op_at(reg, w->op))) {
+	while (!err && (op = dkc_op_at(reg, w->op))) {
 		err = dk_nl_dump_impls_of(skb, cb, f, op);
 		if (err)
-			return err;
+			break;
 		w->op++;
 		w->impl = 0;
-		dk_nl_walked(cb);
+		err = dk_nl_worked(cb, dk_nl_op_work(op));
 	}
-	return dk_nl_dump_fallbacks(skb, cb, f);
+	return err ?: dk_nl_dump_fallbacks(skb, cb, f);
 }
 
-/* A dump of one operator: nothing but its functions. */
-static int dk_nl_dump_one_op(struct sk_buff *skb, struct netlink_callback *cb,
-			     const struct dk_nl_filter *f, const struct nlattr *name)
-{
-	struct dk_nl_impl_walk *w = (void *)cb->ctx;
-	struct dk_op *op;
+struct dk_nl_impl_request {
+	const struct nlattr *op;	/* nothing but its functions; NULL: all */
+	struct dk_nl_filter filter;
+};
 
-	op = dkc_op_find(dk_registry_default(), nla_data(name));
-	if (op && dkc_op_is_there(op))
-		return dk_nl_dump_impls_of(skb, cb, f, op);
-	/* it may have gone since the first part */
-	return w->walk.begun ? 0 : dk_nl_deny(cb->extack, name,
-					 dk_reason_text(DK_WHY_NO_OPERATOR), -ENOENT);
+static int dk_nl_dump_impls(struct sk_buff *skb, struct netlink_callback *cb, void *data)
+{
+	struct dk_registry *reg = dk_registry_default();
+	const struct dk_nl_impl_request *r = data;
+	struct dk_nl_walk *w = (void *)cb->ctx;
+	struct dk_op *op;
+	int err;
+
+	err = w->begun ? 0 : dk_nl_filter_check(&r->filter, reg, cb->extack);
+	if (!err && !r->op)
+		return dk_nl_dump_all_impls(skb, cb, &r->filter);
+	if (!err)
+		err = dk_nl_walk_op(cb, r->op, &op);
+	return err || !op ? err : dk_nl_dump_impls_of(skb, cb, &r->filter, op);
 }
 
 int dispatchkey_nl_impl_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct dk_registry *reg = dk_registry_default();
-	struct dk_nl_impl_walk *w = (void *)cb->ctx;
 	struct nlattr *attrs[DK_A_IMPL_MAX + 1];
-	struct dk_nl_filter f;
+	struct dk_nl_impl_request r;
 	int err;
 
-	BUILD_BUG_ON(sizeof(*w) > sizeof(cb->ctx));
+	BUILD_BUG_ON(sizeof(struct dk_nl_impl_walk) > sizeof(cb->ctx));
 	err = dk_nl_dump_begin(cb, attrs, DK_A_IMPL_MAX);
 	if (err)
 		return err;
-	f = (struct dk_nl_filter){
+	r.op = attrs[DK_A_IMPL_OP];
+	r.filter = (struct dk_nl_filter){
 		.key = attrs[DK_A_IMPL_KEY],
 		.backend = attrs[DK_A_IMPL_BACKEND],
 		.provider = attrs[DK_A_IMPL_PROVIDER],
 		.device = attrs[DK_A_IMPL_DEVICE],
 	};
-	dk_nl_walk_lock(cb);
-	err = w->walk.begun ? 0 : dk_nl_filter_check(&f, reg, cb->extack);
-	if (!err)
-		err = attrs[DK_A_IMPL_OP] ?
-			dk_nl_dump_one_op(skb, cb, &f, attrs[DK_A_IMPL_OP]) :
-			dk_nl_dump_impls(skb, cb, &f);
-	return dk_nl_walk_unlock(cb, skb, err);
+	return dk_nl_walk(skb, cb, dk_nl_dump_impls, &r);
 }

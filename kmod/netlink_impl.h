@@ -22,12 +22,16 @@ struct dk_nl_impl_attrs {
 /* Those of impl, which impl-info has, too. */
 extern const struct dk_nl_impl_attrs dk_nl_impl_attrs;
 
-/* Tell of a function; the registry's lock is held. 0, or -EMSGSIZE. */
+/*
+ * Tell of a function; the registry's lock is held. @is_top: it is the newest of its
+ * operator, key and device that is there, which does not matter for a fallback.
+ * 0, or -EMSGSIZE.
+ */
 int dk_nl_put_impl(struct sk_buff *skb, const struct dk_registry *reg,
-		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a);
+		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top);
 /* The same in a nest. */
 int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg,
-		    const struct dkc_reg *r, const struct dk_nl_impl_attrs *a);
+		    const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top);
 int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *reg,
 		       unsigned int key);
 
@@ -42,6 +46,8 @@ struct dk_nl_impls {
 int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op,
 		    struct netlink_ext_ack *extack);
 void dk_nl_impls_put(struct dk_nl_impls *impls);
+/* Is the @i-th the newest of its key and device that is there? */
+bool dk_nl_is_top(const struct dk_nl_impls *impls, u32 i);
 
 /* Which functions a dump is about; each is NULL where all are meant. */
 struct dk_nl_filter {
@@ -71,19 +77,52 @@ int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr,
 int dk_nl_for_dumps(struct genl_info *info, const u8 *attr, unsigned int n);
 
 /*
+ * The work in one hold of the registry's lock that anybody may ask for, in functions
+ * of an operator looked at and counters of one processor read: some 100 us. The
+ * functions of one operator are not divided.
+ */
+#define DK_NL_WORK_MAX		4096
+/* The same of an evaluation by the rules, and of finding an operator's place. */
+#define DK_NL_EVALUATION	32
+
+/*
  * A walk through the registry, in the parts of a dump; cb->ctx begins with it.
- * Between two parts, and where it looks at much and tells little, the lock is
- * given back. If the registry has changed then, the next message says so.
+ * Between two parts the lock is given back, and in a part after enough work. If the
+ * registry has changed then, the next message says so.
  */
 struct dk_nl_walk {
-	u32 begun;
-	u32 looked_at;
+	u32 begun;	/* a hold of the lock is over */
+	u32 work;	/* in this hold */
 };
 
-void dk_nl_walk_lock(struct netlink_callback *cb);
-/* One operator has been looked at, the lock is held; what @cb points to stays. */
-void dk_nl_walked(struct netlink_callback *cb);
-/* What a dumpit returns that stopped with @err: -EMSGSIZE ends a part. */
-int dk_nl_walk_unlock(struct netlink_callback *cb, const struct sk_buff *skb, int err);
+/*
+ * The walk goes on behind what was done: -EAGAIN if that is enough for one hold of
+ * the lock, and 0 otherwise.
+ */
+static inline int dk_nl_worked(struct netlink_callback *cb, u32 work)
+{
+	struct dk_nl_walk *w = (void *)cb->ctx;
+
+	w->work += work;
+	return w->work < DK_NL_WORK_MAX ? 0 : -EAGAIN;
+}
+
+/* To look at an operator and its functions. */
+static inline u32 dk_nl_op_work(const struct dk_op *op)
+{
+	return 1 + min_t(u32, op->num_regs, DK_NL_WORK_MAX);
+}
+
+/*
+ * Make a part of a dump, and return what a dumpit returns. @hold goes on with the
+ * walk under the lock; it returns -EAGAIN after enough work, -EMSGSIZE when the part
+ * is full, and 0 at the end.
+ */
+int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb,
+	       int (*hold)(struct sk_buff *skb, struct netlink_callback *cb, void *data),
+	       void *data);
+/* As dk_nl_op(); *@op is NULL, and 0 is returned, if it has gone during the walk. */
+int dk_nl_walk_op(struct netlink_callback *cb, const struct nlattr *name,
+		  struct dk_op **op);
 
 #endif /* _DK_NETLINK_IMPL_H */

@@ -63,7 +63,7 @@ static bool dk_nl_put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls
 
 	for (i = 0; i < impls->n; i++)
 		if (dk_nl_nest_impl(skb, DK_A_OP_IMPL, reg, impls->reg[i],
-				    &dk_nl_impl_attrs))
+				    &dk_nl_impl_attrs, dk_nl_is_top(impls, i)))
 			return false;
 	return true;
 }
@@ -193,37 +193,36 @@ static int dk_nl_dump_op(struct sk_buff *skb, struct netlink_callback *cb,
 	return 0;
 }
 
-static int dk_nl_dump_ops(struct sk_buff *skb, struct netlink_callback *cb,
-			  const struct dk_nl_op_filter *f)
+static int dk_nl_dump_ops(struct sk_buff *skb, struct netlink_callback *cb, void *data)
 {
 	struct dk_registry *reg = dk_registry_default();
 	struct dk_nl_op_walk *w = (void *)cb->ctx;
+	const struct dk_nl_op_filter *f = data;
 	struct dk_op *op;
-	int err;
+	int err = 0;
 
-	if (!w->walk.begun && f->prefix)
-		w->op = dkc_op_place(reg, nla_data(f->prefix));
-	for (; (op = dkc_op_at(reg, w->op)); w->op++, dk_nl_walked(cb)) {
-		if (!dk_nl_has_prefix(op, f->prefix))
-			return 0;
-		if (!dkc_op_is_there(op) || !dk_nl_op_passes(op, &f->impl))
-			continue;
-		err = dk_nl_dump_op(skb, cb, op);
-		if (err)
-			return err;
+	if (!w->walk.begun) {
+		err = dk_nl_filter_check(&f->impl, reg, cb->extack);
+		w->op = f->prefix ? dkc_op_place(reg, nla_data(f->prefix)) : 0;
 	}
-	return 0;
+	while (!err && (op = dkc_op_at(reg, w->op)) && dk_nl_has_prefix(op, f->prefix)) {
+		if (dkc_op_is_there(op) && dk_nl_op_passes(op, &f->impl))
+			err = dk_nl_dump_op(skb, cb, op);
+		if (err)
+			break;
+		w->op++;
+		err = dk_nl_worked(cb, dk_nl_op_work(op));
+	}
+	return err;
 }
 
 int dispatchkey_nl_op_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct dk_registry *reg = dk_registry_default();
-	struct dk_nl_op_walk *w = (void *)cb->ctx;
 	struct nlattr *attrs[DK_A_OP_MAX + 1];
 	struct dk_nl_op_filter f;
 	int err;
 
-	BUILD_BUG_ON(sizeof(*w) > sizeof(cb->ctx));
+	BUILD_BUG_ON(sizeof(struct dk_nl_op_walk) > sizeof(cb->ctx));
 	err = dk_nl_dump_begin(cb, attrs, DK_A_OP_MAX);
 	if (!err)
 		err = dk_nl_bar(cb->extack, attrs[DK_A_OP_NAME],
@@ -236,9 +235,5 @@ int dispatchkey_nl_op_get_dumpit(struct sk_buff *skb, struct netlink_callback *c
 		.backend = attrs[DK_A_OP_BACKEND],
 		.provider = attrs[DK_A_OP_PROVIDER],
 	};
-	dk_nl_walk_lock(cb);
-	err = w->walk.begun ? 0 : dk_nl_filter_check(&f.impl, reg, cb->extack);
-	if (!err)
-		err = dk_nl_dump_ops(skb, cb, &f);
-	return dk_nl_walk_unlock(cb, skb, err);
+	return dk_nl_walk(skb, cb, dk_nl_dump_ops, &f);
 }

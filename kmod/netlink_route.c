@@ -138,17 +138,6 @@ static int dk_nl_call_get(const struct nlmsghdr *nlh, struct nlattr **attrs,
 	return 0;
 }
 
-/* Find its operator and where it goes; the lock is held. */
-static int dk_nl_call_route(struct dk_nl_call *c, struct nlattr **attrs,
-			    struct netlink_ext_ack *extack)
-{
-	c->op = dk_nl_op(dk_registry_default(), attrs[DK_A_ROUTE_OP], extack);
-	if (!c->op)
-		return -ENOENT;
-	dkc_explain(c->op, c->included, c->excluded, c->objs, c->n, &c->ex);
-	return 0;
-}
-
 /* ---- where it goes ---------------------------------------------------------------- */
 
 static int dk_nl_put_set(struct sk_buff *skb, int attr, struct dk_keyset set)
@@ -219,9 +208,13 @@ int dispatchkey_nl_route_get_doit(struct sk_buff *skb, struct genl_info *info)
 		return -ENOMEM;
 	}
 	dkc_mutex_lock(&reg->lock);
-	err = dk_nl_call_route(c, info->attrs, info->extack);
-	if (!err)
+	c->op = dk_nl_op(reg, info->attrs[DK_A_ROUTE_OP], info->extack);
+	if (c->op) {
+		dkc_explain(c->op, c->included, c->excluded, c->objs, c->n, &c->ex);
 		err = dk_nl_put_route(answer, c);
+	} else {
+		err = -ENOENT;
+	}
 	dkc_mutex_unlock(&reg->lock);
 	kfree(c);
 	if (err) {
@@ -232,6 +225,13 @@ int dispatchkey_nl_route_get_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /* ---- why -------------------------------------------------------------------------- */
+
+/* A dump of why. Each hold of the lock finds the call's operator anew. */
+struct dk_nl_route_request {
+	struct nlattr **attrs;
+	struct dk_nl_call *call;
+	struct dkc_case c;
+};
 
 /*
  * Steps of one generation: @step counts those before the registrations, and
@@ -301,75 +301,94 @@ static int dk_nl_dump_step(struct sk_buff *skb, struct netlink_callback *cb,
 	return 0;
 }
 
+/* The work since the last step. */
+static int dk_nl_step_worked(struct netlink_callback *cb, struct dkc_case *c)
+{
+	u32 n = c->evaluations;
+
+	c->evaluations = 0;
+	return dk_nl_worked(cb, n * DK_NL_EVALUATION);
+}
+
 /* What the mask took out, and the rules. */
 static int dk_nl_dump_rules(struct sk_buff *skb, struct netlink_callback *cb,
-			    struct dk_nl_call *c)
+			    struct dk_nl_route_request *r)
 {
 	struct dk_nl_route_walk *w = (void *)cb->ctx;
-	int err;
+	unsigned int i = w->step;
+	int err = 0;
 
-	for (; !dkc_explain_step(c->op, &c->ex, w->step, &c->step); w->step++) {
-		if (c->step.kind == DK_STEP_IMPL)
-			return 0;
-		err = dk_nl_dump_step(skb, cb, c);
+	while (!err && !dkc_explain_rule(&r->c, &i, &r->call->step)) {
+		err = dk_nl_dump_step(skb, cb, r->call);
 		if (err)
-			return err;
+			break;
+		i = ++w->step;
+		err = dk_nl_step_worked(cb, &r->c);
 	}
-	return 0;
+	return err;
 }
 
 /* The registrations, and the backend fallback of the entry. */
 static int dk_nl_dump_bearings(struct sk_buff *skb, struct netlink_callback *cb,
-			       struct dk_nl_call *c)
+			       struct dk_nl_route_request *r)
 {
 	struct dk_nl_route_walk *w = (void *)cb->ctx;
 	struct dk_nl_impls impls;
 	int err;
 
-	err = dk_nl_impls_get(&impls, c->op, cb->extack);
-	for (; !err && w->impl <= impls.n; w->impl += !err) {
-		if (!dkc_explain_impl(c->op, &c->ex, w->impl < impls.n ?
-				      impls.reg[w->impl] : NULL, &c->step))
-			err = dk_nl_dump_step(skb, cb, c);
+	err = dk_nl_impls_get(&impls, r->call->op, cb->extack);
+	while (!err && w->impl <= impls.n) {
+		if (!dkc_explain_impl(&r->c, w->impl < impls.n ? impls.reg[w->impl] : NULL,
+				      &r->call->step))
+			err = dk_nl_dump_step(skb, cb, r->call);
+		if (err)
+			break;
+		w->impl++;
+		err = dk_nl_step_worked(cb, &r->c);
 	}
 	dk_nl_impls_put(&impls);
 	return err;
 }
 
 /*
- * All steps are of one generation: where the registry changes between two parts,
- * the rest is left out, and the end of the dump says that it was interrupted.
+ * All steps are of one generation: where the registry changes between two holds of
+ * the lock, the rest is left out, and the end of the dump says that it was interrupted.
  */
-static int dk_nl_dump_steps(struct sk_buff *skb, struct netlink_callback *cb,
-			    struct dk_nl_call *c)
+static int dk_nl_dump_steps(struct sk_buff *skb, struct netlink_callback *cb, void *data)
 {
 	struct dk_nl_route_walk *w = (void *)cb->ctx;
+	struct dk_nl_route_request *r = data;
+	struct dk_nl_call *c = r->call;
 	int err;
 
+	err = dk_nl_walk_op(cb, r->attrs[DK_A_ROUTE_OP], &c->op);
+	if (err || !c->op)
+		return err;
+	dkc_explain(c->op, c->included, c->excluded, c->objs, c->n, &c->ex);
 	if (!w->walk.begun)
 		w->generation = c->ex.generation;
 	else if (w->generation != c->ex.generation)
 		return 0;
-	err = dk_nl_dump_rules(skb, cb, c);
-	return err ?: dk_nl_dump_bearings(skb, cb, c);
+	/* to find the call's end again takes less than the work of a hold */
+	dkc_explain_begin(&r->c, c->op, &c->ex);
+	r->c.evaluations = 0;
+	err = dk_nl_dump_rules(skb, cb, r);
+	return err ?: dk_nl_dump_bearings(skb, cb, r);
 }
 
 int dispatchkey_nl_route_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct nlattr *attrs[DK_A_ROUTE_MAX + 1];
-	struct dk_nl_call *c;
+	struct dk_nl_route_request r = { .attrs = attrs };
 	int err;
 
 	BUILD_BUG_ON(sizeof(struct dk_nl_route_walk) > sizeof(cb->ctx));
 	err = dk_nl_dump_begin(cb, attrs, DK_A_ROUTE_MAX);
 	if (!err)
-		err = dk_nl_call_get(cb->nlh, attrs, cb->extack, &c);
+		err = dk_nl_call_get(cb->nlh, attrs, cb->extack, &r.call);
 	if (err)
 		return err;
-	dk_nl_walk_lock(cb);
-	err = dk_nl_call_route(c, attrs, cb->extack);
-	if (!err)
-		err = dk_nl_dump_steps(skb, cb, c);
-	kfree(c);
-	return dk_nl_walk_unlock(cb, skb, err);
+	err = dk_nl_walk(skb, cb, dk_nl_dump_steps, &r);
+	kfree(r.call);
+	return err;
 }

@@ -2,12 +2,10 @@
 /*
  * stats-get and stats-set: how often each function served each operator.
  */
+#include <linux/cpumask.h>
 #include <linux/sched.h>
 
 #include "netlink_impl.h"
-
-/* Operators that are summed up before others get the lock. */
-#define DK_NL_SUMMED_MAX	256
 
 /* The numbers of the core's enum are those of the protocol. */
 static_assert(DK_NL_STAT_IMPL == (int)DK_STAT_IMPL);
@@ -22,51 +20,39 @@ static const struct dk_nl_impl_attrs dk_nl_stats_attrs = {
 	.device_name = DK_A_STATS_DEVICE_NAME,
 };
 
-/* A counter: its number, and the function whose it is, or NULL. */
+/* A counter: its number and value, and the function whose it is, or NULL. */
 struct dk_nl_stat {
 	enum dk_stat_kind kind;
 	u32 counter;
+	u64 count;
 	const struct dkc_reg *reg;
 };
 
 /* ---- whether, and how often in all ---------------------------------------------- */
 
-static u64 dk_nl_op_sum(const struct dk_op *op)
+/* What a counter costs: every processor has a part of it. */
+static u32 dk_nl_counter_work(void)
 {
-	const struct dkc_reg *r = NULL;
-	const struct dkc_tally *t;
-	u64 sum = dkc_counted(op->reg, op->missing);
-
-	while ((r = dkc_reg_walk(op, r)))
-		sum += dkc_counted(op->reg, dkc_reg_counter(r));
-	for (t = dkc_deref_locked(op->tallies); t; t = dkc_deref_locked(t->next))
-		sum += dkc_counted(op->reg, t->counter);
-	return sum;
+	return min_t(u32, num_possible_cpus(), DK_NL_WORK_MAX);
 }
 
-/*
- * Of what a dump tells: an operator that has gone, but is kept, has its counters.
- * What is counted meanwhile is in it or not.
- */
-static u64 dk_nl_sum(void)
+bool dk_nl_calls(u64 provider, u64 *calls)
 {
 	struct dk_registry *reg = dk_registry_default();
-	struct dk_op *op;
-	u64 sum = 0;
-	u32 n = 0;
+	struct dkc_calls c = DKC_CALLS(provider);
+	bool is_counted, more;
 
-	dkc_mutex_lock(&reg->lock);
-	/* the counters may have gone since somebody else had the lock */
-	while (reg->counters && (op = dkc_op_at(reg, n++))) {
-		sum += dkc_op_is_there(op) ? dk_nl_op_sum(op) : 0;
-		if (n % DK_NL_SUMMED_MAX)
-			continue;
+	do {
+		dkc_mutex_lock(&reg->lock);
+		/* they may have been switched off in between */
+		is_counted = reg->counters;
+		more = is_counted &&
+		       dkc_calls_sum(reg, &c, DK_NL_WORK_MAX / dk_nl_counter_work());
 		dkc_mutex_unlock(&reg->lock);
 		cond_resched();
-		dkc_mutex_lock(&reg->lock);
-	}
-	dkc_mutex_unlock(&reg->lock);
-	return sum;
+	} while (more);
+	*calls = c.sum;
+	return is_counted;
 }
 
 int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
@@ -74,6 +60,7 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	static const u8 filters[] = { DK_A_STATS_USED, DK_A_STATS_OP, DK_A_STATS_PROVIDER };
 	struct dk_stats s = { .size = sizeof(s) };
 	struct sk_buff *answer;
+	u64 calls = 0;
 	void *header;
 	int err;
 
@@ -85,10 +72,11 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE, &header);
 	if (!answer)
 		return -ENOMEM;
+	if (s.is_enabled)
+		dk_nl_calls(0, &calls);
 	if (nla_put_u8(answer, DK_A_STATS_STATE, dk_nl_state(s.is_enabled)) ||
 	    (s.is_enabled &&
-	     (nla_put_u64_64bit(answer, DK_A_STATS_COUNT, dk_nl_sum(),
-				DK_A_STATS_PAD) ||
+	     (nla_put_u64_64bit(answer, DK_A_STATS_COUNT, calls, DK_A_STATS_PAD) ||
 	      nla_put_u64_64bit(answer, DK_A_STATS_UNCOUNTED, s.uncounted,
 				DK_A_STATS_PAD))))
 		return dk_nl_overrun(answer);
@@ -128,18 +116,21 @@ struct dk_nl_stats_walk {
 
 struct dk_nl_stats_filter {
 	const struct nlattr *used;
+	const struct nlattr *op;
 	struct dk_nl_filter impl;
 };
 
-static bool dk_nl_stat_passes(const struct dk_op *op, const struct dk_nl_stat *s,
+/* Reads the counter of what passes. */
+static bool dk_nl_stat_passes(const struct dk_op *op, struct dk_nl_stat *s,
 			      const struct dk_nl_stats_filter *f)
 {
 	if (s->reg && dkc_is_fallthrough(s->reg))
 		return false;
-	if (f->used && !dkc_counted(op->reg, s->counter))
+	if (s->reg ? !dk_nl_filter_passes(&f->impl, op->reg, s->reg) :
+		     !!f->impl.provider)
 		return false;
-	return s->reg ? dk_nl_filter_passes(&f->impl, op->reg, s->reg) :
-			!f->impl.provider;
+	s->count = dkc_counted(op->reg, s->counter);
+	return s->count || !f->used;
 }
 
 static int dk_nl_put_stat(struct sk_buff *skb, const struct dk_op *op,
@@ -147,10 +138,9 @@ static int dk_nl_put_stat(struct sk_buff *skb, const struct dk_op *op,
 {
 	if (nla_put_string(skb, DK_A_STATS_OP, op->name) ||
 	    nla_put_u32(skb, DK_A_STATS_KIND, s->kind) ||
-	    (s->reg && dk_nl_put_impl(skb, op->reg, s->reg, &dk_nl_stats_attrs)) ||
+	    (s->reg && dk_nl_put_impl(skb, op->reg, s->reg, &dk_nl_stats_attrs, false)) ||
 	    (s->counter &&
-	     nla_put_u64_64bit(skb, DK_A_STATS_COUNT, dkc_counted(op->reg, s->counter),
-			       DK_A_STATS_PAD)))
+	     nla_put_u64_64bit(skb, DK_A_STATS_COUNT, s->count, DK_A_STATS_PAD)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -163,7 +153,7 @@ static bool dk_nl_stat_at(const struct dk_op *op, const struct dk_nl_impls *impl
 
 	if (i < impls->n) {
 		*s = (struct dk_nl_stat){
-			DK_STAT_IMPL, dkc_reg_counter(impls->reg[i]), impls->reg[i],
+			DK_STAT_IMPL, dkc_reg_counter(impls->reg[i]), 0, impls->reg[i],
 		};
 		return true;
 	}
@@ -171,9 +161,9 @@ static bool dk_nl_stat_at(const struct dk_op *op, const struct dk_nl_impls *impl
 	for (t = dkc_deref_locked(op->tallies); t && i; i--)
 		t = dkc_deref_locked(t->next);
 	if (t)
-		*s = (struct dk_nl_stat){ DK_STAT_FALLBACK, t->counter, t->reg };
+		*s = (struct dk_nl_stat){ DK_STAT_FALLBACK, t->counter, 0, t->reg };
 	else
-		*s = (struct dk_nl_stat){ DK_STAT_MISSING, op->missing, NULL };
+		*s = (struct dk_nl_stat){ DK_STAT_MISSING, op->missing, 0, NULL };
 	return !i;
 }
 
@@ -202,63 +192,69 @@ static int dk_nl_dump_stats_of(struct sk_buff *skb, struct netlink_callback *cb,
 	int err;
 
 	err = dk_nl_impls_get(&impls, op, cb->extack);
-	for (; !err && dk_nl_stat_at(op, &impls, w->stat, &s); w->stat += !err)
+	while (!err && dk_nl_stat_at(op, &impls, w->stat, &s)) {
 		if (dk_nl_stat_passes(op, &s, f))
 			err = dk_nl_dump_stat(skb, cb, op, &s);
+		if (err)
+			break;
+		w->stat++;
+		err = dk_nl_worked(cb, dk_nl_counter_work());
+	}
 	dk_nl_impls_put(&impls);
 	return err;
 }
 
-static int dk_nl_dump_stats(struct sk_buff *skb, struct netlink_callback *cb,
-			    const struct dk_nl_stats_filter *f)
+static int dk_nl_dump_all_stats(struct sk_buff *skb, struct netlink_callback *cb,
+				const struct dk_nl_stats_filter *f)
 {
 	struct dk_registry *reg = dk_registry_default();
 	struct dk_nl_stats_walk *w = (void *)cb->ctx;
 	struct dk_op *op;
-	int err;
+	u32 work;
+	int err = 0;
 
-	while (reg->counters && (op = dkc_op_at(reg, w->op))) {
+	while (!err && (op = dkc_op_at(reg, w->op))) {
+		work = dk_nl_op_work(op);
 		err = dkc_op_is_there(op) ? dk_nl_dump_stats_of(skb, cb, f, op) : 0;
 		if (err)
-			return err;
+			break;
 		w->op++;
 		w->stat = 0;
-		dk_nl_walked(cb);
+		err = dk_nl_worked(cb, work);
 	}
-	return 0;
+	return err;
 }
 
-/* A dump of one operator's: it is where the walk stands, if it is there. */
-static int dk_nl_dump_stats_one(struct sk_buff *skb, struct netlink_callback *cb,
-				const struct dk_nl_stats_filter *f,
-				const struct nlattr *name)
+static int dk_nl_dump_stats(struct sk_buff *skb, struct netlink_callback *cb, void *data)
 {
-	struct dk_op *op = dk_nl_op(dk_registry_default(), name, cb->extack);
+	struct dk_registry *reg = dk_registry_default();
+	const struct dk_nl_stats_filter *f = data;
+	struct dk_nl_walk *w = (void *)cb->ctx;
+	struct dk_op *op;
+	int err;
 
-	if (!op)
-		return -ENOENT;
-	return op->reg->counters ? dk_nl_dump_stats_of(skb, cb, f, op) : 0;
+	err = w->begun ? 0 : dk_nl_filter_check(&f->impl, reg, cb->extack);
+	if (!err && f->op) {
+		err = dk_nl_walk_op(cb, f->op, &op);
+		if (err || !op || !reg->counters)
+			return err;
+		return dk_nl_dump_stats_of(skb, cb, f, op);
+	}
+	return err || !reg->counters ? err : dk_nl_dump_all_stats(skb, cb, f);
 }
 
 int dispatchkey_nl_stats_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct dk_registry *reg = dk_registry_default();
-	struct dk_nl_stats_walk *w = (void *)cb->ctx;
 	struct nlattr *attrs[DK_A_STATS_MAX + 1];
 	struct dk_nl_stats_filter f = {};
 	int err;
 
-	BUILD_BUG_ON(sizeof(*w) > sizeof(cb->ctx));
+	BUILD_BUG_ON(sizeof(struct dk_nl_stats_walk) > sizeof(cb->ctx));
 	err = dk_nl_dump_begin(cb, attrs, DK_A_STATS_MAX);
 	if (err)
 		return err;
 	f.used = attrs[DK_A_STATS_USED];
+	f.op = attrs[DK_A_STATS_OP];
 	f.impl.provider = attrs[DK_A_STATS_PROVIDER];
-	dk_nl_walk_lock(cb);
-	err = w->walk.begun ? 0 : dk_nl_filter_check(&f.impl, reg, cb->extack);
-	if (!err)
-		err = attrs[DK_A_STATS_OP] ?
-			dk_nl_dump_stats_one(skb, cb, &f, attrs[DK_A_STATS_OP]) :
-			dk_nl_dump_stats(skb, cb, &f);
-	return dk_nl_walk_unlock(cb, skb, err);
+	return dk_nl_walk(skb, cb, dk_nl_dump_stats, &f);
 }

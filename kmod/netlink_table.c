@@ -16,8 +16,8 @@ static const struct dk_nl_impl_attrs dk_nl_table_attrs = {
 
 /* Whose table it is. */
 struct dk_nl_table {
-	const struct dk_op *op;
-	const struct dkc_device *dev;
+	struct dk_op *op;
+	struct dkc_device *dev;
 };
 
 struct dk_nl_run {
@@ -75,7 +75,7 @@ static int dk_nl_put_run(struct sk_buff *skb, const struct dk_registry *reg,
 			       dk_slot_key(l, run->last)) ||
 	    nla_put_u32(skb, DK_A_TABLE_PROVENANCE, run->pick.prov) ||
 	    (run->pick.reg &&
-	     dk_nl_put_impl(skb, reg, run->pick.reg, &dk_nl_table_attrs)))
+	     dk_nl_put_impl(skb, reg, run->pick.reg, &dk_nl_table_attrs, true)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -85,20 +85,11 @@ static_assert(DK_NL_PROV_MISSING == (int)DK_PROV_MISSING);
 static_assert(DK_NL_PROV_NO_ENTRY == (int)DK_PROV_NO_ENTRY);
 
 /* The lock is held; @device is 0, or what dk_nl_table_device() has found. */
-static int dk_nl_table_find(struct dk_nl_table *t, struct nlattr **attrs, u32 device,
-			    struct netlink_ext_ack *extack)
+static int dk_nl_table_find_device(struct dk_nl_table *t, struct nlattr **attrs, u32 device,
+				   struct netlink_ext_ack *extack)
 {
-	struct dk_registry *reg = dk_registry_default();
-	struct dkc_device *dev;
-	int err;
-
-	t->op = dk_nl_op(reg, attrs[DK_A_TABLE_OP], extack);
-	if (!t->op)
-		return -ENOENT;
-	err = dk_nl_device(reg, device, attrs[DK_A_TABLE_DEVICE] ?:
-			   attrs[DK_A_TABLE_DEVICE_NAME], extack, &dev);
-	t->dev = dev;
-	return err;
+	return dk_nl_device(dk_registry_default(), device, attrs[DK_A_TABLE_DEVICE] ?:
+			    attrs[DK_A_TABLE_DEVICE_NAME], extack, &t->dev);
 }
 
 /* The device that a request is about, or 0; without the lock. */
@@ -125,7 +116,10 @@ static int dk_nl_table_answer(struct sk_buff *skb, struct genl_info *info, u32 d
 	if (nla_get_u32(first) >= reg->layout->num_entries)
 		return dk_nl_deny(info->extack, first,
 				  "the table has no entry of this number", -EINVAL);
-	err = dk_nl_table_find(&t, info->attrs, device, info->extack);
+	t.op = dk_nl_op(reg, info->attrs[DK_A_TABLE_OP], info->extack);
+	if (!t.op)
+		return -ENOENT;
+	err = dk_nl_table_find_device(&t, info->attrs, device, info->extack);
 	if (err)
 		return err;
 	for (run = dk_nl_run_at(&t, 0); run.last < nla_get_u32(first); )
@@ -187,27 +181,41 @@ static int dk_nl_dump_run(struct sk_buff *skb, struct netlink_callback *cb,
 	return 0;
 }
 
-static int dk_nl_dump_runs(struct sk_buff *skb, struct netlink_callback *cb,
-			   const struct dk_nl_table *t)
+struct dk_nl_table_request {
+	struct nlattr **attrs;
+	u32 device;
+};
+
+static int dk_nl_dump_runs(struct sk_buff *skb, struct netlink_callback *cb, void *data)
 {
+	const struct dk_layout *l = dk_registry_default()->layout;
 	struct dk_nl_table_walk *w = (void *)cb->ctx;
+	const struct dk_nl_table_request *r = data;
+	struct dk_nl_table t;
 	struct dk_nl_run run;
 	int err;
 
-	for (; w->slot < t->op->reg->layout->num_entries; w->slot = run.last + 1) {
-		run = dk_nl_run_at(t, w->slot);
+	err = dk_nl_walk_op(cb, r->attrs[DK_A_TABLE_OP], &t.op);
+	if (!err && !t.op)
+		return 0;
+	if (!err)
+		err = dk_nl_table_find_device(&t, r->attrs, r->device, cb->extack);
+	while (!err && w->slot < l->num_entries) {
+		run = dk_nl_run_at(&t, w->slot);
 		err = dk_nl_dump_run(skb, cb, &run);
 		if (err)
-			return err;
+			break;
+		w->slot = run.last + 1;
+		/* the first entry of the next run was evaluated, too */
+		err = dk_nl_worked(cb, (run.last - run.first + 2) * DK_NL_EVALUATION);
 	}
-	return 0;
+	return err;
 }
 
 int dispatchkey_nl_table_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct nlattr *attrs[DK_A_TABLE_MAX + 1];
-	struct dk_nl_table t;
-	u32 device;
+	struct dk_nl_table_request r = { .attrs = attrs };
 	int err;
 
 	BUILD_BUG_ON(sizeof(struct dk_nl_table_walk) > sizeof(cb->ctx));
@@ -221,12 +229,6 @@ int dispatchkey_nl_table_get_dumpit(struct sk_buff *skb, struct netlink_callback
 		err = dk_nl_bar(cb->extack, attrs[DK_A_TABLE_FIRST],
 				"a dump has all entries");
 	if (!err)
-		err = dk_nl_table_device(attrs, cb->extack, &device);
-	if (err)
-		return err;
-	dk_nl_walk_lock(cb);
-	err = dk_nl_table_find(&t, attrs, device, cb->extack);
-	if (!err)
-		err = dk_nl_dump_runs(skb, cb, &t);
-	return dk_nl_walk_unlock(cb, skb, err);
+		err = dk_nl_table_device(attrs, cb->extack, &r.device);
+	return err ?: dk_nl_walk(skb, cb, dk_nl_dump_runs, &r);
 }

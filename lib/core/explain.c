@@ -4,50 +4,19 @@
  * of the entry, and what each registration has to do with it. The last is not
  * reasoned but tried: the rules are asked again as if it were not there.
  */
-#include "rules.h"
 #include "see.h"
 
-/* A call, as the rules see it. */
-struct dkc_case {
-	const struct dk_op *op;
-	const struct dkc_device *dev;
-	u64 merged;
-	unsigned int b;		/* whose mask it is */
-};
-
-/* Where it ends. */
-struct dkc_end {
-	u64 ks;
-	struct dkc_at at;
-	struct dkc_pick pick;
-	bool no_entry;		/* in a trimmed table */
-};
-
-static void dkc_case_init(struct dkc_case *c, const struct dk_op *op,
-			  const struct dk_explain *ex)
-{
-	unsigned int f;
-
-	c->op = op;
-	c->dev = dkc_device_online(op->reg, ex->device);
-	c->merged = ex->merged.bits;
-	dkc_split(op->reg, c->merged, &f, &c->b);
-}
-
-static struct dkc_pick dkc_pick_of(const struct dkc_case *c, unsigned int f)
-{
-	return dkc_evaluate(c->op, c->dev, f, c->b, NULL);
-}
-
-static void dkc_follow(const struct dkc_case *c, struct dkc_end *end)
+static void dkc_follow(struct dkc_case *c, struct dkc_end *end)
 {
 	const struct dk_layout *l = c->op->reg->layout;
 	unsigned int f, b;
 	u64 left;
 
 	end->ks = c->merged & l->full;
+	c->evaluations++;
 	for (left = end->ks >> l->nb; left; left &= left - 1) {
 		f = dkc_ffs64(left) + 1;
+		c->evaluations++;
 		if (dkc_falls_through(c->op, c->dev, f, c->b, NULL))
 			end->ks &= ~dkc_functionality_bit(l, f);
 	}
@@ -55,6 +24,19 @@ static void dkc_follow(const struct dkc_case *c, struct dkc_end *end)
 	dkc_at_init(&end->at, c->op, c->dev, f, b, NULL);
 	end->pick = dkc_serving(c->op, c->dev, end->ks, NULL);
 	end->no_entry = end->pick.prov == DK_PROV_NO_ENTRY;
+}
+
+void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op,
+		       const struct dk_explain *ex)
+{
+	unsigned int f;
+
+	c->op = op;
+	c->dev = dkc_device_online(op->reg, ex->device);
+	c->merged = ex->merged.bits;
+	c->evaluations = 0;
+	dkc_split(op->reg, c->merged, &f, &c->b);
+	dkc_follow(c, &c->end);
 }
 
 static void dkc_step_about(struct dk_step *s, const struct dkc_reg *r)
@@ -87,34 +69,34 @@ static unsigned int dkc_rule_of(const struct dkc_at *at)
 }
 
 /* Is step *@i one of the mask? Else *@i is counted down by their number. */
-static bool dkc_step_mask(const struct dkc_case *c, unsigned int *i, struct dk_step *s)
+static bool dkc_step_mask(struct dkc_case *c, unsigned int *i, struct dk_step *s)
 {
 	const struct dk_layout *l = c->op->reg->layout;
-	u64 left = (c->merged & l->full) >> l->nb;
+	u64 left = (c->merged & l->full & ~c->end.ks) >> l->nb;
 	struct dkc_at at;
+	unsigned int f;
 
-	while (left) {
-		unsigned int f = dkc_fls64(left);
-		struct dkc_pick pick = dkc_pick_of(c, f);
-
-		left &= ~(1ULL << (f - 1));
-		if (!dkc_falls_through(c->op, c->dev, f, c->b, NULL) || (*i)--)
+	for (; left; left &= ~(1ULL << (f - 1))) {
+		f = dkc_fls64(left);
+		if ((*i)--)
 			continue;
+		c->evaluations++;
 		dkc_at_init(&at, c->op, c->dev, f, c->b, NULL);
 		s->kind = DK_STEP_MASK;
 		s->key = dk_slot_key(l, at.slot);
 		s->rule = dkc_rule_of(&at);
-		dkc_step_about(s, pick.reg);
+		dkc_step_about(s, dkc_evaluate(c->op, c->dev, f, c->b, NULL).reg);
 		return true;
 	}
 	return false;
 }
 
-static void dkc_step_rule(const struct dkc_end *end, unsigned int rule,
-			  struct dk_step *s)
+static void dkc_step_rule(struct dkc_case *c, unsigned int rule, struct dk_step *s)
 {
+	const struct dkc_end *end = &c->end;
 	struct dkc_judged j;
 
+	c->evaluations++;
 	dkc_judge(&end->at, rule, &j);
 	s->kind = DK_STEP_RULE;
 	s->rule = rule;
@@ -129,66 +111,31 @@ static void dkc_step_rule(const struct dkc_end *end, unsigned int rule,
 		dkc_step_about(s, j.pick.reg);
 }
 
-static enum dk_bearing dkc_bearing(const struct dkc_case *c, const struct dkc_end *end,
-				   const struct dkc_reg *r)
+/*
+ * Only the newest at a key, and of the functions of devices only one of the call's
+ * device, can have a part in the call: the rest is known without trying.
+ */
+static enum dk_bearing dkc_bearing(struct dkc_case *c, const struct dkc_reg *r)
 {
+	const struct dkc_device *dev = dkc_block_of(r)->dev;
+	const struct dkc_end *end = &c->end;
 	struct dkc_end without;
 
 	if (end->pick.reg == r)
 		return DK_BEARING_SERVES;
 	if (dkc_block_of(r)->prov && !dkc_visible(r, NULL))
 		return DK_BEARING_OFFLINE;
+	if (r->op && dkc_top(c->op, dev, r->key, NULL) != r)
+		return DK_BEARING_OVERRIDDEN;
+	if (dev && dev != c->dev)
+		return DK_BEARING_NONE;
 	c->op->reg->aside = r;
 	dkc_follow(c, &without);
 	c->op->reg->aside = NULL;
 	if (without.pick.reg != end->pick.reg || without.pick.prov != end->pick.prov ||
 	    without.at.slot != end->at.slot)
 		return DK_BEARING_DECIDES;
-	if (without.ks != end->ks)
-		return DK_BEARING_SET;
-	if (r->op && dkc_top(c->op, dkc_block_of(r)->dev, r->key, NULL) != r)
-		return DK_BEARING_OVERRIDDEN;
-	return DK_BEARING_NONE;
-}
-
-static void dkc_step_impl(const struct dkc_case *c, const struct dkc_end *end,
-			  const struct dkc_reg *r, struct dk_step *s)
-{
-	s->kind = DK_STEP_IMPL;
-	s->key = r->key;
-	s->bearing = dkc_bearing(c, end, r);
-	dkc_step_about(s, r);
-}
-
-/* The @i-th registration, or behind them the fallback of the entry. */
-static const struct dkc_reg *dkc_step_impl_at(const struct dkc_case *c,
-					      const struct dkc_end *end,
-					      unsigned int i)
-{
-	const struct dkc_reg *r = dkc_reg_at(c->op, i);
-
-	if (!r && i == c->op->num_regs)
-		r = dkc_fallback_at(c->op, end->at.slot, NULL);
-	return r;
-}
-
-static int dkc_step(const struct dkc_case *c, unsigned int i, struct dk_step *s)
-{
-	const struct dkc_reg *r;
-	struct dkc_end end;
-
-	if (dkc_step_mask(c, &i, s))
-		return 0;
-	dkc_follow(c, &end);
-	if (i < DKC_NUM_RULES) {
-		dkc_step_rule(&end, i + 1, s);
-		return 0;
-	}
-	r = dkc_step_impl_at(c, &end, i - DKC_NUM_RULES);
-	if (!r)
-		return -ENOENT;
-	dkc_step_impl(c, &end, r, s);
-	return 0;
+	return without.ks != end->ks ? DK_BEARING_SET : DK_BEARING_NONE;
 }
 
 static void dkc_step_clear(struct dk_step *s)
@@ -213,32 +160,31 @@ void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset e
 	ex->error = dkc_route(op, ex->merged.bits, objs, n, &ex->route);
 }
 
-int dkc_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,
-		     struct dk_step *step)
+int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step)
 {
-	struct dkc_case c;
-
 	dkc_step_clear(step);
-	if (ex->generation != op->reg->generation)
-		return -EAGAIN;
-	dkc_case_init(&c, op, ex);
-	return dkc_step(&c, i, step);
+	if (dkc_step_mask(c, i, step))
+		return 0;
+	if (*i >= DKC_NUM_RULES) {
+		*i -= DKC_NUM_RULES;
+		return -ENOENT;
+	}
+	dkc_step_rule(c, *i + 1, step);
+	return 0;
 }
 
-int dkc_explain_impl(struct dk_op *op, const struct dk_explain *ex,
-		     const struct dkc_reg *r, struct dk_step *step)
+int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, struct dk_step *step)
 {
-	struct dkc_case c;
-	struct dkc_end end;
-
 	dkc_step_clear(step);
-	dkc_case_init(&c, op, ex);
-	dkc_follow(&c, &end);
 	if (!r)
-		r = dkc_fallback_at(op, end.at.slot, NULL);
+		r = dkc_fallback_at(c->op, c->end.at.slot, NULL);
 	if (!r)
 		return -ENOENT;
-	dkc_step_impl(&c, &end, r, step);
+	c->evaluations++;
+	step->kind = DK_STEP_IMPL;
+	step->key = r->key;
+	step->bearing = dkc_bearing(c, r);
+	dkc_step_about(step, r);
 	return 0;
 }
 
@@ -251,6 +197,22 @@ int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset 
 	dkc_explain(op, included, excluded, objs, n, ex);
 	dkc_mutex_unlock(&op->reg->lock);
 	return 0;
+}
+
+/* The lock is held. */
+static int dkc_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,
+			    struct dk_step *step)
+{
+	struct dkc_case c;
+
+	dkc_step_clear(step);
+	if (ex->generation != op->reg->generation)
+		return -EAGAIN;
+	dkc_explain_begin(&c, op, ex);
+	if (!dkc_explain_rule(&c, &i, step))
+		return 0;
+	/* the fallback of the entry comes after the last registration */
+	return i > op->num_regs ? -ENOENT : dkc_explain_impl(&c, dkc_reg_at(op, i), step);
 }
 
 int dk_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,

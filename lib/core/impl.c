@@ -334,6 +334,7 @@ static void dkc_block_link(struct dkc_block *b)
 
 	b->hash_next = *bucket;
 	*bucket = b;
+	b->number = ++b->prov->reg->blocks_so_far;
 	b->next = b->prov->blocks;
 	b->link = &b->prov->blocks;
 	if (b->next)

@@ -103,6 +103,7 @@ static void dkc_tree_add(struct dk_op *op)
 	struct dk_op **at = &op->reg->ops_tree;
 	u32 weight = dkc_tree_weight(op);
 
+	dkc_work(DKC_WORK_ORDERED, 1);
 	while (*at && dkc_tree_weight(*at) >= weight) {
 		(*at)->tree_size++;
 		at = dkc_name_before((*at)->name, op->name) ? &(*at)->behind :
@@ -154,14 +155,21 @@ void dkc_order_remove(struct dk_op *op)
 		op->behind->before = op->before;
 }
 
-static struct dk_op *dkc_tree(struct dk_registry *reg)
+bool dkc_order_some(struct dk_registry *reg, u32 n)
 {
 	struct dk_op *op;
 
-	while ((op = reg->ops_unordered)) {
+	while (n-- && (op = reg->ops_unordered)) {
 		reg->ops_unordered = op->behind;
 		dkc_tree_add(op);
 	}
+	return !reg->ops_unordered;
+}
+
+static struct dk_op *dkc_tree(struct dk_registry *reg)
+{
+	while (!dkc_order_some(reg, 1))
+		;
 	return reg->ops_tree;
 }
 

@@ -68,6 +68,7 @@ struct dkc_block {
 	struct dkc_block **link;	/* what points to it there */
 	struct dkc_block *hash_next;
 	struct dkc_provider *prov;
+	u64 number;			/* a later one of the registry has a greater one */
 	const struct dk_impl *impls;	/* the caller's, which names the block */
 	struct dkc_device *dev;
 	void *priv;
@@ -400,6 +401,7 @@ struct dk_registry {
 	u32 impls_at[DKC_MAX_BACKENDS + 1];	/* its keys, fallbacks, too */
 	u32 devices_of[DKC_MAX_BACKENDS + 1];
 	u64 providers_so_far;
+	u64 blocks_so_far;
 	struct dkc_watcher *watcher;	/* its world's, or NULL */
 	u64 num_held;
 	u64 generation;
@@ -695,6 +697,8 @@ bool dkc_name_ok(const char *name);
 /* order.c: all operators by name; under the lock. */
 void dkc_order_add(struct dk_op *op);
 void dkc_order_remove(struct dk_op *op);
+/* Put up to @n new ones in their places; are there no more of them? */
+bool dkc_order_some(struct dk_registry *reg, u32 n);
 /* The one that @n are before, or NULL. */
 struct dk_op *dkc_op_at(struct dk_registry *reg, u32 n);
 /* How many are before @name. */
@@ -868,8 +872,30 @@ void dkc_stats_end(struct dk_registry *reg);
 u32 dkc_reg_counter(const struct dkc_reg *r);
 /* What counter @n has counted since it was given, or reset; under the lock. */
 u64 dkc_counted(const struct dk_registry *reg, u32 n);
-/* What the functions and fallbacks of a provider have served; under the lock. */
-u64 dkc_provider_calls(const struct dkc_provider *prov);
+/*
+ * A sum of counters: of what provider number @only served, or with 0 of all
+ * counters of operators that are there.
+ */
+struct dkc_calls {
+	u64 only;
+	u64 sum;
+	/* where it continues: in this provider and block, at this function, ... */
+	u64 provider;
+	u64 block;
+	u32 place;
+	u32 left;			/* counters, before the lock is given back */
+	bool has_fallbacks;
+	bool functions_done;
+	char op[DK_NAME_MAX];		/* ... and then at the operator of this name */
+};
+
+#define DKC_CALLS(number)	{ .only = (number), .provider = ~0ULL }
+
+/*
+ * Add up to @n counters; true if there are more. Under the lock, which may be given
+ * back between two calls: what is there all the time is in the sum once.
+ */
+bool dkc_calls_sum(struct dk_registry *reg, struct dkc_calls *c, u32 n);
 /* Count a call, served by @r; who is inside keeps both. */
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
 /* The same in a read section. */

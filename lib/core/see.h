@@ -3,7 +3,7 @@
 #ifndef _DKC_SEE_H
 #define _DKC_SEE_H
 
-#include "registry.h"
+#include "rules.h"
 
 /* inspect.c: where a call goes, and what it would be answered. */
 int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
@@ -19,18 +19,41 @@ const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i);
 void dkc_slot_split(const struct dk_layout *l, unsigned int slot, unsigned int *f,
 		    unsigned int *b);
 
-/* explain.c: as dk_op_explain() and dk_explain_step(). */
+/* Where a call ends. */
+struct dkc_end {
+	u64 ks;
+	struct dkc_at at;
+	struct dkc_pick pick;
+	bool no_entry;		/* in a trimmed table */
+};
+
+/* A call that is explained, in one hold of the lock. */
+struct dkc_case {
+	const struct dk_op *op;
+	const struct dkc_device *dev;
+	u64 merged;
+	unsigned int b;		/* whose mask it is */
+	u32 evaluations;	/* by the rules, more or less, so far */
+	struct dkc_end end;
+};
+
+/* explain.c: as dk_op_explain(). */
 void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 		 const struct dk_obj *const *objs, unsigned int n,
 		 struct dk_explain *ex);
-int dkc_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,
-		     struct dk_step *step);
+/* The generation is that of @ex. */
+void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op,
+		       const struct dk_explain *ex);
+/*
+ * Step @i, about the mask or a rule. -ENOENT if there are no more of them; @i is then
+ * reduced by their number.
+ */
+int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
 /*
  * The step about a registration, or with NULL about the backend fallback of the
- * entry; -ENOENT: there is none. The generation is that of @ex.
+ * entry; -ENOENT: there is none.
  */
-int dkc_explain_impl(struct dk_op *op, const struct dk_explain *ex,
-		     const struct dkc_reg *r, struct dk_step *step);
+int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, struct dk_step *step);
 
 /* see.c */
 const char *dkc_alias_analysis_name(unsigned int kind);

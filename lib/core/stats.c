@@ -595,35 +595,102 @@ int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s)
 	return err;
 }
 
-/* What the fallbacks of a provider have served of an operator. */
-static u64 dkc_op_tallied(const struct dk_op *op, const struct dkc_provider *prov)
+/*
+ * Providers, and blocks of a provider, are in their lists newest first: what comes
+ * meanwhile is not in the sum. Each of these returns true when all are summed up.
+ */
+static bool dkc_calls_block(struct dkc_calls *c, const struct dkc_block *b)
 {
-	const struct dkc_tally *t = dkc_deref_locked(op->tallies);
-	u64 n = 0;
-
-	for (; t; t = dkc_deref_locked(t->next))
-		if (dkc_block_of(t->reg)->prov == prov)
-			n += dkc_counted(op->reg, t->counter);
-	return n;
+	if (b->number < c->block)
+		c->place = 0;
+	c->block = b->number;
+	c->has_fallbacks |= b->fallback;
+	for (; c->place < b->n && c->left; c->place++, c->left--)
+		c->sum += dkc_counted(b->prov->reg, dkc_reg_counter(&b->regs[c->place]));
+	return c->place == b->n;
 }
 
-u64 dkc_provider_calls(const struct dkc_provider *prov)
+static bool dkc_calls_provider(struct dkc_calls *c, const struct dkc_provider *prov)
 {
 	const struct dkc_block *b;
-	bool has_fallbacks = false;
-	struct dk_op *op;
-	u32 i, pos = 0;
+
+	if (prov->number < c->provider)
+		c->block = ~0ULL;
+	c->provider = prov->number;
+	for (b = prov->blocks; b; b = b->next)
+		if (b->number <= c->block && !dkc_calls_block(c, b))
+			return false;
+	return true;
+}
+
+static bool dkc_calls_functions(const struct dk_registry *reg, struct dkc_calls *c)
+{
+	const struct dkc_provider *prov;
+
+	for (prov = reg->providers; prov; prov = prov->next)
+		if (prov->number <= c->provider &&
+		    (!c->only || prov->number == c->only) &&
+		    !dkc_calls_provider(c, prov))
+			return false;
+	return true;
+}
+
+/* What fallbacks served of an operator, or nothing did. */
+static u64 dkc_calls_of(const struct dk_op *op, struct dkc_calls *c)
+{
+	const struct dkc_tally *t = dkc_deref_locked(op->tallies);
 	u64 sum = 0;
 
-	for (b = prov->blocks; b; b = b->next) {
-		has_fallbacks |= b->fallback;
-		for (i = 0; i < b->n; i++)
-			sum += dkc_counted(prov->reg, dkc_reg_counter(&b->regs[i]));
+	c->left -= !!c->left;
+	if (!c->only && dkc_op_is_there(op))
+		sum = dkc_counted(op->reg, op->missing);
+	for (; t; t = dkc_deref_locked(t->next)) {
+		const struct dkc_provider *prov = dkc_block_of(t->reg)->prov;
+
+		c->left -= !!c->left;
+		if (c->only ? prov && prov->number == c->only : dkc_op_is_there(op))
+			sum += dkc_counted(op->reg, t->counter);
 	}
-	/* they are not worth a walk through all operators for who has none */
-	while (has_fallbacks && (op = dkc_op_next(prov->reg, &pos)))
-		sum += dkc_op_tallied(op, prov);
 	return sum;
+}
+
+static bool dkc_calls_operators(struct dk_registry *reg, struct dkc_calls *c)
+{
+	struct dk_op *op;
+	u32 place;
+
+	/* a provider without fallbacks is not worth the walk */
+	if (c->only && !c->has_fallbacks)
+		return true;
+	/* to put one in its place takes as long as some counters */
+	if (!dkc_order_some(reg, c->left / 16 + 1))
+		return false;
+	place = dkc_op_place(reg, c->op);
+	for (; (op = dkc_op_at(reg, place)); place++) {
+		if (!c->left) {
+			dkc_strcpy(c->op, op->name, sizeof(c->op));
+			return false;
+		}
+		c->sum += dkc_calls_of(op, c);
+	}
+	return true;
+}
+
+bool dkc_calls_sum(struct dk_registry *reg, struct dkc_calls *c, u32 n)
+{
+	c->left = n;
+	if (!c->functions_done)
+		c->functions_done = dkc_calls_functions(reg, c);
+	return !c->functions_done || !dkc_calls_operators(reg, c);
+}
+
+static u64 dkc_provider_calls(const struct dkc_provider *prov)
+{
+	struct dkc_calls c = DKC_CALLS(prov->number);
+
+	while (dkc_calls_sum(prov->reg, &c, ~0U))
+		;
+	return c.sum;
 }
 
 int dk_provider_stat(struct dk_registry *reg, const char *name, struct dk_stat *s)
