@@ -657,7 +657,8 @@ struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
  * @alias: the alias; another key stands for itself only
  * @key: the key
  *
- * The rule is PyTorch's isIncludedInAlias().
+ * The rule is PyTorch's isIncludedInAlias(). An alias key has no bits, so that it is
+ * included in every alias, itself among them.
  *
  * Context: Any.
  * Return: 1 or 0; 0 for Undefined.

@@ -40,7 +40,7 @@ typedef int (*dk_extract_fn_t)(struct dk_extract *x, void *args, int generators)
 
 /**
  * enum dk_alias_analysis - what a definition says of aliasing, as PyTorch has it
- * @DK_ALIAS_DEFAULT: nothing: CONSERVATIVE
+ * @DK_ALIAS_DEFAULT: nothing: FROM_SCHEMA where there is a schema
  * @DK_ALIAS_FROM_SCHEMA: the schema's annotations hold
  * @DK_ALIAS_CONSERVATIVE: anything may alias
  * @DK_ALIAS_PURE_FUNCTION: nothing aliases

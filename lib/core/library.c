@@ -365,9 +365,8 @@ static int dkc_entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
 	/* C knows an operator by its signature; one by name alone says nothing */
 	if (has_impl && !e->decl.schema && !e->decl.sig)
 		return dkc_refuse(why, DK_WHY_SCHEMA_INFER, e->decl.name);
-	if (e->decl.schema && !e->decl.alias_analysis)
-		e->decl.alias_analysis = inferred ? DK_ALIAS_CONSERVATIVE :
-						    DK_ALIAS_FROM_SCHEMA;
+	if (inferred && !e->decl.alias_analysis)
+		e->decl.alias_analysis = DK_ALIAS_CONSERVATIVE;
 	err = dkc_check_decl(&e->decl, flags, why);
 	if (!err)
 		err = dkc_op_define_begin(core, &e->decl, flags, &def, &ch, why);

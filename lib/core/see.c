@@ -9,14 +9,13 @@
 const char *dkc_alias_analysis_name(unsigned int kind)
 {
 	switch (kind) {
+	case DK_ALIAS_DEFAULT:
 	case DK_ALIAS_FROM_SCHEMA:
 		return "FROM_SCHEMA";
 	case DK_ALIAS_PURE_FUNCTION:
 		return "PURE_FUNCTION";
 	case DK_ALIAS_INTERNAL_SPECIAL_CASE:
 		return "INTERNAL_SPECIAL_CASE";
-	case DK_ALIAS_DEFAULT:
-		return "CONSERVATIVE (default)";
 	default:
 		return "CONSERVATIVE";
 	}

@@ -70,15 +70,8 @@ int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
 /* What a name is to a function: enumerations are ints. */
 static const char *real_name(const char *name)
 {
-	static const char * const ints[] = {
-		"ScalarType", "Layout", "MemoryFormat", "QScheme",
-	};
-	unsigned int i;
-
-	for (i = 0; i < sizeof(ints) / sizeof(ints[0]); i++)
-		if (dkc_streq(name, ints[i]))
-			return "int";
-	return name;
+	return DKC_IS_ANY_OF(name, "ScalarType", "Layout", "MemoryFormat", "QScheme") ?
+	       "int" : name;
 }
 
 static bool names_fit(const char *declared, const char *inferred)

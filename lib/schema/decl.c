@@ -10,7 +10,7 @@ struct dkc_decl {
 	struct dk_param param[];	/* behind them the texts */
 };
 
-static bool is_any_of(const char *name, const char *const *names, unsigned int n)
+bool dkc_is_any_of(const char *name, const char *const *names, unsigned int n)
 {
 	unsigned int i;
 
@@ -19,10 +19,6 @@ static bool is_any_of(const char *name, const char *const *names, unsigned int n
 			return true;
 	return false;
 }
-
-#define IS_ANY_OF(name, ...)						\
-	is_any_of(name, (const char *const[]){ __VA_ARGS__ },		\
-		  sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
 /* Of the types whose absence is a null pointer, with and without a "?". */
 static u32 pointer_kind(const struct dk_type *t)
@@ -44,12 +40,12 @@ static u32 kind_of(const struct dk_type *t)
 		return DK_ARG_LIST;
 	if (t->kind != DK_TYPE_NAME)
 		return pointer_kind(t);
-	if (IS_ANY_OF(t->name, "int", "SymInt", "ScalarType", "Layout", "MemoryFormat",
+	if (DKC_IS_ANY_OF(t->name, "int", "SymInt", "ScalarType", "Layout", "MemoryFormat",
 		      "QScheme"))
 		return DK_ARG_INT;
-	if (IS_ANY_OF(t->name, "bool", "SymBool"))
+	if (DKC_IS_ANY_OF(t->name, "bool", "SymBool"))
 		return DK_ARG_BOOL;
-	if (IS_ANY_OF(t->name, "float", "SymFloat"))
+	if (DKC_IS_ANY_OF(t->name, "float", "SymFloat"))
 		return DK_ARG_DOUBLE;
 	return pointer_kind(t);
 }

@@ -210,21 +210,40 @@ static int take_alias(struct parser *p, struct dk_type *t)
 
 static bool is_generic(const char *name)
 {
-	static const char * const generic[] = {
-		"Dict", "Future", "RRef", "Await", "Union",
-	};
-	unsigned int i;
+	return DKC_IS_ANY_OF(name, "Dict", "Future", "RRef", "Await", "Union");
+}
 
-	for (i = 0; i < sizeof(generic) / sizeof(generic[0]); i++)
-		if (dkc_streq(name, generic[i]))
-			return true;
-	return false;
+static bool begins(const char *s, const char *prefix)
+{
+	while (*prefix && *s == *prefix) {
+		s++;
+		prefix++;
+	}
+	return !*prefix;
+}
+
+/* PyTorch's types; another name in lower case is a type variable. */
+static bool is_known(const char *name)
+{
+	const char *s = name;
+
+	while (*s && *s != '.')
+		s++;
+	if (*s)
+		return begins(name, "__torch__.torch.classes.");
+	return (*name >= 'a' && *name <= 'z') ||
+	       DKC_IS_ANY_OF(name, "Tensor", "Generator", "Dimname", "ScalarType",
+			     "Layout", "MemoryFormat", "Storage", "QScheme", "Quantizer",
+			     "ConstQuantizerPtr", "Device", "DeviceIndex", "Stream",
+			     "Scalar", "SymInt", "SymFloat", "SymBool", "None",
+			     "NoneType", "Capsule", "Any", "AnyClassType", "AnyEnumType");
 }
 
 /* A name; one that opens a list of types is left open. */
 static int take_base(struct parser *p, struct dk_type **t, bool *opens)
 {
-	int err = 0;
+	const char *from;
+	int err;
 
 	*opens = take(p, "(");
 	*t = new_type(p, *opens ? DK_TYPE_TUPLE : DK_TYPE_NAME);
@@ -232,13 +251,19 @@ static int take_base(struct parser *p, struct dk_type **t, bool *opens)
 		return expected(p, "fewer types");
 	if (*opens)
 		return 0;
+	from = p->at;
 	err = take_dotted(p, &(*t)->name);
-	if (!err && is_generic((*t)->name) && *p->at == '(') {
+	if (err)
+		return err;
+	if (is_generic((*t)->name) && *p->at == '(') {
 		p->at++;
 		(*t)->kind = DK_TYPE_GENERIC;
 		*opens = true;
+	} else if (!is_known((*t)->name)) {
+		p->at = from;
+		return expected(p, "a known type");
 	}
-	return err;
+	return 0;
 }
 
 static int wrap_type(struct parser *p, struct dk_type **t, enum dk_type_kind kind,
@@ -382,56 +407,140 @@ static int skip_string(struct parser *p)
 	return 0;
 }
 
-/* A number, a name or a string. */
-static int skip_word(struct parser *p)
-{
-	const char *from = p->at;
+/* What a constant is. */
+enum {
+	IS_NONE = 1,
+	IS_BOOL = 2,
+	IS_STRING = 4,
+	IS_INTEGER = 8,
+	IS_REAL = 16,
+	IS_IMAGINARY = 32,
+	IS_NUMBER_NAME = 64,
+	IS_ANY = 127,
+};
 
-	if (*p->at == '"' || *p->at == '\'')
-		return skip_string(p);
-	if (is_letter(*p->at)) {
-		skip_name(p);
-		return 0;
-	}
-	if (*p->at == '-' || *p->at == '+')
-		p->at++;
-	if (!is_digit(*p->at) && !(*p->at == '.' && is_digit(p->at[1]))) {
-		p->at = from;
-		return expected(p, "a value");
-	}
-	while (is_digit(*p->at) || is_letter(*p->at) || *p->at == '.' ||
-	       ((*p->at == '-' || *p->at == '+') && (p->at[-1] | ' ') == 'e'))
-		p->at++;
-	return 0;
+/* A word of at most 17 characters; 0 if it stands for nothing. */
+static unsigned int word_kind(const char *from, size_t len)
+{
+	char word[18];
+
+	dkc_strncpy(word, from, len, sizeof(word));
+	if (dkc_streq(word, "None"))
+		return IS_NONE;
+	if (DKC_IS_ANY_OF(word, "True", "False"))
+		return IS_BOOL;
+	return DKC_IS_ANY_OF(word, "strided", "Mean", "contiguous_format", "uint8", "int8",
+			     "int16", "short", "int32", "int", "int64", "long", "float16",
+			     "half", "float32", "float", "float64", "double", "bfloat16",
+			     "bool", "complex", "complex32", "chalf", "complex64", "cfloat",
+			     "complex128", "cdouble", "qint8", "quint8", "qint32") ?
+	       IS_NUMBER_NAME : 0;
 }
 
-static int take_value(struct parser *p, const char **value)
+static unsigned int skip_number(struct parser *p)
 {
-	unsigned int depth = 0;
+	unsigned int kind = IS_INTEGER;
+
+	p->at += *p->at == '-';
+	if (!is_digit(*p->at) && !(*p->at == '.' && is_digit(p->at[1])))
+		return 0;
+	for (;; p->at++) {
+		if (*p->at == 'j')
+			kind = IS_IMAGINARY;
+		else if (kind == IS_INTEGER && (*p->at == '.' || (*p->at | ' ') == 'e'))
+			kind = IS_REAL;
+		if (!is_digit(*p->at) && !is_letter(*p->at) && *p->at != '.' &&
+		    !((*p->at == '-' || *p->at == '+') && (p->at[-1] | ' ') == 'e'))
+			return kind;
+	}
+}
+
+/* A number, a word or a string of one of these kinds. */
+static int take_constant(struct parser *p, unsigned int kinds, const char *what)
+{
 	const char *from;
+	unsigned int kind;
 	int err;
 
 	skip_space(p);
 	from = p->at;
+	if (*from == '"' || *from == '\'') {
+		err = skip_string(p);
+		if (err)
+			return err;
+		kind = IS_STRING;
+	} else if (is_letter(*from)) {
+		skip_name(p);
+		kind = word_kind(from, p->at - from);
+	} else {
+		kind = skip_number(p);
+	}
+	if (kind & kinds)
+		return 0;
+	p->at = from;
+	return expected(p, what);
+}
+
+static bool is_integer_type(const char *name)
+{
+	return DKC_IS_ANY_OF(name, "int", "SymInt", "ScalarType", "Layout", "MemoryFormat",
+			     "DeviceIndex", "ConstQuantizerPtr");
+}
+
+/* Can a list of this type have a default value? */
+static bool is_list_type(const struct dk_type *t)
+{
+	return t->kind == DK_TYPE_NAME &&
+	       (is_integer_type(t->name) || DKC_IS_ANY_OF(t->name, "float", "bool", "complex"));
+}
+
+static int take_element(struct parser *p, const char *type)
+{
+	if (is_integer_type(type))
+		return take_constant(p, IS_INTEGER | IS_NUMBER_NAME, "an integer");
+	if (dkc_streq(type, "float"))
+		return take_constant(p, IS_INTEGER | IS_REAL, "a number");
+	if (dkc_streq(type, "bool"))
+		return take_constant(p, IS_BOOL, "True or False");
+	return take_constant(p, IS_IMAGINARY, "an imaginary number");
+}
+
+static int take_list(struct parser *p, const struct dk_type *t)
+{
+	int err;
+
+	if (!is_list_type(t->first))
+		return expected(p, "no default value, which a list of this type cannot have");
+	if (!take(p, "["))
+		return t->size ? take_element(p, t->first->name) : expected(p, "\"[\"");
+	if (take(p, "]"))
+		return 0;
 	do {
-		if (take(p, "[")) {
-			if (++depth > DK_SCHEMA_DEPTH)
-				return expected(p, "a list that is nested less deep");
-			if (!take(p, "]"))
-				continue;
-			depth--;
-		} else {
-			err = skip_word(p);
-			if (err)
-				return err;
-		}
-		while (depth && take(p, "]"))
-			depth--;
-		if (depth && !take(p, ","))
-			return expected(p, "\",\" or \"]\" in a list");
-	} while (depth);
-	*value = keep(p, from, p->at);
-	return 0;
+		err = take_element(p, t->first->name);
+		if (err)
+			return err;
+	} while (take(p, ","));
+	return take(p, "]") ? 0 : expected(p, "\",\" or \"]\" in a list");
+}
+
+/* As PyTorch: of a single value it compares the type with None and with strings only. */
+static int take_default(struct parser *p, const struct dk_type *t)
+{
+	if (t->kind == DK_TYPE_LIST)
+		return take_list(p, t);
+	if (t->kind == DK_TYPE_OPTIONAL)
+		return take_constant(p, IS_ANY, "a value");
+	if (t->kind != DK_TYPE_NAME)
+		return expected(p, "no default value, which this type cannot have");
+	if (DKC_IS_ANY_OF(t->name, "Tensor", "Generator", "Quantizer"))
+		return take_constant(p, IS_NONE, "None");
+	if (dkc_streq(t->name, "Device"))
+		return take_constant(p, IS_STRING, "a string");
+	if (is_integer_type(t->name) ||
+	    DKC_IS_ANY_OF(t->name, "float", "bool", "str", "complex", "Scalar", "SymFloat",
+			  "SymBool", "Dimname"))
+		return take_constant(p, IS_ANY, "a value");
+	return expected(p, "no default value, which this type cannot have");
 }
 
 /* ---- arguments -------------------------------------------------------------- */
@@ -461,6 +570,7 @@ static int check_default(struct parser *p, const struct dk_schema_arg *arg,
 static int take_arg(struct parser *p, bool keyword_only, bool *seen_default)
 {
 	struct dk_schema_arg *arg = new_arg(p);
+	const char *from;
 	int err;
 
 	if (!arg)
@@ -469,8 +579,13 @@ static int take_arg(struct parser *p, bool keyword_only, bool *seen_default)
 	err = take_type(p, &arg->type);
 	if (!err)
 		err = take_name(p, &arg->name, "the argument's name");
-	if (!err && take(p, "="))
-		err = take_value(p, &arg->value);
+	if (!err && take(p, "=")) {
+		skip_space(p);
+		from = p->at;
+		err = take_default(p, arg->type);
+		if (!err)
+			arg->value = keep(p, from, p->at);
+	}
 	return err ? err : check_default(p, arg, seen_default);
 }
 
@@ -486,6 +601,8 @@ static int take_args(struct parser *p)
 	do {
 		if (take(p, "...")) {
 			p->s->flags |= DK_SCHEMA_VARARG;
+			if (seen_default)
+				return expected(p, "no default value beside \"...\"");
 			break;
 		}
 		star = !keyword_only && take(p, "*");

@@ -378,6 +378,22 @@ static void def_with_inference(void)
 	end();
 }
 
+/* What says nothing of aliasing has a schema that does. */
+static void defined_with_a_schema(void)
+{
+	struct dk_op_decl decl;
+
+	begin();
+	decl = t_decl("dispatch::op");
+	decl.schema = "dispatch::op(Tensor(a!) x, Tensor y) -> Tensor(a!)";
+	CHECK_OK(dk_op_define(&provider, &decl, 0, &t_why));
+	op = dk_op_get(t_reg, "dispatch::op");
+	if (CHECK(op))
+		check_dump("schema: dispatch::op(Tensor(a!) x, Tensor y) -> Tensor(a!)\n"
+			   "debug: \nalias analysis kind: FROM_SCHEMA\n");
+	end();
+}
+
 /* states: 11.2.5 */
 static void def_only(void)
 {
@@ -915,6 +931,7 @@ T_SUITE(dispatch,
 	T(def),
 	T(def_impl_schema_mismatch),
 	T(def_with_inference),
+	T(defined_with_a_schema),
 	T(def_only),
 	T(impl_only),
 	T(computed_table),

@@ -31,7 +31,7 @@ static void refused(const char *text, const char *name)
 
 static void parts(void)
 {
-	struct dk_schema *s = parse("aten::add.Tensor(Tensor(a!) self, int[3]? x=[1, -2], *, "
+	struct dk_schema *s = parse("aten::add.Tensor(Tensor(a!) self, int[3]? x, *, "
 				    "Dict(str, Tensor?[]) d, ...) -> (Tensor(a!) y, ...)");
 	const struct dk_schema_arg *arg;
 	char text[64];
@@ -56,7 +56,7 @@ static void parts(void)
 	CHECK_INT(arg->type->first->size, 3);
 	CHECK_STR(arg->type->first->first->name, "int");
 	CHECK_STR(arg->name, "x");
-	CHECK_STR(arg->value, "[1, -2]");
+	CHECK(!arg->value);
 	CHECK_INT(arg->keyword_only, 0);
 	arg = dk_schema_argument(s, 2);
 	CHECK_INT(arg->keyword_only, 1);
@@ -69,6 +69,12 @@ static void parts(void)
 	CHECK_INT(dk_schema_returns(s), 1);
 	CHECK_STR(dk_schema_return(s, 0)->name, "y");
 	CHECK(!dk_schema_return(s, 1));
+	dk_schema_free(s);
+	s = parse("f(int[3] x= [1, -2], str y=\"a\") -> ()");
+	if (!s)
+		return;
+	CHECK_STR(dk_schema_arg(s, 0)->value, "[1, -2]");
+	CHECK_STR(dk_schema_arg(s, 1)->value, "\"a\"");
 	dk_schema_free(s);
 	dk_schema_free(NULL);
 }
@@ -170,6 +176,71 @@ static void wrong(void)
 	strcat(text, "() -> ()");
 	CHECK_INT(dk_schema_parse(text, &s, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_BAD_NAME);
+}
+
+/* What PyTorch takes as a type and as a default value, and what not. */
+static void types_and_defaults(void)
+{
+	static const char *const good[] = {
+		"f(t x, tensr y, number z) -> t",
+		"f(Generator a, Dimname b, ScalarType c, Layout d, MemoryFormat e) -> ()",
+		"f(Storage a, QScheme b, Quantizer c, ConstQuantizerPtr d, Device e) -> ()",
+		"f(DeviceIndex a, Stream b, Scalar c, SymInt d, SymFloat e, SymBool f) -> ()",
+		"f(None a, NoneType b, Capsule c, Any d, AnyClassType e, AnyEnumType g) -> ()",
+		"f(__torch__.torch.classes.quantized.Conv x) -> ()",
+		"f(Tensor a=None, Tensor? b=1, Generator c=None, Device d=\"cpu\") -> ()",
+		"f(int a=\"a\", int b=1.5, int c=None, int d=Mean, bool e=1, str f=1) -> ()",
+		"f(int a=1j, float b=True, Scalar c=None, ScalarType d=float) -> ()",
+		"f(Device? a=1, Stream? b=None, Any? c=None, Dict(int, int)? d=None) -> ()",
+		"f(int[2] a=1, int[] b=[], int[2] c=[1, 2, 3], float[] d=[1, .5]) -> ()",
+		"f(bool[2] a=True, bool[] b=[False], ScalarType[] c=[1, long]) -> ()",
+		"f(complex[] a=[1j], SymInt[2] b=-1, int[]? c=1, Tensor[]? d=None) -> ()",
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(good); i++)
+		dk_schema_free(parse(good[i]));
+	refused("a::b(Tensr x) -> Tensor", "column 6: \"Tensr\" instead of a known type");
+	refused("f(_t x) -> ()", "column 3: \"_t\" instead of a known type");
+	refused("f(int x) -> Tensr[]", "column 13: \"Tensr\" instead of a known type");
+	refused("f(Dict(Tensr, int) x) -> ()", "column 8: \"Tensr\" instead of a known type");
+	refused("f(Dict x) -> ()", "column 3: \"Dict\" instead of a known type");
+	refused("f(Float x) -> ()", "column 3: \"Float\" instead of a known type");
+	refused("f(foo.bar x) -> ()", "column 3: \"foo\" instead of a known type");
+	refused("f(int x=1, ...) -> ()",
+		"column 15: \")\" instead of no default value beside \"...\"");
+	refused("f(Tensor x=1) -> ()", "column 12: \"1\" instead of None");
+	refused("f(Generator x=True) -> ()", "column 15: \"True\" instead of None");
+	refused("f(Quantizer x=1) -> ()", "column 15: \"1\" instead of None");
+	refused("f(Device x=None) -> ()", "column 12: \"None\" instead of a string");
+	refused("f(Device x=cpu) -> ()", "column 12: \"cpu\" instead of a string");
+	refused("f(int x=foo) -> ()", "column 9: \"foo\" instead of a value");
+	refused("f(int x=+1) -> ()", "column 9: \"+\" instead of a value");
+	refused("f(int x=[1]) -> ()", "column 9: \"[\" instead of a value");
+	refused("f(bool x=true) -> ()", "column 10: \"true\" instead of a value");
+	refused("f(int[]? x=[]) -> ()", "column 12: \"[\" instead of a value");
+	refused("f(int[] x=1) -> ()", "column 11: \"1\" instead of \"[\"");
+	refused("f(int[2] x=True) -> ()", "column 12: \"True\" instead of an integer");
+	refused("f(int[] x=[1.5]) -> ()", "column 12: \"1\" instead of an integer");
+	refused("f(int[] x=[1,]) -> ()", "column 14: \"]\" instead of an integer");
+	refused("f(float[] x=[\"a\"]) -> ()", "column 14: \"\"\" instead of a number");
+	refused("f(bool[] x=[1]) -> ()", "column 13: \"1\" instead of True or False");
+	refused("f(complex[] x=[1]) -> ()",
+		"column 16: \"1\" instead of an imaginary number");
+	refused("f(str[] x=[]) -> ()", "column 11: \"[\" instead of no default value, "
+		"which a list of this type cannot have");
+	refused("f(int[][] x=[]) -> ()", "column 13: \"[\" instead of no default value, "
+		"which a list of this type cannot have");
+	refused("f(Tensor[] x=[]) -> ()", "column 14: \"[\" instead of no default value, "
+		"which a list of this type cannot have");
+	refused("f(Any x=None) -> ()", "column 9: \"None\" instead of no default value, "
+		"which this type cannot have");
+	refused("f(t x=1) -> ()", "column 7: \"1\" instead of no default value, "
+		"which this type cannot have");
+	refused("f((int, int) x=1) -> ()", "column 16: \"1\" instead of no default value, "
+		"which this type cannot have");
+	refused("f(Dict(int, int) x=None) -> ()", "column 20: \"None\" instead of no "
+		"default value, which this type cannot have");
 }
 
 static void dispatch_mask(void)
@@ -653,7 +724,7 @@ static void mutated(void)
 }
 
 static const struct t_case cases[] = {
-	T(parts), T(printed), T(wrong), T(dispatch_mask), T(compare), T(alias_analysis),
+	T(parts), T(printed), T(wrong), T(types_and_defaults), T(dispatch_mask), T(compare), T(alias_analysis),
 	T(parameters_of_another_schema), T(declaration_of_a_schema), T(all_print_back),
 	T(all_dispatch), T(all_masks_match), T(mutated),
 };

@@ -223,6 +223,11 @@ static void questions(void)
 	CHECK_INT(dk_op_is_fallthrough(op, 9999, &t_why), -EINVAL);
 	CHECK_STR(t_why.name, "9999");
 
+	/* an alias has no bits, so it is in every alias */
+	CHECK_INT(dk_alias_has(NULL, DK_AUTOGRAD, DK_AUTOGRAD), 1);
+	CHECK_INT(dk_alias_has(NULL, DK_AUTOGRAD, DK_COMPOSITE_IMPLICIT_AUTOGRAD), 1);
+	CHECK_INT(dk_alias_has(NULL, DK_AUTOGRAD, DK_CPU), 0);
+
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_BACKEND_SELECT), 1);
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_TRACER), 0);
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD), 0);
