@@ -20,11 +20,19 @@
 /* What a user of the module's symbols puts beside its MODULE_LICENSE(). */
 #define DK_MODULE_IMPORT()	MODULE_INFO(import_ns, "DISPATCHKEY")
 #else
-#ifndef DK_BARE
+#ifdef DK_BARE
+#define DK__THIS_MODULE		NULL
+#else
 #include <errno.h>
 #include <stddef.h>
+/* The program or shared object that this is a part of; the compiler defines it. */
+#ifdef __cplusplus
+extern "C" void *__dso_handle __attribute__((visibility("hidden")));
+#else
+extern void *__dso_handle __attribute__((visibility("hidden")));
 #endif
-#define DK__THIS_MODULE		NULL
+#define DK__THIS_MODULE		((void *)&__dso_handle)
+#endif
 #endif
 
 #ifdef __cplusplus

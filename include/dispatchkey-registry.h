@@ -100,7 +100,7 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
  *	bidirectional characters
  * @registry: where to register, NULL for the default registry
  * @priv: what dk_call_priv() gives to its functions that have no device
- * @owner: the module
+ * @owner: the module; in userspace the program or shared object, or NULL
  * @core: NULL while it is not registered, and nobody waits for its calls
  *
  * The storage is the caller's, and has to stay until it is unregistered.

@@ -43,6 +43,7 @@ static void before_fork(void)
 {
 	dkc_rcu_before_fork();
 	pthread_mutex_lock(&default_lock);
+	dkc_registries_lock();
 	if (default_registry)
 		dkc_mutex_lock(&default_registry->lock);
 	dkc_gate_before_fork();
@@ -60,6 +61,7 @@ static void after_fork(bool child)
 		}
 		dkc_mutex_unlock(&default_registry->lock);
 	}
+	dkc_registries_unlock();
 	pthread_mutex_unlock(&default_lock);
 	dkc_rcu_after_fork(child);
 }

@@ -57,6 +57,7 @@ static void ask(void)
 
 void dkc_registry_born(struct dk_registry *reg)
 {
+	dkc_registry_list(reg);
 	pthread_once(&once, ask);
 	if (!wanted)
 		return;

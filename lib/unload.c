@@ -1,42 +1,75 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Shared objects that are unloaded with dlclose(). */
-
+/*
+ * Shared objects that are unloaded with dlclose().
+ *
+ * A plugin that unregisters is unloaded like any other. For one that did not, a
+ * function is registered with its first provider. dlclose() calls that function
+ * after the destructors of the plugin, while its code and its memory are still
+ * there: what the plugin left is reported and removed, as kmod/left.c does for
+ * modules.
+ */
 #include "world.h"
+#include "core/registry.h"
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 
 /* Weak: a program that is linked statically has no dynamic linker. */
 extern __typeof__(dlopen) dlopen __attribute__((weak));
 
-/* A shared object, by an address in it. */
+/* Of the C++ ABI, which every C library for it has. */
+int __cxa_atexit(void (*call)(void *data), void *data, void *owner);
+void __cxa_finalize(void *owner);
+
 struct object {
-	uintptr_t address;
+	struct object *next;
+	const void *owner;	/* an address in it, by which dlclose() knows it */
+	uintptr_t begin;
+	uintptr_t end;
 	const char *name;	/* empty: the program itself */
 };
 
-static bool contains(const struct dl_phdr_info *info, uintptr_t address)
+/* Protects what follows; taken before the lock of any registry. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct object *objects;
+static struct dk_registry *registries;	/* by next_born */
+static uintptr_t last_mark;
+static bool exits;
+
+static bool in_object(const void *data, uintptr_t address)
 {
-	unsigned int i;
+	const struct object *obj = data;
 
-	for (i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-
-		if (ph->p_type == PT_LOAD &&
-		    address - (info->dlpi_addr + ph->p_vaddr) < ph->p_memsz)
-			return true;
-	}
-	return false;
+	return address - obj->begin < obj->end - obj->begin;
 }
 
 static int find(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct object *obj = data;
+	unsigned int i;
 
-	if (!contains(info, obj->address))
-		return 0;
+	obj->begin = UINTPTR_MAX;
+	obj->end = 0;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t begin = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type != PT_LOAD)
+			continue;
+		if (begin < obj->begin)
+			obj->begin = begin;
+		if (begin + ph->p_memsz > obj->end)
+			obj->end = begin + ph->p_memsz;
+	}
 	obj->name = info->dlpi_name;
-	return 1;
+	return in_object(obj, (uintptr_t)obj->owner);
+}
+
+/* The program itself cannot be unloaded. */
+static bool is_loaded(struct object *obj)
+{
+	return dlopen && dl_iterate_phdr(find, obj) && obj->name[0];
 }
 
 /*
@@ -45,8 +78,178 @@ static int find(struct dl_phdr_info *info, size_t size, void *data)
  */
 void dkc_pin_self(void)
 {
-	struct object self = { .address = (uintptr_t)dkc_pin_self };
+	struct object self = { .owner = (void *)dkc_pin_self };
 
-	if (dlopen && dl_iterate_phdr(find, &self) && self.name[0])
+	if (is_loaded(&self))
 		dlopen(self.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/* ---- registries --------------------------------------------------------------- */
+
+void dkc_registries_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void dkc_registries_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+void dkc_registry_list(struct dk_registry *reg)
+{
+	pthread_mutex_lock(&lock);
+	reg->next_born = registries;
+	registries = reg;
+	pthread_mutex_unlock(&lock);
+}
+
+void dkc_registry_dies(struct dk_registry *reg)
+{
+	struct dk_registry **p = &registries;
+
+	pthread_mutex_lock(&lock);
+	while (*p != reg)
+		p = &(*p)->next_born;
+	*p = reg->next_born;
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- what an object left ------------------------------------------------------ */
+
+/* A registry that has something of the object is not freed meanwhile. */
+static bool visit(struct dk_registry *reg, const struct object *obj)
+{
+	bool has;
+
+	dkc_mutex_lock(&reg->lock);
+	has = dkc_listener_of(reg, in_object, obj) || dkc_hooks_of(reg, in_object, obj) ||
+	      dkc_provider_of(reg, obj->owner);
+	reg->visitors += has;
+	dkc_mutex_unlock(&reg->lock);
+	return has;
+}
+
+static struct dk_registry *visit_one(const struct object *obj)
+{
+	struct dk_registry *reg;
+
+	pthread_mutex_lock(&lock);
+	for (reg = registries; reg && !visit(reg, obj);)
+		reg = reg->next_born;
+	pthread_mutex_unlock(&lock);
+	return reg;
+}
+
+/* Is this thread inside a function of the object, so that waiting has no end? */
+static bool is_inside(struct dk_registry *reg, const struct object *obj)
+{
+	const struct dkc_provider *core;
+	int err;
+
+	dkc_mutex_lock(&reg->lock);
+	core = dkc_provider_of(reg, obj->owner);
+	err = dkc_may_leave(core, NULL);
+	dkc_mutex_unlock(&reg->lock);
+	return err;
+}
+
+static void remove_left(struct dk_registry *reg, const struct object *obj)
+{
+	char name[DK_NAME_MAX];
+
+	while (dkc_listener_leave(reg, in_object, obj))
+		fprintf(stderr, "dispatchkey: %s is unloaded with a registered listener: removed\n",
+			obj->name);
+	while (dkc_hooks_leave(reg, in_object, obj))
+		fprintf(stderr, "dispatchkey: %s is unloaded with registered hooks: removed\n",
+			obj->name);
+	while (dkc_owner_leave(reg, obj->owner, name))
+		fprintf(stderr, "dispatchkey: %s is unloaded with registered provider %s: removed\n",
+			obj->name, name);
+}
+
+static void object_forget(struct object *obj)
+{
+	struct object **p = &objects;
+
+	pthread_mutex_lock(&lock);
+	while (*p != obj)
+		p = &(*p)->next;
+	*p = obj->next;
+	pthread_mutex_unlock(&lock);
+	dkc_free(obj);
+}
+
+/* Called by dlclose(), and by exit(), when the functions go on serving. */
+static void unloaded(void *data)
+{
+	struct object *obj = data;
+	struct dk_registry *reg;
+	bool inside = false;
+
+	while (!dkc_load(exits) && !inside && (reg = visit_one(obj))) {
+		inside = is_inside(reg, obj);
+		if (!inside)
+			remove_left(reg, obj);
+		dkc_mutex_lock(&reg->lock);
+		reg->visitors--;
+		dkc_mutex_unlock(&reg->lock);
+	}
+	if (inside)
+		fprintf(stderr, "dispatchkey: %s is unloaded from inside its own function: not removed\n",
+			obj->name);
+	object_forget(obj);
+}
+
+/* ---- owners ------------------------------------------------------------------- */
+
+static void exit_begins(void *mark)
+{
+	if ((uintptr_t)mark == last_mark)
+		dkc_store(exits, true);
+}
+
+/*
+ * exit() calls such functions, too, the newest first. So the newest is always one
+ * that notes that the process exits; it replaces the one before, which is called
+ * with an older mark.
+ */
+static void mark_exit(void)
+{
+	last_mark++;
+	__cxa_finalize(&last_mark);
+	__cxa_atexit(exit_begins, (void *)last_mark, &last_mark);
+}
+
+static void object_add(const struct object *found)
+{
+	struct object *obj = dkc_alloc(sizeof(*obj));
+
+	if (!obj)
+		return;
+	*obj = *found;
+	if (__cxa_atexit(unloaded, obj, (void *)obj->owner)) {
+		dkc_free(obj);
+		return;
+	}
+	obj->next = objects;
+	objects = obj;
+	mark_exit();
+}
+
+/* Without memory, what the object leaves is not found. */
+void dkc_owner_came(void *owner)
+{
+	struct object found = { .owner = owner };
+	const struct object *obj;
+
+	if (!owner || !is_loaded(&found))
+		return;
+	pthread_mutex_lock(&lock);
+	for (obj = objects; obj && obj->owner != owner;)
+		obj = obj->next;
+	if (!obj)
+		object_add(&found);
+	pthread_mutex_unlock(&lock);
 }

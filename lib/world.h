@@ -29,6 +29,10 @@ void dkc_rcu_thread_init(void);
 
 /* lib/unload.c: the object that this library is in is never unloaded. */
 void dkc_pin_self(void);
+/* All registries are listed, for what an unloaded object has left in them. */
+void dkc_registry_list(struct dk_registry *reg);
+void dkc_registries_lock(void);
+void dkc_registries_unlock(void);
 
 /* Around fork(): nobody else is in the middle of a change while it happens. */
 void dkc_gate_before_fork(void);

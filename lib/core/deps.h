@@ -39,6 +39,7 @@
  *			of, or NULL where local state has it
  * dkc_registry_born()	a registry was made, and nobody knows of it yet;
  *			dkc_registry_dies() nobody uses it any more
+ * dkc_owner_came()	a provider of this owner is about to be registered
  * dkc_self()		who is calling: a task or a thread
  * dkc_owner_name()	the name of a provider's module, "" where it is none's
  * dkc_cancel_off()	the thread is not ended by another one until dkc_cancel_on();
@@ -222,6 +223,7 @@ void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
 struct dk_registry;
 void dkc_registry_born(struct dk_registry *reg);
 void dkc_registry_dies(struct dk_registry *reg);
+#define dkc_owner_came(owner)	do { } while (0)
 #define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \
 				 preempt_count() > 0 || irqs_disabled())
 /* The check alone: whether others are let run here, is the function's to say. */
@@ -308,6 +310,7 @@ struct dkc_counts {
 #define dkc_thread_depth()	((unsigned int *)NULL)
 #define dkc_registry_born(reg)	do { } while (0)
 #define dkc_registry_dies(reg)	do { } while (0)
+#define dkc_owner_came(owner)	do { } while (0)
 
 #define dkc_mutex_init(l)	((void)(l))
 #define dkc_mutex_destroy(l)	((void)(l))
@@ -511,7 +514,8 @@ bool dkc_in_atomic(void);
 unsigned int *dkc_thread_depth(void);
 struct dk_registry;
 void dkc_registry_born(struct dk_registry *reg);
-#define dkc_registry_dies(reg)	do { } while (0)
+void dkc_registry_dies(struct dk_registry *reg);
+void dkc_owner_came(void *owner);
 
 #define __rcu
 #define dkc_deref(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)

@@ -33,6 +33,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 	core = dkc_alloc(sizeof(*core));
 	if (!core)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
+	dkc_owner_came(prov->owner);
 	dkc_mutex_lock(&reg->lock);
 	if (prov->core || reg->shutdown) {
 		err = dkc_refuse(why, prov->core ? DK_WHY_REGISTERED :

@@ -327,6 +327,97 @@ static void from_inside(char **path)
 	unload(p);
 }
 
+/* ---- plugins that do not unregister -------------------------------------------- */
+
+static struct loaded load_forgetful(const char *path)
+{
+	struct loaded p = load(path, 0);
+
+	p.face->forgets = true;
+	return p;
+}
+
+static void forget(char **path)
+{
+	struct loaded p;
+	int round;
+
+	/* the second time at the same address, as a rule */
+	for (round = 0; round < 2; round++) {
+		p = load_forgetful(path[0]);
+		say("begin", p.face->begin(7, 0));
+		say("listen", p.face->listen());
+		say("call", call());
+		unload(p);
+		say("call", call());
+	}
+	p = load(path[0], 0);
+	say("begin", p.face->begin(8, 0));
+	say("call", call());
+	unload(p);
+	say("call", call());
+}
+
+static int stay_and_return(void *unused)
+{
+	atomic_store(&called, 1);
+	while (!atomic_load(&goes))
+		usleep(1000);
+	return 0;
+}
+
+static void *be_inside(void *unused)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	return inside(&x, stay_and_return, NULL) ? "refused" : NULL;
+}
+
+/* Nothing serves any more, so that dlclose() is waiting by now. */
+static void *let_go(void *unused)
+{
+	while (call() != HOST)
+		usleep(1000);
+	atomic_store(&goes, 1);
+	return NULL;
+}
+
+static void forget_while_inside(char **path)
+{
+	struct loaded p = load_forgetful(path[0]);
+	pthread_t threads[2];
+	void *refused;
+
+	say("begin", p.face->begin(7, 0));
+	if (pthread_create(&threads[0], NULL, be_inside, NULL))
+		errx(1, "no thread");
+	while (!atomic_load(&called))
+		usleep(1000);
+	if (pthread_create(&threads[1], NULL, let_go, NULL))
+		errx(1, "no thread");
+	unload(p);
+	say("let go", atomic_load(&goes));
+	pthread_join(threads[0], &refused);
+	pthread_join(threads[1], NULL);
+	say("refused", !!refused);
+}
+
+static int close_and_exit(void *p)
+{
+	unload(*(struct loaded *)p);
+	say("closed", 0);
+	_exit(0);
+}
+
+static void forget_from_inside(char **path)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct loaded p = load_forgetful(path[0]);
+
+	say("begin", p.face->begin(7, 0));
+	inside(&x, close_and_exit, &p);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
@@ -355,6 +446,12 @@ int main(int argc, char **argv)
 		own_thread(path);
 	else if (!strcmp(what, "inside"))
 		from_inside(path);
+	else if (!strcmp(what, "forget"))
+		forget(path);
+	else if (!strcmp(what, "forget while inside"))
+		forget_while_inside(path);
+	else if (!strcmp(what, "forget from inside"))
+		forget_from_inside(path);
 	else
 		errx(2, "host WHAT PLUGIN...");
 	return 0;

@@ -105,16 +105,33 @@ static int own_thread(void)
 	return err;
 }
 
+static void told(struct dk_listener *l, const struct dk_event *event)
+{
+}
+
+static void before(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+}
+
+static int listen_here(void)
+{
+	static struct dk_listener listener = { .size = sizeof(listener), .told = told };
+	static struct dk_hooks hooks = { .size = sizeof(hooks), .before = before };
+	int err = dk_listener_register(&listener, NULL);
+
+	return err ? err : dk_hooks_register(NULL, &hooks, NULL);
+}
+
 struct plugin plugin = {
 	.begin = begin, .end = end, .call = call, .own_thread = own_thread,
-	.fork_and_call = fork_and_call,
+	.fork_and_call = fork_and_call, .listen = listen_here,
 };
 
 __attribute__((destructor)) static void unload(void)
 {
-	int err = end();
+	int err = plugin.forgets ? 0 : end();
 
-	if (!plugin.told)
+	if (!plugin.told || plugin.forgets)
 		return;
 	plugin.told("unregistering in the destructor", err);
 	plugin.told("inside behind that", atomic_load(&is_inside));

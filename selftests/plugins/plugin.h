@@ -4,6 +4,7 @@
 #define _SELFTESTS_PLUGINS_PLUGIN_H
 
 #include <dispatchkey.h>
+#include <stdbool.h>
 
 #define HOST	1000
 
@@ -22,6 +23,10 @@ struct plugin {
 	/* a thread of its own, which is inside of it when this returns */
 	int (*own_thread)(void);
 	int (*fork_and_call)(void);
+	/* a listener and hooks of its own */
+	int (*listen)(void);
+	/* its destructor does not unregister */
+	bool forgets;
 	/* what the destructor's unregistering said, and how long the thread was in */
 	void (*told)(const char *what, int value);
 };

@@ -32,13 +32,13 @@ static=("$lib/libdispatchkey.a" -lurcu-bp)
 # sees PROGRAM WHAT PLUGIN... - it prints what is on the standard input
 sees() {
 	cat >"$st_tmp/want"
-	timeout -s KILL 60 "$st_tmp/$1" "${@:2}" </dev/null >"$st_tmp/got" || return
+	timeout -s KILL 60 "$st_tmp/$1" "${@:2}" </dev/null >"$st_tmp/got" 2>&1 || return
 	diff "$st_tmp/want" "$st_tmp/got"
 }
 destructor='unregistering in the destructor: 0
 inside behind that: 0'
 
-plan 18
+plan 21
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
 ok "one with a copy of the library in it" c -shared -fPIC "$st_here/plugin.c" \
@@ -193,6 +193,35 @@ call: 6
 end: 0
 call: 1000
 $destructor
+END
+
+# ---- plugins that do not unregister ---------------------------------------------------
+
+forgets="begin: 0
+listen: 0
+call: 7
+dispatchkey: $plugin is unloaded with a registered listener: removed
+dispatchkey: $plugin is unloaded with registered hooks: removed
+dispatchkey: $plugin is unloaded with registered provider plugin: removed
+call: 1000"
+ok "dlclose() of a plugin that does not unregister" sees host forget "$plugin" <<END
+$forgets
+$forgets
+begin: 0
+call: 8
+$destructor
+call: 1000
+END
+ok "the same waits for a call inside" sees host "forget while inside" "$plugin" <<END
+begin: 0
+dispatchkey: $plugin is unloaded with registered provider plugin: removed
+let go: 1
+refused: 0
+END
+ok "the same from inside is reported" sees host "forget from inside" "$plugin" <<END
+begin: 0
+dispatchkey: $plugin is unloaded from inside its own function: not removed
+closed: 0
 END
 
 finish
