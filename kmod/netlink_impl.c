@@ -125,7 +125,7 @@ int dk_nl_filter_check(const struct dk_nl_filter *f, const struct dk_registry *r
 				  dk_reason_text(DK_WHY_NO_DEVICE), -ENODEV);
 	if (!f->provider)
 		return 0;
-	while (prov && strcmp(prov->name, nla_data(f->provider)))
+	while (prov && (prov->left || strcmp(prov->name, nla_data(f->provider))))
 		prov = prov->next;
 	return prov ? 0 : dk_nl_deny(extack, f->provider,
 				     "no provider has this name", -ENOENT);

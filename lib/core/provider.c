@@ -160,7 +160,6 @@ static void dkc_wait_end(struct dkc_provider *core)
 			continue;
 		}
 		*p = b->next;
-		dkc_stats_forget_block(b);
 		dkc_free(b->dev);
 		dkc_free(b->owned);
 		dkc_free(b);
@@ -226,14 +225,23 @@ static bool dkc_wait_grace(struct dkc_grace *begun, u64 deadline)
 	return !deadline;
 }
 
-/* What was withdrawn before the wait began, of all or of one block, is drained. */
+/*
+ * What was withdrawn before the wait began, of all or of one block, is drained.
+ * The block itself stays as long as anybody waits for the provider, but its table
+ * is the caller's again: nothing that reads it may lead to the block any more.
+ */
 static void dkc_mark_drained(struct dkc_block *list, struct dkc_target target)
 {
 	struct dkc_block *b;
 
-	for (b = list; b; b = b->next)
-		if (target.block ? b == target.block : !target.backends)
-			b->drained = true;
+	for (b = list; b; b = b->next) {
+		if (b->drained || (target.block ? b != target.block : target.backends))
+			continue;
+		b->drained = true;
+		dkc_stats_forget_block(b);
+		/* its counters were listed until now */
+		b->prov->reg->generation += b->fallback;
+	}
 }
 
 /* Under the lock: for who asks again, and has it been online and offline meanwhile? */

@@ -708,7 +708,7 @@ int dk_provider_stat(struct dk_registry *reg, const char *name, struct dk_stat *
 	dkc_mutex_lock(&reg->lock);
 	s->is_counted = !!reg->counters;
 	for (prov = reg->providers; prov; prov = prov->next) {
-		if (!dkc_streq(prov->name, name))
+		if (prov->left || !dkc_streq(prov->name, name))
 			continue;
 		found = true;
 		s->count += dkc_provider_calls(prov);

@@ -870,6 +870,104 @@ static void backend_offline_does_not_wait_for_others(void)
 	end();
 }
 
+/* ---- several waiters of one provider -------------------------------------------- */
+
+static int serve_all(struct dk_call *c, void *args)
+{
+	return 0;
+}
+
+/* Is a counter of a backend fallback listed? Reads the label of each that is. */
+static bool lists_a_fallback(void)
+{
+	struct dk_stat s = { .size = sizeof(s) };
+	unsigned int i;
+
+	for (i = 0; !dk_op_stat(stay_handle, i, &s); i++)
+		if (s.kind == DK_STAT_FALLBACK)
+			return true;
+	return false;
+}
+
+/* The guest's fallback, in memory that can be freed, after one counted call of it. */
+static struct dk_impl *counted_fallback(void)
+{
+	struct dk_impl *impl = t_alloc(sizeof(*impl));
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	*impl = (struct dk_impl)DK_FALLBACK(DK_PYTHON, serve_all);
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_OK(dk_fallback_register(&guest, impl, &t_why));
+	x.ks = dk_keyset_or(x.ks, dk_key_set(NULL, DK_PYTHON));
+	CHECK_OK(stay_at(stay_handle, &dk_local_default, &x, NULL, NULL));
+	CHECK(lists_a_fallback());
+	return impl;
+}
+
+/* The caller may do with it what it likes. */
+static void free_fallback(struct dk_impl *impl)
+{
+	memset(impl, 0x5a, sizeof(*impl));
+	t_free(impl);
+}
+
+/* Another waiter keeps the provider's blocks, and nothing reads the table any more. */
+static void withdrawn_beside_another_waiter(void)
+{
+	const struct dk_obj x = dk_obj_on(backend, card);
+	struct switcher s = { .device = 0 };
+	struct dk_impl *impl;
+	struct visitor v;
+
+	begin();
+	impl = counted_fallback();
+	if (!enter(&v, x, false) ||
+	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+		return;
+	while (served(stay_handle, x) != BASE)
+		w_sleep_us(STEP_US);
+	CHECK_OK(dk_impls_unregister(&guest, impl, &t_why));
+	free_fallback(impl);
+	CHECK(!lists_a_fallback());
+	let_go(&v);
+	w_join(&s.thread);
+	CHECK_OK(s.err);
+	end();
+}
+
+/* The same of a whole provider, beside a wait for a hold that is younger. */
+static void gone_beside_another_waiter(void)
+{
+	struct dk_backend_info info = { .size = sizeof(info), .is_online = 1 };
+	struct dk_stat stat = { .size = sizeof(stat) };
+	struct switcher s = { .device = 0 };
+	struct visitor v, young;
+	struct dk_impl *impl;
+	struct leaver l;
+
+	begin();
+	impl = counted_fallback();
+	if (!enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false) || !begin_to_leave(&l) ||
+	    !begin_to_hold(&young) ||
+	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+		return;
+	/* it is offline under the lock, which is given back to wait */
+	while (info.is_online) {
+		w_sleep_us(STEP_US);
+		CHECK_OK(dk_registry_backend(t_reg, backend, &info));
+	}
+	let_go(&v);
+	has_left(&l);
+	free_fallback(impl);
+	CHECK(!lists_a_fallback());
+	CHECK_INT(dk_provider_stat(t_reg, "guest", &stat), -ENOENT);
+	CHECK(!w_load_acquire(s.is_off));
+	let_go(&young);
+	w_join(&s.thread);
+	CHECK_OK(s.err);
+	end();
+}
+
 T_SUITE(waiting,
 	T(deadline_names_the_call),
 	T(deadline_of_an_atomic_call),
@@ -896,4 +994,6 @@ T_SUITE(waiting,
 	T(device_online_again_meanwhile),
 	T(backend_online_again_meanwhile),
 	T(offline_beside_who_is_leaving),
-	T(backend_offline_does_not_wait_for_others));
+	T(backend_offline_does_not_wait_for_others),
+	T(withdrawn_beside_another_waiter),
+	T(gone_beside_another_waiter));
