@@ -36,6 +36,7 @@ typedef int64_t __s64;
 #define EOPNOTSUPP	95
 #define ESHUTDOWN	108
 #define ETIMEDOUT	110
+#define ECANCELED	125
 #endif
 
 #ifdef __cplusplus

@@ -208,6 +208,8 @@ extern const struct dk_local dk_local_default;
 	X(GRACE, ETIMEDOUT,						\
 	  "waiting for a grace period: an atomic call has not returned") \
 	X(NO_DEADLINE, ETIMEDOUT, "there is no memory to wait with a deadline") \
+	X(CANCELED, ECANCELED,						\
+	  "it was brought online again before the calls inside had returned") \
 	X(DEFINED, EEXIST, "the operator is defined already")		\
 	X(CLASS, EBUSY,							\
 	  "callers rely on the operator's being atomic, or sleepable, as before") \

@@ -203,9 +203,12 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  * an operator is left without a function for the device's objects is no
  * obstacle: @why names the first one then (reason UNSERVED, with 0 returned).
  *
+ * If another caller brings the device online before the calls inside have returned,
+ * this one stops waiting at once and fails with -ECANCELED.
+ *
  * Context: Process context, sleeps until the calls inside have returned.
- * Return: 0, -ENODEV, -ENOMEM (then nothing has changed), -EDEADLK or
- * -ESHUTDOWN as dk_provider_unregister().
+ * Return: 0, -ENODEV, -ENOMEM (then nothing has changed), -ECANCELED (online
+ * again), -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
  */
 int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
 			 struct dk_diag *why);
@@ -246,7 +249,7 @@ int dk_device_set_online_timeout(struct dk_registry *reg, __u32 device, int onli
  *
  * Context: Process context, sleeps until the calls inside have returned.
  * Return: 0; -EINVAL (no such backend); -ENOMEM (then nothing has changed);
- * -EDEADLK from inside a function at one of its keys, from inside a hold or from
+ * -ECANCELED as dk_device_set_online(); -EDEADLK from inside a function at one of its keys, from inside a hold or from
  * an atomic call; -ESHUTDOWN.
  */
 int dk_backend_set_online(struct dk_registry *reg, unsigned int backend, int online,

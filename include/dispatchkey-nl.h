@@ -379,7 +379,8 @@ struct dk_nl_switched {
  *
  * Context: May wait for the module, and a second for calls inside.
  * Return: 0; -EINPROGRESS: it is offline, and a call has not returned yet, which
- * @switched tells: ask again to go on waiting; or as said at the top of the header.
+ * @switched tells: ask again to go on waiting; -ECANCELED: another request brought
+ * it online before the calls had returned; or as said at the top of the header.
  */
 int dk_nl_backend_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			     int online, const struct dk_nl_switched **switched);
@@ -448,7 +449,8 @@ int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **d
  *
  * Context: May wait for the module, and a second for calls inside.
  * Return: 0; -EINPROGRESS: it is offline, and a call has not returned yet, which
- * @switched tells: ask again to go on waiting; or as said at the top of the header.
+ * @switched tells: ask again to go on waiting; -ECANCELED: another request brought
+ * it online before the calls had returned; or as said at the top of the header.
  */
 int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			    int online, const struct dk_nl_switched **switched);

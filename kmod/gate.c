@@ -11,6 +11,7 @@
  * Whoever waits reads all slots: it has unpublished the functions and waited for a
  * grace period, so every call that found them is in one by then.
  */
+#include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
@@ -53,7 +54,19 @@ struct dkc_crowded {
 };
 
 static DEFINE_PER_CPU_SHARED_ALIGNED(struct dkc_gate_cpu, dkc_gate_cpus);
-static DECLARE_WAIT_QUEUE_HEAD(dkc_gate_wq);
+
+/*
+ * Queues of those who wait, by the address of what they wait for: of a provider for
+ * its calls, and of its registry for holds and for a device or backend that comes
+ * online. So a call that leaves takes no lock that waiters for other providers take.
+ */
+#define DKC_GATE_QUEUE_BITS	6
+static wait_queue_head_t dkc_gate_queues[1 << DKC_GATE_QUEUE_BITS];
+
+struct dkc_gate_waiter {
+	struct wait_queue_entry entry;
+	const void *on;
+};
 
 static struct dkc_crowded *dkc_crowded(u64 *room)
 {
@@ -65,6 +78,8 @@ void dkc_gate_init(void)
 {
 	int cpu, i;
 
+	for (i = 0; i < ARRAY_SIZE(dkc_gate_queues); i++)
+		init_waitqueue_head(&dkc_gate_queues[i]);
 	for_each_possible_cpu(cpu) {
 		struct dkc_gate_cpu *g = per_cpu_ptr(&dkc_gate_cpus, cpu);
 
@@ -141,26 +156,53 @@ void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
 	preempt_enable();
 }
 
-static noinline void dkc_gate_leave_crowd(u64 *room)
+static wait_queue_head_t *dkc_gate_queue(const void *on)
+{
+	return &dkc_gate_queues[hash_ptr(on, DKC_GATE_QUEUE_BITS)];
+}
+
+/* Others who share the queue go on sleeping. */
+static int dkc_gate_wake_waiter(struct wait_queue_entry *entry, unsigned int mode, int sync,
+				void *key)
+{
+	const struct dkc_gate_waiter *w = container_of(entry, struct dkc_gate_waiter, entry);
+
+	return w->on == key ? default_wake_function(entry, mode, sync, key) : 0;
+}
+
+void dkc_gate_wake(const void *on)
+{
+	wait_queue_head_t *queue = dkc_gate_queue(on);
+
+	/* has a full barrier, which pairs with set_current_state() in dkc_gate_wait() */
+	if (wq_has_sleeper(queue))
+		__wake_up(queue, TASK_NORMAL, 0, (void *)on);
+}
+
+static noinline const void *dkc_gate_leave_crowd(u64 *room)
 {
 	struct dkc_crowded *c = dkc_crowded(room);
+	const void *prov = c->prov;
 
 	raw_spin_lock(&c->cpu->lock);
 	hlist_del(&c->node);
 	raw_spin_unlock(&c->cpu->lock);
+	return prov;
 }
 
 void dkc_gate_leave(u64 *room)
 {
 	struct dkc_gate_slot *slot = (struct dkc_gate_slot *)(unsigned long)room[0];
+	const void *prov;
 
-	if (likely(slot))
+	if (likely(slot)) {
+		prov = slot->prov;
 		smp_store_release(&slot->prov, NULL);	/* all that was done inside is seen */
-	else
-		dkc_gate_leave_crowd(room);
-	/* has a full barrier, which pairs with the one of prepare_to_wait() */
-	if (wq_has_sleeper(&dkc_gate_wq))
-		wake_up_all(&dkc_gate_wq);
+	} else {
+		prov = dkc_gate_leave_crowd(room);
+	}
+	/* by its address alone: whoever waited may have freed it */
+	dkc_gate_wake(prov);
 }
 
 /*
@@ -241,13 +283,35 @@ static unsigned long dkc_time_left(u64 deadline)
 	return deadline > now ? msecs_to_jiffies(deadline - now) : 1;
 }
 
-bool dkc_gate_wait(dkc_inside_fn is, void *data, u64 deadline)
+static void dkc_gate_begin_to_wait(struct dkc_gate_waiter *w, const void *on)
 {
-	if (deadline)
-		return wait_event_timeout(dkc_gate_wq, !dkc_gate_any(false, is, data),
-					  dkc_time_left(deadline));
-	wait_event(dkc_gate_wq, !dkc_gate_any(false, is, data));
-	return true;
+	w->on = on;
+	init_waitqueue_entry(&w->entry, current);
+	w->entry.func = dkc_gate_wake_waiter;
+	add_wait_queue(dkc_gate_queue(on), &w->entry);
+}
+
+bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *data,
+		   u64 deadline)
+{
+	long left = deadline ? dkc_time_left(deadline) : MAX_SCHEDULE_TIMEOUT;
+	struct dkc_gate_waiter by_prov, by_reg;
+	bool empty;
+
+	dkc_gate_begin_to_wait(&by_prov, prov);
+	dkc_gate_begin_to_wait(&by_reg, reg);
+	for (;;) {
+		/* has a full barrier, which pairs with the one in dkc_gate_wake() */
+		set_current_state(TASK_UNINTERRUPTIBLE);
+		empty = !dkc_gate_any(false, is, data);
+		if (empty || !left)
+			break;
+		left = schedule_timeout(left);
+	}
+	__set_current_state(TASK_RUNNING);
+	remove_wait_queue(dkc_gate_queue(reg), &by_reg.entry);
+	remove_wait_queue(dkc_gate_queue(prov), &by_prov.entry);
+	return empty;
 }
 
 /* The task was inside in the read section of dkc_gate_any(), and its memory lasts. */

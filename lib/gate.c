@@ -399,12 +399,15 @@ bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)
  * Looks again and again, at most 1 ms apart, so that leaving is one store and
  * wakes nobody.
  */
-bool dkc_gate_wait(dkc_inside_fn is, void *data, u64 deadline)
+bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *data,
+		   u64 deadline)
 {
 	struct timespec pause = { .tv_nsec = 1000000 / 64 };
 	bool inside = dkc_gate_any(false, is, data);
 	int cancel;
 
+	(void)prov;
+	(void)reg;
 	if (!inside)
 		return true;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
@@ -416,6 +419,12 @@ bool dkc_gate_wait(dkc_inside_fn is, void *data, u64 deadline)
 	}
 	pthread_setcancelstate(cancel, NULL);
 	return !inside;
+}
+
+/* Waiters poll. */
+void dkc_gate_wake(const void *reg)
+{
+	(void)reg;
 }
 
 /* Called with the lock held, which keeps the record. */

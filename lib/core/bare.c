@@ -103,12 +103,20 @@ bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)
 }
 
 /* Whoever is inside is below us on the stack, and that was looked at. */
-bool dkc_gate_wait(dkc_inside_fn is, void *data, u64 deadline)
+bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *data,
+		   u64 deadline)
 {
+	(void)prov;
+	(void)reg;
 	(void)is;
 	(void)data;
 	(void)deadline;
 	return true;
+}
+
+void dkc_gate_wake(const void *reg)
+{
+	(void)reg;
 }
 
 u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)

@@ -622,8 +622,15 @@ int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
 void dkc_gate_leave(u64 *room);
 /* Is @is true of any, or of any of the calling thread's? */
 bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data);
-/* Wait until it is true of none; false if it was still at the deadline, if any. */
-bool dkc_gate_wait(dkc_inside_fn is, void *data, u64 deadline);
+/*
+ * Wait until it is true of none; false if it was still at the deadline, if any. It is
+ * evaluated again after a call leaves @prov, after a hold of registry @reg is released
+ * and after dkc_gate_wake(@reg).
+ */
+bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *data,
+		   u64 deadline);
+/* Something else changed that decides what a waiter of the registry waits for. */
+void dkc_gate_wake(const void *reg);
 /* Who it is, from a dkc_inside_fn: number and name of the task or thread. */
 u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size);
 

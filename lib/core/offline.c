@@ -138,6 +138,7 @@ static const char *dkc_switch_name(const struct dkc_switch *s, char buf[DK_NAME_
 /* Rows with or without them; may fail, and then nothing has changed. */
 static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 {
+	struct dkc_offline *since = dkc_switch_since(s);
 	struct dkc_change ch = { .ops = NULL };
 	char buf[DK_NAME_MAX];
 
@@ -161,10 +162,14 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 				DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
 	/* a fallback is to be seen when the rows that have something better are there */
-	if (s->online)
+	if (s->online) {
 		dkc_show(s);
-	else
-		*dkc_switch_since(s) = (struct dkc_offline){ dkc_epoch_begin(s->reg), 0 };
+		/* ends the waits of those who took it offline */
+		dkc_gate_wake(s->reg);
+	} else {
+		since->over = 0;
+		dkc_store(since->epoch, dkc_epoch_begin(s->reg));
+	}
 	return 0;
 }
 
@@ -200,31 +205,31 @@ static int dkc_wait_providers(const struct dkc_switch *s, struct dkc_target *tar
 
 	if (s->dev)
 		return dkc_provider_wait_locked(s->dev->prov, target, &next, s->inside);
-	for (core = s->reg->providers; core && !err && !target->again; core = next)
+	for (core = s->reg->providers;
+	     core && !err && !target->canceled; core = next)
 		err = dkc_provider_wait_locked(core, target, &next, s->inside);
 	return err;
 }
 
 /*
  * Wait for the calls inside, under the lock, which is given back meanwhile. Of holds
- * only those count that are older than the switch, however often one asks; who was
- * waiting when it came online and went again waits once more.
+ * only those count that are older than the switch, however often one asks. Fails with
+ * -ECANCELED if it was online again meanwhile.
  */
-static int dkc_wait_switched(const struct dkc_switch *s)
+static int dkc_wait_switched(const struct dkc_switch *s, struct dk_diag *why)
 {
 	struct dkc_offline *since = dkc_switch_since(s);
-	struct dkc_target target;
-	int err;
+	struct dkc_target target = {
+		.backends = s->backend, .block = s->dev ? s->dev->block : NULL,
+		.since = since, .epoch = since->epoch, .over = since->over,
+		.deadline = s->deadline,
+	};
+	char buf[DK_NAME_MAX];
+	int err = dkc_wait_providers(s, &target);
 
-	do {
-		target = (struct dkc_target){
-			.backends = s->backend, .block = s->dev ? s->dev->block : NULL,
-			.since = since, .epoch = since->epoch, .over = since->over,
-			.deadline = s->deadline,
-		};
-		err = dkc_wait_providers(s, &target);
-	} while (!err && target.again);
-	return err;
+	/* one that is registered has not been freed */
+	return target.canceled ?
+	       dkc_refuse(why, DK_WHY_CANCELED, dkc_switch_name(s, buf)) : err;
 }
 
 /* Under the lock, which is given back. Also waits when another caller does. */
@@ -237,7 +242,7 @@ static int dkc_set_online(struct dkc_switch *s, struct dk_diag *why)
 		err = dkc_switch(s, why);
 	if (!err && !s->online) {
 		dkc_tell_unserved(s, why);
-		err = dkc_wait_switched(s);
+		err = dkc_wait_switched(s, why);
 	}
 	dkc_mutex_unlock(&s->reg->lock);
 	return err;

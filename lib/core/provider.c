@@ -200,19 +200,33 @@ static bool dkc_is_older(const struct dkc_inside *hold, unsigned long epoch)
 	return (long)((unsigned long)hold->op - epoch) < 0;
 }
 
+/*
+ * Was it brought online again, and not unregistered? It may be offline once more, but
+ * then its epoch is another one.
+ */
+static bool dkc_is_canceled(const struct dkc_target *t)
+{
+	if (!t->since || (t->block && dkc_load(t->block->state) == DKC_GOING))
+		return false;
+	if (dkc_load(t->since->epoch) != t->epoch)
+		return true;
+	return t->block ? dkc_load(t->block->dev->online) :
+			  !(dkc_load(t->core->reg->offline) & t->backends);
+}
+
 /* Of a provider whose blocks stay, since somebody waits. */
 static bool dkc_is_inside(const struct dkc_inside *in, void *data)
 {
 	const struct dkc_target *t = data;
 
+	if (dkc_is_canceled(t))
+		return false;
 	if (in->prov != t->core)
 		return in->prov == t->core->reg && dkc_is_older(in, t->epoch);
 	if (!t->block && !t->backends)
 		return dkc_load(dkc_block_of(in->reg)->state) == DKC_GOING;
-	/* somebody may have brought online again what we wait for */
-	return (t->block ? dkc_block_of(in->reg) == t->block :
-		dkc_reg_bits(in->reg, t->core->reg->layout) & t->backends) &&
-	       dkc_is_away(in->reg);
+	return t->block ? dkc_block_of(in->reg) == t->block :
+			  dkc_reg_bits(in->reg, t->core->reg->layout) & t->backends;
 }
 
 /* false: it was not over at the deadline. One that was begun is shared by all. */
@@ -244,13 +258,12 @@ static void dkc_mark_drained(struct dkc_block *list, struct dkc_target target)
 	}
 }
 
-/* Under the lock: for who asks again, and has it been online and offline meanwhile? */
+/* Under the lock: what has become of the switch, and for who asks again. */
 static void dkc_keep_since(struct dkc_target *t)
 {
 	struct dkc_offline *since = t->since;
 
-	t->again = since && since->epoch != t->epoch &&
-		   !(t->block && t->block->state == DKC_GOING);
+	t->canceled = dkc_is_canceled(t);
 	if (since && since->epoch == t->epoch)
 		since->over = t->over;
 }
@@ -281,7 +294,8 @@ static bool dkc_wait(struct dkc_provider *core, struct dkc_target *t)
 		t->over = dkc_now();
 	if (t->past_grace && leaves && !dkc_load(core->grace_over))
 		dkc_store(core->grace_over, t->over);
-	empty = t->past_grace && dkc_gate_wait(dkc_is_inside, t, t->deadline);
+	empty = t->past_grace &&
+		dkc_gate_wait(core, core->reg, dkc_is_inside, t, t->deadline);
 	dkc_mutex_lock(&core->reg->lock);
 	dkc_change_rebuild(core->reg);
 	/* the last one may have left at the deadline */

@@ -568,16 +568,6 @@ static inline bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *v
 	return b->state < DKC_LEAVING && r != reg->aside && (!b->dev || b->dev->want_online);
 }
 
-/* Is a registration that calls may be inside of unpublished, or offline for readers? */
-static inline bool dkc_is_away(const struct dkc_reg *r)
-{
-	const struct dkc_block *b = dkc_block_of(r);
-	const struct dk_registry *reg = b->prov->reg;
-
-	return dkc_load(b->state) > DKC_LIVE || (b->dev && !dkc_load(b->dev->online)) ||
-	       (dkc_reg_bits(r, reg->layout) & dkc_load(reg->offline));
-}
-
 /* Does something keep an operator besides declarations that point to it? Under the lock. */
 static inline bool dkc_op_alive(const struct dk_op *op)
 {
@@ -736,7 +726,7 @@ struct dkc_target {
 	u32 backends;			/* else what is at keys of these, also then */
 	struct dkc_offline *since;	/* what was taken offline, or NULL */
 	bool past_grace;		/* one is over since */
-	bool again;			/* it was online and is offline again */
+	bool canceled;			/* it was online again meanwhile */
 	u64 over;			/* when one was first seen to be */
 	u64 deadline;			/* for who is inside then, or 0 */
 };

@@ -134,6 +134,82 @@ out:
 	t_close();
 }
 
+DK_OP(pass, "kthreads::pass", (struct dk_obj *x), (x), (x));
+
+static int pass_here(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+static void unregister(void *prov)
+{
+	CHECK_OK(dk_provider_unregister(prov));
+}
+
+/* Returns when the thread waits for the call: the grace period is over since some time. */
+static void until_it_waits(struct dk_provider *prov)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+
+	do
+		w_sleep_us(200);
+	while (dk_provider_inside(prov, 0, &in) || !in.ms);
+}
+
+/*
+ * Who waits for the calls of one provider sleeps while those of another one leave: its
+ * switches are counted, of which the last one before it sleeps may be yet to come.
+ */
+static void leaving_wakes_its_own_waiters_only(void)
+{
+	static const struct dk_impl stays[] = { DK_IMPL(block, DK_CPU, block_here) };
+	static const struct dk_impl leaves[] = { DK_IMPL(pass, DK_CPU, pass_here) };
+	static struct dk_provider host, a, b;
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_op *pass_handle;
+	struct task_struct *task;
+	struct w_thread waiter;
+	int result = 1, i;
+	u64 before;
+
+	t_open("v1", DK_REGISTRY_STOCKED);
+	t_join(&host, "host");
+	t_join(&a, "a");
+	t_join(&b, "b");
+	init_completion(&inside);
+	init_completion(&let_go);
+	CHECK_OK(dk_op_define(&host, &pass_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&host, &block_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&a, stays, 1, &t_why));
+	CHECK_OK(dk_impls_register(&b, leaves, 1, &t_why));
+	block_handle = dk_op_get(t_reg, "kthreads::block");
+	pass_handle = dk_op_get(t_reg, "kthreads::pass");
+	task = kthread_run(call_and_stay, &result, "dk_api_test");
+	if (!CHECK(!IS_ERR(task)))
+		return;
+	wait_for_completion(&inside);
+	if (!CHECK_OK(w_start(&waiter, "dk_waiter", unregister, &a)))
+		return;
+	until_it_waits(&a);
+	before = READ_ONCE(waiter.task->nvcsw);
+	for (i = 0; i < 50; i++) {
+		CHECK_OK(pass_at(pass_handle, &dk_local_default, &x));
+		/* who was woken gets the CPU */
+		w_sleep_us(200);
+	}
+	CHECK(READ_ONCE(waiter.task->nvcsw) - before <= 1);
+	complete(&let_go);
+	w_join(&waiter);
+	kthread_stop(task);
+	CHECK_INT(result, 0);
+	t_leave(&b);
+	t_leave(&host);
+	dk_op_put(block_handle);
+	dk_op_put(pass_handle);
+	t_close();
+}
+
 T_SUITE(kthreads,
 	T(call_while_all_changes),
-	T(slow_call_delays_its_own_only));
+	T(slow_call_delays_its_own_only),
+	T(leaving_wakes_its_own_waiters_only));

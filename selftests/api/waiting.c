@@ -614,8 +614,10 @@ static void deadline_names_the_hold(void)
 
 struct switcher {
 	struct w_thread thread;
+	struct dk_diag why;
 	bool is_off;
 	u32 device;
+	unsigned int ms;	/* a deadline, or 0 */
 	int err;
 };
 
@@ -623,8 +625,14 @@ static void switch_off(void *data)
 {
 	struct switcher *s = data;
 
-	s->err = s->device ? dk_device_set_online(t_reg, s->device, 0, NULL) :
-			     dk_backend_set_online(t_reg, backend, 0, NULL);
+	s->why.size = sizeof(s->why);
+	if (s->ms)
+		s->err = s->device ?
+			dk_device_set_online_timeout(t_reg, s->device, 0, s->ms, &s->why) :
+			dk_backend_set_online_timeout(t_reg, backend, 0, s->ms, &s->why);
+	else
+		s->err = s->device ? dk_device_set_online(t_reg, s->device, 0, &s->why) :
+				     dk_backend_set_online(t_reg, backend, 0, &s->why);
 	w_store_release(s->is_off, true);
 }
 
@@ -673,6 +681,14 @@ static int switch_until(u32 device, int online, unsigned int ms)
 {
 	return device ? dk_device_set_online_timeout(t_reg, device, online, ms, &t_why) :
 			dk_backend_set_online_timeout(t_reg, backend, online, ms, &t_why);
+}
+
+static bool is_online(u32 device)
+{
+	struct dk_device_info info = { .size = sizeof(info) };
+
+	CHECK_OK(dk_registry_device(t_reg, device, &info));
+	return info.is_online;
 }
 
 /*
@@ -725,8 +741,8 @@ static void backend_offline_with_a_deadline(void)
 }
 
 /*
- * Who waits while it comes online and goes again waits for those, too, who came while
- * it was online.
+ * A wait ends if it comes online, also if it is offline again before the waiter looks.
+ * A later one is also for holds that were taken while it was online.
  */
 static void offline_again_meanwhile(u32 device)
 {
@@ -744,13 +760,13 @@ static void offline_again_meanwhile(u32 device)
 	if (!begin_to_hold(&younger))
 		return;
 	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
-	let_go(&old);
-	/* long enough for one who does not wait; no test fails for being slow */
-	w_sleep_us(20000);
-	CHECK(!w_load_acquire(s.is_off));
-	let_go(&younger);
 	w_join(&s.thread);
-	CHECK_OK(s.err);
+	CHECK_INT(s.err, -ECANCELED);
+	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
+	let_go(&old);
+	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
+	let_go(&younger);
+	CHECK_OK(switch_until(device, 0, LONG_MS));
 	end();
 }
 
@@ -782,12 +798,12 @@ static void offline_names_the_hold(void)
 	end();
 }
 
-/* Who waits for what is online again meanwhile has nothing to wait for. */
+/* A wait for what is online again meanwhile is over, and no call has to leave for it. */
 static void online_again_meanwhile(u32 device)
 {
 	const struct dk_obj x = dk_obj_on(backend, card);
 	struct switcher s = { .device = device };
-	struct visitor v, other;
+	struct visitor v;
 
 	begin();
 	if (!enter(&v, x, false) ||
@@ -799,14 +815,51 @@ static void online_again_meanwhile(u32 device)
 		CHECK_OK(dk_device_set_online(t_reg, device, 1, &t_why));
 	else
 		CHECK_OK(dk_backend_set_online(t_reg, backend, 1, &t_why));
-	/* in the kernel it looks again when somebody leaves */
-	if (enter(&other, dk_obj_on(DK_BACKEND_CPU, 0), false))
-		let_go(&other);
 	w_join(&s.thread);
-	CHECK_OK(s.err);
-	CHECK(!v.stay.go);
+	/* refuses: dk_device_set_online ECANCELED CANCELED */
+	/* refuses: dk_backend_set_online ECANCELED CANCELED */
+	CHECK_INT(s.err, -ECANCELED);
+	CHECK_INT(s.why.reason, DK_WHY_CANCELED);
+	CHECK_STR(s.why.name, device ? "card" : "edu");
+	CHECK_INT(served(stay_handle, x), GUEST);
 	let_go(&v);
 	end();
+}
+
+/* The same with a deadline, for a hold, and while what it belongs to stays offline. */
+static void online_in_part_meanwhile(u32 device)
+{
+	const struct dk_obj x = dk_obj_on(backend, card);
+	struct switcher s = { .device = device, .ms = LONG_MS };
+	struct visitor v, old;
+
+	begin();
+	if (!enter(&v, x, false) || !begin_to_hold(&old))
+		return;
+	CHECK_INT(switch_until(device ? 0 : card, 0, 0), -ETIMEDOUT);
+	if (!CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+		return;
+	while (device ? is_online(card) : dk_backend_is_online(t_reg, backend))
+		w_sleep_us(STEP_US);
+	CHECK_OK(switch_until(device, 1, 0));
+	w_join(&s.thread);
+	/* refuses: dk_device_set_online_timeout ECANCELED CANCELED */
+	/* refuses: dk_backend_set_online_timeout ECANCELED CANCELED */
+	CHECK_INT(s.err, -ECANCELED);
+	CHECK_INT(served(stay_handle, x), BASE);
+	let_go(&old);
+	let_go(&v);
+	end();
+}
+
+static void device_online_below_what_is_not(void)
+{
+	online_in_part_meanwhile(card);
+}
+
+static void backend_online_above_what_is_not(void)
+{
+	online_in_part_meanwhile(0);
 }
 
 static void device_online_again_meanwhile(void)
@@ -993,6 +1046,8 @@ T_SUITE(waiting,
 	T(backend_offline_again_meanwhile),
 	T(device_online_again_meanwhile),
 	T(backend_online_again_meanwhile),
+	T(device_online_below_what_is_not),
+	T(backend_online_above_what_is_not),
 	T(offline_beside_who_is_leaving),
 	T(backend_offline_does_not_wait_for_others),
 	T(withdrawn_beside_another_waiter),

@@ -15,7 +15,7 @@
  *   !unserved OP                         nothing serves it, with something offline
  *   !inside [TEXT] [| online]            a call that was inside when one of them was asked
  *                                        for, in turn; then somebody brings it online again,
- *                                        without TEXT before the answer
+ *                                        without TEXT before the answer: -ECANCELED
  *   !removed                             what was asked for is not there behind these
  *   !join BACKEND | PROVIDER [| alone]   who joined it
  *   !joined BACKEND | N                  how many there are, also of no name here
@@ -429,12 +429,13 @@ static int switched(const char *name, __u32 number, int online, bool *is_online,
 	s->inside = online ? "" : word(inside, 0);
 	*answer = s;
 	*is_online = online || !strcmp(word(inside, 1), "online");
-	s->state = online || (*is_online && !*s->inside) ? DK_NL_STATE_ONLINE :
-							  DK_NL_STATE_OFFLINE;
+	s->state = online ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
 	if (!online && inside)
 		last = inside;
 	if (!online && !inside && last && next_of(lines, "removed"))
 		return absent("device", name);
+	if (!online && *is_online && !*s->inside)
+		return -ECANCELED;
 	return *s->inside ? -EINPROGRESS : 0;
 }
 

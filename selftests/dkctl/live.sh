@@ -161,6 +161,15 @@ ok "the call returns" sh -c "echo 0 >$crowd/stay"
 wait $asked
 like "then whoever waits has done it" "0 *
 device crowd000 is offline*" "$? $(cat "$st_tmp/second")"
+ok "a call is inside once more" sh -c "echo 1 >$crowd/stay"
+says "the device is online" 0 "*" device set crowd000 online
+asked_in "$st_tmp/third"
+says "somebody else brings it online" 0 "device crowd000 is online" device set crowd000 online
+wait $asked
+like "which ends the wait, and no call has returned" \
+	"4 *was taken offline, and meanwhile somebody else has brought it online" \
+	"$? $(cat "$st_tmp/third")"
+ok "that call returns" sh -c "echo 0 >$crowd/stay"
 unload dk_crowd
 
 # ---- a driver whose unloading ends before another wait for it does -----------------------

@@ -208,6 +208,20 @@ TEST(only_a_message)
 	close_nl(nl);
 }
 
+TEST(online_again_meanwhile)
+{
+	struct dk_nl *nl = open_nl();
+
+	says.error = -ECANCELED;
+	says.message = "it was brought online again before the calls inside had returned";
+	/* refuses: dk_nl_device_set_online ECANCELED */
+	EXPECT_EQ(dk_nl_device_set_online(nl, 0, "edu0", 0, NULL), -ECANCELED);
+	/* refuses: dk_nl_backend_set_online ECANCELED */
+	EXPECT_EQ(dk_nl_backend_set_online(nl, 0, "edu", 0, NULL), -ECANCELED);
+	EXPECT_STREQ(dk_nl_strerror(nl), says.message);
+	close_nl(nl);
+}
+
 TEST(a_warning)
 {
 	struct dk_nl *nl = open_nl();

@@ -38,14 +38,15 @@ static int answer(struct live *v, const char *what, const struct dk_nl_switched 
 #define TELL_EACH	10
 
 /*
- * It is offline, and calls are inside: ask again until they have returned. Somebody
- * else may bring it online again meanwhile; then there is no more to wait for.
+ * It is offline, and calls are inside: repeat the request until they have returned, or
+ * until it is online again (-ECANCELED).
  */
 static int wait_for_calls(struct live *v, const struct switchable *kind,
-			  const struct dk_nl_switched *first, __u32 *state)
+			  const struct dk_nl_switched *first)
 {
 	const struct dk_nl_switched *s = first;
 	unsigned int asked = 0;
+	__u32 state;
 	int err;
 
 	do {
@@ -54,16 +55,16 @@ static int wait_for_calls(struct live *v, const struct switchable *kind,
 			       kind->what, s->name, s->inside);
 		if (s != first)
 			dk_nl_free(s);
-		err = kind->get_state(kernel(v), first->number, state);
-		if (err || *state != DK_NL_STATE_OFFLINE)
+		err = kind->get_state(kernel(v), first->number, &state);
+		if (err)
 			return err;
+		if (state != DK_NL_STATE_OFFLINE)
+			return -ECANCELED;
 		/* the number may be another one's by now, and then the name is, too */
 		err = kind->set_online(kernel(v), first->number, first->name, 0, &s);
 	} while (err == -EINPROGRESS);
-	if (!err) {
-		*state = s->state;
+	if (!err)
 		dk_nl_free(s);
-	}
 	return err;
 }
 
@@ -79,21 +80,21 @@ static int set_state(struct live *v, const struct switchable *kind, const char *
 		     int online)
 {
 	const struct dk_nl_switched *s;
-	int status, err, waits;
-	__u32 state;
+	int status, err;
 
 	err = kind->set_online(kernel(v), 0, name, online, &s);
-	waits = err == -EINPROGRESS;
-	if (err && !waits)
+	if (err == -ECANCELED)
+		return fail_meanwhile(v, kind, name, "brought it online");
+	if (err && err != -EINPROGRESS)
 		return fail_named(v, err, name, kind->fail_name);
-	state = s->state;
-	err = waits ? wait_for_calls(v, kind, s, &state) : 0;
+	if (err)
+		err = wait_for_calls(v, kind, s);
 	if (err == -ENOENT || err == -ENODEV || err == -EINVAL)
 		status = fail_meanwhile(v, kind, name, "removed it");
+	else if (err == -ECANCELED)
+		status = fail_meanwhile(v, kind, name, "brought it online");
 	else if (err)
 		status = fail_kernel(v, err);
-	else if (!online && state != DK_NL_STATE_OFFLINE)
-		status = fail_meanwhile(v, kind, name, "brought it online");
 	else
 		status = answer(v, kind->what, s);
 	dk_nl_free(s);
