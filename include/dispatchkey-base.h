@@ -232,7 +232,7 @@ extern const struct dk_local dk_local_default;
 	X(BACKEND_SHARED, EBUSY, "another provider has joined the backend") \
 	X(BACKEND_OWNED, EBUSY, "a provider has the backend for itself")	\
 	X(BACKEND_PINNED, EBUSY, "the name or the backend is bound already") \
-	X(BACKEND_USED, EBUSY, "a provider uses the backend's name")	\
+	X(BACKEND_USED, EBUSY, "a provider or a device uses the backend's name")	\
 	X(NO_BACKEND, ENOENT, "no backend is bound to this name")	\
 	X(DEVICE_EXISTS, EEXIST, "a device has this name already")	\
 	X(NO_DEVICE, ENODEV, "no such device")				\

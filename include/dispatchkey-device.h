@@ -39,15 +39,17 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
 		    unsigned int flags, unsigned int *backend, struct dk_diag *why);
 
 /**
- * dk_backend_release() - unbind a name that nobody uses
+ * dk_backend_release() - unbind an unused name
  * @reg: registry, NULL for the default one
  * @name: the name
  * @why: filled on failure; may be NULL
  *
- * Objects of the old name then meet whoever binds the backend next.
+ * Objects of the old name are then routed to the functions of the next name that
+ * is bound to the backend.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT, -EBUSY; -ENOMEM if it was offline and cannot be switched.
+ * Return: 0, -ENOENT, -EBUSY (a provider that joined it or a device of it is
+ * registered); -ENOMEM if it was offline and cannot be switched.
  */
 int dk_backend_release(struct dk_registry *reg, const char *name,
 		       struct dk_diag *why);

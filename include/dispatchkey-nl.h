@@ -386,6 +386,20 @@ int dk_nl_backend_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			     int online, const struct dk_nl_switched **switched);
 
 /**
+ * dk_nl_backend_release() - release the name of a private backend
+ * @nl: the handle
+ * @name: the name that is bound to it
+ *
+ * The next name that is joined may then get the backend; see
+ * dk_backend_release().
+ *
+ * Context: May wait for the module.
+ * Return: 0; -EBUSY: a provider or a device uses the name; or as said at the top
+ * of the header.
+ */
+int dk_nl_backend_release(struct dk_nl *nl, const char *name);
+
+/**
  * struct dk_nl_device - a device
  * @size: length of the struct
  * @number: never used again for another device

@@ -144,6 +144,19 @@ int dispatchkey_nl_backend_set_doit(struct sk_buff *skb, struct genl_info *info)
 	return dk_nl_reply(info, skb, header);
 }
 
+int dispatchkey_nl_backend_release_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct nlattr *name = info->attrs[DK_A_BACKEND_NAME];
+	struct dk_diag why = { .size = sizeof(why) };
+	int err;
+
+	err = dk_nl_need(info, DK_A_BACKEND_NAME, "the name of a backend is not given");
+	if (err)
+		return err;
+	err = dk_backend_release(NULL, nla_data(name), &why);
+	return err ? dk_nl_refuse(info->extack, name, &why, err) : 0;
+}
+
 /* ---- devices ------------------------------------------------------------------ */
 
 static int dk_nl_put_device(struct sk_buff *skb, const struct dk_device_info *d)

@@ -111,8 +111,13 @@ const struct nla_policy dispatchkey_limit_get_nl_policy[DK_A_LIMIT_NAME + 1] = {
 	[DK_A_LIMIT_NAME] = { .type = NLA_NUL_STRING, .len = 127, },
 };
 
+/* DK_CMD_BACKEND_RELEASE - do */
+const struct nla_policy dispatchkey_backend_release_nl_policy[DK_A_BACKEND_NAME + 1] = {
+	[DK_A_BACKEND_NAME] = { .type = NLA_NUL_STRING, .len = 127, },
+};
+
 /* Ops table for dispatchkey */
-const struct genl_ops dispatchkey_nl_ops[14] = {
+const struct genl_ops dispatchkey_nl_ops[15] = {
 	{
 		.cmd		= DK_CMD_INFO_GET,
 		.doit		= dispatchkey_nl_info_get_doit,
@@ -208,6 +213,13 @@ const struct genl_ops dispatchkey_nl_ops[14] = {
 		.dumpit		= dispatchkey_nl_limit_get_dumpit,
 		.policy		= dispatchkey_limit_get_nl_policy,
 		.maxattr	= DK_A_LIMIT_NAME,
+	},
+	{
+		.cmd		= DK_CMD_BACKEND_RELEASE,
+		.doit		= dispatchkey_nl_backend_release_doit,
+		.policy		= dispatchkey_backend_release_nl_policy,
+		.maxattr	= DK_A_BACKEND_NAME,
+		.flags		= GENL_ADMIN_PERM,
 	},
 };
 

@@ -42,8 +42,10 @@ extern const struct nla_policy dispatchkey_stats_set_nl_policy[DK_A_STATS_RESET 
 
 extern const struct nla_policy dispatchkey_limit_get_nl_policy[DK_A_LIMIT_NAME + 1];
 
+extern const struct nla_policy dispatchkey_backend_release_nl_policy[DK_A_BACKEND_NAME + 1];
+
 /* Ops table for dispatchkey */
-extern const struct genl_ops dispatchkey_nl_ops[14];
+extern const struct genl_ops dispatchkey_nl_ops[15];
 
 int dispatchkey_nl_info_get_doit(struct sk_buff *skb, struct genl_info *info);
 int dispatchkey_nl_layout_get_doit(struct sk_buff *skb, struct genl_info *info);
@@ -80,6 +82,8 @@ int dispatchkey_nl_stats_set_doit(struct sk_buff *skb, struct genl_info *info);
 int dispatchkey_nl_limit_get_doit(struct sk_buff *skb, struct genl_info *info);
 int dispatchkey_nl_limit_get_dumpit(struct sk_buff *skb,
 				    struct netlink_callback *cb);
+int dispatchkey_nl_backend_release_doit(struct sk_buff *skb,
+					struct genl_info *info);
 
 enum {
 	DISPATCHKEY_NLGRP_CHANGES,

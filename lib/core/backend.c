@@ -190,7 +190,7 @@ int dk_backend_release(struct dk_registry *reg, const char *name,
 	b = dkc_bound(reg, name);
 	if (!b)
 		err = dkc_refuse(why, DK_WHY_NO_BACKEND, name);
-	else if (reg->private_backend[b].users)
+	else if (reg->private_backend[b].users || reg->devices_of[b])
 		err = dkc_refuse(why, DK_WHY_BACKEND_USED, name);
 	else
 		err = dkc_backend_online(reg, b, why);

@@ -150,6 +150,14 @@ int dk_nl_backend_set_online(struct dk_nl *nl, __u32 number, const char *name,
 	return do_switch(&r, &switched_backend_shape, switched);
 }
 
+int dk_nl_backend_release(struct dk_nl *nl, const char *name)
+{
+	struct dkn_request r;
+
+	begin_backend(&r, nl, DK_CMD_BACKEND_RELEASE, 0, name);
+	return dkn_do(&r);
+}
+
 int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			    int online, const struct dk_nl_switched **switched)
 {

@@ -614,6 +614,29 @@ static void fallthrough_at_a_card(void)
 	end();
 }
 
+/* The device's provider never joined the backend, whose joiner has left. */
+static void a_device_keeps_the_name_of_its_backend(void)
+{
+	struct dk_provider driver = DK_PROVIDER("driver");
+	unsigned int b;
+	u32 device;
+
+	begin(0);
+	t_join(&driver, "driver");
+	CHECK_OK(dk_device_register(&driver, backend, "d", NULL, NULL, 0, &device, &t_why));
+	t_leave(&edu);
+	CHECK_INT(dk_backend_release(t_reg, "edu", &t_why), -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_BACKEND_USED);
+	CHECK_OK(dk_backend_find(t_reg, "edu", &b, &t_why));
+	CHECK_INT(b, backend);
+	CHECK_OK(dk_device_unregister(&driver, device, &t_why));
+	CHECK_OK(dk_backend_release(t_reg, "edu", &t_why));
+	CHECK_INT(dk_backend_find(t_reg, "edu", &b, &t_why), -ENOENT);
+	t_leave(&driver);
+	t_join(&edu, "edu-driver");
+	end();
+}
+
 /* More devices than any map begins with; all 4095 of them, and one more. */
 static void as_many_as_there_can_be(void)
 {
@@ -652,4 +675,5 @@ T_SUITE(devices,
 	T(sixty_four_cards),
 	T(provider_leaves_with_its_cards),
 	T(fallthrough_at_a_card),
+	T(a_device_keeps_the_name_of_its_backend),
 	T(as_many_as_there_can_be));

@@ -109,7 +109,10 @@ completes "$st_tmp/bin"
 rm "$st_tmp/empty/mine.layout" "$st_tmp/empty/other"
 
 cat >"$st_tmp/cases" <<-'END'
-	dkctl backend _ => CPU edu set show
+	dkctl backend _ => CPU edu release set show
+	dkctl backend rel\t => release
+	dkctl backend release e => edu
+	dkctl backend release edu _ => -
 	dkctl backend set e => edu
 	dkctl backend set edu _ => offline online
 	dkctl device set 0000:00:04\t => 0000:00:04.0

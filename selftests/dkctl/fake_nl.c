@@ -455,6 +455,16 @@ int dk_nl_backend_set_online(struct dk_nl *nl, __u32 n, const char *name, int on
 	return err;
 }
 
+int dk_nl_backend_release(struct dk_nl *nl, const char *name)
+{
+	int err = scripted("backend-release");
+
+	/* replay's own provider joins each */
+	if (!err && find("join", name))
+		err = failed(-EBUSY, dk_reason_text(DK_WHY_BACKEND_USED));
+	return err;
+}
+
 static const struct dk_nl_device *device(const struct dk_replay_device *d)
 {
 	struct dk_nl_device *a = give(sizeof(*a));

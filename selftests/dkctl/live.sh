@@ -109,6 +109,10 @@ like "and serves" "*served by edu_factorial*" "$("$client" factorial --on "$card
 says "a backend goes offline" 0 "backend edu is offline*" backend set edu offline
 says "and its cards with it" 0 "*$card *backend offline*" device
 says "and comes back" 0 "backend edu is online" backend set edu online
+says "the name of a backend in use is not released" 4 "*uses the backend's name*" \
+	backend release edu
+says "and stays" 0 "*
+edu *PrivateUse1*online* 2 *dk_edu*" backend show edu
 says "a card that is not there" 2 "*no device \"nothing\"*" device set nothing offline
 
 like "nobody may look" "*$card *online*" "$(nobody "$dkctl" device 2>&1)"
@@ -210,6 +214,17 @@ refused "its name is no provider's" dkctl stats provider tallied
 ok "the younger hold is released" sh -c "echo over >$waiters"
 dkctl stats off >/dev/null
 unload dk_waiters
+
+# ---- a name without a user ---------------------------------------------------------------
+
+says "a backend keeps the name that nobody uses" 0 "*
+crowd *PrivateUse2*online* 0 *" backend show crowd
+like "nobody may not release it" "*CAP_NET_ADMIN*sudo dkctl backend release crowd" \
+	"$(nobody "$dkctl" backend release crowd 2>&1)"
+says "an administrator releases it" 0 "the name crowd is released, PrivateUse2 is free" \
+	backend release crowd
+says "once" 2 "*the kernel has no backend \"crowd\"*" backend release crowd
+says "one of the layout has none" 2 "*there is nothing to release" backend release CPU
 
 # ---- what happens ------------------------------------------------------------------------
 

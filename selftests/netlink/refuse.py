@@ -160,8 +160,12 @@ def table(family):
     yield ("neither state nor reset", "stats-set", False, {}, bad, None, None)
     yield ("another layout", "info-get", False, {"layout": "v0"}, {E.EPROTO}, "layout", None)
     yield ("another layout", "layout-get", False, {"name": "v0"}, {E.EPROTO}, "name", None)
+    yield ("a backend with a device", "backend-release", False, {"name": card["backend-name"]},
+           {E.EBUSY}, "name", None)
+    yield ("a backend of the layout", "backend-release", False, {"name": cpu}, {E.ENOENT},
+           "name", None)
     # Names alone.
-    for name in ("provider-get", "op-get", "limit-get"):
+    for name in ("provider-get", "op-get", "limit-get", "backend-release"):
         yield "no name", name, False, {}, bad, None, "name"
         yield "an unknown name", name, False, {"name": UNKNOWN}, {E.ENOENT}, "name", None
         yield "an empty name", name, False, {"name": ""}, {E.ENOENT, E.EINVAL}, "name", None

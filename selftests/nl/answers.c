@@ -295,7 +295,7 @@ void answer_well(const struct nlmsghdr *request)
 	unsigned int i, n = is_dump ? elements : 1;
 	struct fake_msg m;
 
-	if (fake_cmd(request) == DK_CMD_STATS_SET)
+	if (fake_cmd(request) == DK_CMD_STATS_SET || fake_cmd(request) == DK_CMD_BACKEND_RELEASE)
 		n = 0;
 	for (i = 0; i < n; i++) {
 		fake_begin_genl(&m, fake_cmd(request), is_dump ? NLM_F_MULTI : 0,

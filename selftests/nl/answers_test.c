@@ -490,6 +490,8 @@ TEST(requests_say_what_is_asked_for)
 	EXPECT(!is_sent(DK_A_STATS_RESET));
 	dk_nl_stats_reset(nl);
 	EXPECT(is_sent(DK_A_STATS_RESET) && !is_sent(DK_A_STATS_STATE));
+	EXPECT_EQ(dk_nl_backend_release(nl, "edu"), 0);
+	EXPECT(is_sent(DK_A_BACKEND_NAME) && !is_sent(DK_A_BACKEND_NUMBER));
 	dk_nl_device_set_online(nl, 7, NULL, 1, NULL);
 	EXPECT_EQ(sent(DK_A_DEVICE_NUMBER, 4), 7);
 	EXPECT_EQ(sent(DK_A_DEVICE_STATE, 1), DK_NL_STATE_ONLINE);

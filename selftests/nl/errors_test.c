@@ -87,6 +87,21 @@ static void check_edu9(struct dk_nl *nl)
 	EXPECT_STREQ(dk_nl_strerror(nl), why->sentence);
 }
 
+TEST(a_backend_in_use)
+{
+	struct dk_nl *nl = open_nl();
+
+	says.error = -EBUSY;
+	says.message = "a provider or a device uses the backend's name";
+	says.attribute = DK_A_BACKEND_NAME;
+	says.has_request = true;
+	/* refuses: dk_nl_backend_release EBUSY */
+	EXPECT_EQ(dk_nl_backend_release(nl, "edu"), -EBUSY);
+	EXPECT_STREQ(dk_nl_strerror(nl),
+		     "backend \"edu\": a provider or a device uses the backend's name");
+	close_nl(nl);
+}
+
 TEST(a_name_at_fault)
 {
 	const struct dk_nl_device *d = (void *)1;

@@ -59,31 +59,35 @@ const struct subcommand subcommands[] = {
 		run_replay, OPTION_LAYOUT | OPTION_CHECK | OPTION_TRANSCRIPT |
 			    OPTION_FORCE_RESOLVE, 0, -1,
 	}, {
-		"backend", "[show] [NAME] | set NAME offline|online",
+		"backend", "[show] [NAME] | set NAME offline|online | release NAME",
 		"backends, and whether they serve",
 		"Lists the backends that have functions, devices or a name of their own: state,\n"
-		"how many devices and functions, and who has joined them. With NAME, one of them;\n"
-		"-s lists those that nobody uses, too.\n"
+		"how many devices and functions, and which providers joined them. With NAME, one\n"
+		"of them; -s lists the unused ones, too.\n"
 		"\n"
 		"  set NAME offline    calls no longer go to its functions, and those that were\n"
 		"                      inside have returned; as root, or with CAP_NET_ADMIN\n"
 		"  set NAME online     they go there again\n"
+		"  release NAME        unbind an unused name from its private backend, so that\n"
+		"                      another name can get one of the three; as root, or with\n"
+		"                      CAP_NET_ADMIN. Programs that keep objects of the old name\n"
+		"                      must end first: the next name's functions would get them\n"
 		"\n"
-		"Where a call stays inside, it is told which. Whoever does not want to wait for\n"
-		"it presses Ctrl-C: what is offline stays so.\n",
+		"If a call is still running, dkctl names it. Ctrl-C stops waiting; the backend\n"
+		"stays offline.\n",
 		run_live, OPTIONS_LIVE, 0, -1,
 	}, {
 		"device", "[show] [NAME | backend NAME] | set NAME offline|online",
 		"devices, and whether they serve",
-		"Lists the devices, or those of a backend: state, how many functions, who has\n"
-		"registered them. -s shows their numbers, too.\n"
+		"Lists the devices, or those of a backend: state, how many functions, and which\n"
+		"provider registered them. -s shows their numbers, too.\n"
 		"\n"
 		"  set NAME offline    calls no longer go to its functions, and those that were\n"
 		"                      inside have returned; as root, or with CAP_NET_ADMIN\n"
 		"  set NAME online     they go there again\n"
 		"\n"
-		"Where a call stays inside, it is told which. Whoever does not want to wait for\n"
-		"it presses Ctrl-C: what is offline stays so.\n",
+		"If a call is still running, dkctl names it. Ctrl-C stops waiting; the device\n"
+		"stays offline.\n",
 		run_live, OPTIONS_LIVE, 0, -1,
 	}, {
 		"provider", "[show] [NAME]", "drivers and others that register functions",

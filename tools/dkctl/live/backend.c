@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl backend: the backends of the kernel, and switching them. */
+/* dkctl backend: the backends of the kernel, switching them and releasing names. */
 #include "live.h"
+
+#include <string.h>
 
 /* An older module does not say how many there are beside those that it names. */
 static __u32 joined(const struct dk_nl_backend *b)
@@ -117,14 +119,62 @@ static const struct switchable backend = {
 	"backend", "a backend name", dk_nl_backend_set_online, get_state, fail_backend,
 };
 
+/* ---- release -------------------------------------------------------------- */
+
+static int released(struct live *v, const struct dk_nl_backend *b)
+{
+	struct json j;
+
+	if (!wants(v, OPTION_JSON)) {
+		fputs("the name ", stdout);
+		print_text(stdout, b->name, strlen(b->name));
+		printf(" is released, %s is free\n", b->key_name);
+		return STATUS_OK;
+	}
+	json_begin(&j, stdout, v->q);
+	json_object(&j, "released");
+	json_string(&j, "name", b->name);
+	json_uint(&j, "number", b->number);
+	json_string(&j, "key", b->key_name);
+	json_end(&j);
+	return STATUS_OK;
+}
+
+static int release(struct live *v)
+{
+	const struct dk_nl_backend *b;
+	int err, status = STATUS_OK;
+	const char *name = take_value(v, "release", "a backend name", &status);
+
+	if (!status)
+		status = no_more(v, NULL);
+	if (status)
+		return status;
+	err = dk_nl_backend(kernel(v), 0, name, &b);
+	if (err)
+		return fail_named(v, err, name, fail_backend);
+	if (!b->is_bound)
+		status = fail(v->q, STATUS_BAD_INPUT, name, NULL,
+			      "\"%.127s\" is bound to no name: there is nothing to release",
+			      b->name);
+	else
+		err = dk_nl_backend_release(kernel(v), b->name);
+	if (!status)
+		status = err ? fail_kernel(v, err) : released(v, b);
+	dk_nl_free(b);
+	return status;
+}
+
 int live_backend(struct live *v)
 {
-	static const char *const words[] = { "show", "set", NULL };
+	static const char *const words[] = { "show", "set", "release", NULL };
 	const char *name = NULL;
 	int status;
 
 	if (take(v, "set"))
 		return run_set(v, &backend);
+	if (take(v, "release"))
+		return release(v);
 	if ((take_show(v) && *v->next) || (v->next[0] && !v->next[1]))
 		name = *v->next++;
 	status = no_more(v, words);
