@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=154
+planned=158
 count=0
 failed=0
 
@@ -107,6 +107,7 @@ echo "1..$planned"
 golden "key of a backend" key SparseCUDA <<'END'
 SparseCUDA (layout v1)
   class          per-backend runtime key: the Sparse functionality on CUDA
+  C name         DK_SPARSE_CUDA
   value          84
   set            0x800002
   table entry    39
@@ -125,6 +126,7 @@ END
 golden "key that is a building block" key Dense <<'END'
 Dense (layout v1)
   class          building block: a functionality with one runtime key a backend
+  C name         DK_DENSE
   value          1
   set            0x10000
   table entries  1..16
@@ -134,6 +136,7 @@ END
 golden "key that is an alias" key Autograd <<'END'
 Autograd (layout v1)
   class          alias key: stands for 18 runtime keys, has no bit and no table entry
+  C name         DK_AUTOGRAD
   value          150
   set            0x0
   table entry    none
@@ -143,6 +146,22 @@ END
 has "key of a functionality" \
 	"  class          runtime key: a functionality with one table entry for all backends" \
 	key Tracer
+has "key by its name in C" "AutogradPrivateUse1 (layout v1)" key DK_AUTOGRAD_PRIVATEUSE1
+has "keys of another layout" "  116  AutogradPrivateUse3" key -l pytorch-1.13
+run key
+{
+	echo '#include <linux/dispatchkey.h>'
+	sed 1d "$tmp/out" | while read -r value _ name; do
+		echo "_Static_assert($name == $value, \"\");"
+	done
+} >"$tmp/keys.c"
+if [ ! -e "$here/../../uapi/linux/dispatchkey.h" ]; then
+	skip "the list of keys has the constants of the header" "the header is not beside the tests"
+else
+	[ "$(wc -l <"$tmp/keys.c")" = 150 ] &&
+		${CC:-cc} -I"$here/../../uapi" -fsyntax-only "$tmp/keys.c" 2>"$tmp/err"
+	result $? "the list of keys has the constants of the header"
+fi
 has "key by another name" "Undefined (layout v1)" key CatchAll
 golden "alias" alias CompositeImplicitAutogradNestedTensor --layout=pytorch-1.13 <<'END'
 CompositeImplicitAutogradNestedTensor (layout pytorch-1.13)
@@ -188,7 +207,7 @@ golden "--version" --version <"$tmp/same"
 has "help without a word" "usage: dkctl [OPTIONS] SUBCOMMAND [WORDS]"
 cp "$tmp/out" "$tmp/same"
 golden "help" help <"$tmp/same"
-has "help of a subcommand" "usage: dkctl key NAME" help key
+has "help of a subcommand" "usage: dkctl key [NAME]" help key
 cp "$tmp/out" "$tmp/same"
 golden "--help behind a subcommand" key --help <"$tmp/same"
 run help schema
@@ -256,6 +275,7 @@ golden "JSON for people" key -p Autograd <<'END'
     "name": "Autograd",
     "kind": "alias",
     "class": "alias key: stands for 18 runtime keys, has no bit and no table entry",
+    "c_name": "DK_AUTOGRAD",
     "value": 150,
     "set": "0x0",
     "entry": null,
@@ -264,12 +284,13 @@ golden "JSON for people" key -p Autograd <<'END'
   }
 }
 END
+json 0 '{"name":"CPU","kind":"per-backend","c_name":"DK_CPU","value":49}' -j key
 json 0 '"last_entry":16' -j layout
 json 0 '"last_entry": 14' -jp layout pytorch-1.13
 json 0 '["FuncTorchBatched"]' alias FuncTorchBatchedDecomposition --json
 json 0 '"abi":1' -jV
 json 0 '"help":"dkctl' -j
-json 0 '"help":"usage: dkctl key NAME\n' -j help key
+json 0 '"help":"usage: dkctl key [NAME]\n' -j help key
 json 2 '"word":"Spase","suggestion":"Sparse"' -j key Spase
 json 2 '"word":"--bogus"' -j --bogus
 json 2 '"word":"/nonexistent"' -j replay --check /nonexistent
@@ -313,7 +334,7 @@ bad '-x' key -x CPU
 bad '-l' key CPU -l
 bad '--json=1' key --json=1 CPU
 bad '--check' key --check CPU
-bad 'NAME' key
+bad '"DK_AUTOGRAD"' key -l pytorch-1.13 DK_AUTOGRAD
 bad '"two"' key one two
 bad 'FILE' replay
 bad '/nonexistent' replay /nonexistent

@@ -104,6 +104,10 @@ int show_version(struct request *q);
  */
 const struct dk_layout *open_layout(struct request *q, const char *name, int *status);
 
+/* cname.c: "DK_AUTOGRAD_PRIVATEUSE1"; NULL for no constant, or under another layout than v1 */
+const char *key_c_name(const struct dk_layout *l, unsigned int key);
+bool key_of_c_name(const struct dk_layout *l, const char *name, unsigned int *key);
+
 /* translate.c: keyset --to */
 int run_translate(struct request *q, struct dk_keyset ks);
 

@@ -71,6 +71,8 @@ static void key_text(const struct dk_layout *l, unsigned int key)
 	describe(l, key, what, sizeof(what));
 	printf("%s (layout %s)\n", dk_key_name(l, key, name), dk_layout_name(l));
 	printf("  %-14s %s\n", "class", what);
+	if (key_c_name(l, key))
+		printf("  %-14s %s\n", "C name", key_c_name(l, key));
 	printf("  %-14s %u\n", "value", key);
 	printf("  %-14s 0x%llx\n", "set", (unsigned long long)dk_key_set(l, key).bits);
 	if (kind == DK_KIND_BUILDING_BLOCK)
@@ -88,6 +90,14 @@ static void key_text(const struct dk_layout *l, unsigned int key)
 					"none");
 }
 
+static void json_c_name(struct json *j, const struct dk_layout *l, unsigned int key)
+{
+	if (key_c_name(l, key))
+		json_string(j, "c_name", key_c_name(l, key));
+	else
+		json_null(j, "c_name");
+}
+
 static void key_json(struct request *q, unsigned int key)
 {
 	const struct dk_layout *l = q->layout;
@@ -103,6 +113,7 @@ static void key_json(struct request *q, unsigned int key)
 	json_string(&j, "name", dk_key_name(l, key, name));
 	json_string(&j, "kind", dk_kind_name(kind));
 	json_string(&j, "class", what);
+	json_c_name(&j, l, key);
 	json_uint(&j, "value", key);
 	json_hex(&j, "set", dk_key_set(l, key).bits);
 	if (kind == DK_KIND_ALIAS) {
@@ -120,11 +131,66 @@ static void key_json(struct request *q, unsigned int key)
 	json_end(&j);
 }
 
+static bool is_key(const struct dk_layout *l, unsigned int key)
+{
+	enum dk_key_kind kind = dk_key_kind(l, key);
+
+	return kind != DK_KIND_NONE && kind != DK_KIND_SENTINEL;
+}
+
+static int list_keys(struct request *q)
+{
+	static const struct column columns[] = {
+		{ "value", true }, { "key", false }, { "C name", false },
+	};
+	unsigned int key, n = dk_layout_keys(q->layout);
+	char name[DK_NAME_MAX];
+	struct listing l;
+
+	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	for (key = 0; key < n; key++) {
+		const char *c_name = key_c_name(q->layout, key);
+
+		if (!is_key(q->layout, key))
+			continue;
+		listing_put(&l, COLOR_NONE, "%u", key);
+		listing_put(&l, COLOR_NONE, "%s", dk_key_name(q->layout, key, name));
+		listing_put(&l, COLOR_NONE, "%s", c_name ? c_name : "");
+	}
+	return listing_end(q, &l);
+}
+
+static int list_keys_json(struct request *q)
+{
+	unsigned int key, n = dk_layout_keys(q->layout);
+	char name[DK_NAME_MAX];
+	struct json j;
+
+	json_begin(&j, stdout, q);
+	json_string(&j, "layout", dk_layout_name(q->layout));
+	json_array(&j, "keys");
+	for (key = 0; key < n; key++) {
+		if (!is_key(q->layout, key))
+			continue;
+		json_object(&j, NULL);
+		json_string(&j, "name", dk_key_name(q->layout, key, name));
+		json_string(&j, "kind", dk_kind_name(dk_key_kind(q->layout, key)));
+		json_c_name(&j, q->layout, key);
+		json_uint(&j, "value", key);
+		json_close(&j);
+	}
+	json_end(&j);
+	return STATUS_OK;
+}
+
 int run_key(struct request *q)
 {
 	unsigned int key;
 
-	if (dk_key_parse(q->layout, q->args[0], 0, &key, NULL))
+	if (!q->num_args)
+		return q->options & OPTION_JSON ? list_keys_json(q) : list_keys(q);
+	if (dk_key_parse(q->layout, q->args[0], 0, &key, NULL) &&
+	    !key_of_c_name(q->layout, q->args[0], &key))
 		return fail_key(q, q->args[0]);
 	if (q->options & OPTION_JSON)
 		key_json(q, key);

@@ -18,11 +18,12 @@ const struct subcommand subcommands[] = {
 		"                      file, to begin with when you have a build with other keys\n",
 		run_layout, OPTION_LAYOUT | OPTION_DESCRIBE, 0, 1,
 	}, {
-		"key", "NAME", "what a key is: class, number, set, table entry",
-		"Prints the class of a key in words, its value, its keyset, its table entry,\n"
-		"its functionality and its backend. NAME is any name that PyTorch prints, or one\n"
-		"of its enumerators such as CatchAll.\n",
-		run_key, OPTION_LAYOUT, 1, 1,
+		"key", "[NAME]", "what a key is: class, C name, number, set, table entry",
+		"Prints the class of a key in words, its name in C, its value, its keyset, its\n"
+		"table entry, its functionality and its backend. NAME is any name that PyTorch\n"
+		"prints, one of its enumerators such as CatchAll, or the name in C, such as\n"
+		"DK_AUTOGRAD_CPU. Without NAME it lists all keys.\n",
+		run_key, OPTION_LAYOUT, 0, 1,
 	}, {
 		"alias", "NAME", "the runtime keys that an alias key stands for",
 		"Prints the runtime keys that a function registered at an alias key can serve.\n",
