@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 import sphinx
+import sphinx.util.logging
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 from docutils.statemachine import StringList
@@ -40,6 +41,9 @@ highlight_language = "none"
 # "--json" is no dash
 smartquotes = False
 html_theme = "alabaster"
+# So wide that CODE_COLUMNS of code fit beside the sidebar: 0.6 of 13.6 pixels each.
+CODE_COLUMNS = 100
+html_theme_options = {"page_width": "min(1200px, 100%)", "code_font_size": "0.8em"}
 html_show_sourcelink = False
 html_copy_source = False
 nitpicky = False
@@ -172,6 +176,16 @@ class Tracepoints(Generated):
         return self.parse(rst.as_rst(tracepoints.nodes(header)), header)
 
 
+def check_code(app, doctree):
+    """No code is wider than the page, which would clip it."""
+    for block in doctree.traverse(nodes.literal_block):
+        for line in block.astext().expandtabs(8).splitlines():
+            if len(line) > CODE_COLUMNS:
+                sphinx.util.logging.getLogger(__name__).warning(
+                    "code is wider than %d columns: %s", CODE_COLUMNS, line,
+                    location=block)
+
+
 def declared_once(record):
     """Sphinx takes struct x and x() for the same thing, C does not."""
     return not record.getMessage().startswith("Duplicate C declaration")
@@ -179,6 +193,7 @@ def declared_once(record):
 
 def setup(app):
     logging.getLogger("sphinx.sphinx.domains.c").addFilter(declared_once)
+    app.connect("doctree-read", check_code)
     app.add_directive("kernel-doc", KernelDoc)
     app.add_directive("dk-reasons", Reasons)
     app.add_directive("dk-statements", Statements)

@@ -6,7 +6,7 @@ from . import rst
 
 COMMENT = re.compile(r"^/\*\*\n(.*?)\n \*/\n", re.M | re.S)
 HEAD = re.compile(r"(?:(struct|enum|typedef) )?(\w+)(?:\(\))? - (.*)")
-WIDTH = 76
+WIDTH = 80 - 8     # what is left of a terminal beside the margin
 CLIENT = "dispatchkey-nl.h"    # all others come with <dispatchkey.h>
 
 
@@ -76,11 +76,13 @@ def wrapped(declaration):
     head = declaration.index("(") + 1
     if declaration[head] == "*":     # a pointer to a function
         head = declaration.index("(", head) + 1
+    params = re.findall(r"[^, ][^,]*(?:,|$)", declaration[head:])
     lines = [declaration[:head]]
-    pad = " " * (head if head < 45 else 8)
-    if head >= 45:
+    fits = head + max(map(len, params)) <= WIDTH
+    pad = " " * (head if fits else 8)
+    if not fits:
         lines.append(pad)
-    for param in re.findall(r"[^, ][^,]*(?:,|$)", declaration[head:]):
+    for param in params:
         first = lines[-1] in (pad, declaration[:head])
         if not first and len(lines[-1]) + 1 + len(param) > WIDTH:
             lines.append(pad)

@@ -95,7 +95,9 @@ def parse(text):
             at += 1
         elif line.startswith("  ") and is_list(lines, at):
             items, at = entries(lines, at)
-            nodes.append(("terms", [(markup(term), meaning(what)) for term, what in items]))
+            # a command that can be typed has no placeholders
+            term_of = "``{}``".format if nodes[-1:] == [("section", "examples")] else markup
+            nodes.append(("terms", [(term_of(term), meaning(what)) for term, what in items]))
         elif line.startswith("  "):
             code = []
             while at < len(lines) and lines[at].startswith("  "):

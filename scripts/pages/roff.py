@@ -2,6 +2,9 @@
 """Nodes as a page of man(7)."""
 import re
 
+COLUMNS = 80
+MARGIN = 8      # of the text of a section, as groff and mandoc have it at most
+
 INLINE = re.compile(
     r"``(?P<code>.+?)``"
     r"|:(?:c:)?(?:func|macro|type|struct|enum):`(?P<call>[^`]+)`"
@@ -38,9 +41,11 @@ def italic(text):
 class Writer:
     """One page. PAGES: names that have a page of their own, and its section."""
 
-    def __init__(self, pages):
+    def __init__(self, name, pages):
+        self.name = name
         self.pages = pages
         self.lines = []
+        self.indent = MARGIN
         self.fresh = True   # no paragraph has begun since the last heading
 
     def reference(self, name):
@@ -92,7 +97,10 @@ class Writer:
         self.raw(".RS 4", ".nf") if self.fresh else self.raw(".PP", ".RS 4", ".nf")
         self.fresh = False
         for line in lines:
-            line = escape(line.expandtabs(8), True)
+            line = line.expandtabs(8)
+            if self.indent + 4 + len(line) > COLUMNS:
+                raise SystemExit(f"{self.name}: this line does not fit {COLUMNS} columns: {line}")
+            line = escape(line, True)
             self.raw("\\&" + line if line[:1] in (".", "'") else line)
         self.raw(".fi", ".RE")
 
@@ -112,8 +120,10 @@ class Writer:
                 self.raw("\\&")
             if rest:
                 self.raw(".RS")
+                self.indent += MARGIN
                 self.fresh = False
                 self.nodes(rest)
+                self.indent -= MARGIN
                 self.raw(".RE")
         self.fresh = False
 
@@ -148,7 +158,7 @@ class Writer:
 
 def page(name, section, summary, nodes, pages, version, date):
     """The whole page."""
-    w = Writer(pages)
+    w = Writer(f"{name}({section})", pages)
     # Between two names as long as these there is no room for more.
     middle = ' " "' if len(name) > 24 else ""
     w.raw('.\\" SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause',

@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=158
+planned=159
 count=0
 failed=0
 
@@ -216,6 +216,21 @@ result $? "help tells no option that is refused"
 has "help tells the commands of transcripts" \
 	"  key KEY                          value, set, index, functionality and backend" \
 	help replay
+# Those about a kernel are run by test_live.sh.
+mkdir "$tmp/bin"
+ln -s "$(realpath "$DKCTL")" "$tmp/bin/dkctl"
+: >"$tmp/err"
+for subcommand in layout key alias keyset schema replay version help; do
+	"$DKCTL" help $subcommand | sed -n '/^examples:/,$ s/^  \(.*[^ ]\)   *[^ ].*$/\1/p' >"$tmp/examples"
+	[ -s "$tmp/examples" ] || echo "$subcommand has no examples" >>"$tmp/err"
+	while read -r example; do
+		(PATH=$tmp/bin:$PATH && eval "$example") >"$tmp/out" 2>&1 </dev/null &&
+			[ -s "$tmp/out" ] || [ "$example" = "dkctl replay -" ] ||
+			echo "$example: $(head -3 "$tmp/out")" >>"$tmp/err"
+	done <"$tmp/examples"
+done
+[ ! -s "$tmp/err" ]
+result $? "the examples of the help run"
 {
 	"$DKCTL"
 	"$DKCTL" | awk '/:$/ { listed = !/^(options|examples)/ } listed && /^  [a-z]/ { print $1 }' |

@@ -210,6 +210,23 @@ else
 	echo "ok $count JSON # SKIP no python3 to read it"
 fi
 
+# The examples of the help, with what there is in the demonstration.
+for subcommand in backend device provider op kernels table route stats monitor limits; do
+	dkctl help $subcommand | sed -n '/^examples:/,$ s/^  \(.*[^ ]\)   *[^ ].*$/\1/p' >"$tmp/examples"
+	[ -s "$tmp/examples" ] || echo "$subcommand has no examples"
+	while read -r example; do
+		status=0
+		case $example in *monitor*) status=4 ;; esac
+		script=demo
+		case $example in *release*) script=release ;; esac
+		DKCTL_FAKE=$golden/$script.fake
+		cd "$tmp" && eval "$example" >"$tmp/got" 2>&1 </dev/null
+		[ $? = $status ] || echo "$example: $(head -n 3 "$tmp/got")"
+	done <"$tmp/examples"
+done >"$tmp/why"
+[ ! -s "$tmp/why" ]
+result $? "the examples of the help run"
+
 # A picture is XML, and that of the README is what dkctl draws.
 DKCTL_FAKE=$golden/demo.fake
 for script in demo odd; do

@@ -75,6 +75,7 @@ struct subcommand {
 	unsigned int options;		/* that it knows, beside the global ones */
 	int min_args;
 	int max_args;			/* -1: any number */
+	const char *examples;		/* as lines of a list */
 };
 
 /* main.c */

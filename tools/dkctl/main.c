@@ -17,6 +17,9 @@ const struct subcommand subcommands[] = {
 		"  --describe          print the layout as a text that --layout reads from a\n"
 		"                      file, to begin with when you have a build with other keys\n",
 		run_layout, OPTION_LAYOUT | OPTION_DESCRIBE, 0, 1,
+		"  dkctl layout                  layout v1, highest priority first\n"
+		"  dkctl layout pytorch-1.13     that of a release of PyTorch\n"
+		"  dkctl layout --describe v1    as a text, to make one of your own from\n",
 	}, {
 		"key", "[NAME]", "what a key is: class, C name, number, set, table entry",
 		"Prints the class of a key in words, its name in C, its value, its keyset, its\n"
@@ -24,10 +27,16 @@ const struct subcommand subcommands[] = {
 		"prints, one of its enumerators such as CatchAll, or the name in C, such as\n"
 		"DK_AUTOGRAD_CPU. Without NAME it lists all keys.\n",
 		run_key, OPTION_LAYOUT, 0, 1,
+		"  dkctl key SparseCUDA           what is this key?\n"
+		"  dkctl key DK_AUTOGRAD_CPU      the same by its name in C\n"
+		"  dkctl key -l pytorch-1.13 CPU  its number in another release\n"
+		"  dkctl key | grep -i cuda       all keys with CUDA in the name\n",
 	}, {
 		"alias", "NAME", "the runtime keys that an alias key stands for",
 		"Prints the runtime keys that a function registered at an alias key can serve.\n",
 		run_alias, OPTION_LAYOUT, 1, 1,
+		"  dkctl alias Autograd                      the autograd keys\n"
+		"  dkctl alias -j CompositeExplicitAutograd  the same of another alias, in JSON\n",
 	}, {
 		"keyset", "[--to NAME] SET", "a set: bits, names, top key, table entry",
 		"SET is 0x..., or names joined by | or ',' (keys and backend bits), or what was\n"
@@ -38,12 +47,17 @@ const struct subcommand subcommands[] = {
 		"                      and what was lost, renamed, changed or added; NAME may be\n"
 		"                      whatever --layout takes\n",
 		run_keyset, OPTION_LAYOUT | OPTION_TO, 1, -1,
+		"  dkctl keyset 'CPU|AutogradCPU'      its bits, and the key that wins\n"
+		"  dkctl keyset 0x1000010001           the names of these bits\n"
+		"  dkctl keyset --to pytorch-2.6 MAIA  the same set in another release\n",
 	}, {
 		"schema", "TEXT|-", "is a schema right, and what is in it",
 		"Reads a schema as PyTorch writes it, \"aten::neg(Tensor self) -> Tensor\", and\n"
 		"prints it back with its arguments and what it returns. With - it reads one a\n"
 		"line from standard input and prints them back, (none) as it is.\n",
 		run_schema, 0, 1, 1,
+		"  dkctl schema 'a::neg(Tensor self) -> Tensor'  its parts\n"
+		"  dkctl schema -j 'a::b(int x=1) -> ()'         the same in JSON\n",
 	}, {
 		"replay", "[--check] FILE|-", "run a transcript, or check its answers",
 		"Runs the commands of a transcript against a dispatcher of its own and prints the\n"
@@ -59,6 +73,9 @@ const struct subcommand subcommands[] = {
 		"  --force-resolve     ask the rules for every call, and not the tables\n",
 		run_replay, OPTION_LAYOUT | OPTION_CHECK | OPTION_TRANSCRIPT |
 			    OPTION_FORCE_RESOLVE, 0, -1,
+		"  dkctl replay -                   a prompt, at a terminal\n"
+		"  echo 'key CPU' | dkctl replay -  commands through a pipe\n"
+		"  dkctl help replay | less         all commands\n",
 	}, {
 		"backend", "[show] [NAME] | set NAME offline|online | release NAME",
 		"backends, and whether they serve",
@@ -77,6 +94,10 @@ const struct subcommand subcommands[] = {
 		"If a call is still running, dkctl names it. Ctrl-C stops waiting; the backend\n"
 		"stays offline.\n",
 		run_live, OPTIONS_LIVE, 0, -1,
+		"  dkctl backend                  all that are in use\n"
+		"  dkctl backend set edu offline  no more calls to its functions\n"
+		"  dkctl backend set edu online   and again\n"
+		"  dkctl backend release old      make room for another name\n",
 	}, {
 		"device", "[show] [NAME | backend NAME] | set NAME offline|online",
 		"devices, and whether they serve",
@@ -90,12 +111,17 @@ const struct subcommand subcommands[] = {
 		"If a call is still running, dkctl names it. Ctrl-C stops waiting; the device\n"
 		"stays offline.\n",
 		run_live, OPTIONS_LIVE, 0, -1,
+		"  dkctl device                   all devices\n"
+		"  dkctl device backend edu       those of a backend\n"
+		"  dkctl device set edu0 offline  take one out of use\n",
 	}, {
 		"provider", "[show] [NAME]", "drivers and others that register functions",
 		"Lists who has registered what: module, how many operators it defines, how many\n"
 		"functions and devices it has, which backends it has joined, and, where calls are\n"
 		"counted, how many its functions served.\n",
 		run_live, OPTIONS_LIVE, 0, -1,
+		"  dkctl provider                which drivers registered functions?\n"
+		"  dkctl provider dk_edu         one of them\n",
 	}, {
 		"op", "[show] [NAME | FILTER...]", "operators, or the functions of one",
 		"Lists the operators; with NAME, shows one: its schema, who defines it, and every\n"
@@ -107,6 +133,9 @@ const struct subcommand subcommands[] = {
 		"                      backend NAME    with a function of this backend\n"
 		"                      provider NAME   that it defines or has functions for\n",
 		run_live, OPTIONS_LIVE, 0, -1,
+		"  dkctl op                            all operators\n"
+		"  dkctl op demo::add                  one, with its functions\n"
+		"  dkctl op prefix demo:: backend edu  those that a backend has functions for\n",
 	}, {
 		"kernels", "[FILTER...]", "registered functions, and backend fallbacks",
 		"Lists the registered functions by operator and key, newest first, and behind\n"
@@ -118,6 +147,8 @@ const struct subcommand subcommands[] = {
 		"                      provider NAME   of this provider\n"
 		"                      device NAME     of this device\n",
 		run_live, OPTIONS_LIVE, 0, -1,
+		"  dkctl kernels device edu0           the functions of a device\n"
+		"  dkctl kernels op demo::add key CPU  at one key of an operator\n",
 	}, {
 		"table", "[--svg FILE] OP [device NAME]",
 		"where calls of an operator go, as a grid",
@@ -129,6 +160,9 @@ const struct subcommand subcommands[] = {
 		"  --svg FILE          write the grid as a picture for documents; - is standard\n"
 		"                      output\n",
 		run_live, OPTIONS_LIVE | OPTION_SVG, 0, -1,
+		"  dkctl table demo::add                     which function serves which key?\n"
+		"  dkctl table demo::add device edu0         for objects on a device\n"
+		"  dkctl table demo::add --svg - >table.svg  as a picture\n",
 	}, {
 		"route", "[-v] OP ARG... [include SET] [exclude SET]",
 		"where a call goes, and why",
@@ -141,6 +175,9 @@ const struct subcommand subcommands[] = {
 		"  -v, --verbose       why: what the sets are, what each rule says, and what each\n"
 		"                      function has to do with it; so does the word explain\n",
 		run_live, OPTIONS_LIVE | OPTION_VERBOSE, 0, -1,
+		"  dkctl route demo::add edu0                     which function gets this call?\n"
+		"  dkctl route -v demo::add 'CPU|AutogradCPU'     and why?\n"
+		"  dkctl route demo::add CPU@edu0 include Tracer  in a tracer's scope\n",
 	}, {
 		"stats", "[show] [--used] [op NAME] [provider NAME] | on | off | reset",
 		"which functions served how many calls",
@@ -152,27 +189,38 @@ const struct subcommand subcommands[] = {
 		"                      or with CAP_NET_ADMIN\n"
 		"  reset               count from zero again, likewise\n",
 		run_live, OPTIONS_LIVE | OPTION_USED, 0, -1,
+		"  dkctl stats on                begin to count\n"
+		"  dkctl stats --used            which functions were called?\n"
+		"  dkctl stats op demo::add      the counters of an operator\n",
 	}, {
 		"monitor", "", "what comes, goes and changes, as it happens",
 		"Prints a line for each operator, function, backend and device that comes, goes\n"
 		"or changes its state, with the time, until it is interrupted. With -j each line\n"
 		"is an object of JSON.\n",
 		run_live, OPTIONS_LIVE, 0, -1,
+		"  dkctl monitor                 follow all changes\n"
+		"  dkctl -j monitor              an object of JSON a line\n",
 	}, {
 		"limits", "[show] [NAME]", "how much there may be of what, and is",
 		"Lists the limits of the kernel's registry, and how much of each is used.\n",
 		run_live, OPTIONS_LIVE, 0, -1,
+		"  dkctl limits                  all limits\n"
+		"  dkctl limits devices          one of them\n",
 	}, {
 		"version", "", "versions of tool, library and module",
 		"Prints the versions of the tool, of its library and of the module, and says\n"
 		"which is older. It works without the module.\n",
 		run_version, OPTIONS_LIVE, 0, 0,
+		"  dkctl version                 of tool, library and module\n"
+		"  dkctl -j version              in JSON\n",
 	}, {
 		"help", "[SUBCOMMAND]", "this help, or that of a subcommand",
 		"Prints help.\n",
 		run_help, 0, 0, 1,
+		"  dkctl help                    all subcommands\n"
+		"  dkctl help route              one of them\n",
 	},
-	{ NULL, NULL, NULL, NULL, NULL, 0, 0, 0 },
+	{ NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL },
 };
 
 /* By its name or, as ip(8) does, by the beginning of it that no other one has. */
