@@ -234,7 +234,7 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 .PHONY: all lib nl dkctl samples clean help
 .PHONY: install install_nl uninstall modules modules_install modules_clean
 .PHONY: check check-all check-torch check-debug debug-kernel kselftest torture mutants
-.PHONY: demo demo-unload bench bench-baseline bench-readers bench-kernel lint
+.PHONY: demo demo-unload module-vm bench bench-baseline bench-readers bench-kernel lint
 .PHONY: bare headers-check symbols-check
 .PHONY: FORCE
 .DELETE_ON_ERROR:
@@ -328,7 +328,15 @@ modules:
 	$(need_headers)
 	+$(Q)$(kbuild) modules
 
-# The samples are for trying out and not for a machine's module folder.
+uts_release = $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"$$/\1/p' \
+	$(KDIR)/include/generated/utsrelease.h)
+sig_key = $(shell sed -n 's/^CONFIG_MODULE_SIG_KEY="*\([^"]*\)"*$$/\1/p' \
+	$(KDIR)/include/config/auto.conf)
+# A distribution keeps the key: without it sign-file would print errors of OpenSSL.
+can_sign = $(if $(sig_key),$(filter pkcs11:%,$(sig_key))$(wildcard $(sig_key) $(KDIR)/$(sig_key)))
+
+# The samples are for trying out and not for a machine's module folder. kbuild
+# skips depmod where there is no System.map, as in Debian's headers.
 modules_install:
 	$(need_headers)
 	@test -e dispatchkey.ko || { \
@@ -336,11 +344,21 @@ modules_install:
 	@mkdir -p $(O)
 	$(Q)grep '/dispatchkey\.k\?o$$' modules.order >$(O)/modules.order
 	+$(Q)$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
+		$(if $(can_sign),,CONFIG_MODULE_SIG_ALL=) quiet_cmd_depmod= cmd_depmod=: \
 		MODORDER=$(abspath $(O))/modules.order modules_install
 	$(Q)$(INSTALL) -d $(kernel)/include/linux
 	$(Q)$(INSTALL) -m 644 $(headers) $(kernel)/include
 	$(Q)$(INSTALL) -m 644 $(uapi) $(kernel)/include/linux
 	$(Q)$(INSTALL) -m 644 Module.symvers $(kernel)
+	$(if $(can_sign),,@echo 'dispatchkey.ko is not signed: only a kernel with Secure Boot needs that, see README.md.')
+ifeq ($(DESTDIR),)
+	$(say) DEPMOD $(uts_release)
+	$(Q)PATH=$$PATH:/usr/sbin:/sbin depmod $(uts_release) || { \
+		echo 'modprobe does not know the module yet: install kmod, and type "depmod $(uts_release)" as root.' >&2; \
+		exit 1; }
+else
+	@echo 'When the files are in place, type "depmod $(uts_release)" as root.'
+endif
 
 modules_clean:
 	$(need_headers)
@@ -434,6 +452,10 @@ demo:
 demo-unload:
 	$(call script,demo-unload)
 
+# M= is the folder; RUN=, KERNEL= and EDU= say how.
+module-vm:
+	$(Q)MAKEFLAGS= M='$(M)' scripts/module-vm
+
 bench:
 	$(call script,bench)
 
@@ -488,6 +510,8 @@ Try and test
   demo             two accelerators in a virtual machine, one unplugged under load
   demo-unload      calls while functions come and go, in PyTorch 1.13.1 and in
                    ours; CALLS=, LIMIT= seconds for PyTorch
+  module-vm        build the modules of folder M= and load them in a virtual
+                   machine with two cards; RUN= command there, KERNEL=, EDU= cards
   bench            how long calls and registrations take, how many instructions
                    and how much memory, beside PyTorch 1.13.1 where that is; SEED=
   bench-baseline   count instructions anew that make check compares with

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # A driver outside of the tree, as README.md shows it, with that Makefile of
-# five lines: built against what "make modules_install DESTDIR=" installed (the
+# six lines: built against what "make modules_install DESTDIR=" installed (the
 # Makefile's two paths are those of DESTDIR then), loaded and called.
 #
 # DK_OUTSIDE=DIR splits it, for a machine that compiles faster than the one that
@@ -39,7 +39,7 @@ if [ -n "$load" ]; then
 	need_module dispatchkey
 fi
 tests=0
-[ -z "$build" ] || tests=8
+[ -z "$build" ] || tests=14
 [ -z "$load" ] || tests=$((tests + 5))
 plan $tests
 
@@ -56,25 +56,40 @@ if [ -n "$build" ]; then
 	mkdir -p "$driver"
 	ok "make modules_install" make_in "$st_top" modules_install DESTDIR="$dest" \
 		KDIR="$KDIR" O="$dir/build"
+	said=$(cat "$st_log")
+	like "says how to go on" "*dispatchkey.ko is not signed*depmod $kver*" "$said"
+	is "and prints no error of kbuild's" "" "$(grep -E 'SSL error|Skipping depmod' <<<"$said")"
 	ok "dispatchkey.ko is among the updates" test -f "$(installed)"
 	is "and nothing else is" "$(installed)" "$(find "$dest/lib/modules" -name '*.ko*')"
 	ok "the headers are where drivers find them" \
 		test -f "$dest/usr/src/dispatchkey/include/dispatchkey.h"
 
+	# Without DESTDIR it goes on to depmod, of which there is a stand-in here.
+	mkdir "$st_tmp/sbin"
+	printf '#!/bin/sh\necho "depmod $*" >>%s/depmod\n' "$st_tmp" >"$st_tmp/sbin/depmod"
+	chmod 755 "$st_tmp/sbin/depmod"
+	place=(MODLIB="$st_tmp/lib" kernel="$st_tmp/src" KDIR="$KDIR" O="$dir/build")
+	PATH=$st_tmp/sbin:$PATH ok "modules_install in place" \
+		make_in "$st_top" modules_install "${place[@]}"
+	is "runs depmod" "depmod $kver" "$(cat "$st_tmp/depmod")"
+	printf '#!/bin/sh\nexit 1\n' >"$st_tmp/sbin/depmod"
+	PATH=$st_tmp/sbin:$PATH refused "and fails where depmod does" \
+		make_in "$st_top" modules_install "${place[@]}"
+	like "with what to type" "*type \"depmod $kver\" as root*" "$(cat "$st_log")"
+
 	cp -L "$sample/my.c" "$driver/my.c"
-	sed -e "s|/usr/src/dispatchkey|$dest&|" \
-		-e "s|/lib/modules/\$(shell uname -r)/build|$KDIR|" \
-		"$sample/Makefile" >"$driver/Makefile"
-	is "the Makefile has five lines" 5 "$(grep -vc '^#' "$driver/Makefile")"
+	sed "s|/usr/src/dispatchkey|$dest&|" "$sample/Makefile" >"$driver/Makefile"
+	is "the Makefile has six lines" 6 "$(grep -vc '^#' "$driver/Makefile")"
 
 	# One that forgets to import our symbols is told so when it is built.
 	mkdir "$driver/import"
 	cp "$driver/Makefile" "$driver/import"
 	sed '/DK_MODULE_IMPORT/d' "$driver/my.c" >"$driver/import/my.c"
-	refused "without DK_MODULE_IMPORT() it does not build" make_in "$driver/import"
+	refused "without DK_MODULE_IMPORT() it does not build" \
+		make_in "$driver/import" KDIR="$KDIR"
 	like "and is told why" '*namespace DISPATCHKEY*does not import it*' "$(cat "$st_log")"
 
-	ok "the driver builds" make_in "$driver" || finish
+	ok "the driver builds" make_in "$driver" KDIR="$KDIR" || finish
 	echo "$kver" >"$dir/kver"
 fi
 
