@@ -52,15 +52,20 @@ static struct dk_op *op;
 static unsigned int backend;
 
 /* The operator, and the backend "edu", which provider edu has joined. */
-static void begin(unsigned int op_flags)
+static void begin_in(unsigned int flags, unsigned int op_flags)
 {
-	t_open("v1", DK_REGISTRY_STOCKED);
+	t_open("v1", flags);
 	t_join(&cpu, "cpu");
 	t_join(&edu, "edu-driver");
 	CHECK_OK(dk_op_define(&cpu, &work_op, op_flags, &t_why));
 	op = dk_op_get(t_reg, "devices::work");
 	CHECK_OK(dk_backend_join(&edu, "edu", 0, 0, &backend, &t_why));
 	CHECK_INT(backend, DK_BACKEND_PRIVATEUSE1);
+}
+
+static void begin(unsigned int op_flags)
+{
+	begin_in(DK_REGISTRY_STOCKED, op_flags);
 }
 
 static void end(void)
@@ -159,6 +164,34 @@ static void numbers_that_meet(void)
 		}
 		x = dk_obj_on(backend, 0);
 		CHECK_INT(serves(&x, NULL, NULL), -1);
+		end();
+	}
+}
+
+/* Of one table the newest of equal keys wins, with tables and by the rules. */
+static void newest_of_equal_keys(void)
+{
+	static const struct dk_impl of_card[] = {
+		DK_IMPL(work, DK_DENSE, work_host),
+		DK_IMPL(work, DK_PRIVATEUSE1, work_card),
+	};
+	static const struct dk_impl of_host[] = {
+		DK_IMPL(work, DK_CPU, work_card), DK_IMPL(work, DK_CPU, work_host),
+		DK_IMPL(work, DK_COMPOSITE_EXPLICIT_AUTOGRAD, work_card),
+		DK_IMPL(work, DK_COMPOSITE_EXPLICIT_AUTOGRAD, work_host),
+	};
+	struct dk_obj on_host = dk_obj_on(DK_BACKEND_CPU, 0), on_card;
+	unsigned int forced;
+
+	for (forced = 0; forced < 2; forced++) {
+		begin_in(DK_REGISTRY_STOCKED | forced * DK_REGISTRY_FORCE_RESOLVE, 0);
+		on_card = dk_obj_on(backend, plug("card0", 100, of_card, 2));
+		CHECK_INT(serves(&on_card, NULL, NULL), 100);
+		CHECK_OK(dk_impls_register(&cpu, of_host, 4, &t_why));
+		CHECK_INT(serves(&on_host, NULL, NULL), -1);
+		CHECK_INT(serves(&on_card, NULL, NULL), 100);
+		unplug(on_card.device);
+		CHECK_INT(serves(&on_card, NULL, NULL), -1);
 		end();
 	}
 }
@@ -663,6 +696,7 @@ static void as_many_as_there_can_be(void)
 T_SUITE(devices,
 	T(two_cards_and_a_cpu_object),
 	T(numbers_that_meet),
+	T(newest_of_equal_keys),
 	T(route_tells_who),
 	T_PEER(14, object_outlives_its_card),
 	T(numbers_run_out_slot_by_slot),
