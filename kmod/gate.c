@@ -97,7 +97,10 @@ static __always_inline void dkc_slot_take(struct dkc_gate_slot *slot, u64 *room,
 					  const void *op)
 {
 	__this_cpu_write(dkc_gate_cpus.next, slot->next);
-	/* who sees a word of this call sees its number, see dkc_slot_read() */
+	/*
+	 * who sees a word of this call sees its number. Pairs with dkc_slot_read():
+	 * selftests/model/slot.pml
+	 */
 	smp_store_release(&slot->seq, slot->seq + 1);	/* behind who has left it */
 	smp_store_release(&slot->reg, reg);	/* behind the number */
 	smp_store_release(&slot->op, op);	/* behind the number */
@@ -174,7 +177,10 @@ void dkc_gate_wake(const void *on)
 {
 	wait_queue_head_t *queue = dkc_gate_queue(on);
 
-	/* has a full barrier, which pairs with set_current_state() in dkc_gate_wait() */
+	/*
+	 * has a full barrier, which pairs with set_current_state() in dkc_gate_wait():
+	 * NO_WAKE_ORDER of selftests/model/dispatchkey.pml
+	 */
 	if (wq_has_sleeper(queue))
 		__wake_up(queue, TASK_NORMAL, 0, (void *)on);
 }

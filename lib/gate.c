@@ -224,7 +224,10 @@ static inline void slot_enter(struct gate_record *r, struct gate_slot *slot, u64
 	dkc_store_release(slot->seq, slot->seq + 1);
 	dkc_store_release(slot->reg, reg);
 	dkc_store_release(slot->op, op);
-	/* who sees this one also sees what the call before it in the slot did */
+	/*
+	 * who sees this one also sees what the call before it in the slot did. Pairs with
+	 * slot_read(): selftests/model/slot.pml
+	 */
 	dkc_store_release(slot->prov, prov);
 	room[0] = (uintptr_t)slot;
 }
@@ -266,7 +269,7 @@ int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
 /*
  * The words of a slot as one call wrote them; false if it is free. The thread
  * may go on meanwhile, but it counts a call before it writes any word of it, and
- * whoever sees the word sees the count.
+ * whoever sees the word sees the count: selftests/model/slot.pml.
  */
 static bool slot_read(const struct gate_slot *slot, struct dkc_inside *in)
 {

@@ -277,6 +277,7 @@ static int dkc_found_by_rules(const struct dkc_row *row, struct dkc_way *way)
 /* Has a call found no newer row than the one that it began with? */
 static inline bool dkc_row_is_newest(const struct dk_op *op, const struct dkc_row *row)
 {
+	/* what was looked at beside the row was loaded before: selftests/model/newest.pml */
 	dkc_read_barrier();
 	return dkc_deref(op->row) == row;
 }
@@ -766,7 +767,7 @@ static dkc_always_inline bool dkc_is_missing(const struct dk_op *op,
 	slot = dkc_v1_index(*ks, b);
 	if (own->kind != DKC_ROW_FULL || own->shape->index[slot] != DKC_ID_FALLBACK)
 		return false;
-	dkc_read_barrier();	/* the row was read before */
+	dkc_read_barrier();	/* the row was read before: selftests/model/newest.pml */
 	return !op->reg->stock[slot] && !dkc_deref(op->reg->fallback[slot]) &&
 	       dkc_row_is_newest(op, row);
 }
@@ -1271,7 +1272,8 @@ void dk_call_leave(struct dk_call *c)
 
 /*
  * A hold in the gate keeps every provider. It bears the epoch that it began in:
- * who has seen that of a leaving provider sees its rows unpublished, too.
+ * who has seen that of a leaving provider sees its rows unpublished, too. Pairs with
+ * dkc_epoch_begin(): selftests/model/hold.pml.
  */
 int dk_hold_begin(struct dk_hold *h, struct dk_registry *reg)
 {

@@ -9,7 +9,7 @@
 /*
  * Readers that see the registry as it was between two changes see the block as it was
  * then. Stores to it are released: a reader that sees one sees that the half change before
- * it is over.
+ * it is over: selftests/model/view.pml.
  */
 void dkc_block_turn(struct dkc_block *b, bool live)
 {

@@ -242,6 +242,7 @@ void dkc_registry_dies(struct dk_registry *reg);
 #define dkc_cancel_on(was)	((void)(was))
 #define dkc_wait_zero(p)						\
 	wait_var_event(p, !smp_load_acquire(p)) /* dkc_clear_and_wake() */
+/* as NO_WAKE_ORDER of selftests/model/dispatchkey.pml */
 #define dkc_clear_and_wake(p)						\
 	do {								\
 		smp_store_release(p, 0);	/* all is done that is waited for */ \

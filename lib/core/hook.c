@@ -198,7 +198,10 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 	if (reg) {
 		dkc_mutex_lock(&reg->lock);
 		found = dkc_hooks_unlink(reg, h);
-		/* the last we see of it: another caller may have its memory soon */
+		/*
+		 * the last we see of it: another caller may have its memory soon. Pairs with
+		 * the load above: selftests/model/message.pml
+		 */
 		if (found)
 			dkc_store_release(h->reg, NULL);
 		dkc_mutex_unlock(&reg->lock);

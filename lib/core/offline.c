@@ -36,7 +36,7 @@ static struct dkc_offline *dkc_switch_since(const struct dkc_switch *s)
 	return s->dev ? &s->dev->since : &s->reg->since[dkc_ffs64(s->backend)];
 }
 
-/* As readers see it; who does sees all rows that were published before. */
+/* As readers see it; who does sees all rows that were published before: newest.pml. */
 static void dkc_show(const struct dkc_switch *s)
 {
 	if (s->dev)

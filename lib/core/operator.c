@@ -224,6 +224,7 @@ void dkc_op_settle(struct dk_op *op)
 	if (dkc_op_alive(op) || op->changing)
 		return;
 	dkc_store(op->dead, true);
+	/* pairs with the second one of dkc_op_keep(): selftests/model/pin.pml */
 	dkc_full_barrier();
 	base = dkc_deref_locked(op->base);
 	dkc_publish(op->row, op->reg->shutdown ? &dkc_row_gone : &dkc_row_undefined);
@@ -474,12 +475,13 @@ static int dkc_op_keep(struct dk_op_decl *decl, struct dk_op *op)
 
 	if (!dkc_load(op->definer))
 		return -ENOENT;
-	/* whoever sees the definer sees the signature */
+	/* pairs with dkc_def_link(), so that the signature is seen: pin.pml */
 	dkc_full_barrier();
 	sig = dkc_load(op->sig);
 	if (decl->sig && sig && dkc_sig_hash(decl->sig) != sig)
 		return -EPROTOTYPE;
 	dkc_store(op->pinned, true);
+	/* pairs with dkc_op_settle() and dkc_check_class(): pin.pml */
 	dkc_full_barrier();
 	/* undefined meanwhile, it may come back in the other class */
 	if (dkc_load(op->dead) || !dkc_load(op->definer))
@@ -521,6 +523,7 @@ static int dkc_check_class(const struct dk_op *op, unsigned int flags,
 {
 	const struct dkc_reg *r = NULL;
 
+	/* pairs with the second one of dkc_op_keep(): selftests/model/pin.pml */
 	dkc_full_barrier();
 	if (op->classed && ((op->flags ^ flags) & DK_OP_ATOMIC) &&
 	    (dkc_load(op->pinned) || op->holders))
@@ -633,7 +636,7 @@ static void dkc_def_link(struct dkc_provider *core, struct dk_op *op,
 	if (!op->sig)
 		dkc_store(op->sig, dkc_op_sig(op));
 	op->new_sig = 0;
-	/* whoever sees the definer sees the signature */
+	/* pairs with the first one of dkc_op_keep(): selftests/model/pin.pml */
 	dkc_full_barrier();
 	op->decl = decl;
 	op->reg->num_there += !dkc_op_is_there(op);

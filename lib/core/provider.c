@@ -185,7 +185,10 @@ void dkc_providers_after_fork(struct dk_registry *reg)
 	}
 }
 
-/* Holds that are taken from now on see what was published before. */
+/*
+ * Holds that are taken from now on see what was published before. Pairs with dk_hold():
+ * selftests/model/hold.pml.
+ */
 unsigned long dkc_epoch_begin(struct dk_registry *reg)
 {
 	unsigned long epoch = reg->epoch + 1;
@@ -498,7 +501,8 @@ int dkc_provider_lock_leaving(struct dk_provider *prov, struct dkc_provider **co
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	/*
 	 * One that is not registered may have outlived its registry. Who sees
-	 * that it has left sees all that its calls did, too.
+	 * that it has left sees all that its calls did, too. Pairs with dkc_wait():
+	 * selftests/model/message.pml.
 	 */
 	if (!dkc_load_acquire(prov->core))
 		return 0;

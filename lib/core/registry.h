@@ -514,7 +514,7 @@ struct dkc_view {
 
 static inline void dkc_view_begin(struct dkc_view *v, const struct dk_registry *reg)
 {
-	/* pairs with dkc_changed(): includes all that was stored before it */
+	/* pairs with dkc_changed(): includes all that was stored before it: view.pml */
 	v->changes = dkc_load_acquire(reg->changes);
 	v->offline = dkc_load(reg->offline);
 }
@@ -522,14 +522,15 @@ static inline void dkc_view_begin(struct dkc_view *v, const struct dk_registry *
 /* Has nothing changed since? If it has, what was read is to be read again. */
 static inline bool dkc_view_holds(const struct dkc_view *v, const struct dk_registry *reg)
 {
-	/* pairs with dkc_changed(): what a later change stored is not in the view */
+	/* pairs with dkc_changed(): what a later change stored is not in the view: view.pml */
 	dkc_read_barrier();
 	return dkc_load(reg->changes) == v->changes;
 }
 
 /*
  * Under the lock, after what readers see has changed: half of a change if blocks come or
- * leave, else all of it.
+ * leave, else all of it. Pairs with dkc_view_begin() and dkc_view_holds():
+ * selftests/model/view.pml.
  */
 static inline void dkc_changed(struct dk_registry *reg, u32 halves)
 {

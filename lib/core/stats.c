@@ -49,7 +49,10 @@ static inline const struct dkc_stats *dkc_stats_of(const struct dk_op *op)
 {
 	const struct dkc_stats *s = dkc_deref(op->reg->stats);
 
-	/* before the number: counters of an earlier time have other numbers */
+	/*
+	 * before the number: counters of an earlier time have other numbers. Pairs with
+	 * dk_stats_enable(): selftests/model/count.pml
+	 */
 	dkc_read_barrier();
 	return s;
 }
@@ -173,7 +176,7 @@ static bool dkc_counter_give(struct dk_registry *reg, u32 *counter, bool may_sle
 	reg->free_counter = *dkc_base(reg, n);
 	reg->used_counters++;
 	*dkc_base(reg, n) = dkc_sum(reg, n);
-	/* whoever sees the number sees its block */
+	/* whoever sees the number sees its block: selftests/model/count.pml */
 	dkc_store_release(*counter, n);
 	return true;
 }

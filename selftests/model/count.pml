@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A call that is counted (dkc_stats_of() and dkc_stats_add() in lib/core/stats.c)
+ * while another thread gives its function a counter, by one of these:
+ *
+ *   0	the counter is in a new block: dkc_stats_grow(), dkc_counter_give()
+ *   1	counting ends and begins anew: dk_stats_disable(), dk_stats_enable(). The
+ *	same number is of another function, until it is given again
+ *
+ * A call that sees its number counts in a block that has it, and never in a
+ * counter of another function.
+ *
+ * -DNO_GIVE_ORDER	the number may be seen before the block that has it
+ * -DNO_GIVEN_ORDER	the block may be loaded again before the number
+ * -DNO_TIME_ORDER	the number may be loaded before the blocks
+ * -DNO_TAKE_ORDER	new blocks may be seen before the old number is taken back
+ */
+#include "order.h"
+
+byte stats;		/* how many blocks there are; those of the second time are 8 more */
+byte number;		/* the function's counter: the block that has it, or 0 */
+byte change;
+
+#define LATER		8
+
+/* steps of a call */
+#define STATS		1
+#define NUMBER		2
+#define AGAIN		4
+
+#ifdef NO_TIME_ORDER
+#define STATS_FIRST	0
+#else
+#define STATS_FIRST	STATS
+#endif
+#ifdef NO_GIVEN_ORDER
+#define NUMBER_FIRST	STATS
+#else
+#define NUMBER_FIRST	(STATS | NUMBER)
+#endif
+
+proctype call()
+{
+	byte done, s, n, again;
+
+	do
+	:: d_step { STEP(STATS, 0) -> s = stats }
+	:: d_step { STEP(NUMBER, STATS_FIRST) -> n = number }
+	:: d_step { STEP(AGAIN, NUMBER_FIRST) -> again = stats }
+	:: done == (STATS | NUMBER | AGAIN) -> break
+	od;
+	if
+	/* there are blocks, and a number that they do not have: look again */
+	:: change == 0 && s && n > s -> assert(again >= n)
+	/* the number of an earlier time is no number of these blocks */
+	:: change == 1 && s > LATER && n -> assert(n > LATER)
+	:: else
+	fi
+}
+
+/* steps of the other */
+#define ONE		1
+#define TWO		2
+
+#ifdef NO_GIVE_ORDER
+#define GROWN		0
+#else
+#define GROWN		ONE
+#endif
+#ifdef NO_TAKE_ORDER
+#define TAKEN		0
+#else
+#define TAKEN		ONE
+#endif
+
+proctype grows()
+{
+	byte done;
+
+	do
+	:: d_step { STEP(ONE, 0) -> stats = 2 }
+	:: d_step { STEP(TWO, GROWN) -> number = 2 }
+	:: done == (ONE | TWO) -> break
+	od
+}
+
+proctype begins_anew()
+{
+	byte done;
+
+	do
+	:: d_step { STEP(ONE, 0) -> number = 0 }
+	:: d_step { STEP(TWO, TAKEN) -> stats = LATER + 1 }
+	:: done == (ONE | TWO) -> break
+	od
+}
+
+init {
+	atomic {
+		stats = 1;
+		if
+		:: change = 0; run grows()
+		:: change = 1; number = 1; run begins_anew()
+		fi;
+		run call()
+	}
+}

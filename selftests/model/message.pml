@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One thread stores data and then a flag, with release. Another one loads the
+ * flag, with acquire, and relies on the data where the flag is set:
+ *
+ *   data				flag
+ *
+ *   what its functions wrote		a provider has left: dkc_wait() and
+ *					dkc_provider_lock_leaving() in
+ *					lib/core/provider.c
+ *   what the hooks read		they are out of the list:
+ *					dk_hooks_unregister() in lib/core/hook.c
+ *   what a listener did		it has returned: dkc_clear_and_wake() and
+ *					dkc_wait_zero()
+ *
+ * -DNO_RELEASE		the flag may be seen before the data
+ * -DNO_ACQUIRE		the data may be loaded before the flag
+ */
+#include "order.h"
+
+bool data, flag;
+
+#define DATA	1
+#define FLAG	2
+
+#ifdef NO_RELEASE
+#define STORED	0
+#else
+#define STORED	DATA
+#endif
+#ifdef NO_ACQUIRE
+#define LOADED	0
+#else
+#define LOADED	FLAG
+#endif
+
+proctype sender()
+{
+	byte done;
+
+	do
+	:: d_step { STEP(DATA, 0) -> data = 1 }
+	:: d_step { STEP(FLAG, STORED) -> flag = 1 }
+	:: done == (DATA | FLAG) -> break
+	od
+}
+
+proctype receiver()
+{
+	byte done;
+	bool has_flag, has_data;
+
+	do
+	:: d_step { STEP(FLAG, 0) -> has_flag = flag }
+	:: d_step { STEP(DATA, LOADED) -> has_data = data }
+	:: done == (DATA | FLAG) -> break
+	od;
+	assert(!has_flag || has_data)
+}
+
+init {
+	atomic { run sender(); run receiver() }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A declaration keeps an operator (dkc_op_keep() in lib/core/operator.c) while
+ * another thread, with the registry's lock, does one of these:
+ *
+ *   0	undefines and frees it: dkc_op_undefine(), dkc_op_settle()
+ *   1	undefines it and defines it in the other class: dkc_check_class()
+ *   2	defines it for the first time: dkc_def_link()
+ *
+ * An operator to which a declaration points is not freed, keeps its class, and
+ * had a signature when the declaration was compared with it.
+ *
+ * -DNO_KEEP_ORDER	no barrier between pinning and looking again
+ * -DNO_SETTLE_ORDER	none between marking it dead and looking for pins
+ * -DNO_CLASS_ORDER	none between undefining and looking for pins
+ * -DNO_SIG_ORDER	none between the signature and the definer
+ * -DNO_COMPARE_ORDER	none between loading the definer and the signature
+ */
+#include "order.h"
+
+#ifdef NO_KEEP_ORDER
+#define PINNED_FIRST	0
+#else
+#define PINNED_FIRST	PIN
+#endif
+#ifdef NO_SETTLE_ORDER
+#define MARKED_FIRST	0
+#else
+#define MARKED_FIRST	(UNDEFINE | MARK)
+#endif
+#ifdef NO_CLASS_ORDER
+#define UNDEFINED_FIRST	0
+#else
+#define UNDEFINED_FIRST	UNDEFINE
+#endif
+#ifdef NO_SIG_ORDER
+#define SIG_FIRST	0
+#else
+#define SIG_FIRST	SIG
+#endif
+#ifdef NO_COMPARE_ORDER
+#define DEFINER_FIRST	0
+#else
+#define DEFINER_FIRST	DEFINER
+#endif
+
+/* who defines the operator */
+#define OLD		1
+#define NEW		2
+
+byte definer;
+bool sig;		/* it has one */
+bool pinned, dead;
+bool freed, changed;	/* its memory, its class */
+byte kept;		/* a declaration points to it, as this one defined it */
+
+/* steps of the declaration */
+#define DEFINER		1
+#define SIG_LOAD	2
+#define PIN		4
+#define DEAD		8
+#define AGAIN		16
+
+proctype declaration()
+{
+	byte done, by;
+	bool had_sig, was_dead;
+
+	do
+	:: d_step { STEP(DEFINER, 0) -> by = definer }
+	:: d_step { STEP(SIG_LOAD, DEFINER_FIRST) -> had_sig = sig }
+	/* a store that depends on what was loaded comes after it */
+	:: d_step { STEP(PIN, DEFINER | SIG_LOAD) -> pinned = (by -> 1 : pinned) }
+	:: d_step { STEP(DEAD, PINNED_FIRST) -> was_dead = dead }
+	:: d_step {
+		STEP(AGAIN, PINNED_FIRST | DEFINER) ->
+		by = (by -> definer : 0)
+	}
+	:: done == (DEFINER | SIG_LOAD | PIN | DEAD | AGAIN) ->
+		break
+	od;
+	atomic {
+		if
+		:: by && !was_dead ->
+			kept = by;
+			assert(!freed);
+			assert(had_sig);
+			assert(by == NEW || !changed)
+		:: else
+		fi
+	}
+}
+
+/* steps of the others */
+#define UNDEFINE	1
+#define MARK		2
+#define LOOK		4
+#define END		8
+#define SIG		16
+#define DEFINE		32
+
+proctype frees()
+{
+	byte done;
+	bool was_pinned;
+
+	do
+	:: d_step { STEP(UNDEFINE, 0) -> definer = 0 }
+	:: d_step { STEP(MARK, 0) -> dead = 1 }
+	:: d_step { STEP(LOOK, MARKED_FIRST) -> was_pinned = pinned }
+	:: d_step {
+		STEP(END, UNDEFINE | MARK | LOOK) ->
+		if
+		:: was_pinned -> dead = 0
+		:: else -> freed = 1; assert(!kept)
+		fi
+	}
+	:: done == (UNDEFINE | MARK | LOOK | END) ->
+		break
+	od
+}
+
+proctype changes_class()
+{
+	byte done;
+	bool was_pinned;
+
+	do
+	:: d_step { STEP(UNDEFINE, 0) -> definer = 0 }
+	:: d_step { STEP(LOOK, UNDEFINED_FIRST) -> was_pinned = pinned }
+	:: d_step {
+		STEP(END, LOOK | UNDEFINE) ->
+		if
+		:: !was_pinned -> changed = 1; assert(kept != OLD)
+		:: else
+		fi
+	}
+	:: d_step { STEP(DEFINE, END) -> definer = (was_pinned -> 0 : NEW) }
+	:: done == (UNDEFINE | LOOK | END | DEFINE) ->
+		break
+	od
+}
+
+proctype defines()
+{
+	byte done;
+
+	do
+	:: d_step { STEP(SIG, 0) -> sig = 1 }
+	:: d_step { STEP(DEFINE, SIG_FIRST) -> definer = NEW }
+	:: done == (SIG | DEFINE) ->
+		break
+	od
+}
+
+init {
+	atomic {
+		if
+		:: definer = OLD; sig = 1; run frees()
+		:: definer = OLD; sig = 1; run changes_class()
+		:: run defines()
+		fi;
+		run declaration()
+	}
+}
