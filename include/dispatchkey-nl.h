@@ -165,6 +165,7 @@ const char *dk_nl_version(void);
  * @DK_NL_WORDS_BEARING: enum dk_nl_bearing
  * @DK_NL_WORDS_STAT_KIND: enum dk_nl_stat_kind
  * @DK_NL_WORDS_EVENT_KIND: enum dk_nl_event_kind
+ * @DK_NL_WORDS_READERS: enum dk_nl_readers
  */
 enum dk_nl_words {
 	DK_NL_WORDS_STATE,
@@ -175,6 +176,7 @@ enum dk_nl_words {
 	DK_NL_WORDS_BEARING,
 	DK_NL_WORDS_STAT_KIND,
 	DK_NL_WORDS_EVENT_KIND,
+	DK_NL_WORDS_READERS,
 };
 
 /**
@@ -479,7 +481,8 @@ int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
  * @impls: how many functions it has registered
  * @devices: how many it has registered
  * @num_backends: how many backends it has joined
- * @has_calls: whether @calls was told: not, where calls are not counted
+ * @has_calls: whether @calls was told: not, where calls are not counted or the
+ *	user may not read the counters
  * @reserved: zero
  * @calls: how many calls its functions served
  * @name: its name; several may have the same
@@ -879,12 +882,17 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
  * struct dk_nl_stats - what the counters are about
  * @size: length of the struct
  * @state: whether calls are counted, of enum dk_nl_state
+ * @readers: who may read the counters, of enum dk_nl_readers
+ * @has_count: whether @count and @uncounted are known: not, where calls are not
+ *	counted or the user may not read the counters
  * @count: all calls that were counted
  * @uncounted: calls for which there was no counter, for lack of memory
  */
 struct dk_nl_stats {
 	__u32 size;
 	__u32 state;
+	__u32 readers;
+	__u32 has_count;
 	__u64 count;
 	__u64 uncounted;
 };
@@ -918,6 +926,20 @@ int dk_nl_stats_enable(struct dk_nl *nl, int on);
  * Return: 0, or as said at the top of the header.
  */
 int dk_nl_stats_reset(struct dk_nl *nl);
+
+/**
+ * dk_nl_stats_set_readers() - set who may read the counters
+ * @nl: the handle
+ * @readers: of enum dk_nl_readers; remains set until the module is unloaded, also
+ *	while counters are off
+ *
+ * Where they are for admins, a user without CAP_NET_ADMIN gets no sum from
+ * dk_nl_stats(), no calls from dk_nl_provider(), and -EPERM from dk_nl_counters().
+ *
+ * Context: May wait for the module.
+ * Return: 0, or as said at the top of the header.
+ */
+int dk_nl_stats_set_readers(struct dk_nl *nl, __u32 readers);
 
 /**
  * struct dk_nl_counter - the calls of an operator that one function served
@@ -972,7 +994,8 @@ struct dk_nl_counter_filter {
  * @counters: takes the list, for dk_nl_free()
  *
  * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Return: 0; -EPERM where they are for admins, see dk_nl_stats_set_readers(); or
+ * as said at the top of the header.
  */
 int dk_nl_counters(struct dk_nl *nl, const struct dk_nl_counter_filter *filter,
 		   const struct dk_nl_counter **counters);

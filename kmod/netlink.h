@@ -66,8 +66,10 @@ int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
 int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 		      struct netlink_ext_ack *extack, u32 *device);
 
+/* netlink_stats.c: may the user of a request read the counters? */
+bool dk_nl_may_read_counters(struct sk_buff *request);
 /*
- * netlink_stats.c: what provider number @provider served, or with 0 the sum of all
+ * What provider number @provider served, or with 0 the sum of all
  * counters. Takes the registry's lock several times. False if calls are not counted.
  */
 bool dk_nl_calls(u64 provider, u64 *calls);

@@ -307,15 +307,16 @@ static int dk_nl_put_backends(struct sk_buff *skb, u64 backends)
 }
 
 /* What it served itself, without another provider of its name. */
-static int dk_nl_put_calls(struct sk_buff *skb, u64 number)
+static int dk_nl_put_calls(struct sk_buff *skb, struct sk_buff *request, u64 number)
 {
 	u64 calls;
 
-	return dk_nl_calls(number, &calls) ?
+	return dk_nl_may_read_counters(request) && dk_nl_calls(number, &calls) ?
 		nla_put_u64_64bit(skb, DK_A_PROVIDER_CALLS, calls, DK_A_PROVIDER_PAD) : 0;
 }
 
-static int dk_nl_put_provider(struct sk_buff *skb, const struct dk_provider_info *p)
+static int dk_nl_put_provider(struct sk_buff *skb, struct sk_buff *request,
+			      const struct dk_provider_info *p)
 {
 	if (nla_put_string(skb, DK_A_PROVIDER_NAME, p->name) ||
 	    (p->module[0] && nla_put_string(skb, DK_A_PROVIDER_MODULE, p->module)) ||
@@ -324,7 +325,7 @@ static int dk_nl_put_provider(struct sk_buff *skb, const struct dk_provider_info
 	    nla_put_u32(skb, DK_A_PROVIDER_OPERATORS, p->operators) ||
 	    nla_put_u32(skb, DK_A_PROVIDER_IMPLS, p->impls) ||
 	    nla_put_u32(skb, DK_A_PROVIDER_DEVICES, p->devices) ||
-	    dk_nl_put_calls(skb, p->number))
+	    dk_nl_put_calls(skb, request, p->number))
 		return -EMSGSIZE;
 	return dk_nl_put_backends(skb, p->backends.bits);
 }
@@ -342,6 +343,7 @@ int dispatchkey_nl_provider_get_doit(struct sk_buff *skb, struct genl_info *info
 {
 	struct dk_provider_info prov = { .size = sizeof(prov) };
 	struct nlattr *name = info->attrs[DK_A_PROVIDER_NAME];
+	struct sk_buff *answer;
 	void *header;
 	int err;
 
@@ -352,12 +354,12 @@ int dispatchkey_nl_provider_get_doit(struct sk_buff *skb, struct genl_info *info
 		NL_SET_ERR_MSG_ATTR(info->extack, name, "no provider has this name");
 		return -ENOENT;
 	}
-	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
-	if (!skb)
+	answer = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
+	if (!answer)
 		return -ENOMEM;
-	if (dk_nl_put_provider(skb, &prov))
-		return dk_nl_overrun(skb);
-	return dk_nl_reply(info, skb, header);
+	if (dk_nl_put_provider(answer, skb, &prov))
+		return dk_nl_overrun(answer);
+	return dk_nl_reply(info, answer, header);
 }
 
 int dispatchkey_nl_provider_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
@@ -376,7 +378,7 @@ int dispatchkey_nl_provider_get_dumpit(struct sk_buff *skb, struct netlink_callb
 		return err;
 	while (!dk_registry_next_provider(NULL, *last, &prov)) {
 		header = dk_nl_dump_put(skb, cb);
-		if (!header || dk_nl_put_provider(skb, &prov))
+		if (!header || dk_nl_put_provider(skb, cb->skb, &prov))
 			return dk_nl_dump_full(skb, header);
 		genlmsg_end(skb, header);
 		*last = prov.number;

@@ -101,9 +101,10 @@ const struct nla_policy dispatchkey_stats_get_nl_policy[DK_A_STATS_PROVIDER + 1]
 };
 
 /* DK_CMD_STATS_SET - do */
-const struct nla_policy dispatchkey_stats_set_nl_policy[DK_A_STATS_RESET + 1] = {
+const struct nla_policy dispatchkey_stats_set_nl_policy[DK_A_STATS_READERS + 1] = {
 	[DK_A_STATS_STATE] = NLA_POLICY_MAX(NLA_U8, 1),
 	[DK_A_STATS_RESET] = { .type = NLA_FLAG, },
+	[DK_A_STATS_READERS] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
 /* DK_CMD_LIMIT_GET - do */
@@ -204,7 +205,7 @@ const struct genl_ops dispatchkey_nl_ops[15] = {
 		.cmd		= DK_CMD_STATS_SET,
 		.doit		= dispatchkey_nl_stats_set_doit,
 		.policy		= dispatchkey_stats_set_nl_policy,
-		.maxattr	= DK_A_STATS_RESET,
+		.maxattr	= DK_A_STATS_READERS,
 		.flags		= GENL_ADMIN_PERM,
 	},
 	{

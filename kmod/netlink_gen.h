@@ -38,7 +38,7 @@ extern const struct nla_policy dispatchkey_route_get_nl_policy[DK_A_ROUTE_EXCLUD
 
 extern const struct nla_policy dispatchkey_stats_get_nl_policy[DK_A_STATS_PROVIDER + 1];
 
-extern const struct nla_policy dispatchkey_stats_set_nl_policy[DK_A_STATS_RESET + 1];
+extern const struct nla_policy dispatchkey_stats_set_nl_policy[DK_A_STATS_READERS + 1];
 
 extern const struct nla_policy dispatchkey_limit_get_nl_policy[DK_A_LIMIT_NAME + 1];
 

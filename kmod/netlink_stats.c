@@ -28,6 +28,15 @@ struct dk_nl_stat {
 	const struct dkc_reg *reg;
 };
 
+/* A number of enum dk_nl_readers. */
+static u8 dk_nl_readers = DK_NL_READERS_ALL;
+
+bool dk_nl_may_read_counters(struct sk_buff *request)
+{
+	return READ_ONCE(dk_nl_readers) == DK_NL_READERS_ALL ||
+	       netlink_capable(request, CAP_NET_ADMIN);
+}
+
 /* ---- whether, and how often in all ---------------------------------------------- */
 
 /* What a counter costs: every processor has a part of it. */
@@ -60,6 +69,7 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	static const u8 filters[] = { DK_A_STATS_USED, DK_A_STATS_OP, DK_A_STATS_PROVIDER };
 	struct dk_stats s = { .size = sizeof(s) };
 	struct sk_buff *answer;
+	bool is_told;
 	u64 calls = 0;
 	void *header;
 	int err;
@@ -72,10 +82,12 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE, &header);
 	if (!answer)
 		return -ENOMEM;
-	if (s.is_enabled)
+	is_told = s.is_enabled && dk_nl_may_read_counters(skb);
+	if (is_told)
 		dk_nl_calls(0, &calls);
 	if (nla_put_u8(answer, DK_A_STATS_STATE, dk_nl_state(s.is_enabled)) ||
-	    (s.is_enabled &&
+	    nla_put_u8(answer, DK_A_STATS_READERS, READ_ONCE(dk_nl_readers)) ||
+	    (is_told &&
 	     (nla_put_u64_64bit(answer, DK_A_STATS_COUNT, calls, DK_A_STATS_PAD) ||
 	      nla_put_u64_64bit(answer, DK_A_STATS_UNCOUNTED, s.uncounted,
 				DK_A_STATS_PAD))))
@@ -87,16 +99,20 @@ int dispatchkey_nl_stats_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct nlattr *state = info->attrs[DK_A_STATS_STATE];
 	const struct nlattr *reset = info->attrs[DK_A_STATS_RESET];
+	const struct nlattr *readers = info->attrs[DK_A_STATS_READERS];
 	struct dk_diag why = { .size = sizeof(why) };
 	bool on = state && nla_get_u8(state) == DK_NL_STATE_ONLINE;
 	int err = 0;
 
-	if (!state && !reset)
+	if (!state && !reset && !readers)
 		return dk_nl_deny(info->extack, NULL,
-				  "neither a state nor a reset is asked for", -EINVAL);
+				  "neither a state, a reset nor readers are given", -EINVAL);
 	if (state && !on && reset)
 		return dk_nl_deny(info->extack, reset,
 				  "what is switched off has nothing to reset", -EINVAL);
+	/* before calls are counted */
+	if (readers)
+		WRITE_ONCE(dk_nl_readers, nla_get_u8(readers));
 	if (state)
 		err = on ? dk_stats_enable(NULL, &why) : dk_stats_disable(NULL, &why);
 	if (err)
@@ -251,6 +267,9 @@ int dispatchkey_nl_stats_get_dumpit(struct sk_buff *skb, struct netlink_callback
 
 	BUILD_BUG_ON(sizeof(struct dk_nl_stats_walk) > sizeof(cb->ctx));
 	err = dk_nl_dump_begin(cb, attrs, DK_A_STATS_MAX);
+	if (!err && !dk_nl_may_read_counters(cb->skb))
+		err = dk_nl_deny(cb->extack, NULL, "the counters are for CAP_NET_ADMIN",
+				 -EPERM);
 	if (err)
 		return err;
 	f.used = attrs[DK_A_STATS_USED];

@@ -8,7 +8,8 @@
 
 static const struct dkn_field stats_fields[] = {
 	DKN_FIELD(DK_A_STATS_STATE, dk_nl_stats, state),
-	DKN_FIELD(DK_A_STATS_COUNT, dk_nl_stats, count),
+	DKN_FIELD(DK_A_STATS_READERS, dk_nl_stats, readers),
+	DKN_FIELD(DK_A_STATS_COUNT, dk_nl_stats, count, DKN_HAS(dk_nl_stats, has_count)),
 	DKN_FIELD(DK_A_STATS_UNCOUNTED, dk_nl_stats, uncounted),
 };
 
@@ -39,6 +40,16 @@ int dk_nl_stats_reset(struct dk_nl *nl)
 
 	dkn_begin(&r, nl, DK_CMD_STATS_SET, DKN_STATS);
 	dkn_put_flag(&r, DK_A_STATS_RESET);
+	return dkn_do(&r);
+}
+
+int dk_nl_stats_set_readers(struct dk_nl *nl, __u32 readers)
+{
+	struct dkn_request r;
+
+	dkn_begin(&r, nl, DK_CMD_STATS_SET, DKN_STATS);
+	/* the module refuses a number that the attribute has no room for, too */
+	dkn_put_u8(&r, DK_A_STATS_READERS, readers < 0xff ? readers : 0xff);
 	return dkn_do(&r);
 }
 

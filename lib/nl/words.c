@@ -64,6 +64,11 @@ static const char *const stat_kinds[] = {
 	[DK_NL_STAT_MISSING] = "missing",
 };
 
+static const char *const readers[] = {
+	[DK_NL_READERS_ALL] = "all",
+	[DK_NL_READERS_ADMINS] = "admins",
+};
+
 static const char *const event_kinds[] = {
 	[DK_NL_EVENT_OP_CAME] = "op-came",
 	[DK_NL_EVENT_OP_WENT] = "op-went",
@@ -91,6 +96,7 @@ static const struct {
 	[DK_NL_WORDS_VERDICT] = WORDS(verdicts),
 	[DK_NL_WORDS_BEARING] = WORDS(bearings),
 	[DK_NL_WORDS_STAT_KIND] = WORDS(stat_kinds),
+	[DK_NL_WORDS_READERS] = WORDS(readers),
 	[DK_NL_WORDS_EVENT_KIND] = WORDS(event_kinds),
 };
 

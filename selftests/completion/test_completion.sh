@@ -136,7 +136,8 @@ cat >"$st_tmp/cases" <<-'END'
 	dkctl route sample::copy ed => edu
 	dkctl route sample::copy edu CPU inc => include
 	dkctl route sample::copy edu include Trac => Tracer
-	dkctl stats _ => off on op provider reset show
+	dkctl stats _ => off on op provider readers reset show
+	dkctl stats readers _ => admins all
 	dkctl stats --us => --used
 	dkctl stats --used provider dk_c => dk_cpu
 	dkctl limits b => backends

@@ -954,6 +954,7 @@ int dk_nl_stats(struct dk_nl *nl, const struct dk_nl_stats **stats)
 	s->state = !strcmp(word(l, 0), "on") ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
 	s->count = number(l, 1);
 	s->uncounted = number(l, 2);
+	s->has_count = s->state == DK_NL_STATE_ONLINE;
 	*stats = s;
 	return scripted("stats");
 }
@@ -964,6 +965,11 @@ int dk_nl_stats_enable(struct dk_nl *nl, int on)
 }
 
 int dk_nl_stats_reset(struct dk_nl *nl)
+{
+	return scripted("stats-set");
+}
+
+int dk_nl_stats_set_readers(struct dk_nl *nl, __u32 readers)
 {
 	return scripted("stats-set");
 }

@@ -40,7 +40,7 @@ bring_back() {
 	sys.path.insert(0, "$here")
 	import genl
 	family = genl.Family()
-	family.do("stats-set", {"state": 0})
+	family.do("stats-set", {"state": 0, "readers": 0})
 	for what in ("backend", "device"):
 	    for one in family.whole(what + "-get"):
 	        family.do(what + "-set", {"number": one["number"], "state": 1})

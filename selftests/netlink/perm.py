@@ -191,6 +191,44 @@ def right_requests(family):
     }
 
 
+def read_counters(family, provider):
+    """What the requests about counters are answered with."""
+    mine = family.again()
+    told = mine.do("stats-get")
+    dump = mine.raw("stats-get", dump=True)
+    calls = {"do": mine.do("provider-get", {"name": provider}),
+             "dump": [p for p in mine.dump("provider-get") if p["name"] == provider][0]}
+    return {"readers": told["readers"], "state": told["state"],
+            "sums": sorted(set(told) - {"readers", "state"}),
+            "dump": [-dump.error, dump.text if dump.error else "", bool(dump.messages)],
+            "calls": sorted(how for how, one in calls.items() if "calls" in one)}
+
+
+def readers(tap, family, good):
+    """While counters are on, they are for all users, or for admins only."""
+    provider = good["provider-get", False]["name"]
+    every = {"sums": ["count", "uncounted"], "dump": [0, "", True], "calls": ["do", "dump"]}
+    none = {"sums": [], "calls": [],
+            "dump": [errno.EPERM, "the counters are for CAP_NET_ADMIN", False]}
+    family.do("stats-set", {"state": 1})
+    # Readers remain set while the counters are off.
+    for which, change in (("all", {}), ("admins", {"readers": 1}),
+                          ("admins", {"state": 0}), ("admins", {"state": 1}),
+                          ("all", {"readers": 0}), ("admins", {"readers": 1, "state": 1})):
+        if change:
+            family.do("stats-set", change)
+        if change == {"state": 0}:
+            continue
+        for name, become, changes, there in PEOPLE:
+            if not there:
+                continue
+            expected = every if changes or which == "all" else none
+            tap.equal(f"counters for {which} after {change}: {name}",
+                      {"readers": which, "state": "online", **expected},
+                      as_other(become, lambda: read_counters(family, provider)))
+    family.do("stats-set", {"state": 0, "readers": 0})
+
+
 def main():
     tap = genl.Tap()
     family = genl.Family()
@@ -207,6 +245,8 @@ def main():
               [key for key, err in normal.items() if err and key[0] in known])
     for who in PEOPLE:
         as_one(tap, family, good, normal, who)
+
+    tap.attempt("readers of counters can be set", readers, tap, family, good)
 
     spec = family.spec
     changes = [(name, spec.encode(cmd["set"], good.get((name, False), good.get(name, {}))))

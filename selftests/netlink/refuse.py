@@ -157,7 +157,7 @@ def table(family):
                    absent | bad, "number", None)
     for name, values in (("backend-set", {"name": cpu}), ("device-set", {"name": card["name"]})):
         yield "no state", name, False, values, bad, None, "state"
-    yield ("neither state nor reset", "stats-set", False, {}, bad, None, None)
+    yield ("neither state, reset nor readers", "stats-set", False, {}, bad, None, None)
     yield ("another layout", "info-get", False, {"layout": "v0"}, {E.EPROTO}, "layout", None)
     yield ("another layout", "layout-get", False, {"name": "v0"}, {E.EPROTO}, "name", None)
     yield ("a backend with a device", "backend-release", False, {"name": card["backend-name"]},

@@ -323,6 +323,8 @@ TEST(counters)
 	EXPECT_EQ(s->state, DK_NL_STATE_ONLINE);
 	EXPECT_EQ(s->count, 5000000000ULL);
 	EXPECT_EQ(s->uncounted, 3);
+	EXPECT_EQ(s->has_count, 1);
+	EXPECT_EQ(s->readers, DK_NL_READERS_ADMINS);
 	dk_nl_free(s);
 	EXPECT_EQ(dk_nl_counters(nl, NULL, &c), 0);
 	EXPECT_STREQ(c->op, "aten::add");
@@ -336,6 +338,7 @@ TEST(counters)
 	dk_nl_free(c);
 	EXPECT_EQ(dk_nl_stats_enable(nl, 1), 0);
 	EXPECT_EQ(dk_nl_stats_reset(nl), 0);
+	EXPECT_EQ(dk_nl_stats_set_readers(nl, DK_NL_READERS_ADMINS), 0);
 	close_nl(nl);
 }
 
@@ -492,6 +495,12 @@ TEST(requests_say_what_is_asked_for)
 	EXPECT(is_sent(DK_A_STATS_RESET) && !is_sent(DK_A_STATS_STATE));
 	EXPECT_EQ(dk_nl_backend_release(nl, "edu"), 0);
 	EXPECT(is_sent(DK_A_BACKEND_NAME) && !is_sent(DK_A_BACKEND_NUMBER));
+	dk_nl_stats_set_readers(nl, DK_NL_READERS_ADMINS);
+	EXPECT_EQ(sent(DK_A_STATS_READERS, 1), DK_NL_READERS_ADMINS);
+	EXPECT(!is_sent(DK_A_STATS_RESET) && !is_sent(DK_A_STATS_STATE));
+	/* no number is cut off to another one */
+	dk_nl_stats_set_readers(nl, 0x100);
+	EXPECT_EQ(sent(DK_A_STATS_READERS, 1), 0xff);
 	dk_nl_device_set_online(nl, 7, NULL, 1, NULL);
 	EXPECT_EQ(sent(DK_A_DEVICE_NUMBER, 4), 7);
 	EXPECT_EQ(sent(DK_A_DEVICE_STATE, 1), DK_NL_STATE_ONLINE);

@@ -301,11 +301,15 @@ static void answer_plainly(const struct nlmsghdr *request)
 TEST(sentences_of_the_client)
 {
 	struct dk_nl *nl = open_nl();
+	const struct dk_nl_counter *c;
 
 	fake.answer = answer_plainly;
 	plain_error = -EPERM;
 	EXPECT_EQ(dk_nl_stats_enable(nl, 1), -EPERM);
 	EXPECT(strstr(dk_nl_strerror(nl), "CAP_NET_ADMIN"));
+	/* refuses: dk_nl_counters EPERM */
+	EXPECT_EQ(dk_nl_counters(nl, NULL, &c), -EPERM);
+	EXPECT(!c && strstr(dk_nl_strerror(nl), "CAP_NET_ADMIN"));
 	plain_error = -EOPNOTSUPP;
 	EXPECT_EQ(dk_nl_stats_enable(nl, 1), -EOPNOTSUPP);
 	EXPECT(strstr(dk_nl_strerror(nl), "older"));

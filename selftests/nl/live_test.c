@@ -319,10 +319,14 @@ TEST(counters)
 	struct dk_nl *nl = open_nl();
 
 	went_well(nl, dk_nl_stats_enable(nl, 1));
+	went_well(nl, dk_nl_stats_set_readers(nl, DK_NL_READERS_ADMINS));
 	if (went_well(nl, dk_nl_stats(nl, &s))) {
 		EXPECT_EQ(s->state, DK_NL_STATE_ONLINE);
+		EXPECT_EQ(s->readers, DK_NL_READERS_ADMINS);
+		EXPECT_EQ(s->has_count, 1);
 		dk_nl_free(s);
 	}
+	went_well(nl, dk_nl_stats_set_readers(nl, DK_NL_READERS_ALL));
 	went_well(nl, dk_nl_counters(nl, &f, &list));
 	EXPECT_STREQ(list ? list->op : NULL, FACTORIAL);
 	dk_nl_free(list);

@@ -22,6 +22,7 @@ static const char *const enums[] = {
 	[DK_NL_WORDS_BEARING] = "bearing",
 	[DK_NL_WORDS_STAT_KIND] = "stat-kind",
 	[DK_NL_WORDS_EVENT_KIND] = "event-kind",
+	[DK_NL_WORDS_READERS] = "readers",
 };
 
 static void print_set(enum dkn_set set)

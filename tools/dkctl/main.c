@@ -179,15 +179,19 @@ const struct subcommand subcommands[] = {
 		"  dkctl route -v demo::add 'CPU|AutogradCPU'     and why?\n"
 		"  dkctl route demo::add CPU@edu0 include Tracer  in a tracer's scope\n",
 	}, {
-		"stats", "[show] [--used] [op NAME] [provider NAME] | on | off | reset",
+		"stats", "[show] [FILTER...] | on | off | reset | readers all|admins",
 		"which functions served how many calls",
 		"Shows how many calls of each operator each function served, where calls are\n"
 		"counted, and in how many operators each backend was used at all.\n"
 		"\n"
+		"  FILTER is           op NAME         of this operator\n"
+		"                      provider NAME   of this provider\n"
 		"  --used              only what served a call\n"
 		"  on, off             begin to count, or stop and give the memory back; as root,\n"
 		"                      or with CAP_NET_ADMIN\n"
-		"  reset               count from zero again, likewise\n",
+		"  reset               count from zero again, likewise\n"
+		"  readers             set who may read the counters, likewise: all users, which\n"
+		"                      is the default, or users with CAP_NET_ADMIN\n",
 		run_live, OPTIONS_LIVE | OPTION_USED, 0, -1,
 		"  dkctl stats on                begin to count\n"
 		"  dkctl stats --used            which functions were called?\n"

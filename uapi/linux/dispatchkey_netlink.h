@@ -159,6 +159,16 @@ enum dk_nl_stat_kind {
 };
 
 /**
+ * enum dk_nl_readers - Who may read the counters.
+ * @DK_NL_READERS_ALL: Every user.
+ * @DK_NL_READERS_ADMINS: Users with CAP_NET_ADMIN.
+ */
+enum dk_nl_readers {
+	DK_NL_READERS_ALL,
+	DK_NL_READERS_ADMINS,
+};
+
+/**
  * enum dk_nl_event_kind - What has happened.
  * @DK_NL_EVENT_OP_CAME: An operator was defined.
  * @DK_NL_EVENT_OP_WENT: The definition of an operator has gone.
@@ -404,6 +414,7 @@ enum dk_a_stats {
 	DK_A_STATS_COUNT,
 	DK_A_STATS_PAD,
 	DK_A_STATS_UNCOUNTED,
+	DK_A_STATS_READERS,
 
 	__DK_A_STATS_MAX,
 	DK_A_STATS_MAX = (__DK_A_STATS_MAX - 1)

@@ -44,6 +44,44 @@ static int reset(struct live *v)
 	return answer(v, dk_nl_stats_reset(kernel(v)), "calls are counted from zero again", true);
 }
 
+static int set_readers(struct live *v, __u32 readers)
+{
+	int err = dk_nl_stats_set_readers(kernel(v), readers);
+	struct json j;
+
+	if (err)
+		return fail_kernel(v, err);
+	if (wants(v, OPTION_JSON)) {
+		json_begin(&j, stdout, v->q);
+		json_object(&j, "stats");
+		json_string(&j, "readers", dk_nl_word(DK_NL_WORDS_READERS, readers));
+		json_end(&j);
+	} else {
+		puts(readers == DK_NL_READERS_ADMINS ?
+		     "only users with CAP_NET_ADMIN may read the counters" :
+		     "every user may read the counters");
+	}
+	return STATUS_OK;
+}
+
+static int take_readers(struct live *v)
+{
+	__u32 readers = DK_NL_READERS_ALL;
+	int status = STATUS_OK;
+	const char *given;
+
+	given = take_value(v, "readers", "\"all\" or \"admins\"", &status);
+	if (!given)
+		return status;
+	if (!strcmp(given, "admins"))
+		readers = DK_NL_READERS_ADMINS;
+	else if (strcmp(given, "all") != 0)
+		return fail(v->q, STATUS_BAD_INPUT, given, NULL,
+			    "unknown readers \"%.127s\": use \"all\" or \"admins\"", given);
+	status = no_more(v, NULL);
+	return status ? status : set_readers(v, readers);
+}
+
 /* ---- show ------------------------------------------------------------------------- */
 
 static void json_counter(struct json *j, const struct dk_nl_counter *c)
@@ -71,6 +109,7 @@ static void json(struct live *v, const struct dk_nl_stats *stats,
 	json_begin(&j, stdout, v->q);
 	json_object(&j, "stats");
 	json_bool(&j, "counted", stats->state == DK_NL_STATE_ONLINE);
+	json_string(&j, "readers", dk_nl_word(DK_NL_WORDS_READERS, stats->readers));
 	json_uint(&j, "calls", stats->count);
 	json_uint(&j, "uncounted", stats->uncounted);
 	json_uint(&j, "operators", u->operators);
@@ -187,7 +226,7 @@ static int show(struct live *v, const struct dk_nl_counter_filter *filter)
 int live_stats(struct live *v)
 {
 	static const char *const words[] = {
-		"show", "op", "provider", "on", "off", "reset", NULL
+		"show", "op", "provider", "on", "off", "reset", "readers", NULL
 	};
 	struct dk_nl_counter_filter filter = { .size = sizeof(filter) };
 	int status = STATUS_OK;
@@ -198,6 +237,9 @@ int live_stats(struct live *v)
 	}
 	if (*v->next && !strncmp(*v->next, "of", 2) && take(v, "off"))
 		return enable(v, 0);
+	/* "re" begins both */
+	if (*v->next && strlen(*v->next) > 2 && take(v, "readers"))
+		return take_readers(v);
 	if (take(v, "reset"))
 		return reset(v);
 	filter.used = wants(v, OPTION_USED);
