@@ -40,6 +40,7 @@
 #include <linux/types.h>
 
 #define W_KERNEL	1
+#define W_SANITIZED	0
 
 #define w_load(x)		READ_ONCE(x)
 #define w_store(x, v)		WRITE_ONCE(x, v)
