@@ -37,7 +37,7 @@ static void hold(void *data)
 	struct dk_hold h = { .size = sizeof(h) };
 	struct holder *me = data;
 
-	me->err = dk_hold(&h, NULL);
+	me->err = dk_hold_begin(&h, NULL);
 	w_store_release(me->inside, true);	/* with the answer */
 	while (!w_load_acquire(me->go))		/* with nothing */
 		w_sleep_us(STEP_US);
