@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=159
+planned=160
 count=0
 failed=0
 
@@ -450,11 +450,11 @@ result $? "replay reports no error that the transcript expects"
 printf 'key CPU\nkye CPU\n' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
 [ $? = 2 ] && grep -q '^dkctl: standard input:2: unknown command: kye' "$tmp/err"
 result $? "an unknown command through a pipe is a failure"
-printf 'help\nquit\nkye\n' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err"
-[ $? = 0 ] && [ ! -s "$tmp/err" ] && grep -q '^  layout-info  ' "$tmp/out"
+printf 'help\nquit\nkye\n' | "$DKCTL" replay - >"$tmp/out" 2>"$tmp/err" &&
+	[ ! -s "$tmp/err" ] && grep -q '^  layout-info  ' "$tmp/out"
 result $? "help and quit through a pipe"
-printf 'help key\n' | "$DKCTL" -j replay - >"$tmp/out" 2>"$tmp/err"
-[ $? = 0 ] && grep -q '"answer":\["  key KEY ' "$tmp/out"
+printf 'help key\n' | "$DKCTL" -j replay - >"$tmp/out" 2>"$tmp/err" &&
+	grep -q '"answer":\["  key KEY ' "$tmp/out"
 result $? "help through a pipe, in JSON"
 
 sed '10s/one/two/' "$tmp/right.dkt" >"$tmp/wrong.dkt"
@@ -616,15 +616,16 @@ advice 'keyset' '  keyset SET                       all about a set'
 
 # ---- schemas ----------------------------------------------------------------
 
-golden "the parts of a schema" schema 'f.x(Tensor(a!) x,*,int[2]? y=[1, 2],...)->(Tensor z,...)' <<'END'
-f.x(Tensor(a!) x, *, int[2]? y=[1, 2], ...) -> (Tensor z, ...)
+golden "the parts of a schema" schema 'f.x(Tensor(a!) x,*,int[2] y=[1, 2])->(Tensor z,...)' <<'END'
+f.x(Tensor(a!) x, *, int[2] y=[1, 2]) -> (Tensor z, ...)
   argument 0: Tensor(a!) x
-  argument 1: int[2]? y, by default [1, 2], by keyword only
-  and any further arguments
+  argument 1: int[2] y, by default [1, 2], by keyword only
   returns 0: Tensor z
   and returns whatever else
   a boxed call dispatches on 0x2 (bit 0 is the last argument)
 END
+has "a schema with any number of arguments" "  and any further arguments" \
+	schema 'f(Tensor x, ...) -> ()'
 json 0 '"dispatch_mask":"0x1"' schema -j 'f(Tensor x) -> ()'
 json 0 '"default":"1"' schema -j 'f(int x=1) -> ()'
 json 2 '"message":"could not parse schema: column 9' schema -j 'f(Tensor) -> ()'

@@ -91,8 +91,9 @@ void help_subcommand(FILE *f, const struct subcommand *s)
 		      "  impl my::add CPU add_cpu\n"
 		      "  route -v my::add CPU|AutogradCPU\n", f);
 	}
-	fprintf(f, "\noptions:\n%s%s%s\n%s\nexamples:\n%s", s->options & OPTION_LAYOUT ? layout_help : "",
-		options_help, is_live(s) ? live_help : "", status_help, s->examples);
+	fprintf(f, "\noptions:\n%s%s%s\n%s", s->options & OPTION_LAYOUT ? layout_help : "",
+		options_help, is_live(s) ? live_help : "", status_help);
+	fprintf(f, "\nexamples:\n%s", s->examples);
 }
 
 /* Where a group of commands begins. */
