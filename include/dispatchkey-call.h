@@ -193,6 +193,28 @@ int dk_call_enter_key(struct dk_call *c, struct dk_op *op, struct dk_op_decl *de
 		      const struct dk_obj *const *objs, unsigned int n);
 
 /**
+ * dk_call_enter_keyset() - dk_call_enter() by a keyset, from outside of a call
+ * @c: takes the call
+ * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
+ *	registry
+ * @decl: the operator, or gives its type
+ * @local: local state for @c->local, never NULL; it does not change the route
+ * @ks: the keyset, used as in dk_call_redispatch()
+ * @objs: the arguments that it dispatches on, in order
+ * @n: how many
+ *
+ * What the arguments carry does not count, but for the device of the call.
+ * PyTorch's Dispatcher::redispatch() (SEMANTICS 8.3). A function that has a call
+ * uses dk_call_redispatch().
+ *
+ * Context: As dk_call_enter().
+ * Return: As dk_call_enter().
+ */
+int dk_call_enter_keyset(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
+			 const struct dk_local *local, struct dk_keyset ks,
+			 const struct dk_obj *const *objs, unsigned int n);
+
+/**
  * dk_call_redispatch() - route the rest of a call from inside a function
  * @c: takes the new call
  * @from: the call that we are inside of
@@ -289,6 +311,21 @@ int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op
  * Context: As dk_call_enter().
  */
 void dk_call_leave(struct dk_call *c) DK__HOT;
+
+/**
+ * dk_call_error_text() - the sentence for what a call returned
+ * @error: what the last call returned: 0 or a negative errno
+ *
+ * A function may return one of the dispatcher's errnos, too: dk_op_route() reports
+ * which of both it was, and dk_missing_text() and dk_ambiguous_text() name operator
+ * and keys.
+ *
+ * Context: Any.
+ * Return: A constant sentence without a full stop: that of the reason for which
+ * dk_call_enter() returns @error, "the function returned an error of its own" for
+ * an errno that the dispatcher does not return, "no error" for 0 and above.
+ */
+const char *dk_call_error_text(int error);
 
 /**
  * dk_call_below() - the keys behind the one that a call was routed by

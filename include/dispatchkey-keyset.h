@@ -243,6 +243,19 @@ const char *dk_kind_name(unsigned int kind);
 struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key);
 
 /**
+ * dk_backend_set() - the bit of a backend
+ * @l: layout, NULL for v1
+ * @backend: its number
+ *
+ * DK_BACKEND_BIT() under any layout.
+ *
+ * Context: Any.
+ * Return: The set of that bit, which has no key; the empty set for a number that
+ * is no backend of the layout.
+ */
+struct dk_keyset dk_backend_set(const struct dk_layout *l, unsigned int backend);
+
+/**
  * dk_key_slot() - the table entry of a key
  * @l: layout, NULL for v1
  * @key: any number

@@ -181,6 +181,8 @@
  * * ``id_redispatch(c, ks, params)`` - from inside a function: call by a keyset
  * * ``id_for_key(op, local, key, params)`` - call what is registered at one key;
  *   see dk_call_enter_key()
+ * * ``id_by_keyset(op, local, ks, params)`` - call by a keyset, from outside of a
+ *   call; see dk_call_enter_keyset()
  * * ``id_pack(fn, c, params)`` - from inside a function: give these arguments to
  *   a boxed function
  * * ``id_unpack(fn, c, args)`` - from inside a boxed function: give its arguments
@@ -362,6 +364,21 @@ id##_for_key(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 	dk__err = dk_call_enter_key(&dk__call, dk__op, &id##_op, dk__local, \
 				    dk__key, dk__objs + 1,		\
 				    DK__OBJS(dk__objs));		\
+	return dk__err ? dk__err :					\
+			 id##_run(&dk__call, DK__UNPAREN args);		\
+}									\
+static inline DK__UNUSED int						\
+id##_by_keyset(struct dk_op *dk__op, const struct dk_local *dk__local,	\
+	       struct dk_keyset dk__ks, DK__UNPAREN params)		\
+{									\
+	enum { dk__generators = 1 };					\
+	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
+	struct dk_call dk__call DK__NOT_SET;				\
+	int dk__err;							\
+									\
+	dk__err = dk_call_enter_keyset(&dk__call, dk__op, &id##_op,	\
+				       dk__local, dk__ks, dk__objs + 1,	\
+				       DK__OBJS(dk__objs));		\
 	return dk__err ? dk__err :					\
 			 id##_run(&dk__call, DK__UNPAREN args);		\
 }									\

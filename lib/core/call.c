@@ -610,9 +610,11 @@ static int dkc_call_op(struct dk_call *c, struct dk_op *op,
 			return -EPROTOTYPE;
 		way->decl = decl;
 	}
-	way->ks = dkc_merge(dkc_raw(way->objs, way->n), dk_local_included(local).bits,
-			    dk_local_excluded(local).bits,
-			    dkc_backend_mask(op->reg));
+	if (!way->by_keyset)
+		way->ks = dkc_merge(dkc_raw(way->objs, way->n),
+				    dk_local_included(local).bits,
+				    dk_local_excluded(local).bits,
+				    dkc_backend_mask(op->reg));
 	dkc_begin(c, op, decl, local, way->boxed ? DK_CALL_BOXED : 0, way->objs, way->n,
 		  way->ks);
 	return dkc_enter(c, op, way);
@@ -1116,6 +1118,15 @@ int dk_call_enter_key(struct dk_call *c, struct dk_op *op, struct dk_op_decl *de
 	struct dkc_way way = {
 		.objs = objs, .n = n, .mask = true, .at_key = true, .key = key,
 	};
+
+	return dkc_call(c, op, decl, local, &way);
+}
+
+int dk_call_enter_keyset(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
+			 const struct dk_local *local, struct dk_keyset ks,
+			 const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dkc_way way = { .objs = objs, .n = n, .by_keyset = true, .ks = ks.bits };
 
 	return dkc_call(c, op, decl, local, &way);
 }

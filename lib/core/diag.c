@@ -23,6 +23,23 @@ const char *dk_reason_text(unsigned int reason)
 	return reason < DK_NUM_REASONS ? reasons[reason].text : "unknown reason";
 }
 
+const char *dk_call_error_text(int error)
+{
+	static const u8 answers[] = {
+		DK_WHY_MISSING, DK_WHY_AMBIGUOUS, DK_WHY_DEVICE_GONE, DK_WHY_TWO_DEVICES,
+		DK_WHY_NOT_DEFINED, DK_WHY_SIGNATURE, DK_WHY_SHUTDOWN, DK_WHY_NO_MEMORY,
+		DK_WHY_BAD_KEY,
+	};
+	unsigned int i;
+
+	if (error >= 0)
+		return dk_reason_text(DK_WHY_NONE);
+	for (i = 0; i < DKC_COUNT(answers); i++)
+		if (reasons[answers[i]].error == -error)
+			return reasons[answers[i]].text;
+	return "the function returned an error of its own";
+}
+
 /* A caller of another version has less, or more, room than we know of. */
 void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name)
 {

@@ -25,6 +25,11 @@ struct dk_keyset dk_keyset_remove_backend(const struct dk_layout *l,
 	return DK_KEYSET(a.bits & ~dkc_backend_bit(backend));
 }
 
+struct dk_keyset dk_backend_set(const struct dk_layout *l, unsigned int backend)
+{
+	return DK_KEYSET(backend > dkc_layout(l)->nb ? 0 : dkc_backend_bit(backend));
+}
+
 struct dk_keyset dk_keyset_of(const struct dk_layout *l, const unsigned int *keys,
 			      unsigned int n)
 {

@@ -929,6 +929,7 @@ struct dkc_way {
 	struct dkc_view view;
 	bool at_key;		/* what is registered at @key, not what the table says */
 	unsigned int key;
+	bool by_keyset;		/* @ks is known, and local state does not count */
 };
 
 /* hook.c: tell of a call that was entered, or that nothing serves. */

@@ -223,6 +223,45 @@ static void call_for_one_key(void)
 	end();
 }
 
+/* A redispatch from outside: by the keyset as it is, and the device of the objects. */
+static void by_keyset_in(unsigned int flags)
+{
+	static const struct dk_impl table[] = {
+		DK_IMPL(chain, DK_CPU, tell),
+		DK_IMPL_BOXED(chain, DK_TRACER, on_any),
+	};
+	static const struct dk_impl card[] = { DK_IMPL(chain, DK_DENSE, tell) };
+	const struct dk_keyset cuda = DK_SET(DK_CUDA), cpu = DK_SET(DK_CPU);
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER)), y;
+	struct dk_local traced = t_no_local();
+	int device = -1;
+	u32 number;
+
+	begin_in(flags, table, ARRAY_SIZE(table));
+	CHECK_OK(dk_device_register(&prov, DK_BACKEND_CUDA, "card", NULL, card, 1,
+				    &number, &t_why));
+	y = dk_obj_on(DK_BACKEND_CUDA, number);
+	/* neither what x carries nor what local state includes is in the set */
+	dk_local_include(&traced, DK_SET(DK_TRACER));
+	CHECK_OK(chain_by_keyset(op, &traced, cpu, &x, &device));
+	CHECK_INT(seen_ks, cpu.bits);
+	CHECK_INT(device, 0);
+	CHECK_OK(chain_by_keyset(op, &local, dk_keyset_or(cuda, DK_SET(DK_TRACER)), &y,
+				 &device));
+	CHECK_INT(seen_ks, cuda.bits);
+	CHECK_INT(device, number);
+	/* refuses: dk_call_enter_keyset ENOSYS MISSING */
+	CHECK_INT(chain_by_keyset(op, &local, DK_SET(DK_META), &x, &device), -ENOSYS);
+	CHECK_INT(chain_by_keyset(op, &local, cuda, &x, &device), -ENOSYS);
+	end();
+}
+
+static void redispatch_from_outside(void)
+{
+	by_keyset_in(0);
+	by_keyset_in(DK_REGISTRY_FORCE_RESOLVE);
+}
+
 /* What is registered at the key for a device comes first, with rows and without. */
 static void one_key_of_a_device(unsigned int flags)
 {
@@ -380,6 +419,7 @@ T_SUITE(boxed,
 	T(adapter_checks_the_signature),
 	T(call_for_one_key),
 	T(call_for_one_key_of_a_device),
+	T(redispatch_from_outside),
 	T(functions_that_never_sleep),
 	T(plain_functions_refused),
 	T(entries_without_a_function));

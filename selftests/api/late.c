@@ -95,6 +95,8 @@ static void everything_is_answered(void)
 	dk_release(&hold);
 	/* refuses: dk_call_enter_key ESHUTDOWN SHUTDOWN */
 	CHECK_INT(late_for_key(op, &local, DK_CPU, &cpu, &who), -ESHUTDOWN);
+	/* refuses: dk_call_enter_keyset ESHUTDOWN SHUTDOWN */
+	CHECK_INT(late_by_keyset(op, &local, cpu.ks, &cpu, &who), -ESHUTDOWN);
 	/* refuses: dk_call_boxed ESHUTDOWN SHUTDOWN */
 	CHECK_INT(dk_call_boxed(op, &late_op, &local, &boxed), -ESHUTDOWN);
 	/* refuses: dk_call_boxed_key ESHUTDOWN SHUTDOWN */

@@ -177,6 +177,14 @@ static int call_of_a_key(void)
 	return served(err, who);
 }
 
+static int call_by_keyset(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	int who = 0, err = nomem_by_keyset(first_op, &dk_local_default, x.ks, &x, &who);
+
+	return served(err, who);
+}
+
 static int call_boxed(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -215,6 +223,8 @@ static int (*const firsts[])(void) = {
 	call_by_handle,
 	/* refuses: dk_call_enter_key ENOMEM NO_MEMORY */
 	call_of_a_key,
+	/* refuses: dk_call_enter_keyset ENOMEM NO_MEMORY */
+	call_by_keyset,
 	/* refuses: dk_call_boxed ENOMEM NO_MEMORY */
 	call_boxed,
 	/* refuses: dk_call_boxed_key ENOMEM NO_MEMORY */

@@ -58,6 +58,18 @@ static void names_and_sets(void)
 	CHECK_INT(ks.bits, 77);
 	CHECK_STR(dk_reason_text(DK_NUM_REASONS), "unknown reason");
 	CHECK_STR(dk_reason_text(~0u), "unknown reason");
+	CHECK_STR(dk_call_error_text(0), "no error");
+	CHECK_STR(dk_call_error_text(7), "no error");
+	CHECK_STR(dk_call_error_text(-ENOSYS), dk_reason_text(DK_WHY_MISSING));
+	CHECK_STR(dk_call_error_text(-ENOTUNIQ), dk_reason_text(DK_WHY_AMBIGUOUS));
+	CHECK_STR(dk_call_error_text(-ENODEV), dk_reason_text(DK_WHY_DEVICE_GONE));
+	CHECK_STR(dk_call_error_text(-EXDEV), dk_reason_text(DK_WHY_TWO_DEVICES));
+	CHECK_STR(dk_call_error_text(-ENOENT), dk_reason_text(DK_WHY_NOT_DEFINED));
+	CHECK_STR(dk_call_error_text(-EPROTOTYPE), dk_reason_text(DK_WHY_SIGNATURE));
+	CHECK_STR(dk_call_error_text(-ESHUTDOWN), dk_reason_text(DK_WHY_SHUTDOWN));
+	CHECK_STR(dk_call_error_text(-ENOMEM), dk_reason_text(DK_WHY_NO_MEMORY));
+	CHECK_STR(dk_call_error_text(-EINVAL), dk_reason_text(DK_WHY_BAD_KEY));
+	CHECK_STR(dk_call_error_text(-EIO), "the function returned an error of its own");
 	r_close();
 }
 
@@ -850,7 +862,7 @@ static void devices(void)
 
 /* ---- calls, and seeing ---------------------------------------------------- */
 
-/* By itself and in a hold: the same. */
+/* By itself, in a hold and by the keyset of the objects: the same. */
 static int enter(struct dk_op *op, struct dk_op_decl *decl, const struct dk_obj *x,
 		 const struct dk_obj *y)
 {
@@ -867,6 +879,11 @@ static int enter(struct dk_op *op, struct dk_op_decl *decl, const struct dk_obj 
 	if (!err)
 		dk_call_leave(&c);
 	dk_release(&h);
+	own = *decl;
+	CHECK_INT(dk_call_enter_keyset(&c, op, &own, &dk_local_default,
+				       dk_keyset_or(x->ks, y ? y->ks : x->ks), objs, 2), err);
+	if (!err)
+		dk_call_leave(&c);
 	return err;
 }
 
@@ -923,6 +940,7 @@ static void calls(void)
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_MISSING);
 	/* refuses: dk_call_enter_op ENOTUNIQ AMBIGUOUS */
 	/* refuses: dk_call_enter_held ENOTUNIQ AMBIGUOUS */
+	/* refuses: dk_call_enter_keyset ENOTUNIQ AMBIGUOUS */
 	/* refuses: dk_op_route ENOTUNIQ AMBIGUOUS */
 	/* refuses: dk_call_boxed ENOTUNIQ AMBIGUOUS */
 	REFUSED_ERR(enter(op, &same_op, &other, NULL), ENOTUNIQ);
@@ -931,6 +949,7 @@ static void calls(void)
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_AMBIGUOUS);
 	/* refuses: dk_call_enter_op EXDEV TWO_DEVICES */
 	/* refuses: dk_call_enter_held EXDEV TWO_DEVICES */
+	/* refuses: dk_call_enter_keyset EXDEV TWO_DEVICES */
 	/* refuses: dk_op_route EXDEV TWO_DEVICES */
 	REFUSED_ERR(enter(op, &same_op, &c0, &c1), EXDEV);
 	REFUSED_ERR(t_route(op, &c0, &c1), EXDEV);
@@ -941,6 +960,7 @@ static void calls(void)
 				      &both), EXDEV);
 	/* refuses: dk_call_enter_op EPROTOTYPE SIGNATURE */
 	/* refuses: dk_call_enter_held EPROTOTYPE SIGNATURE */
+	/* refuses: dk_call_enter_keyset EPROTOTYPE SIGNATURE */
 	REFUSED_ERR(enter(op, &wrong, &r_cpu, NULL), EPROTOTYPE);
 	REFUSED_ERR(enter(op, &older, &r_cpu, NULL), EPROTOTYPE);
 	/* refuses: dk_call_enter_key EPROTOTYPE SIGNATURE */
@@ -994,6 +1014,7 @@ static void calls(void)
 	r_rebase();
 	/* refuses: dk_call_enter_op ENODEV DEVICE_GONE */
 	/* refuses: dk_call_enter_held ENODEV DEVICE_GONE */
+	/* refuses: dk_call_enter_keyset ENODEV DEVICE_GONE */
 	/* refuses: dk_op_route ENODEV DEVICE_GONE */
 	REFUSED_ERR(enter(op, &same_op, &gone, NULL), ENODEV);
 	REFUSED_ERR(t_route(op, &gone, NULL), ENODEV);
@@ -1016,6 +1037,7 @@ static void calls(void)
 	r_rebase();
 	/* refuses: dk_call_enter_op ENOENT NOT_DEFINED */
 	/* refuses: dk_call_enter_held ENOENT NOT_DEFINED */
+	/* refuses: dk_call_enter_keyset ENOENT NOT_DEFINED */
 	/* refuses: dk_op_route ENOENT NOT_DEFINED */
 	REFUSED_ERR(enter(op, &same_op, &c0, NULL), ENOENT);
 	REFUSED_ERR(t_route(op, &c0, NULL), ENOENT);

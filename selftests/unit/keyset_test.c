@@ -545,6 +545,11 @@ TEST(removal_takes_functionality_bits_only)
 		EXPECT_EQ(dk_keyset_remove(l, cpu, 0).bits, cpu.bits);
 		EXPECT_EQ(dk_keyset_remove(l, cpu, key_of(l, "Autograd")).bits,
 			  cpu.bits);
+		EXPECT_EQ(dk_backend_set(l, bit_of(l, "CPUBit")).bits, 1);
+		EXPECT_EQ(dk_backend_set(l, 0).bits, 0);
+		EXPECT_EQ(dk_backend_set(l, dk_layout_backends(l)).bits,
+			  1ULL << (dk_layout_backends(l) - 1));
+		EXPECT_EQ(dk_backend_set(l, dk_layout_backends(l) + 1).bits, 0);
 		EXPECT_EQ(dk_keyset_remove_backend(l, cpu, 0).bits, cpu.bits);
 		EXPECT_EQ(dk_keyset_remove_backend(l, cpu, ~0U).bits, cpu.bits);
 		/* has(Undefined) and has(alias) hold for every set */
