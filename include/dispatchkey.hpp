@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * dispatchkey for C++17, over <dispatchkey.h>: keysets, guards, operators by
- * function type, functions with state. Nothing here throws or needs exceptions
- * or RTTI; what can be refused gives a dk::result.
+ * function type, functions with state, libraries, listeners and registries.
+ * Nothing here throws or needs exceptions or RTTI; what can be refused returns a
+ * dk::result.
  */
 #ifndef _DISPATCHKEY_HPP
 #define _DISPATCHKEY_HPP
@@ -11,7 +12,12 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <functional>
 #include <initializer_list>
+#include <iosfwd>
+#include <iterator>
 #include <new>
 #include <optional>
 #include <type_traits>
@@ -32,7 +38,22 @@ struct [[nodiscard]] result {
 	const char *name() const { return why.name; }
 };
 
+/* The sentence for what a call returned; see dk_call_error_text(). */
+inline const char *error_text(int error)
+{
+	return dk_call_error_text(error);
+}
+
 /* ---- keysets of layout v1 --------------------------------------------------- */
+
+/*
+ * The name of a type in signatures. Compilers spell inline namespaces of yours in
+ * different ways: specialise it, with a text, for types in one that plugins of
+ * another compiler share.
+ */
+template <class T> struct type_name {
+	static constexpr const char *text = nullptr;
+};
 
 namespace detail {
 
@@ -46,6 +67,9 @@ inline constexpr unsigned short first_slot[] = {
 	DK_FUNCTIONALITIES(DK__FIRST_SLOT)
 #undef DK__FIRST_SLOT
 };
+
+/* False, once a template is instantiated. */
+template <class...> inline constexpr bool never = false;
 
 /* DK_KEY_BITS(), whose mixture of numbers and enums is C */
 constexpr __u64 key_bits(unsigned int key)
@@ -73,60 +97,78 @@ constexpr unsigned int runtime_key(unsigned int functionality, unsigned int back
 
 } /* namespace detail */
 
-/* A struct dk_keyset with operators; what they do is what PyTorch's do. */
+/*
+ * A struct dk_keyset with operators, which do what PyTorch's do. It is made from
+ * keys (enum dk_key) or from backends (enum dk_backend), and from a number by
+ * from_raw() only. A number that dk_backend_join() or the like returned becomes a
+ * backend by static_cast<dk_backend>().
+ */
 struct keyset {
 	__u64 bits = 0;
 
 	constexpr keyset() = default;
-	constexpr explicit keyset(__u64 raw) : bits(raw) {}
 	constexpr keyset(dk_keyset ks) : bits(ks.bits) {}
 	constexpr keyset(dk_key key) : bits(detail::key_bits(key)) {}
+	/* the backend's bit alone, which is no key */
+	constexpr explicit keyset(dk_backend backend)
+		: bits(backend ? DK_BACKEND_BIT(backend) : 0) {}
 	constexpr keyset(std::initializer_list<dk_key> keys)
 	{
 		for (dk_key key : keys)
-			bits |= detail::key_bits(key);
+			bits |= keyset(key).bits;
 	}
+	constexpr explicit keyset(std::initializer_list<dk_backend> backends)
+	{
+		for (dk_backend backend : backends)
+			bits |= keyset(backend).bits;
+	}
+	template <class T, class = std::enable_if_t<std::is_arithmetic_v<T> || std::is_enum_v<T>>>
+	explicit keyset(T)
+	{
+		static_assert(detail::never<T>,
+			      "dk::keyset is made from keys or backends; use dk::keyset::from_raw() for bits");
+	}
+	static constexpr keyset from_raw(__u64 raw) { return dk_keyset{ raw }; }
 	constexpr operator dk_keyset() const { return dk_keyset{ bits }; }
 
-	static constexpr keyset full() { return keyset(DK_FULL); }
-	static constexpr keyset of_backend(unsigned int backend)
-	{
-		return keyset(backend ? DK_BACKEND_BIT(backend) : 0);
-	}
-	/* what comes behind a key, to mask a redispatch with */
+	static constexpr keyset full() { return from_raw(DK_FULL); }
+	/* the keys below a key, to mask a redispatch with */
 	static constexpr keyset after(dk_key key)
 	{
 		const unsigned int f = detail::fls(keyset(key).bits >> DK_NUM_BACKENDS);
 
-		return keyset((f ? DK_FUNCTIONALITY_BIT(f) - 1 : DK_BACKEND_MASK >> 1) |
-			      DK_FUNCTIONALITY_BIT(DK_PYTHON_DISPATCHER));
+		return from_raw((f ? DK_FUNCTIONALITY_BIT(f) - 1 : DK_BACKEND_MASK >> 1) |
+				DK_FUNCTIONALITY_BIT(DK_PYTHON_DISPATCHER));
 	}
 
 	constexpr bool empty() const { return !bits; }
 	constexpr bool has(dk_key key) const { return has_all(key); }
-	constexpr bool has_backend(unsigned int b) const { return has_all(of_backend(b)); }
+	constexpr bool has_backend(dk_backend b) const { return has_all(keyset(b)); }
 	constexpr bool has_all(keyset s) const { return (bits & s.bits) == s.bits; }
 	constexpr bool has_any(keyset s) const { return bits & s.bits; }
-	constexpr keyset add(keyset s) const { return keyset(bits | s.bits); }
+	constexpr keyset add(keyset s) const { return from_raw(bits | s.bits); }
 	/* functionalities only: the backend bits stay, as with operator - */
 	constexpr keyset remove(dk_key key) const { return *this - key; }
-	constexpr keyset remove_backend(unsigned int b) const
+	constexpr keyset remove_backend(dk_backend b) const
 	{
-		return keyset(bits & ~of_backend(b).bits);
+		return from_raw(bits & ~keyset(b).bits);
 	}
 
 	/* of highest priority */
-	constexpr unsigned int functionality() const
+	constexpr dk_key functionality() const
 	{
-		return detail::fls((bits & DK_FULL) >> DK_NUM_BACKENDS);
+		return static_cast<dk_key>(detail::fls((bits & DK_FULL) >> DK_NUM_BACKENDS));
 	}
-	constexpr unsigned int backend() const { return detail::fls(bits & DK_BACKEND_MASK); }
+	constexpr dk_backend backend() const
+	{
+		return static_cast<dk_backend>(detail::fls(bits & DK_BACKEND_MASK));
+	}
 	constexpr dk_key key() const
 	{
-		const unsigned int f = functionality();
+		const dk_key f = functionality();
 
-		return static_cast<dk_key>(per_backend(f) ?
-					   detail::runtime_key(f, backend()) : f);
+		return per_backend(f) ?
+		       static_cast<dk_key>(detail::runtime_key(f, backend())) : f;
 	}
 	constexpr unsigned int slot() const
 	{
@@ -138,6 +180,16 @@ struct keyset {
 	/* the runtime keys, lowest priority first */
 	class iterator {
 	public:
+		using iterator_category = std::input_iterator_tag;
+#if __cplusplus >= 202002L
+		using iterator_concept = std::forward_iterator_tag;
+#endif
+		using value_type = dk_key;
+		using difference_type = std::ptrdiff_t;
+		using pointer = const dk_key *;
+		using reference = dk_key;
+
+		iterator() = default;
 		iterator(dk_keyset ks, unsigned int slot) : ks_(ks), slot_(slot) {}
 		dk_key operator*() const
 		{
@@ -148,16 +200,25 @@ struct keyset {
 			slot_ = dk_keyset_next(nullptr, ks_, slot_);
 			return *this;
 		}
+		iterator operator++(int)
+		{
+			iterator old = *this;
+
+			++*this;
+			return old;
+		}
 		bool operator!=(const iterator &other) const { return slot_ != other.slot_; }
 		bool operator==(const iterator &other) const { return slot_ == other.slot_; }
 
 	private:
-		dk_keyset ks_;
-		unsigned int slot_;
+		dk_keyset ks_{};
+		unsigned int slot_ = 0;
 	};
 	iterator begin() const { return { *this, dk_keyset_next(nullptr, *this, 0) }; }
 	iterator end() const { return { *this, 0 }; }
 
+	/* print() of every set fits */
+	static constexpr std::size_t text_max = 2048;
 	/* as dk_keyset_print() and dk_keyset_parse() */
 	std::size_t print(char *buf, std::size_t size) const
 	{
@@ -174,15 +235,30 @@ struct keyset {
 		return r;
 	}
 
-	friend constexpr keyset operator|(keyset a, keyset b) { return keyset(a.bits | b.bits); }
-	friend constexpr keyset operator&(keyset a, keyset b) { return keyset(a.bits & b.bits); }
-	friend constexpr keyset operator^(keyset a, keyset b) { return keyset(a.bits ^ b.bits); }
+	template <class Traits>
+	friend std::basic_ostream<char, Traits> &
+	operator<<(std::basic_ostream<char, Traits> &out, keyset ks)
+	{
+		char text[text_max];
+
+		ks.print(text, sizeof(text));
+		return out << text;
+	}
+
+	friend constexpr keyset operator|(keyset a, keyset b) { return from_raw(a.bits | b.bits); }
+	friend constexpr keyset operator&(keyset a, keyset b) { return from_raw(a.bits & b.bits); }
+	friend constexpr keyset operator^(keyset a, keyset b) { return from_raw(a.bits ^ b.bits); }
 	friend constexpr keyset operator-(keyset a, keyset b)
 	{
-		return keyset(a.bits & (DK_BACKEND_MASK | ~b.bits));
+		return from_raw(a.bits & (DK_BACKEND_MASK | ~b.bits));
 	}
 	friend constexpr bool operator==(keyset a, keyset b) { return a.bits == b.bits; }
 	friend constexpr bool operator!=(keyset a, keyset b) { return a.bits != b.bits; }
+	/* by the bits, for sorted containers: no word about subsets */
+	friend constexpr bool operator<(keyset a, keyset b) { return a.bits < b.bits; }
+	friend constexpr bool operator>(keyset a, keyset b) { return b < a; }
+	friend constexpr bool operator<=(keyset a, keyset b) { return !(b < a); }
+	friend constexpr bool operator>=(keyset a, keyset b) { return !(a < b); }
 	constexpr keyset &operator|=(keyset s) { return *this = *this | s; }
 	constexpr keyset &operator&=(keyset s) { return *this = *this & s; }
 	constexpr keyset &operator^=(keyset s) { return *this = *this ^ s; }
@@ -195,11 +271,28 @@ private:
 	}
 };
 
-inline constexpr keyset autograd_keys{ __u64{ DK_AUTOGRAD_BITS } };
-inline constexpr keyset autograd_adinplace_or_view_keys{
-	__u64{ DK_AUTOGRAD_ADINPLACE_OR_VIEW_BITS } };
-inline constexpr keyset default_included{ __u64{ DK_DEFAULT_INCLUDED } };
-inline constexpr keyset default_excluded{ __u64{ DK_DEFAULT_EXCLUDED } };
+inline constexpr keyset autograd_keys = keyset::from_raw(DK_AUTOGRAD_BITS);
+inline constexpr keyset autograd_adinplace_or_view_keys =
+	keyset::from_raw(DK_AUTOGRAD_ADINPLACE_OR_VIEW_BITS);
+inline constexpr keyset default_included = keyset::from_raw(DK_DEFAULT_INCLUDED);
+inline constexpr keyset default_excluded = keyset::from_raw(DK_DEFAULT_EXCLUDED);
+
+} /* namespace dk */
+
+template <> struct std::hash<dk::keyset> {
+	std::size_t operator()(dk::keyset ks) const noexcept
+	{
+		return std::hash<__u64>()(ks.bits);
+	}
+};
+
+/* Two keys make a set, and not the number that C would make of them. */
+constexpr dk::keyset operator|(dk_key a, dk_key b)
+{
+	return { a, b };
+}
+
+namespace dk {
 
 /* ---- guards ----------------------------------------------------------------- */
 
@@ -311,7 +404,8 @@ private:
 
 /*
  * Types that calls dispatch on: dk_obj, what derives from it, and what has a
- * member "dk" of it. Specialise it for your own, with is = true and of().
+ * member "dk" of it. Specialise it for your own, with is = true and of(); with
+ * offset, where in it the dk_obj lies, dk_arg_get() knows it as an object, too.
  */
 template <class T, class = void> struct object {
 	static constexpr bool is = false;
@@ -340,27 +434,55 @@ template <class T> struct list {
 /* What an operator dispatches on: every parameter that is fit, or these only. */
 struct every {
 	static constexpr bool has(std::size_t) { return true; }
+	static constexpr bool fits(std::initializer_list<bool>) { return true; }
 };
 template <std::size_t... I> struct on {
 	static constexpr bool has(std::size_t i) { return ((i == I) || ...); }
+	static constexpr bool fits(std::initializer_list<bool> is)
+	{
+		return ((I < is.size() && is.begin()[I]) && ...);
+	}
 };
 
 namespace detail {
 
-template <class T, class = void> struct complete : std::false_type {};
-template <class T> struct complete<T, std::void_t<decltype(sizeof(T))>> : std::true_type {};
+/*
+ * Calls and the description of parameters ask separately: a compiler keeps its
+ * first answer, and the description may come before the type is complete.
+ */
+template <class T, class By, class = void> struct complete : std::false_type {};
+template <class T, class By>
+struct complete<T, By, std::void_t<decltype(sizeof(T))>> : std::true_type {};
 
-template <class T> constexpr bool is_object()
+struct by_call;
+struct by_description;
+template <class T, class By = by_call> constexpr bool is_object()
 {
-	if constexpr (std::is_class_v<T> && complete<T>::value)
+	if constexpr (std::is_class_v<T> && complete<T, By>::value)
 		return object<T>::is;
 	else
 		return false;
 }
 
-/* each() hands the objects in a parameter to a function; many: by a list */
+/*
+ * each() passes the objects in a parameter to a function; many: by a list;
+ * generator: does not count in boxed calls
+ */
 template <class T, class = void> struct visit {
 	static constexpr bool is = false, many = false;
+};
+
+template <class T>
+inline constexpr bool is_generator =
+	std::is_base_of_v<dk_generator, std::remove_cv_t<std::remove_pointer_t<T>>>;
+
+template <> struct visit<dk_list> {
+	static constexpr bool is = true, many = false;
+	template <class S> static void each(const dk_list &x, S &sink)
+	{
+		/* a parameter by value, which is no constant */
+		sink(dk_list_obj(const_cast<dk_list *>(&x)));
+	}
 };
 
 template <class T> struct visit<T, std::enable_if_t<is_object<T>()>> {
@@ -455,11 +577,6 @@ using stored = std::conditional_t<std::is_reference_v<T>, std::remove_reference_
  * these members; a reference is a pointer there.
  */
 template <class... A> class args {
-	static_assert((!std::is_rvalue_reference_v<A> && ...),
-		      "a call may be made again below: take it by value or &");
-	static_assert((std::is_trivially_copyable_v<stored<A>> && ...),
-		      "C code may copy what is passed by value: pass a pointer or &");
-
 	static constexpr std::size_t num = sizeof...(A);
 	static constexpr std::size_t align_to(std::size_t n, std::size_t align)
 	{
@@ -489,7 +606,8 @@ public:
 	explicit args(A... a) { put(std::index_sequence_for<A...>(), a...); }
 	void *data() { return bytes_; }
 
-	template <std::size_t I, class T> static T get(void *at)
+	/* the argument where it lies: of T &, what it refers to */
+	template <std::size_t I, class T> static std::remove_reference_t<T> &get(void *at)
 	{
 		auto *p = std::launder(reinterpret_cast<stored<T> *>(
 			static_cast<unsigned char *>(at) + layout.at[I]));
@@ -516,6 +634,180 @@ private:
 	alignas(layout.align) unsigned char bytes_[layout.size];
 };
 
+/* ---- the description of parameters ---------------------------------------------- */
+
+template <class T> union unmade {
+	char none;
+	T made;
+	constexpr unmade() : none() {}
+	~unmade() {}
+};
+template <class T> struct place {
+	static unmade<T> at;
+};
+template <class T> unmade<T> place<T>::at;
+
+/* Where in an object of a parameter the dk_obj lies; npos: unknown. */
+inline constexpr std::size_t npos = static_cast<std::size_t>(-1);
+template <class T, class = void> struct obj_offset {
+	static constexpr std::size_t value = npos;
+};
+template <class T>
+struct obj_offset<T, std::void_t<decltype(static_cast<const T *>(
+			     std::declval<const dk_obj *>()))>> {
+	static constexpr const void *whole = &place<T>::at.made;
+	static constexpr const void *base = static_cast<const dk_obj *>(&place<T>::at.made);
+	static constexpr std::size_t value = whole == base ? 0 : npos;
+};
+template <class T>
+struct obj_offset<T, std::enable_if_t<std::is_standard_layout_v<T> &&
+				      std::is_same_v<decltype(T::dk), dk_obj>>> {
+	static constexpr std::size_t value = offsetof(T, dk);
+};
+template <class T>
+struct obj_offset<T, std::enable_if_t<(object<T>::offset < npos)>> {
+	static constexpr std::size_t value = object<T>::offset;
+};
+
+/* Of what a pointer or a reference leads to. */
+template <class T> constexpr dk_param pointer_param()
+{
+	using to = std::remove_cv_t<T>;
+	dk_param p{};
+
+	p.kind = DK_ARG_POINTER;
+	p.size = sizeof(void *);
+	if constexpr (std::is_same_v<to, dk_generator>) {
+		p.kind = DK_ARG_GENERATOR;
+	} else if constexpr (is_object<to, by_description>()) {
+		if constexpr (obj_offset<to>::value != npos) {
+			p.kind = DK_ARG_OBJECT;
+			p.obj_offset = obj_offset<to>::value;
+		}
+	}
+	return p;
+}
+
+template <class T> constexpr dk_arg_kind value_kind()
+{
+	if constexpr (std::is_same_v<T, bool>)
+		return DK_ARG_BOOL;
+	else if constexpr (std::is_enum_v<T>)
+		return value_kind<std::underlying_type_t<T>>();
+	else if constexpr (std::is_integral_v<T> && sizeof(T) <= sizeof(__u64))
+		return std::is_signed_v<T> ? DK_ARG_INT : DK_ARG_UINT;
+	else if constexpr (std::is_same_v<T, float>)
+		return DK_ARG_FLOAT;
+	else if constexpr (std::is_same_v<T, double>)
+		return DK_ARG_DOUBLE;
+	else if constexpr (std::is_same_v<T, const char *>)
+		return DK_ARG_STRING;
+	else if constexpr (std::is_same_v<T, dk_list>)
+		return DK_ARG_LIST;
+	else
+		return DK_ARG_OTHER;
+}
+
+template <class T> constexpr dk_param param_of()
+{
+	if constexpr (std::is_reference_v<T>) {
+		return pointer_param<std::remove_reference_t<T>>();
+	} else if constexpr (std::is_pointer_v<T> && value_kind<T>() != DK_ARG_STRING) {
+		return pointer_param<std::remove_pointer_t<T>>();
+	} else {
+		dk_param p{};
+
+		p.kind = value_kind<T>();
+		p.size = sizeof(T);
+		return p;
+	}
+}
+
+/* "_7", as PyTorch calls a parameter whose name is not known. */
+template <std::size_t I> struct nameless {
+	static constexpr char text[] = { '_', I < 10 ? '0' + I : '0' + I / 10,
+					 I < 10 ? '\0' : '0' + I % 10, '\0' };
+};
+
+template <class Index> struct nameless_params;
+template <std::size_t... I> struct nameless_params<std::index_sequence<I...>> {
+	static constexpr const char *name(std::size_t i)
+	{
+		const char *const names[] = { nameless<I>::text..., "" };
+
+		return names[i];
+	}
+};
+
+/* The names in the text of C parameters, such as "(struct vec *v, int n)". */
+constexpr bool is_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	       (c >= 'a' && c <= 'z');
+}
+
+template <class Text> class named_params {
+	static constexpr std::size_t length = sizeof(Text::text);
+	struct split {
+		char text[length] = {};
+		std::size_t at[length] = {};
+	};
+	/* of each parameter the last word, or the first one after "(*" */
+	static constexpr split names()
+	{
+		std::size_t depth = 0, begin = 0, end = 0, used = 0, n = 0;
+		bool pointer = false;
+		split s;
+
+		for (std::size_t i = 0; i + 1 < length; i++) {
+			const char c = Text::text[i];
+
+			if (c == '(' && depth == 1 && Text::text[i + 1] == '*') {
+				pointer = true;
+				end = 0;
+			}
+			if (c == '(' || c == '[' || c == '<')
+				depth++;
+			if (c == ')' || c == ']' || c == '>')
+				depth--;
+			if (is_word(c) && (pointer ? !end || end == i : depth == 1)) {
+				begin = end == i && end ? begin : i;
+				end = i + 1;
+			}
+			if (depth > 1 || (depth == 1 && c != ','))
+				continue;
+			s.at[n++] = used;
+			for (; begin < end; begin++)
+				s.text[used++] = Text::text[begin];
+			used++;
+			begin = end = 0;
+			pointer = false;
+		}
+		return s;
+	}
+	static constexpr split made = names();
+
+public:
+	static constexpr const char *name(std::size_t i) { return made.text + made.at[i]; }
+};
+
+/* The description of parameters; types have to be complete before the operator. */
+template <class Names, class Index, class... A> struct param_tables;
+template <class Names, std::size_t... I, class... A>
+struct param_tables<Names, std::index_sequence<I...>, A...> {
+	static constexpr dk_param one(dk_param p, std::size_t i)
+	{
+		p.name = Names::name(i);
+		p.offset = static_cast<__u32>(args<A...>::layout.at[i]);
+		return p;
+	}
+	static const dk_param table[sizeof...(A) + 1];
+};
+template <class Names, std::size_t... I, class... A>
+const dk_param param_tables<Names, std::index_sequence<I...>, A...>::table[] = {
+	one(param_of<A>(), I)..., {}
+};
+
 /* ---- signatures as text ----------------------------------------------------- */
 
 struct text {
@@ -528,29 +820,135 @@ struct text {
 			if (at)
 				at[n] = s[i];
 	}
-	template <std::size_t N> constexpr void put(const char (&s)[N]) { put(s, N - 1); }
+	constexpr void put(const char *s)
+	{
+		while (*s)
+			put(s++, 1);
+	}
 };
 
-template <class T> constexpr void pretty(text &t)
-{
-	const char *s = __PRETTY_FUNCTION__;
-	std::size_t len = 0;
+/* A part of a text. */
+struct part {
+	const char *s;
+	std::size_t n;
 
-	/* ... [with T = NAME] or ... [T = NAME] */
-	while (s[0] != 'T' || s[1] != ' ' || s[2] != '=')
-		s++;
-	s += 4;
-	while (s[len])
-		len++;
-	t.put(s, len - 1);
+	constexpr bool is(const char *word) const
+	{
+		std::size_t i = 0;
+
+		while (i < n && word[i] == s[i])
+			i++;
+		return i == n && !word[i];
+	}
+	constexpr part word(std::size_t from) const
+	{
+		std::size_t to = from;
+
+		while (to < n && is_word(s[to]))
+			to++;
+		return { s + from, to - from };
+	}
+	constexpr bool starts(std::size_t from, const char *with) const
+	{
+		for (; *with; from++, with++)
+			if (from >= n || s[from] != *with)
+				return false;
+		return true;
+	}
+};
+
+/* Which library's std:: it is: its types are others than those of another one. */
+#if defined(_LIBCPP_VERSION)
+inline constexpr const char *std_name = "std[libc++]";
+#elif defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
+inline constexpr const char *std_name = "std[libstdc++98]";
+#else
+inline constexpr const char *std_name = "std";
+#endif
+
+/* "long unsigned int" and "unsigned long" in one way; returns the end of the words. */
+constexpr std::size_t put_integer(text &t, part p, std::size_t i)
+{
+	unsigned int longs = 0, is_unsigned = 0, is_signed = 0, is_short = 0, is_char = 0;
+	std::size_t next = i, end = i;
+
+	for (;; next = end + (end < p.n && p.s[end] == ' ')) {
+		const part w = p.word(next);
+
+		longs += w.is("long");
+		is_unsigned |= w.is("unsigned");
+		is_signed |= w.is("signed");
+		is_short |= w.is("short");
+		is_char |= w.is("char");
+		if (!w.n || !(w.is("long") || w.is("unsigned") || w.is("signed") ||
+			      w.is("short") || w.is("char") || w.is("int")))
+			break;
+		end = next + w.n;
+	}
+	if (end == i)
+		return i;
+	t.put(is_unsigned ? "unsigned " : is_signed && is_char ? "signed " : "");
+	t.put(is_char ? "char" : is_short ? "short" : longs > 1 ? "long long" :
+	      longs ? "long" : "int");
+	return end;
 }
 
-/* The types that compilers spell in different ways, in one way. */
-#define DK__SPELLED(X)							\
-	X(bool) X(char) X(signed char) X(unsigned char) X(short)	\
-	X(unsigned short) X(int) X(unsigned int) X(long) X(unsigned long) \
-	X(long long) X(unsigned long long) X(float) X(double)		\
-	X(long double) X(void)
+/*
+ * A name as the compiler spells it, without what compilers differ in: inline
+ * namespaces of the standard library, white space, integers, suffixes of numbers
+ * and the anonymous namespace.
+ */
+constexpr void put_name(text &t, part p)
+{
+	std::size_t i = 0;
+
+	while (i < p.n) {
+		const part w = p.word(i);
+		const std::size_t after = i + w.n;
+
+		if (p.starts(i, "{anonymous}")) {
+			t.put("(anonymous namespace)");
+			i += 11;
+		} else if (!w.n) {
+			if (p.s[i] != ' ')
+				t.put(p.s + i, 1);
+			i++;
+		} else if ((w.is("__cxx11") || w.is("__1")) && p.starts(after, "::")) {
+			i = after + 2;
+		} else if (w.s[0] >= '0' && w.s[0] <= '9') {
+			for (; i < after && p.s[i] >= '0' && p.s[i] <= '9'; i++)
+				t.put(p.s + i, 1);
+			i = after;
+		} else if (w.is("std") && p.starts(after, "::")) {
+			t.put(std_name);
+			i = after;
+		} else {
+			i = put_integer(t, p, i);
+			if (i != after - w.n)
+				continue;
+			t.put(w.s, w.n);
+			i = after;
+		}
+	}
+}
+
+/* What is between "X = " and "]" in __PRETTY_FUNCTION__. */
+constexpr part after_equals(const char *s)
+{
+	std::size_t n = 0;
+
+	while (s[0] != 'X' || s[1] != ' ' || s[2] != '=')
+		s++;
+	s += 4;
+	while (s[n])
+		n++;
+	return { s, n - 1 };
+}
+
+template <class X> constexpr part pretty()
+{
+	return after_equals(__PRETTY_FUNCTION__);
+}
 
 template <class T> constexpr void spell(text &t)
 {
@@ -564,16 +962,12 @@ template <class T> constexpr void spell(text &t)
 		t.put("(");
 		spell<std::remove_pointer_t<T>>(t);
 		t.put(")*");
-#define DK__SPELL(type)							\
-	} else if constexpr (std::is_same_v<T, type>) {			\
-		t.put(#type);
-	DK__SPELLED(DK__SPELL)
-#undef DK__SPELL
+	} else if constexpr (type_name<T>::text != nullptr) {
+		t.put(type_name<T>::text);
 	} else {
-		pretty<T>(t);
+		put_name(t, pretty<T>());
 	}
 }
-#undef DK__SPELLED
 
 template <class... A> struct signature {
 	static constexpr std::size_t spelled(char *at)
@@ -595,12 +989,104 @@ template <class... A> struct signature {
 	static constexpr auto chars = made();
 };
 
+/* ---- functions --------------------------------------------------------------- */
+
+template <auto X> constexpr part pretty_value()
+{
+	return after_equals(__PRETTY_FUNCTION__);
+}
+
+/* The name of a function, without its namespaces and template arguments. */
+template <auto f> struct function_name {
+	static constexpr std::size_t cut(char *at)
+	{
+		const part all = pretty_value<f>();
+		std::size_t begin = 0, end = 0;
+		text t{ at, 0 };
+
+		for (; end < all.n && all.s[end] != '<'; end++)
+			if (!is_word(all.s[end]))
+				begin = end + 1;
+		t.put(all.s + begin, end - begin);
+		return t.n;
+	}
+	static constexpr auto made()
+	{
+		std::array<char, cut(nullptr) + 1> a{};
+
+		cut(a.data());
+		return a;
+	}
+	static constexpr auto chars = made();
+};
+
+/* The parameters of a function or of an object with one operator (), as a type. */
+template <class... P> struct types {};
+template <class F, class = void> struct params_of {
+	using type = void;			/* a template, or overloaded */
+};
+template <class R, class... P> struct params_of<R (*)(P...)> {
+	using type = types<P...>;
+};
+template <class R, class... P> struct params_of<R (*)(P...) noexcept> : params_of<R (*)(P...)> {};
+template <class F> struct call_operator;
+#define DK__CALL_OPERATOR(how)						\
+	template <class C, class R, class... P>				\
+	struct call_operator<R (C::*)(P...) how> : params_of<R (*)(P...)> {};
+DK__CALL_OPERATOR()
+DK__CALL_OPERATOR(const)
+DK__CALL_OPERATOR(noexcept)
+DK__CALL_OPERATOR(const noexcept)
+#undef DK__CALL_OPERATOR
+template <class F>
+struct params_of<F, std::void_t<decltype(&F::operator())>>
+	: call_operator<decltype(&F::operator())> {};
+
+/* Does a parameter take an argument as it is? It may be more const, or a copy. */
+template <class T> struct bare {
+	using type = std::remove_cv_t<std::remove_reference_t<T>>;
+};
+template <class T> using bare_t = typename bare<T>::type;
+template <class P, class A>
+inline constexpr bool takes =
+	std::is_convertible_v<A, P> &&
+	(std::is_same_v<bare_t<P>, bare_t<A>> ||
+	 (std::is_pointer_v<bare_t<P>> && std::is_pointer_v<bare_t<A>> &&
+	  std::is_same_v<bare_t<std::remove_pointer_t<bare_t<P>>>,
+			 bare_t<std::remove_pointer_t<bare_t<A>>>>));
+
+template <class P, class A> struct all_take : std::false_type {};
+template <class... A> struct all_take<void, types<A...>> : std::true_type {};
+template <class... P, class... A>
+struct all_take<types<P...>, types<A...>> : std::bool_constant<(takes<P, A> && ...)> {};
+template <bool same_number, class P, class A> struct all_take_n : std::false_type {};
+template <class P, class A> struct all_take_n<true, P, A> : all_take<P, A> {};
+
+template <class P> inline constexpr std::size_t count_of = 0;
+template <class... P> inline constexpr std::size_t count_of<types<P...>> = sizeof...(P);
+
+/* Can F be called with exactly these, and does it return an int? */
+template <class F, class... A> constexpr bool is_for()
+{
+	using params = typename params_of<F>::type;
+
+	if constexpr (!std::is_invocable_v<F &, A...>)
+		return false;
+	else if constexpr (!std::is_same_v<std::invoke_result_t<F &, A...>, int>)
+		return false;
+	else if constexpr (std::is_void_v<params>)
+		return true;
+	else
+		return all_take_n<count_of<params> == sizeof...(A), params, types<A...>>::value;
+}
+
 /* ---- what is registered ----------------------------------------------------- */
 
-/* A provider for one registration, with the function's state behind it. */
+/* A provider for one registration, and the function's state after it. */
 struct entry {
 	dk_provider prov = {};
 	dk_impl impl = {};
+	char label[DK_NAME_MAX] = {};
 	void (*destroy)(entry *) = [](entry *e) { delete e; };
 };
 
@@ -617,6 +1103,18 @@ template <class F> struct entry_of : entry {
 	}
 };
 
+/* A definition, with a declaration of its own: it may have a schema. */
+struct definition : entry {
+	dk_op_decl decl;
+
+	explicit definition(const dk_op_decl &from) : decl(from)
+	{
+		decl.op = nullptr;
+		decl.sig_mark = 0;
+		destroy = [](entry *e) { delete static_cast<definition *>(e); };
+	}
+};
+
 inline dk_provider named(const char *name, void *priv, dk_registry *reg)
 {
 	dk_provider p = {};
@@ -630,12 +1128,114 @@ inline dk_provider named(const char *name, void *priv, dk_registry *reg)
 	return p;
 }
 
+inline result refused(dk_reason reason, int error)
+{
+	result r;
+
+	r.error = error;
+	r.why.reason = reason;
+	r.why.text = dk_reason_text(reason);
+	return r;
+}
+
+/* Where something is registered, which names a function that has no name. */
+struct position {
+	const char *file;
+	int line;
+
+	static constexpr position here(const char *file = __builtin_FILE(),
+				       int line = __builtin_LINE())
+	{
+		return { file, line };
+	}
+	void print(char *buf, std::size_t size) const
+	{
+		const char *slash = std::strrchr(file, '/');
+
+		std::snprintf(buf, size, "%s:%d", slash ? slash + 1 : file, line);
+	}
+};
+
+} /* namespace detail */
+
+/* How a function is registered; all of it may be left out. */
+struct impl_options {
+	/* its name for people; else the function's, or FILE:LINE of a lambda */
+	const char *label = nullptr;
+	/* what it takes and returns, such as "(Tensor _0) -> Tensor _0"; stays */
+	const char *schema = nullptr;
+	/* of enum dk_impl_flags: DK_IMPL_F_ATOMIC */
+	unsigned int flags = 0;
+	/* whose runtime key a building block means */
+	dk_backend backend = DK_BACKEND_INVALID;
+	dk_registry *registry = nullptr;
+};
+
+/* How an operator is defined; all of it may be left out. */
+struct define_options {
+	/* such as "my::add(Tensor a, Tensor b) -> Tensor"; stays */
+	const char *schema = nullptr;
+	/* of enum dk_op_flags */
+	unsigned int flags = 0;
+	dk_registry *registry = nullptr;
+	dk_alias_analysis alias_analysis = DK_ALIAS_DEFAULT;
+	/* where it is, for people, such as DK_HERE; stays */
+	const char *debug = nullptr;
+};
+
+namespace detail {
+
+inline void fill(entry &e, const dk_op_decl *op, dk_key key, const impl_options &how,
+		 unsigned int flags, position at)
+{
+	if (how.label)
+		std::snprintf(e.label, sizeof(e.label), "%s", how.label);
+	else
+		at.print(e.label, sizeof(e.label));
+	e.impl.op = op;
+	e.impl.size = sizeof(e.impl);
+	e.impl.label = e.label;
+	e.impl.key = key;
+	e.impl.flags = static_cast<__u16>(flags | how.flags);
+	e.impl.schema = how.schema;
+}
+
+inline void fill(dk_op_decl &decl, const define_options &how)
+{
+	decl.schema = how.schema;
+	decl.debug = how.debug;
+	decl.alias_analysis = how.alias_analysis;
+}
+
+template <auto f> impl_options with_name(impl_options how)
+{
+	if (!how.label)
+		how.label = function_name<f>::chars.data();
+	return how;
+}
+
+/* A boxed function by one that may have state. */
+template <class F> dk_fn_t boxed_by(const F &)
+{
+	constexpr bool fits = is_for<F, dk_call *, void *>();
+
+	static_assert(fits, "a boxed function takes (dk_call *, void *args) and returns int");
+	if constexpr (fits) {
+		dk_boxed_fn_t fn = [](dk_call *c, void *args) -> int {
+			return entry_of<F>::of(c)(c, args);
+		};
+		return reinterpret_cast<dk_fn_t>(fn);
+	} else {
+		return nullptr;
+	}
+}
+
 } /* namespace detail */
 
 /*
- * Something that is registered, until it is destroyed: then it is taken out, no
- * call is inside of it any more, and its state is gone. False where it was
- * refused; status() tells why.
+ * Something that is registered, until it is destroyed: then it is unregistered, no
+ * call is inside it any more, and its state is destroyed. False if it was
+ * refused; status() has the reason.
  */
 class [[nodiscard]] registration {
 public:
@@ -657,9 +1257,9 @@ public:
 	const result &status() const { return status_; }
 
 	/*
-	 * Sooner; as dk_provider_unregister(). Where that fails, as from inside
-	 * of the function itself, it stays registered. The destructor cannot
-	 * tell: there it then stays for ever.
+	 * Unregister before the end of the scope; as dk_provider_unregister().
+	 * Where that fails, as from inside the function itself, it stays
+	 * registered. The destructor cannot report that: there it stays for ever.
 	 */
 	int release()
 	{
@@ -670,20 +1270,19 @@ public:
 		return err;
 	}
 
-	/* For op and fallback(): @add registers what is in the entry. */
-	template <class Add>
-	registration(detail::entry *e, const char *name, dk_registry *reg, Add add) : entry_(e)
+	/* For op and fallback(): @enter registers what is in the entry. */
+	template <class Enter>
+	registration(detail::entry *e, const char *name, dk_registry *reg, Enter enter)
+		: entry_(e)
 	{
 		if (!entry_) {
-			status_.error = -ENOMEM;
-			status_.why.reason = DK_WHY_NO_MEMORY;
-			status_.why.text = dk_reason_text(DK_WHY_NO_MEMORY);
+			status_ = detail::refused(DK_WHY_NO_MEMORY, -ENOMEM);
 			return;
 		}
 		e->prov = detail::named(name, e, reg);
 		status_.error = dk_provider_register(&e->prov, &status_.why);
 		if (status_) {
-			status_.error = add(*e, status_.why);
+			status_.error = enter(*e, status_.why);
 			if (!status_ && dk_provider_unregister(&e->prov))
 				entry_ = nullptr;
 		}
@@ -708,27 +1307,124 @@ private:
 	result status_;
 };
 
+namespace detail {
+
+inline registration add_fallback(entry *e, dk_key key, const impl_options &how,
+				 unsigned int flags, position at)
+{
+	if (e)
+		fill(*e, nullptr, key, how, flags, at);
+	return { e, "fallback", how.registry, [](entry &added, dk_diag &why) {
+		return dk_fallback_register(&added.prov, &added.impl, &why); } };
+}
+
+} /* namespace detail */
+
 /* A function int(dk_call *, void *args) at a key, for operators that have none. */
 template <class F>
-registration fallback(dk_key key, F f, const char *label = "fallback",
-		      unsigned int flags = 0, dk_registry *reg = nullptr)
+registration fallback(dk_key key, F f, const impl_options &how = {},
+		      detail::position at = detail::position::here())
 {
-	using entry = detail::entry_of<F>;
-	auto *e = new (std::nothrow) entry(std::move(f));
+	auto *e = new (std::nothrow) detail::entry_of<F>(std::move(f));
 
-	if (e) {
-		e->impl.size = sizeof(e->impl);
-		e->impl.label = label;
-		e->impl.key = key;
-		e->impl.flags = DK_IMPL_F_BOXED | flags;
-		dk_boxed_fn_t fn = [](dk_call *c, void *args) -> int {
-			return entry::of(c)(c, args);
-		};
-		e->impl.fn = reinterpret_cast<dk_fn_t>(fn);
-	}
-	return { e, label, reg, [](detail::entry &at, dk_diag &why) {
-		return dk_fallback_register(&at.prov, &at.impl, &why); } };
+	if (e)
+		e->impl.fn = detail::boxed_by(e->f);
+	return detail::add_fallback(e, key, how, DK_IMPL_F_BOXED, at);
 }
+template <auto f> registration fallback(dk_key key, const impl_options &how = {})
+{
+	return fallback(key, f, detail::with_name<f>(how));
+}
+
+/* As if the key were not in the set, for operators that have nothing there. */
+inline registration fallthrough(dk_key key, impl_options how = {})
+{
+	how.label = how.label ? how.label : "fallthrough";
+	return detail::add_fallback(new (std::nothrow) detail::entry, key, how,
+				    DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC, {});
+}
+
+/* ---- registries and listeners -------------------------------------------------- */
+
+/* A registry of one's own; see dk_registry_alloc(). False if it was refused. */
+class registry {
+public:
+	explicit registry(unsigned int flags = DK_REGISTRY_STOCKED,
+			  const dk_layout *layout = nullptr)
+		: reg_(dk_registry_alloc(layout, flags, &status_.why))
+	{
+		if (!reg_)
+			status_.error = -static_cast<int>(error_of(status_.why.reason));
+	}
+	registry(registry &&other) noexcept
+		: status_(other.status_), reg_(std::exchange(other.reg_, nullptr)) {}
+	registry &operator=(registry &&other) noexcept
+	{
+		std::swap(status_, other.status_);
+		std::swap(reg_, other.reg_);
+		return *this;
+	}
+	/* what is in use then stays for ever; see free() */
+	~registry() { (void)free(); }
+
+	explicit operator bool() const { return reg_; }
+	const result &status() const { return status_; }
+	dk_registry *get() const { return reg_; }
+	/* as dk_registry_free(), which fails while something is registered */
+	result free()
+	{
+		result r;
+
+		r.error = dk_registry_free(reg_, &r.why);
+		if (r)
+			reg_ = nullptr;
+		return r;
+	}
+
+private:
+	static int error_of(unsigned int reason)
+	{
+		return reason == DK_WHY_NO_TABLE ? EOPNOTSUPP :
+		       reason == DK_WHY_BAD_FLAGS ? EINVAL : ENOMEM;
+	}
+
+	result status_;
+	dk_registry *reg_;
+};
+
+/*
+ * Calls a function void(const dk_event &) for each definition and function that
+ * comes and goes, to the end of its scope; see dk_listener_register().
+ */
+template <class F> class listener {
+	static_assert(std::is_invocable_v<F &, const dk_event &>,
+		      "a dk::listener calls its function with a const dk_event &");
+
+public:
+	explicit listener(F f, dk_registry *reg = nullptr) : f_(std::move(f))
+	{
+		listener_.size = sizeof(listener_);
+		listener_.registry = reg;
+		listener_.priv = this;
+		listener_.told = [](dk_listener *self, const dk_event *event) {
+			static_cast<listener *>(self->priv)->f_(*event);
+		};
+		status_.error = dk_listener_register(&listener_, &status_.why);
+	}
+	listener(const listener &) = delete;
+	listener &operator=(const listener &) = delete;
+	~listener() { (void)release(); }
+
+	explicit operator bool() const { return !status_.error; }
+	const result &status() const { return status_; }
+	/* as dk_listener_unregister() */
+	int release() { return dk_listener_unregister(&listener_); }
+
+private:
+	F f_;
+	dk_listener listener_ = {};
+	result status_;
+};
 
 /* An operator, held. False where there is none. */
 class handle {
@@ -749,6 +1445,18 @@ private:
 	dk_op *op_;
 };
 
+/* Where a call goes; true if a function serves it, else error says why not. */
+struct route : dk_route {
+	int error = 0;
+
+	route() : dk_route{}
+	{
+		size = sizeof(dk_route);
+		entry.size = sizeof(entry);
+	}
+	explicit operator bool() const { return !error; }
+};
+
 /* ---- operators ---------------------------------------------------------------- */
 
 /*
@@ -759,17 +1467,32 @@ private:
  * text has to be that of the DK_OP() line: DK_CXX_OP() takes type and text from
  * the same parameters.
  */
-template <class F, class On = every> class op;
+template <class F, class On = every> class op {
+	static_assert(detail::never<F>, "dk::op is for a function type that returns int");
+
+public:
+	constexpr explicit op(const char *) {}
+};
 
 template <class... A, class On> class op<int(A...), On> {
+	static_assert((!std::is_rvalue_reference_v<A> && ...),
+		      "a call may be made again below: take it by value or &");
+	static_assert((std::is_trivially_copyable_v<detail::stored<A>> && ...),
+		      "C code may copy what is passed by value: pass a pointer or &");
+
 	using pack = detail::args<A...>;
+	using all = std::index_sequence_for<A...>;
 	template <class T> using visit = detail::visit<std::remove_cv_t<std::remove_reference_t<T>>>;
 
 public:
 	using function = int (*)(dk_call *, A...);
+	/* the description of the parameters, with names by Names::name(i) */
+	template <class Names> using described = detail::param_tables<Names, all, A...>;
 
 	constexpr explicit op(const char *name,
-			      const char *sig = detail::signature<A...>::chars.data())
+			      const char *sig = detail::signature<A...>::chars.data(),
+			      const dk_param *params =
+				      described<detail::nameless_params<all>>::table)
 		: decl_{}
 	{
 		decl_.size = sizeof(decl_);
@@ -777,6 +1500,11 @@ public:
 		decl_.name = name;
 		decl_.sig = sig;
 		decl_.unbox = unbox;
+		decl_.unbox_plain = unbox_plain;
+		decl_.extract = extract;
+		decl_.num_params = sizeof...(A);
+		decl_.param = params;
+		decl_.args_size = pack::layout.size;
 	}
 	op(const op &) = delete;
 	op &operator=(const op &) = delete;
@@ -788,7 +1516,7 @@ public:
 	int operator()(A... a) { return in(dk::local(), a...); }
 	int in(const dk_local &l, A... a)
 	{
-		return enter([&](dk_call *c, auto *objs, unsigned int n) {
+		return enter(true, [&](dk_call *c, auto *objs, unsigned int n) {
 			return dk_call_enter(c, &decl_, &l, objs, n);
 		}, a...);
 	}
@@ -797,14 +1525,34 @@ public:
 	{
 		if (!h)
 			return -ENOENT;
-		return enter([&](dk_call *c, auto *objs, unsigned int n) {
+		return enter(true, [&](dk_call *c, auto *objs, unsigned int n) {
 			return dk_call_enter_op(c, h.get(), &decl_, &l, objs, n);
 		}, a...);
 	}
-	/* From inside a function: call by a keyset, or what comes behind its key. */
+	/*
+	 * Call by a keyset as it is, from anywhere: what the objects carry and what
+	 * local state includes and excludes is not used. See dk_call_enter_keyset().
+	 */
+	int by_keyset(keyset ks, A... a)
+	{
+		return enter(true, [&](dk_call *c, auto *objs, unsigned int n) {
+			return dk_call_enter_keyset(c, nullptr, &decl_, &dk::local(), ks,
+						    objs, n);
+		}, a...);
+	}
+	int by_keyset_at(const handle &h, const dk_local &l, keyset ks, A... a)
+	{
+		if (!h)
+			return -ENOENT;
+		return enter(true, [&](dk_call *c, auto *objs, unsigned int n) {
+			return dk_call_enter_keyset(c, h.get(), &decl_, &l, ks, objs, n);
+		}, a...);
+	}
+	/* From inside a function: call by a keyset, or by the keys below its key. */
 	int redispatch(dk_call *from, keyset ks, A... a)
 	{
-		return enter([&](dk_call *c, auto *objs, unsigned int n) {
+		return enter(!(from->flags & DK_CALL_BOXED),
+			     [&](dk_call *c, auto *objs, unsigned int n) {
 			return dk_call_redispatch(c, from, &decl_, ks, objs, n);
 		}, a...);
 	}
@@ -813,52 +1561,97 @@ public:
 		return redispatch(from, dk_call_below(from), a...);
 	}
 
-	registration define(unsigned int flags = 0, dk_registry *reg = nullptr)
+	/* Where a call goes, without making it; see dk_op_route(). */
+	dk::route route(A... a) { return route_at(handle(decl_.name), dk::local(), a...); }
+	dk::route route_at(const handle &h, const dk_local &l, A... a)
 	{
-		return { new (std::nothrow) detail::entry, decl_.name, reg,
-			 [&](detail::entry &e, dk_diag &why) {
-				 return dk_op_define(&e.prov, &decl_, flags, &why);
-			 } };
+		detail::objects<room(all())> objs;
+		dk::route r;
+
+		collect(objs, true, all(), a...);
+		r.error = !h ? -ENOENT : objs.failed() ? -ENOMEM :
+			  dk_op_route(h.get(), dk_local_included(&l), dk_local_excluded(&l),
+				      objs.data(), objs.size(), &r);
+		return r;
+	}
+
+	registration define(const define_options &how = {})
+	{
+		auto *e = new (std::nothrow) detail::definition(decl_);
+
+		if (e)
+			detail::fill(e->decl, how);
+		return { e, decl_.name, how.registry, [&](detail::entry &added, dk_diag &why) {
+			return dk_op_define(&added.prov,
+					    &static_cast<detail::definition &>(added).decl,
+					    how.flags, &why);
+		} };
 	}
 
 	/*
-	 * Register a function: anything that is called with the arguments, the
-	 * dk_call in front of them if it takes it, and returns int. What it
-	 * captures lives until it is released. Where a backend is given, a
-	 * building block means its runtime key. @label has to last as long.
+	 * Register a function: anything that is called with the parameters of the
+	 * operator, with or without a dk_call * in front, and returns int. What it
+	 * captures lives until it is released. impl<f>(key) of a function that has
+	 * a name uses that as label.
 	 */
 	template <class F>
-	registration impl(dk_key key, F f, const char *label = nullptr, unsigned int flags = 0,
-			  unsigned int backend = 0, dk_registry *reg = nullptr)
+	registration impl(dk_key key, F f, const impl_options &how = {},
+			  detail::position at = detail::position::here())
 	{
-		using entry = detail::entry_of<F>;
-		auto *e = new (std::nothrow) entry(std::move(f));
+		auto *e = new (std::nothrow) detail::entry_of<F>(std::move(f));
 
 		if (e)
 			e->impl.fn = reinterpret_cast<dk_fn_t>(of<F>(e->f));
-		return add(e, key, label, flags, backend, reg);
+		return add(e, key, how, 0, at);
 	}
-	registration fallthrough(dk_key key, dk_registry *reg = nullptr)
+	template <auto f> registration impl(dk_key key, const impl_options &how = {})
 	{
-		return add(new (std::nothrow) detail::entry, key, "fallthrough",
-			   DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC, 0, reg);
+		return impl(key, f, detail::with_name<f>(how));
+	}
+	/* Register a function int(dk_call *, void *args) for this operator. */
+	template <class F>
+	registration boxed(dk_key key, F f, const impl_options &how = {},
+			   detail::position at = detail::position::here())
+	{
+		auto *e = new (std::nothrow) detail::entry_of<F>(std::move(f));
+
+		if (e)
+			e->impl.fn = detail::boxed_by(e->f);
+		return add(e, key, how, DK_IMPL_F_BOXED, at);
+	}
+	template <auto f> registration boxed(dk_key key, const impl_options &how = {})
+	{
+		return boxed(key, f, detail::with_name<f>(how));
+	}
+	registration fallthrough(dk_key key, impl_options how = {})
+	{
+		how.label = how.label ? how.label : "fallthrough";
+		return add(new (std::nothrow) detail::entry, key, how,
+			   DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC, {});
 	}
 
 private:
+	friend class library;
+
 	template <std::size_t... I> static constexpr std::size_t room(std::index_sequence<I...>)
 	{
 		return (1 + ... + (!visit<A>::is || !On::has(I) ? 0 : visit<A>::many ? 16 : 1));
 	}
 
-	template <class T, std::size_t I, class S> static void add_objects(const T &a, S &sink)
+	/* Generators do not count in boxed calls. */
+	template <class T, std::size_t I, class S>
+	static void add_objects(const T &a, bool generators, S &sink)
 	{
 		if constexpr (visit<T>::is && On::has(I))
-			visit<T>::each(a, sink);
+			if (generators || !detail::is_generator<T>)
+				visit<T>::each(a, sink);
 	}
 	template <class S, std::size_t... I>
-	static void collect(S &sink, std::index_sequence<I...>, const A &...a)
+	static void collect(S &sink, bool generators, std::index_sequence<I...>, const A &...a)
 	{
-		(add_objects<std::remove_cv_t<std::remove_reference_t<A>>, I>(a, sink), ...);
+		(void)generators;
+		(add_objects<std::remove_cv_t<std::remove_reference_t<A>>, I>(a, generators, sink),
+		 ...);
 	}
 
 	struct leave {
@@ -866,13 +1659,12 @@ private:
 		~leave() { dk_call_leave(c); }
 	};
 
-	template <class Enter> static int enter(Enter how, A... a)
+	template <class Enter> static int enter(bool generators, Enter how, A... a)
 	{
-		constexpr auto all = std::index_sequence_for<A...>();
-		detail::objects<room(all)> objs;
+		detail::objects<room(all())> objs;
 		dk_call c;
 
-		collect(objs, all, a...);
+		collect(objs, generators, all(), a...);
 		if (objs.failed())
 			return -ENOMEM;
 		if (int err = how(&c, objs.data(), objs.size()))
@@ -886,56 +1678,255 @@ private:
 		return c.result = reinterpret_cast<function>(c.fn)(&c, a...);
 	}
 
+	/* What boxed arguments are called with, and what they dispatch on. */
 	template <std::size_t... I>
 	static int unpack(dk_call *c, void *at, std::index_sequence<I...>)
 	{
 		(void)at;
 		return reinterpret_cast<function>(c->fn)(c, pack::template get<I, A>(at)...);
 	}
-	static int unbox(dk_call *c, void *at)
+	static int unbox(dk_call *c, void *at) { return unpack(c, at, all()); }
+
+	using plain = int (*)(A...);
+	template <std::size_t... I>
+	static int unpack_plain(dk_call *c, void *at, std::index_sequence<I...>)
 	{
-		return unpack(c, at, std::index_sequence_for<A...>());
+		(void)at;
+		return reinterpret_cast<plain>(c->fn)(pack::template get<I, A>(at)...);
+	}
+	static int unbox_plain(dk_call *c, void *at) { return unpack_plain(c, at, all()); }
+
+	template <class S, std::size_t... I>
+	static void collect_packed(S &sink, bool generators, void *at, std::index_sequence<I...> i)
+	{
+		(void)at;
+		collect(sink, generators, i, pack::template get<I, A>(at)...);
+	}
+	static int extract(dk_extract *x, void *at, int generators)
+	{
+		static_assert(On::fits({ visit<A>::is... }),
+			      "dk::on names a parameter that calls cannot dispatch on");
+		detail::objects<room(all())> objs;
+
+		collect_packed(objs, generators, at, all());
+		return objs.failed() ? -ENOMEM : dk_extracted(x, objs.data(), objs.size());
 	}
 
 	/* The function itself where it is one, else one that finds it by the call. */
 	template <class F> static function of(F &f)
 	{
+		constexpr bool with_call = detail::is_for<F, dk_call *, A...>();
+		constexpr bool fits = with_call || detail::is_for<F, A...>();
+
+		static_assert(fits, "the function does not take the operator's parameters, exactly "
+				    "and with or without a dk_call *, or does not return int");
 		(void)f;
 		if constexpr (std::is_convertible_v<F, function>) {
 			return f;
-		} else {
-			static_assert(std::is_invocable_r_v<int, F &, dk_call *, A...> ||
-				      std::is_invocable_r_v<int, F &, A...>,
-				      "the function does not take the operator's parameters");
+		} else if constexpr (fits) {
 			return [](dk_call *c, A... a) -> int {
-				if constexpr (std::is_invocable_v<F &, dk_call *, A...>)
+				if constexpr (with_call)
 					return detail::entry_of<F>::of(c)(c, a...);
 				else
 					return detail::entry_of<F>::of(c)(a...);
 			};
+		} else {
+			return nullptr;
 		}
 	}
 
-	registration add(detail::entry *e, dk_key key, const char *label, unsigned int flags,
-			 unsigned int backend, dk_registry *reg)
+	registration add(detail::entry *e, dk_key key, const impl_options &how,
+			 unsigned int flags, detail::position at)
 	{
-		label = label ? label : decl_.name;
-		if (e) {
-			e->impl.op = &decl_;
-			e->impl.size = sizeof(e->impl);
-			e->impl.label = label;
-			e->impl.key = key;
-			e->impl.flags = static_cast<__u16>(flags);
-		}
-		return { e, label, reg, [&](detail::entry &entry, dk_diag &why) {
-			if (!backend)
-				return dk_impls_register(&entry.prov, &entry.impl, 1, &why);
-			return dk_backend_impls_register(&entry.prov, backend, &entry.impl, 1,
+		if (e)
+			detail::fill(*e, &decl_, key, how, flags, at);
+		return { e, decl_.name, how.registry, [&](detail::entry &added, dk_diag &why) {
+			if (!how.backend)
+				return dk_impls_register(&added.prov, &added.impl, 1, &why);
+			return dk_backend_impls_register(&added.prov, how.backend, &added.impl, 1,
 							 &why);
 		} };
 	}
 
 	dk_op_decl decl_;
+};
+
+/* ---- libraries ------------------------------------------------------------------ */
+
+/*
+ * A dk_library and its provider: definitions and functions of one namespace, which
+ * are released together at the end, or one by one by the dk_handle that was given.
+ * Its functions have names and no state: impl<f>(op). False if it was refused.
+ */
+class library {
+public:
+	explicit library(dk_library_kind kind, const char *ns, dk_key key = DK_UNDEFINED,
+			 dk_registry *reg = nullptr,
+			 detail::position at = detail::position::here())
+		: state_(new (std::nothrow) state)
+	{
+		if (!state_) {
+			status_ = detail::refused(DK_WHY_NO_MEMORY, -ENOMEM);
+			return;
+		}
+		at.print(state_->debug, sizeof(state_->debug));
+		state_->prov = detail::named(ns ? ns : "_", nullptr, reg);
+		state_->lib.size = sizeof(state_->lib);
+		state_->lib.kind = kind;
+		state_->lib.ns = ns;
+		state_->lib.key = key;
+		state_->lib.debug = state_->debug;
+		state_->lib.prov = &state_->prov;
+		status_.error = dk_provider_register(&state_->prov, &status_.why);
+		if (status_)
+			status_.error = dk_library_register(&state_->lib, &status_.why);
+	}
+	library(const library &) = delete;
+	library &operator=(const library &) = delete;
+	/* where release() fails, it stays registered for ever */
+	~library()
+	{
+		if (!release())
+			delete state_;
+	}
+
+	explicit operator bool() const { return !status_.error; }
+	const result &status() const { return status_; }
+
+	template <class F, class On>
+	result def(op<F, On> &o, const define_options &how = {}, dk_handle *h = nullptr)
+	{
+		return define(o.decl_, how, [&](const dk_op_decl &decl, dk_diag &why) {
+			return dk_library_def(&state_->lib, &decl, how.flags, h, &why);
+		});
+	}
+	/* Define and register a function, both or none. */
+	template <auto f, class F, class On>
+	result def(op<F, On> &o, const define_options &how = {}, const impl_options &by = {},
+		   dk_key key = DK_UNDEFINED, dk_handle *h = nullptr)
+	{
+		return define(o.decl_, how, [&](const dk_op_decl &decl, dk_diag &why) {
+			dk_impl impl = made<f>(&decl, o, key, by);
+
+			return dk_library_def_impl(&state_->lib, &decl, how.flags, &impl, h, &why);
+		});
+	}
+	/* Register a function at the key, else at the library's, else for all. */
+	template <auto f, class F, class On>
+	result impl(op<F, On> &o, dk_key key = DK_UNDEFINED, const impl_options &how = {},
+		    dk_handle *h = nullptr)
+	{
+		dk_impl i = made<f>(&o.decl_, o, key, how);
+		result r;
+
+		if (!state_)
+			return status_;
+		r.error = dk_library_impl(&state_->lib, &i, h, &r.why);
+		return r;
+	}
+	/* Register a function int(dk_call *, void *args) for all operators. */
+	template <auto f>
+	result fallback(dk_key key = DK_UNDEFINED, const impl_options &how = {},
+			dk_handle *h = nullptr)
+	{
+		dk_boxed_fn_t fn = f;
+		result r;
+		dk_impl i = filled<f>(nullptr, key, how, DK_IMPL_F_BOXED,
+				      reinterpret_cast<dk_fn_t>(fn));
+
+		if (!state_)
+			return status_;
+		r.error = dk_library_fallback(&state_->lib, &i, h, &r.why);
+		return r;
+	}
+
+	/* one registration, or all; as dk_handle_release() and dk_library_unregister() */
+	int release(dk_handle &h)
+	{
+		return state_ ? dk_handle_release(&state_->lib, &h) : 0;
+	}
+	int release()
+	{
+		int err = state_ ? dk_library_unregister(&state_->lib) : 0;
+
+		return err || !state_ ? err : dk_provider_unregister(&state_->prov);
+	}
+
+private:
+	struct definition {
+		dk_op_decl decl;
+		definition *next;
+	};
+	struct state {
+		dk_provider prov = {};
+		dk_library lib = {};
+		char debug[DK_NAME_MAX];
+		definition *defs = nullptr;
+
+		~state()
+		{
+			while (defs)
+				delete std::exchange(defs, defs->next);
+		}
+	};
+
+	template <class Def>
+	result define(const dk_op_decl &decl, const define_options &how, Def def)
+	{
+		auto *d = state_ ? new (std::nothrow) definition{ decl, state_->defs } : nullptr;
+		result r;
+
+		if (!d)
+			return detail::refused(DK_WHY_NO_MEMORY, -ENOMEM);
+		d->decl.op = nullptr;
+		d->decl.sig_mark = 0;
+		detail::fill(d->decl, how);
+		r.error = def(d->decl, r.why);
+		if (r)
+			state_->defs = d;
+		else
+			delete d;
+		return r;
+	}
+
+	template <auto f>
+	static dk_impl filled(const dk_op_decl *decl, dk_key key, const impl_options &how,
+			      unsigned int flags, dk_fn_t fn)
+	{
+		dk_impl i = {};
+
+		i.op = decl;
+		i.fn = fn;
+		i.label = how.label ? how.label : detail::function_name<f>::chars.data();
+		i.key = key;
+		i.flags = static_cast<__u16>(how.flags | flags);
+		i.size = sizeof(i);
+		i.schema = how.schema;
+		return i;
+	}
+	template <auto f, class... A, class On>
+	static dk_impl made(const dk_op_decl *decl, const op<int(A...), On> &, dk_key key,
+			    const impl_options &how)
+	{
+		using function = typename op<int(A...), On>::function;
+		using plain = int (*)(A...);
+
+		if constexpr (std::is_convertible_v<decltype(f), function>) {
+			return filled<f>(decl, key, how, 0,
+					 reinterpret_cast<dk_fn_t>(static_cast<function>(f)));
+		} else if constexpr (std::is_convertible_v<decltype(f), plain>) {
+			return filled<f>(decl, key, how, DK_IMPL_F_PLAIN,
+					 reinterpret_cast<dk_fn_t>(static_cast<plain>(f)));
+		} else {
+			static_assert(detail::never<plain>,
+				      "the function does not take the operator's parameters, "
+				      "exactly and with or without a dk_call *, or does not return int");
+			return {};
+		}
+	}
+
+	state *state_;
+	result status_;
 };
 
 /*
@@ -948,8 +1939,14 @@ private:
  * A semicolon ends it. One a program or plugin, as in C.
  */
 #define DK_CXX_OP(id, op_name, params, ...)				\
+	struct dk__##id##_params {					\
+		static constexpr const char text[] = #params;		\
+	};								\
 	__attribute__((visibility("hidden")))				\
-	inline ::dk::op<int params, __VA_ARGS__> id{ op_name, #params }
+	inline ::dk::op<int params, __VA_ARGS__> id{			\
+		op_name, #params,					\
+		::dk::op<int params, __VA_ARGS__>::described<		\
+			::dk::detail::named_params<dk__##id##_params>>::table }
 
 } /* namespace dk */
 

@@ -7,7 +7,6 @@
  */
 #include <dispatchkey.hpp>
 #include <cstdio>
-#include <cstring>
 
 struct tensor {
 	dk_obj dk;
@@ -40,7 +39,7 @@ int main()
 	int traced = 0;
 
 	auto definition = add.define();
-	auto cpu = add.impl(DK_CPU, add_cpu);
+	auto cpu = add.impl<add_cpu>(DK_CPU);
 	auto tracer = add.impl(DK_TRACER, [&traced](dk_call *call, tensor &out, const tensor &x,
 						    const tensor &y) {
 		char key[DK_NAME_MAX];
@@ -48,7 +47,7 @@ int main()
 		traced++;
 		std::printf("traced by key %s, then ",
 			    dk_key_name(nullptr, dk_call_key(call), key));
-		return add.below(call, out, x, y);	/* what comes behind our key */
+		return add.below(call, out, x, y);	/* the keys below this one */
 	});
 	for (const auto *r : { &definition, &cpu, &tracer })
 		if (!*r)
@@ -60,7 +59,7 @@ int main()
 		error = add(c, c, b);			/* the tracer, then add_cpu */
 	}
 	if (error)
-		return fail(std::strerror(-error));
+		return fail(dk::error_text(error));
 	std::printf("%g %g %g\n", c.data[0], c.data[1], c.data[2]);
 	return traced != 1;
 }

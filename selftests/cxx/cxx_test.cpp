@@ -5,11 +5,16 @@
  */
 #include <dispatchkey.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <set>
+#include <sstream>
+#include <string>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "shared.h"
@@ -31,6 +36,14 @@ static bool check(bool held, int line, const char *what)
 
 static_assert(dk::keyset(DK_CPU).bits == 0x10001);
 static_assert(dk::keyset{ DK_CPU, DK_AUTOGRAD_CUDA }.bits == 0x1000010003);
+static_assert(dk::keyset(DK_CPU | DK_CUDA).bits == 0x10003);
+static_assert(dk::keyset(DK_BACKEND_HIP).bits == 4);
+static_assert(dk::keyset{ DK_BACKEND_CPU, DK_BACKEND_HIP }.bits == 5);
+static_assert(dk::keyset::from_raw(0x33).bits == 0x33);
+static_assert(dk::keyset(DK_CUDA).has_backend(DK_BACKEND_CUDA));
+static_assert(dk::keyset(DK_CPU) < dk::keyset(DK_CUDA) && dk::keyset(DK_CPU) <= DK_CPU);
+static_assert(dk::keyset(DK_CUDA) > DK_CPU && dk::keyset(DK_CUDA) >= DK_CPU);
+static_assert(!std::is_convertible_v<dk_backend, dk::keyset>);
 static_assert((dk::keyset(DK_CPU) | DK_TRACER).key() == DK_TRACER);
 static_assert((dk::keyset(DK_CPU) & DK_CUDA).bits == 0x10000);
 static_assert((dk::keyset(DK_CPU) ^ DK_CUDA).bits == 3);
@@ -67,7 +80,7 @@ static void keysets_as_in_c()
 		}
 		const auto a = sets[0], b = sets[1];
 		const auto key = static_cast<dk_key>((state >> 33) % (DK_END_OF_ALIAS_KEYS + 1));
-		const unsigned int backend = 1 + (state >> 40) % DK_NUM_BACKENDS;
+		const auto backend = static_cast<dk_backend>(1 + (state >> 40) % DK_NUM_BACKENDS);
 
 		CHECK((a | b).bits == dk_keyset_or(a, b).bits);
 		CHECK((a & b).bits == dk_keyset_and(a, b).bits);
@@ -81,6 +94,7 @@ static void keysets_as_in_c()
 		CHECK(a.backend() == dk_keyset_backend(nullptr, a));
 		CHECK(a.functionality() == dk_keyset_functionality(nullptr, a));
 		CHECK(a.remove(key).bits == dk_keyset_remove(nullptr, a, key).bits);
+		CHECK(dk::keyset(backend).bits == dk_backend_set(nullptr, backend).bits);
 		CHECK(a.remove_backend(backend).bits ==
 		      dk_keyset_remove_backend(nullptr, a, backend).bits);
 	}
@@ -103,6 +117,26 @@ static void keysets_walk_and_print()
 	dk::result r = dk::keyset::parse("CPU|Nonsense", again);
 	CHECK(!r && r.error == -EINVAL && again == ks);
 	CHECK(!std::strcmp(r.name(), "Nonsense") && *r.text());
+}
+
+static void keysets_in_containers()
+{
+	const dk::keyset ks{ DK_CUDA, DK_TRACER };
+	const std::vector<dk_key> keys(ks.begin(), ks.end());
+	std::unordered_set<dk::keyset> hashed{ ks, DK_CPU, ks };
+	std::set<dk::keyset> sorted{ ks, DK_CPU, ks };
+	std::ostringstream out, full;
+
+	CHECK(keys.size() == 2 && keys[0] == DK_CUDA && keys[1] == DK_TRACER);
+	CHECK(std::count(ks.begin(), ks.end(), DK_TRACER) == 1);
+	auto it = ks.begin();
+	CHECK(*it++ == DK_CUDA && *it == DK_TRACER && ++it == ks.end());
+	CHECK(hashed.size() == 2 && hashed.count(ks) == 1);
+	CHECK(sorted.size() == 2 && *sorted.begin() == DK_CPU);
+	out << ks << '.';
+	CHECK(out.str() == "DispatchKeySet(CUDA, Tracer).");
+	full << dk::keyset::from_raw(~0ULL);
+	CHECK(full.str().back() == ')');
 }
 
 /* ---- guards ------------------------------------------------------------------- */
@@ -206,6 +240,14 @@ template <> struct dk::object<odd> {
 };
 
 struct opaque;
+
+/* Declared before its type is complete. */
+struct later;
+static dk::op<int(const later *)> before{ "t::before" };
+struct later {
+	int id;
+	dk_obj dk;
+};
 
 static tensor on_cpu(int id)
 {
@@ -334,6 +376,293 @@ struct counted {
 };
 std::atomic<int> counted::alive;
 
+/* What else a keyset decides: a redispatch from outside of a call. */
+static void by_keyset()
+{
+	tensor x = on_cpu(1), y = on_cuda(2);
+	int who = 0;
+	auto defined = add.define();
+	auto cpu = add.impl<add_7>(DK_CPU);
+	auto cuda = add.impl(DK_CUDA, [](tensor &, const tensor &, int *by) {
+		*by = 8;
+		return 0;
+	});
+	auto tracer = add.impl(DK_TRACER, [](dk_call *c, tensor &out, const tensor &a, int *by) {
+		CHECK(c->ks.bits == (dk::keyset(DK_CUDA) | DK_TRACER).bits);
+		return add.below(c, out, a, by);
+	});
+
+	/* neither what the objects carry nor local state counts */
+	dk::include guard(DK_TRACER);
+	CHECK(add.by_keyset(DK_CPU, y, y, &who) == 0 && who == 7);
+	CHECK(add.by_keyset(DK_CUDA, x, x, &who) == 0 && who == 8);
+	CHECK(add.by_keyset({ DK_CUDA, DK_TRACER }, x, x, &who) == 0 && who == 8);
+	CHECK(add.by_keyset(DK_XPU, x, x, &who) == -ENOSYS);
+	dk::handle h("t::add"), none("t::nobody");
+	CHECK(add.by_keyset_at(h, dk::local(), DK_CPU, y, y, &who) == 0 && who == 7);
+	CHECK(add.by_keyset_at(none, dk::local(), DK_CPU, y, y, &who) == -ENOENT);
+}
+
+static void error_sentences()
+{
+	tensor x = on_cpu(1);
+	int who = 0;
+
+	CHECK(!std::strcmp(dk::error_text(add(x, x, &who)), "the operator is not defined"));
+	auto defined = add.define();
+	CHECK(!std::strcmp(dk::error_text(add(x, x, &who)), "nothing serves this route"));
+	auto cpu = add.impl(DK_CPU, [](tensor &, const tensor &, int *) { return -EIO; });
+	CHECK(!std::strcmp(dk::error_text(add(x, x, &who)),
+			   "the function returned an error of its own"));
+	CHECK(!std::strcmp(dk::error_text(0), "no error"));
+}
+
+/* Where a call goes, and what the functions are called there. */
+static void routes_and_labels()
+{
+	tensor x = on_cpu(1), y = on_cuda(1);
+	auto named = [](const dk::route &r, const char *label) {
+		return !std::strcmp(r.entry.label, label);
+	};
+
+	CHECK(add.route(x, x, nullptr).error == -ENOENT);
+	auto defined = add.define();
+	auto cpu = add.impl<add_7>(DK_CPU);
+	const int line = __LINE__ + 1;
+	auto cuda = add.impl(DK_CUDA, [](tensor &, const tensor &, int *) { return 0; });
+	auto xpu = add.impl(DK_XPU, add_7, { "seven on XPU" });
+	char at[DK_NAME_MAX];
+
+	std::snprintf(at, sizeof(at), "cxx_test.cpp:%d", line);
+	dk::route r = add.route(x, x, nullptr);
+	CHECK(r && named(r, "add_7") && r.effective == dk::keyset(DK_CPU));
+	CHECK(named(add.route(x, y, nullptr), at));
+	CHECK(add.route_at(dk::handle("t::add"), dk::local(), x, x, nullptr));
+	x.ks = dk::keyset(DK_XPU);
+	CHECK(named(add.route(x, x, nullptr), "seven on XPU"));
+	x.ks = dk::keyset(DK_VE);
+	CHECK(add.route(x, x, nullptr).error == -ENOSYS);
+}
+
+static int passes_on(dk_call *c, void *args)
+{
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
+}
+
+/* Boxed functions read the arguments of C++ callers. */
+static void described_arguments()
+{
+	static dk::op<int(const tensor &, const vec *, const char *, bool, short, unsigned long,
+			  float, double, dk_list, dk_generator *, int *)> all{ "t::all" };
+	tensor x = on_cpu(1);
+	const tensor *items[] = { &x, nullptr };
+	vec v{ dk_obj_on(DK_BACKEND_CPU, 0), 0 };
+	dk_list list = {};
+	int out = 0, seen = 0;
+
+	auto defined = all.define();
+	auto cpu = all.impl(DK_CPU, [](const tensor &, const vec *, const char *, bool, short,
+				       unsigned long, float, double, dk_list, dk_generator *,
+				       int *at) { return ++*at, 0; });
+	auto boxed = all.boxed(DK_TRACER, [&](dk_call *c, void *args) {
+		const dk_arg_kind kinds[] = {
+			DK_ARG_OBJECT, DK_ARG_OBJECT, DK_ARG_STRING, DK_ARG_BOOL, DK_ARG_INT,
+			DK_ARG_UINT, DK_ARG_FLOAT, DK_ARG_DOUBLE, DK_ARG_LIST,
+			DK_ARG_GENERATOR, DK_ARG_POINTER,
+		};
+		dk_value value;
+
+		for (unsigned int i = 0; i < 11; i++) {
+			CHECK(dk_arg_get(c->decl, args, i, &value) == 0);
+			CHECK(value.kind == static_cast<__u32>(kinds[i]));
+			if (i == 0)
+				CHECK(value.obj == &x);
+			if (i == 1)
+				CHECK(value.obj == &v.dk);
+			if (i == 2)
+				CHECK(!std::strcmp(value.str, "text"));
+			if (i == 4)
+				CHECK(value.i == -4);
+			if (i == 8)
+				CHECK(value.list.n == 2 && dk_list_at(&value.list, 0) == &x);
+			if (i == 10)
+				CHECK(value.ptr == &out);
+		}
+		CHECK(dk_arg_get(c->decl, args, 11, &value) == -ENOENT);
+		CHECK(dk_arg_find(c->decl, "_10") == 10);
+		seen++;
+		return dk_redispatch_boxed(c, dk_call_below(c), args);
+	});
+	CHECK(defined && cpu && boxed);
+	dk_list_init(&list, items, 2, 0);
+	dk::include guard(DK_TRACER);
+	CHECK(all(x, &v, "text", true, -4, 5, 6.f, 7., list, nullptr, &out) == 0);
+	CHECK(seen == 1 && out == 1);
+
+	/* and an interpreter calls with such arguments */
+	dk_value values[11] = {};
+	alignas(16) unsigned char args[256];
+	const dk_arg_kind kinds[] = {
+		DK_ARG_OBJECT, DK_ARG_OBJECT, DK_ARG_STRING, DK_ARG_BOOL, DK_ARG_INT,
+		DK_ARG_UINT, DK_ARG_FLOAT, DK_ARG_DOUBLE, DK_ARG_LIST, DK_ARG_GENERATOR,
+		DK_ARG_POINTER,
+	};
+	for (int i = 0; i < 11; i++)
+		values[i].kind = kinds[i];
+	values[0].obj = &x;
+	values[1].obj = &v.dk;
+	values[2].str = "text";
+	values[4].i = -4;
+	values[8].list = list;
+	values[10].ptr = &out;
+	CHECK(all.decl()->args_size <= sizeof(args));
+	CHECK(dk_args_pack(all.decl(), values, 11, args, sizeof(args), nullptr) == 0);
+	CHECK(dk_call_boxed(nullptr, all.decl(), &dk::local(), args) == 0);
+	CHECK(seen == 2 && out == 2);
+}
+
+static void incomplete_types()
+{
+	later x{ 1, dk_obj_on(DK_BACKEND_CPU, 0) };
+	auto defined = before.define();
+	auto cpu = before.impl(DK_CPU, [](const later *) { return 1; });
+
+	CHECK(before(&x) == 1 && before(nullptr) == -ENOSYS);
+}
+
+/* Generators count in calls, and not in boxed ones. */
+static void generators_in_boxed_calls()
+{
+	static dk::op<int(const tensor &, dk_generator *)> random{ "t::random" };
+	tensor x = on_cpu(1);
+	dk_generator g{ dk_obj_on(DK_BACKEND_CUDA, 0) };
+	dk_value values[2] = {};
+	alignas(16) unsigned char args[64];
+
+	auto defined = random.define();
+	auto cpu = random.impl(DK_CPU, [](const tensor &, dk_generator *) { return 1; });
+	auto cuda = random.impl(DK_CUDA, [](const tensor &, dk_generator *) { return 2; });
+	values[0].kind = DK_ARG_OBJECT;
+	values[0].obj = &x;
+	values[1].kind = DK_ARG_GENERATOR;
+	values[1].gen = &g;
+	CHECK(random(x, &g) == 2);
+	CHECK(dk_args_pack(random.decl(), values, 2, args, sizeof(args), nullptr) == 0);
+	CHECK(dk_call_boxed(nullptr, random.decl(), &dk::local(), args) == 1);
+}
+
+static void fallbacks()
+{
+	tensor x = on_cpu(1);
+	int who = 0;
+	auto defined = add.define();
+	auto cpu = add.impl<add_7>(DK_CPU);
+
+	x.ks = dk::keyset{ DK_CPU, DK_TRACER };
+	CHECK(add(x, x, &who) == -ENOSYS);
+	{
+		auto through = dk::fallthrough(DK_TRACER);
+
+		CHECK(through && add(x, x, &who) == 0);
+		auto again = dk::fallthrough(DK_TRACER);
+		CHECK(!again && again.status().error == -EEXIST);
+	}
+	auto passes = dk::fallback<passes_on>(DK_TRACER);
+	CHECK(passes && add(x, x, &who) == 0);
+	CHECK(!std::strcmp(add.route(x, x, nullptr).entry.label, "passes_on"));
+}
+
+static void schemas()
+{
+	auto defined = add.define({ "t::add(Tensor(a!) out, Tensor a) -> int" });
+	char text[1024];
+
+	CHECK(defined);
+	dk::handle h("t::add");
+	dk_op_dump(h.get(), text, sizeof(text));
+	CHECK(std::strstr(text, "t::add(Tensor(a!) out, Tensor a) -> int"));
+	CHECK(!add.decl()->schema);
+	dk::impl_options how;
+	how.schema = "(Tensor out, Tensor a) -> int";
+	auto cpu = add.impl<add_7>(DK_CPU, how);
+	CHECK(cpu);
+	how.schema = "(Tensor out) -> int";
+	auto cuda = add.impl<add_7>(DK_CUDA, how);
+	CHECK(!cuda && cuda.status().why.reason == DK_WHY_SCHEMA_NUM_ARGS);
+}
+
+static int plain_7(tensor &out, const tensor &a, int *who)
+{
+	return add_7(nullptr, out, a, who);
+}
+
+static void libraries()
+{
+	tensor x = on_cpu(1);
+	dk_handle one = {};
+	int who = 0;
+
+	{
+		dk::library defs(DK_LIBRARY_DEF, "t"), cpu(DK_LIBRARY_IMPL, "t", DK_CPU);
+		dk::library any(DK_LIBRARY_IMPL, "_", DK_TRACER), twice(DK_LIBRARY_DEF, "t");
+
+		CHECK(defs && cpu && any);
+		CHECK(!twice && twice.status().error == -EEXIST);
+		CHECK(defs.def(add, { "add(Tensor(a!) out, Tensor a) -> int" }));
+		CHECK(defs.def(add).error == -EEXIST);
+		CHECK(cpu.impl<add_7>(add));
+		CHECK(add(x, x, &who) == 0 && who == 7);
+		CHECK(cpu.impl<plain_7>(add, DK_UNDEFINED, {}, &one));
+		who = 0;
+		CHECK(add(x, x, &who) == 0 && who == 7);
+		CHECK(!std::strcmp(add.route(x, x, nullptr).entry.label, "plain_7"));
+		CHECK(cpu.release(one) == 0);
+		CHECK(!std::strcmp(add.route(x, x, nullptr).entry.label, "add_7"));
+		CHECK(any.fallback<passes_on>());
+		dk::include guard(DK_TRACER);
+		CHECK(add(x, x, &who) == 0);
+	}
+	CHECK(add(x, x, &who) == -ENOENT);
+	dk::library both(DK_LIBRARY_FRAGMENT, "t");
+	CHECK(both.def<add_7>(add) && add(x, x, &who) == 0);
+	CHECK(both.release() == 0 && add(x, x, &who) == -ENOENT);
+}
+
+static void listeners_and_registries()
+{
+	dk::registry mine;
+	tensor x = on_cpu(1);
+	std::string seen;
+	int who = 0;
+
+	CHECK(mine);
+	{
+		dk::listener told([&](const dk_event &e) {
+			seen += e.kind == DK_EVENT_DEFINED ? '+' :
+				e.kind == DK_EVENT_UNDEFINED ? '-' : '.';
+		}, mine.get());
+		dk::define_options in_mine;
+		dk::impl_options on_mine;
+
+		CHECK(told);
+		in_mine.registry = on_mine.registry = mine.get();
+		auto defined = add.define(in_mine);
+		auto cpu = add.impl<add_7>(DK_CPU, on_mine);
+		CHECK(defined && cpu && seen == "+.");
+		dk::handle h("t::add", mine.get());
+		CHECK(add.at(h, dk::local(), x, x, &who) == 0 && who == 7);
+		CHECK(add(x, x, &who) == -ENOENT);
+		CHECK(mine.free().error == -EBUSY);
+		CHECK(defined.release() == 0 && seen == "+.-");
+		CHECK(told.release() == 0);
+		auto again = add.define(in_mine);
+		CHECK(again && seen == "+.-");
+	}
+	CHECK(mine.free() && !mine);
+	dk::registry refused(1u << 31);
+	CHECK(!refused && refused.status().error == -EINVAL && *refused.status().text());
+}
+
 /* State goes with the registration, after the calls inside have returned. */
 static void state_is_drained()
 {
@@ -385,9 +714,13 @@ static void structs_of_c()
 {
 	dk_route route{};
 	dk_hold hold{};
+	dk_explain explained{};
+	dk_schema_arg arg{};
 
 	route.size = sizeof(route);
 	hold.size = sizeof(hold);
+	explained.size = sizeof(explained);
+	CHECK(!arg.name);
 	auto defined = add.define();
 	auto cpu = add.impl(DK_CPU, add_7);
 	dk::handle held("t::add");
@@ -399,6 +732,9 @@ static void structs_of_c()
 	CHECK(route.effective.bits == 0x10001);
 	CHECK(dk_hold_begin(&hold, nullptr) == 0);
 	dk_release(&hold);
+	CHECK(dk_op_explain(held.get(), dk::default_included, dk::default_excluded, objs, 1,
+			    &explained) == 0);
+	CHECK(explained.error == 0);
 }
 
 /* ---- C and C++ ------------------------------------------------------------------ */
@@ -477,6 +813,8 @@ static void c_and_cxx()
 	}
 	call_all_ways(seen);
 	CHECK(impl.release() == 0 && defined.release() == 0 && c_end() == 0);
+	CHECK(dk_arg_find(c_defines.decl(), "v") == 0);
+	CHECK(dk_arg_find(c_defines.decl(), "seen") == 6);
 }
 
 static void wrong_signatures()
@@ -518,8 +856,12 @@ int main()
 		void (*run)();
 	} tests[] = {
 #define T(test) { #test, test }
-		T(keysets_as_in_c), T(keysets_walk_and_print), T(guards), T(typed_calls),
-		T(no_arguments), T(dispatched_on), T(state_is_drained), T(structs_of_c),
+		T(keysets_as_in_c), T(keysets_walk_and_print), T(keysets_in_containers),
+		T(guards), T(typed_calls), T(no_arguments), T(dispatched_on), T(by_keyset),
+		T(error_sentences), T(routes_and_labels), T(described_arguments),
+		T(incomplete_types),
+		T(generators_in_boxed_calls), T(fallbacks), T(schemas), T(libraries),
+		T(listeners_and_registries), T(state_is_drained), T(structs_of_c),
 		T(c_and_cxx), T(wrong_signatures),
 	};
 	int failed = 0;

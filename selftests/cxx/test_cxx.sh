@@ -19,29 +19,61 @@ for one in ${CXX:-} g++ clang++; do
 done
 [ -n "$compilers" ] || skip_all "no C++ compiler"
 
-# cxx COMPILER STANDARD FILE... PROGRAM
-cxx() {
+# object COMPILER STANDARD OPTION... - compile, without a warning
+object() {
 	compiler=$1 standard=$2
 	shift 2
-	"$compiler" -std="$standard" -fno-exceptions -fno-rtti -g -O1 -Wall -Wextra -pedantic \
-		-Werror -I"$top/include" -I"$top/uapi" "$@" -L"$lib" -Wl,-rpath,"$lib" \
-		-ldispatchkey -pthread
+	"$compiler" -std="$standard" -fno-exceptions -fno-rtti -g -O1 -Wall -Wextra -Wshadow \
+		-Wold-style-cast -pedantic -Werror -I"$top/include" -I"$top/uapi" "$@"
 }
 
-# A function of another type does not compile, and the compiler says so.
+# cxx COMPILER STANDARD FILE... - compile and link
+cxx() { object "$@" -L"$lib" -Wl,-rpath,"$lib" -ldispatchkey -pthread; }
+
+# code TEXT - a program with these statements
+code() {
+	cat >"$st_tmp/code.cpp" <<-END
+		#include <dispatchkey.hpp>
+		#include <vector>
+		struct tensor { dk_obj dk; };
+		static dk::op<int(tensor &, double)> op{ "t::op" };
+		static int takes(dk_call *, tensor &, double) { return 0; }
+		static int takes_float(dk_call *, tensor &, float) { return 0; }
+		int main() { $1 return 0; }
+	END
+}
+
+# compiles COMPILER TEXT
+compiles() {
+	code "$2"
+	object "$1" c++17 -Wno-unused -fsyntax-only "$st_tmp/code.cpp"
+}
+
+# refuses COMPILER TEXT SENTENCE - one error, which has this sentence
 refuses() {
-	printf '%s\n' '#include <dispatchkey.hpp>' 'struct tensor { dk_obj dk; };' \
-		'static dk::op<int(tensor &, int)> op{ "t::op" };' \
-		"int main() { auto r = op.impl(DK_CPU, $2); return !r; }" >"$st_tmp/refused.cpp"
-	if cxx "$1" c++17 "$st_tmp/refused.cpp" -o "$st_tmp/refused" 2>"$st_tmp/said"; then
+	code "$2"
+	if object "$1" c++17 -Wno-unused -fsyntax-only "$st_tmp/code.cpp" 2>"$st_tmp/said"; then
 		return 1
 	fi
 	cat "$st_tmp/said"
-	grep -q 'does not take the operator' "$st_tmp/said"
+	[ "$(grep -c "error:" "$st_tmp/said")" = 1 ] && grep -q "$3" "$st_tmp/said"
 }
 
-compiles() {
-	! refuses "$@" && cxx "$1" c++17 "$st_tmp/refused.cpp" -o "$st_tmp/refused"
+# pair RIGHT WRONG SENTENCE - WRONG is refused; RIGHT compiles, with all others
+right=
+pair() {
+	right="$right { $1 }"
+	for one in $compilers; do
+		ok "$one refuses $2" refuses "$one" "$2" "$3"
+	done
+}
+
+# plugin COMPILER NAME, host COMPILER - the two halves of two_compilers.cpp
+plugin() {
+	cxx "$1" c++17 -DPLUGIN -fPIC -shared "$st_here/two_compilers.cpp" -o "$st_tmp/plugin-$1.so"
+}
+host() {
+	cxx "$1" c++17 "$st_here/two_compilers.cpp" -o "$st_tmp/host-$1" -ldl
 }
 
 echo "TAP version 13"
@@ -52,13 +84,57 @@ for one in $compilers; do
 			"$st_here/cxx_test.cpp" "$st_tmp/c_half.o" -o "$st_tmp/cxx_test"
 		ok "cxx_test by $one as $standard" "$st_tmp/cxx_test"
 	done
-	ok "$one takes a function of the right type" compiles "$one" \
-		'[](tensor &, int) { return 0; }'
-	ok "$one takes none of another type" refuses "$one" \
-		'[](const char *, int) { return 0; }'
-	ok "$one takes none that returns nothing" refuses "$one" '[](tensor &, int) {}'
 	ok "hello.cpp compiles by $one" cxx "$one" c++17 "$top/samples/hello.cpp" -o "$st_tmp/hello"
 	ok "it prints what hello.c does" says_as_hello "$st_tmp/hello"
+	ok "a plugin compiles by $one" plugin "$one"
+	ok "a host compiles by $one" host "$one"
+done
+for one in $compilers; do
+	for other in $compilers; do
+		ok "a host by $one calls a plugin by $other" "$st_tmp/host-$one" \
+			"$st_tmp/plugin-$other.so"
+	done
+done
+
+exactly="does not take the operator's parameters"
+pair 'auto r = op.impl(DK_CPU, [](tensor &, double) { return 0; });' \
+	'auto r = op.impl(DK_CPU, [](tensor &, float) { return 0; });' "$exactly"
+pair 'auto r = op.impl(DK_CPU, [](const tensor &, double) { return 0; });' \
+	'auto r = op.impl(DK_CPU, [](const char *, double) { return 0; });' "$exactly"
+pair 'auto r = op.impl(DK_CPU, [](dk_call *, tensor &, double) { return 0; });' \
+	'auto r = op.impl(DK_CPU, [](dk_call *, tensor &, double) {});' "$exactly"
+pair 'auto r = op.impl(DK_CPU, [](auto &&...) { return 0; });' \
+	'auto r = op.impl(DK_CPU, [](auto &&...) { return 0.5; });' "$exactly"
+pair 'auto r = op.impl<takes>(DK_CPU);' 'auto r = op.impl<takes_float>(DK_CPU);' "$exactly"
+pair 'dk::library l(DK_LIBRARY_IMPL, "t"); auto r = l.impl<takes>(op);' \
+	'dk::library l(DK_LIBRARY_IMPL, "t"); auto r = l.impl<takes_float>(op);' "$exactly"
+pair 'auto r = op.boxed(DK_CPU, [](dk_call *, void *) { return 0; });' \
+	'auto r = op.boxed(DK_CPU, [](dk_call *, int *) { return 0; });' 'a boxed function takes'
+pair 'auto r = dk::fallback(DK_CPU, [](dk_call *, void *) { return 0; });' \
+	'auto r = dk::fallback(DK_CPU, [](void *) { return 0; });' 'a boxed function takes'
+pair 'dk::listener l([](const dk_event &) {});' 'dk::listener l([](int) {});' 'dk::listener calls'
+
+pair 'static dk::op<int(int)> o{ "t::o" };' 'static dk::op<void(int)> o{ "t::o" };' 'returns int'
+pair 'static dk::op<int(int, tensor *), dk::on<1>> o{ "t::o" };' \
+	'static dk::op<int(int, tensor *), dk::on<0>> o{ "t::o" };' 'dk::on names'
+pair 'static dk::op<int(tensor *), dk::on<0>> o{ "t::o" };' \
+	'static dk::op<int(tensor *), dk::on<1>> o{ "t::o" };' 'dk::on names'
+pair 'static dk::op<int(std::array<char, 2>)> o{ "t::o" };' \
+	'static dk::op<int(std::vector<int>)> o{ "t::o" };' 'pass a pointer'
+
+use=from_raw
+pair 'auto k = dk::keyset::from_raw(0x33);' 'auto k = dk::keyset(0x33);' "$use"
+pair 'auto k = dk::keyset{ DK_BACKEND_CPU, DK_BACKEND_HIP };' \
+	'auto k = dk::keyset(DK_BACKEND_CPU | DK_BACKEND_HIP);' "$use"
+pair 'auto k = dk::keyset(DK_CPU);' 'auto k = dk::keyset(DK_KIND_ALIAS);' "$use"
+pair 'auto k = dk::keyset(DK_CPU) | DK_CUDA;' 'auto k = dk::keyset(DK_CPU) | DK_BACKEND_CUDA;' ''
+pair 'auto b = dk::keyset(DK_CPU).has_backend(DK_BACKEND_CPU);' \
+	'auto b = dk::keyset(DK_CPU).has_backend(DK_CPU);' ''
+pair 'auto b = dk::keyset(DK_CPU).has(DK_CPU);' 'auto b = dk::keyset(DK_CPU).has(DK_BACKEND_CPU);' ''
+pair 'dk::include g(DK_CPU);' 'dk::include g(DK_BACKEND_CPU);' ''
+pair 'dk::keyset k = DK_CPU;' 'dk::keyset k = 1;' ''
+for one in $compilers; do
+	ok "$one takes what differs from these in the type only" compiles "$one" "$right"
 done
 
 finish

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A plugin, with -DPLUGIN, that implements operators with types of C++, and a host
+ * that defines and calls them; each by a compiler of its own. The host returns 0 if
+ * every signature is the same in both, and prints those that are not.
+ */
+#include <dispatchkey.hpp>
+
+#include <array>
+#include <cstdio>
+#include <dlfcn.h>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shared {
+inline namespace v2 {
+struct tensor {
+	dk_obj dk;
+	std::string name;
+};
+} /* namespace v2 */
+enum class color : long { red };
+template <class T, int n> struct grid {
+	struct cell {};
+};
+} /* namespace shared */
+
+template <> struct dk::type_name<shared::tensor> {
+	static constexpr const char *text = "shared::tensor";
+};
+
+#define OPS(X)								\
+	X(strings, const std::string &, std::string *)			\
+	X(vectors, const std::vector<std::string> &, const std::vector<unsigned long> &) \
+	X(maps, const std::map<long, std::vector<short>> &)		\
+	X(arrays, const std::array<unsigned long, 3> &, std::optional<long>) \
+	X(shareds, const std::shared_ptr<int> &)			\
+	X(enums, shared::color, unsigned char, long long, char16_t)	\
+	X(templates, shared::grid<long, 3> *, shared::grid<unsigned, 2>::cell *) \
+	X(functions, int (*)(char, unsigned long), int (*)[4])
+
+#define STRINGS(...)	int(const shared::tensor &, __VA_ARGS__)
+
+#define DECLARE(id, ...)						\
+	static dk::op<STRINGS(__VA_ARGS__)> id{ "two::" #id };
+OPS(DECLARE)
+
+#ifdef PLUGIN
+#define STORE(id, ...)	static dk::registration id##_serves;
+OPS(STORE)
+
+extern "C" int plugin_begin()
+{
+	int refused = 0;
+
+#define SERVE(id, ...)							\
+	id##_serves = id.impl(DK_CPU, [](const shared::tensor &, auto &&...) { return 7; }); \
+	if (!id##_serves) {						\
+		std::printf("%s: %s\n", #id, id##_serves.status().name()); \
+		refused++;						\
+	}
+	OPS(SERVE)
+	return refused;
+}
+
+extern "C" void plugin_end()
+{
+#define END(id, ...)	id##_serves = {};
+	OPS(END)
+}
+#else
+int main(int argc, char **argv)
+{
+	void *plugin = argc == 2 ? dlopen(argv[1], RTLD_NOW) : nullptr;
+
+	if (!plugin)
+		return std::puts(dlerror()), 2;
+	auto begin = reinterpret_cast<int (*)()>(dlsym(plugin, "plugin_begin"));
+	auto end = reinterpret_cast<void (*)()>(dlsym(plugin, "plugin_end"));
+#define DEFINE(id, ...)	auto id##_defined = id.define();
+	OPS(DEFINE)
+	int bad = begin();
+
+	shared::tensor x{ dk_obj_on(DK_BACKEND_CPU, 0), "x" };
+	std::string out;
+	bad += strings(x, "in", &out) != 7;
+	bad += vectors(x, {}, {}) != 7;
+	bad += enums(x, shared::color::red, 1, 2, u'3') != 7;
+	end();
+	return !!bad;
+}
+#endif
