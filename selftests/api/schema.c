@@ -73,8 +73,8 @@ static void parts(void)
 	s = parse("f(int[3] x= [1, -2], str y=\"a\") -> ()");
 	if (!s)
 		return;
-	CHECK_STR(dk_schema_arg(s, 0)->value, "[1, -2]");
-	CHECK_STR(dk_schema_arg(s, 1)->value, "\"a\"");
+	CHECK_STR(dk_schema_argument(s, 0)->value, "[1, -2]");
+	CHECK_STR(dk_schema_argument(s, 1)->value, "\"a\"");
 	dk_schema_free(s);
 	dk_schema_free(NULL);
 }
