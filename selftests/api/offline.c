@@ -210,11 +210,14 @@ static void leaving_while_offline(void)
 static void the_name_given_back_is_online(void)
 {
 	begin(0, true);
+	CHECK_OK(dk_impls_register(&two, &tables[4], 1, &t_why));
 	switch_to(0);
 	t_leave(&one);
+	CHECK_OK(dk_device_unregister(&two, card, &t_why));
+	CHECK_INT(goes(on(0, false)), 0);
 	CHECK_OK(dk_backend_release(t_reg, "edu", &t_why));
 	CHECK_INT(dk_backend_is_online(t_reg, backend), 1);
-	CHECK_INT(goes(on(card, false)), 3);
+	CHECK_INT(goes(on(0, false)), 4);
 	t_join(&one, "one");
 	end();
 }
