@@ -83,7 +83,7 @@ static void begin(void)
 	if (dkc_layouts_init() ||
 	    pthread_atfork(before_fork, after_fork_parent, after_fork_child))
 		abort();
-	dkc_pin_self();
+	dkc_objects_init();
 }
 
 /* Behind all destructors of the users' own: who still calls gets -ESHUTDOWN. */

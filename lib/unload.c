@@ -33,6 +33,7 @@ struct object {
 /* Protects what follows; taken before the lock of any registry. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object *objects;
+static struct object program;
 static struct dk_registry *registries;	/* by next_born */
 static uintptr_t last_mark;
 static bool exits;
@@ -44,9 +45,8 @@ static bool in_object(const void *data, uintptr_t address)
 	return address - obj->begin < obj->end - obj->begin;
 }
 
-static int find(struct dl_phdr_info *info, size_t size, void *data)
+static void fill(struct object *obj, const struct dl_phdr_info *info)
 {
-	struct object *obj = data;
 	unsigned int i;
 
 	obj->begin = UINTPTR_MAX;
@@ -63,7 +63,22 @@ static int find(struct dl_phdr_info *info, size_t size, void *data)
 			obj->end = begin + ph->p_memsz;
 	}
 	obj->name = info->dlpi_name;
+}
+
+static int find(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct object *obj = data;
+
+	fill(obj, info);
 	return in_object(obj, (uintptr_t)obj->owner);
+}
+
+/* The program comes first, unless dlmopen() loaded this library. */
+static int find_program(struct dl_phdr_info *info, size_t size, void *data)
+{
+	if (!info->dlpi_name[0])
+		fill(data, info);
+	return 1;
 }
 
 /* The program itself cannot be unloaded. */
@@ -76,10 +91,11 @@ static bool is_loaded(struct object *obj)
  * A plugin may have a copy of the library in it. The destructors of threads and
  * what fork() calls are code of that copy, so the plugin stays loaded.
  */
-void dkc_pin_self(void)
+void dkc_objects_init(void)
 {
-	struct object self = { .owner = (void *)dkc_pin_self };
+	struct object self = { .owner = (void *)dkc_objects_init };
 
+	dl_iterate_phdr(find_program, &program);
 	if (is_loaded(&self))
 		dlopen(self.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
@@ -238,18 +254,21 @@ static void object_add(const struct object *found)
 	mark_exit();
 }
 
-/* Without memory, what the object leaves is not found. */
+/*
+ * Without memory, what the object leaves is not found. A child of fork() has the
+ * lock of dl_iterate_phdr() as it was, so it is called with ours held.
+ */
 void dkc_owner_came(void *owner)
 {
 	struct object found = { .owner = owner };
 	const struct object *obj;
 
-	if (!owner || !is_loaded(&found))
+	if (!owner || in_object(&program, (uintptr_t)owner))
 		return;
 	pthread_mutex_lock(&lock);
 	for (obj = objects; obj && obj->owner != owner;)
 		obj = obj->next;
-	if (!obj)
+	if (!obj && is_loaded(&found))
 		object_add(&found);
 	pthread_mutex_unlock(&lock);
 }

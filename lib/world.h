@@ -28,7 +28,7 @@ void dkc_gate_unlock(const sigset_t *mask);
 void dkc_rcu_thread_init(void);
 
 /* lib/unload.c: the object that this library is in is never unloaded. */
-void dkc_pin_self(void);
+void dkc_objects_init(void);
 /* All registries are listed, for what an unloaded object has left in them. */
 void dkc_registry_list(struct dk_registry *reg);
 void dkc_registries_lock(void);
