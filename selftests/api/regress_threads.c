@@ -904,6 +904,8 @@ static void *call_stuck(void *data)
 	return (void *)err;
 }
 
+#define NUM_LEAVING	3
+
 static void *leave_and_wait(void *data)
 {
 	long err = dk_provider_unregister(&leaver);
@@ -963,10 +965,22 @@ static void in_a_child(int (*what)(void))
 	CHECK_INT(status, 0);
 }
 
+/* How many wait for the calls inside of the leaver. */
+static unsigned int num_waiting(void)
+{
+	struct dk_registry *reg = dk_registry_default();
+	unsigned int n;
+
+	dkc_mutex_lock(&reg->lock);
+	n = leaver.core->waiters;
+	dkc_mutex_unlock(&reg->lock);
+	return n;
+}
+
 static void forks_beside_the_waiting(void)
 {
 	static void *(*const calls[])(void *) = { call_leaver, call_stayer };
-	pthread_t threads[2], leaving;
+	pthread_t threads[2], leaving[NUM_LEAVING];
 	unsigned int i;
 	void *err;
 
@@ -982,8 +996,9 @@ static void forks_beside_the_waiting(void)
 		while (!LOAD(is_in[i]))
 			sched_yield();
 	}
-	start(&leaving, leave_and_wait, NULL);
-	while (!is_leaving(&leaver))
+	for (i = 0; i < NUM_LEAVING; i++)
+		start(&leaving[i], leave_and_wait, NULL);
+	while (num_waiting() < NUM_LEAVING)
 		sched_yield();
 	in_a_child(in_child_of_the_waiting);
 	CHECK(leaver.core);
@@ -992,8 +1007,11 @@ static void forks_beside_the_waiting(void)
 		pthread_join(threads[i], &err);
 		CHECK(!err);
 	}
-	pthread_join(leaving, &err);
-	CHECK(!err && !leaver.core && !is_listed("leaver"));
+	for (i = 0; i < NUM_LEAVING; i++) {
+		pthread_join(leaving[i], &err);
+		CHECK(!err);
+	}
+	CHECK(!leaver.core && !is_listed("leaver"));
 	CHECK_OK(dk_provider_unregister(&stayer));
 }
 
@@ -1040,6 +1058,115 @@ static void fork_beside_a_reader(void)
 	bounded(forks_beside_a_reader);
 }
 
+/* ---- fork while another thread is in more calls than it has slots for --------- */
+
+DK_OP(nested, "regress::nested", (struct dk_obj *x, int depth), (x, depth), (x));
+
+#define NUM_NESTED	70
+
+static int nested_here(struct dk_call *c, struct dk_obj *x, int depth)
+{
+	if (depth > 1)
+		return nested(x, depth - 1);
+	STORE(inside, 1);
+	while (!LOAD(let_go))
+		usleep(500);
+	return 0;
+}
+
+static const struct dk_impl nested_impls[] = { DK_IMPL(nested, DK_CPU, nested_here) };
+
+static void *call_nested(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	long err = nested(&x, NUM_NESTED);
+
+	return (void *)err;
+}
+
+static unsigned int num_inside(struct dk_provider *p)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+	unsigned int n = 0;
+
+	while (!dk_provider_inside(p, n, &in))
+		n++;
+	return n;
+}
+
+static int in_child_of_the_nested(void)
+{
+	alarm(20);
+	if (num_inside(&stayer))
+		return 1;
+	return dk_provider_unregister(&stayer) || is_listed("stayer") ? 2 : 0;
+}
+
+static void forks_beside_nested_calls(void)
+{
+	pthread_t thread;
+
+	CHECK_OK(dk_provider_register(&stayer, &t_why));
+	CHECK_OK(dk_op_define(&stayer, &nested_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&stayer, nested_impls, 1, &t_why));
+	inside = 0;
+	let_go = 0;
+	start(&thread, call_nested, NULL);
+	while (!LOAD(inside))
+		sched_yield();
+	CHECK_INT(num_inside(&stayer), NUM_NESTED);
+	in_a_child(in_child_of_the_nested);
+	CHECK_INT(num_inside(&stayer), NUM_NESTED);
+	leave(thread);
+	CHECK_OK(dk_provider_unregister(&stayer));
+}
+
+static void fork_beside_nested_calls(void)
+{
+	bounded(forks_beside_nested_calls);
+}
+
+/* ---- fork from inside a call ---------------------------------------------------- */
+
+DK_OP(forking, "regress::forking", (struct dk_obj *x), (x), (x));
+
+/* The call goes on in the child, on a thread of another number. */
+static int in_child_inside(void)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+
+	alarm(20);
+	if (dk_provider_inside(&stayer, 0, &in) || num_inside(&stayer) != 1)
+		return 1;
+	if (in.thread != (u32)gettid() || !in.thread_name[0])
+		return 2;
+	return dk_provider_unregister(&stayer) == -EDEADLK ? 0 : 3;
+}
+
+static int forking_here(struct dk_call *c, struct dk_obj *x)
+{
+	in_a_child(in_child_inside);
+	return 0;
+}
+
+static const struct dk_impl forking_impls[] = { DK_IMPL(forking, DK_CPU, forking_here) };
+
+static void forks_inside(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	CHECK_OK(dk_provider_register(&stayer, &t_why));
+	CHECK_OK(dk_op_define(&stayer, &forking_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&stayer, forking_impls, 1, &t_why));
+	CHECK_OK(forking(&x));
+	CHECK_OK(dk_provider_unregister(&stayer));
+}
+
+static void fork_inside(void)
+{
+	bounded(forks_inside);
+}
+
 T_SUITE(regress_threads,
 	T(two_drain),
 	T(two_unregister),
@@ -1052,5 +1179,7 @@ T_SUITE(regress_threads,
 	T_PEER(15, fork_beside_a_teller),
 	T_PEER(15, fork_beside_the_waiting),
 	T_PEER(15, fork_beside_a_reader),
+	T_PEER(15, fork_beside_nested_calls),
+	T_PEER(15, fork_inside),
 	T(cancelled_while_it_waits),
 	T(cancelled_while_it_tells));
