@@ -17,6 +17,7 @@
 
 #include <dispatchkey.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
@@ -41,7 +42,7 @@ struct gate_record {
 	struct gate_slot slots[GATE_SLOTS + 1];	/* the last one is never free */
 	struct gate_slot *first;	/* every slot below this one is taken */
 	pid_t tid;
-	bool exits;			/* its destructors run, or have run */
+	unsigned int rounds;		/* of its destructors that found a call inside */
 	struct gate_record *next;	/* under dkc_gate_lock() */
 	struct gate_record **link;
 	struct dkc_thread_counts counts;
@@ -134,25 +135,25 @@ static bool record_in_use(const struct gate_record *r)
 /*
  * The destructors of a thread's keys run in any order. A call that is still
  * inside may be left by a later one, so it keeps the record: the key is set
- * again and this runs again in the next round, as often as POSIX allows. After
- * the last round the record stays, and drains report the call.
+ * again and this runs again in the next round, as often as POSIX allows, but not
+ * in the last one, when ThreadSanitizer has ended the thread. Then the record
+ * stays, and drains report the call.
  */
 static void thread_exit(void *data)
 {
 	struct gate_record *r = data;
-	bool stays;
+	bool again = false;
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	stays = record_in_use(r);
-	if (stays) {
-		r->exits = true;
+	if (record_in_use(r)) {
+		again = ++r->rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1;
 	} else {
 		dkc_gate_self = NULL;
 		record_free(r);
 	}
 	dkc_gate_unlock(&mask);
-	if (stays)
+	if (again)
 		pthread_setspecific(key, r);
 }
 
@@ -439,7 +440,7 @@ u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)
 	ssize_t n = -1;
 
 	/* another thread may have the number by now */
-	if (r->exits) {
+	if (r->rounds) {
 		snprintf(name, size, "(exited)");
 		return r->tid;
 	}
