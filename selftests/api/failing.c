@@ -668,6 +668,62 @@ static void offline_and_online(void)
 	r_close();
 }
 
+/* ---- what is built after an undo ------------------------------------------------ */
+
+static struct dk_impl late, later[2], edu_fallback;
+
+static int define_atomic(void)
+{
+	return dk_op_define(&r_a, &r_new, DK_OP_ATOMIC, &t_why);
+}
+
+/* What a refused change leaves behind shows in the tables that are built next. */
+static void refused_and_built(int err, const char *culprit)
+{
+	refused(err, culprit);
+	CHECK_OK(dk_impls_register(&r_b, later, 2, &t_why));
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	CHECK_OK(dk_impls_unregister(&r_b, later, &t_why));
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	CHECK(r_answers() == answers_before);
+	r_rebase();
+}
+
+static void undone(int (*act)(void), const char *culprit)
+{
+	r_rebase();
+	answers_before = r_answers();
+	CHECK(r_each_fails(act, refused_and_built, culprit));
+}
+
+/* Beside a fallthrough of the backend, and a fallback that serves no atomic operator. */
+static void undone_beside_fallbacks(void)
+{
+	prepare();
+	late = t_impl(&r_new, DK_CPU, 17);
+	late.flags = DK_IMPL_F_ATOMIC;
+	later[0] = t_impl(&r_def, DK_SPARSE_CPU, 18);
+	later[1] = t_impl(&r_new, DK_SPARSE_CPU, 19);
+	later[1].flags = DK_IMPL_F_ATOMIC;
+	edu_fallback = t_fallthrough(NULL, dk_runtime_key(NULL, DK_DENSE, r_edu));
+	CHECK_OK(dk_impls_register(&r_a, &late, 1, &t_why));
+	CHECK_OK(register_function());
+	CHECK_OK(dk_fallback_register(&r_a, &edu_fallback, &t_why));
+	undone(define_atomic, "r::new");
+	CHECK_OK(undefine_new());
+	undone(edu_offline, "edu");
+	undone(edu_online, "edu");
+	undone(register_fallback, NULL);
+	CHECK_OK(unregister_fallback());
+	undone(register_device, NULL);
+	CHECK_OK(unregister_device());
+	CHECK_OK(dk_impls_unregister(&r_a, &edu_fallback, &t_why));
+	CHECK_OK(unregister_function());
+	CHECK_OK(dk_impls_unregister(&r_a, &late, &t_why));
+	r_rebase();
+	r_close();
+}
+
 static unsigned int num_allocs;
 
 static void see_alloc(void)
@@ -916,6 +972,7 @@ static void signatures_take_turns(void)
 T_SUITE(failing,
 	T(each_allocation_fails),
 	T(offline_and_online),
+	T(undone_beside_fallbacks),
 	T(device_goes_offline_alone),
 	T(fallback_makes_no_rows),
 	T(half_a_library_entry),

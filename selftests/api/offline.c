@@ -165,7 +165,7 @@ static void devices_keep_their_own_state(void)
 
 static void fallbacks_go_too(void)
 {
-	struct dk_impl fallback = t_fallthrough(NULL, DK_PRIVATEUSE1);
+	struct dk_impl fallback = t_fallthrough(NULL, DK_PRIVATEUSE1), second = fallback;
 
 	begin(0, false);
 	CHECK_OK(dk_fallback_register(&host, &fallback, &t_why));
@@ -173,6 +173,9 @@ static void fallbacks_go_too(void)
 	CHECK(!strcmp(t_serves(op, 0, DK_PRIVATEUSE1), "fallthrough"));
 	switch_to(0);
 	CHECK_STR(t_serves(op, 0, DK_PRIVATEUSE1), "missing");
+	/* it is registered, though no call sees it */
+	CHECK_INT(dk_fallback_register(&host, &second, &t_why), -EEXIST);
+	CHECK_INT(t_why.reason, DK_WHY_FALLBACK_EXISTS);
 	switch_to(1);
 	CHECK_STR(t_serves(op, 0, DK_PRIVATEUSE1), "fallthrough");
 	end();

@@ -514,6 +514,70 @@ static void who_holds_does_not_unregister(void)
 	end();
 }
 
+/* ---- two registries ------------------------------------------------------------- */
+
+static int stay_switches(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+{
+	*who = dk_backend_set_online(t_reg, DK_BACKEND_CPU, 0, &t_why);
+	return dk_backend_set_online(t_reg, DK_BACKEND_CPU, 1, &t_why);
+}
+
+static void change_all(void)
+{
+	CHECK_OK(dk_device_set_online(t_reg, card, 0, &t_why));
+	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
+	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
+	CHECK_OK(dk_backend_set_online(t_reg, backend, 1, &t_why));
+	CHECK_OK(dk_impls_unregister(&guest, guest_impls, &t_why));
+	CHECK_OK(dk_impls_register(&guest, guest_impls, 3, &t_why));
+}
+
+/* A hold of one registry keeps no provider of another, and a call is not one of it. */
+static void hold_of_another_registry(void)
+{
+	static const struct dk_impl impls[] = { DK_IMPL(stay, DK_CUDA, stay_unregisters) };
+	struct dk_registry *other = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, &t_why);
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
+	struct dk_hold h = { .size = sizeof(h) };
+	int err = 0;
+
+	begin();
+	CHECK_OK(dk_hold_begin(&h, other));
+	change_all();
+	CHECK_OK(dk_impls_register(&guest, impls, 1, &t_why));
+	to_unregister = &guest;
+	CHECK_OK(stay_held(&h, stay_handle, &dk_local_default, &x, NULL, &err));
+	CHECK_INT(err, -EDEADLK);
+	CHECK_INT(t_why.reason, DK_WHY_INSIDE);
+	CHECK_OK(dk_provider_unregister(&guest));
+	dk_release(&h);
+	end();
+	CHECK_OK(dk_registry_free(other, &t_why));
+}
+
+static void call_of_another_registry(void)
+{
+	static const struct dk_impl impls[] = { DK_IMPL(stay, DK_CPU, stay_switches) };
+	struct dk_registry *other = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, &t_why);
+	struct dk_provider stranger = DK_PROVIDER("stranger");
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_op *handle;
+	int err = -1;
+
+	begin();
+	stranger.registry = other;
+	CHECK_OK(dk_provider_register(&stranger, &t_why));
+	CHECK_OK(dk_op_define(&stranger, &stay_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&stranger, impls, 1, &t_why));
+	handle = dk_op_get(other, "waiting::stay");
+	CHECK_OK(stay_at(handle, &dk_local_default, &x, NULL, &err));
+	CHECK_OK(err);
+	dk_op_put(handle);
+	CHECK_OK(dk_provider_unregister(&stranger));
+	end();
+	CHECK_OK(dk_registry_free(other, &t_why));
+}
+
 #define CROWD	40	/* more than a CPU has slots for */
 
 /* Each is waited for, in whichever order they go. */
@@ -1033,6 +1097,8 @@ T_SUITE(waiting,
 	T(hold_of_another_size),
 	T(calls_inside_a_hold),
 	T(who_holds_does_not_unregister),
+	T(hold_of_another_registry),
+	T(call_of_another_registry),
 	T(a_crowd_is_waited_for),
 	T(a_crowd_of_holds_is_seen),
 	T(a_hold_is_waited_for),
