@@ -887,6 +887,8 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
  *	counted or the user may not read the counters
  * @count: all calls that were counted
  * @uncounted: calls for which there was no counter, for lack of memory
+ * @gone: of @count, those that no counter has any more: of functions and operators
+ *	that are gone
  */
 struct dk_nl_stats {
 	__u32 size;
@@ -895,6 +897,7 @@ struct dk_nl_stats {
 	__u32 has_count;
 	__u64 count;
 	__u64 uncounted;
+	__u64 gone;
 };
 
 /**

@@ -69,6 +69,9 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
  *	table does not name (dk_call_enter_key()); in userspace, of all
  *	registries, by a thread that began when there was no memory, or that read
  *	by liburcu-bp itself before its first call and calls atomic operators only
+ * @gone: calls that were counted by what is gone: functions and fallbacks that were
+ *	unregistered, operators that nobody holds any more. With these, the sum of
+ *	all counters is the number of calls since the counters were enabled or reset
  */
 struct dk_stats {
 	__u32 size;
@@ -76,6 +79,7 @@ struct dk_stats {
 	__u32 counters;
 	__u32 reserved;
 	__u64 uncounted;
+	__u64 gone;
 };
 
 /**
@@ -138,7 +142,8 @@ struct dk_stat {
  *	fallbacks that its table names, then what nothing served
  * @s: takes the answer; set @s->size before
  *
- * What a function has counted goes with it when it is unregistered.
+ * What a function has counted moves to @gone of struct dk_stats when it is
+ * unregistered, and what a backend fallback has counted when no call is inside it.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT behind the last one, -EINVAL (size).

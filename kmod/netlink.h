@@ -72,7 +72,7 @@ bool dk_nl_may_read_counters(struct sk_buff *request);
  * What provider number @provider served, or with 0 the sum of all
  * counters. Takes the registry's lock several times. False if calls are not counted.
  */
-bool dk_nl_calls(u64 provider, u64 *calls);
+bool dk_nl_calls(u64 provider, struct dkc_calls *c);
 
 /* netlink_event.c: memory for events; from when on they are told, and until when. */
 int dk_nl_events_init(void);

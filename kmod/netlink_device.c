@@ -309,10 +309,10 @@ static int dk_nl_put_backends(struct sk_buff *skb, u64 backends)
 /* What it served itself, without another provider of its name. */
 static int dk_nl_put_calls(struct sk_buff *skb, struct sk_buff *request, u64 number)
 {
-	u64 calls;
+	struct dkc_calls calls;
 
 	return dk_nl_may_read_counters(request) && dk_nl_calls(number, &calls) ?
-		nla_put_u64_64bit(skb, DK_A_PROVIDER_CALLS, calls, DK_A_PROVIDER_PAD) : 0;
+		nla_put_u64_64bit(skb, DK_A_PROVIDER_CALLS, calls.sum, DK_A_PROVIDER_PAD) : 0;
 }
 
 static int dk_nl_put_provider(struct sk_buff *skb, struct sk_buff *request,

@@ -5,8 +5,11 @@
  * change waits, allocates or fails for it; a work tells it some milliseconds
  * later. What happens to one thing again and again meanwhile is told once.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/limits.h>
 #include <linux/mm.h>
+#include <linux/printk.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
@@ -163,9 +166,13 @@ static void dk_nl_note(const struct dkc_sight *sight)
 		queue_delayed_work(system_unbound_wq, &dk_nl_teller, DK_NL_WAIT);
 }
 
-/* Under the registry's lock. */
+/* Called with the registry's lock held. */
 static void dk_nl_saw(struct dkc_watcher *self, const struct dkc_sight *sight)
 {
+	if (sight->kind == DKC_DEVICE_STATE || sight->kind == DKC_BACKEND_STATE)
+		pr_info("%s %s is %s\n",
+			sight->kind == DKC_DEVICE_STATE ? "device" : "backend",
+			sight->name, sight->online ? "online" : "offline");
 	if (genl_has_listeners(&dk_nl_family, &init_net, DISPATCHKEY_NLGRP_CHANGES))
 		dk_nl_note(sight);
 }

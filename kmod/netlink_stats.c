@@ -7,6 +7,9 @@
 
 #include "netlink_impl.h"
 
+/* How often a sum begins, if the registry changes before it is complete. */
+#define DK_NL_SUM_STARTS	8
+
 /* The numbers of the core's enum are those of the protocol. */
 static_assert(DK_NL_STAT_IMPL == (int)DK_STAT_IMPL);
 static_assert(DK_NL_STAT_MISSING == (int)DK_STAT_MISSING);
@@ -45,22 +48,28 @@ static u32 dk_nl_counter_work(void)
 	return min_t(u32, num_possible_cpus(), DK_NL_WORK_MAX);
 }
 
-bool dk_nl_calls(u64 provider, u64 *calls)
+bool dk_nl_calls(u64 provider, struct dkc_calls *c)
 {
 	struct dk_registry *reg = dk_registry_default();
-	struct dkc_calls c = DKC_CALLS(provider);
+	unsigned int starts = 0;
 	bool is_counted, more;
+	u64 generation = 0;
 
 	do {
 		dkc_mutex_lock(&reg->lock);
+		/* what left in between would be missing, or in the sums twice */
+		if (!starts || (reg->generation != generation && starts < DK_NL_SUM_STARTS)) {
+			*c = (struct dkc_calls)DKC_CALLS(provider);
+			generation = reg->generation;
+			starts++;
+		}
 		/* they may have been switched off in between */
 		is_counted = reg->counters;
 		more = is_counted &&
-		       dkc_calls_sum(reg, &c, DK_NL_WORK_MAX / dk_nl_counter_work());
+		       dkc_calls_sum(reg, c, DK_NL_WORK_MAX / dk_nl_counter_work());
 		dkc_mutex_unlock(&reg->lock);
 		cond_resched();
 	} while (more);
-	*calls = c.sum;
 	return is_counted;
 }
 
@@ -68,9 +77,9 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	static const u8 filters[] = { DK_A_STATS_USED, DK_A_STATS_OP, DK_A_STATS_PROVIDER };
 	struct dk_stats s = { .size = sizeof(s) };
+	struct dkc_calls calls = {};
 	struct sk_buff *answer;
 	bool is_told;
-	u64 calls = 0;
 	void *header;
 	int err;
 
@@ -88,7 +97,9 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (nla_put_u8(answer, DK_A_STATS_STATE, dk_nl_state(s.is_enabled)) ||
 	    nla_put_u8(answer, DK_A_STATS_READERS, READ_ONCE(dk_nl_readers)) ||
 	    (is_told &&
-	     (nla_put_u64_64bit(answer, DK_A_STATS_COUNT, calls, DK_A_STATS_PAD) ||
+	     (nla_put_u64_64bit(answer, DK_A_STATS_COUNT, calls.sum + calls.gone,
+				DK_A_STATS_PAD) ||
+	      nla_put_u64_64bit(answer, DK_A_STATS_GONE, calls.gone, DK_A_STATS_PAD) ||
 	      nla_put_u64_64bit(answer, DK_A_STATS_UNCOUNTED, s.uncounted,
 				DK_A_STATS_PAD))))
 		return dk_nl_overrun(answer);

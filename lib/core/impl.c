@@ -565,6 +565,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 	dkc_block_unlink(b);
 	b->prov->reg->generation++;
 	dkc_saw_block(b, false);
+	dkc_stats_withdraw_block(b);
 	dkc_block_turn(b, false);
 	for (i = 0; i < b->n; i++) {
 		struct dkc_reg *r = &b->regs[i];

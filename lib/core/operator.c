@@ -288,6 +288,7 @@ static struct dk_op *dkc_op_replace(struct dk_op *op, u64 sig, unsigned int flag
 		fresh = dkc_op_new(op->reg, op->name);
 	if (!fresh)
 		return NULL;
+	dkc_stats_withdraw_op(op);
 	dkc_optab_remove(op);
 	dkc_op_show(fresh);
 	op->def_next = op->reg->stale;

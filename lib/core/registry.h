@@ -410,6 +410,7 @@ struct dk_registry {
 	u32 free_counter;		/* the first, 0: none */
 	u32 used_counters;
 	u64 lost_counts;		/* the world's, when counting began */
+	u64 gone_counts;		/* of counters that are no more */
 	u64 hooks_so_far;
 	struct dkc_counter sequence;	/* of hooked calls with an autograd key */
 	struct dk_hooks trace;		/* its world's */
@@ -854,6 +855,9 @@ static inline bool dkc_stats_cover(struct dk_op *op, const struct dkc_row *row,
 	return !op->reg->counters || dkc_stats_give(op, row, may_sleep);
 }
 
+/* What the functions of a block, or an operator, have counted is of what is gone now. */
+void dkc_stats_withdraw_block(const struct dkc_block *b);
+void dkc_stats_withdraw_op(const struct dk_op *op);
 /* Take back those of a block, or an operator, that no call is inside of. */
 void dkc_stats_forget_block(struct dkc_block *b);
 void dkc_stats_forget_op(struct dk_op *op);
@@ -865,11 +869,13 @@ u32 dkc_reg_counter(const struct dkc_reg *r);
 u64 dkc_counted(const struct dk_registry *reg, u32 n);
 /*
  * A sum of counters: of what provider number @only served, or with 0 of all
- * counters of operators that are there.
+ * counters of operators that are there. The other calls that were counted are @gone
+ * then: of what was unregistered, and of operators that are only held.
  */
 struct dkc_calls {
 	u64 only;
 	u64 sum;
+	u64 gone;
 	/* where it continues: in this provider and block, at this function, ... */
 	u64 provider;
 	u64 block;

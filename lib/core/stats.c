@@ -11,7 +11,9 @@
  *
  * The world counts for each CPU or thread, in blocks of DKC_COUNTS, and nobody
  * else ever writes there: a counter is what has been added since its beginning,
- * which is remembered as the sum that there was. So a reset loses no call.
+ * which is remembered as the sum that there was. So a reset loses no call. What a
+ * counter has counted when its function goes is added to the registry's sum of those,
+ * so that no call leaves the total.
  */
 #include "see.h"
 
@@ -112,6 +114,19 @@ u64 dkc_counted(const struct dk_registry *reg, u32 n)
 	return n ? dkc_sum(reg, n) - *dkc_base(reg, n) : 0;
 }
 
+static void dkc_counter_zero(struct dk_registry *reg, u32 n)
+{
+	if (n)
+		*dkc_base(reg, n) = dkc_sum(reg, n);
+}
+
+/* What it has counted until now is no longer its own. */
+static void dkc_counter_gone(struct dk_registry *reg, u32 n)
+{
+	reg->gone_counts += dkc_counted(reg, n);
+	dkc_counter_zero(reg, n);
+}
+
 static struct dkc_stat_block *dkc_stat_block_make(bool may_sleep)
 {
 	struct dkc_stat_block *b = dkc_get(sizeof(*b), may_sleep);
@@ -185,6 +200,7 @@ static void dkc_counter_take(struct dk_registry *reg, u32 *counter)
 {
 	if (!*counter)
 		return;
+	dkc_counter_gone(reg, *counter);
 	dkc_counter_free(reg, *counter);
 	reg->used_counters--;
 	dkc_store(*counter, 0);
@@ -329,6 +345,29 @@ void dkc_stats_forget_op(struct dk_op *op)
 	dkc_tallies_forget(op, NULL);
 }
 
+/* Calls that chose one before it was withdrawn may be counted yet. */
+void dkc_stats_withdraw_block(const struct dkc_block *b)
+{
+	const struct dkc_numbers *numbers = dkc_deref_locked(b->numbers);
+	struct dk_registry *reg = b->prov->reg;
+	u32 i;
+
+	for (i = 0; reg->counters && numbers && i < b->n; i++)
+		dkc_counter_gone(reg, numbers->of[i]);
+}
+
+/* One that has no functions any more. */
+void dkc_stats_withdraw_op(const struct dk_op *op)
+{
+	const struct dkc_tally *t = dkc_deref_locked(op->tallies);
+
+	if (!op->reg->counters)
+		return;
+	dkc_counter_gone(op->reg, op->missing);
+	for (; t; t = dkc_deref_locked(t->next))
+		dkc_counter_gone(op->reg, t->counter);
+}
+
 void dkc_stats_forget_block(struct dkc_block *b)
 {
 	struct dkc_numbers *numbers = dkc_deref_locked(b->numbers);
@@ -378,6 +417,7 @@ static struct dkc_stats *dkc_stats_detach(struct dk_registry *reg)
 	reg->counters = NULL;
 	reg->free_counter = 0;
 	reg->used_counters = 0;
+	reg->gone_counts = 0;
 	return s;
 }
 
@@ -470,12 +510,6 @@ void dkc_stats_end(struct dk_registry *reg)
 
 /* ---- what was counted --------------------------------------------------------- */
 
-static void dkc_counter_zero(struct dk_registry *reg, u32 n)
-{
-	if (n)
-		*dkc_base(reg, n) = dkc_sum(reg, n);
-}
-
 static void dkc_op_zero(struct dk_op *op)
 {
 	const struct dkc_reg *r = NULL;
@@ -488,10 +522,26 @@ static void dkc_op_zero(struct dk_op *op)
 		dkc_counter_zero(op->reg, t->counter);
 }
 
-int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why)
+/* All that is counted, also in what is withdrawn. */
+static void dkc_stats_zero(struct dk_registry *reg)
 {
+	const struct dkc_provider *prov;
+	const struct dkc_block *b;
 	struct dk_op *op;
 	u32 pos = 0;
+
+	while ((op = dkc_op_next(reg, &pos)))
+		dkc_op_zero(op);
+	for (prov = reg->providers; prov; prov = prov->next)
+		for (b = prov->withdrawn; b; b = b->next)
+			dkc_stats_withdraw_block(b);
+	reg->gone_counts = 0;
+	*dkc_base(reg, 0) = dkc_sum(reg, 0);
+	reg->lost_counts = dkc_counts_lost();
+}
+
+int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why)
+{
 	bool on;
 
 	reg = dkc_registry(reg);
@@ -499,11 +549,8 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why)
 		return dkc_refuse(why, DK_WHY_NOT_COUNTED, NULL);
 	dkc_mutex_lock(&reg->lock);
 	on = reg->counters;
-	while (on && (op = dkc_op_next(reg, &pos)))
-		dkc_op_zero(op);
 	if (on) {
-		*dkc_base(reg, 0) = dkc_sum(reg, 0);
-		reg->lost_counts = dkc_counts_lost();
+		dkc_stats_zero(reg);
 		reg->generation++;
 	}
 	dkc_mutex_unlock(&reg->lock);
@@ -530,6 +577,7 @@ int dk_stats_get(struct dk_registry *reg, struct dk_stats *s)
 		s->counters = reg->used_counters;
 		s->uncounted = dkc_sum(reg, 0) - *dkc_base(reg, 0) +
 			       dkc_counts_lost() - reg->lost_counts;
+		s->gone = reg->gone_counts;
 	}
 	dkc_mutex_unlock(&reg->lock);
 	return 0;
@@ -645,13 +693,13 @@ static u64 dkc_calls_of(const struct dk_op *op, struct dkc_calls *c)
 	u64 sum = 0;
 
 	c->left -= !!c->left;
-	if (!c->only && dkc_op_is_there(op))
+	if (!c->only)
 		sum = dkc_counted(op->reg, op->missing);
 	for (; t; t = dkc_deref_locked(t->next)) {
 		const struct dkc_provider *prov = dkc_block_of(t->reg)->prov;
 
 		c->left -= !!c->left;
-		if (c->only ? prov && prov->number == c->only : dkc_op_is_there(op))
+		if (!c->only || (prov && prov->number == c->only))
 			sum += dkc_counted(op->reg, t->counter);
 	}
 	return sum;
@@ -674,7 +722,7 @@ static bool dkc_calls_operators(struct dk_registry *reg, struct dkc_calls *c)
 			dkc_strcpy(c->op, op->name, sizeof(c->op));
 			return false;
 		}
-		c->sum += dkc_calls_of(op, c);
+		*(c->only || dkc_op_is_there(op) ? &c->sum : &c->gone) += dkc_calls_of(op, c);
 	}
 	return true;
 }
@@ -684,7 +732,10 @@ bool dkc_calls_sum(struct dk_registry *reg, struct dkc_calls *c, u32 n)
 	c->left = n;
 	if (!c->functions_done)
 		c->functions_done = dkc_calls_functions(reg, c);
-	return !c->functions_done || !dkc_calls_operators(reg, c);
+	if (!c->functions_done || !dkc_calls_operators(reg, c))
+		return true;
+	c->gone += reg->gone_counts;
+	return false;
 }
 
 static u64 dkc_provider_calls(const struct dkc_provider *prov)

@@ -183,6 +183,7 @@ static const struct dkn_attr stats_attrs[] = {
 	[DK_A_STATS_PAD] = ATTR("pad", "pad", DKN_PAD),
 	[DK_A_STATS_UNCOUNTED] = ATTR("uncounted", "uncounted", DKN_U64),
 	[DK_A_STATS_READERS] = ATTR("readers", "readers", DKN_U8),
+	[DK_A_STATS_GONE] = ATTR("gone", "gone", DKN_U64),
 };
 
 static const struct dkn_attr limit_attrs[] = {

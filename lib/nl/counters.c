@@ -11,6 +11,7 @@ static const struct dkn_field stats_fields[] = {
 	DKN_FIELD(DK_A_STATS_READERS, dk_nl_stats, readers),
 	DKN_FIELD(DK_A_STATS_COUNT, dk_nl_stats, count, DKN_HAS(dk_nl_stats, has_count)),
 	DKN_FIELD(DK_A_STATS_UNCOUNTED, dk_nl_stats, uncounted),
+	DKN_FIELD(DK_A_STATS_GONE, dk_nl_stats, gone),
 };
 
 static const struct dkn_shape stats_shape =

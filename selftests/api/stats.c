@@ -356,6 +356,102 @@ static void functions_come_and_go(void)
 	end();
 }
 
+/* All that is counted, and what is gone, are the calls that were made. */
+static void all_are(u64 calls)
+{
+	static const char *const names[] = { "stats::tick", "stats::tock", "stats::tack" };
+	struct dk_stat s = { .size = sizeof(s) };
+	u64 sum = get().gone + uncounted();
+	unsigned int i, n;
+	struct dk_op *op;
+
+	for (n = 0; n < ARRAY_SIZE(names); n++) {
+		op = dk_op_get(t_reg, names[n]);
+		for (i = 0; op && !dk_op_stat(op, i, &s); i++)
+			sum += s.count;
+		dk_op_put(op);
+	}
+	CHECK_INT(sum, calls);
+}
+
+/* Functions, a fallback, a device and an operator leave, in several ways. */
+static void counts_of_what_is_gone_stay(void)
+{
+	struct dk_obj x = on(DK_BACKEND_CPU, 0, 0);
+	struct dk_provider guest;
+	struct dk_op *op;
+	u64 before;
+
+	begin(0);
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	t_join(&guest, "guest");
+	CHECK_OK(dk_op_define(&guest, &tack_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&guest, tack_impls, 2, &t_why));
+	CHECK_OK(dk_fallback_register(&guest, &fallback, &t_why));
+	op = dk_op_get(t_reg, "stats::tack");
+	CHECK_OK(tack_at(op, &dk_local_default, &x));
+	CHECK_INT(tack_at(op, &dk_local_default, &(struct dk_obj){ .device = 0 }), -ENOSYS);
+	dk_op_put(op);
+	CHECK_OK(call_tick(on(DK_BACKEND_XPU, 0, 0)));
+	CHECK_OK(call_tick(on(DK_BACKEND_CPU, 0, DK_PYTHON)));
+	CHECK_OK(call_tick(on(backend, card, 0)));
+	CHECK_OK(call_tick(x));
+	CHECK_INT(get().gone, 0);
+	all_are(6);
+	/* withdrawn functions are gone before they are drained */
+	CHECK_OK(dk_impls_withdraw(&guest, tack_impls, &t_why));
+	CHECK_INT(get().gone, 2);
+	all_are(6);
+	/* a fallback is when it is drained, which changes what is listed */
+	CHECK_OK(dk_impls_withdraw(&guest, &fallback, &t_why));
+	CHECK_INT(get().gone, 2);
+	before = dk_registry_generation(t_reg);
+	CHECK_OK(dk_provider_drain(&guest));
+	CHECK(dk_registry_generation(t_reg) != before);
+	CHECK_INT(at_key(tick_handle, DK_STAT_FALLBACK, DK_PYTHON, 0), -1);
+	CHECK_INT(get().gone, 3);
+	all_are(6);
+	/* with the definition nobody needs the operator, and what nothing served */
+	t_leave(&guest);
+	CHECK_INT(get().gone, 4);
+	CHECK_OK(dk_device_unregister(&prov, card, &t_why));
+	CHECK_INT(get().gone, 5);
+	CHECK_INT(served(DK_CPU), 1);
+	all_are(6);
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	CHECK_INT(get().gone, 0);
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_INT(get().gone, 0);
+	end();
+}
+
+/* Also of a fallback, of what nothing served, was not counted, or is gone. */
+static void reset_is_of_all(void)
+{
+	static const struct dk_impl gone = DK_IMPL(tick, DK_CUDA, here);
+
+	begin(0);
+	CHECK_OK(dk_fallback_register(&prov, &fallback, &t_why));
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_OK(dk_impls_register(&prov, &gone, 1, &t_why));
+	CHECK_OK(call_tick(on(DK_BACKEND_CUDA, 0, 0)));
+	CHECK_OK(dk_impls_unregister(&prov, &gone, &t_why));
+	CHECK_OK(call_tick(on(DK_BACKEND_CPU, 0, DK_PYTHON)));
+	CHECK_INT(call_tick(on(DK_BACKEND_CUDA, 0, 0)), -ENOSYS);
+	/* at a key that the table names no fallback for, nothing counts it */
+	CHECK_OK(tick_for_key(tick_handle, &dk_local_default, DK_PYTHON,
+			      &(struct dk_obj){ .device = 0 }));
+	CHECK_INT(get().gone, 1);
+	CHECK_INT(missing(), 1);
+	CHECK(at_key(tick_handle, DK_STAT_FALLBACK, DK_PYTHON, 0) > 0);
+	CHECK_OK(dk_stats_reset(t_reg, &t_why));
+	CHECK_INT(get().gone, 0);
+	CHECK_INT(missing(), 0);
+	CHECK_INT(at_key(tick_handle, DK_STAT_FALLBACK, DK_PYTHON, 0), 0);
+	all_are(0);
+	end();
+}
+
 #define IN_BLOCK	511	/* counters in the first block */
 #define MANY	1200	/* more than two blocks of counters */
 
@@ -468,6 +564,8 @@ static void no_change_fails_for_a_counter(void)
 		lost = uncounted();
 		CHECK_INT(call_many(0), -1);
 		CHECK_INT(uncounted(), lost + 1);
+		CHECK_OK(dk_stats_reset(t_reg, &t_why));
+		CHECK_INT(uncounted(), 0);
 		CHECK_OK(dk_stats_enable(t_reg, &t_why));
 		CHECK_INT(call_many(0), 1);
 		CHECK_OK(dk_op_stat(op, 0, &s));
@@ -682,6 +780,8 @@ T_SUITE(stats,
 	T(switching_is_a_change),
 	T(registries_count_apart),
 	T(functions_come_and_go),
+	T(counts_of_what_is_gone_stay),
+	T(reset_is_of_all),
 	T(many_functions),
 	T(no_memory_leaves_them_off),
 	T(no_change_fails_for_a_counter),

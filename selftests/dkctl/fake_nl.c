@@ -20,7 +20,8 @@
  *   !join BACKEND | PROVIDER [| alone]   who joined it
  *   !joined BACKEND | N                  how many there are, also of no name here
  *   !schema OP | TEXT [| PROVIDER | FLAGS]
- *   !stats STATE | SUM | NOT-COUNTED     whether calls are counted
+ *   !stats STATE | SUM | NOT-COUNTED | GONE
+ *                                        whether calls are counted
  *   !counter KIND | OP | KEY | LABEL | PROVIDER | DEVICE | COUNT
  *   !limit NAME | MOST [| USED]
  *   !event KIND | NAME | KEY | PROVIDER | STATE | COUNT
@@ -955,6 +956,7 @@ int dk_nl_stats(struct dk_nl *nl, const struct dk_nl_stats **stats)
 	s->count = number(l, 1);
 	s->uncounted = number(l, 2);
 	s->has_count = s->state == DK_NL_STATE_ONLINE;
+	s->gone = number(l, 3);
 	*stats = s;
 	return scripted("stats");
 }

@@ -94,6 +94,7 @@ says "a mistyped card" 2 "*is no device, backend or keyset*" route $op nothing
 
 # ---- switching --------------------------------------------------------------------------
 
+klog_mark
 says "a card goes offline" 0 "device $card is offline*" device set "$card" offline
 says "and is shown so" 0 "*$card *offline*" device
 says "its calls go to the processor" 0 "*goes to cpu_factorial of dk_cpu*" route $op "$card"
@@ -105,10 +106,17 @@ ok "what is offline is not called overridden" \
 	<(dkctl kernels device "$card")
 says "the explanation tells why" 0 "*$card, which is offline*" route -v $op "$card"
 says "it comes back" 0 "device $card is online" device set "$card" online
+is "each is one line in the kernel log" \
+	"dispatchkey: device $card is offline dispatchkey: device $card is online" \
+	"$(klog 'dispatchkey: ' | grep -o 'dispatchkey: .*' | paste -sd ' ')"
+klog_mark
 like "and serves" "*served by edu_factorial*" "$("$client" factorial --on "$card" 5 2>&1)"
 says "a backend goes offline" 0 "backend edu is offline*" backend set edu offline
 says "and its cards with it" 0 "*$card *backend offline*" device
 says "and comes back" 0 "backend edu is online" backend set edu online
+is "these are two lines, too" \
+	"dispatchkey: backend edu is offline dispatchkey: backend edu is online" \
+	"$(klog 'dispatchkey: ' | grep -o 'dispatchkey: .*' | paste -sd ' ')"
 says "the name of a backend in use is not released" 4 "*uses the backend's name*" \
 	backend release edu
 says "and stays" 0 "*
@@ -165,8 +173,8 @@ ok "the call returns" sh -c "echo 0 >$crowd/stay"
 wait $asked
 like "then whoever waits has done it" "0 *
 device crowd000 is offline*" "$? $(cat "$st_tmp/second")"
+says "the device comes back" 0 "device crowd000 is online" device set crowd000 online
 ok "a call is inside once more" sh -c "echo 1 >$crowd/stay"
-says "the device is online" 0 "*" device set crowd000 online
 asked_in "$st_tmp/third"
 says "somebody else brings it online" 0 "device crowd000 is online" device set crowd000 online
 wait $asked
@@ -211,6 +219,8 @@ like "nobody sees its fallback among the counters" "*waiters::op *(nothing)*" \
 	"$(nobody "$dkctl" stats op waiters::op 2>&1 | grep -v tallied)"
 is "nor its label" "" "$(nobody "$dkctl" stats 2>&1 | grep tallied)"
 refused "its name is no provider's" dkctl stats provider tallied
+like "its call stays in the sum" "*1 call counted
+1 of them by functions that are gone*" "$(dkctl stats)"
 ok "the younger hold is released" sh -c "echo over >$waiters"
 dkctl stats off >/dev/null
 unload dk_waiters

@@ -201,6 +201,7 @@ static void put_stats(struct fake_msg *m)
 	fake_u64(m, DK_A_STATS_COUNT, 5000000000ULL);
 	fake_u64(m, DK_A_STATS_UNCOUNTED, 3);
 	fake_u8(m, DK_A_STATS_READERS, DK_NL_READERS_ADMINS);
+	fake_u64(m, DK_A_STATS_GONE, 4000000000ULL);
 }
 
 static void put_counter(struct fake_msg *m, unsigned int i)

@@ -325,6 +325,7 @@ TEST(counters)
 	EXPECT_EQ(s->uncounted, 3);
 	EXPECT_EQ(s->has_count, 1);
 	EXPECT_EQ(s->readers, DK_NL_READERS_ADMINS);
+	EXPECT_EQ(s->gone, 4000000000ULL);
 	dk_nl_free(s);
 	EXPECT_EQ(dk_nl_counters(nl, NULL, &c), 0);
 	EXPECT_STREQ(c->op, "aten::add");

@@ -112,6 +112,7 @@ static void json(struct live *v, const struct dk_nl_stats *stats,
 	json_string(&j, "readers", dk_nl_word(DK_NL_WORDS_READERS, stats->readers));
 	json_uint(&j, "calls", stats->count);
 	json_uint(&j, "uncounted", stats->uncounted);
+	json_uint(&j, "gone", stats->gone);
 	json_uint(&j, "operators", u->operators);
 	json_array(&j, "served_by");
 	for (i = 0; i < u->num; i++) {
@@ -142,11 +143,15 @@ static void put_sum(struct live *v, const struct dk_nl_stats *stats,
 		    const struct dk_nl_counter_filter *filter, unsigned long long listed,
 		    const struct usage *u)
 {
+	bool is_part = filter->op || filter->provider;
 	char words[64];
 
-	if (filter->op || filter->provider)
+	if (is_part)
 		printf("%llu of ", listed);
 	printf("%s counted\n", plural(words, stats->count, "call", "calls"));
+	if (stats->gone && !is_part)
+		printf("%llu of them by functions that are gone\n",
+		       (unsigned long long)stats->gone);
 	if (stats->uncounted)
 		printf("%s not counted, for lack of memory\n",
 		       plural(words, stats->uncounted, "call", "calls"));
