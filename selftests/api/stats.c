@@ -7,6 +7,8 @@
 DK_OP(tick, "stats::tick", (struct dk_obj *x), (x), (x));
 DK_OP(tock, "stats::tock", (struct dk_obj *x), (x), (x));	/* atomic */
 DK_OP(tack, "stats::tack", (struct dk_obj *x), (x), (x));
+DK_OP(swap_old, "stats::swap", (struct dk_obj *x), (x), (x));
+DK_OP(swap_new, "stats::swap", (struct dk_obj *x, int n), (x, n), (x));
 
 #define CALLS		1000
 #define THREADS		4
@@ -425,6 +427,52 @@ static void counts_of_what_is_gone_stay(void)
 	end();
 }
 
+static struct dk_stats of_default(void)
+{
+	struct dk_stats s = { .size = sizeof(s) };
+
+	CHECK_OK(dk_stats_get(NULL, &s));
+	return s;
+}
+
+/* How many counters the fallback has, of the default registry. */
+static u32 counters_of_fallback(struct dk_provider *guest)
+{
+	u32 before = of_default().counters;
+
+	CHECK_OK(dk_impls_unregister(guest, &fallback, &t_why));
+	return before - of_default().counters;
+}
+
+/*
+ * A declaration keeps its operator when another one has taken the name. That gives up
+ * the counter of a fallback that leaves, too, and what it has counted stays.
+ */
+static void replaced_operators_count_no_more(void)
+{
+	struct dk_provider guest = DK_PROVIDER("guest");
+	struct dk_obj x = on(DK_BACKEND_CPU, 0, DK_PYTHON);
+	u32 n;
+
+	CHECK_OK(dk_provider_register(&guest, &t_why));
+	CHECK_OK(dk_op_define(&guest, &swap_old_op, 0, &t_why));
+	CHECK_OK(dk_stats_enable(NULL, &t_why));
+	CHECK_OK(dk_fallback_register(&guest, &fallback, &t_why));
+	n = counters_of_fallback(&guest);
+	CHECK_OK(dk_fallback_register(&guest, &fallback, &t_why));
+	CHECK_OK(swap_old(&x));
+	CHECK_INT(of_default().gone, 0);
+	CHECK_OK(dk_op_undefine(&guest, "stats::swap", &t_why));
+	CHECK_OK(dk_op_define(&guest, &swap_new_op, 0, &t_why));
+	CHECK_INT(of_default().gone, 1);
+	CHECK_INT(swap_old(&x), -EPROTOTYPE);
+	CHECK_OK(swap_new(&x, 0));
+	CHECK_INT(counters_of_fallback(&guest), n + 1);
+	CHECK_INT(of_default().gone, 2);
+	CHECK_OK(dk_stats_disable(NULL, &t_why));
+	CHECK_OK(dk_provider_unregister(&guest));
+}
+
 /* Also of a fallback, of what nothing served, was not counted, or is gone. */
 static void reset_is_of_all(void)
 {
@@ -781,6 +829,7 @@ T_SUITE(stats,
 	T(registries_count_apart),
 	T(functions_come_and_go),
 	T(counts_of_what_is_gone_stay),
+	T(replaced_operators_count_no_more),
 	T(reset_is_of_all),
 	T(many_functions),
 	T(no_memory_leaves_them_off),
