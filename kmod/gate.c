@@ -11,6 +11,7 @@
  * Whoever waits reads all slots: it has unpublished the functions and waited for a
  * grace period, so every call that found them is in one by then.
  */
+#include <linux/atomic.h>
 #include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
@@ -62,6 +63,8 @@ static DEFINE_PER_CPU_SHARED_ALIGNED(struct dkc_gate_cpu, dkc_gate_cpus);
  */
 #define DKC_GATE_QUEUE_BITS	6
 static wait_queue_head_t dkc_gate_queues[1 << DKC_GATE_QUEUE_BITS];
+/* How many wait, in all queues: where nobody does, a call need not look for its own. */
+static atomic_t dkc_gate_waiters = ATOMIC_INIT(0);
 
 struct dkc_gate_waiter {
 	struct wait_queue_entry entry;
@@ -173,7 +176,7 @@ static int dkc_gate_wake_waiter(struct wait_queue_entry *entry, unsigned int mod
 	return w->on == key ? default_wake_function(entry, mode, sync, key) : 0;
 }
 
-void dkc_gate_wake(const void *on)
+noinline void dkc_gate_wake(const void *on)
 {
 	wait_queue_head_t *queue = dkc_gate_queue(on);
 
@@ -207,8 +210,10 @@ void dkc_gate_leave(u64 *room)
 	} else {
 		prov = dkc_gate_leave_crowd(room);
 	}
+	smp_mb();	/* pairs with set_current_state() in dkc_gate_wait() */
 	/* by its address alone: whoever waited may have freed it */
-	dkc_gate_wake(prov);
+	if (unlikely(atomic_read(&dkc_gate_waiters)))
+		dkc_gate_wake(prov);
 }
 
 /*
@@ -304,6 +309,7 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *da
 	struct dkc_gate_waiter by_prov, by_reg;
 	bool empty;
 
+	atomic_inc(&dkc_gate_waiters);
 	dkc_gate_begin_to_wait(&by_prov, prov);
 	dkc_gate_begin_to_wait(&by_reg, reg);
 	for (;;) {
@@ -317,6 +323,7 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *da
 	__set_current_state(TASK_RUNNING);
 	remove_wait_queue(dkc_gate_queue(reg), &by_reg.entry);
 	remove_wait_queue(dkc_gate_queue(prov), &by_prov.entry);
+	atomic_dec(&dkc_gate_waiters);
 	return empty;
 }
 
