@@ -42,6 +42,7 @@
 	both(graces)							\
 	both(stats)							\
 	both(moved)							\
+	both(registries)						\
 	fed(big)							\
 	kernel(kthreads)						\
 	kernel(kpeers)							\
