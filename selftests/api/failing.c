@@ -59,6 +59,16 @@ static int undefine_known(void)
 	return dk_op_undefine(&r_a, "r::impl", &t_why);
 }
 
+static int define_early(void)
+{
+	return dk_op_define(&r_a, &r_early, DK_OP_ATOMIC, &t_why);
+}
+
+static int undefine_early(void)
+{
+	return dk_op_undefine(&r_a, "r::early", &t_why);
+}
+
 static int register_one(void)
 {
 	return dk_impls_register(&r_a, &one, 1, &t_why);
@@ -724,6 +734,16 @@ static void undone_beside_fallbacks(void)
 	r_close();
 }
 
+/* A definition that finds no memory leaves no class: fallbacks that may sleep still serve. */
+static void atomic_definition(void)
+{
+	prepare();
+	CHECK(each_fails(define_early, "r::early", 0));
+	CHECK_OK(undefine_early());
+	r_rebase();
+	r_close();
+}
+
 static unsigned int num_allocs;
 
 static void see_alloc(void)
@@ -814,7 +834,7 @@ static void half_a_library_entry(void)
 	num_seen = 0;
 	before = dk_registry_generation(t_reg);
 	dk_test_at_alloc(call_meanwhile);
-	each_fails(add_def_impl, NULL, 0);
+	r_each_fails(add_def_impl, NULL, NULL);
 	dk_test_at_alloc(NULL);
 	CHECK_INT(num_seen, 0);
 	CHECK_INT(dk_registry_generation(t_reg), before + 2);
@@ -973,6 +993,7 @@ T_SUITE(failing,
 	T(each_allocation_fails),
 	T(offline_and_online),
 	T(undone_beside_fallbacks),
+	T(atomic_definition),
 	T(device_goes_offline_alone),
 	T(fallback_makes_no_rows),
 	T(half_a_library_entry),

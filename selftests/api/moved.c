@@ -8,7 +8,7 @@
 
 #define TABLE		30	/* functions that a reader passes on its way to the last */
 #define CALLERS		4	/* more than there are processors, so that they are interrupted */
-#define MOVES		(W_KERNEL || W_SANITIZED ? 1000 : 10000)
+#define MOVES		(W_KERNEL || W_SANITIZED ? 500 : 3000)
 
 DK_OP(moved, "moved::op", (struct dk_obj *x, bool *lower), (x, lower), (x));
 

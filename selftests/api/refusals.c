@@ -80,7 +80,7 @@ static void registries(void)
 
 	r_open();
 	/* refuses: dk_registry_free EBUSY IN_USE */
-	REFUSED(dk_registry_free(t_reg, &t_why), EBUSY, IN_USE, "b");
+	REFUSED(dk_registry_free(t_reg, &t_why), EBUSY, IN_USE, "prober");
 	r_close();
 
 	t_open("v1", 0);
@@ -659,6 +659,14 @@ static void fallbacks(void)
 		"Tracer: fallthrough (a) -> boxed (b)");
 	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EEXIST, FALLBACK_EXISTS,
 		"Tracer: fallthrough (a) -> boxed (a)");
+	/* one whose backend is offline is still there */
+	bad.key = dk_runtime_key(NULL, DK_NESTED_TENSOR, r_edu);
+	CHECK_OK(dk_backend_set_online(t_reg, r_edu, 0, &t_why));
+	r_rebase();
+	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EEXIST, FALLBACK_EXISTS,
+		"NestedTensorPrivateUse1: fallthrough (b) -> boxed (a)");
+	CHECK_OK(dk_backend_set_online(t_reg, r_edu, 1, &t_why));
+	r_rebase();
 	/* refuses: dk_fallback_register EINVAL NOT_RUNTIME_KEY */
 	bad.key = DK_DENSE;
 	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, NOT_RUNTIME_KEY,

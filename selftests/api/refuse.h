@@ -16,7 +16,8 @@
 /* What it is made of. Operator "r::def" is defined, "r::atomic" atomic. */
 extern struct dk_provider r_a, r_b;	/* both have joined "edu" */
 extern struct dk_provider r_none;	/* not registered */
-extern struct dk_op_decl r_def, r_atomic, r_impl, r_new, r_other_sig;
+/* Not defined: "r::impl", and "r::early" with atomic functions alone. */
+extern struct dk_op_decl r_def, r_atomic, r_impl, r_early, r_new, r_other_sig;
 extern unsigned int r_edu, r_solo;	/* "solo" is for a alone */
 extern u32 r_card, r_gone;		/* "card", and one that is out */
 extern struct dk_impl r_table[3];	/* of a: at CPU, AutogradCPU, Sparse */
@@ -27,14 +28,13 @@ extern struct dk_obj r_cpu;
 void r_open(void);
 void r_close(void);
 
-/* A number for all that the registry answers, and one that no change leaves. */
+/* A number for all that the registry answers. */
 u64 r_answers(void);
-u64 r_digest(void);
 
 /* What has changed since was meant to. */
 void r_rebase(void);
 void r_poison(void);
-/* @name may be NULL for any. */
+/* @name may be NULL for any. Nothing has changed, nor does when all rows are built anew. */
 void r_refused(const char *file, int line, const char *what, int err, int want,
 	       unsigned int reason, const char *name);
 void r_refused_err(const char *file, int line, const char *what, int err,
