@@ -670,29 +670,6 @@ static void a_device_keeps_the_name_of_its_backend(void)
 	end();
 }
 
-/* Of two functions at one key of a card's table the later one is the newer. */
-static void override_in_a_table(void)
-{
-	static const struct dk_impl twice[] = {
-		DK_IMPL(work, DK_DENSE, work_host), DK_IMPL(work, DK_DENSE, work_card),
-	};
-	static const unsigned int flags[] = {
-		DK_REGISTRY_STOCKED, DK_REGISTRY_STOCKED | DK_REGISTRY_FORCE_RESOLVE,
-	};
-	struct dk_obj x;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(flags); i++) {
-		begin_in(flags[i], 0);
-		x = dk_obj_on(backend, plug("card", 100, twice, 2));
-		CHECK_OK(dk_registry_check(t_reg, &t_why));
-		CHECK_STR(t_serves(op, x.device, DK_PRIVATEUSE1), "work_card");
-		CHECK_INT(serves(&x, NULL, NULL), 100);
-		unplug(x.device);
-		end();
-	}
-}
-
 /* More devices than any map begins with; all 4095 of them, and one more. */
 static void as_many_as_there_can_be(void)
 {
@@ -733,5 +710,4 @@ T_SUITE(devices,
 	T(provider_leaves_with_its_cards),
 	T(fallthrough_at_a_card),
 	T(a_device_keeps_the_name_of_its_backend),
-	T(override_in_a_table),
 	T(as_many_as_there_can_be));
