@@ -8,7 +8,7 @@
 
 #define TABLE		30	/* functions that a reader passes on its way to the last */
 #define CALLERS		4	/* more than there are processors, so that they are interrupted */
-#define MOVES		(W_KERNEL || W_SANITIZED ? 500 : 3000)
+#define MOVES		(W_KERNEL || W_SANITIZED ? 500 : 2000)
 
 DK_OP(moved, "moved::op", (struct dk_obj *x, bool *lower), (x, lower), (x));
 
@@ -54,11 +54,11 @@ static void call_all_the_time(void *data)
 	} while (!w_load(stop));
 }
 
-static void move_often(void)
+static void move_often(unsigned int times)
 {
 	unsigned int i;
 
-	for (i = 0; i < MOVES; i++) {
+	for (i = 0; i < times; i++) {
 		CHECK_OK(dk_impls_register(&mover, tables[~i & 1], TABLE, &t_why));
 		CHECK_OK(dk_impls_withdraw(&mover, tables[i & 1], &t_why));
 		if (i % 64 == 63)
@@ -116,23 +116,23 @@ static void end(void)
 	t_close();
 }
 
-static void moves(unsigned int flags, bool has_lower)
+static void moves(unsigned int flags, bool has_lower, unsigned int times)
 {
 	begin(flags, has_lower);
-	move_often();
+	move_often(times);
 	end();
 }
 
 static void by_tables(void)
 {
-	moves(DK_REGISTRY_STOCKED, false);
-	moves(DK_REGISTRY_STOCKED, true);
+	moves(DK_REGISTRY_STOCKED, false, MOVES / 4);
+	moves(DK_REGISTRY_STOCKED, true, MOVES / 4);
 }
 
 static void by_the_rules(void)
 {
-	moves(DK_REGISTRY_STOCKED | DK_REGISTRY_FORCE_RESOLVE, false);
-	moves(DK_REGISTRY_STOCKED | DK_REGISTRY_FORCE_RESOLVE, true);
+	moves(DK_REGISTRY_STOCKED | DK_REGISTRY_FORCE_RESOLVE, false, MOVES);
+	moves(DK_REGISTRY_STOCKED | DK_REGISTRY_FORCE_RESOLVE, true, MOVES);
 }
 
 T_SUITE(moved,
