@@ -49,7 +49,7 @@ static void call_all_the_time(void *data)
 
 		me->lost += !!moved_at(op, &dk_local_default, &x, &lower);
 		me->lower += lower;
-		me->calls++;
+		w_store(me->calls, me->calls + 1);
 		w_pause();
 	} while (!w_load(stop));
 }
@@ -91,6 +91,9 @@ static void begin(unsigned int flags, bool has_lower)
 	for (i = 0; i < CALLERS; i++)
 		callers[i].started = CHECK_OK(w_start(&callers[i].thread, "dk_api_test",
 						      call_all_the_time, &callers[i]));
+	for (i = 0; i < CALLERS; i++)
+		while (callers[i].started && !w_load(callers[i].calls))
+			w_sleep_us(100);
 }
 
 static void end(void)
