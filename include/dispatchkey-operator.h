@@ -173,6 +173,20 @@ int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **
 void dk_op_put(struct dk_op *op);
 
 /**
+ * dk_op_takes() - whether an operator is called by a declaration's type
+ * @op: the operator
+ * @decl: the declaration, as for dk_call_enter_op()
+ *
+ * The check that a call by handle makes before anything else. A declaration or
+ * an operator without a signature is not compared.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, or -EPROTOTYPE (the signature is another one, or the declaration is
+ * of another version).
+ */
+int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl);
+
+/**
  * dk_op_name() - the name of an operator
  * @op: the operator
  *

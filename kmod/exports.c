@@ -93,6 +93,7 @@ EXPORT_SYMBOL_GPL(dk_op_define);
 EXPORT_SYMBOL_GPL(dk_op_undefine);
 EXPORT_SYMBOL_GPL(dk_op_get);
 EXPORT_SYMBOL_GPL(dk_op_get_defined);
+EXPORT_SYMBOL_GPL(dk_op_takes);
 EXPORT_SYMBOL_GPL(dk_op_put);
 EXPORT_SYMBOL_GPL(dk_op_name);
 EXPORT_SYMBOL_GPL(dk_impls_register);

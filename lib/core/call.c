@@ -511,6 +511,9 @@ static inline int dkc_find_newest(struct dk_op *op, const struct dkc_row **row,
 	int err;
 
 	for (;;) {
+		/* before any answer about the route */
+		if (dkc_unlikely(way->decl) && dkc_wrong_type(op, *row, way))
+			return -EPROTOTYPE;
 		err = way->at_key ? dkc_find_at_key(op, *row, way) :
 				    dkc_find(op, *row, way);
 		if (dkc_likely(!way->beside_row) ||
@@ -522,12 +525,10 @@ static inline int dkc_find_newest(struct dk_op *op, const struct dkc_row **row,
 	}
 }
 
-/* In a read section: all that can be said against a call. */
+/* In a read section: all that can be said against a call of the right type. */
 static inline int dkc_admit(struct dk_op *op, const struct dkc_row *row,
 			    struct dkc_way *way)
 {
-	if (dkc_unlikely(way->decl) && dkc_wrong_type(op, row, way))
-		return -EPROTOTYPE;
 	if (dkc_unlikely(row->op_flags & DK_OP_SAME_DEVICE) &&
 	    dkc_on_two_devices(op->reg, way->reg, way->objs, way->n))
 		return -EXDEV;

@@ -913,6 +913,18 @@ void dk_op_put(struct dk_op *op)
 	dkc_flush_retired();
 }
 
+int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl)
+{
+	bool takes;
+
+	if (!dkc_decl_fits(decl))
+		return -EPROTOTYPE;
+	dkc_mutex_lock(&op->reg->lock);
+	takes = dkc_op_takes(op, decl);
+	dkc_mutex_unlock(&op->reg->lock);
+	return takes ? 0 : -EPROTOTYPE;
+}
+
 const char *dk_op_name(const struct dk_op *op)
 {
 	return op->name;

@@ -1067,6 +1067,77 @@ static void calls(void)
 	r_close();
 }
 
+/* A call of another type is one, whatever its route would be. */
+static void wrong_type_first(unsigned int flags)
+{
+	static const struct dk_impl impls[] = {
+		DK_IMPL(same, DK_COMPOSITE_IMPLICIT_AUTOGRAD, same_0),
+		DK_IMPL(same, DK_SPARSE_CPU, same_0),
+		DK_IMPL_FALLTHROUGH(same, DK_CONJUGATE),
+	};
+	static const struct dk_impl dense[] = { DK_IMPL(same, DK_DENSE, same_0) };
+	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU)), c0, c1, gone;
+	struct dk_obj other = t_obj(DK_KEY_BITS(DK_AUTOGRAD_OTHER));
+	struct dk_obj python = t_obj(DK_KEY_BITS(DK_PYTHON));
+	struct dk_op_decl wrong = same_op, right = same_op, older = same_op;
+	const struct dk_obj *const first[] = { &cpu, &python, &other, &c0, &gone };
+	const struct dk_obj *objs[] = { &cpu, &c1 };
+	struct same_args args = { &cpu, &python };
+	struct dk_call c;
+	struct dk_op *op;
+	unsigned int i;
+	u32 d0, d1;
+
+	t_open("v1", flags);
+	t_join(&r_a, "a");
+	wrong.sig = "(int)";
+	older.size -= sizeof(older.sig_mark);
+	CHECK_OK(dk_op_define(&r_a, &same_op, DK_OP_SAME_DEVICE, &t_why));
+	op = dk_op_get(t_reg, "refusals::same");
+	/* nothing serves anything */
+	CHECK_INT(dk_call_enter_op(&c, op, &wrong, &dk_local_default, objs, 1), -EPROTOTYPE);
+	CHECK_INT(dk_call_enter_op(&c, op, &right, &dk_local_default, objs, 1), -ENOSYS);
+	CHECK_OK(dk_impls_register(&r_a, impls, ARRAY_SIZE(impls), &t_why));
+	CHECK_OK(dk_device_register(&r_a, DK_BACKEND_CUDA, "c0", NULL, dense, 1, &d0, &t_why));
+	CHECK_OK(dk_device_register(&r_a, DK_BACKEND_CUDA, "c1", NULL, dense, 1, &d1, &t_why));
+	CHECK_OK(dk_device_unregister(&r_a, d1, &t_why));
+	gone = dk_obj_on(DK_BACKEND_CUDA, d1);
+	CHECK_OK(dk_device_register(&r_a, DK_BACKEND_CUDA, "c1", NULL, dense, 1, &d1, &t_why));
+	c0 = dk_obj_on(DK_BACKEND_CUDA, d0);
+	c1 = dk_obj_on(DK_BACKEND_CUDA, d1);
+	for (i = 0; i < ARRAY_SIZE(first); i++) {
+		objs[0] = first[i];
+		CHECK_INT(dk_call_enter_op(&c, op, &wrong, &dk_local_default, objs, 2),
+			  -EPROTOTYPE);
+		CHECK_INT(dk_call_enter_key(&c, op, &wrong, &dk_local_default, DK_PYTHON,
+					    objs, 2), -EPROTOTYPE);
+		CHECK_INT(dk_call_enter_key(&c, op, &wrong, &dk_local_default, 9999,
+					    objs, 2), -EPROTOTYPE);
+	}
+	CHECK_INT(dk_call_boxed(op, &wrong, &dk_local_default, &args), -EPROTOTYPE);
+	/* refuses: dk_op_takes EPROTOTYPE SIGNATURE */
+	CHECK_INT(dk_op_takes(op, &wrong), -EPROTOTYPE);
+	CHECK_INT(dk_op_takes(op, &older), -EPROTOTYPE);
+	CHECK_INT(dk_op_takes(op, &right), 0);
+	right.sig = NULL;
+	CHECK_INT(dk_op_takes(op, &right), 0);
+	/* its type outlives its definition */
+	CHECK_OK(dk_op_undefine(&r_a, "refusals::same", &t_why));
+	CHECK_INT(dk_call_enter_op(&c, op, &wrong, &dk_local_default, objs, 2), -EPROTOTYPE);
+	CHECK_INT(dk_op_takes(op, &wrong), -EPROTOTYPE);
+	right = same_op;
+	CHECK_INT(dk_call_enter_op(&c, op, &right, &dk_local_default, objs, 2), -ENOENT);
+	dk_op_put(op);
+	t_leave(&r_a);
+	t_close();
+}
+
+static void calls_of_another_type(void)
+{
+	wrong_type_first(0);
+	wrong_type_first(DK_REGISTRY_FORCE_RESOLVE);
+}
+
 /* dk_call_enter() itself, on the default registry. */
 static void calls_by_name(void)
 {
@@ -1239,6 +1310,7 @@ T_SUITE(refusals,
 	T(backends),
 	T(devices),
 	T(calls),
+	T(calls_of_another_type),
 	T(calls_by_name),
 	T(entries),
 	T(small_and_absent_diag),
