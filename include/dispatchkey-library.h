@@ -174,7 +174,7 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL (another library, another key, no key, or as
+ * Return: 0, -EINVAL (another library, no key, or as
  * dk_fallback_register()), -EEXIST (the key has one, or @h is in use), -ENOMEM,
  * -ESHUTDOWN.
  */

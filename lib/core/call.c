@@ -399,8 +399,10 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 	}
 	if (!in_row)
 		way->reg = dkc_top(op, dev, way->key, &way->view);
-	if (!way->reg && has_slot)
-		way->reg = dkc_fallback_at(op, dk_key_slot(l, way->key), &way->view);
+	/* as in PyTorch, a building block takes that of its first backend */
+	if (!way->reg && (has_slot || kind == DK_KIND_BUILDING_BLOCK))
+		way->reg = dkc_fallback_at(op, dk_keyset_slot(l, dk_key_set(l, way->key)),
+					   &way->view);
 	if (!way->reg || dkc_is_fallthrough(way->reg))
 		return dkc_why_none(row, DKC_ID_MISSING, device && !dev);
 	return dkc_found_by_rules(row, way);

@@ -181,8 +181,7 @@ static bool dkc_ns_fits(const struct dkc_library *l, const char *text)
 {
 	size_t n = dkc_ns_len(text);
 
-	return !n || !*l->ns ||
-	       (dkc_strlen(l->ns) == n && !memcmp(l->ns, text, n));
+	return !n || (dkc_strlen(l->ns) == n && !memcmp(l->ns, text, n));
 }
 
 /* Text of @len characters behind the library's namespace; where the next goes. */
@@ -484,8 +483,9 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
 		err = dkc_lib_refuse(why, DK_WHY_FALLBACK_NAMESPACE, lib->core->ns, lib);
 	else
 		e = dkc_entry_new(lib->core, NULL, impl, false, why, &err);
-	if (e)
-		err = dkc_entry_key(e, why);
+	/* its own key counts, as in PyTorch */
+	if (e && !e->impl.key)
+		e->impl.key = lib->core->key;
 	if (!err)
 		e->block = dkc_fallback_add(core, &e->impl, why, &err);
 	dkc_entry_end(core->reg, e, h, err);

@@ -355,8 +355,15 @@ static void put_served_by(struct dk_replay *r, const struct dk_entry *e)
 		dk_replay_text_add(&r->answer, *s == ' ' ? "-" : s, 1);
 }
 
+/* Do two entries print alike, so that one run has both? */
 static bool same_run(const struct dk_entry *a, const struct dk_entry *b)
 {
+	if (a->is_fallthrough && b->is_fallthrough && a->provenance == DK_PROV_FALLBACK &&
+	    b->provenance == DK_PROV_FALLBACK)
+		return true;
+	if ((a->provenance == DK_PROV_MISSING || a->provenance == DK_PROV_NO_ENTRY) &&
+	    (b->provenance == DK_PROV_MISSING || b->provenance == DK_PROV_NO_ENTRY))
+		return true;
 	return a->provenance == b->provenance && a->is_fallthrough == b->is_fallthrough &&
 	       (a->provenance == DK_PROV_MISSING || a->provenance == DK_PROV_NO_ENTRY ||
 		a->provenance == DK_PROV_AMBIGUOUS || dk_replay_eq(a->label, b->label));

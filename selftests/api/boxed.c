@@ -262,6 +262,49 @@ static void redispatch_from_outside(void)
 	by_keyset_in(DK_REGISTRY_FORCE_RESOLVE);
 }
 
+/*
+ * SEMANTICS 8.3: callBoxedForDispatchKey() takes the fallback of the key's slot, which
+ * for a building block is that of its first backend.
+ */
+static void one_building_block(unsigned int flags)
+{
+	static const struct dk_impl fallbacks[] = {
+		DK_FALLBACK(DK_CPU, on_all), DK_FALLBACK(DK_SPARSE_CPU, on_all),
+		DK_FALLBACK(DK_QUANTIZED_CUDA, on_all),
+	};
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+	int trace = 0;
+	struct chain_args args = { &x, &trace };
+	struct dk_impl own = impls[0];
+	unsigned int i;
+
+	begin_in(flags, impls + 1, 1);
+	for (i = 0; i < ARRAY_SIZE(fallbacks); i++)
+		CHECK_OK(dk_fallback_register(&prov, &fallbacks[i], &t_why));
+	/* a fallback runs and finds nothing below */
+	CHECK_INT(dk_call_boxed_key(op, &chain_op, &local, DK_DENSE, &args), -ENOSYS);
+	CHECK_INT(trace, 3);
+	CHECK_INT(chain_for_key(op, &local, DK_SPARSE, &x, &trace), -ENOSYS);
+	CHECK_INT(trace, 33);
+	/* that of CUDA is none of the CPU */
+	CHECK_INT(dk_call_boxed_key(op, &chain_op, &local, DK_QUANTIZED, &args), -ENOSYS);
+	CHECK_INT(trace, 33);
+	/* what is registered at the building block itself comes first */
+	own.key = DK_DENSE;
+	own.flags |= DK_IMPL_F_BLOCK;
+	CHECK_OK(dk_impls_register(&prov, &own, 1, &t_why));
+	trace = 0;
+	CHECK_OK(dk_call_boxed_key(op, &chain_op, &local, DK_DENSE, &args));
+	CHECK_INT(trace, 1);
+	end();
+}
+
+static void call_for_a_building_block(void)
+{
+	one_building_block(0);
+	one_building_block(DK_REGISTRY_FORCE_RESOLVE);
+}
+
 /* What is registered at the key for a device comes first, with rows and without. */
 static void one_key_of_a_device(unsigned int flags)
 {
@@ -420,6 +463,7 @@ T_SUITE(boxed,
 	T(call_for_one_key),
 	T(call_for_one_key_of_a_device),
 	T(redispatch_from_outside),
+	T(call_for_a_building_block),
 	T(functions_that_never_sleep),
 	T(plain_functions_refused),
 	T(entries_without_a_function));

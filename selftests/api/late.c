@@ -71,7 +71,7 @@ static void everything_is_answered(void)
 	CHECK_OK(dk_op_define(&prov, &late_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
 	CHECK_OK(dk_device_register(&prov, 1, "dev", NULL, NULL, 0, &device, &t_why));
-	lib = (struct dk_library)DK_LIBRARY(&prov, IMPL, "_", DK_UNDEFINED);
+	lib = (struct dk_library)DK_LIBRARY(&prov, IMPL, "late", DK_UNDEFINED);
 	late_lib = lib;
 	CHECK_OK(dk_library_register(&lib, &t_why));
 	CHECK_OK(dk_library_impl(&lib, &impls[1], &h, &t_why));

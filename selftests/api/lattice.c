@@ -382,8 +382,11 @@ static bool keys_right(unsigned int t, unsigned int slot)
 
 	if (slot && !key_right(t, dk_slot_key(l, slot), rules[slot].fallback))
 		return false;
-	return t || (kind != DK_KIND_ALIAS && kind != DK_KIND_BUILDING_BLOCK) ||
-	       key_right(0, key, 0);
+	if (t || (kind != DK_KIND_ALIAS && kind != DK_KIND_BUILDING_BLOCK))
+		return true;
+	/* the entry of a building block is that of its first backend */
+	return key_right(0, key, kind == DK_KIND_ALIAS ? 0 :
+			 rules[dk_key_slot(l, dk_runtime_key(l, key, 1))].fallback);
 }
 
 /* What is left of a full set: the fallthrough mask of a backend. */

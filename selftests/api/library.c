@@ -125,9 +125,9 @@ static void fallbacks(void)
 {
 	struct dk_library lib = lib_of(&prov, DK_LIBRARY_IMPL, "_", DK_AUTOGRAD);
 	struct dk_library keyless = lib_of(&prov, DK_LIBRARY_IMPL, NULL, 0);
-	struct dk_op_decl decl = t_decl("ns::op");
+	struct dk_op_decl decl = t_decl("ns::op"), bare = t_decl("op");
 	struct dk_impl through = t_fallthrough(NULL, 0);
-	struct dk_impl fn = t_impl(&decl, DK_CPU, 1);
+	struct dk_impl fn = t_impl(&decl, DK_CPU, 1), plain;
 	struct dk_handle h = { NULL };
 
 	open();
@@ -135,8 +135,12 @@ static void fallbacks(void)
 	CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why));
 	CHECK_OK(dk_library_register(&lib, &t_why));
 	CHECK_OK(dk_library_register(&keyless, &t_why));
-	/* a library without a namespace takes the name as it is */
-	CHECK_OK(dk_library_impl(&keyless, &fn, NULL, &t_why));
+	/* SEMANTICS 8.2: a library without a namespace is for names without one */
+	CHECK_INT(dk_library_impl(&keyless, &fn, NULL, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_NAMESPACE);
+	plain = t_impl(&bare, DK_CPU, 1);
+	CHECK_OK(dk_library_impl(&keyless, &plain, NULL, &t_why));
+	CHECK_OK(dk_impls_register(&prov, &fn, 1, &t_why));
 	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
 	CHECK_OK(dk_library_fallback(&lib, &through, &h, &t_why));
 	CHECK_STR(op_goes("ns::op"), "f1");
@@ -150,6 +154,10 @@ static void fallbacks(void)
 	CHECK_STR(op_goes("ns::op"), "f1");
 	CHECK_OK(dk_library_unregister(&keyless));
 	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
+	/* SEMANTICS 8.2: a fallback's own key counts, whatever the library's is */
+	CHECK_OK(dk_library_fallback(&lib, &through, &h, &t_why));
+	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_CPU), 1);
+	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_CUDA), 0);
 	close();
 }
 
