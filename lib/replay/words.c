@@ -96,23 +96,43 @@ static bool begins(const char *s, const char *prefix)
 	return !*prefix;
 }
 
+/*
+ * Quoted parts without a blank between them are one word, so that it may have both
+ * kinds of quote: 'a "b" '"it's". Where the text behind them goes on.
+ */
+static char *join_quoted(char *s)
+{
+	char *to = s, *end, quote;
+
+	while (*s == '\'' || *s == '"') {
+		quote = *s;
+		for (end = s + 1; *end && *end != quote; end++)
+			;
+		/* one that does not end is what it looks like */
+		if (!*end)
+			break;
+		for (s++; s < end; s++)
+			*to++ = *s;
+		s = end + 1;
+	}
+	while (*s && !is_blank(*s))
+		*to++ = *s++;
+	if (*s)
+		s++;
+	*to = '\0';
+	return s;
+}
+
 char *dk_replay_word(char **rest)
 {
-	char *s = *rest, *word, quote;
+	char *s = *rest, *word;
 
 	while (is_blank(*s))
 		s++;
 	word = s;
 	if (*s == '\'' || *s == '"') {
-		quote = *s++;
-		word = s;
-		while (*s && *s != quote)
-			s++;
-		/* one that does not end is what it looks like */
-		if (!*s)
-			word--;
-		else if (!s[1] || is_blank(s[1]))
-			*s++ = '\0';
+		*rest = join_quoted(s);
+		return *word ? word : NULL;
 	} else if (begins(s, "DispatchKeySet(")) {
 		while (*s && *s != ')')
 			s++;
