@@ -298,6 +298,23 @@ DK_INLINE struct dk_obj dk_obj_on(unsigned int backend, __u32 device)
 	return obj;
 }
 
+/**
+ * dk_obj_undefined() - the object of PyTorch's undefined tensor
+ *
+ * An argument that is there and has no tensor: it has ADInplaceOrView and
+ * AutogradOther (SEMANTICS 6.1). An absent optional argument is NULL and adds
+ * nothing.
+ *
+ * Context: Any.
+ * Return: The object, in layout v1.
+ */
+DK_INLINE struct dk_obj dk_obj_undefined(void)
+{
+	struct dk_obj obj = { { DK_FUNCTIONALITY_BIT(DK_ADINPLACE_OR_VIEW) |
+				DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_OTHER) }, 0, 0 };
+	return obj;
+}
+
 #ifdef __cplusplus
 }
 #endif

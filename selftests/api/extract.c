@@ -398,7 +398,20 @@ static void floating_point(void)
 	CHECK_INT(dk_arg_set(&decl, args, 0, v, &t_why), -EPROTOTYPE);
 }
 
+/* SEMANTICS 6.1: an undefined tensor has two keys, an absent one none. */
+static void undefined_and_absent(void)
+{
+	const struct dk_obj undefined = dk_obj_undefined();
+
+	CHECK_INT(undefined.ks.bits, 0xc00000000);
+	CHECK_INT(undefined.ks.bits, DK_KEY_BITS(DK_ADINPLACE_OR_VIEW) |
+				     DK_KEY_BITS(DK_AUTOGRAD_OTHER));
+	CHECK_INT(undefined.device, 0);
+	CHECK_INT(dk_keyset_key(NULL, undefined.ks), DK_AUTOGRAD_OTHER);
+}
+
 T_SUITE(extract,
+	T(undefined_and_absent),
 	T(lists_of_own_objects),
 	T(lists_as_parameters),
 	T(generators_in_unboxed_calls),
