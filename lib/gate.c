@@ -297,7 +297,7 @@ static void describe_stranger(const struct dkc_inside *in, char *text, size_t si
 	const struct gate_record *r = in->who;
 	const struct dk_op *op = in->op;
 
-	snprintf(text, size, "dispatchkey: %s was %s on thread %d and stays inside: it cannot be %s on thread %d\n",
+	snprintf(text, size, "dispatchkey: %s was %s on thread %d: it cannot be %s on thread %d\n",
 		 in->reg ? op->name : "a hold", in->reg ? "entered" : "begun", (int)r->tid,
 		 in->reg ? "left" : "released", (int)gettid());
 }

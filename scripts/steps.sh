@@ -59,12 +59,9 @@ report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	printf '  (%d s)\n' "$6"
 	[ "$4" -ne 0 ] || return 0
 	failures+=("$1")
-	sed 's/^/    | /' <(if [ "$(wc -l <"$2")" -gt 120 ]; then
-		echo "[the end of ${2#"$top/"}]"
-		tail -n 120 "$2"
-	else
-		cat "$2"
-	fi)
+	# Without the tests that passed.
+	grep -avE '^[# |]*ok [0-9]' "$2" | tail -n 120 | sed 's/^/    | /'
+	say "all of it: ${2#"$top/"}"
 }
 
 logname() { printf '%s/%s.log' "$logs" "${1//[^a-zA-Z0-9]/-}"; }

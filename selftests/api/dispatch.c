@@ -381,12 +381,12 @@ static void def_with_inference(void)
 /* What says nothing of aliasing has a schema that does. */
 static void defined_with_a_schema(void)
 {
-	struct dk_op_decl decl;
+	struct dk_op_decl fresh;
 
 	begin();
-	decl = t_decl("dispatch::op");
-	decl.schema = "dispatch::op(Tensor(a!) x, Tensor y) -> Tensor(a!)";
-	CHECK_OK(dk_op_define(&provider, &decl, 0, &t_why));
+	fresh = t_decl("dispatch::op");
+	fresh.schema = "dispatch::op(Tensor(a!) x, Tensor y) -> Tensor(a!)";
+	CHECK_OK(dk_op_define(&provider, &fresh, 0, &t_why));
 	op = dk_op_get(t_reg, "dispatch::op");
 	if (CHECK(op))
 		check_dump("schema: dispatch::op(Tensor(a!) x, Tensor y) -> Tensor(a!)\n"

@@ -185,7 +185,9 @@ def of_one_name(tap, family):
     crowd("devices", 0)
     crowd("defined", 0)
     tap.equal("of an operator that is gone nothing is told", ({}, 0), counted(family))
-    tap.equal("and it is in no sum", 0, family.do("stats-get")["count"])
+    total = family.do("stats-get")
+    tap.equal("and it stays in the sum, with what is gone", (3, 3),
+              (total["count"], total["gone"]))
     crowd("defined", 1)
     family.do("stats-set", {"state": 0})
 

@@ -207,7 +207,8 @@ def read_counters(family, provider):
 def readers(tap, family, good):
     """While counters are on, they are for all users, or for admins only."""
     provider = good["provider-get", False]["name"]
-    every = {"sums": ["count", "uncounted"], "dump": [0, "", True], "calls": ["do", "dump"]}
+    every = {"sums": ["count", "gone", "uncounted"], "dump": [0, "", True],
+             "calls": ["do", "dump"]}
     none = {"sums": [], "calls": [],
             "dump": [errno.EPERM, "the counters are for CAP_NET_ADMIN", False]}
     family.do("stats-set", {"state": 1})

@@ -199,6 +199,8 @@ def changes(tap, a, told):
     tap.equal("online again they serve", "dk_edu", a.do("route-get", on)["provider"])
     tap.equal("a refusal names the attribute", (2, ".name"),
               refused(a.ynl, "backend-set", {"name": "nowhere", "state": "online"})[::2])
+    tap.equal("the name of a backend with devices is not released", (16, ".name"),
+              refused(a, "backend-release", {"name": "edu"})[::2])
 
 
 def counters(tap, a, client):
