@@ -509,17 +509,25 @@ static bool right(bool all)
 
 /* ---- coming and going ------------------------------------------------------ */
 
-/* The fallbacks' function: it has the number of the one item that serves its key. */
-static int boxed(struct dk_call *c, void *args)
+/* The functions of the fallbacks, which put the number of their item into *who. */
+static int say_item(void *args, unsigned int key)
 {
-	struct dk_keyset key = dk_key_set(l, dk_call_key(c));
 	unsigned int i = 0;
 
-	while (i < N && (items[i].kind != FALLBACK || items[i].at[0].is_fallthrough ||
-			 !dk_keyset_has_all(dk_alias_set(l, items[i].at[0].key), key)))
+	while (items[i].kind != FALLBACK || items[i].at[0].key != key)
 		i++;
 	*((struct t_op_args *)args)->who = i;
 	return 0;
+}
+
+static int tracer_fallback(struct dk_call *c, void *args)
+{
+	return say_item(args, DK_TRACER);
+}
+
+static int explicit_fallback(struct dk_call *c, void *args)
+{
+	return say_item(args, DK_COMPOSITE_EXPLICIT_AUTOGRAD);
 }
 
 static struct slot *take_slot(void)
@@ -549,7 +557,8 @@ static struct dk_impl impl_of(unsigned int i, unsigned int which)
 	if (items[i].kind == FALLBACK) {
 		impl.op = NULL;
 		if (impl.fn) {
-			impl.fn = (dk_fn_t)boxed;
+			impl.fn = (dk_fn_t)(impl.key == DK_TRACER ? tracer_fallback :
+						explicit_fallback);
 			impl.flags = DK_IMPL_F_BOXED;
 		}
 	}

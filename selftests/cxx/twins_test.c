@@ -88,6 +88,7 @@ int main(void)
 	SAME(dk_keyset_has_any(a, b), TWIN(dk_keyset_has_any)(a, b));
 	SAME(dk_keyset_has_any(a, none), TWIN(dk_keyset_has_any)(a, none));
 	SAME(dk_obj_on(3, 4), TWIN(dk_obj_on)(3, 4));
+	SAME(dk_obj_undefined(), TWIN(dk_obj_undefined)());
 
 	SAME(dk_local_included(&here), TWIN(dk_local_included)(&there));
 	SAME(dk_local_excluded(&here), TWIN(dk_local_excluded)(&there));
