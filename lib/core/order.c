@@ -161,6 +161,8 @@ bool dkc_order_some(struct dk_registry *reg, u32 n)
 
 	while (n-- && (op = reg->ops_unordered)) {
 		reg->ops_unordered = op->behind;
+		if (op->behind)
+			op->behind->before = NULL;
 		dkc_tree_add(op);
 	}
 	return !reg->ops_unordered;

@@ -31,6 +31,7 @@
 	user(schema)							\
 	both(library)							\
 	both(lists)							\
+	user(order)							\
 	both(listeners)							\
 	both(watchers)							\
 	both(hot)							\
