@@ -266,7 +266,7 @@ endif
 clean:
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
-		check check-debug torture mutants lint modules demo selftests torch unload bench html \
+		check check-all check-debug module-vm torture mutants lint modules demo selftests torch unload bench html \
 		doctrees dispatchkey.o dispatchkey-nl.o dkctl modules.order) \
 		$(static) $(links) $(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc)
 	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi

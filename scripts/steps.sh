@@ -200,9 +200,6 @@ selftest() { # TARGET...
 	make -s -C selftests run_tests TARGETS="$*" DK_ONLY=user DK_PREBUILT=1 DK_BUILD="$build" \
 		CC="$CC"
 }
-compare_with_torch() { # PROGRAMS
-	env O="$build" PROGRAMS="$1" scripts/check-torch
-}
 
 # ---- the kernel's tests -----------------------------------------------------------
 
