@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=160
+planned=172
 count=0
 failed=0
 
@@ -147,6 +147,17 @@ has "key of a functionality" \
 	"  class          runtime key: a functionality with one table entry for all backends" \
 	key Tracer
 has "key by its name in C" "AutogradPrivateUse1 (layout v1)" key DK_AUTOGRAD_PRIVATEUSE1
+while read -r second key first; do
+	has "$second is $first" "$key (layout v1)" key "$second"
+	has "$first is shown for $second" "  C name         $first" key "$second"
+done <<END
+DK_CATCH_ALL Undefined DK_UNDEFINED
+DK_DEFAULT_BACKEND CompositeExplicitAutograd DK_COMPOSITE_EXPLICIT_AUTOGRAD
+DK_AUTOCAST AutocastCUDA DK_AUTOCAST_CUDA
+DK_PRIVATEUSE1_PRE_AUTOGRAD AutogradPrivateUse1 DK_AUTOGRAD_PRIVATEUSE1
+DK_PRIVATEUSE2_PRE_AUTOGRAD AutogradPrivateUse2 DK_AUTOGRAD_PRIVATEUSE2
+DK_PRIVATEUSE3_PRE_AUTOGRAD AutogradPrivateUse3 DK_AUTOGRAD_PRIVATEUSE3
+END
 has "keys of another layout" "  116  AutogradPrivateUse3" key -l pytorch-1.13
 run key
 {

@@ -19,6 +19,13 @@ static const struct {
 	DK_BACKENDS(RUNTIME, AUTOGRAD_)
 #define ALIAS(U, N) { DK_##U, "DK_" #U },
 	DK_ALIASES(ALIAS)
+	/* Second names come last: key_c_name() returns the first. */
+	{ DK_CATCH_ALL, "DK_CATCH_ALL" },
+	{ DK_DEFAULT_BACKEND, "DK_DEFAULT_BACKEND" },
+	{ DK_AUTOCAST, "DK_AUTOCAST" },
+	{ DK_PRIVATEUSE1_PRE_AUTOGRAD, "DK_PRIVATEUSE1_PRE_AUTOGRAD" },
+	{ DK_PRIVATEUSE2_PRE_AUTOGRAD, "DK_PRIVATEUSE2_PRE_AUTOGRAD" },
+	{ DK_PRIVATEUSE3_PRE_AUTOGRAD, "DK_PRIVATEUSE3_PRE_AUTOGRAD" },
 };
 
 static bool has_constants(const struct dk_layout *l)
