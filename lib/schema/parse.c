@@ -54,19 +54,28 @@ static void word_at(const char *at, char *buf, size_t size)
 		dkc_strcpy(buf, "the end", size);
 }
 
-/* Say what should be here; -EINVAL. */
-static int expected(struct parser *p, const char *what)
+/* Report what is wrong at this column; -EINVAL. */
+static int invalid(struct parser *p, const char *what)
 {
-	char text[DK_NAME_MAX], column[DKC_NUMBER_MAX], word[40];
-	const char *const part[] = {
-		"column ", column, *p->at ? ": \"" : ": ", word,
-		*p->at ? "\"" : "", " instead of ", what,
-	};
+	char text[DK_NAME_MAX], column[DKC_NUMBER_MAX];
+	const char *const part[] = { "column ", column, ": ", what };
 
 	dkc_number(column, (u32)(p->at - p->text) + 1);
-	word_at(p->at, word, sizeof(word));
 	dkc_join(text, sizeof(text), part, sizeof(part) / sizeof(part[0]));
 	return dkc_refuse(p->why, DK_WHY_SCHEMA, text);
+}
+
+/* Report what is expected at this column, and what is there; -EINVAL. */
+static int expected(struct parser *p, const char *what)
+{
+	char text[DK_NAME_MAX], word[40];
+	const char *const part[] = {
+		*p->at ? "\"" : "", word, *p->at ? "\"" : "", " instead of ", what,
+	};
+
+	word_at(p->at, word, sizeof(word));
+	dkc_join(text, sizeof(text), part, sizeof(part) / sizeof(part[0]));
+	return invalid(p, text);
 }
 
 /* ---- words ------------------------------------------------------------------ */
@@ -510,7 +519,7 @@ static int take_list(struct parser *p, const struct dk_type *t)
 	int err;
 
 	if (!is_list_type(t->first))
-		return expected(p, "no default value, which a list of this type cannot have");
+		return invalid(p, "a list of this type cannot have a default value");
 	if (!take(p, "["))
 		return t->size ? take_element(p, t->first->name) : expected(p, "\"[\"");
 	if (take(p, "]"))
@@ -531,7 +540,7 @@ static int take_default(struct parser *p, const struct dk_type *t)
 	if (t->kind == DK_TYPE_OPTIONAL)
 		return take_constant(p, IS_ANY, "a value");
 	if (t->kind != DK_TYPE_NAME)
-		return expected(p, "no default value, which this type cannot have");
+		return invalid(p, "this type cannot have a default value");
 	if (DKC_IS_ANY_OF(t->name, "Tensor", "Generator", "Quantizer"))
 		return take_constant(p, IS_NONE, "None");
 	if (dkc_streq(t->name, "Device"))
@@ -540,7 +549,7 @@ static int take_default(struct parser *p, const struct dk_type *t)
 	    DKC_IS_ANY_OF(t->name, "float", "bool", "str", "complex", "Scalar", "SymFloat",
 			  "SymBool", "Dimname"))
 		return take_constant(p, IS_ANY, "a value");
-	return expected(p, "no default value, which this type cannot have");
+	return invalid(p, "this type cannot have a default value");
 }
 
 /* ---- arguments -------------------------------------------------------------- */
@@ -602,7 +611,8 @@ static int take_args(struct parser *p)
 		if (take(p, "...")) {
 			p->s->flags |= DK_SCHEMA_VARARG;
 			if (seen_default)
-				return expected(p, "no default value beside \"...\"");
+				return invalid(p,
+					       "a schema with \"...\" cannot have default values");
 			break;
 		}
 		star = !keyword_only && take(p, "*");
