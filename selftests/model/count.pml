@@ -15,7 +15,7 @@
  * -DNO_TIME_ORDER	the number may be loaded before the blocks
  * -DNO_TAKE_ORDER	new blocks may be seen before the old number is taken back
  */
-#include "order.h"
+#include "order.pmlh"
 
 byte stats;		/* how many blocks there are; those of the second time are 8 more */
 byte number;		/* the function's counter: the block that has it, or 0 */

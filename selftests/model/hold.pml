@@ -11,7 +11,7 @@
  * -DNO_GRACE		no grace period before the gate is looked at
  * -DNO_WAIT		no hold is waited for
  */
-#include "order.h"
+#include "order.pmlh"
 
 bool row = 1;		/* it names the provider's function */
 bool epoch;

@@ -16,7 +16,7 @@
  * -DNO_RELEASE		the flag may be seen before the data
  * -DNO_ACQUIRE		the data may be loaded before the flag
  */
-#include "order.h"
+#include "order.pmlh"
 
 bool data, flag;
 

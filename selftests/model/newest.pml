@@ -17,7 +17,7 @@
  * -DNO_AGAIN		the row is not loaded again
  * -DNO_PUBLISH_ORDER	what the writer stores may be seen in any order
  */
-#include "order.h"
+#include "order.pmlh"
 
 /* what a row says */
 #define HAS_FUNCTION	1

@@ -16,7 +16,7 @@
  * -DNO_SIG_ORDER	none between the signature and the definer
  * -DNO_COMPARE_ORDER	none between loading the definer and the signature
  */
-#include "order.h"
+#include "order.pmlh"
 
 #ifdef NO_KEEP_ORDER
 #define PINNED_FIRST	0

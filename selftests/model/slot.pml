@@ -13,7 +13,7 @@
  * -DNO_READ_ORDER	words may be loaded before the provider
  * -DNO_AGAIN_ORDER	the number may be loaded again before the words
  */
-#include "order.h"
+#include "order.pmlh"
 
 byte seq;		/* of the calls that used the slot */
 byte prov, word;	/* whose function; registration and operator: the call's number */

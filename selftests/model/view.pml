@@ -11,7 +11,7 @@
  * -DNO_HOLDS_ORDER	or after it was seen to hold
  * -DNO_HOLDS		the call does not look whether its view holds
  */
-#include "order.h"
+#include "order.pmlh"
 
 /* states of a block, in their order */
 #define PENDING		0
