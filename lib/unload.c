@@ -18,10 +18,6 @@
 /* Weak: a program that is linked statically has no dynamic linker. */
 extern __typeof__(dlopen) dlopen __attribute__((weak));
 
-/* Of the C++ ABI, which every C library for it has. */
-int __cxa_atexit(void (*call)(void *data), void *data, void *owner);
-void __cxa_finalize(void *owner);
-
 struct object {
 	struct object *next;
 	const void *owner;	/* an address in it, by which dlclose() knows it */
@@ -52,15 +48,15 @@ static void fill(struct object *obj, const struct dl_phdr_info *info)
 	obj->begin = UINTPTR_MAX;
 	obj->end = 0;
 	for (i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		uintptr_t begin = info->dlpi_addr + ph->p_vaddr;
+		uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+		uintptr_t end = begin + info->dlpi_phdr[i].p_memsz;
 
-		if (ph->p_type != PT_LOAD)
+		if (info->dlpi_phdr[i].p_type != PT_LOAD)
 			continue;
 		if (begin < obj->begin)
 			obj->begin = begin;
-		if (begin + ph->p_memsz > obj->end)
-			obj->end = begin + ph->p_memsz;
+		if (end > obj->end)
+			obj->end = end;
 	}
 	obj->name = info->dlpi_name;
 }
@@ -181,7 +177,7 @@ static void remove_left(struct dk_registry *reg, const struct object *obj)
 		fprintf(stderr, "dispatchkey: %s is unloaded with registered hooks: removed\n",
 			obj->name);
 	while (dkc_owner_leave(reg, obj->owner, name))
-		fprintf(stderr, "dispatchkey: %s is unloaded with registered provider %s: removed\n",
+		fprintf(stderr, "dispatchkey: %s is unloaded with provider %s: removed\n",
 			obj->name, name);
 }
 
@@ -213,7 +209,7 @@ static void unloaded(void *data)
 		dkc_mutex_unlock(&reg->lock);
 	}
 	if (inside)
-		fprintf(stderr, "dispatchkey: %s is unloaded from inside its own function: not removed\n",
+		fprintf(stderr, "dispatchkey: %s is unloaded by its own function: not removed\n",
 			obj->name);
 	object_forget(obj);
 }

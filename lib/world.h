@@ -27,6 +27,10 @@ void dkc_gate_unlock(const sigset_t *mask);
 
 void dkc_rcu_thread_init(void);
 
+/* The C++ ABI: no header of the C library declares them. */
+int __cxa_atexit(void (*call)(void *data), void *data, void *owner);
+void __cxa_finalize(void *owner);
+
 /* lib/unload.c: the object that this library is in is never unloaded. */
 void dkc_objects_init(void);
 /* All registries are listed, for what an unloaded object has left in them. */

@@ -390,7 +390,7 @@ static void defined_with_a_schema(void)
 	op = dk_op_get(t_reg, "dispatch::op");
 	if (CHECK(op))
 		check_dump("schema: dispatch::op(Tensor(a!) x, Tensor y) -> Tensor(a!)\n"
-			   "debug: \nalias analysis kind: FROM_SCHEMA\n");
+			   "debug:\x20\nalias analysis kind: FROM_SCHEMA\n");
 	end();
 }
 

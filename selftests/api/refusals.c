@@ -177,8 +177,8 @@ static void providers(void)
 static void names_that_mislead(void)
 {
 	static const char *const bad[] = {
-		"a\x01", "\x1b[2J", "a\x7f", "a\xc2\x80", "\xc2\x9f" "b", "a\xd8\x9c",
-		"a\xe2\x80\x8e", "a\xe2\x80\x8f", "a\xe2\x80\xaa", "a\xe2\x80\xae" "b",
+		"a\x01", "\x1b[2J", "a\x7f", "a\xc2\x80", "\xc2\x9fz", "a\xd8\x9c",
+		"a\xe2\x80\x8e", "a\xe2\x80\x8f", "a\xe2\x80\xaa", "a\xe2\x80\xaez",
 		"a\xe2\x81\xa6", "a\xe2\x81\xa9",
 		/* no UTF-8: alone, cut short, overlong, a surrogate, beyond the last */
 		"a\x9b", "\xff", "a\xc3", "\xe2\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x82\x80",

@@ -202,7 +202,7 @@ listen: 0
 call: 7
 dispatchkey: $plugin is unloaded with a registered listener: removed
 dispatchkey: $plugin is unloaded with registered hooks: removed
-dispatchkey: $plugin is unloaded with registered provider plugin: removed
+dispatchkey: $plugin is unloaded with provider plugin: removed
 call: 1000"
 ok "dlclose() of a plugin that does not unregister" sees host forget "$plugin" <<END
 $forgets
@@ -214,13 +214,13 @@ call: 1000
 END
 ok "the same waits for a call inside" sees host "forget while inside" "$plugin" <<END
 begin: 0
-dispatchkey: $plugin is unloaded with registered provider plugin: removed
+dispatchkey: $plugin is unloaded with provider plugin: removed
 let go: 1
 refused: 0
 END
 ok "the same from inside is reported" sees host "forget from inside" "$plugin" <<END
 begin: 0
-dispatchkey: $plugin is unloaded from inside its own function: not removed
+dispatchkey: $plugin is unloaded by its own function: not removed
 closed: 0
 END
 
