@@ -354,7 +354,7 @@ modules_install:
 ifeq ($(DESTDIR),)
 	$(say) DEPMOD $(uts_release)
 	$(Q)PATH=$$PATH:/usr/sbin:/sbin depmod $(uts_release) || { \
-		echo 'modprobe does not know the module yet: install kmod, and type "depmod $(uts_release)" as root.' >&2; \
+		echo 'depmod failed, so modprobe cannot find the module: install kmod, then type "depmod $(uts_release)" as root.' >&2; \
 		exit 1; }
 else
 	@echo 'When the files are in place, type "depmod $(uts_release)" as root.'

@@ -184,7 +184,7 @@ extern const struct dk_local dk_local_default;
 	X(NOT_RUNTIME_KEY, EINVAL,					\
 	  "a backend fallback needs a runtime key or an alias key")	\
 	X(BUILDING_BLOCK, EINVAL,					\
-	  "a building block has no table entry: use it in the table of a backend or a device, or a runtime key such as CPU") \
+	  "a building block belongs in the table of a backend or a device: use a key such as CPU") \
 	X(TABLE_REGISTERED, EEXIST, "the provider has registered this table already") \
 	X(ALIAS_KEY, EINVAL, "an alias key has no table entry of its own") \
 	X(NO_IMPL, ENOENT, "nothing is registered at this key")		\

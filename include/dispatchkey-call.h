@@ -317,7 +317,7 @@ void dk_call_leave(struct dk_call *c) DK__HOT;
  * @error: what the last call returned: 0 or a negative errno
  *
  * A function may return one of the dispatcher's errnos, too: dk_op_route() reports
- * which of both it was, and dk_missing_text() and dk_ambiguous_text() name operator
+ * which of the two it was, and dk_missing_text() and dk_ambiguous_text() name operator
  * and keys.
  *
  * Context: Any.

@@ -251,8 +251,8 @@ int dk_device_set_online_timeout(struct dk_registry *reg, __u32 device, int onli
  *
  * Context: Process context, sleeps until the calls inside have returned.
  * Return: 0; -EINVAL (no such backend); -ENOMEM (then nothing has changed);
- * -ECANCELED as dk_device_set_online(); -EDEADLK from inside a function at one of its keys, from inside a hold or from
- * an atomic call; -ESHUTDOWN.
+ * -ECANCELED as dk_device_set_online(); -EDEADLK from inside a function at one of
+ * its keys, from inside a hold or from an atomic call; -ESHUTDOWN.
  */
 int dk_backend_set_online(struct dk_registry *reg, unsigned int backend, int online,
 			  struct dk_diag *why);

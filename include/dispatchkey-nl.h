@@ -381,7 +381,7 @@ struct dk_nl_switched {
  *
  * Context: May wait for the module, and a second for calls inside.
  * Return: 0; -EINPROGRESS: it is offline, and a call has not returned yet, which
- * @switched tells: ask again to go on waiting; -ECANCELED: another request brought
+ * @switched reports: ask again to go on waiting; -ECANCELED: another request brought
  * it online before the calls had returned; or as said at the top of the header.
  */
 int dk_nl_backend_set_online(struct dk_nl *nl, __u32 number, const char *name,
@@ -465,7 +465,7 @@ int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **d
  *
  * Context: May wait for the module, and a second for calls inside.
  * Return: 0; -EINPROGRESS: it is offline, and a call has not returned yet, which
- * @switched tells: ask again to go on waiting; -ECANCELED: another request brought
+ * @switched reports: ask again to go on waiting; -ECANCELED: another request brought
  * it online before the calls had returned; or as said at the top of the header.
  */
 int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
@@ -481,8 +481,8 @@ int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
  * @impls: how many functions it has registered
  * @devices: how many it has registered
  * @num_backends: how many backends it has joined
- * @has_calls: whether @calls was told: not, where calls are not counted or the
- *	user may not read the counters
+ * @has_calls: whether @calls is known; 0 if calls are not counted or the user
+ *	may not read the counters
  * @reserved: zero
  * @calls: how many calls its functions served
  * @name: its name; several may have the same
@@ -563,7 +563,7 @@ struct dk_nl_impl {
  * @name: its name
  * @schema: empty if it was defined without
  * @provider: who defines it; empty if nobody does
- * @impls: all of its functions by key, newest first, as dk_nl_op() tells them;
+ * @impls: all of its functions by key, newest first, as dk_nl_op() reports them;
  *	NULL in a list of dk_nl_ops()
  * @next: the next of the list, or NULL
  */
@@ -950,7 +950,7 @@ int dk_nl_stats_set_readers(struct dk_nl *nl, __u32 readers);
  * @kind: of enum dk_nl_stat_kind
  * @key: where the function is registered
  * @device: number of the device that the function is of, or 0
- * @has_count: whether @count was told: not, where there was no memory for it
+ * @has_count: whether @count is known; 0 if there was no memory for it
  * @reserved: zero
  * @count: the calls
  * @op: the operator
@@ -1008,7 +1008,7 @@ int dk_nl_counters(struct dk_nl *nl, const struct dk_nl_counter_filter *filter,
 /**
  * struct dk_nl_limit - how much there may be of something
  * @size: length of the struct
- * @has_used: whether @used was told: not, where it does not apply
+ * @has_used: whether @used is known; 0 where it does not apply
  * @most: how much there may be
  * @used: how much there is
  * @name: of what, such as "private-backends"
@@ -1052,7 +1052,7 @@ int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **limits);
  * @kind: of enum dk_nl_event_kind
  * @number: of the backend or device, or 0
  * @key: of the function
- * @has_key: whether @key was told: not, where @count functions have several
+ * @has_key: whether @key is known; 0 where @count functions have several
  * @state: of enum dk_nl_state
  * @count: how many events this one stands for. Of DK_NL_EVENT_LOST, how many
  *	were lost; 0 where nobody knows.

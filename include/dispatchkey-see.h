@@ -258,7 +258,7 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size);
 /**
  * dk_missing_text() - why nothing serves a set (SEMANTICS 9.6)
  * @op: the operator
- * @ks: the effective set, as dk_op_route() tells it
+ * @ks: the effective set, as dk_op_route() reports it
  * @buf: takes the text
  * @size: its size, may be 0
  *

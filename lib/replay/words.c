@@ -98,7 +98,7 @@ static bool begins(const char *s, const char *prefix)
 
 /*
  * Quoted parts without a blank between them are one word, so that it may have both
- * kinds of quote: 'a "b" '"it's". Where the text behind them goes on.
+ * kinds of quote: 'a "b" '"it's". Returns where the text after them begins.
  */
 static char *join_quoted(char *s)
 {
