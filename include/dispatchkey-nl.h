@@ -882,22 +882,22 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
  * struct dk_nl_stats - what the counters are about
  * @size: length of the struct
  * @state: whether calls are counted, of enum dk_nl_state
- * @readers: who may read the counters, of enum dk_nl_readers
- * @has_count: whether @count and @uncounted are known: not, where calls are not
- *	counted or the user may not read the counters
  * @count: all calls that were counted
  * @uncounted: calls for which there was no counter, for lack of memory
  * @gone: of @count, those that no counter has any more: of functions and operators
  *	that are gone
+ * @readers: which users may read the counters, of enum dk_nl_readers
+ * @has_count: whether @count and @uncounted are known; 0 if calls are not counted
+ *	or the user may not read the counters
  */
 struct dk_nl_stats {
 	__u32 size;
 	__u32 state;
-	__u32 readers;
-	__u32 has_count;
 	__u64 count;
 	__u64 uncounted;
 	__u64 gone;
+	__u32 readers;
+	__u32 has_count;
 };
 
 /**

@@ -313,6 +313,18 @@ TEST(routes)
 	close_nl(nl);
 }
 
+/* Structs grow at their end: the members of the first version stay in their place. */
+TEST(counters_grow_at_their_end)
+{
+	EXPECT_EQ(offsetof(struct dk_nl_stats, state), 4);
+	EXPECT_EQ(offsetof(struct dk_nl_stats, count), 8);
+	EXPECT_EQ(offsetof(struct dk_nl_stats, uncounted), 16);
+	EXPECT(offsetof(struct dk_nl_stats, readers) >
+	       offsetof(struct dk_nl_stats, uncounted));
+	EXPECT(offsetof(struct dk_nl_stats, has_count) >
+	       offsetof(struct dk_nl_stats, readers));
+}
+
 TEST(counters)
 {
 	struct dk_nl *nl = open_nl();
