@@ -285,6 +285,7 @@ extern const struct dk_local dk_local_default;
 	  "the schema of the function has another type of a return")	\
 	X(SCHEMA_PARAMS, EPROTOTYPE,					\
 	  "the C parameters are not the objects and lists of the schema") \
+	X(OPTION, EINVAL, "this option does not apply here")		\
 	X(ROW, EILSEQ, "a published entry differs from what the rules say")
 
 /* Why something was refused. */

@@ -647,20 +647,28 @@ template <class T> struct place {
 };
 template <class T> unmade<T> place<T>::at;
 
-/* Where in an object of a parameter the dk_obj lies; npos: unknown. */
+template <class T, class = void> struct has_offset : std::false_type {};
+template <class T>
+struct has_offset<T, std::void_t<decltype(object<T>::offset)>> : std::true_type {};
+
+/*
+ * Where in an object of a parameter the dk_obj lies; npos: unknown. The offset of
+ * a specialised dk::object takes precedence.
+ */
 inline constexpr std::size_t npos = static_cast<std::size_t>(-1);
 template <class T, class = void> struct obj_offset {
 	static constexpr std::size_t value = npos;
 };
 template <class T>
-struct obj_offset<T, std::void_t<decltype(static_cast<const T *>(
-			     std::declval<const dk_obj *>()))>> {
+struct obj_offset<T, std::void_t<std::enable_if_t<!has_offset<T>::value>,
+				 decltype(static_cast<const T *>(
+					 std::declval<const dk_obj *>()))>> {
 	static constexpr const void *whole = &place<T>::at.made;
 	static constexpr const void *base = static_cast<const dk_obj *>(&place<T>::at.made);
 	static constexpr std::size_t value = whole == base ? 0 : npos;
 };
 template <class T>
-struct obj_offset<T, std::enable_if_t<std::is_standard_layout_v<T> &&
+struct obj_offset<T, std::enable_if_t<!has_offset<T>::value && std::is_standard_layout_v<T> &&
 				      std::is_same_v<decltype(T::dk), dk_obj>>> {
 	static constexpr std::size_t value = offsetof(T, dk);
 };
@@ -996,18 +1004,31 @@ template <auto X> constexpr part pretty_value()
 	return after_equals(__PRETTY_FUNCTION__);
 }
 
-/* The name of a function, without its namespaces and template arguments. */
+/*
+ * The name of a function, without its namespaces and template arguments; empty for
+ * the function of a lambda, which is _FUN of gcc and __invoke of clang.
+ */
 template <auto f> struct function_name {
 	static constexpr std::size_t cut(char *at)
 	{
 		const part all = pretty_value<f>();
-		std::size_t begin = 0, end = 0;
+		std::size_t begin = 0, end = 0, depth = 0;
 		text t{ at, 0 };
 
-		for (; end < all.n && all.s[end] != '<'; end++)
-			if (!is_word(all.s[end]))
-				begin = end + 1;
-		t.put(all.s + begin, end - begin);
+		for (std::size_t i = 0; i < all.n; i++) {
+			if (all.s[i] == '<')
+				depth++;
+			else if (depth)
+				depth -= all.s[i] == '>';
+			else if (is_word(all.s[i]))
+				end = i + 1;
+			else
+				begin = end = i + 1;
+		}
+		const part name = { all.s + begin, end - begin };
+
+		if (!name.is("_FUN") && !name.is("__invoke"))
+			t.put(name.s, name.n);
 		return t.n;
 	}
 	static constexpr auto made()
@@ -1018,6 +1039,7 @@ template <auto f> struct function_name {
 		return a;
 	}
 	static constexpr auto chars = made();
+	static constexpr const char *label() { return chars[0] ? chars.data() : nullptr; }
 };
 
 /* The parameters of a function or of an object with one operator (), as a type. */
@@ -1029,7 +1051,9 @@ template <class R, class... P> struct params_of<R (*)(P...)> {
 	using type = types<P...>;
 };
 template <class R, class... P> struct params_of<R (*)(P...) noexcept> : params_of<R (*)(P...)> {};
-template <class F> struct call_operator;
+template <class F> struct call_operator {
+	using type = void;			/* such as one with && */
+};
 #define DK__CALL_OPERATOR(how)						\
 	template <class C, class R, class... P>				\
 	struct call_operator<R (C::*)(P...) how> : params_of<R (*)(P...)> {};
@@ -1037,6 +1061,10 @@ DK__CALL_OPERATOR()
 DK__CALL_OPERATOR(const)
 DK__CALL_OPERATOR(noexcept)
 DK__CALL_OPERATOR(const noexcept)
+DK__CALL_OPERATOR(&)
+DK__CALL_OPERATOR(const &)
+DK__CALL_OPERATOR(& noexcept)
+DK__CALL_OPERATOR(const & noexcept)
 #undef DK__CALL_OPERATOR
 template <class F>
 struct params_of<F, std::void_t<decltype(&F::operator())>>
@@ -1128,14 +1156,25 @@ inline dk_provider named(const char *name, void *priv, dk_registry *reg)
 	return p;
 }
 
-inline result refused(dk_reason reason, int error)
+inline result refused(dk_reason reason, int error, const char *name = "")
 {
 	result r;
 
 	r.error = error;
 	r.why.reason = reason;
 	r.why.text = dk_reason_text(reason);
+	std::snprintf(r.why.name, sizeof(r.why.name), "%s", name);
 	return r;
+}
+
+/* The refusal of the first option that is set and does not apply, else success. */
+inline result inapplicable(dk_backend backend, dk_registry *registry)
+{
+	if (backend)
+		return refused(DK_WHY_OPTION, -EINVAL, "backend");
+	if (registry)
+		return refused(DK_WHY_OPTION, -EINVAL, "registry");
+	return {};
 }
 
 /* Where something is registered, which names a function that has no name. */
@@ -1160,14 +1199,15 @@ struct position {
 
 /* How a function is registered; all of it may be left out. */
 struct impl_options {
-	/* its name for people; else the function's, or FILE:LINE of a lambda */
+	/* its name for people; else the function's, or FILE:LINE if it has none */
 	const char *label = nullptr;
 	/* what it takes and returns, such as "(Tensor _0) -> Tensor _0"; stays */
 	const char *schema = nullptr;
 	/* of enum dk_impl_flags: DK_IMPL_F_ATOMIC */
 	unsigned int flags = 0;
-	/* whose runtime key a building block means */
+	/* whose runtime key a building block means; a fallback and a library have none */
 	dk_backend backend = DK_BACKEND_INVALID;
+	/* not of a library's functions: the library has the registry */
 	dk_registry *registry = nullptr;
 };
 
@@ -1177,6 +1217,7 @@ struct define_options {
 	const char *schema = nullptr;
 	/* of enum dk_op_flags */
 	unsigned int flags = 0;
+	/* not of a library's operators: the library has the registry */
 	dk_registry *registry = nullptr;
 	dk_alias_analysis alias_analysis = DK_ALIAS_DEFAULT;
 	/* where it is, for people, such as DK_HERE; stays */
@@ -1210,7 +1251,7 @@ inline void fill(dk_op_decl &decl, const define_options &how)
 template <auto f> impl_options with_name(impl_options how)
 {
 	if (!how.label)
-		how.label = function_name<f>::chars.data();
+		how.label = function_name<f>::label();
 	return how;
 }
 
@@ -1314,8 +1355,14 @@ inline registration add_fallback(entry *e, dk_key key, const impl_options &how,
 {
 	if (e)
 		fill(*e, nullptr, key, how, flags, at);
-	return { e, "fallback", how.registry, [](entry &added, dk_diag &why) {
-		return dk_fallback_register(&added.prov, &added.impl, &why); } };
+	return { e, "fallback", how.registry, [&how](entry &added, dk_diag &why) {
+		const result r = inapplicable(how.backend, nullptr);
+
+		if (r)
+			return dk_fallback_register(&added.prov, &added.impl, &why);
+		why = r.why;
+		return r.error;
+	} };
 }
 
 } /* namespace detail */
@@ -1331,9 +1378,11 @@ registration fallback(dk_key key, F f, const impl_options &how = {},
 		e->impl.fn = detail::boxed_by(e->f);
 	return detail::add_fallback(e, key, how, DK_IMPL_F_BOXED, at);
 }
-template <auto f> registration fallback(dk_key key, const impl_options &how = {})
+template <auto f>
+registration fallback(dk_key key, const impl_options &how = {},
+		      detail::position at = detail::position::here())
 {
-	return fallback(key, f, detail::with_name<f>(how));
+	return fallback(key, f, detail::with_name<f>(how), at);
 }
 
 /* As if the key were not in the set, for operators that have nothing there. */
@@ -1401,28 +1450,42 @@ template <class F> class listener {
 		      "a dk::listener calls its function with a const dk_event &");
 
 public:
-	explicit listener(F f, dk_registry *reg = nullptr) : f_(std::move(f))
+	explicit listener(F f, dk_registry *reg = nullptr)
+		: state_(new (std::nothrow) state{ {}, std::move(f) })
 	{
-		listener_.size = sizeof(listener_);
-		listener_.registry = reg;
-		listener_.priv = this;
-		listener_.told = [](dk_listener *self, const dk_event *event) {
-			static_cast<listener *>(self->priv)->f_(*event);
+		if (!state_) {
+			status_ = detail::refused(DK_WHY_NO_MEMORY, -ENOMEM);
+			return;
+		}
+		state_->entry.size = sizeof(state_->entry);
+		state_->entry.registry = reg;
+		state_->entry.priv = state_;
+		state_->entry.told = [](dk_listener *self, const dk_event *event) {
+			static_cast<state *>(self->priv)->f(*event);
 		};
-		status_.error = dk_listener_register(&listener_, &status_.why);
+		status_.error = dk_listener_register(&state_->entry, &status_.why);
 	}
 	listener(const listener &) = delete;
 	listener &operator=(const listener &) = delete;
-	~listener() { (void)release(); }
+	/* where release() fails, as from inside its function, it stays for ever */
+	~listener()
+	{
+		if (!release())
+			delete state_;
+	}
 
 	explicit operator bool() const { return !status_.error; }
 	const result &status() const { return status_; }
 	/* as dk_listener_unregister() */
-	int release() { return dk_listener_unregister(&listener_); }
+	int release() { return state_ ? dk_listener_unregister(&state_->entry) : 0; }
 
 private:
-	F f_;
-	dk_listener listener_ = {};
+	struct state {
+		dk_listener entry;
+		F f;
+	};
+
+	state *state_;
 	result status_;
 };
 
@@ -1561,7 +1624,7 @@ public:
 		return redispatch(from, dk_call_below(from), a...);
 	}
 
-	/* Where a call goes, without making it; see dk_op_route(). */
+	/* Where a call goes or its error, without making it; see dk_op_route(). */
 	dk::route route(A... a) { return route_at(handle(decl_.name), dk::local(), a...); }
 	dk::route route_at(const handle &h, const dk_local &l, A... a)
 	{
@@ -1569,9 +1632,11 @@ public:
 		dk::route r;
 
 		collect(objs, true, all(), a...);
-		r.error = !h ? -ENOENT : objs.failed() ? -ENOMEM :
-			  dk_op_route(h.get(), dk_local_included(&l), dk_local_excluded(&l),
-				      objs.data(), objs.size(), &r);
+		r.error = !h ? -ENOENT : objs.failed() ? -ENOMEM : dk_op_takes(h.get(), &decl_);
+		if (r)
+			r.error = dk_op_route(h.get(), dk_local_included(&l),
+					      dk_local_excluded(&l), objs.data(),
+					      objs.size(), &r);
 		return r;
 	}
 
@@ -1604,9 +1669,11 @@ public:
 			e->impl.fn = reinterpret_cast<dk_fn_t>(of<F>(e->f));
 		return add(e, key, how, 0, at);
 	}
-	template <auto f> registration impl(dk_key key, const impl_options &how = {})
+	template <auto f>
+	registration impl(dk_key key, const impl_options &how = {},
+			  detail::position at = detail::position::here())
 	{
-		return impl(key, f, detail::with_name<f>(how));
+		return impl(key, f, detail::with_name<f>(how), at);
 	}
 	/* Register a function int(dk_call *, void *args) for this operator. */
 	template <class F>
@@ -1619,9 +1686,11 @@ public:
 			e->impl.fn = detail::boxed_by(e->f);
 		return add(e, key, how, DK_IMPL_F_BOXED, at);
 	}
-	template <auto f> registration boxed(dk_key key, const impl_options &how = {})
+	template <auto f>
+	registration boxed(dk_key key, const impl_options &how = {},
+			   detail::position at = detail::position::here())
 	{
-		return boxed(key, f, detail::with_name<f>(how));
+		return boxed(key, f, detail::with_name<f>(how), at);
 	}
 	registration fallthrough(dk_key key, impl_options how = {})
 	{
@@ -1805,6 +1874,8 @@ public:
 	result def(op<F, On> &o, const define_options &how = {}, const impl_options &by = {},
 		   dk_key key = DK_UNDEFINED, dk_handle *h = nullptr)
 	{
+		if (const result r = detail::inapplicable(by.backend, by.registry); !r)
+			return r;
 		return define(o.decl_, how, [&](const dk_op_decl &decl, dk_diag &why) {
 			dk_impl impl = made<f>(&decl, o, key, by);
 
@@ -1816,11 +1887,13 @@ public:
 	result impl(op<F, On> &o, dk_key key = DK_UNDEFINED, const impl_options &how = {},
 		    dk_handle *h = nullptr)
 	{
-		dk_impl i = made<f>(&o.decl_, o, key, how);
-		result r;
+		result r = detail::inapplicable(how.backend, how.registry);
 
 		if (!state_)
 			return status_;
+		if (!r)
+			return r;
+		dk_impl i = made<f>(&o.decl_, o, key, how);
 		r.error = dk_library_impl(&state_->lib, &i, h, &r.why);
 		return r;
 	}
@@ -1830,12 +1903,14 @@ public:
 			dk_handle *h = nullptr)
 	{
 		dk_boxed_fn_t fn = f;
-		result r;
-		dk_impl i = filled<f>(nullptr, key, how, DK_IMPL_F_BOXED,
-				      reinterpret_cast<dk_fn_t>(fn));
+		result r = detail::inapplicable(how.backend, how.registry);
 
 		if (!state_)
 			return status_;
+		if (!r)
+			return r;
+		dk_impl i = filled<f>(nullptr, key, how, DK_IMPL_F_BOXED,
+				      reinterpret_cast<dk_fn_t>(fn));
 		r.error = dk_library_fallback(&state_->lib, &i, h, &r.why);
 		return r;
 	}
@@ -1873,9 +1948,11 @@ private:
 	template <class Def>
 	result define(const dk_op_decl &decl, const define_options &how, Def def)
 	{
-		auto *d = state_ ? new (std::nothrow) definition{ decl, state_->defs } : nullptr;
-		result r;
+		result r = detail::inapplicable(DK_BACKEND_INVALID, how.registry);
 
+		if (!r)
+			return r;
+		auto *d = state_ ? new (std::nothrow) definition{ decl, state_->defs } : nullptr;
 		if (!d)
 			return detail::refused(DK_WHY_NO_MEMORY, -ENOMEM);
 		d->decl.op = nullptr;
@@ -1889,15 +1966,17 @@ private:
 		return r;
 	}
 
+	/* A function without a name has the library's FILE:LINE. */
 	template <auto f>
-	static dk_impl filled(const dk_op_decl *decl, dk_key key, const impl_options &how,
-			      unsigned int flags, dk_fn_t fn)
+	dk_impl filled(const dk_op_decl *decl, dk_key key, const impl_options &how,
+		       unsigned int flags, dk_fn_t fn) const
 	{
+		const char *name = detail::function_name<f>::label();
 		dk_impl i = {};
 
 		i.op = decl;
 		i.fn = fn;
-		i.label = how.label ? how.label : detail::function_name<f>::chars.data();
+		i.label = how.label ? how.label : name ? name : state_->debug;
 		i.key = key;
 		i.flags = static_cast<__u16>(how.flags | flags);
 		i.size = sizeof(i);
@@ -1905,8 +1984,8 @@ private:
 		return i;
 	}
 	template <auto f, class... A, class On>
-	static dk_impl made(const dk_op_decl *decl, const op<int(A...), On> &, dk_key key,
-			    const impl_options &how)
+	dk_impl made(const dk_op_decl *decl, const op<int(A...), On> &, dk_key key,
+		     const impl_options &how) const
 	{
 		using function = typename op<int(A...), On>::function;
 		using plain = int (*)(A...);

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <string>
@@ -241,6 +242,30 @@ template <> struct dk::object<odd> {
 
 struct opaque;
 
+/* Specialised with an offset, though a member dk or a base is there. */
+struct with_member {
+	dk_obj other;
+	dk_obj dk;
+};
+
+struct head {
+	long id;
+};
+
+struct with_base : head, dk_obj {};
+
+template <> struct dk::object<with_member> {
+	static constexpr bool is = true;
+	static constexpr std::size_t offset = 0;
+	static const dk_obj *of(const with_member &x) { return &x.other; }
+};
+
+template <> struct dk::object<with_base> {
+	static constexpr bool is = true;
+	static constexpr std::size_t offset = sizeof(head);
+	static const dk_obj *of(const with_base &x) { return &x; }
+};
+
 /* Declared before its type is complete. */
 struct later;
 static dk::op<int(const later *)> before{ "t::before" };
@@ -444,6 +469,64 @@ static void routes_and_labels()
 	CHECK(add.route(x, x, nullptr).error == -ENOSYS);
 }
 
+template <class T> struct pack {
+	static int of(tensor &, const tensor &, int *) { return 0; }
+	template <class U> static int twice(tensor &, const tensor &, int *) { return 0; }
+};
+inline constexpr int (*nameless)(tensor &, const tensor &, int *) =
+	[](tensor &, const tensor &, int *) { return 0; };
+inline constexpr int (*nameless_boxed)(dk_call *, void *) = [](dk_call *, void *) { return 0; };
+
+/* Functions of templates have their own names, and lambdas have FILE:LINE. */
+static void labels_of_templates()
+{
+	tensor x = on_cpu(1);
+	auto label_is = [&](const std::string &label) {
+		return CHECK(label == add.route(x, x, nullptr).entry.label);
+	};
+	auto at = [](int line) { return "cxx_test.cpp:" + std::to_string(line); };
+	auto defined = add.define();
+
+	{
+		auto cpu = add.impl<&pack<int>::of>(DK_CPU);
+		CHECK(label_is("of"));
+	}
+	{
+		auto cpu = add.impl<&pack<pack<int>>::twice<pack<long>>>(DK_CPU);
+		CHECK(label_is("twice"));
+	}
+	{
+		auto cpu = add.impl<nameless>(DK_CPU);
+		CHECK(label_is(at(__LINE__ - 1)));
+	}
+	{
+		auto cpu = add.boxed<nameless_boxed>(DK_CPU);
+		CHECK(label_is(at(__LINE__ - 1)));
+	}
+	{
+		auto cpu = dk::fallback<nameless_boxed>(DK_CPU);
+		CHECK(label_is(at(__LINE__ - 1)));
+	}
+	dk::library l(DK_LIBRARY_IMPL, "t", DK_CPU);
+	const int line = __LINE__ - 1;
+	CHECK(l.impl<nameless>(add) && label_is(at(line)));
+}
+
+/* A route is refused as the call is. */
+static void routes_of_another_type()
+{
+	static dk::op<int(tensor &)> other{ "t::add" };
+	tensor x = on_cpu(1);
+	auto defined = add.define();
+	auto cpu = add.impl<add_7>(DK_CPU);
+	dk::handle h("t::add");
+
+	CHECK(other.at(h, dk::local(), x) == -EPROTOTYPE);
+	CHECK(other.route_at(h, dk::local(), x).error == -EPROTOTYPE);
+	CHECK(other.route(x).error == -EPROTOTYPE);
+	CHECK(add.route_at(h, dk::local(), x, x, nullptr));
+}
+
 static int passes_on(dk_call *c, void *args)
 {
 	return dk_redispatch_boxed(c, dk_call_below(c), args);
@@ -519,6 +602,23 @@ static void described_arguments()
 	CHECK(dk_args_pack(all.decl(), values, 11, args, sizeof(args), nullptr) == 0);
 	CHECK(dk_call_boxed(nullptr, all.decl(), &dk::local(), args) == 0);
 	CHECK(seen == 2 && out == 2);
+}
+
+/* The offset of dk::object decides, not what the type has. */
+static void offsets()
+{
+	static dk::op<int(const with_member *, const with_base &)> both{ "t::both" };
+	with_member m{ dk_obj_on(DK_BACKEND_CPU, 0), dk_obj_on(DK_BACKEND_CUDA, 0) };
+	with_base b{};
+	dk_value value;
+
+	auto defined = both.define();
+	auto cpu = both.boxed(DK_CPU, [&](dk_call *c, void *args) {
+		CHECK(dk_arg_get(c->decl, args, 0, &value) == 0 && value.obj == &m.other);
+		CHECK(dk_arg_get(c->decl, args, 1, &value) == 0 && value.obj == &b);
+		return 5;
+	});
+	CHECK(defined && cpu && both(&m, b) == 5);
 }
 
 static void incomplete_types()
@@ -626,6 +726,63 @@ static void libraries()
 	dk::library both(DK_LIBRARY_FRAGMENT, "t");
 	CHECK(both.def<add_7>(add) && add(x, x, &who) == 0);
 	CHECK(both.release() == 0 && add(x, x, &who) == -ENOENT);
+}
+
+/* An option that would have no effect is refused, and named. */
+static void options_that_do_not_apply()
+{
+	dk::registry mine;
+	dk::impl_options with_backend, with_registry;
+	dk::define_options in_mine;
+	auto refused = [](const dk::result &r, const char *option) {
+		return r.error == -EINVAL && r.why.reason == DK_WHY_OPTION && *r.text() &&
+		       !std::strcmp(r.name(), option);
+	};
+
+	with_backend.backend = DK_BACKEND_CPU;
+	with_registry.registry = in_mine.registry = mine.get();
+	CHECK(refused(dk::fallback<passes_on>(DK_CPU, with_backend).status(), "backend"));
+	CHECK(refused(dk::fallthrough(DK_CPU, with_backend).status(), "backend"));
+	CHECK(dk::fallthrough(DK_CPU, with_registry));
+
+	dk::library defs(DK_LIBRARY_DEF, "t"), impls(DK_LIBRARY_IMPL, "_", DK_TRACER);
+	CHECK(refused(defs.def(add, in_mine), "registry"));
+	CHECK(refused(defs.def<add_7>(add, in_mine), "registry"));
+	CHECK(refused(defs.def<add_7>(add, {}, with_backend, DK_CPU), "backend"));
+	CHECK(refused(defs.def<add_7>(add, {}, with_registry, DK_CPU), "registry"));
+	CHECK(defs.def(add));
+	CHECK(refused(defs.impl<add_7>(add, DK_DENSE, with_backend), "backend"));
+	CHECK(refused(defs.impl<add_7>(add, DK_CPU, with_registry), "registry"));
+	CHECK(refused(impls.fallback<passes_on>(DK_TRACER, with_backend), "backend"));
+	CHECK(refused(impls.fallback<passes_on>(DK_TRACER, with_registry), "registry"));
+	CHECK(impls.fallback<passes_on>());
+}
+
+/* A listener that ends inside its own function stays, with what it captured. */
+struct ends_itself {
+	std::optional<dk::listener<ends_itself>> *self;
+	std::shared_ptr<int> events;
+
+	void operator()(const dk_event &)
+	{
+		if (++*events == 1)
+			self->reset();
+	}
+};
+
+static void listener_ends_inside()
+{
+	static dk::registry mine;	/* of a listener that stays for ever */
+	auto events = std::make_shared<int>(0);
+	std::optional<dk::listener<ends_itself>> l;
+	dk::define_options in_mine;
+
+	in_mine.registry = mine.get();
+	l.emplace(ends_itself{ &l, events }, mine.get());
+	CHECK(*l && events.use_count() == 2);
+	auto defined = add.define(in_mine);
+	CHECK(!l && *events == 1 && events.use_count() == 2);
+	CHECK(defined.release() == 0 && *events == 2);
 }
 
 static void listeners_and_registries()
@@ -858,9 +1015,11 @@ int main()
 #define T(test) { #test, test }
 		T(keysets_as_in_c), T(keysets_walk_and_print), T(keysets_in_containers),
 		T(guards), T(typed_calls), T(no_arguments), T(dispatched_on), T(by_keyset),
-		T(error_sentences), T(routes_and_labels), T(described_arguments),
-		T(incomplete_types),
+		T(error_sentences), T(routes_and_labels), T(labels_of_templates),
+		T(routes_of_another_type), T(described_arguments),
+		T(offsets), T(incomplete_types),
 		T(generators_in_boxed_calls), T(fallbacks), T(schemas), T(libraries),
+		T(options_that_do_not_apply), T(listener_ends_inside),
 		T(listeners_and_registries), T(state_is_drained), T(structs_of_c),
 		T(c_and_cxx), T(wrong_signatures),
 	};

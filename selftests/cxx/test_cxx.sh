@@ -105,6 +105,14 @@ pair 'auto r = op.impl(DK_CPU, [](dk_call *, tensor &, double) { return 0; });' 
 	'auto r = op.impl(DK_CPU, [](dk_call *, tensor &, double) {});' "$exactly"
 pair 'auto r = op.impl(DK_CPU, [](auto &&...) { return 0; });' \
 	'auto r = op.impl(DK_CPU, [](auto &&...) { return 0.5; });' "$exactly"
+for how in '&' 'const &' '& noexcept' 'const & noexcept'; do
+	object="struct { int operator()(tensor &, double) $how { return 0; } } f;"
+	pair "$object auto r = op.impl(DK_CPU, f);" \
+		"${object/double/float} auto r = op.impl(DK_CPU, f);" "$exactly"
+done
+pair 'struct { int operator()(tensor &, double) { return 0; } } f; auto r = op.impl(DK_CPU, f);' \
+	'struct { int operator()(tensor &, double) && { return 0; } } f; auto r = op.impl(DK_CPU, f);' \
+	"$exactly"
 pair 'auto r = op.impl<takes>(DK_CPU);' 'auto r = op.impl<takes_float>(DK_CPU);' "$exactly"
 pair 'dk::library l(DK_LIBRARY_IMPL, "t"); auto r = l.impl<takes>(op);' \
 	'dk::library l(DK_LIBRARY_IMPL, "t"); auto r = l.impl<takes_float>(op);' "$exactly"
