@@ -160,25 +160,30 @@ static bool is_inside(struct dk_registry *reg, const struct object *obj)
 	int err;
 
 	dkc_mutex_lock(&reg->lock);
-	core = dkc_provider_of(reg, obj->owner);
-	err = dkc_may_leave(core, NULL);
+	err = dkc_may_leave(NULL, NULL);
+	for (core = reg->providers; core && !err; core = core->next)
+		if (core->owner == obj->owner)
+			err = dkc_may_leave(core, NULL);
 	dkc_mutex_unlock(&reg->lock);
 	return err;
 }
 
-static void remove_left(struct dk_registry *reg, const struct object *obj)
+/* False if nothing was removed: this thread is inside a listener of the object. */
+static bool remove_left(struct dk_registry *reg, const struct object *obj)
 {
 	char name[DK_NAME_MAX];
+	bool any = false;
 
-	while (dkc_listener_leave(reg, in_object, obj))
+	for (; dkc_listener_leave(reg, in_object, obj); any = true)
 		fprintf(stderr, "dispatchkey: %s is unloaded with a registered listener: removed\n",
 			obj->name);
-	while (dkc_hooks_leave(reg, in_object, obj))
+	for (; dkc_hooks_leave(reg, in_object, obj); any = true)
 		fprintf(stderr, "dispatchkey: %s is unloaded with registered hooks: removed\n",
 			obj->name);
-	while (dkc_owner_leave(reg, obj->owner, name))
+	for (; dkc_owner_leave(reg, obj->owner, name); any = true)
 		fprintf(stderr, "dispatchkey: %s is unloaded with provider %s: removed\n",
 			obj->name, name);
+	return any;
 }
 
 static void object_forget(struct object *obj)
@@ -198,17 +203,15 @@ static void unloaded(void *data)
 {
 	struct object *obj = data;
 	struct dk_registry *reg;
-	bool inside = false;
+	bool removed = true;
 
-	while (!dkc_load(exits) && !inside && (reg = visit_one(obj))) {
-		inside = is_inside(reg, obj);
-		if (!inside)
-			remove_left(reg, obj);
+	while (!dkc_load(exits) && removed && (reg = visit_one(obj))) {
+		removed = !is_inside(reg, obj) && remove_left(reg, obj);
 		dkc_mutex_lock(&reg->lock);
 		reg->visitors--;
 		dkc_mutex_unlock(&reg->lock);
 	}
-	if (inside)
+	if (!removed)
 		fprintf(stderr, "dispatchkey: %s is unloaded by its own function: not removed\n",
 			obj->name);
 	object_forget(obj);

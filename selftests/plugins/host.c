@@ -418,6 +418,35 @@ static void forget_from_inside(char **path)
 	inside(&x, close_and_exit, &p);
 }
 
+static void forget_from_older(char **path)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct loaded p = load_forgetful(path[0]);
+
+	say("begin", p.face->begin(7, 0));
+	say("begin another", p.face->begin_another());
+	inside(&x, close_and_exit, &p);
+}
+
+DK_OP(news, "plugins::news", (struct dk_obj *x), (x), (x));
+
+static struct loaded listening;
+
+static void close_listening(void)
+{
+	close_and_exit(&listening);
+}
+
+static void forget_from_listener(char **path)
+{
+	listening = load_forgetful(path[0]);
+	say("begin", listening.face->begin(7, 0));
+	say("listen", listening.face->listen());
+	say("end", listening.face->end());
+	listening.face->heard = close_listening;
+	say("define", dk_op_define(&host, &news_op, 0, NULL));
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
@@ -452,6 +481,10 @@ int main(int argc, char **argv)
 		forget_while_inside(path);
 	else if (!strcmp(what, "forget from inside"))
 		forget_from_inside(path);
+	else if (!strcmp(what, "forget from older"))
+		forget_from_older(path);
+	else if (!strcmp(what, "forget from listener"))
+		forget_from_listener(path);
 	else
 		errx(2, "host WHAT PLUGIN...");
 	return 0;

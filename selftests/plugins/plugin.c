@@ -11,6 +11,8 @@
 
 #include "plugin.h"
 
+struct plugin plugin;
+
 static int me;
 static pthread_t thread;
 static bool has_thread;
@@ -107,6 +109,8 @@ static int own_thread(void)
 
 static void told(struct dk_listener *l, const struct dk_event *event)
 {
+	if (plugin.heard)
+		plugin.heard();
 }
 
 static void before(struct dk_hooks *h, const struct dk_hook_info *info)
@@ -122,9 +126,17 @@ static int listen_here(void)
 	return err ? err : dk_hooks_register(NULL, &hooks, NULL);
 }
 
+static int begin_another(void)
+{
+	static struct dk_provider another = DK_PROVIDER("another");
+
+	return dk_provider_register(&another, NULL);
+}
+
 struct plugin plugin = {
 	.begin = begin, .end = end, .call = call, .own_thread = own_thread,
 	.fork_and_call = fork_and_call, .listen = listen_here,
+	.begin_another = begin_another,
 };
 
 __attribute__((destructor)) static void unload(void)

@@ -25,6 +25,10 @@ struct plugin {
 	int (*fork_and_call)(void);
 	/* a listener and hooks of its own */
 	int (*listen)(void);
+	/* another provider, without functions */
+	int (*begin_another)(void);
+	/* called by its listener */
+	void (*heard)(void);
 	/* its destructor does not unregister */
 	bool forgets;
 	/* what the destructor's unregistering said, and how long the thread was in */

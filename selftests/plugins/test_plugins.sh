@@ -38,7 +38,7 @@ sees() {
 destructor='unregistering in the destructor: 0
 inside behind that: 0'
 
-plan 21
+plan 23
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
 ok "one with a copy of the library in it" c -shared -fPIC "$st_here/plugin.c" \
@@ -220,6 +220,22 @@ refused: 0
 END
 ok "the same from inside is reported" sees host "forget from inside" "$plugin" <<END
 begin: 0
+dispatchkey: $plugin is unloaded by its own function: not removed
+closed: 0
+END
+ok "the same from inside the older of its two providers" \
+	sees host "forget from older" "$plugin" <<END
+begin: 0
+begin another: 0
+dispatchkey: $plugin is unloaded by its own function: not removed
+closed: 0
+END
+ok "the same from its listener, when its provider has left" \
+	sees host "forget from listener" "$plugin" <<END
+begin: 0
+listen: 0
+end: 0
+dispatchkey: $plugin is unloaded with registered hooks: removed
 dispatchkey: $plugin is unloaded by its own function: not removed
 closed: 0
 END
