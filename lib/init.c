@@ -35,17 +35,14 @@ const char *dk_version(void)
 
 /*
  * The child gets locks as they are, and nobody who would unlock them: all are
- * taken before, that of RCU first: who waits for a grace period holds it, and
- * a reader may be waiting for one of the others. The lock of a registry of
- * one's own is its owner's business.
+ * taken before, that of RCU first: a thread that waits for a grace period holds
+ * it, and a reader may be waiting for one of the others.
  */
 static void before_fork(void)
 {
 	dkc_rcu_before_fork();
 	pthread_mutex_lock(&default_lock);
-	dkc_registries_lock();
-	if (default_registry)
-		dkc_mutex_lock(&default_registry->lock);
+	dkc_registries_before_fork();
 	dkc_gate_before_fork();
 }
 
@@ -54,14 +51,7 @@ static void after_fork(bool child)
 	if (child)
 		dkc_grace_after_fork();
 	dkc_gate_after_fork(child);
-	if (default_registry) {
-		if (child) {
-			dkc_news_after_fork(default_registry);
-			dkc_providers_after_fork(default_registry);
-		}
-		dkc_mutex_unlock(&default_registry->lock);
-	}
-	dkc_registries_unlock();
+	dkc_registries_after_fork(child);
 	pthread_mutex_unlock(&default_lock);
 	dkc_rcu_after_fork(child);
 }

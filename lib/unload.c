@@ -98,13 +98,26 @@ void dkc_objects_init(void)
 
 /* ---- registries --------------------------------------------------------------- */
 
-void dkc_registries_lock(void)
+void dkc_registries_before_fork(void)
 {
+	struct dk_registry *reg;
+
 	pthread_mutex_lock(&lock);
+	for (reg = registries; reg; reg = reg->next_born)
+		dkc_mutex_lock(&reg->lock);
 }
 
-void dkc_registries_unlock(void)
+void dkc_registries_after_fork(bool child)
 {
+	struct dk_registry *reg;
+
+	for (reg = registries; reg; reg = reg->next_born) {
+		if (child) {
+			dkc_news_after_fork(reg);
+			dkc_providers_after_fork(reg);
+		}
+		dkc_mutex_unlock(&reg->lock);
+	}
 	pthread_mutex_unlock(&lock);
 }
 

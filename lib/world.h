@@ -35,10 +35,10 @@ void __cxa_finalize(void *owner);
 void dkc_objects_init(void);
 /* All registries are listed, for what an unloaded object has left in them. */
 void dkc_registry_list(struct dk_registry *reg);
-void dkc_registries_lock(void);
-void dkc_registries_unlock(void);
 
 /* Around fork(): nobody else is in the middle of a change while it happens. */
+void dkc_registries_before_fork(void);
+void dkc_registries_after_fork(bool child);
 void dkc_gate_before_fork(void);
 void dkc_gate_after_fork(bool child);
 void dkc_rcu_before_fork(void);

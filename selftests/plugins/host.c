@@ -16,6 +16,8 @@
 
 #include "plugin.h"
 
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
 static struct dk_provider host = DK_PROVIDER("host");
 
 static int work_host(struct dk_call *c, struct dk_obj *x, int *who)
@@ -402,6 +404,82 @@ static void forget_while_inside(char **path)
 	say("refused", !!refused);
 }
 
+/* ---- a plugin is closed in a child -------------------------------------------- */
+
+#define NUM_FORKS	20
+
+static atomic_ulong checks;
+
+/* It has the lock of its registry most of the time. */
+static void *check_all_the_time(void *reg)
+{
+	while (!atomic_load(&stop)) {
+		if (dk_registry_check(reg, NULL))
+			atomic_store(&strange, 1);
+		atomic_fetch_add(&checks, 1);
+		usleep(10);
+	}
+	return NULL;
+}
+
+/* As many operators as a check is busy with for a while. */
+static struct dk_registry *large_registry(struct dk_provider *prov)
+{
+	static struct dk_op_decl decls[2000];
+	static char names[ARRAY_SIZE(decls)][32];
+	unsigned int i;
+
+	prov->registry = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, NULL);
+	if (!prov->registry || dk_provider_register(prov, NULL))
+		errx(1, "no registry");
+	for (i = 0; i < ARRAY_SIZE(decls); i++) {
+		snprintf(names[i], sizeof(names[i]), "plugins::op%u", i);
+		decls[i] = work_op;
+		decls[i].op = NULL;
+		decls[i].name = names[i];
+		if (dk_op_define(prov, &decls[i], 0, NULL))
+			errx(1, "no operator");
+	}
+	return prov->registry;
+}
+
+static int close_in_child(struct loaded p, struct dk_registry *reg)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (!child) {
+		alarm(20);
+		unload(p);
+		_exit(call() != HOST || dk_registry_check(reg, NULL));
+	}
+	waitpid(child, &status, 0);
+	return status;
+}
+
+static void close_in_children(char **path)
+{
+	static struct dk_provider large = DK_PROVIDER("large");
+	struct loaded p = load(path[0], 0);
+	struct dk_registry *reg = large_registry(&large);
+	pthread_t thread;
+	int i, status = 0;
+
+	p.face->told = NULL;
+	say("begin", p.face->begin(7, 0));
+	if (pthread_create(&thread, NULL, check_all_the_time, reg))
+		errx(1, "no thread");
+	for (i = 0; i < NUM_FORKS && !status; i++) {
+		wait_for(&checks);
+		status = close_in_child(p, reg);
+	}
+	say("in a child", status);
+	atomic_store(&stop, 1);
+	pthread_join(thread, NULL);
+	say("strange", atomic_load(&strange));
+	unload(p);
+}
+
 static int close_and_exit(void *p)
 {
 	unload(*(struct loaded *)p);
@@ -479,6 +557,8 @@ int main(int argc, char **argv)
 		forget(path);
 	else if (!strcmp(what, "forget while inside"))
 		forget_while_inside(path);
+	else if (!strcmp(what, "children"))
+		close_in_children(path);
 	else if (!strcmp(what, "forget from inside"))
 		forget_from_inside(path);
 	else if (!strcmp(what, "forget from older"))

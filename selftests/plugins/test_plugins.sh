@@ -38,7 +38,7 @@ sees() {
 destructor='unregistering in the destructor: 0
 inside behind that: 0'
 
-plan 23
+plan 24
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
 ok "one with a copy of the library in it" c -shared -fPIC "$st_here/plugin.c" \
@@ -193,6 +193,13 @@ call: 6
 end: 0
 call: 1000
 $destructor
+END
+
+ok "a plugin is closed in a child, while a thread is busy with another registry" \
+	sees host children "$plugin" <<END
+begin: 0
+in a child: 0
+strange: 0
 END
 
 # ---- plugins that do not unregister ---------------------------------------------------
