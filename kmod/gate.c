@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The gate of the kernel: who is inside of which provider.
+ * The gate of the kernel: which tasks are inside of which provider.
  *
  * Every CPU has a ring of slots for the sleepable calls that were entered on it.
  * Entering writes to the next one with preemption off, so that no two tasks take the
@@ -8,8 +8,8 @@
  * written that another CPU uses, unless the task has migrated in between. A call for
  * which there is no slot is in a list of its CPU's.
  *
- * Whoever waits reads all slots: it has unpublished the functions and waited for a
- * grace period, so every call that found them is in one by then.
+ * A waiter reads all slots: it has unpublished the functions and waited for a grace
+ * period, so every call that found them is in one by then.
  */
 #include <linux/atomic.h>
 #include <linux/hash.h>
@@ -57,7 +57,7 @@ struct dkc_crowded {
 static DEFINE_PER_CPU_SHARED_ALIGNED(struct dkc_gate_cpu, dkc_gate_cpus);
 
 /*
- * Queues of those who wait, by the address of what they wait for: of a provider for
+ * Queues of the waiters, by the address of what they wait for: of a provider for
  * its calls, and of its registry for holds and for a device or backend that comes
  * online. So a call that leaves takes no lock that waiters for other providers take.
  */
@@ -101,10 +101,10 @@ static __always_inline void dkc_slot_take(struct dkc_gate_slot *slot, u64 *room,
 {
 	__this_cpu_write(dkc_gate_cpus.next, slot->next);
 	/*
-	 * who sees a word of this call sees its number. Pairs with dkc_slot_read():
+	 * a reader that sees a word of this call sees its number. Pairs with dkc_slot_read():
 	 * selftests/model/slot.pml
 	 */
-	smp_store_release(&slot->seq, slot->seq + 1);	/* behind who has left it */
+	smp_store_release(&slot->seq, slot->seq + 1);	/* after the leave before */
 	smp_store_release(&slot->reg, reg);	/* behind the number */
 	smp_store_release(&slot->op, op);	/* behind the number */
 	smp_store_release(&slot->task, current);	/* behind the number */
@@ -129,7 +129,7 @@ static void dkc_gate_crowd(u64 *room, const void *prov, const struct dkc_reg *re
 	raw_spin_unlock(&g->lock);
 }
 
-/* The next slot is taken, by who has been inside for a while. */
+/* The next slot is taken, by a call that has been inside for a while. */
 static noinline void dkc_gate_take_slowly(u64 *room, const void *prov,
 					  const struct dkc_reg *reg, const void *op)
 {
@@ -153,7 +153,7 @@ void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
 
 	preempt_disable();
 	slot = __this_cpu_read(dkc_gate_cpus.next);
-	/* pairs with the release of who has left it, on another CPU maybe */
+	/* pairs with the release by the call that left it, maybe on another CPU */
 	if (unlikely(smp_load_acquire(&slot->prov))) {
 		dkc_gate_take_slowly(room, prov, reg, op);
 		return;
@@ -167,7 +167,7 @@ static wait_queue_head_t *dkc_gate_queue(const void *on)
 	return &dkc_gate_queues[hash_ptr(on, DKC_GATE_QUEUE_BITS)];
 }
 
-/* Others who share the queue go on sleeping. */
+/* Others in the queue go on sleeping. */
 static int dkc_gate_wake_waiter(struct wait_queue_entry *entry, unsigned int mode, int sync,
 				void *key)
 {
@@ -211,15 +211,15 @@ void dkc_gate_leave(u64 *room)
 		prov = dkc_gate_leave_crowd(room);
 	}
 	smp_mb();	/* pairs with set_current_state() in dkc_gate_wait() */
-	/* by its address alone: whoever waited may have freed it */
+	/* by its address alone: a waiter may have freed it */
 	if (unlikely(atomic_read(&dkc_gate_waiters)))
 		dkc_gate_wake(prov);
 }
 
 /*
  * The words of a slot as one call wrote them; false if it is free. The CPU may go on
- * meanwhile, but it numbers a call before it writes any word of it, and whoever sees
- * the word sees the number.
+ * meanwhile, but it numbers a call before it writes any word of it, and a reader that
+ * sees the word sees the number.
  */
 static bool dkc_slot_read(const struct dkc_gate_slot *slot, struct dkc_inside *in)
 {
