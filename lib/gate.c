@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The gate of the userspace world: who is inside of which provider.
+ * The gate of the userspace world: which threads are inside of which provider.
  *
  * Every thread has a record of the calls that it is inside of, and writes
- * nothing else on its way in and out. Whoever drains reads all the records: it
- * has unpublished the functions and waited for a grace period, so every call
- * that found them is in a record by then.
+ * nothing else on its way in and out. A drain reads all the records: it has
+ * unpublished the functions and waited for a grace period, so every call that
+ * found them is in a record by then.
  *
  * Once a thread has its record, entering and leaving are async-signal-safe: a
  * handler takes a slot above those of the code that it interrupted and has
@@ -73,7 +73,7 @@ static pthread_key_t key;
 static int key_error;
 static sigset_t mask_at_fork;
 
-/* A handler that wants the lock must not interrupt who has it. */
+/* A handler that wants the lock must not interrupt the thread that has it. */
 void dkc_gate_lock(sigset_t *mask)
 {
 	sigset_t all;
@@ -226,8 +226,8 @@ static inline void slot_enter(struct gate_record *r, struct gate_slot *slot, u64
 	dkc_store_release(slot->reg, reg);
 	dkc_store_release(slot->op, op);
 	/*
-	 * who sees this one also sees what the call before it in the slot did. Pairs with
-	 * slot_read(): selftests/model/slot.pml
+	 * a thread that reads this word also sees what the call before it in the slot
+	 * did. Pairs with slot_read(): selftests/model/slot.pml
 	 */
 	dkc_store_release(slot->prov, prov);
 	room[0] = (uintptr_t)slot;
@@ -270,7 +270,7 @@ int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
 /*
  * The words of a slot as one call wrote them; false if it is free. The thread
  * may go on meanwhile, but it counts a call before it writes any word of it, and
- * whoever sees the word sees the count: selftests/model/slot.pml.
+ * a reader that sees the word sees the count: selftests/model/slot.pml.
  */
 static bool slot_read(const struct gate_slot *slot, struct dkc_inside *in)
 {
@@ -296,10 +296,17 @@ static void describe_stranger(const struct dkc_inside *in, char *text, size_t si
 {
 	const struct gate_record *r = in->who;
 	const struct dk_op *op = in->op;
+	struct dkc_text t = { text, size, 0 };
 
-	snprintf(text, size, "dispatchkey: %s was %s on thread %d: it cannot be %s on thread %d\n",
-		 in->reg ? op->name : "a hold", in->reg ? "entered" : "begun", (int)r->tid,
-		 in->reg ? "left" : "released", (int)gettid());
+	dkc_put(&t, "dispatchkey: ");
+	dkc_put(&t, in->reg ? op->name : "a hold");
+	dkc_put(&t, in->reg ? " was entered on thread " : " was begun on thread ");
+	dkc_put_dec(&t, r->tid);
+	dkc_put(&t, in->reg ? ": it cannot be left on thread " :
+			      ": it cannot be released on thread ");
+	dkc_put_dec(&t, gettid());
+	dkc_put(&t, "\n");
+	dkc_put_end(&t);
 }
 
 /* Called with the lock held. */
@@ -444,7 +451,7 @@ u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)
 		snprintf(name, size, "(exited)");
 		return r->tid;
 	}
-	/* who is cancelled in there would keep the locks */
+	/* a thread that is cancelled in there would keep the locks */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)r->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
