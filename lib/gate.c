@@ -20,12 +20,15 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 /* Calls within calls that a thread can be in before it gets slower. */
 #define GATE_SLOTS	64
 #define CACHE_LINE	64
+
+#define LAST_ROUND	(PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
 /* Kept out of the way of the calls that do not need it. */
 #define SELDOM		__attribute__((noinline, cold))
@@ -68,6 +71,7 @@ __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gate_record *records;
 static struct gate_deep *deep_calls;
+static unsigned int num_outliving;	/* records whose destructor runs no more */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static int key_error;
@@ -114,6 +118,7 @@ static void record_free(struct gate_record *r)
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;
+	num_outliving -= r->rounds == LAST_ROUND;
 	dkc_counts_thread_end(&r->counts);
 	dkc_free(r);
 }
@@ -125,7 +130,7 @@ static bool record_in_use(const struct gate_record *r)
 	unsigned int i;
 
 	for (i = 0; i < GATE_SLOTS; i++)
-		if (r->slots[i].prov)
+		if (dkc_load_acquire(r->slots[i].prov))
 			return true;
 	while (d && d->who != r)
 		d = d->next;
@@ -137,7 +142,8 @@ static bool record_in_use(const struct gate_record *r)
  * inside may be left by a later one, so it keeps the record: the key is set
  * again and this runs again in the next round, as often as POSIX allows, but not
  * in the last one, when ThreadSanitizer has ended the thread. Then the record
- * stays, and drains report the call.
+ * stays, and drains report the call, unless a later destructor leaves it: another
+ * thread frees the record with its first call.
  */
 static void thread_exit(void *data)
 {
@@ -147,7 +153,8 @@ static void thread_exit(void *data)
 
 	dkc_gate_lock(&mask);
 	if (record_in_use(r)) {
-		again = ++r->rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+		again = ++r->rounds < LAST_ROUND;
+		num_outliving += !again;
 	} else {
 		dkc_gate_self = NULL;
 		record_free(r);
@@ -155,6 +162,30 @@ static void thread_exit(void *data)
 	dkc_gate_unlock(&mask);
 	if (again)
 		pthread_setspecific(key, r);
+}
+
+/* Does the thread run no more? The caller, too, may have its number by now. */
+static bool has_ended(const struct gate_record *r)
+{
+	int saved = errno;
+	bool ended = r->tid == gettid() ||
+		     (syscall(SYS_tgkill, getpid(), r->tid, 0) && errno == ESRCH);
+
+	errno = saved;
+	return ended;
+}
+
+/* Called with the lock held, by a thread that has no record. */
+static void free_outliving(void)
+{
+	struct gate_record *r, *next;
+
+	for (r = num_outliving ? records : NULL; r; r = next) {
+		next = r->next;
+		/* in this order: until it has ended, it may enter another call */
+		if (r->rounds == LAST_ROUND && has_ended(r) && !record_in_use(r))
+			record_free(r);
+	}
 }
 
 static void key_make(void)
@@ -181,6 +212,7 @@ SELDOM int dkc_gate_thread_init(void)
 	}
 
 	dkc_gate_lock(&mask);
+	free_outliving();
 	r->first = r->slots;
 	r->slots[GATE_SLOTS].prov = r;
 	r->next = records;

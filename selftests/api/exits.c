@@ -4,10 +4,12 @@
  * never left, left on another thread; and what is counted in threads that liburcu
  * knew before. Userspace only.
  */
+#include "alloc.h"
 #include "test.h"
 
 #include "../world.h"
 
+#include <limits.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <urcu-bp.h>
@@ -67,6 +69,7 @@ struct visitor {
 	bool holds;
 	bool leaves;		/* in a destructor */
 	pthread_key_t key;
+	unsigned int rounds;	/* of destructors before that one */
 	int error;
 	unsigned int inside_at_end;
 	struct dk_call calls[DEEP];
@@ -114,6 +117,11 @@ static void at_the_end(void *data)
 	struct visitor *v = data;
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 
+	if (v->rounds) {
+		v->rounds--;
+		pthread_setspecific(v->key, v);
+		return;
+	}
 	v->inside_at_end = num_inside();
 	leave(v);
 	if (!v->error)
@@ -161,6 +169,50 @@ static void left_in_a_destructor(void)
 		CHECK_INT(num_inside(), 0);
 		pthread_key_delete(v->key);
 		t_free(v);
+	}
+	end();
+}
+
+static void *begin_and_end(void *unused)
+{
+	t_first_call();
+	return NULL;
+}
+
+static void first_call_of_another_thread(void)
+{
+	pthread_t thread;
+
+	CHECK_OK(pthread_create(&thread, NULL, begin_and_end, NULL));
+	pthread_join(thread, NULL);
+}
+
+/* The library's own destructor does not run any more: another thread frees the memory. */
+static void left_in_the_last_round(void)
+{
+	static const unsigned int depths[] = { 1, DEEP };
+	unsigned int i, n;
+	long before;
+
+	begin();
+	t_first_call();
+	first_call_of_another_thread();
+	before = dk_test_allocs();
+	for (i = 0; i < ARRAY_SIZE(depths); i++) {
+		struct visitor *v = visitor(depths[i], false);
+
+		v->leaves = true;
+		v->rounds = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+		CHECK_OK(pthread_key_create(&v->key, at_the_end));
+		run_and_end(v);
+		CHECK_INT(v->inside_at_end, depths[i]);
+		pthread_key_delete(v->key);
+		t_free(v);
+		CHECK_INT(num_inside(), 0);
+		/* a thread that was joined may not have ended yet for the kernel */
+		for (n = 0; n < 1000 && dk_test_allocs() != before; n++)
+			first_call_of_another_thread();
+		CHECK_INT(dk_test_allocs(), before);
 	}
 	end();
 }
@@ -246,14 +298,17 @@ static void left_on_another_thread(unsigned int n, bool holds, const char *what)
 {
 	struct visitor *v = visitor(n, holds);
 	pthread_t thread;
-	char text[8192];
+	char text[8192 + 2048], want[128];
 	int err = 0;
 
 	begin();
 	enter(v);
 	CHECK_OK(v->error);
 	listen(text, sizeof(text), leave_elsewhere, v);
-	if (!CHECK(strstr(text, what)))
+	snprintf(want, sizeof(want), "dispatchkey: %s on thread %d: it cannot be %s on thread ",
+		 what, (int)gettid(), holds ? "released" : "left");
+	/* one line for each, and the number of the other thread at its end */
+	if (!CHECK(!strncmp(text, want, strlen(want)) && text[strlen(text) - 1] == '\n'))
 		t_note("stderr: %s", text);
 	CHECK_INT(num_inside(), n + holds);
 	CHECK_INT(dk_provider_unregister(prov), -EDEADLK);
@@ -268,10 +323,9 @@ static void left_on_another_thread(unsigned int n, bool holds, const char *what)
 
 static void left_elsewhere(void)
 {
-	left_on_another_thread(1, false, "dispatchkey: exits::visit was entered on thread ");
-	left_on_another_thread(DEEP, false,
-			       "dispatchkey: exits::visit was entered on thread ");
-	left_on_another_thread(0, true, "dispatchkey: a hold was begun on thread ");
+	left_on_another_thread(1, false, "exits::visit was entered");
+	left_on_another_thread(DEEP, false, "exits::visit was entered");
+	left_on_another_thread(0, true, "a hold was begun");
 }
 
 /* ---- counters in threads that liburcu knows ---------------------------------- */
@@ -314,6 +368,7 @@ static void counted_where_liburcu_is_used(void)
 
 T_SUITE(exits,
 	T(left_in_a_destructor),
+	T(left_in_the_last_round),
 	T(ended_inside),
 	T(left_elsewhere),
 	T(counted_where_liburcu_is_used));
