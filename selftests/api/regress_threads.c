@@ -48,11 +48,12 @@ static void *watch(void *data)
 	struct timespec end;
 	int err = 0;
 
-	clock_gettime(CLOCK_REALTIME, &end);
+	/* not of the time of day, which may be set while a test runs */
+	clock_gettime(CLOCK_MONOTONIC, &end);
 	end.tv_sec += LIMIT;
 	pthread_mutex_lock(&lock);
 	while (!is_over && !err)
-		err = pthread_cond_timedwait(&over, &lock, &end);
+		err = pthread_cond_clockwait(&over, &lock, CLOCK_MONOTONIC, &end);
 	if (!is_over) {
 		if (LOAD(child) > 0)
 			kill(LOAD(child), SIGKILL);
