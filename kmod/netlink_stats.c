@@ -3,6 +3,7 @@
  * stats-get and stats-set: how often each function served each operator.
  */
 #include <linux/cpumask.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 
 #include "netlink_impl.h"
@@ -33,6 +34,8 @@ struct dk_nl_stat {
 
 /* A number of enum dk_nl_readers. */
 static u8 dk_nl_readers = DK_NL_READERS_ALL;
+/* Serialises stats-set, so that a request that fails restores the readers it found. */
+static DEFINE_MUTEX(dk_nl_stats_set_lock);
 
 bool dk_nl_may_read_counters(struct sk_buff *request)
 {
@@ -106,24 +109,14 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return dk_nl_reply(info, answer, header);
 }
 
-int dispatchkey_nl_stats_set_doit(struct sk_buff *skb, struct genl_info *info)
+/* The state of the counters, and then a reset. */
+static int dk_nl_stats_switch(struct genl_info *info, bool on)
 {
 	const struct nlattr *state = info->attrs[DK_A_STATS_STATE];
 	const struct nlattr *reset = info->attrs[DK_A_STATS_RESET];
-	const struct nlattr *readers = info->attrs[DK_A_STATS_READERS];
 	struct dk_diag why = { .size = sizeof(why) };
-	bool on = state && nla_get_u8(state) == DK_NL_STATE_ONLINE;
 	int err = 0;
 
-	if (!state && !reset && !readers)
-		return dk_nl_deny(info->extack, NULL,
-				  "neither a state, a reset nor readers are given", -EINVAL);
-	if (state && !on && reset)
-		return dk_nl_deny(info->extack, reset,
-				  "what is switched off has nothing to reset", -EINVAL);
-	/* before calls are counted */
-	if (readers)
-		WRITE_ONCE(dk_nl_readers, nla_get_u8(readers));
 	if (state)
 		err = on ? dk_stats_enable(NULL, &why) : dk_stats_disable(NULL, &why);
 	if (err)
@@ -131,6 +124,40 @@ int dispatchkey_nl_stats_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (reset)
 		err = dk_stats_reset(NULL, &why);
 	return err ? dk_nl_refuse(info->extack, reset, &why, err) : 0;
+}
+
+/* A request that fails leaves the readers as they were. */
+static int dk_nl_stats_set(struct genl_info *info, bool on)
+{
+	const struct nlattr *attr = info->attrs[DK_A_STATS_READERS];
+	u8 before, after;
+	int err;
+
+	mutex_lock(&dk_nl_stats_set_lock);
+	before = dk_nl_readers;
+	after = attr ? nla_get_u8(attr) : before;
+	/* restrict the readers before calls are counted */
+	if (after != DK_NL_READERS_ALL)
+		WRITE_ONCE(dk_nl_readers, after);
+	err = dk_nl_stats_switch(info, on);
+	WRITE_ONCE(dk_nl_readers, err ? before : after);
+	mutex_unlock(&dk_nl_stats_set_lock);
+	return err;
+}
+
+int dispatchkey_nl_stats_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct nlattr *state = info->attrs[DK_A_STATS_STATE];
+	const struct nlattr *reset = info->attrs[DK_A_STATS_RESET];
+	bool on = state && nla_get_u8(state) == DK_NL_STATE_ONLINE;
+
+	if (!state && !reset && !info->attrs[DK_A_STATS_READERS])
+		return dk_nl_deny(info->extack, NULL,
+				  "neither a state, a reset nor readers are given", -EINVAL);
+	if (state && !on && reset)
+		return dk_nl_deny(info->extack, reset,
+				  "what is switched off has nothing to reset", -EINVAL);
+	return dk_nl_stats_set(info, on);
 }
 
 /* ---- the counters --------------------------------------------------------------- */

@@ -219,6 +219,9 @@ def readers(tap, family, good):
         if change:
             family.do("stats-set", change)
         if change == {"state": 0}:
+            fails = family.spec.encode("stats", {"readers": 0, "reset": True})
+            tap.ok("a reset of counters that are off fails",
+                   family.raw("stats-set", fails).error)
             continue
         for name, become, changes, there in PEOPLE:
             if not there:

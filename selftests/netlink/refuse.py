@@ -158,6 +158,8 @@ def table(family):
     for name, values in (("backend-set", {"name": cpu}), ("device-set", {"name": card["name"]})):
         yield "no state", name, False, values, bad, None, "state"
     yield ("neither state, reset nor readers", "stats-set", False, {}, bad, None, None)
+    yield ("readers, and a reset of counters that are off", "stats-set", False,
+           {"readers": 1, "reset": True}, {E.ENODATA}, "reset", None)
     yield ("another layout", "info-get", False, {"layout": "v0"}, {E.EPROTO}, "layout", None)
     yield ("another layout", "layout-get", False, {"name": "v0"}, {E.EPROTO}, "name", None)
     yield ("a backend with a device", "backend-release", False, {"name": card["backend-name"]},
