@@ -314,6 +314,9 @@ bool dk_nl_is_top(const struct dk_nl_impls *impls, u32 i)
 {
 	const struct dkc_reg *r = impls->reg[i];
 
+	/* the loop would pass all functions of an offline key */
+	if (!dkc_visible(r, NULL))
+		return false;
 	while (i--) {
 		if (impls->reg[i]->key != r->key ||
 		    dkc_block_of(impls->reg[i])->dev != dkc_block_of(r)->dev)

@@ -64,6 +64,14 @@ def lists(tap, family):
     bounded(tap, family, "impl-get", {"key": 1}, True, 0)
 
 
+def offline(tap, family):
+    """Half of the functions are at one key, whose backend is offline."""
+    family.do("backend-set", {"name": "CUDA", "state": 0})
+    bounded(tap, family, "op-get", {"name": "crowd::one"}, False)
+    bounded(tap, family, "impl-get", {"op": "crowd::one"}, True, DEVICES + TWINS)
+    family.do("backend-set", {"name": "CUDA", "state": 1})
+
+
 def order(tap, family):
     """Operators that were registered since the last dump."""
     for name, values in (("op-get", {"prefix": "crowd::op"}), ("impl-get", {"key": 1}),
@@ -108,7 +116,7 @@ def main():
     crowd("ops", OPS)
     crowd("devices", DEVICES)
     crowd("twin", TWINS)
-    for part in (lists, routes, counters, order):
+    for part in (lists, offline, routes, counters, order):
         tap.attempt(f"{part.__name__}: it can be asked", part, tap, family)
     tap.equal("all operators are told", expected_ops(OPS),
               ours(family.whole("op-get", {"prefix": "crowd::op"})))
