@@ -82,7 +82,10 @@ int dk_nl_for_dumps(struct genl_info *info, const u8 *attr, unsigned int n);
  * functions of one operator are not divided.
  */
 #define DK_NL_WORK_MAX		4096
-/* The same of an evaluation by the rules, and of finding an operator's place. */
+/*
+ * The same of an evaluation by the rules of an operator without functions, and of
+ * finding an operator's place.
+ */
 #define DK_NL_EVALUATION	32
 
 /*
@@ -111,6 +114,15 @@ static inline int dk_nl_worked(struct netlink_callback *cb, u32 work)
 static inline u32 dk_nl_op_work(const struct dk_op *op)
 {
 	return 1 + min_t(u32, op->num_regs, DK_NL_WORK_MAX);
+}
+
+/* To evaluate an entry by the rules, which walk the functions of @op and of @dev. */
+static inline u32 dk_nl_evaluation_work(const struct dk_op *op,
+					const struct dkc_device *dev)
+{
+	u32 n = op->num_regs + (dev ? dev->block->n : 0);
+
+	return DK_NL_EVALUATION + min_t(u32, n, DK_NL_WORK_MAX);
 }
 
 /*

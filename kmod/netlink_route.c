@@ -226,7 +226,10 @@ int dispatchkey_nl_route_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 /* ---- why -------------------------------------------------------------------------- */
 
-/* A dump of why. Each hold of the lock finds the call's operator anew. */
+/*
+ * A dump of why. Each hold of the lock finds the call's operator anew; the case lasts
+ * for a part of the dump, whose holds are all of one generation.
+ */
 struct dk_nl_route_request {
 	struct nlattr **attrs;
 	struct dk_nl_call *call;
@@ -307,7 +310,7 @@ static int dk_nl_step_worked(struct netlink_callback *cb, struct dkc_case *c)
 	u32 n = c->evaluations;
 
 	c->evaluations = 0;
-	return dk_nl_worked(cb, n * DK_NL_EVALUATION);
+	return dk_nl_worked(cb, n * dk_nl_evaluation_work(c->op, c->dev));
 }
 
 /* What the mask took out, and the rules. */
@@ -369,10 +372,12 @@ static int dk_nl_dump_steps(struct sk_buff *skb, struct netlink_callback *cb, vo
 		w->generation = c->ex.generation;
 	else if (w->generation != c->ex.generation)
 		return 0;
-	/* to find the call's end again takes less than the work of a hold */
-	dkc_explain_begin(&r->c, c->op, &c->ex);
-	r->c.evaluations = 0;
-	err = dk_nl_dump_rules(skb, cb, r);
+	/* what this part has found under the lock before is of the same generation */
+	if (r->c.op != c->op) {
+		dkc_explain_begin(&r->c, c->op, &c->ex);
+		err = dk_nl_step_worked(cb, &r->c);
+	}
+	err = err ?: dk_nl_dump_rules(skb, cb, r);
 	return err ?: dk_nl_dump_bearings(skb, cb, r);
 }
 

@@ -207,7 +207,8 @@ static int dk_nl_dump_runs(struct sk_buff *skb, struct netlink_callback *cb, voi
 			break;
 		w->slot = run.last + 1;
 		/* the first entry of the next run was evaluated, too */
-		err = dk_nl_worked(cb, (run.last - run.first + 2) * DK_NL_EVALUATION);
+		err = dk_nl_worked(cb, (run.last - run.first + 2) *
+				   dk_nl_evaluation_work(t.op, t.dev));
 	}
 	return err;
 }
