@@ -130,8 +130,9 @@ static void dkc_tell_unserved(const struct dkc_switch *s, struct dk_diag *why)
 static const char *dkc_switch_name(const struct dkc_switch *s, char buf[DK_NAME_MAX])
 {
 	if (s->dev)
-		return s->dev->name;
-	dkc_backend_text(s->reg, dkc_ffs64(s->backend) + 1, buf);
+		dkc_strcpy(buf, s->dev->name, DK_NAME_MAX);
+	else
+		dkc_backend_text(s->reg, dkc_ffs64(s->backend) + 1, buf);
 	return buf;
 }
 
@@ -162,14 +163,12 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 				DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
 	/* a fallback is to be seen when the rows that have something better are there */
-	if (s->online) {
+	if (s->online)
 		dkc_show(s);
-		/* ends the waits of those who took it offline */
-		dkc_gate_wake(s->reg);
-	} else {
-		since->over = 0;
-		dkc_store(since->epoch, dkc_epoch_begin(s->reg));
-	}
+	since->over = 0;
+	dkc_store(since->epoch, dkc_epoch_begin(s->reg));
+	/* the new epoch cancels the waits for it to be offline */
+	dkc_gate_wake(s->reg);
 	return 0;
 }
 
@@ -225,11 +224,11 @@ static int dkc_wait_switched(const struct dkc_switch *s, struct dk_diag *why)
 		.deadline = s->deadline,
 	};
 	char buf[DK_NAME_MAX];
+	/* the device may be freed during the wait */
+	const char *name = dkc_switch_name(s, buf);
 	int err = dkc_wait_providers(s, &target);
 
-	/* one that is registered has not been freed */
-	return target.canceled ?
-	       dkc_refuse(why, DK_WHY_CANCELED, dkc_switch_name(s, buf)) : err;
+	return target.canceled ? dkc_refuse(why, DK_WHY_CANCELED, name) : err;
 }
 
 /* Under the lock, which is given back. Also waits when another caller does. */

@@ -186,7 +186,7 @@ void dkc_providers_after_fork(struct dk_registry *reg)
 }
 
 /*
- * Holds that are taken from now on see what was published before. Pairs with dk_hold():
+ * Holds that are taken from now on see what was published before. Pairs with dk_hold_begin():
  * selftests/model/hold.pml.
  */
 unsigned long dkc_epoch_begin(struct dk_registry *reg)
@@ -204,17 +204,12 @@ static bool dkc_is_older(const struct dkc_inside *hold, unsigned long epoch)
 }
 
 /*
- * Was it brought online again, and not unregistered? It may be offline once more, but
- * then its epoch is another one.
+ * True from the first switch to online on, also if it is offline again or unregistered
+ * later. A device that is unregistered is not freed while a waiter is counted.
  */
 static bool dkc_is_canceled(const struct dkc_target *t)
 {
-	if (!t->since || (t->block && dkc_load(t->block->state) == DKC_GOING))
-		return false;
-	if (dkc_load(t->since->epoch) != t->epoch)
-		return true;
-	return t->block ? dkc_load(t->block->dev->online) :
-			  !(dkc_load(t->core->reg->offline) & t->backends);
+	return t->since && dkc_load(t->since->epoch) != t->epoch;
 }
 
 /* Of a provider whose blocks stay, since somebody waits. */
@@ -261,14 +256,12 @@ static void dkc_mark_drained(struct dkc_block *list, struct dkc_target target)
 	}
 }
 
-/* Under the lock: what has become of the switch, and for who asks again. */
+/* Under the lock: the result of the switch, and the time for the next wait for it. */
 static void dkc_keep_since(struct dkc_target *t)
 {
-	struct dkc_offline *since = t->since;
-
 	t->canceled = dkc_is_canceled(t);
-	if (since && since->epoch == t->epoch)
-		since->over = t->over;
+	if (t->since && !t->canceled)
+		t->since->over = t->over;
 }
 
 /*

@@ -102,9 +102,9 @@ static inline const char *dkc_label_of(const struct dkc_reg *r)
 	return label ? label : "";
 }
 
-/* How something was taken offline for the last time. */
+/* How something was switched for the last time. Waits for an older switch are canceled. */
 struct dkc_offline {
-	unsigned long epoch;		/* a hold that is as young sees no row with it */
+	unsigned long epoch;		/* offline: a hold that is as young sees no row with it */
 	u64 over;			/* when a grace period was seen to be, or 0 */
 };
 

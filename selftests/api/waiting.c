@@ -890,7 +890,34 @@ static void online_again_meanwhile(u32 device)
 	end();
 }
 
-/* The same with a deadline, for a hold, and while what it belongs to stays offline. */
+/*
+ * The wait stays canceled if the device is unregistered before the waiter looks; the
+ * call is still inside when it ends. Waiters may look in between: no test fails for that.
+ */
+static void device_online_then_unregistered(void)
+{
+	const struct dk_obj x = dk_obj_on(backend, card);
+	struct switcher s = { .device = card };
+	struct visitor v;
+
+	begin();
+	if (!enter(&v, x, false) ||
+	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+		return;
+	while (served(stay_handle, x) != BASE)
+		w_sleep_us(STEP_US);
+	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
+	CHECK_INT(dk_provider_unregister_timeout(&guest, 0, &t_why), -ETIMEDOUT);
+	w_join(&s.thread);
+	CHECK_INT(s.err, -ECANCELED);
+	CHECK_INT(s.why.reason, DK_WHY_CANCELED);
+	CHECK_STR(s.why.name, "card");
+	let_go(&v);
+	CHECK_OK(dk_provider_unregister(&guest));
+	end();
+}
+
+/* A wait with a deadline, for a hold, and while what it belongs to stays offline. */
 static void online_in_part_meanwhile(u32 device)
 {
 	const struct dk_obj x = dk_obj_on(backend, card);
@@ -1112,6 +1139,7 @@ T_SUITE(waiting,
 	T(backend_offline_again_meanwhile),
 	T(device_online_again_meanwhile),
 	T(backend_online_again_meanwhile),
+	T(device_online_then_unregistered),
 	T(device_online_below_what_is_not),
 	T(backend_online_above_what_is_not),
 	T(offline_beside_who_is_leaving),
