@@ -139,8 +139,8 @@ void dkc_change_commit(struct dkc_change *ch)
 }
 
 /*
- * The change of one who leaves: it may not fail. A row that finds no memory is
- * left out, and calls go to the evaluator until the next change builds it.
+ * Removal must not fail. A row that finds no memory is left out, and the evaluator
+ * serves the operator until dkc_change_rebuild(), after the drain at the latest.
  */
 void dkc_change_force(struct dkc_change *ch)
 {

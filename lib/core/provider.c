@@ -252,7 +252,8 @@ static void dkc_mark_drained(struct dkc_block *list, struct dkc_target target)
 		b->drained = true;
 		dkc_stats_forget_block(b);
 		/* its counters were listed until now */
-		b->prov->reg->generation += b->fallback;
+		if (b->fallback)
+			b->prov->reg->generation++;
 	}
 }
 
