@@ -221,14 +221,14 @@ struct dk_nl_info {
 };
 
 /**
- * dk_nl_info() - ask for the module and its registry
+ * dk_nl_info_get() - ask for the module and its registry
  * @nl: the handle
  * @info: takes the answer, for dk_nl_free()
  *
  * Context: May wait for the module.
  * Return: 0, or as said at the top of the header.
  */
-int dk_nl_info(struct dk_nl *nl, const struct dk_nl_info **info);
+int dk_nl_info_get(struct dk_nl *nl, const struct dk_nl_info **info);
 
 /**
  * struct dk_nl_layout_key - a backend, functionality or alias of the layout
@@ -276,14 +276,14 @@ struct dk_nl_layout {
 };
 
 /**
- * dk_nl_layout() - ask for the layout
+ * dk_nl_layout_get() - ask for the layout
  * @nl: the handle
  * @layout: takes the answer, for dk_nl_free()
  *
  * Context: May wait for the module.
  * Return: 0, or as said at the top of the header.
  */
-int dk_nl_layout(struct dk_nl *nl, const struct dk_nl_layout **layout);
+int dk_nl_layout_get(struct dk_nl *nl, const struct dk_nl_layout **layout);
 
 /* ---- backends and devices ------------------------------------------------- */
 
@@ -322,7 +322,7 @@ struct dk_nl_backend {
 };
 
 /**
- * dk_nl_backend() - ask for one backend
+ * dk_nl_backend_get() - ask for one backend
  * @nl: the handle
  * @number: its number, or 0 to go by name
  * @name: its name, or NULL to go by number
@@ -331,8 +331,8 @@ struct dk_nl_backend {
  * Context: May wait for the module.
  * Return: 0, or as said at the top of the header.
  */
-int dk_nl_backend(struct dk_nl *nl, __u32 number, const char *name,
-		  const struct dk_nl_backend **backend);
+int dk_nl_backend_get(struct dk_nl *nl, __u32 number, const char *name,
+		      const struct dk_nl_backend **backend);
 
 /**
  * dk_nl_backends() - ask for all backends
@@ -429,7 +429,7 @@ struct dk_nl_device {
 };
 
 /**
- * dk_nl_device() - ask for one device
+ * dk_nl_device_get() - ask for one device
  * @nl: the handle
  * @number: its number, or 0 to go by name
  * @name: its name, or NULL to go by number
@@ -438,8 +438,8 @@ struct dk_nl_device {
  * Context: May wait for the module.
  * Return: 0, or as said at the top of the header.
  */
-int dk_nl_device(struct dk_nl *nl, __u32 number, const char *name,
-		 const struct dk_nl_device **device);
+int dk_nl_device_get(struct dk_nl *nl, __u32 number, const char *name,
+		     const struct dk_nl_device **device);
 
 /**
  * dk_nl_devices() - ask for all devices
@@ -507,7 +507,7 @@ struct dk_nl_provider {
 };
 
 /**
- * dk_nl_provider() - ask for one provider
+ * dk_nl_provider_get() - ask for one provider
  * @nl: the handle
  * @name: its name; of several of one name the first that came
  * @provider: takes the answer, for dk_nl_free()
@@ -515,8 +515,8 @@ struct dk_nl_provider {
  * Context: May wait for the module.
  * Return: 0, or as said at the top of the header.
  */
-int dk_nl_provider(struct dk_nl *nl, const char *name,
-		   const struct dk_nl_provider **provider);
+int dk_nl_provider_get(struct dk_nl *nl, const char *name,
+		       const struct dk_nl_provider **provider);
 
 /**
  * dk_nl_providers() - ask for all providers, in the order of their coming
@@ -563,7 +563,7 @@ struct dk_nl_impl {
  * @name: its name
  * @schema: empty if it was defined without
  * @provider: who defines it; empty if nobody does
- * @impls: all of its functions by key, newest first, as dk_nl_op() reports them;
+ * @impls: all of its functions by key, newest first, as dk_nl_op_get() reports them;
  *	NULL in a list of dk_nl_ops()
  * @next: the next of the list, or NULL
  */
@@ -580,7 +580,7 @@ struct dk_nl_op {
 };
 
 /**
- * dk_nl_op() - ask for one operator with its functions
+ * dk_nl_op_get() - ask for one operator with its functions
  * @nl: the handle
  * @name: its name
  * @op: takes the answer, for dk_nl_free()
@@ -588,7 +588,7 @@ struct dk_nl_op {
  * Context: May wait for the module.
  * Return: 0, or as said at the top of the header.
  */
-int dk_nl_op(struct dk_nl *nl, const char *name, const struct dk_nl_op **op);
+int dk_nl_op_get(struct dk_nl *nl, const char *name, const struct dk_nl_op **op);
 
 /**
  * struct dk_nl_op_filter - which operators
@@ -622,7 +622,7 @@ int dk_nl_ops(struct dk_nl *nl, const struct dk_nl_op_filter *filter,
 	      const struct dk_nl_op **ops);
 
 /**
- * dk_nl_impl() - ask for the active function at exactly a key
+ * dk_nl_impl_get() - ask for the active function at exactly a key
  * @nl: the handle
  * @op: the operator, or NULL for the backend fallback
  * @key: the key
@@ -632,8 +632,8 @@ int dk_nl_ops(struct dk_nl *nl, const struct dk_nl_op_filter *filter,
  * Context: May wait for the module.
  * Return: 0, or as said at the top of the header.
  */
-int dk_nl_impl(struct dk_nl *nl, const char *op, __u32 key, __u32 device,
-	       const struct dk_nl_impl **impl);
+int dk_nl_impl_get(struct dk_nl *nl, const char *op, __u32 key, __u32 device,
+		   const struct dk_nl_impl **impl);
 
 /**
  * struct dk_nl_impl_filter - which functions
@@ -702,7 +702,7 @@ struct dk_nl_run {
 };
 
 /**
- * dk_nl_table() - ask for the computed table of an operator
+ * dk_nl_table_get() - ask for the computed table of an operator
  * @nl: the handle
  * @op: the operator
  * @device: number of the device whose table is asked for, or 0
@@ -715,11 +715,11 @@ struct dk_nl_run {
  * Context: May wait for the module.
  * Return: 0, or as said at the top of the header.
  */
-int dk_nl_table(struct dk_nl *nl, const char *op, __u32 device,
-		const char *device_name, const struct dk_nl_run **runs);
+int dk_nl_table_get(struct dk_nl *nl, const char *op, __u32 device,
+		    const char *device_name, const struct dk_nl_run **runs);
 
 /**
- * dk_nl_table_entry() - ask for the run that an entry is in
+ * dk_nl_table_entry_get() - ask for the run that an entry is in
  * @nl: the handle
  * @op: the operator
  * @device: number of the device whose table is asked for, or 0
@@ -730,9 +730,9 @@ int dk_nl_table(struct dk_nl *nl, const char *op, __u32 device,
  * Context: May wait for the module.
  * Return: 0, or as said at the top of the header.
  */
-int dk_nl_table_entry(struct dk_nl *nl, const char *op, __u32 device,
-		      const char *device_name, __u32 slot,
-		      const struct dk_nl_run **run);
+int dk_nl_table_entry_get(struct dk_nl *nl, const char *op, __u32 device,
+			  const char *device_name, __u32 slot,
+			  const struct dk_nl_run **run);
 
 /**
  * struct dk_nl_obj - an argument that a call dispatches on
@@ -816,7 +816,7 @@ struct dk_nl_route {
 };
 
 /**
- * dk_nl_route() - ask where a call goes
+ * dk_nl_route_get() - ask where a call goes
  * @nl: the handle
  * @call: the call
  * @route: takes the answer, for dk_nl_free()
@@ -825,8 +825,8 @@ struct dk_nl_route {
  * Return: 0, also for a call that would be refused, see @error of the answer; or
  * as said at the top of the header.
  */
-int dk_nl_route(struct dk_nl *nl, const struct dk_nl_call *call,
-		const struct dk_nl_route **route);
+int dk_nl_route_get(struct dk_nl *nl, const struct dk_nl_call *call,
+		    const struct dk_nl_route **route);
 
 /**
  * struct dk_nl_step - one step of an explanation
@@ -901,14 +901,14 @@ struct dk_nl_stats {
 };
 
 /**
- * dk_nl_stats() - ask whether calls are counted, and how many were
+ * dk_nl_stats_get() - ask whether calls are counted, and how many were
  * @nl: the handle
  * @stats: takes the answer, for dk_nl_free()
  *
  * Context: May wait for the module.
  * Return: 0, or as said at the top of the header.
  */
-int dk_nl_stats(struct dk_nl *nl, const struct dk_nl_stats **stats);
+int dk_nl_stats_get(struct dk_nl *nl, const struct dk_nl_stats **stats);
 
 /**
  * dk_nl_stats_enable() - begin or stop to count calls
@@ -937,7 +937,7 @@ int dk_nl_stats_reset(struct dk_nl *nl);
  *	while counters are off
  *
  * Where they are for admins, a user without CAP_NET_ADMIN gets no sum from
- * dk_nl_stats(), no calls from dk_nl_provider(), and -EPERM from dk_nl_counters().
+ * dk_nl_stats_get(), no calls from dk_nl_provider_get(), and -EPERM from dk_nl_counters().
  *
  * Context: May wait for the module.
  * Return: 0, or as said at the top of the header.
@@ -1024,7 +1024,7 @@ struct dk_nl_limit {
 };
 
 /**
- * dk_nl_limit() - ask for one limit
+ * dk_nl_limit_get() - ask for one limit
  * @nl: the handle
  * @name: its name
  * @limit: takes the answer, for dk_nl_free()
@@ -1032,7 +1032,7 @@ struct dk_nl_limit {
  * Context: May wait for the module.
  * Return: 0, or as said at the top of the header.
  */
-int dk_nl_limit(struct dk_nl *nl, const char *name, const struct dk_nl_limit **limit);
+int dk_nl_limit_get(struct dk_nl *nl, const char *name, const struct dk_nl_limit **limit);
 
 /**
  * dk_nl_limits() - ask for all limits
@@ -1089,7 +1089,7 @@ struct dk_nl_event {
  * Who wants to know a state and all changes to it opens a monitor first, asks
  * for the state, and then reads events. The first ones may be about changes that
  * the state has already: those whose generation is not above that of
- * dk_nl_info(), asked before the state.
+ * dk_nl_info_get(), asked before the state.
  *
  * Context: Any thread; nothing is read by other threads.
  * Return: As dk_nl_open().

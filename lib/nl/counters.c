@@ -17,7 +17,7 @@ static const struct dkn_field stats_fields[] = {
 static const struct dkn_shape stats_shape =
 	DKN_SHAPE(dk_nl_stats, DKN_STATS, stats_fields);
 
-int dk_nl_stats(struct dk_nl *nl, const struct dk_nl_stats **stats)
+int dk_nl_stats_get(struct dk_nl *nl, const struct dk_nl_stats **stats)
 {
 	struct dkn_request r;
 
@@ -96,7 +96,7 @@ static const struct dkn_field limit_fields[] = {
 static const struct dkn_shape limit_shape =
 	DKN_LIST_SHAPE(dk_nl_limit, DKN_LIMIT, limit_fields);
 
-int dk_nl_limit(struct dk_nl *nl, const char *name, const struct dk_nl_limit **limit)
+int dk_nl_limit_get(struct dk_nl *nl, const char *name, const struct dk_nl_limit **limit)
 {
 	struct dkn_request r;
 

@@ -44,8 +44,8 @@ static void begin_backend(struct dkn_request *r, struct dk_nl *nl, uint8_t cmd,
 	dkn_put_string(r, DKN_BACKEND, DK_A_BACKEND_NAME, name);
 }
 
-int dk_nl_backend(struct dk_nl *nl, __u32 number, const char *name,
-		  const struct dk_nl_backend **backend)
+int dk_nl_backend_get(struct dk_nl *nl, __u32 number, const char *name,
+		      const struct dk_nl_backend **backend)
 {
 	struct dkn_request r;
 
@@ -98,8 +98,8 @@ static void begin_device(struct dkn_request *r, struct dk_nl *nl, uint8_t cmd,
 	dkn_put_string(r, DKN_DEVICE, DK_A_DEVICE_NAME, name);
 }
 
-int dk_nl_device(struct dk_nl *nl, __u32 number, const char *name,
-		 const struct dk_nl_device **device)
+int dk_nl_device_get(struct dk_nl *nl, __u32 number, const char *name,
+		     const struct dk_nl_device **device)
 {
 	struct dkn_request r;
 

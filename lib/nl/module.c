@@ -18,7 +18,7 @@ static const struct dkn_field info_fields[] = {
 
 static const struct dkn_shape info_shape = DKN_SHAPE(dk_nl_info, DKN_INFO, info_fields);
 
-int dk_nl_info(struct dk_nl *nl, const struct dk_nl_info **info)
+int dk_nl_info_get(struct dk_nl *nl, const struct dk_nl_info **info)
 {
 	struct dkn_request r;
 
@@ -67,7 +67,7 @@ static const struct dkn_field layout_fields[] = {
 static const struct dkn_shape layout_shape =
 	DKN_SHAPE(dk_nl_layout, DKN_LAYOUT, layout_fields);
 
-int dk_nl_layout(struct dk_nl *nl, const struct dk_nl_layout **layout)
+int dk_nl_layout_get(struct dk_nl *nl, const struct dk_nl_layout **layout)
 {
 	struct dkn_request r;
 

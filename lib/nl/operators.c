@@ -24,8 +24,8 @@ static const struct dkn_field provider_fields[] = {
 static const struct dkn_shape provider_shape =
 	DKN_LIST_SHAPE(dk_nl_provider, DKN_PROVIDER, provider_fields);
 
-int dk_nl_provider(struct dk_nl *nl, const char *name,
-		   const struct dk_nl_provider **provider)
+int dk_nl_provider_get(struct dk_nl *nl, const char *name,
+		       const struct dk_nl_provider **provider)
 {
 	struct dkn_request r;
 
@@ -59,8 +59,8 @@ static const struct dkn_field impl_fields[] = {
 
 const struct dkn_shape dkn_impl_shape = DKN_LIST_SHAPE(dk_nl_impl, DKN_IMPL, impl_fields);
 
-int dk_nl_impl(struct dk_nl *nl, const char *op, __u32 key, __u32 device,
-	       const struct dk_nl_impl **impl)
+int dk_nl_impl_get(struct dk_nl *nl, const char *op, __u32 key, __u32 device,
+		   const struct dk_nl_impl **impl)
 {
 	struct dkn_request r;
 
@@ -159,7 +159,7 @@ static int get_impls(struct dk_nl *nl, const struct dk_nl_op *op)
 	return name_impls(op) == op->num_impls ? 0 : -EAGAIN;
 }
 
-int dk_nl_op(struct dk_nl *nl, const char *name, const struct dk_nl_op **op)
+int dk_nl_op_get(struct dk_nl *nl, const char *name, const struct dk_nl_op **op)
 {
 	uint32_t try;
 	int err = 0;

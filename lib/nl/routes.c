@@ -32,8 +32,8 @@ static void begin_table(struct dkn_request *r, struct dk_nl *nl, const char *op,
 	dkn_put_string(r, DKN_TABLE, DK_A_TABLE_DEVICE_NAME, device_name);
 }
 
-int dk_nl_table(struct dk_nl *nl, const char *op, __u32 device,
-		const char *device_name, const struct dk_nl_run **runs)
+int dk_nl_table_get(struct dk_nl *nl, const char *op, __u32 device,
+		    const char *device_name, const struct dk_nl_run **runs)
 {
 	struct dkn_request r;
 
@@ -42,9 +42,9 @@ int dk_nl_table(struct dk_nl *nl, const char *op, __u32 device,
 	return nl->why.code;
 }
 
-int dk_nl_table_entry(struct dk_nl *nl, const char *op, __u32 device,
-		      const char *device_name, __u32 slot,
-		      const struct dk_nl_run **run)
+int dk_nl_table_entry_get(struct dk_nl *nl, const char *op, __u32 device,
+			  const char *device_name, __u32 slot,
+			  const struct dk_nl_run **run)
 {
 	struct dkn_request r;
 
@@ -109,8 +109,8 @@ static void begin_route(struct dkn_request *r, struct dk_nl *nl,
 		dkn_put_u64(r, DK_A_ROUTE_EXCLUDED, c.excluded.bits);
 }
 
-int dk_nl_route(struct dk_nl *nl, const struct dk_nl_call *call,
-		const struct dk_nl_route **route)
+int dk_nl_route_get(struct dk_nl *nl, const struct dk_nl_call *call,
+		    const struct dk_nl_route **route)
 {
 	struct dkn_request r;
 
@@ -165,7 +165,7 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
 
 	*steps = NULL;
 	for (try = 0; try <= nl->retries; try++) {
-		if (dk_nl_route(nl, call, route))
+		if (dk_nl_route_get(nl, call, route))
 			return nl->why.code;
 		*steps = get_steps(nl, call);
 		if (!nl->why.code && are_of_one(*route, *steps))

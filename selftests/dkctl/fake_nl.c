@@ -284,7 +284,7 @@ const char *dk_nl_version(void)
 
 /* ---- the module and its layout ----------------------------------------------------- */
 
-int dk_nl_info(struct dk_nl *nl, const struct dk_nl_info **info)
+int dk_nl_info_get(struct dk_nl *nl, const struct dk_nl_info **info)
 {
 	struct line *l = next_of(lines, "version");
 	struct dk_nl_info *i = give(sizeof(*i));
@@ -310,7 +310,7 @@ static void add_key(const struct dk_nl_layout_key ***tail, __u32 n, const char *
 	*tail = &k->next;
 }
 
-int dk_nl_layout(struct dk_nl *nl, const struct dk_nl_layout **layout)
+int dk_nl_layout_get(struct dk_nl *nl, const struct dk_nl_layout **layout)
 {
 	const struct dk_layout *l = replay->layout;
 	struct dk_nl_layout *a = give(sizeof(*a));
@@ -390,7 +390,8 @@ static unsigned int backend_number(__u32 n, const char *name)
 	return name ? dk_backend_find(replay->reg, name, &b, NULL) ? 0 : b : n;
 }
 
-int dk_nl_backend(struct dk_nl *nl, __u32 n, const char *name, const struct dk_nl_backend **answer)
+int dk_nl_backend_get(struct dk_nl *nl, __u32 n, const char *name,
+		      const struct dk_nl_backend **answer)
 {
 	unsigned int b = backend_number(n, name);
 	int err = scripted("backend");
@@ -495,7 +496,8 @@ static struct dk_replay_device *device_of(__u32 number)
 	return d;
 }
 
-int dk_nl_device(struct dk_nl *nl, __u32 n, const char *name, const struct dk_nl_device **answer)
+int dk_nl_device_get(struct dk_nl *nl, __u32 n, const char *name,
+		     const struct dk_nl_device **answer)
 {
 	const struct dk_replay_device *d;
 	int err = scripted("device");
@@ -535,7 +537,7 @@ int dk_nl_device_set_online(struct dk_nl *nl, __u32 n, const char *name, int onl
 	bool is_online;
 
 	if (!err)
-		err = dk_nl_device(nl, n, name, &d);
+		err = dk_nl_device_get(nl, n, name, &d);
 	if (err)
 		return err;
 	err = switched(d->name, d->number, online, &is_online, answer);
@@ -576,7 +578,7 @@ int dk_nl_providers(struct dk_nl *nl, const struct dk_nl_provider **list)
 	return err;
 }
 
-int dk_nl_provider(struct dk_nl *nl, const char *name, const struct dk_nl_provider **answer)
+int dk_nl_provider_get(struct dk_nl *nl, const char *name, const struct dk_nl_provider **answer)
 {
 	struct dk_nl_provider *p;
 	int err = dk_nl_providers(nl, answer);
@@ -678,7 +680,7 @@ int dk_nl_ops(struct dk_nl *nl, const struct dk_nl_op_filter *filter, const stru
 	return err;
 }
 
-int dk_nl_op(struct dk_nl *nl, const char *name, const struct dk_nl_op **answer)
+int dk_nl_op_get(struct dk_nl *nl, const char *name, const struct dk_nl_op **answer)
 {
 	struct dk_op_info info = { .size = sizeof(info) };
 	const char *after = NULL;
@@ -795,8 +797,8 @@ static int many(unsigned int n, const struct dk_nl_run **list)
 	return 0;
 }
 
-int dk_nl_table(struct dk_nl *nl, const char *op_name, __u32 n, const char *device_name,
-		const struct dk_nl_run **list)
+int dk_nl_table_get(struct dk_nl *nl, const char *op_name, __u32 n, const char *device_name,
+		    const struct dk_nl_run **list)
 {
 	struct dk_entry e = { .size = sizeof(e) };
 	const struct dk_nl_run **tail = list;
@@ -810,9 +812,9 @@ int dk_nl_table(struct dk_nl *nl, const char *op_name, __u32 n, const char *devi
 
 	*list = NULL;
 	if (!err)
-		err = dk_nl_op(nl, op_name, &o);
+		err = dk_nl_op_get(nl, op_name, &o);
 	if (!err && device_name) {
-		err = dk_nl_device(nl, 0, device_name, &d);
+		err = dk_nl_device_get(nl, 0, device_name, &d);
 		n = err ? 0 : d->number;
 	}
 	if (err)
@@ -919,7 +921,7 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
 	int err = scripted("route");
 
 	if (!err)
-		err = dk_nl_op(nl, call->op, &o);
+		err = dk_nl_op_get(nl, call->op, &o);
 	if (err)
 		return err;
 	for (i = 0; i < call->num_objs; i++) {
@@ -940,14 +942,15 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
 	return 0;
 }
 
-int dk_nl_route(struct dk_nl *nl, const struct dk_nl_call *call, const struct dk_nl_route **route)
+int dk_nl_route_get(struct dk_nl *nl, const struct dk_nl_call *call,
+		    const struct dk_nl_route **route)
 {
 	return dk_nl_explain(nl, call, route, NULL);
 }
 
 /* ---- counters, limits and events ---------------------------------------------------- */
 
-int dk_nl_stats(struct dk_nl *nl, const struct dk_nl_stats **stats)
+int dk_nl_stats_get(struct dk_nl *nl, const struct dk_nl_stats **stats)
 {
 	struct dk_nl_stats *s = give(sizeof(*s));
 	struct line *l = next_of(lines, "stats");
@@ -1046,7 +1049,7 @@ int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **list)
 	return err;
 }
 
-int dk_nl_limit(struct dk_nl *nl, const char *name, const struct dk_nl_limit **answer)
+int dk_nl_limit_get(struct dk_nl *nl, const char *name, const struct dk_nl_limit **answer)
 {
 	struct dk_nl_limit *a;
 	int err = dk_nl_limits(nl, answer);

@@ -35,7 +35,7 @@ TEST(info)
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_info *info;
 
-	EXPECT_EQ(dk_nl_info(nl, &info), 0);
+	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
 	EXPECT_EQ(info->size, sizeof(*info));
 	EXPECT_STREQ(info->version, "0.9.1");
 	EXPECT_EQ(info->abi, 1);
@@ -57,7 +57,7 @@ TEST(layout)
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_layout *l;
 
-	EXPECT_EQ(dk_nl_layout(nl, &l), 0);
+	EXPECT_EQ(dk_nl_layout_get(nl, &l), 0);
 	EXPECT_STREQ(l->name, "v1");
 	EXPECT_EQ(l->entries, 1000);
 	EXPECT_EQ(l->num_backends, 2);
@@ -82,7 +82,7 @@ TEST(backends)
 	const struct dk_nl_backend *list, *b;
 	unsigned int n = 0;
 
-	EXPECT_EQ(dk_nl_backend(nl, 0, "edu", &b), 0);
+	EXPECT_EQ(dk_nl_backend_get(nl, 0, "edu", &b), 0);
 	EXPECT_EQ(b->number, 14);
 	EXPECT_EQ(b->state, DK_NL_STATE_OFFLINE);
 	EXPECT_EQ(b->is_bound, 1);
@@ -110,7 +110,7 @@ TEST(devices)
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_device *d;
 
-	EXPECT_EQ(dk_nl_device(nl, 65536, NULL, &d), 0);
+	EXPECT_EQ(dk_nl_device_get(nl, 65536, NULL, &d), 0);
 	EXPECT_EQ(d->number, 65536);
 	EXPECT_EQ(d->backend, 14);
 	EXPECT_EQ(d->state, DK_NL_STATE_ONLINE);
@@ -171,7 +171,7 @@ TEST(providers)
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_provider *p;
 
-	EXPECT_EQ(dk_nl_provider(nl, "dk_edu", &p), 0);
+	EXPECT_EQ(dk_nl_provider_get(nl, "dk_edu", &p), 0);
 	EXPECT_STREQ(p->name, "dk_edu");
 	EXPECT_STREQ(p->module, "dk_edu");
 	EXPECT_EQ(p->state, DK_NL_PROVIDER_LEAVING);
@@ -195,7 +195,7 @@ TEST(operators)
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_op *op;
 
-	EXPECT_EQ(dk_nl_op(nl, "aten::op00000", &op), 0);
+	EXPECT_EQ(dk_nl_op_get(nl, "aten::op00000", &op), 0);
 	EXPECT_STREQ(op->name, "aten::op00000");
 	EXPECT_STREQ(op->schema, "op(Tensor x) -> Tensor");
 	EXPECT_STREQ(op->provider, "dk_cpu");
@@ -219,7 +219,7 @@ TEST(functions)
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_impl *i;
 
-	EXPECT_EQ(dk_nl_impl(nl, "aten::add", 30, 0, &i), 0);
+	EXPECT_EQ(dk_nl_impl_get(nl, "aten::add", 30, 0, &i), 0);
 	EXPECT_STREQ(i->op, "aten::add");
 	EXPECT_EQ(i->key, 30);
 	EXPECT_STREQ(i->key_name, "edu");
@@ -240,7 +240,7 @@ TEST(tables)
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_run *run;
 
-	EXPECT_EQ(dk_nl_table(nl, "aten::add", 0, "edu0", &run), 0);
+	EXPECT_EQ(dk_nl_table_get(nl, "aten::add", 0, "edu0", &run), 0);
 	EXPECT_EQ(run->next->first, 10);
 	EXPECT_EQ(run->next->last, 14);
 	EXPECT_STREQ(run->first_key, "CPU");
@@ -252,7 +252,7 @@ TEST(tables)
 	EXPECT_EQ(run->device, 65536);
 	EXPECT_STREQ(run->device_name, "edu0");
 	dk_nl_free(run);
-	EXPECT_EQ(dk_nl_table_entry(nl, "aten::add", 0, NULL, 3, &run), 0);
+	EXPECT_EQ(dk_nl_table_entry_get(nl, "aten::add", 0, NULL, 3, &run), 0);
 	EXPECT_EQ(run->last, 4);
 	dk_nl_free(run);
 	close_nl(nl);
@@ -289,7 +289,7 @@ TEST(routes)
 	const struct dk_nl_route *r;
 	const struct dk_nl_step *s;
 
-	EXPECT_EQ(dk_nl_route(nl, &call, &r), 0);
+	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), 0);
 	check_route(r);
 	dk_nl_free(r);
 	EXPECT_EQ(dk_nl_explain(nl, &call, &r, &s), 0);
@@ -331,7 +331,7 @@ TEST(counters)
 	const struct dk_nl_counter *c;
 	const struct dk_nl_stats *s;
 
-	EXPECT_EQ(dk_nl_stats(nl, &s), 0);
+	EXPECT_EQ(dk_nl_stats_get(nl, &s), 0);
 	EXPECT_EQ(s->state, DK_NL_STATE_ONLINE);
 	EXPECT_EQ(s->count, 5000000000ULL);
 	EXPECT_EQ(s->uncounted, 3);
@@ -360,7 +360,7 @@ TEST(limits)
 	struct dk_nl *nl = open_nl();
 	const struct dk_nl_limit *l;
 
-	EXPECT_EQ(dk_nl_limit(nl, "private-backends", &l), 0);
+	EXPECT_EQ(dk_nl_limit_get(nl, "private-backends", &l), 0);
 	EXPECT_STREQ(l->name, "private-backends");
 	EXPECT_EQ(l->most, 3);
 	EXPECT_EQ(l->has_used, 1);
@@ -411,21 +411,21 @@ TEST(what_an_older_module_does_not_say)
 	const struct dk_nl_op *op;
 
 	module_version = OLDER;
-	EXPECT_EQ(dk_nl_backend(nl, 14, NULL, &b), 0);
+	EXPECT_EQ(dk_nl_backend_get(nl, 14, NULL, &b), 0);
 	EXPECT_STREQ(b->key_name, "");
 	EXPECT_EQ(b->state, DK_NL_STATE_ONLINE);
 	EXPECT_EQ(b->num_providers, 0);
 	dk_nl_free(b);
-	EXPECT_EQ(dk_nl_device(nl, 1, NULL, &d), 0);
+	EXPECT_EQ(dk_nl_device_get(nl, 1, NULL, &d), 0);
 	EXPECT_EQ(d->state, DK_NL_STATE_ONLINE);
 	EXPECT_EQ(d->backend_state, DK_NL_STATE_ONLINE);
 	EXPECT_STREQ(d->provider, "");
 	dk_nl_free(d);
-	EXPECT_EQ(dk_nl_provider(nl, "dk_edu", &p), 0);
+	EXPECT_EQ(dk_nl_provider_get(nl, "dk_edu", &p), 0);
 	EXPECT_EQ(p->has_calls, 0);
 	EXPECT_STREQ(p->module, "");
 	dk_nl_free(p);
-	EXPECT_EQ(dk_nl_op(nl, "aten::op00000", &op), 0);
+	EXPECT_EQ(dk_nl_op_get(nl, "aten::op00000", &op), 0);
 	EXPECT_STREQ(op->schema, "");
 	EXPECT_STREQ(op->impls->device_name, "");
 	dk_nl_free(op);
@@ -535,7 +535,7 @@ TEST(arguments_of_a_call)
 	size_t at;
 
 	fake.answer = remember;
-	EXPECT_EQ(dk_nl_route(nl, &call, &r), 0);
+	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), 0);
 	dk_nl_free(r);
 	EXPECT_EQ(sent(DK_A_ROUTE_EXCLUDED, 8), 6);
 	EXPECT(!is_sent(DK_A_ROUTE_INCLUDED));
@@ -638,14 +638,14 @@ TEST(functions_that_do_not_fit)
 	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
 	fake.answer = answer_many_impls;
 	num_impls = 2;			/* and three the second time, as the list has */
-	EXPECT_EQ(dk_nl_op(nl, "aten::add", &op), 0);
+	EXPECT_EQ(dk_nl_op_get(nl, "aten::add", &op), 0);
 	EXPECT_EQ(fake_requests, 4);
 	for (i = op->impls; i; i = i->next)
 		n += !strcmp(i->op, "aten::add");
 	EXPECT_EQ(n, 3);
 	dk_nl_free(op);
 	num_impls = 10;
-	EXPECT_EQ(dk_nl_op(nl, "aten::add", &op), -EAGAIN);
+	EXPECT_EQ(dk_nl_op_get(nl, "aten::add", &op), -EAGAIN);
 	EXPECT(!op);
 	close_nl(nl);
 }
@@ -725,7 +725,7 @@ TEST(the_module_was_loaded_again)
 	const struct dk_nl_info *info;
 
 	fake.family = FAKE_FAMILY + 1;
-	EXPECT_EQ(dk_nl_info(nl, &info), 0);
+	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
 	EXPECT_EQ(dk_nl_why(nl)->code, 0);
 	dk_nl_free(info);
 	close_nl(nl);
@@ -758,12 +758,12 @@ TEST(the_module_was_unloaded)
 
 	fake.family = 0;
 	fake.is_module_loaded = false;
-	EXPECT_EQ(dk_nl_info(nl, &info), -ENOENT);
+	EXPECT_EQ(dk_nl_info_get(nl, &info), -ENOENT);
 	EXPECT(strstr(dk_nl_strerror(nl), "modprobe dispatchkey"));
-	EXPECT_EQ(dk_nl_info(nl, &info), -ENOENT);
+	EXPECT_EQ(dk_nl_info_get(nl, &info), -ENOENT);
 	EXPECT(strstr(dk_nl_strerror(nl), "modprobe dispatchkey"));
 	fake.family = FAKE_FAMILY;
-	EXPECT_EQ(dk_nl_info(nl, &info), 0);
+	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
 	dk_nl_free(info);
 	close_nl(nl);
 }
@@ -781,10 +781,10 @@ TEST(no_answer_in_time)
 	dk_nl_close(open_nl());
 	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
 	fake.answer = answer_nothing;
-	EXPECT_EQ(dk_nl_info(nl, &info), -ETIMEDOUT);
+	EXPECT_EQ(dk_nl_info_get(nl, &info), -ETIMEDOUT);
 	EXPECT_STREQ(dk_nl_strerror(nl), "the module did not answer in time");
 	fake.answer = answer_well;
-	EXPECT_EQ(dk_nl_info(nl, &info), 0);
+	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
 	dk_nl_free(info);
 	close_nl(nl);
 }
@@ -804,7 +804,7 @@ TEST(others_are_not_listened_to)
 	const struct dk_nl_info *info;
 
 	fake.answer = answer_twice;
-	EXPECT_EQ(dk_nl_info(nl, &info), 0);
+	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
 	dk_nl_free(info);
 	close_nl(nl);
 }

@@ -110,12 +110,12 @@ TEST(a_name_at_fault)
 	says.error = -ENODEV;
 	says.message = "no such device";
 	says.attribute = DK_A_DEVICE_NAME;
-	EXPECT_EQ(dk_nl_device(nl, 0, "edu9", &d), -ENODEV);
+	EXPECT_EQ(dk_nl_device_get(nl, 0, "edu9", &d), -ENODEV);
 	EXPECT(!d);
 	check_edu9(nl);
 	/* the request is in the answer, and the TLVs behind it */
 	says.has_request = true;
-	EXPECT_EQ(dk_nl_device(nl, 0, "edu9", &d), -ENODEV);
+	EXPECT_EQ(dk_nl_device_get(nl, 0, "edu9", &d), -ENODEV);
 	check_edu9(nl);
 	close_nl(nl);
 }
@@ -128,10 +128,10 @@ TEST(a_number_at_fault)
 	says.error = -ERANGE;
 	says.message = "integer out of range";
 	says.attribute = DK_A_BACKEND_NUMBER;
-	EXPECT_EQ(dk_nl_backend(nl, 99, NULL, &b), -ERANGE);
+	EXPECT_EQ(dk_nl_backend_get(nl, 99, NULL, &b), -ERANGE);
 	EXPECT_STREQ(dk_nl_strerror(nl), "backend 99: integer out of range");
 	says.message = NULL;
-	EXPECT_EQ(dk_nl_backend(nl, 99, NULL, &b), -ERANGE);
+	EXPECT_EQ(dk_nl_backend_get(nl, 99, NULL, &b), -ERANGE);
 	EXPECT_STREQ(dk_nl_strerror(nl), "backend 99: Numerical result out of range");
 	close_nl(nl);
 }
@@ -163,13 +163,13 @@ TEST(within_a_nest)
 	says.message = "no such device";
 	says.attribute = DK_A_ROUTE_OBJ;
 	says.inner = NLA_HDRLEN;
-	EXPECT_EQ(dk_nl_route(nl, &call, &r), -ENODEV);
+	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), -ENODEV);
 	EXPECT_STREQ(dk_nl_why(nl)->attribute, "obj.device-name");
 	EXPECT_STREQ(dk_nl_strerror(nl), "device \"edu9\": no such device");
 	/* the nest itself, which has no value to be shown */
 	says.inner = 0;
 	says.message = "too many arguments";
-	EXPECT_EQ(dk_nl_route(nl, &call, &r), -ENODEV);
+	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), -ENODEV);
 	EXPECT_STREQ(dk_nl_why(nl)->attribute, "obj");
 	EXPECT_STREQ(dk_nl_strerror(nl), "argument: too many arguments");
 	close_nl(nl);
@@ -182,11 +182,11 @@ TEST(what_is_missing)
 
 	says.error = -EINVAL;
 	says.missing = DK_A_TABLE_OP;
-	EXPECT_EQ(dk_nl_table(nl, NULL, 0, NULL, &run), -EINVAL);
+	EXPECT_EQ(dk_nl_table_get(nl, NULL, 0, NULL, &run), -EINVAL);
 	EXPECT_STREQ(dk_nl_why(nl)->missing, "op");
 	EXPECT_STREQ(dk_nl_strerror(nl), "no operator is given");
 	says.message = "a table is an operator's";
-	EXPECT_EQ(dk_nl_table_entry(nl, NULL, 0, NULL, 1, &run), -EINVAL);
+	EXPECT_EQ(dk_nl_table_entry_get(nl, NULL, 0, NULL, 1, &run), -EINVAL);
 	EXPECT_STREQ(dk_nl_strerror(nl), "a table is an operator's");
 	EXPECT_STREQ(dk_nl_why(nl)->missing, "op");
 	close_nl(nl);
@@ -204,7 +204,7 @@ TEST(what_is_missing_in_a_nest)
 	says.error = -EINVAL;
 	says.missing = DK_A_OBJ_KEYSET;
 	says.missing_in = DK_A_ROUTE_OBJ;
-	EXPECT_EQ(dk_nl_route(nl, &call, &r), -EINVAL);
+	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), -EINVAL);
 	EXPECT_STREQ(dk_nl_why(nl)->missing, "obj.keyset");
 	EXPECT_STREQ(dk_nl_strerror(nl), "no keyset is given");
 	close_nl(nl);
@@ -344,14 +344,14 @@ TEST(a_name_that_is_too_long)
 
 	memset(name, 'x', DK_NAME_MAX);
 	name[DK_NAME_MAX] = '\0';
-	EXPECT_EQ(dk_nl_device(nl, 0, name, &d), -EINVAL);
+	EXPECT_EQ(dk_nl_device_get(nl, 0, name, &d), -EINVAL);
 	EXPECT(!d);
 	EXPECT_EQ(fake_requests, 0);
 	EXPECT_STREQ(dk_nl_why(nl)->attribute, "name");
 	EXPECT_EQ(strlen(dk_nl_why(nl)->value), DK_NAME_MAX - 1);
 	EXPECT(strstr(dk_nl_strerror(nl), "xxx\": the name is too long"));
 	name[DK_NAME_MAX - 1] = '\0';
-	EXPECT_EQ(dk_nl_device(nl, 0, name, &d), -EBADMSG);
+	EXPECT_EQ(dk_nl_device_get(nl, 0, name, &d), -EBADMSG);
 	EXPECT_EQ(fake_requests, 1);
 	close_nl(nl);
 }
@@ -365,7 +365,7 @@ TEST(too_many_arguments)
 	const struct dk_nl_route *r;
 	struct dk_nl *nl = open_nl();
 
-	EXPECT_EQ(dk_nl_route(nl, &call, &r), -EINVAL);
+	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), -EINVAL);
 	EXPECT_EQ(fake_requests, 0);
 	EXPECT_STREQ(dk_nl_strerror(nl), "a call dispatches on at most 64 arguments");
 	close_nl(nl);

@@ -44,12 +44,12 @@ static void expect_backend(void (*how)(const struct nlmsghdr *request), int erro
 	struct dk_nl *nl = open_nl();
 
 	spoil = how;
-	EXPECT_EQ(dk_nl_backend(nl, 14, NULL, &b), error);
+	EXPECT_EQ(dk_nl_backend_get(nl, 14, NULL, &b), error);
 	if (sentence)
 		EXPECT_STREQ(dk_nl_strerror(nl), sentence);
 	EXPECT(!b == !!error);
 	dk_nl_free(b);
-	EXPECT_EQ(dk_nl_backend(nl, 14, NULL, &b), 0);
+	EXPECT_EQ(dk_nl_backend_get(nl, 14, NULL, &b), 0);
 	EXPECT_STREQ(b->name, "edu");
 	dk_nl_free(b);
 	dk_nl_close(nl);
@@ -184,7 +184,7 @@ TEST(within_a_nest)
 	struct dk_nl *nl = open_nl();
 
 	spoil = bad_nest;
-	EXPECT_EQ(dk_nl_op(nl, "aten::add", &op), -EBADMSG);
+	EXPECT_EQ(dk_nl_op_get(nl, "aten::add", &op), -EBADMSG);
 	EXPECT_STREQ(dk_nl_strerror(nl), NOT_WELL_FORMED ": label of impl");
 	dk_nl_close(nl);
 }
@@ -260,7 +260,7 @@ TEST(two_answers_where_there_is_one)
 	struct dk_nl *nl = open_nl();
 
 	spoil = two_elements;
-	EXPECT_EQ(dk_nl_info(nl, &info), -EBADMSG);
+	EXPECT_EQ(dk_nl_info_get(nl, &info), -EBADMSG);
 	dk_nl_close(nl);
 }
 
@@ -498,7 +498,7 @@ static void ask_all(struct dk_nl *nl)
 	const struct dk_nl_counter *counters;
 	const struct dk_nl_run *runs;
 
-	dk_nl_layout(nl, &layout);
+	dk_nl_layout_get(nl, &layout);
 	dk_nl_free(layout);
 	dk_nl_backends(nl, &backends);
 	read_backends(backends);
@@ -507,7 +507,7 @@ static void ask_all(struct dk_nl *nl)
 	dk_nl_free(devices);
 	dk_nl_providers(nl, &providers);
 	dk_nl_free(providers);
-	dk_nl_op(nl, "aten::add", &op);
+	dk_nl_op_get(nl, "aten::add", &op);
 	read_op(op);
 	dk_nl_free(op);
 	dk_nl_ops(nl, NULL, &ops);
@@ -519,7 +519,7 @@ static void ask_all(struct dk_nl *nl)
 	}
 	dk_nl_counters(nl, NULL, &counters);
 	dk_nl_free(counters);
-	dk_nl_table(nl, "aten::add", 0, NULL, &runs);
+	dk_nl_table_get(nl, "aten::add", 0, NULL, &runs);
 	dk_nl_free(runs);
 }
 
@@ -538,7 +538,7 @@ TEST(bytes_at_random)
 		ask_all(nl);
 	EXPECT(total > 0);
 	fake.answer = answer_well;
-	EXPECT_EQ(dk_nl_info(nl, &info), 0);
+	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
 	dk_nl_free(info);
 	dk_nl_close(nl);
 }

@@ -48,7 +48,7 @@ TEST(the_module)
 	const struct dk_nl_info *info;
 	struct dk_nl *nl = open_nl();
 
-	if (went_well(nl, dk_nl_info(nl, &info))) {
+	if (went_well(nl, dk_nl_info_get(nl, &info))) {
 		EXPECT_STREQ(info->version, dk_nl_version());
 		EXPECT_STREQ(info->layout, "v1");
 		EXPECT_EQ(info->abi, DK_ABI_VERSION);
@@ -64,7 +64,7 @@ TEST(its_layout)
 	const struct dk_nl_layout *l;
 	struct dk_nl *nl = open_nl();
 
-	if (went_well(nl, dk_nl_layout(nl, &l))) {
+	if (went_well(nl, dk_nl_layout_get(nl, &l))) {
 		EXPECT_STREQ(l->name, "v1");
 		EXPECT_EQ(l->num_backends, DK_NUM_BACKENDS);
 		/* all but Undefined, which has no bit */
@@ -91,7 +91,7 @@ TEST(backends)
 			EXPECT_EQ(edu->state, DK_NL_STATE_ONLINE);
 			EXPECT(edu->num_providers >= 1);
 			EXPECT(!strncmp(edu->key_name, "PrivateUse", 10));
-			went_well(nl, dk_nl_backend(nl, edu->number, NULL, &one));
+			went_well(nl, dk_nl_backend_get(nl, edu->number, NULL, &one));
 			EXPECT_STREQ(one ? one->name : NULL, "edu");
 			dk_nl_free(one);
 		}
@@ -114,7 +114,7 @@ TEST(devices)
 		card_number = list->number;
 		dk_nl_free(list);
 	}
-	if (went_well(nl, dk_nl_device(nl, 0, card, &one))) {
+	if (went_well(nl, dk_nl_device_get(nl, 0, card, &one))) {
 		EXPECT_EQ(one->number, card_number);
 		EXPECT_STREQ(one->name, card);
 		dk_nl_free(one);
@@ -132,7 +132,7 @@ TEST(providers)
 		for (p = list; p; p = p->next)
 			seen += !strcmp(p->module, "dk_cpu") || !strcmp(p->module, "dk_edu");
 		EXPECT(seen >= 2);
-		if (went_well(nl, dk_nl_provider(nl, list->name, &p))) {
+		if (went_well(nl, dk_nl_provider_get(nl, list->name, &p))) {
 			EXPECT_STREQ(p->name, list->name);
 			dk_nl_free(p);
 		}
@@ -154,7 +154,7 @@ TEST(operators_and_their_functions)
 		for (o = list; o; o = o->next, all++) {
 			EXPECT(!strncmp(o->name, "sample::", 8));
 			EXPECT(!o->next || strcmp(o->name, o->next->name) < 0);
-			if (!went_well(nl, dk_nl_op(nl, o->name, &op)))
+			if (!went_well(nl, dk_nl_op_get(nl, o->name, &op)))
 				continue;
 			for (n = 0, i = op->impls; i; i = i->next, n++)
 				EXPECT_STREQ(i->op, op->name);
@@ -181,7 +181,7 @@ TEST(limits)
 
 	if (went_well(nl, dk_nl_limits(nl, &list))) {
 		EXPECT(list && list->name[0] && list->most);
-		if (went_well(nl, dk_nl_limit(nl, list->name, &l))) {
+		if (went_well(nl, dk_nl_limit_get(nl, list->name, &l))) {
 			EXPECT_EQ(l->most, list->most);
 			dk_nl_free(l);
 		}
@@ -197,14 +197,14 @@ TEST(tables)
 	const struct dk_nl_run *list, *run, *one;
 	struct dk_nl *nl = open_nl();
 
-	if (went_well(nl, dk_nl_table(nl, FACTORIAL, 0, card, &list))) {
+	if (went_well(nl, dk_nl_table_get(nl, FACTORIAL, 0, card, &list))) {
 		EXPECT(list);
 		for (run = list; run; run = run->next) {
 			EXPECT(run->first <= run->last);
 			EXPECT(!run->next || run->last < run->next->first);
 			EXPECT(run->label[0] && run->first_key[0] && run->last_key[0]);
 		}
-		if (went_well(nl, dk_nl_table_entry(nl, FACTORIAL, 0, card, list->last, &one))) {
+		if (went_well(nl, dk_nl_table_entry_get(nl, FACTORIAL, 0, card, list->last, &one))) {
 			EXPECT_EQ(one->first, list->first);
 			EXPECT_EQ(one->last, list->last);
 			EXPECT_STREQ(one->label, list->label);
@@ -225,7 +225,7 @@ static bool goes_to_card(struct dk_nl *nl)
 	const struct dk_nl_route *r;
 	bool does = false;
 
-	if (went_well(nl, dk_nl_route(nl, &call, &r))) {
+	if (went_well(nl, dk_nl_route_get(nl, &call, &r))) {
 		does = r->device == card_number && !r->error;
 		EXPECT_STREQ(r->op, FACTORIAL);
 		EXPECT(r->raw.bits);
@@ -294,7 +294,7 @@ TEST(a_card_goes_offline_and_comes_back)
 		EXPECT_EQ(e.state, DK_NL_STATE_OFFLINE);
 		EXPECT(e.time && e.generation);
 	}
-	went_well(nl, dk_nl_device(nl, card_number, NULL, &d));
+	went_well(nl, dk_nl_device_get(nl, card_number, NULL, &d));
 	EXPECT_EQ(d ? d->state : 9, DK_NL_STATE_OFFLINE);
 	dk_nl_free(d);
 	went_well(nl, dk_nl_device_set_online(nl, card_number, NULL, 1, NULL));
@@ -320,7 +320,7 @@ TEST(counters)
 
 	went_well(nl, dk_nl_stats_enable(nl, 1));
 	went_well(nl, dk_nl_stats_set_readers(nl, DK_NL_READERS_ADMINS));
-	if (went_well(nl, dk_nl_stats(nl, &s))) {
+	if (went_well(nl, dk_nl_stats_get(nl, &s))) {
 		EXPECT_EQ(s->state, DK_NL_STATE_ONLINE);
 		EXPECT_EQ(s->readers, DK_NL_READERS_ADMINS);
 		EXPECT_EQ(s->has_count, 1);
@@ -360,24 +360,24 @@ TEST(refusals_in_words)
 	const struct dk_nl_route *r;
 	const struct dk_nl_backend *b;
 
-	EXPECT(dk_nl_device(nl, 0, "edu9", &d) < 0);
+	EXPECT(dk_nl_device_get(nl, 0, "edu9", &d) < 0);
 	said(nl, "device \"edu9\": ");
-	EXPECT(dk_nl_backend(nl, 99, NULL, &b) < 0);
+	EXPECT(dk_nl_backend_get(nl, 99, NULL, &b) < 0);
 	said(nl, "backend 99: ");
-	EXPECT(dk_nl_op(nl, "no::such", &op) < 0);
+	EXPECT(dk_nl_op_get(nl, "no::such", &op) < 0);
 	said(nl, "operator \"no::such\": ");
 	EXPECT(dk_nl_ops(nl, &f, &op) < 0);
 	said(nl, "backend 99: ");
-	EXPECT(dk_nl_table_entry(nl, "no::such", 0, NULL, 1, &run) < 0);
+	EXPECT(dk_nl_table_entry_get(nl, "no::such", 0, NULL, 1, &run) < 0);
 	said(nl, "operator \"no::such\": ");
 	/* of a dump that has begun, Linux 6.1 tells the message alone */
-	EXPECT(dk_nl_table(nl, "no::such", 0, NULL, &run) < 0);
+	EXPECT(dk_nl_table_get(nl, "no::such", 0, NULL, &run) < 0);
 	EXPECT(dk_nl_why(nl)->message[0]);
 	printf("# %s\n", dk_nl_strerror(nl));
-	EXPECT(dk_nl_route(nl, &call, &r) < 0);
+	EXPECT(dk_nl_route_get(nl, &call, &r) < 0);
 	said(nl, "device \"edu9\": ");
 	EXPECT_STREQ(dk_nl_why(nl)->attribute, "obj.device-name");
-	EXPECT(dk_nl_table_entry(nl, NULL, 0, NULL, 1, &run) < 0);
+	EXPECT(dk_nl_table_entry_get(nl, NULL, 0, NULL, 1, &run) < 0);
 	printf("# %s\n", dk_nl_strerror(nl));
 	EXPECT_STREQ(dk_nl_why(nl)->missing, "op");
 	dk_nl_close(nl);
@@ -456,7 +456,7 @@ TEST(the_module_goes)
 	while (dk_nl_monitor_next(m, 5000, &e) == 1)
 		;
 	EXPECT_EQ(dk_nl_monitor_why(m)->code, -ENODEV);
-	EXPECT_EQ(dk_nl_info(nl, &info), -ENOENT);
+	EXPECT_EQ(dk_nl_info_get(nl, &info), -ENOENT);
 	EXPECT_STREQ(dk_nl_strerror(nl),
 		     "the dispatchkey module is not loaded: type modprobe dispatchkey");
 	dk_nl_monitor_close(m);

@@ -92,7 +92,7 @@ static int show(struct live *v, const char *name)
 	const struct dk_nl_backend *list;
 	int err, status = STATUS_OK;
 
-	err = name ? dk_nl_backend(kernel(v), 0, name, &list) : dk_nl_backends(kernel(v), &list);
+	err = name ? dk_nl_backend_get(kernel(v), 0, name, &list) : dk_nl_backends(kernel(v), &list);
 	if (err)
 		return name ? fail_named(v, err, name, fail_backend) : fail_kernel(v, err);
 	if (wants(v, OPTION_JSON))
@@ -106,7 +106,7 @@ static int show(struct live *v, const char *name)
 static int get_state(struct dk_nl *nl, __u32 number, __u32 *state)
 {
 	const struct dk_nl_backend *b;
-	int err = dk_nl_backend(nl, number, NULL, &b);
+	int err = dk_nl_backend_get(nl, number, NULL, &b);
 
 	if (!err) {
 		*state = b->state;
@@ -150,7 +150,7 @@ static int release(struct live *v)
 		status = no_more(v, NULL);
 	if (status)
 		return status;
-	err = dk_nl_backend(kernel(v), 0, name, &b);
+	err = dk_nl_backend_get(kernel(v), 0, name, &b);
 	if (err)
 		return fail_named(v, err, name, fail_backend);
 	if (!b->is_bound)

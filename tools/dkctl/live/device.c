@@ -61,7 +61,7 @@ static int show(struct live *v, const char *name, __u32 backend)
 	const struct dk_nl_device *list;
 	int err, status = STATUS_OK;
 
-	err = name ? dk_nl_device(kernel(v), 0, name, &list) :
+	err = name ? dk_nl_device_get(kernel(v), 0, name, &list) :
 		     dk_nl_devices(kernel(v), backend, &list);
 	if (err)
 		return name ? fail_named(v, err, name, fail_device) : fail_kernel(v, err);
@@ -76,7 +76,7 @@ static int show(struct live *v, const char *name, __u32 backend)
 static int get_state(struct dk_nl *nl, __u32 number, __u32 *state)
 {
 	const struct dk_nl_device *d;
-	int err = dk_nl_device(nl, number, NULL, &d);
+	int err = dk_nl_device_get(nl, number, NULL, &d);
 
 	if (!err) {
 		*state = d->state;

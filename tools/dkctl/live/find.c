@@ -45,7 +45,7 @@ int find_backend(struct live *v, const char *name, __u32 *number)
 int find_device(struct live *v, const char *name, __u32 *number)
 {
 	const struct dk_nl_device *d;
-	int err = dk_nl_device(kernel(v), 0, name, &d);
+	int err = dk_nl_device_get(kernel(v), 0, name, &d);
 
 	if (err)
 		return fail_named(v, err, name, fail_device);
@@ -142,11 +142,11 @@ int check_names(struct live *v, const char *op, const char *provider)
 	const struct dk_nl_provider *p = NULL;
 	int err;
 
-	err = op ? dk_nl_op(kernel(v), op, &o) : 0;
+	err = op ? dk_nl_op_get(kernel(v), op, &o) : 0;
 	if (err)
 		return fail_named(v, err, op, fail_op);
 	dk_nl_free(o);
-	err = provider ? dk_nl_provider(kernel(v), provider, &p) : 0;
+	err = provider ? dk_nl_provider_get(kernel(v), provider, &p) : 0;
 	if (err)
 		return fail_named(v, err, provider, fail_provider);
 	dk_nl_free(p);

@@ -70,7 +70,7 @@ int live_limits(struct live *v)
 	status = no_more(v, words);
 	if (status)
 		return status;
-	err = name ? dk_nl_limit(kernel(v), name, &list) : dk_nl_limits(kernel(v), &list);
+	err = name ? dk_nl_limit_get(kernel(v), name, &list) : dk_nl_limits(kernel(v), &list);
 	if (err)
 		return name ? fail_named(v, err, name, fail_limit) : fail_kernel(v, err);
 	if (wants(v, OPTION_JSON))

@@ -39,7 +39,7 @@ static int find_layout(struct live *v)
 {
 	struct dk_diag why = { .size = sizeof(why) };
 	const struct dk_nl_layout *l;
-	int err = dk_nl_layout(kernel(v), &l);
+	int err = dk_nl_layout_get(kernel(v), &l);
 	char *text;
 
 	if (err)

@@ -151,7 +151,7 @@ static int show_one(struct live *v, const char *name)
 
 	if (status)
 		return status;
-	err = dk_nl_op(kernel(v), name, &op);
+	err = dk_nl_op_get(kernel(v), name, &op);
 	if (err)
 		return fail_named(v, err, name, fail_op);
 	if (wants(v, OPTION_JSON))

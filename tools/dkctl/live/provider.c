@@ -72,7 +72,7 @@ int live_provider(struct live *v)
 	status = no_more(v, words);
 	if (status)
 		return status;
-	err = name ? dk_nl_provider(kernel(v), name, &list) : dk_nl_providers(kernel(v), &list);
+	err = name ? dk_nl_provider_get(kernel(v), name, &list) : dk_nl_providers(kernel(v), &list);
 	if (err)
 		return name ? fail_named(v, err, name, fail_provider) : fail_kernel(v, err);
 	if (wants(v, OPTION_JSON))

@@ -506,7 +506,7 @@ static int check_count(struct call *c)
 	char words[64];
 	int err;
 
-	err = dk_nl_op(kernel(c->v), c->nl.op, &op);
+	err = dk_nl_op_get(kernel(c->v), c->nl.op, &op);
 	if (err)
 		return fail_named(c->v, err, c->nl.op, fail_op);
 	most = max_objects(op->schema);
@@ -526,7 +526,7 @@ static int ask(struct call *c)
 	if (wants(v, OPTION_VERBOSE))
 		err = dk_nl_explain(kernel(v), &c->nl, &c->route, &c->steps);
 	else
-		err = dk_nl_route(kernel(v), &c->nl, &c->route);
+		err = dk_nl_route_get(kernel(v), &c->nl, &c->route);
 	if (err)
 		return fail_named(v, err, c->nl.op, fail_op);
 	if (wants(v, OPTION_JSON))

@@ -216,7 +216,7 @@ static int show_counters(struct live *v, const struct dk_nl_stats *stats,
 static int show(struct live *v, const struct dk_nl_counter_filter *filter)
 {
 	const struct dk_nl_stats *stats;
-	int err = dk_nl_stats(kernel(v), &stats), status = STATUS_OK;
+	int err = dk_nl_stats_get(kernel(v), &stats), status = STATUS_OK;
 
 	if (err)
 		return fail_kernel(v, err);

@@ -65,7 +65,7 @@ static int svg(struct request *q, const struct grid *g)
 static int draw(struct live *v, struct grid *g, const struct dk_nl_run *runs)
 {
 	const struct dk_nl_layout *layout;
-	int err = dk_nl_layout(kernel(v), &layout), status;
+	int err = dk_nl_layout_get(kernel(v), &layout), status;
 
 	if (err)
 		return fail_kernel(v, err);
@@ -92,7 +92,7 @@ static int fail_table(struct live *v, int err, const struct grid *g)
 
 	if (err != -ENOENT && err != -ENODEV)
 		return fail_kernel(v, err);
-	if (dk_nl_op(kernel(v), g->op, &op))
+	if (dk_nl_op_get(kernel(v), g->op, &op))
 		return fail_op(v, g->op);
 	dk_nl_free(op);
 	return g->device ? fail_device(v, g->device) : fail_kernel(v, err);
@@ -117,7 +117,7 @@ int live_table(struct live *v)
 		status = no_more(v, words);
 	if (status)
 		return status;
-	err = dk_nl_table(kernel(v), g.op, 0, g.device, &runs);
+	err = dk_nl_table_get(kernel(v), g.op, 0, g.device, &runs);
 	if (err)
 		return fail_table(v, err, &g);
 	status = draw(v, &g, runs);

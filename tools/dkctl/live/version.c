@@ -103,7 +103,7 @@ int run_version(struct request *q)
 	int err = dk_nl_open(NULL, &nl, NULL);
 
 	if (!err)
-		err = dk_nl_info(nl, &info);
+		err = dk_nl_info_get(nl, &info);
 	if (q->options & OPTION_JSON) {
 		json(q, info);
 	} else {
