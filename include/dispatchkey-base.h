@@ -198,11 +198,10 @@ extern const struct dk_local dk_local_default;
 	X(REGISTERED, EEXIST, "the provider is registered already")	\
 	X(UNREGISTERED, EINVAL, "the provider is not registered")	\
 	X(SHUTDOWN, ESHUTDOWN, "the registry is being torn down")	\
-	X(IN_USE, EBUSY, "the registry has providers, listeners, held operators or a hold") \
+	X(IN_USE, EBUSY, "the registry has providers, listeners or held operators") \
 	X(INSIDE, EDEADLK, "called from inside a function of the same provider") \
 	X(INSIDE_BACKEND, EDEADLK,					\
 	  "called from inside a function at a key of the backend")	\
-	X(HELD, EDEADLK, "called inside a hold, which keeps every provider") \
 	X(ATOMIC, EDEADLK, "called from an atomic call")		\
 	X(STILL_INSIDE, ETIMEDOUT, "this call has been inside for at least so long") \
 	X(GRACE, ETIMEDOUT,						\

@@ -117,33 +117,35 @@ int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
 		  const struct dk_local *local, const struct dk_obj *const *objs,
 		  unsigned int n);
 
+/* The same with the union of the keysets of @objs, for DK_OP(). */
+int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
+		   const struct dk_local *local, const struct dk_obj *const *objs,
+		   unsigned int n, __u64 raw) DK__HOT;
+
+#ifdef __KERNEL__
 /**
- * dk_call_enter_bare() - dk_call_enter() from inside a read section
+ * dk_call_enter_rcu() - dk_call_enter() from inside an RCU read section
  * @c: takes the call
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
  * @objs: the arguments that it dispatches on, in order
  * @n: how many
  *
- * For a batch of calls: of an atomic operator the call takes no read section of
- * its own, because the caller's lasts until it is left: in the kernel that of
- * rcu_read_lock(), in userspace that of dk_section_begin(). Of a sleepable
- * operator it is as dk_call_enter().
+ * A call of an atomic operator takes no read section of its own, because the
+ * caller's lasts until the call is left. A call of a sleepable operator is as
+ * dk_call_enter().
  *
- * Context: Inside a read section.
+ * Context: Inside rcu_read_lock().
  * Return: As dk_call_enter().
  */
-int dk_call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
-		       const struct dk_local *local, const struct dk_obj *const *objs,
-		       unsigned int n);
+int dk_call_enter_rcu(struct dk_call *c, struct dk_op_decl *decl,
+		      const struct dk_local *local, const struct dk_obj *const *objs,
+		      unsigned int n);
 
-/* The same two with the union of the keysets of @objs, for DK_OP(). */
-int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
-		   const struct dk_local *local, const struct dk_obj *const *objs,
-		   unsigned int n, __u64 raw) DK__HOT;
-int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
-			const struct dk_local *local, const struct dk_obj *const *objs,
-			unsigned int n, __u64 raw) DK__HOT;
+int dk__call_enter_rcu(struct dk_call *c, struct dk_op_decl *decl,
+		       const struct dk_local *local, const struct dk_obj *const *objs,
+		       unsigned int n, __u64 raw);
+#endif
 
 /**
  * dk_call_enter_op() - dk_call_enter() by handle, in any registry
@@ -230,73 +232,6 @@ int dk_call_enter_keyset(struct dk_call *c, struct dk_op *op, struct dk_op_decl 
 int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 		       const struct dk_op_decl *decl, struct dk_keyset ks,
 		       const struct dk_obj *const *objs, unsigned int n) DK__HOT;
-
-/**
- * struct dk_hold - keeps every provider of a registry from leaving
- * @size: sizeof(struct dk_hold), set by the caller
- *
- * Its storage is the caller's, and all else in it the dispatcher's own.
- */
-struct dk_hold {
-	__u32 size;
-	/* private: */
-	__u32 reserved;
-	struct dk_registry *reg;
-	__u64 gate[8];
-};
-
-/**
- * dk_hold_begin() - keep every provider from leaving, for a batch of calls
- * @h: takes the hold; set @h->size before
- * @reg: the registry that the calls go to, NULL for the default one
- *
- * Calls that are made with it, by dk_call_enter_held() or the id_held() of
- * DK_OP(), need not keep their provider one by one. Whoever unregisters or takes
- * something offline meanwhile unpublishes it at once, and waits for the hold as
- * for a call; who holds cannot: -EDEADLK. So keep it short. Only calls of
- * sleepable operators become cheaper.
- *
- * Context: Process context; the calls may sleep.
- * Return: 0, and then, and only then, dk_release() has to follow, on the same
- * task or thread; -EINVAL (size); -ENOMEM (userspace: the default registry, or
- * the thread's first call).
- */
-int dk_hold_begin(struct dk_hold *h, struct dk_registry *reg);
-
-/**
- * dk_release() - end a hold
- * @h: from dk_hold_begin(); every call that was made with it has returned
- *
- * Must be called on the task or thread that began the hold; see dk_call_leave().
- *
- * Context: As dk_hold_begin().
- */
-void dk_release(struct dk_hold *h);
-
-/**
- * dk_call_enter_held() - dk_call_enter() inside a hold
- * @c: takes the call
- * @h: a hold of this task or thread; one of another registry is no help
- * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
- *	registry
- * @decl: the operator, or gives its type
- * @local: local state, never NULL
- * @objs: the arguments that it dispatches on, in order
- * @n: how many
- *
- * Its redispatches are held, too.
- *
- * Context: As dk_call_enter().
- * Return: As dk_call_enter().
- */
-int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
-		       struct dk_op_decl *decl, const struct dk_local *local,
-		       const struct dk_obj *const *objs, unsigned int n);
-
-/* The same for DK_OP(), as dk__call_enter_op(). */
-int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
-			struct dk_op_decl *decl, const struct dk_local *local,
-			const struct dk_obj *const *objs, unsigned int n) DK__HOT;
 
 /**
  * dk_call_leave() - end a call that was entered

@@ -225,7 +225,7 @@ int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
  *
  * After -ETIMEDOUT the device is offline and no new call enters, but a call that
  * was inside has not returned: @why names it, its function and thread, and for how
- * long it is known to be there, or a hold (reason STILL_INSIDE). Asking again goes
+ * long it is known to be there (reason STILL_INSIDE). Asking again goes
  * on waiting, and takes it offline again if somebody has brought it online
  * meanwhile. That an operator is left unserved is told with 0 only. A grace period,
  * which calls of atomic operators may prolong, is always waited for.
@@ -252,7 +252,7 @@ int dk_device_set_online_timeout(struct dk_registry *reg, __u32 device, int onli
  * Context: Process context, sleeps until the calls inside have returned.
  * Return: 0; -EINVAL (no such backend); -ENOMEM (then nothing has changed);
  * -ECANCELED as dk_device_set_online(); -EDEADLK from inside a function at one of
- * its keys, from inside a hold or from an atomic call; -ESHUTDOWN.
+ * its keys or from an atomic call; -ESHUTDOWN.
  */
 int dk_backend_set_online(struct dk_registry *reg, unsigned int backend, int online,
 			  struct dk_diag *why);

@@ -437,24 +437,6 @@ struct dk_local *dk_local_current(void);
 int dk_thread_init(void);
 
 /**
- * dk_section_begin() - begin a read section, for a batch of bare calls
- *
- * See dk_call_enter_bare(); sections nest. While one lasts, no provider leaves
- * whose functions atomic operators call, and whoever unregisters waits: so keep
- * it short, and neither sleep nor unregister in it, which is -EDEADLK.
- *
- * Context: Any thread; async-signal-safe once the thread is known.
- */
-void dk_section_begin(void);
-
-/**
- * dk_section_end() - end what dk_section_begin() began
- *
- * Context: The same thread.
- */
-void dk_section_end(void);
-
-/**
  * DK_INCLUDE() - include a set in this thread, to the end of the block
  * @set: the keyset
  *

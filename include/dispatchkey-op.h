@@ -153,6 +153,26 @@
 #define DK__WEAK __attribute__((weak, visibility("hidden")))
 #endif
 
+#ifdef __KERNEL__
+#define DK__OP_RCU(id, params, args, objs)				\
+static inline DK__UNUSED int						\
+id##_rcu(const struct dk_local *dk__local, DK__UNPAREN params)		\
+{									\
+	enum { dk__generators = 1 };					\
+	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
+	struct dk_call dk__call DK__NOT_SET;				\
+	int dk__err;							\
+									\
+	dk__err = dk__call_enter_rcu(&dk__call, &id##_op, dk__local,	\
+				     dk__objs + 1, DK__OBJS(dk__objs),	\
+				     DK__RAW(dk__objs));		\
+	return dk__err ? dk__err :					\
+			 dk__##id##_run_and_leave(&dk__call, DK__UNPAREN args); \
+}
+#else
+#define DK__OP_RCU(id, params, args, objs)
+#endif
+
 /**
  * DK_OP() - an operator, for all who define, implement or call it
  * @id: what its C names begin with
@@ -169,13 +189,11 @@
  *
  * * ``id(params)`` - call it with the caller's local state
  * * ``id_in(local, params)`` - call it with this local state
- * * ``id_bare(local, params)`` - the same from inside a read section; see
- *   dk_call_enter_bare()
+ * * ``id_rcu(local, params)`` - in the kernel only: the same from inside an RCU
+ *   read section; see dk_call_enter_rcu()
  * * ``id_at(op, local, params)`` - call the operator behind a handle
- * * ``id_held(hold, op, local, params)`` - one of a batch of calls; @op is a
- *   handle or NULL; see dk_hold_begin()
- * * ``id_run(c, params)`` - between a dk_call_enter() of your own, which tells
- *   who serves, and the return: run the function and leave
+ * * ``id_run(c, params)`` - between dk_call_enter() and dk_call_leave(): run the
+ *   function that serves the call, once or, as a batch, many times
  * * ``id_below(c, params)`` - from inside a function: call what comes behind
  *   the key of @c
  * * ``id_redispatch(c, ks, params)`` - from inside a function: call by a keyset
@@ -265,6 +283,13 @@ id##_run(struct dk_call *dk__call, DK__UNPAREN params)			\
 		dk__err = ((dk__##id##_fn)dk__call->fn)(dk__call,	\
 						  DK__UNPAREN args);	\
 	dk__call->result = dk__err;					\
+	return dk__err;							\
+}									\
+static inline DK__UNUSED int						\
+dk__##id##_run_and_leave(struct dk_call *dk__call, DK__UNPAREN params)	\
+{									\
+	int dk__err = id##_run(dk__call, DK__UNPAREN args);		\
+									\
 	dk_call_leave(dk__call);					\
 	return dk__err;							\
 }									\
@@ -279,22 +304,9 @@ id##_in(const struct dk_local *dk__local, DK__UNPAREN params)		\
 	dk__err = dk__call_enter(&dk__call, &id##_op, dk__local, dk__objs + 1, \
 				 DK__OBJS(dk__objs), DK__RAW(dk__objs));	\
 	return dk__err ? dk__err :					\
-			 id##_run(&dk__call, DK__UNPAREN args);		\
+			 dk__##id##_run_and_leave(&dk__call, DK__UNPAREN args); \
 }									\
-static inline DK__UNUSED int						\
-id##_bare(const struct dk_local *dk__local, DK__UNPAREN params)		\
-{									\
-	enum { dk__generators = 1 };					\
-	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
-	struct dk_call dk__call DK__NOT_SET;				\
-	int dk__err;							\
-									\
-	dk__err = dk__call_enter_bare(&dk__call, &id##_op, dk__local,	\
-				      dk__objs + 1, DK__OBJS(dk__objs),	\
-				      DK__RAW(dk__objs));		\
-	return dk__err ? dk__err :					\
-			 id##_run(&dk__call, DK__UNPAREN args);		\
-}									\
+DK__OP_RCU(id, params, args, objs)					\
 static inline DK__UNUSED int						\
 id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
 	DK__UNPAREN params)						\
@@ -308,23 +320,7 @@ id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
 	dk__err = dk__call_enter_op(&dk__call, dk__op, &id##_op, dk__local, \
 				    dk__objs + 1, DK__OBJS(dk__objs));	\
 	return dk__err ? dk__err :					\
-			 id##_run(&dk__call, DK__UNPAREN args);		\
-}									\
-static inline DK__UNUSED int						\
-id##_held(const struct dk_hold *dk__hold, struct dk_op *dk__op,		\
-	  const struct dk_local *dk__local, DK__UNPAREN params)		\
-{									\
-	enum { dk__generators = 1 };					\
-	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
-	struct dk_call dk__call DK__NOT_SET;				\
-	int dk__err;							\
-									\
-	dk__call.ks.bits = DK__RAW(dk__objs);				\
-	dk__err = dk__call_enter_held(&dk__call, dk__hold, dk__op, &id##_op, \
-				      dk__local, dk__objs + 1,		\
-				      DK__OBJS(dk__objs));		\
-	return dk__err ? dk__err :					\
-			 id##_run(&dk__call, DK__UNPAREN args);		\
+			 dk__##id##_run_and_leave(&dk__call, DK__UNPAREN args); \
 }									\
 static inline DK__UNUSED int						\
 id(DK__UNPAREN params)							\
@@ -344,7 +340,7 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 	dk__err = dk_call_redispatch(&dk__call, dk__from, &id##_op, dk__ks, \
 				     dk__objs + 1, DK__OBJS(dk__objs));	\
 	return dk__err ? dk__err :					\
-			 id##_run(&dk__call, DK__UNPAREN args);		\
+			 dk__##id##_run_and_leave(&dk__call, DK__UNPAREN args); \
 }									\
 static inline DK__UNUSED int						\
 id##_below(struct dk_call *dk__from, DK__UNPAREN params)		\
@@ -365,7 +361,7 @@ id##_for_key(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 				    dk__key, dk__objs + 1,		\
 				    DK__OBJS(dk__objs));		\
 	return dk__err ? dk__err :					\
-			 id##_run(&dk__call, DK__UNPAREN args);		\
+			 dk__##id##_run_and_leave(&dk__call, DK__UNPAREN args); \
 }									\
 static inline DK__UNUSED int						\
 id##_by_keyset(struct dk_op *dk__op, const struct dk_local *dk__local,	\
@@ -380,7 +376,7 @@ id##_by_keyset(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 				       dk__local, dk__ks, dk__objs + 1,	\
 				       DK__OBJS(dk__objs));		\
 	return dk__err ? dk__err :					\
-			 id##_run(&dk__call, DK__UNPAREN args);		\
+			 dk__##id##_run_and_leave(&dk__call, DK__UNPAREN args); \
 }									\
 struct id##_args
 

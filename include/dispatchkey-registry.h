@@ -45,7 +45,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  *
  * Context: Process context, may sleep.
  * Return: 0, or -EBUSY while providers, listeners or hooks are registered, or
- * operators or a hold are held.
+ * operators are held.
  */
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 
@@ -151,9 +151,9 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * functions unregister each other wait for ever.
  *
  * Context: Process context, sleeps until the calls inside have returned.
- * Return: 0, -EDEADLK from inside a function of the same provider, from inside a
- * hold or from an atomic call (then nothing has changed), or -ESHUTDOWN at the end of the
- * process, when its functions are no longer called and stay where they are.
+ * Return: 0, -EDEADLK from inside a function of the same provider or from an atomic
+ * call (then nothing has changed), or -ESHUTDOWN at the end of the process, when its
+ * functions are no longer called and stay where they are.
  */
 int dk_provider_unregister(struct dk_provider *prov);
 
@@ -185,11 +185,11 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
 #define DK_THREAD_NAME_MAX	16
 
 /**
- * struct dk_inside - a call that is inside of a provider, or a hold
+ * struct dk_inside - a call that is inside of a provider
  * @size: sizeof(struct dk_inside), set by the caller
  * @thread: number of the task or thread
  * @device: number of the device whose function it is, or 0
- * @hold: whether it is a hold, which has neither operator nor function
+ * @reserved: zero
  * @ms: for how many milliseconds at least it has been inside, counted since the
  *	provider began to leave and the grace period was over; else 0
  * @op: the operator that was called
@@ -201,7 +201,7 @@ struct dk_inside {
 	__u32 size;
 	__u32 thread;
 	__u32 device;
-	__u32 hold;
+	__u32 reserved;
 	__u64 ms;
 	char op[DK_NAME_MAX];
 	char label[DK_NAME_MAX];

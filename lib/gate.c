@@ -123,7 +123,7 @@ static void record_free(struct gate_record *r)
 	dkc_free(r);
 }
 
-/* Called with the lock held: is the thread inside a call or a hold? */
+/* Called with the lock held: is the thread inside a call? */
 static bool record_in_use(const struct gate_record *r)
 {
 	const struct gate_deep *d = deep_calls;
@@ -331,11 +331,10 @@ static void describe_stranger(const struct dkc_inside *in, char *text, size_t si
 	struct dkc_text t = { text, size, 0 };
 
 	dkc_put(&t, "dispatchkey: ");
-	dkc_put(&t, in->reg ? op->name : "a hold");
-	dkc_put(&t, in->reg ? " was entered on thread " : " was begun on thread ");
+	dkc_put(&t, op->name);
+	dkc_put(&t, " was entered on thread ");
 	dkc_put_dec(&t, r->tid);
-	dkc_put(&t, in->reg ? ": it cannot be left on thread " :
-			      ": it cannot be released on thread ");
+	dkc_put(&t, ": it cannot be left on thread ");
 	dkc_put_dec(&t, gettid());
 	dkc_put(&t, "\n");
 	dkc_put_end(&t);

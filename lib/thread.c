@@ -20,13 +20,3 @@ int dk_thread_init(void)
 	dkc_rcu_thread_init();
 	return dkc_gate_thread_init();
 }
-
-void dk_section_begin(void)
-{
-	dkc_read_lock();
-}
-
-void dk_section_end(void)
-{
-	dkc_read_unlock();
-}

@@ -202,7 +202,9 @@ static int client_call_factorial(struct client_obj *o,
 	if (err)
 		return err;
 	req->device = dk_call_device(&call);
-	return sample_factorial_run(&call, &o->buf.dk, req->n, &req->result);
+	err = sample_factorial_run(&call, &o->buf.dk, req->n, &req->result);
+	dk_call_leave(&call);
+	return err;
 }
 
 static int client_factorial(struct client *cl,
@@ -239,7 +241,9 @@ static int client_call_copy(struct client_obj *dst, struct client_obj *src,
 	if (err)
 		return err;
 	req->device = dk_call_device(&call);
-	return sample_copy_run(&call, &dst->buf, &src->buf);
+	err = sample_copy_run(&call, &dst->buf, &src->buf);
+	dk_call_leave(&call);
+	return err;
 }
 
 static int client_copy(struct client *cl, struct dk_client_copy __user *arg)

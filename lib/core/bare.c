@@ -83,7 +83,7 @@ int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
 	return 0;
 }
 
-/* A hold may be released while calls that began behind it are in flight. */
+/* Calls may be left in another order than they were entered. */
 void dkc_gate_leave(u64 *room)
 {
 	dkc_bare_inside[*room].prov = NULL;

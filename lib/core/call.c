@@ -472,7 +472,7 @@ static dkc_noinline int dkc_enter_gate(struct dk_call *c)
 }
 
 /* From a section of the caller's. */
-static dkc_noinline int dkc_enter_gate_bare(struct dk_call *c)
+static dkc_noinline int dkc_enter_gate_in_rcu(struct dk_call *c)
 {
 	dkc_read_lock();
 	dkc_section_stays();
@@ -551,19 +551,13 @@ static dkc_noinline int dkc_enter_row(struct dk_call *c, struct dk_op *op,
 	if (c->boxed)
 		c->flags |= DK_CALL_PACKED;
 	dkc_fill(c, way->reg, way->fn, way->ks);
-	if (!(row->op_flags & DK_OP_ATOMIC)) {
-		if (dkc_likely(!way->held))
-			return dkc_enter_gate(c);
-		c->state = DKC_CALL_HELD;
-		dkc_look_away();
-		dkc_might_sleep();
-		return 0;
-	}
-	if (!way->bare) {
+	if (!(row->op_flags & DK_OP_ATOMIC))
+		return dkc_enter_gate(c);
+	if (!way->in_rcu) {
 		c->state = DKC_CALL_ATOMIC;
 		return 0;
 	}
-	c->state = DKC_CALL_BARE;
+	c->state = DKC_CALL_IN_RCU;
 out:
 	dkc_look_away();
 	return err;
@@ -658,13 +652,6 @@ static dkc_noinline int dkc_call_slowly(struct dk_call *c, struct dk_op *op)
 	return dkc_call(c, op, (struct dk_op_decl *)c->decl, c->local, &way);
 }
 
-static dkc_noinline int dkc_call_slowly_bare(struct dk_call *c)
-{
-	struct dkc_way way = { .objs = c->objs, .n = c->n, .mask = true, .bare = true };
-
-	return dkc_call(c, NULL, (struct dk_op_decl *)c->decl, c->local, &way);
-}
-
 /*
  * What a row of v1 has for a set, where it is called as it is, else NULL. Where
  * there is no row of v1, or more has to be asked, all ids are too small. The row is
@@ -689,12 +676,12 @@ dkc_look_up(const struct dkc_row *row, u64 *ks, bool masked)
 
 /*
  * Into a section and to the row. False where the thread has to be made known
- * first. @bare is a constant.
+ * first. @in_rcu is a constant.
  */
 static dkc_always_inline bool dkc_look(struct dk_op *op, const struct dkc_row **row,
-				       bool bare)
+				       bool in_rcu)
 {
-	if (!bare) {
+	if (!in_rcu) {
 		if (dkc_unlikely(dkc_first_section()))
 			return false;
 		dkc_read_lock();
@@ -707,27 +694,12 @@ static dkc_always_inline bool dkc_look(struct dk_op *op, const struct dkc_row **
 /* Enter what was found. */
 static dkc_always_inline int dkc_enter_direct(struct dk_call *c,
 					      const struct dkc_row *row,
-					      const struct dkc_ent *e, u64 ks, bool bare)
+					      const struct dkc_ent *e, u64 ks, bool in_rcu)
 {
 	dkc_fill(c, e->reg, e->fn, ks);
 	if (dkc_unlikely(!(row->op_flags & DK_OP_ATOMIC)))
-		return bare ? dkc_enter_gate_bare(c) : dkc_enter_gate(c);
-	c->state = bare ? DKC_CALL_BARE : DKC_CALL_ATOMIC;
-	return 0;
-}
-
-/* The same where a hold keeps every provider. */
-static dkc_always_inline int dkc_enter_held(struct dk_call *c, const struct dkc_row *row,
-					    const struct dkc_ent *e, u64 ks)
-{
-	dkc_fill(c, e->reg, e->fn, ks);
-	if (dkc_unlikely(row->op_flags & DK_OP_ATOMIC)) {
-		c->state = DKC_CALL_ATOMIC;
-		return 0;
-	}
-	c->state = DKC_CALL_HELD;
-	dkc_look_away();
-	dkc_might_sleep();
+		return in_rcu ? dkc_enter_gate_in_rcu(c) : dkc_enter_gate(c);
+	c->state = in_rcu ? DKC_CALL_IN_RCU : DKC_CALL_ATOMIC;
 	return 0;
 }
 
@@ -855,28 +827,6 @@ static dkc_always_inline const struct dkc_row *dkc_row_of_first(const struct dk_
 	if (!own)
 		__builtin_unreachable();	/* so that nobody asks again */
 	return own;
-}
-
-/* From inside a section of the caller's, and by name. */
-static dkc_noinline int dkc_enter_bare_otherwise(struct dk_call *c,
-						 const struct dkc_row *row)
-{
-	u64 ks = c->ks.bits;
-
-	if (dkc_likely(c->op->reg->v1) &&
-	    dkc_is_missing(c->op, row, dkc_row_of_call(c, row, ks), &ks))
-		return dkc_why_missing(c, ks);
-	return dkc_call_slowly_bare(c);
-}
-
-static dkc_noinline int dkc_enter_bare_device(struct dk_call *c, const struct dkc_row *row)
-{
-	u64 ks = c->ks.bits;
-	const struct dkc_row *own = dkc_row_of_first(c, row, ks);
-	const struct dkc_ent *e = own ? dkc_look_up(own, &ks, true) : NULL;
-
-	return dkc_likely(e) ? dkc_enter_direct(c, own, e, ks, true) :
-			       dkc_enter_bare_otherwise(c, row);
 }
 
 /* By any object, and any row. */
@@ -1052,39 +1002,11 @@ int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
 	return dkc_enter_op(c, dkc_load(decl->op), decl, local, 0, objs, n, raw, true);
 }
 
-int dk__call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
-			const struct dk_local *local, const struct dk_obj *const *objs,
-			unsigned int n, __u64 raw)
-{
-	struct dk_op *op = dkc_load(decl->op);
-	u64 ks = dkc_v1_merge(raw, local);
-	const struct dkc_row *row;
-	const struct dkc_ent *e;
-
-	dkc_begin(c, op, decl, local, 0, objs, n, ks);
-	if (dkc_unlikely(!op) || dkc_watched())
-		return dkc_call_slowly_bare(c);
-	dkc_look(op, &row, true);
-	if (dkc_unlikely(row->devs))
-		return dkc_enter_bare_device(c, row);
-	e = dkc_look_up(row, &ks, true);
-	if (dkc_unlikely(!e))
-		return dkc_enter_bare_otherwise(c, row);
-	return dkc_enter_direct(c, row, e, ks, true);
-}
-
 int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
 		  const struct dk_local *local, const struct dk_obj *const *objs,
 		  unsigned int n)
 {
 	return dk__call_enter(c, decl, local, objs, n, dkc_raw(objs, n));
-}
-
-int dk_call_enter_bare(struct dk_call *c, struct dk_op_decl *decl,
-		       const struct dk_local *local, const struct dk_obj *const *objs,
-		       unsigned int n)
-{
-	return dk__call_enter_bare(c, decl, local, objs, n, dkc_raw(objs, n));
 }
 
 int dk__call_enter_op(struct dk_call *c, struct dk_op *op,
@@ -1134,13 +1056,70 @@ int dk_call_enter_keyset(struct dk_call *c, struct dk_op *op, struct dk_op_decl 
 	return dkc_call(c, op, decl, local, &way);
 }
 
+#if DKC_RCU_CALLERS
+
+/* ---- from inside an RCU section of the caller's ------------------------------- */
+
+/* Whatever has no direct way. The call has the set that is not masked yet. */
+static dkc_noinline int dkc_enter_rcu_slowly(struct dk_call *c)
+{
+	struct dkc_way way = { .objs = c->objs, .n = c->n, .mask = true, .in_rcu = true };
+
+	return dkc_call(c, NULL, (struct dk_op_decl *)c->decl, c->local, &way);
+}
+
+/* Where devices have functions of their own, or the row has none. */
+static dkc_noinline int dkc_enter_rcu_otherwise(struct dk_call *c,
+						const struct dkc_row *row)
+{
+	const struct dkc_row *own = dkc_row_of_call(c, row, c->ks.bits);
+	u64 ks = c->ks.bits, left = ks;
+	const struct dkc_ent *e = own == row ? NULL : dkc_look_up(own, &ks, true);
+
+	if (e)
+		return dkc_enter_direct(c, own, e, ks, true);
+	if (dkc_likely(c->op->reg->v1) && dkc_is_missing(c->op, row, own, &left))
+		return dkc_why_missing(c, left);
+	return dkc_enter_rcu_slowly(c);
+}
+
+int dk__call_enter_rcu(struct dk_call *c, struct dk_op_decl *decl,
+		       const struct dk_local *local, const struct dk_obj *const *objs,
+		       unsigned int n, __u64 raw)
+{
+	struct dk_op *op = dkc_load(decl->op);
+	u64 ks = dkc_v1_merge(raw, local);
+	const struct dkc_row *row;
+	const struct dkc_ent *e;
+
+	dkc_begin(c, op, decl, local, 0, objs, n, ks);
+	if (dkc_unlikely(!op) || dkc_watched())
+		return dkc_enter_rcu_slowly(c);
+	dkc_look(op, &row, true);
+	if (dkc_unlikely(row->devs))
+		return dkc_enter_rcu_otherwise(c, row);
+	e = dkc_look_up(row, &ks, true);
+	if (dkc_unlikely(!e))
+		return dkc_enter_rcu_otherwise(c, row);
+	return dkc_enter_direct(c, row, e, ks, true);
+}
+
+int dk_call_enter_rcu(struct dk_call *c, struct dk_op_decl *decl,
+		      const struct dk_local *local, const struct dk_obj *const *objs,
+		      unsigned int n)
+{
+	return dk__call_enter_rcu(c, decl, local, objs, n, dkc_raw(objs, n));
+}
+
+#endif
+
 /* ---- from inside of a call --------------------------------------------------- */
 
-static bool dkc_is_bare(const struct dk_call *c)
+static bool dkc_is_in_rcu(const struct dk_call *c)
 {
 	unsigned int state = c->state & ~DKC_CALL_FLAGS;
 
-	return state == DKC_CALL_ATOMIC || state == DKC_CALL_BARE;
+	return state == DKC_CALL_ATOMIC || state == DKC_CALL_IN_RCU;
 }
 
 int dkc_redispatch(struct dk_call *c, const struct dk_call *from,
@@ -1152,8 +1131,7 @@ int dkc_redispatch(struct dk_call *c, const struct dk_call *from,
 			return -EPROTOTYPE;
 		way->decl = decl;
 	}
-	way->held = (from->state & ~DKC_CALL_FLAGS) == DKC_CALL_HELD;
-	way->bare = dkc_is_bare(from);
+	way->in_rcu = dkc_is_in_rcu(from);
 	dkc_begin(c, from->op, decl, from->local, from->flags & ~DK_CALL_PACKED,
 		  way->objs, way->n, way->ks);
 	return dkc_enter(c, from->op, way);
@@ -1180,11 +1158,9 @@ static dkc_noinline int dkc_redispatch_otherwise(struct dk_call *c,
 		row = dkc_row_by_device(c, row, below);
 		e = dkc_look_up(row, &below, false);
 		if (e)
-			return from->state == DKC_CALL_HELD ?
-			       dkc_enter_held(c, row, e, below) :
-			       dkc_enter_direct(c, row, e, below, dkc_is_bare(from));
+			return dkc_enter_direct(c, row, e, below, dkc_is_in_rcu(from));
 	}
-	if (!dkc_is_bare(from))
+	if (!dkc_is_in_rcu(from))
 		dkc_look_away();
 	return dkc_redispatch_slowly(c, from);
 }
@@ -1203,8 +1179,7 @@ static dkc_noinline int dkc_redispatch_in(struct dk_call *c, const struct dk_cal
 	e = dkc_look_up(row, &ks, false);
 	if (dkc_unlikely(!e))
 		return dkc_redispatch_otherwise(c, from, row);
-	return from->state == DKC_CALL_HELD ? dkc_enter_held(c, row, e, ks) :
-					      dkc_enter_direct(c, row, e, ks, false);
+	return dkc_enter_direct(c, row, e, ks, false);
 }
 
 /* The section of an atomic call lasts for those inside of it. */
@@ -1220,7 +1195,7 @@ int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
 		  ks.bits);
 	if (dkc_unlikely(decl != from->decl) || dkc_watched())
 		return dkc_redispatch_slowly(c, from);
-	if (!dkc_is_bare(from))
+	if (!dkc_is_in_rcu(from))
 		return dkc_redispatch_in(c, from);
 	dkc_look(c->op, &row, true);
 	if (dkc_unlikely(row->devs))
@@ -1280,120 +1255,4 @@ void dk_call_leave(struct dk_call *c)
 {
 	if (!dkc_leave(c) && (c->state & DKC_CALL_FLAGS))
 		dkc_leave_watched(c);
-}
-
-/* ---- holds -------------------------------------------------------------------- */
-
-/*
- * A hold in the gate keeps every provider. It bears the epoch that it began in:
- * who has seen that of a leaving provider sees its rows unpublished, too. Pairs with
- * dkc_epoch_begin(): selftests/model/hold.pml.
- */
-int dk_hold_begin(struct dk_hold *h, struct dk_registry *reg)
-{
-	unsigned long epoch;
-
-	if (h->size != sizeof(*h))
-		return -EINVAL;
-	reg = dkc_registry(reg);
-	if (!reg)
-		return -ENOMEM;
-	dkc_might_sleep();
-	h->reg = reg;
-	epoch = dkc_load_acquire(reg->epoch);
-	return dkc_gate_enter(h->gate, reg, NULL, (const void *)epoch);
-}
-
-void dk_release(struct dk_hold *h)
-{
-	dkc_gate_leave(h->gate);
-}
-
-static dkc_noinline int dkc_call_slowly_held(struct dk_call *c, const struct dk_hold *h,
-					     struct dk_op *op)
-{
-	const struct dk_registry *reg = op ? op->reg : dk_registry_default();
-	struct dkc_way way = {
-		.objs = c->objs, .n = c->n, .mask = true, .held = h->reg == reg,
-	};
-
-	return dkc_call(c, op, (struct dk_op_decl *)c->decl, c->local, &way);
-}
-
-static dkc_noinline int dkc_enter_held_otherwise(struct dk_call *c,
-						 const struct dk_hold *h, struct dk_op *op,
-						 const struct dkc_row *row)
-{
-	u64 ks = c->ks.bits;
-	const struct dkc_row *own = dkc_row_of_call(c, row, ks);
-	const struct dkc_ent *e = own == row ? NULL : dkc_look_up(own, &ks, true);
-
-	if (e)
-		return dkc_enter_held(c, own, e, ks);
-	if (c->op->reg->v1 && dkc_is_missing(c->op, row, own, &ks))
-		return dkc_refuse_missing(c, ks);
-	dkc_look_away();
-	return dkc_call_slowly_held(c, h, op);
-}
-
-static dkc_noinline int dkc_enter_held_device(struct dk_call *c, const struct dk_hold *h,
-					      struct dk_op *op, const struct dkc_row *row)
-{
-	u64 ks = c->ks.bits;
-	const struct dkc_row *own = dkc_row_of_first(c, row, ks);
-	const struct dkc_ent *e = own ? dkc_look_up(own, &ks, true) : NULL;
-
-	return dkc_likely(e) ? dkc_enter_held(c, own, e, ks) :
-			       dkc_enter_held_otherwise(c, h, op, row);
-}
-
-/* By handle, as dkc_call_by_type(). */
-static dkc_noinline int dkc_call_held_by_type(struct dk_call *c, const struct dk_hold *h,
-					      struct dk_op *op)
-{
-	const struct dkc_row *row;
-	const struct dkc_ent *e = NULL;
-	u64 ks = c->ks.bits;
-
-	if (h->reg != op->reg || dkc_watched() || !dkc_look(op, &row, false))
-		return dkc_call_slowly_held(c, h, op);
-	if (dkc_likely(!row->devs && dkc_is_of_type(c->decl, op, row)))
-		e = dkc_look_up(row, &ks, true);
-	if (dkc_likely(e)) {
-		c->op = op;
-		return dkc_enter_held(c, row, e, ks);
-	}
-	dkc_look_away();
-	return dkc_call_slowly_held(c, h, op);
-}
-
-int dk__call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
-			struct dk_op_decl *decl, const struct dk_local *local,
-			const struct dk_obj *const *objs, unsigned int n)
-{
-	u64 ks = dkc_v1_merge(c->ks.bits, local);
-	struct dk_op *known = dkc_load(decl->op);
-	const struct dkc_row *row;
-	const struct dkc_ent *e;
-
-	dkc_begin(c, known, decl, local, 0, objs, n, ks);
-	if (dkc_unlikely(op && op != known))
-		return dkc_call_held_by_type(c, h, op);
-	if (dkc_unlikely(!known || h->reg != known->reg) || dkc_watched() ||
-	    !dkc_look(known, &row, false))
-		return dkc_call_slowly_held(c, h, op);
-	if (dkc_unlikely(row->devs))
-		return dkc_enter_held_device(c, h, op, row);
-	e = dkc_look_up(row, &ks, true);
-	if (dkc_unlikely(!e))
-		return dkc_enter_held_otherwise(c, h, op, row);
-	return dkc_enter_held(c, row, e, ks);
-}
-
-int dk_call_enter_held(struct dk_call *c, const struct dk_hold *h, struct dk_op *op,
-		       struct dk_op_decl *decl, const struct dk_local *local,
-		       const struct dk_obj *const *objs, unsigned int n)
-{
-	c->ks.bits = dkc_raw(objs, n);
-	return dk__call_enter_held(c, h, op, decl, local, objs, n);
 }

@@ -24,6 +24,7 @@
  *			section makes it known
  * dkc_section_stays()	tells the checker that a function returns inside of a
  * dkc_section_ends()	read section, and that another one ends it
+ * DKC_RCU_CALLERS	1 if callers can be in an RCU section of their own
  * gate			see struct dkc_inside below
  * dkc_full_barrier()	orders all before it against all behind it;
  *			dkc_read_barrier() loads against loads
@@ -229,6 +230,7 @@ void dkc_registry_dies(struct dk_registry *reg);
 /* The check alone: whether others are let run here, is the function's to say. */
 #define dkc_might_sleep()	__might_sleep(__FILE__, __LINE__)
 #define dkc_first_section()	false
+#define DKC_RCU_CALLERS		1
 #define dkc_section_stays()	__release(RCU)
 #define dkc_section_ends()	__acquire(RCU)
 #define dkc_likely(x)		likely(x)
@@ -341,6 +343,7 @@ struct dkc_counts {
 #define dkc_first_section()	false
 #define dkc_in_atomic()		(dkc_bare_sections > 0)
 #define dkc_might_sleep()	do { } while (0)
+#define DKC_RCU_CALLERS		0
 #define dkc_section_stays()	do { } while (0)
 #define dkc_section_ends()	do { } while (0)
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
@@ -539,6 +542,7 @@ void dkc_owner_came(void *owner);
 #define dkc_read_barrier()	__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #endif
 #define dkc_might_sleep()	do { } while (0)
+#define DKC_RCU_CALLERS		0
 #define dkc_section_stays()	do { } while (0)
 #define dkc_section_ends()	do { } while (0)
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
@@ -595,11 +599,11 @@ u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i);
  * lib/core/bare.c.
  */
 
-/* A call in flight or a hold, as it is shown to a dkc_inside_fn. */
+/* A call in flight, as it is shown to a dkc_inside_fn. */
 struct dkc_inside {
-	const void *prov;		/* the provider; of a hold, its registry */
-	const struct dkc_reg *reg;	/* whose function it is in; of a hold, NULL */
-	const void *op;			/* which was called; of a hold, its epoch */
+	const void *prov;		/* the provider */
+	const struct dkc_reg *reg;	/* whose function it is in */
+	const void *op;			/* which was called */
 	const void *who;		/* the world's own */
 };
 
@@ -625,8 +629,7 @@ void dkc_gate_leave(u64 *room);
 bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data);
 /*
  * Wait until it is true of none; false if it was still at the deadline, if any. It is
- * evaluated again after a call leaves @prov, after a hold of registry @reg is released
- * and after dkc_gate_wake(@reg).
+ * evaluated again after a call leaves @prov and after dkc_gate_wake(@reg).
  */
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *data,
 		   u64 deadline);

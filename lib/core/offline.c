@@ -166,8 +166,8 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 	if (s->online)
 		dkc_show(s);
 	since->over = 0;
-	dkc_store(since->epoch, dkc_epoch_begin(s->reg));
-	/* the new epoch cancels the waits for it to be offline */
+	/* this cancels the waits for it to be offline */
+	dkc_store(since->switches, since->switches + 1);
 	dkc_gate_wake(s->reg);
 	return 0;
 }
@@ -177,7 +177,7 @@ static bool dkc_bars_backend(const struct dkc_inside *in, void *data)
 {
 	const struct dkc_switch *s = data;
 
-	return in->reg && dkc_block_of(in->reg)->prov->reg == s->reg &&
+	return dkc_block_of(in->reg)->prov->reg == s->reg &&
 	       (dkc_reg_bits(in->reg, s->reg->layout) & s->backend);
 }
 
@@ -189,8 +189,6 @@ static int dkc_may_switch(struct dkc_switch *s, struct dk_diag *why)
 		return 0;
 	if (s->dev)
 		return dkc_may_leave(s->dev->prov, why);
-	if (dkc_gate_any(true, dkc_is_hold, s->reg))
-		return dkc_refuse(why, DK_WHY_HELD, dkc_switch_name(s, buf));
 	if (dkc_gate_any(true, dkc_bars_backend, s))
 		return dkc_refuse(why, DK_WHY_INSIDE_BACKEND, dkc_switch_name(s, buf));
 	return 0;
@@ -211,8 +209,7 @@ static int dkc_wait_providers(const struct dkc_switch *s, struct dkc_target *tar
 }
 
 /*
- * Wait for the calls inside, under the lock, which is given back meanwhile. Of holds
- * only those count that are older than the switch, however often one asks. Fails with
+ * Wait for the calls inside, under the lock, which is given back meanwhile. Fails with
  * -ECANCELED if it was online again meanwhile.
  */
 static int dkc_wait_switched(const struct dkc_switch *s, struct dk_diag *why)
@@ -220,7 +217,7 @@ static int dkc_wait_switched(const struct dkc_switch *s, struct dk_diag *why)
 	struct dkc_offline *since = dkc_switch_since(s);
 	struct dkc_target target = {
 		.backends = s->backend, .block = s->dev ? s->dev->block : NULL,
-		.since = since, .epoch = since->epoch, .over = since->over,
+		.since = since, .switches = since->switches, .over = since->over,
 		.deadline = s->deadline,
 	};
 	char buf[DK_NAME_MAX];

@@ -77,12 +77,10 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 	return dkc_refuse(why, reason, prov->name);
 }
 
-/* It is in a function of the provider, or it holds all. */
+/* It is in a function of the provider. */
 static bool dkc_keeps(const struct dkc_inside *in, void *data)
 {
-	const struct dkc_provider *core = data;
-
-	return in->prov == core || in->prov == core->reg;
+	return in->prov == data;
 }
 
 /* May the caller wait for the calls of this provider? Changes nothing. */
@@ -93,8 +91,7 @@ int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why)
 	if (dkc_in_atomic())
 		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
 	if (core && dkc_gate_any(true, dkc_keeps, data))
-		return dkc_refuse(why, dkc_gate_any(true, dkc_is_hold, core->reg) ?
-				  DK_WHY_HELD : DK_WHY_INSIDE, core->name);
+		return dkc_refuse(why, DK_WHY_INSIDE, core->name);
 	return 0;
 }
 
@@ -186,30 +183,12 @@ void dkc_providers_after_fork(struct dk_registry *reg)
 }
 
 /*
- * Holds that are taken from now on see what was published before. Pairs with dk_hold_begin():
- * selftests/model/hold.pml.
- */
-unsigned long dkc_epoch_begin(struct dk_registry *reg)
-{
-	unsigned long epoch = reg->epoch + 1;
-
-	dkc_store_release(reg->epoch, epoch);
-	return epoch;
-}
-
-/* Was it taken before an epoch began, so that it may have seen older rows? */
-static bool dkc_is_older(const struct dkc_inside *hold, unsigned long epoch)
-{
-	return (long)((unsigned long)hold->op - epoch) < 0;
-}
-
-/*
  * True from the first switch to online on, also if it is offline again or unregistered
  * later. A device that is unregistered is not freed while a waiter is counted.
  */
 static bool dkc_is_canceled(const struct dkc_target *t)
 {
-	return t->since && dkc_load(t->since->epoch) != t->epoch;
+	return t->since && dkc_load(t->since->switches) != t->switches;
 }
 
 /* Of a provider whose blocks stay, since somebody waits. */
@@ -217,10 +196,8 @@ static bool dkc_is_inside(const struct dkc_inside *in, void *data)
 {
 	const struct dkc_target *t = data;
 
-	if (dkc_is_canceled(t))
+	if (in->prov != t->core || dkc_is_canceled(t))
 		return false;
-	if (in->prov != t->core)
-		return in->prov == t->core->reg && dkc_is_older(in, t->epoch);
 	if (!t->block && !t->backends)
 		return dkc_load(dkc_block_of(in->reg)->state) == DKC_GOING;
 	return t->block ? dkc_block_of(in->reg) == t->block :
@@ -318,7 +295,6 @@ void dkc_provider_wait(struct dkc_provider *core, struct dkc_target target)
 {
 	struct dk_registry *reg = core->reg;
 
-	target.epoch = core->gone ? core->epoch : dkc_epoch_begin(reg);
 	dkc_wait(core, &target);
 	dkc_wait_end(core);
 	dkc_mutex_unlock(&reg->lock);
@@ -331,7 +307,6 @@ static void dkc_provider_begin_leaving(struct dkc_provider *core)
 		core->gone = true;
 		core->reg->generation++;
 		dkc_provider_withdraw(core);
-		core->epoch = dkc_epoch_begin(core->reg);
 	}
 }
 
@@ -361,8 +336,7 @@ static bool dkc_is_asked_for(const struct dkc_inside *in, const struct dkc_asked
 
 	if (asked->target)
 		return dkc_is_inside(in, (void *)asked->target);
-	return dkc_keeps(in, (void *)core) &&
-	       (!core->gone || in->reg || dkc_is_older(in, core->epoch));
+	return dkc_keeps(in, (void *)core);
 }
 
 /* Since when it is known to be inside, or 0. */
@@ -381,13 +355,10 @@ static bool dkc_answer(const struct dkc_inside *in, void *data)
 
 	if (!dkc_is_asked_for(in, asked) || asked->skip--)
 		return false;
-	answer->hold = !in->reg;
 	if (since)
 		answer->ms = dkc_now() - since;
 	answer->thread = dkc_inside_who(in, answer->thread_name,
 					sizeof(answer->thread_name));
-	if (!in->reg)
-		return true;
 	answer->device = dkc_block_of(in->reg)->device;
 	dkc_strcpy(answer->op, ((const struct dk_op *)in->op)->name, sizeof(answer->op));
 	dkc_strcpy(answer->label, dkc_label_of(in->reg), sizeof(answer->label));
@@ -417,7 +388,7 @@ static int dkc_tell_inside(const struct dk_inside *in, struct dk_diag *why)
 	char text[DK_NAME_MAX];
 	struct dkc_text t = { text, sizeof(text), 0 };
 
-	dkc_put(&t, in->hold ? "a hold" : in->op);
+	dkc_put(&t, in->op);
 	dkc_put(&t, " ");
 	dkc_put(&t, in->label);
 	dkc_put(&t, in->label[0] ? " " : "");
@@ -526,7 +497,6 @@ static int dkc_unregister(struct dk_provider *prov, u64 deadline, struct dk_diag
 		return err;
 	reg = core->reg;
 	dkc_provider_begin_leaving(core);
-	target.epoch = core->epoch;
 	if (!dkc_wait(core, &target))
 		err = dkc_tell_waiting(core, why);
 	dkc_wait_end(core);

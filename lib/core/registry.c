@@ -161,12 +161,6 @@ no_memory:
 	return NULL;
 }
 
-/* Of the registry @data? */
-bool dkc_is_hold(const struct dkc_inside *in, void *data)
-{
-	return in->prov == data;
-}
-
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 {
 	dkc_remark(why, DK_WHY_NONE, NULL);
@@ -174,8 +168,7 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 		return 0;
 	dkc_mutex_lock(&reg->lock);
 	if (reg->is_default || reg->visitors || reg->providers || reg->num_held ||
-	    reg->listeners || reg->teller || dkc_has_hooks(reg) ||
-	    dkc_gate_any(false, dkc_is_hold, reg)) {
+	    reg->listeners || reg->teller || dkc_has_hooks(reg)) {
 		dkc_refuse(why, DK_WHY_IN_USE,
 			   reg->providers ? reg->providers->name : NULL);
 		dkc_mutex_unlock(&reg->lock);

@@ -104,7 +104,7 @@ static inline const char *dkc_label_of(const struct dkc_reg *r)
 
 /* How something was switched for the last time. Waits for an older switch are canceled. */
 struct dkc_offline {
-	unsigned long epoch;		/* offline: a hold that is as young sees no row with it */
+	unsigned long switches;		/* how often, online and offline */
 	u64 over;			/* when a grace period was seen to be, or 0 */
 };
 
@@ -318,7 +318,6 @@ struct dkc_provider {
 	bool grace_begun;		/* that of @grace, by a waiter with a deadline */
 	struct dkc_grace grace;
 	u64 grace_over;			/* when it was seen to be, or 0 */
-	unsigned long epoch;		/* of the registry, since it has gone */
 	struct dk_op *defs;
 	struct dkc_library *libraries;
 	u32 joined;			/* bit b: has joined backend b */
@@ -405,7 +404,6 @@ struct dk_registry {
 	struct dkc_watcher *watcher;	/* its world's, or NULL */
 	u64 num_held;
 	u64 generation;
-	unsigned long epoch;		/* grows with each wait for calls */
 	struct dkc_stats *counters;	/* of @stats, for writers */
 	u32 free_counter;		/* the first, 0: none */
 	u32 used_counters;
@@ -700,7 +698,6 @@ u32 dkc_op_place(struct dk_registry *reg, const char *name);
 extern const struct dkc_row dkc_row_undefined;
 const struct dkc_row *dkc_row_resolve(unsigned int flags);
 extern const struct dkc_row dkc_row_gone;
-bool dkc_is_hold(const struct dkc_inside *in, void *data);
 /* All rows to "gone"; nothing is freed. For the end of a process. */
 void dkc_registry_shutdown(struct dk_registry *reg);
 /* Do the published rows of an operator say what the rules say? */
@@ -723,10 +720,10 @@ int dkc_provider_lock_leaving(struct dk_provider *prov, struct dkc_provider **co
  */
 struct dkc_target {
 	const struct dkc_provider *core;
-	unsigned long epoch;		/* a hold that is as young sees no old row */
 	const struct dkc_block *block;	/* this one, also if it is published */
 	u32 backends;			/* else what is at keys of these, also then */
 	struct dkc_offline *since;	/* what was taken offline, or NULL */
+	unsigned long switches;		/* of @since, when the wait began */
 	bool past_grace;		/* one is over since */
 	bool canceled;			/* it was online again meanwhile */
 	u64 over;			/* when one was first seen to be */
@@ -748,7 +745,6 @@ void dkc_provider_wait(struct dkc_provider *core, struct dkc_target target);
 int dkc_provider_wait_locked(struct dkc_provider *core, struct dkc_target *target,
 			     struct dkc_provider **next, struct dk_diag *why);
 int dkc_may_leave(const struct dkc_provider *core, struct dk_diag *why);
-unsigned long dkc_epoch_begin(struct dk_registry *reg);
 /* In the child of a fork, which has the lock from before it. */
 void dkc_providers_after_fork(struct dk_registry *reg);
 /*
@@ -904,8 +900,7 @@ void dkc_stats_count_missing(const struct dk_op *op);
 enum dkc_call_state {
 	DKC_CALL_ATOMIC,	/* a read section lasts until it is left */
 	DKC_CALL_SLEEPABLE,	/* it is in its provider's gate */
-	DKC_CALL_HELD,		/* a hold keeps its provider */
-	DKC_CALL_BARE,		/* the caller keeps it */
+	DKC_CALL_IN_RCU,	/* a read section outlasts it, of the caller or an outer call */
 	DKC_CALL_HOOKED = 4,	/* a flag: hooks were told that it began */
 	DKC_CALL_TRACED = 8,	/* a flag: tracers are told that it ends */
 };
@@ -924,8 +919,7 @@ struct dkc_way {
 	unsigned int n;
 	bool mask;		/* a call, and not a redispatch */
 	bool boxed;		/* how the caller has the arguments */
-	bool held;		/* a hold keeps every provider */
-	bool bare;		/* the caller is in a read section */
+	bool in_rcu;		/* the caller is in a read section that outlasts the call */
 	const struct dk_op_decl *decl;	/* to be compared, or NULL */
 	u64 sig;		/* of @decl, once it was compared */
 	u64 ks;

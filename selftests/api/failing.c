@@ -953,8 +953,10 @@ static void define_and_call(struct dk_op_decl *decl, bool atomic, bool early)
 	CHECK_OK(dk_op_define(&p, decl, atomic ? DK_OP_ATOMIC : 0, &t_why));
 	if (!early)
 		CHECK_OK(dk_impls_register(&p, &impl, 1, &t_why));
-	if (CHECK_OK(dk_call_enter(&c, decl, &dk_local_default, objs, 1)))
+	if (CHECK_OK(dk_call_enter(&c, decl, &dk_local_default, objs, 1))) {
 		CHECK_OK(turns_run(&c, &x));
+		dk_call_leave(&c);
+	}
 	CHECK_OK(dk_provider_unregister(&p));
 	CHECK_INT(dk_call_enter(&c, decl, &dk_local_default, objs, 1), -ENOENT);
 }

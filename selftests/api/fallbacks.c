@@ -75,18 +75,6 @@ static int by_handle(bool *by_own)
 	return last_at(op, &dk_local_default, &plain, by_own);
 }
 
-static int in_hold(bool *by_own)
-{
-	struct dk_hold h = { .size = sizeof(h) };
-	int err = dk_hold_begin(&h, NULL);
-
-	if (err)
-		return err;
-	err = last_held(&h, op, &dk_local_default, &plain, by_own);
-	dk_release(&h);
-	return err;
-}
-
 static int boxed(bool *by_own)
 {
 	struct last_args args = { &plain, by_own };
@@ -104,25 +92,29 @@ static int redispatched(bool *by_own)
 	return last_at(op, &dk_local_default, &tracked, by_own);
 }
 
-static int bare(bool *by_own)
+#if T_KERNEL
+static int in_rcu(bool *by_own)
 {
 	int err;
 
-	t_section_begin();
-	err = last_bare(&dk_local_default, &plain, by_own);
-	t_section_end();
+	rcu_read_lock();
+	err = last_rcu(&dk_local_default, &plain, by_own);
+	rcu_read_unlock();
 	return err;
 }
+#endif
 
 #define WAY(way)	{ #way, way }
 
-/* A sleepable operator has all but the last. */
+/* A sleepable operator has all but that of a caller in an RCU section. */
 static const struct way {
 	const char *name;
 	int (*call)(bool *by_own);
 } ways[] = {
-	WAY(by_name), WAY(by_handle), WAY(in_hold), WAY(boxed), WAY(at_key),
-	WAY(redispatched), WAY(bare),
+	WAY(by_name), WAY(by_handle), WAY(boxed), WAY(at_key), WAY(redispatched),
+#if T_KERNEL
+	WAY(in_rcu),
+#endif
 };
 
 static unsigned int num_ways;
@@ -221,7 +213,7 @@ static void begin(unsigned int op_flags)
 {
 	key = DK_CUDA;
 	plain = dk_obj_on(DK_BACKEND_CUDA, 0);
-	num_ways = ARRAY_SIZE(ways) - !(op_flags & DK_OP_ATOMIC);
+	num_ways = ARRAY_SIZE(ways) - (T_KERNEL && !(op_flags & DK_OP_ATOMIC));
 	prov = (struct dk_provider)DK_PROVIDER("changer");
 	CHECK_OK(dk_provider_register(&prov, &t_why));
 	CHECK_OK(dk_op_define(&prov, &last_op, op_flags, &t_why));

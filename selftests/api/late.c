@@ -57,7 +57,6 @@ static void everything_is_answered(void)
 	struct dk_op *op;
 	struct dk_library lib, late_lib;
 	struct dk_handle h = { NULL }, none = { NULL };
-	struct dk_hold hold = { .size = sizeof(hold) };
 	u32 device, more;
 	int who = 0;
 
@@ -89,10 +88,6 @@ static void everything_is_answered(void)
 	dk_call_leave(&c);
 	/* refuses: dk_call_enter_op ESHUTDOWN SHUTDOWN */
 	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);
-	/* refuses: dk_call_enter_held ESHUTDOWN SHUTDOWN */
-	CHECK_OK(dk_hold_begin(&hold, t_reg));
-	CHECK_INT(late_held(&hold, op, &local, &cpu, &who), -ESHUTDOWN);
-	dk_release(&hold);
 	/* refuses: dk_call_enter_key ESHUTDOWN SHUTDOWN */
 	CHECK_INT(late_for_key(op, &local, DK_CPU, &cpu, &who), -ESHUTDOWN);
 	/* refuses: dk_call_enter_keyset ESHUTDOWN SHUTDOWN */
@@ -180,9 +175,6 @@ static int in_child(struct dk_provider *me)
 	dkc_registry_shutdown(dk_registry_default());
 	/* refuses: dk_call_enter ESHUTDOWN SHUTDOWN */
 	if (late(&cpu, &who) != -ESHUTDOWN)
-		return 1;
-	/* refuses: dk_call_enter_bare ESHUTDOWN SHUTDOWN */
-	if (late_bare(&dk_local_default, &cpu, &who) != -ESHUTDOWN)
 		return 1;
 	if (never(&cpu, &who) != -ESHUTDOWN)
 		return 2;

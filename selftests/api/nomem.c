@@ -148,19 +148,6 @@ static int call_by_name(void)
 	return served(err, who);
 }
 
-static int call_bare(void)
-{
-	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	const struct dk_obj *objs[] = { &x };
-	struct dk_call c;
-	int who = 0, err;
-
-	err = dk_call_enter_bare(&c, &nomem_op, &dk_local_default, objs, 1);
-	if (!err)
-		err = nomem_run(&c, &x, &who);
-	return served(err, who);
-}
-
 static int call_by_handle(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -205,20 +192,8 @@ static int call_boxed_of_a_key(void)
 	return served(err, who);
 }
 
-static int hold_and_release(void)
-{
-	struct dk_hold hold = { .size = sizeof(hold) };
-	int err = dk_hold_begin(&hold, NULL);
-
-	if (!err)
-		dk_release(&hold);
-	return err;
-}
-
 static int (*const firsts[])(void) = {
 	call_by_name,
-	/* refuses: dk_call_enter_bare ENOMEM NO_MEMORY */
-	call_bare,
 	/* refuses: dk_call_enter_op ENOMEM NO_MEMORY */
 	call_by_handle,
 	/* refuses: dk_call_enter_key ENOMEM NO_MEMORY */
@@ -229,8 +204,6 @@ static int (*const firsts[])(void) = {
 	call_boxed,
 	/* refuses: dk_call_boxed_key ENOMEM NO_MEMORY */
 	call_boxed_of_a_key,
-	/* refuses: dk_hold_begin ENOMEM NO_MEMORY */
-	hold_and_release,
 	dk_thread_init,
 };
 

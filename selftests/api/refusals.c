@@ -870,24 +870,17 @@ static void devices(void)
 
 /* ---- calls, and seeing ---------------------------------------------------- */
 
-/* By itself, in a hold and by the keyset of the objects: the same. */
+/* By itself and by the keyset of the objects: the same. */
 static int enter(struct dk_op *op, struct dk_op_decl *decl, const struct dk_obj *x,
 		 const struct dk_obj *y)
 {
 	const struct dk_obj *const objs[] = { x, y };
 	struct dk_op_decl own = *decl;
 	struct dk_call c;
-	struct dk_hold h = { .size = sizeof(h) };
 	int err = dk_call_enter_op(&c, op, decl, &dk_local_default, objs, 2);
 
 	if (!err)
 		dk_call_leave(&c);
-	CHECK_OK(dk_hold_begin(&h, t_reg));
-	CHECK_INT(dk_call_enter_held(&c, &h, op, &own, &dk_local_default, objs, 2), err);
-	if (!err)
-		dk_call_leave(&c);
-	dk_release(&h);
-	own = *decl;
 	CHECK_INT(dk_call_enter_keyset(&c, op, &own, &dk_local_default,
 				       dk_keyset_or(x->ks, y ? y->ks : x->ks), objs, 2), err);
 	if (!err)
@@ -941,13 +934,11 @@ static void calls(void)
 	r_rebase();
 
 	/* refuses: dk_call_enter_op ENOSYS MISSING */
-	/* refuses: dk_call_enter_held ENOSYS MISSING */
 	/* refuses: dk_op_route ENOSYS MISSING */
 	REFUSED_ERR(enter(op, &same_op, &python, NULL), ENOSYS);
 	REFUSED_ERR(t_route(op, &python, NULL), ENOSYS);
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_MISSING);
 	/* refuses: dk_call_enter_op ENOTUNIQ AMBIGUOUS */
-	/* refuses: dk_call_enter_held ENOTUNIQ AMBIGUOUS */
 	/* refuses: dk_call_enter_keyset ENOTUNIQ AMBIGUOUS */
 	/* refuses: dk_op_route ENOTUNIQ AMBIGUOUS */
 	/* refuses: dk_call_boxed ENOTUNIQ AMBIGUOUS */
@@ -956,7 +947,6 @@ static void calls(void)
 	REFUSED_ERR(dk_call_boxed(op, &same_op, &dk_local_default, &unclear), ENOTUNIQ);
 	CHECK_INT(t_answer.entry.provenance, DK_PROV_AMBIGUOUS);
 	/* refuses: dk_call_enter_op EXDEV TWO_DEVICES */
-	/* refuses: dk_call_enter_held EXDEV TWO_DEVICES */
 	/* refuses: dk_call_enter_keyset EXDEV TWO_DEVICES */
 	/* refuses: dk_op_route EXDEV TWO_DEVICES */
 	REFUSED_ERR(enter(op, &same_op, &c0, &c1), EXDEV);
@@ -967,7 +957,6 @@ static void calls(void)
 	REFUSED_ERR(dk_call_boxed_key(op, &same_op, &dk_local_default, DK_SPARSE_CPU,
 				      &both), EXDEV);
 	/* refuses: dk_call_enter_op EPROTOTYPE SIGNATURE */
-	/* refuses: dk_call_enter_held EPROTOTYPE SIGNATURE */
 	/* refuses: dk_call_enter_keyset EPROTOTYPE SIGNATURE */
 	REFUSED_ERR(enter(op, &wrong, &r_cpu, NULL), EPROTOTYPE);
 	REFUSED_ERR(enter(op, &older, &r_cpu, NULL), EPROTOTYPE);
@@ -1021,7 +1010,6 @@ static void calls(void)
 	CHECK_OK(dk_impls_withdraw(&r_a, impls, &t_why));
 	r_rebase();
 	/* refuses: dk_call_enter_op ENODEV DEVICE_GONE */
-	/* refuses: dk_call_enter_held ENODEV DEVICE_GONE */
 	/* refuses: dk_call_enter_keyset ENODEV DEVICE_GONE */
 	/* refuses: dk_op_route ENODEV DEVICE_GONE */
 	REFUSED_ERR(enter(op, &same_op, &gone, NULL), ENODEV);
@@ -1044,7 +1032,6 @@ static void calls(void)
 	CHECK_OK(dk_op_undefine(&r_a, "refusals::same", &t_why));
 	r_rebase();
 	/* refuses: dk_call_enter_op ENOENT NOT_DEFINED */
-	/* refuses: dk_call_enter_held ENOENT NOT_DEFINED */
 	/* refuses: dk_call_enter_keyset ENOENT NOT_DEFINED */
 	/* refuses: dk_op_route ENOENT NOT_DEFINED */
 	REFUSED_ERR(enter(op, &same_op, &c0, NULL), ENOENT);
@@ -1059,7 +1046,6 @@ static void calls(void)
 	 * one of its operator.
 	 * cannot: dk_redispatch_boxed EPROTOTYPE SIGNATURE
 	 * cannot: dk_call_redispatch ENOMEM NO_MEMORY
-	 * cannot: dk_call_enter_held ENOMEM NO_MEMORY - the hold has made the record
 	 * cannot: dk_redispatch_boxed ENOMEM NO_MEMORY
 	 */
 	dk_call_leave(&c);

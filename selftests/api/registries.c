@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two registries at once: a call or a hold of one keeps nothing of the other, neither for
- * -EDEADLK nor for whoever waits, and a hold of one holds no call of the other.
+ * Two registries at once: a call of one keeps nothing of the other, neither for
+ * -EDEADLK nor for whoever waits.
  */
 #include "test.h"
 
@@ -52,18 +52,18 @@ static void close_half(struct half *h)
 }
 
 /* Whatever waits for calls is refused, and changes nothing. */
-static void refused_in(struct half *h, unsigned int reason)
+static void refused_in(struct half *h)
 {
 	struct dk_registry *reg = h->reg;
 
 	CHECK_INT(dk_provider_unregister(&h->prov), -EDEADLK);
 	CHECK_INT(dk_provider_drain(&h->prov), -EDEADLK);
 	CHECK_INT(dk_impls_unregister(&h->prov, &h->extra, &t_why), -EDEADLK);
-	CHECK_INT(t_why.reason, reason);
+	CHECK_INT(t_why.reason, DK_WHY_INSIDE);
 	CHECK_INT(dk_device_set_online(reg, h->card, 0, &t_why), -EDEADLK);
-	CHECK_INT(t_why.reason, reason);
+	CHECK_INT(t_why.reason, DK_WHY_INSIDE);
 	CHECK_INT(dk_backend_set_online(reg, DK_BACKEND_CPU, 0, &t_why), -EDEADLK);
-	CHECK_INT(t_why.reason, reason == DK_WHY_HELD ? reason : DK_WHY_INSIDE_BACKEND);
+	CHECK_INT(t_why.reason, DK_WHY_INSIDE_BACKEND);
 }
 
 /* And there is nothing to wait for. */
@@ -96,15 +96,15 @@ static void registry_goes(void)
 
 static void inside_of_one(void)
 {
-	refused_in(&one, DK_WHY_INSIDE);
+	refused_in(&one);
 	waits_in(&other);
 	registry_goes();
 }
 
 static void inside_of_both(void)
 {
-	refused_in(&one, DK_WHY_INSIDE);
-	refused_in(&other, DK_WHY_INSIDE);
+	refused_in(&one);
+	refused_in(&other);
 }
 
 static void call_other(void)
@@ -129,78 +129,5 @@ static void calls(void)
 	close_half(&one);
 }
 
-/* ---- holds ---------------------------------------------------------------------- */
-
-static void inside_of_other(void)
-{
-	refused_in(&one, DK_WHY_HELD);
-	refused_in(&other, DK_WHY_INSIDE);
-}
-
-/* Call as if the hold kept the operator's provider; a declaration means the default one. */
-static int call_held(const struct dk_hold *h, struct dk_op *op, struct dk_op_decl *decl,
-		     void (*then)(void))
-{
-	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	const struct dk_obj *const objs[] = { &x };
-	struct dk_call c;
-	int err = dk_call_enter_held(&c, h, op, decl, &dk_local_default, objs, 1);
-
-	return err ? err : twice_run(&c, &x, then);
-}
-
-static void holds(void)
-{
-	struct dk_hold h = { .size = sizeof(h) };
-
-	open_half(&one);
-	open_half(&other);
-	CHECK_OK(dk_hold_begin(&h, one.reg));
-	refused_in(&one, DK_WHY_HELD);
-	waits_in(&other);
-	registry_goes();
-	CHECK_OK(call_held(&h, other.op, &twice_op, inside_of_other));
-	CHECK_OK(dk_stats_enable(other.reg, &t_why));
-	CHECK_OK(call_held(&h, other.op, &twice_op, inside_of_other));
-	CHECK_OK(dk_stats_disable(other.reg, &t_why));
-	dk_release(&h);
-	waits_in(&one);
-	close_half(&other);
-	close_half(&one);
-}
-
-static struct dk_provider by_default;
-
-static void inside_of_default(void)
-{
-	CHECK_INT(dk_provider_unregister(&by_default), -EDEADLK);
-}
-
-static void nothing(void)
-{
-}
-
-/* By its declaration, which has found the default registry's operator. */
-static void hold_and_default_registry(void)
-{
-	static const struct dk_provider unregistered = DK_PROVIDER("default");
-	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	struct dk_hold h = { .size = sizeof(h) };
-
-	by_default = unregistered;
-	open_half(&one);
-	CHECK_OK(dk_provider_register(&by_default, &t_why));
-	CHECK_OK(dk_op_define(&by_default, &twice_op, 0, &t_why));
-	CHECK_OK(dk_impls_register(&by_default, here, 1, &t_why));
-	CHECK_OK(twice(&x, nothing));
-	CHECK_OK(dk_hold_begin(&h, one.reg));
-	CHECK_OK(call_held(&h, NULL, &twice_op, inside_of_default));
-	CHECK_OK(dk_provider_unregister_timeout(&by_default, MS, &t_why));
-	dk_release(&h);
-	close_half(&one);
-}
-
 T_SUITE(registries,
-	T(calls),
-	T(holds),
-	T(hold_and_default_registry));
+	T(calls));

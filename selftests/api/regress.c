@@ -258,18 +258,12 @@ static void signature_that_comes_late(void)
 static int enter_by_handle(struct dk_op_decl *decl, struct dk_obj *x)
 {
 	const struct dk_obj *const objs[] = { x };
-	struct dk_hold h = { .size = sizeof(h) };
 	struct dk_local local = t_no_local();
 	struct dk_call c;
 	int err = dk_call_enter_op(&c, op, decl, &local, objs, 1);
 
 	if (!err)
 		dk_call_leave(&c);
-	CHECK_OK(dk_hold_begin(&h, t_reg));
-	CHECK_INT(dk_call_enter_held(&c, &h, op, decl, &local, objs, 1), err);
-	if (!err)
-		dk_call_leave(&c);
-	dk_release(&h);
 	return err;
 }
 

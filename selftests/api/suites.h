@@ -14,7 +14,8 @@
 	both(leaving)							\
 	both(peers)							\
 	both(wrap)							\
-	both(bare)							\
+	kernel(rcu)							\
+	both(batch)							\
 	both(ways)							\
 	both(slots)							\
 	both(regress)							\

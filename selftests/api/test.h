@@ -21,9 +21,6 @@
 #define T_KERNEL	1
 /* Between steps of a test that takes long. */
 #define t_pause()	cond_resched()
-/* A read section of the caller's own, for bare calls. */
-#define t_section_begin()	rcu_read_lock()
-#define t_section_end()		rcu_read_unlock()
 #else
 #include <linux/types.h>
 #include <stdarg.h>
@@ -42,8 +39,6 @@ typedef __s64 s64;
 
 #define T_KERNEL	0
 #define t_pause()	do { } while (0)
-#define t_section_begin()	dk_section_begin()
-#define t_section_end()		dk_section_end()
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #endif
 

@@ -163,7 +163,10 @@ static void look_up_while_operators_come_and_go(void)
 		struct dk_call c;
 		int err = dk_call_enter(&c, &decl, &dk_local_default, objs, 1);
 
-		err = err ? err : fresh_run(&c, &x);
+		if (!err) {
+			err = fresh_run(&c, &x);
+			dk_call_leave(&c);
+		}
 		served += !err;
 		refused += err == -ENOENT || err == -ENOSYS;
 		wrong += err && err != -ENOENT && err != -ENOSYS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What is called directly is what the slow way finds, which nobody has made faster:
- * by name, by handle, inside a hold, bare, counted, and from inside of another call;
+ * by name, by handle, inside an RCU section, counted, and from inside of another call;
  * with objects of every kind, lists, and devices with functions of their own,
  * without, offline and gone.
  */
@@ -174,27 +174,6 @@ static int by_handle(const struct ask *a)
 	return ways_sleepable_at(sleepable, a->local, a->x, a->y, a->seen);
 }
 
-static int held(const struct ask *a, struct dk_op *op)
-{
-	struct dk_hold h = { .size = sizeof(h) };
-	int err;
-
-	CHECK_OK(dk_hold_begin(&h, NULL));
-	err = ways_sleepable_held(&h, op, a->local, a->x, a->y, a->seen);
-	dk_release(&h);
-	return err;
-}
-
-static int in_hold(const struct ask *a)
-{
-	return held(a, sleepable);
-}
-
-static int in_hold_by_name(const struct ask *a)
-{
-	return held(a, NULL);
-}
-
 /* The set of a call without what falls through, as its redispatch finds it. */
 static struct dk_keyset set_of(const struct ask *a)
 {
@@ -220,22 +199,6 @@ static int from_sleepable(const struct ask *a)
 	return err;
 }
 
-static int from_held(const struct ask *a)
-{
-	const struct dk_obj *const first[] = { all[0], NULL };
-	struct dk_hold h = { .size = sizeof(h) };
-	struct dk_call c;
-	int err;
-
-	CHECK_OK(dk_hold_begin(&h, NULL));
-	CHECK_OK(dk_call_enter_held(&c, &h, sleepable, &ways_sleepable_op, &dk_local_default,
-				    first, 2));
-	err = ways_sleepable_redispatch(&c, set_of(a), a->x, a->y, a->seen);
-	dk_call_leave(&c);
-	dk_release(&h);
-	return err;
-}
-
 static int atomic_slowly(const struct ask *a)
 {
 	return slow_atomic_at(atomic, a->local, a->x, a->y, a->seen);
@@ -251,26 +214,17 @@ static int atomic_by_handle(const struct ask *a)
 	return ways_atomic_at(atomic, a->local, a->x, a->y, a->seen);
 }
 
-static int atomic_in_hold(const struct ask *a)
-{
-	struct dk_hold h = { .size = sizeof(h) };
-	int err;
-
-	CHECK_OK(dk_hold_begin(&h, NULL));
-	err = ways_atomic_held(&h, atomic, a->local, a->x, a->y, a->seen);
-	dk_release(&h);
-	return err;
-}
-
-static int bare(const struct ask *a)
+#if T_KERNEL
+static int in_rcu(const struct ask *a)
 {
 	int err;
 
-	t_section_begin();
-	err = ways_atomic_bare(a->local, a->x, a->y, a->seen);
-	t_section_end();
+	rcu_read_lock();
+	err = ways_atomic_rcu(a->local, a->x, a->y, a->seen);
+	rcu_read_unlock();
 	return err;
 }
+#endif
 
 static int from_atomic(const struct ask *a)
 {
@@ -295,13 +249,15 @@ struct way {
 
 /* The first one of each is what the others have to find. */
 static const struct way sleepable_ways[] = {
-	WAY(slowly), WAY(by_name), WAY(by_handle), WAY(in_hold), WAY(in_hold_by_name),
-	WAY(from_sleepable), WAY(from_held),
+	WAY(slowly), WAY(by_name), WAY(by_handle), WAY(from_sleepable),
 };
 
 static const struct way atomic_ways[] = {
 	WAY(atomic_slowly), WAY(atomic_by_name), WAY(atomic_by_handle),
-	WAY(atomic_in_hold), WAY(bare), WAY(from_atomic),
+	WAY(from_atomic),
+#if T_KERNEL
+	WAY(in_rcu),
+#endif
 };
 
 static int call(const struct way *way, const struct dk_local *local, unsigned int x,

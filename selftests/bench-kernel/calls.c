@@ -73,11 +73,11 @@ static void call_atomic_of_device(unsigned int n)
 	call_atomic_with(&on_last, n);
 }
 
-static void call_bare(unsigned int n)
+static void call_in_rcu(unsigned int n)
 {
 	rcu_read_lock();
 	while (n--)
-		bench_atomic_bare(&dk_local_default, &on_cpu, 1);
+		bench_atomic_rcu(&dk_local_default, &on_cpu, 1);
 	rcu_read_unlock();
 }
 
@@ -167,37 +167,20 @@ static void redispatch_sleepable(unsigned int n)
 	dk_call_leave(&c);
 }
 
-static void hold(unsigned int n)
-{
-	struct dk_hold h = { .size = sizeof(h) };
-
-	while (n--) {
-		dk_hold_begin(&h, NULL);
-		dk_release(&h);
-	}
-}
-
-static void call_in_hold(struct dk_hold *h, unsigned int n)
-{
-	dk_hold_begin(h, NULL);
-	while (n--)
-		bench_sleepable_held(h, NULL, &dk_local_default, &on_cpu, 1);
-	dk_release(h);
-}
-
-static void call_held(unsigned int n)
-{
-	struct dk_hold h = { .size = sizeof(h) };
-
-	call_in_hold(&h, n);
-}
-
+/* Enter once, run 32 times, leave. */
 static void call_batches(unsigned int n)
 {
-	struct dk_hold h = { .size = sizeof(h) };
+	const struct dk_obj *objs[] = { &on_cpu };
+	struct dk_call c;
+	unsigned int i;
 
-	while (n--)
-		call_in_hold(&h, BATCH);
+	while (n--) {
+		if (dk_call_enter(&c, &bench_sleepable_op, &dk_local_default, objs, 1))
+			return;
+		for (i = 0; i < BATCH; i++)
+			bench_sleepable_run(&c, &on_cpu, 1);
+		dk_call_leave(&c);
+	}
 }
 
 /* ---- watched ---------------------------------------------------------------- */
@@ -263,8 +246,8 @@ static void hook_off(void)
 }
 
 const struct bench bench_calls[] = {
-	{ .name = "held.atomic", .loop = call_atomic },
-	{ .name = "bare.atomic", .loop = call_bare },
+	{ .name = "call.atomic", .loop = call_atomic },
+	{ .name = "call.rcu", .loop = call_in_rcu },
 	{ .name = "redispatch.atomic", .loop = redispatch_atomic },
 	{ .name = "boxed.atomic", .loop = call_boxed },
 	{ .name = "missing.atomic", .loop = call_missing },
@@ -274,10 +257,8 @@ const struct bench bench_calls[] = {
 #define THROUGH(k, keys) { .name = "fallthrough." #k, .loop = call_through_##k },
 	BENCH_THROUGHS(THROUGH)
 #undef THROUGH
-	{ .name = "held.sleepable", .loop = call_sleepable },
+	{ .name = "call.sleepable", .loop = call_sleepable },
 	{ .name = "redispatch.sleepable", .loop = redispatch_sleepable },
-	{ .name = "hold", .loop = hold },
-	{ .name = "batch.call", .loop = call_held },
 	{ .name = "batch.32", .loop = call_batches, .n = 16, .per = BATCH },
 	{ .name = "counted.atomic", .loop = call_atomic, .before = count_on, .after = count_off },
 	{ .name = "counted.elsewhere", .loop = call_atomic, .before = count_elsewhere,

@@ -220,27 +220,6 @@ CONTENDER(atomic_own, swift, CALL_OWN, 0, NONE, NONE)
 CONTENDER(sleepable_named, calm, CALL_NAMED, 0, NONE, NONE)
 CONTENDER(atomic_named, swift, CALL_NAMED, 0, NONE, NONE)
 
-/* Inside a hold, which is what makes them safe. */
-#define HOLD			struct dk_hold hold = { .size = sizeof(hold) };	\
-				check(dk_hold_begin(&hold, NULL), 0)
-#define RELEASE			dk_release(&hold)
-#define CALL_HELD(f, i, bad)						\
-	bad |= f##i##_held(&hold, f[i], dk_local_current(), x, y);
-CONTENDER(bare, calm, CALL_HELD, 0, HOLD, RELEASE)
-CONTENDER(bare_missing, calm, CALL_HELD, -ENOSYS, HOLD, RELEASE)
-CONTENDER(bare_device, many, CALL_HELD, 0, HOLD, RELEASE)
-#define CALL_HELD_GIVEN(f, i, bad)	bad |= f##i##_held(&hold, f[i], local, x, y);
-CONTENDER(bare_given, calm, CALL_HELD_GIVEN, 0, HOLD; LOCAL, RELEASE)
-
-/* Inside a read section, of atomic operators. */
-#define CALL_IN_SECTION(f, i, bad)	bad |= f##i##_bare(dk_local_current(), x, y);
-CONTENDER(section, swift, CALL_IN_SECTION, 0, dk_section_begin(), dk_section_end())
-CONTENDER(section_missing, swift, CALL_IN_SECTION, -ENOSYS, dk_section_begin(),
-	  dk_section_end())
-#define CALL_GIVEN_IN_SECTION(f, i, bad)	bad |= f##i##_bare(local, x, y);
-CONTENDER(section_given, swift, CALL_GIVEN_IN_SECTION, 0, LOCAL; dk_section_begin(),
-	  dk_section_end())
-
 #define CALL_BOXED(f, i, bad)						\
 	bad |= dk_call_boxed(f[i], &f##i##_op, dk_local_current(),	\
 			     &(struct f##i##_args){ x, y });
@@ -249,7 +228,7 @@ CONTENDER(boxed_atomic, swift, CALL_BOXED, 0, NONE, NONE)
 
 /* ---- batches of calls --------------------------------------------------------- */
 
-/* The function is looked up once, and kept for 32 calls. */
+/* Enter once, run 32 times, leave. */
 #define BATCHES(name, f)						\
 static void name(const struct bench_contender *contender, unsigned long n) \
 {									\
@@ -271,34 +250,13 @@ static void name(const struct bench_contender *contender, unsigned long n) \
 	check(bad, 0);							\
 }
 
-#define AGAIN(f, i)	bad |= ((serve_fn)c.fn)(&c, x, y);
+#define AGAIN(f, i)	bad |= f##i##_run(&c, x, y);
 BATCHES(batch, calm)
 BATCHES(batch_atomic, swift)
 
-/* A hold, 32 calls that are looked up, and its end. */
-static void batch_of_calls(const struct bench_contender *contender, unsigned long n)
-{
-	BELOW_AUTOGRAD();
-	struct dk_obj *x = &objects[contender->object][0];
-	struct dk_obj *y = &objects[contender->object][1];
-	int bad = 0, i;
-
-	for (; n; n -= BATCH) {
-		HOLD;
-		for (i = 0; i < BATCH; i += 8) {
-			CALL_HELD(calm, 0, bad) CALL_HELD(calm, 1, bad)
-			CALL_HELD(calm, 2, bad) CALL_HELD(calm, 3, bad)
-			CALL_HELD(calm, 4, bad) CALL_HELD(calm, 5, bad)
-			CALL_HELD(calm, 6, bad) CALL_HELD(calm, 7, bad)
-		}
-		RELEASE;
-	}
-	check(bad, 0);
-}
-
 /* ---- redispatches, from inside one call --------------------------------------- */
 
-#define INSIDE_CALL(name, call, begin, end)				\
+#define INSIDE_CALL(name, call)						\
 static void name(const struct bench_contender *contender, unsigned long n) \
 {									\
 	struct dk_obj *x = &objects[contender->object][0];		\
@@ -306,21 +264,13 @@ static void name(const struct bench_contender *contender, unsigned long n) \
 	DK_EXCLUDE(DK_SET(DK_ADINPLACE_OR_VIEW));			\
 									\
 	inside_calls = n;						\
-	begin;								\
 	check(call, 0);							\
-	end;								\
 }
 
-INSIDE_CALL(redispatch_bare, calm0_held(&hold, calm[0], dk_local_current(), x, y),
-	    HOLD, RELEASE)
-INSIDE_CALL(redispatch_section, swift0_bare(dk_local_current(), x, y),
-	    dk_section_begin(), dk_section_end())
-INSIDE_CALL(below_section, swift1_bare(dk_local_current(), x, y),
-	    dk_section_begin(), dk_section_end())
-INSIDE_CALL(redispatch_sleepable, calm0(x, y), NONE, NONE)
-INSIDE_CALL(redispatch_atomic, swift0(x, y), NONE, NONE)
-INSIDE_CALL(below_bare, calm1_held(&hold, calm[1], dk_local_current(), x, y),
-	    HOLD, RELEASE)
+INSIDE_CALL(redispatch_sleepable, calm0(x, y))
+INSIDE_CALL(redispatch_atomic, swift0(x, y))
+INSIDE_CALL(below_sleepable, calm1(x, y))
+INSIDE_CALL(below_atomic, swift1(x, y))
 
 /* ---- all of them -------------------------------------------------------------- */
 
@@ -334,47 +284,37 @@ static void count_no_more(void)
 	check(dk_stats_disable(NULL, NULL), 0);
 }
 
-#define FALLS(n)	{ .id = "fallthrough." #n, .run = bare, .object = ON_CPU + n }
+#define FALLS(n)	{ .id = "fallthrough." #n, .run = sleepable, .object = ON_CPU + n }
 static const struct bench_contender contenders[] = {
 	{ .id = "loop", .run = loop },
 	{ .id = "floor", .run = floor_call },
 	{ .id = "floor.bp", .run = floor_bp },
 	{ .id = "floor.memb", .run = floor_memb },
 	{ .id = "floor.qsbr", .run = floor_qsbr },
-	{ .id = "redispatch.section", .run = redispatch_section },
-	{ .id = "redispatch.bare", .run = redispatch_bare },
 	{ .id = "redispatch.sleepable", .run = redispatch_sleepable },
 	{ .id = "redispatch.atomic", .run = redispatch_atomic },
-	{ .id = "below.section", .run = below_section },
-	{ .id = "below.bare", .run = below_bare },
-	{ .id = "section", .run = section },
-	{ .id = "section.given", .run = section_given },
-	{ .id = "bare", .run = bare },
-	{ .id = "bare.given", .run = bare_given },
-	{ .id = "held.sleepable", .run = sleepable, .scales = 1 },
-	{ .id = "held.sleepable.given", .run = sleepable_given },
-	{ .id = "held.sleepable.named", .run = sleepable_named },
-	{ .id = "held.sleepable.own", .run = sleepable_own },
-	{ .id = "held.atomic", .run = atomic, .scales = 1 },
-	{ .id = "held.atomic.given", .run = atomic_given },
-	{ .id = "held.atomic.named", .run = atomic_named },
-	{ .id = "held.atomic.own", .run = atomic_own },
+	{ .id = "below.sleepable", .run = below_sleepable },
+	{ .id = "below.atomic", .run = below_atomic },
+	{ .id = "call.sleepable", .run = sleepable, .scales = 1 },
+	{ .id = "call.sleepable.given", .run = sleepable_given },
+	{ .id = "call.sleepable.named", .run = sleepable_named },
+	{ .id = "call.sleepable.own", .run = sleepable_own },
+	{ .id = "call.atomic", .run = atomic, .scales = 1 },
+	{ .id = "call.atomic.given", .run = atomic_given },
+	{ .id = "call.atomic.named", .run = atomic_named },
+	{ .id = "call.atomic.own", .run = atomic_own },
 	{ .id = "boxed.sleepable", .run = boxed_sleepable },
 	{ .id = "boxed.atomic", .run = boxed_atomic },
 	{ .id = "batch", .run = batch },
 	{ .id = "batch.atomic", .run = batch_atomic },
-	{ .id = "batch.calls", .run = batch_of_calls },
 	FALLS(0), FALLS(1), FALLS(2), FALLS(3), FALLS(4), FALLS(5), FALLS(6), FALLS(7),
 	FALLS(8),
-	{ .id = "missing.section", .run = section_missing, .object = ON_CUDA },
-	{ .id = "missing.bare", .run = bare_missing, .object = ON_CUDA },
 	{ .id = "missing.sleepable", .run = missing_sleepable, .object = ON_CUDA },
 	{ .id = "missing.atomic", .run = missing_atomic, .object = ON_CUDA },
 	{ .id = "device.none", .run = sleepable, .object = ON_BACKEND },
 	{ .id = "device.no-functions", .run = sleepable, .object = ON_CARD },
 	{ .id = "device.1", .run = device_one, .object = ON_CARD },
 	{ .id = "device.64", .run = device_many, .object = ON_CARD },
-	{ .id = "device.bare", .run = bare_device, .object = ON_CARD },
 	{ .id = "counted.sleepable", .run = sleepable, .before = count,
 	  .after = count_no_more },
 	{ .id = "counted.atomic", .run = atomic, .before = count, .after = count_no_more },

@@ -25,41 +25,31 @@ CALLS = {
     "floor.bp": "  in a read section of liburcu-bp",
     "floor.memb": "  in a read section of liburcu-memb",
     "floor.qsbr": "  in a read section of liburcu-qsbr",
-    "redispatch.section": "redispatch, inside a read section",
-    "redispatch.bare": "redispatch, inside a hold",
-    "redispatch.sleepable": "redispatch, held, sleepable operator",
-    "redispatch.atomic": "redispatch, held, atomic operator",
-    "below.section": "redispatch below, inside a read section",
-    "below.bare": "redispatch below, inside a hold",
-    "section": "call, inside a read section",
-    "section.given": "  local state given",
-    "bare": "call, inside a hold",
-    "bare.given": "  local state given",
-    "held.sleepable": "held call, sleepable operator",
-    "held.sleepable.given": "  local state given",
-    "held.sleepable.named": "  by name in C",
-    "held.sleepable.own": "  in a registry of one's own",
-    "held.atomic": "held call, atomic operator",
-    "held.atomic.given": "  local state given",
-    "held.atomic.named": "  by name in C",
-    "held.atomic.own": "  in a registry of one's own",
+    "redispatch.sleepable": "redispatch, sleepable operator",
+    "redispatch.atomic": "redispatch, atomic operator",
+    "below.sleepable": "redispatch below, sleepable operator",
+    "below.atomic": "redispatch below, atomic operator",
+    "call.sleepable": "call, sleepable operator",
+    "call.sleepable.given": "  local state given",
+    "call.sleepable.named": "  by name in C",
+    "call.sleepable.own": "  in a registry of one's own",
+    "call.atomic": "call, atomic operator",
+    "call.atomic.given": "  local state given",
+    "call.atomic.named": "  by name in C",
+    "call.atomic.own": "  in a registry of one's own",
     "boxed.sleepable": "boxed call, sleepable operator",
     "boxed.atomic": "boxed call, atomic operator",
     "batch": "one of 32 calls of one entered function",
     "batch.atomic": "  of an atomic operator",
-    "batch.calls": "one of 32 calls, hold and release shared",
-    **{f"fallthrough.{n}": f"call in a hold, keys that fall through: {n}" for n in range(9)},
-    "missing.section": "nothing serves, inside a read section",
-    "missing.bare": "nothing serves, inside a hold",
+    **{f"fallthrough.{n}": f"call, keys that fall through: {n}" for n in range(9)},
     "missing.sleepable": "nothing serves, sleepable operator",
     "missing.atomic": "nothing serves, atomic operator",
-    "device.none": "held call, the devices' backend, no device",
+    "device.none": "call, the devices' backend, no device",
     "device.no-functions": "  a device without functions for it",
     "device.1": "  a device, the only one with a function",
     "device.64": "  a device, one of 64 with functions",
-    "device.bare": "  the same, inside a hold",
-    "counted.sleepable": "held call, counters on, sleepable operator",
-    "counted.atomic": "held call, counters on, atomic operator",
+    "counted.sleepable": "call, counters on, sleepable operator",
+    "counted.atomic": "call, counters on, atomic operator",
     "torch.redispatch": "libtorch: redispatch",
     "torch.call": "libtorch: call",
     "torch.boxed": "libtorch: boxed call",
@@ -179,33 +169,32 @@ class Targets:
 
 def call_targets(t):
     """Of calls."""
-    t.of_floor("redispatch", "redispatch.section", 1.5)
-    t.instructions("redispatch", "redispatch.section", 33)
-    t.faster("redispatch", "redispatch.section", "torch.redispatch", 1)
-    t.of_floor("bare call", "section", 1.8)
-    t.instructions("bare call", "section", 42)
-    t.faster("bare call", "section", "torch.call", 5)
     for kind in ("sleepable", "atomic"):
-        what = f"held call, {kind}"
-        t.of_floor(what, f"held.{kind}", 2.4)
-        t.instructions(what, f"held.{kind}", 64)
-        t.faster(what, f"held.{kind}", "torch.call", 4)
+        what = f"redispatch, {kind}"
+        t.of_floor(what, f"redispatch.{kind}", 2.2)
+        t.instructions(what, f"redispatch.{kind}", 46)
+        t.faster(what, f"redispatch.{kind}", "torch.redispatch", 1)
+    for kind in ("sleepable", "atomic"):
+        what = f"call, {kind}"
+        t.of_floor(what, f"call.{kind}", 2.4)
+        t.instructions(what, f"call.{kind}", 64)
+        t.faster(what, f"call.{kind}", "torch.call", 4)
     counts = [t.m.counts.get(f"fallthrough.{n}") for n in range(9)]
     if None not in counts:
         t.at_most("through 0 to 8 keys", 2, round(max(counts) - min(counts), 1),
                   "more instructions")
-    for kind in ("section", "sleepable", "atomic"):
+    for kind in ("sleepable", "atomic"):
         t.of_floor(f"nothing serves, {kind}", f"missing.{kind}", 3)
     for kind in ("sleepable", "atomic"):
-        t.at_most(f"boxed call, {kind}", 2, t.m.ratio(f"boxed.{kind}", f"held.{kind}"), "x unboxed")
-    t.instructions("a device, the only one", "device.1", 10, "held.sleepable")
-    t.instructions("a device, one of 64", "device.64", 10, "held.sleepable")
+        t.at_most(f"boxed call, {kind}", 2, t.m.ratio(f"boxed.{kind}", f"call.{kind}"), "x unboxed")
+    t.instructions("a device, the only one", "device.1", 10, "call.sleepable")
+    t.instructions("a device, one of 64", "device.64", 10, "call.sleepable")
     t.instructions("one of 64, beside the only one", "device.64", 0, "device.1")
     t.instructions("a device without functions", "device.no-functions", 2, "device.none")
     t.of_floor("batch of 32, sleepable", "batch", 1.2)
     t.of_floor("batch of 32, atomic", "batch.atomic", 1.2)
     for kind in ("sleepable", "atomic"):
-        t.instructions(f"counters on, {kind}", f"counted.{kind}", 12, f"held.{kind}")
+        t.instructions(f"counters on, {kind}", f"counted.{kind}", 12, f"call.{kind}")
 
 
 def registration_targets(t):
@@ -382,9 +371,8 @@ def plot_calls(m):
     floor = m.median("floor")
     for name, kind, goal in (
             ("floor", "floor", None), ("batch", "ours", 1.2),
-            ("redispatch.section", "ours", 1.5), ("torch.redispatch", "peer", None),
-            ("section", "ours", 1.8), ("bare", "ours", None),
-            ("held.atomic", "ours", 2.4), ("held.sleepable", "ours", 2.4),
+            ("redispatch.atomic", "ours", 2.2), ("torch.redispatch", "peer", None),
+            ("call.atomic", "ours", 2.4), ("call.sleepable", "ours", 2.4),
             ("torch.call", "peer", None), ("boxed.atomic", "ours", None),
             ("boxed.sleepable", "ours", None), ("torch.boxed", "peer", None),
             ("missing.sleepable", "ours", 3), ("device.64", "ours", None)):
@@ -398,9 +386,9 @@ def plot_instructions(m):
     """By callgrind."""
     plot = Plot("Instructions of a call", "Counts by callgrind, net of the loop.",
                 "instructions, the loop taken off; the mark is the target")
-    for name, goal in (("floor", None), ("batch", None), ("redispatch.section", 33),
-                       ("torch.redispatch", None), ("section", 42), ("bare", None),
-                       ("held.atomic", 64), ("held.sleepable", 64), ("torch.call", None),
+    for name, goal in (("floor", None), ("batch", None), ("redispatch.atomic", 46),
+                       ("torch.redispatch", None),
+                       ("call.atomic", 64), ("call.sleepable", 64), ("torch.call", None),
                        ("boxed.atomic", None), ("boxed.sleepable", None),
                        ("torch.boxed", None), ("device.64", None),
                        ("counted.sleepable", None)):

@@ -40,7 +40,7 @@ is_json() {
 import json, sys
 j = json.load(open(sys.argv[1], encoding="utf-8"))
 assert j["schema"] == "dispatchkey-bench-1" and j["readers"][0]["kept_percent"] == 96.5
-assert {"held.sleepable", "memory"} <= {m["id"] for m in j["measured"]}
+assert {"call.sleepable", "memory"} <= {m["id"] for m in j["measured"]}
 assert all(t["measured"] == "no libtorch here" for t in j["targets"] if "libtorch" in t["target"])
 ' "$st_tmp/performance.json"
 }

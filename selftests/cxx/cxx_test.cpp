@@ -870,12 +870,10 @@ static void state_is_drained()
 static void structs_of_c()
 {
 	dk_route route{};
-	dk_hold hold{};
 	dk_explain explained{};
 	dk_schema_arg arg{};
 
 	route.size = sizeof(route);
-	hold.size = sizeof(hold);
 	explained.size = sizeof(explained);
 	CHECK(!arg.name);
 	auto defined = add.define();
@@ -887,8 +885,6 @@ static void structs_of_c()
 	CHECK(dk_op_route(held.get(), dk::default_included, dk::default_excluded, objs, 1,
 			  &route) == 0);
 	CHECK(route.effective.bits == 0x10001);
-	CHECK(dk_hold_begin(&hold, nullptr) == 0);
-	dk_release(&hold);
 	CHECK(dk_op_explain(held.get(), dk::default_included, dk::default_excluded, objs, 1,
 			    &explained) == 0);
 	CHECK(explained.error == 0);

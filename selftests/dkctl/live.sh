@@ -9,7 +9,7 @@
 
 need_root
 need_command insmod rmmod setpriv unshare timeout
-need_module dispatchkey dk_cpu dk_edu dk_client dk_crowd dk_tallied dk_waiters
+need_module dispatchkey dk_cpu dk_edu dk_client dk_crowd dk_tallied dk_caller
 ! is_loaded dispatchkey || skip_all "dispatchkey is loaded already, and this test has to load it"
 
 # program NAME - of the build folder, or installed
@@ -184,46 +184,24 @@ like "which ends the wait, and no call has returned" \
 ok "that call returns" sh -c "echo 0 >$crowd/stay"
 unload dk_crowd
 
-# ---- a driver whose unloading ends before another wait for it does -----------------------
+# ---- a driver that is unloaded while its functions are counted ---------------------------
 
-waiters=/sys/module/dk_waiters/parameters/step
+caller=/sys/module/dk_caller/parameters/call
 tallied=$(ko dk_tallied)
-# becomes WHAT PATTERN WORDS... - within a minute, what dkctl prints
-becomes() {
-	local what=$1 pattern=$2 out
-	shift 2
-	for _ in {1..600}; do
-		out=$(dkctl "$@" 2>&1)
-		# shellcheck disable=SC2254 # a pattern it is
-		case $out in
-		$pattern) pass "$what" && return ;;
-		esac
-		sleep 0.1
-	done
-	fail "$what" "$out"
-}
-ok "the waiters load" load dk_waiters
+ok "the caller loads" load dk_caller
 ok "a driver with a backend fallback loads" insmod "$tallied"
 dkctl stats on >/dev/null
-ok "its fallback serves a call" sh -c "echo call >$waiters"
-says "which is counted" 0 "*1 *waiters::op *tallied_serve*" stats --used
-ok "a hold is taken" sh -c "echo old >$waiters"
-rmmod dk_tallied &
-unloading=$!
-becomes "the driver waits for the hold" "*tallied *leaving*" provider
-ok "a backend goes offline and waits for a younger hold" sh -c "echo young >$waiters"
-ok "the older hold is released" sh -c "echo released >$waiters"
-wait $unloading
-is "the driver has been unloaded" 0 $?
-like "nobody sees its fallback among the counters" "*waiters::op *(nothing)*" \
-	"$(nobody "$dkctl" stats op waiters::op 2>&1 | grep -v tallied)"
+ok "its fallback serves a call" sh -c "echo 1 >$caller"
+says "which is counted" 0 "*1 *caller::op *tallied_serve*" stats --used
+ok "the driver is unloaded" rmmod dk_tallied
+like "nobody sees its fallback among the counters" "*caller::op *(nothing)*" \
+	"$(nobody "$dkctl" stats op caller::op 2>&1 | grep -v tallied)"
 is "nor its label" "" "$(nobody "$dkctl" stats 2>&1 | grep tallied)"
 refused "its name is no provider's" dkctl stats provider tallied
 like "its call stays in the sum" "*1 call counted
 1 of them by functions that are gone*" "$(dkctl stats)"
-ok "the younger hold is released" sh -c "echo over >$waiters"
 dkctl stats off >/dev/null
-unload dk_waiters
+unload dk_caller
 
 # ---- a name without a user ---------------------------------------------------------------
 

@@ -117,7 +117,7 @@ static struct dk_obj with(unsigned int key)
 	   calm_for_key(rows.calm, &dk_local_default, DK_CPU, &x), 0))	\
 	DO(atomic_of_a_key, with(DK_AUTOGRAD_CPU), REPEAT(		\
 	   swift_for_key(rows.swift, &dk_local_default, DK_CPU, &x), 0)) \
-	DO(held, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(hold_and_call(&rows, &x), 0)) \
+	DO(in_batches, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(batches(&rows, &x), 0)) \
 	DO(by_rules, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(		\
 	   calm_at(rules.calm, &dk_local_default, &x), 0))		\
 	DO(atomic_by_rules, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(	\
@@ -130,7 +130,7 @@ static struct dk_obj with(unsigned int key)
 	   calm_at(rules.calm, &dk_local_default, &x), -ENOSYS))	\
 	DO(by_rules_of_a_key, with(DK_AUTOGRAD_CPU), REPEAT(		\
 	   calm_for_key(rules.calm, &dk_local_default, DK_CPU, &x), 0))	\
-	DO(by_rules_held, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(hold_and_call(&rules, &x), 0))
+	DO(by_rules_in_batches, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(batches(&rules, &x), 0))
 
 static int guarded(struct dk_obj *x)
 {
@@ -139,19 +139,31 @@ static int guarded(struct dk_obj *x)
 	return calm(x);
 }
 
-/* A batch of one call of each. */
-static int hold_and_call(const struct side *side, struct dk_obj *x)
-{
-	struct dk_hold hold = { .size = sizeof(hold) };
-	int err = dk_hold_begin(&hold, side->reg);
+#define BATCH	4
 
+static int run_batch(struct dk_call *c, struct dk_obj *x)
+{
+	int err = 0, i;
+
+	for (i = 0; i < BATCH && !err; i++)
+		err = calm_run(c, x);
+	dk_call_leave(c);
+	return err;
+}
+
+/* A batch of each. */
+static int batches(const struct side *side, struct dk_obj *x)
+{
+	const struct dk_obj *objs[] = { x };
+	struct dk_call c;
+	int err;
+
+	err = dk_call_enter_op(&c, side->calm, &calm_op, &dk_local_default, objs, 1);
+	err = err ? err : run_batch(&c, x);
 	if (err)
 		return err;
-	err = calm_held(&hold, side->calm, &dk_local_default, x);
-	if (!err)
-		err = swift_held(&hold, side->swift, &dk_local_default, x);
-	dk_release(&hold);
-	return err;
+	err = dk_call_enter_op(&c, side->swift, &swift_op, &dk_local_default, objs, 1);
+	return err ? err : run_batch(&c, x);
 }
 
 #define MARK(what)	__atomic_store_n(&(what), 1, __ATOMIC_SEQ_CST)

@@ -92,9 +92,6 @@ static int make_call(struct actor *a, struct plan *p, struct ticket *t)
 	if (p->boxed)
 		return dk_call_boxed(p->named ? NULL : p->op->handle, p->op->decl,
 				     &p->local, &args);
-	if (a->hold)
-		return p->op->held(a->hold, p->named ? NULL : p->op->handle, &p->local,
-				   &p->x, t);
 	if (p->named)
 		return p->op->named(&p->local, &p->x, t);
 	return p->op->at(p->op->handle, &p->local, &p->x, t);
@@ -162,8 +159,6 @@ static void count(struct actor *a, const struct plan *p, const struct ticket *t)
 	bump(a->calls[p->named ? K_BY_NAME : K_BY_HANDLE]);
 	if (p->boxed)
 		bump(a->calls[K_BOXED]);
-	else if (a->hold)
-		bump(a->calls[K_HELD]);
 	if (dk_local_included(&p->local).bits != DK_DEFAULT_INCLUDED)
 		bump(a->calls[K_LOCAL]);
 	if (p->x.ks.bits & DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_FUNCTIONALITY))
@@ -191,20 +186,31 @@ void torture_call(struct actor *a, bool atomic, unsigned int depth)
 	count(a, &p, &t);
 }
 
-static void call_in_a_hold(struct actor *a)
+/* Enter once, run some times, leave: what served the first serves them all. */
+static void torture_batch(struct actor *a)
 {
-	struct dk_hold hold = { .size = sizeof(hold) };
+	const struct dk_obj *objs[1];
+	struct dk_call c;
+	struct plan p;
 	unsigned int n;
+	int err;
 
-	if (dk_hold_begin(&hold, torture.reg)) {
-		torture_error(a, E_LOST, "a hold was refused", NULL, 0, 0);
-		return;
+	make_plan(a, a->atomic_only, &p);
+	p.boxed = false;
+	p.named = false;
+	objs[0] = &p.x;
+	err = dk_call_enter_op(&c, p.op->handle, p.op->decl, &p.local, objs, 1);
+	for (n = err ? 1 : w_one_of(&a->random, 16); n; n--) {
+		struct ticket t = { .who = a, .op = p.op };
+
+		t.keys = p.x.ks.bits | dk_local_included(&p.local).bits;
+		bump(a->sent);
+		judge(a, &p, &t, err ? err : tt_quick_run(&c, &p.x, &t));
+		count(a, &p, &t);
+		bump(a->calls[K_BATCH]);
 	}
-	a->hold = &hold;
-	for (n = w_one_of(&a->random, 16); n; n--)
-		torture_call(a, false, 0);
-	a->hold = NULL;
-	dk_release(&hold);
+	if (!err)
+		dk_call_leave(&c);
 }
 
 void torture_read(void *actor)
@@ -216,7 +222,7 @@ void torture_read(void *actor)
 		if (w_one_of(&a->random, 64))
 			torture_call(a, false, 0);
 		else
-			call_in_a_hold(a);
+			torture_batch(a);
 		w_pause();
 	}
 }

@@ -128,7 +128,7 @@ static void work(const struct context *me, struct ticket *t)
 		w_spin_us(w_one_of(&a->random, 4));
 	if ((does & CALLS) && t->depth < 2)
 		torture_call(a, t->op->flags & DK_OP_ATOMIC, t->depth + 1);
-	if ((does & CHANGES) && !a->interrupts && !a->hold && !w_one_of(&a->random, 256) &&
+	if ((does & CHANGES) && !a->interrupts && !w_one_of(&a->random, 256) &&
 	    is_alive(me, t, "a function was inside"))
 		torture_change_inside(a, me->prov);
 }

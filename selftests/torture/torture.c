@@ -20,12 +20,10 @@ static const struct {
 	int (*named)(const struct dk_local *local, struct dk_obj *x, struct ticket *t);
 	int (*at)(struct dk_op *op, const struct dk_local *local, struct dk_obj *x,
 		  struct ticket *t);
-	int (*held)(const struct dk_hold *hold, struct dk_op *op,
-		    const struct dk_local *local, struct dk_obj *x, struct ticket *t);
 	u32 flags, does;
 } named[] = {
 #define TORTURE_NAMED(id, name, flags, does)				\
-	{ &id##_op, id##_in, id##_at, id##_held, flags, does },
+	{ &id##_op, id##_in, id##_at, flags, does },
 	TORTURE_OPS(TORTURE_NAMED)
 #undef TORTURE_NAMED
 };
@@ -42,7 +40,6 @@ static void ops_init(void)
 		op->decl = named[i].decl;
 		op->named = torture.reg == dk_registry_default() ? named[i].named : NULL;
 		op->at = named[i].at;
-		op->held = named[i].held;
 		op->flags = named[i].flags;
 		op->does = named[i].does;
 	}
@@ -53,7 +50,6 @@ static void ops_init(void)
 		many_decls[i].op = NULL;
 		op->decl = &many_decls[i];
 		op->at = tt_quick_at;
-		op->held = tt_quick_held;
 		op->flags = i & 1 ? DK_OP_ATOMIC : 0;
 	}
 }

@@ -41,7 +41,7 @@
 	X(BY_NAME, "by name")						\
 	X(BY_HANDLE, "by handle")					\
 	X(BOXED, "boxed")						\
-	X(HELD, "inside a hold")					\
+	X(BATCH, "in a batch")						\
 	X(LOCAL, "with local state")					\
 	X(AUTOGRAD, "with autograd")					\
 	X(PASSED, "redispatched")					\
@@ -102,7 +102,6 @@ struct actor {
 	unsigned int slot;
 	bool interrupts;	/* something: it must not register */
 	bool atomic_only;
-	const struct dk_hold *hold;	/* that it is inside of, or NULL */
 	u64 sent;
 	u64 unserved;		/* refused, and rightly so */
 	u64 errors[NUM_ERRORS];
@@ -167,8 +166,6 @@ struct torture_op {
 	int (*named)(const struct dk_local *local, struct dk_obj *x, struct ticket *t);
 	int (*at)(struct dk_op *op, const struct dk_local *local, struct dk_obj *x,
 		  struct ticket *t);
-	int (*held)(const struct dk_hold *hold, struct dk_op *op,
-		    const struct dk_local *local, struct dk_obj *x, struct ticket *t);
 	u32 flags;
 	u32 does;
 	struct window window;	/* of its definition */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Calls from inside a read section of the caller's. */
+/* Calls from inside an RCU read section of the caller's. In the kernel only. */
 #include "test.h"
 
-DK_OP(bare_atomic, "bare::atomic", (const struct dk_obj *x, int *who), (x, who), (x));
-DK_OP(bare_sleepable, "bare::sleepable", (const struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(rcu_atomic, "rcu::atomic", (const struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(rcu_sleepable, "rcu::sleepable", (const struct dk_obj *x, int *who), (x, who), (x));
 
 static struct dk_provider prov;
 static struct dk_obj cpu, grad;
@@ -17,7 +17,7 @@ static int on_cpu(struct dk_call *c, const struct dk_obj *x, int *who)
 static int on_autograd(struct dk_call *c, const struct dk_obj *x, int *who)
 {
 	*who = 2;
-	return bare_atomic_below(c, x, who);
+	return rcu_atomic_below(c, x, who);
 }
 
 static int sleeps(struct dk_call *c, const struct dk_obj *x, int *who)
@@ -27,9 +27,9 @@ static int sleeps(struct dk_call *c, const struct dk_obj *x, int *who)
 }
 
 static const struct dk_impl impls[] = {
-	DK_IMPL_ATOMIC(bare_atomic, DK_CPU, on_cpu),
-	DK_IMPL_ATOMIC(bare_atomic, DK_AUTOGRAD_CPU, on_autograd),
-	DK_IMPL(bare_sleepable, DK_CPU, sleeps),
+	DK_IMPL_ATOMIC(rcu_atomic, DK_CPU, on_cpu),
+	DK_IMPL_ATOMIC(rcu_atomic, DK_AUTOGRAD_CPU, on_autograd),
+	DK_IMPL(rcu_sleepable, DK_CPU, sleeps),
 };
 
 static void begin(void)
@@ -37,22 +37,26 @@ static void begin(void)
 	cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	grad = cpu;
 	grad.ks = dk_keyset_or(grad.ks, dk_key_set(NULL, DK_AUTOGRAD_CPU));
-	prov = (struct dk_provider)DK_PROVIDER("bare");
+	prov = (struct dk_provider)DK_PROVIDER("rcu");
 	prov.priv = &prov;
 	CHECK_OK(dk_provider_register(&prov, &t_why));
-	CHECK_OK(dk_op_define(&prov, &bare_atomic_op, DK_OP_ATOMIC, &t_why));
-	CHECK_OK(dk_op_define(&prov, &bare_sleepable_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&prov, &rcu_atomic_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_op_define(&prov, &rcu_sleepable_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&prov, impls, ARRAY_SIZE(impls), &t_why));
 }
 
-static int bare_call(const struct dk_obj *x, int *who)
+static int rcu_call(const struct dk_obj *x, int *who)
 {
 	const struct dk_obj *objs[] = { x };
 	struct dk_call c;
 	int err;
 
-	err = dk_call_enter_bare(&c, &bare_atomic_op, &dk_local_default, objs, 1);
-	return err ?: bare_atomic_run(&c, x, who);
+	err = dk_call_enter_rcu(&c, &rcu_atomic_op, &dk_local_default, objs, 1);
+	if (err)
+		return err;
+	err = rcu_atomic_run(&c, x, who);
+	dk_call_leave(&c);
+	return err;
 }
 
 /* Twice each: a name is looked up by the first call, and the second finds it. */
@@ -61,19 +65,19 @@ static void it_is_served(void)
 	unsigned int i;
 
 	begin();
-	t_section_begin();
+	rcu_read_lock();
 	for (i = 0; i < 2; i++) {
 		int who = 0;
 
-		CHECK_OK(bare_atomic_bare(&dk_local_default, &cpu, &who));
+		CHECK_OK(rcu_atomic_rcu(&dk_local_default, &cpu, &who));
 		CHECK_INT(who, 1);
-		CHECK_OK(bare_atomic_bare(&dk_local_default, &grad, &who));
+		CHECK_OK(rcu_atomic_rcu(&dk_local_default, &grad, &who));
 		CHECK_INT(who, 21);
 		who = 0;
-		CHECK_OK(bare_call(&cpu, &who));
+		CHECK_OK(rcu_call(&cpu, &who));
 		CHECK_INT(who, 1);
 	}
-	t_section_end();
+	rcu_read_unlock();
 	CHECK_OK(dk_provider_unregister(&prov));
 }
 
@@ -83,19 +87,19 @@ static void nothing_serves(void)
 	int who = 0;
 
 	begin();
-	t_section_begin();
-	/* refuses: dk_call_enter_bare ENOSYS MISSING */
-	CHECK_INT(bare_call(&cuda, &who), -ENOSYS);
-	CHECK_INT(bare_atomic_bare(&dk_local_default, &cuda, &who), -ENOSYS);
-	t_section_end();
+	rcu_read_lock();
+	/* refuses: dk_call_enter_rcu ENOSYS MISSING */
+	CHECK_INT(rcu_call(&cuda, &who), -ENOSYS);
+	CHECK_INT(rcu_atomic_rcu(&dk_local_default, &cuda, &who), -ENOSYS);
+	rcu_read_unlock();
 	CHECK_OK(dk_provider_unregister(&prov));
-	t_section_begin();
-	/* refuses: dk_call_enter_bare ENOENT NOT_DEFINED */
-	CHECK_INT(bare_call(&cpu, &who), -ENOENT);
-	t_section_end();
+	rcu_read_lock();
+	/* refuses: dk_call_enter_rcu ENOENT NOT_DEFINED */
+	CHECK_INT(rcu_call(&cpu, &who), -ENOENT);
+	rcu_read_unlock();
 }
 
-DK_OP(bare_strict, "bare::strict", (const struct dk_obj *x, const struct dk_obj *y),
+DK_OP(rcu_strict, "rcu::strict", (const struct dk_obj *x, const struct dk_obj *y),
 	(x, y), (x, y));
 
 static int strict(struct dk_call *c, const struct dk_obj *x, const struct dk_obj *y)
@@ -104,8 +108,8 @@ static int strict(struct dk_call *c, const struct dk_obj *x, const struct dk_obj
 }
 
 static const struct dk_impl strict_impls[] = {
-	DK_IMPL_ATOMIC(bare_strict, DK_COMPOSITE_IMPLICIT_AUTOGRAD, strict),
-	DK_IMPL_ATOMIC(bare_strict, DK_FPGA, strict),
+	DK_IMPL_ATOMIC(rcu_strict, DK_COMPOSITE_IMPLICIT_AUTOGRAD, strict),
+	DK_IMPL_ATOMIC(rcu_strict, DK_FPGA, strict),
 };
 
 static int strict_call(struct dk_op_decl *decl, const struct dk_obj *x,
@@ -115,41 +119,41 @@ static int strict_call(struct dk_op_decl *decl, const struct dk_obj *x,
 	struct dk_call c;
 	int err;
 
-	t_section_begin();
-	err = dk_call_enter_bare(&c, decl, &dk_local_default, objs, 2);
-	t_section_end();
+	rcu_read_lock();
+	err = dk_call_enter_rcu(&c, decl, &dk_local_default, objs, 2);
+	rcu_read_unlock();
 	return err;
 }
 
 static void what_else_is_refused(void)
 {
 	struct dk_obj other = { .ks = dk_key_set(NULL, DK_AUTOGRAD_OTHER) };
-	struct dk_op_decl wrong = bare_strict_op;
+	struct dk_op_decl wrong = rcu_strict_op;
 	struct dk_obj c0, c1, gone;
 	unsigned int backend;
 	u32 d0, d1;
 
 	begin();
 	wrong.sig = "(int)";
-	CHECK_OK(dk_op_define(&prov, &bare_strict_op, DK_OP_ATOMIC | DK_OP_SAME_DEVICE,
+	CHECK_OK(dk_op_define(&prov, &rcu_strict_op, DK_OP_ATOMIC | DK_OP_SAME_DEVICE,
 			      &t_why));
 	CHECK_OK(dk_impls_register(&prov, strict_impls, ARRAY_SIZE(strict_impls), &t_why));
-	CHECK_OK(dk_backend_join(&prov, "bare", 0, 0, &backend, &t_why));
+	CHECK_OK(dk_backend_join(&prov, "rcu", 0, 0, &backend, &t_why));
 	CHECK_OK(dk_device_register(&prov, backend, "b0", NULL, NULL, 0, &d0, &t_why));
 	CHECK_OK(dk_device_register(&prov, backend, "b1", NULL, NULL, 0, &d1, &t_why));
 	c0 = dk_obj_on(backend, d0);
 	c1 = dk_obj_on(backend, d1);
 	gone = dk_obj_on(backend, ~0u);
-	/* refuses: dk_call_enter_bare EXDEV TWO_DEVICES */
-	CHECK_INT(strict_call(&bare_strict_op, &c0, &c1), -EXDEV);
-	/* refuses: dk_call_enter_bare ENOTUNIQ AMBIGUOUS */
-	CHECK_INT(strict_call(&bare_strict_op, &other, NULL), -ENOTUNIQ);
-	/* refuses: dk_call_enter_bare EPROTOTYPE SIGNATURE */
+	/* refuses: dk_call_enter_rcu EXDEV TWO_DEVICES */
+	CHECK_INT(strict_call(&rcu_strict_op, &c0, &c1), -EXDEV);
+	/* refuses: dk_call_enter_rcu ENOTUNIQ AMBIGUOUS */
+	CHECK_INT(strict_call(&rcu_strict_op, &other, NULL), -ENOTUNIQ);
+	/* refuses: dk_call_enter_rcu EPROTOTYPE SIGNATURE */
 	CHECK_INT(strict_call(&wrong, &cpu, NULL), -EPROTOTYPE);
-	/* refuses: dk_call_enter_bare ENODEV DEVICE_GONE */
-	CHECK_INT(strict_call(&bare_atomic_op, &gone, NULL), -ENODEV);
+	/* refuses: dk_call_enter_rcu ENODEV DEVICE_GONE */
+	CHECK_INT(strict_call(&rcu_atomic_op, &gone, NULL), -ENODEV);
 	CHECK_OK(dk_provider_unregister(&prov));
-	CHECK_OK(dk_backend_release(NULL, "bare", &t_why));
+	CHECK_OK(dk_backend_release(NULL, "rcu", &t_why));
 }
 
 /* The section is the caller's own: it is as deep behind a call as before. */
@@ -158,11 +162,11 @@ static void it_takes_no_section(void)
 	int who = 0;
 
 	begin();
-	CHECK_OK(bare_atomic(&cpu, &who));
-	t_section_begin();
-	CHECK_OK(bare_call(&cpu, &who));
+	CHECK_OK(rcu_atomic(&cpu, &who));
+	rcu_read_lock();
+	CHECK_OK(rcu_call(&cpu, &who));
 	CHECK_INT(dk_provider_unregister(&prov), -EDEADLK);
-	t_section_end();
+	rcu_read_unlock();
 	CHECK_OK(dk_provider_unregister(&prov));
 }
 
@@ -172,17 +176,12 @@ static void a_sleepable_one(void)
 	int who = 0;
 
 	begin();
-	CHECK_OK(bare_sleepable(&cpu, &who));
-#if !T_KERNEL
-	t_section_begin();
-	CHECK_OK(bare_sleepable_bare(&dk_local_default, &cpu, &who));
-	t_section_end();
-#endif
+	CHECK_OK(rcu_sleepable(&cpu, &who));
 	CHECK_INT(who, 3);
 	CHECK_OK(dk_provider_unregister(&prov));
 }
 
-T_SUITE(bare,
+T_SUITE(rcu,
 	T(it_is_served),
 	T(nothing_serves),
 	T(what_else_is_refused),

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Batches: a call is entered once, its function runs any number of times, and the call
+ * is left once.
+ */
+#include "test.h"
+#include "../world.h"
+
+#define RUNS		5
+#define LONG_MS		60000	/* far more than anything here takes */
+#define STEP_US		200
+
+DK_OP(sleepable, "batch::sleepable", (struct dk_obj *x, int n, int *sum), (x, n, sum), (x));
+DK_OP(atomic, "batch::atomic", (struct dk_obj *x, int n, int *sum), (x, n, sum), (x));
+
+/* Adds, and returns an answer of each run's own. */
+static int add(struct dk_call *c, struct dk_obj *x, int n, int *sum)
+{
+	*sum += n;
+	return 100 + n;
+}
+
+static int add_boxed(struct dk_call *c, void *args)
+{
+	struct sleepable_args *a = args;
+
+	return add(c, a->x, a->n, a->sum);
+}
+
+static int add_plain(struct dk_obj *x, int n, int *sum)
+{
+	return add(NULL, x, n, sum);
+}
+
+static int add_above(struct dk_call *c, struct dk_obj *x, int n, int *sum)
+{
+	return sleepable_below(c, x, 10 * n, sum);
+}
+
+static int add_above_atomic(struct dk_call *c, struct dk_obj *x, int n, int *sum)
+{
+	return atomic_below(c, x, 10 * n, sum);
+}
+
+static const struct dk_impl impls[] = {
+	DK_IMPL(sleepable, DK_CPU, add),
+	DK_IMPL(sleepable, DK_AUTOGRAD_CPU, add_above),
+	DK_IMPL_BOXED(sleepable, DK_CUDA, add_boxed),
+	DK_IMPL_PLAIN(sleepable, DK_XLA, add_plain),
+	DK_IMPL_ATOMIC(atomic, DK_CPU, add),
+	DK_IMPL_ATOMIC(atomic, DK_AUTOGRAD_CPU, add_above_atomic),
+	DK_IMPL_BOXED_ATOMIC(atomic, DK_CUDA, add_boxed),
+	DK_IMPL_PLAIN_ATOMIC(atomic, DK_XLA, add_plain),
+};
+
+static struct dk_provider host, guest;
+static struct dk_op *handles[2];	/* sleepable, atomic */
+static struct dk_op_decl *const decls[2] = { &sleepable_op, &atomic_op };
+
+static void begin(void)
+{
+	t_open("v1", DK_REGISTRY_STOCKED);
+	t_join(&host, "host");
+	t_join(&guest, "guest");
+	CHECK_OK(dk_op_define(&host, &sleepable_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&host, &atomic_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&guest, impls, ARRAY_SIZE(impls), &t_why));
+	handles[0] = dk_op_get(t_reg, "batch::sleepable");
+	handles[1] = dk_op_get(t_reg, "batch::atomic");
+}
+
+static void end(void)
+{
+	dk_op_put(handles[0]);
+	dk_op_put(handles[1]);
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	t_leave(&guest);
+	t_leave(&host);
+	t_close();
+}
+
+static int enter(struct dk_call *c, unsigned int kind, struct dk_obj *x)
+{
+	const struct dk_obj *const objs[] = { x };
+
+	return dk_call_enter_op(c, handles[kind], decls[kind], &dk_local_default, objs, 1);
+}
+
+static int run(struct dk_call *c, unsigned int kind, struct dk_obj *x, int n, int *sum)
+{
+	return kind ? atomic_run(c, x, n, sum) : sleepable_run(c, x, n, sum);
+}
+
+/* ---- what runs ------------------------------------------------------------------ */
+
+/* Each run has arguments and an answer of its own; @times is how often a redispatch adds. */
+static void batch_of(unsigned int kind, struct dk_obj x, int times)
+{
+	struct dk_call c;
+	int n, sum = 0;
+
+	if (!CHECK_OK(enter(&c, kind, &x)))
+		return;
+	for (n = 1; n <= RUNS; n++) {
+		CHECK_INT(run(&c, kind, &x, n, &sum), 100 + times * n);
+		CHECK_INT(c.result, 100 + times * n);
+	}
+	dk_call_leave(&c);
+	CHECK_INT(sum, times * RUNS * (RUNS + 1) / 2);
+	/* the call is left: the provider is not busy, and this is no atomic call */
+	CHECK_OK(dk_provider_drain(&guest));
+}
+
+static void every_kind_of_function(void)
+{
+	struct dk_obj above = dk_obj_on(DK_BACKEND_CPU, 0);
+	unsigned int kind;
+
+	begin();
+	above.ks = dk_keyset_or(above.ks, dk_key_set(NULL, DK_AUTOGRAD_CPU));
+	for (kind = 0; kind < 2; kind++) {
+		batch_of(kind, dk_obj_on(DK_BACKEND_CPU, 0), 1);
+		batch_of(kind, dk_obj_on(DK_BACKEND_CUDA, 0), 1);
+		batch_of(kind, dk_obj_on(DK_BACKEND_XLA, 0), 1);
+		batch_of(kind, above, 10);
+	}
+	end();
+}
+
+static void nothing_runs(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	unsigned int kind;
+	struct dk_call c;
+
+	begin();
+	for (kind = 0; kind < 2; kind++) {
+		CHECK_OK(enter(&c, kind, &x));
+		CHECK_INT(dk_provider_drain(&guest), -EDEADLK);
+		dk_call_leave(&c);
+		CHECK_OK(dk_provider_drain(&guest));
+	}
+	end();
+}
+
+/* ---- what is counted ------------------------------------------------------------- */
+
+static unsigned int num_before, num_after;
+static int last_result;
+
+static void before(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+	num_before++;
+}
+
+static void after(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+	num_after++;
+	last_result = info->result;
+}
+
+/* A batch is one call: for counters, and for hooks, which get the result of the last run. */
+static void a_batch_is_one_call(void)
+{
+	struct dk_hooks hooks = { .size = sizeof(hooks), .before = before, .after = after };
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_stat s = { .size = sizeof(s) };
+	unsigned int kind;
+	struct dk_call c;
+	int n, sum = 0;
+
+	begin();
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_OK(dk_hooks_register(t_reg, &hooks, &t_why));
+	for (kind = 0; kind < 2; kind++) {
+		num_before = 0;
+		num_after = 0;
+		CHECK_OK(enter(&c, kind, &x));
+		for (n = 1; n <= RUNS; n++)
+			run(&c, kind, &x, n, &sum);
+		CHECK_INT(num_before, 1);
+		CHECK_INT(num_after, 0);
+		dk_call_leave(&c);
+		CHECK_INT(num_after, 1);
+		CHECK_INT(last_result, 100 + RUNS);
+		CHECK_OK(dk_op_stat(handles[kind], 0, &s));
+		CHECK_INT(s.count, 1);
+	}
+	CHECK_OK(dk_hooks_unregister(&hooks, &t_why));
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	end();
+}
+
+/* ---- who waits ------------------------------------------------------------------- */
+
+struct batch {
+	struct w_thread thread;
+	unsigned int kind;
+	u32 begun, asked;	/* runs that are over, that may begin */
+	u32 left;
+	int err, sum;
+};
+
+static void run_as_asked(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct batch *b = data;
+	struct dk_call c;
+	int n;
+
+	b->err = enter(&c, b->kind, &x);
+	for (n = 1; n <= RUNS && !b->err; n++) {
+		while ((int)w_load_acquire(b->asked) < n)
+			b->kind ? w_spin_us(1) : w_sleep_us(STEP_US);
+		b->err = run(&c, b->kind, &x, n, &b->sum) - 100 - n;
+		w_store_release(b->begun, n);
+	}
+	if (!b->err)
+		dk_call_leave(&c);
+	w_store_release(b->left, true);
+}
+
+static void ask_for(struct batch *b, unsigned int n)
+{
+	w_store_release(b->asked, n);
+	while (w_load_acquire(b->begun) < n && !w_load_acquire(b->left))
+		w_sleep_us(STEP_US);
+}
+
+/* The provider leaves between two runs: the later ones still run its function. */
+static void is_waited_for(unsigned int kind)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+	struct batch b = { .kind = kind };
+	unsigned int n;
+
+	begin();
+	if (!CHECK_OK(w_start(&b.thread, "dk_batch", run_as_asked, &b)))
+		return;
+	for (n = 1; n < RUNS; n++) {
+		ask_for(&b, n);
+		CHECK_INT(dk_provider_unregister_timeout(&guest, 1, &t_why), -ETIMEDOUT);
+		CHECK(guest.core);
+		if (!kind)
+			CHECK_OK(dk_provider_inside(&guest, 0, &in));
+	}
+	ask_for(&b, RUNS);
+	w_join(&b.thread);
+	CHECK_OK(b.err);
+	CHECK_INT(b.sum, RUNS * (RUNS + 1) / 2);
+	CHECK_INT(dk_provider_inside(&guest, 0, &in), -ENOENT);
+	CHECK_OK(dk_provider_unregister_timeout(&guest, LONG_MS, &t_why));
+	CHECK(!guest.core);
+	end();
+}
+
+static void a_sleepable_one_is_waited_for(void)
+{
+	is_waited_for(0);
+}
+
+static void an_atomic_one_is_waited_for(void)
+{
+	if (w_cpus() < 2) {
+		t_skip("a call that spins needs a processor of its own");
+		return;
+	}
+	is_waited_for(1);
+}
+
+T_SUITE(batch,
+	T(every_kind_of_function),
+	T(nothing_runs),
+	T(a_batch_is_one_call),
+	T(a_sleepable_one_is_waited_for),
+	T(an_atomic_one_is_waited_for));
