@@ -103,7 +103,8 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * @n: how many
  *
  * DK_OP() makes the function that does this for you. Only when it returns 0,
- * dk_call_leave() has to follow.
+ * dk_call_leave() has to follow. Between the two the id_run() of DK_OP() may be
+ * called any number of times: a batch of calls of one function.
  *
  * Context: Of an atomic operator any in which RCU may read, else process
  * context and not from inside an atomic call. Of an atomic operator, an RCU
@@ -136,7 +137,8 @@ int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
  * dk_call_enter().
  *
  * Context: Inside rcu_read_lock().
- * Return: As dk_call_enter().
+ * Return: 0, or as from dk_call_enter() -ENOSYS, -ENOTUNIQ, -ENODEV, -EXDEV,
+ * -ENOENT or -EPROTOTYPE.
  */
 int dk_call_enter_rcu(struct dk_call *c, struct dk_op_decl *decl,
 		      const struct dk_local *local, const struct dk_obj *const *objs,

@@ -355,8 +355,8 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  * @unserved: an operator that nothing serves any more for its objects; empty if
  *	there is none
  * @inside: a call that was inside of it and has not returned: its operator,
- *	function and task, and for how long it is known to be there, or a hold;
- *	empty if there is none
+ *	function and task, and for how long it is known to be there; empty if there is
+ *	none
  */
 struct dk_nl_switched {
 	__u32 size;

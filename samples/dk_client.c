@@ -188,7 +188,7 @@ static int client_bytes(struct client *cl, struct dk_client_bytes __user *arg,
 
 /*
  * A plain call is sample_factorial(&o->buf.dk, n, &res). This is the same in
- * two steps, between which the call tells whose function it is.
+ * steps: a call that was entered tells whose function serves it.
  */
 static int client_call_factorial(struct client_obj *o,
 				 struct dk_client_factorial *req)
