@@ -187,7 +187,11 @@ static int hand_on(struct dk_call *c, struct dk_obj *x, struct ticket *t)
 
 	/* the operator is any of ours; their functions are of one type */
 	err = dk_call_redispatch(&next, c, c->decl, dk_call_below(c), objs, 1);
-	return err ? err : tt_quick_run(&next, x, t);
+	if (err)
+		return err;
+	err = tt_quick_run(&next, x, t);
+	dk_call_leave(&next);
+	return err;
 }
 
 static void comes_by(struct dk_call *c, struct ticket *t)
