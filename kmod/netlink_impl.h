@@ -87,6 +87,8 @@ int dk_nl_for_dumps(struct genl_info *info, const u8 *attr, unsigned int n);
  * finding an operator's place.
  */
 #define DK_NL_EVALUATION	32
+/* How often an answer begins, if the registry changes before it is complete. */
+#define DK_NL_STARTS_MAX	8
 
 /*
  * A walk through the registry, in the parts of a dump; cb->ctx begins with it.
@@ -102,12 +104,16 @@ struct dk_nl_walk {
  * The walk goes on behind what was done: -EAGAIN if that is enough for one hold of
  * the lock, and 0 otherwise.
  */
-static inline int dk_nl_worked(struct netlink_callback *cb, u32 work)
+static inline int dk_nl_spent(struct dk_nl_walk *w, u32 work)
 {
-	struct dk_nl_walk *w = (void *)cb->ctx;
-
 	w->work += work;
 	return w->work < DK_NL_WORK_MAX ? 0 : -EAGAIN;
+}
+
+/* The same of the walk of a dump. */
+static inline int dk_nl_worked(struct netlink_callback *cb, u32 work)
+{
+	return dk_nl_spent((void *)cb->ctx, work);
 }
 
 /* To look at an operator and its functions. */

@@ -45,21 +45,43 @@ static bool dk_nl_same(const struct dkc_pick *a, const struct dkc_pick *b)
 	       dkc_block_of(a->reg) == dkc_block_of(b->reg);
 }
 
-/* The run that begins at an entry. */
-static struct dk_nl_run dk_nl_run_at(const struct dk_nl_table *t, unsigned int slot)
-{
-	struct dk_nl_run run = {
-		.first = slot, .last = slot, .pick = dk_nl_pick(t, slot),
-	};
-	struct dkc_pick next;
+/*
+ * Where a walk is: at the run that begins at @first. It extends to @next at least, which
+ * is found in as many holds of the lock as it takes.
+ */
+struct dk_nl_table_walk {
+	struct dk_nl_walk walk;
+	u32 first;
+	u32 next;
+};
 
-	while (run.last + 1 < t->op->reg->layout->num_entries) {
-		next = dk_nl_pick(t, run.last + 1);
-		if (!dk_nl_same(&next, &run.pick))
+/* -EAGAIN: this hold of the lock does not reach the end of the run. */
+static int dk_nl_run_end(struct dk_nl_table_walk *w, const struct dk_nl_table *t,
+			 struct dk_nl_run *run)
+{
+	u32 work = dk_nl_evaluation_work(t->op, t->dev);
+	struct dkc_pick next;
+	int err = 0;
+
+	run->first = w->first;
+	run->pick = dk_nl_pick(t, w->first);
+	w->next = max(w->next, w->first + 1);
+	while (!err && w->next < t->op->reg->layout->num_entries) {
+		next = dk_nl_pick(t, w->next);
+		if (!dk_nl_same(&next, &run->pick))
 			break;
-		run.last++;
+		w->next++;
+		err = dk_nl_spent(&w->walk, work);
 	}
-	return run;
+	run->last = w->next - 1;
+	return err;
+}
+
+/* After the end of a run, to which two evaluations belong that are not charged yet. */
+static int dk_nl_run_done(struct dk_nl_table_walk *w, const struct dk_nl_table *t)
+{
+	w->first = w->next;
+	return dk_nl_spent(&w->walk, 2 * dk_nl_evaluation_work(t->op, t->dev));
 }
 
 static int dk_nl_put_run(struct sk_buff *skb, const struct dk_registry *reg,
@@ -105,7 +127,9 @@ static int dk_nl_table_device(struct nlattr **attrs, struct netlink_ext_ack *ext
 
 /* ---- one run ---------------------------------------------------------------------- */
 
-static int dk_nl_table_answer(struct sk_buff *skb, struct genl_info *info, u32 device)
+/* In one hold of the lock; -EAGAIN: it does not reach the run. */
+static int dk_nl_table_answer(struct sk_buff *skb, struct genl_info *info, u32 device,
+			      struct dk_nl_table_walk *w)
 {
 	const struct nlattr *first = info->attrs[DK_A_TABLE_FIRST];
 	struct dk_registry *reg = dk_registry_default();
@@ -120,16 +144,44 @@ static int dk_nl_table_answer(struct sk_buff *skb, struct genl_info *info, u32 d
 	if (!t.op)
 		return -ENOENT;
 	err = dk_nl_table_find_device(&t, info->attrs, device, info->extack);
-	if (err)
-		return err;
-	for (run = dk_nl_run_at(&t, 0); run.last < nla_get_u32(first); )
-		run = dk_nl_run_at(&t, run.last + 1);
-	return dk_nl_put_run(skb, reg, &run);
+	while (!err) {
+		err = dk_nl_run_end(w, &t, &run);
+		if (!err && run.last >= nla_get_u32(first))
+			return dk_nl_put_run(skb, reg, &run);
+		if (!err)
+			err = dk_nl_run_done(w, &t);
+	}
+	return err;
+}
+
+/* In several holds of the lock, all of one generation. */
+static int dk_nl_table_ask(struct sk_buff *skb, struct genl_info *info, u32 device)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct dk_nl_table_walk w = {};
+	unsigned int starts = 0;
+	u64 generation = 0;
+	int err;
+
+	do {
+		dkc_mutex_lock(&reg->lock);
+		if (!starts || reg->generation != generation) {
+			w = (struct dk_nl_table_walk){};
+			generation = reg->generation;
+			starts++;
+		}
+		w.walk.work = 0;
+		err = dk_nl_table_answer(skb, info, device, &w);
+		dkc_mutex_unlock(&reg->lock);
+		cond_resched();
+	} while (err == -EAGAIN && starts <= DK_NL_STARTS_MAX);
+	return err != -EAGAIN ? err :
+	       dk_nl_deny(info->extack, NULL, "the registry changed whenever it was read",
+			  err);
 }
 
 int dispatchkey_nl_table_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct dk_registry *reg = dk_registry_default();
 	struct sk_buff *answer;
 	void *header;
 	u32 device;
@@ -146,9 +198,7 @@ int dispatchkey_nl_table_get_doit(struct sk_buff *skb, struct genl_info *info)
 	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE, &header);
 	if (!answer)
 		return -ENOMEM;
-	dkc_mutex_lock(&reg->lock);
-	err = dk_nl_table_answer(answer, info, device);
-	dkc_mutex_unlock(&reg->lock);
+	err = dk_nl_table_ask(answer, info, device);
 	if (err) {
 		nlmsg_free(answer);
 		return err;
@@ -157,11 +207,6 @@ int dispatchkey_nl_table_get_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /* ---- all runs --------------------------------------------------------------------- */
-
-struct dk_nl_table_walk {
-	struct dk_nl_walk walk;
-	u32 slot;
-};
 
 static int dk_nl_dump_run(struct sk_buff *skb, struct netlink_callback *cb,
 			  const struct dk_nl_run *run)
@@ -200,15 +245,12 @@ static int dk_nl_dump_runs(struct sk_buff *skb, struct netlink_callback *cb, voi
 		return 0;
 	if (!err)
 		err = dk_nl_table_find_device(&t, r->attrs, r->device, cb->extack);
-	while (!err && w->slot < l->num_entries) {
-		run = dk_nl_run_at(&t, w->slot);
-		err = dk_nl_dump_run(skb, cb, &run);
-		if (err)
-			break;
-		w->slot = run.last + 1;
-		/* the first entry of the next run was evaluated, too */
-		err = dk_nl_worked(cb, (run.last - run.first + 2) *
-				   dk_nl_evaluation_work(t.op, t.dev));
+	while (!err && w->first < l->num_entries) {
+		err = dk_nl_run_end(w, &t, &run);
+		if (!err)
+			err = dk_nl_dump_run(skb, cb, &run);
+		if (!err)
+			err = dk_nl_run_done(w, &t);
 	}
 	return err;
 }
