@@ -367,13 +367,13 @@ static int dk_nl_dump_steps(struct sk_buff *skb, struct netlink_callback *cb, vo
 	err = dk_nl_walk_op(cb, r->attrs[DK_A_ROUTE_OP], &c->op);
 	if (err || !c->op)
 		return err;
-	dkc_explain(c->op, c->included, c->excluded, c->objs, c->n, &c->ex);
 	if (!w->walk.begun)
-		w->generation = c->ex.generation;
-	else if (w->generation != c->ex.generation)
+		w->generation = c->op->reg->generation;
+	else if (w->generation != c->op->reg->generation)
 		return 0;
 	/* what this part has found under the lock before is of the same generation */
 	if (r->c.op != c->op) {
+		dkc_explain(c->op, c->included, c->excluded, c->objs, c->n, &c->ex);
 		dkc_explain_begin(&r->c, c->op, &c->ex);
 		err = dk_nl_step_worked(cb, &r->c);
 	}

@@ -8,9 +8,6 @@
 
 #include "netlink_impl.h"
 
-/* How often a sum begins, if the registry changes before it is complete. */
-#define DK_NL_SUM_STARTS	8
-
 /* The numbers of the core's enum are those of the protocol. */
 static_assert(DK_NL_STAT_IMPL == (int)DK_STAT_IMPL);
 static_assert(DK_NL_STAT_MISSING == (int)DK_STAT_MISSING);
@@ -61,8 +58,10 @@ bool dk_nl_calls(u64 provider, struct dkc_calls *c)
 	do {
 		dkc_mutex_lock(&reg->lock);
 		/* what left in between would be missing, or in the sums twice */
-		if (!starts || (reg->generation != generation && starts < DK_NL_SUM_STARTS)) {
-			*c = (struct dkc_calls)DKC_CALLS(provider);
+		if (!starts || (reg->generation != generation && starts < DK_NL_STARTS_MAX)) {
+			if (starts)
+				dkc_calls_end(reg, c);
+			dkc_calls_begin(reg, c, provider);
 			generation = reg->generation;
 			starts++;
 		}
@@ -70,6 +69,8 @@ bool dk_nl_calls(u64 provider, struct dkc_calls *c)
 		is_counted = reg->counters;
 		more = is_counted &&
 		       dkc_calls_sum(reg, c, DK_NL_WORK_MAX / dk_nl_counter_work());
+		if (!more)
+			dkc_calls_end(reg, c);
 		dkc_mutex_unlock(&reg->lock);
 		cond_resched();
 	} while (more);

@@ -37,6 +37,8 @@ void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op,
 	c->evaluations = 0;
 	dkc_split(op->reg, c->merged, &f, &c->b);
 	dkc_follow(c, &c->end);
+	/* dkc_explain() did it, too */
+	c->evaluations *= 2;
 }
 
 static void dkc_step_about(struct dk_step *s, const struct dkc_reg *r)

@@ -334,7 +334,6 @@ static void dkc_block_link(struct dkc_block *b)
 
 	b->hash_next = *bucket;
 	*bucket = b;
-	b->number = ++b->prov->reg->blocks_so_far;
 	b->next = b->prov->blocks;
 	b->link = &b->prov->blocks;
 	if (b->next)
@@ -349,6 +348,7 @@ static void dkc_block_unlink(struct dkc_block *b)
 	while (*p != b)
 		p = &(*p)->hash_next;
 	*p = b->hash_next;
+	dkc_calls_leave_block(b);
 	*b->link = b->next;
 	if (b->next)
 		b->next->link = b->link;

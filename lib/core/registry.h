@@ -68,7 +68,6 @@ struct dkc_block {
 	struct dkc_block **link;	/* what points to it there */
 	struct dkc_block *hash_next;
 	struct dkc_provider *prov;
-	u64 number;			/* a later one of the registry has a greater one */
 	const struct dk_impl *impls;	/* the caller's, which names the block */
 	struct dkc_device *dev;
 	void *priv;
@@ -400,7 +399,6 @@ struct dk_registry {
 	u32 impls_at[DKC_MAX_BACKENDS + 1];	/* its keys, fallbacks, too */
 	u32 devices_of[DKC_MAX_BACKENDS + 1];
 	u64 providers_so_far;
-	u64 blocks_so_far;
 	struct dkc_watcher *watcher;	/* its world's, or NULL */
 	u64 num_held;
 	u64 generation;
@@ -409,6 +407,7 @@ struct dk_registry {
 	u32 used_counters;
 	u64 lost_counts;		/* the world's, when counting began */
 	u64 gone_counts;		/* of counters that are no more */
+	struct dkc_calls *sums;		/* that are not complete */
 	u64 hooks_so_far;
 	struct dkc_counter sequence;	/* of hooked calls with an autograd key */
 	struct dk_hooks trace;		/* its world's */
@@ -869,26 +868,30 @@ u64 dkc_counted(const struct dk_registry *reg, u32 n);
  * then: of what was unregistered, and of operators that are only held.
  */
 struct dkc_calls {
+	struct dkc_calls *next;		/* of the registry */
 	u64 only;
 	u64 sum;
 	u64 gone;
 	/* where it continues: in this provider and block, at this function, ... */
-	u64 provider;
-	u64 block;
+	const struct dkc_provider *prov;
+	const struct dkc_block *block;
 	u32 place;
 	u32 left;			/* counters, before the lock is given back */
 	bool has_fallbacks;
-	bool functions_done;
 	char op[DK_NAME_MAX];		/* ... and then at the operator of this name */
 };
 
-#define DKC_CALLS(number)	{ .only = (number), .provider = ~0ULL }
-
+/* Under the lock. What is begun is ended. */
+void dkc_calls_begin(struct dk_registry *reg, struct dkc_calls *c, u64 only);
+void dkc_calls_end(struct dk_registry *reg, struct dkc_calls *c);
 /*
  * Add up to @n counters; true if there are more. Under the lock, which may be given
  * back between two calls: what is there all the time is in the sum once.
  */
 bool dkc_calls_sum(struct dk_registry *reg, struct dkc_calls *c, u32 n);
+/* Before one leaves the list that it is in: sums continue after it. */
+void dkc_calls_leave_block(const struct dkc_block *b);
+void dkc_calls_leave_provider(const struct dkc_provider *prov);
 /* Count a call, served by @r; who is inside keeps both. */
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
 /* The same in a read section. */

@@ -646,44 +646,86 @@ int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s)
 	return err;
 }
 
-/*
- * Providers, and blocks of a provider, are in their lists newest first: what comes
- * meanwhile is not in the sum. Each of these returns true when all are summed up.
- */
+/* At the first block of a provider, which is NULL at the end. */
+static void dkc_calls_enter(struct dkc_calls *c, const struct dkc_provider *prov)
+{
+	c->prov = prov;
+	c->block = prov ? prov->blocks : NULL;
+	c->place = 0;
+}
+
+static void dkc_calls_next_provider(struct dkc_calls *c)
+{
+	dkc_calls_enter(c, c->only ? NULL : c->prov->next);
+}
+
+static void dkc_calls_next_block(struct dkc_calls *c)
+{
+	c->block = c->block->next;
+	c->place = 0;
+}
+
+void dkc_calls_begin(struct dk_registry *reg, struct dkc_calls *c, u64 only)
+{
+	const struct dkc_provider *prov = reg->providers;
+
+	memset(c, 0, sizeof(*c));
+	c->only = only;
+	while (prov && only && prov->number != only)
+		prov = prov->next;
+	dkc_calls_enter(c, prov);
+	c->next = reg->sums;
+	reg->sums = c;
+}
+
+void dkc_calls_end(struct dk_registry *reg, struct dkc_calls *c)
+{
+	struct dkc_calls **p = &reg->sums;
+
+	while (*p != c)
+		p = &(*p)->next;
+	*p = c->next;
+}
+
+void dkc_calls_leave_block(const struct dkc_block *b)
+{
+	struct dkc_calls *c;
+
+	for (c = b->prov->reg->sums; c; c = c->next)
+		if (c->block == b)
+			dkc_calls_next_block(c);
+}
+
+void dkc_calls_leave_provider(const struct dkc_provider *prov)
+{
+	struct dkc_calls *c;
+
+	for (c = prov->reg->sums; c; c = c->next)
+		if (c->prov == prov)
+			dkc_calls_next_provider(c);
+}
+
+/* Returns true when all of the block is summed up. */
 static bool dkc_calls_block(struct dkc_calls *c, const struct dkc_block *b)
 {
-	if (b->number < c->block)
-		c->place = 0;
-	c->block = b->number;
 	c->has_fallbacks |= b->fallback;
 	for (; c->place < b->n && c->left; c->place++, c->left--)
 		c->sum += dkc_counted(b->prov->reg, dkc_reg_counter(&b->regs[c->place]));
 	return c->place == b->n;
 }
 
-static bool dkc_calls_provider(struct dkc_calls *c, const struct dkc_provider *prov)
+/* Providers and blocks are charged, too: there may be many with few functions. */
+static bool dkc_calls_functions(struct dkc_calls *c)
 {
-	const struct dkc_block *b;
-
-	if (prov->number < c->provider)
-		c->block = ~0ULL;
-	c->provider = prov->number;
-	for (b = prov->blocks; b; b = b->next)
-		if (b->number <= c->block && !dkc_calls_block(c, b))
-			return false;
-	return true;
-}
-
-static bool dkc_calls_functions(const struct dk_registry *reg, struct dkc_calls *c)
-{
-	const struct dkc_provider *prov;
-
-	for (prov = reg->providers; prov; prov = prov->next)
-		if (prov->number <= c->provider &&
-		    (!c->only || prov->number == c->only) &&
-		    !dkc_calls_provider(c, prov))
-			return false;
-	return true;
+	while (c->prov && c->left) {
+		dkc_work(DKC_WORK_FUNCTIONS, 1);
+		if (!c->block)
+			dkc_calls_next_provider(c);
+		else if (dkc_calls_block(c, c->block))
+			dkc_calls_next_block(c);
+		c->left -= !!c->left;
+	}
+	return !c->prov;
 }
 
 /* What fallbacks served of an operator, or nothing did. */
@@ -722,7 +764,10 @@ static bool dkc_calls_operators(struct dk_registry *reg, struct dkc_calls *c)
 			dkc_strcpy(c->op, op->name, sizeof(c->op));
 			return false;
 		}
-		*(c->only || dkc_op_is_there(op) ? &c->sum : &c->gone) += dkc_calls_of(op, c);
+		if (c->only || dkc_op_is_there(op))
+			c->sum += dkc_calls_of(op, c);
+		else
+			c->gone += dkc_calls_of(op, c);
 	}
 	return true;
 }
@@ -730,9 +775,7 @@ static bool dkc_calls_operators(struct dk_registry *reg, struct dkc_calls *c)
 bool dkc_calls_sum(struct dk_registry *reg, struct dkc_calls *c, u32 n)
 {
 	c->left = n;
-	if (!c->functions_done)
-		c->functions_done = dkc_calls_functions(reg, c);
-	if (!c->functions_done || !dkc_calls_operators(reg, c))
+	if (!dkc_calls_functions(c) || !dkc_calls_operators(reg, c))
 		return true;
 	c->gone += reg->gone_counts;
 	return false;
@@ -740,10 +783,12 @@ bool dkc_calls_sum(struct dk_registry *reg, struct dkc_calls *c, u32 n)
 
 static u64 dkc_provider_calls(const struct dkc_provider *prov)
 {
-	struct dkc_calls c = DKC_CALLS(prov->number);
+	struct dkc_calls c;
 
+	dkc_calls_begin(prov->reg, &c, prov->number);
 	while (dkc_calls_sum(prov->reg, &c, ~0U))
 		;
+	dkc_calls_end(prov->reg, &c);
 	return c.sum;
 }
 

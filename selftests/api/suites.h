@@ -33,6 +33,7 @@
 	both(library)							\
 	both(lists)							\
 	user(order)							\
+	user(sums)							\
 	both(listeners)							\
 	both(watchers)							\
 	both(hot)							\

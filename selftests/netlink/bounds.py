@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The work of a request of an unprivileged user in one hold of the registry's lock,
 which dk_crowd reports; and the answer, which is complete all the same."""
+import os
+
 import genl
 import perm
 from dump import crowd, ours, expected_ops
@@ -12,8 +14,10 @@ MOST = (300, 4200, 4 * (DEVICES + TWINS), 300)
 # An evaluation by the rules walks the functions of the operator some times. To find
 # the end of a call takes some evaluations, which are not divided.
 MOST_OF_ROUTES = (300, 4200, 8 * (DEVICES + TWINS), 300)
-# A run of a table, which is not divided, has an evaluation for each entry.
-MOST_OF_TABLES = (300, 4200, float("inf"), 300)
+# The first entry of a run and the next one, each of which walks the functions five times.
+MOST_OF_TABLES = (300, 4200, 10 * (DEVICES + TWINS), 300)
+# A sum passes by no table of functions for nothing.
+MOST_OF_SUMS = (300, 4200, 4200, 300)
 LIMITS = {"route-get": MOST_OF_ROUTES, "table-get": MOST_OF_TABLES}
 
 
@@ -32,7 +36,7 @@ def as_nobody(family, name, values, dump):
     return perm.as_other(perm.only, act)
 
 
-def bounded(tap, family, name, values, dump, expected=None):
+def bounded(tap, family, name, values, dump, expected=None, limits=None):
     """Send a request, and compare the work with the limits."""
     what = f"{'dump of ' if dump else ''}{name} {values}"
     crowd("work", 1)
@@ -43,7 +47,7 @@ def bounded(tap, family, name, values, dump, expected=None):
         return None
     if expected is not None:
         tap.equal(f"{what}: messages", expected, answer[1])
-    limits = LIMITS.get(name, MOST)
+    limits = limits or LIMITS.get(name, MOST)
     tap.ok(f"{what}: {most} in one hold of the lock",
            all(n <= limit for n, limit in zip(most, limits)),
            "\n".join(f"{kind}: {n}, at most {limit}"
@@ -100,8 +104,11 @@ def counters(tap, family):
     family.do("stats-set", {"state": 1})
     crowd("call", 5)
     missing = OPS + 1
-    got = bounded(tap, family, "stats-get", {}, False)
+    crowd("blocks", OPS)
+    got = bounded(tap, family, "stats-get", {}, False, limits=MOST_OF_SUMS)
     tap.equal("all calls are in the sum", 15, got and got[3][0]["count"])
+    bounded(tap, family, "provider-get", {"name": "blocks"}, False, limits=MOST_OF_SUMS)
+    crowd("blocks", 0)
     bounded(tap, family, "stats-get", {}, True, DEVICES + TWINS + missing)
     bounded(tap, family, "stats-get", {"used": True}, True, 2)
     bounded(tap, family, "stats-get", {"op": "crowd::one"}, True, DEVICES + TWINS + 1)
@@ -112,13 +119,34 @@ def counters(tap, family):
     family.do("stats-set", {"state": 0})
 
 
+def leaving(tap, family):
+    """Sums, while the tables of functions that they are at come and leave."""
+    family.do("stats-set", {"state": 1})
+    crowd("call", 5)
+    child = os.fork()
+    if not child:
+        for _ in range(3):
+            crowd("blocks", OPS)
+            crowd("blocks", 0)
+        os._exit(0)
+    sums, calls, done = set(), set(), (0, 0)
+    while not done[0]:
+        sums.add(family.do("stats-get")["count"])
+        calls.add(family.do("provider-get", {"name": "crowd"})["calls"])
+        done = os.waitpid(child, os.WNOHANG)
+    tap.equal("they come and leave", 0, done[1])
+    tap.equal("all sums are of all calls", {15}, sums)
+    tap.equal("and those of a provider of its calls", {10}, calls)
+    family.do("stats-set", {"state": 0})
+
+
 def main():
     tap = genl.Tap()
     family = genl.Family()
     crowd("ops", OPS)
     crowd("devices", DEVICES)
     crowd("twin", TWINS)
-    for part in (lists, offline, routes, counters, order):
+    for part in (lists, offline, routes, counters, leaving, order):
         tap.attempt(f"{part.__name__}: it can be asked", part, tap, family)
     tap.equal("all operators are told", expected_ops(OPS),
               ours(family.whole("op-get", {"prefix": "crowd::op"})))

@@ -7,6 +7,7 @@
  * twin		how many functions a second provider of the same name has, all of
  *		one operator, half of them at one key and the rest at another one;
  *		0: it is not there
+ * blocks	how many of the operators have a function, each of a table of its own
  * defined	whether that operator is defined
  * held		written a name: the operator that is held, and no other one is
  * call		written N: N calls of it on the CPU, and twice as many on a device
@@ -44,7 +45,8 @@ struct crowd_op {
 };
 
 static struct dk_provider crowd = DK_PROVIDER("crowd"), twin = DK_PROVIDER("crowd");
-static struct dk_impl *twin_impls;
+static struct dk_provider owner = DK_PROVIDER("blocks");
+static struct dk_impl *twin_impls, *block_impls;
 static struct crowd_op *op;
 static struct dk_op *held;
 static unsigned int backend, num_ops, num_devices;
@@ -224,6 +226,53 @@ static int twin_set(const char *value, const struct kernel_param *kp)
 	return err;
 }
 
+/* Of operators that have been defined. */
+static int blocks_come(unsigned int n, struct dk_diag *why)
+{
+	static const struct dk_impl impl = DK_IMPL(crowd_one, DK_CPU, one);
+	unsigned int i;
+	int err;
+
+	block_impls = vcalloc(n, sizeof(*block_impls));
+	if (!block_impls)
+		return -ENOMEM;
+	err = dk_provider_register(&owner, why);
+	for (i = 0; !err && i < n; i++) {
+		block_impls[i] = impl;
+		block_impls[i].op = &op[i].decl;
+		err = dk_impls_register(&owner, &block_impls[i], 1, why);
+		cond_resched();
+	}
+	return err;
+}
+
+static void blocks_leave(void)
+{
+	dk_provider_unregister(&owner);
+	vfree(block_impls);
+	block_impls = NULL;
+}
+
+static int blocks_set(const char *value, const struct kernel_param *kp)
+{
+	struct dk_diag why = { .size = sizeof(why) };
+	unsigned int n;
+	int err;
+
+	err = kstrtouint(value, 0, &n);
+	mutex_lock(&lock);
+	if (!err && n > num_ops)
+		err = -ERANGE;
+	if (!err) {
+		blocks_leave();
+		err = n ? blocks_come(n, &why) : 0;
+		if (err)
+			blocks_leave();
+	}
+	mutex_unlock(&lock);
+	return err;
+}
+
 static int defined_set(const char *value, const struct kernel_param *kp)
 {
 	struct dk_diag why = { .size = sizeof(why) };
@@ -340,6 +389,7 @@ static int work_get(char *buf, const struct kernel_param *kp)
 static const struct kernel_param_ops number_ops = { .set = number_set, .get = number_get };
 static const struct kernel_param_ops churn_ops = { .set = churn_set };
 static const struct kernel_param_ops twin_ops = { .set = twin_set };
+static const struct kernel_param_ops blocks_ops = { .set = blocks_set };
 static const struct kernel_param_ops defined_ops = { .set = defined_set };
 static const struct kernel_param_ops held_ops = { .set = held_set };
 static const struct kernel_param_ops call_ops = { .set = call_set };
@@ -354,6 +404,8 @@ module_param_cb(churn, &churn_ops, NULL, 0200);
 MODULE_PARM_DESC(churn, "so many times all go and come again");
 module_param_cb(twin, &twin_ops, NULL, 0200);
 MODULE_PARM_DESC(twin, "how many functions a provider of the same name has");
+module_param_cb(blocks, &blocks_ops, NULL, 0200);
+MODULE_PARM_DESC(blocks, "how many of the operators have a function in a table of its own");
 module_param_cb(defined, &defined_ops, NULL, 0200);
 MODULE_PARM_DESC(defined, "whether the operator of these functions is defined");
 module_param_cb(held, &held_ops, NULL, 0200);
@@ -399,6 +451,7 @@ static void __exit crowd_exit(void)
 {
 	stay_end();
 	dk_op_put(held);
+	blocks_leave();
 	twin_leave();
 	dk_provider_unregister(&crowd);
 	vfree(op);
