@@ -132,11 +132,10 @@ int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
  * @objs: the arguments that it dispatches on, in order
  * @n: how many
  *
- * A call of an atomic operator takes no read section of its own, because the
- * caller's lasts until the call is left. A call of a sleepable operator is as
- * dk_call_enter().
+ * The call takes no read section of its own, because the caller's lasts until the
+ * call is left.
  *
- * Context: Inside rcu_read_lock().
+ * Context: Inside rcu_read_lock(). The operator must be atomic.
  * Return: 0, or as from dk_call_enter() -ENOSYS, -ENOTUNIQ, -ENODEV, -EXDEV,
  * -ENOENT or -EPROTOTYPE.
  */

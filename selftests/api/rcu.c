@@ -3,7 +3,6 @@
 #include "test.h"
 
 DK_OP(rcu_atomic, "rcu::atomic", (const struct dk_obj *x, int *who), (x, who), (x));
-DK_OP(rcu_sleepable, "rcu::sleepable", (const struct dk_obj *x, int *who), (x, who), (x));
 
 static struct dk_provider prov;
 static struct dk_obj cpu, grad;
@@ -20,16 +19,9 @@ static int on_autograd(struct dk_call *c, const struct dk_obj *x, int *who)
 	return rcu_atomic_below(c, x, who);
 }
 
-static int sleeps(struct dk_call *c, const struct dk_obj *x, int *who)
-{
-	*who = 3;
-	return 0;
-}
-
 static const struct dk_impl impls[] = {
 	DK_IMPL_ATOMIC(rcu_atomic, DK_CPU, on_cpu),
 	DK_IMPL_ATOMIC(rcu_atomic, DK_AUTOGRAD_CPU, on_autograd),
-	DK_IMPL(rcu_sleepable, DK_CPU, sleeps),
 };
 
 static void begin(void)
@@ -41,7 +33,6 @@ static void begin(void)
 	prov.priv = &prov;
 	CHECK_OK(dk_provider_register(&prov, &t_why));
 	CHECK_OK(dk_op_define(&prov, &rcu_atomic_op, DK_OP_ATOMIC, &t_why));
-	CHECK_OK(dk_op_define(&prov, &rcu_sleepable_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&prov, impls, ARRAY_SIZE(impls), &t_why));
 }
 
@@ -156,7 +147,7 @@ static void what_else_is_refused(void)
 	CHECK_OK(dk_backend_release(NULL, "rcu", &t_why));
 }
 
-/* The section is the caller's own: it is as deep behind a call as before. */
+/* The section is the caller's own: it is as deep after a call as before. */
 static void it_takes_no_section(void)
 {
 	int who = 0;
@@ -170,20 +161,8 @@ static void it_takes_no_section(void)
 	CHECK_OK(dk_provider_unregister(&prov));
 }
 
-/* In its provider's gate, as any call of its class. */
-static void a_sleepable_one(void)
-{
-	int who = 0;
-
-	begin();
-	CHECK_OK(rcu_sleepable(&cpu, &who));
-	CHECK_INT(who, 3);
-	CHECK_OK(dk_provider_unregister(&prov));
-}
-
 T_SUITE(rcu,
 	T(it_is_served),
 	T(nothing_serves),
 	T(what_else_is_refused),
-	T(it_takes_no_section),
-	T(a_sleepable_one));
+	T(it_takes_no_section));
