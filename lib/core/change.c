@@ -149,30 +149,50 @@ void dkc_change_force(struct dkc_change *ch)
 	while ((op = ch->ops)) {
 		if (dkc_row_build(op, false, &op->pending)) {
 			op->pending = NULL;
-			op->reg->unbuilt = true;
+			op->reg->unbuilt = 1;
 		}
 		dkc_stats_cover(op, op->pending, false);
 		dkc_op_publish(dkc_change_take(ch));
 	}
 }
 
-void dkc_change_rebuild(struct dk_registry *reg)
+/*
+ * The work of one hold of the lock, in operators looked at. To build a table takes as
+ * long as to look at some.
+ */
+#define DKC_REBUILD_MAX		1024
+#define DKC_REBUILD_TABLE	16
+
+static bool dkc_op_rebuild(struct dk_op *op, bool may_sleep)
 {
-	struct dkc_change ch = { .ops = NULL };
+	if (dkc_row_build(op, may_sleep, &op->pending)) {
+		op->pending = NULL;
+		return false;
+	}
+	dkc_work(DKC_WORK_TABLES, 1);
+	dkc_stats_cover(op, op->pending, may_sleep);
+	dkc_op_publish(op);
+	return true;
+}
+
+bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep)
+{
+	u32 pos, work = 0;
 	struct dk_op *op;
-	u32 pos = 0;
 
 	if (!reg->unbuilt)
-		return;
-	reg->unbuilt = false;
-	while ((op = dkc_op_next(reg, &pos))) {
+		return false;
+	pos = reg->unbuilt - 1;
+	while ((op = dkc_op_next(reg, &pos)) && work++ < DKC_REBUILD_MAX) {
 		if (dkc_deref_locked(op->base) || !dkc_op_alive(op))
 			continue;
-		dkc_change_add(&ch, op);
-		if (dkc_change_prepare(&ch)) {
-			reg->unbuilt = true;
-			return;
+		if (!dkc_op_rebuild(op, may_sleep)) {
+			reg->unbuilt = pos;
+			return false;
 		}
-		dkc_change_commit(&ch);
+		work += DKC_REBUILD_TABLE;
 	}
+	/* @op is the next one */
+	reg->unbuilt = op ? pos : 0;
+	return op;
 }

@@ -79,6 +79,7 @@ enum dkc_work {
 	DKC_WORK_COUNTERS,	/* read, one for each CPU */
 	DKC_WORK_FUNCTIONS,	/* looked at in a list or table */
 	DKC_WORK_ORDERED,	/* operators put into the order of their names */
+	DKC_WORK_TABLES,	/* built after a drain */
 	DKC_NUM_WORK
 };
 

@@ -168,6 +168,9 @@ static int dkc_optab_reserve(struct dk_registry *reg)
 	while ((op = dkc_op_next(reg, &pos)))
 		dkc_optab_put(bigger, op);
 	dkc_publish(reg->ops, bigger);
+	/* they have other slots */
+	if (reg->unbuilt)
+		reg->unbuilt = 1;
 	if (tab)
 		dkc_retire(tab);
 	return 0;
@@ -842,7 +845,7 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
 		dkc_op_undefine(op);
 		dkc_change_add(&ch, op);
 		dkc_change_force(&ch);
-		dkc_change_rebuild(reg);
+		dkc_change_rebuild(reg, true);
 	}
 	dkc_mutex_unlock(&reg->lock);
 	dkc_flush_retired();

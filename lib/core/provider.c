@@ -244,6 +244,18 @@ static void dkc_keep_since(struct dkc_target *t)
 }
 
 /*
+ * Build the tables that found no memory. Under the lock, which is given back from time
+ * to time; a caller with a deadline does not wait for memory.
+ */
+static void dkc_rebuild(struct dk_registry *reg, bool may_sleep)
+{
+	while (dkc_change_rebuild(reg, may_sleep)) {
+		dkc_mutex_unlock(&reg->lock);
+		dkc_mutex_lock(&reg->lock);
+	}
+}
+
+/*
  * Give the lock back and wait; take it again, and say if nobody is inside.
  * Several may wait at once: while one does, nothing that was withdrawn is
  * freed, so that each may look at all of it.
@@ -272,7 +284,6 @@ static bool dkc_wait(struct dkc_provider *core, struct dkc_target *t)
 	empty = t->past_grace &&
 		dkc_gate_wait(core, core->reg, dkc_is_inside, t, t->deadline);
 	dkc_mutex_lock(&core->reg->lock);
-	dkc_change_rebuild(core->reg);
 	/* the last one may have left at the deadline */
 	if (t->past_grace && !empty)
 		empty = !dkc_gate_any(false, dkc_is_inside, t);
@@ -281,6 +292,7 @@ static bool dkc_wait(struct dkc_provider *core, struct dkc_target *t)
 	if (!empty)
 		return core->left;
 	dkc_mark_drained(list, *t);
+	dkc_rebuild(core->reg, !t->deadline);
 	/* the caller's, who may give it back when we return: not later */
 	if (leaves && core->pub) {
 		dkc_store_release(core->pub->core, NULL);

@@ -382,7 +382,9 @@ struct dk_registry {
 					 * explains and holds the lock, or NULL
 					 */
 	u32 flags;
-	bool unbuilt;			/* operators have no table for lack of memory */
+	u32 unbuilt;			/* from this slot of @ops on, counted from 1, operators
+					 * have no table for lack of memory; 0: all have one
+					 */
 	struct dkc_optab __rcu *ops;
 	struct dkc_devmap __rcu *devmap;
 	struct dkc_reg **stock;		/* fallbacks that it was born with */
@@ -645,8 +647,11 @@ int dkc_change_prepare(struct dkc_change *ch);
 void dkc_change_commit(struct dkc_change *ch);
 void dkc_change_cancel(struct dkc_change *ch);
 void dkc_change_force(struct dkc_change *ch);
-/* Build the tables that dkc_change_force() found no memory for; may wait for memory. */
-void dkc_change_rebuild(struct dk_registry *reg);
+/*
+ * Build some of the tables that dkc_change_force() found no memory for, in a bounded time.
+ * True if there are more and there is memory.
+ */
+bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep);
 
 /* operator.c */
 u64 dkc_sig_hash(const char *sig);

@@ -6,6 +6,9 @@
  */
 #include "alloc.h"
 #include "refuse.h"
+#if T_KERNEL
+#include "work.h"
+#endif
 
 #define MANY	200
 
@@ -778,6 +781,119 @@ static void device_goes_offline_alone(void)
 	r_close();
 }
 
+/* ---- tables that find no memory ------------------------------------------------- */
+
+#if T_KERNEL
+static void watch_lock(void)
+{
+	dk_test_watch_lock(t_reg);
+}
+
+static unsigned int tables_in_one_hold(void)
+{
+	unsigned int most[DKC_NUM_WORK];
+
+	dk_test_most_work(most);
+	return most[DKC_WORK_TABLES];
+}
+#else
+static void watch_lock(void)
+{
+}
+
+static unsigned int tables_in_one_hold(void)
+{
+	return 0;
+}
+#endif
+
+static struct dk_op_decl new_decl[2 * MANY];
+static struct dk_impl more[MANY], new[2 * MANY];
+static char new_name[2 * MANY][16];
+
+static int drain(void)
+{
+	return dk_provider_drain(&r_b);
+}
+
+/* Many operators have functions of two providers. How much memory that takes with one. */
+static long begin_tables(void)
+{
+	unsigned int i;
+	long before;
+
+	prepare();
+	for (i = 0; i < MANY; i++)
+		more[i] = t_impl(&many_decl[i], DK_CUDA, 2);
+	for (i = 0; i < 2 * MANY; i++) {
+		snprintf(new_name[i], sizeof(new_name[i]), "new::%u", i);
+		new_decl[i] = t_decl(new_name[i]);
+		new[i] = t_impl(&new_decl[i], DK_CPU, 1);
+	}
+	CHECK_OK(register_many());
+	before = dk_test_allocs();
+	CHECK_OK(dk_impls_register(&r_b, more, MANY, &t_why));
+	return before;
+}
+
+/* None of them gets a table. */
+static void withdraw_more(void)
+{
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	CHECK_OK(dk_impls_withdraw(&r_b, more, &t_why));
+	CHECK(dk_test_fail_alloc(0) >= MANY);
+}
+
+static void end_tables(long before)
+{
+	CHECK_INT(dk_test_allocs(), before);
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	CHECK_OK(unregister_many());
+	r_rebase();
+	r_close();
+}
+
+static void tables_are_built_after_the_drain(void)
+{
+	long before = begin_tables();
+
+	withdraw_more();
+	watch_lock();
+	CHECK_OK(drain());
+	CHECK(tables_in_one_hold() < MANY / 2);
+	end_tables(before);
+}
+
+/* In other slots of a larger table of names. */
+static void the_next_drain_builds_the_rest(void)
+{
+	long before = begin_tables();
+
+	withdraw_more();
+	dk_test_fail_alloc(MANY / 2);
+	CHECK_OK(drain());
+	CHECK_INT(dk_test_fail_alloc(0), 1);
+	CHECK(dk_test_allocs() < before);
+	CHECK_OK(dk_impls_register(&r_b, new, 2 * MANY, &t_why));
+	CHECK_OK(drain());
+	CHECK_OK(dk_impls_unregister(&r_b, new, &t_why));
+	end_tables(before);
+}
+
+static void undefining_builds_some(void)
+{
+	unsigned int n;
+	long before;
+
+	before = begin_tables();
+	CHECK_OK(define_new());
+	withdraw_more();
+	n = allocs_of(undefine_new);
+	CHECK(n && n < MANY / 2);
+	CHECK_OK(drain());
+	end_tables(before);
+}
+
 static struct dk_op *op;
 static unsigned int num_seen;
 
@@ -996,6 +1112,9 @@ T_SUITE(failing,
 	T(undone_beside_fallbacks),
 	T(atomic_definition),
 	T(device_goes_offline_alone),
+	T(tables_are_built_after_the_drain),
+	T(the_next_drain_builds_the_rest),
+	T(undefining_builds_some),
 	T(fallback_makes_no_rows),
 	T(half_a_library_entry),
 	T(news_are_lost_and_changes_are_not),

@@ -3,6 +3,7 @@
  * Waiting for calls: with a deadline, to go offline. One thread is in a function
  * that returns when it is told to; nothing here depends on how long anything takes.
  */
+#include "alloc.h"
 #include "test.h"
 #include "../world.h"
 
@@ -266,6 +267,48 @@ static void deadline_names_the_call(void)
 	CHECK(!guest.core);
 	nobody_from(0);
 	CHECK_OK(dk_provider_unregister_timeout(&guest, 0, &t_why));
+	end();
+}
+
+static unsigned int num_allocs;
+
+static void see_alloc(void)
+{
+	num_allocs++;
+}
+
+static int leave_soon(void)
+{
+	int err;
+
+	num_allocs = 0;
+	dk_test_at_alloc(see_alloc);
+	err = dk_provider_unregister_timeout(&guest, 20, &t_why);
+	dk_test_at_alloc(NULL);
+	return err;
+}
+
+/* Tables that found no memory are built when the provider has left, and not before. */
+static void no_table_is_built_at_a_deadline(void)
+{
+	struct visitor v;
+
+	begin();
+	if (!enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false))
+		return;
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	CHECK_INT(dk_provider_unregister_timeout(&guest, 200, &t_why), -ETIMEDOUT);
+	CHECK(dk_test_fail_alloc(0));
+	/* to wait for a grace period needs memory once */
+	CHECK_INT(leave_soon(), -ETIMEDOUT);
+	CHECK(num_allocs <= 1);
+	CHECK_INT(leave_soon(), -ETIMEDOUT);
+	CHECK_INT(num_allocs, 0);
+	let_go(&v);
+	do
+		CHECK(!num_allocs);
+	while (leave_soon() == -ETIMEDOUT);
+	CHECK(num_allocs);
 	end();
 }
 
@@ -912,6 +955,7 @@ static void gone_beside_another_waiter(void)
 
 T_SUITE(waiting,
 	T(deadline_names_the_call),
+	T(no_table_is_built_at_a_deadline),
 	T(deadline_of_an_atomic_call),
 	T(a_library_of_who_is_leaving),
 	T(whoever_sees_it_gone),
