@@ -142,8 +142,8 @@ struct dk_stat {
  *	fallbacks that its table names, then what nothing served
  * @s: takes the answer; set @s->size before
  *
- * What a function has counted moves to @gone of struct dk_stats when it is
- * unregistered, and what a backend fallback has counted when no call is inside it.
+ * What a function or a backend fallback has counted moves to @gone of struct
+ * dk_stats when it is unregistered.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT behind the last one, -EINVAL (size).

@@ -204,19 +204,18 @@ static int dk_nl_put_stat(struct sk_buff *skb, const struct dk_op *op,
 static bool dk_nl_stat_at(const struct dk_op *op, const struct dk_nl_impls *impls,
 			  u32 i, struct dk_nl_stat *s)
 {
-	const struct dkc_tally *t;
+	const struct dkc_reg *r = NULL;
 
 	if (i < impls->n) {
-		*s = (struct dk_nl_stat){
-			DK_STAT_IMPL, dkc_reg_counter(impls->reg[i]), 0, impls->reg[i],
-		};
+		r = impls->reg[i];
+		*s = (struct dk_nl_stat){ DK_STAT_IMPL, dkc_reg_counter(op, r), 0, r };
 		return true;
 	}
 	i -= impls->n;
-	for (t = dkc_deref_locked(op->tallies); t && i; i--)
-		t = dkc_deref_locked(t->next);
-	if (t)
-		*s = (struct dk_nl_stat){ DK_STAT_FALLBACK, t->counter, 0, t->reg };
+	while ((r = dkc_next_fallback(op, r)) && i)
+		i--;
+	if (r)
+		*s = (struct dk_nl_stat){ DK_STAT_FALLBACK, dkc_reg_counter(op, r), 0, r };
 	else
 		*s = (struct dk_nl_stat){ DK_STAT_MISSING, op->missing, 0, NULL };
 	return !i;

@@ -226,17 +226,17 @@ static u64 dkc_mask_slowly(const struct dk_op *op, const struct dkc_device *dev,
 
 /* Route by the evaluator, where there is no row: the set that is left, and what serves it. */
 static struct dkc_pick dkc_resolve(const struct dk_op *op, const struct dkc_device *dev,
-				   struct dkc_way *way)
+				   struct dkc_way *way, const struct dkc_view *view)
 {
 	const struct dk_layout *l = op->reg->layout;
 	struct dkc_pick pick;
 	unsigned int f;
 
 	if (way->mask)
-		way->ks = dkc_mask_slowly(op, dev, way->ks, &way->view);
+		way->ks = dkc_mask_slowly(op, dev, way->ks, view);
 	for (;;) {
 		f = dkc_fls64((way->ks & l->full) >> l->nb);
-		pick = dkc_serving(op, dev, way->ks, &way->view);
+		pick = dkc_serving(op, dev, way->ks, view);
 		if (!f || !dkc_is_fallthrough(pick.reg))
 			return pick;
 		/* it became one since, or came with a redispatch */
@@ -274,52 +274,37 @@ static int dkc_found_by_rules(const struct dkc_row *row, struct dkc_way *way)
 	return 0;
 }
 
-/* Has a call found no newer row than the one that it began with? */
-static inline bool dkc_row_is_newest(const struct dk_op *op, const struct dkc_row *row)
+/* No row: by the rules, as of one change. */
+static int dkc_find_by_rules(struct dk_op *op, const struct dkc_row *row, u32 device,
+			     struct dkc_way *way)
 {
-	/* what was looked at beside the row was loaded before: selftests/model/newest.pml */
-	dkc_read_barrier();
-	return dkc_deref(op->row) == row;
-}
-
-/*
- * Lists and fallbacks are looked at beside the row: as of one change, at which the row was
- * the newest, or all of it again. The device of the call then, NULL if none is online.
- */
-static const struct dkc_device *dkc_begin_view(const struct dk_op *op, u32 device,
-					       struct dkc_way *way)
-{
-	way->beside_row = true;
-	dkc_view_begin(&way->view, op->reg);
-	return dkc_device_without(op->reg, device, way->view.offline);
-}
-
-/* The row has no function for us: special, a fallback, missing or ambiguous. */
-static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
-			   unsigned int id, struct dkc_way *way)
-{
-	const struct dk_layout *l = op->reg->layout;
-	u32 device = dkc_device_of(l, way->ks, way->objs, way->n);
-	const struct dkc_device *dev = dkc_begin_view(op, device, way);
+	const struct dkc_device *dev;
 	struct dkc_pick pick;
+	struct dkc_view view;
+	u64 ks = way->ks;
 
-	if (id == DKC_ID_FALLBACK) {
-		way->reg = dkc_fallback_at(op, dk_keyset_slot(l, DK_KEYSET(way->ks)),
-					   &way->view);
-		if (!way->reg)
-			return dkc_why_none(row, id, device && !dev);
-		/* else it became one, and is in no mask yet: the rules go on behind it */
-		if (!dkc_is_fallthrough(way->reg))
-			return dkc_found_by_rules(row, way);
-	} else if (row->kind != DKC_ROW_RESOLVE) {
-		return dkc_why_none(row, id, device && !dev);
-	}
-	pick = dkc_resolve(op, dev, way);
+	do {
+		way->ks = ks;
+		dkc_view_begin(&view, op->reg);
+		dev = dkc_device_without(op->reg, device, view.offline);
+		pick = dkc_resolve(op, dev, way, &view);
+	} while (!dkc_view_holds(&view, op->reg));
 	way->reg = pick.reg;
 	if (!pick.reg || dkc_is_fallthrough(pick.reg))
 		return dkc_why_none(row, pick.prov == DK_PROV_AMBIGUOUS ?
 				    DKC_ID_AMBIGUOUS : DKC_ID_MISSING, device && !dev);
 	return dkc_found_by_rules(row, way);
+}
+
+/* The row has no function for us: special, missing or ambiguous. */
+static int dkc_find_slowly(struct dk_op *op, const struct dkc_row *row,
+			   unsigned int id, struct dkc_way *way)
+{
+	u32 device = dkc_device_of(op->reg->layout, way->ks, way->objs, way->n);
+
+	if (row->kind == DKC_ROW_RESOLVE)
+		return dkc_find_by_rules(op, row, device, way);
+	return dkc_why_none(row, id, device && !dkc_device_online(op->reg, device));
 }
 
 /* In a read section: from keyset and objects to a function. */
@@ -358,20 +343,37 @@ again:
 	return dkc_find_slowly(op, row, id, way);
 }
 
-/* What a row has at a key itself, and no rule. False where it has no such entry. */
-static bool dkc_row_at_key(const struct dk_layout *l, const struct dkc_row *row,
-			   unsigned int key, const struct dkc_reg **r)
+/* What a row has at a key itself, and by no alias: NULL may only mean that it does not say. */
+static const struct dkc_reg *dkc_row_at_key(const struct dk_layout *l,
+					    const struct dkc_row *row, unsigned int key)
 {
 	unsigned int f = dk_key_functionality(l, key), b = dk_key_backend(l, key);
-	unsigned int id;
+	unsigned int id = dkc_has_entry(l, f, b) ? dkc_row_id(l, row, f, b) : DKC_ID_MISSING;
+	const struct dkc_reg *r = id >= DKC_ID_FIRST ? dkc_row_ent(row, id)->reg : NULL;
 
-	if (!dkc_has_entry(l, f, b))
-		return false;
-	id = dkc_row_id(l, row, f, b);
-	*r = id >= DKC_ID_FIRST ? dkc_row_ent(row, id)->reg : NULL;
-	if (*r && (*r)->key != key)
-		*r = NULL;
-	return true;
+	return r && r->key == key ? r : NULL;
+}
+
+/* The same by the lists, as of one change; without a row also the set that is left. */
+static void dkc_look_at_key(struct dk_op *op, const struct dkc_row *row, u32 device,
+			    bool has_fallback, struct dkc_way *way)
+{
+	const struct dk_layout *l = op->reg->layout;
+	const struct dkc_device *dev;
+	struct dkc_view view;
+	u64 ks = way->ks;
+
+	do {
+		dkc_view_begin(&view, op->reg);
+		dev = dkc_device_without(op->reg, device, view.offline);
+		if (row->kind == DKC_ROW_RESOLVE)
+			way->ks = dkc_mask_slowly(op, dev, ks, &view);
+		way->reg = dkc_top(op, dev, way->key, &view);
+		/* as in PyTorch, a building block takes that of its first backend */
+		if (!way->reg && has_fallback)
+			way->reg = dkc_fallback_at(op, dk_keyset_slot(l, dk_key_set(l, way->key)),
+						   &view);
+	} while (!dkc_view_holds(&view, op->reg));
 }
 
 /* What has key @way->key of its own, and no rule: SEMANTICS 8.3. */
@@ -380,31 +382,25 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 {
 	const struct dk_layout *l = op->reg->layout;
 	u32 device = dkc_device_of(l, way->ks, way->objs, way->n);
-	const struct dkc_device *dev = dkc_begin_view(op, device, way);
 	enum dk_key_kind kind = dk_key_kind(l, way->key);
 	bool has_slot = kind == DK_KIND_FUNCTIONALITY || kind == DK_KIND_PER_BACKEND;
-	bool in_row = false;
 
 	if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
 		return -EINVAL;
+	way->reg = NULL;
 	if (row->kind == DKC_ROW_FULL) {
 		const struct dkc_row *own = dkc_row_of_device(row, device);
 
 		way->ks = dkc_mask(op->reg, own, way->ks);
-		in_row = has_slot && dkc_row_at_key(l, own, way->key, &way->reg);
-	} else if (row->kind == DKC_ROW_RESOLVE) {
-		way->ks = dkc_mask_slowly(op, dev, way->ks, &way->view);
-	} else {
-		return dkc_why_none(row, DKC_ID_MISSING, device && !dev);
+		if (has_slot)
+			way->reg = dkc_row_at_key(l, own, way->key);
 	}
-	if (!in_row)
-		way->reg = dkc_top(op, dev, way->key, &way->view);
-	/* as in PyTorch, a building block takes that of its first backend */
-	if (!way->reg && (has_slot || kind == DK_KIND_BUILDING_BLOCK))
-		way->reg = dkc_fallback_at(op, dk_keyset_slot(l, dk_key_set(l, way->key)),
-					   &way->view);
+	if (!way->reg && (row->kind == DKC_ROW_FULL || row->kind == DKC_ROW_RESOLVE))
+		dkc_look_at_key(op, row, device,
+				has_slot || kind == DK_KIND_BUILDING_BLOCK, way);
 	if (!way->reg || dkc_is_fallthrough(way->reg))
-		return dkc_why_none(row, DKC_ID_MISSING, device && !dev);
+		return dkc_why_none(row, DKC_ID_MISSING,
+				    device && !dkc_device_online(op->reg, device));
 	return dkc_found_by_rules(row, way);
 }
 
@@ -505,26 +501,14 @@ static bool dkc_wrong_type(const struct dk_op *op, const struct dkc_row *row,
 	return way->sig != sig;
 }
 
-/* In a read section: what serves, by the row, which is another one if that is old. */
-static inline int dkc_find_newest(struct dk_op *op, const struct dkc_row **row,
-				  struct dkc_way *way)
+/* In a read section: what serves, by the row. */
+static inline int dkc_find_typed(struct dk_op *op, const struct dkc_row *row,
+				 struct dkc_way *way)
 {
-	u64 ks = way->ks;
-	int err;
-
-	for (;;) {
-		/* before any answer about the route */
-		if (dkc_unlikely(way->decl) && dkc_wrong_type(op, *row, way))
-			return -EPROTOTYPE;
-		err = way->at_key ? dkc_find_at_key(op, *row, way) :
-				    dkc_find(op, *row, way);
-		if (dkc_likely(!way->beside_row) ||
-		    (dkc_view_holds(&way->view, op->reg) && dkc_row_is_newest(op, *row)))
-			return err;
-		*row = dkc_deref(op->row);
-		way->beside_row = false;
-		way->ks = ks;
-	}
+	/* before any answer about the route */
+	if (dkc_unlikely(way->decl) && dkc_wrong_type(op, row, way))
+		return -EPROTOTYPE;
+	return way->at_key ? dkc_find_at_key(op, row, way) : dkc_find(op, row, way);
 }
 
 /* In a read section: all that can be said against a call of the right type. */
@@ -541,7 +525,7 @@ static inline int dkc_admit(struct dk_op *op, const struct dkc_row *row,
 static dkc_noinline int dkc_enter_row(struct dk_call *c, struct dk_op *op,
 				      const struct dkc_row *row, struct dkc_way *way)
 {
-	int err = dkc_find_newest(op, &row, way);
+	int err = dkc_find_typed(op, row, way);
 
 	if (dkc_likely(!err))
 		err = dkc_admit(op, row, way);
@@ -733,20 +717,14 @@ static dkc_always_inline const struct dk_obj *dkc_first_on_top(const struct dk_c
 	return o;
 }
 
-/* Does nothing serve a set, by a row and that of its device in a registry of v1? */
-static dkc_always_inline bool dkc_is_missing(const struct dk_op *op,
-					     const struct dkc_row *row,
-					     const struct dkc_row *own, u64 *ks)
+/* Does nothing serve a set, by the row of its device in a registry of v1? */
+static dkc_always_inline bool dkc_is_missing(const struct dkc_row *own, u64 *ks)
 {
 	unsigned long b = dkc_v1_backend_index(*ks), slot;
 
 	*ks &= own->shape->mask[b];
 	slot = dkc_v1_index(*ks, b);
-	if (own->kind != DKC_ROW_FULL || own->shape->index[slot] != DKC_ID_FALLBACK)
-		return false;
-	dkc_read_barrier();	/* the row was read before: selftests/model/newest.pml */
-	return !op->reg->stock[slot] && !dkc_deref(op->reg->fallback[slot]) &&
-	       dkc_row_is_newest(op, row);
+	return own->kind == DKC_ROW_FULL && own->shape->index[slot] == DKC_ID_MISSING;
 }
 
 /* It does not. */
@@ -782,7 +760,7 @@ static dkc_always_inline int dkc_enter_otherwise(struct dk_call *c,
 			.boxed = c->flags & DK_CALL_BOXED,
 		};
 
-		if (dkc_is_missing(op, row, dkc_row_of_call(c, row, ks), &ks))
+		if (dkc_is_missing(dkc_row_of_call(c, row, ks), &ks))
 			return dkc_refuse_missing(c, ks);
 		err = dkc_enter_row(c, c->op, row, &way);
 		if (err != -ENOENT || !by_name || !dkc_load(op->stale))
@@ -1078,7 +1056,7 @@ static dkc_noinline int dkc_enter_rcu_otherwise(struct dk_call *c,
 
 	if (e)
 		return dkc_enter_direct(c, own, e, ks, true);
-	if (dkc_likely(c->op->reg->v1) && dkc_is_missing(c->op, row, own, &left))
+	if (dkc_likely(c->op->reg->v1) && dkc_is_missing(own, &left))
 		return dkc_why_missing(c, left);
 	return dkc_enter_rcu_slowly(c);
 }

@@ -21,42 +21,28 @@ void dkc_block_turn(struct dkc_block *b, bool live)
 	dkc_changed(reg, DKC_HALF_CHANGE);
 }
 
-static void dkc_change_put(struct dkc_change *ch, struct dk_op *op,
-			   enum dkc_what_changes what)
-{
-	if (!op->changing) {
-		op->change_next = ch->ops;
-		ch->ops = op;
-	}
-	if (op->changing < what)
-		op->changing = what;
-}
-
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op)
 {
-	dkc_change_put(ch, op, DKC_OPERATOR);
+	if (op->changing)
+		return;
+	op->changing = true;
+	op->change_next = ch->ops;
+	ch->ops = op;
 }
 
-/*
- * Rows do not say which function a fallback is, or if there is one: they stay where
- * none is or was a fallthrough. Where calls are counted, who has a row gets a counter
- * for it, without memory none, and who has none is given both.
- */
-void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg, bool came)
+/* The operators whose rows show the change, or that lack one. */
+void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg)
 {
-	bool all = dkc_ground_changed(reg);
 	const struct dkc_row *row;
 	struct dk_op *op;
 	u32 pos = 0;
 
-	if (!all && !(came && reg->counters))
+	if (!dkc_fallbacks_changed(reg))
 		return;
 	while ((op = dkc_op_next(reg, &pos))) {
 		row = dkc_deref_locked(op->base);
-		if (all || !row)
-			dkc_change_put(ch, op, DKC_FALLBACKS);
-		else
-			dkc_stats_give(op, row, true);
+		if (row ? dkc_row_shows_change(reg, row) : dkc_op_alive(op))
+			dkc_change_add(ch, op);
 	}
 }
 
@@ -67,7 +53,7 @@ static struct dk_op *dkc_change_take(struct dkc_change *ch)
 	if (op) {
 		ch->ops = op->change_next;
 		op->change_next = NULL;
-		op->changing = DKC_NOTHING;
+		op->changing = false;
 	}
 	return op;
 }

@@ -205,20 +205,22 @@ static struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
 /* Undo dkc_block_make() before anything of it was published. */
 void dkc_block_undo(struct dkc_block *b)
 {
-	dkc_store(b->state, DKC_GOING);
-	dkc_stats_forget_block(b);
-	if (b->fallback)
-		dkc_ground_changed(b->prov->reg);
-	while (b->n) {
-		struct dkc_reg *r = &b->regs[--b->n];
+	struct dk_registry *reg = b->prov->reg;
+	u32 i;
+
+	for (i = b->n; i; i--) {
+		struct dkc_reg *r = &b->regs[i - 1];
 
 		if (b->fallback) {
-			dkc_publish(b->prov->reg->fallback[r->slot], NULL);
+			dkc_publish(reg->fallback[r->slot], NULL);
 		} else {
 			dkc_reg_unlink(r);
 			dkc_op_settle(r->op);
 		}
 	}
+	if (b->fallback)
+		dkc_fallbacks_changed(reg);
+	dkc_stats_forget_block(b);
 	dkc_retire(b);
 }
 
@@ -531,7 +533,7 @@ struct dkc_block *dkc_fallback_add(struct dkc_provider *core,
 	b->fallback = true;
 	*err = dkc_fallback_place(b, impl, why);
 	if (!*err) {
-		dkc_change_add_fallbacks(&ch, core->reg, true);
+		dkc_change_add_fallbacks(&ch, core->reg);
 		if (dkc_change_prepare(&ch))
 			*err = dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
 	}
@@ -566,6 +568,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 	b->prov->reg->generation++;
 	dkc_saw_block(b, false);
 	dkc_stats_withdraw_block(b);
+	b->prov->reg->fallbacks_leaving += b->fallback;
 	dkc_block_turn(b, false);
 	for (i = 0; i < b->n; i++) {
 		struct dkc_reg *r = &b->regs[i];
@@ -579,7 +582,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 		}
 	}
 	if (b->fallback)
-		dkc_change_add_fallbacks(ch, b->prov->reg, false);
+		dkc_change_add_fallbacks(ch, b->prov->reg);
 	b->next = b->prov->withdrawn;
 	b->prov->withdrawn = b;
 }

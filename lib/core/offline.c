@@ -36,7 +36,10 @@ static struct dkc_offline *dkc_switch_since(const struct dkc_switch *s)
 	return s->dev ? &s->dev->since : &s->reg->since[dkc_ffs64(s->backend)];
 }
 
-/* As readers see it; who does sees all rows that were published before: newest.pml. */
+/*
+ * As readers see it. A reader of the lists that sees this sees the changes before it:
+ * selftests/model/view.pml.
+ */
 static void dkc_show(const struct dkc_switch *s)
 {
 	if (s->dev)
@@ -146,11 +149,11 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 	dkc_want(s, s->online);
 	/* those of a device are no fallbacks */
 	if (!s->dev)
-		dkc_change_add_fallbacks(&ch, s->reg, s->online);
+		dkc_change_add_fallbacks(&ch, s->reg);
 	dkc_each_switched(s, dkc_touch, &ch);
 	if (dkc_change_prepare(&ch)) {
 		dkc_want(s, !s->online);
-		dkc_ground_changed(s->reg);
+		dkc_fallbacks_changed(s->reg);
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, dkc_switch_name(s, buf));
 	}
 	if (!s->online)
@@ -162,7 +165,7 @@ static int dkc_switch(const struct dkc_switch *s, struct dk_diag *why)
 		dkc_saw_backend(s->reg, dkc_ffs64(s->backend) + 1, NULL,
 				DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
-	/* a fallback is to be seen when the rows that have something better are there */
+	/* what is seen online is in the rows */
 	if (s->online)
 		dkc_show(s);
 	since->over = 0;

@@ -5,8 +5,8 @@
  * slots that the rules mean: what dkc_evaluate() says of one entry.
  *
  * It follows from few facts, which are gathered first: what is registered where,
- * and which fallbacks are fallthroughs. Rows of the same facts share a shape, and
- * most are not painted at all.
+ * and at which slots there are backend fallbacks. Rows of the same facts share a
+ * shape, and most are not painted at all.
  */
 #include "registry.h"
 
@@ -49,59 +49,58 @@ static void dkc_slots_of(const struct dk_layout *l, u64 set, u64 *slots)
 	}
 }
 
-/*
- * The masks that have the functionality of a slot lose it, and the others get it: one
- * of a backend, or @all, which stands for those of all backends.
- */
-static void dkc_slot_toggle(const struct dk_layout *l, u64 *mask, u64 *all,
-			    unsigned int slot)
-{
-	unsigned int f = l->slot_functionality[slot];
-	u64 bit = f ? dkc_functionality_bit(l, f) : 0;
-
-	if (dkc_is_per_backend(l, f))
-		mask[slot - l->offset[f]] ^= bit;
-	else
-		*all ^= bit;
-}
-
-static void dkc_toggle_all(u64 *mask, u64 all)
-{
-	unsigned int i;
-
-	for (i = 0; all && i < DKC_MAX_BACKENDS; i++)
-		mask[i] ^= all;
-}
-
 /* ---- what a registry has for it ------------------------------------------------ */
 
-/* What the fallbacks are for the operators of a class: fallthroughs, or not. */
-static bool dkc_ground_make(struct dk_registry *reg, bool atomic)
+/* The fallbacks for the operators of a class; has anything changed? */
+static bool dkc_fallbacks_read(struct dk_registry *reg, bool atomic)
 {
 	struct dkc_easel *e = reg->easel;
-	unsigned int slot, entries = reg->layout->num_entries;
-	u64 *mask = e->ground_mask[atomic], all = 0;
-	u8 *ids = e->canvas;
+	struct dkc_fallbacks *f = &e->fallbacks[atomic], old = *f;
+	unsigned int slot, i;
+	u64 any = 0;
 
-	memset(e->through[atomic], 0, sizeof(e->through[atomic]));
-	for (slot = 0; slot < DKC_MAX_BACKENDS; slot++)
-		mask[slot] = reg->layout->full;
-	for (slot = 0; slot < entries; slot++) {
+	memset(f, 0, sizeof(*f));
+	for (slot = 0; slot < reg->layout->num_entries; slot++) {
 		const struct dkc_reg *r = dkc_fallback_of(reg, atomic, slot, NULL);
 
-		ids[slot] = dkc_slot_in(e->in_table, slot) ? DKC_ID_FALLBACK :
-							     DKC_ID_MISSING;
-		if (ids[slot] == DKC_ID_MISSING || !dkc_is_fallthrough(r))
-			continue;
-		ids[slot] = DKC_ID_FALLTHROUGH;
-		dkc_slot_add(e->through[atomic], slot);
-		dkc_slot_toggle(reg->layout, mask, &all, slot);
+		if (r && dkc_slot_in(e->in_table, slot))
+			dkc_slot_add(dkc_is_fallthrough(r) ? f->through : f->functions, slot);
 	}
-	dkc_toggle_all(mask, all);
-	if (!memcmp(ids, e->ground[atomic], entries))
-		return false;
-	memcpy(e->ground[atomic], ids, entries);
-	return true;
+	for (i = 0; i < e->words; i++) {
+		f->changed[i] = (f->functions[i] ^ old.functions[i]) |
+				(f->through[i] ^ old.through[i]);
+		any |= f->changed[i];
+	}
+	return any;
+}
+
+/*
+ * No provider's fallback replaces another provider's, so a slot that still has a function,
+ * or a fallthrough, still has the same one, or one that rows do not name.
+ */
+bool dkc_fallbacks_changed(struct dk_registry *reg)
+{
+	bool sleepable = dkc_fallbacks_read(reg, false);
+
+	return dkc_fallbacks_read(reg, true) || sleepable;
+}
+
+static const struct dkc_fallbacks *dkc_fallbacks_for(const struct dkc_easel *e,
+						     unsigned int op_flags)
+{
+	return &e->fallbacks[!!(op_flags & DK_OP_ATOMIC)];
+}
+
+bool dkc_row_shows_change(const struct dk_registry *reg, const struct dkc_row *row)
+{
+	const struct dkc_fallbacks *f = dkc_fallbacks_for(reg->easel, row->op_flags);
+	u64 any = 0;
+	u32 i;
+
+	for (i = 0; i < reg->easel->words; i++)
+		any |= row->shape->open[i] & f->changed[i];
+	/* what a device has may open a slot, by rule 4 */
+	return any || row->devs;
 }
 
 struct dkc_easel *dkc_easel_make(const struct dk_layout *l)
@@ -109,12 +108,10 @@ struct dkc_easel *dkc_easel_make(const struct dk_layout *l)
 	struct dkc_easel *e;
 	unsigned int a, i;
 
-	e = dkc_alloc(sizeof(*e) + l->num_entries * (sizeof(e->slot[0]) + 3));
+	e = dkc_alloc(sizeof(*e) + l->num_entries * (sizeof(e->slot[0]) + 1));
 	if (!e)
 		return NULL;
-	e->ground[0] = (u8 *)&e->slot[l->num_entries];
-	e->ground[1] = e->ground[0] + l->num_entries;
-	e->canvas = e->ground[1] + l->num_entries;
+	e->canvas = (u8 *)&e->slot[l->num_entries];
 	e->words = (l->num_entries + 63) / 64;
 	for (i = 0; i < dkc_table_size(l); i++)
 		if (dkc_entry_slot(l, i) < l->num_entries)
@@ -174,10 +171,22 @@ static void dkc_note_bars(struct dkc_easel *e, const struct dk_layout *l)
 	e->look.barred = e->dense & l->from_autograd;
 }
 
-static size_t dkc_look_size(const struct dkc_easel *e)
+static size_t dkc_look_size(const struct dkc_easel *e, unsigned int sets)
 {
 	return offsetof(struct dkc_look, slots) +
-	       DKC_GROUPS * e->words * sizeof(e->look.slots[0]);
+	       sets * e->words * sizeof(e->look.slots[0]);
+}
+
+/* What the operator has of it was noted; the fallbacks for its class. */
+static void dkc_note_fallbacks(struct dkc_easel *e, unsigned int op_flags)
+{
+	const struct dkc_fallbacks *f = dkc_fallbacks_for(e, op_flags);
+	unsigned int i;
+
+	for (i = 0; i < e->words; i++) {
+		e->look.slots[DKC_FALLBACK_FUNCTIONS * e->words + i] = f->functions[i];
+		e->look.slots[DKC_FALLBACK_THROUGH * e->words + i] = f->through[i];
+	}
 }
 
 /* All that decides how the row of an operator looks, without a device or with one. */
@@ -190,9 +199,8 @@ static void dkc_facts(const struct dk_op *op, const struct dkc_device *dev)
 	u32 i;
 
 	memset((char *)e + facts, 0,
-	       offsetof(struct dkc_easel, look) + dkc_look_size(e) - facts);
-	e->look.ground = e->ground_number;
-	e->look.atomic = op->flags & DK_OP_ATOMIC;
+	       offsetof(struct dkc_easel, look) + dkc_look_size(e, DKC_GROUPS) - facts);
+	dkc_note_fallbacks(e, op->flags);
 	for (i = dev ? dev->block->n : 0; i; i--)
 		if (dev->block->regs[i - 1].op == op)
 			dkc_note(e, l, &dev->block->regs[i - 1]);
@@ -258,12 +266,24 @@ static void dkc_paint_slots(const struct dkc_easel *e, const u64 *slots, u8 *can
 			canvas[64 * i + dkc_ffs64(left)] = id;
 }
 
-/* Give the registrations of a group their ids, beginning with @id; the next one. */
+/* Give each slot an id, beginning with @id; the next one. */
+static unsigned int dkc_paint_each(const struct dkc_easel *e, const u64 *slots, u8 *canvas,
+				   unsigned int id)
+{
+	unsigned int i;
+	u64 left;
+
+	for (i = 0; i < e->words; i++)
+		for (left = slots[i]; left; left &= left - 1)
+			canvas[64 * i + dkc_ffs64(left)] = id++;
+	return id;
+}
+
+/* The same of the registrations of a group. */
 static unsigned int dkc_paint_group(const struct dkc_easel *e, enum dkc_group group,
 				    u8 used, u8 *canvas, unsigned int id)
 {
-	const u64 *slots = e->look.slots + group * e->words;
-	unsigned int a, i;
+	unsigned int a;
 	u64 left;
 
 	for (left = used; left; left &= left - 1) {
@@ -271,40 +291,37 @@ static unsigned int dkc_paint_group(const struct dkc_easel *e, enum dkc_group gr
 		if (e->alias[a]->group == group)
 			dkc_paint_slots(e, e->alias_took[a], canvas, id++);
 	}
-	for (i = 0; i < e->words; i++)
-		for (left = slots[i]; left; left &= left - 1)
-			canvas[64 * i + dkc_ffs64(left)] = id++;
-	return id;
+	return dkc_paint_each(e, e->look.slots + group * e->words, canvas, id);
 }
 
-/*
- * The masks lack the functionalities whose entry is a fallthrough. Those of the
- * fallbacks do already; an operator covers few of them, and has few of its own.
- */
+/* The masks lack the functionalities whose entry is a fallthrough, some on one backend. */
 static void dkc_paint_masks(const struct dkc_easel *e, const struct dk_layout *l,
 			    struct dkc_shape *s)
 {
-	const u64 *through = e->through[e->look.atomic];
-	u64 left, all = 0;
-	unsigned int i;
+	unsigned int i, slot, f;
+	u64 left, all = l->full;
 
-	memcpy(s->mask, e->ground_mask[e->look.atomic], sizeof(s->mask));
-	for (i = 0; i < e->words; i++)
-		for (left = e->falls[i] ^ through[i]; left; left &= left - 1)
-			dkc_slot_toggle(l, s->mask, &all, 64 * i + dkc_ffs64(left));
-	dkc_toggle_all(s->mask, all);
+	for (i = 0; i < e->words; i++) {
+		for (left = e->falls[i]; left; left &= left - 1) {
+			slot = 64 * i + dkc_ffs64(left);
+			f = l->slot_functionality[slot];
+			if (dkc_is_per_backend(l, f))
+				s->mask[slot - l->offset[f]] |= dkc_functionality_bit(l, f);
+			else if (f)
+				all &= ~dkc_functionality_bit(l, f);
+		}
+	}
+	for (i = 0; i < DKC_MAX_BACKENDS; i++)
+		s->mask[i] = all & ~s->mask[i];
 }
 
-/* The shape of the facts: its masks and index, and how many functions it has. */
-static void dkc_paint(struct dk_registry *reg, struct dkc_shape *s)
+/* Aliases and fallthroughs take what stronger rules have left; what is @open stays. */
+static void dkc_paint_rules(struct dkc_easel *e, const struct dk_layout *l,
+			    struct dkc_shape *s, u8 *canvas)
 {
-	const struct dk_layout *l = reg->layout;
-	struct dkc_easel *e = reg->easel;
-	bool atomic = e->look.atomic;
-	unsigned int i, id = DKC_ID_FIRST;
-	u8 *canvas = l->trimmed ? e->canvas : s->index;
+	const u64 *through = e->look.slots + DKC_FALLBACK_THROUGH * e->words;
+	unsigned int i;
 
-	memcpy(canvas, e->ground[atomic], l->num_entries);
 	for (i = 0; i < e->words; i++) {
 		e->left[i] = e->in_table[i] & ~e->noted[i];
 		e->falls[i] = e->look.slots[DKC_FALLS_THROUGH * e->words + i];
@@ -312,8 +329,27 @@ static void dkc_paint(struct dk_registry *reg, struct dkc_shape *s)
 	for (i = 0; i < DKC_NUM_ALIASES; i++)
 		if (dkc_paint_alias(e, l, dkc_strength[i], canvas))
 			s->used |= 1u << dkc_strength[i];
+	for (i = 0; i < e->words; i++) {
+		s->open[i] = e->left[i];
+		e->left[i] &= through[i];
+		e->falls[i] |= e->left[i];
+	}
+	dkc_paint_slots(e, e->left, canvas, DKC_ID_FALLTHROUGH);
+}
+
+/* The shape of the facts: its masks and index, and how many functions it has. */
+static void dkc_paint(struct dk_registry *reg, struct dkc_shape *s)
+{
+	const struct dk_layout *l = reg->layout;
+	struct dkc_easel *e = reg->easel;
+	unsigned int i, id;
+	u8 *canvas = l->trimmed ? e->canvas : s->index;
+
+	memset(canvas, DKC_ID_MISSING, l->num_entries);
+	dkc_paint_rules(e, l, s, canvas);
 	for (i = 0; i < e->words; i++)
-		e->falls[i] |= e->through[atomic][i] & e->left[i];
+		e->left[i] = dkc_served(reg, s, i);
+	id = dkc_paint_each(e, e->left, canvas, DKC_ID_FIRST);
 	for (i = 0; i < DKC_GROUPS; i++) {
 		s->direct = id;
 		id = dkc_paint_group(e, i, s->used, canvas, id);
@@ -346,14 +382,16 @@ static bool dkc_look_same(const struct dkc_shape *s, u32 hash,
 
 static struct dkc_shape *dkc_shape_make(struct dk_registry *reg, bool may_sleep)
 {
-	/* the look is behind the index, in whole words */
-	size_t size = dkc_look_size(reg->easel), index = (reg->shape_entries + 7) & ~7u;
+	/* after the index, in whole words, come the look and a set */
+	size_t size = dkc_look_size(reg->easel, DKC_SETS);
+	size_t index = (reg->shape_entries + 7) & ~7u, set = reg->easel->words * sizeof(u64);
 	struct dkc_shape *s;
 
-	s = dkc_get(offsetof(struct dkc_shape, index) + index + size, may_sleep);
+	s = dkc_get(offsetof(struct dkc_shape, index) + index + size + set, may_sleep);
 	if (!s)
 		return NULL;
 	s->look = (struct dkc_look *)&s->index[index];
+	s->open = (u64 *)&s->index[index + size];
 	memcpy(s->look, &reg->easel->look, size);
 	s->entries = reg->shape_entries;
 	dkc_paint(reg, s);
@@ -370,11 +408,12 @@ struct dkc_shape *dkc_shape_get(const struct dk_op *op, const struct dkc_device 
 	struct dk_registry *reg = op->reg;
 	const struct dkc_easel *e = reg->easel;
 	struct dkc_shape **bucket, *s;
-	size_t size = dkc_look_size(e);
+	size_t size = dkc_look_size(e, DKC_SETS);
 	u32 hash;
 
 	dkc_facts(op, dev);
-	hash = dkc_look_hash(&e->look, size);
+	/* the fallbacks are the same for most */
+	hash = dkc_look_hash(&e->look, dkc_look_size(e, DKC_GROUPS));
 	bucket = &reg->shapes[hash % DKC_SHAPE_BUCKETS];
 	for (s = *bucket; s && !dkc_look_same(s, hash, &e->look, size); s = s->next)
 		;
@@ -392,64 +431,16 @@ struct dkc_shape *dkc_shape_get(const struct dk_op *op, const struct dkc_device 
 	return s;
 }
 
-/* Where it was the last user, its heir loses one, too. */
 void dkc_shape_put(struct dk_registry *reg, const struct dkc_shape *shape)
 {
-	struct dkc_shape *s = (struct dkc_shape *)shape, *heir, **p;
+	struct dkc_shape *s = (struct dkc_shape *)shape, **p;
 
-	for (; s && !--s->users; s = heir) {
-		p = &reg->shapes[s->hash % DKC_SHAPE_BUCKETS];
-		while (*p != s)
-			p = &(*p)->next;
-		*p = s->next;
-		heir = s->heir;
-		/* a reader may still be in the last row of this shape */
-		dkc_retire(s);
-	}
-}
-
-/*
- * What becomes of a row's shape when fallbacks changed, and its operator did not.
- * That is the same for all rows of the shape, and found once.
- */
-struct dkc_shape *dkc_shape_inherit(const struct dk_op *op, const struct dkc_shape *old,
-				    bool may_sleep)
-{
-	struct dkc_shape *s = (struct dkc_shape *)old, *heir = s->heir;
-	u32 now = op->reg->easel->ground_number;
-
-	if (s->look->ground == now)
-		heir = s;
-	if (heir && heir->look->ground == now) {
-		heir->users++;
-		return heir;
-	}
-	dkc_shape_put(op->reg, heir);
-	s->heir = dkc_shape_get(op, NULL, may_sleep);
-	if (s->heir)
-		s->heir->users++;
-	return s->heir;
-}
-
-/*
- * A fallback came or went, or its backend is online or offline. Do rows look another
- * way now?
- */
-bool dkc_ground_changed(struct dk_registry *reg)
-{
-	bool sleepable = dkc_ground_make(reg, false);
-	struct dkc_shape *s, *heir;
-	unsigned int i;
-
-	if (!dkc_ground_make(reg, true) && !sleepable)
-		return false;
-	reg->easel->ground_number++;
-	/* those of a change that was given up, too */
-	for (i = 0; i < DKC_SHAPE_BUCKETS; i++)
-		for (s = reg->shapes[i]; s; s = s->next) {
-			heir = s->heir;
-			s->heir = NULL;
-			dkc_shape_put(reg, heir);
-		}
-	return true;
+	if (!s || --s->users)
+		return;
+	p = &reg->shapes[s->hash % DKC_SHAPE_BUCKETS];
+	while (*p != s)
+		p = &(*p)->next;
+	*p = s->next;
+	/* a reader may still be in the last row of this shape */
+	dkc_retire(s);
 }

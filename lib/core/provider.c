@@ -228,10 +228,8 @@ static void dkc_mark_drained(struct dkc_block *list, struct dkc_target target)
 		if (b->drained || (target.block ? b != target.block : target.backends))
 			continue;
 		b->drained = true;
+		b->prov->reg->fallbacks_leaving -= b->fallback;
 		dkc_stats_forget_block(b);
-		/* its counters were listed until now */
-		if (b->fallback)
-			b->prov->reg->generation++;
 	}
 }
 

@@ -148,7 +148,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 		goto no_tables;
 	if ((flags & DK_REGISTRY_STOCKED) && dkc_registry_stock(reg))
 		goto no_tables;
-	dkc_ground_changed(reg);
+	dkc_fallbacks_changed(reg);
 	dkc_mutex_init(&reg->lock);
 	dkc_registry_born(reg);
 	dkc_remark(why, DK_WHY_NONE, NULL);
@@ -232,8 +232,8 @@ static bool dkc_entry_right(const struct dk_op *op, const struct dkc_row *row,
 	id = dkc_row_id(l, row, f, b);
 	if (pick.prov == DK_PROV_AMBIGUOUS)
 		return id == DKC_ID_AMBIGUOUS && !masked;
-	if ((pick.prov == DK_PROV_FALLBACK || pick.prov == DK_PROV_MISSING) &&
-	    id != (dkc_is_fallthrough(pick.reg) ? DKC_ID_FALLTHROUGH : DKC_ID_FALLBACK))
+	if ((id == DKC_ID_FALLTHROUGH) !=
+	    (pick.prov == DK_PROV_FALLBACK && dkc_is_fallthrough(pick.reg)))
 		return false;
 	return dkc_row_reg(op, row, f, b) == pick.reg &&
 	       masked == (f && dkc_is_fallthrough(pick.reg));

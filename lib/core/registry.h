@@ -129,16 +129,21 @@ struct dkc_devmap {
 	} slot[];
 };
 
+/* Sets of slots: those at which each group is registered, and those of backend fallbacks. */
+enum dkc_set {
+	DKC_FALLBACK_FUNCTIONS = DKC_GROUPS,
+	DKC_FALLBACK_THROUGH,	/* fallthroughs */
+	DKC_SETS
+};
+
 /* All that decides how a row looks; rows of equal looks share a shape. */
 struct dkc_look {
-	u32 ground;		/* number of the state of the fallbacks */
 	u32 barred;		/* from Autograd of these backends, rule 4 */
 	u16 aliases;		/* at which something is, and of which group */
-	bool atomic;
 	bool ambiguous;		/* AutogradOther is, rule 6 */
 	bool nested;		/* AutogradNestedTensor is barred */
-	/* of each group, those at which it is registered; so many words as it takes */
-	u64 slots[DKC_GROUPS * DKC_SLOT_WORDS];
+	/* sets of slots, see enum dkc_set; so many words as they take */
+	u64 slots[DKC_SETS * DKC_SLOT_WORDS];
 };
 
 #define DKC_LOOK_ALIAS(alias, group)	((1 + (group)) << 2 * (alias))
@@ -147,7 +152,6 @@ struct dkc_look {
 struct dkc_shape {
 	struct dkc_retired retired;
 	struct dkc_shape *next;
-	struct dkc_shape *heir;		/* when the fallbacks changed, or NULL */
 	struct dkc_look *look;
 	u32 hash;
 	u32 users;
@@ -156,18 +160,21 @@ struct dkc_shape {
 	u8 direct;		/* the first id of those that are called as they are */
 	u8 used;		/* aliases that serve anywhere */
 	u64 mask[DKC_MAX_BACKENDS];
+	u64 *open;		/* the slots that only fallbacks may serve */
 	u8 index[];
 };
 
 /* What rows are painted on, one at a time and under the lock. */
 struct dkc_easel {
 	u32 words;				/* of a set of slots */
-	u32 ground_number;
 	u64 in_table[DKC_SLOT_WORDS];		/* slots that have an entry */
 	u64 alias_slots[DKC_NUM_ALIASES][DKC_SLOT_WORDS];
-	u64 through[2][DKC_SLOT_WORDS];		/* fallbacks that are fallthroughs */
-	u64 ground_mask[2][DKC_MAX_BACKENDS];	/* without those */
-	u8 *ground[2];				/* ids where only those may be, by class */
+	/* backend fallbacks for sleepable and for atomic operators */
+	struct dkc_fallbacks {
+		u64 functions[DKC_SLOT_WORDS];
+		u64 through[DKC_SLOT_WORDS];	/* fallthroughs */
+		u64 changed[DKC_SLOT_WORDS];	/* by the last change */
+	} fallbacks[2];
 	/* the facts about the row that is built, the look behind the others */
 	const struct dkc_reg *alias[DKC_NUM_ALIASES];
 	u64 functionalities;			/* at which something is registered */
@@ -182,12 +189,11 @@ struct dkc_easel {
 	const struct dkc_reg *slot[];		/* of those that are noted */
 };
 
-/* What an index byte names. The first ones are no function of the operator's. */
+/* What an index byte names. The first ones have no entry. */
 enum dkc_entry_id {
-	DKC_ID_MISSING,		/* not even a fallback: no entry */
+	DKC_ID_MISSING,		/* nothing serves, not even a fallback */
 	DKC_ID_AMBIGUOUS,
-	DKC_ID_FALLBACK,	/* its function, or none; ask dkc_fallback_at() */
-	DKC_ID_FALLTHROUGH,	/* of a fallback, too */
+	DKC_ID_FALLTHROUGH,	/* a backend fallback that is one */
 	DKC_ID_FIRST
 };
 
@@ -219,8 +225,9 @@ struct dkc_devtab {
 };
 
 /*
- * The ids of a row come in order: no function of the operator's, fallthroughs,
- * boxed and plain functions, and from @direct on those that are called as they are.
+ * The ids of a row come in order: those without an entry, functions of backend fallbacks,
+ * the operator's fallthroughs, its boxed and plain functions, and from @direct on those that
+ * are called as they are.
  */
 struct dkc_row {
 	struct dkc_retired retired;
@@ -255,7 +262,7 @@ struct dk_op {
 	struct dk_op *before;		/* by name: of the tree below it */
 	struct dk_op *behind;
 	struct dkc_news *farewell;	/* for when its definition goes */
-	struct dkc_tally __rcu *tallies;	/* those of backend fallbacks */
+	struct dkc_numbers __rcu *numbers;	/* of the counters of fallbacks, or NULL */
 	u32 tree_size;		/* with itself; 0: is not in the tree yet */
 	u32 missing;			/* the counter of what nothing served */
 	/* what a look by name reads is together */
@@ -264,7 +271,7 @@ struct dk_op {
 	u32 num_regs;
 	u32 hash;
 	u8 flags;
-	u8 changing;		/* enum dkc_what_changes */
+	bool changing;
 	bool pinned;			/* a struct dk_op_decl points here for ever */
 	bool dead;
 	bool stale;			/* replaced by another of the same name */
@@ -273,18 +280,13 @@ struct dk_op {
 	char name[];
 };
 
-/* The counters of the functions of a block: see stats.c. */
+/*
+ * The counters of the functions of a block, by their place, or of the fallbacks that serve
+ * an operator, by their slot: see stats.c.
+ */
 struct dkc_numbers {
 	struct dkc_retired retired;
 	u32 of[];
-};
-
-/* The counter of what a backend fallback served of an operator. */
-struct dkc_tally {
-	struct dkc_retired retired;
-	struct dkc_tally __rcu *next;	/* of the operator */
-	const struct dkc_reg *reg;
-	u32 counter;
 };
 
 /* Counters by their number, in blocks; see stats.c. */
@@ -410,6 +412,7 @@ struct dk_registry {
 	u64 lost_counts;		/* the world's, when counting began */
 	u64 gone_counts;		/* of counters that are no more */
 	struct dkc_calls *sums;		/* that are not complete */
+	u32 fallbacks_leaving;		/* blocks of them that calls may be inside of */
 	u64 hooks_so_far;
 	struct dkc_counter sequence;	/* of hooked calls with an autograd key */
 	struct dk_hooks trace;		/* its world's */
@@ -427,13 +430,6 @@ struct dk_registry {
 	struct dkc_block *blocks[DKC_BLOCK_BUCKETS];	/* by the caller's table */
 	u32 shape_entries;
 	struct dkc_easel *easel;
-};
-
-/* What a change does to an operator. */
-enum dkc_what_changes {
-	DKC_NOTHING,
-	DKC_FALLBACKS,		/* the look of its rows, and not its functions */
-	DKC_OPERATOR,
 };
 
 /* A set of operators that one change touches. */
@@ -496,7 +492,15 @@ static inline const struct dkc_row *dkc_row_of_device(const struct dkc_row *row,
 	return tab->slot[i].row;
 }
 
-/* A function of the operator's own, from DKC_ID_FIRST on. */
+/* The slots from 64 * @word on that functions of fallbacks serve, one bit each. */
+static inline u64 dkc_served(const struct dk_registry *reg, const struct dkc_shape *s,
+			     u32 word)
+{
+	return s->open[word] &
+	       s->look->slots[DKC_FALLBACK_FUNCTIONS * reg->easel->words + word];
+}
+
+/* From DKC_ID_FIRST on. */
 static inline const struct dkc_ent *dkc_row_ent(const struct dkc_row *row, unsigned long id)
 {
 	return &row->ent[(long)id - DKC_ID_FIRST];
@@ -619,11 +623,12 @@ u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned in
 
 /* paint.c: how rows look; under the lock. */
 struct dkc_easel *dkc_easel_make(const struct dk_layout *l);
-bool dkc_ground_changed(struct dk_registry *reg);
+/* Read the fallbacks again: has anything of them changed? */
+bool dkc_fallbacks_changed(struct dk_registry *reg);
+/* Does a row, or one of its devices', show anything of the last change of fallbacks? */
+bool dkc_row_shows_change(const struct dk_registry *reg, const struct dkc_row *row);
 struct dkc_shape *dkc_shape_get(const struct dk_op *op, const struct dkc_device *dev,
 				bool may_sleep);
-struct dkc_shape *dkc_shape_inherit(const struct dk_op *op, const struct dkc_shape *old,
-				    bool may_sleep);
 void dkc_shape_put(struct dk_registry *reg, const struct dkc_shape *shape);
 
 /* row.c: rows, and back to memory; under the lock. */
@@ -638,11 +643,8 @@ void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row);
 /* A block that only the writer has seen is live, or a live one is unpublished. */
 void dkc_block_turn(struct dkc_block *b, bool live);
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
-/*
- * A fallback came or went, or came online or went offline, as the writer sees it: the
- * rows that are to be made anew.
- */
-void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg, bool came);
+/* A fallback is registered or unregistered, or its backend is switched online or offline. */
+void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg);
 int dkc_change_prepare(struct dkc_change *ch);
 void dkc_change_commit(struct dkc_change *ch);
 void dkc_change_cancel(struct dkc_change *ch);
@@ -863,8 +865,16 @@ void dkc_stats_forget_block(struct dkc_block *b);
 void dkc_stats_forget_op(struct dk_op *op);
 /* Take back all, of a registry that nobody uses any more. */
 void dkc_stats_end(struct dk_registry *reg);
-/* The counter of a function of an operator, or 0; under the lock. */
-u32 dkc_reg_counter(const struct dkc_reg *r);
+/*
+ * The counter of a function of an operator, or of a fallback that serves it, or 0; under
+ * the lock.
+ */
+u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
+/*
+ * Walk the backend fallbacks that an operator has counters of, by slot; NULL begins.
+ * Under the lock.
+ */
+const struct dkc_reg *dkc_next_fallback(const struct dk_op *op, const struct dkc_reg *r);
 /* What counter @n has counted since it was given, or reset; under the lock. */
 u64 dkc_counted(const struct dk_registry *reg, u32 n);
 /*
@@ -933,8 +943,6 @@ struct dkc_way {
 	u64 ks;
 	dk_fn_t fn;
 	const struct dkc_reg *reg;
-	bool beside_row;	/* more was looked at, by @view: fallbacks, lists */
-	struct dkc_view view;
 	bool at_key;		/* what is registered at @key, not what the table says */
 	unsigned int key;
 	bool by_keyset;		/* @ks is known, and local state does not count */

@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Rows: a shape, which is one byte an entry and the masks, and the operator's
- * functions that the bytes name. Which functions its fallbacks are, the registry
- * knows.
+ * Rows: a shape, which is one byte an entry and the masks, and the functions that the
+ * bytes name, those of backend fallbacks included.
  */
 #include "registry.h"
 
 static size_t dkc_row_size(const struct dkc_shape *s)
 {
 	return offsetof(struct dkc_row, ent) + s->n * sizeof(struct dkc_ent);
-}
-
-/* An empty row of a shape, which is given back where there is no memory. */
-static struct dkc_row *dkc_row_make(struct dk_registry *reg, struct dkc_shape *s,
-				    bool may_sleep)
-{
-	struct dkc_row *row = s ? dkc_get(dkc_row_size(s), may_sleep) : NULL;
-
-	if (row)
-		row->shape = s;
-	else
-		dkc_shape_put(reg, s);	/* NULL is none */
-	return row;
 }
 
 static struct dkc_ent *dkc_fill_one(struct dkc_ent *ent, const struct dkc_reg *r)
@@ -31,11 +17,25 @@ static struct dkc_ent *dkc_fill_one(struct dkc_ent *ent, const struct dkc_reg *r
 	return ent + 1;
 }
 
-/* The functions of each group, in the order that dkc_paint() numbers them in. */
-static void dkc_row_fill(struct dkc_row *row, const struct dkc_easel *e)
+static struct dkc_ent *dkc_fill_fallbacks(const struct dk_op *op, const struct dkc_shape *s,
+					  struct dkc_ent *ent)
 {
+	unsigned int i;
+	u64 left;
+
+	for (i = 0; i < op->reg->easel->words; i++)
+		for (left = dkc_served(op->reg, s, i); left; left &= left - 1)
+			ent = dkc_fill_one(ent, dkc_fallback_at(op, 64 * i + dkc_ffs64(left),
+								NULL));
+	return ent;
+}
+
+/* The functions in the order that dkc_paint() numbers them in. */
+static void dkc_row_fill(const struct dk_op *op, struct dkc_row *row)
+{
+	const struct dkc_easel *e = op->reg->easel;
 	const u64 *slots = e->look.slots;
-	struct dkc_ent *ent = row->ent;
+	struct dkc_ent *ent = dkc_fill_fallbacks(op, row->shape, row->ent);
 	unsigned int group, i;
 	u64 left;
 
@@ -57,17 +57,20 @@ static int dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
 			     bool may_sleep, struct dkc_row **out)
 {
 	struct dkc_shape *s = dkc_shape_get(op, dev, may_sleep);
-	struct dkc_row *row = dkc_row_make(op->reg, s, may_sleep);
+	struct dkc_row *row = s ? dkc_get(dkc_row_size(s), may_sleep) : NULL;
 
-	if (!row)
+	if (!row) {
+		dkc_shape_put(op->reg, s);	/* NULL is none */
 		return -ENOMEM;
+	}
+	row->shape = s;
 	row->kind = DKC_ROW_FULL;
 	row->op_flags = op->flags;
 	row->sig = dkc_op_sig(op);
 	row->n = s->n;
 	row->direct = op->reg->v1 && !(op->flags & DK_OP_SAME_DEVICE) ? s->direct :
 									DKC_NOT_DIRECT;
-	dkc_row_fill(row, op->reg->easel);
+	dkc_row_fill(op, row);
 	*out = row;
 	return 0;
 }
@@ -178,30 +181,12 @@ void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row)
 	dkc_rows_drop(reg, row, true);
 }
 
-/* The row of an operator whose functions are what they were. */
-static int dkc_row_inherit(struct dk_op *op, const struct dkc_row *old, bool may_sleep,
-			   struct dkc_row **out)
-{
-	struct dkc_shape *s = dkc_shape_inherit(op, old->shape, may_sleep);
-	struct dkc_row *row = dkc_row_make(op->reg, s, may_sleep);
-
-	if (!row)
-		return -ENOMEM;
-	memcpy(row, old, dkc_row_size(s));
-	row->shape = s;
-	*out = row;
-	return 0;
-}
-
 /* The row of an operator with those of its devices: 0 or -ENOMEM. */
 int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row)
 {
-	const struct dkc_row *old = dkc_deref_locked(op->base);
 	struct dkc_devtab *tab;
 	int err;
 
-	if (op->changing == DKC_FALLBACKS && old && !old->devs)
-		return dkc_row_inherit(op, old, may_sleep, row);
 	err = dkc_row_build_one(op, NULL, may_sleep, row);
 	if (err)
 		return err;
@@ -220,7 +205,7 @@ const struct dkc_reg *dkc_row_reg(const struct dk_op *op, const struct dkc_row *
 	const struct dk_layout *l = op->reg->layout;
 	unsigned int id = dkc_row_id(l, row, f, b);
 
-	if (id == DKC_ID_FALLBACK || id == DKC_ID_FALLTHROUGH)
+	if (id == DKC_ID_FALLTHROUGH)
 		return dkc_fallback_at(op, dkc_slot(l, f, b), NULL);
 	return id < DKC_ID_FIRST ? NULL : dkc_row_ent(row, id)->reg;
 }

@@ -3,11 +3,10 @@
  * Counters: how often each function served each operator.
  *
  * A counter is a number, 0 for none. Those of the functions of a table are with
- * its block, that of what nothing served is in the operator, and of a backend
- * fallback, which serves many operators, they are in the operators' lists of
- * tallies: one for each fallback that serves an entry of its rows. They are given
- * before the row is published, so that no call allocates anything, and taken back
- * when nobody is inside any more. A call that finds none counts with number 0.
+ * its block. An operator has one for calls that nothing served, and one for each slot
+ * at which a backend fallback serves it. They are given before the row is published,
+ * so that no call allocates anything, and taken back when nobody is inside any more.
+ * A call that finds none counts with number 0.
  *
  * The world counts for each CPU or thread, in blocks of DKC_COUNTS, and nobody
  * else ever writes there: a counter is what has been added since its beginning,
@@ -24,26 +23,20 @@ struct dkc_stat_block {
 
 /* ---- counting --------------------------------------------------------------- */
 
-/* Its place among those of its block. */
+/* Its place among those of its block, or of a fallback among those of an operator. */
 static u32 dkc_place_of(const struct dkc_reg *r)
 {
-	return r - dkc_block_of(r)->regs;
+	return r->op ? r - dkc_block_of(r)->regs : r->slot;
 }
 
 /* The counter of what @r served of an operator, in a read section. */
 static inline u32 dkc_counter_of(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dkc_numbers *numbers;
-	const struct dkc_tally *t;
 
-	if (dkc_likely(r->op)) {
-		numbers = dkc_deref(dkc_block_of(r)->numbers);
-		return dkc_likely(numbers) ? dkc_load_acquire(numbers->of[dkc_place_of(r)]) : 0;
-	}
-	for (t = dkc_deref(op->tallies); t; t = dkc_deref(t->next))
-		if (t->reg == r)
-			return dkc_load_acquire(t->counter);
-	return 0;
+	numbers = dkc_likely(r->op) ? dkc_deref(dkc_block_of(r)->numbers) :
+				      dkc_deref(op->numbers);
+	return dkc_likely(numbers) ? dkc_load_acquire(numbers->of[dkc_place_of(r)]) : 0;
 }
 
 /* Of calls that are counted, in a read section; else NULL. */
@@ -208,20 +201,28 @@ static void dkc_counter_take(struct dk_registry *reg, u32 *counter)
 
 /* ---- who gets one; under the lock --------------------------------------------- */
 
+/* To one of @n places of a block or an operator. */
+static bool dkc_number_give(struct dk_registry *reg, struct dkc_numbers __rcu **at, u32 n,
+			    u32 place, bool may_sleep)
+{
+	struct dkc_numbers *numbers = dkc_deref_locked(*at);
+
+	if (!numbers) {
+		numbers = dkc_get(offsetof(struct dkc_numbers, of) +
+				  n * sizeof(numbers->of[0]), may_sleep);
+		if (!numbers)
+			return false;
+		dkc_publish(*at, numbers);
+	}
+	return dkc_counter_give(reg, &numbers->of[place], may_sleep);
+}
+
 static bool dkc_reg_cover(struct dk_registry *reg, const struct dkc_reg *r,
 			  bool may_sleep)
 {
 	struct dkc_block *b = dkc_block_of(r);
-	struct dkc_numbers *numbers = dkc_deref_locked(b->numbers);
 
-	if (!numbers) {
-		numbers = dkc_get(offsetof(struct dkc_numbers, of) +
-				  b->n * sizeof(numbers->of[0]), may_sleep);
-		if (!numbers)
-			return false;
-		dkc_publish(b->numbers, numbers);
-	}
-	return dkc_counter_give(reg, &numbers->of[dkc_place_of(r)], may_sleep);
+	return dkc_number_give(reg, &b->numbers, b->n, dkc_place_of(r), may_sleep);
 }
 
 static bool dkc_cover_list(struct dk_registry *reg, const struct dkc_reg *r,
@@ -235,66 +236,50 @@ static bool dkc_cover_list(struct dk_registry *reg, const struct dkc_reg *r,
 	return all;
 }
 
-u32 dkc_reg_counter(const struct dkc_reg *r)
+u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r)
 {
-	const struct dkc_numbers *numbers = dkc_deref_locked(dkc_block_of(r)->numbers);
+	const struct dkc_numbers *numbers;
 
+	numbers = r->op ? dkc_deref_locked(dkc_block_of(r)->numbers) :
+			  dkc_deref_locked(op->numbers);
 	return numbers ? numbers->of[dkc_place_of(r)] : 0;
 }
 
-static void dkc_numbers_drop(struct dkc_block *b)
+const struct dkc_reg *dkc_next_fallback(const struct dk_op *op, const struct dkc_reg *r)
 {
-	struct dkc_numbers *numbers = dkc_deref_locked(b->numbers);
+	const struct dk_registry *reg = op->reg;
+	u32 slot = r ? r->slot : 0;
+
+	while (dkc_deref_locked(op->numbers) && ++slot < reg->layout->num_entries) {
+		r = dkc_deref_locked(reg->fallback[slot]);
+		if (r && dkc_reg_counter(op, r))
+			return r;
+	}
+	return NULL;
+}
+
+static void dkc_numbers_drop(struct dkc_numbers __rcu **at)
+{
+	struct dkc_numbers *numbers = dkc_deref_locked(*at);
 
 	if (!numbers)
 		return;
-	dkc_publish(b->numbers, NULL);
+	dkc_publish(*at, NULL);
 	dkc_retire(numbers);
 }
 
-static struct dkc_tally *dkc_tally_find(const struct dk_op *op, const struct dkc_reg *r)
-{
-	struct dkc_tally *t = dkc_deref_locked(op->tallies);
-
-	while (t && t->reg != r)
-		t = dkc_deref_locked(t->next);
-	return t;
-}
-
-static bool dkc_tally_add(struct dk_op *op, const struct dkc_reg *r, bool may_sleep)
-{
-	struct dkc_tally *t;
-
-	if (dkc_tally_find(op, r))
-		return true;
-	t = dkc_get(sizeof(*t), may_sleep);
-	if (!t)
-		return false;
-	if (!dkc_counter_give(op->reg, &t->counter, may_sleep)) {
-		dkc_free(t);
-		return false;
-	}
-	t->reg = r;
-	dkc_publish(t->next, dkc_deref_locked(op->tallies));
-	dkc_publish(op->tallies, t);
-	return true;
-}
-
-/* The backend fallbacks that serve where a row has nothing of its own. */
+/* The backend fallbacks that serve an operator by a row. */
 static bool dkc_cover_row(struct dk_op *op, const struct dkc_row *row, bool may_sleep)
 {
-	const struct dk_layout *l = op->reg->layout;
-	const struct dkc_reg *r;
+	struct dk_registry *reg = op->reg;
 	bool all = true;
+	u64 left;
 	u32 i;
 
-	for (i = 0; i < dkc_table_size(l); i++) {
-		if (row->shape->index[i] != DKC_ID_FALLBACK)
-			continue;
-		r = dkc_fallback_at(op, dkc_entry_slot(l, i), NULL);
-		if (r)
-			all &= dkc_tally_add(op, r, may_sleep);
-	}
+	for (i = 0; i < reg->easel->words; i++)
+		for (left = dkc_served(reg, row->shape, i); left; left &= left - 1)
+			all &= dkc_number_give(reg, &op->numbers, reg->layout->num_entries,
+					       64 * i + dkc_ffs64(left), may_sleep);
 	return all;
 }
 
@@ -316,25 +301,32 @@ bool dkc_stats_give(struct dk_op *op, const struct dkc_row *row, bool may_sleep)
 	return all;
 }
 
-/* Those of a fallback of this block, or all where it is NULL. */
-static void dkc_tallies_forget(struct dk_op *op, const struct dkc_block *b)
+/* The next operator, those last that others have replaced. */
+static struct dk_op *dkc_next_op(struct dk_registry *reg, struct dk_op *op, u32 *pos)
 {
-	struct dkc_tally *before = NULL, *t = dkc_deref_locked(op->tallies), *next;
+	if (op && op->stale)
+		return op->def_next;
+	op = dkc_op_next(reg, pos);
+	return op ? op : reg->stale;
+}
 
-	for (; t; t = next) {
-		next = dkc_deref_locked(t->next);
-		if (b && dkc_block_of(t->reg) != b) {
-			before = t;
-			continue;
-		}
-		/* a reader that stands on it still gets on */
-		if (before)
-			dkc_publish(before->next, next);
-		else
-			dkc_publish(op->tallies, next);
-		dkc_counter_take(op->reg, &t->counter);
-		dkc_retire(t);
-	}
+static void dkc_numbers_gone(struct dk_registry *reg, const struct dkc_numbers *numbers,
+			     u32 n)
+{
+	u32 i;
+
+	for (i = 0; numbers && i < n; i++)
+		dkc_counter_gone(reg, numbers->of[i]);
+}
+
+static void dkc_numbers_forget(struct dk_registry *reg, struct dkc_numbers __rcu **at, u32 n)
+{
+	struct dkc_numbers *numbers = dkc_deref_locked(*at);
+	u32 i;
+
+	for (i = 0; numbers && i < n; i++)
+		dkc_counter_take(reg, &numbers->of[i]);
+	dkc_numbers_drop(at);
 }
 
 void dkc_stats_forget_op(struct dk_op *op)
@@ -342,50 +334,71 @@ void dkc_stats_forget_op(struct dk_op *op)
 	if (!op->reg->counters)
 		return;
 	dkc_counter_take(op->reg, &op->missing);
-	dkc_tallies_forget(op, NULL);
-}
-
-/* Calls that chose one before it was withdrawn may be counted yet. */
-void dkc_stats_withdraw_block(const struct dkc_block *b)
-{
-	const struct dkc_numbers *numbers = dkc_deref_locked(b->numbers);
-	struct dk_registry *reg = b->prov->reg;
-	u32 i;
-
-	for (i = 0; reg->counters && numbers && i < b->n; i++)
-		dkc_counter_gone(reg, numbers->of[i]);
+	dkc_numbers_forget(op->reg, &op->numbers, op->reg->layout->num_entries);
 }
 
 /* One that has no functions any more. */
 void dkc_stats_withdraw_op(const struct dk_op *op)
 {
-	const struct dkc_tally *t = dkc_deref_locked(op->tallies);
-
 	if (!op->reg->counters)
 		return;
 	dkc_counter_gone(op->reg, op->missing);
-	for (; t; t = dkc_deref_locked(t->next))
-		dkc_counter_gone(op->reg, t->counter);
+	dkc_numbers_gone(op->reg, dkc_deref_locked(op->numbers),
+			 op->reg->layout->num_entries);
+}
+
+/* What the fallbacks of a block have counted, of all operators. */
+static void dkc_fallbacks_gone(struct dk_registry *reg, const struct dkc_block *b)
+{
+	const struct dkc_numbers *numbers;
+	struct dk_op *op = NULL;
+	u32 i, pos = 0;
+
+	while ((op = dkc_next_op(reg, op, &pos))) {
+		numbers = dkc_deref_locked(op->numbers);
+		for (i = 0; numbers && i < b->n; i++)
+			dkc_counter_gone(reg, numbers->of[b->regs[i].slot]);
+	}
+}
+
+/* The counters of slots that have no fallback, and had none that a call may be inside of. */
+static void dkc_fallbacks_forget(struct dk_registry *reg)
+{
+	struct dkc_numbers *numbers;
+	struct dk_op *op = NULL;
+	u32 slot, pos = 0;
+
+	while (!reg->fallbacks_leaving && (op = dkc_next_op(reg, op, &pos))) {
+		numbers = dkc_deref_locked(op->numbers);
+		for (slot = 0; numbers && slot < reg->layout->num_entries; slot++)
+			if (!dkc_deref_locked(reg->fallback[slot]))
+				dkc_counter_take(reg, &numbers->of[slot]);
+	}
+}
+
+/* Calls that chose one before it was withdrawn may be counted yet. */
+void dkc_stats_withdraw_block(const struct dkc_block *b)
+{
+	struct dk_registry *reg = b->prov->reg;
+
+	if (!reg->counters)
+		return;
+	if (b->fallback)
+		dkc_fallbacks_gone(reg, b);
+	else
+		dkc_numbers_gone(reg, dkc_deref_locked(b->numbers), b->n);
 }
 
 void dkc_stats_forget_block(struct dkc_block *b)
 {
-	struct dkc_numbers *numbers = dkc_deref_locked(b->numbers);
 	struct dk_registry *reg = b->prov->reg;
-	struct dk_op *op;
-	u32 i, pos = 0;
 
 	if (!reg->counters)
 		return;
-	for (i = 0; numbers && i < b->n; i++)
-		dkc_counter_take(reg, &numbers->of[i]);
-	dkc_numbers_drop(b);
-	if (!b->fallback)
-		return;
-	while ((op = dkc_op_next(reg, &pos)))
-		dkc_tallies_forget(op, b);
-	for (op = reg->stale; op; op = op->def_next)
-		dkc_tallies_forget(op, b);
+	if (b->fallback)
+		dkc_fallbacks_forget(reg);
+	else
+		dkc_numbers_forget(reg, &b->numbers, b->n);
 }
 
 /* ---- on and off --------------------------------------------------------------- */
@@ -394,7 +407,7 @@ void dkc_stats_forget_block(struct dkc_block *b)
 static void dkc_uncover_blocks(struct dkc_block *b)
 {
 	for (; b; b = b->next)
-		dkc_numbers_drop(b);
+		dkc_numbers_drop(&b->numbers);
 }
 
 /* Take all numbers back; the blocks are the caller's, once nobody counts there. */
@@ -402,13 +415,11 @@ static struct dkc_stats *dkc_stats_detach(struct dk_registry *reg)
 {
 	struct dkc_stats *s = reg->counters;
 	struct dkc_provider *prov;
-	struct dk_op *op;
+	struct dk_op *op = NULL;
 	u32 pos = 0;
 
 	dkc_publish(reg->stats, NULL);
-	while ((op = dkc_op_next(reg, &pos)))
-		dkc_stats_forget_op(op);
-	for (op = reg->stale; op; op = op->def_next)
+	while ((op = dkc_next_op(reg, op, &pos)))
 		dkc_stats_forget_op(op);
 	for (prov = reg->providers; prov; prov = prov->next) {
 		dkc_uncover_blocks(prov->blocks);
@@ -513,13 +524,12 @@ void dkc_stats_end(struct dk_registry *reg)
 static void dkc_op_zero(struct dk_op *op)
 {
 	const struct dkc_reg *r = NULL;
-	const struct dkc_tally *t;
 
 	dkc_counter_zero(op->reg, op->missing);
 	while ((r = dkc_reg_walk(op, r)))
-		dkc_counter_zero(op->reg, dkc_reg_counter(r));
-	for (t = dkc_deref_locked(op->tallies); t; t = dkc_deref_locked(t->next))
-		dkc_counter_zero(op->reg, t->counter);
+		dkc_counter_zero(op->reg, dkc_reg_counter(op, r));
+	while ((r = dkc_next_fallback(op, r)))
+		dkc_counter_zero(op->reg, dkc_reg_counter(op, r));
 }
 
 /* All that is counted, also in what is withdrawn. */
@@ -612,17 +622,17 @@ static void dkc_stat_fill(struct dk_stat *s, const struct dk_registry *reg,
 		dkc_strcpy(s->device_name, b->dev->name, sizeof(s->device_name));
 }
 
-/* Behind the functions: the fallbacks, oldest tally last, and what is missing. */
-static int dkc_stat_behind(const struct dk_op *op, unsigned int i, struct dk_stat *s)
+/* After the functions: the fallbacks by slot, and what is missing. */
+static int dkc_stat_after(const struct dk_op *op, unsigned int i, struct dk_stat *s)
 {
-	const struct dkc_tally *t = dkc_deref_locked(op->tallies);
+	const struct dkc_reg *r = NULL;
 
-	for (; t && i; i--)
-		t = dkc_deref_locked(t->next);
+	while ((r = dkc_next_fallback(op, r)) && i)
+		i--;
 	if (i)
 		return -ENOENT;
-	if (t)
-		dkc_stat_fill(s, op->reg, DK_STAT_FALLBACK, t->reg, t->counter);
+	if (r)
+		dkc_stat_fill(s, op->reg, DK_STAT_FALLBACK, r, dkc_reg_counter(op, r));
 	else
 		dkc_stat_fill(s, op->reg, DK_STAT_MISSING, NULL, op->missing);
 	return 0;
@@ -638,9 +648,9 @@ int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s)
 	dkc_mutex_lock(&op->reg->lock);
 	if (i < op->num_regs) {
 		r = dkc_reg_at(op, i);
-		dkc_stat_fill(s, op->reg, DK_STAT_IMPL, r, dkc_reg_counter(r));
+		dkc_stat_fill(s, op->reg, DK_STAT_IMPL, r, dkc_reg_counter(op, r));
 	} else {
-		err = dkc_stat_behind(op, i - op->num_regs, s);
+		err = dkc_stat_after(op, i - op->num_regs, s);
 	}
 	dkc_mutex_unlock(&op->reg->lock);
 	return err;
@@ -709,8 +719,11 @@ void dkc_calls_leave_provider(const struct dkc_provider *prov)
 static bool dkc_calls_block(struct dkc_calls *c, const struct dkc_block *b)
 {
 	c->has_fallbacks |= b->fallback;
+	if (b->fallback)
+		return true;
 	for (; c->place < b->n && c->left; c->place++, c->left--)
-		c->sum += dkc_counted(b->prov->reg, dkc_reg_counter(&b->regs[c->place]));
+		c->sum += dkc_counted(b->prov->reg,
+				      dkc_reg_counter(NULL, &b->regs[c->place]));
 	return c->place == b->n;
 }
 
@@ -731,18 +744,16 @@ static bool dkc_calls_functions(struct dkc_calls *c)
 /* What fallbacks served of an operator, or nothing did. */
 static u64 dkc_calls_of(const struct dk_op *op, struct dkc_calls *c)
 {
-	const struct dkc_tally *t = dkc_deref_locked(op->tallies);
+	const struct dkc_reg *r = NULL;
 	u64 sum = 0;
 
 	c->left -= !!c->left;
 	if (!c->only)
 		sum = dkc_counted(op->reg, op->missing);
-	for (; t; t = dkc_deref_locked(t->next)) {
-		const struct dkc_provider *prov = dkc_block_of(t->reg)->prov;
-
+	while ((r = dkc_next_fallback(op, r))) {
 		c->left -= !!c->left;
-		if (!c->only || (prov && prov->number == c->only))
-			sum += dkc_counted(op->reg, t->counter);
+		if (!c->only || dkc_block_of(r)->prov->number == c->only)
+			sum += dkc_counted(op->reg, dkc_reg_counter(op, r));
 	}
 	return sum;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fallbacks, and functions that hide them or one another, come and go, while threads
- * call in every way. A row has the functions and knows nothing of the fallbacks, so
- * each way has to look at both in the right order.
+ * Fallbacks, and functions that hide them or one another, are registered and
+ * unregistered, while threads call in every way. Each call goes to what was there at
+ * one instant.
  */
 #include "alloc.h"
 #include "test.h"
