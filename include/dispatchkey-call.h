@@ -5,62 +5,81 @@
 #ifndef _DISPATCHKEY_CALL_H
 #define _DISPATCHKEY_CALL_H
 
-#include <dispatchkey-local.h>
-#include <dispatchkey-operator.h>
+#include <dispatchkey-inline.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /**
- * enum dk_call_flags - how a call is made
- * @DK_CALL_BOXED: from boxed arguments, of which generators do not count
- * @DK_CALL_PACKED: its function is not of the operator's type: @boxed calls it
- */
-enum dk_call_flags {
-	DK_CALL_BOXED = 1,
-	DK_CALL_PACKED = 2,
-};
-
-struct dkc_reg;
-
-/**
- * struct dk_call - a call in flight; its functions get it as first argument
- * @ks: the effective keyset: what redispatching masks
- * @fn: the function to call, through its exact type
- * @local: the local state that the call was made with
+ * struct dk_frame - a call that dk_call_enter() has entered
+ * @call: the call, for the function
  * @objs: the objects that it dispatches on
- * @decl: the operator, as the caller knows it
+ * @boxed: with DK_CALL_PACKED in @call.flags what calls the function with boxed
+ *	arguments, else not set
  * @n: how many objects it dispatches on
- * @flags: of enum dk_call_flags
- * @boxed: with DK_CALL_PACKED what calls @fn with boxed arguments, else not set
- * @result: what the function returned, for the hooks behind the call; whoever
- *	makes calls without DK_OP() sets it before dk_call_leave()
+ * @result: what the function returned, for the hooks after the call; a caller
+ *	without DK_OP() sets it before dk_call_leave()
  *
- * The rest is the dispatcher's own. Its storage is the caller's, made by
- * DK_OP(), and lives for the call.
+ * The rest is the dispatcher's own. Its storage is the caller's, until
+ * dk_call_leave() has returned.
  */
-struct dk_call {
-	struct dk_keyset ks;
-	dk_fn_t fn;
-	const struct dk_local *local;
+struct dk_frame {
+	struct dk_call call;
 	const struct dk_obj *const *objs;
-	const struct dk_op_decl *decl;
-	__u32 n;
-	__u32 flags;
 	dk_boxed_fn_t boxed;
+	__u32 n;
 	int result;
 	/* private: */
+	struct dk__entry entry;
 	__u32 state;
-	struct dk_op *op;
-	const struct dkc_reg *serves;
+	__u32 hook_kind;
+	__u32 hook_depth;
+	__u32 reserved;
 	__u64 gate[8];
 	__u64 hook_stamp;
 	__s64 hook_sequence;
-	__u32 hook_kind;
-	__u32 hook_depth;
 	struct dk_local hook_local;
 };
+
+/**
+ * dk_call_fn() - the function that serves a call
+ * @c: the call
+ *
+ * Context: Any.
+ * Return: The function, of the operator's type unless @c->flags has DK_CALL_PACKED.
+ */
+DK_INLINE dk_fn_t dk_call_fn(const struct dk_call *c)
+{
+	return c->entry->fn;
+}
+
+/**
+ * dk_call_local() - the local state that a call was made with
+ * @c: the call
+ *
+ * Context: Any.
+ * Return: The local state; in the kernel for calls from inside of @c.
+ */
+DK_INLINE const struct dk_local *dk_call_local(const struct dk_call *c)
+{
+	return dk__local_of(c);
+}
+
+/**
+ * dk_call_frame() - what the dispatcher knows of a call besides the call
+ * @c: the call
+ *
+ * A call that takes the slow path has a frame: every one of a function that is registered
+ * as a boxed one, and every one that hooks see.
+ *
+ * Context: Any.
+ * Return: The frame, or NULL.
+ */
+DK_INLINE const struct dk_frame *dk_call_frame(const struct dk_call *c)
+{
+	return c->flags & DK_CALL_FRAME ? DK__CAST(const struct dk_frame *, c) : NULL;
+}
 
 /**
  * dk_call_priv() - what belongs to the function that serves a call
@@ -95,62 +114,32 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
 
 /**
  * dk_call_enter() - route a call and keep the provider from leaving
- * @c: takes the call; @c->fn is to be called, or @c->boxed where @c->flags has
- *	DK_CALL_PACKED
+ * @f: takes the call; dk_call_fn() is to be called with &@f->call, or @f->boxed where
+ *	@f->call.flags has DK_CALL_PACKED: id_run() of DK_OP() does that
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
  * @objs: the arguments that it dispatches on, in order; NULL ones are absent
  * @n: how many
  *
- * DK_OP() makes the function that does this for you. Only when it returns 0,
- * dk_call_leave() has to follow. Between the two the id_run() of DK_OP() may be
- * called any number of times: a batch of calls of one function.
+ * For a batch, and for callers without DK_OP(): the function that it found may be run
+ * any number of times until dk_call_leave(), which has to follow when it returns 0 and
+ * only then.
  *
  * Context: Of an atomic operator any in which RCU may read, else process
- * context and not from inside an atomic call. Of an atomic operator, an RCU
- * read section lasts until dk_call_leave().
+ * context and not from inside an atomic call. In the kernel, an RCU read section of
+ * an atomic operator lasts until dk_call_leave().
  * Return: 0, -ENOSYS (nothing serves), -ENOTUNIQ (ambiguous AutogradOther),
  * -ENODEV (the device is gone or offline and nothing else serves), -EXDEV,
  * -ENOENT (not defined), -EPROTOTYPE, -ESHUTDOWN, -ENOMEM (userspace: the
  * thread's first call).
  */
-int dk_call_enter(struct dk_call *c, struct dk_op_decl *decl,
+int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
 		  const struct dk_local *local, const struct dk_obj *const *objs,
 		  unsigned int n);
 
-/* The same with the union of the keysets of @objs, for DK_OP(). */
-int dk__call_enter(struct dk_call *c, struct dk_op_decl *decl,
-		   const struct dk_local *local, const struct dk_obj *const *objs,
-		   unsigned int n, __u64 raw) DK__HOT;
-
-#ifdef __KERNEL__
-/**
- * dk_call_enter_rcu() - dk_call_enter() from inside an RCU read section
- * @c: takes the call
- * @decl: the operator, in the default registry
- * @local: local state, never NULL
- * @objs: the arguments that it dispatches on, in order
- * @n: how many
- *
- * The call takes no read section of its own, because the caller's lasts until the
- * call is left.
- *
- * Context: Inside rcu_read_lock(). The operator must be atomic.
- * Return: 0, or as from dk_call_enter() -ENOSYS, -ENOTUNIQ, -ENODEV, -EXDEV,
- * -ENOENT or -EPROTOTYPE.
- */
-int dk_call_enter_rcu(struct dk_call *c, struct dk_op_decl *decl,
-		      const struct dk_local *local, const struct dk_obj *const *objs,
-		      unsigned int n);
-
-int dk__call_enter_rcu(struct dk_call *c, struct dk_op_decl *decl,
-		       const struct dk_local *local, const struct dk_obj *const *objs,
-		       unsigned int n, __u64 raw);
-#endif
-
 /**
  * dk_call_enter_op() - dk_call_enter() by handle, in any registry
- * @c: takes the call
+ * @f: takes the call
  * @op: the operator, from dk_op_get()
  * @decl: gives its type, which is compared with the operator's once: a call that
  *	fits is noted in @decl->sig_mark
@@ -161,18 +150,13 @@ int dk__call_enter_rcu(struct dk_call *c, struct dk_op_decl *decl,
  * Context: As dk_call_enter().
  * Return: As dk_call_enter().
  */
-int dk_call_enter_op(struct dk_call *c, struct dk_op *op,
+int dk_call_enter_op(struct dk_frame *f, struct dk_op *op,
 		     struct dk_op_decl *decl, const struct dk_local *local,
 		     const struct dk_obj *const *objs, unsigned int n);
 
-/* The same for DK_OP(): @c->ks is the union of the keysets of @objs already. */
-int dk__call_enter_op(struct dk_call *c, struct dk_op *op,
-		      struct dk_op_decl *decl, const struct dk_local *local,
-		      const struct dk_obj *const *objs, unsigned int n) DK__HOT;
-
 /**
  * dk_call_enter_key() - dk_call_enter() for what is registered at one key
- * @c: takes the call
+ * @f: takes the call
  * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
  *	registry
  * @decl: the operator, or gives its type
@@ -191,17 +175,18 @@ int dk__call_enter_op(struct dk_call *c, struct dk_op *op,
  * a fallthrough), -ENODEV, -EXDEV, -ENOENT, -EPROTOTYPE, -ESHUTDOWN, -ENOMEM:
  * the same as from dk_call_enter().
  */
-int dk_call_enter_key(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
+int dk_call_enter_key(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *decl,
 		      const struct dk_local *local, unsigned int key,
 		      const struct dk_obj *const *objs, unsigned int n);
 
 /**
  * dk_call_enter_keyset() - dk_call_enter() by a keyset, from outside of a call
- * @c: takes the call
+ * @f: takes the call
  * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
  *	registry
  * @decl: the operator, or gives its type
- * @local: local state for @c->local, never NULL; it does not change the route
+ * @local: local state for the @local of the call, never NULL; it does not change the
+ *	route
  * @ks: the keyset, used as in dk_call_redispatch()
  * @objs: the arguments that it dispatches on, in order
  * @n: how many
@@ -213,13 +198,13 @@ int dk_call_enter_key(struct dk_call *c, struct dk_op *op, struct dk_op_decl *de
  * Context: As dk_call_enter().
  * Return: As dk_call_enter().
  */
-int dk_call_enter_keyset(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
+int dk_call_enter_keyset(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *decl,
 			 const struct dk_local *local, struct dk_keyset ks,
 			 const struct dk_obj *const *objs, unsigned int n);
 
 /**
  * dk_call_redispatch() - route the rest of a call from inside a function
- * @c: takes the new call
+ * @f: takes the new call
  * @from: the call that we are inside of
  * @decl: its operator; another one's is -EPROTOTYPE
  * @ks: the keyset, used as it is: no local state, and no mask unless its entry
@@ -230,23 +215,73 @@ int dk_call_enter_keyset(struct dk_call *c, struct dk_op *op, struct dk_op_decl 
  * Context: As dk_call_enter().
  * Return: As dk_call_enter().
  */
-int dk_call_redispatch(struct dk_call *c, const struct dk_call *from,
+int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 		       const struct dk_op_decl *decl, struct dk_keyset ks,
-		       const struct dk_obj *const *objs, unsigned int n) DK__HOT;
+		       const struct dk_obj *const *objs, unsigned int n);
+
+/* What the functions of DK_OP() ask of the slow path. */
+struct dk__request {
+	struct dk_op *op;		/* NULL: @decl's */
+	struct dk_op_decl *decl;
+	const struct dk_local *local;
+	const struct dk_call *from;	/* of a redispatch */
+	struct dk_keyset ks;		/* of a redispatch, and with DK__BY_KEYSET */
+	unsigned int key;		/* with DK__BY_KEY */
+	unsigned int flags;		/* of enum dk__request_flags */
+};
+
+enum dk__request_flags {
+	DK__BY_KEY = 1,
+	DK__BY_KEYSET = 2,
+	DK__FROM_BOXED = 4,		/* the caller has the arguments boxed */
+	DK__FROM_RCU = 8,		/* the caller is in an RCU read section */
+};
+
+/* The slow path: whatever dk__begin() has no answer to. */
+int dk__call_enter(struct dk_frame *f, const struct dk__request *rq,
+		   const struct dk_obj *const *objs, unsigned int n) DK__HOT;
+
+#ifdef __KERNEL__
+/**
+ * dk_call_enter_rcu() - dk_call_enter() from inside an RCU read section
+ * @f: takes the call
+ * @decl: the operator, in the default registry
+ * @local: local state, never NULL
+ * @objs: the arguments that it dispatches on, in order
+ * @n: how many
+ *
+ * The call takes no read section of its own, because the caller's lasts until the
+ * call is left.
+ *
+ * Context: Inside rcu_read_lock(). The operator must be atomic.
+ * Return: 0, or as from dk_call_enter() -ENOSYS, -ENOTUNIQ, -ENODEV, -EXDEV,
+ * -ENOENT or -EPROTOTYPE.
+ */
+static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
+				    const struct dk_local *local,
+				    const struct dk_obj *const *objs, unsigned int n)
+{
+	const struct dk__request rq = {
+		.decl = decl, .local = local, .flags = DK__FROM_RCU,
+	};
+
+	return dk__call_enter(f, &rq, objs, n);
+}
+#endif
 
 /**
  * dk_call_leave() - end a call that was entered
- * @c: from dk_call_enter(), dk_call_redispatch() or another one of these
+ * @f: from dk_call_enter(), dk_call_redispatch() or another one of these
  *
  * Must be called on the task or thread that entered the call. In userspace
- * another thread cannot leave a call of a sleepable operator: the library
- * reports the attempt on stderr, the call stays inside, and drains wait for it
- * until the thread that entered it leaves it. @c must stay valid until then. A
- * call of an atomic operator is not checked.
+ * another thread cannot leave a call: the library reports the attempt on stderr, the
+ * call stays inside, and drains wait for it until the thread that entered it leaves
+ * it. @f must stay valid until then. In the kernel a call of an atomic operator is
+ * not checked.
  *
  * Context: As dk_call_enter().
  */
-void dk_call_leave(struct dk_call *c) DK__HOT;
+void dk_call_leave(struct dk_frame *f) DK__HOT;
 
 /**
  * dk_call_error_text() - the sentence for what a call returned

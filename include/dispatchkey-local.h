@@ -413,17 +413,6 @@ static inline const struct dk_local *dk_local_current(void)
 }
 #else
 /**
- * dk_local_current() - the calling thread's local state
- *
- * Change it with dk_local_include() and so on; a copy of the struct is the
- * snapshot that a guard puts back.
- *
- * Context: Any thread; async-signal-safe.
- * Return: The state, which lives as long as the thread.
- */
-struct dk_local *dk_local_current(void);
-
-/**
  * dk_thread_init() - make the calling thread known before its first call
  *
  * A thread's first call does this too, but may allocate; after it, calls of

@@ -43,16 +43,6 @@
 #define DK__LOCAL(id, arg)						\
 	__typeof__(dk__args->arg) DK__UNUSED arg = dk__args->arg;
 #define DK__UNUSED __attribute__((unused))
-/* What is entered is filled; kernels want to have all that is on a stack zeroed. */
-#if defined(__has_attribute)
-#if __has_attribute(uninitialized)
-#define DK__NOT_SET __attribute__((uninitialized))
-#endif
-#endif
-#ifndef DK__NOT_SET
-#define DK__NOT_SET
-#endif
-
 #ifndef DK_OBJECT_TYPES
 /**
  * DK_OBJECT_TYPES() - the types of yours that embed a struct dk_obj
@@ -153,26 +143,6 @@
 #define DK__WEAK __attribute__((weak, visibility("hidden")))
 #endif
 
-#ifdef __KERNEL__
-#define DK__OP_RCU(id, params, args, objs)				\
-static inline DK__UNUSED int						\
-id##_rcu(const struct dk_local *dk__local, DK__UNPAREN params)		\
-{									\
-	enum { dk__generators = 1 };					\
-	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
-	struct dk_call dk__call DK__NOT_SET;				\
-	int dk__err;							\
-									\
-	dk__err = dk__call_enter_rcu(&dk__call, &id##_op, dk__local,	\
-				     dk__objs + 1, DK__OBJS(dk__objs),	\
-				     DK__RAW(dk__objs));		\
-	return dk__err ? dk__err :					\
-			 dk__##id##_run_and_leave(&dk__call, DK__UNPAREN args); \
-}
-#else
-#define DK__OP_RCU(id, params, args, objs)
-#endif
-
 /**
  * DK_OP() - an operator, for all who define, implement or call it
  * @id: what its C names begin with
@@ -189,11 +159,11 @@ id##_rcu(const struct dk_local *dk__local, DK__UNPAREN params)		\
  *
  * * ``id(params)`` - call it with the caller's local state
  * * ``id_in(local, params)`` - call it with this local state
- * * ``id_rcu(local, params)`` - in the kernel only: the same from inside an RCU
- *   read section; see dk_call_enter_rcu()
+ * * ``id_rcu(local, params)`` - in the kernel only: the same from inside an RCU read
+ *   section, which lasts until it returns
  * * ``id_at(op, local, params)`` - call the operator behind a handle
- * * ``id_run(c, params)`` - between dk_call_enter() and dk_call_leave(): run the
- *   function that serves the call, once or, as a batch, many times
+ * * ``id_run(f, params)`` - between a dk_call_enter() and a dk_call_leave() of your
+ *   own: run the function that was found, any number of times
  * * ``id_below(c, params)`` - from inside a function: call what comes behind
  *   the key of @c
  * * ``id_redispatch(c, ks, params)`` - from inside a function: call by a keyset
@@ -238,7 +208,8 @@ id##_pack(dk_boxed_fn_t dk__fn, struct dk_call *dk__call,		\
 }									\
 static DK__UNUSED int dk__##id##_unbox(struct dk_call *dk__call, void *dk__args) \
 {									\
-	return id##_unpack((dk__##id##_fn)dk__call->fn, dk__call, dk__args); \
+	return id##_unpack((dk__##id##_fn)dk__call->entry->fn, dk__call, \
+			   dk__args);					\
 }									\
 static DK__UNUSED int							\
 dk__##id##_unbox_plain(struct dk_call *dk__call, void *dk__p)		\
@@ -246,7 +217,7 @@ dk__##id##_unbox_plain(struct dk_call *dk__call, void *dk__p)		\
 	const struct id##_args *dk__args = dk__p;			\
 	DK__EACH(DK__LOCAL, id, DK__UNPAREN args)			\
 									\
-	return ((dk__##id##_plain_fn)dk__call->fn)(DK__UNPAREN args);	\
+	return ((dk__##id##_plain_fn)dk__call->entry->fn)(DK__UNPAREN args); \
 }									\
 static DK__UNUSED int							\
 dk__##id##_extract(struct dk_extract *dk__x, void *dk__p,		\
@@ -261,88 +232,122 @@ dk__##id##_extract(struct dk_extract *dk__x, void *dk__p,		\
 extern struct dk_op_decl id##_op;					\
 DK__WEAK struct dk_op_decl id##_op = {					\
 	.size = sizeof(struct dk_op_decl),				\
-	.call_size = sizeof(struct dk_call),				\
+	.call_abi = DK__CALL_ABI,					\
 	.name = (op_name),						\
 	.sig = #params,							\
 	.unbox = dk__##id##_unbox,					\
+	.op = &dk__unbound,						\
 	.num_params = DK__COUNT args,					\
 	.param = dk__##id##_params,					\
 	.args_size = sizeof(struct id##_args),				\
 	.extract = dk__##id##_extract,					\
 	.unbox_plain = dk__##id##_unbox_plain,				\
 };									\
-static inline DK__UNUSED int						\
-id##_run(struct dk_call *dk__call, DK__UNPAREN params)			\
+DK__ALWAYS_INLINE int							\
+id##_run(struct dk_frame *dk__frame, DK__UNPAREN params)		\
 {									\
+	struct dk_call *dk__call = &dk__frame->call;			\
 	int dk__err;							\
 									\
-	if (__builtin_expect(!!(dk__call->flags & DK_CALL_PACKED), 0))	\
-		dk__err = id##_pack(dk__call->boxed, dk__call,		\
+	if (DK__UNLIKELY(dk__call->flags & DK_CALL_PACKED))		\
+		dk__err = id##_pack(dk__frame->boxed, dk__call,		\
 				    DK__UNPAREN args);			\
 	else								\
-		dk__err = ((dk__##id##_fn)dk__call->fn)(dk__call,	\
+		dk__err = ((dk__##id##_fn)dk__call->entry->fn)(dk__call, \
 						  DK__UNPAREN args);	\
-	dk__call->result = dk__err;					\
+	dk__frame->result = dk__err;					\
 	return dk__err;							\
 }									\
-static inline DK__UNUSED int						\
-dk__##id##_run_and_leave(struct dk_call *dk__call, DK__UNPAREN params)	\
+static __attribute__((__noinline__)) DK__UNUSED int				\
+dk__##id##_slow(const struct dk__request *dk__rq, DK__UNPAREN params)	\
 {									\
-	int dk__err = id##_run(dk__call, DK__UNPAREN args);		\
+	const int dk__generators DK__UNUSED = !dk__rq->from ||		\
+		!(dk__rq->from->flags & DK_CALL_BOXED);			\
+	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
+	struct dk_frame dk__frame DK__NOT_SET;				\
+	int dk__err = dk__call_enter(&dk__frame, dk__rq, dk__objs + 1,	\
+				     DK__OBJS(dk__objs));		\
 									\
-	dk_call_leave(dk__call);					\
+	if (dk__err)							\
+		return dk__err;						\
+	dk__err = id##_run(&dk__frame, DK__UNPAREN args);		\
+	dk_call_leave(&dk__frame);					\
 	return dk__err;							\
 }									\
-static inline DK__UNUSED int						\
-id##_in(const struct dk_local *dk__local, DK__UNPAREN params)		\
+DK__ALWAYS_INLINE int							\
+dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
+		const struct dk_local *dk__kept, int dk__how,		\
+		DK__UNPAREN params)					\
 {									\
 	enum { dk__generators = 1 };					\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
+	struct dk_op *dk__known = dk__how & DK__HOW_TYPED ? dk__op :	\
+						dk__load(id##_op.op);	\
+	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
+	dk__slot_t dk__slot;						\
 	int dk__err;							\
 									\
-	dk__err = dk__call_enter(&dk__call, &id##_op, dk__local, dk__objs + 1, \
-				 DK__OBJS(dk__objs), DK__RAW(dk__objs));	\
-	return dk__err ? dk__err :					\
-			 dk__##id##_run_and_leave(&dk__call, DK__UNPAREN args); \
+	if (DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__entry,	\
+				    dk__known, &id##_op, dk__kept,	\
+				    dk__merge(DK__RAW(dk__objs), dk__local), \
+				    0, dk__how | DK__HOW_MASKED))) {	\
+		const struct dk__request dk__rq = {			\
+			.op = dk__op, .decl = &id##_op,			\
+			.local = dk__local,				\
+			.flags = dk__how & DK__HOW_IN_RCU ? DK__FROM_RCU : 0, \
+		};							\
+									\
+		return dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
+	}								\
+	dk__err = ((dk__##id##_fn)dk__entry->fn)(&dk__call, DK__UNPAREN args); \
+	dk__end(&dk__slot, dk__how);					\
+	return dk__err;							\
 }									\
-DK__OP_RCU(id, params, args, objs)					\
-static inline DK__UNUSED int						\
+DK__ALWAYS_INLINE int							\
+id##_in(const struct dk_local *dk__local, DK__UNPAREN params)		\
+{									\
+	return dk__##id##_call(NULL, dk__local, dk__local, 0,		\
+			       DK__UNPAREN args);				\
+}									\
+DK__ALWAYS_INLINE int							\
+id(DK__UNPAREN params)							\
+{									\
+	return dk__##id##_call(NULL, dk__local(), DK__OWN_LOCAL, 0,	\
+			       DK__UNPAREN args);				\
+}									\
+DK__ALWAYS_INLINE int							\
 id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
 	DK__UNPAREN params)						\
 {									\
-	enum { dk__generators = 1 };					\
-	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
-	struct dk_call dk__call DK__NOT_SET;				\
-	int dk__err;							\
-									\
-	dk__call.ks.bits = DK__RAW(dk__objs);				\
-	dk__err = dk__call_enter_op(&dk__call, dk__op, &id##_op, dk__local, \
-				    dk__objs + 1, DK__OBJS(dk__objs));	\
-	return dk__err ? dk__err :					\
-			 dk__##id##_run_and_leave(&dk__call, DK__UNPAREN args); \
+	return dk__##id##_call(dk__op, dk__local, dk__local, DK__HOW_TYPED, \
+			       DK__UNPAREN args);			\
 }									\
-static inline DK__UNUSED int						\
-id(DK__UNPAREN params)							\
-{									\
-	return id##_in(dk_local_current(), DK__UNPAREN args);		\
-}									\
-static inline DK__UNUSED int						\
+DK__OP_RCU(id, params, args)						\
+DK__ALWAYS_INLINE int							\
 id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 		DK__UNPAREN params)					\
 {									\
-	const int dk__generators DK__UNUSED =				\
-		!(dk__from->flags & DK_CALL_BOXED);			\
-	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
+	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
+	dk__slot_t dk__slot;						\
 	int dk__err;							\
 									\
-	dk__err = dk_call_redispatch(&dk__call, dk__from, &id##_op, dk__ks, \
-				     dk__objs + 1, DK__OBJS(dk__objs));	\
-	return dk__err ? dk__err :					\
-			 dk__##id##_run_and_leave(&dk__call, DK__UNPAREN args); \
+	if (DK__UNLIKELY(!dk__may_redispatch(dk__from) ||		\
+			 !dk__begin(&dk__call, &dk__slot, &dk__entry,	\
+				    dk__from->op, &id##_op, dk__from->local, \
+				    dk__ks.bits, 0, DK__HOW_AGAIN))) {	\
+		const struct dk__request dk__rq = {			\
+			.decl = &id##_op, .from = dk__from, .ks = dk__ks, \
+		};							\
+									\
+		return dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
+	}								\
+	dk__err = ((dk__##id##_fn)dk__entry->fn)(&dk__call, DK__UNPAREN args); \
+	dk__end(&dk__slot, DK__HOW_AGAIN);					\
+	return dk__err;							\
 }									\
-static inline DK__UNUSED int						\
+DK__ALWAYS_INLINE int							\
 id##_below(struct dk_call *dk__from, DK__UNPAREN params)		\
 {									\
 	return id##_redispatch(dk__from, dk_call_below(dk__from),	\
@@ -352,33 +357,37 @@ static inline DK__UNUSED int						\
 id##_for_key(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 	     unsigned int dk__key, DK__UNPAREN params)			\
 {									\
-	enum { dk__generators = 1 };					\
-	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
-	struct dk_call dk__call DK__NOT_SET;				\
-	int dk__err;							\
+	const struct dk__request dk__rq = {				\
+		.op = dk__op, .decl = &id##_op, .local = dk__local,	\
+		.key = dk__key, .flags = DK__BY_KEY,			\
+	};								\
 									\
-	dk__err = dk_call_enter_key(&dk__call, dk__op, &id##_op, dk__local, \
-				    dk__key, dk__objs + 1,		\
-				    DK__OBJS(dk__objs));		\
-	return dk__err ? dk__err :					\
-			 dk__##id##_run_and_leave(&dk__call, DK__UNPAREN args); \
+	return dk__##id##_slow(&dk__rq, DK__UNPAREN args);		\
 }									\
 static inline DK__UNUSED int						\
 id##_by_keyset(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 	       struct dk_keyset dk__ks, DK__UNPAREN params)		\
 {									\
-	enum { dk__generators = 1 };					\
-	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
-	struct dk_call dk__call DK__NOT_SET;				\
-	int dk__err;							\
+	const struct dk__request dk__rq = {				\
+		.op = dk__op, .decl = &id##_op, .local = dk__local,	\
+		.ks = dk__ks, .flags = DK__BY_KEYSET,			\
+	};								\
 									\
-	dk__err = dk_call_enter_keyset(&dk__call, dk__op, &id##_op,	\
-				       dk__local, dk__ks, dk__objs + 1,	\
-				       DK__OBJS(dk__objs));		\
-	return dk__err ? dk__err :					\
-			 dk__##id##_run_and_leave(&dk__call, DK__UNPAREN args); \
+	return dk__##id##_slow(&dk__rq, DK__UNPAREN args);		\
 }									\
 struct id##_args
+
+#ifdef __KERNEL__
+#define DK__OP_RCU(id, params, args)					\
+DK__ALWAYS_INLINE int							\
+id##_rcu(const struct dk_local *dk__local, DK__UNPAREN params)		\
+{									\
+	return dk__##id##_call(NULL, dk__local, dk__local, DK__HOW_IN_RCU, \
+			       DK__UNPAREN args);			\
+}
+#else
+#define DK__OP_RCU(id, params, args)
+#endif
 
 #define DK__OBJS(objs) (sizeof(objs) / sizeof((objs)[0]) - 1)
 /* The union of their keysets, behind objs[0], which is NULL. */

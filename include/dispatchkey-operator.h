@@ -57,7 +57,7 @@ enum dk_alias_analysis {
 /**
  * struct dk_op_decl - an operator as its callers and implementers know it
  * @size: sizeof(struct dk_op_decl)
- * @call_size: sizeof(struct dk_call) where calls are made through it
+ * @call_abi: DK__CALL_ABI where calls are made through it
  * @name: such as "sample::factorial"
  * @sig: its C parameters as text, or NULL not to compare signatures
  * @unbox: calls the function of a call with boxed arguments; made by DK_OP()
@@ -73,14 +73,14 @@ enum dk_alias_analysis {
  *	DK_OP(). Where it is NULL, that is told by @param: all objects, lists
  *	and generators.
  * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); made by DK_OP()
- * @sig_mark: of @sig, once a call by handle has compared it; zero in a new one
+ * @sig_mark: of @sig, once a call has needed it; zero in a new one
  *
  * What an operator was defined with stays until it is undefined. Calls write to @op
  * and @sig_mark, and once one was made, the text at @sig stays as it is.
  */
 struct dk_op_decl {
 	__u32 size;
-	__u32 call_size;
+	__u32 call_abi;
 	const char *name;
 	const char *sig;
 	dk_boxed_fn_t unbox;

@@ -566,6 +566,17 @@ private:
 	bool failed_ = false;
 };
 
+/* The union of their keysets. */
+struct keysets {
+	std::uint64_t bits = 0;
+
+	void operator()(const dk_obj *obj)
+	{
+		if (obj)
+			bits |= obj->ks.bits;
+	}
+};
+
 /* ---- arguments as a struct ---------------------------------------------------- */
 
 template <class T>
@@ -1559,7 +1570,8 @@ public:
 		: decl_{}
 	{
 		decl_.size = sizeof(decl_);
-		decl_.call_size = sizeof(dk_call);
+		decl_.call_abi = DK__CALL_ABI;
+		decl_.op = &dk__unbound;
 		decl_.name = name;
 		decl_.sig = sig;
 		decl_.unbox = unbox;
@@ -1579,18 +1591,12 @@ public:
 	int operator()(A... a) { return in(dk::local(), a...); }
 	int in(const dk_local &l, A... a)
 	{
-		return enter(true, [&](dk_call *c, auto *objs, unsigned int n) {
-			return dk_call_enter(c, &decl_, &l, objs, n);
-		}, a...);
+		return call<0>(dk__load(decl_.op), request(nullptr, l), a...);
 	}
 	/* Call the operator behind a handle. */
 	int at(const handle &h, const dk_local &l, A... a)
 	{
-		if (!h)
-			return -ENOENT;
-		return enter(true, [&](dk_call *c, auto *objs, unsigned int n) {
-			return dk_call_enter_op(c, h.get(), &decl_, &l, objs, n);
-		}, a...);
+		return h ? call<DK__HOW_TYPED>(h.get(), request(h.get(), l), a...) : -ENOENT;
 	}
 	/*
 	 * Call by a keyset as it is, from anywhere: what the objects carry and what
@@ -1598,26 +1604,31 @@ public:
 	 */
 	int by_keyset(keyset ks, A... a)
 	{
-		return enter(true, [&](dk_call *c, auto *objs, unsigned int n) {
-			return dk_call_enter_keyset(c, nullptr, &decl_, &dk::local(), ks,
-						    objs, n);
-		}, a...);
+		return slow(request_by(ks, nullptr, dk::local()), a...);
 	}
 	int by_keyset_at(const handle &h, const dk_local &l, keyset ks, A... a)
 	{
-		if (!h)
-			return -ENOENT;
-		return enter(true, [&](dk_call *c, auto *objs, unsigned int n) {
-			return dk_call_enter_keyset(c, h.get(), &decl_, &l, ks, objs, n);
-		}, a...);
+		return h ? slow(request_by(ks, h.get(), l), a...) : -ENOENT;
 	}
 	/* From inside a function: call by a keyset, or by the keys below its key. */
 	int redispatch(dk_call *from, keyset ks, A... a)
 	{
-		return enter(!(from->flags & DK_CALL_BOXED),
-			     [&](dk_call *c, auto *objs, unsigned int n) {
-			return dk_call_redispatch(c, from, &decl_, ks, objs, n);
-		}, a...);
+		const dk__entry *entry;
+		dk_call c;
+		dk__slot_t slot;
+
+		if (__builtin_expect(!dk__may_redispatch(from) ||
+				     !dk__begin(&c, &slot, &entry, from->op, &decl_, from->local,
+						ks.bits, 0, DK__HOW_AGAIN), 0)) {
+			dk__request rq{};
+
+			rq.decl = &decl_;
+			rq.from = from;
+			rq.ks = ks;
+			return slow(rq, a...);
+		}
+		end at_end{ &slot };
+		return reinterpret_cast<function>(entry->fn)(&c, a...);
 	}
 	int below(dk_call *from, A... a)
 	{
@@ -1723,28 +1734,69 @@ private:
 		 ...);
 	}
 
+	dk__request request(dk_op *known, const dk_local &l)
+	{
+		dk__request rq{};
+
+		rq.op = known;
+		rq.decl = &decl_;
+		rq.local = &l;
+		return rq;
+	}
+	dk__request request_by(keyset ks, dk_op *known, const dk_local &l)
+	{
+		dk__request rq = request(known, l);
+
+		rq.ks = ks;
+		rq.flags = DK__BY_KEYSET;
+		return rq;
+	}
+
+	/* Functions may throw. */
+	struct end {
+		const dk__slot_t *slot;
+		~end() { dk__end(slot, 0); }
+	};
 	struct leave {
-		dk_call *c;
-		~leave() { dk_call_leave(c); }
+		dk_frame *f;
+		~leave() { dk_call_leave(f); }
 	};
 
-	template <class Enter> static int enter(bool generators, Enter how, A... a)
+	template <int how>
+	__attribute__((always_inline)) static inline int call(dk_op *known, const dk__request &rq,
+							      A... a)
+	{
+		detail::keysets raw;
+		const dk__entry *entry;
+		dk_call c;
+		dk__slot_t slot;
+
+		collect(raw, true, all(), a...);
+		if (__builtin_expect(!dk__begin(&c, &slot, &entry, known, rq.decl, rq.local,
+						dk__merge(raw.bits, rq.local), 0,
+						how | DK__HOW_MASKED), 0))
+			return slow(rq, a...);
+		end at_end{ &slot };
+		return reinterpret_cast<function>(entry->fn)(&c, a...);
+	}
+
+	__attribute__((__noinline__)) static int slow(const dk__request &rq, A... a)
 	{
 		detail::objects<room(all())> objs;
-		dk_call c;
+		dk_frame f;
 
-		collect(objs, generators, all(), a...);
+		collect(objs, !rq.from || !(rq.from->flags & DK_CALL_BOXED), all(), a...);
 		if (objs.failed())
 			return -ENOMEM;
-		if (int err = how(&c, objs.data(), objs.size()))
+		if (int err = dk__call_enter(&f, &rq, objs.data(), objs.size()))
 			return err;
-		leave at_end{ &c };
-		if (__builtin_expect(!!(c.flags & DK_CALL_PACKED), 0)) {
+		leave at_end{ &f };
+		if (f.call.flags & DK_CALL_PACKED) {
 			pack p(a...);
 
-			return c.result = c.boxed(&c, p.data());
+			return f.result = f.boxed(&f.call, p.data());
 		}
-		return c.result = reinterpret_cast<function>(c.fn)(&c, a...);
+		return f.result = reinterpret_cast<function>(dk_call_fn(&f.call))(&f.call, a...);
 	}
 
 	/* What boxed arguments are called with, and what they dispatch on. */
@@ -1752,7 +1804,7 @@ private:
 	static int unpack(dk_call *c, void *at, std::index_sequence<I...>)
 	{
 		(void)at;
-		return reinterpret_cast<function>(c->fn)(c, pack::template get<I, A>(at)...);
+		return reinterpret_cast<function>(dk_call_fn(c))(c, pack::template get<I, A>(at)...);
 	}
 	static int unbox(dk_call *c, void *at) { return unpack(c, at, all()); }
 
@@ -1761,7 +1813,7 @@ private:
 	static int unpack_plain(dk_call *c, void *at, std::index_sequence<I...>)
 	{
 		(void)at;
-		return reinterpret_cast<plain>(c->fn)(pack::template get<I, A>(at)...);
+		return reinterpret_cast<plain>(dk_call_fn(c))(pack::template get<I, A>(at)...);
 	}
 	static int unbox_plain(dk_call *c, void *at) { return unpack_plain(c, at, all()); }
 

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Counters of the kernel: a block has its part on every CPU. And the key that
- * keeps calls that nobody watches on their way.
- */
+/* Counters of the kernel: a block has its part on every CPU. */
 #include <linux/cpumask.h>
 
 #include <dispatchkey.h>
 #include "../lib/core/deps.h"
-
-DEFINE_STATIC_KEY_DEFERRED_FALSE(dkc_watching, HZ);
 
 bool dkc_counts_init(struct dkc_counts *c, bool may_sleep)
 {

@@ -36,6 +36,19 @@ void dkc_registry_dies(struct dk_registry *reg)
 	mutex_unlock(&dkc_born_lock);
 }
 
+void dkc_each_registry(void (*f)(struct dk_registry *reg))
+{
+	struct dk_registry *reg;
+
+	mutex_lock(&dkc_born_lock);
+	for (reg = dkc_born; reg; reg = reg->next_born) {
+		dkc_mutex_lock(&reg->lock);
+		f(reg);
+		dkc_mutex_unlock(&reg->lock);
+	}
+	mutex_unlock(&dkc_born_lock);
+}
+
 static bool dkc_in_module(const void *mod, uintptr_t address)
 {
 	return within_module(address, mod);

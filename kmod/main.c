@@ -70,7 +70,6 @@ no_netlink:
 no_notifier:
 	dkc_default->is_default = false;
 	dk_registry_free(dkc_default, NULL);
-	static_key_deferred_flush(&dkc_watching);
 	return err;
 }
 
@@ -85,7 +84,6 @@ static void __exit dkc_exit(void)
 	if (dk_registry_free(dkc_default, &why))
 		pr_err("%s: %s\n", why.text, why.name);
 	dkc_free_registries_left();
-	static_key_deferred_flush(&dkc_watching);
 	rcu_barrier();
 }
 

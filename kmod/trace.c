@@ -4,6 +4,7 @@
  * that a point costs the core no more than its key.
  */
 #include "../lib/core/registry.h"
+#include "left.h"
 
 static inline const char *dkc_trace_op_name(const struct dk_op *op)
 {
@@ -48,16 +49,20 @@ void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool leaves, b
 
 /* ---- calls ------------------------------------------------------------------ */
 
+/* Of calls; they come and go under the kernel's lock for tracepoints. */
+u32 dkc_call_tracers;
+
 int dkc_trace_calls_begin(void)
 {
-	dkc_watch_begin();
+	WRITE_ONCE(dkc_call_tracers, dkc_call_tracers + 1);
+	dkc_each_registry(dkc_change_traced);
 	return 0;
 }
 
-/* At once: the events of a module end behind its exit function. */
 void dkc_trace_calls_end(void)
 {
-	static_branch_dec(&dkc_watching.key);
+	WRITE_ONCE(dkc_call_tracers, dkc_call_tracers - 1);
+	dkc_each_registry(dkc_change_traced);
 }
 
 static const char *dkc_trace_key(const struct dk_op *op, u64 ks, char name[DK_NAME_MAX])
@@ -67,19 +72,21 @@ static const char *dkc_trace_key(const struct dk_op *op, u64 ks, char name[DK_NA
 	return dk_key_name(l, dk_keyset_key(l, DK_KEYSET(ks)), name);
 }
 
-void dkc_trace_call_enter(const struct dk_call *c, const struct dkc_way *way)
+void dkc_trace_call_enter(const struct dk_frame *f, const struct dkc_way *way)
 {
+	const struct dk_call *c = &f->call;
 	char key[DK_NAME_MAX];
 
 	trace_dk_call_enter(c, way->reg, dkc_trace_key(c->op, c->ks.bits, key),
 			    !way->mask);
 }
 
-void dkc_trace_call_exit(const struct dk_call *c)
+void dkc_trace_call_exit(const struct dk_frame *f)
 {
+	const struct dk_call *c = &f->call;
 	char key[DK_NAME_MAX];
 
-	trace_dk_call_exit(c, dkc_trace_key(c->op, c->ks.bits, key));
+	trace_dk_call_exit(f, dkc_trace_key(c->op, c->ks.bits, key));
 }
 
 void dkc_trace_missing(const struct dk_op *op, u64 ks, int error)

@@ -74,11 +74,12 @@ TRACE_EVENT(dk_publish,
 	),
 	TP_printk("op=%s row=%s functions=%u", __get_str(op),
 		  __print_symbolic(__entry->kind, { 0, "table" }, { 1, "undefined" },
-				   { 2, "resolve" }, { 3, "gone" }),
+				   { 2, "resolve" }, { 3, "gone" },
+				   { 4, "aside" }),
 		  __entry->functions)
 );
 
-/* Calls: who traces one of these watches them, see dkc_watched(). */
+/* Calls: while one of these is traced, they take the slow path; see dkc_change_traced(). */
 TRACE_EVENT_FN(dk_call_enter,
 	TP_PROTO(const struct dk_call *c, const struct dkc_reg *r, const char *key_name,
 		 bool redispatch),
@@ -106,23 +107,23 @@ TRACE_EVENT_FN(dk_call_enter,
 );
 
 TRACE_EVENT_FN(dk_call_exit,
-	TP_PROTO(const struct dk_call *c, const char *key_name),
-	TP_ARGS(c, key_name),
+	TP_PROTO(const struct dk_frame *f, const char *key_name),
+	TP_ARGS(f, key_name),
 	TP_STRUCT__entry(
-		DKC_TEXT(op, c->op->name)
+		DKC_TEXT(op, f->call.op->name)
 		DKC_TEXT(key_name, key_name)
-		DKC_TEXT(label, dkc_label_of(c->serves))
+		DKC_TEXT(label, dkc_label_of(f->call.entry->reg))
 		__field(u64, keyset)
 		__field(u32, device)
 		__field(int, result)
 	),
 	TP_fast_assign(
-		DKC_COPY(op, c->op->name);
+		DKC_COPY(op, f->call.op->name);
 		DKC_COPY(key_name, key_name);
-		DKC_COPY(label, dkc_label_of(c->serves));
-		__entry->keyset = c->ks.bits;
-		__entry->device = dk_call_device(c);
-		__entry->result = c->result;
+		DKC_COPY(label, dkc_label_of(f->call.entry->reg));
+		__entry->keyset = f->call.ks.bits;
+		__entry->device = dk_call_device(&f->call);
+		__entry->result = f->result;
 	),
 	TP_printk("op=%s key=%s label=%s device=%u result=%d", __get_str(op),
 		  __get_str(key_name), __get_str(label), __entry->device,

@@ -32,8 +32,6 @@ struct dkc_ended {
 	u64 n[DKC_COUNTS];
 };
 
-u32 dkc_watching;
-
 static __thread DKC_INITIAL_EXEC struct dkc_thread_counts *self;
 
 /* Under the lock. */

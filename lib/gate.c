@@ -1,25 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The gate of the userspace world: which threads are inside of which provider.
+ * The gate of the userspace world: slots that keep what calls use, and tell where they
+ * are.
  *
- * Every thread has a record of the calls that it is inside of, and writes
- * nothing else on its way in and out. A drain reads all the records: it has
- * unpublished the functions and waited for a grace period, so every call that
- * found them is in a record by then.
+ * Every thread has a record with slots, and a call writes to one of them and to nothing
+ * else that is shared: first the operator's table, marked by its lowest bit, and when it
+ * has found its entry, that, until the function has returned. The entry lies in the
+ * memory of its table and leads to registration and provider. So one look at all slots
+ * tells which tables are in use, who is inside of a provider, and whether that is the
+ * calling thread.
  *
- * Once a thread has its record, entering and leaving are async-signal-safe: a
- * handler takes a slot above those of the code that it interrupted and has
- * given it back when it returns.
+ * The fast path, dk__begin(), reserves slots from the first one on, as calls nest. The
+ * slow path, whose calls may be left in any order, takes them from the last one on, and
+ * stores the registration itself, marked by the bit above: its frames have a copy of the
+ * entry, or found it by the rules and in no table.
+ *
+ * A call stores its slot and then reads the table once more, with nothing in between
+ * but the compiler's barrier; whoever publishes a table runs membarrier() and then reads
+ * the slots: selftests/model/slots.pml. Where there is no membarrier(), no call takes the
+ * fast path, and liburcu's read sections keep what the slow one reads until the slot is
+ * stored.
+ *
+ * Once a thread has its record, entering and leaving are async-signal-safe: a handler
+ * reserves a slot that the code which it interrupted has not, and has given it back when
+ * it returns.
  */
-
 #include "world.h"
 #include "core/registry.h"
 
 #include <dispatchkey.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/membarrier.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,17 +49,9 @@
 /* Kept out of the way of the calls that do not need it. */
 #define SELDOM		__attribute__((noinline, cold))
 
-struct gate_slot {
-	const void *prov;	/* NULL: free */
-	const struct dkc_reg *reg;
-	const void *op;
-	unsigned long seq;	/* of the calls that used it */
-};
-
 struct gate_record {
 	char before[CACHE_LINE];	/* other threads' lines end here */
-	struct gate_slot slots[GATE_SLOTS + 1];	/* the last one is never free */
-	struct gate_slot *first;	/* every slot below this one is taken */
+	const void *slots[GATE_SLOTS];
 	pid_t tid;
 	unsigned int rounds;		/* of its destructors that found a call inside */
 	struct gate_record *next;	/* under dkc_gate_lock() */
@@ -54,7 +62,6 @@ struct gate_record {
 
 /* A call for which there was no slot; it lies in its room, of another type. */
 struct gate_deep {
-	const void *prov;
 	const struct dkc_reg *reg;
 	const void *op;
 	struct gate_record *who;
@@ -67,15 +74,29 @@ _Static_assert(sizeof(struct gate_deep) <= (DKC_GATE_ROOM - 1) * sizeof(u64),
 	       "it fits the room");
 
 __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self;
+__thread struct dk__thread dk__self;
+bool dkc_fences;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gate_record *records;
 static struct gate_deep *deep_calls;
+static struct dkc_rows *replacing;	/* rows that are waited for */
+static struct dkc_rows in_use;		/* those that a call was inside of */
 static unsigned int num_outliving;	/* records whose destructor runs no more */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static int key_error;
 static sigset_t mask_at_fork;
+
+/* What a slot has; 0: an entry of a row. */
+#define A_TABLE		1	/* as dk__begin() stores it */
+#define A_REG		2
+#define MARKS		(A_TABLE | A_REG)
+
+static bool is_table(const void *slot)
+{
+	return (uintptr_t)slot & A_TABLE;
+}
 
 /* A handler that wants the lock must not interrupt the thread that has it. */
 void dkc_gate_lock(sigset_t *mask)
@@ -123,14 +144,14 @@ static void record_free(struct gate_record *r)
 	dkc_free(r);
 }
 
-/* Called with the lock held: is the thread inside a call? */
+/* Called with the lock held: is the thread inside a call or a hold? */
 static bool record_in_use(const struct gate_record *r)
 {
 	const struct gate_deep *d = deep_calls;
 	unsigned int i;
 
 	for (i = 0; i < GATE_SLOTS; i++)
-		if (dkc_load_acquire(r->slots[i].prov))
+		if (dkc_load_acquire(r->slots[i]))
 			return true;
 	while (d && d->who != r)
 		d = d->next;
@@ -149,14 +170,21 @@ static void thread_exit(void *data)
 {
 	struct gate_record *r = data;
 	bool again = false;
+	unsigned int i;
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
+	/* where it was ended on the fast path, by a signal handler: it is at no table any more */
+	for (i = 0; i < GATE_SLOTS; i++)
+		if (is_table(r->slots[i]))
+			dkc_store(r->slots[i], NULL);
 	if (record_in_use(r)) {
 		again = ++r->rounds < LAST_ROUND;
 		num_outliving += !again;
 	} else {
 		dkc_gate_self = NULL;
+		dk__self.top = NULL;
+		dk__self.limit = NULL;
 		record_free(r);
 	}
 	dkc_gate_unlock(&mask);
@@ -213,8 +241,6 @@ SELDOM int dkc_gate_thread_init(void)
 
 	dkc_gate_lock(&mask);
 	free_outliving();
-	r->first = r->slots;
-	r->slots[GATE_SLOTS].prov = r;
 	r->next = records;
 	r->link = &records;
 	if (r->next)
@@ -222,20 +248,20 @@ SELDOM int dkc_gate_thread_init(void)
 	r->tid = gettid();
 	records = r;
 	dkc_gate_self = r;
+	dk__self.top = r->slots;
+	dk__self.limit = &r->slots[GATE_SLOTS];
 	dkc_counts_thread_begin(&r->counts);
 	dkc_gate_unlock(&mask);
 	return 0;
 }
 
-static SELDOM void deep_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
-			      const void *op)
+static SELDOM void deep_enter(u64 *room, const struct dkc_reg *reg, const void *op)
 {
 	struct gate_deep *d = (struct gate_deep *)&room[1];
 	sigset_t mask;
 
 	room[0] = 0;
 	dkc_gate_lock(&mask);
-	d->prov = prov;
 	d->reg = reg;
 	d->op = op;
 	d->who = dkc_gate_self;
@@ -247,80 +273,84 @@ static SELDOM void deep_enter(u64 *room, const void *prov, const struct dkc_reg 
 	dkc_gate_unlock(&mask);
 }
 
-/* The room of a call that is in a slot begins with it. */
-static inline void slot_enter(struct gate_record *r, struct gate_slot *slot, u64 *room,
-			      const void *prov, const struct dkc_reg *reg, const void *op)
-{
-	dkc_store(r->first, slot + 1);
-	/* from here on a handler does not use the slot */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	dkc_store_release(slot->seq, slot->seq + 1);
-	dkc_store_release(slot->reg, reg);
-	dkc_store_release(slot->op, op);
-	/*
-	 * a thread that reads this word also sees what the call before it in the slot
-	 * did. Pairs with slot_read(): selftests/model/slot.pml
-	 */
-	dkc_store_release(slot->prov, prov);
-	room[0] = (uintptr_t)slot;
-}
-
-/* A thread's first call, one whose first slot is taken, or that finds none. */
-static SELDOM int enter_slowly(u64 *room, const void *prov, const struct dkc_reg *reg,
-			       const void *op)
-{
-	int err = dkc_gate_thread_init();
-	struct gate_slot *slot;
-
-	if (err)
-		return err;
-	slot = dkc_load(dkc_gate_self->first);
-	while (slot < &dkc_gate_self->slots[GATE_SLOTS] && dkc_load(slot->prov))
-		slot++;
-	if (slot < &dkc_gate_self->slots[GATE_SLOTS])
-		slot_enter(dkc_gate_self, slot, room, prov, reg, op);
-	else
-		deep_enter(room, prov, reg, op);
-	return 0;
-}
-
-int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
-		   const void *op)
-{
-	struct gate_record *r = dkc_gate_self;
-	struct gate_slot *slot;
-
-	if (dkc_unlikely(!r))
-		return enter_slowly(room, prov, reg, op);
-	slot = dkc_load(r->first);
-	if (dkc_unlikely(dkc_load(slot->prov)))
-		return enter_slowly(room, prov, reg, op);
-	slot_enter(r, slot, room, prov, reg, op);
-	return 0;
-}
-
 /*
- * The words of a slot as one call wrote them; false if it is free. The thread
- * may go on meanwhile, but it counts a call before it writes any word of it, and
- * a reader that sees the word sees the count: selftests/model/slot.pml.
+ * The highest slot that is free and that the fast path has not reserved, or NULL. A
+ * signal handler may come between any two instructions and take one, too, which is why
+ * the fast path is kept away from a slot before it is taken.
  */
-static bool slot_read(const struct gate_slot *slot, struct dkc_inside *in)
+static inline const void **slot_take(const struct dkc_reg *reg)
 {
-	unsigned long seq;
+	const void **slot = &dkc_gate_self->slots[GATE_SLOTS];
+	const void *none;
 
-	do {
-		seq = dkc_load_acquire(slot->seq);
-		in->prov = dkc_load_acquire(slot->prov);
-		in->reg = dkc_load_acquire(slot->reg);
-		in->op = dkc_load_acquire(slot->op);
-	} while (dkc_load(slot->seq) != seq);
-	return in->prov;
+	while (--slot >= dkc_load(dk__self.top)) {
+		if (dkc_load(*slot))
+			continue;
+		if (dkc_load(dk__self.limit) > slot)
+			dkc_store(dk__self.limit, slot);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		none = NULL;
+		if (__atomic_compare_exchange_n(slot, &none, (const char *)reg + A_REG, false,
+						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return slot;
+	}
+	return NULL;
 }
 
-static bool has_slot(const struct gate_record *r, const struct gate_slot *slot)
+/* The fast path has no slot left: give it what calls of the slow path have left since. */
+static SELDOM void limit_raise(struct gate_record *r)
+{
+	sigset_t all, mask;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &mask);
+	while (dk__self.limit < &r->slots[GATE_SLOTS] && !*dk__self.limit)
+		dk__self.limit++;
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+int dkc_gate_enter(u64 *room, const struct dkc_reg *reg, const void *op)
+{
+	const void **slot;
+	int err = dkc_gate_self ? 0 : dkc_gate_thread_init();
+
+	if (dkc_unlikely(err))
+		return err;
+	if (dkc_unlikely(dk__self.top >= dk__self.limit))
+		limit_raise(dkc_gate_self);
+	slot = slot_take(reg);
+	if (dkc_likely(slot))
+		room[0] = (uintptr_t)slot;
+	else
+		deep_enter(room, reg, op);
+	return 0;
+}
+
+static bool has_slot(const struct gate_record *r, const void *const *slot)
 {
 	return (uintptr_t)slot - ((uintptr_t)r + offsetof(struct gate_record, slots)) <
 	       sizeof(r->slots);
+}
+
+static void inside(struct dkc_inside *in, const struct dkc_reg *reg, const void *op)
+{
+	in->prov = dkc_block_of(reg)->prov;
+	in->reg = reg;
+	in->op = op;
+}
+
+/* Whose function is a slot's call in? False where it is free, or in none yet. */
+static bool slot_read(const void *const *slot, struct dkc_inside *in)
+{
+	const char *p = dkc_load_acquire(*slot);
+	const struct dkc_reg *reg;
+
+	if (!p || is_table(p))
+		return false;
+	reg = (uintptr_t)p & A_REG ? (const struct dkc_reg *)(p - A_REG) :
+				     ((const struct dk__entry *)p)->reg;
+	inside(in, reg, reg->op);
+	return true;
 }
 
 /* Called with the lock held, which keeps the record and what the call names. */
@@ -331,7 +361,7 @@ static void describe_stranger(const struct dkc_inside *in, char *text, size_t si
 	struct dkc_text t = { text, size, 0 };
 
 	dkc_put(&t, "dispatchkey: ");
-	dkc_put(&t, op->name);
+	dkc_put(&t, op ? op->name : "a backend fallback");
 	dkc_put(&t, " was entered on thread ");
 	dkc_put_dec(&t, r->tid);
 	dkc_put(&t, ": it cannot be left on thread ");
@@ -341,7 +371,7 @@ static void describe_stranger(const struct dkc_inside *in, char *text, size_t si
 }
 
 /* Called with the lock held. */
-static void describe_slot(const struct gate_slot *slot, char *text, size_t size)
+static void describe_slot(const void *const *slot, char *text, size_t size)
 {
 	struct dkc_inside in;
 	const struct gate_record *r = records;
@@ -359,7 +389,7 @@ static void describe_slot(const struct gate_slot *slot, char *text, size_t size)
  */
 static SELDOM void leave_slowly(u64 *room)
 {
-	const struct gate_slot *slot = (struct gate_slot *)(uintptr_t)room[0];
+	const void **slot = (const void **)(uintptr_t)room[0];
 	struct gate_deep *d = (struct gate_deep *)&room[1];
 	struct dkc_inside in;
 	char text[256] = "";
@@ -371,7 +401,8 @@ static SELDOM void leave_slowly(u64 *room)
 	} else if (d->who == dkc_gate_self) {
 		deep_unlink(d);
 	} else {
-		in = (struct dkc_inside){ d->prov, d->reg, d->op, d->who };
+		in.who = d->who;
+		inside(&in, d->reg, d->op);
 		describe_stranger(&in, text, sizeof(text));
 	}
 	dkc_gate_unlock(&mask);
@@ -381,16 +412,13 @@ static SELDOM void leave_slowly(u64 *room)
 
 void dkc_gate_leave(u64 *room)
 {
-	struct gate_slot *slot = (struct gate_slot *)(uintptr_t)room[0];
-	struct gate_record *r = dkc_gate_self;
+	const void **slot = (const void **)(uintptr_t)room[0];
 
-	if (dkc_unlikely(!has_slot(r, slot))) {
+	if (dkc_unlikely(!has_slot(dkc_gate_self, slot))) {
 		leave_slowly(room);
 		return;
 	}
-	__atomic_store_n(&slot->prov, NULL, __ATOMIC_RELEASE);
-	if (slot < dkc_load(r->first))
-		dkc_store(r->first, slot);
+	__atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
 }
 
 static bool any_slot(const struct gate_record *r, dkc_inside_fn is, void *data)
@@ -410,8 +438,9 @@ static bool any_deep(const struct gate_record *r, dkc_inside_fn is, void *data)
 	const struct gate_deep *d;
 
 	for (d = deep_calls; d; d = d->next) {
-		struct dkc_inside in = { d->prov, d->reg, d->op, d->who };
+		struct dkc_inside in = { .who = d->who };
 
+		inside(&in, d->reg, d->op);
 		if ((!r || d->who == r) && is(&in, data))
 			return true;
 	}
@@ -435,6 +464,135 @@ bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)
 		found = any_deep(mine ? dkc_gate_self : NULL, is, data);
 	dkc_gate_unlock(&mask);
 	return found;
+}
+
+/* ---- rows that were replaced ---------------------------------------------------------- */
+
+/* At every moment a replaced row is at @from, or in one of the lists here. */
+void dkc_rows_begin(struct dkc_rows *rows, struct dkc_retired **from)
+{
+	sigset_t mask;
+
+	dkc_gate_lock(&mask);
+	rows->first = __atomic_exchange_n(from, NULL, __ATOMIC_ACQUIRE);
+	rows->next = replacing;
+	replacing = rows;
+	dkc_gate_unlock(&mask);
+}
+
+static struct dkc_row *row_at(struct dkc_retired *r, uintptr_t address)
+{
+	for (; r; r = r->next) {
+		struct dkc_row *row = (struct dkc_row *)r;
+
+		if (address - (uintptr_t)row < sizeof(*row) + row->n * sizeof(row->ent[0]))
+			return row;
+	}
+	return NULL;
+}
+
+/* Under the lock: is a call at the table of a row that was replaced? */
+static bool is_replaced(const void *marked)
+{
+	const struct dkc_rows *rows;
+
+	for (rows = replacing; rows; rows = rows->next)
+		if (row_at(rows->first, (uintptr_t)marked))
+			return true;
+	return row_at(in_use.first, (uintptr_t)marked);
+}
+
+/* Has another thread read such a table, and not yet found its entry? */
+static bool any_looking(void)
+{
+	const struct gate_record *r;
+	const void *slot;
+	bool found = false;
+	sigset_t mask;
+	unsigned int i;
+
+	dkc_gate_lock(&mask);
+	for (r = records; r && !found; r = r->next)
+		for (i = 0; r != dkc_gate_self && i < GATE_SLOTS && !found; i++) {
+			slot = dkc_load_acquire(r->slots[i]);
+			found = is_table(slot) && is_replaced(slot);
+		}
+	dkc_gate_unlock(&mask);
+	return found;
+}
+
+/* Under the lock: mark the rows that a slot keeps. */
+static void rows_mark(const struct dkc_rows *rows)
+{
+	const struct gate_record *r;
+	struct dkc_row *row;
+	const void *slot;
+	unsigned int i;
+
+	for (r = records; r; r = r->next)
+		for (i = 0; i < GATE_SLOTS; i++) {
+			slot = dkc_load_acquire(r->slots[i]);
+			row = slot ? row_at(rows->first, (uintptr_t)slot) : NULL;
+			if (row)
+				row->kind = DKC_ROW_IN_USE;
+		}
+}
+
+/* Under the lock: free what is not marked, and keep the rest; how many went? */
+static unsigned int rows_sweep(struct dkc_rows *rows, struct dkc_retired **kept)
+{
+	struct dkc_retired *r = rows->first, *next;
+	unsigned int n = 0;
+
+	for (rows->first = NULL; r; r = next) {
+		struct dkc_row *row = (struct dkc_row *)r;
+
+		next = r->next;
+		if (row->kind == DKC_ROW_IN_USE) {
+			row->kind = DKC_ROW_FULL;
+			r->next = *kept;
+			*kept = r;
+		} else {
+			free(row);
+			n++;
+		}
+	}
+	return n;
+}
+
+/*
+ * No reader of liburcu's is in a read section that is older than dkc_rows_begin(). Wait for
+ * those of the fast path: all who have read a row that was replaced by then are inside of
+ * one of its functions, or out. Then free the rows that nobody is inside of.
+ */
+unsigned int dkc_rows_end(struct dkc_rows *rows)
+{
+	struct dkc_retired *kept = NULL;
+	struct dkc_rows **p = &replacing;
+	unsigned int n;
+	sigset_t mask;
+
+	if (dkc_fences && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
+		abort();	/* it worked before; liburcu ends the process, too */
+	while (any_looking())
+		sched_yield();
+	dkc_gate_lock(&mask);
+	rows_mark(rows);
+	rows_mark(&in_use);
+	n = rows_sweep(rows, &kept);
+	n += rows_sweep(&in_use, &kept);
+	in_use.first = kept;
+	while (*p != rows)
+		p = &(*p)->next;
+	*p = rows->next;
+	dkc_gate_unlock(&mask);
+	return n;
+}
+
+/* Is there a fence that makes all threads' stores seen? The process asks for it once. */
+void dkc_gate_init(void)
+{
+	dkc_fences = !syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 }
 
 /*
@@ -515,6 +673,10 @@ void dkc_gate_after_fork(bool child)
 			record_free(r);
 		else
 			r->tid = gettid();
+	}
+	if (child) {
+		replacing = NULL;	/* what other threads waited for stays */
+		dkc_gate_init();
 	}
 	dkc_gate_unlock(&mask);
 }

@@ -64,17 +64,18 @@ void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool leaves, b
 	PROBE(drain, prov->name, begin, leaves, empty);
 }
 
-void dkc_trace_call_enter(const struct dk_call *c, const struct dkc_way *way)
+void dkc_trace_call_enter(const struct dk_frame *f, const struct dkc_way *way)
 {
+	const struct dk_call *c = &f->call;
 	const struct dkc_reg *r = way->reg;
 
 	PROBE(call_enter, c, &c->op->name[0], dkc_label_of(r), c->ks.bits,
 	      dkc_block_of(r)->device);
 }
 
-void dkc_trace_call_exit(const struct dk_call *c)
+void dkc_trace_call_exit(const struct dk_frame *f)
 {
-	PROBE(call_exit, c, c->result);
+	PROBE(call_exit, &f->call, f->result);
 }
 
 void dkc_trace_missing(const struct dk_op *op, u64 ks, int error)

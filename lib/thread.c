@@ -5,14 +5,6 @@
 
 #include <dispatchkey.h>
 
-/* zero is the default state */
-static __thread DKC_INITIAL_EXEC struct dk_local local;
-
-struct dk_local *dk_local_current(void)
-{
-	return &local;
-}
-
 int dk_thread_init(void)
 {
 	if (!dk_registry_default())

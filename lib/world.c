@@ -2,6 +2,7 @@
 /* Memory and RCU of the userspace world: calloc() and liburcu's bp flavour. */
 
 #include "world.h"
+#include "core/registry.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -10,6 +11,7 @@
 #define RETIRE_BATCH	64
 
 static struct dkc_retired *retired;
+static struct dkc_retired *replaced;	/* rows */
 static unsigned int num_retired;
 /* This thread is forking, and has liburcu's lock. */
 static __thread DKC_INITIAL_EXEC bool forks;
@@ -34,17 +36,27 @@ bool dkc_in_atomic(void)
 }
 
 /* Takes whole lists only, so a push needs no more than this. */
-void dkc_retire_node(struct dkc_retired *r)
+static void retire(struct dkc_retired *r, struct dkc_retired **list)
 {
-	struct dkc_retired *head = __atomic_load_n(&retired, __ATOMIC_RELAXED);
+	struct dkc_retired *head = __atomic_load_n(list, __ATOMIC_RELAXED);
 
 	(void)dkc_given_back(r);
 	/* counted first, so that nobody takes off what was not put on */
 	__atomic_fetch_add(&num_retired, 1, __ATOMIC_RELAXED);
 	do {
 		r->next = head;
-	} while (!__atomic_compare_exchange_n(&retired, &head, r, true,
+	} while (!__atomic_compare_exchange_n(list, &head, r, true,
 					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+void dkc_retire_node(struct dkc_retired *r)
+{
+	retire(r, &retired);
+}
+
+void dkc_retire_row(struct dkc_row *row)
+{
+	retire(&row->retired, &replaced);
 }
 
 void dkc_synchronize(void)
@@ -52,14 +64,17 @@ void dkc_synchronize(void)
 	/* what was retired by now may go with this grace period */
 	struct dkc_retired *batch = __atomic_exchange_n(&retired, NULL,
 							__ATOMIC_ACQUIRE);
-	unsigned int n = 0;
+	struct dkc_rows rows;
+	unsigned int n;
 	int cancel;
 
+	dkc_rows_begin(&rows, &replaced);
 	/* a thread that is cancelled in there would keep liburcu's lock */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	urcu_bp_synchronize_rcu();
-	pthread_setcancelstate(cancel, NULL);
 	dkc_readers_ended();
+	n = dkc_rows_end(&rows);
+	pthread_setcancelstate(cancel, NULL);
 	while (batch) {
 		struct dkc_retired *next = batch->next;
 

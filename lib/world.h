@@ -27,6 +27,17 @@ void dkc_gate_unlock(const sigset_t *mask);
 
 void dkc_rcu_thread_init(void);
 
+/* lib/gate.c: rows that were replaced, while a grace period is waited for. */
+struct dkc_rows {
+	struct dkc_retired *first;
+	struct dkc_rows *next;
+};
+
+void dkc_gate_init(void);
+void dkc_rows_begin(struct dkc_rows *rows, struct dkc_retired **from);
+/* How many were freed? */
+unsigned int dkc_rows_end(struct dkc_rows *rows);
+
 /* The C++ ABI: no header of the C library declares them. */
 int __cxa_atexit(void (*call)(void *data), void *data, void *owner);
 void __cxa_finalize(void *owner);

@@ -194,16 +194,16 @@ static int client_call_factorial(struct client_obj *o,
 				 struct dk_client_factorial *req)
 {
 	const struct dk_obj *objs[] = { &o->buf.dk };
-	struct dk_call call;
+	struct dk_frame frame;
 	int err;
 
-	err = dk_call_enter(&call, &sample_factorial_op, &dk_local_default, objs,
+	err = dk_call_enter(&frame, &sample_factorial_op, &dk_local_default, objs,
 			    ARRAY_SIZE(objs));
 	if (err)
 		return err;
-	req->device = dk_call_device(&call);
-	err = sample_factorial_run(&call, &o->buf.dk, req->n, &req->result);
-	dk_call_leave(&call);
+	req->device = dk_call_device(&frame.call);
+	err = sample_factorial_run(&frame, &o->buf.dk, req->n, &req->result);
+	dk_call_leave(&frame);
 	return err;
 }
 
@@ -233,16 +233,16 @@ static int client_call_copy(struct client_obj *dst, struct client_obj *src,
 			    struct dk_client_copy *req)
 {
 	const struct dk_obj *objs[] = { &dst->buf.dk, &src->buf.dk };
-	struct dk_call call;
+	struct dk_frame frame;
 	int err;
 
-	err = dk_call_enter(&call, &sample_copy_op, &dk_local_default, objs,
+	err = dk_call_enter(&frame, &sample_copy_op, &dk_local_default, objs,
 			    ARRAY_SIZE(objs));
 	if (err)
 		return err;
-	req->device = dk_call_device(&call);
-	err = sample_copy_run(&call, &dst->buf, &src->buf);
-	dk_call_leave(&call);
+	req->device = dk_call_device(&frame.call);
+	err = sample_copy_run(&frame, &dst->buf, &src->buf);
+	dk_call_leave(&frame);
 	return err;
 }
 

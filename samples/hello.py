@@ -44,7 +44,7 @@ class Provider(c.Structure):
 
 
 class OpDecl(c.Structure):
-    _fields_ = [("size", c.c_uint32), ("call_size", c.c_uint32), ("name", c.c_char_p),
+    _fields_ = [("size", c.c_uint32), ("call_abi", c.c_uint32), ("name", c.c_char_p),
                 ("sig", c.c_char_p), ("unbox", c.c_void_p), ("op", c.c_void_p),
                 ("schema", c.c_char_p), ("debug", c.c_char_p),
                 ("alias_analysis", c.c_uint32), ("num_params", c.c_uint32),
@@ -52,15 +52,23 @@ class OpDecl(c.Structure):
                 ("unbox_plain", c.c_void_p), ("sig_mark", c.c_uint64)]
 
 
+CALL_ABI = 2    # DK__CALL_ABI
+
+
 class Call(c.Structure):
-    """The rest, which is the dispatcher's own, is room for it."""
+    """Of a call, what its functions get."""
 
 
 Boxed = c.CFUNCTYPE(c.c_int, c.POINTER(Call), c.c_void_p)
-Call._fields_ = [("ks", Keyset), ("fn", c.c_void_p), ("local", c.POINTER(Local)),
-                 ("objs", c.c_void_p), ("decl", c.c_void_p), ("n", c.c_uint32),
-                 ("flags", c.c_uint32), ("boxed", Boxed), ("result", c.c_int),
-                 ("state", c.c_uint32), ("own", c.c_uint64 * 16)]
+Call._fields_ = [("ks", Keyset), ("decl", c.POINTER(OpDecl)), ("entry", c.c_void_p), ("op", c.c_void_p),
+                 ("local", c.POINTER(Local)), ("flags", c.c_uint32),
+                 ("reserved", c.c_uint32)]
+
+
+class Frame(c.Structure):
+    """The rest, which is the dispatcher's own, is room for it."""
+    _fields_ = [("call", Call), ("objs", c.c_void_p), ("boxed", Boxed), ("n", c.c_uint32),
+                ("result", c.c_int), ("own", c.c_uint64 * 20)]
 
 
 class Impl(c.Structure):
@@ -74,10 +82,10 @@ class Impl(c.Structure):
 
 for name, returns, *takes in [
         ("dk_call_below", Keyset, c.POINTER(Call)),
-        ("dk_call_enter", c.c_int, c.POINTER(Call), c.POINTER(OpDecl), c.POINTER(Local),
+        ("dk_call_enter", c.c_int, c.POINTER(Frame), c.POINTER(OpDecl), c.POINTER(Local),
          c.POINTER(c.POINTER(Obj)), c.c_uint),
         ("dk_call_key", c.c_uint, c.POINTER(Call)),
-        ("dk_call_leave", None, c.POINTER(Call)),
+        ("dk_call_leave", None, c.POINTER(Frame)),
         ("dk_key_name", c.c_char_p, c.c_void_p, c.c_uint, c.c_char_p),
         ("dk_key_parse", c.c_int, c.c_void_p, c.c_char_p, c.c_uint, c.POINTER(c.c_uint),
          c.POINTER(Diag)),
@@ -131,7 +139,7 @@ class AddArgs(c.Structure):
     _fields_ = [(arg, c.POINTER(Tensor)) for arg in ("out", "a", "b")]
 
 
-add = OpDecl(size=c.sizeof(OpDecl), call_size=c.sizeof(Call), name=b"my::add",
+add = OpDecl(size=c.sizeof(OpDecl), call_abi=CALL_ABI, name=b"my::add",
              sig=b"(struct tensor *out, const struct tensor *a, const struct tensor *b)")
 
 
@@ -139,11 +147,11 @@ def my_add(out, a, b):
     """Calls dispatch on a and b."""
     args = AddArgs(c.pointer(out), c.pointer(a), c.pointer(b))
     objs = (c.POINTER(Obj) * 2)(c.pointer(a.dk), c.pointer(b.dk))
-    call = Call()
-    error = dk.dk_call_enter(call, add, dk.dk_local_current(), objs, 2)
+    frame = Frame()
+    error = dk.dk_call_enter(frame, add, dk.dk_local_current(), objs, 2)
     if not error:
-        error = call.result = call.boxed(call, c.addressof(args))
-        dk.dk_call_leave(call)
+        error = frame.result = frame.boxed(frame.call, c.addressof(args))
+        dk.dk_call_leave(frame)
     return error
 
 

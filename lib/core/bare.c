@@ -9,8 +9,7 @@
 static void *(*dkc_bare_get)(size_t size);
 static void (*dkc_bare_put)(void *p);
 static struct dk_registry *dkc_bare_default;
-unsigned int dkc_bare_sections;
-u32 dkc_watching;
+unsigned int dk__bare_sections;
 static unsigned int dkc_bare_depth;
 static struct dkc_inside dkc_bare_inside[DKC_BARE_MAX_DEPTH];
 
@@ -69,15 +68,14 @@ void dkc_grace_end(struct dkc_grace *g)
 	(void)g;
 }
 
-int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
-		   const void *op)
+int dkc_gate_enter(u64 *room, const struct dkc_reg *reg, const void *op)
 {
 	struct dkc_inside *in = &dkc_bare_inside[dkc_bare_depth];
 
 	if (dkc_bare_depth == DKC_BARE_MAX_DEPTH)
 		return -ENOMEM;
 	*room = dkc_bare_depth++;
-	in->prov = prov;
+	in->prov = dkc_block_of(reg)->prov;
 	in->reg = reg;
 	in->op = op;
 	return 0;

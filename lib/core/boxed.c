@@ -7,53 +7,33 @@
 #include "registry.h"
 
 struct dk_extract {
-	struct dk_op *op;
-	struct dk_op_decl *decl;
-	const struct dk_local *local;
+	struct dk__request rq;
 	void *args;
-	const struct dk_call *from;	/* a redispatch from inside of it, or NULL */
-	u64 ks;
-	bool at_key;
-	unsigned int key;
 };
 
 /*
  * Whoever registered the function knows its type; and its declaration stays as
  * long as the function does.
  */
-static dk_boxed_fn_t dkc_unbox_of(const struct dk_call *c)
+static dk_boxed_fn_t dkc_unbox_of(const struct dk_frame *f)
 {
-	return c->flags & DK_CALL_PACKED ? c->boxed : dkc_impl_of(c->serves)->op->unbox;
-}
-
-/* At a key, or what comes behind. */
-static int dkc_enter_extracted(struct dk_call *c, struct dk_extract *x,
-			       const struct dk_obj *const *objs, unsigned int n)
-{
-	struct dkc_way way = {
-		.objs = objs, .n = n, .mask = !x->from, .ks = x->ks,
-		.at_key = x->at_key, .key = x->key, .boxed = true,
-	};
-
-	return x->from ? dkc_redispatch(c, x->from, x->from->decl, &way) :
-			 dkc_call(c, x->op, x->decl, x->local, &way);
+	return f->call.flags & DK_CALL_PACKED ? f->boxed :
+						dkc_impl_of(f->call.entry->reg)->op->unbox;
 }
 
 int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 		 unsigned int n)
 {
-	struct dk_call c DK__NOT_SET;
+	struct dk_frame f DK__NOT_SET;
 	dk_boxed_fn_t unbox;
-	int err;
+	int err = dk__call_enter(&f, &x->rq, objs, n);
 
-	err = x->from || x->at_key ? dkc_enter_extracted(&c, x, objs, n) :
-	      dkc_call_enter_boxed(&c, x->op, x->decl, x->local, objs, n);
 	if (err)
 		return err;
-	unbox = dkc_unbox_of(&c);
-	err = unbox ? unbox(&c, x->args) : -EPROTOTYPE;
-	c.result = err;
-	dk_call_leave(&c);
+	unbox = dkc_unbox_of(&f);
+	err = unbox ? unbox(&f.call, x->args) : -EPROTOTYPE;
+	f.result = err;
+	dk_call_leave(&f);
 	return err;
 }
 
@@ -100,7 +80,8 @@ int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 		  const struct dk_local *local, void *args)
 {
 	struct dk_extract x = {
-		.op = op, .decl = decl, .local = local, .args = args,
+		.rq = { .op = op, .decl = decl, .local = local, .flags = DK__FROM_BOXED },
+		.args = args,
 	};
 
 	return dkc_extract(&x, decl, false);
@@ -110,8 +91,11 @@ int dk_call_boxed_key(struct dk_op *op, struct dk_op_decl *decl,
 		      const struct dk_local *local, unsigned int key, void *args)
 {
 	struct dk_extract x = {
-		.op = op, .decl = decl, .local = local, .args = args,
-		.at_key = true, .key = key,
+		.rq = {
+			.op = op, .decl = decl, .local = local, .key = key,
+			.flags = DK__FROM_BOXED | DK__BY_KEY,
+		},
+		.args = args,
 	};
 
 	return dkc_extract(&x, decl, false);
@@ -119,11 +103,18 @@ int dk_call_boxed_key(struct dk_op *op, struct dk_op_decl *decl,
 
 int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args)
 {
-	struct dk_extract x = { .from = from, .ks = ks.bits, .args = args };
+	const struct dk_frame *f = dk_call_frame(from);
+	struct dk_extract x = {
+		.rq = {
+			.decl = (struct dk_op_decl *)from->decl, .from = from, .ks = ks,
+			.flags = DK__FROM_BOXED,
+		},
+		.args = args,
+	};
 
 	/* one that was made by hand, without a description of its arguments */
 	if (!from->decl->extract && !from->decl->param)
-		return dk_extracted(&x, from->objs, from->n);
+		return f ? dk_extracted(&x, f->objs, f->n) : -EPROTOTYPE;
 	return dkc_extract(&x, from->decl, !(from->flags & DK_CALL_BOXED));
 }
 

@@ -64,6 +64,8 @@ int dkc_change_prepare(struct dkc_change *ch)
 	struct dk_op *op;
 	int err;
 
+	if (ch->ops)
+		dkc_change_traced(ch->ops->reg);
 	for (op = ch->ops; op; op = op->change_next) {
 		err = dkc_row_build(op, true, &op->pending);
 		if (err) {
@@ -96,9 +98,45 @@ static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op,
 		return &dkc_row_gone;
 	if (!op->definer)
 		return &dkc_row_undefined;
+	if (op->reg->set_aside)
+		return dkc_row_aside(op->flags);
 	if (!full || (op->reg->flags & DK_REGISTRY_FORCE_RESOLVE))
 		return dkc_row_resolve(op->flags);
 	return full;
+}
+
+/*
+ * Hooks, counters and tracers are asked on the slow path only, and where readers and
+ * writers of this world have no fence to share, all calls take it: their tables are set
+ * aside. That takes no memory, in neither direction.
+ */
+void dkc_change_watched(struct dk_registry *reg, bool more)
+{
+	struct dk_op *op;
+	bool aside;
+	u32 pos = 0;
+
+	dkc_store(reg->watched, more ? reg->watched + 1 : reg->watched - 1);
+	aside = reg->watched || !dkc_has_fast_calls();
+	if (aside == reg->set_aside)
+		return;
+	reg->set_aside = aside;
+	while ((op = dkc_op_next(reg, &pos)))
+		dkc_publish(op->row, dkc_row_for_calls(op, dkc_deref_locked(op->base)));
+}
+
+/*
+ * Where tracers come and go without a word, as in userspace, they see calls from the next
+ * change of the registry on.
+ */
+void dkc_change_traced(struct dk_registry *reg)
+{
+	bool traced = dkc_calls_are_traced();
+
+	if (traced != reg->traced) {
+		reg->traced = traced;
+		dkc_change_watched(reg, traced);
+	}
 }
 
 static void dkc_op_publish(struct dk_op *op)
@@ -132,6 +170,8 @@ void dkc_change_force(struct dkc_change *ch)
 {
 	struct dk_op *op;
 
+	if (ch->ops)
+		dkc_change_traced(ch->ops->reg);
 	while ((op = ch->ops)) {
 		if (dkc_row_build(op, false, &op->pending)) {
 			op->pending = NULL;

@@ -10,7 +10,9 @@
  * memory		dkc_alloc() zeroed, may sleep; dkc_try_alloc() neither
  *			sleeps nor warns; dkc_free()
  * dkc_retire()		frees behind a grace period, waits for nothing and
- *			cannot fail; the struct begins with a struct dkc_retired
+ *			cannot fail; the struct begins with a struct dkc_retired.
+ *			dkc_retire_row() also waits for the calls inside of its
+ *			entries, where a slot keeps them
  * dkc_flush_retired()	a good moment to free what was retired: no lock is
  *			held, but the caller may be in a read section
  * struct dkc_mutex	dkc_mutex_init() _destroy() _lock() _unlock()
@@ -20,18 +22,18 @@
  * dkc_now()		a clock for deadlines, in ms; it never says 0
  * dkc_in_atomic()	is the caller where it must not wait for a grace period
  * dkc_might_sleep()	tells that a sleepable call is about to be made
- * dkc_first_section()	is the caller's thread not known yet? Then its first read
- *			section makes it known
  * dkc_section_stays()	tells the checker that a function returns inside of a
  * dkc_section_ends()	read section, and that another one ends it
- * DKC_RCU_CALLERS	1 if callers can be in an RCU section of their own
  * gate			see struct dkc_inside below
+ * dkc_section_is_gate()	does the read section of a call keep its provider, for an
+ *			operator of these flags; dkc_slots_are_gate() does a slot of
+ *			dk__begin(), for every operator
+ * dkc_has_fast_calls()	may calls take the fast path at all
  * dkc_full_barrier()	orders all before it against all behind it;
  *			dkc_read_barrier() loads against loads
  * dkc_counter		dkc_count() adds one and gives the sum; dkc_uncount() takes
  *			one away, gives the rest, and is a full barrier
- * dkc_watched()		does anybody want to know of calls, of any registry, between
- *			dkc_watch_begin() and dkc_watch_end()
+ * dkc_calls_are_traced()	does a tracer want to see calls
  * struct dkc_counts	see below
  * dkc_trace()		tells a tracer of what happened, by the function
  *			dkc_trace_POINT(), see registry.h
@@ -101,7 +103,6 @@ struct dkc_reg;
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
-#include <linux/jump_label_ratelimit.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -130,16 +131,11 @@ struct dkc_grace {
 	unsigned long cookie;
 };
 
-/*
- * A call that nobody watches has no branch. Watchers that come and go under load do
- * not stop all processors each time: the branch stays for a second.
- */
-extern struct static_key_false_deferred dkc_watching;
-#define dkc_watched()		static_branch_unlikely(&dkc_watching.key)
-#define dkc_watch_begin()	static_branch_deferred_inc(&dkc_watching)
-#define dkc_watch_end()		static_branch_slow_dec_deferred(&dkc_watching)
+/* kmod/trace.c: tracers of calls. */
+extern u32 dkc_call_tracers;
+#define dkc_calls_are_traced()	(READ_ONCE(dkc_call_tracers) != 0)
 
-/* kmod/trace.h has them; those of calls watch all calls, see dkc_watched(). */
+/* kmod/trace.h has them; those of calls set tables aside: dkc_change_traced(). */
 DECLARE_TRACEPOINT(dk_register);
 DECLARE_TRACEPOINT(dk_unregister);
 DECLARE_TRACEPOINT(dk_publish);
@@ -196,13 +192,18 @@ static inline void *dkc_get_zeroed(size_t size)
 		(void)dkc_given_back(p);				\
 		kvfree_rcu(p, retired.rcu);				\
 	} while (0)
+#define dkc_retire_row(p)	dkc_retire(p)
 #define dkc_flush_retired()	do { } while (0)
+
+#define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
+#define dkc_slots_are_gate()	false
+#define dkc_has_fast_calls()	true
 
 /* kmod/gate.c: dkc_gate_enter(), which has room for every call. */
 void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
 		   const void *op);
-#define dkc_gate_enter(room, prov, reg, op)				\
-	(dkc_gate_take(room, prov, reg, op), 0)
+#define dkc_gate_enter(room, reg, op)					\
+	(dkc_gate_take(room, dkc_block_of(reg)->prov, reg, op), 0)
 
 #define dkc_read_lock()		rcu_read_lock()
 #define dkc_read_unlock()	rcu_read_unlock()
@@ -230,8 +231,6 @@ void dkc_registry_dies(struct dk_registry *reg);
 				 preempt_count() > 0 || irqs_disabled())
 /* The check alone: whether others are let run here, is the function's to say. */
 #define dkc_might_sleep()	__might_sleep(__FILE__, __LINE__)
-#define dkc_first_section()	false
-#define DKC_RCU_CALLERS		1
 #define dkc_section_stays()	__release(RCU)
 #define dkc_section_ends()	__acquire(RCU)
 #define dkc_likely(x)		likely(x)
@@ -275,8 +274,6 @@ void *memmove(void *dst, const void *src, size_t n);
 /* One thread and no interrupts that call: nothing to lock, nothing to wait for. */
 void *dkc_bare_alloc(size_t size);
 void dkc_bare_free(void *p);
-extern unsigned int dkc_bare_sections;
-
 struct dkc_retired {
 	u8 unused;
 };
@@ -297,10 +294,7 @@ struct dkc_counter {
 #define dkc_trace(point, ...)	do { } while (0)
 #define dkc_trace_call(point, ...)	do { } while (0)
 
-extern u32 dkc_watching;
-#define dkc_watched()		dkc_unlikely(dkc_watching)
-#define dkc_watch_begin()	((void)dkc_watching++)
-#define dkc_watch_end()		((void)dkc_watching--)
+#define dkc_calls_are_traced()	false
 
 struct dkc_counts {
 	u64 *n;
@@ -325,10 +319,15 @@ struct dkc_counts {
 #define dkc_try_alloc(size)	dkc_bare_alloc(size)
 #define dkc_free(p)		dkc_bare_free(p)
 #define dkc_retire(p)		dkc_bare_free(p)
+#define dkc_retire_row(p)	dkc_bare_free(p)
 #define dkc_flush_retired()	do { } while (0)
 
-#define dkc_read_lock()		((void)dkc_bare_sections++)
-#define dkc_read_unlock()	((void)dkc_bare_sections--)
+#define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
+#define dkc_slots_are_gate()	false
+#define dkc_has_fast_calls()	true
+
+#define dkc_read_lock()		((void)dk__bare_sections++)
+#define dkc_read_unlock()	((void)dk__bare_sections--)
 #define __rcu
 #define dkc_deref(p)		(p)
 #define dkc_deref_locked(p)	(p)
@@ -341,10 +340,8 @@ struct dkc_counts {
 #define dkc_load_acquire(x)	(x)
 #define dkc_full_barrier()	do { } while (0)
 #define dkc_read_barrier()	do { } while (0)
-#define dkc_first_section()	false
-#define dkc_in_atomic()		(dkc_bare_sections > 0)
+#define dkc_in_atomic()		(dk__bare_sections > 0)
 #define dkc_might_sleep()	do { } while (0)
-#define DKC_RCU_CALLERS		0
 #define dkc_section_stays()	do { } while (0)
 #define dkc_section_ends()	do { } while (0)
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
@@ -352,7 +349,7 @@ struct dkc_counts {
 #define dkc_noinline		__attribute__((noinline))
 #define dkc_always_inline	inline __attribute__((always_inline))
 
-#define dkc_self()		((const void *)&dkc_bare_sections)
+#define dkc_self()		((const void *)&dk__bare_sections)
 #define dkc_owner_name(mod)	((void)(mod), "")
 #define dkc_cancel_off(was)	(*(was) = 0)
 #define dkc_cancel_on(was)	((void)(was))
@@ -428,7 +425,7 @@ struct dkc_counter {
 /* No call into the dynamic linker on the call path; keep these few and small. */
 #define DKC_INITIAL_EXEC	__attribute__((tls_model("initial-exec")))
 
-/* lib/probe.c; a tracer that comes counts itself, and watches all calls. */
+/* lib/probe.c; a tracer that comes counts itself. */
 #ifdef DKC_PROBES
 extern u32 dkc_call_probes DKC_HIDDEN;
 extern u32 dkc_change_probes DKC_HIDDEN;
@@ -448,10 +445,7 @@ extern u32 dkc_change_probes DKC_HIDDEN;
 			dkc_trace_##point(__VA_ARGS__);			\
 	} while (0)
 
-extern u32 dkc_watching DKC_HIDDEN;
-#define dkc_watched()		dkc_unlikely(dkc_peek(dkc_watching) | dkc_call_probes)
-#define dkc_watch_begin()	__atomic_fetch_add(&dkc_watching, 1, __ATOMIC_RELAXED)
-#define dkc_watch_end()		__atomic_fetch_sub(&dkc_watching, 1, __ATOMIC_RELAXED)
+#define dkc_calls_are_traced()	(dkc_call_probes != 0)
 
 /* lib/count.c: every thread has counters of its own for the calls that it makes. */
 struct dkc_counts {
@@ -474,12 +468,6 @@ u64 dkc_counts_lost(void);
 int dkc_gate_thread_init(void);
 extern __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self DKC_HIDDEN;
 
-#ifdef _LGPL_SOURCE
-#define dkc_first_section()	(!URCU_TLS(urcu_bp_reader))
-#else
-#define dkc_first_section()	(!dkc_gate_self)
-#endif
-
 #ifdef DKC_TSAN
 extern char dkc_grace_period;
 #define dkc_reader_ends()	__tsan_release(&dkc_grace_period)
@@ -495,7 +483,7 @@ extern char dkc_grace_period;
  */
 static inline void dkc_read_lock(void)
 {
-	if (__builtin_expect(dkc_first_section(), 0))
+	if (__builtin_expect(!dkc_gate_self, 0))
 		dkc_gate_thread_init();
 	urcu_bp_read_lock();
 }
@@ -513,7 +501,13 @@ void dkc_free(void *p);
 void dkc_retire_node(struct dkc_retired *r);
 #define dkc_retire(p)		dkc_retire_node(&(p)->retired)
 void dkc_flush_retired(void);
+struct dkc_row;
+void dkc_retire_row(struct dkc_row *row);
 void dkc_synchronize(void);
+#define dkc_section_is_gate(flags)	((void)(flags), false)
+#define dkc_slots_are_gate()	true
+extern bool dkc_fences DKC_HIDDEN;	/* lib/gate.c: there is membarrier() */
+#define dkc_has_fast_calls()	dkc_fences
 u64 dkc_now(void);
 bool dkc_in_atomic(void);
 unsigned int *dkc_thread_depth(void);
@@ -543,7 +537,6 @@ void dkc_owner_came(void *owner);
 #define dkc_read_barrier()	__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #endif
 #define dkc_might_sleep()	do { } while (0)
-#define DKC_RCU_CALLERS		0
 #define dkc_section_stays()	do { } while (0)
 #define dkc_section_ends()	do { } while (0)
 #define dkc_likely(x)		__builtin_expect(!!(x), 1)
@@ -618,12 +611,11 @@ typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
 #define DKC_GATE_ROOM	8	/* words, of which the gate makes a record */
 
 /*
- * The calling thread is inside, until it leaves with the same @room. Returns 0,
- * or -ENOMEM where it cannot make a record for this thread.
+ * The calling thread is inside, until it leaves with the same @room. Returns 0, or
+ * -ENOMEM where it cannot make a record for this thread.
  */
 #ifndef dkc_gate_enter
-int dkc_gate_enter(u64 *room, const void *prov, const struct dkc_reg *reg,
-		   const void *op);
+int dkc_gate_enter(u64 *room, const struct dkc_reg *reg, const void *op);
 #endif
 void dkc_gate_leave(u64 *room);
 /* Is @is true of any, or of any of the calling thread's? */

@@ -44,35 +44,35 @@ static void dkc_tell_hooks(const struct dk_hook_info *info, u64 stamp, bool afte
 	dkc_read_unlock();
 }
 
-static void dkc_hook_info(struct dk_hook_info *info, const struct dk_call *c,
+static void dkc_hook_info(struct dk_hook_info *info, const struct dk_frame *f,
 			  struct dk_op *op, u64 ks)
 {
 	info->size = sizeof(*info);
-	info->kind = c->hook_kind;
-	info->depth = c->hook_depth;
+	info->kind = f->hook_kind;
+	info->depth = f->hook_depth;
 	info->key = dk_keyset_key(op->reg->layout, DK_KEYSET(ks));
 	info->ks.bits = ks;
 	info->name = op->name;
 	info->op = op;
-	info->call = c;
-	info->sequence = c->hook_sequence;
+	info->call = &f->call;
+	info->sequence = f->hook_sequence;
 	info->result = 0;
 	info->reserved = 0;
 }
 
 /* Calls from inside of this one are one deeper. */
-static void dkc_nest(struct dk_call *c)
+static void dkc_nest(struct dk_frame *f)
 {
 	unsigned int *depth = dkc_thread_depth();
 
 	if (depth) {
-		c->hook_depth = (*depth)++;
+		f->hook_depth = (*depth)++;
 		return;
 	}
-	c->hook_depth = c->local->depth;
-	c->hook_local = *c->local;
-	c->hook_local.depth++;
-	c->local = &c->hook_local;
+	f->hook_depth = f->call.local->depth;
+	f->hook_local = *f->call.local;
+	f->hook_local.depth++;
+	f->call.local = &f->hook_local;
 }
 
 static void dkc_unnest(void)
@@ -94,7 +94,7 @@ static s64 dkc_sequence(struct dk_registry *reg, unsigned int kind, u64 ks)
 	return ((unsigned long)dkc_count(&reg->sequence) - 1) & ~0ul >> 1;
 }
 
-void dkc_hooks_before(struct dk_call *c, struct dk_op *op, struct dkc_way *way, int err)
+void dkc_hooks_before(struct dk_frame *f, struct dk_op *op, struct dkc_way *way, int err)
 {
 	struct dk_registry *reg = op->reg;
 	struct dk_hook_info info;
@@ -102,36 +102,36 @@ void dkc_hooks_before(struct dk_call *c, struct dk_op *op, struct dkc_way *way, 
 
 	dkc_read_lock();
 	newest = dkc_deref(reg->hooks);
-	c->hook_stamp = newest ? newest->id : 0;
+	f->hook_stamp = newest ? newest->id : 0;
 	dkc_read_unlock();
 	if (!newest)
 		return;
-	c->hook_kind = way->mask ? DK_HOOK_CALL : DK_HOOK_REDISPATCH;
+	f->hook_kind = way->mask ? DK_HOOK_CALL : DK_HOOK_REDISPATCH;
 	if (way->boxed)
-		c->hook_kind += DK_HOOK_CALL_BOXED;
-	c->hook_sequence = dkc_sequence(reg, c->hook_kind, way->ks);
-	dkc_nest(c);
-	dkc_hook_info(&info, c, op, way->ks);
+		f->hook_kind += DK_HOOK_CALL_BOXED;
+	f->hook_sequence = dkc_sequence(reg, f->hook_kind, way->ks);
+	dkc_nest(f);
+	dkc_hook_info(&info, f, op, way->ks);
 	if (err)
 		info.call = NULL;
-	dkc_tell_hooks(&info, c->hook_stamp, false);
+	dkc_tell_hooks(&info, f->hook_stamp, false);
 	if (!err) {
-		c->result = 0;
-		c->state |= DKC_CALL_HOOKED;
+		f->result = 0;
+		f->state |= DKC_CALL_HOOKED;
 		return;
 	}
 	info.result = err;
-	dkc_tell_hooks(&info, c->hook_stamp, true);
+	dkc_tell_hooks(&info, f->hook_stamp, true);
 	dkc_unnest();
 }
 
-void dkc_hooks_after(struct dk_call *c)
+void dkc_hooks_after(struct dk_frame *f)
 {
 	struct dk_hook_info info;
 
-	dkc_hook_info(&info, c, c->op, c->ks.bits);
-	info.result = c->result;
-	dkc_tell_hooks(&info, c->hook_stamp, true);
+	dkc_hook_info(&info, f, f->call.op, f->call.ks.bits);
+	info.result = f->result;
+	dkc_tell_hooks(&info, f->hook_stamp, true);
 	dkc_unnest();
 }
 
@@ -152,7 +152,6 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
 	dkc_remark(why, DK_WHY_NONE, NULL);
-	dkc_watch_begin();
 	dkc_mutex_lock(&reg->lock);
 	if (h->reg) {
 		err = dkc_refuse(why, DK_WHY_HOOKED, NULL);
@@ -163,10 +162,9 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
 		h->id = ++reg->hooks_so_far;
 		dkc_publish(h->next, dkc_deref_locked(reg->hooks));
 		dkc_publish(reg->hooks, h);
+		dkc_change_watched(reg, true);
 	}
 	dkc_mutex_unlock(&reg->lock);
-	if (err)
-		dkc_watch_end();
 	return err;
 }
 
@@ -198,6 +196,8 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 	if (reg) {
 		dkc_mutex_lock(&reg->lock);
 		found = dkc_hooks_unlink(reg, h);
+		if (found)
+			dkc_change_watched(reg, false);
 		/*
 		 * the last we see of it: another caller may have its memory soon. Pairs with
 		 * the load above: selftests/model/message.pml
@@ -205,8 +205,6 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 		if (found)
 			dkc_store_release(h->reg, NULL);
 		dkc_mutex_unlock(&reg->lock);
-		if (found)
-			dkc_watch_end();
 	}
 	/* where another caller has taken it out, this one waits, too */
 	dkc_synchronize();

@@ -171,7 +171,7 @@ int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 {
 	struct dk_registry *reg = op->reg;
 	struct dkc_way way = { .objs = objs, .n = n, .mask = true, .ks = merged };
-	const struct dkc_row *row = dkc_deref_locked(op->row);
+	const struct dkc_row *row = dkc_row_of_op(op);
 	enum dk_provenance rule;
 	int err;
 

@@ -358,6 +358,21 @@ static u64 dkc_inside_since(const struct dkc_asked *asked)
 	return asked->core->gone ? dkc_load(asked->core->grace_over) : 0;
 }
 
+/* Which operator was called, as far as it is known: of a backend fallback its key. */
+static void dkc_tell_op(const struct dkc_inside *in, char text[DK_NAME_MAX])
+{
+	const struct dk_op *op = in->op;
+	char key[DK_NAME_MAX];
+	const char *const part[] = { "fallback for ", key };
+
+	if (op) {
+		dkc_strcpy(text, op->name, DK_NAME_MAX);
+		return;
+	}
+	dkc_key_text(dkc_block_of(in->reg)->prov->reg, in->reg->key, key);
+	dkc_join(text, DK_NAME_MAX, part, DKC_COUNT(part));
+}
+
 static bool dkc_answer(const struct dkc_inside *in, void *data)
 {
 	struct dkc_asked *asked = data;
@@ -371,7 +386,7 @@ static bool dkc_answer(const struct dkc_inside *in, void *data)
 	answer->thread = dkc_inside_who(in, answer->thread_name,
 					sizeof(answer->thread_name));
 	answer->device = dkc_block_of(in->reg)->device;
-	dkc_strcpy(answer->op, ((const struct dk_op *)in->op)->name, sizeof(answer->op));
+	dkc_tell_op(in, answer->op);
 	dkc_strcpy(answer->label, dkc_label_of(in->reg), sizeof(answer->label));
 	return true;
 }

@@ -4,10 +4,10 @@
  */
 #include "registry.h"
 
-/* Leaves no key of a set, and has nothing for any: dkc_look_up() may ask for all. */
+/* Leaves no key of a set, and has nothing for any: dk__look_up() may ask for all. */
 static const struct dkc_shape shape_of_none = {
-	.entries = DK_NUM_ENTRIES,
-	.index = { [DK_NUM_ENTRIES - 1] = DKC_ID_MISSING },
+	.entries = DK_NUM_ENTRIES + 1,
+	.index = { [DK_NUM_ENTRIES] = DKC_ID_MISSING },
 };
 
 /* The rows that stand for something else than a table. */
@@ -17,25 +17,28 @@ static const struct dkc_shape shape_of_none = {
 const struct dkc_row dkc_row_undefined = { NO_TABLE(DKC_ROW_UNDEFINED) };
 const struct dkc_row dkc_row_gone = { NO_TABLE(DKC_ROW_GONE) };
 
-#define RESOLVE(flags)							\
-	static const struct dkc_row resolve_##flags = {			\
-		NO_TABLE(DKC_ROW_RESOLVE), .op_flags = (flags),		\
+/* The class of the call is that of its row. */
+#define BY_FLAGS(name, kind)						\
+	static const struct dkc_row name##_0 = { NO_TABLE(kind) };	\
+	static const struct dkc_row name##_1 = { NO_TABLE(kind), .op_flags = 1 }; \
+	static const struct dkc_row name##_2 = { NO_TABLE(kind), .op_flags = 2 }; \
+	static const struct dkc_row name##_3 = { NO_TABLE(kind), .op_flags = 3 }; \
+									\
+	const struct dkc_row *dkc_row_##name(unsigned int flags)	\
+	{								\
+		static const struct dkc_row *const rows[] = {		\
+			&name##_0, &name##_1, &name##_2, &name##_3,	\
+		};							\
+									\
+		return rows[flags & (DK_OP_ATOMIC | DK_OP_SAME_DEVICE)]; \
 	}
 
-RESOLVE(0);
-RESOLVE(1);
-RESOLVE(2);
-RESOLVE(3);
+/* The one that asks the evaluator, for an operator of these flags. */
+BY_FLAGS(resolve, DKC_ROW_RESOLVE)
+/* And the one that sends calls to the slow path. */
+BY_FLAGS(aside, DKC_ROW_ASIDE)
 
-/* The row that asks the evaluator, for an operator of these flags. */
-const struct dkc_row *dkc_row_resolve(unsigned int flags)
-{
-	static const struct dkc_row *const rows[] = {
-		&resolve_0, &resolve_1, &resolve_2, &resolve_3,
-	};
-
-	return rows[flags & (DK_OP_ATOMIC | DK_OP_SAME_DEVICE)];
-}
+struct dk_op dk__unbound = { .row = &dkc_row_undefined };
 
 static const struct dk_impl dkc_stock_impl = {
 	.label = "fallthrough",
@@ -141,15 +144,17 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->fallback = dkc_alloc(entries * sizeof(*reg->fallback));
 	/* behind those of a trimmed table is one for all that have none */
 	reg->shape_entries = dkc_table_size(l) + l->trimmed;
-	/* dkc_look_up() looks before it knows of which layout the row is */
-	if (reg->shape_entries < DK_NUM_ENTRIES)
-		reg->shape_entries = DK_NUM_ENTRIES;
+	/* dk__look_up() looks before it knows of which layout the row is */
+	if (reg->shape_entries <= DK_NUM_ENTRIES)
+		reg->shape_entries = DK_NUM_ENTRIES + 1;
 	if (!reg->easel || !reg->stock || !reg->fallback)
 		goto no_tables;
 	if ((flags & DK_REGISTRY_STOCKED) && dkc_registry_stock(reg))
 		goto no_tables;
 	dkc_fallbacks_changed(reg);
 	dkc_mutex_init(&reg->lock);
+	reg->set_aside = !dkc_has_fast_calls();
+	dkc_change_traced(reg);
 	dkc_registry_born(reg);
 	dkc_remark(why, DK_WHY_NONE, NULL);
 	return reg;

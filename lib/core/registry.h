@@ -153,16 +153,20 @@ struct dkc_shape {
 	struct dkc_retired retired;
 	struct dkc_shape *next;
 	struct dkc_look *look;
+	u64 *open;		/* the slots that only fallbacks may serve */
 	u32 hash;
 	u32 users;
 	u16 entries;
 	u8 n;			/* functions that it names */
 	u8 direct;		/* the first id of those that are called as they are */
 	u8 used;		/* aliases that serve anywhere */
-	u64 mask[DKC_MAX_BACKENDS];
-	u64 *open;		/* the slots that only fallbacks may serve */
+	/* the rest is what inlined code reads: struct dk__shape */
+	u64 mask[DKC_MAX_BACKENDS] __attribute__((aligned(8)));
 	u8 index[];
 };
+
+_Static_assert(offsetof(struct dkc_shape, mask) == offsetof(struct dk__shape, mask), "ABI");
+_Static_assert(offsetof(struct dkc_shape, index) == sizeof(struct dk__shape), "ABI");
 
 /* What rows are painted on, one at a time and under the lock. */
 struct dkc_easel {
@@ -197,11 +201,6 @@ enum dkc_entry_id {
 	DKC_ID_FIRST
 };
 
-struct dkc_ent {
-	dk_fn_t fn;
-	const struct dkc_reg *reg;
-};
-
 #define DKC_NOT_DIRECT	256	/* no id is as great */
 
 enum dkc_row_kind {
@@ -209,6 +208,8 @@ enum dkc_row_kind {
 	DKC_ROW_UNDEFINED,	/* nobody defines the operator */
 	DKC_ROW_RESOLVE,	/* ask the evaluator */
 	DKC_ROW_GONE,		/* the registry is shut down */
+	DKC_ROW_ASIDE,		/* all calls take the slow path, which asks @base */
+	DKC_ROW_IN_USE,		/* replaced, and a call is inside: lib/gate.c */
 };
 
 /*
@@ -237,9 +238,16 @@ struct dkc_row {
 	u16 n;
 	u8 kind;
 	u8 op_flags;		/* the class of the call is that of its row */
-	u64 sig;		/* hash of the functions' signature, 0: unknown */
-	struct dkc_ent ent[];	/* from DKC_ID_FIRST on */
+	u64 sig __attribute__((aligned(8)));	/* hash of the functions' signature, 0: unknown */
+	struct dk__entry ent[];	/* from DKC_ID_FIRST on */
 };
+
+_Static_assert(offsetof(struct dkc_row, shape) == offsetof(struct dk__table, shape), "ABI");
+_Static_assert(offsetof(struct dkc_row, direct) == offsetof(struct dk__table, first_direct),
+	       "ABI");
+_Static_assert(offsetof(struct dkc_row, sig) == offsetof(struct dk__table, sig), "ABI");
+_Static_assert(offsetof(struct dkc_row, ent) == sizeof(struct dk__table), "ABI");
+_Static_assert(DKC_ID_FIRST == DK__FIRST_ENTRY, "ABI");
 
 struct dk_op {
 	union {
@@ -279,6 +287,8 @@ struct dk_op {
 	u8 name_len;
 	char name[];
 };
+
+_Static_assert(offsetof(struct dk_op, row) == offsetof(struct dk__op, table), "ABI");
 
 /*
  * The counters of the functions of a block, by their place, or of the fallbacks that serve
@@ -373,6 +383,9 @@ struct dk_registry {
 	struct dkc_stats __rcu *stats;	/* NULL: calls are not counted */
 	bool v1;			/* the call path that was compiled for v1 */
 	bool shutdown;
+	bool set_aside;		/* calls are to take the slow path; as published */
+	bool traced;
+	u32 watched;		/* by hooks, counters and the world's tracers */
 	bool is_default;		/* its world made it, and keeps it */
 	u32 visitors;			/* who look for what a module left */
 	struct dk_registry *next_born;	/* its world's */
@@ -501,7 +514,7 @@ static inline u64 dkc_served(const struct dk_registry *reg, const struct dkc_sha
 }
 
 /* From DKC_ID_FIRST on. */
-static inline const struct dkc_ent *dkc_row_ent(const struct dkc_row *row, unsigned long id)
+static inline const struct dk__entry *dkc_row_ent(const struct dkc_row *row, unsigned long id)
 {
 	return &row->ent[(long)id - DKC_ID_FIRST];
 }
@@ -640,6 +653,10 @@ void dkc_row_discard(struct dk_registry *reg, const struct dkc_row *row);
 void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row);
 
 /* change.c: every change of a registry; under the lock. */
+/* What calls are to see now that calls are watched, or are not any more. */
+void dkc_change_watched(struct dk_registry *reg, bool more);
+/* Tracers of calls have come or gone. */
+void dkc_change_traced(struct dk_registry *reg);
 /* A block that only the writer has seen is live, or a live one is unpublished. */
 void dkc_block_turn(struct dkc_block *b, bool live);
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
@@ -704,6 +721,8 @@ u32 dkc_op_place(struct dk_registry *reg, const char *name);
 extern const struct dkc_row dkc_row_undefined;
 const struct dkc_row *dkc_row_resolve(unsigned int flags);
 extern const struct dkc_row dkc_row_gone;
+/* The row that sends calls to the slow path, for an operator of these flags. */
+const struct dkc_row *dkc_row_aside(unsigned int flags);
 /* All rows to "gone"; nothing is freed. For the end of a process. */
 void dkc_registry_shutdown(struct dk_registry *reg);
 /* Do the published rows of an operator say what the rules say? */
@@ -914,11 +933,11 @@ void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r);
 /* One that nothing served. */
 void dkc_stats_count_missing(const struct dk_op *op);
 
-/* call.c and hook.c: state of a struct dk_call */
+/* call.c and hook.c: state of a struct dk_frame */
 enum dkc_call_state {
-	DKC_CALL_ATOMIC,	/* a read section lasts until it is left */
-	DKC_CALL_SLEEPABLE,	/* it is in its provider's gate */
-	DKC_CALL_IN_RCU,	/* a read section outlasts it, of the caller or an outer call */
+	DKC_CALL_IN_GATE,	/* it is in its provider's gate */
+	DKC_CALL_IN_SECTION,	/* a read section of its own lasts until it is left */
+	DKC_CALL_IN_CALLERS,	/* a read section of its caller's */
 	DKC_CALL_HOOKED = 4,	/* a flag: hooks were told that it began */
 	DKC_CALL_TRACED = 8,	/* a flag: tracers are told that it ends */
 };
@@ -928,7 +947,13 @@ enum dkc_call_state {
 /* Is a declaration of this version, and of the calls that are made through it? */
 static inline bool dkc_decl_fits(const struct dk_op_decl *decl)
 {
-	return decl->size == sizeof(*decl) && decl->call_size == sizeof(struct dk_call);
+	return decl->size == sizeof(*decl) && decl->call_abi == DK__CALL_ABI;
+}
+
+/* Does a declaration point to an operator of a registry? */
+static inline bool dkc_is_bound(const struct dk_op *op)
+{
+	return op && op != &dk__unbound;
 }
 
 /* call.c: a call on its way: what was asked, and what was found. */
@@ -937,32 +962,21 @@ struct dkc_way {
 	unsigned int n;
 	bool mask;		/* a call, and not a redispatch */
 	bool boxed;		/* how the caller has the arguments */
-	bool in_rcu;		/* the caller is in a read section that outlasts the call */
-	const struct dk_op_decl *decl;	/* to be compared, or NULL */
-	u64 sig;		/* of @decl, once it was compared */
+	bool in_rcu;		/* the caller is in a read section */
+	struct dk_op_decl *decl;	/* to be compared, or NULL */
 	u64 ks;
 	dk_fn_t fn;
 	const struct dkc_reg *reg;
 	bool at_key;		/* what is registered at @key, not what the table says */
 	unsigned int key;
-	bool by_keyset;		/* @ks is known, and local state does not count */
 };
 
 /* hook.c: tell of a call that was entered, or that nothing serves. */
-void dkc_hooks_before(struct dk_call *c, struct dk_op *op, struct dkc_way *way, int err);
+void dkc_hooks_before(struct dk_frame *f, struct dk_op *op, struct dkc_way *way, int err);
 /* The same, before it is left. */
-void dkc_hooks_after(struct dk_call *c);
-/* As dk_call_enter() and dk_call_redispatch(), and the way stays known; @op may
- * be NULL.
- */
-int dkc_call(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
-	     const struct dk_local *local, struct dkc_way *way);
-/* As dk_call_enter_op(), @op may be NULL, from boxed arguments. */
-int dkc_call_enter_boxed(struct dk_call *c, struct dk_op *op, struct dk_op_decl *decl,
-			 const struct dk_local *local, const struct dk_obj *const *objs,
-			 unsigned int n);
-int dkc_redispatch(struct dk_call *c, const struct dk_call *from,
-		   const struct dk_op_decl *decl, struct dkc_way *way);
+void dkc_hooks_after(struct dk_frame *f);
+/* In a read section, or under the lock. */
+const struct dkc_row *dkc_row_of_op(const struct dk_op *op);
 int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way);
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n);
@@ -984,8 +998,8 @@ bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *ser
 void dkc_trace_register(const struct dkc_reg *r);
 void dkc_trace_unregister(const struct dkc_reg *r);
 void dkc_trace_publish(const struct dk_op *op, const struct dkc_row *row);
-void dkc_trace_call_enter(const struct dk_call *c, const struct dkc_way *way);
-void dkc_trace_call_exit(const struct dk_call *c);
+void dkc_trace_call_enter(const struct dk_frame *f, const struct dkc_way *way);
+void dkc_trace_call_exit(const struct dk_frame *f);
 void dkc_trace_missing(const struct dk_op *op, u64 ks, int error);
 void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool leaves, bool empty);
 

@@ -7,18 +7,18 @@
 
 static size_t dkc_row_size(const struct dkc_shape *s)
 {
-	return offsetof(struct dkc_row, ent) + s->n * sizeof(struct dkc_ent);
+	return offsetof(struct dkc_row, ent) + s->n * sizeof(struct dk__entry);
 }
 
-static struct dkc_ent *dkc_fill_one(struct dkc_ent *ent, const struct dkc_reg *r)
+static struct dk__entry *dkc_fill_one(struct dk__entry *ent, const struct dkc_reg *r)
 {
 	ent->reg = r;
 	ent->fn = dkc_impl_of(r)->fn;	/* a fallthrough has none */
 	return ent + 1;
 }
 
-static struct dkc_ent *dkc_fill_fallbacks(const struct dk_op *op, const struct dkc_shape *s,
-					  struct dkc_ent *ent)
+static struct dk__entry *dkc_fill_fallbacks(const struct dk_op *op, const struct dkc_shape *s,
+					  struct dk__entry *ent)
 {
 	unsigned int i;
 	u64 left;
@@ -35,7 +35,7 @@ static void dkc_row_fill(const struct dk_op *op, struct dkc_row *row)
 {
 	const struct dkc_easel *e = op->reg->easel;
 	const u64 *slots = e->look.slots;
-	struct dkc_ent *ent = dkc_fill_fallbacks(op, row->shape, row->ent);
+	struct dk__entry *ent = dkc_fill_fallbacks(op, row->shape, row->ent);
 	unsigned int group, i;
 	u64 left;
 
@@ -50,6 +50,13 @@ static void dkc_row_fill(const struct dk_op *op, struct dkc_row *row)
 			for (left = *slots++; left; left &= left - 1)
 				ent = dkc_fill_one(ent, e->slot[64 * i + dkc_ffs64(left)]);
 	}
+}
+
+/* May calls be made by the index of the row alone? */
+static bool dkc_has_fast_path(const struct dk_op *op)
+{
+	return op->reg->v1 && !(op->flags & DK_OP_SAME_DEVICE) &&
+	       (dkc_section_is_gate(op->flags) || dkc_slots_are_gate());
 }
 
 /* One row, of the operator without a device or with one. */
@@ -68,8 +75,7 @@ static int dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
 	row->op_flags = op->flags;
 	row->sig = dkc_op_sig(op);
 	row->n = s->n;
-	row->direct = op->reg->v1 && !(op->flags & DK_OP_SAME_DEVICE) ? s->direct :
-									DKC_NOT_DIRECT;
+	row->direct = dkc_has_fast_path(op) ? s->direct : DKC_NOT_DIRECT;
 	dkc_row_fill(op, row);
 	*out = row;
 	return 0;
@@ -141,11 +147,14 @@ static void dkc_row_drop(struct dk_registry *reg, const struct dkc_row *row,
 {
 	struct dkc_row *r = (struct dkc_row *)row;
 
-	dkc_shape_put(reg, r->shape);
+	const struct dkc_shape *shape = r->shape;
+
+	/* before the shape, so that no shape is freed and its row not known as replaced */
 	if (published)
-		dkc_retire(r);
+		dkc_retire_row(r);
 	else
 		dkc_free(r);
+	dkc_shape_put(reg, shape);
 }
 
 static void dkc_rows_drop(struct dk_registry *reg, const struct dkc_row *row,
@@ -192,6 +201,8 @@ int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row)
 		return err;
 	err = dkc_devtab_build(op, *row, may_sleep, &tab);
 	(*row)->devs = tab;
+	if (tab)
+		(*row)->direct = DKC_NOT_DIRECT;
 	if (err) {
 		dkc_row_discard(op->reg, *row);
 		*row = NULL;

@@ -462,7 +462,6 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	reg = dkc_registry(reg);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
-	dkc_watch_begin();
 	dkc_mutex_lock(&reg->lock);
 	was_on = reg->counters;
 	if (reg->shutdown) {
@@ -475,12 +474,11 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 		reg->lost_counts = dkc_counts_lost();
 		reg->generation++;
 		dkc_publish(reg->stats, reg->counters);
+		dkc_change_watched(reg, true);
 	}
 	dkc_mutex_unlock(&reg->lock);
 	/* nobody has seen it */
 	dkc_stats_free(undone);
-	if (was_on || reason)
-		dkc_watch_end();
 	dkc_flush_retired();
 	if (reason)
 		return dkc_refuse(why, reason, NULL);
@@ -501,9 +499,9 @@ int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why)
 	dkc_mutex_lock(&reg->lock);
 	s = dkc_stats_detach(reg);
 	reg->generation += !!s;
-	dkc_mutex_unlock(&reg->lock);
 	if (s)
-		dkc_watch_end();
+		dkc_change_watched(reg, false);
+	dkc_mutex_unlock(&reg->lock);
 	/* where another caller has taken them, this one waits, too */
 	dkc_synchronize();
 	dkc_stats_free(s);
@@ -512,11 +510,7 @@ int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why)
 
 void dkc_stats_end(struct dk_registry *reg)
 {
-	struct dkc_stats *s = dkc_stats_detach(reg);
-
-	if (s)
-		dkc_watch_end();
-	dkc_stats_free(s);
+	dkc_stats_free(dkc_stats_detach(reg));
 }
 
 /* ---- what was counted --------------------------------------------------------- */

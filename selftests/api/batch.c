@@ -79,14 +79,14 @@ static void end(void)
 	t_close();
 }
 
-static int enter(struct dk_call *c, unsigned int kind, struct dk_obj *x)
+static int enter(struct dk_frame *c, unsigned int kind, struct dk_obj *x)
 {
 	const struct dk_obj *const objs[] = { x };
 
 	return dk_call_enter_op(c, handles[kind], decls[kind], &dk_local_default, objs, 1);
 }
 
-static int run(struct dk_call *c, unsigned int kind, struct dk_obj *x, int n, int *sum)
+static int run(struct dk_frame *c, unsigned int kind, struct dk_obj *x, int n, int *sum)
 {
 	return kind ? atomic_run(c, x, n, sum) : sleepable_run(c, x, n, sum);
 }
@@ -96,7 +96,7 @@ static int run(struct dk_call *c, unsigned int kind, struct dk_obj *x, int n, in
 /* Each run has arguments and an answer of its own; @times is how often a redispatch adds. */
 static void batch_of(unsigned int kind, struct dk_obj x, int times)
 {
-	struct dk_call c;
+	struct dk_frame c;
 	int n, sum = 0;
 
 	if (!CHECK_OK(enter(&c, kind, &x)))
@@ -131,7 +131,7 @@ static void nothing_runs(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	unsigned int kind;
-	struct dk_call c;
+	struct dk_frame c;
 
 	begin();
 	for (kind = 0; kind < 2; kind++) {
@@ -166,7 +166,7 @@ static void a_batch_is_one_call(void)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_stat s = { .size = sizeof(s) };
 	unsigned int kind;
-	struct dk_call c;
+	struct dk_frame c;
 	int n, sum = 0;
 
 	begin();
@@ -205,7 +205,7 @@ static void run_as_asked(void *data)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct batch *b = data;
-	struct dk_call c;
+	struct dk_frame c;
 	int n;
 
 	b->err = enter(&c, b->kind, &x);

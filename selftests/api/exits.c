@@ -71,7 +71,7 @@ struct visitor {
 	unsigned int rounds;	/* of destructors before that one */
 	int error;
 	unsigned int inside_at_end;
-	struct dk_call calls[DEEP];
+	struct dk_frame calls[DEEP];
 };
 
 static void enter(struct visitor *v)

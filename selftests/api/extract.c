@@ -305,7 +305,7 @@ static void generators_behind_a_function(void)
 
 static int how_many(struct dk_call *c, void *args)
 {
-	served_by = c->n;
+	served_by = dk_call_frame(c)->n;
 	return 0;
 }
 

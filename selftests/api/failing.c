@@ -1080,7 +1080,7 @@ static void define_and_call(struct dk_op_decl *decl, bool atomic, bool early)
 	struct dk_provider p = unregistered;
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	const struct dk_obj *const objs[] = { &x };
-	struct dk_call c;
+	struct dk_frame c;
 
 	impl = (struct dk_impl)DK_IMPL_ATOMIC(turns, DK_CPU, turns_here);
 	impl.op = decl;

@@ -64,7 +64,7 @@ static int outer_autograd(struct dk_call *c, struct dk_obj *x, int *n)
 static int outer_cpu(struct dk_call *c, struct dk_obj *x, int *n)
 {
 	++*n;
-	return inner_in(c->local, x, n) ?: 7;
+	return inner_in(dk_call_local(c), x, n) ?: 7;
 }
 
 static int inner_autograd(struct dk_call *c, struct dk_obj *x, int *n)

@@ -51,7 +51,7 @@ static void everything_is_answered(void)
 	const struct dk_obj *objs[] = { &cpu };
 	struct dk_local local = t_no_local();
 	struct dk_op_decl decl = t_decl("late::new");
-	struct dk_call c, below;
+	struct dk_frame c, below;
 	struct late_args boxed;
 	unsigned int backend;
 	struct dk_op *op;
@@ -79,12 +79,12 @@ static void everything_is_answered(void)
 	dkc_registry_shutdown(t_reg);
 
 	/* refuses: dk_call_redispatch ESHUTDOWN SHUTDOWN */
-	CHECK_INT(dk_call_redispatch(&below, &c, &late_op, cpu.ks, objs, 1),
+	CHECK_INT(dk_call_redispatch(&below, &c.call, &late_op, cpu.ks, objs, 1),
 		  -ESHUTDOWN);
 	boxed.x = &cpu;
 	boxed.who = &who;
 	/* refuses: dk_redispatch_boxed ESHUTDOWN SHUTDOWN */
-	CHECK_INT(dk_redispatch_boxed(&c, cpu.ks, &boxed), -ESHUTDOWN);
+	CHECK_INT(dk_redispatch_boxed(&c.call, cpu.ks, &boxed), -ESHUTDOWN);
 	dk_call_leave(&c);
 	/* refuses: dk_call_enter_op ESHUTDOWN SHUTDOWN */
 	CHECK_INT(late_at(op, &local, &cpu, &who), -ESHUTDOWN);

@@ -171,7 +171,7 @@ static void atomic_operator_without_rows(void)
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
 	const struct dk_obj *objs[] = { &cpu };
 	struct dk_local local = t_no_local();
-	struct dk_call c;
+	struct dk_frame c;
 
 	t_first_call();
 	t_open("v1", 0);
@@ -193,7 +193,7 @@ static void atomic_operator_without_rows(void)
 	CHECK_INT(t_call(op, &traced, NULL), -ENOSYS);
 	CHECK_INT(t_call(op, &cpu, NULL), 2);
 	if (CHECK_OK(dk_call_enter_op(&c, op, &decl, &local, objs, 1))) {
-		CHECK(dkc_in_atomic());
+		CHECK_INT(dkc_in_atomic(), T_KERNEL);
 		dk_call_leave(&c);
 	}
 	CHECK(!dkc_in_atomic());

@@ -330,17 +330,18 @@ static unsigned int seen;
 /* Once more, without this mode. */
 static int generic_mode(struct dk_call *c, void *args)
 {
-	struct dk_local without = *c->local;
-	struct dk_call again;
+	struct dk_local without = *dk_call_local(c);
+	struct dk_frame again;
 	int err;
 
 	DK_LOCAL_EXCLUDE(&without, DK_SET(DK_TESTING_ONLY_GENERIC_MODE));
 	seen++;
-	err = dk_call_enter(&again, (struct dk_op_decl *)c->decl, &without, c->objs, c->n);
+	err = dk_call_enter(&again, (struct dk_op_decl *)c->decl, &without,
+			    dk_call_frame(c)->objs, dk_call_frame(c)->n);
 	if (err)
 		return err;
-	err = again.flags & DK_CALL_PACKED ? again.boxed(&again, args) :
-					     again.decl->unbox(&again, args);
+	err = again.call.flags & DK_CALL_PACKED ?
+	      again.boxed(&again.call, args) : again.call.decl->unbox(&again.call, args);
 	dk_call_leave(&again);
 	return err;
 }
@@ -354,7 +355,7 @@ static int plain_cpu(struct dk_call *c, struct dk_obj *x, int *who)
 /* Calls with the local state of its caller, as a thread would. */
 static int composite_any(struct dk_call *c, struct dk_obj *x, int *who)
 {
-	return plain_in(c->local, x, who) ?: plain_in(&local, x, who);
+	return plain_in(dk_call_local(c), x, who) ?: plain_in(&local, x, who);
 }
 
 static void mode_key(void)

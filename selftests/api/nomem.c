@@ -356,8 +356,8 @@ static void rules_and_an_old_row(void)
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
 	const struct dk_obj *objs[] = { &cpu };
 	struct dkc_way way = { .objs = objs, .n = 1, .mask = true };
-	struct dk_op_decl other;
 	static struct dk_impl late;
+	struct dk_op_decl other;
 
 	t_open("v1", 0);
 	t_join(&base, "base");
@@ -369,9 +369,9 @@ static void rules_and_an_old_row(void)
 	CHECK_OK(dk_impls_register(&base, &late, 1, &t_why));
 	way.ks = cpu.ks.bits;
 	CHECK_INT(dkc_find(op, old, &way), -ENOENT);
+	way.ks = cpu.ks.bits;
 	other = decl;
 	other.sig = "(int other)";
-	way.ks = cpu.ks.bits;
 	way.decl = &other;
 	CHECK_INT(dkc_find(op, dkc_row_resolve(0), &way), -EPROTOTYPE);
 	way.ks = cpu.ks.bits;

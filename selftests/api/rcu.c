@@ -39,7 +39,7 @@ static void begin(void)
 static int rcu_call(const struct dk_obj *x, int *who)
 {
 	const struct dk_obj *objs[] = { x };
-	struct dk_call c;
+	struct dk_frame c;
 	int err;
 
 	err = dk_call_enter_rcu(&c, &rcu_atomic_op, &dk_local_default, objs, 1);
@@ -107,7 +107,7 @@ static int strict_call(struct dk_op_decl *decl, const struct dk_obj *x,
 		       const struct dk_obj *y)
 {
 	const struct dk_obj *objs[] = { x, y };
-	struct dk_call c;
+	struct dk_frame c;
 	int err;
 
 	rcu_read_lock();

@@ -310,6 +310,40 @@ static int inside(struct dk_op *op, const struct dk_op_decl *decl,
 	return err;
 }
 
+/* In an RCU read section nobody can be waited for; elsewhere a call is a call. */
+static void from_inside_atomic(struct dk_op *atomic)
+{
+	if (!T_KERNEL) {
+		REFUSED(inside(atomic, &within_atomic_op, unregister_table), EDEADLK, INSIDE,
+			"a");
+		REFUSED(inside(atomic, &within_atomic_op, cpu_offline), EDEADLK,
+			INSIDE_BACKEND, "CPU");
+		CHECK_OK(inside(atomic, &within_atomic_op, drain_b));
+		return;
+	}
+	/* refuses: dk_provider_unregister EDEADLK ATOMIC */
+	REFUSED_ERR(inside(atomic, &within_atomic_op, unregister_a), EDEADLK);
+	REFUSED_ERR(inside(atomic, &within_atomic_op, unregister_b), EDEADLK);
+	REFUSED_ERR(inside(atomic, &within_atomic_op, unregister_none), EDEADLK);
+	/* refuses: dk_provider_drain EDEADLK ATOMIC */
+	REFUSED_ERR(inside(atomic, &within_atomic_op, drain_a), EDEADLK);
+	REFUSED_ERR(inside(atomic, &within_atomic_op, drain_b), EDEADLK);
+	/* refuses: dk_impls_unregister EDEADLK ATOMIC */
+	REFUSED(inside(atomic, &within_atomic_op, unregister_table), EDEADLK, ATOMIC,
+		"");
+	REFUSED(inside(atomic, &within_atomic_op, unregister_table_of_b), EDEADLK,
+		ATOMIC, "");
+	/* refuses: dk_device_unregister EDEADLK ATOMIC */
+	REFUSED(inside(atomic, &within_atomic_op, unregister_card), EDEADLK, ATOMIC,
+		"");
+	REFUSED(inside(atomic, &within_atomic_op, unregister_card_of_b), EDEADLK,
+		ATOMIC, "");
+	/* refuses: dk_device_set_online EDEADLK ATOMIC */
+	REFUSED(inside(atomic, &within_atomic_op, card_offline), EDEADLK, ATOMIC, "");
+	/* refuses: dk_backend_set_online EDEADLK ATOMIC */
+	REFUSED(inside(atomic, &within_atomic_op, cpu_offline), EDEADLK, ATOMIC, "");
+}
+
 static void from_inside(void)
 {
 	struct dk_op *op, *atomic;
@@ -339,28 +373,7 @@ static void from_inside(void)
 	/* refuses: dk_backend_set_online_timeout EDEADLK INSIDE_BACKEND */
 	REFUSED(inside(op, &within_op, cpu_offline_soon), EDEADLK, INSIDE_BACKEND, "CPU");
 
-	/* from an atomic call nobody can be waited for */
-	/* refuses: dk_provider_unregister EDEADLK ATOMIC */
-	REFUSED_ERR(inside(atomic, &within_atomic_op, unregister_a), EDEADLK);
-	REFUSED_ERR(inside(atomic, &within_atomic_op, unregister_b), EDEADLK);
-	REFUSED_ERR(inside(atomic, &within_atomic_op, unregister_none), EDEADLK);
-	/* refuses: dk_provider_drain EDEADLK ATOMIC */
-	REFUSED_ERR(inside(atomic, &within_atomic_op, drain_a), EDEADLK);
-	REFUSED_ERR(inside(atomic, &within_atomic_op, drain_b), EDEADLK);
-	/* refuses: dk_impls_unregister EDEADLK ATOMIC */
-	REFUSED(inside(atomic, &within_atomic_op, unregister_table), EDEADLK, ATOMIC,
-		"");
-	REFUSED(inside(atomic, &within_atomic_op, unregister_table_of_b), EDEADLK,
-		ATOMIC, "");
-	/* refuses: dk_device_unregister EDEADLK ATOMIC */
-	REFUSED(inside(atomic, &within_atomic_op, unregister_card), EDEADLK, ATOMIC,
-		"");
-	REFUSED(inside(atomic, &within_atomic_op, unregister_card_of_b), EDEADLK,
-		ATOMIC, "");
-	/* refuses: dk_device_set_online EDEADLK ATOMIC */
-	REFUSED(inside(atomic, &within_atomic_op, card_offline), EDEADLK, ATOMIC, "");
-	/* refuses: dk_backend_set_online EDEADLK ATOMIC */
-	REFUSED(inside(atomic, &within_atomic_op, cpu_offline), EDEADLK, ATOMIC, "");
+	from_inside_atomic(atomic);
 
 	/* another provider can be drained and unregistered */
 	CHECK_OK(inside(op, &within_op, drain_b));
@@ -876,7 +889,7 @@ static int enter(struct dk_op *op, struct dk_op_decl *decl, const struct dk_obj 
 {
 	const struct dk_obj *const objs[] = { x, y };
 	struct dk_op_decl own = *decl;
-	struct dk_call c;
+	struct dk_frame c;
 	int err = dk_call_enter_op(&c, op, decl, &dk_local_default, objs, 2);
 
 	if (!err)
@@ -915,7 +928,7 @@ static void calls(void)
 	struct same_args left = { &gone, NULL }, unclear = { &other, NULL };
 	const struct dk_obj *objs[2];
 	struct dk_op_decl wrong = same_op, older = same_op;
-	struct dk_call c, below;
+	struct dk_frame c, below;
 	struct dk_op *op;
 	u32 d0, d1;
 
@@ -978,32 +991,32 @@ static void calls(void)
 	objs[1] = NULL;
 	CHECK_OK(dk_call_enter_op(&c, op, &same_op, &dk_local_default, objs, 2));
 	/* refuses: dk_call_redispatch ENOSYS MISSING */
-	REFUSED_ERR(dk_call_redispatch(&below, &c, &same_op, DK_SET(DK_PYTHON), objs,
+	REFUSED_ERR(dk_call_redispatch(&below, &c.call, &same_op, DK_SET(DK_PYTHON), objs,
 				       1), ENOSYS);
 	/* refuses: dk_call_redispatch EPROTOTYPE SIGNATURE */
-	REFUSED_ERR(dk_call_redispatch(&below, &c, &wrong, DK_SET(DK_CPU), objs, 1),
+	REFUSED_ERR(dk_call_redispatch(&below, &c.call, &wrong, DK_SET(DK_CPU), objs, 1),
 		    EPROTOTYPE);
-	REFUSED_ERR(dk_call_redispatch(&below, &c, &by_name_op, DK_SET(DK_CPU), objs,
+	REFUSED_ERR(dk_call_redispatch(&below, &c.call, &by_name_op, DK_SET(DK_CPU), objs,
 				       1), EPROTOTYPE);
 	/* an entry that is a fallthrough passes on */
-	CHECK_OK(dk_call_redispatch(&below, &c, &same_op,
+	CHECK_OK(dk_call_redispatch(&below, &c.call, &same_op,
 				    dk_keyset_or(DK_SET(DK_CONJUGATE),
 						 DK_SET(DK_CPU)), objs, 1));
-	CHECK_INT(below.ks.bits, DK_KEY_BITS(DK_CPU));
+	CHECK_INT(below.call.ks.bits, DK_KEY_BITS(DK_CPU));
 	dk_call_leave(&below);
 	/* refuses: dk_call_redispatch ENOTUNIQ AMBIGUOUS */
-	REFUSED_ERR(dk_call_redispatch(&below, &c, &same_op, DK_SET(DK_AUTOGRAD_OTHER),
+	REFUSED_ERR(dk_call_redispatch(&below, &c.call, &same_op, DK_SET(DK_AUTOGRAD_OTHER),
 				       objs, 1), ENOTUNIQ);
 	objs[0] = &c0;
 	objs[1] = &c1;
 	/* refuses: dk_call_redispatch EXDEV TWO_DEVICES */
-	REFUSED_ERR(dk_call_redispatch(&below, &c, &same_op, c0.ks, objs, 2), EXDEV);
+	REFUSED_ERR(dk_call_redispatch(&below, &c.call, &same_op, c0.ks, objs, 2), EXDEV);
 	/* refuses: dk_redispatch_boxed EXDEV TWO_DEVICES */
-	REFUSED_ERR(dk_redispatch_boxed(&c, c0.ks, &both), EXDEV);
+	REFUSED_ERR(dk_redispatch_boxed(&c.call, c0.ks, &both), EXDEV);
 	/* refuses: dk_redispatch_boxed ENOSYS MISSING */
-	REFUSED_ERR(dk_redispatch_boxed(&c, DK_SET(DK_PYTHON), &one), ENOSYS);
+	REFUSED_ERR(dk_redispatch_boxed(&c.call, DK_SET(DK_PYTHON), &one), ENOSYS);
 	/* refuses: dk_redispatch_boxed ENOTUNIQ AMBIGUOUS */
-	REFUSED_ERR(dk_redispatch_boxed(&c, DK_SET(DK_AUTOGRAD_OTHER), &one),
+	REFUSED_ERR(dk_redispatch_boxed(&c.call, DK_SET(DK_AUTOGRAD_OTHER), &one),
 		    ENOTUNIQ);
 
 	/* the device is what is missing */
@@ -1024,10 +1037,10 @@ static void calls(void)
 	objs[0] = &gone;
 	objs[1] = NULL;
 	/* refuses: dk_call_redispatch ENODEV DEVICE_GONE */
-	REFUSED_ERR(dk_call_redispatch(&below, &c, &same_op, gone.ks, objs, 1),
+	REFUSED_ERR(dk_call_redispatch(&below, &c.call, &same_op, gone.ks, objs, 1),
 		    ENODEV);
 	/* refuses: dk_redispatch_boxed ENODEV DEVICE_GONE */
-	REFUSED_ERR(dk_redispatch_boxed(&c, gone.ks, &left), ENODEV);
+	REFUSED_ERR(dk_redispatch_boxed(&c.call, gone.ks, &left), ENODEV);
 
 	CHECK_OK(dk_op_undefine(&r_a, "refusals::same", &t_why));
 	r_rebase();
@@ -1038,9 +1051,9 @@ static void calls(void)
 	REFUSED_ERR(t_route(op, &c0, NULL), ENOENT);
 	objs[0] = &c0;
 	/* refuses: dk_call_redispatch ENOENT NOT_DEFINED */
-	REFUSED_ERR(dk_call_redispatch(&below, &c, &same_op, c0.ks, objs, 1), ENOENT);
+	REFUSED_ERR(dk_call_redispatch(&below, &c.call, &same_op, c0.ks, objs, 1), ENOENT);
 	/* refuses: dk_redispatch_boxed ENOENT NOT_DEFINED */
-	REFUSED_ERR(dk_redispatch_boxed(&c, c0.ks, &one), ENOENT);
+	REFUSED_ERR(dk_redispatch_boxed(&c.call, c0.ks, &one), ENOENT);
 	/*
 	 * A redispatch is of the thread of the call that it is in, and a boxed
 	 * one of its operator.
@@ -1069,7 +1082,7 @@ static void wrong_type_first(unsigned int flags)
 	const struct dk_obj *const first[] = { &cpu, &python, &other, &c0, &gone };
 	const struct dk_obj *objs[] = { &cpu, &c1 };
 	struct same_args args = { &cpu, &python };
-	struct dk_call c;
+	struct dk_frame c;
 	struct dk_op *op;
 	unsigned int i;
 	u32 d0, d1;

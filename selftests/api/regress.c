@@ -259,7 +259,7 @@ static int enter_by_handle(struct dk_op_decl *decl, struct dk_obj *x)
 {
 	const struct dk_obj *const objs[] = { x };
 	struct dk_local local = t_no_local();
-	struct dk_call c;
+	struct dk_frame c;
 	int err = dk_call_enter_op(&c, op, decl, &local, objs, 1);
 
 	if (!err)
@@ -419,7 +419,7 @@ static void local_state_of_another_layout(void)
 		struct dk_obj x = t_obj(dk_keyset_or(on_cpu, set).bits);
 		const struct dk_obj *objs[] = { &x };
 		struct dk_local local;
-		struct dk_call c;
+		struct dk_frame c;
 		int err, way;
 
 		for (way = 0; way < 2; way++) {
@@ -434,9 +434,9 @@ static void local_state_of_another_layout(void)
 			CHECK_INT(dk_op_route(op, in, out, objs, 1, &t_answer), err);
 			if (err)
 				continue;
-			CHECK_INT(c.ks.bits, t_answer.effective.bits);
-			CHECK(c.fn == (dk_fn_t)t_functions[t_answer.entry.label[1] -
-							   '0']);
+			CHECK_INT(c.call.ks.bits, t_answer.effective.bits);
+			CHECK(dk_call_fn(&c.call) ==
+			      (dk_fn_t)t_functions[t_answer.entry.label[1] - '0']);
 			if (!way && f == fpga)
 				CHECK_STR(t_answer.entry.label, "f1");
 			if (way && f == fpga)

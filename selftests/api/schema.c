@@ -505,12 +505,13 @@ static void all_print_back(void)
 /* Which of the arguments a boxed call dispatches on, as PyTorch numbers them. */
 static int tell_mask(struct dk_call *c, void *args)
 {
+	const struct dk_frame *f = dk_call_frame(c);
 	u64 *mask = dk_call_priv(c);
 	unsigned int i;
 
 	*mask = 0;
-	for (i = 0; i < c->n; i++)
-		*mask = *mask << 1 | !!c->objs[i];
+	for (i = 0; i < f->n; i++)
+		*mask = *mask << 1 | !!f->objs[i];
 	return 0;
 }
 

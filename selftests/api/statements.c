@@ -426,7 +426,7 @@ static int times_seen;
 
 static struct dk_local without_mode(const struct dk_call *c)
 {
-	struct dk_local local = *c->local;
+	struct dk_local local = *dk_call_local(c);
 
 	dk_local_exclude(&local, DK_SET(MODE));
 	return local;
@@ -454,7 +454,7 @@ static int whole_anywhere(struct dk_call *c, struct dk_obj *x, int *trace)
 	int i, err = 0;
 
 	for (i = 0; i < 3 && !err; i++)
-		err = noted_at(op, c->local, x, trace);
+		err = noted_at(op, dk_call_local(c), x, trace);
 	return err;
 }
 
@@ -483,7 +483,7 @@ static int unwraps(struct dk_call *c, void *args)
 	int err;
 
 	note(a->trace, 8);
-	err = noted_at(called, c->local, &w->inside, a->trace);
+	err = noted_at(called, dk_call_local(c), &w->inside, a->trace);
 	dk_op_put(called);
 	note(a->trace, 9);
 	return err;

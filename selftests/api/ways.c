@@ -190,11 +190,11 @@ static struct dk_keyset set_of(const struct ask *a)
 static int from_sleepable(const struct ask *a)
 {
 	const struct dk_obj *const first[] = { all[0], NULL };
-	struct dk_call c;
+	struct dk_frame c;
 	int err;
 
 	CHECK_OK(dk_call_enter(&c, &ways_sleepable_op, &dk_local_default, first, 2));
-	err = ways_sleepable_redispatch(&c, set_of(a), a->x, a->y, a->seen);
+	err = ways_sleepable_redispatch(&c.call, set_of(a), a->x, a->y, a->seen);
 	dk_call_leave(&c);
 	return err;
 }
@@ -229,11 +229,11 @@ static int in_rcu(const struct ask *a)
 static int from_atomic(const struct ask *a)
 {
 	const struct dk_obj *const first[] = { all[0], NULL };
-	struct dk_call c;
+	struct dk_frame c;
 	int err;
 
 	CHECK_OK(dk_call_enter(&c, &ways_atomic_op, &dk_local_default, first, 2));
-	err = ways_atomic_redispatch(&c, set_of(a), a->x, a->y, a->seen);
+	err = ways_atomic_redispatch(&c.call, set_of(a), a->x, a->y, a->seen);
 	dk_call_leave(&c);
 	return err;
 }

@@ -44,7 +44,7 @@ static void make_tables(void)
 		*p++ = 'a' + i / 10;
 		*p++ = 'a' + i % 10;
 		decl[i] = (struct dk_op_decl){
-			.size = sizeof(decl[i]), .call_size = sizeof(struct dk_call),
+			.size = sizeof(decl[i]), .call_abi = DK__CALL_ABI,
 			.name = name[i],
 		};
 		impl[i] = (struct dk_impl){
@@ -71,13 +71,13 @@ static int call(unsigned int i, unsigned int backend)
 {
 	struct dk_obj x = dk_obj_on(backend, 0);
 	const struct dk_obj *objs[] = { &x };
-	struct dk_call c;
+	struct dk_frame c;
 	int err, who = -1;
 
 	err = dk_call_enter(&c, &decl[i], &dk_local_default, objs, 1);
 	if (err)
 		return err;
-	err = c.boxed(&c, &who);
+	err = c.boxed(&c.call, &who);
 	dk_call_leave(&c);
 	return err ? err : who == (int)i;
 }

@@ -105,12 +105,12 @@ static void call_device_64(unsigned int n)
 static void redispatch_atomic(unsigned int n)
 {
 	const struct dk_obj *objs[] = { &traced };
-	struct dk_call c;
+	struct dk_frame c;
 
 	if (dk_call_enter(&c, &bench_atomic_op, &dk_local_default, objs, 1))
 		return;
 	while (n--)
-		bench_atomic_below(&c, &traced, 1);
+		bench_atomic_below(&c.call, &traced, 1);
 	c.result = 0;
 	dk_call_leave(&c);
 }
@@ -157,12 +157,12 @@ static void call_sleepable(unsigned int n)
 static void redispatch_sleepable(unsigned int n)
 {
 	const struct dk_obj *objs[] = { &traced };
-	struct dk_call c;
+	struct dk_frame c;
 
 	if (dk_call_enter(&c, &bench_sleepable_op, &dk_local_default, objs, 1))
 		return;
 	while (n--)
-		bench_sleepable_below(&c, &traced, 1);
+		bench_sleepable_below(&c.call, &traced, 1);
 	c.result = 0;
 	dk_call_leave(&c);
 }
@@ -171,7 +171,7 @@ static void redispatch_sleepable(unsigned int n)
 static void call_batches(unsigned int n)
 {
 	const struct dk_obj *objs[] = { &on_cpu };
-	struct dk_call c;
+	struct dk_frame c;
 	unsigned int i;
 
 	while (n--) {

@@ -236,7 +236,7 @@ static void name(const struct bench_contender *contender, unsigned long n) \
 	struct dk_obj *x = &objects[contender->object][0];		\
 	struct dk_obj *y = &objects[contender->object][1];		\
 	const struct dk_obj *objs[2] = { x, y };			\
-	struct dk_call c;						\
+	struct dk_frame c;						\
 	int bad = 0, i;							\
 									\
 	for (; n; n -= BATCH) {						\

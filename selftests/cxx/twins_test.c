@@ -42,7 +42,11 @@ DK_OP(plus, "t::plus", (struct dk_obj *x, int *n), (x, n), (x));
 
 static int plus_cpu(struct dk_call *c, struct dk_obj *x, int *n)
 {
+	SAME(dk_local_current(), TWIN(dk_local_current)());
 	SAME(dk_call_key(c), TWIN(dk_call_key)(c));
+	SAME(dk_call_fn(c), TWIN(dk_call_fn)(c));
+	SAME(dk_call_frame(c), TWIN(dk_call_frame)(c));
+	SAME(dk_call_local(c), TWIN(dk_call_local)(c));
 	*n += 1;
 	return 0;
 }

@@ -124,7 +124,7 @@ static int many_register(struct many_op *op, struct dk_diag *why)
 	int err = 0;
 
 	op->decl.size = sizeof(op->decl);
-	op->decl.call_size = sizeof(struct dk_call);
+	op->decl.call_abi = DK__CALL_ABI;
 	op->decl.name = strsep(&rest, " ");
 	op->decl.schema = op->schema;
 	while (!err && (word = strsep(&rest, " ")))

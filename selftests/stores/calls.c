@@ -141,7 +141,7 @@ static int guarded(struct dk_obj *x)
 
 #define BATCH	4
 
-static int run_batch(struct dk_call *c, struct dk_obj *x)
+static int run_batch(struct dk_frame *c, struct dk_obj *x)
 {
 	int err = 0, i;
 
@@ -155,7 +155,7 @@ static int run_batch(struct dk_call *c, struct dk_obj *x)
 static int batches(const struct side *side, struct dk_obj *x)
 {
 	const struct dk_obj *objs[] = { x };
-	struct dk_call c;
+	struct dk_frame c;
 	int err;
 
 	err = dk_call_enter_op(&c, side->calm, &calm_op, &dk_local_default, objs, 1);

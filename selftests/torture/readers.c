@@ -190,7 +190,7 @@ void torture_call(struct actor *a, bool atomic, unsigned int depth)
 static void torture_batch(struct actor *a)
 {
 	const struct dk_obj *objs[1];
-	struct dk_call c;
+	struct dk_frame c;
 	struct plan p;
 	unsigned int n;
 	int err;

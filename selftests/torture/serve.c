@@ -182,7 +182,7 @@ int serve_never(struct dk_call *c, struct dk_obj *x, struct ticket *t)
 static int hand_on(struct dk_call *c, struct dk_obj *x, struct ticket *t)
 {
 	const struct dk_obj *const objs[] = { x };
-	struct dk_call next;
+	struct dk_frame next;
 	int err;
 
 	/* the operator is any of ours; their functions are of one type */

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * All that code which is compiled into callers reads and writes, and the fast path
+ * of a call. This is ABI: DK__CALL_ABI grows with every change, and lib/core/call.c
+ * asserts that the structures of the dispatcher begin with these.
+ * Included by <dispatchkey-call.h>.
+ *
+ * A fast call finds the function in one table and does nothing else. Everything
+ * unusual - an operator that is not defined, counters, hooks, functions of devices or
+ * of another type, a keyset that nothing serves - is a table or an entry below
+ * @first_direct, and takes the slow path.
+ */
+#ifndef _DISPATCHKEY_INLINE_H
+#define _DISPATCHKEY_INLINE_H
+
+#include <dispatchkey-local.h>
+#include <dispatchkey-operator.h>
+
+#ifdef __KERNEL__
+#include <linux/bitops.h>
+#include <linux/rcupdate.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a declaration was compiled for; the slow path compares it before it binds one. */
+#define DK__CALL_ABI		2
+
+#ifdef __cplusplus
+#define DK__CAST(type, x)	reinterpret_cast<type>(x)
+#else
+#define DK__CAST(type, x)	((type)(x))
+#endif
+#define DK__UNLIKELY(x)		__builtin_expect(!!(x), 0)
+#define DK__ALWAYS_INLINE	static inline __attribute__((always_inline, unused))
+/* All of it is written before it is read; a compiler may zero it otherwise. */
+#if defined(__has_attribute)
+#if __has_attribute(uninitialized)
+#define DK__NOT_SET		__attribute__((uninitialized))
+#endif
+#endif
+#ifndef DK__NOT_SET
+#define DK__NOT_SET
+#endif
+
+struct dkc_reg;
+
+/* A function, and its registration. */
+struct dk__entry {
+	dk_fn_t fn;
+	const struct dkc_reg *reg;
+};
+
+#ifdef __KERNEL__
+#define DK__RCU			__rcu
+#define DK__RETIRED		2	/* pointers' worth of what frees it */
+#else
+#define DK__RCU
+#define DK__RETIRED		1
+#endif
+
+/* What tables that look alike share: masks by backend, and behind them the index. */
+struct dk__shape {
+	const void *retired[DK__RETIRED];
+	const void *private_[3];
+	__u32 numbers[4];
+	__u64 mask[DK_NUM_BACKENDS] __attribute__((aligned(8)));
+};
+
+/* Published tables never change. The entries are behind it. */
+struct dk__table {
+	const void *retired[DK__RETIRED];
+	const struct dk__shape *shape;
+	const void *private_;
+	__u32 first_direct;	/* index bytes below this one take the slow path */
+	__u32 number;
+	__u64 sig __attribute__((aligned(8)));	/* hash of the functions' signature */
+};
+
+/* Index byte i names entry i - DK__FIRST_ENTRY; smaller ones name none. */
+#define DK__FIRST_ENTRY		3
+
+struct dk__op {
+	const void *private_[2];
+	const struct dk__table DK__RCU *table;
+};
+
+/* A declaration that no call has bound yet is bound to this operator. */
+extern struct dk_op dk__unbound;
+
+/*
+ * Where the entries of a keyset's highest functionality are, by its bit: the index
+ * byte of the first backend, and all bits of a backend's number or none where the
+ * functionality has one entry for all. Bits that v1 does not have lead to a byte that
+ * names no entry.
+ */
+struct dk__place {
+	__u8 first;
+	__u8 backends;
+};
+
+extern const struct dk__place dk__places[64];
+
+/**
+ * enum dk_call_flags - how a call is made
+ * @DK_CALL_BOXED: from boxed arguments, of which generators do not count
+ * @DK_CALL_PACKED: its function is not of the operator's type: the @boxed of the
+ *	frame calls it
+ * @DK_CALL_FRAME: it is the @call of a struct dk_frame
+ * @DK_CALL_IN_RCU: an RCU read section lasts as long
+ */
+enum dk_call_flags {
+	DK_CALL_BOXED = 1,
+	DK_CALL_PACKED = 2,
+	DK_CALL_FRAME = 4,
+	DK_CALL_IN_RCU = 8,
+};
+
+/**
+ * struct dk_call - a call in flight; its functions get it as first argument
+ * @ks: the effective keyset: what redispatching masks
+ * @decl: the operator, as the caller knows it
+ *
+ * The rest is the dispatcher's own. It lives for the call.
+ */
+struct dk_call {
+	struct dk_keyset ks;
+	const struct dk_op_decl *decl;
+	/* private: */
+	const struct dk__entry *entry;
+	struct dk_op *op;
+	const struct dk_local *local;	/* NULL: the thread's */
+	__u32 flags;			/* of enum dk_call_flags */
+	__u32 reserved;
+};
+
+DK__STATIC_ASSERT(sizeof(struct dk_call) <= 48, "made for every call");
+
+/* ---- keysets: the fast path touches one by these four only ---------------------- */
+
+DK__ALWAYS_INLINE __u64 dk__merge(__u64 raw, const struct dk_local *local)
+{
+	return (raw | (local->included ^ DK_DEFAULT_INCLUDED)) &
+	       ((local->excluded ^ ~DK_DEFAULT_EXCLUDED) | DK_BACKEND_MASK);
+}
+
+DK__ALWAYS_INLINE __u64 dk__mask(__u64 ks, const struct dk__shape *shape, unsigned long b)
+{
+	return ks & shape->mask[b];
+}
+
+/* The number of the highest bit; 0 where there is none. */
+DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
+{
+#if defined(__KERNEL__) && BITS_PER_LONG == 64
+	return __fls(x | 1);
+#elif defined(__x86_64__)
+	unsigned long top;
+
+	if (__builtin_constant_p(x))
+		return 63 - __builtin_clzll(x | 1);
+	/* the builtin's int is made longer once more */
+	__asm__("bsrq %1, %0" : "=r"(top) : "r"(x | 1) : "cc");
+	return top;
+#else
+	unsigned int zeros = __builtin_clzll(x | 1);
+
+	return 63 ^ zeros;
+#endif
+}
+
+/* From 0; that of the first backend where there is none. */
+DK__ALWAYS_INLINE unsigned long dk__top_backend(__u64 ks)
+{
+	return dk__top_bit(ks & DK_BACKEND_MASK);
+}
+
+/* ---- a call ---------------------------------------------------------------------- */
+
+/* How dk__begin() looks a function up; constants. */
+enum dk__how {
+	DK__HOW_MASKED = 1,		/* without keys that fall through; not a redispatch */
+	DK__HOW_TYPED = 2,		/* the operator may be of another type than the caller's */
+	DK__HOW_IN_RCU = 4,		/* the caller is in an RCU read section */
+	DK__HOW_AGAIN = DK__HOW_TYPED | DK__HOW_IN_RCU,	/* a redispatch */
+};
+
+/* What a table has for a keyset, if that is called as it is. */
+DK__ALWAYS_INLINE int dk__look_up(const struct dk__table *table, __u64 *ks,
+				  const struct dk_op_decl *decl, int how,
+				  const struct dk__entry **entry)
+{
+	const struct dk__shape *shape = table->shape;
+	unsigned long b = dk__top_backend(*ks), top, i;
+
+	if ((how & DK__HOW_TYPED) &&
+	    DK__UNLIKELY(table->sig != (decl->sig_mark ^ DK__CAST(unsigned long, decl->sig))))
+		return 0;
+	if (how & DK__HOW_MASKED)
+		*ks = dk__mask(*ks, shape, b);
+	top = dk__top_bit(*ks);
+	i = dk__places[top].first + (b & dk__places[top].backends);
+	i = DK__CAST(const __u8 *, shape + 1)[i];
+	if (DK__UNLIKELY(i < table->first_direct))
+		return 0;
+	*entry = DK__CAST(const struct dk__entry *, table + 1) + i - DK__FIRST_ENTRY;
+	return 1;
+}
+
+DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, __u64 ks, const struct dk__entry *entry,
+				struct dk_op *op, const struct dk_op_decl *decl,
+				const struct dk_local *local, __u32 flags)
+{
+	c->ks.bits = ks;
+	c->decl = decl;
+	c->entry = entry;
+	c->op = op;
+	c->local = local;
+	c->flags = flags;
+}
+
+#if defined(__KERNEL__) || defined(DK_BARE)
+
+/*
+ * A read section keeps table and function, until the call has returned. Operators
+ * whose functions may sleep take the slow path.
+ */
+typedef struct { int unused; } dk__slot_t;
+
+#ifdef __KERNEL__
+#define dk__read_lock()		rcu_read_lock()
+#define dk__read_unlock()	rcu_read_unlock()
+#define dk__table_of(op)	rcu_dereference(DK__CAST(struct dk__op *, op)->table)
+#define dk__load(x)		READ_ONCE(x)
+#define dk__local()		(&dk_local_default)
+#define dk__local_of(c)		((c)->local)
+#define DK__OWN_LOCAL		dk__local()
+/* sparse does not follow a section from one function to another */
+#define dk__section_stays()	__release(RCU)
+#define dk__section_ends()	__acquire(RCU)
+#else
+extern unsigned int dk__bare_sections;
+#define dk__read_lock()		((void)dk__bare_sections++)
+#define dk__read_unlock()	((void)dk__bare_sections--)
+#define dk__table_of(op)	(DK__CAST(struct dk__op *, op)->table)
+#define dk__load(x)		(x)
+#define dk__local()		dk_local_current()
+#define dk__local_of(c)		((c)->local)
+#define DK__OWN_LOCAL		dk__local()
+#define dk__section_stays()	do { } while (0)
+#define dk__section_ends()	do { } while (0)
+#endif
+
+DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, dk__slot_t *slot,
+				const struct dk__entry **entry, struct dk_op *op,
+				const struct dk_op_decl *decl,
+				const struct dk_local *local, __u64 ks, __u32 flags, int how)
+{
+	(void)slot;
+	if (!(how & DK__HOW_IN_RCU)) {
+		dk__read_lock();
+		dk__section_stays();
+	}
+	if (DK__UNLIKELY(!dk__look_up(dk__table_of(op), &ks, decl, how, entry))) {
+		if (!(how & DK__HOW_IN_RCU)) {
+			dk__section_ends();
+			dk__read_unlock();
+		}
+		return 0;
+	}
+	dk__fill(c, ks, *entry, op, decl, local, flags | DK_CALL_IN_RCU);
+	return 1;
+}
+
+/* A call is in an RCU read section already, if it is of an atomic operator. */
+DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from)
+{
+	return (from->flags & (DK_CALL_IN_RCU | DK_CALL_BOXED)) == DK_CALL_IN_RCU;
+}
+
+DK__ALWAYS_INLINE void dk__end(const dk__slot_t *slot, int how)
+{
+	(void)slot;
+	if (!(how & DK__HOW_IN_RCU)) {
+		dk__section_ends();
+		dk__read_unlock();
+	}
+}
+
+#else /* userspace */
+
+#if defined(__SANITIZE_THREAD__)
+#define DK__TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DK__TSAN 1
+#endif
+#endif
+
+/*
+ * A slot keeps a call's table, and then its entry, which lies in the table's memory:
+ * lib/gate.c. A table is marked by its lowest bit.
+ */
+typedef const void **dk__slot_t;
+
+/* What a thread has; zero before its first call. */
+struct dk__thread {
+	const void **top;	/* the first slot that no call uses */
+	const void **limit;	/* from here on there is no slot: the slow path */
+	struct dk_local local;
+};
+
+extern __thread struct dk__thread dk__self __attribute__((tls_model("initial-exec")));
+
+/**
+ * dk_local_current() - the calling thread's local state
+ *
+ * Change it with dk_local_include() and so on; a copy of the struct is the
+ * snapshot that a guard puts back.
+ *
+ * Context: Any thread; async-signal-safe.
+ * Return: The state, which lives as long as the thread.
+ */
+DK_INLINE struct dk_local *dk_local_current(void)
+{
+	return &dk__self.local;
+}
+
+#define dk__load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define dk__local()		(&dk__self.local)
+#define dk__local_of(c)		((c)->local ? (c)->local : dk__local())
+#define DK__OWN_LOCAL		NULL	/* of the thread; its address takes long */
+#define dk__barrier()		__asm__ volatile("" ::: "memory")
+#ifdef DK__TSAN			/* it knows neither dependencies nor membarrier() */
+#define dk__table_of(op)						\
+	__atomic_load_n(&DK__CAST(struct dk__op *, op)->table, __ATOMIC_ACQUIRE)
+#else
+#define dk__table_of(op)	dk__load(DK__CAST(struct dk__op *, op)->table)
+#endif
+
+DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, dk__slot_t *reserved,
+				const struct dk__entry **entry, struct dk_op *op,
+				const struct dk_op_decl *decl,
+				const struct dk_local *local, __u64 ks, __u32 flags, int how)
+{
+	const void **slot = dk__self.top;
+	const struct dk__table *table;
+
+	if (DK__UNLIKELY(slot >= dk__self.limit))
+		return 0;
+	dk__self.top = slot + 1;	/* a signal handler uses the next one */
+	dk__barrier();
+	do {
+		table = dk__table_of(op);
+		__atomic_store_n(slot, DK__CAST(const char *, table) + 1, __ATOMIC_RELAXED);
+		dk__barrier();		/* pairs with the membarrier() of dkc_synchronize() */
+	} while (DK__UNLIKELY(dk__table_of(op) != table));
+	if (DK__UNLIKELY(!dk__look_up(table, &ks, decl, how, entry))) {
+		__atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
+		dk__barrier();
+		dk__self.top = slot;
+		return 0;
+	}
+	dk__fill(c, ks, *entry, op, decl, local, flags);
+	__atomic_store_n(slot, *entry, __ATOMIC_RELEASE);
+	*reserved = slot;
+	return 1;
+}
+
+DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from)
+{
+	return !(from->flags & DK_CALL_BOXED);
+}
+
+DK__ALWAYS_INLINE void dk__end(const dk__slot_t *reserved, int how)
+{
+	const void **slot = *reserved;
+
+	(void)how;
+	__atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
+	dk__barrier();			/* before a signal handler may use it */
+	dk__self.top = slot;
+}
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _DISPATCHKEY_INLINE_H */
