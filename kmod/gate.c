@@ -58,7 +58,8 @@ static DEFINE_PER_CPU_SHARED_ALIGNED(struct dkc_gate_cpu, dkc_gate_cpus);
 
 /*
  * Queues of the waiters, by the address of what they wait for: of a provider for
- * its calls, and of its registry for a device or backend that comes online. So a call that leaves takes no lock that waiters for other providers take.
+ * its calls, and of its registry for a device or backend that comes online. So a
+ * call that leaves takes no lock that waiters for other providers take.
  */
 #define DKC_GATE_QUEUE_BITS	6
 static wait_queue_head_t dkc_gate_queues[1 << DKC_GATE_QUEUE_BITS];
