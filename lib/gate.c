@@ -144,7 +144,7 @@ static void record_free(struct gate_record *r)
 	dkc_free(r);
 }
 
-/* Called with the lock held: is the thread inside a call or a hold? */
+/* Called with the lock held: is the thread inside a call? */
 static bool record_in_use(const struct gate_record *r)
 {
 	const struct gate_deep *d = deep_calls;
