@@ -376,8 +376,8 @@ static const struct dkc_reg *dkc_row_at_key(const struct dk_layout *l,
 }
 
 /* The same by the lists, as of one change; without a row also the set that is left. */
-static void dkc_look_at_key(struct dk_op *op, const struct dkc_row *row, u32 device,
-			    bool has_fallback, struct dkc_way *way)
+static void dkc_find_in_lists(struct dk_op *op, const struct dkc_row *row, u32 device,
+			      bool has_fallback, struct dkc_way *way)
 {
 	const struct dk_layout *l = op->reg->layout;
 	const struct dkc_device *dev;
@@ -417,8 +417,8 @@ static int dkc_find_at_key(struct dk_op *op, const struct dkc_row *row,
 			way->reg = dkc_row_at_key(l, own, way->key);
 	}
 	if (!way->reg && (row->kind == DKC_ROW_FULL || row->kind == DKC_ROW_RESOLVE))
-		dkc_look_at_key(op, row, device,
-				has_slot || kind == DK_KIND_BUILDING_BLOCK, way);
+		dkc_find_in_lists(op, row, device,
+				  has_slot || kind == DK_KIND_BUILDING_BLOCK, way);
 	if (!way->reg || dkc_is_fallthrough(way->reg))
 		return dkc_why_none(row, DKC_ID_MISSING,
 				    device && !dkc_device_online(op->reg, device));
