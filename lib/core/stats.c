@@ -116,8 +116,13 @@ static void dkc_counter_zero(struct dk_registry *reg, u32 n)
 /* What it has counted until now is no longer its own. */
 static void dkc_counter_gone(struct dk_registry *reg, u32 n)
 {
-	reg->gone_counts += dkc_counted(reg, n);
-	dkc_counter_zero(reg, n);
+	u64 sum;
+
+	if (!n)
+		return;
+	sum = dkc_sum(reg, n);
+	reg->gone_counts += sum - *dkc_base(reg, n);
+	*dkc_base(reg, n) = sum;
 }
 
 static struct dkc_stat_block *dkc_stat_block_make(bool may_sleep)
@@ -193,9 +198,12 @@ static void dkc_counter_take(struct dk_registry *reg, u32 *counter)
 {
 	if (!*counter)
 		return;
-	dkc_counter_gone(reg, *counter);
-	dkc_counter_free(reg, *counter);
-	reg->used_counters--;
+	/* if all are taken back at once, what they have counted is lost */
+	if (reg->counters) {
+		reg->gone_counts += dkc_counted(reg, *counter);
+		dkc_counter_free(reg, *counter);
+		reg->used_counters--;
+	}
 	dkc_store(*counter, 0);
 }
 
@@ -329,12 +337,16 @@ static void dkc_numbers_forget(struct dk_registry *reg, struct dkc_numbers __rcu
 	dkc_numbers_drop(at);
 }
 
-void dkc_stats_forget_op(struct dk_op *op)
+static void dkc_op_uncover(struct dk_op *op)
 {
-	if (!op->reg->counters)
-		return;
 	dkc_counter_take(op->reg, &op->missing);
 	dkc_numbers_forget(op->reg, &op->numbers, op->reg->layout->num_entries);
+}
+
+void dkc_stats_forget_op(struct dk_op *op)
+{
+	if (op->reg->counters)
+		dkc_op_uncover(op);
 }
 
 /* One that has no functions any more. */
@@ -419,13 +431,13 @@ static struct dkc_stats *dkc_stats_detach(struct dk_registry *reg)
 	u32 pos = 0;
 
 	dkc_publish(reg->stats, NULL);
+	reg->counters = NULL;
 	while ((op = dkc_next_op(reg, op, &pos)))
-		dkc_stats_forget_op(op);
+		dkc_op_uncover(op);
 	for (prov = reg->providers; prov; prov = prov->next) {
 		dkc_uncover_blocks(prov->blocks);
 		dkc_uncover_blocks(prov->withdrawn);
 	}
-	reg->counters = NULL;
 	reg->free_counter = 0;
 	reg->used_counters = 0;
 	reg->gone_counts = 0;
@@ -515,6 +527,15 @@ void dkc_stats_end(struct dk_registry *reg)
 
 /* ---- what was counted --------------------------------------------------------- */
 
+static void dkc_numbers_zero(struct dk_registry *reg, const struct dkc_numbers *numbers,
+			     u32 n)
+{
+	u32 i;
+
+	for (i = 0; numbers && i < n; i++)
+		dkc_counter_zero(reg, numbers->of[i]);
+}
+
 static void dkc_op_zero(struct dk_op *op)
 {
 	const struct dkc_reg *r = NULL;
@@ -522,8 +543,8 @@ static void dkc_op_zero(struct dk_op *op)
 	dkc_counter_zero(op->reg, op->missing);
 	while ((r = dkc_reg_walk(op, r)))
 		dkc_counter_zero(op->reg, dkc_reg_counter(op, r));
-	while ((r = dkc_next_fallback(op, r)))
-		dkc_counter_zero(op->reg, dkc_reg_counter(op, r));
+	dkc_numbers_zero(op->reg, dkc_deref_locked(op->numbers),
+			 op->reg->layout->num_entries);
 }
 
 /* All that is counted, also in what is withdrawn. */
@@ -531,14 +552,14 @@ static void dkc_stats_zero(struct dk_registry *reg)
 {
 	const struct dkc_provider *prov;
 	const struct dkc_block *b;
-	struct dk_op *op;
+	struct dk_op *op = NULL;
 	u32 pos = 0;
 
-	while ((op = dkc_op_next(reg, &pos)))
+	while ((op = dkc_next_op(reg, op, &pos)))
 		dkc_op_zero(op);
 	for (prov = reg->providers; prov; prov = prov->next)
 		for (b = prov->withdrawn; b; b = b->next)
-			dkc_stats_withdraw_block(b);
+			dkc_numbers_zero(reg, dkc_deref_locked(b->numbers), b->n);
 	reg->gone_counts = 0;
 	*dkc_base(reg, 0) = dkc_sum(reg, 0);
 	reg->lost_counts = dkc_counts_lost();

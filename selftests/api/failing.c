@@ -6,9 +6,6 @@
  */
 #include "alloc.h"
 #include "refuse.h"
-#if T_KERNEL
-#include "work.h"
-#endif
 
 #define MANY	200
 
@@ -783,30 +780,6 @@ static void device_goes_offline_alone(void)
 
 /* ---- tables that find no memory ------------------------------------------------- */
 
-#if T_KERNEL
-static void watch_lock(void)
-{
-	dk_test_watch_lock(t_reg);
-}
-
-static unsigned int tables_in_one_hold(void)
-{
-	unsigned int most[DKC_NUM_WORK];
-
-	dk_test_most_work(most);
-	return most[DKC_WORK_TABLES];
-}
-#else
-static void watch_lock(void)
-{
-}
-
-static unsigned int tables_in_one_hold(void)
-{
-	return 0;
-}
-#endif
-
 static struct dk_op_decl new_decl[2 * MANY];
 static struct dk_impl more[MANY], new[2 * MANY];
 static char new_name[2 * MANY][16];
@@ -858,9 +831,7 @@ static void tables_are_built_after_the_drain(void)
 	long before = begin_tables();
 
 	withdraw_more();
-	watch_lock();
 	CHECK_OK(drain());
-	CHECK(tables_in_one_hold() < MANY / 2);
 	end_tables(before);
 }
 

@@ -49,6 +49,7 @@
 	fed(big)							\
 	kernel(kthreads)						\
 	kernel(kpeers)							\
+	kernel(kwork)							\
 	user(threads)							\
 	user(regress_threads)						\
 	user(exits)							\
