@@ -741,18 +741,23 @@ static void options_that_do_not_apply()
 
 	with_backend.backend = DK_BACKEND_CPU;
 	with_registry.registry = in_mine.registry = mine.get();
+	/* refuses: dk::fallback EINVAL OPTION */
 	CHECK(refused(dk::fallback<passes_on>(DK_CPU, with_backend).status(), "backend"));
+	/* refuses: dk::fallthrough EINVAL OPTION */
 	CHECK(refused(dk::fallthrough(DK_CPU, with_backend).status(), "backend"));
 	CHECK(dk::fallthrough(DK_CPU, with_registry));
 
 	dk::library defs(DK_LIBRARY_DEF, "t"), impls(DK_LIBRARY_IMPL, "_", DK_TRACER);
+	/* refuses: dk::library::def EINVAL OPTION */
 	CHECK(refused(defs.def(add, in_mine), "registry"));
 	CHECK(refused(defs.def<add_7>(add, in_mine), "registry"));
 	CHECK(refused(defs.def<add_7>(add, {}, with_backend, DK_CPU), "backend"));
 	CHECK(refused(defs.def<add_7>(add, {}, with_registry, DK_CPU), "registry"));
 	CHECK(defs.def(add));
+	/* refuses: dk::library::impl EINVAL OPTION */
 	CHECK(refused(defs.impl<add_7>(add, DK_DENSE, with_backend), "backend"));
 	CHECK(refused(defs.impl<add_7>(add, DK_CPU, with_registry), "registry"));
+	/* refuses: dk::library::fallback EINVAL OPTION */
 	CHECK(refused(impls.fallback<passes_on>(DK_TRACER, with_backend), "backend"));
 	CHECK(refused(impls.fallback<passes_on>(DK_TRACER, with_registry), "registry"));
 	CHECK(impls.fallback<passes_on>());
