@@ -227,15 +227,24 @@ struct dk__request {
 	const struct dk_call *from;	/* of a redispatch */
 	struct dk_keyset ks;		/* of a redispatch, and with DK__BY_KEYSET */
 	unsigned int key;		/* with DK__BY_KEY */
-	unsigned int flags;		/* of enum dk__request_flags */
+	__u8 flags;			/* of enum dk__request_flags */
+	__u8 way;			/* enum dk__way, as dk__begin() answered */
+	__u8 how;			/* of enum dk__how, if it did */
 };
 
 enum dk__request_flags {
 	DK__BY_KEY = 1,
 	DK__BY_KEYSET = 2,
 	DK__FROM_BOXED = 4,		/* the caller has the arguments boxed */
-	DK__FROM_RCU = 8,		/* the caller is in an RCU read section */
 };
+
+/*
+ * The fast path once more, out of line and by another table: that of a device, or the one
+ * that is set aside because calls are counted. 1 if the entry of @c is to be called, and
+ * then dk__end().
+ */
+int dk__find(struct dk_call *c, dk__slot_t *slot, const struct dk__request *rq,
+	     const struct dk_obj *const *objs, unsigned int n) DK__HOT;
 
 /* The slow path: whatever dk__begin() has no answer to. */
 int dk__call_enter(struct dk_frame *f, const struct dk__request *rq,
@@ -262,7 +271,7 @@ static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
 				    const struct dk_obj *const *objs, unsigned int n)
 {
 	const struct dk__request rq = {
-		.decl = decl, .local = local, .flags = DK__FROM_RCU,
+		.decl = decl, .local = local, .how = DK__HOW_IN_RCU,
 	};
 
 	return dk__call_enter(f, &rq, objs, n);

@@ -74,13 +74,15 @@ struct dk__table {
 	const void *retired[DK__RETIRED];
 	const struct dk__shape *shape;
 	const void *private_;
-	__u32 first_direct;	/* index bytes below this one take the slow path */
+	/* index bytes below this one take the slow path; from DK__ASK on, dk__find() first */
+	__u32 first_direct;
 	__u32 number;
 	__u64 sig __attribute__((aligned(8)));	/* hash of the functions' signature */
 };
 
 /* Index byte i names entry i - DK__FIRST_ENTRY; smaller ones name none. */
 #define DK__FIRST_ENTRY		3
+#define DK__ASK			257
 
 struct dk__op {
 	const void *private_[2];
@@ -253,31 +255,20 @@ extern unsigned int dk__bare_sections;
 #define dk__section_ends()	do { } while (0)
 #endif
 
-DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, dk__slot_t *slot,
-				const struct dk__entry **entry, struct dk_op *op,
-				const struct dk_op_decl *decl,
-				const struct dk_local *local, __u64 ks, __u32 flags, int how)
+DK__ALWAYS_INLINE const struct dk__table *dk__keep(dk__slot_t *slot, struct dk_op *op, int how)
 {
 	(void)slot;
 	if (!(how & DK__HOW_IN_RCU)) {
 		dk__read_lock();
 		dk__section_stays();
 	}
-	if (DK__UNLIKELY(!dk__look_up(dk__table_of(op), &ks, decl, how, entry))) {
-		if (!(how & DK__HOW_IN_RCU)) {
-			dk__section_ends();
-			dk__read_unlock();
-		}
-		return 0;
-	}
-	dk__fill(c, ks, *entry, op, decl, local, flags | DK_CALL_IN_RCU);
-	return 1;
+	return dk__table_of(op);
 }
 
-/* A call is in an RCU read section already, if it is of an atomic operator. */
-DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from)
+DK__ALWAYS_INLINE void dk__enter(const dk__slot_t *slot, const struct dk__entry *entry)
 {
-	return (from->flags & (DK_CALL_IN_RCU | DK_CALL_BOXED)) == DK_CALL_IN_RCU;
+	(void)slot;
+	(void)entry;
 }
 
 DK__ALWAYS_INLINE void dk__end(const dk__slot_t *slot, int how)
@@ -288,6 +279,14 @@ DK__ALWAYS_INLINE void dk__end(const dk__slot_t *slot, int how)
 		dk__read_unlock();
 	}
 }
+
+/* A call is in an RCU read section already, if it is of an atomic operator. */
+DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from)
+{
+	return (from->flags & (DK_CALL_IN_RCU | DK_CALL_BOXED)) == DK_CALL_IN_RCU;
+}
+
+#define DK__FLAGS		DK_CALL_IN_RCU	/* of every call of the fast path */
 
 #else /* userspace */
 
@@ -340,16 +339,16 @@ DK_INLINE struct dk_local *dk_local_current(void)
 #define dk__table_of(op)	dk__load(DK__CAST(struct dk__op *, op)->table)
 #endif
 
-DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, dk__slot_t *reserved,
-				const struct dk__entry **entry, struct dk_op *op,
-				const struct dk_op_decl *decl,
-				const struct dk_local *local, __u64 ks, __u32 flags, int how)
+/* Reserve a slot, and let it keep the operator's table; NULL where there is no slot. */
+DK__ALWAYS_INLINE const struct dk__table *dk__keep(dk__slot_t *reserved, struct dk_op *op,
+						   int how)
 {
 	const void **slot = dk__self.top;
 	const struct dk__table *table;
 
+	(void)how;
 	if (DK__UNLIKELY(slot >= dk__self.limit))
-		return 0;
+		return NULL;
 	dk__self.top = slot + 1;	/* a signal handler uses the next one */
 	dk__barrier();
 	do {
@@ -357,21 +356,14 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, dk__slot_t *reserved,
 		__atomic_store_n(slot, DK__CAST(const char *, table) + 1, __ATOMIC_RELAXED);
 		dk__barrier();		/* pairs with the membarrier() of dkc_synchronize() */
 	} while (DK__UNLIKELY(dk__table_of(op) != table));
-	if (DK__UNLIKELY(!dk__look_up(table, &ks, decl, how, entry))) {
-		__atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
-		dk__barrier();
-		dk__self.top = slot;
-		return 0;
-	}
-	dk__fill(c, ks, *entry, op, decl, local, flags);
-	__atomic_store_n(slot, *entry, __ATOMIC_RELEASE);
 	*reserved = slot;
-	return 1;
+	return table;
 }
 
-DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from)
+/* From here on it is the entry that is kept, and the call is inside of its provider. */
+DK__ALWAYS_INLINE void dk__enter(const dk__slot_t *reserved, const struct dk__entry *entry)
 {
-	return !(from->flags & DK_CALL_BOXED);
+	__atomic_store_n(*reserved, entry, __ATOMIC_RELEASE);
 }
 
 DK__ALWAYS_INLINE void dk__end(const dk__slot_t *reserved, int how)
@@ -384,7 +376,41 @@ DK__ALWAYS_INLINE void dk__end(const dk__slot_t *reserved, int how)
 	dk__self.top = slot;
 }
 
+#define DK__FLAGS		0
+
+DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from)
+{
+	return !(from->flags & DK_CALL_BOXED);
+}
+
 #endif
+
+/* What became of an attempt to take the fast path. */
+enum dk__way {
+	DK__FAST,		/* call the entry, then dk__end() */
+	DK__SLOW,		/* take the slow path */
+	DK__OTHER_TABLE,	/* ask dk__find() before that */
+};
+
+DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, dk__slot_t *slot,
+				const struct dk__entry **entry, struct dk_op *op,
+				const struct dk_op_decl *decl,
+				const struct dk_local *local, __u64 ks, __u32 flags, int how)
+{
+	const struct dk__table *table = dk__keep(slot, op, how);
+	int way;
+
+	if (DK__UNLIKELY(!table))
+		return DK__SLOW;
+	if (DK__UNLIKELY(!dk__look_up(table, &ks, decl, how, entry))) {
+		way = table->first_direct < DK__ASK ? DK__SLOW : DK__OTHER_TABLE;
+		dk__end(slot, how);
+		return way;
+	}
+	dk__fill(c, ks, *entry, op, decl, local, flags | DK__FLAGS);
+	dk__enter(slot, *entry);
+	return DK__FAST;
+}
 
 #ifdef __cplusplus
 }

@@ -265,9 +265,19 @@ dk__##id##_slow(const struct dk__request *dk__rq, DK__UNPAREN params)	\
 		!(dk__rq->from->flags & DK_CALL_BOXED);			\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 	struct dk_frame dk__frame DK__NOT_SET;				\
-	int dk__err = dk__call_enter(&dk__frame, dk__rq, dk__objs + 1,	\
-				     DK__OBJS(dk__objs));		\
+	dk__slot_t dk__slot;						\
+	int dk__err;							\
 									\
+	if (dk__rq->way == DK__OTHER_TABLE &&				\
+	    dk__find(&dk__frame.call, &dk__slot, dk__rq, dk__objs + 1,	\
+		     DK__OBJS(dk__objs))) {				\
+		dk__err = ((dk__##id##_fn)dk__frame.call.entry->fn)(	\
+				&dk__frame.call, DK__UNPAREN args);	\
+		dk__end(&dk__slot, dk__rq->how);			\
+		return dk__err;						\
+	}								\
+	dk__err = dk__call_enter(&dk__frame, dk__rq, dk__objs + 1,	\
+				 DK__OBJS(dk__objs));			\
 	if (dk__err)							\
 		return dk__err;						\
 	dk__err = id##_run(&dk__frame, DK__UNPAREN args);		\
@@ -286,16 +296,17 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
 	dk__slot_t dk__slot;						\
-	int dk__err;							\
+	int dk__way, dk__err;						\
 									\
-	if (DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__entry,	\
-				    dk__known, &id##_op, dk__kept,	\
-				    dk__merge(DK__RAW(dk__objs), dk__local), \
-				    0, dk__how | DK__HOW_MASKED))) {	\
+	dk__way = dk__begin(&dk__call, &dk__slot, &dk__entry, dk__known, \
+			    &id##_op, dk__kept,				\
+			    dk__merge(DK__RAW(dk__objs), dk__local), 0,	\
+			    dk__how | DK__HOW_MASKED);			\
+	if (DK__UNLIKELY(dk__way != DK__FAST)) {			\
 		const struct dk__request dk__rq = {			\
 			.op = dk__op, .decl = &id##_op,			\
-			.local = dk__local,				\
-			.flags = dk__how & DK__HOW_IN_RCU ? DK__FROM_RCU : 0, \
+			.local = dk__local, .way = dk__way,		\
+			.how = dk__how | DK__HOW_MASKED,		\
 		};							\
 									\
 		return dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
@@ -331,14 +342,16 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
 	dk__slot_t dk__slot;						\
-	int dk__err;							\
+	int dk__way = DK__SLOW, dk__err;				\
 									\
-	if (DK__UNLIKELY(!dk__may_redispatch(dk__from) ||		\
-			 !dk__begin(&dk__call, &dk__slot, &dk__entry,	\
+	if (dk__may_redispatch(dk__from))				\
+		dk__way = dk__begin(&dk__call, &dk__slot, &dk__entry,	\
 				    dk__from->op, &id##_op, dk__from->local, \
-				    dk__ks.bits, 0, DK__HOW_AGAIN))) {	\
+				    dk__ks.bits, 0, DK__HOW_AGAIN);	\
+	if (DK__UNLIKELY(dk__way != DK__FAST)) {			\
 		const struct dk__request dk__rq = {			\
 			.decl = &id##_op, .from = dk__from, .ks = dk__ks, \
+			.way = dk__way, .how = DK__HOW_AGAIN,		\
 		};							\
 									\
 		return dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
@@ -359,7 +372,7 @@ id##_for_key(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 {									\
 	const struct dk__request dk__rq = {				\
 		.op = dk__op, .decl = &id##_op, .local = dk__local,	\
-		.key = dk__key, .flags = DK__BY_KEY,			\
+		.key = dk__key, .flags = DK__BY_KEY, .way = DK__SLOW,	\
 	};								\
 									\
 	return dk__##id##_slow(&dk__rq, DK__UNPAREN args);		\
@@ -370,7 +383,7 @@ id##_by_keyset(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 {									\
 	const struct dk__request dk__rq = {				\
 		.op = dk__op, .decl = &id##_op, .local = dk__local,	\
-		.ks = dk__ks, .flags = DK__BY_KEYSET,			\
+		.ks = dk__ks, .flags = DK__BY_KEYSET, .way = DK__SLOW,	\
 	};								\
 									\
 	return dk__##id##_slow(&dk__rq, DK__UNPAREN args);		\

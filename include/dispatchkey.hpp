@@ -1617,14 +1617,19 @@ public:
 		dk_call c;
 		dk__slot_t slot;
 
-		if (__builtin_expect(!dk__may_redispatch(from) ||
-				     !dk__begin(&c, &slot, &entry, from->op, &decl_, from->local,
-						ks.bits, 0, DK__HOW_AGAIN), 0)) {
+		int way = DK__SLOW;
+
+		if (dk__may_redispatch(from))
+			way = dk__begin(&c, &slot, &entry, from->op, &decl_, from->local, ks.bits,
+					0, DK__HOW_AGAIN);
+		if (__builtin_expect(way != DK__FAST, 0)) {
 			dk__request rq{};
 
 			rq.decl = &decl_;
 			rq.from = from;
 			rq.ks = ks;
+			rq.way = way;
+			rq.how = DK__HOW_AGAIN;
 			return slow(rq, a...);
 		}
 		end at_end{ &slot };
@@ -1749,6 +1754,7 @@ private:
 
 		rq.ks = ks;
 		rq.flags = DK__BY_KEYSET;
+		rq.way = DK__SLOW;
 		return rq;
 	}
 
@@ -1763,8 +1769,7 @@ private:
 	};
 
 	template <int how>
-	__attribute__((always_inline)) static inline int call(dk_op *known, const dk__request &rq,
-							      A... a)
+	__attribute__((always_inline)) static inline int call(dk_op *known, dk__request rq, A... a)
 	{
 		detail::keysets raw;
 		const dk__entry *entry;
@@ -1772,10 +1777,15 @@ private:
 		dk__slot_t slot;
 
 		collect(raw, true, all(), a...);
-		if (__builtin_expect(!dk__begin(&c, &slot, &entry, known, rq.decl, rq.local,
-						dk__merge(raw.bits, rq.local), 0,
-						how | DK__HOW_MASKED), 0))
+		const int way = dk__begin(&c, &slot, &entry, known, rq.decl, rq.local,
+					  dk__merge(raw.bits, rq.local), 0,
+					  how | DK__HOW_MASKED);
+
+		if (__builtin_expect(way != DK__FAST, 0)) {
+			rq.way = way;
+			rq.how = how | DK__HOW_MASKED;
 			return slow(rq, a...);
+		}
 		end at_end{ &slot };
 		return reinterpret_cast<function>(entry->fn)(&c, a...);
 	}
@@ -1788,6 +1798,12 @@ private:
 		collect(objs, !rq.from || !(rq.from->flags & DK_CALL_BOXED), all(), a...);
 		if (objs.failed())
 			return -ENOMEM;
+		dk__slot_t slot;
+		if (rq.way == DK__OTHER_TABLE &&
+		    dk__find(&f.call, &slot, &rq, objs.data(), objs.size())) {
+			end at_end{ &slot };
+			return reinterpret_cast<function>(dk_call_fn(&f.call))(&f.call, a...);
+		}
 		if (int err = dk__call_enter(&f, &rq, objs.data(), objs.size()))
 			return err;
 		leave at_end{ &f };

@@ -129,6 +129,7 @@ EXPORT_SYMBOL_GPL(dk_backend_is_online);
 EXPORT_SYMBOL_GPL(dk_call_device);
 EXPORT_SYMBOL_GPL(dk_call_priv);
 EXPORT_SYMBOL_GPL(dk__call_enter);
+EXPORT_SYMBOL_GPL(dk__find);
 EXPORT_SYMBOL_GPL(dk__places);
 EXPORT_SYMBOL_GPL(dk__unbound);
 EXPORT_SYMBOL_GPL(dk_call_enter);

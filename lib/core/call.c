@@ -452,6 +452,73 @@ static inline int dkc_find_typed(struct dk_op *op, const struct dkc_row *row,
 	return way->at_key ? dkc_find_at_key(op, row, way) : dkc_find(op, row, way);
 }
 
+/*
+ * The row that is set aside, kept by the slot of the call as dk__begin() does it; NULL where
+ * more is wanted of a call than its count.
+ */
+static const struct dkc_row *dkc_row_set_aside(const struct dk_op *op,
+					       const dk__slot_t *slot)
+{
+	const struct dk_registry *reg = op->reg;
+	const struct dkc_row *row;
+
+	if (!dkc_has_fast_calls() || !dkc_deref(reg->stats) || dkc_deref(reg->hooks) ||
+	    dkc_calls_are_traced() || (reg->flags & DK_REGISTRY_FORCE_RESOLVE))
+		return NULL;
+	do {
+		row = dkc_deref(op->base);
+		dkc_slot_keep(slot, row);
+	} while (dkc_unlikely(dkc_deref(op->base) != row));
+	return row;
+}
+
+/* The entry that serves by the index of the row of its device, or NULL. */
+static const struct dk__entry *dkc_find_other(const struct dkc_row *row, const struct dk_op *op,
+					      const struct dk__request *rq, u64 *ks,
+					      const struct dk_obj *const *objs, unsigned int n)
+{
+	unsigned int id;
+
+	if (row->devs)
+		row = dkc_row_of_device(row, dkc_device_of(op->reg->layout, *ks, objs, n));
+	if ((rq->how & DK__HOW_TYPED) &&
+	    row->sig != (rq->decl->sig_mark ^ (uintptr_t)rq->decl->sig))
+		return NULL;
+	if (rq->how & DK__HOW_MASKED)
+		*ks &= row->shape->mask[dk__top_backend(*ks)];
+	id = row->shape->index[dkc_v1_index(*ks)];
+	return id < row->shape->direct ? NULL : dkc_row_ent(row, id);
+}
+
+int dk__find(struct dk_call *c, dk__slot_t *slot, const struct dk__request *rq,
+	     const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dk_op *op = rq->from ? rq->from->op : rq->op ? rq->op : dkc_load(rq->decl->op);
+	const struct dk_local *local = rq->from ? rq->from->local : rq->local;
+	u64 ks = rq->from ? rq->ks.bits : dk__merge(dkc_raw(objs, n), local);
+	const struct dkc_row *row = (const void *)dk__keep(slot, op, rq->how);
+	const struct dk__entry *e = NULL;
+	bool counted;
+
+	if (!row)
+		return 0;
+	counted = row->kind == DKC_ROW_ASIDE;
+	if (counted)
+		row = dkc_row_set_aside(op, slot);
+	if (row && row->direct != DKC_NOT_DIRECT)
+		e = dkc_find_other(row, op, rq, &ks, objs, n);
+	if (!e) {
+		dk__end(slot, rq->how);
+		return 0;
+	}
+	if (counted)
+		dkc_stats_count(op, e->reg);
+	dk__fill(c, ks, e, op, rq->decl, local,
+		 (rq->flags & DK__FROM_BOXED ? DK_CALL_BOXED : 0) | DK__FLAGS);
+	dk__enter(slot, e);
+	return 1;
+}
+
 /* In a read section: all that can be said against a call of the right type. */
 static int dkc_admit(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way)
 {
@@ -614,7 +681,7 @@ int dk__call_enter(struct dk_frame *f, const struct dk__request *rq,
 		.objs = objs, .n = n, .key = rq->key,
 		.mask = !rq->from && !(rq->flags & DK__BY_KEYSET),
 		.at_key = rq->flags & DK__BY_KEY, .boxed = rq->flags & DK__FROM_BOXED,
-		.in_rcu = rq->flags & DK__FROM_RCU,
+		.in_rcu = rq->how & DK__HOW_IN_RCU,
 	};
 
 	if (rq->from)

@@ -27,7 +27,7 @@
  * gate			see struct dkc_inside below
  * dkc_section_is_gate()	does the read section of a call keep its provider, for an
  *			operator of these flags; dkc_slots_are_gate() does a slot of
- *			dk__begin(), for every operator
+ *			dk__begin(), for every operator; dkc_slot_keep() lets it keep a row
  * dkc_has_fast_calls()	may calls take the fast path at all
  * dkc_full_barrier()	orders all before it against all behind it;
  *			dkc_read_barrier() loads against loads
@@ -197,6 +197,7 @@ static inline void *dkc_get_zeroed(size_t size)
 
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
+#define dkc_slot_keep(slot, row)	((void)(slot), (void)(row))
 #define dkc_has_fast_calls()	true
 
 /* kmod/gate.c: dkc_gate_enter(), which has room for every call. */
@@ -324,6 +325,7 @@ struct dkc_counts {
 
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
+#define dkc_slot_keep(slot, row)	((void)(slot), (void)(row))
 #define dkc_has_fast_calls()	true
 
 #define dkc_read_lock()		((void)dk__bare_sections++)
@@ -506,6 +508,12 @@ void dkc_retire_row(struct dkc_row *row);
 void dkc_synchronize(void);
 #define dkc_section_is_gate(flags)	((void)(flags), false)
 #define dkc_slots_are_gate()	true
+/* as in dk__begin() */
+#define dkc_slot_keep(slot, row)					\
+	do {								\
+		__atomic_store_n(*(slot), (const char *)(row) + 1, __ATOMIC_RELAXED); \
+		dk__barrier();						\
+	} while (0)
 extern bool dkc_fences DKC_HIDDEN;	/* lib/gate.c: there is membarrier() */
 #define dkc_has_fast_calls()	dkc_fences
 u64 dkc_now(void);

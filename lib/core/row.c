@@ -146,7 +146,6 @@ static void dkc_row_drop(struct dk_registry *reg, const struct dkc_row *row,
 			 bool published)
 {
 	struct dkc_row *r = (struct dkc_row *)row;
-
 	const struct dkc_shape *shape = r->shape;
 
 	/* before the shape, so that no shape is freed and its row not known as replaced */
@@ -166,16 +165,17 @@ static void dkc_rows_drop(struct dk_registry *reg, const struct dkc_row *row,
 	if (!row)
 		return;
 	tab = (struct dkc_devtab *)row->devs;
-	if (tab) {
-		for (i = 0; i <= tab->mask; i++)
-			if (tab->slot[i].number)
-				dkc_row_drop(reg, tab->slot[i].row, published);
-		if (published)
-			dkc_retire(tab);
-		else
-			dkc_free(tab);
-	}
+	/* the first one, because a slot keeps it for what it leads to */
 	dkc_row_drop(reg, row, published);
+	if (!tab)
+		return;
+	for (i = 0; i <= tab->mask; i++)
+		if (tab->slot[i].number)
+			dkc_row_drop(reg, tab->slot[i].row, published);
+	if (published)
+		dkc_retire(tab);
+	else
+		dkc_free(tab);
 }
 
 /* Free a row that nobody saw. */
@@ -201,8 +201,8 @@ int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row)
 		return err;
 	err = dkc_devtab_build(op, *row, may_sleep, &tab);
 	(*row)->devs = tab;
-	if (tab)
-		(*row)->direct = DKC_NOT_DIRECT;
+	if (tab && (*row)->direct != DKC_NOT_DIRECT)
+		(*row)->direct = DK__ASK;
 	if (err) {
 		dkc_row_discard(op->reg, *row);
 		*row = NULL;
