@@ -54,26 +54,13 @@ static bool dkc_in_module(const void *mod, uintptr_t address)
 	return within_module(address, mod);
 }
 
-/* A registry that has something of a module is not freed until it is out. */
-static bool dkc_visit(struct dk_registry *reg, const struct module *mod)
-{
-	bool has;
-
-	dkc_mutex_lock(&reg->lock);
-	has = dkc_listener_of(reg, dkc_in_module, mod) ||
-	      dkc_hooks_of(reg, dkc_in_module, mod) || dkc_provider_of(reg, mod);
-	reg->visitors += has;
-	dkc_mutex_unlock(&reg->lock);
-	return has;
-}
-
 static struct dk_registry *dkc_visit_one(const struct module *mod)
 {
 	struct dk_registry *reg;
 
 	mutex_lock(&dkc_born_lock);
 	for (reg = dkc_born; reg; reg = reg->next_born)
-		if (dkc_visit(reg, mod))
+		if (dkc_visit(reg, dkc_in_module, mod, mod))
 			break;
 	mutex_unlock(&dkc_born_lock);
 	return reg;
@@ -94,9 +81,7 @@ void dkc_take_out_what_left(const struct module *mod)
 		while (dkc_owner_leave(reg, mod, name))
 			pr_warn("module %s left provider %s behind; it was taken out\n",
 				mod->name, name);
-		dkc_mutex_lock(&reg->lock);
-		reg->visitors--;
-		dkc_mutex_unlock(&reg->lock);
+		dkc_visit_end(reg);
 	}
 }
 

@@ -142,17 +142,9 @@ void dkc_registry_dies(struct dk_registry *reg)
 
 /* ---- what an object left ------------------------------------------------------ */
 
-/* A registry that has something of the object is not freed meanwhile. */
 static bool visit(struct dk_registry *reg, const struct object *obj)
 {
-	bool has;
-
-	dkc_mutex_lock(&reg->lock);
-	has = dkc_listener_of(reg, in_object, obj) || dkc_hooks_of(reg, in_object, obj) ||
-	      dkc_provider_of(reg, obj->owner);
-	reg->visitors += has;
-	dkc_mutex_unlock(&reg->lock);
-	return has;
+	return dkc_visit(reg, in_object, obj, obj->owner);
 }
 
 static struct dk_registry *visit_one(const struct object *obj)
@@ -181,7 +173,7 @@ static bool is_inside(struct dk_registry *reg, const struct object *obj)
 	return err;
 }
 
-/* False if nothing was removed: this thread is inside a listener of the object. */
+/* False if nothing can be removed: this thread is inside a listener of the object. */
 static bool remove_left(struct dk_registry *reg, const struct object *obj)
 {
 	char name[DK_NAME_MAX];
@@ -196,7 +188,11 @@ static bool remove_left(struct dk_registry *reg, const struct object *obj)
 	for (; dkc_owner_leave(reg, obj->owner, name); any = true)
 		fprintf(stderr, "dispatchkey: %s is unloaded with provider %s: removed\n",
 			obj->name, name);
-	return any;
+	/* another thread may have removed it meanwhile */
+	if (any || !visit(reg, obj))
+		return true;
+	dkc_visit_end(reg);
+	return false;
 }
 
 static void object_forget(struct object *obj)
@@ -220,9 +216,7 @@ static void unloaded(void *data)
 
 	while (!dkc_load(exits) && removed && (reg = visit_one(obj))) {
 		removed = !is_inside(reg, obj) && remove_left(reg, obj);
-		dkc_mutex_lock(&reg->lock);
-		reg->visitors--;
-		dkc_mutex_unlock(&reg->lock);
+		dkc_visit_end(reg);
 	}
 	if (!removed)
 		fprintf(stderr, "dispatchkey: %s is unloaded by its own function: not removed\n",

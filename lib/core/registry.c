@@ -167,6 +167,26 @@ no_memory:
 	return NULL;
 }
 
+bool dkc_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *object,
+	       const void *owner)
+{
+	bool has;
+
+	dkc_mutex_lock(&reg->lock);
+	has = dkc_listener_of(reg, owns, object) || dkc_hooks_of(reg, owns, object) ||
+	      dkc_provider_of(reg, owner);
+	reg->visitors += has;
+	dkc_mutex_unlock(&reg->lock);
+	return has;
+}
+
+void dkc_visit_end(struct dk_registry *reg)
+{
+	dkc_mutex_lock(&reg->lock);
+	reg->visitors--;
+	dkc_mutex_unlock(&reg->lock);
+}
+
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 {
 	dkc_remark(why, DK_WHY_NONE, NULL);

@@ -791,6 +791,13 @@ struct dk_listener *dkc_listener_of(struct dk_registry *reg, dkc_owns_fn owns,
 struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
 			      const void *owner);
 bool dkc_listener_leave(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
+/*
+ * registry.c: is a listener, are hooks at an address of @object, or is a provider of
+ * @owner here? Then the registry is not freed before dkc_visit_end().
+ */
+bool dkc_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *object,
+	       const void *owner);
+void dkc_visit_end(struct dk_registry *reg);
 bool dkc_hooks_leave(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 
 /* impl.c: blocks of registrations; under the lock. */
