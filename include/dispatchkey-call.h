@@ -243,7 +243,7 @@ enum dk__request_flags {
  * that is set aside because calls are counted. 1 if the entry of @c is to be called, and
  * then dk__end().
  */
-int dk__find(struct dk_call *c, dk__slot_t *slot, const struct dk__request *rq,
+int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk__request *rq,
 	     const struct dk_obj *const *objs, unsigned int n) DK__HOT;
 
 /* The slow path: whatever dk__begin() has no answer to. */

@@ -29,7 +29,7 @@ extern "C" {
 #define DK__CALL_ABI		2
 
 #ifdef __cplusplus
-#define DK__CAST(type, x)	reinterpret_cast<type>(x)
+#define DK__CAST(type, x)	__builtin_bit_cast(type, x)
 #else
 #define DK__CAST(type, x)	((type)(x))
 #endif
@@ -66,7 +66,7 @@ struct dk__shape {
 	const void *retired[DK__RETIRED];
 	const void *private_[3];
 	__u32 numbers[4];
-	__u64 mask[DK_NUM_BACKENDS] __attribute__((aligned(8)));
+	__aligned_u64 mask[DK_NUM_BACKENDS];
 };
 
 /* Published tables never change. The entries are behind it. */
@@ -77,7 +77,7 @@ struct dk__table {
 	/* index bytes below this one take the slow path; from DK__ASK on, dk__find() first */
 	__u32 first_direct;
 	__u32 number;
-	__u64 sig __attribute__((aligned(8)));	/* hash of the functions' signature */
+	__aligned_u64 sig;	/* hash of the functions' signature */
 };
 
 /* Index byte i names entry i - DK__FIRST_ENTRY; smaller ones name none. */
@@ -229,7 +229,9 @@ DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, __u64 ks, const struct dk__en
  * A read section keeps table and function, until the call has returned. Operators
  * whose functions may sleep take the slow path.
  */
-typedef struct { int unused; } dk__slot_t;
+struct dk__slot {
+	int unused;
+};
 
 #ifdef __KERNEL__
 #define dk__read_lock()		rcu_read_lock()
@@ -255,7 +257,7 @@ extern unsigned int dk__bare_sections;
 #define dk__section_ends()	do { } while (0)
 #endif
 
-DK__ALWAYS_INLINE const struct dk__table *dk__keep(dk__slot_t *slot, struct dk_op *op, int how)
+DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *slot, struct dk_op *op, int how)
 {
 	(void)slot;
 	if (!(how & DK__HOW_IN_RCU)) {
@@ -265,13 +267,13 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(dk__slot_t *slot, struct dk_o
 	return dk__table_of(op);
 }
 
-DK__ALWAYS_INLINE void dk__enter(const dk__slot_t *slot, const struct dk__entry *entry)
+DK__ALWAYS_INLINE void dk__enter(const struct dk__slot *slot, const struct dk__entry *entry)
 {
 	(void)slot;
 	(void)entry;
 }
 
-DK__ALWAYS_INLINE void dk__end(const dk__slot_t *slot, int how)
+DK__ALWAYS_INLINE void dk__end(const struct dk__slot *slot, int how)
 {
 	(void)slot;
 	if (!(how & DK__HOW_IN_RCU)) {
@@ -302,7 +304,9 @@ DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from)
  * A slot keeps a call's table, and then its entry, which lies in the table's memory:
  * lib/gate.c. A table is marked by its lowest bit.
  */
-typedef const void **dk__slot_t;
+struct dk__slot {
+	const void **at;
+};
 
 /* What a thread has; zero before its first call. */
 struct dk__thread {
@@ -340,7 +344,7 @@ DK_INLINE struct dk_local *dk_local_current(void)
 #endif
 
 /* Reserve a slot, and let it keep the operator's table; NULL where there is no slot. */
-DK__ALWAYS_INLINE const struct dk__table *dk__keep(dk__slot_t *reserved, struct dk_op *op,
+DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, struct dk_op *op,
 						   int how)
 {
 	const void **slot = dk__self.top;
@@ -356,19 +360,19 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(dk__slot_t *reserved, struct 
 		__atomic_store_n(slot, DK__CAST(const char *, table) + 1, __ATOMIC_RELAXED);
 		dk__barrier();		/* pairs with the membarrier() of dkc_synchronize() */
 	} while (DK__UNLIKELY(dk__table_of(op) != table));
-	*reserved = slot;
+	reserved->at = slot;
 	return table;
 }
 
 /* From here on it is the entry that is kept, and the call is inside of its provider. */
-DK__ALWAYS_INLINE void dk__enter(const dk__slot_t *reserved, const struct dk__entry *entry)
+DK__ALWAYS_INLINE void dk__enter(const struct dk__slot *reserved, const struct dk__entry *entry)
 {
-	__atomic_store_n(*reserved, entry, __ATOMIC_RELEASE);
+	__atomic_store_n(reserved->at, entry, __ATOMIC_RELEASE);
 }
 
-DK__ALWAYS_INLINE void dk__end(const dk__slot_t *reserved, int how)
+DK__ALWAYS_INLINE void dk__end(const struct dk__slot *reserved, int how)
 {
-	const void **slot = *reserved;
+	const void **slot = reserved->at;
 
 	(void)how;
 	__atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
@@ -392,7 +396,7 @@ enum dk__way {
 	DK__OTHER_TABLE,	/* ask dk__find() before that */
 };
 
-DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, dk__slot_t *slot,
+DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 				const struct dk__entry **entry, struct dk_op *op,
 				const struct dk_op_decl *decl,
 				const struct dk_local *local, __u64 ks, __u32 flags, int how)

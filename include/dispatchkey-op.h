@@ -265,7 +265,7 @@ dk__##id##_slow(const struct dk__request *dk__rq, DK__UNPAREN params)	\
 		!(dk__rq->from->flags & DK_CALL_BOXED);			\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 	struct dk_frame dk__frame DK__NOT_SET;				\
-	dk__slot_t dk__slot;						\
+	struct dk__slot dk__slot;						\
 	int dk__err;							\
 									\
 	if (dk__rq->way == DK__OTHER_TABLE &&				\
@@ -295,7 +295,7 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 						dk__load(id##_op.op);	\
 	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
-	dk__slot_t dk__slot;						\
+	struct dk__slot dk__slot;						\
 	int dk__way, dk__err;						\
 									\
 	dk__way = dk__begin(&dk__call, &dk__slot, &dk__entry, dk__known, \
@@ -341,7 +341,7 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 {									\
 	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
-	dk__slot_t dk__slot;						\
+	struct dk__slot dk__slot;						\
 	int dk__way = DK__SLOW, dk__err;				\
 									\
 	if (dk__may_redispatch(dk__from))				\

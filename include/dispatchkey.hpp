@@ -1615,7 +1615,7 @@ public:
 	{
 		const dk__entry *entry;
 		dk_call c;
-		dk__slot_t slot;
+		dk__slot slot;
 
 		int way = DK__SLOW;
 
@@ -1760,7 +1760,7 @@ private:
 
 	/* Functions may throw. */
 	struct end {
-		const dk__slot_t *slot;
+		const dk__slot *slot;
 		~end() { dk__end(slot, 0); }
 	};
 	struct leave {
@@ -1774,7 +1774,7 @@ private:
 		detail::keysets raw;
 		const dk__entry *entry;
 		dk_call c;
-		dk__slot_t slot;
+		dk__slot slot;
 
 		collect(raw, true, all(), a...);
 		const int way = dk__begin(&c, &slot, &entry, known, rq.decl, rq.local,
@@ -1798,7 +1798,7 @@ private:
 		collect(objs, !rq.from || !(rq.from->flags & DK_CALL_BOXED), all(), a...);
 		if (objs.failed())
 			return -ENOMEM;
-		dk__slot_t slot;
+		dk__slot slot;
 		if (rq.way == DK__OTHER_TABLE &&
 		    dk__find(&f.call, &slot, &rq, objs.data(), objs.size())) {
 			end at_end{ &slot };

@@ -21,7 +21,7 @@ static dk_boxed_fn_t dkc_unbox_of(const struct dk_frame *f)
 						dkc_impl_of(f->call.entry->reg)->op->unbox;
 }
 
-static int dkc_run_fast(struct dk_extract *x, struct dk_call *c, const dk__slot_t *slot)
+static int dkc_run_fast(struct dk_extract *x, struct dk_call *c, const struct dk__slot *slot)
 {
 	dk_boxed_fn_t unbox = dkc_impl_of(c->entry->reg)->op->unbox;
 	int err = unbox ? unbox(c, x->args) : -EPROTOTYPE;
@@ -31,7 +31,7 @@ static int dkc_run_fast(struct dk_extract *x, struct dk_call *c, const dk__slot_
 }
 
 /* Does a call that is no redispatch take the fast path, by one table or the other? */
-static bool dkc_begin_fast(struct dk_extract *x, struct dk_call *c, dk__slot_t *slot,
+static bool dkc_begin_fast(struct dk_extract *x, struct dk_call *c, struct dk__slot *slot,
 			   const struct dk_obj *const *objs, unsigned int n)
 {
 	struct dk__request *rq = &x->rq;
@@ -52,7 +52,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 {
 	struct dk_frame f DK__NOT_SET;
 	dk_boxed_fn_t unbox;
-	dk__slot_t slot;
+	struct dk__slot slot;
 	int err;
 
 	if (dkc_begin_fast(x, &f.call, &slot, objs, n))

@@ -457,7 +457,7 @@ static inline int dkc_find_typed(struct dk_op *op, const struct dkc_row *row,
  * more is wanted of a call than its count.
  */
 static const struct dkc_row *dkc_row_set_aside(const struct dk_op *op,
-					       const dk__slot_t *slot)
+					       const struct dk__slot *slot)
 {
 	const struct dk_registry *reg = op->reg;
 	const struct dkc_row *row;
@@ -490,7 +490,7 @@ static const struct dk__entry *dkc_find_other(const struct dkc_row *row, const s
 	return id < row->shape->direct ? NULL : dkc_row_ent(row, id);
 }
 
-int dk__find(struct dk_call *c, dk__slot_t *slot, const struct dk__request *rq,
+int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk__request *rq,
 	     const struct dk_obj *const *objs, unsigned int n)
 {
 	struct dk_op *op = rq->from ? rq->from->op : rq->op ? rq->op : dkc_load(rq->decl->op);

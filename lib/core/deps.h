@@ -17,7 +17,7 @@
  *			held, but the caller may be in a read section
  * struct dkc_mutex	dkc_mutex_init() _destroy() _lock() _unlock()
  * RCU			dkc_read_lock() dkc_read_unlock() dkc_deref()
- *			dkc_publish() dkc_synchronize()
+ *			dkc_publish() dkc_synchronize() DKC_RCU_INIT()
  * struct dkc_grace	a grace period that is waited for until a deadline: see below
  * dkc_now()		a clock for deadlines, in ms; it never says 0
  * dkc_in_atomic()	is the caller where it must not wait for a grace period
@@ -214,6 +214,7 @@ void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
 #define dkc_deref_locked(p)	rcu_dereference_protected(p, true)
 /* rcu_assign_pointer() of NULL would not order what was stored before it */
 #define dkc_publish(p, v)	smp_store_release(&(p), RCU_INITIALIZER(v))
+#define DKC_RCU_INIT(p)		RCU_INITIALIZER(p)
 #define dkc_synchronize()	synchronize_rcu()
 #define dkc_now()		((u64)ktime_to_ms(ktime_get()) + 1)
 #define dkc_load(x)		READ_ONCE(x)
@@ -331,6 +332,7 @@ struct dkc_counts {
 #define dkc_read_lock()		((void)dk__bare_sections++)
 #define dkc_read_unlock()	((void)dk__bare_sections--)
 #define __rcu
+#define DKC_RCU_INIT(p)		(p)
 #define dkc_deref(p)		(p)
 #define dkc_deref_locked(p)	(p)
 #define dkc_publish(p, v)	((p) = (v))
@@ -511,7 +513,7 @@ void dkc_synchronize(void);
 /* as in dk__begin() */
 #define dkc_slot_keep(slot, row)					\
 	do {								\
-		__atomic_store_n(*(slot), (const char *)(row) + 1, __ATOMIC_RELAXED); \
+		__atomic_store_n((slot)->at, (const char *)(row) + 1, __ATOMIC_RELAXED); \
 		dk__barrier();						\
 	} while (0)
 extern bool dkc_fences DKC_HIDDEN;	/* lib/gate.c: there is membarrier() */
@@ -525,6 +527,7 @@ void dkc_registry_dies(struct dk_registry *reg);
 void dkc_owner_came(void *owner);
 
 #define __rcu
+#define DKC_RCU_INIT(p)		(p)
 #define dkc_deref(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)
 #define dkc_deref_locked(p)	__atomic_load_n(&(p), __ATOMIC_RELAXED)
 #define dkc_publish(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)

@@ -39,7 +39,7 @@ BY_FLAGS(resolve, DKC_ROW_RESOLVE)
 /* And the one that sends calls to the slow path. */
 BY_FLAGS(aside, DKC_ROW_ASIDE)
 
-struct dk_op dk__unbound = { .row = &dkc_row_undefined };
+struct dk_op dk__unbound = { .row = DKC_RCU_INIT(&dkc_row_undefined) };
 
 static const struct dk_impl dkc_stock_impl = {
 	.label = "fallthrough",
@@ -252,14 +252,15 @@ static bool dkc_entry_right(const struct dk_op *op, const struct dkc_row *row,
 	bool masked = f && !(row->shape->mask[b ? b - 1 : 0] &
 			     dkc_functionality_bit(l, f));
 	unsigned int id;
+	bool falls;
 
 	if (!dkc_has_entry(l, f, b))
 		return !masked;
 	id = dkc_row_id(l, row, f, b);
 	if (pick.prov == DK_PROV_AMBIGUOUS)
 		return id == DKC_ID_AMBIGUOUS && !masked;
-	if ((id == DKC_ID_FALLTHROUGH) !=
-	    (pick.prov == DK_PROV_FALLBACK && dkc_is_fallthrough(pick.reg)))
+	falls = pick.prov == DK_PROV_FALLBACK && dkc_is_fallthrough(pick.reg);
+	if (id == DKC_ID_FALLTHROUGH ? !falls : falls)
 		return false;
 	return dkc_row_reg(op, row, f, b) == pick.reg &&
 	       masked == (f && dkc_is_fallthrough(pick.reg));

@@ -161,7 +161,7 @@ struct dkc_shape {
 	u8 direct;		/* the first id of those that are called as they are */
 	u8 used;		/* aliases that serve anywhere */
 	/* the rest is what inlined code reads: struct dk__shape */
-	u64 mask[DKC_MAX_BACKENDS] __attribute__((aligned(8)));
+	__aligned_u64 mask[DKC_MAX_BACKENDS];
 	u8 index[];
 };
 
@@ -238,7 +238,7 @@ struct dkc_row {
 	u16 n;
 	u8 kind;
 	u8 op_flags;		/* the class of the call is that of its row */
-	u64 sig __attribute__((aligned(8)));	/* hash of the functions' signature, 0: unknown */
+	__aligned_u64 sig;	/* hash of the functions' signature, 0: unknown */
 	struct dk__entry ent[];	/* from DKC_ID_FIRST on */
 };
 

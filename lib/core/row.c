@@ -18,7 +18,7 @@ static struct dk__entry *dkc_fill_one(struct dk__entry *ent, const struct dkc_re
 }
 
 static struct dk__entry *dkc_fill_fallbacks(const struct dk_op *op, const struct dkc_shape *s,
-					  struct dk__entry *ent)
+					    struct dk__entry *ent)
 {
 	unsigned int i;
 	u64 left;

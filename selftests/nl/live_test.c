@@ -196,6 +196,7 @@ TEST(tables)
 {
 	const struct dk_nl_run *list, *run, *one;
 	struct dk_nl *nl = open_nl();
+	int err;
 
 	if (went_well(nl, dk_nl_table_get(nl, FACTORIAL, 0, card, &list))) {
 		EXPECT(list);
@@ -204,7 +205,8 @@ TEST(tables)
 			EXPECT(!run->next || run->last < run->next->first);
 			EXPECT(run->label[0] && run->first_key[0] && run->last_key[0]);
 		}
-		if (went_well(nl, dk_nl_table_entry_get(nl, FACTORIAL, 0, card, list->last, &one))) {
+		err = dk_nl_table_entry_get(nl, FACTORIAL, 0, card, list->last, &one);
+		if (went_well(nl, err)) {
 			EXPECT_EQ(one->first, list->first);
 			EXPECT_EQ(one->last, list->last);
 			EXPECT_STREQ(one->label, list->label);

@@ -92,7 +92,8 @@ static int show(struct live *v, const char *name)
 	const struct dk_nl_backend *list;
 	int err, status = STATUS_OK;
 
-	err = name ? dk_nl_backend_get(kernel(v), 0, name, &list) : dk_nl_backends(kernel(v), &list);
+	err = name ? dk_nl_backend_get(kernel(v), 0, name, &list) :
+		     dk_nl_backends(kernel(v), &list);
 	if (err)
 		return name ? fail_named(v, err, name, fail_backend) : fail_kernel(v, err);
 	if (wants(v, OPTION_JSON))
