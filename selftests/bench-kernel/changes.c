@@ -202,7 +202,7 @@ const struct bench bench_changes[] = {
 	{ .name = "define", .once = define, .before = let_wait, .after = take_back },
 	{ .name = "undefine", .once = undefine, .before = define },
 	{ .name = "fallback", .once = register_fallback, .before = let_wait,
-	  .after = take_out_fallback },
+	  .after = take_out_fallback, .per = OPS },
 	{ .name = "fallthrough", .once = register_fallthrough, .after = take_out_fallthrough,
 	  .per = OPS },
 	{ .name = "register.all", .once = register_all, .after = take_out_all, .per = OPS },

@@ -68,7 +68,7 @@ ROWS = (
         ("withdraw", "withdraw one function", None),
         ("define", "define an operator", None),
         ("undefine", "take a definition back", None),
-        ("fallback", "backend fallback over all of them, a function", None),
+        ("fallback", "backend fallback that is a function, an operator", None),
         ("fallthrough", "the same, a fallthrough, an operator", None),
         ("register.all", "a function for each of them in one go, a function", None),
         ("unregister", "unregister a provider of one function, no waiting", None),
