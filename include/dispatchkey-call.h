@@ -125,9 +125,10 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * any number of times until dk_call_leave(), which has to follow when it returns 0 and
  * only then.
  *
- * Context: Of an atomic operator any in which RCU may read, else process
- * context and not from inside an atomic call. In the kernel, an RCU read section of
- * an atomic operator lasts until dk_call_leave().
+ * Context: In the kernel, of an atomic operator any in which RCU may read, and an RCU
+ * read section lasts until dk_call_leave(); of others process context, and not from
+ * inside an atomic call. In userspace any thread; async-signal-safe after the thread's
+ * first call.
  * Return: 0, -ENOSYS (nothing serves), -ENOTUNIQ (ambiguous AutogradOther),
  * -ENODEV (the device is gone or offline and nothing else serves), -EXDEV,
  * -ENOENT (not defined), -EPROTOTYPE, -ESHUTDOWN, -ENOMEM (userspace: the

@@ -41,7 +41,7 @@ enum dk_hook_kind {
  * @ks: its effective keyset
  * @name: of the operator
  * @op: the operator
- * @call: the call, NULL where nothing serves it
+ * @call: the call, which has a dk_call_frame(); NULL where nothing serves it
  * @sequence: number of the call among those of the registry with an autograd
  *	key in the set, from 0 again behind the greatest long; -1 for others and
  *	for redispatches
@@ -133,8 +133,8 @@ int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
  *
  * Context: Process context, sleeps until its functions have returned.
  * Return: 0, -ENOENT (is not registered, or another caller has just taken it
- * out: also then nobody is inside), or -EDEADLK from inside a hook or an atomic
- * call.
+ * out: also then nobody is inside), or -EDEADLK from inside a hook or, in the kernel,
+ * an atomic call.
  */
 int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why);
 

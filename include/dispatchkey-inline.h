@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * All that code which is compiled into callers reads and writes, and the fast path
- * of a call. This is ABI: DK__CALL_ABI grows with every change, and lib/core/call.c
- * asserts that the structures of the dispatcher begin with these.
+ * of a call. This is ABI: DK__CALL_ABI grows with every change, and
+ * lib/core/registry.h asserts that the structures of the dispatcher match these.
  * Included by <dispatchkey-call.h>.
  *
  * A fast call finds the function in one table and does nothing else. Everything
@@ -61,7 +61,7 @@ struct dk__entry {
 #define DK__RETIRED		1
 #endif
 
-/* What tables that look alike share: masks by backend, and behind them the index. */
+/* What tables that look alike share: masks by backend, and after them the index. */
 struct dk__shape {
 	const void *retired[DK__RETIRED];
 	const void *private_[3];
@@ -69,7 +69,7 @@ struct dk__shape {
 	__aligned_u64 mask[DK_NUM_BACKENDS];
 };
 
-/* Published tables never change. The entries are behind it. */
+/* Published tables never change. The entries follow it. */
 struct dk__table {
 	const void *retired[DK__RETIRED];
 	const struct dk__shape *shape;
@@ -226,7 +226,7 @@ DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, __u64 ks, const struct dk__en
 #if defined(__KERNEL__) || defined(DK_BARE)
 
 /*
- * A read section keeps table and function, until the call has returned. Operators
+ * A read section protects table and function until the call has returned. Operators
  * whose functions may sleep take the slow path.
  */
 struct dk__slot {
@@ -301,7 +301,7 @@ DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from)
 #endif
 
 /*
- * A slot keeps a call's table, and then its entry, which lies in the table's memory:
+ * A slot protects a call's table and then its entry, which lies in the table's memory:
  * lib/gate.c. A table is marked by its lowest bit.
  */
 struct dk__slot {

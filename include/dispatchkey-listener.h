@@ -97,7 +97,7 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  * a function of a provider that @listener->told unregisters or drains.
  *
  * Context: Process context, sleeps until it has returned.
- * Return: 0, or -EDEADLK from inside of it, a hook or an atomic call.
+ * Return: 0, or -EDEADLK from inside of it, a hook or, in the kernel, an atomic call.
  */
 int dk_listener_unregister(struct dk_listener *listener);
 

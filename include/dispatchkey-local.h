@@ -415,10 +415,8 @@ static inline const struct dk_local *dk_local_current(void)
 /**
  * dk_thread_init() - make the calling thread known before its first call
  *
- * A thread's first call does this too, but may allocate; after it, calls of
- * this thread are async-signal-safe. In a thread that has used liburcu-bp
- * before, that is its first call of a sleepable operator, or the first one that
- * is counted.
+ * Allocates the thread's record, as the first call of the thread does otherwise.
+ * Later calls of this thread are async-signal-safe.
  *
  * Context: Any thread, not a signal handler.
  * Return: 0, or -ENOMEM.

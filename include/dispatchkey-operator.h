@@ -57,11 +57,13 @@ enum dk_alias_analysis {
 /**
  * struct dk_op_decl - an operator as its callers and implementers know it
  * @size: sizeof(struct dk_op_decl)
- * @call_abi: DK__CALL_ABI where calls are made through it
+ * @call_abi: the version of the calls that are inlined in its callers, as DK_OP() sets
+ *	it
  * @name: such as "sample::factorial"
  * @sig: its C parameters as text, or NULL not to compare signatures
  * @unbox: calls the function of a call with boxed arguments; made by DK_OP()
- * @op: the operator in the default registry, once a call has found it
+ * @op: the operator in the default registry, once a call has found it; before, what
+ *	DK_OP() sets, or NULL in a declaration that it did not make
  * @schema: its schema as text, such as "sample::factorial(Tensor x) -> int", or
  *	NULL
  * @debug: where it is defined, for people, or NULL
@@ -98,8 +100,9 @@ struct dk_op_decl {
 
 /**
  * enum dk_op_flags - what an operator is, told when it is defined
- * @DK_OP_ATOMIC: may be called wherever RCU may read, and its functions do not
- *	sleep; without it, they may
+ * @DK_OP_ATOMIC: takes only functions that are declared atomic; in the kernel it may be
+ *	called wherever RCU may read, and its functions do not sleep. Without it, they
+ *	may sleep. In userspace calls of both are the same
  * @DK_OP_SAME_DEVICE: all arguments that live on a device live on the same one
  */
 enum dk_op_flags {
@@ -249,12 +252,12 @@ struct dk_impl {
  *	and with NO_ENTRY where the table is trimmed and has no entry for the
  *	key, so that no call gets there; may be NULL
  *
- * Newest at a key wins. It waits for no call; replaced rows are freed behind a
- * grace period, which in userspace every 64th of them waits for at the end,
- * outside of the lock.
+ * Newest at a key wins. It waits for no call. Replaced tables are freed after a grace
+ * period; in userspace the registration that replaces the 64th waits for one at its
+ * end, outside of the lock.
  *
- * Context: Process context, may sleep; from inside a function of a sleepable
- * operator too.
+ * Context: Process context, may sleep; also from inside a function, but in the kernel
+ * not of an atomic operator.
  * Return: 0, -EINVAL (provider, size, key, name, function, atomic operator),
  * -EEXIST (the provider has registered this table already), -EPROTOTYPE,
  * -ENOMEM, -ESHUTDOWN.

@@ -151,9 +151,9 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * functions unregister each other wait for ever.
  *
  * Context: Process context, sleeps until the calls inside have returned.
- * Return: 0, -EDEADLK from inside a function of the same provider or from an atomic
- * call (then nothing has changed), or -ESHUTDOWN at the end of the process, when its
- * functions are no longer called and stay where they are.
+ * Return: 0; -EDEADLK from inside a function of the same provider, from inside a hook
+ * or, in the kernel, from an atomic call (then nothing has changed); -ESHUTDOWN at the
+ * end of the process, when its functions are no longer called and stay where they are.
  */
 int dk_provider_unregister(struct dk_provider *prov);
 
@@ -168,8 +168,8 @@ int dk_provider_unregister(struct dk_provider *prov);
  * again goes on waiting, it cannot register anything, and only 0 allows its
  * memory and code to go. @why then names a call that is inside, its function
  * and thread, and for how long it is known to be there (reason STILL_INSIDE;
- * dk_provider_inside() tells of all of them). Calls of atomic operators are not
- * recorded: they are told as a grace period that is not over (reason GRACE).
+ * dk_provider_inside() lists all of them). The kernel does not record calls of atomic
+ * operators: it reports a grace period that is not over (reason GRACE).
  *
  * In userspace a thread of the library's own waits for the grace period, and
  * ends with it. Listeners are told before it returns, for as long as that takes.
@@ -192,7 +192,8 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
  * @reserved: zero
  * @ms: for how many milliseconds at least it has been inside, counted since the
  *	provider began to leave and the grace period was over; else 0
- * @op: the operator that was called
+ * @op: the operator that was called; in userspace, "fallback for KEY" of a call inside
+ *	a backend fallback
  * @label: of the function
  * @thread_name: name of the task or thread; "(exited)" of a userspace thread that
  *	has ended, or runs its last destructors, without leaving the call
@@ -214,7 +215,7 @@ struct dk_inside {
  * @i: which call, from 0; they come and go between two questions
  * @in: takes it; set @in->size before
  *
- * Calls of atomic operators are not recorded.
+ * The kernel does not record calls of atomic operators.
  *
  * Context: Process context, may sleep.
  * Return: 0; -ENOENT if there are no more, or the provider is not registered;

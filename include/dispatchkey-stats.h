@@ -39,9 +39,10 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why);
  * It allocates nothing. Of two who do so at once, both wait.
  *
  * Context: Process context, sleeps until nobody counts any more, which takes
- * one grace period and waits for no function of a sleepable operator.
- * Return: 0, also where they are off; -EDEADLK from inside an atomic call or a
- * hook.
+ * one grace period. It waits for the functions of atomic operators in the kernel, and
+ * for no others.
+ * Return: 0, also where they are off; -EDEADLK from inside a hook or, in the kernel,
+ * an atomic call.
  */
 int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why);
 
@@ -67,8 +68,7 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
  * @uncounted: calls for which there was no counter: by a function that came when
  *	there was no memory for one; by a backend fallback that the operator's
  *	table does not name (dk_call_enter_key()); in userspace, of all
- *	registries, by a thread that began when there was no memory, or that read
- *	by liburcu-bp itself before its first call and calls atomic operators only
+ *	registries, by a thread that made its first call when there was no memory
  * @gone: calls that were counted by what is gone: functions and fallbacks that were
  *	unregistered, operators that nobody holds any more. With these, the sum of
  *	all counters is the number of calls since the counters were enabled or reset

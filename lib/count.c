@@ -71,7 +71,7 @@ static inline bool add_here(const struct dkc_counts *c, unsigned int i)
 	return true;
 }
 
-/* A thread that liburcu knew before its first call may have no record yet. */
+/* The thread has no record or no part of the block, for lack of memory. */
 static __attribute__((noinline, cold)) void add_slowly(const struct dkc_counts *c,
 						       unsigned int i)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The gate of the userspace world: slots that keep what calls use, and tell where they
- * are.
+ * The gate of the userspace world: slots that protect what calls use, and show which
+ * provider each call is inside of.
  *
  * Every thread has a record with slots, and a call writes to one of them and to nothing
  * else that is shared: first the operator's table, marked by its lowest bit, and when it

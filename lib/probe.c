@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * USDT probes. A tracer that comes counts itself in the semaphore of its probe, and
- * goes again; meanwhile what the probes tell of is looked for, and calls are
- * watched. Where <sys/sdt.h> was missing when the library was built, there is none.
+ * USDT probes. A tracer increments the semaphore of its probe while it is attached. The
+ * calls of a registry take the slow path, which has the probes, from the next change of
+ * the registry on: dkc_change_traced(). Where <sys/sdt.h> was missing when the library
+ * was built, there are no probes.
  */
 #include "world.h"
 #include "core/registry.h"

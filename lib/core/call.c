@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The call path: merge, mask, index, enter. It writes nothing that another
- * thread or CPU writes, takes no lock, and its cost does not depend on how
- * many operators, functions or fallthroughs there are.
+ * The slow path of calls: merge, mask, index, enter the gate. The fast path is inlined
+ * in callers: <dispatchkey-inline.h>. Neither writes anything that another thread or CPU
+ * writes or takes a lock, and the cost does not depend on how many operators, functions
+ * or fallthroughs there are.
  *
  * The arithmetic is written once, with the numbers of a layout as arguments:
  * for v1 they are constants, for other layouts they come from struct dk_layout.
@@ -534,7 +535,7 @@ static void dkc_fill(struct dk_frame *f, struct dkc_way *way)
 	struct dk_call *c = &f->call;
 
 	c->ks.bits = way->ks;
-	/* that of a row does not outlast the read section */
+	/* the row's own entry does not outlast the read section */
 	f->entry.fn = way->fn;
 	f->entry.reg = way->reg;
 	c->entry = &f->entry;

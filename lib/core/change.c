@@ -106,9 +106,9 @@ static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op,
 }
 
 /*
- * Hooks, counters and tracers are asked on the slow path only, and where readers and
- * writers of this world have no fence to share, all calls take it: their tables are set
- * aside. That takes no memory, in neither direction.
+ * Only the slow path runs hooks, counts and traces, and all calls take it where this
+ * world has no membarrier(): the tables are set aside. That takes no memory, in either
+ * direction.
  */
 void dkc_change_watched(struct dk_registry *reg, bool more)
 {
@@ -126,8 +126,8 @@ void dkc_change_watched(struct dk_registry *reg, bool more)
 }
 
 /*
- * Where tracers come and go without a word, as in userspace, they see calls from the next
- * change of the registry on.
+ * In userspace nothing reports that a tracer attaches, so that it gets the calls from the
+ * next change of the registry on.
  */
 void dkc_change_traced(struct dk_registry *reg)
 {

@@ -9,10 +9,10 @@
  * types		u8 u16 u32 u64 bool size_t, errno numbers
  * memory		dkc_alloc() zeroed, may sleep; dkc_try_alloc() neither
  *			sleeps nor warns; dkc_free()
- * dkc_retire()		frees behind a grace period, waits for nothing and
+ * dkc_retire()		frees after a grace period, waits for nothing and
  *			cannot fail; the struct begins with a struct dkc_retired.
- *			dkc_retire_row() also waits for the calls inside of its
- *			entries, where a slot keeps them
+ *			dkc_retire_row() frees a row that no slot of a call points
+ *			into any more, where slots protect calls
  * dkc_flush_retired()	a good moment to free what was retired: no lock is
  *			held, but the caller may be in a read section
  * struct dkc_mutex	dkc_mutex_init() _destroy() _lock() _unlock()
@@ -25,7 +25,7 @@
  * dkc_section_stays()	tells the checker that a function returns inside of a
  * dkc_section_ends()	read section, and that another one ends it
  * gate			see struct dkc_inside below
- * dkc_section_is_gate()	does the read section of a call keep its provider, for an
+ * dkc_section_is_gate()	does the read section of a call protect its provider, for an
  *			operator of these flags; dkc_slots_are_gate() does a slot of
  *			dk__begin(), for every operator; dkc_slot_keep() lets it keep a row
  * dkc_has_fast_calls()	may calls take the fast path at all
@@ -482,8 +482,8 @@ extern char dkc_grace_period;
 #endif
 
 /*
- * A thread's first section, which liburcu asks for anyway: its record is made
- * now, so that no later call allocates, whatever it is of.
+ * A thread's first call takes the slow path and begins a section: the record of the
+ * thread is made now, so that no later call allocates.
  */
 static inline void dkc_read_lock(void)
 {
@@ -597,11 +597,12 @@ void dkc_counts_destroy(struct dkc_counts *c);
 u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i);
 
 /*
- * The gate: who is inside of which provider. A sleepable call enters it inside
- * its read section and leaves the section before the function runs. One record
- * a call in flight is the drain, the answer to "who is inside" and the test
- * for -EDEADLK in one. Kernel: kmod/gate.c; userspace: lib/gate.c; bare metal:
- * lib/core/bare.c.
+ * The gate: who is inside of which provider. A call of the slow path enters it inside
+ * its read section and leaves the section before the function runs, unless the section
+ * itself protects the provider. In userspace the slot of a fast call is in the gate,
+ * too. One record or slot for each call in flight is the drain, the answer to "who is
+ * inside" and the test for -EDEADLK in one. Kernel: kmod/gate.c; userspace:
+ * lib/gate.c; bare metal: lib/core/bare.c.
  */
 
 /* A call in flight, as it is shown to a dkc_inside_fn. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Hooks around calls. The list is read in a read section, and who unregisters
- * waits for a grace period. The newest is first and has the highest number, so
- * that a call remembers with one number whom it told that it began.
+ * Hooks around calls, which the slow path runs: while a registry has any, its tables are
+ * set aside. The list is read in a read section, and unregistering waits for a grace
+ * period. The newest is first and has the highest number, so that a call remembers with
+ * one number which of them ran when it began.
  */
 #include "registry.h"
 

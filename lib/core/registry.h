@@ -2,11 +2,12 @@
 /*
  * What a registry is made of.
  *
- * Writers hold the registry's lock. Readers hold nothing but a read section:
- * they read the row of an operator, and where a row could not be built, the
- * registrations themselves. A row is never written after it was published. Of
- * a registration only four things change: its place in its operator's list, the
- * state of its block, and whether its device and its backend are online.
+ * Writers hold the registry's lock. Readers are in a read section, or have a slot that
+ * protects the row: they read the row of an operator, and on the slow path, where a row
+ * could not be built, the registrations themselves. A row is never written after it was
+ * published, but for its kind when it is replaced (DKC_ROW_IN_USE). Of a registration
+ * only four things change: its place in its operator's list, the state of its block,
+ * and whether its device and its backend are online.
  */
 #ifndef _DKC_REGISTRY_H
 #define _DKC_REGISTRY_H
