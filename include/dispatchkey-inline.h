@@ -8,7 +8,7 @@
  * A fast call finds the function in one table and does nothing else. Everything
  * unusual - an operator that is not defined, counters, hooks, functions of devices or
  * of another type, a keyset that nothing serves - is a table or an entry below
- * @first_direct, and takes the slow path.
+ * @first_direct, and leaves the fast path: for dk__find() or the slow path.
  */
 #ifndef _DISPATCHKEY_INLINE_H
 #define _DISPATCHKEY_INLINE_H

@@ -106,9 +106,9 @@ static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op,
 }
 
 /*
- * Only the slow path runs hooks, counts and traces, and all calls take it where this
- * world has no membarrier(): the tables are set aside. That takes no memory, in either
- * direction.
+ * The inlined fast path runs no hooks, counts nothing and traces nothing, and no call may
+ * take it where this world has no membarrier(): the tables are set aside. That takes no
+ * memory, in either direction.
  */
 void dkc_change_watched(struct dk_registry *reg, bool more)
 {
