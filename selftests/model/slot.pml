@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A slot of the gate, read while its thread goes on (slot_read() in lib/gate.c,
- * dkc_slot_read() in kmod/gate.c): a thread makes two calls one after the other,
+ * A slot of the kernel's gate, read while its thread goes on (dkc_slot_read() in
+ * kmod/gate.c): a thread makes two calls one after the other,
  * and a thread that drains, which waited for a grace period after the first one
  * was entered, reads the words of the slot. It gets those of one call. Where it
  * does not see the first call, it sees all that the call's function wrote.

@@ -3,7 +3,7 @@
 #
 # Spin explores every state of each model: as it is, and with one thing taken
 # away that the code relies on, which has to go wrong. Prints TAP. It takes about
-# two minutes and less than 1 GB, nearly all of it for dispatchkey.pml.
+# three minutes and less than 1 GB, nearly all of it for dispatchkey.pml and slots.pml.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -65,7 +65,7 @@ loses() {
 	done
 }
 
-plan 40
+plan 54
 
 # What takes long to compile, and no time to run.
 optimize=-O0
@@ -79,6 +79,26 @@ loses view 'assertion violated*' -DNO_TURN_ORDER -DNO_CHANGED_ORDER -DNO_VIEW_OR
 	-DNO_HOLDS_ORDER -DNO_HOLDS
 loses count 'assertion violated*' -DNO_GIVE_ORDER -DNO_GIVEN_ORDER -DNO_TIME_ORDER \
 	-DNO_TAKE_ORDER
+
+# The fast path of userspace.
+model=slots optimize=-O2
+holds "slots: a call and a signal handler's"
+holds "slots: two calls, two providers leave" -DCALLS=2 -DHANDLED=0 -DCHANGES=2
+freed='assertion violated !((freed&*'
+shape='assertion violated !((shapes_freed&*'
+inside='assertion violated !((gone&*'
+fails "slots: the table is not read again" "$freed" -DNO_AGAIN
+fails "slots: no membarrier()" "$freed" -DNO_BARRIER
+fails "slots: membarrier() before the list is taken" "$freed" -DNO_BARRIER_ORDER
+fails "slots: retired before the next one is published" "$freed" -DNO_PUBLISH_ORDER
+fails "slots: nobody waits for threads that look" "$shape" -DNO_WAIT
+fails "slots: tables in others' lists are not waited for" "$inside" -DNO_LISTS
+fails "slots: a shape is taken, and its table later" "$shape" -DNO_SHAPE_ORDER
+fails "slots: tables are freed without looking at slots" "$freed" -DNO_MARK
+fails "slots: no drain" "$inside" -DNO_DRAIN
+fails "slots: a signal handler uses the same slot" "$freed" -DNO_RESERVE
+fails "slots: the entry is seen too early" "$shape" -DNO_ENTRY_ORDER
+fails "slots: the slot is seen free too early" "$inside" -DNO_LEAVE_ORDER
 
 model=dispatchkey optimize=-O2
 freed_code='assertion violated !(gone\[p\])*'

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The gate of userspace (lib/gate.c): a thread calls on the fast path, and a signal
+ * handler of the same thread calls at any moment of that. Two threads reclaim: one takes
+ * providers out, the other one has published nothing (as in facebook/folly#1632).
+ *
+ * Stores to slots wait in a buffer and come out in any order, but for those to the same
+ * slot. Only membarrier() empties the buffer.
+ *
+ * -DCALLS=N		calls of the thread
+ * -DHANDLED=N		calls of the signal handler
+ * -DCHANGES=N		providers that are taken out
+ *
+ * Each of these takes one thing away that the code relies on:
+ *
+ * -DNO_AGAIN		the table is not read again after the slot is stored
+ * -DNO_BARRIER		there is no membarrier()
+ * -DNO_BARRIER_ORDER	membarrier() runs before the list of replaced tables is taken
+ * -DNO_PUBLISH_ORDER	a table is retired before its successor is published
+ * -DNO_WAIT		nobody waits for threads that look at a replaced table
+ * -DNO_LISTS		who waits looks for the tables of its own list only
+ * -DNO_SHAPE_ORDER	the list of shapes is taken after that of tables
+ * -DNO_MARK		tables are freed without looking at slots
+ * -DNO_DRAIN		nobody waits for the calls inside a provider
+ * -DNO_RESERVE		a signal handler uses the slot of the call that it interrupts
+ * -DNO_ENTRY_ORDER	the entry is seen in the slot before the table is read
+ * -DNO_LEAVE_ORDER	the slot is seen free before the function's last access
+ */
+#ifndef CALLS
+#define CALLS		1
+#endif
+#ifndef HANDLED
+#define HANDLED		1
+#endif
+#ifndef CHANGES
+#define CHANGES		1
+#endif
+
+#define SLOTS		2
+#define TABLES		(CHANGES + 1)
+
+/* Table t has one entry, of a function of provider t. A slot has 0 or one of these. */
+#define TABLE(t)	(t)
+#define ENTRY(t)	((t) + 4)
+#define IS_TABLE(v)	((v) && (v) < 4)
+#define IS_ENTRY(v)	((v) > 4)
+#define TABLE_OF(v)	((v) & 3)
+#define BIT(t)		(1 << (t))
+
+byte table = 1;			/* of the operator */
+byte freed, shapes_freed;	/* tables, a bit each, and what they share with others */
+byte gone;			/* providers whose memory and text are given back */
+
+byte slot[SLOTS];		/* as others see them */
+chan stores[SLOTS] = [3] of { byte };
+
+bool locked;			/* the gate's lock */
+byte rows, shapes;		/* retired, and in no list yet */
+byte replacing[2], in_use;	/* lists: of each that reclaims, and kept by slots */
+
+/* ---- the thread that calls ------------------------------------------------------- */
+
+byte top;			/* the first slot that is not reserved */
+bool handling;			/* a handler interrupts it */
+
+#ifdef NO_RESERVE
+#define NEXT(s)		(s)
+#else
+#define NEXT(s)		((s) + 1)
+#endif
+
+inline read_table(t)
+{
+	assert(!(freed & BIT(t)));
+	assert(!(shapes_freed & BIT(t)))
+}
+
+inline call()
+{
+	s = top;
+	top = NEXT(s);
+	do
+	:: t = table;
+	   stores[s]!TABLE(t);
+#ifdef NO_AGAIN
+	   break
+#else
+	   if
+	   :: table == t -> break
+	   :: else
+	   fi
+#endif
+	od;
+#ifdef NO_ENTRY_ORDER
+	stores[s]!ENTRY(t);
+	read_table(t);
+#else
+	read_table(t);
+	stores[s]!ENTRY(t);
+#endif
+	assert(!(freed & BIT(t)));	/* the entry */
+	assert(!(gone & BIT(t)));	/* the function begins */
+#ifdef NO_LEAVE_ORDER
+	stores[s]!0;
+	assert(!(gone & BIT(t)));
+#else
+	assert(!(gone & BIT(t)));	/* and ends */
+	stores[s]!0;
+#endif
+	atomic { top = s; s = 0; t = 0 }
+}
+
+proctype thread() provided (!handling)
+{
+	byte s, t, n;
+
+	do
+	:: n < CALLS -> call(); n++
+	:: else -> break
+	od
+}
+
+proctype handler()
+{
+	byte s, t, n;
+
+	do
+	:: n < HANDLED -> handling = 1; call(); handling = 0; n++
+	:: else -> break
+	od
+}
+
+proctype buffer()
+{
+end:	do
+	:: atomic { nempty(stores[0]) -> stores[0]?slot[0] }
+	:: atomic { nempty(stores[1]) -> stores[1]?slot[1] }
+	od
+}
+
+/* ---- those that reclaim ------------------------------------------------------------ */
+
+/* Of the gate. All else in here is for one look at the slots, and for fewer states. */
+inline lock()
+{
+	atomic { !locked -> locked = 1; found = 0; i = 0; kept = 0 }
+}
+
+inline unlock()
+{
+	atomic { locked = 0; i = 0; v = 0; kept = 0 }
+}
+
+inline membarrier()
+{
+	skip;
+#ifndef NO_BARRIER
+	atomic {
+		do
+		:: nempty(stores[0]) -> stores[0]?slot[0]
+		:: empty(stores[0]) && nempty(stores[1]) -> stores[1]?slot[1]
+		:: empty(stores[0]) && empty(stores[1]) -> break
+		od
+	}
+#endif
+}
+
+#ifdef NO_LISTS
+#define REPLACED(me)	replacing[me]
+#else
+#define REPLACED(me)	(replacing[0] | replacing[1] | in_use)
+#endif
+
+/* any_looking() */
+inline wait_for_lookers(me)
+{
+	skip;
+#ifndef NO_WAIT
+	do
+	:: lock();
+	   do
+	   :: i < SLOTS && !found ->
+		d_step {
+			v = slot[i];
+			found = IS_TABLE(v) && (REPLACED(me) & BIT(TABLE_OF(v)));
+			i++
+		}
+	   :: else -> break
+	   od;
+	   unlock();
+	   if
+	   :: found
+	   :: else -> break
+	   fi
+	od
+#endif
+}
+
+/* rows_mark(), rows_sweep() */
+inline mark_and_sweep(me)
+{
+	lock();
+#ifndef NO_MARK
+	do
+	:: i < SLOTS ->
+		d_step {
+			v = slot[i];
+			kept = (v -> kept | BIT(TABLE_OF(v)) : kept);
+			i++
+		}
+	:: else -> break
+	od;
+#endif
+	atomic {
+		freed = freed | ((replacing[me] | in_use) & ~kept);
+		in_use = (replacing[me] | in_use) & kept;
+		replacing[me] = 0
+	}
+	unlock()
+}
+
+inline take_rows(me)
+{
+	lock();
+	atomic { replacing[me] = rows; rows = 0 };
+	unlock()
+}
+
+inline take_shapes()
+{
+	atomic { batch = shapes; shapes = 0 }
+}
+
+/* dkc_synchronize() */
+inline synchronize(me)
+{
+#ifdef NO_BARRIER_ORDER
+	membarrier();
+#endif
+#ifdef NO_SHAPE_ORDER
+	take_rows(me);
+	take_shapes();
+#else
+	take_shapes();
+	take_rows(me);
+#endif
+#ifndef NO_BARRIER_ORDER
+	membarrier();
+#endif
+	wait_for_lookers(me);
+	mark_and_sweep(me);
+	atomic { shapes_freed = shapes_freed | batch; batch = 0 }
+}
+
+/* dkc_gate_wait(): follows each entry to its provider */
+inline drain(p)
+{
+	skip;
+#ifndef NO_DRAIN
+	do
+	:: lock();
+	   do
+	   :: i < SLOTS && !found ->
+		d_step { v = slot[i]; i++ };
+		if
+		:: IS_ENTRY(v) ->
+			assert(!(freed & BIT(TABLE_OF(v))));
+			assert(!(gone & BIT(TABLE_OF(v))));
+			found = (TABLE_OF(v) == p)
+		:: else
+		fi
+	   :: else -> break
+	   od;
+	   unlock();
+	   if
+	   :: found
+	   :: else -> break
+	   fi
+	od
+#endif
+}
+
+/* dkc_op_publish() */
+inline publish(t)
+{
+#ifdef NO_PUBLISH_ORDER
+	rows = rows | BIT(t);
+	table = t + 1;
+#else
+	table = t + 1;
+	rows = rows | BIT(t);
+#endif
+	shapes = shapes | BIT(t)
+}
+
+proctype writer()
+{
+	byte p = 1, i, v, kept, batch;
+	bool found;
+
+	do
+	:: p <= CHANGES ->
+		publish(p);
+		synchronize(0);
+		drain(p);
+		gone = gone | BIT(p);
+		p++
+	:: else -> break
+	od
+}
+
+proctype reclaimer()
+{
+	byte i, v, kept, batch;
+	bool found;
+
+	synchronize(1)
+}
+
+init {
+	atomic { run thread(); run handler(); run buffer(); run writer(); run reclaimer() }
+}
