@@ -32,7 +32,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,10 +173,11 @@ static void thread_exit(void *data)
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	/* where it was ended on the fast path, by a signal handler: it is at no table any more */
+	/* calls of the fast path were on the stack: a signal handler ended the thread inside */
 	for (i = 0; i < GATE_SLOTS; i++)
-		if (is_table(r->slots[i]))
+		if (!((uintptr_t)r->slots[i] & A_REG))
 			dkc_store(r->slots[i], NULL);
+	dk__self.top = r->slots;
 	if (record_in_use(r)) {
 		again = ++r->rounds < LAST_ROUND;
 		num_outliving += !again;
@@ -568,6 +568,8 @@ static unsigned int rows_sweep(struct dkc_rows *rows, struct dkc_retired **kept)
 unsigned int dkc_rows_end(struct dkc_rows *rows)
 {
 	struct dkc_retired *kept = NULL;
+	/* and no sched_yield(): a thread of real-time priority keeps others from running by that */
+	const struct timespec while_ago = { 0, 10000 };
 	struct dkc_rows **p = &replacing;
 	unsigned int n;
 	sigset_t mask;
@@ -575,7 +577,7 @@ unsigned int dkc_rows_end(struct dkc_rows *rows)
 	if (dkc_fences && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
 		abort();	/* it worked before; liburcu ends the process, too */
 	while (any_looking())
-		sched_yield();
+		nanosleep(&while_ago, NULL);
 	dkc_gate_lock(&mask);
 	rows_mark(rows);
 	rows_mark(&in_use);

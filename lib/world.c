@@ -85,6 +85,13 @@ void dkc_synchronize(void)
 	__atomic_fetch_sub(&num_retired, n, __ATOMIC_RELAXED);
 }
 
+#ifdef DKC_FAIL_ALLOC
+unsigned int dk_test_retired(void)
+{
+	return __atomic_load_n(&num_retired, __ATOMIC_RELAXED);
+}
+#endif
+
 u64 dkc_now(void)
 {
 	struct timespec t;

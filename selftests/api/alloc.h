@@ -17,6 +17,9 @@ unsigned int dk_test_fail_alloc(unsigned int nth);
 /* How many are in use, without what waits for the end of a grace period. */
 long dk_test_allocs(void);
 
+/* How many wait for that, or for a call to return; userspace only. */
+unsigned int dk_test_retired(void);
+
 /* Called before each allocation, or NULL. */
 void dk_test_at_alloc(void (*look)(void));
 

@@ -50,6 +50,7 @@
 	kernel(kthreads)						\
 	kernel(kpeers)							\
 	kernel(kwork)							\
+	user(fast)							\
 	user(threads)							\
 	user(regress_threads)						\
 	user(exits)							\

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The fast path beside all that uses the same slots: deep nesting, frames that are left
+ * in any order, signal handlers, threads that end inside, and changes that send calls to
+ * the slow path for a while. A call on the fast path has no frame. Userspace only.
+ */
+#include "alloc.h"
+#include "test.h"
+
+#include "../world.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define SLOTS	64	/* of a thread: lib/gate.c */
+#define MOST	100	/* calls, each in the others */
+
+DK_OP(dive, "fast::dive", (struct dk_obj *x, int depth, int *fast), (x, depth, fast), (x));
+DK_OP(other, "fast::other", (struct dk_obj *x, int depth, int *fast), (x, depth, fast), (x));
+
+static struct dk_provider prov, elsewhere;
+static struct dk_op *op, *other_handle;
+static void (*at_bottom)(void);
+static void (*at_level)(int depth, bool begins);
+static struct dk_obj cpu;
+
+/* Counts the calls on the fast path. */
+static int dive_here(struct dk_call *c, struct dk_obj *x, int depth, int *fast)
+{
+	int err = 0;
+
+	*fast += !dk_call_frame(c);
+	if (at_level)
+		at_level(depth, true);
+	if (depth > 1)
+		err = dive_at(op, &dk_local_default, x, depth - 1, fast);
+	else if (at_bottom)
+		at_bottom();
+	if (at_level)
+		at_level(depth, false);
+	return err;
+}
+
+static int other_here(struct dk_call *c, struct dk_obj *x, int depth, int *fast)
+{
+	*fast += !dk_call_frame(c);
+	return 0;
+}
+
+static const struct dk_impl impls[] = { DK_IMPL(dive, DK_CPU, dive_here) };
+static const struct dk_impl others[] = { DK_IMPL(other, DK_CPU, other_here) };
+
+/* How many calls of @depth, each in the others, take the fast path. */
+static int num_fast(int depth)
+{
+	int fast = 0;
+
+	CHECK_OK(dive_at(op, &dk_local_default, &cpu, depth, &fast));
+	return fast;
+}
+
+/* The first call may still take the slow path, and finds the slots free. */
+static bool is_fast_again(void)
+{
+	num_fast(1);
+	return CHECK_INT(num_fast(1), 1) && CHECK(num_fast(SLOTS) >= SLOTS - 1);
+}
+
+static unsigned int num_inside(void)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+	unsigned int n = 0;
+
+	while (!dk_provider_inside(&prov, n, &in))
+		n++;
+	return n;
+}
+
+static void begin(void)
+{
+	t_open("v1", DK_REGISTRY_STOCKED);
+	t_join(&prov, "fast");
+	t_join(&elsewhere, "elsewhere");
+	CHECK_OK(dk_op_define(&prov, &dive_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&elsewhere, &other_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
+	CHECK_OK(dk_impls_register(&elsewhere, others, 1, &t_why));
+	op = dk_op_get(t_reg, "fast::dive");
+	other_handle = dk_op_get(t_reg, "fast::other");
+	cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	at_bottom = NULL;
+	at_level = NULL;
+	is_fast_again();
+}
+
+static void end(void)
+{
+	CHECK_INT(num_inside(), 0);
+	is_fast_again();
+	dk_op_put(op);
+	dk_op_put(other_handle);
+	t_leave(&elsewhere);
+	t_leave(&prov);
+	t_close();
+}
+
+/* ---- more calls than slots ------------------------------------------------------- */
+
+static unsigned int wanted_inside, num_compared;
+
+static void compare_inside(void)
+{
+	num_compared++;
+	CHECK_INT(num_inside(), wanted_inside);
+	CHECK_INT(dk_provider_drain(&prov), -EDEADLK);
+}
+
+static void deeper_than_the_slots(void)
+{
+	static const unsigned int depths[] = { 1, SLOTS - 1, SLOTS, SLOTS + 1, MOST };
+	unsigned int i;
+
+	begin();
+	num_compared = 0;
+	for (i = 0; i < ARRAY_SIZE(depths); i++) {
+		int fast;
+
+		at_bottom = compare_inside;
+		wanted_inside = depths[i];
+		fast = num_fast(depths[i]);
+		at_bottom = NULL;
+		CHECK(fast >= (depths[i] < SLOTS ? (int)depths[i] : SLOTS) - 1);
+		CHECK(fast <= SLOTS);
+		CHECK_OK(dk_provider_drain(&prov));
+		is_fast_again();
+	}
+	CHECK_INT(num_compared, ARRAY_SIZE(depths));
+	end();
+}
+
+/* ---- frames ------------------------------------------------------------------------ */
+
+static struct dk_frame frames[2 * MOST];
+
+static void enter(unsigned int i)
+{
+	const struct dk_obj *const objs[] = { &cpu };
+
+	CHECK_OK(dk_call_enter_op(&frames[i], op, &dive_op, &dk_local_default, objs, 1));
+}
+
+static void shuffle(unsigned int *order, unsigned int n)
+{
+	u64 state = n;
+	unsigned int i, k, swap;
+
+	for (i = 0; i < n; i++)
+		order[i] = i;
+	for (i = n; i > 1; i--) {
+		k = w_one_of(&state, i);
+		swap = order[i - 1];
+		order[i - 1] = order[k];
+		order[k] = swap;
+	}
+}
+
+/* Between any two of them are calls, as deep as there are slots. */
+static void frames_left_in_any_order(void)
+{
+	static const unsigned int numbers[] = { 1, SLOTS - 1, SLOTS, SLOTS + 1, MOST };
+	unsigned int i, n, order[MOST];
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		shuffle(order, numbers[i]);
+		at_bottom = compare_inside;
+		for (n = 0; n < numbers[i]; n++) {
+			enter(n);
+			wanted_inside = n + 1 + 5;
+			num_fast(5);
+		}
+		for (n = numbers[i]; n--;) {
+			dk_call_leave(&frames[order[n]]);
+			wanted_inside = n + SLOTS;
+			num_fast(SLOTS);
+		}
+		at_bottom = NULL;
+		CHECK_INT(num_inside(), 0);
+		CHECK_OK(dk_provider_drain(&prov));
+		is_fast_again();
+	}
+	end();
+}
+
+/* ---- both, in a signal handler, too ---------------------------------------------- */
+
+#define LEVELS	45
+
+static unsigned int first_frame;	/* of the handler, or of what it interrupts */
+static unsigned int left_at[LEVELS];
+
+/* Each level has a frame, which another level leaves. */
+static void frame_at_level(int depth, bool begins)
+{
+	unsigned int i = LEVELS - depth;
+
+	if (begins)
+		enter(first_frame + i);
+	else
+		dk_call_leave(&frames[first_frame + left_at[i]]);
+}
+
+static void dive_with_frames(void)
+{
+	wanted_inside += 2 * LEVELS;
+	num_fast(LEVELS);
+	wanted_inside -= 2 * LEVELS;
+}
+
+static void handler(int sig)
+{
+	at_bottom = compare_inside;
+	first_frame = LEVELS;
+	dive_with_frames();
+	first_frame = 0;
+}
+
+static void raise_signal(void)
+{
+	CHECK_INT(num_inside(), 2 * LEVELS);
+	CHECK_OK(raise(SIGUSR1));
+	CHECK_INT(num_inside(), 2 * LEVELS);
+}
+
+static void frames_within_calls_and_a_signal_handler(void)
+{
+	struct sigaction old, act = { .sa_handler = handler };
+
+	begin();
+	/* a level is left by the time that its call returns: any order of those inside */
+	shuffle(left_at, LEVELS);
+	CHECK_OK(sigaction(SIGUSR1, &act, &old));
+	num_compared = 0;
+	wanted_inside = 0;
+	at_level = frame_at_level;
+	at_bottom = raise_signal;
+	dive_with_frames();
+	at_level = NULL;
+	at_bottom = NULL;
+	CHECK_INT(num_compared, 1);
+	CHECK_OK(sigaction(SIGUSR1, &old, NULL));
+	end();
+}
+
+/* ---- a thread that a signal handler ends ------------------------------------------- */
+
+static void end_thread(int sig)
+{
+	pthread_exit(NULL);
+}
+
+static u32 num_calls;
+
+static void raise_and_end(void)
+{
+	w_store_release(num_calls, 1);
+	raise(SIGUSR1);
+}
+
+static void *end_inside(void *data)
+{
+	t_first_call();
+	num_fast(*(int *)data);
+	return NULL;
+}
+
+static void *call_until_ended(void *unused)
+{
+	t_first_call();
+	for (;;) {
+		num_fast(2);
+		w_store_release(num_calls, num_calls + 1);
+	}
+	return NULL;
+}
+
+static void ended(bool inside, int depth)
+{
+	pthread_t thread;
+
+	num_calls = 0;
+	at_bottom = inside ? raise_and_end : NULL;
+	CHECK_OK(pthread_create(&thread, NULL, inside ? end_inside : call_until_ended, &depth));
+	while (!inside && w_load_acquire(num_calls) < 3)
+		sched_yield();
+	if (!inside)
+		pthread_kill(thread, SIGUSR1);
+	pthread_join(thread, NULL);
+	at_bottom = NULL;
+	CHECK(num_calls);
+	/* the drain returns, and the table that the call used is free again */
+	CHECK_INT(num_inside(), 0);
+	CHECK_OK(dk_impls_unregister(&prov, impls, &t_why));
+	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
+}
+
+static void ended_by_a_signal_handler(void)
+{
+	struct sigaction old, act = { .sa_handler = end_thread };
+	unsigned int i;
+
+	begin();
+	CHECK_OK(sigaction(SIGUSR1, &act, &old));
+	/* a drain that hangs is ended, and the program with it */
+	alarm(120);
+	ended(true, 1);
+	ended(true, SLOTS / 2);
+	for (i = 0; i < 100; i++)
+		ended(false, 2);
+	alarm(0);
+	CHECK_OK(sigaction(SIGUSR1, &old, NULL));
+	end();
+}
+
+/* ---- a call that stays ------------------------------------------------------------- */
+
+static u32 is_in, let_go;
+
+static void stay(void)
+{
+	w_store_release(is_in, 1);
+	while (!w_load_acquire(let_go))
+		sched_yield();
+}
+
+static void *call_and_stay(void *fast)
+{
+	t_first_call();
+	*(int *)fast = num_fast(1);
+	return NULL;
+}
+
+/* It keeps the one table that it came by, and neither other providers nor other tables. */
+static void long_call_keeps_one_table(void)
+{
+	pthread_t thread;
+	unsigned int i;
+	int fast = 0;
+
+	begin();
+	CHECK_OK(dk_provider_drain(&prov));
+	CHECK_INT(dk_test_retired(), 0);
+	is_in = 0;
+	let_go = 0;
+	at_bottom = stay;
+	CHECK_OK(pthread_create(&thread, NULL, call_and_stay, &fast));
+	while (!w_load_acquire(is_in))
+		sched_yield();
+	at_bottom = NULL;
+	for (i = 0; i < 10; i++) {
+		CHECK_OK(dk_impls_unregister(&elsewhere, others, &t_why));
+		CHECK_OK(dk_impls_register(&elsewhere, others, 1, &t_why));
+	}
+	/* the table of the call's operator is replaced as often as that */
+	for (i = 0; i < 10; i++) {
+		struct dk_impl above = DK_IMPL(dive, DK_CPU, dive_here);
+
+		CHECK_OK(dk_impls_register(&elsewhere, &above, 1, &t_why));
+		CHECK_OK(dk_impls_unregister(&elsewhere, &above, &t_why));
+	}
+	CHECK_INT(dk_test_retired(), 1);
+	CHECK_INT(num_inside(), 1);
+	w_store_release(let_go, 1);
+	pthread_join(thread, NULL);
+	CHECK_INT(fast, 1);
+	CHECK_OK(dk_impls_unregister(&elsewhere, others, &t_why));
+	CHECK_INT(dk_test_retired(), 0);
+	CHECK_OK(dk_impls_register(&elsewhere, others, 1, &t_why));
+	end();
+}
+
+/* ---- counters and hooks, while threads call ------------------------------------------ */
+
+#define CALLERS		2
+#define ROUNDS		100
+
+static struct caller {
+	pthread_t thread;
+	u32 calls;
+	int fast, failed;
+} callers[CALLERS];
+static u32 stop, num_hooked;
+static bool hooks_are_there;
+
+static void *call_all_the_time(void *data)
+{
+	struct caller *me = data;
+
+	t_first_call();
+	while (!w_load(stop)) {
+		me->failed += !!dive_at(op, &dk_local_default, &cpu, 1, &me->fast);
+		w_store_release(me->calls, me->calls + 1);
+	}
+	return NULL;
+}
+
+static void wait_for_calls(void)
+{
+	u32 calls[CALLERS];
+	unsigned int i;
+
+	for (i = 0; i < CALLERS; i++)
+		calls[i] = w_load_acquire(callers[i].calls);
+	for (i = 0; i < CALLERS; i++)
+		while (w_load_acquire(callers[i].calls) == calls[i])
+			sched_yield();
+}
+
+static void before(struct dk_hooks *h, const struct dk_hook_info *info)
+{
+	CHECK(__atomic_load_n(&hooks_are_there, __ATOMIC_ACQUIRE));
+	__atomic_fetch_add(&num_hooked, 1, __ATOMIC_RELAXED);
+}
+
+/* What begins after counters are on is counted, each of them once. */
+static void count_some(void)
+{
+	struct dk_stat s = { .size = sizeof(s) };
+	int i, fast = 0;
+	u64 counted;
+
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_OK(dk_op_stat(other_handle, 0, &s));
+	counted = s.count;
+	wait_for_calls();
+	for (i = 0; i < 7; i++)
+		CHECK_OK(other_at(other_handle, &dk_local_default, &cpu, 1, &fast));
+	CHECK_INT(fast, 0);
+	CHECK_OK(dk_op_stat(other_handle, 0, &s));
+	CHECK_INT(s.count - counted, 7);
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	CHECK_OK(other_at(other_handle, &dk_local_default, &cpu, 1, &fast));
+	CHECK_INT(fast, 1);
+}
+
+static void hook_some(void)
+{
+	struct dk_hooks hooks = { .size = sizeof(hooks), .before = before };
+
+	__atomic_store_n(&hooks_are_there, true, __ATOMIC_RELEASE);
+	CHECK_OK(dk_hooks_register(t_reg, &hooks, &t_why));
+	wait_for_calls();
+	CHECK_OK(dk_hooks_unregister(&hooks, &t_why));
+	__atomic_store_n(&hooks_are_there, false, __ATOMIC_RELEASE);
+}
+
+static void watched_under_load(void)
+{
+	unsigned int i;
+
+	begin();
+	stop = 0;
+	num_hooked = 0;
+	memset(callers, 0, sizeof(callers));
+	for (i = 0; i < CALLERS; i++)
+		CHECK_OK(pthread_create(&callers[i].thread, NULL, call_all_the_time,
+					&callers[i]));
+	for (i = 0; i < ROUNDS; i++) {
+		count_some();
+		hook_some();
+		wait_for_calls();
+	}
+	w_store(stop, 1);
+	for (i = 0; i < CALLERS; i++) {
+		pthread_join(callers[i].thread, NULL);
+		CHECK_INT(callers[i].failed, 0);
+		CHECK(callers[i].fast);
+	}
+	CHECK(num_hooked);
+	end();
+}
+
+T_SUITE(fast,
+	T(deeper_than_the_slots),
+	T(frames_left_in_any_order),
+	T(frames_within_calls_and_a_signal_handler),
+	T(ended_by_a_signal_handler),
+	T(long_call_keeps_one_table),
+	T(watched_under_load));
