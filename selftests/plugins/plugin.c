@@ -21,6 +21,7 @@ static atomic_int is_inside, rounds;
 static int work_here(struct dk_call *c, struct dk_obj *x, int *who)
 {
 	*who = me;
+	plugin.framed = dk_call_frame(c);
 	return 0;
 }
 

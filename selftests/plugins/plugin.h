@@ -3,16 +3,19 @@
 #ifndef _SELFTESTS_PLUGINS_PLUGIN_H
 #define _SELFTESTS_PLUGINS_PLUGIN_H
 
-#include <dispatchkey.h>
 #include <stdbool.h>
 
 #define HOST	1000
+
+#ifndef WITHOUT_OPERATORS
+#include <dispatchkey.h>
 
 /* Says who served: a plugin by the process's count of them, or the host. */
 DK_OP(work, "plugins::work", (struct dk_obj *x, int *who), (x, who), (x));
 /* Runs a function of the caller's from inside of the plugin. */
 DK_OP(inside, "plugins::inside",
 	(struct dk_obj *x, int (*what)(void *), void *arg), (x, what, arg), (x));
+#endif
 
 struct plugin {
 	/* registers all; with @half only the first table, and then fails */
@@ -29,6 +32,8 @@ struct plugin {
 	int (*begin_another)(void);
 	/* called by its listener */
 	void (*heard)(void);
+	/* the last call that it served took the slow path */
+	bool framed;
 	/* its destructor does not unregister */
 	bool forgets;
 	/* what the destructor's unregistering said, and how long the thread was in */

@@ -32,13 +32,17 @@ static=("$lib/libdispatchkey.a" -lurcu-bp)
 # sees PROGRAM WHAT PLUGIN... - it prints what is on the standard input
 sees() {
 	cat >"$st_tmp/want"
-	timeout -s KILL 60 "$st_tmp/$1" "${@:2}" </dev/null >"$st_tmp/got" 2>&1 || return
+	timeout -s KILL 60 "$st_tmp/$1" "${@:2}" </dev/null >"$st_tmp/got" 2>&1 || {
+		local status=$?
+		cat "$st_tmp/got"
+		return $status
+	}
 	diff "$st_tmp/want" "$st_tmp/got"
 }
 destructor='unregistering in the destructor: 0
 inside behind that: 0'
 
-plan 24
+plan 32
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
 ok "one with a copy of the library in it" c -shared -fPIC "$st_here/plugin.c" \
@@ -56,6 +60,49 @@ ok "a plugin comes and goes 50 times while a thread calls" sees host hot "$plugi
 wrong: 0
 strange: 0
 END
+
+# ---- where the kernel refuses membarrier() ---------------------------------------------
+
+ok "a program that takes membarrier() away" c "$st_here/filtered.c" -o "$st_tmp/filtered"
+ok "without membarrier(), a plugin comes and goes 50 times while a thread calls" \
+	sees filtered "$st_tmp/host" hot "$plugin" <<END
+wrong: 0
+strange: 0
+END
+ok "without membarrier(), dlclose() waits for a call inside" \
+	sees filtered "$st_tmp/host" "forget while inside" "$plugin" <<END
+begin: 0
+dispatchkey: $plugin is unloaded with provider plugin: removed
+let go: 1
+refused: 0
+END
+
+# ---- a program that does not link the library -------------------------------------------
+
+ok "a program without the library" c "$st_here/loader.c" -o "$st_tmp/loader"
+ok "a library with thread-local storage" \
+	c -shared -fPIC "$st_here/storage.c" -o "$st_tmp/any1.so"
+ok "one with static thread-local storage" \
+	c -shared -fPIC -DSTATIC "$st_here/storage.c" -o "$st_tmp/static1.so"
+storages=("$st_tmp/any1.so" "$st_tmp/static1.so")
+for i in 2 3 4; do
+	cp "$st_tmp/any1.so" "$st_tmp/any$i.so"
+	cp "$st_tmp/static1.so" "$st_tmp/static$i.so"
+	storages+=("$st_tmp/any$i.so" "$st_tmp/static$i.so")
+done
+# called HOW - what the loader prints
+called() {
+	echo "begin: 0"
+	for place in main thread; do
+		printf '%s: 0 by 1\n%s: 0 by 1%s\n' $place $place "$1"
+	done
+	echo "end: 0"
+}
+ok "calls take the fast path, where the library is loaded late" \
+	sees loader "$plugin" "${storages[@]}" < <(called '')
+ok "without membarrier(), all of them take the slow path" \
+	sees filtered "$st_tmp/loader" "$plugin" "${storages[@]}" \
+	< <(called ', on the slow path')
 
 # ---- 5 ------------------------------------------------------------------------------
 

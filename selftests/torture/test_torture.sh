@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The torture in userspace: by rows, by the rules alone, and, but for builds with
+# The torture in userspace: by rows, by the rules alone, without membarrier(), and, but for builds with
 # sanitizers, with a mistake on purpose of each kind, which has to be found.
 
 # shellcheck source=../lib.sh
@@ -36,6 +36,7 @@ found() {
 echo "TAP version 13"
 run_tap "$program" --duration "$seconds"
 run_tap "$program" --duration "$seconds" --resolve
+run_tap "${DK_FILTERED:-$st_here/filtered}" "$program" --duration 1
 if grep -qE '__(asan|tsan)_init' "$program"; then
 	skip "a torture with a mistake fails" "with a sanitizer: the plain build does that"
 else

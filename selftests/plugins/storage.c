@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A library that has thread-local storage and does nothing else: with -DSTATIC in the
+ * static block, of which there is little for libraries that are loaded late.
+ */
+#ifdef STATIC
+static __thread char storage[64] __attribute__((tls_model("initial-exec")));
+#else
+static __thread char storage[4096];
+#endif
+
+void use_storage(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(storage); i++)
+		storage[i] = 1;
+}
