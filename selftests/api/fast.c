@@ -8,6 +8,7 @@
 #include "test.h"
 
 #include "../world.h"
+#include "core/registry.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -253,25 +254,24 @@ static void frames_within_calls_and_a_signal_handler(void)
 	end();
 }
 
-/* ---- a thread that a signal handler ends ------------------------------------------- */
+/* ---- a thread that ends inside ----------------------------------------------------- */
 
-static void end_thread(int sig)
+static u32 num_calls;
+
+static void end_thread(void)
 {
 	pthread_exit(NULL);
 }
 
-static u32 num_calls;
-
-static void raise_and_end(void)
+static void handle_by_end(int sig)
 {
-	w_store_release(num_calls, 1);
-	raise(SIGUSR1);
+	end_thread();
 }
 
-static void *end_inside(void *data)
+static void *call_once(void *depth)
 {
 	t_first_call();
-	num_fast(*(int *)data);
+	num_fast(*(int *)depth);
 	return NULL;
 }
 
@@ -285,39 +285,56 @@ static void *call_until_ended(void *unused)
 	return NULL;
 }
 
-static void ended(bool inside, int depth)
+/* The thread is joined: a drain returns, and the table that a call used is free again. */
+static void no_call_stays(void)
 {
-	pthread_t thread;
-
-	num_calls = 0;
-	at_bottom = inside ? raise_and_end : NULL;
-	CHECK_OK(pthread_create(&thread, NULL, inside ? end_inside : call_until_ended, &depth));
-	while (!inside && w_load_acquire(num_calls) < 3)
-		sched_yield();
-	if (!inside)
-		pthread_kill(thread, SIGUSR1);
-	pthread_join(thread, NULL);
-	at_bottom = NULL;
-	CHECK(num_calls);
-	/* the drain returns, and the table that the call used is free again */
 	CHECK_INT(num_inside(), 0);
 	CHECK_OK(dk_impls_unregister(&prov, impls, &t_why));
 	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
 }
 
-static void ended_by_a_signal_handler(void)
+static void ended_inside_a_function(void)
 {
-	struct sigaction old, act = { .sa_handler = end_thread };
+	static int depths[] = { 1, 2, SLOTS / 2 };
+	pthread_t thread;
 	unsigned int i;
 
 	begin();
-	CHECK_OK(sigaction(SIGUSR1, &act, &old));
 	/* a drain that hangs is ended, and the program with it */
 	alarm(120);
-	ended(true, 1);
-	ended(true, SLOTS / 2);
-	for (i = 0; i < 100; i++)
-		ended(false, 2);
+	for (i = 0; i < ARRAY_SIZE(depths); i++) {
+		at_bottom = end_thread;
+		CHECK_OK(pthread_create(&thread, NULL, call_once, &depths[i]));
+		pthread_join(thread, NULL);
+		at_bottom = NULL;
+		no_call_stays();
+	}
+	alarm(0);
+	end();
+}
+
+static void ended_by_a_signal_handler(void)
+{
+	struct sigaction old, act = { .sa_handler = handle_by_end };
+	pthread_t thread;
+	unsigned int i;
+
+#ifdef DKC_TSAN
+	t_skip("ThreadSanitizer takes the end of the thread for a part of the handler");
+	return;
+#endif
+	begin();
+	CHECK_OK(sigaction(SIGUSR1, &act, &old));
+	alarm(120);
+	for (i = 0; i < 100; i++) {
+		num_calls = 0;
+		CHECK_OK(pthread_create(&thread, NULL, call_until_ended, NULL));
+		while (w_load_acquire(num_calls) < 3)
+			sched_yield();
+		pthread_kill(thread, SIGUSR1);
+		pthread_join(thread, NULL);
+		no_call_stays();
+	}
 	alarm(0);
 	CHECK_OK(sigaction(SIGUSR1, &old, NULL));
 	end();
@@ -436,10 +453,10 @@ static void count_some(void)
 	wait_for_calls();
 	for (i = 0; i < 7; i++)
 		CHECK_OK(other_at(other_handle, &dk_local_default, &cpu, 1, &fast));
-	CHECK_INT(fast, 0);
 	CHECK_OK(dk_op_stat(other_handle, 0, &s));
 	CHECK_INT(s.count - counted, 7);
 	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	fast = 0;
 	CHECK_OK(other_at(other_handle, &dk_local_default, &cpu, 1, &fast));
 	CHECK_INT(fast, 1);
 }
@@ -485,6 +502,7 @@ T_SUITE(fast,
 	T(deeper_than_the_slots),
 	T(frames_left_in_any_order),
 	T(frames_within_calls_and_a_signal_handler),
+	T(ended_inside_a_function),
 	T(ended_by_a_signal_handler),
 	T(long_call_keeps_one_table),
 	T(watched_under_load));
