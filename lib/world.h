@@ -33,6 +33,11 @@ struct dkc_rows {
 	struct dkc_rows *next;
 };
 
+#ifdef DKC_FAIL_ALLOC
+/* How much waits to be freed? */
+unsigned int dk_test_retired(void);
+#endif
+
 void dkc_gate_init(void);
 void dkc_rows_begin(struct dkc_rows *rows, struct dkc_retired **from);
 /* How many were freed? */

@@ -148,8 +148,8 @@ static void dkc_op_publish(struct dk_op *op)
 	if (!op->sig)
 		dkc_store(op->sig, dkc_op_sig(op));
 	dkc_publish(op->row, dkc_row_for_calls(op, full));
-	dkc_trace(publish, op, dkc_deref_locked(op->row));
 	dkc_publish(op->base, full);
+	dkc_trace(publish, op, dkc_row_of_op(op));
 	dkc_row_retire(op->reg, old);
 	dkc_op_settle(op);
 }

@@ -35,7 +35,7 @@ sees() {
 	timeout -s KILL 60 "$st_tmp/$1" "${@:2}" </dev/null >"$st_tmp/got" 2>&1 || {
 		local status=$?
 		cat "$st_tmp/got"
-		return $status
+		return "$status"
 	}
 	diff "$st_tmp/want" "$st_tmp/got"
 }
