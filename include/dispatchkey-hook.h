@@ -12,12 +12,6 @@
 extern "C" {
 #endif
 
-#ifdef __KERNEL__
-#define DK__RCU	__rcu
-#else
-#define DK__RCU
-#endif
-
 /**
  * enum dk_hook_kind - how a call was made (SEMANTICS 8.5)
  * @DK_HOOK_CALL: call

@@ -33,6 +33,13 @@ extern "C" {
 #else
 #define DK__CAST(type, x)	((type)(x))
 #endif
+#if defined(__KERNEL__)
+#define dk__load(x)		READ_ONCE(x)
+#elif defined(DK_BARE)
+#define dk__load(x)		(x)
+#else
+#define dk__load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#endif
 #define DK__UNLIKELY(x)		__builtin_expect(!!(x), 0)
 #define DK__ALWAYS_INLINE	static inline __attribute__((always_inline, unused))
 /* All of it is written before it is read; a compiler may zero it otherwise. */
@@ -198,7 +205,8 @@ DK__ALWAYS_INLINE int dk__look_up(const struct dk__table *table, __u64 *ks,
 	unsigned long b = dk__top_backend(*ks), top, i;
 
 	if ((how & DK__HOW_TYPED) &&
-	    DK__UNLIKELY(table->sig != (decl->sig_mark ^ DK__CAST(unsigned long, decl->sig))))
+	    DK__UNLIKELY(table->sig != (dk__load(decl->sig_mark) ^
+					 DK__CAST(unsigned long, decl->sig))))
 		return 0;
 	if (how & DK__HOW_MASKED)
 		*ks = dk__mask(*ks, shape, b);
@@ -237,7 +245,6 @@ struct dk__slot {
 #define dk__read_lock()		rcu_read_lock()
 #define dk__read_unlock()	rcu_read_unlock()
 #define dk__table_of(op)	rcu_dereference(DK__CAST(struct dk__op *, op)->table)
-#define dk__load(x)		READ_ONCE(x)
 #define dk__local()		(&dk_local_default)
 #define dk__local_of(c)		((c)->local)
 #define DK__OWN_LOCAL		dk__local()
@@ -249,7 +256,6 @@ extern unsigned int dk__bare_sections;
 #define dk__read_lock()		((void)dk__bare_sections++)
 #define dk__read_unlock()	((void)dk__bare_sections--)
 #define dk__table_of(op)	(DK__CAST(struct dk__op *, op)->table)
-#define dk__load(x)		(x)
 #define dk__local()		dk_local_current()
 #define dk__local_of(c)		((c)->local)
 #define DK__OWN_LOCAL		dk__local()
@@ -283,9 +289,11 @@ DK__ALWAYS_INLINE void dk__end(const struct dk__slot *slot, int how)
 }
 
 /* A call is in an RCU read section already, if it is of an atomic operator. */
-DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from)
+DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
+					 const struct dk_op_decl *decl)
 {
-	return (from->flags & (DK_CALL_IN_RCU | DK_CALL_BOXED)) == DK_CALL_IN_RCU;
+	return (from->flags & (DK_CALL_IN_RCU | DK_CALL_BOXED)) == DK_CALL_IN_RCU &&
+	       (from->decl == decl || dk__load(decl->op) == from->op);
 }
 
 #define DK__FLAGS		DK_CALL_IN_RCU	/* of every call of the fast path */
@@ -331,7 +339,6 @@ DK_INLINE struct dk_local *dk_local_current(void)
 	return &dk__self.local;
 }
 
-#define dk__load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define dk__local()		(&dk__self.local)
 #define dk__local_of(c)		((c)->local ? (c)->local : dk__local())
 #define DK__OWN_LOCAL		NULL	/* of the thread; its address takes long */
@@ -382,9 +389,12 @@ DK__ALWAYS_INLINE void dk__end(const struct dk__slot *reserved, int how)
 
 #define DK__FLAGS		0
 
-DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from)
+/* The declaration of another operator takes the slow path, which refuses it. */
+DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
+					 const struct dk_op_decl *decl)
 {
-	return !(from->flags & DK_CALL_BOXED);
+	return !(from->flags & DK_CALL_BOXED) &&
+	       (from->decl == decl || dk__load(decl->op) == from->op);
 }
 
 #endif

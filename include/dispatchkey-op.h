@@ -344,7 +344,7 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 	struct dk__slot dk__slot;						\
 	int dk__way = DK__SLOW, dk__err;				\
 									\
-	if (dk__may_redispatch(dk__from))				\
+	if (dk__may_redispatch(dk__from, &id##_op))			\
 		dk__way = dk__begin(&dk__call, &dk__slot, &dk__entry,	\
 				    dk__from->op, &id##_op, dk__from->local, \
 				    dk__ks.bits, 0, DK__HOW_AGAIN);	\

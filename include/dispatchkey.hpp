@@ -1619,7 +1619,7 @@ public:
 
 		int way = DK__SLOW;
 
-		if (dk__may_redispatch(from))
+		if (dk__may_redispatch(from, &decl_))
 			way = dk__begin(&c, &slot, &entry, from->op, &decl_, from->local, ks.bits,
 					0, DK__HOW_AGAIN);
 		if (__builtin_expect(way != DK__FAST, 0)) {

@@ -88,7 +88,6 @@ void dkc_take_out_what_left(const struct module *mod)
 void dkc_free_registries_left(void)
 {
 	struct dk_diag why = { .size = sizeof(why) };
-
 	struct dk_registry *reg, *next;
 
 	/* the last user is gone: nobody else changes the list */

@@ -538,13 +538,14 @@ static void rows_mark(const struct dkc_rows *rows)
 		}
 }
 
-/* Under the lock: free what is not marked, and keep the rest; how many went? */
-static unsigned int rows_sweep(struct dkc_rows *rows, struct dkc_retired **kept)
+/* Under the lock: free what is not marked, and keep the rest; how many were there? */
+static unsigned int rows_sweep(struct dkc_rows *rows, struct dkc_retired **kept,
+			       unsigned int *num_kept)
 {
 	struct dkc_retired *r = rows->first, *next;
 	unsigned int n = 0;
 
-	for (rows->first = NULL; r; r = next) {
+	for (rows->first = NULL; r; r = next, n++) {
 		struct dkc_row *row = (struct dkc_row *)r;
 
 		next = r->next;
@@ -552,9 +553,9 @@ static unsigned int rows_sweep(struct dkc_rows *rows, struct dkc_retired **kept)
 			row->kind = DKC_ROW_FULL;
 			r->next = *kept;
 			*kept = r;
+			++*num_kept;
 		} else {
 			free(row);
-			n++;
 		}
 	}
 	return n;
@@ -565,7 +566,7 @@ static unsigned int rows_sweep(struct dkc_rows *rows, struct dkc_retired **kept)
  * those of the fast path: all who have read a row that was replaced by then are inside of
  * one of its functions, or out. Then free the rows that nobody is inside of.
  */
-unsigned int dkc_rows_end(struct dkc_rows *rows)
+unsigned int dkc_rows_end(struct dkc_rows *rows, unsigned int *num_kept)
 {
 	struct dkc_retired *kept = NULL;
 	/* and no sched_yield(): a thread of real-time priority keeps others from running by that */
@@ -581,8 +582,9 @@ unsigned int dkc_rows_end(struct dkc_rows *rows)
 	dkc_gate_lock(&mask);
 	rows_mark(rows);
 	rows_mark(&in_use);
-	n = rows_sweep(rows, &kept);
-	n += rows_sweep(&in_use, &kept);
+	*num_kept = 0;
+	n = rows_sweep(rows, &kept, num_kept);
+	rows_sweep(&in_use, &kept, num_kept);
 	in_use.first = kept;
 	while (*p != rows)
 		p = &(*p)->next;
@@ -594,7 +596,8 @@ unsigned int dkc_rows_end(struct dkc_rows *rows)
 /* Is there a fence that makes all threads' stores seen? The process asks for it once. */
 void dkc_gate_init(void)
 {
-	dkc_fences = !syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0))
+		dkc_fences = true;
 }
 
 /*

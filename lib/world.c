@@ -13,6 +13,7 @@
 static struct dkc_retired *retired;
 static struct dkc_retired *replaced;	/* rows */
 static unsigned int num_retired;
+static unsigned int num_kept;	/* replaced rows that calls are inside of */
 /* This thread is forking, and has liburcu's lock. */
 static __thread DKC_INITIAL_EXEC bool forks;
 
@@ -73,7 +74,7 @@ void dkc_synchronize(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	urcu_bp_synchronize_rcu();
 	dkc_readers_ended();
-	n = dkc_rows_end(&rows);
+	n = dkc_rows_end(&rows, &num_kept);
 	pthread_setcancelstate(cancel, NULL);
 	while (batch) {
 		struct dkc_retired *next = batch->next;
@@ -88,7 +89,7 @@ void dkc_synchronize(void)
 #ifdef DKC_FAIL_ALLOC
 unsigned int dk_test_retired(void)
 {
-	return __atomic_load_n(&num_retired, __ATOMIC_RELAXED);
+	return __atomic_load_n(&num_retired, __ATOMIC_RELAXED) + num_kept;
 }
 #endif
 
@@ -159,5 +160,7 @@ void dkc_rcu_after_fork(bool child)
 	/* a batch that another thread was about to free is lost in the child */
 	num_retired = 0;
 	for (r = retired; r; r = r->next)
+		num_retired++;
+	for (r = replaced; r; r = r->next)
 		num_retired++;
 }

@@ -40,8 +40,8 @@ unsigned int dk_test_retired(void);
 
 void dkc_gate_init(void);
 void dkc_rows_begin(struct dkc_rows *rows, struct dkc_retired **from);
-/* How many were freed? */
-unsigned int dkc_rows_end(struct dkc_rows *rows);
+/* How many were there? And how many are kept, of these and earlier ones? */
+unsigned int dkc_rows_end(struct dkc_rows *rows, unsigned int *num_kept);
 
 /* The C++ ABI: no header of the C library declares them. */
 int __cxa_atexit(void (*call)(void *data), void *data, void *owner);

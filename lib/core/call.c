@@ -10,6 +10,9 @@
  */
 #include "registry.h"
 
+_Static_assert(sizeof(((struct dk_frame *)0)->gate) == DKC_GATE_ROOM * sizeof(u64),
+	       "room for the gate");
+
 const struct dk__place dk__places[64] = {
 #define DKC_PLACE(U, N, per_backend)					\
 	[DK_NUM_BACKENDS - 1 + DK_##U] = { DK_SLOT_##U, (per_backend) ? 0xff : 0 },
@@ -483,7 +486,7 @@ static const struct dk__entry *dkc_find_other(const struct dkc_row *row, const s
 	if (row->devs)
 		row = dkc_row_of_device(row, dkc_device_of(op->reg->layout, *ks, objs, n));
 	if ((rq->how & DK__HOW_TYPED) &&
-	    row->sig != (rq->decl->sig_mark ^ (uintptr_t)rq->decl->sig))
+	    row->sig != (dkc_load(rq->decl->sig_mark) ^ (uintptr_t)rq->decl->sig))
 		return NULL;
 	if (rq->how & DK__HOW_MASKED)
 		*ks &= row->shape->mask[dk__top_backend(*ks)];

@@ -532,12 +532,6 @@ void dkc_owner_came(void *owner);
 #define dkc_deref_locked(p)	__atomic_load_n(&(p), __ATOMIC_RELAXED)
 #define dkc_publish(p, v)	__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
 #define dkc_load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
-/* For what is read once: gcc compares an atomic load in a register only. */
-#ifdef DKC_TSAN
-#define dkc_peek(x)		dkc_load(x)
-#else
-#define dkc_peek(x)		(x)
-#endif
 #define dkc_store(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #define dkc_store_release(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELEASE)
 #define dkc_load_acquire(x)	__atomic_load_n(&(x), __ATOMIC_ACQUIRE)

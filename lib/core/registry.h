@@ -936,8 +936,6 @@ void dkc_calls_leave_block(const struct dkc_block *b);
 void dkc_calls_leave_provider(const struct dkc_provider *prov);
 /* Count a call, served by @r; who is inside keeps both. */
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
-/* The same in a read section. */
-void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r);
 /* One that nothing served. */
 void dkc_stats_count_missing(const struct dk_op *op);
 

@@ -63,7 +63,7 @@ static inline void dkc_stats_add(const struct dk_op *op, const struct dkc_stats 
 	dkc_counts_add(&s->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
 }
 
-void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r)
+static void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dkc_stats *s = dkc_stats_of(op);
 
