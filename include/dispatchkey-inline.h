@@ -174,9 +174,13 @@ DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 	__asm__("bsrq %1, %0" : "=r"(top) : "r"(x | 1) : "cc");
 	return top;
 #else
-	unsigned int zeros = __builtin_clzll(x | 1);
+	/* in halves where a word has 32 bits: there the builtin calls into libgcc */
+	__u32 half = x >> 32;
+	unsigned int top = sizeof(long) == 8 ? 63 - __builtin_clzll(x | 1) :
+			   half ? 63 - __builtin_clz(half) :
+				  31 - __builtin_clz((x & ~0U) | 1);
 
-	return 63 ^ zeros;
+	return top;
 #endif
 }
 
@@ -245,9 +249,6 @@ struct dk__slot {
 #define dk__read_lock()		rcu_read_lock()
 #define dk__read_unlock()	rcu_read_unlock()
 #define dk__table_of(op)	rcu_dereference(DK__CAST(struct dk__op *, op)->table)
-#define dk__local()		(&dk_local_default)
-#define dk__local_of(c)		((c)->local)
-#define DK__OWN_LOCAL		dk__local()
 /* sparse does not follow a section from one function to another */
 #define dk__section_stays()	__release(RCU)
 #define dk__section_ends()	__acquire(RCU)
@@ -256,12 +257,13 @@ extern unsigned int dk__bare_sections;
 #define dk__read_lock()		((void)dk__bare_sections++)
 #define dk__read_unlock()	((void)dk__bare_sections--)
 #define dk__table_of(op)	(DK__CAST(struct dk__op *, op)->table)
-#define dk__local()		dk_local_current()
-#define dk__local_of(c)		((c)->local)
-#define DK__OWN_LOCAL		dk__local()
 #define dk__section_stays()	do { } while (0)
 #define dk__section_ends()	do { } while (0)
 #endif
+
+#define dk__local()		(&dk_local_default)
+#define dk__local_of(c)		((c)->local)
+#define DK__OWN_LOCAL		dk__local()
 
 DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *slot, struct dk_op *op, int how)
 {
@@ -286,14 +288,6 @@ DK__ALWAYS_INLINE void dk__end(const struct dk__slot *slot, int how)
 		dk__section_ends();
 		dk__read_unlock();
 	}
-}
-
-/* A call is in an RCU read section already, if it is of an atomic operator. */
-DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
-					 const struct dk_op_decl *decl)
-{
-	return (from->flags & (DK_CALL_IN_RCU | DK_CALL_BOXED)) == DK_CALL_IN_RCU &&
-	       (from->decl == decl || dk__load(decl->op) == from->op);
 }
 
 #define DK__FLAGS		DK_CALL_IN_RCU	/* of every call of the fast path */
@@ -389,15 +383,18 @@ DK__ALWAYS_INLINE void dk__end(const struct dk__slot *reserved, int how)
 
 #define DK__FLAGS		0
 
-/* The declaration of another operator takes the slow path, which refuses it. */
+#endif
+
+/*
+ * In the kernel a call is in an RCU read section already if it is of an atomic operator.
+ * The declaration of another operator takes the slow path, which refuses it.
+ */
 DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
 					 const struct dk_op_decl *decl)
 {
-	return !(from->flags & DK_CALL_BOXED) &&
+	return (from->flags & (DK__FLAGS | DK_CALL_BOXED)) == DK__FLAGS &&
 	       (from->decl == decl || dk__load(decl->op) == from->op);
 }
-
-#endif
 
 /* What became of an attempt to take the fast path. */
 enum dk__way {

@@ -182,20 +182,6 @@ static inline unsigned int dkc_fls64(u64 x)
 	return x >> 32 ? 64 - __builtin_clz(x >> 32) : 32 - __builtin_clz(x);
 }
 
-/* The number of the highest bit of what is not 0: one instruction. */
-static inline unsigned long dkc_top_bit(u64 x)
-{
-#ifdef __x86_64__
-	unsigned long top;
-
-	/* the builtin's answer is an int, which is widened after each */
-	asm("bsrq %1, %0" : "=r" (top) : "r" (x) : "cc");
-	return top;
-#else
-	return sizeof(long) == 8 ? 63 ^ __builtin_clzll(x) : dkc_fls64(x) - 1;
-#endif
-}
-
 /* 0-based position of the lowest set bit; @x is not 0. */
 static inline unsigned int dkc_ffs64(u64 x)
 {
