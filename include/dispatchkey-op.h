@@ -265,7 +265,7 @@ dk__##id##_slow(const struct dk__request *dk__rq, DK__UNPAREN params)	\
 		!(dk__rq->from->flags & DK_CALL_BOXED);			\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 	struct dk_frame dk__frame DK__NOT_SET;				\
-	struct dk__slot dk__slot;						\
+	struct dk__slot dk__slot;					\
 	int dk__err;							\
 									\
 	if (dk__rq->way == DK__OTHER_TABLE &&				\
@@ -295,7 +295,7 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 						dk__load(id##_op.op);	\
 	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
-	struct dk__slot dk__slot;						\
+	struct dk__slot dk__slot;					\
 	int dk__way, dk__err;						\
 									\
 	dk__way = dk__begin(&dk__call, &dk__slot, &dk__entry, dk__known, \
@@ -319,13 +319,13 @@ DK__ALWAYS_INLINE int							\
 id##_in(const struct dk_local *dk__local, DK__UNPAREN params)		\
 {									\
 	return dk__##id##_call(NULL, dk__local, dk__local, 0,		\
-			       DK__UNPAREN args);				\
+			       DK__UNPAREN args);			\
 }									\
 DK__ALWAYS_INLINE int							\
 id(DK__UNPAREN params)							\
 {									\
 	return dk__##id##_call(NULL, dk__local(), DK__OWN_LOCAL, 0,	\
-			       DK__UNPAREN args);				\
+			       DK__UNPAREN args);			\
 }									\
 DK__ALWAYS_INLINE int							\
 id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
@@ -341,7 +341,7 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 {									\
 	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
-	struct dk__slot dk__slot;						\
+	struct dk__slot dk__slot;					\
 	int dk__way = DK__SLOW, dk__err;				\
 									\
 	if (dk__may_redispatch(dk__from, &id##_op))			\
@@ -357,7 +357,7 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 		return dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
 	}								\
 	dk__err = ((dk__##id##_fn)dk__entry->fn)(&dk__call, DK__UNPAREN args); \
-	dk__end(&dk__slot, DK__HOW_AGAIN);					\
+	dk__end(&dk__slot, DK__HOW_AGAIN);				\
 	return dk__err;							\
 }									\
 DK__ALWAYS_INLINE int							\

@@ -1616,7 +1616,6 @@ public:
 		const dk__entry *entry;
 		dk_call c;
 		dk__slot slot;
-
 		int way = DK__SLOW;
 
 		if (dk__may_redispatch(from, &decl_))

@@ -90,7 +90,6 @@ static sigset_t mask_at_fork;
 /* What a slot has; 0: an entry of a row. */
 #define A_TABLE		1	/* as dk__begin() stores it */
 #define A_REG		2
-#define MARKS		(A_TABLE | A_REG)
 
 static bool is_table(const void *slot)
 {

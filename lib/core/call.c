@@ -771,9 +771,7 @@ __u32 dk_call_device(const struct dk_call *c)
 
 static dkc_noinline void dkc_leave_watched(struct dk_frame *f)
 {
-	bool hooked = f->state & DKC_CALL_HOOKED;
-
-	if (hooked)
+	if (f->state & DKC_CALL_HOOKED)
 		dkc_hooks_after(f);
 	if (f->state & DKC_CALL_TRACED)
 		dkc_trace_call(call_exit, f);

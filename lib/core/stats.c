@@ -63,18 +63,14 @@ static inline void dkc_stats_add(const struct dk_op *op, const struct dkc_stats 
 	dkc_counts_add(&s->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
 }
 
-static void dkc_stats_count_here(const struct dk_op *op, const struct dkc_reg *r)
-{
-	const struct dkc_stats *s = dkc_stats_of(op);
-
-	if (s)
-		dkc_stats_add(op, s, dkc_counter_of(op, r));
-}
-
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 {
+	const struct dkc_stats *s;
+
 	dkc_read_lock();
-	dkc_stats_count_here(op, r);
+	s = dkc_stats_of(op);
+	if (s)
+		dkc_stats_add(op, s, dkc_counter_of(op, r));
 	dkc_read_unlock();
 }
 

@@ -555,6 +555,17 @@ static void switch_off(void *data)
 	w_store_release(s->is_off, true);
 }
 
+/* Returns when a call is inside, and another thread has switched off what it is of. */
+static bool switch_off_beside(struct visitor *v, const struct dk_obj x, struct switcher *s)
+{
+	if (!enter(v, x, false) ||
+	    !CHECK_OK(w_start(&s->thread, "dk_switcher", switch_off, s)))
+		return false;
+	while (served(stay_handle, x) != BASE)
+		w_sleep_us(STEP_US);
+	return true;
+}
+
 static void offline_waits(u32 device)
 {
 	const struct dk_obj x = dk_obj_on(backend, card);
@@ -562,11 +573,8 @@ static void offline_waits(u32 device)
 	struct visitor v;
 
 	begin();
-	if (!enter(&v, x, false) ||
-	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+	if (!switch_off_beside(&v, x, &s))
 		return;
-	while (served(stay_handle, x) != BASE)
-		w_sleep_us(STEP_US);
 	CHECK(!w_load_acquire(s.is_off));
 	let_go(&v);
 	w_join(&s.thread);
@@ -667,11 +675,8 @@ static void offline_again_meanwhile(u32 device)
 	struct visitor old, younger;
 
 	begin();
-	if (!enter(&old, x, false) ||
-	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+	if (!switch_off_beside(&old, x, &s))
 		return;
-	while (served(stay_handle, x) != BASE)
-		w_sleep_us(STEP_US);
 	CHECK_OK(switch_until(device, 1, 0));
 	if (!enter(&younger, x, false))
 		return;
@@ -704,11 +709,8 @@ static void online_again_meanwhile(u32 device)
 	struct visitor v;
 
 	begin();
-	if (!enter(&v, x, false) ||
-	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+	if (!switch_off_beside(&v, x, &s))
 		return;
-	while (served(stay_handle, x) != BASE)
-		w_sleep_us(STEP_US);
 	if (device)
 		CHECK_OK(dk_device_set_online(t_reg, device, 1, &t_why));
 	else
@@ -735,11 +737,8 @@ static void device_online_then_unregistered(void)
 	struct visitor v;
 
 	begin();
-	if (!enter(&v, x, false) ||
-	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+	if (!switch_off_beside(&v, x, &s))
 		return;
-	while (served(stay_handle, x) != BASE)
-		w_sleep_us(STEP_US);
 	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
 	CHECK_INT(dk_provider_unregister_timeout(&guest, 0, &t_why), -ETIMEDOUT);
 	w_join(&s.thread);
@@ -898,11 +897,8 @@ static void withdrawn_beside_another_waiter(void)
 
 	begin();
 	impl = counted_fallback();
-	if (!enter(&v, x, false) ||
-	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
+	if (!switch_off_beside(&v, x, &s))
 		return;
-	while (served(stay_handle, x) != BASE)
-		w_sleep_us(STEP_US);
 	CHECK_OK(dk_impls_unregister(&guest, impl, &t_why));
 	free_fallback(impl);
 	CHECK(!lists_a_fallback());
