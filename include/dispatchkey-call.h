@@ -31,6 +31,7 @@ struct dk_frame {
 	__u32 n;
 	int result;
 	/* private: */
+	const void *args;		/* of the definition, with DK_CALL_PACKED */
 	struct dk__entry entry;
 	__u32 state;
 	__u32 hook_kind;
@@ -333,12 +334,13 @@ struct dk_keyset dk_call_below(const struct dk_call *c) DK__HOT;
  *	dk_args_pack() filled
  *
  * What it dispatches on is what the DK_OP() line says, without generators
- * (SEMANTICS 6.1); of a declaration made by hand, all objects and lists.
+ * (SEMANTICS 6.1); of a declaration made by hand, all objects and lists that @decl
+ * describes, or the operator's definition if @decl describes nothing.
  *
  * Context: As dk_call_enter().
  * Return: As dk_call_enter(), or the function's own answer. -EPROTOTYPE also
- * where @decl does not describe the arguments, or more than 64 of them, and
- * where nobody told how the function is called.
+ * where neither @decl nor the operator's definition describes the arguments, where
+ * there are more than 64 of them, and where it is not known how the function is called.
  */
 int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 		  const struct dk_local *local, void *args);
@@ -382,6 +384,22 @@ int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args);
  */
 int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 		 unsigned int n);
+
+/**
+ * dk_call_described() - the declaration that describes the arguments of a call
+ * @c: the call, from inside its function
+ *
+ * For dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function the description is
+ * that of the operator's definition, as it was when the call was entered: a copy that
+ * outlasts the definition. A definition that describes nothing leaves it to the caller's
+ * declaration, @c->decl, and so does one whose signature could not be compared with that of a
+ * caller that describes the arguments itself.
+ *
+ * Context: Any.
+ * Return: The declaration, which lives as long as the call. That of the definition has no
+ * members but @name, @num_params, @param and @args_size: calls are made with @c->decl.
+ */
+const struct dk_op_decl *dk_call_described(const struct dk_call *c);
 
 /**
  * dk_call_takes() - are the arguments of a boxed call those of an operator?

@@ -130,7 +130,8 @@ enum dk_call_flags {
 /**
  * struct dk_call - a call in flight; its functions get it as first argument
  * @ks: the effective keyset: what redispatching masks
- * @decl: the operator, as the caller knows it
+ * @decl: the operator, as the caller knows it; dk_call_described() describes the
+ *	arguments
  *
  * The rest is the dispatcher's own. It lives for the call.
  */

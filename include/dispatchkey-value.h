@@ -168,7 +168,7 @@ int dk_arg_find(const struct dk_op_decl *decl, const char *name);
 
 /**
  * dk_arg_get() - an argument out of the struct of the arguments
- * @decl: the operator; in a boxed function, that of the call
+ * @decl: the operator; in a boxed function, dk_call_described() of the call
  * @args: the arguments
  * @i: which one
  * @value: takes it

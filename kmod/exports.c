@@ -143,6 +143,7 @@ EXPORT_SYMBOL_GPL(dk_call_boxed);
 EXPORT_SYMBOL_GPL(dk_call_boxed_key);
 EXPORT_SYMBOL_GPL(dk_redispatch_boxed);
 EXPORT_SYMBOL_GPL(dk_extracted);
+EXPORT_SYMBOL_GPL(dk_call_described);
 EXPORT_SYMBOL_GPL(dk_call_takes);
 EXPORT_SYMBOL_GPL(dk_list_init);
 EXPORT_SYMBOL_GPL(dk_list_obj);

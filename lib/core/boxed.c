@@ -82,6 +82,15 @@ static const struct dk_obj *dkc_param_obj(const struct dk_param *p, void *args,
 	return obj ? (const struct dk_obj *)(obj + p->obj_offset) : NULL;
 }
 
+/* The operator of a call that has not been entered yet. */
+static int dkc_op_of(const struct dk__request *rq, struct dk_op **op)
+{
+	*op = rq->op ? rq->op : dkc_load(rq->decl->op);
+	if (rq->op || (dkc_is_bound(*op) && !dkc_load((*op)->stale)))
+		return 0;
+	return dkc_op_pin(rq->decl, op);
+}
+
 /* By the description of the parameters alone. */
 static int dkc_extract_described(struct dk_extract *x, const struct dk_op_decl *decl,
 				 bool generators)
@@ -96,14 +105,31 @@ static int dkc_extract_described(struct dk_extract *x, const struct dk_op_decl *
 	return dk_extracted(x, objs, decl->num_params);
 }
 
-static int dkc_extract(struct dk_extract *x, const struct dk_op_decl *decl,
-		       bool generators)
+/* Of a declaration made by hand: by its description, or else the definition's. */
+static dkc_noinline int dkc_call_by_hand(struct dk_extract *x)
 {
+	const struct dk_op_decl *decl = x->rq.decl;
+	struct dk_op *op;
+	int err;
+
+	if (!decl->param) {
+		err = dkc_op_of(&x->rq, &op);
+		if (err)
+			return err;
+		dkc_read_lock();
+		decl = dkc_args_decl(dkc_args_of(op), decl);
+		dkc_read_unlock();
+	}
+	return dkc_extract_described(x, decl, false);
+}
+
+static int dkc_call_boxed(struct dk_extract *x)
+{
+	const struct dk_op_decl *decl = x->rq.decl;
+
 	if (decl->size != sizeof(*decl))
 		return -EPROTOTYPE;
-	if (decl->extract)
-		return decl->extract(x, x->args, generators);
-	return dkc_extract_described(x, decl, generators);
+	return decl->extract ? decl->extract(x, x->args, false) : dkc_call_by_hand(x);
 }
 
 int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
@@ -114,7 +140,7 @@ int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 		.args = args,
 	};
 
-	return dkc_extract(&x, decl, false);
+	return dkc_call_boxed(&x);
 }
 
 int dk_call_boxed_key(struct dk_op *op, struct dk_op_decl *decl,
@@ -128,24 +154,29 @@ int dk_call_boxed_key(struct dk_op *op, struct dk_op_decl *decl,
 		.args = args,
 	};
 
-	return dkc_extract(&x, decl, false);
+	return dkc_call_boxed(&x);
 }
 
 int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args)
 {
 	const struct dk_frame *f = dk_call_frame(from);
+	const struct dk_op_decl *decl = from->decl;
 	struct dk_extract x = {
 		.rq = {
-			.decl = (struct dk_op_decl *)from->decl, .from = from, .ks = ks,
+			.decl = (struct dk_op_decl *)decl, .from = from, .ks = ks,
 			.flags = DK__FROM_BOXED,
 		},
 		.args = args,
 	};
 
-	/* one that was made by hand, without a description of its arguments */
-	if (!from->decl->extract && !from->decl->param)
-		return f ? dk_extracted(&x, f->objs, f->n) : -EPROTOTYPE;
-	return dkc_extract(&x, from->decl, !(from->flags & DK_CALL_BOXED));
+	if (decl->extract)
+		return decl->extract(&x, args, !(from->flags & DK_CALL_BOXED));
+	if (!decl->param)
+		decl = dk_call_described(from);
+	/* neither the caller nor the definition describes the arguments */
+	if (f && !decl->param)
+		return dk_extracted(&x, f->objs, f->n);
+	return dkc_extract_described(&x, decl, !(from->flags & DK_CALL_BOXED));
 }
 
 int dk_call_takes(const struct dk_call *c, const struct dk_op_decl *decl)

@@ -543,8 +543,10 @@ static void dkc_fill(struct dk_frame *f, struct dkc_way *way)
 	f->entry.reg = way->reg;
 	c->entry = &f->entry;
 	f->boxed = dkc_boxed_of(dkc_impl_of(way->reg), way->fn);
-	if (f->boxed)
+	if (f->boxed) {
 		c->flags |= DK_CALL_PACKED;
+		f->args = dkc_args_of(c->op);
+	}
 }
 
 /*

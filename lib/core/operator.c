@@ -238,6 +238,7 @@ void dkc_op_settle(struct dk_op *op)
 		return;
 	}
 	dkc_stats_forget_op(op);
+	dkc_args_retire(op);
 	dkc_optab_remove(op);
 	dkc_retire(op);
 }
@@ -364,10 +365,12 @@ void dkc_ops_free(struct dk_registry *reg)
 
 	while ((op = dkc_op_next(reg, &pos))) {
 		dkc_row_discard(reg, dkc_deref_locked(op->base));
+		dkc_args_free(op);
 		dkc_free(op);
 	}
 	while ((op = reg->stale)) {
 		reg->stale = op->def_next;
+		dkc_args_free(op);
 		dkc_free(op);
 	}
 	dkc_free(dkc_deref_locked(reg->ops));
@@ -667,6 +670,7 @@ int dkc_op_define_begin(struct dkc_provider *core, const struct dk_op_decl *decl
 			struct dkc_change *ch, struct dk_diag *why)
 {
 	struct dk_op *op = dkc_op_to_define(core->reg, decl, flags);
+	struct dkc_args *args;
 	int err;
 
 	if (!op)
@@ -678,11 +682,13 @@ int dkc_op_define_begin(struct dkc_provider *core, const struct dk_op_decl *decl
 		err = dkc_check_class(op, flags, why);
 	if (!err)
 		err = dkc_check_all_fit(op, decl, why);
+	if (!err && dkc_args_make(op, decl, &args))
+		err = dkc_refuse(why, DK_WHY_NO_MEMORY, decl->name);
 	if (err) {
 		dkc_op_settle(op);
 		return err;
 	}
-	*def = (struct dkc_op_def){ .op = op, .flags = op->flags };
+	*def = (struct dkc_op_def){ .op = op, .args = args, .flags = op->flags };
 	op->holders++;
 	dkc_store(op->flags, flags);
 	if (!dkc_op_sig(op))
@@ -696,6 +702,7 @@ int dkc_op_define_begin(struct dkc_provider *core, const struct dk_op_decl *decl
 void dkc_op_define_end(struct dkc_provider *core, const struct dk_op_decl *decl,
 		       struct dkc_op_def *def)
 {
+	dkc_args_give(def->op, def->args);
 	dkc_def_link(core, def->op, decl);
 	/* of two definitions in turn, calls may have read the same constant table */
 	dkc_changed(core->reg, DKC_WHOLE_CHANGE);
@@ -715,6 +722,7 @@ void dkc_op_define_cancel(struct dkc_op_def *def)
 	dkc_store(op->flags, def->flags);
 	op->new_sig = 0;
 	op->holders--;
+	dkc_args_cancel(op, def->args);
 	dkc_op_settle(op);
 }
 

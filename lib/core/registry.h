@@ -250,6 +250,19 @@ _Static_assert(offsetof(struct dkc_row, sig) == offsetof(struct dk__table, sig),
 _Static_assert(offsetof(struct dkc_row, ent) == sizeof(struct dk__table), "ABI");
 _Static_assert(DKC_ID_FIRST == DK__FIRST_ENTRY, "ABI");
 
+/*
+ * How a definition of an operator describes the arguments: its copy, for boxed functions,
+ * lives as long as the operator, because a call may still be inside of one when the
+ * definition is gone.
+ */
+struct dkc_args {
+	struct dkc_retired retired;
+	struct dkc_args *next;		/* of the operator's other definitions */
+	size_t size;			/* bytes, with the names */
+	struct dk_op_decl decl;		/* without @sig; its hash is in @sig_mark */
+	struct dk_param param[];	/* and then their names */
+};
+
 struct dk_op {
 	union {
 		struct dkc_retired retired;
@@ -272,6 +285,7 @@ struct dk_op {
 	struct dk_op *behind;
 	struct dkc_news *farewell;	/* for when its definition goes */
 	struct dkc_numbers __rcu *numbers;	/* of the counters of fallbacks, or NULL */
+	struct dkc_args __rcu *args;	/* of the last definition, or NULL: none has any */
 	u32 tree_size;		/* with itself; 0: is not in the tree yet */
 	u32 missing;			/* the counter of what nothing served */
 	/* what a look by name reads is together */
@@ -688,6 +702,7 @@ void dkc_op_undefine(struct dk_op *op);
 /* A definition that is being made, and what was there before. */
 struct dkc_op_def {
 	struct dk_op *op;
+	struct dkc_args *args;		/* as the definition describes them, or NULL */
 	struct dkc_news *news;		/* to be put when all is well, or NULL */
 	u32 flags;
 };
@@ -976,6 +991,31 @@ struct dkc_way {
 	bool at_key;		/* what is registered at @key, not what the table says */
 	unsigned int key;
 };
+
+/*
+ * boxed.c: how a definition describes the arguments of its operator. Under the lock: what
+ * dkc_args_give() gives the operator next, made or found; what becomes of it otherwise.
+ */
+int dkc_args_make(struct dk_op *op, const struct dk_op_decl *decl, struct dkc_args **args);
+void dkc_args_give(struct dk_op *op, struct dkc_args *args);
+void dkc_args_cancel(const struct dk_op *op, struct dkc_args *args);
+/* Nobody reads them any more, or will soon. */
+void dkc_args_free(struct dk_op *op);
+void dkc_args_retire(struct dk_op *op);
+/*
+ * The declaration that describes what a caller with @decl has packed: the definition's if
+ * the caller describes nothing, or if their signatures were compared.
+ */
+const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
+				       const struct dk_op_decl *decl);
+
+/* In a read section: of the definition that has published the table that was read. */
+static inline const struct dkc_args *dkc_args_of(const struct dk_op *op)
+{
+	/* pairs with dkc_publish() of op->row */
+	dkc_read_barrier();
+	return dkc_deref(op->args);
+}
 
 /* hook.c: tell of a call that was entered, or that nothing serves. */
 void dkc_hooks_before(struct dk_frame *f, struct dk_op *op, struct dkc_way *way, int err);

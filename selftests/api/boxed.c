@@ -54,9 +54,10 @@ static const struct dk_impl impls[] = {
 /* Serves any operator that has a trace. */
 static int on_all(struct dk_call *c, void *args)
 {
+	const struct dk_op_decl *decl = dk_call_described(c);
 	struct dk_value trace;
 
-	CHECK_OK(dk_arg_get(c->decl, args, dk_arg_find(c->decl, "trace"), &trace));
+	CHECK_OK(dk_arg_get(decl, args, dk_arg_find(decl, "trace"), &trace));
 	*(int *)trace.ptr = *(int *)trace.ptr * 10 + 3;
 	return dk_redispatch_boxed(c, dk_call_below(c), args);
 }

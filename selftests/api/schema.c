@@ -382,12 +382,13 @@ static void parameters_of_another_schema(void)
 
 static int sum_boxed(struct dk_call *c, void *args)
 {
+	const struct dk_op_decl *decl = dk_call_described(c);
 	struct dk_value i, f, s, out;
 
-	CHECK_OK(dk_arg_get(c->decl, args, dk_arg_find(c->decl, "i"), &i));
-	CHECK_OK(dk_arg_get(c->decl, args, dk_arg_find(c->decl, "f"), &f));
-	CHECK_OK(dk_arg_get(c->decl, args, dk_arg_find(c->decl, "s"), &s));
-	CHECK_OK(dk_arg_get(c->decl, args, dk_arg_find(c->decl, "sizes"), &out));
+	CHECK_OK(dk_arg_get(decl, args, dk_arg_find(decl, "i"), &i));
+	CHECK_OK(dk_arg_get(decl, args, dk_arg_find(decl, "f"), &f));
+	CHECK_OK(dk_arg_get(decl, args, dk_arg_find(decl, "s"), &s));
+	CHECK_OK(dk_arg_get(decl, args, dk_arg_find(decl, "sizes"), &out));
 	CHECK_INT(f.kind, DK_ARG_DOUBLE);
 	CHECK_STR(s.str, "text");
 	*(u64 *)out.ptr = i.i + f.bits;

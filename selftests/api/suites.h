@@ -39,6 +39,7 @@
 	both(hot)							\
 	both(fallbacks)							\
 	both(boxed)							\
+	both(described)							\
 	both(extract)							\
 	both(waiting)							\
 	both(offline)							\

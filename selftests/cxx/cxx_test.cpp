@@ -556,7 +556,7 @@ static void described_arguments()
 		dk_value value;
 
 		for (unsigned int i = 0; i < 11; i++) {
-			CHECK(dk_arg_get(c->decl, args, i, &value) == 0);
+			CHECK(dk_arg_get(dk_call_described(c), args, i, &value) == 0);
 			CHECK(value.kind == static_cast<__u32>(kinds[i]));
 			if (i == 0)
 				CHECK(value.obj == &x);
@@ -571,8 +571,8 @@ static void described_arguments()
 			if (i == 10)
 				CHECK(value.ptr == &out);
 		}
-		CHECK(dk_arg_get(c->decl, args, 11, &value) == -ENOENT);
-		CHECK(dk_arg_find(c->decl, "_10") == 10);
+		CHECK(dk_arg_get(dk_call_described(c), args, 11, &value) == -ENOENT);
+		CHECK(dk_arg_find(dk_call_described(c), "_10") == 10);
 		seen++;
 		return dk_redispatch_boxed(c, dk_call_below(c), args);
 	});
@@ -614,8 +614,8 @@ static void offsets()
 
 	auto defined = both.define();
 	auto cpu = both.boxed(DK_CPU, [&](dk_call *c, void *args) {
-		CHECK(dk_arg_get(c->decl, args, 0, &value) == 0 && value.obj == &m.other);
-		CHECK(dk_arg_get(c->decl, args, 1, &value) == 0 && value.obj == &b);
+		CHECK(dk_arg_get(dk_call_described(c), args, 0, &value) == 0 && value.obj == &m.other);
+		CHECK(dk_arg_get(dk_call_described(c), args, 1, &value) == 0 && value.obj == &b);
 		return 5;
 	});
 	CHECK(defined && cpu && both(&m, b) == 5);
