@@ -38,7 +38,7 @@ static void dk_nl_walk_stamp(struct netlink_callback *cb)
 {
 	const struct dk_registry *reg = dk_registry_default();
 
-	cb->seq = (u32)reg->generation + reg->order + 1;
+	cb->seq = (u32)reg->generation + reg->moves + 1;
 }
 
 int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb,
@@ -56,8 +56,8 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb,
 		if (!w->begun)
 			cb->prev_seq = cb->seq;
 		w->work = 0;
-		err = -EAGAIN;
-		if (dkc_order_some(reg, DK_NL_WORK_MAX / DK_NL_EVALUATION)) {
+		err = dkc_order_some(reg, DK_NL_WORK_MAX / DK_NL_EVALUATION);
+		if (!err) {
 			err = hold(skb, cb, data);
 			w->begun = 1;
 		}
@@ -255,11 +255,12 @@ int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg
 /* ---- the functions of an operator in order -------------------------------------- */
 
 /* A few are put where they belong one by one. */
-static void dk_nl_sort_few(struct dk_nl_impls *impls, const struct dkc_reg *r)
+static void dk_nl_sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
 {
+	const struct dkc_reg *r = NULL;
 	u32 i;
 
-	for (; r; r = dkc_deref_locked(r->next)) {
+	while ((r = dkc_reg_walk(op, r))) {
 		for (i = impls->n++; i && impls->reg[i - 1]->key > r->key; i--)
 			impls->reg[i] = impls->reg[i - 1];
 		impls->reg[i] = r;
@@ -300,8 +301,7 @@ int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op,
 	impls->n = 0;
 	impls->reg = impls->few;
 	if (op->num_regs <= ARRAY_SIZE(impls->few)) {
-		dk_nl_sort_few(impls, dkc_deref_locked(op->regs));
-		dk_nl_sort_few(impls, dkc_deref_locked(op->dev_regs));
+		dk_nl_sort_few(impls, op);
 		return 0;
 	}
 	if (!dk_nl_sort_many(impls, op))

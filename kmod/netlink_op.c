@@ -11,10 +11,10 @@
 
 static u32 dk_nl_num_device_impls(const struct dk_op *op)
 {
-	const struct dkc_reg *r = dkc_deref_locked(op->dev_regs);
+	const struct dkc_reg *r = NULL;
 	u32 n = 0;
 
-	for (; r; r = dkc_deref_locked(r->next))
+	while ((r = dkc_device_reg_walk(op, r)))
 		n++;
 	return n;
 }

@@ -26,7 +26,7 @@ void dkc_change_add(struct dkc_change *ch, struct dk_op *op)
 	if (op->changing)
 		return;
 	op->changing = true;
-	op->change_next = ch->ops;
+	op->next = ch->ops;
 	ch->ops = op;
 }
 
@@ -51,29 +51,39 @@ static struct dk_op *dkc_change_take(struct dkc_change *ch)
 	struct dk_op *op = ch->ops;
 
 	if (op) {
-		ch->ops = op->change_next;
-		op->change_next = NULL;
+		ch->ops = op->next;
+		op->next = NULL;
 		op->changing = false;
 	}
 	return op;
 }
 
+static struct dkc_row *dkc_change_take_row(struct dkc_change *ch)
+{
+	struct dkc_row *row = ch->rows;
+
+	if (row)
+		ch->rows = row->next;
+	return row;
+}
+
 /* Build all rows; on failure nothing has changed and the change is over. */
 int dkc_change_prepare(struct dkc_change *ch)
 {
+	struct dkc_row **row = &ch->rows;
 	struct dk_op *op;
-	int err;
 
 	if (ch->ops)
 		dkc_change_traced(ch->ops->reg);
-	for (op = ch->ops; op; op = op->change_next) {
-		err = dkc_row_build(op, true, &op->pending);
-		if (err) {
+	for (op = ch->ops; op; op = op->next) {
+		*row = dkc_row_build(op, true);
+		if (!*row) {
 			dkc_change_cancel(ch);
-			return err;
+			return -ENOMEM;
 		}
 		/* where there is no memory for counters, calls are not counted */
-		dkc_stats_cover(op, op->pending, true);
+		dkc_stats_cover(op, *row, true);
+		row = &(*row)->next;
 	}
 	return 0;
 }
@@ -82,10 +92,8 @@ void dkc_change_cancel(struct dkc_change *ch)
 {
 	struct dk_op *op;
 
-	while ((op = dkc_change_take(ch))) {
-		dkc_row_discard(op->reg, op->pending);
-		op->pending = NULL;
-	}
+	while ((op = dkc_change_take(ch)))
+		dkc_row_discard(op->reg, dkc_change_take_row(ch));
 	dkc_news_free(ch->news);
 	ch->news = NULL;
 }
@@ -139,12 +147,10 @@ void dkc_change_traced(struct dk_registry *reg)
 	}
 }
 
-static void dkc_op_publish(struct dk_op *op)
+static void dkc_op_publish(struct dk_op *op, const struct dkc_row *full)
 {
 	const struct dkc_row *old = dkc_deref_locked(op->base);
-	const struct dkc_row *full = op->pending;
 
-	op->pending = NULL;
 	if (!op->sig)
 		dkc_store(op->sig, dkc_op_sig(op));
 	dkc_publish(op->row, dkc_row_for_calls(op, full));
@@ -159,7 +165,7 @@ void dkc_change_commit(struct dkc_change *ch)
 	struct dk_op *op;
 
 	while ((op = dkc_change_take(ch)))
-		dkc_op_publish(op);
+		dkc_op_publish(op, dkc_change_take_row(ch));
 }
 
 /*
@@ -168,17 +174,17 @@ void dkc_change_commit(struct dkc_change *ch)
  */
 void dkc_change_force(struct dkc_change *ch)
 {
+	struct dkc_row *row;
 	struct dk_op *op;
 
 	if (ch->ops)
 		dkc_change_traced(ch->ops->reg);
 	while ((op = ch->ops)) {
-		if (dkc_row_build(op, false, &op->pending)) {
-			op->pending = NULL;
+		row = dkc_row_build(op, false);
+		if (!row)
 			op->reg->unbuilt = 1;
-		}
-		dkc_stats_cover(op, op->pending, false);
-		dkc_op_publish(dkc_change_take(ch));
+		dkc_stats_cover(op, row, false);
+		dkc_op_publish(dkc_change_take(ch), row);
 	}
 }
 
@@ -191,13 +197,13 @@ void dkc_change_force(struct dkc_change *ch)
 
 static bool dkc_op_rebuild(struct dk_op *op, bool may_sleep)
 {
-	if (dkc_row_build(op, may_sleep, &op->pending)) {
-		op->pending = NULL;
+	struct dkc_row *row = dkc_row_build(op, may_sleep);
+
+	if (!row)
 		return false;
-	}
 	dkc_work(DKC_WORK_TABLES, 1);
-	dkc_stats_cover(op, op->pending, may_sleep);
-	dkc_op_publish(op);
+	dkc_stats_cover(op, row, may_sleep);
+	dkc_op_publish(op, row);
 	return true;
 }
 

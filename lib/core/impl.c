@@ -97,6 +97,7 @@ static void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b,
 	r->to_block = (char *)b - (char *)r;
 	r->key = key;
 	r->group = dkc_group_of(impl);
+	r->of_device = !!b->dev;
 	/* neither has a building block one, nor an alias key */
 	if (at.f && (at.b || !dkc_is_per_backend(l, at.f)))
 		r->slot = dkc_slot(l, at.f, at.b);
@@ -104,20 +105,17 @@ static void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b,
 
 static void dkc_reg_link(struct dkc_reg *r)
 {
-	struct dk_op *op = r->op;
+	struct dkc_reg __rcu **at = &r->op->regs;
 
-	if (dkc_block_of(r)->dev) {
-		dkc_publish(r->next, dkc_deref_locked(op->dev_regs));
-		dkc_publish(op->dev_regs, r);
-	} else {
-		dkc_publish(r->next, dkc_deref_locked(op->regs));
-		dkc_publish(op->regs, r);
-	}
+	while (r->of_device && dkc_without_device(dkc_deref_locked(*at)))
+		at = &dkc_deref_locked(*at)->next;
+	dkc_publish(r->next, dkc_deref_locked(*at));
+	dkc_publish(*at, r);
 }
 
 static void dkc_reg_news(struct dkc_change *ch, const struct dk_op *op, unsigned int key)
 {
-	struct dkc_news *n = dkc_news_make(op->name, DK_EVENT_IMPL, key);
+	struct dkc_news *n = dkc_news_make(op->name, DK_EVENT_IMPL, key, true);
 
 	if (!n) {
 		ch->news_lost++;
@@ -159,29 +157,26 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 
 const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r)
 {
-	bool dev = r && dkc_block_of(r)->dev;
+	return r ? dkc_deref_locked(r->next) : dkc_deref_locked(op->regs);
+}
 
-	r = r ? dkc_deref_locked(r->next) : dkc_deref_locked(op->regs);
-	return r || dev ? r : dkc_deref_locked(op->dev_regs);
+const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct dkc_reg *r)
+{
+	do
+		r = dkc_reg_walk(op, r);
+	while (r && !r->of_device);
+	return r;
 }
 
 static void dkc_reg_unlink(struct dkc_reg *r)
 {
 	struct dk_op *op = r->op;
-	bool dev = dkc_block_of(r)->dev;
-	struct dkc_reg *at = dkc_deref_locked(op->regs), *before = NULL;
+	struct dkc_reg __rcu **at = &op->regs;
 
-	if (dev)
-		at = dkc_deref_locked(op->dev_regs);
-	for (; at != r; at = dkc_deref_locked(at->next))
-		before = at;
+	while (dkc_deref_locked(*at) != r)
+		at = &dkc_deref_locked(*at)->next;
 	/* a reader that stands on it still gets on: r->next stays */
-	if (before)
-		dkc_publish(before->next, dkc_deref_locked(r->next));
-	else if (dev)
-		dkc_publish(op->dev_regs, dkc_deref_locked(r->next));
-	else
-		dkc_publish(op->regs, dkc_deref_locked(r->next));
+	dkc_publish(*at, dkc_deref_locked(r->next));
 	op->num_regs--;
 	op->reg->num_there -= !dkc_op_is_there(op);
 }

@@ -383,7 +383,7 @@ static int dkc_entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
 		dkc_op_define_cancel(&def);
 		return err;
 	}
-	dkc_op_define_end(core, &e->decl, &def);
+	dkc_op_define_end(core, &def);
 	if (e->block) {
 		dkc_tell_override(e->block, why);
 		dkc_block_publish(e->block, &ch);

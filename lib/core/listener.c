@@ -2,16 +2,16 @@
 /*
  * Listeners. Who changes the registry puts the news into a queue under the
  * lock, and tells when the lock is free; one tells at a time, in the order of
- * the queue, and who finds somebody telling leaves his news to him. What an
- * undefinition needs is allocated with the definition. No change fails for its
- * news: what finds no memory is counted, and the sum is told behind the queue.
+ * the queue, and who finds somebody telling leaves his news to him. No change
+ * fails for its news: what finds no memory is counted, and the sum is told behind
+ * the queue.
  */
 #include "registry.h"
 
-struct dkc_news *dkc_news_make(const char *name, u32 kind, u32 key)
+struct dkc_news *dkc_news_make(const char *name, u32 kind, u32 key, bool may_sleep)
 {
 	size_t len = dkc_strlen(name);
-	struct dkc_news *n = dkc_alloc(sizeof(*n) + len + 1);
+	struct dkc_news *n = dkc_get(sizeof(*n) + len + 1, may_sleep);
 
 	if (n) {
 		n->kind = kind;
@@ -165,7 +165,7 @@ static bool dkc_is_listening(const struct dk_registry *reg,
 	return l;
 }
 
-/* What a listener begins with, and what each operator needs from now on. */
+/* What a listener begins with: all operators that are defined. */
 static int dkc_first_news(struct dk_registry *reg, const struct dk_listener *only,
 			  struct dkc_news **news)
 {
@@ -176,30 +176,14 @@ static int dkc_first_news(struct dk_registry *reg, const struct dk_listener *onl
 	while ((op = dkc_op_next(reg, &pos))) {
 		if (!op->definer)
 			continue;
-		if (!op->farewell)
-			op->farewell = dkc_news_make(op->name, DK_EVENT_UNDEFINED, 0);
-		n = dkc_news_make(op->name, DK_EVENT_DEFINED, 0);
-		if (!n || !op->farewell) {
-			dkc_free(n);
+		n = dkc_news_make(op->name, DK_EVENT_DEFINED, 0, true);
+		if (!n)
 			return -ENOMEM;
-		}
 		n->only = only;
 		n->next = *news;
 		*news = n;
 	}
 	return 0;
-}
-
-/* Nobody listens: then no operator keeps anything for its end. */
-static void dkc_farewells_free(struct dk_registry *reg)
-{
-	struct dk_op *op;
-	u32 pos = 0;
-
-	while (!reg->listeners && (op = dkc_op_next(reg, &pos))) {
-		dkc_free(op->farewell);
-		op->farewell = NULL;
-	}
 }
 
 static int dkc_listen(struct dk_registry *reg, struct dk_listener *l,
@@ -213,7 +197,6 @@ static int dkc_listen(struct dk_registry *reg, struct dk_listener *l,
 		return dkc_refuse(why, DK_WHY_LISTENING, NULL);
 	if (dkc_first_news(reg, l, &news)) {
 		dkc_news_free(news);
-		dkc_farewells_free(reg);
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
 	}
 	l->inside = 0;
@@ -282,7 +265,6 @@ int dk_listener_unregister(struct dk_listener *listener)
 	if (*p) {
 		*p = listener->next;
 		dkc_news_forget(reg, listener);
-		dkc_farewells_free(reg);
 	}
 	dkc_mutex_unlock(&reg->lock);
 	/* also if another caller has taken it out, and waits */

@@ -111,14 +111,14 @@ struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name)
 {
 	const struct dkc_optab *tab = dkc_deref(reg->ops);
 	size_t len = dkc_strlen(name);
-	u32 hash = dkc_name_hash(name, len), i;
 	struct dk_op *op;
+	u32 i;
 
 	if (!tab)
 		return NULL;
-	for (i = hash & tab->mask; (op = dkc_deref(tab->slot[i]));
+	for (i = dkc_name_hash(name, len) & tab->mask; (op = dkc_deref(tab->slot[i]));
 	     i = (i + 1) & tab->mask)
-		if (op->hash == hash && op->name_len == len && op != &dkc_removed &&
+		if (op->name_len == len && op != &dkc_removed &&
 		    dkc_same_name(op->name, name, len))
 			return op;
 	return NULL;
@@ -141,7 +141,7 @@ struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos)
 
 static void dkc_optab_put(struct dkc_optab *tab, struct dk_op *op)
 {
-	u32 i = op->hash & tab->mask;
+	u32 i = dkc_name_hash(op->name, op->name_len) & tab->mask;
 
 	while (dkc_deref_locked(tab->slot[i]))
 		i = (i + 1) & tab->mask;
@@ -171,6 +171,7 @@ static int dkc_optab_reserve(struct dk_registry *reg)
 	/* they have other slots */
 	if (reg->unbuilt)
 		reg->unbuilt = 1;
+	dkc_calls_restart_ops(reg);
 	if (tab)
 		dkc_retire(tab);
 	return 0;
@@ -191,7 +192,6 @@ static struct dk_op *dkc_op_new(struct dk_registry *reg, const char *name)
 	}
 	memcpy(op->name, name, len + 1);
 	op->name_len = len;
-	op->hash = dkc_name_hash(name, len);
 	op->reg = reg;
 	dkc_publish(op->row, reg->shutdown ? &dkc_row_gone : &dkc_row_undefined);
 	return op;
@@ -207,7 +207,7 @@ static void dkc_op_show(struct dk_op *op)
 static void dkc_optab_remove(struct dk_op *op)
 {
 	struct dkc_optab *tab = dkc_deref_locked(op->reg->ops);
-	u32 i = op->hash & tab->mask;
+	u32 i = dkc_name_hash(op->name, op->name_len) & tab->mask;
 
 	while (dkc_deref_locked(tab->slot[i]) != op)
 		i = (i + 1) & tab->mask;
@@ -266,10 +266,10 @@ static struct dk_op *dkc_op_replaced(const struct dk_op *op, u64 sig, unsigned i
 {
 	struct dk_op **p = &op->reg->stale, *old;
 
-	for (; (old = *p); p = &old->def_next)
+	for (; (old = *p); p = &old->next)
 		if (dkc_streq(old->name, op->name) && dkc_op_fits_again(old, sig, flags)) {
-			*p = old->def_next;
-			old->def_next = NULL;
+			*p = old->next;
+			old->next = NULL;
 			return old;
 		}
 	return NULL;
@@ -295,7 +295,7 @@ static struct dk_op *dkc_op_replace(struct dk_op *op, u64 sig, unsigned int flag
 	dkc_stats_withdraw_op(op);
 	dkc_optab_remove(op);
 	dkc_op_show(fresh);
-	op->def_next = op->reg->stale;
+	op->next = op->reg->stale;
 	op->reg->stale = op;
 	dkc_store(op->stale, true);
 	return fresh;
@@ -308,8 +308,10 @@ static struct dk_op *dkc_op_replace(struct dk_op *op, u64 sig, unsigned int flag
 u64 dkc_op_sig(const struct dk_op *op)
 {
 	const struct dkc_reg *r = NULL;
-	u64 sig = op->sig ? op->sig : op->new_sig;
+	u64 sig = op->sig;
 
+	if (!sig && op->decl)
+		sig = dkc_sig_hash(op->decl->sig);
 	while (!sig && (r = dkc_reg_walk(op, r)))
 		sig = dkc_sig_hash(dkc_impl_of(r)->op->sig);
 	return sig;
@@ -369,7 +371,7 @@ void dkc_ops_free(struct dk_registry *reg)
 		dkc_free(op);
 	}
 	while ((op = reg->stale)) {
-		reg->stale = op->def_next;
+		reg->stale = op->next;
 		dkc_args_free(op);
 		dkc_free(op);
 	}
@@ -482,7 +484,7 @@ static int dkc_op_keep(struct dk_op_decl *decl, struct dk_op *op)
 
 	if (!dkc_load(op->definer))
 		return -ENOENT;
-	/* pairs with dkc_def_link(), so that the signature is seen: pin.pml */
+	/* pairs with dkc_op_set_definer(), so that the signature is seen: pin.pml */
 	dkc_full_barrier();
 	sig = dkc_load(op->sig);
 	if (decl->sig && sig && dkc_sig_hash(decl->sig) != sig)
@@ -630,34 +632,28 @@ static int dkc_check_all_fit(const struct dk_op *op, const struct dk_op_decl *de
 	return err;
 }
 
-static void dkc_def_link(struct dkc_provider *core, struct dk_op *op,
-			 const struct dk_op_decl *decl)
+static void dkc_op_set_definer(struct dk_op *op, struct dkc_provider *core)
 {
 	op->classed = true;
-	op->def_next = core->defs;
-	op->def_link = &core->defs;
-	if (op->def_next)
-		op->def_next->def_link = &op->def_next;
-	core->defs = op;
 	core->reg->generation++;
 	if (!op->sig)
 		dkc_store(op->sig, dkc_op_sig(op));
-	op->new_sig = 0;
 	/* pairs with the first one of dkc_op_keep(): selftests/model/pin.pml */
 	dkc_full_barrier();
-	op->decl = decl;
 	op->reg->num_there += !dkc_op_is_there(op);
 	dkc_store(op->definer, core);
 	dkc_saw_op(op, core, true);
 }
 
-/* What listeners are told now, and when the definition goes; if there is memory. */
-static void dkc_def_news(struct dk_op *op, struct dkc_op_def *def)
+/* A leak of references must not wrap: the greatest number stays. */
+static void dkc_op_hold(struct dk_op *op)
 {
-	if (!op->reg->listeners)
-		return;
-	op->farewell = dkc_news_make(op->name, DK_EVENT_UNDEFINED, 0);
-	def->news = dkc_news_make(op->name, DK_EVENT_DEFINED, 0);
+	op->holders += op->holders != ~0U;
+}
+
+static void dkc_op_unhold(struct dk_op *op)
+{
+	op->holders -= op->holders != ~0U;
 }
 
 /*
@@ -689,24 +685,23 @@ int dkc_op_define_begin(struct dkc_provider *core, const struct dk_op_decl *decl
 		return err;
 	}
 	*def = (struct dkc_op_def){ .op = op, .args = args, .flags = op->flags };
-	op->holders++;
+	dkc_op_hold(op);
+	op->decl = decl;
 	dkc_store(op->flags, flags);
-	if (!dkc_op_sig(op))
-		op->new_sig = dkc_sig_hash(decl->sig);
 	dkc_change_add(ch, op);
-	dkc_def_news(op, def);
+	if (op->reg->listeners)
+		def->news = dkc_news_make(op->name, DK_EVENT_DEFINED, 0, true);
 	return 0;
 }
 
 /* The change is prepared and the caller commits it: from here on nothing fails. */
-void dkc_op_define_end(struct dkc_provider *core, const struct dk_op_decl *decl,
-		       struct dkc_op_def *def)
+void dkc_op_define_end(struct dkc_provider *core, struct dkc_op_def *def)
 {
 	dkc_args_give(def->op, def->args);
-	dkc_def_link(core, def->op, decl);
+	dkc_op_set_definer(def->op, core);
 	/* of two definitions in turn, calls may have read the same constant table */
 	dkc_changed(core->reg, DKC_WHOLE_CHANGE);
-	def->op->holders--;
+	dkc_op_unhold(def->op);
 	dkc_news_put(core->reg, def->news);
 	dkc_news_lose(core->reg, !def->news);
 }
@@ -716,12 +711,10 @@ void dkc_op_define_cancel(struct dkc_op_def *def)
 {
 	struct dk_op *op = def->op;
 
-	dkc_news_free(op->farewell);
 	dkc_news_free(def->news);
-	op->farewell = NULL;
 	dkc_store(op->flags, def->flags);
-	op->new_sig = 0;
-	op->holders--;
+	op->decl = NULL;
+	dkc_op_unhold(op);
 	dkc_args_cancel(op, def->args);
 	dkc_op_settle(op);
 }
@@ -740,7 +733,7 @@ static int dkc_op_define(struct dkc_provider *core, const struct dk_op_decl *dec
 		dkc_op_define_cancel(&def);
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, decl->name);
 	}
-	dkc_op_define_end(core, decl, &def);
+	dkc_op_define_end(core, &def);
 	dkc_change_commit(&ch);
 	return 0;
 }
@@ -817,17 +810,16 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 	return err;
 }
 
-/* Take a definition out of its provider's list; the row is the change's. */
+/* The row is the change's. */
 void dkc_op_undefine(struct dk_op *op)
 {
-	*op->def_link = op->def_next;
-	if (op->def_next)
-		op->def_next->def_link = op->def_link;
-	op->def_next = NULL;
+	struct dkc_news *news = NULL;
+
 	op->reg->generation++;
-	dkc_news_put(op->reg, op->farewell);
-	dkc_news_lose(op->reg, !op->farewell);
-	op->farewell = NULL;
+	if (op->reg->listeners)
+		news = dkc_news_make(op->name, DK_EVENT_UNDEFINED, 0, false);
+	dkc_news_put(op->reg, news);
+	dkc_news_lose(op->reg, !news);
 	dkc_saw_op(op, op->definer, false);
 	dkc_store(op->definer, NULL);
 	op->reg->num_there -= !dkc_op_is_there(op);
@@ -861,9 +853,9 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
 	return err;
 }
 
-static void dkc_op_hold(struct dk_op *op)
+static void dkc_op_get(struct dk_op *op)
 {
-	op->holders++;
+	dkc_op_hold(op);
 	op->reg->num_held++;
 }
 
@@ -877,7 +869,7 @@ struct dk_op *dk_op_get(struct dk_registry *reg, const char *name)
 	dkc_mutex_lock(&reg->lock);
 	op = dkc_op_find(reg, name);
 	if (op && dkc_op_alive(op))
-		dkc_op_hold(op);
+		dkc_op_get(op);
 	else
 		op = NULL;
 	dkc_mutex_unlock(&reg->lock);
@@ -898,7 +890,7 @@ int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **
 	found = dkc_op_find(reg, name);
 	dangling = found && dkc_op_dangles(found);
 	if (found && found->definer) {
-		dkc_op_hold(found);
+		dkc_op_get(found);
 		*op = found;
 	}
 	dkc_mutex_unlock(&reg->lock);
@@ -917,7 +909,7 @@ void dk_op_put(struct dk_op *op)
 		return;
 	reg = op->reg;
 	dkc_mutex_lock(&reg->lock);
-	op->holders--;
+	dkc_op_unhold(op);
 	reg->num_held--;
 	dkc_op_settle(op);
 	dkc_mutex_unlock(&reg->lock);

@@ -204,7 +204,8 @@ static void dkc_facts(const struct dk_op *op, const struct dkc_device *dev)
 	for (i = dev ? dev->block->n : 0; i; i--)
 		if (dev->block->regs[i - 1].op == op)
 			dkc_note(e, l, &dev->block->regs[i - 1]);
-	for (r = dkc_deref_locked(op->regs); r; r = dkc_deref_locked(r->next))
+	for (r = dkc_without_device(dkc_deref_locked(op->regs)); r;
+	     r = dkc_without_device(dkc_deref_locked(r->next)))
 		dkc_note(e, l, r);
 	if (e->alias[DKC_ALIAS_IMPLICIT])
 		dkc_note_bars(e, l);

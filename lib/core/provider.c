@@ -116,9 +116,12 @@ static void dkc_provider_withdraw(struct dkc_provider *core)
 {
 	struct dkc_change ch = { .ops = NULL };
 	struct dk_op *op;
+	u32 pos = 0;
 
 	dkc_libraries_withdraw(core, &ch);
-	while ((op = core->defs)) {
+	while (core->num_ops && (op = dkc_op_next(core->reg, &pos))) {
+		if (op->definer != core)
+			continue;
 		dkc_op_undefine(op);
 		dkc_change_add(&ch, op);
 	}

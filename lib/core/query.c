@@ -90,23 +90,28 @@ int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key)
 
 /* ---- of all operators ----------------------------------------------------- */
 
-/* The first by name behind @after, or of all; the lock is held. */
-static struct dk_op *dkc_op_behind(struct dk_registry *reg, const char *after)
+/* The first by name behind @after, or of all; the lock is held. 0, -ENOENT or -ENOMEM. */
+static int dkc_op_behind(struct dk_registry *reg, const char *after, struct dk_op **out)
 {
+	int err = dkc_order_some(reg, ~0U);
 	u32 n = after ? dkc_op_place(reg, after) : 0;
 	struct dk_op *op = dkc_op_at(reg, n);
 
+	if (err)
+		return err;
 	if (op && after && dkc_streq(op->name, after))
 		op = dkc_op_at(reg, ++n);
 	while (op && !dkc_op_is_there(op))
 		op = dkc_op_at(reg, ++n);
-	return op;
+	*out = op;
+	return op ? 0 : -ENOENT;
 }
 
 int dk_registry_next_op(struct dk_registry *reg, const char *after,
 			struct dk_op_info *info)
 {
 	struct dk_op *op;
+	int err;
 
 	if (info->size != sizeof(*info))
 		return -EINVAL;
@@ -114,8 +119,8 @@ int dk_registry_next_op(struct dk_registry *reg, const char *after,
 	if (!reg)
 		return -ENOMEM;
 	dkc_mutex_lock(&reg->lock);
-	op = dkc_op_behind(reg, after);
-	if (op) {
+	err = dkc_op_behind(reg, after, &op);
+	if (!err) {
 		info->flags = op->definer ? op->flags : 0;
 		info->num_impls = op->num_regs;
 		info->is_defined = !!op->definer;
@@ -127,7 +132,7 @@ int dk_registry_next_op(struct dk_registry *reg, const char *after,
 			   sizeof(info->definer));
 	}
 	dkc_mutex_unlock(&reg->lock);
-	return op ? 0 : -ENOENT;
+	return err;
 }
 
 size_t dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf,
@@ -141,6 +146,7 @@ size_t dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf
 	if (!reg)
 		return dkc_put_end(&t);
 	dkc_mutex_lock(&reg->lock);
+	dkc_order_some(reg, ~0U);	/* without memory there is no list */
 	while ((op = dkc_op_at(reg, n++))) {
 		if (!dkc_op_is_there(op) || (key && !dkc_top(op, NULL, key, NULL)))
 			continue;
@@ -161,6 +167,7 @@ size_t dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size
 	if (!reg)
 		return dkc_put_end(&t);
 	dkc_mutex_lock(&reg->lock);
+	dkc_order_some(reg, ~0U);	/* without memory there is no list */
 	while ((op = dkc_op_at(reg, n++)))
 		if (dkc_op_dangles(op))
 			dkc_put_state(&t, op);

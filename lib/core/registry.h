@@ -34,13 +34,14 @@ enum dkc_group {
 
 /* One function at one key of one operator, or one backend fallback. */
 struct dkc_reg {
-	struct dkc_reg __rcu *next;	/* of its operator, newest first; a
-					 * device's are in a list of their own
+	struct dkc_reg __rcu *next;	/* of its operator, newest first, and after all
+					 * of them those of devices
 					 */
 	struct dk_op *op;		/* NULL: a backend fallback */
 	u16 key;
 	u16 slot : 12;			/* that it fills by itself, 0 for none */
-	u16 group : 4;			/* enum dkc_group, as it was registered */
+	u16 group : 3;			/* enum dkc_group, as it was registered */
+	u16 of_device : 1;
 	s32 to_block;			/* bytes from here to its block */
 };
 
@@ -92,6 +93,12 @@ static inline const struct dk_impl *dkc_impl_of(const struct dkc_reg *r)
 	const struct dkc_block *b = dkc_block_of(r);
 
 	return &b->impls[b->fallback ? 0 : r - b->regs];
+}
+
+/* Of a list of functions, what is left of those without a device. */
+static inline struct dkc_reg *dkc_without_device(struct dkc_reg *r)
+{
+	return r && !r->of_device ? r : NULL;
 }
 
 /* For people; empty where it has none. */
@@ -232,7 +239,10 @@ struct dkc_devtab {
  * are called as they are.
  */
 struct dkc_row {
-	struct dkc_retired retired;
+	union {
+		struct dkc_retired retired;
+		struct dkc_row *next;	/* of a change that has not published it */
+	};
 	const struct dkc_shape *shape;
 	const struct dkc_devtab *devs;	/* whose rows go before this one, or NULL */
 	u32 direct;		/* DKC_NOT_DIRECT: a call has to ask more than the id */
@@ -266,33 +276,24 @@ struct dkc_args {
 struct dk_op {
 	union {
 		struct dkc_retired retired;
-		struct {		/* while it is in a change */
-			struct dk_op *change_next;
-			struct dkc_row *pending;
+		struct {			/* for writers, until it is retired */
+			struct dk_op *next;	/* of a change, or of those replaced */
+			const struct dk_op_decl *decl;	/* the definer's, which may be
+							 * about to define it
+							 */
 		};
 	};
 	const struct dkc_row __rcu *row;	/* for calls */
 	const struct dkc_row __rcu *base;	/* full; NULL: not built */
 	struct dk_registry *reg;
-	struct dkc_reg __rcu *regs;		/* without a device */
-	struct dkc_reg __rcu *dev_regs;	/* with one; for writers */
+	struct dkc_reg __rcu *regs;
 	u64 sig;			/* hash of the signature, 0: unknown */
-	u64 new_sig;		/* of a definition in the making; for the writer */
-	const struct dk_op_decl *decl;		/* the definer's */
-	struct dk_op *def_next;			/* of the definer */
-	struct dk_op **def_link;
-	struct dk_op *before;		/* by name: of the tree below it */
-	struct dk_op *behind;
-	struct dkc_news *farewell;	/* for when its definition goes */
 	struct dkc_numbers __rcu *numbers;	/* of the counters of fallbacks, or NULL */
 	struct dkc_args __rcu *args;	/* of the last definition, or NULL: none has any */
-	u32 tree_size;		/* with itself; 0: is not in the tree yet */
-	u32 missing;			/* the counter of what nothing served */
-	/* what a look by name reads is together */
 	struct dkc_provider *definer;
-	u64 holders;		/* a leak wraps 32 bits in minutes */
+	u32 holders;			/* the greatest number stays */
 	u32 num_regs;
-	u32 hash;
+	u32 missing;			/* the counter of what nothing served */
 	u8 flags;
 	bool changing;
 	bool pinned;			/* a struct dk_op_decl points here for ever */
@@ -344,7 +345,6 @@ struct dkc_provider {
 	bool grace_begun;		/* that of @grace, by a waiter with a deadline */
 	struct dkc_grace grace;
 	u64 grace_over;			/* when it was seen to be, or 0 */
-	struct dk_op *defs;
 	struct dkc_library *libraries;
 	u32 joined;			/* bit b: has joined backend b */
 	u32 num_ops;			/* that it defines */
@@ -421,9 +421,8 @@ struct dk_registry {
 	struct dkc_reg __rcu **fallback;	/* the providers' */
 	struct dkc_private_backend private_backend[DKC_MAX_BACKENDS + 1];
 	struct dkc_mutex lock;
-	struct dk_op *ops_tree;		/* by name */
-	struct dk_op *ops_unordered;	/* that are not in it yet */
-	u32 order;			/* grows when one has another place there */
+	struct dkc_order *order;	/* by name; NULL: nothing has listed them */
+	u32 moves;			/* grows when one has another place there */
 	u32 num_ops;
 	u32 num_there;			/* that are defined or have functions */
 	u32 num_impls;			/* of operators */
@@ -451,7 +450,7 @@ struct dk_registry {
 	u32 news_lost;			/* found no memory, and are not told yet */
 	const void *teller;		/* who is telling, or NULL */
 	struct dk_listener *told;	/* whom, or NULL */
-	struct dk_op *stale;		/* by def_next */
+	struct dk_op *stale;		/* those that others have replaced */
 	struct dkc_provider *providers;
 	struct dkc_block *stock_block;
 	struct dkc_shape *shapes[DKC_SHAPE_BUCKETS];
@@ -463,6 +462,7 @@ struct dk_registry {
 /* A set of operators that one change touches. */
 struct dkc_change {
 	struct dk_op *ops;
+	struct dkc_row *rows;		/* prepared, of @ops in their order */
 	struct dkc_news *news;		/* newest first */
 	u32 news_lost;			/* that found no memory */
 };
@@ -659,8 +659,11 @@ struct dkc_shape *dkc_shape_get(const struct dk_op *op, const struct dkc_device 
 				bool may_sleep);
 void dkc_shape_put(struct dk_registry *reg, const struct dkc_shape *shape);
 
-/* row.c: rows, and back to memory; under the lock. */
-int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row);
+/*
+ * row.c: rows, and back to memory; under the lock. dkc_row_build() makes that of an
+ * operator with those of its devices; NULL for lack of memory.
+ */
+struct dkc_row *dkc_row_build(struct dk_op *op, bool may_sleep);
 /* What serves by an entry of a row, or NULL. */
 const struct dkc_reg *dkc_row_reg(const struct dk_op *op, const struct dkc_row *row,
 				  unsigned int f, unsigned int b);
@@ -712,8 +715,7 @@ int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 int dkc_op_define_begin(struct dkc_provider *core, const struct dk_op_decl *decl,
 			unsigned int flags, struct dkc_op_def *def,
 			struct dkc_change *ch, struct dk_diag *why);
-void dkc_op_define_end(struct dkc_provider *core, const struct dk_op_decl *decl,
-		       struct dkc_op_def *def);
+void dkc_op_define_end(struct dkc_provider *core, struct dkc_op_def *def);
 void dkc_op_define_cancel(struct dkc_op_def *def);
 /* Has a function the class and the schema of a definition? */
 int dkc_check_suits(const struct dk_op_decl *decl, unsigned int flags,
@@ -723,15 +725,18 @@ struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
 void dkc_ops_free(struct dk_registry *reg);
 bool dkc_name_ok(const char *name);
 
-/* order.c: all operators by name; under the lock. */
+/*
+ * order.c: all operators by name; under the lock. dkc_order_some() puts up to @n in their
+ * places: 0, -EAGAIN if there are more of them, or -ENOMEM. The operators at and after a
+ * place are those that were in order then.
+ */
 void dkc_order_add(struct dk_op *op);
-void dkc_order_remove(struct dk_op *op);
-/* Put up to @n new ones in their places; are there no more of them? */
-bool dkc_order_some(struct dk_registry *reg, u32 n);
+void dkc_order_remove(const struct dk_op *op);
+int dkc_order_some(struct dk_registry *reg, u32 n);
 /* The one that @n are before, or NULL. */
-struct dk_op *dkc_op_at(struct dk_registry *reg, u32 n);
+struct dk_op *dkc_op_at(const struct dk_registry *reg, u32 n);
 /* How many are before @name. */
-u32 dkc_op_place(struct dk_registry *reg, const char *name);
+u32 dkc_op_place(const struct dk_registry *reg, const char *name);
 
 /* registry.c */
 extern const struct dkc_row dkc_row_undefined;
@@ -837,9 +842,11 @@ void dkc_who(char text[DK_NAME_MAX], const struct dk_impl *impl,
 	     const struct dkc_provider *prov);
 /* Walk all registrations of an operator, those of devices last; NULL begins. */
 const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r);
+/* The same of those of devices. */
+const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct dkc_reg *r);
 
 /* listener.c: news are made and put under the lock, and told without one. */
-struct dkc_news *dkc_news_make(const char *name, u32 kind, u32 key);
+struct dkc_news *dkc_news_make(const char *name, u32 kind, u32 key, bool may_sleep);
 void dkc_news_put(struct dk_registry *reg, struct dkc_news *newest);
 void dkc_news_lose(struct dk_registry *reg, u32 n);
 void dkc_news_free(struct dkc_news *n);
@@ -935,7 +942,8 @@ struct dkc_calls {
 	u32 place;
 	u32 left;			/* counters, before the lock is given back */
 	bool has_fallbacks;
-	char op[DK_NAME_MAX];		/* ... and then at the operator of this name */
+	u32 op;				/* ... and then at this slot of the table of names */
+	u64 of_ops;			/* the sum of what it is at */
 };
 
 /* Under the lock. What is begun is ended. */
@@ -946,6 +954,8 @@ void dkc_calls_end(struct dk_registry *reg, struct dkc_calls *c);
  * back between two calls: what is there all the time is in the sum once.
  */
 bool dkc_calls_sum(struct dk_registry *reg, struct dkc_calls *c, u32 n);
+/* The operators have other slots: sums begin with them again. */
+void dkc_calls_restart_ops(struct dk_registry *reg);
 /* Before one leaves the list that it is in: sums continue after it. */
 void dkc_calls_leave_block(const struct dkc_block *b);
 void dkc_calls_leave_provider(const struct dkc_provider *prov);

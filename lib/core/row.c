@@ -60,15 +60,15 @@ static bool dkc_has_fast_path(const struct dk_op *op)
 }
 
 /* One row, of the operator without a device or with one. */
-static int dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
-			     bool may_sleep, struct dkc_row **out)
+static struct dkc_row *dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
+					 bool may_sleep)
 {
 	struct dkc_shape *s = dkc_shape_get(op, dev, may_sleep);
 	struct dkc_row *row = s ? dkc_get(dkc_row_size(s), may_sleep) : NULL;
 
 	if (!row) {
 		dkc_shape_put(op->reg, s);	/* NULL is none */
-		return -ENOMEM;
+		return NULL;
 	}
 	row->shape = s;
 	row->kind = DKC_ROW_FULL;
@@ -77,8 +77,7 @@ static int dkc_row_build_one(struct dk_op *op, const struct dkc_device *dev,
 	row->n = s->n;
 	row->direct = dkc_has_fast_path(op) ? s->direct : DKC_NOT_DIRECT;
 	dkc_row_fill(op, row);
-	*out = row;
-	return 0;
+	return row;
 }
 
 /* Of what a device has of an operator, is this the first that is there? */
@@ -108,14 +107,13 @@ static void dkc_devtab_insert(struct dkc_devtab *tab, u32 number,
 static int dkc_devtab_build(struct dk_op *op, const struct dkc_row *own, bool may_sleep,
 			    struct dkc_devtab **out)
 {
+	const struct dkc_reg *r = NULL;
 	struct dkc_devtab *tab;
-	struct dkc_reg *r;
 	u32 n = 0, slots = 2, i;
 	size_t size;
-	int err;
 
 	*out = NULL;
-	for (r = dkc_deref_locked(op->dev_regs); r; r = dkc_deref_locked(r->next))
+	while ((r = dkc_device_reg_walk(op, r)))
 		n += dkc_first_of_device(r);
 	if (!n)
 		return 0;
@@ -129,14 +127,14 @@ static int dkc_devtab_build(struct dk_op *op, const struct dkc_row *own, bool ma
 	tab->mask = slots - 1;
 	for (i = 0; i < slots; i++)
 		tab->slot[i].row = own;
-	for (r = dkc_deref_locked(op->dev_regs); r; r = dkc_deref_locked(r->next)) {
+	while ((r = dkc_device_reg_walk(op, r))) {
 		struct dkc_row *row;
 
 		if (!dkc_first_of_device(r))
 			continue;
-		err = dkc_row_build_one(op, dkc_block_of(r)->dev, may_sleep, &row);
-		if (err)
-			return err;
+		row = dkc_row_build_one(op, dkc_block_of(r)->dev, may_sleep);
+		if (!row)
+			return -ENOMEM;
 		dkc_devtab_insert(tab, dkc_block_of(r)->device, row);
 	}
 	return 0;
@@ -190,24 +188,22 @@ void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row)
 	dkc_rows_drop(reg, row, true);
 }
 
-/* The row of an operator with those of its devices: 0 or -ENOMEM. */
-int dkc_row_build(struct dk_op *op, bool may_sleep, struct dkc_row **row)
+struct dkc_row *dkc_row_build(struct dk_op *op, bool may_sleep)
 {
+	struct dkc_row *row = dkc_row_build_one(op, NULL, may_sleep);
 	struct dkc_devtab *tab;
 	int err;
 
-	err = dkc_row_build_one(op, NULL, may_sleep, row);
-	if (err)
-		return err;
-	err = dkc_devtab_build(op, *row, may_sleep, &tab);
-	(*row)->devs = tab;
-	if (tab && (*row)->direct != DKC_NOT_DIRECT)
-		(*row)->direct = DK__ASK;
-	if (err) {
-		dkc_row_discard(op->reg, *row);
-		*row = NULL;
-	}
-	return err;
+	if (!row)
+		return NULL;
+	err = dkc_devtab_build(op, row, may_sleep, &tab);
+	row->devs = tab;
+	if (tab && row->direct != DKC_NOT_DIRECT)
+		row->direct = DK__ASK;
+	if (!err)
+		return row;
+	dkc_row_discard(op->reg, row);
+	return NULL;
 }
 
 const struct dkc_reg *dkc_row_reg(const struct dk_op *op, const struct dkc_row *row,

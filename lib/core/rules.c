@@ -37,7 +37,8 @@ struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 		r = dkc_device_top(op, dev, key, view);
 	if (r)
 		return r;
-	for (r = dkc_deref(op->regs); r; r = dkc_deref(r->next)) {
+	for (r = dkc_without_device(dkc_deref(op->regs)); r;
+	     r = dkc_without_device(dkc_deref(r->next))) {
 		dkc_work(DKC_WORK_FUNCTIONS, 1);
 		if (r->key == key && dkc_visible(r, view))
 			return r;
@@ -71,7 +72,8 @@ static const struct dkc_reg *dkc_one_in(const struct dk_op *op,
 		    dkc_lies_in(&dev->block->regs[i], l, set, view))
 			return &dev->block->regs[i];
 	}
-	for (r = dkc_deref(op->regs); r; r = dkc_deref(r->next)) {
+	for (r = dkc_without_device(dkc_deref(op->regs)); r;
+	     r = dkc_without_device(dkc_deref(r->next))) {
 		dkc_work(DKC_WORK_FUNCTIONS, 1);
 		if (dkc_lies_in(r, l, set, view))
 			return r;

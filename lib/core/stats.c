@@ -229,17 +229,6 @@ static bool dkc_reg_cover(struct dk_registry *reg, const struct dkc_reg *r,
 	return dkc_number_give(reg, &b->numbers, b->n, dkc_place_of(r), may_sleep);
 }
 
-static bool dkc_cover_list(struct dk_registry *reg, const struct dkc_reg *r,
-			   bool may_sleep)
-{
-	bool all = true;
-
-	for (; r; r = dkc_deref_locked(r->next))
-		if (!dkc_is_fallthrough(r))
-			all &= dkc_reg_cover(reg, r, may_sleep);
-	return all;
-}
-
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dkc_numbers *numbers;
@@ -291,12 +280,14 @@ bool dkc_stats_give(struct dk_op *op, const struct dkc_row *row, bool may_sleep)
 {
 	struct dk_registry *reg = op->reg;
 	const struct dkc_devtab *tab = row ? row->devs : NULL;
+	const struct dkc_reg *r = NULL;
 	bool all;
 	u32 i;
 
 	all = dkc_counter_give(reg, &op->missing, may_sleep);
-	all &= dkc_cover_list(reg, dkc_deref_locked(op->regs), may_sleep);
-	all &= dkc_cover_list(reg, dkc_deref_locked(op->dev_regs), may_sleep);
+	while ((r = dkc_reg_walk(op, r)))
+		if (!dkc_is_fallthrough(r))
+			all &= dkc_reg_cover(reg, r, may_sleep);
 	if (row)
 		all &= dkc_cover_row(op, row, may_sleep);
 	for (i = 0; tab && i <= tab->mask; i++)
@@ -309,7 +300,7 @@ bool dkc_stats_give(struct dk_op *op, const struct dkc_row *row, bool may_sleep)
 static struct dk_op *dkc_next_op(struct dk_registry *reg, struct dk_op *op, u32 *pos)
 {
 	if (op && op->stale)
-		return op->def_next;
+		return op->next;
 	op = dkc_op_next(reg, pos);
 	return op ? op : reg->stale;
 }
@@ -771,27 +762,29 @@ static u64 dkc_calls_of(const struct dk_op *op, struct dkc_calls *c)
 
 static bool dkc_calls_operators(struct dk_registry *reg, struct dkc_calls *c)
 {
-	struct dk_op *op;
-	u32 place;
+	struct dk_op *op = NULL;
 
 	/* a provider without fallbacks is not worth the walk */
 	if (c->only && !c->has_fallbacks)
 		return true;
-	/* to put one in its place takes as long as some counters */
-	if (!dkc_order_some(reg, c->left / 16 + 1))
-		return false;
-	place = dkc_op_place(reg, c->op);
-	for (; (op = dkc_op_at(reg, place)); place++) {
-		if (!c->left) {
-			dkc_strcpy(c->op, op->name, sizeof(c->op));
-			return false;
-		}
+	while (c->left && (op = dkc_op_next(reg, &c->op))) {
 		if (c->only || dkc_op_is_there(op))
-			c->sum += dkc_calls_of(op, c);
+			c->of_ops += dkc_calls_of(op, c);
 		else
 			c->gone += dkc_calls_of(op, c);
 	}
-	return true;
+	return c->left;
+}
+
+void dkc_calls_restart_ops(struct dk_registry *reg)
+{
+	struct dkc_calls *c;
+
+	for (c = reg->sums; c; c = c->next) {
+		c->op = 0;
+		c->of_ops = 0;
+		c->gone = 0;
+	}
 }
 
 bool dkc_calls_sum(struct dk_registry *reg, struct dkc_calls *c, u32 n)
@@ -799,6 +792,7 @@ bool dkc_calls_sum(struct dk_registry *reg, struct dkc_calls *c, u32 n)
 	c->left = n;
 	if (!dkc_calls_functions(c) || !dkc_calls_operators(reg, c))
 		return true;
+	c->sum += c->of_ops;
 	c->gone += reg->gone_counts;
 	return false;
 }

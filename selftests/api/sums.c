@@ -8,6 +8,8 @@
 #include "test.h"
 
 #define TABLES	4
+#define OPS	100	/* more than the first table of names has room for */
+#define MISSING	8	/* of them, called before the sum */
 
 /* In the order in which a sum meets them: the newest of a provider, and it, come first. */
 static const u16 keys[TABLES] = { DK_META, DK_CUDA, DK_CPU, DK_HIP };
@@ -17,6 +19,8 @@ static struct dk_provider young, old;
 static struct dk_impl impl[TABLES];
 static struct dk_op_decl decl;
 static struct dk_op *op;
+static struct dk_op_decl decls[OPS];
+static char names[OPS][16];
 
 static void begin(void)
 {
@@ -123,7 +127,51 @@ static void two_sums_at_one_table(void)
 	end();
 }
 
+static void define(unsigned int first, unsigned int end)
+{
+	unsigned int i;
+
+	for (i = first; i < end; i++) {
+		snprintf(names[i], sizeof(names[i]), "sums::%u", i);
+		decls[i] = t_decl(names[i]);
+		CHECK_OK(dk_op_define(&old, &decls[i], 0, &t_why));
+	}
+}
+
+static void call_what_nothing_serves(void)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+	struct dk_op *missing;
+	unsigned int i;
+
+	for (i = 0; i < MISSING; i++) {
+		missing = dk_op_get(t_reg, names[i]);
+		CHECK_INT(t_call(missing, &x, NULL), -ENOSYS);
+		dk_op_put(missing);
+	}
+}
+
+/* Operators come, for which the table of names is made anew. */
+static void operators_have_other_slots(void)
+{
+	struct dkc_calls c;
+	unsigned int holds;
+
+	for (holds = 0; holds < TABLES + MISSING; holds++) {
+		begin();
+		define(0, MISSING);
+		call_what_nothing_serves();
+		sum_begin(&c, holds);
+		define(MISSING, OPS);
+		sum_end(&c);
+		CHECK_INT(c.sum, 15 + MISSING);
+		CHECK_INT(c.gone, 0);
+		end();
+	}
+}
+
 T_SUITE(sums,
 	T(the_table_that_a_sum_is_at_leaves),
 	T(the_provider_that_a_sum_is_at_leaves),
-	T(two_sums_at_one_table));
+	T(two_sums_at_one_table),
+	T(operators_have_other_slots));

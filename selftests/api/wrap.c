@@ -131,7 +131,7 @@ static void generations_of_a_slot(void)
 
 /* ---- who holds an operator ------------------------------------------------ */
 
-/* Somebody got it four thousand million times: it is held all the same. */
+/* Somebody got it four thousand million times: it is held from then on. */
 static void holders_of_an_operator(void)
 {
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
@@ -139,6 +139,7 @@ static void holders_of_an_operator(void)
 	begin();
 	op->holders += 0xffffffffu - 1;
 	t_reg->num_held += 0xffffffffu - 1;
+	CHECK(dk_op_get(t_reg, "wrap::op") == op);
 	CHECK(dk_op_get(t_reg, "wrap::op") == op);
 	CHECK(op->holders > 1);
 	CHECK_OK(dk_op_undefine(&prov, "wrap::op", &t_why));
@@ -148,9 +149,10 @@ static void holders_of_an_operator(void)
 	CHECK_INT(dk_registry_free(t_reg, &t_why), -EBUSY);
 	t_join(&prov, "wrap");
 	dk_op_put(op);
-	op->holders -= 0xffffffffu - 1;
+	dk_op_put(op);
+	CHECK_INT(op->holders, 0xffffffffu);
+	op->holders = 1;
 	t_reg->num_held -= 0xffffffffu - 1;
-	CHECK_INT(op->holders, 1);
 	end();
 }
 

@@ -5,7 +5,7 @@
  *
  *   0	undefines and frees it: dkc_op_undefine(), dkc_op_settle()
  *   1	undefines it and defines it in the other class: dkc_check_class()
- *   2	defines it for the first time: dkc_def_link()
+ *   2	defines it for the first time: dkc_op_set_definer()
  *
  * An operator to which a declaration points is not freed, keeps its class, and
  * had a signature when the declaration was compared with it.
