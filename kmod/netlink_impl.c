@@ -204,7 +204,7 @@ static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg 
 		flags |= DK_NL_IMPL_BOXED;
 	if (dkc_block_of(r)->prov && !dkc_visible(r, NULL))
 		flags |= DK_NL_IMPL_OFFLINE;
-	else if (r->op ? is_top : dk_nl_is_active_fallback(reg, r))
+	else if (dkc_reg_op(r) ? is_top : dk_nl_is_active_fallback(reg, r))
 		flags |= DK_NL_IMPL_ACTIVE;
 	return flags;
 }
@@ -339,7 +339,9 @@ void dk_nl_impls_put(struct dk_nl_impls *impls)
 static int dk_nl_fill_impl(struct sk_buff *skb, const struct dk_registry *reg,
 			   const struct dkc_reg *r, bool is_top)
 {
-	if (r->op && nla_put_string(skb, DK_A_IMPL_OP, r->op->name))
+	const struct dk_op *op = dkc_reg_op(r);
+
+	if (op && nla_put_string(skb, DK_A_IMPL_OP, op->name))
 		return -EMSGSIZE;
 	return dk_nl_put_impl(skb, reg, r, &dk_nl_impl_attrs, is_top);
 }

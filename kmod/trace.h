@@ -27,7 +27,7 @@ DECLARE_EVENT_CLASS(dk_function,
 	TP_PROTO(const struct dkc_reg *r, const char *key_name),
 	TP_ARGS(r, key_name),
 	TP_STRUCT__entry(
-		DKC_TEXT(op, dkc_trace_op_name(r->op))
+		DKC_TEXT(op, dkc_trace_op_name(dkc_reg_op(r)))
 		DKC_TEXT(key_name, key_name)
 		DKC_TEXT(label, dkc_label_of(r))
 		DKC_TEXT(provider, dkc_block_of(r)->prov->name)
@@ -36,7 +36,7 @@ DECLARE_EVENT_CLASS(dk_function,
 		__field(u32, device)
 	),
 	TP_fast_assign(
-		DKC_COPY(op, dkc_trace_op_name(r->op));
+		DKC_COPY(op, dkc_trace_op_name(dkc_reg_op(r)));
 		DKC_COPY(key_name, key_name);
 		DKC_COPY(label, dkc_label_of(r));
 		DKC_COPY(provider, dkc_block_of(r)->prov->name);

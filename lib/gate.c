@@ -348,7 +348,7 @@ static bool slot_read(const void *const *slot, struct dkc_inside *in)
 		return false;
 	reg = (uintptr_t)p & A_REG ? (const struct dkc_reg *)(p - A_REG) :
 				     ((const struct dk__entry *)p)->reg;
-	inside(in, reg, reg->op);
+	inside(in, reg, dkc_reg_op(reg));
 	return true;
 }
 

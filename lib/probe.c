@@ -35,7 +35,7 @@ SEMAPHORE(drain, dkc_change_probes);
 
 static const char *op_name(const struct dkc_reg *r)
 {
-	return r->op ? r->op->name : "";
+	return dkc_reg_op(r) ? dkc_reg_op(r)->name : "";
 }
 
 static const char *device_name(const struct dkc_reg *r)
@@ -45,13 +45,13 @@ static const char *device_name(const struct dkc_reg *r)
 
 void dkc_trace_register(const struct dkc_reg *r)
 {
-	PROBE(register, op_name(r), r->key, dkc_label_of(r), dkc_block_of(r)->prov->name,
+	PROBE(register, op_name(r), (u32)r->key, dkc_label_of(r), dkc_block_of(r)->prov->name,
 	      device_name(r));
 }
 
 void dkc_trace_unregister(const struct dkc_reg *r)
 {
-	PROBE(unregister, op_name(r), r->key, dkc_label_of(r), dkc_block_of(r)->prov->name,
+	PROBE(unregister, op_name(r), (u32)r->key, dkc_label_of(r), dkc_block_of(r)->prov->name,
 	      device_name(r));
 }
 

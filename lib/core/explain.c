@@ -51,7 +51,7 @@ static void dkc_step_about(struct dk_step *s, const struct dkc_reg *r)
 	s->has_impl = 1;
 	s->impl_key = r->key;
 	s->is_fallthrough = dkc_is_fallthrough(r);
-	s->is_fallback = !r->op;
+	s->is_fallback = dkc_block_of(r)->fallback;
 	s->device = b->device;
 	dkc_strcpy(s->label, dkc_label_of(r), sizeof(s->label));
 	dkc_strcpy(s->provider, b->prov ? b->prov->name : "", sizeof(s->provider));
@@ -127,7 +127,7 @@ static enum dk_bearing dkc_bearing(struct dkc_case *c, const struct dkc_reg *r)
 		return DK_BEARING_SERVES;
 	if (dkc_block_of(r)->prov && !dkc_visible(r, NULL))
 		return DK_BEARING_OFFLINE;
-	if (r->op && dkc_top(c->op, dev, r->key, NULL) != r)
+	if (!dkc_block_of(r)->fallback && dkc_top(c->op, dev, r->key, NULL) != r)
 		return DK_BEARING_OVERRIDDEN;
 	if (dev && dev != c->dev)
 		return DK_BEARING_NONE;

@@ -94,7 +94,7 @@ static void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b,
 	const struct dk_layout *l = b->prov->reg->layout;
 	struct dkc_place at = dkc_key_place(l, key);
 
-	r->to_block = (char *)b - (char *)r;
+	r->place = r - b->regs;
 	r->key = key;
 	r->group = dkc_group_of(impl);
 	r->of_device = !!b->dev;
@@ -103,13 +103,22 @@ static void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b,
 		r->slot = dkc_slot(l, at.f, at.b);
 }
 
-static void dkc_reg_link(struct dkc_reg *r)
+/* Put it on top of its operator's functions, or of those of devices. */
+static void dkc_reg_link(struct dkc_reg *r, struct dk_op *op)
 {
-	struct dkc_reg __rcu **at = &r->op->regs;
+	struct dkc_block *b = dkc_block_of(r);
+	struct dkc_reg __rcu **at = &op->regs;
 
 	while (r->of_device && dkc_without_device(dkc_deref_locked(*at)))
-		at = &dkc_deref_locked(*at)->next;
-	dkc_publish(r->next, dkc_deref_locked(*at));
+		at = &dkc_run_of(dkc_deref_locked(*at))->next;
+	/* the one before it is on top, or another run begins */
+	if (r->place && b->impls[r->place].op == b->impls[r->place - 1].op) {
+		r->run = r[-1].run;
+	} else {
+		r->run = r->place ? r[-1].run + 1 : 0;
+		dkc_run_of(r)->op = op;
+		dkc_publish(dkc_run_of(r)->next, dkc_deref_locked(*at));
+	}
 	dkc_publish(*at, r);
 }
 
@@ -146,8 +155,7 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 	if (op->reg->listeners)
 		dkc_reg_news(ch, op, key);
 	dkc_reg_init(r, b, impl, key);
-	r->op = op;
-	dkc_reg_link(r);
+	dkc_reg_link(r, op);
 	op->reg->num_there += !dkc_op_is_there(op);
 	op->num_regs++;
 	b->n++;
@@ -157,7 +165,7 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 
 const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r)
 {
-	return r ? dkc_deref_locked(r->next) : dkc_deref_locked(op->regs);
+	return r ? dkc_next_reg(r) : dkc_deref_locked(op->regs);
 }
 
 const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct dkc_reg *r)
@@ -168,31 +176,43 @@ const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct d
 	return r;
 }
 
+/* Those of a run are unlinked from its last one on. */
 static void dkc_reg_unlink(struct dkc_reg *r)
 {
-	struct dk_op *op = r->op;
+	struct dk_op *op = dkc_reg_op(r);
 	struct dkc_reg __rcu **at = &op->regs;
 
 	while (dkc_deref_locked(*at) != r)
-		at = &dkc_deref_locked(*at)->next;
-	/* a reader that stands on it still gets on: r->next stays */
-	dkc_publish(*at, dkc_deref_locked(r->next));
+		at = &dkc_run_of(dkc_deref_locked(*at))->next;
+	/* a reader that stands on it still gets on: what follows it stays */
+	dkc_publish(*at, dkc_next_reg(r));
 	op->num_regs--;
 	op->reg->num_there -= !dkc_op_is_there(op);
 }
 
-static struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
-					 unsigned int n)
+/* Up to one of another size, which is refused; a fallback has none. */
+static unsigned int dkc_num_runs(const struct dk_impl *impls, unsigned int n)
 {
-	const size_t head = offsetof(struct dkc_block, regs);
+	unsigned int i, runs = 0;
+
+	for (i = 0; impls && i < n && impls[i].size == sizeof(impls[i]); i++)
+		runs += !i || impls[i].op != impls[i - 1].op;
+	return runs;
+}
+
+struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
+				  const struct dk_impl *impls, unsigned int n)
+{
 	struct dkc_block *b = NULL;
 
-	/* each knows how far it is from its block */
-	if (n <= (0x7fffffff - head) / sizeof(b->regs[0]))
-		b = dkc_alloc(head + n * sizeof(b->regs[0]));
+	if (n <= DKC_MAX_TABLE)
+		b = dkc_alloc(offsetof(struct dkc_block, regs) + n * sizeof(b->regs[0]) +
+			      dkc_num_runs(impls, n) * sizeof(b->runs[0]));
 	if (b) {
 		b->prov = prov;
 		b->priv = priv;
+		b->impls = impls;
+		b->runs = (struct dkc_run *)&b->regs[n];
 	}
 	return b;
 }
@@ -210,7 +230,7 @@ void dkc_block_undo(struct dkc_block *b)
 			dkc_publish(reg->fallback[r->slot], NULL);
 		} else {
 			dkc_reg_unlink(r);
-			dkc_op_settle(r->op);
+			dkc_op_settle(dkc_reg_op(r));
 		}
 	}
 	if (b->fallback)
@@ -222,10 +242,10 @@ void dkc_block_undo(struct dkc_block *b)
 /* What had the key, for the same device, before this one took it over. */
 static const struct dkc_reg *dkc_overridden(const struct dkc_reg *r)
 {
-	const struct dkc_reg *s = dkc_deref_locked(r->next);
+	const struct dkc_reg *s = dkc_next_reg(r);
 
 	while (s && (s->key != r->key || dkc_block_of(s)->device != dkc_block_of(r)->device))
-		s = dkc_deref_locked(s->next);
+		s = dkc_next_reg(s);
 	return s;
 }
 
@@ -240,8 +260,9 @@ static dkc_noinline int dkc_tell_had(struct dk_diag *why, enum dk_reason reason,
 {
 	char text[DK_NAME_MAX];
 	char key[DK_NAME_MAX], had[DK_NAME_MAX], comes[DK_NAME_MAX];
+	const struct dk_op *op = dkc_reg_op(old);
 	const char *const part[] = {
-		old->op ? old->op->name : "", old->op ? " " : "",
+		op ? op->name : "", op ? " " : "",
 		dk_key_name(prov->reg->layout, old->key, key), ": ", had, " -> ", comes,
 	};
 
@@ -289,7 +310,7 @@ struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 				 void *priv, struct dkc_change *ch,
 				 struct dk_diag *why, int *err)
 {
-	struct dkc_block *b = dkc_block_alloc(prov, priv, n);
+	struct dkc_block *b = dkc_block_alloc(prov, priv, impls, n);
 	struct dk_op *op = NULL;
 	unsigned int i, key;
 
@@ -297,7 +318,6 @@ struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 		*err = dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
 		return NULL;
 	}
-	b->impls = impls;
 	if (dev) {
 		b->dev = dev;
 		b->device = dev->number;
@@ -519,7 +539,7 @@ struct dkc_block *dkc_fallback_add(struct dkc_provider *core,
 	*err = dkc_check_fallback_key(core->reg->layout, impl, why);
 	if (*err)
 		return NULL;
-	b = dkc_block_alloc(core, core->priv, core->reg->layout->num_entries);
+	b = dkc_block_alloc(core, core->priv, NULL, core->reg->layout->num_entries);
 	if (!b) {
 		*err = dkc_refuse(why, DK_WHY_NO_MEMORY, core->name);
 		return NULL;
@@ -565,15 +585,15 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 	dkc_stats_withdraw_block(b);
 	b->prov->reg->fallbacks_leaving += b->fallback;
 	dkc_block_turn(b, false);
-	for (i = 0; i < b->n; i++) {
-		struct dkc_reg *r = &b->regs[i];
+	for (i = b->n; i; i--) {
+		struct dkc_reg *r = &b->regs[i - 1];
 
 		dkc_trace(unregister, r);
 		if (b->fallback) {
 			dkc_publish(b->prov->reg->fallback[r->slot], NULL);
 		} else {
 			dkc_reg_unlink(r);
-			dkc_change_add(ch, r->op);
+			dkc_change_add(ch, dkc_reg_op(r));
 		}
 	}
 	if (b->fallback)

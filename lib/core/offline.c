@@ -77,8 +77,8 @@ static void dkc_each_switched(const struct dkc_switch *s, dkc_switched_fn f,
 
 static void dkc_touch(struct dkc_reg *r, void *data)
 {
-	if (r->op)
-		dkc_change_add(data, r->op);
+	if (dkc_reg_op(r))
+		dkc_change_add(data, dkc_reg_op(r));
 }
 
 /* The first operator that has nothing else for the key of a registration. */
@@ -104,12 +104,12 @@ static void dkc_look_unserved(const struct dk_op *op, const struct dkc_reg *r,
 
 static void dkc_find_unserved(struct dkc_reg *r, void *data)
 {
-	const struct dk_op *op = r->op;
+	const struct dk_op *op = dkc_reg_op(r);
 	u32 pos = 0;
 
 	if (op)
 		dkc_look_unserved(op, r, data);
-	while (!r->op && (op = dkc_op_next(dkc_block_of(r)->prov->reg, &pos)))
+	while (dkc_block_of(r)->fallback && (op = dkc_op_next(dkc_block_of(r)->prov->reg, &pos)))
 		dkc_look_unserved(op, r, data);
 }
 

@@ -202,10 +202,10 @@ static void dkc_facts(const struct dk_op *op, const struct dkc_device *dev)
 	       offsetof(struct dkc_easel, look) + dkc_look_size(e, DKC_GROUPS) - facts);
 	dkc_note_fallbacks(e, op->flags);
 	for (i = dev ? dev->block->n : 0; i; i--)
-		if (dev->block->regs[i - 1].op == op)
+		if (dkc_reg_op(&dev->block->regs[i - 1]) == op)
 			dkc_note(e, l, &dev->block->regs[i - 1]);
 	for (r = dkc_without_device(dkc_deref_locked(op->regs)); r;
-	     r = dkc_without_device(dkc_deref_locked(r->next)))
+	     r = dkc_without_device(dkc_next_reg(r)))
 		dkc_note(e, l, r);
 	if (e->alias[DKC_ALIAS_IMPLICIT])
 		dkc_note_bars(e, l);

@@ -93,8 +93,7 @@ static int dkc_registry_stock(struct dk_registry *reg)
 	struct dkc_block *b;
 	unsigned int slot = 0;
 
-	b = dkc_alloc(offsetof(struct dkc_block, regs) +
-		      reg->layout->num_entries * sizeof(b->regs[0]));
+	b = dkc_block_alloc(NULL, NULL, NULL, reg->layout->num_entries);
 	if (!b)
 		return -ENOMEM;
 	b->state = DKC_LIVE;
@@ -106,8 +105,8 @@ static int dkc_registry_stock(struct dk_registry *reg)
 
 		if (dk_table_index(reg->layout, dk_key_set(reg->layout, key)) < 0)
 			continue;
-		r = &b->regs[b->n++];
-		r->to_block = (char *)b - (char *)r;
+		r = &b->regs[b->n];
+		r->place = b->n++;
 		r->key = key;
 		r->slot = slot;
 		r->group = DKC_FALLS_THROUGH;

@@ -34,15 +34,22 @@ enum dkc_group {
 
 /* One function at one key of one operator, or one backend fallback. */
 struct dkc_reg {
-	struct dkc_reg __rcu *next;	/* of its operator, newest first, and after all
-					 * of them those of devices
-					 */
-	struct dk_op *op;		/* NULL: a backend fallback */
-	u16 key;
-	u16 slot : 12;			/* that it fills by itself, 0 for none */
-	u16 group : 3;			/* enum dkc_group, as it was registered */
-	u16 of_device : 1;
-	s32 to_block;			/* bytes from here to its block */
+	u64 place : 20;		/* in its block */
+	u64 run : 20;		/* of its block */
+	u64 key : 11;
+	u64 slot : 10;		/* that it fills by itself, 0 for none */
+	u64 group : 2;		/* enum dkc_group, as it was registered */
+	u64 of_device : 1;
+};
+
+#define DKC_MAX_TABLE	(1u << 20)	/* functions of a block */
+
+_Static_assert(DKC_MAX_ENTRIES <= 1u << 10 && DKC_GROUPS <= 1u << 2, "they fit");
+
+/* Functions of one operator that have neighbouring places in their block. */
+struct dkc_run {
+	struct dkc_reg __rcu *next;	/* of the operator: the newest one of the next run */
+	struct dk_op *op;
 };
 
 enum dkc_state {
@@ -74,6 +81,7 @@ struct dkc_block {
 	struct dkc_device *dev;
 	void *priv;
 	void *owned;			/* goes with the block, or NULL */
+	struct dkc_run *runs;		/* none of a fallback; after @regs */
 	struct dkc_numbers __rcu *numbers;	/* of the counters of @regs, or NULL */
 	u32 device;			/* number, 0 for none */
 	u32 n;
@@ -85,14 +93,36 @@ struct dkc_block {
 
 static inline struct dkc_block *dkc_block_of(const struct dkc_reg *r)
 {
-	return (struct dkc_block *)((char *)r + r->to_block);
+	return (struct dkc_block *)((char *)(r - r->place) - offsetof(struct dkc_block, regs));
+}
+
+static inline struct dkc_run *dkc_run_of(const struct dkc_reg *r)
+{
+	return &dkc_block_of(r)->runs[r->run];
+}
+
+/* NULL: it is a backend fallback. */
+static inline struct dk_op *dkc_reg_op(const struct dkc_reg *r)
+{
+	return dkc_block_of(r)->fallback ? NULL : dkc_run_of(r)->op;
+}
+
+/*
+ * The next one of its operator: newest first, and after all of them those of devices. Under
+ * the lock or in a read section.
+ */
+static inline struct dkc_reg *dkc_next_reg(const struct dkc_reg *r)
+{
+	if (r->place && r[-1].run == r->run)
+		return (struct dkc_reg *)r - 1;
+	return dkc_deref(dkc_run_of(r)->next);
 }
 
 static inline const struct dk_impl *dkc_impl_of(const struct dkc_reg *r)
 {
 	const struct dkc_block *b = dkc_block_of(r);
 
-	return &b->impls[b->fallback ? 0 : r - b->regs];
+	return &b->impls[b->fallback ? 0 : r->place];
 }
 
 /* Of a list of functions, what is left of those without a device. */
@@ -821,7 +851,13 @@ bool dkc_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *object,
 void dkc_visit_end(struct dk_registry *reg);
 bool dkc_hooks_leave(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 
-/* impl.c: blocks of registrations; under the lock. */
+/*
+ * impl.c: blocks of registrations; under the lock. dkc_block_alloc() makes an empty one
+ * for @n functions, of a fallback if @impls is NULL; NULL for lack of memory or if they
+ * are more than DKC_MAX_TABLE.
+ */
+struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
+				  const struct dk_impl *impls, unsigned int n);
 struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 				 const struct dk_impl *impls, unsigned int n,
 				 unsigned int backend, struct dkc_device *dev,

@@ -87,7 +87,7 @@ static bool dkc_first_of_device(const struct dkc_reg *r)
 
 	if (!dkc_visible(r, NULL))
 		return false;
-	while (s < r && s->op != r->op)
+	while (s < r && dkc_reg_op(s) != dkc_reg_op(r))
 		s++;
 	return s == r;
 }

@@ -19,7 +19,7 @@ static struct dkc_reg *dkc_device_top(const struct dk_op *op,
 	for (i = b->n; i; i--) {
 		struct dkc_reg *r = &b->regs[i - 1];
 
-		if (r->op == op && r->key == key && dkc_visible(r, view))
+		if (dkc_reg_op(r) == op && r->key == key && dkc_visible(r, view))
 			return r;
 	}
 	return NULL;
@@ -38,7 +38,7 @@ struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 	if (r)
 		return r;
 	for (r = dkc_without_device(dkc_deref(op->regs)); r;
-	     r = dkc_without_device(dkc_deref(r->next))) {
+	     r = dkc_without_device(dkc_next_reg(r))) {
 		dkc_work(DKC_WORK_FUNCTIONS, 1);
 		if (r->key == key && dkc_visible(r, view))
 			return r;
@@ -68,12 +68,12 @@ static const struct dkc_reg *dkc_one_in(const struct dk_op *op,
 		return NULL;
 	for (i = 0; dev && i < dev->block->n; i++) {
 		dkc_work(DKC_WORK_FUNCTIONS, 1);
-		if (dev->block->regs[i].op == op &&
+		if (dkc_reg_op(&dev->block->regs[i]) == op &&
 		    dkc_lies_in(&dev->block->regs[i], l, set, view))
 			return &dev->block->regs[i];
 	}
 	for (r = dkc_without_device(dkc_deref(op->regs)); r;
-	     r = dkc_without_device(dkc_deref(r->next))) {
+	     r = dkc_without_device(dkc_next_reg(r))) {
 		dkc_work(DKC_WORK_FUNCTIONS, 1);
 		if (dkc_lies_in(r, l, set, view))
 			return r;

@@ -26,16 +26,16 @@ struct dkc_stat_block {
 /* Its place among those of its block, or of a fallback among those of an operator. */
 static u32 dkc_place_of(const struct dkc_reg *r)
 {
-	return r->op ? r - dkc_block_of(r)->regs : r->slot;
+	return dkc_block_of(r)->fallback ? r->slot : r->place;
 }
 
 /* The counter of what @r served of an operator, in a read section. */
 static inline u32 dkc_counter_of(const struct dk_op *op, const struct dkc_reg *r)
 {
+	const struct dkc_block *b = dkc_block_of(r);
 	const struct dkc_numbers *numbers;
 
-	numbers = dkc_likely(r->op) ? dkc_deref(dkc_block_of(r)->numbers) :
-				      dkc_deref(op->numbers);
+	numbers = dkc_likely(!b->fallback) ? dkc_deref(b->numbers) : dkc_deref(op->numbers);
 	return dkc_likely(numbers) ? dkc_load_acquire(numbers->of[dkc_place_of(r)]) : 0;
 }
 
@@ -231,10 +231,10 @@ static bool dkc_reg_cover(struct dk_registry *reg, const struct dkc_reg *r,
 
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r)
 {
+	const struct dkc_block *b = dkc_block_of(r);
 	const struct dkc_numbers *numbers;
 
-	numbers = r->op ? dkc_deref_locked(dkc_block_of(r)->numbers) :
-			  dkc_deref_locked(op->numbers);
+	numbers = b->fallback ? dkc_deref_locked(op->numbers) : dkc_deref_locked(b->numbers);
 	return numbers ? numbers->of[dkc_place_of(r)] : 0;
 }
 

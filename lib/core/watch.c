@@ -30,7 +30,7 @@ static void dkc_show_reg(const struct dkc_reg *r, bool came)
 	const struct dkc_sight sight = {
 		.reg = b->prov->reg,
 		.kind = came ? DKC_IMPL_CAME : DKC_IMPL_WENT,
-		.name = r->op ? r->op->name : NULL,
+		.name = dkc_reg_op(r) ? dkc_reg_op(r)->name : NULL,
 		.number = b->device,
 		.key = r->key,
 		.provider = b->prov->name,
