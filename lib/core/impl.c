@@ -111,11 +111,11 @@ static void dkc_reg_link(struct dkc_reg *r, struct dk_op *op)
 
 	while (r->of_device && dkc_without_device(dkc_deref_locked(*at)))
 		at = &dkc_run_of(dkc_deref_locked(*at))->next;
-	/* the one before it is on top, or another run begins */
-	if (r->place && b->impls[r->place].op == b->impls[r->place - 1].op) {
-		r->run = r[-1].run;
-	} else {
-		r->run = r->place ? r[-1].run + 1 : 0;
+	/* then the one before it is on top */
+	r->follows = r->place && b->impls[r->place].op == b->impls[r->place - 1].op;
+	if (r->place)
+		r->run = r[-1].run + !r->follows;
+	if (!r->follows) {
 		dkc_run_of(r)->op = op;
 		dkc_publish(dkc_run_of(r)->next, dkc_deref_locked(*at));
 	}

@@ -106,6 +106,17 @@ bool dkc_name_ok(const char *name)
 	return n && n < DK_NAME_MAX;
 }
 
+/* The slots where a name can be, from the first one on. */
+static u32 dkc_first_slot(const struct dkc_optab *tab, const char *name, size_t len)
+{
+	return (u64)dkc_name_hash(name, len) * tab->size >> 32;
+}
+
+static u32 dkc_next_slot(const struct dkc_optab *tab, u32 slot)
+{
+	return slot + 1 < tab->size ? slot + 1 : 0;
+}
+
 /* By name; under the lock or in a read section. */
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name)
 {
@@ -116,8 +127,8 @@ struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name)
 
 	if (!tab)
 		return NULL;
-	for (i = dkc_name_hash(name, len) & tab->mask; (op = dkc_deref(tab->slot[i]));
-	     i = (i + 1) & tab->mask)
+	for (i = dkc_first_slot(tab, name, len); (op = dkc_deref(tab->slot[i]));
+	     i = dkc_next_slot(tab, i))
 		if (op->name_len == len && op != &dkc_removed &&
 		    dkc_same_name(op->name, name, len))
 			return op;
@@ -130,7 +141,7 @@ struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos)
 	const struct dkc_optab *tab = dkc_deref_locked(reg->ops);
 	struct dk_op *op;
 
-	while (tab && *pos <= tab->mask) {
+	while (tab && *pos < tab->size) {
 		op = dkc_deref_locked(tab->slot[*pos]);
 		++*pos;
 		if (op && op != &dkc_removed)
@@ -141,10 +152,10 @@ struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos)
 
 static void dkc_optab_put(struct dkc_optab *tab, struct dk_op *op)
 {
-	u32 i = dkc_name_hash(op->name, op->name_len) & tab->mask;
+	u32 i = dkc_first_slot(tab, op->name, op->name_len);
 
 	while (dkc_deref_locked(tab->slot[i]))
-		i = (i + 1) & tab->mask;
+		i = dkc_next_slot(tab, i);
 	tab->used++;
 	dkc_publish(tab->slot[i], op);
 }
@@ -153,18 +164,18 @@ static void dkc_optab_put(struct dkc_optab *tab, struct dk_op *op)
 static int dkc_optab_reserve(struct dk_registry *reg)
 {
 	struct dkc_optab *tab = dkc_deref_locked(reg->ops), *bigger;
-	u32 slots = DKC_OPTAB_MIN, pos = 0;
+	u32 slots = 2 * (reg->num_ops + 1), pos = 0;
 	struct dk_op *op;
 
-	if (tab && (tab->used + 1) * 4 <= (tab->mask + 1) * 3)
+	if (tab && (tab->used + 1) * 4 <= tab->size * 3)
 		return 0;
-	while (slots < 2 * (reg->num_ops + 1))
-		slots *= 2;
+	if (slots < DKC_OPTAB_MIN)
+		slots = DKC_OPTAB_MIN;
 	bigger = dkc_alloc(offsetof(struct dkc_optab, slot) +
 			   slots * sizeof(bigger->slot[0]));
 	if (!bigger)
 		return -ENOMEM;
-	bigger->mask = slots - 1;
+	bigger->size = slots;
 	while ((op = dkc_op_next(reg, &pos)))
 		dkc_optab_put(bigger, op);
 	dkc_publish(reg->ops, bigger);
@@ -207,10 +218,10 @@ static void dkc_op_show(struct dk_op *op)
 static void dkc_optab_remove(struct dk_op *op)
 {
 	struct dkc_optab *tab = dkc_deref_locked(op->reg->ops);
-	u32 i = dkc_name_hash(op->name, op->name_len) & tab->mask;
+	u32 i = dkc_first_slot(tab, op->name, op->name_len);
 
 	while (dkc_deref_locked(tab->slot[i]) != op)
-		i = (i + 1) & tab->mask;
+		i = dkc_next_slot(tab, i);
 	dkc_publish(tab->slot[i], &dkc_removed);
 	dkc_order_remove(op);
 	op->reg->num_ops--;

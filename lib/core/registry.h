@@ -34,15 +34,16 @@ enum dkc_group {
 
 /* One function at one key of one operator, or one backend fallback. */
 struct dkc_reg {
-	u64 place : 20;		/* in its block */
-	u64 run : 20;		/* of its block */
+	u64 place : 19;		/* in its block */
+	u64 run : 19;		/* of its block */
 	u64 key : 11;
 	u64 slot : 10;		/* that it fills by itself, 0 for none */
 	u64 group : 2;		/* enum dkc_group, as it was registered */
 	u64 of_device : 1;
+	u64 follows : 1;	/* the one before it in the block is of the same run */
 };
 
-#define DKC_MAX_TABLE	(1u << 20)	/* functions of a block */
+#define DKC_MAX_TABLE	(1u << 19)	/* functions of a block */
 
 _Static_assert(DKC_MAX_ENTRIES <= 1u << 10 && DKC_GROUPS <= 1u << 2, "they fit");
 
@@ -113,9 +114,7 @@ static inline struct dk_op *dkc_reg_op(const struct dkc_reg *r)
  */
 static inline struct dkc_reg *dkc_next_reg(const struct dkc_reg *r)
 {
-	if (r->place && r[-1].run == r->run)
-		return (struct dkc_reg *)r - 1;
-	return dkc_deref(dkc_run_of(r)->next);
+	return r->follows ? (struct dkc_reg *)r - 1 : dkc_deref(dkc_run_of(r)->next);
 }
 
 static inline const struct dk_impl *dkc_impl_of(const struct dkc_reg *r)
@@ -355,7 +354,7 @@ struct dkc_stats {
 /* Operators by name: open addressing, so that readers need no lock. */
 struct dkc_optab {
 	struct dkc_retired retired;
-	u32 mask;
+	u32 size;
 	u32 used;			/* with the removed ones */
 	struct dk_op __rcu *slot[];
 };
