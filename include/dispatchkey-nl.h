@@ -560,6 +560,8 @@ struct dk_nl_impl {
  * @flags: of enum dk_nl_op_flags
  * @num_impls: how many functions are registered for it, those of devices, too
  * @num_device_impls: how many of them are of devices
+ * @max_objs: how many objects a call dispatches on at most; 0 if that is not known, or if a
+ *	list has any number of them
  * @name: its name
  * @schema: empty if it was defined without
  * @provider: who defines it; empty if nobody does
@@ -572,6 +574,7 @@ struct dk_nl_op {
 	__u32 flags;
 	__u32 num_impls;
 	__u32 num_device_impls;
+	__u32 max_objs;
 	const char *name;
 	const char *schema;
 	const char *provider;

@@ -242,6 +242,7 @@ DK__WEAK struct dk_op_decl id##_op = {					\
 	.args_size = sizeof(struct id##_args),				\
 	.extract = dk__##id##_extract,					\
 	.unbox_plain = dk__##id##_unbox_plain,				\
+	.dispatched = #objs,						\
 };									\
 DK__ALWAYS_INLINE int							\
 id##_run(struct dk_frame *dk__frame, DK__UNPAREN params)		\

@@ -76,6 +76,8 @@ enum dk_alias_analysis {
  *	and generators.
  * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); made by DK_OP()
  * @sig_mark: of @sig, once a call has needed it; zero in a new one
+ * @dispatched: the objects that calls dispatch on, as the last parenthesis of the DK_OP() line
+ *	has them, or NULL
  *
  * What an operator was defined with stays until it is undefined. Calls write to @op
  * and @sig_mark, and once one was made, the text at @sig stays as it is.
@@ -96,6 +98,7 @@ struct dk_op_decl {
 	dk_extract_fn_t extract;
 	dk_boxed_fn_t unbox_plain;
 	__u64 sig_mark;
+	const char *dispatched;
 };
 
 /**

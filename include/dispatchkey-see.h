@@ -127,6 +127,8 @@ int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info);
  * @size: sizeof(struct dk_op_info), set by the caller
  * @flags: of enum dk_op_flags, 0 where it is not defined
  * @num_impls: how many functions are registered for it, those of devices, too
+ * @max_objs: how many objects a call dispatches on at most, as the DK_OP() line of the
+ *	definition says; 0 where that is not known, or where a list has any number of them
  * @is_defined: whether somebody defines it
  * @is_dangling: whether it has functions and nobody defines it
  * @reserved: zero
@@ -137,6 +139,7 @@ struct dk_op_info {
 	__u32 size;
 	__u32 flags;
 	__u32 num_impls;
+	__u32 max_objs;
 	__u8 is_defined;
 	__u8 is_dangling;
 	__u8 reserved[2];

@@ -2,6 +2,7 @@
 /*
  * op-get: an operator with its functions, or all without them.
  */
+#include "../lib/core/see.h"
 #include "netlink_impl.h"
 #include "netlink_room.h"
 
@@ -22,7 +23,7 @@ static u32 dk_nl_num_device_impls(const struct dk_op *op)
 static int dk_nl_put_op(struct sk_buff *skb, const struct dk_op *op)
 {
 	struct dk_nl_room room = dk_nl_room(skb);
-	u32 flags = 0;
+	u32 flags = 0, max_objs = dkc_max_objs(op);
 	bool fits;
 
 	if (op->definer && (op->flags & DK_OP_ATOMIC))
@@ -35,7 +36,8 @@ static int dk_nl_put_op(struct sk_buff *skb, const struct dk_op *op)
 	       dk_nl_write_u32(&room, DK_A_OP_FLAGS, flags) &&
 	       dk_nl_write_u32(&room, DK_A_OP_NUM_IMPLS, op->num_regs) &&
 	       dk_nl_write_u32(&room, DK_A_OP_NUM_DEVICE_IMPLS,
-			       dk_nl_num_device_impls(op));
+			       dk_nl_num_device_impls(op)) &&
+	       (!max_objs || dk_nl_write_u32(&room, DK_A_OP_MAX_OBJS, max_objs));
 	return dk_nl_room_used(skb, &room, fits);
 }
 

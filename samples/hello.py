@@ -49,7 +49,8 @@ class OpDecl(c.Structure):
                 ("schema", c.c_char_p), ("debug", c.c_char_p),
                 ("alias_analysis", c.c_uint32), ("num_params", c.c_uint32),
                 ("param", c.c_void_p), ("args_size", c.c_uint64), ("extract", c.c_void_p),
-                ("unbox_plain", c.c_void_p), ("sig_mark", c.c_uint64)]
+                ("unbox_plain", c.c_void_p), ("sig_mark", c.c_uint64),
+                ("dispatched", c.c_char_p)]
 
 
 CALL_ABI = 2    # DK__CALL_ABI

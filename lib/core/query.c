@@ -107,6 +107,45 @@ static int dkc_op_behind(struct dk_registry *reg, const char *after, struct dk_o
 	return op ? 0 : -ENOENT;
 }
 
+/*
+ * Is this parenthesis of a dispatch list one after the name of a function or macro, which
+ * may make a list? DK_GENERATOR() makes one object.
+ */
+static bool dkc_may_make_list(const char *text, const char *parenthesis)
+{
+	static const char one[] = "DK_GENERATOR";
+	size_t len = 0;
+	char c;
+
+	while (parenthesis - text > (long)len) {
+		c = parenthesis[-1 - (long)len];
+		if (c != '_' && (c < '0' || c > '9') && ((c | 32) < 'a' || (c | 32) > 'z'))
+			break;
+		len++;
+	}
+	return len && (len != sizeof(one) - 1 || memcmp(parenthesis - len, one, len));
+}
+
+u32 dkc_max_objs(const struct dk_op *op)
+{
+	const struct dk_op_decl *decl = op->definer ? op->decl : NULL;
+	const char *text = decl ? decl->dispatched : NULL, *p;
+	u32 depth = 0, commas = 0, i;
+	bool has_any = false;
+
+	for (i = 0; decl && decl->param && i < decl->num_params; i++)
+		if (decl->param[i].kind == DK_ARG_LIST)
+			return 0;
+	for (p = text; p && *p; p++) {
+		if (*p == '(' && depth++ && dkc_may_make_list(text, p))
+			return 0;
+		depth -= *p == ')';
+		commas += *p == ',' && depth == 1;
+		has_any |= *p != '(' && *p != ')' && *p != ' ';
+	}
+	return has_any ? commas + 1 : 0;
+}
+
 int dk_registry_next_op(struct dk_registry *reg, const char *after,
 			struct dk_op_info *info)
 {
@@ -123,6 +162,7 @@ int dk_registry_next_op(struct dk_registry *reg, const char *after,
 	if (!err) {
 		info->flags = op->definer ? op->flags : 0;
 		info->num_impls = op->num_regs;
+		info->max_objs = dkc_max_objs(op);
 		info->is_defined = !!op->definer;
 		info->is_dangling = dkc_op_dangles(op);
 		info->reserved[0] = 0;

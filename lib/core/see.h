@@ -55,6 +55,9 @@ int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
  */
 int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, struct dk_step *step);
 
+/* query.c: as struct dk_op_info has it; the lock is held. */
+u32 dkc_max_objs(const struct dk_op *op);
+
 /* see.c */
 const char *dkc_alias_analysis_name(unsigned int kind);
 void dkc_put_key(struct dkc_text *t, const struct dk_layout *l, unsigned int key);

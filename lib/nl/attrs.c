@@ -98,6 +98,7 @@ static const struct dkn_attr op_attrs[] = {
 	[DK_A_OP_PREFIX] = ATTR("prefix", "prefix", DKN_STRING),
 	[DK_A_OP_KEY] = ATTR("key", "key", DKN_U32),
 	[DK_A_OP_BACKEND] = ATTR("backend", "backend", DKN_U32),
+	[DK_A_OP_MAX_OBJS] = ATTR("max-objs", "arguments", DKN_U32),
 };
 
 static const struct dkn_attr impl_attrs[] = {

@@ -100,6 +100,7 @@ static const struct dkn_field op_fields[] = {
 	DKN_FIELD(DK_A_OP_NUM_IMPLS, dk_nl_op, num_impls),
 	DKN_FIELD(DK_A_OP_NUM_DEVICE_IMPLS, dk_nl_op, num_device_impls),
 	DKN_FIELD(DK_A_OP_IMPL, dk_nl_op, impls, DKN_NESTS(dkn_impl_shape)),
+	DKN_FIELD(DK_A_OP_MAX_OBJS, dk_nl_op, max_objs),
 };
 
 static const struct dkn_shape op_shape = DKN_LIST_SHAPE(dk_nl_op, DKN_OP, op_fields);

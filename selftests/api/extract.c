@@ -410,6 +410,49 @@ static void undefined_and_absent(void)
 	CHECK_INT(dk_keyset_key(NULL, undefined.ks), DK_AUTOGRAD_OTHER);
 }
 
+static u32 max_objs(const struct dk_op_decl *decl, const char *objs)
+{
+	struct dk_op_info info = { .size = sizeof(info) };
+	struct dk_op_decl other = *decl;
+
+	other.dispatched = objs;
+	CHECK_OK(dk_op_define(&prov, &other, 0, &t_why));
+	CHECK_OK(dk_registry_next_op(t_reg, NULL, &info));
+	CHECK_OK(dk_op_undefine(&prov, decl->name, &t_why));
+	return info.max_objs;
+}
+
+/* What the DK_OP() line says of their number. */
+static void number_of_objects(void)
+{
+	static const struct dk_impl impls[] = { DK_IMPL_FALLTHROUGH(odd, DK_CPU) };
+	struct dk_op_info info = { .size = sizeof(info) };
+
+	t_open("v1", 0);
+	t_join(&prov, "extract");
+	CHECK_INT(max_objs(&odd_op, odd_op.dispatched), 1);
+	CHECK_INT(max_objs(&kinds_op, kinds_op.dispatched), 1);
+	CHECK_INT(max_objs(&randn_op, randn_op.dispatched), 2);
+	/* a list has any number, wherever it comes from */
+	CHECK_INT(max_objs(&cat_op, cat_op.dispatched), 0);
+	CHECK_INT(max_objs(&listed_op, listed_op.dispatched), 0);
+	CHECK_INT(max_objs(&listed_op, "(&ts.head, more)"), 0);
+	CHECK_INT(max_objs(&randn_op, "(x, its_2nd_list(g), x)"), 0);
+	CHECK_INT(max_objs(&randn_op, "(x, NOT_DK_GENERATOR(g))"), 0);
+	/* no call of a function */
+	CHECK_INT(max_objs(&randn_op, "( (x), (g, x), g ? (&g->dk) : NULL )"), 3);
+	CHECK_INT(max_objs(&randn_op, "( )"), 0);
+	/* not known */
+	CHECK_INT(max_objs(&randn_op, NULL), 0);
+	CHECK_OK(dk_op_define(&prov, &odd_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
+	CHECK_OK(dk_op_undefine(&prov, odd_op.name, &t_why));
+	CHECK_OK(dk_registry_next_op(t_reg, NULL, &info));
+	CHECK_INT(info.max_objs, 0);
+	t_leave(&prov);
+	t_close();
+}
+
 T_SUITE(extract,
 	T(undefined_and_absent),
 	T(lists_of_own_objects),
@@ -417,6 +460,7 @@ T_SUITE(extract,
 	T(generators_in_unboxed_calls),
 	T(generators_behind_a_function),
 	T(many_parameters),
+	T(number_of_objects),
 	T(values_in_and_out),
 	T(values_of_any_type),
 	T(floating_point));

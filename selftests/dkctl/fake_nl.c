@@ -637,6 +637,7 @@ static struct dk_nl_op *op_of(const struct dk_op_info *info)
 	a->provider = *word(l, 2) ? word(l, 2) : text(info->definer);
 	a->flags = *word(l, 3) ? (__u32)number(l, 3) : info->flags;
 	a->num_impls = info->num_impls;
+	a->max_objs = number(l, 4);
 	a->impls = impls_of(op, "", NULL);
 	for (i = a->impls; i; i = i->next)
 		a->num_device_impls += i->device != 0;

@@ -72,6 +72,7 @@ def complete(tap, family):
     tap.equal("and the functions", sum(o["num-impls"] for o in ops), info["impls"])
     one = family.do("op-get", {"name": "crowd::one"})
     tap.equal("an operator with 64 functions of devices", MANY_DEVICES, one["num-device-impls"])
+    tap.equal("a call of it dispatches on one object", 1, one["max-objs"])
     impls = family.whole("impl-get", {"op": "crowd::one"})
     tap.equal("and its dump has all of them", MANY_DEVICES, len(impls))
     tap.equal("each of another device", MANY_DEVICES, len({i["device"] for i in impls}))

@@ -133,6 +133,7 @@ static void put_op(struct fake_msg *m, unsigned int i, bool is_dump)
 	fake_string(m, DK_A_OP_PROVIDER, "dk_cpu");
 	fake_u32(m, DK_A_OP_FLAGS, DK_NL_OP_ATOMIC);
 	fake_u32(m, DK_A_OP_NUM_DEVICE_IMPLS, 1);
+	fake_u32(m, DK_A_OP_MAX_OBJS, 3);
 }
 
 static void put_run(struct fake_msg *m, unsigned int i)

@@ -202,6 +202,7 @@ TEST(operators)
 	EXPECT_EQ(op->flags, DK_NL_OP_ATOMIC);
 	EXPECT_EQ(op->num_impls, 2);
 	EXPECT_EQ(op->num_device_impls, 1);
+	EXPECT_EQ(op->max_objs, 3);
 	EXPECT_STREQ(op->impls->op, "aten::op00000");
 	EXPECT_EQ(op->impls->next->key, 31);
 	EXPECT(!op->impls->next->next);

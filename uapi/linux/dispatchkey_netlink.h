@@ -312,6 +312,7 @@ enum dk_a_op {
 	DK_A_OP_PREFIX,
 	DK_A_OP_KEY,
 	DK_A_OP_BACKEND,
+	DK_A_OP_MAX_OBJS,
 
 	__DK_A_OP_MAX,
 	DK_A_OP_MAX = (__DK_A_OP_MAX - 1)

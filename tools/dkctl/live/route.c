@@ -509,7 +509,7 @@ static int check_count(struct call *c)
 	err = dk_nl_op_get(kernel(c->v), c->nl.op, &op);
 	if (err)
 		return fail_named(c->v, err, c->nl.op, fail_op);
-	most = max_objects(op->schema);
+	most = op->max_objs ? op->max_objs : max_objects(op->schema);
 	dk_nl_free(op);
 	if (c->nl.num_objs <= most)
 		return STATUS_OK;
