@@ -202,10 +202,10 @@ extern const struct dk_local dk_local_default;
 	X(INSIDE, EDEADLK, "called from inside a function of the same provider") \
 	X(INSIDE_BACKEND, EDEADLK,					\
 	  "called from inside a function at a key of the backend")	\
-	X(ATOMIC, EDEADLK, "called from an atomic call")		\
+	X(ATOMIC, EDEADLK, "called where it must not wait, such as in an RCU read section") \
 	X(STILL_INSIDE, ETIMEDOUT, "this call has been inside for at least so long") \
 	X(GRACE, ETIMEDOUT,						\
-	  "waiting for a grace period: an atomic call has not returned") \
+	  "waiting for a grace period: an RCU read section has not ended") \
 	X(NO_DEADLINE, ETIMEDOUT, "there is no memory to wait with a deadline") \
 	X(CANCELED, ECANCELED,						\
 	  "it was brought online again before the calls inside had returned") \

@@ -59,7 +59,10 @@ DK_INLINE dk_fn_t dk_call_fn(const struct dk_call *c)
  * dk_call_local() - the local state that a call was made with
  * @c: the call
  *
- * Context: Any.
+ * In userspace a call with the thread's own local state refers to no struct of the
+ * caller's: on another thread than the call's this returns the other thread's state.
+ *
+ * Context: Any; in userspace the thread that made the call.
  * Return: The local state; in the kernel for calls from inside of @c.
  */
 DK_INLINE const struct dk_local *dk_call_local(const struct dk_call *c)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Calls and the end of their thread: left in a destructor of thread-specific data,
- * never left, left on another thread; and what is counted in threads that liburcu
- * knew before. Userspace only.
+ * never left, left on another thread; and threads that use liburcu themselves.
+ * Userspace only.
  */
 #include "alloc.h"
 #include "test.h"
@@ -360,9 +360,49 @@ static void counted_where_liburcu_is_used(void)
 	end();
 }
 
+/* ---- read sections of the program's own ---------------------------------------- */
+
+static u32 is_in, let_go;
+
+static void *read_and_stay(void *data)
+{
+	urcu_bp_register_thread();
+	urcu_bp_read_lock();
+	w_store_release(is_in, 1);
+	while (!w_load_acquire(let_go))
+		sched_yield();
+	urcu_bp_read_unlock();
+	return NULL;
+}
+
+/* They prolong a grace period, and no deadline. */
+static void deadline_beside_a_reader_of_liburcu(void)
+{
+	pthread_t thread;
+
+	begin();
+	is_in = 0;
+	let_go = 0;
+	CHECK_OK(pthread_create(&thread, NULL, read_and_stay, NULL));
+	while (!w_load_acquire(is_in))
+		sched_yield();
+	/* refuses: dk_provider_unregister_timeout ETIMEDOUT GRACE */
+	CHECK_INT(dk_provider_unregister_timeout(prov, 20, &t_why), -ETIMEDOUT);
+	CHECK_INT(t_why.reason, DK_WHY_GRACE);
+	CHECK_STR(t_why.name, "exits");
+	CHECK_INT(num_inside(), 0);
+	w_store_release(let_go, 1);
+	pthread_join(thread, NULL);
+	CHECK_OK(dk_provider_unregister(prov));
+	CHECK(!prov->core);
+	CHECK_OK(dk_provider_register(prov, &t_why));
+	end();
+}
+
 T_SUITE(exits,
 	T(left_in_a_destructor),
 	T(left_in_the_last_round),
 	T(ended_inside),
 	T(left_elsewhere),
-	T(counted_where_liburcu_is_used));
+	T(counted_where_liburcu_is_used),
+	T(deadline_beside_a_reader_of_liburcu));

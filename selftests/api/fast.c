@@ -5,6 +5,7 @@
  * the slow path for a while. A call on the fast path has no frame. Userspace only.
  */
 #include "alloc.h"
+#include "graces.h"
 #include "test.h"
 
 #include "../world.h"
@@ -12,6 +13,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define SLOTS	64	/* of a thread: lib/gate.c */
@@ -397,6 +399,104 @@ static void long_call_keeps_one_table(void)
 	end();
 }
 
+/* ---- what waits to be freed, in a child ---------------------------------------------- */
+
+static unsigned int retired_in_child;
+
+/* Of the other threads, the child has neither calls nor what they were about to free. */
+static int free_in_child(void)
+{
+	if (dk_test_retired() != retired_in_child)
+		return 1;
+	if (dk_provider_drain(&elsewhere))
+		return 2;
+	return dk_test_retired() ? 3 : 0;
+}
+
+static void fork_and_free(unsigned int retired)
+{
+	int status = -1;
+	pid_t pid;
+
+	retired_in_child = retired;
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(free_in_child());
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	CHECK_INT(status, 0);
+}
+
+static const struct dk_impl aboves[] = { DK_IMPL(dive, DK_CPU, dive_here) };
+
+/* A call in another thread keeps a table, and others wait for a grace period. */
+static void forked_beside_a_long_call(void)
+{
+	pthread_t thread;
+	int fast = 0;
+	unsigned int n;
+
+	begin();
+	CHECK_OK(dk_provider_drain(&prov));
+	is_in = 0;
+	let_go = 0;
+	at_bottom = stay;
+	CHECK_OK(pthread_create(&thread, NULL, call_and_stay, &fast));
+	while (!w_load_acquire(is_in))
+		sched_yield();
+	at_bottom = NULL;
+	CHECK_OK(dk_impls_register(&elsewhere, aboves, 1, &t_why));
+	CHECK_OK(dk_impls_unregister(&elsewhere, aboves, &t_why));
+	CHECK_INT(dk_test_retired(), 1);
+	CHECK_OK(dk_impls_register(&elsewhere, aboves, 1, &t_why));
+	n = dk_test_retired();
+	CHECK(n > 1);
+	fork_and_free(n);
+	CHECK_INT(dk_test_retired(), n);
+	w_store_release(let_go, 1);
+	pthread_join(thread, NULL);
+	CHECK_OK(dk_impls_unregister(&elsewhere, aboves, &t_why));
+	CHECK_INT(dk_test_retired(), 0);
+	end();
+}
+
+static void *drain_elsewhere(void *data)
+{
+	CHECK_OK(dk_provider_drain(&elsewhere));
+	return NULL;
+}
+
+/* Another thread has waited for the grace period of some, and has not freed them yet. */
+static void forked_before_it_is_freed(void)
+{
+	unsigned int in_batch, n;
+	pthread_t thread;
+
+	begin();
+	CHECK_OK(dk_provider_drain(&prov));
+	CHECK_OK(dk_impls_register(&elsewhere, aboves, 1, &t_why));
+	in_batch = dk_test_retired();
+	CHECK(in_batch);
+	is_in = 0;
+	let_go = 0;
+	at_grace_over = stay;
+	CHECK_OK(pthread_create(&thread, NULL, drain_elsewhere, NULL));
+	while (!w_load_acquire(is_in))
+		sched_yield();
+	at_grace_over = NULL;
+	CHECK_OK(dk_impls_register(&prov, aboves, 1, &t_why));
+	n = dk_test_retired();
+	CHECK(n > in_batch);
+	fork_and_free(n - in_batch);
+	w_store_release(let_go, 1);
+	pthread_join(thread, NULL);
+	CHECK_INT(dk_test_retired(), n - in_batch);
+	CHECK_OK(dk_impls_unregister(&prov, aboves, &t_why));
+	CHECK_OK(dk_impls_unregister(&elsewhere, aboves, &t_why));
+	CHECK_INT(dk_test_retired(), 0);
+	end();
+}
+
 /* ---- counters and hooks, while threads call ------------------------------------------ */
 
 #define CALLERS		2
@@ -505,4 +605,6 @@ T_SUITE(fast,
 	T(ended_inside_a_function),
 	T(ended_by_a_signal_handler),
 	T(long_call_keeps_one_table),
+	T(forked_beside_a_long_call),
+	T(forked_before_it_is_freed),
 	T(watched_under_load));

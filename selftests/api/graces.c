@@ -63,12 +63,15 @@ static unsigned long sequence(void)
 
 /* liburcu tells no count of its own; ours is of all that are waited for. */
 static unsigned long num_over;
+void (*at_grace_over)(void);
 
 void __wrap_urcu_bp_synchronize_rcu(void)
 {
 	__atomic_fetch_add(&waited_for, 1, __ATOMIC_RELAXED);
 	__real_urcu_bp_synchronize_rcu();
 	__atomic_fetch_add(&num_over, 1, __ATOMIC_RELAXED);
+	if (at_grace_over)
+		at_grace_over();
 }
 
 static bool count_begin(void)

@@ -3,6 +3,9 @@
 #ifndef _SELFTESTS_API_GRACES_H
 #define _SELFTESTS_API_GRACES_H
 
+/* Called after each one, or NULL. */
+extern void (*at_grace_over)(void);
+
 void __real_urcu_bp_synchronize_rcu(void);
 void __wrap_urcu_bp_synchronize_rcu(void);
 

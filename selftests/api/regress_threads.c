@@ -1130,6 +1130,7 @@ static void fork_beside_nested_calls(void)
 /* ---- fork from inside a call ---------------------------------------------------- */
 
 DK_OP(forking, "regress::forking", (struct dk_obj *x), (x), (x));
+DK_OP(forking_atomic, "regress::forking_atomic", (struct dk_obj *x), (x), (x));
 
 /* The call goes on in the child, on a thread of another number. */
 static int in_child_inside(void)
@@ -1150,7 +1151,10 @@ static int forking_here(struct dk_call *c, struct dk_obj *x)
 	return 0;
 }
 
-static const struct dk_impl forking_impls[] = { DK_IMPL(forking, DK_CPU, forking_here) };
+static const struct dk_impl forking_impls[] = {
+	DK_IMPL(forking, DK_CPU, forking_here),
+	DK_IMPL_ATOMIC(forking_atomic, DK_CPU, forking_here),
+};
 
 static void forks_inside(void)
 {
@@ -1158,8 +1162,10 @@ static void forks_inside(void)
 
 	CHECK_OK(dk_provider_register(&stayer, &t_why));
 	CHECK_OK(dk_op_define(&stayer, &forking_op, 0, &t_why));
-	CHECK_OK(dk_impls_register(&stayer, forking_impls, 1, &t_why));
+	CHECK_OK(dk_op_define(&stayer, &forking_atomic_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&stayer, forking_impls, 2, &t_why));
 	CHECK_OK(forking(&x));
+	CHECK_OK(forking_atomic(&x));
 	CHECK_OK(dk_provider_unregister(&stayer));
 }
 
