@@ -42,7 +42,7 @@ static bool dkc_begin_fast(struct dk_extract *x, struct dk_call *c, struct dk__s
 		return false;
 	rq->how = rq->op ? DK__HOW_MASKED | DK__HOW_TYPED : DK__HOW_MASKED;
 	rq->way = dk__begin(c, slot, &e, op, rq->decl, rq->local,
-			    dk__merge(dkc_raw(objs, n), rq->local), DK_CALL_BOXED, rq->how);
+			    dk__merge(dk__raw(objs, n), rq->local), DK_CALL_BOXED, rq->how);
 	return rq->way == DK__FAST ||
 	       (rq->way == DK__OTHER_TABLE && dk__find(c, slot, rq, objs, n));
 }

@@ -81,17 +81,6 @@ u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask)
 	return (raw | included) & (backend_mask | ~excluded);
 }
 
-u64 dkc_raw(const struct dk_obj *const *objs, unsigned int n)
-{
-	u64 raw = 0;
-	unsigned int i;
-
-	for (i = 0; i < n; i++)
-		if (objs[i])
-			raw |= objs[i]->ks.bits;
-	return raw;
-}
-
 /* The object, or the first of a list, that lives on a backend. */
 static const struct dk_obj *dkc_on_backend(const struct dk_obj *o, u64 backend)
 {
@@ -499,7 +488,7 @@ int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk__request 
 {
 	struct dk_op *op = rq->from ? rq->from->op : rq->op ? rq->op : dkc_load(rq->decl->op);
 	const struct dk_local *local = rq->from ? rq->from->local : rq->local;
-	u64 ks = rq->from ? rq->ks.bits : dk__merge(dkc_raw(objs, n), local);
+	u64 ks = rq->from ? rq->ks.bits : dk__merge(dk__raw(objs, n), local);
 	const struct dkc_row *row = (const void *)dk__keep(slot, op, rq->how);
 	const struct dk__entry *e = NULL;
 	bool counted;
@@ -641,7 +630,7 @@ static int dkc_call_op(struct dk_frame *f, struct dk_op *op, const struct dk__re
 		way->decl = decl;
 	}
 	way->ks = rq->flags & DK__BY_KEYSET ? rq->ks.bits :
-		  dkc_merge(dkc_raw(way->objs, way->n), dk_local_included(rq->local).bits,
+		  dkc_merge(dk__raw(way->objs, way->n), dk_local_included(rq->local).bits,
 			    dk_local_excluded(rq->local).bits, dkc_backend_mask(op->reg));
 	dkc_begin(f, op, decl, rq->local, way->boxed ? DK_CALL_BOXED : 0, way);
 	return dkc_enter(f, op, way);

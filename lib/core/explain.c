@@ -153,7 +153,7 @@ void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset e
 
 	ex->included = included;
 	ex->excluded = excluded;
-	ex->merged.bits = dkc_merge(dkc_raw(objs, n), included.bits, excluded.bits,
+	ex->merged.bits = dkc_merge(dk__raw(objs, n), included.bits, excluded.bits,
 				    l->backend_mask);
 	ex->device = dkc_device_of(l, ex->merged.bits, objs, n);
 	ex->reserved = 0;

@@ -175,7 +175,7 @@ int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	enum dk_provenance rule;
 	int err;
 
-	r->raw.bits = dkc_raw(objs, n);
+	r->raw.bits = dk__raw(objs, n);
 	err = dkc_find(op, row, &way);
 	/* a call is refused whatever the table says; say what it says */
 	if (row->kind == DKC_ROW_UNDEFINED && dkc_deref_locked(op->base))
@@ -200,7 +200,7 @@ int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset ex
 
 	if (r->size != sizeof(*r))
 		return -EINVAL;
-	merged = dkc_merge(dkc_raw(objs, n), included.bits, excluded.bits,
+	merged = dkc_merge(dk__raw(objs, n), included.bits, excluded.bits,
 			   op->reg->layout->backend_mask);
 	dkc_mutex_lock(&op->reg->lock);
 	err = dkc_route(op, merged, objs, n, r);

@@ -1071,7 +1071,6 @@ const struct dkc_row *dkc_row_of_op(const struct dk_op *op);
 int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way);
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n);
-u64 dkc_raw(const struct dk_obj *const *objs, unsigned int n);
 u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask);
 void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f,
 	       unsigned int *b);

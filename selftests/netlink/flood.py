@@ -7,16 +7,11 @@ import time
 
 import genl
 import perm
+from dump import crowd
 
-PARAMETERS = "/sys/module/dk_crowd/parameters/"
 CHANGES = 1000
 # For one who reads, as much as it takes.
 ROOM = 1 << 25
-
-
-def crowd(name, value):
-    with open(PARAMETERS + name, "w", encoding="ascii") as stream:
-        stream.write(str(value))
 
 
 def total(events, kind, **more):
