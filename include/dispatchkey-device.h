@@ -151,7 +151,7 @@ int dk_key_for_device(struct dk_registry *reg, const char *device, unsigned int 
  * @priv: what dk_call_priv() gives to its functions
  * @impls: table of functions at keys of @backend; a building block such as
  *	DK_DENSE means the runtime key of @backend
- * @n: its length, may be 0
+ * @n: its length, may be 0, at most 524288
  * @device: takes the number
  * @why: filled on failure; may be NULL
  *

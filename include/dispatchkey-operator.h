@@ -249,7 +249,7 @@ struct dk_impl {
  * dk_impls_register() - register a table of functions: all or none
  * @prov: the provider
  * @impls: the table
- * @n: its length
+ * @n: its length, at most 524288
  * @why: filled on failure, with reason OVERRIDE when a function took over a key
  *	from another one: "operator key: label (provider) -> label (provider)",
  *	and with NO_ENTRY where the table is trimmed and has no entry for the
@@ -273,7 +273,7 @@ int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
  * @prov: the provider
  * @backend: whose runtime keys the building blocks of the table mean
  * @impls: the table
- * @n: its length
+ * @n: its length, at most 524288
  * @why: as in dk_impls_register()
  *
  * Context: As dk_impls_register().

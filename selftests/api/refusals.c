@@ -591,6 +591,9 @@ static void functions(void)
 	CHECK_OK(dk_impls_unregister(&r_b, two, &t_why));
 	r_rebase();
 	second(t_impl(&r_def, DK_CUDA, 8));
+	/* a table has only so many functions */
+	REFUSED(plainly(two, 524289), ENOMEM, NO_MEMORY, "b");
+	REFUSED(at_backend(two, 524289), ENOMEM, NO_MEMORY, "b");
 	/* refuses: dk_impls_register EINVAL UNREGISTERED */
 	REFUSED(dk_impls_register(&r_none, two, 2, &t_why), EINVAL, UNREGISTERED,
 		"none");
