@@ -120,6 +120,22 @@ static void coming_between_two_pieces(void)
 	end();
 }
 
+/* By the bytes of UTF-8, and not by those of a signed char. */
+static void names_of_other_alphabets(void)
+{
+	struct dk_op_info info = { .size = sizeof(info) };
+	struct dk_op_decl other = t_decl("order::\xc3\xa9");
+
+	begin();
+	CHECK_OK(dk_op_define(&prov, &other, 0, &t_why));
+	define(0);
+	CHECK_OK(dk_registry_next_op(t_reg, NULL, &info));
+	CHECK_STR(info.name, names[0]);
+	CHECK_OK(dk_registry_next_op(t_reg, names[0], &info));
+	CHECK_STR(info.name, other.name);
+	end();
+}
+
 /* A list that finds no memory fails, and so does no change. */
 static void lists_without_memory(void)
 {
@@ -143,4 +159,5 @@ static void lists_without_memory(void)
 T_SUITE(order,
 	T(leaving_between_two_pieces),
 	T(coming_between_two_pieces),
+	T(names_of_other_alphabets),
 	T(lists_without_memory));
