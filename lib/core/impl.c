@@ -142,7 +142,9 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 	struct dkc_reg *r = &b->regs[b->n];
 	int err;
 
-	op = dkc_op_obtain(b->prov->reg, impl->op, op);
+	/* one that may sleep is of no atomic operator */
+	op = dkc_op_obtain(b->prov->reg, impl->op, op,
+			   impl->flags & DK_IMPL_F_ATOMIC ? DKC_ANY_CLASS : 0);
 	if (!op)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, impl->op->name);
 	err = dkc_op_check_sig(op, impl->op, impl, key, b->prov, why);

@@ -263,13 +263,14 @@ static bool dkc_op_replaceable(const struct dk_op *op)
 	return dkc_load(op->pinned) && !dkc_op_alive(op) && !op->changing;
 }
 
-#define DKC_ANY_CLASS	(~0u)
-
-/* May callers that have found a replaced operator call it by a new definition? */
+/*
+ * May callers that have found an operator call it by a new definition? They have found it
+ * while it was defined, so its class is known.
+ */
 static bool dkc_op_fits_again(const struct dk_op *op, u64 sig, unsigned int flags)
 {
-	return op->sig == sig && (flags == DKC_ANY_CLASS || !op->classed ||
-				  !((op->flags ^ flags) & DK_OP_ATOMIC));
+	return op->sig == sig &&
+	       (flags == DKC_ANY_CLASS || !((op->flags ^ flags) & DK_OP_ATOMIC));
 }
 
 /* Take an operator that was replaced earlier out of the list, or return NULL. */
@@ -346,18 +347,12 @@ static bool dkc_op_takes(const struct dk_op *op, const struct dk_op_decl *decl)
 	return !sig || dkc_sig_hash(decl->sig) == sig;
 }
 
-/* Has an operator that is only there for declarations another signature than @decl, or one? */
-static bool dkc_op_differs(const struct dk_op *op, const struct dk_op_decl *decl)
-{
-	return op->sig != dkc_sig_hash(decl->sig);
-}
-
 /*
  * Make what was not found; the caller settles it in the end. NULL for lack of
  * memory.
  */
 struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
-			    struct dk_op *op)
+			    struct dk_op *op, unsigned int flags)
 {
 	if (!op) {
 		op = dkc_op_new(reg, decl->name);
@@ -365,8 +360,8 @@ struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *de
 			dkc_op_show(op);
 		return op;
 	}
-	if (dkc_op_replaceable(op) && dkc_op_differs(op, decl))
-		return dkc_op_replace(op, dkc_sig_hash(decl->sig), DKC_ANY_CLASS);
+	if (dkc_op_replaceable(op) && !dkc_op_fits_again(op, dkc_sig_hash(decl->sig), flags))
+		return dkc_op_replace(op, dkc_sig_hash(decl->sig), flags);
 	return op;
 }
 
@@ -554,18 +549,6 @@ static int dkc_check_class(const struct dk_op *op, unsigned int flags,
 	return 0;
 }
 
-static struct dk_op *dkc_op_to_define(struct dk_registry *reg,
-				      const struct dk_op_decl *decl,
-				      unsigned int flags)
-{
-	struct dk_op *op = dkc_op_find(reg, decl->name);
-
-	if (op && dkc_op_replaceable(op) &&
-	    (dkc_op_differs(op, decl) || dkc_check_class(op, flags, NULL)))
-		return dkc_op_replace(op, dkc_sig_hash(decl->sig), flags);
-	return dkc_op_obtain(reg, decl, op);
-}
-
 /* Who had it and who wants it: debug strings, or the providers' names. */
 static dkc_noinline int dkc_refuse_defined(const struct dk_op *op,
 					   const struct dkc_provider *core,
@@ -676,7 +659,8 @@ int dkc_op_define_begin(struct dkc_provider *core, const struct dk_op_decl *decl
 			unsigned int flags, struct dkc_op_def *def,
 			struct dkc_change *ch, struct dk_diag *why)
 {
-	struct dk_op *op = dkc_op_to_define(core->reg, decl, flags);
+	struct dk_op *op = dkc_op_obtain(core->reg, decl, dkc_op_find(core->reg, decl->name),
+					 flags);
 	struct dkc_args *args;
 	int err;
 

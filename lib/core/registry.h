@@ -722,8 +722,10 @@ bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep);
 /* operator.c */
 u64 dkc_sig_hash(const char *sig);
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
+/* For a definition of these flags, or a function that may be of either class. */
+#define DKC_ANY_CLASS	(~0u)
 struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
-			    struct dk_op *found);
+			    struct dk_op *found, unsigned int flags);
 void dkc_op_settle(struct dk_op *op);
 /* Does a definition fit the operator's signature, or a function at @key? */
 int dkc_op_check_sig(const struct dk_op *op, const struct dk_op_decl *decl,

@@ -382,6 +382,29 @@ static void name_is_free_when_all_have_left(void)
 	CHECK_INT(typed(&cpu, &who), -ENOENT);
 	CHECK_INT(retyped(&cpu, &other), -ENOENT);
 
+	/* functions come first: one that may sleep is none of the atomic operator */
+	begin_default();
+	CHECK_OK(dk_op_define(&me, &typed_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&me, third, 1, &t_why));
+	CHECK_OK(typed(&cpu, &who));
+	end_default();
+	begin_default();
+	CHECK_OK(dk_impls_register(&me, first, 1, &t_why));
+	CHECK_OK(dk_op_define(&me, &typed_op, 0, &t_why));
+	CHECK_OK(typed(&cpu, &who));
+	CHECK_INT(who, 1);
+	end_default();
+
+	/* and the other one may be of both classes: it takes the last one */
+	begin_default();
+	CHECK_OK(dk_impls_register(&me, third, 1, &t_why));
+	CHECK_INT(dk_op_define(&me, &typed_op, DK_OP_ATOMIC, &t_why), -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_CLASS);
+	CHECK_OK(dk_op_define(&me, &typed_op, 0, &t_why));
+	CHECK_OK(typed(&cpu, &who));
+	CHECK_INT(who, 2);
+	end_default();
+
 	/* one without a signature does not get that of its namesake */
 	begin_default();
 	define_untyped(&typed_op);
