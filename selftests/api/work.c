@@ -8,6 +8,7 @@
 static struct dkc_mutex *watched;
 static const void *holder;		/* a task or a thread, or NULL */
 static unsigned int done[DKC_NUM_WORK], most_done[DKC_NUM_WORK];
+static unsigned int changes;		/* of the registry, one at the end of a hold */
 
 void dkc_hold_begins(const struct dkc_mutex *lock)
 {
@@ -27,6 +28,10 @@ void dkc_hold_ends(const struct dkc_mutex *lock)
 	for (i = 0; i < DKC_NUM_WORK; i++)
 		if (done[i] > most_done[i])
 			most_done[i] = done[i];
+	if (dkc_load(changes)) {
+		container_of(lock, struct dk_registry, lock)->generation++;
+		dkc_store(changes, changes - 1);
+	}
 }
 
 /* Readers do the same work, without the lock. */
@@ -46,6 +51,12 @@ void dk_test_watch_lock(struct dk_registry *reg)
 	dkc_mutex_unlock(&reg->lock);
 }
 EXPORT_SYMBOL_GPL(dk_test_watch_lock);
+
+void dk_test_change(unsigned int n)
+{
+	dkc_store(changes, n);
+}
+EXPORT_SYMBOL_GPL(dk_test_change);
 
 void dk_test_most_work(unsigned int most[DKC_NUM_WORK])
 {

@@ -16,4 +16,7 @@ void dk_test_watch_lock(struct dk_registry *reg);
 /* The most that was done in one hold since then, for each kind. */
 void dk_test_most_work(unsigned int most[DKC_NUM_WORK]);
 
+/* Each of the next @n holds ends as if the registry had changed. */
+void dk_test_change(unsigned int n);
+
 #endif

@@ -99,6 +99,19 @@ def routes(tap, family):
         tap.ok("each function is in the explanation", got and got[3] >= DEVICES + TWINS, got)
 
 
+def restarts(tap, family):
+    """An answer begins again where the registry has changed, up to eight times."""
+    values = {"op": "crowd::one", "first": 100}
+    want = family.do("table-get", values)
+    crowd("changes", 7)
+    tap.equal("seven changes", want, family.do("table-get", values))
+    crowd("changes", 8)
+    answer = family.ask("table-get", values)
+    tap.equal("eight changes", ("EAGAIN", "the registry changed whenever it was read"),
+              (answer.errno(), answer.text))
+    tap.equal("and none", want, family.do("table-get", values))
+
+
 def counters(tap, family):
     """Counters: each has a number for every processor."""
     family.do("stats-set", {"state": 1})
@@ -146,7 +159,7 @@ def main():
     crowd("ops", OPS)
     crowd("devices", DEVICES)
     crowd("twin", TWINS)
-    for part in (lists, offline, routes, counters, leaving, order):
+    for part in (lists, offline, routes, restarts, counters, leaving, order):
         tap.attempt(f"{part.__name__}: it can be asked", part, tap, family)
     tap.equal("all operators are told", expected_ops(OPS),
               ours(family.whole("op-get", {"prefix": "crowd::op"})))

@@ -14,6 +14,8 @@
  * stay		whether a thread is inside of a call on the first device
  * churn	written N: N times all of them go and come again
  * check	written any value: fails if a published row is wrong
+ * changes	written N: each of the next N holds of the registry's lock ends as if the
+ *		registry had changed
  * work		written any value: measures from zero; read: the most evaluations,
  *		counters, functions and operators put into order that there were in
  *		one hold of the registry's lock
@@ -370,6 +372,16 @@ static int check_set(const char *value, const struct kernel_param *kp)
 	return dk_registry_check(NULL, NULL);
 }
 
+static int changes_set(const char *value, const struct kernel_param *kp)
+{
+	unsigned int n;
+	int err = kstrtouint(value, 0, &n);
+
+	if (!err)
+		dk_test_change(n);
+	return err;
+}
+
 static int work_set(const char *value, const struct kernel_param *kp)
 {
 	dk_test_watch_lock(NULL);
@@ -395,6 +407,7 @@ static const struct kernel_param_ops held_ops = { .set = held_set };
 static const struct kernel_param_ops call_ops = { .set = call_set };
 static const struct kernel_param_ops stay_ops = { .set = stay_set };
 static const struct kernel_param_ops check_ops = { .set = check_set };
+static const struct kernel_param_ops changes_ops = { .set = changes_set };
 static const struct kernel_param_ops work_ops = { .set = work_set, .get = work_get };
 module_param_cb(ops, &number_ops, &first_ops, 0600);
 MODULE_PARM_DESC(ops, "how many operators there are");
@@ -416,6 +429,8 @@ module_param_cb(stay, &stay_ops, NULL, 0200);
 MODULE_PARM_DESC(stay, "whether a thread is inside of a call on the first device");
 module_param_cb(check, &check_ops, NULL, 0200);
 MODULE_PARM_DESC(check, "fails if a published row is wrong");
+module_param_cb(changes, &changes_ops, NULL, 0200);
+MODULE_PARM_DESC(changes, "of the registry, one at the end of each hold of its lock");
 module_param_cb(work, &work_ops, NULL, 0600);
 MODULE_PARM_DESC(work, "the most work in one hold of the registry's lock");
 
