@@ -254,7 +254,7 @@ in_vm() { # KVER SECONDS TARGETS OPTION...: of selftests/vm/run, which say the k
 	selftests/vm/run "$@" --timeout "$timeout" --log "$logs/console-$kver.log" -- \
 		env DK_OUTSIDE="$logs/outside-$kver" DK_MOST="${most-}" DK_CYCLES="${cycles-}" \
 		DK_SECONDS="${torture-}" DK_YNL="${ynl-}" DK_MESSAGES="${messages-}" \
-		DK_OPS="${ops-}" DK_SUITES="${suites-}" DK_SHARE="${share-}" \
+		DK_OPS="${ops-}" DK_SUITES="${suites-}" DK_SHARE="${share-}" DK_BRIEF="${brief-}" \
 		make -s -C "$build/modules/$kver/selftests" run_tests TARGETS="$targets" \
 		DK_PREBUILT=1 DK_ONLY=kernel DK_BUILD="$build" KSELFTEST_DIR="$KSELFTEST_DIR"
 }
