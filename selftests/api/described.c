@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Boxed functions get the description of the arguments from the definition. */
+#include "alloc.h"
 #include "test.h"
 
 DK_OP(parcel, "described::parcel", (struct dk_obj *x, int *n), (x, n), (x));
@@ -225,6 +226,7 @@ static void whose_description(void)
 	struct dk_param turned[2] = { parcel_op.param[1], parcel_op.param[0] };
 	struct dk_op_decl untyped = undescribed(), bare = undescribed(), own = parcel_op;
 	struct dk_param foreign[2] = { parcel_op.param[0], parcel_op.param[1] };
+	long before = dk_test_allocs(), round = 0;
 	unsigned int i;
 
 	t_open("v1", 0);
@@ -252,8 +254,13 @@ static void whose_description(void)
 		/* that of an earlier definition is none of this one */
 		CHECK_INT(kind_seen(&bare, &bare), -ENOENT);
 		CHECK_INT(place_of_n, -ENOENT);
+		/* a description that comes again takes no memory */
+		if (i)
+			CHECK_INT(dk_test_allocs(), round);
+		round = dk_test_allocs();
 	}
 	end();
+	CHECK_INT(dk_test_allocs(), before);
 }
 
 /* An adapter compares the caller's type, whoever describes the arguments. */
