@@ -116,9 +116,10 @@ int dkc_order_some(struct dk_registry *reg, u32 n)
 	u32 some;
 
 	if (!o)
-		o = reg->order = dkc_order_make(reg);
+		o = dkc_order_make(reg);
 	if (!o)
 		return -ENOMEM;
+	reg->order = o;
 	for (; n && o->sorted < o->num; n -= some) {
 		some = o->num - o->sorted;
 		if (some > DKC_ORDER_BATCH)

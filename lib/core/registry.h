@@ -43,9 +43,11 @@ struct dkc_reg {
 	u64 follows : 1;	/* the one before it in the block is of the same run */
 };
 
-#define DKC_MAX_TABLE	(1u << 19)	/* functions of a block */
+#define DKC_MAX_TABLE	524288	/* functions of a block */
 
-_Static_assert(DKC_MAX_ENTRIES <= 1u << 10 && DKC_GROUPS <= 1u << 2, "they fit");
+_Static_assert(DKC_MAX_ENTRIES <= 1024 && DKC_GROUPS <= 4 &&
+	       DKC_MAX_FUNCTIONALITIES * (DKC_MAX_BACKENDS + 2) + DKC_MAX_ALIASES < 2048,
+	       "they fit");
 
 /* Functions of one operator that have neighbouring places in their block. */
 struct dkc_run {

@@ -141,7 +141,8 @@ static void holders_of_an_operator(void)
 	t_reg->num_held += 0xffffffffu - 1;
 	CHECK(dk_op_get(t_reg, "wrap::op") == op);
 	CHECK(dk_op_get(t_reg, "wrap::op") == op);
-	CHECK(op->holders > 1);
+	if (!CHECK_INT(op->holders, 0xffffffffu))
+		return;
 	CHECK_OK(dk_op_undefine(&prov, "wrap::op", &t_why));
 	CHECK(!op->dead);
 	CHECK_INT(t_call(op, &cpu, NULL), -ENOENT);
