@@ -32,12 +32,14 @@ struct dk_frame {
 	int result;
 	/* private: */
 	const void *args;		/* of the definition, with DK_CALL_PACKED */
-	struct dk__entry entry;
+	union {
+		struct dk__room room;
+		struct dk__slot slot;	/* bare metal and kernel, whose first member is a room */
+	};
 	__u32 state;
 	__u32 hook_kind;
 	__u32 hook_depth;
 	__u32 reserved;
-	__u64 gate[8];
 	__u64 hook_stamp;
 	__s64 hook_sequence;
 	struct dk_local hook_local;
@@ -233,26 +235,27 @@ struct dk__request {
 	struct dk_keyset ks;		/* of a redispatch, and with DK__BY_KEYSET */
 	unsigned int key;		/* with DK__BY_KEY */
 	__u8 flags;			/* of enum dk__request_flags */
-	__u8 way;			/* enum dk__way, as dk__begin() answered */
-	__u8 how;			/* of enum dk__how, if it did */
+	__u8 how;			/* of enum dk__how */
 };
 
 enum dk__request_flags {
 	DK__BY_KEY = 1,
 	DK__BY_KEYSET = 2,
 	DK__FROM_BOXED = 4,		/* the caller has the arguments boxed */
+	DK__ASKED = 8,			/* dk__find() has no answer */
 };
 
 /*
- * The fast path once more, out of line and by another table: that of a device, or the one
- * that is set aside because calls are counted. 1 if the entry of @c is to be called, and
- * then dk__end().
+ * What dk__begin() does not call, looked up out of line: functions of devices, functions
+ * that may sleep in the kernel, calls that are counted, keysets that nothing serves. 0 if
+ * the entry of @c is to be called, and then dk__end(); else the call is out again, with a
+ * negative errno or with 1 for the slow path.
  */
-int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk__request *rq,
-	     const struct dk_obj *const *objs, unsigned int n) DK__HOT;
+int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk_obj *const *objs,
+	     unsigned int n, int how) DK__HOT;
 
-/* The slow path: whatever dk__begin() has no answer to. */
-int dk__call_enter(struct dk_frame *f, const struct dk__request *rq,
+/* The slow path: all that dk__find() does not serve. */
+int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 		   const struct dk_obj *const *objs, unsigned int n) DK__HOT;
 
 #ifdef __KERNEL__
@@ -275,7 +278,7 @@ static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
 				    const struct dk_local *local,
 				    const struct dk_obj *const *objs, unsigned int n)
 {
-	const struct dk__request rq = {
+	struct dk__request rq = {
 		.decl = decl, .local = local, .how = DK__HOW_IN_RCU,
 	};
 
@@ -312,6 +315,9 @@ void dk_call_leave(struct dk_frame *f) DK__HOT;
  */
 const char *dk_call_error_text(int error);
 
+/* The same of a call that may be of another layout than v1. */
+struct dk_keyset dk__call_below(const struct dk_call *c);
+
 /**
  * dk_call_below() - the keys behind the one that a call was routed by
  * @c: the call, from inside its function
@@ -323,7 +329,10 @@ const char *dk_call_error_text(int error);
  * Context: Any.
  * Return: The set to redispatch with.
  */
-struct dk_keyset dk_call_below(const struct dk_call *c) DK__HOT;
+DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
+{
+	return c->flags & DK_CALL_FRAME ? dk__call_below(c) : dk__below(c);
+}
 
 /* ---- boxed calls ---------------------------------------------------------- */
 

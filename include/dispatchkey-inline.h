@@ -8,7 +8,8 @@
  * A fast call finds the function in one table and does nothing else. Everything
  * unusual - an operator that is not defined, counters, hooks, functions of devices or
  * of another type, a keyset that nothing serves - is a table or an entry below
- * @first_direct, and leaves the fast path: for dk__find() or the slow path.
+ * @first_direct. dk__find() looks those up out of line; what it does not serve either
+ * takes the slow path.
  */
 #ifndef _DISPATCHKEY_INLINE_H
 #define _DISPATCHKEY_INLINE_H
@@ -26,7 +27,7 @@ extern "C" {
 #endif
 
 /* What a declaration was compiled for; the slow path compares it before it binds one. */
-#define DK__CALL_ABI		2
+#define DK__CALL_ABI		3
 
 #ifdef __cplusplus
 #define DK__CAST(type, x)	__builtin_bit_cast(type, x)
@@ -81,15 +82,13 @@ struct dk__table {
 	const void *retired[DK__RETIRED];
 	const struct dk__shape *shape;
 	const void *private_;
-	/* index bytes below this one take the slow path; from DK__ASK on, dk__find() first */
-	__u32 first_direct;
+	__u32 first_direct;	/* index bytes below this one are for dk__find() */
 	__u32 number;
 	__aligned_u64 sig;	/* hash of the functions' signature */
 };
 
 /* Index byte i names entry i - DK__FIRST_ENTRY; smaller ones name none. */
 #define DK__FIRST_ENTRY		3
-#define DK__ASK			257
 
 struct dk__op {
 	const void *private_[2];
@@ -197,8 +196,16 @@ DK__ALWAYS_INLINE unsigned long dk__top_backend(__u64 ks)
 enum dk__how {
 	DK__HOW_MASKED = 1,		/* without keys that fall through; not a redispatch */
 	DK__HOW_TYPED = 2,		/* the operator may be of another type than the caller's */
-	DK__HOW_IN_RCU = 4,		/* the caller is in an RCU read section */
-	DK__HOW_AGAIN = DK__HOW_TYPED | DK__HOW_IN_RCU,	/* a redispatch */
+	DK__HOW_IN_RCU = DK_CALL_IN_RCU,	/* the caller is in an RCU read section */
+};
+
+/*
+ * What a call has that does not need its table any more: a copy of its entry, and what
+ * the gate writes into.
+ */
+struct dk__room {
+	struct dk__entry entry;
+	__u64 gate[8];
 };
 
 /* What a table has for a keyset, if that is called as it is. */
@@ -239,12 +246,15 @@ DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, __u64 ks, const struct dk__en
 #if defined(__KERNEL__) || defined(DK_BARE)
 
 /*
- * A read section protects table and function until the call has returned. Operators
- * whose functions may sleep take the slow path.
+ * A read section protects table and function until the call has returned. For a function
+ * that may sleep dk__find() enters the gate, and ends the section.
  */
 struct dk__slot {
-	int unused;
+	struct dk__room room;
+	__u32 in_gate;
 };
+
+void dk__leave_gate(struct dk__slot *slot);
 
 #ifdef __KERNEL__
 #define dk__read_lock()		rcu_read_lock()
@@ -268,11 +278,11 @@ extern unsigned int dk__bare_sections;
 
 DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *slot, struct dk_op *op, int how)
 {
-	(void)slot;
 	if (!(how & DK__HOW_IN_RCU)) {
 		dk__read_lock();
 		dk__section_stays();
 	}
+	slot->in_gate = 0;
 	return dk__table_of(op);
 }
 
@@ -282,10 +292,13 @@ DK__ALWAYS_INLINE void dk__enter(const struct dk__slot *slot, const struct dk__e
 	(void)entry;
 }
 
-DK__ALWAYS_INLINE void dk__end(const struct dk__slot *slot, int how)
+DK__ALWAYS_INLINE void dk__end(struct dk__slot *slot, int how)
 {
-	(void)slot;
-	if (!(how & DK__HOW_IN_RCU)) {
+	if (how & DK__HOW_IN_RCU)
+		return;
+	if (DK__UNLIKELY(slot->in_gate)) {
+		dk__leave_gate(slot);
+	} else {
 		dk__section_ends();
 		dk__read_unlock();
 	}
@@ -308,7 +321,7 @@ DK__ALWAYS_INLINE void dk__end(const struct dk__slot *slot, int how)
  * lib/gate.c. A table is marked by its lowest bit.
  */
 struct dk__slot {
-	const void **at;
+	const void **at;	/* NULL: there was none */
 };
 
 /* What a thread has; zero before its first call. */
@@ -353,8 +366,10 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, st
 	const struct dk__table *table;
 
 	(void)how;
-	if (DK__UNLIKELY(slot >= dk__self.limit))
+	if (DK__UNLIKELY(slot >= dk__self.limit)) {
+		reserved->at = NULL;
 		return NULL;
+	}
 	dk__self.top = slot + 1;	/* a signal handler uses the next one */
 	dk__barrier();
 	do {
@@ -372,7 +387,7 @@ DK__ALWAYS_INLINE void dk__enter(const struct dk__slot *reserved, const struct d
 	__atomic_store_n(reserved->at, entry, __ATOMIC_RELEASE);
 }
 
-DK__ALWAYS_INLINE void dk__end(const struct dk__slot *reserved, int how)
+DK__ALWAYS_INLINE void dk__end(struct dk__slot *reserved, int how)
 {
 	const void **slot = reserved->at;
 
@@ -387,41 +402,55 @@ DK__ALWAYS_INLINE void dk__end(const struct dk__slot *reserved, int how)
 #endif
 
 /*
- * In the kernel a call is in an RCU read section already if it is of an atomic operator.
- * The declaration of another operator takes the slow path, which refuses it.
+ * May a redispatch take the fast path? A call without a frame has found its function by a
+ * table of its declaration's type, and a declaration that is bound to an operator is of the
+ * operator's type. Other ones take the slow path, which compares.
  */
 DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
 					 const struct dk_op_decl *decl)
 {
-	return (from->flags & (DK__FLAGS | DK_CALL_BOXED)) == DK__FLAGS &&
-	       (from->decl == decl || dk__load(decl->op) == from->op);
+	if (!(from->flags & (DK_CALL_BOXED | DK_CALL_FRAME)) && from->decl == decl)
+		return 1;
+	return !(from->flags & DK_CALL_BOXED) && dk__load(decl->op) == from->op;
 }
 
-/* What became of an attempt to take the fast path. */
-enum dk__way {
-	DK__FAST,		/* call the entry, then dk__end() */
-	DK__SLOW,		/* take the slow path */
-	DK__OTHER_TABLE,	/* ask dk__find() before that */
-};
+/* Where a call is in a read section already, so are its redispatches. */
+DK__ALWAYS_INLINE int dk__how_again(const struct dk_call *from)
+{
+	return DK__FLAGS ? from->flags & DK_CALL_IN_RCU : 0;
+}
 
+/* As dk_keyset_after() of the key of a call that the fast path has made. */
+DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
+{
+	const __u64 none = 1ULL << (DK_NUM_BACKENDS - 1);
+	const __u64 kept = none << DK_PYTHON_DISPATCHER;
+	struct dk_keyset ks;
+
+	ks.bits = c->ks.bits & (((1ULL << dk__top_bit(c->ks.bits | none)) - 1) | kept);
+	return ks;
+}
+
+/*
+ * Take the fast path: 1 if the entry is to be called, and then dk__end(). Otherwise the
+ * call is for dk__find(), with the keyset as it came.
+ */
 DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 				const struct dk__entry **entry, struct dk_op *op,
 				const struct dk_op_decl *decl,
 				const struct dk_local *local, __u64 ks, __u32 flags, int how)
 {
 	const struct dk__table *table = dk__keep(slot, op, how);
-	int way;
+	__u64 masked = ks;
 
-	if (DK__UNLIKELY(!table))
-		return DK__SLOW;
-	if (DK__UNLIKELY(!dk__look_up(table, &ks, decl, how, entry))) {
-		way = table->first_direct < DK__ASK ? DK__SLOW : DK__OTHER_TABLE;
-		dk__end(slot, how);
-		return way;
+	if (DK__UNLIKELY(!table) ||
+	    DK__UNLIKELY(!dk__look_up(table, &masked, decl, how, entry))) {
+		dk__fill(c, ks, NULL, op, decl, local, flags | DK__FLAGS);
+		return 0;
 	}
-	dk__fill(c, ks, *entry, op, decl, local, flags | DK__FLAGS);
+	dk__fill(c, masked, *entry, op, decl, local, flags | DK__FLAGS);
 	dk__enter(slot, *entry);
-	return DK__FAST;
+	return 1;
 }
 
 #ifdef __cplusplus

@@ -260,23 +260,14 @@ id##_run(struct dk_frame *dk__frame, DK__UNPAREN params)		\
 	return dk__err;							\
 }									\
 static __attribute__((__noinline__)) DK__UNUSED int				\
-dk__##id##_slow(const struct dk__request *dk__rq, DK__UNPAREN params)	\
+dk__##id##_slow(struct dk__request *dk__rq, DK__UNPAREN params)		\
 {									\
 	const int dk__generators DK__UNUSED = !dk__rq->from ||		\
 		!(dk__rq->from->flags & DK_CALL_BOXED);			\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 	struct dk_frame dk__frame DK__NOT_SET;				\
-	struct dk__slot dk__slot;					\
 	int dk__err;							\
 									\
-	if (dk__rq->way == DK__OTHER_TABLE &&				\
-	    dk__find(&dk__frame.call, &dk__slot, dk__rq, dk__objs + 1,	\
-		     DK__OBJS(dk__objs))) {				\
-		dk__err = ((dk__##id##_fn)dk__frame.call.entry->fn)(	\
-				&dk__frame.call, DK__UNPAREN args);	\
-		dk__end(&dk__slot, dk__rq->how);			\
-		return dk__err;						\
-	}								\
 	dk__err = dk__call_enter(&dk__frame, dk__rq, dk__objs + 1,	\
 				 DK__OBJS(dk__objs));			\
 	if (dk__err)							\
@@ -296,21 +287,20 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 						dk__load(id##_op.op);	\
 	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
-	struct dk__slot dk__slot;					\
-	int dk__way, dk__err;						\
+	struct dk__slot dk__slot DK__NOT_SET;				\
+	int dk__err;							\
 									\
-	dk__way = dk__begin(&dk__call, &dk__slot, &dk__entry, dk__known, \
-			    &id##_op, dk__kept,				\
-			    dk__merge(DK__RAW(dk__objs), dk__local), 0,	\
-			    dk__how | DK__HOW_MASKED);			\
-	if (DK__UNLIKELY(dk__way != DK__FAST)) {			\
-		const struct dk__request dk__rq = {			\
+	if (DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__entry,	\
+				    dk__known, &id##_op, dk__kept,	\
+				    dk__merge(DK__RAW(dk__objs), dk__local), \
+				    0, dk__how | DK__HOW_MASKED))) {	\
+		struct dk__request dk__rq = {				\
 			.op = dk__op, .decl = &id##_op,			\
-			.local = dk__local, .way = dk__way,		\
+			.local = dk__local, .flags = DK__ASKED,		\
 			.how = dk__how | DK__HOW_MASKED,		\
 		};							\
 									\
-		return dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
+		DK__FIND(id, dk__how | DK__HOW_MASKED, args, objs)	\
 	}								\
 	dk__err = ((dk__##id##_fn)dk__entry->fn)(&dk__call, DK__UNPAREN args); \
 	dk__end(&dk__slot, dk__how);					\
@@ -340,25 +330,33 @@ DK__ALWAYS_INLINE int							\
 id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 		DK__UNPAREN params)					\
 {									\
+	const int dk__how = dk__how_again(dk__from);			\
+	enum { dk__generators = 1 };					\
 	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
-	struct dk__slot dk__slot;					\
-	int dk__way = DK__SLOW, dk__err;				\
+	struct dk__slot dk__slot DK__NOT_SET;				\
+	int dk__err;							\
 									\
-	if (dk__may_redispatch(dk__from, &id##_op))			\
-		dk__way = dk__begin(&dk__call, &dk__slot, &dk__entry,	\
-				    dk__from->op, &id##_op, dk__from->local, \
-				    dk__ks.bits, 0, DK__HOW_AGAIN);	\
-	if (DK__UNLIKELY(dk__way != DK__FAST)) {			\
-		const struct dk__request dk__rq = {			\
+	if (DK__UNLIKELY(!dk__may_redispatch(dk__from, &id##_op))) {	\
+		struct dk__request dk__rq = {				\
 			.decl = &id##_op, .from = dk__from, .ks = dk__ks, \
-			.way = dk__way, .how = DK__HOW_AGAIN,		\
+			.flags = DK__ASKED,				\
 		};							\
 									\
 		return dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
 	}								\
+	if (DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__entry,	\
+				    dk__from->op, &id##_op, dk__from->local, \
+				    dk__ks.bits, 0, dk__how))) {	\
+		struct dk__request dk__rq = {				\
+			.decl = &id##_op, .from = dk__from, .ks = dk__ks, \
+			.flags = DK__ASKED,				\
+		};							\
+									\
+		DK__FIND(id, dk__how, args, objs)			\
+	}								\
 	dk__err = ((dk__##id##_fn)dk__entry->fn)(&dk__call, DK__UNPAREN args); \
-	dk__end(&dk__slot, DK__HOW_AGAIN);				\
+	dk__end(&dk__slot, dk__how);					\
 	return dk__err;							\
 }									\
 DK__ALWAYS_INLINE int							\
@@ -371,9 +369,9 @@ static inline DK__UNUSED int						\
 id##_for_key(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 	     unsigned int dk__key, DK__UNPAREN params)			\
 {									\
-	const struct dk__request dk__rq = {				\
+	struct dk__request dk__rq = {					\
 		.op = dk__op, .decl = &id##_op, .local = dk__local,	\
-		.key = dk__key, .flags = DK__BY_KEY, .way = DK__SLOW,	\
+		.key = dk__key, .flags = DK__BY_KEY,			\
 	};								\
 									\
 	return dk__##id##_slow(&dk__rq, DK__UNPAREN args);		\
@@ -382,14 +380,28 @@ static inline DK__UNUSED int						\
 id##_by_keyset(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 	       struct dk_keyset dk__ks, DK__UNPAREN params)		\
 {									\
-	const struct dk__request dk__rq = {				\
+	struct dk__request dk__rq = {					\
 		.op = dk__op, .decl = &id##_op, .local = dk__local,	\
-		.ks = dk__ks, .flags = DK__BY_KEYSET, .way = DK__SLOW,	\
+		.ks = dk__ks, .flags = DK__BY_KEYSET,			\
 	};								\
 									\
 	return dk__##id##_slow(&dk__rq, DK__UNPAREN args);		\
 }									\
 struct id##_args
+
+/* What dk__begin() did not find. The objects are listed here to be stored here only. */
+#define DK__FIND(id, how, args, objs)					\
+		const struct dk_obj *const dk__these[] = {		\
+			NULL, DK__UNPAREN objs				\
+		};							\
+									\
+		dk__err = dk__find(&dk__call, &dk__slot, dk__these + 1,	\
+				   DK__OBJS(dk__these), how);		\
+		if (dk__err > 0)					\
+			return dk__##id##_slow(&dk__rq, DK__UNPAREN args); \
+		if (dk__err)						\
+			return dk__err;					\
+		dk__entry = dk__call.entry;
 
 #ifdef __KERNEL__
 #define DK__OP_RCU(id, params, args)					\

@@ -1604,32 +1604,32 @@ public:
 	 */
 	int by_keyset(keyset ks, A... a)
 	{
-		return slow(request_by(ks, nullptr, dk::local()), a...);
+		dk__request rq = request_by(ks, nullptr, dk::local());
+
+		return slow(rq, a...);
 	}
 	int by_keyset_at(const handle &h, const dk_local &l, keyset ks, A... a)
 	{
-		return h ? slow(request_by(ks, h.get(), l), a...) : -ENOENT;
+		dk__request rq = request_by(ks, h.get(), l);
+
+		return h ? slow(rq, a...) : -ENOENT;
 	}
 	/* From inside a function: call by a keyset, or by the keys below its key. */
 	int redispatch(dk_call *from, keyset ks, A... a)
 	{
+		const bool may = dk__may_redispatch(from, &decl_);
 		const dk__entry *entry;
 		dk_call c;
 		dk__slot slot;
-		int way = DK__SLOW;
 
-		if (dk__may_redispatch(from, &decl_))
-			way = dk__begin(&c, &slot, &entry, from->op, &decl_, from->local, ks.bits,
-					0, DK__HOW_AGAIN);
-		if (__builtin_expect(way != DK__FAST, 0)) {
+		if (__builtin_expect(!may || !dk__begin(&c, &slot, &entry, from->op, &decl_,
+							from->local, ks.bits, 0, 0), 0)) {
 			dk__request rq{};
 
 			rq.decl = &decl_;
 			rq.from = from;
 			rq.ks = ks;
-			rq.way = way;
-			rq.how = DK__HOW_AGAIN;
-			return slow(rq, a...);
+			return may ? find(c, slot, rq, a...) : slow(rq, a...);
 		}
 		end at_end{ &slot };
 		return reinterpret_cast<function>(entry->fn)(&c, a...);
@@ -1753,13 +1753,12 @@ private:
 
 		rq.ks = ks;
 		rq.flags = DK__BY_KEYSET;
-		rq.way = DK__SLOW;
 		return rq;
 	}
 
 	/* Functions may throw. */
 	struct end {
-		const dk__slot *slot;
+		dk__slot *slot;
 		~end() { dk__end(slot, 0); }
 	};
 	struct leave {
@@ -1776,20 +1775,36 @@ private:
 		dk__slot slot;
 
 		collect(raw, true, all(), a...);
-		const int way = dk__begin(&c, &slot, &entry, known, rq.decl, rq.local,
-					  dk__merge(raw.bits, rq.local), 0,
-					  how | DK__HOW_MASKED);
-
-		if (__builtin_expect(way != DK__FAST, 0)) {
-			rq.way = way;
+		if (__builtin_expect(!dk__begin(&c, &slot, &entry, known, rq.decl, rq.local,
+						dk__merge(raw.bits, rq.local), 0,
+						how | DK__HOW_MASKED), 0)) {
 			rq.how = how | DK__HOW_MASKED;
-			return slow(rq, a...);
+			return find(c, slot, rq, a...);
 		}
 		end at_end{ &slot };
 		return reinterpret_cast<function>(entry->fn)(&c, a...);
 	}
 
-	__attribute__((__noinline__)) static int slow(const dk__request &rq, A... a)
+	/* What dk__begin() did not find. */
+	__attribute__((__noinline__)) static int find(dk_call &c, dk__slot &slot,
+						      dk__request &rq, A... a)
+	{
+		detail::objects<room(all())> objs;
+
+		collect(objs, true, all(), a...);
+		/* without the objects the slow path refuses the call */
+		int err = dk__find(&c, &slot, objs.data(), objs.size(), rq.how);
+		if (err < 0)
+			return objs.failed() ? -ENOMEM : err;
+		if (err) {
+			rq.flags |= DK__ASKED;
+			return slow(rq, a...);
+		}
+		end at_end{ &slot };
+		return objs.failed() ? -ENOMEM : reinterpret_cast<function>(c.entry->fn)(&c, a...);
+	}
+
+	__attribute__((__noinline__)) static int slow(dk__request &rq, A... a)
 	{
 		detail::objects<room(all())> objs;
 		dk_frame f;
@@ -1797,12 +1812,6 @@ private:
 		collect(objs, !rq.from || !(rq.from->flags & DK_CALL_BOXED), all(), a...);
 		if (objs.failed())
 			return -ENOMEM;
-		dk__slot slot;
-		if (rq.way == DK__OTHER_TABLE &&
-		    dk__find(&f.call, &slot, &rq, objs.data(), objs.size())) {
-			end at_end{ &slot };
-			return reinterpret_cast<function>(dk_call_fn(&f.call))(&f.call, a...);
-		}
 		if (int err = dk__call_enter(&f, &rq, objs.data(), objs.size()))
 			return err;
 		leave at_end{ &f };

@@ -21,42 +21,22 @@ static dk_boxed_fn_t dkc_unbox_of(const struct dk_frame *f)
 						dkc_impl_of(f->call.entry->reg)->op->unbox;
 }
 
-static int dkc_run_fast(struct dk_extract *x, struct dk_call *c, const struct dk__slot *slot)
-{
-	dk_boxed_fn_t unbox = dkc_impl_of(c->entry->reg)->op->unbox;
-	int err = unbox ? unbox(c, x->args) : -EPROTOTYPE;
-
-	dk__end(slot, x->rq.how);
-	return err;
-}
-
-/* Does a call that is no redispatch take the fast path, by one table or the other? */
-static bool dkc_begin_fast(struct dk_extract *x, struct dk_call *c, struct dk__slot *slot,
-			   const struct dk_obj *const *objs, unsigned int n)
-{
-	struct dk__request *rq = &x->rq;
-	struct dk_op *op = rq->op ? rq->op : dkc_load(rq->decl->op);
-	const struct dk__entry *e;
-
-	if (rq->from || rq->flags != DK__FROM_BOXED || !dkc_is_bound(op))
-		return false;
-	rq->how = rq->op ? DK__HOW_MASKED | DK__HOW_TYPED : DK__HOW_MASKED;
-	rq->way = dk__begin(c, slot, &e, op, rq->decl, rq->local,
-			    dk__merge(dk__raw(objs, n), rq->local), DK_CALL_BOXED, rq->how);
-	return rq->way == DK__FAST ||
-	       (rq->way == DK__OTHER_TABLE && dk__find(c, slot, rq, objs, n));
-}
-
 int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 		 unsigned int n)
 {
 	struct dk_frame f DK__NOT_SET;
+	struct dk__slot slot DK__NOT_SET;
 	dk_boxed_fn_t unbox;
-	struct dk__slot slot;
-	int err;
+	int err = dkc_fast_call(&f.call, &slot, &x->rq, DK_CALL_BOXED, objs, n);
 
-	if (dkc_begin_fast(x, &f.call, &slot, objs, n))
-		return dkc_run_fast(x, &f.call, &slot);
+	if (err < 0)
+		return err;
+	if (!err) {
+		unbox = dkc_impl_of(f.call.entry->reg)->op->unbox;
+		err = unbox ? unbox(&f.call, x->args) : -EPROTOTYPE;
+		dk__end(&slot, x->rq.how);
+		return err;
+	}
 	err = dk__call_enter(&f, &x->rq, objs, n);
 	if (err)
 		return err;

@@ -10,7 +10,7 @@
  */
 #include "registry.h"
 
-_Static_assert(sizeof(((struct dk_frame *)0)->gate) == DKC_GATE_ROOM * sizeof(u64),
+_Static_assert(sizeof(((struct dk__room *)0)->gate) == DKC_GATE_ROOM * sizeof(u64),
 	       "room for the gate");
 
 const struct dk__place dk__places[64] = {
@@ -465,51 +465,159 @@ static const struct dkc_row *dkc_row_set_aside(const struct dk_op *op,
 	return row;
 }
 
-/* The entry that serves by the index of the row of its device, or NULL. */
-static const struct dk__entry *dkc_find_other(const struct dkc_row *row, const struct dk_op *op,
-					      const struct dk__request *rq, u64 *ks,
-					      const struct dk_obj *const *objs, unsigned int n)
+/* Is the device of a call gone or offline? */
+static bool dkc_is_away(const struct dk_registry *reg, u64 ks, const struct dk_obj *const *objs,
+			unsigned int n)
 {
-	unsigned int id;
+	u32 device = dkc_device_of(reg->layout, ks, objs, n);
+	bool away = false;
 
-	if (row->devs)
-		row = dkc_row_of_device(row, dkc_device_of(op->reg->layout, *ks, objs, n));
-	if ((rq->how & DK__HOW_TYPED) &&
-	    row->sig != (dkc_load(rq->decl->sig_mark) ^ (uintptr_t)rq->decl->sig))
-		return NULL;
-	if (rq->how & DK__HOW_MASKED)
-		*ks &= row->shape->mask[dk__top_backend(*ks)];
-	id = row->shape->index[dkc_v1_index(*ks)];
-	return id < row->shape->direct ? NULL : dkc_row_ent(row, id);
+	if (device) {
+		dkc_read_lock();
+		away = !dkc_device_online(reg, device);
+		dkc_read_unlock();
+	}
+	return away;
 }
 
-int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk__request *rq,
-	     const struct dk_obj *const *objs, unsigned int n)
+/*
+ * The call of a fast slot leaves its read section for the gate, and does not need its row
+ * any more. Where slots are the gate, no call does. As dk__find(): a section of its caller's
+ * is for the slow path.
+ */
+#if defined(__KERNEL__) || defined(DK_BARE)
+static int dkc_slot_to_gate(struct dk_call *c, struct dk__slot *slot, int how)
 {
-	struct dk_op *op = rq->from ? rq->from->op : rq->op ? rq->op : dkc_load(rq->decl->op);
-	const struct dk_local *local = rq->from ? rq->from->local : rq->local;
-	u64 ks = rq->from ? rq->ks.bits : dk__merge(dk__raw(objs, n), local);
-	const struct dkc_row *row = (const void *)dk__keep(slot, op, rq->how);
-	const struct dk__entry *e = NULL;
-	bool counted;
+	int err = how & DK__HOW_IN_RCU ? 1 : 0;
 
-	if (!row)
-		return 0;
-	counted = row->kind == DKC_ROW_ASIDE;
-	if (counted)
-		row = dkc_row_set_aside(op, slot);
-	if (row && row->direct != DKC_NOT_DIRECT)
-		e = dkc_find_other(row, op, rq, &ks, objs, n);
-	if (!e) {
-		dk__end(slot, rq->how);
+	if (!err)
+		err = dkc_gate_enter(slot->room.gate, c->entry->reg, c->op);
+	if (err) {
+		dk__end(slot, how);
+		return err;
+	}
+	slot->room.entry = *c->entry;
+	c->entry = &slot->room.entry;
+	c->flags &= ~DK_CALL_IN_RCU;
+	slot->in_gate = 1;
+	dkc_section_ends();
+	dkc_read_unlock();
+	dkc_might_sleep();
+	return 0;
+}
+
+void dk__leave_gate(struct dk__slot *slot)
+{
+	dkc_gate_leave(slot->room.gate);
+}
+#else
+#define dkc_slot_to_gate(c, slot, how)	((void)(c), (void)(slot), (void)(how), 0)
+#endif
+
+/* As dk__look_up(), by the row of the call's device; why nothing serves, or 1. */
+static dkc_always_inline int dkc_look_up(struct dk_call *c, const struct dkc_row *row,
+					 u32 device, int how)
+{
+	u64 ks = c->ks.bits;
+	unsigned int id;
+
+	if ((how & DK__HOW_TYPED) &&
+	    row->sig != (dkc_load(c->decl->sig_mark) ^ (uintptr_t)c->decl->sig))
+		return 1;
+	row = dkc_row_of_device(row, device);
+	if (how & DK__HOW_MASKED)
+		ks &= row->shape->mask[dk__top_backend(ks)];
+	id = row->shape->index[dkc_v1_index(ks)];
+	if (dkc_likely(id >= row->shape->direct)) {
+		c->ks.bits = ks;
+		c->entry = dkc_row_ent(row, id);
 		return 0;
 	}
+	return id == DKC_ID_MISSING ? -ENOSYS : id == DKC_ID_AMBIGUOUS ? -ENOTUNIQ : 1;
+}
+
+/* What dk__find() finds, but where calls are counted, objects come in lists or a device is gone. */
+static dkc_noinline int dkc_find_seldom(struct dk_call *c, struct dk__slot *slot,
+					const struct dk_obj *const *objs, unsigned int n, int how)
+{
+	struct dk_op *op = c->op;
+	const struct dkc_row *row = dkc_slot_row(slot, op);
+	bool counted = row->kind == DKC_ROW_ASIDE;
+	u32 device = 0;
+	int err = 1;
+
 	if (counted)
-		dkc_stats_count(op, e->reg);
-	dk__fill(c, ks, e, op, rq->decl, local,
-		 (rq->flags & DK__FROM_BOXED ? DK_CALL_BOXED : 0) | DK__FLAGS);
-	dk__enter(slot, e);
-	return 1;
+		row = dkc_row_set_aside(op, slot);
+	if (row && row->direct != DKC_NOT_DIRECT) {
+		if (row->devs)
+			device = dkc_device_of(op->reg->layout, c->ks.bits, objs, n);
+		err = dkc_look_up(c, row, device, how);
+	}
+	if (err == -ENOSYS && dkc_is_away(op->reg, c->ks.bits, objs, n))
+		err = -ENODEV;
+	if (counted && err <= 0)
+		dkc_stats_count(op, err ? NULL : c->entry->reg);
+	if (err)
+		dk__end(slot, how);
+	else if (dkc_needs_gate(row->op_flags))
+		err = dkc_slot_to_gate(c, slot, how);
+	else
+		dk__enter(slot, c->entry);
+	return err;
+}
+
+/* The device of a call; false where a list is among the objects before it. */
+static dkc_always_inline bool dkc_plain_device(u64 ks, const struct dk_obj *const *objs,
+					       unsigned int n, u32 *device)
+{
+	u64 top = 1ULL << dk__top_backend(ks);
+	unsigned int i;
+
+	*device = 0;
+	for (i = 0; i < n; i++) {
+		if (!objs[i])
+			continue;
+		if (dkc_unlikely(objs[i]->flags == DK_OBJ_LIST))
+			return false;
+		if (objs[i]->ks.bits & top) {
+			*device = objs[i]->device;
+			break;
+		}
+	}
+	return true;
+}
+
+int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk_obj *const *objs,
+	     unsigned int n, int how)
+{
+	const struct dkc_row *row = dkc_slot_row(slot, c->op);
+	u32 device = 0;
+	bool known;
+	int err;
+
+	if (dkc_unlikely(!row))
+		return 1;
+	if (dkc_unlikely(row->direct == DKC_NOT_DIRECT)) {
+		dk__end(slot, how);
+		return 1;
+	}
+	if (dkc_unlikely(row->kind != DKC_ROW_FULL))
+		return dkc_find_seldom(c, slot, objs, n, how);
+	/* a sleepable call by the operator's own row needs none */
+	known = row->devs || !dkc_needs_gate(row->op_flags);
+	if (known && !dkc_plain_device(c->ks.bits, objs, n, &device))
+		return dkc_find_seldom(c, slot, objs, n, how);
+	err = dkc_look_up(c, row, device, how);
+	if (dkc_likely(!err)) {
+		if (dkc_needs_gate(row->op_flags))
+			return dkc_slot_to_gate(c, slot, how);
+		dk__enter(slot, c->entry);
+		return 0;
+	}
+	if (err > 0 || device || !known)
+		return dkc_find_seldom(c, slot, objs, n, how);
+	dk__end(slot, how);
+	return err;
 }
 
 /* In a read section: all that can be said against a call of the right type. */
@@ -528,9 +636,9 @@ static void dkc_fill(struct dk_frame *f, struct dkc_way *way)
 
 	c->ks.bits = way->ks;
 	/* the row's own entry does not outlast the read section */
-	f->entry.fn = way->fn;
-	f->entry.reg = way->reg;
-	c->entry = &f->entry;
+	f->room.entry.fn = way->fn;
+	f->room.entry.reg = way->reg;
+	c->entry = &f->room.entry;
 	f->boxed = dkc_boxed_of(dkc_impl_of(way->reg), way->fn);
 	if (f->boxed) {
 		c->flags |= DK_CALL_PACKED;
@@ -561,7 +669,7 @@ static int dkc_pass(struct dk_frame *f, struct dk_op *op, const struct dkc_row *
 		return 0;
 	}
 	f->state = DKC_CALL_IN_GATE;
-	err = dkc_gate_enter(f->gate, way->reg, op);
+	err = dkc_gate_enter(f->room.gate, way->reg, op);
 	dkc_section_ends();
 	dkc_read_unlock();
 	dkc_might_sleep();
@@ -582,7 +690,7 @@ static dkc_noinline void dkc_watch_call(struct dk_frame *f, struct dk_op *op,
 		dkc_stats_count(op, way->reg);
 		dkc_trace_call(call_enter, f, way);
 	} else if (missing) {
-		dkc_stats_count_missing(op);
+		dkc_stats_count(op, NULL);
 		dkc_trace_call(missing, op, way->ks, err);
 	}
 	if (!way->at_key && (!err || missing || err == -EXDEV))
@@ -669,8 +777,9 @@ static int dkc_redispatch(struct dk_frame *f, const struct dk__request *rq,
 	return dkc_enter(f, from->op, way);
 }
 
-int dk__call_enter(struct dk_frame *f, const struct dk__request *rq,
-		   const struct dk_obj *const *objs, unsigned int n)
+/* By all that is known of a call: the rules, hooks, layouts, boxed functions. */
+static dkc_noinline int dkc_enter_slowly(struct dk_frame *f, const struct dk__request *rq,
+					 const struct dk_obj *const *objs, unsigned int n)
 {
 	struct dkc_way way = {
 		.objs = objs, .n = n, .key = rq->key,
@@ -684,21 +793,56 @@ int dk__call_enter(struct dk_frame *f, const struct dk__request *rq,
 	return rq->op ? dkc_call_op(f, rq->op, rq, &way) : dkc_call_by_name(f, rq, &way);
 }
 
+/* A call that has begun goes on in a frame, which may be left in any order. */
+static int dkc_enter_begun(struct dk_frame *f, struct dk__slot *slot, int how)
+{
+	struct dk_call *c = &f->call;
+	int err;
+
+	if (!dkc_slots_are_gate()) {
+		f->state = how & DK__HOW_IN_RCU ? DKC_CALL_IN_CALLERS :
+			   c->flags & DK_CALL_IN_RCU ? DKC_CALL_IN_SECTION : DKC_CALL_IN_GATE;
+		return 0;
+	}
+	f->state = DKC_CALL_IN_GATE;
+	f->room.entry = *c->entry;
+	err = dkc_gate_enter(f->room.gate, c->entry->reg, c->op);
+	c->entry = &f->room.entry;
+	dk__end(slot, how);
+	return err;
+}
+
+int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
+		   const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dk__slot own DK__NOT_SET, *slot = dkc_slots_are_gate() ? &own : &f->slot;
+	int err = dkc_fast_call(&f->call, slot, rq, DK_CALL_FRAME, objs, n);
+
+	if (err < 0)
+		return err;
+	if (err)
+		return dkc_enter_slowly(f, rq, objs, n);
+	f->objs = objs;
+	f->n = n;
+	return dkc_enter_begun(f, slot, rq->how);
+}
+
 /* ---- without DK_OP() ---------------------------------------------------------------- */
 
 int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
 		  const struct dk_local *local, const struct dk_obj *const *objs,
 		  unsigned int n)
 {
-	return dk__call_enter(f, &(struct dk__request){ .decl = decl, .local = local },
-			      objs, n);
+	struct dk__request rq = { .decl = decl, .local = local };
+
+	return dk__call_enter(f, &rq, objs, n);
 }
 
 int dk_call_enter_op(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *decl,
 		     const struct dk_local *local, const struct dk_obj *const *objs,
 		     unsigned int n)
 {
-	const struct dk__request rq = { .op = op, .decl = decl, .local = local };
+	struct dk__request rq = { .op = op, .decl = decl, .local = local };
 
 	return dk__call_enter(f, &rq, objs, n);
 }
@@ -707,7 +851,7 @@ int dk_call_enter_key(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *d
 		      const struct dk_local *local, unsigned int key,
 		      const struct dk_obj *const *objs, unsigned int n)
 {
-	const struct dk__request rq = {
+	struct dk__request rq = {
 		.op = op, .decl = decl, .local = local, .key = key, .flags = DK__BY_KEY,
 	};
 
@@ -718,7 +862,7 @@ int dk_call_enter_keyset(struct dk_frame *f, struct dk_op *op, struct dk_op_decl
 			 const struct dk_local *local, struct dk_keyset ks,
 			 const struct dk_obj *const *objs, unsigned int n)
 {
-	const struct dk__request rq = {
+	struct dk__request rq = {
 		.op = op, .decl = decl, .local = local, .ks = ks, .flags = DK__BY_KEYSET,
 	};
 
@@ -729,7 +873,7 @@ int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 		       const struct dk_op_decl *decl, struct dk_keyset ks,
 		       const struct dk_obj *const *objs, unsigned int n)
 {
-	const struct dk__request rq = {
+	struct dk__request rq = {
 		.decl = (struct dk_op_decl *)decl, .from = from, .ks = ks,
 	};
 
@@ -739,7 +883,7 @@ int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 /* ---- from inside of a call ------------------------------------------------------------ */
 
 /* As dk_keyset_after() of dk_keyset_key(), without the way over the key. */
-struct dk_keyset dk_call_below(const struct dk_call *c)
+struct dk_keyset dk__call_below(const struct dk_call *c)
 {
 	const struct dk_layout *l = c->op->reg->layout;
 	unsigned int f = dkc_fls64((c->ks.bits & l->full) >> l->nb);
@@ -774,7 +918,7 @@ void dk_call_leave(struct dk_frame *f)
 	if (dkc_unlikely(f->state & DKC_CALL_FLAGS))
 		dkc_leave_watched(f);
 	if (f->state == DKC_CALL_IN_GATE) {
-		dkc_gate_leave(f->gate);
+		dkc_gate_leave(f->room.gate);
 	} else if (f->state == DKC_CALL_IN_SECTION) {
 		dkc_section_ends();
 		dkc_read_unlock();

@@ -27,7 +27,9 @@
  * gate			see struct dkc_inside below
  * dkc_section_is_gate()	does the read section of a call protect its provider, for an
  *			operator of these flags; dkc_slots_are_gate() does a slot of
- *			dk__begin(), for every operator; dkc_slot_keep() lets it keep a row
+ *			dk__begin(), for every operator; where neither does,
+ *			dkc_needs_gate(). dkc_slot_row() is the row that dk__begin() read,
+ *			or NULL; dkc_slot_keep() lets the slot keep another one
  * dkc_has_fast_calls()	may calls take the fast path at all
  * dkc_full_barrier()	orders all before it against all behind it;
  *			dkc_read_barrier() loads against loads
@@ -197,6 +199,8 @@ static inline void *dkc_get_zeroed(size_t size)
 
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
+#define dkc_needs_gate(flags)	(!dkc_section_is_gate(flags))
+#define dkc_slot_row(slot, op)	((void)(slot), dkc_deref((op)->row))
 #define dkc_slot_keep(slot, row)	((void)(slot), (void)(row))
 #define dkc_has_fast_calls()	true
 
@@ -326,6 +330,8 @@ struct dkc_counts {
 
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
+#define dkc_needs_gate(flags)	(!dkc_section_is_gate(flags))
+#define dkc_slot_row(slot, op)	((void)(slot), dkc_deref((op)->row))
 #define dkc_slot_keep(slot, row)	((void)(slot), (void)(row))
 #define dkc_has_fast_calls()	true
 
@@ -510,6 +516,9 @@ void dkc_retire_row(struct dkc_row *row);
 void dkc_synchronize(void);
 #define dkc_section_is_gate(flags)	((void)(flags), false)
 #define dkc_slots_are_gate()	true
+#define dkc_needs_gate(flags)	((void)(flags), false)
+#define dkc_slot_row(slot, op)						\
+	((const struct dkc_row *)((slot)->at ? (const char *)*(slot)->at - 1 : NULL))
 /* as in dk__begin() */
 #define dkc_slot_keep(slot, row)					\
 	do {								\

@@ -13,7 +13,7 @@ static const struct dkc_shape shape_of_none = {
 /* The rows that stand for something else than a table. */
 #define NO_TABLE(row_kind)						\
 	.shape = &shape_of_none, .kind = (row_kind),			\
-	.direct = (row_kind) == DKC_ROW_ASIDE ? DK__ASK : DKC_NOT_DIRECT
+	.direct = (row_kind) == DKC_ROW_ASIDE ? DKC_ASK : DKC_NOT_DIRECT
 
 const struct dkc_row dkc_row_undefined = { NO_TABLE(DKC_ROW_UNDEFINED) };
 const struct dkc_row dkc_row_gone = { NO_TABLE(DKC_ROW_GONE) };

@@ -240,7 +240,9 @@ enum dkc_entry_id {
 	DKC_ID_FIRST
 };
 
-#define DKC_NOT_DIRECT	256	/* no id is as great */
+/* Of a row from which no call is made by the id alone; no id is as great. */
+#define DKC_NOT_DIRECT	256	/* the slow path serves */
+#define DKC_ASK		257	/* dk__find() does, too */
 
 enum dkc_row_kind {
 	DKC_ROW_FULL,
@@ -276,7 +278,7 @@ struct dkc_row {
 	};
 	const struct dkc_shape *shape;
 	const struct dkc_devtab *devs;	/* whose rows go before this one, or NULL */
-	u32 direct;		/* DKC_NOT_DIRECT: a call has to ask more than the id */
+	u32 direct;		/* or DKC_NOT_DIRECT, DKC_ASK */
 	u16 n;
 	u8 kind;
 	u8 op_flags;		/* the class of the call is that of its row */
@@ -998,10 +1000,8 @@ void dkc_calls_restart_ops(struct dk_registry *reg);
 /* Before one leaves the list that it is in: sums continue after it. */
 void dkc_calls_leave_block(const struct dkc_block *b);
 void dkc_calls_leave_provider(const struct dkc_provider *prov);
-/* Count a call, served by @r; who is inside keeps both. */
+/* Count a call that @r serves, or NULL: that nothing serves. The call keeps both. */
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
-/* One that nothing served. */
-void dkc_stats_count_missing(const struct dk_op *op);
 
 /* call.c and hook.c: state of a struct dk_frame */
 enum dkc_call_state {
@@ -1064,6 +1064,42 @@ static inline const struct dkc_args *dkc_args_of(const struct dk_op *op)
 	/* pairs with dkc_publish() of op->row */
 	dkc_read_barrier();
 	return dkc_deref(op->args);
+}
+
+/*
+ * Take the fast path from inside of the library; as dk__find(). A request for which it has
+ * no answer says that it was asked.
+ */
+static dkc_always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *slot,
+					   struct dk__request *rq, u32 flags,
+					   const struct dk_obj *const *objs, unsigned int n)
+{
+	const struct dk_call *from = rq->from;
+	const struct dk_local *local = rq->local;
+	const struct dk__entry *e;
+	struct dk_op *op;
+	u64 ks;
+
+	if (rq->flags & (DK__ASKED | DK__BY_KEY | DK__BY_KEYSET))
+		return 1;
+	if (from) {
+		if (!dk__may_redispatch(from, rq->decl))
+			return 1;
+		rq->how = dk__how_again(from);
+		flags &= ~DK_CALL_BOXED;	/* as @from is not */
+		op = from->op;
+		local = from->local;
+		ks = rq->ks.bits;
+	} else {
+		rq->how |= rq->op ? DK__HOW_MASKED | DK__HOW_TYPED : DK__HOW_MASKED;
+		op = rq->op ? rq->op : dkc_load(rq->decl->op);
+		ks = dk__merge(dk__raw(objs, n), local);
+	}
+	if (!op)
+		return 1;
+	rq->flags |= DK__ASKED;
+	return dk__begin(c, slot, &e, op, rq->decl, local, ks, flags, rq->how) ? 0 :
+	       dk__find(c, slot, objs, n, rq->how);
 }
 
 /* hook.c: tell of a call that was entered, or that nothing serves. */

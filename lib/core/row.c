@@ -52,11 +52,12 @@ static void dkc_row_fill(const struct dk_op *op, struct dkc_row *row)
 	}
 }
 
-/* May calls be made by the index of the row alone? */
-static bool dkc_has_fast_path(const struct dk_op *op)
+/* From which id on calls are made as it is. */
+static u32 dkc_direct(const struct dk_op *op, const struct dkc_shape *s)
 {
-	return op->reg->v1 && !(op->flags & DK_OP_SAME_DEVICE) &&
-	       (dkc_section_is_gate(op->flags) || dkc_slots_are_gate());
+	if (!op->reg->v1 || (op->flags & DK_OP_SAME_DEVICE))
+		return DKC_NOT_DIRECT;
+	return dkc_needs_gate(op->flags) ? DKC_ASK : s->direct;
 }
 
 /* One row, of the operator without a device or with one. */
@@ -75,7 +76,7 @@ static struct dkc_row *dkc_row_build_one(struct dk_op *op, const struct dkc_devi
 	row->op_flags = op->flags;
 	row->sig = dkc_op_sig(op);
 	row->n = s->n;
-	row->direct = dkc_has_fast_path(op) ? s->direct : DKC_NOT_DIRECT;
+	row->direct = dkc_direct(op, s);
 	dkc_row_fill(op, row);
 	return row;
 }
@@ -199,7 +200,7 @@ struct dkc_row *dkc_row_build(struct dk_op *op, bool may_sleep)
 	err = dkc_devtab_build(op, row, may_sleep, &tab);
 	row->devs = tab;
 	if (tab && row->direct != DKC_NOT_DIRECT)
-		row->direct = DK__ASK;
+		row->direct = DKC_ASK;
 	if (!err)
 		return row;
 	dkc_row_discard(op->reg, row);

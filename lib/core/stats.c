@@ -70,18 +70,7 @@ void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 	dkc_read_lock();
 	s = dkc_stats_of(op);
 	if (s)
-		dkc_stats_add(op, s, dkc_counter_of(op, r));
-	dkc_read_unlock();
-}
-
-void dkc_stats_count_missing(const struct dk_op *op)
-{
-	const struct dkc_stats *s;
-
-	dkc_read_lock();
-	s = dkc_stats_of(op);
-	if (s)
-		dkc_stats_add(op, s, dkc_load_acquire(op->missing));
+		dkc_stats_add(op, s, r ? dkc_counter_of(op, r) : dkc_load_acquire(op->missing));
 	dkc_read_unlock();
 }
 

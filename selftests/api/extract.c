@@ -20,6 +20,9 @@ DK_OP(listed, "extract::listed",
 DK_OP(randn, "extract::randn",
 	(struct dk_generator *g, struct dk_obj *x, u64 *ks), (g, x, ks),
 	(DK_GENERATOR(g), x));
+DK_OP(named, "extract::named",
+	(struct dk_generator *g, struct dk_obj *x, u64 *ks), (g, x, ks),
+	(DK_GENERATOR(g), x));
 DK_OP(kinds, "extract::kinds",
 	(struct tensor *t, bool b, __s8 i8, u16 u16_, s64 i64, const char *s,
 	 int *result), (t, b, i8, u16_, i64, s, result), (t ? &t->dk : NULL));
@@ -303,6 +306,39 @@ static void generators_behind_a_function(void)
 	end(op);
 }
 
+static int named_below_it(struct dk_call *c, struct dk_generator *g, struct dk_obj *x, u64 *ks)
+{
+	return named_below(c, g, x, ks);
+}
+
+/* A redispatch with boxed arguments keeps how its call was made: its generator counts. */
+static void generators_behind_a_boxed_function(void)
+{
+	static const struct dk_impl impls[] = {
+		DK_IMPL(named, DK_CPU, randn_served),
+		DK_IMPL(named, DK_AUTOGRAD_CUDA, named_below_it),
+		DK_IMPL_BOXED(named, DK_TRACER, randn_traced_boxed),
+	};
+	static const struct dk_impl card[] = { DK_IMPL(named, DK_DENSE, randn_served) };
+	static struct dk_provider me = DK_PROVIDER("extract_named");
+	struct dk_local all = t_no_local();
+	struct dk_generator g;
+	struct dk_obj x;
+	u64 ks = 0;
+	u32 number;
+
+	x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU) | DK_KEY_BITS(DK_TRACER));
+	CHECK_OK(dk_provider_register(&me, &t_why));
+	CHECK_OK(dk_op_define(&me, &named_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
+	CHECK_OK(dk_device_register(&me, DK_BACKEND_CUDA, "extract", NULL, card, 1, &number,
+				    &t_why));
+	g.dk = dk_obj_on(DK_BACKEND_CUDA, number);
+	CHECK_OK(named_in(&all, &g, &x, &ks));
+	CHECK_INT(served_by, number);
+	CHECK_OK(dk_provider_unregister(&me));
+}
+
 static int how_many(struct dk_call *c, void *args)
 {
 	served_by = dk_call_frame(c)->n;
@@ -459,6 +495,7 @@ T_SUITE(extract,
 	T(lists_as_parameters),
 	T(generators_in_unboxed_calls),
 	T(generators_behind_a_function),
+	T(generators_behind_a_boxed_function),
 	T(many_parameters),
 	T(number_of_objects),
 	T(values_in_and_out),
