@@ -46,16 +46,26 @@ verdict() {
 
 commands() { grep -c '^> ' "$1"; }
 
+# How many commands each has. To start a program takes long in an emulated machine.
+declare -A num_commands
+while IFS=: read -r file n; do
+	num_commands[$file]=$n
+done < <(cd "$vectors" && grep -c '^> ' "${files[@]}" /dev/null)
+
 check_all() { # REMARK FILE...
-	local remark=$1 file want got
+	local remark=$1 file want lines
 	shift
 	for file; do
-		want="ok $(commands "$vectors/$file") commands checked"
-		got=$(verdict "$vectors/$file")
-		if [ "$got" = "$want" ]; then
-			pass "$file, $(commands "$vectors/$file") commands$remark"
+		want="ok ${num_commands[$file]} commands checked"
+		mapfile lines <"$vectors/$file"
+		exec 3<>$dev
+		printf '%s' "${lines[@]}" >&3
+		mapfile -t lines <&3
+		exec 3>&-
+		if [ "${lines[*]}" = "$want" ]; then
+			pass "$file, ${num_commands[$file]} commands$remark"
 		else
-			fail "$file$remark" "$got"
+			fail "$file$remark" "${lines[*]}"
 		fi
 	done
 }
