@@ -50,8 +50,8 @@ DK_BOXED(parcel, on_autograd_boxed, on_autograd);
 static const struct dk_impl impls[] = {
 	DK_IMPL(parcel, DK_CPU, on_cpu),
 	DK_IMPL(parcel, DK_AUTOGRAD, on_autograd),
-
 };
+
 static const struct dk_impl fallback = DK_FALLBACK(DK_TRACER, on_all);
 
 static void begin_in(unsigned int flags, const struct dk_op_decl *decl)

@@ -427,7 +427,7 @@ static void fork_and_free(unsigned int retired)
 	CHECK_INT(status, 0);
 }
 
-static const struct dk_impl aboves[] = { DK_IMPL(dive, DK_CPU, dive_here) };
+static const struct dk_impl of_here[] = { DK_IMPL(dive, DK_CPU, dive_here) };
 
 /* A call in another thread keeps a table, and others wait for a grace period. */
 static void forked_beside_a_long_call(void)
@@ -445,17 +445,17 @@ static void forked_beside_a_long_call(void)
 	while (!w_load_acquire(is_in))
 		sched_yield();
 	at_bottom = NULL;
-	CHECK_OK(dk_impls_register(&elsewhere, aboves, 1, &t_why));
-	CHECK_OK(dk_impls_unregister(&elsewhere, aboves, &t_why));
+	CHECK_OK(dk_impls_register(&elsewhere, of_here, 1, &t_why));
+	CHECK_OK(dk_impls_unregister(&elsewhere, of_here, &t_why));
 	CHECK_INT(dk_test_retired(), 1);
-	CHECK_OK(dk_impls_register(&elsewhere, aboves, 1, &t_why));
+	CHECK_OK(dk_impls_register(&elsewhere, of_here, 1, &t_why));
 	n = dk_test_retired();
 	CHECK(n > 1);
 	fork_and_free(n);
 	CHECK_INT(dk_test_retired(), n);
 	w_store_release(let_go, 1);
 	pthread_join(thread, NULL);
-	CHECK_OK(dk_impls_unregister(&elsewhere, aboves, &t_why));
+	CHECK_OK(dk_impls_unregister(&elsewhere, of_here, &t_why));
 	CHECK_INT(dk_test_retired(), 0);
 	end();
 }
@@ -474,7 +474,7 @@ static void forked_before_it_is_freed(void)
 
 	begin();
 	CHECK_OK(dk_provider_drain(&prov));
-	CHECK_OK(dk_impls_register(&elsewhere, aboves, 1, &t_why));
+	CHECK_OK(dk_impls_register(&elsewhere, of_here, 1, &t_why));
 	in_batch = dk_test_retired();
 	CHECK(in_batch);
 	is_in = 0;
@@ -484,15 +484,15 @@ static void forked_before_it_is_freed(void)
 	while (!w_load_acquire(is_in))
 		sched_yield();
 	at_grace_over = NULL;
-	CHECK_OK(dk_impls_register(&prov, aboves, 1, &t_why));
+	CHECK_OK(dk_impls_register(&prov, of_here, 1, &t_why));
 	n = dk_test_retired();
 	CHECK(n > in_batch);
 	fork_and_free(n - in_batch);
 	w_store_release(let_go, 1);
 	pthread_join(thread, NULL);
 	CHECK_INT(dk_test_retired(), n - in_batch);
-	CHECK_OK(dk_impls_unregister(&prov, aboves, &t_why));
-	CHECK_OK(dk_impls_unregister(&elsewhere, aboves, &t_why));
+	CHECK_OK(dk_impls_unregister(&prov, of_here, &t_why));
+	CHECK_OK(dk_impls_unregister(&elsewhere, of_here, &t_why));
 	CHECK_INT(dk_test_retired(), 0);
 	end();
 }
