@@ -64,6 +64,8 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb,
 		dkc_mutex_unlock(&reg->lock);
 		cond_resched();
 	} while (err == -EAGAIN);
+	if (err == -ENOMEM)
+		dk_nl_deny(cb->extack, NULL, "no memory for the list of operators", -ENOMEM);
 	/* what is too long for an empty part is too long for all */
 	return err && (err != -EMSGSIZE || !skb->len) ? err : skb->len;
 }

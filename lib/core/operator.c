@@ -273,35 +273,33 @@ static bool dkc_op_fits_again(const struct dk_op *op, u64 sig, unsigned int flag
 	       (flags == DKC_ANY_CLASS || !((op->flags ^ flags) & DK_OP_ATOMIC));
 }
 
-/* Take an operator that was replaced earlier out of the list, or return NULL. */
-static struct dk_op *dkc_op_replaced(const struct dk_op *op, u64 sig, unsigned int flags)
+/*
+ * One for a name that no operator has now. Declarations point to an operator for ever, so
+ * that those of a name are as many as the signatures and classes that it was called with:
+ * one that was replaced earlier and fits is used again.
+ */
+static struct dk_op *dkc_op_fresh(struct dk_registry *reg, const char *name, u64 sig,
+				  unsigned int flags)
 {
-	struct dk_op **p = &op->reg->stale, *old;
+	struct dk_op **p = &reg->stale, *old;
 
 	for (; (old = *p); p = &old->next)
-		if (dkc_streq(old->name, op->name) && dkc_op_fits_again(old, sig, flags)) {
-			*p = old->next;
-			old->next = NULL;
-			return old;
-		}
-	return NULL;
+		if (dkc_streq(old->name, name) && dkc_op_fits_again(old, sig, flags))
+			break;
+	if (!old)
+		return dkc_op_new(reg, name);
+	if (dkc_optab_reserve(reg))
+		return NULL;
+	*p = old->next;
+	old->next = NULL;
+	dkc_store(old->stale, false);
+	return old;
 }
 
-/*
- * Declarations point to an operator for ever, so that those of a name are as many as the
- * signatures and classes that it was called with: one that comes again is used again.
- */
 static struct dk_op *dkc_op_replace(struct dk_op *op, u64 sig, unsigned int flags)
 {
-	struct dk_op *fresh;
+	struct dk_op *fresh = dkc_op_fresh(op->reg, op->name, sig, flags);
 
-	if (dkc_optab_reserve(op->reg))
-		return NULL;
-	fresh = dkc_op_replaced(op, sig, flags);
-	if (fresh)
-		dkc_store(fresh->stale, false);
-	else
-		fresh = dkc_op_new(op->reg, op->name);
 	if (!fresh)
 		return NULL;
 	dkc_stats_withdraw_op(op);
@@ -354,15 +352,18 @@ static bool dkc_op_takes(const struct dk_op *op, const struct dk_op_decl *decl)
 struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
 			    struct dk_op *op, unsigned int flags)
 {
+	u64 sig;
+
+	if (op && !dkc_op_replaceable(op))
+		return op;
+	sig = dkc_sig_hash(decl->sig);
 	if (!op) {
-		op = dkc_op_new(reg, decl->name);
+		op = dkc_op_fresh(reg, decl->name, sig, flags);
 		if (op)
 			dkc_op_show(op);
 		return op;
 	}
-	if (dkc_op_replaceable(op) && !dkc_op_fits_again(op, dkc_sig_hash(decl->sig), flags))
-		return dkc_op_replace(op, dkc_sig_hash(decl->sig), flags);
-	return op;
+	return dkc_op_fits_again(op, sig, flags) ? op : dkc_op_replace(op, sig, flags);
 }
 
 /* For the end of a registry: nobody reads any more. */
@@ -772,12 +773,19 @@ static dkc_noinline int dkc_refuse_schema_name(const struct dk_op_decl *decl,
 int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		   struct dk_diag *why)
 {
+	u32 i;
+
 	if (decl->size != sizeof(*decl))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
 	if (flags & ~(DK_OP_ATOMIC | DK_OP_SAME_DEVICE))
 		return dkc_refuse(why, DK_WHY_BAD_FLAGS, decl->name);
 	if (!dkc_name_ok(decl->name))
 		return dkc_refuse(why, DK_WHY_BAD_NAME, decl->name);
+	if (decl->param && decl->num_params > DKC_MAX_PARAMS)
+		return dkc_refuse(why, DK_WHY_SCHEMA_ARGS, decl->name);
+	for (i = 0; decl->param && i < decl->num_params; i++)
+		if (!decl->param[i].name)
+			return dkc_refuse(why, DK_WHY_BAD_NAME, "");
 	if (!decl->schema)
 		return 0;
 	if (!dkc_schema_named(decl->schema, decl->name))

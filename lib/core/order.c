@@ -2,17 +2,20 @@
 /*
  * The operators by name, for lists: an array that the first list makes, and that
  * follows what is registered and unregistered from then on. New operators are appended
- * and put in their places by the next list, some in each hold of the lock. Where there is
- * no memory for a longer array it is freed, and the next list makes it again.
+ * and put in their places by the next list, some in each hold of the lock. The array is
+ * freed where there is no memory for a longer one, or when many operators leave between two
+ * lists, and the next list makes it again.
  */
 #include "registry.h"
 
 #define DKC_ORDER_BATCH	32	/* put in their places by one pass over the array */
+#define DKC_ORDER_LEAVING	16	/* taken out between two lists, each by a pass */
 
 struct dkc_order {
 	u32 sorted;
 	u32 num;		/* with those after @sorted, which are in no order */
 	u32 room;
+	u32 left;		/* taken out since the last list */
 	struct dk_op *op[];
 };
 
@@ -80,11 +83,12 @@ void dkc_order_remove(const struct dk_op *op)
 	if (!o)
 		return;
 	i = dkc_place_in(o->op, o->sorted, op->name);
-	if (i < o->sorted && o->op[i] == op)
-		o->sorted--;
-	else
-		for (i = o->sorted; o->op[i] != op; i++)
-			;
+	if (i == o->sorted || o->op[i] != op || o->left++ == DKC_ORDER_LEAVING) {
+		dkc_free(o);
+		op->reg->order = NULL;
+		return;
+	}
+	o->sorted--;
 	memmove(&o->op[i], &o->op[i + 1], (--o->num - i) * sizeof(o->op[0]));
 }
 
@@ -120,6 +124,7 @@ int dkc_order_some(struct dk_registry *reg, u32 n)
 	if (!o)
 		return -ENOMEM;
 	reg->order = o;
+	o->left = 0;
 	for (; n && o->sorted < o->num; n -= some) {
 		some = o->num - o->sorted;
 		if (some > DKC_ORDER_BATCH)

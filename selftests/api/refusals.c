@@ -390,6 +390,7 @@ static void from_inside(void)
 
 static void operators(void)
 {
+	static const struct dk_param nameless = { .kind = DK_ARG_OBJECT, .size = sizeof(void *) };
 	struct dk_op_decl bad;
 	struct dk_op *op;
 
@@ -408,6 +409,13 @@ static void operators(void)
 	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, BAD_NAME, "");
 	bad.name = "r::new op";
 	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, BAD_NAME, "r::new op");
+	bad = r_new;
+	bad.param = &nameless;
+	bad.num_params = 1;
+	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, BAD_NAME, "");
+	/* refuses: dk_op_define EINVAL SCHEMA_ARGS */
+	bad.num_params = 65;
+	REFUSED(dk_op_define(&r_a, &bad, 0, &t_why), EINVAL, SCHEMA_ARGS, "r::new");
 	/* refuses: dk_op_define EINVAL UNREGISTERED */
 	REFUSED(dk_op_define(&r_none, &r_new, 0, &t_why), EINVAL, UNREGISTERED,
 		"none");

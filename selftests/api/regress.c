@@ -3,6 +3,7 @@
  * Bugs that a review found, one test each, so that they stay away. Those that
  * need threads are in regress_threads.c.
  */
+#include "alloc.h"
 #include "test.h"
 
 DK_OP(typed, "regress::typed", (struct dk_obj *x, int *who), (x, who), (x));
@@ -412,6 +413,30 @@ static void name_is_free_when_all_have_left(void)
 	CHECK_OK(retyped(&cpu, &other));
 	CHECK_INT(typed(&cpu, &who), -EPROTOTYPE);
 	end_default();
+}
+
+/* An operator that was replaced is there for the next one that fits, whoever came between. */
+static void replaced_operators_are_used_again(void)
+{
+	static const struct dk_impl first[] = { DK_IMPL(typed, DK_CPU, typed_1) };
+	static const struct dk_impl second[] = { DK_IMPL(retyped, DK_CPU, retyped_3) };
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	long allocs = 0;
+	int who = 0, i;
+
+	for (i = 0; i < 4; i++) {
+		begin_default();
+		CHECK_OK(dk_op_define(&me, &typed_op, 0, &t_why));
+		CHECK_OK(dk_impls_register(&me, first, 1, &t_why));
+		CHECK_OK(typed(&cpu, &who));
+		end_default();
+		begin_default();
+		CHECK_OK(dk_impls_register(&me, second, 1, &t_why));
+		end_default();
+		if (i > 1)
+			CHECK_INT(dk_test_allocs(), allocs);
+		allocs = dk_test_allocs();
+	}
 }
 
 /* ---- layouts -------------------------------------------------------------- */
@@ -953,6 +978,7 @@ T_SUITE(regress,
 	T(types_are_compared_by_handle),
 	T(refused_table_gives_no_signature),
 	T(name_is_free_when_all_have_left),
+	T(replaced_operators_are_used_again),
 	T(local_state_of_another_layout),
 	T(default_registry_is_not_freed),
 	T(unknown_flags_of_a_registry),
