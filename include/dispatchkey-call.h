@@ -315,7 +315,7 @@ void dk_call_leave(struct dk_frame *f) DK__HOT;
  */
 const char *dk_call_error_text(int error);
 
-/* The same of a call that may be of another layout than v1. */
+/* dk_call_below() of a call that may be of another layout than v1. */
 struct dk_keyset dk__call_below(const struct dk_call *c);
 
 /**

@@ -192,7 +192,7 @@ DK__ALWAYS_INLINE unsigned long dk__top_backend(__u64 ks)
 
 /* ---- a call ---------------------------------------------------------------------- */
 
-/* How dk__begin() looks a function up; constants. */
+/* How dk__begin() looks a function up; constants but for a redispatch in the kernel. */
 enum dk__how {
 	DK__HOW_MASKED = 1,		/* without keys that fall through; not a redispatch */
 	DK__HOW_TYPED = 2,		/* the operator may be of another type than the caller's */

@@ -151,7 +151,8 @@
  * @args: their names in parentheses
  * @objs: what it dispatches on, in parentheses, in order: pointers to struct
  *	dk_obj, of which NULL is an absent one, DK_LIST(), DK_LIST_OF(),
- *	DK_GENERATOR(), and dk_list_obj() of a struct dk_list
+ *	DK_GENERATOR(), and dk_list_obj() of a struct dk_list. They may be evaluated more
+ *	than once for a call, and must neither sleep nor call the dispatcher.
  *
  * One line in a header, which must be the same in a whole program or module,
  * makes what is below. (Of two lines with one @id that differ, the linker takes

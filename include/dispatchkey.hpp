@@ -1761,6 +1761,15 @@ private:
 		dk__slot *slot;
 		~end() { dk__end(slot, 0); }
 	};
+	/* Collecting objects may throw, too, when dk__begin() may have had no slot. */
+	struct end_of_begun {
+		dk__slot *slot;
+		~end_of_begun()
+		{
+			if (slot && slot->at)
+				dk__end(slot, 0);
+		}
+	};
 	struct leave {
 		dk_frame *f;
 		~leave() { dk_call_leave(f); }
@@ -1791,17 +1800,23 @@ private:
 	{
 		detail::objects<room(all())> objs;
 
-		collect(objs, true, all(), a...);
-		/* without the objects the slow path refuses the call */
+		{
+			end_of_begun at_end{ &slot };
+
+			collect(objs, true, all(), a...);
+			if (objs.failed())
+				return -ENOMEM;
+			at_end.slot = nullptr;
+		}
 		int err = dk__find(&c, &slot, objs.data(), objs.size(), rq.how);
 		if (err < 0)
-			return objs.failed() ? -ENOMEM : err;
+			return err;
 		if (err) {
 			rq.flags |= DK__ASKED;
 			return slow(rq, a...);
 		}
 		end at_end{ &slot };
-		return objs.failed() ? -ENOMEM : reinterpret_cast<function>(c.entry->fn)(&c, a...);
+		return reinterpret_cast<function>(c.entry->fn)(&c, a...);
 	}
 
 	__attribute__((__noinline__)) static int slow(dk__request &rq, A... a)

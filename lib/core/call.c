@@ -245,7 +245,7 @@ static int dkc_why_none(const struct dkc_row *row, unsigned int id, bool away)
 
 /*
  * Has a declaration another signature than this one? One that was compared and fits keeps
- * a mark for it, by which a call by handle and a redispatch take the fast path. The mark is
+ * a mark for it, by which a call by handle takes the fast path. The mark is
  * of the address of the text, too, in case that a copy of the declaration has another one.
  */
 static bool dkc_is_other_sig(struct dk_op_decl *decl, u64 sig)
@@ -450,6 +450,7 @@ static inline int dkc_find_typed(struct dk_op *op, const struct dkc_row *row,
  * more is wanted of a call than its count.
  */
 static const struct dkc_row *dkc_row_set_aside(const struct dk_op *op,
+					       const struct dkc_row *aside,
 					       const struct dk__slot *slot)
 {
 	const struct dk_registry *reg = op->reg;
@@ -462,7 +463,8 @@ static const struct dkc_row *dkc_row_set_aside(const struct dk_op *op,
 		row = dkc_deref(op->base);
 		dkc_slot_keep(slot, row);
 	} while (dkc_unlikely(dkc_deref(op->base) != row));
-	return row;
+	/* a definition in the making publishes one after the other */
+	return row && row->op_flags == aside->op_flags ? row : NULL;
 }
 
 /* Is the device of a call gone or offline? */
@@ -482,8 +484,7 @@ static bool dkc_is_away(const struct dk_registry *reg, u64 ks, const struct dk_o
 
 /*
  * The call of a fast slot leaves its read section for the gate, and does not need its row
- * any more. Where slots are the gate, no call does. As dk__find(): a section of its caller's
- * is for the slow path.
+ * any more. Returns 1 if the section is the caller's: the slow path reports that mistake.
  */
 #if defined(__KERNEL__) || defined(DK_BARE)
 static int dkc_slot_to_gate(struct dk_call *c, struct dk__slot *slot, int how)
@@ -527,7 +528,7 @@ static dkc_always_inline int dkc_look_up(struct dk_call *c, const struct dkc_row
 	row = dkc_row_of_device(row, device);
 	if (how & DK__HOW_MASKED)
 		ks &= row->shape->mask[dk__top_backend(ks)];
-	id = row->shape->index[dkc_v1_index(ks)];
+	id = row->shape->index[dkc_v1_index(ks & DK_FULL)];
 	if (dkc_likely(id >= row->shape->direct)) {
 		c->ks.bits = ks;
 		c->entry = dkc_row_ent(row, id);
@@ -536,7 +537,7 @@ static dkc_always_inline int dkc_look_up(struct dk_call *c, const struct dkc_row
 	return id == DKC_ID_MISSING ? -ENOSYS : id == DKC_ID_AMBIGUOUS ? -ENOTUNIQ : 1;
 }
 
-/* What dk__find() finds, but where calls are counted, objects come in lists or a device is gone. */
+/* dk__find() where calls are counted, objects come in lists, or a device may be gone. */
 static dkc_noinline int dkc_find_seldom(struct dk_call *c, struct dk__slot *slot,
 					const struct dk_obj *const *objs, unsigned int n, int how)
 {
@@ -547,7 +548,7 @@ static dkc_noinline int dkc_find_seldom(struct dk_call *c, struct dk__slot *slot
 	int err = 1;
 
 	if (counted)
-		row = dkc_row_set_aside(op, slot);
+		row = dkc_row_set_aside(op, row, slot);
 	if (row && row->direct != DKC_NOT_DIRECT) {
 		if (row->devs)
 			device = dkc_device_of(op->reg->layout, c->ks.bits, objs, n);
@@ -555,14 +556,16 @@ static dkc_noinline int dkc_find_seldom(struct dk_call *c, struct dk__slot *slot
 	}
 	if (err == -ENOSYS && dkc_is_away(op->reg, c->ks.bits, objs, n))
 		err = -ENODEV;
-	if (counted && err <= 0)
-		dkc_stats_count(op, err ? NULL : c->entry->reg);
+	if (counted && err < 0)
+		dkc_stats_count(op, NULL);
 	if (err)
 		dk__end(slot, how);
 	else if (dkc_needs_gate(row->op_flags))
 		err = dkc_slot_to_gate(c, slot, how);
 	else
 		dk__enter(slot, c->entry);
+	if (counted && !err)
+		dkc_stats_count(op, c->entry->reg);
 	return err;
 }
 
@@ -570,10 +573,13 @@ static dkc_noinline int dkc_find_seldom(struct dk_call *c, struct dk__slot *slot
 static dkc_always_inline bool dkc_plain_device(u64 ks, const struct dk_obj *const *objs,
 					       unsigned int n, u32 *device)
 {
-	u64 top = 1ULL << dk__top_backend(ks);
+	u64 top = ks & DK_BACKEND_MASK;
 	unsigned int i;
 
 	*device = 0;
+	if (!top)
+		return true;
+	top = 1ULL << dk__top_bit(top);
 	for (i = 0; i < n; i++) {
 		if (!objs[i])
 			continue;
@@ -603,7 +609,7 @@ int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk_obj *cons
 	}
 	if (dkc_unlikely(row->kind != DKC_ROW_FULL))
 		return dkc_find_seldom(c, slot, objs, n, how);
-	/* a sleepable call by the operator's own row needs none */
+	/* where devices have no functions, a sleepable call does not need its device */
 	known = row->devs || !dkc_needs_gate(row->op_flags);
 	if (known && !dkc_plain_device(c->ks.bits, objs, n, &device))
 		return dkc_find_seldom(c, slot, objs, n, how);
@@ -614,7 +620,7 @@ int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk_obj *cons
 		dk__enter(slot, c->entry);
 		return 0;
 	}
-	if (err > 0 || device || !known)
+	if (err == -ENOSYS && (device || !known))
 		return dkc_find_seldom(c, slot, objs, n, how);
 	dk__end(slot, how);
 	return err;
@@ -816,7 +822,8 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 		   const struct dk_obj *const *objs, unsigned int n)
 {
 	struct dk__slot own DK__NOT_SET, *slot = dkc_slots_are_gate() ? &own : &f->slot;
-	int err = dkc_fast_call(&f->call, slot, rq, DK_CALL_FRAME, objs, n);
+	u32 flags = rq->flags & DK__FROM_BOXED ? DK_CALL_FRAME | DK_CALL_BOXED : DK_CALL_FRAME;
+	int err = dkc_fast_call(&f->call, slot, rq, flags, objs, n);
 
 	if (err < 0)
 		return err;

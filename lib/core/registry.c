@@ -139,6 +139,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->layout = l;
 	reg->flags = flags;
 	reg->v1 = !l->trimmed && l->nb == DK_NUM_BACKENDS && l->full == DK_FULL &&
+		  l->role[DKC_ROLE_PYTHON_DISPATCHER] == DK_PYTHON_DISPATCHER &&
 		  l->per_backend == DK_PER_BACKEND_MASK >> (DK_NUM_BACKENDS - 1);
 	reg->easel = dkc_easel_make(l);
 	reg->stock = dkc_alloc(entries * sizeof(*reg->stock));

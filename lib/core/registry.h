@@ -1091,6 +1091,9 @@ static dkc_always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *s
 		local = from->local;
 		ks = rq->ks.bits;
 	} else {
+		/* without a signature there is nothing to compare */
+		if (rq->op && !rq->decl->sig)
+			return 1;
 		rq->how |= rq->op ? DK__HOW_MASKED | DK__HOW_TYPED : DK__HOW_MASKED;
 		op = rq->op ? rq->op : dkc_load(rq->decl->op);
 		ks = dk__merge(dk__raw(objs, n), local);

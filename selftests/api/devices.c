@@ -693,6 +693,50 @@ static void as_many_as_there_can_be(void)
 	end();
 }
 
+static u64 again_by;
+
+static int work_again(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
+		      struct dk_obj *z, struct seen *seen)
+{
+	return work_redispatch(c, DK_KEYSET(again_by), x, y, z, seen);
+}
+
+/* A redispatch takes the set as it is: without a backend it has no device. */
+static void sets_of_redispatches(void)
+{
+	static const struct dk_impl own[] = {
+		DK_IMPL(work, DK_CPU, work_host),
+		DK_IMPL(work, DK_AUTOGRAD_CPU, work_again),
+	};
+	static const unsigned int flags[] = { 0, DK_REGISTRY_FORCE_RESOLVE };
+	struct seen seen;
+	struct dk_obj x;
+	unsigned int i;
+	u32 device;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		begin_in(flags[i], 0);
+		CHECK_OK(dk_impls_register(&cpu, own, 2, &t_why));
+		CHECK_OK(dk_device_register(&edu, DK_BACKEND_CPU, "core", (void *)7, card, 1,
+					    &device, &t_why));
+		x = t_obj(DK_KEY_BITS(DK_AUTOGRAD_CPU) | DK_KEY_BITS(DK_CPU));
+		x.device = device;
+		seen = (struct seen){ 0 };
+		again_by = DK_KEY_BITS(DK_CPU);
+		CHECK_OK(work_at(op, &dk_local_default, &x, NULL, NULL, &seen));
+		CHECK_INT(seen.card, 7);
+		again_by = DK_KEY_BITS(DK_CPU) & ~DK_BACKEND_MASK;
+		CHECK_OK(work_at(op, &dk_local_default, &x, NULL, NULL, &seen));
+		CHECK_INT(seen.card, -1);
+		/* bits that are of no key are not looked at */
+		again_by = DK_KEY_BITS(DK_CPU) | 1ULL << 63;
+		CHECK_OK(work_at(op, &dk_local_default, &x, NULL, NULL, &seen));
+		CHECK_INT(seen.card, 7);
+		CHECK_INT(seen.calls, 3);
+		end();
+	}
+}
+
 T_SUITE(devices,
 	T(two_cards_and_a_cpu_object),
 	T(numbers_that_meet),
@@ -710,4 +754,5 @@ T_SUITE(devices,
 	T(provider_leaves_with_its_cards),
 	T(fallthrough_at_a_card),
 	T(a_device_keeps_the_name_of_its_backend),
+	T(sets_of_redispatches),
 	T(as_many_as_there_can_be));

@@ -82,6 +82,79 @@ static void a_registry_takes_it(void)
 	t_close();
 }
 
+DK_OP(turn, "layouts::turn", (struct dk_obj *x, int *depth), (x, depth), (x));
+
+static int turn_below_it(struct dk_call *c, struct dk_obj *x, int *depth)
+{
+	return ++*depth > 3 ? -ELOOP : turn_below(c, x, depth);
+}
+
+static int turn_served(struct dk_call *c, struct dk_obj *x, int *depth)
+{
+	return 0;
+}
+
+/* v1 under another name, with its last two functionalities in the other order. */
+static struct dk_layout *turned_around(void)
+{
+	static const char were[] = "PreDispatch PythonDispatcher";
+	static const char are[] = "PythonDispatcher PreDispatch";
+	static char text[8192];
+	struct dk_layout *l;
+	char *at;
+
+	CHECK(dk_layout_describe(dk_layout_find("v1", NULL), text, sizeof(text)) <
+	      sizeof(text));
+	at = strstr(text, were);
+	if (!CHECK(at))
+		return NULL;
+	memcpy(at, are, sizeof(are) - 1);
+	at = strstr(text, "layout v1");
+	if (!CHECK(at))
+		return NULL;
+	at[sizeof("layout v1") - 2] = '0';
+	l = dk_layout_parse(text, &t_why);
+	CHECK(l);
+	return l;
+}
+
+/* What stays in the set of a redispatch is said by the layout and not by the shape of v1. */
+static void below_in_a_layout_like_v1(void)
+{
+	struct dk_layout *l = turned_around();
+	struct dk_provider prov;
+	struct dk_impl impls[2];
+	unsigned int key = 0;
+	struct dk_op *op;
+	struct dk_obj x;
+	int depth = 0;
+
+	t_reg = dk_registry_alloc(l, DK_REGISTRY_STOCKED, &t_why);
+	dk_layout_free(l);
+	if (!CHECK(t_reg))
+		return;
+	prov = (struct dk_provider)DK_PROVIDER("turned");
+	prov.layout = dk_layout_name(dk_registry_layout(t_reg));
+	prov.registry = t_reg;
+	CHECK_OK(dk_provider_register(&prov, &t_why));
+	CHECK_OK(dk_op_define(&prov, &turn_op, 0, &t_why));
+	CHECK_OK(dk_key_parse(dk_registry_layout(t_reg), "PreDispatch", 0, &key, &t_why));
+	impls[0] = (struct dk_impl)DK_IMPL(turn, DK_CPU, turn_served);
+	impls[1] = (struct dk_impl)DK_IMPL(turn, DK_CPU, turn_below_it);
+	impls[1].key = key;
+	CHECK_OK(dk_impls_register(&prov, impls, 2, &t_why));
+	op = dk_op_get(t_reg, "layouts::turn");
+	x = t_obj(DK_KEY_BITS(DK_CPU) | dk_key_set(dk_registry_layout(t_reg), key).bits);
+	CHECK_OK(turn_at(op, &dk_local_default, &x, &depth));
+	CHECK_INT(depth, 1);
+	/* now that the signature has been compared */
+	CHECK_OK(turn_at(op, &dk_local_default, &x, &depth));
+	CHECK_INT(depth, 2);
+	dk_op_put(op);
+	CHECK_OK(dk_provider_unregister(&prov));
+	t_close();
+}
+
 /* The text is refused with this reason and name. */
 static bool refused(const char *text, unsigned int reason, const char *name)
 {
@@ -655,6 +728,7 @@ static void without_a_note_nothing_changes(void)
 T_SUITE(layouts,
 	T(a_text_is_a_layout),
 	T(a_registry_takes_it),
+	T(below_in_a_layout_like_v1),
 	T(texts_that_are_none),
 	T(limits_of_a_text),
 	T(a_name_means_one_thing),
