@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The slow path of calls: merge, mask, index, enter the gate. The fast path is inlined
- * in callers: <dispatchkey-inline.h>; dk__find() is the same by another table. No path
- * writes anything that another thread or CPU writes or takes a lock, and the cost does not
- * depend on how many operators, functions or fallthroughs there are.
+ * Calls: merge, mask, index, enter the gate. The fast path is inlined in callers:
+ * <dispatchkey-inline.h>. What it does not call is looked up by dk__find(), while its slot
+ * protects the table, and what that does not serve takes the slow path. No path takes a lock
+ * or writes anything that another thread or CPU writes, and the cost does not depend on how
+ * many operators, functions or fallthroughs there are.
  *
  * The arithmetic is written once, with the numbers of a layout as arguments:
  * for v1 they are constants, for other layouts they come from struct dk_layout.

@@ -600,9 +600,9 @@ void dkc_counts_destroy(struct dkc_counts *c);
 u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i);
 
 /*
- * The gate: who is inside of which provider. A call of the slow path enters it inside
- * its read section and leaves the section before the function runs, unless the section
- * itself protects the provider. In userspace the slot of a fast call is in the gate,
+ * The gate: who is inside of which provider. A call enters it inside its read section
+ * and leaves the section before the function runs, unless the section itself protects
+ * the provider. In userspace the slot of a fast call is in the gate,
  * too. One record or slot for each call in flight is the drain, the answer to "who is
  * inside" and the test for -EDEADLK in one. Kernel: kmod/gate.c; userspace:
  * lib/gate.c; bare metal: lib/core/bare.c.

@@ -36,7 +36,7 @@ const struct dkc_row dkc_row_gone = { NO_TABLE(DKC_ROW_GONE) };
 
 /* The one that asks the evaluator, for an operator of these flags. */
 BY_FLAGS(resolve, DKC_ROW_RESOLVE)
-/* And the one that sends calls to the slow path. */
+/* And the one by which calls leave the fast path. */
 BY_FLAGS(aside, DKC_ROW_ASIDE)
 
 struct dk_op dk__unbound = { .row = DKC_RCU_INIT(&dkc_row_undefined) };

@@ -249,7 +249,7 @@ enum dkc_row_kind {
 	DKC_ROW_UNDEFINED,	/* nobody defines the operator */
 	DKC_ROW_RESOLVE,	/* ask the evaluator */
 	DKC_ROW_GONE,		/* the registry is shut down */
-	DKC_ROW_ASIDE,		/* all calls take the slow path, which asks @base */
+	DKC_ROW_ASIDE,		/* all calls leave the fast path; @base has the functions */
 	DKC_ROW_IN_USE,		/* replaced, and a call is inside: lib/gate.c */
 };
 
@@ -431,7 +431,7 @@ struct dk_registry {
 	struct dkc_stats __rcu *stats;	/* NULL: calls are not counted */
 	bool v1;			/* the call path that was compiled for v1 */
 	bool shutdown;
-	bool set_aside;		/* calls are to take the slow path; as published */
+	bool set_aside;		/* calls leave the fast path; as published */
 	bool traced;
 	u32 watched;		/* by hooks, counters and the world's tracers */
 	bool is_default;		/* its world made it, and keeps it */
@@ -777,7 +777,7 @@ u32 dkc_op_place(const struct dk_registry *reg, const char *name);
 extern const struct dkc_row dkc_row_undefined;
 const struct dkc_row *dkc_row_resolve(unsigned int flags);
 extern const struct dkc_row dkc_row_gone;
-/* The row that sends calls to the slow path, for an operator of these flags. */
+/* The row by which calls leave the fast path, for an operator of these flags. */
 const struct dkc_row *dkc_row_aside(unsigned int flags);
 /* All rows to "gone"; nothing is freed. For the end of a process. */
 void dkc_registry_shutdown(struct dk_registry *reg);
@@ -1042,7 +1042,7 @@ struct dkc_way {
 };
 
 /*
- * boxed.c: how a definition describes the arguments of its operator. Under the lock: what
+ * args.c: how a definition describes the arguments of its operator. Under the lock: what
  * dkc_args_give() gives the operator next, made or found; what becomes of it otherwise.
  */
 int dkc_args_make(struct dk_op *op, const struct dk_op_decl *decl, struct dkc_args **args);
