@@ -26,6 +26,7 @@
 #ifdef __KERNEL__
 
 #include <linux/atomic.h>
+#include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -80,6 +81,7 @@ static inline void w_sleep_us(unsigned int us)
 
 struct w_thread {
 	struct task_struct *task;
+	struct completion begun;
 	void (*run)(void *data);
 	void *data;
 };
@@ -88,6 +90,7 @@ static inline int w_thread_main(void *data)
 {
 	struct w_thread *t = data;
 
+	complete(&t->begun);
 	t->run(t->data);
 	/* kthread_stop() wants one that is there */
 	set_current_state(TASK_INTERRUPTIBLE);
@@ -104,12 +107,15 @@ static inline int w_start(struct w_thread *t, const char *name,
 {
 	t->run = run;
 	t->data = data;
+	init_completion(&t->begun);
 	t->task = kthread_run(w_thread_main, t, "%s", name);
 	return PTR_ERR_OR_ZERO(t->task);
 }
 
 static inline void w_join(struct w_thread *t)
 {
+	/* one that is stopped before it runs never does */
+	wait_for_completion(&t->begun);
 	kthread_stop(t->task);
 }
 
