@@ -128,7 +128,8 @@ int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info);
  * @flags: of enum dk_op_flags, 0 where it is not defined
  * @num_impls: how many functions are registered for it, those of devices, too
  * @max_objs: how many objects a call dispatches on at most, as the DK_OP() line of the
- *	definition says; 0 where that is not known, or where a list has any number of them
+ *	definition says; 0 where that is not known, where a list has any number of them, or
+ *	where they are more than 254
  * @is_defined: whether somebody defines it
  * @is_dangling: whether it has functions and nobody defines it
  * @reserved: zero

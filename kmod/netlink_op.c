@@ -6,9 +6,9 @@
 #include "netlink_impl.h"
 #include "netlink_room.h"
 
-/* Of the attributes beside schema and functions, and of a function's. */
-#define DK_NL_OP_ROOM		384
-#define DK_NL_IMPL_ROOM		60	/* without label and provider */
+/* Of the numbers of an operator, and of what dk_nl_write_text() wants to be free. */
+#define DK_NL_OP_ROOM		(4 * nla_total_size(sizeof(u32)) + nla_total_size(DK_NAME_MAX))
+#define DK_NL_IMPL_ROOM		60	/* of a function without label and provider */
 
 static u32 dk_nl_num_device_impls(const struct dk_op *op)
 {
@@ -20,7 +20,7 @@ static u32 dk_nl_num_device_impls(const struct dk_op *op)
 	return n;
 }
 
-static int dk_nl_put_op(struct sk_buff *skb, const struct dk_op *op)
+static int dk_nl_put_op(struct sk_buff *skb, struct dk_op *op)
 {
 	struct dk_nl_room room = dk_nl_room(skb);
 	u32 flags = 0, max_objs = dkc_max_objs(op);
@@ -70,20 +70,26 @@ static bool dk_nl_put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls
 	return true;
 }
 
-/* What the answer takes, more or less: functions of an operator look alike. */
-static size_t dk_nl_op_room(size_t schema, const struct dk_nl_impls *impls)
+/*
+ * What the answer takes, more or less: functions of an operator look alike. Netlink copies
+ * a message that fills less than half of its memory.
+ */
+static size_t dk_nl_op_room(const struct dk_op *op, size_t schema,
+			    const struct dk_nl_impls *impls)
 {
+	size_t room = DK_NL_OP_ROOM + nla_total_size(op->name_len + 1) + nla_total_size(schema);
 	size_t one = DK_NL_IMPL_ROOM;
 
+	if (op->definer)
+		room += nla_total_size(strlen(op->definer->name) + 1);
 	if (impls->n)
 		one += strnlen(dkc_label_of(impls->reg[0]), DK_NAME_MAX) +
 		       strlen(dkc_block_of(impls->reg[0])->prov->name);
-	return min_t(size_t, DK_NL_OP_ROOM + schema + impls->n * one,
-		     DK_NL_MESSAGE_MAX);
+	return min_t(size_t, room + impls->n * one, DK_NL_MESSAGE_MAX);
 }
 
 /* Fill an answer; is all of it there? */
-static bool dk_nl_fill_op(struct sk_buff *skb, const struct dk_op *op, size_t schema,
+static bool dk_nl_fill_op(struct sk_buff *skb, struct dk_op *op, size_t schema,
 			  const struct dk_nl_impls *impls)
 {
 	bool whole = !dk_nl_put_op(skb, op);
@@ -93,7 +99,7 @@ static bool dk_nl_fill_op(struct sk_buff *skb, const struct dk_op *op, size_t sc
 }
 
 /* The answer, in a message as long as it takes; NULL: no memory. */
-static struct sk_buff *dk_nl_op_answer(struct genl_info *info, const struct dk_op *op,
+static struct sk_buff *dk_nl_op_answer(struct genl_info *info, struct dk_op *op,
 				       void **header)
 {
 	size_t room, schema = dk_nl_schema_size(op);
@@ -102,7 +108,7 @@ static struct sk_buff *dk_nl_op_answer(struct genl_info *info, const struct dk_o
 
 	if (dk_nl_impls_get(&impls, op, info->extack))
 		return NULL;
-	room = dk_nl_op_room(schema, &impls);
+	room = dk_nl_op_room(op, schema, &impls);
 	skb = dk_nl_answer(info, room, header);
 	if (skb && !dk_nl_fill_op(skb, op, schema, &impls) &&
 	    room < DK_NL_MESSAGE_MAX) {
@@ -178,7 +184,7 @@ static bool dk_nl_op_passes(const struct dk_op *op, const struct dk_nl_filter *f
 }
 
 static int dk_nl_dump_op(struct sk_buff *skb, struct netlink_callback *cb,
-			 const struct dk_op *op)
+			 struct dk_op *op)
 {
 	bool alone = !skb->len;
 	void *header;

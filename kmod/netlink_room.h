@@ -46,15 +46,12 @@ static __always_inline bool dk_nl_write_u32(struct dk_nl_room *room, int type, u
 }
 
 /*
- * Two texts as one, where there is room for the longest that is shown: a label
- * has any length, and is cut off as everywhere.
+ * A text, where there is room for the longest that is shown: a label has any length, and
+ * is cut off as everywhere.
  */
+bool dk_nl_write_text(struct dk_nl_room *room, int type, const char *text);
+/* Two texts as one. */
 bool dk_nl_write_texts(struct dk_nl_room *room, int type, const char *head,
 		       const char *tail);
-
-static inline bool dk_nl_write_text(struct dk_nl_room *room, int type, const char *text)
-{
-	return dk_nl_write_texts(room, type, text, "");
-}
 
 #endif /* _DK_NETLINK_ROOM_H */

@@ -165,11 +165,6 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 	return 0;
 }
 
-const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r)
-{
-	return r ? dkc_next_reg(r) : dkc_deref_locked(op->regs);
-}
-
 const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct dkc_reg *r)
 {
 	do

@@ -630,6 +630,7 @@ static int dkc_check_all_fit(const struct dk_op *op, const struct dk_op_decl *de
 static void dkc_op_set_definer(struct dk_op *op, struct dkc_provider *core)
 {
 	op->classed = true;
+	op->max_objs = DKC_NOT_COUNTED;
 	core->reg->generation++;
 	if (!op->sig)
 		dkc_store(op->sig, dkc_op_sig(op));

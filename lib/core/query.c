@@ -126,14 +126,13 @@ static bool dkc_may_make_list(const char *text, const char *parenthesis)
 	return len && (len != sizeof(one) - 1 || memcmp(parenthesis - len, one, len));
 }
 
-u32 dkc_max_objs(const struct dk_op *op)
+static u32 dkc_count_objs(const struct dk_op_decl *decl)
 {
-	const struct dk_op_decl *decl = op->definer ? op->decl : NULL;
-	const char *text = decl ? decl->dispatched : NULL, *p;
+	const char *text = decl->dispatched, *p;
 	u32 depth = 0, commas = 0, i;
 	bool has_any = false;
 
-	for (i = 0; decl && decl->param && i < decl->num_params; i++)
+	for (i = 0; decl->param && i < decl->num_params; i++)
 		if (decl->param[i].kind == DK_ARG_LIST)
 			return 0;
 	for (p = text; p && *p; p++) {
@@ -143,7 +142,16 @@ u32 dkc_max_objs(const struct dk_op *op)
 		commas += *p == ',' && depth == 1;
 		has_any |= *p != '(' && *p != ')' && *p != ' ';
 	}
-	return has_any ? commas + 1 : 0;
+	return has_any && commas + 1 < DKC_NOT_COUNTED ? commas + 1 : 0;
+}
+
+u32 dkc_max_objs(struct dk_op *op)
+{
+	if (!op->definer)
+		return 0;
+	if (op->max_objs == DKC_NOT_COUNTED)
+		op->max_objs = dkc_count_objs(op->decl);
+	return op->max_objs;
 }
 
 int dk_registry_next_op(struct dk_registry *reg, const char *after,

@@ -306,6 +306,8 @@ struct dkc_args {
 	struct dk_param param[];	/* and then their names */
 };
 
+#define DKC_NOT_COUNTED	255	/* objects, from the definition on until somebody asks */
+
 struct dk_op {
 	union {
 		struct dkc_retired retired;
@@ -328,11 +330,12 @@ struct dk_op {
 	u32 num_regs;
 	u32 missing;			/* the counter of what nothing served */
 	u8 flags;
-	bool changing;
+	bool changing : 1;
+	bool classed : 1;		/* it was defined: its class is known */
 	bool pinned;			/* a struct dk_op_decl points here for ever */
 	bool dead;
 	bool stale;			/* replaced by another of the same name */
-	bool classed;			/* it was defined: its class is known */
+	u8 max_objs;			/* as dkc_max_objs() counted them, or DKC_NOT_COUNTED */
 	u8 name_len;
 	char name[];
 };
@@ -881,8 +884,16 @@ struct dkc_block *dkc_fallback_add(struct dkc_provider *core,
 /* A function for people: "label (provider)". */
 void dkc_who(char text[DK_NAME_MAX], const struct dk_impl *impl,
 	     const struct dkc_provider *prov);
-/* Walk all registrations of an operator, those of devices last; NULL begins. */
-const struct dkc_reg *dkc_reg_walk(const struct dk_op *op, const struct dkc_reg *r);
+/*
+ * Walk all registrations of an operator, those of devices last; NULL begins. Under the
+ * lock.
+ */
+static inline const struct dkc_reg *dkc_reg_walk(const struct dk_op *op,
+						 const struct dkc_reg *r)
+{
+	return r ? dkc_next_reg(r) : dkc_deref_locked(op->regs);
+}
+
 /* The same of those of devices. */
 const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct dkc_reg *r);
 

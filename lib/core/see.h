@@ -55,8 +55,8 @@ int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
  */
 int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, struct dk_step *step);
 
-/* query.c: as struct dk_op_info has it; the lock is held. */
-u32 dkc_max_objs(const struct dk_op *op);
+/* query.c: as struct dk_op_info has it; counted once for each definition. */
+u32 dkc_max_objs(struct dk_op *op);
 
 /* see.c */
 const char *dkc_alias_analysis_name(unsigned int kind);

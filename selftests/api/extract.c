@@ -450,10 +450,15 @@ static u32 max_objs(const struct dk_op_decl *decl, const char *objs)
 {
 	struct dk_op_info info = { .size = sizeof(info) };
 	struct dk_op_decl other = *decl;
+	u32 first = 0, i;
 
 	other.dispatched = objs;
 	CHECK_OK(dk_op_define(&prov, &other, 0, &t_why));
-	CHECK_OK(dk_registry_next_op(t_reg, NULL, &info));
+	for (i = 0; i < 2; i++) {
+		CHECK_OK(dk_registry_next_op(t_reg, NULL, &info));
+		CHECK_INT(info.max_objs, i ? first : info.max_objs);
+		first = info.max_objs;
+	}
 	CHECK_OK(dk_op_undefine(&prov, decl->name, &t_why));
 	return info.max_objs;
 }
@@ -463,6 +468,8 @@ static void number_of_objects(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL_FALLTHROUGH(odd, DK_CPU) };
 	struct dk_op_info info = { .size = sizeof(info) };
+	char many[512] = "(x";
+	struct dk_op *held;
 
 	t_open("v1", 0);
 	t_join(&prov, "extract");
@@ -480,6 +487,20 @@ static void number_of_objects(void)
 	CHECK_INT(max_objs(&randn_op, "( )"), 0);
 	/* not known */
 	CHECK_INT(max_objs(&randn_op, NULL), 0);
+	/* one that stays counts for each definition anew */
+	CHECK_OK(dk_op_define(&prov, &randn_op, 0, &t_why));
+	held = dk_op_get(t_reg, randn_op.name);
+	CHECK_OK(dk_op_undefine(&prov, randn_op.name, &t_why));
+	CHECK_INT(max_objs(&randn_op, "(x, x, x)"), 3);
+	CHECK_INT(max_objs(&randn_op, NULL), 0);
+	CHECK_INT(max_objs(&randn_op, "(x, x)"), 2);
+	while (strlen(many) < 2 * 253)
+		strcat(many, ",x");
+	CHECK_INT(max_objs(&randn_op, many), 253);
+	CHECK_INT(max_objs(&randn_op, strcat(many, ",x")), 254);
+	/* more than it says */
+	CHECK_INT(max_objs(&randn_op, strcat(many, ",x")), 0);
+	dk_op_put(held);
 	CHECK_OK(dk_op_define(&prov, &odd_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
 	CHECK_OK(dk_op_undefine(&prov, odd_op.name, &t_why));

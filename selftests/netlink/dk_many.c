@@ -127,6 +127,7 @@ static int many_register(struct many_op *op, struct dk_diag *why)
 	op->decl.call_abi = DK__CALL_ABI;
 	op->decl.name = strsep(&rest, " ");
 	op->decl.schema = op->schema;
+	op->decl.dispatched = "(self, other, out)";
 	while (!err && (word = strsep(&rest, " ")))
 		err = many_read_impl(op, word);
 	if (!err)
