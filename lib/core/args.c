@@ -141,7 +141,7 @@ static const struct dkc_args *dkc_args_of_call(const struct dk_call *c)
 	if (c->flags & DK_CALL_PACKED)
 		return dk_call_frame(c)->args;
 	dkc_read_lock();
-	args = dkc_args_of(c->op);
+	args = dkc_deref(c->op->args);
 	dkc_read_unlock();
 	return args;
 }

@@ -97,7 +97,7 @@ static dkc_noinline int dkc_call_by_hand(struct dk_extract *x)
 		if (err)
 			return err;
 		dkc_read_lock();
-		decl = dkc_args_decl(dkc_args_of(op), decl);
+		decl = dkc_args_decl(dkc_deref(op->args), decl);
 		dkc_read_unlock();
 	}
 	return dkc_extract_described(x, decl, false);

@@ -289,6 +289,29 @@ const struct dkc_row *dkc_row_of_op(const struct dk_op *op)
 	return base ? base : dkc_row_resolve(row->op_flags);
 }
 
+/*
+ * In a read section: the row of an operator, and how the definition that has published it
+ * describes the arguments.
+ */
+static const struct dkc_row *dkc_row_with_args(const struct dk_op *op,
+					       const struct dkc_args **args)
+{
+	const struct dkc_row *row = dkc_row_of_op(op), *before;
+
+	do {
+		before = row;
+		/* pairs with dkc_publish() of op->row: no older description */
+		dkc_read_barrier();
+		*args = dkc_deref(op->args);
+		if (!*args)
+			break;
+		/* pairs with dkc_publish() of op->args: a later one comes after undefining */
+		dkc_read_barrier();
+		row = dkc_row_of_op(op);
+	} while (dkc_unlikely(row != before));
+	return row;
+}
+
 /* No row: by the rules, as of one change. */
 static int dkc_find_by_rules(struct dk_op *op, const struct dkc_row *row, u32 device,
 			     struct dkc_way *way)
@@ -302,6 +325,7 @@ static int dkc_find_by_rules(struct dk_op *op, const struct dkc_row *row, u32 de
 		way->ks = ks;
 		dkc_view_begin(&view, op->reg);
 		dev = dkc_device_without(op->reg, device, view.offline);
+		way->args = dkc_deref(op->args);
 		pick = dkc_resolve(op, dev, way, &view);
 	} while (!dkc_view_holds(&view, op->reg));
 	way->reg = pick.reg;
@@ -383,6 +407,7 @@ static void dkc_find_in_lists(struct dk_op *op, const struct dkc_row *row, u32 d
 		dev = dkc_device_without(op->reg, device, view.offline);
 		if (row->kind == DKC_ROW_RESOLVE)
 			way->ks = dkc_mask_slowly(op, dev, ks, &view);
+		way->args = dkc_deref(op->args);
 		way->reg = dkc_top(op, dev, way->key, &view);
 		/* as in PyTorch, a building block takes that of its first backend */
 		if (!way->reg && has_fallback)
@@ -649,7 +674,7 @@ static void dkc_fill(struct dk_frame *f, struct dkc_way *way)
 	f->boxed = dkc_boxed_of(dkc_impl_of(way->reg), way->fn);
 	if (f->boxed) {
 		c->flags |= DK_CALL_PACKED;
-		f->args = dkc_args_of(c->op);
+		f->args = way->args;
 	}
 }
 
@@ -709,11 +734,13 @@ static dkc_noinline void dkc_watch_call(struct dk_frame *f, struct dk_op *op,
 static int dkc_enter(struct dk_frame *f, struct dk_op *op, struct dkc_way *way)
 {
 	bool watched = dkc_load(op->reg->watched);
+	const struct dkc_row *row;
 	int err;
 
 	dkc_read_lock();
 	dkc_section_stays();
-	err = dkc_pass(f, op, dkc_row_of_op(op), way);
+	row = dkc_row_with_args(op, &way->args);
+	err = dkc_pass(f, op, row, way);
 	if (dkc_unlikely(watched))
 		dkc_watch_call(f, op, way, err);
 	return err;

@@ -1048,6 +1048,7 @@ struct dkc_way {
 	u64 ks;
 	dk_fn_t fn;
 	const struct dkc_reg *reg;
+	const struct dkc_args *args;	/* for a boxed function */
 	bool at_key;		/* what is registered at @key, not what the table says */
 	unsigned int key;
 };
@@ -1068,14 +1069,6 @@ void dkc_args_retire(struct dk_op *op);
  */
 const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 				       const struct dk_op_decl *decl);
-
-/* In a read section: of the definition that has published the table that was read. */
-static inline const struct dkc_args *dkc_args_of(const struct dk_op *op)
-{
-	/* pairs with dkc_publish() of op->row */
-	dkc_read_barrier();
-	return dkc_deref(op->args);
-}
 
 /*
  * Take the fast path from inside of the library; as dk__find(). A request for which it has
