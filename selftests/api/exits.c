@@ -5,6 +5,7 @@
  * Userspace only.
  */
 #include "alloc.h"
+#include "graces.h"
 #include "test.h"
 
 #include "../world.h"
@@ -12,6 +13,7 @@
 
 #include <limits.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <urcu-bp.h>
 
@@ -399,10 +401,44 @@ static void deadline_beside_a_reader_of_liburcu(void)
 	end();
 }
 
+/* ---- fork during a grace period ------------------------------------------------ */
+
+static int unregister_in_child(void)
+{
+	alarm(20);
+	w_store_release(graces_held_back, false);
+	return dk_provider_unregister_timeout(prov, 10000, NULL) || prov->core;
+}
+
+/* The thread that waits for the grace period does not exist in the child. */
+static void fork_in_a_grace_period(void)
+{
+	int status = -1;
+	pid_t pid;
+
+	begin();
+	w_store_release(graces_held_back, true);
+	CHECK_INT(dk_provider_unregister_timeout(prov, 1, &t_why), -ETIMEDOUT);
+	CHECK_INT(t_why.reason, DK_WHY_GRACE);
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(unregister_in_child());
+	if (CHECK(pid > 0)) {
+		waitpid(pid, &status, 0);
+		CHECK_INT(status, 0);
+	}
+	w_store_release(graces_held_back, false);
+	CHECK_OK(dk_provider_unregister(prov));
+	CHECK_OK(dk_provider_register(prov, &t_why));
+	end();
+}
+
 T_SUITE(exits,
 	T(left_in_a_destructor),
 	T(left_in_the_last_round),
 	T(ended_inside),
 	T(left_elsewhere),
 	T(counted_where_liburcu_is_used),
-	T(deadline_beside_a_reader_of_liburcu));
+	T(deadline_beside_a_reader_of_liburcu),
+	T(fork_in_a_grace_period));

@@ -61,13 +61,18 @@ static unsigned long sequence(void)
 #else
 #include "graces.h"
 
+#include <unistd.h>
+
 /* liburcu tells no count of its own; ours is of all that are waited for. */
 static unsigned long num_over;
 void (*at_grace_over)(void);
+bool graces_held_back;
 
 void __wrap_urcu_bp_synchronize_rcu(void)
 {
 	__atomic_fetch_add(&waited_for, 1, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&graces_held_back, __ATOMIC_ACQUIRE))
+		usleep(500);
 	__real_urcu_bp_synchronize_rcu();
 	__atomic_fetch_add(&num_over, 1, __ATOMIC_RELAXED);
 	if (at_grace_over)

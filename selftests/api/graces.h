@@ -3,8 +3,13 @@
 #ifndef _SELFTESTS_API_GRACES_H
 #define _SELFTESTS_API_GRACES_H
 
+#include <stdbool.h>
+
 /* Called after each one, or NULL. */
 extern void (*at_grace_over)(void);
+
+/* While it is true, none begins. */
+extern bool graces_held_back;
 
 void __real_urcu_bp_synchronize_rcu(void);
 void __wrap_urcu_bp_synchronize_rcu(void);
