@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# scripts/mutants in a small project: its only source is also its test program.
+# Prints TAP.
+#
+# shellcheck disable=SC2317 # functions are called by ok
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+[ -n "$st_top" ] || skip_all "scripts/mutants is not beside the tests"
+need_command python3 make
+
+project=$st_tmp/project
+mkdir -p "$project"/{include,lib,samples,scripts,tools,uapi,selftests/{api,dkctl,mutants}}
+touch "$project/VERSION"
+cp "$st_top/scripts/mutants" "$project/scripts/"
+
+# A test that waits forever ends after 60 seconds here.
+cat >"$project/lib/program" <<'END'
+#!/bin/bash
+over() { [ $SECONDS -ge 60 ]; }
+wait_for() {
+	case $1 in
+	nothing) ;;
+	polling) until over; do sleep 0.01; done ;;
+	loop) until over; do :; done ;;
+	printing) until over; do echo "# waiting"; sleep 0.01; done ;;
+	a_slow_machine) touch "$DK_TOP/slow" ;;
+	esac
+	[ ! -e "$DK_TOP/slow" ] || wait_for polling
+}
+nothing_else=1
+for suite; do
+	echo "ok 1 - $suite.first"
+	wait_for nothing
+	echo "ok 2 - $suite.second"
+done
+END
+printf '\tuser(%s)\n' one two >"$project/selftests/api/suites.h"
+printf '%s\n' '#!/bin/sh' 'echo "ok 1 - transcript"' >"$project/selftests/dkctl/test_vectors.sh"
+chmod +x "$project/lib/program" "$project/selftests/dkctl/test_vectors.sh"
+cat >"$project/Makefile" <<'END'
+$(O)/%: ; @mkdir -p $(@D) && touch $@
+END
+cat >"$project/selftests/Makefile" <<'END'
+all: ; @mkdir -p $(OUTPUT)/api && cp ../lib/program $(OUTPUT)/api/api_test
+END
+
+# mutant LINE MUTATED - a block of the list
+mutant() { printf 'mutant lib/program: %s\n-%s\n+%s' "$2" "$1" "$2"; }
+
+# mutants - run scripts/mutants with a second that is a tenth as long
+mutants() {
+	printf '%s\n\n' "$@" >"$project/selftests/mutants/some.list"
+	JOBS=4 O=$project/build KSELFTEST_DIR=$project python3 -B - "$project/scripts/mutants" \
+		>"$st_tmp/out" 2>&1 <<-'END'
+		import importlib.machinery
+		import importlib.util
+		import sys
+		loader = importlib.machinery.SourceFileLoader("mutants", sys.argv.pop())
+		spec = importlib.util.spec_from_loader("mutants", loader)
+		mutants = sys.modules["mutants"] = importlib.util.module_from_spec(spec)
+		loader.exec_module(mutants)
+		mutants.SECOND = 0.1
+		sys.exit(mutants.main())
+	END
+}
+
+# ended STATUS MUTANT... - the exit status of scripts/mutants with these is right
+ended() {
+	local status=0
+	mutants "${@:2}" || status=$?
+	[ "$status" -eq "$1" ] && return
+	cat "$st_tmp/out"
+	return 1
+}
+
+# how WORD MUTANT [REASON] - it came out like that
+how() {
+	grep -A1 "$1  lib/program: $2  (" "$st_tmp/out" | grep -q "^    | ${3:-}" && return
+	cat "$st_tmp/out"
+	return 1
+}
+
+# counts KILLED SURVIVORS UNDECIDED - in the last line
+counts() {
+	[ "$(tail -n 1 "$st_tmp/out")" = "$1 passed, $2 failed, $3 skipped" ] && return
+	cat "$st_tmp/out"
+	return 1
+}
+
+late='api: one.second: no result after [0-9]* s, [0-9.]* s without the mutant'
+killed=("$(mutant "wait_for nothing" "wait_for polling")"
+	"$(mutant "wait_for nothing" "wait_for loop")"
+	"$(mutant "wait_for nothing" "wait_for printing")"
+	"$(mutant "wait_for nothing" "echo not ok 2 - first.second")")
+plan 13
+ok "mutants that are killed" ended 0 "${killed[@]}"
+ok "a test that polls forever" how killed "wait_for polling" "$late"
+ok "a test that loops forever" how killed "wait_for loop" "$late"
+ok "a test that prints forever" how killed "wait_for printing" "$late"
+ok "a test that fails" how killed "echo not ok 2 - first.second" "api: first.second"
+ok "all are counted" counts 4 0 0
+ok "a survivor fails" ended 1 "$(mutant "nothing_else=1" "nothing_else=2")"
+ok "it survives" how FAILED "nothing_else=2" "no test fails"
+ok "it is counted" counts 0 1 0
+ok "a machine that is slow does not fail" ended 0 \
+	"$(mutant "wait_for nothing" "wait_for a_slow_machine")"
+ok "a late test does not kill there" how undecided "wait_for a_slow_machine" \
+	"api: one.second: no result .*; without the mutant: api: one.second: no result"
+ok "neither killed nor a survivor" counts 0 0 1
+ok "it is named" grep -q '^    | skipped: undecided: .*wait_for a_slow_machine' "$st_tmp/out"
+finish
