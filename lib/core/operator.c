@@ -267,9 +267,10 @@ static bool dkc_op_replaceable(const struct dk_op *op)
  * May callers that have found an operator call it by a new definition? They have found it
  * while it was defined, so its class is known.
  */
-static bool dkc_op_fits_again(const struct dk_op *op, u64 sig, unsigned int flags)
+static bool dkc_op_fits_again(const struct dk_op *op, const struct dk_op_decl *decl,
+			      unsigned int flags)
 {
-	return op->sig == sig &&
+	return op->sig == dkc_sig_hash(decl->sig) &&
 	       (flags == DKC_ANY_CLASS || !((op->flags ^ flags) & DK_OP_ATOMIC));
 }
 
@@ -278,16 +279,16 @@ static bool dkc_op_fits_again(const struct dk_op *op, u64 sig, unsigned int flag
  * that those of a name are as many as the signatures and classes that it was called with:
  * one that was replaced earlier and fits is used again.
  */
-static struct dk_op *dkc_op_fresh(struct dk_registry *reg, const char *name, u64 sig,
+static struct dk_op *dkc_op_fresh(struct dk_registry *reg, const struct dk_op_decl *decl,
 				  unsigned int flags)
 {
 	struct dk_op **p = &reg->stale, *old;
 
 	for (; (old = *p); p = &old->next)
-		if (dkc_streq(old->name, name) && dkc_op_fits_again(old, sig, flags))
+		if (dkc_streq(old->name, decl->name) && dkc_op_fits_again(old, decl, flags))
 			break;
 	if (!old)
-		return dkc_op_new(reg, name);
+		return dkc_op_new(reg, decl->name);
 	if (dkc_optab_reserve(reg))
 		return NULL;
 	*p = old->next;
@@ -296,9 +297,10 @@ static struct dk_op *dkc_op_fresh(struct dk_registry *reg, const char *name, u64
 	return old;
 }
 
-static struct dk_op *dkc_op_replace(struct dk_op *op, u64 sig, unsigned int flags)
+static struct dk_op *dkc_op_replace(struct dk_op *op, const struct dk_op_decl *decl,
+				    unsigned int flags)
 {
-	struct dk_op *fresh = dkc_op_fresh(op->reg, op->name, sig, flags);
+	struct dk_op *fresh = dkc_op_fresh(op->reg, decl, flags);
 
 	if (!fresh)
 		return NULL;
@@ -352,18 +354,15 @@ static bool dkc_op_takes(const struct dk_op *op, const struct dk_op_decl *decl)
 struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
 			    struct dk_op *op, unsigned int flags)
 {
-	u64 sig;
-
-	if (op && !dkc_op_replaceable(op))
-		return op;
-	sig = dkc_sig_hash(decl->sig);
 	if (!op) {
-		op = dkc_op_fresh(reg, decl->name, sig, flags);
+		op = dkc_op_fresh(reg, decl, flags);
 		if (op)
 			dkc_op_show(op);
 		return op;
 	}
-	return dkc_op_fits_again(op, sig, flags) ? op : dkc_op_replace(op, sig, flags);
+	if (!dkc_op_replaceable(op) || dkc_op_fits_again(op, decl, flags))
+		return op;
+	return dkc_op_replace(op, decl, flags);
 }
 
 /* For the end of a registry: nobody reads any more. */
