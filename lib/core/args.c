@@ -66,6 +66,7 @@ int dkc_args_make(struct dk_op *op, const struct dk_op_decl *decl, struct dkc_ar
 {
 	struct dkc_args *args = dkc_deref_locked(op->args);
 
+	dkc_assert_held(&op->reg->lock);
 	*out = NULL;
 	if (!args && !(decl->param && decl->num_params))
 		return 0;
@@ -88,6 +89,7 @@ void dkc_args_give(struct dk_op *op, struct dkc_args *args)
 {
 	struct dkc_args *first = dkc_deref_locked(op->args);
 
+	dkc_assert_held(&op->reg->lock);
 	if (!args || args == first)
 		return;
 	*dkc_args_link(&first, args) = args->next;
@@ -99,6 +101,7 @@ void dkc_args_cancel(const struct dk_op *op, struct dkc_args *args)
 {
 	struct dkc_args *first = dkc_deref_locked(op->args);
 
+	dkc_assert_held(&op->reg->lock);
 	if (args && !*dkc_args_link(&first, args))
 		dkc_free(args);
 }
@@ -118,6 +121,7 @@ void dkc_args_retire(struct dk_op *op)
 {
 	struct dkc_args *args = dkc_deref_locked(op->args), *next;
 
+	dkc_assert_held(&op->reg->lock);
 	for (; args; args = next) {
 		next = args->next;
 		dkc_retire(args);

@@ -15,7 +15,8 @@
  *			into any more, where slots protect calls
  * dkc_flush_retired()	a good moment to free what was retired: no lock is
  *			held, but the caller may be in a read section
- * struct dkc_mutex	dkc_mutex_init() _destroy() _lock() _unlock()
+ * struct dkc_mutex	dkc_mutex_init() _destroy() _lock() _unlock(); dkc_assert_held()
+ *			is lockdep's, in the kernel
  * RCU			dkc_read_lock() dkc_read_unlock() dkc_deref()
  *			dkc_publish() dkc_synchronize() DKC_RCU_INIT()
  * struct dkc_grace	a grace period that is waited for until a deadline: see below
@@ -166,6 +167,7 @@ struct dkc_mutex {
 
 #define dkc_mutex_init(l)	mutex_init(&(l)->m)
 #define dkc_mutex_destroy(l)	mutex_destroy(&(l)->m)
+#define dkc_assert_held(l)	lockdep_assert_held(&(l)->m)
 #define dkc_mutex_lock(l)						\
 	do {								\
 		mutex_lock(&(l)->m);					\
@@ -318,6 +320,7 @@ struct dkc_counts {
 
 #define dkc_mutex_init(l)	((void)(l))
 #define dkc_mutex_destroy(l)	((void)(l))
+#define dkc_assert_held(l)	((void)(l))
 #define dkc_mutex_lock(l)	((void)(l))
 #define dkc_mutex_unlock(l)	((void)(l))
 
@@ -471,6 +474,7 @@ u64 dkc_counts_lost(void);
 
 #define dkc_mutex_init(l)	pthread_mutex_init(&(l)->m, NULL)
 #define dkc_mutex_destroy(l)	pthread_mutex_destroy(&(l)->m)
+#define dkc_assert_held(l)	((void)(l))
 #define dkc_mutex_lock(l)	pthread_mutex_lock(&(l)->m)
 #define dkc_mutex_unlock(l)	pthread_mutex_unlock(&(l)->m)
 
@@ -600,12 +604,11 @@ void dkc_counts_destroy(struct dkc_counts *c);
 u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i);
 
 /*
- * The gate: who is inside of which provider. A call enters it inside its read section
- * and leaves the section before the function runs, unless the section itself protects
- * the provider. In userspace the slot of a fast call is in the gate,
- * too. One record or slot for each call in flight is the drain, the answer to "who is
- * inside" and the test for -EDEADLK in one. Kernel: kmod/gate.c; userspace:
- * lib/gate.c; bare metal: lib/core/bare.c.
+ * The gate records the function and the provider of each call in flight. A call enters the
+ * gate in its read section, and ends the section before the function runs, unless the
+ * section itself protects the provider. In userspace the slot of a fast call is such a
+ * record, too. Draining, dk_provider_inside() and the test for -EDEADLK read the same
+ * records. Kernel: kmod/gate.c; userspace: lib/gate.c; bare metal: lib/core/bare.c.
  */
 
 /* A call in flight, as it is shown to a dkc_inside_fn. */

@@ -147,6 +147,7 @@ static u32 dkc_count_objs(const struct dk_op_decl *decl)
 
 u32 dkc_max_objs(struct dk_op *op)
 {
+	dkc_assert_held(&op->reg->lock);
 	if (!op->definer)
 		return 0;
 	if (op->max_objs == DKC_NOT_COUNTED)

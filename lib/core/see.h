@@ -55,7 +55,7 @@ int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
  */
 int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, struct dk_step *step);
 
-/* query.c: as struct dk_op_info has it; counted once for each definition. */
+/* query.c: as struct dk_op_info has it, counted once for each definition; the lock is held. */
 u32 dkc_max_objs(struct dk_op *op);
 
 /* see.c */
