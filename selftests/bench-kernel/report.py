@@ -53,7 +53,7 @@ ROWS = (
         *((f"fallthrough.{k}", f"fallthrough through {k} key" + "s" * (k != 1),
            ("fallthrough.0", 1, 2) if k else None) for k in range(9)))),
     ("Calls of sleepable operators", (
-        ("call.sleepable", "call, with a record of who is inside", 160),
+        ("call.sleepable", "call, recorded in the gate", 160),
         ("redispatch.sleepable", "redispatch", None),
         ("batch.32", "one of 32 calls of one entered function", None))),
     ("Calls that are watched (atomic)", (
