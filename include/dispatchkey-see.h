@@ -307,10 +307,9 @@ size_t dk_invariants_text(struct dk_op *op, char *buf, size_t size);
  * Sorted by name, defined or not.
  *
  * Context: Process context, may sleep.
- * Return: The length of the text.
+ * Return: The length of the text, or -ENOMEM; then the text is empty.
  */
-size_t dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf,
-			    size_t size);
+long dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf, size_t size);
 
 /**
  * dk_registry_list_dangling() - operators with functions that nobody defines
@@ -319,9 +318,9 @@ size_t dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf
  * @size: its size, may be 0
  *
  * Context: Process context, may sleep.
- * Return: The length of the text.
+ * Return: The length of the text, or -ENOMEM; then the text is empty.
  */
-size_t dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size);
+long dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size);
 
 /* ---- questions ------------------------------------------------------------ */
 

@@ -41,7 +41,7 @@ static void dk_nl_walk_stamp(struct netlink_callback *cb)
 	cb->seq = (u32)reg->generation + reg->moves + 1;
 }
 
-int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb,
+int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, bool by_name,
 	       int (*hold)(struct sk_buff *skb, struct netlink_callback *cb, void *data),
 	       void *data)
 {
@@ -56,7 +56,7 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb,
 		if (!w->begun)
 			cb->prev_seq = cb->seq;
 		w->work = 0;
-		err = dkc_order_some(reg, DK_NL_WORK_MAX / DK_NL_EVALUATION);
+		err = by_name ? dkc_order_some(reg, DK_NL_ORDER_MAX) : 0;
 		if (!err) {
 			err = hold(skb, cb, data);
 			w->begun = 1;
@@ -567,5 +567,5 @@ int dispatchkey_nl_impl_get_dumpit(struct sk_buff *skb, struct netlink_callback 
 		.provider = attrs[DK_A_IMPL_PROVIDER],
 		.device = attrs[DK_A_IMPL_DEVICE],
 	};
-	return dk_nl_walk(skb, cb, dk_nl_dump_impls, &r);
+	return dk_nl_walk(skb, cb, !r.op, dk_nl_dump_impls, &r);
 }

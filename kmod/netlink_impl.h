@@ -82,11 +82,10 @@ int dk_nl_for_dumps(struct genl_info *info, const u8 *attr, unsigned int n);
  * functions of one operator are not divided.
  */
 #define DK_NL_WORK_MAX		4096
-/*
- * The same of an evaluation by the rules of an operator without functions, and of
- * finding an operator's place.
- */
+/* The same of an evaluation by the rules of an operator without functions. */
 #define DK_NL_EVALUATION	32
+/* The work in one hold that puts operators into order; each move compares two names. */
+#define DK_NL_ORDER_MAX		2048
 /* How often an answer begins, if the registry changes before it is complete. */
 #define DK_NL_STARTS_MAX	8
 
@@ -134,9 +133,9 @@ static inline u32 dk_nl_evaluation_work(const struct dk_op *op,
 /*
  * Make a part of a dump, and return what a dumpit returns. @hold goes on with the
  * walk under the lock; it returns -EAGAIN after enough work, -EMSGSIZE when the part
- * is full, and 0 at the end.
+ * is full, and 0 at the end. @by_name: it walks all operators by dkc_op_at().
  */
-int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb,
+int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, bool by_name,
 	       int (*hold)(struct sk_buff *skb, struct netlink_callback *cb, void *data),
 	       void *data);
 /* As dk_nl_op(); *@op is NULL, and 0 is returned, if it has gone during the walk. */

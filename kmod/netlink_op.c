@@ -243,5 +243,5 @@ int dispatchkey_nl_op_get_dumpit(struct sk_buff *skb, struct netlink_callback *c
 		.backend = attrs[DK_A_OP_BACKEND],
 		.provider = attrs[DK_A_OP_PROVIDER],
 	};
-	return dk_nl_walk(skb, cb, dk_nl_dump_ops, &f);
+	return dk_nl_walk(skb, cb, true, dk_nl_dump_ops, &f);
 }

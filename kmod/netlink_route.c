@@ -393,7 +393,7 @@ int dispatchkey_nl_route_get_dumpit(struct sk_buff *skb, struct netlink_callback
 		err = dk_nl_call_get(cb->nlh, attrs, cb->extack, &r.call);
 	if (err)
 		return err;
-	err = dk_nl_walk(skb, cb, dk_nl_dump_steps, &r);
+	err = dk_nl_walk(skb, cb, false, dk_nl_dump_steps, &r);
 	kfree(r.call);
 	return err;
 }

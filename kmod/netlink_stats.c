@@ -313,5 +313,5 @@ int dispatchkey_nl_stats_get_dumpit(struct sk_buff *skb, struct netlink_callback
 	f.used = attrs[DK_A_STATS_USED];
 	f.op = attrs[DK_A_STATS_OP];
 	f.impl.provider = attrs[DK_A_STATS_PROVIDER];
-	return dk_nl_walk(skb, cb, dk_nl_dump_stats, &f);
+	return dk_nl_walk(skb, cb, !f.op, dk_nl_dump_stats, &f);
 }

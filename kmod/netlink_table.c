@@ -273,5 +273,5 @@ int dispatchkey_nl_table_get_dumpit(struct sk_buff *skb, struct netlink_callback
 				"a dump has all entries");
 	if (!err)
 		err = dk_nl_table_device(attrs, cb->extack, &r.device);
-	return err ?: dk_nl_walk(skb, cb, dk_nl_dump_runs, &r);
+	return err ?: dk_nl_walk(skb, cb, false, dk_nl_dump_runs, &r);
 }

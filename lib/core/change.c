@@ -189,8 +189,8 @@ void dkc_change_force(struct dkc_change *ch)
 }
 
 /*
- * The work of one hold of the lock, in operators looked at. To build a table takes as
- * long as to look at some.
+ * The work of one hold of the lock, in slots of the table of names looked at. To build a
+ * table takes as long as to look at some.
  */
 #define DKC_REBUILD_MAX		1024
 #define DKC_REBUILD_TABLE	16
@@ -209,22 +209,21 @@ static bool dkc_op_rebuild(struct dk_op *op, bool may_sleep)
 
 bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep)
 {
-	u32 pos, work = 0;
+	u32 pos, left = DKC_REBUILD_MAX;
 	struct dk_op *op;
 
 	if (!reg->unbuilt)
 		return false;
 	pos = reg->unbuilt - 1;
-	while ((op = dkc_op_next(reg, &pos)) && work++ < DKC_REBUILD_MAX) {
+	while ((op = dkc_op_next_of(reg, &pos, &left))) {
 		if (dkc_deref_locked(op->base) || !dkc_op_alive(op))
 			continue;
 		if (!dkc_op_rebuild(op, may_sleep)) {
 			reg->unbuilt = pos;
 			return false;
 		}
-		work += DKC_REBUILD_TABLE;
+		left -= left < DKC_REBUILD_TABLE ? left : DKC_REBUILD_TABLE;
 	}
-	/* @op is the next one */
-	reg->unbuilt = op ? pos : 0;
-	return op;
+	reg->unbuilt = left ? 0 : pos + 1;
+	return !left;
 }

@@ -83,7 +83,8 @@ enum dkc_work {
 	DKC_WORK_EVALUATIONS,	/* of a table entry by the rules */
 	DKC_WORK_COUNTERS,	/* read, one for each CPU */
 	DKC_WORK_FUNCTIONS,	/* looked at in a list or table */
-	DKC_WORK_ORDERED,	/* operators put into the order of their names */
+	DKC_WORK_SLOTS,		/* of the table of names passed in parts of a walk */
+	DKC_WORK_ORDERED,	/* pointers moved to put operators into order */
 	DKC_WORK_TABLES,	/* built after a drain */
 	DKC_NUM_WORK
 };

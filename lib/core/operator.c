@@ -136,21 +136,31 @@ struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name)
 }
 
 /* Walk the operators; under the lock. @pos begins at 0. */
-struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos)
+struct dk_op *dkc_op_next_of(struct dk_registry *reg, u32 *pos, u32 *left)
 {
 	const struct dkc_optab *tab = dkc_deref_locked(reg->ops);
 	struct dk_op *op;
 
-	while (tab && *pos < tab->size) {
+	while (tab && *pos < tab->size && *left) {
 		op = dkc_deref_locked(tab->slot[*pos]);
 		++*pos;
+		--*left;
+		dkc_work(DKC_WORK_SLOTS, 1);
 		if (op && op != &dkc_removed)
 			return op;
 	}
 	return NULL;
 }
 
-static void dkc_optab_put(struct dkc_optab *tab, struct dk_op *op)
+struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos)
+{
+	u32 left = ~0U;
+
+	return dkc_op_next_of(reg, pos, &left);
+}
+
+/* Returns the slot. */
+static u32 dkc_optab_put(struct dkc_optab *tab, struct dk_op *op)
 {
 	u32 i = dkc_first_slot(tab, op->name, op->name_len);
 
@@ -158,6 +168,7 @@ static void dkc_optab_put(struct dkc_optab *tab, struct dk_op *op)
 		i = dkc_next_slot(tab, i);
 	tab->used++;
 	dkc_publish(tab->slot[i], op);
+	return i;
 }
 
 /* Room for one more name: a new table when the old one is three quarters full. */
@@ -183,6 +194,7 @@ static int dkc_optab_reserve(struct dk_registry *reg)
 	if (reg->unbuilt)
 		reg->unbuilt = 1;
 	dkc_calls_restart_ops(reg);
+	dkc_order_new_slots(reg);
 	if (tab)
 		dkc_retire(tab);
 	return 0;
@@ -211,8 +223,7 @@ static struct dk_op *dkc_op_new(struct dk_registry *reg, const char *name)
 static void dkc_op_show(struct dk_op *op)
 {
 	op->reg->num_ops++;
-	dkc_optab_put(dkc_deref_locked(op->reg->ops), op);
-	dkc_order_add(op);
+	dkc_order_add(op, dkc_optab_put(dkc_deref_locked(op->reg->ops), op));
 }
 
 static void dkc_optab_remove(struct dk_op *op)
@@ -223,7 +234,7 @@ static void dkc_optab_remove(struct dk_op *op)
 	while (dkc_deref_locked(tab->slot[i]) != op)
 		i = dkc_next_slot(tab, i);
 	dkc_publish(tab->slot[i], &dkc_removed);
-	dkc_order_remove(op);
+	dkc_order_remove(op, i);
 	op->reg->num_ops--;
 }
 

@@ -184,42 +184,47 @@ int dk_registry_next_op(struct dk_registry *reg, const char *after,
 	return err;
 }
 
-size_t dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf,
-			    size_t size)
+/* Print all operators in the order of their names. */
+static long dkc_list(struct dk_registry *reg, unsigned int key, char *buf, size_t size,
+		     void (*put)(struct dkc_text *t, const struct dk_op *op, unsigned int key))
 {
 	struct dkc_text t = { buf, size, 0 };
 	struct dk_op *op;
+	int err = -ENOMEM;
 	u32 n = 0;
 
 	reg = dkc_registry(reg);
-	if (!reg)
-		return dkc_put_end(&t);
-	dkc_mutex_lock(&reg->lock);
-	dkc_order_some(reg, ~0U);	/* without memory there is no list */
-	while ((op = dkc_op_at(reg, n++))) {
-		if (!dkc_op_is_there(op) || (key && !dkc_top(op, NULL, key, NULL)))
-			continue;
-		dkc_put(&t, op->name);
-		dkc_put(&t, "\n");
+	if (reg) {
+		dkc_mutex_lock(&reg->lock);
+		err = dkc_order_some(reg, ~0U);
+		while (!err && (op = dkc_op_at(reg, n++)))
+			put(&t, op, key);
+		dkc_mutex_unlock(&reg->lock);
 	}
-	dkc_mutex_unlock(&reg->lock);
-	return dkc_put_end(&t);
+	n = dkc_put_end(&t);
+	return err ? err : (long)n;
 }
 
-size_t dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size)
+static void dkc_put_op_name(struct dkc_text *t, const struct dk_op *op, unsigned int key)
 {
-	struct dkc_text t = { buf, size, 0 };
-	struct dk_op *op;
-	u32 n = 0;
+	if (!dkc_op_is_there(op) || (key && !dkc_top(op, NULL, key, NULL)))
+		return;
+	dkc_put(t, op->name);
+	dkc_put(t, "\n");
+}
 
-	reg = dkc_registry(reg);
-	if (!reg)
-		return dkc_put_end(&t);
-	dkc_mutex_lock(&reg->lock);
-	dkc_order_some(reg, ~0U);	/* without memory there is no list */
-	while ((op = dkc_op_at(reg, n++)))
-		if (dkc_op_dangles(op))
-			dkc_put_state(&t, op);
-	dkc_mutex_unlock(&reg->lock);
-	return dkc_put_end(&t);
+long dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf, size_t size)
+{
+	return dkc_list(reg, key, buf, size, dkc_put_op_name);
+}
+
+static void dkc_put_dangling(struct dkc_text *t, const struct dk_op *op, unsigned int key)
+{
+	if (dkc_op_dangles(op))
+		dkc_put_state(t, op);
+}
+
+long dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size)
+{
+	return dkc_list(reg, DK_UNDEFINED, buf, size, dkc_put_dangling);
 }

@@ -55,7 +55,7 @@ static void dkc_registry_release(struct dk_registry *reg)
 	dkc_free(reg->stock);
 	dkc_free((void *)reg->fallback);
 	dkc_free(dkc_deref_locked(reg->devmap));
-	dkc_free(reg->order);
+	dkc_order_free(reg);
 	dkc_free(reg);
 }
 

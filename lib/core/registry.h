@@ -760,17 +760,26 @@ int dkc_check_suits(const struct dk_op_decl *decl, unsigned int flags,
 		    const struct dk_impl *impl, struct dk_diag *why);
 int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
 struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
+/*
+ * The same, past no more than *@left slots, empty ones too, by which it is reduced: after
+ * NULL, 0 means that there may be more operators.
+ */
+struct dk_op *dkc_op_next_of(struct dk_registry *reg, u32 *pos, u32 *left);
 void dkc_ops_free(struct dk_registry *reg);
 bool dkc_name_ok(const char *name);
 
 /*
- * order.c: all operators by name; under the lock. dkc_order_some() puts up to @n in their
- * places: 0, -EAGAIN if there are more of them, or -ENOMEM. The operators at and after a
- * place are those that were in order then.
+ * order.c: all operators by name; under the lock. dkc_order_some() puts them into order by
+ * moving up to @work pointers, or a few more: 0, -EAGAIN if that is not all, or -ENOMEM. The
+ * operators at and after a place are those that were in order then.
  */
-void dkc_order_add(struct dk_op *op);
-void dkc_order_remove(const struct dk_op *op);
-int dkc_order_some(struct dk_registry *reg, u32 n);
+int dkc_order_some(struct dk_registry *reg, u32 work);
+/* An operator comes, or leaves, at this slot of the table of names. */
+void dkc_order_add(struct dk_op *op, u32 slot);
+void dkc_order_remove(const struct dk_op *op, u32 slot);
+/* The operators have other slots. */
+void dkc_order_new_slots(struct dk_registry *reg);
+void dkc_order_free(struct dk_registry *reg);
 /* The one that @n are before, or NULL. */
 struct dk_op *dkc_op_at(const struct dk_registry *reg, u32 n);
 /* How many are before @name. */

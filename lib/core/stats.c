@@ -751,12 +751,12 @@ static u64 dkc_calls_of(const struct dk_op *op, struct dkc_calls *c)
 
 static bool dkc_calls_operators(struct dk_registry *reg, struct dkc_calls *c)
 {
-	struct dk_op *op = NULL;
+	struct dk_op *op;
 
 	/* a provider without fallbacks is not worth the walk */
 	if (c->only && !c->has_fallbacks)
 		return true;
-	while (c->left && (op = dkc_op_next(reg, &c->op))) {
+	while ((op = dkc_op_next_of(reg, &c->op, &c->left))) {
 		if (c->only || dkc_op_is_there(op))
 			c->of_ops += dkc_calls_of(op, c);
 		else

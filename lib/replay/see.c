@@ -4,7 +4,7 @@
 
 /* One of the functions that count as snprintf() does, with what it is asked. */
 struct text {
-	size_t (*print)(struct text *t, char *buf, size_t size);
+	long (*print)(struct text *t, char *buf, size_t size);
 	size_t (*of_op)(struct dk_op *op, char *buf, size_t size);
 	struct dk_registry *reg;
 	struct dk_op *op;
@@ -15,14 +15,17 @@ struct text {
 static int put(struct dk_replay *r, struct text *t)
 {
 	struct dk_replay_text *answer = &r->answer;
-	size_t len = t->print(t, NULL, 0);
+	long len = t->print(t, NULL, 0);
 
+	if (len < 0)
+		return dk_replay_reason(r, len, DK_WHY_NO_MEMORY, "");
+	/* the list of operators that the first call made is there now */
 	if (dk_replay_text_grow(answer, len))
 		answer->len += t->print(t, answer->buf + answer->len, len + 1);
 	return 0;
 }
 
-static size_t print_op(struct text *t, char *buf, size_t size)
+static long print_op(struct text *t, char *buf, size_t size)
 {
 	return t->of_op(t->op, buf, size);
 }
@@ -73,7 +76,7 @@ DK_REPLAY_RUN(ambiguous)
 	return put_op(r, w->arg[0], dk_ambiguous_text);
 }
 
-static size_t print_missing(struct text *t, char *buf, size_t size)
+static long print_missing(struct text *t, char *buf, size_t size)
 {
 	return dk_missing_text(t->op, t->ks, buf, size);
 }
@@ -93,7 +96,7 @@ DK_REPLAY_RUN(missing)
 	return err;
 }
 
-static size_t print_ops(struct text *t, char *buf, size_t size)
+static long print_ops(struct text *t, char *buf, size_t size)
 {
 	return dk_registry_list_ops(t->reg, t->key, buf, size);
 }
@@ -109,7 +112,7 @@ DK_REPLAY_RUN(ops)
 	return err ? err : put(r, &t);
 }
 
-static size_t print_dangling(struct text *t, char *buf, size_t size)
+static long print_dangling(struct text *t, char *buf, size_t size)
 {
 	return dk_registry_list_dangling(t->reg, buf, size);
 }

@@ -17,8 +17,9 @@
  * changes	written N: each of the next N holds of the registry's lock ends as if the
  *		registry had changed
  * work		written any value: measures from zero; read: the most evaluations,
- *		counters, functions and operators put into order that there were in
- *		one hold of the registry's lock
+ *		counters, functions, pointers moved to put operators into order, and
+ *		slots of the table of names that there were in one hold of the
+ *		registry's lock
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -393,9 +394,9 @@ static int work_get(char *buf, const struct kernel_param *kp)
 	unsigned int most[DKC_NUM_WORK];
 
 	dk_test_most_work(most);
-	return sysfs_emit(buf, "%u %u %u %u\n", most[DKC_WORK_EVALUATIONS],
+	return sysfs_emit(buf, "%u %u %u %u %u\n", most[DKC_WORK_EVALUATIONS],
 			  most[DKC_WORK_COUNTERS], most[DKC_WORK_FUNCTIONS],
-			  most[DKC_WORK_ORDERED]);
+			  most[DKC_WORK_ORDERED], most[DKC_WORK_SLOTS]);
 }
 
 static const struct kernel_param_ops number_ops = { .set = number_set, .get = number_get };
