@@ -246,10 +246,9 @@ enum dk__request_flags {
 };
 
 /*
- * What dk__begin() does not call, looked up out of line: functions of devices, functions
- * that may sleep in the kernel, calls that are counted, keysets that nothing serves. 0 if
- * the entry of @c is to be called, and then dk__end(); else the call is out again, with a
- * negative errno or with 1 for the slow path.
+ * What dk__begin() does not call, looked up out of line: functions of devices, calls that are
+ * counted, keysets that nothing serves. 0 if the entry of @c is to be called, and then
+ * dk__end(); else the call is out again, with a negative errno or with 1 for the slow path.
  */
 int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk_obj *const *objs,
 	     unsigned int n, int how) DK__HOT;

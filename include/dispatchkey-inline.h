@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 /* What a declaration was compiled for; the slow path compares it before it binds one. */
-#define DK__CALL_ABI		3
+#define DK__CALL_ABI		4
 
 #ifdef __cplusplus
 #define DK__CAST(type, x)	__builtin_bit_cast(type, x)
@@ -83,12 +83,18 @@ struct dk__table {
 	const struct dk__shape *shape;
 	const void *private_;
 	__u32 first_direct;	/* index bytes below this one are for dk__find() */
-	__u32 number;
+	__u16 private_numbers;
+	__u8 private_kind;
+	__u8 flags;		/* DK_OP_ATOMIC and so on */
 	__aligned_u64 sig;	/* hash of the functions' signature */
 };
 
-/* Index byte i names entry i - DK__FIRST_ENTRY; smaller ones name none. */
+/*
+ * Index byte i names entry i - DK__FIRST_ENTRY; smaller ones name none. That of a table
+ * which is not looked up, because it is of another type, is for the slow path.
+ */
 #define DK__FIRST_ENTRY		3
+#define DK__FOR_SLOW_PATH	2
 
 struct dk__op {
 	const void *private_[2];
@@ -208,27 +214,29 @@ struct dk__room {
 	__u64 gate[8];
 };
 
-/* What a table has for a keyset, if that is called as it is. */
-DK__ALWAYS_INLINE int dk__look_up(const struct dk__table *table, __u64 *ks,
-				  const struct dk_op_decl *decl, int how,
-				  const struct dk__entry **entry)
+/* What dk__begin() has found in a table that it does not call: for dk__find(). */
+struct dk__found {
+	const struct dk__table *table;	/* NULL: there was no slot */
+	__u32 id;			/* the index byte */
+	__aligned_u64 ks;		/* masked */
+};
+
+/* The index byte of a keyset, which is masked where the call has to. */
+DK__ALWAYS_INLINE __u32 dk__look_up(const struct dk__table *table, __u64 *ks,
+				    const struct dk_op_decl *decl, int how)
 {
 	const struct dk__shape *shape = table->shape;
-	unsigned long b = dk__top_backend(*ks), top, i;
+	unsigned long b = dk__top_backend(*ks), top;
 
 	if ((how & DK__HOW_TYPED) &&
 	    DK__UNLIKELY(table->sig != (dk__load(decl->sig_mark) ^
 					 DK__CAST(unsigned long, decl->sig))))
-		return 0;
+		return DK__FOR_SLOW_PATH;
 	if (how & DK__HOW_MASKED)
 		*ks = dk__mask(*ks, shape, b);
 	top = dk__top_bit(*ks);
-	i = dk__places[top].first + (b & dk__places[top].backends);
-	i = DK__CAST(const __u8 *, shape + 1)[i];
-	if (DK__UNLIKELY(i < table->first_direct))
-		return 0;
-	*entry = DK__CAST(const struct dk__entry *, table + 1) + i - DK__FIRST_ENTRY;
-	return 1;
+	return DK__CAST(const __u8 *, shape + 1)[dk__places[top].first +
+						  (b & dk__places[top].backends)];
 }
 
 DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, __u64 ks, const struct dk__entry *entry,
@@ -247,13 +255,18 @@ DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, __u64 ks, const struct dk__en
 
 /*
  * A read section protects table and function until the call has returned. For a function
- * that may sleep dk__find() enters the gate, and ends the section.
+ * that may sleep dk__to_gate() enters the gate, and ends the section.
  */
 struct dk__slot {
-	struct dk__room room;
+	union {
+		struct dk__room room;
+		struct dk__found found;
+	};
 	__u32 in_gate;
 };
 
+/* 0: the call is out again, for dk__find() */
+int dk__to_gate(struct dk_call *c, struct dk__slot *slot, int how);
 void dk__leave_gate(struct dk__slot *slot);
 
 #ifdef __KERNEL__
@@ -286,10 +299,16 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *slot, struct
 	return dk__table_of(op);
 }
 
-DK__ALWAYS_INLINE void dk__enter(const struct dk__slot *slot, const struct dk__entry *entry)
+DK__ALWAYS_INLINE int dk__enter(struct dk_call *c, struct dk__slot *slot,
+				const struct dk__table *table, int how,
+				const struct dk__entry **entry)
 {
-	(void)slot;
-	(void)entry;
+	if (table->flags & DK_OP_ATOMIC)
+		return 1;
+	if (!dk__to_gate(c, slot, how))
+		return 0;
+	*entry = c->entry;
+	return 1;
 }
 
 DK__ALWAYS_INLINE void dk__end(struct dk__slot *slot, int how)
@@ -322,6 +341,7 @@ DK__ALWAYS_INLINE void dk__end(struct dk__slot *slot, int how)
  */
 struct dk__slot {
 	const void **at;	/* NULL: there was none */
+	struct dk__found found;
 };
 
 /* What a thread has; zero before its first call. */
@@ -377,14 +397,22 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, st
 		__atomic_store_n(slot, DK__CAST(const char *, table) + 1, __ATOMIC_RELAXED);
 		dk__barrier();		/* pairs with the membarrier() of dkc_synchronize() */
 	} while (DK__UNLIKELY(dk__table_of(op) != table));
+	if (!table)
+		__builtin_unreachable();	/* an operator always has one */
 	reserved->at = slot;
 	return table;
 }
 
 /* From here on it is the entry that is kept, and the call is inside of its provider. */
-DK__ALWAYS_INLINE void dk__enter(const struct dk__slot *reserved, const struct dk__entry *entry)
+DK__ALWAYS_INLINE int dk__enter(struct dk_call *c, struct dk__slot *reserved,
+				const struct dk__table *table, int how,
+				const struct dk__entry **entry)
 {
-	__atomic_store_n(reserved->at, entry, __ATOMIC_RELEASE);
+	(void)c;
+	(void)table;
+	(void)how;
+	__atomic_store_n(reserved->at, *entry, __ATOMIC_RELEASE);
+	return 1;
 }
 
 DK__ALWAYS_INLINE void dk__end(struct dk__slot *reserved, int how)
@@ -441,16 +469,20 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 				const struct dk_local *local, __u64 ks, __u32 flags, int how)
 {
 	const struct dk__table *table = dk__keep(slot, op, how);
+	__u32 id = DK__FOR_SLOW_PATH;
 	__u64 masked = ks;
 
 	if (DK__UNLIKELY(!table) ||
-	    DK__UNLIKELY(!dk__look_up(table, &masked, decl, how, entry))) {
+	    DK__UNLIKELY((id = dk__look_up(table, &masked, decl, how)) < table->first_direct)) {
 		dk__fill(c, ks, NULL, op, decl, local, flags | DK__FLAGS);
+		slot->found.table = table;
+		slot->found.id = id;
+		slot->found.ks = masked;
 		return 0;
 	}
+	*entry = DK__CAST(const struct dk__entry *, table + 1) + id - DK__FIRST_ENTRY;
 	dk__fill(c, masked, *entry, op, decl, local, flags | DK__FLAGS);
-	dk__enter(slot, *entry);
-	return 1;
+	return dk__enter(c, slot, table, how, entry);
 }
 
 #ifdef __cplusplus

@@ -289,19 +289,22 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
 	struct dk__slot dk__slot DK__NOT_SET;				\
-	int dk__err;							\
+	int dk__err = 0;						\
 									\
 	if (DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__entry,	\
 				    dk__known, &id##_op, dk__kept,	\
 				    dk__merge(DK__RAW(dk__objs), dk__local), \
-				    0, dk__how | DK__HOW_MASKED))) {	\
+				    0, dk__how | DK__HOW_MASKED)))	\
+		DK__FIND(dk__how | DK__HOW_MASKED, objs)		\
+	if (DK__UNLIKELY(dk__err)) {					\
 		struct dk__request dk__rq = {				\
 			.op = dk__op, .decl = &id##_op,			\
 			.local = dk__local, .flags = DK__ASKED,		\
 			.how = dk__how | DK__HOW_MASKED,		\
 		};							\
 									\
-		DK__FIND(id, dk__how | DK__HOW_MASKED, args, objs)	\
+		return dk__err < 0 ? dk__err :				\
+		       dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
 	}								\
 	dk__err = ((dk__##id##_fn)dk__entry->fn)(&dk__call, DK__UNPAREN args); \
 	dk__end(&dk__slot, dk__how);					\
@@ -336,25 +339,21 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
 	struct dk__slot dk__slot DK__NOT_SET;				\
-	int dk__err;							\
+	int dk__err = !dk__may_redispatch(dk__from, &id##_op);		\
 									\
-	if (DK__UNLIKELY(!dk__may_redispatch(dk__from, &id##_op))) {	\
-		struct dk__request dk__rq = {				\
-			.decl = &id##_op, .from = dk__from, .ks = dk__ks, \
-			.flags = DK__ASKED,				\
-		};							\
-									\
-		return dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
-	}								\
-	if (DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__entry,	\
+	if (!dk__err &&							\
+	    DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__entry,	\
 				    dk__from->op, &id##_op, dk__from->local, \
-				    dk__ks.bits, 0, dk__how))) {	\
+				    dk__ks.bits, 0, dk__how)))		\
+		DK__FIND(dk__how, objs)					\
+	if (DK__UNLIKELY(dk__err)) {					\
 		struct dk__request dk__rq = {				\
 			.decl = &id##_op, .from = dk__from, .ks = dk__ks, \
 			.flags = DK__ASKED,				\
 		};							\
 									\
-		DK__FIND(id, dk__how, args, objs)			\
+		return dk__err < 0 ? dk__err :				\
+		       dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
 	}								\
 	dk__err = ((dk__##id##_fn)dk__entry->fn)(&dk__call, DK__UNPAREN args); \
 	dk__end(&dk__slot, dk__how);					\
@@ -391,18 +390,16 @@ id##_by_keyset(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 struct id##_args
 
 /* What dk__begin() did not find. The objects are listed here to be stored here only. */
-#define DK__FIND(id, how, args, objs)					\
+#define DK__FIND(how, objs)						\
+	{								\
 		const struct dk_obj *const dk__these[] = {		\
 			NULL, DK__UNPAREN objs				\
 		};							\
 									\
 		dk__err = dk__find(&dk__call, &dk__slot, dk__these + 1,	\
 				   DK__OBJS(dk__these), how);		\
-		if (dk__err > 0)					\
-			return dk__##id##_slow(&dk__rq, DK__UNPAREN args); \
-		if (dk__err)						\
-			return dk__err;					\
-		dk__entry = dk__call.entry;
+		dk__entry = dk__call.entry;				\
+	}
 
 #ifdef __KERNEL__
 #define DK__OP_RCU(id, params, args)					\

@@ -131,6 +131,7 @@ EXPORT_SYMBOL_GPL(dk_call_priv);
 EXPORT_SYMBOL_GPL(dk__call_enter);
 EXPORT_SYMBOL_GPL(dk__find);
 EXPORT_SYMBOL_GPL(dk__leave_gate);
+EXPORT_SYMBOL_GPL(dk__to_gate);
 EXPORT_SYMBOL_GPL(dk__places);
 EXPORT_SYMBOL_GPL(dk__unbound);
 EXPORT_SYMBOL_GPL(dk_call_enter);

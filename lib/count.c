@@ -9,22 +9,6 @@
  */
 #include "world.h"
 
-#define CACHE_LINE	64
-
-/* A thread's part of a block. */
-struct part {
-	char before[CACHE_LINE];	/* other threads' lines end here */
-	u64 n[DKC_COUNTS];
-	char behind[CACHE_LINE];
-};
-
-/* A thread's parts, by the number of their block. */
-struct dkc_parts {
-	struct dkc_retired retired;
-	u32 size;
-	struct part *part[];
-};
-
 /* A block, and what threads that have ended have counted in it. */
 struct dkc_ended {
 	struct dkc_ended *next;
@@ -32,7 +16,7 @@ struct dkc_ended {
 	u64 n[DKC_COUNTS];
 };
 
-static __thread DKC_INITIAL_EXEC struct dkc_thread_counts *self;
+__thread DKC_INITIAL_EXEC struct dkc_thread_counts *dkc_counts_self;
 
 /* Under the lock. */
 static struct dkc_thread_counts *threads;
@@ -41,57 +25,24 @@ static u64 lost;	/* of threads that have ended, or have no record */
 
 /* ---- counting --------------------------------------------------------------- */
 
-/*
- * In what is a thread's own. A signal handler may come between any two instructions,
- * and count, too; other threads only read. So one instruction is enough.
- */
-static inline void add_own(u64 *n)
-{
-#if defined(__x86_64__) && !defined(DKC_TSAN)
-	asm volatile("incq %0" : "+m" (*n) : : "cc");
-#else
-	__atomic_fetch_add(n, 1, __ATOMIC_RELAXED);
-#endif
-}
-
 static void add_lost(u64 more)
 {
 	__atomic_fetch_add(&lost, more, __ATOMIC_RELAXED);
 }
 
-/* False if the thread has no part of the block. */
-static inline bool add_here(const struct dkc_counts *c, unsigned int i)
-{
-	const struct dkc_parts *p = self ? dkc_deref(self->parts) : NULL;
-	u32 id = c->id;
-
-	if (dkc_unlikely(!p || id >= p->size || !p->part[id]))
-		return false;
-	add_own(&p->part[id]->n[i]);
-	return true;
-}
-
 /* The thread has no record or no part of the block, for lack of memory. */
-static __attribute__((noinline, cold)) void add_slowly(const struct dkc_counts *c,
-						       unsigned int i)
+__attribute__((noinline, cold)) void dkc_count_slowly(const struct dkc_count_at *at)
 {
-	if (!self && !dkc_gate_thread_init() && add_here(c, i))
+	if (!dkc_counts_self && !dkc_gate_thread_init() && dkc_count_here(at))
 		return;
-	if (self)
-		add_own(&self->lost);
+	if (dkc_counts_self)
+		dkc_add_own(&dkc_counts_self->lost);
 	else
 		add_lost(1);
 }
 
-/* Called in a read section. */
-void dkc_counts_add(const struct dkc_counts *c, unsigned int i)
-{
-	if (!add_here(c, i))
-		add_slowly(c, i);
-}
-
 /* Under the lock: a thread's part of a block, or NULL. */
-static struct part *part_of(const struct dkc_thread_counts *t, u32 id)
+static struct dkc_part *part_of(const struct dkc_thread_counts *t, u32 id)
 {
 	const struct dkc_parts *p = dkc_deref_locked(t->parts);
 
@@ -101,7 +52,7 @@ static struct part *part_of(const struct dkc_thread_counts *t, u32 id)
 u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i)
 {
 	const struct dkc_thread_counts *t;
-	const struct part *p;
+	const struct dkc_part *p;
 	sigset_t mask;
 	u64 sum;
 
@@ -144,17 +95,16 @@ static bool parts_reserve(struct dkc_thread_counts *t, u32 size)
 	if (!p)
 		return false;
 	p->size = size;
+	p->before = old;
 	if (old)
 		memcpy(p->part, old->part, old->size * sizeof(p->part[0]));
 	dkc_publish(t->parts, p);
-	if (old)
-		dkc_retire(old);
 	return true;
 }
 
 static bool part_give(struct dkc_thread_counts *t, u32 id)
 {
-	struct part *part;
+	struct dkc_part *part;
 
 	if (!parts_reserve(t, id + 1))
 		return false;
@@ -244,10 +194,10 @@ void dkc_counts_thread_begin(struct dkc_thread_counts *t)
 	if (t->next)
 		t->next->link = &t->next;
 	threads = t;
-	self = t;
+	dkc_counts_self = t;
 }
 
-static void keep(struct dkc_ended *b, struct part *p)
+static void keep(struct dkc_ended *b, struct dkc_part *p)
 {
 	unsigned int i;
 
@@ -258,10 +208,11 @@ static void keep(struct dkc_ended *b, struct part *p)
 
 void dkc_counts_thread_end(struct dkc_thread_counts *t)
 {
+	struct dkc_parts *p = dkc_deref_locked(t->parts), *before;
 	struct dkc_ended *b;
 
-	if (t == self)
-		self = NULL;
+	if (t == dkc_counts_self)
+		dkc_counts_self = NULL;
 	for (b = blocks; b; b = b->next)
 		if (part_of(t, b->id))
 			keep(b, part_of(t, b->id));
@@ -269,5 +220,8 @@ void dkc_counts_thread_end(struct dkc_thread_counts *t)
 	*t->link = t->next;
 	if (t->next)
 		t->next->link = t->link;
-	dkc_free(dkc_deref_locked(t->parts));
+	for (; p; p = before) {
+		before = p->before;
+		dkc_free(p);
+	}
 }

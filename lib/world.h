@@ -7,16 +7,6 @@
 
 #include <signal.h>
 
-struct dkc_parts;
-
-/* What a thread counts; in its record. */
-struct dkc_thread_counts {
-	struct dkc_parts *parts;	/* replaced by others, under the gate's lock */
-	u64 lost;			/* for lack of memory */
-	struct dkc_thread_counts *next;
-	struct dkc_thread_counts **link;
-};
-
 /* Under the gate's lock. */
 void dkc_counts_thread_begin(struct dkc_thread_counts *t);
 void dkc_counts_thread_end(struct dkc_thread_counts *t);

@@ -53,7 +53,7 @@ class OpDecl(c.Structure):
                 ("dispatched", c.c_char_p)]
 
 
-CALL_ABI = 3    # DK__CALL_ABI
+CALL_ABI = 4    # DK__CALL_ABI
 
 
 class Call(c.Structure):

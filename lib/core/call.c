@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Calls: merge, mask, index, enter the gate. The fast path is inlined in callers:
- * <dispatchkey-inline.h>. What it does not call is looked up by dk__find(), while its slot
- * protects the table, and what that does not serve takes the slow path. No path takes a lock
+ * <dispatchkey-inline.h>. What it does not call goes to dk__find(), while its slot protects
+ * the table, and what that does not serve takes the slow path. No path takes a lock
  * or writes anything that another thread or CPU writes, and the cost does not depend on how
  * many operators, functions or fallthroughs there are.
  *
@@ -82,15 +82,11 @@ u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask)
 	return (raw | included) & (backend_mask | ~excluded);
 }
 
-/* The object, or the first of a list, that lives on a backend. */
-static const struct dk_obj *dkc_on_backend(const struct dk_obj *o, u64 backend)
+static dkc_noinline const struct dk_obj *dkc_first_on(const struct dk_list *list, u64 backend)
 {
-	const struct dk_list *list = (const struct dk_list *)o;
 	const struct dk_obj *item;
 	unsigned long i;
 
-	if (dkc_likely(o->flags != DK_OBJ_LIST))
-		return o->ks.bits & backend ? o : NULL;
 	for (i = 0; i < list->n; i++) {
 		item = dk_list_at(list, i);
 		if (item && (item->ks.bits & backend))
@@ -99,23 +95,32 @@ static const struct dk_obj *dkc_on_backend(const struct dk_obj *o, u64 backend)
 	return NULL;
 }
 
+/* The device of the first object, or item of a list, that has the highest of these keys. */
+static dkc_always_inline u32 dkc_device_on(u64 backends, const struct dk_obj *const *objs,
+					   unsigned int n)
+{
+	const struct dk_obj *o;
+	unsigned int i;
+	u64 top;
+
+	if (!backends)
+		return 0;
+	top = 1ULL << dk__top_bit(backends);
+	for (i = 0; i < n; i++) {
+		o = objs[i];
+		if (o && dkc_unlikely(o->flags == DK_OBJ_LIST))
+			o = dkc_first_on((const struct dk_list *)o, top);
+		if (o && (o->ks.bits & top))
+			return o->device;
+	}
+	return 0;
+}
+
 /* The device of the first argument that lives on the highest backend of @ks. */
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n)
 {
-	u64 top = ks & l->backend_mask;
-	const struct dk_obj *o;
-	unsigned int i;
-
-	if (!top)
-		return 0;
-	top = 1ULL << (dkc_fls64(top) - 1);
-	for (i = 0; i < n; i++) {
-		o = objs[i] ? dkc_on_backend(objs[i], top) : NULL;
-		if (o)
-			return o->device;
-	}
-	return 0;
+	return dkc_device_on(ks & l->backend_mask, objs, n);
 }
 
 /* A number whose device is gone or offline, or of these backends, counts as none: NULL. */
@@ -471,33 +476,11 @@ static inline int dkc_find_typed(struct dk_op *op, const struct dkc_row *row,
 	return way->at_key ? dkc_find_at_key(op, row, way) : dkc_find(op, row, way);
 }
 
-/*
- * The row that is set aside, kept by the slot of the call as dk__begin() does it; NULL where
- * more is wanted of a call than its count.
- */
-static const struct dkc_row *dkc_row_set_aside(const struct dk_op *op,
-					       const struct dkc_row *aside,
-					       const struct dk__slot *slot)
-{
-	const struct dk_registry *reg = op->reg;
-	const struct dkc_row *row;
-
-	if (!dkc_has_fast_calls() || !dkc_deref(reg->stats) || dkc_deref(reg->hooks) ||
-	    dkc_calls_are_traced() || (reg->flags & DK_REGISTRY_FORCE_RESOLVE))
-		return NULL;
-	do {
-		row = dkc_deref(op->base);
-		dkc_slot_keep(slot, row);
-	} while (dkc_unlikely(dkc_deref(op->base) != row));
-	/* a definition in the making publishes one after the other */
-	return row && row->op_flags == aside->op_flags ? row : NULL;
-}
-
-/* Is the device of a call gone or offline? */
+/* Is the device of a call by v1 gone or offline? */
 static bool dkc_is_away(const struct dk_registry *reg, u64 ks, const struct dk_obj *const *objs,
 			unsigned int n)
 {
-	u32 device = dkc_device_of(reg->layout, ks, objs, n);
+	u32 device = dkc_device_on(ks & DK_BACKEND_MASK, objs, n);
 	bool away = false;
 
 	if (device) {
@@ -508,148 +491,143 @@ static bool dkc_is_away(const struct dk_registry *reg, u64 ks, const struct dk_o
 	return away;
 }
 
-/*
- * The call of a fast slot leaves its read section for the gate, and does not need its row
- * any more. Returns 1 if the section is the caller's: the slow path reports that mistake.
- */
 #if defined(__KERNEL__) || defined(DK_BARE)
-static int dkc_slot_to_gate(struct dk_call *c, struct dk__slot *slot, int how)
+/*
+ * The call does not need its table any more, and leaves its read section for the gate. If the
+ * section is the caller's, the slow path reports that mistake.
+ */
+int dk__to_gate(struct dk_call *c, struct dk__slot *slot, int how)
 {
-	int err = how & DK__HOW_IN_RCU ? 1 : 0;
-
-	if (!err)
-		err = dkc_gate_enter(slot->room.gate, c->entry->reg, c->op);
-	if (err) {
+	if ((how & DK__HOW_IN_RCU) || dkc_gate_enter(slot->room.gate, c->entry->reg, c->op)) {
 		dk__end(slot, how);
-		return err;
+		slot->found.table = NULL;
+		return 0;
 	}
 	slot->room.entry = *c->entry;
+	slot->in_gate = 1;
 	c->entry = &slot->room.entry;
 	c->flags &= ~DK_CALL_IN_RCU;
-	slot->in_gate = 1;
 	dkc_section_ends();
 	dkc_read_unlock();
 	dkc_might_sleep();
-	return 0;
+	return 1;
 }
 
 void dk__leave_gate(struct dk__slot *slot)
 {
 	dkc_gate_leave(slot->room.gate);
 }
-#else
-#define dkc_slot_to_gate(c, slot, how)	((void)(c), (void)(slot), (void)(how), 0)
 #endif
 
-/* As dk__look_up(), by the row of the call's device; why nothing serves, or 1. */
-static dkc_always_inline int dkc_look_up(struct dk_call *c, const struct dkc_row *row,
-					 u32 device, int how)
+/* dk__find() where no function is called as it is: the call is out again. */
+static dkc_noinline int dkc_not_found(struct dk_call *c, struct dk__slot *slot,
+				      const struct dkc_row *row, unsigned int id,
+				      const struct dk_obj *const *objs, unsigned int n, int how)
 {
-	u64 ks = c->ks.bits;
-	unsigned int id;
-
-	if ((how & DK__HOW_TYPED) &&
-	    row->sig != (dkc_load(c->decl->sig_mark) ^ (uintptr_t)c->decl->sig))
-		return 1;
-	row = dkc_row_of_device(row, device);
-	if (how & DK__HOW_MASKED)
-		ks &= row->shape->mask[dk__top_backend(ks)];
-	id = row->shape->index[dkc_v1_index(ks & DK_FULL)];
-	if (dkc_likely(id >= row->shape->direct)) {
-		c->ks.bits = ks;
-		c->entry = dkc_row_ent(row, id);
-		return 0;
-	}
-	return id == DKC_ID_MISSING ? -ENOSYS : id == DKC_ID_AMBIGUOUS ? -ENOTUNIQ : 1;
-}
-
-/* dk__find() where calls are counted, objects come in lists, or a device may be gone. */
-static dkc_noinline int dkc_find_seldom(struct dk_call *c, struct dk__slot *slot,
-					const struct dk_obj *const *objs, unsigned int n, int how)
-{
-	struct dk_op *op = c->op;
-	const struct dkc_row *row = dkc_slot_row(slot, op);
-	bool counted = row->kind == DKC_ROW_ASIDE;
-	u32 device = 0;
 	int err = 1;
 
-	if (counted)
-		row = dkc_row_set_aside(op, row, slot);
-	if (row && row->direct != DKC_NOT_DIRECT) {
-		if (row->devs)
-			device = dkc_device_of(op->reg->layout, c->ks.bits, objs, n);
-		err = dkc_look_up(c, row, device, how);
-	}
-	if (err == -ENOSYS && dkc_is_away(op->reg, c->ks.bits, objs, n))
-		err = -ENODEV;
-	if (counted && err < 0)
-		dkc_stats_count(op, NULL);
-	if (err)
-		dk__end(slot, how);
-	else if (dkc_needs_gate(row->op_flags))
-		err = dkc_slot_to_gate(c, slot, how);
-	else
-		dk__enter(slot, c->entry);
-	if (counted && !err)
-		dkc_stats_count(op, c->entry->reg);
+	if (id == DKC_ID_MISSING)
+		err = dkc_is_away(c->op->reg, c->ks.bits, objs, n) ? -ENODEV : -ENOSYS;
+	else if (id == DKC_ID_AMBIGUOUS)
+		err = -ENOTUNIQ;
+	if (err < 0 && row->direct == DKC_COUNTED)
+		dkc_count_add(dkc_row_counts(row));
+	dk__end(slot, how);
 	return err;
 }
 
-/* The device of a call; false where a list is among the objects before it. */
-static dkc_always_inline bool dkc_plain_device(u64 ks, const struct dk_obj *const *objs,
-					       unsigned int n, u32 *device)
+/* The entry of the call is called as it is. */
+static dkc_always_inline int dkc_go(struct dk_call *c, struct dk__slot *slot,
+				    const struct dkc_row *row, int how)
 {
-	u64 top = ks & DK_BACKEND_MASK;
+	const struct dk__entry *e = c->entry;
+
+	return dk__enter(c, slot, (const struct dk__table *)row, how, &e) ? 0 : 1;
+}
+
+/* The same, where a thread counts for the first time. */
+static dkc_noinline int dkc_count_and_go(struct dk_call *c, struct dk__slot *slot,
+					 const struct dkc_row *row, int how,
+					 const struct dkc_count_at *at)
+{
+	dkc_count_slowly(at);
+	return dkc_go(c, slot, row, how);
+}
+
+static dkc_always_inline int dkc_found(struct dk_call *c, struct dk__slot *slot,
+				       const struct dkc_row *row, unsigned int id, u64 ks, int how)
+{
+	const struct dkc_count_at *at = dkc_row_counts(row) + 1 + id - DKC_ID_FIRST;
+
+	c->ks.bits = ks;
+	c->entry = dkc_row_ent(row, id);
+	if (row->direct == DKC_COUNTED && dkc_unlikely(!dkc_count_here(at)))
+		return dkc_count_and_go(c, slot, row, how, at);
+	return dkc_go(c, slot, row, how);
+}
+
+static dkc_always_inline int dkc_find_on(u32 device, struct dk_call *c, struct dk__slot *slot,
+					 const struct dk_obj *const *objs, unsigned int n, int how)
+{
+	const struct dkc_row *row = (const struct dkc_row *)slot->found.table;
+	u64 ks = c->ks.bits;
+	unsigned int id;
+
+	row = dkc_devtab_row(row->devs, device);
+	if (how & DK__HOW_MASKED)
+		ks &= row->shape->mask[dk__top_backend(ks)];
+	id = row->shape->index[dkc_v1_index(ks & DK_FULL)];
+	if (dkc_unlikely(id < row->shape->direct))
+		return dkc_not_found(c, slot, row, id, objs, n, how);
+	return dkc_found(c, slot, row, id, ks, how);
+}
+
+/* Where a list has to be searched for the device. */
+static dkc_noinline int dkc_find_in_list(struct dk_call *c, struct dk__slot *slot,
+					 const struct dk_obj *const *objs, unsigned int n, int how)
+{
+	u32 device = dkc_device_on(c->ks.bits & DK_BACKEND_MASK, objs, n);
+
+	return dkc_find_on(device, c, slot, objs, n, how);
+}
+
+/* By the row of the device that the call is on. */
+static dkc_noinline int dkc_find_by_device(struct dk_call *c, struct dk__slot *slot,
+					   const struct dk_obj *const *objs, unsigned int n, int how)
+{
+	u64 top = c->ks.bits & DK_BACKEND_MASK;
+	u32 device = 0;
 	unsigned int i;
 
-	*device = 0;
-	if (!top)
-		return true;
-	top = 1ULL << dk__top_bit(top);
+	top = top ? 1ULL << dk__top_bit(top) : 0;
 	for (i = 0; i < n; i++) {
 		if (!objs[i])
 			continue;
 		if (dkc_unlikely(objs[i]->flags == DK_OBJ_LIST))
-			return false;
+			return dkc_find_in_list(c, slot, objs, n, how);
 		if (objs[i]->ks.bits & top) {
-			*device = objs[i]->device;
+			device = objs[i]->device;
 			break;
 		}
 	}
-	return true;
+	return dkc_find_on(device, c, slot, objs, n, how);
 }
 
 int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk_obj *const *objs,
 	     unsigned int n, int how)
 {
-	const struct dkc_row *row = dkc_slot_row(slot, c->op);
-	u32 device = 0;
-	bool known;
-	int err;
+	const struct dkc_row *row = (const struct dkc_row *)slot->found.table;
+	unsigned int id = slot->found.id;
 
 	if (dkc_unlikely(!row))
 		return 1;
-	if (dkc_unlikely(row->direct == DKC_NOT_DIRECT)) {
-		dk__end(slot, how);
-		return 1;
-	}
-	if (dkc_unlikely(row->kind != DKC_ROW_FULL))
-		return dkc_find_seldom(c, slot, objs, n, how);
-	/* where devices have no functions, a sleepable call does not need its device */
-	known = row->devs || !dkc_needs_gate(row->op_flags);
-	if (known && !dkc_plain_device(c->ks.bits, objs, n, &device))
-		return dkc_find_seldom(c, slot, objs, n, how);
-	err = dkc_look_up(c, row, device, how);
-	if (dkc_likely(!err)) {
-		if (dkc_needs_gate(row->op_flags))
-			return dkc_slot_to_gate(c, slot, how);
-		dk__enter(slot, c->entry);
-		return 0;
-	}
-	if (err == -ENOSYS && (device || !known))
-		return dkc_find_seldom(c, slot, objs, n, how);
-	dk__end(slot, how);
-	return err;
+	if (dkc_unlikely(row->direct == DKC_NOT_DIRECT))
+		return dkc_not_found(c, slot, row, DK__FOR_SLOW_PATH, objs, n, how);
+	if (row->devs && id != DK__FOR_SLOW_PATH)
+		return dkc_find_by_device(c, slot, objs, n, how);
+	if (dkc_unlikely(id < row->shape->direct))
+		return dkc_not_found(c, slot, row, id, objs, n, how);
+	return dkc_found(c, slot, row, id, slot->found.ks, how);
 }
 
 /* In a read section: all that can be said against a call of the right type. */

@@ -98,7 +98,18 @@ void dkc_change_cancel(struct dkc_change *ch)
 	ch->news = NULL;
 }
 
-/* What calls see: the full row, or a constant one that stands for it. */
+/* The full row as counters want it; where there is no memory, the slow path counts. */
+static const struct dkc_row *dkc_row_counted(const struct dk_op *op, const struct dkc_row *full)
+{
+	const struct dkc_row *row;
+
+	if (full->direct == DKC_NOT_DIRECT)
+		return full;
+	row = dkc_row_count(op, full);
+	return row ? row : dkc_row_aside(op->flags);
+}
+
+/* What calls see: the full row, one that is counted, or a constant one that stands for it. */
 static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op,
 					       const struct dkc_row *full)
 {
@@ -106,31 +117,51 @@ static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op,
 		return &dkc_row_gone;
 	if (!op->definer)
 		return &dkc_row_undefined;
-	if (op->reg->set_aside)
+	if (op->reg->tables == DKC_TABLES_ASIDE)
 		return dkc_row_aside(op->flags);
 	if (!full || (op->reg->flags & DK_REGISTRY_FORCE_RESOLVE))
 		return dkc_row_resolve(op->flags);
-	return full;
+	return op->reg->tables == DKC_TABLES_COUNTED ? dkc_row_counted(op, full) : full;
 }
 
-/*
- * The inlined fast path runs no hooks, counts nothing and traces nothing, and no call may
- * take it where this world has no membarrier(): the tables are set aside. That takes no
- * memory, in either direction.
- */
-void dkc_change_watched(struct dk_registry *reg, bool more)
+void dkc_op_set_table(struct dk_op *op, const struct dkc_row *row)
+{
+	const struct dkc_row *old = dkc_deref_locked(op->row);
+
+	dkc_publish(op->row, row);
+	if (old->direct == DKC_COUNTED)
+		dkc_row_retire(op->reg, old);
+}
+
+void dkc_change_tables(struct dk_registry *reg)
 {
 	struct dk_op *op;
-	bool aside;
 	u32 pos = 0;
 
-	dkc_store(reg->watched, more ? reg->watched + 1 : reg->watched - 1);
-	aside = reg->watched || !dkc_has_fast_calls();
-	if (aside == reg->set_aside)
-		return;
-	reg->set_aside = aside;
 	while ((op = dkc_op_next(reg, &pos)))
-		dkc_publish(op->row, dkc_row_for_calls(op, dkc_deref_locked(op->base)));
+		dkc_op_set_table(op, dkc_row_for_calls(op, dkc_deref_locked(op->base)));
+}
+
+/* The fast path runs no hooks and traces nothing, and counts by tables of its own. */
+static u8 dkc_tables_of(const struct dk_registry *reg)
+{
+	bool counted = dkc_deref_locked(reg->stats);
+
+	if (reg->watched > counted || !dkc_has_fast_calls())
+		return DKC_TABLES_ASIDE;
+	return counted ? DKC_TABLES_COUNTED : DKC_TABLES_PLAIN;
+}
+
+void dkc_change_watched(struct dk_registry *reg, bool more)
+{
+	u8 tables;
+
+	dkc_store(reg->watched, more ? reg->watched + 1 : reg->watched - 1);
+	tables = dkc_tables_of(reg);
+	if (tables == reg->tables)
+		return;
+	reg->tables = tables;
+	dkc_change_tables(reg);
 }
 
 /*
@@ -153,7 +184,7 @@ static void dkc_op_publish(struct dk_op *op, const struct dkc_row *full)
 
 	if (!op->sig)
 		dkc_store(op->sig, dkc_op_sig(op));
-	dkc_publish(op->row, dkc_row_for_calls(op, full));
+	dkc_op_set_table(op, dkc_row_for_calls(op, full));
 	dkc_publish(op->base, full);
 	dkc_trace(publish, op, dkc_row_of_op(op));
 	dkc_row_retire(op->reg, old);

@@ -28,9 +28,7 @@
  * gate			see struct dkc_inside below
  * dkc_section_is_gate()	does the read section of a call protect its provider, for an
  *			operator of these flags; dkc_slots_are_gate() does a slot of
- *			dk__begin(), for every operator; where neither does,
- *			dkc_needs_gate(). dkc_slot_row() is the row that dk__begin() read,
- *			or NULL; dkc_slot_keep() lets the slot keep another one
+ *			dk__begin(), for every operator
  * dkc_has_fast_calls()	may calls take the fast path at all
  * dkc_full_barrier()	orders all before it against all behind it;
  *			dkc_read_barrier() loads against loads
@@ -59,6 +57,8 @@
  */
 #ifndef _DKC_DEPS_H
 #define _DKC_DEPS_H
+
+#define DKC_COUNTS	512	/* counters of a block */
 
 /*
  * Test builds have selftests/api/alloc.c: is this allocation to fail? And how
@@ -159,7 +159,13 @@ struct dkc_counts {
 	u64 __percpu *n;
 };
 
-#define dkc_counts_add(c, i)	this_cpu_inc(*((c)->n + (i)))
+struct dkc_count_at {
+	u64 __percpu *n;
+};
+
+#define dkc_count_at(c, i)	((struct dkc_count_at){ (c)->n + (i) })
+#define dkc_count_here(at)	({ this_cpu_inc(*(at)->n); true; })
+#define dkc_count_slowly(at)	((void)(at))
 #define dkc_counts_lost()	((u64)0)
 
 struct dkc_mutex {
@@ -202,9 +208,6 @@ static inline void *dkc_get_zeroed(size_t size)
 
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
-#define dkc_needs_gate(flags)	(!dkc_section_is_gate(flags))
-#define dkc_slot_row(slot, op)	((void)(slot), dkc_deref((op)->row))
-#define dkc_slot_keep(slot, row)	((void)(slot), (void)(row))
 #define dkc_has_fast_calls()	true
 
 /* kmod/gate.c: dkc_gate_enter(), which has room for every call. */
@@ -309,7 +312,13 @@ struct dkc_counts {
 	u64 *n;
 };
 
-#define dkc_counts_add(c, i)	((c)->n[i]++)
+struct dkc_count_at {
+	u64 *n;
+};
+
+#define dkc_count_at(c, i)	((struct dkc_count_at){ &(c)->n[i] })
+#define dkc_count_here(at)	(++*(at)->n, true)
+#define dkc_count_slowly(at)	((void)(at))
 #define dkc_counts_lost()	((u64)0)
 
 #define dkc_count(c)		(++(c)->n)
@@ -334,9 +343,6 @@ struct dkc_counts {
 
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
-#define dkc_needs_gate(flags)	(!dkc_section_is_gate(flags))
-#define dkc_slot_row(slot, op)	((void)(slot), dkc_deref((op)->row))
-#define dkc_slot_keep(slot, row)	((void)(slot), (void)(row))
 #define dkc_has_fast_calls()	true
 
 #define dkc_read_lock()		((void)dk__bare_sections++)
@@ -461,15 +467,6 @@ extern u32 dkc_change_probes DKC_HIDDEN;
 
 #define dkc_calls_are_traced()	(dkc_call_probes != 0)
 
-/* lib/count.c: every thread has counters of its own for the calls that it makes. */
-struct dkc_counts {
-	struct dkc_ended *block;
-	u32 id;				/* its own */
-};
-
-void dkc_counts_add(const struct dkc_counts *c, unsigned int i);
-u64 dkc_counts_lost(void);
-
 #define dkc_count(c)		__atomic_add_fetch(&(c)->n, 1, __ATOMIC_RELAXED)
 #define dkc_uncount(c)		__atomic_sub_fetch(&(c)->n, 1, __ATOMIC_SEQ_CST)
 
@@ -521,15 +518,6 @@ void dkc_retire_row(struct dkc_row *row);
 void dkc_synchronize(void);
 #define dkc_section_is_gate(flags)	((void)(flags), false)
 #define dkc_slots_are_gate()	true
-#define dkc_needs_gate(flags)	((void)(flags), false)
-#define dkc_slot_row(slot, op)						\
-	((const struct dkc_row *)((slot)->at ? (const char *)*(slot)->at - 1 : NULL))
-/* as in dk__begin() */
-#define dkc_slot_keep(slot, row)					\
-	do {								\
-		__atomic_store_n((slot)->at, (const char *)(row) + 1, __ATOMIC_RELAXED); \
-		dk__barrier();						\
-	} while (0)
 extern bool dkc_fences DKC_HIDDEN;	/* lib/gate.c: there is membarrier() */
 #define dkc_has_fast_calls()	dkc_fences
 u64 dkc_now(void);
@@ -578,6 +566,71 @@ int dkc_schema_check_decl(const struct dk_op_decl *decl, struct dk_diag *why);
 int dkc_schema_compare(const char *declared, const char *inferred,
 		       struct dk_diag *why);
 
+/* lib/count.c: every thread has counters of its own for the calls that it makes. */
+struct dkc_counts {
+	struct dkc_ended *block;
+	u32 id;				/* its own */
+};
+
+struct dkc_count_at {
+	u32 id;
+	u32 i;
+};
+
+#define dkc_count_at(c, i)	((struct dkc_count_at){ (c)->id, i })
+/* A thread's part of a block. */
+struct dkc_part {
+	char before[64];	/* other threads' lines end here */
+	u64 n[DKC_COUNTS];
+	char behind[64];
+};
+
+/* A thread's parts, by the number of their block. */
+struct dkc_parts {
+	struct dkc_parts *before;	/* what it has replaced: the thread may still read it */
+	u32 size;
+	struct dkc_part *part[];
+};
+
+struct dkc_thread_counts {
+	struct dkc_parts *parts;	/* replaced by others, under the gate's lock */
+	u64 lost;			/* for lack of memory */
+	struct dkc_thread_counts *next;
+	struct dkc_thread_counts **link;
+};
+
+extern __thread DKC_INITIAL_EXEC struct dkc_thread_counts *dkc_counts_self DKC_HIDDEN;
+
+/*
+ * In what is a thread's own. A signal handler may come between any two instructions,
+ * and count, too; other threads only read. So one instruction is enough.
+ */
+static inline void dkc_add_own(u64 *n)
+{
+#if defined(__x86_64__) && !defined(DKC_TSAN)
+	asm volatile("incq %0" : "+m" (*n) : : "cc");
+#else
+	__atomic_fetch_add(n, 1, __ATOMIC_RELAXED);
+#endif
+}
+
+/* False if the thread has no part of the block. */
+static inline bool dkc_count_here(const struct dkc_count_at *at)
+{
+	const struct dkc_parts *p = NULL;
+
+	if (dkc_counts_self)
+		p = dkc_load_acquire(dkc_counts_self->parts);
+	if (dkc_unlikely(!p || at->id >= p->size || !p->part[at->id]))
+		return false;
+	dkc_add_own(&p->part[at->id]->n[at->i]);
+	return true;
+}
+
+void dkc_count_slowly(const struct dkc_count_at *at);
+
+u64 dkc_counts_lost(void);
+
 #endif
 
 /*
@@ -592,17 +645,22 @@ bool dkc_grace_wait(struct dkc_grace *g, u64 deadline);
 void dkc_grace_end(struct dkc_grace *g);
 
 /*
- * A block of DKC_COUNTS counters. dkc_counts_add() adds one, writes nothing that
- * another CPU or thread writes, and may be called wherever a call may be made;
- * dkc_counts_sum() is what all have added. dkc_counts_init() is false where there
- * is no memory. dkc_counts_lost() is what threads could not add for lack of
- * memory, to any counter.
+ * A block of DKC_COUNTS counters. dkc_count_add() adds one where dkc_count_at() has it,
+ * writes nothing that another CPU or thread writes, and may be called wherever a call may
+ * be made while the block is there; dkc_count_here() leaves it to dkc_count_slowly() where
+ * it is false. dkc_counts_sum() is what all have added.
+ * dkc_counts_init() is false where there is no memory. dkc_counts_lost() is what threads
+ * could not add for lack of memory, to any counter.
  */
-#define DKC_COUNTS	512
-
 bool dkc_counts_init(struct dkc_counts *c, bool may_sleep);
 void dkc_counts_destroy(struct dkc_counts *c);
 u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i);
+
+static inline void dkc_count_add(const struct dkc_count_at *at)
+{
+	if (!dkc_count_here(at))
+		dkc_count_slowly(at);
+}
 
 /*
  * The gate records the function and the provider of each call in flight. A call enters the

@@ -252,7 +252,7 @@ void dkc_op_settle(struct dk_op *op)
 	/* pairs with the second one of dkc_op_keep(): selftests/model/pin.pml */
 	dkc_full_barrier();
 	base = dkc_deref_locked(op->base);
-	dkc_publish(op->row, op->reg->shutdown ? &dkc_row_gone : &dkc_row_undefined);
+	dkc_op_set_table(op, op->reg->shutdown ? &dkc_row_gone : &dkc_row_undefined);
 	dkc_publish(op->base, NULL);
 	dkc_row_retire(op->reg, base);
 	if (dkc_load(op->pinned)) {

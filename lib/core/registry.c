@@ -7,13 +7,13 @@
 /* Leaves no key of a set, and has nothing for any: dk__look_up() may ask for all. */
 static const struct dkc_shape shape_of_none = {
 	.entries = DK_NUM_ENTRIES + 1,
+	.direct = DKC_ID_FIRST,
 	.index = { [DK_NUM_ENTRIES] = DKC_ID_MISSING },
 };
 
 /* The rows that stand for something else than a table. */
 #define NO_TABLE(row_kind)						\
-	.shape = &shape_of_none, .kind = (row_kind),			\
-	.direct = (row_kind) == DKC_ROW_ASIDE ? DKC_ASK : DKC_NOT_DIRECT
+	.shape = &shape_of_none, .kind = (row_kind), .direct = DKC_NOT_DIRECT
 
 const struct dkc_row dkc_row_undefined = { NO_TABLE(DKC_ROW_UNDEFINED) };
 const struct dkc_row dkc_row_gone = { NO_TABLE(DKC_ROW_GONE) };
@@ -36,7 +36,7 @@ const struct dkc_row dkc_row_gone = { NO_TABLE(DKC_ROW_GONE) };
 
 /* The one that asks the evaluator, for an operator of these flags. */
 BY_FLAGS(resolve, DKC_ROW_RESOLVE)
-/* And the one by which calls leave the fast path. */
+/* And the one by which calls take the slow path. */
 BY_FLAGS(aside, DKC_ROW_ASIDE)
 
 struct dk_op dk__unbound = { .row = DKC_RCU_INIT(&dkc_row_undefined) };
@@ -155,7 +155,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 		goto no_tables;
 	dkc_fallbacks_changed(reg);
 	dkc_mutex_init(&reg->lock);
-	reg->set_aside = !dkc_has_fast_calls();
+	reg->tables = dkc_has_fast_calls() ? DKC_TABLES_PLAIN : DKC_TABLES_ASIDE;
 	dkc_change_traced(reg);
 	dkc_registry_born(reg);
 	dkc_remark(why, DK_WHY_NONE, NULL);
@@ -226,7 +226,7 @@ void dkc_registry_shutdown(struct dk_registry *reg)
 	dkc_mutex_lock(&reg->lock);
 	dkc_store(reg->shutdown, true);
 	while ((op = dkc_op_next(reg, &pos)))
-		dkc_publish(op->row, &dkc_row_gone);
+		dkc_op_set_table(op, &dkc_row_gone);
 	dkc_mutex_unlock(&reg->lock);
 }
 

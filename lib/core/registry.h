@@ -243,13 +243,14 @@ enum dkc_entry_id {
 /* Of a row from which no call is made by the id alone; no id is as great. */
 #define DKC_NOT_DIRECT	256	/* the slow path serves */
 #define DKC_ASK		257	/* dk__find() does, too */
+#define DKC_COUNTED	258	/* dk__find() does, and counts: dkc_row_counts() */
 
 enum dkc_row_kind {
 	DKC_ROW_FULL,
 	DKC_ROW_UNDEFINED,	/* nobody defines the operator */
 	DKC_ROW_RESOLVE,	/* ask the evaluator */
 	DKC_ROW_GONE,		/* the registry is shut down */
-	DKC_ROW_ASIDE,		/* all calls leave the fast path; @base has the functions */
+	DKC_ROW_ASIDE,		/* all calls take the slow path; @base has the functions */
 	DKC_ROW_IN_USE,		/* replaced, and a call is inside: lib/gate.c */
 };
 
@@ -278,7 +279,7 @@ struct dkc_row {
 	};
 	const struct dkc_shape *shape;
 	const struct dkc_devtab *devs;	/* whose rows go before this one, or NULL */
-	u32 direct;		/* or DKC_NOT_DIRECT, DKC_ASK */
+	u32 direct;		/* or DKC_NOT_DIRECT, DKC_ASK, DKC_COUNTED */
 	u16 n;
 	u8 kind;
 	u8 op_flags;		/* the class of the call is that of its row */
@@ -289,9 +290,11 @@ struct dkc_row {
 _Static_assert(offsetof(struct dkc_row, shape) == offsetof(struct dk__table, shape), "ABI");
 _Static_assert(offsetof(struct dkc_row, direct) == offsetof(struct dk__table, first_direct),
 	       "ABI");
+_Static_assert(offsetof(struct dkc_row, op_flags) == offsetof(struct dk__table, flags), "ABI");
 _Static_assert(offsetof(struct dkc_row, sig) == offsetof(struct dk__table, sig), "ABI");
 _Static_assert(offsetof(struct dkc_row, ent) == sizeof(struct dk__table), "ABI");
 _Static_assert(DKC_ID_FIRST == DK__FIRST_ENTRY, "ABI");
+_Static_assert(DKC_ID_FALLTHROUGH == DK__FOR_SLOW_PATH, "dk__find() serves neither");
 
 /*
  * How a definition of an operator describes the arguments: its copy, for boxed functions,
@@ -352,6 +355,13 @@ struct dkc_numbers {
 };
 
 /* Counters by their number, in blocks; see stats.c. */
+/* What the tables that calls read are: plain ones, counted ones, or none. */
+enum dkc_tables {
+	DKC_TABLES_PLAIN,
+	DKC_TABLES_COUNTED,
+	DKC_TABLES_ASIDE,
+};
+
 struct dkc_stats {
 	struct dkc_retired retired;
 	u32 num;
@@ -434,7 +444,7 @@ struct dk_registry {
 	struct dkc_stats __rcu *stats;	/* NULL: calls are not counted */
 	bool v1;			/* the call path that was compiled for v1 */
 	bool shutdown;
-	bool set_aside;		/* calls leave the fast path; as published */
+	u8 tables;		/* for calls, as published: of enum dkc_tables */
 	bool traced;
 	u32 watched;		/* by hooks, counters and the world's tracers */
 	bool is_default;		/* its world made it, and keeps it */
@@ -541,19 +551,26 @@ static inline u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *
 	return dkc_is_per_backend(l, f) ? bits | 1ULL << (r->slot - l->offset[f]) : bits;
 }
 
+static inline const struct dkc_row *dkc_devtab_row(const struct dkc_devtab *tab, u32 device)
+{
+	u32 i = device & tab->mask;
+
+	while (dkc_unlikely(tab->slot[i].number != device) && tab->slot[i].number)
+		i = (i + 1) & tab->mask;
+	return tab->slot[i].row;
+}
+
 /* Its own, or that of a device. */
 static inline const struct dkc_row *dkc_row_of_device(const struct dkc_row *row,
 						      u32 device)
 {
-	const struct dkc_devtab *tab = row->devs;
-	u32 i;
+	return row->devs ? dkc_devtab_row(row->devs, device) : row;
+}
 
-	if (!tab)
-		return row;
-	i = device & tab->mask;
-	while (tab->slot[i].number && tab->slot[i].number != device)
-		i = (i + 1) & tab->mask;
-	return tab->slot[i].row;
+/* Behind the entries of a row that is counted: [0] for what nothing serves, then of each. */
+static inline const struct dkc_count_at *dkc_row_counts(const struct dkc_row *row)
+{
+	return (const struct dkc_count_at *)&row->ent[row->n];
 }
 
 /* The slots from 64 * @word on that functions of fallbacks serve, one bit each. */
@@ -705,8 +722,14 @@ const struct dkc_reg *dkc_row_reg(const struct dk_op *op, const struct dkc_row *
 				  unsigned int f, unsigned int b);
 void dkc_row_discard(struct dk_registry *reg, const struct dkc_row *row);
 void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row);
+/* A copy by which calls are counted, with the counters that there are; NULL for lack of memory. */
+struct dkc_row *dkc_row_count(const struct dk_op *op, const struct dkc_row *full);
 
 /* change.c: every change of a registry; under the lock. */
+/* Publish a table for calls, which free the one before where it is theirs alone. */
+void dkc_op_set_table(struct dk_op *op, const struct dkc_row *row);
+/* Those of all operators, as is wanted now: counted ones have the counters that there are. */
+void dkc_change_tables(struct dk_registry *reg);
 /* What calls are to see now that calls are watched, or are not any more. */
 void dkc_change_watched(struct dk_registry *reg, bool more);
 /* Tracers of calls have come or gone. */
@@ -980,6 +1003,8 @@ void dkc_stats_end(struct dk_registry *reg);
  * the lock.
  */
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
+/* Where a counter counts; 0 is that of calls without one. */
+struct dkc_count_at dkc_stats_at(const struct dk_registry *reg, u32 n);
 /*
  * Walk the backend fallbacks that an operator has counters of, by slot; NULL begins.
  * Under the lock.

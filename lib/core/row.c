@@ -57,7 +57,7 @@ static u32 dkc_direct(const struct dk_op *op, const struct dkc_shape *s)
 {
 	if (!op->reg->v1 || (op->flags & DK_OP_SAME_DEVICE))
 		return DKC_NOT_DIRECT;
-	return dkc_needs_gate(op->flags) ? DKC_ASK : s->direct;
+	return s->direct;
 }
 
 /* One row, of the operator without a device or with one. */
@@ -141,6 +141,53 @@ static int dkc_devtab_build(struct dk_op *op, const struct dkc_row *own, bool ma
 	return 0;
 }
 
+/* One row of those that are counted, as it is otherwise; or NULL. */
+static struct dkc_row *dkc_row_count_one(const struct dk_op *op, const struct dkc_row *from)
+{
+	struct dkc_shape *s = (struct dkc_shape *)from->shape;
+	size_t size = dkc_row_size(s);
+	struct dkc_row *row = dkc_try_alloc(size + (1 + s->n) * sizeof(struct dkc_count_at));
+	struct dkc_count_at *at;
+	u32 i;
+
+	if (!row)
+		return NULL;
+	memcpy(row, from, size);
+	s->users++;
+	row->devs = NULL;
+	row->direct = DKC_COUNTED;
+	at = (struct dkc_count_at *)dkc_row_counts(row);
+	*at++ = dkc_stats_at(op->reg, op->missing);
+	for (i = 0; i < s->n; i++)
+		*at++ = dkc_stats_at(op->reg, dkc_reg_counter(op, row->ent[i].reg));
+	return row;
+}
+
+/* The rows of devices that are counted, at the same places; false: not all, for lack of memory. */
+static bool dkc_devtab_count(const struct dk_op *op, struct dkc_row *own,
+			     const struct dkc_devtab *from)
+{
+	size_t size = offsetof(struct dkc_devtab, slot) +
+		      (from->mask + 1) * sizeof(from->slot[0]);
+	struct dkc_devtab *tab = dkc_try_alloc(size);
+	const struct dkc_row *row;
+	bool all = tab;
+	u32 i;
+
+	own->devs = tab;
+	if (tab)
+		tab->mask = from->mask;
+	for (i = 0; tab && i <= tab->mask; i++) {
+		row = from->slot[i].number && all ?
+		      dkc_row_count_one(op, from->slot[i].row) : NULL;
+		if (row)
+			tab->slot[i].number = from->slot[i].number;
+		tab->slot[i].row = row ? row : own;
+		all = all && (row || !from->slot[i].number);
+	}
+	return all;
+}
+
 static void dkc_row_drop(struct dk_registry *reg, const struct dkc_row *row,
 			 bool published)
 {
@@ -202,6 +249,16 @@ struct dkc_row *dkc_row_build(struct dk_op *op, bool may_sleep)
 	if (tab && row->direct != DKC_NOT_DIRECT)
 		row->direct = DKC_ASK;
 	if (!err)
+		return row;
+	dkc_row_discard(op->reg, row);
+	return NULL;
+}
+
+struct dkc_row *dkc_row_count(const struct dk_op *op, const struct dkc_row *full)
+{
+	struct dkc_row *row = dkc_row_count_one(op, full);
+
+	if (!row || !full->devs || dkc_devtab_count(op, row, full->devs))
 		return row;
 	dkc_row_discard(op->reg, row);
 	return NULL;

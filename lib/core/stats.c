@@ -54,13 +54,16 @@ static inline const struct dkc_stats *dkc_stats_of(const struct dk_op *op)
 
 static inline void dkc_stats_add(const struct dk_op *op, const struct dkc_stats *s, u32 n)
 {
+	struct dkc_count_at at;
+
 	/* a number may come with a block that is newer than what we have seen */
 	if (dkc_unlikely(n / DKC_COUNTS >= s->num)) {
 		s = dkc_deref(op->reg->stats);
 		if (!s || n / DKC_COUNTS >= s->num)
 			return;
 	}
-	dkc_counts_add(&s->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
+	at = dkc_count_at(&s->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
+	dkc_count_add(&at);
 }
 
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
@@ -72,6 +75,11 @@ void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 	if (s)
 		dkc_stats_add(op, s, r ? dkc_counter_of(op, r) : dkc_load_acquire(op->missing));
 	dkc_read_unlock();
+}
+
+struct dkc_count_at dkc_stats_at(const struct dk_registry *reg, u32 n)
+{
+	return dkc_count_at(&reg->counters->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
 }
 
 /* ---- numbers; under the lock -------------------------------------------------- */
@@ -463,6 +471,9 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 		reg->generation++;
 		dkc_publish(reg->stats, reg->counters);
 		dkc_change_watched(reg, true);
+	} else {
+		/* some may have had no counter */
+		dkc_change_tables(reg);
 	}
 	dkc_mutex_unlock(&reg->lock);
 	/* nobody has seen it */
