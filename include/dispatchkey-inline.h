@@ -472,8 +472,9 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 	__u32 id = DK__FOR_SLOW_PATH;
 	__u64 masked = ks;
 
-	if (DK__UNLIKELY(!table) ||
-	    DK__UNLIKELY((id = dk__look_up(table, &masked, decl, how)) < table->first_direct)) {
+	if (table)
+		id = dk__look_up(table, &masked, decl, how);
+	if (DK__UNLIKELY(!table || id < table->first_direct)) {
 		dk__fill(c, ks, NULL, op, decl, local, flags | DK__FLAGS);
 		slot->found.table = table;
 		slot->found.id = id;

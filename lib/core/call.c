@@ -593,7 +593,8 @@ static dkc_noinline int dkc_find_in_list(struct dk_call *c, struct dk__slot *slo
 
 /* By the row of the device that the call is on. */
 static dkc_noinline int dkc_find_by_device(struct dk_call *c, struct dk__slot *slot,
-					   const struct dk_obj *const *objs, unsigned int n, int how)
+					   const struct dk_obj *const *objs, unsigned int n,
+					   int how)
 {
 	u64 top = c->ks.bits & DK_BACKEND_MASK;
 	u32 device = 0;
