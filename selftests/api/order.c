@@ -224,7 +224,12 @@ static void names_of_other_alphabets(void)
 	end();
 }
 
-/* A list that finds no memory fails, and so does no change. */
+/*
+ * A list that finds no memory fails, and so does no change.
+ *
+ * refuses: dk_registry_list_ops ENOMEM NO_MEMORY
+ * refuses: dk_registry_list_dangling ENOMEM NO_MEMORY
+ */
 static void lists_without_memory(void)
 {
 	struct dk_op_info info = { .size = sizeof(info) };
