@@ -156,8 +156,8 @@ int dk_key_for_device(struct dk_registry *reg, const char *device, unsigned int 
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EEXIST (name), -ENOSPC, -EINVAL (provider, backend, key of
- * another backend, ...), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
+ * Return: 0, -EEXIST (name), -ENOSPC (too many devices or functions), -EINVAL (provider,
+ * backend, key of another backend, ...), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
  */
 int dk_device_register(struct dk_provider *prov, unsigned int backend,
 		       const char *name, void *priv, const struct dk_impl *impls,

@@ -263,7 +263,7 @@ struct dk_impl {
  * not of an atomic operator.
  * Return: 0, -EINVAL (provider, size, key, name, function, atomic operator),
  * -EEXIST (the provider has registered this table already), -EPROTOTYPE,
- * -ENOMEM, -ESHUTDOWN.
+ * -ENOSPC (too many functions), -ENOMEM, -ESHUTDOWN.
  */
 int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
 		      unsigned int n, struct dk_diag *why);

@@ -200,11 +200,10 @@ static unsigned int dkc_num_runs(const struct dk_impl *impls, unsigned int n)
 struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
 				  const struct dk_impl *impls, unsigned int n)
 {
-	struct dkc_block *b = NULL;
+	struct dkc_block *b = dkc_alloc(offsetof(struct dkc_block, regs) +
+					n * sizeof(b->regs[0]) +
+					dkc_num_runs(impls, n) * sizeof(b->runs[0]));
 
-	if (n <= DKC_MAX_TABLE)
-		b = dkc_alloc(offsetof(struct dkc_block, regs) + n * sizeof(b->regs[0]) +
-			      dkc_num_runs(impls, n) * sizeof(b->runs[0]));
 	if (b) {
 		b->prov = prov;
 		b->priv = priv;
@@ -307,10 +306,15 @@ struct dkc_block *dkc_block_make(struct dkc_provider *prov,
 				 void *priv, struct dkc_change *ch,
 				 struct dk_diag *why, int *err)
 {
-	struct dkc_block *b = dkc_block_alloc(prov, priv, impls, n);
+	struct dkc_block *b;
 	struct dk_op *op = NULL;
 	unsigned int i, key;
 
+	if (n > DKC_MAX_TABLE) {
+		*err = dkc_refuse(why, DK_WHY_TABLE_SIZE, prov->name);
+		return NULL;
+	}
+	b = dkc_block_alloc(prov, priv, impls, n);
 	if (!b) {
 		*err = dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
 		return NULL;

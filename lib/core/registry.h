@@ -893,8 +893,8 @@ bool dkc_hooks_leave(struct dk_registry *reg, dkc_owns_fn owns, const void *owne
 
 /*
  * impl.c: blocks of registrations; under the lock. dkc_block_alloc() makes an empty one
- * for @n functions, of a fallback if @impls is NULL; NULL for lack of memory or if they
- * are more than DKC_MAX_TABLE.
+ * for @n functions, DKC_MAX_TABLE at most, of a fallback if @impls is NULL; NULL for lack of
+ * memory.
  */
 struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
 				  const struct dk_impl *impls, unsigned int n);

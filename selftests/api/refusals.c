@@ -599,9 +599,10 @@ static void functions(void)
 	CHECK_OK(dk_impls_unregister(&r_b, two, &t_why));
 	r_rebase();
 	second(t_impl(&r_def, DK_CUDA, 8));
-	/* a table has only so many functions */
-	REFUSED(plainly(two, 524289), ENOMEM, NO_MEMORY, "b");
-	REFUSED(at_backend(two, 524289), ENOMEM, NO_MEMORY, "b");
+	/* refuses: dk_impls_register ENOSPC TABLE_SIZE */
+	REFUSED(plainly(two, 524289), ENOSPC, TABLE_SIZE, "b");
+	/* refuses: dk_backend_impls_register ENOSPC TABLE_SIZE */
+	REFUSED(at_backend(two, 524289), ENOSPC, TABLE_SIZE, "b");
 	/* refuses: dk_impls_register EINVAL UNREGISTERED */
 	REFUSED(dk_impls_register(&r_none, two, 2, &t_why), EINVAL, UNREGISTERED,
 		"none");
@@ -861,6 +862,9 @@ static void devices(void)
 		EPROTOTYPE, SIGNATURE,
 		"r::def: (struct dk_obj *x, struct dk_obj *y,..., a -> (float), "
 		"f8 (a) at SparsePrivateUse1");
+	/* refuses: dk_device_register ENOSPC TABLE_SIZE */
+	REFUSED(dk_device_register(&r_a, r_edu, "new", NULL, bad, 524289, &n, &t_why),
+		ENOSPC, TABLE_SIZE, "a");
 	/*
 	 * 4095 devices are in devices.c: as_many_as_there_can_be
 	 * refuses: dk_device_register ENOSPC TOO_MANY_DEVICES
