@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The registry changes in the middle of a call that goes by the rules. The rules read the
- * caller's struct dk_impl: where that lies in a page without access, the reader stops
- * there, and its signal handler makes the change. What the call is answered has to be
- * right before the change, after it, or between two of its steps. Userspace only.
+ * The registry changes in the middle of a call. The call stops where it accesses a page
+ * that is protected: that of the caller's struct dk_impl, which the rules read, or that of
+ * the slots, which the fast path writes. The signal handler makes the change. The answer of
+ * the call has to be right before the change, after it, or between two of its steps.
+ * Userspace only.
  */
 #include "test.h"
+
+#include "core/registry.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -17,6 +20,8 @@ static struct dk_provider prov;
 static struct dk_op_decl decl;
 static struct dk_op *op;
 static struct dk_impl *trap;		/* the first of a page of its own */
+static char *protected_page;
+static int protection;
 static struct dk_impl of_old, of_new, of_lower, of_below;
 static void (*change)(void);
 static unsigned int num_changes;
@@ -24,14 +29,15 @@ static size_t page_size;
 
 static void deny(bool denied)
 {
-	CHECK_OK(mprotect(trap, page_size, denied ? PROT_NONE : PROT_READ | PROT_WRITE));
+	CHECK_OK(mprotect(protected_page, page_size,
+			  denied ? protection : PROT_READ | PROT_WRITE));
 }
 
 static void reached(int sig, siginfo_t *info, void *context)
 {
 	char *at = info->si_addr;
 
-	if (at < (char *)trap || at >= (char *)trap + page_size)
+	if (at < protected_page || at >= protected_page + page_size)
 		abort();
 	deny(false);
 	num_changes++;
@@ -56,12 +62,20 @@ static void open_with_trap(unsigned int flags)
 	page_size = sysconf(_SC_PAGESIZE);
 	trap = mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(trap != MAP_FAILED);
-	num_changes = 0;
+	protected_page = (char *)trap;
+	protection = PROT_NONE;
 }
 
-static void begin(unsigned int key, bool is_fallthrough)
+/* The call stops where it writes into the slot that it has reserved. */
+static void trap_at_slot(void)
 {
-	open_with_trap(DK_REGISTRY_FORCE_RESOLVE);
+	protected_page = (char *)((uintptr_t)dk__self.top & -page_size);
+	protection = PROT_READ;
+}
+
+static void begin_as(unsigned int flags, unsigned int key, bool is_fallthrough)
+{
+	open_with_trap(flags);
 	decl = t_decl("torn::op");
 	CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why));
 	op = dk_op_get(t_reg, "torn::op");
@@ -70,6 +84,17 @@ static void begin(unsigned int key, bool is_fallthrough)
 	of_new = t_impl(&decl, DK_CPU, NEW);
 	of_lower = t_impl(&decl, DK_COMPOSITE_EXPLICIT_AUTOGRAD, LOWER);
 	of_below = t_impl(&decl, DK_CPU, BELOW);
+}
+
+/* Calls go by the rules. */
+static void begin(unsigned int key, bool is_fallthrough)
+{
+	begin_as(DK_REGISTRY_FORCE_RESOLVE, key, is_fallthrough);
+}
+
+static void begin_with_table(void)
+{
+	begin_as(0, DK_CUDA, false);
 }
 
 static void end(void)
@@ -89,6 +114,7 @@ static int call_at_trap(int (*call)(struct dk_obj *x), u64 bits, void (*at_trap)
 	int ret;
 
 	change = at_trap;
+	num_changes = 0;
 	CHECK_OK(sigaction(SIGSEGV, &act, &old[0]));
 	CHECK_OK(sigaction(SIGBUS, &act, &old[1]));
 	deny(true);
@@ -228,7 +254,172 @@ static void function_and_description(void)
 	}
 }
 
+/* ---- between the two halves of a change ------------------------------------------ */
+
+static struct dkc_block *block_of(const struct dk_impl *impl)
+{
+	struct dkc_block *b = prov.core->blocks;
+
+	while (b && b->impls != impl)
+		b = b->next;
+	return b;
+}
+
+/* A call while a writer is inside of dkc_block_turn(). */
+static int call_between(struct dkc_block *b, u32 state, u32 halves)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+	int who;
+
+	dkc_store(b->state, state);
+	dkc_store(t_reg->changes, t_reg->changes + halves);
+	who = call_op(&x);
+	dkc_store(t_reg->changes, t_reg->changes + halves);
+	dkc_store(b->state, DKC_LIVE);
+	return who;
+}
+
+/* All functions of a table are there, or leave, at the same instant. */
+static void a_table_comes_and_leaves_at_one_instant(void)
+{
+	struct dkc_block *b;
+
+	begin(DK_CUDA, false);
+	add(&of_old);
+	add(&of_new);
+	b = block_of(&of_new);
+	CHECK_INT(call_between(b, DKC_COMING, 0), OLD);
+	CHECK_INT(call_between(b, DKC_COMING, 1), NEW);
+	CHECK_INT(call_between(b, DKC_LEAVING, 0), NEW);
+	CHECK_INT(call_between(b, DKC_LEAVING, 1), OLD);
+	end();
+}
+
+/* ---- before the slot of a call keeps a table -------------------------------------- */
+
+/* In this order no new table has the memory of the one that was read. */
+static void replace_old(void)
+{
+	add(&of_new);
+	CHECK_OK(dk_impls_unregister(&prov, &of_old, &t_why));
+}
+
+/* The call has read the table, which is freed before the slot keeps it. */
+static void a_table_is_freed_before_it_is_kept(void)
+{
+	begin_with_table();
+	add(&of_old);
+	trap_at_slot();
+	CHECK_INT(call_torn(DK_KEY_BITS(DK_CPU), replace_old), NEW);
+	end();
+}
+
+#define MOST_ENTERED	70	/* more than a thread has slots */
+
+static struct dk_provider kept;
+static struct dk_op *kept_op;
+static unsigned int num_entered;
+
+static void enter(struct dk_frame *f, struct dk_op *of)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+	const struct dk_obj *objs[] = { &x };
+	static struct dk_local local;
+
+	local = t_no_local();
+	CHECK_OK(dk_call_enter_op(f, of, &decl, &local, objs, 1));
+}
+
+static struct dk_frame kept_frame;
+
+static void enter_and_keep_the_last(void)
+{
+	static struct dk_frame f[MOST_ENTERED];
+	unsigned int i;
+
+	for (i = 0; i < num_entered; i++)
+		enter(&f[i], op);
+	enter(&kept_frame, kept_op);
+	while (i--)
+		dk_call_leave(&f[i]);
+}
+
+/* A signal handler enters a call, which is left after the call that was interrupted. */
+static void a_call_entered_in_a_handler_is_inside(void)
+{
+	struct dk_op_decl kept_decl = t_decl("torn::kept");
+	struct dk_impl impl = t_impl(&kept_decl, DK_CPU, 0);
+
+	begin_with_table();
+	add(&of_old);
+	for (num_entered = 0; num_entered < MOST_ENTERED; num_entered++) {
+		t_join(&kept, "kept");
+		CHECK_OK(dk_op_define(&kept, &kept_decl, 0, &t_why));
+		CHECK_OK(dk_impls_register(&kept, &impl, 1, &t_why));
+		kept_op = dk_op_get(t_reg, kept_decl.name);
+		trap_at_slot();
+		CHECK_INT(call_torn(DK_KEY_BITS(DK_CPU), enter_and_keep_the_last), OLD);
+		if (!CHECK_INT(dk_provider_unregister(&kept), -EDEADLK))
+			num_entered = MOST_ENTERED;
+		dk_call_leave(&kept_frame);
+		dk_op_put(kept_op);
+		CHECK_OK(dk_provider_unregister(&kept));
+	}
+	end();
+}
+
+/* ---- before a call is counted ------------------------------------------------------ */
+
+static void withdraw_trap(void)
+{
+	take(trap);
+}
+
+static int reset_inside(struct dk_call *c, void *args)
+{
+	CHECK_OK(dk_stats_reset(t_reg, &t_why));
+	return OLD;
+}
+
+static u64 gone_counts(void)
+{
+	struct dk_stats s = { .size = sizeof(s) };
+
+	CHECK_OK(dk_stats_get(t_reg, &s));
+	return s.gone;
+}
+
+/* A call is counted after its function was withdrawn: the count stays in the sum of those. */
+static void count_after_withdrawal(dk_boxed_fn_t fn, u64 gone)
+{
+	open_with_trap(0);
+	untyped = t_decl("torn::untyped");
+	untyped.sig = NULL;
+	define_untyped(&old_param);
+	*trap = boxed_at(fn, DK_CPU);
+	add(trap);
+	op = dk_op_get(t_reg, untyped.name);
+	at_key = 0;
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_INT(call_at_trap(call_untyped, DK_KEY_BITS(DK_CPU), withdraw_trap), OLD);
+	CHECK_INT(gone_counts(), 0);
+	CHECK_OK(dk_provider_drain(&prov));
+	CHECK_INT(gone_counts(), gone);
+	end();
+}
+
+static void counts_of_what_was_withdrawn(void)
+{
+	count_after_withdrawal(boxed_old, 1);
+	/* the reset is of these, too */
+	count_after_withdrawal(reset_inside, 0);
+}
+
 T_SUITE(torn,
 	T(no_call_is_lost),
 	T(no_lower_rule_serves),
-	T(function_and_description));
+	T(function_and_description),
+	T(a_table_comes_and_leaves_at_one_instant),
+	T(a_table_is_freed_before_it_is_kept),
+	T(a_call_entered_in_a_handler_is_inside),
+	T(counts_of_what_was_withdrawn));
