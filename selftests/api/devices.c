@@ -737,6 +737,47 @@ static void sets_of_redispatches(void)
 	}
 }
 
+/* ---- a fallback that only devices take ----------------------------------------- */
+
+/* Rule 4: with a function of the card, CompositeImplicitAutograd does not serve autograd. */
+static const struct dk_impl implicit[] = {
+	DK_IMPL(work, DK_COMPOSITE_IMPLICIT_AUTOGRAD, work_host),
+};
+
+static int work_any(struct dk_call *c, void *args)
+{
+	((struct work_args *)args)->seen->card = 7;
+	return 0;
+}
+
+static long serves_with_autograd(u32 device)
+{
+	struct dk_obj x = dk_obj_on(backend, device);
+	struct seen seen = { 0 };
+
+	x.ks = dk_keyset_or(x.ks, DK_SET(DK_AUTOGRAD_PRIVATEUSE1));
+	CHECK_OK(work_at(op, &dk_local_default, &x, NULL, NULL, &seen));
+	return seen.card;
+}
+
+static void fallback_of_devices_alone(void)
+{
+	static const struct dk_impl any = DK_FALLBACK(DK_AUTOGRAD_PRIVATEUSE1, work_any);
+	u32 device;
+
+	begin(0);
+	CHECK_OK(dk_impls_register(&cpu, implicit, 1, &t_why));
+	CHECK_OK(dk_device_register(&edu, backend, "edu0", (void *)5, card, 1, &device, &t_why));
+	CHECK_INT(serves_with_autograd(0), -1);
+	CHECK_INT(serves_with_autograd(device), 5);
+	CHECK_OK(dk_fallback_register(&cpu, &any, &t_why));
+	CHECK_INT(serves_with_autograd(0), -1);
+	CHECK_INT(serves_with_autograd(device), 7);
+	CHECK_OK(dk_impls_unregister(&cpu, &any, &t_why));
+	CHECK_INT(serves_with_autograd(device), 5);
+	end();
+}
+
 T_SUITE(devices,
 	T(two_cards_and_a_cpu_object),
 	T(numbers_that_meet),
@@ -755,4 +796,5 @@ T_SUITE(devices,
 	T(fallthrough_at_a_card),
 	T(a_device_keeps_the_name_of_its_backend),
 	T(sets_of_redispatches),
+	T(fallback_of_devices_alone),
 	T(as_many_as_there_can_be));

@@ -460,6 +460,22 @@ static void forked_beside_a_long_call(void)
 	end();
 }
 
+/* They are freed in batches, also if no provider leaves. */
+static void replaced_tables_do_not_pile_up(void)
+{
+	static struct dk_impl above[500];
+	unsigned int i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(above); i++) {
+		above[i] = (struct dk_impl)DK_IMPL(dive, DK_CPU, dive_here);
+		CHECK_OK(dk_impls_register(&elsewhere, &above[i], 1, &t_why));
+		if (!CHECK(dk_test_retired() < 100))
+			break;
+	}
+	end();
+}
+
 static void *drain_elsewhere(void *data)
 {
 	CHECK_OK(dk_provider_drain(&elsewhere));
@@ -605,6 +621,7 @@ T_SUITE(fast,
 	T(ended_inside_a_function),
 	T(ended_by_a_signal_handler),
 	T(long_call_keeps_one_table),
+	T(replaced_tables_do_not_pile_up),
 	T(forked_beside_a_long_call),
 	T(forked_before_it_is_freed),
 	T(watched_under_load));

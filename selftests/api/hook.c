@@ -181,6 +181,46 @@ static void profiler(void)
 	end();
 }
 
+static u64 redispatched_to;
+
+static int outer_tracer(struct dk_call *c, struct dk_obj *x, int *n)
+{
+	return outer_redispatch(c, DK_KEYSET(redispatched_to), x, n);
+}
+
+/*
+ * A redispatch goes by its keyset as it is, keys that fall through included, as long as the
+ * highest one does not. It has no sequence number, even if there is an autograd key.
+ */
+static void redispatches(void)
+{
+	static const struct dk_impl above[] = {
+		DK_IMPL(outer, DK_TRACER, outer_tracer),
+		DK_IMPL_FALLTHROUGH(outer, DK_PYTHON),
+		DK_IMPL_FALLTHROUGH(inner, DK_TRACER),
+	};
+	struct dk_hooks h = hooks(DK_HOOK_TRACE);
+	struct dk_obj x;
+	s64 first;
+	int n = 0;
+
+	begin();
+	CHECK_OK(dk_impls_register(&me, above, ARRAY_SIZE(above), &t_why));
+	redispatched_to = top.ks.bits | DK_KEY_BITS(DK_PYTHON);
+	x = top;
+	x.ks = dk_keyset_or(x.ks, DK_SET(DK_TRACER));
+	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
+	CHECK_INT(outer(&x, &n), 7);
+	CHECK_OK(dk_hooks_unregister(&h, &t_why));
+	first = told[0].info.sequence;
+	is_told(0, false, " [call] op=[hook::outer], key=[Tracer]", first, 0);
+	is_told(1, false, "  [redispatch] op=[hook::outer], key=[AutogradCPU]", -1, 0);
+	CHECK_INT(told[1].info.ks.bits, redispatched_to);
+	is_told(2, false, "   [redispatch] op=[hook::outer], key=[CPU]", -1, 0);
+	is_told(3, false, "    [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
+	end();
+}
+
 /* ---- coming and going while a call is inside ------------------------------ */
 
 DK_OP(changes, "hook::changes", (struct dk_obj *x, struct dk_hooks *h), (x, h), (x));
@@ -279,4 +319,4 @@ static void refusals(void)
 	CHECK_OK(dk_registry_free(reg, &t_why));
 }
 
-T_SUITE(hook, T(nesting), T(profiler), T(in_a_call), T(refusals));
+T_SUITE(hook, T(nesting), T(profiler), T(redispatches), T(in_a_call), T(refusals));

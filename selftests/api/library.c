@@ -573,9 +573,25 @@ static void handle_of_another_library(void)
 	close_all();
 }
 
+/* One that begins with the same letters is another one. */
+static void namespaces_that_begin_alike(void)
+{
+	struct dk_library lib = lib_of(&prov, DK_LIBRARY_DEF, "sample", 0);
+	struct dk_op_decl shorter = t_decl("sam::op"), longer = t_decl("samples::op");
+
+	open();
+	CHECK_OK(dk_library_register(&lib, &t_why));
+	CHECK_INT(dk_library_def(&lib, &shorter, 0, NULL, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_NAMESPACE);
+	CHECK_INT(dk_library_def(&lib, &longer, 0, NULL, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_NAMESPACE);
+	close();
+}
+
 static const struct t_case cases[] = {
 	T(a_library), T(used_again), T(fallbacks), T(from_inside), T(find_and_walk),
 	T(both_signatures), T(refused_libraries),
+	T(namespaces_that_begin_alike),
 	T(refused_definitions), T(class_changes), T(refused_functions), T(mismatch),
 	T(handle_of_another_library),
 };

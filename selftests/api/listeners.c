@@ -178,6 +178,35 @@ static void others_leave(void)
 	t_close();
 }
 
+static struct ears three;
+
+/* It registers, unregisters before its first event, and registers again. */
+static void listen_twice(struct ears *self, const struct dk_event *event)
+{
+	self->then = NULL;
+	listen(&three);
+	CHECK_OK(dk_listener_unregister(&three.l));
+	listen(&three);
+}
+
+/* Events queued for an unregistered listener are not for the next one at its address. */
+static void news_of_one_that_has_left(void)
+{
+	struct dk_op_decl a = t_decl("t::a"), b = t_decl("t::b");
+
+	t_open("v1", 0);
+	t_join(&prov, "prov");
+	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
+	listen(&one);
+	one.then = listen_twice;
+	CHECK_OK(dk_op_define(&prov, &b, 0, &t_why));
+	CHECK_INT(three.n, 2);
+	CHECK_OK(dk_listener_unregister(&three.l));
+	CHECK_OK(dk_listener_unregister(&one.l));
+	t_leave(&prov);
+	t_close();
+}
+
 static int refused;
 
 static void drop_one(struct dk_hooks *h, const struct dk_hook_info *info)
@@ -218,4 +247,5 @@ T_SUITE(listeners,
 	T(definitions_and_functions),
 	T(from_inside),
 	T(others_leave),
+	T(news_of_one_that_has_left),
 	T(from_an_atomic_call));

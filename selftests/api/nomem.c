@@ -248,6 +248,47 @@ static void first_call_of_a_thread(void)
 	CHECK_OK(dk_provider_unregister(&me));
 }
 
+/* ---- counters of a thread ----------------------------------------------------------- */
+
+static u64 uncounted(void)
+{
+	struct dk_stats s = { .size = sizeof(s) };
+
+	CHECK_OK(dk_stats_get(NULL, &s));
+	return s.uncounted;
+}
+
+/* There is memory for the thread's record, and none for its counters. */
+static void *call_uncounted(void *data)
+{
+	dk_test_fail_alloc(2);
+	CHECK_OK(dk_thread_init());
+	CHECK_INT(dk_test_fail_alloc(0), 1);
+	CHECK_OK(call_by_handle());
+	CHECK_INT(uncounted(), 1);
+	return NULL;
+}
+
+/* Its calls are reported as not counted, also when it has ended, and until a reset. */
+static void thread_without_counters(void)
+{
+	pthread_t thread;
+
+	CHECK_OK(dk_provider_register(&me, &t_why));
+	CHECK_OK(dk_op_define(&me, &nomem_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&me, nomem_impls, 1, &t_why));
+	CHECK_OK(dk_stats_enable(NULL, &t_why));
+	first_op = dk_op_get(NULL, "nomem::op");
+	CHECK_OK(pthread_create(&thread, NULL, call_uncounted, NULL));
+	pthread_join(thread, NULL);
+	CHECK_INT(uncounted(), 1);
+	CHECK_OK(dk_stats_reset(NULL, &t_why));
+	CHECK_INT(uncounted(), 0);
+	CHECK_OK(dk_stats_disable(NULL, &t_why));
+	dk_op_put(first_op);
+	CHECK_OK(dk_provider_unregister(&me));
+}
+
 /* ---- what leaves ----------------------------------------------------------------- */
 
 static struct dk_provider host, guest;
@@ -447,6 +488,7 @@ static void schema(void)
 T_SUITE(nomem,
 	T(no_default_registry),
 	T(first_call_of_a_thread),
+	T(thread_without_counters),
 	T(no_memory_for_a_deadline),
 	T(no_memory_for_a_name),
 	T(rules_and_an_old_row),

@@ -3,6 +3,7 @@
  * Backends that an administrator takes offline: what is registered for them is
  * as if absent, and nothing is lost. Devices that are: devices.c.
  */
+#include "alloc.h"
 #include "test.h"
 
 static struct dk_provider host, one, two;
@@ -260,6 +261,23 @@ static void explained(void)
 	end();
 }
 
+/* Its calls go by the operator's own table. */
+static void no_table_for_an_offline_device(void)
+{
+	long with, without;
+
+	begin(0, true);
+	with = dk_test_allocs();
+	CHECK_OK(dk_device_set_online(t_reg, card, 0, &t_why));
+	without = dk_test_allocs();
+	CHECK(without < with);
+	CHECK_INT(goes(on(card, false)), 1);
+	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
+	CHECK_INT(dk_test_allocs(), with);
+	CHECK_INT(goes(on(card, false)), 3);
+	end();
+}
+
 T_SUITE(offline,
 	T(as_if_absent),
 	T(as_if_absent_by_the_rules),
@@ -267,6 +285,7 @@ T_SUITE(offline,
 	T(last_server_with_another_is_not),
 	T(what_comes_meanwhile_waits),
 	T(devices_keep_their_own_state),
+	T(no_table_for_an_offline_device),
 	T(fallbacks_go_too),
 	T(last_fallback_is_told),
 	T(leaving_while_offline),

@@ -185,6 +185,33 @@ static void each_call_counts(void)
 	every_way_to_call(0);
 }
 
+/* Rule 4: with a function of the device, a fallback serves autograd. */
+static void fallback_of_a_device_counts(void)
+{
+	static const struct dk_impl last = DK_FALLBACK(DK_AUTOGRAD_PRIVATEUSE1, for_all);
+	static const struct dk_impl of_all[] = {
+		DK_IMPL(tack, DK_COMPOSITE_IMPLICIT_AUTOGRAD, here),
+	};
+	static const struct dk_impl of_card[] = { DK_IMPL(tack, DK_DENSE, here) };
+	struct dk_obj x;
+	struct dk_op *op;
+	u32 other;
+
+	begin(0);
+	CHECK_OK(dk_op_define(&prov, &tack_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, of_all, 1, &t_why));
+	CHECK_OK(dk_device_register(&prov, backend, "other", NULL, of_card, 1, &other, &t_why));
+	CHECK_OK(dk_fallback_register(&prov, &last, &t_why));
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	op = dk_op_get(t_reg, "stats::tack");
+	x = on(backend, other, DK_AUTOGRAD_PRIVATEUSE1);
+	CHECK_OK(tack_at(op, &dk_local_default, &x));
+	CHECK_INT(at_key(op, DK_STAT_FALLBACK, DK_AUTOGRAD_PRIVATEUSE1, 0), 1);
+	CHECK_INT(uncounted(), 0);
+	dk_op_put(op);
+	end();
+}
+
 /* Where no row could be built, and the rules are asked. */
 static void each_call_by_the_rules_counts(void)
 {
@@ -550,6 +577,25 @@ static void many_functions(void)
 	end();
 }
 
+/* New functions get the counters of those that were unregistered. */
+static void counters_are_used_again(void)
+{
+	long before = 0;
+	unsigned int i;
+
+	make_many();
+	begin(0);
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	for (i = 0; i < 3; i++) {
+		CHECK_OK(dk_impls_register(&prov, many, MANY, &t_why));
+		CHECK_OK(dk_impls_unregister(&prov, many, &t_why));
+		if (i)
+			CHECK_INT(dk_test_allocs(), before);
+		before = dk_test_allocs();
+	}
+	end();
+}
+
 /* ---- memory ------------------------------------------------------------------- */
 
 static void no_memory_leaves_them_off(void)
@@ -842,6 +888,7 @@ static void refusals(void)
 
 T_SUITE(stats,
 	T(each_call_counts),
+	T(fallback_of_a_device_counts),
 	T(each_call_by_the_rules_counts),
 	T(refused_calls_do_not_count),
 	T(walk_is_that_of_functions),
@@ -853,6 +900,7 @@ T_SUITE(stats,
 	T(replaced_operators_count_no_more),
 	T(reset_is_of_all),
 	T(many_functions),
+	T(counters_are_used_again),
 	T(no_memory_leaves_them_off),
 	T(no_change_fails_for_a_counter),
 	T(threads_count_exactly),
