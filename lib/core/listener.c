@@ -200,6 +200,7 @@ static int dkc_listen(struct dk_registry *reg, struct dk_listener *l,
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
 	}
 	l->inside = 0;
+	/* news that are older are not for this one, also if another one had its address */
 	l->last = reg->news_number;
 	l->next = reg->listeners;
 	reg->listeners = l;
@@ -227,23 +228,6 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why)
 	return err;
 }
 
-/* News for this one alone; another may soon have its address. */
-static void dkc_news_forget(struct dk_registry *reg, const struct dk_listener *l)
-{
-	struct dkc_news **p = &reg->news, *n;
-
-	reg->last_news = NULL;
-	while ((n = *p)) {
-		if (n->only == l) {
-			dkc_store(*p, n->next);
-			dkc_free(n);
-		} else {
-			reg->last_news = n;
-			p = &n->next;
-		}
-	}
-}
-
 int dk_listener_unregister(struct dk_listener *listener)
 {
 	struct dk_registry *reg = dkc_registry(listener->registry);
@@ -262,10 +246,8 @@ int dk_listener_unregister(struct dk_listener *listener)
 	p = &reg->listeners;
 	while (*p && *p != listener)
 		p = &(*p)->next;
-	if (*p) {
+	if (*p)
 		*p = listener->next;
-		dkc_news_forget(reg, listener);
-	}
 	dkc_mutex_unlock(&reg->lock);
 	/* also if another caller has taken it out, and waits */
 	dkc_wait_zero(&listener->inside);
