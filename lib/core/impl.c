@@ -150,10 +150,9 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 	err = dkc_op_check_sig(op, impl->op, impl, key, b->prov, why);
 	if (!err && op->definer)
 		err = dkc_check_suits(op->decl, op->flags, impl, why);
-	if (err) {
-		dkc_op_settle(op);
+	/* a new operator takes any function: this one is kept by something else */
+	if (err)
 		return err;
-	}
 	if (op->reg->listeners)
 		dkc_reg_news(ch, op, key);
 	dkc_reg_init(r, b, impl, key);

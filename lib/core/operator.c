@@ -246,7 +246,7 @@ void dkc_op_settle(struct dk_op *op)
 {
 	const struct dkc_row *base;
 
-	if (dkc_op_alive(op) || op->changing)
+	if (dkc_op_alive(op))
 		return;
 	dkc_store(op->dead, true);
 	/* pairs with the second one of dkc_op_keep(): selftests/model/pin.pml */
