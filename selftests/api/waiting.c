@@ -8,10 +8,12 @@
 #include "../world.h"
 
 #define LONG_MS		60000	/* far more than anything here takes */
+/* What waits for a call for ever fails the test: the call leaves by itself. */
+#define STAY_US		((u64)(T_KERNEL ? LONG_MS : LONG_MS / 4) * 1000)
 #define STEP_US		200
 
 struct stay {
-	bool inside, go;
+	bool inside, go, too_long;
 	int plain;		/* written on the way out */
 };
 
@@ -28,13 +30,24 @@ static int stay_base(struct dk_call *c, struct dk_obj *x, struct stay *s, int *w
 	return 0;
 }
 
+/* Until it is to go. */
+static bool stays(struct stay *s, u64 since)
+{
+	bool too_long = w_now_us() - since > STAY_US;
+
+	w_store(s->too_long, too_long);
+	return !w_load_acquire(s->go) && !too_long;
+}
+
 static int stay_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
 {
+	u64 since = w_now_us();
+
 	*who = GUEST;
 	if (!s)
 		return 0;
 	w_store_release(s->inside, true);
-	while (!w_load_acquire(s->go))
+	while (stays(s, since))
 		w_sleep_us(STEP_US);
 	s->plain = 1;
 	return 0;
@@ -47,11 +60,13 @@ static int stay_above(struct dk_call *c, struct dk_obj *x, struct stay *s, int *
 
 static int spin_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
 {
+	u64 since = w_now_us();
+
 	*who = GUEST;
 	if (!s)
 		return 0;
 	w_store_release(s->inside, true);
-	while (!w_load_acquire(s->go))
+	while (stays(s, since))
 		w_spin_us(STEP_US / 10);
 	return 0;
 }
@@ -118,7 +133,7 @@ struct visitor {
 	struct w_thread thread;
 	struct stay stay;
 	struct dk_obj x;
-	bool spins;
+	bool spins, has_left;
 	int err;
 };
 
@@ -129,6 +144,7 @@ static void visit(void *data)
 
 	v->err = v->spins ? spin_at(spin_handle, &dk_local_default, &v->x, &v->stay, &who) :
 			    stay_at(stay_handle, &dk_local_default, &v->x, &v->stay, &who);
+	w_store_release(v->has_left, true);
 }
 
 static bool enter(struct visitor *v, struct dk_obj x, bool spins)
@@ -138,9 +154,9 @@ static bool enter(struct visitor *v, struct dk_obj x, bool spins)
 	v->spins = spins;
 	if (!CHECK_OK(w_start(&v->thread, "dk_visitor", visit, v)))
 		return false;
-	while (!w_load_acquire(v->stay.inside))
+	while (!w_load_acquire(v->stay.inside) && !w_load_acquire(v->has_left))
 		w_sleep_us(STEP_US);
-	return true;
+	return CHECK(w_load_acquire(v->stay.inside));
 }
 
 static void let_go(struct visitor *v)
@@ -148,6 +164,7 @@ static void let_go(struct visitor *v)
 	w_store_release(v->stay.go, true);
 	w_join(&v->thread);
 	CHECK_OK(v->err);
+	CHECK(!v->stay.too_long);
 }
 
 /* ---- a thread that unregisters ---------------------------------------------- */
@@ -186,7 +203,7 @@ static bool begin_to_leave(struct leaver *l)
 	memset(l, 0, sizeof(*l));
 	if (!CHECK_OK(w_start(&l->thread, "dk_leaver", leave, l)))
 		return false;
-	while (served(stay_handle, cpu) != BASE)
+	while (served(stay_handle, cpu) != BASE && !w_load_acquire(l->has_left))
 		w_sleep_us(STEP_US);
 	return CHECK_OK(dk_registry_check(t_reg, &t_why));
 }
@@ -256,9 +273,9 @@ static void deadline_names_the_call(void)
 	CHECK_INT(dk_registry_free(t_reg, &t_why), -EBUSY);
 	CHECK(guest.core);
 	/* once a grace period is over it is known since when */
-	do
-		CHECK_INT(dk_provider_unregister_timeout(&guest, 50, &t_why), -ETIMEDOUT);
-	while (!(ms = inside_at(0).ms));
+	while (CHECK_INT(dk_provider_unregister_timeout(&guest, 50, &t_why), -ETIMEDOUT) &&
+	       !(ms = inside_at(0).ms))
+		;
 	w_sleep_us(3000);
 	CHECK(inside_at(0).ms > ms);
 	let_go(&v);
@@ -423,7 +440,7 @@ static struct dk_provider *to_unregister;
 static int stay_unregisters(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
 {
 	/* refuses: dk_provider_unregister_timeout EDEADLK INSIDE */
-	*who = dk_provider_unregister_timeout(to_unregister, LONG_MS, &t_why);
+	*who = dk_provider_unregister_timeout(to_unregister, 0, &t_why);
 	return 0;
 }
 
@@ -443,6 +460,42 @@ static void not_from_inside(void)
 	CHECK_INT(served(stay_handle, dk_obj_on(DK_BACKEND_CPU, 0)), GUEST);
 	/* refuses: dk_provider_inside EINVAL BAD_SIZE */
 	CHECK_INT(dk_provider_inside(&guest, 0, &in), -EINVAL);
+	end();
+}
+
+/* ---- what nobody waits for -------------------------------------------------------- */
+
+static const struct dk_impl cuda_impls[] = { DK_IMPL(stay, DK_CUDA, stay_guest) };
+
+/* A call inside of what stays is none to wait for. */
+static void drained_beside_a_call(void)
+{
+	struct visitor v;
+
+	begin();
+	CHECK_OK(dk_impls_register(&guest, cuda_impls, 1, &t_why));
+	if (!enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false))
+		return;
+	CHECK_OK(dk_provider_drain(&guest));
+	CHECK_OK(dk_impls_withdraw(&guest, cuda_impls, &t_why));
+	CHECK_OK(dk_provider_drain(&guest));
+	let_go(&v);
+	end();
+}
+
+/* Nor is one inside of another table, for a table that is unregistered alone. */
+static void unregistered_beside_a_call(void)
+{
+	struct visitor v;
+
+	begin();
+	CHECK_OK(dk_impls_register(&guest, cuda_impls, 1, &t_why));
+	if (!enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false))
+		return;
+	CHECK_OK(dk_impls_withdraw(&guest, guest_impls, &t_why));
+	CHECK_OK(dk_impls_unregister(&guest, cuda_impls, &t_why));
+	let_go(&v);
+	CHECK_OK(dk_provider_drain(&guest));
 	end();
 }
 
@@ -561,7 +614,7 @@ static bool switch_off_beside(struct visitor *v, const struct dk_obj x, struct s
 	if (!enter(v, x, false) ||
 	    !CHECK_OK(w_start(&s->thread, "dk_switcher", switch_off, s)))
 		return false;
-	while (served(stay_handle, x) != BASE)
+	while (served(stay_handle, x) != BASE && !w_load_acquire(s->is_off))
 		w_sleep_us(STEP_US);
 	return true;
 }
@@ -815,9 +868,9 @@ static void offline_beside_who_is_leaving(void)
 	CHECK_OK(dk_impls_register(&host, impls, 1, &t_why));
 	if (!enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false))
 		return;
-	do
-		CHECK_INT(dk_provider_unregister_timeout(&guest, 50, &t_why), -ETIMEDOUT);
-	while (!inside_at(0).ms);
+	while (CHECK_INT(dk_provider_unregister_timeout(&guest, 50, &t_why), -ETIMEDOUT) &&
+	       !inside_at(0).ms)
+		;
 	if (!enter(&spins, dk_obj_on(backend, 0), true) ||
 	    !CHECK_OK(w_start(&s.thread, "dk_switcher", switch_off, &s)))
 		return;
@@ -964,6 +1017,8 @@ T_SUITE(waiting,
 	T(deadline_that_is_long_enough),
 	T(one_waits_with_a_deadline_and_one_without),
 	T(not_from_inside),
+	T(drained_beside_a_call),
+	T(unregistered_beside_a_call),
 	T(call_of_another_registry),
 	T(a_crowd_is_waited_for),
 	T(a_crowd_of_one_task_is_seen),
