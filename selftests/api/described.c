@@ -255,6 +255,8 @@ static void whose_description(void)
 		/* that of an earlier definition is none of this one */
 		CHECK_INT(kind_seen(&bare, &bare), -ENOENT);
 		CHECK_INT(place_of_n, -ENOENT);
+		/* which is neither the first nor the last of those there were */
+		CHECK_INT(kind_seen(&parcel_op, &bare), DK_ARG_OBJECT);
 		/* a description that comes again takes no memory */
 		if (i)
 			CHECK_INT(dk_test_allocs(), round);
@@ -262,6 +264,49 @@ static void whose_description(void)
 	}
 	end();
 	CHECK_INT(dk_test_allocs(), before);
+}
+
+static struct dk_obj *instead;
+
+static int on_tracer(struct dk_call *c, void *args)
+{
+	((struct parcel_args *)args)->x = instead;
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
+}
+
+static int on_card(struct dk_call *c, struct dk_obj *x, int *n)
+{
+	CHECK(x == instead);
+	*n = dk_call_device(c);
+	return 0;
+}
+
+/* What a boxed function puts into the arguments is what it redispatches with. */
+static void replaced_argument(void)
+{
+	static const struct dk_impl of_card[] = { DK_IMPL(parcel, DK_DENSE, on_card) };
+	static const struct dk_impl replaces[] = {
+		DK_IMPL_BOXED(parcel, DK_TRACER, on_tracer),
+	};
+	struct dk_op_decl decl = undescribed();
+	unsigned int backend;
+	struct dk_obj x, y;
+	int n = 0;
+	struct parcel_args args = { &x, &n };
+	u32 one, two;
+
+	begin_in(0, &parcel_op);
+	CHECK_OK(dk_impls_register(&server, replaces, 1, &t_why));
+	CHECK_OK(dk_backend_join(&server, "edu", 0, 0, &backend, &t_why));
+	CHECK_OK(dk_device_register(&server, backend, "one", NULL, of_card, 1, &one, &t_why));
+	CHECK_OK(dk_device_register(&server, backend, "two", NULL, of_card, 1, &two, &t_why));
+	x = dk_obj_on(backend, one);
+	x.ks.bits |= DK_KEY_BITS(DK_TRACER);
+	y = dk_obj_on(backend, two);
+	instead = &y;
+	CHECK_OK(dk_call_boxed(op, &decl, &local, &args));
+	CHECK_INT(n, two);
+	end();
 }
 
 /* An adapter compares the caller's type, whoever describes the arguments. */
@@ -285,4 +330,5 @@ T_SUITE(described,
 	T(caller_by_name),
 	T(definition_goes_during_a_call),
 	T(whose_description),
+	T(replaced_argument),
 	T(adapters_of_a_type));

@@ -168,6 +168,18 @@ static void numbers_that_meet(void)
 	}
 }
 
+/* Of a card and of all of its backend are two places for the newest of a key. */
+static void card_overrides_nothing(void)
+{
+	static const struct dk_impl of_all[] = { DK_IMPL(work, DK_PRIVATEUSE1, work_host) };
+
+	begin(0);
+	plug("card0", 100, card, 1);
+	CHECK_OK(dk_impls_register(&edu, of_all, 1, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	end();
+}
+
 /* Of one table the newest of equal keys wins, with tables and by the rules. */
 static void newest_of_equal_keys(void)
 {
@@ -781,6 +793,7 @@ static void fallback_of_devices_alone(void)
 T_SUITE(devices,
 	T(two_cards_and_a_cpu_object),
 	T(numbers_that_meet),
+	T(card_overrides_nothing),
 	T(newest_of_equal_keys),
 	T(route_tells_who),
 	T_PEER(14, object_outlives_its_card),

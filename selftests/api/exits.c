@@ -401,6 +401,20 @@ static void deadline_beside_a_reader_of_liburcu(void)
 	end();
 }
 
+/* A grace period would wait for the caller's own section. */
+static void not_from_a_read_section(void)
+{
+	begin();
+	urcu_bp_read_lock();
+	/* refuses: dk_provider_unregister_timeout EDEADLK ATOMIC */
+	CHECK_INT(dk_provider_unregister_timeout(prov, 0, &t_why), -EDEADLK);
+	CHECK_INT(t_why.reason, DK_WHY_ATOMIC);
+	urcu_bp_read_unlock();
+	CHECK_OK(dk_provider_unregister(prov));
+	CHECK_OK(dk_provider_register(prov, &t_why));
+	end();
+}
+
 /* ---- fork during a grace period ------------------------------------------------ */
 
 static int unregister_in_child(void)
@@ -441,4 +455,5 @@ T_SUITE(exits,
 	T(left_elsewhere),
 	T(counted_where_liburcu_is_used),
 	T(deadline_beside_a_reader_of_liburcu),
+	T(not_from_a_read_section),
 	T(fork_in_a_grace_period));

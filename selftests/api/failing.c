@@ -21,7 +21,7 @@ struct scenario {
 #define STEPS	2	/* several changes: those that were made are taken back */
 
 static struct dk_provider prov;
-static struct dk_op_decl new2, many_decl[MANY];
+static struct dk_op_decl described, untyped, new2, many_decl[MANY];
 static struct dk_impl table[3], keys[3], aliases[2], one, other, fallback;
 static struct dk_impl alias_fallback, many[MANY];
 static char many_name[MANY][16];
@@ -42,6 +42,11 @@ static int unregister_provider(void)
 static int define_new(void)
 {
 	return dk_op_define(&r_a, &r_new, 0, &t_why);
+}
+
+static int define_described(void)
+{
+	return dk_op_define(&r_a, &described, 0, &t_why);
 }
 
 static int undefine_new(void)
@@ -454,6 +459,7 @@ static int unregister_nameless_with_entry(void)
 static const struct scenario scenarios[] = {
 	{ "a provider", register_provider, unregister_provider, "none", 0 },
 	{ "a new definition", define_new, undefine_new, "r::new", 0 },
+	{ "that describes its arguments", define_described, undefine_new, "r::new", 0 },
 	{ "of what has functions", define_known, undefine_known, "r::impl", 0 },
 	{ "one function", register_one, unregister_one, NULL, 0 },
 	{ "one over another's", register_other, unregister_other, NULL, 0 },
@@ -488,9 +494,15 @@ static const struct scenario scenarios[] = {
 
 static void prepare(void)
 {
+	static const struct dk_param param = { .name = "x", .kind = DK_ARG_POINTER };
 	unsigned int i;
 
 	r_open();
+	described = r_new;
+	described.param = &param;
+	described.num_params = 1;
+	untyped = r_new;
+	untyped.sig = NULL;
 	new2 = t_decl("r::new2");
 	table[0] = t_impl(&r_new, DK_SPARSE, 7);
 	table[1] = t_impl(&r_def, DK_DENSE, 8);
@@ -742,6 +754,50 @@ static void atomic_definition(void)
 	r_close();
 }
 
+/* Nor has it a signature, where the functions have none either. */
+static void definition_with_a_signature(void)
+{
+	struct dk_op_decl other;
+
+	prepare();
+	other = r_new;
+	other.sig = "(float)";
+	one = t_impl(&untyped, DK_CPU, 15);
+	CHECK_OK(register_one());
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	CHECK_INT(define_new(), -ENOMEM);
+	dk_test_fail_alloc(0);
+	CHECK_OK(dk_op_define(&r_a, &other, 0, &t_why));
+	CHECK_OK(undefine_new());
+	CHECK_OK(unregister_one());
+	r_rebase();
+	r_close();
+}
+
+/* What was to be counted is not, and its counters are given back. */
+static void counted_table(void)
+{
+	unsigned int n, failed;
+	long before;
+	int err;
+
+	prepare();
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	before = dk_test_allocs();
+	for (n = 1, failed = 1; failed; n++) {
+		dk_test_fail_alloc(n);
+		err = register_table();
+		failed = dk_test_fail_alloc(0);
+		if (!err)
+			CHECK_OK(unregister_table());
+		if (!CHECK_INT(dk_test_allocs(), before))
+			break;
+	}
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	r_rebase();
+	r_close();
+}
+
 static unsigned int num_allocs;
 
 static void see_alloc(void)
@@ -850,6 +906,29 @@ static void the_next_drain_builds_the_rest(void)
 	CHECK_OK(drain());
 	CHECK_OK(dk_impls_unregister(&r_b, new, &t_why));
 	end_tables(before);
+}
+
+/* The table of names may be smaller then: names that have gone leave slots that are used. */
+static void the_rest_is_in_a_smaller_table(void)
+{
+	unsigned int used;
+	long before;
+
+	for (used = 0; used < 2 * MANY; used += MANY / 4) {
+		before = begin_tables();
+		CHECK_OK(dk_impls_register(&r_b, new, 2 * MANY, &t_why));
+		CHECK_OK(dk_impls_unregister(&r_b, new, &t_why));
+		CHECK_OK(dk_impls_register(&r_b, new, used, &t_why));
+		CHECK_OK(dk_impls_unregister(&r_b, new, &t_why));
+		withdraw_more();
+		dk_test_fail_alloc(MANY / 2);
+		CHECK_OK(drain());
+		CHECK_INT(dk_test_fail_alloc(0), 1);
+		CHECK_OK(dk_impls_register(&r_b, new, MANY / 4, &t_why));
+		CHECK_OK(drain());
+		CHECK_OK(dk_impls_unregister(&r_b, new, &t_why));
+		end_tables(before);
+	}
 }
 
 static void undefining_builds_some(void)
@@ -1065,6 +1144,8 @@ static void define_and_call(struct dk_op_decl *decl, bool atomic, bool early)
 	}
 	CHECK_OK(dk_provider_unregister(&p));
 	CHECK_INT(dk_call_enter(&c, decl, &dk_local_default, objs, 1), -ENOENT);
+	/* that declarations point to it is no reason to list it, nor to hold it */
+	CHECK(!dk_op_get(NULL, decl->name));
 }
 
 /* However often a name comes with another signature, or in another class, if @classes. */
@@ -1101,9 +1182,12 @@ T_SUITE(failing,
 	T(offline_and_online),
 	T(undone_beside_fallbacks),
 	T(atomic_definition),
+	T(definition_with_a_signature),
+	T(counted_table),
 	T(device_goes_offline_alone),
 	T(tables_are_built_after_the_drain),
 	T(the_next_drain_builds_the_rest),
+	T(the_rest_is_in_a_smaller_table),
 	T(undefining_builds_some),
 	T(fallback_is_in_tables_that_show_it),
 	T(fallback_leaves_without_memory),

@@ -341,6 +341,7 @@ static void signatures_differ(void)
 		DK_IMPL(disagreed, DK_CPU, disagreed_cpu),
 	};
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_op_decl spaced = agreed_op;
 	struct dk_op *op;
 	long other = 0;
 	int who = 0;
@@ -351,6 +352,10 @@ static void signatures_differ(void)
 	CHECK_INT(t_why.reason, DK_WHY_SIGNATURE);
 	CHECK_STR(t_why.name, "first::agreed: (struct dk_obj *x, int *who), agreed_cpu (first) "
 			      "at CPU -> (struct dk_obj *x, long *who), first");
+	/* white space is no difference */
+	spaced.sig = "(struct  dk_obj*x,\tint *who )";
+	CHECK_OK(dk_op_define(&me, &spaced, 0, &t_why));
+	CHECK_OK(dk_op_undefine(&me, spaced.name, &t_why));
 	CHECK_OK(dk_op_define(&me, &agreed_op, 0, &t_why));
 	CHECK_INT(dk_impls_register(&me, bad, 1, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_SIGNATURE);

@@ -5,6 +5,7 @@
  */
 #include "alloc.h"
 #include "test.h"
+#include "../world.h"
 
 static struct dk_provider host, one, two;
 static struct dk_op_decl decl;
@@ -242,6 +243,90 @@ static void no_such_backend(void)
 }
 
 /* An explanation says so of every function that would serve. */
+/* Also those that the map of devices has no place for. */
+static void no_such_device(void)
+{
+	u32 number;
+
+	begin(0, true);
+	for (number = 0; number <= 64; number++)
+		if (number != card)
+			CHECK_INT(dk_device_set_online(t_reg, number, 0, &t_why), -ENODEV);
+	end();
+}
+
+/* ---- calls beside a switch ----------------------------------------------------- */
+
+#define MANY	100
+#define ROUNDS	(T_KERNEL ? 20 : 100)
+
+struct caller {
+	struct w_thread thread;
+	struct dk_op *op;
+	struct dk_obj x;
+	bool stop;
+	int err;		/* of the first call that fails; 0: go on */
+};
+
+static void call_on(void *data)
+{
+	struct caller *c = data;
+	int ret;
+
+	while (!w_load_acquire(c->stop)) {
+		ret = t_call(c->op, &c->x, NULL);
+		if (ret < 0)
+			w_store_release(c->err, ret);
+		while (w_load_acquire(c->err) && !w_load_acquire(c->stop))
+			w_sleep_us(20);
+		w_pause();
+	}
+}
+
+static void switch_off_and_on(struct caller *c, u32 device)
+{
+	CHECK_OK(dk_device_set_online(t_reg, device, 0, &t_why));
+	while (!w_load_acquire(c->err))
+		w_sleep_us(20);
+	CHECK_INT(c->err, -ENODEV);
+	CHECK_OK(dk_device_set_online(t_reg, device, 1, &t_why));
+	w_store_release(c->err, 0);
+}
+
+/* However many tables a switch changes: what they are without is offline by then. */
+static void offline_before_tables_change(void)
+{
+	struct dk_impl *impls = t_alloc(MANY * sizeof(*impls));
+	struct dk_op_decl *decls = t_alloc(MANY * sizeof(*decls));
+	char (*names)[16] = t_alloc(MANY * sizeof(*names));
+	struct caller c = { .stop = false };
+	unsigned int i;
+	u32 device;
+
+	begin(0, false);
+	for (i = 0; i < MANY; i++) {
+		snprintf(names[i], sizeof(names[i]), "many::%u", i);
+		decls[i] = t_decl(names[i]);
+		CHECK_OK(dk_op_define(&host, &decls[i], 0, &t_why));
+		impls[i] = t_impl(&decls[i], DK_DENSE, 1);
+	}
+	CHECK_OK(dk_device_register(&two, backend, "many", NULL, impls, MANY, &device, &t_why));
+	/* of the operator whose table is the first to change */
+	c.op = dk_op_get(t_reg, names[MANY - 1]);
+	c.x = dk_obj_on(backend, device);
+	if (CHECK_OK(w_start(&c.thread, "dk_caller", call_on, &c))) {
+		for (i = 0; i < ROUNDS; i++)
+			switch_off_and_on(&c, device);
+		w_store_release(c.stop, true);
+		w_join(&c.thread);
+	}
+	dk_op_put(c.op);
+	end();
+	t_free(impls);
+	t_free(decls);
+	t_free(names);
+}
+
 static void explained(void)
 {
 	struct dk_explain ex = { .size = sizeof(ex) };
@@ -291,4 +376,6 @@ T_SUITE(offline,
 	T(leaving_while_offline),
 	T(the_name_given_back_is_online),
 	T(no_such_backend),
+	T(no_such_device),
+	T(offline_before_tables_change),
 	T(explained));

@@ -129,6 +129,23 @@ static void generations_of_a_slot(void)
 	end();
 }
 
+/* ---- the changes of a registry ------------------------------------------------ */
+
+/* Two steps each: a call by the rules that begins between them sees the change as made. */
+static void changes_of_a_registry(void)
+{
+	static struct dk_impl impl;
+
+	begin();
+	impl = t_impl(&decl, DK_CPU, 1);
+	t_reg->changes = -2;
+	CHECK_OK(dk_impls_register(&prov, &impl, 1, &t_why));
+	CHECK_INT(t_reg->changes, 0);
+	CHECK_OK(dk_impls_withdraw(&prov, &impl, &t_why));
+	CHECK_INT(t_reg->changes, 2);
+	end();
+}
+
 /* ---- who holds an operator ------------------------------------------------ */
 
 /* Somebody got it four thousand million times: it is held from then on. */
@@ -160,4 +177,5 @@ static void holders_of_an_operator(void)
 T_SUITE(wrap,
 	T_PEER(16, sequence_of_calls),
 	T_PEER(16, generations_of_a_slot),
+	T_PEER(16, changes_of_a_registry),
 	T_PEER(16, holders_of_an_operator));
