@@ -435,27 +435,46 @@ static void one_waits_with_a_deadline_and_one_without(void)
 	end();
 }
 
-static struct dk_provider *to_unregister;
-
-static int stay_unregisters(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+static int leave_at_once(void)
 {
-	/* refuses: dk_provider_unregister_timeout EDEADLK INSIDE */
-	*who = dk_provider_unregister_timeout(to_unregister, 0, &t_why);
+	return dk_provider_unregister_timeout(&guest, 0, &t_why);
+}
+
+static int cuda_offline_at_once(void)
+{
+	return dk_backend_set_online_timeout(t_reg, DK_BACKEND_CUDA, 0, 0, &t_why);
+}
+
+static int (*done_inside)(void);
+
+static int stay_does(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+{
+	*who = done_inside();
 	return 0;
+}
+
+static int from_inside(int (*what)(void))
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
+	int err = 0;
+
+	done_inside = what;
+	CHECK_OK(stay_at(stay_handle, &dk_local_default, &x, NULL, &err));
+	return err;
 }
 
 static void not_from_inside(void)
 {
-	static const struct dk_impl impls[] = { DK_IMPL(stay, DK_CUDA, stay_unregisters) };
-	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
+	static const struct dk_impl impls[] = { DK_IMPL(stay, DK_CUDA, stay_does) };
 	struct dk_inside in = { .size = 1 };
-	int err = 0;
 
 	begin();
 	CHECK_OK(dk_impls_register(&guest, impls, 1, &t_why));
-	to_unregister = &guest;
-	CHECK_OK(stay_at(stay_handle, &dk_local_default, &x, NULL, &err));
-	CHECK_INT(err, -EDEADLK);
+	CHECK_INT(from_inside(cuda_offline_at_once), -EDEADLK);
+	CHECK_INT(t_why.reason, DK_WHY_INSIDE_BACKEND);
+	CHECK_OK(dk_backend_set_online(t_reg, DK_BACKEND_CUDA, 1, &t_why));
+	/* refuses: dk_provider_unregister_timeout EDEADLK INSIDE */
+	CHECK_INT(from_inside(leave_at_once), -EDEADLK);
 	CHECK_INT(t_why.reason, DK_WHY_INSIDE);
 	CHECK_INT(served(stay_handle, dk_obj_on(DK_BACKEND_CPU, 0)), GUEST);
 	/* refuses: dk_provider_inside EINVAL BAD_SIZE */
