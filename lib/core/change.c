@@ -70,21 +70,22 @@ static struct dkc_row *dkc_change_take_row(struct dkc_change *ch)
 /* Build all rows; on failure nothing has changed and the change is over. */
 int dkc_change_prepare(struct dkc_change *ch)
 {
-	struct dkc_row **row = &ch->rows;
+	struct dkc_row **end = &ch->rows, *row;
 	struct dk_op *op;
 
 	if (ch->ops)
 		dkc_change_traced(ch->ops->reg);
 	for (op = ch->ops; op; op = op->next) {
-		*row = dkc_row_build(op, true);
-		if (!*row) {
+		*end = dkc_row_build(op, true);
+		if (!*end) {
 			dkc_change_cancel(ch);
 			return -ENOMEM;
 		}
-		/* where there is no memory for counters, calls are not counted */
-		dkc_stats_cover(op, *row, true);
-		row = &(*row)->next;
+		end = &(*end)->next;
 	}
+	/* where there is no memory for counters, calls are not counted */
+	for (op = ch->ops, row = ch->rows; op; op = op->next, row = row->next)
+		dkc_stats_cover(op, row, true);
 	return 0;
 }
 
@@ -99,19 +100,20 @@ void dkc_change_cancel(struct dkc_change *ch)
 }
 
 /* The full row as counters want it; where there is no memory, the slow path counts. */
-static const struct dkc_row *dkc_row_counted(const struct dk_op *op, const struct dkc_row *full)
+static const struct dkc_row *dkc_row_counted(const struct dk_op *op, const struct dkc_row *full,
+					     bool may_sleep)
 {
 	const struct dkc_row *row;
 
 	if (full->direct == DKC_NOT_DIRECT)
 		return full;
-	row = dkc_row_count(op, full);
+	row = dkc_row_count(op, full, may_sleep);
 	return row ? row : dkc_row_aside(op->flags);
 }
 
 /* What calls see: the full row, one that is counted, or a constant one that stands for it. */
-static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op,
-					       const struct dkc_row *full)
+static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op, const struct dkc_row *full,
+					       bool may_sleep)
 {
 	if (op->reg->shutdown)
 		return &dkc_row_gone;
@@ -121,7 +123,7 @@ static const struct dkc_row *dkc_row_for_calls(const struct dk_op *op,
 		return dkc_row_aside(op->flags);
 	if (!full || (op->reg->flags & DK_REGISTRY_FORCE_RESOLVE))
 		return dkc_row_resolve(op->flags);
-	return op->reg->tables == DKC_TABLES_COUNTED ? dkc_row_counted(op, full) : full;
+	return op->reg->tables == DKC_TABLES_COUNTED ? dkc_row_counted(op, full, may_sleep) : full;
 }
 
 void dkc_op_set_table(struct dk_op *op, const struct dkc_row *row)
@@ -133,13 +135,13 @@ void dkc_op_set_table(struct dk_op *op, const struct dkc_row *row)
 		dkc_row_retire(op->reg, old);
 }
 
-void dkc_change_tables(struct dk_registry *reg)
+void dkc_change_tables(struct dk_registry *reg, bool may_sleep)
 {
 	struct dk_op *op;
 	u32 pos = 0;
 
 	while ((op = dkc_op_next(reg, &pos)))
-		dkc_op_set_table(op, dkc_row_for_calls(op, dkc_deref_locked(op->base)));
+		dkc_op_set_table(op, dkc_row_for_calls(op, dkc_deref_locked(op->base), may_sleep));
 }
 
 /* The fast path runs no hooks and traces nothing, and counts by tables of its own. */
@@ -161,7 +163,7 @@ void dkc_change_watched(struct dk_registry *reg, bool more)
 	if (tables == reg->tables)
 		return;
 	reg->tables = tables;
-	dkc_change_tables(reg);
+	dkc_change_tables(reg, more);
 }
 
 /*
@@ -178,13 +180,13 @@ void dkc_change_traced(struct dk_registry *reg)
 	}
 }
 
-static void dkc_op_publish(struct dk_op *op, const struct dkc_row *full)
+static void dkc_op_publish(struct dk_op *op, const struct dkc_row *full, bool may_sleep)
 {
 	const struct dkc_row *old = dkc_deref_locked(op->base);
 
 	if (!op->sig)
 		dkc_store(op->sig, dkc_op_sig(op));
-	dkc_op_set_table(op, dkc_row_for_calls(op, full));
+	dkc_op_set_table(op, dkc_row_for_calls(op, full, may_sleep));
 	dkc_publish(op->base, full);
 	dkc_trace(publish, op, dkc_row_of_op(op));
 	dkc_row_retire(op->reg, old);
@@ -196,7 +198,7 @@ void dkc_change_commit(struct dkc_change *ch)
 	struct dk_op *op;
 
 	while ((op = dkc_change_take(ch)))
-		dkc_op_publish(op, dkc_change_take_row(ch));
+		dkc_op_publish(op, dkc_change_take_row(ch), true);
 }
 
 /*
@@ -215,7 +217,7 @@ void dkc_change_force(struct dkc_change *ch)
 		if (!row)
 			op->reg->unbuilt = 1;
 		dkc_stats_cover(op, row, false);
-		dkc_op_publish(dkc_change_take(ch), row);
+		dkc_op_publish(dkc_change_take(ch), row, false);
 	}
 }
 
@@ -234,7 +236,7 @@ static bool dkc_op_rebuild(struct dk_op *op, bool may_sleep)
 		return false;
 	dkc_work(DKC_WORK_TABLES, 1);
 	dkc_stats_cover(op, row, may_sleep);
-	dkc_op_publish(op, row);
+	dkc_op_publish(op, row, may_sleep);
 	return true;
 }
 

@@ -354,7 +354,6 @@ struct dkc_numbers {
 	u32 of[];
 };
 
-/* Counters by their number, in blocks; see stats.c. */
 /* What the tables that calls read are: plain ones, counted ones, or none. */
 enum dkc_tables {
 	DKC_TABLES_PLAIN,
@@ -362,6 +361,7 @@ enum dkc_tables {
 	DKC_TABLES_ASIDE,
 };
 
+/* Counters by their number, in blocks; see stats.c. */
 struct dkc_stats {
 	struct dkc_retired retired;
 	u32 num;
@@ -567,7 +567,7 @@ static inline const struct dkc_row *dkc_row_of_device(const struct dkc_row *row,
 	return row->devs ? dkc_devtab_row(row->devs, device) : row;
 }
 
-/* Behind the entries of a row that is counted: [0] for what nothing serves, then of each. */
+/* Counters, after the entries of a counted row: [0] for what nothing serves, then of each. */
 static inline const struct dkc_count_at *dkc_row_counts(const struct dkc_row *row)
 {
 	return (const struct dkc_count_at *)&row->ent[row->n];
@@ -723,13 +723,13 @@ const struct dkc_reg *dkc_row_reg(const struct dk_op *op, const struct dkc_row *
 void dkc_row_discard(struct dk_registry *reg, const struct dkc_row *row);
 void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row);
 /* A copy by which calls are counted, with the counters that there are; NULL for lack of memory. */
-struct dkc_row *dkc_row_count(const struct dk_op *op, const struct dkc_row *full);
+struct dkc_row *dkc_row_count(const struct dk_op *op, const struct dkc_row *full, bool may_sleep);
 
 /* change.c: every change of a registry; under the lock. */
-/* Publish a table for calls, which free the one before where it is theirs alone. */
+/* Publish the table that calls read. The one before is retired if it is a counted copy. */
 void dkc_op_set_table(struct dk_op *op, const struct dkc_row *row);
-/* Those of all operators, as is wanted now: counted ones have the counters that there are. */
-void dkc_change_tables(struct dk_registry *reg);
+/* The same for all operators; counted tables are copied again, with the counters of now. */
+void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
 /* What calls are to see now that calls are watched, or are not any more. */
 void dkc_change_watched(struct dk_registry *reg, bool more);
 /* Tracers of calls have come or gone. */

@@ -142,11 +142,12 @@ static int dkc_devtab_build(struct dk_op *op, const struct dkc_row *own, bool ma
 }
 
 /* One row of those that are counted, as it is otherwise; or NULL. */
-static struct dkc_row *dkc_row_count_one(const struct dk_op *op, const struct dkc_row *from)
+static struct dkc_row *dkc_row_count_one(const struct dk_op *op, const struct dkc_row *from,
+					 bool may_sleep)
 {
 	struct dkc_shape *s = (struct dkc_shape *)from->shape;
 	size_t size = dkc_row_size(s);
-	struct dkc_row *row = dkc_try_alloc(size + (1 + s->n) * sizeof(struct dkc_count_at));
+	struct dkc_row *row = dkc_get(size + (1 + s->n) * sizeof(struct dkc_count_at), may_sleep);
 	struct dkc_count_at *at;
 	u32 i;
 
@@ -165,11 +166,11 @@ static struct dkc_row *dkc_row_count_one(const struct dk_op *op, const struct dk
 
 /* The rows of devices that are counted, at the same places; false: not all, for lack of memory. */
 static bool dkc_devtab_count(const struct dk_op *op, struct dkc_row *own,
-			     const struct dkc_devtab *from)
+			     const struct dkc_devtab *from, bool may_sleep)
 {
 	size_t size = offsetof(struct dkc_devtab, slot) +
 		      (from->mask + 1) * sizeof(from->slot[0]);
-	struct dkc_devtab *tab = dkc_try_alloc(size);
+	struct dkc_devtab *tab = dkc_get(size, may_sleep);
 	const struct dkc_row *row;
 	bool all = tab;
 	u32 i;
@@ -179,7 +180,7 @@ static bool dkc_devtab_count(const struct dk_op *op, struct dkc_row *own,
 		tab->mask = from->mask;
 	for (i = 0; tab && i <= tab->mask; i++) {
 		row = from->slot[i].number && all ?
-		      dkc_row_count_one(op, from->slot[i].row) : NULL;
+		      dkc_row_count_one(op, from->slot[i].row, may_sleep) : NULL;
 		if (row)
 			tab->slot[i].number = from->slot[i].number;
 		tab->slot[i].row = row ? row : own;
@@ -254,11 +255,11 @@ struct dkc_row *dkc_row_build(struct dk_op *op, bool may_sleep)
 	return NULL;
 }
 
-struct dkc_row *dkc_row_count(const struct dk_op *op, const struct dkc_row *full)
+struct dkc_row *dkc_row_count(const struct dk_op *op, const struct dkc_row *full, bool may_sleep)
 {
-	struct dkc_row *row = dkc_row_count_one(op, full);
+	struct dkc_row *row = dkc_row_count_one(op, full, may_sleep);
 
-	if (!row || !full->devs || dkc_devtab_count(op, row, full->devs))
+	if (!row || !full->devs || dkc_devtab_count(op, row, full->devs, may_sleep))
 		return row;
 	dkc_row_discard(op->reg, row);
 	return NULL;

@@ -462,18 +462,19 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	was_on = reg->counters;
 	if (reg->shutdown) {
 		reason = DK_WHY_SHUTDOWN;
-	} else if ((!was_on && !dkc_stats_grow(reg, true)) || !dkc_stats_cover_all(reg)) {
+	} else if (was_on) {
+		/* functions that had no counter, up to the first that finds no memory */
+		if (!dkc_stats_cover_all(reg))
+			reason = DK_WHY_NO_MEMORY;
+		dkc_change_tables(reg, true);
+	} else if (!dkc_stats_grow(reg, true) || !dkc_stats_cover_all(reg)) {
 		reason = DK_WHY_NO_MEMORY;
-		if (!was_on)
-			undone = dkc_stats_detach(reg);
-	} else if (!was_on) {
+		undone = dkc_stats_detach(reg);
+	} else {
 		reg->lost_counts = dkc_counts_lost();
 		reg->generation++;
 		dkc_publish(reg->stats, reg->counters);
 		dkc_change_watched(reg, true);
-	} else {
-		/* some may have had no counter */
-		dkc_change_tables(reg);
 	}
 	dkc_mutex_unlock(&reg->lock);
 	/* nobody has seen it */

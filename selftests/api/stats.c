@@ -690,6 +690,80 @@ static void no_change_fails_for_a_counter(void)
 	end();
 }
 
+/* Register a function for whose counter there is no memory. */
+static void register_uncounted(const struct dk_impl *impl, struct dk_op *op)
+{
+	struct dk_stat s = { .size = sizeof(s) };
+	unsigned int nth, failed;
+	int err;
+
+	for (nth = 1; nth < 50; nth++) {
+		dk_test_fail_alloc(nth);
+		err = dk_impls_register(&prov, impl, 1, &t_why);
+		failed = dk_test_fail_alloc(0);
+		CHECK_OK(err ? 0 : dk_op_stat(op, 0, &s));
+		if (!failed || (!err && !s.is_counted))
+			break;
+		if (!err)
+			CHECK_OK(dk_impls_unregister(&prov, impl, &t_why));
+	}
+	CHECK(failed);
+}
+
+/* Where two functions have no counter, and only one of them gets one. */
+static void a_function_with_a_counter_is_counted(bool by_enable)
+{
+	struct dk_impl other[2];
+	struct dk_op *op[2];
+	unsigned int i, nth, failed, halves = 0;
+	s64 counted[2];
+	int err;
+
+	make_many();
+	begin(0);
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	for (i = 0; i < 2; i++) {
+		CHECK_OK(dk_op_define(&prov, &many_decl[i], 0, &t_why));
+		op[i] = dk_op_get(t_reg, many_name[i]);
+		other[i] = t_impl(&many_decl[i], DK_XPU, 0);
+	}
+	for (nth = 1; nth < 50; nth++) {
+		for (i = 0; i < 2; i++)
+			register_uncounted(&many[i], op[i]);
+		dk_test_fail_alloc(nth);
+		err = by_enable ? dk_stats_enable(t_reg, &t_why) :
+				  dk_impls_register(&prov, other, 2, &t_why);
+		failed = dk_test_fail_alloc(0);
+		for (i = 0; i < 2; i++) {
+			counted[i] = at_key(op[i], DK_STAT_IMPL, DK_CPU, 0);
+			CHECK_INT(call_many(i), counted[i] < 0 ? -1 : counted[i] + 1);
+		}
+		halves += err && (counted[0] < 0) != (counted[1] < 0);
+		if (!by_enable && !err)
+			CHECK_OK(dk_impls_unregister(&prov, other, &t_why));
+		for (i = 0; i < 2; i++)
+			CHECK_OK(dk_impls_unregister(&prov, &many[i], &t_why));
+		if (!failed)
+			break;
+	}
+	CHECK_OK(err);
+	/* a change that is refused gives none */
+	CHECK(by_enable ? halves : !halves);
+	for (i = 0; i < 2; i++)
+		dk_op_put(op[i]);
+	end();
+}
+
+static void counters_of_a_half(void)
+{
+	a_function_with_a_counter_is_counted(true);
+}
+
+static void counters_of_a_refused_change(void)
+{
+	a_function_with_a_counter_is_counted(false);
+}
+
 /* ---- threads ------------------------------------------------------------------ */
 
 static bool stop;
@@ -903,6 +977,8 @@ T_SUITE(stats,
 	T(counters_are_used_again),
 	T(no_memory_leaves_them_off),
 	T(no_change_fails_for_a_counter),
+	T(counters_of_a_half),
+	T(counters_of_a_refused_change),
 	T(threads_count_exactly),
 	T(reset_while_calls_run),
 	T(all_changes_while_calls_run),
