@@ -252,13 +252,15 @@ int dkc_order_some(struct dk_registry *reg, u32 work)
 	u32 room = reg->num_ops + reg->num_ops / 2 + DKC_ORDER_SPARE;
 	int err = -EAGAIN;
 
-	if (!reg->order)
-		reg->order = dkc_order_make(room);
-	if (!reg->order)
-		return -ENOMEM;
-	reg->order->left = 0;
-	if (!dkc_order_fill(reg, &work))
-		return -EAGAIN;
+	do {
+		if (!work)
+			return -EAGAIN;
+		if (!reg->order)
+			reg->order = dkc_order_make(room);
+		if (!reg->order)
+			return -ENOMEM;
+		reg->order->left = 0;
+	} while (!dkc_order_fill(reg, &work));
 	while (work && err == -EAGAIN)
 		err = dkc_order_round(reg, &work);
 	return err;

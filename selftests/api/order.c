@@ -224,6 +224,23 @@ static void names_of_other_alphabets(void)
 	end();
 }
 
+/* The table of names has room for more operators than the array of a list was made for. */
+static void more_come_than_were_there(void)
+{
+	unsigned int i;
+
+	begin();
+	for (i = 0; i < 74; i++)
+		define(i);
+	for (i = 4; i < 74; i++)
+		undefine(i);
+	CHECK_INT(put_into_order(1), -EAGAIN);
+	for (i = 74; i < 74 + 37; i++)
+		define(i);
+	CHECK_OK(put_into_order(~0U));
+	end();
+}
+
 /*
  * A list that finds no memory fails, and so does no change.
  *
@@ -271,4 +288,5 @@ T_SUITE(order,
 	T(empty_slots_are_work),
 	T(coming_between_two_pieces),
 	T(names_of_other_alphabets),
+	T(more_come_than_were_there),
 	T(lists_without_memory));
