@@ -15,13 +15,17 @@ struct text {
 static int put(struct dk_replay *r, struct text *t)
 {
 	struct dk_replay_text *answer = &r->answer;
-	long len = t->print(t, NULL, 0);
+	long len = t->print(t, NULL, 0), now;
 
 	if (len < 0)
 		return dk_replay_reason(r, len, DK_WHY_NO_MEMORY, "");
-	/* the list of operators that the first call made is there now */
-	if (dk_replay_text_grow(answer, len))
-		answer->len += t->print(t, answer->buf + answer->len, len + 1);
+	if (!dk_replay_text_grow(answer, len))
+		return 0;
+	/* another thread may have changed the registry meanwhile */
+	now = t->print(t, answer->buf + answer->len, len + 1);
+	if (now < 0)
+		return dk_replay_reason(r, now, DK_WHY_NO_MEMORY, "");
+	answer->len += now < len ? now : len;
 	return 0;
 }
 
