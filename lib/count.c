@@ -33,7 +33,9 @@ static void add_lost(u64 more)
 /* The thread has no record or no part of the block, for lack of memory. */
 __attribute__((noinline, cold)) void dkc_count_slowly(const struct dkc_count_at *at)
 {
-	if (!dkc_counts_self && !dkc_gate_thread_init() && dkc_count_here(at))
+	/* pairs with dkc_publish() of parts: a table of a new block comes after them */
+	dkc_read_barrier();
+	if ((dkc_counts_self || !dkc_gate_thread_init()) && dkc_count_here(at))
 		return;
 	if (dkc_counts_self)
 		dkc_add_own(&dkc_counts_self->lost);

@@ -72,13 +72,18 @@ int dkc_gate_enter(u64 *room, const struct dkc_reg *reg, const void *op)
 {
 	struct dkc_inside *in = &dkc_bare_inside[dkc_bare_depth];
 
-	if (dkc_bare_depth == DKC_BARE_MAX_DEPTH)
+	if (!dkc_gate_has_room())
 		return -ENOMEM;
 	*room = dkc_bare_depth++;
 	in->prov = dkc_block_of(reg)->prov;
 	in->reg = reg;
 	in->op = op;
 	return 0;
+}
+
+bool dkc_gate_has_room(void)
+{
+	return dkc_bare_depth < DKC_BARE_MAX_DEPTH;
 }
 
 /* Calls may be left in another order than they were entered. */

@@ -545,13 +545,20 @@ static dkc_always_inline int dkc_go(struct dk_call *c, struct dk__slot *slot,
 	return dk__enter(c, slot, (const struct dk__table *)row, how, &e) ? 0 : 1;
 }
 
-/* The same, where a thread counts for the first time. */
+/* The same, where the thread has no part of the counter's block. */
 static dkc_noinline int dkc_count_and_go(struct dk_call *c, struct dk__slot *slot,
 					 const struct dkc_row *row, int how,
 					 const struct dkc_count_at *at)
 {
 	dkc_count_slowly(at);
 	return dkc_go(c, slot, row, how);
+}
+
+/* Will dkc_go() enter? The slow path counts the calls that it enters by itself. */
+static inline bool dkc_will_go(const struct dkc_row *row, int how)
+{
+	return dkc_slots_are_gate() || (row->op_flags & DK_OP_ATOMIC) ||
+	       (!(how & DK__HOW_IN_RCU) && dkc_gate_has_room());
 }
 
 static dkc_always_inline int dkc_found(struct dk_call *c, struct dk__slot *slot,
@@ -561,7 +568,8 @@ static dkc_always_inline int dkc_found(struct dk_call *c, struct dk__slot *slot,
 
 	c->ks.bits = ks;
 	c->entry = dkc_row_ent(row, id);
-	if (row->direct == DKC_COUNTED && dkc_unlikely(!dkc_count_here(at)))
+	if (row->direct == DKC_COUNTED && dkc_will_go(row, how) &&
+	    dkc_unlikely(!dkc_count_here(at)))
 		return dkc_count_and_go(c, slot, row, how, at);
 	return dkc_go(c, slot, row, how);
 }

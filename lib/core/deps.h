@@ -28,7 +28,8 @@
  * gate			see struct dkc_inside below
  * dkc_section_is_gate()	does the read section of a call protect its provider, for an
  *			operator of these flags; dkc_slots_are_gate() does a slot of
- *			dk__begin(), for every operator
+ *			dk__begin(), for every operator; else dkc_gate_has_room() may
+ *			be false, in the bare metal build
  * dkc_has_fast_calls()	may calls take the fast path at all
  * dkc_full_barrier()	orders all before it against all behind it;
  *			dkc_read_barrier() loads against loads
@@ -208,6 +209,7 @@ static inline void *dkc_get_zeroed(size_t size)
 
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
+#define dkc_gate_has_room()	true
 #define dkc_has_fast_calls()	true
 
 /* kmod/gate.c: dkc_gate_enter(), which has room for every call. */
@@ -343,6 +345,7 @@ struct dkc_count_at {
 
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
+bool dkc_gate_has_room(void);
 #define dkc_has_fast_calls()	true
 
 #define dkc_read_lock()		((void)dk__bare_sections++)
@@ -518,6 +521,7 @@ void dkc_retire_row(struct dkc_row *row);
 void dkc_synchronize(void);
 #define dkc_section_is_gate(flags)	((void)(flags), false)
 #define dkc_slots_are_gate()	true
+#define dkc_gate_has_room()	true
 extern bool dkc_fences DKC_HIDDEN;	/* lib/gate.c: there is membarrier() */
 #define dkc_has_fast_calls()	dkc_fences
 u64 dkc_now(void);
@@ -577,7 +581,7 @@ struct dkc_count_at {
 	u32 i;
 };
 
-#define dkc_count_at(c, i)	((struct dkc_count_at){ (c)->id, i })
+#define dkc_count_at(c, i)	((struct dkc_count_at){ (c)->id, (i) })
 /* A thread's part of a block. */
 struct dkc_part {
 	char before[64];	/* other threads' lines end here */

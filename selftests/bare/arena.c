@@ -9,7 +9,10 @@
 
 #include "hosted.h"
 
+DK_OP(deep, "k::deep", (struct dk_obj *x, int left), (x, left), (x));
+
 #define KERNELS		35
+#define DEPTH		64	/* calls of sleepable operators, one in another */
 
 static char memory[256 * 1024] __attribute__((aligned(8)));
 static struct dk_op_decl decl[KERNELS];
@@ -145,11 +148,38 @@ static void roomy(void)
 	test("nothing serves then", call(0, DK_BACKEND_CPU) == -ENOENT);
 }
 
-/* arena [SIZE] - in so many bytes, or in as many as it takes */
+static int dive(struct dk_call *c, struct dk_obj *x, int left)
+{
+	return left > 1 ? deep(x, left - 1) : 0;
+}
+
+/* A call that finds no room to be recorded is refused, and not counted. */
+static void nested(void)
+{
+	static const struct dk_impl dives = DK_IMPL(deep, DK_CPU, dive);
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_stat s = { .size = sizeof(s) };
+	int err;
+
+	prov = (struct dk_provider)DK_PROVIDER("nested");
+	err = dk_bare_arena(memory, sizeof(memory));
+	err = err ? err : dk_provider_register(&prov, &why);
+	err = err ? err : dk_op_define(&prov, &deep_op, 0, &why);
+	err = err ? err : dk_impls_register(&prov, &dives, 1, &why);
+	test("counted calls", !(err ? err : dk_stats_enable(NULL, &why)));
+	test("as deep as there is room", !deep(&x, DEPTH));
+	test("and no deeper", deep(&x, DEPTH + 1) == -ENOMEM);
+	test("those that ran are counted", !dk_op_stat(deep_op.op, 0, &s) && s.count == 2 * DEPTH);
+	test("they leave", !dk_stats_disable(NULL, &why) && !dk_provider_unregister(&prov));
+}
+
+/* arena [SIZE | nested] - in so many bytes, or in as many as it takes */
 int main(int argc, char **argv)
 {
 	make_tables();
-	if (argc > 1)
+	if (argc > 1 && argv[1][0] == 'n')
+		nested();
+	else if (argc > 1)
 		tight(atoi(argv[1]));
 	else
 		roomy();

@@ -40,6 +40,7 @@ echo "TAP version 13"
 ok "the core and a program that gives it memory" links
 ok "in 256 KiB" "$dir/arena"
 diag "$("$dir/arena" | sed -n 's/^# //p')"
+ok "calls one in another, counted" "$dir/arena" nested
 ok "in every size, whatever fits" every_size
 ok "in 64 KiB all of it" fits 65536 served
 finish
