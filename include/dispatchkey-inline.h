@@ -90,8 +90,9 @@ struct dk__table {
 };
 
 /*
- * Index byte i names entry i - DK__FIRST_ENTRY; smaller ones name none. That of a table
- * which is not looked up, because it is of another type, is for the slow path.
+ * Index byte i names entry i - DK__FIRST_ENTRY; smaller ones name none. DK__FOR_SLOW_PATH is
+ * the byte of a fallthrough, and of every keyset where the table's functions are of another
+ * type than the caller's.
  */
 #define DK__FIRST_ENTRY		3
 #define DK__FOR_SLOW_PATH	2
@@ -216,7 +217,7 @@ struct dk__room {
 
 /* What dk__begin() has found in a table that it does not call: for dk__find(). */
 struct dk__found {
-	const struct dk__table *table;	/* NULL: there was no slot */
+	const struct dk__table *table;	/* NULL: no slot, or the gate refused */
 	__u32 id;			/* the index byte */
 	__aligned_u64 ks;		/* masked */
 };
@@ -461,7 +462,7 @@ DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 
 /*
  * Take the fast path: 1 if the entry is to be called, and then dk__end(). Otherwise the
- * call is for dk__find(), with the keyset as it came.
+ * call is for dk__find().
  */
 DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 				const struct dk__entry **entry, struct dk_op *op,

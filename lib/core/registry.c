@@ -7,7 +7,6 @@
 /* Leaves no key of a set, and has nothing for any: dk__look_up() may ask for all. */
 static const struct dkc_shape shape_of_none = {
 	.entries = DK_NUM_ENTRIES + 1,
-	.direct = DKC_ID_FIRST,
 	.index = { [DK_NUM_ENTRIES] = DKC_ID_MISSING },
 };
 
