@@ -38,6 +38,7 @@ for suite; do
 	echo "ok 2 - $suite.second"
 done
 END
+touch "$project/selftests/mutants/survivors"
 printf '\tuser(%s)\n' one two >"$project/selftests/api/suites.h"
 printf '%s\n' '#!/bin/sh' 'echo "ok 1 - transcript"' >"$project/selftests/dkctl/test_vectors.sh"
 chmod +x "$project/lib/program" "$project/selftests/dkctl/test_vectors.sh"
@@ -51,15 +52,17 @@ END
 # mutant LINE MUTATED - a block of the list
 mutant() { printf 'mutant lib/program: %s\n-%s\n+%s' "$2" "$1" "$2"; }
 
-# mutants - run scripts/mutants with a second that is a tenth as long
+# mutants MUTANT... - run scripts/mutants, whose second is a tenth as long
+options=()
 mutants() {
 	printf '%s\n\n' "$@" >"$project/selftests/mutants/some.list"
-	JOBS=4 O=$project/build KSELFTEST_DIR=$project python3 -B - "$project/scripts/mutants" \
-		>"$st_tmp/out" 2>&1 <<-'END'
+	rm -rf -- "$project/build"
+	JOBS=4 O=$project/build KSELFTEST_DIR=$project python3 -B - \
+		"$project/scripts/mutants" "${options[@]}" >"$st_tmp/out" 2>&1 <<-'END'
 		import importlib.machinery
 		import importlib.util
 		import sys
-		loader = importlib.machinery.SourceFileLoader("mutants", sys.argv.pop())
+		loader = importlib.machinery.SourceFileLoader("mutants", sys.argv.pop(1))
 		spec = importlib.util.spec_from_loader("mutants", loader)
 		mutants = sys.modules["mutants"] = importlib.util.module_from_spec(spec)
 		loader.exec_module(mutants)
@@ -96,7 +99,7 @@ killed=("$(mutant "wait_for nothing" "wait_for polling")"
 	"$(mutant "wait_for nothing" "wait_for loop")"
 	"$(mutant "wait_for nothing" "wait_for printing")"
 	"$(mutant "wait_for nothing" "echo not ok 2 - first.second")")
-plan 13
+plan 19
 ok "mutants that are killed" ended 0 "${killed[@]}"
 ok "a test that polls forever" how killed "wait_for polling" "$late"
 ok "a test that loops forever" how killed "wait_for loop" "$late"
@@ -112,4 +115,16 @@ ok "a late test does not kill there" how undecided "wait_for a_slow_machine" \
 	"api: one.second: no result .*; without the mutant: api: one.second: no result"
 ok "neither killed nor a survivor" counts 0 0 1
 ok "it is named" grep -q '^    | skipped: undecided: .*wait_for a_slow_machine' "$st_tmp/out"
+
+echo "lib/program: nothing_else=2" >"$project/selftests/mutants/survivors"
+known=$(mutant "nothing_else=1" "nothing_else=2")
+fails=$(mutant "wait_for nothing" "echo not ok 2 - first.second")
+ok "a known survivor fails, too" ended 1 "$known" "$fails"
+ok "both are counted" counts 1 1 0
+options=(--skip-known)
+ok "it may be left out" ended 0 "$known" "$fails"
+ok "then it is not counted" counts 1 0 0
+options=(--list)
+ok "a known survivor has to be a mutant" ended 1 "$fails"
+ok "it is named" grep -q "lib/program: nothing_else=2: there is no such mutant" "$st_tmp/out"
 finish
