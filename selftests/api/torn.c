@@ -14,6 +14,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifdef __SANITIZE_THREAD__
+const char *__tsan_default_suppressions(void);
+
+/* The handler of a signal that the call raises by itself may allocate. */
+const char *__tsan_default_suppressions(void)
+{
+	return "signal:torn.c\n";
+}
+#endif
+
 enum label { NOBODY, OLD, NEW, LOWER, BELOW };
 
 static struct dk_provider prov;
