@@ -329,9 +329,9 @@ modules:
 	+$(Q)$(kbuild) modules
 
 uts_release = $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"$$/\1/p' \
-	$(KDIR)/include/generated/utsrelease.h)
+	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 sig_key = $(shell sed -n 's/^CONFIG_MODULE_SIG_KEY="*\([^"]*\)"*$$/\1/p' \
-	$(KDIR)/include/config/auto.conf)
+	$(KDIR)/include/config/auto.conf 2>/dev/null)
 # A distribution keeps the key: without it sign-file would print errors of OpenSSL.
 can_sign = $(if $(sig_key),$(filter pkcs11:%,$(sig_key))$(wildcard $(sig_key) $(KDIR)/$(sig_key)))
 
