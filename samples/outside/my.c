@@ -26,12 +26,13 @@ static int __init my_init(void)
 	      dk_op_define(&me, &my_add_op, 0, &why) ?:
 	      dk_backend_join(&me, "my", 0, 0, &backend, &why) ?:
 	      dk_device_register(&me, backend, "card0", "card 0", impls, 1, &x.device, &why) ?:
-	      dk_device_find(NULL, "card0", &x, &why) ?:
-	      my_add(&x, 1, 2, &sum);	/* card_add, since x lives on that card */
-	if (err) {
+	      dk_device_find(NULL, "card0", &x, &why);	/* an object that lives on it */
+	if (err)
 		pr_err("%d, %s: %s\n", err, why.text, why.name);
+	else
+		err = my_add(&x, 1, 2, &sum);	/* card_add */
+	if (err)
 		dk_provider_unregister(&me);	/* takes out whatever there is */
-	}
 	return err;
 }
 module_init(my_init);

@@ -155,7 +155,8 @@ const struct subcommand subcommands[] = {
 		"Draws the computed table: a row a backend, a column a functionality that has an\n"
 		"entry for each, and a cell for every other functionality, highest priority\n"
 		"first. The letter of a cell is that of a function below the grid, its colour the\n"
-		"rule that chose it. With a device, the table of calls for that device.\n"
+		"rule that chose it. With a device, the table of calls for that device,\n"
+		"which is the only one that has functions of the device.\n"
 		"\n"
 		"  --svg FILE          write the grid as a picture for documents; - is standard\n"
 		"                      output\n",
