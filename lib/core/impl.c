@@ -230,7 +230,6 @@ void dkc_block_undo(struct dkc_block *b)
 	}
 	if (b->fallback)
 		dkc_fallbacks_changed(reg);
-	dkc_stats_forget_block(b);
 	dkc_retire(b);
 }
 

@@ -224,6 +224,21 @@ static void names_of_other_alphabets(void)
 	end();
 }
 
+/* Some names are in the array when all get other places in the table of names. */
+static void another_table_between_two_pieces(void)
+{
+	unsigned int i;
+
+	begin();
+	for (i = 0; i < 30; i++)
+		define(i);
+	CHECK_INT(put_into_order(8), -EAGAIN);
+	for (; i < 50; i++)
+		define(i);
+	check_list(0, 50, OPS);
+	end();
+}
+
 /* The table of names has room for more operators than the array of a list was made for. */
 static void more_come_than_were_there(void)
 {
@@ -288,5 +303,6 @@ T_SUITE(order,
 	T(empty_slots_are_work),
 	T(coming_between_two_pieces),
 	T(names_of_other_alphabets),
+	T(another_table_between_two_pieces),
 	T(more_come_than_were_there),
 	T(lists_without_memory));
