@@ -150,7 +150,7 @@ static int dkc_reg_add(struct dkc_block *b, const struct dk_impl *impl,
 	err = dkc_op_check_sig(op, impl->op, impl, key, b->prov, why);
 	if (!err && op->definer)
 		err = dkc_check_suits(op->decl, op->flags, impl, why);
-	/* a new operator takes any function: this one is kept by something else */
+	/* a new operator takes any function: one that refuses has others, and stays */
 	if (err)
 		return err;
 	if (op->reg->listeners)

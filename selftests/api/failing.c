@@ -757,27 +757,27 @@ static void atomic_definition(void)
 /* Nor has it a signature, where the functions have none either. */
 static void definition_with_a_signature(void)
 {
-	struct dk_op_decl other;
+	struct dk_op_decl typed;
 
 	prepare();
-	other = r_new;
-	other.sig = "(float)";
+	typed = r_new;
+	typed.sig = "(float)";
 	one = t_impl(&untyped, DK_CPU, 15);
 	CHECK_OK(register_one());
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	CHECK_INT(define_new(), -ENOMEM);
 	dk_test_fail_alloc(0);
-	CHECK_OK(dk_op_define(&r_a, &other, 0, &t_why));
+	CHECK_OK(dk_op_define(&r_a, &typed, 0, &t_why));
 	CHECK_OK(undefine_new());
 	CHECK_OK(unregister_one());
 	r_rebase();
 	r_close();
 }
 
-/* What was to be counted is not, and its counters are given back. */
+/* A table that is refused gets no counters. */
 static void counted_table(void)
 {
-	unsigned int n, failed;
+	unsigned int n, failed, refused = 0;
 	long before;
 	int err;
 
@@ -788,11 +788,13 @@ static void counted_table(void)
 		dk_test_fail_alloc(n);
 		err = register_table();
 		failed = dk_test_fail_alloc(0);
+		refused += !!err;
 		if (!err)
 			CHECK_OK(unregister_table());
 		if (!CHECK_INT(dk_test_allocs(), before))
 			break;
 	}
+	CHECK(refused > 1);
 	CHECK_OK(dk_stats_disable(t_reg, &t_why));
 	r_rebase();
 	r_close();

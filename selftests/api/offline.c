@@ -242,7 +242,6 @@ static void no_such_backend(void)
 	end();
 }
 
-/* An explanation says so of every function that would serve. */
 /* Also those that the map of devices has no place for. */
 static void no_such_device(void)
 {
@@ -259,6 +258,7 @@ static void no_such_device(void)
 
 #define MANY	100
 #define ROUNDS	(T_KERNEL ? 20 : 100)
+#define LONG_US	60000000	/* far more than anything here takes */
 
 struct caller {
 	struct w_thread thread;
@@ -283,14 +283,19 @@ static void call_on(void *data)
 	}
 }
 
-static void switch_off_and_on(struct caller *c, u32 device)
+static bool switch_off_and_on(struct caller *c, u32 device)
 {
-	CHECK_OK(dk_device_set_online(t_reg, device, 0, &t_why));
-	while (!w_load_acquire(c->err))
+	u64 since = w_now_us();
+
+	if (!CHECK_OK(dk_device_set_online(t_reg, device, 0, &t_why)))
+		return false;
+	while (!w_load_acquire(c->err) && w_now_us() - since < LONG_US)
 		w_sleep_us(20);
-	CHECK_INT(c->err, -ENODEV);
+	if (!CHECK_INT(w_load_acquire(c->err), -ENODEV))
+		return false;
 	CHECK_OK(dk_device_set_online(t_reg, device, 1, &t_why));
 	w_store_release(c->err, 0);
+	return true;
 }
 
 /* However many tables a switch changes: what they are without is offline by then. */
@@ -315,8 +320,8 @@ static void offline_before_tables_change(void)
 	c.op = dk_op_get(t_reg, names[MANY - 1]);
 	c.x = dk_obj_on(backend, device);
 	if (CHECK_OK(w_start(&c.thread, "dk_caller", call_on, &c))) {
-		for (i = 0; i < ROUNDS; i++)
-			switch_off_and_on(&c, device);
+		for (i = 0; i < ROUNDS && switch_off_and_on(&c, device); i++)
+			;
 		w_store_release(c.stop, true);
 		w_join(&c.thread);
 	}
@@ -327,6 +332,7 @@ static void offline_before_tables_change(void)
 	t_free(names);
 }
 
+/* An explanation says so of every function that would serve. */
 static void explained(void)
 {
 	struct dk_explain ex = { .size = sizeof(ex) };

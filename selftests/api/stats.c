@@ -650,6 +650,7 @@ static void no_change_fails_for_a_counter(void)
 	unsigned int i, nth, uncovered = 0, slow = 0;
 	struct dk_op *op;
 	u64 lost;
+	s64 n;
 	int err;
 
 	make_many();
@@ -667,10 +668,12 @@ static void no_change_fails_for_a_counter(void)
 		if (err)
 			continue;
 		lost = uncounted();
-		if (call_many(0) == 1) {
+		n = call_many(0);
+		if (n == 1) {
 			CHECK_INT(uncounted(), lost);
 			slow++;
 		} else {
+			CHECK_INT(n, -1);
 			CHECK_INT(uncounted(), lost + 1);
 			uncovered++;
 		}

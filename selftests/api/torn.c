@@ -14,13 +14,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_THREAD__
+#ifdef DKC_TSAN
 const char *__tsan_default_suppressions(void);
 
 /* The handler of a signal that the call raises by itself may allocate. */
 const char *__tsan_default_suppressions(void)
 {
-	return "signal:torn.c\n";
+	return "signal:reached\n";
 }
 #endif
 
