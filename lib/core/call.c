@@ -599,7 +599,10 @@ static dkc_noinline int dkc_find_in_list(struct dk_call *c, struct dk__slot *slo
 	return dkc_find_on(device, c, slot, objs, n, how);
 }
 
-/* By the row of the device that the call is on. */
+/*
+ * By the row of the device that the call is on. It does not call dkc_device_on(), whose search
+ * in lists would make every call save registers.
+ */
 static dkc_noinline int dkc_find_by_device(struct dk_call *c, struct dk__slot *slot,
 					   const struct dk_obj *const *objs, unsigned int n,
 					   int how)

@@ -584,9 +584,9 @@ struct dkc_count_at {
 #define dkc_count_at(c, i)	((struct dkc_count_at){ (c)->id, (i) })
 /* A thread's part of a block. */
 struct dkc_part {
-	char before[64];	/* other threads' lines end here */
+	char pad[64];		/* keeps the cache lines of other threads away */
 	u64 n[DKC_COUNTS];
-	char behind[64];
+	char pad_end[64];
 };
 
 /* A thread's parts, by the number of their block. */

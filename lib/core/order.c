@@ -129,6 +129,7 @@ void dkc_order_add(struct dk_op *op, u32 slot)
 {
 	struct dk_registry *reg = op->reg;
 
+	dkc_assert_held(&reg->lock);
 	reg->moves++;
 	if (reg->order && slot < reg->order->slot)
 		dkc_order_append(reg, op);
@@ -139,6 +140,7 @@ void dkc_order_remove(const struct dk_op *op, u32 slot)
 	struct dkc_order *o = op->reg->order;
 	u32 i;
 
+	dkc_assert_held(&op->reg->lock);
 	op->reg->moves++;
 	if (!o || slot >= o->slot)
 		return;
@@ -225,11 +227,17 @@ static void dkc_order_turn(struct dk_registry *reg, u32 *left)
 	reg->order = next;
 }
 
+/* Places for all operators, and for some that come. */
+static u32 dkc_order_room(const struct dk_registry *reg)
+{
+	return reg->num_ops + reg->num_ops / 2 + DKC_ORDER_SPARE;
+}
+
 /* One round, or a part of it: 0 if there is nothing new. */
 static int dkc_order_round(struct dk_registry *reg, u32 *left)
 {
-	u32 room = reg->num_ops + reg->num_ops / 2 + DKC_ORDER_SPARE;
 	struct dkc_order *o = reg->order;
+	u32 room;
 
 	if (!o->next) {
 		dkc_order_heap(o, left);
@@ -237,6 +245,7 @@ static int dkc_order_round(struct dk_registry *reg, u32 *left)
 			return -EAGAIN;
 		if (!o->heap)
 			return 0;
+		room = dkc_order_room(reg);
 		o->next = dkc_order_make(room > o->room ? room : o->room);
 		if (!o->next)
 			return -ENOMEM;
@@ -249,14 +258,14 @@ static int dkc_order_round(struct dk_registry *reg, u32 *left)
 
 int dkc_order_some(struct dk_registry *reg, u32 work)
 {
-	u32 room = reg->num_ops + reg->num_ops / 2 + DKC_ORDER_SPARE;
 	int err = -EAGAIN;
 
+	dkc_assert_held(&reg->lock);
 	do {
 		if (!work)
 			return -EAGAIN;
 		if (!reg->order)
-			reg->order = dkc_order_make(room);
+			reg->order = dkc_order_make(dkc_order_room(reg));
 		if (!reg->order)
 			return -ENOMEM;
 		reg->order->left = 0;
