@@ -70,8 +70,9 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
  *	table does not name (dk_call_enter_key()); in userspace, of all
  *	registries, by a thread that made its first call when there was no memory
  * @gone: calls that were counted by what is gone: functions and fallbacks that were
- *	unregistered, operators that nobody holds any more. With these, the sum of
- *	all counters is the number of calls since the counters were enabled or reset
+ *	unregistered, operators that have neither a definition nor functions any
+ *	more. With these, the sum of all counters is the number of calls since the
+ *	counters were enabled or reset
  */
 struct dk_stats {
 	__u32 size;

@@ -69,8 +69,8 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 /* netlink_stats.c: may the user of a request read the counters? */
 bool dk_nl_may_read_counters(struct sk_buff *request);
 /*
- * What provider number @provider served, or with 0 the sum of all
- * counters. Takes the registry's lock several times. False if calls are not counted.
+ * What provider number @provider served. Takes the registry's lock several times. False if
+ * calls are not counted.
  */
 bool dk_nl_calls(u64 provider, struct dkc_calls *c);
 

@@ -48,6 +48,23 @@ static u32 dk_nl_counter_work(void)
 	return min_t(u32, num_possible_cpus(), DK_NL_WORK_MAX);
 }
 
+static bool dk_nl_total(struct dkc_total *t)
+{
+	struct dk_registry *reg = dk_registry_default();
+	bool is_counted, more;
+
+	do {
+		dkc_mutex_lock(&reg->lock);
+		/* they may have been switched off in between */
+		is_counted = reg->counters;
+		more = is_counted &&
+		       dkc_total_add(reg, t, DK_NL_WORK_MAX / dk_nl_counter_work());
+		dkc_mutex_unlock(&reg->lock);
+		cond_resched();
+	} while (more);
+	return is_counted;
+}
+
 bool dk_nl_calls(u64 provider, struct dkc_calls *c)
 {
 	struct dk_registry *reg = dk_registry_default();
@@ -57,7 +74,7 @@ bool dk_nl_calls(u64 provider, struct dkc_calls *c)
 
 	do {
 		dkc_mutex_lock(&reg->lock);
-		/* what left in between would be missing, or in the sums twice */
+		/* functions that came in between would be missing beside others that left */
 		if (!starts || (reg->generation != generation && starts < DK_NL_STARTS_MAX)) {
 			if (starts)
 				dkc_calls_end(reg, c);
@@ -81,7 +98,7 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	static const u8 filters[] = { DK_A_STATS_USED, DK_A_STATS_OP, DK_A_STATS_PROVIDER };
 	struct dk_stats s = { .size = sizeof(s) };
-	struct dkc_calls calls = {};
+	struct dkc_total total = {};
 	struct sk_buff *answer;
 	bool is_told;
 	void *header;
@@ -95,15 +112,12 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE, &header);
 	if (!answer)
 		return -ENOMEM;
-	is_told = s.is_enabled && dk_nl_may_read_counters(skb);
-	if (is_told)
-		dk_nl_calls(0, &calls);
+	is_told = s.is_enabled && dk_nl_may_read_counters(skb) && dk_nl_total(&total);
 	if (nla_put_u8(answer, DK_A_STATS_STATE, dk_nl_state(s.is_enabled)) ||
 	    nla_put_u8(answer, DK_A_STATS_READERS, READ_ONCE(dk_nl_readers)) ||
 	    (is_told &&
-	     (nla_put_u64_64bit(answer, DK_A_STATS_COUNT, calls.sum + calls.gone,
-				DK_A_STATS_PAD) ||
-	      nla_put_u64_64bit(answer, DK_A_STATS_GONE, calls.gone, DK_A_STATS_PAD) ||
+	     (nla_put_u64_64bit(answer, DK_A_STATS_COUNT, total.count, DK_A_STATS_PAD) ||
+	      nla_put_u64_64bit(answer, DK_A_STATS_GONE, total.gone, DK_A_STATS_PAD) ||
 	      nla_put_u64_64bit(answer, DK_A_STATS_UNCOUNTED, s.uncounted,
 				DK_A_STATS_PAD))))
 		return dk_nl_overrun(answer);

@@ -183,7 +183,7 @@ static void dkc_reg_unlink(struct dkc_reg *r)
 	/* a reader that stands on it still gets on: what follows it stays */
 	dkc_publish(*at, dkc_next_reg(r));
 	op->num_regs--;
-	op->reg->num_there -= !dkc_op_is_there(op);
+	dkc_op_left(op);
 }
 
 /* Up to one of another size, which is refused; a fallback has none. */

@@ -315,7 +315,6 @@ static struct dk_op *dkc_op_replace(struct dk_op *op, const struct dk_op_decl *d
 
 	if (!fresh)
 		return NULL;
-	dkc_stats_withdraw_op(op);
 	dkc_optab_remove(op);
 	dkc_op_show(fresh);
 	op->next = op->reg->stale;
@@ -824,6 +823,14 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 	return err;
 }
 
+void dkc_op_left(struct dk_op *op)
+{
+	if (dkc_op_is_there(op))
+		return;
+	op->reg->num_there--;
+	dkc_stats_withdraw_op(op);
+}
+
 /* The row is the change's. */
 void dkc_op_undefine(struct dk_op *op)
 {
@@ -836,7 +843,7 @@ void dkc_op_undefine(struct dk_op *op)
 	dkc_news_lose(op->reg, !news);
 	dkc_saw_op(op, op->definer, false);
 	dkc_store(op->definer, NULL);
-	op->reg->num_there -= !dkc_op_is_there(op);
+	dkc_op_left(op);
 	op->decl = NULL;
 }
 

@@ -141,7 +141,6 @@ static void dkc_provider_free(struct dkc_provider *core)
 
 	while (*p != core)
 		p = &(*p)->next;
-	dkc_calls_leave_provider(core);
 	*p = core->next;
 	if (core->grace_begun)
 		dkc_grace_end(&core->grace);

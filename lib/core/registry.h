@@ -483,7 +483,9 @@ struct dk_registry {
 	u32 free_counter;		/* the first, 0: none */
 	u32 used_counters;
 	u64 lost_counts;		/* the world's, when counting began */
-	u64 gone_counts;		/* of counters that are no more */
+	u64 gone_counts;		/* of what was unregistered since the last reset */
+	u64 past_counts;		/* of calls before the last reset */
+	u64 resets;			/* of counters: how often they began at zero */
 	struct dkc_calls *sums;		/* that are not complete */
 	u32 fallbacks_leaving;		/* blocks of them that calls may be inside of */
 	u64 hooks_so_far;
@@ -781,6 +783,8 @@ void dkc_op_define_cancel(struct dkc_op_def *def);
 /* Has a function the class and the schema of a definition? */
 int dkc_check_suits(const struct dk_op_decl *decl, unsigned int flags,
 		    const struct dk_impl *impl, struct dk_diag *why);
+/* After a definition or a function has left. */
+void dkc_op_left(struct dk_op *op);
 int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
 struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
 /*
@@ -1013,17 +1017,27 @@ const struct dkc_reg *dkc_next_fallback(const struct dk_op *op, const struct dkc
 /* What counter @n has counted since it was given, or reset; under the lock. */
 u64 dkc_counted(const struct dk_registry *reg, u32 n);
 /*
- * A sum of counters: of what provider number @only served, or with 0 of all
- * counters of operators that are there. The other calls that were counted are @gone
- * then: of what was unregistered, and of operators that are only held.
+ * All calls that were counted since the last reset, and those of them that were of what is
+ * gone; zero at the beginning.
  */
+struct dkc_total {
+	u64 count;
+	u64 gone;
+	u64 resets;			/* the registry's; begins anew with another one */
+	u32 counter;			/* where it continues */
+};
+
+/*
+ * Add up to @n counters; true if there are more. Under the lock, which may be given back
+ * between two calls, where counters are on.
+ */
+bool dkc_total_add(struct dk_registry *reg, struct dkc_total *t, u32 n);
+/* The calls that a provider, by its number, served. */
 struct dkc_calls {
 	struct dkc_calls *next;		/* of the registry */
-	u64 only;
+	u64 provider;
 	u64 sum;
-	u64 gone;
-	/* where it continues: in this provider and block, at this function, ... */
-	const struct dkc_provider *prov;
+	/* where it continues: in this block, at this function, ... */
 	const struct dkc_block *block;
 	u32 place;
 	u32 left;			/* counters, before the lock is given back */
@@ -1033,7 +1047,7 @@ struct dkc_calls {
 };
 
 /* Under the lock. What is begun is ended. */
-void dkc_calls_begin(struct dk_registry *reg, struct dkc_calls *c, u64 only);
+void dkc_calls_begin(struct dk_registry *reg, struct dkc_calls *c, u64 number);
 void dkc_calls_end(struct dk_registry *reg, struct dkc_calls *c);
 /*
  * Add up to @n counters; true if there are more. Under the lock, which may be given
@@ -1042,9 +1056,8 @@ void dkc_calls_end(struct dk_registry *reg, struct dkc_calls *c);
 bool dkc_calls_sum(struct dk_registry *reg, struct dkc_calls *c, u32 n);
 /* The operators have other slots: sums begin with them again. */
 void dkc_calls_restart_ops(struct dk_registry *reg);
-/* Before one leaves the list that it is in: sums continue after it. */
+/* Before a block leaves its provider: sums continue after it. */
 void dkc_calls_leave_block(const struct dkc_block *b);
-void dkc_calls_leave_provider(const struct dkc_provider *prov);
 /* Count a call that @r serves, or NULL: that nothing serves. The call keeps both. */
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
 

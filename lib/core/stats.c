@@ -11,8 +11,9 @@
  * The world counts for each CPU or thread, in blocks of DKC_COUNTS, and nobody
  * else ever writes there: a counter is what has been added since its beginning,
  * which is remembered as the sum that there was. So a reset loses no call. What a
- * counter has counted when its function goes is added to the registry's sum of those,
- * so that no call leaves the total.
+ * counter has counted when its function leaves is added to the registry's gone_counts,
+ * and what a reset takes away to its past_counts. So the calls since a reset are all that
+ * was ever added but for past_counts, whichever functions came and left.
  */
 #include "see.h"
 
@@ -100,22 +101,27 @@ u64 dkc_counted(const struct dk_registry *reg, u32 n)
 	return n ? dkc_sum(reg, n) - *dkc_base(reg, n) : 0;
 }
 
-static void dkc_counter_zero(struct dk_registry *reg, u32 n)
+/* Set a counter to zero; returns what it has counted. */
+static u64 dkc_counter_restart(struct dk_registry *reg, u32 n)
 {
-	if (n)
-		*dkc_base(reg, n) = dkc_sum(reg, n);
-}
-
-/* What it has counted until now is no longer its own. */
-static void dkc_counter_gone(struct dk_registry *reg, u32 n)
-{
-	u64 sum;
+	u64 sum, counted;
 
 	if (!n)
-		return;
+		return 0;
 	sum = dkc_sum(reg, n);
-	reg->gone_counts += sum - *dkc_base(reg, n);
+	counted = sum - *dkc_base(reg, n);
 	*dkc_base(reg, n) = sum;
+	return counted;
+}
+
+static void dkc_counter_zero(struct dk_registry *reg, u32 n)
+{
+	reg->past_counts += dkc_counter_restart(reg, n);
+}
+
+static void dkc_counter_gone(struct dk_registry *reg, u32 n)
+{
+	reg->gone_counts += dkc_counter_restart(reg, n);
 }
 
 static struct dkc_stat_block *dkc_stat_block_make(bool may_sleep)
@@ -333,7 +339,6 @@ void dkc_stats_forget_op(struct dk_op *op)
 		dkc_op_uncover(op);
 }
 
-/* One that has no functions any more. */
 void dkc_stats_withdraw_op(const struct dk_op *op)
 {
 	if (!op->reg->counters)
@@ -425,6 +430,7 @@ static struct dkc_stats *dkc_stats_detach(struct dk_registry *reg)
 	reg->free_counter = 0;
 	reg->used_counters = 0;
 	reg->gone_counts = 0;
+	reg->past_counts = 0;
 	return s;
 }
 
@@ -473,6 +479,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	} else {
 		reg->lost_counts = dkc_counts_lost();
 		reg->generation++;
+		reg->resets++;
 		dkc_publish(reg->stats, reg->counters);
 		dkc_change_watched(reg, true);
 	}
@@ -548,7 +555,9 @@ static void dkc_stats_zero(struct dk_registry *reg)
 	for (prov = reg->providers; prov; prov = prov->next)
 		for (b = prov->withdrawn; b; b = b->next)
 			dkc_numbers_zero(reg, dkc_deref_locked(b->numbers), b->n);
+	reg->past_counts += reg->gone_counts;
 	reg->gone_counts = 0;
+	reg->resets++;
 	*dkc_base(reg, 0) = dkc_sum(reg, 0);
 	reg->lost_counts = dkc_counts_lost();
 }
@@ -659,17 +668,20 @@ int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s)
 	return err;
 }
 
-/* At the first block of a provider, which is NULL at the end. */
-static void dkc_calls_enter(struct dkc_calls *c, const struct dkc_provider *prov)
+bool dkc_total_add(struct dk_registry *reg, struct dkc_total *t, u32 n)
 {
-	c->prov = prov;
-	c->block = prov ? prov->blocks : NULL;
-	c->place = 0;
-}
+	u32 end = reg->counters->num * DKC_COUNTS;
 
-static void dkc_calls_next_provider(struct dkc_calls *c)
-{
-	dkc_calls_enter(c, c->only ? NULL : c->prov->next);
+	if (t->resets != reg->resets) {
+		t->resets = reg->resets;
+		t->counter = 1;
+		t->count = -reg->past_counts;
+		/* at the beginning: calls may be counted, and then be gone, meanwhile */
+		t->gone = reg->gone_counts;
+	}
+	for (; t->counter < end && n; t->counter++, n--)
+		t->count += dkc_sum(reg, t->counter);
+	return t->counter < end;
 }
 
 static void dkc_calls_next_block(struct dkc_calls *c)
@@ -678,15 +690,15 @@ static void dkc_calls_next_block(struct dkc_calls *c)
 	c->place = 0;
 }
 
-void dkc_calls_begin(struct dk_registry *reg, struct dkc_calls *c, u64 only)
+void dkc_calls_begin(struct dk_registry *reg, struct dkc_calls *c, u64 number)
 {
 	const struct dkc_provider *prov = reg->providers;
 
 	memset(c, 0, sizeof(*c));
-	c->only = only;
-	while (prov && only && prov->number != only)
+	c->provider = number;
+	while (prov && prov->number != number)
 		prov = prov->next;
-	dkc_calls_enter(c, prov);
+	c->block = prov ? prov->blocks : NULL;
 	c->next = reg->sums;
 	reg->sums = c;
 }
@@ -709,15 +721,6 @@ void dkc_calls_leave_block(const struct dkc_block *b)
 			dkc_calls_next_block(c);
 }
 
-void dkc_calls_leave_provider(const struct dkc_provider *prov)
-{
-	struct dkc_calls *c;
-
-	for (c = prov->reg->sums; c; c = c->next)
-		if (c->prov == prov)
-			dkc_calls_next_provider(c);
-}
-
 /* Returns true when all of the block is summed up. */
 static bool dkc_calls_block(struct dkc_calls *c, const struct dkc_block *b)
 {
@@ -730,32 +733,28 @@ static bool dkc_calls_block(struct dkc_calls *c, const struct dkc_block *b)
 	return c->place == b->n;
 }
 
-/* Providers and blocks are charged, too: there may be many with few functions. */
+/* Blocks are charged, too: there may be many with few functions. */
 static bool dkc_calls_functions(struct dkc_calls *c)
 {
-	while (c->prov && c->left) {
+	while (c->block && c->left) {
 		dkc_work(DKC_WORK_FUNCTIONS, 1);
-		if (!c->block)
-			dkc_calls_next_provider(c);
-		else if (dkc_calls_block(c, c->block))
+		if (dkc_calls_block(c, c->block))
 			dkc_calls_next_block(c);
 		c->left -= !!c->left;
 	}
-	return !c->prov;
+	return !c->block;
 }
 
-/* What fallbacks served of an operator, or nothing did. */
+/* What the provider's fallbacks served of an operator. */
 static u64 dkc_calls_of(const struct dk_op *op, struct dkc_calls *c)
 {
 	const struct dkc_reg *r = NULL;
 	u64 sum = 0;
 
 	c->left -= !!c->left;
-	if (!c->only)
-		sum = dkc_counted(op->reg, op->missing);
 	while ((r = dkc_next_fallback(op, r))) {
 		c->left -= !!c->left;
-		if (!c->only || dkc_block_of(r)->prov->number == c->only)
+		if (dkc_block_of(r)->prov->number == c->provider)
 			sum += dkc_counted(op->reg, dkc_reg_counter(op, r));
 	}
 	return sum;
@@ -766,14 +765,10 @@ static bool dkc_calls_operators(struct dk_registry *reg, struct dkc_calls *c)
 	struct dk_op *op;
 
 	/* a provider without fallbacks is not worth the walk */
-	if (c->only && !c->has_fallbacks)
+	if (!c->has_fallbacks)
 		return true;
-	while ((op = dkc_op_next_of(reg, &c->op, &c->left))) {
-		if (c->only || dkc_op_is_there(op))
-			c->of_ops += dkc_calls_of(op, c);
-		else
-			c->gone += dkc_calls_of(op, c);
-	}
+	while ((op = dkc_op_next_of(reg, &c->op, &c->left)))
+		c->of_ops += dkc_calls_of(op, c);
 	return c->left;
 }
 
@@ -784,7 +779,6 @@ void dkc_calls_restart_ops(struct dk_registry *reg)
 	for (c = reg->sums; c; c = c->next) {
 		c->op = 0;
 		c->of_ops = 0;
-		c->gone = 0;
 	}
 }
 
@@ -794,7 +788,6 @@ bool dkc_calls_sum(struct dk_registry *reg, struct dkc_calls *c, u32 n)
 	if (!dkc_calls_functions(c) || !dkc_calls_operators(reg, c))
 		return true;
 	c->sum += c->of_ops;
-	c->gone += reg->gone_counts;
 	return false;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sums of counters in many holds of the lock, between which the table or the provider
- * that a sum is at leaves.
+ * Sums of counters in many holds of the lock, between which what they sum up comes, leaves
+ * or is reset.
  */
 #include "../../lib/core/registry.h"
 
@@ -9,7 +9,7 @@
 
 #define TABLES	4
 #define OPS	100	/* more than the first table of names has room for */
-#define MISSING	8	/* of them, called before the sum */
+#define SOME	8	/* of them, called before the sum */
 
 /* In the order in which a sum meets them: the newest of a provider, and it, come first. */
 static const u16 keys[TABLES] = { DK_META, DK_CUDA, DK_CPU, DK_HIP };
@@ -21,6 +21,14 @@ static struct dk_op_decl decl;
 static struct dk_op *op;
 static struct dk_op_decl decls[OPS];
 static char names[OPS][16];
+
+static int for_all(struct dk_call *c, void *args)
+{
+	*((struct t_op_args *)args)->who = 1;
+	return 0;
+}
+
+static const struct dk_impl fallback = DK_FALLBACK(DK_PYTHON, for_all);
 
 static void begin(void)
 {
@@ -53,7 +61,7 @@ static void end(void)
 	t_close();
 }
 
-/* One counter in a hold of the lock. */
+/* Of a provider, one counter in a hold of the lock. */
 static bool more(struct dkc_calls *c)
 {
 	bool is_more;
@@ -64,10 +72,10 @@ static bool more(struct dkc_calls *c)
 	return is_more;
 }
 
-static void sum_begin(struct dkc_calls *c, unsigned int holds)
+static void sum_begin(struct dkc_calls *c, const struct dk_provider *prov, unsigned int holds)
 {
 	dkc_mutex_lock(&t_reg->lock);
-	dkc_calls_begin(t_reg, c, 0);
+	dkc_calls_begin(t_reg, c, prov->core->number);
 	dkc_mutex_unlock(&t_reg->lock);
 	while (holds--)
 		CHECK(more(c));
@@ -87,13 +95,12 @@ static void the_table_that_a_sum_is_at_leaves(void)
 	struct dkc_calls c;
 	unsigned int i;
 
-	for (i = 0; i < TABLES; i++) {
+	for (i = 0; i < TABLES - 1; i++) {
 		begin();
-		sum_begin(&c, i);
-		CHECK_OK(dk_impls_unregister(i == TABLES - 1 ? &old : &young, &impl[i], &t_why));
+		sum_begin(&c, &young, i);
+		CHECK_OK(dk_impls_unregister(&young, &impl[i], &t_why));
 		sum_end(&c);
-		CHECK_INT(c.sum, 15 - calls[i]);
-		CHECK_INT(c.gone, calls[i]);
+		CHECK_INT(c.sum, 7 - calls[i]);
 		end();
 	}
 }
@@ -103,11 +110,10 @@ static void the_provider_that_a_sum_is_at_leaves(void)
 	struct dkc_calls c;
 
 	begin();
-	sum_begin(&c, 0);
+	sum_begin(&c, &young, 1);
 	CHECK_OK(dk_provider_unregister(&young));
 	sum_end(&c);
-	CHECK_INT(c.sum, calls[TABLES - 1]);
-	CHECK_INT(c.gone, 15 - calls[TABLES - 1]);
+	CHECK_INT(c.sum, calls[0]);
 	end();
 }
 
@@ -117,13 +123,13 @@ static void two_sums_at_one_table(void)
 	struct dkc_calls a, b;
 
 	begin();
-	sum_begin(&a, 1);
-	sum_begin(&b, 1);
+	sum_begin(&a, &young, 1);
+	sum_begin(&b, &young, 1);
 	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
 	sum_end(&a);
 	sum_end(&b);
-	CHECK_INT(a.sum, 15 - calls[1]);
-	CHECK_INT(b.sum, 15 - calls[1]);
+	CHECK_INT(a.sum, 7 - calls[1]);
+	CHECK_INT(b.sum, 7 - calls[1]);
 	end();
 }
 
@@ -138,16 +144,17 @@ static void define(unsigned int first, unsigned int end)
 	}
 }
 
-static void call_what_nothing_serves(void)
+/* A call of each of the first operators, at a key for which only a fallback can be. */
+static void call_some(int answer)
 {
-	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
-	struct dk_op *missing;
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_PYTHON));
+	struct dk_op *some;
 	unsigned int i;
 
-	for (i = 0; i < MISSING; i++) {
-		missing = dk_op_get(t_reg, names[i]);
-		CHECK_INT(t_call(missing, &x, NULL), -ENOSYS);
-		dk_op_put(missing);
+	for (i = 0; i < SOME; i++) {
+		some = dk_op_get(t_reg, names[i]);
+		CHECK_INT(t_call(some, &x, NULL), answer);
+		dk_op_put(some);
 	}
 }
 
@@ -160,13 +167,13 @@ static void operators_have_other_slots(void)
 	/* a hold of the lock looks at one slot of the table of names */
 	for (holds = 0; holds < 64; holds++) {
 		begin();
-		define(0, MISSING);
-		call_what_nothing_serves();
-		sum_begin(&c, holds);
-		define(MISSING, OPS);
+		CHECK_OK(dk_fallback_register(&young, &fallback, &t_why));
+		define(0, SOME);
+		call_some(1);
+		sum_begin(&c, &young, holds);
+		define(SOME, OPS);
 		sum_end(&c);
-		CHECK_INT(c.sum, 15 + MISSING);
-		CHECK_INT(c.gone, 0);
+		CHECK_INT(c.sum, 7 + SOME);
 		end();
 	}
 }
@@ -177,16 +184,179 @@ static void empty_slots_are_work(void)
 	struct dkc_calls c;
 
 	begin();
+	CHECK_OK(dk_fallback_register(&young, &fallback, &t_why));
 	define(0, OPS);
 	for (i = 0; i < OPS; i++)
 		CHECK_OK(dk_op_undefine(&old, names[i], &t_why));
-	sum_begin(&c, 0);
+	sum_begin(&c, &young, 0);
 	while (more(&c))
 		holds++;
 	CHECK(holds >= dkc_deref_locked(t_reg->ops)->size);
 	sum_end(&c);
-	CHECK_INT(c.sum, 15);
+	CHECK_INT(c.sum, 7);
 	end();
+}
+
+/* ---- of all calls --------------------------------------------------------------- */
+
+/* Up to @holds counters, in a hold of the lock each; returns true if there are more. */
+static bool add_total(struct dkc_total *t, unsigned int holds)
+{
+	bool is_more = true;
+
+	while (is_more && holds--) {
+		dkc_mutex_lock(&t_reg->lock);
+		is_more = dkc_total_add(t_reg, t, 1);
+		dkc_mutex_unlock(&t_reg->lock);
+	}
+	return is_more;
+}
+
+static struct dk_op *held;
+
+static void drop_the_last_holder(void)
+{
+	dk_op_put(held);
+	held = NULL;
+}
+
+static void undefine(void)
+{
+	CHECK_OK(dk_op_undefine(&old, names[1], &t_why));
+}
+
+static void unregister_functions(void)
+{
+	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
+}
+
+static void unregister_fallback(void)
+{
+	CHECK_OK(dk_impls_unregister(&young, &fallback, &t_why));
+}
+
+static void unregister_provider(void)
+{
+	CHECK_OK(dk_provider_unregister(&young));
+}
+
+/* Another one gets the counter, which begins at zero. */
+static void give_a_counter_again(void)
+{
+	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
+	CHECK_OK(dk_impls_register(&young, &impl[1], 1, &t_why));
+}
+
+/* Operators, functions and a fallback that were called, and an operator that is only held. */
+static void begin_called(void)
+{
+	begin();
+	define(0, SOME);
+	call_some(-ENOSYS);
+	CHECK_OK(dk_fallback_register(&young, &fallback, &t_why));
+	call_some(1);
+	held = dk_op_get(t_reg, names[0]);
+	CHECK_OK(dk_op_undefine(&old, names[0], &t_why));
+}
+
+static void end_called(void)
+{
+	dk_op_put(held);
+	end();
+}
+
+#define CALLED	(15 + 2 * SOME)
+
+/* Whatever leaves while a sum is at a counter, each call is in the sum once. */
+static void each_call_is_in_the_total_once(void)
+{
+	static void (*const change[])(void) = {
+		drop_the_last_holder, undefine, unregister_functions, unregister_fallback,
+		unregister_provider, give_a_counter_again,
+	};
+	unsigned int i, holds;
+	struct dkc_total t;
+
+	for (i = 0; i < ARRAY_SIZE(change); i++) {
+		for (holds = 0; holds < 40; holds++) {
+			begin_called();
+			t = (struct dkc_total){ .count = 0 };
+			CHECK(add_total(&t, holds));
+			change[i]();
+			CHECK(!add_total(&t, ~0U));
+			CHECK_INT(t.count, CALLED);
+			end_called();
+		}
+	}
+}
+
+/* Calls that are counted, and then gone, while a sum runs. */
+static void no_more_is_gone_than_was_counted(void)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(keys[1]));
+	struct dkc_total t;
+	unsigned int holds;
+
+	for (holds = 0; holds < 40; holds++) {
+		begin();
+		t = (struct dkc_total){ .count = 0 };
+		add_total(&t, holds);
+		CHECK_INT(t_call(op, &x, NULL), 1);
+		CHECK_OK(dk_provider_unregister(&young));
+		add_total(&t, ~0U);
+		CHECK(t.count == 15 || t.count == 16);
+		CHECK(t.gone <= t.count);
+		end();
+	}
+}
+
+/* What is gone before a sum begins. */
+static void gone_is_a_part_of_the_total(void)
+{
+	struct dkc_total t = { .count = 0 };
+
+	begin_called();
+	CHECK_OK(dk_provider_unregister(&young));
+	add_total(&t, ~0U);
+	CHECK_INT(t.count, CALLED);
+	/* its functions, the fallback, and what nothing served of the operator that is held */
+	CHECK_INT(t.gone, 7 + SOME + 1);
+	end_called();
+}
+
+static void reset(void)
+{
+	CHECK_OK(dk_stats_reset(t_reg, &t_why));
+}
+
+static void switch_off_and_on(void)
+{
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+}
+
+/* Counters that begin at zero while a sum runs: it is that of the calls since. */
+static void a_total_begins_with_a_reset(void)
+{
+	static void (*const change[])(void) = { reset, switch_off_and_on };
+	struct dk_obj x = t_obj(DK_KEY_BITS(keys[0]));
+	unsigned int i, holds;
+	struct dkc_total t;
+
+	for (i = 0; i < ARRAY_SIZE(change); i++) {
+		for (holds = 0; holds < 40; holds++) {
+			begin_called();
+			CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
+			t = (struct dkc_total){ .count = 0 };
+			CHECK(add_total(&t, holds));
+			change[i]();
+			CHECK_INT(t_call(op, &x, NULL), 1);
+			CHECK(!add_total(&t, ~0U));
+			CHECK_INT(t.count, 1);
+			CHECK_INT(t.gone, 0);
+			end_called();
+		}
+	}
 }
 
 T_SUITE(sums,
@@ -194,4 +364,8 @@ T_SUITE(sums,
 	T(the_provider_that_a_sum_is_at_leaves),
 	T(two_sums_at_one_table),
 	T(operators_have_other_slots),
-	T(empty_slots_are_work));
+	T(empty_slots_are_work),
+	T(each_call_is_in_the_total_once),
+	T(no_more_is_gone_than_was_counted),
+	T(gone_is_a_part_of_the_total),
+	T(a_total_begins_with_a_reset));
