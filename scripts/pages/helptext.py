@@ -78,15 +78,11 @@ def parse(text):
     while at < len(lines):
         line = lines[at]
         title = re.fullmatch(r"(\S.*?):", line)
-        status = re.match(r"(exit status): (.*)", line)
         if not line:
             at += 1
         elif re.fullmatch(r"[A-Z][a-z ]+", line) and not "".join(lines[at + 1:at + 2]):
             nodes.append(("section", line))
             at += 1
-        elif status:
-            lines[at] = status[2]
-            nodes.append(("section", status[1]))
         elif title and title[1] in KNOWN:
             nodes.append(("section", title[1]))
             at += 1
@@ -110,19 +106,7 @@ def parse(text):
                 text.append(lines[at])
                 at += 1
             nodes.append(("plain", "\n".join(text)))
-    return exit_status(nodes)
-
-
-def exit_status(nodes):
-    """"0 fine; 1 this" as a list."""
-    out = []
-    for at, (kind, value) in enumerate(nodes):
-        if kind == "plain" and at and nodes[at - 1] == ("section", "exit status"):
-            parts = re.findall(r"(?:^|; )(\d+) ([^;]*)", re.sub(r"\s+", " ", value).rstrip("."))
-            out.append(("terms", [(f"``{n}``", [("plain", what)]) for n, what in parts]))
-        else:
-            out.append((kind, value))
-    return out
+    return nodes
 
 
 class Help:

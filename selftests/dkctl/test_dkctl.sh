@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-planned=172
+planned=178
 count=0
 failed=0
 
@@ -224,6 +224,22 @@ golden "--help behind a subcommand" key --help <"$tmp/same"
 run help schema
 [ $status = 0 ] && ! grep -q -e --layout "$tmp/out"
 result $? "help tells no option that is refused"
+: >"$tmp/err"
+while read -r statuses subcommands; do
+	for subcommand in $subcommands; do
+		"$DKCTL" help "$subcommand" >"$tmp/out"
+		told=$(sed -n '/^exit status:/,/^$/ s/^  \([0-9]\)  .*/\1/p' "$tmp/out" | tr -d '\n')
+		[ "$told" = "$statuses" ] || echo "$subcommand has $told" >>"$tmp/err"
+	done
+done <<'END'
+023 layout key alias keyset schema version help
+0123 replay
+01234 route
+0234 backend device provider op kernels table stats monitor limits
+END
+"$DKCTL" >"$tmp/out"
+[ ! -s "$tmp/err" ] && [ "$(sed -n 's/^  \([0-9]\)  .*/\1/p' "$tmp/out" | tr -d '\n')" = 01234 ]
+result $? "help has the exit statuses that a subcommand can end with"
 has "help tells the commands of transcripts" \
 	"  key KEY                          value, set, index, functionality and backend" \
 	help replay
@@ -341,7 +357,12 @@ bad 'did you mean "0x10001"?' keyset 65537
 bad 'keyset needs a SET, as in "dkctl keyset [--to NAME] SET"' keyset
 bad 'see: dkctl keyset -l pytorch-1.13 '"'CPUBit'" key CPUBit -l pytorch-1.13
 bad '"0x1ffffffffffffffff"' keyset 0x1ffffffffffffffff
+bad 'schema needs the text of a schema, as in "dkctl schema ' schema
 bad '"pytorch-9"' layout pytorch-9
+bad 'did you mean "pytorch-2.14"?' layout pytorch-9
+bad 'did you mean "pytorch-2.6"?' layout pytorch-2.5
+bad 'did you mean "pytorch-2.1-pre"?' layout pytorch-2.1
+bad 'did you mean "pytorch-1.12"?' keyset --to pytorch-1.11 CPU
 bad '"pytorch-9"' key CPU -l pytorch-9
 bad 'the layouts are v1, pytorch-2.14, pytorch-2.8' keyset --to pytorch-2.13 CPU
 bad '--to' keyset --to

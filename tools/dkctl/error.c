@@ -160,13 +160,11 @@ int fail_layout(struct request *q, const char *name)
 	size_t n = 0;
 
 	suggest_begin(&s, name);
+	suggest_layouts(&s);
 	list[0] = '\0';
-	while ((l = dk_layout_next(l))) {
-		suggest_try(&s, dk_layout_name(l));
-		if (n < sizeof(list))
-			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s",
-					      n ? ", " : "", dk_layout_name(l));
-	}
+	while ((l = dk_layout_next(l)) && n < sizeof(list))
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "",
+				      dk_layout_name(l));
 	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&s),
 		    "\"%.127s\" is no layout and no file with one, the layouts are %s", name, list);
 }

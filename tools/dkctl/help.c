@@ -17,12 +17,6 @@ static const char options_help[] =
 	"  -h, --help          help, also behind a subcommand\n"
 	"  -V, --version       version of the tool\n";
 
-static const char status_help[] =
-	"exit status: 0 success; 1 replay --check found a wrong answer, or nothing serves\n"
-	"the call of a route; 2 a word, an option or a file is wrong, or a transcript has\n"
-	"an unknown command; 3 no memory, or the output cannot be written; 4 the module\n"
-	"is not loaded, or refused the request.\n";
-
 static const char live_help[] =
 	"  -s, --statistics    more of what there is, and numbers\n"
 	"  -c, --color[=WHEN]  always, auto (at a terminal, and without NO_COLOR) or\n"
@@ -31,6 +25,32 @@ static const char live_help[] =
 static bool is_live(const struct subcommand *s)
 {
 	return s->options & OPTION_STATISTICS;
+}
+
+/* Those that a subcommand can end with; NULL: those of all. */
+static void help_status(FILE *f, const struct subcommand *s)
+{
+	bool replays = s && s->run == run_replay;
+	bool routes = s && s->options & OPTION_VERBOSE;
+
+	fputs("\nexit status:\n"
+	      "  0                   success\n", f);
+	if (replays)
+		fputs("  1                   --check found a wrong answer\n", f);
+	else if (routes)
+		fputs("  1                   nothing serves the call\n", f);
+	else if (!s)
+		fputs("  1                   replay --check found a wrong answer, or nothing\n"
+		      "                      serves the call of a route\n", f);
+	fputs("  2                   a word, an option or a file is wrong", f);
+	if (replays || !s)
+		fputs(", or a transcript\n"
+		      "                      has an unknown command", f);
+	fputs("\n"
+	      "  3                   no memory, or the output cannot be written\n", f);
+	if (!s || s->run == run_live)
+		fputs("  4                   the module is not loaded, or refused the\n"
+		      "                      request\n", f);
 }
 
 /* What is typed, and what for: below it where there is no room beside it. */
@@ -65,9 +85,10 @@ void help_overview(FILE *f)
 			fputc('\n', f);
 		help_entry(f, s->name, s->usage, s->summary);
 	}
-	fprintf(f, "\noptions:\n%s%s\nand on a running kernel:\n%s\n", layout_help, options_help,
+	fprintf(f, "\noptions:\n%s%s\nand on a running kernel:\n%s", layout_help, options_help,
 		live_help);
-	fputs("examples:\n"
+	help_status(f, NULL);
+	fputs("\nexamples:\n"
 	      "  dkctl key SparseCUDA                what is this key?\n"
 	      "  dkctl keyset 'CPU|AutogradCPU'      which bits are these, and who wins?\n"
 	      "  dkctl keyset --to pytorch-2.6 MAIA  what are they in another release?\n"
@@ -91,8 +112,9 @@ void help_subcommand(FILE *f, const struct subcommand *s)
 		      "  impl my::add CPU add_cpu\n"
 		      "  route -v my::add CPU|AutogradCPU\n", f);
 	}
-	fprintf(f, "\noptions:\n%s%s%s\n%s", s->options & OPTION_LAYOUT ? layout_help : "",
-		options_help, is_live(s) ? live_help : "", status_help);
+	fprintf(f, "\noptions:\n%s%s%s", s->options & OPTION_LAYOUT ? layout_help : "",
+		options_help, is_live(s) ? live_help : "");
+	help_status(f, s);
 	fprintf(f, "\nexamples:\n%s", s->examples);
 }
 

@@ -55,9 +55,10 @@ const struct subcommand subcommands[] = {
 		"Reads a schema as PyTorch writes it, \"aten::neg(Tensor self) -> Tensor\", and\n"
 		"prints it back with its arguments and what it returns. With - it reads one a\n"
 		"line from standard input and prints them back, (none) as it is.\n",
-		run_schema, 0, 1, 1,
+		run_schema, 0, 0, 1,
 		"  dkctl schema 'a::neg(Tensor self) -> Tensor'  its parts\n"
-		"  dkctl schema -j 'a::b(int x=1) -> ()'         the same in JSON\n",
+		"  dkctl schema -j 'a::b(int x=1) -> ()'         the same in JSON\n"
+		"  echo 'a::b( int x) -> ()' | dkctl schema -    as PyTorch prints it\n",
 	}, {
 		"replay", "[--check] FILE|-", "run a transcript, or check its answers",
 		"Runs the commands of a transcript against a dispatcher of its own and prints the\n"
@@ -207,7 +208,18 @@ const struct subcommand subcommands[] = {
 		"  dkctl -j monitor              an object of JSON a line\n",
 	}, {
 		"limits", "[show] [NAME]", "how much there may be of what, and is",
-		"Lists the limits of the kernel's registry, and how much of each is used.\n",
+		"Lists the limits of the kernel's registry, and how much of each is used. No\n"
+		"option of the module and no privilege changes a limit:\n"
+		"\n"
+		"  private-backends    private backends that have a name, of those of layout v1;\n"
+		"                      fixed by the ABI\n"
+		"  name-length         bytes of a name; fixed by the ABI\n"
+		"  devices             devices that are registered; fixed when the module is\n"
+		"                      compiled\n"
+		"  arguments           of an operator that is defined by a schema; fixed when the\n"
+		"                      module is compiled\n"
+		"  queued-events       events that wait to be sent; fixed when the module is\n"
+		"                      compiled\n",
 		run_live, OPTIONS_LIVE, 0, -1,
 		"  dkctl limits                  all limits\n"
 		"  dkctl limits devices          one of them\n",

@@ -168,6 +168,9 @@ static int print_lines(struct request *q)
 
 int run_schema(struct request *q)
 {
+	if (!q->num_args)
+		return fail(q, STATUS_BAD_INPUT, "TEXT", NULL,
+			    "schema needs the text of a schema, as in \"dkctl schema 'a::neg(Tensor self) -> Tensor'\", or - to read lines from standard input");
 	if (strcmp(q->args[0], "-"))
 		return show_schema(q, q->args[0]);
 	if (q->options & OPTION_JSON)

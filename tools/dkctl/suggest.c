@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -141,12 +142,48 @@ void suggest_set(struct suggestion *s, const struct dk_layout *l)
 	suggest_number(s);
 }
 
+/* Of "pytorch-2.14.1" 2014, a number that grows with the release; -1 without one. */
+static long release_number(const char *version)
+{
+	long major, minor = 0;
+	char *end;
+
+	if (!isdigit((unsigned char)*version))
+		return -1;
+	major = strtol(version, &end, 10);
+	if (*end == '.' && isdigit((unsigned char)end[1]))
+		minor = strtol(end + 1, NULL, 10);
+	return (major < 1000 ? major : 999) * 1000 + (minor < 1000 ? minor : 999);
+}
+
+/* Of "pytorch-2.4" for pytorch-2.6: 2; -1 where the names are not of one family. */
+static long release_distance(const char *a, const char *b)
+{
+	size_t family = strcspn(a, "0123456789");
+	long x = release_number(a + family), y;
+
+	if (x < 0 || strncasecmp(a, b, family))
+		return -1;
+	y = release_number(b + family);
+	return y < 0 ? -1 : labs(x - y);
+}
+
+/* The nearest release; of two that are as near, the newer one, which is listed first. */
 void suggest_layouts(struct suggestion *s)
 {
 	const struct dk_layout *l = NULL;
+	long d, least = LONG_MAX;
 
-	while ((l = dk_layout_next(l)))
-		suggest_try(s, dk_layout_name(l));
+	while ((l = dk_layout_next(l))) {
+		d = release_distance(s->word, dk_layout_name(l));
+		if (d < 0 || d >= least) {
+			suggest_try(s, dk_layout_name(l));
+			continue;
+		}
+		least = d;
+		s->distance = 0;
+		snprintf(s->best, sizeof(s->best), "%s", dk_layout_name(l));
+	}
 }
 
 const char *suggest_end(struct suggestion *s)
