@@ -269,7 +269,8 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
  * The call takes no read section of its own, because the caller's lasts until the
  * call is left.
  *
- * Context: Inside rcu_read_lock(). The operator must be atomic.
+ * Context: Inside rcu_read_lock(). The operator must be atomic: a call of another
+ * one is entered, and only might_sleep() in debug kernels reports it.
  * Return: 0, or as from dk_call_enter() -ENOSYS, -ENOTUNIQ, -ENODEV, -EXDEV,
  * -ENOENT or -EPROTOTYPE.
  */

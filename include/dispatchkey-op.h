@@ -161,7 +161,8 @@
  * * ``id(params)`` - call it with the caller's local state
  * * ``id_in(local, params)`` - call it with this local state
  * * ``id_rcu(local, params)`` - in the kernel only: the same from inside an RCU read
- *   section, which lasts until it returns
+ *   section, which lasts until it returns. The operator must be atomic: a call of
+ *   another one is made, and only might_sleep() in debug kernels reports it
  * * ``id_at(op, local, params)`` - call the operator behind a handle
  * * ``id_run(f, params)`` - between a dk_call_enter() and a dk_call_leave() of your
  *   own: run the function that was found, any number of times
