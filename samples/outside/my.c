@@ -27,10 +27,13 @@ static int __init my_init(void)
 	      dk_backend_join(&me, "my", 0, 0, &backend, &why) ?:
 	      dk_device_register(&me, backend, "card0", "card 0", impls, 1, &x.device, &why) ?:
 	      dk_device_find(NULL, "card0", &x, &why);	/* an object that lives on it */
-	if (err)
+	if (err) {
 		pr_err("%d, %s: %s\n", err, why.text, why.name);
-	else
+	} else {
 		err = my_add(&x, 1, 2, &sum);	/* card_add */
+		if (err)
+			pr_err("my::add: %d, %s\n", err, dk_call_error_text(err));
+	}
 	if (err)
 		dk_provider_unregister(&me);	/* takes out whatever there is */
 	return err;

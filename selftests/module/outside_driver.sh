@@ -39,8 +39,8 @@ if [ -n "$load" ]; then
 	need_module dispatchkey
 fi
 tests=0
-[ -z "$build" ] || tests=14
-[ -z "$load" ] || tests=$((tests + 5))
+[ -z "$build" ] || tests=15
+[ -z "$load" ] || tests=$((tests + 7))
 plan $tests
 
 dest=$dir/dest
@@ -89,6 +89,12 @@ if [ -n "$build" ]; then
 		make_in "$driver/import" KDIR="$KDIR"
 	like "and is told why" '*namespace DISPATCHKEY*does not import it*' "$(cat "$st_log")"
 
+	# Its function is at another key than its call.
+	mkdir "$driver/fails"
+	cp "$driver/Makefile" "$driver/fails"
+	sed 's/DK_IMPL(my_add, DK_DENSE/DK_IMPL(my_add, DK_SPARSE/' "$driver/my.c" >"$driver/fails/my.c"
+	ok "one whose call fails builds" make_in "$driver/fails" KDIR="$KDIR"
+
 	ok "the driver builds" make_in "$driver" KDIR="$KDIR" || finish
 	echo "$kver" >"$dir/kver"
 fi
@@ -101,6 +107,10 @@ if [ -n "$load" ]; then
 			insmod "$(installed)" &&
 			st_loaded=(dispatchkey)
 	fi
+	refused "a driver whose call fails does not load" insmod "$driver/fails/my.ko"
+	# insmod takes -ENOSYS for a kernel without finit_module(), and loads it once more
+	is "and prints why" "my::add: -38, nothing serves this route" \
+		"$(klog | sed -n 's/.*\(my::add: \)/\1/p' | sort -u)"
 	ok "the driver loads" insmod "$driver/my.ko" && st_loaded=(my "${st_loaded[@]}")
 	is "its function was called, for its card" 1 "$(klog | grep -c 'card 0 adds')"
 	ok "it can be removed" unload my
