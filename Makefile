@@ -9,6 +9,9 @@ all:
 # ---- what a user may set ----------------------------------------------------
 
 O	?= build
+# The same for all ways to write one folder: the lists of objects and the .d files have
+# names that begin with it.
+override O := $(patsubst $(CURDIR)/%,%,$(or $(realpath $(O)),$(abspath $(O))))
 PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 BINDIR	?= $(PREFIX)/bin
@@ -148,6 +151,11 @@ $(O)/have-urcu: $(O)/config
 	@touch $@
 
 $(core) $(world): | $(O)/have-urcu
+
+# What is built may be named by its absolute path, too.
+ifneq ($(filter-out /%,$(O)),)
+$(CURDIR)/$(O)/%: $(O)/% ;
+endif
 
 $(O)/%.o: %.c $(O)/config Makefile
 	$(say) CC $<
