@@ -28,6 +28,11 @@ wait_for() {
 	loop) until over; do :; done ;;
 	printing) until over; do echo "# waiting"; sleep 0.01; done ;;
 	a_slow_machine) touch "$DK_TOP/slow" ;;
+	one_pause)
+		[ ! -e "$DK_TOP/paused" ] || return
+		touch "$DK_TOP/paused"
+		wait_for polling
+		;;
 	esac
 	over || [ ! -e "$DK_TOP/slow" ] || wait_for polling
 }
@@ -97,7 +102,7 @@ killed=("$(mutant "wait_for nothing" "wait_for polling")"
 	"$(mutant "wait_for nothing" "wait_for loop")"
 	"$(mutant "wait_for nothing" "wait_for printing")"
 	"$(mutant "wait_for nothing" "echo not ok 2 - first.second")")
-plan 15
+plan 21
 ok "mutants that are killed" ended 0 "${killed[@]}"
 ok "a test that polls forever" how killed "wait_for polling" "$late"
 ok "a test that loops forever" how killed "wait_for loop" "$late"
@@ -113,6 +118,18 @@ ok "a late test does not kill there" how undecided "wait_for a_slow_machine" \
 	"api: one.second: no result .*; without the mutant: api: one.second: no result"
 ok "neither killed nor a survivor" counts 0 0 1
 ok "it is named" grep -q '^    | skipped: undecided: .*wait_for a_slow_machine' "$st_tmp/out"
+
+ok "a test that is late once does not fail" ended 0 \
+	"$(mutant "wait_for nothing" "wait_for one_pause")"
+ok "nor does it kill" how undecided "wait_for one_pause" \
+	"api: one.second: no result .*; again with the mutant: not late"
+
+more=("$(mutant "nothing_else=1" "echo ok 0 - zero.more")"
+	"$(mutant "nothing_else=1" "echo ok 0 - zero.more; trap 'wait_for polling' EXIT")")
+ok "mutants with more tests" ended 0 "${more[@]}"
+ok "one test more" how killed "echo ok 0 - zero.more" "api: .*: one test more than 4"
+ok "and one that does not end" how killed "echo ok 0 - zero.more; .*" "api: .*: one test more than 4"
+ok "both are killed" counts 2 0 0
 
 survivor=$(mutant "nothing_else=1" "nothing_else=2")
 fails=$(mutant "wait_for nothing" "echo not ok 2 - first.second")
