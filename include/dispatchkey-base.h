@@ -117,8 +117,8 @@ struct dk_obj {
  * (dk_local_current()), in the kernel it is an argument.
  */
 struct dk_local {
-	__u64 included;
-	__u64 excluded;
+	__aligned_u64 included;
+	__aligned_u64 excluded;
 	__u32 depth;
 	__u32 reserved;
 };

@@ -15,8 +15,10 @@ extern "C" {
  * struct dk_frame - a call that dk_call_enter() has entered
  * @call: the call, for the function
  * @objs: the objects that it dispatches on
- * @boxed: with DK_CALL_PACKED in @call.flags what calls the function with boxed
- *	arguments, else not set
+ * @boxed: NULL, or what calls the function with boxed arguments: it is not of the
+ *	operator's type
+ * @run: what id_run() calls, of the operator's type: the function, or the @pack of the
+ *	call's declaration
  * @n: how many objects it dispatches on
  * @result: what the function returned, for the hooks after the call; a caller
  *	without DK_OP() sets it before dk_call_leave()
@@ -28,10 +30,11 @@ struct dk_frame {
 	struct dk_call call;
 	const struct dk_obj *const *objs;
 	dk_boxed_fn_t boxed;
+	dk_fn_t run;
 	__u32 n;
 	int result;
 	/* private: */
-	const void *args;		/* of the definition, with DK_CALL_PACKED */
+	const void *args;		/* of the definition, with @boxed */
 	union {
 		struct dk__room room;
 		struct dk__slot slot;	/* bare metal and kernel, whose first member is a room */
@@ -50,7 +53,7 @@ struct dk_frame {
  * @c: the call
  *
  * Context: Any.
- * Return: The function, of the operator's type unless @c->flags has DK_CALL_PACKED.
+ * Return: The function, of the operator's type unless the call has a frame with a @boxed.
  */
 DK_INLINE dk_fn_t dk_call_fn(const struct dk_call *c)
 {
@@ -84,7 +87,7 @@ DK_INLINE const struct dk_local *dk_call_local(const struct dk_call *c)
  */
 DK_INLINE const struct dk_frame *dk_call_frame(const struct dk_call *c)
 {
-	return c->flags & DK_CALL_FRAME ? DK__CAST(const struct dk_frame *, c) : NULL;
+	return c->state & DK__CALL_FRAME ? DK__CAST(const struct dk_frame *, c) : NULL;
 }
 
 /**
@@ -120,8 +123,8 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
 
 /**
  * dk_call_enter() - route a call and keep the provider from leaving
- * @f: takes the call; dk_call_fn() is to be called with &@f->call, or @f->boxed where
- *	@f->call.flags has DK_CALL_PACKED: id_run() of DK_OP() does that
+ * @f: takes the call; dk_call_fn() is to be called with &@f->call, or @f->boxed unless
+ *	that is NULL: id_run() of DK_OP() does that
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
  * @objs: the arguments that it dispatches on, in order; NULL ones are absent
@@ -331,7 +334,7 @@ struct dk_keyset dk__call_below(const struct dk_call *c);
  */
 DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
 {
-	return c->flags & DK_CALL_FRAME ? dk__call_below(c) : dk__below(c);
+	return c->state & DK__CALL_FRAME ? dk__call_below(c) : dk__below(c);
 }
 
 /* ---- boxed calls ---------------------------------------------------------- */

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 /* What a declaration was compiled for; the slow path compares it before it binds one. */
-#define DK__CALL_ABI		4
+#define DK__CALL_ABI		5
 
 #ifdef __cplusplus
 #define DK__CAST(type, x)	__builtin_bit_cast(type, x)
@@ -102,8 +102,11 @@ struct dk__op {
 	const struct dk__table DK__RCU *table;
 };
 
-/* A declaration that no call has bound yet is bound to this operator. */
-extern struct dk_op dk__unbound;
+/*
+ * A declaration that no call has bound yet is bound to this operator. The alignment is for
+ * clang, which takes 1 for that of a type it does not know.
+ */
+extern struct dk_op dk__unbound __attribute__((aligned(8)));
 
 /*
  * Where the entries of a keyset's highest functionality are, by its bit: the index
@@ -118,20 +121,11 @@ struct dk__place {
 
 extern const struct dk__place dk__places[64];
 
-/**
- * enum dk_call_flags - how a call is made
- * @DK_CALL_BOXED: from boxed arguments, of which generators do not count
- * @DK_CALL_PACKED: its function is not of the operator's type: the @boxed of the
- *	frame calls it
- * @DK_CALL_FRAME: it is the @call of a struct dk_frame
- * @DK_CALL_IN_RCU: an RCU read section lasts as long
- */
-enum dk_call_flags {
-	DK_CALL_BOXED = 1,
-	DK_CALL_PACKED = 2,
-	DK_CALL_FRAME = 4,
-	DK_CALL_IN_RCU = 8,
-};
+/* How a call is made, in the low bits of its @state. */
+#define DK__CALL_BOXED		1UL	/* from boxed arguments: generators do not count */
+#define DK__CALL_FRAME		2UL	/* it is the @call of a struct dk_frame */
+#define DK__CALL_IN_RCU		4UL	/* an RCU read section lasts as long */
+#define DK__CALL_FLAGS		7UL
 
 /**
  * struct dk_call - a call in flight; its functions get it as first argument
@@ -147,12 +141,21 @@ struct dk_call {
 	/* private: */
 	const struct dk__entry *entry;
 	struct dk_op *op;
-	const struct dk_local *local;	/* NULL: the thread's */
-	__u32 flags;			/* of enum dk_call_flags */
-	__u32 reserved;
+	unsigned long state;	/* the local state, 0: the thread's; and flags */
 };
 
-DK__STATIC_ASSERT(sizeof(struct dk_call) <= 48, "made for every call");
+DK__STATIC_ASSERT(sizeof(struct dk_call) <= 40, "made for every call");
+DK__STATIC_ASSERT(__alignof__(struct dk_local) > DK__CALL_FLAGS, "its address and flags");
+
+DK__ALWAYS_INLINE unsigned long dk__state(const struct dk_local *local, unsigned long flags)
+{
+	return DK__CAST(unsigned long, local) | flags;
+}
+
+DK__ALWAYS_INLINE const struct dk_local *dk__state_local(unsigned long state)
+{
+	return DK__CAST(const struct dk_local *, state & ~DK__CALL_FLAGS);
+}
 
 /* ---- keysets: the fast path touches one by these four only ---------------------- */
 
@@ -203,7 +206,7 @@ DK__ALWAYS_INLINE unsigned long dk__top_backend(__u64 ks)
 enum dk__how {
 	DK__HOW_MASKED = 1,		/* without keys that fall through; not a redispatch */
 	DK__HOW_TYPED = 2,		/* the operator may be of another type than the caller's */
-	DK__HOW_IN_RCU = DK_CALL_IN_RCU,	/* the caller is in an RCU read section */
+	DK__HOW_IN_RCU = DK__CALL_IN_RCU,	/* the caller is in an RCU read section */
 };
 
 /*
@@ -217,14 +220,14 @@ struct dk__room {
 
 /* What dk__begin() has found in a table that it does not call: for dk__find(). */
 struct dk__found {
-	const struct dk__table *table;	/* NULL: no slot, or the gate refused */
-	__u32 id;			/* the index byte */
+	const struct dk__table *table;	/* NULL: the gate refused */
+	unsigned int id;		/* the index byte */
 	__aligned_u64 ks;		/* masked */
 };
 
 /* The index byte of a keyset, which is masked where the call has to. */
-DK__ALWAYS_INLINE __u32 dk__look_up(const struct dk__table *table, __u64 *ks,
-				    const struct dk_op_decl *decl, int how)
+DK__ALWAYS_INLINE unsigned int dk__look_up(const struct dk__table *table, __u64 *ks,
+					   const struct dk_op_decl *decl, int how)
 {
 	const struct dk__shape *shape = table->shape;
 	unsigned long b = dk__top_backend(*ks), top;
@@ -242,14 +245,13 @@ DK__ALWAYS_INLINE __u32 dk__look_up(const struct dk__table *table, __u64 *ks,
 
 DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, __u64 ks, const struct dk__entry *entry,
 				struct dk_op *op, const struct dk_op_decl *decl,
-				const struct dk_local *local, __u32 flags)
+				unsigned long state)
 {
 	c->ks.bits = ks;
 	c->decl = decl;
 	c->entry = entry;
 	c->op = op;
-	c->local = local;
-	c->flags = flags;
+	c->state = state;
 }
 
 #if defined(__KERNEL__) || defined(DK_BARE)
@@ -265,6 +267,9 @@ struct dk__slot {
 	};
 	__u32 in_gate;
 };
+
+/* The gate writes into it. */
+#define DK__OUT(slot)		(&(slot))
 
 /* 0: the call is out again, for dk__find() */
 int dk__to_gate(struct dk_call *c, struct dk__slot *slot, int how);
@@ -287,7 +292,7 @@ extern unsigned int dk__bare_sections;
 #endif
 
 #define dk__local()		(&dk_local_default)
-#define dk__local_of(c)		((c)->local)
+#define dk__local_of(c)		dk__state_local((c)->state)
 #define DK__OWN_LOCAL		dk__local()
 
 DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *slot, struct dk_op *op, int how)
@@ -324,7 +329,7 @@ DK__ALWAYS_INLINE void dk__end(struct dk__slot *slot, int how)
 	}
 }
 
-#define DK__FLAGS		DK_CALL_IN_RCU	/* of every call of the fast path */
+#define DK__FLAGS		DK__CALL_IN_RCU	/* of every call of the fast path */
 
 #else /* userspace */
 
@@ -344,6 +349,9 @@ struct dk__slot {
 	const void **at;	/* NULL: there was none */
 	struct dk__found found;
 };
+
+/* A copy: the slot of a call stays in registers. */
+#define DK__OUT(slot)		((struct dk__slot[]){ slot })
 
 /* What a thread has; zero before its first call. */
 struct dk__thread {
@@ -369,7 +377,8 @@ DK_INLINE struct dk_local *dk_local_current(void)
 }
 
 #define dk__local()		(&dk__self.local)
-#define dk__local_of(c)		((c)->local ? (c)->local : dk__local())
+#define dk__local_of(c)							\
+	((c)->state > DK__CALL_FLAGS ? dk__state_local((c)->state) : dk__local())
 #define DK__OWN_LOCAL		NULL	/* of the thread; its address takes long */
 #define dk__barrier()		__asm__ volatile("" ::: "memory")
 #ifdef DK__TSAN			/* it knows neither dependencies nor membarrier() */
@@ -379,7 +388,10 @@ DK_INLINE struct dk_local *dk_local_current(void)
 #define dk__table_of(op)	dk__load(DK__CAST(struct dk__op *, op)->table)
 #endif
 
-/* Reserve a slot, and let it keep the operator's table; NULL where there is no slot. */
+/*
+ * Reserve a slot, and let it keep the operator's table. Where there is no slot, the table
+ * is one of which no call is made.
+ */
 DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, struct dk_op *op,
 						   int how)
 {
@@ -389,7 +401,7 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, st
 	(void)how;
 	if (DK__UNLIKELY(slot >= dk__self.limit)) {
 		reserved->at = NULL;
-		return NULL;
+		return dk__table_of(&dk__unbound);
 	}
 	dk__self.top = slot + 1;	/* a signal handler uses the next one */
 	dk__barrier();
@@ -398,8 +410,6 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, st
 		__atomic_store_n(slot, DK__CAST(const char *, table) + 1, __ATOMIC_RELAXED);
 		dk__barrier();		/* pairs with the membarrier() of dkc_synchronize() */
 	} while (DK__UNLIKELY(dk__table_of(op) != table));
-	if (!table)
-		__builtin_unreachable();	/* an operator always has one */
 	reserved->at = slot;
 	return table;
 }
@@ -431,22 +441,25 @@ DK__ALWAYS_INLINE void dk__end(struct dk__slot *reserved, int how)
 #endif
 
 /*
- * May a redispatch take the fast path? A call without a frame has found its function by a
- * table of its declaration's type, and a declaration that is bound to an operator is of the
- * operator's type. Other ones take the slow path, which compares.
+ * May a redispatch take the fast path, and what is its state then? A call without a frame has
+ * found its function by a table of its declaration's type, and a declaration that is bound to
+ * an operator is of the operator's type. Other ones take the slow path, which compares.
  */
 DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
-					 const struct dk_op_decl *decl)
+					 const struct dk_op_decl *decl, unsigned long *state)
 {
-	if (!(from->flags & (DK_CALL_BOXED | DK_CALL_FRAME)) && from->decl == decl)
+	*state = from->state;
+	if (!DK__UNLIKELY(*state & (DK__CALL_BOXED | DK__CALL_FRAME)) &&
+	    !DK__UNLIKELY(from->decl != decl))
 		return 1;
-	return !(from->flags & DK_CALL_BOXED) && dk__load(decl->op) == from->op;
+	*state &= ~DK__CALL_FRAME;
+	return !(*state & DK__CALL_BOXED) && dk__load(decl->op) == from->op;
 }
 
 /* Where a call is in a read section already, so are its redispatches. */
 DK__ALWAYS_INLINE int dk__how_again(const struct dk_call *from)
 {
-	return DK__FLAGS ? from->flags & DK_CALL_IN_RCU : 0;
+	return DK__FLAGS ? from->state & DK__CALL_IN_RCU : 0;
 }
 
 /* As dk_keyset_after() of the key of a call that the fast path has made. */
@@ -466,24 +479,22 @@ DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
  */
 DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 				const struct dk__entry **entry, struct dk_op *op,
-				const struct dk_op_decl *decl,
-				const struct dk_local *local, __u64 ks, __u32 flags, int how)
+				const struct dk_op_decl *decl, unsigned long state, __u64 ks,
+				int how)
 {
 	const struct dk__table *table = dk__keep(slot, op, how);
-	__u32 id = DK__FOR_SLOW_PATH;
 	__u64 masked = ks;
+	const unsigned int id = dk__look_up(table, &masked, decl, how);
 
-	if (table)
-		id = dk__look_up(table, &masked, decl, how);
-	if (DK__UNLIKELY(!table || id < table->first_direct)) {
-		dk__fill(c, ks, NULL, op, decl, local, flags | DK__FLAGS);
+	if (DK__UNLIKELY(id < table->first_direct)) {
+		dk__fill(c, ks, NULL, op, decl, state | DK__FLAGS);
 		slot->found.table = table;
 		slot->found.id = id;
 		slot->found.ks = masked;
 		return 0;
 	}
 	*entry = DK__CAST(const struct dk__entry *, table + 1) + id - DK__FIRST_ENTRY;
-	dk__fill(c, masked, *entry, op, decl, local, flags | DK__FLAGS);
+	dk__fill(c, masked, *entry, op, decl, state | DK__FLAGS);
 	return dk__enter(c, slot, table, how, entry);
 }
 

@@ -208,6 +208,12 @@ id##_pack(dk_boxed_fn_t dk__fn, struct dk_call *dk__call,		\
 									\
 	return dk__fn(dk__call, &dk__args);				\
 }									\
+static DK__UNUSED int							\
+dk__##id##_packed(struct dk_call *dk__call, DK__UNPAREN params)		\
+{									\
+	return id##_pack(((struct dk_frame *)dk__call)->boxed, dk__call, \
+			 DK__UNPAREN args);				\
+}									\
 static DK__UNUSED int dk__##id##_unbox(struct dk_call *dk__call, void *dk__args) \
 {									\
 	return id##_unpack((dk__##id##_fn)dk__call->entry->fn, dk__call, \
@@ -244,20 +250,15 @@ DK__WEAK struct dk_op_decl id##_op = {					\
 	.args_size = sizeof(struct id##_args),				\
 	.extract = dk__##id##_extract,					\
 	.unbox_plain = dk__##id##_unbox_plain,				\
+	.pack = (dk_fn_t)dk__##id##_packed,				\
 	.dispatched = #objs,						\
 };									\
 DK__ALWAYS_INLINE int							\
 id##_run(struct dk_frame *dk__frame, DK__UNPAREN params)		\
 {									\
-	struct dk_call *dk__call = &dk__frame->call;			\
-	int dk__err;							\
+	const int dk__err = ((dk__##id##_fn)dk__frame->run)(&dk__frame->call, \
+							    DK__UNPAREN args); \
 									\
-	if (DK__UNLIKELY(dk__call->flags & DK_CALL_PACKED))		\
-		dk__err = id##_pack(dk__frame->boxed, dk__call,		\
-				    DK__UNPAREN args);			\
-	else								\
-		dk__err = ((dk__##id##_fn)dk__call->entry->fn)(dk__call, \
-						  DK__UNPAREN args);	\
 	dk__frame->result = dk__err;					\
 	return dk__err;							\
 }									\
@@ -265,7 +266,7 @@ static __attribute__((__noinline__)) DK__UNUSED int				\
 dk__##id##_slow(struct dk__request *dk__rq, DK__UNPAREN params)		\
 {									\
 	const int dk__generators DK__UNUSED = !dk__rq->from ||		\
-		!(dk__rq->from->flags & DK_CALL_BOXED);			\
+		!(dk__rq->from->state & DK__CALL_BOXED);		\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 	struct dk_frame dk__frame DK__NOT_SET;				\
 	int dk__err;							\
@@ -293,9 +294,9 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 	int dk__err = 0;						\
 									\
 	if (DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__entry,	\
-				    dk__known, &id##_op, dk__kept,	\
+				    dk__known, &id##_op, dk__state(dk__kept, 0), \
 				    dk__merge(DK__RAW(dk__objs), dk__local), \
-				    0, dk__how | DK__HOW_MASKED)))	\
+				    dk__how | DK__HOW_MASKED)))		\
 		DK__FIND(dk__how | DK__HOW_MASKED, objs)		\
 	if (DK__UNLIKELY(dk__err)) {					\
 		struct dk__request dk__rq = {				\
@@ -340,12 +341,13 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
 	struct dk__slot dk__slot DK__NOT_SET;				\
-	int dk__err = !dk__may_redispatch(dk__from, &id##_op);		\
+	unsigned long dk__state;					\
+	int dk__err = !dk__may_redispatch(dk__from, &id##_op, &dk__state); \
 									\
 	if (!dk__err &&							\
 	    DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__entry,	\
-				    dk__from->op, &id##_op, dk__from->local, \
-				    dk__ks.bits, 0, dk__how)))		\
+				    dk__from->op, &id##_op, dk__state,	\
+				    dk__ks.bits, dk__how)))		\
 		DK__FIND(dk__how, objs)					\
 	if (DK__UNLIKELY(dk__err)) {					\
 		struct dk__request dk__rq = {				\
@@ -397,8 +399,8 @@ struct id##_args
 			NULL, DK__UNPAREN objs				\
 		};							\
 									\
-		dk__err = dk__find(&dk__call, &dk__slot, dk__these + 1,	\
-				   DK__OBJS(dk__these), how);		\
+		dk__err = dk__find(&dk__call, DK__OUT(dk__slot),	\
+				   dk__these + 1, DK__OBJS(dk__these), how); \
 		dk__entry = dk__call.entry;				\
 	}
 

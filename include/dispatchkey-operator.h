@@ -75,6 +75,8 @@ enum dk_alias_analysis {
  *	DK_OP(). Where it is NULL, that is told by @param: all objects, lists
  *	and generators.
  * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); made by DK_OP()
+ * @pack: has the operator's type, and calls the @boxed of its call's frame with boxed
+ *	arguments; made by DK_OP()
  * @sig_mark: of @sig, once a call has needed it; zero in a new one
  * @dispatched: the objects that calls dispatch on, as the last parenthesis of the DK_OP() line
  *	has them, or NULL
@@ -97,7 +99,8 @@ struct dk_op_decl {
 	__u64 args_size;
 	dk_extract_fn_t extract;
 	dk_boxed_fn_t unbox_plain;
-	__u64 sig_mark;
+	dk_fn_t pack;
+	__aligned_u64 sig_mark;
 	const char *dispatched;
 };
 

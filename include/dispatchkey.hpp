@@ -1617,13 +1617,14 @@ public:
 	/* From inside a function: call by a keyset, or by the keys below its key. */
 	int redispatch(dk_call *from, keyset ks, A... a)
 	{
-		const bool may = dk__may_redispatch(from, &decl_);
+		unsigned long state;
+		const bool may = dk__may_redispatch(from, &decl_, &state);
 		const dk__entry *entry;
 		dk_call c;
 		dk__slot slot;
 
 		if (__builtin_expect(!may || !dk__begin(&c, &slot, &entry, from->op, &decl_,
-							from->local, ks.bits, 0, 0), 0)) {
+							state, ks.bits, 0), 0)) {
 			dk__request rq{};
 
 			rq.decl = &decl_;
@@ -1784,8 +1785,9 @@ private:
 		dk__slot slot;
 
 		collect(raw, true, all(), a...);
-		if (__builtin_expect(!dk__begin(&c, &slot, &entry, known, rq.decl, rq.local,
-						dk__merge(raw.bits, rq.local), 0,
+		if (__builtin_expect(!dk__begin(&c, &slot, &entry, known, rq.decl,
+						dk__state(rq.local, 0),
+						dk__merge(raw.bits, rq.local),
 						how | DK__HOW_MASKED), 0)) {
 			rq.how = how | DK__HOW_MASKED;
 			return find(c, slot, rq, a...);
@@ -1824,13 +1826,13 @@ private:
 		detail::objects<room(all())> objs;
 		dk_frame f;
 
-		collect(objs, !rq.from || !(rq.from->flags & DK_CALL_BOXED), all(), a...);
+		collect(objs, !rq.from || !(rq.from->state & DK__CALL_BOXED), all(), a...);
 		if (objs.failed())
 			return -ENOMEM;
 		if (int err = dk__call_enter(&f, &rq, objs.data(), objs.size()))
 			return err;
 		leave at_end{ &f };
-		if (f.call.flags & DK_CALL_PACKED) {
+		if (f.boxed) {
 			pack p(a...);
 
 			return f.result = f.boxed(&f.call, p.data());

@@ -49,11 +49,11 @@ class OpDecl(c.Structure):
                 ("schema", c.c_char_p), ("debug", c.c_char_p),
                 ("alias_analysis", c.c_uint32), ("num_params", c.c_uint32),
                 ("param", c.c_void_p), ("args_size", c.c_uint64), ("extract", c.c_void_p),
-                ("unbox_plain", c.c_void_p), ("sig_mark", c.c_uint64),
-                ("dispatched", c.c_char_p)]
+                ("unbox_plain", c.c_void_p), ("pack", c.c_void_p),
+                ("sig_mark", c.c_uint64), ("dispatched", c.c_char_p)]
 
 
-CALL_ABI = 4    # DK__CALL_ABI
+CALL_ABI = 5    # DK__CALL_ABI
 
 
 class Call(c.Structure):
@@ -62,14 +62,13 @@ class Call(c.Structure):
 
 Boxed = c.CFUNCTYPE(c.c_int, c.POINTER(Call), c.c_void_p)
 Call._fields_ = [("ks", Keyset), ("decl", c.POINTER(OpDecl)), ("entry", c.c_void_p), ("op", c.c_void_p),
-                 ("local", c.POINTER(Local)), ("flags", c.c_uint32),
-                 ("reserved", c.c_uint32)]
+                 ("state", c.c_ulong)]
 
 
 class Frame(c.Structure):
     """The rest, which is the dispatcher's own, is room for it."""
-    _fields_ = [("call", Call), ("objs", c.c_void_p), ("boxed", Boxed), ("n", c.c_uint32),
-                ("result", c.c_int), ("own", c.c_uint64 * 20)]
+    _fields_ = [("call", Call), ("objs", c.c_void_p), ("boxed", Boxed), ("run", c.c_void_p),
+                ("n", c.c_uint32), ("result", c.c_int), ("own", c.c_uint64 * 20)]
 
 
 class Impl(c.Structure):

@@ -140,10 +140,11 @@ const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 /* The caller of a call keeps the operator, and that keeps the copy. */
 static const struct dkc_args *dkc_args_of_call(const struct dk_call *c)
 {
+	const struct dk_frame *f = dk_call_frame(c);
 	const struct dkc_args *args;
 
-	if (c->flags & DK_CALL_PACKED)
-		return dk_call_frame(c)->args;
+	if (f && f->boxed)
+		return f->args;
 	dkc_read_lock();
 	args = dkc_deref(c->op->args);
 	dkc_read_unlock();

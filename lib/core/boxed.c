@@ -17,8 +17,7 @@ struct dk_extract {
  */
 static dk_boxed_fn_t dkc_unbox_of(const struct dk_frame *f)
 {
-	return f->call.flags & DK_CALL_PACKED ? f->boxed :
-						dkc_impl_of(f->call.entry->reg)->op->unbox;
+	return f->boxed ? f->boxed : dkc_impl_of(f->call.entry->reg)->op->unbox;
 }
 
 int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
@@ -27,7 +26,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	struct dk_frame f DK__NOT_SET;
 	struct dk__slot slot DK__NOT_SET;
 	dk_boxed_fn_t unbox;
-	int err = dkc_fast_call(&f.call, &slot, &x->rq, DK_CALL_BOXED, objs, n);
+	int err = dkc_fast_call(&f.call, &slot, &x->rq, DK__CALL_BOXED, objs, n);
 
 	if (err < 0)
 		return err;
@@ -150,13 +149,13 @@ int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args)
 	};
 
 	if (decl->extract)
-		return decl->extract(&x, args, !(from->flags & DK_CALL_BOXED));
+		return decl->extract(&x, args, !(from->state & DK__CALL_BOXED));
 	if (!decl->param)
 		decl = dk_call_described(from);
 	/* neither the caller nor the definition describes the arguments */
 	if (f && !decl->param)
 		return dk_extracted(&x, f->objs, f->n);
-	return dkc_extract_described(&x, decl, !(from->flags & DK_CALL_BOXED));
+	return dkc_extract_described(&x, decl, !(from->state & DK__CALL_BOXED));
 }
 
 int dk_call_takes(const struct dk_call *c, const struct dk_op_decl *decl)

@@ -506,7 +506,7 @@ int dk__to_gate(struct dk_call *c, struct dk__slot *slot, int how)
 	slot->room.entry = *c->entry;
 	slot->in_gate = 1;
 	c->entry = &slot->room.entry;
-	c->flags &= ~DK_CALL_IN_RCU;
+	c->state &= ~DK__CALL_IN_RCU;
 	dkc_section_ends();
 	dkc_read_unlock();
 	dkc_might_sleep();
@@ -625,13 +625,23 @@ static dkc_noinline int dkc_find_by_device(struct dk_call *c, struct dk__slot *s
 	return dkc_find_on(device, c, slot, objs, n, how);
 }
 
+/* Did the call find no slot, or has it left its read section for the gate in vain? */
+static inline bool dkc_is_out(const struct dk__slot *slot)
+{
+#if defined(__KERNEL__) || defined(DK_BARE)
+	return !slot->found.table;
+#else
+	return !slot->at;
+#endif
+}
+
 int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk_obj *const *objs,
 	     unsigned int n, int how)
 {
 	const struct dkc_row *row = (const struct dkc_row *)slot->found.table;
 	unsigned int id = slot->found.id;
 
-	if (dkc_unlikely(!row))
+	if (dkc_unlikely(dkc_is_out(slot)))
 		return 1;
 	if (dkc_unlikely(row->direct == DKC_NOT_DIRECT))
 		return dkc_not_found(c, slot, row, DK__FOR_SLOW_PATH, objs, n, how);
@@ -662,10 +672,8 @@ static void dkc_fill(struct dk_frame *f, struct dkc_way *way)
 	f->room.entry.reg = way->reg;
 	c->entry = &f->room.entry;
 	f->boxed = dkc_boxed_of(dkc_impl_of(way->reg), way->fn);
-	if (f->boxed) {
-		c->flags |= DK_CALL_PACKED;
-		f->args = way->args;
-	}
+	f->run = f->boxed ? c->decl->pack : way->fn;
+	f->args = way->args;
 }
 
 /*
@@ -684,7 +692,7 @@ static int dkc_pass(struct dk_frame *f, struct dk_op *op, const struct dkc_row *
 		goto out;
 	dkc_fill(f, way);
 	if (dkc_section_is_gate(row->op_flags)) {
-		f->call.flags |= DK_CALL_IN_RCU;
+		f->call.state |= DK__CALL_IN_RCU;
 		f->state = way->in_rcu ? DKC_CALL_IN_CALLERS : DKC_CALL_IN_SECTION;
 		if (way->in_rcu)
 			goto out;
@@ -738,13 +746,12 @@ static int dkc_enter(struct dk_frame *f, struct dk_op *op, struct dkc_way *way)
 
 /* What is known before the call is routed. */
 static void dkc_begin(struct dk_frame *f, struct dk_op *op, const struct dk_op_decl *decl,
-		      const struct dk_local *local, unsigned int flags,
+		      const struct dk_local *local, unsigned long flags,
 		      const struct dkc_way *way)
 {
-	f->call.local = local;
 	f->call.op = op;
 	f->call.decl = decl;
-	f->call.flags = DK_CALL_FRAME | flags;
+	f->call.state = dk__state(local, DK__CALL_FRAME | flags);
 	f->objs = way->objs;
 	f->n = way->n;
 }
@@ -764,7 +771,7 @@ static int dkc_call_op(struct dk_frame *f, struct dk_op *op, const struct dk__re
 	way->ks = rq->flags & DK__BY_KEYSET ? rq->ks.bits :
 		  dkc_merge(dk__raw(way->objs, way->n), dk_local_included(rq->local).bits,
 			    dk_local_excluded(rq->local).bits, dkc_backend_mask(op->reg));
-	dkc_begin(f, op, decl, rq->local, way->boxed ? DK_CALL_BOXED : 0, way);
+	dkc_begin(f, op, decl, rq->local, way->boxed ? DK__CALL_BOXED : 0, way);
 	return dkc_enter(f, op, way);
 }
 
@@ -795,9 +802,9 @@ static int dkc_redispatch(struct dk_frame *f, const struct dk__request *rq,
 		return -EPROTOTYPE;
 	way->decl = rq->decl;
 	way->ks = rq->ks.bits;
-	way->in_rcu = from->flags & DK_CALL_IN_RCU;
-	dkc_begin(f, from->op, rq->decl, dk_call_local(from), from->flags & DK_CALL_BOXED,
-		  way);
+	way->in_rcu = from->state & DK__CALL_IN_RCU;
+	dkc_begin(f, from->op, rq->decl, dk_call_local(from),
+		  from->state & DK__CALL_BOXED, way);
 	return dkc_enter(f, from->op, way);
 }
 
@@ -825,7 +832,7 @@ static int dkc_enter_begun(struct dk_frame *f, struct dk__slot *slot, int how)
 
 	if (!dkc_slots_are_gate()) {
 		f->state = how & DK__HOW_IN_RCU ? DKC_CALL_IN_CALLERS :
-			   c->flags & DK_CALL_IN_RCU ? DKC_CALL_IN_SECTION : DKC_CALL_IN_GATE;
+			   c->state & DK__CALL_IN_RCU ? DKC_CALL_IN_SECTION : DKC_CALL_IN_GATE;
 		return 0;
 	}
 	f->state = DKC_CALL_IN_GATE;
@@ -840,7 +847,8 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 		   const struct dk_obj *const *objs, unsigned int n)
 {
 	struct dk__slot own DK__NOT_SET, *slot = dkc_slots_are_gate() ? &own : &f->slot;
-	u32 flags = rq->flags & DK__FROM_BOXED ? DK_CALL_FRAME | DK_CALL_BOXED : DK_CALL_FRAME;
+	unsigned long flags = rq->flags & DK__FROM_BOXED ? DK__CALL_FRAME | DK__CALL_BOXED :
+							   DK__CALL_FRAME;
 	int err = dkc_fast_call(&f->call, slot, rq, flags, objs, n);
 
 	if (err < 0)
@@ -849,6 +857,8 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 		return dkc_enter_slowly(f, rq, objs, n);
 	f->objs = objs;
 	f->n = n;
+	f->boxed = NULL;
+	f->run = f->call.entry->fn;
 	return dkc_enter_begun(f, slot, rq->how);
 }
 

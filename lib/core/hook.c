@@ -70,10 +70,9 @@ static void dkc_nest(struct dk_frame *f)
 		f->hook_depth = (*depth)++;
 		return;
 	}
-	f->hook_depth = f->call.local->depth;
-	f->hook_local = *f->call.local;
-	f->hook_local.depth++;
-	f->call.local = &f->hook_local;
+	f->hook_local = *dk_call_local(&f->call);
+	f->hook_depth = f->hook_local.depth++;
+	f->call.state = dk__state(&f->hook_local, f->call.state & DK__CALL_FLAGS);
 }
 
 static void dkc_unnest(void)

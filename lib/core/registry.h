@@ -1122,24 +1122,23 @@ const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
  * no answer says that it was asked.
  */
 static dkc_always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *slot,
-					   struct dk__request *rq, u32 flags,
+					   struct dk__request *rq, unsigned long flags,
 					   const struct dk_obj *const *objs, unsigned int n)
 {
 	const struct dk_call *from = rq->from;
-	const struct dk_local *local = rq->local;
 	const struct dk__entry *e;
+	unsigned long state;
 	struct dk_op *op;
 	u64 ks;
 
 	if (rq->flags & (DK__ASKED | DK__BY_KEY | DK__BY_KEYSET))
 		return 1;
 	if (from) {
-		if (!dk__may_redispatch(from, rq->decl))
+		if (!dk__may_redispatch(from, rq->decl, &state))
 			return 1;
 		rq->how = dk__how_again(from);
-		flags &= ~DK_CALL_BOXED;	/* as @from is not */
+		flags &= ~DK__CALL_BOXED;	/* as @from is not */
 		op = from->op;
-		local = from->local;
 		ks = rq->ks.bits;
 	} else {
 		/* without a signature there is nothing to compare */
@@ -1147,12 +1146,13 @@ static dkc_always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *s
 			return 1;
 		rq->how |= rq->op ? DK__HOW_MASKED | DK__HOW_TYPED : DK__HOW_MASKED;
 		op = rq->op ? rq->op : dkc_load(rq->decl->op);
-		ks = dk__merge(dk__raw(objs, n), local);
+		state = dk__state(rq->local, 0);
+		ks = dk__merge(dk__raw(objs, n), rq->local);
 	}
 	if (!op)
 		return 1;
 	rq->flags |= DK__ASKED;
-	return dk__begin(c, slot, &e, op, rq->decl, local, ks, flags, rq->how) ? 0 :
+	return dk__begin(c, slot, &e, op, rq->decl, state | flags, ks, rq->how) ? 0 :
 	       dk__find(c, slot, objs, n, rq->how);
 }
 

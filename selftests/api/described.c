@@ -78,7 +78,7 @@ static void end(void)
 static void enter(struct dk_frame *f, struct dk_op_decl *decl, const struct dk_obj *x)
 {
 	CHECK_OK(dk_call_enter_op(f, op, decl, &local, &x, 1));
-	CHECK(f->call.flags & DK_CALL_PACKED);
+	CHECK(f->boxed);
 }
 
 static void call_undescribed(unsigned int flags)

@@ -340,8 +340,8 @@ static int generic_mode(struct dk_call *c, void *args)
 			    dk_call_frame(c)->objs, dk_call_frame(c)->n);
 	if (err)
 		return err;
-	err = again.call.flags & DK_CALL_PACKED ?
-	      again.boxed(&again.call, args) : again.call.decl->unbox(&again.call, args);
+	err = again.boxed ? again.boxed(&again.call, args) :
+			    again.call.decl->unbox(&again.call, args);
 	dk_call_leave(&again);
 	return err;
 }
