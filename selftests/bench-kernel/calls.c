@@ -21,11 +21,31 @@ static int serve(struct dk_call *c, struct dk_obj *x, long n)
 	return 0;
 }
 
+static bool below;
+
+/* From inside one call, so often: by a set that is at hand, or by the keys below its key. */
+#define AGAIN(op)							\
+static int op##_again(struct dk_call *c, struct dk_obj *x, long n)	\
+{									\
+	const struct dk_keyset ks = dk_call_below(c);			\
+									\
+	if (below)							\
+		while (n--)						\
+			op##_below(c, x, 1);				\
+	else								\
+		while (n--)						\
+			op##_redispatch(c, ks, x, 1);			\
+	return 0;							\
+}
+
+AGAIN(bench_atomic)
+AGAIN(bench_sleepable)
+
 static const struct dk_impl impls[] = {
 	DK_IMPL_ATOMIC(bench_atomic, DK_CPU, serve),
-	DK_IMPL_ATOMIC(bench_atomic, DK_TRACER, serve),
+	DK_IMPL_ATOMIC(bench_atomic, DK_TRACER, bench_atomic_again),
 	DK_IMPL(bench_sleepable, DK_CPU, serve),
-	DK_IMPL(bench_sleepable, DK_TRACER, serve),
+	DK_IMPL(bench_sleepable, DK_TRACER, bench_sleepable_again),
 	DK_IMPL_ATOMIC(bench_through, DK_CPU, serve),
 	DK_IMPL_FALLTHROUGH(bench_through, DK_FUNCTIONALIZE),
 	DK_IMPL_FALLTHROUGH(bench_through, DK_CONJUGATE),
@@ -101,18 +121,16 @@ static void call_device_64(unsigned int n)
 		bench_device_64(&on_last, 1);
 }
 
-/* From inside one call, many times what comes behind. */
 static void redispatch_atomic(unsigned int n)
 {
-	const struct dk_obj *objs[] = { &traced };
-	struct dk_frame c;
+	below = false;
+	bench_atomic(&traced, n);
+}
 
-	if (dk_call_enter(&c, &bench_atomic_op, &dk_local_default, objs, 1))
-		return;
-	while (n--)
-		bench_atomic_below(&c.call, &traced, 1);
-	c.result = 0;
-	dk_call_leave(&c);
+static void redispatch_atomic_below(unsigned int n)
+{
+	below = true;
+	bench_atomic(&traced, n);
 }
 
 static void call_through(unsigned int n, u64 keys)
@@ -156,15 +174,14 @@ static void call_sleepable(unsigned int n)
 
 static void redispatch_sleepable(unsigned int n)
 {
-	const struct dk_obj *objs[] = { &traced };
-	struct dk_frame c;
+	below = false;
+	bench_sleepable(&traced, n);
+}
 
-	if (dk_call_enter(&c, &bench_sleepable_op, &dk_local_default, objs, 1))
-		return;
-	while (n--)
-		bench_sleepable_below(&c.call, &traced, 1);
-	c.result = 0;
-	dk_call_leave(&c);
+static void redispatch_sleepable_below(unsigned int n)
+{
+	below = true;
+	bench_sleepable(&traced, n);
 }
 
 /* Enter once, run 32 times, leave. */
@@ -249,6 +266,7 @@ const struct bench bench_calls[] = {
 	{ .name = "call.atomic", .loop = call_atomic },
 	{ .name = "call.rcu", .loop = call_in_rcu },
 	{ .name = "redispatch.atomic", .loop = redispatch_atomic },
+	{ .name = "below.atomic", .loop = redispatch_atomic_below },
 	{ .name = "boxed.atomic", .loop = call_boxed },
 	{ .name = "missing.atomic", .loop = call_missing },
 	{ .name = "device.no-functions", .loop = call_atomic_of_device },
@@ -259,6 +277,7 @@ const struct bench bench_calls[] = {
 #undef THROUGH
 	{ .name = "call.sleepable", .loop = call_sleepable },
 	{ .name = "redispatch.sleepable", .loop = redispatch_sleepable },
+	{ .name = "below.sleepable", .loop = redispatch_sleepable_below },
 	{ .name = "batch.32", .loop = call_batches, .n = 16, .per = BATCH },
 	{ .name = "counted.atomic", .loop = call_atomic, .before = count_on, .after = count_off },
 	{ .name = "counted.elsewhere", .loop = call_atomic, .before = count_elsewhere,

@@ -43,7 +43,8 @@ ROWS = (
     ("Calls of atomic operators", (
         ("call.atomic", "call", 64),
         ("call.rcu", "call, the caller being in RCU already", 46),
-        ("redispatch.atomic", "redispatch below the key that serves", 30),
+        ("redispatch.atomic", "redispatch inside the call", 30),
+        ("below.atomic", "redispatch below its key", None),
         ("boxed.atomic", "boxed call", 130),
         ("missing.atomic", "call that nothing serves", 110),
         ("device.no-functions", "object on a device, operator without device functions",
@@ -54,7 +55,8 @@ ROWS = (
            ("fallthrough.0", 1, 2) if k else None) for k in range(9)))),
     ("Calls of sleepable operators", (
         ("call.sleepable", "call, recorded in the gate", 105),
-        ("redispatch.sleepable", "redispatch below the key that serves", None),
+        ("redispatch.sleepable", "redispatch inside the call", None),
+        ("below.sleepable", "redispatch below its key", None),
         ("batch.32", "one of 32 calls of one entered function", None))),
     ("Calls that are watched (atomic)", (
         ("counted.atomic", "counters on", ("call.atomic", 1, 20)),
