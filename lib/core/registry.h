@@ -553,6 +553,20 @@ static inline u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *
 	return dkc_is_per_backend(l, f) ? bits | 1ULL << (r->slot - l->offset[f]) : bits;
 }
 
+/* The entry of a set in a table of v1. */
+static inline unsigned int dkc_v1_index(u64 ks)
+{
+	const struct dk__place *place = &dk__places[dk__top_bit(ks)];
+
+	return place->first + (dk__top_backend(ks) & place->backends);
+}
+
+/* The bits of backends in a set. */
+static inline u64 dkc_backend_mask(const struct dk_registry *reg)
+{
+	return dkc_likely(reg->v1) ? DK_BACKEND_MASK : reg->layout->backend_mask;
+}
+
 static inline const struct dkc_row *dkc_devtab_row(const struct dkc_devtab *tab, u32 device)
 {
 	u32 i = device & tab->mask;
@@ -1160,9 +1174,13 @@ static dkc_always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *s
 void dkc_hooks_before(struct dk_frame *f, struct dk_op *op, struct dkc_way *way, int err);
 /* The same, before it is left. */
 void dkc_hooks_after(struct dk_frame *f);
-/* In a read section, or under the lock. */
+/*
+ * find.c, in a read section, or under the lock: what serves, by the row; dkc_find_typed() also
+ * compares the type, and looks at one key if the call does.
+ */
 const struct dkc_row *dkc_row_of_op(const struct dk_op *op);
 int dkc_find(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way);
+int dkc_find_typed(struct dk_op *op, const struct dkc_row *row, struct dkc_way *way);
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n);
 u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask);
