@@ -247,14 +247,19 @@ outside() { # KVER KDIR
 	env DK_OUTSIDE="$logs/outside-$1" DK_TOP="$build/modules/$1" KDIR="$2" \
 		selftests/module/outside_driver.sh
 }
-kernel_targets="replay api module trace edu netlink nl dkctl guides torture"
-in_vm() { # KVER SECONDS TARGETS OPTION...: of selftests/vm/run, which say the kernel
+# Two halves, so that check can run them in two machines.
+kernel_targets_1="replay api module trace edu netlink nl"
+kernel_targets_2="dkctl guides torture"
+kernel_targets="$kernel_targets_1 $kernel_targets_2"
+# The options are those of selftests/vm/run: the kernel, and another log.
+in_vm() { # KVER SECONDS TARGETS OPTION...
 	local kver=$1 timeout=$2 targets=$3
 	shift 3
-	selftests/vm/run "$@" --timeout "$timeout" --log "$logs/console-$kver.log" -- \
+	selftests/vm/run --timeout "$timeout" --log "$logs/console-$kver.log" "$@" -- \
 		env DK_OUTSIDE="$logs/outside-$kver" DK_MOST="${most-}" DK_CYCLES="${cycles-}" \
 		DK_SECONDS="${torture-}" DK_YNL="${ynl-}" DK_MESSAGES="${messages-}" \
 		DK_OPS="${ops-}" DK_SUITES="${suites-}" DK_SHARE="${share-}" DK_BRIEF="${brief-}" \
+		DK_CHURN_SECONDS="${churn-}" \
 		make -s -C "$build/modules/$kver/selftests" run_tests TARGETS="$targets" \
 		DK_PREBUILT=1 DK_ONLY=kernel DK_BUILD="$build" KSELFTEST_DIR="$KSELFTEST_DIR"
 }
