@@ -30,11 +30,17 @@ object() {
 # cxx COMPILER STANDARD FILE... - compile and link
 cxx() { object "$@" -L"$lib" -Wl,-rpath,"$lib" -ldispatchkey -pthread; }
 
-# code TEXT - a program with these statements
+# precompile COMPILER - the headers of code()
+precompile() {
+	mkdir -p "$st_tmp/$1" &&
+		printf '#include <%s>\n' dispatchkey.hpp vector >"$st_tmp/$1/headers.h" &&
+		object "$1" c++17 -Wno-unused -x c++-header "$st_tmp/$1/headers.h" \
+			-o "$st_tmp/$1/headers.h.gch"
+}
+
+# code TEXT - a program with these statements, without its headers
 code() {
 	cat >"$st_tmp/code.cpp" <<-END
-		#include <dispatchkey.hpp>
-		#include <vector>
 		struct tensor { dk_obj dk; };
 		static dk::op<int(tensor &, double)> op{ "t::op" };
 		static int takes(dk_call *, tensor &, double) { return 0; }
@@ -46,13 +52,13 @@ code() {
 # compiles COMPILER TEXT
 compiles() {
 	code "$2"
-	object "$1" c++17 -Wno-unused -fsyntax-only "$st_tmp/code.cpp"
+	object "$1" c++17 -Wno-unused -Winvalid-pch -include "$st_tmp/$1/headers.h" \
+		-fsyntax-only "$st_tmp/code.cpp"
 }
 
 # refuses COMPILER TEXT SENTENCE - one error, which has this sentence
 refuses() {
-	code "$2"
-	if object "$1" c++17 -Wno-unused -fsyntax-only "$st_tmp/code.cpp" 2>"$st_tmp/said"; then
+	if compiles "$1" "$2" 2>"$st_tmp/said"; then
 		return 1
 	fi
 	cat "$st_tmp/said"
@@ -96,6 +102,9 @@ for one in $compilers; do
 	done
 done
 
+for one in $compilers; do
+	ok "the headers compile by $one" precompile "$one"
+done
 exactly="does not take the operator's parameters"
 pair 'auto r = op.impl(DK_CPU, [](tensor &, double) { return 0; });' \
 	'auto r = op.impl(DK_CPU, [](tensor &, float) { return 0; });' "$exactly"
