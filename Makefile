@@ -489,7 +489,7 @@ bare:
 headers-check:
 	$(call script,check-headers)
 
-symbols-check: lib nl
+symbols-check: lib nl $(O)/samples/hello
 	$(call script,check-symbols)
 
 define help_text

@@ -114,7 +114,8 @@ struct dk_obj {
  * @reserved: zero
  *
  * Zero is the default state. In userspace every thread has one
- * (dk_local_current()), in the kernel it is an argument.
+ * (dk_local_current()), in the kernel it is an argument. Its address is a multiple of 8:
+ * a call keeps flags in the low bits.
  */
 struct dk_local {
 	__aligned_u64 included;

@@ -15,10 +15,8 @@ extern "C" {
  * struct dk_frame - a call that dk_call_enter() has entered
  * @call: the call, for the function
  * @objs: the objects that it dispatches on
- * @boxed: NULL, or what calls the function with boxed arguments: it is not of the
- *	operator's type
- * @run: what id_run() calls, of the operator's type: the function, or the @pack of the
- *	call's declaration
+ * @boxed: NULL; or, where the function is not of the operator's type, what calls it
+ *	with boxed arguments
  * @n: how many objects it dispatches on
  * @result: what the function returned, for the hooks after the call; a caller
  *	without DK_OP() sets it before dk_call_leave()
@@ -30,7 +28,6 @@ struct dk_frame {
 	struct dk_call call;
 	const struct dk_obj *const *objs;
 	dk_boxed_fn_t boxed;
-	dk_fn_t run;
 	__u32 n;
 	int result;
 	/* private: */

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 /* What a declaration was compiled for; the slow path compares it before it binds one. */
-#define DK__CALL_ABI		5
+#define DK__CALL_ABI		6
 
 #ifdef __cplusplus
 #define DK__CAST(type, x)	__builtin_bit_cast(type, x)
@@ -102,11 +102,8 @@ struct dk__op {
 	const struct dk__table DK__RCU *table;
 };
 
-/*
- * A declaration that no call has bound yet is bound to this operator. The alignment is for
- * clang, which takes 1 for that of a type it does not know.
- */
-extern struct dk_op dk__unbound __attribute__((aligned(8)));
+/* A declaration that no call has bound yet is bound to this operator. */
+extern struct dk_op dk__unbound;
 
 /*
  * Where the entries of a keyset's highest functionality are, by its bit: the index
@@ -360,6 +357,9 @@ struct dk__thread {
 	struct dk_local local;
 };
 
+/* A table of which no call is made. */
+extern const struct dk__table dk__no_table;
+
 extern __thread struct dk__thread dk__self __attribute__((tls_model("initial-exec")));
 
 /**
@@ -401,7 +401,7 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, st
 	(void)how;
 	if (DK__UNLIKELY(slot >= dk__self.limit)) {
 		reserved->at = NULL;
-		return dk__table_of(&dk__unbound);
+		return &dk__no_table;
 	}
 	dk__self.top = slot + 1;	/* a signal handler uses the next one */
 	dk__barrier();

@@ -208,12 +208,6 @@ id##_pack(dk_boxed_fn_t dk__fn, struct dk_call *dk__call,		\
 									\
 	return dk__fn(dk__call, &dk__args);				\
 }									\
-static DK__UNUSED int							\
-dk__##id##_packed(struct dk_call *dk__call, DK__UNPAREN params)		\
-{									\
-	return id##_pack(((struct dk_frame *)dk__call)->boxed, dk__call, \
-			 DK__UNPAREN args);				\
-}									\
 static DK__UNUSED int dk__##id##_unbox(struct dk_call *dk__call, void *dk__args) \
 {									\
 	return id##_unpack((dk__##id##_fn)dk__call->entry->fn, dk__call, \
@@ -250,15 +244,20 @@ DK__WEAK struct dk_op_decl id##_op = {					\
 	.args_size = sizeof(struct id##_args),				\
 	.extract = dk__##id##_extract,					\
 	.unbox_plain = dk__##id##_unbox_plain,				\
-	.pack = (dk_fn_t)dk__##id##_packed,				\
 	.dispatched = #objs,						\
 };									\
 DK__ALWAYS_INLINE int							\
 id##_run(struct dk_frame *dk__frame, DK__UNPAREN params)		\
 {									\
-	const int dk__err = ((dk__##id##_fn)dk__frame->run)(&dk__frame->call, \
-							    DK__UNPAREN args); \
+	struct dk_call *dk__call = &dk__frame->call;			\
+	int dk__err;							\
 									\
+	if (DK__UNLIKELY(dk__frame->boxed))				\
+		dk__err = id##_pack(dk__frame->boxed, dk__call,		\
+				    DK__UNPAREN args);			\
+	else								\
+		dk__err = ((dk__##id##_fn)dk__call->entry->fn)(dk__call, \
+						  DK__UNPAREN args);	\
 	dk__frame->result = dk__err;					\
 	return dk__err;							\
 }									\
@@ -341,12 +340,12 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 	const struct dk__entry *dk__entry;				\
 	struct dk_call dk__call DK__NOT_SET;				\
 	struct dk__slot dk__slot DK__NOT_SET;				\
-	unsigned long dk__state;					\
-	int dk__err = !dk__may_redispatch(dk__from, &id##_op, &dk__state); \
+	unsigned long dk__kept;						\
+	int dk__err = !dk__may_redispatch(dk__from, &id##_op, &dk__kept); \
 									\
 	if (!dk__err &&							\
 	    DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__entry,	\
-				    dk__from->op, &id##_op, dk__state,	\
+				    dk__from->op, &id##_op, dk__kept,	\
 				    dk__ks.bits, dk__how)))		\
 		DK__FIND(dk__how, objs)					\
 	if (DK__UNLIKELY(dk__err)) {					\

@@ -75,8 +75,6 @@ enum dk_alias_analysis {
  *	DK_OP(). Where it is NULL, that is told by @param: all objects, lists
  *	and generators.
  * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); made by DK_OP()
- * @pack: has the operator's type, and calls the @boxed of its call's frame with boxed
- *	arguments; made by DK_OP()
  * @sig_mark: of @sig, once a call has needed it; zero in a new one
  * @dispatched: the objects that calls dispatch on, as the last parenthesis of the DK_OP() line
  *	has them, or NULL
@@ -96,12 +94,11 @@ struct dk_op_decl {
 	__u32 alias_analysis;
 	__u32 num_params;
 	const struct dk_param *param;
-	__u64 args_size;
+	const char *dispatched;
+	__aligned_u64 args_size;
+	__aligned_u64 sig_mark;
 	dk_extract_fn_t extract;
 	dk_boxed_fn_t unbox_plain;
-	dk_fn_t pack;
-	__aligned_u64 sig_mark;
-	const char *dispatched;
 };
 
 /**

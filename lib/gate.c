@@ -74,6 +74,13 @@ _Static_assert(sizeof(struct gate_deep) <= (DKC_GATE_ROOM - 1) * sizeof(u64),
 
 __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self;
 __thread struct dk__thread dk__self;
+
+/* Of a type that does not change: programs may have a copy of it. */
+const struct dk__table dk__no_table = {
+	.shape = (const struct dk__shape *)&dkc_shape_of_none,
+	.first_direct = DKC_NOT_DIRECT,
+};
+
 bool dkc_fences;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

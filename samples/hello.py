@@ -48,12 +48,12 @@ class OpDecl(c.Structure):
                 ("sig", c.c_char_p), ("unbox", c.c_void_p), ("op", c.c_void_p),
                 ("schema", c.c_char_p), ("debug", c.c_char_p),
                 ("alias_analysis", c.c_uint32), ("num_params", c.c_uint32),
-                ("param", c.c_void_p), ("args_size", c.c_uint64), ("extract", c.c_void_p),
-                ("unbox_plain", c.c_void_p), ("pack", c.c_void_p),
-                ("sig_mark", c.c_uint64), ("dispatched", c.c_char_p)]
+                ("param", c.c_void_p), ("dispatched", c.c_char_p),
+                ("args_size", c.c_uint64), ("sig_mark", c.c_uint64),
+                ("extract", c.c_void_p), ("unbox_plain", c.c_void_p)]
 
 
-CALL_ABI = 5    # DK__CALL_ABI
+CALL_ABI = 6    # DK__CALL_ABI
 
 
 class Call(c.Structure):
@@ -67,8 +67,8 @@ Call._fields_ = [("ks", Keyset), ("decl", c.POINTER(OpDecl)), ("entry", c.c_void
 
 class Frame(c.Structure):
     """The rest, which is the dispatcher's own, is room for it."""
-    _fields_ = [("call", Call), ("objs", c.c_void_p), ("boxed", Boxed), ("run", c.c_void_p),
-                ("n", c.c_uint32), ("result", c.c_int), ("own", c.c_uint64 * 20)]
+    _fields_ = [("call", Call), ("objs", c.c_void_p), ("boxed", Boxed), ("n", c.c_uint32),
+                ("result", c.c_int), ("own", c.c_uint64 * 20)]
 
 
 class Impl(c.Structure):

@@ -21,11 +21,11 @@ static dk_boxed_fn_t dkc_boxed_of(const struct dk_impl *impl, dk_fn_t fn)
 }
 
 /*
- * dkc_device_of() where no list has to be searched, by v1. With the search in it, every call
- * would save registers.
+ * dkc_device_of() by v1, unless an object is a list: then false. With the search in lists,
+ * every call would save registers.
  */
-static dkc_always_inline bool dkc_device_at_once(u64 ks, const struct dk_obj *const *objs,
-						 unsigned int n, u32 *device)
+static dkc_always_inline bool dkc_device_without_lists(u64 ks, const struct dk_obj *const *objs,
+						       unsigned int n, u32 *device)
 {
 	u64 top = ks & DK_BACKEND_MASK;
 	unsigned int i;
@@ -52,7 +52,7 @@ static bool dkc_is_away(const struct dk_registry *reg, u64 ks, const struct dk_o
 	bool away = false;
 	u32 device;
 
-	if (!dkc_device_at_once(ks, objs, n, &device))
+	if (!dkc_device_without_lists(ks, objs, n, &device))
 		device = dkc_device_of(reg->layout, ks, objs, n);
 	if (device) {
 		dkc_read_lock();
@@ -177,12 +177,12 @@ static dkc_noinline int dkc_find_by_device(struct dk_call *c, struct dk__slot *s
 {
 	u32 device;
 
-	if (!dkc_device_at_once(c->ks.bits, objs, n, &device))
+	if (!dkc_device_without_lists(c->ks.bits, objs, n, &device))
 		return dkc_find_in_list(c, slot, objs, n, how);
 	return dkc_find_on(device, c, slot, objs, n, how);
 }
 
-/* Did the call find no slot, or has it left its read section for the gate in vain? */
+/* True if there was no slot, or in the kernel if the gate refused the call. */
 static inline bool dkc_is_out(const struct dk__slot *slot)
 {
 #if defined(__KERNEL__) || defined(DK_BARE)
@@ -229,7 +229,6 @@ static void dkc_fill(struct dk_frame *f, struct dkc_way *way)
 	f->room.entry.reg = way->reg;
 	c->entry = &f->room.entry;
 	f->boxed = dkc_boxed_of(dkc_impl_of(way->reg), way->fn);
-	f->run = f->boxed ? c->decl->pack : way->fn;
 	f->args = way->args;
 }
 
@@ -438,7 +437,6 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 	f->objs = objs;
 	f->n = n;
 	f->boxed = NULL;
-	f->run = f->call.entry->fn;
 	return dkc_enter_begun(f, slot, rq->how);
 }
 

@@ -5,14 +5,14 @@
 #include "registry.h"
 
 /* Leaves no key of a set, and has nothing for any: dk__look_up() may ask for all. */
-static const struct dkc_shape shape_of_none = {
+const struct dkc_shape dkc_shape_of_none = {
 	.entries = DK_NUM_ENTRIES + 1,
 	.index = { [DK_NUM_ENTRIES] = DKC_ID_MISSING },
 };
 
 /* The rows that stand for something else than a table. */
 #define NO_TABLE(row_kind)						\
-	.shape = &shape_of_none, .kind = (row_kind), .direct = DKC_NOT_DIRECT
+	.shape = &dkc_shape_of_none, .kind = (row_kind), .direct = DKC_NOT_DIRECT
 
 const struct dkc_row dkc_row_undefined = { NO_TABLE(DKC_ROW_UNDEFINED) };
 const struct dkc_row dkc_row_gone = { NO_TABLE(DKC_ROW_GONE) };

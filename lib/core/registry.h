@@ -561,7 +561,7 @@ static inline unsigned int dkc_v1_index(u64 ks)
 	return place->first + (dk__top_backend(ks) & place->backends);
 }
 
-/* The bits of backends in a set. */
+/* All bits of backends that the layout has. */
 static inline u64 dkc_backend_mask(const struct dk_registry *reg)
 {
 	return dkc_likely(reg->v1) ? DK_BACKEND_MASK : reg->layout->backend_mask;
@@ -827,6 +827,7 @@ struct dk_op *dkc_op_at(const struct dk_registry *reg, u32 n);
 u32 dkc_op_place(const struct dk_registry *reg, const char *name);
 
 /* registry.c */
+extern const struct dkc_shape dkc_shape_of_none;
 extern const struct dkc_row dkc_row_undefined;
 const struct dkc_row *dkc_row_resolve(unsigned int flags);
 extern const struct dkc_row dkc_row_gone;
@@ -1098,7 +1099,7 @@ static inline bool dkc_is_bound(const struct dk_op *op)
 	return op && op != &dk__unbound;
 }
 
-/* call.c: a call on its way: what was asked, and what was found. */
+/* call.c and find.c: a call on its way: what was asked, and what was found. */
 struct dkc_way {
 	const struct dk_obj *const *objs;
 	unsigned int n;

@@ -100,6 +100,11 @@ static void call_undescribed(unsigned int flags)
 	CHECK_OK(f.boxed(&f.call, &args));
 	dk_call_leave(&f);
 	CHECK_INT(n, 333);
+	/* and by a caller of another declaration, which packs them by its own */
+	enter(&f, &decl, &x);
+	CHECK_OK(parcel_run(&f, &x, &n));
+	dk_call_leave(&f);
+	CHECK_INT(n, 444);
 	/* another type is refused as before */
 	decl.sig = "(long n)";
 	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);

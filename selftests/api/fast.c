@@ -614,7 +614,47 @@ static void watched_under_load(void)
 	end();
 }
 
+DK_OP(step, "fast::step", (struct dk_obj *x, int *frames), (x, frames), (x));
+
+static int step_traced(struct dk_call *c, struct dk_obj *x, int *frames)
+{
+	*frames += !!dk_call_frame(c);
+	return step_below(c, x, frames);
+}
+
+static int step_here(struct dk_call *c, struct dk_obj *x, int *frames)
+{
+	*frames += 10 * !!dk_call_frame(c);
+	return 0;
+}
+
+static const struct dk_impl steps[] = {
+	DK_IMPL(step, DK_TRACER, step_traced),
+	DK_IMPL(step, DK_CPU, step_here),
+};
+
+/* The call has a frame, and its redispatch, which the fast path makes, has none. */
+static void redispatched_from_a_frame(void)
+{
+	struct dk_provider me = DK_PROVIDER("fast");
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *objs[] = { &x };
+	struct dk_frame f;
+	int frames = 0;
+
+	x.ks.bits |= DK_KEY_BITS(DK_TRACER);
+	CHECK_OK(dk_provider_register(&me, &t_why));
+	CHECK_OK(dk_op_define(&me, &step_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&me, steps, ARRAY_SIZE(steps), &t_why));
+	CHECK_OK(dk_call_enter(&f, &step_op, dk_local_current(), objs, 1));
+	CHECK_OK(step_run(&f, &x, &frames));
+	dk_call_leave(&f);
+	CHECK_INT(frames, 1);
+	CHECK_OK(dk_provider_unregister(&me));
+}
+
 T_SUITE(fast,
+	T(redispatched_from_a_frame),
 	T(deeper_than_the_slots),
 	T(frames_left_in_any_order),
 	T(frames_within_calls_and_a_signal_handler),
