@@ -9,9 +9,6 @@ all:
 # ---- what a user may set ----------------------------------------------------
 
 O	?= build
-# The same for all ways to write one folder: the lists of objects and the .d files have
-# names that begin with it.
-override O := $(patsubst $(CURDIR)/%,%,$(or $(realpath $(O)),$(abspath $(O))))
 PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 BINDIR	?= $(PREFIX)/bin
@@ -134,9 +131,10 @@ $(dkctl_live): local_flags := -Ilib -Ilib/core -Ilib/replay
 dkctl	+= $(dkctl_live)
 
 # Written anew only when they change: new flags build everything again, and a
-# new or missing file links again what it is a part of.
+# new or missing file links again what it is a part of. Here and in the .d files O is
+# left out, as scripts write another name for the same folder.
 export config_text = $(CC) $(flags) $(sdt) $(LDFLAGS)
-export objects_text = $(core) $(world) $(replay) $(dkctl) $(nl)
+export objects_text = $(patsubst $(O)/%,%,$(core) $(world) $(replay) $(dkctl) $(nl))
 $(O)/config $(O)/objects: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$$(@F)_text" | cmp -s - $@ || printf '%s\n' "$$$(@F)_text" >$@
@@ -152,15 +150,10 @@ $(O)/have-urcu: $(O)/config
 
 $(core) $(world): | $(O)/have-urcu
 
-# What is built may be named by its absolute path, too.
-ifneq ($(filter-out /%,$(O)),)
-$(CURDIR)/$(O)/%: $(O)/% ;
-endif
-
 $(O)/%.o: %.c $(O)/config Makefile
 	$(say) CC $<
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(flags) $(local_flags) $(last_flags) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(flags) $(local_flags) $(last_flags) -MMD -MP -MT '$$(O)/$*.o' -c $< -o $@
 
 -include $(patsubst %.o,%.d,$(core) $(world) $(replay) $(dkctl) $(nl)) \
 	$(wildcard $(O)/samples/*.d $(O)/samples/plugin/*.d)
