@@ -59,9 +59,11 @@ static bool dk_nl_total(struct dkc_total *t)
 		is_counted = reg->counters;
 		more = is_counted &&
 		       dkc_total_add(reg, t, DK_NL_WORK_MAX / dk_nl_counter_work());
+		/* or off and on again whenever this looks */
+		is_counted = is_counted && t->starts <= DK_NL_STARTS_MAX;
 		dkc_mutex_unlock(&reg->lock);
 		cond_resched();
-	} while (more);
+	} while (more && is_counted);
 	return is_counted;
 }
 
@@ -74,7 +76,7 @@ bool dk_nl_calls(u64 provider, struct dkc_calls *c)
 
 	do {
 		dkc_mutex_lock(&reg->lock);
-		/* functions that came in between would be missing beside others that left */
+		/* restart after a change: new functions would be missing */
 		if (!starts || (reg->generation != generation && starts < DK_NL_STARTS_MAX)) {
 			if (starts)
 				dkc_calls_end(reg, c);

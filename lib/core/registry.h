@@ -485,7 +485,7 @@ struct dk_registry {
 	u64 lost_counts;		/* the world's, when counting began */
 	u64 gone_counts;		/* of what was unregistered since the last reset */
 	u64 past_counts;		/* of calls before the last reset */
-	u64 resets;			/* of counters: how often they began at zero */
+	u64 times_counted;		/* how often counters were switched on */
 	struct dkc_calls *sums;		/* that are not complete */
 	u32 fallbacks_leaving;		/* blocks of them that calls may be inside of */
 	u64 hooks_so_far;
@@ -1032,13 +1032,14 @@ const struct dkc_reg *dkc_next_fallback(const struct dk_op *op, const struct dkc
 /* What counter @n has counted since it was given, or reset; under the lock. */
 u64 dkc_counted(const struct dk_registry *reg, u32 n);
 /*
- * All calls that were counted since the last reset, and those of them that were of what is
- * gone; zero at the beginning.
+ * All calls that were counted since the reset before the sum. @gone: of these, calls counted by
+ * functions and operators that have left. Zero-initialise before the first call.
  */
 struct dkc_total {
 	u64 count;
 	u64 gone;
-	u64 resets;			/* the registry's; begins anew with another one */
+	u64 times_counted;		/* the registry's; the sum restarts if it differs */
+	u32 starts;
 	u32 counter;			/* where it continues */
 };
 

@@ -479,7 +479,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	} else {
 		reg->lost_counts = dkc_counts_lost();
 		reg->generation++;
-		reg->resets++;
+		reg->times_counted++;
 		dkc_publish(reg->stats, reg->counters);
 		dkc_change_watched(reg, true);
 	}
@@ -557,7 +557,6 @@ static void dkc_stats_zero(struct dk_registry *reg)
 			dkc_numbers_zero(reg, dkc_deref_locked(b->numbers), b->n);
 	reg->past_counts += reg->gone_counts;
 	reg->gone_counts = 0;
-	reg->resets++;
 	*dkc_base(reg, 0) = dkc_sum(reg, 0);
 	reg->lost_counts = dkc_counts_lost();
 }
@@ -672,8 +671,11 @@ bool dkc_total_add(struct dk_registry *reg, struct dkc_total *t, u32 n)
 {
 	u32 end = reg->counters->num * DKC_COUNTS;
 
-	if (t->resets != reg->resets) {
-		t->resets = reg->resets;
+	dkc_assert_held(&reg->lock);
+	/* a reset leaves counters as they are, and adds to past_counts, which is read once */
+	if (t->times_counted != reg->times_counted) {
+		t->times_counted = reg->times_counted;
+		t->starts++;
 		t->counter = 1;
 		t->count = -reg->past_counts;
 		/* at the beginning: calls may be counted, and then be gone, meanwhile */
