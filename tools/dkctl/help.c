@@ -31,7 +31,7 @@ static bool is_live(const struct subcommand *s)
 static void help_status(FILE *f, const struct subcommand *s)
 {
 	bool replays = s && s->run == run_replay;
-	bool routes = s && s->options & OPTION_VERBOSE;
+	bool routes = s && !strcmp(s->name, "route");
 
 	fputs("\nexit status:\n"
 	      "  0                   success\n", f);
@@ -49,8 +49,7 @@ static void help_status(FILE *f, const struct subcommand *s)
 	fputs("\n"
 	      "  3                   no memory, or the output cannot be written\n", f);
 	if (!s || s->run == run_live)
-		fputs("  4                   the module is not loaded, or refused the\n"
-		      "                      request\n", f);
+		fputs("  4                   the module is not loaded, or refused the request\n", f);
 }
 
 /* What is typed, and what for: below it where there is no room beside it. */
