@@ -133,6 +133,20 @@ static void redispatch_atomic_below(unsigned int n)
 	bench_atomic(&traced, n);
 }
 
+/* Of a call that has a frame, as those of hooks and batches. */
+static void redispatch_frame(unsigned int n)
+{
+	const struct dk_obj *objs[] = { &traced };
+	struct dk_frame f;
+
+	if (dk_call_enter(&f, &bench_atomic_op, &dk_local_default, objs, 1))
+		return;
+	while (n--)
+		bench_atomic_below(&f.call, &traced, 1);
+	f.result = 0;
+	dk_call_leave(&f);
+}
+
 static void call_through(unsigned int n, u64 keys)
 {
 	struct dk_obj obj = on_cpu;
@@ -267,6 +281,7 @@ const struct bench bench_calls[] = {
 	{ .name = "call.rcu", .loop = call_in_rcu },
 	{ .name = "redispatch.atomic", .loop = redispatch_atomic },
 	{ .name = "below.atomic", .loop = redispatch_atomic_below },
+	{ .name = "below.frame", .loop = redispatch_frame },
 	{ .name = "boxed.atomic", .loop = call_boxed },
 	{ .name = "missing.atomic", .loop = call_missing },
 	{ .name = "device.no-functions", .loop = call_atomic_of_device },

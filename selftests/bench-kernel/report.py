@@ -45,6 +45,7 @@ ROWS = (
         ("call.rcu", "call, the caller being in RCU already", 46),
         ("redispatch.atomic", "redispatch inside the call", 30),
         ("below.atomic", "redispatch below its key", None),
+        ("below.frame", "the same, of a call that has a frame", None),
         ("boxed.atomic", "boxed call", 130),
         ("missing.atomic", "call that nothing serves", 110),
         ("device.no-functions", "object on a device, operator without device functions",
