@@ -577,7 +577,7 @@ static bool undo_with_less_memory(const struct scenario *s, u64 answers, long be
 	unsigned int n, failed;
 	bool held = true;
 
-	for (n = 1, failed = 1; failed && held; n++) {
+	for (n = 1, failed = 1; failed && held; n += r_alloc_step()) {
 		held &= CHECK_OK(s->act());
 		dk_test_fail_alloc(n);
 		held &= CHECK_OK(s->undo());

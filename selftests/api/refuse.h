@@ -40,6 +40,8 @@ void r_refused(const char *file, int line, const char *what, int err, int want,
 void r_refused_err(const char *file, int line, const char *what, int err,
 		   int want);
 
+/* Every allocation fails; in the kernel, where little is to be tried, every third. */
+unsigned int r_alloc_step(void);
 /*
  * Allocation number 1, 2, ... of @act fails, until it succeeds. Of what was
  * refused nothing stays; @refused looks at what else it has to be, unless it is
