@@ -614,17 +614,17 @@ static void watched_under_load(void)
 	end();
 }
 
-DK_OP(step, "fast::step", (struct dk_obj *x, int *frames), (x, frames), (x));
+DK_OP(step, "fast::step", (struct dk_obj *x, int *framed), (x, framed), (x));
 
-static int step_traced(struct dk_call *c, struct dk_obj *x, int *frames)
+static int step_traced(struct dk_call *c, struct dk_obj *x, int *framed)
 {
-	*frames += !!dk_call_frame(c);
-	return step_below(c, x, frames);
+	*framed += !!dk_call_frame(c);
+	return step_below(c, x, framed);
 }
 
-static int step_here(struct dk_call *c, struct dk_obj *x, int *frames)
+static int step_here(struct dk_call *c, struct dk_obj *x, int *framed)
 {
-	*frames += 10 * !!dk_call_frame(c);
+	*framed += 10 * !!dk_call_frame(c);
 	return 0;
 }
 
@@ -640,16 +640,16 @@ static void redispatched_from_a_frame(void)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	const struct dk_obj *objs[] = { &x };
 	struct dk_frame f;
-	int frames = 0;
+	int framed = 0;
 
 	x.ks.bits |= DK_KEY_BITS(DK_TRACER);
 	CHECK_OK(dk_provider_register(&me, &t_why));
 	CHECK_OK(dk_op_define(&me, &step_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&me, steps, ARRAY_SIZE(steps), &t_why));
 	CHECK_OK(dk_call_enter(&f, &step_op, dk_local_current(), objs, 1));
-	CHECK_OK(step_run(&f, &x, &frames));
+	CHECK_OK(step_run(&f, &x, &framed));
 	dk_call_leave(&f);
-	CHECK_INT(frames, 1);
+	CHECK_INT(framed, 1);
 	CHECK_OK(dk_provider_unregister(&me));
 }
 

@@ -22,13 +22,13 @@ events=$tracing/events/dispatchkey
 
 at_exit() {
 	[ ! -e "$events" ] || echo 0 >"$events/enable"
-	echo "$recorded" >$names
+	echo "$recorded" >"$names"
 }
 # No names of tasks: for them the kernel patches the scheduler whenever an event is switched,
 # and an emulated machine may hang as its other processor runs the old instructions.
 names=$tracing/options/record-cmd
-recorded=$(cat $names)
-echo 0 >$names
+recorded=$(cat "$names")
+echo 0 >"$names"
 call() { echo 1 >/sys/module/dk_traced/parameters/calls; }
 clear_trace() { : >$tracing/trace; }
 # What was traced, a line each, without task, CPU and time.

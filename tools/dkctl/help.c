@@ -49,7 +49,8 @@ static void help_status(FILE *f, const struct subcommand *s)
 	fputs("\n"
 	      "  3                   no memory, or the output cannot be written\n", f);
 	if (!s || s->run == run_live)
-		fputs("  4                   the module is not loaded, or refused the request\n", f);
+		fputs("  4                   the module is not loaded, or refused the request\n",
+		      f);
 }
 
 /* What is typed, and what for: below it where there is no room beside it. */
