@@ -449,11 +449,11 @@ DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
 					 const struct dk_op_decl *decl, unsigned long *state)
 {
 	*state = from->state;
-	if (!DK__UNLIKELY(*state & (DK__CALL_BOXED | DK__CALL_FRAME)) &&
-	    !DK__UNLIKELY(from->decl != decl))
-		return 1;
-	*state &= ~DK__CALL_FRAME;
-	return !(*state & DK__CALL_BOXED) && dk__load(decl->op) == from->op;
+	if (DK__UNLIKELY(*state & (DK__CALL_BOXED | DK__CALL_FRAME) || from->decl != decl)) {
+		*state &= ~DK__CALL_FRAME;
+		return !(*state & DK__CALL_BOXED) && dk__load(decl->op) == from->op;
+	}
+	return 1;
 }
 
 /* Where a call is in a read section already, so are its redispatches. */
