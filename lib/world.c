@@ -153,14 +153,18 @@ static void forked(bool child)
 void dkc_rcu_after_fork(bool child)
 {
 	const struct dkc_retired *r;
+	unsigned int n = 0;
 
 	forked(child);
 	if (!child)
 		return;
-	/* a batch that another thread was about to free is lost in the child */
-	num_retired = 0;
-	for (r = retired; r; r = r->next)
-		num_retired++;
-	for (r = replaced; r; r = r->next)
-		num_retired++;
+	/*
+	 * A batch that another thread was about to free is lost in the child. Such a thread
+	 * may have ended, and no order of what it did was established: atomic as elsewhere.
+	 */
+	for (r = __atomic_load_n(&retired, __ATOMIC_ACQUIRE); r; r = r->next)
+		n++;
+	for (r = __atomic_load_n(&replaced, __ATOMIC_ACQUIRE); r; r = r->next)
+		n++;
+	__atomic_store_n(&num_retired, n, __ATOMIC_RELAXED);
 }
