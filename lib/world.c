@@ -159,8 +159,8 @@ void dkc_rcu_after_fork(bool child)
 	if (!child)
 		return;
 	/*
-	 * A batch that another thread was about to free is lost in the child. Such a thread
-	 * may have ended, and no order of what it did was established: atomic as elsewhere.
+	 * A batch that another thread was about to free is lost in the child. Atomic, because
+	 * nothing orders what a thread that has ended did before this.
 	 */
 	for (r = __atomic_load_n(&retired, __ATOMIC_ACQUIRE); r; r = r->next)
 		n++;

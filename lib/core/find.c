@@ -13,7 +13,7 @@ const struct dk__place dk__places[64] = {
 	[DK_NUM_BACKENDS - 1 + DK_##U] = { DK_SLOT_##U, (per_backend) ? 0xff : 0 },
 	DK_FUNCTIONALITIES(DKC_PLACE)
 #undef DKC_PLACE
-	/* the byte behind the last entry names none */
+	/* the byte after the last entry names none */
 	[DK_NUM_BACKENDS - 1 + DK_NUM_FUNCTIONALITIES] = { DK_NUM_ENTRIES, 0 },
 	[63] = { DK_NUM_ENTRIES, 0 },
 };
@@ -32,7 +32,7 @@ static inline unsigned int dkc_index(u64 ks, const struct dk_layout *l)
 	return l->offset[f] + (l->per_backend >> f & 1 ? b : 0);
 }
 
-/* What an entry of a trimmed table is for a set; where it has none, the one behind. */
+/* The entry of a set in a trimmed table; without one, the place after the last entry. */
 static unsigned int dkc_trimmed_entry_of(const struct dk_layout *l, u64 ks)
 {
 	return dkc_trimmed_entry(l, dkc_fls64((ks & l->full) >> l->nb),

@@ -105,7 +105,7 @@ static u64 mix(u64 hash, const void *data, size_t size)
 	return hash;
 }
 
-/* One step a number: under emulation those of its eight bytes are a sixth of the suite. */
+/* In one step: byte by byte costs a sixth of the suite under emulation. */
 static u64 mix_int(u64 hash, s64 value)
 {
 	return (hash ^ (u64)value) * 1099511628211ull;

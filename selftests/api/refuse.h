@@ -40,10 +40,10 @@ void r_refused(const char *file, int line, const char *what, int err, int want,
 void r_refused_err(const char *file, int line, const char *what, int err,
 		   int want);
 
-/* Every allocation fails; in the kernel, where little is to be tried, every third. */
+/* From one allocation that fails to the next: 1; in the short run in the kernel 3. */
 unsigned int r_alloc_step(void);
 /*
- * Allocation number 1, 2, ... of @act fails, until it succeeds. Of what was
+ * One allocation of @act after another fails, until it succeeds. Of what was
  * refused nothing stays; @refused looks at what else it has to be, unless it is
  * NULL. How many failed.
  */

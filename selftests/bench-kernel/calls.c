@@ -23,7 +23,7 @@ static int serve(struct dk_call *c, struct dk_obj *x, long n)
 
 static bool below;
 
-/* From inside one call, so often: by a set that is at hand, or by the keys below its key. */
+/* Redispatches @n times from inside one call: by a given set, or by the keys below its key. */
 #define AGAIN(op)							\
 static int op##_again(struct dk_call *c, struct dk_obj *x, long n)	\
 {									\
