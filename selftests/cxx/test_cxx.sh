@@ -23,7 +23,7 @@ done
 object() {
 	compiler=$1 standard=$2
 	shift 2
-	"$compiler" -std="$standard" -fno-exceptions -fno-rtti -g -O1 -Wall -Wextra -Wshadow \
+	"$compiler" -std="$standard" -fno-exceptions -fno-rtti -O1 -Wall -Wextra -Wshadow \
 		-Wold-style-cast -pedantic -Werror -I"$top/include" -I"$top/uapi" "$@"
 }
 
