@@ -9,6 +9,10 @@ all:
 # ---- what a user may set ----------------------------------------------------
 
 O	?= build
+# an empty one would be /
+ifeq ($(strip $(O)),)
+override O := build
+endif
 PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 BINDIR	?= $(PREFIX)/bin

@@ -146,6 +146,9 @@ done
 like "without <sys/sdt.h> it says what is left out" "*Left out: probes for tracers*" \
 	"$(run_make -n sdt= lib)"
 
+like "an empty O= is not the folder /" "* -o build/lib/core/call.o*" \
+	"$(MAKEFLAGS='' make -n -W lib/core/call.c -C "$top" O= lib)"
+
 # installed, in a folder that is not where it will be in the end
 prefix=/opt/dk
 lib=$st_tmp/dest$prefix/lib
