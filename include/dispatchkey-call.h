@@ -32,10 +32,7 @@ struct dk_frame {
 	int result;
 	/* private: */
 	const void *args;		/* of the definition, with @boxed */
-	union {
-		struct dk__room room;
-		struct dk__slot slot;	/* bare metal and kernel, whose first member is a room */
-	};
+	struct dk__room room;
 	__u32 state;
 	__u32 hook_kind;
 	__u32 hook_depth;
@@ -247,11 +244,12 @@ enum dk__request_flags {
 
 /*
  * What dk__begin() does not call, looked up out of line: functions of devices, calls that are
- * counted, keysets that nothing serves. 0 if the entry of @c is to be called, and then
- * dk__end(); else the call is out again, with a negative errno or with 1 for the slow path.
+ * counted, keysets that nothing serves. @table and @ks are what it found, @ask is dk__ask().
+ * 0 if the entry of @c is to be called, and then dk__end(); else the call is out again, with a
+ * negative errno or with 1 for the slow path. All of it is in registers.
  */
-int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk_obj *const *objs,
-	     unsigned int n, int how) DK__HOT;
+int dk__find(struct dk_call *c, struct dk__slot slot, const struct dk__table *table, __u64 ks,
+	     const struct dk_obj *const *objs, __u64 ask) DK__HOT;
 
 /* The slow path: all that dk__find() does not serve. */
 int dk__call_enter(struct dk_frame *f, struct dk__request *rq,

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 /* What a declaration was compiled for; the slow path compares it before it binds one. */
-#define DK__CALL_ABI		6
+#define DK__CALL_ABI		7
 
 #ifdef __cplusplus
 #define DK__CAST(type, x)	__builtin_bit_cast(type, x)
@@ -215,12 +215,19 @@ struct dk__room {
 	__u64 gate[8];
 };
 
-/* What dk__begin() has found in a table that it does not call: for dk__find(). */
+/* What dk__begin() has found: the entry to call; or the rest, for dk__find(). */
 struct dk__found {
-	const struct dk__table *table;	/* NULL: the gate refused */
+	const struct dk__entry *entry;
+	const struct dk__table *table;	/* NULL: there is none, and the call is out */
+	__u64 ks;			/* masked */
 	unsigned int id;		/* the index byte */
-	__aligned_u64 ks;		/* masked */
 };
+
+/* The numbers that dk__find() takes, in one register: index byte, enum dk__how, objects. */
+DK__ALWAYS_INLINE __u64 dk__ask(unsigned int id, __u64 how, __u64 n)
+{
+	return id | how << 8 | n << 32;
+}
 
 /* The index byte of a keyset, which is masked where the call has to. */
 DK__ALWAYS_INLINE unsigned int dk__look_up(const struct dk__table *table, __u64 *ks,
@@ -258,19 +265,16 @@ DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, __u64 ks, const struct dk__en
  * that may sleep dk__to_gate() enters the gate, and ends the section.
  */
 struct dk__slot {
-	union {
-		struct dk__room room;
-		struct dk__found found;
-	};
-	__u32 in_gate;
+	struct dk__room *at;
 };
 
-/* The gate writes into it. */
-#define DK__OUT(slot)		(&(slot))
+#define DK__SLOT(slot)							\
+	struct dk__room slot##_room DK__NOT_SET;			\
+	struct dk__slot slot = { &slot##_room }
 
-/* 0: the call is out again, for dk__find() */
-int dk__to_gate(struct dk_call *c, struct dk__slot *slot, int how);
-void dk__leave_gate(struct dk__slot *slot);
+/* 0: the call is out again, for the slow path */
+int dk__to_gate(struct dk_call *c, struct dk__slot slot, int how);
+void dk__leave_gate(struct dk__slot slot);
 
 #ifdef __KERNEL__
 #define dk__read_lock()		rcu_read_lock()
@@ -298,32 +302,43 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *slot, struct
 		dk__read_lock();
 		dk__section_stays();
 	}
-	slot->in_gate = 0;
+	(void)slot;
 	return dk__table_of(op);
 }
 
 DK__ALWAYS_INLINE int dk__enter(struct dk_call *c, struct dk__slot *slot,
-				const struct dk__table *table, int how,
-				const struct dk__entry **entry)
+				struct dk__found *found, int how)
 {
-	if (table->flags & DK_OP_ATOMIC)
+	if (found->table->flags & DK_OP_ATOMIC)
 		return 1;
-	if (!dk__to_gate(c, slot, how))
+	if (!dk__to_gate(c, *slot, how)) {
+		found->table = NULL;
+		found->ks = 0;
+		found->id = DK__FOR_SLOW_PATH;
 		return 0;
-	*entry = c->entry;
+	}
+	found->entry = c->entry;
 	return 1;
 }
 
-DK__ALWAYS_INLINE void dk__end(struct dk__slot *slot, int how)
+/* A call that has not been made. */
+DK__ALWAYS_INLINE void dk__give_back(struct dk__slot slot, int how)
 {
-	if (how & DK__HOW_IN_RCU)
-		return;
-	if (DK__UNLIKELY(slot->in_gate)) {
-		dk__leave_gate(slot);
-	} else {
+	(void)slot;
+	if (!(how & DK__HOW_IN_RCU)) {
 		dk__section_ends();
 		dk__read_unlock();
 	}
+}
+
+DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot slot, int how)
+{
+	if (how & DK__HOW_IN_RCU)
+		return;
+	if (DK__UNLIKELY(!(c->state & DK__CALL_IN_RCU)))
+		dk__leave_gate(slot);
+	else
+		dk__give_back(slot, how);
 }
 
 #define DK__FLAGS		DK__CALL_IN_RCU	/* of every call of the fast path */
@@ -343,12 +358,10 @@ DK__ALWAYS_INLINE void dk__end(struct dk__slot *slot, int how)
  * lib/gate.c. A table is marked by its lowest bit.
  */
 struct dk__slot {
-	const void **at;	/* NULL: there was none */
-	struct dk__found found;
+	const void **at;
 };
 
-/* A copy: the slot of a call stays in registers. */
-#define DK__OUT(slot)		((struct dk__slot[]){ slot })
+#define DK__SLOT(slot)		struct dk__slot slot DK__NOT_SET
 
 /* What a thread has; zero before its first call. */
 struct dk__thread {
@@ -357,7 +370,7 @@ struct dk__thread {
 	struct dk_local local;
 };
 
-/* A table of which no call is made. */
+/* A table of which no call is made: there was no slot. */
 extern const struct dk__table dk__no_table;
 
 extern __thread struct dk__thread dk__self __attribute__((tls_model("initial-exec")));
@@ -399,8 +412,9 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, st
 	const struct dk__table *table;
 
 	(void)how;
+	reserved->at = slot;
 	if (DK__UNLIKELY(slot >= dk__self.limit)) {
-		reserved->at = NULL;
+		dk__barrier();		/* keeps its address out of the fast path */
 		return &dk__no_table;
 	}
 	dk__self.top = slot + 1;	/* a signal handler uses the next one */
@@ -410,30 +424,32 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, st
 		__atomic_store_n(slot, DK__CAST(const char *, table) + 1, __ATOMIC_RELAXED);
 		dk__barrier();		/* pairs with the membarrier() of dkc_synchronize() */
 	} while (DK__UNLIKELY(dk__table_of(op) != table));
-	reserved->at = slot;
 	return table;
 }
 
 /* From here on it is the entry that is kept, and the call is inside of its provider. */
 DK__ALWAYS_INLINE int dk__enter(struct dk_call *c, struct dk__slot *reserved,
-				const struct dk__table *table, int how,
-				const struct dk__entry **entry)
+				struct dk__found *found, int how)
 {
 	(void)c;
-	(void)table;
 	(void)how;
-	__atomic_store_n(reserved->at, *entry, __ATOMIC_RELEASE);
+	__atomic_store_n(reserved->at, found->entry, __ATOMIC_RELEASE);
 	return 1;
 }
 
-DK__ALWAYS_INLINE void dk__end(struct dk__slot *reserved, int how)
+/* A call that has not been made. */
+DK__ALWAYS_INLINE void dk__give_back(struct dk__slot reserved, int how)
 {
-	const void **slot = reserved->at;
-
 	(void)how;
-	__atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(reserved.at, NULL, __ATOMIC_RELEASE);
 	dk__barrier();			/* before a signal handler may use it */
-	dk__self.top = slot;
+	dk__self.top = reserved.at;
+}
+
+DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved, int how)
+{
+	(void)c;
+	dk__give_back(reserved, how);
 }
 
 #define DK__FLAGS		0
@@ -474,11 +490,11 @@ DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 }
 
 /*
- * Take the fast path: 1 if the entry is to be called, and then dk__end(). Otherwise the
+ * Take the fast path: 1 if the entry found is to be called, and then dk__end(). Otherwise the
  * call is for dk__find().
  */
 DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
-				const struct dk__entry **entry, struct dk_op *op,
+				struct dk__found *found, struct dk_op *op,
 				const struct dk_op_decl *decl, unsigned long state, __u64 ks,
 				int how)
 {
@@ -486,16 +502,16 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 	__u64 masked = ks;
 	const unsigned int id = dk__look_up(table, &masked, decl, how);
 
+	found->table = table;
 	if (DK__UNLIKELY(id < table->first_direct)) {
 		dk__fill(c, ks, NULL, op, decl, state | DK__FLAGS);
-		slot->found.table = table;
-		slot->found.id = id;
-		slot->found.ks = masked;
+		found->ks = masked;
+		found->id = id;
 		return 0;
 	}
-	*entry = DK__CAST(const struct dk__entry *, table + 1) + id - DK__FIRST_ENTRY;
-	dk__fill(c, masked, *entry, op, decl, state | DK__FLAGS);
-	return dk__enter(c, slot, table, how, entry);
+	found->entry = DK__CAST(const struct dk__entry *, table + 1) + id - DK__FIRST_ENTRY;
+	dk__fill(c, masked, found->entry, op, decl, state | DK__FLAGS);
+	return dk__enter(c, slot, found, how);
 }
 
 #ifdef __cplusplus

@@ -287,12 +287,12 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 	struct dk_op *dk__known = dk__how & DK__HOW_TYPED ? dk__op :	\
 						dk__load(id##_op.op);	\
-	const struct dk__entry *dk__entry;				\
+	struct dk__found dk__found DK__NOT_SET;				\
 	struct dk_call dk__call DK__NOT_SET;				\
-	struct dk__slot dk__slot DK__NOT_SET;				\
+	DK__SLOT(dk__slot);						\
 	int dk__err = 0;						\
 									\
-	if (DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__entry,	\
+	if (DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__found,	\
 				    dk__known, &id##_op, dk__state(dk__kept, 0), \
 				    dk__merge(DK__RAW(dk__objs), dk__local), \
 				    dk__how | DK__HOW_MASKED)))		\
@@ -307,8 +307,8 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 		return dk__err < 0 ? dk__err :				\
 		       dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
 	}								\
-	dk__err = ((dk__##id##_fn)dk__entry->fn)(&dk__call, DK__UNPAREN args); \
-	dk__end(&dk__slot, dk__how);					\
+	dk__err = ((dk__##id##_fn)dk__found.entry->fn)(&dk__call, DK__UNPAREN args); \
+	dk__end(&dk__call, dk__slot, dk__how);				\
 	return dk__err;							\
 }									\
 DK__ALWAYS_INLINE int							\
@@ -337,14 +337,14 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 {									\
 	const int dk__how = dk__how_again(dk__from);			\
 	enum { dk__generators = 1 };					\
-	const struct dk__entry *dk__entry;				\
+	struct dk__found dk__found DK__NOT_SET;				\
 	struct dk_call dk__call DK__NOT_SET;				\
-	struct dk__slot dk__slot DK__NOT_SET;				\
+	DK__SLOT(dk__slot);						\
 	unsigned long dk__kept;						\
 	int dk__err = !dk__may_redispatch(dk__from, &id##_op, &dk__kept); \
 									\
 	if (!dk__err &&							\
-	    DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__entry,	\
+	    DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__found,	\
 				    dk__from->op, &id##_op, dk__kept,	\
 				    dk__ks.bits, dk__how)))		\
 		DK__FIND(dk__how, objs)					\
@@ -357,8 +357,8 @@ id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 		return dk__err < 0 ? dk__err :				\
 		       dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
 	}								\
-	dk__err = ((dk__##id##_fn)dk__entry->fn)(&dk__call, DK__UNPAREN args); \
-	dk__end(&dk__slot, dk__how);					\
+	dk__err = ((dk__##id##_fn)dk__found.entry->fn)(&dk__call, DK__UNPAREN args); \
+	dk__end(&dk__call, dk__slot, dk__how);				\
 	return dk__err;							\
 }									\
 DK__ALWAYS_INLINE int							\
@@ -398,9 +398,11 @@ struct id##_args
 			NULL, DK__UNPAREN objs				\
 		};							\
 									\
-		dk__err = dk__find(&dk__call, DK__OUT(dk__slot),	\
-				   dk__these + 1, DK__OBJS(dk__these), how); \
-		dk__entry = dk__call.entry;				\
+		dk__err = dk__find(&dk__call, dk__slot,		\
+				   dk__found.table, dk__found.ks,	\
+				   dk__these + 1,			\
+				   dk__ask(dk__found.id, how, DK__OBJS(dk__these))); \
+		dk__found.entry = dk__call.entry;			\
 	}
 
 #ifdef __KERNEL__

@@ -1619,21 +1619,21 @@ public:
 	{
 		unsigned long state;
 		const bool may = dk__may_redispatch(from, &decl_, &state);
-		const dk__entry *entry;
+		dk__found found;
 		dk_call c;
 		dk__slot slot;
 
-		if (__builtin_expect(!may || !dk__begin(&c, &slot, &entry, from->op, &decl_,
+		if (__builtin_expect(!may || !dk__begin(&c, &slot, &found, from->op, &decl_,
 							state, ks.bits, 0), 0)) {
 			dk__request rq{};
 
 			rq.decl = &decl_;
 			rq.from = from;
 			rq.ks = ks;
-			return may ? find(c, slot, rq, a...) : slow(rq, a...);
+			return may ? find(c, slot, found, rq, a...) : slow(rq, a...);
 		}
-		end at_end{ &slot };
-		return reinterpret_cast<function>(entry->fn)(&c, a...);
+		end at_end{ &c, slot };
+		return reinterpret_cast<function>(found.entry->fn)(&c, a...);
 	}
 	int below(dk_call *from, A... a)
 	{
@@ -1759,16 +1759,18 @@ private:
 
 	/* Functions may throw. */
 	struct end {
-		dk__slot *slot;
-		~end() { dk__end(slot, 0); }
+		const dk_call *c;
+		dk__slot slot;
+		~end() { dk__end(c, slot, 0); }
 	};
 	/* Collecting objects may throw, too, when dk__begin() may have had no slot. */
 	struct end_of_begun {
-		dk__slot *slot;
+		dk__slot slot;
+		const dk__table *table;
 		~end_of_begun()
 		{
-			if (slot && slot->at)
-				dk__end(slot, 0);
+			if (table != &dk__no_table)
+				dk__give_back(slot, 0);
 		}
 	};
 	struct leave {
@@ -1780,44 +1782,46 @@ private:
 	__attribute__((always_inline)) static inline int call(dk_op *known, dk__request rq, A... a)
 	{
 		detail::keysets raw;
-		const dk__entry *entry;
+		dk__found found;
 		dk_call c;
 		dk__slot slot;
 
 		collect(raw, true, all(), a...);
-		if (__builtin_expect(!dk__begin(&c, &slot, &entry, known, rq.decl,
+		if (__builtin_expect(!dk__begin(&c, &slot, &found, known, rq.decl,
 						dk__state(rq.local, 0),
 						dk__merge(raw.bits, rq.local),
 						how | DK__HOW_MASKED), 0)) {
 			rq.how = how | DK__HOW_MASKED;
-			return find(c, slot, rq, a...);
+			return find(c, slot, found, rq, a...);
 		}
-		end at_end{ &slot };
-		return reinterpret_cast<function>(entry->fn)(&c, a...);
+		end at_end{ &c, slot };
+		return reinterpret_cast<function>(found.entry->fn)(&c, a...);
 	}
 
 	/* What dk__begin() did not find. */
-	__attribute__((__noinline__)) static int find(dk_call &c, dk__slot &slot,
+	__attribute__((__noinline__)) static int find(dk_call &c, dk__slot slot,
+						      const dk__found &found,
 						      dk__request &rq, A... a)
 	{
 		detail::objects<room(all())> objs;
 
 		{
-			end_of_begun at_end{ &slot };
+			end_of_begun at_end{ slot, found.table };
 
 			collect(objs, true, all(), a...);
 			if (objs.failed())
 				return -ENOMEM;
-			at_end.slot = nullptr;
+			at_end.table = &dk__no_table;
 		}
-		int err = dk__find(&c, &slot, objs.data(), objs.size(), rq.how);
+		int err = dk__find(&c, slot, found.table, found.ks, objs.data(),
+				   dk__ask(found.id, rq.how, objs.size()));
 		if (err < 0)
 			return err;
 		if (err) {
 			rq.flags |= DK__ASKED;
 			return slow(rq, a...);
 		}
-		end at_end{ &slot };
+		end at_end{ &c, slot };
 		return reinterpret_cast<function>(c.entry->fn)(&c, a...);
 	}
 

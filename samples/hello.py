@@ -53,7 +53,7 @@ class OpDecl(c.Structure):
                 ("extract", c.c_void_p), ("unbox_plain", c.c_void_p)]
 
 
-CALL_ABI = 6    # DK__CALL_ABI
+CALL_ABI = 7    # DK__CALL_ABI
 
 
 class Call(c.Structure):

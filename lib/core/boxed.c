@@ -24,7 +24,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 		 unsigned int n)
 {
 	struct dk_frame f DK__NOT_SET;
-	struct dk__slot slot DK__NOT_SET;
+	DK__SLOT(slot);
 	dk_boxed_fn_t unbox;
 	int err = dkc_fast_call(&f.call, &slot, &x->rq, DK__CALL_BOXED, objs, n);
 
@@ -33,7 +33,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	if (!err) {
 		unbox = dkc_impl_of(f.call.entry->reg)->op->unbox;
 		err = unbox ? unbox(&f.call, x->args) : -EPROTOTYPE;
-		dk__end(&slot, x->rq.how);
+		dk__end(&f.call, slot, x->rq.how);
 		return err;
 	}
 	err = dk__call_enter(&f, &x->rq, objs, n);

@@ -20,46 +20,17 @@ static dk_boxed_fn_t dkc_boxed_of(const struct dk_impl *impl, dk_fn_t fn)
 					       impl->op->unbox_plain;
 }
 
-/*
- * dkc_device_of() by v1, unless an object is a list: then false. With the search in lists,
- * every call would save registers.
- */
-static dkc_always_inline bool dkc_device_without_lists(u64 ks, const struct dk_obj *const *objs,
-						       unsigned int n, u32 *device)
+/* dkc_device_of() by v1, if the first object is on it: all others are not looked at then. */
+static dkc_always_inline bool dkc_first_is_on(u64 ks, const struct dk_obj *const *objs,
+					      unsigned int n, u32 *device)
 {
-	u64 top = ks & DK_BACKEND_MASK;
-	unsigned int i;
+	const struct dk_obj *o = n ? objs[0] : NULL;
 
-	*device = 0;
-	top = top ? 1ULL << dk__top_bit(top) : 0;
-	for (i = 0; i < n; i++) {
-		if (!objs[i])
-			continue;
-		if (dkc_unlikely(objs[i]->flags == DK_OBJ_LIST))
-			return false;
-		if (objs[i]->ks.bits & top) {
-			*device = objs[i]->device;
-			break;
-		}
-	}
+	if (dkc_unlikely(!o || o->flags == DK_OBJ_LIST || !(ks & DK_BACKEND_MASK) ||
+			 !(o->ks.bits >> dk__top_backend(ks) & 1)))
+		return false;
+	*device = o->device;
 	return true;
-}
-
-/* Is the device of a call by v1 gone or offline? */
-static bool dkc_is_away(const struct dk_registry *reg, u64 ks, const struct dk_obj *const *objs,
-			unsigned int n)
-{
-	bool away = false;
-	u32 device;
-
-	if (!dkc_device_without_lists(ks, objs, n, &device))
-		device = dkc_device_of(reg->layout, ks, objs, n);
-	if (device) {
-		dkc_read_lock();
-		away = !dkc_device_online(reg, device);
-		dkc_read_unlock();
-	}
-	return away;
 }
 
 #if defined(__KERNEL__) || defined(DK_BARE)
@@ -67,16 +38,14 @@ static bool dkc_is_away(const struct dk_registry *reg, u64 ks, const struct dk_o
  * The call does not need its table any more, and leaves its read section for the gate. If the
  * section is the caller's, the slow path reports that mistake.
  */
-int dk__to_gate(struct dk_call *c, struct dk__slot *slot, int how)
+int dk__to_gate(struct dk_call *c, struct dk__slot slot, int how)
 {
-	if ((how & DK__HOW_IN_RCU) || dkc_gate_enter(slot->room.gate, c->entry->reg, c->op)) {
-		dk__end(slot, how);
-		slot->found.table = NULL;
+	if ((how & DK__HOW_IN_RCU) || dkc_gate_enter(slot.at->gate, c->entry->reg, c->op)) {
+		dk__give_back(slot, how);
 		return 0;
 	}
-	slot->room.entry = *c->entry;
-	slot->in_gate = 1;
-	c->entry = &slot->room.entry;
+	slot.at->entry = *c->entry;
+	c->entry = &slot.at->entry;
 	c->state &= ~DK__CALL_IN_RCU;
 	dkc_section_ends();
 	dkc_read_unlock();
@@ -84,45 +53,126 @@ int dk__to_gate(struct dk_call *c, struct dk__slot *slot, int how)
 	return 1;
 }
 
-void dk__leave_gate(struct dk__slot *slot)
+void dk__leave_gate(struct dk__slot slot)
 {
-	dkc_gate_leave(slot->room.gate);
+	dkc_gate_leave(slot.at->gate);
 }
 #endif
 
-/* dk__find() where no function is called as it is: the call is out again. */
-static dkc_noinline int dkc_not_found(struct dk_call *c, struct dk__slot *slot,
-				      const struct dkc_row *row, unsigned int id,
-				      const struct dk_obj *const *objs, unsigned int n, int how)
+/* There was no slot; or in the kernel and on bare metal, the gate refused the call. */
+static inline bool dkc_is_out(const struct dkc_row *row)
 {
-	int err = 1;
+#if defined(__KERNEL__) || defined(DK_BARE)
+	return !row;
+#else
+	return row == (const struct dkc_row *)&dk__no_table;
+#endif
+}
 
-	if (id == DKC_ID_MISSING)
-		err = dkc_is_away(c->op->reg, c->ks.bits, objs, n) ? -ENODEV : -ENOSYS;
-	else if (id == DKC_ID_AMBIGUOUS)
-		err = -ENOTUNIQ;
-	if (err < 0 && row->direct == DKC_COUNTED)
+/*
+ * What follows takes what dk__find() takes, so that each part goes on in the next one without
+ * moving a register: @ask is dk__ask(), @row and @ks what has been found by now.
+ */
+static inline unsigned int dkc_ask_id(u64 ask)
+{
+	return ask & 0xff;
+}
+
+static inline int dkc_ask_how(u64 ask)
+{
+	return ask >> 8 & 0xff;
+}
+
+static inline unsigned int dkc_ask_objs(u64 ask)
+{
+	return ask >> 32;
+}
+
+static inline u64 dkc_ask_of(u64 ask, unsigned int id)
+{
+	return (ask & ~0xffull) | id;
+}
+
+/* Why nothing serves: is the device gone or offline? */
+static dkc_noinline int dkc_why_missing(const struct dk_registry *reg, u32 device)
+{
+	bool away;
+
+	dkc_read_lock();
+	away = !dkc_device_online(reg, device);
+	dkc_read_unlock();
+	return away ? -ENODEV : -ENOSYS;
+}
+
+/* The same, where more than the first object has to be looked at. */
+static dkc_noinline int dkc_why_missing_at(const struct dk_registry *reg, u64 ks,
+					   const struct dk_obj *const *objs, unsigned int n)
+{
+	u32 device = dkc_device_of(reg->layout, ks, objs, n);
+
+	return device ? dkc_why_missing(reg, device) : -ENOSYS;
+}
+
+/* Nothing serves. */
+static dkc_noclone int dkc_missing(struct dk_call *c, struct dk__slot slot,
+				   const struct dkc_row *row, u64 ks,
+				   const struct dk_obj *const *objs, u64 ask)
+{
+	const struct dk_registry *reg = c->op->reg;
+	u32 device;
+
+	dk__give_back(slot, dkc_ask_how(ask));
+	if (!dkc_first_is_on(c->ks.bits, objs, dkc_ask_objs(ask), &device))
+		return dkc_why_missing_at(reg, c->ks.bits, objs, dkc_ask_objs(ask));
+	return device ? dkc_why_missing(reg, device) : -ENOSYS;
+}
+
+/* No function is called as it is: the call is out again. */
+static dkc_noclone int dkc_not_found(struct dk_call *c, struct dk__slot slot,
+				     const struct dkc_row *row, u64 ks,
+				     const struct dk_obj *const *objs, u64 ask)
+{
+	bool served = dkc_ask_id(ask) > DKC_ID_AMBIGUOUS;
+
+	if (!served && row->direct == DKC_COUNTED)
 		dkc_count_add(dkc_row_counts(row));
-	dk__end(slot, how);
-	return err;
+	if (dkc_ask_id(ask) == DKC_ID_MISSING)
+		return dkc_missing(c, slot, row, ks, objs, ask);
+	dk__give_back(slot, dkc_ask_how(ask));
+	return served ? 1 : -ENOTUNIQ;
+}
+
+/* Its row is for the slow path, or there is none. */
+static dkc_noclone int dkc_not_direct(struct dk_call *c, struct dk__slot slot,
+				      const struct dkc_row *row, u64 ks,
+				      const struct dk_obj *const *objs, u64 ask)
+{
+	if (!dkc_is_out(row))
+		dk__give_back(slot, dkc_ask_how(ask));
+	return 1;
 }
 
 /* The entry of the call is called as it is. */
-static dkc_always_inline int dkc_go(struct dk_call *c, struct dk__slot *slot,
-				    const struct dkc_row *row, int how)
+static dkc_always_inline int dkc_go(struct dk_call *c, struct dk__slot slot,
+				    const struct dkc_row *row, u64 ks, u64 ask)
 {
-	const struct dk__entry *e = c->entry;
+	struct dk__found found = {
+		.entry = dkc_row_ent(row, dkc_ask_id(ask)),
+		.table = (const struct dk__table *)row,
+	};
 
-	return dk__enter(c, slot, (const struct dk__table *)row, how, &e) ? 0 : 1;
+	c->ks.bits = ks;
+	c->entry = found.entry;
+	return dk__enter(c, &slot, &found, dkc_ask_how(ask)) ? 0 : 1;
 }
 
 /* The same, where the thread has no part of the counter's block. */
-static dkc_noinline int dkc_count_and_go(struct dk_call *c, struct dk__slot *slot,
-					 const struct dkc_row *row, int how,
-					 const struct dkc_count_at *at)
+static dkc_noclone int dkc_count_and_go(struct dk_call *c, struct dk__slot slot,
+					const struct dkc_row *row, u64 ks,
+					const struct dk_obj *const *objs, u64 ask)
 {
-	dkc_count_slowly(at);
-	return dkc_go(c, slot, row, how);
+	dkc_count_slowly(dkc_row_counts(row) + 1 + dkc_ask_id(ask) - DKC_ID_FIRST);
+	return dkc_go(c, slot, row, ks, ask);
 }
 
 /* Will dkc_go() enter? The slow path counts the calls that it enters by itself. */
@@ -132,81 +182,67 @@ static inline bool dkc_will_go(const struct dkc_row *row, int how)
 	       (!(how & DK__HOW_IN_RCU) && dkc_gate_has_room());
 }
 
-static dkc_always_inline int dkc_found(struct dk_call *c, struct dk__slot *slot,
-				       const struct dkc_row *row, unsigned int id, u64 ks, int how)
+static dkc_always_inline int dkc_found(struct dk_call *c, struct dk__slot slot,
+				       const struct dkc_row *row, u64 ks,
+				       const struct dk_obj *const *objs, u64 ask)
 {
-	const struct dkc_count_at *at = dkc_row_counts(row) + 1 + id - DKC_ID_FIRST;
-
-	c->ks.bits = ks;
-	c->entry = dkc_row_ent(row, id);
-	if (row->direct == DKC_COUNTED && dkc_will_go(row, how) &&
-	    dkc_unlikely(!dkc_count_here(at)))
-		return dkc_count_and_go(c, slot, row, how, at);
-	return dkc_go(c, slot, row, how);
+	if (dkc_unlikely(dkc_ask_id(ask) < row->shape->direct))
+		return dkc_not_found(c, slot, row, ks, objs, ask);
+	if (row->direct == DKC_COUNTED && dkc_will_go(row, dkc_ask_how(ask)) &&
+	    dkc_unlikely(!dkc_count_here(dkc_row_counts(row) + 1 + dkc_ask_id(ask) -
+					 DKC_ID_FIRST)))
+		return dkc_count_and_go(c, slot, row, ks, objs, ask);
+	return dkc_go(c, slot, row, ks, ask);
 }
 
-static dkc_always_inline int dkc_find_on(u32 device, struct dk_call *c, struct dk__slot *slot,
-					 const struct dk_obj *const *objs, unsigned int n, int how)
+/* By the row of a device. */
+static dkc_always_inline int dkc_find_on(u32 device, struct dk_call *c, struct dk__slot slot,
+					 const struct dkc_row *row,
+					 const struct dk_obj *const *objs, u64 ask)
 {
-	const struct dkc_row *row = (const struct dkc_row *)slot->found.table;
 	u64 ks = c->ks.bits;
-	unsigned int id;
 
 	row = dkc_devtab_row(row->devs, device);
-	if (how & DK__HOW_MASKED)
+	if (dkc_ask_how(ask) & DK__HOW_MASKED)
 		ks &= row->shape->mask[dk__top_backend(ks)];
-	id = row->shape->index[dkc_v1_index(ks & DK_FULL)];
-	if (dkc_unlikely(id < row->shape->direct))
-		return dkc_not_found(c, slot, row, id, objs, n, how);
-	return dkc_found(c, slot, row, id, ks, how);
+	ask = dkc_ask_of(ask, row->shape->index[dkc_v1_index(ks & DK_FULL)]);
+	return dkc_found(c, slot, row, ks, objs, ask);
 }
 
-/* Where a list has to be searched for the device. */
-static dkc_noinline int dkc_find_in_list(struct dk_call *c, struct dk__slot *slot,
-					 const struct dk_obj *const *objs, unsigned int n, int how)
+/* Where more than the first object has to be looked at. */
+static dkc_noclone int dkc_find_on_any(struct dk_call *c, struct dk__slot slot,
+				       const struct dkc_row *row, u64 ks,
+				       const struct dk_obj *const *objs, u64 ask)
 {
-	u32 device = dkc_device_of(c->op->reg->layout, c->ks.bits, objs, n);
+	u32 device = dkc_device_of(c->op->reg->layout, c->ks.bits, objs, dkc_ask_objs(ask));
 
-	return dkc_find_on(device, c, slot, objs, n, how);
+	return dkc_find_on(device, c, slot, row, objs, ask);
 }
 
 /* By the row of the device that the call is on. */
-static dkc_noinline int dkc_find_by_device(struct dk_call *c, struct dk__slot *slot,
-					   const struct dk_obj *const *objs, unsigned int n,
-					   int how)
+static dkc_noclone int dkc_find_by_device(struct dk_call *c, struct dk__slot slot,
+					  const struct dkc_row *row, u64 ks,
+					  const struct dk_obj *const *objs, u64 ask)
 {
 	u32 device;
 
-	if (!dkc_device_without_lists(c->ks.bits, objs, n, &device))
-		return dkc_find_in_list(c, slot, objs, n, how);
-	return dkc_find_on(device, c, slot, objs, n, how);
+	if (!dkc_first_is_on(c->ks.bits, objs, dkc_ask_objs(ask), &device))
+		return dkc_find_on_any(c, slot, row, ks, objs, ask);
+	return dkc_find_on(device, c, slot, row, objs, ask);
 }
 
-/* True if there was no slot, or in the kernel if the gate refused the call. */
-static inline bool dkc_is_out(const struct dk__slot *slot)
+int dk__find(struct dk_call *c, struct dk__slot slot, const struct dk__table *table, u64 ks,
+	     const struct dk_obj *const *objs, u64 ask)
 {
-#if defined(__KERNEL__) || defined(DK_BARE)
-	return !slot->found.table;
-#else
-	return !slot->at;
-#endif
-}
+	const struct dkc_row *row = (const struct dkc_row *)table;
 
-int dk__find(struct dk_call *c, struct dk__slot *slot, const struct dk_obj *const *objs,
-	     unsigned int n, int how)
-{
-	const struct dkc_row *row = (const struct dkc_row *)slot->found.table;
-	unsigned int id = slot->found.id;
-
-	if (dkc_unlikely(dkc_is_out(slot)))
-		return 1;
-	if (dkc_unlikely(row->direct == DKC_NOT_DIRECT))
-		return dkc_not_found(c, slot, row, DK__FOR_SLOW_PATH, objs, n, how);
-	if (row->devs && id != DK__FOR_SLOW_PATH)
-		return dkc_find_by_device(c, slot, objs, n, how);
-	if (dkc_unlikely(id < row->shape->direct))
-		return dkc_not_found(c, slot, row, id, objs, n, how);
-	return dkc_found(c, slot, row, id, slot->found.ks, how);
+	/* where slots are the gate, the row of a call that is out is not direct either */
+	if (dkc_unlikely((!dkc_slots_are_gate() && dkc_is_out(row)) ||
+			 row->direct == DKC_NOT_DIRECT))
+		return dkc_not_direct(c, slot, row, ks, objs, ask);
+	if (row->devs && dkc_ask_id(ask) != DK__FOR_SLOW_PATH)
+		return dkc_find_by_device(c, slot, row, ks, objs, ask);
+	return dkc_found(c, slot, row, ks, objs, ask);
 }
 
 /* In a read section: all that can be said against a call of the right type. */
@@ -404,7 +440,7 @@ static dkc_noinline int dkc_enter_slowly(struct dk_frame *f, const struct dk__re
 }
 
 /* A call that has begun goes on in a frame, which may be left in any order. */
-static int dkc_enter_begun(struct dk_frame *f, struct dk__slot *slot, int how)
+static int dkc_enter_begun(struct dk_frame *f, struct dk__slot slot, int how)
 {
 	struct dk_call *c = &f->call;
 	int err;
@@ -418,17 +454,17 @@ static int dkc_enter_begun(struct dk_frame *f, struct dk__slot *slot, int how)
 	f->room.entry = *c->entry;
 	err = dkc_gate_enter(f->room.gate, c->entry->reg, c->op);
 	c->entry = &f->room.entry;
-	dk__end(slot, how);
+	dk__give_back(slot, how);
 	return err;
 }
 
 int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 		   const struct dk_obj *const *objs, unsigned int n)
 {
-	struct dk__slot own DK__NOT_SET, *slot = dkc_slots_are_gate() ? &own : &f->slot;
+	struct dk__slot slot = dkc_slot_of(&f->room);
 	unsigned long flags = rq->flags & DK__FROM_BOXED ? DK__CALL_FRAME | DK__CALL_BOXED :
 							   DK__CALL_FRAME;
-	int err = dkc_fast_call(&f->call, slot, rq, flags, objs, n);
+	int err = dkc_fast_call(&f->call, &slot, rq, flags, objs, n);
 
 	if (err < 0)
 		return err;

@@ -23,6 +23,8 @@
  * dkc_now()		a clock for deadlines, in ms; it never says 0
  * dkc_in_atomic()	is the caller where it must not wait for a grace period
  * dkc_might_sleep()	tells that a sleepable call is about to be made
+ * dkc_noclone		a function that is called as it is declared: neither inlined, nor
+ *			replaced by one with other parameters
  * dkc_section_stays()	tells the checker that a function returns inside of a
  * dkc_section_ends()	read section, and that another one ends it
  * gate			see struct dkc_inside below
@@ -30,6 +32,7 @@
  *			operator of these flags; dkc_slots_are_gate() does a slot of
  *			dk__begin(), for every operator; else dkc_gate_has_room() may
  *			be false, in the bare metal build
+ * dkc_slot_of()		a slot for dk__begin(), in the kernel with its room
  * dkc_has_fast_calls()	may calls take the fast path at all
  * dkc_full_barrier()	orders all before it against all behind it;
  *			dkc_read_barrier() loads against loads
@@ -209,6 +212,7 @@ static inline void *dkc_get_zeroed(size_t size)
 
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
+#define dkc_slot_of(room)	((struct dk__slot){ room })
 #define dkc_gate_has_room()	true
 #define dkc_has_fast_calls()	true
 
@@ -345,6 +349,7 @@ struct dkc_count_at {
 
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
+#define dkc_slot_of(room)	((struct dk__slot){ room })
 bool dkc_gate_has_room(void);
 #define dkc_has_fast_calls()	true
 
@@ -521,6 +526,7 @@ void dkc_retire_row(struct dkc_row *row);
 void dkc_synchronize(void);
 #define dkc_section_is_gate(flags)	((void)(flags), false)
 #define dkc_slots_are_gate()	true
+#define dkc_slot_of(room)	((void)(room), (struct dk__slot){ NULL })
 #define dkc_gate_has_room()	true
 extern bool dkc_fences DKC_HIDDEN;	/* lib/gate.c: there is membarrier() */
 #define dkc_has_fast_calls()	dkc_fences
@@ -635,6 +641,12 @@ void dkc_count_slowly(const struct dkc_count_at *at);
 
 u64 dkc_counts_lost(void);
 
+#endif
+
+#ifdef __clang__
+#define dkc_noclone		dkc_noinline
+#else
+#define dkc_noclone		__attribute__((__noinline__, __noclone__))
 #endif
 
 /*

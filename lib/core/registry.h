@@ -1142,7 +1142,7 @@ static dkc_always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *s
 					   const struct dk_obj *const *objs, unsigned int n)
 {
 	const struct dk_call *from = rq->from;
-	const struct dk__entry *e;
+	struct dk__found found DK__NOT_SET;
 	unsigned long state;
 	struct dk_op *op;
 	u64 ks;
@@ -1168,8 +1168,10 @@ static dkc_always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *s
 	if (!op)
 		return 1;
 	rq->flags |= DK__ASKED;
-	return dk__begin(c, slot, &e, op, rq->decl, state | flags, ks, rq->how) ? 0 :
-	       dk__find(c, slot, objs, n, rq->how);
+	if (dkc_likely(dk__begin(c, slot, &found, op, rq->decl, state | flags, ks, rq->how)))
+		return 0;
+	return dk__find(c, *slot, found.table, found.ks, objs,
+			dk__ask(found.id, rq->how, n));
 }
 
 /* hook.c: tell of a call that was entered, or that nothing serves. */
