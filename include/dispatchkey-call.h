@@ -81,7 +81,7 @@ DK_INLINE const struct dk_local *dk_call_local(const struct dk_call *c)
  */
 DK_INLINE const struct dk_frame *dk_call_frame(const struct dk_call *c)
 {
-	return c->state & DK__CALL_FRAME ? DK__CAST(const struct dk_frame *, c) : NULL;
+	return c->made & DK__CALL_FRAME ? DK__CAST(const struct dk_frame *, c) : NULL;
 }
 
 /**
@@ -243,13 +243,14 @@ enum dk__request_flags {
 };
 
 /*
- * What dk__begin() does not call, looked up out of line: functions of devices, calls that are
- * counted, keysets that nothing serves. @table and @ks are what it found, @ask is dk__ask().
- * 0 if the entry of @c is to be called, and then dk__end(); else the call is out again, with a
- * negative errno or with 1 for the slow path. All of it is in registers.
+ * What dk__begin() does not call, looked up out of line: functions of the devices of other
+ * objects than the first, and keysets that nothing serves. @table and @ks are what it found,
+ * @ask is dk__ask(). If dk__is_entry(), it is to be called, and then dk__end(); else the call
+ * is out again. All of it is in registers.
  */
-int dk__find(struct dk_call *c, struct dk__slot slot, const struct dk__table *table, __u64 ks,
-	     const struct dk_obj *const *objs, __u64 ask) DK__HOT;
+const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
+				 const struct dk__table *table, __u64 ks,
+				 const struct dk_obj *const *objs, __u64 ask) DK__HOT;
 
 /* The slow path: all that dk__find() does not serve. */
 int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
@@ -329,7 +330,7 @@ struct dk_keyset dk__call_below(const struct dk_call *c);
  */
 DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
 {
-	return c->state & DK__CALL_FRAME ? dk__call_below(c) : dk__below(c);
+	return c->made & DK__CALL_FRAME ? dk__call_below(c) : dk__below(c);
 }
 
 /* ---- boxed calls ---------------------------------------------------------- */
@@ -402,12 +403,12 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
  * For dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function the description is
  * that of the operator's definition, as it was when the call was entered: a copy that
  * outlasts the definition. A definition that describes nothing leaves it to the caller's
- * declaration, @c->decl, and so does one whose signature could not be compared with that of a
+ * declaration, dk_call_decl(), and so does one whose signature could not be compared with that of a
  * caller that describes the arguments itself.
  *
  * Context: Any.
  * Return: The declaration, which lives as long as the call. That of the definition has no
- * members but @name, @num_params, @param and @args_size: calls are made with @c->decl.
+ * members but @name, @num_params, @param and @args_size: calls are made with dk_call_decl().
  */
 const struct dk_op_decl *dk_call_described(const struct dk_call *c);
 

@@ -8,8 +8,9 @@
  * A fast call finds the function in one table and does nothing else. Everything
  * unusual - an operator that is not defined, counters, hooks, functions of devices or
  * of another type, a keyset that nothing serves - is a table or an entry below
- * @first_direct. dk__find() looks those up out of line; what it does not serve either
- * takes the slow path.
+ * @first_direct. dk__begin() serves the first object's device, counts, and enters the
+ * kernel's gate. dk__find() looks at other objects, out of line; what it does not serve
+ * either takes the slow path.
  */
 #ifndef _DISPATCHKEY_INLINE_H
 #define _DISPATCHKEY_INLINE_H
@@ -27,7 +28,7 @@ extern "C" {
 #endif
 
 /* What a declaration was compiled for; the slow path compares it before it binds one. */
-#define DK__CALL_ABI		7
+#define DK__CALL_ABI		8
 
 #ifdef __cplusplus
 #define DK__CAST(type, x)	__builtin_bit_cast(type, x)
@@ -40,6 +41,14 @@ extern "C" {
 #define dk__load(x)		(x)
 #else
 #define dk__load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#endif
+/* What is computed of it is computed anew, and not kept for later by the fast path. */
+#define DK__ANEW(x)		__asm__("" : "+r"(x))
+/* A store by itself; gcc would make one of two by vector instructions, which are more. */
+#if defined(__KERNEL__) || defined(DK_BARE)
+#define DK__PUT(x, v)		((x) = (v))
+#else
+#define DK__PUT(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #endif
 #define DK__UNLIKELY(x)		__builtin_expect(!!(x), 0)
 #define DK__ALWAYS_INLINE	static inline __attribute__((always_inline, unused))
@@ -77,16 +86,39 @@ struct dk__shape {
 	__aligned_u64 mask[DK_NUM_BACKENDS];
 };
 
-/* Published tables never change. The entries follow it. */
+/*
+ * Published tables never change. The entries follow it. Those of an operator that devices have
+ * functions of are in @devices, one for each of these devices and one for number 0.
+ */
 struct dk__table {
 	const void *retired[DK__RETIRED];
 	const struct dk__shape *shape;
-	const void *private_;
-	__u32 first_direct;	/* index bytes below this one are for dk__find() */
-	__u16 private_numbers;
+	const struct dk__devices *devices;
+	__u32 first_direct;	/* index bytes below this one are not called by this table */
+	__u8 num;		/* entries */
+	__u8 lowest;		/* as @first_direct, where that is DK__COUNTED and so on */
 	__u8 private_kind;
 	__u8 flags;		/* DK_OP_ATOMIC and so on */
 	__aligned_u64 sig;	/* hash of the functions' signature */
+};
+
+/* A @first_direct greater than all index bytes. */
+#define DK__NOT_DIRECT		256	/* the slow path serves */
+#define DK__BY_DEVICE		257	/* calls are made by one of @devices */
+#define DK__COUNTED		258	/* they are counted: dk__counters() */
+#define DK__SLEEPS		259	/* kernel, bare metal: they enter the gate */
+#define DK__SLEEPS_COUNTED	260
+
+/* Tables by the low bits of a device's number; the next ones where two have the same. */
+struct dk__devices {
+	const void *retired[DK__RETIRED];
+	__u32 mask;
+};
+
+/* They follow it. */
+struct dk__device_table {
+	__u32 number;
+	const struct dk__table *table;
 };
 
 /*
@@ -106,19 +138,12 @@ struct dk__op {
 extern struct dk_op dk__unbound;
 
 /*
- * Where the entries of a keyset's highest functionality are, by its bit: the index
- * byte of the first backend, and all bits of a backend's number or none where the
- * functionality has one entry for all. Bits that v1 does not have lead to a byte that
- * names no entry.
+ * The place of an index byte by the highest backend of a keyset and its highest bit, which is
+ * that of its functionality. Bits that v1 does not have lead to a byte that names no entry.
  */
-struct dk__place {
-	__u8 first;
-	__u8 backends;
-};
+extern const __u8 dk__places[DK_NUM_BACKENDS][64];
 
-extern const struct dk__place dk__places[64];
-
-/* How a call is made, in the low bits of its @state. */
+/* How a call is made, in the low bits of its @made. */
 #define DK__CALL_BOXED		1UL	/* from boxed arguments: generators do not count */
 #define DK__CALL_FRAME		2UL	/* it is the @call of a struct dk_frame */
 #define DK__CALL_IN_RCU		4UL	/* an RCU read section lasts as long */
@@ -127,31 +152,39 @@ extern const struct dk__place dk__places[64];
 /**
  * struct dk_call - a call in flight; its functions get it as first argument
  * @ks: the effective keyset: what redispatching masks
- * @decl: the operator, as the caller knows it; dk_call_described() describes the
- *	arguments
  *
- * The rest is the dispatcher's own. It lives for the call.
+ * The rest is the dispatcher's own; dk_call_decl() returns the operator. It lives for the
+ * call.
  */
 struct dk_call {
 	struct dk_keyset ks;
-	const struct dk_op_decl *decl;
 	/* private: */
+	unsigned long made;		/* by which declaration, and flags */
 	const struct dk__entry *entry;
 	struct dk_op *op;
-	unsigned long state;	/* the local state, 0: the thread's; and flags */
+	const struct dk_local *local;	/* in userspace NULL: the thread's */
 };
 
 DK__STATIC_ASSERT(sizeof(struct dk_call) <= 40, "made for every call");
-DK__STATIC_ASSERT(__alignof__(struct dk_local) > DK__CALL_FLAGS, "its address and flags");
+DK__STATIC_ASSERT(__alignof__(struct dk_op_decl) > DK__CALL_FLAGS, "its address and flags");
 
-DK__ALWAYS_INLINE unsigned long dk__state(const struct dk_local *local, unsigned long flags)
+DK__ALWAYS_INLINE unsigned long dk__made(const struct dk_op_decl *decl, unsigned long flags)
 {
-	return DK__CAST(unsigned long, local) | flags;
+	return DK__CAST(unsigned long, decl) | flags;
 }
 
-DK__ALWAYS_INLINE const struct dk_local *dk__state_local(unsigned long state)
+/**
+ * dk_call_decl() - the operator of a call, as the caller knows it
+ * @c: the call
+ *
+ * dk_call_described() describes the arguments.
+ *
+ * Context: Any.
+ * Return: The declaration that the call was made with.
+ */
+DK_INLINE const struct dk_op_decl *dk_call_decl(const struct dk_call *c)
 {
-	return DK__CAST(const struct dk_local *, state & ~DK__CALL_FLAGS);
+	return DK__CAST(const struct dk_op_decl *, c->made & ~DK__CALL_FLAGS);
 }
 
 /* ---- keysets: the fast path touches one by these four only ---------------------- */
@@ -197,6 +230,27 @@ DK__ALWAYS_INLINE unsigned long dk__top_backend(__u64 ks)
 	return dk__top_bit(ks & DK_BACKEND_MASK);
 }
 
+/* ---- counters -------------------------------------------------------------------- */
+
+/* Where calls are counted, in what each CPU or thread has for itself. */
+struct dk__count {
+#if defined(__KERNEL__)
+	__u64 __percpu *n;
+#elif defined(DK_BARE)
+	__u64 *n;
+#else
+	__u32 block, n;
+#endif
+};
+
+/* They follow the entries: one for calls that nothing serves, then one for each entry. */
+DK__ALWAYS_INLINE const struct dk__count *dk__counters(const struct dk__table *table)
+{
+	const struct dk__entry *entries = DK__CAST(const struct dk__entry *, table + 1);
+
+	return DK__CAST(const struct dk__count *, entries + table->num);
+}
+
 /* ---- a call ---------------------------------------------------------------------- */
 
 /* How dk__begin() looks a function up; constants but for a redispatch in the kernel. */
@@ -218,9 +272,9 @@ struct dk__room {
 /* What dk__begin() has found: the entry to call; or the rest, for dk__find(). */
 struct dk__found {
 	const struct dk__entry *entry;
-	const struct dk__table *table;	/* NULL: there is none, and the call is out */
-	__u64 ks;			/* masked */
-	unsigned int id;		/* the index byte */
+	const struct dk__table *table;	/* NULL: the call is out */
+	__u64 ks;			/* masked, if the call has to */
+	unsigned int byte;		/* of the index */
 };
 
 /* The numbers that dk__find() takes, in one register: index byte, enum dk__how, objects. */
@@ -229,33 +283,56 @@ DK__ALWAYS_INLINE __u64 dk__ask(unsigned int id, __u64 how, __u64 n)
 	return id | how << 8 | n << 32;
 }
 
-/* The index byte of a keyset, which is masked where the call has to. */
-DK__ALWAYS_INLINE unsigned int dk__look_up(const struct dk__table *table, __u64 *ks,
-					   const struct dk_op_decl *decl, int how)
+/* What dk__find() returns that is no entry: a negative errno, or that the slow path serves. */
+#define DK__SLOWLY		(-4095)
+#define DK__NO_ENTRY(err)	DK__CAST(const struct dk__entry *, 0L + (err))
+
+DK__ALWAYS_INLINE int dk__is_entry(const struct dk__entry *entry)
+{
+	return DK__CAST(unsigned long, entry) < 0UL + DK__SLOWLY;
+}
+
+/* Where the index byte of a keyset is, whose highest backend is @b. */
+DK__ALWAYS_INLINE unsigned long dk__place(__u64 ks, unsigned long b)
+{
+	return dk__places[b][dk__top_bit(ks)];
+}
+
+/* The index byte of a keyset, which is masked if the call has to; @place is for others. */
+DK__ALWAYS_INLINE unsigned long dk__look_up(const struct dk__table *table, __u64 *ks,
+					    unsigned long b, unsigned long place, int how)
 {
 	const struct dk__shape *shape = table->shape;
-	unsigned long b = dk__top_backend(*ks), top;
 
-	if ((how & DK__HOW_TYPED) &&
-	    DK__UNLIKELY(table->sig != (dk__load(decl->sig_mark) ^
-					 DK__CAST(unsigned long, decl->sig))))
-		return DK__FOR_SLOW_PATH;
-	if (how & DK__HOW_MASKED)
+	if (how & DK__HOW_MASKED) {
 		*ks = dk__mask(*ks, shape, b);
-	top = dk__top_bit(*ks);
-	return DK__CAST(const __u8 *, shape + 1)[dk__places[top].first +
-						  (b & dk__places[top].backends)];
+		place = dk__place(*ks, b);
+	}
+	return DK__CAST(const __u8 *, shape + 1)[place];
+}
+
+DK__ALWAYS_INLINE const struct dk__entry *dk__entry_of(const struct dk__table *table,
+						       unsigned long byte)
+{
+	return DK__CAST(const struct dk__entry *, table + 1) + byte - DK__FIRST_ENTRY;
+}
+
+/* Is a table of another type than the caller's? */
+DK__ALWAYS_INLINE int dk__is_other_type(const struct dk__table *table,
+					const struct dk_op_decl *decl)
+{
+	return table->sig != (dk__load(decl->sig_mark) ^ DK__CAST(unsigned long, decl->sig));
 }
 
 DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, __u64 ks, const struct dk__entry *entry,
-				struct dk_op *op, const struct dk_op_decl *decl,
-				unsigned long state)
+				struct dk_op *op, unsigned long made,
+				const struct dk_local *local)
 {
 	c->ks.bits = ks;
-	c->decl = decl;
-	c->entry = entry;
+	c->made = made;
+	DK__PUT(c->entry, entry);
 	c->op = op;
-	c->state = state;
+	DK__PUT(c->local, local);
 }
 
 #if defined(__KERNEL__) || defined(DK_BARE)
@@ -272,8 +349,12 @@ struct dk__slot {
 	struct dk__room slot##_room DK__NOT_SET;			\
 	struct dk__slot slot = { &slot##_room }
 
-/* 0: the call is out again, for the slow path */
-int dk__to_gate(struct dk_call *c, struct dk__slot slot, int how);
+#ifdef __KERNEL__
+void dk__to_gate(struct dk_call *c, struct dk__slot slot);
+#else
+/* 0: there is no room in the gate, and the section has ended. */
+int dk__to_gate(struct dk_call *c, struct dk__slot slot);
+#endif
 void dk__leave_gate(struct dk__slot slot);
 
 #ifdef __KERNEL__
@@ -292,8 +373,13 @@ extern unsigned int dk__bare_sections;
 #define dk__section_ends()	do { } while (0)
 #endif
 
+#ifdef __KERNEL__
+#define dk__add_count(at)		this_cpu_inc(*(at)->n)
+#else
+#define dk__add_count(at)		((void)++*(at)->n)
+#endif
 #define dk__local()		(&dk_local_default)
-#define dk__local_of(c)		dk__state_local((c)->state)
+#define dk__local_of(c)		((c)->local)
 #define DK__OWN_LOCAL		dk__local()
 
 DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *slot, struct dk_op *op, int how)
@@ -306,22 +392,36 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *slot, struct
 	return dk__table_of(op);
 }
 
-DK__ALWAYS_INLINE int dk__enter(struct dk_call *c, struct dk__slot *slot,
-				struct dk__found *found, int how)
+/* The section has the entry, too. */
+DK__ALWAYS_INLINE void dk__enter(struct dk__slot *slot, const struct dk__entry *entry)
 {
-	if (found->table->flags & DK_OP_ATOMIC)
-		return 1;
-	if (!dk__to_gate(c, *slot, how)) {
-		found->table = NULL;
-		found->ks = 0;
-		found->id = DK__FOR_SLOW_PATH;
+	(void)slot;
+	(void)entry;
+}
+
+/*
+ * The same where the function may sleep; count the call, unless @at is NULL. 0: the call is out,
+ * and for the slow path, which also reports that the section is the caller's.
+ */
+DK__ALWAYS_INLINE int dk__enter_gate(struct dk_call *c, struct dk__slot *slot,
+				     const struct dk__count *at, int how)
+{
+	if (how & DK__HOW_IN_RCU)
 		return 0;
-	}
-	found->entry = c->entry;
+#ifdef __KERNEL__
+	if (at)
+		dk__add_count(at);	/* while the section keeps the table */
+	dk__to_gate(c, *slot);
+#else
+	if (!dk__to_gate(c, *slot))
+		return 0;
+	if (at)
+		dk__add_count(at);
+#endif
 	return 1;
 }
 
-/* A call that has not been made. */
+/* A call that is not made. */
 DK__ALWAYS_INLINE void dk__give_back(struct dk__slot slot, int how)
 {
 	(void)slot;
@@ -331,17 +431,19 @@ DK__ALWAYS_INLINE void dk__give_back(struct dk__slot slot, int how)
 	}
 }
 
+/* A call that was made. */
 DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot slot, int how)
 {
 	if (how & DK__HOW_IN_RCU)
 		return;
-	if (DK__UNLIKELY(!(c->state & DK__CALL_IN_RCU)))
+	if (!(c->made & DK__CALL_IN_RCU))
 		dk__leave_gate(slot);
 	else
 		dk__give_back(slot, how);
 }
 
 #define DK__FLAGS		DK__CALL_IN_RCU	/* of every call of the fast path */
+#define DK__GATED		1	/* calls enter a gate if their functions may sleep */
 
 #else /* userspace */
 
@@ -367,10 +469,11 @@ struct dk__slot {
 struct dk__thread {
 	const void **top;	/* the first slot that no call uses */
 	const void **limit;	/* from here on there is no slot: the slow path */
+	__u64 **const *counts;	/* its counters, by block; other threads may move them */
 	struct dk_local local;
 };
 
-/* A table of which no call is made: there was no slot. */
+/* A table of which no call is made: there was no slot, or another table was published. */
 extern const struct dk__table dk__no_table;
 
 extern __thread struct dk__thread dk__self __attribute__((tls_model("initial-exec")));
@@ -390,8 +493,7 @@ DK_INLINE struct dk_local *dk_local_current(void)
 }
 
 #define dk__local()		(&dk__self.local)
-#define dk__local_of(c)							\
-	((c)->state > DK__CALL_FLAGS ? dk__state_local((c)->state) : dk__local())
+#define dk__local_of(c)		((c)->local ? (c)->local : dk__local())
 #define DK__OWN_LOCAL		NULL	/* of the thread; its address takes long */
 #define dk__barrier()		__asm__ volatile("" ::: "memory")
 #ifdef DK__TSAN			/* it knows neither dependencies nor membarrier() */
@@ -401,9 +503,11 @@ DK_INLINE struct dk_local *dk_local_current(void)
 #define dk__table_of(op)	dk__load(DK__CAST(struct dk__op *, op)->table)
 #endif
 
+DK__ALWAYS_INLINE void dk__give_back(struct dk__slot reserved, int how);
+
 /*
- * Reserve a slot, and let it keep the operator's table. Where there is no slot, the table
- * is one of which no call is made.
+ * Reserve a slot, and let it keep the operator's table. Where there is no slot, or another
+ * table was published meanwhile, it is one of which no call is made.
  */
 DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, struct dk_op *op,
 						   int how)
@@ -419,25 +523,44 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, st
 	}
 	dk__self.top = slot + 1;	/* a signal handler uses the next one */
 	dk__barrier();
-	do {
-		table = dk__table_of(op);
-		__atomic_store_n(slot, DK__CAST(const char *, table) + 1, __ATOMIC_RELAXED);
-		dk__barrier();		/* pairs with the membarrier() of dkc_synchronize() */
-	} while (DK__UNLIKELY(dk__table_of(op) != table));
+	table = dk__table_of(op);
+	__atomic_store_n(slot, DK__CAST(const char *, table) + 1, __ATOMIC_RELAXED);
+	dk__barrier();			/* pairs with the membarrier() of dkc_rows_end() */
+	if (DK__UNLIKELY(dk__table_of(op) != table)) {
+		dk__give_back(*reserved, how);
+		return &dk__no_table;
+	}
 	return table;
 }
 
-/* From here on it is the entry that is kept, and the call is inside of its provider. */
-DK__ALWAYS_INLINE int dk__enter(struct dk_call *c, struct dk__slot *reserved,
-				struct dk__found *found, int how)
+/*
+ * By a thread that has a slot, which has counters in every block. A signal handler may come
+ * between any two instructions, and count, too; other threads only read.
+ */
+DK__ALWAYS_INLINE void dk__add_count(const struct dk__count *at)
 {
-	(void)c;
-	(void)how;
-	__atomic_store_n(reserved->at, found->entry, __ATOMIC_RELEASE);
-	return 1;
+	__u64 **counts, *n;
+
+#ifndef DK__TSAN
+	/* pairs with the release in lib/count.c: a table of a new block comes after its counters */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+	counts = __atomic_load_n(dk__self.counts, __ATOMIC_ACQUIRE);
+	n = &counts[at->block][at->n];
+#if defined(__x86_64__) && !defined(DK__TSAN)
+	__asm__ volatile("incq %0" : "+m" (*n) : : "cc");
+#else
+	__atomic_fetch_add(n, 1, __ATOMIC_RELAXED);
+#endif
 }
 
-/* A call that has not been made. */
+/* From here on it is the entry that is kept, and the call is inside of its provider. */
+DK__ALWAYS_INLINE void dk__enter(struct dk__slot *reserved, const struct dk__entry *entry)
+{
+	__atomic_store_n(reserved->at, entry, __ATOMIC_RELEASE);
+}
+
+/* A call that is not made. */
 DK__ALWAYS_INLINE void dk__give_back(struct dk__slot reserved, int how)
 {
 	(void)how;
@@ -446,6 +569,7 @@ DK__ALWAYS_INLINE void dk__give_back(struct dk__slot reserved, int how)
 	dk__self.top = reserved.at;
 }
 
+/* A call that was made. */
 DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved, int how)
 {
 	(void)c;
@@ -453,29 +577,28 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved
 }
 
 #define DK__FLAGS		0
+#define DK__GATED		0
 
 #endif
 
 /*
- * May a redispatch take the fast path, and what is its state then? A call without a frame has
- * found its function by a table of its declaration's type, and a declaration that is bound to
- * an operator is of the operator's type. Other ones take the slow path, which compares.
+ * May a redispatch take the fast path? A call without a frame has found its function by a
+ * table of its declaration's type, and a declaration that is bound to an operator is of the
+ * operator's type. Other ones take the slow path, which compares.
  */
 DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
-					 const struct dk_op_decl *decl, unsigned long *state)
+					 const struct dk_op_decl *decl)
 {
-	*state = from->state;
-	if (DK__UNLIKELY(*state & (DK__CALL_BOXED | DK__CALL_FRAME) || from->decl != decl)) {
-		*state &= ~DK__CALL_FRAME;
-		return !(*state & DK__CALL_BOXED) && dk__load(decl->op) == from->op;
-	}
-	return 1;
+	if (from->made & DK__CALL_BOXED)
+		return 0;
+	return (from->made & ~DK__CALL_IN_RCU) == dk__made(decl, 0) ||
+	       dk__load(decl->op) == from->op;
 }
 
 /* Where a call is in a read section already, so are its redispatches. */
 DK__ALWAYS_INLINE int dk__how_again(const struct dk_call *from)
 {
-	return DK__FLAGS ? from->state & DK__CALL_IN_RCU : 0;
+	return DK__FLAGS ? from->made & DK__CALL_IN_RCU : 0;
 }
 
 /* As dk_keyset_after() of the key of a call that the fast path has made. */
@@ -489,29 +612,93 @@ DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 	return ks;
 }
 
+/* Find the table of the device that the first object is on; or 0: dk__find() looks further. */
+DK__ALWAYS_INLINE int dk__on_device(const struct dk__table **table, __u64 ks, unsigned long b,
+				    const struct dk_obj *first)
+{
+	const struct dk__devices *devices = (*table)->devices;
+	const struct dk__device_table *at;
+
+	if (!first || first->flags == DK_OBJ_LIST || !((first->ks.bits & ks) >> b & 1))
+		return 0;
+	at = DK__CAST(const struct dk__device_table *, devices + 1) +
+	     (first->device & devices->mask);
+	if (at->number != first->device)
+		return 0;
+	*table = at->table;
+	return 1;
+}
+
 /*
  * Take the fast path: 1 if the entry found is to be called, and then dk__end(). Otherwise the
- * call is for dk__find().
+ * call is for dk__find(). @first is the first object, or NULL.
  */
 DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 				struct dk__found *found, struct dk_op *op,
-				const struct dk_op_decl *decl, unsigned long state, __u64 ks,
-				int how)
+				const struct dk_op_decl *decl, unsigned long flags,
+				const struct dk_local *local, __u64 ks, int how,
+				const struct dk_obj *first)
 {
+	const unsigned long made = dk__made(decl, flags | DK__FLAGS);
+	unsigned long b = dk__top_backend(ks);
+	const unsigned long place = how & DK__HOW_MASKED ? 0 : dk__place(ks, b);
 	const struct dk__table *table = dk__keep(slot, op, how);
+	const struct dk__count *at = NULL;
 	__u64 masked = ks;
-	const unsigned int id = dk__look_up(table, &masked, decl, how);
+	unsigned long id = dk__look_up(table, &masked, b, place, how);
 
-	found->table = table;
-	if (DK__UNLIKELY(id < table->first_direct)) {
-		dk__fill(c, ks, NULL, op, decl, state | DK__FLAGS);
-		found->ks = masked;
-		found->id = id;
-		return 0;
+	if ((how & DK__HOW_TYPED) && DK__UNLIKELY(dk__is_other_type(table, decl))) {
+		id = DK__FOR_SLOW_PATH;
+		goto find;
 	}
-	found->entry = DK__CAST(const struct dk__entry *, table + 1) + id - DK__FIRST_ENTRY;
-	dk__fill(c, masked, found->entry, op, decl, state | DK__FLAGS);
-	return dk__enter(c, slot, found, how);
+	if (DK__UNLIKELY(id < table->first_direct)) {
+		DK__ANEW(table);
+		DK__ANEW(b);
+		DK__ANEW(id);
+#if DK__GATED
+		if (dk__load(table->first_direct) == DK__SLEEPS && id >= table->lowest)
+			goto enter;
+#endif
+		if (dk__load(table->first_direct) == DK__BY_DEVICE) {
+			if (!dk__on_device(&table, ks, b, first))
+				goto find;
+			masked = ks;
+			id = dk__look_up(table, &masked, b, place, how);
+			if (id >= table->first_direct)
+				goto found;
+		}
+		if (dk__load(table->first_direct) < DK__COUNTED || id < table->lowest)
+			goto find;
+		at = dk__counters(table) + 1 + id - DK__FIRST_ENTRY;
+#if DK__GATED
+		if (dk__load(table->first_direct) >= DK__SLEEPS)
+			goto enter;
+#endif
+		dk__add_count(at);
+	}
+found:
+	found->entry = dk__entry_of(table, id);
+	dk__fill(c, masked, found->entry, op, made, local);
+	dk__enter(slot, found->entry);
+	return 1;
+#if DK__GATED
+enter:
+	dk__fill(c, masked, dk__entry_of(table, id), op, made, local);
+	if (dk__load(table->first_direct) == DK__SLEEPS)
+		at = NULL;
+	if (dk__enter_gate(c, slot, at, how)) {
+		found->entry = c->entry;
+		return 1;
+	}
+	table = NULL;
+	id = DK__FOR_SLOW_PATH;
+#endif
+find:
+	dk__fill(c, ks, NULL, op, made, local);
+	found->table = table;
+	found->ks = masked;
+	found->byte = id;
+	return 0;
 }
 
 #ifdef __cplusplus

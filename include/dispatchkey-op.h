@@ -265,7 +265,7 @@ static __attribute__((__noinline__)) DK__UNUSED int				\
 dk__##id##_slow(struct dk__request *dk__rq, DK__UNPAREN params)		\
 {									\
 	const int dk__generators DK__UNUSED = !dk__rq->from ||		\
-		!(dk__rq->from->state & DK__CALL_BOXED);		\
+		!(dk__rq->from->made & DK__CALL_BOXED);		\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 	struct dk_frame dk__frame DK__NOT_SET;				\
 	int dk__err;							\
@@ -280,7 +280,7 @@ dk__##id##_slow(struct dk__request *dk__rq, DK__UNPAREN params)		\
 }									\
 DK__ALWAYS_INLINE int							\
 dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
-		const struct dk_local *dk__kept, int dk__how,		\
+		const struct dk_local *dk__kept, const int dk__how,	\
 		DK__UNPAREN params)					\
 {									\
 	enum { dk__generators = 1 };					\
@@ -290,23 +290,15 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 	struct dk__found dk__found DK__NOT_SET;				\
 	struct dk_call dk__call DK__NOT_SET;				\
 	DK__SLOT(dk__slot);						\
-	int dk__err = 0;						\
+	int dk__err;							\
 									\
 	if (DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__found,	\
-				    dk__known, &id##_op, dk__state(dk__kept, 0), \
+				    dk__known, &id##_op, 0, dk__kept,	\
 				    dk__merge(DK__RAW(dk__objs), dk__local), \
-				    dk__how | DK__HOW_MASKED)))		\
-		DK__FIND(dk__how | DK__HOW_MASKED, objs)		\
-	if (DK__UNLIKELY(dk__err)) {					\
-		struct dk__request dk__rq = {				\
-			.op = dk__op, .decl = &id##_op,			\
-			.local = dk__local, .flags = DK__ASKED,		\
-			.how = dk__how | DK__HOW_MASKED,		\
-		};							\
-									\
-		return dk__err < 0 ? dk__err :				\
-		       dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
-	}								\
+				    dk__how, DK__FIRST(dk__objs))))	\
+		DK__FIND(id, args, objs, DK__ASK_SLOWLY(		\
+			.op = dk__op, .decl = &id##_op, .local = dk__local, \
+			.flags = DK__ASKED, .how = dk__how))		\
 	dk__err = ((dk__##id##_fn)dk__found.entry->fn)(&dk__call, DK__UNPAREN args); \
 	dk__end(&dk__call, dk__slot, dk__how);				\
 	return dk__err;							\
@@ -314,52 +306,68 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 DK__ALWAYS_INLINE int							\
 id##_in(const struct dk_local *dk__local, DK__UNPAREN params)		\
 {									\
-	return dk__##id##_call(NULL, dk__local, dk__local, 0,		\
+	return dk__##id##_call(NULL, dk__local, dk__local, DK__HOW_MASKED, \
 			       DK__UNPAREN args);			\
 }									\
 DK__ALWAYS_INLINE int							\
 id(DK__UNPAREN params)							\
 {									\
-	return dk__##id##_call(NULL, dk__local(), DK__OWN_LOCAL, 0,	\
+	return dk__##id##_call(NULL, dk__local(), DK__OWN_LOCAL, DK__HOW_MASKED, \
 			       DK__UNPAREN args);			\
 }									\
 DK__ALWAYS_INLINE int							\
 id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
 	DK__UNPAREN params)						\
 {									\
-	return dk__##id##_call(dk__op, dk__local, dk__local, DK__HOW_TYPED, \
-			       DK__UNPAREN args);			\
+	return dk__##id##_call(dk__op, dk__local, dk__local,		\
+			       DK__HOW_MASKED | DK__HOW_TYPED, DK__UNPAREN args); \
 }									\
 DK__OP_RCU(id, params, args)						\
 DK__ALWAYS_INLINE int							\
-id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
-		DK__UNPAREN params)					\
+dk__##id##_next(struct dk_call *dk__from, struct dk_keyset dk__ks, \
+		      const int dk__how, DK__UNPAREN params)		\
 {									\
-	const int dk__how = dk__how_again(dk__from);			\
 	enum { dk__generators = 1 };					\
+	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
 	struct dk__found dk__found DK__NOT_SET;				\
 	struct dk_call dk__call DK__NOT_SET;				\
 	DK__SLOT(dk__slot);						\
-	unsigned long dk__kept;						\
-	int dk__err = !dk__may_redispatch(dk__from, &id##_op, &dk__kept); \
+	int dk__err;							\
 									\
-	if (!dk__err &&							\
-	    DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__found,	\
-				    dk__from->op, &id##_op, dk__kept,	\
-				    dk__ks.bits, dk__how)))		\
-		DK__FIND(dk__how, objs)					\
-	if (DK__UNLIKELY(dk__err)) {					\
+	if (DK__UNLIKELY(!dk__begin(&dk__call, &dk__slot, &dk__found,	\
+				    dk__from->op, &id##_op, 0, dk__from->local, \
+				    dk__ks.bits, dk__how, DK__FIRST(dk__objs)))) \
+		DK__FIND(id, args, objs, DK__ASK_SLOWLY(		\
+			.decl = &id##_op, .from = dk__from, .ks = dk__ks, \
+			.flags = DK__ASKED))				\
+	dk__err = ((dk__##id##_fn)dk__found.entry->fn)(&dk__call, DK__UNPAREN args); \
+	dk__end(&dk__call, dk__slot, dk__how);				\
+	return dk__err;							\
+}									\
+static __attribute__((__noinline__)) DK__UNUSED int			\
+dk__##id##_next_slowly(struct dk_call *dk__from, struct dk_keyset dk__ks, DK__UNPAREN params) \
+{									\
+	if (!dk__may_redispatch(dk__from, &id##_op)) {			\
 		struct dk__request dk__rq = {				\
 			.decl = &id##_op, .from = dk__from, .ks = dk__ks, \
 			.flags = DK__ASKED,				\
 		};							\
 									\
-		return dk__err < 0 ? dk__err :				\
-		       dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
+		return dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
 	}								\
-	dk__err = ((dk__##id##_fn)dk__found.entry->fn)(&dk__call, DK__UNPAREN args); \
-	dk__end(&dk__call, dk__slot, dk__how);				\
-	return dk__err;							\
+	return dk__##id##_next(dk__from, dk__ks, dk__how_again(dk__from), \
+				     DK__UNPAREN args);			\
+}									\
+DK__ALWAYS_INLINE int							\
+id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
+		DK__UNPAREN params)					\
+{									\
+	if (!DK__UNLIKELY(dk__from->made != dk__made(&id##_op, DK__FLAGS))) \
+		return dk__##id##_next(dk__from, dk__ks, DK__FLAGS, \
+					     DK__UNPAREN args);		\
+	if (DK__GATED && dk__from->made == dk__made(&id##_op, 0))	\
+		return dk__##id##_next(dk__from, dk__ks, 0, DK__UNPAREN args); \
+	return dk__##id##_next_slowly(dk__from, dk__ks, DK__UNPAREN args);	\
 }									\
 DK__ALWAYS_INLINE int							\
 id##_below(struct dk_call *dk__from, DK__UNPAREN params)		\
@@ -391,27 +399,37 @@ id##_by_keyset(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 }									\
 struct id##_args
 
-/* What dk__begin() did not find. The objects are listed here to be stored here only. */
-#define DK__FIND(how, objs)						\
+/*
+ * What dk__begin() did not find: call what dk__find() does, else return its error or ask the
+ * slow path. The objects are listed here to be stored here only.
+ */
+#define DK__FIND(id, args, objs, ask)					\
 	{								\
 		const struct dk_obj *const dk__these[] = {		\
 			NULL, DK__UNPAREN objs				\
 		};							\
 									\
-		dk__err = dk__find(&dk__call, dk__slot,		\
-				   dk__found.table, dk__found.ks,	\
-				   dk__these + 1,			\
-				   dk__ask(dk__found.id, how, DK__OBJS(dk__these))); \
-		dk__found.entry = dk__call.entry;			\
+		dk__found.entry =					\
+			dk__find(&dk__call, dk__slot, dk__found.table,	\
+				 dk__found.ks, dk__these + 1,		\
+				 dk__ask(dk__found.byte, dk__how, DK__OBJS(dk__these))); \
+		if (DK__UNLIKELY(!dk__is_entry(dk__found.entry))) {	\
+			struct dk__request dk__rq = ask;		\
+									\
+			return dk__found.entry != DK__NO_ENTRY(DK__SLOWLY) ? \
+			       (int)(long)dk__found.entry :		\
+			       dk__##id##_slow(&dk__rq, DK__UNPAREN args); \
+		}							\
 	}
+#define DK__ASK_SLOWLY(...)	{ __VA_ARGS__ }
 
 #ifdef __KERNEL__
 #define DK__OP_RCU(id, params, args)					\
 DK__ALWAYS_INLINE int							\
 id##_rcu(const struct dk_local *dk__local, DK__UNPAREN params)		\
 {									\
-	return dk__##id##_call(NULL, dk__local, dk__local, DK__HOW_IN_RCU, \
-			       DK__UNPAREN args);			\
+	return dk__##id##_call(NULL, dk__local, dk__local,		\
+			       DK__HOW_MASKED | DK__HOW_IN_RCU, DK__UNPAREN args); \
 }
 #else
 #define DK__OP_RCU(id, params, args)
@@ -428,6 +446,7 @@ id##_rcu(const struct dk_local *dk__local, DK__UNPAREN params)		\
 	(DK__OBJS(objs) >= (i) && (objs)[DK__AT(objs, i)] ?		\
 	 (objs)[DK__AT(objs, i)]->ks.bits : 0)
 #define DK__AT(objs, i) (DK__OBJS(objs) >= (i) ? (i) : 0)
+#define DK__FIRST(objs) ((objs)[DK__AT(objs, 1)])
 
 static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigned int n)
 {

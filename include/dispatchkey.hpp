@@ -569,11 +569,13 @@ private:
 /* The union of their keysets. */
 struct keysets {
 	std::uint64_t bits = 0;
+	const dk_obj *first = nullptr;
 
 	void operator()(const dk_obj *obj)
 	{
 		if (obj)
 			bits |= obj->ks.bits;
+		first = first ? first : obj;
 	}
 };
 
@@ -1617,14 +1619,14 @@ public:
 	/* From inside a function: call by a keyset, or by the keys below its key. */
 	int redispatch(dk_call *from, keyset ks, A... a)
 	{
-		unsigned long state;
-		const bool may = dk__may_redispatch(from, &decl_, &state);
+		const bool may = dk__may_redispatch(from, &decl_);
 		dk__found found;
 		dk_call c;
 		dk__slot slot;
 
+		/* to collect the first object may throw: find() looks for the device */
 		if (__builtin_expect(!may || !dk__begin(&c, &slot, &found, from->op, &decl_,
-							state, ks.bits, 0), 0)) {
+							0, from->local, ks.bits, 0, nullptr), 0)) {
 			dk__request rq{};
 
 			rq.decl = &decl_;
@@ -1788,9 +1790,9 @@ private:
 
 		collect(raw, true, all(), a...);
 		if (__builtin_expect(!dk__begin(&c, &slot, &found, known, rq.decl,
-						dk__state(rq.local, 0),
+						0, rq.local,
 						dk__merge(raw.bits, rq.local),
-						how | DK__HOW_MASKED), 0)) {
+						how | DK__HOW_MASKED, raw.first), 0)) {
 			rq.how = how | DK__HOW_MASKED;
 			return find(c, slot, found, rq, a...);
 		}
@@ -1813,16 +1815,16 @@ private:
 				return -ENOMEM;
 			at_end.table = &dk__no_table;
 		}
-		int err = dk__find(&c, slot, found.table, found.ks, objs.data(),
-				   dk__ask(found.id, rq.how, objs.size()));
-		if (err < 0)
-			return err;
-		if (err) {
+		const dk__entry *entry = dk__find(&c, slot, found.table, found.ks, objs.data(),
+						  dk__ask(found.byte, rq.how, objs.size()));
+		if (entry == DK__NO_ENTRY(DK__SLOWLY)) {
 			rq.flags |= DK__ASKED;
 			return slow(rq, a...);
 		}
+		if (!dk__is_entry(entry))
+			return static_cast<int>(DK__CAST(long, entry));
 		end at_end{ &c, slot };
-		return reinterpret_cast<function>(c.entry->fn)(&c, a...);
+		return reinterpret_cast<function>(entry->fn)(&c, a...);
 	}
 
 	__attribute__((__noinline__)) static int slow(dk__request &rq, A... a)
@@ -1830,7 +1832,7 @@ private:
 		detail::objects<room(all())> objs;
 		dk_frame f;
 
-		collect(objs, !rq.from || !(rq.from->state & DK__CALL_BOXED), all(), a...);
+		collect(objs, !rq.from || !(rq.from->made & DK__CALL_BOXED), all(), a...);
 		if (objs.failed())
 			return -ENOMEM;
 		if (int err = dk__call_enter(&f, &rq, objs.data(), objs.size()))

@@ -22,6 +22,7 @@
 #include <linux/string.h>
 #include <linux/wait.h>
 
+#include "../lib/core/registry.h"
 #include "gate.h"
 
 /* Calls that were entered on a CPU, before entering takes a lock. */
@@ -130,20 +131,28 @@ static void dkc_gate_crowd(u64 *room, const void *prov, const struct dkc_reg *re
 }
 
 /* The next slot is taken, by a call that has been inside for a while. */
-static noinline void dkc_gate_take_slowly(u64 *room, const void *prov,
-					  const struct dkc_reg *reg, const void *op)
+static void dkc_gate_take_another(u64 *room, const void *prov, const struct dkc_reg *reg,
+				  const void *op)
 {
 	struct dkc_gate_slot *taken = __this_cpu_read(dkc_gate_cpus.next);
 	struct dkc_gate_slot *slot = taken->next;
 
-	/* as in dkc_gate_take() */
+	/* as in dkc_slot_next() */
 	while (slot != taken && smp_load_acquire(&slot->prov))
 		slot = slot->next;
 	if (slot != taken)
 		dkc_slot_take(slot, room, prov, reg, op);
 	else
 		dkc_gate_crowd(room, prov, reg, op);
-	preempt_enable();
+}
+
+/* With preemption off; NULL if the slot that would be next is taken. */
+static __always_inline struct dkc_gate_slot *dkc_slot_next(void)
+{
+	struct dkc_gate_slot *slot = __this_cpu_read(dkc_gate_cpus.next);
+
+	/* pairs with the release by the call that left it, maybe on another CPU */
+	return likely(!smp_load_acquire(&slot->prov)) ? slot : NULL;
 }
 
 void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
@@ -152,14 +161,45 @@ void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
 	struct dkc_gate_slot *slot;
 
 	preempt_disable();
-	slot = __this_cpu_read(dkc_gate_cpus.next);
-	/* pairs with the release by the call that left it, maybe on another CPU */
-	if (unlikely(smp_load_acquire(&slot->prov))) {
-		dkc_gate_take_slowly(room, prov, reg, op);
+	slot = dkc_slot_next();
+	if (slot)
+		dkc_slot_take(slot, room, prov, reg, op);
+	else
+		dkc_gate_take_another(room, prov, reg, op);
+	preempt_enable();
+}
+
+static noinline void dkc_to_gate_slowly(struct dk__room *room, const void *op)
+{
+	dkc_gate_take_another(room->gate, dkc_block_of(room->entry.reg)->prov, room->entry.reg,
+			      op);
+	preempt_enable();
+	dkc_section_ends();
+	rcu_read_unlock();
+	dkc_might_sleep();
+}
+
+/* The call does not need its table any more, and leaves its read section for the gate. */
+void dk__to_gate(struct dk_call *c, struct dk__slot slot)
+{
+	struct dk__room *room = slot.at;
+	const struct dk__entry entry = *c->entry;
+	struct dkc_gate_slot *free;
+
+	room->entry = entry;
+	c->entry = &room->entry;
+	c->made &= ~DK__CALL_IN_RCU;
+	preempt_disable();
+	free = dkc_slot_next();
+	if (unlikely(!free)) {
+		dkc_to_gate_slowly(room, c->op);
 		return;
 	}
-	dkc_slot_take(slot, room, prov, reg, op);
+	dkc_slot_take(free, room->gate, dkc_block_of(entry.reg)->prov, entry.reg, c->op);
 	preempt_enable();
+	dkc_section_ends();
+	rcu_read_unlock();
+	dkc_might_sleep();
 }
 
 static wait_queue_head_t *dkc_gate_queue(const void *on)
@@ -199,7 +239,7 @@ static noinline const void *dkc_gate_leave_crowd(u64 *room)
 	return prov;
 }
 
-void dkc_gate_leave(u64 *room)
+static __always_inline void dkc_gate_leave_one(u64 *room)
 {
 	struct dkc_gate_slot *slot = (struct dkc_gate_slot *)(unsigned long)room[0];
 	const void *prov;
@@ -214,6 +254,16 @@ void dkc_gate_leave(u64 *room)
 	/* by its address alone: a waiter may have freed it */
 	if (unlikely(atomic_read(&dkc_gate_waiters)))
 		dkc_gate_wake(prov);
+}
+
+void dkc_gate_leave(u64 *room)
+{
+	dkc_gate_leave_one(room);
+}
+
+void dk__leave_gate(struct dk__slot slot)
+{
+	dkc_gate_leave_one(slot.at->gate);
 }
 
 /*

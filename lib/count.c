@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Counters of the userspace world. A thread counts in memory of its own: it gets
- * a part of every block with its record at the gate, or from the one who makes
- * the block, so that none of its later calls allocates. What it has counted
- * stays when it ends.
+ * a part of every block with its record at the gate, or from the thread that makes
+ * the block, so that none of its later calls allocates. Without memory for one of them
+ * it has no slots: the slow path counts what it can, and adds up the rest as lost. What
+ * a thread has counted stays when it ends.
  *
  * The threads are those of the gate, and so is the lock.
  */
 #include "world.h"
+
+#include <dispatchkey.h>
 
 /* A block, and what threads that have ended have counted in it. */
 struct dkc_ended {
@@ -16,7 +19,9 @@ struct dkc_ended {
 	u64 n[DKC_COUNTS];
 };
 
-__thread DKC_INITIAL_EXEC struct dkc_thread_counts *dkc_counts_self;
+#define CACHE_LINE	64
+
+static __thread DKC_INITIAL_EXEC struct dkc_thread_counts *dkc_counts_self;
 
 /* Under the lock. */
 static struct dkc_thread_counts *threads;
@@ -30,39 +35,43 @@ static void add_lost(u64 more)
 	__atomic_fetch_add(&lost, more, __ATOMIC_RELAXED);
 }
 
-/* The thread has no record or no part of the block, for lack of memory. */
-__attribute__((noinline, cold)) void dkc_count_slowly(const struct dkc_count_at *at)
+/* By the thread, or under the lock: its part of a block, or NULL. */
+static u64 *part_of(const struct dkc_thread_counts *t, u32 id)
 {
-	/* pairs with dkc_publish() of parts: a table of a new block comes after them */
-	dkc_read_barrier();
-	if ((dkc_counts_self || !dkc_gate_thread_init()) && dkc_count_here(at))
-		return;
-	if (dkc_counts_self)
-		dkc_add_own(&dkc_counts_self->lost);
-	else
-		add_lost(1);
+	const struct dkc_parts *p = dkc_load_acquire(t->parts);
+
+	return p && id < p->size ? dkc_load_acquire(p->part[id]) : NULL;
 }
 
-/* Under the lock: a thread's part of a block, or NULL. */
-static struct dkc_part *part_of(const struct dkc_thread_counts *t, u32 id)
+void dkc_count_add(const struct dk__count *at)
 {
-	const struct dkc_parts *p = dkc_deref_locked(t->parts);
+	struct dkc_thread_counts *t;
+	u64 *n;
 
-	return p && id < p->size ? p->part[id] : NULL;
+	if (!dkc_counts_self && dkc_gate_thread_init()) {
+		add_lost(1);
+		return;
+	}
+	t = dkc_counts_self;
+	/* pairs with dkc_publish() of parts: a table of a new block comes after them */
+	dkc_read_barrier();
+	n = part_of(t, at->block);
+	/* a signal handler may count, too */
+	__atomic_fetch_add(n ? &n[at->n] : &t->lost, 1, __ATOMIC_RELAXED);
 }
 
 u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i)
 {
 	const struct dkc_thread_counts *t;
-	const struct dkc_part *p;
+	const u64 *n;
 	sigset_t mask;
 	u64 sum;
 
 	dkc_gate_lock(&mask);
 	sum = c->block->n[i];
 	for (t = threads; t; t = t->next) {
-		p = part_of(t, c->id);
-		sum += p ? dkc_load(p->n[i]) : 0;
+		n = part_of(t, c->id);
+		sum += n ? dkc_load(n[i]) : 0;
 	}
 	dkc_gate_unlock(&mask);
 	return sum;
@@ -101,17 +110,32 @@ static bool parts_reserve(struct dkc_thread_counts *t, u32 size)
 	if (old)
 		memcpy(p->part, old->part, old->size * sizeof(p->part[0]));
 	dkc_publish(t->parts, p);
+	dkc_publish(t->by_block, p->part);	/* pairs with dk__add_count() */
 	return true;
+}
+
+/* A part keeps the cache lines of other threads away on both sides. */
+static u64 *part_alloc(void)
+{
+	char *memory = dkc_alloc(CACHE_LINE + DKC_COUNTS * sizeof(u64) + CACHE_LINE);
+
+	return memory ? (u64 *)(memory + CACHE_LINE) : NULL;
+}
+
+static void part_free(u64 *part)
+{
+	dkc_free((char *)part - CACHE_LINE);
 }
 
 static bool part_give(struct dkc_thread_counts *t, u32 id)
 {
-	struct dkc_part *part;
+	u64 *part;
 
 	if (!parts_reserve(t, id + 1))
 		return false;
-	part = dkc_alloc(sizeof(*part));
-	dkc_deref_locked(t->parts)->part[id] = part;
+	part = part_alloc();
+	/* pairs with part_of(): it is zero; with dk__add_count() as @incomplete or a table says */
+	dkc_publish(dkc_deref_locked(t->parts)->part[id], part);
 	return part;
 }
 
@@ -123,9 +147,31 @@ static void parts_take(u32 id)
 	for (t = threads; t; t = t->next) {
 		if (!part_of(t, id))
 			continue;
-		dkc_free(part_of(t, id));
+		part_free(part_of(t, id));
 		dkc_deref_locked(t->parts)->part[id] = NULL;
 	}
+}
+
+/* The parts of all blocks; false if there is no memory for one. */
+static bool parts_give(struct dkc_thread_counts *t)
+{
+	const struct dkc_ended *b;
+
+	for (b = blocks; b; b = b->next)
+		if (!part_of(t, b->id) && !part_give(t, b->id))
+			return false;
+	return true;
+}
+
+/* Threads that lack parts may have slots as soon as they have all of them. */
+static void threads_complete(void)
+{
+	struct dkc_thread_counts *t;
+
+	for (t = threads; t; t = t->next)
+		if (t->incomplete)
+			/* pairs with limit_raise() in lib/gate.c */
+			dkc_store_release(t->incomplete, !parts_give(t));
 }
 
 /* With the lowest number that is free. */
@@ -145,6 +191,7 @@ static bool block_link(struct dkc_ended *b)
 	}
 	b->next = *at;
 	*at = b;
+	threads_complete();
 	return true;
 }
 
@@ -178,6 +225,7 @@ void dkc_counts_destroy(struct dkc_counts *c)
 		at = &(*at)->next;
 	*at = c->block->next;
 	parts_take(c->id);
+	threads_complete();
 	dkc_gate_unlock(&mask);
 	dkc_free(c->block);
 }
@@ -186,11 +234,7 @@ void dkc_counts_destroy(struct dkc_counts *c)
 
 void dkc_counts_thread_begin(struct dkc_thread_counts *t)
 {
-	struct dkc_ended *b;
-
-	/* where there is no memory, its calls are told as not counted */
-	for (b = blocks; b; b = b->next)
-		part_give(t, b->id);
+	t->incomplete = !parts_give(t);
 	t->next = threads;
 	t->link = &threads;
 	if (t->next)
@@ -199,13 +243,13 @@ void dkc_counts_thread_begin(struct dkc_thread_counts *t)
 	dkc_counts_self = t;
 }
 
-static void keep(struct dkc_ended *b, struct dkc_part *p)
+static void keep(struct dkc_ended *b, u64 *part)
 {
 	unsigned int i;
 
 	for (i = 0; i < DKC_COUNTS; i++)
-		b->n[i] += p->n[i];
-	dkc_free(p);
+		b->n[i] += part[i];
+	part_free(part);
 }
 
 void dkc_counts_thread_end(struct dkc_thread_counts *t)

@@ -78,7 +78,7 @@ __thread struct dk__thread dk__self;
 /* Of a type that does not change: programs may have a copy of it. */
 const struct dk__table dk__no_table = {
 	.shape = (const struct dk__shape *)&dkc_shape_of_none,
-	.first_direct = DKC_NOT_DIRECT,
+	.first_direct = DK__NOT_DIRECT,
 };
 
 bool dkc_fences;
@@ -254,9 +254,10 @@ SELDOM int dkc_gate_thread_init(void)
 	r->tid = gettid();
 	records = r;
 	dkc_gate_self = r;
-	dk__self.top = r->slots;
-	dk__self.limit = &r->slots[GATE_SLOTS];
 	dkc_counts_thread_begin(&r->counts);
+	dk__self.counts = &r->counts.by_block;
+	dk__self.top = r->slots;
+	dk__self.limit = r->counts.incomplete ? r->slots : &r->slots[GATE_SLOTS];
 	dkc_gate_unlock(&mask);
 	return 0;
 }
@@ -308,6 +309,9 @@ static SELDOM void limit_raise(struct gate_record *r)
 {
 	sigset_t all, mask;
 
+	/* pairs with threads_complete() in lib/count.c: the parts are there */
+	if (dkc_load_acquire(r->counts.incomplete))
+		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &mask);
 	while (dk__self.limit < &r->slots[GATE_SLOTS] && !*dk__self.limit)

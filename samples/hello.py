@@ -53,7 +53,7 @@ class OpDecl(c.Structure):
                 ("extract", c.c_void_p), ("unbox_plain", c.c_void_p)]
 
 
-CALL_ABI = 7    # DK__CALL_ABI
+CALL_ABI = 8    # DK__CALL_ABI
 
 
 class Call(c.Structure):
@@ -61,8 +61,8 @@ class Call(c.Structure):
 
 
 Boxed = c.CFUNCTYPE(c.c_int, c.POINTER(Call), c.c_void_p)
-Call._fields_ = [("ks", Keyset), ("decl", c.POINTER(OpDecl)), ("entry", c.c_void_p), ("op", c.c_void_p),
-                 ("state", c.c_ulong)]
+Call._fields_ = [("ks", Keyset), ("made", c.c_ulong), ("entry", c.c_void_p), ("op", c.c_void_p),
+                 ("local", c.c_void_p)]
 
 
 class Frame(c.Structure):

@@ -153,5 +153,5 @@ static const struct dkc_args *dkc_args_of_call(const struct dk_call *c)
 
 const struct dk_op_decl *dk_call_described(const struct dk_call *c)
 {
-	return dkc_args_decl(dkc_args_of_call(c), c->decl);
+	return dkc_args_decl(dkc_args_of_call(c), dk_call_decl(c));
 }

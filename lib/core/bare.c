@@ -72,7 +72,7 @@ int dkc_gate_enter(u64 *room, const struct dkc_reg *reg, const void *op)
 {
 	struct dkc_inside *in = &dkc_bare_inside[dkc_bare_depth];
 
-	if (!dkc_gate_has_room())
+	if (dkc_bare_depth == DKC_BARE_MAX_DEPTH)
 		return -ENOMEM;
 	*room = dkc_bare_depth++;
 	in->prov = dkc_block_of(reg)->prov;
@@ -81,17 +81,30 @@ int dkc_gate_enter(u64 *room, const struct dkc_reg *reg, const void *op)
 	return 0;
 }
 
-bool dkc_gate_has_room(void)
-{
-	return dkc_bare_depth < DKC_BARE_MAX_DEPTH;
-}
-
 /* Calls may be left in another order than they were entered. */
 void dkc_gate_leave(u64 *room)
 {
 	dkc_bare_inside[*room].prov = NULL;
 	while (dkc_bare_depth && !dkc_bare_inside[dkc_bare_depth - 1].prov)
 		dkc_bare_depth--;
+}
+
+int dk__to_gate(struct dk_call *c, struct dk__slot slot)
+{
+	int err = dkc_gate_enter(slot.at->gate, c->entry->reg, c->op);
+
+	if (!err) {
+		slot.at->entry = *c->entry;
+		c->entry = &slot.at->entry;
+		c->made &= ~DK__CALL_IN_RCU;
+	}
+	dkc_read_unlock();
+	return !err;
+}
+
+void dk__leave_gate(struct dk__slot slot)
+{
+	dkc_gate_leave(slot.at->gate);
 }
 
 bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)

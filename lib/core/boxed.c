@@ -28,14 +28,14 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	dk_boxed_fn_t unbox;
 	int err = dkc_fast_call(&f.call, &slot, &x->rq, DK__CALL_BOXED, objs, n);
 
-	if (err < 0)
-		return err;
 	if (!err) {
 		unbox = dkc_impl_of(f.call.entry->reg)->op->unbox;
 		err = unbox ? unbox(&f.call, x->args) : -EPROTOTYPE;
 		dk__end(&f.call, slot, x->rq.how);
 		return err;
 	}
+	if (err != DK__SLOWLY)
+		return err;
 	err = dk__call_enter(&f, &x->rq, objs, n);
 	if (err)
 		return err;
@@ -139,7 +139,7 @@ int dk_call_boxed_key(struct dk_op *op, struct dk_op_decl *decl,
 int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args)
 {
 	const struct dk_frame *f = dk_call_frame(from);
-	const struct dk_op_decl *decl = from->decl;
+	const struct dk_op_decl *decl = dk_call_decl(from);
 	struct dk_extract x = {
 		.rq = {
 			.decl = (struct dk_op_decl *)decl, .from = from, .ks = ks,
@@ -149,19 +149,21 @@ int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args)
 	};
 
 	if (decl->extract)
-		return decl->extract(&x, args, !(from->state & DK__CALL_BOXED));
+		return decl->extract(&x, args, !(from->made & DK__CALL_BOXED));
 	if (!decl->param)
 		decl = dk_call_described(from);
 	/* neither the caller nor the definition describes the arguments */
 	if (f && !decl->param)
 		return dk_extracted(&x, f->objs, f->n);
-	return dkc_extract_described(&x, decl, !(from->state & DK__CALL_BOXED));
+	return dkc_extract_described(&x, decl, !(from->made & DK__CALL_BOXED));
 }
 
 int dk_call_takes(const struct dk_call *c, const struct dk_op_decl *decl)
 {
-	if (c->decl == decl || (c->decl->sig && decl->sig &&
-				dkc_sig_hash(c->decl->sig) == dkc_sig_hash(decl->sig)))
+	const struct dk_op_decl *made_by = dk_call_decl(c);
+
+	if (made_by == decl || (made_by->sig && decl->sig &&
+				dkc_sig_hash(made_by->sig) == dkc_sig_hash(decl->sig)))
 		return 0;
 	return -EPROTOTYPE;
 }

@@ -20,59 +20,7 @@ static dk_boxed_fn_t dkc_boxed_of(const struct dk_impl *impl, dk_fn_t fn)
 					       impl->op->unbox_plain;
 }
 
-/* dkc_device_of() by v1, if the first object is on it: all others are not looked at then. */
-static dkc_always_inline bool dkc_first_is_on(u64 ks, const struct dk_obj *const *objs,
-					      unsigned int n, u32 *device)
-{
-	const struct dk_obj *o = n ? objs[0] : NULL;
-
-	if (dkc_unlikely(!o || o->flags == DK_OBJ_LIST || !(ks & DK_BACKEND_MASK) ||
-			 !(o->ks.bits >> dk__top_backend(ks) & 1)))
-		return false;
-	*device = o->device;
-	return true;
-}
-
-#if defined(__KERNEL__) || defined(DK_BARE)
-/*
- * The call does not need its table any more, and leaves its read section for the gate. If the
- * section is the caller's, the slow path reports that mistake.
- */
-int dk__to_gate(struct dk_call *c, struct dk__slot slot, int how)
-{
-	if ((how & DK__HOW_IN_RCU) || dkc_gate_enter(slot.at->gate, c->entry->reg, c->op)) {
-		dk__give_back(slot, how);
-		return 0;
-	}
-	slot.at->entry = *c->entry;
-	c->entry = &slot.at->entry;
-	c->state &= ~DK__CALL_IN_RCU;
-	dkc_section_ends();
-	dkc_read_unlock();
-	dkc_might_sleep();
-	return 1;
-}
-
-void dk__leave_gate(struct dk__slot slot)
-{
-	dkc_gate_leave(slot.at->gate);
-}
-#endif
-
-/* There was no slot; or in the kernel and on bare metal, the gate refused the call. */
-static inline bool dkc_is_out(const struct dkc_row *row)
-{
-#if defined(__KERNEL__) || defined(DK_BARE)
-	return !row;
-#else
-	return row == (const struct dkc_row *)&dk__no_table;
-#endif
-}
-
-/*
- * What follows takes what dk__find() takes, so that each part goes on in the next one without
- * moving a register: @ask is dk__ask(), @row and @ks what has been found by now.
- */
+/* The parts of dk__ask(). */
 static inline unsigned int dkc_ask_id(u64 ask)
 {
 	return ask & 0xff;
@@ -88,161 +36,123 @@ static inline unsigned int dkc_ask_objs(u64 ask)
 	return ask >> 32;
 }
 
-static inline u64 dkc_ask_of(u64 ask, unsigned int id)
+static inline const struct dk__entry *dkc_no_entry(struct dk__slot slot, u64 ask, int err)
 {
-	return (ask & ~0xffull) | id;
+	dk__give_back(slot, dkc_ask_how(ask));
+	return DK__NO_ENTRY(err);
 }
 
-/* Why nothing serves: is the device gone or offline? */
-static dkc_noinline int dkc_why_missing(const struct dk_registry *reg, u32 device)
+/* The device of a call by v1, if the first object is on it: others are not looked at then. */
+static dkc_always_inline bool dkc_first_is_on(u64 ks, const struct dk_obj *const *objs,
+					      u64 ask, u32 *device)
 {
+	const struct dk_obj *o = dkc_ask_objs(ask) ? objs[0] : NULL;
+
+	if (dkc_unlikely(!o || o->flags == DK_OBJ_LIST ||
+			 !((o->ks.bits & ks) >> dk__top_backend(ks) & 1)))
+		return false;
+	*device = o->device;
+	return true;
+}
+
+/* Is the device of a call gone or offline? */
+static dkc_noinline bool dkc_is_away(const struct dk_registry *reg, u64 ks,
+				     const struct dk_obj *const *objs, u64 ask)
+{
+	u32 device = dkc_device_of(reg->layout, ks, objs, dkc_ask_objs(ask));
 	bool away;
 
 	dkc_read_lock();
-	away = !dkc_device_online(reg, device);
+	away = device && !dkc_device_online(reg, device);
 	dkc_read_unlock();
-	return away ? -ENODEV : -ENOSYS;
+	return away;
 }
 
-/* The same, where more than the first object has to be looked at. */
-static dkc_noinline int dkc_why_missing_at(const struct dk_registry *reg, u64 ks,
-					   const struct dk_obj *const *objs, unsigned int n)
-{
-	u32 device = dkc_device_of(reg->layout, ks, objs, n);
-
-	return device ? dkc_why_missing(reg, device) : -ENOSYS;
-}
-
-/* Nothing serves. */
-static dkc_noclone int dkc_missing(struct dk_call *c, struct dk__slot slot,
-				   const struct dkc_row *row, u64 ks,
-				   const struct dk_obj *const *objs, u64 ask)
+/* Nothing serves a call. */
+static const struct dk__entry *dkc_missing(const struct dk_call *c, struct dk__slot slot,
+					   const struct dk_obj *const *objs, u64 ask)
 {
 	const struct dk_registry *reg = c->op->reg;
+	u64 ks = c->ks.bits;
 	u32 device;
 
 	dk__give_back(slot, dkc_ask_how(ask));
-	if (!dkc_first_is_on(c->ks.bits, objs, dkc_ask_objs(ask), &device))
-		return dkc_why_missing_at(reg, c->ks.bits, objs, dkc_ask_objs(ask));
-	return device ? dkc_why_missing(reg, device) : -ENOSYS;
+	if (dkc_likely(dkc_first_is_on(ks, objs, ask, &device) && !device))
+		return DK__NO_ENTRY(-ENOSYS);
+	return DK__NO_ENTRY(dkc_is_away(reg, ks, objs, ask) ? -ENODEV : -ENOSYS);
 }
 
-/* No function is called as it is: the call is out again. */
-static dkc_noclone int dkc_not_found(struct dk_call *c, struct dk__slot slot,
-				     const struct dkc_row *row, u64 ks,
-				     const struct dk_obj *const *objs, u64 ask)
+/* The entry of the call is found. It is counted at @at, unless that is NULL. */
+static const struct dk__entry *dkc_go(struct dk_call *c, struct dk__slot slot,
+				      const struct dkc_row *row, const struct dk__count *at,
+				      int how)
 {
-	bool served = dkc_ask_id(ask) > DKC_ID_AMBIGUOUS;
-
-	if (!served && row->direct == DKC_COUNTED)
-		dkc_count_add(dkc_row_counts(row));
-	if (dkc_ask_id(ask) == DKC_ID_MISSING)
-		return dkc_missing(c, slot, row, ks, objs, ask);
-	dk__give_back(slot, dkc_ask_how(ask));
-	return served ? 1 : -ENOTUNIQ;
+#if DK__GATED
+	if (row->direct >= DK__SLEEPS)
+		return dk__enter_gate(c, &slot, at, how) ? c->entry : DK__NO_ENTRY(DK__SLOWLY);
+#endif
+	if (at)
+		dk__add_count(at);
+	dk__enter(&slot, c->entry);
+	return c->entry;
 }
 
-/* Its row is for the slow path, or there is none. */
-static dkc_noclone int dkc_not_direct(struct dk_call *c, struct dk__slot slot,
-				      const struct dkc_row *row, u64 ks,
-				      const struct dk_obj *const *objs, u64 ask)
+/* By one row, which is not that of another device. */
+static dkc_always_inline const struct dk__entry *
+dkc_find_in(struct dk_call *c, struct dk__slot slot, const struct dkc_row *row, u64 ks,
+	    const struct dk_obj *const *objs, u64 ask)
 {
-	if (!dkc_is_out(row))
-		dk__give_back(slot, dkc_ask_how(ask));
-	return 1;
-}
+	const struct dk__count *at = NULL;
+	unsigned int id = dkc_ask_id(ask);
 
-/* The entry of the call is called as it is. */
-static dkc_always_inline int dkc_go(struct dk_call *c, struct dk__slot slot,
-				    const struct dkc_row *row, u64 ks, u64 ask)
-{
-	struct dk__found found = {
-		.entry = dkc_row_ent(row, dkc_ask_id(ask)),
-		.table = (const struct dk__table *)row,
-	};
-
-	c->ks.bits = ks;
-	c->entry = found.entry;
-	return dk__enter(c, &slot, &found, dkc_ask_how(ask)) ? 0 : 1;
-}
-
-/* The same, where the thread has no part of the counter's block. */
-static dkc_noclone int dkc_count_and_go(struct dk_call *c, struct dk__slot slot,
-					const struct dkc_row *row, u64 ks,
-					const struct dk_obj *const *objs, u64 ask)
-{
-	dkc_count_slowly(dkc_row_counts(row) + 1 + dkc_ask_id(ask) - DKC_ID_FIRST);
-	return dkc_go(c, slot, row, ks, ask);
-}
-
-/* Will dkc_go() enter? The slow path counts the calls that it enters by itself. */
-static inline bool dkc_will_go(const struct dkc_row *row, int how)
-{
-	return dkc_slots_are_gate() || (row->op_flags & DK_OP_ATOMIC) ||
-	       (!(how & DK__HOW_IN_RCU) && dkc_gate_has_room());
-}
-
-static dkc_always_inline int dkc_found(struct dk_call *c, struct dk__slot slot,
-				       const struct dkc_row *row, u64 ks,
-				       const struct dk_obj *const *objs, u64 ask)
-{
-	if (dkc_unlikely(dkc_ask_id(ask) < row->shape->direct))
-		return dkc_not_found(c, slot, row, ks, objs, ask);
-	if (row->direct == DKC_COUNTED && dkc_will_go(row, dkc_ask_how(ask)) &&
-	    dkc_unlikely(!dkc_count_here(dkc_row_counts(row) + 1 + dkc_ask_id(ask) -
-					 DKC_ID_FIRST)))
-		return dkc_count_and_go(c, slot, row, ks, objs, ask);
-	return dkc_go(c, slot, row, ks, ask);
-}
-
-/* By the row of a device. */
-static dkc_always_inline int dkc_find_on(u32 device, struct dk_call *c, struct dk__slot slot,
-					 const struct dkc_row *row,
-					 const struct dk_obj *const *objs, u64 ask)
-{
-	u64 ks = c->ks.bits;
-
-	row = dkc_devtab_row(row->devs, device);
-	if (dkc_ask_how(ask) & DK__HOW_MASKED)
-		ks &= row->shape->mask[dk__top_backend(ks)];
-	ask = dkc_ask_of(ask, row->shape->index[dkc_v1_index(ks & DK_FULL)]);
-	return dkc_found(c, slot, row, ks, objs, ask);
-}
-
-/* Where more than the first object has to be looked at. */
-static dkc_noclone int dkc_find_on_any(struct dk_call *c, struct dk__slot slot,
-				       const struct dkc_row *row, u64 ks,
-				       const struct dk_obj *const *objs, u64 ask)
-{
-	u32 device = dkc_device_of(c->op->reg->layout, c->ks.bits, objs, dkc_ask_objs(ask));
-
-	return dkc_find_on(device, c, slot, row, objs, ask);
+	if (id >= row->lowest) {
+		if (dkc_is_counted(row))
+			at = dkc_row_counters(row) + 1 + id - DKC_ID_FIRST;
+		c->ks.bits = ks;
+		c->entry = dk__entry_of((const struct dk__table *)row, id);
+		return dkc_go(c, slot, row, at, dkc_ask_how(ask));
+	}
+	/* the slow path does not look at bits that are of no key */
+	if (id > DKC_ID_AMBIGUOUS || (ks & ~DK_FULL))
+		return dkc_no_entry(slot, ask, DK__SLOWLY);
+	if (dkc_is_counted(row))
+		dk__add_count(dkc_row_counters(row));
+	return id == DKC_ID_MISSING ? dkc_missing(c, slot, objs, ask) :
+				      dkc_no_entry(slot, ask, -ENOTUNIQ);
 }
 
 /* By the row of the device that the call is on. */
-static dkc_noclone int dkc_find_by_device(struct dk_call *c, struct dk__slot slot,
-					  const struct dkc_row *row, u64 ks,
-					  const struct dk_obj *const *objs, u64 ask)
+static dkc_noinline const struct dk__entry *
+dkc_find_on(struct dk_call *c, struct dk__slot slot, const struct dkc_devtab *devs,
+	    const struct dk_obj *const *objs, u64 ask)
 {
-	u32 device;
+	u64 ks = c->ks.bits;
+	u32 device = dkc_device_of(c->op->reg->layout, ks, objs, dkc_ask_objs(ask));
+	const struct dkc_row *row = dkc_devtab_row(devs, device);
 
-	if (!dkc_first_is_on(c->ks.bits, objs, dkc_ask_objs(ask), &device))
-		return dkc_find_on_any(c, slot, row, ks, objs, ask);
-	return dkc_find_on(device, c, slot, row, objs, ask);
+	if (dkc_ask_how(ask) & DK__HOW_MASKED)
+		ks &= row->shape->mask[dk__top_backend(ks)];
+	ask = (ask & ~0xffull) | row->shape->index[dkc_v1_index(ks & DK_FULL)];
+	return dkc_find_in(c, slot, row, ks, objs, ask);
 }
 
-int dk__find(struct dk_call *c, struct dk__slot slot, const struct dk__table *table, u64 ks,
-	     const struct dk_obj *const *objs, u64 ask)
+const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
+				 const struct dk__table *table, u64 ks,
+				 const struct dk_obj *const *objs, u64 ask)
 {
 	const struct dkc_row *row = (const struct dkc_row *)table;
 
-	/* where slots are the gate, the row of a call that is out is not direct either */
-	if (dkc_unlikely((!dkc_slots_are_gate() && dkc_is_out(row)) ||
-			 row->direct == DKC_NOT_DIRECT))
-		return dkc_not_direct(c, slot, row, ks, objs, ask);
-	if (row->devs && dkc_ask_id(ask) != DK__FOR_SLOW_PATH)
-		return dkc_find_by_device(c, slot, row, ks, objs, ask);
-	return dkc_found(c, slot, row, ks, objs, ask);
+	/* of a table that calls are made by */
+	if (dkc_ask_id(ask) == DKC_ID_MISSING && row->direct < DK__NOT_DIRECT &&
+	    !(ks & ~DK_FULL))
+		return dkc_missing(c, slot, objs, ask);
+	if (dkc_is_out(row))
+		return DK__NO_ENTRY(DK__SLOWLY);
+	if (row->direct == DK__NOT_DIRECT || dkc_ask_id(ask) == DK__FOR_SLOW_PATH)
+		return dkc_no_entry(slot, ask, DK__SLOWLY);
+	if (row->devs)
+		return dkc_find_on(c, slot, row->devs, objs, ask);
+	return dkc_find_in(c, slot, row, ks, objs, ask);
 }
 
 /* In a read section: all that can be said against a call of the right type. */
@@ -284,7 +194,7 @@ static int dkc_pass(struct dk_frame *f, struct dk_op *op, const struct dkc_row *
 		goto out;
 	dkc_fill(f, way);
 	if (dkc_section_is_gate(row->op_flags)) {
-		f->call.state |= DK__CALL_IN_RCU;
+		f->call.made |= DK__CALL_IN_RCU;
 		f->state = way->in_rcu ? DKC_CALL_IN_CALLERS : DKC_CALL_IN_SECTION;
 		if (way->in_rcu)
 			goto out;
@@ -365,8 +275,8 @@ static void dkc_begin(struct dk_frame *f, struct dk_op *op, const struct dk_op_d
 		      const struct dkc_way *way)
 {
 	f->call.op = op;
-	f->call.decl = decl;
-	f->call.state = dk__state(local, DK__CALL_FRAME | flags);
+	f->call.made = dk__made(decl, DK__CALL_FRAME | flags);
+	f->call.local = local;
 	f->objs = way->objs;
 	f->n = way->n;
 }
@@ -412,14 +322,14 @@ static int dkc_redispatch(struct dk_frame *f, const struct dk__request *rq,
 {
 	const struct dk_call *from = rq->from;
 
-	if (rq->decl != from->decl && (!dkc_decl_fits(rq->decl) ||
-				       !dkc_streq(rq->decl->name, from->op->name)))
+	if (rq->decl != dk_call_decl(from) &&
+	    (!dkc_decl_fits(rq->decl) || !dkc_streq(rq->decl->name, from->op->name)))
 		return -EPROTOTYPE;
 	way->decl = rq->decl;
 	way->ks = rq->ks.bits;
-	way->in_rcu = from->state & DK__CALL_IN_RCU;
+	way->in_rcu = from->made & DK__CALL_IN_RCU;
 	dkc_begin(f, from->op, rq->decl, dk_call_local(from),
-		  from->state & DK__CALL_BOXED, way);
+		  from->made & DK__CALL_BOXED, way);
 	return dkc_enter(f, from->op, way);
 }
 
@@ -447,7 +357,7 @@ static int dkc_enter_begun(struct dk_frame *f, struct dk__slot slot, int how)
 
 	if (!dkc_slots_are_gate()) {
 		f->state = how & DK__HOW_IN_RCU ? DKC_CALL_IN_CALLERS :
-			   c->state & DK__CALL_IN_RCU ? DKC_CALL_IN_SECTION : DKC_CALL_IN_GATE;
+			   c->made & DK__CALL_IN_RCU ? DKC_CALL_IN_SECTION : DKC_CALL_IN_GATE;
 		return 0;
 	}
 	f->state = DKC_CALL_IN_GATE;
@@ -466,10 +376,10 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 							   DK__CALL_FRAME;
 	int err = dkc_fast_call(&f->call, &slot, rq, flags, objs, n);
 
-	if (err < 0)
-		return err;
-	if (err)
+	if (err == DK__SLOWLY)
 		return dkc_enter_slowly(f, rq, objs, n);
+	if (err)
+		return err;
 	f->objs = objs;
 	f->n = n;
 	f->boxed = NULL;

@@ -105,7 +105,7 @@ static const struct dkc_row *dkc_row_counted(const struct dk_op *op, const struc
 {
 	const struct dkc_row *row;
 
-	if (full->direct == DKC_NOT_DIRECT)
+	if (full->direct == DK__NOT_DIRECT)
 		return full;
 	row = dkc_row_count(op, full, may_sleep);
 	return row ? row : dkc_row_aside(op->flags);
@@ -131,7 +131,8 @@ void dkc_op_set_table(struct dk_op *op, const struct dkc_row *row)
 	const struct dkc_row *old = dkc_deref_locked(op->row);
 
 	dkc_publish(op->row, row);
-	if (old->direct == DKC_COUNTED)
+	/* a copy by which calls were counted */
+	if (old->kind == DKC_ROW_FULL && old != dkc_deref_locked(op->base))
 		dkc_row_retire(op->reg, old);
 }
 

@@ -23,16 +23,14 @@
  * dkc_now()		a clock for deadlines, in ms; it never says 0
  * dkc_in_atomic()	is the caller where it must not wait for a grace period
  * dkc_might_sleep()	tells that a sleepable call is about to be made
- * dkc_noclone		a function that is called as it is declared: neither inlined, nor
- *			replaced by one with other parameters
  * dkc_section_stays()	tells the checker that a function returns inside of a
  * dkc_section_ends()	read section, and that another one ends it
  * gate			see struct dkc_inside below
  * dkc_section_is_gate()	does the read section of a call protect its provider, for an
  *			operator of these flags; dkc_slots_are_gate() does a slot of
- *			dk__begin(), for every operator; else dkc_gate_has_room() may
- *			be false, in the bare metal build
+ *			dk__begin(), for every operator
  * dkc_slot_of()		a slot for dk__begin(), in the kernel with its room
+ * dkc_is_out()		is this the table of a call that has no slot, or is out of the gate
  * dkc_has_fast_calls()	may calls take the fast path at all
  * dkc_full_barrier()	orders all before it against all behind it;
  *			dkc_read_barrier() loads against loads
@@ -163,13 +161,8 @@ struct dkc_counts {
 	u64 __percpu *n;
 };
 
-struct dkc_count_at {
-	u64 __percpu *n;
-};
-
-#define dkc_count_at(c, i)	((struct dkc_count_at){ (c)->n + (i) })
-#define dkc_count_here(at)	({ this_cpu_inc(*(at)->n); true; })
-#define dkc_count_slowly(at)	((void)(at))
+#define dkc_count_at(c, i)	((struct dk__count){ (c)->n + (i) })
+#define dkc_count_add(at)	dk__add_count(at)
 #define dkc_counts_lost()	((u64)0)
 
 struct dkc_mutex {
@@ -213,7 +206,7 @@ static inline void *dkc_get_zeroed(size_t size)
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
 #define dkc_slot_of(room)	((struct dk__slot){ room })
-#define dkc_gate_has_room()	true
+#define dkc_is_out(row)		(!(row))
 #define dkc_has_fast_calls()	true
 
 /* kmod/gate.c: dkc_gate_enter(), which has room for every call. */
@@ -318,13 +311,8 @@ struct dkc_counts {
 	u64 *n;
 };
 
-struct dkc_count_at {
-	u64 *n;
-};
-
-#define dkc_count_at(c, i)	((struct dkc_count_at){ &(c)->n[i] })
-#define dkc_count_here(at)	(++*(at)->n, true)
-#define dkc_count_slowly(at)	((void)(at))
+#define dkc_count_at(c, i)	((struct dk__count){ &(c)->n[i] })
+#define dkc_count_add(at)	dk__add_count(at)
 #define dkc_counts_lost()	((u64)0)
 
 #define dkc_count(c)		(++(c)->n)
@@ -350,7 +338,7 @@ struct dkc_count_at {
 #define dkc_section_is_gate(flags)	((flags) & DK_OP_ATOMIC)
 #define dkc_slots_are_gate()	false
 #define dkc_slot_of(room)	((struct dk__slot){ room })
-bool dkc_gate_has_room(void);
+#define dkc_is_out(row)		(!(row))
 #define dkc_has_fast_calls()	true
 
 #define dkc_read_lock()		((void)dk__bare_sections++)
@@ -527,7 +515,7 @@ void dkc_synchronize(void);
 #define dkc_section_is_gate(flags)	((void)(flags), false)
 #define dkc_slots_are_gate()	true
 #define dkc_slot_of(room)	((void)(room), (struct dk__slot){ NULL })
-#define dkc_gate_has_room()	true
+#define dkc_is_out(row)		((const struct dk__table *)(row) == &dk__no_table)
 extern bool dkc_fences DKC_HIDDEN;	/* lib/gate.c: there is membarrier() */
 #define dkc_has_fast_calls()	dkc_fences
 u64 dkc_now(void);
@@ -582,71 +570,29 @@ struct dkc_counts {
 	u32 id;				/* its own */
 };
 
-struct dkc_count_at {
-	u32 id;
-	u32 i;
-};
-
-#define dkc_count_at(c, i)	((struct dkc_count_at){ (c)->id, (i) })
-/* A thread's part of a block. */
-struct dkc_part {
-	char pad[64];		/* keeps the cache lines of other threads away */
-	u64 n[DKC_COUNTS];
-	char pad_end[64];
-};
+#define dkc_count_at(c, i)	((struct dk__count){ (c)->id, (i) })
 
 /* A thread's parts, by the number of their block. */
 struct dkc_parts {
 	struct dkc_parts *before;	/* what it has replaced: the thread may still read it */
 	u32 size;
-	struct dkc_part *part[];
+	u64 *part[];
 };
 
 struct dkc_thread_counts {
+	u64 **by_block;			/* of @parts: what dk__add_count() reads */
 	struct dkc_parts *parts;	/* replaced by others, under the gate's lock */
+	bool incomplete;		/* lacks parts, and so it has no slots */
 	u64 lost;			/* for lack of memory */
 	struct dkc_thread_counts *next;
 	struct dkc_thread_counts **link;
 };
 
-extern __thread DKC_INITIAL_EXEC struct dkc_thread_counts *dkc_counts_self DKC_HIDDEN;
-
-/*
- * In what is a thread's own. A signal handler may come between any two instructions,
- * and count, too; other threads only read. So one instruction is enough.
- */
-static inline void dkc_add_own(u64 *n)
-{
-#if defined(__x86_64__) && !defined(DKC_TSAN)
-	asm volatile("incq %0" : "+m" (*n) : : "cc");
-#else
-	__atomic_fetch_add(n, 1, __ATOMIC_RELAXED);
-#endif
-}
-
-/* False if the thread has no part of the block. */
-static inline bool dkc_count_here(const struct dkc_count_at *at)
-{
-	const struct dkc_parts *p = NULL;
-
-	if (dkc_counts_self)
-		p = dkc_load_acquire(dkc_counts_self->parts);
-	if (dkc_unlikely(!p || at->id >= p->size || !p->part[at->id]))
-		return false;
-	dkc_add_own(&p->part[at->id]->n[at->i]);
-	return true;
-}
-
-void dkc_count_slowly(const struct dkc_count_at *at);
-
+/* Of any thread; the count is lost if it has no part of the block, for lack of memory. */
+struct dk__count;
+void dkc_count_add(const struct dk__count *at);
 u64 dkc_counts_lost(void);
 
-#endif
-
-#ifdef __clang__
-#define dkc_noclone		dkc_noinline
-#else
-#define dkc_noclone		__attribute__((__noinline__, __noclone__))
 #endif
 
 /*
@@ -663,20 +609,14 @@ void dkc_grace_end(struct dkc_grace *g);
 /*
  * A block of DKC_COUNTS counters. dkc_count_add() adds one where dkc_count_at() has it,
  * writes nothing that another CPU or thread writes, and may be called wherever a call may
- * be made while the block is there; dkc_count_here() leaves it to dkc_count_slowly() where
- * it is false. dkc_counts_sum() is what all have added.
+ * be made while the block is there; dk__add_count() does the same for a call that has a slot of
+ * dk__begin(). dkc_counts_sum() is what all have added.
  * dkc_counts_init() is false where there is no memory. dkc_counts_lost() is what threads
  * could not add for lack of memory, to any counter.
  */
 bool dkc_counts_init(struct dkc_counts *c, bool may_sleep);
 void dkc_counts_destroy(struct dkc_counts *c);
 u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i);
-
-static inline void dkc_count_add(const struct dkc_count_at *at)
-{
-	if (!dkc_count_here(at))
-		dkc_count_slowly(at);
-}
 
 /*
  * The gate records the function and the provider of each call in flight. A call enters the

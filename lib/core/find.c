@@ -8,14 +8,26 @@
  */
 #include "registry.h"
 
-const struct dk__place dk__places[64] = {
-#define DKC_PLACE(U, N, per_backend)					\
-	[DK_NUM_BACKENDS - 1 + DK_##U] = { DK_SLOT_##U, (per_backend) ? 0xff : 0 },
-	DK_FUNCTIONALITIES(DKC_PLACE)
-#undef DKC_PLACE
+_Static_assert(DK_NUM_BACKENDS == 16, "DKC_PLACES() lists them");
+
+/* The places of a functionality, which has one for each backend or one for all. */
+#define DKC_PLACES(bit, first, step)					\
+	[0][bit] = (first), [1][bit] = (first) + (step),		\
+	[2][bit] = (first) + 2 * (step), [3][bit] = (first) + 3 * (step), \
+	[4][bit] = (first) + 4 * (step), [5][bit] = (first) + 5 * (step), \
+	[6][bit] = (first) + 6 * (step), [7][bit] = (first) + 7 * (step), \
+	[8][bit] = (first) + 8 * (step), [9][bit] = (first) + 9 * (step), \
+	[10][bit] = (first) + 10 * (step), [11][bit] = (first) + 11 * (step), \
+	[12][bit] = (first) + 12 * (step), [13][bit] = (first) + 13 * (step), \
+	[14][bit] = (first) + 14 * (step), [15][bit] = (first) + 15 * (step)
+#define DKC_PLACES_OF(U, N, per_backend)				\
+	DKC_PLACES(DK_NUM_BACKENDS - 1 + DK_##U, DK_SLOT_##U, per_backend),
+
+const u8 dk__places[DK_NUM_BACKENDS][64] = {
+	DK_FUNCTIONALITIES(DKC_PLACES_OF)
 	/* the byte after the last entry names none */
-	[DK_NUM_BACKENDS - 1 + DK_NUM_FUNCTIONALITIES] = { DK_NUM_ENTRIES, 0 },
-	[63] = { DK_NUM_ENTRIES, 0 },
+	DKC_PLACES(DK_NUM_BACKENDS - 1 + DK_NUM_FUNCTIONALITIES, DK_NUM_ENTRIES, 0),
+	DKC_PLACES(63, DK_NUM_ENTRIES, 0),
 };
 
 /* 0-based index of the highest backend of a set; CPU's where there is none. */

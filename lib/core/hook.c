@@ -72,7 +72,7 @@ static void dkc_nest(struct dk_frame *f)
 	}
 	f->hook_local = *dk_call_local(&f->call);
 	f->hook_depth = f->hook_local.depth++;
-	f->call.state = dk__state(&f->hook_local, f->call.state & DK__CALL_FLAGS);
+	f->call.local = &f->hook_local;
 }
 
 static void dkc_unnest(void)

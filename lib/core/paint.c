@@ -352,7 +352,7 @@ static void dkc_paint(struct dk_registry *reg, struct dkc_shape *s)
 		e->left[i] = dkc_served(reg, s, i);
 	id = dkc_paint_each(e, e->left, canvas, DKC_ID_FIRST);
 	for (i = 0; i < DKC_GROUPS; i++) {
-		s->direct = id;
+		s->lowest = id;
 		id = dkc_paint_group(e, i, s->used, canvas, id);
 	}
 	s->n = id - DKC_ID_FIRST;

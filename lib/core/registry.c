@@ -12,7 +12,7 @@ const struct dkc_shape dkc_shape_of_none = {
 
 /* The rows that stand for something else than a table. */
 #define NO_TABLE(row_kind)						\
-	.shape = &dkc_shape_of_none, .kind = (row_kind), .direct = DKC_NOT_DIRECT
+	.shape = &dkc_shape_of_none, .kind = (row_kind), .direct = DK__NOT_DIRECT
 
 const struct dkc_row dkc_row_undefined = { NO_TABLE(DKC_ROW_UNDEFINED) };
 const struct dkc_row dkc_row_gone = { NO_TABLE(DKC_ROW_GONE) };
@@ -292,10 +292,9 @@ bool dkc_op_right(const struct dk_op *op)
 	tab = row->devs;
 	for (i = 0; tab && i <= tab->mask; i++) {
 		u32 number = tab->slot[i].number;
-		const struct dkc_row *own = tab->slot[i].row;
 
-		if (number ? !dkc_row_right(op, own, dkc_device_at(op->reg, number)) :
-			     own != row)
+		if (!dkc_row_right(op, tab->slot[i].row,
+				   number ? dkc_device_at(op->reg, number) : NULL))
 			return false;
 	}
 	return true;

@@ -197,7 +197,7 @@ struct dkc_shape {
 	u32 users;
 	u16 entries;
 	u8 n;			/* functions that it names */
-	u8 direct;		/* the first id of those that are called as they are */
+	u8 lowest;		/* the first id of those that are called as they are */
 	u8 used;		/* aliases that serve anywhere */
 	/* the rest is what inlined code reads: struct dk__shape */
 	__aligned_u64 mask[DKC_MAX_BACKENDS];
@@ -240,11 +240,6 @@ enum dkc_entry_id {
 	DKC_ID_FIRST
 };
 
-/* Of a row from which no call is made by the id alone; no id is as great. */
-#define DKC_NOT_DIRECT	256	/* the slow path serves */
-#define DKC_ASK		257	/* dk__find() does, too */
-#define DKC_COUNTED	258	/* dk__find() does, and counts: dkc_row_counts() */
-
 enum dkc_row_kind {
 	DKC_ROW_FULL,
 	DKC_ROW_UNDEFINED,	/* nobody defines the operator */
@@ -256,10 +251,14 @@ enum dkc_row_kind {
 
 /*
  * The rows of the devices that have functions of their own, by number: open addressing.
- * A free slot has number 0, as an object on no device, and the operator's own row.
+ * A free slot has number 0, as an object on no device, and a copy of the operator's own row.
+ * The first slot is always such a one, and another ends each search.
  */
 struct dkc_devtab {
-	struct dkc_retired retired;
+	union {
+		struct dkc_retired retired;
+		const void *pointers[DK__RETIRED];	/* as struct dk__devices has them */
+	};
 	u32 mask;
 	struct {
 		u32 number;
@@ -267,9 +266,14 @@ struct dkc_devtab {
 	} slot[];
 };
 
+_Static_assert(offsetof(struct dkc_devtab, mask) == offsetof(struct dk__devices, mask), "ABI");
+_Static_assert(offsetof(struct dkc_devtab, slot) == sizeof(struct dk__devices), "ABI");
+_Static_assert(sizeof(((struct dkc_devtab *)0)->slot[0]) == sizeof(struct dk__device_table),
+	       "ABI");
+
 /*
  * The ids of a row come in order: those without an entry, functions of backend fallbacks,
- * the operator's fallthroughs, its boxed and plain functions, and from @direct on those that
+ * the operator's fallthroughs, its boxed and plain functions, and from @lowest on those that
  * are called as they are.
  */
 struct dkc_row {
@@ -279,8 +283,9 @@ struct dkc_row {
 	};
 	const struct dkc_shape *shape;
 	const struct dkc_devtab *devs;	/* whose rows go before this one, or NULL */
-	u32 direct;		/* or DKC_NOT_DIRECT, DKC_ASK, DKC_COUNTED */
-	u16 n;
+	u32 direct;		/* or DK__BY_DEVICE and so on */
+	u8 n;
+	u8 lowest;		/* the first id of those that are called as they are */
 	u8 kind;
 	u8 op_flags;		/* the class of the call is that of its row */
 	__aligned_u64 sig;	/* hash of the functions' signature, 0: unknown */
@@ -288,8 +293,11 @@ struct dkc_row {
 };
 
 _Static_assert(offsetof(struct dkc_row, shape) == offsetof(struct dk__table, shape), "ABI");
+_Static_assert(offsetof(struct dkc_row, devs) == offsetof(struct dk__table, devices), "ABI");
 _Static_assert(offsetof(struct dkc_row, direct) == offsetof(struct dk__table, first_direct),
 	       "ABI");
+_Static_assert(offsetof(struct dkc_row, n) == offsetof(struct dk__table, num), "ABI");
+_Static_assert(offsetof(struct dkc_row, lowest) == offsetof(struct dk__table, lowest), "ABI");
 _Static_assert(offsetof(struct dkc_row, op_flags) == offsetof(struct dk__table, flags), "ABI");
 _Static_assert(offsetof(struct dkc_row, sig) == offsetof(struct dk__table, sig), "ABI");
 _Static_assert(offsetof(struct dkc_row, ent) == sizeof(struct dk__table), "ABI");
@@ -556,9 +564,7 @@ static inline u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *
 /* The entry of a set in a table of v1. */
 static inline unsigned int dkc_v1_index(u64 ks)
 {
-	const struct dk__place *place = &dk__places[dk__top_bit(ks)];
-
-	return place->first + (dk__top_backend(ks) & place->backends);
+	return dk__place(ks, dk__top_backend(ks));
 }
 
 /* All bits of backends that the layout has. */
@@ -571,7 +577,7 @@ static inline const struct dkc_row *dkc_devtab_row(const struct dkc_devtab *tab,
 {
 	u32 i = device & tab->mask;
 
-	while (dkc_unlikely(tab->slot[i].number != device) && tab->slot[i].number)
+	while (dkc_unlikely(tab->slot[i].number != device) && (tab->slot[i].number || !i))
 		i = (i + 1) & tab->mask;
 	return tab->slot[i].row;
 }
@@ -583,10 +589,14 @@ static inline const struct dkc_row *dkc_row_of_device(const struct dkc_row *row,
 	return row->devs ? dkc_devtab_row(row->devs, device) : row;
 }
 
-/* Counters, after the entries of a counted row: [0] for what nothing serves, then of each. */
-static inline const struct dkc_count_at *dkc_row_counts(const struct dkc_row *row)
+static inline const struct dk__count *dkc_row_counters(const struct dkc_row *row)
 {
-	return (const struct dkc_count_at *)&row->ent[row->n];
+	return dk__counters((const struct dk__table *)row);
+}
+
+static inline bool dkc_is_counted(const struct dkc_row *row)
+{
+	return row->direct == DK__COUNTED || row->direct == DK__SLEEPS_COUNTED;
 }
 
 /* The slots from 64 * @word on that functions of fallbacks serve, one bit each. */
@@ -1023,7 +1033,7 @@ void dkc_stats_end(struct dk_registry *reg);
  */
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
 /* Where a counter counts; 0 is that of calls without one. */
-struct dkc_count_at dkc_stats_at(const struct dk_registry *reg, u32 n);
+struct dk__count dkc_stats_at(const struct dk_registry *reg, u32 n);
 /*
  * Walk the backend fallbacks that an operator has counters of, by slot; NULL begins.
  * Under the lock.
@@ -1134,44 +1144,47 @@ const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 				       const struct dk_op_decl *decl);
 
 /*
- * Take the fast path from inside of the library; as dk__find(). A request for which it has
- * no answer says that it was asked.
+ * Take the fast path from inside of the library: 0, a negative errno, or DK__SLOWLY. A
+ * request for which it has no answer says that it was asked.
  */
 static dkc_always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *slot,
 					   struct dk__request *rq, unsigned long flags,
 					   const struct dk_obj *const *objs, unsigned int n)
 {
+	const struct dk_obj *first = n ? objs[0] : NULL;
 	const struct dk_call *from = rq->from;
 	struct dk__found found DK__NOT_SET;
-	unsigned long state;
+	const struct dk_local *local;
 	struct dk_op *op;
 	u64 ks;
 
 	if (rq->flags & (DK__ASKED | DK__BY_KEY | DK__BY_KEYSET))
-		return 1;
+		return DK__SLOWLY;
 	if (from) {
-		if (!dk__may_redispatch(from, rq->decl, &state))
-			return 1;
+		if (!dk__may_redispatch(from, rq->decl))
+			return DK__SLOWLY;
 		rq->how = dk__how_again(from);
 		flags &= ~DK__CALL_BOXED;	/* as @from is not */
 		op = from->op;
+		local = from->local;
 		ks = rq->ks.bits;
 	} else {
 		/* without a signature there is nothing to compare */
 		if (rq->op && !rq->decl->sig)
-			return 1;
+			return DK__SLOWLY;
 		rq->how |= rq->op ? DK__HOW_MASKED | DK__HOW_TYPED : DK__HOW_MASKED;
 		op = rq->op ? rq->op : dkc_load(rq->decl->op);
-		state = dk__state(rq->local, 0);
+		local = rq->local;
 		ks = dk__merge(dk__raw(objs, n), rq->local);
 	}
 	if (!op)
-		return 1;
+		return DK__SLOWLY;
 	rq->flags |= DK__ASKED;
-	if (dkc_likely(dk__begin(c, slot, &found, op, rq->decl, state | flags, ks, rq->how)))
+	if (dkc_likely(dk__begin(c, slot, &found, op, rq->decl, flags, local, ks, rq->how, first)))
 		return 0;
-	return dk__find(c, *slot, found.table, found.ks, objs,
-			dk__ask(found.id, rq->how, n));
+	found.entry = dk__find(c, *slot, found.table, found.ks, objs,
+			       dk__ask(found.byte, rq->how, n));
+	return dk__is_entry(found.entry) ? 0 : (int)(long)found.entry;
 }
 
 /* hook.c: tell of a call that was entered, or that nothing serves. */

@@ -56,8 +56,8 @@ static void dkc_row_fill(const struct dk_op *op, struct dkc_row *row)
 static u32 dkc_direct(const struct dk_op *op, const struct dkc_shape *s)
 {
 	if (!op->reg->v1 || (op->flags & DK_OP_SAME_DEVICE))
-		return DKC_NOT_DIRECT;
-	return s->direct;
+		return DK__NOT_DIRECT;
+	return dkc_slots_are_gate() || (op->flags & DK_OP_ATOMIC) ? s->lowest : DK__SLEEPS;
 }
 
 /* One row, of the operator without a device or with one. */
@@ -76,6 +76,7 @@ static struct dkc_row *dkc_row_build_one(struct dk_op *op, const struct dkc_devi
 	row->op_flags = op->flags;
 	row->sig = dkc_op_sig(op);
 	row->n = s->n;
+	row->lowest = s->lowest;
 	row->direct = dkc_direct(op, s);
 	dkc_row_fill(op, row);
 	return row;
@@ -93,100 +94,55 @@ static bool dkc_first_of_device(const struct dkc_reg *r)
 	return s == r;
 }
 
+/* The first place stays that of number 0. */
 static void dkc_devtab_insert(struct dkc_devtab *tab, u32 number,
 			      const struct dkc_row *row)
 {
 	u32 i = number & tab->mask;
 
-	while (tab->slot[i].number)
+	while (!i || tab->slot[i].number)
 		i = (i + 1) & tab->mask;
 	tab->slot[i].number = number;
 	tab->slot[i].row = row;
 }
 
-/* Rows for the devices that have functions here, at most half of the slots. */
-static int dkc_devtab_build(struct dk_op *op, const struct dkc_row *own, bool may_sleep,
-			    struct dkc_devtab **out)
+/* How many devices have functions of an operator. */
+static u32 dkc_num_devices_of(const struct dk_op *op)
 {
 	const struct dkc_reg *r = NULL;
-	struct dkc_devtab *tab;
-	u32 n = 0, slots = 2, i;
-	size_t size;
+	u32 n = 0;
 
-	*out = NULL;
 	while ((r = dkc_device_reg_walk(op, r)))
 		n += dkc_first_of_device(r);
-	if (!n)
-		return 0;
-	while (slots < 2 * n)
-		slots *= 2;
-	size = offsetof(struct dkc_devtab, slot) + slots * sizeof(tab->slot[0]);
-	tab = dkc_get(size, may_sleep);
-	if (!tab)
-		return -ENOMEM;
-	*out = tab;
-	tab->mask = slots - 1;
-	for (i = 0; i < slots; i++)
-		tab->slot[i].row = own;
-	while ((r = dkc_device_reg_walk(op, r))) {
-		struct dkc_row *row;
-
-		if (!dkc_first_of_device(r))
-			continue;
-		row = dkc_row_build_one(op, dkc_block_of(r)->dev, may_sleep);
-		if (!row)
-			return -ENOMEM;
-		dkc_devtab_insert(tab, dkc_block_of(r)->device, row);
-	}
-	return 0;
+	return n;
 }
 
-/* One row of those that are counted, as it is otherwise; or NULL. */
-static struct dkc_row *dkc_row_count_one(const struct dk_op *op, const struct dkc_row *from,
-					 bool may_sleep)
+/* A row as it is, without those of devices. */
+static struct dkc_row *dkc_row_copy(const struct dkc_row *from, size_t more, bool may_sleep)
 {
 	struct dkc_shape *s = (struct dkc_shape *)from->shape;
-	size_t size = dkc_row_size(s);
-	struct dkc_row *row = dkc_get(size + (1 + s->n) * sizeof(struct dkc_count_at), may_sleep);
-	struct dkc_count_at *at;
-	u32 i;
+	struct dkc_row *row = dkc_get(dkc_row_size(s) + more, may_sleep);
 
 	if (!row)
 		return NULL;
-	memcpy(row, from, size);
+	memcpy(row, from, dkc_row_size(s));
 	s->users++;
 	row->devs = NULL;
-	row->direct = DKC_COUNTED;
-	at = (struct dkc_count_at *)dkc_row_counts(row);
-	*at++ = dkc_stats_at(op->reg, op->missing);
-	for (i = 0; i < s->n; i++)
-		*at++ = dkc_stats_at(op->reg, dkc_reg_counter(op, row->ent[i].reg));
 	return row;
 }
 
-/* The rows of devices that are counted, at the same places; false: not all, for lack of memory. */
-static bool dkc_devtab_count(const struct dk_op *op, struct dkc_row *own,
-			     const struct dkc_devtab *from, bool may_sleep)
+/* A table of @places, in which all numbers lead to a row for objects on no device. */
+static struct dkc_devtab *dkc_devtab_make(u32 places, const struct dkc_row *none, bool may_sleep)
 {
-	size_t size = offsetof(struct dkc_devtab, slot) +
-		      (from->mask + 1) * sizeof(from->slot[0]);
-	struct dkc_devtab *tab = dkc_get(size, may_sleep);
-	const struct dkc_row *row;
-	bool all = tab;
+	struct dkc_devtab *tab = dkc_get(offsetof(struct dkc_devtab, slot) +
+					 places * sizeof(tab->slot[0]), may_sleep);
 	u32 i;
 
-	own->devs = tab;
+	for (i = 0; tab && i < places; i++)
+		tab->slot[i].row = none;
 	if (tab)
-		tab->mask = from->mask;
-	for (i = 0; tab && i <= tab->mask; i++) {
-		row = from->slot[i].number && all ?
-		      dkc_row_count_one(op, from->slot[i].row, may_sleep) : NULL;
-		if (row)
-			tab->slot[i].number = from->slot[i].number;
-		tab->slot[i].row = row ? row : own;
-		all = all && (row || !from->slot[i].number);
-	}
-	return all;
+		tab->mask = places - 1;
+	return tab;
 }
 
 static void dkc_row_drop(struct dk_registry *reg, const struct dkc_row *row,
@@ -203,6 +159,63 @@ static void dkc_row_drop(struct dk_registry *reg, const struct dkc_row *row,
 	dkc_shape_put(reg, shape);
 }
 
+/* @none is the operator's own row, and given back unless the table takes it. */
+static bool dkc_devtab_give(struct dk_registry *reg, struct dkc_row *own, u32 places,
+			    struct dkc_row *none, bool may_sleep)
+{
+	if (none)
+		own->devs = dkc_devtab_make(places, none, may_sleep);
+	if (none && !own->devs)
+		dkc_row_drop(reg, none, false);
+	return own->devs;
+}
+
+/* Rows for the devices that have functions here, in a table at most half full. */
+static bool dkc_devtab_build(struct dk_op *op, struct dkc_row *own, bool may_sleep)
+{
+	u32 n = dkc_num_devices_of(op), places = 2;
+	const struct dkc_reg *r = NULL;
+	struct dkc_row *row;
+
+	if (!n)
+		return true;
+	while (places < 2 * n + 2)
+		places *= 2;
+	row = dkc_row_copy(own, 0, may_sleep);
+	if (!dkc_devtab_give(op->reg, own, places, row, may_sleep))
+		return false;
+	if (own->direct != DK__NOT_DIRECT)
+		own->direct = DK__BY_DEVICE;
+	while ((r = dkc_device_reg_walk(op, r))) {
+		if (!dkc_first_of_device(r))
+			continue;
+		row = dkc_row_build_one(op, dkc_block_of(r)->dev, may_sleep);
+		if (!row)
+			return false;
+		dkc_devtab_insert((struct dkc_devtab *)own->devs, dkc_block_of(r)->device, row);
+	}
+	return true;
+}
+
+/* One row of those that are counted, as it is otherwise; or NULL. */
+static struct dkc_row *dkc_row_count_one(const struct dk_op *op, const struct dkc_row *from,
+					 bool may_sleep)
+{
+	size_t counters = (1 + from->n) * sizeof(struct dk__count);
+	struct dkc_row *row = dkc_row_copy(from, counters, may_sleep);
+	struct dk__count *at;
+	u32 i;
+
+	if (!row)
+		return NULL;
+	row->direct = row->direct == DK__SLEEPS ? DK__SLEEPS_COUNTED : DK__COUNTED;
+	at = (struct dk__count *)dkc_row_counters(row);
+	*at++ = dkc_stats_at(op->reg, op->missing);
+	for (i = 0; i < row->n; i++)
+		*at++ = dkc_stats_at(op->reg, dkc_reg_counter(op, row->ent[i].reg));
+	return row;
+}
+
 static void dkc_rows_drop(struct dk_registry *reg, const struct dkc_row *row,
 			  bool published)
 {
@@ -217,7 +230,7 @@ static void dkc_rows_drop(struct dk_registry *reg, const struct dkc_row *row,
 	if (!tab)
 		return;
 	for (i = 0; i <= tab->mask; i++)
-		if (tab->slot[i].number)
+		if (!i || tab->slot[i].number)
 			dkc_row_drop(reg, tab->slot[i].row, published);
 	if (published)
 		dkc_retire(tab);
@@ -240,26 +253,44 @@ void dkc_row_retire(struct dk_registry *reg, const struct dkc_row *row)
 struct dkc_row *dkc_row_build(struct dk_op *op, bool may_sleep)
 {
 	struct dkc_row *row = dkc_row_build_one(op, NULL, may_sleep);
-	struct dkc_devtab *tab;
-	int err;
 
-	if (!row)
-		return NULL;
-	err = dkc_devtab_build(op, row, may_sleep, &tab);
-	row->devs = tab;
-	if (tab && row->direct != DKC_NOT_DIRECT)
-		row->direct = DKC_ASK;
-	if (!err)
+	if (!row || dkc_devtab_build(op, row, may_sleep))
 		return row;
 	dkc_row_discard(op->reg, row);
 	return NULL;
 }
 
+/* The rows of devices that are counted, at the same places. */
+static bool dkc_devtab_count(const struct dk_op *op, struct dkc_row *own,
+			     const struct dkc_devtab *from, bool may_sleep)
+{
+	struct dkc_row *row = dkc_row_count_one(op, from->slot[0].row, may_sleep);
+	struct dkc_devtab *tab;
+	u32 i;
+
+	if (!dkc_devtab_give(op->reg, own, from->mask + 1, row, may_sleep))
+		return false;
+	tab = (struct dkc_devtab *)own->devs;
+	for (i = 0; i <= from->mask; i++) {
+		if (!from->slot[i].number)
+			continue;
+		row = dkc_row_count_one(op, from->slot[i].row, may_sleep);
+		if (!row)
+			return false;
+		tab->slot[i].number = from->slot[i].number;
+		tab->slot[i].row = row;
+	}
+	return true;
+}
+
 struct dkc_row *dkc_row_count(const struct dk_op *op, const struct dkc_row *full, bool may_sleep)
 {
-	struct dkc_row *row = dkc_row_count_one(op, full, may_sleep);
+	struct dkc_row *row;
 
-	if (!row || !full->devs || dkc_devtab_count(op, row, full->devs, may_sleep))
+	if (!full->devs)
+		return dkc_row_count_one(op, full, may_sleep);
+	row = dkc_row_copy(full, 0, may_sleep);
+	if (!row || dkc_devtab_count(op, row, full->devs, may_sleep))
 		return row;
 	dkc_row_discard(op->reg, row);
 	return NULL;

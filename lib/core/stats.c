@@ -55,7 +55,7 @@ static inline const struct dkc_stats *dkc_stats_of(const struct dk_op *op)
 
 static inline void dkc_stats_add(const struct dk_op *op, const struct dkc_stats *s, u32 n)
 {
-	struct dkc_count_at at;
+	struct dk__count at;
 
 	/* a number may come with a block that is newer than what we have seen */
 	if (dkc_unlikely(n / DKC_COUNTS >= s->num)) {
@@ -78,7 +78,7 @@ void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 	dkc_read_unlock();
 }
 
-struct dkc_count_at dkc_stats_at(const struct dk_registry *reg, u32 n)
+struct dk__count dkc_stats_at(const struct dk_registry *reg, u32 n)
 {
 	return dkc_count_at(&reg->counters->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
 }

@@ -817,8 +817,9 @@ static unsigned int allocs_of(int (*act)(void))
 }
 
 /*
- * The rows are made anew that a device has a part in. Where calls are counted, each of them
- * has a copy that counts: the operator's, and the device's with the list that has it.
+ * The tables are built anew that a device has a part in. If calls are counted, they have a copy
+ * each: the operator's, the list of its devices, and in there the device's and the one for
+ * objects on no device.
  */
 static void device_goes_offline_alone(void)
 {
@@ -830,7 +831,7 @@ static void device_goes_offline_alone(void)
 	comes = allocs_of(card_online);
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
 	CHECK_INT(allocs_of(card_offline), goes + 1);
-	CHECK_INT(allocs_of(card_online), comes + 3);
+	CHECK_INT(allocs_of(card_online), comes + 4);
 	CHECK_OK(dk_stats_disable(t_reg, &t_why));
 	CHECK_OK(unregister_many());
 	r_rebase();

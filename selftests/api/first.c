@@ -174,7 +174,7 @@ static int boxed_tracer(struct dk_call *c, void *args)
 {
 	struct boxed_args *a = args;
 
-	CHECK_STR(c->decl->name, "first::boxed");
+	CHECK_STR(dk_call_decl(c)->name, "first::boxed");
 	*a->n += 10;
 	return dk_redispatch_boxed(c, dk_call_below(c), args);
 }

@@ -336,12 +336,12 @@ static int generic_mode(struct dk_call *c, void *args)
 
 	DK_LOCAL_EXCLUDE(&without, DK_SET(DK_TESTING_ONLY_GENERIC_MODE));
 	seen++;
-	err = dk_call_enter(&again, (struct dk_op_decl *)c->decl, &without,
+	err = dk_call_enter(&again, (struct dk_op_decl *)dk_call_decl(c), &without,
 			    dk_call_frame(c)->objs, dk_call_frame(c)->n);
 	if (err)
 		return err;
 	err = again.boxed ? again.boxed(&again.call, args) :
-			    again.call.decl->unbox(&again.call, args);
+			    dk_call_decl(&again.call)->unbox(&again.call, args);
 	dk_call_leave(&again);
 	return err;
 }

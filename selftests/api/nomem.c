@@ -12,8 +12,11 @@
 
 DK_OP(nomem, "nomem::op", (struct dk_obj *x, int *who), (x, who), (x));
 
+static bool slow;	/* the last call took the slow path */
+
 static int nomem_cpu(struct dk_call *c, struct dk_obj *x, int *who)
 {
+	slow = dk_call_frame(c);
 	*who = 1;
 	return 0;
 }
@@ -265,12 +268,23 @@ static void *call_uncounted(void *data)
 	CHECK_OK(dk_thread_init());
 	CHECK_INT(dk_test_fail_alloc(0), 1);
 	CHECK_OK(call_by_handle());
+	CHECK(slow);
 	CHECK_INT(uncounted(), 1);
 	return NULL;
 }
 
-/* Its calls are reported as not counted, also when it has ended, and until a reset. */
-static void thread_without_counters(void)
+/* It takes the slow path until nobody counts any more. */
+static void *call_until_uncounted(void *data)
+{
+	call_uncounted(data);
+	CHECK_OK(dk_stats_disable(NULL, &t_why));
+	CHECK_OK(call_by_handle());
+	CHECK_OK(call_by_handle());
+	CHECK(!slow);
+	return NULL;
+}
+
+static void in_a_thread(void *(*run)(void *data))
 {
 	pthread_t thread;
 
@@ -279,14 +293,31 @@ static void thread_without_counters(void)
 	CHECK_OK(dk_impls_register(&me, nomem_impls, 1, &t_why));
 	CHECK_OK(dk_stats_enable(NULL, &t_why));
 	first_op = dk_op_get(NULL, "nomem::op");
-	CHECK_OK(pthread_create(&thread, NULL, call_uncounted, NULL));
+	CHECK_OK(pthread_create(&thread, NULL, run, NULL));
 	pthread_join(thread, NULL);
+}
+
+static void end(void)
+{
+	dk_op_put(first_op);
+	CHECK_OK(dk_provider_unregister(&me));
+}
+
+/* Its calls are reported as not counted, also when it has ended, and until a reset. */
+static void thread_without_counters(void)
+{
+	in_a_thread(call_uncounted);
 	CHECK_INT(uncounted(), 1);
 	CHECK_OK(dk_stats_reset(NULL, &t_why));
 	CHECK_INT(uncounted(), 0);
 	CHECK_OK(dk_stats_disable(NULL, &t_why));
-	dk_op_put(first_op);
-	CHECK_OK(dk_provider_unregister(&me));
+	end();
+}
+
+static void thread_that_needs_no_counters(void)
+{
+	in_a_thread(call_until_uncounted);
+	end();
 }
 
 /* ---- what leaves ----------------------------------------------------------------- */
@@ -489,6 +520,7 @@ T_SUITE(nomem,
 	T(no_default_registry),
 	T(first_call_of_a_thread),
 	T(thread_without_counters),
+	T(thread_that_needs_no_counters),
 	T(no_memory_for_a_deadline),
 	T(no_memory_for_a_name),
 	T(rules_and_an_old_row),

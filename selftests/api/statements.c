@@ -437,11 +437,11 @@ static int sees(struct dk_call *c, void *args)
 {
 	struct noted_args *a = args;
 	struct dk_local local = without_mode(c);
-	struct dk_op *called = dk_op_get(t_reg, c->decl->name);
+	struct dk_op *called = dk_op_get(t_reg, dk_call_decl(c)->name);
 	int err;
 
 	times_seen++;
-	err = !strcmp(c->decl->name, "statements::whole") ?
+	err = !strcmp(dk_call_decl(c)->name, "statements::whole") ?
 	      whole_at(called, &local, a->x, a->trace) :
 	      noted_at(called, &local, a->x, a->trace);
 	dk_op_put(called);
@@ -479,7 +479,7 @@ static int unwraps(struct dk_call *c, void *args)
 {
 	struct noted_args *a = args;
 	struct wrapper *w = (struct wrapper *)a->x;
-	struct dk_op *called = dk_op_get(t_reg, c->decl->name);
+	struct dk_op *called = dk_op_get(t_reg, dk_call_decl(c)->name);
 	int err;
 
 	note(a->trace, 8);

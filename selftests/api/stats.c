@@ -7,6 +7,7 @@
 DK_OP(tick, "stats::tick", (struct dk_obj *x), (x), (x));
 DK_OP(tock, "stats::tock", (struct dk_obj *x), (x), (x));	/* atomic */
 DK_OP(tack, "stats::tack", (struct dk_obj *x), (x), (x));
+DK_OP(pair, "stats::pair", (struct dk_obj *x, struct dk_obj *y), (x, y), (x, y));
 DK_OP(swap_old, "stats::swap", (struct dk_obj *x), (x), (x));
 DK_OP(swap_new, "stats::swap", (struct dk_obj *x, int n), (x, n), (x));
 
@@ -213,6 +214,59 @@ static void fallback_of_a_device_counts(void)
 }
 
 /* Where no row could be built, and the rules are asked. */
+static int on_pair(struct dk_call *c, struct dk_obj *x, struct dk_obj *y)
+{
+	return 0;
+}
+
+static void device_of_a_second_object_counts(void)
+{
+	static const struct dk_impl of_pair[] = { DK_IMPL(pair, DK_DENSE, on_pair) };
+	struct dk_obj x = on(DK_BACKEND_CPU, 0, 0), y;
+	struct dk_op *op;
+	u32 other;
+	int i;
+
+	begin(0);
+	CHECK_OK(dk_op_define(&prov, &pair_op, 0, &t_why));
+	CHECK_OK(dk_device_register(&prov, backend, "other", NULL, of_pair, 1, &other, &t_why));
+	op = dk_op_get(t_reg, "stats::pair");
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	y = on(backend, other, 0);
+	for (i = 0; i < CALLS; i++)
+		CHECK_OK(pair_at(op, &dk_local_default, &x, &y));
+	CHECK_INT(at_key(op, DK_STAT_IMPL, DK_PRIVATEUSE1, other), CALLS);
+	dk_op_put(op);
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	end();
+}
+
+/* Its tables are freed, wherever the number of a device leads to. */
+static void tables_of_a_device_are_freed(void)
+{
+	char name[20], filler[20];
+	u32 device;
+	long before;
+	unsigned int i;
+
+	begin(0);
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	for (i = 0; i < 16; i++) {
+		snprintf(name, sizeof(name), "card%u", i);
+		snprintf(filler, sizeof(filler), "other%u", i);
+		before = dk_test_allocs();
+		CHECK_OK(dk_device_register(&prov, backend, name, NULL, card_impls, 1, &device,
+					    &t_why));
+		CHECK_OK(dk_device_unregister(&prov, device, &t_why));
+		CHECK_INT(dk_test_allocs(), before);
+		/* the next one has another number */
+		CHECK_OK(dk_device_register(&prov, backend, filler, NULL, NULL, 0, &device,
+					    &t_why));
+	}
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	end();
+}
+
 static void each_call_by_the_rules_counts(void)
 {
 	every_way_to_call(DK_REGISTRY_FORCE_RESOLVE);
@@ -966,6 +1020,8 @@ static void refusals(void)
 T_SUITE(stats,
 	T(each_call_counts),
 	T(fallback_of_a_device_counts),
+	T(device_of_a_second_object_counts),
+	T(tables_of_a_device_are_freed),
 	T(each_call_by_the_rules_counts),
 	T(refused_calls_do_not_count),
 	T(walk_is_that_of_functions),

@@ -24,7 +24,7 @@ static unsigned int tests, failures;
 
 static int serve(struct dk_call *c, void *args)
 {
-	*(int *)args = c->decl - decl;
+	*(int *)args = dk_call_decl(c) - decl;
 	return 0;
 }
 

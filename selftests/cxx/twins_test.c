@@ -47,6 +47,7 @@ static int plus_cpu(struct dk_call *c, struct dk_obj *x, int *n)
 	SAME(dk_call_fn(c), TWIN(dk_call_fn)(c));
 	SAME(dk_call_frame(c), TWIN(dk_call_frame)(c));
 	SAME(dk_call_local(c), TWIN(dk_call_local)(c));
+	SAME(dk_call_decl(c), TWIN(dk_call_decl)(c));
 	SAME(dk_call_below(c), TWIN(dk_call_below)(c));
 	*n += 1;
 	return 0;

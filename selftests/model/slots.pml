@@ -75,22 +75,9 @@ inline read_table(t)
 	assert(!(shapes_freed & BIT(t)))
 }
 
-inline call()
+/* The slot has the table of the operator. */
+inline kept_call()
 {
-	s = top;
-	top = NEXT(s);
-	do
-	:: t = table;
-	   stores[s]!TABLE(t);
-#ifdef NO_AGAIN
-	   break
-#else
-	   if
-	   :: table == t -> break
-	   :: else
-	   fi
-#endif
-	od;
 #ifdef NO_ENTRY_ORDER
 	stores[s]!ENTRY(t);
 	read_table(t);
@@ -102,10 +89,26 @@ inline call()
 	assert(!(gone & BIT(t)));	/* the function begins */
 #ifdef NO_LEAVE_ORDER
 	stores[s]!0;
-	assert(!(gone & BIT(t)));
+	assert(!(gone & BIT(t)))
 #else
 	assert(!(gone & BIT(t)));	/* and ends */
-	stores[s]!0;
+	stores[s]!0
+#endif
+}
+
+inline call()
+{
+	s = top;
+	top = NEXT(s);
+	t = table;
+	stores[s]!TABLE(t);
+#ifdef NO_AGAIN
+	kept_call();
+#else
+	if
+	:: table == t -> kept_call()
+	:: else -> stores[s]!0		/* the slow path serves */
+	fi;
 #endif
 	atomic { top = s; s = 0; t = 0 }
 }

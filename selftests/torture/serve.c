@@ -186,7 +186,7 @@ static int hand_on(struct dk_call *c, struct dk_obj *x, struct ticket *t)
 	int err;
 
 	/* the operator is any of ours; their functions are of one type */
-	err = dk_call_redispatch(&next, c, c->decl, dk_call_below(c), objs, 1);
+	err = dk_call_redispatch(&next, c, dk_call_decl(c), dk_call_below(c), objs, 1);
 	if (err)
 		return err;
 	err = tt_quick_run(&next, x, t);
