@@ -35,7 +35,7 @@ static void add_lost(u64 more)
 	__atomic_fetch_add(&lost, more, __ATOMIC_RELAXED);
 }
 
-/* By the thread, or under the lock: its part of a block, or NULL. */
+/* The thread's part of a block, or NULL. Other threads call it with the gate's lock held. */
 static u64 *part_of(const struct dkc_thread_counts *t, u32 id)
 {
 	const struct dkc_parts *p = dkc_load_acquire(t->parts);
