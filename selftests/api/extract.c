@@ -339,6 +339,44 @@ static void generators_behind_a_boxed_function(void)
 	CHECK_OK(dk_provider_unregister(&me));
 }
 
+/* After a call from boxed arguments, typed redispatches do not count its generator. */
+static void generators_behind_a_boxed_call(void)
+{
+	static const struct dk_impl impls[] = {
+		DK_IMPL(named, DK_AUTOGRAD_CUDA, named_below_it),
+		DK_IMPL(named, DK_TRACER, named_below_it),
+	};
+	static const struct dk_impl card[] = { DK_IMPL(named, DK_DENSE, randn_served) };
+	static struct dk_provider me = DK_PROVIDER("extract_named");
+	struct dk_local all = t_no_local();
+	struct dk_generator g;
+	struct dk_obj x;
+	u64 ks = 0;
+	struct named_args args = { &g, &x, &ks };
+	u32 first, second;
+	unsigned int i;
+
+	CHECK_OK(dk_provider_register(&me, &t_why));
+	CHECK_OK(dk_op_define(&me, &named_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
+	CHECK_OK(dk_device_register(&me, DK_BACKEND_CUDA, "extract0", NULL, card, 1, &first,
+				    &t_why));
+	CHECK_OK(dk_device_register(&me, DK_BACKEND_CUDA, "extract1", NULL, card, 1, &second,
+				    &t_why));
+	/* only their devices differ: the keysets have one backend */
+	g.dk = dk_obj_on(DK_BACKEND_CUDA, first);
+	x = dk_obj_on(DK_BACKEND_CUDA, second);
+	for (i = 0; i < 4; i++) {
+		/* one redispatch, then two */
+		x.ks.bits |= DK_KEY_BITS(i < 2 ? DK_AUTOGRAD_CUDA : DK_TRACER);
+		CHECK_OK(named_in(&all, &g, &x, &ks));
+		CHECK_INT(served_by, first);
+		CHECK_OK(dk_call_boxed(NULL, &named_op, &all, &args));
+		CHECK_INT(served_by, second);
+	}
+	CHECK_OK(dk_provider_unregister(&me));
+}
+
 static int how_many(struct dk_call *c, void *args)
 {
 	served_by = dk_call_frame(c)->n;
@@ -517,6 +555,7 @@ T_SUITE(extract,
 	T(generators_in_unboxed_calls),
 	T(generators_behind_a_function),
 	T(generators_behind_a_boxed_function),
+	T(generators_behind_a_boxed_call),
 	T(many_parameters),
 	T(number_of_objects),
 	T(values_in_and_out),
