@@ -12,12 +12,12 @@ struct dk_extract {
 };
 
 /*
- * Whoever registered the function knows its type; and its declaration stays as
- * long as the function does.
+ * The caller's declaration knows the type of its arguments. One made by hand may not: whoever
+ * registered the function does, and that declaration stays as long as the function.
  */
-static dk_boxed_fn_t dkc_unbox_of(const struct dk_frame *f)
+static dk_boxed_fn_t dkc_unbox_of(const struct dk_call *c, const struct dk_op_decl *decl)
 {
-	return f->boxed ? f->boxed : dkc_impl_of(f->call.entry->reg)->op->unbox;
+	return dkc_likely(decl->unbox) ? decl->unbox : dkc_impl_of(c->entry->reg)->op->unbox;
 }
 
 int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
@@ -29,7 +29,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	int err = dkc_fast_call(&f.call, &slot, &x->rq, DK__CALL_BOXED, objs, n);
 
 	if (!err) {
-		unbox = dkc_impl_of(f.call.entry->reg)->op->unbox;
+		unbox = dkc_unbox_of(&f.call, x->rq.decl);
 		err = unbox ? unbox(&f.call, x->args) : -EPROTOTYPE;
 		dk__end(&f.call, slot, x->rq.how);
 		return err;
@@ -39,7 +39,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	err = dk__call_enter(&f, &x->rq, objs, n);
 	if (err)
 		return err;
-	unbox = dkc_unbox_of(&f);
+	unbox = f.boxed ? f.boxed : dkc_unbox_of(&f.call, x->rq.decl);
 	err = unbox ? unbox(&f.call, x->args) : -EPROTOTYPE;
 	f.result = err;
 	dk_call_leave(&f);

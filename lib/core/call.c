@@ -368,6 +368,20 @@ static int dkc_enter_begun(struct dk_frame *f, struct dk__slot slot, int how)
 	return err;
 }
 
+/* What @rq->from is tells @flags: it was not made from boxed arguments. */
+dkc_noinline int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot,
+				     struct dk__request *rq, unsigned long flags,
+				     const struct dk_obj *const *objs, unsigned int n)
+{
+	const struct dk_call *from = rq->from;
+
+	if (!dk__may_redispatch(from, rq->decl))
+		return DK__SLOWLY;
+	rq->how = dk__how_again(from);
+	return dkc_fast_find(c, slot, rq, from->op, flags & ~DK__CALL_BOXED, from->local,
+			     rq->ks.bits, rq->how, objs, n);
+}
+
 int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 		   const struct dk_obj *const *objs, unsigned int n)
 {

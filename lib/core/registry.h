@@ -1143,6 +1143,30 @@ void dkc_args_retire(struct dk_op *op);
 const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 				       const struct dk_op_decl *decl);
 
+/* dk__begin() of a request, and dk__find(): 0, a negative errno, or DK__SLOWLY. */
+static dkc_always_inline int dkc_fast_find(struct dk_call *c, struct dk__slot *slot,
+					   struct dk__request *rq, struct dk_op *op,
+					   unsigned long flags, const struct dk_local *local,
+					   u64 ks, int how, const struct dk_obj *const *objs,
+					   unsigned int n)
+{
+	struct dk__found found DK__NOT_SET;
+
+	if (dkc_likely(dk__begin(c, slot, &found, op, rq->decl, flags, local, ks, how,
+				 n ? objs[0] : NULL)))
+		return 0;
+	found.entry = dk__find(c, *slot, found.table, found.ks, objs,
+			       dk__ask(found.byte, how, n));
+	if (dk__is_entry(found.entry))
+		return 0;
+	rq->flags |= DK__ASKED;
+	return (int)(long)found.entry;
+}
+
+/* call.c: a redispatch by dkc_fast_call(). */
+int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot, struct dk__request *rq,
+			unsigned long flags, const struct dk_obj *const *objs, unsigned int n);
+
 /*
  * Take the fast path from inside of the library: 0, a negative errno, or DK__SLOWLY. A
  * request for which it has no answer says that it was asked.
@@ -1151,40 +1175,25 @@ static dkc_always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *s
 					   struct dk__request *rq, unsigned long flags,
 					   const struct dk_obj *const *objs, unsigned int n)
 {
-	const struct dk_obj *first = n ? objs[0] : NULL;
-	const struct dk_call *from = rq->from;
-	struct dk__found found DK__NOT_SET;
-	const struct dk_local *local;
-	struct dk_op *op;
-	u64 ks;
+	struct dk_op *op = rq->op;
+	int how = DK__HOW_MASKED;
 
 	if (rq->flags & (DK__ASKED | DK__BY_KEY | DK__BY_KEYSET))
 		return DK__SLOWLY;
-	if (from) {
-		if (!dk__may_redispatch(from, rq->decl))
-			return DK__SLOWLY;
-		rq->how = dk__how_again(from);
-		flags &= ~DK__CALL_BOXED;	/* as @from is not */
-		op = from->op;
-		local = from->local;
-		ks = rq->ks.bits;
-	} else {
-		/* without a signature there is nothing to compare */
-		if (rq->op && !rq->decl->sig)
-			return DK__SLOWLY;
-		rq->how |= rq->op ? DK__HOW_MASKED | DK__HOW_TYPED : DK__HOW_MASKED;
-		op = rq->op ? rq->op : dkc_load(rq->decl->op);
-		local = rq->local;
-		ks = dk__merge(dk__raw(objs, n), rq->local);
-	}
+	if (rq->from)
+		return dkc_fast_redispatch(c, slot, rq, flags, objs, n);
+	if (!op)
+		op = dkc_load(rq->decl->op);
+	else if (rq->decl->sig)		/* otherwise there is nothing to compare */
+		how |= DK__HOW_TYPED;
+	else
+		return DK__SLOWLY;
 	if (!op)
 		return DK__SLOWLY;
-	rq->flags |= DK__ASKED;
-	if (dkc_likely(dk__begin(c, slot, &found, op, rq->decl, flags, local, ks, rq->how, first)))
-		return 0;
-	found.entry = dk__find(c, *slot, found.table, found.ks, objs,
-			       dk__ask(found.byte, rq->how, n));
-	return dk__is_entry(found.entry) ? 0 : (int)(long)found.entry;
+	if (DK__GATED)
+		how |= rq->how;
+	return dkc_fast_find(c, slot, rq, op, flags, rq->local,
+			     dk__merge(dk__raw(objs, n), rq->local), how, objs, n);
 }
 
 /* hook.c: tell of a call that was entered, or that nothing serves. */
