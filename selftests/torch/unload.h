@@ -24,6 +24,7 @@ struct tally {
 	unsigned long served;		/* by either function */
 	unsigned long served_by_guest;	/* by the one that comes and goes */
 	unsigned long registrations;	/* each with its unregistration */
+	int begun;			/* the first one is there */
 	int stop;
 };
 
@@ -31,11 +32,19 @@ struct tally {
 #define TALLY_GET(x)	__atomic_load_n(&(x), __ATOMIC_RELAXED)
 
 /* A guest stays for a call at least: else it is seldom met at all. */
-static inline void unload_meet_a_call(const struct tally *t)
+static inline void unload_meet_a_call(struct tally *t)
 {
 	unsigned long n = TALLY_GET(t->calls);
 
+	__atomic_store_n(&t->begun, 1, __ATOMIC_RELEASE);
 	while (TALLY_GET(t->calls) < n + 2 && !TALLY_GET(t->stop))
+		sched_yield();
+}
+
+/* Before the first call: a million of them may be made before the other thread runs. */
+static inline void unload_await_a_guest(const struct tally *t)
+{
+	while (!__atomic_load_n(&t->begun, __ATOMIC_ACQUIRE))
 		sched_yield();
 }
 

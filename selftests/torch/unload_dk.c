@@ -57,6 +57,7 @@ static void call(void)
 	unsigned long i;
 	long result;
 
+	unload_await_a_guest(tally);
 	for (i = 0; i < tally->wanted; i++) {
 		TALLY_SET(tally->calls, i + 1);
 		result = -1;
