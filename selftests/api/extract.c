@@ -311,6 +311,24 @@ static int named_below_it(struct dk_call *c, struct dk_generator *g, struct dk_o
 	return named_below(c, g, x, ks);
 }
 
+/* Of @me; and functions of it on a card. */
+static void define_named(struct dk_provider *me, const struct dk_impl *impls, unsigned int n)
+{
+	CHECK_OK(dk_provider_register(me, &t_why));
+	CHECK_OK(dk_op_define(me, &named_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(me, impls, n, &t_why));
+}
+
+static u32 named_on_card(struct dk_provider *me, const char *name)
+{
+	static const struct dk_impl card[] = { DK_IMPL(named, DK_DENSE, randn_served) };
+	u32 number = 0;
+
+	CHECK_OK(dk_device_register(me, DK_BACKEND_CUDA, name, NULL, card, 1, &number,
+				    &t_why));
+	return number;
+}
+
 /* A redispatch with boxed arguments keeps how its call was made: its generator counts. */
 static void generators_behind_a_boxed_function(void)
 {
@@ -319,7 +337,6 @@ static void generators_behind_a_boxed_function(void)
 		DK_IMPL(named, DK_AUTOGRAD_CUDA, named_below_it),
 		DK_IMPL_BOXED(named, DK_TRACER, randn_traced_boxed),
 	};
-	static const struct dk_impl card[] = { DK_IMPL(named, DK_DENSE, randn_served) };
 	static struct dk_provider me = DK_PROVIDER("extract_named");
 	struct dk_local all = t_no_local();
 	struct dk_generator g;
@@ -328,11 +345,8 @@ static void generators_behind_a_boxed_function(void)
 	u32 number;
 
 	x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU) | DK_KEY_BITS(DK_TRACER));
-	CHECK_OK(dk_provider_register(&me, &t_why));
-	CHECK_OK(dk_op_define(&me, &named_op, 0, &t_why));
-	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
-	CHECK_OK(dk_device_register(&me, DK_BACKEND_CUDA, "extract", NULL, card, 1, &number,
-				    &t_why));
+	define_named(&me, impls, ARRAY_SIZE(impls));
+	number = named_on_card(&me, "extract");
 	g.dk = dk_obj_on(DK_BACKEND_CUDA, number);
 	CHECK_OK(named_in(&all, &g, &x, &ks));
 	CHECK_INT(served_by, number);
@@ -346,7 +360,6 @@ static void generators_behind_a_boxed_call(void)
 		DK_IMPL(named, DK_AUTOGRAD_CUDA, named_below_it),
 		DK_IMPL(named, DK_TRACER, named_below_it),
 	};
-	static const struct dk_impl card[] = { DK_IMPL(named, DK_DENSE, randn_served) };
 	static struct dk_provider me = DK_PROVIDER("extract_named");
 	struct dk_local all = t_no_local();
 	struct dk_generator g;
@@ -356,13 +369,9 @@ static void generators_behind_a_boxed_call(void)
 	u32 first, second;
 	unsigned int i;
 
-	CHECK_OK(dk_provider_register(&me, &t_why));
-	CHECK_OK(dk_op_define(&me, &named_op, 0, &t_why));
-	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
-	CHECK_OK(dk_device_register(&me, DK_BACKEND_CUDA, "extract0", NULL, card, 1, &first,
-				    &t_why));
-	CHECK_OK(dk_device_register(&me, DK_BACKEND_CUDA, "extract1", NULL, card, 1, &second,
-				    &t_why));
+	define_named(&me, impls, ARRAY_SIZE(impls));
+	first = named_on_card(&me, "extract0");
+	second = named_on_card(&me, "extract1");
 	/* only their devices differ: the keysets have one backend */
 	g.dk = dk_obj_on(DK_BACKEND_CUDA, first);
 	x = dk_obj_on(DK_BACKEND_CUDA, second);
