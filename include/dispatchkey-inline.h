@@ -292,6 +292,12 @@ DK__ALWAYS_INLINE int dk__is_entry(const struct dk__entry *entry)
 	return DK__CAST(unsigned long, entry) < 0UL + DK__SLOWLY;
 }
 
+/* The number in what is no entry. */
+DK__ALWAYS_INLINE int dk__no_entry_err(const struct dk__entry *entry)
+{
+	return DK__CAST(long, entry);
+}
+
 /* Where the index byte of a keyset is, whose highest backend is @b. */
 DK__ALWAYS_INLINE unsigned long dk__place(__u64 ks, unsigned long b)
 {
@@ -315,6 +321,13 @@ DK__ALWAYS_INLINE const struct dk__entry *dk__entry_of(const struct dk__table *t
 						       unsigned long byte)
 {
 	return DK__CAST(const struct dk__entry *, table + 1) + byte - DK__FIRST_ENTRY;
+}
+
+/* Where its calls are counted, by a table that counts. */
+DK__ALWAYS_INLINE const struct dk__count *dk__counter_of(const struct dk__table *table,
+							 unsigned long byte)
+{
+	return dk__counters(table) + 1 + byte - DK__FIRST_ENTRY;
 }
 
 /* Is a table of another type than the caller's? */
@@ -612,6 +625,14 @@ DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 	return ks;
 }
 
+/* Does the first object of a call tell its device? @b is the call's highest backend. */
+DK__ALWAYS_INLINE int dk__is_on(const struct dk_obj *first, __u64 ks, unsigned long b)
+{
+	if (!first || first->flags == DK_OBJ_LIST)
+		return 0;
+	return (first->ks.bits & ks) >> b & 1;
+}
+
 /* Find the table of the device that the first object is on; or 0: dk__find() looks further. */
 DK__ALWAYS_INLINE int dk__on_device(const struct dk__table **table, __u64 ks, unsigned long b,
 				    const struct dk_obj *first)
@@ -619,7 +640,7 @@ DK__ALWAYS_INLINE int dk__on_device(const struct dk__table **table, __u64 ks, un
 	const struct dk__devices *devices = (*table)->devices;
 	const struct dk__device_table *at;
 
-	if (!first || first->flags == DK_OBJ_LIST || !((first->ks.bits & ks) >> b & 1))
+	if (!dk__is_on(first, ks, b))
 		return 0;
 	at = DK__CAST(const struct dk__device_table *, devices + 1) +
 	     (first->device & devices->mask);
@@ -669,7 +690,7 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 		}
 		if (dk__load(table->first_direct) < DK__COUNTED || id < table->lowest)
 			goto find;
-		at = dk__counters(table) + 1 + id - DK__FIRST_ENTRY;
+		at = dk__counter_of(table, id);
 #if DK__GATED
 		if (dk__load(table->first_direct) >= DK__SLEEPS)
 			goto enter;

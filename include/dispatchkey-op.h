@@ -324,8 +324,8 @@ id##_at(struct dk_op *dk__op, const struct dk_local *dk__local,		\
 }									\
 DK__OP_RCU(id, params, args)						\
 DK__ALWAYS_INLINE int							\
-dk__##id##_next(struct dk_call *dk__from, struct dk_keyset dk__ks, \
-		      const int dk__how, DK__UNPAREN params)		\
+dk__##id##_next(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
+		const int dk__how, DK__UNPAREN params)			\
 {									\
 	enum { dk__generators = 1 };					\
 	const struct dk_obj *const dk__objs[] = { NULL, DK__UNPAREN objs }; \
@@ -345,7 +345,8 @@ dk__##id##_next(struct dk_call *dk__from, struct dk_keyset dk__ks, \
 	return dk__err;							\
 }									\
 static __attribute__((__noinline__)) DK__UNUSED int			\
-dk__##id##_next_slowly(struct dk_call *dk__from, struct dk_keyset dk__ks, DK__UNPAREN params) \
+dk__##id##_next_slowly(struct dk_call *dk__from, struct dk_keyset dk__ks, \
+		       DK__UNPAREN params)				\
 {									\
 	if (!dk__may_redispatch(dk__from, &id##_op)) {			\
 		struct dk__request dk__rq = {				\
@@ -356,18 +357,18 @@ dk__##id##_next_slowly(struct dk_call *dk__from, struct dk_keyset dk__ks, DK__UN
 		return dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
 	}								\
 	return dk__##id##_next(dk__from, dk__ks, dk__how_again(dk__from), \
-				     DK__UNPAREN args);			\
+			       DK__UNPAREN args);			\
 }									\
 DK__ALWAYS_INLINE int							\
 id##_redispatch(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 		DK__UNPAREN params)					\
 {									\
 	if (!DK__UNLIKELY(dk__from->made != dk__made(&id##_op, DK__FLAGS))) \
-		return dk__##id##_next(dk__from, dk__ks, DK__FLAGS, \
-					     DK__UNPAREN args);		\
+		return dk__##id##_next(dk__from, dk__ks, DK__FLAGS,	\
+				       DK__UNPAREN args);		\
 	if (DK__GATED && dk__from->made == dk__made(&id##_op, 0))	\
 		return dk__##id##_next(dk__from, dk__ks, 0, DK__UNPAREN args); \
-	return dk__##id##_next_slowly(dk__from, dk__ks, DK__UNPAREN args);	\
+	return dk__##id##_next_slowly(dk__from, dk__ks, DK__UNPAREN args); \
 }									\
 DK__ALWAYS_INLINE int							\
 id##_below(struct dk_call *dk__from, DK__UNPAREN params)		\
@@ -417,7 +418,7 @@ struct id##_args
 			struct dk__request dk__rq = ask;		\
 									\
 			return dk__found.entry != DK__NO_ENTRY(DK__SLOWLY) ? \
-			       (int)(long)dk__found.entry :		\
+			       dk__no_entry_err(dk__found.entry) :	\
 			       dk__##id##_slow(&dk__rq, DK__UNPAREN args); \
 		}							\
 	}

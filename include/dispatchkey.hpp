@@ -1822,7 +1822,7 @@ private:
 			return slow(rq, a...);
 		}
 		if (!dk__is_entry(entry))
-			return static_cast<int>(DK__CAST(long, entry));
+			return dk__no_entry_err(entry);
 		end at_end{ &c, slot };
 		return reinterpret_cast<function>(entry->fn)(&c, a...);
 	}

@@ -12,8 +12,8 @@ struct dk_extract {
 };
 
 /*
- * The caller's declaration knows the type of its arguments. One made by hand may not: whoever
- * registered the function does, and that declaration stays as long as the function.
+ * DK_OP() gives a declaration what unboxes its arguments. If the caller's was made by hand
+ * and has none, that of the registered function serves, which stays as long as the function.
  */
 static dk_boxed_fn_t dkc_unbox_of(const struct dk_call *c, const struct dk_op_decl *decl)
 {

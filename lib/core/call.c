@@ -48,8 +48,7 @@ static dkc_always_inline bool dkc_first_is_on(u64 ks, const struct dk_obj *const
 {
 	const struct dk_obj *o = dkc_ask_objs(ask) ? objs[0] : NULL;
 
-	if (dkc_unlikely(!o || o->flags == DK_OBJ_LIST ||
-			 !((o->ks.bits & ks) >> dk__top_backend(ks) & 1)))
+	if (dkc_unlikely(!dk__is_on(o, ks, dk__top_backend(ks))))
 		return false;
 	*device = o->device;
 	return true;
@@ -107,9 +106,9 @@ dkc_find_in(struct dk_call *c, struct dk__slot slot, const struct dkc_row *row, 
 
 	if (id >= row->lowest) {
 		if (dkc_is_counted(row))
-			at = dkc_row_counters(row) + 1 + id - DKC_ID_FIRST;
+			at = dk__counter_of((const struct dk__table *)row, id);
 		c->ks.bits = ks;
-		c->entry = dk__entry_of((const struct dk__table *)row, id);
+		c->entry = dkc_row_ent(row, id);
 		return dkc_go(c, slot, row, at, dkc_ask_how(ask));
 	}
 	/* the slow path does not look at bits that are of no key */

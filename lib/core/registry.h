@@ -610,7 +610,7 @@ static inline u64 dkc_served(const struct dk_registry *reg, const struct dkc_sha
 /* From DKC_ID_FIRST on. */
 static inline const struct dk__entry *dkc_row_ent(const struct dkc_row *row, unsigned long id)
 {
-	return &row->ent[(long)id - DKC_ID_FIRST];
+	return dk__entry_of((const struct dk__table *)row, id);
 }
 
 /*
@@ -1160,7 +1160,7 @@ static dkc_always_inline int dkc_fast_find(struct dk_call *c, struct dk__slot *s
 	if (dk__is_entry(found.entry))
 		return 0;
 	rq->flags |= DK__ASKED;
-	return (int)(long)found.entry;
+	return dk__no_entry_err(found.entry);
 }
 
 /* call.c: a redispatch by dkc_fast_call(). */
