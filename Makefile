@@ -13,6 +13,9 @@ O	?= build
 ifeq ($(strip $(O)),)
 override O := build
 endif
+ifneq ($(words $(O)),1)
+$(error O= is a folder without spaces in its name, not '$(O)')
+endif
 PREFIX	?= /usr/local
 LIBDIR	?= $(PREFIX)/lib
 BINDIR	?= $(PREFIX)/bin
@@ -23,23 +26,21 @@ CFLAGS	?= -O2 -g
 CXXFLAGS ?= $(CFLAGS)
 INSTALL	?= install
 
-ifeq ($(V),1)
-Q :=
-say = @:
-else
-Q := @
-say = @printf '  %-7s %s\n'
-endif
+# V=1 prints the commands, -s nothing.
+silent	:= $(if $(findstring s,$(firstword -$(MAKEFLAGS))),-s)
+verbose	:= $(filter 1,$(V))
+Q	:= $(if $(verbose),,@)
+say	:= $(if $(verbose)$(silent),@:,@printf '  %-7s %s\n')
 
-# ---- the version, and who has to agree with it ------------------------------
+# ---- the version, which the symbol maps repeat ------------------------------
 
-VERSION	:= $(shell cat VERSION)
+VERSION	:= $(strip $(file <VERSION))
 version	:= $(subst ., ,$(VERSION))
 major	:= $(word 1,$(version))
 node	:= DISPATCHKEY_$(major).$(word 2,$(version))
 map	:= lib/libdispatchkey.map
 nl_map	:= lib/nl/libdispatchkey-nl.map
-last_node = $(lastword $(shell sed -n 's/^\(DISPATCHKEY_[NL_]*[0-9.]*\) {$$/\1/p' $(1)))
+last_node = $(lastword $(filter-out %;,$(filter DISPATCHKEY_%,$(file <$(1)))))
 map_node := $(call last_node,$(map))
 nl_map_node := $(call last_node,$(nl_map))
 
@@ -53,12 +54,43 @@ ifneq ($(nl_map_node),$(node:DISPATCHKEY%=DISPATCHKEY_NL%))
 $(error VERSION says $(VERSION), but the newest node of $(nl_map) is $(nl_map_node))
 endif
 
+# ---- what this machine has --------------------------------------------------
+
+scripts	:= check check-all check-bare check-debug check-headers check-torch compdb \
+	deb wheel debug-kernel demo demo-opencl demo-torch demo-unload dist bench bench-kernel \
+	bench-readers lint mutants rpm \
+	torture
+# Targets that need no compiler here, and therefore no probes.
+unprobed := $(scripts) bare headers-check demo-board module-vm kselftest tags help clean clean_pages \
+	uninstall uninstall_docs uninstall_pages modules modules_install modules_clean dkms_install
+
+# scripts/config probes, and writes the results to config.mk. It does so again if these
+# settings or the files of the compilers change, and while something is missing.
+file_of	= $(realpath $(firstword $(wildcard $(1) $(addsuffix /$(1),$(subst :, ,$(PATH))))))
+setting	= $(1)='$(subst ','\'',$($(1)))'
+CC_FILE	:= $(call file_of,$(firstword $(CC)))
+CXX_FILE := $(call file_of,$(firstword $(CXX)))
+export probe_with := $(strip $(foreach v,CC CPPFLAGS CFLAGS LDFLAGS CXX CXXFLAGS CC_FILE CXX_FILE,\
+	$(call setting,$v)) $(filter have_%,$(MAKEOVERRIDES)))
+
+ifneq ($(filter-out $(unprobed),$(or $(MAKECMDGOALS),all)),)
+include $(O)/config.mk
+again	:= $(filter config,$(MAKECMDGOALS))
+again	+= $(if $(and $(have_nl),$(have_sdt),$(have_cxx),$(have_python)),,missing)
+ifneq ($(strip $(probed_with)),$(probe_with))
+again	+= changed
+endif
+# Not after make has read a new config.mk.
+$(O)/config.mk: scripts/config $(if $(MAKE_RESTARTS),,$(if $(strip $(again)),FORCE))
+	@scripts/config $(silent) $(if $(filter config,$(again)),-v) $@
+endif
+
 # ---- what is built from what ------------------------------------------------
 
 include lib/core/Makefile.objs
 
 core	:= $(patsubst %,$(O)/lib/core/%.o,$(dkc-objs))
-world	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard lib/*.c lib/schema/*.c)))
+world	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard lib/*.c lib/pytorch/*.c lib/schema/*.c)))
 replay	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard lib/replay/*.c)))
 dkctl	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard tools/dkctl/*.c)))
 nl	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard lib/nl/*.c)))
@@ -74,11 +106,11 @@ nl_shared := $(O)/libdispatchkey-nl.so.$(VERSION)
 nl_links := $(O)/$(nl_soname) $(O)/libdispatchkey-nl.so
 nl_pc	:= $(O)/dispatchkey-nl-uninstalled.pc
 tool	:= $(O)/dkctl
-# Nothing else needs a C++ compiler, and whoever has none does without.
-have_cxx := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
 samples	:= $(addprefix $(O)/samples/,hello library cpu_user dk_client) \
 	$(addprefix $(O)/samples/plugin/,host plugin.so) \
 	$(if $(have_cxx),$(O)/samples/hello_cpp)
+# Built by scripts/demo-opencl, which installs what it needs.
+opencl	:= $(patsubst %.c,$(O)/%.o,$(sort $(wildcard samples/opencl/*.c)))
 
 nl_header := include/dispatchkey-nl.h
 headers	:= $(filter-out $(nl_header),$(sort $(wildcard include/*.h)))
@@ -90,16 +122,21 @@ nl_uapi	:= uapi/linux/dispatchkey_netlink.h
 
 warnings := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wundef -Wvla \
 	-Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings
-# Probes for tracers, where the header is that makes them.
-sdt	:= $(shell printf '\043include <sys/sdt.h>\n' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -x c - \
-	>/dev/null 2>&1 && echo -DDKC_PROBES)
+sdt	:= $(if $(have_sdt),-DDKC_PROBES)
 flags	= -std=gnu11 -D_GNU_SOURCE -pthread $(warnings) -Iinclude -Iuapi \
-	-DDK_VERSION='"$(VERSION)"' $(CPPFLAGS) $(CFLAGS)
+	-DDK_VERSION='"$(VERSION)"' $(CPPFLAGS) $(if $(for_size),$(patsubst -O2,-Os,$(CFLAGS)),$(CFLAGS))
+
+# The same files from any folder; not in $(O)/flags, as they need not be built
+# again when the folder has moved.
+same_paths := -ffile-prefix-map=$(CURDIR)=.
 
 # Only what the public header declares is seen, and calls inside the library
 # and to a thread's own data cost nothing more than in a program.
 $(core) $(world): local_flags := $(sdt) -fPIC -fvisibility=hidden \
 	-fno-semantic-interposition -ftls-model=initial-exec -include lib/public.h
+fast	:= $(patsubst %,$(O)/lib/core/%.o,$(dkc-fast)) $(O)/lib/gate.o $(O)/lib/count.o
+# Private: $(O)/flags, which they depend on, is the same for all.
+$(filter-out $(fast),$(core) $(world)): private for_size := yes
 # It defines what the headers otherwise only inline; see there.
 $(O)/lib/twins.o: last_flags := -DDK_INLINE= -Wno-missing-prototypes
 $(replay) $(dkctl): local_flags := -Ilib -Ilib/core -Ilib/replay
@@ -116,13 +153,6 @@ so_flags = -shared -Wl,-soname,$(soname) -Wl,--version-script=$(map) $(defs) \
 urcu	:= -lurcu-bp
 beside	= -L$(O) -Wl,-rpath,'$$ORIGIN/$(1)'
 
-# Whoever has no libnl does without the client library.
-nl_flags := $(or $(shell pkg-config --cflags libnl-genl-3.0 2>/dev/null),-I/usr/include/libnl3)
-nl_libs	:= -lnl-genl-3 -lnl-3
-have_nl	:= $(shell printf '\043include <netlink/genl/ctrl.h>\nint main(void) { return genl_ctrl_resolve(0, "") != 0; }\n' | \
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(nl_flags) -x c - -o /dev/null $(LDFLAGS) $(nl_libs) 2>/dev/null && echo 1)
-no_nl	:= the libnl-3 and libnl-genl-3 development packages are missing (libnl-3-dev and libnl-genl-3-dev on Debian and Ubuntu, libnl3-devel on Fedora and openSUSE, libnl on Arch, libnl3-dev on Alpine)
-
 $(nl): local_flags := -fPIC -fvisibility=hidden $(nl_flags)
 
 nl_so_flags = -shared -Wl,-soname,$(nl_soname) -Wl,--version-script=$(nl_map) $(defs) \
@@ -137,30 +167,19 @@ dkctl	+= $(dkctl_live)
 # Written anew only when they change: new flags build everything again, and a
 # new or missing file links again what it is a part of. Here and in the .d files O is
 # left out, as scripts write another name for the same folder.
-export config_text = $(CC) $(flags) $(sdt) $(LDFLAGS)
+export flags_text = $(CC) $(flags) $(sdt) $(LDFLAGS)
 export objects_text = $(patsubst $(O)/%,%,$(core) $(world) $(replay) $(dkctl) $(nl))
-$(O)/config $(O)/objects: FORCE
+$(O)/flags $(O)/objects: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$$(@F)_text" | cmp -s - $@ || printf '%s\n' "$$$(@F)_text" >$@
 
-$(O)/have-urcu: $(O)/config
-	@printf 'int x;\n' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -x c - >/dev/null || { \
-		echo 'The C compiler, "$(CC) $(CFLAGS)", does not work: install gcc, or name another one with "make CC=".' >&2; \
-		exit 1; }
-	@printf '#include <urcu-bp.h>\n' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -x c - >/dev/null 2>&1 || { \
-		echo 'liburcu is missing: install its development package (liburcu-dev on Debian and Ubuntu, userspace-rcu-devel on Fedora, liburcu-devel on openSUSE, liburcu on Arch, userspace-rcu-dev on Alpine) and type make again.' >&2; \
-		exit 1; }
-	@touch $@
-
-$(core) $(world): | $(O)/have-urcu
-
-$(O)/%.o: %.c $(O)/config Makefile
+$(O)/%.o: %.c $(O)/flags Makefile lib/core/Makefile.objs
 	$(say) CC $<
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(flags) $(local_flags) $(last_flags) -MMD -MP -MT '$$(O)/$*.o' -c $< -o $@
+	$(Q)$(CC) $(flags) $(same_paths) $(local_flags) $(last_flags) -MMD -MP -MT '$$(O)/$*.o' -c $< -o $@
 
 -include $(patsubst %.o,%.d,$(core) $(world) $(replay) $(dkctl) $(nl)) \
-	$(wildcard $(O)/samples/*.d $(O)/samples/plugin/*.d)
+	$(wildcard $(O)/samples/*.d $(O)/samples/plugin/*.d $(O)/samples/opencl/*.d)
 
 # One object: whoever links any of it gets the constructor that fills the
 # tables of layouts.
@@ -171,7 +190,7 @@ $(O)/dispatchkey.o: $(core) $(world) $(O)/objects
 $(static): $(O)/dispatchkey.o
 	$(say) AR $@
 	$(Q)rm -f $@
-	$(Q)$(AR) rcs $@ $<
+	$(Q)$(AR) rcsD $@ $<
 
 $(shared): $(core) $(world) $(O)/objects $(map)
 	$(say) LD $@
@@ -192,7 +211,7 @@ $(O)/dispatchkey-nl.o: $(nl) $(O)/objects
 $(nl_static): $(O)/dispatchkey-nl.o
 	$(say) AR $@
 	$(Q)rm -f $@
-	$(Q)$(AR) rcs $@ $<
+	$(Q)$(AR) rcsD $@ $<
 
 $(nl_shared): $(nl) $(O)/objects $(nl_map)
 	$(say) LD $@
@@ -215,11 +234,11 @@ $(O)/samples/hello $(O)/samples/library $(O)/samples/cpu_user: %: %.o $(links)
 	$(say) LD $@
 	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $< $(call beside,..) -ldispatchkey
 
-$(O)/samples/hello_cpp: samples/hello.cpp $(hpp) $(headers) $(uapi) $(O)/config $(links)
+$(O)/samples/hello_cpp: samples/hello.cpp $(hpp) $(headers) $(uapi) $(O)/flags $(links)
 	$(say) CXX $@
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -std=c++17 -pthread -Wall -Wextra -Iinclude -Iuapi $(CPPFLAGS) \
-		$(CXXFLAGS) $(LDFLAGS) -o $@ $< $(call beside,..) -ldispatchkey
+		$(CXXFLAGS) $(same_paths) $(LDFLAGS) -o $@ $< $(call beside,..) -ldispatchkey
 
 # It talks to the module, and has no need of the library.
 $(O)/samples/dk_client: $(O)/samples/client.o
@@ -234,18 +253,21 @@ $(O)/samples/plugin/plugin.so: %.so: %.o $(links)
 	$(say) LD $@
 	$(Q)$(CC) -shared -pthread $(CFLAGS) $(LDFLAGS) -o $@ $< $(call beside,../..) -ldispatchkey
 
+$(O)/samples/opencl/demo: $(opencl) $(links)
+	$(say) LD $@
+	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $(opencl) $(call beside,../..) -ldispatchkey -lOpenCL
+
 # ---- targets: build ---------------------------------------------------------
 
-.PHONY: all lib nl dkctl samples clean help
-.PHONY: install install_nl uninstall modules modules_install modules_clean
-.PHONY: check check-all check-torch check-debug debug-kernel kselftest torture mutants
-.PHONY: demo demo-unload module-vm bench bench-baseline bench-readers bench-kernel lint
-.PHONY: bare headers-check symbols-check
+.PHONY: all lib nl dkctl samples config install install_nl symbols-check bench-baseline
+.PHONY: abi-check abi-baseline
+.PHONY: $(unprobed)
 .PHONY: FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
 all: lib nl dkctl samples
+ifeq ($(silent),)
 	@echo
 	@echo 'Built in $(O), version $(VERSION): libdispatchkey$(if $(have_nl), and libdispatchkey-nl) (.a, .so.$(major)), dkctl, samples.'
 	@echo 'Next:'
@@ -253,27 +275,26 @@ all: lib nl dkctl samples
 	@echo '  make demo    calls routed to two accelerators in a virtual machine'
 	@echo '  make check   all tests'
 	@echo '  make help    the module, install, and all else'
+endif
+
+# Making config.mk is part of reading this file.
+config:
+	@:
 
 lib: $(static) $(links) $(pc)
-ifeq ($(sdt),)
-	@echo 'Left out: probes for tracers; <sys/sdt.h> is missing (systemtap-sdt-dev on Debian and Ubuntu, systemtap-sdt-devel on Fedora and openSUSE, systemtap on Arch).'
-endif
 nl: $(if $(have_nl),$(nl_static) $(nl_links) $(nl_pc))
-ifeq ($(have_nl),)
-	@echo 'Left out: libdispatchkey-nl, the client of the module; $(no_nl).'
-endif
 dkctl: $(tool)
 samples: $(samples)
-ifeq ($(have_cxx),)
-	$(say) SKIP 'samples/hello.cpp: no C++ compiler, "$(CXX)"'
-endif
 
 clean:
 	$(say) CLEAN $(O)
-	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare headers config objects have-urcu \
-		check check-all check-debug module-vm torture mutants lint modules demo selftests torch unload bench html \
+	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare board headers config.mk flags objects \
+		check check-all check-debug deb rpm wheel module-vm torture mutants lint modules demo selftests torch \
+		torch-backend unload opencl bench html \
 		doctrees dispatchkey.o dispatchkey-nl.o dkctl modules.order) \
-		$(static) $(links) $(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc)
+		$(static) $(links) $(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc) \
+		$(O)/dispatchkey-$(VERSION).tar.gz
+	$(Q)rm -f compile_commands.json tags
 	$(Q)if [ -d $(O) ]; then rmdir --ignore-fail-on-non-empty $(O); fi
 
 # ---- targets: install -------------------------------------------------------
@@ -286,6 +307,11 @@ by_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 fill_pc	= sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call by_prefix,$(LIBDIR))|' \
 	-e 's|@INCLUDEDIR@|$(call by_prefix,$(INCLUDEDIR))|' -e 's|@VERSION@|$(VERSION)|' $(1)
 
+# fill_cmake FILE.in - the same for cmake, from whose folder the headers are so far
+cmake	= $(LIBDIR)/cmake/dispatchkey
+fill_cmake = sed -e 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(major)|' \
+	-e "s|@TO_INCLUDEDIR@|$$(realpath -ms --relative-to=$(cmake) $(INCLUDEDIR)/dispatchkey)|" $(1)
+
 install: lib dkctl $(if $(have_nl),install_nl)
 	$(say) INSTALL $(DESTDIR)$(PREFIX)
 	$(Q)$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(BINDIR) $(dest)/linux
@@ -293,7 +319,11 @@ install: lib dkctl $(if $(have_nl),install_nl)
 	$(Q)$(INSTALL) -m 755 $(shared) $(DESTDIR)$(LIBDIR)
 	$(Q)ln -sf $(notdir $(shared)) $(DESTDIR)$(LIBDIR)/$(soname)
 	$(Q)ln -sf $(soname) $(DESTDIR)$(LIBDIR)/libdispatchkey.so
-	$(Q)$(call fill_pc,lib/dispatchkey.pc.in) >$(DESTDIR)$(LIBDIR)/pkgconfig/dispatchkey.pc
+	$(Q)umask 022; $(call fill_pc,lib/dispatchkey.pc.in) >$(DESTDIR)$(LIBDIR)/pkgconfig/dispatchkey.pc
+	$(Q)$(INSTALL) -d $(DESTDIR)$(cmake)
+	$(Q)umask 022; for file in dispatchkeyConfig.cmake dispatchkeyConfigVersion.cmake; do \
+		$(call fill_cmake,lib/cmake/$$file.in) >$(DESTDIR)$(cmake)/$$file || exit; \
+	done
 	$(Q)$(INSTALL) -m 644 $(headers) $(hpp) $(dest)
 	$(Q)$(INSTALL) -m 644 $(uapi) $(nl_uapi) $(dest)/linux
 	$(Q)$(INSTALL) -m 755 $(tool) $(DESTDIR)$(BINDIR)
@@ -304,7 +334,7 @@ install_nl: nl
 	$(Q)$(INSTALL) -m 755 $(nl_shared) $(DESTDIR)$(LIBDIR)
 	$(Q)ln -sf $(notdir $(nl_shared)) $(DESTDIR)$(LIBDIR)/$(nl_soname)
 	$(Q)ln -sf $(nl_soname) $(DESTDIR)$(LIBDIR)/libdispatchkey-nl.so
-	$(Q)$(call fill_pc,lib/nl/dispatchkey-nl.pc.in) \
+	$(Q)umask 022; $(call fill_pc,lib/nl/dispatchkey-nl.pc.in) \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/dispatchkey-nl.pc
 	$(Q)$(INSTALL) -m 644 $(nl_header) $(dest)
 
@@ -315,12 +345,16 @@ uninstall:
 		pkgconfig/dispatchkey-nl.pc) $(DESTDIR)$(BINDIR)/dkctl
 	$(Q)rm -f $(addprefix $(dest)/,$(notdir $(headers) $(nl_header) $(hpp)) \
 		$(addprefix linux/,$(notdir $(uapi) $(nl_uapi))))
+	$(Q)rm -f $(addprefix $(DESTDIR)$(cmake)/,dispatchkeyConfig.cmake dispatchkeyConfigVersion.cmake)
 	$(Q)if [ -d $(dest)/linux ]; then rmdir $(dest)/linux $(dest); fi
+	$(Q)if [ -d $(DESTDIR)$(cmake) ]; then rmdir $(DESTDIR)$(cmake); fi
 
 # ---- targets: the module ----------------------------------------------------
 
-# O moves what userspace builds; kbuild has one of its own, which is not meant.
-kbuild	= $(MAKE) -C $(KDIR) M=$(CURDIR) O=
+# O moves what userspace builds. kbuild has one of its own, and is given none, not even
+# an empty one: that would hide the KBUILD_OUTPUT of Debian's headers since 7.0.
+MAKEOVERRIDES := $(filter-out O=%,$(MAKEOVERRIDES))
+kbuild	= $(MAKE) -C $(KDIR) M=$(CURDIR) KCFLAGS='$(same_paths) $(KCFLAGS)'
 kernel	= $(DESTDIR)/usr/src/dispatchkey
 
 define need_headers
@@ -340,22 +374,23 @@ sig_key = $(shell sed -n 's/^CONFIG_MODULE_SIG_KEY="*\([^"]*\)"*$$/\1/p' \
 # A distribution keeps the key: without it sign-file would print errors of OpenSSL.
 can_sign = $(if $(sig_key),$(filter pkcs11:%,$(sig_key))$(wildcard $(sig_key) $(KDIR)/$(sig_key)))
 
-# The samples are for trying out and not for a machine's module folder. kbuild
-# skips depmod where there is no System.map, as in Debian's headers.
+# The samples are for trying out and not for a machine's module folder: kbuild installs
+# what modules.order lists, which has one line meanwhile. It skips depmod where
+# there is no System.map, as in Debian's headers.
 modules_install:
 	$(need_headers)
 	@test -e dispatchkey.ko || { \
 		echo 'There is no dispatchkey.ko yet: type "make modules" first.' >&2; exit 1; }
 	@mkdir -p $(O)
-	$(Q)grep '/dispatchkey\.k\?o$$' modules.order >$(O)/modules.order
-	+$(Q)$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
+	$(Q)mv modules.order $(O)/modules.order && \
+		grep -E '(^|/)dispatchkey\.k?o$$' $(O)/modules.order >modules.order
+	+$(Q)umask 022; $(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
 		$(if $(can_sign),,CONFIG_MODULE_SIG_ALL=) quiet_cmd_depmod= cmd_depmod=: \
-		MODORDER=$(abspath $(O))/modules.order modules_install
-	$(Q)$(INSTALL) -d $(kernel)/include/linux
-	$(Q)$(INSTALL) -m 644 $(headers) $(kernel)/include
-	$(Q)$(INSTALL) -m 644 $(uapi) $(kernel)/include/linux
-	$(Q)$(INSTALL) -m 644 Module.symvers $(kernel)
-	$(if $(can_sign),,@echo 'dispatchkey.ko is not signed: only a kernel with Secure Boot needs that, see README.md.')
+		modules_install; status=$$?; mv $(O)/modules.order modules.order; exit $$status
+	$(install_for_drivers)
+	$(Q)$(INSTALL) -d $(kernel)/$(uts_release)
+	$(Q)umask 022; sed 's|	$(CURDIR)/|	|' Module.symvers >$(kernel)/$(uts_release)/Module.symvers
+	$(if $(can_sign),,@echo 'dispatchkey.ko is not signed: only a kernel with Secure Boot needs that, see Documentation/install.rst.')
 ifeq ($(DESTDIR),)
 	$(say) DEPMOD $(uts_release)
 	$(Q)PATH=$$PATH:/usr/sbin:/sbin depmod $(uts_release) || { \
@@ -365,20 +400,66 @@ else
 	@echo 'When the files are in place, type "depmod $(uts_release)" as root.'
 endif
 
+define install_for_drivers
+	$(Q)$(INSTALL) -d $(kernel)/include/linux
+	$(Q)$(INSTALL) -m 644 $(headers) $(kernel)/include
+	$(Q)$(INSTALL) -m 644 $(uapi) $(kernel)/include/linux
+endef
+
+# The sources of the module alone, where dkms looks for them.
+dkms	= $(DESTDIR)/usr/src/dispatchkey-$(VERSION)
+dkms_sources := VERSION Kbuild $(headers) $(uapi) $(nl_uapi) lib/core/Makefile.objs \
+	$(wildcard kmod/*.[ch] lib/core/*/*.[ch])
+
+dkms_install:
+	$(say) INSTALL $(dkms)
+	$(Q)for file in $(dkms_sources); do \
+		$(INSTALL) -D -m 644 $$file $(dkms)/$$file || exit; \
+	done
+	$(Q)$(INSTALL) -m 755 packaging/dkms/symvers $(dkms)
+	$(Q)umask 022; sed 's/@VERSION@/$(VERSION)/' packaging/dkms/dkms.conf >$(dkms)/dkms.conf
+	$(install_for_drivers)
+ifeq ($(DESTDIR),)
+	@echo 'To build and install the module for this kernel, and for later ones as they come, type "dkms install dispatchkey/$(VERSION)" as root.'
+endif
+
 modules_clean:
 	$(need_headers)
 	+$(Q)$(kbuild) clean
+
+# ---- targets: README and samples ----------------------------------------------
+
+DOCDIR	?= $(PREFIX)/share/doc/dispatchkey
+# Not what kbuild leaves beside them.
+sample_sources := $(filter-out %.mod.c,$(sort $(wildcard $(addprefix samples/,*.c *.h *.cpp *.py \
+	*.sh */*.c */*.cpp */*.h */*.hpp */*.ld */*.py */run */Makefile))))
+
+.PHONY: install_docs uninstall_docs
+install: install_docs
+uninstall: uninstall_docs
+
+install_docs:
+	$(Q)for file in README.md $(sample_sources); do \
+		$(INSTALL) -D -m 644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit; \
+	done
+
+# A folder with other files in it stays.
+uninstall_docs:
+	$(Q)rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,README.md $(sample_sources))
+	$(Q)for dir in $(filter-out samples/,$(sort $(dir $(sample_sources)))) samples/ ''; do \
+		dir=$(DESTDIR)$(DOCDIR)/$$dir; \
+		[ ! -d "$$dir" ] || rmdir --ignore-fail-on-non-empty "$$dir" || exit; \
+	done
 
 # ---- targets: manual pages, completion, HTML ----------------------------------
 
 MANDIR	?= $(PREFIX)/share/man
 COMPLETIONSDIR ?= $(or $(shell pkg-config --define-variable=datadir=$(PREFIX)/share \
 	--variable=completionsdir bash-completion 2>/dev/null),$(PREFIX)/share/bash-completion/completions)
-completion := tools/dkctl/completion/dkctl
-# Nothing else that is installed needs it, and whoever has none does without.
-have_python := $(shell command -v python3 2>/dev/null)
+ZSHCOMPLETIONSDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPLETIONSDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 
-.PHONY: man html install_pages uninstall_pages clean_pages
+.PHONY: man html install_pages
 install: install_pages
 uninstall: uninstall_pages
 clean: clean_pages
@@ -400,11 +481,12 @@ html: $(tool)
 	+$(Q)$(MAKE) -C Documentation html O= BUILDDIR=$(abspath $(O)) DKCTL=$(abspath $(tool))
 
 install_pages: $(if $(have_python),man)
-	$(Q)$(INSTALL) -d $(DESTDIR)$(COMPLETIONSDIR)
-	$(Q)$(INSTALL) -m 644 $(completion) $(DESTDIR)$(COMPLETIONSDIR)
-ifeq ($(have_python),)
-	$(say) SKIP 'manual pages: no python3'
-else
+	$(Q)$(INSTALL) -d $(DESTDIR)$(COMPLETIONSDIR) $(DESTDIR)$(ZSHCOMPLETIONSDIR) \
+		$(DESTDIR)$(FISHCOMPLETIONSDIR)
+	$(Q)$(INSTALL) -m 644 tools/dkctl/completion/dkctl $(DESTDIR)$(COMPLETIONSDIR)
+	$(Q)$(INSTALL) -m 644 tools/dkctl/completion/_dkctl $(DESTDIR)$(ZSHCOMPLETIONSDIR)
+	$(Q)$(INSTALL) -m 644 tools/dkctl/completion/dkctl.fish $(DESTDIR)$(FISHCOMPLETIONSDIR)
+ifneq ($(have_python),)
 	$(Q)for page in $(O)/man/man*/*; do \
 		dir=$(DESTDIR)$(MANDIR)/$$(basename "$${page%/*}"); \
 		$(INSTALL) -d "$$dir" && $(INSTALL) -m 644 "$$page" "$$dir" || exit; \
@@ -412,7 +494,8 @@ else
 endif
 
 uninstall_pages:
-	$(Q)rm -f $(DESTDIR)$(COMPLETIONSDIR)/$(notdir $(completion))
+	$(Q)rm -f $(DESTDIR)$(COMPLETIONSDIR)/dkctl $(DESTDIR)$(ZSHCOMPLETIONSDIR)/_dkctl \
+		$(DESTDIR)$(FISHCOMPLETIONSDIR)/dkctl.fish
 	$(Q)grep -lsF 'dispatchkey: made by scripts/man-pages' $(DESTDIR)$(MANDIR)/man[3478]/* | \
 		xargs rm -f
 
@@ -423,71 +506,47 @@ clean_pages:
 
 # They call make themselves, and are not parts of this one. What the user set
 # (O, CC, KDIR, ...) is in their environment.
-script	= $(Q)MAKEFLAGS= scripts/$(1)
+check-all: arguments = $(LANES)
+debug-kernel: arguments = debug kcsan
+$(scripts):
+	$(Q)MAKEFLAGS= scripts/$@ $(arguments)
 
-check:
-	$(call script,check)
+bare: check-bare
+headers-check: check-headers
 
-# SHARE=1: a third of its lanes. LANES= are the lanes to run.
-check-all:
-	$(call script,check-all $(LANES))
-
-# PROGRAMS=, SEED= and ONLY= say which random programs.
-check-torch:
-	$(call script,check-torch)
-
-# SHARE=1: a part of it, in minutes.
-check-debug:
-	$(call script,check-debug)
-
-debug-kernel:
-	$(call script,debug-kernel debug kcsan)
-
-# DURATION=, KERNEL=, SEED=, READERS=, WRITERS=, CYCLES=, RESOLVE= say how.
-torture:
-	$(call script,torture)
-
-# SHARE=1/8: every eighth; JOBS=: so many at a time.
-mutants:
-	$(call script,mutants)
-
-demo:
-	$(call script,demo)
-
-demo-unload:
-	$(call script,demo-unload)
+# The packages of each board are a group of scripts/packages.
+BOARD	?= riscv64-virt
+packages_riscv64-virt := board-riscv64
+packages_mps2-an385 := board-arm
+demo-board:
+	$(Q)[ -n "$(packages_$(BOARD))" ] || { \
+		echo 'demo-board: no board "$(BOARD)": use riscv64-virt or mps2-an385' >&2; exit 2; }
+	$(Q)scripts/ensure-deps $(packages_$(BOARD))
+	$(Q)[ -e "$(O)/board/$(BOARD)/main.elf" ] || \
+		echo "demo-board: compiling the dispatcher and the program (about 10 seconds)"
+	$(Q)MAKEFLAGS= $(MAKE) -s -j$$(nproc) -C samples/board O=$(abspath $(O))/board/$(BOARD) BOARD=$(BOARD) run
 
 # M= is the folder; RUN=, KERNEL= and EDU= say how.
 module-vm:
 	$(Q)MAKEFLAGS= M='$(M)' scripts/module-vm
 
-bench:
-	$(call script,bench)
-
 bench-baseline: lib
 	$(Q)DK_BUILD=$(abspath $(O)) selftests/bench/test_instructions.sh --write
 
-bench-readers:
-	$(call script,bench-readers)
-
-# WRITE=1 writes the baseline of make check anew; KERNEL= says which series.
-bench-kernel:
-	$(call script,bench-kernel)
-
-lint:
-	$(call script,lint)
+# ctags is not in scripts/packages: nothing else needs it.
+tags:
+	$(Q)command -v ctags >/dev/null || \
+		{ echo 'make tags: ctags is missing: apt-get install universal-ctags' >&2; exit 1; }
+	$(Q)ctags -R include uapi lib kmod samples tools selftests
 
 kselftest:
 	$(Q)$(MAKE) -C selftests O= run_tests
 
-bare:
-	$(call script,check-bare)
-
-headers-check:
-	$(call script,check-headers)
-
 symbols-check: lib nl $(O)/samples/hello
-	$(call script,check-symbols)
+	$(Q)MAKEFLAGS= scripts/check-symbols
+
+abi-check abi-baseline: lib nl
+	$(Q)MAKEFLAGS= O=$(O) scripts/check-abi $(if $(filter abi-baseline,$@),--write)
 
 define help_text
 Build
@@ -500,47 +559,67 @@ Build
                    with plugin/plugin.so
   man              manual pages, with python3
   html             Documentation/ as HTML, with python3-sphinx and perl
-  clean            remove all that was built below $(O)
+  config           search for compilers and libraries again, and print the results
+  clean            remove everything that was built below $(O)
 Install, by PREFIX= ($(PREFIX)), LIBDIR=, DESTDIR=
-  install          libraries, headers, .pc files, dkctl
-                   and dkctl's completion in bash (COMPLETIONSDIR=), and the
-                   manual pages (MANDIR=)
+  install          libraries, headers, files for pkg-config and cmake, dkctl
+                   and dkctl's completion in bash (COMPLETIONSDIR=), zsh
+                   (ZSHCOMPLETIONSDIR=) and fish (FISHCOMPLETIONSDIR=), and the
+                   manual pages (MANDIR=); README and samples (DOCDIR=)
   uninstall        remove them
 Module, for the kernel whose build folder is KDIR=
   modules          dispatchkey.ko and the sample drivers
   modules_install  dispatchkey.ko into updates/; headers and Module.symvers
                    into /usr/src/dispatchkey for drivers outside of this tree
+  dkms_install     the module's sources, from which dkms builds for each kernel
   modules_clean    remove what kbuild built
+Packages
+  dist             the committed sources as $(O)/dispatchkey-$(VERSION).tar.gz
+  deb              Debian packages in $(O)/deb/, checked by lintian
+  rpm              RPM packages in $(O)/rpm/, with rpmbuild
+  wheel            the Python package with the library in $(O)/wheel/, for pip
 Try and test
   demo             two accelerators in a virtual machine, one unplugged under load
-  demo-unload      calls while functions come and go, in PyTorch 1.13.1 and in
-                   ours; CALLS=, LIMIT= seconds for PyTorch
+  demo-opencl      a runtime of OpenCL devices and the CPU under load, with a device
+                   removed and one added; DK_SECONDS= of load
+  demo-unload      calls while functions are registered and unregistered, here
+                   and in PyTorch 1.13.1; CALLS=, LIMIT= seconds for PyTorch
+  demo-torch       a backend for PyTorch 1.13.1: a network is trained on a card
+                   that is unplugged on the way; STEPS=
+  demo-board       a program without an operating system on an emulated board;
+                   BOARD=riscv64-virt or mps2-an385
   module-vm        build the modules of folder M= and load them in a virtual
                    machine with two cards; RUN= command there, KERNEL=, EDU= cards
-  bench            how long calls and registrations take, how many instructions
-                   and how much memory, beside PyTorch 1.13.1 where that is; SEED=
-  bench-baseline   count instructions anew that make check compares with
-  bench-readers    what calls lose while another thread registers; SEED=
-  bench-kernel     instructions of calls and registrations in the kernel, beside
-                   its own primitives; KERNEL= 6.1, 6.12; WRITE=1: the baseline anew
-  check            the tests of everything once, the module's in a virtual machine
+  bench            times, instructions and memory of calls and registrations,
+                   here and, if installed, in PyTorch 1.13.1; SEED=
+  bench-baseline   count the instructions again that make check compares with
+  bench-readers    how much slower calls are while another thread registers; SEED=
+  bench-kernel     instructions of calls and registrations in the kernel, and of
+                   its own primitives; KERNEL= 6.1, 6.12; WRITE=1: new baseline
+  check            the tests of every part once, the module's in virtual machines
   check-all        everything: check, lint, sanitizers, other kernels, mutants;
                    LANES="asan vm ..." chooses, SHARE=1 is a third of the lanes
-  check-torch      random programs in ours and in PyTorch 1.13.1, which is
+  check-torch      random programs here and in PyTorch 1.13.1, which is
                    installed if missing; PROGRAMS=, SEED=
-  check-debug      the kernel tests and the torture under kernels that look for
-                   mistakes; SHARE=1: a part of it
-  torture          calls while all changes, in userspace and in the kernel;
+  check-debug      the kernel tests and the torture on kernels with checkers;
+                   SHARE=1: a part of it
+  torture          calls while everything changes, in userspace and in the kernel;
                    DURATION= seconds, KERNEL=6.1, 6.12, debug, kcsan or none,
                    SEED=, READERS=, WRITERS=, CYCLES=, RESOLVE=1 (by the rules)
   mutants          change one line of the sources at a time, and check that a
                    test fails; SHARE=1/8: every eighth, JOBS= at a time
-  debug-kernel     build these kernels (minutes, into the cache)
+  debug-kernel     build the kernels with checkers (minutes, into the cache)
   kselftest        the kernel tests on this machine (as root)
   lint             warnings of all compilers and checkers
-  bare             build core and replay without a libc, see what they need
+  bare             build core and replay without a libc, list what they need;
+                   BARE_CC= compilers, BARE_CFLAGS= their options
   headers-check    compile every public header alone, as C and C++
   symbols-check    compare exported symbols with map and headers
+  abi-check        compare symbols, their types and constants with lib/abi, of the
+                   last version; with abidiff
+  abi-baseline     write lib/abi anew
+  compdb           compile_commands.json, for clangd
+  tags             tags, for editors; with ctags
 Variables: O= output folder ($(O)), V=1 show commands, W=1 kernel warnings,
   CC, CFLAGS, CXX, CXXFLAGS, CPPFLAGS, LDFLAGS
 endef

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The dispatcher in a program without an operating system: lib/core compiled with
- * DK_BARE, and what its headers want there. One thread, no interrupts that call.
+ * The dispatcher in a program without an operating system: types and errnos for
+ * lib/core compiled with DK_BARE. There is one thread; all that interrupt handlers may
+ * do is complete deferred calls.
  */
 #ifndef _DISPATCHKEY_BARE_H
 #define _DISPATCHKEY_BARE_H
@@ -45,34 +46,45 @@ extern "C" {
 #endif
 
 /**
- * dk_bare_memory() - where memory comes from
- * @alloc: gives memory that is aligned for any type, or NULL; it need not be zero
- * @release: takes it back
+ * dk_bare_memory() - set the memory allocator
+ * @alloc: returns memory aligned for any type, not necessarily zeroed, or
+ *	NULL
+ * @release: frees it
  *
- * Before anything else is called. Where there is no memory, what needs some is
- * refused with -ENOMEM and has changed nothing.
+ * Functions that cannot allocate return -ENOMEM and change nothing.
  *
- * Context: Once.
+ * Context: Once, before any other function.
  */
 void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p));
 
 /**
- * dk_bare_arena() - all memory is this, and there is no more
- * @memory: the caller's, for ever
- * @size: its size, less than 4 GiB
+ * dk_bare_interrupts() - let interrupt handlers complete deferred calls
+ * @off: masks interrupts, and returns whether they were masked
+ * @restore: takes what @off returned
  *
- * Instead of dk_bare_memory(). What is given back is used again.
+ * Without it, dk_call_complete() must not be called in an interrupt handler.
  *
- * Context: Once.
- * Return: 0, or a negative errno where no piece fits in, or @size is too large.
+ * Context: Once, before any other function.
+ */
+void dk_bare_interrupts(unsigned long (*off)(void), void (*restore)(unsigned long flags));
+
+/**
+ * dk_bare_arena() - use one block of memory for all allocations
+ * @memory: the block; must stay valid for ever
+ * @size: its size in bytes, less than 4 GiB
+ *
+ * Replaces dk_bare_memory(). Freed memory is reused.
+ *
+ * Context: Once, before any other function.
+ * Return: 0, or a negative errno if @size is too small or too large.
  */
 int dk_bare_arena(void *memory, size_t size);
 
 /**
- * dk_bare_arena_seal() - from now on nothing is allocated
+ * dk_bare_arena_seal() - forbid further allocations
  *
- * For programs that register all at their start: what would allocate is refused
- * with -ENOMEM from now on. Calls never do, and unregistering works without.
+ * For programs that register everything at start. Functions that would allocate
+ * return -ENOMEM from now on. Calls and unregistering need no allocation.
  *
  * Context: Any.
  */
@@ -82,7 +94,7 @@ void dk_bare_arena_seal(void);
  * dk_bare_arena_used() - how much of the arena is in use
  *
  * Context: Any.
- * Return: Bytes, with 8 for each piece.
+ * Return: Number of bytes, with an overhead of 8 for each allocation.
  */
 size_t dk_bare_arena_used(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What everything else stands on: keysets, objects, reasons.
- * Included by <dispatchkey.h>.
+ * The base of the other headers: keysets, objects, reasons. Included by
+ * <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_BASE_H
 #define _DISPATCHKEY_BASE_H
@@ -17,7 +17,7 @@
 #include <linux/module.h>
 #include <linux/stddef.h>
 #define DK__THIS_MODULE		THIS_MODULE
-/* What a user of the module's symbols puts beside its MODULE_LICENSE(). */
+/* A module that uses the symbols needs this next to its MODULE_LICENSE(). */
 #define DK_MODULE_IMPORT()	MODULE_INFO(import_ns, "DISPATCHKEY")
 #else
 #ifdef DK_BARE
@@ -25,7 +25,7 @@
 #else
 #include <errno.h>
 #include <stddef.h>
-/* The program or shared object that this is a part of; the compiler defines it. */
+/* Identifies the program or shared object; defined by the compiler. */
 #ifdef __cplusplus
 extern "C" void *__dso_handle __attribute__((visibility("hidden")));
 #else
@@ -40,16 +40,16 @@ extern "C" {
 #endif
 
 /*
- * How a small function is defined here: inline for C and C++. The library
- * defines it as a function of the same name too (lib/twins.c), for the rest.
+ * How small functions are defined here: inline for C and C++. The library also
+ * exports each as a function of the same name (lib/twins.c), for other languages.
  */
 #ifndef DK_INLINE
 #define DK_INLINE		static inline
 #endif
 
 /*
- * What almost every call goes through: where it is in a shared library, callers take
- * its address from the table of addresses, and not the way over the linkage table.
+ * For functions on the path of almost every call. Calls into a shared library load
+ * the address from the GOT directly instead of jumping through the PLT.
  */
 #define DK__HOT
 #if !defined(__KERNEL__) && defined(__has_attribute)
@@ -59,7 +59,7 @@ extern "C" {
 #endif
 #endif
 
-/* Bytes of a name, the final NUL included: of an operator, device, label. */
+/* Size of a name in bytes with the final NUL: of an operator, device or label. */
 #define DK_NAME_MAX		128
 
 struct dk_layout;
@@ -72,7 +72,7 @@ struct dkc_provider;
 
 /**
  * struct dk_keyset - a set of dispatch keys
- * @bits: backends in the low bits, functionalities above; see
+ * @bits: backends in the low bits, functionalities above them; see
  *	<linux/dispatchkey.h> for layout v1
  */
 struct dk_keyset {
@@ -87,17 +87,17 @@ struct dk_keyset {
 
 /**
  * DK_SET() - the keyset of a key of layout v1
- * @key: one of enum dk_key; where it is a constant, so is the set
+ * @key: one of enum dk_key; if it is a constant, so is the set
  */
 #define DK_SET(key)		DK_KEYSET(DK_KEY_BITS(key))
 
 /**
  * struct dk_obj - what a call dispatches on; embed it in your own object
  * @ks: the keyset of the object
- * @device: number of the device that it lives on, 0 for none. A number is
- *	never valid again for another device, so an object may outlive its card.
- * @flags: zero, also to be set by who fills one member by member; in the head
- *	of a struct dk_list DK_OBJ_LIST, which dk_list_init() sets
+ * @device: number of the device that it is on, 0 for none. Numbers are never
+ *	reused, so an object may outlive its device
+ * @flags: must be zero; only in the head of a struct dk_list it is
+ *	DK_OBJ_LIST, set by dk_list_init()
  */
 struct dk_obj {
 	struct dk_keyset ks;
@@ -106,16 +106,16 @@ struct dk_obj {
 };
 
 /**
- * struct dk_local - what a thread or a caller includes and excludes
+ * struct dk_local - the keys that a thread or a caller includes and excludes
  * @included: the included set, XOR DK_DEFAULT_INCLUDED
  * @excluded: the excluded set, XOR DK_DEFAULT_EXCLUDED
- * @depth: where there are no threads of ours to keep it, how deep calls are
- *	nested, see struct dk_hook_info
+ * @depth: in the kernel and on bare metal the nesting depth of calls; see struct
+ *	dk_hook_info
  * @reserved: zero
  *
- * Zero is the default state. In userspace every thread has one
- * (dk_local_current()), in the kernel it is an argument. Its address is a multiple of 8:
- * a call keeps flags in the low bits.
+ * All zero is the default state. In userspace every thread has one
+ * (dk_local_current()); in the kernel it is an argument. Must be aligned to 8 bytes:
+ * calls store flags in the low bits of its address.
  */
 struct dk_local {
 	__aligned_u64 included;
@@ -124,40 +124,40 @@ struct dk_local {
 	__u32 reserved;
 };
 
-/* The default local state, for calls with none of their own. */
+/* The default local state, for callers without their own. */
 extern const struct dk_local dk_local_default;
 
 /* ---- reasons -------------------------------------------------------------- */
 
-/* X(REASON, errno, "sentence") - every refusal, and every remark, there is. */
+/* X(REASON, errno, "sentence") - all reasons of errors and remarks. */
 #define DK_REASONS(X)							\
 	X(NONE, 0, "no error")						\
-	X(OVERRIDE, 0, "the key had a function, which is overridden")	\
-	X(UNSERVED, 0, "nothing serves this any more")			\
+	X(OVERRIDE, 0, "another function at this key is overridden")	\
+	X(UNSERVED, 0, "no function serves this any more")			\
 	X(NO_ENTRY, 0, "the table is trimmed and has no entry for this key")	\
 	X(NO_MEMORY, ENOMEM, "out of memory")				\
 	X(BAD_NAME, EINVAL,						\
 	  "a name is 1 to 127 bytes of UTF-8 without spaces, control or bidirectional characters") \
 	X(BAD_SIZE, EINVAL,						\
-	  "a structure has no size, or a larger one than this version knows") \
-	X(BAD_FLAGS, EINVAL, "a flag is set that this version does not know") \
+	  "the size of a structure is 0, or larger than this version supports") \
+	X(BAD_FLAGS, EINVAL, "a flag is set that this version does not support") \
 	X(BAD_LAYOUT, ENOENT, "no such layout")				\
-	X(LAYOUT_LINE, EINVAL, "no line of a layout's text has this word here") \
+	X(LAYOUT_LINE, EINVAL, "unexpected word in the text of a layout") \
 	X(LAYOUT_WORD, EINVAL,						\
-	  "the layout's text has not named such a functionality, or backend") \
+	  "the layout has no such functionality or backend") \
 	X(LAYOUT_NAME, EINVAL,						\
 	  "a name in a layout is 1 to 56 letters, digits and _-.+, and no number") \
-	X(LAYOUT_TWICE, EINVAL, "two things in the layout have one name")	\
-	X(LAYOUT_LACKS, EINVAL, "the layout's text lacks this")		\
+	X(LAYOUT_TWICE, EINVAL, "the layout has this name twice")	\
+	X(LAYOUT_LACKS, EINVAL, "missing from the text of the layout")		\
 	X(LAYOUT_SIZE, EINVAL,						\
 	  "a layout has at most 16 backends, 8 alias keys and, Undefined counted, 64 bits") \
 	X(LAYOUT_BLOCK, EINVAL,						\
 	  "neither the first nor the last functionality can be per backend") \
-	X(LAYOUT_TAKEN, EEXIST, "a layout of other keys has this name")	\
+	X(LAYOUT_TAKEN, EEXIST, "a builtin layout with other keys has this name")	\
 	X(NO_SETS, EOPNOTSUPP,						\
-	  "it is not known what this layout has for alias sets and maps")	\
+	  "the alias sets and maps of this layout are not known")	\
 	X(NO_STRICT, EOPNOTSUPP,					\
-	  "it is not known what the parser of this layout takes")	\
+	  "the strict names of this layout are not known")	\
 	X(BAD_DTYPE, EINVAL, "no such dtype")				\
 	X(BAD_TENSOR_LAYOUT, EINVAL, "Unsupported layout")		\
 	X(BAD_DEVICE_TYPE, EINVAL, "no such device type")		\
@@ -190,13 +190,13 @@ extern const struct dk_local dk_local_default;
 	X(TABLE_REGISTERED, EEXIST, "the provider has registered this table already") \
 	X(ALIAS_KEY, EINVAL, "an alias key has no table entry of its own") \
 	X(NO_IMPL, ENOENT, "nothing is registered at this key")		\
-	X(NO_HOOK, EINVAL, "neither a function before calls nor one behind") \
+	X(NO_HOOK, EINVAL, "the hooks have no function") \
 	X(HOOKED, EEXIST, "the hooks are registered already")		\
 	X(CHANGED, EAGAIN, "the registry has changed since")		\
 	X(NOT_COUNTED, ENODATA, "the counters are off")			\
 	X(NO_TABLE, EOPNOTSUPP, "this layout has names and bits, but no tables") \
 	X(ABI, EPROTO, "built for another ABI of dispatchkey")		\
-	X(LAYOUT, EPROTO, "built for another layout than the registry has") \
+	X(LAYOUT, EPROTO, "built for another layout than the registry's") \
 	X(REGISTERED, EEXIST, "the provider is registered already")	\
 	X(UNREGISTERED, EINVAL, "the provider is not registered")	\
 	X(SHUTDOWN, ESHUTDOWN, "the registry is being torn down")	\
@@ -204,26 +204,26 @@ extern const struct dk_local dk_local_default;
 	X(INSIDE, EDEADLK, "called from inside a function of the same provider") \
 	X(INSIDE_BACKEND, EDEADLK,					\
 	  "called from inside a function at a key of the backend")	\
-	X(ATOMIC, EDEADLK, "called where it must not wait, such as in an RCU read section") \
-	X(STILL_INSIDE, ETIMEDOUT, "this call has been inside for at least so long") \
+	X(ATOMIC, EDEADLK, "called where sleeping is not allowed, such as in an RCU read section") \
+	X(STILL_INSIDE, ETIMEDOUT, "this call has been running for at least this time") \
 	X(GRACE, ETIMEDOUT,						\
 	  "waiting for a grace period: an RCU read section has not ended") \
-	X(NO_DEADLINE, ETIMEDOUT, "there is no memory to wait with a deadline") \
+	X(NO_DEADLINE, ETIMEDOUT, "out of memory for a wait with a deadline") \
 	X(CANCELED, ECANCELED,						\
 	  "it was brought online again before the calls inside had returned") \
 	X(DEFINED, EEXIST, "the operator is defined already")		\
 	X(CLASS, EBUSY,							\
-	  "callers rely on the operator's being atomic, or sleepable, as before") \
+	  "callers require that the operator stays atomic, or sleepable, as before") \
 	X(NOT_DEFINED, ENOENT, "the operator is not defined")		\
 	X(NO_OPERATOR, ENOENT, "no such operator")			\
 	X(DANGLING, ENOENT,						\
-	  "the operator has functions and no definition; was it forgotten?") \
+	  "the operator has functions but no definition") \
 	X(NOT_THERE, ENOENT, "the provider did not register this")	\
 	X(SIGNATURE, EPROTOTYPE, "the signature differs from the operator's") \
 	X(NOT_ATOMIC, EINVAL,						\
 	  "a function of an atomic operator has to be declared atomic")	\
 	X(NO_FUNCTION, EINVAL,						\
-	  "neither a function nor a fallthrough, or both at once")	\
+	  "expected either a function or a fallthrough")	\
 	X(FALLBACK_EXISTS, EEXIST,					\
 	  "the dispatch key has a backend fallback already")		\
 	X(BACKENDS_TAKEN, ENOSPC,					\
@@ -231,7 +231,7 @@ extern const struct dk_local dk_local_default;
 	X(NAME_TAKEN, EINVAL, "a key or a backend has this name already") \
 	X(NOT_PRIVATE, EINVAL, "only a private backend can be bound to a name") \
 	X(BACKEND_SHARED, EBUSY, "another provider has joined the backend") \
-	X(BACKEND_OWNED, EBUSY, "a provider has the backend for itself")	\
+	X(BACKEND_OWNED, EBUSY, "a provider has joined the backend exclusively")	\
 	X(BACKEND_PINNED, EBUSY, "the name or the backend is bound already") \
 	X(BACKEND_USED, EBUSY, "a provider or a device uses the backend's name")	\
 	X(NO_BACKEND, ENOENT, "no backend is bound to this name")	\
@@ -240,28 +240,28 @@ extern const struct dk_local dk_local_default;
 	X(TOO_MANY_DEVICES, ENOSPC, "a registry has at most 4095 devices") \
 	X(DEVICE_KEY, EINVAL,						\
 	  "a device registers at runtime keys of its own backend only")	\
-	X(MISSING, ENOSYS, "nothing serves this route")			\
+	X(MISSING, ENOSYS, "no function serves this route")			\
 	X(AMBIGUOUS, ENOTUNIQ,						\
 	  "CompositeImplicitAutograd and a backend of AutogradOther both serve this route") \
 	X(DEVICE_GONE, ENODEV,						\
-	  "the device is gone or offline and nothing else serves")	\
+	  "the device is unregistered or offline, and no other function serves this route")	\
 	X(NO_PARAM, ENOENT, "the operator has no such parameter")	\
 	X(ARG_KIND, EPROTOTYPE, "the value is not of the parameter's kind") \
 	X(ARG_RANGE, EINVAL, "the value does not fit the parameter")	\
 	X(ARG_COUNT, EPROTOTYPE,					\
 	  "the operator has another number of parameters, or none is described") \
-	X(TWO_DEVICES, EXDEV, "the operator wants all arguments on one device") \
+	X(TWO_DEVICES, EXDEV, "the arguments must be on one device") \
 	X(LISTENING, EEXIST, "the listener is registered already")	\
 	X(NO_LISTENER, EINVAL, "the listener has no function")		\
 	X(SCHEMA, EINVAL, "could not parse schema")			\
 	X(SCHEMA_NAME, EINVAL, "the schema has another name than the operator") \
 	X(SCHEMA_INFER, EINVAL,						\
-	  "neither a schema nor the function tells what the operator takes") \
+	  "neither a schema nor the function describes the operator's arguments") \
 	X(LIBRARY_KIND, EINVAL, "a library is a DEF, a FRAGMENT or an IMPL")	\
 	X(LIBRARY_NAMESPACE, EINVAL,					\
 	  "a library that defines operators needs a namespace")		\
 	X(LIBRARY_KEY, EINVAL,						\
-	  "a library that defines operators has no dispatch key")	\
+	  "a library that defines operators must not have a dispatch key")	\
 	X(LIBRARY_EXISTS, EEXIST,					\
 	  "the namespace has a DEF library already; others are FRAGMENTs") \
 	X(LIBRARY_REGISTERED, EEXIST, "the library is registered already") \
@@ -285,11 +285,11 @@ extern const struct dk_local dk_local_default;
 	X(SCHEMA_RETURN, EPROTOTYPE,					\
 	  "the schema of the function has another type of a return")	\
 	X(SCHEMA_PARAMS, EPROTOTYPE,					\
-	  "the C parameters are not the objects and lists of the schema") \
+	  "the C parameters differ from the objects and lists of the schema") \
 	X(OPTION, EINVAL, "this option does not apply here")		\
-	X(ROW, EILSEQ, "a published entry differs from what the rules say")
+	X(TABLE, EILSEQ, "a published entry differs from the rules")
 
-/* Why something was refused. */
+/* The reason of an error or remark. */
 enum dk_reason {
 #define DK__REASON(R, e, text) DK_WHY_##R,
 	DK_REASONS(DK__REASON)
@@ -298,11 +298,11 @@ enum dk_reason {
 };
 
 /**
- * struct dk_diag - the reason of a refusal, filled where there is one
+ * struct dk_diag - the reason of an error or remark
  * @size: sizeof(struct dk_diag), or 0 for the first published size
  * @reason: one of enum dk_reason
  * @text: its sentence, constant, without a full stop; set with @reason
- * @name: copy of the offending name or names; empty if there is none
+ * @name: copy of the name or names it is about; may be empty
  */
 struct dk_diag {
 	__u32 size;
@@ -316,7 +316,7 @@ struct dk_diag {
  * @reason: one of enum dk_reason
  *
  * Context: Any.
- * Return: A constant string, "unknown reason" for a number that is none.
+ * Return: A constant string; "unknown reason" for an invalid number.
  */
 const char *dk_reason_text(unsigned int reason);
 

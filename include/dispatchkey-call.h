@@ -13,16 +13,16 @@ extern "C" {
 
 /**
  * struct dk_frame - a call that dk_call_enter() has entered
- * @call: the call, for the function
+ * @call: the call, passed to the function
  * @objs: the objects that it dispatches on
- * @boxed: NULL; or, where the function is not of the operator's type, what calls it
- *	with boxed arguments
- * @n: how many objects it dispatches on
- * @result: what the function returned, for the hooks after the call; a caller
- *	without DK_OP() sets it before dk_call_leave()
+ * @boxed: NULL if the function has the operator's type; otherwise calls the
+ *	function with boxed arguments
+ * @n: number of objects at @objs
+ * @result: what the function returned, for hooks and tracers. id_run() sets it
+ *	if it is needed; callers without DK_OP() set it before dk_call_leave()
  *
- * The rest is the dispatcher's own. Its storage is the caller's, until
- * dk_call_leave() has returned.
+ * The other members are private. The caller provides the storage, which must stay
+ * valid until dk_call_leave() returns.
  */
 struct dk_frame {
 	struct dk_call call;
@@ -31,8 +31,9 @@ struct dk_frame {
 	__u32 n;
 	int result;
 	/* private: */
-	const void *args;		/* of the definition, with @boxed */
-	struct dk__room room;
+	dk_fn_t alone;			/* the function, for callers that only call it */
+	const void *args;		/* the definition's arguments, with @boxed */
+	struct dk__storage storage;
 	__u32 state;
 	__u32 hook_kind;
 	__u32 hook_depth;
@@ -47,7 +48,8 @@ struct dk_frame {
  * @c: the call
  *
  * Context: Any.
- * Return: The function, of the operator's type unless the call has a frame with a @boxed.
+ * Return: The function; it has the operator's type unless the call has a frame with
+ * @boxed set.
  */
 DK_INLINE dk_fn_t dk_call_fn(const struct dk_call *c)
 {
@@ -58,11 +60,11 @@ DK_INLINE dk_fn_t dk_call_fn(const struct dk_call *c)
  * dk_call_local() - the local state that a call was made with
  * @c: the call
  *
- * In userspace a call with the thread's own local state refers to no struct of the
- * caller's: on another thread than the call's this returns the other thread's state.
+ * In userspace, a call made with the thread's own state does not record its address.
+ * On another thread this then returns that other thread's state.
  *
- * Context: Any; in userspace the thread that made the call.
- * Return: The local state; in the kernel for calls from inside of @c.
+ * Context: Any; in userspace only the thread that made the call.
+ * Return: The local state. In the kernel, pass it to calls made from inside @c.
  */
 DK_INLINE const struct dk_local *dk_call_local(const struct dk_call *c)
 {
@@ -70,11 +72,11 @@ DK_INLINE const struct dk_local *dk_call_local(const struct dk_call *c)
 }
 
 /**
- * dk_call_frame() - what the dispatcher knows of a call besides the call
+ * dk_call_frame() - the frame of a call
  * @c: the call
  *
- * A call that takes the slow path has a frame: every one of a function that is registered
- * as a boxed one, and every one that hooks see.
+ * Only calls that take the slow path have one. These are all calls of functions that
+ * are registered as boxed, and all calls that hooks observe.
  *
  * Context: Any.
  * Return: The frame, or NULL.
@@ -85,12 +87,12 @@ DK_INLINE const struct dk_frame *dk_call_frame(const struct dk_call *c)
 }
 
 /**
- * dk_call_priv() - what belongs to the function that serves a call
+ * dk_call_priv() - the private pointer of the function that serves a call
  * @c: the call, from inside the function
  *
  * Context: Any.
- * Return: The @priv of dk_device_register() where it is a device's function,
- * else that of its struct dk_provider.
+ * Return: The @priv of dk_device_register() for a device's function, otherwise the
+ * @priv of its struct dk_provider.
  */
 void *dk_call_priv(const struct dk_call *c);
 
@@ -99,7 +101,7 @@ void *dk_call_priv(const struct dk_call *c);
  * @c: the call, from inside the function
  *
  * Context: Any.
- * Return: Its number, or 0 where the function is no device's.
+ * Return: Its number, or 0 if the function belongs to no device.
  */
 __u32 dk_call_device(const struct dk_call *c);
 
@@ -116,26 +118,26 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
 }
 
 /**
- * dk_call_enter() - route a call and keep the provider from leaving
- * @f: takes the call; dk_call_fn() is to be called with &@f->call, or @f->boxed unless
- *	that is NULL: id_run() of DK_OP() does that
+ * dk_call_enter() - route a call and keep its provider registered
+ * @f: filled with the call. Call dk_call_fn() with &@f->call, or @f->boxed if
+ *	that is not NULL. id_run() of DK_OP() does so
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
- * @objs: the arguments that it dispatches on, in order; NULL ones are absent
- * @n: how many
+ * @objs: the arguments that it dispatches on, in order; NULL for absent ones
+ * @n: number of arguments at @objs
  *
- * For a batch, and for callers without DK_OP(): the function that it found may be run
- * any number of times until dk_call_leave(), which has to follow when it returns 0 and
- * only then.
+ * For batches, and for callers without DK_OP(). The function may be run any number
+ * of times until dk_call_leave(). If and only if this returns 0, dk_call_leave()
+ * must follow.
  *
- * Context: In the kernel, of an atomic operator any in which RCU may read, and an RCU
- * read section lasts until dk_call_leave(); of others process context, and not from
- * inside an atomic call. In userspace any thread; async-signal-safe after the thread's
- * first call.
- * Return: 0, -ENOSYS (nothing serves), -ENOTUNIQ (ambiguous AutogradOther),
- * -ENODEV (the device is gone or offline and nothing else serves), -EXDEV,
- * -ENOENT (not defined), -EPROTOTYPE, -ESHUTDOWN, -ENOMEM (userspace: the
- * thread's first call).
+ * Context: In the kernel, for an atomic operator, wherever rcu_read_lock() may be
+ * called; an RCU read section lasts until dk_call_leave(). For other operators
+ * process context, and not from inside an atomic call. In userspace any thread;
+ * async-signal-safe after the thread's first call.
+ * Return: 0, -ENOSYS (no function for the keys), -ENOTUNIQ (ambiguous
+ * AutogradOther), -ENODEV (the device is unregistered or offline, and there is no
+ * other function), -EXDEV (arguments on several devices), -ENOENT (not defined),
+ * -EPROTOTYPE, -ESHUTDOWN, -ENOMEM (userspace: the thread's first call).
  */
 int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
 		  const struct dk_local *local, const struct dk_obj *const *objs,
@@ -143,13 +145,13 @@ int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
 
 /**
  * dk_call_enter_op() - dk_call_enter() by handle, in any registry
- * @f: takes the call
+ * @f: filled with the call
  * @op: the operator, from dk_op_get()
- * @decl: gives its type, which is compared with the operator's once: a call that
- *	fits is noted in @decl->sig_mark
- * @local: local state, never NULL; its sets have the bits of the registry's
+ * @decl: the signature, compared with the operator's. A match is cached in
+ *	@decl->sig_mark
+ * @local: local state, never NULL; its bits are those of the registry's layout
  * @objs: the arguments that it dispatches on, in order
- * @n: how many
+ * @n: number of arguments at @objs
  *
  * Context: As dk_call_enter().
  * Return: As dk_call_enter().
@@ -159,45 +161,45 @@ int dk_call_enter_op(struct dk_frame *f, struct dk_op *op,
 		     const struct dk_obj *const *objs, unsigned int n);
 
 /**
- * dk_call_enter_key() - dk_call_enter() for what is registered at one key
- * @f: takes the call
+ * dk_call_enter_key() - dk_call_enter() for the function registered at one key
+ * @f: filled with the call
  * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
  *	registry
- * @decl: the operator, or gives its type
+ * @decl: the operator or, with @op, its signature
  * @local: local state, never NULL
- * @key: a key of any kind; DK_UNDEFINED is none that anything is registered at
+ * @key: a key of any kind. Nothing can be registered at DK_UNDEFINED itself
  * @objs: the arguments that it dispatches on, in order
- * @n: how many
+ * @n: number of arguments at @objs
  *
- * The newest function registered at exactly this key, an alias or a building
- * block too, else the backend fallback of the key; the table is not asked. The
- * keyset of the call is what any call with these arguments gets
- * (callBoxedForDispatchKey() in PyTorch, SEMANTICS 8.3).
+ * Uses the newest function registered at exactly this key, which may be an alias key
+ * or building block, otherwise the key's backend fallback. It does not use the
+ * dispatch table. The keyset of the call is computed from its arguments as for any
+ * other call (PyTorch's callBoxedForDispatchKey(), SEMANTICS 8.3).
  *
  * Context: As dk_call_enter().
- * Return: 0, -EINVAL (no such key in the layout), -ENOSYS (nothing is there, or
- * a fallthrough), -ENODEV, -EXDEV, -ENOENT, -EPROTOTYPE, -ESHUTDOWN, -ENOMEM:
- * the same as from dk_call_enter().
+ * Return: 0, -EINVAL (no such key in the layout), -ENOSYS (no function, or a
+ * fallthrough), -ENODEV, -EXDEV, -ENOENT, -EPROTOTYPE, -ESHUTDOWN or -ENOMEM as
+ * dk_call_enter().
  */
 int dk_call_enter_key(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *decl,
 		      const struct dk_local *local, unsigned int key,
 		      const struct dk_obj *const *objs, unsigned int n);
 
 /**
- * dk_call_enter_keyset() - dk_call_enter() by a keyset, from outside of a call
- * @f: takes the call
+ * dk_call_enter_keyset() - dk_call_enter() by a keyset, without a call to redispatch
+ * @f: filled with the call
  * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
  *	registry
- * @decl: the operator, or gives its type
- * @local: local state for the @local of the call, never NULL; it does not change the
- *	route
+ * @decl: the operator or, with @op, its signature
+ * @local: local state for the @local of the call, never NULL; it does not
+ *	change the route
  * @ks: the keyset, used as in dk_call_redispatch()
  * @objs: the arguments that it dispatches on, in order
- * @n: how many
+ * @n: number of arguments at @objs
  *
- * What the arguments carry does not count, but for the device of the call.
- * PyTorch's Dispatcher::redispatch() (SEMANTICS 8.3). A function that has a call
- * uses dk_call_redispatch().
+ * The keysets of the arguments are ignored; only their devices are used. Functions
+ * that have a call use dk_call_redispatch() instead. PyTorch's
+ * Dispatcher::redispatch() (SEMANTICS 8.3).
  *
  * Context: As dk_call_enter().
  * Return: As dk_call_enter().
@@ -207,14 +209,15 @@ int dk_call_enter_keyset(struct dk_frame *f, struct dk_op *op, struct dk_op_decl
 			 const struct dk_obj *const *objs, unsigned int n);
 
 /**
- * dk_call_redispatch() - route the rest of a call from inside a function
- * @f: takes the new call
- * @from: the call that we are inside of
- * @decl: its operator; another one's is -EPROTOTYPE
- * @ks: the keyset, used as it is: no local state, and no mask unless its entry
- *	is a fallthrough, as when a function has left since the call was masked
+ * dk_call_redispatch() - route a call again, from inside its function
+ * @f: filled with the new call
+ * @from: the call that the function serves
+ * @decl: its operator; another one fails with -EPROTOTYPE
+ * @ks: the keyset. The local state is not applied. Fallthrough keys are not
+ *	removed, unless the set is routed to one, as after a function was
+ *	unregistered
  * @objs: the arguments that it dispatches on
- * @n: how many
+ * @n: number of arguments at @objs
  *
  * Context: As dk_call_enter().
  * Return: As dk_call_enter().
@@ -223,13 +226,13 @@ int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 		       const struct dk_op_decl *decl, struct dk_keyset ks,
 		       const struct dk_obj *const *objs, unsigned int n);
 
-/* What the functions of DK_OP() ask of the slow path. */
+/* A request of the functions of DK_OP() to the slow path. */
 struct dk__request {
-	struct dk_op *op;		/* NULL: @decl's */
+	struct dk_op *op;		/* NULL for @decl's */
 	struct dk_op_decl *decl;
 	const struct dk_local *local;
-	const struct dk_call *from;	/* of a redispatch */
-	struct dk_keyset ks;		/* of a redispatch, and with DK__BY_KEYSET */
+	const struct dk_call *from;	/* for a redispatch */
+	struct dk_keyset ks;		/* for a redispatch, or with DK__BY_KEYSET */
 	unsigned int key;		/* with DK__BY_KEY */
 	__u8 flags;			/* of enum dk__request_flags */
 	__u8 how;			/* of enum dk__how */
@@ -238,40 +241,40 @@ struct dk__request {
 enum dk__request_flags {
 	DK__BY_KEY = 1,
 	DK__BY_KEYSET = 2,
-	DK__FROM_BOXED = 4,		/* the caller has the arguments boxed */
-	DK__ASKED = 8,			/* dk__find() has no answer */
+	DK__FROM_BOXED = 4,		/* the caller has boxed arguments */
+	DK__SKIP_FAST = 8,		/* dk__find() has been tried */
 };
 
 /*
- * What dk__begin() does not call, looked up out of line: functions of the devices of other
- * objects than the first, and keysets that nothing serves. @table and @ks are what it found,
- * @ask is dk__ask(). If dk__is_entry(), it is to be called, and then dk__end(); else the call
- * is out again. All of it is in registers.
+ * The out-of-line part of the lookup, if dk__begin() finds no entry to call:
+ * functions of devices of other objects than the first, and keysets without a
+ * function. @table and @ks come from dk__begin(), @packed from dk__pack(). If
+ * dk__is_entry() is true of the result, call it and then dk__end(); otherwise the
+ * slot or read section is already released. All arguments are passed in registers.
  */
 const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 				 const struct dk__table *table, __u64 ks,
-				 const struct dk_obj *const *objs, __u64 ask) DK__HOT;
+				 const struct dk_obj *const *objs, __u64 packed) DK__HOT;
 
-/* The slow path: all that dk__find() does not serve. */
+/* The slow path, for everything that dk__find() does not handle. */
 int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
 		   const struct dk_obj *const *objs, unsigned int n) DK__HOT;
 
 #ifdef __KERNEL__
 /**
  * dk_call_enter_rcu() - dk_call_enter() from inside an RCU read section
- * @f: takes the call
+ * @f: filled with the call
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
  * @objs: the arguments that it dispatches on, in order
- * @n: how many
+ * @n: number of arguments at @objs
  *
- * The call takes no read section of its own, because the caller's lasts until the
- * call is left.
+ * Enters no read section; the caller's must last until dk_call_leave().
  *
- * Context: Inside rcu_read_lock(). The operator must be atomic: a call of another
- * one is entered, and only might_sleep() in debug kernels reports it.
- * Return: 0, or as from dk_call_enter() -ENOSYS, -ENOTUNIQ, -ENODEV, -EXDEV,
- * -ENOENT or -EPROTOTYPE.
+ * Context: Inside rcu_read_lock(). The operator must be atomic. This is not checked,
+ * except by might_sleep() in debug kernels.
+ * Return: 0, or as from dk_call_enter() -ENOSYS, -ENOTUNIQ, -ENODEV, -EXDEV, -ENOENT
+ * or -EPROTOTYPE.
  */
 static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
 				    const struct dk_local *local,
@@ -286,47 +289,46 @@ static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
 #endif
 
 /**
- * dk_call_leave() - end a call that was entered
- * @f: from dk_call_enter(), dk_call_redispatch() or another one of these
+ * dk_call_leave() - leave a call that was entered
+ * @f: from dk_call_enter(), dk_call_redispatch() or one of their variants
  *
- * Must be called on the task or thread that entered the call. In userspace
- * another thread cannot leave a call: the library reports the attempt on stderr, the
- * call stays inside, and drains wait for it until the thread that entered it leaves
- * it. @f must stay valid until then. In the kernel a call of an atomic operator is
- * not checked.
+ * Must be called by the task or thread that entered the call; @f must stay valid
+ * until then. In userspace an attempt from another thread is reported on stderr and
+ * has no other effect: the call stays entered, and drains wait for it. In the kernel
+ * calls of atomic operators are not checked.
  *
  * Context: As dk_call_enter().
  */
 void dk_call_leave(struct dk_frame *f) DK__HOT;
 
 /**
- * dk_call_error_text() - the sentence for what a call returned
- * @error: what the last call returned: 0 or a negative errno
+ * dk_call_error_text() - describe what a call returned
+ * @error: 0 or a negative errno
  *
- * A function may return one of the dispatcher's errnos, too: dk_op_route() reports
- * which of the two it was, and dk_missing_text() and dk_ambiguous_text() name operator
- * and keys.
+ * A function may return the same errnos as the dispatcher. dk_op_route()
+ * distinguishes them; dk_missing_text() and dk_ambiguous_text() name the operator
+ * and the keys.
  *
  * Context: Any.
- * Return: A constant sentence without a full stop: that of the reason for which
- * dk_call_enter() returns @error, "the function returned an error of its own" for
- * an errno that the dispatcher does not return, "no error" for 0 and above.
+ * Return: A constant sentence without a full stop: the reason for which
+ * dk_call_enter() returns @error, "the function returned an error of its own" for an
+ * errno that the dispatcher never returns, "no error" for 0 and above.
  */
 const char *dk_call_error_text(int error);
 
-/* dk_call_below() of a call that may be of another layout than v1. */
+/* dk_call_below() for a call in a registry of any layout. */
 struct dk_keyset dk__call_below(const struct dk_call *c);
 
 /**
- * dk_call_below() - the keys behind the one that a call was routed by
+ * dk_call_below() - the keys below the one that a call was routed by
  * @c: the call, from inside its function
  *
- * PythonDispatcher stays in the set, as in PyTorch's FULL_AFTER, which has it
- * behind every key: a function at that key that redispatches with this set gets
- * the call again. It has to take its key out of the set.
+ * PythonDispatcher stays in the set, as in PyTorch's FULL_AFTER. A function at that
+ * key must remove its key from the set before it redispatches, or it is called
+ * again.
  *
  * Context: Any.
- * Return: The set to redispatch with.
+ * Return: The keyset to redispatch with.
  */
 DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
 {
@@ -339,86 +341,87 @@ DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
  * dk_call_boxed() - call an operator with boxed arguments
  * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
  *	registry
- * @decl: the operator, or gives its type
+ * @decl: the operator or, with @op, its signature
  * @local: local state, never NULL
- * @args: points to the struct of the arguments, that of DK_OP() or one that
- *	dk_args_pack() filled
+ * @args: points to the argument struct, that of DK_OP() or one filled by
+ *	dk_args_pack()
  *
- * What it dispatches on is what the DK_OP() line says, without generators
- * (SEMANTICS 6.1); of a declaration made by hand, all objects and lists that @decl
- * describes, or the operator's definition if @decl describes nothing.
+ * Dispatches on the objects of the DK_OP() line, without generators (SEMANTICS 6.1).
+ * For a hand-written declaration these are all objects and lists that @decl
+ * describes; if it describes nothing, those that the operator's definition
+ * describes.
  *
  * Context: As dk_call_enter().
- * Return: As dk_call_enter(), or the function's own answer. -EPROTOTYPE also
- * where neither @decl nor the operator's definition describes the arguments, where
- * there are more than 64 of them, and where it is not known how the function is called.
+ * Return: As dk_call_enter(), or what the function returned. Also -EPROTOTYPE if
+ * neither @decl nor the operator's definition describes the arguments, if there are
+ * more than 64 of them, or if it is unknown how to call the function.
  */
 int dk_call_boxed(struct dk_op *op, struct dk_op_decl *decl,
 		  const struct dk_local *local, void *args);
 
 /**
- * dk_call_boxed_key() - dk_call_boxed() for what is registered at one key
+ * dk_call_boxed_key() - dk_call_boxed() for the function registered at one key
  * @op: the operator, or NULL
- * @decl: the operator, or gives its type
+ * @decl: the operator or, with @op, its signature
  * @local: local state, never NULL
  * @key: as in dk_call_enter_key()
  * @args: the arguments
  *
  * Context: As dk_call_enter().
- * Return: As dk_call_enter_key(), or the function's own answer. -EPROTOTYPE also
+ * Return: As dk_call_enter_key(), or what the function returned. Also -EPROTOTYPE
  * for the reasons of dk_call_boxed().
  */
 int dk_call_boxed_key(struct dk_op *op, struct dk_op_decl *decl,
 		      const struct dk_local *local, unsigned int key, void *args);
 
 /**
- * dk_redispatch_boxed() - from inside a function, call what comes behind
- * @from: the call that we are inside of
+ * dk_redispatch_boxed() - redispatch with boxed arguments, from inside a function
+ * @from: the call that the function serves
  * @ks: the keyset, such as dk_call_below(@from)
- * @args: the arguments; their objects may be others than those of the call
+ * @args: the arguments; their objects may differ from those of @from
  *
  * Context: As dk_call_enter().
- * Return: As dk_call_redispatch(), or the function's own answer.
+ * Return: As dk_call_redispatch(), or what the function returned.
  */
 int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args);
 
 /**
- * dk_extracted() - make a boxed call, once its objects are known
- * @x: what a dk_extract_fn_t was given
- * @objs: the arguments that it dispatches on, in order; NULL ones are absent
- * @n: how many
+ * dk_extracted() - make a boxed call with the objects found in its arguments
+ * @x: from the dk_extract_fn_t
+ * @objs: the arguments that it dispatches on, in order; NULL for absent ones
+ * @n: number of arguments at @objs
  *
- * For functions that DK_OP() makes.
+ * For the functions that DK_OP() declares.
  *
  * Context: From inside a dk_extract_fn_t only.
- * Return: What the dk_extract_fn_t has to return.
+ * Return: What the dk_extract_fn_t must return.
  */
 int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 		 unsigned int n);
 
 /**
- * dk_call_described() - the declaration that describes the arguments of a call
+ * dk_call_described() - the declaration that describes a call's arguments
  * @c: the call, from inside its function
  *
- * For dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function the description is
- * that of the operator's definition, as it was when the call was entered: a copy that
- * outlasts the definition. A definition that describes nothing leaves it to the caller's
- * declaration, dk_call_decl(), and so does one whose signature could not be compared with that of a
- * caller that describes the arguments itself.
+ * For dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function it is a copy
+ * of the operator's definition, made when the call was entered. It is the caller's
+ * declaration, dk_call_decl(), if the definition describes nothing, or if the caller
+ * describes the arguments and the two signatures could not be compared.
  *
  * Context: Any.
- * Return: The declaration, which lives as long as the call. That of the definition has no
- * members but @name, @num_params, @param and @args_size: calls are made with dk_call_decl().
+ * Return: The declaration, valid as long as the call. A copy of the definition has
+ * only @name, @num_params, @param and @args_size set. To make calls, use
+ * dk_call_decl().
  */
 const struct dk_op_decl *dk_call_described(const struct dk_call *c);
 
 /**
- * dk_call_takes() - are the arguments of a boxed call those of an operator?
+ * dk_call_takes() - check that a boxed call has the arguments of an operator
  * @c: the call, from inside its function
  * @decl: the operator
  *
  * Context: Any.
- * Return: 0, or -EPROTOTYPE where the signature is another one, or unknown.
+ * Return: 0, or -EPROTOTYPE if the signatures differ or are unknown.
  */
 int dk_call_takes(const struct dk_call *c, const struct dk_op_decl *decl);
 

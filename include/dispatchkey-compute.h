@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The key of a tensor from its dtype, layout and device, and back. Included by
+ * The key of a tensor by its dtype, layout and device, and the reverse. Included by
  * <dispatchkey.h>. Rules: SEMANTICS 10, see Documentation/semantics.rst.
+ *
+ * In userspace and on bare metal; the kernel module does not contain it.
  */
 #ifndef _DISPATCHKEY_COMPUTE_H
 #define _DISPATCHKEY_COMPUTE_H
@@ -15,54 +17,55 @@ extern "C" {
 /**
  * dk_compute_key() - the key of a tensor
  * @l: layout, NULL for v1
- * @dtype: such as "float32" or "qint8"; NULL is float32
- * @layout: "Strided", "Jagged", "Sparse", "SparseCsr", "SparseCsc", "SparseBsr",
- *	"SparseBsc" or "Mkldnn"; NULL is Strided
- * @device: such as "CPU", "CUDA" or "PrivateUse1"; NULL is CPU
- * @key: takes the key
+ * @dtype: such as "float32" or "qint8"; NULL for float32
+ * @layout: "Strided", "Jagged", "Sparse", "SparseCsr", "SparseCsc",
+ *	"SparseBsr", "SparseBsc" or "Mkldnn"; NULL for Strided
+ * @device: such as "CPU", "CUDA" or "PrivateUse1"; NULL for CPU
+ * @key: set to the key, which is never an autograd key
  * @why: filled on failure; may be NULL
  *
- * The rule is PyTorch's computeDispatchKey(). It gives no autograd key.
+ * The rule is PyTorch's computeDispatchKey().
  *
  * Context: Any.
- * Return: 0; -EINVAL for a word that is unknown (reasons BAD_DTYPE,
- * BAD_TENSOR_LAYOUT, BAD_DEVICE_TYPE); -EOPNOTSUPP where the two do not go
- * together (reasons DEVICE_DENSE, DEVICE_SPARSE, DEVICE_SPARSE_CSR,
- * DEVICE_SPARSE_CSC, DEVICE_SPARSE_BSR, DEVICE_SPARSE_BSC, DEVICE_MKLDNN), or
- * where the rules of the layout are not known (reason NO_SETS).
+ * Return: 0; -EINVAL for an unknown word (reasons BAD_DTYPE, BAD_TENSOR_LAYOUT,
+ * BAD_DEVICE_TYPE); -EOPNOTSUPP if the device does not support the layout (reasons
+ * DEVICE_DENSE, DEVICE_SPARSE, DEVICE_SPARSE_CSR, DEVICE_SPARSE_CSC,
+ * DEVICE_SPARSE_BSR, DEVICE_SPARSE_BSC, DEVICE_MKLDNN), or if the rules of @l are
+ * unknown (reason NO_SETS).
  */
 int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *layout,
 		   const char *device, unsigned int *key, struct dk_diag *why);
 
 /**
- * dk_key_device_type() - the type of device that a key is for
+ * dk_key_device_type() - the device type of a key
  * @l: layout, NULL for v1
  * @key: any number
- * @device: takes its name, a constant string such as "CPU"
+ * @device: set to its name, a constant string such as "CPU"
  * @why: filled on failure; may be NULL
  *
  * The rule is PyTorch's dispatchKeyToDeviceType().
  *
  * Context: Any.
- * Return: 0, or -EINVAL (reason NO_DEVICE_TYPE): the key is for none, or, as in
- * PyTorch, it is FPGA, Metal or QuantizedMAIA, for instance.
+ * Return: 0, or -EINVAL (reason NO_DEVICE_TYPE) if the key has no device type, or
+ * PyTorch's function lacks it, such as FPGA, Metal or QuantizedMAIA.
  */
 int dk_key_device_type(const struct dk_layout *l, unsigned int key,
 		       const char **device, struct dk_diag *why);
 
 /**
- * dk_key_tensor_layout() - the layout of the tensors that a key is for
+ * dk_key_tensor_layout() - the layout of the tensors of a key
  * @l: layout, NULL for v1
  * @key: any number
- * @layout: takes its name, a constant string: "Sparse", "Mkldnn" or "Strided"
+ * @layout: set to its name, a constant string: "Sparse", "Mkldnn" or
+ *	"Strided"
  * @why: filled on failure; may be NULL
  *
- * The rule is PyTorch's dispatchKeyToLayout(): what is neither sparse nor of
- * Mkldnn is strided.
+ * The rule is PyTorch's dispatchKeyToLayout(): keys that are neither sparse nor of
+ * Mkldnn are strided.
  *
  * Context: Any.
- * Return: 0, or -EINVAL (reason NO_UNIQUE_LAYOUT) for the keys of SparseCsr,
- * which stand for four layouts.
+ * Return: 0, or -EINVAL (reason NO_UNIQUE_LAYOUT) for the keys of SparseCsr, which
+ * stand for four layouts.
  */
 int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
 			 const char **layout, struct dk_diag *why);
@@ -70,15 +73,15 @@ int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
 /**
  * dk_device_type_number() - PyTorch's number of a device type
  * @l: layout, NULL for v1
- * @name: as dk_compute_key() takes it, such as "CUDA"
+ * @name: as for dk_compute_key(), such as "CUDA"
  * @why: filled on failure; may be NULL
  *
- * The numbers are those of PyTorch's DeviceType: before MTIA came (1.13 and
- * older), PrivateUse1 was 19, and now it is 20; 8 is MAIA, and was ORT.
+ * The numbers are those of PyTorch's DeviceType. They differ between versions:
+ * PrivateUse1 is 20, and was 19 up to 1.13, without MTIA; 8 is MAIA, and was ORT.
  *
  * Context: Any.
- * Return: The number, or -EINVAL (reason BAD_DEVICE_TYPE): this version has no
- * such device type.
+ * Return: The number, or -EINVAL (reason BAD_DEVICE_TYPE) if the version of @l has
+ * no such device type.
  */
 int dk_device_type_number(const struct dk_layout *l, const char *name,
 			  struct dk_diag *why);
@@ -89,19 +92,19 @@ int dk_device_type_number(const struct dk_layout *l, const char *name,
  * @number: any number
  *
  * Context: Any.
- * Return: A constant string, such as "CUDA"; NULL if there is none.
+ * Return: A constant string, such as "CUDA"; NULL for an invalid number.
  */
 const char *dk_device_type_name(const struct dk_layout *l, unsigned int number);
 
 /**
  * dk_tensor_layout_number() - PyTorch's number of a layout of tensors
  * @l: layout, NULL for v1
- * @name: as dk_compute_key() takes it, such as "Strided"
+ * @name: as for dk_compute_key(), such as "Strided"
  * @why: filled on failure; may be NULL
  *
  * Context: Any.
- * Return: The number, or -EINVAL (reason BAD_TENSOR_LAYOUT): this version has no
- * such layout.
+ * Return: The number, or -EINVAL (reason BAD_TENSOR_LAYOUT) if the version of @l has
+ * no such layout.
  */
 int dk_tensor_layout_number(const struct dk_layout *l, const char *name,
 			    struct dk_diag *why);
@@ -112,7 +115,7 @@ int dk_tensor_layout_number(const struct dk_layout *l, const char *name,
  * @number: any number
  *
  * Context: Any.
- * Return: A constant string, such as "Strided"; NULL if there is none.
+ * Return: A constant string, such as "Strided"; NULL for an invalid number.
  */
 const char *dk_tensor_layout_name(const struct dk_layout *l, unsigned int number);
 

@@ -12,28 +12,29 @@ extern "C" {
 #endif
 
 /**
- * enum dk_join_flags - how dk_backend_join() binds a name
- * @DK_JOIN_ALONE: nobody else may join, as long as the provider is registered
+ * enum dk_join_flags - flags of dk_backend_join()
+ * @DK_JOIN_ALONE: no other provider may join while this one is registered
  */
 enum dk_join_flags {
 	DK_JOIN_ALONE = 1,
 };
 
 /**
- * dk_backend_join() - get the private backend of a name, binding a free one
- * @prov: the provider, which leaves it when it is unregistered
- * @name: such as "edu", in any case
- * @pin: the backend that it has to be, or 0
+ * dk_backend_join() - join the private backend of a name, or bind a free one
+ * @prov: the provider; it leaves the backend when it is unregistered
+ * @name: such as "edu"; case is ignored
+ * @pin: the backend to bind, or 0 for any
  * @flags: of enum dk_join_flags
- * @backend: takes its number
+ * @backend: set to the backend's number
  * @why: filled on failure; may be NULL
  *
- * The binding stays for the life of the registry, so that old objects never
- * meet a newcomer.
+ * The name stays bound when its providers leave, so that existing objects are not
+ * routed to another name's functions. dk_backend_release() unbinds it.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOSPC (three names are bound), -EBUSY (had alone, or pinned
- * elsewhere), -EINVAL (provider, name, pin), -ENOMEM, -ESHUTDOWN.
+ * Return: 0, -ENOSPC (three names are bound), -EBUSY (another provider joined with
+ * DK_JOIN_ALONE, @flags has it and others joined, or @pin conflicts with a bound
+ * name), -EINVAL (provider, name, pin), -ENOMEM, -ESHUTDOWN.
  */
 int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin,
 		    unsigned int flags, unsigned int *backend, struct dk_diag *why);
@@ -44,21 +45,22 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
  * @name: the name
  * @why: filled on failure; may be NULL
  *
- * Objects of the old name are then routed to the functions of the next name that
- * is bound to the backend.
+ * Existing objects of the backend are routed to the functions of the next name bound
+ * to it.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT, -EBUSY (a provider that joined it or a device of it is
- * registered); -ENOMEM if it was offline and cannot be switched.
+ * Return: 0; -ENOENT; -EBUSY (a provider that joined the backend, or one of its
+ * devices, is registered); -ENOMEM if the backend is offline and cannot be brought
+ * online.
  */
 int dk_backend_release(struct dk_registry *reg, const char *name,
 		       struct dk_diag *why);
 
 /**
- * dk_backend_find() - a backend by its private name or its own
+ * dk_backend_find() - look up a backend by its bound name or PyTorch's
  * @reg: registry, NULL for the default one
  * @name: "edu", "PrivateUse1" or "CPU"
- * @backend: takes its number
+ * @backend: set to the backend's number
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
@@ -68,36 +70,36 @@ int dk_backend_find(struct dk_registry *reg, const char *name,
 		    unsigned int *backend, struct dk_diag *why);
 
 /**
- * dk_backend_name() - the name that people know a backend by
+ * dk_backend_name() - the displayed name of a backend
  * @reg: registry, NULL for the default one
  * @backend: its number
- * @buf: takes the name
+ * @buf: filled with the name
  *
  * Context: Process context, may sleep.
- * Return: @buf: the private name that the backend is bound to, or its own,
- * such as "CPU"; empty for a number that is none.
+ * Return: @buf: the name bound to the backend, otherwise PyTorch's, such as "CPU";
+ * empty for an invalid number.
  */
 char *dk_backend_name(struct dk_registry *reg, unsigned int backend,
 		      char buf[DK_NAME_MAX]);
 
 /**
- * dk_registry_key_name() - the name of a key, as people know its backend
+ * dk_registry_key_name() - the name of a key, with the bound name of its backend
  * @reg: registry, NULL for the default one
  * @key: any number
- * @buf: takes the name
+ * @buf: filled with the name
  *
  * Context: Process context, may sleep.
- * Return: @buf: "Autogradedu" where dk_key_name() says "AutogradPrivateUse1"
- * and the backend is bound to "edu".
+ * Return: @buf: for example "Autogradedu" for the key that dk_key_name() calls
+ * "AutogradPrivateUse1", if its backend is bound to "edu".
  */
 char *dk_registry_key_name(struct dk_registry *reg, unsigned int key,
 			   char buf[DK_NAME_MAX]);
 
 /**
- * dk_registry_key_parse() - a key by name, private names of backends included
+ * dk_registry_key_parse() - a key by name, including bound names of backends
  * @reg: registry, NULL for the default one
- * @name: what dk_key_parse() takes, or "edu", "Autogradedu" in any case
- * @key: takes the key
+ * @name: as for dk_key_parse(), or "edu" or "Autogradedu" in any case
+ * @key: set to the key
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
@@ -107,74 +109,75 @@ int dk_registry_key_parse(struct dk_registry *reg, const char *name,
 			  unsigned int *key, struct dk_diag *why);
 
 /**
- * dk_registry_key_parse_strict() - a key by name, as PyTorch's parser reads it
+ * dk_registry_key_parse_strict() - a key by name, exactly as PyTorch's parser
  * @reg: registry, NULL for the default one
  * @name: the name
- * @key: takes the key
+ * @key: set to the key
  * @why: filled on failure; may be NULL
  *
- * dk_key_parse() with DK_PARSE_STRICT; but where PrivateUse1 is bound to a name,
- * that name in capitals stands for it ("AutogradEDU"), and PRIVATEUSEONE no
- * longer does. PyTorch has it so since 2.7.
+ * Parses as dk_key_parse() with DK_PARSE_STRICT, with one exception: if PrivateUse1
+ * is bound to a name, that name in capitals replaces PRIVATEUSEONE ("AutogradEDU"),
+ * as in PyTorch since 2.7.
  *
  * Context: Process context, may sleep.
- * Return: 0; -EINVAL (reason PARSE_KEY); -EOPNOTSUPP (reason NO_STRICT) where
- * that parser is not known; -ENOMEM if the default registry could not be made.
+ * Return: 0; -EINVAL (reason PARSE_KEY); -EOPNOTSUPP (reason NO_STRICT) if the rules
+ * of the layout's parser are unknown; -ENOMEM if the default registry cannot be
+ * allocated.
  */
 int dk_registry_key_parse_strict(struct dk_registry *reg, const char *name,
 				 unsigned int *key, struct dk_diag *why);
 
 /**
- * dk_key_for_device() - the key of a dense tensor on a device, by its written name
+ * dk_key_for_device() - the key of a dense tensor on a named device type
  * @reg: registry, NULL for the default one
- * @device: "cpu", "cuda", "privateuseone" and so on, in lower case and without an
- *	index; or the name that a private backend is bound to, in lower case
- * @key: takes the key
+ * @device: "cpu", "cuda", "privateuseone" and so on, or the bound name of a
+ *	private backend; in lower case, without an index
+ * @key: set to the key
  * @why: filled on failure; may be NULL
  *
  * The rule is PyTorch's _dispatch_key_for_device().
  *
  * Context: Process context, may sleep.
- * Return: 0; -EINVAL for a device that is unknown or has an index, such as
- * "cuda:0" (reasons BAD_DEVICE_TYPE, DEVICE_INDEX); -EOPNOTSUPP for one that has
- * no dense tensors (reason DEVICE_DENSE); -ENOMEM if the default registry could
- * not be made.
+ * Return: 0; -EINVAL if the device is unknown or has an index, such as "cuda:0"
+ * (reasons BAD_DEVICE_TYPE, DEVICE_INDEX); -EOPNOTSUPP if it has no dense tensors
+ * (reason DEVICE_DENSE); -ENOMEM if the default registry cannot be allocated.
  */
 int dk_key_for_device(struct dk_registry *reg, const char *device, unsigned int *key,
 		      struct dk_diag *why);
 
 /**
- * dk_device_register() - a device, with its functions: all or nothing
+ * dk_device_register() - register a device and its functions, all or nothing
  * @prov: the provider
- * @backend: of which backend it is a device
+ * @backend: number of the device's backend
  * @name: unique in the registry, such as its PCI name
- * @priv: what dk_call_priv() gives to its functions
+ * @priv: returned by dk_call_priv() in its functions
  * @impls: table of functions at keys of @backend; a building block such as
  *	DK_DENSE means the runtime key of @backend
- * @n: its length, may be 0, at most 524288
- * @device: takes the number
+ * @n: number of entries, at most 524288; may be 0
+ * @device: set to the device's number
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EEXIST (name), -ENOSPC (too many devices or functions), -EINVAL (provider,
- * backend, key of another backend, ...), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
+ * Return: 0, -EEXIST (name), -ENOSPC (too many devices or functions), -EINVAL
+ * (provider, backend, key of another backend, ...), -EPROTOTYPE, -ENOMEM,
+ * -ESHUTDOWN.
  */
 int dk_device_register(struct dk_provider *prov, unsigned int backend,
 		       const char *name, void *priv, const struct dk_impl *impls,
 		       unsigned int n, __u32 *device, struct dk_diag *why);
 
 /**
- * dk_device_unregister() - take a device out
+ * dk_device_unregister() - unregister a device and wait for its running calls
  * @prov: the provider that registered it
  * @device: its number
  * @why: filled on failure; may be NULL
  *
- * When it returns 0, no call is inside the device's functions and none will
- * enter; its objects are served by whatever else serves their backend. A driver
- * that calls it from its remove function, outside of any call, need not look at
- * the answer.
+ * After it returns 0, no call is running in the device's functions and none will
+ * enter them. Its objects are then routed to other functions of their backend. A
+ * driver that calls it from its remove function, outside of any call, may ignore the
+ * result.
  *
- * Context: Process context, sleeps until the calls inside have returned.
+ * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENODEV, -EINVAL (the provider is not registered), -EDEADLK or
  * -ESHUTDOWN as dk_provider_unregister().
  */
@@ -182,10 +185,11 @@ int dk_device_unregister(struct dk_provider *prov, __u32 device,
 			 struct dk_diag *why);
 
 /**
- * dk_device_find() - a device by name
+ * dk_device_find() - look up a device by name
  * @reg: registry, NULL for the default one
  * @name: the name
- * @obj: takes the object on that device: its backend's Dense key and its number
+ * @obj: set to an object on the device: its backend's Dense key and its
+ *	number
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
@@ -195,98 +199,105 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
 		   struct dk_diag *why);
 
 /**
- * dk_device_set_online() - take a device offline or online again
+ * dk_device_set_online_timeout() - dk_device_set_online() with a timeout
  * @reg: registry, NULL for the default one
  * @device: its number
- * @online: 0 for offline
- * @why: filled on failure; may be NULL
- *
- * Offline, its functions are as if absent, and calls inside have returned. That
- * an operator is left without a function for the device's objects is no
- * obstacle: @why names the first one then (reason UNSERVED, with 0 returned).
- *
- * If another caller brings the device online before the calls inside have returned,
- * this one stops waiting at once and fails with -ECANCELED.
- *
- * Context: Process context, sleeps until the calls inside have returned.
- * Return: 0, -ENODEV, -ENOMEM (then nothing has changed), -ECANCELED (online
- * again), -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
- */
-int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
-			 struct dk_diag *why);
-
-/**
- * dk_device_set_online_timeout() - dk_device_set_online(), until a deadline
- * @reg: registry, NULL for the default one
- * @device: its number
- * @online: 0 for offline
- * @ms: how long to wait for the calls inside, in milliseconds; 0 looks once
+ * @online: 0 for offline, otherwise online
+ * @ms: how long to wait for running calls, in milliseconds; 0 to check once;
+ *	DK_NO_TIMEOUT to wait until they return
  * @why: filled on failure, or as for dk_device_set_online(); may be NULL
  *
- * After -ETIMEDOUT the device is offline and no new call enters, but a call that
- * was inside has not returned: @why names it, its function and thread, and for how
- * long it is known to be there (reason STILL_INSIDE). Asking again goes
- * on waiting, and takes it offline again if somebody has brought it online
- * meanwhile. That an operator is left unserved is told with 0 only. A grace period,
- * which calls of atomic operators may prolong, is always waited for.
+ * After -ETIMEDOUT the device is offline and no new call enters its functions, but a
+ * call is still running. @why names it, its function and thread, and the time it is
+ * known to have been running (reason STILL_INSIDE). Call again to go on waiting;
+ * this also takes the device offline again if another caller brought it online.
+ * UNSERVED is reported with 0 only. The timeout does not cover a grace period, which
+ * calls of atomic operators may prolong.
  *
- * Context: Process context, sleeps for a grace period and until the deadline.
+ * Context: Process context, sleeps for a grace period and until the timeout.
  * Return: As dk_device_set_online(), or -ETIMEDOUT.
  */
 int dk_device_set_online_timeout(struct dk_registry *reg, __u32 device, int online,
 				 unsigned int ms, struct dk_diag *why);
 
 /**
- * dk_backend_set_online() - take a whole backend offline or online again
+ * dk_device_set_online() - take a device offline or bring it online
  * @reg: registry, NULL for the default one
- * @backend: its number
- * @online: 0 for offline
- * @why: filled on failure, or as for dk_device_set_online(); may be NULL
+ * @device: its number
+ * @online: 0 for offline, otherwise online
+ * @why: filled on failure. On success filled with reason UNSERVED and the
+ *	first operator that has no function left for the device's objects. May be
+ *	NULL
  *
- * Offline, whatever is registered at keys of the backend is as if absent,
- * whoever registered it, for the backend or for one of its devices, backend
- * fallbacks too, and what is registered meanwhile; calls inside have returned.
- * Which of its devices are online by themselves is remembered. Releasing the
- * backend's name brings it online.
+ * The functions of an offline device stay registered but are not called. After this
+ * returns 0 for @online 0, no call is running in them. It fails at once with
+ * -ECANCELED if another caller brings the device online during the wait.
  *
- * Context: Process context, sleeps until the calls inside have returned.
- * Return: 0; -EINVAL (no such backend); -ENOMEM (then nothing has changed);
- * -ECANCELED as dk_device_set_online(); -EDEADLK from inside a function at one of
- * its keys or from an atomic call; -ESHUTDOWN.
+ * Context: Process context, sleeps until the running calls return.
+ * Return: 0, -ENODEV, -ENOMEM (nothing has changed), -ECANCELED, -EDEADLK or
+ * -ESHUTDOWN as dk_provider_unregister().
  */
-int dk_backend_set_online(struct dk_registry *reg, unsigned int backend, int online,
-			  struct dk_diag *why);
+DK_INLINE int dk_device_set_online(struct dk_registry *reg, __u32 device, int online,
+				   struct dk_diag *why)
+{
+	return dk_device_set_online_timeout(reg, device, online, DK_NO_TIMEOUT, why);
+}
 
 /**
- * dk_backend_set_online_timeout() - dk_backend_set_online(), until a deadline
+ * dk_backend_set_online_timeout() - dk_backend_set_online() with a timeout
  * @reg: registry, NULL for the default one
  * @backend: its number
- * @online: 0 for offline
- * @ms: how long to wait for the calls inside, in milliseconds; 0 looks once
+ * @online: 0 for offline, otherwise online
+ * @ms: how long to wait for running calls, in milliseconds; 0 to check once;
+ *	DK_NO_TIMEOUT to wait until they return
  * @why: filled on failure, or as for dk_device_set_online(); may be NULL
  *
  * As dk_device_set_online_timeout().
  *
- * Context: Process context, sleeps for a grace period and until the deadline.
+ * Context: Process context, sleeps for a grace period and until the timeout.
  * Return: As dk_backend_set_online(), or -ETIMEDOUT.
  */
 int dk_backend_set_online_timeout(struct dk_registry *reg, unsigned int backend,
 				  int online, unsigned int ms, struct dk_diag *why);
 
 /**
- * dk_backend_is_online() - has nobody taken a backend offline?
+ * dk_backend_set_online() - take a whole backend offline or bring it online
+ * @reg: registry, NULL for the default one
+ * @backend: its number
+ * @online: 0 for offline, otherwise online
+ * @why: filled on failure, or as for dk_device_set_online(); may be NULL
+ *
+ * While a backend is offline, no function at its keys is called: functions of every
+ * provider, of the backend and its devices, backend fallbacks, and functions
+ * registered later. After this returns 0 for @online 0, no call is running in them.
+ * The online state of each device is kept. dk_backend_release() brings the backend
+ * online.
+ *
+ * Context: Process context, sleeps until the running calls return.
+ * Return: 0; -EINVAL (no such backend); -ENOMEM (nothing has changed); -ECANCELED as
+ * dk_device_set_online(); -EDEADLK from inside a function at one of its keys or from
+ * an atomic call; -ESHUTDOWN.
+ */
+DK_INLINE int dk_backend_set_online(struct dk_registry *reg, unsigned int backend,
+				    int online, struct dk_diag *why)
+{
+	return dk_backend_set_online_timeout(reg, backend, online, DK_NO_TIMEOUT, why);
+}
+
+/**
+ * dk_backend_is_online() - whether a backend has not been taken offline
  * @reg: registry, NULL for the default one
  * @backend: its number
  *
  * Context: Any.
- * Return: 1 or 0; 0 also for a number that is none.
+ * Return: 1 or 0; 0 also for an invalid number.
  */
 int dk_backend_is_online(struct dk_registry *reg, unsigned int backend);
 
 /**
- * dk_obj_on() - the object of a backend or of a device
- * @backend: whose Dense key it has
- * @device: number, or 0
+ * dk_obj_on() - make an object on a backend or device
+ * @backend: number of the backend whose Dense key it gets
+ * @device: number of the device, or 0
  *
  * Context: Any.
  * Return: The object.
@@ -299,11 +310,11 @@ DK_INLINE struct dk_obj dk_obj_on(unsigned int backend, __u32 device)
 }
 
 /**
- * dk_obj_undefined() - the object of PyTorch's undefined tensor
+ * dk_obj_undefined() - make the object of PyTorch's undefined tensor
  *
- * An argument that is there and has no tensor: it has ADInplaceOrView and
- * AutogradOther (SEMANTICS 6.1). An absent optional argument is NULL and adds
- * nothing.
+ * It stands for an argument that is present but has no tensor, and has the keys
+ * ADInplaceOrView and AutogradOther (SEMANTICS 6.1). An absent optional argument is
+ * NULL instead and adds no keys.
  *
  * Context: Any.
  * Return: The object, in layout v1.

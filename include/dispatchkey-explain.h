@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Why a call goes where it goes, step by step. Included by <dispatchkey.h>.
+ * Explains the route of a call, step by step. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_EXPLAIN_H
 #define _DISPATCHKEY_EXPLAIN_H
@@ -12,16 +12,17 @@ extern "C" {
 #endif
 
 /**
- * struct dk_explain - a call that is explained
+ * struct dk_explain - the explanation of a call
  * @size: sizeof(struct dk_explain), set by the caller
- * @device: number of the device that the call is for, or 0
+ * @device: number of the device of the call, or 0
  * @included: included set of the local state
  * @excluded: excluded set
- * @merged: what the arguments carry, with the local state and before the mask
- * @generation: of the registry, see dk_registry_generation()
+ * @merged: keysets of the arguments with the local state applied, before the
+ *	fallthrough mask
+ * @generation: generation of the registry, see dk_registry_generation()
  * @error: what dk_call_enter() would return
  * @reserved: zero
- * @route: where the call goes
+ * @route: the route of the call
  */
 struct dk_explain {
 	__u32 size;
@@ -36,11 +37,11 @@ struct dk_explain {
 };
 
 /**
- * enum dk_step_kind - what a step tells
- * @DK_STEP_MASK: a functionality whose entry is a fallthrough, and which the
- *	mask therefore took out of the set
- * @DK_STEP_RULE: what a rule says of the entry of the call
- * @DK_STEP_IMPL: what a registration has to do with the call
+ * enum dk_step_kind - the kind of a step
+ * @DK_STEP_MASK: a functionality that the mask removed because its entry is a
+ *	fallthrough
+ * @DK_STEP_RULE: the verdict of a rule on the entry of the call
+ * @DK_STEP_IMPL: the bearing of a registration on the call
  */
 enum dk_step_kind {
 	DK_STEP_MASK,
@@ -49,24 +50,24 @@ enum dk_step_kind {
 };
 
 /**
- * enum dk_verdict - what a rule says of an entry (SEMANTICS 7.2)
- * @DK_VERDICT_NOT_ASKED: a rule before it has decided
- * @DK_VERDICT_SERVES: its function serves the entry
- * @DK_VERDICT_AMBIGUOUS: 6a, nobody can tell which function is meant
+ * enum dk_verdict - the verdict of a rule on an entry (SEMANTICS 7.2)
+ * @DK_VERDICT_NOT_EVALUATED: not evaluated; an earlier rule decided
+ * @DK_VERDICT_SERVES: its function is used
+ * @DK_VERDICT_AMBIGUOUS: 6a, two functions are equally good
  * @DK_VERDICT_MISSING: 11, no rule has a function
  * @DK_VERDICT_NO_IMPL: nothing is registered at its key
- * @DK_VERDICT_NO_ALIAS: the layout has not the alias key that it goes by
- * @DK_VERDICT_OUTSIDE: the entry is none that its alias key stands for
+ * @DK_VERDICT_NO_ALIAS: the layout lacks the rule's alias key
+ * @DK_VERDICT_OUTSIDE: the rule's alias key does not stand for the entry
  * @DK_VERDICT_BARS: 4, a function bars CompositeImplicitAutograd
  * @DK_VERDICT_BARS_NOT: 4, there is no such function
  * @DK_VERDICT_BARRED: 6b, there is a function, but rule 4 bars it
  * @DK_VERDICT_HAS_ENTRY: 9, the table has an entry for the key
- * @DK_VERDICT_NO_ENTRY: the table is trimmed and has no entry for the key, so
- *	that nothing serves: the verdict of 9, and of an earlier rule that has a
- *	function, but nowhere to put it
+ * @DK_VERDICT_NO_ENTRY: the table is trimmed and has no entry for the key:
+ *	the verdict of 9, and of an earlier rule that has a function but no entry
+ *	for it
  */
 enum dk_verdict {
-	DK_VERDICT_NOT_ASKED,
+	DK_VERDICT_NOT_EVALUATED,
 	DK_VERDICT_SERVES,
 	DK_VERDICT_AMBIGUOUS,
 	DK_VERDICT_MISSING,
@@ -81,14 +82,15 @@ enum dk_verdict {
 };
 
 /**
- * enum dk_bearing - what a registration has to do with a call
- * @DK_BEARING_NONE: nothing: without it, all would be the same
- * @DK_BEARING_OVERRIDDEN: nothing, since a newer one has its key
- * @DK_BEARING_SERVES: it serves
- * @DK_BEARING_DECIDES: it does not serve, but without it something else would
- * @DK_BEARING_SET: without it the effective set would be another one, and the
- *	same function would serve
- * @DK_BEARING_OFFLINE: nothing, since its device or backend is offline
+ * enum dk_bearing - the bearing of a registration on a call
+ * @DK_BEARING_NONE: none; without it the call would be the same
+ * @DK_BEARING_OVERRIDDEN: none; a newer function overrides it at its key
+ * @DK_BEARING_SERVES: it is used
+ * @DK_BEARING_DECIDES: it is not used, but without it another function would
+ *	be
+ * @DK_BEARING_SET: without it the effective set would differ, but the
+ *	function would not
+ * @DK_BEARING_OFFLINE: none; its device or backend is offline
  */
 enum dk_bearing {
 	DK_BEARING_NONE,
@@ -103,21 +105,22 @@ enum dk_bearing {
  * struct dk_step - one step of an explanation
  * @size: sizeof(struct dk_step), set by the caller
  * @kind: of enum dk_step_kind
- * @rule: number of the rule in SEMANTICS 7.2; of DK_STEP_MASK, the one that
+ * @rule: number of the rule in SEMANTICS 7.2; for DK_STEP_MASK, the rule that
  *	filled the entry
- * @verdict: of DK_STEP_RULE, of enum dk_verdict
- * @bearing: of DK_STEP_IMPL, of enum dk_bearing
- * @key: of DK_STEP_MASK, the key taken out; of DK_STEP_RULE, the key that the
- *	rule goes by; of DK_STEP_IMPL, where it is registered
- * @has_impl: whether the step is about a registration: what was taken, what
- *	bars, or what it has to do with the call. The rest is about that one.
- * @impl_key: where it is registered
+ * @verdict: for DK_STEP_RULE, of enum dk_verdict
+ * @bearing: for DK_STEP_IMPL, of enum dk_bearing
+ * @key: for DK_STEP_MASK the key removed; for DK_STEP_RULE the key of the
+ *	rule; for DK_STEP_IMPL the key that the function is registered at
+ * @has_impl: whether the step is about a registration: the one that was used,
+ *	that bars, or whose bearing is given. The members below describe it
+ * @impl_key: the key that it is registered at
  * @is_fallthrough: whether it is a fallthrough
  * @is_fallback: whether it is a backend fallback
  * @reserved: zero
- * @device: number of the device whose function it is, or 0
- * @label: of the function
- * @provider: who registered it; empty if the registry was born with it
+ * @device: number of the device that the function belongs to, or 0
+ * @label: label of the function
+ * @provider: name of the provider that registered it; empty for builtin
+ *	fallbacks (DK_REGISTRY_BUILTINS)
  * @device_name: name of that device, or empty
  */
 struct dk_step {
@@ -144,34 +147,31 @@ struct dk_step {
  * @included: included set of the local state, in the operator's layout
  * @excluded: excluded set
  * @objs: the arguments that it dispatches on
- * @n: how many
- * @ex: takes the answer; set @ex->size before
- *
- * Nothing has to be given back in the end.
+ * @n: number of arguments at @objs
+ * @ex: filled with the explanation; set @ex->size first. It need not be freed
  *
  * Context: Process context, may sleep.
- * Return: 0, also for a call that would be refused, whose error is in @ex; or
- * -EINVAL (size).
+ * Return: 0, also for a call that would fail, with its error in @ex; or -EINVAL
+ * (size).
  */
 int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 		  const struct dk_obj *const *objs, unsigned int n, struct dk_explain *ex);
 
 /**
- * dk_explain_step() - one step of an explanation
+ * dk_explain_step() - get one step of an explanation
  * @op: the operator
  * @ex: from dk_op_explain()
- * @i: which step, from 0: what the mask took out, by falling priority; the
- *	eleven rules; then the registrations of the operator as in dk_op_impl(),
- *	and the backend fallback of the entry
- * @step: takes it; set @step->size before
+ * @i: index, from 0: the keys that the mask removed, highest priority first;
+ *	the eleven rules; the registrations of the operator in the order of
+ *	dk_op_impl(); the backend fallback of the entry
+ * @step: filled with the step; set @step->size first
  *
- * That a registration serves or decides is found by leaving it out and asking
- * the rules again; so taking it out changes the entry, and taking out one that
- * has no bearing does not.
+ * The bearing of a registration is found by evaluating the rules without it, so it
+ * is exactly the effect of unregistering it.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT behind the last step, -EINVAL (size), or -EAGAIN if the
- * registry has changed since dk_op_explain().
+ * Return: 0, -ENOENT at the end, -EINVAL (size), or -EAGAIN if the registry has
+ * changed since dk_op_explain().
  */
 int dk_explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned int i,
 		    struct dk_step *step);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Being told of calls: for profilers and for traces. Included by
+ * Hooks that are called for each call, for profilers and traces. Included by
  * <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_HOOK_H
@@ -27,19 +27,19 @@ enum dk_hook_kind {
 };
 
 /**
- * struct dk_hook_info - what a hook is told of a call
+ * struct dk_hook_info - a call, as passed to hooks
  * @size: sizeof(struct dk_hook_info)
  * @kind: of enum dk_hook_kind
- * @depth: in how many calls that hooks were told of this one is nested
+ * @depth: number of calls with hooks that this one is nested in
  * @key: the key that it was routed by
  * @ks: its effective keyset
- * @name: of the operator
+ * @name: name of the operator
  * @op: the operator
- * @call: the call, which has a dk_call_frame(); NULL where nothing serves it
- * @sequence: number of the call among those of the registry with an autograd
- *	key in the set, from 0 again behind the greatest long; -1 for others and
- *	for redispatches
- * @result: behind the call, what it returned
+ * @call: the call, which has a dk_call_frame(); NULL if it has no function
+ * @sequence: number of the call among those of the registry that have an
+ *	autograd key in the keyset; wraps to 0 after LONG_MAX; -1 for other calls
+ *	and for redispatches
+ * @result: after the call, what it returned
  * @reserved: zero
  */
 struct dk_hook_info {
@@ -57,9 +57,9 @@ struct dk_hook_info {
 };
 
 /**
- * enum dk_hook_flags - what a hook is told of
- * @DK_HOOK_TRACE: redispatches, too, and the operators that PyTorch shows to no
- *	profiler, such as aten::size (SEMANTICS 8.6)
+ * enum dk_hook_flags - the calls that hooks are called for
+ * @DK_HOOK_TRACE: also redispatches, and operators that PyTorch hides from
+ *	profilers, such as aten::size (SEMANTICS 8.6)
  */
 enum dk_hook_flags {
 	DK_HOOK_TRACE = 1,
@@ -68,27 +68,28 @@ enum dk_hook_flags {
 struct dk_hooks;
 
 /**
- * typedef dk_hook_fn_t - is told of a call
+ * typedef dk_hook_fn_t - a function that is called for each call
  * @h: the hooks
- * @info: of the call, for as long as the function runs
+ * @info: the call; valid until the function returns
  *
- * Context: That of the call, in an RCU read section: it does not sleep, and
- * registers and unregisters nothing. It may call operators, of which hooks are
- * told, too.
+ * Context: That of the call, inside an RCU read section: it must not sleep, register
+ * or unregister. It may call operators, which call the hooks in turn.
  */
 typedef void (*dk_hook_fn_t)(struct dk_hooks *h, const struct dk_hook_info *info);
 
 /**
- * struct dk_hooks - who wants to be told of calls
+ * struct dk_hooks - a pair of hooks
  * @size: sizeof(struct dk_hooks)
  * @flags: of enum dk_hook_flags
- * @before: called once the call is routed and before its function runs, or NULL
- * @after: called when it has returned, or NULL. It is told of the calls that
- *	began while the hooks were registered. What nothing serves is told
- *	to both, one behind the other.
- * @data: the owner's
+ * @before: called after a call is routed and before its function runs, or
+ *	NULL
+ * @after: called after the function has returned, or NULL. Only for calls
+ *	that began while the hooks were registered. For calls without a function
+ *	@before and @after are called one after the other
+ * @data: for the owner of the hooks
  *
- * The rest is the dispatcher's own. The storage stays until it is unregistered.
+ * The other members are private. The storage must stay valid until the hooks are
+ * unregistered.
  */
 struct dk_hooks {
 	__u32 size;
@@ -103,45 +104,46 @@ struct dk_hooks {
 };
 
 /**
- * dk_hooks_register() - be told of the calls of a registry
+ * dk_hooks_register() - register hooks for the calls of a registry
  * @reg: the registry, NULL for the default one
  * @h: the hooks
  * @why: filled on failure; may be NULL
  *
- * Calls for one key and calls that were refused before they were routed are
- * told to nobody. Where no hooks are registered they cost a call one branch.
+ * Hooks are not called for calls by one key, and for calls that fail before they are
+ * routed. Without hooks, calls cost one more branch.
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL (size, flags, no function), -EEXIST (is registered),
+ * Return: 0, -EINVAL (size, flags, no function), -EEXIST (already registered),
  * -ENOMEM, -ESHUTDOWN.
  */
 int dk_hooks_register(struct dk_registry *reg, struct dk_hooks *h,
 		      struct dk_diag *why);
 
 /**
- * dk_hooks_unregister() - be told no more, and wait until none is inside
+ * dk_hooks_unregister() - unregister hooks and wait until they have returned
  * @h: the hooks
  * @why: filled on failure; may be NULL
  *
- * It allocates nothing. Of two who unregister it at once, both wait.
+ * Allocates no memory. Concurrent callers all wait.
  *
- * Context: Process context, sleeps until its functions have returned.
- * Return: 0, -ENOENT (is not registered, or another caller has just taken it
- * out: also then nobody is inside), or -EDEADLK from inside a hook or, in the kernel,
- * an atomic call.
+ * Context: Process context, sleeps until the hooks have returned.
+ * Return: 0; -ENOENT if they are not registered, or were just unregistered by
+ * another caller (they are not running then either); -EDEADLK from inside a hook or,
+ * in the kernel, an atomic call.
  */
 int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why);
 
 /**
- * dk_trace_line() - a call as a line of PyTorch's dispatch trace (SEMANTICS 8.5)
- * @info: of the call
- * @buf: takes the line, without a newline
- * @size: its size, may be 0
+ * dk_trace_line() - print a call as in PyTorch's dispatch trace (SEMANTICS 8.5)
+ * @info: the call
+ * @buf: filled with the line, without a newline
+ * @size: size of @buf in bytes, may be 0
  *
- * Such as " [call] op=[my::add], key=[AutogradCPU]", one blank more a depth.
+ * For example " [call] op=[my::add], key=[AutogradCPU]", indented by one more blank
+ * for each level of nesting.
  *
  * Context: Any.
- * Return: The length of the line, which counts on as that of snprintf() does.
+ * Return: The length of the whole line, as snprintf().
  */
 size_t dk_trace_line(const struct dk_hook_info *info, char *buf, size_t size);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * All that code which is compiled into callers reads and writes, and the fast path
- * of a call. This is ABI: DK__CALL_ABI grows with every change, and
- * lib/core/registry.h asserts that the structures of the dispatcher match these.
+ * Everything that code compiled into callers reads and writes, and the fast path of
+ * a call. This is ABI: increase DK__CALL_ABI with every change.
+ * lib/core/table/types.h asserts that the structures of the dispatcher match these.
  * Included by <dispatchkey-call.h>.
  *
- * A fast call finds the function in one table and does nothing else. Everything
- * unusual - an operator that is not defined, counters, hooks, functions of devices or
- * of another type, a keyset that nothing serves - is a table or an entry below
- * @first_direct. dk__begin() serves the first object's device, counts, and enters the
- * kernel's gate. dk__find() looks at other objects, out of line; what it does not serve
- * either takes the slow path.
+ * A fast call looks the function up in one table and calls it. Special cases are
+ * tables or entries below @first_direct: undefined operators, counters, hooks,
+ * functions of devices or of another type, keysets without a function. Of these,
+ * dk__begin() handles the device of the first object, counters, and the kernel's
+ * gate. dk__find() handles the devices of other objects, out of line. Everything
+ * else takes the slow path.
  */
 #ifndef _DISPATCHKEY_INLINE_H
 #define _DISPATCHKEY_INLINE_H
@@ -27,8 +27,8 @@
 extern "C" {
 #endif
 
-/* What a declaration was compiled for; the slow path compares it before it binds one. */
-#define DK__CALL_ABI		8
+/* The version a declaration was compiled for; checked by the slow path before it binds one. */
+#define DK__CALL_ABI		10
 
 #ifdef __cplusplus
 #define DK__CAST(type, x)	__builtin_bit_cast(type, x)
@@ -42,9 +42,9 @@ extern "C" {
 #else
 #define dk__load(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #endif
-/* What is computed of it is computed anew, and not kept for later by the fast path. */
+/* Prevents the fast path from computing values that depend on @x in advance. */
 #define DK__ANEW(x)		__asm__("" : "+r"(x))
-/* A store by itself; gcc would make one of two by vector instructions, which are more. */
+/* A single store. gcc would combine two of them into vector instructions, which cost more. */
 #if defined(__KERNEL__) || defined(DK_BARE)
 #define DK__PUT(x, v)		((x) = (v))
 #else
@@ -52,7 +52,7 @@ extern "C" {
 #endif
 #define DK__UNLIKELY(x)		__builtin_expect(!!(x), 0)
 #define DK__ALWAYS_INLINE	static inline __attribute__((always_inline, unused))
-/* All of it is written before it is read; a compiler may zero it otherwise. */
+/* Every member is written before it is read; a compiler may zero the variable otherwise. */
 #if defined(__has_attribute)
 #if __has_attribute(uninitialized)
 #define DK__NOT_SET		__attribute__((uninitialized))
@@ -64,7 +64,7 @@ extern "C" {
 
 struct dkc_reg;
 
-/* A function, and its registration. */
+/* A function and its registration. */
 struct dk__entry {
 	dk_fn_t fn;
 	const struct dkc_reg *reg;
@@ -72,14 +72,14 @@ struct dk__entry {
 
 #ifdef __KERNEL__
 #define DK__RCU			__rcu
-#define DK__RETIRED		2	/* pointers' worth of what frees it */
+#define DK__RETIRED		2	/* size, in pointers, of what frees the object */
 #else
 #define DK__RCU
 #define DK__RETIRED		1
 #endif
 
-/* What tables that look alike share: masks by backend, and after them the index. */
-struct dk__shape {
+/* Shared by tables with the same keys: the mask of each backend, followed by the index. */
+struct dk__index {
 	const void *retired[DK__RETIRED];
 	const void *private_[3];
 	__u32 numbers[4];
@@ -87,44 +87,48 @@ struct dk__shape {
 };
 
 /*
- * Published tables never change. The entries follow it. Those of an operator that devices have
- * functions of are in @devices, one for each of these devices and one for number 0.
+ * Immutable once published. Followed by its entries. If devices have functions of
+ * the operator, @devices has one table for each of these devices and one for
+ * number 0.
  */
 struct dk__table {
 	const void *retired[DK__RETIRED];
-	const struct dk__shape *shape;
+	const struct dk__index *index;
 	const struct dk__devices *devices;
-	__u32 first_direct;	/* index bytes below this one are not called by this table */
-	__u8 num;		/* entries */
-	__u8 lowest;		/* as @first_direct, where that is DK__COUNTED and so on */
+	__u32 first_direct;	/* smallest index byte of an entry that is called directly */
+	__u8 num;		/* number of entries */
+	__u8 lowest;		/* the same, if @first_direct is above all index bytes */
 	__u8 private_kind;
-	__u8 flags;		/* DK_OP_ATOMIC and so on */
+	__u8 flags;		/* of enum dk_op_flags */
 	__aligned_u64 sig;	/* hash of the functions' signature */
 };
 
-/* A @first_direct greater than all index bytes. */
-#define DK__NOT_DIRECT		256	/* the slow path serves */
-#define DK__BY_DEVICE		257	/* calls are made by one of @devices */
-#define DK__COUNTED		258	/* they are counted: dk__counters() */
-#define DK__SLEEPS		259	/* kernel, bare metal: they enter the gate */
-#define DK__SLEEPS_COUNTED	260
+/* Values of @first_direct above all index bytes; the last two have bits. */
+#define DK__NOT_DIRECT		256	/* all calls take the slow path */
+#define DK__ONE_DEVICE		260	/* dk__find() compares the devices of all objects */
+#define DK__BY_DEVICE		264	/* calls use one of @devices */
+#define DK__COUNTS		1	/* calls are counted: dk__counters() */
+#define DK__GATES		2	/* kernel and bare metal: calls enter the gate */
+#define DK__COUNTED		(DK__BY_DEVICE | DK__COUNTS)
+#define DK__SLEEPS		(DK__BY_DEVICE | DK__GATES)
+#define DK__SLEEPS_COUNTED	(DK__SLEEPS | DK__COUNTS)
 
-/* Tables by the low bits of a device's number; the next ones where two have the same. */
+/* Hashed by the low bits of a device's number; after a collision, the next free element. */
 struct dk__devices {
 	const void *retired[DK__RETIRED];
 	__u32 mask;
 };
 
-/* They follow it. */
+/* The elements of struct dk__devices, which they follow. */
 struct dk__device_table {
 	__u32 number;
 	const struct dk__table *table;
 };
 
 /*
- * Index byte i names entry i - DK__FIRST_ENTRY; smaller ones name none. DK__FOR_SLOW_PATH is
- * the byte of a fallthrough, and of every keyset where the table's functions are of another
- * type than the caller's.
+ * Index byte i stands for entry i - DK__FIRST_ENTRY; smaller bytes stand for no
+ * entry. DK__FOR_SLOW_PATH is the byte of a fallthrough, and the byte of every
+ * keyset if the table's functions have another type than the caller's.
  */
 #define DK__FIRST_ENTRY		3
 #define DK__FOR_SLOW_PATH	2
@@ -134,35 +138,36 @@ struct dk__op {
 	const struct dk__table DK__RCU *table;
 };
 
-/* A declaration that no call has bound yet is bound to this operator. */
+/* Declarations point to this operator until the first call binds them. */
 extern struct dk_op dk__unbound;
 
 /*
- * The place of an index byte by the highest backend of a keyset and its highest bit, which is
- * that of its functionality. Bits that v1 does not have lead to a byte that names no entry.
+ * Position of a keyset's index byte, by its highest backend and its highest bit,
+ * which is that of its functionality. Bits that v1 does not have lead to a byte
+ * without entry.
  */
 extern const __u8 dk__places[DK_NUM_BACKENDS][64];
 
-/* How a call is made, in the low bits of its @made. */
-#define DK__CALL_BOXED		1UL	/* from boxed arguments: generators do not count */
-#define DK__CALL_FRAME		2UL	/* it is the @call of a struct dk_frame */
-#define DK__CALL_IN_RCU		4UL	/* an RCU read section lasts as long */
+/* Flags in the low bits of a call's @made. */
+#define DK__CALL_BOXED		1UL	/* made with boxed arguments: generators are ignored */
+#define DK__CALL_FRAME		2UL	/* is the @call of a struct dk_frame */
+#define DK__CALL_IN_RCU		4UL	/* is inside an RCU read section until it returns */
 #define DK__CALL_FLAGS		7UL
 
 /**
- * struct dk_call - a call in flight; its functions get it as first argument
- * @ks: the effective keyset: what redispatching masks
+ * struct dk_call - a call in progress; the first argument of its function
+ * @ks: the effective keyset, to be masked for redispatching
  *
- * The rest is the dispatcher's own; dk_call_decl() returns the operator. It lives for the
- * call.
+ * The other members are private; dk_call_decl() returns the operator. Valid until
+ * the function returns.
  */
 struct dk_call {
 	struct dk_keyset ks;
 	/* private: */
-	unsigned long made;		/* by which declaration, and flags */
+	unsigned long made;		/* the caller's declaration, and flags */
 	const struct dk__entry *entry;
 	struct dk_op *op;
-	const struct dk_local *local;	/* in userspace NULL: the thread's */
+	const struct dk_local *local;	/* NULL in userspace for the thread's own */
 };
 
 DK__STATIC_ASSERT(sizeof(struct dk_call) <= 40, "made for every call");
@@ -174,20 +179,20 @@ DK__ALWAYS_INLINE unsigned long dk__made(const struct dk_op_decl *decl, unsigned
 }
 
 /**
- * dk_call_decl() - the operator of a call, as the caller knows it
+ * dk_call_decl() - the declaration that a call was made with
  * @c: the call
  *
- * dk_call_described() describes the arguments.
+ * For a description of the arguments use dk_call_described().
  *
  * Context: Any.
- * Return: The declaration that the call was made with.
+ * Return: The caller's declaration of the operator.
  */
 DK_INLINE const struct dk_op_decl *dk_call_decl(const struct dk_call *c)
 {
 	return DK__CAST(const struct dk_op_decl *, c->made & ~DK__CALL_FLAGS);
 }
 
-/* ---- keysets: the fast path touches one by these four only ---------------------- */
+/* ---- keysets: the fast path uses only these four functions ----------------------- */
 
 DK__ALWAYS_INLINE __u64 dk__merge(__u64 raw, const struct dk_local *local)
 {
@@ -195,12 +200,12 @@ DK__ALWAYS_INLINE __u64 dk__merge(__u64 raw, const struct dk_local *local)
 	       ((local->excluded ^ ~DK_DEFAULT_EXCLUDED) | DK_BACKEND_MASK);
 }
 
-DK__ALWAYS_INLINE __u64 dk__mask(__u64 ks, const struct dk__shape *shape, unsigned long b)
+DK__ALWAYS_INLINE __u64 dk__mask(__u64 ks, const struct dk__index *index, unsigned long b)
 {
-	return ks & shape->mask[b];
+	return ks & index->mask[b];
 }
 
-/* The number of the highest bit; 0 where there is none. */
+/* The position of the highest bit, from 0; also 0 if there is none. */
 DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 {
 #if defined(__KERNEL__) && BITS_PER_LONG == 64
@@ -210,11 +215,11 @@ DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 
 	if (__builtin_constant_p(x))
 		return 63 - __builtin_clzll(x | 1);
-	/* the builtin's int is made longer once more */
+	/* with the builtin the compiler adds a conversion from int */
 	__asm__("bsrq %1, %0" : "=r"(top) : "r"(x | 1) : "cc");
 	return top;
 #else
-	/* in halves where a word has 32 bits: there the builtin calls into libgcc */
+	/* if a word has 32 bits, in halves: the 64-bit builtin would call libgcc */
 	__u32 half = x >> 32;
 	unsigned int top = sizeof(long) == 8 ? 63 - __builtin_clzll(x | 1) :
 			   half ? 63 - __builtin_clz(half) :
@@ -224,7 +229,7 @@ DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 #endif
 }
 
-/* From 0; that of the first backend where there is none. */
+/* The highest backend, counted from 0; also 0 if there is none. */
 DK__ALWAYS_INLINE unsigned long dk__top_backend(__u64 ks)
 {
 	return dk__top_bit(ks & DK_BACKEND_MASK);
@@ -232,7 +237,7 @@ DK__ALWAYS_INLINE unsigned long dk__top_backend(__u64 ks)
 
 /* ---- counters -------------------------------------------------------------------- */
 
-/* Where calls are counted, in what each CPU or thread has for itself. */
+/* A counter, of which each CPU or thread has its own copy. */
 struct dk__count {
 #if defined(__KERNEL__)
 	__u64 __percpu *n;
@@ -243,7 +248,7 @@ struct dk__count {
 #endif
 };
 
-/* They follow the entries: one for calls that nothing serves, then one for each entry. */
+/* They follow the entries: one for unserved calls, then one for each entry. */
 DK__ALWAYS_INLINE const struct dk__count *dk__counters(const struct dk__table *table)
 {
 	const struct dk__entry *entries = DK__CAST(const struct dk__entry *, table + 1);
@@ -253,37 +258,37 @@ DK__ALWAYS_INLINE const struct dk__count *dk__counters(const struct dk__table *t
 
 /* ---- a call ---------------------------------------------------------------------- */
 
-/* How dk__begin() looks a function up; constants but for a redispatch in the kernel. */
+/* How dk__begin() looks up a function; constants except for a redispatch in the kernel. */
 enum dk__how {
-	DK__HOW_MASKED = 1,		/* without keys that fall through; not a redispatch */
-	DK__HOW_TYPED = 2,		/* the operator may be of another type than the caller's */
+	DK__HOW_MASKED = 1,		/* remove fallthrough keys; not for a redispatch */
+	DK__HOW_TYPED = 2,		/* the operator may have another type than the caller's */
 	DK__HOW_IN_RCU = DK__CALL_IN_RCU,	/* the caller is in an RCU read section */
 };
 
 /*
- * What a call has that does not need its table any more: a copy of its entry, and what
- * the gate writes into.
+ * What a call keeps when it no longer uses its table: a copy of its entry, and
+ * storage for the gate.
  */
-struct dk__room {
+struct dk__storage {
 	struct dk__entry entry;
 	__u64 gate[8];
 };
 
-/* What dk__begin() has found: the entry to call; or the rest, for dk__find(). */
+/* The result of dk__begin(): @entry if it is to be called, otherwise input for dk__find(). */
 struct dk__found {
 	const struct dk__entry *entry;
-	const struct dk__table *table;	/* NULL: the call is out */
-	__u64 ks;			/* masked, if the call has to */
-	unsigned int byte;		/* of the index */
+	const struct dk__table *table;	/* NULL: the call must take the slow path */
+	__u64 ks;			/* masked if DK__HOW_MASKED */
+	unsigned int byte;		/* index byte */
 };
 
-/* The numbers that dk__find() takes, in one register: index byte, enum dk__how, objects. */
-DK__ALWAYS_INLINE __u64 dk__ask(unsigned int id, __u64 how, __u64 n)
+/* Packs numbers for dk__find() into one register: index byte, enum dk__how, object count. */
+DK__ALWAYS_INLINE __u64 dk__pack(unsigned int id, __u64 how, __u64 n)
 {
 	return id | how << 8 | n << 32;
 }
 
-/* What dk__find() returns that is no entry: a negative errno, or that the slow path serves. */
+/* Non-entry results of dk__find(): a negative errno, or DK__SLOWLY for the slow path. */
 #define DK__SLOWLY		(-4095)
 #define DK__NO_ENTRY(err)	DK__CAST(const struct dk__entry *, 0L + (err))
 
@@ -292,29 +297,29 @@ DK__ALWAYS_INLINE int dk__is_entry(const struct dk__entry *entry)
 	return DK__CAST(unsigned long, entry) < 0UL + DK__SLOWLY;
 }
 
-/* The number in what is no entry. */
+/* The errno, or DK__SLOWLY, in a non-entry result. */
 DK__ALWAYS_INLINE int dk__no_entry_err(const struct dk__entry *entry)
 {
 	return DK__CAST(long, entry);
 }
 
-/* Where the index byte of a keyset is, whose highest backend is @b. */
+/* The position of a keyset's index byte; @b is its highest backend. */
 DK__ALWAYS_INLINE unsigned long dk__place(__u64 ks, unsigned long b)
 {
 	return dk__places[b][dk__top_bit(ks)];
 }
 
-/* The index byte of a keyset, which is masked if the call has to; @place is for others. */
-DK__ALWAYS_INLINE unsigned long dk__look_up(const struct dk__table *table, __u64 *ks,
-					    unsigned long b, unsigned long place, int how)
+/* The index byte of a keyset. Masks @ks if DK__HOW_MASKED; otherwise uses @place. */
+DK__ALWAYS_INLINE unsigned long dk__lookup(const struct dk__table *table, __u64 *ks,
+					   unsigned long b, unsigned long place, int how)
 {
-	const struct dk__shape *shape = table->shape;
+	const struct dk__index *index = table->index;
 
 	if (how & DK__HOW_MASKED) {
-		*ks = dk__mask(*ks, shape, b);
+		*ks = dk__mask(*ks, index, b);
 		place = dk__place(*ks, b);
 	}
-	return DK__CAST(const __u8 *, shape + 1)[place];
+	return DK__CAST(const __u8 *, index + 1)[place];
 }
 
 DK__ALWAYS_INLINE const struct dk__entry *dk__entry_of(const struct dk__table *table,
@@ -323,14 +328,14 @@ DK__ALWAYS_INLINE const struct dk__entry *dk__entry_of(const struct dk__table *t
 	return DK__CAST(const struct dk__entry *, table + 1) + byte - DK__FIRST_ENTRY;
 }
 
-/* Where its calls are counted, by a table that counts. */
+/* The counter of an index byte, in a table with counters. */
 DK__ALWAYS_INLINE const struct dk__count *dk__counter_of(const struct dk__table *table,
 							 unsigned long byte)
 {
 	return dk__counters(table) + 1 + byte - DK__FIRST_ENTRY;
 }
 
-/* Is a table of another type than the caller's? */
+/* Does the table have another type than the caller's declaration? */
 DK__ALWAYS_INLINE int dk__is_other_type(const struct dk__table *table,
 					const struct dk_op_decl *decl)
 {
@@ -351,21 +356,21 @@ DK__ALWAYS_INLINE void dk__fill(struct dk_call *c, __u64 ks, const struct dk__en
 #if defined(__KERNEL__) || defined(DK_BARE)
 
 /*
- * A read section protects table and function until the call has returned. For a function
- * that may sleep dk__to_gate() enters the gate, and ends the section.
+ * An RCU read section protects table and function until the call returns. If the
+ * function may sleep, dk__to_gate() enters the gate and ends the section instead.
  */
 struct dk__slot {
-	struct dk__room *at;
+	struct dk__storage *at;
 };
 
 #define DK__SLOT(slot)							\
-	struct dk__room slot##_room DK__NOT_SET;			\
-	struct dk__slot slot = { &slot##_room }
+	struct dk__storage slot##_storage DK__NOT_SET;			\
+	struct dk__slot slot = { &slot##_storage }
 
 #ifdef __KERNEL__
 void dk__to_gate(struct dk_call *c, struct dk__slot slot);
 #else
-/* 0: there is no room in the gate, and the section has ended. */
+/* Returns 0 if the gate is full; the section has ended then. */
 int dk__to_gate(struct dk_call *c, struct dk__slot slot);
 #endif
 void dk__leave_gate(struct dk__slot slot);
@@ -374,7 +379,7 @@ void dk__leave_gate(struct dk__slot slot);
 #define dk__read_lock()		rcu_read_lock()
 #define dk__read_unlock()	rcu_read_unlock()
 #define dk__table_of(op)	rcu_dereference(DK__CAST(struct dk__op *, op)->table)
-/* sparse does not follow a section from one function to another */
+/* sparse cannot follow a section that one function begins and another one ends */
 #define dk__section_stays()	__release(RCU)
 #define dk__section_ends()	__acquire(RCU)
 #else
@@ -405,7 +410,7 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *slot, struct
 	return dk__table_of(op);
 }
 
-/* The section has the entry, too. */
+/* The read section already protects the entry. */
 DK__ALWAYS_INLINE void dk__enter(struct dk__slot *slot, const struct dk__entry *entry)
 {
 	(void)slot;
@@ -413,8 +418,9 @@ DK__ALWAYS_INLINE void dk__enter(struct dk__slot *slot, const struct dk__entry *
 }
 
 /*
- * The same where the function may sleep; count the call, unless @at is NULL. 0: the call is out,
- * and for the slow path, which also reports that the section is the caller's.
+ * dk__enter() for a function that may sleep. Counts the call unless @at is NULL.
+ * Returns 0 if the call must take the slow path; its section has ended unless it is
+ * the caller's, which the slow path reports.
  */
 DK__ALWAYS_INLINE int dk__enter_gate(struct dk_call *c, struct dk__slot *slot,
 				     const struct dk__count *at, int how)
@@ -423,7 +429,7 @@ DK__ALWAYS_INLINE int dk__enter_gate(struct dk_call *c, struct dk__slot *slot,
 		return 0;
 #ifdef __KERNEL__
 	if (at)
-		dk__add_count(at);	/* while the section keeps the table */
+		dk__add_count(at);	/* the section still protects the table */
 	dk__to_gate(c, *slot);
 #else
 	if (!dk__to_gate(c, *slot))
@@ -434,7 +440,7 @@ DK__ALWAYS_INLINE int dk__enter_gate(struct dk_call *c, struct dk__slot *slot,
 	return 1;
 }
 
-/* A call that is not made. */
+/* Release what dk__keep() took, for a call that is not made. */
 DK__ALWAYS_INLINE void dk__give_back(struct dk__slot slot, int how)
 {
 	(void)slot;
@@ -444,7 +450,7 @@ DK__ALWAYS_INLINE void dk__give_back(struct dk__slot slot, int how)
 	}
 }
 
-/* A call that was made. */
+/* End a call that was made. */
 DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot slot, int how)
 {
 	if (how & DK__HOW_IN_RCU)
@@ -455,8 +461,8 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot slot, in
 		dk__give_back(slot, how);
 }
 
-#define DK__FLAGS		DK__CALL_IN_RCU	/* of every call of the fast path */
-#define DK__GATED		1	/* calls enter a gate if their functions may sleep */
+#define DK__FLAGS		DK__CALL_IN_RCU	/* flags of every call of the fast path */
+#define DK__GATED		1	/* calls of functions that may sleep enter a gate */
 
 #else /* userspace */
 
@@ -469,8 +475,8 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot slot, in
 #endif
 
 /*
- * A slot protects a call's table and then its entry, which lies in the table's memory:
- * lib/gate.c. A table is marked by its lowest bit.
+ * A slot protects a call's table and then its entry, which is part of the table's
+ * memory; see lib/gate.c. The lowest bit is set in a pointer to a table.
  */
 struct dk__slot {
 	const void **at;
@@ -478,15 +484,15 @@ struct dk__slot {
 
 #define DK__SLOT(slot)		struct dk__slot slot DK__NOT_SET
 
-/* What a thread has; zero before its first call. */
+/* State of a thread; zero before its first call. */
 struct dk__thread {
-	const void **top;	/* the first slot that no call uses */
-	const void **limit;	/* from here on there is no slot: the slow path */
+	const void **top;	/* the first unused slot */
+	const void **limit;	/* the end of the slots; from here calls take the slow path */
 	__u64 **const *counts;	/* its counters, by block; other threads may move them */
 	struct dk_local local;
 };
 
-/* A table of which no call is made: there was no slot, or another table was published. */
+/* Returned by dk__keep() if there is no slot or the table was replaced; never called. */
 extern const struct dk__table dk__no_table;
 
 extern __thread struct dk__thread dk__self __attribute__((tls_model("initial-exec")));
@@ -494,11 +500,11 @@ extern __thread struct dk__thread dk__self __attribute__((tls_model("initial-exe
 /**
  * dk_local_current() - the calling thread's local state
  *
- * Change it with dk_local_include() and so on; a copy of the struct is the
- * snapshot that a guard puts back.
+ * Change it with dk_local_include() and similar functions. A copy of the struct is a
+ * snapshot, as guards take and restore it.
  *
  * Context: Any thread; async-signal-safe.
- * Return: The state, which lives as long as the thread.
+ * Return: The state, valid as long as the thread.
  */
 DK_INLINE struct dk_local *dk_local_current(void)
 {
@@ -507,9 +513,9 @@ DK_INLINE struct dk_local *dk_local_current(void)
 
 #define dk__local()		(&dk__self.local)
 #define dk__local_of(c)		((c)->local ? (c)->local : dk__local())
-#define DK__OWN_LOCAL		NULL	/* of the thread; its address takes long */
+#define DK__OWN_LOCAL		NULL	/* the thread's; its address is costly to compute */
 #define dk__barrier()		__asm__ volatile("" ::: "memory")
-#ifdef DK__TSAN			/* it knows neither dependencies nor membarrier() */
+#ifdef DK__TSAN			/* supports neither dependencies nor membarrier() */
 #define dk__table_of(op)						\
 	__atomic_load_n(&DK__CAST(struct dk__op *, op)->table, __ATOMIC_ACQUIRE)
 #else
@@ -519,8 +525,8 @@ DK_INLINE struct dk_local *dk_local_current(void)
 DK__ALWAYS_INLINE void dk__give_back(struct dk__slot reserved, int how);
 
 /*
- * Reserve a slot, and let it keep the operator's table. Where there is no slot, or another
- * table was published meanwhile, it is one of which no call is made.
+ * Reserve a slot and let it protect the operator's table. Returns dk__no_table if
+ * there is no slot or another table was published meanwhile.
  */
 DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, struct dk_op *op,
 						   int how)
@@ -531,14 +537,14 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, st
 	(void)how;
 	reserved->at = slot;
 	if (DK__UNLIKELY(slot >= dk__self.limit)) {
-		dk__barrier();		/* keeps its address out of the fast path */
+		dk__barrier();		/* keeps the address of dk__no_table out of the fast path */
 		return &dk__no_table;
 	}
 	dk__self.top = slot + 1;	/* a signal handler uses the next one */
 	dk__barrier();
 	table = dk__table_of(op);
 	__atomic_store_n(slot, DK__CAST(const char *, table) + 1, __ATOMIC_RELAXED);
-	dk__barrier();			/* pairs with the membarrier() of dkc_rows_end() */
+	dk__barrier();			/* pairs with the membarrier() of dkc_replaced_end() */
 	if (DK__UNLIKELY(dk__table_of(op) != table)) {
 		dk__give_back(*reserved, how);
 		return &dk__no_table;
@@ -547,15 +553,16 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, st
 }
 
 /*
- * By a thread that has a slot, which has counters in every block. A signal handler may come
- * between any two instructions, and count, too; other threads only read.
+ * The calling thread has a slot, so it has counters in every block. A signal handler
+ * may interrupt between any two instructions and count, too; other threads only
+ * read.
  */
 DK__ALWAYS_INLINE void dk__add_count(const struct dk__count *at)
 {
 	__u64 **counts, *n;
 
 #ifndef DK__TSAN
-	/* pairs with the release in lib/count.c: a table of a new block comes after its counters */
+	/* pairs with the release in lib/count.c: counters exist before a table that uses them */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 #endif
 	counts = __atomic_load_n(dk__self.counts, __ATOMIC_ACQUIRE);
@@ -567,22 +574,22 @@ DK__ALWAYS_INLINE void dk__add_count(const struct dk__count *at)
 #endif
 }
 
-/* From here on it is the entry that is kept, and the call is inside of its provider. */
+/* Now the slot protects the entry, and the call is inside of its provider. */
 DK__ALWAYS_INLINE void dk__enter(struct dk__slot *reserved, const struct dk__entry *entry)
 {
 	__atomic_store_n(reserved->at, entry, __ATOMIC_RELEASE);
 }
 
-/* A call that is not made. */
+/* Release a slot, for a call that is not made. */
 DK__ALWAYS_INLINE void dk__give_back(struct dk__slot reserved, int how)
 {
 	(void)how;
 	__atomic_store_n(reserved.at, NULL, __ATOMIC_RELEASE);
-	dk__barrier();			/* before a signal handler may use it */
+	dk__barrier();			/* clear the slot before a signal handler reuses it */
 	dk__self.top = reserved.at;
 }
 
-/* A call that was made. */
+/* End a call that was made. */
 DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved, int how)
 {
 	(void)c;
@@ -595,9 +602,9 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved
 #endif
 
 /*
- * May a redispatch take the fast path? A call without a frame has found its function by a
- * table of its declaration's type, and a declaration that is bound to an operator is of the
- * operator's type. Other ones take the slow path, which compares.
+ * May a redispatch take the fast path? A call without a frame was looked up in a
+ * table of its declaration's type, and a declaration bound to an operator has the
+ * operator's type. Other declarations take the slow path, which compares the types.
  */
 DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
 					 const struct dk_op_decl *decl)
@@ -608,13 +615,13 @@ DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
 	       dk__load(decl->op) == from->op;
 }
 
-/* Where a call is in a read section already, so are its redispatches. */
+/* The redispatches of a call in a read section are inside the same section. */
 DK__ALWAYS_INLINE int dk__how_again(const struct dk_call *from)
 {
 	return DK__FLAGS ? from->made & DK__CALL_IN_RCU : 0;
 }
 
-/* As dk_keyset_after() of the key of a call that the fast path has made. */
+/* As dk_keyset_after() of the key that a call of the fast path was routed by. */
 DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 {
 	const __u64 none = 1ULL << (DK_NUM_BACKENDS - 1);
@@ -625,7 +632,7 @@ DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 	return ks;
 }
 
-/* Does the first object of a call tell its device? @b is the call's highest backend. */
+/* Does the first object determine the device of a call? @b is the call's highest backend. */
 DK__ALWAYS_INLINE int dk__is_on(const struct dk_obj *first, __u64 ks, unsigned long b)
 {
 	if (!first || first->flags == DK_OBJ_LIST)
@@ -633,7 +640,7 @@ DK__ALWAYS_INLINE int dk__is_on(const struct dk_obj *first, __u64 ks, unsigned l
 	return (first->ks.bits & ks) >> b & 1;
 }
 
-/* Find the table of the device that the first object is on; or 0: dk__find() looks further. */
+/* Switch to the table of the first object's device. 0: look at other objects in dk__find(). */
 DK__ALWAYS_INLINE int dk__on_device(const struct dk__table **table, __u64 ks, unsigned long b,
 				    const struct dk_obj *first)
 {
@@ -651,8 +658,8 @@ DK__ALWAYS_INLINE int dk__on_device(const struct dk__table **table, __u64 ks, un
 }
 
 /*
- * Take the fast path: 1 if the entry found is to be called, and then dk__end(). Otherwise the
- * call is for dk__find(). @first is the first object, or NULL.
+ * The fast path. Returns 1 if @found->entry is to be called, followed by dk__end().
+ * Otherwise continue with dk__find(). @first is the first object, or NULL.
  */
 DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 				struct dk__found *found, struct dk_op *op,
@@ -666,7 +673,7 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 	const struct dk__table *table = dk__keep(slot, op, how);
 	const struct dk__count *at = NULL;
 	__u64 masked = ks;
-	unsigned long id = dk__look_up(table, &masked, b, place, how);
+	unsigned long id = dk__lookup(table, &masked, b, place, how);
 
 	if ((how & DK__HOW_TYPED) && DK__UNLIKELY(dk__is_other_type(table, decl))) {
 		id = DK__FOR_SLOW_PATH;
@@ -684,7 +691,7 @@ DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 			if (!dk__on_device(&table, ks, b, first))
 				goto find;
 			masked = ks;
-			id = dk__look_up(table, &masked, b, place, how);
+			id = dk__lookup(table, &masked, b, place, how);
 			if (id >= table->first_direct)
 				goto found;
 		}

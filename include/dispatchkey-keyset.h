@@ -2,9 +2,9 @@
 /*
  * Layouts, keys and keysets. Included by <dispatchkey.h>.
  *
- * Every function here takes a layout, NULL being v1, changes nothing, and can
- * be called in any context. Rules: SEMANTICS 1 to 4 of PyTorch, see
- * Documentation/semantics.rst.
+ * Functions here take a layout, NULL for v1. Unless their Context states otherwise,
+ * they have no side effects and can be called in any context. Rules: SEMANTICS 1 to
+ * 4, see Documentation/semantics.rst.
  */
 #ifndef _DISPATCHKEY_KEYSET_H
 #define _DISPATCHKEY_KEYSET_H
@@ -16,14 +16,14 @@ extern "C" {
 #endif
 
 /**
- * enum dk_key_kind - what a number means as a key
+ * enum dk_key_kind - the kind of key that a number stands for
  * @DK_KIND_NONE: not a key of this layout
  * @DK_KIND_UNDEFINED: key 0: table entry 0, the empty set
  * @DK_KIND_FUNCTIONALITY: one bit, one table entry
  * @DK_KIND_BUILDING_BLOCK: a per-backend functionality: one bit, no entry
- * @DK_KIND_PER_BACKEND: functionality and backend: two bits, one entry
+ * @DK_KIND_PER_BACKEND: a functionality on a backend: two bits, one entry
  * @DK_KIND_ALIAS: stands for several entries, has no bit
- * @DK_KIND_SENTINEL: marks where a block starts
+ * @DK_KIND_SENTINEL: marks the start of a block
  */
 enum dk_key_kind {
 	DK_KIND_NONE,
@@ -36,26 +36,26 @@ enum dk_key_kind {
 };
 
 /**
- * dk_layout_find() - a layout by name
+ * dk_layout_find() - look up a layout by name
  * @name: such as "v1", "pytorch-2.14" or "pytorch-1.13"
  * @why: filled on failure; may be NULL
  *
- * A patch release is numbered like its minor one, so "pytorch-2.14.1" is
- * "pytorch-2.14". A release that no layout is named after is refused: its keys
- * may have other numbers. dk_layout_next() tells which there are. "v1+trimmed",
- * and likewise "pytorch-2.14" and "pytorch-1.13", is the layout with a trimmed
- * table (see dk_table_index()).
+ * A patch release has the layout of its minor release, so "pytorch-2.14.1" finds
+ * "pytorch-2.14". Other releases without a layout of their name are rejected,
+ * because their keys may have other numbers. dk_layout_next() lists the layouts.
+ * "v1+trimmed", "pytorch-2.14+trimmed" and "pytorch-1.13+trimmed" are the same
+ * layouts with a trimmed table (see dk_table_index()).
  *
  * Context: Any.
- * Return: The layout, which lives for ever, or NULL (reason BAD_LAYOUT).
+ * Return: The layout, which is never freed, or NULL (reason BAD_LAYOUT).
  */
 const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why);
 
 /**
- * dk_layout_next() - walk all layouts that are built in
- * @l: the last one, or NULL to begin
+ * dk_layout_next() - walk the built-in layouts
+ * @l: the previous layout, or NULL to begin
  *
- * Those with a trimmed table are left out.
+ * Layouts with a trimmed table are skipped.
  *
  * Context: Any.
  * Return: The next layout, or NULL at the end.
@@ -63,49 +63,51 @@ const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why);
 const struct dk_layout *dk_layout_next(const struct dk_layout *l);
 
 /**
- * dk_layout_parse() - a layout from a text
- * @text: as Documentation/layouts.rst says, and as dk_layout_describe() writes it
- * @why: filled on failure; may be NULL. Its name is "line N: WORD".
+ * dk_layout_parse() - parse a layout from text
+ * @text: in the format of Documentation/layouts.rst, which
+ *	dk_layout_describe() writes
+ * @why: filled on failure, with @name "line N: WORD"; may be NULL
  *
- * For a build of PyTorch that nobody has listed. A text that is named like a
- * built-in layout has to have its keys.
+ * For a build of PyTorch without a built-in layout. A text with the name of a
+ * built-in layout must have the same keys.
  *
  * Context: Process context, may sleep.
- * Return: The layout, to be given to dk_layout_free(); or NULL (reasons
- * LAYOUT_LINE, LAYOUT_WORD, LAYOUT_NAME, LAYOUT_TWICE, LAYOUT_LACKS,
- * LAYOUT_SIZE, LAYOUT_BLOCK, LAYOUT_TAKEN, NO_MEMORY).
+ * Return: The layout, to be freed with dk_layout_free(); or NULL (reasons
+ * LAYOUT_LINE, LAYOUT_WORD, LAYOUT_NAME, LAYOUT_TWICE, LAYOUT_LACKS, LAYOUT_SIZE,
+ * LAYOUT_BLOCK, LAYOUT_TAKEN, NO_MEMORY).
  */
 struct dk_layout *dk_layout_parse(const char *text, struct dk_diag *why);
 
 /**
- * dk_layout_free() - forget a layout that was read from a text
- * @l: the layout; NULL does nothing
+ * dk_layout_free() - free a layout from dk_layout_parse()
+ * @l: the layout, or NULL; built-in layouts are not freed
  *
- * Registries of it keep it until they are given back. A built-in one stays.
+ * Registries that use the layout keep it until they are freed.
  *
  * Context: Process context, may sleep.
  */
 void dk_layout_free(struct dk_layout *l);
 
 /**
- * dk_layout_describe() - a layout as the text that it could be read from
+ * dk_layout_describe() - print a layout as text for dk_layout_parse()
  * @l: layout, NULL for v1
- * @buf: takes the text, cut to fit and ended with NUL; may be NULL if @size is 0
- * @size: bytes at @buf
+ * @buf: filled with the text, truncated to fit, with a final NUL; may be NULL
+ *	if @size is 0
+ * @size: size of @buf in bytes
  *
  * Context: Any.
- * Return: The length of the whole text, as snprintf() counts.
+ * Return: The length of the whole text, as snprintf().
  */
 size_t dk_layout_describe(const struct dk_layout *l, char *buf, size_t size);
 
 /**
- * enum dk_layout_knowledge - what is known of a layout beside bits and names
- * @DK_KNOWS_TABLES: a registry can have it
- * @DK_KNOWS_SETS: alias sets, and the maps between backends and their autograd
- *	and autocast keys; without them the functions for these give the empty
- *	set, or 0
- * @DK_KNOWS_STRICT: what PyTorch's own parser takes
- * @DK_KNOWS_LEGACY: what dk_legacy_extract() passes over; without it that is 0
+ * enum dk_layout_knowledge - what is known of a layout besides its bits and names
+ * @DK_KNOWS_TABLES: its tables, so that a registry can use it
+ * @DK_KNOWS_SETS: alias sets, and the autograd and autocast keys of backends;
+ *	otherwise the functions for these return the empty set, or 0
+ * @DK_KNOWS_STRICT: the names that PyTorch's own parser accepts
+ * @DK_KNOWS_LEGACY: the keys that dk_legacy_extract() skips; otherwise it
+ *	returns 0
  */
 enum dk_layout_knowledge {
 	DK_KNOWS_TABLES = 1,
@@ -115,7 +117,7 @@ enum dk_layout_knowledge {
 };
 
 /**
- * dk_layout_knows() - what is known of a layout beside bits and names
+ * dk_layout_knows() - what is known of a layout besides its bits and names
  * @l: layout, NULL for v1
  *
  * Context: Any.
@@ -133,52 +135,52 @@ unsigned int dk_layout_knows(const struct dk_layout *l);
 const char *dk_layout_name(const struct dk_layout *l);
 
 /**
- * dk_layout_backends() - how many backends a layout has
+ * dk_layout_backends() - the number of backends of a layout
  * @l: layout, NULL for v1
  *
  * Context: Any.
- * Return: Their number; they are numbered from 1.
+ * Return: The number; backends are numbered from 1.
  */
 unsigned int dk_layout_backends(const struct dk_layout *l);
 
 /**
- * dk_layout_functionalities() - how many functionality keys a layout has
+ * dk_layout_functionalities() - the number of functionality keys of a layout
  * @l: layout, NULL for v1
  *
  * Context: Any.
- * Return: Their number, with Undefined, which is key 0.
+ * Return: The number, including Undefined, which is key 0.
  */
 unsigned int dk_layout_functionalities(const struct dk_layout *l);
 
 /**
- * dk_layout_entries() - how many entries a dispatch table has
+ * dk_layout_entries() - the number of entries of a dispatch table
  * @l: layout, NULL for v1
  *
  * Context: Any.
- * Return: Their number; entry 0 is Undefined's.
+ * Return: The number; entry 0 is Undefined's.
  */
 unsigned int dk_layout_entries(const struct dk_layout *l);
 
 /**
- * dk_table_size() - how many entries PyTorch's own table has
+ * dk_table_size() - the number of entries of PyTorch's own table
  * @l: layout, NULL for v1
  *
  * Context: Any.
- * Return: dk_layout_entries(), or 8 where the table is trimmed.
+ * Return: dk_layout_entries(), or 8 if the table is trimmed.
  */
 unsigned int dk_table_size(const struct dk_layout *l);
 
 /**
- * dk_layout_keys() - how far the numbers of keys go
+ * dk_layout_keys() - the end of a layout's key numbers
  * @l: layout, NULL for v1
  *
  * Context: Any.
- * Return: The number behind the last key.
+ * Return: The number of the last key, plus 1.
  */
 unsigned int dk_layout_keys(const struct dk_layout *l);
 
 /**
- * dk_layout_full() - the set of every backend and every functionality
+ * dk_layout_full() - the set of all backends and all functionalities
  * @l: layout, NULL for v1
  *
  * Context: Any.
@@ -194,8 +196,8 @@ struct dk_keyset dk_layout_full(const struct dk_layout *l);
  * The rule is PyTorch's toFunctionalityKey().
  *
  * Context: Any.
- * Return: The functionality key: of a per-backend runtime key its building
- * block, of a functionality key itself, and 0 of an alias key.
+ * Return: The functionality key: the building block for a per-backend runtime key,
+ * the key itself for a functionality key, 0 for an alias key.
  */
 unsigned int dk_key_functionality(const struct dk_layout *l, unsigned int key);
 
@@ -207,12 +209,12 @@ unsigned int dk_key_functionality(const struct dk_layout *l, unsigned int key);
  * The rule is PyTorch's toBackendComponent().
  *
  * Context: Any.
- * Return: The backend of a per-backend runtime key, 0 of every other key.
+ * Return: The backend of a per-backend runtime key, 0 for any other key.
  */
 unsigned int dk_key_backend(const struct dk_layout *l, unsigned int key);
 
 /**
- * dk_key_kind() - what a number means as a key
+ * dk_key_kind() - the kind of key that a number stands for
  * @l: layout, NULL for v1
  * @key: any number
  *
@@ -222,7 +224,7 @@ unsigned int dk_key_backend(const struct dk_layout *l, unsigned int key);
 enum dk_key_kind dk_key_kind(const struct dk_layout *l, unsigned int key);
 
 /**
- * dk_kind_name() - what a kind of key is called
+ * dk_kind_name() - the name of a kind of key
  * @kind: one of enum dk_key_kind
  *
  * Context: Any.
@@ -236,22 +238,21 @@ const char *dk_kind_name(unsigned int kind);
  * @key: any number
  *
  * Context: Any.
- * Return: The set: of a per-backend runtime key its functionality's bit and
- * its backend's, of a building block the former only, and of Undefined and of
- * an alias key the empty set (see dk_alias_set()).
+ * Return: The set. A per-backend runtime key has the bits of its functionality and
+ * its backend, a building block only the former. Undefined and alias keys have none
+ * (see dk_alias_set()).
  */
 struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key);
 
 /**
- * dk_backend_set() - the bit of a backend
+ * dk_backend_set() - the keyset with the bit of a backend only
  * @l: layout, NULL for v1
  * @backend: its number
  *
- * DK_BACKEND_BIT() under any layout.
+ * DK_BACKEND_BIT() for any layout.
  *
  * Context: Any.
- * Return: The set of that bit, which has no key; the empty set for a number that
- * is no backend of the layout.
+ * Return: The set, which has no key; the empty set for an invalid number.
  */
 struct dk_keyset dk_backend_set(const struct dk_layout *l, unsigned int backend);
 
@@ -261,8 +262,8 @@ struct dk_keyset dk_backend_set(const struct dk_layout *l, unsigned int backend)
  * @key: any number
  *
  * Context: Any.
- * Return: The entry of dk_key_set(): 0 of Undefined and of an alias key, and
- * of a building block the entry of its first backend.
+ * Return: The entry: 0 for Undefined and alias keys, that of the first backend for a
+ * building block.
  */
 unsigned int dk_key_slot(const struct dk_layout *l, unsigned int key);
 
@@ -272,7 +273,7 @@ unsigned int dk_key_slot(const struct dk_layout *l, unsigned int key);
  * @slot: the entry
  *
  * Context: Any.
- * Return: The runtime key; 0 for entry 0 and for what is no entry.
+ * Return: The runtime key; 0 for entry 0 and for an invalid entry.
  */
 unsigned int dk_slot_key(const struct dk_layout *l, unsigned int slot);
 
@@ -285,8 +286,8 @@ unsigned int dk_slot_key(const struct dk_layout *l, unsigned int slot);
  * The rule is PyTorch's toRuntimePerBackendFunctionalityKey().
  *
  * Context: Any.
- * Return: The key; 0 if @functionality is not a per-backend one or there is no
- * such backend. Of backend 0 it is the sentinel in front of the block.
+ * Return: The key; 0 if @functionality is not a building block or the backend does
+ * not exist; for backend 0 the sentinel at the start of the block.
  */
 unsigned int dk_runtime_key(const struct dk_layout *l, unsigned int functionality,
 			    unsigned int backend);
@@ -302,12 +303,12 @@ unsigned int dk_runtime_key(const struct dk_layout *l, unsigned int functionalit
 int dk_is_per_backend(const struct dk_layout *l, unsigned int functionality);
 
 /**
- * dk_is_backend_key() - whether a key is one that computes on a backend
+ * dk_is_backend_key() - whether a key computes on a backend
  * @l: layout, NULL for v1
  * @key: any number
  *
- * It is what CompositeExplicitAutograd stands for, and the building blocks of
- * that; PyTorch's isBackendDispatchKey().
+ * True for the keys that CompositeExplicitAutograd stands for, and their building
+ * blocks. The rule is PyTorch's isBackendDispatchKey().
  *
  * Context: Any.
  * Return: 1 or 0.
@@ -318,10 +319,10 @@ int dk_is_backend_key(const struct dk_layout *l, unsigned int key);
  * dk_key_name() - the name that PyTorch prints for a key
  * @l: layout, NULL for v1
  * @key: any number
- * @buf: takes the name
+ * @buf: filled with the name
  *
  * Context: Any.
- * Return: @buf; "UnknownUnknown" for a number that is no key.
+ * Return: @buf; "UnknownUnknown" for an invalid number.
  */
 char *dk_key_name(const struct dk_layout *l, unsigned int key,
 		  char buf[DK_NAME_MAX]);
@@ -332,39 +333,40 @@ char *dk_key_name(const struct dk_layout *l, unsigned int key,
  * @backend: its number
  *
  * Context: Any.
- * Return: A constant string, such as "CPUBit" or, as PyTorch has it, "MTIA";
- * "UNKNOWN_BACKEND_BIT" for a number that is none.
+ * Return: A constant string, such as "CPUBit", or "MTIA" as in PyTorch;
+ * "UNKNOWN_BACKEND_BIT" for an invalid number.
  */
 const char *dk_backend_bit_name(const struct dk_layout *l, unsigned int backend);
 
 /**
- * enum dk_parse_flags - how dk_key_parse() reads a name
- * @DK_PARSE_STRICT: take exactly what PyTorch's own parser takes
+ * enum dk_parse_flags - flags of dk_key_parse()
+ * @DK_PARSE_STRICT: accept exactly the names that PyTorch's own parser
+ *	accepts
  */
 enum dk_parse_flags {
 	DK_PARSE_STRICT = 1,
 };
 
 /**
- * dk_key_parse() - a key by name
+ * dk_key_parse() - parse the name of a key
  * @l: layout, NULL for v1
- * @name: every printable name and enumerator alias (CPUTensorId, CatchAll, ...)
+ * @name: any printable name or enumerator alias (CPUTensorId, CatchAll, ...)
  * @flags: DK_PARSE_STRICT or 0
- * @key: takes the key
+ * @key: set to the key
  * @why: filled on failure; may be NULL
  *
  * Context: Any.
- * Return: 0; -EINVAL (reason PARSE_KEY); with DK_PARSE_STRICT -EOPNOTSUPP
- * (reason NO_STRICT) where that parser is not known.
+ * Return: 0; -EINVAL (reason PARSE_KEY); with DK_PARSE_STRICT -EOPNOTSUPP (reason
+ * NO_STRICT) if the rules of that parser are unknown.
  */
 int dk_key_parse(const struct dk_layout *l, const char *name, unsigned int flags,
 		 unsigned int *key, struct dk_diag *why);
 
 /**
- * dk_backend_bit_parse() - a backend component by name
+ * dk_backend_bit_parse() - parse the name of a backend component
  * @l: layout, NULL for v1
  * @name: "CPUBit" or "CPU"
- * @backend: takes the number
+ * @backend: set to the number
  * @why: filled on failure; may be NULL
  *
  * Context: Any.
@@ -374,28 +376,29 @@ int dk_backend_bit_parse(const struct dk_layout *l, const char *name,
 			 unsigned int *backend, struct dk_diag *why);
 
 /**
- * dk_keyset_parse() - a keyset from text
+ * dk_keyset_parse() - parse a keyset
  * @l: layout, NULL for v1
- * @text: 0x..., or names joined by | or ',' (keys and backend bits), or what
- *	dk_keyset_print() printed
- * @ks: takes the set
+ * @text: 0x..., or names of keys and backend bits joined by '|' or ',', or
+ *	the output of dk_keyset_print()
+ * @ks: set to the keyset
  * @why: filled on failure; may be NULL
  *
  * Context: Any.
- * Return: 0, or -EINVAL (reason PARSE_SET, with the offending word).
+ * Return: 0, or -EINVAL (reason PARSE_SET with the invalid word).
  */
 int dk_keyset_parse(const struct dk_layout *l, const char *text,
 		    struct dk_keyset *ks, struct dk_diag *why);
 
 /**
- * dk_keyset_print() - a keyset as PyTorch prints it
+ * dk_keyset_print() - print a keyset as PyTorch does
  * @l: layout, NULL for v1
  * @ks: the set
- * @buf: takes the text, cut to fit and ended with NUL; may be NULL if @size is 0
- * @size: bytes at @buf
+ * @buf: filled with the text, truncated to fit, with a final NUL; may be NULL
+ *	if @size is 0
+ * @size: size of @buf in bytes
  *
  * Context: Any.
- * Return: The length of the whole text, as snprintf() counts.
+ * Return: The length of the whole text, as snprintf().
  */
 size_t dk_keyset_print(const struct dk_layout *l, struct dk_keyset ks,
 		       char *buf, size_t size);
@@ -405,10 +408,10 @@ size_t dk_keyset_print(const struct dk_layout *l, struct dk_keyset ks,
  * @a: a set
  * @b: another one
  *
- * The bits of backends and of functionalities alike.
+ * Applies to the bits of backends and of functionalities alike.
  *
  * Context: Any.
- * Return: What is in @a, in @b or in both.
+ * Return: The bits in @a, in @b or in both.
  */
 DK_INLINE struct dk_keyset dk_keyset_or(struct dk_keyset a, struct dk_keyset b)
 {
@@ -421,10 +424,10 @@ DK_INLINE struct dk_keyset dk_keyset_or(struct dk_keyset a, struct dk_keyset b)
  * @a: a set
  * @b: another one
  *
- * The bits of backends and of functionalities alike.
+ * Applies to the bits of backends and of functionalities alike.
  *
  * Context: Any.
- * Return: What is in both.
+ * Return: The bits in both.
  */
 DK_INLINE struct dk_keyset dk_keyset_and(struct dk_keyset a, struct dk_keyset b)
 {
@@ -433,14 +436,14 @@ DK_INLINE struct dk_keyset dk_keyset_and(struct dk_keyset a, struct dk_keyset b)
 }
 
 /**
- * dk_keyset_xor() - what two sets do not share
+ * dk_keyset_xor() - the symmetric difference of two sets
  * @a: a set
  * @b: another one
  *
- * The bits of backends and of functionalities alike.
+ * Applies to the bits of backends and of functionalities alike.
  *
  * Context: Any.
- * Return: What is in one of them only.
+ * Return: The bits in exactly one of them.
  */
 DK_INLINE struct dk_keyset dk_keyset_xor(struct dk_keyset a, struct dk_keyset b)
 {
@@ -452,10 +455,10 @@ DK_INLINE struct dk_keyset dk_keyset_xor(struct dk_keyset a, struct dk_keyset b)
  * dk_keyset_of() - the keyset of several keys
  * @l: layout, NULL for v1
  * @keys: the keys
- * @n: how many
+ * @n: number of keys
  *
  * Context: Any.
- * Return: The union of their dk_key_set(); empty for none.
+ * Return: The union of their dk_key_set(); the empty set if @n is 0.
  */
 struct dk_keyset dk_keyset_of(const struct dk_layout *l, const unsigned int *keys,
 			      unsigned int n);
@@ -467,8 +470,8 @@ struct dk_keyset dk_keyset_of(const struct dk_layout *l, const unsigned int *key
  * @key: the key
  *
  * Context: Any.
- * Return: 1 if all bits of the key are in it, else 0. Every set has Undefined,
- * and every alias key: they have no bits (PyTorch, in its release builds).
+ * Return: 1 if all bits of the key are in the set, else 0. Always 1 for Undefined
+ * and for alias keys, which have no bits, as in PyTorch's release builds.
  */
 int dk_keyset_has(const struct dk_layout *l, struct dk_keyset ks, unsigned int key);
 
@@ -486,7 +489,7 @@ unsigned int dk_keyset_highest_bit(struct dk_keyset ks);
 /**
  * dk_keyset_has_all() - whether a set contains another one
  * @a: the set
- * @b: what it may contain
+ * @b: the set to look for
  *
  * Context: Any.
  * Return: 1 if every bit of @b is in @a, else 0; 1 for an empty @b.
@@ -501,8 +504,8 @@ DK_INLINE int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
  * @a: a set
  * @b: another one
  *
- * A common backend is one: {AutogradCPU} and {CPU} share CPU's bit, so the
- * answer says something only for a @b that dk_keyset_has_any_valid() takes.
+ * A shared backend counts: {AutogradCPU} and {CPU} have CPU's bit in common. The
+ * result is meaningful only if dk_keyset_has_any_valid() is true of @b.
  *
  * Context: Any.
  * Return: 1 or 0.
@@ -513,12 +516,12 @@ DK_INLINE int dk_keyset_has_any(struct dk_keyset a, struct dk_keyset b)
 }
 
 /**
- * dk_keyset_has_any_valid() - whether a set is one to ask dk_keyset_has_any() for
+ * dk_keyset_has_any_valid() - whether dk_keyset_has_any() is meaningful for a set
  * @l: layout, NULL for v1
- * @b: the set that would be its second argument
+ * @b: the second argument of dk_keyset_has_any()
  *
- * What PyTorch asserts in its debug builds: @b has no backend, or it has none
- * of the building blocks but NestedTensor.
+ * True if @b has no backend, or no building block except NestedTensor. PyTorch
+ * asserts this in debug builds.
  *
  * Context: Any.
  * Return: 1 or 0.
@@ -526,10 +529,10 @@ DK_INLINE int dk_keyset_has_any(struct dk_keyset a, struct dk_keyset b)
 int dk_keyset_has_any_valid(const struct dk_layout *l, struct dk_keyset b);
 
 /**
- * dk_keyset_sub() - take the functionalities of one set out of another
+ * dk_keyset_sub() - remove the functionalities of one set from another
  * @l: layout, NULL for v1
  * @a: the set
- * @b: what to take out
+ * @b: the set to remove
  *
  * The backend bits of @a stay, as in PyTorch.
  *
@@ -540,20 +543,20 @@ struct dk_keyset dk_keyset_sub(const struct dk_layout *l, struct dk_keyset a,
 			       struct dk_keyset b);
 
 /**
- * dk_keyset_remove() - take the functionality of a key out of a set
+ * dk_keyset_remove() - remove the functionality of a key from a set
  * @l: layout, NULL for v1
  * @a: the set
  * @key: the key
  *
  * Context: Any.
- * Return: @a without it; the backend bits stay, so {CPU} without CPU is
- * {CPUBit}. Undefined and an alias key take nothing out.
+ * Return: @a without the functionality bit. The backend bits stay, so {CPU} without
+ * CPU is {CPUBit}. Undefined and alias keys remove nothing.
  */
 struct dk_keyset dk_keyset_remove(const struct dk_layout *l, struct dk_keyset a,
 				  unsigned int key);
 
 /**
- * dk_keyset_remove_backend() - take a backend out of a set
+ * dk_keyset_remove_backend() - remove a backend from a set
  * @l: layout, NULL for v1
  * @a: the set
  * @backend: its number
@@ -565,14 +568,14 @@ struct dk_keyset dk_keyset_remove_backend(const struct dk_layout *l,
 					  struct dk_keyset a, unsigned int backend);
 
 /**
- * dk_keyset_after() - what comes behind a key, to mask a redispatch with
+ * dk_keyset_after() - the keys below a key in priority, to mask a redispatch
  * @l: layout, NULL for v1
  * @key: the key
  *
  * Context: Any.
- * Return: Every functionality below @key's, every backend, and
- * PythonDispatcher. Behind Undefined and an alias key the highest backend is
- * missing, as in PyTorch's FULL_AFTER.
+ * Return: All functionalities below @key's, all backends, and PythonDispatcher. For
+ * Undefined and alias keys the highest backend is missing, as in PyTorch's
+ * FULL_AFTER.
  */
 struct dk_keyset dk_keyset_after(const struct dk_layout *l, unsigned int key);
 
@@ -582,8 +585,8 @@ struct dk_keyset dk_keyset_after(const struct dk_layout *l, unsigned int key);
  * @ks: the set
  *
  * Context: Any.
- * Return: The functionality key, 0 if there is none. Bits outside of the
- * layout are not looked at.
+ * Return: The functionality key, 0 if there is none. Bits outside of the layout are
+ * ignored.
  */
 unsigned int dk_keyset_functionality(const struct dk_layout *l, struct dk_keyset ks);
 
@@ -605,37 +608,37 @@ unsigned int dk_keyset_backend(const struct dk_layout *l, struct dk_keyset ks);
  * The rule is PyTorch's highestPriorityTypeId().
  *
  * Context: Any.
- * Return: The runtime key of the highest functionality and, where that is a
- * per-backend one, the highest backend; the sentinel of its block if the set
- * has no backend. 0 if there is no functionality.
+ * Return: The highest functionality as a runtime key. A per-backend one is combined
+ * with the highest backend; if the set has no backend, the result is the sentinel of
+ * its block. 0 if there is no functionality.
  */
 unsigned int dk_keyset_key(const struct dk_layout *l, struct dk_keyset ks);
 
 /**
- * dk_keyset_slot() - the table entry that a set is routed by
+ * dk_keyset_slot() - the table entry that a set selects
  * @l: layout, NULL for v1
  * @ks: the set
  *
  * Context: Any.
- * Return: The entry of dk_keyset_key(); where the set has no backend, the
- * entry of the first backend, as in PyTorch.
+ * Return: The entry of dk_keyset_key(). For a per-backend functionality without a
+ * backend it is the entry of the first backend, as in PyTorch.
  */
 unsigned int dk_keyset_slot(const struct dk_layout *l, struct dk_keyset ks);
 
 /**
- * dk_table_index() - the entry of PyTorch's own table that a set is routed by
+ * dk_table_index() - the entry of PyTorch's own table that a set selects
  * @l: layout, NULL for v1
  * @ks: the set
  *
- * Where the table is trimmed (a build of PyTorch for small devices) it has
- * eight entries, chosen by the key of highest priority: Undefined, CPU,
- * QuantizedCPU, SparseCPU, BackendSelect, ADInplaceOrView, AutogradOther,
- * AutogradCPU. A call whose set has no entry finds nothing there, -ENOSYS. Sets,
- * names, dk_keyset_slot() and dk_keyset_next() know nothing of that.
+ * A trimmed table (of a PyTorch build for small devices) has eight entries, selected
+ * by the key of highest priority: Undefined, CPU, QuantizedCPU, SparseCPU,
+ * BackendSelect, ADInplaceOrView, AutogradOther, AutogradCPU. A call with any other
+ * key fails with -ENOSYS. Trimming does not change sets, names, dk_keyset_slot() and
+ * dk_keyset_next().
  *
  * Context: Any.
- * Return: dk_keyset_slot(); where the table is trimmed 0 to 7, or -1 if it has
- * no such entry.
+ * Return: dk_keyset_slot(); if the table is trimmed 0 to 7, or -1 if it has no entry
+ * for the set.
  */
 int dk_table_index(const struct dk_layout *l, struct dk_keyset ks);
 
@@ -643,7 +646,7 @@ int dk_table_index(const struct dk_layout *l, struct dk_keyset ks);
  * dk_keyset_next() - walk the runtime keys of a set, lowest priority first
  * @l: layout, NULL for v1
  * @ks: the set
- * @slot: table entry of the last key, 0 to begin
+ * @slot: table entry of the previous key, 0 to begin
  *
  * Context: Any.
  * Return: The next table entry (see dk_slot_key()), or 0 at the end.
@@ -656,22 +659,22 @@ unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,
  * @l: layout, NULL for v1
  * @key: any number
  *
- * Undefined is served by some aliases too, without being in their sets. The
- * rule is PyTorch's getRuntimeDispatchKeySet().
+ * Some aliases also serve Undefined, which is not in their sets. The rule is
+ * PyTorch's getRuntimeDispatchKeySet().
  *
  * Context: Any.
- * Return: The set; of a key that is no alias, dk_key_set().
+ * Return: The set; dk_key_set() for a key that is not an alias.
  */
 struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
 
 /**
  * dk_alias_has() - whether an alias key stands for a key
  * @l: layout, NULL for v1
- * @alias: the alias; another key stands for itself only
+ * @alias: the alias; any other key stands for itself only
  * @key: the key
  *
- * The rule is PyTorch's isIncludedInAlias(). An alias key has no bits, so that it is
- * included in every alias, itself among them.
+ * Alias keys have no bits, so every alias includes all of them, also itself. The
+ * rule is PyTorch's isIncludedInAlias().
  *
  * Context: Any.
  * Return: 1 or 0; 0 for Undefined.
@@ -679,7 +682,7 @@ struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
 int dk_alias_has(const struct dk_layout *l, unsigned int alias, unsigned int key);
 
 /**
- * dk_backends_of_autograd() - the backend keys that an autograd key belongs to
+ * dk_backends_of_autograd() - the backend keys of an autograd key
  * @l: layout, NULL for v1
  * @key: any number
  *
@@ -692,7 +695,7 @@ int dk_alias_has(const struct dk_layout *l, unsigned int alias, unsigned int key
 struct dk_keyset dk_backends_of_autograd(const struct dk_layout *l, unsigned int key);
 
 /**
- * dk_autograd_of_backend() - the autograd keys of objects of a backend
+ * dk_autograd_of_backend() - the autograd keys of a backend's objects
  * @l: layout, NULL for v1
  * @backend: its number, 0 for none
  *
@@ -704,41 +707,40 @@ struct dk_keyset dk_backends_of_autograd(const struct dk_layout *l, unsigned int
 struct dk_keyset dk_autograd_of_backend(const struct dk_layout *l, unsigned int backend);
 
 /**
- * dk_autocast_of_backend() - the autocast key of objects of a backend
+ * dk_autocast_of_backend() - the autocast key of a backend's objects
  * @l: layout, NULL for v1
  * @backend: its number, 0 for none
  *
  * The rule is PyTorch's getAutocastRelatedKeySetFromBackend().
  *
  * Context: Any.
- * Return: The set of that key, or the empty set.
+ * Return: The set of this key, or the empty set.
  */
 struct dk_keyset dk_autocast_of_backend(const struct dk_layout *l, unsigned int backend);
 
 /**
- * dk_constant_set() - one of PyTorch's named sets
+ * dk_constant_set() - look up one of PyTorch's named sets
  * @l: layout, NULL for v1
  * @name: such as "autograd_dispatch_keyset"
- * @ks: takes the set
+ * @ks: set to the keyset
  * @why: filled on failure; may be NULL
  *
  * Context: Any.
  * Return: 0; -ENOENT (reason BAD_CONSTANT); -EOPNOTSUPP (reason NO_SETS) for
- * autogradother_backends where it is not known which these are.
+ * autogradother_backends if the layout's set is unknown.
  */
 int dk_constant_set(const struct dk_layout *l, const char *name,
 		    struct dk_keyset *ks, struct dk_diag *why);
 
 /**
- * dk_fresh_set() - the keyset of a fresh object
+ * dk_fresh_set() - the keyset of a new object
  * @l: layout, NULL for v1
- * @ks: what it starts from, usually one backend key
- * @inference: whether inference mode is on: then without autograd keys
+ * @ks: the set to begin with, usually one backend key
+ * @inference: 1 for inference mode, which adds no autograd keys; otherwise 0
  *
  * Context: Any.
- * Return: @ks with the autocast and autograd keys of its highest backend and
- * without the Python keys, as PyTorch gives it to a new tensor (SEMANTICS
- * 4.6).
+ * Return: @ks with the autocast and autograd keys of its highest backend, without
+ * the Python keys, as PyTorch gives it to a new tensor (SEMANTICS 4.6).
  */
 struct dk_keyset dk_fresh_set(const struct dk_layout *l, struct dk_keyset ks,
 			      int inference);
@@ -759,7 +761,7 @@ unsigned int dk_backend_type(const struct dk_layout *l, struct dk_keyset ks);
  * @l: layout, NULL for v1
  * @ks: the set
  *
- * The modes that wrap an object are passed over too. The rule is PyTorch's
+ * Also skips the modes that wrap an object. The rule is PyTorch's
  * legacyExtractDispatchKey().
  *
  * Context: Any.

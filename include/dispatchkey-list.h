@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What a registry has: how much, and its backends, devices and providers one by
- * one. Included by <dispatchkey.h>.
+ * The contents of a registry: their numbers, and its backends, devices and
+ * providers. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_LIST_H
 #define _DISPATCHKEY_LIST_H
@@ -13,12 +13,13 @@ extern "C" {
 #endif
 
 /**
- * struct dk_counts - how much a registry has
+ * struct dk_counts - the size of a registry
  * @size: sizeof(struct dk_counts), set by the caller
- * @operators: that are defined or have functions
- * @impls: functions of operators
- * @providers: that are registered, those that are leaving included
- * @devices: that are registered
+ * @operators: number of operators that are defined or have functions
+ * @impls: number of functions of operators
+ * @providers: number of registered providers, including those being
+ *	unregistered
+ * @devices: number of registered devices
  * @reserved: zero
  * @generation: as dk_registry_generation()
  */
@@ -33,9 +34,9 @@ struct dk_counts {
 };
 
 /**
- * dk_registry_counts() - how much a registry has
+ * dk_registry_counts() - get the size of a registry
  * @reg: the registry, NULL for the default one
- * @counts: takes the answer; set @counts->size before
+ * @counts: filled with the numbers; set @counts->size first
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (size), -ENOMEM.
@@ -47,13 +48,13 @@ int dk_registry_counts(struct dk_registry *reg, struct dk_counts *counts);
  * @size: sizeof(struct dk_backend_info), set by the caller
  * @number: its number
  * @is_online: as dk_backend_is_online()
- * @is_bound: whether it is a private one that is bound to a name
- * @is_alone: whether one provider has it alone
+ * @is_bound: whether it is a private backend that is bound to a name
+ * @is_alone: whether a provider joined it with DK_JOIN_ALONE
  * @reserved: zero
- * @providers: how many have joined it
- * @devices: how many are registered below it
- * @impls: how many functions are registered at its keys, backend fallbacks and
- *	those of devices, too
+ * @providers: number of providers that have joined it
+ * @devices: number of its registered devices
+ * @impls: number of functions registered at its keys, including backend
+ *	fallbacks and functions of devices
  * @name: as dk_backend_name()
  * @own_name: the layout's name for it, such as "PrivateUse1"
  */
@@ -72,13 +73,13 @@ struct dk_backend_info {
 };
 
 /**
- * dk_registry_backend() - what there is to know of a backend
+ * dk_registry_backend() - get information on a backend
  * @reg: the registry, NULL for the default one
  * @backend: its number, 1 to dk_layout_backends()
- * @info: takes the answer; set @info->size before
+ * @info: filled with the backend; set @info->size first
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT (no backend has the number), -EINVAL (size), -ENOMEM.
+ * Return: 0, -ENOENT (no such backend), -EINVAL (size), -ENOMEM.
  */
 int dk_registry_backend(struct dk_registry *reg, unsigned int backend,
 			struct dk_backend_info *info);
@@ -88,12 +89,12 @@ int dk_registry_backend(struct dk_registry *reg, unsigned int backend,
  * @size: sizeof(struct dk_device_info), set by the caller
  * @number: its number
  * @backend: number of its backend
- * @impls: how many functions it was registered with
- * @is_online: whether nobody has taken it offline; see @backend_online
- * @backend_online: whether nobody has taken its backend offline
+ * @impls: number of functions that it was registered with
+ * @is_online: 0 if the device itself was taken offline; see @backend_online
+ * @backend_online: 0 if its backend was taken offline
  * @reserved: zero
  * @name: its name
- * @provider: name of who registered it
+ * @provider: name of the provider that registered it
  * @backend_name: as dk_backend_name()
  */
 struct dk_device_info {
@@ -110,10 +111,10 @@ struct dk_device_info {
 };
 
 /**
- * dk_registry_device() - what there is to know of a device
+ * dk_registry_device() - get information on a device
  * @reg: the registry, NULL for the default one
  * @device: its number
- * @info: takes the answer; set @info->size before
+ * @info: filled with the device; set @info->size first
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENODEV, -EINVAL (size), -ENOMEM.
@@ -124,14 +125,15 @@ int dk_registry_device(struct dk_registry *reg, __u32 device,
 /**
  * dk_registry_next_device() - walk the devices of a registry
  * @reg: the registry, NULL for the default one
- * @after: number of the device behind which to look, which may be gone; 0 begins
- * @info: takes the answer; set @info->size before
+ * @after: number of the previous device, which may be unregistered; 0 to
+ *	begin
+ * @info: filled with the device; set @info->size first
  *
- * Devices that come and go meanwhile do not disturb the walk: each that is there
- * all the time is met once.
+ * Every device that is registered during the whole walk is returned exactly once,
+ * even if others are added or removed meanwhile.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT behind the last one, -EINVAL (size), -ENOMEM.
+ * Return: 0, -ENOENT at the end, -EINVAL (size), -ENOMEM.
  */
 int dk_registry_next_device(struct dk_registry *reg, __u32 after,
 			    struct dk_device_info *info);
@@ -139,19 +141,21 @@ int dk_registry_next_device(struct dk_registry *reg, __u32 after,
 /**
  * struct dk_provider_info - a provider
  * @size: sizeof(struct dk_provider_info), set by the caller
- * @is_leaving: whether it is being unregistered, and calls inside are waited for
- * @number: of those of the registry it is the @number-th that came
- * @operators: how many it defines
- * @impls: how many functions it has registered, backend fallbacks, too
- * @devices: how many devices it has registered
+ * @is_unregistering: whether it is being unregistered, waiting for its running
+ *	calls
+ * @number: sequence number of its registration in the registry
+ * @operators: number of operators that it defines
+ * @impls: number of functions that it has registered, including backend
+ *	fallbacks
+ * @devices: number of devices that it has registered
  * @reserved: zero
  * @backends: set of the private backends that it has joined
- * @name: its name, which others may have, too
- * @module: name of its kernel module, empty where it is none's
+ * @name: its name, which need not be unique
+ * @module: name of its kernel module, or empty
  */
 struct dk_provider_info {
 	__u32 size;
-	__u32 is_leaving;
+	__u32 is_unregistering;
 	__u64 number;
 	__u32 operators;
 	__u32 impls;
@@ -163,25 +167,25 @@ struct dk_provider_info {
 };
 
 /**
- * dk_registry_next_provider() - walk the providers of a registry as they came
+ * dk_registry_next_provider() - walk the providers of a registry, oldest first
  * @reg: the registry, NULL for the default one
- * @after: number of the provider behind which to look, which may be gone; 0
- *	begins
- * @info: takes the answer; set @info->size before
+ * @after: number of the previous provider, which may be unregistered; 0 to
+ *	begin
+ * @info: filled with the provider; set @info->size first
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT behind the last one, -EINVAL (size), -ENOMEM.
+ * Return: 0, -ENOENT at the end, -EINVAL (size), -ENOMEM.
  */
 int dk_registry_next_provider(struct dk_registry *reg, __u64 after,
 			      struct dk_provider_info *info);
 
 /**
- * struct dk_limit - how much there may be of something
+ * struct dk_limit - a limit of a registry
  * @size: sizeof(struct dk_limit), set by the caller
- * @has_used: whether @used says something
+ * @has_used: whether @used is valid
  * @name: constant, such as "private-backends"
- * @most: how much of it there may be
- * @used: how much of it there is
+ * @most: the limit
+ * @used: how much of it is in use
  */
 struct dk_limit {
 	__u32 size;
@@ -194,14 +198,14 @@ struct dk_limit {
 /**
  * dk_registry_limit() - walk the limits of a registry
  * @reg: the registry, NULL for the default one
- * @i: which one, from 0
- * @limit: takes the answer; set @limit->size before
+ * @i: index, from 0
+ * @limit: filled with the limit; set @limit->size first
  *
- * They are "private-backends", "devices", "arguments" (of a call that is described
- * by a schema) and "name-length".
+ * The limits are "private-backends", "devices", "arguments" (of an operator declared
+ * without DK_OP()) and "name-length".
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT behind the last one, -EINVAL (size), -ENOMEM.
+ * Return: 0, -ENOENT at the end, -EINVAL (size), -ENOMEM.
  */
 int dk_registry_limit(struct dk_registry *reg, unsigned int i, struct dk_limit *limit);
 

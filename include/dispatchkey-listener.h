@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Listeners: who is told when definitions come and go. Included by
- * <dispatchkey.h>.
+ * Listeners: functions that are called when operators are defined, undefined or
+ * implemented. Included by <dispatchkey.h>.
+ *
+ * In userspace and on bare metal; the kernel module does not contain it.
  */
 #ifndef _DISPATCHKEY_LISTENER_H
 #define _DISPATCHKEY_LISTENER_H
@@ -13,13 +15,13 @@ extern "C" {
 #endif
 
 /**
- * enum dk_event_kind - what happened
- * @DK_EVENT_DEFINED: an operator was defined, or was when the listener came
- * @DK_EVENT_UNDEFINED: its definition has gone
- * @DK_EVENT_IMPL: a function was registered for it
- * @DK_EVENT_LOST: for other events there was no memory. All that they would
- *	have told of has happened: who follows the registry looks at all of it
- *	anew (dk_registry_next_op()).
+ * enum dk_event_kind - the kind of an event
+ * @DK_EVENT_DEFINED: an operator was defined, or was defined already when the
+ *	listener was registered
+ * @DK_EVENT_UNDEFINED: an operator was undefined
+ * @DK_EVENT_IMPL: a function was registered for an operator
+ * @DK_EVENT_LOST: events were lost for lack of memory. Their changes have
+ *	been made; read the whole state again (dk_registry_next_op())
  */
 enum dk_event_kind {
 	DK_EVENT_DEFINED,
@@ -29,11 +31,12 @@ enum dk_event_kind {
 };
 
 /**
- * struct dk_event - what a listener is told
- * @size: sizeof(struct dk_event) of who tells
+ * struct dk_event - an event, as passed to listeners
+ * @size: sizeof(struct dk_event), set by the library
  * @kind: of enum dk_event_kind
- * @name: of the operator; gone when the listener returns. "" of DK_EVENT_LOST
- * @key: of the function; of DK_EVENT_LOST how many events
+ * @name: name of the operator, valid until the listener returns; "" for
+ *	DK_EVENT_LOST
+ * @key: the key of the function; for DK_EVENT_LOST the number of lost events
  */
 struct dk_event {
 	__u32 size;
@@ -43,42 +46,44 @@ struct dk_event {
 };
 
 /**
- * struct dk_listener - who is told
+ * struct dk_listener - a function that is called for events
  * @size: sizeof(struct dk_listener)
- * @inside: it is being told; zero before it is registered
- * @registry: of what, NULL for the default registry
- * @told: called in process context without a lock of ours, one event at a time.
- *	It may register and unregister what it likes, but itself. What it brings
- *	about is told when it has returned. It returns, and is not left by
- *	longjmp() or by an exception; a thread that is cancelled goes on until
- *	it has told all
- * @priv: its own
- * @next: the dispatcher's, as is @last
- * @last: number of the last event that it was told
+ * @inside: private: the listener is running; zero before it is registered
+ * @registry: the registry to listen to, NULL for the default one
+ * @notify: the function. Called in process context, without locks of the
+ *	registry, for one event at a time. It may register and unregister anything
+ *	except the listener itself; events that it causes are delivered after it
+ *	returns. It must return normally, not by longjmp() or an exception.
+ *	Cancellation of its thread is deferred until all events are delivered
+ * @priv: for the owner of the listener
+ * @next: private
+ * @last: private: number of the last event delivered to it
  *
- * The storage is the caller's, and has to stay until it is unregistered.
+ * The caller provides the storage, which must stay valid until the listener is
+ * unregistered.
  */
 struct dk_listener {
 	__u32 size;
 	__u32 inside;
 	struct dk_registry *registry;
-	void (*told)(struct dk_listener *self, const struct dk_event *event);
+	void (*notify)(struct dk_listener *self, const struct dk_event *event);
 	void *priv;
 	struct dk_listener *next;
 	__u64 last;
 };
 
 /**
- * dk_listener_register() - be told of definitions and functions
+ * dk_listener_register() - register a listener for definitions and functions
  * @listener: the listener, not registered yet
  * @why: filled on failure; may be NULL
  *
- * First it is told of every operator that is defined. Events of one operator
- * come in their order. Who changes something tells the listeners before his
- * call returns, unless somebody is telling at that time: then that one goes on
- * with it. So no change ever waits for a listener, and none fails for lack of
- * memory to tell of it: that is told when it can be, as DK_EVENT_LOST. SEMANTICS
- * 8.1, addRegistrationListener(); functions are told of only here.
+ * First delivers one DK_EVENT_DEFINED for each operator that is defined. Events of
+ * one operator are delivered in order. A function that changes the registry delivers
+ * the events before it returns, unless another thread is delivering already: that
+ * thread delivers them instead. So no change waits for a listener in another thread.
+ * No change fails for lack of memory for its events: they are reported later as
+ * DK_EVENT_LOST. PyTorch's addRegistrationListener() (SEMANTICS 8.1), which does not
+ * report functions.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (size, no function), -EEXIST (registered), -ENOMEM,
@@ -87,17 +92,18 @@ struct dk_listener {
 int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
 
 /**
- * dk_listener_unregister() - be told no more
- * @listener: the listener; one that is not registered is fine
+ * dk_listener_unregister() - unregister a listener and wait until it has returned
+ * @listener: the listener; need not be registered
  *
- * When it returns 0, nobody is inside of it and nobody will be; also where two
- * unregister it at once, and its memory may go when both have returned. It waits
- * for whoever is telling, and so must not be called where that one would wait for
- * the caller: not with a lock held that @listener->told takes, and not from inside
- * a function of a provider that @listener->told unregisters or drains.
+ * After it returns 0, the listener is not running and will not be called. Of
+ * concurrent callers each waits; the memory may be freed after all have returned.
+ * Because it waits for the thread that runs @listener->notify, do not call it with a
+ * lock held that @listener->notify takes, nor from inside a function of a provider
+ * that @listener->notify unregisters or drains.
  *
- * Context: Process context, sleeps until it has returned.
- * Return: 0, or -EDEADLK from inside of it, a hook or, in the kernel, an atomic call.
+ * Context: Process context, sleeps until the listener has returned.
+ * Return: 0, or -EDEADLK from inside the listener, a hook or, in the kernel, an
+ * atomic call.
  */
 int dk_listener_unregister(struct dk_listener *listener);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What a thread or a caller includes and excludes. Included by <dispatchkey.h>.
+ * The keys that a thread or a caller includes and excludes. Included by
+ * <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_LOCAL_H
 #define _DISPATCHKEY_LOCAL_H
@@ -38,10 +39,10 @@ DK_INLINE struct dk_keyset dk_local_excluded(const struct dk_local *local)
 }
 
 /**
- * dk_local_set() - set both sets of a local state
+ * dk_local_set() - replace both sets of a local state
  * @local: the local state
- * @included: the set to include
- * @excluded: the set to exclude
+ * @included: the new included set
+ * @excluded: the new excluded set
  *
  * Context: Any; the caller's own state only.
  */
@@ -53,7 +54,7 @@ DK_INLINE void dk_local_set(struct dk_local *local, struct dk_keyset included,
 }
 
 /**
- * dk_local_include() - include a set besides what is included
+ * dk_local_include() - add a set to the included set
  * @local: the local state
  * @ks: the set
  *
@@ -66,11 +67,11 @@ DK_INLINE void dk_local_include(struct dk_local *local, struct dk_keyset ks)
 }
 
 /**
- * dk_local_exclude() - exclude a set besides what is excluded
+ * dk_local_exclude() - add a set to the excluded set
  * @local: the local state
- * @ks: the set; its backend bits have no effect on a call
+ * @ks: the set; its backend bits have no effect on calls
  *
- * What is included and excluded is excluded.
+ * A key that is both included and excluded is excluded.
  *
  * Context: Any; the caller's own state only.
  */
@@ -115,7 +116,7 @@ DK_INLINE int dk_local_keyset_excluded(const struct dk_local *local,
  * @local: the local state
  * @key: a key of layout v1
  *
- * A per-backend key is where both its functionality and its backend are. The
+ * A per-backend key is included if both its functionality and its backend are. The
  * rule is PyTorch's tls_is_dispatch_key_included().
  *
  * Context: Any.
@@ -128,7 +129,7 @@ int dk_local_is_included(const struct dk_local *local, unsigned int key);
  * @local: the local state
  * @key: a key of layout v1
  *
- * As dk_local_is_included(); PyTorch's tls_is_dispatch_key_excluded().
+ * As dk_local_is_included(). The rule is PyTorch's tls_is_dispatch_key_excluded().
  *
  * Context: Any.
  * Return: 1 or 0; 1 for Undefined and alias keys.
@@ -136,26 +137,27 @@ int dk_local_is_included(const struct dk_local *local, unsigned int key);
 int dk_local_is_excluded(const struct dk_local *local, unsigned int key);
 
 /**
- * dk_local_set_included() - include one key, or include it no longer
+ * dk_local_set_included() - add one key to the included set, or remove it
  * @local: the local state
  * @key: a key of layout v1
- * @want: 1 or 0
+ * @want: 1 to add the key, 0 to remove it
  *
- * What is as wanted stays as it is. Else 0 takes out the functionality only:
- * the bit of the backend stays behind, and with {CPU, CUDA} included CUDA takes
- * CPU along. The rule is PyTorch's tls_set_dispatch_key_included().
+ * Does nothing if dk_local_is_included() equals @want already. Removal clears only
+ * the bit of the functionality, not that of the backend: if CPU and CUDA are
+ * included, to remove CUDA removes CPU too. The rule is PyTorch's
+ * tls_set_dispatch_key_included().
  *
  * Context: Any; the caller's own state only.
  */
 void dk_local_set_included(struct dk_local *local, unsigned int key, int want);
 
 /**
- * dk_local_set_excluded() - exclude one key, or exclude it no longer
+ * dk_local_set_excluded() - add one key to the excluded set, or remove it
  * @local: the local state
  * @key: a key of layout v1
- * @want: 1 or 0
+ * @want: 1 to add the key, 0 to remove it
  *
- * As dk_local_set_included(); PyTorch's tls_set_dispatch_key_excluded().
+ * As dk_local_set_included(). The rule is PyTorch's tls_set_dispatch_key_excluded().
  *
  * Context: Any; the caller's own state only.
  */
@@ -176,8 +178,8 @@ void dk_local_set_excluded(struct dk_local *local, unsigned int key, int want);
  * @local: the local state
  * @on: 1 or 0
  *
- * On, ADInplaceOrView is included no longer and autograd is excluded; off is
- * the reverse of both. The rule is PyTorch's InferenceMode.
+ * Inference mode excludes autograd and no longer includes ADInplaceOrView. Turning
+ * it off reverses both. The rule is PyTorch's InferenceMode.
  *
  * Context: Any; the caller's own state only.
  */
@@ -189,11 +191,11 @@ void dk_local_set_inference(struct dk_local *local, int on);
  * @backend: its number in layout v1
  * @on: 1 or 0
  *
- * On, the backend's autocast key is excluded no longer. The rule is PyTorch's
+ * While it is on, the backend's autocast key is not excluded. The rule is PyTorch's
  * set_autocast_enabled().
  *
  * Context: Any; the caller's own state only.
- * Return: 0, or -EINVAL where the backend has no autocast key.
+ * Return: 0, or -EINVAL if the backend has no autocast key.
  */
 int dk_local_set_autocast(struct dk_local *local, unsigned int backend, int on);
 
@@ -261,7 +263,7 @@ static inline void dk__guard_leave_excluded(struct dk__guard *g)
 	g->local->excluded = g->saved.excluded;
 }
 
-/* One key of the excluded set; key 0 is none. */
+/* Saves one key of the excluded set; key 0 stands for none. */
 struct dk__key_guard {
 	struct dk_local *local;
 	unsigned int key;
@@ -301,63 +303,62 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
 	DK__GUARD2(dk__key_guard, __LINE__, enter, dk__guard_leave_key)
 
 /**
- * DK_LOCAL_INCLUDE() - include a set, to the end of the block
+ * DK_LOCAL_INCLUDE() - include a set until the end of the block
  * @local: the local state
  * @set: the keyset
  *
- * A guard. At the end the included set is as it was at the beginning, and what
- * else was done to it in between is undone as well; the excluded set is not
- * touched. Guards of one local state end in the reverse order of their
- * beginning. The rule is PyTorch's IncludeDispatchKeyGuard.
+ * A guard. At the end of the block it restores the whole included set, which also
+ * undoes other changes made to it in between. It does not restore the excluded set.
+ * Guards of one local state must end in the reverse order of their declaration. The
+ * rule is PyTorch's IncludeDispatchKeyGuard.
  */
 #define DK_LOCAL_INCLUDE(local, set)					\
 	DK__GUARD(dk__guard_include(local, set), dk__guard_leave_included)
 
 /**
- * DK_LOCAL_EXCLUDE() - exclude a set, to the end of the block
+ * DK_LOCAL_EXCLUDE() - exclude a set until the end of the block
  * @local: the local state
  * @set: the keyset
  *
- * A guard as DK_LOCAL_INCLUDE(), of the excluded set; PyTorch's
+ * A guard as DK_LOCAL_INCLUDE(), for the excluded set. The rule is PyTorch's
  * ExcludeDispatchKeyGuard.
  */
 #define DK_LOCAL_EXCLUDE(local, set)					\
 	DK__GUARD(dk__guard_exclude(local, set), dk__guard_leave_excluded)
 
 /**
- * DK_LOCAL_FORCE() - include and exclude exactly this, to the end of the block
+ * DK_LOCAL_FORCE() - replace both sets until the end of the block
  * @local: the local state
- * @included: the included set
- * @excluded: the excluded set
+ * @included: the new included set
+ * @excluded: the new excluded set
  *
- * A guard of both sets; PyTorch's ForceDispatchKeyGuard.
+ * A guard of both sets. The rule is PyTorch's ForceDispatchKeyGuard.
  */
 #define DK_LOCAL_FORCE(local, included, excluded)			\
 	DK__GUARD(dk__guard_force(local, included, excluded), dk__guard_leave)
 
 /**
- * DK_LOCAL_PRESERVE() - at the end of the block, put back both sets
+ * DK_LOCAL_PRESERVE() - restore both sets at the end of the block
  * @local: the local state
  *
- * A guard that changes nothing at its beginning; PyTorch's
- * _PreserveDispatchKeyGuard.
+ * A guard of both sets. The rule is PyTorch's _PreserveDispatchKeyGuard.
  */
 #define DK_LOCAL_PRESERVE(local)					\
 	DK__GUARD(dk__guard_preserve(local), dk__guard_leave)
 
 /**
- * DK_LOCAL_SET_EXCLUDED() - dk_local_set_excluded(), to the end of the block
+ * DK_LOCAL_SET_EXCLUDED() - dk_local_set_excluded() until the end of the block
  * @local: the local state
  * @key: a key of layout v1
- * @want: 1 or 0
+ * @want: 1 to exclude the key, 0 not to
  *
- * A guard of this one key; PyTorch's _SetExcludeDispatchKeyGuard.
+ * A guard of this one key. The rule is PyTorch's _SetExcludeDispatchKeyGuard.
  */
 #define DK_LOCAL_SET_EXCLUDED(local, key, want)				\
 	DK__KEY_GUARD(dk__guard_key(local, key, want))
 
 /**
- * DK_LOCAL_BELOW_AUTOGRAD() - exclude autograd, to the end of the block
+ * DK_LOCAL_BELOW_AUTOGRAD() - exclude autograd until the end of the block
  * @local: the local state
  *
  * PyTorch's AutoDispatchBelowAutograd.
@@ -376,7 +377,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
 			 DK_KEYSET(DK_AUTOGRAD_ADINPLACE_OR_VIEW_BITS))
 
 /**
- * DK_LOCAL_SKIP_FUNCTIONALIZE() - exclude Functionalize, to the end of the block
+ * DK_LOCAL_SKIP_FUNCTIONALIZE() - exclude Functionalize until the end of the block
  * @local: the local state
  *
  * PyTorch's AutoDispatchSkipFunctionalize.
@@ -385,7 +386,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
 	DK_LOCAL_EXCLUDE(local, DK_SET(DK_FUNCTIONALIZE))
 
 /**
- * DK_LOCAL_INFERENCE_MODE() - dk_local_set_inference(), to the end of the block
+ * DK_LOCAL_INFERENCE_MODE() - dk_local_set_inference() until the end of the block
  * @local: the local state
  * @on: 1 or 0
  *
@@ -395,28 +396,29 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
 	DK__GUARD(dk__guard_inference(local, on), dk__guard_leave)
 
 /**
- * DK_LOCAL_AUTOCAST() - dk_local_set_autocast(), to the end of the block
+ * DK_LOCAL_AUTOCAST() - dk_local_set_autocast() until the end of the block
  * @local: the local state
- * @backend: its number; where it has no autocast key, nothing happens
+ * @backend: its number; without an autocast key of the backend nothing
+ *	changes
  * @on: 1 or 0
  *
- * A guard of this one key; PyTorch's autocast().
+ * A guard of this one key. The rule is PyTorch's autocast().
  */
 #define DK_LOCAL_AUTOCAST(local, backend, on)				\
 	DK__KEY_GUARD(dk__guard_autocast(local, backend, on))
 
 #if defined(__KERNEL__) || defined(DK_BARE)
-/* Here local state is an argument; what a plain call uses is the default. */
+/* Local state is an argument here; calls that pass none use the default. */
 static inline const struct dk_local *dk_local_current(void)
 {
 	return &dk_local_default;
 }
 #else
 /**
- * dk_thread_init() - make the calling thread known before its first call
+ * dk_thread_init() - allocate the calling thread's record
  *
- * Allocates the thread's record, as the first call of the thread does otherwise.
- * Later calls of this thread are async-signal-safe.
+ * Otherwise the thread's first call allocates it. Later calls of the thread are
+ * async-signal-safe.
  *
  * Context: Any thread, not a signal handler.
  * Return: 0, or -ENOMEM.
@@ -424,42 +426,42 @@ static inline const struct dk_local *dk_local_current(void)
 int dk_thread_init(void);
 
 /**
- * DK_INCLUDE() - include a set in this thread, to the end of the block
+ * DK_INCLUDE() - include a set in this thread until the end of the block
  * @set: the keyset
  *
- * DK_LOCAL_INCLUDE() of the thread's local state; so are the others below.
+ * DK_LOCAL_INCLUDE() for the thread's own local state, as are the guards below.
  */
 #define DK_INCLUDE(set)		DK_LOCAL_INCLUDE(dk_local_current(), set)
 
 /**
- * DK_EXCLUDE() - exclude a set in this thread, to the end of the block
+ * DK_EXCLUDE() - exclude a set in this thread until the end of the block
  * @set: the keyset
  */
 #define DK_EXCLUDE(set)		DK_LOCAL_EXCLUDE(dk_local_current(), set)
 
 /**
- * DK_FORCE() - include and exclude exactly this, to the end of the block
- * @included: the included set
- * @excluded: the excluded set
+ * DK_FORCE() - replace both sets in this thread until the end of the block
+ * @included: the new included set
+ * @excluded: the new excluded set
  */
 #define DK_FORCE(included, excluded)					\
 	DK_LOCAL_FORCE(dk_local_current(), included, excluded)
 
 /**
- * DK_PRESERVE() - at the end of the block, put back the thread's local state
+ * DK_PRESERVE() - restore this thread's local state at the end of the block
  */
 #define DK_PRESERVE()		DK_LOCAL_PRESERVE(dk_local_current())
 
 /**
- * DK_SET_EXCLUDED() - exclude one key or do not, to the end of the block
+ * DK_SET_EXCLUDED() - exclude one key, or do not, until the end of the block
  * @key: a key of layout v1
- * @want: 1 or 0
+ * @want: 1 to exclude the key, 0 not to
  */
 #define DK_SET_EXCLUDED(key, want)					\
 	DK_LOCAL_SET_EXCLUDED(dk_local_current(), key, want)
 
 /**
- * DK_BELOW_AUTOGRAD() - exclude autograd, to the end of the block
+ * DK_BELOW_AUTOGRAD() - exclude autograd until the end of the block
  */
 #define DK_BELOW_AUTOGRAD()	DK_LOCAL_BELOW_AUTOGRAD(dk_local_current())
 
@@ -470,20 +472,21 @@ int dk_thread_init(void);
 	DK_LOCAL_BELOW_ADINPLACE_OR_VIEW(dk_local_current())
 
 /**
- * DK_SKIP_FUNCTIONALIZE() - exclude Functionalize, to the end of the block
+ * DK_SKIP_FUNCTIONALIZE() - exclude Functionalize until the end of the block
  */
 #define DK_SKIP_FUNCTIONALIZE()						\
 	DK_LOCAL_SKIP_FUNCTIONALIZE(dk_local_current())
 
 /**
- * DK_INFERENCE_MODE() - inference mode, to the end of the block
+ * DK_INFERENCE_MODE() - turn inference mode on or off until the end of the block
  * @on: 1 or 0
  */
 #define DK_INFERENCE_MODE(on)	DK_LOCAL_INFERENCE_MODE(dk_local_current(), on)
 
 /**
- * DK_AUTOCAST() - autocast for a backend's objects, to the end of the block
- * @backend: its number; where it has no autocast key, nothing happens
+ * DK_AUTOCAST() - turn autocast on or off for a backend until the end of the block
+ * @backend: its number; without an autocast key of the backend nothing
+ *	changes
  * @on: 1 or 0
  */
 #define DK_AUTOCAST(backend, on)					\

@@ -1,41 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * See and steer the default registry of dispatchkey.ko from userspace, over
- * generic netlink: libdispatchkey-nl. <dispatchkey.h> does not include this,
- * and libdispatchkey does not need libnl.
+ * libdispatchkey-nl: inspect and control the default registry of dispatchkey.ko from
+ * userspace, over generic netlink. <dispatchkey.h> does not include this header, and
+ * libdispatchkey does not need libnl.
  *
- * A handle is opened, asked, and closed. It is used by one thread at a time.
+ * A handle may be used by one thread at a time.
  *
- * What an answer says is in structs that the library allocates. One that there
- * may be several of has a pointer to the next. The first of an answer is given
- * to dk_nl_free(), which frees all of the answer, its strings included; an empty
- * list is NULL.
+ * Answers are structs that the library allocates. An element of a list has a pointer
+ * to the next one; an empty list is NULL. Pass the first element to dk_nl_free(),
+ * which frees the whole answer including its strings.
  *
- * Structs grow at their end. One that the caller allocates says in its first
- * member how long it is for the caller, one that the library allocates how long
- * it is for the library.
+ * Structs grow at their end. The first member is the size of the struct, as known to
+ * its allocator: the caller or the library.
  *
- * Attributes that this library does not know are passed by. Where an older
- * module does not send one, a number is 0, a flag is not set, a string is empty
- * and a state is DK_NL_STATE_ONLINE, or DK_NL_STATE_OFFLINE of the counters. No
- * string of an answer is NULL, and a control character in it is a '?'.
+ * Unknown attributes are ignored. For attributes that an older module does not send,
+ * numbers are 0, flags are clear, strings are empty and states are
+ * DK_NL_STATE_ONLINE, for the counters DK_NL_STATE_OFFLINE. Strings are never NULL;
+ * control characters in them are replaced by '?'.
  *
- * Errors are negative errno, and dk_nl_why() says them in words. Each function
- * that asks the module returns, beside what stands there,
+ * Errors are negative errnos; dk_nl_why() describes them. In addition to what its
+ * comment lists, each function that sends a request to the module returns
  *
- *   -ENOENT	the module is not loaded, or has no family in this network
- *		namespace; or what was asked for is not there
- *   -EPERM	a change without CAP_NET_ADMIN in the first user namespace
- *   -EOPNOTSUPP	a module that is older than the request
- *   -EINVAL	a request that the module does not take: a name that is too long,
- *		a number or a struct's size out of range
- *   -EAGAIN	the registry changed whenever it was read, see
+ *   -ENOENT	the module is not loaded or has no family in this network
+ *		namespace; or the requested object does not exist
+ *   -EPERM	a change without CAP_NET_ADMIN in the initial user namespace
+ *   -EOPNOTSUPP	the module is older than the request
+ *   -EINVAL	the module rejects the request: a name is too long, or a number
+ *		or a struct's size is out of range
+ *   -EAGAIN	the registry changed each time it was read, see
  *		struct dk_nl_options
- *   -EBADMSG	an answer that is not well formed
- *   -ENOMEM	no memory, here or there
+ *   -EBADMSG	malformed answer
+ *   -ENOMEM	out of memory in the library or the module
  *   -ETIMEDOUT	no answer in time, see struct dk_nl_options
  *
- * and any other errno of the module or of a socket.
+ * or any other errno of the module or a socket.
  */
 #ifndef _DISPATCHKEY_NL_H
 #define _DISPATCHKEY_NL_H
@@ -53,16 +51,17 @@ struct dk_nl_monitor;
 /* ---- handles and errors --------------------------------------------------- */
 
 /**
- * struct dk_nl_options - how to talk to the module
+ * struct dk_nl_options - options of a handle or monitor
  * @size: sizeof(struct dk_nl_options), set by the caller
- * @retries: how often a list is asked for again that changed while it was read;
- *	0 for 16
- * @timeout_ms: how long to wait for an answer; 0 for as long as it takes
- * @buffer: bytes of the receive buffer of a monitor; 0 for 1 MiB, or what the
- *	kernel allows
- * @layout: name of the layout by which the caller counts keys and keysets, such
- *	as DK_LAYOUT_NAME: where the registry has another one, it is not opened.
- *	NULL does not ask.
+ * @retries: how often a list is requested again if it changed while it was
+ *	read; 0 for 16
+ * @timeout_ms: how long to wait for an answer, in milliseconds; 0 for no
+ *	limit
+ * @buffer: size of a monitor's receive buffer in bytes; 0 for 1 MiB, or what
+ *	the kernel allows
+ * @layout: name of the layout that the caller uses for keys and keysets, such
+ *	as DK_LAYOUT_NAME; opening fails if the registry has another one. NULL to
+ *	skip the check
  */
 struct dk_nl_options {
 	__u32 size;
@@ -73,18 +72,17 @@ struct dk_nl_options {
 };
 
 /**
- * struct dk_nl_error - why a request was refused
- * @size: sizeof(struct dk_nl_error), set by the caller, or by the library where
- *	it gives one out
+ * struct dk_nl_error - the result of a request
+ * @size: sizeof(struct dk_nl_error), set by the caller, or by the library in
+ *	structs that it returns
  * @code: the negative errno; 0 after success
- * @sentence: all of it in one sentence without a full stop, such as
+ * @sentence: the whole error as one sentence without a full stop, such as:
  *	device "edu9": no such device
- * @message: what the module said; empty if it said nothing. After success it is
- *	a warning.
- * @attribute: the attribute at fault, as the specification names it, one inside
- *	of another as obj.device-name; empty if none is
- * @value: what the caller gave for that attribute
- * @missing: the attribute that the request lacks; empty if it lacks none
+ * @message: the module's message, or empty; after success a warning
+ * @attribute: the invalid attribute, with its name in the specification; a
+ *	nested one as obj.device-name; empty if there is none
+ * @value: the caller's value of that attribute
+ * @missing: the attribute that the request lacks, or empty
  */
 struct dk_nl_error {
 	__u32 size;
@@ -97,51 +95,50 @@ struct dk_nl_error {
 };
 
 /**
- * dk_nl_open() - begin to talk to the module
- * @options: how; NULL for the defaults
- * @nl: takes the handle
- * @why: filled on failure; may be NULL. Set @why->size before.
+ * dk_nl_open() - open a handle to the module
+ * @options: options; NULL for the defaults
+ * @nl: set to the handle
+ * @why: filled on failure; may be NULL. Set @why->size first
  *
- * Context: Any thread; nothing is read or sent by other threads.
- * Return: 0; -ENOENT if the module is not loaded or has no family in this
- * network namespace; -EPROTO if the registry has another layout; -EINVAL
- * (size); or as said above.
+ * Context: Any thread. The library starts no threads.
+ * Return: 0; -ENOENT if the module is not loaded or has no family in this network
+ * namespace; -EPROTO if the registry has another layout; -EINVAL (size); or an error
+ * listed at the top of this header.
  */
 int dk_nl_open(const struct dk_nl_options *options, struct dk_nl **nl,
 	       struct dk_nl_error *why);
 
 /**
- * dk_nl_close() - give a handle back
- * @nl: from dk_nl_open(); may be NULL
+ * dk_nl_close() - close a handle
+ * @nl: from dk_nl_open(), or NULL
  *
- * Answers that were got with it stay.
+ * Its answers stay valid.
  *
  * Context: Any.
  */
 void dk_nl_close(struct dk_nl *nl);
 
 /**
- * dk_nl_why() - what the last request was answered with
+ * dk_nl_why() - the result of the last request
  * @nl: the handle
  *
  * Context: Any.
- * Return: The error, valid until the next request. Its code is 0 if the request
- * succeeded.
+ * Return: The result, valid until the next request. Its @code is 0 after success.
  */
 const struct dk_nl_error *dk_nl_why(const struct dk_nl *nl);
 
 /**
- * dk_nl_strerror() - the same as one sentence
+ * dk_nl_strerror() - the result of the last request as a sentence
  * @nl: the handle
  *
  * Context: Any.
- * Return: The sentence, valid until the next request; empty if it succeeded.
+ * Return: The sentence, valid until the next request; empty after success.
  */
 const char *dk_nl_strerror(const struct dk_nl *nl);
 
 /**
- * dk_nl_free() - give an answer back
- * @answer: what a function below gave; the first of a list; may be NULL
+ * dk_nl_free() - free an answer
+ * @answer: the answer, for a list its first element; may be NULL
  *
  * Context: Any.
  */
@@ -180,13 +177,13 @@ enum dk_nl_words {
 };
 
 /**
- * dk_nl_word() - what the specification calls a value
- * @of: of which enum
+ * dk_nl_word() - the specification's name of an enum value
+ * @of: the enum
  * @value: the value
  *
  * Context: Any.
- * Return: A constant string, such as "default-backend" or "op-came"; "unknown"
- * for a value that this library does not know.
+ * Return: A constant string, such as "default-backend" or "op-added"; "unknown" for a
+ * value unknown to this library.
  */
 const char *dk_nl_word(enum dk_nl_words of, __u32 value);
 
@@ -194,16 +191,16 @@ const char *dk_nl_word(enum dk_nl_words of, __u32 value);
 
 /**
  * struct dk_nl_info - the module and its registry
- * @size: length of the struct
+ * @size: size of the struct
  * @abi: DK_ABI_VERSION of the module
- * @operators: how many are defined or have functions
- * @impls: how many functions of operators are registered
- * @providers: how many there are
- * @devices: how many there are
+ * @operators: number of operators that are defined or have functions
+ * @impls: number of functions of operators
+ * @providers: number of providers
+ * @devices: number of devices
  * @counters: whether calls are counted, of enum dk_nl_state
  * @reserved: zero
- * @generation: grows with every change of the registry
- * @version: of the module, such as "0.1.0"
+ * @generation: increases with every change of the registry
+ * @version: version of the module, such as "0.1.0"
  * @layout: name of the layout of keys and keysets
  */
 struct dk_nl_info {
@@ -221,24 +218,25 @@ struct dk_nl_info {
 };
 
 /**
- * dk_nl_info_get() - ask for the module and its registry
+ * dk_nl_info_get() - get information on the module and its registry
  * @nl: the handle
- * @info: takes the answer, for dk_nl_free()
+ * @info: set to the answer; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_info_get(struct dk_nl *nl, const struct dk_nl_info **info);
 
 /**
  * struct dk_nl_layout_key - a backend, functionality or alias of the layout
- * @size: length of the struct
- * @number: of a backend, so that bit @number - 1 of a keyset is its; of another
- *	one, the number of its key
- * @slot: first table entry, of a functionality
- * @is_per_backend: whether it has one table entry a backend, of a functionality
- * @name: the layout's name
- * @next: the next of the list, or NULL
+ * @size: size of the struct
+ * @number: for a backend, the position of its bit in a keyset, plus 1;
+ *	otherwise the number of the key
+ * @slot: for a functionality, its first table entry
+ * @is_per_backend: for a functionality, whether it has a table entry for each
+ *	backend
+ * @name: the layout's name for it
+ * @next: the next element, or NULL
  */
 struct dk_nl_layout_key {
 	__u32 size;
@@ -251,15 +249,15 @@ struct dk_nl_layout_key {
 
 /**
  * struct dk_nl_layout - the layout of all keys and keysets
- * @size: length of the struct
- * @entries: of an operator's table
- * @num_backends: how many
- * @num_functionalities: how many
- * @num_aliases: how many
+ * @size: size of the struct
+ * @entries: number of entries of an operator's table
+ * @num_backends: number of backends
+ * @num_functionalities: number of functionalities
+ * @num_aliases: number of alias keys
  * @reserved: zero
- * @name: of the layout
- * @backends: lowest bit first
- * @functionalities: lowest priority first
+ * @name: name of the layout
+ * @backends: the backends, lowest bit first
+ * @functionalities: the functionalities, lowest priority first
  * @aliases: the alias keys
  */
 struct dk_nl_layout {
@@ -276,12 +274,12 @@ struct dk_nl_layout {
 };
 
 /**
- * dk_nl_layout_get() - ask for the layout
+ * dk_nl_layout_get() - get the layout
  * @nl: the handle
- * @layout: takes the answer, for dk_nl_free()
+ * @layout: set to the answer; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_layout_get(struct dk_nl *nl, const struct dk_nl_layout **layout);
 
@@ -289,20 +287,21 @@ int dk_nl_layout_get(struct dk_nl *nl, const struct dk_nl_layout **layout);
 
 /**
  * struct dk_nl_backend - a backend
- * @size: length of the struct
- * @number: bit @number - 1 of a keyset is its
+ * @size: size of the struct
+ * @number: its number; bit @number - 1 of a keyset
  * @state: of enum dk_nl_state
  * @is_bound: whether it is a private backend that is bound to a name
- * @is_alone: whether one provider has it alone
+ * @is_alone: whether a provider joined it with DK_JOIN_ALONE
  * @reserved: zero
- * @devices: how many are registered below it
- * @impls: how many functions are registered at its keys
- * @num_providers: how many names @providers has
- * @joined: how many providers have joined it, which may be more
- * @name: the name that people know it by, such as "edu" or "CPU"
+ * @devices: number of its registered devices
+ * @impls: number of functions registered at its keys
+ * @num_providers: number of names at @providers
+ * @joined: number of providers that have joined it; may be greater
+ * @name: its displayed name, such as "edu" or "CPU"
  * @key_name: the layout's name for it, such as "PrivateUse1"
- * @providers: names of providers that have joined it, as many as a message holds
- * @next: the next of the list, or NULL
+ * @providers: names of providers that have joined it, as many as fit into a
+ *	message
+ * @next: the next element, or NULL
  */
 struct dk_nl_backend {
 	__u32 size;
@@ -322,41 +321,39 @@ struct dk_nl_backend {
 };
 
 /**
- * dk_nl_backend_get() - ask for one backend
+ * dk_nl_backend_get() - get one backend
  * @nl: the handle
- * @number: its number, or 0 to go by name
- * @name: its name, or NULL to go by number
- * @backend: takes the answer, for dk_nl_free()
+ * @number: its number, or 0 to use @name
+ * @name: its name, or NULL to use @number
+ * @backend: set to the answer; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_backend_get(struct dk_nl *nl, __u32 number, const char *name,
 		      const struct dk_nl_backend **backend);
 
 /**
- * dk_nl_backends() - ask for all backends
+ * dk_nl_backends() - get all backends
  * @nl: the handle
- * @backends: takes the list, for dk_nl_free()
+ * @backends: set to the list; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
 
 /**
- * struct dk_nl_switched - a backend or device that was switched
- * @size: length of the struct
+ * struct dk_nl_switched - a backend or device after a change of its state
+ * @size: size of the struct
  * @number: its number
- * @state: of enum dk_nl_state; not what was asked for where somebody else has
- *	switched it while calls were waited for
+ * @state: its state now, of enum dk_nl_state; not the requested one if
+ *	another request has changed it during the wait for running calls
  * @reserved: zero
  * @name: its name
- * @unserved: an operator that nothing serves any more for its objects; empty if
- *	there is none
- * @inside: a call that was inside of it and has not returned: its operator,
- *	function and task, and for how long it is known to be there; empty if there is
- *	none
+ * @unserved: an operator that has no function left for its objects, or empty
+ * @inside: a call that is still running in it: operator, function, task, and
+ *	the time it is known to have been running; or empty
  */
 struct dk_nl_switched {
 	__u32 size;
@@ -369,20 +366,20 @@ struct dk_nl_switched {
 };
 
 /**
- * dk_nl_backend_set_online() - take a backend offline or online again
+ * dk_nl_backend_set_online() - take a backend offline or bring it online
  * @nl: the handle
- * @number: its number, or 0 to go by name
- * @name: its name, or NULL to go by number
- * @online: 0 offline, 1 online
- * @switched: takes the answer, for dk_nl_free(); may be NULL
+ * @number: its number, or 0 to use @name
+ * @name: its name, or NULL to use @number
+ * @online: 0 for offline, 1 for online
+ * @switched: set to the answer; free it with dk_nl_free(); may be NULL
  *
- * Offline, whatever is registered at its keys is as if absent, and calls that
- * were inside have returned when this returns 0.
+ * While it is offline, no function at its keys is called. After this returns 0 for
+ * @online 0, no call is running in them. See dk_backend_set_online().
  *
- * Context: May wait for the module, and a second for calls inside.
- * Return: 0; -EINPROGRESS: it is offline, and a call has not returned yet, which
- * @switched reports: ask again to go on waiting; -ECANCELED: another request brought
- * it online before the calls had returned; or as said at the top of the header.
+ * Context: Waits for the module, which waits up to a second for running calls.
+ * Return: 0; -EINPROGRESS: it is offline, and a call is still running, see
+ * @switched: repeat the request to go on waiting; -ECANCELED: another request
+ * brought it online during the wait; or an error listed at the top of this header.
  */
 int dk_nl_backend_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			     int online, const struct dk_nl_switched **switched);
@@ -392,28 +389,27 @@ int dk_nl_backend_set_online(struct dk_nl *nl, __u32 number, const char *name,
  * @nl: the handle
  * @name: the name that is bound to it
  *
- * The next name that is joined may then get the backend; see
- * dk_backend_release().
+ * The next name that is joined may get the backend then; see dk_backend_release().
  *
- * Context: May wait for the module.
- * Return: 0; -EBUSY: a provider or a device uses the name; or as said at the top
- * of the header.
+ * Context: Waits for the module.
+ * Return: 0; -EBUSY: a provider or device uses the name; or an error listed at the
+ * top of this header.
  */
 int dk_nl_backend_release(struct dk_nl *nl, const char *name);
 
 /**
  * struct dk_nl_device - a device
- * @size: length of the struct
- * @number: never used again for another device
- * @state: its own, of enum dk_nl_state; it does not serve either while its
- *	backend is offline
+ * @size: size of the struct
+ * @number: its number; never reused
+ * @state: its own state, of enum dk_nl_state; its functions are not called
+ *	either while its backend is offline
  * @backend: number of its backend
- * @backend_state: of enum dk_nl_state
- * @impls: how many functions it was registered with
+ * @backend_state: state of its backend, of enum dk_nl_state
+ * @impls: number of functions that it was registered with
  * @name: its name
  * @backend_name: name of its backend
- * @provider: who registered it
- * @next: the next of the list, or NULL
+ * @provider: name of the provider that registered it
+ * @next: the next element, or NULL
  */
 struct dk_nl_device {
 	__u32 size;
@@ -429,44 +425,44 @@ struct dk_nl_device {
 };
 
 /**
- * dk_nl_device_get() - ask for one device
+ * dk_nl_device_get() - get one device
  * @nl: the handle
- * @number: its number, or 0 to go by name
- * @name: its name, or NULL to go by number
- * @device: takes the answer, for dk_nl_free()
+ * @number: its number, or 0 to use @name
+ * @name: its name, or NULL to use @number
+ * @device: set to the answer; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_device_get(struct dk_nl *nl, __u32 number, const char *name,
 		     const struct dk_nl_device **device);
 
 /**
- * dk_nl_devices() - ask for all devices
+ * dk_nl_devices() - get all devices
  * @nl: the handle
- * @backend: number of the backend whose devices are asked for, 0 for all
- * @devices: takes the list, for dk_nl_free()
+ * @backend: number of the backend to list the devices of, 0 for all
+ * @devices: set to the list; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **devices);
 
 /**
- * dk_nl_device_set_online() - take a device offline or online again
+ * dk_nl_device_set_online() - take a device offline or bring it online
  * @nl: the handle
- * @number: its number, or 0 to go by name
- * @name: its name, or NULL to go by number
- * @online: 0 offline, 1 online
- * @switched: takes the answer, for dk_nl_free(); may be NULL
+ * @number: its number, or 0 to use @name
+ * @name: its name, or NULL to use @number
+ * @online: 0 for offline, 1 for online
+ * @switched: set to the answer; free it with dk_nl_free(); may be NULL
  *
- * Offline, its functions are as if absent, and calls that were inside have
- * returned when this returns 0.
+ * While it is offline, its functions are not called. After this returns 0 for
+ * @online 0, no call is running in them. See dk_device_set_online().
  *
- * Context: May wait for the module, and a second for calls inside.
- * Return: 0; -EINPROGRESS: it is offline, and a call has not returned yet, which
- * @switched reports: ask again to go on waiting; -ECANCELED: another request brought
- * it online before the calls had returned; or as said at the top of the header.
+ * Context: Waits for the module, which waits up to a second for running calls.
+ * Return: 0; -EINPROGRESS: it is offline, and a call is still running, see
+ * @switched: repeat the request to go on waiting; -ECANCELED: another request
+ * brought it online during the wait; or an error listed at the top of this header.
  */
 int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			    int online, const struct dk_nl_switched **switched);
@@ -474,21 +470,21 @@ int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
 /* ---- providers, operators and their functions ----------------------------- */
 
 /**
- * struct dk_nl_provider - who registers functions
- * @size: length of the struct
+ * struct dk_nl_provider - a provider
+ * @size: size of the struct
  * @state: of enum dk_nl_provider_state
- * @operators: how many it defines
- * @impls: how many functions it has registered
- * @devices: how many it has registered
- * @num_backends: how many backends it has joined
- * @has_calls: whether @calls is known; 0 if calls are not counted or the user
+ * @operators: number of operators that it defines
+ * @impls: number of functions that it has registered
+ * @devices: number of devices that it has registered
+ * @num_backends: number of backends that it has joined
+ * @has_calls: whether @calls is valid; 0 if calls are not counted or the user
  *	may not read the counters
  * @reserved: zero
- * @calls: how many calls its functions served
- * @name: its name; several may have the same
- * @module: the module that it is of; empty if it is none's
+ * @calls: number of calls of its functions
+ * @name: its name, which need not be unique
+ * @module: name of its kernel module, or empty
  * @backends: names of the backends that it has joined
- * @next: the next of the list, or NULL
+ * @next: the next element, or NULL
  */
 struct dk_nl_provider {
 	__u32 size;
@@ -507,39 +503,42 @@ struct dk_nl_provider {
 };
 
 /**
- * dk_nl_provider_get() - ask for one provider
+ * dk_nl_provider_get() - get one provider
  * @nl: the handle
- * @name: its name; of several of one name the first that came
- * @provider: takes the answer, for dk_nl_free()
+ * @name: its name; of several providers of that name the oldest is returned
+ * @provider: set to the answer; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_provider_get(struct dk_nl *nl, const char *name,
 		       const struct dk_nl_provider **provider);
 
 /**
- * dk_nl_providers() - ask for all providers, in the order of their coming
+ * dk_nl_providers() - get all providers, oldest first
  * @nl: the handle
- * @providers: takes the list, for dk_nl_free()
+ * @providers: set to the list; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_providers(struct dk_nl *nl, const struct dk_nl_provider **providers);
 
 /**
  * struct dk_nl_impl - a registered function
- * @size: length of the struct
- * @key: where it is registered: a runtime key, a building block or an alias key
+ * @size: size of the struct
+ * @key: the key that it is registered at: a runtime key, building block or
+ *	alias key
  * @flags: of enum dk_nl_impl_flags
- * @device: number of the device that it is of, or 0
- * @op: the operator; empty of a backend fallback
- * @key_name: the key as people know its backend, such as "Autogradedu"
- * @label: of the function
- * @provider: who registered it; empty if the registry was born with it
+ * @device: number of the device that it belongs to, or 0
+ * @op: the operator; empty for a backend fallback
+ * @key_name: name of the key with the bound name of its backend, such as
+ *	"Autogradedu"
+ * @label: label of the function
+ * @provider: name of the provider that registered it; empty for the
+ *	registry's initial fallthroughs
  * @device_name: name of that device, or empty
- * @next: the next of the list, or NULL
+ * @next: the next element, or NULL
  */
 struct dk_nl_impl {
 	__u32 size;
@@ -556,18 +555,19 @@ struct dk_nl_impl {
 
 /**
  * struct dk_nl_op - an operator
- * @size: length of the struct
+ * @size: size of the struct
  * @flags: of enum dk_nl_op_flags
- * @num_impls: how many functions are registered for it, those of devices, too
- * @num_device_impls: how many of them are of devices
- * @max_objs: how many objects a call dispatches on at most; 0 if that is not known, or if a
- *	list has any number of them
+ * @num_impls: number of functions registered for it, including those of
+ *	devices
+ * @num_device_impls: number of those that belong to devices
+ * @max_objs: maximum number of objects that a call dispatches on; 0 if
+ *	unknown, or unlimited because of a list
  * @name: its name
- * @schema: empty if it was defined without
- * @provider: who defines it; empty if nobody does
- * @impls: all of its functions by key, newest first, as dk_nl_op_get() reports them;
- *	NULL in a list of dk_nl_ops()
- * @next: the next of the list, or NULL
+ * @schema: its schema, or empty
+ * @provider: name of the provider that defines it; empty if it is not defined
+ * @impls: all of its functions by key, newest first, in the answer of
+ *	dk_nl_op_get(); NULL in that of dk_nl_ops()
+ * @next: the next element, or NULL
  */
 struct dk_nl_op {
 	__u32 size;
@@ -583,25 +583,27 @@ struct dk_nl_op {
 };
 
 /**
- * dk_nl_op_get() - ask for one operator with its functions
+ * dk_nl_op_get() - get one operator with its functions
  * @nl: the handle
  * @name: its name
- * @op: takes the answer, for dk_nl_free()
+ * @op: set to the answer; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_op_get(struct dk_nl *nl, const char *name, const struct dk_nl_op **op);
 
 /**
- * struct dk_nl_op_filter - which operators
+ * struct dk_nl_op_filter - selects operators
  * @size: sizeof(struct dk_nl_op_filter), set by the caller
- * @has_key: whether @key is asked for
- * @key: with a function at exactly this key, which may be an alias key
- * @backend: with a function at a key of this backend, or of a device below it;
- *	0 for any
- * @prefix: whose name begins so; NULL for any
- * @provider: that this provider defines or has functions for; NULL for any
+ * @has_key: whether to use @key
+ * @key: select those with a function at exactly this key, which may be an
+ *	alias key
+ * @backend: select those with a function at a key of this backend, or of one
+ *	of its devices; 0 for any
+ * @prefix: select those whose name begins with this; NULL for any
+ * @provider: select those that this provider defines or has functions for;
+ *	NULL for any
  */
 struct dk_nl_op_filter {
 	__u32 size;
@@ -613,41 +615,42 @@ struct dk_nl_op_filter {
 };
 
 /**
- * dk_nl_ops() - ask for operators, by name and without their functions
+ * dk_nl_ops() - get operators, sorted by name and without their functions
  * @nl: the handle
- * @filter: which; NULL for all
- * @ops: takes the list, for dk_nl_free()
+ * @filter: which operators; NULL for all
+ * @ops: set to the list; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_ops(struct dk_nl *nl, const struct dk_nl_op_filter *filter,
 	      const struct dk_nl_op **ops);
 
 /**
- * dk_nl_impl_get() - ask for the active function at exactly a key
+ * dk_nl_impl_get() - get the active function at exactly one key
  * @nl: the handle
  * @op: the operator, or NULL for the backend fallback
  * @key: the key
- * @device: number of the device whose function it is, or 0
- * @impl: takes the answer, for dk_nl_free()
+ * @device: number of the device that the function belongs to, or 0
+ * @impl: set to the answer; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_impl_get(struct dk_nl *nl, const char *op, __u32 key, __u32 device,
 		   const struct dk_nl_impl **impl);
 
 /**
- * struct dk_nl_impl_filter - which functions
+ * struct dk_nl_impl_filter - selects functions
  * @size: sizeof(struct dk_nl_impl_filter), set by the caller
- * @has_key: whether @key is asked for
- * @key: at exactly this key, which may be an alias key
- * @backend: at a key of this backend, or of a device below it; 0 for any
- * @device: number of the device that they are of; 0 for any
+ * @has_key: whether to use @key
+ * @key: select those at exactly this key, which may be an alias key
+ * @backend: select those at a key of this backend, or of one of its devices;
+ *	0 for any
+ * @device: select those of the device with this number; 0 for any
  * @reserved: zero
- * @op: of this operator; NULL for any, and backend fallbacks
- * @provider: of this provider; NULL for any
+ * @op: select those of this operator; NULL for any, and for backend fallbacks
+ * @provider: select those of this provider; NULL for any
  */
 struct dk_nl_impl_filter {
 	__u32 size;
@@ -661,33 +664,35 @@ struct dk_nl_impl_filter {
 };
 
 /**
- * dk_nl_impls() - ask for functions, by operator, key and newest first
+ * dk_nl_impls() - get functions, sorted by operator and key, newest first
  * @nl: the handle
- * @filter: which; NULL for all
- * @impls: takes the list, for dk_nl_free(); the backend fallbacks come last
+ * @filter: which functions; NULL for all
+ * @impls: set to the list; free it with dk_nl_free(). Backend fallbacks come
+ *	last
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_impls(struct dk_nl *nl, const struct dk_nl_impl_filter *filter,
 		const struct dk_nl_impl **impls);
 
-/* ---- where calls go, and why ---------------------------------------------- */
+/* ---- routes and explanations ---------------------------------------------- */
 
 /**
- * struct dk_nl_run - entries of a table that one function serves by one rule
- * @size: length of the struct
+ * struct dk_nl_run - consecutive table entries with the same function and rule
+ * @size: size of the struct
  * @first: the first entry
  * @last: the last entry
  * @provenance: the rule, of enum dk_nl_provenance
- * @flags: of the function, of enum dk_nl_impl_flags
- * @device: number of the device that the function is of, or 0
+ * @flags: flags of the function, of enum dk_nl_impl_flags
+ * @device: number of the device that the function belongs to, or 0
  * @first_key: name of the key of the first entry
  * @last_key: name of the key of the last entry
- * @label: of the function; empty where none serves
- * @provider: who registered it; empty if the registry was born with it
+ * @label: label of the function; empty if there is none
+ * @provider: name of the provider that registered it; empty for the
+ *	registry's initial fallthroughs
  * @device_name: name of that device, or empty
- * @next: the next of the list, or NULL
+ * @next: the next element, or NULL
  */
 struct dk_nl_run {
 	__u32 size;
@@ -705,33 +710,34 @@ struct dk_nl_run {
 };
 
 /**
- * dk_nl_table_get() - ask for the computed table of an operator
+ * dk_nl_table_get() - get the computed table of an operator
  * @nl: the handle
  * @op: the operator
- * @device: number of the device whose table is asked for, or 0
- * @device_name: the same by name, or NULL
- * @runs: takes the list, for dk_nl_free(), by rising entry; what nothing serves
- *	is left out
+ * @device: number of the device whose table to get, or 0
+ * @device_name: its name instead of @device, or NULL
+ * @runs: set to the list, sorted by entry; free it with dk_nl_free(). Omits
+ *	entries without a function
  *
- * Without a device it is the table of objects that live on none.
+ * Without a device it is the table for objects that are on no device.
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_table_get(struct dk_nl *nl, const char *op, __u32 device,
 		    const char *device_name, const struct dk_nl_run **runs);
 
 /**
- * dk_nl_table_entry_get() - ask for the run that an entry is in
+ * dk_nl_table_entry_get() - get the run that contains an entry
  * @nl: the handle
  * @op: the operator
- * @device: number of the device whose table is asked for, or 0
- * @device_name: the same by name, or NULL
+ * @device: number of the device whose table to get it from, or 0
+ * @device_name: its name instead of @device, or NULL
  * @slot: the entry
- * @run: takes the answer, for dk_nl_free(), also of one that nothing serves
+ * @run: set to the answer, also for an entry without a function; free it with
+ *	dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_table_entry_get(struct dk_nl *nl, const char *op, __u32 device,
 			  const char *device_name, __u32 slot,
@@ -739,11 +745,11 @@ int dk_nl_table_entry_get(struct dk_nl *nl, const char *op, __u32 device,
 
 /**
  * struct dk_nl_obj - an argument that a call dispatches on
- * @ks: its keyset; where it is empty and a device is given, the Dense key of the
- *	device's backend is meant
- * @device: number of the device that it lives on, or 0
+ * @ks: its keyset; if it is empty and a device is given, the Dense key of the
+ *	device's backend is used
+ * @device: number of the device that it is on, or 0
  * @reserved: zero
- * @device_name: the same by name, or NULL
+ * @device_name: its name instead of @device, or NULL
  */
 struct dk_nl_obj {
 	struct dk_keyset ks;
@@ -753,11 +759,11 @@ struct dk_nl_obj {
 };
 
 /**
- * struct dk_nl_call - a call that is asked about
+ * struct dk_nl_call - a call to route or explain
  * @size: sizeof(struct dk_nl_call), set by the caller
- * @num_objs: how many, at most 64
- * @has_included: whether @included is given; else it is the default's
- * @has_excluded: whether @excluded is given; else it is the default's
+ * @num_objs: number of elements at @objs, at most 64
+ * @has_included: whether to use @included; otherwise the default is used
+ * @has_excluded: whether to use @excluded; otherwise the default is used
  * @included: included set of the local state
  * @excluded: excluded set of the local state
  * @op: the operator
@@ -775,25 +781,26 @@ struct dk_nl_call {
 };
 
 /**
- * struct dk_nl_route - where a call goes
- * @size: length of the struct
+ * struct dk_nl_route - the route of a call
+ * @size: size of the struct
  * @slot: the table entry
  * @key: the key of that entry
- * @error: what the call would be refused with, a negative errno; or 0
+ * @error: the negative errno that the call would return, or 0
  * @provenance: the rule that filled the entry, of enum dk_nl_provenance
- * @flags: of the function, of enum dk_nl_impl_flags
- * @device: number of the device that the function is of, or 0
+ * @flags: flags of the function, of enum dk_nl_impl_flags
+ * @device: number of the device that the function belongs to, or 0
  * @reserved: zero
  * @included: included set of the local state
  * @excluded: excluded set of the local state
- * @raw: what the arguments carry
- * @merged: with the local state and before the fallthrough mask
- * @effective: after the fallthrough mask
- * @generation: of the registry that the answer is about
+ * @raw: union of the keysets of the arguments
+ * @merged: the same with the local state applied, before the fallthrough mask
+ * @effective: the same after the fallthrough mask
+ * @generation: generation of the registry at that time
  * @op: the operator
  * @key_name: name of the key
- * @label: of the function that serves; empty where none does
- * @provider: who registered it; empty if the registry was born with it
+ * @label: label of the function; empty if there is none
+ * @provider: name of the provider that registered it; empty for the
+ *	registry's initial fallthroughs
  * @device_name: name of that device, or empty
  */
 struct dk_nl_route {
@@ -819,33 +826,33 @@ struct dk_nl_route {
 };
 
 /**
- * dk_nl_route_get() - ask where a call goes
+ * dk_nl_route_get() - get the route of a call
  * @nl: the handle
  * @call: the call
- * @route: takes the answer, for dk_nl_free()
+ * @route: set to the answer; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, also for a call that would be refused, see @error of the answer; or
- * as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, also for a call that would fail, see @error of the answer; or an error
+ * listed at the top of this header.
  */
 int dk_nl_route_get(struct dk_nl *nl, const struct dk_nl_call *call,
 		    const struct dk_nl_route **route);
 
 /**
  * struct dk_nl_step - one step of an explanation
- * @size: length of the struct
+ * @size: size of the struct
  * @kind: of enum dk_nl_step_kind
- * @rule: number of the rule; of a mask step, of the one that filled the entry
- * @verdict: of a rule step, of enum dk_nl_verdict
- * @bearing: of an impl step, of enum dk_nl_bearing
- * @key: of a mask step the key taken out, of a rule step the key that the rule
- *	goes by, of an impl step the key of the registration
+ * @rule: number of the rule; for a mask step, the rule that filled the entry
+ * @verdict: for a rule step, of enum dk_nl_verdict
+ * @bearing: for an impl step, of enum dk_nl_bearing
+ * @key: for a mask step the key removed, for a rule step the key of the rule,
+ *	for an impl step the key of the registration
  * @is_fallback: whether @impl is a backend fallback
  * @reserved: zero
  * @key_name: name of the key
  * @impl: the registration that the step is about, or NULL
- * @next: the next of the list, or NULL
- * @generation: of the registry that the explanation is about
+ * @next: the next element, or NULL
+ * @generation: generation of the registry at that time
  */
 struct dk_nl_step {
 	__u32 size;
@@ -863,18 +870,19 @@ struct dk_nl_step {
 };
 
 /**
- * dk_nl_explain() - ask where a call goes, and why
+ * dk_nl_explain() - get the route of a call with an explanation
  * @nl: the handle
  * @call: the call
- * @route: takes where it goes, for dk_nl_free()
- * @steps: takes why, for a dk_nl_free() of its own: what the mask took out, what
- *	each rule says, and what each registration has to do with it
+ * @route: set to the route; free it with dk_nl_free()
+ * @steps: set to the explanation: the keys that the mask removed, the verdict
+ *	of each rule, and the bearing of each registration; free it with
+ *	dk_nl_free()
  *
  * Both are of one generation of the registry.
  *
- * Context: May wait for the module.
- * Return: 0, also for a call that would be refused, see @error of the route; or
- * as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, also for a call that would fail, see @error of the route; or an error
+ * listed at the top of this header.
  */
 int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
 		  const struct dk_nl_route **route, const struct dk_nl_step **steps);
@@ -882,16 +890,16 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
 /* ---- counters ------------------------------------------------------------- */
 
 /**
- * struct dk_nl_stats - what the counters are about
- * @size: length of the struct
+ * struct dk_nl_stats - the state of the counters
+ * @size: size of the struct
  * @state: whether calls are counted, of enum dk_nl_state
- * @count: all calls that were counted
- * @uncounted: calls for which there was no counter, for lack of memory
- * @gone: of @count, those that no counter has any more: of functions and operators
- *	that are gone
- * @readers: which users may read the counters, of enum dk_nl_readers
- * @has_count: whether @count and @uncounted are known; 0 if calls are not counted
- *	or the user may not read the counters
+ * @count: number of all counted calls
+ * @uncounted: number of calls without a counter, for lack of memory
+ * @gone: part of @count that no counter has any more: of functions and
+ *	operators that were removed
+ * @readers: the users that may read the counters, of enum dk_nl_readers
+ * @has_count: whether @count and @uncounted are valid; 0 if calls are not
+ *	counted or the user may not read the counters
  */
 struct dk_nl_stats {
 	__u32 size;
@@ -904,64 +912,66 @@ struct dk_nl_stats {
 };
 
 /**
- * dk_nl_stats_get() - ask whether calls are counted, and how many were
+ * dk_nl_stats_get() - get the state of the counters
  * @nl: the handle
- * @stats: takes the answer, for dk_nl_free()
+ * @stats: set to the answer; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_stats_get(struct dk_nl *nl, const struct dk_nl_stats **stats);
 
 /**
- * dk_nl_stats_enable() - begin or stop to count calls
+ * dk_nl_stats_enable() - enable or disable the counters
  * @nl: the handle
- * @on: 0 stops and gives the memory of the counters back, 1 begins
+ * @on: 1 to enable; 0 to disable and free their memory
  *
- * Context: May wait for the module.
- * Return: 0; -ENOMEM where the module has no memory for the counters, which then
- * stay off; or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0; -ENOMEM: no memory for the counters, which stay disabled; or an error
+ * listed at the top of this header.
  */
 int dk_nl_stats_enable(struct dk_nl *nl, int on);
 
 /**
- * dk_nl_stats_reset() - count from zero again
+ * dk_nl_stats_reset() - set the counters to zero
  * @nl: the handle
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_stats_reset(struct dk_nl *nl);
 
 /**
- * dk_nl_stats_set_readers() - set who may read the counters
+ * dk_nl_stats_set_readers() - set which users may read the counters
  * @nl: the handle
- * @readers: of enum dk_nl_readers; remains set until the module is unloaded, also
- *	while counters are off
+ * @readers: of enum dk_nl_readers; stays set until the module is unloaded,
+ *	also while counters are disabled
  *
- * Where they are for admins, a user without CAP_NET_ADMIN gets no sum from
- * dk_nl_stats_get(), no calls from dk_nl_provider_get(), and -EPERM from dk_nl_counters().
+ * If only administrators may read them, for a user without CAP_NET_ADMIN
+ * dk_nl_stats_get() returns no sum, dk_nl_provider_get() returns no calls, and
+ * dk_nl_counters() fails with -EPERM.
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_stats_set_readers(struct dk_nl *nl, __u32 readers);
 
 /**
- * struct dk_nl_counter - the calls of an operator that one function served
- * @size: length of the struct
+ * struct dk_nl_counter - the number of calls of an operator by one function
+ * @size: size of the struct
  * @kind: of enum dk_nl_stat_kind
- * @key: where the function is registered
- * @device: number of the device that the function is of, or 0
- * @has_count: whether @count is known; 0 if there was no memory for it
+ * @key: the key that the function is registered at
+ * @device: number of the device that the function belongs to, or 0
+ * @has_count: whether @count is valid; 0 if there was no memory for it
  * @reserved: zero
- * @count: the calls
+ * @count: number of calls
  * @op: the operator
  * @key_name: name of the key
- * @label: of the function
- * @provider: who registered it; empty if the registry was born with it
+ * @label: label of the function
+ * @provider: name of the provider that registered it; empty for the
+ *	registry's initial fallthroughs
  * @device_name: name of that device, or empty
- * @next: the next of the list, or NULL
+ * @next: the next element, or NULL
  */
 struct dk_nl_counter {
 	__u32 size;
@@ -980,11 +990,11 @@ struct dk_nl_counter {
 };
 
 /**
- * struct dk_nl_counter_filter - which counters
+ * struct dk_nl_counter_filter - selects counters
  * @size: sizeof(struct dk_nl_counter_filter), set by the caller
- * @used: only what has counted something
- * @op: of this operator; NULL for any
- * @provider: of functions of this provider; NULL for any
+ * @used: select only counters that are not zero
+ * @op: select those of this operator; NULL for any
+ * @provider: select those of functions of this provider; NULL for any
  */
 struct dk_nl_counter_filter {
 	__u32 size;
@@ -994,14 +1004,14 @@ struct dk_nl_counter_filter {
 };
 
 /**
- * dk_nl_counters() - ask for the counters
+ * dk_nl_counters() - get the counters
  * @nl: the handle
- * @filter: which; NULL for all
- * @counters: takes the list, for dk_nl_free()
+ * @filter: which counters; NULL for all
+ * @counters: set to the list; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0; -EPERM where they are for admins, see dk_nl_stats_set_readers(); or
- * as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0; -EPERM: only administrators may read them, see
+ * dk_nl_stats_set_readers(); or an error listed at the top of this header.
  */
 int dk_nl_counters(struct dk_nl *nl, const struct dk_nl_counter_filter *filter,
 		   const struct dk_nl_counter **counters);
@@ -1009,13 +1019,13 @@ int dk_nl_counters(struct dk_nl *nl, const struct dk_nl_counter_filter *filter,
 /* ---- limits --------------------------------------------------------------- */
 
 /**
- * struct dk_nl_limit - how much there may be of something
- * @size: length of the struct
- * @has_used: whether @used is known; 0 where it does not apply
- * @most: how much there may be
- * @used: how much there is
- * @name: of what, such as "private-backends"
- * @next: the next of the list, or NULL
+ * struct dk_nl_limit - a limit of the registry
+ * @size: size of the struct
+ * @has_used: whether @used is valid
+ * @most: the limit
+ * @used: how much of it is in use
+ * @name: name of the limit, such as "private-backends"
+ * @next: the next element, or NULL
  */
 struct dk_nl_limit {
 	__u32 size;
@@ -1027,45 +1037,47 @@ struct dk_nl_limit {
 };
 
 /**
- * dk_nl_limit_get() - ask for one limit
+ * dk_nl_limit_get() - get one limit
  * @nl: the handle
  * @name: its name
- * @limit: takes the answer, for dk_nl_free()
+ * @limit: set to the answer; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_limit_get(struct dk_nl *nl, const char *name, const struct dk_nl_limit **limit);
 
 /**
- * dk_nl_limits() - ask for all limits
+ * dk_nl_limits() - get all limits
  * @nl: the handle
- * @limits: takes the list, for dk_nl_free()
+ * @limits: set to the list; free it with dk_nl_free()
  *
- * Context: May wait for the module.
- * Return: 0, or as said at the top of the header.
+ * Context: Waits for the module.
+ * Return: 0, or an error listed at the top of this header.
  */
 int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **limits);
 
 /* ---- events --------------------------------------------------------------- */
 
 /**
- * struct dk_nl_event - something has come, gone or changed its state
+ * struct dk_nl_event - a change of the registry
  * @size: sizeof(struct dk_nl_event), set by the caller
  * @kind: of enum dk_nl_event_kind
- * @number: of the backend or device, or 0
- * @key: of the function
- * @has_key: whether @key is known; 0 where @count functions have several
+ * @number: number of the backend or device, or 0
+ * @key: the key of the function
+ * @has_key: whether @key is valid; 0 if @count functions have different keys
  * @state: of enum dk_nl_state
- * @count: how many events this one stands for. Of DK_NL_EVENT_LOST, how many
- *	were lost; 0 where nobody knows.
+ * @count: number of events that this one stands for; for DK_NL_EVENT_LOST the
+ *	number of lost events, 0 if unknown
  * @reserved: zero
- * @time: of the last of them, in nanoseconds of CLOCK_REALTIME; 0 where nobody
- *	knows
- * @generation: of the registry, when it was sent; 0 where nobody knows
- * @name: of the operator, backend or device; empty of a backend fallback
+ * @time: time of the last of them, in nanoseconds of CLOCK_REALTIME; 0 if
+ *	unknown
+ * @generation: generation of the registry when it was sent; 0 if unknown
+ * @name: name of the operator, backend or device; empty for a backend
+ *	fallback
  * @key_name: name of the key
- * @provider: who brought it about; empty where it was an administrator
+ * @provider: name of the provider that made the change; empty for an
+ *	administrator
  */
 struct dk_nl_event {
 	__u32 size;
@@ -1084,78 +1096,78 @@ struct dk_nl_event {
 };
 
 /**
- * dk_nl_monitor_open() - begin to listen to changes
- * @options: how; NULL for the defaults
- * @monitor: takes the handle
- * @why: filled on failure; may be NULL. Set @why->size before.
+ * dk_nl_monitor_open() - open a monitor of changes
+ * @options: options; NULL for the defaults
+ * @monitor: set to the monitor
+ * @why: filled on failure; may be NULL. Set @why->size first
  *
- * Who wants to know a state and all changes to it opens a monitor first, asks
- * for the state, and then reads events. The first ones may be about changes that
- * the state has already: those whose generation is not above that of
- * dk_nl_info_get(), asked before the state.
+ * To follow a state, open a monitor, call dk_nl_info_get(), get the state, then read
+ * events. Skip the events whose generation is not above that of dk_nl_info_get():
+ * the state includes them already.
  *
- * Context: Any thread; nothing is read by other threads.
+ * Context: Any thread. The library starts no threads.
  * Return: As dk_nl_open().
  */
 int dk_nl_monitor_open(const struct dk_nl_options *options,
 		       struct dk_nl_monitor **monitor, struct dk_nl_error *why);
 
 /**
- * dk_nl_monitor_close() - give a monitor back
- * @monitor: from dk_nl_monitor_open(); may be NULL
+ * dk_nl_monitor_close() - close a monitor
+ * @monitor: from dk_nl_monitor_open(), or NULL
  *
  * Context: Any.
  */
 void dk_nl_monitor_close(struct dk_nl_monitor *monitor);
 
 /**
- * dk_nl_monitor_fd() - what to poll
+ * dk_nl_monitor_fd() - the file descriptor to poll for events
  * @monitor: the monitor
  *
- * Events that were read with an earlier one are not seen by poll(): whoever
- * polls asks with a timeout of 0 until there is none.
+ * poll() does not report events that were received together with an earlier one.
+ * After it returns, call dk_nl_monitor_next() with a timeout of 0 until it returns
+ * 0.
  *
  * Context: Any.
- * Return: A file descriptor that is readable when there are events. It is not
- * to be read, nor closed.
+ * Return: A file descriptor that is readable when there are events. Do not read or
+ * close it.
  */
 int dk_nl_monitor_fd(const struct dk_nl_monitor *monitor);
 
 /**
- * dk_nl_monitor_next() - the next event
+ * dk_nl_monitor_next() - get the next event
  * @monitor: the monitor
- * @timeout_ms: how long to wait for it, 0 not at all, -1 for as long as it takes
- * @event: takes it; set @event->size before
+ * @timeout_ms: how long to wait, in milliseconds; 0 for not at all, -1 for no
+ *	limit
+ * @event: filled with the event; set @event->size first
  *
- * After DK_NL_EVENT_LOST, from the module or as this socket was read too slowly,
- * changes have gone unseen: call dk_nl_monitor_drain() and ask for the state
- * anew.
+ * After DK_NL_EVENT_LOST changes were missed, in the module or because this socket
+ * was read too slowly. Call dk_nl_monitor_drain() and get the state again.
  *
- * Context: May wait.
- * Return: 1 for an event, 0 if there was none in time, -ENODEV when the module
- * was unloaded, -EINVAL (size), -EINTR, -EBADMSG (an event that is not well
- * formed, which is passed by), or another errno of the socket.
+ * Context: Waits for an event.
+ * Return: 1 for an event, 0 for none in time, -ENODEV if the module was unloaded,
+ * -EINVAL (size), -EINTR, -EBADMSG (a malformed event, which is skipped), or another
+ * errno of the socket.
  */
 int dk_nl_monitor_next(struct dk_nl_monitor *monitor, int timeout_ms,
 		       struct dk_nl_event *event);
 
 /**
- * dk_nl_monitor_drain() - throw away the events that are there already
+ * dk_nl_monitor_drain() - discard the events that are queued
  * @monitor: the monitor
  *
- * For whoever is about to ask for the state anew, which has them all.
+ * Call it before the state is read again, which will include them.
  *
  * Context: Does not wait.
- * Return: 0, -ENODEV when the module was unloaded, or an errno of the socket.
+ * Return: 0, -ENODEV if the module was unloaded, or an errno of the socket.
  */
 int dk_nl_monitor_drain(struct dk_nl_monitor *monitor);
 
 /**
- * dk_nl_monitor_why() - what the last call of a monitor failed with
+ * dk_nl_monitor_why() - the result of a monitor's last call
  * @monitor: the monitor
  *
  * Context: Any.
- * Return: The error, valid until the next call; its code is 0 after success.
+ * Return: The result, valid until the next call. Its @code is 0 after success.
  */
 const struct dk_nl_error *dk_nl_monitor_why(const struct dk_nl_monitor *monitor);
 

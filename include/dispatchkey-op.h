@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * DK_OP() and DK_IMPL(): operators and tables of functions, with types.
- * Included by <dispatchkey.h>.
+ * DK_OP() and DK_IMPL(): typed operators and typed tables of functions. Included by
+ * <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_OP_H
 #define _DISPATCHKEY_OP_H
@@ -45,12 +45,12 @@
 #define DK__UNUSED __attribute__((unused))
 #ifndef DK_OBJECT_TYPES
 /**
- * DK_OBJECT_TYPES() - the types of yours that embed a struct dk_obj
- * @X: to be used as X(TYPE, MEMBER) for each, without anything between
+ * DK_OBJECT_TYPES() - the types of a program that embed a struct dk_obj
+ * @X: a macro, used as X(TYPE, MEMBER) for each type, without separators
  *
- * Define it before the DK_OP() lines whose parameters point to such a type: only
- * then dk_arg_get() and dk_arg_set() know that they are objects. What calls
- * dispatch on does not depend on it.
+ * Define it before the DK_OP() lines whose parameters point to such a type.
+ * dk_arg_get() and dk_arg_set() treat only these types, and struct dk_obj, as
+ * objects. It does not change what calls dispatch on.
  */
 #define DK_OBJECT_TYPES(X)
 #endif
@@ -62,7 +62,7 @@
 	type *: __builtin_offsetof(type, member),			\
 	const type *: __builtin_offsetof(type, member),
 
-#ifdef __CHECKER__			/* sparse knows no classes of types */
+#ifdef __CHECKER__			/* sparse has no __builtin_classify_type() */
 #define DK__IS_POINTER(x)	0
 #else
 #define DK__IS_POINTER(x)	(__builtin_classify_type(x) == 5)
@@ -104,9 +104,9 @@
 },
 
 /**
- * DK_LIST() - a list of objects, in the dispatch list of DK_OP()
- * @items: array of pointers to struct dk_obj; NULL is an absent one
- * @n: how many
+ * DK_LIST() - a list of objects, for the dispatch list of DK_OP()
+ * @items: array of pointers to struct dk_obj; NULL for an absent object
+ * @n: number of pointers at @items
  */
 #define DK_LIST(items, n)						\
 	dk_list_init(&(struct dk_list){ .n = 0 },			\
@@ -114,11 +114,11 @@
 			      const struct dk_obj *: (items)), n, 0)
 
 /**
- * DK_LIST_OF() - a list of objects of your own, in the dispatch list of DK_OP()
- * @items: array of pointers to a type that embeds a struct dk_obj; NULL is an
- *	absent one
- * @n: how many
- * @member: the struct dk_obj in it
+ * DK_LIST_OF() - a list of objects of another type, for the dispatch list of DK_OP()
+ * @items: array of pointers to a type that embeds a struct dk_obj; NULL for an
+ *	absent object
+ * @n: number of pointers at @items
+ * @member: name of the embedded struct dk_obj
  */
 #define DK_LIST_OF(items, n, member)					\
 	dk_list_init(&(struct dk_list){ .n = 0 },			\
@@ -127,10 +127,10 @@
 		     __builtin_offsetof(__typeof__(**(items)), member))
 
 /**
- * DK_GENERATOR() - a generator, in the dispatch list of DK_OP()
- * @g: pointer to a struct dk_generator; NULL is an absent one
+ * DK_GENERATOR() - a generator, for the dispatch list of DK_OP()
+ * @g: pointer to a struct dk_generator; NULL if absent
  *
- * It does not count where a call is made from boxed arguments.
+ * Boxed calls ignore generators.
  */
 #define DK_GENERATOR(g)							\
 	(dk__generators && (g) ? &_Generic((g), struct dk_generator *: (g), \
@@ -139,49 +139,52 @@
 #ifdef __KERNEL__
 #define DK__WEAK __attribute__((weak))
 #else
-/* One a program or plugin, and never shared between them. */
+/* One for each program or plugin, never shared between them. */
 #define DK__WEAK __attribute__((weak, visibility("hidden")))
 #endif
 
 /**
- * DK_OP() - an operator, for all who define, implement or call it
- * @id: what its C names begin with
- * @op_name: its name, such as "sample::factorial"
+ * DK_OP() - declare an operator, to define, implement or call it
+ * @id: prefix of its C names
+ * @op_name: name of the operator, such as "sample::factorial"
  * @params: its C parameters in parentheses, 1 to 12 of them
- * @args: their names in parentheses
- * @objs: what it dispatches on, in parentheses, in order: pointers to struct
- *	dk_obj, of which NULL is an absent one, DK_LIST(), DK_LIST_OF(),
- *	DK_GENERATOR(), and dk_list_obj() of a struct dk_list. They may be evaluated more
- *	than once for a call, and must neither sleep nor call the dispatcher.
+ * @args: the names of the parameters in parentheses
+ * @objs: what it dispatches on, in order and in parentheses: pointers to
+ *	struct dk_obj (NULL if absent), DK_LIST(), DK_LIST_OF(), DK_GENERATOR(), and
+ *	dk_list_obj() of a struct dk_list. A call may evaluate them more than once.
+ *	They must neither sleep nor call the dispatcher.
  *
- * One line in a header, which must be the same in a whole program or module,
- * makes what is below. (Of two lines with one @id that differ, the linker takes
- * one, and does not say so: let @id tell as much as @op_name does.)
+ * Write one line in a header; end it with a semicolon. All DK_OP() lines of one @id
+ * in a program or module must be identical: of two different ones the linker picks
+ * one without a warning. An @id as specific as @op_name avoids such clashes.
  *
- * * ``id(params)`` - call it with the caller's local state
- * * ``id_in(local, params)`` - call it with this local state
- * * ``id_rcu(local, params)`` - in the kernel only: the same from inside an RCU read
- *   section, which lasts until it returns. The operator must be atomic: a call of
- *   another one is made, and only might_sleep() in debug kernels reports it
- * * ``id_at(op, local, params)`` - call the operator behind a handle
- * * ``id_run(f, params)`` - between a dk_call_enter() and a dk_call_leave() of your
- *   own: run the function that was found, any number of times
- * * ``id_below(c, params)`` - from inside a function: call what comes behind
- *   the key of @c
- * * ``id_redispatch(c, ks, params)`` - from inside a function: call by a keyset
- * * ``id_for_key(op, local, key, params)`` - call what is registered at one key;
- *   see dk_call_enter_key()
- * * ``id_by_keyset(op, local, ks, params)`` - call by a keyset, from outside of a
- *   call; see dk_call_enter_keyset()
- * * ``id_pack(fn, c, params)`` - from inside a function: give these arguments to
- *   a boxed function
- * * ``id_unpack(fn, c, args)`` - from inside a boxed function: give its arguments
- *   to a function of the operator's type
- * * ``id_op`` - for dk_op_define() and DK_IMPL()
- * * ``struct id_args`` - the parameters, as boxed functions get them
+ * The line declares:
  *
- * What they return is the function's own answer or one of dk_call_enter(). A
- * semicolon ends it, as a declaration.
+ * * ``id(params)`` - call the operator with the caller's local state
+ * * ``id_in(local, params)`` - call it with the local state @local
+ * * ``id_rcu(local, params)`` - kernel only: as id_in(), from inside an RCU read
+ *   section, which must last until it returns. The operator must be atomic. This is
+ *   not checked, except by might_sleep() in debug kernels
+ * * ``id_at(op, local, params)`` - call the operator of a handle from dk_op_get()
+ * * ``id_run(f, params)`` - run the function that dk_call_enter() found, any number
+ *   of times before dk_call_leave()
+ * * ``id_below(c, params)`` - from inside a function: redispatch to the keys below
+ *   the one that @c was routed by
+ * * ``id_redispatch(c, ks, params)`` - from inside a function: redispatch by a
+ *   keyset
+ * * ``id_for_key(op, local, key, params)`` - call what is registered at one key; see
+ *   dk_call_enter_key()
+ * * ``id_by_keyset(op, local, ks, params)`` - call by a keyset, without a call to
+ *   redispatch; see dk_call_enter_keyset()
+ * * ``id_pack(fn, c, params)`` - from inside a function: call a boxed function with
+ *   these arguments
+ * * ``id_unpack(fn, c, args)`` - from inside a boxed function: call a function of
+ *   the operator's type with its arguments
+ * * ``id_op`` - the declaration, for dk_op_define() and DK_IMPL()
+ * * ``struct id_args`` - the parameters, as boxed functions take them
+ *
+ * The functions return what the operator's function returns, or an error of
+ * dk_call_enter().
  */
 #define DK_OP(id, op_name, params, args, objs)				\
 struct id##_args {							\
@@ -246,13 +249,13 @@ DK__WEAK struct dk_op_decl id##_op = {					\
 	.unbox_plain = dk__##id##_unbox_plain,				\
 	.dispatched = #objs,						\
 };									\
-DK__ALWAYS_INLINE int							\
-id##_run(struct dk_frame *dk__frame, DK__UNPAREN params)		\
+static __attribute__((__noinline__)) DK__UNUSED int			\
+dk__##id##_run_framed(struct dk_frame *dk__frame, DK__UNPAREN params)	\
 {									\
 	struct dk_call *dk__call = &dk__frame->call;			\
 	int dk__err;							\
 									\
-	if (DK__UNLIKELY(dk__frame->boxed))				\
+	if (dk__frame->boxed)						\
 		dk__err = id##_pack(dk__frame->boxed, dk__call,		\
 				    DK__UNPAREN args);			\
 	else								\
@@ -260,6 +263,15 @@ id##_run(struct dk_frame *dk__frame, DK__UNPAREN params)		\
 						  DK__UNPAREN args);	\
 	dk__frame->result = dk__err;					\
 	return dk__err;							\
+}									\
+DK__ALWAYS_INLINE int							\
+id##_run(struct dk_frame *dk__frame, DK__UNPAREN params)		\
+{									\
+	dk__##id##_fn dk__fn = (dk__##id##_fn)dk__frame->alone;		\
+									\
+	if (DK__UNLIKELY(!dk__fn))					\
+		return dk__##id##_run_framed(dk__frame, DK__UNPAREN args); \
+	return dk__fn(&dk__frame->call, DK__UNPAREN args);		\
 }									\
 static __attribute__((__noinline__)) DK__UNUSED int				\
 dk__##id##_slow(struct dk__request *dk__rq, DK__UNPAREN params)		\
@@ -274,7 +286,7 @@ dk__##id##_slow(struct dk__request *dk__rq, DK__UNPAREN params)		\
 				 DK__OBJS(dk__objs));			\
 	if (dk__err)							\
 		return dk__err;						\
-	dk__err = id##_run(&dk__frame, DK__UNPAREN args);		\
+	dk__err = dk__##id##_run_framed(&dk__frame, DK__UNPAREN args);	\
 	dk_call_leave(&dk__frame);					\
 	return dk__err;							\
 }									\
@@ -298,7 +310,7 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 				    dk__how, DK__FIRST(dk__objs))))	\
 		DK__FIND(id, args, objs, DK__ASK_SLOWLY(		\
 			.op = dk__op, .decl = &id##_op, .local = dk__local, \
-			.flags = DK__ASKED, .how = dk__how))		\
+			.flags = DK__SKIP_FAST, .how = dk__how))		\
 	dk__err = ((dk__##id##_fn)dk__found.entry->fn)(&dk__call, DK__UNPAREN args); \
 	dk__end(&dk__call, dk__slot, dk__how);				\
 	return dk__err;							\
@@ -339,7 +351,7 @@ dk__##id##_next(struct dk_call *dk__from, struct dk_keyset dk__ks,	\
 				    dk__ks.bits, dk__how, DK__FIRST(dk__objs)))) \
 		DK__FIND(id, args, objs, DK__ASK_SLOWLY(		\
 			.decl = &id##_op, .from = dk__from, .ks = dk__ks, \
-			.flags = DK__ASKED))				\
+			.flags = DK__SKIP_FAST))				\
 	dk__err = ((dk__##id##_fn)dk__found.entry->fn)(&dk__call, DK__UNPAREN args); \
 	dk__end(&dk__call, dk__slot, dk__how);				\
 	return dk__err;							\
@@ -351,7 +363,7 @@ dk__##id##_next_slowly(struct dk_call *dk__from, struct dk_keyset dk__ks, \
 	if (!dk__may_redispatch(dk__from, &id##_op)) {			\
 		struct dk__request dk__rq = {				\
 			.decl = &id##_op, .from = dk__from, .ks = dk__ks, \
-			.flags = DK__ASKED,				\
+			.flags = DK__SKIP_FAST,				\
 		};							\
 									\
 		return dk__##id##_slow(&dk__rq, DK__UNPAREN args);	\
@@ -401,8 +413,9 @@ id##_by_keyset(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 struct id##_args
 
 /*
- * What dk__begin() did not find: call what dk__find() does, else return its error or ask the
- * slow path. The objects are listed here to be stored here only.
+ * dk__begin() did not find the entry: look it up with dk__find(). If that fails,
+ * return its error or take the slow path. The objects are listed here so that only
+ * this path stores them.
  */
 #define DK__FIND(id, args, objs, ask)					\
 	{								\
@@ -413,7 +426,7 @@ struct id##_args
 		dk__found.entry =					\
 			dk__find(&dk__call, dk__slot, dk__found.table,	\
 				 dk__found.ks, dk__these + 1,		\
-				 dk__ask(dk__found.byte, dk__how, DK__OBJS(dk__these))); \
+				 dk__pack(dk__found.byte, dk__how, DK__OBJS(dk__these))); \
 		if (DK__UNLIKELY(!dk__is_entry(dk__found.entry))) {	\
 			struct dk__request dk__rq = ask;		\
 									\
@@ -437,7 +450,7 @@ id##_rcu(const struct dk_local *dk__local, DK__UNPAREN params)		\
 #endif
 
 #define DK__OBJS(objs) (sizeof(objs) / sizeof((objs)[0]) - 1)
-/* The union of their keysets, behind objs[0], which is NULL. */
+/* The union of the objects' keysets. objs[0] is always NULL. */
 #define DK__RAW(objs)							\
 	(DK__OBJS(objs) > 8 ? dk__raw((objs) + 1, DK__OBJS(objs)) :	\
 	 DK__RAW1(objs, 1) | DK__RAW1(objs, 2) | DK__RAW1(objs, 3) |	\
@@ -459,14 +472,14 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 	return raw;
 }
 
-/* What a static assertion says of a function of another type; all are strings. */
+/* The message if a function has the wrong type; all arguments are strings. */
 #define DK__WRONG(macro, function, type)				\
 	macro ": " function " is not of the type " type
 #define DK__TYPED "int (struct dk_call *, parameters of the operator)"
 #define DK__PLAIN "int (parameters of the operator)"
 #define DK__BOXED "int (struct dk_call *, void *args)"
 
-/* 1; does not compile where a function is of another type. */
+/* Is 1; fails to compile if the function has another type. */
 #define DK__IS(function, type, wrong)					\
 	(sizeof(struct {						\
 		int dk__unused;						\
@@ -490,15 +503,16 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
  * DK_IMPL() - an entry of a table for dk_impls_register()
  * @id: the operator, as in DK_OP()
  * @at: the key
- * @function: the function; another type than the operator's does not compile
+ * @function: the function; must have the operator's type, or it does not
+ *	compile
  */
 #define DK_IMPL(id, at, function)					\
 	DK__IMPL(id, at, function, dk__##id##_fn, 0,			\
 		 DK__WRONG("DK_IMPL(" #id ")", #function, DK__TYPED))
 
 /**
- * DK_IMPL_ATOMIC() - DK_IMPL() of a function that never sleeps
- * @id: the operator; only such functions are fit for an atomic one
+ * DK_IMPL_ATOMIC() - DK_IMPL() for a function that never sleeps
+ * @id: the operator; atomic operators take only such functions
  * @at: the key
  * @function: the function
  */
@@ -507,19 +521,19 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 		 DK__WRONG("DK_IMPL_ATOMIC(" #id ")", #function, DK__TYPED))
 
 /**
- * DK_IMPL_PLAIN() - DK_IMPL() of a function without the struct dk_call
+ * DK_IMPL_PLAIN() - DK_IMPL() for a function without a struct dk_call parameter
  * @id: the operator
  * @at: the key
- * @function: of the type int (params); any C function that is so
+ * @function: any C function of type int (params)
  *
- * It cannot redispatch.
+ * The function cannot redispatch.
  */
 #define DK_IMPL_PLAIN(id, at, function)					\
 	DK__IMPL(id, at, function, dk__##id##_plain_fn, DK_IMPL_F_PLAIN, \
 		 DK__WRONG("DK_IMPL_PLAIN(" #id ")", #function, DK__PLAIN))
 
 /**
- * DK_IMPL_PLAIN_ATOMIC() - DK_IMPL_PLAIN() of a function that never sleeps
+ * DK_IMPL_PLAIN_ATOMIC() - DK_IMPL_PLAIN() for a function that never sleeps
  * @id: the operator
  * @at: the key
  * @function: the function
@@ -530,7 +544,7 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 		 DK__WRONG("DK_IMPL_PLAIN_ATOMIC(" #id ")", #function, DK__PLAIN))
 
 /**
- * DK_IMPL_BOXED() - DK_IMPL() of a boxed function
+ * DK_IMPL_BOXED() - DK_IMPL() for a boxed function
  * @id: the operator
  * @at: the key
  * @function: a dk_boxed_fn_t
@@ -540,7 +554,7 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 		 DK__WRONG("DK_IMPL_BOXED(" #id ")", #function, DK__BOXED))
 
 /**
- * DK_IMPL_BOXED_ATOMIC() - DK_IMPL_BOXED() of a function that never sleeps
+ * DK_IMPL_BOXED_ATOMIC() - DK_IMPL_BOXED() for a function that never sleeps
  * @id: the operator
  * @at: the key
  * @function: the function
@@ -551,13 +565,14 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 		 DK__WRONG("DK_IMPL_BOXED_ATOMIC(" #id ")", #function, DK__BOXED))
 
 /**
- * DK_BOXED() - define a boxed function by one of an operator's type
+ * DK_BOXED() - define a boxed function that calls one of an operator's type
  * @id: the operator
- * @boxed_name: the name of the boxed function, which is static
- * @function: the function; another type than the operator's does not compile
+ * @boxed_name: name of the boxed function, which is static
+ * @function: the function; must have the operator's type, or it does not
+ *	compile
  *
- * Where it is asked to serve an operator of another signature, as a backend
- * fallback may be, it answers -EPROTOTYPE.
+ * The boxed function returns -EPROTOTYPE for an operator with another signature,
+ * which a backend fallback can be called for.
  */
 #define DK_BOXED(id, boxed_name, function)				\
 static int boxed_name(struct dk_call *dk__call, void *dk__args)		\
@@ -573,12 +588,12 @@ static int boxed_name(struct dk_call *dk__call, void *dk__args)		\
 struct id##_args
 
 /**
- * DK_UNBOXED() - define a function of an operator's type by a boxed one
+ * DK_UNBOXED() - define a function of an operator's type that calls a boxed one
  * @id: the operator
- * @name: the name of the function, which is static
+ * @name: name of the function, which is static
  * @function: a dk_boxed_fn_t
- * @params: the parameters of the operator; other ones do not compile
- * @args: their names
+ * @params: the operator's parameters; others do not compile
+ * @args: the names of the parameters
  */
 #define DK_UNBOXED(id, name, function, params, args)			\
 static int name(struct dk_call *dk__call, DK__UNPAREN params)		\
@@ -592,9 +607,9 @@ static int name(struct dk_call *dk__call, DK__UNPAREN params)		\
 struct id##_args
 
 /**
- * DK_IMPL_FALLTHROUGH() - an entry of a table: as if the key were not in the set
+ * DK_IMPL_FALLTHROUGH() - a table entry that routes calls past a key
  * @id: the operator
- * @at: the key
+ * @at: the key; calls are routed as if it were not in their keyset
  */
 #define DK_IMPL_FALLTHROUGH(id, at) {					\
 	.op = &id##_op,							\
@@ -606,7 +621,7 @@ struct id##_args
 
 /**
  * DK_FALLTHROUGH() - a fallthrough for dk_fallback_register()
- * @at: the key
+ * @at: the key; calls are routed as if it were not in their keyset
  */
 #define DK_FALLTHROUGH(at) {						\
 	.label = "fallthrough",						\
@@ -628,14 +643,14 @@ struct id##_args
  * @at: the key
  * @function: a dk_boxed_fn_t
  *
- * It does not serve atomic operators.
+ * Atomic operators do not use it; see DK_FALLBACK_ATOMIC().
  */
 #define DK_FALLBACK(at, function)					\
 	DK__FALLBACK(at, function, 0,					\
 		     DK__WRONG("DK_FALLBACK(" #at ")", #function, DK__BOXED))
 
 /**
- * DK_FALLBACK_ATOMIC() - one that never sleeps, and serves all operators
+ * DK_FALLBACK_ATOMIC() - DK_FALLBACK() for a function that never sleeps
  * @at: the key
  * @function: a dk_boxed_fn_t
  */

@@ -13,35 +13,35 @@ extern "C" {
 #endif
 
 /**
- * typedef dk_fn_t - a function of an operator, of any type
+ * typedef dk_fn_t - any function of an operator
  *
- * It is called through its exact type only.
+ * Cast it back to its exact type before it is called.
  */
 typedef void (*dk_fn_t)(void);
 /**
- * typedef dk_boxed_fn_t - a function that serves every operator
+ * typedef dk_boxed_fn_t - a function that can serve every operator
  * @c: the call
- * @args: points to the struct of the operator's arguments that DK_OP() made
+ * @args: points to the operator's argument struct, which DK_OP() declares
  *
- * Return: 0 or a negative errno, for the caller.
+ * Return: 0 or a negative errno; the caller gets it.
  */
 typedef int (*dk_boxed_fn_t)(struct dk_call *c, void *args);
 
 struct dk_extract;
 /**
- * typedef dk_extract_fn_t - from boxed arguments to the objects among them
- * @x: the call that is being made
- * @args: points to the struct of the operator's arguments
- * @generators: do generators count
+ * typedef dk_extract_fn_t - collect the objects in boxed arguments
+ * @x: the call in progress; pass it to dk_extracted()
+ * @args: points to the operator's argument struct
+ * @generators: 1 to include generators, 0 to ignore them
  *
- * Return: What dk_extracted() returned.
+ * Return: The result of dk_extracted().
  */
 typedef int (*dk_extract_fn_t)(struct dk_extract *x, void *args, int generators);
 
 /**
- * enum dk_alias_analysis - what a definition says of aliasing, as PyTorch has it
- * @DK_ALIAS_DEFAULT: nothing: FROM_SCHEMA where there is a schema
- * @DK_ALIAS_FROM_SCHEMA: the schema's annotations hold
+ * enum dk_alias_analysis - the aliasing of an operator's arguments, as in PyTorch
+ * @DK_ALIAS_DEFAULT: not stated; FROM_SCHEMA if there is a schema
+ * @DK_ALIAS_FROM_SCHEMA: as the schema's annotations state
  * @DK_ALIAS_CONSERVATIVE: anything may alias
  * @DK_ALIAS_PURE_FUNCTION: nothing aliases
  * @DK_ALIAS_INTERNAL_SPECIAL_CASE: known to PyTorch's compiler
@@ -55,32 +55,33 @@ enum dk_alias_analysis {
 };
 
 /**
- * struct dk_op_decl - an operator as its callers and implementers know it
+ * struct dk_op_decl - the declaration of an operator
  * @size: sizeof(struct dk_op_decl)
- * @call_abi: the version of the calls that are inlined in its callers, as DK_OP() sets
- *	it
- * @name: such as "sample::factorial"
- * @sig: its C parameters as text, or NULL not to compare signatures
- * @unbox: calls the function of a call with boxed arguments; made by DK_OP()
- * @op: the operator in the default registry, once a call has found it; before, what
- *	DK_OP() sets, or NULL in a declaration that it did not make
- * @schema: its schema as text, such as "sample::factorial(Tensor x) -> int", or
- *	NULL
+ * @call_abi: version of the calls inlined into callers; set by DK_OP()
+ * @name: name of the operator, such as "sample::factorial"
+ * @sig: its C parameters as text; NULL to skip the comparison of signatures
+ * @unbox: calls the operator's function with boxed arguments; set by DK_OP()
+ * @op: the operator in the default registry, cached by the first call that
+ *	finds it. Initially what DK_OP() sets; NULL in a hand-written declaration
+ * @schema: its schema as text, such as "sample::factorial(Tensor x) -> int",
+ *	or NULL
  * @debug: where it is defined, for people, or NULL
  * @alias_analysis: of enum dk_alias_analysis
- * @num_params: how many there are at @param
+ * @num_params: number of entries at @param
  * @param: describes the parameters, or NULL
- * @args_size: bytes of the struct of the arguments
- * @extract: tells dk_extracted() what a boxed call dispatches on; made by
- *	DK_OP(). Where it is NULL, that is told by @param: all objects, lists
- *	and generators.
- * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); made by DK_OP()
- * @sig_mark: of @sig, once a call has needed it; zero in a new one
- * @dispatched: the objects that calls dispatch on, as the last parenthesis of the DK_OP() line
- *	has them, or NULL
+ * @args_size: size of the argument struct in bytes
+ * @extract: passes the objects that a boxed call dispatches on to
+ *	dk_extracted(); set by DK_OP(). If NULL, they are all objects, lists and
+ *	generators in @param
+ * @unbox_plain: as @unbox, for a function of DK_IMPL_PLAIN(); set by DK_OP()
+ * @sig_mark: computed from @sig by the first call that needs it; initially
+ *	zero
+ * @dispatched: the objects that calls dispatch on, as text: the last
+ *	parenthesis of the DK_OP() line, or NULL
  *
- * What an operator was defined with stays until it is undefined. Calls write to @op
- * and @sig_mark, and once one was made, the text at @sig stays as it is.
+ * A declaration passed to dk_op_define() must stay valid until the operator is
+ * undefined. Calls write to @op and @sig_mark. The text at @sig must not change once
+ * a call was made.
  */
 struct dk_op_decl {
 	__u32 size;
@@ -102,11 +103,13 @@ struct dk_op_decl {
 };
 
 /**
- * enum dk_op_flags - what an operator is, told when it is defined
- * @DK_OP_ATOMIC: takes only functions that are declared atomic; in the kernel it may be
- *	called wherever RCU may read, and its functions do not sleep. Without it, they
- *	may sleep. In userspace calls of both are the same
- * @DK_OP_SAME_DEVICE: all arguments that live on a device live on the same one
+ * enum dk_op_flags - properties of an operator, set when it is defined
+ * @DK_OP_ATOMIC: takes only functions that are declared atomic. In the kernel
+ *	it may be called wherever rcu_read_lock() may be, and its functions must not
+ *	sleep; functions of other operators may. In userspace it does not change
+ *	calls
+ * @DK_OP_SAME_DEVICE: all arguments that are on a device must be on the same
+ *	one
  */
 enum dk_op_flags {
 	DK_OP_ATOMIC = 1,
@@ -115,24 +118,25 @@ enum dk_op_flags {
 
 /**
  * dk_op_define() - define an operator
- * @prov: who defines it, and takes it along when it is unregistered
- * @decl: made by DK_OP()
+ * @prov: the provider; unregistering it also undefines the operator
+ * @decl: from DK_OP()
  * @flags: of enum dk_op_flags
  * @why: filled on failure; may be NULL
  *
- * Functions may have been registered before; they are checked now.
+ * Functions may be registered before the operator is defined. They are checked here.
  *
  * Context: Process context, may sleep.
- * Return: 0, -EEXIST (is defined), -EINVAL (name, size, flags, or a function
- * that is not fit for an atomic operator), -EBUSY (it was of the other class,
- * and callers have found it or hold it), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
+ * Return: 0, -EEXIST (already defined), -EINVAL (name, size, flags, or a registered
+ * function that is not atomic, for an atomic operator), -EBUSY (DK_OP_ATOMIC differs
+ * from before, and callers have found or hold the operator), -EPROTOTYPE, -ENOMEM,
+ * -ESHUTDOWN.
  */
 int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 		 unsigned int flags, struct dk_diag *why);
 
 /**
- * dk_op_undefine() - take a definition back; functions stay registered
- * @prov: who defined it
+ * dk_op_undefine() - undefine an operator; its functions stay registered
+ * @prov: the provider that defined it
  * @name: the operator
  * @why: filled on failure; may be NULL
  *
@@ -143,52 +147,52 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *why);
 
 /**
- * dk_op_get() - an operator by name
+ * dk_op_get() - look up an operator by name and take a reference
  * @reg: registry, NULL for the default one
  * @name: the operator
  *
  * Context: Process context, may sleep.
- * Return: The operator, held until dk_op_put(), or NULL if nobody defines,
- * implements or holds it. One that is held but no longer defined answers calls
- * with -ENOENT.
+ * Return: The operator, to be released with dk_op_put(); or NULL if it is not
+ * defined, has no function and no other reference. Calls of an operator that is not
+ * defined return -ENOENT.
  */
 struct dk_op *dk_op_get(struct dk_registry *reg, const char *name);
 
 /**
- * dk_op_get_defined() - a defined operator by name
+ * dk_op_get_defined() - look up a defined operator by name and take a reference
  * @reg: registry, NULL for the default one
  * @name: the operator
- * @op: set to the operator, held until dk_op_put(), or to NULL
+ * @op: set to the operator, to be released with dk_op_put(); NULL on failure
  * @why: filled on failure; may be NULL
  *
  * PyTorch's findSchema(); dk_op_get() is findOp() (SEMANTICS 8.3).
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT (reasons NO_OPERATOR, or DANGLING where it has functions),
- * -ENOMEM.
+ * Return: 0, -ENOENT (reason NO_OPERATOR; DANGLING if it has functions but no
+ * definition), -ENOMEM.
  */
 int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **op,
 		      struct dk_diag *why);
 
 /**
- * dk_op_put() - give back what dk_op_get() gave
- * @op: the operator; NULL is fine
+ * dk_op_put() - release a reference from dk_op_get() or dk_op_get_defined()
+ * @op: the operator, or NULL
  *
  * Context: Process context, may sleep.
  */
 void dk_op_put(struct dk_op *op);
 
 /**
- * dk_op_takes() - whether an operator is called by a declaration's type
+ * dk_op_takes() - check that an operator has the signature of a declaration
  * @op: the operator
  * @decl: the declaration, as for dk_call_enter_op()
  *
- * The check that a call by handle makes before anything else. A declaration or
- * an operator without a signature is not compared.
+ * Calls by handle make the same check first. It succeeds if either side has no
+ * signature.
  *
  * Context: Process context, may sleep.
- * Return: 0, or -EPROTOTYPE (the signature is another one, or the declaration is
- * of another version).
+ * Return: 0, or -EPROTOTYPE (the signatures differ, or the declaration has another
+ * version).
  */
 int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl);
 
@@ -197,19 +201,21 @@ int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl);
  * @op: the operator
  *
  * Context: Any.
- * Return: The name, which lives as long as the operator is held.
+ * Return: The name, valid as long as the operator is held.
  */
 const char *dk_op_name(const struct dk_op *op);
 
 /**
  * enum dk_impl_flags - properties of a function
- * @DK_IMPL_F_FALLTHROUGH: no function: as if the key were not in the set
- * @DK_IMPL_F_ATOMIC: fit for an atomic operator
- * @DK_IMPL_F_BOXED: a dk_boxed_fn_t
- * @DK_IMPL_F_PLAIN: of the operator's type without the struct dk_call
- * @DK_IMPL_F_BLOCK: its key may be a building block outside of a backend's or a
- *	device's table, as in PyTorch: no call is routed to it, and it counts
- *	where the rules look at what is registered (SEMANTICS 7.2, 4 and 6a)
+ * @DK_IMPL_F_FALLTHROUGH: no function; calls are routed as if the key were not
+ *	in their keyset
+ * @DK_IMPL_F_ATOMIC: may serve an atomic operator; never sleeps
+ * @DK_IMPL_F_BOXED: the function is a dk_boxed_fn_t
+ * @DK_IMPL_F_PLAIN: the function has the operator's type, without the struct
+ *	dk_call
+ * @DK_IMPL_F_BLOCK: allow a building block as key outside of the tables of
+ *	backends and devices, as in PyTorch. No call is routed to such a function,
+ *	but the rules count it as registered (SEMANTICS 7.2, 4 and 6a)
  */
 enum dk_impl_flags {
 	DK_IMPL_F_FALLTHROUGH = 1,
@@ -220,20 +226,20 @@ enum dk_impl_flags {
 };
 
 /**
- * struct dk_impl - a function at a key; usually one of a constant table
- * @op: the operator; NULL in dk_fallback_register()
- * @fn: the function, NULL for a fallthrough
- * @label: its name for people
+ * struct dk_impl - a function and its key; usually an element of a constant table
+ * @op: the operator; NULL for dk_fallback_register()
+ * @fn: the function; NULL for a fallthrough
+ * @label: its name, for people
  * @key: a runtime key or alias key; DK_UNDEFINED is the catch-all,
- *	CompositeImplicitAutograd. Where a backend or a device goes with the
- *	table, a building block means the runtime key of that backend; elsewhere
- *	it is refused, unless @flags has DK_IMPL_F_BLOCK.
+ *	CompositeImplicitAutograd. In the table of a backend or device a building
+ *	block means that backend's runtime key. In other tables it is rejected,
+ *	unless @flags has DK_IMPL_F_BLOCK
  * @flags: of enum dk_impl_flags
  * @size: sizeof(struct dk_impl)
- * @schema: what the function takes and returns, as text such as
- *	"(Tensor _0) -> Tensor _0", or NULL where that is not known
+ * @schema: the function's arguments and returns as text, such as "(Tensor _0)
+ *	-> Tensor _0"; NULL if unknown
  *
- * The table and what it points to stay until they are unregistered.
+ * The table and everything it points to must stay valid until it is unregistered.
  */
 struct dk_impl {
 	const struct dk_op_decl *op;
@@ -246,34 +252,34 @@ struct dk_impl {
 };
 
 /**
- * dk_impls_register() - register a table of functions: all or none
+ * dk_impls_register() - register a table of functions, all or none
  * @prov: the provider
  * @impls: the table
- * @n: its length, at most 524288
- * @why: filled on failure, with reason OVERRIDE when a function took over a key
- *	from another one: "operator key: label (provider) -> label (provider)",
- *	and with NO_ENTRY where the table is trimmed and has no entry for the
- *	key, so that no call gets there; may be NULL
+ * @n: number of entries, at most 524288
+ * @why: filled on failure. On success also filled with reason OVERRIDE if a
+ *	function replaces another one at its key, as "operator key: label (provider)
+ *	-> label (provider)"; and with NO_ENTRY if the layout's trimmed table has no
+ *	entry for the key, so that no call can reach the function. May be NULL
  *
- * Newest at a key wins. It waits for no call. Replaced tables are freed after a grace
- * period; in userspace the registration that replaces the 64th waits for one at its
- * end, outside of the lock.
+ * The newest function at a key is used. Registration does not wait for running
+ * calls. Replaced tables are freed after a grace period; in userspace every 64th
+ * replaced table makes the registration wait for one, with the lock released.
  *
- * Context: Process context, may sleep; also from inside a function, but in the kernel
- * not of an atomic operator.
- * Return: 0, -EINVAL (provider, size, key, name, function, atomic operator),
- * -EEXIST (the provider has registered this table already), -EPROTOTYPE,
- * -ENOSPC (too many functions), -ENOMEM, -ESHUTDOWN.
+ * Context: Process context, may sleep. May be called from inside a function, but in
+ * the kernel not from one of an atomic operator.
+ * Return: 0, -EINVAL (provider, size, key, name, function, atomic operator), -EEXIST
+ * (this table is already registered), -EPROTOTYPE, -ENOSPC (too many functions),
+ * -ENOMEM, -ESHUTDOWN.
  */
 int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
 		      unsigned int n, struct dk_diag *why);
 
 /**
- * dk_backend_impls_register() - the same for a backend's keys
+ * dk_backend_impls_register() - dk_impls_register() for the keys of a backend
  * @prov: the provider
- * @backend: whose runtime keys the building blocks of the table mean
+ * @backend: its number; a building block in the table means its runtime key
  * @impls: the table
- * @n: its length, at most 524288
+ * @n: number of entries, at most 524288
  * @why: as in dk_impls_register()
  *
  * Context: As dk_impls_register().
@@ -284,12 +290,12 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
 			      struct dk_diag *why);
 
 /**
- * dk_impls_unregister() - take a table out, and wait for the calls inside
+ * dk_impls_unregister() - unregister a table and wait for its running calls
  * @prov: the provider
- * @impls: the table, as it was registered; of a fallback, its dk_impl
+ * @impls: the table as registered; for a fallback its dk_impl
  * @why: filled on failure; may be NULL
  *
- * Context: Process context, sleeps until the calls inside have returned.
+ * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not
  * registered), -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
  */
@@ -297,13 +303,14 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 			struct dk_diag *why);
 
 /**
- * dk_impls_withdraw() - take a table out, and wait for nothing
+ * dk_impls_withdraw() - unregister a table without waiting
  * @prov: the provider
- * @impls: the table, as it was registered
+ * @impls: the table as registered
  * @why: filled on failure; may be NULL
  *
- * No later call enters its functions, but calls may still be inside: the table
- * has to stay until dk_provider_drain() or dk_provider_unregister().
+ * No new call enters its functions, but calls may still be running in them. The
+ * table must stay valid until dk_provider_drain() or dk_provider_unregister()
+ * returns 0.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not
@@ -313,16 +320,16 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
 		      struct dk_diag *why);
 
 /**
- * dk_fallback_register() - a function for every operator that has none at a key
+ * dk_fallback_register() - register a function for operators that have none at a key
  * @prov: the provider
- * @impl: a fallthrough or a boxed function; stays until it is unregistered
- *	with dk_impls_unregister(). At an alias key it serves all that the
- *	alias stands for.
- * @why: filled on failure, and with reason NO_ENTRY and the key where it is left
- *	out at a key, since the table is trimmed; may be NULL
+ * @impl: a fallthrough or a boxed function; must stay valid until it is
+ *	unregistered with dk_impls_unregister(). At an alias key it serves every key
+ *	that the alias stands for
+ * @why: filled on failure. On success also filled with reason NO_ENTRY and the
+ *	key if the layout's trimmed table has no entry for a key. May be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EEXIST (the key has one), -EINVAL (key, function, size,
+ * Return: 0, -EEXIST (the key has a fallback), -EINVAL (key, function, size,
  * provider), -ENOMEM, -ESHUTDOWN.
  */
 int dk_fallback_register(struct dk_provider *prov, const struct dk_impl *impl,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Registries, and the providers that register in them. Included by
- * <dispatchkey.h>.
+ * Registries, and the providers that register in them. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_REGISTRY_H
 #define _DISPATCHKEY_REGISTRY_H
@@ -15,19 +14,20 @@ extern "C" {
 /* ---- registries ----------------------------------------------------------- */
 
 /**
- * enum dk_registry_flags - how a registry begins
- * @DK_REGISTRY_STOCKED: with the fallthroughs that a call needs under the
- *	default local state; without it, bare
- * @DK_REGISTRY_FORCE_RESOLVE: every call goes through the rule evaluator:
- *	slow, for tests
+ * enum dk_registry_flags - flags of dk_registry_alloc()
+ * @DK_REGISTRY_BUILTINS: register the builtin fallbacks, which are the
+ *	fallthroughs that calls need under the default local state; otherwise the
+ *	registry is empty
+ * @DK_REGISTRY_FORCE_RESOLVE: for tests: evaluate the rules in every call,
+ *	slowly
  */
 enum dk_registry_flags {
-	DK_REGISTRY_STOCKED = 1,
+	DK_REGISTRY_BUILTINS = 1,
 	DK_REGISTRY_FORCE_RESOLVE = 2,
 };
 
 /**
- * dk_registry_alloc() - a registry of one's own
+ * dk_registry_alloc() - allocate a registry
  * @l: its layout, NULL for v1
  * @flags: of enum dk_registry_flags
  * @why: filled on failure; may be NULL
@@ -39,8 +39,8 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 				      struct dk_diag *why);
 
 /**
- * dk_registry_free() - give a registry back
- * @reg: from dk_registry_alloc(); NULL is fine
+ * dk_registry_free() - free a registry
+ * @reg: from dk_registry_alloc(), or NULL
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
@@ -50,11 +50,11 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 
 /**
- * dk_registry_default() - the registry that everybody shares
+ * dk_registry_default() - the registry that is used where none is given
  *
- * Context: Any; in userspace the first use allocates.
- * Return: The registry, of layout v1 and stocked; in userspace NULL if there
- * was no memory to make it.
+ * Context: Any; in userspace the first use allocates it.
+ * Return: The registry, of layout v1 and with DK_REGISTRY_BUILTINS; in userspace NULL
+ * if it cannot be allocated.
  */
 struct dk_registry *dk_registry_default(void);
 
@@ -68,11 +68,11 @@ struct dk_registry *dk_registry_default(void);
 const struct dk_layout *dk_registry_layout(const struct dk_registry *reg);
 
 /**
- * dk_registry_generation() - a number that grows with every change
+ * dk_registry_generation() - a number that increases with every change
  * @reg: registry, NULL for the default one
  *
- * Read it before and after a walk over several entries: if it is the same, the
- * walk saw one state. To switch or reset the counters is a change, too.
+ * If it is the same before and after a walk over several entries, the walk was
+ * consistent. Switching or resetting the counters also counts as a change.
  *
  * Context: Process context, may sleep.
  * Return: The number.
@@ -80,30 +80,32 @@ const struct dk_layout *dk_registry_layout(const struct dk_registry *reg);
 __u64 dk_registry_generation(struct dk_registry *reg);
 
 /**
- * dk_registry_check() - compare every published row with the rules
+ * dk_registry_check() - compare all published tables with the rules
  * @reg: the registry
- * @why: filled with the operator's name where something is wrong; may be NULL
+ * @why: filled with the operator's name on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EILSEQ if an entry differs from what the rules say, or -ENOMEM.
+ * Return: 0, -EILSEQ if an entry differs from the rules, or -ENOMEM.
  */
 int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
 
 /* ---- providers ------------------------------------------------------------ */
 
 /**
- * struct dk_provider - who registers: a driver, a runtime, a plugin
+ * struct dk_provider - a driver, runtime or plugin that registers functions
  * @size: sizeof(struct dk_provider)
  * @abi: DK_ABI_VERSION
  * @layout: name of the layout that its keys are numbers of
  * @name: for people; 1 to 127 bytes of UTF-8 without spaces, control or
  *	bidirectional characters
  * @registry: where to register, NULL for the default registry
- * @priv: what dk_call_priv() gives to its functions that have no device
+ * @priv: returned by dk_call_priv() in functions that belong to no device
  * @owner: the module; in userspace the program or shared object, or NULL
- * @core: NULL while it is not registered, and nobody waits for its calls
+ * @core: private; NULL when the provider is not registered and no caller
+ *	waits for its calls
  *
- * The storage is the caller's, and has to stay until it is unregistered.
+ * The caller provides the storage, which must stay valid until the provider is
+ * unregistered.
  */
 struct dk_provider {
 	__u32 size;
@@ -117,10 +119,10 @@ struct dk_provider {
 };
 
 /**
- * DK_PROVIDER() - what a struct dk_provider is initialised with
+ * DK_PROVIDER() - initialiser of a struct dk_provider
  * @provider_name: its name
  *
- * It notes the module, the ABI and the layout that the caller is built for.
+ * Records the caller's module, ABI version and layout.
  */
 #define DK_PROVIDER(provider_name) {					\
 	.size = sizeof(struct dk_provider),				\
@@ -131,78 +133,82 @@ struct dk_provider {
 }
 
 /**
- * dk_provider_register() - begin to register
+ * dk_provider_register() - register a provider
  * @prov: from DK_PROVIDER()
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL (size, name), -EPROTO (ABI or layout), -EEXIST (is
+ * Return: 0, -EINVAL (size, name), -EPROTO (ABI or layout), -EEXIST (already
  * registered), -ENOMEM, -ESHUTDOWN.
  */
 int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
 
 /**
- * dk_provider_unregister() - take out everything that a provider brought
- * @prov: the provider; one that is not registered is fine
+ * dk_provider_unregister() - unregister a provider and all that it registered
+ * @prov: the provider; need not be registered
  *
- * When it returns 0, no call is inside the provider's functions and none will
- * enter. It works when every allocation fails. Calls that race go to the next
- * candidate. Several may call it at once, and each waits. Two providers whose
- * functions unregister each other wait for ever.
+ * After it returns 0, no call is running in the provider's functions and none will
+ * enter them. New calls are routed to the next candidate. Works without free memory.
+ * May be called concurrently; each caller waits. If functions of two providers
+ * unregister each other's provider, both wait for ever.
  *
- * Context: Process context, sleeps until the calls inside have returned.
- * Return: 0; -EDEADLK from inside a function of the same provider, from inside a hook
- * or, in the kernel, from an atomic call (then nothing has changed); -ESHUTDOWN at the
- * end of the process, when its functions are no longer called and stay where they are.
+ * Context: Process context, sleeps until the running calls return.
+ * Return: 0; -EDEADLK from inside a function of the same provider, from inside a
+ * hook or, in the kernel, from an atomic call (nothing has changed); -ESHUTDOWN at
+ * the end of the process, when its functions are no longer called but stay
+ * registered.
  */
 int dk_provider_unregister(struct dk_provider *prov);
 
 /**
- * dk_provider_unregister_timeout() - dk_provider_unregister(), until a deadline
- * @prov: the provider; one that is not registered is fine
- * @ms: how long to wait, in milliseconds; 0 looks once
+ * dk_provider_unregister_timeout() - dk_provider_unregister() with a timeout
+ * @prov: the provider; need not be registered
+ * @ms: how long to wait, in milliseconds; 0 to check once
  * @why: filled on failure; may be NULL
  *
- * Whatever it returns but -EDEADLK and -ESHUTDOWN, no new call enters. After
- * -ETIMEDOUT the provider is leaving: calling this or dk_provider_unregister()
- * again goes on waiting, it cannot register anything, and only 0 allows its
- * memory and code to go. @why then names a call that is inside, its function
- * and thread, and for how long it is known to be there (reason STILL_INSIDE;
- * dk_provider_inside() lists all of them). The kernel does not record calls of atomic
- * operators: it reports a grace period that is not over (reason GRACE).
+ * Unless it returns -EDEADLK or -ESHUTDOWN, no new call enters. After -ETIMEDOUT the
+ * provider is unregistering: it cannot register anything, and its memory and code
+ * must stay until another call of this or of dk_provider_unregister() returns 0.
+ * @why names a call that is still running, its function and thread, and the time it
+ * is known to have been running (reason STILL_INSIDE); dk_provider_inside() lists
+ * all of them. The kernel does not record calls of atomic operators, and reports an
+ * unfinished grace period instead (reason GRACE).
  *
- * In userspace a thread of the library's own waits for the grace period, and
- * ends with it. Listeners are told before it returns, for as long as that takes.
+ * In userspace a thread of the library waits for the grace period and then exits.
+ * Listeners are notified before this returns; the timeout does not cover their time.
  *
- * Context: Process context, sleeps until the deadline.
- * Return: 0; -ETIMEDOUT, also at once if there is no memory to wait with a
- * deadline (reason NO_DEADLINE); -EDEADLK or -ESHUTDOWN as
- * dk_provider_unregister().
+ * Context: Process context, sleeps until the timeout.
+ * Return: 0; -ETIMEDOUT, also at once if there is no memory to wait with a timeout
+ * (reason NO_DEADLINE); -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
  */
 int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
 				   struct dk_diag *why);
 
+#define DK_NO_TIMEOUT		(~0U)	/* as @ms: wait as long as it takes */
 #define DK_THREAD_NAME_MAX	16
 
 /**
- * struct dk_inside - a call that is inside of a provider
+ * struct dk_inside - a call that is running in a provider's function
  * @size: sizeof(struct dk_inside), set by the caller
  * @thread: number of the task or thread
- * @device: number of the device whose function it is, or 0
- * @reserved: zero
- * @ms: for how many milliseconds at least it has been inside, counted since the
- *	provider began to leave and the grace period was over; else 0
- * @op: the operator that was called; in userspace, "fallback for KEY" of a call inside
- *	a backend fallback
- * @label: of the function
- * @thread_name: name of the task or thread; "(exited)" of a userspace thread that
- *	has ended, or runs its last destructors, without leaving the call
+ * @device: number of the device that the function belongs to, or 0
+ * @is_deferred: 1 for a call whose function has returned, after
+ *	dk_call_defer(), and that is not completed yet
+ * @ms: lower bound of its running time in milliseconds, counted from when the
+ *	provider began to unregister and the grace period was over; 0 before.
+ *	Of a deferred call, the time since dk_call_defer()
+ * @op: the operator that was called; in userspace, "fallback for KEY" for a
+ *	call of a backend fallback, as everywhere for a deferred one
+ * @label: label of the function
+ * @thread_name: name of the task or thread; "(exited)" for a userspace thread
+ *	that has ended, or runs its last destructors, without leaving the call;
+ *	"(deferred)" for a deferred call
  */
 struct dk_inside {
 	__u32 size;
 	__u32 thread;
 	__u32 device;
-	__u32 reserved;
+	__u32 is_deferred;
 	__u64 ms;
 	char op[DK_NAME_MAX];
 	char label[DK_NAME_MAX];
@@ -210,26 +216,27 @@ struct dk_inside {
 };
 
 /**
- * dk_provider_inside() - who is inside of a provider
- * @prov: the provider, also one that is leaving
- * @i: which call, from 0; they come and go between two questions
- * @in: takes it; set @in->size before
+ * dk_provider_inside() - get one of the calls running in a provider's functions
+ * @prov: the provider; may be unregistering
+ * @i: index of the call, from 0; calls may start and end between two queries
+ * @in: filled with the call; set @in->size first
  *
  * The kernel does not record calls of atomic operators.
  *
  * Context: Process context, may sleep.
- * Return: 0; -ENOENT if there are no more, or the provider is not registered;
+ * Return: 0; -ENOENT if there is no such call, or the provider is not registered;
  * -EINVAL (size).
  */
 int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_inside *in);
 
 /**
- * dk_provider_drain() - wait until nothing that was withdrawn is in use
+ * dk_provider_drain() - wait for the calls of withdrawn functions
  * @prov: the provider
  *
- * After it, the memory of functions that dk_impls_withdraw() took out may go.
+ * After it returns 0, tables that dk_impls_withdraw() unregistered before may be
+ * freed.
  *
- * Context: Process context, sleeps until the calls inside have returned.
+ * Context: Process context, sleeps until the running calls return.
  * Return: 0, -EINVAL if it is not registered, -EDEADLK or -ESHUTDOWN as
  * dk_provider_unregister().
  */

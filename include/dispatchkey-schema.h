@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Schemas of operators as PyTorch writes them, taken apart and printed back.
- * Userspace only: the kernel carries a schema as text. Included by
- * <dispatchkey.h>.
+ * Parser and printer for schemas of operators, in PyTorch's notation. Userspace
+ * only: the kernel handles a schema as text. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_SCHEMA_H
 #define _DISPATCHKEY_SCHEMA_H
@@ -13,15 +12,16 @@
 extern "C" {
 #endif
 
-/* Characters of a schema, and types within types, at most. */
+/* Maximum length of a schema in characters, and maximum nesting depth of its types. */
 #define DK_SCHEMA_MAX		16384
 #define DK_SCHEMA_DEPTH		16
 
 struct dk_schema;
 
 /**
- * enum dk_type_kind - what a type is made of
- * @DK_TYPE_NAME: a name, such as Tensor, int or __torch__.torch.classes.c10d.Work
+ * enum dk_type_kind - the kind of a type
+ * @DK_TYPE_NAME: a name, such as Tensor, int or
+ *	__torch__.torch.classes.c10d.Work
  * @DK_TYPE_OPTIONAL: ``T?``
  * @DK_TYPE_LIST: ``T[]`` or ``T[3]``
  * @DK_TYPE_TUPLE: ``(T, U)``
@@ -39,13 +39,13 @@ enum dk_type_kind {
 /**
  * struct dk_type - a type, or a part of one
  * @kind: of enum dk_type_kind
- * @size: of a list, 0 if it says none
- * @name: of a name or a generic type, or NULL
- * @before: alias sets as in ``(a|b! -> *)``, here "a|b", or NULL without any
- * @after: the sets behind the arrow, here "*", or NULL
+ * @size: size of a list, 0 if it has none
+ * @name: name of a name or a generic type, or NULL
+ * @before: alias sets before the arrow, as "a|b" in ``(a|b! -> *)``, or NULL
+ * @after: alias sets after the arrow, here "*", or NULL
  * @write: the annotation has a "!"
- * @first: the type within, the first of several
- * @next: the next one beside it
+ * @first: the first type inside of this one
+ * @next: the next type on the same level
  */
 struct dk_type {
 	__u32 kind;
@@ -59,11 +59,11 @@ struct dk_type {
 };
 
 /**
- * struct dk_schema_arg - an argument, or what is returned
+ * struct dk_schema_arg - an argument or a return
  * @type: its type
- * @name: its name; empty where a return has none
- * @value: the default value, the text that it was, or NULL
- * @keyword_only: it stands behind the ``*``
+ * @name: its name; empty for a return without one
+ * @value: the default value as its original text, or NULL
+ * @keyword_only: it follows the ``*``
  */
 struct dk_schema_arg {
 	const struct dk_type *type;
@@ -73,9 +73,9 @@ struct dk_schema_arg {
 };
 
 /**
- * enum dk_schema_flags - what a schema leaves open
- * @DK_SCHEMA_VARARG: more arguments may come: ``...``
- * @DK_SCHEMA_VARRET: more may be returned
+ * enum dk_schema_flags - variable numbers of arguments and returns
+ * @DK_SCHEMA_VARARG: more arguments are allowed: ``...``
+ * @DK_SCHEMA_VARRET: more returns are allowed
  */
 enum dk_schema_flags {
 	DK_SCHEMA_VARARG = 1,
@@ -83,15 +83,15 @@ enum dk_schema_flags {
 };
 
 /**
- * dk_schema_parse() - take a schema apart
- * @text: such as ``aten::add(Tensor self, *, Scalar alpha=1) -> Tensor``; what was
- *	inferred from a function begins with the parenthesis
+ * dk_schema_parse() - parse a schema
+ * @text: such as ``aten::add(Tensor self, *, Scalar alpha=1) -> Tensor``; a
+ *	schema inferred from a function begins with the parenthesis
  * @s: set to the schema, or to NULL
- * @why: filled on failure, with the column, what stands there, and what should;
- *	may be NULL
+ * @why: filled on failure, with the column, the text found there and the text
+ *	expected; may be NULL
  *
- * PyTorch's parseSchema(), with which it shares the rules for overload names
- * and for arguments without a default value behind one with it.
+ * PyTorch's parseSchema(), including its rules for overload names and for arguments
+ * without a default value after one that has it.
  *
  * Context: Userspace.
  * Return: 0, -EINVAL (reasons SCHEMA, BAD_NAME), -ENOMEM.
@@ -99,8 +99,8 @@ enum dk_schema_flags {
 int dk_schema_parse(const char *text, struct dk_schema **s, struct dk_diag *why);
 
 /**
- * dk_schema_free() - give a schema back
- * @s: from dk_schema_parse(); NULL is fine
+ * dk_schema_free() - free a schema
+ * @s: from dk_schema_parse(), or NULL
  *
  * Context: Userspace.
  */
@@ -109,8 +109,9 @@ void dk_schema_free(struct dk_schema *s);
 /**
  * dk_schema_print() - print a schema as PyTorch does
  * @s: the schema
- * @buf: where to; cut if it is too small, and ended with NUL if it has room
- * @size: its size
+ * @buf: filled with the text, truncated to fit, with a final NUL unless @size
+ *	is 0
+ * @size: size of @buf in bytes
  *
  * Context: Userspace.
  * Return: The length of the whole text.
@@ -120,8 +121,8 @@ size_t dk_schema_print(const struct dk_schema *s, char *buf, size_t size);
 /**
  * dk_type_print() - print a type as PyTorch does
  * @t: the type
- * @buf: where to, as in dk_schema_print()
- * @size: its size
+ * @buf: filled with the text, as in dk_schema_print()
+ * @size: size of @buf in bytes
  *
  * Context: Userspace.
  * Return: The length of the whole text.
@@ -138,20 +139,20 @@ size_t dk_type_print(const struct dk_type *t, char *buf, size_t size);
 const char *dk_schema_name(const struct dk_schema *s);
 
 /**
- * dk_schema_overload() - the name behind the dot
+ * dk_schema_overload() - the overload name, which follows the dot
  * @s: the schema
  *
  * Context: Userspace.
- * Return: The name, such as "Tensor", or an empty one.
+ * Return: The name, such as "Tensor"; empty if there is none.
  */
 const char *dk_schema_overload(const struct dk_schema *s);
 
 /**
- * dk_schema_flags() - what a schema leaves open
+ * dk_schema_flags() - whether more arguments or returns are allowed
  * @s: the schema
  *
  * Context: Userspace.
- * Return: Of enum dk_schema_flags.
+ * Return: Flags of enum dk_schema_flags.
  */
 unsigned int dk_schema_flags(const struct dk_schema *s);
 
@@ -160,65 +161,64 @@ unsigned int dk_schema_flags(const struct dk_schema *s);
  * @s: the schema
  *
  * Context: Userspace.
- * Return: The number, without the ``*`` and the ``...``.
+ * Return: The number, not counting ``*`` and ``...``.
  */
 unsigned int dk_schema_args(const struct dk_schema *s);
 
 /**
- * dk_schema_argument() - an argument
+ * dk_schema_argument() - get an argument
  * @s: the schema
- * @i: 0 for the first one
+ * @i: index, from 0
  *
  * Context: Userspace.
- * Return: The argument, which lives as long as the schema, or NULL.
+ * Return: The argument, valid as long as the schema, or NULL.
  */
 const struct dk_schema_arg *dk_schema_argument(const struct dk_schema *s, unsigned int i);
 
 /**
- * dk_schema_returns() - the number of what is returned
+ * dk_schema_returns() - the number of returns
  * @s: the schema
  *
  * Context: Userspace.
- * Return: The number, without the ``...``.
+ * Return: The number, not counting ``...``.
  */
 unsigned int dk_schema_returns(const struct dk_schema *s);
 
 /**
- * dk_schema_return() - one of what is returned
+ * dk_schema_return() - get a return
  * @s: the schema
- * @i: 0 for the first one
+ * @i: index, from 0
  *
  * Context: Userspace.
- * Return: It, which lives as long as the schema, or NULL.
+ * Return: The return, valid as long as the schema, or NULL.
  */
 const struct dk_schema_arg *dk_schema_return(const struct dk_schema *s, unsigned int i);
 
 /**
  * dk_schema_dispatch_mask() - the arguments that a boxed call dispatches on
  * @s: the schema
- * @mask: set to them: bit n-1-j stands for argument j of n
+ * @mask: set to the arguments: bit n-1-j stands for argument j of n
  * @why: filled on failure; may be NULL
  *
- * Those of type Tensor, Tensor?, Tensor[] and Tensor?[] (SEMANTICS 6.1);
- * PyTorch's dispatch_arg_indices_reverse.
+ * These are the arguments of type Tensor, Tensor?, Tensor[] and Tensor?[] (SEMANTICS
+ * 6.1); PyTorch's dispatch_arg_indices_reverse.
  *
  * Context: Userspace.
- * Return: 0, or -EINVAL for more than 64 arguments.
+ * Return: 0, or -EINVAL if there are more than 64 arguments.
  */
 int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
 			    struct dk_diag *why);
 
 /**
- * dk_schema_compare() - does a function fit what was declared?
+ * dk_schema_compare() - compare the schemas of an operator and its function
  * @declared: the schema of the operator
- * @inferred: that of the function
+ * @inferred: the schema of the function
  * @why: filled on failure, with the first difference; may be NULL
  *
- * Compared are the numbers and types of arguments and of what is returned, and
- * not their names, default values, alias sets or list sizes. A declared SymInt,
- * SymFloat or SymBool fits int, float or bool, too, and ScalarType, Layout,
- * MemoryFormat and QScheme are ints (PyTorch's findSchemaDifferences(),
- * SEMANTICS 7.5 and 11.2).
+ * Compares the numbers and types of arguments and returns. Ignores names, default
+ * values, alias sets and list sizes. A declared SymInt, SymFloat or SymBool also
+ * fits int, float or bool; ScalarType, Layout, MemoryFormat and QScheme are ints
+ * (PyTorch's findSchemaDifferences(), SEMANTICS 7.5 and 11.2).
  *
  * Context: Userspace.
  * Return: 0 or -EPROTOTYPE.
@@ -227,29 +227,34 @@ int dk_schema_compare(const struct dk_schema *declared,
 		      const struct dk_schema *inferred, struct dk_diag *why);
 
 /**
- * dk_schema_alias_analysis() - what holds where a definition says nothing
- * @s: the schema that it was defined with
+ * dk_schema_alias_analysis() - the alias analysis of a definition without one
+ * @s: the schema of the definition
  *
  * Context: Userspace.
- * Return: DK_ALIAS_FROM_SCHEMA if the schema was written down, and
- * DK_ALIAS_CONSERVATIVE if it was inferred and has no name (SEMANTICS 11.2).
+ * Return: DK_ALIAS_FROM_SCHEMA for a written schema, DK_ALIAS_CONSERVATIVE for an
+ * inferred one, which has no name (SEMANTICS 11.2).
  */
 enum dk_alias_analysis dk_schema_alias_analysis(const struct dk_schema *s);
 
 /**
- * dk_schema_decl() - a declaration for an operator that has a schema only
+ * dk_schema_decl() - make a declaration of an operator from its schema
  * @s: the schema, with a name
  * @decl: set to the declaration, or to NULL
  * @why: filled on failure; may be NULL
  *
- * Its parameters are the arguments of the schema, in order, by their names:
- * Tensor and Tensor? are DK_ARG_OBJECT, lists of them DK_ARG_LIST, Generator and
- * Generator? DK_ARG_GENERATOR, int and the enumerations DK_ARG_INT of 64 bits,
- * bool DK_ARG_BOOL, float DK_ARG_DOUBLE, str and str? DK_ARG_STRING, and all else
- * is a DK_ARG_POINTER to a value that caller and function agree on, NULL for none.
- * dk_args_pack() makes the arguments of dk_call_boxed(), which dispatches on those
- * of dk_schema_dispatch_mask(); its functions are boxed ones and read them by
- * dk_arg_get(). There is no C type to call it by, and no signature to compare.
+ * The declaration's parameters have the names and order of the schema's arguments,
+ * and these kinds:
+ *
+ * * Tensor and Tensor?: DK_ARG_OBJECT; lists of them: DK_ARG_LIST
+ * * Generator and Generator?: DK_ARG_GENERATOR
+ * * int and the enumerations: DK_ARG_INT of 64 bits
+ * * bool: DK_ARG_BOOL; float: DK_ARG_DOUBLE; str and str?: DK_ARG_STRING
+ * * all others: DK_ARG_POINTER to a value that caller and function agree on, or NULL
+ *
+ * The operator has no C type, so there is no signature to compare. Call it with
+ * dk_args_pack() and dk_call_boxed(), which dispatches on the arguments of
+ * dk_schema_dispatch_mask(). Its functions must be boxed and read their arguments
+ * with dk_arg_get().
  *
  * Context: Userspace.
  * Return: 0, -EINVAL (reason SCHEMA_ARGS, more than 64 arguments; reason BAD_NAME,
@@ -259,9 +264,9 @@ int dk_schema_decl(const struct dk_schema *s, struct dk_op_decl **decl,
 		   struct dk_diag *why);
 
 /**
- * dk_schema_decl_free() - give a declaration back
- * @decl: from dk_schema_decl(), of which no operator is defined any more; NULL is
- *	fine
+ * dk_schema_decl_free() - free a declaration
+ * @decl: from dk_schema_decl(), or NULL; its operator must not be defined any
+ *	more
  *
  * Context: Userspace.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Where calls go, and why. Included by <dispatchkey.h>.
+ * Where calls are routed, and why. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_SEE_H
 #define _DISPATCHKEY_SEE_H
@@ -12,19 +12,20 @@ extern "C" {
 #endif
 
 /**
- * enum dk_provenance - which rule filled a table entry (SEMANTICS 7.2)
- * @DK_PROV_MISSING: none
- * @DK_PROV_KERNEL: 1, a function at the very key
+ * enum dk_provenance - the rule that filled a table entry (SEMANTICS 7.2)
+ * @DK_PROV_MISSING: none; the entry has no function
+ * @DK_PROV_KERNEL: 1, a function at exactly this key
  * @DK_PROV_DEFAULT_BACKEND: 2 and 3, CompositeExplicitAutograd, with and
  *	without NonFunctional
  * @DK_PROV_NESTED: 5, CompositeImplicitAutogradNestedTensor
- * @DK_PROV_AMBIGUOUS: 6a, CompositeImplicitAutograd and a backend of
- *	AutogradOther both serve it
+ * @DK_PROV_AMBIGUOUS: 6a, both CompositeImplicitAutograd and a backend of
+ *	AutogradOther have a function
  * @DK_PROV_MATH: 6b, CompositeImplicitAutograd
  * @DK_PROV_AUTOGRAD: 7, Autograd
  * @DK_PROV_BATCHED: 8, FuncTorchBatchedDecomposition
  * @DK_PROV_FALLBACK: 10, the backend fallback
- * @DK_PROV_NO_ENTRY: 9, nothing, as the trimmed table has no such entry
+ * @DK_PROV_NO_ENTRY: 9, no function, because the trimmed table has no such
+ *	entry
  */
 enum dk_provenance {
 	DK_PROV_MISSING,
@@ -40,7 +41,7 @@ enum dk_provenance {
 };
 
 /**
- * dk_provenance_name() - PyTorch's words for a rule
+ * dk_provenance_name() - PyTorch's name for a rule
  * @prov: the rule
  *
  * Context: Any.
@@ -49,14 +50,14 @@ enum dk_provenance {
 const char *dk_provenance_name(enum dk_provenance prov);
 
 /**
- * struct dk_entry - what serves a table entry or a route
+ * struct dk_entry - the function of a table entry or a route
  * @size: sizeof(struct dk_entry), set by the caller
- * @provenance: the rule, of enum dk_provenance
+ * @provenance: the rule that selected it, of enum dk_provenance
  * @is_fallthrough: whether it is a fallthrough
- * @device: number of the device whose function it is, or 0
- * @label: of the function
- * @provider: who registered it
- * @device_name: name of that device, empty if there is none
+ * @device: number of the device that the function belongs to, or 0
+ * @label: label of the function
+ * @provider: name of the provider that registered it
+ * @device_name: name of that device, or empty
  */
 struct dk_entry {
 	__u32 size;
@@ -69,15 +70,15 @@ struct dk_entry {
 };
 
 /**
- * dk_op_entry() - one entry of an operator's table
+ * dk_op_entry() - get one entry of an operator's table
  * @op: the operator
- * @device: number of a device, 0 for the table without one
- * @slot: which entry
- * @e: takes the answer; set @e->size before
+ * @device: number of a device, 0 for the table without a device
+ * @slot: index of the entry
+ * @e: filled with the entry; set @e->size first
  *
- * The function is read from the published row, the rule from the evaluator.
- * Where a trimmed table has no such entry (dk_table_index()), the answer is what
- * the rules say, as in dk_op_dump_table(); no call gets there.
+ * The function is read from the published table; the rule is evaluated. If the table
+ * is trimmed and has no such entry (dk_table_index()), @e is what the rules give, as
+ * in dk_op_dump_table(), but no call can reach it.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (no such entry, size), -ENODEV.
@@ -88,14 +89,15 @@ int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
 /**
  * struct dk_impl_info - one registration of an operator
  * @size: sizeof(struct dk_impl_info), set by the caller
- * @key: where it was registered: a runtime key, building block or alias key
+ * @key: the key that it is registered at: a runtime key, building block or
+ *	alias key
  * @is_fallthrough: whether it is a fallthrough
  * @is_boxed: whether it is a boxed function
- * @is_active: whether it is the newest at its key, of its device
+ * @is_active: whether it is the newest one at its key, for its device
  * @reserved: zero
- * @device: number of the device whose function it is, or 0
- * @label: of the function
- * @provider: who registered it
+ * @device: number of the device that the function belongs to, or 0
+ * @label: label of the function
+ * @provider: name of the provider that registered it
  * @device_name: name of that device, or empty
  */
 struct dk_impl_info {
@@ -114,26 +116,27 @@ struct dk_impl_info {
 /**
  * dk_op_impl() - walk the registrations of an operator
  * @op: the operator
- * @i: which one, from 0: by key number, then newest first (SEMANTICS 9.1)
- * @info: takes the answer; set @info->size before
+ * @i: index, from 0: sorted by key number, then newest first (SEMANTICS 9.1)
+ * @info: filled with the registration; set @info->size first
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT behind the last one, -EINVAL (size).
+ * Return: 0, -ENOENT at the end, -EINVAL (size).
  */
 int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info);
 
 /**
  * struct dk_op_info - one operator of a registry
  * @size: sizeof(struct dk_op_info), set by the caller
- * @flags: of enum dk_op_flags, 0 where it is not defined
- * @num_impls: how many functions are registered for it, those of devices, too
- * @max_objs: how many objects a call dispatches on at most, as the DK_OP() line of the
- *	definition says; 0 where that is not known, where a list has any number of them, or
- *	where they are more than 254
- * @is_defined: whether somebody defines it
- * @is_dangling: whether it has functions and nobody defines it
+ * @flags: of enum dk_op_flags, 0 if it is not defined
+ * @num_impls: number of functions registered for it, including those of
+ *	devices
+ * @max_objs: maximum number of objects that a call dispatches on, from the
+ *	DK_OP() line of the definition; 0 if unknown, unlimited because of a list,
+ *	or above 254
+ * @is_defined: whether it is defined
+ * @is_dangling: whether it has functions but no definition
  * @reserved: zero
- * @name: of the operator
+ * @name: name of the operator
  * @definer: name of the provider that defines it, or empty
  */
 struct dk_op_info {
@@ -151,26 +154,26 @@ struct dk_op_info {
 /**
  * dk_registry_next_op() - walk the operators of a registry by name
  * @reg: the registry, NULL for the default one
- * @after: the name behind which to look, which may be @info->name; NULL begins
- * @info: takes the answer; set @info->size before
+ * @after: the previous name, which may be @info->name; NULL to begin
+ * @info: filled with the operator; set @info->size first
  *
- * Operators that come and go meanwhile do not disturb the walk: each that is
- * there all the time is met once. PyTorch's _dispatch_get_all_op_names() and
+ * Every operator that exists during the whole walk is returned exactly once, even if
+ * others are added or removed meanwhile. PyTorch's _dispatch_get_all_op_names() and
  * _dispatch_find_dangling_impls() (SEMANTICS 9).
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT behind the last one, -EINVAL (size), -ENOMEM.
+ * Return: 0, -ENOENT at the end, -EINVAL (size), -ENOMEM.
  */
 int dk_registry_next_op(struct dk_registry *reg, const char *after,
 			struct dk_op_info *info);
 
 /**
- * struct dk_route - where a call goes
+ * struct dk_route - the route of a call
  * @size: sizeof(struct dk_route), set by the caller
  * @slot: the table entry
- * @raw: what the arguments carry
- * @effective: after local state and fallthrough mask
- * @entry: what serves it
+ * @raw: union of the keysets of the arguments
+ * @effective: the same with the local state and the fallthrough mask applied
+ * @entry: the function
  */
 struct dk_route {
 	__u32 size;
@@ -186,13 +189,13 @@ struct dk_route {
  * @included: included set of the local state, in the operator's layout
  * @excluded: excluded set
  * @objs: the arguments that it dispatches on
- * @n: how many
- * @r: takes the answer, also where a call would be refused; set @r->size before
+ * @n: number of arguments at @objs
+ * @r: filled with the route, even if a call would fail; set @r->size first
  *
- * It asks the lookup that a call uses.
+ * Uses the same lookup as a call.
  *
  * Context: Process context, may sleep.
- * Return: What dk_call_enter() would, or -EINVAL (size).
+ * Return: What dk_call_enter() would return, or -EINVAL (size).
  */
 int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 		const struct dk_obj *const *objs, unsigned int n, struct dk_route *r);
@@ -200,18 +203,18 @@ int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset ex
 /* ---- text, as PyTorch prints it ------------------------------------------- */
 
 /*
- * Each of these shows one state of the registry. They count as snprintf() does:
- * what does not fit is left out, and the length that there was is returned. Who
- * asks twice, for the length and for the text, looks at the second answer, too.
+ * Each of these functions prints one consistent state of the registry, truncates the
+ * text to the size of the buffer, and returns the length of the whole text, as
+ * snprintf() does. The length may change between two calls.
  */
 
 /**
  * dk_op_dump() - the registrations of an operator (dumpState, SEMANTICS 9.1)
  * @op: the operator
- * @buf: takes the text
- * @size: its size, may be 0
+ * @buf: filled with the text
+ * @size: size of @buf in bytes, may be 0
  *
- * A device's function has "@DEVICE" behind its label, which PyTorch has not.
+ * Unlike PyTorch, appends "@DEVICE" to the label of a device's function.
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.
@@ -219,12 +222,12 @@ int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset ex
 size_t dk_op_dump(struct dk_op *op, char *buf, size_t size);
 
 /**
- * dk_op_dump_table() - what serves each key (dumpComputedTable, SEMANTICS 9.2)
+ * dk_op_dump_table() - the function of each key (dumpComputedTable, SEMANTICS 9.2)
  * @op: the operator
- * @buf: takes the text
- * @size: its size, may be 0
+ * @buf: filled with the text
+ * @size: size of @buf in bytes, may be 0
  *
- * The functions are read from the published row, the rules from the evaluator.
+ * The functions are read from the published table; the rules are evaluated.
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.
@@ -232,12 +235,12 @@ size_t dk_op_dump(struct dk_op *op, char *buf, size_t size);
 size_t dk_op_dump_table(struct dk_op *op, char *buf, size_t size);
 
 /**
- * dk_op_list_keys() - the keys that something serves (listAllDispatchKeys, 9.3)
+ * dk_op_list_keys() - the keys that have a function (listAllDispatchKeys, 9.3)
  * @op: the operator
- * @buf: takes the text, such as "[CPU, AutogradCPU]"
- * @size: its size, may be 0
+ * @buf: filled with the text, such as "[CPU, AutogradCPU]"
+ * @size: size of @buf in bytes, may be 0
  *
- * The published row is asked; Undefined is not in the list.
+ * Reads the published table. Omits Undefined.
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.
@@ -247,12 +250,12 @@ size_t dk_op_list_keys(struct dk_op *op, char *buf, size_t size);
 /**
  * dk_op_dump_extractor() - what a call dispatches on (SEMANTICS 9.4)
  * @op: the operator
- * @buf: takes the text
- * @size: its size, may be 0
+ * @buf: filled with the text
+ * @size: size of @buf in bytes, may be 0
  *
- * 64 digits, of which the i-th is 1 where a boxed call dispatches on the i-th
- * argument from the last; then the keys that are no fallthroughs. Where the
- * backends differ in a functionality, it is one unless all of them say so.
+ * 64 digits, the i-th of which is 1 if a boxed call dispatches on the i-th argument
+ * from the last; then the keys that are not fallthroughs. A functionality is listed
+ * unless it is a fallthrough for all backends.
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.
@@ -260,14 +263,14 @@ size_t dk_op_list_keys(struct dk_op *op, char *buf, size_t size);
 size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size);
 
 /**
- * dk_missing_text() - why nothing serves a set (SEMANTICS 9.6)
+ * dk_missing_text() - why a keyset has no function (SEMANTICS 9.6)
  * @op: the operator
- * @ks: the effective set, as dk_op_route() reports it
- * @buf: takes the text
- * @size: its size, may be 0
+ * @ks: the effective set, from dk_op_route()
+ * @buf: filled with the text
+ * @size: size of @buf in bytes, may be 0
  *
- * A call that nothing serves returns -ENOSYS and makes no text. Where a
- * published row is wrong, the text is that of dk_invariants_text().
+ * Calls only return -ENOSYS; this makes the text. If a published table is wrong, the
+ * text is that of dk_invariants_text().
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.
@@ -275,10 +278,10 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size);
 size_t dk_missing_text(struct dk_op *op, struct dk_keyset ks, char *buf, size_t size);
 
 /**
- * dk_ambiguous_text() - why a call is answered with -ENOTUNIQ (SEMANTICS 7.6)
+ * dk_ambiguous_text() - why a call returns -ENOTUNIQ (SEMANTICS 7.6)
  * @op: the operator
- * @buf: takes the text
- * @size: its size, may be 0
+ * @buf: filled with the text
+ * @size: size of @buf in bytes, may be 0
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.
@@ -286,10 +289,10 @@ size_t dk_missing_text(struct dk_op *op, struct dk_keyset ks, char *buf, size_t 
 size_t dk_ambiguous_text(struct dk_op *op, char *buf, size_t size);
 
 /**
- * dk_invariants_text() - registrations and table, for whom dk_op_check() alarms
+ * dk_invariants_text() - registrations and table, for use after dk_op_check() failed
  * @op: the operator
- * @buf: takes the text
- * @size: its size, may be 0
+ * @buf: filled with the text
+ * @size: size of @buf in bytes, may be 0
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.
@@ -297,40 +300,40 @@ size_t dk_ambiguous_text(struct dk_op *op, char *buf, size_t size);
 size_t dk_invariants_text(struct dk_op *op, char *buf, size_t size);
 
 /**
- * dk_registry_list_ops() - the names of all operators, a line each
+ * dk_registry_list_ops() - the names of all operators, one in a line
  * @reg: the registry, NULL for the default one
- * @key: only those with a function at exactly this key, which may be an alias;
- *	DK_UNDEFINED for all
- * @buf: takes the text
- * @size: its size, may be 0
+ * @key: list only operators with a function at exactly this key, which may be
+ *	an alias key; DK_UNDEFINED for all
+ * @buf: filled with the text
+ * @size: size of @buf in bytes, may be 0
  *
- * Sorted by name, defined or not.
+ * Sorted by name; includes operators that are not defined.
  *
  * Context: Process context, may sleep.
- * Return: The length of the text, or -ENOMEM; then the text is empty.
+ * Return: The length of the text, or -ENOMEM with an empty text.
  */
 long dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf, size_t size);
 
 /**
- * dk_registry_list_dangling() - operators with functions that nobody defines
+ * dk_registry_list_dangling() - operators with functions but without a definition
  * @reg: the registry, NULL for the default one
- * @buf: takes the texts of dk_op_dump(), one behind the other
- * @size: its size, may be 0
+ * @buf: filled with the texts of dk_op_dump(), concatenated
+ * @size: size of @buf in bytes, may be 0
  *
  * Context: Process context, may sleep.
- * Return: The length of the text, or -ENOMEM; then the text is empty.
+ * Return: The length of the text, or -ENOMEM with an empty text.
  */
 long dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size);
 
-/* ---- questions ------------------------------------------------------------ */
+/* ---- queries -------------------------------------------------------------- */
 
 /**
- * dk_op_has_impl() - is a function registered at exactly this key?
+ * dk_op_has_impl() - whether a function is registered at exactly this key
  * @op: the operator
  * @key: a runtime key, building block or alias key
  * @why: filled on failure; may be NULL
  *
- * hasKernelForDispatchKey; functions of devices do not count.
+ * Ignores functions of devices. PyTorch's hasKernelForDispatchKey().
  *
  * Context: Process context, may sleep.
  * Return: 1, 0, or -EINVAL (no such key).
@@ -338,11 +341,11 @@ long dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size);
 int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why);
 
 /**
- * dk_op_has_impl_in() - is a function registered at a key of this set?
+ * dk_op_has_impl_in() - whether a function is registered at a key of a set
  * @op: the operator
- * @ks: the set; keys that are not aliases are looked for in it
+ * @ks: the set; functions at alias keys are ignored
  *
- * hasKernelForAnyDispatchKey; functions of devices do not count.
+ * Ignores functions of devices. PyTorch's hasKernelForAnyDispatchKey().
  *
  * Context: Process context, may sleep.
  * Return: 1 or 0.
@@ -350,12 +353,12 @@ int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why);
 int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks);
 
 /**
- * dk_op_is_served() - has the published table something at this key?
+ * dk_op_is_served() - whether the published table has an entry for this key
  * @op: the operator
- * @key: a runtime key; a building block stands for its first backend's
+ * @key: a runtime key; a building block stands for that of its first backend
  * @why: filled on failure; may be NULL
  *
- * hasComputedKernelForDispatchKey; the entry that is ambiguous counts.
+ * An ambiguous entry counts. PyTorch's hasComputedKernelForDispatchKey().
  *
  * Context: Process context, may sleep.
  * Return: 1, 0, or -EINVAL (no such key, an alias key).
@@ -363,22 +366,22 @@ int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks);
 int dk_op_is_served(struct dk_op *op, unsigned int key, struct dk_diag *why);
 
 /**
- * dk_op_is_fallthrough() - is what is registered at exactly this key one?
+ * dk_op_is_fallthrough() - whether the function at exactly this key is a fallthrough
  * @op: the operator
  * @key: a runtime key, building block or alias key
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 1, 0, -EINVAL (no such key) or -ENOENT (nothing is registered there).
+ * Return: 1, 0, -EINVAL (no such key) or -ENOENT (nothing registered at the key).
  */
 int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why);
 
 /**
- * dk_registry_has_fallback() - has this key a backend fallback?
+ * dk_registry_has_fallback() - whether a key has a backend fallback
  * @reg: the registry, NULL for the default one
  * @key: a runtime key; an alias key stands for Undefined, as in PyTorch
  *
- * One that the registry was born with counts.
+ * Builtin fallbacks (DK_REGISTRY_BUILTINS) count.
  *
  * Context: Process context, may sleep.
  * Return: 1 or 0.
@@ -386,11 +389,12 @@ int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why
 int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key);
 
 /**
- * dk_op_check() - compare an operator's published rows with the rules
+ * dk_op_check() - compare an operator's published tables with the rules
  * @op: the operator
  * @why: filled on failure; may be NULL
  *
- * dk_registry_check() does this for all; dk_invariants_text() tells more.
+ * dk_registry_check() does this for all operators; dk_invariants_text() gives
+ * details.
  *
  * Context: Process context, may sleep.
  * Return: 0, or -EILSEQ.

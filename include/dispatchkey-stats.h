@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Counters: how often each function served each operator. Included by
+ * Counters of the calls of each function of each operator. Included by
  * <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_STATS_H
@@ -13,36 +13,35 @@ extern "C" {
 #endif
 
 /**
- * dk_stats_enable() - count the calls of a registry
+ * dk_stats_enable() - enable the counters of a registry
  * @reg: the registry, NULL for the default one
  * @why: filled on failure; may be NULL
  *
- * A call counts for the function that was chosen to serve it, when it is
- * entered, a redispatch for the one that takes it, and a call that nothing
- * serves as missing. Calls refused for another reason do not count. All begins
- * at zero. What is registered from now on is counted, too, if there is memory
- * for it.
+ * A call is counted when it is entered, for the function it is routed to; a
+ * redispatch likewise. Calls without a function are counted as missing; calls that
+ * fail for another reason are not counted. All counters start at zero. Functions
+ * registered later are counted too, if there is memory for their counters.
  *
- * Where they are on already, who found no memory then gets its counter, and all
- * others go on.
+ * If the counters are enabled already, this only allocates counters that are missing
+ * for lack of memory.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOMEM (then they are as they were), or -ESHUTDOWN.
+ * Return: 0, -ENOMEM (they stay enabled or disabled), or -ESHUTDOWN.
  */
 int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why);
 
 /**
- * dk_stats_disable() - count no more, and give the memory of the counters back
+ * dk_stats_disable() - disable the counters and free their memory
  * @reg: the registry, NULL for the default one
  * @why: filled on failure; may be NULL
  *
- * It allocates nothing. Of two who do so at once, both wait.
+ * Allocates no memory. Concurrent callers all wait.
  *
- * Context: Process context, sleeps until nobody counts any more, which takes
- * one grace period. It waits for the functions of atomic operators in the kernel, and
- * for no others.
- * Return: 0, also where they are off; -EDEADLK from inside a hook or, in the kernel,
- * an atomic call.
+ * Context: Process context, sleeps for one grace period, until the counters are
+ * unused. In the kernel it waits for running functions of atomic operators, but for
+ * no others.
+ * Return: 0, also if they were disabled; -EDEADLK from inside a hook or, in the
+ * kernel, an atomic call.
  */
 int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why);
 
@@ -51,28 +50,27 @@ int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why);
  * @reg: the registry, NULL for the default one
  * @why: filled on failure; may be NULL
  *
- * Calls go on meanwhile, and no count is lost: each call is in the counts before
- * or in those behind.
+ * Calls need not stop. Every call is counted either before or after the reset.
  *
  * Context: Process context, may sleep.
- * Return: 0, or -ENODATA (they are off).
+ * Return: 0, or -ENODATA (the counters are disabled).
  */
 int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
 
 /**
- * struct dk_stats - the counters of a registry
+ * struct dk_stats - the state of a registry's counters
  * @size: sizeof(struct dk_stats), set by the caller
  * @is_enabled: whether calls are counted
- * @counters: how many counters are in use
+ * @counters: number of counters in use
  * @reserved: zero
- * @uncounted: calls for which there was no counter: by a function that came when
- *	there was no memory for one; by a backend fallback that the operator's
- *	table does not name (dk_call_enter_key()); in userspace, of all
- *	registries, by a thread that made its first call when there was no memory
- * @gone: calls that were counted by what is gone: functions and fallbacks that were
- *	unregistered, operators that have neither a definition nor functions any
- *	more. With these, the sum of all counters is the number of calls since the
- *	counters were enabled or reset
+ * @uncounted: number of calls without a counter: of functions registered when
+ *	there was no memory for one; of backend fallbacks that the operator's table
+ *	does not use (dk_call_enter_key()); in userspace also, in all registries,
+ *	of threads that made their first call when there was no memory
+ * @gone: number of calls counted for functions and fallbacks that were
+ *	unregistered since, and for operators that no longer have a definition or
+ *	functions. Including it, the sum of all counters is the number of calls
+ *	since the counters were enabled or reset
  */
 struct dk_stats {
 	__u32 size;
@@ -84,9 +82,9 @@ struct dk_stats {
 };
 
 /**
- * dk_stats_get() - are calls counted, and are all?
+ * dk_stats_get() - get the state of a registry's counters
  * @reg: the registry, NULL for the default one
- * @s: takes the answer; set @s->size before
+ * @s: filled with the state; set @s->size first
  *
  * Context: Process context, may sleep.
  * Return: 0, or -EINVAL (size).
@@ -94,11 +92,11 @@ struct dk_stats {
 int dk_stats_get(struct dk_registry *reg, struct dk_stats *s);
 
 /**
- * enum dk_stat_kind - what is counted
- * @DK_STAT_IMPL: the calls that a function of the operator served
- * @DK_STAT_FALLBACK: the calls of the operator that a backend fallback served
- * @DK_STAT_MISSING: the calls that nothing served: -ENOSYS, -ENOTUNIQ, -ENODEV
- * @DK_STAT_PROVIDER: all calls that functions of a provider served
+ * enum dk_stat_kind - what a counter counts
+ * @DK_STAT_IMPL: calls of a function of the operator
+ * @DK_STAT_FALLBACK: calls of the operator that used a backend fallback
+ * @DK_STAT_MISSING: calls without a function: -ENOSYS, -ENOTUNIQ, -ENODEV
+ * @DK_STAT_PROVIDER: calls of all functions of a provider
  */
 enum dk_stat_kind {
 	DK_STAT_IMPL,
@@ -111,16 +109,16 @@ enum dk_stat_kind {
  * struct dk_stat - one counter
  * @size: sizeof(struct dk_stat), set by the caller
  * @kind: of enum dk_stat_kind
- * @key: where the function is registered, a runtime key, building block or alias
- *	key; DK_UNDEFINED where it is none
- * @count: how many calls, since the counters were enabled or reset and the
- *	function was registered
- * @device: number of the device whose function it is, or 0
- * @is_counted: whether it has a counter: 0 where counters are off or there was
- *	no memory for it. A fallthrough serves nothing and has none
+ * @key: the key that the function is registered at: a runtime key, building
+ *	block or alias key; DK_UNDEFINED if there is no function
+ * @count: number of calls since the counters were enabled or reset, or since
+ *	the function was registered if that was later
+ * @device: number of the device that the function belongs to, or 0
+ * @is_counted: 1 if it has a counter; 0 if counters are disabled, there was
+ *	no memory for it, or it is a fallthrough, which is never called
  * @reserved: zero
- * @label: of the function, or empty
- * @provider: who registered it, or empty
+ * @label: label of the function, or empty
+ * @provider: name of the provider that registered it, or empty
  * @device_name: name of that device, or empty
  */
 struct dk_stat {
@@ -139,25 +137,25 @@ struct dk_stat {
 /**
  * dk_op_stat() - walk the counters of an operator
  * @op: the operator
- * @i: which one, from 0: its functions as dk_op_impl() has them, then the backend
- *	fallbacks that its table names, then what nothing served
- * @s: takes the answer; set @s->size before
+ * @i: index, from 0: its functions in the order of dk_op_impl(), the backend
+ *	fallbacks that its table uses, the calls without a function
+ * @s: filled with the counter; set @s->size first
  *
- * What a function or a backend fallback has counted moves to @gone of struct
- * dk_stats when it is unregistered.
+ * When a function or backend fallback is unregistered, its count is added to @gone
+ * of struct dk_stats.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOENT behind the last one, -EINVAL (size).
+ * Return: 0, -ENOENT at the end, -EINVAL (size).
  */
 int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s);
 
 /**
- * dk_provider_stat() - how many calls a provider has served
+ * dk_provider_stat() - the number of calls of a provider's functions
  * @reg: the registry, NULL for the default one
- * @name: of the provider; those who share it are one
- * @s: takes the answer, of kind DK_STAT_PROVIDER; set @s->size before
+ * @name: name of the provider; providers of the same name are added up
+ * @s: filled with the sum, of kind DK_STAT_PROVIDER; set @s->size first
  *
- * The sum of the counters of its functions and backend fallbacks.
+ * The sum includes its backend fallbacks.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (no provider of that name), -EINVAL (size).

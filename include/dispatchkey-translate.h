@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A keyset of one layout as a keyset of another, by the names of its keys and
+ * Translation of a keyset from one layout to another, by the names of its keys and
  * backends. Included by <dispatchkey.h>.
+ *
+ * In userspace and on bare metal; the kernel module does not contain it.
  */
 #ifndef _DISPATCHKEY_TRANSLATE_H
 #define _DISPATCHKEY_TRANSLATE_H
@@ -14,13 +16,13 @@ extern "C" {
 #endif
 
 /**
- * enum dk_note_kind - what a translation has to tell of a key; flags
- * @DK_NOTE_LOST: a key, a backend or a bit that has no counterpart
- * @DK_NOTE_RENAMED: a key that has another name, such as ORT, which became MAIA
- * @DK_NOTE_CHANGED: a key that is of another kind, such as Meta of PyTorch
- *	1.12, which became a backend
- * @DK_NOTE_ADDED: a runtime key of the result that the set had not: bits stand
- *	for all their combinations
+ * enum dk_note_kind - what a note reports; flags
+ * @DK_NOTE_LOST: a key, backend or bit without a counterpart
+ * @DK_NOTE_RENAMED: a key with another name, such as ORT, which became MAIA
+ * @DK_NOTE_CHANGED: a key of another kind, such as Meta of PyTorch 1.12,
+ *	which became a backend
+ * @DK_NOTE_ADDED: a runtime key of the result that was not in the set,
+ *	because bits stand for all their combinations
  * @DK_NOTE_ALONE: a building block of the result that lost all its backends;
  *	it is routed as with the first backend
  */
@@ -33,14 +35,14 @@ enum dk_note_kind {
 };
 
 /**
- * struct dk_note - one thing that a translation has to tell
- * @kind: flags of enum dk_note_kind; only RENAMED and CHANGED come together
- * @from_kind: kind of the key, one of enum dk_key_kind, in the set
- * @to_kind: and in the result
+ * struct dk_note - a note on a translation
+ * @kind: flags of enum dk_note_kind; only RENAMED and CHANGED are combined
+ * @from_kind: kind of the key in the set, of enum dk_key_kind
+ * @to_kind: kind of the key in the result
  * @reserved: zero
- * @name: of the key in the set, or, ADDED and ALONE, in the result; of a
- *	backend with "Bit"; of bits that mean nothing "0x..."
- * @other: the key's name in the result, where it is RENAMED or CHANGED
+ * @name: name of the key in the set, or for ADDED and ALONE in the result; of
+ *	a backend with "Bit"; "0x..." for bits without meaning
+ * @other: name of the key in the result, for RENAMED and CHANGED
  */
 struct dk_note {
 	__u32 kind;
@@ -52,13 +54,13 @@ struct dk_note {
 };
 
 /**
- * struct dk_translation - a translation, and how far its notes were read
+ * struct dk_translation - a translation, and the position in its notes
  * @from: layout of the set
  * @to: layout of the result
  * @set: the set
  * @result: the set in the other layout
- * @stage: of the walk over the notes; not to be touched
- * @at: likewise
+ * @stage: private
+ * @at: private
  */
 struct dk_translation {
 	const struct dk_layout *from;
@@ -70,14 +72,14 @@ struct dk_translation {
 };
 
 /**
- * dk_translate() - a keyset of one layout as a keyset of another
- * @t: takes the translation, the answer is in its result
+ * dk_translate() - translate a keyset from one layout to another
+ * @t: filled with the translation; see its @result
  * @from: layout of the set, NULL for v1
  * @to: layout of the result, NULL for v1
- * @ks: the set; any bits
+ * @ks: the set; may have any bits
  *
- * Backends, building blocks and runtime keys are looked up by name one by one.
- * What the result does not tell, dk_translation_next() does.
+ * Each backend, building block and runtime key is looked up by name.
+ * dk_translation_next() reports differences.
  *
  * Context: Any.
  */
@@ -85,13 +87,13 @@ void dk_translate(struct dk_translation *t, const struct dk_layout *from,
 		  const struct dk_layout *to, struct dk_keyset ks);
 
 /**
- * dk_translation_next() - the next thing that a translation has to tell
+ * dk_translation_next() - get the next note on a translation
  * @t: the translation
- * @note: takes it
+ * @note: filled with the note
  *
- * First come the losses among backends, then what became of the keys of the
- * set, lowest priority first, then what the result has beyond them. Without a
- * note, translating back gives the same set.
+ * Notes are in this order: lost backends, keys of the set by rising priority, keys
+ * of the result that were not in the set. If there are no notes, translating back
+ * gives the same set.
  *
  * Context: Any.
  * Return: 1, or 0 at the end.

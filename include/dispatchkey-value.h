@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Arguments as data: lists and generators among what a call dispatches on, the
- * description of an operator's parameters, and values to fill them from.
- * Included by <dispatchkey.h>.
+ * Arguments as data: lists and generators that calls dispatch on, the description of
+ * an operator's parameters, and values to fill them from. Included by
+ * <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_VALUE_H
 #define _DISPATCHKEY_VALUE_H
@@ -17,17 +17,18 @@ struct dk_op_decl;
 
 /* ---- lists and generators ------------------------------------------------- */
 
-/* In dk_obj.flags: this is the head of a struct dk_list. No other value but 0. */
+/* In dk_obj.flags: marks the head of a struct dk_list. Otherwise the flags are 0. */
 #define DK_OBJ_LIST	0x744c6b64u
 
 /**
- * struct dk_list - a list of objects, as a parameter or of a call
- * @head: the union of the keysets of all that are there
- * @items: array of pointers to what the objects are embedded in; NULL is absent
- * @n: how many
- * @offset: where in it the struct dk_obj lies
+ * struct dk_list - a list of objects, as a parameter or for one call
+ * @head: has the union of the objects' keysets
+ * @items: array of pointers to the types that embed the objects; NULL if
+ *	absent
+ * @n: number of pointers at @items
+ * @offset: offset of the struct dk_obj in the embedding type
  *
- * Made by DK_LIST() or dk_list_init(). The objects are not copied.
+ * Initialised by DK_LIST() or dk_list_init(). The objects are not copied.
  */
 struct dk_list {
 	struct dk_obj head;
@@ -37,42 +38,43 @@ struct dk_list {
 };
 
 /**
- * dk_list_init() - a list of objects
- * @list: is filled
- * @items: array of pointers, which stays as long as the list; NULL is absent
- * @n: how many
- * @offset: where in what they point to the struct dk_obj lies
+ * dk_list_init() - initialise a list of objects
+ * @list: the list
+ * @items: array of pointers, which must stay valid as long as the list; NULL
+ *	if absent
+ * @n: number of pointers at @items
+ * @offset: offset of the struct dk_obj in what they point to
  *
  * Context: Any.
- * Return: What a call dispatches on, @list->head.
+ * Return: @list->head, for calls to dispatch on.
  */
 const struct dk_obj *dk_list_init(struct dk_list *list, const void *items,
 				  unsigned long n, unsigned long offset);
 
 /**
- * dk_list_obj() - a list that is a parameter, in the dispatch list of DK_OP()
+ * dk_list_obj() - a list that is a parameter, for the dispatch list of DK_OP()
  * @list: the list
  *
- * Takes the union of the keysets as they are now.
+ * Recomputes the union of the objects' keysets.
  *
  * Context: Any.
- * Return: What a call dispatches on, @list->head.
+ * Return: @list->head, for calls to dispatch on.
  */
 const struct dk_obj *dk_list_obj(struct dk_list *list);
 
 /**
- * dk_list_at() - an object of a list
+ * dk_list_at() - get an object of a list
  * @list: the list
- * @i: which one
+ * @i: index, from 0
  *
  * Context: Any.
- * Return: The object, or NULL where it is absent or @i is behind the end.
+ * Return: The object; NULL if it is absent or @i is past the end.
  */
 const struct dk_obj *dk_list_at(const struct dk_list *list, unsigned long i);
 
 /**
- * struct dk_generator - what makes random numbers; embed it in your own
- * @dk: with a key such as CustomRNGKeyId, or a backend's
+ * struct dk_generator - a random number generator; embed it in your own type
+ * @dk: its object, with a key such as CustomRNGKeyId, or a backend's
  */
 struct dk_generator {
 	struct dk_obj dk;
@@ -81,20 +83,20 @@ struct dk_generator {
 /* ---- the description of parameters ---------------------------------------- */
 
 /**
- * enum dk_arg_kind - what a parameter of an operator is
+ * enum dk_arg_kind - the kind of an operator's parameter
  * @DK_ARG_NONE: no value
  * @DK_ARG_BOOL: bool
  * @DK_ARG_INT: a signed integer of any width
  * @DK_ARG_UINT: an unsigned integer of any width, or an enum
- * @DK_ARG_FLOAT: float; carried as its 32 bits
- * @DK_ARG_DOUBLE: double; carried as its 64 bits
+ * @DK_ARG_FLOAT: float; stored as its 32 bits
+ * @DK_ARG_DOUBLE: double; stored as its 64 bits
  * @DK_ARG_STRING: const char *
- * @DK_ARG_OBJECT: pointer to a struct dk_obj or to a type of DK_OBJECT_TYPES;
- *	NULL is an absent one
+ * @DK_ARG_OBJECT: pointer to a struct dk_obj or to a type of
+ *	DK_OBJECT_TYPES(); NULL if absent
  * @DK_ARG_LIST: struct dk_list
- * @DK_ARG_GENERATOR: pointer to a struct dk_generator; NULL is an absent one
+ * @DK_ARG_GENERATOR: pointer to a struct dk_generator; NULL if absent
  * @DK_ARG_POINTER: any other pointer, such as one to a result
- * @DK_ARG_OTHER: anything else; carried as a pointer to it
+ * @DK_ARG_OTHER: anything else; stored as a pointer to it
  */
 enum dk_arg_kind {
 	DK_ARG_NONE,
@@ -112,13 +114,13 @@ enum dk_arg_kind {
 };
 
 /**
- * struct dk_param - a parameter of an operator; DK_OP() makes them
+ * struct dk_param - a parameter of an operator; set by DK_OP()
  * @name: its name
  * @kind: of enum dk_arg_kind
- * @offset: where in the struct of the arguments it lies
- * @size: its bytes there
- * @obj_offset: of DK_ARG_OBJECT: where in what it points to the struct dk_obj
- *	lies
+ * @offset: its offset in the argument struct
+ * @size: its size in bytes
+ * @obj_offset: for DK_ARG_OBJECT, offset of the struct dk_obj in the type
+ *	that it points to
  */
 struct dk_param {
 	const char *name;
@@ -130,8 +132,8 @@ struct dk_param {
 
 /**
  * struct dk_value - an argument of any kind
- * @kind: of enum dk_arg_kind; says which member holds
- * @size: of DK_ARG_OTHER: bytes at @ptr
+ * @kind: of enum dk_arg_kind; selects the valid member
+ * @size: for DK_ARG_OTHER, size in bytes at @ptr
  * @i: DK_ARG_INT, and DK_ARG_BOOL as 0 or 1
  * @u: DK_ARG_UINT
  * @bits: DK_ARG_FLOAT and DK_ARG_DOUBLE
@@ -158,37 +160,38 @@ struct dk_value {
 
 /**
  * dk_arg_find() - a parameter by name
- * @decl: the operator, as in the declaration of a call
+ * @decl: the declaration of the operator, as for a call
  * @name: the name of the C parameter
  *
  * Context: Any.
- * Return: Its number from 0, or -ENOENT.
+ * Return: Its index from 0, or -ENOENT.
  */
 int dk_arg_find(const struct dk_op_decl *decl, const char *name);
 
 /**
- * dk_arg_get() - an argument out of the struct of the arguments
- * @decl: the operator; in a boxed function, dk_call_described() of the call
- * @args: the arguments
- * @i: which one
- * @value: takes it
+ * dk_arg_get() - read an argument from an argument struct
+ * @decl: the declaration; in a boxed function, dk_call_described() of the
+ *	call
+ * @args: the argument struct
+ * @i: index of the parameter
+ * @value: filled with the argument
  *
  * Context: Any.
- * Return: 0, or -ENOENT (no such parameter, or none is described).
+ * Return: 0, or -ENOENT (no such parameter, or @decl describes none).
  */
 int dk_arg_get(const struct dk_op_decl *decl, const void *args, unsigned int i,
 	       struct dk_value *value);
 
 /**
- * dk_arg_set() - an argument into the struct of the arguments
- * @decl: the operator
- * @args: the arguments
- * @i: which one
- * @value: what it shall be
+ * dk_arg_set() - write an argument to an argument struct
+ * @decl: the declaration
+ * @args: the argument struct
+ * @i: index of the parameter
+ * @value: the value
  * @why: filled on failure; may be NULL
  *
- * An integer may come as DK_ARG_INT or DK_ARG_UINT; NULL of DK_ARG_POINTER is
- * no object.
+ * Integers may be passed as DK_ARG_INT or DK_ARG_UINT. A NULL of kind DK_ARG_POINTER
+ * is accepted as an absent object.
  *
  * Context: Any.
  * Return: 0, reasons NO_PARAM, ARG_KIND or ARG_RANGE with the parameter's name.
@@ -197,12 +200,12 @@ int dk_arg_set(const struct dk_op_decl *decl, void *args, unsigned int i,
 	       const struct dk_value *value, struct dk_diag *why);
 
 /**
- * dk_args_pack() - the struct of the arguments from values
- * @decl: the operator
- * @values: one for each parameter, in order
- * @n: how many
- * @args: is filled; on failure in part
- * @size: its bytes, at least @decl->args_size
+ * dk_args_pack() - fill an argument struct from values
+ * @decl: the declaration
+ * @values: one value for each parameter, in order
+ * @n: number of values
+ * @args: the argument struct; partly filled on failure
+ * @size: its size in bytes, at least @decl->args_size
  * @why: filled on failure; may be NULL
  *
  * Context: Any.

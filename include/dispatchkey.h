@@ -2,14 +2,16 @@
 /*
  * dispatchkey: route an operation to the right device's function.
  *
- * The same prototypes in the kernel, in userspace and on bare metal. Five
- * nouns: an operator is called; a provider (a driver, a runtime, a plugin)
- * registers functions for it; a backend is a bit of a keyset that providers
- * share; a device is one card of a backend; an object carries a keyset and the
- * device that it lives on.
+ * The prototypes are the same in the kernel, in userspace and on bare metal. The
+ * module exports those that drivers use (kmod/exports.c), and lacks what only users of
+ * PyTorch need: other layouts than v1, libraries, listeners, dumps. The API
+ * has five nouns. An operator is called. A provider (a driver, runtime or plugin)
+ * registers functions for operators. A backend is a bit of a keyset, shared by
+ * providers. A device is one card of a backend. An object carries a keyset and the
+ * number of its device.
  *
- * Errors are negative errno. Whatever can be refused takes a struct dk_diag,
- * which may be NULL, and says the reason there.
+ * Errors are negative errnos. Functions that can fail take a struct dk_diag, which
+ * may be NULL, and fill it with the reason.
  */
 #ifndef _DISPATCHKEY_H
 #define _DISPATCHKEY_H
@@ -26,6 +28,7 @@
 #include <dispatchkey-listener.h>
 #include <dispatchkey-device.h>
 #include <dispatchkey-call.h>
+#include <dispatchkey-defer.h>
 #include <dispatchkey-hook.h>
 #include <dispatchkey-see.h>
 #include <dispatchkey-explain.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * dispatchkey for C++17, over <dispatchkey.h>: keysets, guards, operators by
- * function type, functions with state, libraries, listeners and registries.
- * Nothing here throws or needs exceptions or RTTI; what can be refused returns a
+ * function type, functions with state, libraries, listeners and registries. Nothing
+ * here throws, or needs exceptions or RTTI. Functions that can fail return a
  * dk::result.
  */
 #ifndef _DISPATCHKEY_HPP
@@ -27,7 +27,7 @@ namespace dk {
 
 /* ---- results --------------------------------------------------------------- */
 
-/* 0 or a negative errno, with the reason in words. True is success. */
+/* 0 or a negative errno, with a reason. Converts to true on success. */
 struct [[nodiscard]] result {
 	int error = 0;
 	dk_diag why = {};
@@ -38,7 +38,7 @@ struct [[nodiscard]] result {
 	const char *name() const { return why.name; }
 };
 
-/* The sentence for what a call returned; see dk_call_error_text(). */
+/* A sentence for the result of a call; see dk_call_error_text(). */
 inline const char *error_text(int error)
 {
 	return dk_call_error_text(error);
@@ -47,9 +47,9 @@ inline const char *error_text(int error)
 /* ---- keysets of layout v1 --------------------------------------------------- */
 
 /*
- * The name of a type in signatures. Compilers spell inline namespaces of yours in
- * different ways: specialise it, with a text, for types in one that plugins of
- * another compiler share.
+ * The name of a type in signatures. Compilers spell user-defined inline namespaces
+ * differently: specialise this with a text for types in them that plugins built with
+ * different compilers share.
  */
 template <class T> struct type_name {
 	static constexpr const char *text = nullptr;
@@ -68,10 +68,10 @@ inline constexpr unsigned short first_slot[] = {
 #undef DK__FIRST_SLOT
 };
 
-/* False, once a template is instantiated. */
+/* Always false, but only when a template is instantiated. */
 template <class...> inline constexpr bool never = false;
 
-/* DK_KEY_BITS(), whose mixture of numbers and enums is C */
+/* DK_KEY_BITS() mixes numbers and enums in a way that only C allows */
 constexpr __u64 key_bits(unsigned int key)
 {
 	unsigned int n = key - DK_START_OF_DENSE_BACKENDS, backend = 0;
@@ -85,7 +85,7 @@ constexpr __u64 key_bits(unsigned int key)
 	return DK_FUNCTIONALITY_BIT(key) | (backend ? DK_BACKEND_BIT(backend) : 0);
 }
 
-/* The runtime key of a per-backend functionality; of backend 0 its sentinel. */
+/* The runtime key of a per-backend functionality; for backend 0 its sentinel. */
 constexpr unsigned int runtime_key(unsigned int functionality, unsigned int backend)
 {
 	unsigned int block = 0;
@@ -98,10 +98,10 @@ constexpr unsigned int runtime_key(unsigned int functionality, unsigned int back
 } /* namespace detail */
 
 /*
- * A struct dk_keyset with operators, which do what PyTorch's do. It is made from
- * keys (enum dk_key) or from backends (enum dk_backend), and from a number by
- * from_raw() only. A number that dk_backend_join() or the like returned becomes a
- * backend by static_cast<dk_backend>().
+ * A struct dk_keyset with operators, which behave as PyTorch's. It is constructed
+ * from keys (enum dk_key) or backends (enum dk_backend), and from a number only by
+ * from_raw(). Convert a number that dk_backend_join() or a similar function returned
+ * with static_cast<dk_backend>().
  */
 struct keyset {
 	__u64 bits = 0;
@@ -109,7 +109,7 @@ struct keyset {
 	constexpr keyset() = default;
 	constexpr keyset(dk_keyset ks) : bits(ks.bits) {}
 	constexpr keyset(dk_key key) : bits(detail::key_bits(key)) {}
-	/* the backend's bit alone, which is no key */
+	/* only the backend's bit, which is no key */
 	constexpr explicit keyset(dk_backend backend)
 		: bits(backend ? DK_BACKEND_BIT(backend) : 0) {}
 	constexpr keyset(std::initializer_list<dk_key> keys)
@@ -132,7 +132,7 @@ struct keyset {
 	constexpr operator dk_keyset() const { return dk_keyset{ bits }; }
 
 	static constexpr keyset full() { return from_raw(DK_FULL); }
-	/* the keys below a key, to mask a redispatch with */
+	/* the keys below a key, to mask a redispatch */
 	static constexpr keyset after(dk_key key)
 	{
 		const unsigned int f = detail::fls(keyset(key).bits >> DK_NUM_BACKENDS);
@@ -147,14 +147,14 @@ struct keyset {
 	constexpr bool has_all(keyset s) const { return (bits & s.bits) == s.bits; }
 	constexpr bool has_any(keyset s) const { return bits & s.bits; }
 	constexpr keyset add(keyset s) const { return from_raw(bits | s.bits); }
-	/* functionalities only: the backend bits stay, as with operator - */
+	/* removes functionalities only: the backend bits stay, as with operator - */
 	constexpr keyset remove(dk_key key) const { return *this - key; }
 	constexpr keyset remove_backend(dk_backend b) const
 	{
 		return from_raw(bits & ~keyset(b).bits);
 	}
 
-	/* of highest priority */
+	/* the highest one */
 	constexpr dk_key functionality() const
 	{
 		return static_cast<dk_key>(detail::fls((bits & DK_FULL) >> DK_NUM_BACKENDS));
@@ -217,7 +217,7 @@ struct keyset {
 	iterator begin() const { return { *this, dk_keyset_next(nullptr, *this, 0) }; }
 	iterator end() const { return { *this, 0 }; }
 
-	/* print() of every set fits */
+	/* buffer size that is sufficient to print() any set */
 	static constexpr std::size_t text_max = 2048;
 	/* as dk_keyset_print() and dk_keyset_parse() */
 	std::size_t print(char *buf, std::size_t size) const
@@ -254,7 +254,7 @@ struct keyset {
 	}
 	friend constexpr bool operator==(keyset a, keyset b) { return a.bits == b.bits; }
 	friend constexpr bool operator!=(keyset a, keyset b) { return a.bits != b.bits; }
-	/* by the bits, for sorted containers: no word about subsets */
+	/* an order of the bits, for sorted containers; unrelated to subsets */
 	friend constexpr bool operator<(keyset a, keyset b) { return a.bits < b.bits; }
 	friend constexpr bool operator>(keyset a, keyset b) { return b < a; }
 	friend constexpr bool operator<=(keyset a, keyset b) { return !(b < a); }
@@ -286,7 +286,7 @@ template <> struct std::hash<dk::keyset> {
 	}
 };
 
-/* Two keys make a set, and not the number that C would make of them. */
+/* The union of two keys is a set; in C it would be a number. */
 constexpr dk::keyset operator|(dk_key a, dk_key b)
 {
 	return { a, b };
@@ -303,8 +303,9 @@ inline dk_local &local()
 }
 
 /*
- * Guards are the C ones (DK_LOCAL_INCLUDE() and so on), to the end of their
- * scope; in the order of scopes only, so they cannot be copied or moved.
+ * Guards do the same as the C ones (DK_LOCAL_INCLUDE() and so on) until the end of
+ * their scope. They must end in the reverse order of their beginning, so they cannot
+ * be copied or moved.
  */
 namespace detail {
 
@@ -374,7 +375,7 @@ struct skip_functionalize : exclude {
 	explicit skip_functionalize(dk_local &l = local()) : exclude(DK_FUNCTIONALIZE, l) {}
 };
 
-/* Of this one key, as DK_LOCAL_SET_EXCLUDED(). */
+/* A guard of this one key, as DK_LOCAL_SET_EXCLUDED(). */
 class set_excluded {
 public:
 	set_excluded(dk_key key, bool want, dk_local &l = local())
@@ -403,9 +404,10 @@ private:
 /* ---- what arguments dispatch on --------------------------------------------- */
 
 /*
- * Types that calls dispatch on: dk_obj, what derives from it, and what has a
- * member "dk" of it. Specialise it for your own, with is = true and of(); with
- * offset, where in it the dk_obj lies, dk_arg_get() knows it as an object, too.
+ * Types that calls dispatch on: dk_obj, types derived from it, and types with a
+ * member "dk" of it. Specialise it for other types, with is = true and of(). With
+ * offset, the position of the dk_obj in the type, dk_arg_get() returns them as
+ * objects, too.
  */
 template <class T, class = void> struct object {
 	static constexpr bool is = false;
@@ -431,7 +433,7 @@ template <class T> struct list {
 	std::size_t size() const { return count; }
 };
 
-/* What an operator dispatches on: every parameter that is fit, or these only. */
+/* What an operator dispatches on: every parameter of a suitable type, or only these. */
 struct every {
 	static constexpr bool has(std::size_t) { return true; }
 	static constexpr bool fits(std::initializer_list<bool>) { return true; }
@@ -447,8 +449,9 @@ template <std::size_t... I> struct on {
 namespace detail {
 
 /*
- * Calls and the description of parameters ask separately: a compiler keeps its
- * first answer, and the description may come before the type is complete.
+ * The By parameter separates the uses: calls, and the description of parameters. A
+ * compiler evaluates each once, and the description may come before the type is
+ * complete.
  */
 template <class T, class By, class = void> struct complete : std::false_type {};
 template <class T, class By>
@@ -465,8 +468,8 @@ template <class T, class By = by_call> constexpr bool is_object()
 }
 
 /*
- * each() passes the objects in a parameter to a function; many: by a list;
- * generator: does not count in boxed calls
+ * each() passes the objects of a parameter to a function. many: they are in a list.
+ * generator: boxed calls ignore it.
  */
 template <class T, class = void> struct visit {
 	static constexpr bool is = false, many = false;
@@ -480,7 +483,7 @@ template <> struct visit<dk_list> {
 	static constexpr bool is = true, many = false;
 	template <class S> static void each(const dk_list &x, S &sink)
 	{
-		/* a parameter by value, which is no constant */
+		/* a parameter passed by value, so never a constant */
 		sink(dk_list_obj(const_cast<dk_list *>(&x)));
 	}
 };
@@ -521,7 +524,7 @@ struct visit<T, std::enable_if_t<!is_object<T>() && visit<item<T>>::is &&
 	}
 };
 
-/* The objects of a call, on the stack unless lists are long. */
+/* The objects of a call, on the stack unless there are long lists. */
 template <std::size_t N> class objects {
 public:
 	objects() = default;
@@ -566,7 +569,7 @@ private:
 	bool failed_ = false;
 };
 
-/* The union of their keysets. */
+/* The union of the objects' keysets. */
 struct keysets {
 	std::uint64_t bits = 0;
 	const dk_obj *first = nullptr;
@@ -586,8 +589,8 @@ using stored = std::conditional_t<std::is_reference_v<T>, std::remove_reference_
 				  std::remove_cv_t<T>>;
 
 /*
- * The struct of the arguments, laid out as a C compiler would lay out one with
- * these members; a reference is a pointer there.
+ * The argument struct, with the layout that a C compiler gives to a struct of these
+ * members. A reference is stored as a pointer.
  */
 template <class... A> class args {
 	static constexpr std::size_t num = sizeof...(A);
@@ -619,7 +622,7 @@ public:
 	explicit args(A... a) { put(std::index_sequence_for<A...>(), a...); }
 	void *data() { return bytes_; }
 
-	/* the argument where it lies: of T &, what it refers to */
+	/* the stored argument; for T &, what it refers to */
 	template <std::size_t I, class T> static std::remove_reference_t<T> &get(void *at)
 	{
 		auto *p = std::launder(reinterpret_cast<stored<T> *>(
@@ -665,8 +668,8 @@ template <class T>
 struct has_offset<T, std::void_t<decltype(object<T>::offset)>> : std::true_type {};
 
 /*
- * Where in an object of a parameter the dk_obj lies; npos: unknown. The offset of
- * a specialised dk::object takes precedence.
+ * Offset of the dk_obj in a parameter's object; npos if unknown. The offset of a
+ * specialised dk::object takes precedence.
  */
 inline constexpr std::size_t npos = static_cast<std::size_t>(-1);
 template <class T, class = void> struct obj_offset {
@@ -690,7 +693,7 @@ struct obj_offset<T, std::enable_if_t<(object<T>::offset < npos)>> {
 	static constexpr std::size_t value = object<T>::offset;
 };
 
-/* Of what a pointer or a reference leads to. */
+/* For the type that a pointer or a reference points to. */
 template <class T> constexpr dk_param pointer_param()
 {
 	using to = std::remove_cv_t<T>;
@@ -744,7 +747,7 @@ template <class T> constexpr dk_param param_of()
 	}
 }
 
-/* "_7", as PyTorch calls a parameter whose name is not known. */
+/* "_7", PyTorch's name for a parameter whose name is unknown. */
 template <std::size_t I> struct nameless {
 	static constexpr char text[] = { '_', I < 10 ? '0' + I : '0' + I / 10,
 					 I < 10 ? '\0' : '0' + I % 10, '\0' };
@@ -760,7 +763,7 @@ template <std::size_t... I> struct nameless_params<std::index_sequence<I...>> {
 	}
 };
 
-/* The names in the text of C parameters, such as "(struct vec *v, int n)". */
+/* The names in a text of C parameters, such as "(struct vec *v, int n)". */
 constexpr bool is_word(char c)
 {
 	return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
@@ -773,7 +776,7 @@ template <class Text> class named_params {
 		char text[length] = {};
 		std::size_t at[length] = {};
 	};
-	/* of each parameter the last word, or the first one after "(*" */
+	/* for each parameter the last word, or the first one after "(*" */
 	static constexpr split names()
 	{
 		std::size_t depth = 0, begin = 0, end = 0, used = 0, n = 0;
@@ -812,7 +815,7 @@ public:
 	static constexpr const char *name(std::size_t i) { return made.text + made.at[i]; }
 };
 
-/* The description of parameters; types have to be complete before the operator. */
+/* The description of parameters; their types must be complete before the operator. */
 template <class Names, class Index, class... A> struct param_tables;
 template <class Names, std::size_t... I, class... A>
 struct param_tables<Names, std::index_sequence<I...>, A...> {
@@ -848,7 +851,7 @@ struct text {
 	}
 };
 
-/* A part of a text. */
+/* A part of a text, not terminated. */
 struct part {
 	const char *s;
 	std::size_t n;
@@ -878,7 +881,7 @@ struct part {
 	}
 };
 
-/* Which library's std:: it is: its types are others than those of another one. */
+/* The standard library in use: types of different libraries are different types. */
 #if defined(_LIBCPP_VERSION)
 inline constexpr const char *std_name = "std[libc++]";
 #elif defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
@@ -887,7 +890,7 @@ inline constexpr const char *std_name = "std[libstdc++98]";
 inline constexpr const char *std_name = "std";
 #endif
 
-/* "long unsigned int" and "unsigned long" in one way; returns the end of the words. */
+/* Write "long unsigned int" and "unsigned long" alike; returns the end of the words. */
 constexpr std::size_t put_integer(text &t, part p, std::size_t i)
 {
 	unsigned int longs = 0, is_unsigned = 0, is_signed = 0, is_short = 0, is_char = 0;
@@ -915,9 +918,9 @@ constexpr std::size_t put_integer(text &t, part p, std::size_t i)
 }
 
 /*
- * A name as the compiler spells it, without what compilers differ in: inline
- * namespaces of the standard library, white space, integers, suffixes of numbers
- * and the anonymous namespace.
+ * Write a name as the compiler spells it, except where compilers differ: inline
+ * namespaces of the standard library, white space, integers, suffixes of numbers and
+ * the anonymous namespace.
  */
 constexpr void put_name(text &t, part p)
 {
@@ -953,7 +956,7 @@ constexpr void put_name(text &t, part p)
 	}
 }
 
-/* What is between "X = " and "]" in __PRETTY_FUNCTION__. */
+/* The text between "X = " and "]" in __PRETTY_FUNCTION__. */
 constexpr part after_equals(const char *s)
 {
 	std::size_t n = 0;
@@ -1018,8 +1021,8 @@ template <auto X> constexpr part pretty_value()
 }
 
 /*
- * The name of a function, without its namespaces and template arguments; empty for
- * the function of a lambda, which is _FUN of gcc and __invoke of clang.
+ * The name of a function, without namespaces and template arguments; empty for the
+ * function of a lambda, which is _FUN with gcc and __invoke with clang.
  */
 template <auto f> struct function_name {
 	static constexpr std::size_t cut(char *at)
@@ -1055,10 +1058,10 @@ template <auto f> struct function_name {
 	static constexpr const char *label() { return chars[0] ? chars.data() : nullptr; }
 };
 
-/* The parameters of a function or of an object with one operator (), as a type. */
+/* The parameters of a function, or of an object with one operator(), as a type. */
 template <class... P> struct types {};
 template <class F, class = void> struct params_of {
-	using type = void;			/* a template, or overloaded */
+	using type = void;			/* a template or overloaded */
 };
 template <class R, class... P> struct params_of<R (*)(P...)> {
 	using type = types<P...>;
@@ -1083,7 +1086,7 @@ template <class F>
 struct params_of<F, std::void_t<decltype(&F::operator())>>
 	: call_operator<decltype(&F::operator())> {};
 
-/* Does a parameter take an argument as it is? It may be more const, or a copy. */
+/* Does a parameter accept an argument unchanged? It may add const, or be a copy. */
 template <class T> struct bare {
 	using type = std::remove_cv_t<std::remove_reference_t<T>>;
 };
@@ -1106,7 +1109,7 @@ template <class P, class A> struct all_take_n<true, P, A> : all_take<P, A> {};
 template <class P> inline constexpr std::size_t count_of = 0;
 template <class... P> inline constexpr std::size_t count_of<types<P...>> = sizeof...(P);
 
-/* Can F be called with exactly these, and does it return an int? */
+/* Can F be called with exactly these arguments, and does it return an int? */
 template <class F, class... A> constexpr bool is_for()
 {
 	using params = typename params_of<F>::type;
@@ -1121,9 +1124,9 @@ template <class F, class... A> constexpr bool is_for()
 		return all_take_n<count_of<params> == sizeof...(A), params, types<A...>>::value;
 }
 
-/* ---- what is registered ----------------------------------------------------- */
+/* ---- registrations ---------------------------------------------------------- */
 
-/* A provider for one registration, and the function's state after it. */
+/* A provider with one registration, followed by the function's state. */
 struct entry {
 	dk_provider prov = {};
 	dk_impl impl = {};
@@ -1144,7 +1147,7 @@ template <class F> struct entry_of : entry {
 	}
 };
 
-/* A definition, with a declaration of its own: it may have a schema. */
+/* A definition with its own declaration, which may have a schema. */
 struct definition : entry {
 	dk_op_decl decl;
 
@@ -1180,7 +1183,7 @@ inline result refused(dk_reason reason, int error, const char *name = "")
 	return r;
 }
 
-/* The refusal of the first option that is set and does not apply, else success. */
+/* The error of the first option that is set but not applicable, or success. */
 inline result inapplicable(dk_backend backend, dk_registry *registry)
 {
 	if (backend)
@@ -1190,7 +1193,7 @@ inline result inapplicable(dk_backend backend, dk_registry *registry)
 	return {};
 }
 
-/* Where something is registered, which names a function that has no name. */
+/* The place of a registration in the source; the label of a function without a name. */
 struct position {
 	const char *file;
 	int line;
@@ -1210,30 +1213,30 @@ struct position {
 
 } /* namespace detail */
 
-/* How a function is registered; all of it may be left out. */
+/* Options of a function's registration, all with defaults. */
 struct impl_options {
-	/* its name for people; else the function's, or FILE:LINE if it has none */
+	/* label for people; by default the function's name, or FILE:LINE if it has none */
 	const char *label = nullptr;
-	/* what it takes and returns, such as "(Tensor _0) -> Tensor _0"; stays */
+	/* arguments and returns, such as "(Tensor _0) -> Tensor _0"; must stay valid */
 	const char *schema = nullptr;
 	/* of enum dk_impl_flags: DK_IMPL_F_ATOMIC */
 	unsigned int flags = 0;
-	/* whose runtime key a building block means; a fallback and a library have none */
+	/* the backend whose runtime key a building block means; not for fallbacks and libraries */
 	dk_backend backend = DK_BACKEND_INVALID;
-	/* not of a library's functions: the library has the registry */
+	/* not for libraries, which have their own */
 	dk_registry *registry = nullptr;
 };
 
-/* How an operator is defined; all of it may be left out. */
+/* Options of an operator's definition, all with defaults. */
 struct define_options {
-	/* such as "my::add(Tensor a, Tensor b) -> Tensor"; stays */
+	/* such as "my::add(Tensor a, Tensor b) -> Tensor"; must stay valid */
 	const char *schema = nullptr;
 	/* of enum dk_op_flags */
 	unsigned int flags = 0;
-	/* not of a library's operators: the library has the registry */
+	/* not for libraries, which have their own */
 	dk_registry *registry = nullptr;
 	dk_alias_analysis alias_analysis = DK_ALIAS_DEFAULT;
-	/* where it is, for people, such as DK_HERE; stays */
+	/* place in the source, for people, such as DK_HERE; must stay valid */
 	const char *debug = nullptr;
 };
 
@@ -1268,7 +1271,7 @@ template <auto f> impl_options with_name(impl_options how)
 	return how;
 }
 
-/* A boxed function by one that may have state. */
+/* A boxed function that calls a function object, which may have state. */
 template <class F> dk_fn_t boxed_by(const F &)
 {
 	constexpr bool fits = is_for<F, dk_call *, void *>();
@@ -1287,9 +1290,9 @@ template <class F> dk_fn_t boxed_by(const F &)
 } /* namespace detail */
 
 /*
- * Something that is registered, until it is destroyed: then it is unregistered, no
- * call is inside it any more, and its state is destroyed. False if it was
- * refused; status() has the reason.
+ * A registration. The destructor unregisters it, waits for its running calls and
+ * destroys the state of its function. Converts to false if registering failed;
+ * status() has the reason.
  */
 class [[nodiscard]] registration {
 public:
@@ -1311,9 +1314,9 @@ public:
 	const result &status() const { return status_; }
 
 	/*
-	 * Unregister before the end of the scope; as dk_provider_unregister().
-	 * Where that fails, as from inside the function itself, it stays
-	 * registered. The destructor cannot report that: there it stays for ever.
+	 * Unregister before the end of the scope; as dk_provider_unregister(). If this
+	 * fails, as from inside the function itself, it stays registered. If it fails in
+	 * the destructor, it stays registered for ever, without a report.
 	 */
 	int release()
 	{
@@ -1324,7 +1327,7 @@ public:
 		return err;
 	}
 
-	/* For op and fallback(): @enter registers what is in the entry. */
+	/* For op and fallback(): @enter registers the content of the entry. */
 	template <class Enter>
 	registration(detail::entry *e, const char *name, dk_registry *reg, Enter enter)
 		: entry_(e)
@@ -1380,7 +1383,7 @@ inline registration add_fallback(entry *e, dk_key key, const impl_options &how,
 
 } /* namespace detail */
 
-/* A function int(dk_call *, void *args) at a key, for operators that have none. */
+/* Register int(dk_call *, void *args) at a key, for operators that have none there. */
 template <class F>
 registration fallback(dk_key key, F f, const impl_options &how = {},
 		      detail::position at = detail::position::here())
@@ -1398,7 +1401,7 @@ registration fallback(dk_key key, const impl_options &how = {},
 	return fallback(key, f, detail::with_name<f>(how), at);
 }
 
-/* As if the key were not in the set, for operators that have nothing there. */
+/* Register a fallthrough at a key, for operators that have no function there. */
 inline registration fallthrough(dk_key key, impl_options how = {})
 {
 	how.label = how.label ? how.label : "fallthrough";
@@ -1408,10 +1411,10 @@ inline registration fallthrough(dk_key key, impl_options how = {})
 
 /* ---- registries and listeners -------------------------------------------------- */
 
-/* A registry of one's own; see dk_registry_alloc(). False if it was refused. */
+/* A registry; see dk_registry_alloc(). Converts to false if it was not allocated. */
 class registry {
 public:
-	explicit registry(unsigned int flags = DK_REGISTRY_STOCKED,
+	explicit registry(unsigned int flags = DK_REGISTRY_BUILTINS,
 			  const dk_layout *layout = nullptr)
 		: reg_(dk_registry_alloc(layout, flags, &status_.why))
 	{
@@ -1426,13 +1429,13 @@ public:
 		std::swap(reg_, other.reg_);
 		return *this;
 	}
-	/* what is in use then stays for ever; see free() */
+	/* if free() fails, the registry stays for ever */
 	~registry() { (void)free(); }
 
 	explicit operator bool() const { return reg_; }
 	const result &status() const { return status_; }
 	dk_registry *get() const { return reg_; }
-	/* as dk_registry_free(), which fails while something is registered */
+	/* as dk_registry_free(), which fails while it is in use */
 	result free()
 	{
 		result r;
@@ -1455,8 +1458,8 @@ private:
 };
 
 /*
- * Calls a function void(const dk_event &) for each definition and function that
- * comes and goes, to the end of its scope; see dk_listener_register().
+ * Calls a function void(const dk_event &) for each definition and function that is
+ * added or removed, until the end of its scope; see dk_listener_register().
  */
 template <class F> class listener {
 	static_assert(std::is_invocable_v<F &, const dk_event &>,
@@ -1473,14 +1476,14 @@ public:
 		state_->entry.size = sizeof(state_->entry);
 		state_->entry.registry = reg;
 		state_->entry.priv = state_;
-		state_->entry.told = [](dk_listener *self, const dk_event *event) {
+		state_->entry.notify = [](dk_listener *self, const dk_event *event) {
 			static_cast<state *>(self->priv)->f(*event);
 		};
 		status_.error = dk_listener_register(&state_->entry, &status_.why);
 	}
 	listener(const listener &) = delete;
 	listener &operator=(const listener &) = delete;
-	/* where release() fails, as from inside its function, it stays for ever */
+	/* if release() fails, as from inside its function, the listener stays for ever */
 	~listener()
 	{
 		if (!release())
@@ -1502,7 +1505,7 @@ private:
 	result status_;
 };
 
-/* An operator, held. False where there is none. */
+/* A reference to an operator. Converts to false if there is none. */
 class handle {
 public:
 	explicit handle(const char *name, dk_registry *reg = nullptr)
@@ -1521,7 +1524,7 @@ private:
 	dk_op *op_;
 };
 
-/* Where a call goes; true if a function serves it, else error says why not. */
+/* The route of a call. Converts to true if it has a function; otherwise error is set. */
 struct route : dk_route {
 	int error = 0;
 
@@ -1536,12 +1539,12 @@ struct route : dk_route {
 /* ---- operators ---------------------------------------------------------------- */
 
 /*
- * An operator by its function type: dk::op<int(tensor &, const tensor &)>. It
- * lives as long as anything is registered for it, and best for ever.
+ * An operator by its function type: dk::op<int(tensor &, const tensor &)>. It must
+ * stay valid as long as anything is registered for it; best make it static.
  *
- * Its signature is text made from the types. To share an operator with C, the
- * text has to be that of the DK_OP() line: DK_CXX_OP() takes type and text from
- * the same parameters.
+ * Its signature is a text made from the types. To share an operator with C, the text
+ * must equal that of the DK_OP() line: DK_CXX_OP() makes type and text from the same
+ * parameters.
  */
 template <class F, class On = every> class op {
 	static_assert(detail::never<F>, "dk::op is for a function type that returns int");
@@ -1562,7 +1565,7 @@ template <class... A, class On> class op<int(A...), On> {
 
 public:
 	using function = int (*)(dk_call *, A...);
-	/* the description of the parameters, with names by Names::name(i) */
+	/* the description of the parameters; Names::name(i) returns their names */
 	template <class Names> using described = detail::param_tables<Names, all, A...>;
 
 	constexpr explicit op(const char *name,
@@ -1589,20 +1592,20 @@ public:
 	dk_op_decl *decl() { return &decl_; }
 	const char *name() const { return decl_.name; }
 
-	/* Call it, with the thread's local state or with this one. */
+	/* Call the operator with the thread's local state, or with @l. */
 	int operator()(A... a) { return in(dk::local(), a...); }
 	int in(const dk_local &l, A... a)
 	{
 		return call<0>(dk__load(decl_.op), request(nullptr, l), a...);
 	}
-	/* Call the operator behind a handle. */
+	/* Call the operator of a handle. */
 	int at(const handle &h, const dk_local &l, A... a)
 	{
 		return h ? call<DK__HOW_TYPED>(h.get(), request(h.get(), l), a...) : -ENOENT;
 	}
 	/*
-	 * Call by a keyset as it is, from anywhere: what the objects carry and what
-	 * local state includes and excludes is not used. See dk_call_enter_keyset().
+	 * Call by a keyset. The keysets of the objects and the local state are ignored.
+	 * Needs no call to redispatch. See dk_call_enter_keyset().
 	 */
 	int by_keyset(keyset ks, A... a)
 	{
@@ -1616,7 +1619,7 @@ public:
 
 		return h ? slow(rq, a...) : -ENOENT;
 	}
-	/* From inside a function: call by a keyset, or by the keys below its key. */
+	/* From inside a function: redispatch by a keyset, or to the keys below its own. */
 	int redispatch(dk_call *from, keyset ks, A... a)
 	{
 		const bool may = dk__may_redispatch(from, &decl_);
@@ -1624,7 +1627,7 @@ public:
 		dk_call c;
 		dk__slot slot;
 
-		/* to collect the first object may throw: find() looks for the device */
+		/* collecting the first object may throw, so find() looks up the device */
 		if (__builtin_expect(!may || !dk__begin(&c, &slot, &found, from->op, &decl_,
 							0, from->local, ks.bits, 0, nullptr), 0)) {
 			dk__request rq{};
@@ -1642,11 +1645,11 @@ public:
 		return redispatch(from, dk_call_below(from), a...);
 	}
 
-	/* Where a call goes or its error, without making it; see dk_op_route(). */
+	/* The route of a call or its error, without making it; see dk_op_route(). */
 	dk::route route(A... a) { return route_at(handle(decl_.name), dk::local(), a...); }
 	dk::route route_at(const handle &h, const dk_local &l, A... a)
 	{
-		detail::objects<room(all())> objs;
+		detail::objects<capacity(all())> objs;
 		dk::route r;
 
 		collect(objs, true, all(), a...);
@@ -1672,10 +1675,9 @@ public:
 	}
 
 	/*
-	 * Register a function: anything that is called with the parameters of the
-	 * operator, with or without a dk_call * in front, and returns int. What it
-	 * captures lives until it is released. impl<f>(key) of a function that has
-	 * a name uses that as label.
+	 * Register a function object that takes the parameters of the operator, with or
+	 * without a dk_call * before them, and returns int. Its captures live until it is
+	 * released. impl<f>(key) takes a function with a name, which is its default label.
 	 */
 	template <class F>
 	registration impl(dk_key key, F f, const impl_options &how = {},
@@ -1720,12 +1722,12 @@ public:
 private:
 	friend class library;
 
-	template <std::size_t... I> static constexpr std::size_t room(std::index_sequence<I...>)
+	template <std::size_t... I> static constexpr std::size_t capacity(std::index_sequence<I...>)
 	{
 		return (1 + ... + (!visit<A>::is || !On::has(I) ? 0 : visit<A>::many ? 16 : 1));
 	}
 
-	/* Generators do not count in boxed calls. */
+	/* Boxed calls ignore generators. */
 	template <class T, std::size_t I, class S>
 	static void add_objects(const T &a, bool generators, S &sink)
 	{
@@ -1759,13 +1761,13 @@ private:
 		return rq;
 	}
 
-	/* Functions may throw. */
+	/* Ends a call also if the function throws. */
 	struct end {
 		const dk_call *c;
 		dk__slot slot;
 		~end() { dk__end(c, slot, 0); }
 	};
-	/* Collecting objects may throw, too, when dk__begin() may have had no slot. */
+	/* Releases the slot also if collecting objects throws; dk__begin() may have had none. */
 	struct end_of_begun {
 		dk__slot slot;
 		const dk__table *table;
@@ -1800,12 +1802,12 @@ private:
 		return reinterpret_cast<function>(found.entry->fn)(&c, a...);
 	}
 
-	/* What dk__begin() did not find. */
+	/* The lookup if dk__begin() found no entry to call. */
 	__attribute__((__noinline__)) static int find(dk_call &c, dk__slot slot,
 						      const dk__found &found,
 						      dk__request &rq, A... a)
 	{
-		detail::objects<room(all())> objs;
+		detail::objects<capacity(all())> objs;
 
 		{
 			end_of_begun at_end{ slot, found.table };
@@ -1816,9 +1818,9 @@ private:
 			at_end.table = &dk__no_table;
 		}
 		const dk__entry *entry = dk__find(&c, slot, found.table, found.ks, objs.data(),
-						  dk__ask(found.byte, rq.how, objs.size()));
+						  dk__pack(found.byte, rq.how, objs.size()));
 		if (entry == DK__NO_ENTRY(DK__SLOWLY)) {
-			rq.flags |= DK__ASKED;
+			rq.flags |= DK__SKIP_FAST;
 			return slow(rq, a...);
 		}
 		if (!dk__is_entry(entry))
@@ -1829,7 +1831,7 @@ private:
 
 	__attribute__((__noinline__)) static int slow(dk__request &rq, A... a)
 	{
-		detail::objects<room(all())> objs;
+		detail::objects<capacity(all())> objs;
 		dk_frame f;
 
 		collect(objs, !rq.from || !(rq.from->made & DK__CALL_BOXED), all(), a...);
@@ -1846,7 +1848,7 @@ private:
 		return f.result = reinterpret_cast<function>(dk_call_fn(&f.call))(&f.call, a...);
 	}
 
-	/* What boxed arguments are called with, and what they dispatch on. */
+	/* Call a function with boxed arguments, and extract the objects that it dispatches on. */
 	template <std::size_t... I>
 	static int unpack(dk_call *c, void *at, std::index_sequence<I...>)
 	{
@@ -1874,13 +1876,13 @@ private:
 	{
 		static_assert(On::fits({ visit<A>::is... }),
 			      "dk::on names a parameter that calls cannot dispatch on");
-		detail::objects<room(all())> objs;
+		detail::objects<capacity(all())> objs;
 
 		collect_packed(objs, generators, at, all());
 		return objs.failed() ? -ENOMEM : dk_extracted(x, objs.data(), objs.size());
 	}
 
-	/* The function itself where it is one, else one that finds it by the call. */
+	/* The function itself if @f is one, otherwise a function that finds @f by the call. */
 	template <class F> static function of(F &f)
 	{
 		constexpr bool with_call = detail::is_for<F, dk_call *, A...>();
@@ -1922,9 +1924,9 @@ private:
 /* ---- libraries ------------------------------------------------------------------ */
 
 /*
- * A dk_library and its provider: definitions and functions of one namespace, which
- * are released together at the end, or one by one by the dk_handle that was given.
- * Its functions have names and no state: impl<f>(op). False if it was refused.
+ * A dk_library and its provider: definitions and functions of one namespace. The
+ * destructor releases all of them; a dk_handle releases a single one. Its functions
+ * have names and no state: impl<f>(op). Converts to false if it was not registered.
  */
 class library {
 public:
@@ -1951,7 +1953,7 @@ public:
 	}
 	library(const library &) = delete;
 	library &operator=(const library &) = delete;
-	/* where release() fails, it stays registered for ever */
+	/* if release() fails, it stays registered for ever */
 	~library()
 	{
 		if (!release())
@@ -1968,7 +1970,7 @@ public:
 			return dk_library_def(&state_->lib, &decl, how.flags, h, &why);
 		});
 	}
-	/* Define and register a function, both or none. */
+	/* Define an operator and register its function, both or none. */
 	template <auto f, class F, class On>
 	result def(op<F, On> &o, const define_options &how = {}, const impl_options &by = {},
 		   dk_key key = DK_UNDEFINED, dk_handle *h = nullptr)
@@ -1981,7 +1983,7 @@ public:
 			return dk_library_def_impl(&state_->lib, &decl, how.flags, &impl, h, &why);
 		});
 	}
-	/* Register a function at the key, else at the library's, else for all. */
+	/* Register a function at @key, otherwise the library's key, otherwise the catch-all. */
 	template <auto f, class F, class On>
 	result impl(op<F, On> &o, dk_key key = DK_UNDEFINED, const impl_options &how = {},
 		    dk_handle *h = nullptr)
@@ -2014,7 +2016,7 @@ public:
 		return r;
 	}
 
-	/* one registration, or all; as dk_handle_release() and dk_library_unregister() */
+	/* release one registration, or all; see dk_handle_release(), dk_library_unregister() */
 	int release(dk_handle &h)
 	{
 		return state_ ? dk_handle_release(&state_->lib, &h) : 0;
@@ -2065,7 +2067,7 @@ private:
 		return r;
 	}
 
-	/* A function without a name has the library's FILE:LINE. */
+	/* The label of a function without a name is the library's FILE:LINE. */
 	template <auto f>
 	dk_impl filled(const dk_op_decl *decl, dk_key key, const impl_options &how,
 		       unsigned int flags, dk_fn_t fn) const
@@ -2108,13 +2110,13 @@ private:
 };
 
 /*
- * DK_CXX_OP() - the C++ twin of a DK_OP() line
- * @id: what it is called in C++
- * @op_name: its name
- * @params: its C parameters in parentheses, word by word as in DK_OP()
+ * DK_CXX_OP() - declare the operator of a DK_OP() line in C++
+ * @id: its name in C++
+ * @op_name: the name of the operator
+ * @params: its C parameters in parentheses, with the same words as in DK_OP()
  * @...: dk::every, or dk::on<1, 2> with the parameters that it dispatches on
  *
- * A semicolon ends it. One a program or plugin, as in C.
+ * End it with a semicolon. As in C, there is one for each program or plugin.
  */
 #define DK_CXX_OP(id, op_name, params, ...)				\
 	struct dk__##id##_params {					\

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters of the kernel: a block has its part on every CPU. */
+/* Counters of the kernel module: each block is a per-CPU array. */
 #include <linux/cpumask.h>
 
 #include <dispatchkey.h>
-#include "../lib/core/deps.h"
+#include "../lib/core/base/world.h"
 
 bool dkc_counts_init(struct dkc_counts *c, bool may_sleep)
 {
 	gfp_t gfp = may_sleep ? GFP_KERNEL : GFP_NOWAIT | __GFP_NOWARN;
 
-	c->n = dkc_fail_alloc() ? NULL :
-	       __alloc_percpu_gfp(DKC_COUNTS * sizeof(*c->n), SMP_CACHE_BYTES, gfp);
-	(void)dkc_taken((__force void *)c->n);
+	c->n = __alloc_percpu_gfp(DKC_COUNTS * sizeof(*c->n), SMP_CACHE_BYTES, gfp);
 	return c->n;
 }
 
 void dkc_counts_destroy(struct dkc_counts *c)
 {
-	(void)dkc_given_back((__force void *)c->n);
 	free_percpu(c->n);
 }
 

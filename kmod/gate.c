@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The gate of the kernel: which tasks are inside of which provider.
+ * The gate of the kernel module: records which tasks are inside which provider.
  *
- * Every CPU has a ring of slots for the sleepable calls that were entered on it.
- * Entering writes to the next one with preemption off, so that no two tasks take the
- * same, and leaving empties it, on whichever CPU. No lock is taken and no line
- * written that another CPU uses, unless the task has migrated in between. A call for
- * which there is no slot is in a list of its CPU's.
+ * Each CPU has a ring of slots for the sleepable calls that are entered on it. A call
+ * takes the next slot with preemption disabled, so that no two tasks take the same one,
+ * and frees it when it returns, on any CPU. Neither takes a lock, and neither writes a
+ * cache line that another CPU uses, unless the task has migrated in between. A call that
+ * finds no free slot is added to the overflow list of its CPU.
  *
- * A waiter reads all slots: it has unpublished the functions and waited for a grace
- * period, so every call that found them is in one by then.
+ * A waiter reads all slots and overflow lists. It has unpublished the functions and
+ * waited for a grace period, so every call that found them is recorded by then. A call
+ * that was deferred is in a list from before it returns until it is completed.
  */
 #include <linux/atomic.h>
 #include <linux/hash.h>
+#include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
@@ -22,215 +24,235 @@
 #include <linux/string.h>
 #include <linux/wait.h>
 
-#include "../lib/core/registry.h"
+#include "../lib/core/change/change.h"
 #include "gate.h"
 
-/* Calls that were entered on a CPU, before entering takes a lock. */
-#define DKC_GATE_SLOTS	16
+/* Calls in flight that were entered on one CPU, beyond which entering takes a lock. */
+#define GATE_SLOTS	16
 
-struct dkc_gate_slot {
-	struct dkc_gate_slot *next;	/* of the ring */
-	const void *prov;		/* NULL: free */
+struct gate_slot {
+	struct gate_slot *next;		/* in the ring */
+	const void *prov;		/* NULL: the slot is free */
 	const struct dkc_reg *reg;
 	const void *op;
 	const struct task_struct *task;
-	unsigned long seq;		/* of the calls that used it */
+	unsigned long seq;		/* number of calls that have used the slot */
 };
 
-struct dkc_gate_cpu {
-	struct dkc_gate_slot *next;	/* to be taken; for its CPU alone */
-	struct dkc_gate_slot slots[DKC_GATE_SLOTS];
-	raw_spinlock_t lock;		/* of the crowd */
-	struct hlist_head crowd;	/* calls for which there was no slot */
+struct gate_cpu {
+	struct gate_slot *next;		/* to be taken next; used by this CPU only */
+	struct gate_slot slots[GATE_SLOTS];
+	raw_spinlock_t lock;		/* protects @overflow */
+	struct hlist_head overflow;	/* calls that found no free slot */
 };
 
-/* A call of the crowd; it lives in its room, whose first word is the slot or 0. */
-struct dkc_crowded {
+/*
+ * A call in an overflow list, in the storage that dkc_gate_take() got. The first word of
+ * the storage is the address of the call's slot, or 0 for this struct.
+ */
+struct gate_overflow {
 	u64 no_slot;
 	struct hlist_node node;
-	struct dkc_gate_cpu *cpu;
+	struct gate_cpu *cpu;
 	const struct task_struct *task;
 	const void *prov;
 	const struct dkc_reg *reg;
 	const void *op;
 };
 
-static DEFINE_PER_CPU_SHARED_ALIGNED(struct dkc_gate_cpu, dkc_gate_cpus);
+static DEFINE_PER_CPU_SHARED_ALIGNED(struct gate_cpu, gate_cpus);
 
 /*
- * Queues of the waiters, by the address of what they wait for: of a provider for
- * its calls, and of its registry for a device or backend that comes online. So a
- * call that leaves takes no lock that waiters for other providers take.
+ * Wait queues, hashed by address. A waiter is in two of them: that of the provider, which
+ * is woken when a call returns, and that of the registry, which is woken when a device or
+ * backend comes online. A call that returns so avoids the locks of most other providers'
+ * waiters.
  */
-#define DKC_GATE_QUEUE_BITS	6
-static wait_queue_head_t dkc_gate_queues[1 << DKC_GATE_QUEUE_BITS];
-/* How many wait, in all queues: where nobody does, a call need not look for its own. */
-static atomic_t dkc_gate_waiters = ATOMIC_INIT(0);
+#define GATE_QUEUE_BITS	6
+static wait_queue_head_t gate_queues[1 << GATE_QUEUE_BITS];
+/* Waiters in all queues. While it is 0, a call that returns reads no queue. */
+static atomic_t num_waiters = ATOMIC_INIT(0);
 
-struct dkc_gate_waiter {
+/*
+ * Deferred calls, hashed by their provider. A waiter reads them after the slots and overflow
+ * lists: a call that it does not find there any more is deferred already.
+ */
+static struct gate_deferred {
+	raw_spinlock_t lock;
+	struct dkc_deferred *list;
+} ____cacheline_aligned_in_smp gate_deferred[1 << GATE_QUEUE_BITS];
+
+struct gate_waiter {
 	struct wait_queue_entry entry;
-	const void *on;
+	const void *on;			/* address of the provider or registry */
 };
 
-static struct dkc_crowded *dkc_crowded(u64 *room)
+static struct gate_overflow *gate_overflow(u64 *storage)
 {
-	BUILD_BUG_ON(sizeof(struct dkc_crowded) > DKC_GATE_ROOM * sizeof(u64));
-	return (struct dkc_crowded *)room;
+	BUILD_BUG_ON(sizeof(struct gate_overflow) > DKC_GATE_SIZE * sizeof(u64));
+	return (struct gate_overflow *)storage;
 }
 
 void dkc_gate_init(void)
 {
 	int cpu, i;
 
-	for (i = 0; i < ARRAY_SIZE(dkc_gate_queues); i++)
-		init_waitqueue_head(&dkc_gate_queues[i]);
+	for (i = 0; i < ARRAY_SIZE(gate_queues); i++) {
+		init_waitqueue_head(&gate_queues[i]);
+		raw_spin_lock_init(&gate_deferred[i].lock);
+	}
 	for_each_possible_cpu(cpu) {
-		struct dkc_gate_cpu *g = per_cpu_ptr(&dkc_gate_cpus, cpu);
+		struct gate_cpu *g = per_cpu_ptr(&gate_cpus, cpu);
 
-		for (i = 0; i < DKC_GATE_SLOTS; i++)
-			g->slots[i].next = &g->slots[(i + 1) % DKC_GATE_SLOTS];
+		for (i = 0; i < GATE_SLOTS; i++)
+			g->slots[i].next = &g->slots[(i + 1) % GATE_SLOTS];
 		g->next = g->slots;
 		raw_spin_lock_init(&g->lock);
-		INIT_HLIST_HEAD(&g->crowd);
+		INIT_HLIST_HEAD(&g->overflow);
 	}
 }
 
-/* The slot is free, and the next one to be taken is that behind it. */
-static __always_inline void dkc_slot_take(struct dkc_gate_slot *slot, u64 *room,
-					  const void *prov, const struct dkc_reg *reg,
-					  const void *op)
+/*
+ * Record a call in a free slot, with preemption disabled. The stores pair with the loads
+ * of the same words in slot_read(): a reader that loads one of the words also loads the
+ * new @seq, and one that loads @prov also loads the other words. See
+ * selftests/model/slot.pml.
+ */
+static __always_inline void slot_take(struct gate_slot *slot, u64 *storage,
+				      const struct dkc_reg *reg, const void *op)
 {
-	__this_cpu_write(dkc_gate_cpus.next, slot->next);
-	/*
-	 * a reader that sees a word of this call sees its number. Pairs with dkc_slot_read():
-	 * selftests/model/slot.pml
-	 */
-	smp_store_release(&slot->seq, slot->seq + 1);	/* after the leave before */
-	smp_store_release(&slot->reg, reg);	/* behind the number */
-	smp_store_release(&slot->op, op);	/* behind the number */
-	smp_store_release(&slot->task, current);	/* behind the number */
-	smp_store_release(&slot->prov, prov);	/* behind all words */
-	room[0] = (unsigned long)slot;
+	const void *prov = dkc_block_of(reg)->prov;
+
+	__this_cpu_write(gate_cpus.next, slot->next);
+	smp_store_release(&slot->seq, slot->seq + 1);	/* after the last call's stores */
+	smp_store_release(&slot->reg, reg);		/* after @seq */
+	smp_store_release(&slot->op, op);		/* after @seq */
+	smp_store_release(&slot->task, current);	/* after @seq */
+	smp_store_release(&slot->prov, prov);		/* after all other words */
+	storage[0] = (unsigned long)slot;
 }
 
-static void dkc_gate_crowd(u64 *room, const void *prov, const struct dkc_reg *reg,
-			   const void *op)
+static void overflow_add(u64 *storage, const struct dkc_reg *reg, const void *op)
 {
-	struct dkc_gate_cpu *g = this_cpu_ptr(&dkc_gate_cpus);
-	struct dkc_crowded *c = dkc_crowded(room);
+	struct gate_cpu *g = this_cpu_ptr(&gate_cpus);
+	struct gate_overflow *c = gate_overflow(storage);
 
 	c->no_slot = 0;
 	c->cpu = g;
 	c->task = current;
-	c->prov = prov;
+	c->prov = dkc_block_of(reg)->prov;
 	c->reg = reg;
 	c->op = op;
 	raw_spin_lock(&g->lock);
-	hlist_add_head(&c->node, &g->crowd);
+	hlist_add_head(&c->node, &g->overflow);
 	raw_spin_unlock(&g->lock);
 }
 
-/* The next slot is taken, by a call that has been inside for a while. */
-static void dkc_gate_take_another(u64 *room, const void *prov, const struct dkc_reg *reg,
-				  const void *op)
+/*
+ * Called with preemption disabled, when the next slot is in use: take the next free one
+ * in the ring, or add the call to the overflow list.
+ */
+static void take_another_slot(u64 *storage, const struct dkc_reg *reg, const void *op)
 {
-	struct dkc_gate_slot *taken = __this_cpu_read(dkc_gate_cpus.next);
-	struct dkc_gate_slot *slot = taken->next;
+	struct gate_slot *taken = __this_cpu_read(gate_cpus.next);
+	struct gate_slot *slot = taken->next;
 
-	/* as in dkc_slot_next() */
+	/* pairs with smp_store_release() in leave_gate(), which may run on another CPU */
 	while (slot != taken && smp_load_acquire(&slot->prov))
 		slot = slot->next;
 	if (slot != taken)
-		dkc_slot_take(slot, room, prov, reg, op);
+		slot_take(slot, storage, reg, op);
 	else
-		dkc_gate_crowd(room, prov, reg, op);
+		overflow_add(storage, reg, op);
 }
 
-/* With preemption off; NULL if the slot that would be next is taken. */
-static __always_inline struct dkc_gate_slot *dkc_slot_next(void)
+/* Called with preemption disabled. Returns NULL if the next slot in the ring is in use. */
+static __always_inline struct gate_slot *slot_next(void)
 {
-	struct dkc_gate_slot *slot = __this_cpu_read(dkc_gate_cpus.next);
+	struct gate_slot *slot = __this_cpu_read(gate_cpus.next);
 
-	/* pairs with the release by the call that left it, maybe on another CPU */
+	/* pairs with smp_store_release() in leave_gate(), which may run on another CPU */
 	return likely(!smp_load_acquire(&slot->prov)) ? slot : NULL;
 }
 
-void dkc_gate_take(u64 *room, const void *prov, const struct dkc_reg *reg,
-		   const void *op)
+void dkc_gate_take(u64 *storage, const struct dkc_reg *reg, const void *op)
 {
-	struct dkc_gate_slot *slot;
+	struct gate_slot *slot;
 
 	preempt_disable();
-	slot = dkc_slot_next();
+	slot = slot_next();
 	if (slot)
-		dkc_slot_take(slot, room, prov, reg, op);
+		slot_take(slot, storage, reg, op);
 	else
-		dkc_gate_take_another(room, prov, reg, op);
+		take_another_slot(storage, reg, op);
 	preempt_enable();
 }
 
-static noinline void dkc_to_gate_slowly(struct dk__room *room, const void *op)
+/* The rest of dk__to_gate() where the next slot is in use. Called with preemption disabled. */
+static noinline void to_gate_slowly(struct dk__storage *storage, const void *op)
 {
-	dkc_gate_take_another(room->gate, dkc_block_of(room->entry.reg)->prov, room->entry.reg,
-			      op);
+	take_another_slot(storage->gate, storage->entry.reg, op);
 	preempt_enable();
-	dkc_section_ends();
+	__acquire(RCU);		/* the caller's section; sparse expects it here */
 	rcu_read_unlock();
-	dkc_might_sleep();
+	__might_sleep(__FILE__, __LINE__);
 }
 
-/* The call does not need its table any more, and leaves its read section for the gate. */
+/*
+ * Called in the read section of a call that has found its function. Enters the gate and ends
+ * the section. Copies the entry before, because the table may be freed after the section.
+ */
 void dk__to_gate(struct dk_call *c, struct dk__slot slot)
 {
-	struct dk__room *room = slot.at;
+	struct dk__storage *storage = slot.at;
 	const struct dk__entry entry = *c->entry;
-	struct dkc_gate_slot *free;
+	struct gate_slot *free;
 
-	room->entry = entry;
-	c->entry = &room->entry;
+	storage->entry = entry;
+	c->entry = &storage->entry;
 	c->made &= ~DK__CALL_IN_RCU;
 	preempt_disable();
-	free = dkc_slot_next();
+	free = slot_next();
 	if (unlikely(!free)) {
-		dkc_to_gate_slowly(room, c->op);
+		to_gate_slowly(storage, c->op);
 		return;
 	}
-	dkc_slot_take(free, room->gate, dkc_block_of(entry.reg)->prov, entry.reg, c->op);
+	slot_take(free, storage->gate, entry.reg, c->op);
 	preempt_enable();
-	dkc_section_ends();
+	__acquire(RCU);		/* the caller's section; sparse expects it here */
 	rcu_read_unlock();
-	dkc_might_sleep();
+	__might_sleep(__FILE__, __LINE__);
 }
 
-static wait_queue_head_t *dkc_gate_queue(const void *on)
+static wait_queue_head_t *queue_of(const void *on)
 {
-	return &dkc_gate_queues[hash_ptr(on, DKC_GATE_QUEUE_BITS)];
+	return &gate_queues[hash_ptr(on, GATE_QUEUE_BITS)];
 }
 
-/* Others in the queue go on sleeping. */
-static int dkc_gate_wake_waiter(struct wait_queue_entry *entry, unsigned int mode, int sync,
-				void *key)
+/* Wakes only waiters for @key, or all; others that share the queue stay asleep. */
+static int wake_waiter(struct wait_queue_entry *entry, unsigned int mode, int sync,
+		       void *key)
 {
-	const struct dkc_gate_waiter *w = container_of(entry, struct dkc_gate_waiter, entry);
+	const struct gate_waiter *w = container_of(entry, struct gate_waiter, entry);
 
-	return w->on == key ? default_wake_function(entry, mode, sync, key) : 0;
+	return !key || w->on == key ? default_wake_function(entry, mode, sync, key) : 0;
 }
 
 noinline void dkc_gate_wake(const void *on)
 {
-	wait_queue_head_t *queue = dkc_gate_queue(on);
+	wait_queue_head_t *queue = queue_of(on);
 
 	/*
-	 * has a full barrier, which pairs with set_current_state() in dkc_gate_wait():
-	 * NO_WAKE_ORDER of selftests/model/dispatchkey.pml
+	 * Has a full barrier, which pairs with set_current_state() in dkc_gate_wait(). See
+	 * NO_WAKE_ORDER in selftests/model/dispatchkey.pml.
 	 */
 	if (wq_has_sleeper(queue))
 		__wake_up(queue, TASK_NORMAL, 0, (void *)on);
 }
 
-static noinline const void *dkc_gate_leave_crowd(u64 *room)
+static noinline const void *overflow_del(u64 *storage)
 {
-	struct dkc_crowded *c = dkc_crowded(room);
+	struct gate_overflow *c = gate_overflow(storage);
 	const void *prov = c->prov;
 
 	raw_spin_lock(&c->cpu->lock);
@@ -239,74 +261,152 @@ static noinline const void *dkc_gate_leave_crowd(u64 *room)
 	return prov;
 }
 
-static __always_inline void dkc_gate_leave_one(u64 *room)
+static __always_inline void leave_gate(u64 *storage)
 {
-	struct dkc_gate_slot *slot = (struct dkc_gate_slot *)(unsigned long)room[0];
+	struct gate_slot *slot = (struct gate_slot *)(unsigned long)storage[0];
 	const void *prov;
 
 	if (likely(slot)) {
 		prov = slot->prov;
-		smp_store_release(&slot->prov, NULL);	/* all that was done inside is seen */
+		/* pairs with smp_load_acquire() in slot_next() and slot_read() */
+		smp_store_release(&slot->prov, NULL);
 	} else {
-		prov = dkc_gate_leave_crowd(room);
+		prov = overflow_del(storage);
 	}
 	smp_mb();	/* pairs with set_current_state() in dkc_gate_wait() */
-	/* by its address alone: a waiter may have freed it */
-	if (unlikely(atomic_read(&dkc_gate_waiters)))
+	/* only the address of @prov is used: a waiter may have freed the provider */
+	if (unlikely(atomic_read(&num_waiters)))
 		dkc_gate_wake(prov);
 }
 
-void dkc_gate_leave(u64 *room)
+void dkc_gate_leave(u64 *storage)
 {
-	dkc_gate_leave_one(room);
+	leave_gate(storage);
 }
 
 void dk__leave_gate(struct dk__slot slot)
 {
-	dkc_gate_leave_one(slot.at->gate);
+	leave_gate(slot.at->gate);
 }
 
+/* ---- deferred calls ----------------------------------------------------------- */
+
+static void wake_all(struct irq_work *work)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(gate_queues); i++)
+		__wake_up(&gate_queues[i], TASK_NORMAL, 0, NULL);
+}
+
+static struct irq_work wake_all_work = IRQ_WORK_INIT(wake_all);
+
+void dkc_gate_exit(void)
+{
+	irq_work_sync(&wake_all_work);
+}
+
+static struct gate_deferred *deferred_of(const void *prov)
+{
+	return &gate_deferred[hash_ptr(prov, GATE_QUEUE_BITS)];
+}
+
+int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg)
+{
+	struct gate_deferred *g = deferred_of(prov);
+	unsigned long flags;
+	int err;
+
+	raw_spin_lock_irqsave(&g->lock, flags);
+	err = dkc_deferred_link(d, &g->list, prov, reg, task_pid_nr(current));
+	raw_spin_unlock_irqrestore(&g->lock, flags);
+	return err;
+}
+
+bool dkc_gate_complete(struct dkc_deferred *d)
+{
+	const void *prov = READ_ONCE(d->prov);
+	struct gate_deferred *g = deferred_of(prov);
+	unsigned long flags;
+	bool found;
+
+	raw_spin_lock_irqsave(&g->lock, flags);
+	/* another caller may complete it, too */
+	found = prov && d->prov == prov;
+	if (found)
+		dkc_deferred_unlink(d);
+	raw_spin_unlock_irqrestore(&g->lock, flags);
+	if (!found)
+		return false;
+	smp_mb();	/* pairs with set_current_state() in dkc_gate_wait() */
+	if (!atomic_read(&num_waiters))
+		return true;
+	/* the lock of a wait queue must not be taken in every atomic context */
+	if (dkc_in_atomic())
+		irq_work_queue(&wake_all_work);
+	else
+		dkc_gate_wake(prov);
+	return true;
+}
+
+static bool any_deferred(const void *prov, dkc_inside_fn is, void *data)
+{
+	struct gate_deferred *g = deferred_of(prov);
+	unsigned long flags;
+	bool found;
+
+	raw_spin_lock_irqsave(&g->lock, flags);
+	found = dkc_deferred_any(g->list, is, data);
+	raw_spin_unlock_irqrestore(&g->lock, flags);
+	return found;
+}
+
+/* ---- waits --------------------------------------------------------------------- */
+
 /*
- * The words of a slot as one call wrote them; false if it is free. The CPU may go on
- * meanwhile, but it numbers a call before it writes any word of it, and a reader that
- * sees the word sees the number.
+ * Read a slot: all words are of one call. Returns false if the slot is free. Calls may
+ * take and free the slot meanwhile. Each call increments @seq before it stores other
+ * words, so @seq is the same before and after only if no word is of a later call. The
+ * loads pair with the stores in slot_take() and leave_gate().
  */
-static bool dkc_slot_read(const struct dkc_gate_slot *slot, struct dkc_inside *in)
+static bool slot_read(const struct gate_slot *slot, struct dkc_inside *in)
 {
 	unsigned long seq;
 
 	do {
-		seq = smp_load_acquire(&slot->seq);	/* before the words */
-		in->prov = smp_load_acquire(&slot->prov);	/* before what it says */
-		in->reg = smp_load_acquire(&slot->reg);	/* before the number */
-		in->op = smp_load_acquire(&slot->op);	/* before the number */
-		in->who = smp_load_acquire(&slot->task);	/* before the number */
+		seq = smp_load_acquire(&slot->seq);		/* before the other words */
+		in->prov = smp_load_acquire(&slot->prov);	/* before the words below */
+		in->reg = smp_load_acquire(&slot->reg);		/* before @seq is read again */
+		in->op = smp_load_acquire(&slot->op);		/* before @seq is read again */
+		in->task = smp_load_acquire(&slot->task);	/* before @seq is read again */
 	} while (READ_ONCE(slot->seq) != seq);
 	return in->prov;
 }
 
-static bool dkc_gate_any_in(const struct dkc_gate_cpu *g, const struct task_struct *task,
-			    dkc_inside_fn is, void *data)
+static bool any_slot(const struct gate_cpu *g, const struct task_struct *task,
+		     dkc_inside_fn is, void *data)
 {
-	struct dkc_inside in;
+	struct dkc_inside in = { .deferred = NULL };
 	unsigned int i;
 
-	for (i = 0; i < DKC_GATE_SLOTS; i++)
-		if (dkc_slot_read(&g->slots[i], &in) && (!task || in.who == task) &&
+	for (i = 0; i < GATE_SLOTS; i++)
+		if (slot_read(&g->slots[i], &in) && (!task || in.task == task) &&
 		    is(&in, data))
 			return true;
 	return false;
 }
 
-static bool dkc_gate_any_crowded(struct dkc_gate_cpu *g, const struct task_struct *task,
-				 dkc_inside_fn is, void *data)
+static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
+			 dkc_inside_fn is, void *data)
 {
-	struct dkc_crowded *c;
+	struct gate_overflow *c;
 	bool found = false;
 
 	raw_spin_lock(&g->lock);
-	hlist_for_each_entry(c, &g->crowd, node) {
-		struct dkc_inside in = { c->prov, c->reg, c->op, c->task };
+	hlist_for_each_entry(c, &g->overflow, node) {
+		struct dkc_inside in = {
+			.prov = c->prov, .reg = c->reg, .op = c->op, .task = c->task,
+		};
 
 		found = (!task || c->task == task) && is(&in, data);
 		if (found)
@@ -316,19 +416,18 @@ static bool dkc_gate_any_crowded(struct dkc_gate_cpu *g, const struct task_struc
 	return found;
 }
 
-bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)
+/* Keeps the memory of each task that @is is called with, even if the task exits. */
+static bool any_recorded(const struct task_struct *task, dkc_inside_fn is, void *data)
 {
-	const struct task_struct *task = mine ? current : NULL;
-	struct dkc_gate_cpu *g;
+	struct gate_cpu *g;
 	bool found = false;
 	int cpu;
 
-	/* a task that is seen inside stays, although it may leave and exit */
 	rcu_read_lock();
 	for_each_possible_cpu(cpu) {
-		g = per_cpu_ptr(&dkc_gate_cpus, cpu);
-		found = dkc_gate_any_in(g, task, is, data) ||
-			dkc_gate_any_crowded(g, task, is, data);
+		g = per_cpu_ptr(&gate_cpus, cpu);
+		found = any_slot(g, task, is, data) ||
+			any_overflow(g, task, is, data);
 		if (found)
 			break;
 	}
@@ -336,51 +435,65 @@ bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)
 	return found;
 }
 
-/* Of a deadline, in jiffies, at least one. */
-static unsigned long dkc_time_left(u64 deadline)
+bool dkc_gate_mine(dkc_inside_fn is, void *data)
+{
+	return any_recorded(current, is, data);
+}
+
+bool dkc_gate_any(const void *prov, dkc_inside_fn is, void *data)
+{
+	return any_recorded(NULL, is, data) || any_deferred(prov, is, data);
+}
+
+/* The time until a deadline in jiffies, at least one. */
+static unsigned long timeout_until(u64 deadline)
 {
 	u64 now = dkc_now();
 
 	return deadline > now ? msecs_to_jiffies(deadline - now) : 1;
 }
 
-static void dkc_gate_begin_to_wait(struct dkc_gate_waiter *w, const void *on)
+static void waiter_add(struct gate_waiter *w, const void *on)
 {
 	w->on = on;
 	init_waitqueue_entry(&w->entry, current);
-	w->entry.func = dkc_gate_wake_waiter;
-	add_wait_queue(dkc_gate_queue(on), &w->entry);
+	w->entry.func = wake_waiter;
+	add_wait_queue(queue_of(on), &w->entry);
 }
 
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *data,
 		   u64 deadline)
 {
-	long left = deadline ? dkc_time_left(deadline) : MAX_SCHEDULE_TIMEOUT;
-	struct dkc_gate_waiter by_prov, by_reg;
+	long left = deadline ? timeout_until(deadline) : MAX_SCHEDULE_TIMEOUT;
+	struct gate_waiter by_prov, by_reg;
 	bool empty;
 
-	atomic_inc(&dkc_gate_waiters);
-	dkc_gate_begin_to_wait(&by_prov, prov);
-	dkc_gate_begin_to_wait(&by_reg, reg);
+	might_sleep();
+	atomic_inc(&num_waiters);
+	waiter_add(&by_prov, prov);
+	waiter_add(&by_reg, reg);
 	for (;;) {
-		/* has a full barrier, which pairs with the one in dkc_gate_wake() */
+		/*
+		 * Has a full barrier, which pairs with those in leave_gate() and dkc_gate_wake().
+		 * A signal does not end the wait: the caller frees what the calls use.
+		 */
 		set_current_state(TASK_UNINTERRUPTIBLE);
-		empty = !dkc_gate_any(false, is, data);
+		empty = !dkc_gate_any(prov, is, data);
 		if (empty || !left)
 			break;
 		left = schedule_timeout(left);
 	}
 	__set_current_state(TASK_RUNNING);
-	remove_wait_queue(dkc_gate_queue(reg), &by_reg.entry);
-	remove_wait_queue(dkc_gate_queue(prov), &by_prov.entry);
-	atomic_dec(&dkc_gate_waiters);
+	remove_wait_queue(queue_of(reg), &by_reg.entry);
+	remove_wait_queue(queue_of(prov), &by_prov.entry);
+	atomic_dec(&num_waiters);
 	return empty;
 }
 
-/* The task was inside in the read section of dkc_gate_any(), and its memory lasts. */
-u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)
+/* Called in the read section of any_recorded(), which keeps the memory of the task. */
+u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 {
-	const struct task_struct *task = in->who;
+	const struct task_struct *task = in->task;
 
 	strscpy(name, task->comm, size);
 	return task_pid_nr((struct task_struct *)task);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dispatchkey.ko: the default registry, and a look at who leaves.
+ * dispatchkey.ko: init and exit, the default registry, and the notifier of modules that
+ * are unloaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -9,16 +10,16 @@
 #include <linux/notifier.h>
 #include <linux/rcupdate.h>
 
-#include "../lib/core/registry.h"
+#include "../lib/core/change/change.h"
 #include "gate.h"
-#include "left.h"
+#include "cleanup.h"
 #include "netlink.h"
 
-static struct dk_registry *dkc_default;
+static struct dk_registry *default_registry;
 
 struct dk_registry *dk_registry_default(void)
 {
-	return dkc_default;
+	return default_registry;
 }
 
 const char *dk_version(void)
@@ -26,38 +27,35 @@ const char *dk_version(void)
 	return DK_VERSION;
 }
 
-static int dkc_module_event(struct notifier_block *nb, unsigned long event,
-			    void *data)
+static int module_event(struct notifier_block *nb, unsigned long event,
+			void *data)
 {
 	if (event != MODULE_STATE_GOING)
 		return NOTIFY_DONE;
-	dkc_take_out_what_left(data);
+	dkc_module_cleanup(data);
 	return NOTIFY_OK;
 }
 
-static struct notifier_block dkc_module_nb = {
-	.notifier_call = dkc_module_event,
+static struct notifier_block module_nb = {
+	.notifier_call = module_event,
 };
 
-static int __init dkc_init(void)
+static int __init dispatchkey_init(void)
 {
 	struct dk_diag why = { .size = sizeof(why) };
 	int err;
 
 	dkc_gate_init();
-	err = dkc_layouts_init();
-	if (err)
-		return err;
-	dkc_default = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, &why);
-	if (!dkc_default) {
+	default_registry = dk_registry_alloc(NULL, DK_REGISTRY_BUILTINS, &why);
+	if (!default_registry) {
 		pr_err("no registry: %s\n", why.text);
 		return -ENOMEM;
 	}
-	dkc_default->is_default = true;
-	err = register_module_notifier(&dkc_module_nb);
+	default_registry->is_default = true;
+	err = register_module_notifier(&module_nb);
 	if (err)
 		goto no_notifier;
-	/* the last one: from here on anybody may ask */
+	/* last: requests are served as soon as the family is registered */
 	err = dk_nl_init();
 	if (err)
 		goto no_netlink;
@@ -66,29 +64,29 @@ static int __init dkc_init(void)
 	return 0;
 
 no_netlink:
-	unregister_module_notifier(&dkc_module_nb);
+	unregister_module_notifier(&module_nb);
 no_notifier:
-	dkc_default->is_default = false;
-	dk_registry_free(dkc_default, NULL);
+	default_registry->is_default = false;
+	dk_registry_free(default_registry, NULL);
 	return err;
 }
 
-/* Whoever uses our symbols keeps us, so nobody is left here. */
-static void __exit dkc_exit(void)
+/* Modules that use our symbols hold a reference on this one, so none is loaded here. */
+static void __exit dispatchkey_exit(void)
 {
 	struct dk_diag why = { .size = sizeof(why) };
 
 	dk_nl_exit();
-	unregister_module_notifier(&dkc_module_nb);
-	dkc_default->is_default = false;
-	if (dk_registry_free(dkc_default, &why))
+	unregister_module_notifier(&module_nb);
+	default_registry->is_default = false;
+	if (dk_registry_free(default_registry, &why))
 		pr_err("%s: %s\n", why.text, why.name);
-	dkc_free_registries_left();
-	rcu_barrier();
+	dkc_registries_cleanup();
+	dkc_gate_exit();
 }
 
-module_init(dkc_init);
-module_exit(dkc_exit);
+module_init(dispatchkey_init);
+module_exit(dispatchkey_exit);
 MODULE_DESCRIPTION("Routing of operations to accelerator drivers by dispatch keys");
-MODULE_LICENSE("Dual BSD/GPL");
+MODULE_LICENSE("GPL");
 MODULE_VERSION(DK_VERSION);

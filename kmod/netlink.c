@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The netlink family, what its commands share, and the commands that tell of
- * the module, of the layout and of limits.
+ * The netlink family, helpers of its commands, and the commands info-get, layout-get and
+ * limit-get.
  */
 #include <linux/module.h>
 
-#include "netlink.h"
-/* Its multicast groups are static. */
+#include "netlink_impl.h"
+/* Included, because its multicast groups are static. */
 #include "netlink_gen.c"
 
+/* The generated operations with done(), which is only generated for Linux 6.2 and newer. */
+static struct genl_ops nl_ops[ARRAY_SIZE(dispatchkey_nl_ops)] __ro_after_init;
+
 /*
- * Commands of several callers run side by side: the registry has its own lock,
- * and who waits for calls to return keeps no other command waiting. (But generic
- * netlink lets no family come or go meanwhile.) The commands are all younger than
- * the check of the header, so that none is let off.
+ * Commands run in parallel, and the registry has its own lock. A command that waits for calls
+ * blocks the registration of families, and no other command. With resv_start_op 0, the kernel
+ * checks the reserved header fields of all commands. Only commands older than that check need
+ * an exemption.
  */
 struct genl_family dk_nl_family = {
 	.name = DK_GENL_NAME,
@@ -21,59 +24,66 @@ struct genl_family dk_nl_family = {
 	.module = THIS_MODULE,
 	.netnsok = false,
 	.parallel_ops = true,
-	.ops = dispatchkey_nl_ops,
-	.n_ops = ARRAY_SIZE(dispatchkey_nl_ops),
+	.ops = nl_ops,
+	.n_ops = ARRAY_SIZE(nl_ops),
 	.resv_start_op = 0,
 	.mcgrps = dispatchkey_nl_mcgrps,
 	.n_mcgrps = ARRAY_SIZE(dispatchkey_nl_mcgrps),
 };
 
-int dk_nl_refuse(struct netlink_ext_ack *extack, const struct nlattr *attr,
-		 const struct dk_diag *why, int err)
+int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr, const char *text,
+	       int err)
 {
 	if (extack) {
-		extack->_msg = why->text;
+		extack->_msg = text;
 		NL_SET_BAD_ATTR(extack, attr);
 	}
 	return err;
 }
 
-struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size, void **header)
+int dk_nl_require(struct netlink_ext_ack *extack, struct nlattr **attrs, int attr,
+		  const char *text)
+{
+	return NL_REQ_ATTR_CHECK(extack, NULL, attrs, attr) ?
+		dk_nl_deny(extack, NULL, text, -EINVAL) : 0;
+}
+
+int dk_nl_forbid(struct netlink_ext_ack *extack, const struct nlattr *attr, const char *text)
+{
+	return attr ? dk_nl_deny(extack, attr, text, -EINVAL) : 0;
+}
+
+struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size)
 {
 	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
 
-	if (skb)
-		*header = genlmsg_put_reply(skb, info, &dk_nl_family, 0,
-					    info->genlhdr->cmd);
-	if (skb && *header)
+	if (skb && genlmsg_put_reply(skb, info, &dk_nl_family, 0, info->genlhdr->cmd))
 		return skb;
 	nlmsg_free(skb);
-	NL_SET_ERR_MSG(info->extack, "no memory for the answer");
+	dk_nl_deny(info->extack, NULL, "no memory for the answer", -ENOMEM);
 	return NULL;
 }
 
-int dk_nl_reply(struct genl_info *info, struct sk_buff *skb, void *header)
+int dk_nl_reply(struct genl_info *info, struct sk_buff *skb, int err)
 {
-	genlmsg_end(skb, header);
+	if (err) {
+		nlmsg_free(skb);
+		return err;
+	}
+	nlmsg_end(skb, nlmsg_hdr(skb));
 	return genlmsg_reply(skb, info);
-}
-
-int dk_nl_overrun(struct sk_buff *skb)
-{
-	nlmsg_free(skb);
-	return -EMSGSIZE;
 }
 
 int dk_nl_dump_begin(struct netlink_callback *cb, struct nlattr **attrs, int max)
 {
-	/* 0 would mean that the dump does not care */
+	/* not 0, which turns the consistency check off */
 	cb->seq = (u32)dk_registry_generation(NULL) + 1;
 	if (!attrs)
 		return 0;
 	return genlmsg_parse(cb->nlh, &dk_nl_family, attrs, max, NULL, cb->extack);
 }
 
-void *dk_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb)
+void *dk_nl_message_begin(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct genlmsghdr *request = nlmsg_data(cb->nlh);
 	void *header;
@@ -85,10 +95,19 @@ void *dk_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb)
 	return header;
 }
 
-int dk_nl_dump_full(struct sk_buff *skb, void *header)
+int dk_nl_message_end(struct sk_buff *skb, void *header, int err)
 {
-	genlmsg_cancel(skb, header);
-	return skb->len ? (int)skb->len : -EMSGSIZE;
+	if (err)
+		genlmsg_cancel(skb, header);
+	else
+		genlmsg_end(skb, header);
+	return err;
+}
+
+int dk_nl_dump_end(struct sk_buff *skb, int err)
+{
+	/* a message that does not fit an empty buffer fits none */
+	return err && (err != -EMSGSIZE || !skb->len) ? err : skb->len;
 }
 
 int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
@@ -97,26 +116,20 @@ int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
 	struct dk_diag why = { .size = sizeof(why) };
 	int err;
 
-	if (!number && !name) {
-		NL_SET_ERR_MSG(extack, "neither number nor name of a backend is given");
-		return -EINVAL;
-	}
+	if (!number && !name)
+		return dk_nl_deny(extack, NULL, "number or name of the backend is missing",
+				  -EINVAL);
 	if (number)
 		*backend = nla_get_u32(number);
-	if (number && *backend > dk_layout_backends(NULL)) {
-		why.text = dk_reason_text(DK_WHY_BAD_BACKEND);
-		return dk_nl_refuse(extack, number, &why, -EINVAL);
-	}
+	if (number && *backend > dk_layout_backends(NULL))
+		return dk_nl_deny(extack, number, dk_reason_text(DK_WHY_BAD_BACKEND), -EINVAL);
 	if (!name)
 		return 0;
 	err = dk_backend_find(NULL, nla_data(name), backend, &why);
 	if (err)
-		return dk_nl_refuse(extack, name, &why, err);
-	if (number && nla_get_u32(number) != *backend) {
-		NL_SET_ERR_MSG_ATTR(extack, name, "the name is that of another backend");
-		return -EINVAL;
-	}
-	return 0;
+		return dk_nl_deny(extack, name, why.text, err);
+	return !number || nla_get_u32(number) == *backend ? 0 :
+		dk_nl_deny(extack, name, "number and name are of different backends", -EINVAL);
 }
 
 int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
@@ -126,91 +139,87 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 	struct dk_obj obj;
 	int err;
 
-	if (!number && !name) {
-		NL_SET_ERR_MSG(extack, "neither number nor name of a device is given");
-		return -EINVAL;
-	}
+	if (!number && !name)
+		return dk_nl_deny(extack, NULL, "number or name of the device is missing",
+				  -EINVAL);
 	if (number)
 		*device = nla_get_u32(number);
 	if (!name)
 		return 0;
 	err = dk_device_find(NULL, nla_data(name), &obj, &why);
 	if (err)
-		return dk_nl_refuse(extack, name, &why, err);
-	if (number && *device != obj.device) {
-		NL_SET_ERR_MSG_ATTR(extack, name, "the name is that of another device");
-		return -EINVAL;
-	}
+		return dk_nl_deny(extack, name, why.text, err);
 	*device = obj.device;
-	return 0;
+	return !number || nla_get_u32(number) == obj.device ? 0 :
+		dk_nl_deny(extack, name, "number and name are of different devices", -EINVAL);
 }
 
-/* Who counts by another layout would read our keys as others. */
-static int dk_nl_check_layout(const struct nlattr *attr, struct netlink_ext_ack *extack)
+/*
+ * Refuse a client that was built for another layout: it would take the numbers of keys
+ * for other keys.
+ */
+static int check_layout(const struct nlattr *attr, struct netlink_ext_ack *extack)
 {
 	const char *name = dk_layout_name(dk_registry_layout(dk_registry_default()));
 
-	if (!attr || !nla_strcmp(attr, name))
-		return 0;
-	NL_SET_ERR_MSG_ATTR(extack, attr, "the registry has another layout");
-	return -EPROTO;
+	return !attr || !nla_strcmp(attr, name) ? 0 :
+		dk_nl_deny(extack, attr, "the registry has another layout", -EPROTO);
 }
 
-static int dk_nl_put_counts(struct sk_buff *skb, const struct dk_counts *counts)
+static int fill_info(struct sk_buff *skb, const struct dk_counts *counts, bool is_counting)
 {
-	if (nla_put_u64_64bit(skb, DK_A_INFO_GENERATION, counts->generation,
+	const struct dk_layout *l = dk_registry_layout(dk_registry_default());
+
+	if (nla_put_string(skb, DK_A_INFO_VERSION, DK_VERSION) ||
+	    nla_put_u32(skb, DK_A_INFO_ABI, DK_ABI_VERSION) ||
+	    nla_put_string(skb, DK_A_INFO_LAYOUT, dk_layout_name(l)) ||
+	    nla_put_u64_64bit(skb, DK_A_INFO_GENERATION, counts->generation,
 			      DK_A_INFO_PAD) ||
 	    nla_put_u32(skb, DK_A_INFO_OPERATORS, counts->operators) ||
 	    nla_put_u32(skb, DK_A_INFO_IMPLS, counts->impls) ||
 	    nla_put_u32(skb, DK_A_INFO_PROVIDERS, counts->providers) ||
-	    nla_put_u32(skb, DK_A_INFO_DEVICES, counts->devices))
+	    nla_put_u32(skb, DK_A_INFO_DEVICES, counts->devices) ||
+	    nla_put_u8(skb, DK_A_INFO_COUNTERS, dk_nl_state(is_counting)))
 		return -EMSGSIZE;
 	return 0;
 }
 
 int dispatchkey_nl_info_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct dk_layout *l = dk_registry_layout(dk_registry_default());
 	struct dk_counts counts = { .size = sizeof(counts) };
 	struct dk_stats stats = { .size = sizeof(stats) };
-	void *header;
 	int err;
 
-	err = dk_nl_check_layout(info->attrs[DK_A_INFO_LAYOUT], info->extack);
+	err = check_layout(info->attrs[DK_A_INFO_LAYOUT], info->extack);
 	if (!err)
 		err = dk_registry_counts(NULL, &counts);
 	if (!err)
 		err = dk_stats_get(NULL, &stats);
 	if (err)
 		return err;
-	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
+	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
 	if (!skb)
 		return -ENOMEM;
-	if (nla_put_string(skb, DK_A_INFO_VERSION, DK_VERSION) ||
-	    nla_put_u32(skb, DK_A_INFO_ABI, DK_ABI_VERSION) ||
-	    nla_put_string(skb, DK_A_INFO_LAYOUT, dk_layout_name(l)) ||
-	    dk_nl_put_counts(skb, &counts) ||
-	    nla_put_u8(skb, DK_A_INFO_COUNTERS, dk_nl_state(stats.is_enabled)))
-		return dk_nl_overrun(skb);
-	return dk_nl_reply(info, skb, header);
+	return dk_nl_reply(info, skb, fill_info(skb, &counts, stats.is_enabled));
 }
 
 /* ---- the layout --------------------------------------------------------------- */
 
-static int dk_nl_put_backend_name(struct sk_buff *skb, const struct dk_layout *l,
-				  unsigned int b)
+/* A nested attribute with a number and a name. */
+static int put_named(struct sk_buff *skb, int type, int number_type, u32 number,
+		     int name_type, const char *name)
 {
-	struct nlattr *nest = nla_nest_start(skb, DK_A_LAYOUT_BACKEND);
+	struct nlattr *nest = nla_nest_start(skb, type);
 
-	if (!nest || nla_put_u32(skb, DK_A_LAYOUT_BACKEND_NUMBER, b) ||
-	    nla_put_string(skb, DK_A_LAYOUT_BACKEND_NAME, l->backend_names[b]))
+	if (!nest || nla_put_u32(skb, number_type, number) ||
+	    nla_put_string(skb, name_type, name))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
 }
 
-static int dk_nl_put_functionality(struct sk_buff *skb, const struct dk_layout *l,
-				   unsigned int f)
+static int put_functionality(struct sk_buff *skb, const struct dk_layout *l,
+			     unsigned int f)
 {
 	struct nlattr *nest = nla_nest_start(skb, DK_A_LAYOUT_FUNCTIONALITY);
 
@@ -225,19 +234,7 @@ static int dk_nl_put_functionality(struct sk_buff *skb, const struct dk_layout *
 	return 0;
 }
 
-static int dk_nl_put_alias(struct sk_buff *skb, const struct dk_layout *l,
-			   unsigned int i)
-{
-	struct nlattr *nest = nla_nest_start(skb, DK_A_LAYOUT_ALIAS);
-
-	if (!nest || nla_put_u32(skb, DK_A_LAYOUT_ALIAS_NUMBER, l->first_alias + i) ||
-	    nla_put_string(skb, DK_A_LAYOUT_ALIAS_NAME, l->alias_names[i]))
-		return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
-static int dk_nl_put_layout(struct sk_buff *skb, const struct dk_layout *l)
+static int fill_layout(struct sk_buff *skb, const struct dk_layout *l)
 {
 	unsigned int i;
 	int err = 0;
@@ -246,16 +243,21 @@ static int dk_nl_put_layout(struct sk_buff *skb, const struct dk_layout *l)
 	    nla_put_u32(skb, DK_A_LAYOUT_ENTRIES, dk_table_size(l)))
 		return -EMSGSIZE;
 	for (i = 1; !err && i <= l->nb; i++)
-		err = dk_nl_put_backend_name(skb, l, i);
+		err = put_named(skb, DK_A_LAYOUT_BACKEND, DK_A_LAYOUT_BACKEND_NUMBER, i,
+				DK_A_LAYOUT_BACKEND_NAME, l->backend_names[i]);
 	for (i = 1; !err && i < l->nf; i++)
-		err = dk_nl_put_functionality(skb, l, i);
+		err = put_functionality(skb, l, i);
 	for (i = 0; !err && i < l->num_aliases; i++)
-		err = dk_nl_put_alias(skb, l, i);
+		err = put_named(skb, DK_A_LAYOUT_ALIAS, DK_A_LAYOUT_ALIAS_NUMBER,
+				l->first_alias + i, DK_A_LAYOUT_ALIAS_NAME, l->alias_names[i]);
 	return err;
 }
 
-/* More than any layout needs: a nest, a name and three numbers for each thing. */
-static size_t dk_nl_layout_size(const struct dk_layout *l)
+/*
+ * An upper limit: the layout and each backend, functionality and alias count as a nest, a name,
+ * two numbers and a flag.
+ */
+static size_t layout_size(const struct dk_layout *l)
 {
 	size_t one = nla_total_size(0) + nla_total_size(DK_NAME_MAX) +
 		     2 * nla_total_size(sizeof(u32)) + nla_total_size(0);
@@ -266,24 +268,20 @@ static size_t dk_nl_layout_size(const struct dk_layout *l)
 int dispatchkey_nl_layout_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct dk_layout *l = dk_registry_layout(dk_registry_default());
-	void *header;
-	int err;
+	int err = check_layout(info->attrs[DK_A_LAYOUT_NAME], info->extack);
 
-	err = dk_nl_check_layout(info->attrs[DK_A_LAYOUT_NAME], info->extack);
 	if (err)
 		return err;
-	skb = dk_nl_answer(info, dk_nl_layout_size(l), &header);
+	skb = dk_nl_answer(info, layout_size(l));
 	if (!skb)
 		return -ENOMEM;
-	if (dk_nl_put_layout(skb, l))
-		return dk_nl_overrun(skb);
-	return dk_nl_reply(info, skb, header);
+	return dk_nl_reply(info, skb, fill_layout(skb, l));
 }
 
 /* ---- limits ------------------------------------------------------------------- */
 
-/* The @i-th: that of the events, and then those of the registry. */
-static int dk_nl_limit(unsigned int i, struct dk_limit *limit)
+/* The @i-th limit: first that of the events, then those of the registry. */
+static int limit_at(unsigned int i, struct dk_limit *limit)
 {
 	if (i)
 		return dk_registry_limit(NULL, i - 1, limit);
@@ -291,7 +289,7 @@ static int dk_nl_limit(unsigned int i, struct dk_limit *limit)
 	return 0;
 }
 
-static int dk_nl_put_limit(struct sk_buff *skb, const struct dk_limit *limit)
+static int fill_limit(struct sk_buff *skb, const struct dk_limit *limit)
 {
 	if (nla_put_string(skb, DK_A_LIMIT_NAME, limit->name) ||
 	    nla_put_u64_64bit(skb, DK_A_LIMIT_MOST, limit->most, DK_A_LIMIT_PAD) ||
@@ -301,36 +299,32 @@ static int dk_nl_put_limit(struct sk_buff *skb, const struct dk_limit *limit)
 	return 0;
 }
 
-static int dk_nl_find_limit(const struct nlattr *name, struct dk_limit *limit)
+static int find_limit(struct genl_info *info, struct dk_limit *limit)
 {
+	const struct nlattr *name = info->attrs[DK_A_LIMIT_NAME];
 	unsigned int i = 0;
 
-	while (!dk_nl_limit(i++, limit))
+	while (!limit_at(i++, limit))
 		if (!nla_strcmp(name, limit->name))
 			return 0;
-	return -ENOENT;
+	return dk_nl_deny(info->extack, name, "no limit has this name", -ENOENT);
 }
 
 int dispatchkey_nl_limit_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct dk_limit limit = { .size = sizeof(limit) };
-	struct nlattr *name = info->attrs[DK_A_LIMIT_NAME];
-	void *header;
 	int err;
 
-	err = dk_nl_need(info, DK_A_LIMIT_NAME, "the name of a limit is not given");
+	err = dk_nl_require(info->extack, info->attrs, DK_A_LIMIT_NAME,
+			    "the name of the limit is missing");
+	if (!err)
+		err = find_limit(info, &limit);
 	if (err)
 		return err;
-	if (dk_nl_find_limit(name, &limit)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, name, "no limit has this name");
-		return -ENOENT;
-	}
-	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
+	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
 	if (!skb)
 		return -ENOMEM;
-	if (dk_nl_put_limit(skb, &limit))
-		return dk_nl_overrun(skb);
-	return dk_nl_reply(info, skb, header);
+	return dk_nl_reply(info, skb, fill_limit(skb, &limit));
 }
 
 int dispatchkey_nl_limit_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
@@ -343,41 +337,40 @@ int dispatchkey_nl_limit_get_dumpit(struct sk_buff *skb, struct netlink_callback
 
 	err = dk_nl_dump_begin(cb, attrs, DK_A_LIMIT_NAME);
 	if (!err)
-		err = dk_nl_bar(cb->extack, attrs[DK_A_LIMIT_NAME],
-				"a dump is of all limits");
-	if (err)
-		return err;
-	while (!dk_nl_limit(*next, &limit)) {
-		header = dk_nl_dump_put(skb, cb);
-		if (!header || dk_nl_put_limit(skb, &limit))
-			return dk_nl_dump_full(skb, header);
-		genlmsg_end(skb, header);
-		++*next;
+		err = dk_nl_forbid(cb->extack, attrs[DK_A_LIMIT_NAME],
+				   "a dump lists all limits: a name is not allowed");
+	while (!err && !limit_at(*next, &limit)) {
+		header = dk_nl_message_begin(skb, cb);
+		err = dk_nl_message_end(skb, header, header ? fill_limit(skb, &limit) : -EMSGSIZE);
+		*next += !err;
 	}
-	return skb->len;
+	return dk_nl_dump_end(skb, err);
 }
 
-/* ---- begin and end ------------------------------------------------------------ */
+/* ---- init and exit ------------------------------------------------------------ */
 
 int dk_nl_init(void)
 {
-	int err = dk_nl_events_init();
+	struct genl_ops *op;
+	int err;
 
+	memcpy(nl_ops, dispatchkey_nl_ops, sizeof(nl_ops));
+	for (op = nl_ops; op < nl_ops + ARRAY_SIZE(nl_ops); op++)
+		if (op->cmd == DK_CMD_OP_GET || op->cmd == DK_CMD_IMPL_GET ||
+		    op->cmd == DK_CMD_STATS_GET)
+			op->done = dk_nl_walk_done;
+	err = genl_register_family(&dk_nl_family);
 	if (err)
 		return err;
-	err = genl_register_family(&dk_nl_family);
-	if (err) {
-		dk_nl_events_exit();
-		return err;
-	}
-	dk_nl_events_begin();
-	return 0;
+	err = dk_nl_events_begin();
+	if (err)
+		genl_unregister_family(&dk_nl_family);
+	return err;
 }
 
-/* Nothing is told any more before there is nobody to tell it as. */
+/* Events are stopped first: sending one uses the family. */
 void dk_nl_exit(void)
 {
 	dk_nl_events_end();
 	genl_unregister_family(&dk_nl_family);
-	dk_nl_events_exit();
 }

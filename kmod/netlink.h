@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The netlink family: see and steer the default registry. The numbers, the
- * policies and the table of operations are generated from
- * Documentation/netlink/specs/dispatchkey.yaml (scripts/netlink-gen).
+ * The netlink family, to query and to control the default registry. Numbers, policies
+ * and the table of operations are generated from
+ * Documentation/netlink/specs/dispatchkey.yaml by scripts/netlink-gen.
  */
 #ifndef _DK_NETLINK_H
 #define _DK_NETLINK_H
 
 #include <net/genetlink.h>
 
-#include "../lib/core/registry.h"
+#include "../lib/core/change/change.h"
 #include "netlink_gen.h"
 
 extern struct genl_family dk_nl_family;
@@ -17,68 +17,62 @@ extern struct genl_family dk_nl_family;
 int dk_nl_init(void);
 void dk_nl_exit(void);
 
-/*
- * Why the core refuses: its sentence, which is constant, and the attribute that
- * is at fault, or NULL. Returns @err.
- */
-int dk_nl_refuse(struct netlink_ext_ack *extack, const struct nlattr *attr,
-		 const struct dk_diag *why, int err);
+/* Report an error of @attr, which may be NULL; @text is a constant string. Returns @err. */
+int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr, const char *text,
+	       int err);
+/* -EINVAL and a message in extack if a request lacks an attribute. */
+int dk_nl_require(struct netlink_ext_ack *extack, struct nlattr **attrs, int attr,
+		  const char *text);
+/* -EINVAL and a message in extack if @attr is present, that is, not NULL. */
+int dk_nl_forbid(struct netlink_ext_ack *extack, const struct nlattr *attr, const char *text);
 
-/* A state in a message: of a backend, of a device, of the counters. */
+/* The state of a backend, a device or the counters, as messages have it. */
 static inline u8 dk_nl_state(bool online)
 {
 	return online ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
 }
 
-/* An attribute that has to be there: -EINVAL and a sentence where it is not. */
-#define dk_nl_need(info, attr, text)					\
-	(GENL_REQ_ATTR_CHECK(info, attr) ?				\
-	 ({ NL_SET_ERR_MSG((info)->extack, text); -EINVAL; }) : 0)
-
-/* One that must not be there: -EINVAL and a sentence where it is. */
-#define dk_nl_bar(extack, attr, text)					\
-	((attr) ?							\
-	 ({ NL_SET_ERR_MSG_ATTR(extack, attr, text); -EINVAL; }) : 0)
-
-/* The answer to a request, to be ended by dk_nl_reply(); NULL: no memory. */
-struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size, void **header);
-int dk_nl_reply(struct genl_info *info, struct sk_buff *skb, void *header);
-/* What does not fit, though it was counted: the answer is given up. */
-int dk_nl_overrun(struct sk_buff *skb);
+/* Begin the answer to a request. NULL without memory, with a message in extack. */
+struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size);
+/* Send the answer or, if @err, free it, and return @err. */
+int dk_nl_reply(struct genl_info *info, struct sk_buff *skb, int err);
 
 /*
- * A part of a dump begins: from here on it is seen if the registry changes. The
- * attributes of the request, which were checked when the dump began, go into
- * @attrs, of @max + 1 elements; NULL: nobody wants them.
+ * Begin a part of a dump. If the registry has changed since the last part, the messages
+ * that follow have NLM_F_DUMP_INTR. Parses the attributes of the request into @attrs,
+ * which has @max + 1 elements or is NULL; they were validated when the dump began.
  */
 int dk_nl_dump_begin(struct netlink_callback *cb, struct nlattr **attrs, int max);
-/* One message of a dump; NULL where the buffer is full. */
-void *dk_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb);
-/* It is: what was begun of a message, if so, is for the next part of the dump. */
-int dk_nl_dump_full(struct sk_buff *skb, void *header);
+/* Begin a message of a dump. NULL if the buffer is full. */
+void *dk_nl_message_begin(struct sk_buff *skb, struct netlink_callback *cb);
+/* End the message at @header, which may be NULL, or remove it if @err. Returns @err. */
+int dk_nl_message_end(struct sk_buff *skb, void *header, int err);
+/* End a part of a dump; returns what a dumpit returns. @err is -EMSGSIZE if the buffer is full. */
+int dk_nl_dump_end(struct sk_buff *skb, int err);
 
 /*
- * The backend or device that two attributes of a request name, either of which
- * may be NULL: -EINVAL where they name two, or nothing.
+ * Look up a backend or device by the attributes @number and @name, either of which may be
+ * NULL. -EINVAL if both are, or if they name different ones.
  */
 int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
 		       struct netlink_ext_ack *extack, unsigned int *backend);
 int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 		      struct netlink_ext_ack *extack, u32 *device);
 
-/* netlink_stats.c: may the user of a request read the counters? */
+/* netlink_stats.c: true if the sender of a request may read the counters. */
 bool dk_nl_may_read_counters(struct sk_buff *request);
 /*
- * What provider number @provider served. Takes the registry's lock several times. False if
- * calls are not counted.
+ * Sums up the counters that @c says. Takes the registry's lock several times. False if calls
+ * are not counted, or if the sum was restarted too often.
  */
-bool dk_nl_calls(u64 provider, struct dkc_calls *c);
+bool dk_nl_calls(struct dkc_calls *c);
 
-/* netlink_event.c: memory for events; from when on they are told, and until when. */
-int dk_nl_events_init(void);
-void dk_nl_events_begin(void);
+/*
+ * netlink_event.c. Events are queued and sent between these two; the first one returns -ENOMEM
+ * without memory for the queue.
+ */
+int __must_check dk_nl_events_begin(void);
 void dk_nl_events_end(void);
-void dk_nl_events_exit(void);
 void dk_nl_event_limit(struct dk_limit *limit);
 
 #endif /* _DK_NETLINK_H */

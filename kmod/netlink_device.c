@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Backends, devices and providers, and the switches of an administrator.
+ * Backends, devices and providers: listing them, taking backends and devices online and
+ * offline, and releasing the names of backends.
  */
 #include "netlink.h"
 
-#define DK_NL_MAX_NAMED		16	/* providers in the answer about a backend */
+#define MAX_PROVIDER_NAMES	16	/* in the message about a backend */
 /*
- * How long, in ms, one request waits for the calls inside of what it takes offline:
- * generic netlink has its lock for as long, which families need to come and to go.
+ * How long one request waits for calls on the backend or device that it takes offline.
+ * Meanwhile no family of generic netlink can be registered or unregistered.
  */
-#define DK_NL_PATIENCE		1000
+#define DRAIN_TIMEOUT_MS	1000
 
 /* ---- backends ----------------------------------------------------------------- */
 
-/* Those who have joined it, up to a number that fits into any message. */
-static int dk_nl_put_joined(struct sk_buff *skb, unsigned int backend)
+/* The providers that have joined a backend, as many as any message has space for. */
+static int put_provider_names(struct sk_buff *skb, unsigned int backend)
 {
 	struct dk_provider_info prov = { .size = sizeof(prov) };
 	unsigned int n = 0;
 
-	while (n < DK_NL_MAX_NAMED &&
+	while (n < MAX_PROVIDER_NAMES &&
 	       !dk_registry_next_provider(NULL, prov.number, &prov)) {
 		if (!(prov.backends.bits & dkc_backend_bit(backend)))
 			continue;
@@ -30,7 +31,7 @@ static int dk_nl_put_joined(struct sk_buff *skb, unsigned int backend)
 	return 0;
 }
 
-static int dk_nl_put_backend(struct sk_buff *skb, const struct dk_backend_info *b)
+static int fill_backend(struct sk_buff *skb, const struct dk_backend_info *b)
 {
 	if (nla_put_u32(skb, DK_A_BACKEND_NUMBER, b->number) ||
 	    nla_put_string(skb, DK_A_BACKEND_NAME, b->name) ||
@@ -42,14 +43,13 @@ static int dk_nl_put_backend(struct sk_buff *skb, const struct dk_backend_info *
 	    nla_put_u32(skb, DK_A_BACKEND_IMPLS, b->impls) ||
 	    nla_put_u32(skb, DK_A_BACKEND_PROVIDERS, b->providers))
 		return -EMSGSIZE;
-	return b->providers ? dk_nl_put_joined(skb, b->number) : 0;
+	return b->providers ? put_provider_names(skb, b->number) : 0;
 }
 
 int dispatchkey_nl_backend_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct dk_backend_info backend = { .size = sizeof(backend) };
 	unsigned int number;
-	void *header;
 	int err;
 
 	err = dk_nl_find_backend(info->attrs[DK_A_BACKEND_NUMBER],
@@ -58,12 +58,10 @@ int dispatchkey_nl_backend_get_doit(struct sk_buff *skb, struct genl_info *info)
 		err = dk_registry_backend(NULL, number, &backend);
 	if (err)
 		return err;
-	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
+	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
 	if (!skb)
 		return -ENOMEM;
-	if (dk_nl_put_backend(skb, &backend))
-		return dk_nl_overrun(skb);
-	return dk_nl_reply(info, skb, header);
+	return dk_nl_reply(info, skb, fill_backend(skb, &backend));
 }
 
 int dispatchkey_nl_backend_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
@@ -76,72 +74,16 @@ int dispatchkey_nl_backend_get_dumpit(struct sk_buff *skb, struct netlink_callba
 
 	err = dk_nl_dump_begin(cb, attrs, DK_A_BACKEND_NAME);
 	if (!err)
-		err = dk_nl_bar(cb->extack, attrs[DK_A_BACKEND_NUMBER],
-				"a dump is of all backends");
-	if (!err)
-		err = dk_nl_bar(cb->extack, attrs[DK_A_BACKEND_NAME],
-				"a dump is of all backends");
-	if (err)
-		return err;
-	while (!dk_registry_backend(NULL, *last + 1, &backend)) {
-		header = dk_nl_dump_put(skb, cb);
-		if (!header || dk_nl_put_backend(skb, &backend))
-			return dk_nl_dump_full(skb, header);
-		genlmsg_end(skb, header);
-		++*last;
+		err = dk_nl_forbid(cb->extack,
+				   attrs[DK_A_BACKEND_NUMBER] ?: attrs[DK_A_BACKEND_NAME],
+				   "a dump lists all backends: number and name are not allowed");
+	while (!err && !dk_registry_backend(NULL, *last + 1, &backend)) {
+		header = dk_nl_message_begin(skb, cb);
+		err = dk_nl_message_end(skb, header,
+					header ? fill_backend(skb, &backend) : -EMSGSIZE);
+		*last += !err;
 	}
-	return skb->len;
-}
-
-/*
- * What a switch is to do: online, or not; -EINVAL and a sentence if the request
- * does not say it.
- */
-static int dk_nl_wanted(struct genl_info *info, int attr, bool *online)
-{
-	int err = dk_nl_need(info, attr, "the state that is wanted is not given");
-
-	if (!err)
-		*online = nla_get_u8(info->attrs[attr]) == DK_NL_STATE_ONLINE;
-	return err;
-}
-
-int dispatchkey_nl_backend_set_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct nlattr *const *attrs = info->attrs;
-	struct dk_diag why = { .size = sizeof(why) }, inside = { .size = sizeof(inside) };
-	char name[DK_NAME_MAX];
-	unsigned int backend;
-	void *header;
-	bool online;
-	int err;
-
-	err = dk_nl_find_backend(attrs[DK_A_BACKEND_NUMBER], attrs[DK_A_BACKEND_NAME],
-				 info->extack, &backend);
-	if (!err)
-		err = dk_nl_wanted(info, DK_A_BACKEND_STATE, &online);
-	if (err)
-		return err;
-	/* before it is switched: what is done has an answer */
-	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
-	if (!skb)
-		return -ENOMEM;
-	err = dkc_backend_set_online(NULL, backend, online, dkc_now() + DK_NL_PATIENCE,
-				     &why, &inside);
-	if (err && err != -ETIMEDOUT) {
-		nlmsg_free(skb);
-		return dk_nl_refuse(info->extack, NULL, &why, err);
-	}
-	if (nla_put_u32(skb, DK_A_BACKEND_NUMBER, backend) ||
-	    nla_put_string(skb, DK_A_BACKEND_NAME,
-			   dk_backend_name(NULL, backend, name)) ||
-	    nla_put_u8(skb, DK_A_BACKEND_STATE,
-		       dk_nl_state(dk_backend_is_online(NULL, backend))) ||
-	    (why.reason == DK_WHY_UNSERVED &&
-	     nla_put_string(skb, DK_A_BACKEND_UNSERVED, why.name)) ||
-	    (err && nla_put_string(skb, DK_A_BACKEND_INSIDE, inside.name)))
-		return dk_nl_overrun(skb);
-	return dk_nl_reply(info, skb, header);
+	return dk_nl_dump_end(skb, err);
 }
 
 int dispatchkey_nl_backend_release_doit(struct sk_buff *skb, struct genl_info *info)
@@ -150,16 +92,17 @@ int dispatchkey_nl_backend_release_doit(struct sk_buff *skb, struct genl_info *i
 	struct dk_diag why = { .size = sizeof(why) };
 	int err;
 
-	err = dk_nl_need(info, DK_A_BACKEND_NAME, "the name of a backend is not given");
+	err = dk_nl_require(info->extack, info->attrs, DK_A_BACKEND_NAME,
+			    "the name of the backend is missing");
 	if (err)
 		return err;
 	err = dk_backend_release(NULL, nla_data(name), &why);
-	return err ? dk_nl_refuse(info->extack, name, &why, err) : 0;
+	return err ? dk_nl_deny(info->extack, name, why.text, err) : 0;
 }
 
 /* ---- devices ------------------------------------------------------------------ */
 
-static int dk_nl_put_device(struct sk_buff *skb, const struct dk_device_info *d)
+static int fill_device(struct sk_buff *skb, const struct dk_device_info *d)
 {
 	if (nla_put_u32(skb, DK_A_DEVICE_NUMBER, d->number) ||
 	    nla_put_string(skb, DK_A_DEVICE_NAME, d->name) ||
@@ -173,53 +116,46 @@ static int dk_nl_put_device(struct sk_buff *skb, const struct dk_device_info *d)
 	return 0;
 }
 
-/* No device has the number that a request names, any more. */
-static int dk_nl_no_device(struct genl_info *info)
+/* The error for a number that no device has, or that of a device that was unregistered. */
+static int no_such_device(struct genl_info *info)
 {
-	const struct dk_diag why = { .text = dk_reason_text(DK_WHY_NO_DEVICE) };
-
-	return dk_nl_refuse(info->extack, info->attrs[DK_A_DEVICE_NUMBER], &why, -ENODEV);
+	return dk_nl_deny(info->extack, info->attrs[DK_A_DEVICE_NUMBER],
+			  dk_reason_text(DK_WHY_NO_DEVICE), -ENODEV);
 }
 
 int dispatchkey_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct dk_device_info device = { .size = sizeof(device) };
 	u32 number;
-	void *header;
 	int err;
 
-	err = dk_nl_bar(info->extack, info->attrs[DK_A_DEVICE_BACKEND],
-			"only a dump is of the devices of a backend");
+	err = dk_nl_forbid(info->extack, info->attrs[DK_A_DEVICE_BACKEND],
+			   "a backend is a filter for dumps");
 	if (!err)
 		err = dk_nl_find_device(info->attrs[DK_A_DEVICE_NUMBER],
 					info->attrs[DK_A_DEVICE_NAME], info->extack,
 					&number);
 	if (err)
 		return err;
-	err = dk_registry_device(NULL, number, &device);
-	if (err)
-		return dk_nl_no_device(info);
-	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
+	if (dk_registry_device(NULL, number, &device))
+		return no_such_device(info);
+	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
 	if (!skb)
 		return -ENOMEM;
-	if (dk_nl_put_device(skb, &device))
-		return dk_nl_overrun(skb);
-	return dk_nl_reply(info, skb, header);
+	return dk_nl_reply(info, skb, fill_device(skb, &device));
 }
 
-/* Which devices a dump is of: those of a backend, or of all. */
-static int dk_nl_device_filter(struct netlink_callback *cb, unsigned int *backend)
+/* Parse the request of a dump. Sets @backend if it is for the devices of one backend. */
+static int device_filter(struct netlink_callback *cb, unsigned int *backend)
 {
 	struct nlattr *attrs[DK_A_DEVICE_BACKEND + 1];
 	int err;
 
 	err = dk_nl_dump_begin(cb, attrs, DK_A_DEVICE_BACKEND);
 	if (!err)
-		err = dk_nl_bar(cb->extack, attrs[DK_A_DEVICE_NUMBER],
-				"a dump is of all devices, or of those of a backend");
-	if (!err)
-		err = dk_nl_bar(cb->extack, attrs[DK_A_DEVICE_NAME],
-				"a dump is of all devices, or of those of a backend");
+		err = dk_nl_forbid(cb->extack,
+				   attrs[DK_A_DEVICE_NUMBER] ?: attrs[DK_A_DEVICE_NAME],
+				   "a dump lists all devices or those of a backend: number and name are not allowed");
 	if (!err && attrs[DK_A_DEVICE_BACKEND])
 		err = dk_nl_find_backend(attrs[DK_A_DEVICE_BACKEND], NULL, cb->extack,
 					 backend);
@@ -234,71 +170,133 @@ int dispatchkey_nl_device_get_dumpit(struct sk_buff *skb, struct netlink_callbac
 	void *header;
 	int err;
 
-	err = dk_nl_device_filter(cb, &backend);
+	err = device_filter(cb, &backend);
+	while (!err && !dk_registry_next_device(NULL, *last, &device)) {
+		if (!backend || device.backend == backend) {
+			header = dk_nl_message_begin(skb, cb);
+			err = dk_nl_message_end(skb, header,
+						header ? fill_device(skb, &device) : -EMSGSIZE);
+		}
+		if (!err)
+			*last = device.number;
+	}
+	return dk_nl_dump_end(skb, err);
+}
+
+/* ---- online and offline --------------------------------------------------------- */
+
+/* A command that takes a backend or a device online or offline. */
+struct set_command {
+	/* its attributes */
+	u8 number;
+	u8 name;
+	u8 state;
+	u8 unserved;
+	u8 inside;
+	int (*find)(const struct nlattr *number, const struct nlattr *name,
+		    struct netlink_ext_ack *extack, u32 *found);
+	/* reads the name and the state; fails if there is no such device */
+	int (*read)(u32 number, char name[DK_NAME_MAX], bool *online);
+	int (*set)(struct dk_registry *reg, u32 number, bool online, u64 deadline,
+		   struct dk_diag *why, struct dk_diag *inside);
+};
+
+static int read_backend(u32 number, char name[DK_NAME_MAX], bool *online)
+{
+	dk_backend_name(NULL, number, name);
+	*online = dk_backend_is_online(NULL, number);
+	return 0;
+}
+
+static int read_device(u32 number, char name[DK_NAME_MAX], bool *online)
+{
+	struct dk_device_info device = { .size = sizeof(device) };
+	int err = dk_registry_device(NULL, number, &device);
+
 	if (err)
 		return err;
-	while (!dk_registry_next_device(NULL, *last, &device)) {
-		if (!backend || device.backend == backend) {
-			header = dk_nl_dump_put(skb, cb);
-			if (!header || dk_nl_put_device(skb, &device))
-				return dk_nl_dump_full(skb, header);
-			genlmsg_end(skb, header);
-		}
-		*last = device.number;
-	}
-	return skb->len;
+	strscpy(name, device.name, DK_NAME_MAX);
+	*online = device.is_online;
+	return 0;
+}
+
+static int set_online(struct genl_info *info, const struct set_command *c)
+{
+	struct dk_diag why = { .size = sizeof(why) }, inside = { .size = sizeof(inside) };
+	struct nlattr **attrs = info->attrs;
+	char name[DK_NAME_MAX];
+	struct sk_buff *skb;
+	bool online, is_online;
+	u32 number;
+	int err;
+
+	err = c->find(attrs[c->number], attrs[c->name], info->extack, &number);
+	if (!err)
+		err = dk_nl_require(info->extack, attrs, c->state, "the new state is missing");
+	if (err)
+		return err;
+	if (c->read(number, name, &is_online))
+		return no_such_device(info);
+	/* allocate first: a change that was made must be reported */
+	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
+	if (!skb)
+		return -ENOMEM;
+	online = nla_get_u8(attrs[c->state]) == DK_NL_STATE_ONLINE;
+	err = c->set(NULL, number, online, dkc_now() + DRAIN_TIMEOUT_MS, &why, &inside);
+	if (err && err != -ETIMEDOUT)
+		return dk_nl_reply(info, skb, dk_nl_deny(info->extack, NULL, why.text, err));
+	/* if it was unregistered during the wait, report the state that was set */
+	if (c->read(number, name, &is_online))
+		is_online = online;
+	if (nla_put_u32(skb, c->number, number) || nla_put_string(skb, c->name, name) ||
+	    nla_put_u8(skb, c->state, dk_nl_state(is_online)) ||
+	    (why.reason == DK_WHY_UNSERVED && nla_put_string(skb, c->unserved, why.name)) ||
+	    (err && nla_put_string(skb, c->inside, inside.name)))
+		return dk_nl_reply(info, skb, -EMSGSIZE);
+	return dk_nl_reply(info, skb, 0);
+}
+
+int dispatchkey_nl_backend_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	static const struct set_command command = {
+		.number = DK_A_BACKEND_NUMBER,
+		.name = DK_A_BACKEND_NAME,
+		.state = DK_A_BACKEND_STATE,
+		.unserved = DK_A_BACKEND_UNSERVED,
+		.inside = DK_A_BACKEND_INSIDE,
+		.find = dk_nl_find_backend,
+		.read = read_backend,
+		.set = dkc_backend_set_online,
+	};
+
+	return set_online(info, &command);
 }
 
 int dispatchkey_nl_device_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct nlattr *const *attrs = info->attrs;
-	struct dk_device_info device = { .size = sizeof(device) };
-	struct dk_diag why = { .size = sizeof(why) }, inside = { .size = sizeof(inside) };
-	void *header;
-	bool online;
-	u32 number;
-	int err;
+	static const struct set_command command = {
+		.number = DK_A_DEVICE_NUMBER,
+		.name = DK_A_DEVICE_NAME,
+		.state = DK_A_DEVICE_STATE,
+		.unserved = DK_A_DEVICE_UNSERVED,
+		.inside = DK_A_DEVICE_INSIDE,
+		.find = dk_nl_find_device,
+		.read = read_device,
+		.set = dkc_device_set_online,
+	};
 
-	err = dk_nl_find_device(attrs[DK_A_DEVICE_NUMBER], attrs[DK_A_DEVICE_NAME],
-				info->extack, &number);
-	if (!err)
-		err = dk_nl_wanted(info, DK_A_DEVICE_STATE, &online);
-	if (err)
-		return err;
-	if (dk_registry_device(NULL, number, &device))
-		return dk_nl_no_device(info);
-	/* before it is switched: what is done has an answer */
-	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
-	if (!skb)
-		return -ENOMEM;
-	err = dkc_device_set_online(NULL, number, online, dkc_now() + DK_NL_PATIENCE, &why,
-				    &inside);
-	if (err && err != -ETIMEDOUT) {
-		nlmsg_free(skb);
-		return dk_nl_refuse(info->extack, NULL, &why, err);
-	}
-	/* one that was removed while we waited is what it was made */
-	if (dk_registry_device(NULL, number, &device))
-		device.is_online = online;
-	if (nla_put_u32(skb, DK_A_DEVICE_NUMBER, number) ||
-	    nla_put_string(skb, DK_A_DEVICE_NAME, device.name) ||
-	    nla_put_u8(skb, DK_A_DEVICE_STATE, dk_nl_state(device.is_online)) ||
-	    (why.reason == DK_WHY_UNSERVED &&
-	     nla_put_string(skb, DK_A_DEVICE_UNSERVED, why.name)) ||
-	    (err && nla_put_string(skb, DK_A_DEVICE_INSIDE, inside.name)))
-		return dk_nl_overrun(skb);
-	return dk_nl_reply(info, skb, header);
+	return set_online(info, &command);
 }
 
 /* ---- providers ---------------------------------------------------------------- */
 
-static int dk_nl_put_backends(struct sk_buff *skb, u64 backends)
+static int put_backend_names(struct sk_buff *skb, u64 backends)
 {
 	char name[DK_NAME_MAX];
 	unsigned int b;
 
 	for (; backends; backends &= backends - 1) {
-		b = dkc_ffs64(backends) + 1;
+		b = __ffs64(backends) + 1;
 		if (nla_put_string(skb, DK_A_PROVIDER_BACKEND,
 				   dk_backend_name(NULL, b, name)))
 			return -EMSGSIZE;
@@ -306,60 +304,56 @@ static int dk_nl_put_backends(struct sk_buff *skb, u64 backends)
 	return 0;
 }
 
-/* What it served itself, without another provider of its name. */
-static int dk_nl_put_calls(struct sk_buff *skb, struct sk_buff *request, u64 number)
+/* The calls of this provider only, not of others that have the same name. */
+static int put_calls(struct sk_buff *skb, struct sk_buff *request, u64 number)
 {
-	struct dkc_calls calls;
+	struct dkc_calls calls = { .provider = number };
 
-	return dk_nl_may_read_counters(request) && dk_nl_calls(number, &calls) ?
-		nla_put_u64_64bit(skb, DK_A_PROVIDER_CALLS, calls.sum, DK_A_PROVIDER_PAD) : 0;
+	return dk_nl_may_read_counters(request) && dk_nl_calls(&calls) ?
+		nla_put_u64_64bit(skb, DK_A_PROVIDER_CALLS, calls.count, DK_A_PROVIDER_PAD) : 0;
 }
 
-static int dk_nl_put_provider(struct sk_buff *skb, struct sk_buff *request,
-			      const struct dk_provider_info *p)
+static int fill_provider(struct sk_buff *skb, struct sk_buff *request,
+			 const struct dk_provider_info *p)
 {
 	if (nla_put_string(skb, DK_A_PROVIDER_NAME, p->name) ||
 	    (p->module[0] && nla_put_string(skb, DK_A_PROVIDER_MODULE, p->module)) ||
-	    nla_put_u8(skb, DK_A_PROVIDER_STATE, p->is_leaving ?
-		       DK_NL_PROVIDER_LEAVING : DK_NL_PROVIDER_REGISTERED) ||
+	    nla_put_u8(skb, DK_A_PROVIDER_STATE, p->is_unregistering ?
+		       DK_NL_PROVIDER_UNREGISTERING : DK_NL_PROVIDER_REGISTERED) ||
 	    nla_put_u32(skb, DK_A_PROVIDER_OPERATORS, p->operators) ||
 	    nla_put_u32(skb, DK_A_PROVIDER_IMPLS, p->impls) ||
 	    nla_put_u32(skb, DK_A_PROVIDER_DEVICES, p->devices) ||
-	    dk_nl_put_calls(skb, request, p->number))
+	    put_calls(skb, request, p->number))
 		return -EMSGSIZE;
-	return dk_nl_put_backends(skb, p->backends.bits);
+	return put_backend_names(skb, p->backends.bits);
 }
 
-/* The first one of a name. */
-static int dk_nl_find_provider(const struct nlattr *name, struct dk_provider_info *prov)
+static int find_provider(struct genl_info *info, struct dk_provider_info *prov)
 {
+	const struct nlattr *name = info->attrs[DK_A_PROVIDER_NAME];
+
 	while (!dk_registry_next_provider(NULL, prov->number, prov))
 		if (!nla_strcmp(name, prov->name))
 			return 0;
-	return -ENOENT;
+	return dk_nl_deny(info->extack, name, "no provider has this name", -ENOENT);
 }
 
 int dispatchkey_nl_provider_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct dk_provider_info prov = { .size = sizeof(prov) };
-	struct nlattr *name = info->attrs[DK_A_PROVIDER_NAME];
 	struct sk_buff *answer;
-	void *header;
 	int err;
 
-	err = dk_nl_need(info, DK_A_PROVIDER_NAME, "the name of a provider is not given");
+	err = dk_nl_require(info->extack, info->attrs, DK_A_PROVIDER_NAME,
+			    "the name of the provider is missing");
+	if (!err)
+		err = find_provider(info, &prov);
 	if (err)
 		return err;
-	if (dk_nl_find_provider(name, &prov)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, name, "no provider has this name");
-		return -ENOENT;
-	}
-	answer = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE, &header);
+	answer = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
 	if (!answer)
 		return -ENOMEM;
-	if (dk_nl_put_provider(answer, skb, &prov))
-		return dk_nl_overrun(answer);
-	return dk_nl_reply(info, answer, header);
+	return dk_nl_reply(info, answer, fill_provider(answer, skb, &prov));
 }
 
 int dispatchkey_nl_provider_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
@@ -372,16 +366,14 @@ int dispatchkey_nl_provider_get_dumpit(struct sk_buff *skb, struct netlink_callb
 
 	err = dk_nl_dump_begin(cb, attrs, DK_A_PROVIDER_NAME);
 	if (!err)
-		err = dk_nl_bar(cb->extack, attrs[DK_A_PROVIDER_NAME],
-				"a dump is of all providers");
-	if (err)
-		return err;
-	while (!dk_registry_next_provider(NULL, *last, &prov)) {
-		header = dk_nl_dump_put(skb, cb);
-		if (!header || dk_nl_put_provider(skb, cb->skb, &prov))
-			return dk_nl_dump_full(skb, header);
-		genlmsg_end(skb, header);
-		*last = prov.number;
+		err = dk_nl_forbid(cb->extack, attrs[DK_A_PROVIDER_NAME],
+				   "a dump lists all providers: a name is not allowed");
+	while (!err && !dk_registry_next_provider(NULL, *last, &prov)) {
+		header = dk_nl_message_begin(skb, cb);
+		err = dk_nl_message_end(skb, header,
+					header ? fill_provider(skb, cb->skb, &prov) : -EMSGSIZE);
+		if (!err)
+			*last = prov.number;
 	}
-	return skb->len;
+	return dk_nl_dump_end(skb, err);
 }

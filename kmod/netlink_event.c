@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What happens in the registry is told to a multicast group. Whoever changes the
- * registry puts it into a ring that is there from the beginning, so that no
- * change waits, allocates or fails for it; a work tells it some milliseconds
- * later. What happens to one thing again and again meanwhile is told once.
+ * Events: changes of the registry are sent to a multicast group. A change is queued in a
+ * preallocated ring, so that it neither sleeps, allocates nor fails, and a delayed work
+ * sends it some milliseconds later. Repeated events of one thing are merged into one
+ * message with a count.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,84 +17,77 @@
 
 #include "netlink.h"
 
-#define DK_NL_RING_SIZE		1024
-#define DK_NL_LOOK_BACK		8u	/* events that one may be joined with */
-#define DK_NL_WAIT		msecs_to_jiffies(10)
-#define DK_NL_WAIT_MEMORY	msecs_to_jiffies(100)
+#define RING_SIZE	1024
+#define MERGE_WINDOW	8u	/* newest events in the ring that one may be merged with */
+#define SEND_DELAY	msecs_to_jiffies(10)
+#define RETRY_DELAY	msecs_to_jiffies(100)	/* after an allocation has failed */
 
 struct dk_nl_event {
 	u64 time;
 	u64 generation;
-	u32 kind;		/* of enum dk_nl_event_kind */
-	u32 number;
-	u32 key;		/* 0: none, or several */
-	u32 count;
+	u8 kind;		/* of enum dk_nl_event_kind */
+	u8 subject;		/* the same for all kinds of events of one thing */
 	bool online;
-	char name[DK_NAME_MAX];	/* empty: of a backend fallback */
-	char provider[DK_NAME_MAX];	/* empty: an administrator's doing */
+	u32 number;
+	u32 key;		/* 0: none, or several keys */
+	u32 count;		/* of events merged into this one */
+	char name[DK_NAME_MAX];		/* empty: a backend fallback */
+	char provider[DK_NAME_MAX];	/* empty: changed by an administrator */
 	char key_name[DK_NAME_MAX];
 };
 
 static struct {
-	spinlock_t lock;	/* of all that follows, for a few instructions */
+	spinlock_t lock;	/* protects the members below */
 	struct dk_nl_event *ring;
-	u32 oldest;
-	u32 n;
-	u32 lost;
-	u64 lost_generation;	/* of the last of them */
-} dk_nl_events = {
-	.lock = __SPIN_LOCK_UNLOCKED(dk_nl_events.lock),
+	u32 oldest;		/* its place in @ring */
+	u32 n;			/* queued events */
+	u32 lost;		/* events since the last report of lost ones */
+	u64 lost_generation;	/* of the last lost event */
+} events = {
+	.lock = __SPIN_LOCK_UNLOCKED(events.lock),
 };
 
-static void dk_nl_tell_all(struct work_struct *work);
-static DECLARE_DELAYED_WORK(dk_nl_teller, dk_nl_tell_all);
+static void send_events(struct work_struct *work);
+static DECLARE_DELAYED_WORK(event_work, send_events);
 
 static const struct {
 	u8 kind;
-	u8 subject;		/* kinds that have the same one are of one thing */
-} dk_nl_seen[] = {
-	[DKC_OP_CAME] = { DK_NL_EVENT_OP_CAME, DK_NL_EVENT_OP_CAME },
-	[DKC_OP_WENT] = { DK_NL_EVENT_OP_WENT, DK_NL_EVENT_OP_CAME },
-	[DKC_IMPL_CAME] = { DK_NL_EVENT_IMPL_CAME, DK_NL_EVENT_IMPL_CAME },
-	[DKC_IMPL_WENT] = { DK_NL_EVENT_IMPL_WENT, DK_NL_EVENT_IMPL_CAME },
-	[DKC_BACKEND_CAME] = { DK_NL_EVENT_BACKEND_CAME, DK_NL_EVENT_BACKEND_CAME },
-	[DKC_BACKEND_WENT] = { DK_NL_EVENT_BACKEND_WENT, DK_NL_EVENT_BACKEND_CAME },
-	[DKC_BACKEND_STATE] = { DK_NL_EVENT_BACKEND_STATE, DK_NL_EVENT_BACKEND_CAME },
-	[DKC_DEVICE_CAME] = { DK_NL_EVENT_DEVICE_CAME, DK_NL_EVENT_DEVICE_CAME },
-	[DKC_DEVICE_WENT] = { DK_NL_EVENT_DEVICE_WENT, DK_NL_EVENT_DEVICE_CAME },
-	[DKC_DEVICE_STATE] = { DK_NL_EVENT_DEVICE_STATE, DK_NL_EVENT_DEVICE_CAME },
+	u8 subject;
+} event_kinds[] = {
+	[DKC_OP_DEFINED] = { DK_NL_EVENT_OP_ADDED, DK_NL_EVENT_OP_ADDED },
+	[DKC_OP_UNDEFINED] = { DK_NL_EVENT_OP_REMOVED, DK_NL_EVENT_OP_ADDED },
+	[DKC_IMPL_ADDED] = { DK_NL_EVENT_IMPL_ADDED, DK_NL_EVENT_IMPL_ADDED },
+	[DKC_IMPL_REMOVED] = { DK_NL_EVENT_IMPL_REMOVED, DK_NL_EVENT_IMPL_ADDED },
+	[DKC_BACKEND_BOUND] = { DK_NL_EVENT_BACKEND_ADDED, DK_NL_EVENT_BACKEND_ADDED },
+	[DKC_BACKEND_RELEASED] = { DK_NL_EVENT_BACKEND_REMOVED, DK_NL_EVENT_BACKEND_ADDED },
+	[DKC_BACKEND_STATE] = { DK_NL_EVENT_BACKEND_STATE, DK_NL_EVENT_BACKEND_ADDED },
+	[DKC_DEVICE_ADDED] = { DK_NL_EVENT_DEVICE_ADDED, DK_NL_EVENT_DEVICE_ADDED },
+	[DKC_DEVICE_REMOVED] = { DK_NL_EVENT_DEVICE_REMOVED, DK_NL_EVENT_DEVICE_ADDED },
+	[DKC_DEVICE_STATE] = { DK_NL_EVENT_DEVICE_STATE, DK_NL_EVENT_DEVICE_ADDED },
 };
 
-/* ---- into the ring ------------------------------------------------------------ */
+/* ---- queueing ----------------------------------------------------------------- */
 
-static struct dk_nl_event *dk_nl_slot(u32 i)
+/* The @i-th oldest event. Called with events.lock held. */
+static struct dk_nl_event *event_at(u32 i)
 {
-	return &dk_nl_events.ring[(dk_nl_events.oldest + i) % DK_NL_RING_SIZE];
-}
-
-static u8 dk_nl_subject(u32 kind)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(dk_nl_seen); i++)
-		if (dk_nl_seen[i].kind == kind)
-			return dk_nl_seen[i].subject;
-	return kind;
+	return &events.ring[(events.oldest + i) % RING_SIZE];
 }
 
 /*
- * One that has just happened to the same thing, so that both can be told as one;
- * NULL if there is none, or something else has happened to it since.
+ * The queued event that @e is merged with: the last one of the same thing, if it has the
+ * same kind and provider. NULL without such an event.
  */
-static struct dk_nl_event *dk_nl_last_like(const struct dk_nl_event *e)
+static struct dk_nl_event *event_to_merge(const struct dk_nl_event *e)
 {
-	u32 i, first = dk_nl_events.n - min(dk_nl_events.n, DK_NL_LOOK_BACK);
+	u32 i, first = events.n - min(events.n, MERGE_WINDOW);
 
-	for (i = dk_nl_events.n; i > first; i--) {
-		struct dk_nl_event *old = dk_nl_slot(i - 1);
+	lockdep_assert_held(&events.lock);
+	for (i = events.n; i > first; i--) {
+		struct dk_nl_event *old = event_at(i - 1);
 
-		if (dk_nl_subject(old->kind) != dk_nl_subject(e->kind) ||
-		    old->number != e->number || strcmp(old->name, e->name))
+		if (old->subject != e->subject || old->number != e->number ||
+		    strcmp(old->name, e->name))
 			continue;
 		return old->kind == e->kind && !strcmp(old->provider, e->provider) ?
 			old : NULL;
@@ -102,7 +95,7 @@ static struct dk_nl_event *dk_nl_last_like(const struct dk_nl_event *e)
 	return NULL;
 }
 
-static void dk_nl_join(struct dk_nl_event *old, const struct dk_nl_event *e)
+static void event_merge(struct dk_nl_event *old, const struct dk_nl_event *e)
 {
 	if (old->key != e->key)
 		old->key = 0;
@@ -112,101 +105,106 @@ static void dk_nl_join(struct dk_nl_event *old, const struct dk_nl_event *e)
 	old->count += e->count;
 }
 
-static void dk_nl_lose(const struct dk_nl_event *e)
+/* Count events that cannot be sent; send_events() reports how many were lost. */
+static void event_drop(const struct dk_nl_event *e)
 {
-	spin_lock(&dk_nl_events.lock);
-	dk_nl_events.lost += min(e->count, U32_MAX - dk_nl_events.lost);
-	dk_nl_events.lost_generation = max(e->generation,
-					   dk_nl_events.lost_generation);
-	spin_unlock(&dk_nl_events.lock);
+	spin_lock(&events.lock);
+	events.lost += min(e->count, U32_MAX - events.lost);
+	events.lost_generation = max(e->generation, events.lost_generation);
+	spin_unlock(&events.lock);
 }
 
-/* How many are in the ring now. */
-static u32 dk_nl_add(const struct dk_nl_event *e)
+/* Returns how many events are queued. */
+static u32 event_add(const struct dk_nl_event *e)
 {
 	struct dk_nl_event *old;
 	bool full = false;
 	u32 n;
 
-	spin_lock(&dk_nl_events.lock);
-	old = dk_nl_last_like(e);
+	spin_lock(&events.lock);
+	old = event_to_merge(e);
 	if (old)
-		dk_nl_join(old, e);
-	else if (dk_nl_events.n < DK_NL_RING_SIZE)
-		*dk_nl_slot(dk_nl_events.n++) = *e;
+		event_merge(old, e);
+	else if (events.n < RING_SIZE)
+		*event_at(events.n++) = *e;
 	else
 		full = true;
-	n = dk_nl_events.n;
-	spin_unlock(&dk_nl_events.lock);
+	n = events.n;
+	spin_unlock(&events.lock);
 	if (full)
-		dk_nl_lose(e);
+		event_drop(e);
 	return n;
 }
 
-static void dk_nl_note(const struct dkc_sight *sight)
+/* Called with the registry's lock held; must not block. */
+static void event_queue(const struct dkc_event *event)
 {
 	struct dk_nl_event e = {
 		.time = ktime_get_real_ns(),
-		.generation = sight->reg->generation,
-		.kind = dk_nl_seen[sight->kind].kind,
-		.number = sight->number,
-		.key = sight->key,
+		.generation = event->reg->generation,
+		.kind = event_kinds[event->kind].kind,
+		.subject = event_kinds[event->kind].subject,
+		.number = event->number,
+		.key = event->key,
 		.count = 1,
-		.online = sight->online,
+		.online = event->online,
 	};
 
-	strscpy(e.name, sight->name ?: "", sizeof(e.name));
-	strscpy(e.provider, sight->provider ?: "", sizeof(e.provider));
+	strscpy(e.name, event->name ?: "", sizeof(e.name));
+	strscpy(e.provider, event->provider ?: "", sizeof(e.provider));
 	if (e.key)
-		dkc_key_text(sight->reg, e.key, e.key_name);
-	/* where there is little room left, there is no time to wait */
-	if (dk_nl_add(&e) == DK_NL_RING_SIZE / 2)
-		mod_delayed_work(system_unbound_wq, &dk_nl_teller, 0);
+		dkc_key_text(event->reg, e.key, e.key_name);
+	/* send at once when the ring becomes half full */
+	if (event_add(&e) == RING_SIZE / 2)
+		mod_delayed_work(system_unbound_wq, &event_work, 0);
 	else
-		queue_delayed_work(system_unbound_wq, &dk_nl_teller, DK_NL_WAIT);
+		queue_delayed_work(system_unbound_wq, &event_work, SEND_DELAY);
 }
 
 /* Called with the registry's lock held. */
-static void dk_nl_saw(struct dkc_watcher *self, const struct dkc_sight *sight)
+static void notify(struct dkc_notifier *self, const struct dkc_event *event)
 {
-	if (sight->kind == DKC_DEVICE_STATE || sight->kind == DKC_BACKEND_STATE)
+	if (event->kind == DKC_DEVICE_STATE || event->kind == DKC_BACKEND_STATE)
 		pr_info("%s %s is %s\n",
-			sight->kind == DKC_DEVICE_STATE ? "device" : "backend",
-			sight->name, sight->online ? "online" : "offline");
+			event->kind == DKC_DEVICE_STATE ? "device" : "backend",
+			event->name, event->online ? "online" : "offline");
 	if (genl_has_listeners(&dk_nl_family, &init_net, DISPATCHKEY_NLGRP_CHANGES))
-		dk_nl_note(sight);
+		event_queue(event);
 }
 
-static struct dkc_watcher dk_nl_watcher = { .saw = dk_nl_saw };
+static struct dkc_notifier notifier = { .notify = notify };
 
-/* ---- and out of it ------------------------------------------------------------ */
+/* ---- sending ------------------------------------------------------------------ */
 
-/* The oldest, or behind all of them how many are lost; false if there is none. */
-static bool dk_nl_take(struct dk_nl_event *e)
+/*
+ * Take the oldest event or, after the last one, the number of lost ones. False if there
+ * is neither.
+ */
+static bool event_take(struct dk_nl_event *e)
 {
 	bool any = true;
 
-	spin_lock(&dk_nl_events.lock);
-	if (dk_nl_events.n) {
-		*e = *dk_nl_slot(0);
-		dk_nl_events.oldest = (dk_nl_events.oldest + 1) % DK_NL_RING_SIZE;
-		dk_nl_events.n--;
-	} else if (dk_nl_events.lost) {
+	spin_lock(&events.lock);
+	if (events.n) {
+		*e = *event_at(0);
+		events.oldest = (events.oldest + 1) % RING_SIZE;
+		events.n--;
+	} else if (events.lost) {
 		*e = (struct dk_nl_event){
 			.time = ktime_get_real_ns(),
-			.generation = dk_nl_events.lost_generation,
+			.generation = events.lost_generation,
 			.kind = DK_NL_EVENT_LOST,
-			.count = dk_nl_events.lost,
+			.count = events.lost,
 		};
-		dk_nl_events.lost = 0;
+		events.lost = 0;
 	} else {
 		any = false;
 	}
-	spin_unlock(&dk_nl_events.lock);
+	spin_unlock(&events.lock);
 	return any;
 }
 
-static int dk_nl_put_thing(struct sk_buff *skb, const struct dk_nl_event *e)
+static int put_subject(struct sk_buff *skb, const struct dk_nl_event *e)
 {
 	if ((e->name[0] && nla_put_string(skb, DK_A_EVENT_NAME, e->name)) ||
 	    (e->number && nla_put_u32(skb, DK_A_EVENT_NUMBER, e->number)))
@@ -220,13 +218,13 @@ static int dk_nl_put_thing(struct sk_buff *skb, const struct dk_nl_event *e)
 	return 0;
 }
 
-static int dk_nl_put_event(struct sk_buff *skb, const struct dk_nl_event *e)
+static int fill_event(struct sk_buff *skb, const struct dk_nl_event *e)
 {
 	void *header = genlmsg_put(skb, 0, 0, &dk_nl_family, 0, DK_CMD_EVENT);
 
 	if (!header)
 		return -EMSGSIZE;
-	if (nla_put_u32(skb, DK_A_EVENT_KIND, e->kind) || dk_nl_put_thing(skb, e) ||
+	if (nla_put_u32(skb, DK_A_EVENT_KIND, e->kind) || put_subject(skb, e) ||
 	    (e->provider[0] && nla_put_string(skb, DK_A_EVENT_PROVIDER, e->provider)) ||
 	    nla_put_u32(skb, DK_A_EVENT_COUNT, e->count) ||
 	    nla_put_u64_64bit(skb, DK_A_EVENT_TIME, e->time, DK_A_EVENT_PAD) ||
@@ -239,8 +237,8 @@ static int dk_nl_put_event(struct sk_buff *skb, const struct dk_nl_event *e)
 	return 0;
 }
 
-/* Who is too slow for them finds it out by his socket (ENOBUFS). */
-static void dk_nl_send(struct sk_buff *skb)
+/* A receiver that is too slow gets ENOBUFS from its socket. Consumes @skb; may be NULL. */
+static void multicast(struct sk_buff *skb)
 {
 	if (skb)
 		genlmsg_multicast(&dk_nl_family, skb, 0, DISPATCHKEY_NLGRP_CHANGES,
@@ -248,58 +246,58 @@ static void dk_nl_send(struct sk_buff *skb)
 }
 
 /*
- * As many events as fit go into one buffer. It takes no lock of the registry, and
- * so goes on while much is changed at once.
+ * Send the queued events, as many in one buffer as fit. Does not take the registry's
+ * lock, so events are sent while the registry changes.
  */
-static void dk_nl_tell_all(struct work_struct *work)
+static void send_events(struct work_struct *work)
 {
 	struct sk_buff *skb = NULL;
 	struct dk_nl_event e;
 
-	while (dk_nl_take(&e)) {
-		if (skb && !dk_nl_put_event(skb, &e))
+	while (event_take(&e)) {
+		if (skb && !fill_event(skb, &e))
 			continue;
-		dk_nl_send(skb);
+		multicast(skb);
 		skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
-		if (!skb || dk_nl_put_event(skb, &e)) {
+		if (!skb || fill_event(skb, &e)) {
 			nlmsg_free(skb);
-			dk_nl_lose(&e);
-			queue_delayed_work(system_unbound_wq, &dk_nl_teller,
-					   DK_NL_WAIT_MEMORY);
+			event_drop(&e);
+			queue_delayed_work(system_unbound_wq, &event_work, RETRY_DELAY);
 			return;
 		}
 		cond_resched();
 	}
-	dk_nl_send(skb);
+	multicast(skb);
 }
 
 void dk_nl_event_limit(struct dk_limit *limit)
 {
 	limit->name = "queued-events";
-	limit->most = DK_NL_RING_SIZE;
-	limit->used = READ_ONCE(dk_nl_events.n);
+	limit->most = RING_SIZE;
+	limit->used = READ_ONCE(events.n);
 	limit->has_used = true;
 }
 
-int dk_nl_events_init(void)
+int dk_nl_events_begin(void)
 {
-	dk_nl_events.ring = kvcalloc(DK_NL_RING_SIZE, sizeof(*dk_nl_events.ring),
-				     GFP_KERNEL);
-	return dk_nl_events.ring ? 0 : -ENOMEM;
-}
+	struct dk_registry *reg = dk_registry_default();
 
-void dk_nl_events_begin(void)
-{
-	dkc_watch(dk_registry_default(), &dk_nl_watcher);
+	events.ring = kvcalloc(RING_SIZE, sizeof(*events.ring), GFP_KERNEL);
+	if (!events.ring)
+		return -ENOMEM;
+	mutex_lock(&reg->lock);
+	dkc_notifier_add(reg, &notifier);
+	mutex_unlock(&reg->lock);
+	return 0;
 }
 
 void dk_nl_events_end(void)
 {
-	dkc_watch(dk_registry_default(), NULL);
-	cancel_delayed_work_sync(&dk_nl_teller);
-}
+	struct dk_registry *reg = dk_registry_default();
 
-void dk_nl_events_exit(void)
-{
-	kvfree(dk_nl_events.ring);
+	mutex_lock(&reg->lock);
+	dkc_notifier_remove(reg, &notifier);
+	mutex_unlock(&reg->lock);
+	cancel_delayed_work_sync(&event_work);
+	kvfree(events.ring);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions in messages, and impl-get: the functions that are registered.
+ * Functions in messages, and the command impl-get, which reports registered functions.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "netlink_impl.h"
-#include "netlink_room.h"
+#include "netlink_write.h"
 
 const struct dk_nl_impl_attrs dk_nl_impl_attrs = {
 	.key = DK_A_IMPL_KEY,
@@ -20,88 +20,23 @@ const struct dk_nl_impl_attrs dk_nl_impl_attrs = {
 
 /* ---- requests ----------------------------------------------------------------- */
 
-int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr,
-	       const char *text, int err)
-{
-	if (extack) {
-		extack->_msg = text;
-		NL_SET_BAD_ATTR(extack, attr);
-	}
-	return err;
-}
-
-/*
- * As dk_nl_dump_begin() does it. A walk goes on at a place among all operators, of
- * which some are told to nobody, and go without a new generation.
- */
-static void dk_nl_walk_stamp(struct netlink_callback *cb)
-{
-	const struct dk_registry *reg = dk_registry_default();
-
-	cb->seq = (u32)reg->generation + reg->moves + 1;
-}
-
-int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, bool by_name,
-	       int (*hold)(struct sk_buff *skb, struct netlink_callback *cb, void *data),
-	       void *data)
-{
-	struct dk_registry *reg = dk_registry_default();
-	struct dk_nl_walk *w = (void *)cb->ctx;
-	int err;
-
-	do {
-		dkc_mutex_lock(&reg->lock);
-		dk_nl_walk_stamp(cb);
-		/* what changes before the first message is a change, too */
-		if (!w->begun)
-			cb->prev_seq = cb->seq;
-		w->work = 0;
-		err = by_name ? dkc_order_some(reg, DK_NL_ORDER_MAX) : 0;
-		if (!err) {
-			err = hold(skb, cb, data);
-			w->begun = 1;
-		}
-		dkc_mutex_unlock(&reg->lock);
-		cond_resched();
-	} while (err == -EAGAIN);
-	if (err == -ENOMEM)
-		dk_nl_deny(cb->extack, NULL, "no memory for the list of operators", -ENOMEM);
-	/* what is too long for an empty part is too long for all */
-	return err && (err != -EMSGSIZE || !skb->len) ? err : skb->len;
-}
-
-int dk_nl_for_dumps(struct genl_info *info, const u8 *attr, unsigned int n)
-{
-	for (; n; n--, attr++)
-		if (info->attrs[*attr])
-			return dk_nl_deny(info->extack, info->attrs[*attr],
-					  "this filter is for dumps", -EINVAL);
-	return 0;
-}
-
 struct dk_op *dk_nl_op(struct dk_registry *reg, const struct nlattr *attr,
 		       struct netlink_ext_ack *extack)
 {
-	struct dk_op *op = dkc_op_find(reg, nla_data(attr));
+	struct dk_op *op;
 
-	if (op && dkc_op_is_there(op))
+	lockdep_assert_held(&reg->lock);
+	op = dkc_op_find(reg, nla_data(attr));
+	if (op && dkc_op_is_listed(op))
 		return op;
 	dk_nl_deny(extack, attr, dk_reason_text(DK_WHY_NO_OPERATOR), -ENOENT);
 	return NULL;
 }
 
-int dk_nl_walk_op(struct netlink_callback *cb, const struct nlattr *name,
-		  struct dk_op **op)
-{
-	const struct dk_nl_walk *w = (void *)cb->ctx;
-
-	*op = dk_nl_op(dk_registry_default(), name, w->begun ? NULL : cb->extack);
-	return *op || w->begun ? 0 : -ENOENT;
-}
-
 int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr *attr,
 		 struct netlink_ext_ack *extack, struct dkc_device **dev)
 {
+	lockdep_assert_held(&reg->lock);
 	*dev = dkc_device_at(reg, number);
 	return *dev || !number ? 0 : dk_nl_deny(extack, attr,
 						dk_reason_text(DK_WHY_NO_DEVICE), -ENODEV);
@@ -113,6 +48,7 @@ int dk_nl_filter_check(const struct dk_nl_filter *f, const struct dk_registry *r
 	const struct dkc_provider *prov = reg->providers;
 	enum dk_key_kind kind;
 
+	lockdep_assert_held(&reg->lock);
 	if (f->key) {
 		kind = dk_key_kind(reg->layout, nla_get_u32(f->key));
 		if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
@@ -127,7 +63,7 @@ int dk_nl_filter_check(const struct dk_nl_filter *f, const struct dk_registry *r
 				  dk_reason_text(DK_WHY_NO_DEVICE), -ENODEV);
 	if (!f->provider)
 		return 0;
-	while (prov && (prov->left || strcmp(prov->name, nla_data(f->provider))))
+	while (prov && (prov->drained || strcmp(prov->name, nla_data(f->provider))))
 		prov = prov->next;
 	return prov ? 0 : dk_nl_deny(extack, f->provider,
 				     "no provider has this name", -ENOENT);
@@ -140,7 +76,7 @@ bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry 
 
 	if (f->key && r->key != nla_get_u32(f->key))
 		return false;
-	/* a device's functions are all at keys of its backend */
+	/* functions of a device are registered at keys of its backend */
 	if (f->backend &&
 	    dk_key_backend(reg->layout, r->key) != nla_get_u32(f->backend))
 		return false;
@@ -150,53 +86,136 @@ bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry 
 	       (b->prov && !strcmp(b->prov->name, nla_data(f->provider)));
 }
 
+/* ---- walks -------------------------------------------------------------------------- */
+
+static int walk_one(struct sk_buff *skb, struct netlink_callback *cb,
+		    const struct dk_nl_dump *d)
+{
+	const struct dk_nl_walk *w = (void *)cb->ctx;
+	struct dk_op *op = dk_nl_op(dk_registry_default(), d->op, w->begun ? NULL : cb->extack);
+
+	/* it may have been undefined during the walk */
+	if (!op)
+		return w->begun ? 0 : -ENOENT;
+	return d->fill(skb, cb, op, d);
+}
+
+static bool has_prefix(const struct dk_op *op, const struct nlattr *prefix)
+{
+	return !prefix || !strncmp(op->name, nla_data(prefix), strlen(nla_data(prefix)));
+}
+
+static int walk_all(struct sk_buff *skb, struct netlink_callback *cb,
+		    const struct dk_nl_dump *d)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct dk_nl_walk *w = (void *)cb->ctx;
+	struct dk_op *op;
+	int err;
+
+	if (!w->begun && d->prefix)
+		nla_strscpy(w->name, d->prefix, DK_NAME_MAX);
+	for (op = dkc_op_from(reg, w->name, w->whole); op && has_prefix(op, d->prefix);
+	     op = op->after) {
+		if (strcmp(w->name, op->name)) {
+			strscpy(w->name, op->name, DK_NAME_MAX);
+			w->item = 0;
+		}
+		err = dkc_op_is_listed(op) ? d->fill(skb, cb, op, d) : 0;
+		w->whole = !err;
+		err = err ?: dk_nl_worked(cb, dk_nl_op_work(op));
+		if (err)
+			return err;
+	}
+	return d->fill_rest ? d->fill_rest(skb, cb, d) : 0;
+}
+
+int dk_nl_walk_done(struct netlink_callback *cb)
+{
+	struct dk_nl_walk *w = (void *)cb->ctx;
+
+	kfree(w->name);
+	return 0;
+}
+
+int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk_nl_dump *d)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct dk_nl_walk *w = (void *)cb->ctx;
+	int err;
+
+	BUILD_BUG_ON(sizeof(*w) > sizeof(cb->ctx));
+	if (!d->op && !w->name) {
+		w->name = kzalloc(DK_NAME_MAX, GFP_KERNEL);
+		if (!w->name)
+			return dk_nl_deny(cb->extack, NULL, "no memory for the answer", -ENOMEM);
+	}
+	do {
+		mutex_lock(&reg->lock);
+		/* as dk_nl_dump_begin() sets it */
+		cb->seq = (u32)reg->generation + 1;
+		/* so that a change before the first message is reported, too */
+		if (!w->begun)
+			cb->prev_seq = cb->seq;
+		w->work = 0;
+		err = d->op ? 0 : dkc_order_some(reg, DK_NL_ORDER_MAX);
+		if (!err) {
+			if (!w->begun)
+				err = dk_nl_filter_check(&d->filter, reg, cb->extack);
+			if (!err)
+				err = d->op ? walk_one(skb, cb, d) : walk_all(skb, cb, d);
+			w->begun = 1;
+		}
+		mutex_unlock(&reg->lock);
+		cond_resched();
+	} while (err == -EAGAIN);
+	return dk_nl_dump_end(skb, err);
+}
+
 /* ---- functions in messages ------------------------------------------------------ */
 
-/* Apart from the others: kernels that clear their stacks clear @name, too. */
-static noinline bool dk_nl_write_any_key_name(struct dk_nl_room *room, int type,
-					      const struct dk_layout *l, unsigned int key)
+/*
+ * Not inlined: kernels that initialise variables on the stack would clear @name for every
+ * key.
+ */
+static noinline bool write_any_key_name(struct dk_nl_writer *w, int type,
+					const struct dk_layout *l, unsigned int key)
 {
 	char name[DK_NAME_MAX];
 
-	return dk_nl_write_text(room, type, dk_key_name(l, key, name));
+	return dk_nl_write_text(w, type, dk_key_name(l, key, name));
 }
 
-/* In the module's layout only keys of one backend are named after it. */
-static bool dk_nl_write_key_name(struct dk_nl_room *room, int type,
-				 const struct dk_registry *reg, unsigned int key)
+/*
+ * The name of a key, as dk_registry_key_name() has it: with the name that a backend is
+ * bound to, if any.
+ */
+static bool write_key_name(struct dk_nl_writer *w, int type,
+			   const struct dk_registry *reg, unsigned int key)
 {
 	const struct dk_layout *l = reg->layout;
 	unsigned int b = dk_key_backend(l, key);
-	const char *bound = reg->private_backend[b].name;
+	const char *bound = reg->private_backend[b]->name;
 
 	if (b)
-		return dk_nl_write_texts(room, type,
+		return dk_nl_write_texts(w, type,
 					 dkc_key_prefix(l, dk_key_functionality(l, key)),
 					 bound[0] ? bound : l->backend_names[b]);
 	if (key < l->nf)
-		return dk_nl_write_text(room, type, l->functionality_prints[key]);
-	return dk_nl_write_any_key_name(room, type, l, key);
+		return dk_nl_write_text(w, type, l->functionality_prints[key]);
+	return write_any_key_name(w, type, l, key);
 }
 
 int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *reg,
 		       unsigned int key)
 {
-	struct dk_nl_room room = dk_nl_room(skb);
+	struct dk_nl_writer w = dk_nl_writer(skb);
 
-	return dk_nl_room_used(skb, &room, dk_nl_write_key_name(&room, attr, reg, key));
+	return dk_nl_writer_commit(skb, &w, write_key_name(&w, attr, reg, key));
 }
 
-/* One that the registry was born with serves where no provider's does. */
-static bool dk_nl_is_active_fallback(const struct dk_registry *reg,
-				     const struct dkc_reg *r)
-{
-	const struct dkc_reg *top = dkc_deref_locked(reg->fallback[r->slot]);
-
-	return top && dkc_visible(top, NULL) ? r == top : r == reg->stock[r->slot];
-}
-
-static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg *r,
-			    const struct dk_impl *impl, bool is_top)
+static u32 impl_flags(const struct dk_registry *reg, const struct dkc_reg *r,
+		      const struct dk_impl *impl, bool is_top)
 {
 	u32 flags = 0;
 
@@ -204,60 +223,61 @@ static u32 dk_nl_impl_flags(const struct dk_registry *reg, const struct dkc_reg 
 		flags |= DK_NL_IMPL_FALLTHROUGH;
 	if (impl->flags & DK_IMPL_F_BOXED)
 		flags |= DK_NL_IMPL_BOXED;
-	if (dkc_block_of(r)->prov && !dkc_visible(r, NULL))
+	if (dkc_block_of(r)->prov && !dkc_may_serve(r))
 		flags |= DK_NL_IMPL_OFFLINE;
-	else if (dkc_reg_op(r) ? is_top : dk_nl_is_active_fallback(reg, r))
+	else if (dkc_reg_op(r) ? is_top : r == dkc_fallback_of(reg, false, r->slot, NULL))
 		flags |= DK_NL_IMPL_ACTIVE;
 	return flags;
 }
 
-static bool dk_nl_write_impl(struct dk_nl_room *room, const struct dk_registry *reg,
-			     const struct dkc_reg *r, const struct dk_nl_impl_attrs *a,
-			     bool is_top)
+static bool write_impl(struct dk_nl_writer *w, const struct dk_registry *reg,
+		       const struct dkc_reg *r, const struct dk_nl_impl_attrs *a,
+		       bool is_top)
 {
 	const struct dk_impl *impl = dkc_impl_of(r);
 	const struct dkc_block *b = dkc_block_of(r);
 
-	return (!a->key || dk_nl_write_u32(room, a->key, r->key)) &&
-	       (!a->key_name || dk_nl_write_key_name(room, a->key_name, reg, r->key)) &&
-	       (!impl->label || dk_nl_write_text(room, a->label, impl->label)) &&
-	       (!b->prov || dk_nl_write_text(room, a->provider, b->prov->name)) &&
-	       (!b->dev || (dk_nl_write_u32(room, a->device, b->device) &&
-			    dk_nl_write_text(room, a->device_name, b->dev->name))) &&
+	lockdep_assert_held(&reg->lock);
+	return (!a->key || dk_nl_write_u32(w, a->key, r->key)) &&
+	       (!a->key_name || write_key_name(w, a->key_name, reg, r->key)) &&
+	       (!impl->label || dk_nl_write_text(w, a->label, impl->label)) &&
+	       (!b->prov || dk_nl_write_text(w, a->provider, b->prov->name)) &&
+	       (!b->dev || (dk_nl_write_u32(w, a->device, b->device) &&
+			    dk_nl_write_text(w, a->device_name, b->dev->name))) &&
 	       (!a->flags ||
-		dk_nl_write_u32(room, a->flags, dk_nl_impl_flags(reg, r, impl, is_top)));
+		dk_nl_write_u32(w, a->flags, impl_flags(reg, r, impl, is_top)));
 }
 
 int dk_nl_put_impl(struct sk_buff *skb, const struct dk_registry *reg,
 		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top)
 {
-	struct dk_nl_room room = dk_nl_room(skb);
+	struct dk_nl_writer w = dk_nl_writer(skb);
 
-	return dk_nl_room_used(skb, &room, dk_nl_write_impl(&room, reg, r, a, is_top));
+	return dk_nl_writer_commit(skb, &w, write_impl(&w, reg, r, a, is_top));
 }
 
 int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg,
 		    const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top)
 {
-	struct dk_nl_room room = dk_nl_room(skb);
-	struct nlattr *attr = (void *)room.at;
+	struct dk_nl_writer w = dk_nl_writer(skb);
+	struct nlattr *attr = (void *)w.at;
 	bool fits;
 
-	if (room.end - room.at < NLA_HDRLEN)
+	if (w.end - w.at < NLA_HDRLEN)
 		return -EMSGSIZE;
-	room.at += NLA_HDRLEN;
-	fits = dk_nl_write_impl(&room, reg, r, a, is_top);
+	w.at += NLA_HDRLEN;
+	fits = write_impl(&w, reg, r, a, is_top);
 	if (fits) {
 		attr->nla_type = nest | NLA_F_NESTED;
-		attr->nla_len = room.at - (u8 *)attr;
+		attr->nla_len = w.at - (u8 *)attr;
 	}
-	return dk_nl_room_used(skb, &room, fits);
+	return dk_nl_writer_commit(skb, &w, fits);
 }
 
 /* ---- the functions of an operator in order -------------------------------------- */
 
-/* A few are put where they belong one by one. */
-static void dk_nl_sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
+/* Insertion sort by key; functions at one key keep their order. */
+static void sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
 {
 	const struct dkc_reg *r = NULL;
 	u32 i;
@@ -269,8 +289,8 @@ static void dk_nl_sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
 	}
 }
 
-/* Of many, those of each key are counted first, so that each one's place is known. */
-static bool dk_nl_sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
+/* The same by counting sort. Returns false without memory. */
+static bool sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 {
 	u32 keys = dk_layout_keys(op->reg->layout), i, n;
 	const struct dkc_reg *r = NULL;
@@ -300,31 +320,30 @@ static bool dk_nl_sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op,
 		    struct netlink_ext_ack *extack)
 {
+	lockdep_assert_held(&op->reg->lock);
 	impls->n = 0;
 	impls->reg = impls->few;
-	if (op->num_regs <= ARRAY_SIZE(impls->few)) {
-		dk_nl_sort_few(impls, op);
-		return 0;
-	}
-	if (!dk_nl_sort_many(impls, op))
+	if (op->num_regs <= ARRAY_SIZE(impls->few))
+		sort_few(impls, op);
+	else if (!sort_many(impls, op))
 		return dk_nl_deny(extack, NULL, "no memory for the answer", -ENOMEM);
 	return 0;
 }
 
-/* In the order of an operator's lists, those of one device are together. */
+/* Functions at one key and of one device follow each other, newest first. */
 bool dk_nl_is_top(const struct dk_nl_impls *impls, u32 i)
 {
 	const struct dkc_reg *r = impls->reg[i];
 
-	/* the loop would pass all functions of an offline key */
-	if (!dkc_visible(r, NULL))
+	/* check this first: at an offline key the loop would visit all newer functions */
+	if (!dkc_may_serve(r))
 		return false;
 	while (i--) {
 		if (impls->reg[i]->key != r->key ||
 		    dkc_block_of(impls->reg[i])->dev != dkc_block_of(r)->dev)
 			break;
 		dkc_work(DKC_WORK_FUNCTIONS, 1);
-		if (dkc_visible(impls->reg[i], NULL))
+		if (dkc_may_serve(impls->reg[i]))
 			return false;
 	}
 	return true;
@@ -338,8 +357,8 @@ void dk_nl_impls_put(struct dk_nl_impls *impls)
 
 /* ---- impl-get -------------------------------------------------------------------- */
 
-static int dk_nl_fill_impl(struct sk_buff *skb, const struct dk_registry *reg,
-			   const struct dkc_reg *r, bool is_top)
+static int fill_impl(struct sk_buff *skb, const struct dk_registry *reg,
+		     const struct dkc_reg *r, bool is_top)
 {
 	const struct dk_op *op = dkc_reg_op(r);
 
@@ -348,9 +367,9 @@ static int dk_nl_fill_impl(struct sk_buff *skb, const struct dk_registry *reg,
 	return dk_nl_put_impl(skb, reg, r, &dk_nl_impl_attrs, is_top);
 }
 
-/* The active function of an operator that a request asks for. */
-static int dk_nl_find_impl(struct dk_registry *reg, struct genl_info *info,
-			   const struct dkc_reg **out)
+/* Find the active function of the operator, key and device of a request. */
+static int find_impl(struct dk_registry *reg, struct genl_info *info,
+		     const struct dkc_reg **out)
 {
 	const struct nlattr *key = info->attrs[DK_A_IMPL_KEY];
 	const struct nlattr *device = info->attrs[DK_A_IMPL_DEVICE];
@@ -366,30 +385,29 @@ static int dk_nl_find_impl(struct dk_registry *reg, struct genl_info *info,
 	if (err)
 		return err;
 	*out = dkc_top(op, dev, nla_get_u32(key), NULL);
-	/* what has no device lies below that of all devices */
+	/* dkc_top() falls back to a function without a device */
 	if (!*out || dkc_block_of(*out)->dev != dev)
 		return dk_nl_deny(info->extack, key, dk_reason_text(DK_WHY_NO_IMPL),
 				  -ENOENT);
 	return 0;
 }
 
-/* The same of the backend fallbacks. */
-static int dk_nl_find_fallback(struct dk_registry *reg, struct genl_info *info,
-			       const struct dkc_reg **out)
+/* Find the active backend fallback at the key of a request. */
+static int find_fallback(struct dk_registry *reg, struct genl_info *info,
+			 const struct dkc_reg **out)
 {
 	const struct nlattr *key = info->attrs[DK_A_IMPL_KEY];
 	const struct dk_layout *l = reg->layout;
 	struct dkc_reg *r = NULL;
 	unsigned int slot;
+	int err = dk_nl_forbid(info->extack, info->attrs[DK_A_IMPL_DEVICE],
+			       "a backend fallback has no device");
 
-	if (info->attrs[DK_A_IMPL_DEVICE])
-		return dk_nl_deny(info->extack, info->attrs[DK_A_IMPL_DEVICE],
-				  "a backend fallback is of no device", -EINVAL);
+	if (err)
+		return err;
 	if (dk_key_kind(l, nla_get_u32(key)) != DK_KIND_ALIAS) {
 		slot = dk_keyset_slot(l, dk_key_set(l, nla_get_u32(key)));
-		r = dkc_deref_locked(reg->fallback[slot]);
-		if (!r || !dkc_visible(r, NULL))
-			r = reg->stock[slot];
+		r = dkc_fallback_of(reg, false, slot, NULL);
 	}
 	*out = r;
 	if (!r || r->key != nla_get_u32(key))
@@ -399,173 +417,123 @@ static int dk_nl_find_fallback(struct dk_registry *reg, struct genl_info *info,
 	return 0;
 }
 
-static int dk_nl_impl_answer(struct sk_buff *skb, struct genl_info *info)
+static int impl_answer(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct dk_nl_filter f = { .key = info->attrs[DK_A_IMPL_KEY] };
 	struct dk_registry *reg = dk_registry_default();
 	const struct dkc_reg *r;
 	int err;
 
-	dkc_mutex_lock(&reg->lock);
+	mutex_lock(&reg->lock);
 	err = dk_nl_filter_check(&f, reg, info->extack);
 	if (!err)
-		err = info->attrs[DK_A_IMPL_OP] ? dk_nl_find_impl(reg, info, &r) :
-						  dk_nl_find_fallback(reg, info, &r);
+		err = info->attrs[DK_A_IMPL_OP] ? find_impl(reg, info, &r) :
+						  find_fallback(reg, info, &r);
 	if (!err)
-		err = dk_nl_fill_impl(skb, reg, r, true);
-	dkc_mutex_unlock(&reg->lock);
+		err = fill_impl(skb, reg, r, true);
+	mutex_unlock(&reg->lock);
 	return err;
 }
 
 int dispatchkey_nl_impl_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	static const u8 filters[] = { DK_A_IMPL_BACKEND, DK_A_IMPL_PROVIDER };
+	struct nlattr **attrs = info->attrs;
 	struct sk_buff *answer;
-	void *header;
 	int err;
 
-	err = dk_nl_need(info, DK_A_IMPL_KEY, "the key of the function is missing");
+	err = dk_nl_require(info->extack, attrs, DK_A_IMPL_KEY,
+			    "the key of the function is missing");
 	if (!err)
-		err = dk_nl_for_dumps(info, filters, ARRAY_SIZE(filters));
+		err = dk_nl_forbid(info->extack,
+				   attrs[DK_A_IMPL_BACKEND] ?: attrs[DK_A_IMPL_PROVIDER],
+				   "this filter is for dumps");
 	if (err)
 		return err;
-	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE, &header);
+	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE);
 	if (!answer)
 		return -ENOMEM;
-	err = dk_nl_impl_answer(answer, info);
-	if (err) {
-		nlmsg_free(answer);
-		return err;
-	}
-	return dk_nl_reply(info, answer, header);
+	return dk_nl_reply(info, answer, impl_answer(answer, info));
 }
 
-/* ---- all of them ------------------------------------------------------------------ */
+/* ---- dumps of functions ----------------------------------------------------------- */
 
-/* Where a dump goes on: first the operators, then the table of the fallbacks. */
+/* Position of a dump: first all operators, then the backend fallbacks. */
 struct dk_nl_impl_walk {
 	struct dk_nl_walk walk;
-	u32 op;			/* place by name */
-	u32 impl;		/* which one of its functions */
-	u32 slot;
-	u32 is_stock;		/* of a slot, the one that was there from birth */
+	u32 slot;		/* table entry of the fallback */
+	u32 is_builtin;		/* at @slot, the builtin fallback comes next */
 };
 
-/* One message, if the filter lets it through. */
-static int dk_nl_dump_impl(struct sk_buff *skb, struct netlink_callback *cb,
-			   const struct dk_nl_filter *f, const struct dkc_reg *r,
-			   const struct dk_nl_impls *impls, u32 i)
+/* Add the message of one function, if it passes the filter. */
+static int dump_impl(struct sk_buff *skb, struct netlink_callback *cb,
+		     const struct dk_nl_filter *f, const struct dkc_reg *r,
+		     const struct dk_nl_impls *impls, u32 i)
 {
 	struct dk_registry *reg = dk_registry_default();
 	void *header;
 
 	if (!r || !dk_nl_filter_passes(f, reg, r))
 		return 0;
-	header = dk_nl_dump_put(skb, cb);
-	if (!header)
-		return -EMSGSIZE;
-	if (dk_nl_fill_impl(skb, reg, r, impls && dk_nl_is_top(impls, i))) {
-		genlmsg_cancel(skb, header);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, header);
-	return 0;
+	header = dk_nl_message_begin(skb, cb);
+	return dk_nl_message_end(skb, header, header ?
+				 fill_impl(skb, reg, r, impls && dk_nl_is_top(impls, i)) :
+				 -EMSGSIZE);
 }
 
-static int dk_nl_dump_impls_of(struct sk_buff *skb, struct netlink_callback *cb,
-			       const struct dk_nl_filter *f, const struct dk_op *op)
+static int dump_impls(struct sk_buff *skb, struct netlink_callback *cb, struct dk_op *op,
+		      const struct dk_nl_dump *d)
 {
-	struct dk_nl_impl_walk *w = (void *)cb->ctx;
+	struct dk_nl_walk *w = (void *)cb->ctx;
 	struct dk_nl_impls impls;
 	int err;
 
 	err = dk_nl_impls_get(&impls, op, cb->extack);
-	while (!err && w->impl < impls.n) {
-		err = dk_nl_dump_impl(skb, cb, f, impls.reg[w->impl], &impls, w->impl);
+	while (!err && w->item < impls.n) {
+		err = dump_impl(skb, cb, &d->filter, impls.reg[w->item], &impls, w->item);
 		if (err)
 			break;
-		w->impl++;
+		w->item++;
 		err = dk_nl_worked(cb, 1);
 	}
 	dk_nl_impls_put(&impls);
 	return err;
 }
 
-static int dk_nl_dump_fallbacks(struct sk_buff *skb, struct netlink_callback *cb,
-				const struct dk_nl_filter *f)
+static int dump_fallbacks(struct sk_buff *skb, struct netlink_callback *cb,
+			  const struct dk_nl_dump *d)
 {
 	struct dk_registry *reg = dk_registry_default();
 	struct dk_nl_impl_walk *w = (void *)cb->ctx;
-	int err = 0;
-
-	while (w->slot < reg->layout->num_entries) {
-		err = dk_nl_dump_impl(skb, cb, f, w->is_stock ?
-				      reg->stock[w->slot] :
-				      dkc_deref_locked(reg->fallback[w->slot]), NULL, 0);
-		if (err)
-			break;
-		w->slot += w->is_stock;
-		w->is_stock = !w->is_stock;
-	}
-	return err;
-}
-
-static int dk_nl_dump_all_impls(struct sk_buff *skb, struct netlink_callback *cb,
-				const struct dk_nl_filter *f)
-{
-	struct dk_registry *reg = dk_registry_default();
-	struct dk_nl_impl_walk *w = (void *)cb->ctx;
-	struct dk_op *op;
-	int err = 0;
-
-	while (!err && (op = dkc_op_at(reg, w->op))) {
-		err = dk_nl_dump_impls_of(skb, cb, f, op);
-		if (err)
-			break;
-		w->op++;
-		w->impl = 0;
-		err = dk_nl_worked(cb, dk_nl_op_work(op));
-	}
-	return err ?: dk_nl_dump_fallbacks(skb, cb, f);
-}
-
-struct dk_nl_impl_request {
-	const struct nlattr *op;	/* nothing but its functions; NULL: all */
-	struct dk_nl_filter filter;
-};
-
-static int dk_nl_dump_impls(struct sk_buff *skb, struct netlink_callback *cb, void *data)
-{
-	struct dk_registry *reg = dk_registry_default();
-	const struct dk_nl_impl_request *r = data;
-	struct dk_nl_walk *w = (void *)cb->ctx;
-	struct dk_op *op;
 	int err;
 
-	err = w->begun ? 0 : dk_nl_filter_check(&r->filter, reg, cb->extack);
-	if (!err && !r->op)
-		return dk_nl_dump_all_impls(skb, cb, &r->filter);
-	if (!err)
-		err = dk_nl_walk_op(cb, r->op, &op);
-	return err || !op ? err : dk_nl_dump_impls_of(skb, cb, &r->filter, op);
+	while (w->slot < reg->layout->num_entries) {
+		err = dump_impl(skb, cb, &d->filter, w->is_builtin ?
+				reg->builtin[w->slot] :
+				dkc_deref_locked(reg->fallback[w->slot], reg), NULL, 0);
+		if (err)
+			return err;
+		w->slot += w->is_builtin;
+		w->is_builtin = !w->is_builtin;
+	}
+	return 0;
 }
 
 int dispatchkey_nl_impl_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
+	struct dk_nl_dump d = { .fill = dump_impls, .fill_rest = dump_fallbacks };
 	struct nlattr *attrs[DK_A_IMPL_MAX + 1];
-	struct dk_nl_impl_request r;
 	int err;
 
 	BUILD_BUG_ON(sizeof(struct dk_nl_impl_walk) > sizeof(cb->ctx));
 	err = dk_nl_dump_begin(cb, attrs, DK_A_IMPL_MAX);
 	if (err)
 		return err;
-	r.op = attrs[DK_A_IMPL_OP];
-	r.filter = (struct dk_nl_filter){
+	d.op = attrs[DK_A_IMPL_OP];
+	d.filter = (struct dk_nl_filter){
 		.key = attrs[DK_A_IMPL_KEY],
 		.backend = attrs[DK_A_IMPL_BACKEND],
 		.provider = attrs[DK_A_IMPL_PROVIDER],
 		.device = attrs[DK_A_IMPL_DEVICE],
 	};
-	return dk_nl_walk(skb, cb, !r.op, dk_nl_dump_impls, &r);
+	return dk_nl_walk(skb, cb, &d);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the messages about operators share: functions, and filters of them. */
+/* Shared by the commands about operators: functions in messages, filters, and walks. */
 #ifndef _DK_NETLINK_IMPL_H
 #define _DK_NETLINK_IMPL_H
 
 #include "netlink.h"
 
-/* No answer is longer; with its headers as much as netlink takes for a dump's part. */
+/* Most bytes of attributes in an answer; with headers, netlink's limit for a dump's part. */
 #define DK_NL_MESSAGE_MAX	(SKB_WITH_OVERHEAD(32768) - NLMSG_HDRLEN - GENL_HDRLEN)
 
-/* The numbers by which an attribute set tells of a function; 0: not at all. */
+/* The attributes of a function in one attribute set. 0: the set has none. */
 struct dk_nl_impl_attrs {
 	u8 key;
 	u8 key_name;
@@ -19,37 +19,43 @@ struct dk_nl_impl_attrs {
 	u8 flags;
 };
 
-/* Those of impl, which impl-info has, too. */
+/* The attribute set impl, of which impl-info is a subset. */
 extern const struct dk_nl_impl_attrs dk_nl_impl_attrs;
 
 /*
- * Tell of a function; the registry's lock is held. @is_top: it is the newest of its
- * operator, key and device that is there, which does not matter for a fallback.
- * 0, or -EMSGSIZE.
+ * Put the attributes of a function into a message. Called with the registry's lock held.
+ * @is_top: it is the newest online function of its operator, key and device; not used for
+ * a fallback. Returns 0 or -EMSGSIZE.
  */
 int dk_nl_put_impl(struct sk_buff *skb, const struct dk_registry *reg,
 		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top);
-/* The same in a nest. */
+/* The same as a nested attribute. */
 int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg,
 		    const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top);
 int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *reg,
 		       unsigned int key);
 
-/* The functions of an operator by key, newest first, those of devices last. */
+/*
+ * The functions of an operator by key. At each key, functions without a device come first, then
+ * those of each device. Among these, the newest is first.
+ */
 struct dk_nl_impls {
 	const struct dkc_reg **reg;
 	u32 n;
 	const struct dkc_reg *few[24];
 };
 
-/* The lock is held until they are put. 0, or -ENOMEM and a sentence. */
+/*
+ * Called with the registry's lock held, which the caller keeps until dk_nl_impls_put().
+ * Returns 0, or -ENOMEM with a message in extack.
+ */
 int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op,
 		    struct netlink_ext_ack *extack);
 void dk_nl_impls_put(struct dk_nl_impls *impls);
-/* Is the @i-th the newest of its key and device that is there? */
+/* True if the @i-th is the newest online function of its key and device. */
 bool dk_nl_is_top(const struct dk_nl_impls *impls, u32 i);
 
-/* Which functions a dump is about; each is NULL where all are meant. */
+/* Filters of a dump of functions. NULL: not filtered by this. */
 struct dk_nl_filter {
 	const struct nlattr *key;
 	const struct nlattr *backend;
@@ -57,51 +63,74 @@ struct dk_nl_filter {
 	const struct nlattr *device;
 };
 
-/* Are there such a key, backend, provider and device? The lock is held. */
+/*
+ * Check that key, backend, provider and device of a filter exist. Called with the
+ * registry's lock held. Returns 0, or an error with a message in extack.
+ */
 int dk_nl_filter_check(const struct dk_nl_filter *f, const struct dk_registry *reg,
 		       struct netlink_ext_ack *extack);
 bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry *reg,
 			 const struct dkc_reg *r);
 
-/* The operator that an attribute names, or NULL and why; the lock is held. */
+/*
+ * The operator that an attribute names, if it is defined or has functions; otherwise NULL,
+ * with a message in extack. Called with the registry's lock held.
+ */
 struct dk_op *dk_nl_op(struct dk_registry *reg, const struct nlattr *attr,
 		       struct netlink_ext_ack *extack);
-/* The device of a number, 0 for none, that @attr gives; the lock is held. */
+/*
+ * Look up the device of a number, which is that of @attr; *@dev is NULL for 0. Called with
+ * the registry's lock held.
+ */
 int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr *attr,
 		 struct netlink_ext_ack *extack, struct dkc_device **dev);
 
-/* Refuse for @attr, which may be NULL; @text is constant. Returns @err. */
-int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr,
-	       const char *text, int err);
-/* Refuse attributes that only a dump takes. */
-int dk_nl_for_dumps(struct genl_info *info, const u8 *attr, unsigned int n);
-
 /*
- * The work in one hold of the registry's lock that anybody may ask for, in functions
- * of an operator looked at and counters of one processor read: some 100 us. The
- * functions of one operator are not divided.
+ * Limit of the work in one critical section of the registry's lock, since any user may
+ * send requests: about 100 us. The unit is one function visited or one CPU's part of a
+ * counter read. Sorting the functions of one operator is not split.
  */
 #define DK_NL_WORK_MAX		4096
-/* The same of an evaluation by the rules of an operator without functions. */
+/* The work to evaluate a table entry by the rules, without the functions it visits. */
 #define DK_NL_EVALUATION	32
-/* The work in one hold that puts operators into order; each move compares two names. */
+/* The same limit for sorting operators by name, in compared names and passed slots. */
 #define DK_NL_ORDER_MAX		2048
-/* How often an answer begins, if the registry changes before it is complete. */
+/* How often an answer is restarted because the registry has changed. */
 #define DK_NL_STARTS_MAX	8
 
 /*
- * A walk through the registry, in the parts of a dump; cb->ctx begins with it.
- * Between two parts the lock is given back, and in a part after enough work. If the
- * registry has changed then, the next message says so.
+ * A walk through the registry in the parts of a dump, at the beginning of cb->ctx. The
+ * registry's lock is released between two parts, and within one after DK_NL_WORK_MAX. If
+ * the registry has changed meanwhile, the next message has NLM_F_DUMP_INTR.
  */
 struct dk_nl_walk {
-	u32 begun;	/* a hold of the lock is over */
-	u32 work;	/* in this hold */
+	char *name;	/* of the last operator, in a walk of all; freed by dk_nl_walk_done() */
+	u32 work;	/* in this critical section */
+	u32 item;	/* index of the operator's function or counter */
+	bool begun;	/* the lock was released at least once */
+	bool whole;	/* the operator of @name is complete */
+};
+
+/* What a dump walks through. */
+struct dk_nl_dump {
+	const struct nlattr *op;	/* one operator, or NULL for all by name */
+	const struct nlattr *prefix;	/* of the names of all, or NULL */
+	struct dk_nl_filter filter;
+	/*
+	 * Continues with the messages of an operator, with the registry's lock held. Returns
+	 * -EAGAIN if the lock must be released, -EMSGSIZE when the buffer is full, and 0 at
+	 * the end.
+	 */
+	int (*fill)(struct sk_buff *skb, struct netlink_callback *cb, struct dk_op *op,
+		    const struct dk_nl_dump *d);
+	/* The same after all operators, or NULL. */
+	int (*fill_rest)(struct sk_buff *skb, struct netlink_callback *cb,
+			 const struct dk_nl_dump *d);
 };
 
 /*
- * The walk goes on behind what was done: -EAGAIN if that is enough for one hold of
- * the lock, and 0 otherwise.
+ * Account for work, after the walk has moved on. -EAGAIN if the caller must release the
+ * lock, otherwise 0.
  */
 static inline int dk_nl_spent(struct dk_nl_walk *w, u32 work)
 {
@@ -109,19 +138,19 @@ static inline int dk_nl_spent(struct dk_nl_walk *w, u32 work)
 	return w->work < DK_NL_WORK_MAX ? 0 : -EAGAIN;
 }
 
-/* The same of the walk of a dump. */
+/* The same for the walk of a dump. */
 static inline int dk_nl_worked(struct netlink_callback *cb, u32 work)
 {
 	return dk_nl_spent((void *)cb->ctx, work);
 }
 
-/* To look at an operator and its functions. */
+/* The work to visit an operator and its functions. */
 static inline u32 dk_nl_op_work(const struct dk_op *op)
 {
 	return 1 + min_t(u32, op->num_regs, DK_NL_WORK_MAX);
 }
 
-/* To evaluate an entry by the rules, which walk the functions of @op and of @dev. */
+/* The work to evaluate an entry by the rules, which visit the functions of @op and @dev. */
 static inline u32 dk_nl_evaluation_work(const struct dk_op *op,
 					const struct dkc_device *dev)
 {
@@ -130,16 +159,8 @@ static inline u32 dk_nl_evaluation_work(const struct dk_op *op,
 	return DK_NL_EVALUATION + min_t(u32, n, DK_NL_WORK_MAX);
 }
 
-/*
- * Make a part of a dump, and return what a dumpit returns. @hold goes on with the
- * walk under the lock; it returns -EAGAIN after enough work, -EMSGSIZE when the part
- * is full, and 0 at the end. @by_name: it walks all operators by dkc_op_at().
- */
-int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, bool by_name,
-	       int (*hold)(struct sk_buff *skb, struct netlink_callback *cb, void *data),
-	       void *data);
-/* As dk_nl_op(); *@op is NULL, and 0 is returned, if it has gone during the walk. */
-int dk_nl_walk_op(struct netlink_callback *cb, const struct nlattr *name,
-		  struct dk_op **op);
+/* Make a part of a dump; returns what a dumpit returns. The dump ends with dk_nl_walk_done(). */
+int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk_nl_dump *d);
+int dk_nl_walk_done(struct netlink_callback *cb);
 
 #endif /* _DK_NETLINK_IMPL_H */

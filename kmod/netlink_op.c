@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * op-get: an operator with its functions, or all without them.
+ * The command op-get: one operator with its functions, or a dump of operators without
+ * functions.
  */
-#include "../lib/core/see.h"
+#include "../lib/core/observe/observe.h"
 #include "netlink_impl.h"
-#include "netlink_room.h"
+#include "netlink_write.h"
 
-/* Of the numbers of an operator, and of what dk_nl_write_text() wants to be free. */
-#define DK_NL_OP_ROOM		(4 * nla_total_size(sizeof(u32)) + nla_total_size(DK_NAME_MAX))
-#define DK_NL_IMPL_ROOM		60	/* of a function without label and provider */
+/* Bytes of an operator's numbers, and the tailroom that dk_nl_write_text() requires. */
+#define OP_SIZE		(4 * nla_total_size(sizeof(u32)) + nla_total_size(DK_NAME_MAX))
+#define IMPL_SIZE	60	/* bytes of a function, without label and provider */
 
-static u32 dk_nl_num_device_impls(const struct dk_op *op)
+static u32 num_device_impls(const struct dk_op *op)
 {
 	const struct dkc_reg *r = NULL;
 	u32 n = 0;
@@ -20,9 +21,9 @@ static u32 dk_nl_num_device_impls(const struct dk_op *op)
 	return n;
 }
 
-static int dk_nl_put_op(struct sk_buff *skb, struct dk_op *op)
+static int put_op(struct sk_buff *skb, struct dk_op *op)
 {
-	struct dk_nl_room room = dk_nl_room(skb);
+	struct dk_nl_writer w = dk_nl_writer(skb);
 	u32 flags = 0, max_objs = dkc_max_objs(op);
 	bool fits;
 
@@ -30,35 +31,34 @@ static int dk_nl_put_op(struct sk_buff *skb, struct dk_op *op)
 		flags |= DK_NL_OP_ATOMIC;
 	if (op->definer && (op->flags & DK_OP_SAME_DEVICE))
 		flags |= DK_NL_OP_SAME_DEVICE;
-	fits = dk_nl_write_text(&room, DK_A_OP_NAME, op->name) &&
+	fits = dk_nl_write_text(&w, DK_A_OP_NAME, op->name) &&
 	       (!op->definer ||
-		dk_nl_write_text(&room, DK_A_OP_PROVIDER, op->definer->name)) &&
-	       dk_nl_write_u32(&room, DK_A_OP_FLAGS, flags) &&
-	       dk_nl_write_u32(&room, DK_A_OP_NUM_IMPLS, op->num_regs) &&
-	       dk_nl_write_u32(&room, DK_A_OP_NUM_DEVICE_IMPLS,
-			       dk_nl_num_device_impls(op)) &&
-	       (!max_objs || dk_nl_write_u32(&room, DK_A_OP_MAX_OBJS, max_objs));
-	return dk_nl_room_used(skb, &room, fits);
+		dk_nl_write_text(&w, DK_A_OP_PROVIDER, op->definer->name)) &&
+	       dk_nl_write_u32(&w, DK_A_OP_FLAGS, flags) &&
+	       dk_nl_write_u32(&w, DK_A_OP_NUM_IMPLS, op->num_regs) &&
+	       dk_nl_write_u32(&w, DK_A_OP_NUM_DEVICE_IMPLS, num_device_impls(op)) &&
+	       (!max_objs || dk_nl_write_u32(&w, DK_A_OP_MAX_OBJS, max_objs));
+	return dk_nl_writer_commit(skb, &w, fits);
 }
 
-/* With its end; 0: it has none. */
-static size_t dk_nl_schema_size(const struct dk_op *op)
+/* Bytes of the schema with its NUL, or 0 without one. */
+static size_t schema_size(const struct dk_op *op)
 {
 	return op->decl && op->decl->schema ? strlen(op->decl->schema) + 1 : 0;
 }
 
-/* A schema has any length: one that fits no message is left out. */
-static int dk_nl_put_schema(struct sk_buff *skb, const struct dk_op *op, size_t size)
+/* The length of a schema is not limited. -EMSGSIZE if no message has space for it. */
+static int put_schema(struct sk_buff *skb, const struct dk_op *op, size_t size)
 {
 	if (size > DK_NL_MESSAGE_MAX)
 		return -EMSGSIZE;
 	return size ? nla_put(skb, DK_A_OP_SCHEMA, size, op->decl->schema) : 0;
 }
 
-/* ---- one ------------------------------------------------------------------------- */
+/* ---- one operator ---------------------------------------------------------------- */
 
-/* As many functions as fit; were they all? */
-static bool dk_nl_put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls)
+/* Put as many functions as fit. True if all did. */
+static bool put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls)
 {
 	struct dk_registry *reg = dk_registry_default();
 	u32 i;
@@ -71,51 +71,54 @@ static bool dk_nl_put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls
 }
 
 /*
- * What the answer takes, more or less: functions of an operator look alike. Netlink copies
- * a message that fills less than half of its memory.
+ * Estimates the size of the answer, as if all functions had names as long as those of the
+ * first one. An exact fit is not needed, but netlink copies a message that uses less than
+ * half of its buffer.
  */
-static size_t dk_nl_op_room(const struct dk_op *op, size_t schema,
-			    const struct dk_nl_impls *impls)
+static size_t op_answer_size(const struct dk_op *op, size_t schema,
+			     const struct dk_nl_impls *impls)
 {
-	size_t room = DK_NL_OP_ROOM + nla_total_size(op->name_len + 1) + nla_total_size(schema);
-	size_t one = DK_NL_IMPL_ROOM;
+	size_t size = OP_SIZE + nla_total_size(op->name_len + 1) + nla_total_size(schema);
+	size_t one = IMPL_SIZE;
 
 	if (op->definer)
-		room += nla_total_size(strlen(op->definer->name) + 1);
+		size += nla_total_size(strlen(op->definer->name) + 1);
 	if (impls->n)
 		one += strnlen(dkc_label_of(impls->reg[0]), DK_NAME_MAX) +
 		       strlen(dkc_block_of(impls->reg[0])->prov->name);
-	return min_t(size_t, room + impls->n * one, DK_NL_MESSAGE_MAX);
+	return min_t(size_t, size + impls->n * one, DK_NL_MESSAGE_MAX);
 }
 
-/* Fill an answer; is all of it there? */
-static bool dk_nl_fill_op(struct sk_buff *skb, struct dk_op *op, size_t schema,
-			  const struct dk_nl_impls *impls)
+/* Fill an answer. True if all of it fits. */
+static bool fill_op(struct sk_buff *skb, struct dk_op *op, size_t schema,
+		    const struct dk_nl_impls *impls)
 {
-	bool whole = !dk_nl_put_op(skb, op);
+	bool whole = !put_op(skb, op);
 
-	whole = !dk_nl_put_schema(skb, op, schema) && whole;
-	return dk_nl_put_impls(skb, impls) && whole;
+	whole = !put_schema(skb, op, schema) && whole;
+	return put_impls(skb, impls) && whole;
 }
 
-/* The answer, in a message as long as it takes; NULL: no memory. */
-static struct sk_buff *dk_nl_op_answer(struct genl_info *info, struct dk_op *op,
-				       void **header)
+/*
+ * The answer, in a buffer of the estimated size. If that is too small, in the largest buffer, where
+ * the answer may be incomplete. NULL without memory.
+ */
+static struct sk_buff *op_answer(struct genl_info *info, struct dk_op *op)
 {
-	size_t room, schema = dk_nl_schema_size(op);
+	size_t size, schema = schema_size(op);
 	struct dk_nl_impls impls;
 	struct sk_buff *skb;
 
 	if (dk_nl_impls_get(&impls, op, info->extack))
 		return NULL;
-	room = dk_nl_op_room(op, schema, &impls);
-	skb = dk_nl_answer(info, room, header);
-	if (skb && !dk_nl_fill_op(skb, op, schema, &impls) &&
-	    room < DK_NL_MESSAGE_MAX) {
+	size = op_answer_size(op, schema, &impls);
+	skb = dk_nl_answer(info, size);
+	if (skb && !fill_op(skb, op, schema, &impls) &&
+	    size < DK_NL_MESSAGE_MAX) {
 		nlmsg_free(skb);
-		skb = dk_nl_answer(info, DK_NL_MESSAGE_MAX, header);
+		skb = dk_nl_answer(info, DK_NL_MESSAGE_MAX);
 		if (skb)
-			dk_nl_fill_op(skb, op, schema, &impls);
+			fill_op(skb, op, schema, &impls);
 	}
 	dk_nl_impls_put(&impls);
 	return skb;
@@ -123,52 +126,37 @@ static struct sk_buff *dk_nl_op_answer(struct genl_info *info, struct dk_op *op,
 
 int dispatchkey_nl_op_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	static const u8 filters[] = {
-		DK_A_OP_PREFIX, DK_A_OP_KEY, DK_A_OP_BACKEND, DK_A_OP_PROVIDER,
-	};
 	struct dk_registry *reg = dk_registry_default();
+	struct nlattr **attrs = info->attrs;
 	struct sk_buff *answer = NULL;
 	struct dk_op *op;
-	void *header;
 	int err;
 
-	err = dk_nl_need(info, DK_A_OP_NAME, "the name of the operator is missing");
+	err = dk_nl_require(info->extack, attrs, DK_A_OP_NAME,
+			    "the name of the operator is missing");
 	if (!err)
-		err = dk_nl_for_dumps(info, filters, ARRAY_SIZE(filters));
+		err = dk_nl_forbid(info->extack, attrs[DK_A_OP_PREFIX] ?: attrs[DK_A_OP_KEY] ?:
+				   attrs[DK_A_OP_BACKEND] ?: attrs[DK_A_OP_PROVIDER],
+				   "this filter is for dumps");
 	if (err)
 		return err;
-	dkc_mutex_lock(&reg->lock);
-	op = dk_nl_op(reg, info->attrs[DK_A_OP_NAME], info->extack);
+	mutex_lock(&reg->lock);
+	op = dk_nl_op(reg, attrs[DK_A_OP_NAME], info->extack);
 	if (op)
-		answer = dk_nl_op_answer(info, op, &header);
-	dkc_mutex_unlock(&reg->lock);
+		answer = op_answer(info, op);
+	mutex_unlock(&reg->lock);
 	if (!op)
 		return -ENOENT;
-	return answer ? dk_nl_reply(info, answer, header) : -ENOMEM;
+	return answer ? dk_nl_reply(info, answer, 0) : -ENOMEM;
 }
 
-/* ---- all ------------------------------------------------------------------------- */
-
-struct dk_nl_op_walk {
-	struct dk_nl_walk walk;
-	u32 op;		/* how many are before it by name */
-};
-
-struct dk_nl_op_filter {
-	const struct nlattr *prefix;
-	struct dk_nl_filter impl;
-};
-
-static bool dk_nl_has_prefix(const struct dk_op *op, const struct nlattr *prefix)
-{
-	return !prefix || !strncmp(op->name, nla_data(prefix), strlen(nla_data(prefix)));
-}
+/* ---- dumps of operators ---------------------------------------------------------- */
 
 /*
- * Has it a function that the filters let through? To define it is enough for a
- * provider where it is asked for nothing else.
+ * True if a function of the operator passes the filter. If only a provider is given, the
+ * operators that it defines pass, too.
  */
-static bool dk_nl_op_passes(const struct dk_op *op, const struct dk_nl_filter *f)
+static bool op_passes(const struct dk_op *op, const struct dk_nl_filter *f)
 {
 	const struct dkc_reg *r = NULL;
 
@@ -183,65 +171,38 @@ static bool dk_nl_op_passes(const struct dk_op *op, const struct dk_nl_filter *f
 	return false;
 }
 
-static int dk_nl_dump_op(struct sk_buff *skb, struct netlink_callback *cb,
-			 struct dk_op *op)
+/* A schema that does not fit even an empty buffer is left out. */
+static int dump_op(struct sk_buff *skb, struct netlink_callback *cb, struct dk_op *op,
+		   const struct dk_nl_dump *d)
 {
 	bool alone = !skb->len;
 	void *header;
 
-	header = dk_nl_dump_put(skb, cb);
-	if (!header)
-		return -EMSGSIZE;
-	if (dk_nl_put_op(skb, op) ||
-	    (dk_nl_put_schema(skb, op, dk_nl_schema_size(op)) && !alone)) {
-		genlmsg_cancel(skb, header);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, header);
-	return 0;
-}
-
-static int dk_nl_dump_ops(struct sk_buff *skb, struct netlink_callback *cb, void *data)
-{
-	struct dk_registry *reg = dk_registry_default();
-	struct dk_nl_op_walk *w = (void *)cb->ctx;
-	const struct dk_nl_op_filter *f = data;
-	struct dk_op *op;
-	int err = 0;
-
-	if (!w->walk.begun) {
-		err = dk_nl_filter_check(&f->impl, reg, cb->extack);
-		w->op = f->prefix ? dkc_op_place(reg, nla_data(f->prefix)) : 0;
-	}
-	while (!err && (op = dkc_op_at(reg, w->op)) && dk_nl_has_prefix(op, f->prefix)) {
-		if (dkc_op_is_there(op) && dk_nl_op_passes(op, &f->impl))
-			err = dk_nl_dump_op(skb, cb, op);
-		if (err)
-			break;
-		w->op++;
-		err = dk_nl_worked(cb, dk_nl_op_work(op));
-	}
-	return err;
+	if (!op_passes(op, &d->filter))
+		return 0;
+	header = dk_nl_message_begin(skb, cb);
+	if (!header || put_op(skb, op) || (put_schema(skb, op, schema_size(op)) && !alone))
+		return dk_nl_message_end(skb, header, -EMSGSIZE);
+	return dk_nl_message_end(skb, header, 0);
 }
 
 int dispatchkey_nl_op_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct nlattr *attrs[DK_A_OP_MAX + 1];
-	struct dk_nl_op_filter f;
+	struct dk_nl_dump d = { .fill = dump_op };
 	int err;
 
-	BUILD_BUG_ON(sizeof(struct dk_nl_op_walk) > sizeof(cb->ctx));
 	err = dk_nl_dump_begin(cb, attrs, DK_A_OP_MAX);
 	if (!err)
-		err = dk_nl_bar(cb->extack, attrs[DK_A_OP_NAME],
-				"a dump is by prefix and not by name");
+		err = dk_nl_forbid(cb->extack, attrs[DK_A_OP_NAME],
+				   "a dump is filtered by prefix, not by name");
 	if (err)
 		return err;
-	f.prefix = attrs[DK_A_OP_PREFIX];
-	f.impl = (struct dk_nl_filter){
+	d.prefix = attrs[DK_A_OP_PREFIX];
+	d.filter = (struct dk_nl_filter){
 		.key = attrs[DK_A_OP_KEY],
 		.backend = attrs[DK_A_OP_BACKEND],
 		.provider = attrs[DK_A_OP_PROVIDER],
 	};
-	return dk_nl_walk(skb, cb, true, dk_nl_dump_ops, &f);
+	return dk_nl_walk(skb, cb, &d);
 }

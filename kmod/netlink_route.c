@@ -1,62 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * route-get: where a call would go, and in a dump why.
+ * The command route-get: which function would serve a call, and in a dump the steps that
+ * select it.
  */
 #include <linux/slab.h>
 
-#include "../lib/core/see.h"
+#include "../lib/core/observe/observe.h"
 #include "netlink_impl.h"
 
-#define DK_NL_OBJS_MAX	64
+#define MAX_OBJS	64
 
-/* The numbers of the core's enums are those of the protocol. */
+/* Values of the core's enums are sent as they are. */
 static_assert(DK_NL_STEP_IMPL == (int)DK_STEP_IMPL);
 static_assert(DK_NL_VERDICT_NO_ENTRY == (int)DK_VERDICT_NO_ENTRY);
 static_assert(DK_NL_BEARING_OFFLINE == (int)DK_BEARING_OFFLINE);
 
-/* A call that is asked about; too big for a stack. */
+/* The call that a request describes. Allocated, as it is too large for the stack. */
 struct dk_nl_call {
 	struct dk_op *op;
 	struct dk_keyset included;
 	struct dk_keyset excluded;
 	unsigned int n;
-	struct dk_obj obj[DK_NL_OBJS_MAX];
-	const struct dk_obj *objs[DK_NL_OBJS_MAX];
+	struct dk_obj obj[MAX_OBJS];
+	const struct dk_obj *objs[MAX_OBJS];
 	struct dk_explain ex;
 	struct dk_step step;
 };
 
 /* ---- requests --------------------------------------------------------------------- */
 
-static int dk_nl_read_set(const struct nlattr *attr, struct netlink_ext_ack *extack,
-			  struct dk_keyset *set)
+static int read_keyset(const struct nlattr *attr, struct netlink_ext_ack *extack,
+		       struct dk_keyset *set)
 {
 	set->bits = nla_get_u64(attr);
 	if (!(set->bits & ~dk_registry_default()->layout->full))
 		return 0;
-	return dk_nl_deny(extack, attr, "the layout has no such bit", -EINVAL);
+	return dk_nl_deny(extack, attr, "the keyset has a bit that the layout does not define",
+			  -EINVAL);
 }
 
-/* What lives on a device and says no more is a dense tensor there. */
-static int dk_nl_device_set(u32 number, const struct nlattr *attr,
-			    struct netlink_ext_ack *extack, struct dk_keyset *set)
+/* The keyset of a dense tensor on a device: the default for objects without a keyset. */
+static int device_keyset(u32 number, const struct nlattr *attr,
+			 struct netlink_ext_ack *extack, struct dk_keyset *set)
 {
 	struct dk_registry *reg = dk_registry_default();
 	const struct dk_layout *l = reg->layout;
 	struct dkc_device *dev;
 	int err;
 
-	dkc_mutex_lock(&reg->lock);
+	mutex_lock(&reg->lock);
 	err = dk_nl_device(reg, number, attr, extack, &dev);
 	if (!err)
 		*set = dk_key_set(l, dk_runtime_key(l, l->role[DKC_ROLE_DENSE],
 						    dev->backend));
-	dkc_mutex_unlock(&reg->lock);
+	mutex_unlock(&reg->lock);
 	return err;
 }
 
-static int dk_nl_read_obj(const struct nlattr *nest, struct netlink_ext_ack *extack,
-			  struct dk_obj *obj)
+static int read_obj(const struct nlattr *nest, struct netlink_ext_ack *extack,
+		    struct dk_obj *obj)
 {
 	struct nlattr *attrs[DK_A_OBJ_MAX + 1];
 	const struct nlattr *device;
@@ -68,25 +70,25 @@ static int dk_nl_read_obj(const struct nlattr *nest, struct netlink_ext_ack *ext
 	if (err)
 		return err;
 	if (attrs[DK_A_OBJ_KEYSET])
-		err = dk_nl_read_set(attrs[DK_A_OBJ_KEYSET], extack, &obj->ks);
+		err = read_keyset(attrs[DK_A_OBJ_KEYSET], extack, &obj->ks);
 	device = attrs[DK_A_OBJ_DEVICE] ?: attrs[DK_A_OBJ_DEVICE_NAME];
 	if (err)
 		return err;
 	if (!device)
 		return attrs[DK_A_OBJ_KEYSET] ? 0 :
 			dk_nl_deny(extack, nest,
-				   "an object has a keyset or a device", -EINVAL);
+				   "an object needs a keyset or a device", -EINVAL);
 	err = dk_nl_find_device(attrs[DK_A_OBJ_DEVICE], attrs[DK_A_OBJ_DEVICE_NAME],
 				extack, &obj->device);
 	if (!err)
-		err = dk_nl_device_set(obj->device, device, extack, &dense);
+		err = device_keyset(obj->device, device, extack, &dense);
 	if (!err && !attrs[DK_A_OBJ_KEYSET])
 		obj->ks = dense;
 	return err;
 }
 
-static int dk_nl_read_objs(const struct nlmsghdr *nlh, struct netlink_ext_ack *extack,
-			   struct dk_nl_call *c)
+static int read_objs(const struct nlmsghdr *nlh, struct netlink_ext_ack *extack,
+		     struct dk_nl_call *c)
 {
 	const struct nlattr *attr;
 	int rem, err;
@@ -94,11 +96,11 @@ static int dk_nl_read_objs(const struct nlmsghdr *nlh, struct netlink_ext_ack *e
 	nlmsg_for_each_attr(attr, nlh, GENL_HDRLEN, rem) {
 		if (nla_type(attr) != DK_A_ROUTE_OBJ)
 			continue;
-		if (c->n == DK_NL_OBJS_MAX)
+		if (c->n == MAX_OBJS)
 			return dk_nl_deny(extack, attr,
-					  "a call dispatches on 64 objects at most",
+					  "a call dispatches on at most 64 objects",
 					  -EINVAL);
-		err = dk_nl_read_obj(attr, extack, &c->obj[c->n]);
+		err = read_obj(attr, extack, &c->obj[c->n]);
 		if (err)
 			return err;
 		c->objs[c->n] = &c->obj[c->n];
@@ -107,29 +109,27 @@ static int dk_nl_read_objs(const struct nlmsghdr *nlh, struct netlink_ext_ack *e
 	return 0;
 }
 
-/* The call that a request is about, to be given back by dk_nl_call_put(). */
-static int dk_nl_call_get(const struct nlmsghdr *nlh, struct nlattr **attrs,
-			  struct netlink_ext_ack *extack, struct dk_nl_call **call)
+/* Parse the call of a request into *@call, which the caller frees with kfree(). */
+static int call_get(const struct nlmsghdr *nlh, struct nlattr **attrs,
+		    struct netlink_ext_ack *extack, struct dk_nl_call **call)
 {
 	struct dk_nl_call *c;
 	int err;
 
-	if (!attrs[DK_A_ROUTE_OP]) {
-		NL_SET_ERR_ATTR_MISS(extack, NULL, DK_A_ROUTE_OP);
-		return dk_nl_deny(extack, NULL, "the name of the operator is missing",
-				  -EINVAL);
-	}
+	err = dk_nl_require(extack, attrs, DK_A_ROUTE_OP, "the name of the operator is missing");
+	if (err)
+		return err;
 	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
 		return dk_nl_deny(extack, NULL, "no memory for the answer", -ENOMEM);
 	c->included = dk_local_included(&dk_local_default);
 	c->excluded = dk_local_excluded(&dk_local_default);
-	err = attrs[DK_A_ROUTE_INCLUDED] ?
-		dk_nl_read_set(attrs[DK_A_ROUTE_INCLUDED], extack, &c->included) : 0;
+	if (attrs[DK_A_ROUTE_INCLUDED])
+		err = read_keyset(attrs[DK_A_ROUTE_INCLUDED], extack, &c->included);
 	if (!err && attrs[DK_A_ROUTE_EXCLUDED])
-		err = dk_nl_read_set(attrs[DK_A_ROUTE_EXCLUDED], extack, &c->excluded);
+		err = read_keyset(attrs[DK_A_ROUTE_EXCLUDED], extack, &c->excluded);
 	if (!err)
-		err = dk_nl_read_objs(nlh, extack, c);
+		err = read_objs(nlh, extack, c);
 	if (err) {
 		kfree(c);
 		return err;
@@ -138,53 +138,65 @@ static int dk_nl_call_get(const struct nlmsghdr *nlh, struct nlattr **attrs,
 	return 0;
 }
 
-/* ---- where it goes ---------------------------------------------------------------- */
+/* ---- the route -------------------------------------------------------------------- */
 
-static int dk_nl_put_set(struct sk_buff *skb, int attr, struct dk_keyset set)
+static int put_keyset(struct sk_buff *skb, int attr, struct dk_keyset set)
 {
 	return nla_put_u64_64bit(skb, attr, set.bits, DK_A_ROUTE_PAD);
 }
 
-static int dk_nl_put_text(struct sk_buff *skb, int attr, const char *text)
+/* An empty string is left out. */
+static int put_text(struct sk_buff *skb, int attr, const char *text)
 {
 	return text[0] ? nla_put_string(skb, attr, text) : 0;
 }
 
-static int dk_nl_put_sets(struct sk_buff *skb, const struct dk_explain *ex)
+static int put_keysets(struct sk_buff *skb, const struct dk_explain *ex)
 {
-	return dk_nl_put_set(skb, DK_A_ROUTE_INCLUDED, ex->included) ?:
-	       dk_nl_put_set(skb, DK_A_ROUTE_EXCLUDED, ex->excluded) ?:
-	       dk_nl_put_set(skb, DK_A_ROUTE_RAW, ex->route.raw) ?:
-	       dk_nl_put_set(skb, DK_A_ROUTE_MERGED, ex->merged) ?:
-	       dk_nl_put_set(skb, DK_A_ROUTE_EFFECTIVE, ex->route.effective);
+	return put_keyset(skb, DK_A_ROUTE_INCLUDED, ex->included) ?:
+	       put_keyset(skb, DK_A_ROUTE_EXCLUDED, ex->excluded) ?:
+	       put_keyset(skb, DK_A_ROUTE_RAW, ex->route.raw) ?:
+	       put_keyset(skb, DK_A_ROUTE_MERGED, ex->merged) ?:
+	       put_keyset(skb, DK_A_ROUTE_EFFECTIVE, ex->route.effective);
 }
 
-static int dk_nl_put_entry(struct sk_buff *skb, const struct dk_entry *e)
+static const struct dk_nl_impl_attrs route_attrs = {
+	.label = DK_A_ROUTE_LABEL,
+	.provider = DK_A_ROUTE_PROVIDER,
+	.device = DK_A_ROUTE_DEVICE,
+	.device_name = DK_A_ROUTE_DEVICE_NAME,
+	.flags = DK_A_ROUTE_FLAGS,
+};
+
+/* The names of a function, and whether it is a fallthrough. */
+static int put_names(struct sk_buff *skb, const struct dk_nl_impl_attrs *a, const char *label,
+		     const char *provider, u32 device, const char *device_name,
+		     bool is_fallthrough)
 {
-	if (nla_put_u32(skb, DK_A_ROUTE_PROVENANCE, e->provenance) ||
-	    nla_put_u32(skb, DK_A_ROUTE_FLAGS,
-			e->is_fallthrough ? DK_NL_IMPL_FALLTHROUGH : 0) ||
-	    dk_nl_put_text(skb, DK_A_ROUTE_LABEL, e->label) ||
-	    dk_nl_put_text(skb, DK_A_ROUTE_PROVIDER, e->provider) ||
-	    (e->device && nla_put_u32(skb, DK_A_ROUTE_DEVICE, e->device)) ||
-	    dk_nl_put_text(skb, DK_A_ROUTE_DEVICE_NAME, e->device_name))
+	if (nla_put_u32(skb, a->flags, is_fallthrough ? DK_NL_IMPL_FALLTHROUGH : 0) ||
+	    put_text(skb, a->label, label) || put_text(skb, a->provider, provider) ||
+	    (device && nla_put_u32(skb, a->device, device)) ||
+	    put_text(skb, a->device_name, device_name))
 		return -EMSGSIZE;
 	return 0;
 }
 
-static int dk_nl_put_route(struct sk_buff *skb, const struct dk_nl_call *c)
+static int fill_route(struct sk_buff *skb, const struct dk_nl_call *c)
 {
 	const struct dk_registry *reg = c->op->reg;
 	const struct dk_route *r = &c->ex.route;
+	const struct dk_entry *e = &r->entry;
 	unsigned int key = dk_slot_key(reg->layout, r->slot);
 
 	if (nla_put_string(skb, DK_A_ROUTE_OP, c->op->name) ||
-	    dk_nl_put_sets(skb, &c->ex) ||
+	    put_keysets(skb, &c->ex) ||
 	    nla_put_u32(skb, DK_A_ROUTE_SLOT, r->slot) ||
 	    nla_put_u32(skb, DK_A_ROUTE_KEY, key) ||
 	    dk_nl_put_key_name(skb, DK_A_ROUTE_KEY_NAME, reg, key) ||
 	    nla_put_s32(skb, DK_A_ROUTE_ERROR, c->ex.error) ||
-	    dk_nl_put_entry(skb, &r->entry) ||
+	    nla_put_u32(skb, DK_A_ROUTE_PROVENANCE, e->provenance) ||
+	    put_names(skb, &route_attrs, e->label, e->provider, e->device, e->device_name,
+		      e->is_fallthrough) ||
 	    nla_put_u64_64bit(skb, DK_A_ROUTE_GENERATION, c->ex.generation,
 			      DK_A_ROUTE_PAD))
 		return -EMSGSIZE;
@@ -196,59 +208,54 @@ int dispatchkey_nl_route_get_doit(struct sk_buff *skb, struct genl_info *info)
 	struct dk_registry *reg = dk_registry_default();
 	struct sk_buff *answer;
 	struct dk_nl_call *c;
-	void *header;
 	int err;
 
-	err = dk_nl_call_get(info->nlhdr, info->attrs, info->extack, &c);
+	err = call_get(info->nlhdr, info->attrs, info->extack, &c);
 	if (err)
 		return err;
-	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE, &header);
+	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE);
 	if (!answer) {
 		kfree(c);
 		return -ENOMEM;
 	}
-	dkc_mutex_lock(&reg->lock);
+	mutex_lock(&reg->lock);
 	c->op = dk_nl_op(reg, info->attrs[DK_A_ROUTE_OP], info->extack);
 	if (c->op) {
 		dkc_explain(c->op, c->included, c->excluded, c->objs, c->n, &c->ex);
-		err = dk_nl_put_route(answer, c);
+		err = fill_route(answer, c);
 	} else {
 		err = -ENOENT;
 	}
-	dkc_mutex_unlock(&reg->lock);
+	mutex_unlock(&reg->lock);
 	kfree(c);
-	if (err) {
-		nlmsg_free(answer);
-		return err;
-	}
-	return dk_nl_reply(info, answer, header);
+	return dk_nl_reply(info, answer, err);
 }
 
-/* ---- why -------------------------------------------------------------------------- */
+/* ---- dumps of steps ---------------------------------------------------------------- */
 
 /*
- * A dump of why. Each hold of the lock finds the call's operator anew; the case lasts
- * for a part of the dump, whose holds are all of one generation.
+ * A dump of steps. The operator is looked up again each time the lock is taken. @c lasts
+ * for one part of the dump; a part ends if the generation has changed.
  */
 struct dk_nl_route_request {
-	struct nlattr **attrs;
+	struct dk_nl_dump dump;
 	struct dk_nl_call *call;
 	struct dkc_case c;
 };
 
 /*
- * Steps of one generation: @step counts those before the registrations, and
- * @impl the registrations, which are all told when it is behind the last one.
+ * Position of the dump, all at one generation: @step counts the steps before those of
+ * functions, then @walk.item counts the functions. The last step, after all functions, is
+ * that of the backend fallback.
  */
 struct dk_nl_route_walk {
 	struct dk_nl_walk walk;
 	u64 generation;
 	u32 step;
-	u32 impl;
 };
 
-static int dk_nl_put_step_impl(struct sk_buff *skb, const struct dk_registry *reg,
-			       const struct dk_step *s)
+static int put_step_impl(struct sk_buff *skb, const struct dk_registry *reg,
+			 const struct dk_step *s)
 {
 	struct nlattr *nest;
 
@@ -257,19 +264,15 @@ static int dk_nl_put_step_impl(struct sk_buff *skb, const struct dk_registry *re
 	nest = nla_nest_start(skb, DK_A_STEP_IMPL);
 	if (!nest || nla_put_u32(skb, DK_A_IMPL_KEY, s->impl_key) ||
 	    dk_nl_put_key_name(skb, DK_A_IMPL_KEY_NAME, reg, s->impl_key) ||
-	    dk_nl_put_text(skb, DK_A_IMPL_LABEL, s->label) ||
-	    dk_nl_put_text(skb, DK_A_IMPL_PROVIDER, s->provider) ||
-	    (s->device && nla_put_u32(skb, DK_A_IMPL_DEVICE, s->device)) ||
-	    dk_nl_put_text(skb, DK_A_IMPL_DEVICE_NAME, s->device_name) ||
-	    nla_put_u32(skb, DK_A_IMPL_FLAGS,
-			s->is_fallthrough ? DK_NL_IMPL_FALLTHROUGH : 0))
+	    put_names(skb, &dk_nl_impl_attrs, s->label, s->provider, s->device, s->device_name,
+		      s->is_fallthrough))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return s->is_fallback ? nla_put_flag(skb, DK_A_STEP_FALLBACK) : 0;
 }
 
-static int dk_nl_put_step(struct sk_buff *skb, const struct dk_registry *reg,
-			  const struct dk_step *s)
+static int put_step(struct sk_buff *skb, const struct dk_registry *reg,
+		    const struct dk_step *s)
 {
 	struct nlattr *nest = nla_nest_start(skb, DK_A_ROUTE_STEP);
 
@@ -281,31 +284,27 @@ static int dk_nl_put_step(struct sk_buff *skb, const struct dk_registry *reg,
 	     nla_put_u32(skb, DK_A_STEP_BEARING, s->bearing)) ||
 	    (s->key && nla_put_u32(skb, DK_A_STEP_KEY, s->key)) ||
 	    (s->key && dk_nl_put_key_name(skb, DK_A_STEP_KEY_NAME, reg, s->key)) ||
-	    dk_nl_put_step_impl(skb, reg, s))
+	    put_step_impl(skb, reg, s))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
 }
 
-static int dk_nl_dump_step(struct sk_buff *skb, struct netlink_callback *cb,
-			   const struct dk_nl_call *c)
+static int dump_step(struct sk_buff *skb, struct netlink_callback *cb,
+		     const struct dk_nl_call *c)
 {
-	void *header = dk_nl_dump_put(skb, cb);
+	void *header = dk_nl_message_begin(skb, cb);
 
-	if (!header)
-		return -EMSGSIZE;
-	if (nla_put_u64_64bit(skb, DK_A_ROUTE_GENERATION, c->ex.generation,
+	if (!header ||
+	    nla_put_u64_64bit(skb, DK_A_ROUTE_GENERATION, c->ex.generation,
 			      DK_A_ROUTE_PAD) ||
-	    dk_nl_put_step(skb, c->op->reg, &c->step)) {
-		genlmsg_cancel(skb, header);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, header);
-	return 0;
+	    put_step(skb, c->op->reg, &c->step))
+		return dk_nl_message_end(skb, header, -EMSGSIZE);
+	return dk_nl_message_end(skb, header, 0);
 }
 
-/* The work since the last step. */
-static int dk_nl_step_worked(struct netlink_callback *cb, struct dkc_case *c)
+/* Account for the evaluations since the last step. */
+static int step_worked(struct netlink_callback *cb, struct dkc_case *c)
 {
 	u32 n = c->evaluations;
 
@@ -313,87 +312,87 @@ static int dk_nl_step_worked(struct netlink_callback *cb, struct dkc_case *c)
 	return dk_nl_worked(cb, n * dk_nl_evaluation_work(c->op, c->dev));
 }
 
-/* What the mask took out, and the rules. */
-static int dk_nl_dump_rules(struct sk_buff *skb, struct netlink_callback *cb,
-			    struct dk_nl_route_request *r)
+/* The steps of the dispatch mask and of the rules. */
+static int dump_rules(struct sk_buff *skb, struct netlink_callback *cb,
+		      struct dk_nl_route_request *r)
 {
 	struct dk_nl_route_walk *w = (void *)cb->ctx;
 	unsigned int i = w->step;
 	int err = 0;
 
 	while (!err && !dkc_explain_rule(&r->c, &i, &r->call->step)) {
-		err = dk_nl_dump_step(skb, cb, r->call);
+		err = dump_step(skb, cb, r->call);
 		if (err)
 			break;
 		i = ++w->step;
-		err = dk_nl_step_worked(cb, &r->c);
+		err = step_worked(cb, &r->c);
 	}
 	return err;
 }
 
-/* The registrations, and the backend fallback of the entry. */
-static int dk_nl_dump_bearings(struct sk_buff *skb, struct netlink_callback *cb,
-			       struct dk_nl_route_request *r)
+/* The steps of the operator's functions and of the entry's backend fallback. */
+static int dump_bearings(struct sk_buff *skb, struct netlink_callback *cb,
+			 struct dk_nl_route_request *r)
 {
-	struct dk_nl_route_walk *w = (void *)cb->ctx;
+	struct dk_nl_walk *w = (void *)cb->ctx;
 	struct dk_nl_impls impls;
 	int err;
 
 	err = dk_nl_impls_get(&impls, r->call->op, cb->extack);
-	while (!err && w->impl <= impls.n) {
-		if (!dkc_explain_impl(&r->c, w->impl < impls.n ? impls.reg[w->impl] : NULL,
+	while (!err && w->item <= impls.n) {
+		if (!dkc_explain_impl(&r->c, w->item < impls.n ? impls.reg[w->item] : NULL,
 				      &r->call->step))
-			err = dk_nl_dump_step(skb, cb, r->call);
+			err = dump_step(skb, cb, r->call);
 		if (err)
 			break;
-		w->impl++;
-		err = dk_nl_step_worked(cb, &r->c);
+		w->item++;
+		err = step_worked(cb, &r->c);
 	}
 	dk_nl_impls_put(&impls);
 	return err;
 }
 
 /*
- * All steps are of one generation: where the registry changes between two holds of
- * the lock, the rest is left out, and the end of the dump says that it was interrupted.
+ * All steps are of one generation. If the registry changes while the lock is released, the
+ * remaining steps are left out, and the end of the dump has NLM_F_DUMP_INTR.
  */
-static int dk_nl_dump_steps(struct sk_buff *skb, struct netlink_callback *cb, void *data)
+static int dump_steps(struct sk_buff *skb, struct netlink_callback *cb, struct dk_op *op,
+		      const struct dk_nl_dump *d)
 {
+	struct dk_nl_route_request *r = container_of(d, struct dk_nl_route_request, dump);
 	struct dk_nl_route_walk *w = (void *)cb->ctx;
-	struct dk_nl_route_request *r = data;
 	struct dk_nl_call *c = r->call;
-	int err;
+	int err = 0;
 
-	err = dk_nl_walk_op(cb, r->attrs[DK_A_ROUTE_OP], &c->op);
-	if (err || !c->op)
-		return err;
 	if (!w->walk.begun)
-		w->generation = c->op->reg->generation;
-	else if (w->generation != c->op->reg->generation)
+		w->generation = op->reg->generation;
+	else if (w->generation != op->reg->generation)
 		return 0;
-	/* what this part has found under the lock before is of the same generation */
-	if (r->c.op != c->op) {
-		dkc_explain(c->op, c->included, c->excluded, c->objs, c->n, &c->ex);
-		dkc_explain_begin(&r->c, c->op, &c->ex);
-		err = dk_nl_step_worked(cb, &r->c);
+	/* otherwise this part has begun already, at the same generation */
+	if (r->c.op != op) {
+		c->op = op;
+		dkc_explain(op, c->included, c->excluded, c->objs, c->n, &c->ex);
+		dkc_explain_begin(&r->c, op, &c->ex);
+		err = step_worked(cb, &r->c);
 	}
-	err = err ?: dk_nl_dump_rules(skb, cb, r);
-	return err ?: dk_nl_dump_bearings(skb, cb, r);
+	err = err ?: dump_rules(skb, cb, r);
+	return err ?: dump_bearings(skb, cb, r);
 }
 
 int dispatchkey_nl_route_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct nlattr *attrs[DK_A_ROUTE_MAX + 1];
-	struct dk_nl_route_request r = { .attrs = attrs };
+	struct dk_nl_route_request r = { .dump.fill = dump_steps };
 	int err;
 
 	BUILD_BUG_ON(sizeof(struct dk_nl_route_walk) > sizeof(cb->ctx));
 	err = dk_nl_dump_begin(cb, attrs, DK_A_ROUTE_MAX);
 	if (!err)
-		err = dk_nl_call_get(cb->nlh, attrs, cb->extack, &r.call);
+		err = call_get(cb->nlh, attrs, cb->extack, &r.call);
 	if (err)
 		return err;
-	err = dk_nl_walk(skb, cb, false, dk_nl_dump_steps, &r);
+	r.dump.op = attrs[DK_A_ROUTE_OP];
+	err = dk_nl_walk(skb, cb, &r.dump);
 	kfree(r.call);
 	return err;
 }

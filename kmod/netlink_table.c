@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * table-get: the computed table of an operator, as runs of entries that one
- * function serves by one rule.
+ * The command table-get: the table of an operator, as runs of consecutive entries that
+ * have the same function by the same rule.
  */
-#include "../lib/core/see.h"
+#include "../lib/core/observe/observe.h"
 #include "netlink_impl.h"
 
-static const struct dk_nl_impl_attrs dk_nl_table_attrs = {
+static const struct dk_nl_impl_attrs table_attrs = {
 	.label = DK_A_TABLE_LABEL,
 	.provider = DK_A_TABLE_PROVIDER,
 	.device = DK_A_TABLE_DEVICE,
@@ -14,28 +14,17 @@ static const struct dk_nl_impl_attrs dk_nl_table_attrs = {
 	.flags = DK_A_TABLE_FLAGS,
 };
 
-/* Whose table it is. */
-struct dk_nl_table {
-	struct dk_op *op;
-	struct dkc_device *dev;
-};
-
-struct dk_nl_run {
-	unsigned int first;
-	unsigned int last;
-	struct dkc_pick pick;
-};
-
-static struct dkc_pick dk_nl_pick(const struct dk_nl_table *t, unsigned int slot)
+static struct dkc_pick pick_at(const struct dk_op *op, const struct dkc_device *dev,
+			       unsigned int slot)
 {
 	unsigned int f, b;
 
-	dkc_slot_split(t->op->reg->layout, slot, &f, &b);
-	return dkc_serves(t->op, t->dev, f, b);
+	dkc_slot_split(op->reg->layout, slot, &f, &b);
+	return dkc_serves(op, dev, f, b);
 }
 
-/* A fallback at many keys is many registrations of one function. */
-static bool dk_nl_same(const struct dkc_pick *a, const struct dkc_pick *b)
+/* A backend fallback at several keys has a registration for each; they count as one. */
+static bool is_same_function(const struct dkc_pick *a, const struct dkc_pick *b)
 {
 	if (a->prov != b->prov)
 		return false;
@@ -46,8 +35,8 @@ static bool dk_nl_same(const struct dkc_pick *a, const struct dkc_pick *b)
 }
 
 /*
- * Where a walk is: at the run that begins at @first. It extends to @next at least, which
- * is found in as many holds of the lock as it takes.
+ * Position of a walk: in the run that begins at @first and that is known to extend up to
+ * @next. The lock may be released before the end of the run is found.
  */
 struct dk_nl_table_walk {
 	struct dk_nl_walk walk;
@@ -55,68 +44,71 @@ struct dk_nl_table_walk {
 	u32 next;
 };
 
-/* -EAGAIN: this hold of the lock does not reach the end of the run. */
-static int dk_nl_run_end(struct dk_nl_table_walk *w, const struct dk_nl_table *t,
-			 struct dk_nl_run *run)
+/*
+ * Find the end of a run and what serves it, in the table of @dev or, if that is NULL, in the
+ * operator's own. -EAGAIN if the lock must be released before that.
+ */
+static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
+		   const struct dkc_device *dev, struct dkc_pick *pick)
 {
-	u32 work = dk_nl_evaluation_work(t->op, t->dev);
+	u32 work = dk_nl_evaluation_work(op, dev);
 	struct dkc_pick next;
 	int err = 0;
 
-	run->first = w->first;
-	run->pick = dk_nl_pick(t, w->first);
+	*pick = pick_at(op, dev, w->first);
 	w->next = max(w->next, w->first + 1);
-	while (!err && w->next < t->op->reg->layout->num_entries) {
-		next = dk_nl_pick(t, w->next);
-		if (!dk_nl_same(&next, &run->pick))
+	while (!err && w->next < op->reg->layout->num_entries) {
+		next = pick_at(op, dev, w->next);
+		if (!is_same_function(&next, pick))
 			break;
 		w->next++;
 		err = dk_nl_spent(&w->walk, work);
 	}
-	run->last = w->next - 1;
 	return err;
 }
 
-/* After the end of a run, to which two evaluations belong that are not charged yet. */
-static int dk_nl_run_done(struct dk_nl_table_walk *w, const struct dk_nl_table *t)
+/*
+ * Move on to the next run. Accounts for the two evaluations of run_end() that it has not
+ * accounted for: of the first entry, and of the entry after the last one.
+ */
+static int run_done(struct dk_nl_table_walk *w, const struct dk_op *op,
+		    const struct dkc_device *dev)
 {
 	w->first = w->next;
-	return dk_nl_spent(&w->walk, 2 * dk_nl_evaluation_work(t->op, t->dev));
+	return dk_nl_spent(&w->walk, 2 * dk_nl_evaluation_work(op, dev));
 }
 
-static int dk_nl_put_run(struct sk_buff *skb, const struct dk_registry *reg,
-			 const struct dk_nl_run *run)
+static int fill_run(struct sk_buff *skb, const struct dk_registry *reg,
+		    const struct dk_nl_table_walk *w, const struct dkc_pick *pick)
 {
 	const struct dk_layout *l = reg->layout;
+	u32 last = w->next - 1;
 
-	if (nla_put_u32(skb, DK_A_TABLE_FIRST, run->first) ||
-	    nla_put_u32(skb, DK_A_TABLE_LAST, run->last) ||
-	    dk_nl_put_key_name(skb, DK_A_TABLE_FIRST_KEY, reg,
-			       dk_slot_key(l, run->first)) ||
-	    dk_nl_put_key_name(skb, DK_A_TABLE_LAST_KEY, reg,
-			       dk_slot_key(l, run->last)) ||
-	    nla_put_u32(skb, DK_A_TABLE_PROVENANCE, run->pick.prov) ||
-	    (run->pick.reg &&
-	     dk_nl_put_impl(skb, reg, run->pick.reg, &dk_nl_table_attrs, true)))
+	if (nla_put_u32(skb, DK_A_TABLE_FIRST, w->first) ||
+	    nla_put_u32(skb, DK_A_TABLE_LAST, last) ||
+	    dk_nl_put_key_name(skb, DK_A_TABLE_FIRST_KEY, reg, dk_slot_key(l, w->first)) ||
+	    dk_nl_put_key_name(skb, DK_A_TABLE_LAST_KEY, reg, dk_slot_key(l, last)) ||
+	    nla_put_u32(skb, DK_A_TABLE_PROVENANCE, pick->prov) ||
+	    (pick->reg && dk_nl_put_impl(skb, reg, pick->reg, &table_attrs, true)))
 		return -EMSGSIZE;
 	return 0;
 }
 
-/* The numbers of enum dk_provenance are those of the protocol. */
+/* Values of enum dk_provenance are sent as they are. */
 static_assert(DK_NL_PROV_MISSING == (int)DK_PROV_MISSING);
 static_assert(DK_NL_PROV_NO_ENTRY == (int)DK_PROV_NO_ENTRY);
 
-/* The lock is held; @device is 0, or what dk_nl_table_device() has found. */
-static int dk_nl_table_find_device(struct dk_nl_table *t, struct nlattr **attrs, u32 device,
-				   struct netlink_ext_ack *extack)
+/* Called with the registry's lock held. @device is 0 or the result of table_device(). */
+static int table_find_device(struct nlattr **attrs, u32 device, struct netlink_ext_ack *extack,
+			     struct dkc_device **dev)
 {
 	return dk_nl_device(dk_registry_default(), device, attrs[DK_A_TABLE_DEVICE] ?:
-			    attrs[DK_A_TABLE_DEVICE_NAME], extack, &t->dev);
+			    attrs[DK_A_TABLE_DEVICE_NAME], extack, dev);
 }
 
-/* The device that a request is about, or 0; without the lock. */
-static int dk_nl_table_device(struct nlattr **attrs, struct netlink_ext_ack *extack,
-			      u32 *device)
+/* The number of the device that a request names, or 0. Takes the registry's lock. */
+static int table_device(struct nlattr **attrs, struct netlink_ext_ack *extack,
+			u32 *device)
 {
 	*device = 0;
 	if (!attrs[DK_A_TABLE_DEVICE] && !attrs[DK_A_TABLE_DEVICE_NAME])
@@ -127,35 +119,42 @@ static int dk_nl_table_device(struct nlattr **attrs, struct netlink_ext_ack *ext
 
 /* ---- one run ---------------------------------------------------------------------- */
 
-/* In one hold of the lock; -EAGAIN: it does not reach the run. */
-static int dk_nl_table_answer(struct sk_buff *skb, struct genl_info *info, u32 device,
-			      struct dk_nl_table_walk *w)
+/*
+ * Called with the registry's lock held. -EAGAIN if it must be released before the run of
+ * the request is found.
+ */
+static int table_fill_part(struct sk_buff *skb, struct genl_info *info, u32 device,
+			   struct dk_nl_table_walk *w)
 {
 	const struct nlattr *first = info->attrs[DK_A_TABLE_FIRST];
 	struct dk_registry *reg = dk_registry_default();
-	struct dk_nl_run run = {};
-	struct dk_nl_table t;
+	struct dkc_device *dev;
+	struct dkc_pick pick;
+	struct dk_op *op;
 	int err;
 
 	if (nla_get_u32(first) >= reg->layout->num_entries)
 		return dk_nl_deny(info->extack, first,
 				  "the table has no entry of this number", -EINVAL);
-	t.op = dk_nl_op(reg, info->attrs[DK_A_TABLE_OP], info->extack);
-	if (!t.op)
+	op = dk_nl_op(reg, info->attrs[DK_A_TABLE_OP], info->extack);
+	if (!op)
 		return -ENOENT;
-	err = dk_nl_table_find_device(&t, info->attrs, device, info->extack);
+	err = table_find_device(info->attrs, device, info->extack, &dev);
 	while (!err) {
-		err = dk_nl_run_end(w, &t, &run);
-		if (!err && run.last >= nla_get_u32(first))
-			return dk_nl_put_run(skb, reg, &run);
+		err = run_end(w, op, dev, &pick);
+		if (!err && w->next > nla_get_u32(first))
+			return fill_run(skb, reg, w, &pick);
 		if (!err)
-			err = dk_nl_run_done(w, &t);
+			err = run_done(w, op, dev);
 	}
 	return err;
 }
 
-/* In several holds of the lock, all of one generation. */
-static int dk_nl_table_ask(struct sk_buff *skb, struct genl_info *info, u32 device)
+/*
+ * Find the run of the request and fill the answer. The lock is released in between; if the
+ * registry has changed then, the search is restarted.
+ */
+static int table_fill(struct sk_buff *skb, struct genl_info *info, u32 device)
 {
 	struct dk_registry *reg = dk_registry_default();
 	struct dk_nl_table_walk w = {};
@@ -164,15 +163,15 @@ static int dk_nl_table_ask(struct sk_buff *skb, struct genl_info *info, u32 devi
 	int err;
 
 	do {
-		dkc_mutex_lock(&reg->lock);
+		mutex_lock(&reg->lock);
 		if (!starts || reg->generation != generation) {
 			w = (struct dk_nl_table_walk){};
 			generation = reg->generation;
 			starts++;
 		}
 		w.walk.work = 0;
-		err = dk_nl_table_answer(skb, info, device, &w);
-		dkc_mutex_unlock(&reg->lock);
+		err = table_fill_part(skb, info, device, &w);
+		mutex_unlock(&reg->lock);
 		cond_resched();
 	} while (err == -EAGAIN && starts <= DK_NL_STARTS_MAX);
 	return err != -EAGAIN ? err :
@@ -183,74 +182,61 @@ static int dk_nl_table_ask(struct sk_buff *skb, struct genl_info *info, u32 devi
 int dispatchkey_nl_table_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct sk_buff *answer;
-	void *header;
 	u32 device;
 	int err;
 
-	err = dk_nl_need(info, DK_A_TABLE_OP, "the name of the operator is missing");
+	err = dk_nl_require(info->extack, info->attrs, DK_A_TABLE_OP,
+			    "the name of the operator is missing");
 	if (!err)
-		err = dk_nl_need(info, DK_A_TABLE_FIRST,
-				 "the number of a table entry is missing");
+		err = dk_nl_require(info->extack, info->attrs, DK_A_TABLE_FIRST,
+				    "the number of a table entry is missing");
 	if (!err)
-		err = dk_nl_table_device(info->attrs, info->extack, &device);
+		err = table_device(info->attrs, info->extack, &device);
 	if (err)
 		return err;
-	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE, &header);
+	answer = dk_nl_answer(info, NLMSG_DEFAULT_SIZE);
 	if (!answer)
 		return -ENOMEM;
-	err = dk_nl_table_ask(answer, info, device);
-	if (err) {
-		nlmsg_free(answer);
-		return err;
-	}
-	return dk_nl_reply(info, answer, header);
+	return dk_nl_reply(info, answer, table_fill(answer, info, device));
 }
 
 /* ---- all runs --------------------------------------------------------------------- */
 
-static int dk_nl_dump_run(struct sk_buff *skb, struct netlink_callback *cb,
-			  const struct dk_nl_run *run)
+static int dump_run(struct sk_buff *skb, struct netlink_callback *cb,
+		    const struct dkc_pick *pick)
 {
 	void *header;
 
-	if (!run->pick.reg && run->pick.prov != DK_PROV_AMBIGUOUS)
+	if (!pick->reg && pick->prov != DK_PROV_AMBIGUOUS)
 		return 0;
-	header = dk_nl_dump_put(skb, cb);
-	if (!header)
-		return -EMSGSIZE;
-	if (dk_nl_put_run(skb, dk_registry_default(), run)) {
-		genlmsg_cancel(skb, header);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, header);
-	return 0;
+	header = dk_nl_message_begin(skb, cb);
+	return dk_nl_message_end(skb, header, header ?
+				 fill_run(skb, dk_registry_default(), (void *)cb->ctx, pick) :
+				 -EMSGSIZE);
 }
 
 struct dk_nl_table_request {
+	struct dk_nl_dump dump;
 	struct nlattr **attrs;
 	u32 device;
 };
 
-static int dk_nl_dump_runs(struct sk_buff *skb, struct netlink_callback *cb, void *data)
+static int dump_runs(struct sk_buff *skb, struct netlink_callback *cb, struct dk_op *op,
+		     const struct dk_nl_dump *d)
 {
-	const struct dk_layout *l = dk_registry_default()->layout;
+	const struct dk_nl_table_request *r = container_of(d, struct dk_nl_table_request, dump);
 	struct dk_nl_table_walk *w = (void *)cb->ctx;
-	const struct dk_nl_table_request *r = data;
-	struct dk_nl_table t;
-	struct dk_nl_run run;
+	struct dkc_device *dev;
+	struct dkc_pick pick;
 	int err;
 
-	err = dk_nl_walk_op(cb, r->attrs[DK_A_TABLE_OP], &t.op);
-	if (!err && !t.op)
-		return 0;
-	if (!err)
-		err = dk_nl_table_find_device(&t, r->attrs, r->device, cb->extack);
-	while (!err && w->first < l->num_entries) {
-		err = dk_nl_run_end(w, &t, &run);
+	err = table_find_device(r->attrs, r->device, cb->extack, &dev);
+	while (!err && w->first < op->reg->layout->num_entries) {
+		err = run_end(w, op, dev, &pick);
 		if (!err)
-			err = dk_nl_dump_run(skb, cb, &run);
+			err = dump_run(skb, cb, &pick);
 		if (!err)
-			err = dk_nl_run_done(w, &t);
+			err = run_done(w, op, dev);
 	}
 	return err;
 }
@@ -258,20 +244,19 @@ static int dk_nl_dump_runs(struct sk_buff *skb, struct netlink_callback *cb, voi
 int dispatchkey_nl_table_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct nlattr *attrs[DK_A_TABLE_MAX + 1];
-	struct dk_nl_table_request r = { .attrs = attrs };
+	struct dk_nl_table_request r = { .dump.fill = dump_runs, .attrs = attrs };
 	int err;
 
 	BUILD_BUG_ON(sizeof(struct dk_nl_table_walk) > sizeof(cb->ctx));
 	err = dk_nl_dump_begin(cb, attrs, DK_A_TABLE_MAX);
-	if (!err && !attrs[DK_A_TABLE_OP]) {
-		NL_SET_ERR_ATTR_MISS(cb->extack, NULL, DK_A_TABLE_OP);
-		err = dk_nl_deny(cb->extack, NULL,
-				 "the name of the operator is missing", -EINVAL);
-	}
 	if (!err)
-		err = dk_nl_bar(cb->extack, attrs[DK_A_TABLE_FIRST],
-				"a dump has all entries");
+		err = dk_nl_require(cb->extack, attrs, DK_A_TABLE_OP,
+				    "the name of the operator is missing");
 	if (!err)
-		err = dk_nl_table_device(attrs, cb->extack, &r.device);
-	return err ?: dk_nl_walk(skb, cb, false, dk_nl_dump_runs, &r);
+		err = dk_nl_forbid(cb->extack, attrs[DK_A_TABLE_FIRST],
+				   "a dump lists all entries: the number of one is not allowed");
+	if (!err)
+		err = table_device(attrs, cb->extack, &r.device);
+	r.dump.op = attrs[DK_A_TABLE_OP];
+	return err ?: dk_nl_walk(skb, cb, &r.dump);
 }

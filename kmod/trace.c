@@ -1,55 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tracepoints, as the core passes them: what a record needs is found here, so
- * that a point costs the core no more than its key.
+ * The tracepoints. Names of keys and devices are looked up here and only while a
+ * tracepoint is enabled.
  */
-#include "../lib/core/registry.h"
-#include "left.h"
-
-static inline const char *dkc_trace_op_name(const struct dk_op *op)
-{
-	return op ? op->name : "";
-}
-
-static inline const char *dkc_trace_device(const struct dkc_reg *r)
-{
-	return dkc_block_of(r)->dev ? dkc_block_of(r)->dev->name : "";
-}
+#include "../lib/core/change/change.h"
+#include "cleanup.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
+static void trace_function(struct dk_traced *t, const struct dkc_reg *r)
+{
+	const struct dkc_block *b = dkc_block_of(r);
+
+	t->op = dkc_op_name_of(r);
+	t->label = dkc_label_of(r);
+	t->provider = b->prov->name;
+	t->device_name = b->dev ? b->dev->name : "";
+	t->device = b->device;
+	t->key = r->key;
+	dk_key_name(b->prov->reg->layout, r->key, t->key_name);
+}
+
 void dkc_trace_register(const struct dkc_reg *r)
 {
-	char key[DK_NAME_MAX];
+	struct dk_traced t = { };
 
-	trace_dk_register(r, dk_key_name(dkc_block_of(r)->prov->reg->layout, r->key, key));
+	trace_function(&t, r);
+	trace_dk_register(&t);
 }
 
 void dkc_trace_unregister(const struct dkc_reg *r)
 {
-	char key[DK_NAME_MAX];
+	struct dk_traced t = { };
 
-	trace_dk_unregister(r, dk_key_name(dkc_block_of(r)->prov->reg->layout, r->key, key));
+	trace_function(&t, r);
+	trace_dk_unregister(&t);
 }
 
-void dkc_trace_publish(const struct dk_op *op, const struct dkc_row *row)
+void dkc_trace_publish(const struct dk_op *op, const struct dkc_table *table)
 {
 	unsigned int i, functions = 0;
 
-	for (i = 0; i < row->n; i++)
-		functions += !!row->ent[i].fn;
-	trace_dk_publish(op, row->kind, functions);
+	for (i = 0; i < table->n; i++)
+		functions += !!table->entry[i].fn;
+	trace_dk_publish(op, table->kind, functions);
 }
 
-void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool leaves, bool empty)
+void dkc_trace_complete(const struct dkc_deferred *d, int result)
 {
-	trace_dk_drain(prov, begin, leaves, empty);
+	struct dk_traced t = { };
+
+	trace_function(&t, d->reg);
+	trace_dk_complete(&t, result, dkc_now() - d->since);
+}
+
+void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool unregisters, bool empty)
+{
+	trace_dk_drain(prov, begin, unregisters, empty);
 }
 
 /* ---- calls ------------------------------------------------------------------ */
 
-/* Of calls; they come and go under the kernel's lock for tracepoints. */
+/* Enabled tracepoints of calls. Written under tracepoints_mutex of the kernel. */
 u32 dkc_call_tracers;
 
 int dkc_trace_calls_begin(void)
@@ -65,33 +78,39 @@ void dkc_trace_calls_end(void)
 	dkc_each_registry(dkc_change_traced);
 }
 
-static const char *dkc_trace_key(const struct dk_op *op, u64 ks, char name[DK_NAME_MAX])
+/* @r is NULL if nothing serves the call. */
+static void trace_call(struct dk_traced *t, const struct dk_op *op, u64 ks,
+		       const struct dkc_reg *r)
 {
 	const struct dk_layout *l = op->reg->layout;
 
-	return dk_key_name(l, dk_keyset_key(l, DK_KEYSET(ks)), name);
+	t->op = op->name;
+	t->label = r ? dkc_label_of(r) : "";
+	t->device = r ? dkc_block_of(r)->device : 0;
+	t->keyset = ks;
+	dk_key_name(l, dk_keyset_key(l, DK_KEYSET(ks)), t->key_name);
 }
 
-void dkc_trace_call_enter(const struct dk_frame *f, const struct dkc_way *way)
+void dkc_trace_call_enter(const struct dk_frame *f, const struct dkc_request *req)
 {
-	const struct dk_call *c = &f->call;
-	char key[DK_NAME_MAX];
+	struct dk_traced t = { };
 
-	trace_dk_call_enter(c, way->reg, dkc_trace_key(c->op, c->ks.bits, key),
-			    !way->mask);
+	trace_call(&t, f->call.op, f->call.ks.bits, req->reg);
+	trace_dk_call_enter(&t, !req->mask);
 }
 
 void dkc_trace_call_exit(const struct dk_frame *f)
 {
-	const struct dk_call *c = &f->call;
-	char key[DK_NAME_MAX];
+	struct dk_traced t = { };
 
-	trace_dk_call_exit(f, dkc_trace_key(c->op, c->ks.bits, key));
+	trace_call(&t, f->call.op, f->call.ks.bits, f->call.entry->reg);
+	trace_dk_call_exit(&t, f->result);
 }
 
 void dkc_trace_missing(const struct dk_op *op, u64 ks, int error)
 {
-	char key[DK_NAME_MAX];
+	struct dk_traced t = { };
 
-	trace_dk_missing(op, ks, dkc_trace_key(op, ks, key), error);
+	trace_call(&t, op, ks, NULL);
+	trace_dk_missing(&t, error);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints. Names and numbers only: no address leaves the kernel. Strings are
- * dynamic arrays with a length of our own, since how a __string() is assigned
- * depends on the kernel.
+ * Tracepoints. They record names and numbers only: no kernel address is exposed. Strings
+ * are dynamic arrays, since the arguments of __assign_str() depend on the kernel version.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM dispatchkey
@@ -12,37 +11,56 @@
 
 #include <linux/tracepoint.h>
 
-#include "../lib/core/registry.h"
+#include "../lib/core/change/change.h"
 
 #ifndef DKC_TEXT
 #define DKC_TEXT(field, text)	__dynamic_array(char, field, strlen(text) + 1)
-#define DKC_COPY(field, text)	strcpy(__get_dynamic_array(field), text)
+#define DKC_COPY(field, text)						\
+	memcpy(__get_dynamic_array(field), text, __get_dynamic_array_len(field))
+
+/* The names and numbers of a function or a call, looked up once. Strings are never NULL. */
+struct dk_traced {
+	const char *op;			/* empty for a backend fallback */
+	const char *label;
+	const char *provider;
+	const char *device_name;
+	u64 keyset;			/* of a call */
+	u32 device;
+	u16 key;			/* of a function */
+	char key_name[DK_NAME_MAX];
+};
 #endif
 
 int dkc_trace_calls_begin(void);
 void dkc_trace_calls_end(void);
 
-/* A function, at a key of an operator; a backend fallback has no operator. */
+TRACE_DEFINE_ENUM(DKC_TABLE_FULL);
+TRACE_DEFINE_ENUM(DKC_TABLE_UNDEFINED);
+TRACE_DEFINE_ENUM(DKC_TABLE_RESOLVE);
+TRACE_DEFINE_ENUM(DKC_TABLE_SHUTDOWN);
+TRACE_DEFINE_ENUM(DKC_TABLE_BYPASS);
+
+/* A function at a key of an operator. */
 DECLARE_EVENT_CLASS(dk_function,
-	TP_PROTO(const struct dkc_reg *r, const char *key_name),
-	TP_ARGS(r, key_name),
+		    TP_PROTO(const struct dk_traced *t),
+	TP_ARGS(t),
 	TP_STRUCT__entry(
-		DKC_TEXT(op, dkc_trace_op_name(dkc_reg_op(r)))
-		DKC_TEXT(key_name, key_name)
-		DKC_TEXT(label, dkc_label_of(r))
-		DKC_TEXT(provider, dkc_block_of(r)->prov->name)
-		DKC_TEXT(device_name, dkc_trace_device(r))
+		DKC_TEXT(op, t->op)
+		DKC_TEXT(key_name, t->key_name)
+		DKC_TEXT(label, t->label)
+		DKC_TEXT(provider, t->provider)
+		DKC_TEXT(device_name, t->device_name)
 		__field(u16, key)
 		__field(u32, device)
 	),
 	TP_fast_assign(
-		DKC_COPY(op, dkc_trace_op_name(dkc_reg_op(r)));
-		DKC_COPY(key_name, key_name);
-		DKC_COPY(label, dkc_label_of(r));
-		DKC_COPY(provider, dkc_block_of(r)->prov->name);
-		DKC_COPY(device_name, dkc_trace_device(r));
-		__entry->key = r->key;
-		__entry->device = dkc_block_of(r)->device;
+		DKC_COPY(op, t->op);
+		DKC_COPY(key_name, t->key_name);
+		DKC_COPY(label, t->label);
+		DKC_COPY(provider, t->provider);
+		DKC_COPY(device_name, t->device_name);
+		__entry->key = t->key;
+		__entry->device = t->device;
 	),
 	TP_printk("op=%s key=%s label=%s provider=%s device=%s",
 		  __get_str(op), __get_str(key_name), __get_str(label),
@@ -50,17 +68,17 @@ DECLARE_EVENT_CLASS(dk_function,
 );
 
 DEFINE_EVENT(dk_function, dk_register,
-	TP_PROTO(const struct dkc_reg *r, const char *key_name),
-	TP_ARGS(r, key_name)
+	     TP_PROTO(const struct dk_traced *t),
+	TP_ARGS(t)
 );
 
 DEFINE_EVENT(dk_function, dk_unregister,
-	TP_PROTO(const struct dkc_reg *r, const char *key_name),
-	TP_ARGS(r, key_name)
+	     TP_PROTO(const struct dk_traced *t),
+	TP_ARGS(t)
 );
 
 TRACE_EVENT(dk_publish,
-	TP_PROTO(const struct dk_op *op, unsigned int kind, unsigned int functions),
+	    TP_PROTO(const struct dk_op *op, unsigned int kind, unsigned int functions),
 	TP_ARGS(op, kind, functions),
 	TP_STRUCT__entry(
 		DKC_TEXT(op, op->name)
@@ -72,32 +90,37 @@ TRACE_EVENT(dk_publish,
 		__entry->kind = kind;
 		__entry->functions = functions;
 	),
-	TP_printk("op=%s row=%s functions=%u", __get_str(op),
-		  __print_symbolic(__entry->kind, { 0, "table" }, { 1, "undefined" },
-				   { 2, "resolve" }, { 3, "gone" },
-				   { 4, "aside" }),
+	TP_printk("op=%s table=%s functions=%u", __get_str(op),
+		  __print_symbolic(__entry->kind,
+				   { DKC_TABLE_FULL, "full" },
+				   { DKC_TABLE_UNDEFINED, "undefined" },
+				   { DKC_TABLE_RESOLVE, "resolve" },
+				   { DKC_TABLE_SHUTDOWN, "shutdown" },
+				   { DKC_TABLE_BYPASS, "bypass" }),
 		  __entry->functions)
 );
 
-/* Calls: while one of these is traced, they take the slow path; see dkc_change_traced(). */
+/*
+ * Calls. While one of these tracepoints is enabled, calls take the slow path: see
+ * dkc_change_traced().
+ */
 TRACE_EVENT_FN(dk_call_enter,
-	TP_PROTO(const struct dk_call *c, const struct dkc_reg *r, const char *key_name,
-		 bool redispatch),
-	TP_ARGS(c, r, key_name, redispatch),
+	       TP_PROTO(const struct dk_traced *t, bool redispatch),
+	TP_ARGS(t, redispatch),
 	TP_STRUCT__entry(
-		DKC_TEXT(op, c->op->name)
-		DKC_TEXT(key_name, key_name)
-		DKC_TEXT(label, dkc_label_of(r))
+		DKC_TEXT(op, t->op)
+		DKC_TEXT(key_name, t->key_name)
+		DKC_TEXT(label, t->label)
 		__field(u64, keyset)
 		__field(u32, device)
 		__field(bool, redispatch)
 	),
 	TP_fast_assign(
-		DKC_COPY(op, c->op->name);
-		DKC_COPY(key_name, key_name);
-		DKC_COPY(label, dkc_label_of(r));
-		__entry->keyset = c->ks.bits;
-		__entry->device = dk_call_device(c);
+		DKC_COPY(op, t->op);
+		DKC_COPY(key_name, t->key_name);
+		DKC_COPY(label, t->label);
+		__entry->keyset = t->keyset;
+		__entry->device = t->device;
 		__entry->redispatch = redispatch;
 	),
 	TP_printk("op=%s key=%s label=%s device=%u keyset=%#llx%s", __get_str(op),
@@ -107,23 +130,23 @@ TRACE_EVENT_FN(dk_call_enter,
 );
 
 TRACE_EVENT_FN(dk_call_exit,
-	TP_PROTO(const struct dk_frame *f, const char *key_name),
-	TP_ARGS(f, key_name),
+	       TP_PROTO(const struct dk_traced *t, int result),
+	TP_ARGS(t, result),
 	TP_STRUCT__entry(
-		DKC_TEXT(op, f->call.op->name)
-		DKC_TEXT(key_name, key_name)
-		DKC_TEXT(label, dkc_label_of(f->call.entry->reg))
+		DKC_TEXT(op, t->op)
+		DKC_TEXT(key_name, t->key_name)
+		DKC_TEXT(label, t->label)
 		__field(u64, keyset)
 		__field(u32, device)
 		__field(int, result)
 	),
 	TP_fast_assign(
-		DKC_COPY(op, f->call.op->name);
-		DKC_COPY(key_name, key_name);
-		DKC_COPY(label, dkc_label_of(f->call.entry->reg));
-		__entry->keyset = f->call.ks.bits;
-		__entry->device = dk_call_device(&f->call);
-		__entry->result = f->result;
+		DKC_COPY(op, t->op);
+		DKC_COPY(key_name, t->key_name);
+		DKC_COPY(label, t->label);
+		__entry->keyset = t->keyset;
+		__entry->device = t->device;
+		__entry->result = result;
 	),
 	TP_printk("op=%s key=%s label=%s device=%u result=%d", __get_str(op),
 		  __get_str(key_name), __get_str(label), __entry->device,
@@ -132,18 +155,18 @@ TRACE_EVENT_FN(dk_call_exit,
 );
 
 TRACE_EVENT_FN(dk_missing,
-	TP_PROTO(const struct dk_op *op, u64 keyset, const char *key_name, int error),
-	TP_ARGS(op, keyset, key_name, error),
+	       TP_PROTO(const struct dk_traced *t, int error),
+	TP_ARGS(t, error),
 	TP_STRUCT__entry(
-		DKC_TEXT(op, op->name)
-		DKC_TEXT(key_name, key_name)
+		DKC_TEXT(op, t->op)
+		DKC_TEXT(key_name, t->key_name)
 		__field(u64, keyset)
 		__field(int, error)
 	),
 	TP_fast_assign(
-		DKC_COPY(op, op->name);
-		DKC_COPY(key_name, key_name);
-		__entry->keyset = keyset;
+		DKC_COPY(op, t->op);
+		DKC_COPY(key_name, t->key_name);
+		__entry->keyset = t->keyset;
 		__entry->error = error;
 	),
 	TP_printk("op=%s key=%s keyset=%#llx error=%d", __get_str(op),
@@ -151,24 +174,51 @@ TRACE_EVENT_FN(dk_missing,
 	dkc_trace_calls_begin, dkc_trace_calls_end
 );
 
-/* Waiting for the calls inside of a provider. */
+/* A call that was deferred; @ms: since then. */
+TRACE_EVENT(dk_complete,
+	    TP_PROTO(const struct dk_traced *t, int result, u64 ms),
+	TP_ARGS(t, result, ms),
+	TP_STRUCT__entry(
+		DKC_TEXT(op, t->op)
+		DKC_TEXT(key_name, t->key_name)
+		DKC_TEXT(label, t->label)
+		DKC_TEXT(provider, t->provider)
+		__field(u32, device)
+		__field(int, result)
+		__field(u64, ms)
+	),
+	TP_fast_assign(
+		DKC_COPY(op, t->op);
+		DKC_COPY(key_name, t->key_name);
+		DKC_COPY(label, t->label);
+		DKC_COPY(provider, t->provider);
+		__entry->device = t->device;
+		__entry->result = result;
+		__entry->ms = ms;
+	),
+	TP_printk("op=%s key=%s label=%s provider=%s device=%u result=%d ms=%llu",
+		  __get_str(op), __get_str(key_name), __get_str(label),
+		  __get_str(provider), __entry->device, __entry->result, __entry->ms)
+);
+
+/* A drain: waiting for the calls inside a provider. */
 TRACE_EVENT(dk_drain,
-	TP_PROTO(const struct dkc_provider *prov, bool begin, bool leaves, bool empty),
-	TP_ARGS(prov, begin, leaves, empty),
+	    TP_PROTO(const struct dkc_provider *prov, bool begin, bool unregisters, bool empty),
+	TP_ARGS(prov, begin, unregisters, empty),
 	TP_STRUCT__entry(
 		DKC_TEXT(provider, prov->name)
 		__field(bool, begin)
-		__field(bool, leaves)
+		__field(bool, unregisters)
 		__field(bool, empty)
 	),
 	TP_fast_assign(
 		DKC_COPY(provider, prov->name);
 		__entry->begin = begin;
-		__entry->leaves = leaves;
+		__entry->unregisters = unregisters;
 		__entry->empty = empty;
 	),
 	TP_printk("provider=%s %s%s%s", __get_str(provider),
-		  __entry->begin ? "begin" : "end", __entry->leaves ? " leaves" : "",
+		  __entry->begin ? "begin" : "end", __entry->unregisters ? " unregister" : "",
 		  __entry->begin ? "" : __entry->empty ? " empty" : " inside")
 );
 

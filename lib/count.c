@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Counters of the userspace world. A thread counts in memory of its own: it gets
- * a part of every block with its record at the gate, or from the thread that makes
- * the block, so that none of its later calls allocates. Without memory for one of them
- * it has no slots: the slow path counts what it can, and adds up the rest as lost. What
- * a thread has counted stays when it ends.
+ * Counters in userspace. Each thread counts in memory of its own, its part of a block of
+ * counters. Parts are allocated for a thread with its record at the gate, and for a new
+ * block by the thread that makes it, so no later call allocates. A thread that lacks a part
+ * for want of memory has no slots: its calls take the slow path, which counts them as lost
+ * where there is no part. Counts remain when their thread ends.
  *
- * The threads are those of the gate, and so is the lock.
+ * Threads are those with a record at the gate, and the lock is that of the gate.
  */
-#include "world.h"
+#include "private.h"
 
 #include <dispatchkey.h>
 
-/* A block, and what threads that have ended have counted in it. */
+/* A block, with the counts of threads that have ended. */
 struct dkc_ended {
 	struct dkc_ended *next;
 	u32 id;
@@ -21,12 +21,12 @@ struct dkc_ended {
 
 #define CACHE_LINE	64
 
-static __thread DKC_INITIAL_EXEC struct dkc_thread_counts *dkc_counts_self;
+static __thread DKC_INITIAL_EXEC struct dkc_thread_counts *counts_self;
 
-/* Under the lock. */
+/* Protected by the gate's lock; @lost is atomic. */
 static struct dkc_thread_counts *threads;
-static struct dkc_ended *blocks;	/* by id */
-static u64 lost;	/* of threads that have ended, or have no record */
+static struct dkc_ended *blocks;	/* ordered by id */
+static u64 lost;	/* calls of threads that have ended or that have no record */
 
 /* ---- counting --------------------------------------------------------------- */
 
@@ -35,12 +35,17 @@ static void add_lost(u64 more)
 	__atomic_fetch_add(&lost, more, __ATOMIC_RELAXED);
 }
 
-/* The thread's part of a block, or NULL. Other threads call it with the gate's lock held. */
+/*
+ * A thread's part of a block, or NULL. Called by this thread, or by others with the gate's
+ * lock held.
+ */
 static u64 *part_of(const struct dkc_thread_counts *t, u32 id)
 {
-	const struct dkc_parts *p = dkc_load_acquire(t->parts);
+	/* pairs with rcu_assign_pointer() of t->parts in parts_reserve() */
+	const struct dkc_parts *p = smp_load_acquire(&t->parts);
 
-	return p && id < p->size ? dkc_load_acquire(p->part[id]) : NULL;
+	/* pairs with rcu_assign_pointer() in part_give() */
+	return p && id < p->size ? smp_load_acquire(&p->part[id]) : NULL;
 }
 
 void dkc_count_add(const struct dk__count *at)
@@ -48,15 +53,18 @@ void dkc_count_add(const struct dk__count *at)
 	struct dkc_thread_counts *t;
 	u64 *n;
 
-	if (!dkc_counts_self && dkc_gate_thread_init()) {
+	if (!counts_self && dkc_gate_thread_init()) {
 		add_lost(1);
 		return;
 	}
-	t = dkc_counts_self;
-	/* pairs with dkc_publish() of parts: a table of a new block comes after them */
-	dkc_read_barrier();
+	t = counts_self;
+	/*
+	 * Pairs with rcu_assign_pointer() in part_give(): a table whose calls count in a new
+	 * block is published after the parts of the block.
+	 */
+	smp_rmb();
 	n = part_of(t, at->block);
-	/* a signal handler may count, too */
+	/* atomic, because a signal handler may count, too */
 	__atomic_fetch_add(n ? &n[at->n] : &t->lost, 1, __ATOMIC_RELAXED);
 }
 
@@ -71,7 +79,7 @@ u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i)
 	sum = c->block->n[i];
 	for (t = threads; t; t = t->next) {
 		n = part_of(t, c->id);
-		sum += n ? dkc_load(n[i]) : 0;
+		sum += n ? READ_ONCE(n[i]) : 0;
 	}
 	dkc_gate_unlock(&mask);
 	return sum;
@@ -84,47 +92,50 @@ u64 dkc_counts_lost(void)
 	u64 sum;
 
 	dkc_gate_lock(&mask);
-	sum = dkc_load(lost);
+	sum = READ_ONCE(lost);
 	for (t = threads; t; t = t->next)
-		sum += dkc_load(t->lost);
+		sum += READ_ONCE(t->lost);
 	dkc_gate_unlock(&mask);
 	return sum;
 }
 
-/* ---- memory; under the lock --------------------------------------------------- */
+/* ---- memory; all functions are called with the gate's lock held ----------------- */
 
-/* The thread may be counting in other blocks meanwhile. */
+/*
+ * Make space for @size parts. The thread may be counting meanwhile, so an array that is
+ * replaced is freed only when the thread ends.
+ */
 static bool parts_reserve(struct dkc_thread_counts *t, u32 size)
 {
-	struct dkc_parts *old = dkc_deref_locked(t->parts), *p;
+	struct dkc_parts *old = t->parts, *p;
 
 	if (old && old->size >= size)
 		return true;
 	if (old && size < 2 * old->size)
 		size = 2 * old->size;
-	p = dkc_alloc(offsetof(struct dkc_parts, part) + size * sizeof(p->part[0]));
+	p = kvzalloc(offsetof(struct dkc_parts, part) + size * sizeof(p->part[0]), GFP_KERNEL);
 	if (!p)
 		return false;
 	p->size = size;
 	p->before = old;
 	if (old)
 		memcpy(p->part, old->part, old->size * sizeof(p->part[0]));
-	dkc_publish(t->parts, p);
-	dkc_publish(t->by_block, p->part);	/* pairs with dk__add_count() */
+	rcu_assign_pointer(t->parts, p);		/* pairs with part_of() */
+	rcu_assign_pointer(t->by_block, p->part);	/* pairs with dk__add_count() */
 	return true;
 }
 
-/* A part keeps the cache lines of other threads away on both sides. */
+/* Padded, so that a part shares no cache line with memory of other threads. */
 static u64 *part_alloc(void)
 {
-	char *memory = dkc_alloc(CACHE_LINE + DKC_COUNTS * sizeof(u64) + CACHE_LINE);
+	char *memory = kvzalloc(CACHE_LINE + DKC_COUNTS * sizeof(u64) + CACHE_LINE, GFP_KERNEL);
 
 	return memory ? (u64 *)(memory + CACHE_LINE) : NULL;
 }
 
 static void part_free(u64 *part)
 {
-	dkc_free((char *)part - CACHE_LINE);
+	kvfree((char *)part - CACHE_LINE);
 }
 
 static bool part_give(struct dkc_thread_counts *t, u32 id)
@@ -134,12 +145,15 @@ static bool part_give(struct dkc_thread_counts *t, u32 id)
 	if (!parts_reserve(t, id + 1))
 		return false;
 	part = part_alloc();
-	/* pairs with part_of(): it is zero; with dk__add_count() as @incomplete or a table says */
-	dkc_publish(dkc_deref_locked(t->parts)->part[id], part);
+	/*
+	 * Pairs with part_of(): the part is zeroed before. dk__add_count() loads it plainly,
+	 * after an acquire of @incomplete or of a table, which are stored after this.
+	 */
+	rcu_assign_pointer(t->parts->part[id], part);
 	return part;
 }
 
-/* Of a block that nobody counts in. */
+/* Free the parts of a block that is no longer counted in. */
 static void parts_take(u32 id)
 {
 	struct dkc_thread_counts *t;
@@ -148,11 +162,11 @@ static void parts_take(u32 id)
 		if (!part_of(t, id))
 			continue;
 		part_free(part_of(t, id));
-		dkc_deref_locked(t->parts)->part[id] = NULL;
+		t->parts->part[id] = NULL;
 	}
 }
 
-/* The parts of all blocks; false if there is no memory for one. */
+/* Allocate the parts that a thread lacks. False without memory for one of them. */
 static bool parts_give(struct dkc_thread_counts *t)
 {
 	const struct dkc_ended *b;
@@ -163,7 +177,7 @@ static bool parts_give(struct dkc_thread_counts *t)
 	return true;
 }
 
-/* Threads that lack parts may have slots as soon as they have all of them. */
+/* Retry for the threads that lack parts: they get slots once they have all. */
 static void threads_complete(void)
 {
 	struct dkc_thread_counts *t;
@@ -171,10 +185,10 @@ static void threads_complete(void)
 	for (t = threads; t; t = t->next)
 		if (t->incomplete)
 			/* pairs with limit_raise() in lib/gate.c */
-			dkc_store_release(t->incomplete, !parts_give(t));
+			smp_store_release(&t->incomplete, !parts_give(t));
 }
 
-/* With the lowest number that is free. */
+/* Add a block with the lowest free id. False without memory for a part of it. */
 static bool block_link(struct dkc_ended *b)
 {
 	struct dkc_ended **at = &blocks;
@@ -197,7 +211,7 @@ static bool block_link(struct dkc_ended *b)
 
 bool dkc_counts_init(struct dkc_counts *c, bool may_sleep)
 {
-	struct dkc_ended *b = dkc_alloc(sizeof(*b));
+	struct dkc_ended *b = kvzalloc(sizeof(*b), GFP_KERNEL);
 	sigset_t mask;
 	bool all;
 
@@ -207,7 +221,7 @@ bool dkc_counts_init(struct dkc_counts *c, bool may_sleep)
 	all = block_link(b);
 	dkc_gate_unlock(&mask);
 	if (!all) {
-		dkc_free(b);
+		kvfree(b);
 		return false;
 	}
 	c->block = b;
@@ -227,10 +241,10 @@ void dkc_counts_destroy(struct dkc_counts *c)
 	parts_take(c->id);
 	threads_complete();
 	dkc_gate_unlock(&mask);
-	dkc_free(c->block);
+	kvfree(c->block);
 }
 
-/* ---- threads; under the lock -------------------------------------------------- */
+/* ---- threads; all functions are called with the gate's lock held ---------------- */
 
 void dkc_counts_thread_begin(struct dkc_thread_counts *t)
 {
@@ -240,9 +254,10 @@ void dkc_counts_thread_begin(struct dkc_thread_counts *t)
 	if (t->next)
 		t->next->link = &t->next;
 	threads = t;
-	dkc_counts_self = t;
+	counts_self = t;
 }
 
+/* Add the counts of a thread that ends to the block, and free its part. */
 static void keep(struct dkc_ended *b, u64 *part)
 {
 	unsigned int i;
@@ -254,11 +269,11 @@ static void keep(struct dkc_ended *b, u64 *part)
 
 void dkc_counts_thread_end(struct dkc_thread_counts *t)
 {
-	struct dkc_parts *p = dkc_deref_locked(t->parts), *before;
+	struct dkc_parts *p = t->parts, *before;
 	struct dkc_ended *b;
 
-	if (t == dkc_counts_self)
-		dkc_counts_self = NULL;
+	if (t == counts_self)
+		counts_self = NULL;
 	for (b = blocks; b; b = b->next)
 		if (part_of(t, b->id))
 			keep(b, part_of(t, b->id));
@@ -268,6 +283,6 @@ void dkc_counts_thread_end(struct dkc_thread_counts *t)
 		t->next->link = t->link;
 	for (; p; p = before) {
 		before = p->before;
-		dkc_free(p);
+		kvfree(p);
 	}
 }

@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The gate of the userspace world: slots that protect what calls use, and show which
- * provider each call is inside of.
+ * The gate in userspace: slots that protect what calls use and that record which provider
+ * each call is inside.
  *
- * Every thread has a record with slots, and a call writes to one of them and to nothing
- * else that is shared: first the operator's table, marked by its lowest bit, and when it
- * has found its entry, that, until the function has returned. The entry lies in the
- * memory of its table and leads to registration and provider. So one look at all slots
- * tells which tables are in use, who is inside of a provider, and whether that is the
- * calling thread.
+ * Each thread has a record with slots. A call writes to one slot and to nothing else that
+ * is shared: first the address of the operator's table, with SLOT_TABLE set, and then that
+ * of the table entry it has found, until the function has returned. An entry is a part of
+ * its table's memory and points to the registration, which leads to the provider. The
+ * slots so contain which tables are in use and which threads are inside a provider.
  *
- * The fast path, dk__begin(), reserves slots from the first one on, as calls nest. The
- * slow path, whose calls may be left in any order, takes them from the last one on, and
- * stores the registration itself, marked by the bit above: its frames have a copy of the
- * entry, or found it by the rules and in no table.
+ * The fast path, dk__begin(), reserves slots from the first one upwards, since its calls
+ * nest. Calls of the slow path may be left in any order. They take slots from the last one
+ * downwards and store the registration, with SLOT_REG set: their frame has a copy of the
+ * entry, or they were resolved by the rules, without a table.
  *
- * A call stores its slot and then reads the table once more, with nothing in between
- * but the compiler's barrier; whoever publishes a table runs membarrier() and then reads
- * the slots: selftests/model/slots.pml. Where there is no membarrier(), no call takes the
- * fast path, and liburcu's read sections keep what the slow one reads until the slot is
- * stored.
+ * A call of the fast path stores its slot and then reads the table again, with only a
+ * compiler barrier in between. A writer publishes a table, runs membarrier() and then
+ * reads the slots: see selftests/model/slots.pml. Without membarrier() no call takes the
+ * fast path. On the slow path, a read section of liburcu protects the table until the slot
+ * is stored.
  *
- * Once a thread has its record, entering and leaving are async-signal-safe: a handler
- * reserves a slot that the code which it interrupted has not, and has given it back when
- * it returns.
+ * Entering and leaving are async-signal-safe once a thread has its record: a signal handler
+ * reserves a slot that the interrupted code has not reserved, and has freed it when it
+ * returns.
  */
-#include "world.h"
-#include "core/registry.h"
+#include "private.h"
+#include "core/change/change.h"
 
 #include <dispatchkey.h>
 #include <fcntl.h>
@@ -39,71 +38,77 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Calls within calls that a thread can be in before it gets slower. */
+/* Nested calls of a thread, beyond which entering takes a lock. */
 #define GATE_SLOTS	64
 #define CACHE_LINE	64
 
+/* The last run of thread_exit() for a thread. */
 #define LAST_ROUND	(PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
-/* Kept out of the way of the calls that do not need it. */
-#define SELDOM		__attribute__((noinline, cold))
+/* For functions that most calls do not need. */
+#define COLD		noinline __attribute__((cold))
 
 struct gate_record {
-	char before[CACHE_LINE];	/* other threads' lines end here */
+	char pad_before[CACHE_LINE];	/* no cache line is shared with other threads */
 	const void *slots[GATE_SLOTS];
 	pid_t tid;
-	unsigned int rounds;		/* of its destructors that found a call inside */
-	struct gate_record *next;	/* under dkc_gate_lock() */
+	unsigned int rounds;		/* runs of thread_exit() that found a call inside */
+	struct gate_record *next;	/* protected by dkc_gate_lock() */
 	struct gate_record **link;
 	struct dkc_thread_counts counts;
-	char behind[CACHE_LINE];
+	char pad_after[CACHE_LINE];
 };
 
-/* A call for which there was no slot; it lies in its room, of another type. */
-struct gate_deep {
+/*
+ * A call for which no slot was free. It is in the storage that dkc_gate_enter() is passed,
+ * an array of u64, hence may_alias.
+ */
+struct gate_overflow {
 	const struct dkc_reg *reg;
 	const void *op;
-	struct gate_record *who;
-	void *next;	/* the next and previous one; gcc's LTO fails with their type */
+	struct gate_record *record;	/* of the thread that entered the call */
+	void *next;	/* struct gate_overflow; gcc's LTO fails if the pointers have the type */
 	void *prev;
 } __attribute__((may_alias));
 
-/* The room: [0] is the slot or 0, and then the rest is a gate_deep. */
-_Static_assert(sizeof(struct gate_deep) <= (DKC_GATE_ROOM - 1) * sizeof(u64),
-	       "it fits the room");
+/* Word 0 of the storage is the address of the slot, or 0: then a gate_overflow follows. */
+static_assert(sizeof(struct gate_overflow) <= (DKC_GATE_SIZE - 1) * sizeof(u64),
+	      "struct gate_overflow fits the storage");
 
 __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self;
 __thread struct dk__thread dk__self;
 
-/* Of a type that does not change: programs may have a copy of it. */
+/* Its type must not change: programs may have a copy, by a copy relocation. */
 const struct dk__table dk__no_table = {
-	.shape = (const struct dk__shape *)&dkc_shape_of_none,
+	.index = (const struct dk__index *)&dkc_index_of_none,
 	.first_direct = DK__NOT_DIRECT,
 };
 
 bool dkc_fences;
+u32 dkc_forks;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gate_record *records;
-static struct gate_deep *deep_calls;
-static struct dkc_rows *replacing;	/* rows that are waited for */
-static struct dkc_rows in_use;		/* those that a call was inside of */
-static unsigned int num_outliving;	/* records whose destructor runs no more */
+static struct gate_overflow *overflow_calls;
+static struct dkc_deferred *deferred_calls;
+static struct dkc_replaced *replacing;	/* tables whose grace period has not ended */
+static struct dkc_replaced in_use;	/* tables in use after their grace period */
+static unsigned int num_outliving;	/* records for which thread_exit() will not run again */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static int key_error;
 static sigset_t mask_at_fork;
 
-/* What a slot has; 0: an entry of a row. */
-#define A_TABLE		1	/* as dk__begin() stores it */
-#define A_REG		2
+/* Tags of the address in a slot. Without one it is that of an entry in a table. */
+#define SLOT_TABLE	1	/* a table; dk__begin() sets it */
+#define SLOT_REG	2	/* a registration */
 
-static bool is_table(const void *slot)
+static bool is_table_slot(const void *slot)
 {
-	return (uintptr_t)slot & A_TABLE;
+	return (uintptr_t)slot & SLOT_TABLE;
 }
 
-/* A handler that wants the lock must not interrupt the thread that has it. */
+/* Blocks signals: a handler that makes a call may take the lock, too. */
 void dkc_gate_lock(sigset_t *mask)
 {
 	sigset_t all;
@@ -119,57 +124,58 @@ void dkc_gate_unlock(const sigset_t *mask)
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
-static void deep_unlink(struct gate_deep *d)
+static void overflow_del(struct gate_overflow *d)
 {
-	struct gate_deep *next = d->next, *prev = d->prev;
+	struct gate_overflow *next = d->next, *prev = d->prev;
 
 	if (prev)
 		prev->next = next;
 	else
-		deep_calls = next;
+		overflow_calls = next;
 	if (next)
 		next->prev = prev;
 }
 
-/* Called with the lock held: drop the record, and the deep calls of the thread. */
+/* Called with the lock held. Frees the record and drops the thread's overflow calls. */
 static void record_free(struct gate_record *r)
 {
-	struct gate_deep *d, *next;
+	struct gate_overflow *d, *next;
 
-	for (d = deep_calls; d; d = next) {
+	for (d = overflow_calls; d; d = next) {
 		next = d->next;
-		if (d->who == r)
-			deep_unlink(d);
+		if (d->record == r)
+			overflow_del(d);
 	}
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;
 	num_outliving -= r->rounds == LAST_ROUND;
 	dkc_counts_thread_end(&r->counts);
-	dkc_free(r);
+	kvfree(r);
 }
 
-/* Called with the lock held: is the thread inside a call? */
+/* Called with the lock held. True if the thread is inside a call. */
 static bool record_in_use(const struct gate_record *r)
 {
-	const struct gate_deep *d = deep_calls;
+	const struct gate_overflow *d = overflow_calls;
 	unsigned int i;
 
 	for (i = 0; i < GATE_SLOTS; i++)
-		if (dkc_load_acquire(r->slots[i]))
+		/* pairs with the release in dkc_gate_leave() and dk__give_back() */
+		if (smp_load_acquire(&r->slots[i]))
 			return true;
-	while (d && d->who != r)
+	while (d && d->record != r)
 		d = d->next;
 	return d;
 }
 
 /*
- * The destructors of a thread's keys run in any order. A call that is still
- * inside may be left by a later one, so it keeps the record: the key is set
- * again and this runs again in the next round, as often as POSIX allows, but not
- * in the last one, when ThreadSanitizer has ended the thread. Then the record
- * stays, and drains report the call, unless a later destructor leaves it: another
- * thread frees the record with its first call.
+ * Destructor of the thread's key. Destructors of different keys run in any order, and a
+ * later one may leave a call that the thread is still inside. The record is kept until
+ * then: the key is set again, so that this runs again in the next round. POSIX limits the
+ * rounds; the last one is not used, since ThreadSanitizer has ended the thread by then.
+ * After LAST_ROUND the record outlives the thread, and drains report the call. Once it is
+ * left, another thread that makes its first call frees the record.
  */
 static void thread_exit(void *data)
 {
@@ -179,10 +185,10 @@ static void thread_exit(void *data)
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	/* calls of the fast path were on the stack: a signal handler ended the thread inside */
+	/* fast calls were on the stack, which is gone: the thread ended inside them */
 	for (i = 0; i < GATE_SLOTS; i++)
-		if (!((uintptr_t)r->slots[i] & A_REG))
-			dkc_store(r->slots[i], NULL);
+		if (!((uintptr_t)r->slots[i] & SLOT_REG))
+			WRITE_ONCE(r->slots[i], NULL);
 	dk__self.top = r->slots;
 	if (record_in_use(r)) {
 		again = ++r->rounds < LAST_ROUND;
@@ -198,7 +204,10 @@ static void thread_exit(void *data)
 		pthread_setspecific(key, r);
 }
 
-/* Does the thread run no more? The caller, too, may have its number by now. */
+/*
+ * True if the thread of a record has ended. The kernel may have given its number to a new
+ * thread, such as the caller.
+ */
 static bool has_ended(const struct gate_record *r)
 {
 	int saved = errno;
@@ -209,14 +218,14 @@ static bool has_ended(const struct gate_record *r)
 	return ended;
 }
 
-/* Called with the lock held, by a thread that has no record. */
+/* Called with the lock held by a thread without a record. */
 static void free_outliving(void)
 {
 	struct gate_record *r, *next;
 
 	for (r = num_outliving ? records : NULL; r; r = next) {
 		next = r->next;
-		/* in this order: until it has ended, it may enter another call */
+		/* in this order: a thread that has not ended may enter another call */
 		if (r->rounds == LAST_ROUND && has_ended(r) && !record_in_use(r))
 			record_free(r);
 	}
@@ -227,7 +236,7 @@ static void key_make(void)
 	key_error = pthread_key_create(&key, thread_exit);
 }
 
-SELDOM int dkc_gate_thread_init(void)
+COLD int dkc_gate_thread_init(void)
 {
 	struct gate_record *r;
 	sigset_t mask;
@@ -237,11 +246,11 @@ SELDOM int dkc_gate_thread_init(void)
 	pthread_once(&key_once, key_make);
 	if (key_error)
 		return -ENOMEM;
-	r = dkc_alloc(sizeof(*r));
+	r = kvzalloc(sizeof(*r), GFP_KERNEL);
 	if (!r)
 		return -ENOMEM;
 	if (pthread_setspecific(key, r)) {
-		dkc_free(r);
+		kvfree(r);
 		return -ENOMEM;
 	}
 
@@ -262,55 +271,59 @@ SELDOM int dkc_gate_thread_init(void)
 	return 0;
 }
 
-static SELDOM void deep_enter(u64 *room, const struct dkc_reg *reg, const void *op)
+static COLD void overflow_add(u64 *storage, const struct dkc_reg *reg, const void *op)
 {
-	struct gate_deep *d = (struct gate_deep *)&room[1];
+	struct gate_overflow *d = (struct gate_overflow *)&storage[1];
 	sigset_t mask;
 
-	room[0] = 0;
+	storage[0] = 0;
 	dkc_gate_lock(&mask);
 	d->reg = reg;
 	d->op = op;
-	d->who = dkc_gate_self;
-	d->next = deep_calls;
+	d->record = dkc_gate_self;
+	d->next = overflow_calls;
 	d->prev = NULL;
-	if (deep_calls)
-		deep_calls->prev = d;
-	deep_calls = d;
+	if (overflow_calls)
+		overflow_calls->prev = d;
+	overflow_calls = d;
 	dkc_gate_unlock(&mask);
 }
 
 /*
- * The highest slot that is free and that the fast path has not reserved, or NULL. A
- * signal handler may come between any two instructions and take one, too, which is why
- * the fast path is kept away from a slot before it is taken.
+ * Takes the highest slot that is free and that the fast path has not reserved. Returns NULL
+ * without one. A signal handler may run between any two instructions and take a slot, too,
+ * on either path. So @limit is lowered first, which keeps the fast path off the slot.
  */
 static inline const void **slot_take(const struct dkc_reg *reg)
 {
 	const void **slot = &dkc_gate_self->slots[GATE_SLOTS];
 	const void *none;
 
-	while (--slot >= dkc_load(dk__self.top)) {
-		if (dkc_load(*slot))
+	while (--slot >= READ_ONCE(dk__self.top)) {
+		if (READ_ONCE(*slot))
 			continue;
-		if (dkc_load(dk__self.limit) > slot)
-			dkc_store(dk__self.limit, slot);
+		if (READ_ONCE(dk__self.limit) > slot)
+			WRITE_ONCE(dk__self.limit, slot);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		none = NULL;
-		if (__atomic_compare_exchange_n(slot, &none, (const char *)reg + A_REG, false,
+		/* the release pairs with the acquire in slot_read() */
+		if (__atomic_compare_exchange_n(slot, &none, (const char *)reg + SLOT_REG, false,
 						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			return slot;
 	}
 	return NULL;
 }
 
-/* The fast path has no slot left: give it what calls of the slow path have left since. */
-static SELDOM void limit_raise(struct gate_record *r)
+/*
+ * Raise the limit, which the fast path has reached, to the lowest slot that the slow path still
+ * uses.
+ */
+static COLD void limit_raise(struct gate_record *r)
 {
 	sigset_t all, mask;
 
-	/* pairs with threads_complete() in lib/count.c: the parts are there */
-	if (dkc_load_acquire(r->counts.incomplete))
+	/* pairs with threads_complete() in lib/count.c: the counters were allocated before */
+	if (smp_load_acquire(&r->counts.incomplete))
 		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &mask);
@@ -319,20 +332,20 @@ static SELDOM void limit_raise(struct gate_record *r)
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-int dkc_gate_enter(u64 *room, const struct dkc_reg *reg, const void *op)
+int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op)
 {
 	const void **slot;
 	int err = dkc_gate_self ? 0 : dkc_gate_thread_init();
 
-	if (dkc_unlikely(err))
+	if (unlikely(err))
 		return err;
-	if (dkc_unlikely(dk__self.top >= dk__self.limit))
+	if (unlikely(dk__self.top >= dk__self.limit))
 		limit_raise(dkc_gate_self);
 	slot = slot_take(reg);
-	if (dkc_likely(slot))
-		room[0] = (uintptr_t)slot;
+	if (likely(slot))
+		storage[0] = (uintptr_t)slot;
 	else
-		deep_enter(room, reg, op);
+		overflow_add(storage, reg, op);
 	return 0;
 }
 
@@ -349,24 +362,28 @@ static void inside(struct dkc_inside *in, const struct dkc_reg *reg, const void 
 	in->op = op;
 }
 
-/* Whose function is a slot's call in? False where it is free, or in none yet. */
+/* Read a slot. False if it is free, or if its call has not found its entry yet. */
 static bool slot_read(const void *const *slot, struct dkc_inside *in)
 {
-	const char *p = dkc_load_acquire(*slot);
+	/* pairs with the release in slot_take(), dk__enter() and where the slot is freed */
+	const char *p = smp_load_acquire(slot);
 	const struct dkc_reg *reg;
 
-	if (!p || is_table(p))
+	if (!p || is_table_slot(p))
 		return false;
-	reg = (uintptr_t)p & A_REG ? (const struct dkc_reg *)(p - A_REG) :
+	reg = (uintptr_t)p & SLOT_REG ? (const struct dkc_reg *)(p - SLOT_REG) :
 				     ((const struct dk__entry *)p)->reg;
 	inside(in, reg, dkc_reg_op(reg));
 	return true;
 }
 
-/* Called with the lock held, which keeps the record and what the call names. */
-static void describe_stranger(const struct dkc_inside *in, char *text, size_t size)
+/*
+ * The message about a call that is left on another thread. Called with the lock held, which
+ * keeps the record and, since drains take it, too, the operator.
+ */
+static void describe_other_thread(const struct dkc_inside *in, char *text, size_t size)
 {
-	const struct gate_record *r = in->who;
+	const struct gate_record *r = in->task;
 	const struct dk_op *op = in->op;
 	struct dkc_text t = { text, size, 0 };
 
@@ -380,7 +397,7 @@ static void describe_stranger(const struct dkc_inside *in, char *text, size_t si
 	dkc_put_end(&t);
 }
 
-/* Called with the lock held. */
+/* Called with the lock held. No message if the slot is free, or its thread has ended. */
 static void describe_slot(const void *const *slot, char *text, size_t size)
 {
 	struct dkc_inside in;
@@ -388,19 +405,20 @@ static void describe_slot(const void *const *slot, char *text, size_t size)
 
 	while (r && !has_slot(r, slot))
 		r = r->next;
-	in.who = r;
+	in.task = r;
 	if (r && slot_read(slot, &in))
-		describe_stranger(&in, text, size);
+		describe_other_thread(&in, text, size);
 }
 
 /*
- * A call without a slot, or one that another thread entered. Called in signal
- * handlers, which must not use stdio.
+ * Leaves a call that has no slot of this thread. An overflow call is left. A call that was entered
+ * on another thread is reported and not left. May run in a signal handler, so it does not use
+ * stdio.
  */
-static SELDOM void leave_slowly(u64 *room)
+static COLD void leave_slowly(u64 *storage)
 {
-	const void **slot = (const void **)(uintptr_t)room[0];
-	struct gate_deep *d = (struct gate_deep *)&room[1];
+	const void **slot = (const void **)(uintptr_t)storage[0];
+	struct gate_overflow *d = (struct gate_overflow *)&storage[1];
 	struct dkc_inside in;
 	char text[256] = "";
 	sigset_t mask;
@@ -408,32 +426,33 @@ static SELDOM void leave_slowly(u64 *room)
 	dkc_gate_lock(&mask);
 	if (slot) {
 		describe_slot(slot, text, sizeof(text));
-	} else if (d->who == dkc_gate_self) {
-		deep_unlink(d);
+	} else if (d->record == dkc_gate_self) {
+		overflow_del(d);
 	} else {
-		in.who = d->who;
+		in.task = d->record;
 		inside(&in, d->reg, d->op);
-		describe_stranger(&in, text, sizeof(text));
+		describe_other_thread(&in, text, sizeof(text));
 	}
 	dkc_gate_unlock(&mask);
 	while (text[0] && write(STDERR_FILENO, text, strlen(text)) < 0 && errno == EINTR)
 		;
 }
 
-void dkc_gate_leave(u64 *room)
+void dkc_gate_leave(u64 *storage)
 {
-	const void **slot = (const void **)(uintptr_t)room[0];
+	const void **slot = (const void **)(uintptr_t)storage[0];
 
-	if (dkc_unlikely(!has_slot(dkc_gate_self, slot))) {
-		leave_slowly(room);
+	if (unlikely(!has_slot(dkc_gate_self, slot))) {
+		leave_slowly(storage);
 		return;
 	}
+	/* pairs with the acquire in slot_read() and record_in_use() */
 	__atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
 }
 
 static bool any_slot(const struct gate_record *r, dkc_inside_fn is, void *data)
 {
-	struct dkc_inside in = { .who = r };
+	struct dkc_inside in = { .task = r };
 	unsigned int i;
 
 	for (i = 0; i < GATE_SLOTS; i++)
@@ -442,78 +461,121 @@ static bool any_slot(const struct gate_record *r, dkc_inside_fn is, void *data)
 	return false;
 }
 
-/* Under the lock; of one thread, or of all. */
-static bool any_deep(const struct gate_record *r, dkc_inside_fn is, void *data)
+/* Called with the lock held. @r: only calls of this thread; NULL: of all threads. */
+static bool any_overflow(const struct gate_record *r, dkc_inside_fn is, void *data)
 {
-	const struct gate_deep *d;
+	const struct gate_overflow *d;
 
-	for (d = deep_calls; d; d = d->next) {
-		struct dkc_inside in = { .who = d->who };
+	for (d = overflow_calls; d; d = d->next) {
+		struct dkc_inside in = { .task = d->record };
 
 		inside(&in, d->reg, d->op);
-		if ((!r || d->who == r) && is(&in, data))
+		if ((!r || d->record == r) && is(&in, data))
 			return true;
 	}
 	return false;
 }
 
-bool dkc_gate_any(bool mine, dkc_inside_fn is, void *data)
+bool dkc_gate_mine(dkc_inside_fn is, void *data)
 {
-	const struct gate_record *r = mine ? dkc_gate_self : NULL;
-	bool found = false;
+	const struct gate_record *r = dkc_gate_self;
 	sigset_t mask;
+	bool found;
 
-	if (mine && !r)
+	if (!r)
 		return false;
 	dkc_gate_lock(&mask);
-	if (mine)
-		found = any_slot(r, is, data);
-	for (r = mine ? NULL : records; r && !found; r = r->next)
-		found = any_slot(r, is, data);
-	if (!found)
-		found = any_deep(mine ? dkc_gate_self : NULL, is, data);
+	found = any_slot(r, is, data) || any_overflow(r, is, data);
 	dkc_gate_unlock(&mask);
 	return found;
 }
 
-/* ---- rows that were replaced ---------------------------------------------------------- */
+bool dkc_gate_any(const void *prov, dkc_inside_fn is, void *data)
+{
+	const struct gate_record *r;
+	bool found = false;
+	sigset_t mask;
 
-/* At every moment a replaced row is at @from, or in one of the lists here. */
-void dkc_rows_begin(struct dkc_rows *rows, struct dkc_retired **from)
+	(void)prov;
+	dkc_gate_lock(&mask);
+	for (r = records; r && !found; r = r->next)
+		found = any_slot(r, is, data);
+	/* deferred calls last: a call that has just left its slot is among them */
+	found = found || any_overflow(NULL, is, data) ||
+		dkc_deferred_any(deferred_calls, is, data);
+	dkc_gate_unlock(&mask);
+	return found;
+}
+
+int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg)
+{
+	pid_t tid = dkc_gate_self ? dkc_gate_self->tid : gettid();
+	sigset_t mask;
+	int err;
+
+	dkc_gate_lock(&mask);
+	err = dkc_deferred_link(d, &deferred_calls, prov, reg, tid);
+	dkc_gate_unlock(&mask);
+	return err;
+}
+
+bool dkc_gate_complete(struct dkc_deferred *d)
+{
+	sigset_t mask;
+	bool found;
+
+	dkc_gate_lock(&mask);
+	found = dkc_is_deferred(d);
+	if (found)
+		dkc_deferred_unlink(d);
+	dkc_gate_unlock(&mask);
+	return found;
+}
+
+/* ---- replaced tables -------------------------------------------------------------------- */
+
+/*
+ * Takes the tables at @from. Called with the lock held: is_replaced() requires that each replaced
+ * table is always either at @from or in one of the lists here.
+ */
+void dkc_replaced_begin(struct dkc_replaced *tables, struct rcu_head **from)
 {
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	rows->first = __atomic_exchange_n(from, NULL, __ATOMIC_ACQUIRE);
-	rows->next = replacing;
-	replacing = rows;
+	/* pairs with the release in retire() in lib/rcu.c */
+	tables->first = __atomic_exchange_n(from, NULL, __ATOMIC_ACQUIRE);
+	tables->next = replacing;
+	replacing = tables;
 	dkc_gate_unlock(&mask);
 }
 
-static struct dkc_row *row_at(struct dkc_retired *r, uintptr_t address)
+/* The table in this list whose memory contains an address, or NULL. */
+static struct dkc_table *table_at(struct rcu_head *r, uintptr_t address)
 {
 	for (; r; r = r->next) {
-		struct dkc_row *row = (struct dkc_row *)r;
+		struct dkc_table *table = (struct dkc_table *)r;
 
-		if (address - (uintptr_t)row < sizeof(*row) + row->n * sizeof(row->ent[0]))
-			return row;
+		if (address - (uintptr_t)table <
+		    sizeof(*table) + table->n * sizeof(table->entry[0]))
+			return table;
 	}
 	return NULL;
 }
 
-/* Under the lock: is a call at the table of a row that was replaced? */
+/* Called with the lock held. True if the address in a slot is that of a replaced table. */
 static bool is_replaced(const void *marked)
 {
-	const struct dkc_rows *rows;
+	const struct dkc_replaced *tables;
 
-	for (rows = replacing; rows; rows = rows->next)
-		if (row_at(rows->first, (uintptr_t)marked))
+	for (tables = replacing; tables; tables = tables->next)
+		if (table_at(tables->first, (uintptr_t)marked))
 			return true;
-	return row_at(in_use.first, (uintptr_t)marked);
+	return table_at(in_use.first, (uintptr_t)marked);
 }
 
-/* Has another thread read such a table, and not yet found its entry? */
-static bool any_looking(void)
+/* True if another thread has read a replaced table and not found its entry yet. */
+static bool any_lookup(void)
 {
 	const struct gate_record *r;
 	const void *slot;
@@ -524,86 +586,92 @@ static bool any_looking(void)
 	dkc_gate_lock(&mask);
 	for (r = records; r && !found; r = r->next)
 		for (i = 0; r != dkc_gate_self && i < GATE_SLOTS && !found; i++) {
-			slot = dkc_load_acquire(r->slots[i]);
-			found = is_table(slot) && is_replaced(slot);
+			/* pairs with the release in dk__enter() and dk__give_back() */
+			slot = smp_load_acquire(&r->slots[i]);
+			found = is_table_slot(slot) && is_replaced(slot);
 		}
 	dkc_gate_unlock(&mask);
 	return found;
 }
 
-/* Under the lock: mark the rows that a slot keeps. */
-static void rows_mark(const struct dkc_rows *rows)
+/* Called with the lock held. Marks the tables that are in use. */
+static void replaced_mark(const struct dkc_replaced *tables)
 {
 	const struct gate_record *r;
-	struct dkc_row *row;
+	struct dkc_table *table;
 	const void *slot;
 	unsigned int i;
 
 	for (r = records; r; r = r->next)
 		for (i = 0; i < GATE_SLOTS; i++) {
-			slot = dkc_load_acquire(r->slots[i]);
-			row = slot ? row_at(rows->first, (uintptr_t)slot) : NULL;
-			if (row)
-				row->kind = DKC_ROW_IN_USE;
+			/* pairs with the release in dkc_gate_leave() and dk__give_back() */
+			slot = smp_load_acquire(&r->slots[i]);
+			table = slot ? table_at(tables->first, (uintptr_t)slot) : NULL;
+			if (table)
+				table->kind = DKC_TABLE_IN_USE;
 		}
 }
 
-/* Under the lock: free what is not marked, and keep the rest; how many were there? */
-static unsigned int rows_sweep(struct dkc_rows *rows, struct dkc_retired **kept,
-			       unsigned int *num_kept)
+/*
+ * Called with the lock held. Frees the tables that are not marked and moves the others to
+ * @kept, without the mark. Returns the number of both.
+ */
+static unsigned int replaced_sweep(struct dkc_replaced *tables, struct rcu_head **kept,
+				   unsigned int *num_kept)
 {
-	struct dkc_retired *r = rows->first, *next;
+	struct rcu_head *r = tables->first, *next;
 	unsigned int n = 0;
 
-	for (rows->first = NULL; r; r = next, n++) {
-		struct dkc_row *row = (struct dkc_row *)r;
+	for (tables->first = NULL; r; r = next, n++) {
+		struct dkc_table *table = (struct dkc_table *)r;
 
 		next = r->next;
-		if (row->kind == DKC_ROW_IN_USE) {
-			row->kind = DKC_ROW_FULL;
+		if (table->kind == DKC_TABLE_IN_USE) {
+			table->kind = DKC_TABLE_FULL;
 			r->next = *kept;
 			*kept = r;
 			++*num_kept;
 		} else {
-			free(row);
+			kvfree(table);
 		}
 	}
 	return n;
 }
 
 /*
- * No reader of liburcu's is in a read section that is older than dkc_rows_begin(). Wait for
- * those of the fast path: all who have read a row that was replaced by then are inside of
- * one of its functions, or out. Then free the rows that nobody is inside of.
+ * Called after a grace period of liburcu that began after dkc_replaced_begin(). Waits for the
+ * fast path: after that, each call that has read a replaced table is inside one of its
+ * functions or has ended. Then frees the tables that no call uses.
  */
-unsigned int dkc_rows_end(struct dkc_rows *rows, unsigned int *num_kept)
+unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kept)
 {
-	struct dkc_retired *kept = NULL;
-	/* and no sched_yield(): a thread of real-time priority keeps others from running by that */
-	const struct timespec while_ago = { 0, 10000 };
-	struct dkc_rows **p = &replacing;
+	struct rcu_head *kept = NULL;
+	/* sched_yield() by a real-time thread would not let threads of lower priority run */
+	const struct timespec pause = { 0, 10000 };
+	struct dkc_replaced **p = &replacing;
 	unsigned int n;
 	sigset_t mask;
 
+	/* pairs with dk__barrier() in dk__keep(), between its store and its second load */
 	if (dkc_fences && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
-		abort();	/* it worked before; liburcu ends the process, too */
-	while (any_looking())
-		nanosleep(&while_ago, NULL);
+		abort();	/* it worked before; liburcu aborts, too */
+	while (any_lookup())
+		nanosleep(&pause, NULL);
 	dkc_gate_lock(&mask);
-	rows_mark(rows);
-	rows_mark(&in_use);
+	replaced_mark(tables);
+	replaced_mark(&in_use);
 	*num_kept = 0;
-	n = rows_sweep(rows, &kept, num_kept);
-	rows_sweep(&in_use, &kept, num_kept);
+	n = replaced_sweep(tables, &kept, num_kept);
+	replaced_sweep(&in_use, &kept, num_kept);
 	in_use.first = kept;
-	while (*p != rows)
+	while (*p != tables)
 		p = &(*p)->next;
-	*p = rows->next;
+	*p = tables->next;
 	dkc_gate_unlock(&mask);
 	return n;
 }
 
-/* Is there a fence that makes all threads' stores seen? The process asks for it once. */
+/* Registers the process for membarrier(). Called again in a child of fork(). */
 void dkc_gate_init(void)
 {
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0))
@@ -611,17 +679,16 @@ void dkc_gate_init(void)
 }
 
 /*
- * Looks again and again, at most 1 ms apart, so that leaving is one store and
- * wakes nobody.
+ * Polls, at intervals that grow to 1 ms, so that leaving a call is a single store and does
+ * not have to wake waiters.
  */
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *data,
 		   u64 deadline)
 {
 	struct timespec pause = { .tv_nsec = 1000000 / 64 };
-	bool inside = dkc_gate_any(false, is, data);
+	bool inside = dkc_gate_any(prov, is, data);
 	int cancel;
 
-	(void)prov;
 	(void)reg;
 	if (!inside)
 		return true;
@@ -630,32 +697,32 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *da
 		nanosleep(&pause, NULL);
 		if (pause.tv_nsec < 1000000)
 			pause.tv_nsec *= 2;
-		inside = dkc_gate_any(false, is, data);
+		inside = dkc_gate_any(prov, is, data);
 	}
 	pthread_setcancelstate(cancel, NULL);
 	return !inside;
 }
 
-/* Waiters poll. */
+/* Nothing to do: waiters poll. */
 void dkc_gate_wake(const void *reg)
 {
 	(void)reg;
 }
 
 /* Called with the lock held, which keeps the record. */
-u32 dkc_inside_who(const struct dkc_inside *in, char *name, size_t size)
+u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 {
-	const struct gate_record *r = in->who;
+	const struct gate_record *r = in->task;
 	char path[40];
 	int fd, cancel;
 	ssize_t n = -1;
 
-	/* another thread may have the number by now */
+	/* the thread has ended; the kernel may have given its number to another one */
 	if (r->rounds) {
 		snprintf(name, size, "(exited)");
 		return r->tid;
 	}
-	/* a thread that is cancelled in there would keep the locks */
+	/* no cancellation: a cancelled thread would keep the locks that it holds */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)r->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -681,7 +748,7 @@ void dkc_gate_after_fork(bool child)
 	struct gate_record *r, *next;
 	sigset_t mask = mask_at_fork;
 
-	/* the other threads are not in the child, nor are their calls */
+	/* other threads do not exist in the child, nor do their calls */
 	for (r = child ? records : NULL; r; r = next) {
 		next = r->next;
 		if (r != dkc_gate_self)
@@ -690,7 +757,10 @@ void dkc_gate_after_fork(bool child)
 			r->tid = gettid();
 	}
 	if (child) {
-		replacing = NULL;	/* what other threads waited for stays */
+		/* nor do threads that would complete them; the memory may be shared or gone */
+		deferred_calls = NULL;
+		WRITE_ONCE(dkc_forks, dkc_forks + 1);
+		replacing = NULL;	/* the tables of threads that waited are not freed */
 		dkc_gate_init();
 	}
 	dkc_gate_unlock(&mask);

@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Grace periods of the userspace world that one may stop waiting for. liburcu
- * 0.13 cannot be asked whether one is over, so a thread waits for it. What they
- * share belongs to the one who began and to the thread, and the last of them
- * frees it. A child of fork() has only the one who began.
+ * Grace periods with a deadline, in userspace. liburcu 0.13 has no function to poll a grace
+ * period, so a helper thread waits for it. struct dkc_grace_thread is shared by the helper
+ * and the caller of dkc_grace_begin(), and freed by the last of them. In a child of fork()
+ * the helper does not exist.
  */
 
-#include "world.h"
+#include "private.h"
 
 #include <signal.h>
 #include <time.h>
 
 struct dkc_grace_thread {
-	unsigned int owners;
-	unsigned int forks;	/* as of its beginning */
+	unsigned int owners;	/* references */
+	unsigned int forks;	/* num_forks when the helper was started */
 	bool over;
 };
 
-static unsigned int num_forks;
+static unsigned int num_forks;	/* incremented in each child of fork() */
 
 static void grace_put(struct dkc_grace_thread *t)
 {
 	if (!__atomic_sub_fetch(&t->owners, 1, __ATOMIC_ACQ_REL))
-		dkc_free(t);
+		kvfree(t);
 }
 
 static void *grace_run(void *data)
 {
 	struct dkc_grace_thread *t = data;
 
-	dkc_synchronize();
+	synchronize_rcu();
+	/* pairs with the acquire in dkc_grace_wait() */
 	__atomic_store_n(&t->over, true, __ATOMIC_RELEASE);
 	grace_put(t);
 	return NULL;
 }
 
-/* Without a signal of the program's, which are not for this thread. */
+/* Signals are blocked in the helper: handlers of the program must not run on it. */
 static int grace_start(struct dkc_grace_thread *t)
 {
 	pthread_attr_t attr;
@@ -58,10 +59,10 @@ static int grace_start(struct dkc_grace_thread *t)
 
 bool dkc_grace_begin(struct dkc_grace *g)
 {
-	struct dkc_grace_thread *t = dkc_alloc(sizeof(*t));
+	struct dkc_grace_thread *t = kvzalloc(sizeof(*t), GFP_KERNEL);
 
 	if (t && grace_start(t)) {
-		dkc_free(t);
+		kvfree(t);
 		t = NULL;
 	}
 	g->thread = t;
@@ -70,7 +71,7 @@ bool dkc_grace_begin(struct dkc_grace *g)
 
 bool dkc_grace_wait(struct dkc_grace *g, u64 deadline)
 {
-	const struct timespec while_ago = { 0, 100000 };
+	const struct timespec pause = { 0, 100000 };
 	struct dkc_grace_thread *t = g->thread;
 	bool over;
 	int cancel;
@@ -79,15 +80,16 @@ bool dkc_grace_wait(struct dkc_grace *g, u64 deadline)
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	for (;;) {
+		/* pairs with the release in grace_run() */
 		over = __atomic_load_n(&t->over, __ATOMIC_ACQUIRE);
 		if (over || (deadline && dkc_now() >= deadline))
 			break;
-		/* the parent's: its thread is not here */
+		/* begun in the parent, whose helper does not exist in this process */
 		if (t->forks != num_forks) {
-			dkc_synchronize();
+			synchronize_rcu();
 			t->over = true;
 		} else {
-			nanosleep(&while_ago, NULL);
+			nanosleep(&pause, NULL);
 		}
 	}
 	pthread_setcancelstate(cancel, NULL);
@@ -100,7 +102,7 @@ void dkc_grace_end(struct dkc_grace *g)
 
 	g->thread = NULL;
 	if (t && t->forks != num_forks)
-		dkc_free(t);
+		kvfree(t);
 	else if (t)
 		grace_put(t);
 }

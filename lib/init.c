@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Beginning, fork and end of the userspace world, and its default registry. */
+/* Constructor, fork handlers and destructor of the library, and the default registry. */
 
-#include "world.h"
-#include "core/registry.h"
+#include "private.h"
+#include "pytorch/pytorch.h"
 
 #include <stdlib.h>
 
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dk_registry *default_registry;
 
-/* Made when first asked for, and tried again if there was no memory. */
+/* Allocated by the first call; after a failure the next call tries again. */
 struct dk_registry *dk_registry_default(void)
 {
-	struct dk_registry *reg = dkc_deref(default_registry);
+	/* pairs with rcu_assign_pointer() below */
+	struct dk_registry *reg = smp_load_acquire(&default_registry);
 
-	if (dkc_likely(reg))
+	if (likely(reg))
 		return reg;
 	pthread_mutex_lock(&default_lock);
 	reg = default_registry;
 	if (!reg) {
-		reg = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, NULL);
+		reg = dk_registry_alloc(NULL, DK_REGISTRY_BUILTINS, NULL);
 		if (reg)
 			reg->is_default = true;
-		dkc_publish(default_registry, reg);
+		rcu_assign_pointer(default_registry, reg);
 	}
 	pthread_mutex_unlock(&default_lock);
 	return reg;
@@ -34,9 +35,9 @@ const char *dk_version(void)
 }
 
 /*
- * The child gets locks as they are, and nobody who would unlock them: all are
- * taken before, that of RCU first: a thread that waits for a grace period holds
- * it, and a reader may be waiting for one of the others.
+ * All locks are taken before fork(), since no thread of the child would release a lock that
+ * another thread of the parent held. liburcu's lock comes first: a thread that waits for a
+ * grace period holds it, and a reader that it waits for may need one of the others.
  */
 static void before_fork(void)
 {
@@ -66,7 +67,7 @@ static void after_fork_child(void)
 	after_fork(true);
 }
 
-/* Before all constructors of the users' own. */
+/* Runs before constructors without a priority, which may use the library. */
 __attribute__((constructor(101)))
 static void begin(void)
 {
@@ -77,11 +78,12 @@ static void begin(void)
 	dkc_objects_init();
 }
 
-/* Behind all destructors of the users' own: who still calls gets -ESHUTDOWN. */
+/* Runs after destructors without a priority. Later calls return -ESHUTDOWN. */
 __attribute__((destructor(101)))
 static void end(void)
 {
-	struct dk_registry *reg = dkc_deref(default_registry);
+	/* pairs with rcu_assign_pointer() in dk_registry_default() */
+	struct dk_registry *reg = smp_load_acquire(&default_registry);
 
 	if (reg)
 		dkc_registry_shutdown(reg);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * USDT probes. A tracer increments the semaphore of its probe while it is attached. The
- * calls of a registry take the slow path, which has the probes, from the next change of
- * the registry on: dkc_change_traced(). Where <sys/sdt.h> was missing when the library
- * was built, there are no probes.
+ * USDT probes. While a tracer is attached to a probe, its semaphore is incremented. From the
+ * next change of a registry on, its calls take the slow path, which has the probes: see
+ * dkc_change_traced(). A library that was built without <sys/sdt.h> has no probes.
  */
-#include "world.h"
-#include "core/registry.h"
+#include "private.h"
+#include "core/change/change.h"
 
 #ifdef DKC_PROBES
 
@@ -15,11 +14,11 @@
 #include <sys/sdt.h>
 
 #define IN_PROBES	__attribute__((section(".probes")))
-/* Tracers find a semaphore by what the note of the probe says, wherever it is. */
+/* The note of a probe has the address of its semaphore, so probes can share a counter. */
 #define SEMAPHORE(point, counter)						\
 	extern u32 dispatchkey_##point##_semaphore DKC_HIDDEN			\
 		__attribute__((alias(#counter), used))
-/* <sys/sdt.h> asks for the size of an operand: a name of no size is given by address. */
+/* <sys/sdt.h> takes the size of each operand, so flexible arrays are passed by address. */
 #define PROBE(...)	STAP_PROBEV(dispatchkey, __VA_ARGS__)
 
 u32 dkc_call_probes IN_PROBES;
@@ -31,12 +30,8 @@ SEMAPHORE(missing, dkc_call_probes);
 SEMAPHORE(register, dkc_change_probes);
 SEMAPHORE(unregister, dkc_change_probes);
 SEMAPHORE(publish, dkc_change_probes);
+SEMAPHORE(complete, dkc_change_probes);
 SEMAPHORE(drain, dkc_change_probes);
-
-static const char *op_name(const struct dkc_reg *r)
-{
-	return dkc_reg_op(r) ? dkc_reg_op(r)->name : "";
-}
 
 static const char *device_name(const struct dkc_reg *r)
 {
@@ -45,30 +40,35 @@ static const char *device_name(const struct dkc_reg *r)
 
 void dkc_trace_register(const struct dkc_reg *r)
 {
-	PROBE(register, op_name(r), (u32)r->key, dkc_label_of(r), dkc_block_of(r)->prov->name,
-	      device_name(r));
+	PROBE(register, dkc_op_name_of(r), (u32)r->key, dkc_label_of(r),
+	      dkc_block_of(r)->prov->name, device_name(r));
 }
 
 void dkc_trace_unregister(const struct dkc_reg *r)
 {
-	PROBE(unregister, op_name(r), (u32)r->key, dkc_label_of(r), dkc_block_of(r)->prov->name,
-	      device_name(r));
+	PROBE(unregister, dkc_op_name_of(r), (u32)r->key, dkc_label_of(r),
+	      dkc_block_of(r)->prov->name, device_name(r));
 }
 
-void dkc_trace_publish(const struct dk_op *op, const struct dkc_row *row)
+void dkc_trace_publish(const struct dk_op *op, const struct dkc_table *table)
 {
-	PROBE(publish, &op->name[0], row->kind, row->n);
+	PROBE(publish, &op->name[0], table->kind, table->n);
 }
 
-void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool leaves, bool empty)
+void dkc_trace_complete(const struct dkc_deferred *d, int result)
 {
-	PROBE(drain, prov->name, begin, leaves, empty);
+	PROBE(complete, dkc_op_name_of(d->reg), dkc_label_of(d->reg), result, dkc_now() - d->since);
 }
 
-void dkc_trace_call_enter(const struct dk_frame *f, const struct dkc_way *way)
+void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool unregisters, bool empty)
+{
+	PROBE(drain, prov->name, begin, unregisters, empty);
+}
+
+void dkc_trace_call_enter(const struct dk_frame *f, const struct dkc_request *req)
 {
 	const struct dk_call *c = &f->call;
-	const struct dkc_reg *r = way->reg;
+	const struct dkc_reg *r = req->reg;
 
 	PROBE(call_enter, c, &c->op->name[0], dkc_label_of(r), c->ks.bits,
 	      dkc_block_of(r)->device);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What a thread has in the userspace world. */
+/* Initialisation of a thread, before its first call. */
 
-#include "world.h"
+#include "private.h"
 
 #include <dispatchkey.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The dispatch trace: DK_TRACE=1 in the environment shows every call of every
- * registry on stderr.
+ * The dispatch trace: with DK_TRACE=1 in the environment, each call of each registry is
+ * printed to stderr.
  */
-#include "world.h"
-#include "core/registry.h"
+#include "private.h"
+#include "core/change/change.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 static __thread DKC_INITIAL_EXEC unsigned int depth;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool wanted;
+static bool enabled;
 
 unsigned int *dkc_thread_depth(void)
 {
@@ -21,9 +21,9 @@ unsigned int *dkc_thread_depth(void)
 }
 
 /*
- * One write a line, so that the lines of threads do not mix. Calls are made in
- * signal handlers, too: no stdio and no memory here. Where a line is too long,
- * a call in a thousand others has fewer blanks than it is deep.
+ * Each line is one write(), so that lines of different threads do not mix. Calls may be made
+ * in signal handlers, so this uses neither stdio nor the heap. If a line is too long, a
+ * deeply nested call is indented less.
  */
 static void trace(struct dk_hooks *h, const struct dk_hook_info *info)
 {
@@ -43,23 +43,23 @@ static void trace(struct dk_hooks *h, const struct dk_hook_info *info)
 	errno = err;
 }
 
-static void ask(void)
+static void read_environment(void)
 {
 	const char *value = getenv("DK_TRACE");
 
 	if (!value || !strcmp(value, "0"))
 		return;
-	wanted = !strcmp(value, "1");
-	if (!wanted)
+	enabled = !strcmp(value, "1");
+	if (!enabled)
 		fprintf(stderr, "dispatchkey: DK_TRACE is \"%.100s\", "
 			"neither 0 nor 1, and is ignored\n", value);
 }
 
-void dkc_registry_born(struct dk_registry *reg)
+void dkc_registry_created(struct dk_registry *reg)
 {
 	dkc_registry_list(reg);
-	pthread_once(&once, ask);
-	if (!wanted)
+	pthread_once(&once, read_environment);
+	if (!enabled)
 		return;
 	reg->trace.size = sizeof(reg->trace);
 	reg->trace.flags = DK_HOOK_TRACE;

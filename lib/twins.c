@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The inline functions of the public headers as functions, for languages that
- * cannot read those: with an empty DK_INLINE the headers define them, which the
- * Makefile sees to.
+ * Out-of-line copies of the inline functions in the public headers, for languages that
+ * cannot include them. The Makefile compiles this file with an empty DK_INLINE, so that the
+ * headers define the functions.
  */
 #include <dispatchkey.h>

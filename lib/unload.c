@@ -2,37 +2,36 @@
 /*
  * Shared objects that are unloaded with dlclose().
  *
- * A plugin that unregisters is unloaded like any other. For one that did not, a
- * function is registered with its first provider. dlclose() calls that function
- * after the destructors of the plugin, while its code and its memory are still
- * there: what the plugin left is reported and removed, as kmod/left.c does for
- * modules.
+ * A plugin should unregister before it is unloaded. For plugins that do not, an exit
+ * function is added with __cxa_atexit() when their first provider is registered. dlclose()
+ * calls it after the destructors of the plugin and before its memory is unmapped. It reports
+ * and unregisters what the plugin has left registered, as kmod/cleanup.c does for modules.
  */
-#include "world.h"
-#include "core/registry.h"
+#include "private.h"
+#include "pytorch/pytorch.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 
-/* Weak: a program that is linked statically has no dynamic linker. */
+/* Weak: a statically linked program has no dynamic linker. */
 extern __typeof__(dlopen) dlopen __attribute__((weak));
 
 struct object {
 	struct object *next;
-	const void *owner;	/* an address in it, by which dlclose() knows it */
+	const void *owner;	/* its __dso_handle, which dlclose() passes to __cxa_finalize() */
 	uintptr_t begin;
 	uintptr_t end;
 	const char *name;	/* empty: the program itself */
 };
 
-/* Protects what follows; taken before the lock of any registry. */
+/* Protects the variables below except process_exits. Taken before a registry's lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object *objects;
 static struct object program;
-static struct dk_registry *registries;	/* by next_born */
-static uintptr_t last_mark;
-static bool exits;
+static struct dk_registry *registries;	/* linked by next_registry */
+static uintptr_t exit_mark;		/* the argument of the newest exit_begins() */
+static bool process_exits;
 
 static bool in_object(const void *data, uintptr_t address)
 {
@@ -61,6 +60,7 @@ static void fill(struct object *obj, const struct dl_phdr_info *info)
 	obj->name = info->dlpi_name;
 }
 
+/* Stops at the object that contains the owner. */
 static int find(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct object *obj = data;
@@ -69,7 +69,7 @@ static int find(struct dl_phdr_info *info, size_t size, void *data)
 	return in_object(obj, (uintptr_t)obj->owner);
 }
 
-/* The program comes first, unless dlmopen() loaded this library. */
+/* Reads the first object only. It is the program, unless dlmopen() loaded this library. */
 static int find_program(struct dl_phdr_info *info, size_t size, void *data)
 {
 	if (!info->dlpi_name[0])
@@ -77,15 +77,16 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* The program itself cannot be unloaded. */
+/* True if the owner is a shared object. The program itself cannot be unloaded. */
 static bool is_loaded(struct object *obj)
 {
 	return dlopen && dl_iterate_phdr(find, obj) && obj->name[0];
 }
 
 /*
- * A plugin may have a copy of the library in it. The destructors of threads and
- * what fork() calls are code of that copy, so the plugin stays loaded.
+ * Pins the object that contains this library, which may be a plugin that links it
+ * statically: destructors of threads and fork handlers are code of the library, so it must
+ * not be unloaded.
  */
 void dkc_objects_init(void)
 {
@@ -103,20 +104,20 @@ void dkc_registries_before_fork(void)
 	struct dk_registry *reg;
 
 	pthread_mutex_lock(&lock);
-	for (reg = registries; reg; reg = reg->next_born)
-		dkc_mutex_lock(&reg->lock);
+	for (reg = registries; reg; reg = reg->next_registry)
+		mutex_lock(&reg->lock);
 }
 
 void dkc_registries_after_fork(bool child)
 {
 	struct dk_registry *reg;
 
-	for (reg = registries; reg; reg = reg->next_born) {
+	for (reg = registries; reg; reg = reg->next_registry) {
 		if (child) {
-			dkc_news_after_fork(reg);
+			dkc_listeners_after_fork(reg);
 			dkc_providers_after_fork(reg);
 		}
-		dkc_mutex_unlock(&reg->lock);
+		mutex_unlock(&reg->lock);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -124,78 +125,83 @@ void dkc_registries_after_fork(bool child)
 void dkc_registry_list(struct dk_registry *reg)
 {
 	pthread_mutex_lock(&lock);
-	reg->next_born = registries;
+	reg->next_registry = registries;
 	registries = reg;
 	pthread_mutex_unlock(&lock);
 }
 
-void dkc_registry_dies(struct dk_registry *reg)
+void dkc_registry_destroyed(struct dk_registry *reg)
 {
 	struct dk_registry **p = &registries;
 
 	pthread_mutex_lock(&lock);
 	while (*p != reg)
-		p = &(*p)->next_born;
-	*p = reg->next_born;
+		p = &(*p)->next_registry;
+	*p = reg->next_registry;
 	pthread_mutex_unlock(&lock);
 }
 
-/* ---- what an object left ------------------------------------------------------ */
+/* ---- cleanup ------------------------------------------------------------------ */
 
 static bool visit(struct dk_registry *reg, const struct object *obj)
 {
-	return dkc_visit(reg, in_object, obj, obj->owner);
+	return dkc_registry_visit(reg, in_object, obj, obj->owner) ||
+	       dkc_listener_visit(reg, in_object, obj);
 }
 
+/*
+ * Find a registry in which the object has something registered. It is not freed until
+ * dkc_registry_visit_end().
+ */
 static struct dk_registry *visit_one(const struct object *obj)
 {
 	struct dk_registry *reg;
 
 	pthread_mutex_lock(&lock);
 	for (reg = registries; reg && !visit(reg, obj);)
-		reg = reg->next_born;
+		reg = reg->next_registry;
 	pthread_mutex_unlock(&lock);
 	return reg;
 }
 
-/* Is this thread inside a function of the object, so that waiting has no end? */
+/* True if this thread is inside a function of the object: a drain would never end. */
 static bool is_inside(struct dk_registry *reg, const struct object *obj)
 {
 	const struct dkc_provider *core;
 	int err;
 
-	dkc_mutex_lock(&reg->lock);
-	err = dkc_may_leave(NULL, NULL);
+	mutex_lock(&reg->lock);
+	err = dkc_may_unregister(NULL, NULL);
 	for (core = reg->providers; core && !err; core = core->next)
 		if (core->owner == obj->owner)
-			err = dkc_may_leave(core, NULL);
-	dkc_mutex_unlock(&reg->lock);
+			err = dkc_may_unregister(core, NULL);
+	mutex_unlock(&reg->lock);
 	return err;
 }
 
-/* False if nothing can be removed: this thread is inside a listener of the object. */
-static bool remove_left(struct dk_registry *reg, const struct object *obj)
+/* False if nothing can be unregistered: this thread is inside a listener of the object. */
+static bool unregister_left(struct dk_registry *reg, const struct object *obj)
 {
 	char name[DK_NAME_MAX];
 	bool any = false;
 
-	for (; dkc_listener_leave(reg, in_object, obj); any = true)
+	for (; dkc_listener_unregister_owned(reg, in_object, obj); any = true)
 		fprintf(stderr, "dispatchkey: %s is unloaded with a registered listener: removed\n",
 			obj->name);
-	for (; dkc_hooks_leave(reg, in_object, obj); any = true)
+	for (; dkc_hooks_unregister_owned(reg, in_object, obj); any = true)
 		fprintf(stderr, "dispatchkey: %s is unloaded with registered hooks: removed\n",
 			obj->name);
-	for (; dkc_owner_leave(reg, obj->owner, name); any = true)
+	for (; dkc_owner_unregister(reg, obj->owner, name); any = true)
 		fprintf(stderr, "dispatchkey: %s is unloaded with provider %s: removed\n",
 			obj->name, name);
-	/* another thread may have removed it meanwhile */
+	/* another thread may have unregistered it meanwhile */
 	if (any || !visit(reg, obj))
 		return true;
-	dkc_visit_end(reg);
+	dkc_registry_visit_end(reg);
 	return false;
 }
 
-static void object_forget(struct object *obj)
+static void object_free(struct object *obj)
 {
 	struct object **p = &objects;
 
@@ -204,67 +210,71 @@ static void object_forget(struct object *obj)
 		p = &(*p)->next;
 	*p = obj->next;
 	pthread_mutex_unlock(&lock);
-	dkc_free(obj);
+	kvfree(obj);
 }
 
-/* Called by dlclose(), and by exit(), when the functions go on serving. */
+/* Called by dlclose(). Also called by exit(): then functions stay registered. */
 static void unloaded(void *data)
 {
 	struct object *obj = data;
 	struct dk_registry *reg;
 	bool removed = true;
 
-	while (!dkc_load(exits) && removed && (reg = visit_one(obj))) {
-		removed = !is_inside(reg, obj) && remove_left(reg, obj);
-		dkc_visit_end(reg);
+	while (!READ_ONCE(process_exits) && removed && (reg = visit_one(obj))) {
+		removed = !is_inside(reg, obj) && unregister_left(reg, obj);
+		dkc_registry_visit_end(reg);
 	}
 	if (!removed)
 		fprintf(stderr, "dispatchkey: %s is unloaded by its own function: not removed\n",
 			obj->name);
-	object_forget(obj);
+	object_free(obj);
 }
 
 /* ---- owners ------------------------------------------------------------------- */
 
+/* Does nothing unless @mark is the newest one. */
 static void exit_begins(void *mark)
 {
-	if ((uintptr_t)mark == last_mark)
-		dkc_store(exits, true);
+	if ((uintptr_t)mark == exit_mark)
+		WRITE_ONCE(process_exits, true);
 }
 
 /*
- * exit() calls such functions, too, the newest first. So the newest is always one
- * that notes that the process exits; it replaces the one before, which is called
- * with an older mark.
+ * exit() calls the functions of __cxa_atexit(), too, the newest first. exit_begins() must be
+ * the newest, so that it sets process_exits before unloaded() runs. Called with the lock
+ * held after each __cxa_atexit() of unloaded(). __cxa_finalize() calls the previous
+ * exit_begins(), which does nothing, since its mark is outdated, and removes it.
  */
-static void mark_exit(void)
+static void register_exit(void)
 {
-	last_mark++;
-	__cxa_finalize(&last_mark);
-	__cxa_atexit(exit_begins, (void *)last_mark, &last_mark);
+	exit_mark++;
+	__cxa_finalize(&exit_mark);
+	__cxa_atexit(exit_begins, (void *)exit_mark, &exit_mark);
 }
 
+/* Called with the lock held. */
 static void object_add(const struct object *found)
 {
-	struct object *obj = dkc_alloc(sizeof(*obj));
+	struct object *obj = kvzalloc(sizeof(*obj), GFP_KERNEL);
 
 	if (!obj)
 		return;
 	*obj = *found;
 	if (__cxa_atexit(unloaded, obj, (void *)obj->owner)) {
-		dkc_free(obj);
+		kvfree(obj);
 		return;
 	}
 	obj->next = objects;
 	objects = obj;
-	mark_exit();
+	register_exit();
 }
 
 /*
- * Without memory, what the object leaves is not found. A child of fork() has the
- * lock of dl_iterate_phdr() as it was, so it is called with ours held.
+ * Without memory, the object is not cleaned up after. dl_iterate_phdr() is called with the
+ * lock held, which fork() takes, too: otherwise the child could inherit the internal lock
+ * of dl_iterate_phdr() from another thread.
  */
-void dkc_owner_came(void *owner)
+void dkc_owner_registers(void *owner)
 {
 	struct object found = { .owner = owner };
 	const struct object *obj;

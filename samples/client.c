@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * dk_client: calls the sample operators of the modules, shows where calls go,
- * and counts that none is lost. It talks to dk_client.ko.
+ * dk_client: calls the sample operators of the modules, prints the routes of calls,
+ * and checks that no call is lost. Needs dk_client.ko.
  */
 #include <err.h>
 #include <errno.h>
@@ -24,6 +24,7 @@
 
 #define FACTORIAL	"sample::factorial"
 #define COPY		"sample::copy"
+#define QUEUE_COPY	"sample::queue_copy"
 #define DRIVER		"/sys/bus/pci/drivers/dk_edu"
 #define CPU_MODULE	"/sys/module/dk_cpu/parameters"
 
@@ -33,39 +34,41 @@ static const char usage_text[] =
 "usage: dk_client COMMAND [OPTION...]\n"
 "\n"
 "Calls the sample operators through dk_client.ko. WHERE is \"cpu\", a device such\n"
-"as \"0000:00:03.0\", or a backend such as \"edu\" or \"CUDA\"; without it, the CPU.\n"
+"as \"0000:00:03.0\", or a backend such as \"edu\" or \"CUDA\" (default: cpu).\n"
 "\n"
-"  factorial [--on WHERE] N       N! modulo 2^32, computed there\n"
-"  copy [--to WHERE] [--from WHERE] [BYTES]\n"
-"                                 copy bytes (default 4000) between two objects\n"
-"  route [-v] OP [--on WHERE]...  what serves a call with an object on each WHERE;\n"
-"                                 -v: by which rule, key and keyset\n"
-"  table OP [--on DEVICE]...      what serves every functionality and backend, and\n"
-"                                 what is different for these devices\n"
-"  counts                         what functions and cards count themselves\n"
+"  factorial [--on WHERE] N       compute N! modulo 2^32\n"
+"  copy [--to WHERE] [--from WHERE] [--queue N] [BYTES]\n"
+"                                 copy bytes (default 4000) between two objects;\n"
+"                                 --queue: N times, by calls that finish later\n"
+"  route [-v] OP [--on WHERE]...  print the function for a call with an object on\n"
+"                                 each WHERE; -v: also rule, key and keysets\n"
+"  table OP [--on DEVICE]...      print the function of every functionality and\n"
+"                                 backend, and the differences for these devices\n"
+"  counts                         print the counters of the drivers\n"
 "  load [--on WHERE]... [--threads T] [--seconds S]\n"
-"                                 call sample::factorial all the time (default: 4\n"
+"                                 call sample::factorial repeatedly (default: 4\n"
 "                                 threads, 5 seconds), check every result, compare\n"
-"                                 calls sent with the functions' own counts\n"
-"  help                           this text\n"
+"                                 the calls sent with the drivers' counters\n"
+"  help                           print this text\n"
 "\n"
 "OP is an operator such as sample::factorial.\n"
-"Exit status: 0; 1 a call failed, gave a wrong result or was lost; 2 usage.\n";
+"Exit status: 0 on success, 1 if a call failed, returned a wrong result or was lost,\n"
+"2 for invalid arguments.\n";
 
 static int node = -1;
 
-/* What an errno means when the dispatcher answers with it. */
+/* The meaning of an errno that the dispatcher returned. */
 static const char *meaning(int err)
 {
 	switch (err) {
 	case ENOSYS:
-		return "nothing serves this call";
+		return "no function for this call";
 	case ENOTUNIQ:
-		return "more than one function could serve this call";
+		return "more than one function for this call";
 	case ENODEV:
-		return "the device is gone or offline and nothing else serves";
+		return "the device is unregistered or offline, and there is no other function";
 	case EXDEV:
-		return "the objects are on two devices";
+		return "the objects are on different devices";
 	case ENOENT:
 		return "no such operator";
 	default:
@@ -76,7 +79,7 @@ static const char *meaning(int err)
 static void copy_name(char to[DK_CLIENT_NAME], const char *from)
 {
 	if (strlen(from) >= DK_CLIENT_NAME)
-		errx(EXIT_USAGE, "'%.20s...' is too long for a name", from);
+		errx(EXIT_USAGE, "name '%.20s...' is too long", from);
 	strcpy(to, from);
 }
 
@@ -86,9 +89,9 @@ static void open_node(void)
 	if (node >= 0)
 		return;
 	if (errno == ENOENT)
-		errx(EXIT_FAILURE, "no %s: is dk_client.ko loaded?", DK_CLIENT_NODE);
+		errx(EXIT_FAILURE, "%s does not exist: load dk_client.ko", DK_CLIENT_NODE);
 	errx(EXIT_FAILURE, "%s: %s%s", DK_CLIENT_NODE, strerror(errno),
-	     errno == EACCES ? " (it is for root)" : "");
+	     errno == EACCES ? " (root only)" : "");
 }
 
 static struct dk_client_new new_object(const char *on, unsigned int len)
@@ -99,8 +102,8 @@ static struct dk_client_new new_object(const char *on, unsigned int len)
 	if (!ioctl(node, DK_CLIENT_NEW, &req))
 		return req;
 	if (errno == ENOENT)
-		errx(EXIT_FAILURE, "no device and no backend is called '%s'", on);
-	errx(EXIT_FAILURE, "no object on '%s': %s", on, strerror(errno));
+		errx(EXIT_FAILURE, "unknown device or backend '%s'", on);
+	errx(EXIT_FAILURE, "cannot create an object on '%s': %s", on, strerror(errno));
 }
 
 static unsigned int parse_number(const char *text, unsigned int max, const char *what)
@@ -111,7 +114,7 @@ static unsigned int parse_number(const char *text, unsigned int max, const char 
 	errno = 0;
 	n = strtoull(text, &end, 0);
 	if (errno || end == text || *end || n > max || strchr(text, '-'))
-		errx(EXIT_USAGE, "%s is a number up to %u, not '%s'", what, max, text);
+		errx(EXIT_USAGE, "invalid %s '%s': use a number up to %u", what, text, max);
 	return n;
 }
 
@@ -120,7 +123,7 @@ static bool is_option(const char *arg)
 	return arg[0] == '-' && arg[1];
 }
 
-/* The value behind an option; moves @i on to it. */
+/* The value after an option; moves @i to it. */
 static const char *next_arg(int argc, char **argv, int *i)
 {
 	if (*i + 1 >= argc)
@@ -136,7 +139,7 @@ static void bad_argument(const char *arg)
 
 /* ---- routes --------------------------------------------------------------- */
 
-static struct dk_client_route ask_route(const char *op, const __u32 *ids, unsigned int n)
+static struct dk_client_route get_route(const char *op, const __u32 *ids, unsigned int n)
 {
 	struct dk_client_route r = { .n = n };
 
@@ -169,7 +172,7 @@ static int do_route(int argc, char **argv)
 	const char *op = NULL;
 	bool verbose = false;
 	unsigned int n = 0;
-	char who[512];
+	char buf[512];
 	int i;
 
 	for (i = 0; i < argc; i++) {
@@ -186,14 +189,14 @@ static int do_route(int argc, char **argv)
 		}
 	}
 	if (!op)
-		errx(EXIT_USAGE, "route of which operator? (such as " FACTORIAL ")");
+		errx(EXIT_USAGE, "route needs an operator, such as " FACTORIAL);
 	if (!n)
 		ids[n++] = new_object("cpu", 0).id;
-	r = ask_route(op, ids, n);
+	r = get_route(op, ids, n);
 	if (r.err)
 		printf("%s: %s\n", op, meaning(-r.err));
 	else
-		printf("%s: %s\n", op, describe(&r.entry, who, sizeof(who)));
+		printf("%s: %s\n", op, describe(&r.entry, buf, sizeof(buf)));
 	if (verbose) {
 		if (!r.err)
 			printf("  rule       %s\n", r.entry.provenance);
@@ -216,17 +219,17 @@ static __u32 expected(__u32 n)
 }
 
 /*
- * The route tells names, the call itself which device has served it; they
- * differ if something has changed in between.
+ * Names come from the route, @device from the call itself. They differ if something
+ * has changed in between.
  */
 static void print_served(__u32 device, const struct dk_client_route *r)
 {
-	char who[512];
+	char buf[512];
 
 	if (device == r->entry.device)
-		printf("served by %s\n", describe(&r->entry, who, sizeof(who)));
+		printf("served by %s\n", describe(&r->entry, buf, sizeof(buf)));
 	else
-		printf("served by device %#x, the route has just changed\n", device);
+		printf("served by device %#x (the route has changed)\n", device);
 }
 
 static int do_factorial(int argc, char **argv)
@@ -246,30 +249,56 @@ static int do_factorial(int argc, char **argv)
 			text = argv[i];
 	}
 	if (!text)
-		errx(EXIT_USAGE, "factorial of which number?");
+		errx(EXIT_USAGE, "factorial needs a number");
 	req.n = parse_number(text, ~0U, "N");
 	obj = new_object(on, 0);
 	req.id = obj.id;
-	route = ask_route(FACTORIAL, &obj.id, 1);
+	route = get_route(FACTORIAL, &obj.id, 1);
 	if (ioctl(node, DK_CLIENT_FACTORIAL, &req))
 		errx(EXIT_FAILURE, FACTORIAL " on %s: %s", on, meaning(errno));
 	printf("object on %-12s  %u! = %u, ", on, req.n, req.result);
 	print_served(req.device, &route);
 	if (req.result != expected(req.n))
-		errx(EXIT_FAILURE, "that is wrong: it is %u", expected(req.n));
+		errx(EXIT_FAILURE, "wrong result: expected %u", expected(req.n));
 	return EXIT_SUCCESS;
+}
+
+static void transfer_bytes(unsigned long request, __u32 id, unsigned char *bytes, __u32 len)
+{
+	struct dk_client_bytes io = {
+		.data = (unsigned long)bytes, .id = id, .len = len,
+	};
+
+	if (ioctl(node, request, &io))
+		errx(EXIT_FAILURE, "cannot access an object: %s", strerror(errno));
+}
+
+/* Makes @n calls that finish later, or one of sample::copy if it is 0. Returns the device. */
+static __u32 copy_object(const __u32 ids[2], unsigned int n)
+{
+	struct dk_client_copy copy = { .dst = ids[0], .src = ids[1] };
+	struct dk_client_queue queue = { .dst = ids[0], .src = ids[1], .n = n };
+
+	if (!n && ioctl(node, DK_CLIENT_COPY, &copy))
+		errx(EXIT_FAILURE, COPY ": %s", meaning(errno));
+	if (!n)
+		return copy.device;
+	if (ioctl(node, DK_CLIENT_QUEUE, &queue))
+		errx(EXIT_FAILURE, QUEUE_COPY ": %s", meaning(errno));
+	if (queue.copied != n)
+		errx(EXIT_FAILURE, QUEUE_COPY ": %u of %u copies succeeded, one failed: %s",
+		     queue.copied, n, meaning(-queue.error));
+	return queue.device;
 }
 
 static int do_copy(int argc, char **argv)
 {
 	unsigned char bytes[DK_CLIENT_BYTES], back[DK_CLIENT_BYTES];
 	const char *places[2] = { "cpu", "cpu" }, *text = NULL;
-	unsigned int i, len = 4000;
-	struct dk_client_bytes io = {};
-	struct dk_client_copy req = {};
+	unsigned int i, len = 4000, n = 0;
 	struct dk_client_route route;
 	struct timespec begin, end;
-	__u32 ids[2];
+	__u32 ids[2], device;
 	int a;
 
 	for (a = 0; a < argc; a++) {
@@ -277,6 +306,8 @@ static int do_copy(int argc, char **argv)
 			places[0] = next_arg(argc, argv, &a);
 		else if (!strcmp(argv[a], "--from"))
 			places[1] = next_arg(argc, argv, &a);
+		else if (!strcmp(argv[a], "--queue"))
+			n = parse_number(next_arg(argc, argv, &a), DK_CLIENT_JOBS, "N");
 		else if (is_option(argv[a]) || text)
 			bad_argument(argv[a]);
 		else
@@ -288,29 +319,21 @@ static int do_copy(int argc, char **argv)
 		ids[i] = new_object(places[i], len).id;
 	for (i = 0; i < len; i++)
 		bytes[i] = i * 7 + (i >> 8) + 1;
-	io.id = ids[1];
-	io.len = len;
-	io.data = (unsigned long)bytes;
-	if (ioctl(node, DK_CLIENT_WRITE, &io))
-		errx(EXIT_FAILURE, "writing to an object: %s", strerror(errno));
-	route = ask_route(COPY, ids, 2);
-	req.dst = ids[0];
-	req.src = ids[1];
+	transfer_bytes(DK_CLIENT_WRITE, ids[1], bytes, len);
+	route = get_route(n ? QUEUE_COPY : COPY, ids, 2);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
-	if (ioctl(node, DK_CLIENT_COPY, &req))
-		errx(EXIT_FAILURE, COPY " from %s to %s: %s", places[1], places[0],
-		     meaning(errno));
+	device = copy_object(ids, n);
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	io.id = ids[0];
-	io.data = (unsigned long)back;
-	if (ioctl(node, DK_CLIENT_READ, &io))
-		errx(EXIT_FAILURE, "reading from an object: %s", strerror(errno));
-	printf("from %s to %s: %u bytes, %ld ms, ", places[1], places[0], len,
+	transfer_bytes(DK_CLIENT_READ, ids[0], back, len);
+	printf("from %s to %s: ", places[1], places[0]);
+	if (n)
+		printf("%u copies of ", n);
+	printf("%u bytes, %ld ms, ", len,
 	       (end.tv_sec - begin.tv_sec) * 1000 +
 	       (end.tv_nsec - begin.tv_nsec) / 1000000);
-	print_served(req.device, &route);
+	print_served(device, &route);
 	if (memcmp(bytes, back, len))
-		errx(EXIT_FAILURE, "these are not the bytes that were to be copied");
+		errx(EXIT_FAILURE, "the copy differs from the original");
 	return EXIT_SUCCESS;
 }
 
@@ -341,7 +364,7 @@ static bool is_per_backend(unsigned int functionality)
 				 functionality & 1);
 }
 
-/* What stands in the cells: one letter for every distinct answer. */
+/* The letters in the table: one for every distinct function. */
 struct legend {
 	struct dk_client_entry kinds[26];
 	unsigned int n;
@@ -371,7 +394,7 @@ static char letter(struct legend *l, const struct dk_client_entry *e)
 	return 'A' + i;
 }
 
-static struct dk_client_entry ask_slot(const char *op, __u32 device, unsigned int slot)
+static struct dk_client_entry get_slot(const char *op, __u32 device, unsigned int slot)
 {
 	struct dk_client_slot req = { .device = device, .slot = slot };
 
@@ -395,10 +418,10 @@ static unsigned int bound_backend(const char *name)
 	return 64 - __builtin_clzll(req.keyset & DK_BACKEND_MASK);
 }
 
-/* Of the rows; with 16 columns of 5 a line has 100. */
+/* Width of table names; with 16 columns of 5 a line has 100. */
 #define LABEL	20
 
-/* Column heads are four wide, so that all fit; the private names are cut. */
+/* Column heads are at most four wide; those of private backends are shortened. */
 static void print_heads(unsigned int edu)
 {
 	unsigned int b;
@@ -415,14 +438,14 @@ static void print_heads(unsigned int edu)
 	putchar('\n');
 }
 
-/* The per-backend functionalities are named for their runtime keys. */
-static const char *row_name(unsigned int functionality)
+/* Per-backend functionalities have the names of their runtime keys. */
+static const char *table_name(unsigned int functionality)
 {
 	return functionality == DK_AUTOGRAD_FUNCTIONALITY ? "Autograd" :
 	       functionality_names[functionality];
 }
 
-static void print_row(const char *name, const char *cells)
+static void print_table(const char *name, const char *cells)
 {
 	int i, end = DK_NUM_BACKENDS;
 
@@ -434,7 +457,7 @@ static void print_row(const char *name, const char *cells)
 	putchar('\n');
 }
 
-/* The keys that have one entry, by what it is: a letter, then its keys. */
+/* The keys with a single entry, grouped by function: a letter, then its keys. */
 static void print_singles(const char *op, struct legend *l)
 {
 	char cells[DK_NUM_FUNCTIONALITIES], kinds[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ?-.";
@@ -446,7 +469,7 @@ static void print_singles(const char *op, struct legend *l)
 		cells[f] = ' ';
 		if (is_per_backend(f))
 			continue;
-		e = ask_slot(op, 0, slot_of[f]);
+		e = get_slot(op, 0, slot_of[f]);
 		cells[f] = letter(l, &e);
 	}
 	for (kind = kinds; *kind; kind++) {
@@ -467,28 +490,28 @@ static void print_singles(const char *op, struct legend *l)
 static void print_legend(const struct legend *l, unsigned int edu)
 {
 	unsigned int i;
-	char who[512];
+	char buf[512];
 
 	for (i = 0; i < l->n; i++)
 		printf("  %c  %s: %s\n", 'A' + i,
-		       describe(&l->kinds[i], who, sizeof(who)), l->kinds[i].provenance);
-	puts("  -  fallthrough: as if the key were not there   .  missing: nothing serves");
+		       describe(&l->kinds[i], buf, sizeof(buf)), l->kinds[i].provenance);
+	puts("  -  fallthrough: the key is skipped   .  missing: no function");
 	if (edu)
 		printf("  edu is %s; PU is PrivateUse\n", backend_names[edu]);
 	else
 		printf("  PU is PrivateUse\n");
 }
 
-/* A row of @cells for a device, and whether it differs from the one without. */
-static bool device_row(const char *op, __u32 device, unsigned int f, struct legend *l,
-		       char *cells)
+/* Fill @cells for a device; true if they differ from those without a device. */
+static bool device_table(const char *op, __u32 device, unsigned int f, struct legend *l,
+			 char *cells)
 {
 	bool differs = false;
 	unsigned int b;
 
 	for (b = 0; b < DK_NUM_BACKENDS; b++) {
-		struct dk_client_entry e = ask_slot(op, device, slot_of[f] + b);
-		struct dk_client_entry base = ask_slot(op, 0, slot_of[f] + b);
+		struct dk_client_entry e = get_slot(op, device, slot_of[f] + b);
+		struct dk_client_entry base = get_slot(op, 0, slot_of[f] + b);
 
 		cells[b] = same_entry(&e, &base) ? ' ' : letter(l, &e);
 		differs |= cells[b] != ' ';
@@ -517,7 +540,7 @@ static int do_table(int argc, char **argv)
 		}
 	}
 	if (!op)
-		errx(EXIT_USAGE, "table of which operator? (such as " FACTORIAL ")");
+		errx(EXIT_USAGE, "table needs an operator, such as " FACTORIAL);
 	edu = bound_backend("edu");
 
 	printf("%s\n", op);
@@ -526,26 +549,26 @@ static int do_table(int argc, char **argv)
 		if (!is_per_backend(f))
 			continue;
 		for (b = 0; b < DK_NUM_BACKENDS; b++) {
-			struct dk_client_entry e = ask_slot(op, 0, slot_of[f] + b);
+			struct dk_client_entry e = get_slot(op, 0, slot_of[f] + b);
 
 			cells[b] = letter(&legend, &e);
 		}
 		cells[b] = 0;
-		print_row(row_name(f), cells);
+		print_table(table_name(f), cells);
 	}
 	for (d = 0; d < n; d++) {
 		__u32 device = new_object(on[d], 0).device;
 
 		if (!device)
-			errx(EXIT_USAGE, "'%s' is no device", on[d]);
+			errx(EXIT_USAGE, "'%s' is not a device", on[d]);
 		for (f = 0; f < DK_NUM_FUNCTIONALITIES; f++) {
 			char name[64];
 
 			if (!is_per_backend(f) ||
-			    !device_row(op, device, f, &legend, cells))
+			    !device_table(op, device, f, &legend, cells))
 				continue;
-			snprintf(name, sizeof(name), "%s, %s", row_name(f), on[d]);
-			print_row(name, cells);
+			snprintf(name, sizeof(name), "%s, %s", table_name(f), on[d]);
+			print_table(name, cells);
 		}
 	}
 	puts("keys with one entry for all backends:");
@@ -555,7 +578,7 @@ static int do_table(int argc, char **argv)
 	return EXIT_SUCCESS;
 }
 
-/* ---- what functions and cards count themselves ---------------------------- */
+/* ---- counters ------------------------------------------------------------- */
 
 /* A number in a file, or @otherwise if there is none. */
 static long long read_count(long long otherwise, const char *fmt, ...)
@@ -577,7 +600,7 @@ static long long read_count(long long otherwise, const char *fmt, ...)
 	return n;
 }
 
-/* Interrupts of a card, of all CPUs, as /proc/interrupts has them; -1: not there. */
+/* Interrupts of a card on all CPUs, from /proc/interrupts; -1 if it is not listed. */
 static long long proc_interrupts(const char *card)
 {
 	char *line = NULL, *at, *end, want[DK_CLIENT_NAME + 16];
@@ -626,12 +649,12 @@ static int do_counts(int argc, char **argv)
 
 	if (argc)
 		bad_argument(argv[0]);
-	/* First the sums, of which the cards that are there are taken away. */
+	/* Start with the totals; the loop below subtracts the cards that are present. */
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		gone[i] = read_count(0, DRIVER "/%s", names[i]);
 	printf("%-14s %12s %12s %12s %17s %12s\n", "served by", "factorial",
 	       "copy", "interrupts", "/proc/interrupts", "DMA bytes");
-	/* The cards that the driver has, in the order of their names. */
+	/* The cards of the driver, sorted by name. */
 	list = popen("cd " DRIVER " 2>/dev/null && ls -d ????:* 2>/dev/null", "re");
 	while (list && fscanf(list, "%127s", card) == 1) {
 		printf("%-14s", card);
@@ -648,7 +671,7 @@ static int do_counts(int argc, char **argv)
 	}
 	if (list)
 		pclose(list);
-	/* Less than nothing where calls came in between. */
+	/* Negative if calls were made in between. */
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		any_gone |= gone[i] > 0;
 	if (any_gone) {
@@ -672,22 +695,22 @@ static int do_counts(int argc, char **argv)
 #define MAX_PLACES	8
 #define MAX_THREADS	64
 
-/* What calls are made on; by[places] of a tally is the CPU. */
+/* The places of the objects; by[places] of a tally counts the CPU. */
 struct load {
 	const char *on[MAX_PLACES];
 	__u32 device[MAX_PLACES];
 	__u32 id[MAX_PLACES];
-	char rule[MAX_PLACES][768];	/* what served its object, as last told */
+	char rule[MAX_PLACES][768];	/* the function of its object, as last printed */
 	unsigned int places;
 	unsigned int threads;
 	unsigned int seconds;
 	/*
-	 * Calls are made by readers; the writer meets none under way, so that
-	 * what it counts has to be equal and not only nearly so.
+	 * Each call holds it for reading. With it held for writing, no call is
+	 * running, and the counts must be equal.
 	 */
 	pthread_rwlock_t calls;
 	bool stop;
-	bool compared;	/* with what the functions count */
+	bool compared;	/* whether the drivers' counters can be compared */
 };
 
 struct tally {
@@ -769,20 +792,20 @@ static struct tally add_up(const struct caller *callers, unsigned int n)
 	return sum;
 }
 
-/* Tell what serves the objects, where that is news. */
-static void tell_routes(struct load *l)
+/* Print the functions of the objects that have changed. */
+static void print_routes(struct load *l)
 {
-	char who[512], rule[768];
+	char buf[512], rule[768];
 	unsigned int i;
 
 	for (i = 0; i < l->places; i++) {
-		struct dk_client_route r = ask_route(FACTORIAL, &l->id[i], 1);
+		struct dk_client_route r = get_route(FACTORIAL, &l->id[i], 1);
 
 		if (r.err)
-			snprintf(rule, sizeof(rule), "nobody: %s", meaning(-r.err));
+			snprintf(rule, sizeof(rule), "nothing: %s", meaning(-r.err));
 		else
 			snprintf(rule, sizeof(rule), "%s, %s",
-				 describe(&r.entry, who, sizeof(who)), r.entry.provenance);
+				 describe(&r.entry, buf, sizeof(buf)), r.entry.provenance);
 		if (!strcmp(rule, l->rule[i]))
 			continue;
 		printf("   %s objects on %s %s served by %s\n", l->rule[i][0] ? "!" : " ",
@@ -791,13 +814,13 @@ static void tell_routes(struct load *l)
 	}
 }
 
-/* Factorials that the functions themselves say they have served; -1: not there. */
+/* Factorials by the drivers' counters; -1 if a driver is not loaded. */
 struct served {
 	long long cards;
 	long long cpu;
 };
 
-static struct served ask_served(void)
+static struct served get_served(void)
 {
 	return (struct served){ read_count(-1, DRIVER "/served_factorial"),
 				read_count(-1, CPU_MODULE "/served_factorial") };
@@ -839,7 +862,7 @@ static double seconds_since(const struct timespec *begin)
 	return now.tv_sec - begin->tv_sec + (now.tv_nsec - begin->tv_nsec) / 1e9;
 }
 
-/* A moment without calls: count, compare, print a line. Returns if all is well. */
+/* Pause the calls: count, compare, print a line. Returns false after a mismatch. */
 static bool count_load(struct load *l, const struct caller *callers, struct tally *t,
 		       const struct served *base, double seconds, bool last)
 {
@@ -848,11 +871,11 @@ static bool count_load(struct load *l, const struct caller *callers, struct tall
 	pthread_rwlock_wrlock(&l->calls);
 	l->stop = last;
 	*t = add_up(callers, l->threads);
-	counted = ask_served();
-	tell_routes(l);
+	counted = get_served();
+	print_routes(l);
 	pthread_rwlock_unlock(&l->calls);
 
-	/* Counts begin anew with a module, and then there is nothing to compare. */
+	/* After a module was loaded again its counters are smaller and not comparable. */
 	l->compared &= counted.cards >= base->cards && counted.cpu >= base->cpu;
 	counted.cards -= base->cards;
 	counted.cpu -= base->cpu;
@@ -863,19 +886,19 @@ static bool count_load(struct load *l, const struct caller *callers, struct tall
 
 static int run_load(struct load *l, struct caller *callers)
 {
-	struct served base = ask_served();
+	struct served base = get_served();
 	struct tally sum = {};
 	struct timespec begin;
 	unsigned int i, lines;
 	bool equal = true;
 	double at = 0;
 
-	tell_routes(l);
+	print_routes(l);
 	print_load_heads(l);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (i = 0; i < l->threads; i++)
 		if (pthread_create(&callers[i].thread, NULL, caller_main, &callers[i]))
-			errx(EXIT_FAILURE, "no thread: %s", strerror(errno));
+			errx(EXIT_FAILURE, "cannot create a thread");
 	for (lines = 1; at < l->seconds; lines++) {
 		while (at < lines && at < l->seconds) {
 			usleep(20000);
@@ -896,13 +919,13 @@ static int run_load(struct load *l, struct caller *callers)
 		printf(", %lld lost", sum.lost);
 	putchar('\n');
 	if (sum.failed)
-		warnx("the last failure: %s", meaning(sum.last_error));
+		warnx("the last error: %s", meaning(sum.last_error));
 	if (sum.elsewhere)
-		warnx("%lld calls went to devices that no object is on", sum.elsewhere);
+		warnx("%lld calls were routed to devices without an object", sum.elsewhere);
 	if (!l->compared)
-		warnx("a module has taken its functions' counts along: nothing to compare");
+		warnx("a module was unloaded with its counters: nothing to compare");
 	if (!equal && !sum.failed)
-		warnx("the functions have not counted what was sent (do others call, too?)");
+		warnx("the counters differ from the calls sent (are there other callers?)");
 	return sum.failed || sum.wrong || sum.elsewhere || !equal ? EXIT_FAILURE :
 								    EXIT_SUCCESS;
 }
@@ -932,7 +955,7 @@ static int do_load(int argc, char **argv)
 		}
 	}
 	if (!l.threads || !l.seconds)
-		errx(EXIT_USAGE, "--threads and --seconds start at 1");
+		errx(EXIT_USAGE, "--threads and --seconds must be at least 1");
 	if (!l.places)
 		l.on[l.places++] = "cpu";
 	for (n = 0; n < l.places; n++) {
@@ -944,7 +967,7 @@ static int do_load(int argc, char **argv)
 		callers[n].load = &l;
 		callers[n].place = n % l.places;
 	}
-	/* Else a stream of readers would never let the writer in. */
+	/* Otherwise a stream of readers would starve the writer. */
 	pthread_rwlockattr_init(&kind);
 	pthread_rwlockattr_setkind_np(&kind, writers_first);
 	pthread_rwlock_init(&l.calls, &kind);

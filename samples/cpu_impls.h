@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What the CPU does for the sample operators, in the kernel (dk_cpu.c) and in
- * userspace (cpu_user.c). Who includes this includes <linux/string.h> or
- * <string.h> before, and says how a served call is counted: cpu_served().
+ * CPU functions of the sample operators, for the kernel (dk_cpu.c) and userspace
+ * (cpu_user.c). Include <linux/string.h> or <string.h> before this header, and define
+ * cpu_served() after it, which counts a call.
  */
 #ifndef _SAMPLES_CPU_IMPLS_H
 #define _SAMPLES_CPU_IMPLS_H
@@ -22,7 +22,7 @@ static int cpu_factorial(struct dk_call *c, const struct dk_obj *x, __u32 n,
 {
 	__u32 r = 1;
 
-	/* Once it is 0 it stays 0, which bounds the loop. */
+	/* 0 stays 0, so the loop is bounded. */
 	for (; n > 1 && r; n--)
 		r *= n;
 	*res = r;
@@ -40,6 +40,15 @@ static int cpu_copy(struct dk_call *c, struct sample_buf *dst,
 	return 0;
 }
 
+static int cpu_queue_copy(struct dk_call *c, struct sample_job *job)
+{
+	int err = cpu_copy(c, job->dst, job->src);
+
+	if (!err)
+		job->done(job, 0);
+	return err;
+}
+
 /*
  * At the alias key CompositeExplicitAutograd they serve every backend that has
  * no function of its own.
@@ -47,6 +56,7 @@ static int cpu_copy(struct dk_call *c, struct sample_buf *dst,
 static const struct dk_impl cpu_impls[] = {
 	DK_IMPL(sample_factorial, DK_COMPOSITE_EXPLICIT_AUTOGRAD, cpu_factorial),
 	DK_IMPL(sample_copy, DK_COMPOSITE_EXPLICIT_AUTOGRAD, cpu_copy),
+	DK_IMPL(sample_queue_copy, DK_COMPOSITE_EXPLICIT_AUTOGRAD, cpu_queue_copy),
 };
 
 #endif /* _SAMPLES_CPU_IMPLS_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * cpu_user: the operators and CPU functions of dk_cpu.ko in a program. The
- * objects say that they are on other backends; the CPU serves them all.
+ * cpu_user: the operators and CPU functions of dk_cpu.ko in a program. The CPU
+ * functions serve objects of several backends.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int say(int err, const char *what, const struct dk_diag *why)
 	return err;
 }
 
-/* Calls both operators on objects of a backend, and tells what ran. */
+/* Call both operators on objects of a backend, and print which function ran. */
 static int run_on(const char *name)
 {
 	char text[] = "routed by a keyset", copy[sizeof(text)] = "";
@@ -67,6 +67,7 @@ int main(void)
 	if (!say(dk_provider_register(&cpu, &why), "dk_provider_register", &why) &&
 	    !say(dk_op_define(&cpu, &sample_factorial_op, 0, &why), "dk_op_define", &why) &&
 	    !say(dk_op_define(&cpu, &sample_copy_op, 0, &why), "dk_op_define", &why) &&
+	    !say(dk_op_define(&cpu, &sample_queue_copy_op, 0, &why), "dk_op_define", &why) &&
 	    !say(dk_impls_register(&cpu, cpu_impls, sizeof(cpu_impls) / sizeof(*cpu_impls),
 				   &why), "dk_impls_register", &why)) {
 		status = run_on("CPU") | run_on("CUDA") | run_on("XPU");

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
-# demo.sh DIR - what "make demo" shows, on a machine with two edu cards and as
-# root. DIR has dispatchkey.ko, dk_client and the samples' modules.
+# demo.sh DIR - the script of "make demo". Needs root and two edu cards. DIR has
+# dispatchkey.ko, dk_client and the samples' modules.
 #
 # Exit status: 0; 1 if anything failed or a call was lost.
 set -euo pipefail
@@ -17,7 +17,7 @@ if [ -t 1 ]; then
 fi
 step() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
 fail() { printf 'demo: %s\n' "$*" >&2; exit 1; }
-show() { # a command, told before it is run
+show() { # print a command and run it
 	printf '%s# %s%s\n' "$bold" "${*##*/}" "$plain"
 	"$@"
 }
@@ -33,7 +33,7 @@ add() { # FILE... : the sum of the numbers in them
 	echo "$sum"
 }
 
-[ "$(id -u)" -eq 0 ] || fail "this needs root"
+[ "$(id -u)" -eq 0 ] || fail "must be run as root"
 load=
 trap '[ -z "$load" ] || kill "$load" 2>/dev/null || true' EXIT
 
@@ -47,13 +47,13 @@ cards=()
 for path in "$driver"/????:*; do
 	[ -e "$path" ] && cards+=("${path##*/}")
 done
-[ ${#cards[@]} -ge 2 ] || fail "two edu cards are needed, and there are ${#cards[@]}"
+[ ${#cards[@]} -ge 2 ] || fail "found ${#cards[@]} edu cards, two are needed"
 card0=${cards[0]} card1=${cards[1]}
 
 step "What serves sample::factorial, for every functionality and backend"
 client table sample::factorial --on "$card0" --on "$card1"
 
-step "The same calls; where they go depends on their objects only"
+step "The same calls are routed by their objects only"
 client factorial --on cpu 12
 client factorial --on "$card0" 12
 client factorial --on "$card1" 12
@@ -67,22 +67,23 @@ client load --on "$card1" --threads 4 --seconds 8 &
 load=$!
 sleep 3
 client counts
-# One more call, which is on the card for 200 ms and so is inside when it goes.
-client copy --to "$card1" &
+# Each takes 200 ms on the card, so most of them are in its queue during the unbind.
+client copy --to "$card1" --queue 8 &
 copy=$!
-sleep 0.1
+sleep 0.3
 printf '%s# echo %s > %s/unbind%s\n' "$bold" "$card1" "$driver" "$plain"
 before=${EPOCHREALTIME/[.,]/}
 echo "$card1" >"$driver/unbind"
 took=$(((${EPOCHREALTIME/[.,]/} - before) / 1000))
-echo "   ! $card1 is unbound, after $took ms: no call is inside the driver for it"
-wait "$copy" || fail "the copy that was inside has failed"
+echo "   ! $card1 is unbound, after $took ms: no call is inside the driver for it, and"
+echo "     its queue is empty"
+wait "$copy" || fail "a copy that was in the queue has failed"
 status=0
 wait "$load" || status=$?
 load=
 [ $status -eq 0 ] || fail "the load has failed (exit status $status)"
 
-step "Afterwards: objects of the backend edu are the CPU's to serve"
+step "Afterwards the CPU serves objects of the backend edu"
 route=$(client route -v sample::factorial --on edu)
 printf '%s\n' "$route"
 [[ $route == *'default backend kernel'* ]] ||
@@ -99,7 +100,7 @@ step "Unload everything"
 for module in dk_client dk_edu dk_cpu dispatchkey; do
 	show rmmod "$module"
 done
-! grep -q '^dispatchkey ' /proc/modules || fail "dispatchkey is still there"
+! grep -q '^dispatchkey ' /proc/modules || fail "dispatchkey is still loaded"
 
 echo
 result="$sent calls, $on0 on card 0, $on1 on card 1, $on_cpu on the CPU, $lost lost"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * dk_client: lets a program put objects on the CPU or on a device and call the
- * sample operators on them, through /dev/dk_client. See dk_client.h.
+ * dk_client: objects on the CPU or on a device, and calls of the sample operators on
+ * them, for programs that use /dev/dk_client. See dk_client.h.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/atomic.h>
+#include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/kref.h>
@@ -25,7 +26,7 @@
 /* Calls sent, counted before they are routed. */
 static atomic64_t client_sent;
 
-/* An object; freed when it is in no file and no call uses it. */
+/* An object; freed when no file and no call refers to it. */
 struct client_obj {
 	struct kref ref;
 	struct sample_buf buf;
@@ -69,7 +70,7 @@ static bool client_name_ok(const char *name)
 	return strnlen(name, DK_CLIENT_NAME) < DK_CLIENT_NAME;
 }
 
-/* A device of that name, else a backend. */
+/* Look up a device of that name, otherwise a backend. */
 static int client_place(const char *on, struct dk_obj *obj)
 {
 	unsigned int backend;
@@ -126,7 +127,7 @@ static int client_new(struct client *cl, struct dk_client_new __user *arg)
 		client_obj_put(o);
 		return err == -EBUSY ? -ENOSPC : err;
 	}
-	/* The id is only reserved: no other thread finds it before the store. */
+	/* The id is only reserved: no other thread can use it before xa_store(). */
 	if (copy_to_user(arg, &req, sizeof(req)))
 		err = -EFAULT;
 	else
@@ -147,7 +148,7 @@ static int client_free(struct client *cl, u32 __user *arg)
 		return -EFAULT;
 	xa_lock(&cl->objs);
 	o = xa_load(&cl->objs, id);
-	/* Nothing that client_new() has only reserved. */
+	/* An id that client_new() has only reserved has no object yet. */
 	if (o)
 		__xa_erase(&cl->objs, id);
 	xa_unlock(&cl->objs);
@@ -187,8 +188,8 @@ static int client_bytes(struct client *cl, struct dk_client_bytes __user *arg,
 /* ---- calls ---------------------------------------------------------------- */
 
 /*
- * A plain call is sample_factorial(&o->buf.dk, n, &res). This is the same in
- * steps: a call that was entered tells whose function serves it.
+ * sample_factorial(&o->buf.dk, n, &res) would make the same call. In separate steps,
+ * dk_call_device() returns the device that it is routed to.
  */
 static int client_call_factorial(struct client_obj *o,
 				 struct dk_client_factorial *req)
@@ -270,9 +271,113 @@ static int client_copy(struct client *cl, struct dk_client_copy __user *arg)
 	return err;
 }
 
-/* ---- seeing --------------------------------------------------------------- */
+/* ---- calls that finish later ------------------------------------------------ */
 
-static void client_tell(struct dk_client_entry *to, const struct dk_entry *e)
+struct client_job {
+	struct sample_job job;
+	struct client_batch *batch;
+};
+
+struct client_batch {
+	atomic_t left;		/* jobs that have not ended, and one while more are submitted */
+	atomic_t copied;
+	int err;
+	struct completion ended;
+	struct client_job jobs[];
+};
+
+/* In the context in which the copy has ended, as a hard interrupt. */
+static void client_job_ended(struct client_batch *batch, int err)
+{
+	if (err)
+		WRITE_ONCE(batch->err, err);
+	else
+		atomic_inc(&batch->copied);
+	if (atomic_dec_and_test(&batch->left))
+		complete(&batch->ended);
+}
+
+static void client_job_done(struct sample_job *job, int err)
+{
+	client_job_ended(container_of(job, struct client_job, job)->batch, err);
+}
+
+static void client_submit(struct client_batch *batch, unsigned int n, struct client_obj *dst,
+			  struct client_obj *src, struct dk_client_queue *req)
+{
+	const struct dk_obj *objs[] = { &dst->buf.dk, &src->buf.dk };
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		struct client_job *j = &batch->jobs[i];
+		struct dk_frame frame;
+		int err;
+
+		j->batch = batch;
+		j->job.dst = &dst->buf;
+		j->job.src = &src->buf;
+		j->job.done = client_job_done;
+		dk_deferred_init(&j->job.token);
+		atomic64_inc(&client_sent);
+		atomic_inc(&batch->left);
+		err = dk_call_enter(&frame, &sample_queue_copy_op, &dk_local_default, objs,
+				    ARRAY_SIZE(objs));
+		if (!err) {
+			if (!i)
+				req->device = dk_call_device(&frame.call);
+			err = sample_queue_copy_run(&frame, &j->job);
+			dk_call_leave(&frame);
+		}
+		if (err)
+			client_job_ended(batch, err);
+	}
+}
+
+static int client_call_queue(struct client_obj *dst, struct client_obj *src,
+			     struct dk_client_queue *req)
+{
+	struct client_batch *batch;
+
+	batch = kvzalloc(struct_size(batch, jobs, req->n), GFP_KERNEL_ACCOUNT);
+	if (!batch)
+		return -ENOMEM;
+	atomic_set(&batch->left, 1);
+	init_completion(&batch->ended);
+	client_submit(batch, req->n, dst, src, req);
+	if (!atomic_dec_and_test(&batch->left))
+		/* not killable, as the copies use the objects; 16 of 64 KiB take a minute */
+		wait_for_completion(&batch->ended);
+	req->copied = atomic_read(&batch->copied);
+	req->error = batch->err;
+	kvfree(batch);
+	return 0;
+}
+
+static int client_queue(struct client *cl, struct dk_client_queue __user *arg)
+{
+	struct client_obj *dst, *src;
+	struct dk_client_queue req;
+	int err = -ENOENT;
+
+	if (copy_from_user(&req, arg, sizeof(req)))
+		return -EFAULT;
+	if (!req.n || req.n > DK_CLIENT_JOBS)
+		return -EINVAL;
+	req.device = 0;
+	dst = client_obj_get(cl, req.dst);
+	src = client_obj_get(cl, req.src);
+	if (dst && src)
+		err = client_call_queue(dst, src, &req);
+	client_obj_put(src);
+	client_obj_put(dst);
+	if (!err && copy_to_user(arg, &req, sizeof(req)))
+		return -EFAULT;
+	return err;
+}
+
+/* ---- routes and tables ---------------------------------------------------- */
+
+static void client_fill_entry(struct dk_client_entry *to, const struct dk_entry *e)
 {
 	to->device = e->device;
 	to->passes = e->is_fallthrough;
@@ -283,7 +388,7 @@ static void client_tell(struct dk_client_entry *to, const struct dk_entry *e)
 	strscpy(to->device_name, e->device_name, sizeof(to->device_name));
 }
 
-static int client_ask_route(struct client_obj *const *objs, struct dk_op *op,
+static int client_get_route(struct client_obj *const *objs, struct dk_op *op,
 			    struct dk_client_route *req)
 {
 	const struct dk_obj *dk[DK_CLIENT_ARGS];
@@ -301,7 +406,7 @@ static int client_ask_route(struct client_obj *const *objs, struct dk_op *op,
 	req->raw = r->raw.bits;
 	req->effective = r->effective.bits;
 	dk_key_name(NULL, dk_slot_key(NULL, r->slot), req->key);
-	client_tell(&req->entry, &r->entry);
+	client_fill_entry(&req->entry, &r->entry);
 	kfree(r);
 	return 0;
 }
@@ -335,7 +440,7 @@ static int client_route(struct client *cl, struct dk_client_route __user *arg)
 		err = -ENOENT;
 		goto put;
 	}
-	err = client_ask_route(objs, op, req);
+	err = client_get_route(objs, op, req);
 	dk_op_put(op);
 	if (!err && copy_to_user(arg, req, sizeof(*req)))
 		err = -EFAULT;
@@ -376,7 +481,7 @@ static int client_slot(struct dk_client_slot __user *arg)
 	dk_op_put(op);
 	if (err)
 		goto free;
-	client_tell(&req->entry, e);
+	client_fill_entry(&req->entry, e);
 	if (copy_to_user(arg, req, sizeof(*req)))
 		err = -EFAULT;
 free:
@@ -405,6 +510,8 @@ static long client_ioctl(struct file *file, unsigned int cmd, unsigned long val)
 		return client_factorial(cl, arg);
 	case DK_CLIENT_COPY:
 		return client_copy(cl, arg);
+	case DK_CLIENT_QUEUE:
+		return client_queue(cl, arg);
 	case DK_CLIENT_ROUTE:
 		return client_route(cl, arg);
 	case DK_CLIENT_SLOT:
@@ -426,7 +533,7 @@ static int client_open(struct inode *inode, struct file *file)
 	return stream_open(inode, file);
 }
 
-/* No call is under way any more: each holds the file. */
+/* No call is running: each holds a reference to the file. */
 static int client_close(struct inode *inode, struct file *file)
 {
 	struct client *cl = file->private_data;
@@ -457,7 +564,7 @@ static struct miscdevice client_misc = {
 
 module_misc_device(client_misc);
 
-/* /sys/module/dk_client/parameters/sent, to be read only */
+/* /sys/module/dk_client/parameters/sent, read-only */
 static int client_sent_get(char *buf, const struct kernel_param *kp)
 {
 	return sysfs_emit(buf, "%lld\n", atomic64_read(kp->arg));

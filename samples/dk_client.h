@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What dk_client.ko and its programs say to each other through /dev/dk_client.
- * A sample, not an ABI: it changes with the samples, and the node is root's.
+ * The ioctls of /dev/dk_client, between dk_client.ko and its programs. A sample, not
+ * an ABI: it changes with the samples. Only root can open the node.
  *
- * An open file has objects, on the CPU, on a backend or on a device; they go
+ * An open file has objects, on the CPU, on a backend or on a device. They are freed
  * when it is closed. A call's route depends on its objects only.
  *
- * Answers: 0, or -1 and errno: ENOENT no such object, operator or place; EINVAL
- * a wrong number, length or name; ENOSPC too many objects; EFAULT, ENOMEM; and
- * of a call what the dispatcher or the function answered.
+ * Each ioctl returns 0, or -1 with errno: ENOENT (no such object, operator or place),
+ * EINVAL (number, length or name), ENOSPC (too many objects), EFAULT, ENOMEM; a call
+ * also the error of the dispatcher or the function.
  */
 #ifndef _SAMPLES_DK_CLIENT_H
 #define _SAMPLES_DK_CLIENT_H
@@ -17,18 +17,19 @@
 #include <linux/types.h>
 
 #define DK_CLIENT_NODE		"/dev/dk_client"
-#define DK_CLIENT_NAME		128		/* bytes of a name, with its NUL */
-#define DK_CLIENT_OBJS		256		/* objects of an open file */
-#define DK_CLIENT_BYTES		(64 * 1024)	/* bytes of an object */
-#define DK_CLIENT_ARGS		4		/* objects that a route is asked for */
+#define DK_CLIENT_NAME		128		/* size of a name with its NUL */
+#define DK_CLIENT_OBJS		256		/* objects in an open file */
+#define DK_CLIENT_BYTES		(64 * 1024)	/* size of an object */
+#define DK_CLIENT_ARGS		4		/* objects of a route */
+#define DK_CLIENT_JOBS		16		/* copies at a time */
 
 /**
- * struct dk_client_new - make an object
- * @on: where: a device ("0000:00:03.0"), else a backend ("CPU", "edu")
- * @len: how many bytes it has, may be 0
- * @id: takes its id, from 1
- * @device: takes the number of its device, 0 for none
- * @keyset: takes its keyset
+ * struct dk_client_new - create an object
+ * @on: its place: a device ("0000:00:03.0"), or a backend ("CPU", "edu")
+ * @len: its size in bytes, may be 0
+ * @id: set to its id, from 1
+ * @device: set to the number of its device, 0 for none
+ * @keyset: set to its keyset
  */
 struct dk_client_new {
 	char on[DK_CLIENT_NAME];
@@ -43,8 +44,8 @@ struct dk_client_new {
  * struct dk_client_bytes - read or write bytes of an object
  * @data: address of the bytes in user memory
  * @id: the object
- * @at: from which byte of it
- * @len: how many
+ * @at: offset of the first byte in the object
+ * @len: number of bytes
  */
 struct dk_client_bytes {
 	__u64 data;
@@ -56,11 +57,11 @@ struct dk_client_bytes {
 
 /**
  * struct dk_client_factorial - call sample::factorial
- * @id: the object that says where
- * @n: of which number
- * @result: takes n! modulo 2^32
- * @device: takes the number of the device whose function it was, 0 for none;
- *	also where the function failed
+ * @id: the object that the call dispatches on
+ * @n: the number
+ * @result: set to n! modulo 2^32
+ * @device: set to the number of the device whose function was called, 0 for none;
+ *	also if the function failed
  */
 struct dk_client_factorial {
 	__u32 id;
@@ -83,12 +84,30 @@ struct dk_client_copy {
 };
 
 /**
- * struct dk_client_entry - what serves a call or a table entry
- * @device: number of the device whose function it is, 0 for none
- * @passes: 1 if it is as if the key were not there, else 0
- * @provenance: the rule that found it, such as "default backend kernel"
- * @label: the function, empty if there is none
- * @provider: who registered it
+ * struct dk_client_queue - call sample::queue_copy, and wait until all copies have ended
+ * @dst: object to copy to
+ * @src: object to copy from
+ * @n: how many calls, at most DK_CLIENT_JOBS, all of them before the first is waited for
+ * @copied: set to the number of copies that have succeeded
+ * @error: set to 0, or to the negative errno of a copy that has failed
+ * @device: as in struct dk_client_factorial, of the first call
+ */
+struct dk_client_queue {
+	__u32 dst;
+	__u32 src;
+	__u32 n;
+	__u32 copied;
+	__s32 error;
+	__u32 device;
+};
+
+/**
+ * struct dk_client_entry - the function of a call or a table entry
+ * @device: number of the device that it belongs to, 0 for none
+ * @passes: 1 if it is a fallthrough, else 0
+ * @provenance: the rule that selected it, such as "default backend kernel"
+ * @label: label of the function, empty if there is none
+ * @provider: name of the provider that registered it
  * @device_name: name of the device
  */
 struct dk_client_entry {
@@ -101,15 +120,15 @@ struct dk_client_entry {
 };
 
 /**
- * struct dk_client_route - where a call would go
+ * struct dk_client_route - get the route of a call
  * @op: the operator
  * @ids: the objects that it dispatches on, 0 for an absent one
- * @n: how many
- * @err: takes 0, or the negative errno that a call would be refused with
- * @raw: takes what the objects carry
- * @effective: takes what is left after local state and mask
- * @key: takes the key that it is routed by
- * @entry: takes what serves it
+ * @n: number of objects
+ * @err: set to 0, or the negative errno that a call would return
+ * @raw: set to the union of the objects' keysets
+ * @effective: set to the same with local state and mask applied
+ * @key: set to the key that the call is routed by
+ * @entry: set to the function
  */
 struct dk_client_route {
 	char op[DK_CLIENT_NAME];
@@ -123,11 +142,11 @@ struct dk_client_route {
 };
 
 /**
- * struct dk_client_slot - an entry of an operator's table
+ * struct dk_client_slot - get an entry of an operator's table
  * @op: the operator
- * @device: the table of which device, 0 for the one without
- * @slot: which entry
- * @entry: takes what serves it
+ * @device: number of the device whose table to use, 0 for the table without device
+ * @slot: index of the entry
+ * @entry: set to the function
  */
 struct dk_client_slot {
 	char op[DK_CLIENT_NAME];
@@ -144,5 +163,6 @@ struct dk_client_slot {
 #define DK_CLIENT_COPY		_IOWR(0xdb, 6, struct dk_client_copy)
 #define DK_CLIENT_ROUTE		_IOWR(0xdb, 7, struct dk_client_route)
 #define DK_CLIENT_SLOT		_IOWR(0xdb, 8, struct dk_client_slot)
+#define DK_CLIENT_QUEUE		_IOWR(0xdb, 9, struct dk_client_queue)
 
 #endif /* _SAMPLES_DK_CLIENT_H */

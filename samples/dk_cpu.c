@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * dk_cpu: defines the sample operators, and serves them on the CPU for every
- * backend that has no function of its own.
+ * dk_cpu: defines the sample operators, and implements them on the CPU for every
+ * backend without its own functions.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -32,10 +32,12 @@ static int __init dk_cpu_init(void)
 	if (!err)
 		err = dk_op_define(&cpu, &sample_copy_op, 0, &why);
 	if (!err)
+		err = dk_op_define(&cpu, &sample_queue_copy_op, 0, &why);
+	if (!err)
 		err = dk_impls_register(&cpu, cpu_impls, ARRAY_SIZE(cpu_impls), &why);
 	if (err) {
 		pr_err("%s%s%s\n", why.name, why.name[0] ? ": " : "", why.text);
-		/* Takes out whatever there is, and is fine if that is nothing. */
+		/* Unregisters everything; does nothing if it is not registered. */
 		dk_provider_unregister(&cpu);
 	}
 	return err;
@@ -44,12 +46,12 @@ module_init(dk_cpu_init);
 
 static void __exit dk_cpu_exit(void)
 {
-	/* No call is inside when this returns, and none will enter. */
+	/* After this returns, no call is running and none will start. */
 	dk_provider_unregister(&cpu);
 }
 module_exit(dk_cpu_exit);
 
-/* /sys/module/dk_cpu/parameters/served_*: calls served, to be read only */
+/* /sys/module/dk_cpu/parameters/served_*: calls served, read-only */
 static int cpu_served_get(char *buf, const struct kernel_param *kp)
 {
 	return sysfs_emit(buf, "%lld\n", atomic64_read(kp->arg));
@@ -62,7 +64,7 @@ static const struct kernel_param_ops cpu_served_ops = {
 module_param_cb(served_factorial, &cpu_served_ops, &served[CPU_FACTORIAL], 0444);
 MODULE_PARM_DESC(served_factorial, "calls of sample::factorial served (read only)");
 module_param_cb(served_copy, &cpu_served_ops, &served[CPU_COPY], 0444);
-MODULE_PARM_DESC(served_copy, "calls of sample::copy served (read only)");
+MODULE_PARM_DESC(served_copy, "calls of sample::copy and sample::queue_copy served (read only)");
 
 MODULE_DESCRIPTION("dispatchkey sample: the operators, on the CPU");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * dk_edu: driver of QEMU's edu accelerator (docs/specs/edu of QEMU). Every card
- * is a device of the private backend "edu" under its PCI name, and serves the
+ * dk_edu: driver of QEMU's edu accelerator (docs/specs/edu of QEMU). Every card is a
+ * device of the private backend "edu", named after its PCI address, and implements the
  * sample operators in hardware.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -14,27 +14,32 @@
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/iopoll.h>
+#include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
+#include <linux/workqueue.h>
 
 #include "ops.h"
 
 #define EDU_REG_ID		0x00
-#define EDU_ID_MASK		0x0000ffff	/* the version is above */
+#define EDU_ID_MASK		0x0000ffff	/* the upper half is the version */
 #define EDU_ID			0x000000ed
 #define EDU_REG_LIVE		0x04		/* reads what was written, inverted */
 #define EDU_REG_FACTORIAL	0x08
 #define EDU_REG_STATUS		0x20
 #define EDU_STATUS_COMPUTING	BIT(0)
-#define EDU_STATUS_IRQ		BIT(7)		/* interrupt when computed */
+#define EDU_STATUS_IRQ		BIT(7)		/* interrupt after computing */
 #define EDU_REG_IRQ_STATUS	0x24
+#define EDU_IRQ_COMPUTED	BIT(0)
+#define EDU_IRQ_DMA		BIT(8)
 #define EDU_REG_IRQ_ACK		0x64
-/* These are 64 bits wide; the card's addresses fit into the lower half. */
+/* These registers are 64 bits wide; the card uses only the lower half. */
 #define EDU_REG_DMA_SRC		0x80
 #define EDU_REG_DMA_DST		0x88
 #define EDU_REG_DMA_COUNT	0x90
@@ -45,14 +50,14 @@
 
 /* The card's own buffer, in its address space. */
 #define EDU_CARD_BUF		0x40000
-/* It has 4096 bytes, but QEMU aborts when a transfer reaches its end. */
+/* The buffer has 4096 bytes, but QEMU aborts if a transfer reaches its end. */
 #define EDU_DMA_MAX		4095
 #define EDU_DMA_BITS		28
 
-/* What a card that is not there reads as, on most machines. */
+/* Registers of a removed card read as this on most machines. */
 #define EDU_GONE		U32_MAX
 
-/* A factorial takes microseconds and a transfer 100 ms, but of a virtual machine. */
+/* A factorial takes microseconds and a transfer 100 ms; a virtual machine may be slow. */
 #define EDU_TIMEOUT		(5 * HZ)
 
 enum edu_counter {
@@ -67,25 +72,37 @@ enum edu_counter {
  * struct edu_card - a card
  * @pdev: its PCI device
  * @regs: its registers
- * @lock: one user of factorial unit, DMA engine, @buf and @done at a time
- * @done: completed by the interrupt
- * @buf: what the DMA engine reads and writes, EDU_DMA_MAX bytes
- * @buf_dma: its address for the card
- * @device: number with the dispatcher
- * @counter: what it has done
+ * @lock: protects the factorial unit and @done
+ * @done: completed by the interrupt of the factorial unit
+ * @queue_lock: protects the DMA engine, @buf, @queue and what follows it
+ * @queue: copies; the DMA engine works on the first one
+ * @part: length of the transfer, in bytes
+ * @from_card: it is from the card to @buf
+ * @started: when it began, in jiffies
+ * @watchdog: runs when it has taken too long
+ * @buf: DMA buffer of EDU_DMA_MAX bytes
+ * @buf_dma: DMA address of @buf
+ * @device: the dispatcher's number of the device
+ * @counter: statistics for sysfs
  */
 struct edu_card {
 	struct pci_dev *pdev;
 	void __iomem *regs;
 	struct mutex lock;	/* see above */
 	struct completion done;
+	spinlock_t queue_lock;	/* see above */
+	struct sample_job *queue;
+	u32 part;
+	bool from_card;
+	unsigned long started;
+	struct delayed_work watchdog;
 	void *buf;
 	dma_addr_t buf_dma;
 	__u32 device;
 	atomic64_t counter[EDU_NUM_COUNTERS];
 };
 
-/* Of all cards since the module was loaded, also of those that are gone. */
+/* The sum over all cards since the module was loaded, including removed ones. */
 static atomic64_t edu_total[EDU_NUM_COUNTERS];
 
 static void edu_count(struct edu_card *card, enum edu_counter which, s64 n)
@@ -106,122 +123,235 @@ static void edu_write(struct edu_card *card, unsigned int reg, u32 val)
 
 /* ---- the hardware --------------------------------------------------------- */
 
-static irqreturn_t edu_irq(int irq, void *data)
-{
-	struct edu_card *card = data;
-	u32 why = edu_read(card, EDU_REG_IRQ_STATUS);
-
-	/* INTx is shared, and an unplugged card has no reason either. */
-	if (!why || why == EDU_GONE)
-		return IRQ_NONE;
-	edu_write(card, EDU_REG_IRQ_ACK, why);
-	edu_count(card, EDU_INTERRUPTS, 1);
-	complete(&card->done);
-	return IRQ_HANDLED;
-}
-
-static bool edu_is_there(struct edu_card *card)
+static bool edu_is_present(struct edu_card *card)
 {
 	return (edu_read(card, EDU_REG_ID) & EDU_ID_MASK) == EDU_ID;
 }
 
 /*
- * Before work is started: the card is there and has nothing to do. Only work
- * that a call gave up waiting for can keep it busy.
+ * Check that the card is present and idle before a number is computed. It is busy only with
+ * that of a call that timed out.
  */
-static int edu_begin(struct edu_card *card, unsigned int reg, u32 busy)
+static int edu_begin(struct edu_card *card)
 {
 	lockdep_assert_held(&card->lock);
-	if (!edu_is_there(card))
+	if (!edu_is_present(card))
 		return -EIO;
-	if (edu_read(card, reg) & busy)
+	if (edu_read(card, EDU_REG_STATUS) & EDU_STATUS_COMPUTING)
 		return -EBUSY;
 	reinit_completion(&card->done);
 	return 0;
 }
 
-/* Sleep until the work that was started is done. */
-static int edu_wait(struct edu_card *card, unsigned int reg, u32 busy)
+/* Wait for the number that is computed. */
+static int edu_wait(struct edu_card *card)
 {
 	unsigned long left = EDU_TIMEOUT;
 	u32 status;
 
 	/*
-	 * The register decides, not the interrupt: one of earlier work may come
-	 * late, and what was computed counts even if its own has been lost.
+	 * Check the register instead of the interrupt: an interrupt of earlier work
+	 * may be late, and that of this work may be lost.
 	 */
 	do {
 		left = wait_for_completion_timeout(&card->done, left);
-		status = edu_read(card, reg);
-	} while ((status & busy) && left);
+		status = edu_read(card, EDU_REG_STATUS);
+	} while ((status & EDU_STATUS_COMPUTING) && left);
 
-	if (!left && !edu_is_there(card))
+	if (!left && !edu_is_present(card))
 		return -EIO;
-	return status & busy ? -ETIMEDOUT : 0;
+	return status & EDU_STATUS_COMPUTING ? -ETIMEDOUT : 0;
 }
 
 static int edu_compute(struct edu_card *card, u32 n, u32 *res)
 {
 	int err;
 
-	err = edu_begin(card, EDU_REG_STATUS, EDU_STATUS_COMPUTING);
+	err = edu_begin(card);
 	if (err)
 		return err;
-	/* The result is the same, but the card would multiply for seconds. */
+	/* Larger numbers have the same result, but take the card seconds. */
 	n = min_t(u32, n, SAMPLE_FACTORIAL_ZERO);
 	edu_write(card, EDU_REG_STATUS, EDU_STATUS_IRQ);
 	edu_write(card, EDU_REG_FACTORIAL, n);
-	err = edu_wait(card, EDU_REG_STATUS, EDU_STATUS_COMPUTING);
+	err = edu_wait(card);
 	if (err)
 		return err;
 	*res = edu_read(card, EDU_REG_FACTORIAL);
-	/* All ones is no factorial: they are even, but for 0! and 1!. */
+	/* All ones is not a factorial: they are even, except 0! and 1!. */
 	return *res == EDU_GONE ? -EIO : 0;
 }
 
-/* One transfer between @card->buf and the card's own buffer. */
-static int edu_transfer(struct edu_card *card, u32 len, bool from_card)
+/* ---- the queue of copies ---------------------------------------------------- */
+
+/* Start to transfer a part of the first job to the card's own buffer, or back. */
+static int edu_start(struct edu_card *card)
 {
+	const struct sample_job *job = card->queue;
 	u32 host = lower_32_bits(card->buf_dma);
 	u32 cmd = EDU_DMA_RUN | EDU_DMA_IRQ;
-	int err;
 
-	err = edu_begin(card, EDU_REG_DMA_CMD, EDU_DMA_RUN);
-	if (err)
-		return err;
-	if (from_card)
+	lockdep_assert_held(&card->queue_lock);
+	if (!edu_is_present(card))
+		return -EIO;
+	/* busy with a transfer that timed out */
+	if (edu_read(card, EDU_REG_DMA_CMD) & EDU_DMA_RUN)
+		return -EBUSY;
+	card->part = min_t(u32, job->src->len - job->at, EDU_DMA_MAX);
+	if (card->from_card)
 		cmd |= EDU_DMA_FROM_CARD;
-	edu_write(card, EDU_REG_DMA_SRC, from_card ? EDU_CARD_BUF : host);
-	edu_write(card, EDU_REG_DMA_DST, from_card ? host : EDU_CARD_BUF);
-	edu_write(card, EDU_REG_DMA_COUNT, len);
+	else
+		memcpy(card->buf, job->src->data + job->at, card->part);
+	edu_write(card, EDU_REG_DMA_SRC, card->from_card ? EDU_CARD_BUF : host);
+	edu_write(card, EDU_REG_DMA_DST, card->from_card ? host : EDU_CARD_BUF);
+	edu_write(card, EDU_REG_DMA_COUNT, card->part);
 	edu_write(card, EDU_REG_DMA_CMD, cmd);
-	err = edu_wait(card, EDU_REG_DMA_CMD, EDU_DMA_RUN);
-	if (!err)
-		edu_count(card, EDU_DMA_BYTES, len);
-	return err;
+	card->started = jiffies;
+	mod_delayed_work(system_wq, &card->watchdog, EDU_TIMEOUT);
+	return 0;
 }
 
-/* Through the card's buffer and back. */
-static int edu_copy_chunk(struct edu_card *card, void *dst, const void *src, u32 len)
+/* The transfer that was started has ended. */
+static void edu_transferred(struct edu_card *card)
 {
-	int err;
+	struct sample_job *job = card->queue;
 
-	err = mutex_lock_killable(&card->lock);
-	if (err)
-		return err;
-	memcpy(card->buf, src, len);
-	err = edu_transfer(card, len, false);
-	if (err)
-		goto unlock;
-	/* So that what is found there afterwards has come from the card. */
-	memset(card->buf, 0, len);
-	err = edu_transfer(card, len, true);
-	if (err)
-		goto unlock;
-	memcpy(dst, card->buf, len);
-unlock:
-	mutex_unlock(&card->lock);
-	return err;
+	edu_count(card, EDU_DMA_BYTES, card->part);
+	if (card->from_card) {
+		memcpy(job->dst->data + job->at, card->buf, card->part);
+		job->at += card->part;
+	} else {
+		/* Clear it, to prove that the result comes from the card. */
+		memset(card->buf, 0, card->part);
+	}
+	card->from_card = !card->from_card;
+}
+
+/*
+ * Start the next transfer. @err: of the first job. Returns the jobs that have ended, for
+ * edu_end_jobs() without the lock.
+ */
+static struct sample_job *edu_run_queue(struct edu_card *card, int err)
+{
+	struct sample_job *job, *ended = NULL, **end = &ended;
+
+	lockdep_assert_held(&card->queue_lock);
+	while ((job = card->queue)) {
+		if (!err && job->at < job->src->len) {
+			err = edu_start(card);
+			if (!err)
+				break;
+		}
+		job->err = err;
+		err = 0;
+		card->queue = job->next;
+		card->from_card = false;
+		job->next = NULL;
+		*end = job;
+		end = &job->next;
+	}
+	return ended;
+}
+
+static void edu_end_jobs(struct edu_card *card, struct sample_job *job)
+{
+	struct sample_job *next;
+
+	for (; job; job = next) {
+		next = job->next;
+		if (!job->err)
+			edu_count(card, EDU_SERVED_COPY, 1);
+		/* The last completion lets edu_remove() go on, which waits for this code. */
+		if (job->is_deferred)
+			dk_call_complete(&job->token, job->err);
+		job->done(job, job->err);
+	}
+}
+
+static void edu_queue(struct edu_card *card, struct sample_job *job)
+{
+	struct sample_job **end = &card->queue, *ended = NULL;
+	unsigned long flags;
+
+	job->next = NULL;
+	job->at = 0;
+	spin_lock_irqsave(&card->queue_lock, flags);
+	while (*end)
+		end = &(*end)->next;
+	*end = job;
+	if (card->queue == job)
+		ended = edu_run_queue(card, 0);
+	spin_unlock_irqrestore(&card->queue_lock, flags);
+	edu_end_jobs(card, ended);
+}
+
+/* Take a job back. Returns false if it is the first, or has ended. */
+static bool edu_cancel(struct edu_card *card, const struct sample_job *job)
+{
+	struct sample_job *before;
+	unsigned long flags;
+
+	spin_lock_irqsave(&card->queue_lock, flags);
+	before = card->queue;
+	while (before && before->next != job)
+		before = before->next;
+	if (before)
+		before->next = job->next;
+	spin_unlock_irqrestore(&card->queue_lock, flags);
+	return before;
+}
+
+/* An interrupt of earlier work may be late: the register says whether this one has ended. */
+static void edu_dma_irq(struct edu_card *card)
+{
+	struct sample_job *ended = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&card->queue_lock, flags);
+	if (card->queue && !(edu_read(card, EDU_REG_DMA_CMD) & EDU_DMA_RUN)) {
+		edu_transferred(card);
+		ended = edu_run_queue(card, 0);
+	}
+	spin_unlock_irqrestore(&card->queue_lock, flags);
+	edu_end_jobs(card, ended);
+}
+
+/* The interrupt of a transfer was lost, or the card does not respond. */
+static void edu_watchdog(struct work_struct *work)
+{
+	struct edu_card *card = container_of(work, struct edu_card, watchdog.work);
+	struct sample_job *ended = NULL;
+
+	spin_lock_irq(&card->queue_lock);
+	if (card->queue && time_after_eq(jiffies, card->started + EDU_TIMEOUT)) {
+		if (!edu_is_present(card)) {
+			ended = edu_run_queue(card, -EIO);
+		} else if (edu_read(card, EDU_REG_DMA_CMD) & EDU_DMA_RUN) {
+			ended = edu_run_queue(card, -ETIMEDOUT);
+		} else {
+			edu_transferred(card);
+			ended = edu_run_queue(card, 0);
+		}
+	}
+	spin_unlock_irq(&card->queue_lock);
+	edu_end_jobs(card, ended);
+}
+
+static irqreturn_t edu_irq(int irq, void *data)
+{
+	struct edu_card *card = data;
+	u32 why = edu_read(card, EDU_REG_IRQ_STATUS);
+
+	/* INTx is shared; a removed card reads as EDU_GONE. */
+	if (!why || why == EDU_GONE)
+		return IRQ_NONE;
+	edu_write(card, EDU_REG_IRQ_ACK, why);
+	edu_count(card, EDU_INTERRUPTS, 1);
+	if (why & EDU_IRQ_COMPUTED)
+		complete(&card->done);
+	if (why & EDU_IRQ_DMA)
+		edu_dma_irq(card);
+	return IRQ_HANDLED;
 }
 
 /* ---- the operators -------------------------------------------------------- */
@@ -242,30 +372,56 @@ static int edu_factorial(struct dk_call *c, const struct dk_obj *x, __u32 n,
 	return err;
 }
 
+/* For a caller that waits. */
+struct edu_waiter {
+	struct sample_job job;
+	struct completion done;
+};
+
+static void edu_wake(struct sample_job *job, int err)
+{
+	complete(&container_of(job, struct edu_waiter, job)->done);
+}
+
 static int edu_copy(struct dk_call *c, struct sample_buf *dst,
 		    const struct sample_buf *src)
 {
+	struct edu_waiter w = { .job = { .dst = dst, .src = src, .done = edu_wake } };
 	struct edu_card *card = dk_call_priv(c);
-	u32 at, len;
 	int err;
 
 	if (dst->len < src->len)
 		return -EINVAL;
-	/* Other calls get their turn between two chunks. */
-	for (at = 0; at < src->len; at += len) {
-		len = min_t(u32, src->len - at, EDU_DMA_MAX);
-		err = edu_copy_chunk(card, dst->data + at, src->data + at, len);
-		if (err)
-			return err;
-	}
-	edu_count(card, EDU_SERVED_COPY, 1);
+	init_completion(&w.done);
+	edu_queue(card, &w.job);
+	err = wait_for_completion_killable(&w.done);
+	if (err && edu_cancel(card, &w.job))
+		return err;
+	if (err)
+		wait_for_completion(&w.done);
+	return w.job.err;
+}
+
+/* Returns at once. The call goes on until the card has copied all: see edu_end_jobs(). */
+static int edu_queue_copy(struct dk_call *c, struct sample_job *job)
+{
+	int err;
+
+	if (job->dst->len < job->src->len)
+		return -EINVAL;
+	err = dk_call_defer(c, &job->token);
+	if (err)
+		return err;
+	job->is_deferred = true;
+	edu_queue(dk_call_priv(c), job);
 	return 0;
 }
 
-/* Of one card: here DK_DENSE means the Dense key of the backend it is of. */
+/* The functions of a card. DK_DENSE means the Dense key of its backend. */
 static const struct dk_impl edu_impls[] = {
 	DK_IMPL(sample_factorial, DK_DENSE, edu_factorial),
 	DK_IMPL(sample_copy, DK_DENSE, edu_copy),
+	DK_IMPL(sample_queue_copy, DK_DENSE, edu_queue_copy),
 };
 
 static struct dk_provider edu = DK_PROVIDER("dk_edu");
@@ -273,7 +429,7 @@ static unsigned int edu_backend;
 
 /* ---- counters in sysfs ---------------------------------------------------- */
 
-/* A file of every card, and one of the driver with the sum. */
+/* A file for each card, and one for the driver with the sum. */
 #define EDU_COUNTER(name, which)						\
 static ssize_t name##_show(struct device *dev, struct device_attribute *attr,	\
 			   char *buf)						\
@@ -312,24 +468,24 @@ static struct attribute *edu_driver_attrs[] = {
 };
 ATTRIBUTE_GROUPS(edu_driver);
 
-/* ---- coming and going ----------------------------------------------------- */
+/* ---- probe and remove ----------------------------------------------------- */
 
 static int edu_identify(struct edu_card *card)
 {
 	struct device *dev = &card->pdev->dev;
 	const u32 pattern = 0x600dcafe;
 
-	if (!edu_is_there(card))
-		return dev_err_probe(dev, -ENODEV, "identification %#x is not edu's\n",
+	if (!edu_is_present(card))
+		return dev_err_probe(dev, -ENODEV, "unexpected identification %#x\n",
 				     edu_read(card, EDU_REG_ID));
 	edu_write(card, EDU_REG_LIVE, pattern);
 	if (edu_read(card, EDU_REG_LIVE) != ~pattern)
-		return dev_err_probe(dev, -EIO, "the card does not answer\n");
+		return dev_err_probe(dev, -EIO, "the card does not respond\n");
 	return 0;
 }
 
-/* Whoever had the card before may have left work and interrupts behind. */
-static int edu_settle(struct edu_card *card)
+/* Wait for work that a previous driver may have started. */
+static int edu_wait_idle(struct edu_card *card)
 {
 	u32 val;
 	int err;
@@ -346,8 +502,8 @@ static int edu_settle(struct edu_card *card)
 	return 0;
 }
 
-/* No more interrupts, and none pending. */
-static void edu_silence(struct edu_card *card)
+/* Disable interrupts and acknowledge pending ones. */
+static void edu_disable_irq(struct edu_card *card)
 {
 	edu_write(card, EDU_REG_STATUS, 0);
 	edu_write(card, EDU_REG_IRQ_ACK, edu_read(card, EDU_REG_IRQ_STATUS));
@@ -366,14 +522,16 @@ static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	card->pdev = pdev;
 	mutex_init(&card->lock);
 	init_completion(&card->done);
+	spin_lock_init(&card->queue_lock);
+	INIT_DELAYED_WORK(&card->watchdog, edu_watchdog);
 	pci_set_drvdata(pdev, card);
 
 	err = pcim_enable_device(pdev);
 	if (err)
-		return dev_err_probe(dev, err, "cannot be enabled\n");
+		return dev_err_probe(dev, err, "cannot enable the device\n");
 	err = pcim_iomap_regions(pdev, BIT(0), KBUILD_MODNAME);
 	if (err)
-		return dev_err_probe(dev, err, "no registers\n");
+		return dev_err_probe(dev, err, "cannot map the registers\n");
 	card->regs = pcim_iomap_table(pdev)[0];
 	err = edu_identify(card);
 	if (err)
@@ -385,29 +543,29 @@ static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	card->buf = dmam_alloc_coherent(dev, EDU_DMA_MAX, &card->buf_dma, GFP_KERNEL);
 	if (!card->buf)
 		return -ENOMEM;
-	err = edu_settle(card);
+	err = edu_wait_idle(card);
 	if (err)
 		return err;
-	edu_silence(card);
+	edu_disable_irq(card);
 
-	/* From here on by hand, since the order of undoing is what matters. */
+	/* Not managed by devres, because the order of undoing matters. */
 	pci_set_master(pdev);
 	err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_ALL_TYPES);
 	if (err < 0) {
-		dev_err_probe(dev, err, "no interrupt\n");
+		dev_err_probe(dev, err, "cannot allocate an interrupt\n");
 		goto clear_master;
 	}
 	err = pci_request_irq(pdev, 0, edu_irq, NULL, card, "%s:%s", KBUILD_MODNAME,
 			      pci_name(pdev));
 	if (err) {
-		dev_err_probe(dev, err, "interrupt refused\n");
+		dev_err_probe(dev, err, "cannot request the interrupt\n");
 		goto free_vectors;
 	}
-	/* Calls may come before this returns, so it is the last. */
+	/* Calls may arrive before this returns, so it must be last. */
 	err = dk_device_register(&edu, edu_backend, pci_name(pdev), card, edu_impls,
 				 ARRAY_SIZE(edu_impls), &card->device, &why);
 	if (err) {
-		dev_err_probe(dev, err, "not registered: %s%s%s\n", why.name,
+		dev_err_probe(dev, err, "cannot register the device: %s%s%s\n", why.name,
 			      why.name[0] ? ": " : "", why.text);
 		goto free_irq;
 	}
@@ -427,14 +585,15 @@ static void edu_remove(struct pci_dev *pdev)
 	struct edu_card *card = pci_get_drvdata(pdev);
 
 	/*
-	 * When this returns, the calls that were inside have finished on the
-	 * card, and the next ones go to whoever else serves them.
+	 * After this returns, no call is running on the card, and the queue is
+	 * empty. New calls are routed to other functions.
 	 */
 	dk_device_unregister(&edu, card->device, NULL);
-	edu_silence(card);
+	edu_disable_irq(card);
 	pci_free_irq(pdev, 0, card);
+	cancel_delayed_work_sync(&card->watchdog);
 	pci_free_irq_vectors(pdev);
-	/* Even a transfer that a call gave up on ends here, before its buffer. */
+	/* Stops a transfer of a call that timed out, before its buffer is freed. */
 	pci_clear_master(pdev);
 }
 
@@ -465,7 +624,7 @@ static int __init edu_init(void)
 		pr_err("%s%s%s\n", why.name, why.name[0] ? ": " : "", why.text);
 	else
 		err = pci_register_driver(&edu_driver);
-	/* Takes out whatever there is, and is fine if that is nothing. */
+	/* Unregisters everything; does nothing if it is not registered. */
 	if (err)
 		dk_provider_unregister(&edu);
 	return err;

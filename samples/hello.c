@@ -33,7 +33,7 @@ static int add_trace(struct dk_call *c, struct tensor *out, const struct tensor 
 	char key[DK_NAME_MAX];
 
 	printf("traced by key %s, then ", dk_key_name(NULL, dk_call_key(c), key));
-	return my_add_below(c, out, a, b);	/* what comes behind our key */
+	return my_add_below(c, out, a, b);	/* the keys below this one */
 }
 
 static const struct dk_impl impls[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * hello: a runtime with tensors, one operator, and a tracer around it; in C++
- * what hello.c is in C.
+ * hello: hello.c in C++: a runtime with tensors, one operator, and a tracer
+ * around it.
  *
  *	c++ -std=c++17 hello.cpp $(pkg-config --cflags --libs dispatchkey)
  */

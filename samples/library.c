@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * library: an operator and its functions by PyTorch's TORCH_LIBRARY. One function
- * takes the key over and is released again; a listener is told of all of it.
+ * library: an operator and its functions in libraries, as with PyTorch's
+ * TORCH_LIBRARY. One function overrides another one at the same key, and is then
+ * released. A listener prints all events.
  */
 #include <dispatchkey.h>
 #include <err.h>
@@ -21,22 +22,22 @@ static int twice_shift(struct dk_call *c, const struct dk_obj *x, int *n)
 	return 0;
 }
 
-static void told(struct dk_listener *self, const struct dk_event *event)
+static void notify(struct dk_listener *self, const struct dk_event *event)
 {
 	static const char *const what[] = {
 		[DK_EVENT_DEFINED] = "is defined",
 		[DK_EVENT_UNDEFINED] = "is no longer defined",
 		[DK_EVENT_IMPL] = "has a new function",
-		[DK_EVENT_LOST] = "something, for which there was no memory",
+		[DK_EVENT_LOST] = "events were lost for lack of memory",
 	};
 
-	printf("told: %s %s\n", event->name, what[event->kind]);
+	printf("event: %s %s\n", event->name, what[event->kind]);
 }
 
 static struct dk_provider me = DK_PROVIDER("library");
 static struct dk_library def = DK_LIBRARY(&me, DEF, "sample", DK_UNDEFINED);
 static struct dk_library cpu = DK_LIBRARY(&me, IMPL, "sample", DK_CPU);
-static struct dk_listener listener = { .size = sizeof(listener), .told = told };
+static struct dk_listener listener = { .size = sizeof(listener), .notify = notify };
 
 int main(void)
 {
@@ -55,9 +56,9 @@ int main(void)
 		errx(1, "%s: %s", why.text, why.name);
 	if (twice(&x, &n))			/* twice_shift, the newest */
 		errx(1, "sample::twice");
-	dk_handle_release(&cpu, &h);		/* nobody is inside of it now */
+	dk_handle_release(&cpu, &h);		/* no call is inside now */
 	if (twice(&x, &n))			/* twice_add */
 		errx(1, "sample::twice");
-	dk_provider_unregister(&me);		/* takes the libraries along */
+	dk_provider_unregister(&me);		/* also unregisters its libraries */
 	return dk_listener_unregister(&listener);
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The operators of the samples: for all who define, implement or call them, in
- * the kernel and in userspace. Both are sleepable.
+ * The operators of the samples, to define, implement or call them, in the kernel
+ * and in userspace. Functions of both may sleep.
  */
 #ifndef _SAMPLES_OPS_H
 #define _SAMPLES_OPS_H
 
 #include <dispatchkey.h>
 
-/* *res = n! modulo 2^32; @x says where to compute. */
+/* *res = n! modulo 2^32, computed by the function for @x. */
 DK_OP(sample_factorial, "sample::factorial",
 	(const struct dk_obj *x, __u32 n, __u32 *res), (x, n, res), (x));
 
-/* From this one on, a factorial is 0 modulo 2^32. */
+/* Factorials from this number on are 0 modulo 2^32. */
 #define SAMPLE_FACTORIAL_ZERO	34
 
 /**
- * struct sample_buf - bytes that live on the CPU or on a device
+ * struct sample_buf - bytes on the CPU or on a device
  * @dk: what calls dispatch on
- * @len: how many bytes
- * @data: in host memory always; the device only says who works on them
+ * @len: size in bytes
+ * @data: the bytes, always in host memory; @dk selects the function that copies them
  */
 struct sample_buf {
 	struct dk_obj dk;
@@ -27,9 +27,35 @@ struct sample_buf {
 	void *data;
 };
 
-/* All of @src to the beginning of @dst; -EINVAL where it does not fit. */
+/* Copies @src to the beginning of @dst; -EINVAL if it does not fit. */
 DK_OP(sample_copy, "sample::copy",
 	(struct sample_buf *dst, const struct sample_buf *src), (dst, src),
 	(&dst->dk, &src->dk));
+
+/**
+ * struct sample_job - a copy that finishes later
+ * @dst: the copy, at least as long as @src
+ * @src: the original
+ * @done: called once, in any context, when the copy has ended; may free the job
+ * @token: initialized by dk_deferred_init()
+ * @next: for the function that serves the job, as the following
+ * @at: bytes that are copied already
+ * @err: 0 or a negative errno
+ * @is_deferred: the call is to be completed
+ */
+struct sample_job {
+	struct sample_buf *dst;
+	const struct sample_buf *src;
+	void (*done)(struct sample_job *job, int err);
+	struct dk_deferred token;
+	struct sample_job *next;
+	__u32 at;
+	int err;
+	int is_deferred;
+};
+
+/* Copies as sample_copy does. If it returns 0, @done is called, maybe at once. */
+DK_OP(sample_queue_copy, "sample::queue_copy",
+	(struct sample_job *job), (job), (&job->dst->dk, &job->src->dk));
 
 #endif /* _SAMPLES_OPS_H */

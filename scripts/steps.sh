@@ -124,8 +124,14 @@ counted() {
 	[ "${counts[2]}" -eq 0 ] || sed -n 's/^ *| skipped/    | skipped/p' "$log"
 }
 
-# lane NAME FUNCTION [ARGUMENT...] - run steps beside those that follow. What they
-# print is held back until join, so that the report is in the same order always.
+# no_test NAME WHY - one test that cannot run here
+no_test() {
+	skipped=$((skipped + 1))
+	printf '%s: %-47s skipped\n    | skipped: %s\n' "$me" "$1" "$2"
+}
+
+# lane NAME FUNCTION [ARGUMENT...] - run steps in parallel with the following ones. Their
+# output is kept until join, so the order of the report is always the same.
 lanes=()
 lane() {
 	local name=$1
@@ -195,7 +201,7 @@ finish() {
 
 with_make() { make -j"$jobs" O="$build" "$@"; }
 build_all() { with_make all; }
-# kselftest has its own idea of CC, and what it builds again would be another thing.
+# kselftest sets its own CC, and a second build would use that.
 selftest() { # TARGET...
 	make -s -C selftests run_tests TARGETS="$*" DK_ONLY=user DK_PREBUILT=1 DK_BUILD="$build" \
 		CC="$CC"
@@ -211,10 +217,11 @@ find_kernel() {
 	KDIR=$(sed -n 's/^KDIR=//p' <<<"$kernel")
 	export KDIR
 }
-# What all series use of the kernel's sources: kselftest, the client of netlink
+# The kernel's sources that all series use: kselftest, and the client of netlink
 # specifications in ynl.
 find_sources() {
 	local kselftest client
+	[ "${KSELFTEST_DIR-}" != none ] || return 0
 	kselftest=$(scripts/fetch-kernel --what tools) || return
 	client=$(scripts/fetch-kernel --series 6.12 --what ynl) || return
 	KSELFTEST_DIR=$(sed -n 's/^KTOOLS=//p' <<<"$kselftest")/tools/testing/selftests
@@ -222,8 +229,8 @@ find_sources() {
 	export KSELFTEST_DIR
 }
 
-# Links to the sources: kbuild leaves its objects beside them, and those of this
-# kernel are not to be mixed up with those of another.
+# Links to the sources: kbuild puts objects next to them, and those of several kernels must
+# not be mixed.
 farm() { # KVER
 	local dir=$build/modules/$1
 	mkdir -p "$dir"
@@ -234,7 +241,7 @@ farm() { # KVER
 build_modules() { # KVER KDIR
 	farm "$1" && make -j"$jobs" -C "$build/modules/$1" KDIR="$2" DK_SELFTESTS=1 modules
 }
-# What the kernel's tests run beside modules: a virtual machine compiles slowly.
+# Programs that the kernel's tests run: compiling in a virtual machine is slow.
 build_programs() {
 	make -s -C selftests all TARGETS=netlink DK_ONLY=kernel DK_PREBUILT=1 DK_BUILD="$build" \
 		CC="$CC"
@@ -247,7 +254,7 @@ outside() { # KVER KDIR
 	env DK_OUTSIDE="$logs/outside-$1" DK_TOP="$build/modules/$1" KDIR="$2" \
 		selftests/module/outside_driver.sh
 }
-# Two halves, so that check can run them in two machines.
+# Two halves, so check can run them in two machines.
 kernel_targets_1="replay api module trace edu netlink nl"
 kernel_targets_2="dkctl guides torture"
 kernel_targets="$kernel_targets_1 $kernel_targets_2"

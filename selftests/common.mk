@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Shared by the Makefiles of the test directories, which say before they include
-# it what kselftest's lib.mk wants to know (TEST_PROGS and so on), and
+# Shared by the Makefiles of the test directories. Before they include it, they set the
+# variables of kselftest's lib.mk (TEST_PROGS and so on), and
 #
 #   DK_PROGS    programs of this directory that are linked with the library
-#   DK_MODULES  kernel modules that the tests load, as paths in the project;
-#               where there are any, the TEST_PROGS are those that load them
+#   DK_MODULES  kernel modules that the tests load, as paths in the project. If it is
+#               not empty, TEST_PROGS are the scripts that load them
 #
-# What the user may set: KSELFTEST_DIR, where lib.mk is; DK_TOP, where the
-# project is; DK_BUILD, its build folder; KDIR, the kernel's headers;
-# DK_PREBUILT=1, take library, tool and modules as they are; DK_ONLY=user or
-# kernel, only what runs there.
+# The user may set KSELFTEST_DIR, the folder of lib.mk, or
+# "none"; DK_TOP, the project; DK_BUILD, its
+# build folder; KDIR, the kernel's headers; DK_PREBUILT=1, to use library, tool and modules
+# as they are; DK_ONLY=user or kernel, to run only the tests of one world.
 
 st_dir	:= $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 st_name	:= $(notdir $(CURDIR))
 
-# ---- the project: around us, but not in a kernel tree -------------------------
+# ---- the project: the tree of this folder, unless that is a kernel tree -------
 
 DK_TOP	?= $(patsubst %/,%,$(dir $(patsubst %/,%,$(st_dir))))
 ifneq ($(wildcard $(DK_TOP)/include/dispatchkey.h),)
@@ -34,7 +34,7 @@ out_of_tree := 1
 ifeq ($(OUTPUT),)
 OUTPUT	:= $(if $(dk_top),$(abspath $(DK_BUILD))/selftests/$(st_name),$(CURDIR))
 endif
-# To clean up, nothing has to be fetched.
+# Cleaning needs no download.
 ifneq ($(MAKECMDGOALS),clean)
 ifdef KSELFTEST_DIR
 kselftest := $(KSELFTEST_DIR)
@@ -42,8 +42,10 @@ else ifdef dk_top
 kselftest := $(shell $(dk_top)/scripts/fetch-kernel --what tools | \
 	sed -n 's|^KTOOLS=\(.*\)|\1/tools/testing/selftests|p')
 endif
+ifneq ($(KSELFTEST_DIR),none)
 ifeq ($(wildcard $(kselftest)/lib.mk),)
-$(error kselftest's lib.mk is not here: set KSELFTEST_DIR to tools/testing/selftests of a kernel source tree)
+$(error kselftest's lib.mk is not here: set KSELFTEST_DIR to tools/testing/selftests of a kernel source tree, or to "none" to run tests without it)
+endif
 endif
 endif
 endif
@@ -77,7 +79,9 @@ TEST_GEN_PROGS += $(DK_PROGS)
 endif
 TEST_FILES += $(st_ko)
 
-ifdef kselftest
+ifeq ($(kselftest),none)
+include $(st_dir)runner.mk
+else ifdef kselftest
 include $(kselftest)/lib.mk
 endif
 ifndef kselftest
@@ -95,7 +99,7 @@ ifneq ($(dk_top),)
 LOCAL_HDRS += $(wildcard $(dk_top)/include/*.h $(dk_top)/uapi/linux/*.h)
 $(st_objs): $(st_lib)
 else
-# Without the sources a test can only say so.
+# Without the sources a test can only report that.
 OVERRIDE_TARGETS := 1
 $(st_objs):
 	@printf '%s\n' '#!/bin/sh' 'echo "TAP version 13"' \
@@ -109,7 +113,7 @@ ifneq ($(DK_PREBUILT),1)
 $(st_lib): st_force
 	@$(MAKE) --no-print-directory -C $(dk_top) O=$(DK_BUILD) OUTPUT= lib
 ifneq ($(DK_MODULES),)
-# No modules without headers: then the tests find what is built, or skip.
+# Modules are built only with headers. Without, the tests use built modules or skip.
 all: st_modules
 .PHONY: st_modules
 st_modules:
@@ -122,9 +126,10 @@ endif
 endif
 endif
 
-# Outside of a kernel tree kselftest's runner does not find our settings, and
-# wants a program to begin lines with "# ".
+# Outside of a kernel tree kselftest's runner does not find our settings, and needs a program
+# to begin lines with "# ".
 ifdef out_of_tree
+ifneq ($(kselftest),none)
 define RUN_TESTS
 	BASE_DIR="$(selfdir)"; \
 	. $(selfdir)/kselftest/runner.sh; \
@@ -140,4 +145,5 @@ install_runner:
 	@mkdir -p $(dir $(INSTALL_PATH))kselftest
 	@cp $(kselftest)/kselftest/*.sh $(kselftest)/kselftest/prefix.pl $(dir $(INSTALL_PATH))kselftest
 	@cp $(kselftest)/run_kselftest.sh $(dir $(INSTALL_PATH))
+endif
 endif

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Shared by the test scripts, which source it: KTAP, what a test needs, loading
-# and unloading of modules, and the kernel's log. A script reads
+# Sourced by the test scripts: KTAP, requirements of a test, loading and unloading of modules,
+# and the kernel's log. A script looks like this:
 #
 #   plan 3
 #   need_root
@@ -12,7 +12,7 @@
 #   ...
 #   finish
 #
-# What is missing ends the script with status 4, kselftest's word for a skip.
+# If a requirement is missing, the script exits with 4, which kselftest counts as skipped.
 
 set -u
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -26,7 +26,7 @@ st_tmp=$(mktemp -d "${TMPDIR:-/tmp}/dkst.XXXXXX")
 st_log=$st_tmp/log
 st_klog_marks=0 st_klog_first='' st_klog_from=''
 
-# The project around us; nothing where the tests have been taken elsewhere.
+# The project that contains these tests; empty if the tests were copied elsewhere.
 st_top=${DK_TOP:-$(cd "$st_here/../.." && pwd -P)}
 [ -e "$st_top/include/dispatchkey.h" ] || st_top=
 
@@ -34,8 +34,7 @@ st_top=${DK_TOP:-$(cd "$st_here/../.." && pwd -P)}
 
 diag() { printf '# %s\n' "${*//$'\n'/$'\n# '}"; }
 
-# plan N - how many tests there will be; one more is the look at the kernel log
-# of a script that loads modules.
+# plan N - the number of tests; scripts that load modules have one more, for the kernel log.
 plan() {
 	st_planned=$1
 	echo "TAP version 13"
@@ -75,7 +74,7 @@ skip() {
 	echo "ok $st_done - $1 # SKIP $2"
 }
 
-# ok WHAT COMMAND... - passes if the command does; its output is told if not
+# ok WHAT COMMAND... - passes if the command succeeds; otherwise its output is printed
 ok() {
 	local what=$1 status=0
 	shift
@@ -109,7 +108,7 @@ is() {
 	fi
 }
 
-# like WHAT PATTERN GOT - as is, with a pattern of the shell
+# like WHAT PATTERN GOT - as is, with a shell pattern
 like() {
 	# shellcheck disable=SC2254 # a pattern it is
 	case $3 in
@@ -120,7 +119,7 @@ like() {
 
 # run_tap COMMAND... - prints TAP of its own: its tests are ours
 run_tap() {
-	local line plan='' n=0 status
+	local line plan='' n=0 status failed=$st_failed
 	while IFS= read -r line; do
 		[[ ! $line =~ ^1\.\.([0-9]+) ]] || plan=${BASH_REMATCH[1]}
 		if [[ $line =~ ^(not )?ok\ [0-9]+(.*) ]]; then
@@ -134,6 +133,8 @@ run_tap() {
 	status=$(cat "$st_tmp/status")
 	if [ "$plan" != $n ]; then
 		fail "all tests of $*" "$n tests were run, ${plan:-none} were planned, status $status"
+	elif [ "$status" -ne 0 ] && [ $st_failed -eq "$failed" ]; then
+		fail "all tests of $*" "they passed, but the exit status is $status"
 	fi
 }
 
@@ -217,8 +218,8 @@ need_module() {
 
 is_loaded() { [ -d "/sys/module/$1" ]; }
 
-# load NAME [PARAMETER...] - unless it is loaded; what it loads is unloaded at
-# the end of the script, in reverse. Ends the script where loading is forbidden.
+# load NAME [PARAMETER...] - unless it is loaded; the module is unloaded at the end of the
+# script, in reverse order. Ends the script if modules cannot be loaded.
 load() {
 	local name=$1 file
 	shift
@@ -277,7 +278,7 @@ st_trouble+='|(KASAN|KCSAN|KFENCE|UBSAN|ODEBUG|kmemleak): |INFO: (task|rcu_|poss
 st_trouble+='|scheduling while atomic|sleeping function called|refcount_t: |nobody cared'
 st_trouble+='|list_(add|del) corruption|soft lockup|hard LOCKUP|Objects remaining'
 
-# klog_mark - from here on klog tells what the log says
+# klog_mark - klog prints the log from here on
 klog_mark() {
 	st_klog_marks=$((st_klog_marks + 1))
 	st_klog_from="dispatchkey selftest $st_script, process $$, mark $st_klog_marks;"
@@ -287,25 +288,31 @@ klog_mark() {
 	st_klog_first=${st_klog_first:-$st_klog_from}
 }
 
-# klog [PATTERN] - what the kernel has said since, or its lines of that pattern
+# klog [PATTERN] - the kernel log since the mark, or its lines that match the pattern
 klog() {
 	[ "$st_klog_from" != none ] || return 1
-	dmesg | sed "1,/$st_klog_from/d" | grep -E -- "${1:-}"
+	dmesg | sed "0,/$st_klog_from/d" | grep -E -- "${1:-}"
 }
 
 # klog_check - a test of its own: has the kernel complained since the first mark?
 klog_check() {
+	local test="the kernel log has no complaint"
 	case $st_klog_first in
-	'') ;;
-	none) skip "the kernel log has no complaint" "the kernel log cannot be read" ;;
-	*)
-		st_klog_from=$st_klog_first
-		if klog "$st_trouble" >"$st_log"; then
-			fail "the kernel log has no complaint"
-			sed 's/^/#   /' "$st_log"
-		else
-			pass "the kernel log has no complaint"
-		fi
+	'') return ;;
+	none)
+		skip "$test" "the kernel log cannot be read"
+		return
 		;;
 	esac
+	st_klog_from=$st_klog_first
+	# the mark is searched for last: while the log has it, nothing after it was
+	# overwritten
+	if klog "$st_trouble" >"$st_log"; then
+		fail "$test"
+		sed 's/^/#   /' "$st_log"
+	elif ! dmesg | grep -qF -- "$st_klog_from"; then
+		fail "$test" "its beginning was overwritten: boot with a larger log_buf_len="
+	else
+		pass "$test"
+	fi
 }

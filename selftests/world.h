@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What tests with threads take from the world that they are built for, the
- * kernel or userspace. Every world gives the same things:
+ * The environment of tests with threads, for the kernel and for userspace:
  *
- * w_load() w_store()	one that others write or read at the same time
+ * w_load() w_store()	a variable that other threads read or write
  * w_load_acquire() w_store_release() w_fence()
- * struct w_count	a sum that anybody adds to: w_add(), w_sum(); w_next() adds one
- *			and gives the sum
- * struct w_mutex	W_MUTEX(); w_mutex_lock() _unlock()
- * w_alloc() w_free()	zeroed; NULL if there is no memory
- * w_cpus()		processors that are there
- * w_now_us()		time that only grows
- * w_div()		a division of 64 bits
- * w_sleep_us()		leave the CPU for about so long
- * w_spin_us()		do not leave it
- * w_pause()		between steps of what takes long
- * w_yield_to_all()	from here on this thread takes what time others leave
- * struct w_thread	w_start() 0 or an error; w_join() waits until it returns
+ * struct w_count		a sum that all threads add to: w_add(), w_sum(); w_next() adds one
+ *			and returns the sum
+ * struct w_mutex		W_MUTEX(); w_mutex_lock() w_mutex_unlock()
+ * w_alloc() w_free()	zeroed memory; NULL if there is none
+ * w_cpus()		number of CPUs
+ * w_now_us()		monotonic time
+ * w_div()			64-bit division
+ * w_sleep_us()		sleep for about this time
+ * w_spin_us()		busy-wait for this time
+ * w_pause()		call between the steps of long work
+ * w_yield_to_all()	lowers the priority of the calling thread below all others
+ * struct w_thread		w_start() returns 0 or an error; w_join() waits until it returns
  *
  * W_KERNEL is 1 in the kernel, W_SANITIZED in a program built with ASan or TSan.
  */
@@ -45,9 +44,9 @@
 
 #define w_load(x)		READ_ONCE(x)
 #define w_store(x, v)		WRITE_ONCE(x, v)
-#define w_load_acquire(x)	smp_load_acquire(&(x)) /* what its user says */
-#define w_store_release(x, v)	smp_store_release(&(x), v) /* what its user says */
-#define w_fence()		smp_mb() /* as its user says */
+#define w_load_acquire(x)	smp_load_acquire(&(x)) /* documented where it is used */
+#define w_store_release(x, v)	smp_store_release(&(x), v) /* documented where it is used */
+#define w_fence()		smp_mb() /* documented where it is used */
 
 struct w_count {
 	atomic64_t n;
@@ -58,7 +57,7 @@ struct w_count {
 #define w_sum(c)		((u64)atomic64_read(&(c)->n))
 
 struct w_mutex {
-	struct mutex m;		/* what its user says */
+	struct mutex m;		/* documented where it is used */
 };
 
 #define W_MUTEX(name)		{ __MUTEX_INITIALIZER((name).m) }
@@ -92,7 +91,7 @@ static inline int w_thread_main(void *data)
 
 	complete(&t->begun);
 	t->run(t->data);
-	/* kthread_stop() wants one that is there */
+	/* kthread_stop() needs a thread that exists */
 	set_current_state(TASK_INTERRUPTIBLE);
 	while (!kthread_should_stop()) {
 		schedule();
@@ -157,7 +156,7 @@ typedef __s64 s64;
 #define w_store(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #define w_load_acquire(x)	__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define w_store_release(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELEASE)
-/* gcc warns of the newer one under ThreadSanitizer; a fence it is there, too */
+/* gcc warns of the newer one under ThreadSanitizer; it is also a fence there */
 #define w_fence()		__sync_synchronize()
 
 struct w_count {
@@ -235,7 +234,7 @@ static inline void w_join(struct w_thread *t)
 
 #endif
 
-/* splitmix64: good numbers from any state, and the same ones in every run. */
+/* splitmix64: random numbers of good quality from any state, the same in every run. */
 static inline u64 w_random(u64 *state)
 {
 	u64 z = *state += 0x9e3779b97f4a7c15ULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The memory of an answer: its structs and strings, which are freed together.
+ * Memory of an answer. Its structs and strings are freed together.
  */
 #include "internal.h"
 
@@ -10,7 +10,7 @@
 #define ALIGN		_Alignof(max_align_t)
 #define ALIGN_UP(n)	(((n) + ALIGN - 1) / ALIGN * ALIGN)
 
-/* The answer of one request fits into the first piece; a list has longer ones. */
+/* A single answer fits into the first piece; lists allocate more pieces. */
 #define FIRST_PIECE	4000
 #define PIECE		(64 * 1024)
 
@@ -19,11 +19,11 @@ struct piece {
 };
 
 struct dkn_arena {
-	struct piece *pieces;		/* all but this one */
+	struct piece *pieces;		/* further pieces */
 	struct dkn_arena *adopted;
 	char *at;
 	char *end;
-	max_align_t bytes[];		/* the answer is the first in here */
+	max_align_t bytes[];		/* begins with the answer */
 };
 
 struct dkn_arena *dkn_arena_alloc(void)
@@ -54,7 +54,7 @@ void dkn_arena_free(struct dkn_arena *a)
 	}
 }
 
-/* Zeroed memory; NULL if there is none, or for more than an answer can need. */
+/* Returns zeroed memory, or NULL without memory or if no answer can be that large. */
 void *dkn_arena_get(struct dkn_arena *a, size_t size)
 {
 	size_t piece = ALIGN_UP(sizeof(struct piece));
@@ -79,7 +79,7 @@ void *dkn_arena_get(struct dkn_arena *a, size_t size)
 	return memset(got, 0, size);
 }
 
-/* A string of at most @len characters, as dkn_copy() copies it. */
+/* Copies a string of at most @len characters with dkn_copy_text(). */
 const char *dkn_arena_text(struct dkn_arena *a, const char *text, size_t len)
 {
 	size_t size = strnlen(text, len) + 1;
@@ -89,7 +89,7 @@ const char *dkn_arena_text(struct dkn_arena *a, const char *text, size_t len)
 		return "";
 	to = dkn_arena_get(a, size);
 	if (to)
-		dkn_copy(to, size, text, size - 1);
+		dkn_copy_text(to, size, text, size - 1);
 	return to;
 }
 

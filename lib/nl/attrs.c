@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The attributes of the specification: what they are called, there and by
- * people, and what they carry. A test compares this with the specification.
+ * The attributes of the specification: names, names in error messages, and types. A
+ * test compares them with the specification.
  */
 #include "internal.h"
 
@@ -240,7 +240,7 @@ const char *dkn_set_name(enum dkn_set set)
 	return set < DKN_NUM_SETS ? sets[set].name : NULL;
 }
 
-/* NULL for one that this library does not know. */
+/* Returns NULL for an unknown attribute, which a newer module may send. */
 const struct dkn_attr *dkn_attr(enum dkn_set set, unsigned int type)
 {
 	if (set >= DKN_NUM_SETS || type >= sets[set].n || !sets[set].attrs[type].name)

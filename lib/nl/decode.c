@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * From the attributes of an answer to a struct, by its shape. What another
- * version of the module sends is passed by; what is not well formed is refused.
+ * Decodes the attributes of an answer into a struct. Unknown attributes, which a newer
+ * module may send, are skipped; malformed ones are refused.
  */
 #include "internal.h"
 
@@ -9,8 +9,8 @@
 #include <netlink/attr.h>
 #include <string.h>
 
-/* Is it as long as what it carries, and is a string one? */
-bool dkn_attr_is_good(const struct nlattr *nla, enum dkn_kind kind)
+/* Checks the length of an attribute, and that a string ends in a NUL. */
+bool dkn_attr_is_valid(const struct nlattr *nla, enum dkn_kind kind)
 {
 	int len = nla_len(nla);
 
@@ -45,7 +45,7 @@ static uint64_t number(const struct nlattr *nla, enum dkn_kind kind)
 	case DKN_U64:
 		return nla_get_u64(nla);
 	default:
-		return 1;		/* a flag that is there */
+		return 1;		/* a flag is present */
 	}
 }
 
@@ -67,20 +67,20 @@ static void store_pointer(void *at, const void *p)
 	memcpy(at, &p, sizeof(p));
 }
 
-/* A string that is put into an array of characters, and not pointed to. */
+/* True if the string is copied into the struct, false if the struct has a pointer to it. */
 static bool is_array(const struct dkn_field *f)
 {
 	return f->width > sizeof(char *);
 }
 
-/* Half of one of U+0080 to U+009F, which are control characters, too? */
-static bool is_half(unsigned char first, unsigned char second)
+/* The UTF-8 encoding of U+0080 to U+009F, which are control characters. */
+static bool is_c1_control(unsigned char first, unsigned char second)
 {
 	return first == 0xc2 && second >= 0x80 && second < 0xa0;
 }
 
-/* What is copied goes to terminals. */
-void dkn_copy(char *to, size_t size, const char *from, size_t len)
+/* Replaces control characters by "?", since callers print these strings to terminals. */
+void dkn_copy_text(char *to, size_t size, const char *from, size_t len)
 {
 	bool is_control;
 	size_t i;
@@ -89,8 +89,8 @@ void dkn_copy(char *to, size_t size, const char *from, size_t len)
 		len = size - 1;
 	for (i = 0; i < len && from[i]; i++) {
 		is_control = (unsigned char)from[i] < ' ' || from[i] == 0x7f ||
-			     (i + 1 < len && is_half(from[i], from[i + 1])) ||
-			     (i && is_half(from[i - 1], from[i]));
+			     (i + 1 < len && is_c1_control(from[i], from[i + 1])) ||
+			     (i && is_c1_control(from[i - 1], from[i]));
 		to[i] = is_control ? '?' : from[i];
 	}
 	to[i] = '\0';
@@ -113,7 +113,7 @@ static void fill_presets(const struct dkn_shape *shape, char *into)
 	}
 }
 
-/* What the struct says where no attribute says anything. */
+/* Fills in the defaults for absent attributes. */
 void dkn_preset(const struct dkn_shape *shape, void *into)
 {
 	memset(into, 0, shape->size);
@@ -141,7 +141,7 @@ static void append(struct dkn_list *list, void *e)
 }
 
 int dkn_list_decode(struct dkn_arena *a, struct dkn_list *list,
-		    const struct nlattr *head, int len, struct dkn_culprit *bad)
+		    const struct nlattr *head, int len, struct dkn_bad_attr *bad)
 {
 	void *e = element(a, list->shape);
 
@@ -151,13 +151,13 @@ int dkn_list_decode(struct dkn_arena *a, struct dkn_list *list,
 	return dkn_decode(a, list->shape, head, len, e, bad);
 }
 
-/* A string as it is shown; NULL without memory. */
+/* Returns a copy without control characters, or NULL without memory. */
 static const char *text(struct dkn_arena *a, const struct nlattr *nla)
 {
 	return dkn_arena_text(a, nla_data(nla), nla_len(nla));
 }
 
-/* All strings of one attribute, from the first on. They are good ones. */
+/* Decodes all strings of one attribute. check() has validated them. */
 static int decode_strings(struct dkn_arena *a, const struct dkn_field *f,
 			  const struct nlattr *first, int len, char *into)
 {
@@ -166,7 +166,7 @@ static int decode_strings(struct dkn_arena *a, const struct dkn_field *f,
 	uint32_t n = 0;
 	int rest;
 
-	for (nla = first, rest = len; dkn_ok(nla, rest); nla = dkn_next(nla, &rest))
+	for (nla = first, rest = len; dkn_attr_ok(nla, rest); nla = dkn_attr_next(nla, &rest))
 		n += nla_type(nla) == (int)f->attr;
 	all = dkn_arena_get(a, n * sizeof(*all));
 	if (!all)
@@ -174,7 +174,7 @@ static int decode_strings(struct dkn_arena *a, const struct dkn_field *f,
 	store_pointer(into + f->at, all);
 	store(into + f->count_at, sizeof(n), n);
 	n = 0;
-	for (nla = first, rest = len; dkn_ok(nla, rest); nla = dkn_next(nla, &rest)) {
+	for (nla = first, rest = len; dkn_attr_ok(nla, rest); nla = dkn_attr_next(nla, &rest)) {
 		if (nla_type(nla) != (int)f->attr)
 			continue;
 		all[n] = text(a, nla);
@@ -184,16 +184,16 @@ static int decode_strings(struct dkn_arena *a, const struct dkn_field *f,
 	return 0;
 }
 
-/* All nests of one attribute, from the first on, or only that one. */
+/* Decodes all nests of one attribute, or only the first. */
 static int decode_nests(struct dkn_arena *a, const struct dkn_field *f,
 			const struct nlattr *first, int len, char *into,
-			struct dkn_culprit *bad)
+			struct dkn_bad_attr *bad)
 {
 	struct dkn_list list = { .shape = f->shape };
 	const struct nlattr *nla;
 	int err, rest;
 
-	for (nla = first, rest = len; dkn_ok(nla, rest); nla = dkn_next(nla, &rest)) {
+	for (nla = first, rest = len; dkn_attr_ok(nla, rest); nla = dkn_attr_next(nla, &rest)) {
 		if (nla_type(nla) != (int)f->attr)
 			continue;
 		err = dkn_list_decode(a, &list, nla_data(nla), nla_len(nla), bad);
@@ -210,7 +210,7 @@ static int decode_nests(struct dkn_arena *a, const struct dkn_field *f,
 
 static int decode_field(struct dkn_arena *a, const struct dkn_shape *shape,
 			const struct dkn_field *f, const struct nlattr *nla, int rest,
-			char *into, struct dkn_culprit *bad)
+			char *into, struct dkn_bad_attr *bad)
 {
 	enum dkn_kind kind = dkn_attr(shape->set, f->attr)->kind;
 	const char *s;
@@ -228,7 +228,7 @@ static int decode_field(struct dkn_arena *a, const struct dkn_shape *shape,
 	if (f->many == DKN_ALL)
 		return decode_strings(a, f, nla, rest, into);
 	if (is_array(f)) {
-		dkn_copy(into + f->at, f->width, nla_data(nla), nla_len(nla));
+		dkn_copy_text(into + f->at, f->width, nla_data(nla), nla_len(nla));
 		return 0;
 	}
 	s = text(a, nla);
@@ -238,17 +238,17 @@ static int decode_field(struct dkn_arena *a, const struct dkn_shape *shape,
 	return 0;
 }
 
-/* Every attribute, before any is read. */
+/* Validates all attributes before any of them is decoded. */
 static int check(enum dkn_set set, const struct nlattr *head, int len,
-		 struct dkn_culprit *bad)
+		 struct dkn_bad_attr *bad)
 {
 	const struct dkn_attr *attr;
 	const struct nlattr *nla;
 
-	*bad = (struct dkn_culprit){ set, 0 };
-	for (nla = head; dkn_ok(nla, len); nla = dkn_next(nla, &len)) {
+	*bad = (struct dkn_bad_attr){ set, 0 };
+	for (nla = head; dkn_attr_ok(nla, len); nla = dkn_attr_next(nla, &len)) {
 		attr = dkn_attr(set, nla_type(nla));
-		if (attr && !dkn_attr_is_good(nla, attr->kind)) {
+		if (attr && !dkn_attr_is_valid(nla, attr->kind)) {
 			bad->type = nla_type(nla);
 			return -EBADMSG;
 		}
@@ -257,11 +257,11 @@ static int check(enum dkn_set set, const struct nlattr *head, int len,
 }
 
 /*
- * The attributes from @head on into a struct whose presets are filled in. Where
- * they are not well formed, -EBADMSG, and @bad says which.
+ * Decodes the attributes at @head into a struct that dkn_preset() has filled in.
+ * Returns -EBADMSG and fills in @bad if an attribute is malformed.
  */
 int dkn_decode(struct dkn_arena *a, const struct dkn_shape *shape,
-	       const struct nlattr *head, int len, void *into, struct dkn_culprit *bad)
+	       const struct nlattr *head, int len, void *into, struct dkn_bad_attr *bad)
 {
 	const struct nlattr *nla;
 	unsigned int i;
@@ -271,10 +271,11 @@ int dkn_decode(struct dkn_arena *a, const struct dkn_shape *shape,
 	if (err)
 		return err;
 	for (i = 0; i < shape->num_fields; i++) {
-		for (nla = head, rest = len; dkn_ok(nla, rest); nla = dkn_next(nla, &rest))
+		rest = len;
+		for (nla = head; dkn_attr_ok(nla, rest); nla = dkn_attr_next(nla, &rest))
 			if (nla_type(nla) == (int)shape->fields[i].attr)
 				break;
-		if (!dkn_ok(nla, rest))
+		if (!dkn_attr_ok(nla, rest))
 			continue;
 		err = decode_field(a, shape, &shape->fields[i], nla, rest, into, bad);
 		if (err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Backends and devices: what they are, and whether they serve.
+ * Backends and devices: lists, and switching them on and off.
  */
 #include "internal.h"
 
@@ -121,8 +121,8 @@ int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **d
 /* ---- switches ------------------------------------------------------------- */
 
 /*
- * What the module switched, which not every caller wants to know; that calls are
- * inside, everybody has to.
+ * @switched is optional. Calls that are still running are an error even without it:
+ * -EINPROGRESS.
  */
 static int do_switch(struct dkn_request *r, const struct dkn_shape *shape,
 		     const struct dk_nl_switched **switched)
@@ -130,8 +130,8 @@ static int do_switch(struct dkn_request *r, const struct dkn_shape *shape,
 	const struct dk_nl_switched *s = dkn_get(r, shape);
 
 	if (s && *s->inside)
-		dkn_error_say(&r->nl->why, -EINPROGRESS,
-			      "\"%.127s\" is offline, and a call has not returned: %.127s",
+		dkn_error_set(&r->nl->why, -EINPROGRESS,
+			      "\"%.127s\" is offline, but a call has not returned: %.127s",
 			      s->name, s->inside);
 	if (switched)
 		*switched = s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Why a request was refused, in words: what the kernel says in its extended
- * ACK, which libnl does not read, and what the library knows beside it.
+ * Error messages. They combine the text and the attribute of the kernel's extended ACK,
+ * which libnl 3.7 does not read, with what the library knows of the request.
  */
 #include "internal.h"
 
@@ -16,18 +16,18 @@
 #include <unistd.h>
 
 #define ABSENT	"the dispatchkey module is not loaded: type modprobe dispatchkey"
-#define ELSEWHERE	"the dispatchkey module is loaded, but its netlink family is in the first network namespace alone: type nsenter --net=/proc/1/ns/net before the command"
+#define ELSEWHERE	"the dispatchkey module answers in the first network namespace only: prefix the command with nsenter --net=/proc/1/ns/net"
 #define PERMISSION	"changes need the capability CAP_NET_ADMIN in the first user namespace: try it as root"
 #define TOO_OLD		"the module does not know this request: it is older than this program"
 
-/* The largest errno there is, as the kernel has it. */
+/* The largest errno, as in the kernel. */
 #define MAX_ERRNO	4095
 
 /* ---- text ----------------------------------------------------------------- */
 
 static void copy_string(char *to, size_t size, const char *from)
 {
-	dkn_copy(to, size, from, strlen(from));
+	dkn_copy_text(to, size, from, strlen(from));
 }
 
 void dkn_error_clear(struct dk_nl_error *e)
@@ -37,7 +37,7 @@ void dkn_error_clear(struct dk_nl_error *e)
 }
 
 /* Returns @code. */
-int dkn_error_say(struct dk_nl_error *e, int code, const char *sentence, ...)
+int dkn_error_set(struct dk_nl_error *e, int code, const char *sentence, ...)
 {
 	va_list args;
 
@@ -48,21 +48,21 @@ int dkn_error_say(struct dk_nl_error *e, int code, const char *sentence, ...)
 	return code;
 }
 
-/* There is no handle that could tell. */
-int dkn_no_memory(struct dk_nl_error *why)
+/* Fails dk_nl_open() for lack of memory: there is no handle to hold the error. */
+int dkn_error_no_handle(struct dk_nl_error *why)
 {
 	static const struct dk_nl_error no_memory = {
 		.size = sizeof(no_memory), .code = -ENOMEM, .sentence = "no memory for a handle",
 	};
 
 	if (why)
-		dkn_give(why, &no_memory, sizeof(no_memory));
+		dkn_copy_out(why, &no_memory, sizeof(no_memory));
 	return -ENOMEM;
 }
 
 /* ---- sentences ------------------------------------------------------------ */
 
-/* Where the module says nothing; that is genetlink, or another part of Linux. */
+/* The text of an error that does not come from the module, but from genetlink or Linux. */
 static const char *default_text(int code)
 {
 	switch (code) {
@@ -74,7 +74,7 @@ static const char *default_text(int code)
 	return strerror(-code);
 }
 
-/* The whole sentence, from the other members; @attr has the value in it. */
+/* Composes the sentence from the other members. @attr is the attribute of e->value. */
 static void compose(struct dk_nl_error *e, const struct dkn_attr *attr,
 		    const struct dkn_attr *missing)
 {
@@ -82,19 +82,19 @@ static void compose(struct dk_nl_error *e, const struct dkn_attr *attr,
 	bool is_name = attr && attr->kind == DKN_STRING;
 
 	if (attr && e->value[0])
-		dkn_error_say(e, e->code, is_name ? "%s \"%s\": %s" : "%s %s: %s",
+		dkn_error_set(e, e->code, is_name ? "%s \"%s\": %s" : "%s %s: %s",
 			      attr->noun, e->value, text);
 	else if (attr)
-		dkn_error_say(e, e->code, "%s: %s", attr->noun, text);
+		dkn_error_set(e, e->code, "%s: %s", attr->noun, text);
 	else if (missing && !e->message[0])
-		dkn_error_say(e, e->code, "no %s is given", missing->noun);
+		dkn_error_set(e, e->code, "%s is missing", missing->noun);
 	else
-		dkn_error_say(e, e->code, "%s", text);
+		dkn_error_set(e, e->code, "%s", text);
 }
 
-/* The library's own refusal of an attribute; returns @code. */
-int dkn_error_of(struct dk_nl_error *e, int code, enum dkn_set set, unsigned int type,
-		 const char *value, const char *message)
+/* The library refuses an attribute itself; returns @code. */
+int dkn_error_attr(struct dk_nl_error *e, int code, enum dkn_set set, unsigned int type,
+		   const char *value, const char *message)
 {
 	const struct dkn_attr *attr = dkn_attr(set, type);
 
@@ -106,31 +106,31 @@ int dkn_error_of(struct dk_nl_error *e, int code, enum dkn_set set, unsigned int
 	return code;
 }
 
-/* There is no such family, for which @code is returned. */
-int dkn_error_absent(struct dk_nl_error *e, int code)
+/* The netlink family does not exist; returns @code. */
+int dkn_error_no_family(struct dk_nl_error *e, int code)
 {
 	bool is_loaded = !access("/sys/module/dispatchkey", F_OK);
 
-	return dkn_error_say(e, code, "%s", is_loaded ? ELSEWHERE : ABSENT);
+	return dkn_error_set(e, code, "%s", is_loaded ? ELSEWHERE : ABSENT);
 }
 
 int dkn_error_changed(struct dk_nl_error *e, unsigned int times)
 {
-	return dkn_error_say(e, -EAGAIN,
-			     "the registry changed each of the %u times that it was read", times);
+	return dkn_error_set(e, -EAGAIN,
+			     "the registry changed during each of %u attempts to read it", times);
 }
 
-int dkn_error_answer(struct dk_nl_error *e, const struct dkn_culprit *bad)
+int dkn_error_malformed(struct dk_nl_error *e, const struct dkn_bad_attr *bad)
 {
 	const struct dkn_attr *attr = dkn_attr(bad->set, bad->type);
 
 	if (!attr)
-		return dkn_error_say(e, -EBADMSG, "the module's answer is not well formed");
-	return dkn_error_say(e, -EBADMSG, "the module's answer is not well formed: %s of %s",
+		return dkn_error_set(e, -EBADMSG, "malformed answer from the module");
+	return dkn_error_set(e, -EBADMSG, "malformed answer from the module: attribute %s of %s",
 			     attr->name, dkn_set_name(bad->set));
 }
 
-/* What a function of libnl failed with, as an errno. */
+/* Maps an error of libnl to an errno. */
 static int errno_of(int nlerr)
 {
 	switch (nlerr < 0 ? -nlerr : nlerr) {
@@ -154,19 +154,19 @@ static int errno_of(int nlerr)
 
 int dkn_error_libnl(struct dk_nl_error *e, int nlerr, const char *what)
 {
-	return dkn_error_say(e, errno_of(nlerr), "%s: %s", what, nl_geterror(nlerr));
+	return dkn_error_set(e, errno_of(nlerr), "%s: %s", what, nl_geterror(nlerr));
 }
 
 /* ---- the request's attributes --------------------------------------------- */
 
-/* Where an attribute of a request is. */
+/* The position of an attribute in a request. */
 struct place {
 	const struct nlattr *nla;
-	enum dkn_set set;		/* that it is of */
+	enum dkn_set set;		/* of the attribute */
 	char path[sizeof(((struct dk_nl_error *)0)->attribute)];
 };
 
-/* "obj" and "device" are "obj.device". */
+/* Appends a name to a path: "obj" and "device" give "obj.device". */
 static void extend(char *path, size_t size, const char *name)
 {
 	size_t len = strlen(path);
@@ -174,7 +174,7 @@ static void extend(char *path, size_t size, const char *name)
 	snprintf(path + len, size - len, "%s%s", len ? "." : "", name);
 }
 
-/* The attribute that begins @offset bytes behind the request; false if none does. */
+/* Finds the attribute at @offset from the start of the request; false if there is none. */
 static bool find(const struct nlmsghdr *request, uint32_t offset, enum dkn_set set,
 		 struct place *p)
 {
@@ -185,13 +185,13 @@ static bool find(const struct nlmsghdr *request, uint32_t offset, enum dkn_set s
 	uint32_t at;
 
 	p->path[0] = '\0';
-	while (dkn_ok(nla, len)) {
+	while (dkn_attr_ok(nla, len)) {
 		at = (uint32_t)((const char *)nla - base);
 		attr = dkn_attr(set, nla_type(nla));
 		if (offset < at || !attr)
 			return false;
 		if (offset >= at + nla->nla_len) {
-			nla = dkn_next(nla, &len);
+			nla = dkn_attr_next(nla, &len);
 			continue;
 		}
 		extend(p->path, sizeof(p->path), attr->name);
@@ -199,7 +199,7 @@ static bool find(const struct nlmsghdr *request, uint32_t offset, enum dkn_set s
 		p->set = set;
 		if (offset == at)
 			return true;
-		/* within it, or nowhere */
+		/* inside this attribute, if anywhere */
 		set = attr->nested;
 		len = nla_len(nla);
 		nla = nla_data(nla);
@@ -207,14 +207,14 @@ static bool find(const struct nlmsghdr *request, uint32_t offset, enum dkn_set s
 	return false;
 }
 
-/* What the caller gave. */
+/* The value that the caller passed, as text. */
 static void value_text(const struct place *p, enum dkn_kind kind, char *buf, size_t size)
 {
 	buf[0] = '\0';
-	if (!dkn_attr_is_good(p->nla, kind))
+	if (!dkn_attr_is_valid(p->nla, kind))
 		return;
 	if (kind == DKN_STRING)
-		dkn_copy(buf, size, nla_data(p->nla), nla_len(p->nla));
+		dkn_copy_text(buf, size, nla_data(p->nla), nla_len(p->nla));
 	else if (kind == DKN_U8)
 		snprintf(buf, size, "%u", nla_get_u8(p->nla));
 	else if (kind == DKN_U32)
@@ -226,24 +226,23 @@ static void value_text(const struct place *p, enum dkn_kind kind, char *buf, siz
 /* ---- the extended ACK ----------------------------------------------------- */
 
 /*
- * Read an NLMSG_ERROR or NLMSG_DONE, in its bounds. -EBADMSG if it is not well
- * formed.
+ * Reads an NLMSG_ERROR or NLMSG_DONE. Returns -EBADMSG if it is malformed.
  */
-int dkn_verdict_read(const struct nlmsghdr *nlh, struct dkn_verdict *v)
+int dkn_ack_read(const struct nlmsghdr *nlh, struct dkn_ack *v)
 {
 	const char *data = (const char *)nlh + NLMSG_HDRLEN;
 	int len = (int)nlh->nlmsg_len - NLMSG_HDRLEN;
 	struct nlmsgerr err;
 	size_t used = sizeof(v->code);
 
-	*v = (struct dkn_verdict){ 0 };
+	*v = (struct dkn_ack){ 0 };
 	if (nlh->nlmsg_type == NLMSG_ERROR) {
 		if (len < (int)sizeof(err))
 			return -EBADMSG;
 		memcpy(&err, data, sizeof(err));
 		v->code = err.error;
 		used = sizeof(err);
-		/* the request itself comes back, too */
+		/* the message includes the request */
 		if (!(nlh->nlmsg_flags & NLM_F_CAPPED) && err.msg.nlmsg_len > NLMSG_HDRLEN)
 			used += (size_t)err.msg.nlmsg_len - NLMSG_HDRLEN;
 	} else if (len >= (int)sizeof(v->code)) {
@@ -259,24 +258,24 @@ int dkn_verdict_read(const struct nlmsghdr *nlh, struct dkn_verdict *v)
 	return 0;
 }
 
-static const struct nlattr *tlv(const struct dkn_verdict *v, int type, enum dkn_kind kind)
+static const struct nlattr *find_tlv(const struct dkn_ack *v, int type, enum dkn_kind kind)
 {
 	const struct nlattr *nla = v->tlvs;
 	int len = v->len;
 
-	for (; nla && dkn_ok(nla, len); nla = dkn_next(nla, &len))
-		if (nla_type(nla) == type && dkn_attr_is_good(nla, kind))
+	for (; nla && dkn_attr_ok(nla, len); nla = dkn_attr_next(nla, &len))
+		if (nla_type(nla) == type && dkn_attr_is_valid(nla, kind))
 			return nla;
 	return NULL;
 }
 
-/* The attribute that is missing, in the nest where it is. */
-static const struct dkn_attr *find_missing(const struct dkn_verdict *v,
+/* The missing attribute, and the nest that it is missing from. */
+static const struct dkn_attr *find_missing(const struct dkn_ack *v,
 					   const struct nlmsghdr *request,
 					   enum dkn_set set, struct place *p)
 {
-	const struct nlattr *type = tlv(v, NLMSGERR_ATTR_MISS_TYPE, DKN_U32);
-	const struct nlattr *nest = tlv(v, NLMSGERR_ATTR_MISS_NEST, DKN_U32);
+	const struct nlattr *type = find_tlv(v, NLMSGERR_ATTR_MISS_TYPE, DKN_U32);
+	const struct nlattr *nest = find_tlv(v, NLMSGERR_ATTR_MISS_NEST, DKN_U32);
 	const struct dkn_attr *attr;
 
 	p->path[0] = '\0';
@@ -293,18 +292,18 @@ static const struct dkn_attr *find_missing(const struct dkn_verdict *v,
 	return attr;
 }
 
-/* Say what @v says of @request, whose attributes are of @set; returns the errno. */
-int dkn_error_kernel(struct dk_nl_error *e, const struct dkn_verdict *v,
+/* Turns the acknowledgment @v of @request into an error; returns its errno. */
+int dkn_error_kernel(struct dk_nl_error *e, const struct dkn_ack *v,
 		     const struct nlmsghdr *request, enum dkn_set set)
 {
-	const struct nlattr *text = tlv(v, NLMSGERR_ATTR_MSG, DKN_STRING);
-	const struct nlattr *offset = tlv(v, NLMSGERR_ATTR_OFFS, DKN_U32);
+	const struct nlattr *text = find_tlv(v, NLMSGERR_ATTR_MSG, DKN_STRING);
+	const struct nlattr *offset = find_tlv(v, NLMSGERR_ATTR_OFFS, DKN_U32);
 	const struct dkn_attr *attr = NULL, *missing;
 	struct place p;
 
 	e->code = v->code;
 	if (text)
-		dkn_copy(e->message, sizeof(e->message), nla_data(text), nla_len(text));
+		dkn_copy_text(e->message, sizeof(e->message), nla_data(text), nla_len(text));
 	if (offset && find(request, nla_get_u32(offset), set, &p)) {
 		attr = dkn_attr(p.set, nla_type(p.nla));
 		copy_string(e->attribute, sizeof(e->attribute), p.path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The socket that requests go through, and how it is opened.
+ * The handle: its socket, opening and closing it.
  */
 #include "internal.h"
 
@@ -22,7 +22,7 @@ const char *dk_nl_version(void)
 	return DK_VERSION;
 }
 
-int dkn_take(void *to, size_t size, const void *from)
+int dkn_copy_in(void *to, size_t size, const void *from)
 {
 	const unsigned char *bytes = from;
 	__u32 given, i;
@@ -38,16 +38,16 @@ int dkn_take(void *to, size_t size, const void *from)
 	return 0;
 }
 
-void dkn_give(void *to, const void *from, size_t size)
+void dkn_copy_out(void *to, const void *from, size_t size)
 {
-	__u32 room;
+	__u32 given;
 
-	memcpy(&room, to, sizeof(room));
-	if (room < sizeof(room))
+	memcpy(&given, to, sizeof(given));
+	if (given < sizeof(given))
 		return;
-	memset(to, 0, room);
-	memcpy(to, from, room < size ? room : size);
-	memcpy(to, &room, sizeof(room));
+	memset(to, 0, given);
+	memcpy(to, from, given < size ? given : size);
+	memcpy(to, &given, sizeof(given));
 }
 
 long long dkn_now_ms(void)
@@ -60,8 +60,8 @@ long long dkn_now_ms(void)
 
 /* ---- the socket ----------------------------------------------------------- */
 
-/* Extended ACKs without the request in them; strict checks, where they are known. */
-static void ask_for_more(int fd)
+/* Extended ACKs without a copy of the request, and strict checks. Old kernels lack some. */
+static void set_socket_options(int fd)
 {
 	static const int options[] = { NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK };
 	const int on = 1;
@@ -71,7 +71,7 @@ static void ask_for_more(int fd)
 		setsockopt(fd, SOL_NETLINK, options[i], &on, sizeof(on));
 }
 
-/* A new socket, and the number that the family has now. */
+/* Opens a new socket and resolves the family, whose number changes with each load. */
 int dkn_connect(struct dk_nl *nl)
 {
 	int err;
@@ -80,21 +80,21 @@ int dkn_connect(struct dk_nl *nl)
 	nl_socket_free(nl->sk);
 	nl->sk = nl_socket_alloc();
 	if (!nl->sk)
-		return dkn_error_say(&nl->why, -ENOMEM, "no memory for a netlink socket");
+		return dkn_error_set(&nl->why, -ENOMEM, "no memory for a netlink socket");
 	err = genl_connect(nl->sk);
 	if (err)
 		return dkn_error_libnl(&nl->why, err, "generic netlink");
-	ask_for_more(nl_socket_get_fd(nl->sk));
+	set_socket_options(nl_socket_get_fd(nl->sk));
 	nl->family = genl_ctrl_resolve(nl->sk, DK_GENL_NAME);
 	if (nl->family == -NLE_OBJ_NOTFOUND)
-		return dkn_error_absent(&nl->why, -ENOENT);
+		return dkn_error_no_family(&nl->why, -ENOENT);
 	if (nl->family < 0)
 		return dkn_error_libnl(&nl->why, nl->family, "the netlink family");
 	nl->is_stale = false;
 	return 0;
 }
 
-/* Wait for something to read: 1, or 0 when there was nothing in time. */
+/* Returns 1 if there is something to read, 0 on timeout, or a negative errno. */
 static int wait_for(int fd, int timeout_ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -104,9 +104,9 @@ static int wait_for(int fd, int timeout_ms)
 }
 
 /*
- * The next datagram of the kernel into nl->datagram: 1, 0 if there was none in
- * time (-1: any), -EINTR, -ENOBUFS if some were lost, -EBADMSG if it is too long
- * to be one.
+ * Receives the next datagram of the kernel into nl->datagram. A timeout of -1 waits
+ * without limit. Returns 1, 0 on timeout, -EINTR, -ENOBUFS if datagrams were lost, or
+ * -EBADMSG if the datagram is too long.
  */
 int dkn_receive(struct dk_nl *nl, int timeout_ms)
 {
@@ -129,7 +129,7 @@ int dkn_receive(struct dk_nl *nl, int timeout_ms)
 		return errno == EAGAIN ? 0 : -errno;
 	if (msg.msg_flags & MSG_TRUNC)
 		return -EBADMSG;
-	/* others may send, too */
+	/* any process may send to this socket; only the kernel has port 0 */
 	if (msg.msg_namelen == sizeof(from) && from.nl_family == AF_NETLINK && !from.nl_pid)
 		nl->datagram_len = len;
 	return 1;
@@ -137,7 +137,7 @@ int dkn_receive(struct dk_nl *nl, int timeout_ms)
 
 /* ---- open and close ------------------------------------------------------- */
 
-/* Does the registry count by this layout? The module refuses if not. */
+/* The module refuses the request if its registry has another layout. */
 static int check_layout(struct dk_nl *nl, const char *layout)
 {
 	struct dkn_request r;
@@ -154,8 +154,8 @@ static int open_with(struct dk_nl *nl, const struct dk_nl_options *options)
 	struct dk_nl_options o = { .size = sizeof(o) };
 	int err;
 
-	if (options && dkn_take(&o, sizeof(o), options))
-		return dkn_error_say(&nl->why, -EINVAL, "the options have not the size of theirs");
+	if (options && dkn_copy_in(&o, sizeof(o), options))
+		return dkn_error_set(&nl->why, -EINVAL, "invalid size of struct dk_nl_options");
 	nl->retries = o.retries ? o.retries : DEFAULT_RETRIES;
 	nl->timeout_ms = o.timeout_ms ? (int)(o.timeout_ms & INT32_MAX) : -1;
 	err = dkn_connect(nl);
@@ -170,11 +170,11 @@ int dk_nl_open(const struct dk_nl_options *options, struct dk_nl **nl,
 
 	*nl = NULL;
 	if (!n)
-		return dkn_no_memory(why);
+		return dkn_error_no_handle(why);
 	dkn_error_clear(&n->why);
 	err = open_with(n, options);
 	if (why)
-		dkn_give(why, &n->why, sizeof(n->why));
+		dkn_copy_out(why, &n->why, sizeof(n->why));
 	if (err)
 		dk_nl_close(n);
 	else

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What the files of libdispatchkey-nl share. Its names begin with dkn_.
+ * Shared by the files of libdispatchkey-nl. All names begin with dkn_.
  */
 #ifndef DKN_INTERNAL_H
 #define DKN_INTERNAL_H
 
-/* All else is hidden. */
+/* The library is built with hidden visibility; only this header is exported. */
 #pragma GCC visibility push(default)
 #include <dispatchkey-nl.h>
 #pragma GCC visibility pop
@@ -18,16 +18,16 @@
 struct nl_msg;
 struct nl_sock;
 
-/* The message that any request fits into: a route of 64 objects is the longest. */
+/* Size of a request. The longest is a route of 64 objects. */
 #define DKN_REQUEST_MAX		(32 * 1024)
-/* Bytes of a datagram; those of the kernel have at most 32 KiB. */
+/* Size of the receive buffer. The kernel sends at most 32 KiB at once. */
 #define DKN_DATAGRAM_MAX	(64 * 1024)
-/* Arguments that a call dispatches on. */
+/* The most arguments that a call dispatches on. */
 #define DKN_OBJS_MAX		64
 
 /* ---- the specification: attrs.c ------------------------------------------- */
 
-/* The attribute sets, by what their attributes begin with. */
+/* The attribute sets of the specification. */
 enum dkn_set {
 	DKN_NO_SET,
 	DKN_INFO,
@@ -50,7 +50,7 @@ enum dkn_set {
 	DKN_NUM_SETS,
 };
 
-/* What an attribute carries. */
+/* The type of an attribute. */
 enum dkn_kind {
 	DKN_PAD,
 	DKN_U8,
@@ -63,8 +63,8 @@ enum dkn_kind {
 };
 
 /*
- * An attribute: its name in the specification, what people call it, and what it
- * carries; of a nest, the set of the attributes within.
+ * An attribute: its name in the specification, its name in error messages, its type,
+ * and for a nest the set of the nested attributes.
  */
 struct dkn_attr {
 	const char *name;
@@ -78,7 +78,7 @@ const struct dkn_attr *dkn_attr(enum dkn_set set, unsigned int type);
 
 /* ---- the memory of an answer: arena.c ------------------------------------- */
 
-/* What is allocated first is the answer; dk_nl_free() takes that. */
+/* The first allocation of an arena is the answer, which dk_nl_free() takes. */
 struct dkn_arena;
 
 struct dkn_arena *dkn_arena_alloc(void);
@@ -86,38 +86,38 @@ void dkn_arena_free(struct dkn_arena *a);
 void *dkn_arena_get(struct dkn_arena *a, size_t size);
 const char *dkn_arena_text(struct dkn_arena *a, const char *text, size_t len);
 
-/* Freeing @answer frees @other, which is one, too, or NULL. */
+/* dk_nl_free(@answer) frees @other as well; @other is another answer or NULL. */
 void dkn_answer_adopt(const void *answer, const void *other);
 
 /* ---- from attributes to structs: decode.c --------------------------------- */
 
 /*
- * How a struct of an answer is read. Its first member is its size, and where it
- * may be one of a list, the pointer to the next is at @next.
+ * Describes how attributes are decoded into a struct. The first member of the struct
+ * is its size. In a list, @next is the offset of the pointer to the next struct.
  */
 struct dkn_shape {
 	size_t size;
-	size_t next;			/* 0: there is only one */
+	size_t next;			/* 0: not a list */
 	enum dkn_set set;
 	const struct dkn_field *fields;
 	unsigned int num_fields;
 };
 
-/* What becomes of a string or nest. */
+/* How a string or a nest is stored. */
 enum dkn_many {
-	DKN_ONE,			/* a pointer to the first */
-	DKN_ALL,			/* strings: an array; nests: a list */
-	DKN_PART,			/* a nest: members of this very struct */
+	DKN_ONE,			/* pointer to the first */
+	DKN_ALL,			/* strings: array; nests: list */
+	DKN_PART,			/* nest: members of the same struct */
 };
 
-/* One member, and the attribute that it comes from. */
+/* A member of a struct and the attribute that it is decoded from. */
 struct dkn_field {
 	unsigned int attr;
 	size_t at;
-	size_t width;			/* of an array of characters, its own */
-	size_t count_at;		/* of how many there are; 0: nobody counts */
-	size_t has_at;			/* whether it was there; 0: nobody asks */
-	uint32_t preset;		/* of a number that is not there */
+	size_t width;			/* size of the member */
+	size_t count_at;		/* offset of the number of strings or nests; 0: none */
+	size_t has_at;			/* offset of the flag "present"; 0: none */
+	uint32_t preset;		/* value if the attribute is absent */
 	enum dkn_many many;
 	const struct dkn_shape *shape;	/* of a nest */
 };
@@ -146,7 +146,7 @@ struct dkn_field {
 	.num_fields = sizeof(_fields) / sizeof((_fields)[0])		\
 }
 
-/* A list that grows at its end. */
+/* A list that is appended to. */
 struct dkn_list {
 	const struct dkn_shape *shape;
 	void *first;
@@ -154,31 +154,31 @@ struct dkn_list {
 	unsigned int n;
 };
 
-/* Which attribute is not well formed. */
-struct dkn_culprit {
+/* The attribute that is malformed. */
+struct dkn_bad_attr {
 	enum dkn_set set;
 	unsigned int type;
 };
 
 void dkn_preset(const struct dkn_shape *shape, void *into);
 int dkn_decode(struct dkn_arena *a, const struct dkn_shape *shape,
-	       const struct nlattr *head, int len, void *into, struct dkn_culprit *bad);
+	       const struct nlattr *head, int len, void *into, struct dkn_bad_attr *bad);
 int dkn_list_decode(struct dkn_arena *a, struct dkn_list *list,
-		    const struct nlattr *head, int len, struct dkn_culprit *bad);
-bool dkn_attr_is_good(const struct nlattr *nla, enum dkn_kind kind);
-void dkn_copy(char *to, size_t size, const char *from, size_t len);
+		    const struct nlattr *head, int len, struct dkn_bad_attr *bad);
+bool dkn_attr_is_valid(const struct nlattr *nla, enum dkn_kind kind);
+void dkn_copy_text(char *to, size_t size, const char *from, size_t len);
 
 /*
- * for (; dkn_ok(nla, rest); nla = dkn_next(nla, &rest)), where the last one may
- * end without its padding, which libnl's own walk does not stand.
+ * for (; dkn_attr_ok(nla, rest); nla = dkn_attr_next(nla, &rest)). Unlike libnl's
+ * nla_for_each_attr(), the last attribute may lack its padding.
  */
-static inline bool dkn_ok(const struct nlattr *nla, int rest)
+static inline bool dkn_attr_ok(const struct nlattr *nla, int rest)
 {
 	return rest >= (int)sizeof(*nla) && nla->nla_len >= sizeof(*nla) &&
 	       nla->nla_len <= rest;
 }
 
-static inline const struct nlattr *dkn_next(const struct nlattr *nla, int *rest)
+static inline const struct nlattr *dkn_attr_next(const struct nlattr *nla, int *rest)
 {
 	int len = NLA_ALIGN(nla->nla_len);
 
@@ -188,33 +188,33 @@ static inline const struct nlattr *dkn_next(const struct nlattr *nla, int *rest)
 
 /* ---- errors: error.c ------------------------------------------------------ */
 
-/* What the kernel says of a request: an errno, and the extended ACK's TLVs. */
-struct dkn_verdict {
+/* The kernel's acknowledgment of a request: an errno, and the TLVs of the extended ACK. */
+struct dkn_ack {
 	int code;
 	const struct nlattr *tlvs;
 	int len;
 };
 
-int dkn_verdict_read(const struct nlmsghdr *nlh, struct dkn_verdict *v);
+int dkn_ack_read(const struct nlmsghdr *nlh, struct dkn_ack *v);
 void dkn_error_clear(struct dk_nl_error *e);
-int dkn_error_say(struct dk_nl_error *e, int code, const char *sentence, ...)
+int dkn_error_set(struct dk_nl_error *e, int code, const char *sentence, ...)
 	__attribute__((format(printf, 3, 4)));
-int dkn_error_of(struct dk_nl_error *e, int code, enum dkn_set set, unsigned int type,
-		 const char *value, const char *message);
-int dkn_error_kernel(struct dk_nl_error *e, const struct dkn_verdict *v,
+int dkn_error_attr(struct dk_nl_error *e, int code, enum dkn_set set, unsigned int type,
+		   const char *value, const char *message);
+int dkn_error_kernel(struct dk_nl_error *e, const struct dkn_ack *v,
 		     const struct nlmsghdr *request, enum dkn_set set);
 int dkn_error_libnl(struct dk_nl_error *e, int nlerr, const char *what);
-int dkn_error_answer(struct dk_nl_error *e, const struct dkn_culprit *bad);
-int dkn_error_absent(struct dk_nl_error *e, int code);
+int dkn_error_malformed(struct dk_nl_error *e, const struct dkn_bad_attr *bad);
+int dkn_error_no_family(struct dk_nl_error *e, int code);
 int dkn_error_changed(struct dk_nl_error *e, unsigned int times);
-int dkn_no_memory(struct dk_nl_error *why);
+int dkn_error_no_handle(struct dk_nl_error *why);
 
 /* ---- sockets: handle.c ---------------------------------------------------- */
 
 struct dk_nl {
 	struct nl_sock *sk;
 	int family;
-	bool is_stale;			/* the last answer was not read to its end */
+	bool is_stale;			/* unread messages may be queued: reconnect first */
 	uint32_t retries;
 	int timeout_ms;			/* -1: none */
 	struct dk_nl_error why;
@@ -230,13 +230,14 @@ int dkn_receive(struct dk_nl *nl, int timeout_ms);
 long long dkn_now_ms(void);
 
 /*
- * Copy a struct that the caller allocated, which may be of another version: what
- * it has not got is 0, what only it has got must be.
+ * Copies a struct of the caller, which may be of another version of the library.
+ * Members that the caller does not have are 0. Returns -EINVAL if a member that only
+ * the caller has is not 0.
  */
-int dkn_take(void *to, size_t size, const void *from);
+int dkn_copy_in(void *to, size_t size, const void *from);
 
-/* The other way round; the caller's size is in @to. */
-void dkn_give(void *to, const void *from, size_t size);
+/* Copies to a struct of the caller, whose first member is its size. */
+void dkn_copy_out(void *to, const void *from, size_t size);
 
 /* ---- requests: request.c -------------------------------------------------- */
 
@@ -257,20 +258,20 @@ void dkn_put_u32(struct dkn_request *r, unsigned int type, uint32_t v);
 void dkn_put_u64(struct dkn_request *r, unsigned int type, uint64_t v);
 void dkn_put_flag(struct dkn_request *r, unsigned int type);
 void dkn_put_some_u32(struct dkn_request *r, unsigned int type, uint32_t v);
-void dkn_take_filter(struct dkn_request *r, void *to, size_t size, const void *filter);
+void dkn_copy_filter(struct dkn_request *r, void *to, size_t size, const void *filter);
 struct nlattr *dkn_nest(struct dkn_request *r, unsigned int type);
 void dkn_nest_end(struct dkn_request *r, struct nlattr *nest);
 int dkn_refuse(struct dkn_request *r, int code, const char *sentence);
 
 /*
- * Each of these ends the request. What they give is for dk_nl_free(), NULL on
- * failure, and of an empty list; the error is in nl->why.
+ * Each of these sends the request and frees it. The answer is released with
+ * dk_nl_free(); it is NULL on failure, with the error in nl->why, and for an empty list.
  */
 const void *dkn_get(struct dkn_request *r, const struct dkn_shape *shape);
 const void *dkn_get_all(struct dkn_request *r, const struct dkn_shape *shape);
 int dkn_do(struct dkn_request *r);
 
-/* ---- shapes that several files read --------------------------------------- */
+/* ---- shapes shared by several files --------------------------------------- */
 
 extern const struct dkn_shape dkn_impl_shape;	/* operators.c */
 

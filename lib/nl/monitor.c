@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Events: what has come, gone or changed. What the socket had no room for is an
- * event, too, as whoever follows the registry has to know.
+ * Events: changes of the registry. Events that are lost because the receive buffer
+ * is full are reported as an event of their own.
  */
 #include "internal.h"
 
@@ -20,13 +20,13 @@
 
 struct dk_nl_monitor {
 	struct dk_nl *nl;
-	size_t done;			/* bytes of the datagram that were read */
+	size_t done;			/* bytes of the datagram that are processed */
 	bool is_gone;			/* the module was unloaded */
 };
 
 /* ---- open and close ------------------------------------------------------- */
 
-/* Root may have more than the system's limit. */
+/* SO_RCVBUFFORCE exceeds the system's limit, but needs CAP_NET_ADMIN. */
 static void set_buffer(int fd, __u32 bytes)
 {
 	int size = bytes && bytes < INT32_MAX ? (int)bytes : DEFAULT_BUFFER;
@@ -35,7 +35,7 @@ static void set_buffer(int fd, __u32 bytes)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 }
 
-/* By a socket that has joined nothing: libnl takes what it did not ask for for an answer. */
+/* Uses a socket of its own: libnl would take an event for the answer. */
 static int find_group(const char *family, const char *group)
 {
 	struct nl_sock *sk = nl_socket_alloc();
@@ -58,7 +58,7 @@ static int join(struct dk_nl *nl, const char *family, const char *group)
 	return err ? dkn_error_libnl(&nl->why, err, "the multicast group") : 0;
 }
 
-/* The family's own events, and genetlink's, which say when the family goes. */
+/* The family's events, and genetlink's, which report that the family is removed. */
 static int join_groups(struct dk_nl *nl)
 {
 	int err = join(nl, "nlctrl", "notify");
@@ -75,17 +75,17 @@ int dk_nl_monitor_open(const struct dk_nl_options *options,
 
 	*monitor = NULL;
 	if (!m)
-		return dkn_no_memory(why);
+		return dkn_error_no_handle(why);
 	err = dk_nl_open(options, &m->nl, why);
 	if (err)
 		goto fail;
 	if (options)
-		dkn_take(&o, sizeof(o), options);
+		dkn_copy_in(&o, sizeof(o), options);
 	set_buffer(nl_socket_get_fd(m->nl->sk), o.buffer);
 	err = join_groups(m->nl);
 	if (err) {
 		if (why)
-			dkn_give(why, &m->nl->why, sizeof(*why));
+			dkn_copy_out(why, &m->nl->why, sizeof(*why));
 		goto fail;
 	}
 	m->nl->datagram_len = 0;
@@ -116,7 +116,7 @@ const struct dk_nl_error *dk_nl_monitor_why(const struct dk_nl_monitor *monitor)
 
 /* ---- messages ------------------------------------------------------------- */
 
-/* The next message of the datagram that was read last; NULL behind the last one. */
+/* Returns the next message of the current datagram, or NULL at its end. */
 static const struct nlmsghdr *next_message(struct dk_nl_monitor *m)
 {
 	size_t rest = m->nl->datagram_len - m->done, len;
@@ -150,26 +150,26 @@ static const struct dkn_field event_fields[] = {
 static const struct dkn_shape event_shape =
 	DKN_SHAPE(dk_nl_event, DKN_EVENT, event_fields);
 
-/* Does genetlink say that the family goes? */
+/* True if genetlink reports that our family is removed. */
 static bool is_end(const struct dk_nl_monitor *m, const struct genlmsghdr *genl,
 		   const struct nlattr *nla, int len)
 {
 	if (genl->cmd != CTRL_CMD_DELFAMILY)
 		return false;
-	for (; dkn_ok(nla, len); nla = dkn_next(nla, &len))
+	for (; dkn_attr_ok(nla, len); nla = dkn_attr_next(nla, &len))
 		if (nla_type(nla) == CTRL_ATTR_FAMILY_ID && nla_len(nla) == sizeof(__u16))
 			return nla_get_u16(nla) == m->nl->family;
 	return false;
 }
 
-/* 1 for an event, 0 for what is none, -EBADMSG. */
+/* Returns 1 for an event, 0 for any other message, or -EBADMSG. */
 static int read_message(struct dk_nl_monitor *m, const struct nlmsghdr *nlh,
 			struct dk_nl_event *e)
 {
 	const struct genlmsghdr *genl = (const void *)((const char *)nlh + NLMSG_HDRLEN);
 	const struct nlattr *head = (const void *)((const char *)genl + GENL_HDRLEN);
 	int len = (int)nlh->nlmsg_len - NLMSG_HDRLEN - GENL_HDRLEN, err;
-	struct dkn_culprit bad = { DKN_NO_SET, 0 };
+	struct dkn_bad_attr bad = { DKN_NO_SET, 0 };
 
 	if (len < 0)
 		return 0;
@@ -180,24 +180,24 @@ static int read_message(struct dk_nl_monitor *m, const struct nlmsghdr *nlh,
 	dkn_preset(&event_shape, e);
 	err = dkn_decode(NULL, &event_shape, head, len, e, &bad);
 	if (err || e->kind == NO_KIND)
-		return dkn_error_answer(&m->nl->why, &bad);
+		return dkn_error_malformed(&m->nl->why, &bad);
 	return 1;
 }
 
 static int gone(struct dk_nl_monitor *m)
 {
-	return dkn_error_say(&m->nl->why, -ENODEV, "the dispatchkey module was unloaded");
+	return dkn_error_set(&m->nl->why, -ENODEV, "the dispatchkey module was unloaded");
 }
 
 static int socket_error(struct dk_nl_monitor *m, int err)
 {
-	return dkn_error_say(&m->nl->why, err, "the netlink socket: %s", strerror(-err));
+	return dkn_error_set(&m->nl->why, err, "the netlink socket: %s", strerror(-err));
 }
 
 /* ---- events --------------------------------------------------------------- */
 
-/* What is in the datagram that was read: as read_message(), -ENODEV, too. */
-static int next_read(struct dk_nl_monitor *m, struct dk_nl_event *e)
+/* The next event of the current datagram. Returns -ENODEV after the module is gone. */
+static int next_in_datagram(struct dk_nl_monitor *m, struct dk_nl_event *e)
 {
 	const struct nlmsghdr *nlh;
 	int n;
@@ -216,7 +216,7 @@ static int next_event(struct dk_nl_monitor *m, int timeout_ms, struct dk_nl_even
 	int n;
 
 	for (;;) {
-		n = next_read(m, e);
+		n = next_in_datagram(m, e);
 		if (n)
 			return n;
 		n = dkn_receive(m->nl, (int)left);
@@ -245,10 +245,11 @@ int dk_nl_monitor_next(struct dk_nl_monitor *monitor, int timeout_ms,
 
 	dkn_error_clear(&monitor->nl->why);
 	if (size < sizeof(size))
-		return dkn_error_say(&monitor->nl->why, -EINVAL, "the event's size is not set");
+		return dkn_error_set(&monitor->nl->why, -EINVAL,
+				     "invalid size of struct dk_nl_event");
 	n = next_event(monitor, timeout_ms, &e);
 	if (n == 1)
-		dkn_give(event, &e, sizeof(e));
+		dkn_copy_out(event, &e, sizeof(e));
 	return n;
 }
 
@@ -260,7 +261,7 @@ int dk_nl_monitor_drain(struct dk_nl_monitor *monitor)
 	dkn_error_clear(&monitor->nl->why);
 	do {
 		do
-			n = next_read(monitor, &e);
+			n = next_in_datagram(monitor, &e);
 		while (n == 1 || n == -EBADMSG);
 		if (n)
 			return n;

@@ -79,7 +79,7 @@ int dk_nl_impls(struct dk_nl *nl, const struct dk_nl_impl_filter *filter,
 	struct dkn_request r;
 
 	dkn_begin(&r, nl, DK_CMD_IMPL_GET, DKN_IMPL);
-	dkn_take_filter(&r, &f, sizeof(f), filter);
+	dkn_copy_filter(&r, &f, sizeof(f), filter);
 	if (f.has_key)
 		dkn_put_u32(&r, DK_A_IMPL_KEY, f.key);
 	dkn_put_some_u32(&r, DK_A_IMPL_BACKEND, f.backend);
@@ -112,7 +112,7 @@ int dk_nl_ops(struct dk_nl *nl, const struct dk_nl_op_filter *filter,
 	struct dkn_request r;
 
 	dkn_begin(&r, nl, DK_CMD_OP_GET, DKN_OP);
-	dkn_take_filter(&r, &f, sizeof(f), filter);
+	dkn_copy_filter(&r, &f, sizeof(f), filter);
 	if (f.has_key)
 		dkn_put_u32(&r, DK_A_OP_KEY, f.key);
 	dkn_put_some_u32(&r, DK_A_OP_BACKEND, f.backend);
@@ -131,7 +131,7 @@ static const struct dk_nl_op *get_op(struct dk_nl *nl, const char *name)
 	return dkn_get(&r, &op_shape);
 }
 
-/* The operator that they are in is that of all. Returns how many there are. */
+/* Sets the operator of each function, and returns their number. */
 static unsigned int name_impls(const struct dk_nl_op *op)
 {
 	struct dk_nl_impl *i = (struct dk_nl_impl *)op->impls;
@@ -143,8 +143,9 @@ static unsigned int name_impls(const struct dk_nl_op *op)
 }
 
 /*
- * One message has not room for all functions: ask for them. They are as many as
- * the operator says, or else the registry has changed: -EAGAIN.
+ * The functions of an operator may not fit into one message, so they are requested
+ * separately. -EAGAIN if their number differs from that of the operator: the registry
+ * has changed in between.
  */
 static int get_impls(struct dk_nl *nl, const struct dk_nl_op *op)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A request, from its first attribute to the end of its answer. A list that the
- * registry changed under is thrown away and asked for again, so that nobody sees
- * a part of it.
+ * Builds a request, sends it and receives the answer. If the registry changes during
+ * a list, the list is discarded and requested again, so that callers get all of it.
  */
 #include "internal.h"
 
@@ -16,7 +15,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-/* ---- what is asked -------------------------------------------------------- */
+/* ---- building a request --------------------------------------------------- */
 
 void dkn_begin(struct dkn_request *r, struct dk_nl *nl, uint8_t cmd, enum dkn_set set)
 {
@@ -27,11 +26,11 @@ void dkn_begin(struct dkn_request *r, struct dk_nl *nl, uint8_t cmd, enum dkn_se
 		dkn_refuse(r, -ENOMEM, "no memory for a request");
 }
 
-/* From now on all that is put is thrown away, and the request fails. */
+/* The request fails with the first error, and later attributes are ignored. */
 int dkn_refuse(struct dkn_request *r, int code, const char *sentence)
 {
 	if (!r->nl->why.code)
-		dkn_error_say(&r->nl->why, code, "%s", sentence);
+		dkn_error_set(&r->nl->why, code, "%s", sentence);
 	return code;
 }
 
@@ -41,14 +40,14 @@ static void put(struct dkn_request *r, unsigned int type, int len, const void *d
 		dkn_refuse(r, -EINVAL, "the request is too long");
 }
 
-/* NULL is left out. @set is that of the attribute. */
+/* NULL is omitted. @set is the attribute set of @type. */
 void dkn_put_string(struct dkn_request *r, enum dkn_set set, unsigned int type,
 		    const char *s)
 {
 	if (!s || r->nl->why.code)
 		return;
 	if (strnlen(s, DK_NAME_MAX) == DK_NAME_MAX)
-		dkn_error_of(&r->nl->why, -EINVAL, set, type, s, "the name is too long");
+		dkn_error_attr(&r->nl->why, -EINVAL, set, type, s, "the name is too long");
 	else
 		put(r, type, (int)strlen(s) + 1, s);
 }
@@ -73,18 +72,18 @@ void dkn_put_flag(struct dkn_request *r, unsigned int type)
 	put(r, type, 0, NULL);
 }
 
-/* 0 is left out. */
+/* 0 is omitted. */
 void dkn_put_some_u32(struct dkn_request *r, unsigned int type, uint32_t v)
 {
 	if (v)
 		dkn_put_u32(r, type, v);
 }
 
-/* The struct in which the caller says what is asked for; NULL is left out. */
-void dkn_take_filter(struct dkn_request *r, void *to, size_t size, const void *filter)
+/* Copies the filter of the caller; NULL selects everything. */
+void dkn_copy_filter(struct dkn_request *r, void *to, size_t size, const void *filter)
 {
-	if (filter && dkn_take(to, size, filter))
-		dkn_refuse(r, -EINVAL, "the size in the request's struct is not its own");
+	if (filter && dkn_copy_in(to, size, filter))
+		dkn_refuse(r, -EINVAL, "invalid size of the struct with the filter");
 }
 
 struct nlattr *dkn_nest(struct dkn_request *r, unsigned int type)
@@ -105,15 +104,15 @@ void dkn_nest_end(struct dkn_request *r, struct nlattr *nest)
 		nla_nest_end_keep_empty(r->msg, nest);
 }
 
-/* ---- one question and its answer ------------------------------------------ */
+/* ---- sending and receiving ------------------------------------------------ */
 
-/* What has been seen of an answer. */
+/* What has been received of an answer. */
 struct progress {
 	uint32_t seq;
 	bool is_over;
 	bool is_interrupted;
-	int error;			/* of an element that was not well formed */
-	struct dkn_verdict verdict;
+	int error;			/* of a malformed element */
+	struct dkn_ack ack;
 };
 
 static int send_request(struct dkn_request *r, uint32_t *seq, int flags)
@@ -128,18 +127,18 @@ static int send_request(struct dkn_request *r, uint32_t *seq, int flags)
 	nlh->nlmsg_pid = nl_socket_get_local_port(r->nl->sk);
 	*seq = nlh->nlmsg_seq;
 	if (sendto(fd, nlh, nlh->nlmsg_len, 0, (struct sockaddr *)&kernel, sizeof(kernel)) < 0)
-		return dkn_error_say(&r->nl->why, -errno, "the netlink socket: %s",
+		return dkn_error_set(&r->nl->why, -errno, "the netlink socket: %s",
 				     strerror(errno));
 	return 0;
 }
 
-/* An element of the answer. Behind a wrong one, the rest is read and thrown away. */
-static void take_element(struct dkn_request *r, const struct nlmsghdr *nlh,
+/* Decodes an element of the answer. After an error the rest is received and ignored. */
+static void read_element(struct dkn_request *r, const struct nlmsghdr *nlh,
 			 struct progress *p)
 {
 	const struct genlmsghdr *genl = (const void *)((const char *)nlh + NLMSG_HDRLEN);
 	int len = (int)nlh->nlmsg_len - NLMSG_HDRLEN - GENL_HDRLEN;
-	struct dkn_culprit bad = { DKN_NO_SET, 0 };
+	struct dkn_bad_attr bad = { DKN_NO_SET, 0 };
 
 	if (p->error || !r->list.shape)
 		return;
@@ -150,12 +149,12 @@ static void take_element(struct dkn_request *r, const struct nlmsghdr *nlh,
 					   (const void *)((const char *)genl + GENL_HDRLEN),
 					   len, &bad);
 	if (p->error == -EBADMSG)
-		dkn_error_answer(&r->nl->why, &bad);
+		dkn_error_malformed(&r->nl->why, &bad);
 	else if (p->error)
-		dkn_error_say(&r->nl->why, p->error, "no memory for the answer");
+		dkn_error_set(&r->nl->why, p->error, "no memory for the answer");
 }
 
-static void take_message(struct dkn_request *r, const struct nlmsghdr *nlh,
+static void read_message(struct dkn_request *r, const struct nlmsghdr *nlh,
 			 struct progress *p)
 {
 	if (nlh->nlmsg_seq != p->seq)
@@ -164,29 +163,29 @@ static void take_message(struct dkn_request *r, const struct nlmsghdr *nlh,
 		p->is_interrupted = true;
 	if (nlh->nlmsg_type == NLMSG_ERROR || nlh->nlmsg_type == NLMSG_DONE) {
 		p->is_over = true;
-		if (dkn_verdict_read(nlh, &p->verdict) && !p->error)
-			p->error = dkn_error_answer(&r->nl->why, &(struct dkn_culprit){ 0 });
+		if (dkn_ack_read(nlh, &p->ack) && !p->error)
+			p->error = dkn_error_malformed(&r->nl->why, &(struct dkn_bad_attr){ 0 });
 	} else if (nlh->nlmsg_type == r->nl->family) {
-		take_element(r, nlh, p);
+		read_element(r, nlh, p);
 	}
 }
 
-/* All messages of a datagram; what does not fit into it is passed by. */
-static void take_datagram(struct dkn_request *r, struct progress *p)
+/* Reads all messages of a datagram; a truncated one ends the loop. */
+static void read_datagram(struct dkn_request *r, struct progress *p)
 {
 	const struct nlmsghdr *nlh = &r->nl->datagram.align;
 	size_t rest = r->nl->datagram_len, len;
 
 	while (!p->is_over && rest >= sizeof(*nlh) && nlh->nlmsg_len >= sizeof(*nlh) &&
 	       nlh->nlmsg_len <= rest) {
-		take_message(r, nlh, p);
+		read_message(r, nlh, p);
 		len = NLMSG_ALIGN(nlh->nlmsg_len);
 		rest -= len < rest ? len : rest;
 		nlh = (const void *)((const char *)nlh + len);
 	}
 }
 
-/* -errno where the socket does not bring what the request is answered with. */
+/* Returns a negative errno if the socket fails before the answer is complete. */
 static int receive_answer(struct dkn_request *r, struct progress *p)
 {
 	struct dk_nl *nl = r->nl;
@@ -197,21 +196,21 @@ static int receive_answer(struct dkn_request *r, struct progress *p)
 		if (nl->timeout_ms >= 0) {
 			left = end - dkn_now_ms();
 			if (left < 0)
-				return dkn_error_say(&nl->why, -ETIMEDOUT,
+				return dkn_error_set(&nl->why, -ETIMEDOUT,
 						     "the module did not answer in time");
 		}
 		n = dkn_receive(nl, (int)left);
 		if (n == 1)
-			take_datagram(r, p);
+			read_datagram(r, p);
 		else if (n < 0 && n != -EINTR)
-			return dkn_error_say(&nl->why, n, "the netlink socket: %s",
+			return dkn_error_set(&nl->why, n, "the netlink socket: %s",
 					     strerror(-n));
 	}
 	return 0;
 }
 
-/* Ask once: 0, -EAGAIN with an empty sentence if the registry changed, an error. */
-static int ask_once(struct dkn_request *r, int flags)
+/* One attempt: 0, -EAGAIN without a message if the registry changed, or an error. */
+static int transact_once(struct dkn_request *r, int flags)
 {
 	struct dk_nl *nl = r->nl;
 	struct progress p = { 0 };
@@ -233,13 +232,13 @@ static int ask_once(struct dkn_request *r, int flags)
 	nl->is_stale = false;
 	if (p.error)
 		return p.error;
-	err = dkn_error_kernel(&nl->why, &p.verdict, nlmsg_hdr(r->msg), r->set);
+	err = dkn_error_kernel(&nl->why, &p.ack, nlmsg_hdr(r->msg), r->set);
 	return err ? err : p.is_interrupted ? -EAGAIN : 0;
 }
 
-/* ---- and again ------------------------------------------------------------ */
+/* ---- retries -------------------------------------------------------------- */
 
-static void throw_away(struct dkn_request *r)
+static void discard_answer(struct dkn_request *r)
 {
 	dkn_arena_free(r->arena);
 	r->arena = NULL;
@@ -248,8 +247,8 @@ static void throw_away(struct dkn_request *r)
 	r->list.n = 0;
 }
 
-/* Give those that change the registry a moment: 1 ms and twice as long each time. */
-static void pause_before(unsigned int try)
+/* Waits for changes to settle: 1 ms, and twice as long each time, up to 64 ms. */
+static void back_off(unsigned int try)
 {
 	long long ms = 1LL << (try < 6 ? try : 6);
 	struct timespec t = { 0, ms * 1000000 };
@@ -258,10 +257,10 @@ static void pause_before(unsigned int try)
 }
 
 /*
- * Genetlink knew no such family; a refusal of the module itself has a text. Where
- * the module came back, the family has another number: 0.
+ * Called after genetlink, not the module, returned -ENOENT, which has no text. If the
+ * module was reloaded, the family has a new number: reconnect and return 0.
  */
-static int find_again(struct dk_nl *nl)
+static int reconnect(struct dk_nl *nl)
 {
 	struct dk_nl_error before = nl->why;
 	int family = nl->family, err;
@@ -275,40 +274,40 @@ static int find_again(struct dk_nl *nl)
 	return err;
 }
 
-static int ask(struct dkn_request *r, int flags)
+static int transact(struct dkn_request *r, int flags)
 {
 	struct dk_nl *nl = r->nl;
-	bool was_sought = false;
+	bool has_reconnected = false;
 	unsigned int try;
 	int err = nl->why.code;
 
 	for (try = 0; !err && try <= nl->retries; try++) {
 		if (try)
-			pause_before(try - 1);
+			back_off(try - 1);
 		r->arena = r->list.shape ? dkn_arena_alloc() : NULL;
 		if (r->list.shape && !r->arena)
-			return dkn_error_say(&nl->why, -ENOMEM, "no memory for the answer");
-		err = ask_once(r, flags);
+			return dkn_error_set(&nl->why, -ENOMEM, "no memory for the answer");
+		err = transact_once(r, flags);
 		if (!err)
 			return 0;
-		throw_away(r);
+		discard_answer(r);
 		if (!nl->why.code) {
-			err = 0;	/* it was only interrupted */
-		} else if (err == -ENOENT && !nl->why.message[0] && !was_sought) {
-			err = find_again(nl);
-			was_sought = true;
+			err = 0;	/* interrupted by a change: retry */
+		} else if (err == -ENOENT && !nl->why.message[0] && !has_reconnected) {
+			err = reconnect(nl);
+			has_reconnected = true;
 		}
 	}
 	return err ? err : dkn_error_changed(&nl->why, try);
 }
 
-static const void *finish(struct dkn_request *r, bool is_one)
+static const void *end_request(struct dkn_request *r, bool is_one)
 {
 	nlmsg_free(r->msg);
 	if (!r->nl->why.code && is_one && r->list.n != 1)
-		dkn_error_say(&r->nl->why, -EBADMSG, "the module's answer says nothing");
+		dkn_error_set(&r->nl->why, -EBADMSG, "empty answer from the module");
 	if (r->nl->why.code || !r->list.n) {
-		throw_away(r);
+		discard_answer(r);
 		return NULL;
 	}
 	return r->list.first;
@@ -317,21 +316,21 @@ static const void *finish(struct dkn_request *r, bool is_one)
 const void *dkn_get(struct dkn_request *r, const struct dkn_shape *shape)
 {
 	r->list.shape = shape;
-	ask(r, 0);
-	return finish(r, true);
+	transact(r, 0);
+	return end_request(r, true);
 }
 
 const void *dkn_get_all(struct dkn_request *r, const struct dkn_shape *shape)
 {
 	r->list.shape = shape;
-	ask(r, NLM_F_DUMP);
-	return finish(r, false);
+	transact(r, NLM_F_DUMP);
+	return end_request(r, false);
 }
 
-/* Where the answer does not matter. */
+/* Sends a request without an answer. */
 int dkn_do(struct dkn_request *r)
 {
-	ask(r, 0);
-	finish(r, false);
+	transact(r, 0);
+	end_request(r, false);
 	return r->nl->why.code;
 }

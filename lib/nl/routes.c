@@ -97,7 +97,7 @@ static void begin_route(struct dkn_request *r, struct dk_nl *nl,
 	__u32 i;
 
 	dkn_begin(r, nl, DK_CMD_ROUTE_GET, DKN_ROUTE);
-	dkn_take_filter(r, &c, sizeof(c), call);
+	dkn_copy_filter(r, &c, sizeof(c), call);
 	dkn_put_string(r, DKN_ROUTE, DK_A_ROUTE_OP, c.op);
 	if (c.num_objs > DKN_OBJS_MAX)
 		dkn_refuse(r, -EINVAL, "a call dispatches on at most 64 arguments");
@@ -134,7 +134,7 @@ static const struct dkn_field step_fields[] = {
 
 static const struct dkn_shape step_shape = DKN_LIST_SHAPE(dk_nl_step, DKN_STEP, step_fields);
 
-/* Of a message, whose step becomes a part of the struct itself. */
+/* A message has one step, whose members become those of the struct. */
 static const struct dkn_field explained_fields[] = {
 	DKN_FIELD(DK_A_ROUTE_STEP, dk_nl_step, size, DKN_INLINE(step_shape)),
 	DKN_FIELD(DK_A_ROUTE_GENERATION, dk_nl_step, generation),
@@ -151,7 +151,7 @@ static const struct dk_nl_step *get_steps(struct dk_nl *nl, const struct dk_nl_c
 	return dkn_get_all(&r, &explained_shape);
 }
 
-static bool are_of_one(const struct dk_nl_route *route, const struct dk_nl_step *s)
+static bool have_same_generation(const struct dk_nl_route *route, const struct dk_nl_step *s)
 {
 	while (s && s->generation == route->generation)
 		s = s->next;
@@ -168,7 +168,7 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
 		if (dk_nl_route_get(nl, call, route))
 			return nl->why.code;
 		*steps = get_steps(nl, call);
-		if (!nl->why.code && are_of_one(*route, *steps))
+		if (!nl->why.code && have_same_generation(*route, *steps))
 			return 0;
 		dk_nl_free(*steps);
 		dk_nl_free(*route);

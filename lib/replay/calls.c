@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Commands about local state and about where calls go. */
+/* Commands for local state and routes. */
 #include "internal.h"
 
 /* ---- local state ---------------------------------------------------------- */
 
-static void leave_guard(struct dk_replay *r)
+static void pop_guard(struct dk_replay *r)
 {
 	struct dk_replay_guard *g = r->guards;
 
 	r->guards = g->outer;
-	dkc_free(g);
+	kvfree(g);
 }
 
 void dk_replay_local_reset(struct dk_replay *r)
 {
 	while (r->guards)
-		leave_guard(r);
+		pop_guard(r);
 	if (dk_constant_set(r->layout, "default_included_set", &r->included, NULL))
 		r->included.bits = 0;
 	if (dk_constant_set(r->layout, "default_excluded_set", &r->excluded, NULL))
@@ -36,9 +36,9 @@ DK_REPLAY_RUN(local)
 	return 0;
 }
 
-/* The guards of PyTorch N, in every layout: leaving puts the whole set back. */
-static int enter_guard(struct dk_replay *r, struct dk_replay_words *w,
-		       struct dk_keyset *set)
+/* Guards follow PyTorch N in every layout: their end restores the whole set. */
+static int push_guard(struct dk_replay *r, struct dk_replay_words *w,
+		      struct dk_keyset *set)
 {
 	struct dk_replay_guard *g;
 	struct dk_keyset ks;
@@ -46,7 +46,7 @@ static int enter_guard(struct dk_replay *r, struct dk_replay_words *w,
 
 	if (err)
 		return err;
-	g = dkc_alloc(sizeof(*g));
+	g = kvzalloc(sizeof(*g), GFP_KERNEL);
 	if (!g)
 		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
 	g->outer = r->guards;
@@ -59,12 +59,12 @@ static int enter_guard(struct dk_replay *r, struct dk_replay_words *w,
 
 DK_REPLAY_RUN(include)
 {
-	return enter_guard(r, w, &r->included);
+	return push_guard(r, w, &r->included);
 }
 
 DK_REPLAY_RUN(exclude)
 {
-	return enter_guard(r, w, &r->excluded);
+	return push_guard(r, w, &r->excluded);
 }
 
 DK_REPLAY_RUN(end)
@@ -76,7 +76,7 @@ DK_REPLAY_RUN(end)
 		return dk_replay_refuse(r, -EINVAL,
 					"no include or exclude is open", "", 0);
 	*g->set = g->saved;
-	leave_guard(r);
+	pop_guard(r);
 	return 0;
 }
 
@@ -106,12 +106,12 @@ static int refuse_route(struct dk_replay *r, int err, struct dk_op *op)
 		if (err == -errors[i])
 			return dk_replay_reason(r, err, reasons[i], dk_op_name(op));
 	}
-	return dk_replay_refuse(r, err, "this route cannot be asked for", "", 0);
+	return dk_replay_refuse(r, err, "cannot compute this route", "", 0);
 }
 
-/* Ask the lookup that a call uses; where nothing serves is an answer, too. */
-static int ask(struct dk_replay *r, struct dk_op *op,
-	       const struct dk_obj *const *objs, unsigned int n)
+/* Runs the lookup that a call uses. It is not an error if nothing serves the route. */
+static int find_route(struct dk_replay *r, struct dk_op *op,
+		      const struct dk_obj *const *objs, unsigned int n)
 {
 	int err;
 
@@ -124,7 +124,7 @@ static int ask(struct dk_replay *r, struct dk_op *op,
 	return 0;
 }
 
-/* Effective set, top key, and what serves. */
+/* Prints the effective set, its top key, and the function. */
 static void put_route(struct dk_replay *r)
 {
 	const struct dk_entry *e = &r->explain.route.entry;
@@ -160,7 +160,7 @@ DK_REPLAY_RUN(route)
 		return -ENOENT;
 	err = dk_replay_set(r, w->arg[1], &obj.ks);
 	if (!err)
-		err = ask(r, op, objs, 1);
+		err = find_route(r, op, objs, 1);
 	if (!err) {
 		put_route(r);
 		if (dk_replay_option(w, 'v'))
@@ -206,7 +206,7 @@ static int call(struct dk_replay *r, struct dk_op *op, struct dk_replay_words *w
 		list[n] = &objs[n];
 		n++;
 	}
-	err = ask(r, op, list, n);
+	err = find_route(r, op, list, n);
 	if (err)
 		return err;
 	dk_replay_put_hex(r, r->explain.route.raw.bits);
@@ -217,7 +217,7 @@ static int call(struct dk_replay *r, struct dk_op *op, struct dk_replay_words *w
 
 DK_REPLAY_RUN(call)
 {
-	/* no more words than every second character */
+	/* words are separated by blanks */
 	size_t most = dk_replay_len(w->rest) / 2 + 1;
 	struct dk_obj *objs;
 	struct dk_op *op = dk_replay_op_get(r, w->arg[0]);
@@ -225,12 +225,12 @@ DK_REPLAY_RUN(call)
 
 	if (!op)
 		return -ENOENT;
-	objs = dkc_alloc(most * (sizeof(*objs) + sizeof(struct dk_obj *)));
+	objs = kvzalloc(most * (sizeof(*objs) + sizeof(struct dk_obj *)), GFP_KERNEL);
 	if (objs)
 		err = call(r, op, w, objs, (const struct dk_obj **)(objs + most));
 	else
 		err = dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
-	dkc_free(objs);
+	kvfree(objs);
 	dk_op_put(op);
 	return err;
 }

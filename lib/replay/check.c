@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* A transcript against what the interpreter answers now, line by line. */
+/* Compares the answers of a transcript with those of the interpreter, line by line. */
 #include "internal.h"
 
 #define COMMAND_SHOWN	200
@@ -11,9 +11,9 @@ struct dk_replay_check {
 	struct dk_replay_count count;
 	unsigned long command_line;
 	char command[COMMAND_SHOWN];
-	const char *answer;		/* what is left to compare */
+	const char *answer;		/* not compared yet */
 	size_t answer_len;
-	bool wrong;			/* this answer has been told already */
+	bool wrong;			/* this answer has been reported */
 	struct dk_replay_text line;
 };
 
@@ -29,7 +29,7 @@ struct dk_replay_check *dk_replay_check_alloc(unsigned int registry_flags,
 					      dk_replay_differ_t differ,
 					      void *ctx)
 {
-	struct dk_replay_check *c = dkc_alloc(sizeof(*c));
+	struct dk_replay_check *c = kvzalloc(sizeof(*c), GFP_KERNEL);
 
 	if (!c)
 		return NULL;
@@ -37,7 +37,7 @@ struct dk_replay_check *dk_replay_check_alloc(unsigned int registry_flags,
 	c->ctx = ctx;
 	c->replay = dk_replay_alloc(registry_flags, keep_answer, c);
 	if (!c->replay) {
-		dkc_free(c);
+		kvfree(c);
 		return NULL;
 	}
 	return c;
@@ -49,12 +49,13 @@ void dk_replay_check_free(struct dk_replay_check *c)
 		return;
 	dk_replay_free(c->replay);
 	dk_replay_text_free(&c->line);
-	dkc_free(c);
+	kvfree(c);
 }
 
-static void tell(struct dk_replay_check *c, unsigned long line,
-		 const char *expected, size_t expected_len,
-		 const char *got, size_t got_len)
+/* Reports the first wrong line of each answer. */
+static void report(struct dk_replay_check *c, unsigned long line,
+		   const char *expected, size_t expected_len,
+		   const char *got, size_t got_len)
 {
 	struct dk_replay_diff diff = {
 		line, c->command_line, c->command, expected, expected_len,
@@ -94,11 +95,11 @@ static void check_answer(struct dk_replay_check *c, const char *line, size_t len
 
 	if (got && same(line, len, got, got_len))
 		return;
-	/* the one word stands for every refusal */
+	/* "error" matches any error */
 	if (got && same(line, len, "error", 5) && got_len > 7 &&
 	    !memcmp(got, "error: ", 7))
 		return;
-	tell(c, c->count.lines, line, len, got, got_len);
+	report(c, c->count.lines, line, len, got, got_len);
 }
 
 /* The transcript has no more lines for the last command. */
@@ -108,7 +109,7 @@ static void end_answer(struct dk_replay_check *c, unsigned long line)
 	const char *got = next_answer(c, &got_len);
 
 	if (got)
-		tell(c, line, NULL, 0, got, got_len);
+		report(c, line, NULL, 0, got, got_len);
 }
 
 static void begin_command(struct dk_replay_check *c, const char *line, size_t len)
@@ -141,12 +142,12 @@ static void take_line(struct dk_replay_check *c)
 	c->line.len = 0;
 }
 
-/* Keep of a line what shows that it is too long, and no more. */
+/* Keeps at most one byte more than the longest line, which shows that it is too long. */
 static void add(struct dk_replay_check *c, const char *text, size_t len)
 {
-	size_t room = DK_REPLAY_LINE_MAX + 3 - c->line.len;
+	size_t left = DK_REPLAY_LINE_MAX + 3 - c->line.len;
 
-	dk_replay_text_add(&c->line, text, len < room ? len : room);
+	dk_replay_text_add(&c->line, text, len < left ? len : left);
 }
 
 int dk_replay_check_feed(struct dk_replay_check *c, const char *text, size_t len)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The key of a tensor from dtype, layout and device, where - is missing; and from
- * a device alone.
+/*
+ * Computes the key of a tensor from dtype, layout and device, where "-" stands for a
+ * missing one, and from a device alone.
  */
 #include "internal.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Commands about private backends and devices. A device registers its functions
- * with itself, so one more function means to take the device out and to bring
- * it in again with a longer table.
+ * Commands for private backends and devices. A device is registered together with its
+ * functions, so adding a function unregisters the device and registers it again.
  */
 #include "internal.h"
 
@@ -20,25 +19,25 @@ static int refuse_device(struct dk_replay *r, const char *name)
 	return dk_replay_reason(r, -ENODEV, DK_WHY_NO_DEVICE, name);
 }
 
-static void take_out(struct dk_replay_device *d)
+static void unregister_device(struct dk_replay_device *d)
 {
 	if (d->number)
 		dk_device_unregister(&d->prov, d->number, NULL);
 	d->number = 0;
-	dkc_free(d->table);
+	kvfree(d->table);
 	d->table = NULL;
 }
 
-/* Oldest first, since the newest at a key wins. */
-static int bring_in(struct dk_replay *r, struct dk_replay_device *d,
-		    struct dk_diag *why)
+/* The table has the oldest function first, because the last one at a key wins. */
+static int register_device(struct dk_replay *r, struct dk_replay_device *d,
+			   struct dk_diag *why)
 {
 	struct dk_replay_impl *i;
 	unsigned int n = d->num_impls;
 	int err;
 
 	if (n) {
-		d->table = dkc_alloc(n * sizeof(*d->table));
+		d->table = kvcalloc(n, sizeof(*d->table), GFP_KERNEL);
 		if (!d->table)
 			return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
 	}
@@ -58,26 +57,26 @@ int dk_replay_device_impl(struct dk_replay *r, const char *device,
 	int err;
 
 	if (!d) {
-		dkc_free(impl);
+		kvfree(impl);
 		return refuse_device(r, device);
 	}
-	take_out(d);
+	unregister_device(d);
 	impl->next = d->impls;
 	d->impls = impl;
 	d->num_impls++;
-	err = bring_in(r, d, &r->why);
+	err = register_device(r, d, &r->why);
 	if (!err)
 		return 0;
-	take_out(d);
+	unregister_device(d);
 	d->impls = impl->next;
 	d->num_impls--;
-	dkc_free(impl);
-	bring_in(r, d, NULL);
+	kvfree(impl);
+	register_device(r, d, NULL);
 	return err;
 }
 
-static bool is_meant(const struct dk_replay_impl *i, const char *label,
-		     const char *op)
+static bool matches(const struct dk_replay_impl *i, const char *label,
+		    const char *op)
 {
 	return op ? dk_replay_eq(i->impl.op->name, op) :
 		    dk_replay_eq(i->impl.label, label);
@@ -91,23 +90,23 @@ int dk_replay_device_drop(struct dk_replay *r, const char *label, const char *op
 	int err;
 
 	for (d = r->devices; d; d = d->next) {
-		for (i = d->impls; i && !is_meant(i, label, op); i = i->next)
+		for (i = d->impls; i && !matches(i, label, op); i = i->next)
 			;
 		if (!i)
 			continue;
-		take_out(d);
+		unregister_device(d);
 		at = &d->impls;
 		while ((i = *at)) {
-			if (!is_meant(i, label, op)) {
+			if (!matches(i, label, op)) {
 				at = &i->next;
 				continue;
 			}
 			*at = i->next;
 			d->num_impls--;
-			dkc_free(i);
+			kvfree(i);
 			++*dropped;
 		}
-		err = bring_in(r, d, &r->why);
+		err = register_device(r, d, &r->why);
 		if (err)
 			return err;
 	}
@@ -118,8 +117,8 @@ static void device_free(struct dk_replay_device *d)
 {
 	dk_provider_unregister(&d->prov);
 	dk_replay_impls_free(d->impls);
-	dkc_free(d->table);
-	dkc_free(d);
+	kvfree(d->table);
+	kvfree(d);
 }
 
 void dk_replay_devices_clear(struct dk_replay *r)
@@ -163,7 +162,7 @@ DK_REPLAY_RUN(device)
 		err = dk_backend_find(r->reg, w->arg[1], &backend, &r->why);
 	if (err)
 		return err;
-	d = dkc_alloc(sizeof(*d) + len);
+	d = kvzalloc(sizeof(*d) + len, GFP_KERNEL);
 	if (!d)
 		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
 	memcpy(d->name, w->arg[0], len);
@@ -173,7 +172,7 @@ DK_REPLAY_RUN(device)
 	d->backend = backend;
 	err = dk_provider_register(&d->prov, &r->why);
 	if (!err)
-		err = bring_in(r, d, &r->why);
+		err = register_device(r, d, &r->why);
 	if (err) {
 		device_free(d);
 		return err;
@@ -194,7 +193,7 @@ DK_REPLAY_RUN(leave)
 	return 0;
 }
 
-/* A device, or a backend by its private name or its own. */
+/* @name is a device, or a backend by its private or its layout name. */
 static int switch_to(struct dk_replay *r, const char *name, bool online)
 {
 	struct dk_replay_device *d = *find(r, name);

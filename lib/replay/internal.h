@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the files of lib/replay share. */
+/* Shared by the files of lib/replay. */
 #ifndef _DK_REPLAY_INTERNAL_H
 #define _DK_REPLAY_INTERNAL_H
 
-#include "deps.h"
+#include "base/world.h"
 #include "replay.h"
 
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #endif
 
-/* ---- text.c: an answer in the making ------------------------------------ */
+/* ---- text.c: growing text ------------------------------------------------- */
 
 struct dk_replay_text {
 	char *buf;
 	size_t len;
 	size_t size;
-	bool failed;		/* no memory: the text is not whole */
+	bool failed;		/* no memory: the text is incomplete */
 };
 
 bool dk_replay_text_grow(struct dk_replay_text *t, size_t more);
@@ -27,15 +27,15 @@ void dk_replay_put(struct dk_replay *r, const char *s);
 void dk_replay_put_dec(struct dk_replay *r, unsigned int n);
 void dk_replay_put_hex(struct dk_replay *r, u64 n);
 void dk_replay_put_key(struct dk_replay *r, unsigned int key);
-/* one as PyTorch prints it, such as DispatchKeySet(CPU) */
+/* The form that PyTorch prints, such as DispatchKeySet(CPU). */
 void dk_replay_put_printed(struct dk_replay *r, struct dk_keyset ks);
-/* The table entry of a set; -1 where a trimmed table has none. */
+/* The table entry of a set; -1 if a trimmed table has none. */
 void dk_replay_put_index(struct dk_replay *r, struct dk_keyset ks);
 
 size_t dk_replay_len(const char *s);
 bool dk_replay_eq(const char *a, const char *b);
 
-/* ---- words.c: a command line in words ----------------------------------- */
+/* ---- words.c: splitting a command line ------------------------------------ */
 
 #define DK_REPLAY_MAX_ARGS	3
 
@@ -43,27 +43,27 @@ struct dk_replay_words {
 	char *arg[DK_REPLAY_MAX_ARGS];
 	unsigned int n;
 	unsigned int options;	/* bit c - 'a' for option c */
-	char *value[26];	/* of the options that take one, by letter */
-	char *rest;		/* words behind the args, where there may be any */
+	char *value[26];	/* values of options, by letter */
+	char *rest;		/* words after the args, if the command takes any number */
 };
 
 struct dk_replay_verb {
 	struct dk_replay_command help;
 	int (*run)(struct dk_replay *r, struct dk_replay_words *w);
-	const char *options;	/* as getopt() has them */
+	const char *options;	/* in the format of getopt() */
 	u8 min;			/* args */
 	u8 max;
-	bool more;		/* any number of words behind the args */
+	bool more;		/* takes any number of words after the args */
 };
 
 /*
- * The next word, ended with NUL in place, or NULL. A printed set is one word,
- * and so is what stands in '' or "".
+ * Returns the next word, terminated in place, or NULL. DispatchKeySet(...) is one
+ * word, and so is text in '' or "".
  */
 char *dk_replay_word(char **rest);
 int dk_replay_words(struct dk_replay *r, const struct dk_replay_verb *v,
 		    char *rest, struct dk_replay_words *w);
-/* Refuse a line that is too long, not UTF-8 or has control characters. */
+/* Refuses a line that is too long, is not UTF-8 or has control characters. */
 int dk_replay_check_line(struct dk_replay *r, const char *line, size_t len);
 
 static inline bool dk_replay_option(const struct dk_replay_words *w, char c)
@@ -71,7 +71,7 @@ static inline bool dk_replay_option(const struct dk_replay_words *w, char c)
 	return w->options >> (c - 'a') & 1;
 }
 
-/* What stands behind an option that takes a word, or NULL. */
+/* The value of an option, or NULL. */
 static inline const char *dk_replay_value(const struct dk_replay_words *w, char c)
 {
 	return w->value[c - 'a'];
@@ -82,13 +82,13 @@ static inline const char *dk_replay_value(const struct dk_replay_words *w, char 
 /* Definitions and registrations, by the hash of their operator's name. */
 #define DK_REPLAY_BUCKETS	256
 
-/* A definition that the transcript made. */
+/* A definition by the transcript. */
 struct dk_replay_op {
 	struct dk_replay_op *next;
 	struct dk_op_decl decl;
 };
 
-/* A registration: of a function, of a fallback (no op), of a device's function. */
+/* A registered function, backend fallback (no op) or function of a device. */
 struct dk_replay_impl {
 	struct dk_replay_impl *next;
 	struct dk_impl impl;
@@ -99,7 +99,7 @@ struct dk_replay_device {
 	struct dk_replay_device *next;
 	struct dk_provider prov;
 	struct dk_replay_impl *impls;	/* newest first */
-	struct dk_impl *table;		/* of them, as it is registered */
+	struct dk_impl *table;		/* @impls as registered */
 	unsigned int num_impls;
 	unsigned int backend;
 	__u32 number;			/* 0 while it is not registered */
@@ -109,7 +109,7 @@ struct dk_replay_device {
 
 struct dk_replay_guard {
 	struct dk_replay_guard *outer;
-	struct dk_keyset *set;		/* which of the two */
+	struct dk_keyset *set;		/* the included or the excluded set */
 	struct dk_keyset saved;
 };
 
@@ -117,10 +117,10 @@ struct dk_replay {
 	dk_replay_emit_t emit;
 	void *ctx;
 	unsigned int registry_flags;
-	bool stocked;				/* and not bare */
+	bool builtins;				/* with the builtin fallbacks */
 
 	const struct dk_layout *layout;
-	const struct dk_layout *given;		/* beside those that are built in */
+	const struct dk_layout *given;		/* layout of dk_replay_use_layout(), or NULL */
 	struct dk_keyset included;
 	struct dk_keyset excluded;
 	struct dk_replay_guard *guards;		/* innermost first */
@@ -129,14 +129,14 @@ struct dk_replay {
 	struct dk_provider prov;
 	struct dk_replay_op *ops[DK_REPLAY_BUCKETS];
 	struct dk_replay_impl *impls[DK_REPLAY_BUCKETS];
-	struct dk_replay_impl *withdrawn;	/* calls might be inside still */
+	struct dk_replay_impl *withdrawn;	/* freed after a drain */
 	unsigned int num_withdrawn;
 	struct dk_replay_device *devices;
 
 	struct dk_replay_text line;
 	struct dk_replay_text answer;
 	struct dk_diag why;
-	/* here, because two of them do not fit a kernel stack well */
+	/* too large for a kernel stack */
 	struct dk_entry entry;
 	struct dk_entry run;
 	struct dk_route route;
@@ -145,17 +145,17 @@ struct dk_replay {
 	struct dk_step step;
 };
 
-/* Refuse for a reason that is the interpreter's own. */
+/* Refuses with a text of the interpreter. */
 int dk_replay_refuse(struct dk_replay *r, int err, const char *text,
 		     const char *name, size_t name_len);
-/* Refuse for one of the dispatcher's reasons. */
+/* Refuses with a reason of the dispatcher. */
 int dk_replay_reason(struct dk_replay *r, int err, enum dk_reason reason,
 		     const char *name);
 int dk_replay_need_registry(struct dk_replay *r);
-/* Layout by name: a built-in one, or that of dk_replay_use_layout(). */
+/* Finds a builtin layout by name, or that of dk_replay_use_layout(). */
 const struct dk_layout *dk_replay_find_layout(struct dk_replay *r, const char *name);
 
-/* Words that mean something; private backends by their own names, too. */
+/* Parse words; private backends may have names of their own. */
 int dk_replay_key(struct dk_replay *r, const char *word, unsigned int *key);
 int dk_replay_set(struct dk_replay *r, const char *word, struct dk_keyset *ks);
 int dk_replay_bit(struct dk_replay *r, const char *word, unsigned int *backend);
@@ -168,19 +168,19 @@ void dk_replay_impls_free(struct dk_replay_impl *list);
 struct dk_op *dk_replay_op_get(struct dk_replay *r, const char *name);
 void dk_replay_ops_clear(struct dk_replay *r);
 
-/* see.c: a text about an operator, into the answer */
+/* dump.c: appends a dump of an operator to the answer */
 int dk_replay_put_text(struct dk_replay *r, struct dk_op *op,
 		       size_t (*print)(struct dk_op *op, char *buf, size_t size));
 
 /* devices.c */
 int dk_replay_device_impl(struct dk_replay *r, const char *device,
 			  struct dk_replay_impl *impl);
-/* Take out the functions of all devices that have this label or operator. */
+/* Removes the functions with this label or operator from all devices. */
 int dk_replay_device_drop(struct dk_replay *r, const char *label, const char *op,
 			  unsigned int *dropped);
 void dk_replay_devices_clear(struct dk_replay *r);
 
-/* explain.c: the steps of the call in r->explain, which has these objects */
+/* explain.c: appends the steps of the call in r->explain; @objs are its arguments */
 int dk_replay_put_steps(struct dk_replay *r, struct dk_op *op,
 			const struct dk_obj *const *objs, unsigned int n);
 

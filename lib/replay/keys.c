@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Commands that ask about layouts, keys and keysets. */
+/* Commands for layouts, keys and keysets. */
 #include "internal.h"
 
 static int answer_set(struct dk_replay *r, struct dk_keyset ks)
@@ -32,7 +32,7 @@ void dk_replay_put_index(struct dk_replay *r, struct dk_keyset ks)
 		dk_replay_put_dec(r, index);
 }
 
-/* Is this known of the layout? */
+/* Fails if the layout does not define @what. */
 static int need(struct dk_replay *r, unsigned int what)
 {
 	if (dk_layout_knows(r->layout) & what)

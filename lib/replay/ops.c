@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Commands that define operators, register functions and show tables. */
+/* Commands for operators, functions and tables. */
 #include "internal.h"
 
-/* So many withdrawn registrations share one wait for the calls inside. */
+/* Withdrawn registrations are freed in batches, each after one drain. */
 #define DRAIN_AT	1024
 
-/* What is registered has to be a function; a transcript only asks for routes. */
+/* A placeholder: transcripts compute routes and never call functions. */
 static int never_called(struct dk_call *c, void *args)
 {
 	(void)c;
@@ -37,21 +37,21 @@ static unsigned int bucket(const char *op)
 
 /* ---- definitions ---------------------------------------------------------- */
 
-/* Bytes of a copy, the final NUL included; there may be no text. */
-static size_t room(const char *s)
+/* Bytes of a copy with its NUL; @s may be NULL. */
+static size_t copy_size(const char *s)
 {
 	return s ? dk_replay_len(s) + 1 : 0;
 }
 
-/* Copy to *@at, which moves on. */
+/* Copies to *@at and advances it. */
 static const char *copy(char **at, const char *s)
 {
 	char *to = *at;
 
 	if (!s)
 		return NULL;
-	memcpy(to, s, room(s));
-	*at += room(s);
+	memcpy(to, s, copy_size(s));
+	*at += copy_size(s);
 	return to;
 }
 
@@ -88,7 +88,8 @@ DK_REPLAY_RUN(op)
 		err = alias_analysis(r, dk_replay_value(w, 'a'), &kind);
 	if (err)
 		return err;
-	op = dkc_alloc(sizeof(*op) + room(w->arg[0]) + room(schema) + room(debug));
+	op = kvzalloc(sizeof(*op) + copy_size(w->arg[0]) + copy_size(schema) + copy_size(debug),
+		      GFP_KERNEL);
 	if (!op)
 		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
 	text = (char *)(op + 1);
@@ -99,7 +100,7 @@ DK_REPLAY_RUN(op)
 	op->decl.alias_analysis = kind;
 	err = dk_op_define(&r->prov, &op->decl, 0, &r->why);
 	if (err) {
-		dkc_free(op);
+		kvfree(op);
 		return err;
 	}
 	op->next = *at;
@@ -107,7 +108,7 @@ DK_REPLAY_RUN(op)
 	return 0;
 }
 
-/* Take the definition back, if there is one; its memory may go at once. */
+/* Removes the definition, if any. Its memory may be freed at once. */
 static int undefine(struct dk_replay *r, const char *name, unsigned int *dropped)
 {
 	struct dk_replay_op **at = &r->ops[bucket(name)], *op;
@@ -122,7 +123,7 @@ static int undefine(struct dk_replay *r, const char *name, unsigned int *dropped
 	if (err)
 		return err;
 	*at = op->next;
-	dkc_free(op);
+	kvfree(op);
 	++*dropped;
 	return 0;
 }
@@ -133,8 +134,8 @@ struct dk_replay_impl *dk_replay_impl_alloc(const char *op, unsigned int key,
 					    const char *label, const char *schema,
 					    unsigned int flags)
 {
-	struct dk_replay_impl *i = dkc_alloc(sizeof(*i) + room(op) + room(label) +
-					     room(schema));
+	struct dk_replay_impl *i = kvzalloc(sizeof(*i) + copy_size(op) + copy_size(label) +
+					    copy_size(schema), GFP_KERNEL);
 	char *text = (char *)(i + 1);
 
 	if (!i)
@@ -148,7 +149,7 @@ struct dk_replay_impl *dk_replay_impl_alloc(const char *op, unsigned int key,
 	i->impl.schema = copy(&text, schema);
 	i->impl.key = key;
 	i->impl.size = sizeof(i->impl);
-	/* in PyTorch a key may be a building block */
+	/* PyTorch allows building blocks as keys */
 	i->impl.flags = flags | (op ? DK_IMPL_F_BLOCK : 0);
 	if (!(flags & DK_IMPL_F_FALLTHROUGH))
 		i->impl.fn = (dk_fn_t)never_called;
@@ -161,21 +162,21 @@ void dk_replay_impls_free(struct dk_replay_impl *list)
 
 	for (; list; list = next) {
 		next = list->next;
-		dkc_free(list);
+		kvfree(list);
 	}
 }
 
 static void drain(struct dk_replay *r)
 {
 	if (dk_provider_drain(&r->prov))
-		return;		/* they wait for the next time */
+		return;		/* retried by the next drain */
 	dk_replay_impls_free(r->withdrawn);
 	r->withdrawn = NULL;
 	r->num_withdrawn = 0;
 }
 
-static bool is_meant(const struct dk_replay_impl *i, const char *label,
-		     const char *op)
+static bool matches(const struct dk_replay_impl *i, const char *label,
+		    const char *op)
 {
 	if (!op)
 		return dk_replay_eq(i->impl.label, label);
@@ -189,7 +190,7 @@ static int withdraw_from(struct dk_replay *r, struct dk_replay_impl **at,
 	int err;
 
 	while ((i = *at)) {
-		if (!is_meant(i, label, op)) {
+		if (!matches(i, label, op)) {
 			at = &i->next;
 			continue;
 		}
@@ -205,7 +206,7 @@ static int withdraw_from(struct dk_replay *r, struct dk_replay_impl **at,
 	return 0;
 }
 
-/* Take out what has this label, or belongs to this operator. */
+/* Withdraws all registrations with this label or operator. */
 static int withdraw(struct dk_replay *r, const char *label, const char *op,
 		    unsigned int *dropped)
 {
@@ -222,7 +223,7 @@ static int withdraw(struct dk_replay *r, const char *label, const char *op,
 	return 0;
 }
 
-/* The provider is unregistered. */
+/* Called after the provider is unregistered. */
 void dk_replay_ops_clear(struct dk_replay *r)
 {
 	struct dk_replay_op *op, *next;
@@ -231,7 +232,7 @@ void dk_replay_ops_clear(struct dk_replay *r)
 	for (b = 0; b < DK_REPLAY_BUCKETS; b++) {
 		for (op = r->ops[b]; op; op = next) {
 			next = op->next;
-			dkc_free(op);
+			kvfree(op);
 		}
 		r->ops[b] = NULL;
 		dk_replay_impls_free(r->impls[b]);
@@ -242,7 +243,7 @@ void dk_replay_ops_clear(struct dk_replay *r)
 	r->num_withdrawn = 0;
 }
 
-/* Register one, or give it back. */
+/* Registers @i, or frees it on failure. */
 static int register_impl(struct dk_replay *r, struct dk_replay_impl *i)
 {
 	struct dk_replay_impl **at;
@@ -253,7 +254,7 @@ static int register_impl(struct dk_replay *r, struct dk_replay_impl *i)
 	else
 		err = dk_fallback_register(&r->prov, &i->impl, &r->why);
 	if (err) {
-		dkc_free(i);
+		kvfree(i);
 		return err;
 	}
 	at = &r->impls[bucket(i->impl.op ? i->impl.op->name : NULL)];
@@ -285,16 +286,16 @@ DK_REPLAY_RUN(fallback)
 {
 	struct dk_replay_impl *i;
 	unsigned int key;
-	bool falls;
+	bool is_fallthrough;
 	int err = dk_replay_need_registry(r);
 
 	if (!err)
 		err = dk_replay_key(r, w->arg[0], &key);
 	if (err)
 		return err;
-	falls = dk_replay_option(w, 'f') || dk_replay_eq(w->arg[1], "fallthrough");
+	is_fallthrough = dk_replay_option(w, 'f') || dk_replay_eq(w->arg[1], "fallthrough");
 	i = dk_replay_impl_alloc(NULL, key, w->arg[1], NULL,
-				 falls ? DK_IMPL_F_FALLTHROUGH : DK_IMPL_F_BOXED);
+				 is_fallthrough ? DK_IMPL_F_FALLTHROUGH : DK_IMPL_F_BOXED);
 	if (!i)
 		return dk_replay_reason(r, -ENOMEM, DK_WHY_NO_MEMORY, "");
 	return register_impl(r, i);
@@ -355,7 +356,7 @@ static void put_served_by(struct dk_replay *r, const struct dk_entry *e)
 		dk_replay_text_add(&r->answer, *s == ' ' ? "-" : s, 1);
 }
 
-/* Do two entries print alike, so that one run has both? */
+/* True if two entries print alike and belong to one run. */
 static bool same_run(const struct dk_entry *a, const struct dk_entry *b)
 {
 	if (a->is_fallthrough && b->is_fallthrough && a->provenance == DK_PROV_FALLBACK &&
@@ -369,7 +370,7 @@ static bool same_run(const struct dk_entry *a, const struct dk_entry *b)
 		a->provenance == DK_PROV_AMBIGUOUS || dk_replay_eq(a->label, b->label));
 }
 
-/* The entries @first to @last are those of r->run. */
+/* Prints the entries @first to @last, which are those of r->run. */
 static void put_run(struct dk_replay *r, unsigned int first, unsigned int last)
 {
 	if (r->run.provenance == DK_PROV_MISSING || r->run.provenance == DK_PROV_NO_ENTRY)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The interpreter: its state, its commands by name, and its errors. */
+/* The interpreter: state, table of commands, errors. */
 #include "internal.h"
 
 static const struct dk_replay_verb verbs[] = {
@@ -11,7 +11,7 @@ static const struct dk_replay_verb verbs[] = {
 	  dk_replay_run_layout_info, NULL, 0, 0, false },
 	{ { "key", "KEY", "value, set, index, functionality and backend" },
 	  dk_replay_run_key, NULL, 1, 1, false },
-	{ { "alias", "KEY", "what an alias key stands for" },
+	{ { "alias", "KEY", "the runtime keys of an alias key" },
 	  dk_replay_run_alias, NULL, 1, 1, false },
 	{ { "backends-of-autograd", "KEY", "the backends of an autograd key" },
 	  dk_replay_run_backends_of_autograd, NULL, 1, 1, false },
@@ -19,31 +19,31 @@ static const struct dk_replay_verb verbs[] = {
 	  dk_replay_run_autograd_of_backend, NULL, 1, 1, false },
 	{ { "autocast-of-backend", "BIT", "the autocast key of a backend" },
 	  dk_replay_run_autocast_of_backend, NULL, 1, 1, false },
-	{ { "full-after", "KEY", "what redispatching behind a key leaves" },
+	{ { "full-after", "KEY", "the keys left when redispatching after a key" },
 	  dk_replay_run_full_after, NULL, 1, 1, false },
 	{ { "constant", "NAME", "one of PyTorch's named sets" },
 	  dk_replay_run_constant, NULL, 1, 1, false },
 	{ { "fresh", "[-i] KEY", "keyset of a fresh object (-i: inference mode)" },
 	  dk_replay_run_fresh, "i", 1, 1, false },
-	{ { "keyset", "SET", "all about a set" },
+	{ { "keyset", "SET", "properties of a set" },
 	  dk_replay_run_keyset, NULL, 1, 1, false },
-	{ { "or", "A B", "both sets" },
+	{ { "or", "A B", "union of two sets" },
 	  dk_replay_run_or, NULL, 2, 2, false },
-	{ { "and", "A B", "what both sets have" },
+	{ { "and", "A B", "intersection of two sets" },
 	  dk_replay_run_and, NULL, 2, 2, false },
 	{ { "sub", "A B", "A without the functionalities of B" },
 	  dk_replay_run_sub, NULL, 2, 2, false },
-	{ { "xor", "A B", "what one of the sets has" },
+	{ { "xor", "A B", "bits of exactly one of two sets" },
 	  dk_replay_run_xor, NULL, 2, 2, false },
 	{ { "remove", "A KEY", "A without the functionality of KEY" },
 	  dk_replay_run_remove, NULL, 2, 2, false },
 	{ { "remove-backend", "A BIT", "A without a backend" },
 	  dk_replay_run_remove_backend, NULL, 2, 2, false },
-	{ { "has", "A KEY", "has A all bits of KEY?" },
+	{ { "has", "A KEY", "does A have all bits of KEY?" },
 	  dk_replay_run_has, NULL, 2, 2, false },
-	{ { "has-any", "A B", "has A some bit of B?" },
+	{ { "has-any", "A B", "does A have a bit of B?" },
 	  dk_replay_run_has_any, NULL, 2, 2, false },
-	{ { "has-all", "A B", "has A all bits of B?" },
+	{ { "has-all", "A B", "does A have all bits of B?" },
 	  dk_replay_run_has_all, NULL, 2, 2, false },
 	{ { "is-backend-key", "KEY", "is it a backend's key?" },
 	  dk_replay_run_is_backend_key, NULL, 1, 1, false },
@@ -57,60 +57,60 @@ static const struct dk_replay_verb verbs[] = {
 	  dk_replay_run_compute_key, NULL, 3, 3, false },
 	{ { "key-for-device", "DEVICE", "key of a tensor on a device, such as cuda" },
 	  dk_replay_run_key_for_device, NULL, 1, 1, false },
-	{ { "translate", "FROM TO SET", "a set in another layout, and what it lost" },
+	{ { "translate", "FROM TO SET", "a set in another layout, and what is lost" },
 	  dk_replay_run_translate, NULL, 3, 3, false },
 	{ { "op", "[-s SCHEMA] [-g DEBUG] [-a KIND] NAME",
-	    "define it (KIND: of alias analysis, such as FROM_SCHEMA)" },
+	    "define an operator (KIND: of alias analysis, such as FROM_SCHEMA)" },
 	  dk_replay_run_op, "s:g:a:", 1, 1, false },
 	{ { "undef", "NAME", "remove an operator and all its functions" },
 	  dk_replay_run_undef, NULL, 1, 1, false },
 	{ { "impl", "[-f] [-u] [-d DEVICE] [-s SCHEMA] OP KEY LABEL",
-	    "register one (-f: fallthrough, -u: unboxed; KEY - is catch-all)" },
+	    "register a function (-f: fallthrough, -u: unboxed; KEY - is catch-all)" },
 	  dk_replay_run_impl, "fud:s:", 3, 3, false },
 	{ { "fallback", "[-f] KEY LABEL",
-	    "register for all operators (-f, label fallthrough: one)" },
+	    "register a backend fallback (-f, label fallthrough: a fallthrough)" },
 	  dk_replay_run_fallback, "f", 2, 2, false },
 	{ { "drop", "LABEL", "remove everything registered under a label" },
 	  dk_replay_run_drop, NULL, 1, 1, false },
-	{ { "table", "[-c] OP", "what serves each key (-c: in one line of runs)" },
+	{ { "table", "[-c] OP", "what serves each key (-c: ranges of entries in one line)" },
 	  dk_replay_run_table, "c", 1, 1, false },
 	{ { "dump", "OP", "all its registrations, newest first within a key" },
 	  dk_replay_run_dump, NULL, 1, 1, false },
-	{ { "keys", "OP", "the keys that something serves" },
+	{ { "keys", "OP", "the keys that are served" },
 	  dk_replay_run_keys, NULL, 1, 1, false },
-	{ { "extractor", "OP", "which arguments and keys a boxed call looks at" },
+	{ { "extractor", "OP", "arguments and keys that a boxed call dispatches on" },
 	  dk_replay_run_extractor, NULL, 1, 1, false },
 	{ { "ops", "[KEY]", "all operators (KEY: with a function at exactly that key)" },
 	  dk_replay_run_ops, NULL, 0, 1, false },
-	{ { "dangling", "", "operators with functions that nobody defines" },
+	{ { "dangling", "", "undefined operators that have functions" },
 	  dk_replay_run_dangling, NULL, 0, 0, false },
-	{ { "has-op", "OP", "does anybody define or implement it?" },
+	{ { "has-op", "OP", "is it defined, or does it have functions?" },
 	  dk_replay_run_has_op, NULL, 1, 1, false },
 	{ { "has-impl", "OP KEY", "is a function registered at exactly this key?" },
 	  dk_replay_run_has_impl, NULL, 2, 2, false },
 	{ { "has-impl-in", "OP SET", "is one registered at a key of this set?" },
 	  dk_replay_run_has_impl_in, NULL, 2, 2, false },
-	{ { "is-served", "OP KEY", "has the table something at this key?" },
+	{ { "is-served", "OP KEY", "does the table serve this key?" },
 	  dk_replay_run_is_served, NULL, 2, 2, false },
-	{ { "is-fallthrough", "OP KEY", "is what is registered there a fallthrough?" },
+	{ { "is-fallthrough", "OP KEY", "is a fallthrough registered at exactly this key?" },
 	  dk_replay_run_is_fallthrough, NULL, 2, 2, false },
-	{ { "has-fallback", "KEY", "has this key a backend fallback?" },
+	{ { "has-fallback", "KEY", "does this key have a backend fallback?" },
 	  dk_replay_run_has_fallback, NULL, 1, 1, false },
-	{ { "check", "[OP]", "compare what was published with the rules" },
+	{ { "check", "[OP]", "compare the published tables with the rules" },
 	  dk_replay_run_check, NULL, 0, 1, false },
-	{ { "missing", "OP SET", "PyTorch's message where nothing serves a set" },
+	{ { "missing", "OP SET", "PyTorch's message for a set that is not served" },
 	  dk_replay_run_missing, NULL, 2, 2, false },
-	{ { "ambiguous", "OP", "the message where AutogradOther is ambiguous" },
+	{ { "ambiguous", "OP", "PyTorch's message for an ambiguous AutogradOther" },
 	  dk_replay_run_ambiguous, NULL, 1, 1, false },
 	{ { "backend", "NAME [KEY]", "join a private backend (KEY: that one)" },
 	  dk_replay_run_backend, NULL, 1, 2, false },
-	{ { "device", "NAME BACKEND", "a new device of a backend" },
+	{ { "device", "NAME BACKEND", "register a device of a backend" },
 	  dk_replay_run_device, NULL, 2, 2, false },
-	{ { "leave", "NAME", "take a device out" },
+	{ { "leave", "NAME", "unregister a device" },
 	  dk_replay_run_leave, NULL, 1, 1, false },
 	{ { "offline", "NAME", "take a device or a backend offline" },
 	  dk_replay_run_offline, NULL, 1, 1, false },
-	{ { "online", "NAME", "take it online again" },
+	{ { "online", "NAME", "bring it online again" },
 	  dk_replay_run_online, NULL, 1, 1, false },
 	{ { "local", "INC EXC", "the sets that calls include and exclude" },
 	  dk_replay_run_local, NULL, 2, 2, false },
@@ -122,9 +122,9 @@ static const struct dk_replay_verb verbs[] = {
 	  dk_replay_run_end, NULL, 0, 0, false },
 	{ { "tls", "", "the sets that calls include and exclude" },
 	  dk_replay_run_tls, NULL, 0, 0, false },
-	{ { "route", "[-v] OP SET", "where a call with this set goes (-v: why)" },
+	{ { "route", "[-v] OP SET", "the route of a call with this set (-v: and why)" },
 	  dk_replay_run_route, "v", 2, 2, false },
-	{ { "call", "[-v] OP SET[@DEVICE]...", "where a call with these objects goes" },
+	{ { "call", "[-v] OP SET[@DEVICE]...", "the route of a call with these objects" },
 	  dk_replay_run_call, "v", 1, 1, true },
 };
 
@@ -175,7 +175,7 @@ int dk_replay_reason(struct dk_replay *r, int err, enum dk_reason reason,
 				dk_replay_len(name));
 }
 
-/* ---- words that mean something -------------------------------------------- */
+/* ---- parsing words -------------------------------------------------------- */
 
 int dk_replay_key(struct dk_replay *r, const char *word, unsigned int *key)
 {
@@ -195,7 +195,7 @@ int dk_replay_bit(struct dk_replay *r, const char *word, unsigned int *backend)
 	return err;
 }
 
-/* The words of a set, one by one, so that each may be a private name. */
+/* Parses the words of a set one by one; each may be a private name. */
 static int private_set(const struct dk_layout *l, struct dk_registry *reg,
 		       const char *word, struct dk_keyset *ks, struct dk_diag *why)
 {
@@ -246,7 +246,7 @@ int dk_replay_need_registry(struct dk_replay *r)
 	if (r->reg)
 		return 0;
 	r->reg = dk_registry_alloc(r->layout, r->registry_flags |
-				   (r->stocked ? DK_REGISTRY_STOCKED : 0), &r->why);
+				   (r->builtins ? DK_REGISTRY_BUILTINS : 0), &r->why);
 	if (!r->reg)
 		return r->why.reason == DK_WHY_NO_TABLE ? -EOPNOTSUPP : -ENOMEM;
 	r->prov = (struct dk_provider)DK_PROVIDER("replay");
@@ -270,7 +270,7 @@ static void start_over(struct dk_replay *r, const struct dk_layout *l)
 		dk_replay_ops_clear(r);
 	}
 	r->layout = l;
-	r->stocked = false;
+	r->builtins = false;
 	dk_replay_local_reset(r);
 }
 
@@ -301,14 +301,14 @@ DK_REPLAY_RUN(stock)
 {
 	(void)w;
 	start_over(r, r->layout);
-	r->stocked = true;
+	r->builtins = true;
 	return dk_replay_need_registry(r);
 }
 
 struct dk_replay *dk_replay_alloc(unsigned int registry_flags,
 				  dk_replay_emit_t emit, void *ctx)
 {
-	struct dk_replay *r = dkc_alloc(sizeof(*r));
+	struct dk_replay *r = kvzalloc(sizeof(*r), GFP_KERNEL);
 
 	if (!r)
 		return NULL;
@@ -326,7 +326,7 @@ void dk_replay_free(struct dk_replay *r)
 	start_over(r, r->layout);
 	dk_replay_text_free(&r->line);
 	dk_replay_text_free(&r->answer);
-	dkc_free(r);
+	kvfree(r);
 }
 
 /* ---- commands ------------------------------------------------------------- */
@@ -348,7 +348,7 @@ static int run(struct dk_replay *r, const char *line, size_t len)
 	rest = r->line.buf;
 	name = dk_replay_word(&rest);
 	if (!name)
-		return dk_replay_refuse(r, -EINVAL, "there is no command here", "", 0);
+		return dk_replay_refuse(r, -EINVAL, "empty command", "", 0);
 	for (i = 0; i < NUM_VERBS; i++) {
 		if (!dk_replay_eq(name, verbs[i].help.name))
 			continue;

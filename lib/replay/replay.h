@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The transcript interpreter: runs commands against a bare registry and answers
- * in text, and a checker that compares the answers with those of a transcript.
- * Freestanding, over the public header; one copy for tool, tests and kernel.
+ * The transcript interpreter runs commands in a bare registry and prints answers; the
+ * checker compares these answers with those of a transcript. Freestanding, uses the
+ * public API only, and is shared by dkctl, the tests and the kernel.
  */
 #ifndef _DK_REPLAY_H
 #define _DK_REPLAY_H
 
 #include <dispatchkey.h>
 
-/* Bytes of a line of a transcript, the newline not counted. */
+/* The longest line of a transcript in bytes, without the newline. */
 #define DK_REPLAY_LINE_MAX	65536u
 
 struct dk_replay;
 struct dk_replay_check;
 
-/* One command, as help shows it. */
+/* The help of one command. */
 struct dk_replay_command {
 	const char *name;
 	const char *usage;	/* its words, such as "A KEY"; may be empty */
 	const char *what;
 };
 
-/* The answer to one command: whole lines, each with its newline. */
+/* Called with the answer to a command: complete lines with newlines. */
 typedef void (*dk_replay_emit_t)(void *ctx, const char *text, size_t len);
 
 /**
- * dk_replay_alloc() - an interpreter, with layout v1 to begin with
- * @registry_flags: for the registries that it makes: 0, or
- *	DK_REGISTRY_FORCE_RESOLVE; command "stock" adds DK_REGISTRY_STOCKED
+ * dk_replay_alloc() - create an interpreter with layout v1
+ * @registry_flags: flags of its registries: 0, or
+ *	DK_REGISTRY_FORCE_RESOLVE; command "stock" adds DK_REGISTRY_BUILTINS
  * @emit: takes the answers; @text stays valid until the next command
  * @ctx: handed on to @emit
  *
@@ -40,9 +40,9 @@ struct dk_replay *dk_replay_alloc(unsigned int registry_flags,
 void dk_replay_free(struct dk_replay *r);
 
 /**
- * dk_replay_use_layout() - begin with a layout, which "layout NAME" finds then
+ * dk_replay_use_layout() - start over with a layout, which "layout NAME" then finds
  * @r: the interpreter
- * @l: one that was read from a text, for instance; it has to stay
+ * @l: the layout; must outlive the interpreter
  *
  * Context: Process context, may sleep.
  */
@@ -61,22 +61,22 @@ void dk_replay_use_layout(struct dk_replay *r, const struct dk_layout *l);
  */
 int dk_replay_line(struct dk_replay *r, const char *line, size_t len);
 
-/* Why the last command was refused; all zero if it was not. */
+/* The reason of the last refusal; all zero if the last command succeeded. */
 const struct dk_diag *dk_replay_why(const struct dk_replay *r);
 
 /* The layout in use. */
 const struct dk_layout *dk_replay_layout(const struct dk_replay *r);
 
-/* The registry of the last command; NULL before one needs it. */
+/* The registry, or NULL before the first command that needs it. */
 struct dk_registry *dk_replay_registry(const struct dk_replay *r);
 
 /**
- * dk_replay_parse_set() - a set in words, private names of backends included
+ * dk_replay_parse_set() - parse a set, including private names of backends
  * @l: the layout
- * @reg: a registry of it, or NULL where nothing has a private name
- * @word: what dk_keyset_parse() takes, or such as "edu|Autogradedu" in any case
+ * @reg: a registry of that layout, or NULL without private names
+ * @word: as for dk_keyset_parse(), or such as "edu|Autogradedu" in any case
  * @ks: takes the set
- * @why: filled on failure, with the part that is no set; may be NULL
+ * @why: set on failure, names the wrong part; may be NULL
  *
  * Context: Process context, may sleep.
  * Return: 0 or -EINVAL.
@@ -84,17 +84,17 @@ struct dk_registry *dk_replay_registry(const struct dk_replay *r);
 int dk_replay_parse_set(const struct dk_layout *l, struct dk_registry *reg,
 			const char *word, struct dk_keyset *ks, struct dk_diag *why);
 
-/* The i-th command, NULL behind the last one. */
+/* The @i-th command, or NULL after the last one. */
 const struct dk_replay_command *dk_replay_command(unsigned int i);
 
 /**
  * struct dk_replay_diff - the first wrong line of an answer
  * @line: number of the line, from 1
  * @command_line: number of the command's line, 0 if there was no command
- * @command: the command, its end cut off where it is long
- * @expected: the line in the transcript, NULL if it has no more lines there
+ * @command: the command, truncated if it is long
+ * @expected: the line of the transcript, or NULL after its last line
  * @expected_len: its length
- * @got: the line of the answer, NULL if it has no more lines
+ * @got: the line of the answer, or NULL after its last line
  * @got_len: its length
  */
 struct dk_replay_diff {
@@ -109,7 +109,7 @@ struct dk_replay_diff {
 
 typedef void (*dk_replay_differ_t)(void *ctx, const struct dk_replay_diff *diff);
 
-/* What was checked so far. */
+/* What has been checked. */
 struct dk_replay_count {
 	unsigned long lines;
 	unsigned long commands;
@@ -117,7 +117,7 @@ struct dk_replay_count {
 };
 
 /**
- * dk_replay_check_alloc() - a checker of one transcript
+ * dk_replay_check_alloc() - create a checker for one transcript
  * @registry_flags: as in dk_replay_alloc()
  * @differ: called for every wrong answer, with its first wrong line
  * @ctx: handed on to @differ
@@ -131,20 +131,20 @@ struct dk_replay_check *dk_replay_check_alloc(unsigned int registry_flags,
 void dk_replay_check_free(struct dk_replay_check *c);
 
 /**
- * dk_replay_check_feed() - the next piece of the transcript
+ * dk_replay_check_feed() - check the next piece of the transcript
  * @c: the checker
- * @text: any bytes; pieces end where they like
+ * @text: any bytes; a piece may end within a line
  * @len: how many
  *
  * Context: Process context, may sleep.
- * Return: 0, or -ENOMEM; then the rest cannot be checked.
+ * Return: 0, or -ENOMEM; the rest cannot be checked then.
  */
 int dk_replay_check_feed(struct dk_replay_check *c, const char *text, size_t len);
 
 /**
- * dk_replay_check_end() - the transcript has ended
+ * dk_replay_check_end() - end the transcript
  * @c: the checker
- * @count: takes the verdict
+ * @count: set to the totals
  *
  * Context: Process context, may sleep.
  * Return: 0 if every answer was right, -EILSEQ if not, -ENOENT if there was

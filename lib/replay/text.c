@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Text that grows, and numbers and sets as text. */
+/* Growing text; prints numbers and sets. */
 #include "internal.h"
 
 size_t dk_replay_len(const char *s)
@@ -20,7 +20,7 @@ bool dk_replay_eq(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* Room for @more bytes and a NUL behind them. */
+/* Makes space for @more bytes and a NUL. */
 bool dk_replay_text_grow(struct dk_replay_text *t, size_t more)
 {
 	size_t size = t->size ? t->size : 256;
@@ -32,14 +32,14 @@ bool dk_replay_text_grow(struct dk_replay_text *t, size_t more)
 		return true;
 	while (size - t->len <= more)
 		size *= 2;
-	buf = dkc_alloc(size);
+	buf = kvzalloc(size, GFP_KERNEL);
 	if (!buf) {
 		t->failed = true;
 		return false;
 	}
 	if (t->buf) {
 		memcpy(buf, t->buf, t->len);
-		dkc_free(t->buf);
+		kvfree(t->buf);
 	}
 	t->buf = buf;
 	t->size = size;
@@ -57,7 +57,7 @@ void dk_replay_text_add(struct dk_replay_text *t, const char *s, size_t len)
 
 void dk_replay_text_free(struct dk_replay_text *t)
 {
-	dkc_free(t->buf);
+	kvfree(t->buf);
 	memset(t, 0, sizeof(*t));
 }
 

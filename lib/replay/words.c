@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* A command line in words: what is wrong with it is said with the wrong word. */
+/* Splits a command line into words. Errors name the wrong word. */
 #include "internal.h"
 
 static bool is_blank(char c)
@@ -8,8 +8,8 @@ static bool is_blank(char c)
 }
 
 /*
- * Length of the character at @s, of at most @len bytes; 0 if it is not UTF-8,
- * and also for control characters.
+ * Length of the character at @s, of at most @len bytes; 0 for a control character or
+ * if it is not UTF-8.
  */
 static size_t char_len(const unsigned char *s, size_t len)
 {
@@ -34,7 +34,7 @@ static size_t char_len(const unsigned char *s, size_t len)
 	return n;
 }
 
-/* The word around @at, with what cannot be shown as \xNN. */
+/* Refuses the word around @at, with unprintable bytes as \xNN. */
 static int refuse_word(struct dk_replay *r, const char *line, size_t len,
 		       size_t at)
 {
@@ -97,8 +97,8 @@ static bool begins(const char *s, const char *prefix)
 }
 
 /*
- * Quoted parts without a blank between them are one word, so that it may have both
- * kinds of quote: 'a "b" '"it's". Returns where the text after them begins.
+ * Joins adjacent quoted parts into one word, so that it may contain both kinds of
+ * quotes: 'a "b" '"it's". Returns the start of the text after the word.
  */
 static char *join_quoted(char *s)
 {
@@ -108,7 +108,7 @@ static char *join_quoted(char *s)
 		quote = *s;
 		for (end = s + 1; *end && *end != quote; end++)
 			;
-		/* one that does not end is what it looks like */
+		/* a quote without an end is an ordinary character */
 		if (!*end)
 			break;
 		for (s++; s < end; s++)
@@ -145,7 +145,7 @@ char *dk_replay_word(char **rest)
 	return *word ? word : NULL;
 }
 
-/* The name that help gives to the @n-th arg. */
+/* Reports the @n-th arg as missing, by its name in the usage. */
 static int refuse_missing(struct dk_replay *r, const struct dk_replay_verb *v,
 			  unsigned int n)
 {
@@ -168,7 +168,7 @@ static int refuse_missing(struct dk_replay *r, const struct dk_replay_verb *v,
 			break;
 		s += len;
 	}
-	return dk_replay_refuse(r, -EINVAL, "a word is missing here", s, len);
+	return dk_replay_refuse(r, -EINVAL, "missing word", s, len);
 }
 
 static int take_options(struct dk_replay *r, const struct dk_replay_verb *v,
@@ -192,7 +192,7 @@ static int take_options(struct dk_replay *r, const struct dk_replay_verb *v,
 			w->value[s[1] - 'a'] = value;
 			if (!value)
 				return dk_replay_refuse(r, -EINVAL,
-					"a word is missing behind this option", s, 2);
+					"missing value of option", s, 2);
 		}
 		*word = dk_replay_word(rest);
 	}
@@ -219,7 +219,7 @@ int dk_replay_words(struct dk_replay *r, const struct dk_replay_verb *v,
 	if (w->n < v->min || (v->more && !*rest))
 		return refuse_missing(r, v, w->n);
 	if (word && !v->more)
-		return dk_replay_refuse(r, -EINVAL, "one word too many", word,
+		return dk_replay_refuse(r, -EINVAL, "unexpected word", word,
 					dk_replay_len(word));
 	return 0;
 }

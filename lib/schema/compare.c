@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Schemas: what is asked of them, and whether a function fits one. */
+/* Schemas: accessors, and comparing a declared schema with that of a function. */
 #include "schema.h"
 
 const char *dk_schema_name(const struct dk_schema *s)
@@ -63,11 +63,10 @@ int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
 	for (i = 0; i < s->num_args; i++)
 		bits = bits << 1 | dkc_type_dispatched(s->args[i].type);
 	*mask = bits;
-	dkc_remark(why, DK_WHY_NONE, NULL);
-	return 0;
+	return dkc_accept(why);
 }
 
-/* What a name is to a function: enumerations are ints. */
+/* The type that a C++ function has for a name: enumerations are ints. */
 static const char *real_name(const char *name)
 {
 	return DKC_IS_ANY_OF(name, "ScalarType", "Layout", "MemoryFormat", "QScheme") ?
@@ -92,12 +91,14 @@ static bool names_fit(const char *declared, const char *inferred)
 	return false;
 }
 
+/* Compares two types without the types within them. */
 static bool heads_fit(const struct dk_type *a, const struct dk_type *b)
 {
 	return a->kind == b->kind && !a->first == !b->first &&
 	       (a->name ? names_fit(a->name, b->name) : true);
 }
 
+/* Compares two types with an explicit stack instead of recursion. */
 static bool types_fit(const struct dk_type *a, const struct dk_type *b)
 {
 	const struct dk_type *open[DK_SCHEMA_DEPTH][2];
@@ -130,10 +131,8 @@ static int differ(struct dk_diag *why, enum dk_reason reason, const char *where,
 		  const char *a, const char *b)
 {
 	const char *const part[] = { where, *where ? ": " : "", a, " vs ", b };
-	char text[DK_NAME_MAX];
 
-	dkc_join(text, sizeof(text), part, sizeof(part) / sizeof(part[0]));
-	return dkc_refuse(why, reason, text);
+	return dkc_refuse_joined(why, reason, part, ARRAY_SIZE(part));
 }
 
 static int compare_numbers(unsigned int a, unsigned int b, struct dk_diag *why,
@@ -171,7 +170,7 @@ int dk_schema_compare(const struct dk_schema *declared,
 	const struct dk_schema *a = declared, *b = inferred;
 	int err;
 
-	dkc_remark(why, DK_WHY_NONE, NULL);
+	dkc_accept(why);
 	err = compare_numbers(a->num_args, b->num_args, why, DK_WHY_SCHEMA_NUM_ARGS);
 	if (!err)
 		err = compare_numbers(a->num_returns, b->num_returns, why,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Schemas and declarations: one made from a schema, and whether a description
- * of C parameters dispatches on what a schema says.
+ * Schemas and declarations: makes a declaration from a schema, and compares a description
+ * of C parameters with a schema.
  */
 #include "schema.h"
 
 struct dkc_decl {
 	struct dk_op_decl pub;
-	struct dk_param param[];	/* behind them the texts */
+	struct dk_param param[];	/* followed by the strings */
 };
 
 bool dkc_is_any_of(const char *name, const char *const *names, unsigned int n)
@@ -20,7 +20,7 @@ bool dkc_is_any_of(const char *name, const char *const *names, unsigned int n)
 	return false;
 }
 
-/* Of the types whose absence is a null pointer, with and without a "?". */
+/* The kind of a type that is passed by pointer, NULL for None; it may end in "?". */
 static u32 pointer_kind(const struct dk_type *t)
 {
 	if (t->kind == DK_TYPE_OPTIONAL)
@@ -65,7 +65,7 @@ static u32 size_of(u32 kind)
 	}
 }
 
-/* All begin at a multiple of 8, so that nobody has to know how they align. */
+/* Each argument begins at a multiple of 8, which suffices for the alignment of any kind. */
 static void describe(struct dkc_decl *d, const struct dk_schema *s)
 {
 	struct dk_param *p = d->param;
@@ -85,7 +85,7 @@ static void describe(struct dkc_decl *d, const struct dk_schema *s)
 static const char *put_text(char **at, const char *text)
 {
 	char *begin = *at;
-	size_t n = dkc_strlen(text) + 1;
+	size_t n = strlen(text) + 1;
 
 	memcpy(begin, text, n);
 	*at += n;
@@ -120,33 +120,34 @@ int dk_schema_decl(const struct dk_schema *s, struct dk_op_decl **decl,
 		return dkc_refuse(why, DK_WHY_BAD_NAME, NULL);
 	if (s->num_args > DKC_MAX_PARAMS)
 		return dkc_refuse(why, DK_WHY_SCHEMA_ARGS, s->name);
-	size = sizeof(*d) + s->num_args * sizeof(*d->param) + dkc_strlen(s->name) + 1 +
-	       dkc_strlen(s->overload) + 1 + schema_size;
+	size = sizeof(*d) + s->num_args * sizeof(*d->param) + strlen(s->name) + 1 +
+	       strlen(s->overload) + 1 + schema_size;
 	for (i = 0; i < s->num_args; i++)
-		size += dkc_strlen(s->args[i].name) + 1;
-	d = dkc_alloc(size);
+		size += strlen(s->args[i].name) + 1;
+	d = kvzalloc(size, GFP_KERNEL);
 	if (!d)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, s->name);
 	d->pub.size = sizeof(d->pub);
 	d->pub.call_abi = DK__CALL_ABI;
 	describe(d, s);
 	put_texts(d, s, schema_size);
-	dkc_remark(why, DK_WHY_NONE, NULL);
+	dkc_accept(why);
 	*decl = &d->pub;
 	return 0;
 }
 
 void dk_schema_decl_free(struct dk_op_decl *decl)
 {
-	dkc_free(decl);
+	kvfree(decl);
 }
 
-/* ---- do both dispatch on the same? ------------------------------------------ */
+/* ---- comparing ---------------------------------------------------------------- */
 
 /*
- * A pointer to what nobody described may be an object, or not. So it is
- * followed which numbers of the schema's objects and lists the parameters so
- * far can stand for.
+ * Matches the parameters of a declaration, in order, with the objects and lists of objects
+ * in a schema. A parameter of unknown kind may match one of these or none, so several
+ * matches are followed at once: @can[i] is true if the parameters so far can match exactly
+ * the first i of them.
  */
 struct match {
 	u32 kind[DKC_MAX_PARAMS];
@@ -170,7 +171,7 @@ static void match_begin(struct match *m, const struct dk_schema *s)
 	m->can[0] = true;
 }
 
-/* One more parameter; false where it can stand for nothing. */
+/* Match one more parameter. False if no match is possible. */
 static bool match_param(struct match *m, u32 kind)
 {
 	bool unknown = kind == DK_ARG_POINTER || kind == DK_ARG_OTHER, any = false;
@@ -187,7 +188,7 @@ static bool match_param(struct match *m, u32 kind)
 	return any;
 }
 
-/* The first argument that no parameter stands for. */
+/* The first argument of the schema that no parameter matches, or NULL. */
 static const char *match_rest(const struct match *m)
 {
 	unsigned int i = m->n;

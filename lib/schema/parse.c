@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Schemas: from text. How many arguments, types and characters there can be is
- * counted first, so that all of a schema is one piece of memory.
+ * Schemas: parsing. An upper limit of arguments, types and characters is counted first, so
+ * that a schema needs only one allocation.
  */
 #include "schema.h"
 
-/* A type that stands open, and the last one within it. */
+/* A type whose closing parenthesis has not been read, and the last type within it. */
 struct open_type {
 	struct dk_type *type;
 	struct dk_type *last;
@@ -16,15 +16,15 @@ struct parser {
 	const char *at;
 	struct dk_schema *s;
 	struct dk_type *types;
-	char *chars;			/* where the next text goes */
+	char *chars;			/* where the next string is written */
 	u32 num_types, max_types;
 	u32 num_args, max_args;
 	struct dk_diag *why;
 	struct open_type open[DK_SCHEMA_DEPTH];
-	u8 height[DK_SCHEMA_DEPTH];	/* of what is within the open ones */
+	u8 height[DK_SCHEMA_DEPTH];	/* nesting depth of the types within each open one */
 };
 
-/* ---- what is wrong ---------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------- */
 
 static bool is_letter(char c)
 {
@@ -41,7 +41,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The word at @at, or the one character, for people. */
+/* The word at @at for a message, or the character if there is no word. */
 static void word_at(const char *at, char *buf, size_t size)
 {
 	size_t n = 0;
@@ -54,18 +54,17 @@ static void word_at(const char *at, char *buf, size_t size)
 		dkc_strcpy(buf, "the end", size);
 }
 
-/* Report what is wrong at this column; -EINVAL. */
+/* Report an error at the current column. Returns -EINVAL. */
 static int invalid(struct parser *p, const char *what)
 {
-	char text[DK_NAME_MAX], column[DKC_NUMBER_MAX];
+	char column[DKC_NUMBER_MAX];
 	const char *const part[] = { "column ", column, ": ", what };
 
 	dkc_number(column, (u32)(p->at - p->text) + 1);
-	dkc_join(text, sizeof(text), part, sizeof(part) / sizeof(part[0]));
-	return dkc_refuse(p->why, DK_WHY_SCHEMA, text);
+	return dkc_refuse_joined(p->why, DK_WHY_SCHEMA, part, ARRAY_SIZE(part));
 }
 
-/* Report what is expected at this column, and what is there; -EINVAL. */
+/* Report what is expected at the current column and what was found. Returns -EINVAL. */
 static int expected(struct parser *p, const char *what)
 {
 	char text[DK_NAME_MAX], word[40];
@@ -74,7 +73,7 @@ static int expected(struct parser *p, const char *what)
 	};
 
 	word_at(p->at, word, sizeof(word));
-	dkc_join(text, sizeof(text), part, sizeof(part) / sizeof(part[0]));
+	dkc_join(text, sizeof(text), part, ARRAY_SIZE(part));
 	return invalid(p, text);
 }
 
@@ -88,7 +87,7 @@ static void skip_space(struct parser *p)
 
 static bool take(struct parser *p, const char *word)
 {
-	size_t n = dkc_strlen(word), i;
+	size_t n = strlen(word), i;
 
 	skip_space(p);
 	for (i = 0; i < n; i++)
@@ -98,6 +97,7 @@ static bool take(struct parser *p, const char *word)
 	return true;
 }
 
+/* Copy a string into the memory of the schema. */
 static const char *keep(struct parser *p, const char *from, const char *to)
 {
 	char *text = p->chars;
@@ -108,7 +108,7 @@ static const char *keep(struct parser *p, const char *from, const char *to)
 	return text;
 }
 
-/* Behind a letter: the rest of a name. */
+/* Skip the rest of a name, after its first letter. */
 static void skip_name(struct parser *p)
 {
 	while (is_letter(*p->at) || is_digit(*p->at))
@@ -166,7 +166,7 @@ static struct dk_type *new_type(struct parser *p, enum dk_type_kind kind)
 {
 	struct dk_type *t = &p->types[p->num_types];
 
-	/* what was counted is enough; this is for whoever changes the grammar */
+	/* cannot happen: allocate() has counted at least as many */
 	if (p->num_types == p->max_types)
 		return NULL;
 	p->num_types++;
@@ -201,7 +201,7 @@ static int take_alias(struct parser *p, struct dk_type *t)
 {
 	int err;
 
-	/* an annotation stands at its type, and a list of types does not */
+	/* no skip_space(): an annotation follows its type directly */
 	if (*p->at != '(')
 		return 0;
 	p->at++;
@@ -214,7 +214,7 @@ static int take_alias(struct parser *p, struct dk_type *t)
 		if (err)
 			return err;
 	}
-	return take(p, ")") ? 0 : expected(p, "\")\" behind the alias sets");
+	return take(p, ")") ? 0 : expected(p, "\")\" after the alias sets");
 }
 
 static bool is_generic(const char *name)
@@ -231,7 +231,7 @@ static bool begins(const char *s, const char *prefix)
 	return !*prefix;
 }
 
-/* PyTorch's types; another name in lower case is a type variable. */
+/* The types of PyTorch. Any other name in lower case is a type variable. */
 static bool is_known(const char *name)
 {
 	const char *s = name;
@@ -248,7 +248,7 @@ static bool is_known(const char *name)
 			     "NoneType", "Capsule", "Any", "AnyClassType", "AnyEnumType");
 }
 
-/* A name; one that opens a list of types is left open. */
+/* Parse a name or "(". @opens: a list of types follows, whose end is parsed later. */
 static int take_base(struct parser *p, struct dk_type **t, bool *opens)
 {
 	const char *from;
@@ -275,19 +275,20 @@ static int take_base(struct parser *p, struct dk_type **t, bool *opens)
 	return 0;
 }
 
+/* Put a type into a list or an optional type. */
 static int wrap_type(struct parser *p, struct dk_type **t, enum dk_type_kind kind,
 		     u8 *height)
 {
 	struct dk_type *outer = new_type(p, kind);
 
 	if (!outer || ++*height > DK_SCHEMA_DEPTH)
-		return expected(p, "a type that is nested less deep");
+		return expected(p, "a type that is nested less deeply");
 	outer->first = *t;
 	*t = outer;
 	return 0;
 }
 
-/* Alias sets, lists and question marks behind a type. */
+/* Parse the alias sets, "[]" and "?" that follow a type. */
 static int take_suffixes(struct parser *p, struct dk_type **t, u8 *height)
 {
 	int err = take_alias(p, *t);
@@ -316,7 +317,7 @@ static int take_suffixes(struct parser *p, struct dk_type **t, u8 *height)
 	return err;
 }
 
-/* Is the number of types within a type that was closed right? */
+/* True if a complete type contains the right number of types. */
 static bool arity_ok(const struct dk_type *t)
 {
 	unsigned int n = 0;
@@ -331,7 +332,7 @@ static bool arity_ok(const struct dk_type *t)
 	return dkc_streq(t->name, "Union") ? n > 0 : n == 1;
 }
 
-/* Put a whole type into the innermost open one. */
+/* Add a complete type to the innermost open one. */
 static void add_within(struct parser *p, unsigned int depth, struct dk_type *t,
 		       u8 height)
 {
@@ -346,7 +347,10 @@ static void add_within(struct parser *p, unsigned int depth, struct dk_type *t,
 		p->height[depth - 1] = height;
 }
 
-/* A type is whole: go on within the open ones, or be done (*@t is set). */
+/*
+ * After a complete type: close the open types that end here. On return *@t is NULL if
+ * another type follows, and the outermost type if all are closed.
+ */
 static int close_types(struct parser *p, unsigned int *depth, struct dk_type **t,
 		       u8 height)
 {
@@ -362,7 +366,7 @@ static int close_types(struct parser *p, unsigned int *depth, struct dk_type **t
 		*t = p->open[--*depth].type;
 		height = p->height[*depth] + 1;
 		if (height > DK_SCHEMA_DEPTH)
-			return expected(p, "a type that is nested less deep");
+			return expected(p, "a type that is nested less deeply");
 		if (!arity_ok(*t))
 			return expected(p, "another number of types within");
 		err = take_suffixes(p, t, &height);
@@ -383,7 +387,7 @@ static int take_type(struct parser *p, const struct dk_type **out)
 			return err;
 		if (opens && !take(p, ")")) {
 			if (depth == DK_SCHEMA_DEPTH)
-				return expected(p, "a type that is nested less deep");
+				return expected(p, "a type that is nested less deeply");
 			p->open[depth] = (struct open_type){ t, NULL };
 			p->height[depth++] = 0;
 			t = NULL;
@@ -416,7 +420,7 @@ static int skip_string(struct parser *p)
 	return 0;
 }
 
-/* What a constant is. */
+/* Kinds of constants. */
 enum {
 	IS_NONE = 1,
 	IS_BOOL = 2,
@@ -428,7 +432,7 @@ enum {
 	IS_ANY = 127,
 };
 
-/* A word of at most 17 characters; 0 if it stands for nothing. */
+/* The kind of a word, or 0 if it is not a constant. Constants have at most 17 characters. */
 static unsigned int word_kind(const char *from, size_t len)
 {
 	char word[18];
@@ -464,7 +468,7 @@ static unsigned int skip_number(struct parser *p)
 	}
 }
 
-/* A number, a word or a string of one of these kinds. */
+/* Parse a number, a word or a string that is of one of @kinds. */
 static int take_constant(struct parser *p, unsigned int kinds, const char *what)
 {
 	const char *from;
@@ -496,7 +500,7 @@ static bool is_integer_type(const char *name)
 			     "DeviceIndex", "ConstQuantizerPtr");
 }
 
-/* Can a list of this type have a default value? */
+/* True if a list of this type may have a default value. */
 static bool is_list_type(const struct dk_type *t)
 {
 	return t->kind == DK_TYPE_NAME &&
@@ -532,7 +536,7 @@ static int take_list(struct parser *p, const struct dk_type *t)
 	return take(p, "]") ? 0 : expected(p, "\",\" or \"]\" in a list");
 }
 
-/* As PyTorch: of a single value it compares the type with None and with strings only. */
+/* As PyTorch does, which checks a single value only against None and strings. */
 static int take_default(struct parser *p, const struct dk_type *t)
 {
 	if (t->kind == DK_TYPE_LIST)
@@ -565,14 +569,17 @@ static struct dk_schema_arg *new_arg(struct parser *p)
 	return arg;
 }
 
-/* Past one with a default value only those may have none that PyTorch lets. */
+/*
+ * After an argument with a default value, all others need one, too, except those that
+ * PyTorch exempts.
+ */
 static int check_default(struct parser *p, const struct dk_schema_arg *arg,
 			 bool *seen)
 {
 	if (arg->value)
 		*seen = true;
 	else if (*seen && !arg->keyword_only && arg->type->kind != DK_TYPE_LIST)
-		return expected(p, "a default value, which an argument before has");
+		return expected(p, "a default value, as a previous argument has one");
 	return 0;
 }
 
@@ -625,7 +632,7 @@ static int take_args(struct parser *p)
 			return err;
 	} while (take(p, ","));
 	if (star)
-		return expected(p, "an argument behind the \"*\"");
+		return expected(p, "an argument after the \"*\"");
 	return take(p, ")") ? 0 : expected(p, "\",\" or \")\"");
 }
 
@@ -666,7 +673,7 @@ static int take_returns(struct parser *p)
 	return take(p, ")") ? 0 : expected(p, "\",\" or \")\"");
 }
 
-/* ---- the whole -------------------------------------------------------------- */
+/* ---- schemas ------------------------------------------------------------------ */
 
 static int take_overload(struct parser *p)
 {
@@ -681,7 +688,7 @@ static int take_overload(struct parser *p)
 	return err;
 }
 
-/* One that was inferred has no name. */
+/* An inferred schema has no name. */
 static int take_op_name(struct parser *p)
 {
 	const char *from;
@@ -725,9 +732,9 @@ static int take_schema(struct parser *p)
 }
 
 /*
- * An argument or a type begins the text of arguments, or what is returned, or
- * stands behind a comma or a parenthesis; other types are a bracket or a
- * question mark. Texts are parts of the text, each with a NUL.
+ * Count upper limits and allocate the schema. Each argument and return follows a comma or is
+ * the first one. Each type is an argument's or return's, follows a comma or a parenthesis,
+ * or is a tuple, "[" or "?". Strings are parts of the text, with a NUL each.
  */
 static int allocate(struct parser *p)
 {
@@ -748,7 +755,7 @@ static int allocate(struct parser *p)
 	}
 	args_size = p->max_args * sizeof(struct dk_schema_arg);
 	types_size = p->max_types * sizeof(struct dk_type);
-	block = dkc_alloc(sizeof(*p->s) + args_size + types_size + 2 * len + 2);
+	block = kvzalloc(sizeof(*p->s) + args_size + types_size + 2 * len + 2, GFP_KERNEL);
 	if (!block)
 		return dkc_refuse(p->why, DK_WHY_NO_MEMORY, NULL);
 	p->s = (void *)block;
@@ -771,15 +778,15 @@ int dk_schema_parse(const char *text, struct dk_schema **s, struct dk_diag *why)
 		return err;
 	err = take_schema(&p);
 	if (err) {
-		dkc_free(p.s);
+		kvfree(p.s);
 		return err;
 	}
-	dkc_remark(why, DK_WHY_NONE, NULL);
+	dkc_accept(why);
 	*s = p.s;
 	return 0;
 }
 
 void dk_schema_free(struct dk_schema *s)
 {
-	dkc_free(s);
+	kvfree(s);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Schemas: to text, as PyTorch prints them. */
+/* Schemas: printing, in PyTorch's format. */
 #include "schema.h"
 
 char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n)
@@ -18,7 +18,7 @@ char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n)
 struct printer {
 	char *buf;
 	size_t size;
-	size_t len;			/* of the whole text */
+	size_t len;			/* of the whole text, also of what did not fit */
 };
 
 static void put(struct printer *p, const char *s)
@@ -50,7 +50,7 @@ static void put_alias(struct printer *p, const struct dk_type *t)
 	put(p, ")");
 }
 
-/* What stands before the types within. */
+/* The part of a type before the types within it. */
 static void put_head(struct printer *p, const struct dk_type *t)
 {
 	if (t->name)
@@ -132,7 +132,7 @@ static void put_args(struct printer *p, const struct dk_schema *s)
 	put(p, ")");
 }
 
-/* A single one goes without parentheses, but for a tuple. */
+/* Without parentheses for a single value, unless it is a tuple. */
 static void put_returns(struct printer *p, const struct dk_schema *s)
 {
 	bool open = s->flags & DK_SCHEMA_VARRET;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A schema in memory: one block that has arguments, types and texts. Written
- * as the core is, without libc and without recursion.
+ * A schema: one block of memory with its arguments, types and strings. Like the core, the
+ * code uses neither libc nor recursion.
  */
 #ifndef _DKC_SCHEMA_H
 #define _DKC_SCHEMA_H
 
-#include "../core/registry.h"
+#include "../core/change/change.h"
 
 #include <dispatchkey-schema.h>
 
 struct dk_schema {
 	const char *name;
 	const char *overload;
-	struct dk_schema_arg *args;	/* behind them what is returned */
+	struct dk_schema_arg *args;	/* num_args arguments, then num_returns returns */
 	u32 num_args;
 	u32 num_returns;
 	u32 flags;
@@ -30,7 +30,10 @@ bool dkc_is_any_of(const char *name, const char *const *names, unsigned int n);
 char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n);
 /* Tensor, Tensor?, Tensor[] or Tensor?[] */
 bool dkc_type_dispatched(const struct dk_type *t);
-/* Do described C parameters dispatch on what the schema says? */
+/*
+ * Compares the parameters of a declaration with a schema. 0 if calls dispatch on the same
+ * arguments by both, or if the parameters are not described.
+ */
 int dkc_schema_matches(const struct dk_schema *s, const struct dk_op_decl *decl,
 		       struct dk_diag *why);
 

@@ -7,7 +7,7 @@ DK_OP(my_add, "my::add", (const struct dk_obj *x, int a, int b, int *sum), (x, a
 
 static int card_add(struct dk_call *c, const struct dk_obj *x, int a, int b, int *sum)
 {
-	pr_info("%s adds\n", (const char *)dk_call_priv(c));	/* the card that x lives on */
+	pr_info("%s adds\n", (const char *)dk_call_priv(c));	/* the card of x */
 	*sum = a + b;
 	return 0;
 }
@@ -26,7 +26,7 @@ static int __init my_init(void)
 	      dk_op_define(&me, &my_add_op, 0, &why) ?:
 	      dk_backend_join(&me, "my", 0, 0, &backend, &why) ?:
 	      dk_device_register(&me, backend, "card0", "card 0", impls, 1, &x.device, &why) ?:
-	      dk_device_find(NULL, "card0", &x, &why);	/* an object that lives on it */
+	      dk_device_find(NULL, "card0", &x, &why);	/* an object on it */
 	if (err) {
 		pr_err("%d, %s: %s\n", err, why.text, why.name);
 	} else {
@@ -35,7 +35,7 @@ static int __init my_init(void)
 			pr_err("my::add: %d, %s\n", err, dk_call_error_text(err));
 	}
 	if (err)
-		dk_provider_unregister(&me);	/* takes out whatever there is */
+		dk_provider_unregister(&me);	/* unregisters everything */
 	return err;
 }
 module_init(my_init);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * host: calls an operator all the time, while a plugin that serves its backend
- * is loaded and unloaded. No call is lost: without the plugin the CPU serves.
+ * host: calls an operator repeatedly. Meanwhile a plugin with a function for the
+ * operator's backend is loaded and unloaded. No call is lost: without the plugin, the
+ * CPU function serves.
  *
  *	host [PLUGIN.so]
  */
@@ -16,62 +17,62 @@
 
 #include "ops.h"
 
-static int scale_cpu(struct dk_call *c, struct vec *v, double by, enum who *who)
+static int scale_cpu(struct dk_call *c, struct vec *v, double factor, enum function *by)
 {
-	v->x *= by;
-	v->y *= by;
-	*who = BY_CPU;
+	v->x *= factor;
+	v->y *= factor;
+	*by = BY_CPU;
 	return 0;
 }
 
-/* At this alias key it serves every backend that has no function of its own. */
+/* At this alias key it serves every backend without its own function. */
 static const struct dk_impl impls[] = {
 	DK_IMPL(toy_scale, DK_COMPOSITE_EXPLICIT_AUTOGRAD, scale_cpu),
 };
 
 static struct dk_provider host = DK_PROVIDER("host");
 static unsigned int backend;
-static atomic_ulong served[NUM_WHO], failed;
+static atomic_ulong served[NUM_FUNCTIONS], failed;
 static atomic_bool stop;
 
 static void *caller(void *unused)
 {
 	struct vec v = { dk_obj_on(backend, 0), 1, 2 };
-	enum who who;
+	enum function by;
 
 	while (!atomic_load(&stop)) {
-		if (toy_scale(&v, -1, &who))
+		if (toy_scale(&v, -1, &by))
 			atomic_fetch_add(&failed, 1);
 		else
-			atomic_fetch_add(&served[who], 1);
+			atomic_fetch_add(&served[by], 1);
 	}
 	return NULL;
 }
 
-/* Waits for a call served by @who, and sees who serves those behind it. */
-static void report(const char *when, enum who who)
+/* Wait for a call of function @by, then count the calls of the next 50 ms. */
+static void report(const char *when, enum function by)
 {
-	unsigned long before[NUM_WHO], now[NUM_WHO];
+	unsigned long before[NUM_FUNCTIONS], now[NUM_FUNCTIONS];
 	int i;
 
-	before[who] = atomic_load(&served[who]);
-	while (atomic_load(&served[who]) == before[who] && !atomic_load(&failed))
+	before[by] = atomic_load(&served[by]);
+	while (atomic_load(&served[by]) == before[by] && !atomic_load(&failed))
 		usleep(100);
-	for (i = 0; i < NUM_WHO; i++)
+	for (i = 0; i < NUM_FUNCTIONS; i++)
 		before[i] = atomic_load(&served[i]);
 	usleep(50000);
-	for (i = 0; i < NUM_WHO; i++)
+	for (i = 0; i < NUM_FUNCTIONS; i++)
 		now[i] = atomic_load(&served[i]) - before[i];
 
 	printf("%-20s CPU %8lu calls, plugin %8lu, failed %lu\n", when,
 	       now[BY_CPU], now[BY_TOY], atomic_load(&failed));
-	if (atomic_load(&failed) || now[!who])
-		errx(1, "a call went wrong");
+	if (atomic_load(&failed) || now[!by])
+		errx(1, "a call failed or ran the wrong function");
 }
 
 static void *load(const char *path)
 {
-	struct dk_diag why = { .text = "it has no plugin_begin()" };
+	struct dk_diag why = { .text = "missing plugin_begin()" };
 	int (*begin)(struct dk_diag *why);
 	void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
@@ -89,7 +90,7 @@ static void unload(void *plugin)
 
 	*(void **)&end = dlsym(plugin, "plugin_end");
 	if (!end || end() || dlclose(plugin))
-		errx(1, "the plugin does not leave");
+		errx(1, "the plugin cannot be unloaded");
 }
 
 int main(int argc, char **argv)
@@ -112,7 +113,7 @@ int main(int argc, char **argv)
 	    dk_impls_register(&host, impls, 1, &why))
 		errx(1, "%s", why.text);
 	if (pthread_create(&thread, NULL, caller, NULL))
-		errx(1, "no thread");
+		errx(1, "cannot create a thread");
 
 	report("before the plugin:", BY_CPU);
 	for (i = 0; i < 2; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the host and its plugins agree on. */
+/* The interface of the host and its plugins. */
 #ifndef _PLUGIN_OPS_H
 #define _PLUGIN_OPS_H
 
 #include <dispatchkey.h>
 
-/* The private backend of both: the first who joins binds it. */
+/* Their private backend; the first provider that joins binds it. */
 #define TOY_BACKEND	"toy"
 
 struct vec {
@@ -13,13 +13,13 @@ struct vec {
 	double x, y;
 };
 
-enum who { BY_CPU, BY_TOY, NUM_WHO };
+enum function { BY_CPU, BY_TOY, NUM_FUNCTIONS };
 
-/* Multiplies @v, and says in @who who did it. */
-DK_OP(toy_scale, "toy::scale", (struct vec *v, double by, enum who *who),
-	(v, by, who), (&v->dk));
+/* Multiplies @v; sets @by to the function that did it. */
+DK_OP(toy_scale, "toy::scale", (struct vec *v, double factor, enum function *by),
+	(v, factor, by), (&v->dk));
 
-/* What a plugin exports. */
+/* Exported by a plugin. */
 int plugin_begin(struct dk_diag *why);
 int plugin_end(void);
 

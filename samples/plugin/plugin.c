@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * plugin.so: a backend that comes and goes. It has the functions, and nothing
- * in it says where in a program they are called.
+ * plugin.so: functions of a backend, loaded and unloaded at run time. The host makes
+ * the calls.
  */
 #include "ops.h"
 
-static int scale_toy(struct dk_call *c, struct vec *v, double by, enum who *who)
+static int scale_toy(struct dk_call *c, struct vec *v, double factor, enum function *by)
 {
-	v->x *= by;
-	v->y *= by;
-	*who = BY_TOY;
+	v->x *= factor;
+	v->y *= factor;
+	*by = BY_TOY;
 	return 0;
 }
 
 static const struct dk_impl impls[] = {
-	DK_IMPL(toy_scale, DK_DENSE, scale_toy),	/* Dense of our backend */
+	DK_IMPL(toy_scale, DK_DENSE, scale_toy),	/* Dense of the backend */
 };
 
 static struct dk_provider plugin = DK_PROVIDER("plugin");
@@ -34,7 +34,7 @@ int plugin_begin(struct dk_diag *why)
 	return error;
 }
 
-/* When it returns, nobody is in our functions, and dlclose() is safe. */
+/* After it returns, no call is inside, and dlclose() is safe. */
 int plugin_end(void)
 {
 	return dk_provider_unregister(&plugin);

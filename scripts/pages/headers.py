@@ -6,12 +6,12 @@ from . import rst
 
 COMMENT = re.compile(r"^/\*\*\n(.*?)\n \*/\n", re.M | re.S)
 HEAD = re.compile(r"(?:(struct|enum|typedef) )?(\w+)(?:\(\))? - (.*)")
-WIDTH = 80 - 8     # what is left of a terminal beside the margin
-CLIENT = "dispatchkey-nl.h"    # all others come with <dispatchkey.h>
+WIDTH = 80 - 8     # the width of a terminal without the margin
+CLIENT = "dispatchkey-nl.h"    # all others are included by <dispatchkey.h>
 
 
 class Item:
-    """A comment, and what it stands in front of."""
+    """A comment and the declaration after it."""
 
     def __init__(self, header, comment, behind):
         self.header = header
@@ -120,7 +120,7 @@ def exported(path):
 
 
 def body(items, beside, in_module):
-    """The sections of a page about ITEMS, all of one name."""
+    """The sections of a page about ITEMS, which have the same name."""
     client = items[0].header == CLIENT
     both = all(i.kind != "function" or i.inline or i.name in in_module for i in items)
     where = "Dispatch key library (**libdispatchkey**, ``-ldispatchkey``)" + (

@@ -34,12 +34,12 @@ def markup(term):
             pieces += [f"``{part[at:m.start()]}``" if m.start() > at else "", f"*{m[0]}*"]
             at = m.end()
         pieces.append(f"``{part[at:]}``" if part[at:] else "")
-    # reST wants something between markup and what is not a blank
+    # reST needs a character between markup and anything but a blank
     return "\\ ".join(filter(None, pieces)).replace("\\  \\ ", " ")
 
 
 def entries(lines, at):
-    """The list that begins at this line, and the line behind it."""
+    """The list that begins at this line, and the line after it."""
     items = []
     while at < len(lines) and lines[at].startswith("  "):
         depth = rst.indent_of(lines[at])
@@ -57,7 +57,7 @@ def entries(lines, at):
 
 
 def meaning(lines):
-    """What a term means; where every line is a term again, a list of these."""
+    """The meaning of a term; if every line is a term itself, a list of these."""
     inner = [re.match(r"(\S.*?) {2,}(\S.*)", line) for line in lines]
     if len(inner) > 1 and all(inner):
         return [("terms", [(markup(m[1]), [("plain", m[2])]) for m in inner])]
@@ -72,7 +72,7 @@ def is_list(lines, at):
 
 
 def parse(text):
-    """Nodes of a help text behind its usage lines."""
+    """The nodes of a help text after its usage lines."""
     lines = text.splitlines()
     nodes, at = [], 0
     while at < len(lines):
@@ -152,7 +152,7 @@ class Subcommand:
         self.nodes = self.options_together(self.told)
 
     def own(self):
-        """What it tells of itself alone, for a page that has all subcommands."""
+        """Its own text only, for a page that has all subcommands."""
         nodes = self.told
         for title in ("options", "exit status"):
             if ("section", title) in nodes:
@@ -162,7 +162,7 @@ class Subcommand:
 
     @staticmethod
     def options_together(nodes):
-        """The options that the text in front tells of come first in OPTIONS."""
+        """Options that the text before names come first in OPTIONS."""
         if ("section", "options") not in nodes:
             return nodes
         at = nodes.index(("section", "options"))

@@ -3,7 +3,7 @@
 import re
 
 COLUMNS = 80
-MARGIN = 8      # of the text of a section, as groff and mandoc have it at most
+MARGIN = 8      # the width of a section's text in groff and mandoc, at most
 
 INLINE = re.compile(
     r"``(?P<code>.+?)``"
@@ -25,7 +25,7 @@ def escape(text, literal=False):
     if literal:
         return text.replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace(
             "^", "\\(ha").replace("~", "\\(ti")
-    # What begins with it is an option or a number, and not a hyphen.
+    # Text that begins with it is an option or a number, so it is not a hyphen.
     text = re.sub(r"(?<![\w)])-(?=\S)", r"\\-", text)
     return text.replace("^", "\\(ha").replace("~", "\\(ti")
 
@@ -79,7 +79,7 @@ class Writer:
         return "".join(out)
 
     def text(self, text, inline=None):
-        """Lines that are filled; none of them is a request by accident."""
+        """Lines that are filled; none of them is taken for a request."""
         for line in (inline or self.inline)(text).splitlines():
             line = line.strip()
             if line:
@@ -105,7 +105,7 @@ class Writer:
         self.raw(".fi", ".RE")
 
     def items(self, items):
-        """Tagged paragraphs; what a tag has beside its first paragraph is indented."""
+        """Tagged paragraphs; everything after the first paragraph of a tag is indented."""
         for term, body in items:
             self.raw(".TP" if term is not None else ".IP \\(bu 2")
             if term is not None:
@@ -159,7 +159,7 @@ class Writer:
 def page(name, section, summary, nodes, pages, version, date):
     """The whole page."""
     w = Writer(f"{name}({section})", pages)
-    # Between two names as long as these there is no room for more.
+    # There is no room for more between two names of this length.
     middle = ' " "' if len(name) > 24 else ""
     w.raw('.\\" SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause',
           '.\\" dispatchkey: made by scripts/man-pages, which is to be changed, or what it reads.',

@@ -14,14 +14,15 @@ def indent_of(line):
 
 
 class Parser:
-    """Lines to nodes. EXPAND(name, argument) gives the nodes of a directive of ours."""
+    """Lines to nodes. EXPAND(name, argument) returns the nodes of a directive of this
+    project."""
 
     def __init__(self, expand=None):
         self.expand = expand or (lambda name, argument: [])
         self.levels = []
 
     def title(self, char, text, over):
-        """The first kind of title is the page's own, which its reader has seen."""
+        """The first kind of title is that of the page, which comes first."""
         if (char, over) not in self.levels:
             self.levels.append((char, over))
         level = self.levels.index((char, over))

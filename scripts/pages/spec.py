@@ -25,7 +25,7 @@ def doc(thing):
 
 
 class Protocol:
-    """A specification that was read, and the numbers that the uapi header gives."""
+    """A parsed specification, and the numbers of the uapi header."""
 
     def __init__(self, spec, header):
         self.spec = spec
@@ -55,12 +55,12 @@ class Protocol:
                 continue
             request = op[mode].get("request", {}).get("attributes", [])
             if request:
-                items.append(self.attributes(f"{title} takes", request))
+                items.append(self.attributes(f"{title} attributes", request))
             if "reply" in op[mode]:
-                items.append(self.attributes(f"{title} is answered with",
+                items.append(self.attributes(f"{title} reply attributes",
                                              op[mode]["reply"]["attributes"]))
         if "event" in op:
-            items.append(self.attributes(f"Sent to the group ``{op['mcgrp']}`` with",
+            items.append(self.attributes(f"Attributes, sent to the group ``{op['mcgrp']}``",
                                          op["event"]["attributes"]))
         return [*nodes, ("terms", items)] if items else nodes
 
@@ -125,9 +125,10 @@ class Protocol:
             ("para", doc(spec)),
             ("para", f"The family is ``{spec['name']}`` (``{constant('', spec['c-family-name'])}``), "
              f"version {spec['version']}, of generic netlink."),
-            ("para", "Every refusal has an extended acknowledgement: a sentence, and the "
-             "attribute that is at fault, where one is. A dump that was interrupted by a change "
-             "says so with ``NLM_F_DUMP_INTR``; who wants all of one state asks again."),
+            ("para", "Every refusal has an extended acknowledgement with a message. If an "
+             "attribute is wrong or missing, the acknowledgement names it. If the registry "
+             "changes during a dump, the dump is marked with ``NLM_F_DUMP_INTR``; repeat it to "
+             "get a consistent state."),
             ("section", "Operations"),
         ]
         for op in spec["operations"]["list"]:

@@ -4,7 +4,7 @@ import re
 
 
 def nodes(path):
-    """A list of events with their fields; where there are none, a sentence."""
+    """A list of events with their fields; if there are none, a sentence."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     fields, found = {}, []
     for kind, name, body in re.findall(

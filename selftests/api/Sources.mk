@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The API tests as a program. They are linked with the objects of the core and
-# of lib/, not with the library: late.c, leaving.c, nomem.c, sums.c and wrap.c look
-# inside, and allocations are to fail, for which world.c is compiled once more. They
-# want -Ilib besides the usual paths.
+# The API tests as a program. It is linked with the objects of the core and of lib/,
+# not with the library: some suites use internals, and allocations are to fail, by --wrap.
+# rcu.c is compiled once more, to report what waits to be freed. The suites need -Ilib
+# besides the usual paths.
 
 api-test-suites := $(shell sed -nE 's/^\t(both|user|fed)\((\w+)\).*/\2/p' \
 	$(dir $(lastword $(MAKEFILE_LIST)))suites.h)
 api-test-srcs := $(patsubst %,selftests/api/%.c,\
-	main_user test refuse visits alloc $(api-test-suites)) lib/world.c
-api-test-flags := -DDKC_FAIL_ALLOC
-api-test-wrap := -Wl,--wrap=urcu_bp_synchronize_rcu
+	main_user test full_registry full_registry_changes churn counted orders visit alloc bounded $(api-test-suites)) lib/rcu.c
+comma := ,
+api-test-flags := -DDK_TEST_RETIRED
+api-test-wrap := $(addprefix -Wl$(comma)--wrap=,urcu_bp_synchronize_rcu dkc_zalloc dkc_free)

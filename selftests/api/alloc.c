@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* See alloc.h. One test at a time uses this. */
-#include "../../lib/core/deps.h"
+#include "../../lib/core/base/world.h"
 #include "alloc.h"
 
 #ifdef __KERNEL__
@@ -12,11 +12,11 @@
 static const void *who;		/* fails: a task or a thread, or NULL */
 static unsigned int fail_at, num_failed;
 static void (*at_alloc)(void);
-static struct dkc_counter in_use;
+static atomic_long_t in_use;
 
-_Bool dkc_fail_alloc(void)
+bool dk_test_alloc_fails(void)
 {
-	bool mine = dkc_load(who) == dkc_self();
+	bool mine = READ_ONCE(who) == dkc_self();
 
 	if (mine && at_alloc)
 		at_alloc();
@@ -27,25 +27,43 @@ _Bool dkc_fail_alloc(void)
 	return false;
 }
 
-void *dkc_taken(void *p)
+void *dk_test_taken(void *p)
 {
 	if (p)
-		dkc_count(&in_use);
+		atomic_long_inc_return(&in_use);
 	return p;
 }
 
-void *dkc_given_back(void *p)
+void *dk_test_given_back(void *p)
 {
 	if (p)
-		dkc_uncount(&in_use);
+		atomic_long_dec_return(&in_use);
 	return p;
 }
+
+#ifndef __KERNEL__
+/* Called by the linker's --wrap; in the kernel by hooks.h. */
+void *__real_dkc_zalloc(size_t size);
+void *__wrap_dkc_zalloc(size_t size);
+void __real_dkc_free(void *p);
+void __wrap_dkc_free(void *p);
+
+void *__wrap_dkc_zalloc(size_t size)
+{
+	return dk_test_taken(dk_test_alloc_fails() ? NULL : __real_dkc_zalloc(size));
+}
+
+void __wrap_dkc_free(void *p)
+{
+	__real_dkc_free(dk_test_given_back(p));
+}
+#endif
 
 unsigned int dk_test_fail_alloc(unsigned int nth)
 {
 	unsigned int n = num_failed;
 
-	dkc_store(who, dkc_self());
+	WRITE_ONCE(who, dkc_self());
 	fail_at = nth;
 	num_failed = 0;
 	return n;
@@ -54,15 +72,22 @@ EXPORT_SYMBOL_GPL(dk_test_fail_alloc);
 
 long dk_test_allocs(void)
 {
-	/* there is no reading without writing */
-	dkc_count(&in_use);
-	return dkc_uncount(&in_use);
+	long n;
+
+	/* a read with full ordering: increment and decrement */
+	atomic_long_inc_return(&in_use);
+	n = atomic_long_dec_return(&in_use);
+#ifndef __KERNEL__
+	/* in the kernel what waits is not counted from kvfree_rcu() on */
+	n -= dk_test_retired();
+#endif
+	return n;
 }
 EXPORT_SYMBOL_GPL(dk_test_allocs);
 
 void dk_test_at_alloc(void (*look)(void))
 {
-	dkc_store(who, dkc_self());
+	WRITE_ONCE(who, dkc_self());
 	at_alloc = look;
 }
 EXPORT_SYMBOL_GPL(dk_test_at_alloc);

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Memory of the core in test builds (DKC_FAIL_ALLOC): which allocation fails,
- * and how many there are. In the kernel it is a part of dispatchkey.ko.
+ * Allocations of the core in test builds: makes chosen ones fail, and counts those in
+ * use. In the kernel it is a part of dispatchkey.ko.
  */
 #ifndef _SELFTESTS_API_ALLOC_H
 #define _SELFTESTS_API_ALLOC_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdbool.h>
+#endif
 
 #define DK_TEST_EVERY	(~0U)
 
@@ -22,5 +28,10 @@ unsigned int dk_test_retired(void);
 
 /* Called before each allocation, or NULL. */
 void dk_test_at_alloc(void (*look)(void));
+
+/* Called by the macros of hooks.h. */
+bool dk_test_alloc_fails(void);
+void *dk_test_taken(void *p);
+void *dk_test_given_back(void *p);
 
 #endif

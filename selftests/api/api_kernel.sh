@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The API tests inside the kernel: dk_api_test.ko runs them when it is loaded,
-# and those with all operators of PyTorch when it gets their list.
+# The API tests inside the kernel. dk_api_test.ko runs them when it is loaded; the suite
+# with all operators of PyTorch runs when their list is written to it.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -21,9 +21,9 @@ registrations=$vectors/pytorch-2.14/registrations.txt
 
 echo "TAP version 13"
 must_load dispatchkey
-# Anew, as it runs its tests when it is loaded.
+# Load it again, because it runs its tests when it is loaded.
 ! is_loaded dk_api_test || rmmod dk_api_test
-# Of up to so many registrations all orders are tried, and suites chosen, as in userspace.
+# The size of sets whose orders are tried, and the chosen suites, as in userspace.
 options=(${DK_MOST:+most="$DK_MOST"} ${DK_SUITES:+only="${DK_SUITES// /,}"})
 load dk_api_test "${options[@]}" || {
 	fail "dk_api_test loads" "${options[*]}" "$(cat "$st_log")"

@@ -71,26 +71,19 @@ static int tell(struct dk_call *c, struct dk_obj *x, int *trace)
 	return 0;
 }
 
-static void begin_in(unsigned int flags, const struct dk_impl *table, unsigned int n)
+static void setup_in(unsigned int flags, const struct dk_impl *table, unsigned int n)
 {
 	t_open("v1", flags);
 	t_join(&prov, "boxed");
 	local = t_no_local();
 	CHECK_OK(dk_op_define(&prov, &chain_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&prov, table, n, &t_why));
-	op = dk_op_get(t_reg, "boxed::chain");
+	op = t_get("boxed::chain");
 }
 
-static void begin(const struct dk_impl *table, unsigned int n)
+static void setup(const struct dk_impl *table, unsigned int n)
 {
-	begin_in(0, table, n);
-}
-
-static void end(void)
-{
-	dk_op_put(op);
-	t_leave(&prov);
-	t_close();
+	setup_in(0, table, n);
 }
 
 /* SEMANTICS 11.3: functions with and without the keyset, boxed and unboxed. */
@@ -105,7 +98,7 @@ static void all_types_in_one_chain(void)
 	int trace = 0;
 	struct chain_args args = { &x, &trace };
 
-	begin(impls, ARRAY_SIZE(impls));
+	setup(impls, ARRAY_SIZE(impls));
 	CHECK_OK(chain_at(op, &local, &x, &trace));
 	CHECK_INT(trace, 321);
 	trace = 0;
@@ -118,10 +111,9 @@ static void all_types_in_one_chain(void)
 	trace = 0;
 	CHECK_OK(dk_call_boxed(op, &chain_op, &local, &args));
 	CHECK_INT(trace, 321);
-	end();
 }
 
-/* FULL_AFTER has PythonDispatcher behind every key, itself included. */
+/* FULL_AFTER has PythonDispatcher after every key, itself included. */
 static int on_dispatcher(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	struct dk_keyset below = dk_call_below(c);
@@ -142,10 +134,9 @@ static void below_python_dispatcher(void)
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_PYTHON_DISPATCHER));
 	int trace = 0;
 
-	begin(table, ARRAY_SIZE(table));
+	setup(table, ARRAY_SIZE(table));
 	CHECK_OK(chain_at(op, &local, &x, &trace));
 	CHECK_INT(trace, 441);
-	end();
 }
 
 static void calls_from_inside(void)
@@ -154,13 +145,12 @@ static void calls_from_inside(void)
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
 	int depth = 0;
 
-	begin(deep, 1);
+	setup(deep, 1);
 	CHECK_OK(chain_at(op, &local, &x, &depth));
 	CHECK_INT(depth, 16);
-	end();
 }
 
-/* A function of one operator does not serve another one's arguments. */
+/* A function of one operator does not serve the arguments of another one. */
 static void adapter_checks_the_signature(void)
 {
 	static const struct dk_impl fallback =
@@ -168,17 +158,16 @@ static void adapter_checks_the_signature(void)
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_TRACER));
 	struct dk_op *other;
 
-	begin(impls, 1);
+	setup(impls, 1);
 	CHECK_OK(dk_op_define(&prov, &alien_op, 0, &t_why));
 	CHECK_OK(dk_fallback_register(&prov, &fallback, &t_why));
 	other = dk_op_get(t_reg, "boxed::alien");
 	/* refuses: dk_call_takes EPROTOTYPE SIGNATURE */
 	CHECK_INT(alien_at(other, &local, &x, 0), -EPROTOTYPE);
 	dk_op_put(other);
-	end();
 }
 
-/* SEMANTICS 8.3: what is at exactly this key, else the fallback of its slot. */
+/* SEMANTICS 8.3: the function at exactly this key, or the fallback of its slot. */
 static void call_for_one_key(void)
 {
 	static const struct dk_impl fallback = DK_FALLBACK(DK_PYTHON, on_any);
@@ -187,7 +176,7 @@ static void call_for_one_key(void)
 	int trace = 0;
 	struct chain_args args = { &x, &trace };
 
-	begin(impls, ARRAY_SIZE(impls));
+	setup(impls, ARRAY_SIZE(impls));
 	CHECK_OK(dk_fallback_register(&prov, &fallback, &t_why));
 	CHECK_OK(dk_fallback_register(&prov, &none, &t_why));
 	CHECK_OK(chain_for_key(op, &local, DK_CPU, &x, &trace));
@@ -200,7 +189,7 @@ static void call_for_one_key(void)
 	trace = 0;
 	CHECK_OK(dk_call_boxed_key(op, &chain_op, &local, DK_CPU, &args));
 	CHECK_INT(trace, 1);
-	/* the keyset is that of the arguments: behind Autograd comes CPU */
+	/* the keyset is that of the arguments: after Autograd comes CPU */
 	trace = 0;
 	CHECK_OK(dk_call_boxed_key(op, &chain_op, &local, DK_PYTHON, &args));
 	CHECK_INT(trace, 31);
@@ -221,10 +210,9 @@ static void call_for_one_key(void)
 	CHECK_INT(dk_call_boxed_key(op, &chain_op, &local, DK_CPU, &args), -ENOENT);
 	/* refuses: dk_call_boxed ENOENT NOT_DEFINED */
 	CHECK_INT(dk_call_boxed(op, &chain_op, &local, &args), -ENOENT);
-	end();
 }
 
-/* A redispatch from outside: by the keyset as it is, and the device of the objects. */
+/* A redispatch from outside: by the keyset alone, and the device of the objects. */
 static void by_keyset_in(unsigned int flags)
 {
 	static const struct dk_impl table[] = {
@@ -238,11 +226,11 @@ static void by_keyset_in(unsigned int flags)
 	int device = -1;
 	u32 number;
 
-	begin_in(flags, table, ARRAY_SIZE(table));
+	setup_in(flags, table, ARRAY_SIZE(table));
 	CHECK_OK(dk_device_register(&prov, DK_BACKEND_CUDA, "card", NULL, card, 1,
 				    &number, &t_why));
 	y = dk_obj_on(DK_BACKEND_CUDA, number);
-	/* neither what x carries nor what local state includes is in the set */
+	/* the set contains neither the keys of x nor those that local state includes */
 	dk_local_include(&traced, DK_SET(DK_TRACER));
 	CHECK_OK(chain_by_keyset(op, &traced, cpu, &x, &device));
 	CHECK_INT(seen_ks, cpu.bits);
@@ -254,7 +242,7 @@ static void by_keyset_in(unsigned int flags)
 	/* refuses: dk_call_enter_keyset ENOSYS MISSING */
 	CHECK_INT(chain_by_keyset(op, &local, DK_SET(DK_META), &x, &device), -ENOSYS);
 	CHECK_INT(chain_by_keyset(op, &local, cuda, &x, &device), -ENOSYS);
-	end();
+	t_close();
 }
 
 static void redispatch_from_outside(void)
@@ -279,7 +267,7 @@ static void one_building_block(unsigned int flags)
 	struct dk_impl own = impls[0];
 	unsigned int i;
 
-	begin_in(flags, impls + 1, 1);
+	setup_in(flags, impls + 1, 1);
 	for (i = 0; i < ARRAY_SIZE(fallbacks); i++)
 		CHECK_OK(dk_fallback_register(&prov, &fallbacks[i], &t_why));
 	/* a fallback runs and finds nothing below */
@@ -290,14 +278,14 @@ static void one_building_block(unsigned int flags)
 	/* that of CUDA is none of the CPU */
 	CHECK_INT(dk_call_boxed_key(op, &chain_op, &local, DK_QUANTIZED, &args), -ENOSYS);
 	CHECK_INT(trace, 33);
-	/* what is registered at the building block itself comes first */
+	/* functions at the building block itself come first */
 	own.key = DK_DENSE;
 	own.flags |= DK_IMPL_F_BLOCK;
 	CHECK_OK(dk_impls_register(&prov, &own, 1, &t_why));
 	trace = 0;
 	CHECK_OK(dk_call_boxed_key(op, &chain_op, &local, DK_DENSE, &args));
 	CHECK_INT(trace, 1);
-	end();
+	t_close();
 }
 
 static void call_for_a_building_block(void)
@@ -306,7 +294,7 @@ static void call_for_a_building_block(void)
 	one_building_block(DK_REGISTRY_FORCE_RESOLVE);
 }
 
-/* What is registered at the key for a device comes first, with rows and without. */
+/* Functions at the key for a device come first, with tables and without. */
 static void one_key_of_a_device(unsigned int flags)
 {
 	static const struct dk_impl table[] = {
@@ -319,7 +307,7 @@ static void one_key_of_a_device(unsigned int flags)
 	struct chain_args args = { &y, &device };
 	u32 number;
 
-	begin_in(flags, table, ARRAY_SIZE(table));
+	setup_in(flags, table, ARRAY_SIZE(table));
 	CHECK_OK(dk_device_register(&prov, DK_BACKEND_CUDA, "card", NULL, card, 1,
 				    &number, &t_why));
 	y = dk_obj_on(DK_BACKEND_CUDA, number);
@@ -332,7 +320,7 @@ static void one_key_of_a_device(unsigned int flags)
 	device = -1;
 	CHECK_OK(dk_call_boxed_key(op, &chain_op, &local, DK_CUDA, &args));
 	CHECK_INT(device, number);
-	/* of the CPU's function it is not asked which device */
+	/* for the CPU's function there is no device */
 	CHECK_OK(chain_for_key(op, &local, DK_CPU, &y, &device));
 	CHECK_INT(device, 0);
 	CHECK_INT(chain_for_key(op, &local, DK_CUDA, &x, &device), -ENOSYS);
@@ -340,7 +328,7 @@ static void one_key_of_a_device(unsigned int flags)
 	CHECK_INT(chain_for_key(op, &local, DK_CUDA, &y, &device), -ENODEV);
 	y.device = 0;
 	CHECK_INT(chain_for_key(op, &local, DK_CUDA, &y, &device), -ENOSYS);
-	end();
+	t_close();
 }
 
 static void call_for_one_key_of_a_device(void)
@@ -367,7 +355,7 @@ static void functions_that_never_sleep(void)
 	struct dk_op *atomic;
 	unsigned int i;
 
-	begin(impls, 1);
+	setup(impls, 1);
 	CHECK_OK(dk_op_define(&prov, &awake_op, DK_OP_ATOMIC, &t_why));
 	CHECK_OK(dk_impls_register(&prov, table, ARRAY_SIZE(table), &t_why));
 	CHECK_OK(dk_fallback_register(&prov, &fallback, &t_why));
@@ -382,7 +370,6 @@ static void functions_that_never_sleep(void)
 		CHECK_INT(t_why.reason, DK_WHY_NOT_ATOMIC);
 	}
 	dk_op_put(atomic);
-	end();
 }
 
 /* One type at a time, and one that the operator's declaration can call. */
@@ -391,7 +378,7 @@ static void plain_functions_refused(void)
 	struct dk_impl impl = DK_IMPL_PLAIN(chain, DK_CUDA, on_cpu), bad = impl;
 	struct dk_op_decl by_hand = chain_op;
 
-	begin(impls, 1);
+	setup(impls, 1);
 	bad.flags |= DK_IMPL_F_BOXED;
 	CHECK_INT(dk_impls_register(&prov, &bad, 1, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_BAD_FLAGS);
@@ -413,7 +400,6 @@ static void plain_functions_refused(void)
 	CHECK_INT(t_why.reason, DK_WHY_BAD_FLAGS);
 	CHECK_OK(dk_impls_register(&prov, &impl, 1, &t_why));
 	CHECK_OK(dk_impls_unregister(&prov, &impl, &t_why));
-	end();
 }
 
 /* Unboxed, boxed, and from inside of a function. */
@@ -433,7 +419,7 @@ static void nothing_is_called(u64 bits, int err)
 	CHECK_INT(trace, 33);
 }
 
-/* SEMANTICS 7.6: what is no function is never called, however it is reached. */
+/* SEMANTICS 7.6: an entry without a function is never called, by no path. */
 static void entries_without_a_function(void)
 {
 	static const struct dk_impl both[] = {
@@ -446,14 +432,14 @@ static void entries_without_a_function(void)
 		DK_IMPL_BOXED(chain, DK_TRACER, on_any),
 	};
 
-	begin(both, ARRAY_SIZE(both));
+	setup(both, ARRAY_SIZE(both));
 	nothing_is_called(DK_KEY_BITS(DK_AUTOGRAD_OTHER), -ENOTUNIQ);
-	end();
-	begin(none, ARRAY_SIZE(none));
-	/* behind the fallthrough is nothing */
+	t_close();
+	setup(none, ARRAY_SIZE(none));
+	/* nothing follows the fallthrough */
 	nothing_is_called(DK_KEY_BITS(DK_CPU), -ENOSYS);
 	nothing_is_called(DK_KEY_BITS(DK_CUDA), -ENOSYS);
-	end();
+	t_close();
 }
 
 T_SUITE(boxed,

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Devices, and the private backends that providers share. */
+/*
+ * Which device and which function serve a call, while devices of one or several providers
+ * are registered, unregistered and taken offline. backends.c tests their backends, and
+ * device_numbers.c their numbers.
+ */
 #include "test.h"
 
-/* What a function of a card says: which card it is, and at which key. */
+/* The answer of a card's function: the number of the card, and the key. */
 struct seen {
 	long card;
 	u32 device;
@@ -31,7 +35,7 @@ static int work_host(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
 	return 0;
 }
 
-/* At an autograd key: what comes behind finds the same device. */
+/* At an autograd key: the next function finds the same device. */
 static int work_above(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
 		      struct dk_obj *z, struct seen *seen)
 {
@@ -52,28 +56,20 @@ static struct dk_op *op;
 static unsigned int backend;
 
 /* The operator, and the backend "edu", which provider edu has joined. */
-static void begin_in(unsigned int flags, unsigned int op_flags)
+static void setup_in(unsigned int flags, unsigned int op_flags)
 {
 	t_open("v1", flags);
 	t_join(&cpu, "cpu");
 	t_join(&edu, "edu-driver");
 	CHECK_OK(dk_op_define(&cpu, &work_op, op_flags, &t_why));
-	op = dk_op_get(t_reg, "devices::work");
+	op = t_get("devices::work");
 	CHECK_OK(dk_backend_join(&edu, "edu", 0, 0, &backend, &t_why));
 	CHECK_INT(backend, DK_BACKEND_PRIVATEUSE1);
 }
 
-static void begin(unsigned int op_flags)
+static void setup(unsigned int op_flags)
 {
-	begin_in(DK_REGISTRY_STOCKED, op_flags);
-}
-
-static void end(void)
-{
-	dk_op_put(op);
-	t_leave(&edu);
-	t_leave(&cpu);
-	t_close();
+	setup_in(DK_REGISTRY_BUILTINS, op_flags);
 }
 
 static u32 plug(const char *name, long number, const struct dk_impl *impls,
@@ -119,11 +115,11 @@ static void two_cards_and_a_cpu_object(void)
 {
 	struct dk_obj host_obj = dk_obj_on(DK_BACKEND_CPU, 0), c0, c1;
 
-	begin(0);
+	setup(0);
 	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
 	c0 = dk_obj_on(backend, plug("card0", 100, card, 1));
 	c1 = dk_obj_on(backend, plug("card1", 101, card, 1));
-	/* the first that lives on the highest backend says which card */
+	/* the first object on the highest backend decides the card */
 	CHECK_INT(serves(&host_obj, &c0, &c1), 100);
 	CHECK_INT(serves(&host_obj, &c1, &c0), 101);
 	CHECK_INT(serves(&c0, &host_obj, &c1), 100);
@@ -137,10 +133,9 @@ static void two_cards_and_a_cpu_object(void)
 	/* an object of the backend that lives on no device is served by the host */
 	c1.device = 0;
 	CHECK_INT(serves(&c1, &c0, NULL), -1);
-	end();
 }
 
-/* Numbers that fall on one place of the table of rows, and such that have no row. */
+/* Numbers with the same place in the table of tables, and numbers without a table. */
 static void numbers_that_meet(void)
 {
 	enum { CARDS = 33 };
@@ -150,7 +145,7 @@ static void numbers_that_meet(void)
 	for (each = 1; each <= 16; each++) {
 		u32 device[CARDS];
 
-		begin(0);
+		setup(0);
 		CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
 		for (i = 0; i < CARDS; i++) {
 			char name[] = { 'c', 'a' + i / 26, 'a' + i % 26, 0 };
@@ -164,23 +159,22 @@ static void numbers_that_meet(void)
 		}
 		x = dk_obj_on(backend, 0);
 		CHECK_INT(serves(&x, NULL, NULL), -1);
-		end();
+		t_close();
 	}
 }
 
-/* Of a card and of all of its backend are two places for the newest of a key. */
+/* The newest function of a key is searched in two places: of the card, and of its backend. */
 static void card_overrides_nothing(void)
 {
 	static const struct dk_impl of_all[] = { DK_IMPL(work, DK_PRIVATEUSE1, work_host) };
 
-	begin(0);
+	setup(0);
 	plug("card0", 100, card, 1);
 	CHECK_OK(dk_impls_register(&edu, of_all, 1, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_NONE);
-	end();
 }
 
-/* Of one table the newest of equal keys wins, with tables and by the rules. */
+/* The newest of equal keys in one table serves, with tables and by the rules. */
 static void newest_of_equal_keys(void)
 {
 	static const struct dk_impl of_card[] = {
@@ -196,7 +190,7 @@ static void newest_of_equal_keys(void)
 	unsigned int forced;
 
 	for (forced = 0; forced < 2; forced++) {
-		begin_in(DK_REGISTRY_STOCKED | forced * DK_REGISTRY_FORCE_RESOLVE, 0);
+		setup_in(DK_REGISTRY_BUILTINS | forced * DK_REGISTRY_FORCE_RESOLVE, 0);
 		on_card = dk_obj_on(backend, plug("card0", 100, of_card, 2));
 		CHECK_INT(serves(&on_card, NULL, NULL), 100);
 		CHECK_OK(dk_impls_register(&cpu, of_host, 4, &t_why));
@@ -204,7 +198,7 @@ static void newest_of_equal_keys(void)
 		CHECK_INT(serves(&on_card, NULL, NULL), 100);
 		unplug(on_card.device);
 		CHECK_INT(serves(&on_card, NULL, NULL), -1);
-		end();
+		t_close();
 	}
 }
 
@@ -214,7 +208,7 @@ static void route_tells_who(void)
 	struct dk_obj found;
 	u32 device;
 
-	begin(0);
+	setup(0);
 	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
 	device = plug("0000:00:04.0", 1, card, 1);
 	c0 = dk_obj_on(backend, device);
@@ -242,10 +236,9 @@ static void route_tells_who(void)
 	CHECK_STR(t_answer.entry.label, "work_host");
 	CHECK_STR(dk_provenance_name(t_answer.entry.provenance),
 		  "default backend kernel");
-	end();
 }
 
-/* A number is never valid again, however often cards come and go. */
+/* A number is never valid again, however often cards are registered and unregistered. */
 static void object_outlives_its_card(void)
 {
 	enum { TIMES = T_KERNEL ? 100 : 2000 };
@@ -253,7 +246,7 @@ static void object_outlives_its_card(void)
 	u32 device, last;
 	unsigned int i;
 
-	begin(0);
+	setup(0);
 	device = plug("card", 7, card, 1);
 	old = dk_obj_on(backend, device);
 	CHECK_INT(serves(&old, NULL, NULL), 7);
@@ -274,29 +267,6 @@ static void object_outlives_its_card(void)
 		last = again;
 		t_pause();
 	}
-	end();
-}
-
-/* A slot whose generations are used up is not used again: in userspace only. */
-static void numbers_run_out_slot_by_slot(void)
-{
-	u32 first, device, i;
-
-	if (T_KERNEL)
-		return;
-	begin(0);
-	first = plug("first", 1, NULL, 0);
-	CHECK_OK(dk_device_unregister(&edu, first, &t_why));
-	for (i = 0; i < 1u << 20; i++) {
-		device = plug("next", 2, NULL, 0);
-		if ((device & 0xfff) != (first & 0xfff) || device == first)
-			break;
-		CHECK_OK(dk_device_unregister(&edu, device, &t_why));
-	}
-	CHECK_INT(i, (1u << 20) - 1);
-	CHECK((device & 0xfff) != (first & 0xfff));
-	unplug(device);
-	end();
 }
 
 static void card_without_the_function(void)
@@ -305,7 +275,7 @@ static void card_without_the_function(void)
 	struct dk_obj c0, c1, gone;
 	u32 bare, own;
 
-	begin(0);
+	setup(0);
 	own = plug("own", 1, card, 1);
 	bare = plug("bare", 2, NULL, 0);
 	c0 = dk_obj_on(backend, own);
@@ -313,7 +283,7 @@ static void card_without_the_function(void)
 	gone = dk_obj_on(backend, plug("gone", 3, NULL, 0));
 	unplug(gone.device);
 	CHECK_INT(serves(&c0, NULL, NULL), 1);
-	/* nothing serves: the card is there, or it is what is missing */
+	/* nothing serves: the error says whether the card is missing or the function */
 	CHECK_INT(serves(&c1, NULL, NULL), -ENOSYS);
 	CHECK_INT(serves(&gone, NULL, NULL), -ENODEV);
 	CHECK_INT(route(&c1, NULL), -ENOSYS);
@@ -323,7 +293,7 @@ static void card_without_the_function(void)
 	CHECK_INT(serves(&c1, NULL, NULL), -1);
 	CHECK_INT(serves(&gone, NULL, NULL), -1);
 	CHECK_INT(serves(&c0, NULL, NULL), 1);
-	/* the backend's own function goes before it, with the provider's priv */
+	/* the backend's own function precedes it, with the provider's priv */
 	CHECK_OK(dk_backend_impls_register(&edu, backend, shared, 1, &t_why));
 	CHECK_INT(serves(&c1, NULL, NULL), 0);
 	CHECK_INT(serves(&gone, NULL, NULL), 0);
@@ -332,21 +302,19 @@ static void card_without_the_function(void)
 	CHECK_INT(t_answer.entry.device, 0);
 	CHECK_OK(dk_impls_unregister(&edu, shared, &t_why));
 	CHECK_INT(serves(&c1, NULL, NULL), -1);
-	end();
 }
 
 static void two_providers_one_backend(void)
 {
-	static struct dk_provider other, third, fourth;
-	static const char *const names[] = { "alpha", "beta", "gamma" };
+	static struct dk_provider other;
 	struct dk_obj c0, c1;
-	unsigned int b, i;
+	unsigned int b;
 	u32 d0, d1;
 
-	begin(0);
+	setup(0);
 	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
 	t_join(&other, "other-driver");
-	/* in any case; the same backend again for who has joined */
+	/* in upper or lower case; a provider that has joined gets the same backend again */
 	CHECK_OK(dk_backend_join(&other, "EDU", 0, 0, &b, &t_why));
 	CHECK_INT(b, backend);
 	CHECK_OK(dk_backend_join(&other, "edu", backend, 0, &b, &t_why));
@@ -358,77 +326,18 @@ static void two_providers_one_backend(void)
 	c1 = dk_obj_on(backend, d1);
 	CHECK_INT(serves(&c0, &c1, NULL), 10);
 	CHECK_INT(serves(&c1, &c0, NULL), 11);
-	/* one leaves; the other's card is not touched */
+	/* one unregisters; the other's card is unaffected */
 	t_leave(&other);
 	CHECK_INT(serves(&c0, &c1, NULL), 10);
 	CHECK_INT(serves(&c1, &c0, NULL), -1);
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
-
-	/* the binding stays, and only an unused name is released */
-	CHECK_INT(dk_backend_release(t_reg, "edu", &t_why), -EBUSY);
-	t_join(&third, "third");
-	for (i = 0; i < 2; i++)
-		CHECK_OK(dk_backend_join(&third, names[i], 0, 0, &b, &t_why));
-	CHECK_INT(b, DK_BACKEND_PRIVATEUSE3);
-	CHECK_INT(dk_backend_join(&third, names[2], 0, 0, &b, &t_why), -ENOSPC);
-	CHECK_INT(t_why.reason, DK_WHY_BACKENDS_TAKEN);
-	CHECK_STR(t_why.name, "edu, alpha, beta");
-	t_leave(&third);
-	t_join(&fourth, "fourth");
-	CHECK_INT(dk_backend_join(&fourth, names[2], 0, 0, &b, &t_why), -ENOSPC);
-	CHECK_OK(dk_backend_release(t_reg, "Alpha", &t_why));
-	CHECK_OK(dk_backend_join(&fourth, names[2], 0, 0, &b, &t_why));
-	CHECK_INT(b, DK_BACKEND_PRIVATEUSE2);
-	CHECK_OK(dk_backend_find(t_reg, "GAMMA", &b, &t_why));
-	CHECK_INT(b, DK_BACKEND_PRIVATEUSE2);
-	CHECK_OK(dk_backend_find(t_reg, "PrivateUse2", &b, &t_why));
-	CHECK_INT(b, DK_BACKEND_PRIVATEUSE2);
-	CHECK_OK(dk_backend_find(t_reg, "cuda", &b, &t_why));
-	CHECK_INT(b, DK_BACKEND_CUDA);
-	CHECK_INT(dk_backend_find(t_reg, "alpha", &b, &t_why), -ENOENT);
-	t_leave(&fourth);
-	end();
-}
-
-static void alone_and_pinned(void)
-{
-	static struct dk_provider a, b;
-	unsigned int got;
-
-	t_open("v1", 0);
-	t_join(&a, "a");
-	t_join(&b, "b");
-	CHECK_OK(dk_backend_join(&a, "mine", DK_BACKEND_PRIVATEUSE3, DK_JOIN_ALONE,
-				 &got, &t_why));
-	CHECK_INT(got, DK_BACKEND_PRIVATEUSE3);
-	CHECK_INT(dk_backend_join(&b, "mine", 0, 0, &got, &t_why), -EBUSY);
-	CHECK_INT(t_why.reason, DK_WHY_BACKEND_OWNED);
-	CHECK_STR(t_why.name, "a");
-	CHECK_OK(dk_backend_join(&b, "ours", 0, 0, &got, &t_why));
-	CHECK_INT(got, DK_BACKEND_PRIVATEUSE1);
-	CHECK_OK(dk_backend_join(&a, "ours", 0, 0, &got, &t_why));
-	CHECK_INT(dk_backend_join(&a, "ours", 0, DK_JOIN_ALONE, &got, &t_why),
-		  -EBUSY);
-	CHECK_INT(t_why.reason, DK_WHY_BACKEND_SHARED);
-	CHECK_INT(dk_backend_join(&b, "ours", DK_BACKEND_PRIVATEUSE2, 0, &got,
-				  &t_why), -EBUSY);
-	CHECK_INT(t_why.reason, DK_WHY_BACKEND_PINNED);
-	/* who had it alone is gone; the name is still bound where it was */
-	t_leave(&a);
-	CHECK_OK(dk_backend_join(&b, "mine", 0, DK_JOIN_ALONE, &got, &t_why));
-	CHECK_INT(got, DK_BACKEND_PRIVATEUSE3);
-	CHECK_OK(dk_backend_join(&b, "ours", 0, DK_JOIN_ALONE, &got, &t_why));
-	t_leave(&b);
-	CHECK_OK(dk_backend_release(t_reg, "mine", &t_why));
-	CHECK_INT(dk_backend_release(t_reg, "mine", &t_why), -ENOENT);
-	t_close();
 }
 
 static void same_device_operator(void)
 {
 	struct dk_obj host_obj = dk_obj_on(DK_BACKEND_CPU, 0), c0, c1, gone;
 
-	begin(DK_OP_SAME_DEVICE);
+	setup(DK_OP_SAME_DEVICE);
 	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
 	c0 = dk_obj_on(backend, plug("card0", 100, card, 1));
 	c1 = dk_obj_on(backend, plug("card1", 101, card, 1));
@@ -440,7 +349,7 @@ static void same_device_operator(void)
 	CHECK_STR(t_answer.entry.label, "work_card");
 	CHECK_INT(serves(&c0, &c0, &host_obj), 100);
 	CHECK_INT(serves(&host_obj, &c1, &c1), 101);
-	/* a number whose card is gone or offline counts as none */
+	/* the number of a card that is gone or offline counts as none */
 	CHECK_INT(serves(&c0, &gone, NULL), 100);
 	CHECK_INT(serves(&gone, &c0, NULL), -1);
 	CHECK_OK(dk_device_set_online(t_reg, c1.device, 0, &t_why));
@@ -455,7 +364,6 @@ static void same_device_operator(void)
 	CHECK_OK(dk_op_undefine(&cpu, "devices::work", &t_why));
 	CHECK_INT(serves(&c0, &c1, NULL), -ENOENT);
 	CHECK_INT(route(&c0, &c1), -ENOENT);
-	end();
 }
 
 static void offline_and_online(void)
@@ -464,7 +372,7 @@ static void offline_and_online(void)
 	struct dk_obj c0, c1;
 	u32 d0, d1;
 
-	begin(0);
+	setup(0);
 	d0 = plug("card0", 100, card, 1);
 	d1 = plug("card1", 101, card, 1);
 	c0 = dk_obj_on(backend, d0);
@@ -478,7 +386,7 @@ static void offline_and_online(void)
 	CHECK_STR(t_serves(op, d0, DK_PRIVATEUSE1), "missing");
 	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
 	CHECK_INT(serves(&c0, &c1, NULL), -1);
-	/* changes of others leave it offline */
+	/* changes of other registrations leave it offline */
 	CHECK_OK(dk_backend_impls_register(&edu, backend, bad, 1, &t_why));
 	CHECK_INT(serves(&c0, NULL, NULL), -1);
 	CHECK_STR(t_serves(op, d0, DK_PRIVATEUSE1), "work_host");
@@ -491,7 +399,6 @@ static void offline_and_online(void)
 	unplug(d1);
 	CHECK_INT(dk_device_set_online(t_reg, d1, 1, &t_why), -ENODEV);
 	CHECK_INT(serves(&c1, NULL, NULL), -1);
-	end();
 }
 
 static void keys_of_other_backends_are_refused(void)
@@ -510,7 +417,7 @@ static void keys_of_other_backends_are_refused(void)
 	unsigned int i;
 	u32 device;
 
-	begin(0);
+	setup(0);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		impl = card[0];
 		impl.key = bad[i];
@@ -532,7 +439,6 @@ static void keys_of_other_backends_are_refused(void)
 			  "fallthrough" : "missing");
 		unplug(device);
 	}
-	end();
 }
 
 /* Eight providers with eight cards each; every card is taken out alone. */
@@ -544,7 +450,7 @@ static void sixty_four_cards(void)
 	char name[16];
 	unsigned int i, k, b, at;
 
-	begin(0);
+	setup(0);
 	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
 	memset(out, 0, sizeof(out));
 	for (i = 0; i < 8; i++) {
@@ -576,10 +482,9 @@ static void sixty_four_cards(void)
 	}
 	for (i = 0; i < 8; i++)
 		t_leave(&prov[i * 3 % 8]);
-	end();
 }
 
-/* A provider leaves with all its cards, others keep theirs. */
+/* A provider unregisters with all its cards; others keep theirs. */
 static void provider_leaves_with_its_cards(void)
 {
 	static struct dk_provider other;
@@ -587,7 +492,7 @@ static void provider_leaves_with_its_cards(void)
 	char name[16];
 	unsigned int i, b;
 
-	begin(0);
+	setup(0);
 	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
 	t_join(&other, "other");
 	CHECK_OK(dk_backend_join(&other, "edu", 0, 0, &b, &t_why));
@@ -607,10 +512,9 @@ static void provider_leaves_with_its_cards(void)
 		CHECK_INT(serves(&its[i], NULL, NULL), -1);
 	}
 	CHECK_INT(dk_device_find(t_reg, "its0", &its[0], &t_why), -ENODEV);
-	end();
 }
 
-/* Fallthroughs, and the rest of a call, of a card: it is one more layer. */
+/* Fallthroughs of a card, and the rest of the call: a card is one more layer. */
 static void fallthrough_at_a_card(void)
 {
 	static const struct dk_impl base[] = {
@@ -628,7 +532,7 @@ static void fallthrough_at_a_card(void)
 	struct seen seen = { 0 };
 	struct dk_obj c0, c1, c2;
 
-	begin(0);
+	setup(0);
 	CHECK_OK(dk_backend_impls_register(&edu, backend, base, 2, &t_why));
 	c0 = dk_obj_on(backend, plug("through", 1, through, 2));
 	c1 = dk_obj_on(backend, plug("plain", 2, card, 1));
@@ -641,68 +545,21 @@ static void fallthrough_at_a_card(void)
 	CHECK_INT(seen.calls, 1);
 	CHECK_INT(seen.card, 1);
 	CHECK_INT(seen.device, c0.device);
-	/* the backend's at autograd, and behind it the card's */
+	/* the backend's at autograd, then the card's */
 	memset(&seen, 0, sizeof(seen));
 	CHECK_OK(work_at(op, &dk_local_default, &c1, NULL, NULL, &seen));
 	CHECK_INT(seen.calls, 101);
 	CHECK_INT(seen.card, 2);
-	/* the card's at autograd, and behind it the backend's */
+	/* the card's at autograd, then the backend's */
 	memset(&seen, 0, sizeof(seen));
 	CHECK_OK(work_at(op, &dk_local_default, &c2, &c0, NULL, &seen));
 	CHECK_INT(seen.calls, 101);
 	CHECK_INT(seen.card, 0);
 	CHECK_INT(seen.device, 0);
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
-	/* an operator of which a card has only a fallthrough: nothing is left */
+	/* an operator that has only a fallthrough for the card: nothing serves */
 	CHECK_OK(dk_impls_unregister(&edu, base, &t_why));
 	CHECK_INT(serves(&c2, NULL, NULL), -ENOSYS);
-	end();
-}
-
-/* The device's provider never joined the backend, whose joiner has left. */
-static void a_device_keeps_the_name_of_its_backend(void)
-{
-	struct dk_provider driver = DK_PROVIDER("driver");
-	unsigned int b;
-	u32 device;
-
-	begin(0);
-	t_join(&driver, "driver");
-	CHECK_OK(dk_device_register(&driver, backend, "d", NULL, NULL, 0, &device, &t_why));
-	t_leave(&edu);
-	CHECK_INT(dk_backend_release(t_reg, "edu", &t_why), -EBUSY);
-	CHECK_INT(t_why.reason, DK_WHY_BACKEND_USED);
-	CHECK_OK(dk_backend_find(t_reg, "edu", &b, &t_why));
-	CHECK_INT(b, backend);
-	CHECK_OK(dk_device_unregister(&driver, device, &t_why));
-	CHECK_OK(dk_backend_release(t_reg, "edu", &t_why));
-	CHECK_INT(dk_backend_find(t_reg, "edu", &b, &t_why), -ENOENT);
-	t_leave(&driver);
-	t_join(&edu, "edu-driver");
-	end();
-}
-
-/* More devices than any map begins with; all 4095 of them, and one more. */
-static void as_many_as_there_can_be(void)
-{
-	enum { MOST = 4095 };
-	char name[16];
-	unsigned int i;
-	u32 device;
-
-	begin(0);
-	for (i = 0; i < MOST; i++) {
-		snprintf(name, sizeof(name), "d%u", i);
-		if (!CHECK_OK(dk_device_register(&edu, backend, name, NULL, NULL, 0,
-						 &device, &t_why)))
-			break;
-		t_pause();
-	}
-	CHECK_INT(dk_device_register(&edu, backend, "more", NULL, NULL, 0, &device,
-				     &t_why), -ENOSPC);
-	CHECK_INT(t_why.reason, DK_WHY_TOO_MANY_DEVICES);
-	CHECK_STR(t_why.name, "more");
-	end();
 }
 
 static u64 again_by;
@@ -727,7 +584,7 @@ static void sets_of_redispatches(void)
 	u32 device;
 
 	for (i = 0; i < ARRAY_SIZE(flags); i++) {
-		begin_in(flags[i], 0);
+		setup_in(flags[i], 0);
 		CHECK_OK(dk_impls_register(&cpu, own, 2, &t_why));
 		CHECK_OK(dk_device_register(&edu, DK_BACKEND_CPU, "core", (void *)7, card, 1,
 					    &device, &t_why));
@@ -745,7 +602,7 @@ static void sets_of_redispatches(void)
 		CHECK_OK(work_at(op, &dk_local_default, &x, NULL, NULL, &seen));
 		CHECK_INT(seen.card, 7);
 		CHECK_INT(seen.calls, 3);
-		end();
+		t_close();
 	}
 }
 
@@ -777,7 +634,7 @@ static void fallback_of_devices_alone(void)
 	static const struct dk_impl any = DK_FALLBACK(DK_AUTOGRAD_PRIVATEUSE1, work_any);
 	u32 device;
 
-	begin(0);
+	setup(0);
 	CHECK_OK(dk_impls_register(&cpu, implicit, 1, &t_why));
 	CHECK_OK(dk_device_register(&edu, backend, "edu0", (void *)5, card, 1, &device, &t_why));
 	CHECK_INT(serves_with_autograd(0), -1);
@@ -787,7 +644,6 @@ static void fallback_of_devices_alone(void)
 	CHECK_INT(serves_with_autograd(device), 7);
 	CHECK_OK(dk_impls_unregister(&cpu, &any, &t_why));
 	CHECK_INT(serves_with_autograd(device), 5);
-	end();
 }
 
 T_SUITE(devices,
@@ -797,17 +653,13 @@ T_SUITE(devices,
 	T(newest_of_equal_keys),
 	T(route_tells_who),
 	T_PEER(14, object_outlives_its_card),
-	T(numbers_run_out_slot_by_slot),
 	T(card_without_the_function),
 	T(two_providers_one_backend),
-	T(alone_and_pinned),
 	T(same_device_operator),
 	T(offline_and_online),
 	T(keys_of_other_backends_are_refused),
 	T(sixty_four_cards),
 	T(provider_leaves_with_its_cards),
 	T(fallthrough_at_a_card),
-	T(a_device_keeps_the_name_of_its_backend),
 	T(sets_of_redispatches),
-	T(fallback_of_devices_alone),
-	T(as_many_as_there_can_be));
+	T(fallback_of_devices_alone));

@@ -1,294 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PyTorch's test_dispatch.py (SEMANTICS 11.2) with this API: what registrations
- * make of a table. The statements are those of N; functions of the operator
- * are told by the place of their registration in the test.
- *
- * commute() does what the harness there does, and goes further. It tries the
- * orders of registration and removal, and after every step compares all that
- * can be seen with what was seen when the same registrations were there first:
- * the published table, and not one that is computed anew.
+ * TestDispatch of PyTorch's test_dispatch.py (SEMANTICS 11.2.2) with this API: the tables
+ * that result from registrations. The statements are those of N. Functions of the operator
+ * are named by the position of their registration in the test.
  */
-#include "test.h"
-
-#define MOST		5	/* registrations of a test */
-#define ENTRIES		DK_NUM_ENTRIES
-
-/* One registration, which may define the operator too. */
-struct step {
-	bool defines;
-	bool has_function;
-	u16 key;
-};
-
-#define DEF		{ true, false, 0 }
-#define DEF_AT(key)	{ true, true, key }
-#define AT(key)		{ false, true, key }
-#define CATCH_ALL	DK_UNDEFINED
-
-struct want {
-	u16 key;
-	const char *label;	/* "f2": of step 2 */
-	unsigned int rule;
-};
-
-#define NOBODY		"missing", DK_PROV_MISSING
-#define FALLBACK	"fallthrough", DK_PROV_FALLBACK
-#define AMBIGUOUS	"ambiguous", DK_PROV_AMBIGUOUS
-#define KERNEL(n)	"f" #n, DK_PROV_KERNEL
-#define MATH(n)		"f" #n, DK_PROV_MATH
-#define DEFAULT(n)	"f" #n, DK_PROV_DEFAULT_BACKEND
-#define AUTOGRAD(n)	"f" #n, DK_PROV_AUTOGRAD
-
-/* All that can be seen of an operator. */
-struct state {
-	struct {
-		u8 function;	/* its number; or one of these */
-		u8 rule;
-	} entry[ENTRIES];
-	struct {
-		u16 key;
-		u8 function;
-		u8 is_active;
-	} list[MOST];
-	u32 listed;
-	int answer;		/* to a call for CPU */
-};
-
-#define NO_FUNCTION	0xff
-#define FALLTHROUGH	0xfe
-
-static struct dk_provider provider, other;
-static struct dk_op_decl decl;
-static const char *inferred;	/* from each function, or NULL */
-static struct dk_op *op;
-/* Withdrawn ones stay until all of them are used up. */
-static struct dk_impl pool[1024], *impl_of[MOST];
-static unsigned int pool_at;
-static struct state seen[1 << MOST];
-static bool was_seen[1 << MOST];
-
-static void begin(void)
-{
-	t_open("v1", DK_REGISTRY_STOCKED);
-	t_join(&provider, "dispatch");
-	t_join(&other, "other");
-	decl = t_decl("dispatch::op");
-	inferred = NULL;
-	pool_at = 0;
-	/* there without a definition, too */
-	op = NULL;
-	memset(was_seen, 0, sizeof(was_seen));
-}
-
-static void end(void)
-{
-	dk_op_put(op);
-	t_leave(&provider);
-	t_leave(&other);
-	t_close();
-}
-
-static u8 number_of(const char *label)
-{
-	return label[0] != 'f' ? NO_FUNCTION :
-	       label[1] == 'a' ? FALLTHROUGH : label[1] - '0';
-}
-
-static void look(struct state *s)
-{
-	const struct dk_layout *l = dk_registry_layout(t_reg);
-	struct dk_impl_info info = { .size = sizeof(info) };
-	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
-	unsigned int i;
-
-	memset(s, 0, sizeof(*s));
-	for (i = 0; i < ENTRIES; i++) {
-		s->entry[i].function = number_of(t_serves(op, 0, dk_slot_key(l, i)));
-		s->entry[i].rule = t_rule_served();
-	}
-	for (i = 0; !dk_op_impl(op, i, &info) && CHECK(i < MOST); i++) {
-		s->list[i].key = info.key;
-		s->list[i].function = number_of(info.label);
-		s->list[i].is_active = info.is_active;
-	}
-	s->listed = i;
-	s->answer = t_call(op, &cpu, NULL);
-	CHECK_OK(dk_registry_check(t_reg, &t_why));
-}
-
-/* ---- orders ---------------------------------------------------------------- */
-
-static bool put_in(const struct step *s, unsigned int i)
-{
-	if (s->defines && !CHECK_OK(dk_op_define(&provider, &decl, 0, &t_why)))
-		return false;
-	if (s->has_function) {
-		impl_of[i] = &pool[pool_at++ % ARRAY_SIZE(pool)];
-		*impl_of[i] = t_impl(&decl, s->key, i);
-		impl_of[i]->schema = inferred;
-		if (!CHECK_OK(dk_impls_register(&provider, impl_of[i], 1, &t_why)))
-			return false;
-	}
-	if (!op)
-		op = dk_op_get(t_reg, decl.name);
-	return CHECK(op);
-}
-
-static bool take_out(const struct step *s, unsigned int i)
-{
-	return (!s->has_function ||
-		CHECK_OK(dk_impls_withdraw(&provider, impl_of[i], &t_why))) &&
-	       (!s->defines ||
-		CHECK_OK(dk_op_undefine(&provider, decl.name, &t_why)));
-}
-
-/* As it was when the same steps of @set were active first? */
-static bool as_before(unsigned int set)
-{
-	static struct state now;
-
-	if (!was_seen[set]) {
-		look(&seen[set]);
-		was_seen[set] = true;
-		return true;
-	}
-	look(&now);
-	return CHECK(!memcmp(&now, &seen[set], sizeof(now)));
-}
-
-static bool one_order(const struct step *steps, unsigned int n, unsigned int come,
-		      unsigned int go)
-{
-	unsigned int i, set = 0, order[MOST];
-	bool ok = true;
-
-	t_permute(come, n, order);
-	for (i = 0; ok && i < n; i++) {
-		set |= 1U << order[i];
-		ok = put_in(&steps[order[i]], order[i]) && as_before(set);
-	}
-	t_permute(go, n, order);
-	for (i = 0; ok && i < n; i++) {
-		set &= ~(1U << order[i]);
-		ok = take_out(&steps[order[i]], order[i]) && as_before(set);
-	}
-	if (pool_at >= ARRAY_SIZE(pool) - MOST) {
-		CHECK_OK(dk_provider_drain(&provider));
-		pool_at = 0;
-	}
-	t_pause();
-	if (!ok)
-		t_note("order of registration %u, of removal %u, steps 0x%x", come, go,
-		       set);
-	return ok;
-}
-
-static void check_wants(const struct want *want, unsigned int n)
-{
-	unsigned int i;
-
-	for (i = 0; i < n; i++)
-		if (!CHECK_STR(t_serves(op, 0, want[i].key), want[i].label) ||
-		    !CHECK_INT(t_rule_served(), want[i].rule))
-			t_note("key %u", want[i].key);
-}
-
-/* All steps, in their order: what serves. They stay. */
-static void all_there(const struct step *steps, unsigned int n,
-		      const struct want *want, unsigned int num_want)
-{
-	unsigned int i;
-
-	for (i = 0; i < n; i++)
-		put_in(&steps[i], i);
-	check_wants(want, num_want);
-}
-
-/*
- * Each order of registration with each of removal; of five, with some. On an
- * emulated machine some of each have to do.
- */
-static void commute(const struct step *steps, unsigned int n,
-		    const struct want *want, unsigned int num_want)
-{
-	const unsigned int all = t_factorial(n);
-	unsigned int few = T_KERNEL ? 3 : 12, come, k, i;
-
-	if (n < t_most || all < few)
-		few = all;
-	for (come = 0; come < all; come += T_KERNEL && n > 4 ? 7 : 1)
-		for (k = 0; k < few; k++)
-			if (!one_order(steps, n, come,
-				       few == all ? k : (come + k * (all / 2 - 1)) % all))
-				return;
-	all_there(steps, n, want, num_want);
-	for (i = 0; i < n; i++)
-		take_out(&steps[i], i);
-}
-
-#define COMMUTE(S, W)	commute(S, ARRAY_SIZE(S), W, ARRAY_SIZE(W))
-#define ALL_THERE(S, W)	all_there(S, ARRAY_SIZE(S), W, ARRAY_SIZE(W))
-
-/* The registrations are at these keys, in this order, and all are active. */
-static void check_listed(const u16 *keys, unsigned int n)
-{
-	struct dk_impl_info info = { .size = sizeof(info) };
-	unsigned int i;
-
-	for (i = 0; i < n; i++)
-		if (CHECK_OK(dk_op_impl(op, i, &info))) {
-			CHECK_INT(info.key, keys[i]);
-			CHECK(info.is_active);
-		}
-	CHECK_INT(dk_op_impl(op, n, &info), -ENOENT);
-}
-
-#define CHECK_LISTED(...)						\
-	check_listed((const u16[]){ __VA_ARGS__ },			\
-		     ARRAY_SIZE(((const u16[]){ __VA_ARGS__ })))
-
-/* dumpState, from its second line on. */
-static void check_dump(const char *text)
-{
-	static const char head[] = "name: dispatch::op\n";
-	static char dump[1024];
-
-	dk_op_dump(op, dump, sizeof(dump));
-	CHECK(!strncmp(dump, head, strlen(head)));
-	CHECK_STR(dump + strlen(head), text);
-}
-
-#define SCHEMA		"dispatch::op(Tensor x, Tensor y) -> int"
-#define INFERRED	"(Tensor _0, Tensor _1) -> int _0"
-
-/* A definition with a schema, of functions with theirs. */
-static void begin_with_schema(void)
-{
-	begin();
-	decl.schema = SCHEMA;
-	decl.debug = DK_HERE;
-	decl.alias_analysis = DK_ALIAS_FROM_SCHEMA;
-	inferred = INFERRED;
-}
-
-/* A refusal leaves everything as it was: call it before and after. */
-static struct state before;
-
-static void note_state(void)
-{
-	look(&before);
-}
-
-static void check_unchanged(void)
-{
-	static struct state after;
-
-	look(&after);
-	CHECK(!memcmp(&before, &after, sizeof(before)));
-}
-
-/* ---- TestDispatch ---------------------------------------------------------- */
+#include "orders.h"
 
 /* states: 11.2.2 */
 static void def(void)
@@ -302,7 +18,7 @@ static void def(void)
 	};
 	static char want_dump[1024];
 
-	begin_with_schema();
+	o_open_with_schema();
 	COMMUTE(steps, want);
 	ALL_THERE(steps, want);
 	CHECK_LISTED(DK_CPU, DK_AUTOGRAD_CPU, DK_AUTOGRAD,
@@ -313,9 +29,8 @@ static void def(void)
 		 "AutogradCPU: f4 :: " INFERRED " [ boxed unboxed ]\n"
 		 "Autograd[alias]: f3 :: " INFERRED " [ boxed unboxed ]\n"
 		 "CompositeImplicitAutograd[alias]: f1 :: " INFERRED " [ boxed unboxed ]\n",
-		 decl.debug);
-	check_dump(want_dump);
-	end();
+		 o_decl.debug);
+	o_check_dump(want_dump);
 }
 
 /* states: 11.2.3 */
@@ -326,72 +41,70 @@ static void def_impl_schema_mismatch(void)
 		"vs (Tensor _0) -> int _0, f1";
 	static struct dk_impl one;
 
-	begin_with_schema();
-	decl.debug = "registered at here";
-	one = t_impl(&decl, DK_CPU, 1);
+	o_open_with_schema();
+	o_decl.debug = "registered at here";
+	one = t_impl(&o_decl, DK_CPU, 1);
 	one.schema = "(Tensor _0) -> int _0";
-	CHECK_OK(dk_op_define(&provider, &decl, 0, &t_why));
-	op = dk_op_get(t_reg, decl.name);
+	CHECK_OK(dk_op_define(&o_provider, &o_decl, 0, &t_why));
+	o_op = t_get(o_decl.name);
 	if (T_KERNEL) {
-		/* schemas are text there, and not compared */
-		CHECK_OK(dk_impls_register(&other, &one, 1, &t_why));
-		CHECK_STR(t_serves(op, 0, DK_CPU), "f1");
-		end();
+		/* schemas are text there, and are not compared */
+		CHECK_OK(dk_impls_register(&o_other, &one, 1, &t_why));
+		CHECK_STR(t_serves(o_op, 0, DK_CPU), "f1");
+		t_close();
 		return;
 	}
-	note_state();
-	CHECK_INT(dk_impls_register(&other, &one, 1, &t_why), -EPROTOTYPE);
+	o_note_state();
+	CHECK_INT(dk_impls_register(&o_other, &one, 1, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_NUM_ARGS);
 	CHECK_STR(t_why.name, facts);
-	check_unchanged();
+	o_check_unchanged();
 	/* the other way round */
-	CHECK_OK(dk_op_undefine(&provider, decl.name, &t_why));
-	CHECK_OK(dk_impls_register(&other, &one, 1, &t_why));
-	note_state();
-	CHECK_INT(dk_op_define(&provider, &decl, 0, &t_why), -EPROTOTYPE);
+	CHECK_OK(dk_op_undefine(&o_provider, o_decl.name, &t_why));
+	CHECK_OK(dk_impls_register(&o_other, &one, 1, &t_why));
+	o_note_state();
+	CHECK_INT(dk_op_define(&o_provider, &o_decl, 0, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_NUM_ARGS);
 	CHECK_STR(t_why.name, facts);
-	check_unchanged();
-	end();
+	o_check_unchanged();
+	t_close();
 }
 
 /* states: 11.2.4 */
 static void def_with_inference(void)
 {
-	struct dk_library lib = DK_LIBRARY(&provider, DEF, "dispatch", DK_UNDEFINED);
+	static struct dk_library lib = DK_LIBRARY(&o_provider, DEF, "dispatch", DK_UNDEFINED);
 	static struct dk_impl fn;
 	struct dk_op_decl bare;
 
-	begin();
+	o_open();
 	lib.debug = "registered at here";
 	bare = t_decl("op");
 	fn = t_impl(&bare, DK_UNDEFINED, 1);
 	fn.schema = "(Tensor _0) -> Tensor _0";
 	CHECK_OK(dk_library_register(&lib, &t_why));
 	CHECK_OK(dk_library_def_impl(&lib, &bare, 0, &fn, NULL, &t_why));
-	op = dk_op_get(t_reg, "dispatch::op");
-	if (CHECK(op))
-		check_dump("schema: dispatch::op(Tensor _0) -> Tensor _0\n"
+	o_op = t_get("dispatch::op");
+	if (CHECK(o_op))
+		o_check_dump("schema: dispatch::op(Tensor _0) -> Tensor _0\n"
 			   "debug: registered at here\nalias analysis kind: CONSERVATIVE\n"
 			   "CompositeImplicitAutograd[alias]: f1 :: (Tensor _0) -> Tensor _0 "
 			   "[ boxed unboxed ]\n");
-	end();
 }
 
-/* What says nothing of aliasing has a schema that does. */
+/* A declaration without alias analysis has a schema with it. */
 static void defined_with_a_schema(void)
 {
 	struct dk_op_decl fresh;
 
-	begin();
+	o_open();
 	fresh = t_decl("dispatch::op");
 	fresh.schema = "dispatch::op(Tensor(a!) x, Tensor y) -> Tensor(a!)";
-	CHECK_OK(dk_op_define(&provider, &fresh, 0, &t_why));
-	op = dk_op_get(t_reg, "dispatch::op");
-	if (CHECK(op))
-		check_dump("schema: dispatch::op(Tensor(a!) x, Tensor y) -> Tensor(a!)\n"
+	CHECK_OK(dk_op_define(&o_provider, &fresh, 0, &t_why));
+	o_op = t_get("dispatch::op");
+	if (CHECK(o_op))
+		o_check_dump("schema: dispatch::op(Tensor(a!) x, Tensor y) -> Tensor(a!)\n"
 			   "debug:\x20\nalias analysis kind: FROM_SCHEMA\n");
-	end();
 }
 
 /* states: 11.2.5 */
@@ -405,15 +118,14 @@ static void def_only(void)
 	struct dk_impl_info info = { .size = sizeof(info) };
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
 
-	begin_with_schema();
-	decl.debug = "registered at here";
+	o_open_with_schema();
+	o_decl.debug = "registered at here";
 	COMMUTE(steps, want);
 	ALL_THERE(steps, want);
-	CHECK_INT(dk_op_impl(op, 0, &info), -ENOENT);
-	CHECK_INT(t_call(op, &cpu, NULL), -ENOSYS);
-	check_dump("schema: " SCHEMA "\ndebug: registered at here\n"
+	CHECK_INT(dk_op_impl(o_op, 0, &info), -ENOENT);
+	CHECK_INT(t_call(o_op, &cpu, NULL), -ENOSYS);
+	o_check_dump("schema: " SCHEMA "\ndebug: registered at here\n"
 		   "alias analysis kind: FROM_SCHEMA\n");
-	end();
 }
 
 /* states: 11.2.6 */
@@ -428,21 +140,20 @@ static void impl_only(void)
 	};
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
 
-	begin();
-	inferred = INFERRED;
+	o_open();
+	o_inferred = INFERRED;
 	COMMUTE(steps, want);
 	ALL_THERE(steps, want);
 	CHECK_LISTED(DK_CPU, DK_AUTOGRAD_CPU, DK_AUTOGRAD,
 		     DK_COMPOSITE_IMPLICIT_AUTOGRAD);
-	check_dump("schema: (none)\n"
+	o_check_dump("schema: (none)\n"
 		   "CPU: f1 :: " INFERRED " [ boxed unboxed ]\n"
 		   "AutogradCPU: f3 :: " INFERRED " [ boxed unboxed ]\n"
 		   "Autograd[alias]: f2 :: " INFERRED " [ boxed unboxed ]\n"
 		   "CompositeImplicitAutograd[alias]: f0 :: " INFERRED
 		   " [ boxed unboxed ]\n");
-	/* it has a table, and nobody defines it */
-	CHECK_INT(t_call(op, &cpu, NULL), -ENOENT);
-	end();
+	/* it has a table, and is not defined */
+	CHECK_INT(t_call(o_op, &cpu, NULL), -ENOENT);
 }
 
 /* states: 11.2.7 */
@@ -459,9 +170,8 @@ static void computed_table(void)
 		{ DK_AUTOGRAD_CUDA, MATH(0) }, { DK_AUTOGRAD_XLA, AUTOGRAD(3) },
 	};
 
-	begin();
+	o_open();
 	COMMUTE(steps, want);
-	end();
 }
 
 /* states: 11.2.8 */
@@ -475,9 +185,8 @@ static void computed_table_with_cpu_math_autogradcpu_fallthrough(void)
 		{ DK_AUTOGRAD_CUDA, MATH(0) }, { DK_AUTOGRAD_XLA, MATH(0) },
 	};
 
-	begin();
+	o_open();
 	COMMUTE(steps, want);
-	end();
 }
 
 /* states: 11.2.9 */
@@ -493,9 +202,8 @@ static void computed_table_with_math(void)
 		{ DK_AUTOGRAD_XLA, MATH(1) },
 	};
 
-	begin();
+	o_open();
 	COMMUTE(steps, want);
-	end();
 }
 
 /* states: 11.2.10 */
@@ -511,9 +219,8 @@ static void computed_table_with_cpu_math(void)
 		{ DK_AUTOGRAD_CUDA, MATH(2) }, { DK_AUTOGRAD_XLA, MATH(2) },
 	};
 
-	begin();
+	o_open();
 	COMMUTE(steps, want);
-	end();
 }
 
 /* states: 11.2.11 */
@@ -527,9 +234,8 @@ static void computed_table_with_autograd(void)
 		{ DK_AUTOGRAD_CUDA, AUTOGRAD(1) }, { DK_AUTOGRAD_XLA, AUTOGRAD(1) },
 	};
 
-	begin();
+	o_open();
 	COMMUTE(steps, want);
-	end();
 }
 
 /* states: 11.2.12 */
@@ -545,9 +251,8 @@ static void computed_table_with_cpu_autograd_math(void)
 		{ DK_AUTOGRAD_CUDA, MATH(3) }, { DK_AUTOGRAD_XLA, MATH(3) },
 	};
 
-	begin();
+	o_open();
 	COMMUTE(steps, want);
-	end();
 }
 
 /* states: 11.2.13 */
@@ -563,9 +268,8 @@ static void computed_table_with_ambiguous_autogradother(void)
 		{ DK_AUTOGRAD_XLA, MATH(1) }, { DK_FPGA, KERNEL(2) },
 	};
 
-	begin();
+	o_open();
 	COMMUTE(steps, want);
-	end();
 }
 
 /* states: 11.2.14 */
@@ -581,9 +285,8 @@ static void computed_table_with_cpu_defaultbackend(void)
 		{ DK_AUTOGRAD_CUDA, FALLBACK }, { DK_AUTOGRAD_XLA, FALLBACK },
 	};
 
-	begin();
+	o_open();
 	COMMUTE(steps, want);
-	end();
 }
 
 /* states: 11.2.15 */
@@ -600,9 +303,8 @@ static void computed_table_with_cpu_autograd_defaultbackend(void)
 		{ DK_FPGA, DEFAULT(3) },
 	};
 
-	begin();
+	o_open();
 	COMMUTE(steps, want);
-	end();
 }
 
 /* states: 11.2.16 */
@@ -621,40 +323,39 @@ static void computed_table_with_cpu_autograd_math_defaultbackend(void)
 		{ DK_FPGA, DEFAULT(4) },
 	};
 
-	begin();
+	o_open();
 	COMMUTE(steps, want);
-	end();
 }
 
-/* A second definition, and what it says of aliasing, in either order. */
+/* A second definition, and its alias analysis, in either order. */
 static void define_twice(unsigned int first, unsigned int second)
 {
 	static struct dk_op_decl again;
 	static const struct step steps[] = { DEF_AT(DK_CPU) };
 
-	begin();
-	decl.alias_analysis = first;
-	decl.schema = "dispatch::op(Tensor x, Tensor y) -> int";
-	put_in(steps, 0);
-	again = decl;
-	decl.debug = "registered at here";
+	o_open();
+	o_decl.alias_analysis = first;
+	o_decl.schema = "dispatch::op(Tensor x, Tensor y) -> int";
+	o_put_in(steps, 0);
+	again = o_decl;
+	o_decl.debug = "registered at here";
 	again.debug = "registered at there";
 	again.alias_analysis = second;
-	note_state();
-	CHECK_INT(dk_op_define(&provider, &again, 0, &t_why), -EEXIST);
+	o_note_state();
+	CHECK_INT(dk_op_define(&o_provider, &again, 0, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_DEFINED);
 	CHECK_STR(t_why.name, "dispatch::op: registered at here -> registered at there");
-	check_unchanged();
+	o_check_unchanged();
 	again.debug = NULL;
-	CHECK_INT(dk_op_define(&other, &again, 0, &t_why), -EEXIST);
+	CHECK_INT(dk_op_define(&o_other, &again, 0, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_DEFINED);
 	CHECK_STR(t_why.name, "dispatch::op: registered at here -> other");
-	check_unchanged();
-	/* the second one may, when the first one has gone */
-	CHECK_OK(dk_op_undefine(&provider, decl.name, &t_why));
-	CHECK_OK(dk_op_define(&other, &again, 0, &t_why));
-	check_unchanged();
-	end();
+	o_check_unchanged();
+	/* the second one is accepted when the first one is removed */
+	CHECK_OK(dk_op_undefine(&o_provider, o_decl.name, &t_why));
+	CHECK_OK(dk_op_define(&o_other, &again, 0, &t_why));
+	o_check_unchanged();
+	t_close();
 }
 
 /* states: 11.2.17 */
@@ -666,14 +367,13 @@ static void multiple_def_error(void)
 /* states: 11.2.18 */
 static void def_with_explicit_alias(void)
 {
-	begin_with_schema();
-	decl.debug = "registered at here";
-	decl.alias_analysis = DK_ALIAS_PURE_FUNCTION;
-	CHECK_OK(dk_op_define(&provider, &decl, 0, &t_why));
-	op = dk_op_get(t_reg, decl.name);
-	check_dump("schema: " SCHEMA "\ndebug: registered at here\n"
+	o_open_with_schema();
+	o_decl.debug = "registered at here";
+	o_decl.alias_analysis = DK_ALIAS_PURE_FUNCTION;
+	CHECK_OK(dk_op_define(&o_provider, &o_decl, 0, &t_why));
+	o_op = t_get(o_decl.name);
+	o_check_dump("schema: " SCHEMA "\ndebug: registered at here\n"
 		   "alias analysis kind: PURE_FUNCTION\n");
-	end();
 }
 
 /* states: 11.2.19 */
@@ -697,25 +397,24 @@ static void multiple_fallback(void)
 	static struct dk_impl first, second;
 	struct dk_obj xla = t_obj(DK_KEY_BITS(DK_XLA) | DK_KEY_BITS(DK_CPU));
 
-	begin();
-	put_in(steps, 0);
+	o_open();
+	o_put_in(steps, 0);
 	first = t_fallthrough(NULL, DK_XLA);
 	second = t_fallthrough(NULL, DK_XLA);
-	CHECK_OK(dk_fallback_register(&provider, &first, &t_why));
-	note_state();
-	CHECK_STR(t_serves(op, 0, DK_XLA), "fallthrough");
-	CHECK_INT(dk_fallback_register(&provider, &second, &t_why), -EEXIST);
+	CHECK_OK(dk_fallback_register(&o_provider, &first, &t_why));
+	o_note_state();
+	CHECK_STR(t_serves(o_op, 0, DK_XLA), "fallthrough");
+	CHECK_INT(dk_fallback_register(&o_provider, &second, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_FALLBACK_EXISTS);
 	CHECK_STR(t_why.name, "XLA: fallthrough (dispatch) -> fallthrough (dispatch)");
-	check_unchanged();
-	CHECK_INT(dk_fallback_register(&other, &second, &t_why), -EEXIST);
+	o_check_unchanged();
+	CHECK_INT(dk_fallback_register(&o_other, &second, &t_why), -EEXIST);
 	CHECK_STR(t_why.name, "XLA: fallthrough (dispatch) -> fallthrough (other)");
-	check_unchanged();
-	CHECK_OK(dk_impls_unregister(&provider, &first, &t_why));
-	CHECK_STR(t_goes(op, &xla, NULL), "-ENOSYS");
-	CHECK_OK(dk_fallback_register(&other, &second, &t_why));
-	check_unchanged();
-	end();
+	o_check_unchanged();
+	CHECK_OK(dk_impls_unregister(&o_provider, &first, &t_why));
+	CHECK_STR(t_goes(o_op, &xla, NULL), "-ENOSYS");
+	CHECK_OK(dk_fallback_register(&o_other, &second, &t_why));
+	o_check_unchanged();
 }
 
 /* states: 11.2.22 */
@@ -725,28 +424,27 @@ static void overwrite_math(void)
 	struct dk_impl_info info = { .size = sizeof(info) };
 	unsigned int first, i;
 
-	begin();
+	o_open();
 	for (first = 0; first < 2; first++) {
-		put_in(&steps[first], first);
-		put_in(&steps[!first], !first);
+		o_put_in(&steps[first], first);
+		o_put_in(&steps[!first], !first);
 		/* the newest is listed first, and serves */
 		for (i = 0; i < 2; i++) {
-			CHECK_OK(dk_op_impl(op, i, &info));
+			CHECK_OK(dk_op_impl(o_op, i, &info));
 			CHECK_INT(info.key, DK_COMPOSITE_IMPLICIT_AUTOGRAD);
 			CHECK_STR(info.label, t_labels[i ? first : !first]);
 			CHECK_INT(info.is_active, !i);
 		}
-		CHECK_STR(t_serves(op, 0, DK_CPU), t_labels[!first]);
+		CHECK_STR(t_serves(o_op, 0, DK_CPU), t_labels[!first]);
 		CHECK_INT(t_rule_served(), DK_PROV_MATH);
 		/* either may go */
-		take_out(&steps[0], 0);
-		CHECK_STR(t_serves(op, 0, DK_CPU), "f1");
-		CHECK_OK(dk_op_impl(op, 0, &info));
+		o_take_out(&steps[0], 0);
+		CHECK_STR(t_serves(o_op, 0, DK_CPU), "f1");
+		CHECK_OK(dk_op_impl(o_op, 0, &info));
 		CHECK(info.is_active);
-		take_out(&steps[1], 1);
-		CHECK_STR(t_serves(op, 0, DK_CPU), "missing");
+		o_take_out(&steps[1], 1);
+		CHECK_STR(t_serves(o_op, 0, DK_CPU), "missing");
 	}
-	end();
 }
 
 /* states: 11.2.24 */
@@ -758,14 +456,14 @@ static void find_dangling_impls_ext(void)
 	static struct dk_impl impl;
 	static char text[512];
 
-	begin();
-	put_in(steps, 0);
+	o_open();
+	o_put_in(steps, 0);
 	CHECK_INT(dk_registry_list_dangling(t_reg, text, sizeof(text)), 0);
 	foo = t_decl("__dangling__::foo");
 	impl = t_impl(&foo, DK_CPU, 1);
 	impl.label = "registered at dangling_impl_extension.cpp:5";
 	impl.schema = "() -> ()";
-	CHECK_OK(dk_impls_register(&other, &impl, 1, &t_why));
+	CHECK_OK(dk_impls_register(&o_other, &impl, 1, &t_why));
 	dk_registry_list_dangling(t_reg, text, sizeof(text));
 	CHECK_STR(text, "name: __dangling__::foo\nschema: (none)\n"
 			"CPU: registered at dangling_impl_extension.cpp:5 :: () -> () "
@@ -775,9 +473,8 @@ static void find_dangling_impls_ext(void)
 	CHECK(info.is_dangling && !info.is_defined);
 	CHECK_OK(dk_registry_next_op(t_reg, info.name, &info));
 	CHECK(!info.is_dangling);
-	CHECK_OK(dk_impls_unregister(&other, &impl, &t_why));
+	CHECK_OK(dk_impls_unregister(&o_other, &impl, &t_why));
 	CHECK_INT(dk_registry_list_dangling(t_reg, text, sizeof(text)), 0);
-	end();
 }
 
 /* states: 11.2.25 */
@@ -785,146 +482,12 @@ static void registrations_for_dispatch_key_invalid(void)
 {
 	unsigned int key = 1234;
 
-	begin();
+	o_open();
 	CHECK_INT(dk_registry_key_parse(t_reg, "invalid_key", &key, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_PARSE_KEY);
 	CHECK_STR(t_why.text, "could not parse dispatch key");
 	CHECK_STR(t_why.name, "invalid_key");
 	CHECK_INT(key, 1234);
-	end();
-}
-
-/* ---- TestPythonDispatcher -------------------------------------------------- */
-
-/* states: 11.2.26 */
-static void basic(void)
-{
-	static const struct step steps[] = {
-		DEF_AT(DK_CPU), AT(DK_XLA), AT(DK_LAZY),
-		AT(DK_COMPOSITE_IMPLICIT_AUTOGRAD),
-	};
-	static const struct want want[] = {
-		{ DK_CPU, KERNEL(0) }, { DK_XLA, KERNEL(1) }, { DK_LAZY, KERNEL(2) },
-		{ DK_FPGA, MATH(3) }, { DK_AUTOGRAD_OTHER, MATH(3) },
-		{ DK_AUTOGRAD_CPU, FALLBACK }, { DK_AUTOGRAD_XLA, FALLBACK },
-		{ DK_AUTOGRAD_LAZY, FALLBACK },
-	};
-
-	begin();
-	COMMUTE(steps, want);
-	end();
-}
-
-/* states: 11.2.27 */
-static void math_autogradcpu(void)
-{
-	static const struct step steps[] = {
-		DEF_AT(DK_CPU), AT(DK_XLA), AT(DK_LAZY),
-		AT(DK_COMPOSITE_IMPLICIT_AUTOGRAD), AT(DK_AUTOGRAD_CPU),
-	};
-	static const struct want want[] = {
-		{ DK_CPU, KERNEL(0) }, { DK_XLA, KERNEL(1) }, { DK_LAZY, KERNEL(2) },
-		{ DK_FPGA, MATH(3) }, { DK_AUTOGRAD_OTHER, MATH(3) },
-		{ DK_AUTOGRAD_CPU, KERNEL(4) }, { DK_AUTOGRAD_XLA, FALLBACK },
-		{ DK_AUTOGRAD_LAZY, FALLBACK },
-	};
-
-	begin();
-	ALL_THERE(steps, want);
-	CHECK_LISTED(DK_CPU, DK_XLA, DK_LAZY, DK_AUTOGRAD_CPU,
-		     DK_COMPOSITE_IMPLICIT_AUTOGRAD);
-	end();
-}
-
-/* states: 11.2.28 */
-static void defaultbackend_autogradcpu(void)
-{
-	static const struct step steps[] = {
-		DEF_AT(DK_CPU), AT(DK_XLA), AT(DK_LAZY),
-		AT(DK_COMPOSITE_EXPLICIT_AUTOGRAD), AT(DK_AUTOGRAD_CPU),
-	};
-	static const struct want want[] = {
-		{ DK_CPU, KERNEL(0) }, { DK_XLA, KERNEL(1) }, { DK_LAZY, KERNEL(2) },
-		{ DK_FPGA, DEFAULT(3) }, { DK_AUTOGRAD_OTHER, FALLBACK },
-		{ DK_AUTOGRAD_CPU, KERNEL(4) }, { DK_AUTOGRAD_XLA, FALLBACK },
-		{ DK_AUTOGRAD_LAZY, FALLBACK },
-	};
-
-	begin();
-	ALL_THERE(steps, want);
-	CHECK_LISTED(DK_CPU, DK_XLA, DK_LAZY, DK_AUTOGRAD_CPU,
-		     DK_COMPOSITE_EXPLICIT_AUTOGRAD);
-	end();
-}
-
-/* states: 11.2.29 */
-static void autogradother(void)
-{
-	static const struct step steps[] = {
-		DEF_AT(DK_CPU), AT(DK_FPGA), AT(DK_COMPOSITE_IMPLICIT_AUTOGRAD),
-	};
-	static const struct want want[] = {
-		{ DK_CPU, KERNEL(0) }, { DK_FPGA, KERNEL(1) },
-		{ DK_AUTOGRAD_OTHER, AMBIGUOUS }, { DK_AUTOGRAD_CPU, FALLBACK },
-		{ DK_XLA, MATH(2) }, { DK_AUTOGRAD_XLA, MATH(2) },
-		{ DK_LAZY, MATH(2) }, { DK_AUTOGRAD_LAZY, MATH(2) },
-	};
-
-	begin();
-	COMMUTE(steps, want);
-	ALL_THERE(steps, want);
-	CHECK_LISTED(DK_FPGA, DK_CPU, DK_COMPOSITE_IMPLICIT_AUTOGRAD);
-	end();
-}
-
-/*
- * states: 11.2.30
- *
- * PyTorch's teaching class refuses one key twice in a list. Its dispatcher and
- * ours do not: the later one has the key, and whoever registers is told.
- */
-static void duplicate_registrations(void)
-{
-	static const struct step steps[] = { DEF };
-	static struct dk_impl list[2];
-
-	begin();
-	put_in(steps, 0);
-	list[0] = t_impl(&decl, DK_CPU, 1);
-	list[1] = t_impl(&decl, DK_CPU, 2);
-	CHECK_OK(dk_impls_register(&provider, list, 2, &t_why));
-	CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
-	CHECK_STR(t_why.name, "dispatch::op CPU: f1 (dispatch) -> f2 (dispatch)");
-	CHECK_STR(t_serves(op, 0, DK_CPU), "f2");
-	CHECK_OK(dk_impls_unregister(&provider, list, &t_why));
-	CHECK_STR(t_serves(op, 0, DK_CPU), "missing");
-	end();
-}
-
-/*
- * states: 11.2.31
- *
- * The class refuses both of these aliases in a list, too. The dispatchers take
- * them, and Implicit serves nothing of what Explicit does.
- */
-static void defaultbackend_math(void)
-{
-	static const struct step steps[] = { DEF };
-	static struct dk_impl list[2];
-	const struct dk_layout *l;
-	unsigned int slot;
-
-	begin();
-	l = dk_registry_layout(t_reg);
-	put_in(steps, 0);
-	list[0] = t_impl(&decl, DK_COMPOSITE_IMPLICIT_AUTOGRAD, 1);
-	list[1] = t_impl(&decl, DK_COMPOSITE_EXPLICIT_AUTOGRAD, 2);
-	CHECK_OK(dk_impls_register(&provider, list, 2, &t_why));
-	for (slot = 0; slot < dk_layout_entries(l); slot++)
-		CHECK(strcmp(t_serves(op, 0, dk_slot_key(l, slot)), "f1"));
-	CHECK_STR(t_serves(op, 0, DK_CPU), "f2");
-	CHECK_STR(t_serves(op, 0, DK_AUTOGRAD_CPU), "fallthrough");
-	end();
 }
 
 T_SUITE(dispatch,
@@ -951,10 +514,4 @@ T_SUITE(dispatch,
 	T(multiple_fallback),
 	T(overwrite_math),
 	T(find_dangling_impls_ext),
-	T(registrations_for_dispatch_key_invalid),
-	T(basic),
-	T(math_autogradcpu),
-	T(defaultbackend_autogradcpu),
-	T(autogradother),
-	T(duplicate_registrations),
-	T(defaultbackend_math));
+	T(registrations_for_dispatch_key_invalid));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Explanations, proved on random programs: to undo what an explanation names
- * changes the entry, and to undo what it calls irrelevant does not.
+ * Explanations of random programs. Removing a registration that an explanation names must
+ * change the entry, and removing one that it calls irrelevant must not.
  */
 #include "test.h"
 
@@ -21,7 +21,7 @@ static const char *const labels[MOST + 1] = {
 	"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "card",
 };
 
-/* What was registered, and the call that is asked about. */
+/* The registrations, and the call to be explained. */
 static struct program {
 	struct dk_op_decl decl;
 	struct dk_impl impls[MOST];
@@ -123,8 +123,8 @@ static void make_up(u64 *state)
 	p.included = some_set(state);
 }
 
-/* The whole program, without the registration of this label. */
-static void begin(const char *left_out)
+/* The whole program, except the registration with this label. */
+static void open_program(const char *left_out)
 {
 	unsigned int i, backend = 0;
 
@@ -150,13 +150,12 @@ static void begin(const char *left_out)
 	} else if (p.on_device) {
 		x.ks = dk_keyset_or(x.ks, dk_key_set(NULL, key_of("PrivateUse1")));
 	}
-	op = dk_op_get(t_reg, "explain::op");
-	CHECK(op);
+	op = t_get("explain::op");
 }
 
-static void end(void)
+static void close_program(void)
 {
-	dk_op_put(op);
+	t_put(op);
 	t_leave(&me);
 }
 
@@ -182,7 +181,7 @@ static bool try_without(const struct dk_step *s)
 {
 	bool held;
 
-	begin(s->label);
+	open_program(s->label);
 	without.size = sizeof(without);
 	dk_op_route(op, p.included, none, objs, 2, &without);
 	switch (s->bearing) {
@@ -198,31 +197,31 @@ static bool try_without(const struct dk_step *s)
 		held = CHECK(same_entry(&without, &ex.route)) &&
 		       CHECK_INT(without.effective.bits, ex.route.effective.bits);
 	}
-	end();
+	close_program();
 	return held;
 }
 
-/* What is named as the reason of a mask is what makes its entry. */
+/* The registration that a mask step names is the one that serves the entry. */
 static bool try_without_mask(const struct dk_step *s)
 {
 	unsigned int slot = dk_key_slot(NULL, s->key);
 	bool held;
 
-	begin(s->label);
+	open_program(s->label);
 	entry.size = sizeof(entry);
 	held = CHECK_OK(dk_op_entry(op, card, slot, &entry)) &&
 	       CHECK(strcmp(entry.label, s->label) != 0);
-	end();
+	close_program();
 	return held;
 }
 
-/* What a rule says is so, by what other functions say. */
+/* The steps about rules are right, by other functions. */
 static bool rule_is_right(const struct dk_step *s, bool *decided)
 {
 	unsigned int key = dk_slot_key(NULL, ex.route.slot);
 
 	if (*decided)
-		return CHECK_INT(s->verdict, DK_VERDICT_NOT_ASKED);
+		return CHECK_INT(s->verdict, DK_VERDICT_NOT_EVALUATED);
 	switch (s->verdict) {
 	case DK_VERDICT_SERVES:
 		*decided = true;
@@ -248,14 +247,14 @@ static bool rule_is_right(const struct dk_step *s, bool *decided)
 
 static unsigned int count[5];
 
-/* All steps of one call; then each registration that they were about. */
+/* All steps of one call; then each registration that they name. */
 static bool try_program(void)
 {
 	static struct dk_step impls[MOST + 2], masks[DK_NUM_FUNCTIONALITIES];
 	unsigned int i, n = 0, m = 0, rules = 0;
 	bool decided = false, held = true;
 
-	begin(NULL);
+	open_program(NULL);
 	explain();
 	for (i = 0; held && !dk_explain_step(op, &ex, i, &step); i++) {
 		if (step.kind == DK_STEP_MASK) {
@@ -269,7 +268,7 @@ static bool try_program(void)
 		}
 	}
 	held = held && CHECK_INT(rules, 11) && CHECK(decided);
-	end();
+	close_program();
 	while (held && n--)
 		held = try_without(&impls[n]);
 	while (held && m--)
@@ -298,10 +297,9 @@ static void random_programs(void)
 	       count[DK_BEARING_DECIDES], count[DK_BEARING_SET]);
 	t_note("%u are overridden, %u have no bearing", count[DK_BEARING_OVERRIDDEN],
 	       count[DK_BEARING_NONE]);
-	/* each of them has to occur, or nothing was tried */
+	/* each of them must occur, or nothing was tested */
 	for (i = 0; i < ARRAY_SIZE(count); i++)
 		CHECK(count[i] > 0);
-	t_close();
 }
 
 static void refuses(void)
@@ -310,7 +308,7 @@ static void refuses(void)
 
 	t_open("v1", 0);
 	make_up(&state);
-	begin(NULL);
+	open_program(NULL);
 	ex.size = 1;
 	/* refuses: dk_op_explain EINVAL BAD_SIZE */
 	CHECK_INT(dk_op_explain(op, none, none, objs, 2, &ex), -EINVAL);
@@ -327,8 +325,6 @@ static void refuses(void)
 	explain();
 	CHECK_INT(ex.error, -ENOENT);
 	CHECK_OK(dk_explain_step(op, &ex, 0, &step));
-	end();
-	t_close();
 }
 
 T_SUITE(explain, T(random_programs), T(refuses));

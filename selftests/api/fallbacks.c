@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fallbacks, and functions that hide them or one another, are registered and
- * unregistered, while threads call in every way. Each call goes to what was there at
- * one instant.
+ * Fallbacks, and functions that override them or each other, are registered and
+ * unregistered while threads call in every way. Each call must reach a function that was
+ * current at one moment of the call.
  */
 #include "alloc.h"
 #include "test.h"
@@ -46,7 +46,7 @@ static int last_any(struct dk_call *c, void *args)
 static const struct dk_impl own[] = { DK_IMPL_ATOMIC(last, DK_CUDA, last_own) };
 static const struct dk_impl any = DK_FALLBACK_ATOMIC(DK_CUDA, last_any);
 
-/* One for objects on no device, which is no better than a fallback to those on one. */
+/* A function for objects on no device: at best a fallback for objects on a device. */
 static const struct dk_impl other[] = { DK_IMPL_ATOMIC(last, DK_CUDA, last_other) };
 
 /* Two at an alias. */
@@ -58,7 +58,7 @@ static const struct dk_impl second[] = {
 	DK_IMPL_ATOMIC(last, DK_COMPOSITE_EXPLICIT_AUTOGRAD, last_own),
 };
 
-/* What is there all the time. */
+/* The registrations that stay. */
 static const struct dk_impl above[] = {
 	DK_IMPL_ATOMIC(last, DK_AUTOGRAD_CUDA, last_above),
 };
@@ -104,10 +104,10 @@ static int in_rcu(bool *by_own)
 }
 #endif
 
-#define WAY(way)	{ #way, way }
+#define WAY(req)	{ #req, req }
 
-/* A sleepable operator has all but that of a caller in an RCU section. */
-static const struct way {
+/* A sleepable operator has all ways, except that of a caller in an RCU section. */
+static const struct req {
 	const char *name;
 	int (*call)(bool *by_own);
 } ways[] = {
@@ -130,10 +130,10 @@ static struct caller {
 
 static unsigned int num_callers;
 
-static enum answer call(const struct way *way)
+static enum answer call(const struct req *req)
 {
 	bool by_own = false;
-	int err = way->call(&by_own);
+	int err = req->call(&by_own);
 
 	if (err)
 		return err == -ENOSYS || err == -ENODEV ? NONE : WRONG;
@@ -146,21 +146,21 @@ static void call_in_all_ways(void *data)
 	unsigned int i = me - callers;
 
 	while (!w_load(stop)) {
-		unsigned int way = i++ % num_ways;
-		u64 *got = &me->got[way][call(&ways[way])];
+		unsigned int req = i++ % num_ways;
+		u64 *got = &me->got[req][call(&ways[req])];
 
 		w_store(*got, *got + 1);
 		w_pause();
 	}
 }
 
-static u64 sum(unsigned int way, enum answer answer)
+static u64 sum(unsigned int req, enum answer answer)
 {
 	u64 all = 0;
 	unsigned int i;
 
 	for (i = 0; i < num_callers; i++)
-		all += w_load(callers[i].got[way][answer]);
+		all += w_load(callers[i].got[req][answer]);
 	return all;
 }
 
@@ -209,28 +209,26 @@ static void stop_callers(void)
 
 /* ---- a test ------------------------------------------------------------------------ */
 
-static void begin(unsigned int op_flags)
+static void teardown(void)
+{
+	/* after a change that failed */
+	CHECK_OK(dk_backend_set_online(NULL, DK_BACKEND_CUDA, 1, &t_why));
+}
+
+static void setup(unsigned int op_flags)
 {
 	key = DK_CUDA;
 	plain = dk_obj_on(DK_BACKEND_CUDA, 0);
 	num_ways = ARRAY_SIZE(ways) - (T_KERNEL && !(op_flags & DK_OP_ATOMIC));
 	prov = (struct dk_provider)DK_PROVIDER("changer");
-	CHECK_OK(dk_provider_register(&prov, &t_why));
+	t_register(&prov);
 	CHECK_OK(dk_op_define(&prov, &last_op, op_flags, &t_why));
 	CHECK_OK(dk_impls_register(&prov, above, 1, &t_why));
-	op = dk_op_get(NULL, "fallbacks::last");
+	op = t_get("fallbacks::last");
+	t_at_close(teardown);
 }
 
-static void end(void)
-{
-	dk_op_put(op);
-	/* after a change that failed */
-	CHECK_OK(dk_backend_set_online(NULL, DK_BACKEND_CUDA, 1, &t_why));
-	CHECK_OK(dk_registry_check(NULL, &t_why));
-	CHECK_OK(dk_provider_unregister(&prov));
-}
-
-/* Between what is registered and a row of it, which takes memory, calls have time. */
+/* Between what is registered and a table of it, which takes memory, calls have time. */
 static void dawdle(void)
 {
 	w_sleep_us(500);
@@ -238,7 +236,7 @@ static void dawdle(void)
 
 #define GOT(answer)	(1U << (answer))
 
-/* Did every way get an answer that is one of these, and no way one that is not? */
+/* Whether every way returned one of these results and no other. */
 static void check_answer(enum answer answer, unsigned int answers)
 {
 	static const char *const names[] = { "own", "fallback or other", "none", "wrong" };
@@ -254,7 +252,7 @@ static void check_answer(enum answer answer, unsigned int answers)
 	t_note("%s: %llu", names[answer], (unsigned long long)all);
 }
 
-/* Every way gets all of these answers, and no others. */
+/* Every way returns all of these results, and no others. */
 static void call_while(int (*change)(void), unsigned int answers)
 {
 	unsigned int answer, rounds = 0;
@@ -283,14 +281,14 @@ static void call_both_while(int (*is_there)(void), int (*change)(void), unsigned
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(op_flags); i++) {
-		begin(op_flags[i]);
+		setup(op_flags[i]);
 		CHECK_OK(is_there());
 		call_while(change, answers);
-		end();
+		t_close();
 	}
 }
 
-/* ---- what is there first, and what changes ----------------------------------------- */
+/* ---- the initial registrations, and the changes ------------------------------------ */
 
 static int nothing(void)
 {
@@ -302,7 +300,10 @@ static int own_is_there(void)
 	return dk_impls_register(&prov, own, 1, &t_why);
 }
 
-/* The function stays until the fallback is there, and it until the function is again. */
+/*
+ * The function stays until the fallback is registered, and the fallback until the function is
+ * registered again.
+ */
 static int take_turns(void)
 {
 	int err = dk_fallback_register(&prov, &any, &t_why);
@@ -317,7 +318,7 @@ static void no_call_is_lost_between_function_and_fallback(void)
 	call_both_while(own_is_there, take_turns, GOT(OWN) | GOT(ANY));
 }
 
-/* The fallback comes behind the function and goes before it. */
+/* The fallback is registered after the function and unregistered before it. */
 static int stay_hidden(void)
 {
 	int err = dk_impls_register(&prov, own, 1, &t_why);

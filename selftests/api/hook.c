@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Hooks around calls, and lines of a trace (SEMANTICS 8.5 and 8.6). */
+/* Hooks around calls, and lines of the trace (SEMANTICS 8.5 and 8.6). */
 #include "test.h"
 
 DK_OP(outer, "hook::outer", (struct dk_obj *x, int *n), (x, n), (x));
@@ -8,7 +8,7 @@ DK_OP(size, "aten::size", (struct dk_obj *x, int *n), (x, n), (x));
 
 #define MOST	16
 
-/* What a hook was told. */
+/* The calls that a hook received. */
 static struct told {
 	bool after;
 	struct dk_hook_info info;
@@ -27,7 +27,7 @@ static void tell(const struct dk_hook_info *info, bool after)
 	num_told++;
 	t->after = after;
 	t->info = *info;
-	strncpy(t->name, info->name, sizeof(t->name) - 1);
+	snprintf(t->name, sizeof(t->name), "%s", info->name);
 	dk_trace_line(info, t->line, sizeof(t->line));
 }
 
@@ -60,7 +60,7 @@ static int outer_autograd(struct dk_call *c, struct dk_obj *x, int *n)
 	return outer_below(c, x, n);
 }
 
-/* A call from inside, with the local state that we got. */
+/* A call from inside, with the local state that the function received. */
 static int outer_cpu(struct dk_call *c, struct dk_obj *x, int *n)
 {
 	++*n;
@@ -88,23 +88,18 @@ static const struct dk_impl impls[] = {
 
 static struct dk_obj top;
 
-static void begin(void)
+static void setup(void)
 {
 	static struct dk_provider provider = DK_PROVIDER("hook");
 
 	me = provider;
-	CHECK_OK(dk_provider_register(&me, &t_why));
+	t_register(&me);
 	CHECK_OK(dk_op_define(&me, &outer_op, 0, &t_why));
 	CHECK_OK(dk_op_define(&me, &inner_op, 0, &t_why));
 	CHECK_OK(dk_op_define(&me, &size_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&me, impls, ARRAY_SIZE(impls), &t_why));
 	top = dk_obj_on(DK_BACKEND_CPU, 0);
 	top.ks = dk_keyset_or(top.ks, DK_SET(DK_AUTOGRAD_CPU));
-}
-
-static void end(void)
-{
-	CHECK_OK(dk_provider_unregister(&me));
 }
 
 static void is_told(unsigned int i, bool is_after, const char *line, s64 sequence,
@@ -124,7 +119,6 @@ static void nesting(void)
 	s64 first;
 	int n = 0;
 
-	begin();
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
 	CHECK_INT(outer(&top, &n), 7);
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
@@ -138,7 +132,7 @@ static void nesting(void)
 	is_told(3, true, "   [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
 	is_told(4, true, "  [redispatch] op=[hook::outer], key=[CPU]", -1, 7);
 	is_told(5, true, " [call] op=[hook::outer], key=[AutogradCPU]", first, 7);
-	/* once more without, and the depth is where it was */
+	/* again without it, and the depth is as before */
 	CHECK_INT(outer(&top, &n), 7);
 	CHECK_INT(num_told, 6);
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
@@ -146,17 +140,15 @@ static void nesting(void)
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
 	CHECK_STR(told[6].line, " [call] op=[hook::inner], key=[AutogradCPU]");
 	CHECK(told[6].info.sequence > first + 1);
-	end();
 }
 
-/* A profiler is told of no redispatch, and not of aten::size. */
+/* A profiler's hooks do not run for a redispatch, nor for aten::size. */
 static void profiler(void)
 {
 	struct dk_hooks h = hooks(0);
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0), cuda;
 	int n = 0;
 
-	begin();
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
 	CHECK_INT(outer(&top, &n), 7);
 	CHECK_INT(num_told, 4);
@@ -166,7 +158,7 @@ static void profiler(void)
 	/* no autograd key, no number */
 	CHECK_INT(outer(&cpu, &n), -ENOSYS);
 	CHECK_INT(told[4].info.sequence, -1);
-	/* what nothing serves is told twice, and has no call */
+	/* hooks run twice for an unserved call, which has no struct dk_call */
 	num_told = 0;
 	cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
 	CHECK_INT(inner(&cuda, &n), -ENOSYS);
@@ -178,7 +170,6 @@ static void profiler(void)
 	CHECK_INT(inner(&cuda, &n), -ENOSYS);
 	is_told(2, false, " [call] op=[hook::inner], key=[Undefined]", -1, 0);
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
-	end();
 }
 
 static u64 redispatched_to;
@@ -189,8 +180,8 @@ static int outer_tracer(struct dk_call *c, struct dk_obj *x, int *n)
 }
 
 /*
- * A redispatch goes by its keyset as it is, keys that fall through included, as long as the
- * highest one does not. It has no sequence number, even if there is an autograd key.
+ * A redispatch uses its keyset as it is, including keys that fall through, as long as the highest
+ * one does not. It has no sequence number, even if there is an autograd key.
  */
 static void redispatches(void)
 {
@@ -204,7 +195,6 @@ static void redispatches(void)
 	s64 first;
 	int n = 0;
 
-	begin();
 	CHECK_OK(dk_impls_register(&me, above, ARRAY_SIZE(above), &t_why));
 	redispatched_to = top.ks.bits | DK_KEY_BITS(DK_PYTHON);
 	x = top;
@@ -218,7 +208,6 @@ static void redispatches(void)
 	CHECK_INT(told[1].info.ks.bits, redispatched_to);
 	is_told(2, false, "   [redispatch] op=[hook::outer], key=[CPU]", -1, 0);
 	is_told(3, false, "    [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
-	end();
 }
 
 /* ---- coming and going while a call is inside ------------------------------ */
@@ -247,22 +236,20 @@ static void in_a_call(void)
 	};
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 
-	begin();
 	calls = 0;
 	CHECK_OK(dk_op_define(&me, &changes_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&me, impl, 1, &t_why));
 	CHECK_OK(dk_hooks_register(NULL, &other, &t_why));
-	/* it came inside: it was not told of the begin, nor is it of the end */
+	/* it was registered inside: it saw neither the begin nor the end */
 	CHECK_OK(changes(&cpu, &h));
 	CHECK_INT(num_told, 0);
 	CHECK_INT(calls, 1);
-	/* it goes inside: it is told of the begin only */
+	/* it is unregistered inside: it sees only the begin */
 	CHECK_OK(changes(&cpu, &h));
 	CHECK_INT(num_told, 1);
 	CHECK(!told[0].after);
 	CHECK_INT(calls, 2);
 	CHECK_OK(dk_hooks_unregister(&other, &t_why));
-	end();
 }
 
 /* ---- refusals ------------------------------------------------------------- */
@@ -281,7 +268,6 @@ static void refusals(void)
 	struct dk_registry *reg;
 	int n = 0;
 
-	begin();
 	bad = h;
 	bad.size = 0;
 	/* refuses: dk_hooks_register EINVAL BAD_SIZE */
@@ -309,9 +295,9 @@ static void refusals(void)
 	CHECK_INT(refused, -EDEADLK);
 	CHECK_INT(t_why.reason, DK_WHY_ATOMIC);
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
-	end();
+	t_close();
 
-	/* a registry goes after its hooks */
+	/* a registry is freed after its hooks */
 	reg = dk_registry_alloc(NULL, 0, &t_why);
 	CHECK_OK(dk_hooks_register(reg, &h, &t_why));
 	CHECK_INT(dk_registry_free(reg, &t_why), -EBUSY);
@@ -319,4 +305,4 @@ static void refusals(void)
 	CHECK_OK(dk_registry_free(reg, &t_why));
 }
 
-T_SUITE(hook, T(nesting), T(profiler), T(redispatches), T(in_a_call), T(refusals));
+T_SUITE_WITH(hook, setup, T(nesting), T(profiler), T(redispatches), T(in_a_call), T(refusals));

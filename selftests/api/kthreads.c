@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel threads, timers and interrupts that call while the functions' providers
- * come and go; the twin of threads.c.
+ * Kernel threads, timers and interrupts that call while providers of their functions are
+ * registered and unregistered; threads.c is the same for userspace.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -12,7 +12,7 @@
 #include <linux/smp.h>
 #include <linux/timer.h>
 
-#include "visits.h"
+#include "churn.h"
 
 #define SECONDS		2
 
@@ -28,7 +28,7 @@ static atomic64_t sent_by_interrupts, lost_by_interrupts;
 
 static void call_swift(void *unused)
 {
-	if (visits_swift())
+	if (churn_swift())
 		atomic64_inc(&lost_by_interrupts);
 	atomic64_inc(&sent_by_interrupts);
 }
@@ -51,17 +51,17 @@ static void call_while_all_changes(void)
 
 	atomic64_set(&sent_by_interrupts, 0);
 	atomic64_set(&lost_by_interrupts, 0);
-	visits_begin();
+	churn_begin();
 	timer_setup(&timer, timer_calls, 0);
 	mod_timer(&timer, jiffies + 1);
 	while (time_before(jiffies, end))
-		visit(rounds++, all_call);
-	/* it starts itself again, and only who waits for it knows when it has not */
-	while (del_timer_sync(&timer))
+		churn_round(rounds++, all_call);
+	/* it restarts itself, and only its waiter knows when it has not */
+	while (timer_delete_sync(&timer))
 		;
 	CHECK(atomic64_read(&sent_by_interrupts));
-	visits_end(rounds, atomic64_read(&sent_by_interrupts),
-		   atomic64_read(&lost_by_interrupts));
+	churn_end(rounds, atomic64_read(&sent_by_interrupts),
+		  atomic64_read(&lost_by_interrupts));
 }
 
 /* ---- a call that stays ---------------------------------------------------- */
@@ -88,7 +88,7 @@ static int call_and_stay(void *result)
 	return 0;
 }
 
-/* A call that stays in one provider does not delay another's leaving. */
+/* A call that stays in one provider does not delay the unregistering of another. */
 static void slow_call_delays_its_own_only(void)
 {
 	static const struct dk_impl slow[] = { DK_IMPL(block, DK_CPU, block_here) };
@@ -100,7 +100,7 @@ static void slow_call_delays_its_own_only(void)
 	int result = 1;
 	u32 device;
 
-	t_open("v1", DK_REGISTRY_STOCKED);
+	t_open("v1", DK_REGISTRY_BUILTINS);
 	t_join(&a, "a");
 	t_join(&b, "b");
 	init_completion(&inside);
@@ -157,8 +157,8 @@ static void until_it_waits(struct dk_provider *prov)
 }
 
 /*
- * Who waits for the calls of one provider sleeps while those of another one leave: its
- * switches are counted, of which the last one before it sleeps may be yet to come.
+ * The waiter for the calls of one provider sleeps while other providers are unregistered. Its
+ * context switches are counted; the last one before it sleeps may still come.
  */
 static void leaving_wakes_its_own_waiters_only(void)
 {
@@ -172,7 +172,7 @@ static void leaving_wakes_its_own_waiters_only(void)
 	int result = 1, i;
 	u64 before;
 
-	t_open("v1", DK_REGISTRY_STOCKED);
+	t_open("v1", DK_REGISTRY_BUILTINS);
 	t_join(&host, "host");
 	t_join(&a, "a");
 	t_join(&b, "b");
@@ -194,7 +194,7 @@ static void leaving_wakes_its_own_waiters_only(void)
 	before = READ_ONCE(waiter.task->nvcsw);
 	for (i = 0; i < 50; i++) {
 		CHECK_OK(pass_at(pass_handle, &dk_local_default, &x));
-		/* who was woken gets the CPU */
+		/* a woken thread gets the CPU */
 		w_sleep_us(200);
 	}
 	CHECK(READ_ONCE(waiter.task->nvcsw) - before <= 1);

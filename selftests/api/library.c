@@ -1,19 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Libraries and their handles: SEMANTICS 7.5, 8.1 and 8.2. */
-#include "refuse.h"
+#include "test.h"
 
 static struct dk_obj cpu;
-
-static struct dk_library lib_of(struct dk_provider *prov, unsigned int kind,
-				const char *ns, unsigned int key)
-{
-	struct dk_library lib = {
-		.size = sizeof(lib), .kind = kind, .ns = ns, .key = key,
-		.debug = "registered at here", .prov = prov,
-	};
-
-	return lib;
-}
 
 static const char *op_goes(const char *name)
 {
@@ -26,6 +15,7 @@ static const char *op_goes(const char *name)
 
 static struct dk_provider prov;
 
+/* What a test registers is on its stack, so it calls close() before it returns. */
 static void open(void)
 {
 	t_open("v1", 0);
@@ -40,11 +30,11 @@ static void close(void)
 	t_close();
 }
 
-/* Definition and functions, with and without the namespace, in any order. */
+/* Definitions and functions, with and without the namespace, in any order. */
 static void a_library(void)
 {
-	struct dk_library def = lib_of(&prov, DK_LIBRARY_DEF, "ns", 0);
-	struct dk_library impl = lib_of(&prov, DK_LIBRARY_IMPL, "ns", DK_CPU);
+	struct dk_library def = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_library impl = t_library(&prov, DK_LIBRARY_IMPL, "ns", DK_CPU);
 	struct dk_op_decl bare = t_decl("op"), full = t_decl("ns::op");
 	struct dk_impl one = t_impl(&bare, 0, 1), two = t_impl(&full, DK_CPU, 2);
 	struct dk_handle h_def = { NULL }, h_one = { NULL }, h_two = { NULL };
@@ -61,7 +51,7 @@ static void a_library(void)
 	CHECK_STR(t_why.name, "ns::op CPU: f1 (lib) -> f2 (lib)");
 	CHECK_STR(op_goes("ns::op"), "f2");
 
-	/* the one below goes, and nothing is seen of it; then the other way round */
+	/* the lower one is released without an effect; then the other way round */
 	CHECK_OK(dk_handle_release(&impl, &h_one));
 	CHECK(!h_one.core);
 	CHECK_STR(op_goes("ns::op"), "f2");
@@ -77,11 +67,11 @@ static void a_library(void)
 	close();
 }
 
-/* What a library holds goes with it, and it may be registered again. */
+/* A library's registrations are removed with it, and it can be registered again. */
 static void used_again(void)
 {
-	struct dk_library def = lib_of(&prov, DK_LIBRARY_DEF, "ns", 0);
-	struct dk_library other = lib_of(&prov, DK_LIBRARY_FRAGMENT, "ns", 0);
+	struct dk_library def = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_library other = t_library(&prov, DK_LIBRARY_FRAGMENT, "ns", 0);
 	struct dk_op_decl decl = t_decl("op");
 	struct dk_impl catch_all = t_impl(&decl, 0, 1);
 	struct dk_handle h = { NULL }, h_other = { NULL };
@@ -110,7 +100,7 @@ static void used_again(void)
 	CHECK_OK(dk_library_unregister(&def));
 	CHECK_STR(op_goes("ns::op"), "none");
 	CHECK_OK(dk_provider_register(&prov, &t_why));
-	/* what was undefined by name is not undefined twice */
+	/* after undefining by name, it is not undefined again */
 	CHECK_OK(dk_library_register(&def, &t_why));
 	CHECK_OK(dk_library_def(&def, &decl, 0, &h, &t_why));
 	CHECK_OK(dk_op_undefine(&prov, "ns::op", &t_why));
@@ -123,8 +113,8 @@ static void used_again(void)
 
 static void fallbacks(void)
 {
-	struct dk_library lib = lib_of(&prov, DK_LIBRARY_IMPL, "_", DK_AUTOGRAD);
-	struct dk_library keyless = lib_of(&prov, DK_LIBRARY_IMPL, NULL, 0);
+	struct dk_library lib = t_library(&prov, DK_LIBRARY_IMPL, "_", DK_AUTOGRAD);
+	struct dk_library keyless = t_library(&prov, DK_LIBRARY_IMPL, NULL, 0);
 	struct dk_op_decl decl = t_decl("ns::op"), bare = t_decl("op");
 	struct dk_impl through = t_fallthrough(NULL, 0);
 	struct dk_impl fn = t_impl(&decl, DK_CPU, 1), plain;
@@ -176,7 +166,7 @@ static int releases(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *
 
 static void from_inside(void)
 {
-	struct dk_library lib = lib_of(&prov, DK_LIBRARY_FRAGMENT, "ns", 0);
+	struct dk_library lib = t_library(&prov, DK_LIBRARY_FRAGMENT, "ns", 0);
 	struct dk_op_decl decl = t_decl("op");
 	struct dk_impl fn = t_impl(&decl, DK_CPU, 1);
 	struct dk_handle h = { NULL };
@@ -197,7 +187,7 @@ static void from_inside(void)
 
 /* ---- finding ------------------------------------------------------------------ */
 
-/* What a walk says of the operators: "name defined/functions", "!" for dangling. */
+/* The operators of a walk: "name defined/functions", "!" for dangling. */
 static const char *walked(char *meddle)
 {
 	static char text[256];
@@ -242,7 +232,7 @@ static void find_and_walk(void)
 	CHECK_STR(walked(NULL), "a::only_defined lib/0 b::both lib/2 c::dangling! /1 ");
 	CHECK_OK(dk_registry_next_op(t_reg, "a::only_defined", &info));
 	CHECK_INT(info.flags, DK_OP_ATOMIC);
-	/* between two names, and behind all */
+	/* between two names, and after all of them */
 	CHECK_OK(dk_registry_next_op(t_reg, "b::botg", &info));
 	CHECK_STR(info.name, "b::both");
 	/* refuses: dk_registry_next_op ENOENT NO_OPERATOR */
@@ -266,7 +256,7 @@ static void find_and_walk(void)
 	CHECK_INT(dk_op_get_defined(t_reg, "b::bot", &op, &t_why), -ENOENT);
 	CHECK_INT(t_why.reason, DK_WHY_NO_OPERATOR);
 	CHECK_STR(t_why.name, "b::bot");
-	/* whom somebody holds has no function that was forgotten */
+	/* a held operator without definition and functions does not count as dangling */
 	CHECK_INT(dk_op_get_defined(t_reg, "d::held", &op, &t_why), -ENOENT);
 	CHECK_INT(t_why.reason, DK_WHY_NO_OPERATOR);
 	CHECK_STR(op_goes("d::held"), "-ENOENT");
@@ -276,12 +266,12 @@ static void find_and_walk(void)
 	close();
 }
 
-/* ---- who had it, and who comes -------------------------------------------------- */
+/* ---- names of the earlier and the later registration ---------------------------- */
 
-/* The signature that the operator has, and another one that differs late. */
+/* The signature of the operator, and another one that differs near its end. */
 static void both_signatures(void)
 {
-	struct dk_library lib = lib_of(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
 	struct dk_op_decl decl = t_decl("op"), bad = t_decl("ns::op"), none = t_decl("ns::op");
 	struct dk_impl fn = t_impl(&bad, DK_CPU, 1);
 	struct dk_handle h = { NULL };
@@ -289,14 +279,14 @@ static void both_signatures(void)
 	open();
 	CHECK_OK(dk_library_register(&lib, &t_why));
 	CHECK_OK(dk_library_def(&lib, &decl, 0, &h, &t_why));
-	/* what is the same in front does not hide the difference */
+	/* an equal beginning does not hide the difference */
 	bad.sig = "(struct dk_obj *x, struct dk_obj *y, long *who)";
 	CHECK_INT(dk_library_impl(&lib, &fn, NULL, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_SIGNATURE);
 	CHECK_STR(t_why.name, "ns::op: (..., int *who), registered at here -> "
 			      "(..., long *who), f1 (lib) at CPU");
 	CHECK_OK(dk_handle_release(&lib, &h));
-	/* of two functions the older one brought it */
+	/* the older one of two functions set it */
 	CHECK_OK(dk_library_impl(&lib, &fn, &h, &t_why));
 	fn.key = DK_CUDA;
 	fn.label = "younger";
@@ -311,149 +301,15 @@ static void both_signatures(void)
 	fn = t_impl(&decl, DK_XLA, 2);
 	decl.name = "ns::op";
 	CHECK_INT(dk_impls_register(&prov, &fn, 1, &t_why), -EPROTOTYPE);
-	CHECK_STR(t_why.name, "ns::op: that of one who has gone -> "
+	CHECK_STR(t_why.name, "ns::op: that of an unregistered function -> "
 			      "(struct dk_obj *x, struct dk_obj *y,..., f2 (lib) at XLA");
 	close();
 }
 
-/* ---- refusals ----------------------------------------------------------------- */
-
-static struct dk_library def, frag, impl, none;
-static struct dk_handle held;
-
-static void open_all(void)
-{
-	struct dk_op_decl decl = t_decl("held");
-
-	r_open();
-	def = lib_of(&r_a, DK_LIBRARY_DEF, "r", 0);
-	frag = lib_of(&r_b, DK_LIBRARY_FRAGMENT, "r", 0);
-	impl = lib_of(&r_a, DK_LIBRARY_IMPL, "r", DK_CUDA);
-	none = lib_of(&r_a, DK_LIBRARY_IMPL, "_", 0);
-	CHECK_OK(dk_library_register(&def, &t_why));
-	CHECK_OK(dk_library_register(&frag, &t_why));
-	CHECK_OK(dk_library_register(&impl, &t_why));
-	CHECK_OK(dk_library_register(&none, &t_why));
-	memset(&held, 0, sizeof(held));
-	CHECK_OK(dk_library_def(&frag, &decl, 0, &held, &t_why));
-	r_rebase();
-}
-
-static void close_all(void)
-{
-	r_close();
-	CHECK(!def.core && !frag.core && !impl.core && !none.core && !held.core);
-}
-
-#define IN(kind, ns) " (" kind " library " ns ", registered at here)"
-
-static void refused_libraries(void)
-{
-	struct dk_library bad;
-
-	open_all();
-	/* refuses: dk_library_register EINVAL BAD_SIZE */
-	bad = lib_of(&r_a, DK_LIBRARY_DEF, "x", 0);
-	bad.size--;
-	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_SIZE, "struct dk_library");
-	/* refuses: dk_library_register EINVAL LIBRARY_KIND */
-	bad = lib_of(&r_a, 4, "x", 0);
-	REFUSED(dk_library_register(&bad, &t_why), EINVAL, LIBRARY_KIND,
-		"library" IN("no kind", "x"));
-	bad = lib_of(&r_a, DK_LIBRARY_DEF, "x y", 0);
-	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_NAME, "x y");
-	/* refuses: dk_library_register EINVAL LIBRARY_NAMESPACE */
-	bad = lib_of(&r_a, DK_LIBRARY_DEF, "_", 0);
-	REFUSED(dk_library_register(&bad, &t_why), EINVAL, LIBRARY_NAMESPACE,
-		"_" IN("DEF", "_"));
-	bad = lib_of(&r_a, DK_LIBRARY_FRAGMENT, NULL, 0);
-	REFUSED(dk_library_register(&bad, &t_why), EINVAL, LIBRARY_NAMESPACE,
-		"_" IN("FRAGMENT", "_"));
-	/* refuses: dk_library_register EINVAL LIBRARY_KEY */
-	bad = lib_of(&r_a, DK_LIBRARY_DEF, "x", DK_CPU);
-	REFUSED(dk_library_register(&bad, &t_why), EINVAL, LIBRARY_KEY,
-		"x" IN("DEF", "x"));
-	bad = lib_of(&r_a, DK_LIBRARY_IMPL, "x", 9999);
-	REFUSED(dk_library_register(&bad, &t_why), EINVAL, BAD_KEY,
-		"9999" IN("IMPL", "x"));
-	bad = lib_of(&r_none, DK_LIBRARY_DEF, "x", 0);
-	REFUSED(dk_library_register(&bad, &t_why), EINVAL, UNREGISTERED, "none");
-	/* refuses: dk_library_register EEXIST LIBRARY_EXISTS */
-	bad = lib_of(&r_b, DK_LIBRARY_DEF, "r", 0);
-	bad.debug = "registered at there";
-	REFUSED(dk_library_register(&bad, &t_why), EEXIST, LIBRARY_EXISTS,
-		"r: registered at here -> registered at there");
-	/* refuses: dk_library_register EEXIST LIBRARY_REGISTERED */
-	REFUSED(dk_library_register(&frag, &t_why), EEXIST, LIBRARY_REGISTERED,
-		"r" IN("FRAGMENT", "r"));
-	close_all();
-}
-
-static void refused_definitions(void)
-{
-	struct dk_op_decl new = t_decl("new"), bad;
-	struct dk_impl fn = t_impl(&new, DK_CPU, 1);
-	struct dk_handle h = { NULL };
-
-	open_all();
-	/* refuses: dk_library_def EINVAL LIBRARY_IMPL */
-	REFUSED(dk_library_def(&impl, &new, 0, &h, &t_why), EINVAL, LIBRARY_IMPL,
-		"new" IN("IMPL", "r"));
-	/* refuses: dk_library_def EINVAL NAMESPACE */
-	bad = t_decl("s::new");
-	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, NAMESPACE,
-		"s::new" IN("DEF", "r"));
-	bad = new;
-	bad.schema = "s::new(Tensor x) -> ()";
-	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, NAMESPACE,
-		"s::new(Tensor x) -> ()" IN("DEF", "r"));
-	/* refuses: dk_library_def EINVAL SCHEMA_NAME */
-	bad.schema = "r::old(Tensor x) -> ()";
-	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA_NAME,
-		"r::old vs r::new");
-	bad.schema = "new";
-	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA, "r::new");
-	if (!T_KERNEL) {
-		bad.schema = "new(Tensor) -> ()";
-		REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EINVAL, SCHEMA,
-			"column 14: \")\" instead of the argument's name");
-	}
-	/* refuses: dk_library_def EEXIST DEFINED */
-	bad = t_decl("def");
-	bad.debug = "defined at there";
-	REFUSED(dk_library_def(&frag, &bad, 0, &h, &t_why), EEXIST, DEFINED,
-		"r::def: a -> defined at there");
-	/* refuses: dk_library_def EEXIST HANDLE */
-	REFUSED(dk_library_def(&frag, &new, 0, &held, &t_why), EEXIST, HANDLE,
-		"handle" IN("FRAGMENT", "r"));
-	/* refuses: dk_library_def EINVAL LIBRARY_UNREGISTERED */
-	CHECK_OK(dk_library_unregister(&none));
-	REFUSED(dk_library_def(&none, &new, 0, &h, &t_why), EINVAL,
-		LIBRARY_UNREGISTERED, "library" IN("IMPL", "_"));
-	/* refuses: dk_library_def EPROTOTYPE SIGNATURE */
-	bad = t_decl("impl");
-	bad.sig = "(float)";
-	REFUSED(dk_library_def(&def, &bad, 0, &h, &t_why), EPROTOTYPE, SIGNATURE, NULL);
-	/* refuses: dk_library_def_impl EINVAL NOT_ATOMIC */
-	REFUSED(dk_library_def_impl(&def, &new, DK_OP_ATOMIC, &fn, &h, &t_why), EINVAL,
-		NOT_ATOMIC, NULL);
-	/* refuses: dk_library_def_impl EINVAL SCHEMA_INFER */
-	bad = new;
-	bad.sig = NULL;
-	REFUSED(dk_library_def_impl(&def, &bad, 0, &fn, &h, &t_why), EINVAL,
-		SCHEMA_INFER, "r::new");
-	/* refuses: dk_library_def_impl EEXIST DEFINED */
-	bad = t_decl("def");
-	REFUSED(dk_library_def_impl(&frag, &bad, 0, &fn, &h, &t_why), EEXIST, DEFINED,
-		"r::def: a -> registered at here");
-	CHECK(!h.core);
-	close_all();
-}
-
-/* Who holds an operator relies on its class. */
+/* The class of a held operator does not change. */
 static void class_changes(void)
 {
-	struct dk_library lib = lib_of(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
 	struct dk_op_decl decl = t_decl("op");
 	struct dk_impl fn = t_impl(&decl, DK_CPU, 1);
 	struct dk_handle h = { NULL };
@@ -476,45 +332,10 @@ static void class_changes(void)
 	close();
 }
 
-static void refused_functions(void)
-{
-	struct dk_op_decl new = t_decl("new"), bad = t_decl("s::new");
-	struct dk_impl fn = t_impl(&new, DK_CPU, 1), other = t_impl(&bad, DK_CUDA, 1);
-	struct dk_impl through = t_fallthrough(NULL, DK_XLA);
-
-	open_all();
-	/* refuses: dk_library_impl EINVAL LIBRARY_FN_KEY */
-	REFUSED(dk_library_impl(&impl, &fn, NULL, &t_why), EINVAL, LIBRARY_FN_KEY,
-		"CPU" IN("IMPL", "r"));
-	/* refuses: dk_library_impl EINVAL NAMESPACE */
-	REFUSED(dk_library_impl(&impl, &other, NULL, &t_why), EINVAL, NAMESPACE,
-		"s::new" IN("IMPL", "r"));
-	/* refuses: dk_library_impl EEXIST HANDLE */
-	REFUSED(dk_library_impl(&frag, &fn, &held, &t_why), EEXIST, HANDLE,
-		"handle" IN("FRAGMENT", "r"));
-	/* refuses: dk_library_impl EPROTOTYPE SIGNATURE */
-	other = t_impl(&r_other_sig, DK_CUDA, 1);
-	REFUSED(dk_library_impl(&impl, &other, NULL, &t_why), EPROTOTYPE, SIGNATURE, NULL);
-	/* refuses: dk_library_fallback EINVAL LIBRARY_FALLBACK */
-	REFUSED(dk_library_fallback(&def, &through, NULL, &t_why), EINVAL,
-		LIBRARY_FALLBACK, "fallback" IN("DEF", "r"));
-	/* refuses: dk_library_fallback EINVAL FALLBACK_NAMESPACE */
-	REFUSED(dk_library_fallback(&impl, &through, NULL, &t_why), EINVAL,
-		FALLBACK_NAMESPACE, "r" IN("IMPL", "r"));
-	through.key = 0;
-	REFUSED(dk_library_fallback(&none, &through, NULL, &t_why), EINVAL,
-		NOT_RUNTIME_KEY, "Undefined");
-	/* refuses: dk_library_fallback EEXIST FALLBACK_EXISTS */
-	through.key = DK_TRACER;
-	REFUSED(dk_library_fallback(&none, &through, NULL, &t_why), EEXIST,
-		FALLBACK_EXISTS, NULL);
-	close_all();
-}
-
-/* SEMANTICS 11.2, test_def_impl_schema_mismatch: whichever comes second. */
+/* SEMANTICS 11.2, test_def_impl_schema_mismatch: in either order. */
 static void mismatch(void)
 {
-	struct dk_library lib = lib_of(&prov, DK_LIBRARY_DEF, "ns", 0);
+	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
 	struct dk_op_decl decl = t_decl(NULL), name = t_decl("op");
 	struct dk_impl fn = t_impl(&name, DK_CPU, 1);
 	struct dk_handle h = { NULL };
@@ -525,7 +346,7 @@ static void mismatch(void)
 	fn.schema = "(Tensor _0) -> Tensor _0";
 	CHECK_OK(dk_library_def(&lib, &decl, 0, &h, &t_why));
 	if (T_KERNEL) {
-		/* schemas are text there, and not compared */
+		/* schemas are text there, and are not compared */
 		CHECK_OK(dk_library_impl(&lib, &fn, NULL, &t_why));
 		CHECK_STR(op_goes("ns::op"), "f1");
 		close();
@@ -560,23 +381,10 @@ static void mismatch(void)
 	close();
 }
 
-/* It would wait for the other provider's calls, and free under those inside. */
-static void handle_of_another_library(void)
-{
-	open_all();
-	/* refuses: dk_handle_release ENOENT NOT_THERE */
-	REFUSED_ERR(dk_handle_release(&def, &held), ENOENT);
-	CHECK(held.core);
-	CHECK_OK(dk_handle_release(&frag, &held));
-	CHECK(!held.core);
-	r_rebase();
-	close_all();
-}
-
-/* One that begins with the same letters is another one. */
+/* A name that begins with the same letters is a different one. */
 static void namespaces_that_begin_alike(void)
 {
-	struct dk_library lib = lib_of(&prov, DK_LIBRARY_DEF, "sample", 0);
+	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "sample", 0);
 	struct dk_op_decl shorter = t_decl("sam::op"), longer = t_decl("samples::op");
 
 	open();
@@ -588,12 +396,6 @@ static void namespaces_that_begin_alike(void)
 	close();
 }
 
-static const struct t_case cases[] = {
+T_SUITE(library,
 	T(a_library), T(used_again), T(fallbacks), T(from_inside), T(find_and_walk),
-	T(both_signatures), T(refused_libraries),
-	T(namespaces_that_begin_alike),
-	T(refused_definitions), T(class_changes), T(refused_functions), T(mismatch),
-	T(handle_of_another_library),
-};
-
-const struct t_suite library_suite = { "library", cases, ARRAY_SIZE(cases) };
+	T(both_signatures), T(namespaces_that_begin_alike), T(class_changes), T(mismatch));

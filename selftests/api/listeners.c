@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Listeners: SEMANTICS 8.1 and 11.3, and what we tell beside it. */
-#include "refuse.h"
+/* Listeners: SEMANTICS 8.1 and 11.3, and events that PyTorch does not have. */
+#include "full_registry.h"
 
-/* What a listener was told: "+op", "-op" and "op@key". */
+/* The events of a listener: "+op", "-op" and "op@key". */
 struct ears {
 	struct dk_listener l;
 	char seen[512];
@@ -35,7 +35,7 @@ static void listen(struct ears *e)
 	memset(e, 0, sizeof(*e));
 	e->l.size = sizeof(e->l);
 	e->l.registry = t_reg;
-	e->l.told = told;
+	e->l.notify = told;
 	e->l.priv = e;
 	CHECK_OK(dk_listener_register(&e->l, &t_why));
 }
@@ -60,7 +60,7 @@ static void definitions_and_functions(void)
 	t_join(&prov, "prov");
 	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
 	listen(&one);
-	/* who was defined before is told of; who is only implemented is not */
+	/* operators defined before are notified; those only implemented are not */
 	heard(&one, "+t::a ");
 	CHECK_OK(dk_impls_register(&prov, impls, 2, &t_why));
 	heard(&one, "t::a@CPU t::b@CUDA ");
@@ -70,7 +70,7 @@ static void definitions_and_functions(void)
 	CHECK_OK(dk_op_define(&prov, &b, 0, &t_why));
 	heard(&one, "+t::b ");
 	heard(&two, "+t::b ");
-	/* functions that go are not told, and the definition goes, not they */
+	/* removed functions are not notified; the removed definition is */
 	CHECK_OK(dk_op_undefine(&prov, "t::a", &t_why));
 	CHECK_OK(dk_impls_unregister(&prov, impls, &t_why));
 	heard(&one, "-t::a ");
@@ -80,7 +80,7 @@ static void definitions_and_functions(void)
 	CHECK_OK(dk_library_def(&lib, &c, 0, &h, &t_why));
 	CHECK_OK(dk_handle_release(&lib, &h));
 	heard(&one, "+t::c -t::c ");
-	/* what is refused is not told */
+	/* refused changes are not notified */
 	CHECK_INT(dk_op_define(&prov, &b, 0, &t_why), -EEXIST);
 	impls[0].size = 0;
 	CHECK_INT(dk_impls_register(&prov, impls, 2, &t_why), -EINVAL);
@@ -98,7 +98,7 @@ static void definitions_and_functions(void)
 	CHECK_INT(dk_registry_free(t_reg, &t_why), -EBUSY);
 	CHECK_OK(dk_listener_unregister(&one.l));
 	/* refuses: dk_listener_register EINVAL NO_LISTENER */
-	one.l.told = NULL;
+	one.l.notify = NULL;
 	CHECK_INT(dk_listener_register(&one.l, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_NO_LISTENER);
 	one.l.size = 0;
@@ -109,7 +109,7 @@ static void definitions_and_functions(void)
 
 static struct dk_op_decl more;
 
-/* The first one undefines what it is told of; the second sees both, in order. */
+/* The first one undefines the operator of its event; the second receives both events, in order. */
 static void meddle(struct ears *self, const struct dk_event *event)
 {
 	if (event->kind != DK_EVENT_DEFINED || strcmp(event->name, "t::a"))
@@ -118,7 +118,7 @@ static void meddle(struct ears *self, const struct dk_event *event)
 	CHECK_OK(dk_op_define(&prov, &more, 0, &t_why));
 	/* refuses: dk_listener_unregister EDEADLK INSIDE */
 	CHECK_INT(dk_listener_unregister(&self->l), -EDEADLK);
-	/* it is told when we have returned */
+	/* it is notified after this function has returned */
 	CHECK_STR(self->seen, "+t::a ");
 }
 
@@ -131,7 +131,7 @@ static void from_inside(void)
 	more = t_decl("t::more");
 	listen(&one);
 	listen(&two);
-	/* either may be asked first */
+	/* either may be removed first */
 	one.then = meddle;
 	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
 	heard(&one, "+t::a -t::a +t::more ");
@@ -156,7 +156,7 @@ static void drop_other(struct ears *self, const struct dk_event *event)
 	CHECK_OK(dk_listener_unregister(self == &one ? &two.l : &one.l));
 }
 
-/* Who is taken out in the middle is told no more. */
+/* A listener that is removed in the middle is not notified any more. */
 static void others_leave(void)
 {
 	struct dk_op_decl a = t_decl("t::a"), b = t_decl("t::b");
@@ -215,7 +215,7 @@ static void drop_one(struct dk_hooks *h, const struct dk_hook_info *info)
 	refused = dk_listener_unregister(&one.l);
 }
 
-/* Who is told may wait for a read section; so a section must not wait for him. */
+/* A listener may wait for a read section, so a section must not wait for the listener. */
 static void from_an_atomic_call(void)
 {
 	struct dk_hooks hooks = { .size = sizeof(hooks), .before = drop_one };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Local state: single keys, guards, modes. SEMANTICS 5, as observed in PyTorch
- * 2.14.1; the words are those that it prints.
+ * Local state: single keys, guards, modes. SEMANTICS 5, as observed in PyTorch 2.14.1; sets
+ * are compared as PyTorch prints them.
  */
 #include "test.h"
 
@@ -18,20 +18,19 @@ static bool words(const struct dk_local *l, u64 included, u64 excluded)
 	return CHECK_INT(dk_local_excluded(l).bits, excluded) && same;
 }
 
-static void begin(void)
+static void check_default(void)
 {
-	local = dk_local_default;
 	words(&local, INCLUDED, EXCLUDED);
 }
 
-static void end(void)
+static void setup(void)
 {
-	words(&local, INCLUDED, EXCLUDED);
+	local = dk_local_default;
+	check_default();
 }
 
 static void stored_words(void)
 {
-	begin();
 	CHECK_INT(local.included, 0);
 	CHECK_INT(local.excluded, 0);
 	dk_local_set(&local, DK_KEYSET(0), DK_KEYSET(0));
@@ -44,7 +43,6 @@ static void single_keys(void)
 {
 	const u64 cpu = DK_KEY_BITS(DK_CPU), cuda_bit = DK_BACKEND_BIT(DK_BACKEND_CUDA);
 
-	begin();
 	CHECK_INT(dk_local_is_included(&local, DK_BACKEND_SELECT), 1);
 	CHECK_INT(dk_local_is_included(&local, DK_TRACER), 0);
 	CHECK_INT(dk_local_is_excluded(&local, DK_AUTOCAST_CPU), 1);
@@ -53,7 +51,7 @@ static void single_keys(void)
 	CHECK_INT(dk_local_is_included(&local, DK_UNDEFINED), 1);
 	CHECK_INT(dk_local_is_excluded(&local, DK_AUTOGRAD), 1);
 
-	/* of a per-backend key both bits count, of a building block its own */
+	/* a per-backend key needs both bits, a building block its own */
 	dk_local_set(&local, DK_KEYSET(DK_FUNCTIONALITY_BIT(DK_DENSE) | cuda_bit),
 		     DK_KEYSET(cpu));
 	CHECK_INT(dk_local_is_included(&local, DK_CPU), 0);
@@ -62,7 +60,7 @@ static void single_keys(void)
 	CHECK_INT(dk_local_is_excluded(&local, DK_CPU), 1);
 	CHECK_INT(dk_local_is_excluded(&local, DK_CUDA), 0);
 
-	/* with {CPU, CUDA}, to take CUDA out takes Dense and thereby CPU */
+	/* with {CPU, CUDA}, removing CUDA removes Dense, and thereby CPU */
 	dk_local_set_included(&local, DK_CPU, 1);
 	CHECK_INT(dk_local_is_included(&local, DK_CPU), 1);
 	dk_local_set_included(&local, DK_CUDA, 0);
@@ -75,17 +73,16 @@ static void single_keys(void)
 	words(&local, 3, cpu);
 	dk_local_set_excluded(&local, DK_CPU, 0);
 	words(&local, 3, 1);
-	/* neither has a bit that could be set or cleared */
+	/* neither has a bit to set or clear */
 	dk_local_set_included(&local, DK_UNDEFINED, 0);
 	dk_local_set_included(&local, DK_AUTOGRAD, 1);
 	dk_local_set_excluded(&local, DK_COMPOSITE_IMPLICIT_AUTOGRAD, 0);
 	words(&local, 3, 1);
 }
 
-/* Upstream issue 145108: MetaBit stays behind, in every version. */
+/* Upstream issue 145108: MetaBit is left, in every version. */
 static void meta_bit_stays(void)
 {
-	begin();
 	dk_local_set_included(&local, DK_META, 1);
 	words(&local, INCLUDED | DK_KEY_BITS(DK_META), EXCLUDED);
 	dk_local_set_included(&local, DK_META, 0);
@@ -94,7 +91,6 @@ static void meta_bit_stays(void)
 
 static void whole_sets(void)
 {
-	begin();
 	CHECK_INT(dk_local_keyset_included(&local, DK_KEYSET(0)), 1);
 	CHECK_INT(dk_local_keyset_excluded(&local, DK_KEYSET(0)), 1);
 	CHECK_INT(dk_local_keyset_included(&local, DK_KEYSET(INCLUDED)), 1);
@@ -103,10 +99,9 @@ static void whole_sets(void)
 	CHECK_INT(dk_local_keyset_excluded(&local, DK_KEYSET(INCLUDED)), 0);
 }
 
-/* 5.3, consequence 1: nothing stays behind, backend bits neither. */
+/* 5.3, consequence 1: nothing is left, and no backend bits. */
 static void guards_restore_backend_bits(void)
 {
-	begin();
 	{
 		DK_LOCAL_INCLUDE(&local, DK_SET(DK_META));
 		DK_LOCAL_EXCLUDE(&local, DK_SET(DK_AUTOGRAD_CPU));
@@ -114,16 +109,15 @@ static void guards_restore_backend_bits(void)
 		words(&local, INCLUDED | DK_KEY_BITS(DK_META),
 		      EXCLUDED | DK_KEY_BITS(DK_AUTOGRAD_CPU));
 	}
-	end();
+	check_default();
 }
 
-/* Consequence 2: the inner one's key was there already, and stays. */
+/* Consequence 2: the inner one's key was in the set before, and stays. */
 static void guards_of_one_key_nest(void)
 {
 	const u64 in = INCLUDED | DK_KEY_BITS(DK_META);
 	const u64 out = EXCLUDED | DK_KEY_BITS(DK_TRACER);
 
-	begin();
 	{
 		DK_LOCAL_INCLUDE(&local, DK_SET(DK_META));
 		DK_LOCAL_EXCLUDE(&local, DK_SET(DK_TRACER));
@@ -135,18 +129,17 @@ static void guards_of_one_key_nest(void)
 		}
 		words(&local, in, out);
 	}
-	end();
+	check_default();
 }
 
 /*
- * Consequence 3: what was done to the guard's set inside of it is undone; the
- * other set is not touched.
+ * Consequence 3: changes to the guard's set inside the guard are undone; the other set keeps its
+ * changes.
  */
 static void guards_restore_their_own_set(void)
 {
 	const u64 tracer = DK_KEY_BITS(DK_TRACER), python = DK_KEY_BITS(DK_PYTHON);
 
-	begin();
 	{
 		DK_LOCAL_INCLUDE(&local, DK_SET(DK_META));
 
@@ -165,10 +158,9 @@ static void guards_restore_their_own_set(void)
 	words(&local, INCLUDED | tracer, EXCLUDED | python);
 }
 
-/* Consequence 4: what is there already, or has no bit, changes nothing. */
+/* Consequence 4: keys that are in the set already, or have no bit, change nothing. */
 static void guards_without_effect(void)
 {
-	begin();
 	{
 		DK_LOCAL_INCLUDE(&local, DK_SET(DK_BACKEND_SELECT));
 		DK_LOCAL_EXCLUDE(&local, DK_SET(DK_AUTOCAST_CUDA));
@@ -177,17 +169,16 @@ static void guards_without_effect(void)
 		DK_LOCAL_EXCLUDE(&local, DK_SET(DK_UNDEFINED));
 		DK_LOCAL_EXCLUDE(&local, DK_SET(DK_AUTOGRAD));
 
-		end();
+		check_default();
 	}
-	end();
+	check_default();
 }
 
-/* Consequence 5: whoever ends guards in another order gets a stale set. */
+/* Consequence 5: ending guards in another order leaves a stale set. */
 static void guards_out_of_order(void)
 {
 	struct dk__guard first, second;
 
-	begin();
 	first = dk__guard_include(&local, DK_SET(DK_TRACER));
 	second = dk__guard_include(&local, DK_SET(DK_PYTHON));
 	dk__guard_leave_included(&first);
@@ -198,7 +189,6 @@ static void guards_out_of_order(void)
 
 static void force_and_preserve(void)
 {
-	begin();
 	{
 		DK_LOCAL_FORCE(&local, DK_SET(DK_CPU), DK_SET(DK_TRACER));
 
@@ -213,13 +203,12 @@ static void force_and_preserve(void)
 		dk_local_include(&local, DK_SET(DK_PYTHON));
 		dk_local_exclude(&local, DK_SET(DK_PYTHON));
 	}
-	end();
+	check_default();
 }
 
-/* The state of a guard of one key is put back as a single key's is. */
+/* The end of a guard of one key restores only this key. */
 static void guard_of_a_single_key(void)
 {
-	begin();
 	{
 		DK_LOCAL_SET_EXCLUDED(&local, DK_AUTOGRAD_CPU, 1);
 
@@ -246,30 +235,28 @@ static void composite_guards(void)
 				 &ks, &t_why));
 	CHECK_INT(DK_AUTOGRAD_ADINPLACE_OR_VIEW_BITS, ks.bits);
 
-	begin();
 	{
 		DK_LOCAL_BELOW_AUTOGRAD(&local);
 
 		words(&local, INCLUDED, 0x1ffb800000000ULL);
 	}
-	end();
+	check_default();
 	{
 		DK_LOCAL_BELOW_ADINPLACE_OR_VIEW(&local);
 
 		words(&local, INCLUDED, 0x1ffbc00000000ULL);
 	}
-	end();
+	check_default();
 	{
 		DK_LOCAL_SKIP_FUNCTIONALIZE(&local);
 
 		words(&local, INCLUDED, EXCLUDED | DK_KEY_BITS(DK_FUNCTIONALIZE));
 	}
-	end();
+	check_default();
 }
 
 static void inference_mode(void)
 {
-	begin();
 	{
 		DK_LOCAL_INFERENCE_MODE(&local, 1);
 
@@ -283,18 +270,17 @@ static void inference_mode(void)
 		}
 		words(&local, 0x4000000ULL, 0x1ffb800000000ULL);
 	}
-	end();
+	check_default();
 	dk_local_set_inference(&local, 1);
 	words(&local, 0x4000000ULL, 0x1ffb800000000ULL);
 	dk_local_set_inference(&local, 0);
-	end();
+	check_default();
 }
 
 static void autocast(void)
 {
 	const u64 without_cpu = EXCLUDED & ~DK_KEY_BITS(DK_AUTOCAST_CPU);
 
-	begin();
 	{
 		DK_LOCAL_AUTOCAST(&local, DK_BACKEND_CPU, 1);
 
@@ -310,14 +296,14 @@ static void autocast(void)
 		}
 		words(&local, INCLUDED, without_cpu);
 	}
-	end();
+	check_default();
 	CHECK_OK(dk_local_set_autocast(&local, DK_BACKEND_CPU, 1));
 	words(&local, INCLUDED, without_cpu);
 	CHECK_OK(dk_local_set_autocast(&local, DK_BACKEND_CPU, 0));
 	/* refuses: dk_local_set_autocast EINVAL BAD_BACKEND */
 	CHECK_INT(dk_local_set_autocast(&local, DK_BACKEND_META, 1), -EINVAL);
 	CHECK_INT(dk_local_set_autocast(&local, DK_NUM_BACKENDS + 1, 1), -EINVAL);
-	end();
+	check_default();
 }
 
 /* ---- a mode key, and a call: SEMANTICS 11.3 ------------------------------- */
@@ -327,7 +313,7 @@ DK_OP(composite, "local::composite", (struct dk_obj *x, int *who), (x, who), (x)
 
 static unsigned int seen;
 
-/* Once more, without this mode. */
+/* Again without this mode. */
 static int generic_mode(struct dk_call *c, void *args)
 {
 	struct dk_local without = *dk_call_local(c);
@@ -370,7 +356,6 @@ static void mode_key(void)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	int who = 0;
 
-	begin();
 	seen = 0;
 	CHECK_OK(dk_provider_register(&provider, &t_why));
 	CHECK_OK(dk_op_define(&provider, &plain_op, 0, &t_why));
@@ -392,7 +377,7 @@ static void mode_key(void)
 	CHECK_OK(plain_in(&local, &x, &who));
 	CHECK_INT(seen, 3);
 	CHECK_INT(who, 5);
-	end();
+	check_default();
 	CHECK_OK(dk_provider_unregister(&provider));
 }
 
@@ -465,12 +450,70 @@ static void guards_of_the_thread(void)
 }
 #endif
 
-T_SUITE(local,
+/* ---- another layout ------------------------------------------------------------ */
+
+/* A call merged the local state with the backend bits of v1. */
+static void local_state_of_another_layout(void)
+{
+	static struct dk_op_decl decl;
+	static struct dk_impl impls[3];
+	static struct dk_provider prov;
+	const struct dk_layout *l = dk_layout_find("pytorch-1.13", NULL);
+	struct dk_keyset on_cpu;
+	struct dk_op *op;
+	unsigned int cpu = 0, fpga = 0, f;
+
+	t_open("pytorch-1.13", 0);
+	t_join(&prov, "local");
+	CHECK_OK(dk_key_parse(l, "CPU", 0, &cpu, &t_why));
+	CHECK_OK(dk_key_parse(l, "FPGA", 0, &fpga, &t_why));
+	decl = t_decl("local::layout");
+	impls[0] = t_impl(&decl, DK_UNDEFINED, 0);
+	impls[1] = t_impl(&decl, cpu, 1);
+	impls[2] = t_impl(&decl, fpga, 2);
+	CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, impls, 3, &t_why));
+	op = t_get(decl.name);
+	on_cpu = dk_key_set(l, cpu);
+	for (f = 1; f < dk_layout_functionalities(l); f++) {
+		struct dk_keyset set = dk_key_set(l, f), none = DK_KEYSET(0);
+		struct dk_obj x = t_obj(dk_keyset_or(on_cpu, set).bits);
+		const struct dk_obj *objs[] = { &x };
+		struct dk_local merged;
+		struct dk_frame c;
+		int err, req;
+
+		for (req = 0; req < 2; req++) {
+			struct dk_keyset in = req ? set : none, out = req ? none : set;
+
+			if (req)
+				x.ks = on_cpu;
+			dk_local_set(&merged, in, out);
+			memset(&t_answer, 0, sizeof(t_answer));
+			t_answer.size = sizeof(t_answer);
+			err = dk_call_enter_op(&c, op, &decl, &merged, objs, 1);
+			CHECK_INT(dk_op_route(op, in, out, objs, 1, &t_answer), err);
+			if (err)
+				continue;
+			CHECK_INT(c.call.ks.bits, t_answer.effective.bits);
+			CHECK(dk_call_fn(&c.call) ==
+			      (dk_fn_t)t_functions[t_answer.entry.label[1] - '0']);
+			if (!req && f == fpga)
+				CHECK_STR(t_answer.entry.label, "f1");
+			if (req && f == fpga)
+				CHECK_STR(t_answer.entry.label, "f2");
+			dk_call_leave(&c);
+		}
+	}
+}
+
+T_SUITE_WITH(local, setup,
 	T(stored_words), T(single_keys), T(meta_bit_stays), T(whole_sets),
 	T(guards_restore_backend_bits), T(guards_of_one_key_nest),
 	T(guards_restore_their_own_set), T(guards_without_effect),
 	T(guards_out_of_order), T(force_and_preserve), T(guard_of_a_single_key),
 	T(composite_guards), T(inference_mode), T(autocast), T(mode_key),
+	T(local_state_of_another_layout),
 #if !T_KERNEL
 	T(guards_of_the_thread),
 #endif

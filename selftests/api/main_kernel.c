@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The API tests as a module. They run when it is loaded, which succeeds
- * whether they do or not; what they print is in debugfs:
+ * The API tests as a module. They run when it is loaded; loading succeeds even if tests
+ * fail. The results are in debugfs:
  *
  * dk_api_test/results		KTAP
- * dk_api_test/registrations	takes the text of registrations.txt; when it is
- *				closed, the suite "big" runs, and reading it
- *				shows that suite's KTAP
+ * dk_api_test/registrations	write the text of registrations.txt, and close the file:
+ *			the suite "pytorch_operators" runs. Read its KTAP here
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,7 +16,7 @@
 #include <linux/mutex.h>
 #include <linux/uaccess.h>
 
-#include "big.h"
+#include "pytorch_operators.h"
 #include "test.h"
 
 #define BIGGEST_TEXT	(4 << 20)
@@ -82,7 +81,7 @@ void t_vprint(const char *fmt, va_list args)
 	va_copy(again, args);
 	n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
-	/* what finds no room is missing, and so is the verdict */
+	/* without memory the result is missing, and so is the verdict */
 	if (!reserve(output, n + 1))
 		return;
 	vsnprintf(output->at + output->size, n + 1, fmt, args);

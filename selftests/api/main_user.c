@@ -2,11 +2,11 @@
 /*
  * The API tests as a program: api_test [-r REGISTRATIONS] [SUITE...]
  *
- * Without -r, registrations.txt is looked for in $DK_VECTORS/pytorch-2.14.
- * $DK_MOST: of up to so many registrations all orders are tried (5).
- * $DK_SUITES: suites, with spaces between them, where the command names none.
+ * The default of -r is registrations.txt in $DK_VECTORS/pytorch-2.14.
+ * $DK_MOST: registration_order tries sets of up to this many registrations (5).
+ * $DK_SUITES: suites to run if the command has none, separated by spaces.
  */
-#include "big.h"
+#include "pytorch_operators.h"
 #include "test.h"
 
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Backends that an administrator takes offline: what is registered for them is
- * as if absent, and nothing is lost. Devices that are: devices.c.
+ * Backends that are taken offline: calls are routed as if their functions were absent, and
+ * no call is lost. devices.c tests devices that are taken offline.
  */
 #include "alloc.h"
 #include "test.h"
@@ -15,15 +15,15 @@ static u32 card;
 static struct dk_impl tables[6];
 
 /* Functions of two providers, one of a device, and one for all backends. */
-static void begin(unsigned int flags, bool with_base)
+static void setup(unsigned int flags, bool with_base)
 {
-	t_open("v1", DK_REGISTRY_STOCKED | flags);
+	t_open("v1", DK_REGISTRY_BUILTINS | flags);
 	t_join(&host, "host");
 	t_join(&one, "one");
 	t_join(&two, "two");
 	decl = t_decl("offline::op");
 	CHECK_OK(dk_op_define(&host, &decl, 0, &t_why));
-	op = dk_op_get(t_reg, "offline::op");
+	op = t_get("offline::op");
 	CHECK_OK(dk_backend_join(&one, "edu", 0, 0, &backend, &t_why));
 	tables[0] = t_impl(&decl, DK_COMPOSITE_EXPLICIT_AUTOGRAD, 0);
 	tables[1] = t_impl(&decl, DK_PRIVATEUSE1, 1);
@@ -36,16 +36,6 @@ static void begin(unsigned int flags, bool with_base)
 	CHECK_OK(dk_impls_register(&two, &tables[2], 1, &t_why));
 	CHECK_OK(dk_device_register(&two, backend, "card", NULL, &tables[3], 1, &card,
 				    &t_why));
-}
-
-static void end(void)
-{
-	CHECK_OK(dk_registry_check(t_reg, &t_why));
-	dk_op_put(op);
-	t_leave(&two);
-	t_leave(&one);
-	t_leave(&host);
-	t_close();
 }
 
 static void switch_to(int online)
@@ -71,7 +61,7 @@ static int goes(struct dk_obj x)
 
 static void nobody_of_it_serves(unsigned int flags)
 {
-	begin(flags, true);
+	setup(flags, true);
 	CHECK_INT(goes(on(0, false)), 1);
 	CHECK_INT(goes(on(0, true)), 2);
 	CHECK_INT(goes(on(card, false)), 3);
@@ -87,7 +77,7 @@ static void nobody_of_it_serves(unsigned int flags)
 	CHECK_INT(goes(on(0, true)), 2);
 	CHECK_INT(goes(on(card, false)), 3);
 	switch_to(1);
-	end();
+	t_close();
 }
 
 static void as_if_absent(void)
@@ -102,13 +92,13 @@ static void as_if_absent_by_the_rules(void)
 
 static void last_server_is_told(void)
 {
-	begin(0, false);
+	setup(0, false);
 	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
 	CHECK_STR(t_why.name, "offline::op at edu");
 	CHECK_INT(goes(on(0, false)), -ENOSYS);
 	CHECK_INT(goes(on(card, false)), -ENODEV);
-	/* whoever asks again is told again */
+	/* a repeated request names the operator again */
 	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
 	switch_to(1);
@@ -122,22 +112,20 @@ static void last_server_is_told(void)
 	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
 	CHECK_STR(t_why.name, "offline::op at edu");
 	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
-	end();
 }
 
 static void last_server_with_another_is_not(void)
 {
-	begin(0, true);
+	setup(0, true);
 	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_NONE);
-	end();
 }
 
 static void what_comes_meanwhile_waits(void)
 {
 	u32 second;
 
-	begin(0, true);
+	setup(0, true);
 	switch_to(0);
 	CHECK_OK(dk_impls_register(&one, &tables[4], 1, &t_why));
 	CHECK_OK(dk_device_register(&one, backend, "second", NULL, &tables[3], 1, &second,
@@ -147,12 +135,11 @@ static void what_comes_meanwhile_waits(void)
 	switch_to(1);
 	CHECK_INT(goes(on(0, false)), 4);
 	CHECK_INT(goes(on(second, false)), 3);
-	end();
 }
 
 static void devices_keep_their_own_state(void)
 {
-	begin(0, true);
+	setup(0, true);
 	CHECK_OK(dk_device_set_online(t_reg, card, 0, &t_why));
 	switch_to(0);
 	switch_to(1);
@@ -162,14 +149,13 @@ static void devices_keep_their_own_state(void)
 	CHECK_INT(goes(on(card, false)), 0);
 	switch_to(1);
 	CHECK_INT(goes(on(card, false)), 3);
-	end();
 }
 
 static void fallbacks_go_too(void)
 {
 	struct dk_impl fallback = t_fallthrough(NULL, DK_PRIVATEUSE1), second = fallback;
 
-	begin(0, false);
+	setup(0, false);
 	CHECK_OK(dk_fallback_register(&host, &fallback, &t_why));
 	CHECK_OK(dk_impls_unregister(&one, &tables[1], &t_why));
 	CHECK(!strcmp(t_serves(op, 0, DK_PRIVATEUSE1), "fallthrough"));
@@ -180,7 +166,6 @@ static void fallbacks_go_too(void)
 	CHECK_INT(t_why.reason, DK_WHY_FALLBACK_EXISTS);
 	switch_to(1);
 	CHECK_STR(t_serves(op, 0, DK_PRIVATEUSE1), "fallthrough");
-	end();
 }
 
 /* A fallback may have been the last server of every operator. */
@@ -188,7 +173,7 @@ static void last_fallback_is_told(void)
 {
 	struct dk_impl fallback = t_fallthrough(NULL, DK_PRIVATEUSE1);
 
-	begin(0, false);
+	setup(0, false);
 	CHECK_OK(dk_fallback_register(&host, &fallback, &t_why));
 	CHECK_OK(dk_impls_unregister(&one, &tables[1], &t_why));
 	CHECK_OK(dk_device_unregister(&two, card, &t_why));
@@ -196,12 +181,11 @@ static void last_fallback_is_told(void)
 	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_UNSERVED);
 	CHECK_STR(t_why.name, "offline::op at edu");
-	end();
 }
 
 static void leaving_while_offline(void)
 {
-	begin(0, true);
+	setup(0, true);
 	switch_to(0);
 	CHECK_OK(dk_device_unregister(&two, card, &t_why));
 	t_leave(&two);
@@ -209,12 +193,11 @@ static void leaving_while_offline(void)
 	CHECK_INT(goes(on(0, false)), 1);
 	CHECK_INT(goes(on(card, false)), 1);
 	t_join(&two, "two");
-	end();
 }
 
 static void the_name_given_back_is_online(void)
 {
-	begin(0, true);
+	setup(0, true);
 	CHECK_OK(dk_impls_register(&two, &tables[4], 1, &t_why));
 	switch_to(0);
 	t_leave(&one);
@@ -224,12 +207,11 @@ static void the_name_given_back_is_online(void)
 	CHECK_INT(dk_backend_is_online(t_reg, backend), 1);
 	CHECK_INT(goes(on(0, false)), 4);
 	t_join(&one, "one");
-	end();
 }
 
 static void no_such_backend(void)
 {
-	begin(0, true);
+	setup(0, true);
 	/* refuses: dk_backend_set_online EINVAL BAD_BACKEND */
 	CHECK_INT(dk_backend_set_online(t_reg, 0, 0, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_BAD_BACKEND);
@@ -239,7 +221,6 @@ static void no_such_backend(void)
 	CHECK_INT(t_why.reason, DK_WHY_BAD_BACKEND);
 	CHECK_INT(dk_backend_is_online(t_reg, 0), 0);
 	CHECK_INT(dk_backend_is_online(t_reg, DK_NUM_BACKENDS + 1), 0);
-	end();
 }
 
 /* Also those that the map of devices has no place for. */
@@ -247,14 +228,13 @@ static void no_such_device(void)
 {
 	u32 number;
 
-	begin(0, true);
+	setup(0, true);
 	for (number = 0; number <= 64; number++)
 		if (number != card)
 			CHECK_INT(dk_device_set_online(t_reg, number, 0, &t_why), -ENODEV);
-	end();
 }
 
-/* ---- calls beside a switch ----------------------------------------------------- */
+/* ---- calls during a switch ----------------------------------------------------- */
 
 #define MANY	100
 #define ROUNDS	(T_KERNEL ? 20 : 100)
@@ -265,7 +245,7 @@ struct caller {
 	struct dk_op *op;
 	struct dk_obj x;
 	bool stop;
-	int err;		/* of the first call that fails; 0: go on */
+	int err;		/* of the first call that fails; 0: continue */
 };
 
 static void call_on(void *data)
@@ -298,7 +278,7 @@ static bool switch_off_and_on(struct caller *c, u32 device)
 	return true;
 }
 
-/* However many tables a switch changes: what they are without is offline by then. */
+/* Whatever the number of changed tables: a function missing in one of them is offline by then. */
 static void offline_before_tables_change(void)
 {
 	struct dk_impl *impls = t_alloc(MANY * sizeof(*impls));
@@ -308,7 +288,7 @@ static void offline_before_tables_change(void)
 	unsigned int i;
 	u32 device;
 
-	begin(0, false);
+	setup(0, false);
 	for (i = 0; i < MANY; i++) {
 		snprintf(names[i], sizeof(names[i]), "many::%u", i);
 		decls[i] = t_decl(names[i]);
@@ -316,7 +296,7 @@ static void offline_before_tables_change(void)
 		impls[i] = t_impl(&decls[i], DK_DENSE, 1);
 	}
 	CHECK_OK(dk_device_register(&two, backend, "many", NULL, impls, MANY, &device, &t_why));
-	/* of the operator whose table is the first to change */
+	/* of the operator whose table changes first */
 	c.op = dk_op_get(t_reg, names[MANY - 1]);
 	c.x = dk_obj_on(backend, device);
 	if (CHECK_OK(w_start(&c.thread, "dk_caller", call_on, &c))) {
@@ -326,13 +306,13 @@ static void offline_before_tables_change(void)
 		w_join(&c.thread);
 	}
 	dk_op_put(c.op);
-	end();
+	t_close();
 	t_free(impls);
 	t_free(decls);
 	t_free(names);
 }
 
-/* An explanation says so of every function that would serve. */
+/* An explanation reports this for every function that would serve. */
 static void explained(void)
 {
 	struct dk_explain ex = { .size = sizeof(ex) };
@@ -341,7 +321,7 @@ static void explained(void)
 	const struct dk_obj *const objs[] = { &x };
 	unsigned int i, offline = 0;
 
-	begin(0, true);
+	setup(0, true);
 	x = on(card, false);
 	switch_to(0);
 	CHECK_OK(dk_op_explain(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &ex));
@@ -349,7 +329,6 @@ static void explained(void)
 		offline += step.kind == DK_STEP_IMPL &&
 			   step.bearing == DK_BEARING_OFFLINE;
 	CHECK_INT(offline, 3);
-	end();
 }
 
 /* Its calls go by the operator's own table. */
@@ -357,7 +336,7 @@ static void no_table_for_an_offline_device(void)
 {
 	long with, without;
 
-	begin(0, true);
+	setup(0, true);
 	with = dk_test_allocs();
 	CHECK_OK(dk_device_set_online(t_reg, card, 0, &t_why));
 	without = dk_test_allocs();
@@ -366,7 +345,6 @@ static void no_table_for_an_offline_device(void)
 	CHECK_OK(dk_device_set_online(t_reg, card, 1, &t_why));
 	CHECK_INT(dk_test_allocs(), with);
 	CHECK_INT(goes(on(card, false)), 3);
-	end();
 }
 
 T_SUITE(offline,

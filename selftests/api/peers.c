@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bugs that other projects had, by their numbers in scripts/peer-bugs, which
- * lists the tests of other files, too.
+ * Bugs that other projects had, by their numbers in scripts/peer-bugs. That script also
+ * lists the tests in other files.
  */
 #include "test.h"
 
@@ -13,22 +13,14 @@ static struct dk_provider a, b;
 static struct dk_op_decl decl;
 static struct dk_op *op;
 
-static void begin(unsigned int flags)
+static void setup(unsigned int flags)
 {
 	t_open("v1", flags);
 	t_join(&a, "a");
 	t_join(&b, "b");
 	decl = t_decl("peers::op");
 	CHECK_OK(dk_op_define(&a, &decl, 0, &t_why));
-	op = dk_op_get(t_reg, "peers::op");
-}
-
-static void end(void)
-{
-	dk_op_put(op);
-	t_leave(&a);
-	t_leave(&b);
-	t_close();
+	op = t_get("peers::op");
 }
 
 /* 1: the mask is that of the backend after the local state was merged. */
@@ -39,14 +31,14 @@ static void mask_behind_local_state(void)
 	struct dk_local local;
 	int who = -1;
 
-	begin(0);
+	setup(0);
 	impls[0] = t_impl(&decl, DK_CPU, 0);
 	impls[1] = t_impl(&decl, DK_CUDA, 1);
 	impls[2] = t_impl(&decl, DK_AUTOGRAD_CPU, 2);
 	impls[3] = t_fallthrough(&decl, DK_AUTOGRAD_CUDA);
 	CHECK_OK(dk_impls_register(&a, impls, 4, &t_why));
 	CHECK_INT(t_call(op, &cpu, NULL), 2);
-	/* CUDA comes in by the local state: its fallthrough counts */
+	/* the local state includes CUDA: its fallthrough counts */
 	dk_local_set(&local, DK_KEYSET(DK_BACKEND_BIT(DK_BACKEND_CUDA)),
 		     DK_KEYSET(0));
 	CHECK_OK(t_op_at(op, &local, &cpu, NULL, &who));
@@ -64,7 +56,6 @@ static void mask_behind_local_state(void)
 	CHECK_INT(t_call(op, &cpu, NULL), 0);
 	CHECK_OK(t_op_at(op, &local, &cpu, NULL, &who));
 	CHECK_INT(who, 3);
-	end();
 }
 
 static int again_tracer(struct dk_call *c, struct dk_obj *x, int *trace)
@@ -80,7 +71,7 @@ static int again_autograd(struct dk_call *c, struct dk_obj *x, int *trace)
 	*trace += 10;
 	if (*trace > 1000)
 		return -ELOOP;
-	/* with keys above one's own again: the caller's choice, and used as it is */
+	/* also with keys above its own: the caller chooses them, and they are used */
 	if (*trace < 200)
 		return again_redispatch(c, dk_keyset_or(dk_call_below(c),
 							DK_SET(DK_TRACER)),
@@ -95,8 +86,8 @@ static int again_cpu(struct dk_call *c, struct dk_obj *x, int *trace)
 }
 
 /*
- * 2: what a redispatch is given is used as it is. That the local state, or the
- * object itself, has the key still does not bring it back.
+ * 2: a redispatch uses its keyset as it is. Keys of the local state or of the object are not added
+ * again.
  */
 static void no_endless_redispatch(void)
 {
@@ -111,27 +102,26 @@ static void no_endless_redispatch(void)
 	struct dk_op *handle;
 	int trace = 0;
 
-	begin(0);
+	setup(0);
 	CHECK_OK(dk_op_define(&a, &again_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&a, impls, ARRAY_SIZE(impls), &t_why));
 	handle = dk_op_get(t_reg, "peers::again");
 	dk_local_set(&local, dk_keyset_or(DK_SET(DK_TRACER), DK_SET(DK_AUTOGRAD_CPU)),
 		     DK_KEYSET(0));
 	CHECK_OK(again_at(handle, &local, &x, &trace));
-	/* Tracer, Autograd, Tracer once more by choice, CPU */
+	/* Tracer, Autograd, and again Tracer, chosen by the caller */
 	CHECK_INT(trace, 211);
 	dk_op_put(handle);
-	end();
 }
 
-/* 3: a handle whose operator is gone answers, and works when it is back. */
+/* 3: a call by a handle without operator returns an error, and works when the operator is back. */
 static void handle_of_a_gone_operator(void)
 {
 	static struct dk_impl impls[1];
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
 	struct dk_op *second;
 
-	begin(0);
+	setup(0);
 	impls[0] = t_impl(&decl, DK_CPU, 1);
 	CHECK_OK(dk_impls_register(&b, impls, 1, &t_why));
 	CHECK_INT(t_call(op, &cpu, NULL), 1);
@@ -150,15 +140,14 @@ static void handle_of_a_gone_operator(void)
 	CHECK_INT(t_call(op, &cpu, NULL), 1);
 	t_leave(&b);
 	CHECK_INT(t_call(op, &cpu, NULL), -ENOENT);
-	end();
 }
 
-/* 4: keys of another layout, or of another ABI, do not get in. */
+/* 4: keys of another layout or ABI are refused. */
 static void layouts_do_not_meet(void)
 {
 	struct dk_provider other = DK_PROVIDER("other");
 
-	begin(0);
+	setup(0);
 	other.registry = t_reg;
 	other.layout = "pytorch-1.13";
 	CHECK_INT(dk_provider_register(&other, &t_why), -EPROTO);
@@ -167,7 +156,7 @@ static void layouts_do_not_meet(void)
 	other.abi = 0;
 	CHECK_INT(dk_provider_register(&other, &t_why), -EPROTO);
 	CHECK_INT(t_why.reason, DK_WHY_ABI);
-	end();
+	t_close();
 	t_open("pytorch-1.13", 0);
 	other.registry = t_reg;
 	other.abi = DK_ABI_VERSION;
@@ -177,7 +166,7 @@ static void layouts_do_not_meet(void)
 	t_close();
 }
 
-/* 5: what a driver leaves whose loading fails halfway, and one loaded twice. */
+/* 5: a driver whose loading fails halfway, and one that is loaded twice. */
 static void left_half_registered(void)
 {
 	static struct dk_op_decl mine;
@@ -188,10 +177,10 @@ static void left_half_registered(void)
 	struct dk_op *handle;
 	u32 device = 0;
 
-	begin(0);
+	setup(0);
 	good[0] = t_impl(&decl, DK_CPU, 1);
 	CHECK_OK(dk_impls_register(&a, good, 1, &t_why));
-	/* half of it is there when a table is refused by its last entry */
+	/* half of a table is registered when its last entry is refused */
 	mine = t_decl("peers::half");
 	CHECK_OK(dk_op_define(&b, &mine, 0, &t_why));
 	good[1] = t_impl(&decl, DK_CPU, 2);
@@ -208,7 +197,7 @@ static void left_half_registered(void)
 	CHECK_INT(dk_device_register(&b, backend, "half", NULL, card, 1, &device,
 				     &t_why), -EINVAL);
 	CHECK_INT(dk_device_find(t_reg, "half", &none, &t_why), -ENODEV);
-	/* and one call takes out what there is, whatever that was */
+	/* and one call removes whatever is registered */
 	t_leave(&b);
 	CHECK_INT(t_call(op, &cpu, NULL), 1);
 	CHECK_INT(t_call(handle, &cpu, NULL), -ENOENT);
@@ -219,7 +208,6 @@ static void left_half_registered(void)
 	CHECK_OK(dk_impls_register(&b, bad, 1, &t_why));
 	CHECK_INT(t_call(handle, &cpu, NULL), 3);
 	dk_op_put(handle);
-	end();
 }
 
 /* 5: two copies of one driver: the same names, each with tables of its own. */
@@ -230,7 +218,7 @@ static void the_same_driver_twice(void)
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
 	unsigned int first, i;
 
-	begin(0);
+	setup(0);
 	for (first = 0; first < 2; first++) {
 		for (i = 0; i < 2; i++) {
 			t_join(&copy[i], "copy");
@@ -241,20 +229,19 @@ static void the_same_driver_twice(void)
 		CHECK_INT(t_call(op, &cpu, NULL), 2);
 		CHECK_INT(dk_provider_register(&copy[0], &t_why), -EEXIST);
 		CHECK_INT(dk_op_define(&copy[1], &decl, 0, &t_why), -EEXIST);
-		/* nor does one take out what the other has */
+		/* nor does one remove registrations of the other */
 		CHECK_INT(dk_impls_unregister(&copy[0], &impls[1], &t_why), -ENOENT);
 		CHECK_OK(dk_provider_unregister(&copy[first]));
 		CHECK_INT(t_call(op, &cpu, NULL), 2 - first);
-		/* once more, by who has left, does nothing */
+		/* again, by a provider that is unregistered: does nothing */
 		CHECK_OK(dk_provider_unregister(&copy[first]));
 		CHECK_INT(t_call(op, &cpu, NULL), 2 - first);
 		CHECK_OK(dk_provider_unregister(&copy[!first]));
 		CHECK_INT(t_call(op, &cpu, NULL), -ENOSYS);
 	}
-	end();
 }
 
-/* 9: no argument has a keyset: entry 0, the one of Undefined. */
+/* 9: no argument has a keyset: entry 0, that of Undefined. */
 static void no_argument_with_a_keyset(void)
 {
 	static struct dk_impl impls[2];
@@ -262,7 +249,7 @@ static void no_argument_with_a_keyset(void)
 	struct dk_obj empty = t_obj(0);
 	int who = -1;
 
-	begin(DK_REGISTRY_STOCKED);
+	setup(DK_REGISTRY_BUILTINS);
 	CHECK_INT(t_call(op, NULL, NULL), -ENOSYS);
 	CHECK_INT(t_call(op, &empty, NULL), -ENOSYS);
 	t_answer.size = sizeof(t_answer);
@@ -280,7 +267,6 @@ static void no_argument_with_a_keyset(void)
 	/* the default local state includes two keys, which fall through */
 	CHECK_OK(t_op_at(op, &dk_local_default, NULL, NULL, &who));
 	CHECK_INT(who, 2);
-	end();
 }
 
 /* ---- 11: keys above 255 ---------------------------------------------------- */
@@ -319,7 +305,7 @@ static struct dk_layout *many_keys(void)
 	return dk_layout_parse(text, &t_why);
 }
 
-/* A function at @key, and another one at the key that has its low eight bits. */
+/* A function at @key, and another one at the key with the same low eight bits. */
 static void key_above_255(const struct dk_layout *l, unsigned int key)
 {
 	struct dk_impl above = t_impl(&decl, key, 1);
@@ -352,7 +338,7 @@ static void key_above_255(const struct dk_layout *l, unsigned int key)
 
 static void keys_above_255(void)
 {
-	struct dk_listener l = { .size = sizeof(l), .told = hear_key };
+	struct dk_listener l = { .size = sizeof(l), .notify = hear_key };
 	struct dk_hooks h = { .size = sizeof(h), .before = hook_key };
 	struct dk_layout *many = many_keys();
 	unsigned int key, seen = 0;
@@ -366,7 +352,7 @@ static void keys_above_255(void)
 	t_join(&b, "b");
 	decl = t_decl("peers::op");
 	CHECK_OK(dk_op_define(&a, &decl, 0, &t_why));
-	op = dk_op_get(t_reg, "peers::op");
+	op = t_get("peers::op");
 	l.registry = t_reg;
 	CHECK_OK(dk_listener_register(&l, &t_why));
 	CHECK_OK(dk_hooks_register(t_reg, &h, &t_why));
@@ -379,16 +365,16 @@ static void keys_above_255(void)
 		seen |= 1u << kind;
 		t_pause();
 	}
-	/* there were some of both kinds */
+	/* both kinds have occurred */
 	CHECK_INT(seen, 1u << DK_KIND_PER_BACKEND | 1u << DK_KIND_ALIAS);
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
 	CHECK_OK(dk_listener_unregister(&l));
-	end();
+	t_close();
 out:
 	dk_layout_free(many);
 }
 
-/* 12: nothing is read out of bounds, whatever the bits and numbers are. */
+/* 12: nothing is read out of bounds, whatever the bits and numbers. */
 static void bits_and_numbers_out_of_bounds(void)
 {
 	static const char *const layouts[] = { "v1", "pytorch-1.13" };
@@ -409,7 +395,7 @@ static void bits_and_numbers_out_of_bounds(void)
 		impls[0] = t_impl(&decl, 2 + dk_layout_functionalities(l), 1);
 		CHECK_OK(dk_op_define(&a, &decl, 0, &t_why));
 		CHECK_OK(dk_impls_register(&a, impls, 1, &t_why));
-		op = dk_op_get(t_reg, "peers::op");
+		op = t_get("peers::op");
 		for (i = 0; i < ARRAY_SIZE(bits); i++) {
 			struct dk_obj x = t_obj(bits[i]);
 			struct dk_obj within = t_obj(bits[i] & full);
@@ -433,15 +419,15 @@ static void bits_and_numbers_out_of_bounds(void)
 			dk_key_slot(l, i);
 			CHECK(dk_key_name(l, i, name));
 		}
-		dk_op_put(op);
+		t_put(op);
 		t_leave(&a);
 		t_close();
 	}
 }
 
 /*
- * 13: an operator whose row is not built answers by the rules, in the kernel,
- * too. That this is what leaving without memory ends in is nomem.c's.
+ * 13: an operator whose table is not built answers by the rules, in the kernel,
+ * too. That this is what leaving without memory ends in is nomem_user.c's.
  */
 static void leaving_where_the_rules_are_asked(void)
 {
@@ -449,7 +435,7 @@ static void leaving_where_the_rules_are_asked(void)
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));
 	struct dk_obj traced = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER));
 
-	begin(DK_REGISTRY_FORCE_RESOLVE);
+	setup(DK_REGISTRY_FORCE_RESOLVE);
 	base[0] = t_impl(&decl, DK_CPU, 1);
 	base[1] = t_fallthrough(&decl, DK_TRACER);
 	over[0] = t_impl(&decl, DK_CPU, 2);
@@ -465,7 +451,6 @@ static void leaving_where_the_rules_are_asked(void)
 	CHECK_INT(t_call(op, &traced, NULL), 1);
 	CHECK_OK(dk_provider_unregister(&a));
 	CHECK_INT(t_call(op, &cpu, NULL), -ENOENT);
-	end();
 }
 
 /* 14: a driver is unbound and bound again while all its handles are held. */
@@ -478,7 +463,7 @@ static void handles_outlive_driver_and_device(void)
 	unsigned int backend, round;
 	u32 device = 0;
 
-	begin(0);
+	setup(0);
 	mine = t_decl("peers::card");
 	card[0] = t_impl(&mine, DK_DENSE, 1);
 	CHECK_OK(dk_op_define(&b, &mine, 0, &t_why));
@@ -497,7 +482,7 @@ static void handles_outlive_driver_and_device(void)
 		CHECK_INT(dk_device_unregister(&b, before.device, &t_why), -ENODEV);
 		t_leave(&b);
 		CHECK_INT(t_call(handle, &before, NULL), -ENOENT);
-		/* the handle is good for the driver that comes, the object is not */
+		/* the handle is valid for the next driver, the object is not */
 		t_join(&b, "b");
 		CHECK_OK(dk_op_define(&b, &mine, 0, &t_why));
 		CHECK_OK(dk_backend_join(&b, "card", 0, 0, &backend, &t_why));
@@ -508,12 +493,11 @@ static void handles_outlive_driver_and_device(void)
 		CHECK_INT(t_call(handle, &before, NULL), -ENODEV);
 	}
 	t_leave(&b);
-	/* the last who knows of it is the handle */
+	/* only the handle still refers to it */
 	CHECK_STR(dk_op_name(handle), "peers::card");
 	CHECK_INT(t_call(handle, &after, NULL), -ENOENT);
 	dk_op_put(handle);
 	CHECK(!dk_op_get(t_reg, "peers::card"));
-	end();
 }
 
 /* ---- 17: functions that dispatch, register and unregister from inside ----- */
@@ -542,7 +526,7 @@ static int registers(void)
 	return err ? err : t_call(op, &cpu_obj, NULL) == 2 ? 0 : -EIO;
 }
 
-/* Its own ones it may withdraw, but not wait for. */
+/* It may withdraw its own functions, but not wait for them. */
 static int withdraws(void)
 {
 	int err = dk_impls_withdraw(&a, late, &t_why);
@@ -566,7 +550,7 @@ static int defines(void)
 	return err;
 }
 
-/* Another provider comes, is called and goes. */
+/* Another provider registers, is called, and unregisters. */
 static int unregisters_another(void)
 {
 	int err;
@@ -609,7 +593,7 @@ static void from_inside(void)
 	struct dk_op *handle;
 	unsigned int i;
 
-	begin(0);
+	setup(0);
 	cpu_obj = t_obj(DK_KEY_BITS(DK_CPU));
 	base[0] = t_impl(&decl, DK_CPU, 1);
 	CHECK_OK(dk_impls_register(&a, base, 1, &t_why));
@@ -623,7 +607,6 @@ static void from_inside(void)
 	CHECK(!b.core);
 	CHECK_OK(dk_provider_drain(&a));
 	dk_op_put(handle);
-	end();
 }
 
 T_SUITE(peers,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two registries at once: a call of one keeps nothing of the other, neither for
- * -EDEADLK nor for whoever waits.
+ * Registries: flags, generation, and the default one. With two registries, calls in one do not
+ * affect the other: unregistering there neither waits for them nor fails with -EDEADLK.
  */
 #include "test.h"
 
@@ -28,7 +28,7 @@ static struct half {
 
 static void open_half(struct half *h)
 {
-	t_open("v1", DK_REGISTRY_STOCKED);
+	t_open("v1", DK_REGISTRY_BUILTINS);
 	h->reg = t_reg;
 	t_join(&h->prov, "prov");
 	t_join(&h->guest, "guest");
@@ -66,7 +66,7 @@ static void refused_in(struct half *h)
 	CHECK_INT(t_why.reason, DK_WHY_INSIDE_BACKEND);
 }
 
-/* And there is nothing to wait for. */
+/* And nothing to wait for. */
 static void waits_in(struct half *h)
 {
 	static const struct dk_provider guest = DK_PROVIDER("guest");
@@ -129,5 +129,112 @@ static void calls(void)
 	close_half(&one);
 }
 
+/* ---- one registry ----------------------------------------------------------------- */
+
+static struct dk_provider a, b;
+
+static void default_registry_is_not_freed(void)
+{
+	static const struct dk_provider unregistered = DK_PROVIDER("registries");
+	struct dk_registry *reg = dk_registry_default();
+
+	CHECK_INT(dk_registry_free(reg, &t_why), -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_IN_USE);
+	CHECK(dk_registry_default() == reg);
+	/* it still takes providers */
+	a = unregistered;
+	t_register(&a);
+}
+
+static void unknown_flags_of_a_registry(void)
+{
+	unsigned int bit;
+
+	for (bit = 2; bit < 32; bit++) {
+		memset(&t_why, 0, sizeof(t_why));
+		/* refuses: dk_registry_alloc EINVAL BAD_FLAGS */
+		CHECK(!dk_registry_alloc(NULL, 1u << bit, &t_why));
+		CHECK_INT(t_why.reason, DK_WHY_BAD_FLAGS);
+	}
+	CHECK(!dk_registry_alloc(NULL, DK_REGISTRY_BUILTINS | 1u << 31, &t_why));
+}
+
+static u64 generation(void)
+{
+	return dk_registry_generation(t_reg);
+}
+
+#define GROWS(call)							\
+	do {								\
+		u64 before = generation();				\
+									\
+		CHECK_OK(call);						\
+		t_check(generation() > before, __FILE__, __LINE__,	\
+			#call " moves the generation, which");		\
+	} while (0)
+
+#define REFUSED(call, errno)						\
+	do {								\
+		u64 before = generation();				\
+									\
+		CHECK_INT(call, errno);					\
+		CHECK_INT(generation(), before);			\
+	} while (0)
+
+static void generation_grows_with_every_change(void)
+{
+	static struct dk_op_decl decl;
+	static struct dk_impl impls[1], fallback, bad[1];
+	unsigned int backend = 0;
+	u32 device = 0, more;
+
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&a, "a");
+	t_join(&b, "b");
+	decl = t_decl("registries::generation");
+	impls[0] = t_impl(&decl, DK_CPU, 1);
+	bad[0] = t_impl(&decl, 0xffff, 2);
+	fallback = t_fallthrough(NULL, DK_TRACER);
+
+	REFUSED(dk_fallback_register(&a, bad, &t_why), -EINVAL);
+	GROWS(dk_fallback_register(&a, &fallback, &t_why));
+	REFUSED(dk_fallback_register(&b, &fallback, &t_why), -EEXIST);
+	REFUSED(dk_impls_unregister(&b, &fallback, &t_why), -ENOENT);
+	GROWS(dk_impls_unregister(&a, &fallback, &t_why));
+
+	GROWS(dk_backend_join(&a, "mine", 0, 0, &backend, &t_why));
+	REFUSED(dk_backend_join(&b, "Autograd", 0, 0, &backend, &t_why), -EINVAL);
+	REFUSED(dk_backend_release(t_reg, "mine", &t_why), -EBUSY);
+
+	GROWS(dk_device_register(&a, backend, "card", NULL, NULL, 0, &device, &t_why));
+	REFUSED(dk_device_register(&a, backend, "card", NULL, NULL, 0, &more, &t_why),
+		-EEXIST);
+	REFUSED(dk_device_register(&a, backend, "bad", NULL, bad, 1, &more, &t_why),
+		-EINVAL);
+	GROWS(dk_device_set_online(t_reg, device, 0, &t_why));
+	GROWS(dk_device_set_online(t_reg, device, 1, &t_why));
+	REFUSED(dk_device_set_online(t_reg, device + 1, 0, &t_why), -ENODEV);
+	REFUSED(dk_device_unregister(&b, device, &t_why), -ENODEV);
+	GROWS(dk_device_unregister(&a, device, &t_why));
+	REFUSED(dk_device_unregister(&a, device, &t_why), -ENODEV);
+	GROWS(dk_device_register(&a, backend, "card", NULL, NULL, 0, &device, &t_why));
+
+	REFUSED(dk_op_undefine(&a, decl.name, &t_why), -ENOENT);
+	GROWS(dk_op_define(&a, &decl, 0, &t_why));
+	REFUSED(dk_op_define(&b, &decl, 0, &t_why), -EEXIST);
+	REFUSED(dk_op_undefine(&b, decl.name, &t_why), -ENOENT);
+	REFUSED(dk_impls_register(&a, bad, 1, &t_why), -EINVAL);
+	GROWS(dk_impls_register(&a, impls, 1, &t_why));
+	GROWS(dk_op_undefine(&a, decl.name, &t_why));
+	GROWS(dk_impls_withdraw(&a, impls, &t_why));
+
+	GROWS(dk_provider_unregister(&a));
+	GROWS(dk_backend_release(t_reg, "mine", &t_why));
+	REFUSED(dk_backend_release(t_reg, "mine", &t_why), -ENOENT);
+}
+
 T_SUITE(registries,
-	T(calls));
+	T(calls),
+	T(default_registry_is_not_freed),
+	T(unknown_flags_of_a_registry),
+	T(generation_grows_with_every_change));

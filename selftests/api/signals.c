@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls in signal handlers, wherever these interrupt: in a call, deep inside of
- * calls, and in the middle of a registration. Userspace only.
+ * Calls in signal handlers that interrupt a call, nested calls, or a registration. Userspace
+ * only.
  */
 #include "test.h"
 
@@ -53,7 +53,7 @@ static void handler(int sig)
 {
 	int saved = errno;
 
-	/* now and then more than there is room for */
+	/* sometimes more than there is room for */
 	if (!serves(ADD(handled) % 8 ? 0 : DEEP))
 		ADD(bad);
 	errno = saved;
@@ -106,7 +106,7 @@ static void handlers_call_at_any_moment(void)
 	CHECK_OK(pthread_create(&threads[1], NULL, change_all_the_time, NULL));
 	while (LOAD(calls) < 10 || LOAD(changes) < 2)
 		usleep(1000);
-	/* who hangs is ended, and the program with him */
+	/* a thread that hangs ends the program */
 	alarm(120);
 	for (i = 0; i < SIGNALS; i++) {
 		CHECK_OK(pthread_kill(threads[i % 2], SIGUSR1));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PyTorch's other tests of its dispatcher as statements (SEMANTICS 11.3; the
- * number is that of the item in the list there): where calls go.
+ * Other statements of PyTorch's tests about the routes of calls (SEMANTICS 11.3). Each test
+ * has the number of its item in that list.
  */
 #include "test.h"
 
-/* The functions note what they are in *trace, from the left. */
+/* The functions append their name to *trace. */
 DK_OP(noted, "statements::noted", (struct dk_obj *x, int *trace), (x, trace), (x));
 /* Calls noted three times. */
 DK_OP(whole, "statements::whole", (struct dk_obj *x, int *trace), (x, trace), (x));
@@ -19,28 +19,21 @@ static struct dk_op *op;
 static struct dk_impl impls[MANY];
 static unsigned int num_impls;
 
-/* What the objects of these tests carry. */
+/* The keysets of the objects in these tests. */
 #define PLAIN(key)	DK_KEY_BITS(DK_##key)
 #define GRAD(key)	(DK_KEY_BITS(DK_##key) | DK_KEY_BITS(DK_AUTOGRAD_##key))
 #define OTHER(key)	(DK_KEY_BITS(DK_##key) | DK_KEY_BITS(DK_AUTOGRAD_OTHER))
 
-/* Anew, with an operator; Autograd keys without a function fall through. */
-static void begin(void)
+/* An operator in a new registry; Autograd keys without a function fall through. */
+static void setup(void)
 {
-	t_open("v1", DK_REGISTRY_STOCKED);
+	t_open("v1", DK_REGISTRY_BUILTINS);
 	t_join(&provider, "statements");
 	num_impls = 0;
 	decl = t_decl("statements::op");
 	CHECK_OK(dk_op_define(&provider, &decl, 0, &t_why));
-	op = dk_op_get(t_reg, decl.name);
+	op = t_get(decl.name);
 	CHECK(op);
-}
-
-static void end(void)
-{
-	dk_op_put(op);
-	t_leave(&provider);
-	t_close();
 }
 
 static void add(struct dk_impl impl)
@@ -59,7 +52,7 @@ static void at(unsigned int key, unsigned int n)
 	add(t_impl(&decl, key, n));
 }
 
-/* Who serves a call with one object, or with two. */
+/* The function that serves a call with one object, or with two. */
 static int call(u64 bits)
 {
 	struct dk_obj x = t_obj(bits);
@@ -89,7 +82,7 @@ static void functions_beat_fallbacks(void)
 	struct dk_obj cpu = t_obj(PLAIN(CPU));
 	struct dk_op *catch_all, *nothing;
 
-	begin();
+	setup();
 	add(fallback);
 	others[0] = t_decl("statements::catch_all");
 	others[1] = t_decl("statements::nothing");
@@ -104,51 +97,49 @@ static void functions_beat_fallbacks(void)
 	CHECK_INT(t_call(nothing, &cpu, NULL), 7);
 	dk_op_put(catch_all);
 	dk_op_put(nothing);
-	end();
 }
 
 /* states: 11.3.2 */
 static void autograd_only_with_autograd_keys(void)
 {
-	begin();
+	setup();
 	at(DK_CPU, 1);
 	at(DK_AUTOGRAD, 2);
 	CHECK_INT(call(PLAIN(CPU)), 1);
 	CHECK_INT(call(GRAD(CPU)), 2);
-	end();
 }
 
 /* states: 11.3.3 */
 static void implicit_beside_others(void)
 {
-	begin();
+	setup();
 	at(DK_COMPOSITE_IMPLICIT_AUTOGRAD, 1);
 	at(DK_AUTOGRAD, 2);
 	CHECK_INT(call(PLAIN(CPU)), 1);
 	CHECK_INT(call(GRAD(CPU)), 1);
-	end();
+	t_close();
 
-	begin();
+	setup();
 	at(DK_COMPOSITE_IMPLICIT_AUTOGRAD, 1);
 	at(DK_AUTOGRAD_CPU, 2);
 	CHECK_INT(call(GRAD(CPU)), 2);
 	CHECK_INT(call(GRAD(CUDA)), 1);
-	end();
+	t_close();
 
-	begin();
+	setup();
 	at(DK_COMPOSITE_IMPLICIT_AUTOGRAD, 1);
 	at(DK_CPU, 2);
 	CHECK_INT(call(PLAIN(CPU)), 2);
 	CHECK_INT(call(GRAD(CPU)), 2);
 	CHECK_INT(call(PLAIN(CUDA)), 1);
 	CHECK_INT(call(GRAD(CUDA)), 1);
-	end();
+	t_close();
 }
 
 /* states: 11.3.4 */
 static void explicit_beside_implicit(void)
 {
-	begin();
+	setup();
 	at(DK_COMPOSITE_EXPLICIT_AUTOGRAD, 1);
 	at(DK_COMPOSITE_IMPLICIT_AUTOGRAD, 2);
 	CHECK_INT(call(PLAIN(CPU)), 1);
@@ -159,13 +150,12 @@ static void explicit_beside_implicit(void)
 	CHECK_INT(call(GRAD(LAZY)), 1);
 	CHECK_INT(call(PLAIN(SPARSE_CPU)), 1);
 	CHECK_INT(call(PLAIN(SPARSE_CPU) | GRAD(CPU)), 1);
-	end();
 }
 
 /* states: 11.3.5 */
 static void later_registrations_count_at_once(void)
 {
-	begin();
+	setup();
 	at(DK_COMPOSITE_EXPLICIT_AUTOGRAD, 1);
 	CHECK_INT(call(GRAD(CPU)), 1);
 	at(DK_AUTOGRAD, 2);
@@ -175,41 +165,38 @@ static void later_registrations_count_at_once(void)
 	CHECK_INT(call(GRAD(CPU)), 3);
 	CHECK_INT(call(GRAD(XLA)), 2);
 	CHECK_INT(call(PLAIN(CPU)), 1);
-	end();
 }
 
 /* states: 11.3.6 */
 static void fpga_beside_implicit(void)
 {
-	begin();
+	setup();
 	at(DK_FPGA, 1);
 	at(DK_COMPOSITE_IMPLICIT_AUTOGRAD, 2);
 	CHECK_INT(call(PLAIN(FPGA)), 1);
 	CHECK_INT(call(OTHER(FPGA)), -ENOTUNIQ);
 	CHECK_INT(call(GRAD(CPU)), 2);
-	end();
 }
 
 /* states: 11.3.7 */
 static void private_backend_beside_catch_all(void)
 {
-	begin();
+	setup();
 	at(DK_PRIVATEUSE1, 1);
 	at(DK_UNDEFINED, 2);
-	/* a function's keys, and a fallback's, fall through all the same */
+	/* keys of a function, and of a fallback, fall through nevertheless */
 	CHECK_INT(call_two(GRAD(PRIVATEUSE1), GRAD(CPU)), 1);
 	add(t_fallthrough(&decl, DK_AUTOGRAD_PRIVATEUSE1));
 	CHECK_INT(call_two(GRAD(PRIVATEUSE1), GRAD(CPU)), 1);
 	CHECK_INT(call_two(GRAD(CPU), GRAD(PRIVATEUSE1)), 1);
 	CHECK_INT(call_two(GRAD(CPU), GRAD(CPU)), 2);
 	CHECK_INT(call(GRAD(CPU)), 2);
-	end();
 }
 
 /* states: 11.3.8 */
 static void catch_all_fills_no_autograd_of_a_backend(void)
 {
-	begin();
+	setup();
 	at(DK_CPU, 1);
 	at(DK_XLA, 2);
 	at(DK_UNDEFINED, 3);
@@ -221,7 +208,6 @@ static void catch_all_fills_no_autograd_of_a_backend(void)
 	at(DK_LAZY, 4);
 	CHECK_STR(t_serves(op, 0, DK_AUTOGRAD_LAZY), "fallthrough");
 	CHECK_INT(call(GRAD(LAZY)), 4);
-	end();
 }
 
 /* ---- redispatch ------------------------------------------------------------ */
@@ -237,7 +223,7 @@ static int noted_cpu(struct dk_call *c, struct dk_obj *x, int *trace)
 	return 0;
 }
 
-/* By a set of its own making, as one that takes the keyset does. */
+/* With a set of its own, as a function that takes the keyset does. */
 static int noted_autograd(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	const struct dk_layout *l = dk_registry_layout(t_reg);
@@ -259,14 +245,14 @@ static int noted_tracer(struct dk_call *c, struct dk_obj *x, int *trace)
 				trace);
 }
 
-/* One that does not look at the keyset. */
+/* A function that ignores the keyset. */
 static int noted_below_tracer(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	note(trace, 4);
 	return noted_below(c, x, trace);
 }
 
-/* The same boxed: it knows neither the operator nor its arguments. */
+/* The same as a boxed function, without knowledge of the operator and its arguments. */
 static int boxed_below(struct dk_call *c, void *args)
 {
 	note(((struct noted_args *)args)->trace, 5);
@@ -280,7 +266,7 @@ static int noted_select(struct dk_call *c, struct dk_obj *x, int *trace)
 	return noted_redispatch(c, DK_SET(DK_CPU), x, trace);
 }
 
-/* What a call of noted leaves in its trace; boxed or not, it is the same. */
+/* The trace of a call of noted; boxed or not, it is the same. */
 static int trace_of(u64 bits)
 {
 	struct dk_local local = t_no_local();
@@ -294,12 +280,12 @@ static int trace_of(u64 bits)
 }
 
 /* noted instead of the operator with two objects. */
-static void begin_noted(void)
+static void setup_noted(void)
 {
-	begin();
-	dk_op_put(op);
+	setup();
+	t_put(op);
 	CHECK_OK(dk_op_define(&provider, &noted_op, 0, &t_why));
-	op = dk_op_get(t_reg, "statements::noted");
+	op = t_get("statements::noted");
 	CHECK(op);
 }
 
@@ -317,7 +303,7 @@ static void redispatch_by_keyset(void)
 						     noted_select);
 	const u64 traced = GRAD(CPU) | DK_KEY_BITS(DK_TRACER);
 
-	begin_noted();
+	setup_noted();
 	add(cpu);
 	add(autograd);
 	add(tracer);
@@ -327,19 +313,18 @@ static void redispatch_by_keyset(void)
 	/* from a boxed one */
 	add(any);
 	CHECK_INT(trace_of(traced | DK_KEY_BITS(MODE)), 5321);
-	/* one that does not take the keyset among those that do */
+	/* a function without keyset parameter among those with one */
 	add(plain);
 	CHECK_INT(trace_of(traced), 421);
 	CHECK_INT(trace_of(traced | DK_KEY_BITS(MODE)), 5421);
 	/* to where no argument leads */
 	add(select);
 	CHECK_INT(trace_of(DK_KEY_BITS(DK_BACKEND_SELECT)), 61);
-	end();
 }
 
 /* ---- what is registered ------------------------------------------------------- */
 
-/* How many lines of a list there are, all of which have to be in another one. */
+/* The number of lines of a list; all of them must be in another list. */
 static unsigned int lines_within(const char *list, const char *whole)
 {
 	unsigned int n = 0;
@@ -359,7 +344,7 @@ static void registrations_for_a_key(void)
 	static struct dk_op_decl others[3];
 	static char at_cpu[512], all[512];
 
-	begin();
+	setup();
 	others[0] = t_decl("statements::cpu");
 	others[1] = t_decl("statements::cuda");
 	others[2] = t_decl("statements::cpu.out");
@@ -373,10 +358,9 @@ static void registrations_for_a_key(void)
 	dk_registry_list_ops(t_reg, DK_CPU, at_cpu, sizeof(at_cpu));
 	CHECK_INT(lines_within(at_cpu, all), 2);
 	CHECK_INT(lines_within(all + 1, all), 4);
-	end();
 }
 
-/* What a listener was told of definitions; functions it does not count. */
+/* The definitions that a listener was notified of; functions are not recorded. */
 static char told_of[128];
 
 static void told(struct dk_listener *l, const struct dk_event *event)
@@ -395,10 +379,10 @@ static void told(struct dk_listener *l, const struct dk_event *event)
  */
 static void listeners_hear_of_definitions(void)
 {
-	struct dk_listener listener = { .size = sizeof(listener), .told = told };
+	struct dk_listener listener = { .size = sizeof(listener), .notify = told };
 	static struct dk_op_decl heard;
 
-	begin();
+	setup();
 	told_of[0] = 0;
 	listener.registry = t_reg;
 	CHECK_OK(dk_listener_register(&listener, &t_why));
@@ -417,7 +401,6 @@ static void listeners_hear_of_definitions(void)
 	/* and its functions stay */
 	CHECK(dk_registry_list_dangling(t_reg, NULL, 0) > 0);
 	CHECK_OK(dk_listener_unregister(&listener));
-	end();
 }
 
 /* ---- modes ----------------------------------------------------------------- */
@@ -448,7 +431,7 @@ static int sees(struct dk_call *c, void *args)
 	return err;
 }
 
-/* Composite: with the local state of whoever calls it. */
+/* Composite: runs with the local state of its caller. */
 static int whole_anywhere(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	int i, err = 0;
@@ -468,7 +451,7 @@ static int call_whole(struct dk_op *called, const struct dk_local *local, u64 bi
 	return err ? err : trace;
 }
 
-/* An object inside of another one. */
+/* An object inside another one. */
 struct wrapper {
 	struct dk_obj outside;
 	struct dk_obj inside;
@@ -513,7 +496,7 @@ static void modes_and_wrappers(void)
 	int trace = 0;
 
 	dk_local_include(&in_mode, DK_SET(MODE));
-	begin_noted();
+	setup_noted();
 	CHECK_OK(dk_op_define(&provider, &whole_op, 0, &t_why));
 	both = dk_op_get(t_reg, "statements::whole");
 	add(cpu);
@@ -524,11 +507,11 @@ static void modes_and_wrappers(void)
 	CHECK_INT(times_seen, 0);
 	CHECK_INT(call_whole(both, &in_mode, PLAIN(CPU)), 111);
 	CHECK_INT(times_seen, 1);
-	/* a wrapper's key leads to whoever unwraps it */
+	/* a wrapper's key routes to the function that unwraps it */
 	add(wrapping);
 	CHECK_OK(noted_at(op, &local, &w.outside, &trace));
 	CHECK_INT(trace, 819);
-	/* a mode that all pass through but the operator that has a function */
+	/* a mode that only the operator with a function does not skip */
 	CHECK_OK(dk_impls_unregister(&provider, &impls[2], &t_why));
 	add(pass);
 	add(own);
@@ -536,7 +519,6 @@ static void modes_and_wrappers(void)
 	CHECK_INT(call_whole(both, &in_mode, PLAIN(CPU)), 717171);
 	CHECK_INT(times_seen, 0);
 	dk_op_put(both);
-	end();
 }
 
 T_SUITE(statements,

@@ -1,60 +1,78 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The suites in the order in which they run, each in the file of its name, and
- * where: in both worlds, in userspace or in the kernel. big is fed: in
- * the kernel it waits for a text.
+ * The suites in the order in which they run. Each is in the file of its name. The macro says
+ * where it runs: in both worlds, in userspace, or in the kernel. "fed" is as both, but in the
+ * kernel the suite runs when its text has been written.
  */
 #define T_SUITES(both, user, kernel, fed)				\
-	user(nomem)	/* first: wants a process without a registry */	\
-	both(first)							\
-	both(stale)							\
+	user(nomem_user)	/* first: wants a process without a registry */	\
+	both(basics)							\
+	both(stale_entries)						\
+	both(backends)							\
 	both(devices)							\
-	both(refusals)							\
-	both(failing)							\
-	both(leaving)							\
+	both(device_numbers)						\
+	both(device_priv)						\
+	both(errors)							\
+	both(errors_registrations)					\
+	both(errors_calls)						\
+	both(alloc_failures)						\
+	both(alloc_tables)						\
+	both(signatures)						\
+	both(unregister_nomem)						\
 	both(peers)							\
-	both(wrap)							\
+	both(counter_wrap)						\
 	kernel(rcu)							\
 	both(batch)							\
-	both(ways)							\
-	both(slots)							\
-	both(regress)							\
-	both(lattice)							\
+	both(call_paths)						\
+	both(table_slots)						\
+	both(fallthroughs)						\
+	both(registration_order)					\
 	both(dispatch)							\
+	both(dispatch_python)						\
 	both(statements)						\
-	both(see)							\
+	both(dumps)							\
 	both(explain)							\
 	both(hook)							\
 	both(local)							\
-	both(indexes)							\
+	both(table_indexes)						\
 	both(layouts)							\
-	both(trimmed)							\
+	both(layout_texts)						\
+	both(trimmed_layouts)						\
 	user(schema)							\
+	user(schema_pytorch)						\
 	both(library)							\
-	both(lists)							\
-	user(order)							\
-	user(sums)							\
+	both(library_refusals)						\
+	both(enumeration)						\
+	user(sorted_operators)						\
+	user(counter_sums)						\
 	both(listeners)							\
-	both(watchers)							\
-	both(hot)							\
+	both(listener_removal)						\
+	both(changes_during_calls)					\
 	both(fallbacks)							\
 	both(boxed)							\
-	both(described)							\
-	both(extract)							\
+	both(arg_descriptions)						\
+	both(arguments)							\
 	both(waiting)							\
+	both(waiting_offline)						\
+	both(deferred)							\
+	both(deferred_calls)						\
 	both(offline)							\
-	both(graces)							\
+	both(grace_periods)						\
 	both(stats)							\
-	both(moved)							\
+	both(stats_changes)						\
+	both(stats_threads)						\
+	both(moved_function)						\
 	both(registries)						\
-	fed(big)							\
+	fed(pytorch_operators)						\
 	kernel(kthreads)						\
-	kernel(kpeers)							\
-	kernel(kwork)							\
-	user(fast)							\
+	kernel(peers_kernel)						\
+	kernel(lock_hold)						\
+	user(fast_path)							\
 	user(threads)							\
-	user(regress_threads)						\
-	user(exits)							\
+	user(two_waits)							\
+	user(fork)							\
+	user(cancellation)						\
+	user(thread_exit)						\
 	user(signals)							\
-	user(torn)							\
-	user(late)
+	user(change_inside_call)					\
+	user(after_shutdown)

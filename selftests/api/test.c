@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tests' harness, and what many tests need. */
+/* The harness of the tests, and helpers that many tests use. */
+#include "alloc.h"
 #include "test.h"
 
 #if T_KERNEL
@@ -12,6 +13,26 @@ unsigned int t_most = 5;
 
 static bool failed;
 static const char *skipped;
+
+#define PROVIDERS	32
+#define OPS		8
+
+/* What t_close() gives back. */
+static struct {
+	struct dk_provider *provs[PROVIDERS];
+	struct dk_op *ops[OPS];
+	unsigned int num_provs, num_ops;
+	void (*teardown)(void);
+} env;
+
+static bool keeps;	/* nothing is freed after this test */
+static bool grows;	/* this test defines operators that the default registry keeps */
+
+static void forget(void)
+{
+	memset(&env, 0, sizeof(env));
+	t_reg = NULL;
+}
 
 /* ---- telling -------------------------------------------------------------- */
 
@@ -81,11 +102,57 @@ bool t_check_str(const char *a, const char *b, const char *file, int line,
 
 /* ---- running -------------------------------------------------------------- */
 
+/* Returns how many allocations are left. */
+static long run_once(const struct t_suite *suite, const struct t_case *c)
+{
+	long allocs = dk_test_allocs();
+
+	keeps = false;
+	if (suite->setup)
+		suite->setup();
+	c->run();
+	if (!keeps)
+		t_close();
+	forget();
+	return keeps ? 0 : dk_test_allocs() - allocs;
+}
+
+/*
+ * Private backends of the default registry that have a name. A name stays bound after its
+ * provider has unregistered, and there are three for all modules or plugins.
+ */
+static unsigned int names_bound(void)
+{
+	char name[DK_NAME_MAX];
+	unsigned int b, n = 0;
+
+	for (b = DK_BACKEND_PRIVATEUSE1; b <= DK_BACKEND_PRIVATEUSE3; b++) {
+		dk_backend_name(NULL, b, name);
+		n += name[0] && strncmp(name, "PrivateUse", 10);
+	}
+	return n;
+}
+
 static bool run(const struct t_suite *suite, const struct t_case *c, unsigned int n)
 {
+	/* not before the first test, which may need a process without a default registry */
+	static int bound = -1;
+	const char *reason;
+	int before;
+
 	failed = false;
 	skipped = NULL;
-	c->run();
+	/* an operator of the default registry is kept; a second run needs no other one */
+	grows = false;
+	if (run_once(suite, c) > 0 && !failed && !grows) {
+		reason = skipped;
+		CHECK_INT(run_once(suite, c), 0);
+		skipped = reason;
+	}
+	before = bound;
+	bound = names_bound();
+	if (before >= 0)
+		CHECK_INT(bound, before);
 	print("%sok %u ", failed ? "not " : "", n);
 	if (c->peer)
 		print("peer bug %02u: ", c->peer);
@@ -203,10 +270,21 @@ struct dk_op_decl t_decl(const char *name)
 
 	decl.name = name;
 	decl.op = NULL;
-	/* a schema that it may get is about other arguments */
+	/* a schema for it describes other arguments */
 	decl.param = NULL;
 	decl.num_params = 0;
 	return decl;
+}
+
+struct dk_library t_library(struct dk_provider *prov, unsigned int kind, const char *ns,
+			    unsigned int key)
+{
+	struct dk_library lib = {
+		.size = sizeof(lib), .kind = kind, .ns = ns, .key = key,
+		.debug = "registered at here", .prov = prov,
+	};
+
+	return lib;
 }
 
 struct dk_impl t_impl(const struct dk_op_decl *decl, unsigned int key,
@@ -241,6 +319,20 @@ struct dk_diag t_why;
 struct dk_route t_answer;
 struct dk_registry *t_reg;
 
+static void remove_provider(const struct dk_provider *prov)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < env.num_provs; i++)
+		if (env.provs[i] != prov)
+			env.provs[n++] = env.provs[i];
+	env.num_provs = n;
+}
+
+const unsigned int t_modes[T_MODES] = {
+	DK_REGISTRY_BUILTINS, DK_REGISTRY_BUILTINS | DK_REGISTRY_FORCE_RESOLVE,
+};
+
 void t_open(const char *layout, unsigned int flags)
 {
 	const struct dk_layout *l = dk_layout_find(layout, &t_why);
@@ -250,11 +342,102 @@ void t_open(const char *layout, unsigned int flags)
 	CHECK(t_reg);
 }
 
+/* Of the open registry, or of any one if none is open. */
+static struct dk_provider *newest_provider(void)
+{
+	unsigned int i;
+
+	for (i = env.num_provs; i--; )
+		if (!t_reg || env.provs[i]->registry == t_reg)
+			return env.provs[i];
+	return NULL;
+}
+
 void t_close(void)
 {
-	CHECK_OK(dk_registry_check(t_reg, &t_why));
-	CHECK_OK(dk_registry_free(t_reg, &t_why));
+	bool used = env.num_provs;
+	struct dk_provider *prov;
+
+	if (env.teardown) {
+		void (*teardown)(void) = env.teardown;
+
+		env.teardown = NULL;
+		teardown();
+	}
+	while (env.num_ops)
+		dk_op_put(env.ops[--env.num_ops]);
+	while ((prov = newest_provider())) {
+		if (prov->core)
+			t_leave(prov);
+		else
+			remove_provider(prov);
+	}
+	if (t_reg || used)
+		CHECK_OK(dk_registry_check(t_reg, &t_why));
+	if (t_reg)
+		CHECK_OK(dk_registry_free(t_reg, &t_why));
 	t_reg = NULL;
+}
+
+void t_at_close(void (*teardown)(void))
+{
+	env.teardown = teardown;
+}
+
+void t_keep(void)
+{
+	keeps = true;
+}
+
+void t_grow(void)
+{
+	grows = true;
+}
+
+static unsigned int num_allocs;
+
+static void count_alloc(void)
+{
+	num_allocs++;
+}
+
+int t_count_allocs(int (*act)(void), unsigned int *num)
+{
+	int err;
+
+	num_allocs = 0;
+	dk_test_at_alloc(count_alloc);
+	err = act();
+	dk_test_at_alloc(NULL);
+	*num = num_allocs;
+	return err;
+}
+
+void t_register(struct dk_provider *prov)
+{
+	remove_provider(prov);
+	if (CHECK_OK(dk_provider_register(prov, &t_why)) && CHECK(env.num_provs < PROVIDERS))
+		env.provs[env.num_provs++] = prov;
+}
+
+struct dk_op *t_get(const char *name)
+{
+	struct dk_op *op = dk_op_get(t_reg, name);
+
+	if (CHECK(op) && CHECK(env.num_ops < OPS))
+		env.ops[env.num_ops++] = op;
+	return op;
+}
+
+void t_put(struct dk_op *op)
+{
+	unsigned int i;
+
+	for (i = 0; i < env.num_ops && env.ops[i] != op; i++)
+		;
+	if (CHECK(i < env.num_ops))
+		env.ops[i] = env.ops[--env.num_ops];
+	dk_op_put(op);
 }
 
 void t_join(struct dk_provider *prov, const char *name)
@@ -264,11 +447,12 @@ void t_join(struct dk_provider *prov, const char *name)
 	filled.registry = t_reg;
 	filled.layout = dk_layout_name(dk_registry_layout(t_reg));
 	*prov = filled;
-	CHECK_OK(dk_provider_register(prov, &t_why));
+	t_register(prov);
 }
 
 void t_leave(struct dk_provider *prov)
 {
+	remove_provider(prov);
 	CHECK_OK(dk_provider_unregister(prov));
 	CHECK(!prov->core);
 }
@@ -348,6 +532,16 @@ struct dk_local t_no_local(void)
 	return local;
 }
 
+unsigned int t_num_inside(struct dk_provider *prov)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+	unsigned int n = 0;
+
+	while (!dk_provider_inside(prov, n, &in))
+		n++;
+	return n;
+}
+
 void t_first_call(void)
 {
 #if !T_KERNEL
@@ -379,30 +573,7 @@ u64 t_random(u64 *state)
 	return *state;
 }
 
-/* ---- orders ---------------------------------------------------------------- */
-
-unsigned int t_factorial(unsigned int n)
-{
-	return n < 2 ? 1 : n == 2 ? 2 : n == 3 ? 6 : n == 4 ? 24 : 120;
-}
-
-void t_permute(unsigned int which, unsigned int n, unsigned int *order)
-{
-	unsigned int i, j, left[T_ORDERED];
-
-	for (i = 0; i < n; i++)
-		left[i] = i;
-	for (i = 0; i < n; i++) {
-		unsigned int f = t_factorial(n - 1 - i), at = which / f;
-
-		which %= f;
-		order[i] = left[at];
-		for (j = at; j + 1 < n - i; j++)
-			left[j] = left[j + 1];
-	}
-}
-
-/* ---- what the rules say --------------------------------------------------- */
+/* ---- the rules ------------------------------------------------------------ */
 
 static const struct t_given *newest(const struct t_given *regs, unsigned int n,
 				    unsigned int key)
@@ -413,7 +584,7 @@ static const struct t_given *newest(const struct t_given *regs, unsigned int n,
 	return NULL;
 }
 
-/* The keys that the rules name, of the layout that was asked for last. */
+/* The keys that the rules name, of the layout of the last query. */
 static struct {
 	const struct dk_layout *l;
 	unsigned int implicit, explicit, nonfunctional, nested, autograd, batched;
@@ -443,7 +614,7 @@ static void find_named(const struct dk_layout *l)
 	CHECK_OK(dk_constant_set(l, "autogradother_backends", &named.other, NULL));
 }
 
-/* Some key with a function, that is no alias, lies in the set. */
+/* A key in the set, other than an alias, has a function. */
 static bool any_in(const struct dk_layout *l, const struct t_given *regs,
 		   unsigned int n, struct dk_keyset set)
 {

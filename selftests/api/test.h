@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tests of the public API that run in userspace and in the kernel from one
- * source. A test is a function without arguments; a failed check is told and
- * the test goes on. Tests run one after the other, in process context.
+ * Tests of the public API that run in userspace and in the kernel from one source. A test is
+ * a function without arguments. A failed check is reported, and the test continues. Tests run
+ * one after the other, in process context, and print KTAP.
  *
- * test.c has what is the same everywhere; main_user.c and main_kernel.c give
- * t_vprint(), t_alloc() and t_free() and say which suites they run. What they
- * print is KTAP.
+ * test.c is for both worlds. main_user.c and main_kernel.c define t_vprint(), t_alloc() and
+ * t_free(), and choose the suites that run.
  */
 #ifndef _SELFTESTS_API_TEST_H
 #define _SELFTESTS_API_TEST_H
@@ -56,16 +55,18 @@ struct t_suite {
 	const char *name;
 	const struct t_case *cases;
 	unsigned int n;
+	void (*setup)(void);	/* before each test, or NULL */
 };
 
 #define T(test)		{ #test, test, 0 }
 /* That we do not have a bug that others had: scripts/peer-bugs lists these. */
 #define T_PEER(bug, test)	{ #test, test, bug }
-#define T_SUITE(suite, ...)						\
+#define T_SUITE_WITH(suite, setup, ...)					\
 	static const struct t_case suite##_cases[] = { __VA_ARGS__ };	\
 	const struct t_suite suite##_suite = {				\
-		#suite, suite##_cases, ARRAY_SIZE(suite##_cases)	\
+		#suite, suite##_cases, ARRAY_SIZE(suite##_cases), setup	\
 	}
+#define T_SUITE(suite, ...)	T_SUITE_WITH(suite, NULL, __VA_ARGS__)
 
 #include "suites.h"
 
@@ -77,12 +78,12 @@ T_SUITES(T_DECLARE, T_DECLARE, T_DECLARE, T_DECLARE)
 #define T_TAKE(suite)		&suite##_suite,
 #define T_LEAVE(suite)
 
-/* Of up to so many registrations all orders are tried. */
+/* All orders are tried of up to this many registrations. */
 extern unsigned int t_most;
 
 /*
- * Choose suites by name, with spaces or commas between the names, into an array of @n
- * that has @num. How many it has then; 0 where a name is none, or there are too many.
+ * Chooses suites by name, separated by spaces or commas, into an array of @n that has @num. Returns
+ * their number; 0 if a name is unknown, or there are too many.
  */
 unsigned int t_choose(const struct t_suite *const *all, unsigned int n, const char *names,
 		      const struct t_suite **chosen, unsigned int num);
@@ -109,58 +110,101 @@ void t_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* ---- the world ------------------------------------------------------------ */
 
 void t_vprint(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
-/* Zeroed; a test that gets no memory fails, and the program ends. */
+/* Zeroed memory; without memory the test fails and the program ends. */
 void *t_alloc(size_t size);
 void t_free(void *p);
 
 /* ---- what many tests need ------------------------------------------------- */
 
-/* What t_functions do: say who they are. */
+/* The functions of t_functions: each stores its number. */
 DK_OP(t_op, "t::op",
 	(struct dk_obj *x, struct dk_obj *y, int *who), (x, y, who), (x, y));
 typedef int (*t_function)(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *who);
 
 #define T_FUNCTIONS	32
-/* Function number N puts N into *who and has the label "fN". */
+/* Function number N stores N in *who and has the label "fN". */
 extern const t_function t_functions[T_FUNCTIONS];
 extern const char *const t_labels[T_FUNCTIONS];
 
 /* The reason of the last refusal. */
 extern struct dk_diag t_why;
-/* What t_route() was told. */
+/* The result of the last t_route(). */
 extern struct dk_route t_answer;
-/* The registry that is open. */
+
+/* ---- the fixture ---------------------------------------------------------- */
+
+/*
+ * A test has a registry, providers and operators of its own. t_close() frees what it opens,
+ * registers and gets by the functions below. After each test, the harness calls t_close(). If the
+ * core still has allocations then, the test runs again, and fails if there are more of them.
+ */
+
+/* Returns the result of @act, and stores the number of the core's allocations. */
+int t_count_allocs(int (*act)(void), unsigned int *num);
+
+/* The registry that is open, or NULL. */
 extern struct dk_registry *t_reg;
 
-/* Make a registry; check that it is right, and give it back. */
-void t_open(const char *layout, unsigned int flags);
-void t_close(void);
+#define T_MODES	2
+/* Flags of a registry whose calls read tables, and of one whose calls evaluate the rules. */
+extern const unsigned int t_modes[T_MODES];
 
-/* Fill and register a provider of the open registry. */
+/* Make a registry. */
+void t_open(const char *layout, unsigned int flags);
+/*
+ * Runs the functions of t_at_close(), puts the operators, unregisters the providers, newest first,
+ * checks the registry, and frees it. Without an open registry, does the same for the default one,
+ * which stays.
+ */
+void t_close(void);
+/* Call @teardown first at the next t_close(). */
+void t_at_close(void (*teardown)(void));
+/* Keep everything when the test ends: a part of it can never be freed. */
+void t_keep(void);
+/* The test cannot run twice, since the default registry keeps its operators. */
+void t_grow(void);
+
+/* Fill and register a provider of the open registry, and unregister it. */
 void t_join(struct dk_provider *prov, const char *name);
 void t_leave(struct dk_provider *prov);
+/* Registers one that is filled already, in the open registry or the default one. */
+void t_register(struct dk_provider *prov);
+
+/* An operator of the open registry, or of the default one, until t_put() or t_close(). */
+struct dk_op *t_get(const char *name);
+void t_put(struct dk_op *op);
+
+/* ---- operators and calls -------------------------------------------------- */
 
 /* t_op under another name. */
 struct dk_op_decl t_decl(const char *name);
 /* Function number @n at @key. */
+/* Of the namespace @ns, registered at "here". */
+struct dk_library t_library(struct dk_provider *prov, unsigned int kind, const char *ns,
+			    unsigned int key);
 struct dk_impl t_impl(const struct dk_op_decl *decl, unsigned int key,
 		      unsigned int n);
 struct dk_impl t_fallthrough(const struct dk_op_decl *decl, unsigned int key);
 
 /* Label of what serves an entry; "missing" and "ambiguous" where none does. */
 const char *t_serves(struct dk_op *op, u32 device, unsigned int key);
-/* The rule by which it does; by which what t_serves() was asked last does. */
+/* The rule of this function; the rule of the last t_serves(). */
 unsigned int t_rule(struct dk_op *op, u32 device, unsigned int key);
 unsigned int t_rule_served(void);
 
 /* Route two objects without local state, into t_answer. */
 int t_route(struct dk_op *op, const struct dk_obj *x, const struct dk_obj *y);
-/* The label of where that goes, or of the error, such as "-ENOSYS". */
+/* The label of the function that serves it, or the error, such as "-ENOSYS". */
 const char *t_goes(struct dk_op *op, const struct dk_obj *x,
 		   const struct dk_obj *y);
 /* Call by handle, without local state; the number of the function or an error. */
 int t_call(struct dk_op *op, struct dk_obj *x, struct dk_obj *y);
-/* Of this thread, which in userspace needs memory: where that is another matter. */
+/* How many calls are inside of functions of a provider. */
+unsigned int t_num_inside(struct dk_provider *prov);
+/*
+ * Makes the first call of this thread, which in userspace allocates; for tests of other
+ * allocations.
+ */
 void t_first_call(void);
 /* Local state that includes and excludes nothing. */
 struct dk_local t_no_local(void);
@@ -170,15 +214,7 @@ struct dk_obj t_obj(u64 bits);
 /* The same numbers in every run. */
 u64 t_random(u64 *state);
 
-/* ---- orders --------------------------------------------------------------- */
-
-#define T_ORDERED	5
-
-unsigned int t_factorial(unsigned int n);
-/* Permutation number @which of 0..n-1, for n up to T_ORDERED. */
-void t_permute(unsigned int which, unsigned int n, unsigned int *order);
-
-/* ---- what the rules say --------------------------------------------------- */
+/* ---- the rules ------------------------------------------------------------ */
 
 /* A registration of an operator, for t_model(). */
 struct t_given {
@@ -194,8 +230,8 @@ struct t_choice {
 };
 
 /*
- * SEMANTICS 7.2, written down from the text: what serves runtime key @key of
- * an operator with these registrations, oldest first, in a bare registry.
+ * SEMANTICS 7.2, implemented from the text: what serves runtime key @key of an operator with these
+ * registrations, oldest first, in a bare registry.
  */
 struct t_choice t_model(const struct dk_layout *l, const struct t_given *regs,
 			unsigned int n, unsigned int key);

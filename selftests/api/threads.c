@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads that call while others register and unregister: userspace only, the
- * kernel's twin is kthreads.c.
+ * Threads that call while others register and unregister. Userspace only; kthreads.c is the
+ * same for the kernel.
  */
-#include "visits.h"
-
-#include <pthread.h>
+#include "bounded.h"
+#include "churn.h"
 
 #define DURATION_MS	1000
 
@@ -16,13 +15,13 @@ static void call_while_all_changes(void)
 	u64 end = w_now_us() + DURATION_MS * 1000;
 	unsigned int rounds = 0;
 
-	visits_begin();
+	churn_begin();
 	while (w_now_us() < end)
-		visit(rounds++, NULL);
-	visits_end(rounds, 0, 0);
+		churn_round(rounds++, NULL);
+	churn_end(rounds, 0, 0);
 }
 
-/* ---- operators that come and go ------------------------------------------- */
+/* ---- operators that are defined and undefined ----------------------------- */
 
 static bool stop;
 
@@ -51,7 +50,7 @@ static void *define_and_undefine(void *data)
 
 		err = err ? err : dk_impls_register(&p, early, 1, &why);
 		err = err ? err : dk_op_define(&p, &count_op, 0, &why);
-		err = err ? err : dk_op_undefine(&p, "visits::count", &why);
+		err = err ? err : dk_op_undefine(&p, "churn::count", &why);
 		err = err ? err : dk_op_define(&p, &count_op, DK_OP_SAME_DEVICE, &why);
 		if (err || dk_provider_unregister(&p))
 			break;
@@ -65,21 +64,21 @@ static void *define_and_undefine(void *data)
 static void call_while_operators_come_and_go(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
-	struct dk_provider keeper;
+	static struct dk_provider keeper;
 	u64 served = 0, refused = 0, wrong = 0;
 	u64 end = w_now_us() + DURATION_MS * 1000 / 4;
 	struct dk_op *count_handle;
 	unsigned int rounds = 0;
 	pthread_t thread;
 
-	t_open("v1", DK_REGISTRY_STOCKED);
+	t_open("v1", DK_REGISTRY_BUILTINS);
 	t_join(&keeper, "keeper");
 	CHECK_OK(dk_op_define(&keeper, &count_op, 0, &t_why));
-	count_handle = dk_op_get(t_reg, "visits::count");
-	CHECK_OK(dk_op_undefine(&keeper, "visits::count", &t_why));
+	count_handle = t_get("churn::count");
+	CHECK_OK(dk_op_undefine(&keeper, "churn::count", &t_why));
 	stop = false;
 	counting_begin();
-	CHECK_OK(pthread_create(&thread, NULL, define_and_undefine, &rounds));
+	t_start(&thread, define_and_undefine, &rounds);
 	while (goes_on(end, &rounds)) {
 		int err = count_at(count_handle, &dk_local_default, &x);
 
@@ -92,14 +91,11 @@ static void call_while_operators_come_and_go(void)
 	w_store(stop, true);
 	pthread_join(thread, NULL);
 	CHECK_INT(wrong, 0);
-	CHECK_INT(w_sum(&visits_poisoned), 0);
-	CHECK_INT(served, w_sum(&visits_served_by_the_gone));
+	CHECK_INT(w_sum(&churn_poisoned), 0);
+	CHECK_INT(served, w_sum(&churn_served_by_the_gone));
 	CHECK(rounds);
 	t_note("%u rounds, %llu served, %llu refused", rounds,
 	       (unsigned long long)served, (unsigned long long)refused);
-	dk_op_put(count_handle);
-	t_leave(&keeper);
-	t_close();
 }
 
 /* ---- names that are looked up ------------------------------------------------ */
@@ -111,7 +107,7 @@ static int fresh_here(struct dk_call *c, struct dk_obj *x)
 	return 0;
 }
 
-/* Of one class and of the other in turn. */
+/* Of one class and of the other, alternately. */
 static void *define_and_leave(void *data)
 {
 	static const struct dk_impl sleepable[] = { DK_IMPL(fresh, DK_CPU, fresh_here) };
@@ -144,7 +140,7 @@ static void look_up_while_operators_come_and_go(void)
 	pthread_t thread;
 
 	stop = false;
-	CHECK_OK(pthread_create(&thread, NULL, define_and_leave, &rounds));
+	t_start(&thread, define_and_leave, &rounds);
 	while (goes_on(end, &rounds)) {
 		struct dk_op_decl decl = fresh_op;
 		struct dk_frame c;
@@ -188,7 +184,7 @@ static void wait_stage(int *stage, int at_least)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Says that it is inside, and stays until it is let go; without @stage not. */
+/* Reports that it is inside, and stays until it is released; without @stage it returns at once. */
 static int block_here(struct dk_call *c, struct dk_obj *x, int *stage)
 {
 	if (stage) {
@@ -225,7 +221,7 @@ static void *leave(void *data)
 	return NULL;
 }
 
-/* It delays its own provider's leaving, and nobody else's. */
+/* It delays only the unregistering of its own provider. */
 static void slow_call_delays_its_own_only(void)
 {
 	static const struct dk_impl slow[] = { DK_IMPL(block, DK_CPU, block_here) };
@@ -237,18 +233,17 @@ static void slow_call_delays_its_own_only(void)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	pthread_t caller, leaving;
 	int stage = 0;
-	void *err;
 	u32 device;
 
-	t_open("v1", DK_REGISTRY_STOCKED);
+	t_open("v1", DK_REGISTRY_BUILTINS);
 	t_join(&a, "a");
 	t_join(&b, "b");
 	CHECK_OK(dk_op_define(&b, &count_op, 0, &t_why));
 	CHECK_OK(dk_op_define(&a, &block_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&a, slow, 1, &t_why));
 	CHECK_OK(dk_impls_register(&b, of_b, 2, &t_why));
-	block_handle = dk_op_get(t_reg, "threads::block");
-	CHECK_OK(pthread_create(&caller, NULL, call_and_stay, &stage));
+	block_handle = t_get("threads::block");
+	t_start(&caller, call_and_stay, &stage);
 	wait_stage(&stage, 1);
 	/* if it did delay b, these would never return */
 	CHECK_OK(dk_impls_unregister(&b, of_b, &t_why));
@@ -257,18 +252,15 @@ static void slow_call_delays_its_own_only(void)
 	CHECK_OK(dk_provider_drain(&b));
 	t_leave(&b);
 	CHECK_INT(stage, 1);
-	/* a waits for it; no later call gets in */
+	/* a waits for it; no later call enters */
 	leaver.stage = &stage;
-	CHECK_OK(pthread_create(&leaving, NULL, leave, &leaver));
+	t_start(&leaving, leave, &leaver);
 	while (block_at(block_handle, &dk_local_default, &x, NULL) != -ENOENT)
 		sched_yield();
 	set_stage(&stage, 2);
-	pthread_join(caller, &err);
+	t_join_ok(caller);
 	pthread_join(leaving, NULL);
-	CHECK(!err);
 	CHECK_INT(leaver.stage_when_left, 2);
-	dk_op_put(block_handle);
-	t_close();
 }
 
 /* ---- calls within calls --------------------------------------------------- */
@@ -295,25 +287,170 @@ static void deep_calls_are_seen(void)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	unsigned int i;
 
-	t_open("v1", DK_REGISTRY_STOCKED);
+	t_open("v1", DK_REGISTRY_BUILTINS);
 	t_join(&nester, "nester");
 	CHECK_OK(dk_op_define(&nester, &nest_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&nester, impls, 1, &t_why));
-	nest_handle = dk_op_get(t_reg, "threads::nest");
+	nest_handle = t_get("threads::nest");
 	for (i = 0; i < ARRAY_SIZE(depths); i++) {
 		int err = 0;
 
 		CHECK_OK(nest_at(nest_handle, &dk_local_default, &x, depths[i], &err));
 		CHECK_INT(err, -EDEADLK);
 	}
-	dk_op_put(nest_handle);
-	t_leave(&nester);
+}
+
+/* ---- functions that are registered and unregistered ----------------------- */
+
+static struct dk_provider prov, host;
+static struct dk_op *op;
+
+DK_OP(seen, "threads::seen", (struct dk_obj *x), (x), (x));
+
+static int seen_cpu(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+static int seen_autograd(struct dk_call *c, struct dk_obj *x)
+{
+	return seen_below(c, x);
+}
+
+static const struct dk_impl cpu_impls[] = { DK_IMPL(seen, DK_CPU, seen_cpu) };
+static const struct dk_impl autograd_impls[] = {
+	DK_IMPL(seen, DK_AUTOGRAD_CPU, seen_autograd),
+};
+
+static void *come_and_go(void *data)
+{
+	unsigned int *rounds = data;
+
+	while (!w_load(stop)) {
+		/* often, since withdrawing waits for no grace period */
+		if (dk_impls_register(&prov, autograd_impls, 1, NULL) ||
+		    dk_impls_withdraw(&prov, autograd_impls, NULL))
+			break;
+		if (*rounds % 64 == 63 && dk_provider_drain(&prov))
+			break;
+		w_store_release(*rounds, *rounds + 1);
+	}
+	return NULL;
+}
+
+/* No call is lost between the mask and the choice of a function, or in a redispatch. */
+static void calls_beside(unsigned int flags)
+{
+	const unsigned int calls = 200000, changes = T_TSAN ? 2000 : 20000;
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU));
+	unsigned int i, lost = 0, rounds = 0;
+	pthread_t thread;
+	int err = 0, last = 0;
+
+	t_open("v1", flags);
+	t_join(&host, "host");
+	t_join(&prov, "prov");
+	CHECK_OK(dk_op_define(&host, &seen_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&host, cpu_impls, 1, &t_why));
+	op = t_get("threads::seen");
+	stop = false;
+	t_start(&thread, come_and_go, &rounds);
+	for (i = 0; i < calls || (w_load_acquire(rounds) < changes && i < 100 * calls); i++) {
+		err = seen_at(op, &dk_local_default, &x);
+		if (err) {
+			lost++;
+			last = err;
+		}
+	}
+	w_store(stop, true);
+	pthread_join(thread, NULL);
+	CHECK_INT(lost, 0);
+	CHECK_INT(last, 0);
+	CHECK(rounds);
 	t_close();
 }
 
-T_SUITE(threads,
+static void no_call_is_lost(void)
+{
+	unsigned int m;
+
+	for (m = T_MODES; m--; )
+		calls_beside(t_modes[m]);
+}
+
+/* ---- a device that is just being registered ------------------------------- */
+
+DK_OP(owner, "threads::owner", (struct dk_obj *x, void **priv), (x, priv), (x));
+
+static int of_prov, of_card;
+static u32 next_card;
+
+static int owner_here(struct dk_call *c, struct dk_obj *x, void **priv)
+{
+	*priv = dk_call_priv(c);
+	return 0;
+}
+
+static const struct dk_impl owner_impls[] = { DK_IMPL(owner, DK_DENSE, owner_here) };
+
+static void *cards_come_and_go(void *data)
+{
+	const unsigned int cards = T_TSAN ? 1000 : 10000;
+	unsigned int i, *failed = data;
+	u32 number = 0;
+
+	for (i = 0; i < cards && !*failed; i++) {
+		if (dk_device_register(&prov, DK_BACKEND_PRIVATEUSE1, "card", &of_card,
+				       owner_impls, 1, &number, NULL))
+			++*failed;
+		else if (dk_device_unregister(&prov, number, NULL))
+			++*failed;
+		/* the same slot, and the next generation */
+		w_store_release(next_card, number + (1u << 12));
+	}
+	w_store(stop, true);
+	return NULL;
+}
+
+/* No call gets the pointer of the provider before the device has its own. */
+static void new_device_has_its_own_priv(void)
+{
+	static const struct dk_provider with_priv = DK_PROVIDER("prov");
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_PRIVATEUSE1));
+	unsigned int failed = 0, wrong = 0, hits = 0;
+	pthread_t thread;
+
+	t_open("v1", DK_REGISTRY_BUILTINS | DK_REGISTRY_FORCE_RESOLVE);
+	t_join(&host, "host");
+	prov = with_priv;
+	prov.registry = t_reg;
+	prov.priv = &of_prov;
+	t_register(&prov);
+	CHECK_OK(dk_op_define(&host, &owner_op, 0, &t_why));
+	op = t_get("threads::owner");
+	stop = false;
+	next_card = 1;
+	t_start(&thread, cards_come_and_go, &failed);
+	while (!w_load(stop)) {
+		void *priv = NULL;
+
+		x.device = w_load_acquire(next_card);
+		if (!owner_at(op, &dk_local_default, &x, &priv)) {
+			hits++;
+			wrong += priv != &of_card;
+		}
+	}
+	pthread_join(thread, NULL);
+	CHECK_INT(failed, 0);
+	CHECK_INT(wrong, 0);
+	t_note("%u calls met a card", hits);
+}
+
+T_SUITE_WITH(threads, t_bound,
 	T(call_while_all_changes),
 	T(call_while_operators_come_and_go),
 	T(look_up_while_operators_come_and_go),
 	T(slow_call_delays_its_own_only),
-	T(deep_calls_are_seen));
+	T(deep_calls_are_seen),
+	T(no_call_is_lost),
+	T(new_device_has_its_own_priv));

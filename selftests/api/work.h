@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How much is done in one hold of a registry's lock, in test builds of the module
- * (DKC_FAIL_ALLOC): it is a part of dispatchkey.ko.
+ * Measures the work done in one hold of a registry's lock, in test builds of the module. It is
+ * a part of dispatchkey.ko.
  */
 #ifndef _SELFTESTS_API_WORK_H
 #define _SELFTESTS_API_WORK_H
 
-#include "../../lib/core/deps.h"
+#include "../../lib/core/base/world.h"
 
 struct dk_registry;
 

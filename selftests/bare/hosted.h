@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the test has of the machine that it runs on, whose headers it has not. */
+/* Functions of the host that the test calls. It includes no header of the host. */
 int printf(const char *format, ...);
 int atoi(const char *text);

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The core without a libc runs in memory that its caller gave: all in one array,
-# roomy or too small. Prints TAP.
+# The core without a libc, with all of its memory in one array that the caller supplies:
+# large enough, or too small. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by result
 
@@ -40,7 +40,10 @@ echo "TAP version 13"
 ok "the core and a program that gives it memory" links
 ok "in 256 KiB" "$dir/arena"
 diag "$("$dir/arena" | sed -n 's/^# //p')"
+ok "35 functions on 10 operators in 12 KiB" "$dir/arena" small
+diag "$("$dir/arena" small | sed -n 's/^# //p')"
 ok "calls one in another, counted" "$dir/arena" nested
+ok "calls that are completed later" "$dir/arena" deferred
 ok "in every size, whatever fits" every_size
 ok "in 64 KiB all of it" fits 65536 served
 finish

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * dk_bench: what calls and changes cost, beside what the kernel has of its own.
- */
+/* dk_bench: the costs of calls and changes, compared with primitives of the kernel. */
 #ifndef _DK_BENCH_H
 #define _DK_BENCH_H
 
@@ -32,7 +30,7 @@ struct bench {
 	unsigned int per;
 };
 
-/* Lists, which end with an empty entry; what they need comes first and goes last. */
+/* Lists that end with an empty entry; prerequisites come first and are removed last. */
 extern const struct bench bench_primitives[], bench_peers[], bench_calls[], bench_changes[];
 
 int bench_peers_init(void);

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What calls and changes cost in the kernel, in instructions, beside what the
-# kernel has of its own: in a machine that counts them, selftests/vm/run --icount.
-# The figures are lines "figure NAME LEAST MEDIAN", in hundredths of an instruction;
-# scripts/bench-kernel makes something of them.
+# The costs of calls and changes in the kernel, in instructions, compared with primitives of
+# the kernel. It runs in a machine that counts instructions: selftests/vm/run --icount. The
+# figures are lines "figure NAME LEAST MEDIAN", in hundredths of an instruction;
+# scripts/bench-kernel makes the report.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -57,7 +57,7 @@ static const struct dk_impl impls[] = {
 	DK_IMPL_FALLTHROUGH(bench_through, DK_PYTHON_TLS_SNAPSHOT),
 };
 
-/* Of a backend with devices, of which the first has two functions. */
+/* Of a backend with devices; the first one has two functions. */
 static const struct dk_impl backend_impls[] = {
 	DK_IMPL_ATOMIC(bench_atomic, DK_DENSE, serve),
 };
@@ -133,7 +133,7 @@ static void redispatch_atomic_below(unsigned int n)
 	bench_atomic(&traced, n);
 }
 
-/* Of a call that has a frame, as those of hooks and batches. */
+/* A call that has a frame, as calls of hooks and batches have. */
 static void redispatch_frame(unsigned int n)
 {
 	const struct dk_obj *objs[] = { &traced };
@@ -233,7 +233,7 @@ static void count_off(void)
 	wait_for_calm();
 }
 
-/* Another registry is counted: what do calls of this one pay? */
+/* Another registry is counted: the cost for calls of this one. */
 static struct dk_registry *elsewhere;
 
 static int count_elsewhere(void)

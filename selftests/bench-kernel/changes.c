@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finding, registering and taking away, among all operators of PyTorch. */
+/* Lookups, registrations and unregistering, in a registry with all operators of PyTorch. */
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -33,7 +33,7 @@ static struct dk_provider host = DK_PROVIDER("bench-host");
 static struct dk_provider guest = DK_PROVIDER("bench-guest");
 static struct dk_provider leaver = DK_PROVIDER("bench-leaver");
 
-/* The operators that are there, and a function for each. */
+/* The operators, and a function for each. */
 static struct many {
 	struct dk_op *op;
 	const char *name;
@@ -71,8 +71,8 @@ struct waits {
 };
 
 /*
- * Some memory waits for readers already, as it mostly does: to begin takes 300
- * instructions, of whoever is the first to give back some.
+ * Some memory is waiting for readers already, as is usual: the first one to free memory takes 300
+ * instructions to begin.
  */
 static int let_wait(void)
 {
@@ -180,7 +180,7 @@ static int bring_all(void)
 	return bring(many_impls, OPS);
 }
 
-/* All that unregistering does but to wait: that is no instructions. */
+/* Everything that unregistering does except waiting, which takes no instructions. */
 static int leave(void)
 {
 	int err = dk_provider_unregister_timeout(&leaver, 0, NULL);

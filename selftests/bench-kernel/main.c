@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_bench: measures when it is loaded; /proc/dk_bench has the figures then.
- * It is for a machine whose clock counts instructions (selftests/vm/run
- * --icount), and reads the processor's own, which has no scale to be told by.
+ * dk_bench: measures when it is loaded; then /proc/dk_bench has the figures. It is for a
+ * machine whose clock counts instructions (selftests/vm/run --icount). It reads the CPU's
+ * counter directly, because kernel clocks are scaled.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,10 +17,10 @@
 #include "bench.h"
 
 #define REPEATS	15
-#define TIMES	256	/* unless a bench says another number */
+#define TIMES	256	/* unless a bench sets another number */
 #define MOST	64	/* there are fewer than that */
 
-/* What the clock said; of @once, @n times and twice as often are the same. */
+/* The result of the clock; for @once, @n times and 2 * @n times are the same. */
 static struct result {
 	const struct bench *bench;
 	s64 n_times[REPEATS];
@@ -104,7 +104,10 @@ static int measure_all(void)
 	/* the first time is for warming up: its figures are written over */
 	for (k = 0; k <= REPEATS; k++)
 		for (i = 0; i < num_results; i++) {
-			/* right behind a tick, or one would hit the same loop each time */
+			/*
+			 * directly after a tick, because otherwise ticks would always hit the same
+			 * loop
+			 */
 			schedule_timeout_uninterruptible(1);
 			err = measure(&results[i], k ? k - 1 : 0);
 			if (err) {
@@ -160,7 +163,7 @@ static int show(struct seq_file *m, void *unused)
 
 static int run(struct dk_diag *why)
 {
-	/* before there are operators of our own */
+	/* before there are operators of this module */
 	int err = bench_changes_init(why);
 
 	if (!err)

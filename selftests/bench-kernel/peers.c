@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the kernel has of its own: what calls are made of, and who else routes. */
+/* Primitives of the kernel that calls consist of, and other kernel services that route calls. */
 #include <crypto/hash.h>
 #include <linux/completion.h>
 #include <linux/crypto.h>
@@ -47,7 +47,7 @@ static void indirect(unsigned int n)
 		at(&object, 1);
 }
 
-/* The floor: of a table, by a known index. */
+/* The floor: a call through a table with a known index. */
 static void table(unsigned int n)
 {
 	int (*const fns[])(struct dk_obj *x, long n) = { fn, fn };

@@ -1,27 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What became of the figures of bench.sh: report.py HOW LOG ABOUT [FILE]
+"""Reports the figures of bench.sh: report.py HOW LOG ABOUT [FILE]
 
 HOW is one of
-  table     print them for people; of FILE, if it is there, how they have changed
+  table     print them; if FILE exists, also how they differ from it
   json      print them as JSON
-  gate      compare them with the baseline FILE, print TAP
-  baseline  write FILE anew
+  gate      compare them with the baseline FILE, and print TAP
+  baseline  write a new baseline FILE
 
-LOG has lines "figure NAME LEAST MEDIAN" in hundredths of an instruction. ABOUT says
-what was measured. A baseline has the instructions of each, and first the sum of the
-kernel's own primitives in the same boot: compared is what they are relative to it.
+LOG has lines "figure NAME LEAST MEDIAN" in hundredths of an instruction. ABOUT
+describes the machine. A baseline has the instructions of each figure, and before
+them the sum of the kernel's own primitives in the same boot. Figures are compared
+relative to that sum.
 """
 import json
 import sys
 
 TOLERANCE = 0.02
 
-# Of whose sum the baseline is told.
+# The primitives whose sum a baseline has.
 PRIMITIVES = ("direct-call", "indirect-call", "static_call", "rcu", "srcu", "percpu_ref")
 FLOOR = "floor"
 
-# (name, what it is, target): a number, or (of what, times, more)
+# (name, description, target): a number, or (of which figure, factor, more)
 ROWS = (
     ("The kernel's primitives", (
         ("direct-call", "call of a function", None),
@@ -77,12 +78,12 @@ ROWS = (
         ("unregister", "unregister a provider of one function, no waiting", None),
         ("unregister.all", "unregister one of 3 640 functions, a function", None))),
 )
-# Nearly all of it is the kernel's; what its allocator does with the memory that comes back.
+# Most of it is the kernel's: its allocator takes the freed memory back.
 NOT_GATED = ("traced.atomic", "undefine")
 
 
 def read_log(path):
-    """Names to (least, median); the lesser one where there were several boots."""
+    """Names to (least, median); if there were several boots, the smaller one."""
     figures = {}
     with open(path, encoding="utf-8", errors="replace") as log:
         for line in log:
@@ -120,7 +121,8 @@ def target_of(target, figures):
 
 
 def change(name, figures, baseline):
-    """Of a figure since the baseline, relative to the primitives; 0 is none."""
+    """The change of a figure since the baseline, relative to the primitives; 0 is
+    none."""
     if name not in baseline or name not in figures:
         return None
     before = baseline[name] / baseline["primitives"]
@@ -132,7 +134,7 @@ def number(x):
 
 
 def table(figures, about, baseline):
-    """Without a baseline, as where it has just been written, there is no change."""
+    """Without a baseline, such as directly after writing it, there is no comparison."""
     floor = figures[FLOOR][0]
     print(f"Instructions, net of the loop, in one boot: {about}")
     for title, rows in ROWS:

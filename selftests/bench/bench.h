@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What make bench measures: contenders, each of which makes calls of one kind.
- * calls_dk.c has ours and the floor, calls_torch.cpp those of libtorch.
+ * The contenders of make bench. Each makes calls of one kind. calls_dk.c has those of
+ * dispatchkey and the floor, calls_torch.cpp those of libtorch.
  */
 #ifndef _SELFTESTS_BENCH_BENCH_H
 #define _SELFTESTS_BENCH_BENCH_H
 
 #define BENCH_UNROLLED	8	/* operators, called in turn by one turn of a loop */
-#define BENCH_FAMILIES	4	/* of so many operators */
+#define BENCH_FAMILIES	5	/* of so many operators */
 #define BENCH_NAMES	(BENCH_FAMILIES * BENCH_UNROLLED)
 
 struct bench_contender {
 	const char *id;
 	void (*run)(const struct bench_contender *c, unsigned long calls);
-	int object;		/* number of what it calls with, the side's own */
+	int object;		/* number of its object, defined by each side */
 	int slow;		/* few calls of it are counted */
 	int scales;		/* is also measured with several threads */
 	void (*before)(void);	/* and after all its calls of one sample */
@@ -38,7 +38,7 @@ extern const struct bench_side bench_torch __attribute__((weak));
 }
 #endif
 
-/* liburcu's, of the flavours that calls_dk.c has inline beside another one. */
+/* liburcu's, in flavours that calls_dk.c cannot inline together with another one. */
 void urcu_memb_register_thread(void);
 void urcu_qsbr_register_thread(void);
 

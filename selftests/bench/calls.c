@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long calls take, and how many instructions: calls [-c] [-r REPEATS]
- * [-s SEED] REGISTRATIONS
+ * The times and instructions of calls: calls [-c] [-r REPEATS] [-s SEED] REGISTRATIONS
  *
- * Prints "ns NAME SAMPLE..." for every contender, the samples of a round in the
- * same place, and "ns NAME*THREADS SAMPLE..." for several threads that do the same
- * at once, of the time of their own processors. The contenders of a round come in
- * random order. With -c, for callgrind, each makes N calls and then twice as many,
- * and the two dumps have NAME 1 N and NAME 2 N as their reason. The operators are
- * named as random ones of the file, a line of which begins with a name.
+ * Prints "ns NAME SAMPLE..." for every contender; the samples of one round are in the same
+ * column. Prints "ns NAME*THREADS SAMPLE..." for several threads that make the same calls at
+ * once, in CPU time of each thread. The contenders of a round run in random order. With -c,
+ * for callgrind, each makes N calls and then 2N calls; the two dumps have the reasons NAME 1 N
+ * and NAME 2 N. The names of the operators are chosen at random from REGISTRATIONS, where each
+ * line begins with a name.
  */
 #include "bench.h"
 #include "measure.h"
@@ -41,7 +40,7 @@ static struct one all[MOST];
 static unsigned int num;
 static unsigned long seed = 1;
 
-/* Of the processor: others on the machine take time, too. */
+/* CPU time, because other load on the machine takes time, too. */
 static double now(void)
 {
 	return bench_clock(CLOCK_THREAD_CPUTIME_ID);
@@ -179,7 +178,7 @@ static double sample_threads(const struct one *one, unsigned int threads)
 	return sum / threads;
 }
 
-/* One thread, and as many as there are processors, in turn. */
+/* One thread, and as many as there are CPUs, alternately. */
 static void measure_threads(const struct one *one, int repeats)
 {
 	static double alone[REPEATS], crowded[REPEATS];

@@ -20,17 +20,17 @@
 #define EACH(DO, f)							\
 	DO(f, 0) DO(f, 1) DO(f, 2) DO(f, 3) DO(f, 4) DO(f, 5) DO(f, 6) DO(f, 7)
 
-/* sleepable, atomic, with functions of one device and of all */
+/* sleepable, atomic, with functions of one device, of all devices, and for one device only */
 #define FAMILIES(DO)							\
-	EACH(DO, calm) EACH(DO, swift) EACH(DO, one) EACH(DO, many)
+	EACH(DO, calm) EACH(DO, swift) EACH(DO, one) EACH(DO, many) EACH(DO, same)
 
 #define OPERATOR(f, i)							\
 	DK_OP(f##i, "bench::" #f #i, (struct dk_obj *x, struct dk_obj *y), (x, y), (x, y));
 FAMILIES(OPERATOR)
 
-static struct dk_op *calm[8], *swift[8], *one[8], *many[8];
+static struct dk_op *calm[8], *swift[8], *one[8], *many[8], *same[8];
 static struct dk_provider me = DK_PROVIDER("bench");
-/* The same operators in a registry that is not the default one. */
+/* The same operators in a registry other than the default one. */
 static struct dk_op *own_calm[8], *own_swift[8];
 static struct dk_provider own = DK_PROVIDER("bench");
 
@@ -89,7 +89,9 @@ static const struct dk_impl of_own[] = { EACH(CPU_IMPL, calm) EACH(CPU_IMPL, swi
 
 #define DEVICE_IMPL(f, i)	DK_IMPL(f##i, DK_DENSE, serve),
 static const struct dk_impl of_many[] = { EACH(DEVICE_IMPL, many) };
-static const struct dk_impl of_both[] = { EACH(DEVICE_IMPL, many) EACH(DEVICE_IMPL, one) };
+static const struct dk_impl of_first[] = {
+	EACH(DEVICE_IMPL, many) EACH(DEVICE_IMPL, one) EACH(DEVICE_IMPL, same)
+};
 
 /* ---- the objects -------------------------------------------------------------- */
 
@@ -104,7 +106,7 @@ enum object {
 /* two each, as calls take two */
 static struct dk_obj objects[NUM_OBJECTS][2];
 
-/* What a tensor has: its backend, and the autograd of it, which calls exclude. */
+/* The keyset of a tensor: its backend, and autograd for it, which calls exclude. */
 static struct dk_keyset tensor(unsigned int backend)
 {
 	return dk_keyset_or(DK_KEYSET(DK_KEY_BITS(DK_AUTOGRAD_CPU) & ~DK_BACKEND_MASK),
@@ -135,7 +137,7 @@ static void make_objects(unsigned int backend, __u32 card)
 
 /* ---- the calls ---------------------------------------------------------------- */
 
-/* What calls exclude, as the peer's do; its guard lasts for all of them. */
+/* The excluded set of calls, as in libtorch; its guard covers all of them. */
 #define BELOW_AUTOGRAD()	DK_BELOW_ADINPLACE_OR_VIEW()
 
 static void check(int bad, int expected)
@@ -144,7 +146,7 @@ static void check(int bad, int expected)
 		errx(1, "a call failed: %d", bad);
 }
 
-/* A contender: calls in turn, with what comes before and behind them all. */
+/* A contender: calls in turn, with setup before and cleanup after all of them. */
 #define CONTENDER(name, f, call, expected, begin, end)			\
 static void name(const struct bench_contender *contender, unsigned long n) \
 {									\
@@ -164,7 +166,7 @@ static void name(const struct bench_contender *contender, unsigned long n) \
 
 #define NONE		(void)0
 
-/* No call at all: what is taken off the instructions of the others. */
+/* No call: the instructions that are subtracted from the others. */
 static void loop(const struct bench_contender *contender, unsigned long n)
 {
 	int bad = 0, answer = 0;
@@ -183,7 +185,7 @@ static serve_fn table[8];
 #define CALL_FLOOR(f, i, bad)	bad |= table[i](NULL, x, y);
 CONTENDER(floor_call, none, CALL_FLOOR, 0, NONE, NONE)
 
-/* The same, and whoever replaced the function would wait for the call. */
+/* The same, where replacing the function would wait for the call. */
 #define IN_SECTION(flavour, f, i, bad)					\
 	_urcu_##flavour##_read_lock();					\
 	CALL_FLOOR(f, i, bad)						\
@@ -203,8 +205,9 @@ CONTENDER(missing_sleepable, calm, CALL_AT, -ENOSYS, NONE, NONE)
 CONTENDER(missing_atomic, swift, CALL_AT, -ENOSYS, NONE, NONE)
 CONTENDER(device_one, one, CALL_AT, 0, NONE, NONE)
 CONTENDER(device_many, many, CALL_AT, 0, NONE, NONE)
+CONTENDER(device_same, same, CALL_AT, 0, NONE, NONE)
 
-/* With a local state that the caller has at hand. */
+/* With a local state that the caller passes. */
 #define CALL_GIVEN(f, i, bad)	bad |= f##i##_at(f[i], local, x, y);
 #define LOCAL			const struct dk_local *local = dk_local_current()
 CONTENDER(sleepable_given, calm, CALL_GIVEN, 0, LOCAL, NONE)
@@ -315,6 +318,7 @@ static const struct bench_contender contenders[] = {
 	{ .id = "device.no-functions", .run = sleepable, .object = ON_CARD },
 	{ .id = "device.1", .run = device_one, .object = ON_CARD },
 	{ .id = "device.64", .run = device_many, .object = ON_CARD },
+	{ .id = "device.same", .run = device_same, .object = ON_CARD },
 	{ .id = "counted.sleepable", .run = sleepable, .before = count,
 	  .after = count_no_more },
 	{ .id = "counted.atomic", .run = atomic, .before = count, .after = count_no_more },
@@ -328,6 +332,11 @@ static void must(int err)
 		errx(1, "%s: %s", why.name, why.text);
 }
 
+static unsigned int flags_of(struct dk_op *const *family)
+{
+	return family == swift ? DK_OP_ATOMIC : family == same ? DK_OP_SAME_DEVICE : 0;
+}
+
 static int set_up(char *const *names)
 {
 	unsigned int backend, i;
@@ -337,15 +346,14 @@ static int set_up(char *const *names)
 	must(dk_provider_register(&me, &why));
 #define DEFINE(f, i)							\
 	f##i##_op.name = *names++;					\
-	must(dk_op_define(&me, &f##i##_op, (void *)f == (void *)swift ? DK_OP_ATOMIC : 0, \
-			  &why));
+	must(dk_op_define(&me, &f##i##_op, flags_of(f), &why));
 	FAMILIES(DEFINE)
 	must(dk_impls_register(&me, impls, sizeof(impls) / sizeof(impls[0]), &why));
 	must(dk_backend_join(&me, "bench", DK_BACKEND_PRIVATEUSE1, 0, &backend, &why));
 	for (i = 0; i < DEVICES; i++) {
 		snprintf(card, sizeof(card), "card%u", i);
-		must(dk_device_register(&me, backend, card, NULL, i ? of_many : of_both,
-					i ? 8 : 16, &device, &why));
+		must(dk_device_register(&me, backend, card, NULL, i ? of_many : of_first,
+					i ? 8 : 24, &device, &why));
 		if (!i)
 			make_objects(backend, device);
 	}
@@ -359,11 +367,10 @@ static int set_up(char *const *names)
 	check(f##i(&objects[ON_BACKEND][0], &objects[ON_BACKEND][0]), 0);
 	BELOW_AUTOGRAD();
 	FAMILIES(FIND)
-	own.registry = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, &why);
+	own.registry = dk_registry_alloc(NULL, DK_REGISTRY_BUILTINS, &why);
 	must(own.registry ? dk_provider_register(&own, &why) : -ENOMEM);
 #define DEFINE_OWN(f, i)						\
-	must(dk_op_define(&own, &f##i##_op, (void *)f == (void *)swift ? DK_OP_ATOMIC : 0, \
-			  &why));					\
+	must(dk_op_define(&own, &f##i##_op, flags_of(f), &why));	\
 	own_##f[i] = dk_op_get(own.registry, f##i##_op.name);
 	EACH(DEFINE_OWN, calm) EACH(DEFINE_OWN, swift)
 	must(dk_impls_register(&own, of_own, sizeof(of_own) / sizeof(of_own[0]), &why));

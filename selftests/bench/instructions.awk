@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# From callgrind's dumps of "calls -c" to a line "NAME INSTRUCTIONS" a contender,
-# a call, net of the loop: what twice as many calls take more, less what the empty
-# loop takes. The file's "totals" are wrong behind a reset inside a function, its
-# "summary" is right.
+# Computes the instructions of a call from callgrind's dumps of "calls -c". Prints a line
+# "NAME INSTRUCTIONS" for each contender: the difference between 2N and N calls, divided by N,
+# less that of the empty loop. If the counts are reset inside a function, callgrind's "totals"
+# are wrong; "summary" is right.
 
 /^desc: Trigger: / {
 	name = $3 == "Client" ? $5 : ""

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What all the measuring programs need: random numbers of a seed, and a clock. */
+/* Shared by the measuring programs: random numbers from a seed, and a clock. */
 #ifndef _SELFTESTS_BENCH_MEASURE_H
 #define _SELFTESTS_BENCH_MEASURE_H
 

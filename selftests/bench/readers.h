@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What readers_dk.c and readers_torch.cpp share: a reader that calls random
- * operators all the time, a writer that registers and unregisters at a given
- * rate or not at all, on a processor of its own, and phases of both in turn.
+ * Shared by readers_dk.c and readers_torch.cpp. A reader calls random operators without a
+ * pause. A writer on another CPU registers and unregisters at a given rate. Phases with and
+ * without the writer alternate.
  *
- * A registration is a table of one function that comes and goes again: two
- * changes that are published. The reader's throughput is calls in a second of its
- * own processor time, which others on the machine do not take away from.
+ * A registration is a table of one function that is registered and unregistered: two changes
+ * are published. The reader's throughput is calls in a second of its own CPU time, so other
+ * load on the machine does not reduce it.
  */
 #ifndef _SELFTESTS_BENCH_READERS_H
 #define _SELFTESTS_BENCH_READERS_H
@@ -28,7 +28,7 @@
 #define SETTLE		0.02
 #define PHASE		0.15
 
-/* What a dispatcher has to do. Operator numbers go to 2 * OPERATORS. */
+/* The operations of a dispatcher. Operator numbers go up to 2 * OPERATORS. */
 struct readers_side {
 	const char *name;
 	int (*set_up)(char *const *names);
@@ -43,7 +43,7 @@ struct readers_run {
 	unsigned long seed;
 	int writing;
 	int quit;
-	char before_calls[64];		/* each writes to a line of its own */
+	char before_calls[64];		/* each writes to a cache line of its own */
 	unsigned long calls;
 	char before_registrations[64];
 	unsigned long registrations;
@@ -99,7 +99,7 @@ static inline void *readers_write(void *arg)
 			readers_sleep(0.0005);
 			continue;
 		}
-		/* who was kept from it makes up for what was missed, within a phase */
+		/* a delayed writer catches up within the phase */
 		next = (next < now - PHASE ? now - PHASE : next) + 1.0 / RATE;
 		run->side->come_and_go(run->first + bench_random(&state) % OPERATORS);
 		RELAXED_SET(run->registrations, run->registrations + 1);
@@ -126,7 +126,7 @@ static inline struct readers_phase readers_measure(struct readers_run *run, cloc
 	regs = RELAXED_GET(run->registrations);
 	cpu_from = bench_clock(cpu);
 	from = bench_clock(CLOCK_MONOTONIC);
-	/* of the reader's own time: it may have to share its processor */
+	/* in CPU time of the reader, which may have to share its CPU */
 	do
 		readers_sleep(PHASE / 10);
 	while (bench_clock(cpu) - cpu_from < PHASE);
@@ -153,7 +153,7 @@ static inline double readers_median(double *v)
 	return v[REPEATS / 2];
 }
 
-/* One line of the result: what a writer leaves of the reader's throughput. */
+/* One line of the result: the part of the reader's throughput that is kept. */
 static inline int readers_run(const struct readers_side *side, const char *what,
 			      unsigned int first, unsigned long seed)
 {
@@ -176,7 +176,7 @@ static inline int readers_run(const struct readers_side *side, const char *what,
 	    pthread_getcpuclockid(reader, &cpu))
 		return 2;
 	for (i = 0; i < REPEATS; i++) {
-		/* in turn first, so that a drift of the machine's goes both ways */
+		/* each is first in turn, so a drift of the machine affects both */
 		if (i & 1)
 			with = readers_measure(run, cpu, 1);
 		without = readers_measure(run, cpu, 0);
@@ -199,7 +199,7 @@ static inline int readers_run(const struct readers_side *side, const char *what,
 	printf("%-15s %-34s %6.1f %6.1f %6.1f %9.0f %7.1f\n", side->name, what, median, kept[0],
 	       readers_median(wall), readers_median(regs), readers_median(rate));
 	fflush(stdout);
-	/* 2: that rate was not reached, so nothing is said */
+	/* 2: the rate was not reached, so there is no result */
 	return regs[REPEATS / 2] < RATE_WANTED ? 2 : median < 95;
 }
 

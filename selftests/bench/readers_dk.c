@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How fast calls are while others register, in libdispatchkey. */
+/* The speed of calls while another thread registers, in libdispatchkey. */
 #include "readers.h"
 
 #include <dispatchkey.h>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long registrations take, and how much memory: regs [-r ROUNDS] [-s SEED]
- * REGISTRATIONS SCHEMAS
+ * The times and memory of registrations: regs [-r ROUNDS] [-s SEED] REGISTRATIONS SCHEMAS
  *
- * A round loads all operators with all their functions, registers and looks up
- * more, and unloads them; the sides take turns. Prints "ns NAME SAMPLE..." of one
- * registration each, but "unload" and "fallback*" of all, and "bytes memory
- * SAMPLE..." of an operator: the heap in use after the load, less that before it.
- * What a side's program has in constant tables is made before and not counted.
+ * A round loads all operators with all their functions, registers and looks up some more, and
+ * unloads them. dispatchkey and libtorch alternate. Prints "ns NAME SAMPLE..." of one
+ * registration, but of all for "unload" and "fallback*", and "bytes memory SAMPLE..." of one
+ * operator: the growth of the heap in use by the load. Constant tables that a side's program
+ * makes before are not counted.
  */
 #include "regs.h"
 #include "measure.h"
@@ -25,7 +24,7 @@
 static struct regs_all all;
 static unsigned long seed = 1;
 
-/* Of the processor, all threads together: nothing here waits for anybody. */
+/* CPU time of all threads together: nothing here waits. */
 static double now(void)
 {
 	return bench_clock(CLOCK_PROCESS_CPUTIME_ID);
@@ -172,7 +171,7 @@ static void measure_one(const struct regs_side *side, const struct regs_contende
 	c->before();
 	ns = timed(c->run) / c->times;
 	c->after();
-	/* over all operators, of which there may be others */
+	/* over all operators, including others if there are any */
 	if (c->times == 1)
 		ns *= (double)all.num_ops / side->num_ops();
 	note(s, "ns", c->id, ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the registrations of make bench share: PyTorch's operators with all that
- * it registers for them, and what a side does with them. regs_dk.c is ours,
- * regs_torch.cpp libtorch's.
+ * Shared by the registrations of make bench: PyTorch's operators with all their
+ * registrations, and the operations of a side. regs_dk.c is for dispatchkey, regs_torch.cpp
+ * for libtorch.
  */
 #ifndef _SELFTESTS_BENCH_REGS_H
 #define _SELFTESTS_BENCH_REGS_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #define REGS_ONES	256	/* registered one by one */
-#define REGS_KEY	"XPU"	/* of which PyTorch has hardly a function */
+#define REGS_KEY	"XPU"	/* where PyTorch has almost no function */
 #define REGS_ALIAS	"CompositeExplicitAutograd"
 #define REGS_FALLBACK	"TESTING_ONLY_GenericMode"
 
@@ -36,7 +36,7 @@ struct regs_all {
 	const struct regs_op *fresh;
 };
 
-/* What is timed, and before and behind it what is not. */
+/* A timed operation, with untimed setup before and cleanup after it. */
 struct regs_contender {
 	const char *id;
 	unsigned int times;
@@ -47,7 +47,7 @@ struct regs_contender {
 
 struct regs_side {
 	const char *prefix;		/* of what is printed */
-	/* once: what a program has in constant tables */
+	/* once: constant tables of the program */
 	void (*prepare)(const struct regs_all *all);
 	void (*load)(void);
 	void (*unload)(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Registrations in libdispatchkey: in a registry of their own, as it is given to users. */
+/* Registrations in libdispatchkey, in a separate registry with the default settings. */
 #include "regs.h"
 
 #include <dispatchkey.h>
@@ -87,7 +87,7 @@ static void load(void)
 {
 	unsigned int i;
 
-	reg = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, &why);
+	reg = dk_registry_alloc(NULL, DK_REGISTRY_BUILTINS, &why);
 	everyone.registry = reg;
 	guest.registry = reg;
 	if (!reg || dk_provider_register(&everyone, &why))

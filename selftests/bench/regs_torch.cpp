@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The same registrations in libtorch, through torch::Library. It has PyTorch's
- * operators already, so these are in namespaces of their own; keys and types of
- * schemas that it does not know yet are left out and replaced, and how many is
- * told.
+ * The same registrations in libtorch, through torch::Library. libtorch has PyTorch's
+ * operators already, so these are in other namespaces. Functions at keys that it does not
+ * know are left out, and types of schemas that it does not know are replaced. The numbers of
+ * both are printed.
  */
 #include "regs.h"
 
@@ -44,7 +44,7 @@ static void serve(const c10::OperatorHandle &, torch::jit::Stack *)
 {
 }
 
-/* It would tell of every function that takes over a key. */
+/* It would print a warning for every function that overrides another one. */
 struct Quiet : c10::WarningHandler {
 	void process(const c10::SourceLocation &, const std::string &, bool) override {}
 };

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# How many instructions a call takes is what baseline.COMPILER says, within 2 %.
-# Prints TAP. DK_BUILD is the build folder: its libdispatchkey.so is measured.
+# The instructions of each kind of call are those of baseline.COMPILER, within 2 %. Prints
+# TAP. DK_BUILD is the build folder, whose libdispatchkey.so is measured.
 #
-#   test_instructions.sh --write	writes the baseline anew
+#   test_instructions.sh --write	writes a new baseline
 #
-# A baseline is right for one compiler and the Makefile's own CFLAGS; where it is
-# another one, nothing is tested.
+# A baseline is for one compiler and the CFLAGS of the Makefile. With others, the test is
+# skipped.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -17,8 +17,8 @@ need_command valgrind cc
 cc=${CC:-cc}
 build=${DK_BUILD:-$st_top/build}
 [ -e "$build/libdispatchkey.so" ] || skip_all "no $build/libdispatchkey.so, type make"
-grep -qE ' -O2 -g (-DDKC_PROBES )?$' "$build/config" ||
-	skip_all "the library was built with flags of the user's: $(cat "$build/config")"
+grep -qE ' -O2 -g (-DDKC_PROBES )?$' "$build/flags" ||
+	skip_all "the library was built with flags of the user's: $(cat "$build/flags")"
 [ -e /usr/include/valgrind/callgrind.h ] || skip_all "no headers of valgrind"
 
 compiler=gcc

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""drive.py COMPLETION - types lines into a bash with a terminal, and completes.
+"""drive.py bash|zsh COMPLETION - types lines into a shell on a terminal, and completes them.
 
-Each line of standard input is typed as it is; then readline inserts all
-completions of the last word (M-*), or in a line that ends in "\\t" what is
-common to them (Tab). What then stands in the place of that word is printed,
-a line each line; "-" is what was there before.
+Types each line of standard input, and completes its last word. Prints the completed
+word, one line for each line; "-" stands for the word as it was typed. In bash, M-*
+inserts all completions; for a line that ends in "\\t", Tab inserts their common
+beginning. In zsh, Tab is always typed. For a line that ends in "\\l", prints zsh's
+list.
 """
 import os
 import pty
@@ -18,28 +19,21 @@ MARK = "\x01"
 
 
 class Shell:
-    """A bash that waits for keys."""
+    """A shell that waits for keys."""
 
-    def __init__(self, completion):
+    def __init__(self, arguments, **environment):
         pid, self.fd = pty.fork()
         if pid == 0:
-            os.environ.update(PS1="", TERM="dumb", INPUTRC="/dev/null", HISTFILE="")
-            os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+            os.environ.update(TERM="dumb", HISTFILE="", **environment)
+            os.execvp(arguments[0], arguments)
         self.seen = ""
-        # What is typed is seen twice; a mark in the answer alone tells them apart.
-        self.type("PS1= PS2=; stty -echo cols 4000\n")
-        self.type("bind 'set bell-style none' 'set enable-bracketed-paste off'\n")
-        self.type(". /usr/share/bash-completion/bash_completion\n")
-        self.type(f". '{completion}'\n")
-        self.type("show() { printf '\\1%s\\1' \"$READLINE_LINE\"; READLINE_LINE=; }\n")
-        self.type("bind -x '\"\\C-x\\C-o\": show'\n")
-        self.answer("printf '\\1ready\\1'\n")
 
     def type(self, text):
+        """Type these keys."""
         os.write(self.fd, text.encode())
 
     def answer(self, text):
-        """What stands between two marks after this was typed."""
+        """Type this, and return what the terminal shows up to and between two marks."""
         self.seen = ""
         self.type(text)
         end = time.monotonic() + LIMIT
@@ -48,20 +42,62 @@ class Shell:
             if left <= 0 or not select.select([self.fd], [], [], left)[0]:
                 raise SystemExit(f"no answer to {text!r}: {self.seen!r}")
             self.seen += os.read(self.fd, 65536).decode(errors="replace")
-        return self.seen.split(MARK)[1]
+        return self.seen.split(MARK)[:2]
 
-    def complete(self, line):
-        """What completion makes of the last word."""
-        key = "\x1b*"
-        if line.endswith("\\t"):
-            line, key = line[:-2], "\t"
+    def replaced(self, line, key):
+        """The text in place of the last word after this key."""
         last = line[line.rfind(" ") + 1:]
-        found = self.answer(f"{line}{key}\x18\x0f")[len(line) - len(last):].rstrip()
+        found = self.answer(f"{line}{key}\x18\x0f")[1][len(line) - len(last):].rstrip()
         return "-" if found == last else found
 
 
+class Bash(Shell):
+    """bash, with its completion package."""
+
+    def __init__(self, completion):
+        super().__init__(["bash", "--norc", "--noprofile", "-i"], PS1="", INPUTRC="/dev/null")
+        # The terminal echoes typed keys; a mark that only the answer has tells both apart.
+        self.type("PS1= PS2=; stty -echo cols 4000\n")
+        self.type("bind 'set bell-style none' 'set enable-bracketed-paste off'\n")
+        self.type(". /usr/share/bash-completion/bash_completion\n")
+        self.type(f". '{completion}'\n")
+        self.type("show() { printf '\\1%s\\1' \"$READLINE_LINE\"; READLINE_LINE=; }\n")
+        self.type("bind -x '\"\\C-x\\C-o\": show'\n")
+        self.answer("printf '\\1ready\\1'\n")
+
+    def complete(self, line):
+        """Inserts all candidates, or their common beginning."""
+        if line.endswith("\\t"):
+            return self.replaced(line[:-2], "\t")
+        return self.replaced(line, "\x1b*")
+
+
+class Zsh(Shell):
+    """zsh, with its completion system."""
+
+    def __init__(self, completion):
+        super().__init__(["zsh", "-f", "-i"])
+        self.type(f"PS1= PS2= PROMPT_EOL_MARK=; fpath=('{os.path.dirname(completion)}' $fpath)\n")
+        self.type("autoload -U compinit && compinit -u -D; stty -echo cols 400 rows 400\n")
+        self.type("unsetopt beep list_beep; setopt no_always_last_prompt; LISTMAX=1000\n")
+        self.type("show() { printf '\\1%s\\1' \"$BUFFER\"; BUFFER= }; zle -N show\n")
+        self.type("bindkey '^X^O' show; bindkey '^D' list-choices\n")
+        # A key that is typed before the line editor runs, such as Ctrl-D, has another
+        # meaning.
+        self.answer("zle-line-init() { printf '\\1ready\\1' }; zle -N zle-line-init\n")
+
+    def complete(self, line):
+        """Completes or prints the list, with single blanks."""
+        if not line.endswith("\\l"):
+            return self.replaced(line, "\t")
+        shown = self.answer(f"{line[:-2]}\x04\x18\x0f")[0]
+        return " | ".join(" ".join(entry.split()) for entry in shown.splitlines()[1:]
+                          if " -- " in entry)
+
+
 def main():
-    shell = Shell(os.path.abspath(sys.argv[1]))
+    """Runs the given shell."""
+    shell = {"bash": Bash, "zsh": Zsh}[sys.argv[1]](os.path.abspath(sys.argv[2]))
     for line in sys.stdin:
         print(shell.complete(line.rstrip("\n")), flush=True)
 

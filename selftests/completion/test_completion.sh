@@ -1,55 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dkctl's completion: keys are typed into a bash with a terminal, and what
-# stands in its line then is compared. Names of a kernel's registry are those
-# that a stand-in for dkctl gives, and none where the module is not loaded.
-# Prints TAP.
+# dkctl's completion in bash: types keys into a bash on a terminal and compares its line.
+# Names in the kernel's registry are from a scripted registry; without the module there are
+# none. Prints TAP.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+# shellcheck source=shells.sh
+. "$st_here/shells.sh"
 
-dkctl=${DKCTL:-${DK_BUILD:-$st_top/build}/dkctl}
-completion=${st_top:-$st_here}/tools/dkctl/completion/dkctl
-[ -x "$dkctl" ] || skip_all "no dkctl at $dkctl, type make or set DKCTL"
-[ -e "$completion" ] || skip_all "the sources of dkctl are not beside the tests"
+need_completion dkctl
 [ -e /usr/share/bash-completion/bash_completion ] || skip_all "no bash-completion here"
 need_command python3 bash
 
-# What the kernel has, in the shape of dkctl's answers; all else is dkctl's own.
-mkdir "$st_tmp/bin" "$st_tmp/live" "$st_tmp/empty"
-ln -s "$(realpath -- "$dkctl")" "$st_tmp/bin/dkctl"
-cat >"$st_tmp/live/dkctl" <<-END
-	#!/bin/sh
-	names() {
-		printf '{\n  "schema": 1,\n  "items": [\n'
-		printf '    {\n      "name": "%s",\n      "provider": "other"\n    },\n' "\$@"
-		printf '  ]\n}\n'
-	}
-	case "\$1 \$2" in
-	'-p backend') names edu CPU ;;
-	'-p device') names 0000:00:04.0 0000:00:05.0 'odd\$(id)' ;;
-	'-p provider') names dk_cpu dk_edu ;;
-	'-p op') names aten::add.Tensor sample::copy sample::factorial ;;
-	'-p limits') names backends devices ;;
-	*) exec '$st_tmp/bin/dkctl' "\$@" ;;
-	esac
-END
-chmod 755 "$st_tmp/live/dkctl"
-
-# completes FOLDER - tests of the lines "WHAT IS TYPED => WHAT IT BECOMES"; "-" is
-# nothing. "\t" types Tab, which takes what is common to all; else all are taken.
-completes() {
-	local typed expected got
-	sed 's/ => .*//; s/_$//' "$st_tmp/cases" >"$st_tmp/typed"
-	(cd "$st_tmp/empty" && PATH=$1:$PATH timeout 100 python3 "$st_here/drive.py" "$completion") \
-		<"$st_tmp/typed" >"$st_tmp/got" 2>"$st_tmp/err"
-	[ ! -s "$st_tmp/err" ] || diag "$(cat "$st_tmp/err")"
-	while IFS= read -r typed && IFS= read -r got <&3; do
-		expected=${typed##* => }
-		is "${typed%% => *}" "$expected" "$got"
-	done <"$st_tmp/cases" 3< <(cat "$st_tmp/got" && yes 'no answer')
-}
+# completes FOLDER - "-" stands for nothing. "\t" types Tab, which inserts the common
+# beginning; otherwise all candidates are inserted.
+completes() { cases "$1" python3 "$st_here/drive.py" bash "$completions/dkctl"; }
 
 subcommands=$("$dkctl" help | sed '/^options:/,$d' | grep -oE '^  [a-z]+' | tr -d ' ' | sort | tr '\n' ' ')
 per_backend() { # PREFIX: keys of that functionality, one a backend
@@ -59,11 +26,10 @@ per_backend() { # PREFIX: keys of that functionality, one a backend
 quantized=$(per_backend Quantized)
 layouts=$("$dkctl" layout | sed -n '/^layouts: /,$ { s/^layouts://; p }' | tr -s ' ' '\n' |
 	sed '/^$/d' | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')
-aliases=$("$dkctl" alias Undefined 2>&1 | sed 's/.* are //; s/, / /g')
+aliases=$("$dkctl" alias Undefined 2>&1 | sed 's/.*: use one of //; s/, / /g')
 
 echo "TAP version 13"
 
-# A "_" at the end stands for nothing; it keeps the blank in front of it.
 cat >"$st_tmp/cases" <<-END
 	dkctl _ => ${subcommands% }
 	dkctl ke => $(tr ' ' '\n' <<<"$subcommands" | grep '^ke' | tr '\n' ' ' | sed 's/ $//')
@@ -95,7 +61,7 @@ cat >"$st_tmp/cases" <<-END
 END
 completes "$st_tmp/bin"
 
-# Names of layouts, also where there are files; files where no name fits.
+# Completes names of layouts, even if files exist; completes files if no name matches.
 touch "$st_tmp/empty/mine.layout" "$st_tmp/empty/other"
 cat >"$st_tmp/cases" <<-END
 	dkctl --layout _ => $layouts
@@ -143,14 +109,10 @@ cat >"$st_tmp/cases" <<-'END'
 	dkctl limits b => backends
 	dkctl --color=al => --color=always
 END
-if "$dkctl" help device >/dev/null 2>&1; then
-	completes "$st_tmp/live"
-else
-	skip "names of a kernel's registry" "this dkctl has no subcommands about a kernel"
-fi
+completes_live
 
-if [ -d /sys/module/dispatchkey ] || ! "$dkctl" help device >/dev/null 2>&1; then
-	skip "without the module there are no names" "there is one here, or dkctl never asks it"
+if [ -d /sys/module/dispatchkey ]; then
+	skip "without the module there are no names" "the module is loaded"
 else
 	cat >"$st_tmp/cases" <<-'END'
 		dkctl device _ => backend set show

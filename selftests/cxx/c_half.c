@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The C half of the test, with the operators as DK_OP() makes them. */
+/* The C half of the test, with operators made by DK_OP(). */
 #include "shared.h"
 
 DK_OP(c_defines, "t::c_defines",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * <dispatchkey.hpp>: keysets, guards, typed operators, functions with state, and
- * operators that are C in one place and C++ in another. Prints TAP.
+ * <dispatchkey.hpp>: keysets, guards, typed operators, functions with state, and operators
+ * that are shared by C and C++. Prints TAP.
  */
 #include <dispatchkey.hpp>
 
@@ -60,7 +60,7 @@ static_assert(dk::autograd_keys.bits == 0x3800000000);
 static_assert(DK_KEY_BITS(DK_QUANTIZED_CUDA) == dk::keyset(DK_QUANTIZED_CUDA).bits);
 static_assert(sizeof(dk::keyset) == sizeof(dk_keyset));
 
-/* Every key, and sets of all shapes, against the library's functions. */
+/* Every key, and sets of all indexes, against the library's functions. */
 static void keysets_as_in_c()
 {
 	__u64 state = 1;
@@ -242,7 +242,7 @@ template <> struct dk::object<odd> {
 
 struct opaque;
 
-/* Specialised with an offset, though a member dk or a base is there. */
+/* Specialised with an offset, despite a member dk or a base. */
 struct with_member {
 	dk_obj other;
 	dk_obj dk;
@@ -319,7 +319,7 @@ static void typed_calls()
 	});
 	CHECK(cpu && cuda && tracer);
 	CHECK(add(x, y, &who) == 0 && who == 7 && x.id == 3);
-	/* both are dispatched on, and what a function answers comes through */
+	/* both are dispatched on, and the function's result is returned */
 	CHECK(add(x, z, &who) == 1 && who == 8 && calls == 1);
 	{
 		dk::include guard(DK_TRACER);
@@ -355,7 +355,7 @@ static void no_arguments()
 	CHECK(defined && any && nothing() == 5);
 }
 
-/* What it dispatches on: chosen parameters, optional ones, lists. */
+/* The parameters that it dispatches on: chosen ones, optional ones, lists. */
 static void dispatched_on()
 {
 	tensor x = on_cpu(1), y = on_cuda(2);
@@ -401,7 +401,7 @@ struct counted {
 };
 std::atomic<int> counted::alive;
 
-/* What else a keyset decides: a redispatch from outside of a call. */
+/* Other ways to choose the keyset: a redispatch from outside of a call. */
 static void by_keyset()
 {
 	tensor x = on_cpu(1), y = on_cuda(2);
@@ -417,7 +417,7 @@ static void by_keyset()
 		return add.below(c, out, a, by);
 	});
 
-	/* neither what the objects carry nor local state counts */
+	/* neither the objects' keys nor local state is used */
 	dk::include guard(DK_TRACER);
 	CHECK(add.by_keyset(DK_CPU, y, y, &who) == 0 && who == 7);
 	CHECK(add.by_keyset(DK_CUDA, x, x, &who) == 0 && who == 8);
@@ -435,14 +435,14 @@ static void error_sentences()
 
 	CHECK(!std::strcmp(dk::error_text(add(x, x, &who)), "the operator is not defined"));
 	auto defined = add.define();
-	CHECK(!std::strcmp(dk::error_text(add(x, x, &who)), "nothing serves this route"));
+	CHECK(!std::strcmp(dk::error_text(add(x, x, &who)), "no function serves this route"));
 	auto cpu = add.impl(DK_CPU, [](tensor &, const tensor &, int *) { return -EIO; });
 	CHECK(!std::strcmp(dk::error_text(add(x, x, &who)),
 			   "the function returned an error of its own"));
 	CHECK(!std::strcmp(dk::error_text(0), "no error"));
 }
 
-/* Where a call goes, and what the functions are called there. */
+/* The route of a call, and the labels of the functions. */
 static void routes_and_labels()
 {
 	tensor x = on_cpu(1), y = on_cuda(1);
@@ -763,7 +763,7 @@ static void options_that_do_not_apply()
 	CHECK(impls.fallback<passes_on>());
 }
 
-/* A listener that ends inside its own function stays, with what it captured. */
+/* A listener that is destroyed inside its own function stays, with its captures. */
 struct ends_itself {
 	std::optional<dk::listener<ends_itself>> *self;
 	std::shared_ptr<int> events;
@@ -825,7 +825,7 @@ static void listeners_and_registries()
 	CHECK(!refused && refused.status().error == -EINVAL && *refused.status().text());
 }
 
-/* State goes with the registration, after the calls inside have returned. */
+/* State is destroyed with the registration, after the calls inside have returned. */
 static void state_is_drained()
 {
 	static std::atomic<int> stage;
@@ -871,7 +871,7 @@ static void state_is_drained()
 	CHECK(!refused && counted::alive == 0);
 }
 
-/* The structs of C are types of C++: no function has the name of one. */
+/* The structs of C are types of C++: no function has the name of a struct. */
 static void structs_of_c()
 {
 	dk_route route{};
@@ -916,7 +916,7 @@ static int by_cxx(dk_call *, vec *v, char c, short s, pair p, double d, char las
 	return 0;
 }
 
-/* One call each of all four ways, of which every one gives the sum. */
+/* One call in each of four ways; each must return the sum. */
 static void call_all_ways(struct seen &seen)
 {
 	vec v{ dk_obj_on(DK_BACKEND_CPU, 0), 1 };
@@ -994,7 +994,7 @@ static void wrong_signatures()
 	CHECK(mistaken.status().why.reason == DK_WHY_SIGNATURE);
 	CHECK(seen.by_c == 0 && seen.by_cxx == 0);
 
-	/* of operators that are C++ on both sides, the text is of their types */
+	/* if an operator is C++ on both sides, the text consists of its types */
 	static dk::op<int(tensor &, const tensor &, long *)> other{ "t::add" };
 	static dk::op<int(tensor &, const tensor &, int *)> same{ "t::add" };
 	tensor x = on_cpu(1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the C and the C++ half of the test agree on. */
+/* Shared by the C half and the C++ half of the test. */
 #ifndef _SELFTESTS_CXX_SHARED_H
 #define _SELFTESTS_CXX_SHARED_H
 
@@ -19,7 +19,7 @@ struct pair {
 	short b;
 };
 
-/* Who served, and a sum that is wrong where an argument is. */
+/* The function that served, and a sum that is wrong if an argument is. */
 struct seen {
 	int by_c, by_cxx;
 	double sum;
@@ -37,7 +37,7 @@ int c_end(void);
 /* Calls both, in this order, with the thread's local state. */
 int c_calls_own(struct vec *v, struct seen *seen);
 int c_calls_other(struct vec *v, struct seen *seen);
-/* A boxed fallback at Tracer, which goes on; its end tells how often it did. */
+/* A boxed fallback at Tracer that redispatches; its destructor reports how often. */
 int c_fallback_begin(struct dk_diag *why);
 int c_fallback_end(void);
 

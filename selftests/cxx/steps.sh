@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154 # st_here and st_tmp are of lib.sh
 #
-# Shared by the scripts of this directory, which source it: it builds the
-# library unless DK_PREBUILT=1 says that it is there. Behind lib.sh.
-# O= is the output folder, CC= the compiler.
+# Sourced by the scripts of this directory after lib.sh. Builds the library unless
+# DK_PREBUILT=1. O= is the output folder, CC= the compiler.
 
 top=${DK_TOP:-$(cd "$st_here/../.." && pwd)}
 cc=${CC:-cc}

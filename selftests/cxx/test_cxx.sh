@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# <dispatchkey.hpp> with every C++ compiler that there is, without exceptions
-# and RTTI and without a warning: cxx_test, and the sample in C++ beside the one
-# in C. Prints TAP. CXX= is another compiler.
+# <dispatchkey.hpp> with every installed C++ compiler, without exceptions and RTTI, and
+# without a warning: cxx_test, and the sample in C++, whose output is compared with that of
+# the sample in C. Prints TAP. CXX= is another compiler.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -65,7 +65,7 @@ refuses() {
 	[ "$(grep -c "error:" "$st_tmp/said")" = 1 ] && grep -q "$3" "$st_tmp/said"
 }
 
-# pair RIGHT WRONG SENTENCE - WRONG is refused; RIGHT compiles, with all others
+# pair RIGHT WRONG SENTENCE - WRONG does not compile, with this error; RIGHT compiles
 right=
 pair() {
 	right="$right { $1 }"

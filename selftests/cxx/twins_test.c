@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every inline function of the public headers is in the shared library too, and
- * does there what it does here.
+ * Every inline function of the public headers is also in the shared library, and does the same
+ * there.
  */
 #include <dispatchkey.h>
 
@@ -85,6 +85,7 @@ int main(void)
 {
 	const struct dk_keyset a = { 0x1000010003 }, b = { 0x10001 }, none = { 0 };
 	struct dk_local here = { .included = 5, .excluded = 6 }, there = here;
+	struct dk_deferred token, token_there = { .thread = 7 };
 
 	SAME(dk_keyset_or(a, b), TWIN(dk_keyset_or)(a, b));
 	SAME(dk_keyset_and(a, b), TWIN(dk_keyset_and)(a, b));
@@ -109,6 +110,12 @@ int main(void)
 	dk_local_set(&here, a, b);
 	TWIN(dk_local_set)(&there, a, b);
 	SAME(here, there);
+	dk_deferred_init(&token);
+	TWIN(dk_deferred_init)(&token_there);
+	SAME(token, token_there);
+	SAME(dk_device_set_online(NULL, 1, 1, NULL), TWIN(dk_device_set_online)(NULL, 1, 1, NULL));
+	SAME(dk_backend_set_online(NULL, 1, 1, NULL),
+	     TWIN(dk_backend_set_online)(NULL, 1, 1, NULL));
 	calls();
 	return failures != 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A plugin, with -DPLUGIN, that implements operators with types of C++, and a host
- * that defines and calls them; each by a compiler of its own. The host returns 0 if
- * every signature is the same in both, and prints those that are not.
+ * A plugin (-DPLUGIN) that implements operators with C++ types, and a host that defines and
+ * calls them. Each is built by another compiler. The host returns 0 if all signatures are the
+ * same in both, and prints those that differ.
  */
 #include <dispatchkey.hpp>
 

@@ -1,35 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * In place of libdispatchkey-nl: a registry of this process that plays the
- * kernel's, so that dkctl's subcommands about a running kernel can be tried
- * anywhere. File DKCTL_FAKE says what is registered, in commands of a transcript.
- * Other lines, of words between which stands "|", say what a transcript cannot:
+ * Replaces libdispatchkey-nl: a registry of this process instead of the kernel's, so dkctl's
+ * subcommands for a running kernel can be tested anywhere. The file DKCTL_FAKE is a script. Its
+ * commands of transcripts make the registrations. The other lines set what transcripts cannot;
+ * their words are separated by "|":
  *
- *   !version TEXT                        of the module, and its ABI
- *   !of LABEL | PROVIDER                 who registered the functions of that label
+ *   !version TEXT                        version of the module, and its ABI
+ *   !of LABEL | PROVIDER                 provider of the functions with that label
  *   !provider NAME | MODULE | STATE | OPS | IMPLS | DEVICES | CALLS | BACKEND...
- *   !layout TEXT [| NAME]                its name, and that of its lowest functionality
+ *   !layout TEXT [| NAME]                name of the layout, and of its lowest functionality
  *   !newer                               steps of a later version of the module
- *   !library TEXT                        the version of this library
- *   !device NAME | PROVIDER              who registered it
- *   !unserved OP                         nothing serves it, with something offline
- *   !inside [TEXT] [| online]            a call that was inside when one of them was asked
- *                                        for, in turn; then somebody brings it online again,
- *                                        without TEXT before the answer: -ECANCELED
- *   !removed                             what was asked for is not there behind these
- *   !join BACKEND | PROVIDER [| alone]   who joined it
- *   !joined BACKEND | N                  how many there are, also of no name here
+ *   !library TEXT                        version of this library
+ *   !device NAME | PROVIDER              provider of a device
+ *   !unserved OP                         an operator that nothing serves while something is
+ *                                        offline
+ *   !inside [TEXT] [| online]            a call that is inside during the next request to go
+ *                                        offline; "online": then another request brings it
+ *                                        online, or without TEXT before the reply (-ECANCELED)
+ *   !removed                             the objects are gone after the previous line
+ *   !join BACKEND | PROVIDER [| alone]   a provider that has joined a backend
+ *   !joined BACKEND | N                  number of providers, including those without a line
  *   !schema OP | TEXT [| PROVIDER | FLAGS]
  *   !stats STATE | SUM | NOT-COUNTED | GONE
  *                                        whether calls are counted
  *   !counter KIND | OP | KEY | LABEL | PROVIDER | DEVICE | COUNT
  *   !limit NAME | MOST [| USED]
  *   !event KIND | NAME | KEY | PROVIDER | STATE | COUNT
- *   !fail FUNCTION | ERRNO [| MESSAGE]   what a function is to return
- *   !impls OP | N                        a table of N functions, for its width
+ *   !fail FUNCTION | ERRNO [| MESSAGE]   the error that a function returns
+ *   !impls OP | N                        a table of N functions, for the width of its output
  *
- * A function whose label begins with "boxed" is one. Without DKCTL_FAKE the module
- * is not loaded. What is given out is never freed.
+ * This file is longer than others, because it has all functions of one library, and all of them
+ * read the script.
+ *
+ * A function whose label begins with "boxed" is boxed. Without DKCTL_FAKE the module is not
+ * loaded. Answers are never freed.
  */
 #include <dispatchkey-nl.h>
 #include "internal.h"
@@ -51,7 +55,7 @@ struct line {
 static struct dk_replay *replay;
 static struct line *lines, **last_line = &lines;
 static struct dk_nl_error error = { .size = sizeof(error) };
-/* All that was given out: nothing that a leak checker could miss. */
+/* All answers: reachable, so that a leak checker reports none. */
 static void **given;
 static size_t num_given;
 
@@ -235,7 +239,7 @@ static int absent(const char *what, const char *name)
 	return failed(-ENOENT, sentence);
 }
 
-/* What opening answers: the module is loaded where there is a script. */
+/* The result of opening: the module is loaded if there is a script. */
 static int open_by(const char *call)
 {
 	failed(-ENOENT, "the module is not loaded");
@@ -248,7 +252,7 @@ static int open_by(const char *call)
 
 int dk_nl_open(const struct dk_nl_options *options, struct dk_nl **nl, struct dk_nl_error *why)
 {
-	static char handle;	/* which nobody looks into */
+	static char handle;	/* which no code reads */
 	int err = open_by("open");
 
 	if (why)
@@ -416,7 +420,7 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **list)
 	return err;
 }
 
-/* What becomes of a request to switch; @is_online is what the fake kernel has then. */
+/* The result of a request to go offline or online; @is_online is the new state. */
 static int switched(const char *name, __u32 number, int online, bool *is_online,
 		    const struct dk_nl_switched **answer)
 {
@@ -562,7 +566,7 @@ int dk_nl_providers(struct dk_nl *nl, const struct dk_nl_provider **list)
 		backends = give(MAX_WORDS * sizeof(*backends));
 		p->name = word(l, 0);
 		p->module = word(l, 1);
-		p->state = !strcmp(word(l, 2), "leaving") ? DK_NL_PROVIDER_LEAVING :
+		p->state = !strcmp(word(l, 2), "unregistering") ? DK_NL_PROVIDER_UNREGISTERING :
 							    DK_NL_PROVIDER_REGISTERED;
 		p->operators = (__u32)number(l, 3);
 		p->impls = (__u32)number(l, 4);
@@ -696,7 +700,7 @@ int dk_nl_op_get(struct dk_nl *nl, const char *name, const struct dk_nl_op **ans
 	return err ? err : absent("operator", name);
 }
 
-/* Backend fallbacks of the interpreter, behind those of operators. */
+/* Backend fallbacks of the interpreter, after the functions of operators. */
 static void fallbacks(const struct dk_nl_impl ***tail)
 {
 	const struct dk_replay_impl *i;
@@ -779,7 +783,7 @@ static struct dk_nl_run *run_of(const struct dk_entry *e, unsigned int slot)
 	return a;
 }
 
-/* A table whose every entry has a function of its own. */
+/* A table with a different function in every entry. */
 static int many(unsigned int n, const struct dk_nl_run **list)
 {
 	struct dk_entry e = { .size = sizeof(e), .provenance = DK_PROV_KERNEL };
@@ -844,7 +848,7 @@ int dk_nl_table_get(struct dk_nl *nl, const char *op_name, __u32 n, const char *
 	return 0;
 }
 
-/* What no version that there is says: of another kind, by other words. */
+/* Values that no existing version sends. */
 static void make_newer(struct dk_nl_step *a, const struct dk_step *s)
 {
 	if (s->kind == DK_STEP_RULE && s->rule == 11)
@@ -1066,7 +1070,7 @@ int dk_nl_limit_get(struct dk_nl *nl, const char *name, const struct dk_nl_limit
 	return err;
 }
 
-/* ---- events: those of the script, a second apart, and then the module goes --------- */
+/* ---- events: those of the script, a second apart; then the module is unloaded ------ */
 
 static struct line *event_line;
 static unsigned int num_events;

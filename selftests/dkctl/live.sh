@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dkctl on a running kernel, with a processor and two edu accelerators: what an
-# administrator sees, switches and counts, as root and as nobody.
+# dkctl on a running kernel, with a CPU and two edu accelerators: lists, changes and counters,
+# as root and as an unprivileged user.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -54,7 +54,7 @@ like "in another network namespace it says where to ask" "*first network namespa
 	"$(unshare -n "$dkctl" op 2>&1)"
 like "as version does" "*first network namespace*" "$(unshare -n "$dkctl" version 2>&1)"
 
-# ---- what is there ---------------------------------------------------------------------
+# ---- lists -----------------------------------------------------------------------------
 
 must_load dk_cpu dk_edu dk_client
 card=$(dkctl -j device | sed 's/.*"devices":\[{"name":"\([^"]*\)".*/\1/')
@@ -77,7 +77,7 @@ says "the grid of a card" 0 "*edu_factorial@$card of dk_edu*" table $op device "
 ok "a picture of it" dkctl table $op device "$card" --svg "$st_tmp/table.svg"
 like "is one" "*<svg*edu_factorial*</svg>" "$(cat "$st_tmp/table.svg")"
 
-# ---- where calls go ----------------------------------------------------------------------
+# ---- routes ------------------------------------------------------------------------------
 
 says "a call for a card goes to it" 0 "$op($card) goes to edu_factorial@$card of dk_edu *" \
 	route $op "$card"
@@ -90,7 +90,7 @@ says "with the sets that a call has" 0 "*included *0x404000000 *excluded *0x1ff8
 says "a mistyped operator" 2 "*did you mean \"$op\"?" route sample::factorail CPU
 says "a filter by an operator that is not there" 2 "*no operator \"foo\"*" kernels op foo
 says "a filter by a provider that is not there" 2 "*no provider \"foo\"*" op provider foo
-says "a mistyped card" 2 "*is no device, backend or keyset*" route $op nothing
+says "a mistyped card" 2 "*has no device, backend or keyset*" route $op nothing
 
 # ---- switching --------------------------------------------------------------------------
 
@@ -102,7 +102,7 @@ like "as they do indeed" "*served by cpu_factorial*" \
 	"$("$client" factorial --on "$card" 5 2>&1)"
 says "whoever asks again is told the same" 0 "device $card is offline*" device set "$card" offline
 ok "what is offline is not called overridden" \
-	awk '/edu_/ { n += /offline/ && !/overridden/ } END { exit n != 2 }' \
+	awk '/edu_/ { n += /offline/ && !/overridden/ } END { exit n != 3 }' \
 	<(dkctl kernels device "$card")
 says "the explanation tells why" 0 "*$card, which is offline*" route -v $op "$card"
 says "it comes back" 0 "device $card is online" device set "$card" online
@@ -147,12 +147,12 @@ fi
 # ---- a call that stays inside ------------------------------------------------------------
 
 crowd=/sys/module/dk_crowd/parameters
-# asked_in FILE - begins to take the device offline, until it is told who is inside
+# asked_in FILE - takes the device offline in the background, until the call inside is named
 asked_in() {
 	timeout 120 "$dkctl" device set crowd000 offline >"$1" 2>&1 &
 	asked=$!
 	for _ in {1..600}; do
-		! grep -q 'waits for a call' "$1" 2>/dev/null || return 0
+		! grep -q 'waiting for a call to return' "$1" 2>/dev/null || return 0
 		sleep 0.1
 	done
 	fail "who goes offline is told who is inside" "$(cat "$1")"
@@ -161,7 +161,7 @@ ok "a device that calls stay inside of is there" load dk_crowd devices=1
 ok "a call is inside" sh -c "echo 1 >$crowd/stay"
 asked_in "$st_tmp/first"
 like "who goes offline is told who is inside" \
-	"dkctl: device \"crowd000\" is offline, and waits for a call: crowd::one card_one dk_visitor*] * ms" \
+	"dkctl: device \"crowd000\" is offline; waiting for a call to return: crowd::one card_one dk_visitor*] * ms" \
 	"$(cat "$st_tmp/first")"
 says "it is offline at once" 0 "*crowd000 *offline*" device show crowd000
 kill $asked
@@ -179,7 +179,7 @@ asked_in "$st_tmp/third"
 says "somebody else brings it online" 0 "device crowd000 is online" device set crowd000 online
 wait $asked
 like "which ends the wait, and no call has returned" \
-	"4 *was taken offline, and meanwhile somebody else has brought it online" \
+	"4 *went offline, but was brought online again before its calls returned" \
 	"$? $(cat "$st_tmp/third")"
 ok "that call returns" sh -c "echo 0 >$crowd/stay"
 unload dk_crowd
@@ -227,7 +227,7 @@ unload dk_edu
 sleep 2
 ok "a state is told, with the time" \
 	grep -qE "^20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{3}  device $card is o" "$st_tmp/events"
-ok "a card that goes is told" grep -q "device $card went" "$st_tmp/events"
+ok "a card that goes is told" grep -q "device $card unregistered" "$st_tmp/events"
 ok "in JSON a line each" grep -q "{\"schema\":1,\"event\":{.*\"name\":\"$card\"" "$st_tmp/json"
 unload dk_cpu
 ok "the module unloads under a monitor" unload dispatchkey

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dkctl: what it prints, as text and as JSON; what it says to bad input; and
-# replay with right and wrong answers and at a prompt. DKCTL names the tool.
+# dkctl: its output as text and as JSON, its messages for bad input, and replay with right and
+# wrong answers and at a prompt. DKCTL names the tool.
 
 here=$(cd "$(dirname "$0")" && pwd)
 DKCTL=${DKCTL:-${DK_BUILD:-$here/../../build}/dkctl}
@@ -21,7 +21,7 @@ planned=178
 count=0
 failed=0
 
-result() # STATUS NAME, with what was seen in $tmp/out and $tmp/err
+result() # STATUS NAME, with the output in $tmp/out and $tmp/err
 {
 	count=$((count + 1))
 	if [ "$1" = 0 ]; then
@@ -40,13 +40,13 @@ skip() # NAME WHY
 	echo "ok $count $1 # SKIP $2"
 }
 
-run() # WORDS...: leaves status, $tmp/out and $tmp/err
+run() # WORDS...: sets status, $tmp/out and $tmp/err
 {
 	"$DKCTL" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 	status=$?
 }
 
-# The output is exactly what comes on standard input.
+# The output is exactly the standard input.
 golden() # NAME WORDS...
 {
 	name=$1
@@ -67,7 +67,7 @@ has() # NAME TEXT WORDS...: one line of the output is TEXT
 	result $? "$name"
 }
 
-# One sentence on stderr that has the word, nothing on stdout, status 2.
+# One sentence on stderr that contains the word, nothing on stdout, status 2.
 bad() # WORD WORDS...
 {
 	word=$1
@@ -102,7 +102,7 @@ json() # STATUS TEXT WORDS...: valid JSON that has TEXT
 echo "TAP version 13"
 echo "1..$planned"
 
-# ---- what it prints ---------------------------------------------------------
+# ---- output -----------------------------------------------------------------
 
 golden "key of a backend" key SparseCUDA <<'END'
 SparseCUDA (layout v1)
@@ -224,9 +224,13 @@ golden "--help behind a subcommand" key --help <"$tmp/same"
 run help schema
 [ $status = 0 ] && ! grep -q -e --layout "$tmp/out"
 result $? "help tells no option that is refused"
+"$DKCTL" | awk '/:$/ { listed = !/^(options|examples)/ } listed && /^  [a-z]/ { print $1 }' \
+	>"$tmp/subcommands"
 : >"$tmp/err"
+: >"$tmp/tested"
 while read -r statuses subcommands; do
 	for subcommand in $subcommands; do
+		echo "$subcommand" >>"$tmp/tested"
 		"$DKCTL" help "$subcommand" >"$tmp/out"
 		told=$(sed -n '/^exit status:/,/^$/ s/^  \([0-9]\)  .*/\1/p' "$tmp/out" | tr -d '\n')
 		[ "$told" = "$statuses" ] || echo "$subcommand has $told" >>"$tmp/err"
@@ -237,6 +241,8 @@ done <<'END'
 01234 route
 0234 backend device provider op kernels table stats monitor limits
 END
+grep -vxFf "$tmp/tested" "$tmp/subcommands" |
+	sed 's/$/ is not in the list of exit statuses/' >>"$tmp/err"
 "$DKCTL" >"$tmp/out"
 [ ! -s "$tmp/err" ] && [ "$(sed -n 's/^  \([0-9]\)  .*/\1/p' "$tmp/out" | tr -d '\n')" = 01234 ]
 result $? "help has the exit statuses that a subcommand can end with"
@@ -260,10 +266,9 @@ done
 result $? "the examples of the help run"
 {
 	"$DKCTL"
-	"$DKCTL" | awk '/:$/ { listed = !/^(options|examples)/ } listed && /^  [a-z]/ { print $1 }' |
 	while read -r subcommand; do
 		"$DKCTL" help "$subcommand"
-	done
+	done <"$tmp/subcommands"
 } >"$tmp/out" 2>"$tmp/err"
 [ "$(grep -c ^usage: "$tmp/out")" -gt 15 ] && ! grep -nE '^.{81}' "$tmp/out" >"$tmp/err"
 result $? "help fits 80 columns"
@@ -354,8 +359,8 @@ bad '"CPU"' alias CPU
 bad '"Foo"' keyset 'CPU|Foo'
 bad '"CPU,,CUDA"' keyset CPU,,CUDA
 bad 'did you mean "0x10001"?' keyset 65537
-bad 'keyset needs a SET, as in "dkctl keyset [--to NAME] SET"' keyset
-bad 'see: dkctl keyset -l pytorch-1.13 '"'CPUBit'" key CPUBit -l pytorch-1.13
+bad 'keyset needs a SET: use "dkctl keyset [--to NAME] SET"' keyset
+bad 'use "dkctl keyset -l pytorch-1.13 '"'CPUBit'" key CPUBit -l pytorch-1.13
 bad '"0x1ffffffffffffffff"' keyset 0x1ffffffffffffffff
 bad 'schema needs the text of a schema, as in "dkctl schema ' schema
 bad '"pytorch-9"' layout pytorch-9
@@ -364,7 +369,7 @@ bad 'did you mean "pytorch-2.6"?' layout pytorch-2.5
 bad 'did you mean "pytorch-2.1-pre"?' layout pytorch-2.1
 bad 'did you mean "pytorch-1.12"?' keyset --to pytorch-1.11 CPU
 bad '"pytorch-9"' key CPU -l pytorch-9
-bad 'the layouts are v1, pytorch-2.14, pytorch-2.8' keyset --to pytorch-2.13 CPU
+bad 'use a file, or one of v1, pytorch-2.14, pytorch-2.8' keyset --to pytorch-2.13 CPU
 bad '--to' keyset --to
 bad '--to' key --to v1 CPU
 bad 'pytorch-1.12' alias -l pytorch-1.12 Autograd
@@ -372,7 +377,7 @@ printf 'layout x\nbackends CPU\nbackend CUDA\n' >"$tmp/bad"
 bad "$tmp/bad: line 3: backend: " key -l "$tmp/bad" CPU
 printf 'layout x\0y\n' >"$tmp/bad"
 bad 'it has a NUL byte' key -l "$tmp/bad" CPU
-bad "$tmp: not the text of a layout" key -l "$tmp" CPU
+bad "cannot read a layout from \"$tmp\": " key -l "$tmp" CPU
 bad 'longer than 65536 bytes' key -l /dev/zero CPU
 bad '"kye"' kye CPU
 bad '"nonsense"' help nonsense
@@ -388,7 +393,7 @@ bad '/nonexistent' replay /nonexistent
 bad "$tmp" replay --check "$tmp"
 bad '/dev/null' replay --check /dev/null
 echo 'op a::b' >"$tmp/in"
-bad 'has no command, that is, no line that begins with "> "' replay "$tmp/in"
+bad 'has no command: start the lines of commands with "> "' replay "$tmp/in"
 run replay --check "$tmp/in"
 [ $status = 2 ] && grep -q 'has no command' "$tmp/err"
 result $? "replay --check of a file without a command is no wrong answer"
@@ -396,8 +401,8 @@ bad 'a\x0ab' key "$(printf 'a\nb')"
 bad 'a\x1b\x9b\xffb' key "$(printf 'a\033\233\377b')"
 bad '"v1"' -l pytorch-1.13 layout v1
 bad '"x"' -V x
-bad 'see: dkctl alias Autograd' keyset 'CPU|Autograd'
-bad 'see: dkctl alias -l pytorch-1.13 Autograd' keyset Autograd -l pytorch-1.13
+bad '"dkctl alias Autograd" lists its runtime keys' keyset 'CPU|Autograd'
+bad '"dkctl alias -l pytorch-1.13 Autograd" lists its runtime keys' keyset Autograd -l pytorch-1.13
 run keyset Autograt
 [ $status = 2 ] && grep -q '"Autograt"' "$tmp/err" && ! grep -q 'did you mean' "$tmp/err"
 result $? "keyset offers no alias key"
@@ -423,7 +428,7 @@ value=43 set=0x4001 index=1 functionality=Dense backend=CPUBit
 > route a::b CPU
 error
 > call a::b
-error: a word is missing here: SET[@DEVICE]...
+error: missing word: SET[@DEVICE]...
 > layout v1
 > local 0x0 0x0
 > backend edu
@@ -551,7 +556,7 @@ error: this word has a control character or is not UTF-8: C\x1bU
 error: could not parse dispatch key: \xc3\xa4
 END
 
-# A refused command has one sentence that names the word, and the script goes on.
+# A refused command has one sentence that names the word, and the script continues.
 refused() # ERROR COMMAND
 {
 	printf '> %s\n> tls\n' "$2" >"$tmp/in"
@@ -562,11 +567,11 @@ refused() # ERROR COMMAND
 }
 
 refused "unknown command: kye" "kye CPU"
-refused "there is no command here" " "
-refused "a word is missing here: KEY" "key"
-refused "a word is missing here: LABEL" "impl -f a::b CPU"
-refused "a word is missing behind this option: -d" "impl -d"
-refused "one word too many: CUDA" "key CPU CUDA"
+refused "empty command" " "
+refused "missing word: KEY" "key"
+refused "missing word: LABEL" "impl -f a::b CPU"
+refused "missing value of option: -d" "impl -d"
+refused "unexpected word: CUDA" "key CPU CUDA"
 refused "unknown option: -x" "impl -x a::b CPU one"
 refused "could not parse dispatch key: Spase" "key Spase"
 refused "could not parse keyset: Foo" "keyset CPU|Foo"
@@ -598,13 +603,13 @@ result $? "stock gives what the default registry has, layout takes it back"
 
 # ---- a prompt ---------------------------------------------------------------
 
-prompt() # what is typed comes on standard input
+prompt() # typed lines come from standard input
 {
 	script -qec "'$DKCTL' replay -" /dev/null 2>"$tmp/err" | tr -d '\r' |
 		sed 's/^> //' >"$tmp/out"
 }
 
-# What is typed, and a line of the answer; @ is a newline.
+# The typed text, and a line of the answer; @ is a newline.
 advice() # TYPED LINE
 {
 	name="prompt: $(printf '%s' "$1" | tr @ ';') $2"
@@ -619,7 +624,7 @@ advice() # TYPED LINE
 
 if command -v script >/dev/null; then
 	printf 'key CPU\n> tls\nkye\nhelp\nalias CompositeImplicitAutograd\nquit\n' | prompt
-	grep -q '"help" lists commands, "quit" ends' "$tmp/out" &&
+	grep -q '"help" lists the commands, "quit" ends' "$tmp/out" &&
 		grep -q 'value=49 set=0x10001 ' "$tmp/out" &&
 		grep -q 'included=0x404000000 ' "$tmp/out" &&
 		grep -q 'error: unknown command: kye$' "$tmp/out" &&
@@ -643,8 +648,8 @@ advice 'kye CPU' 'did you mean "key"?'
 advice 'op my::add@table my::ad' 'did you mean "my::add"?'
 advice 'key Autograt' 'did you mean "Autograd"?'
 advice 'backend edu@device card0 edu@offline card1' 'did you mean "card0"?'
-advice 'help keyset' '  keyset SET                       all about a set'
-advice 'keyset' '  keyset SET                       all about a set'
+advice 'help keyset' '  keyset SET                       properties of a set'
+advice 'keyset' '  keyset SET                       properties of a set'
 
 # ---- schemas ----------------------------------------------------------------
 
@@ -653,7 +658,7 @@ f.x(Tensor(a!) x, *, int[2] y=[1, 2]) -> (Tensor z, ...)
   argument 0: Tensor(a!) x
   argument 1: int[2] y, by default [1, 2], by keyword only
   returns 0: Tensor z
-  and returns whatever else
+  and any further return values
   a boxed call dispatches on 0x2 (bit 0 is the last argument)
 END
 has "a schema with any number of arguments" "  and any further arguments" \
@@ -662,7 +667,7 @@ json 0 '"dispatch_mask":"0x1"' schema -j 'f(Tensor x) -> ()'
 json 0 '"default":"1"' schema -j 'f(int x=1) -> ()'
 json 2 '"message":"could not parse schema: column 9' schema -j 'f(Tensor) -> ()'
 bad "instead of the argument's name" schema 'f(Tensor) -> ()'
-json 2 "prints lines, and no JSON" schema -j -
+json 2 "has no JSON output: omit option --json" schema -j -
 vectors=${DK_VECTORS:-$here/../vectors}/pytorch-2.14/schemas.txt
 "$DKCTL" schema - <"$vectors" >"$tmp/out" 2>"$tmp/err" &&
 	[ "$(wc -l <"$tmp/out")" = 3640 ] && cmp -s "$vectors" "$tmp/out"
@@ -671,7 +676,7 @@ printf 'f() -> ()\nf(\n' | "$DKCTL" schema - >"$tmp/out" 2>"$tmp/err"
 [ $? = 2 ] && grep -q '^dkctl: line 2: could not parse schema: column 3: the end' "$tmp/err"
 result $? "a wrong schema is told with its line"
 
-# ---- where output cannot go -------------------------------------------------
+# ---- output that cannot be written ------------------------------------------
 
 "$DKCTL" layout 2>"$tmp/err" >/dev/full
 status=$?

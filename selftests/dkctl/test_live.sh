@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dkctl's subcommands about a running kernel, over a scripted registry in place
-# of a kernel (fake_nl.c). Each golden/*.txt names a script in its second line and
-# has commands behind "$ ", each with its output and, in brackets, its status if
-# that is not 0. DK_UPDATE=1 writes them anew.
+# dkctl's subcommands for a running kernel, with a scripted registry instead of a kernel
+# (fake_nl.c). The second line of golden/*.txt names the script. Lines that begin with "$ "
+# are commands; each is followed by its output and, if that is not 0, its status in brackets.
+# DK_UPDATE=1 writes these files again.
 
 here=$(cd "$(dirname "$0")" && pwd)
 golden=$here/golden
@@ -37,20 +37,20 @@ result() # STATUS NAME, with the reasons in $tmp/why
 	sed 's/^/# /' "$tmp/why" | head -30
 }
 
-# What the commands of golden files call.
+# The command that golden files call.
 dkctl()
 {
 	"$DKCTL" "$@"
 }
 
-# All bytes that are none of a text as \xNN.
+# Prints bytes that are not text as \xNN.
 shown()
 {
 	python3 -c 'import sys
 for b in sys.stdin.buffer.read(): sys.stdout.write(chr(b) if b == 10 or 32 <= b < 127 else "\\x%02x" % b)'
 }
 
-# Runs the commands of a file and writes it anew, to standard output.
+# Runs the commands of a file and prints the file with their output.
 play() # FILE
 {
 	grep '^# ' "$1" | head -n 2
@@ -107,7 +107,7 @@ ops()
 	seq -f 'op many::op%.0f' 0 65535
 }
 
-# Each of them was called; every hundredth one ran on the card.
+# Each of them was called; every hundredth call ran on the card.
 calls()
 {
 	echo "layout v1"
@@ -132,10 +132,10 @@ for file in "$golden"/*.txt; do
 	result $? "golden: $(basename "$file")"
 done
 
-# ---- what holds for all of them ------------------------------------------------
+# ---- rules for all of them -----------------------------------------------------
 
-# Pictures and JSON are not read by people, nor are colours columns; an error is one
-# line, whatever it has to name.
+# Pictures and JSON are not for people, and colours take no columns. An error is one line,
+# whatever it names.
 awk '/^\$ /{ skip = / -j|svg|color=always/ } !skip && length($0) > 100 && !/^(\$|dkctl:) / { print FILENAME ": " $0 }' \
 	"$golden"/*.txt >"$tmp/why"
 [ ! -s "$tmp/why" ]
@@ -145,7 +145,7 @@ grep -n ' $' "$golden"/*.txt >"$tmp/why"
 [ ! -s "$tmp/why" ]
 result $? "no line ends in a blank"
 
-# Every answer in JSON, errors, too, is valid and has its schema.
+# JSON, also of errors, is valid and has its schema.
 DKCTL_FAKE=
 export DKCTL_FAKE
 for script in demo empty odd events many; do
@@ -210,9 +210,13 @@ else
 	echo "ok $count JSON # SKIP no python3 to read it"
 fi
 
-# The examples of the help, with what there is in the demonstration.
-for subcommand in backend device provider op kernels table route stats monitor limits; do
-	dkctl help $subcommand | sed -n '/^examples:/,$ s/^  \(.*[^ ]\)   *[^ ].*$/\1/p' >"$tmp/examples"
+# The examples of the help, with the registry of the demonstration.
+subcommands=$(dkctl help |
+	sed -n '/^on a running kernel/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p;/^options:/q')
+[ "$(echo "$subcommands" | wc -l)" -ge 10 ]
+result $? "help lists the subcommands for a running kernel"
+for subcommand in $subcommands; do
+	dkctl help "$subcommand" | sed -n '/^examples:/,$ s/^  \(.*[^ ]\)   *[^ ].*$/\1/p' >"$tmp/examples"
 	[ -s "$tmp/examples" ] || echo "$subcommand has no examples"
 	while read -r example; do
 		status=0
@@ -222,6 +226,7 @@ for subcommand in backend device provider op kernels table route stats monitor l
 		DKCTL_FAKE=$golden/$script.fake
 		cd "$tmp" && eval "$example" >"$tmp/got" 2>&1 </dev/null
 		[ $? = $status ] || echo "$example: $(head -n 3 "$tmp/got")"
+		[ -s "$tmp/got" ] || echo "$example" | grep -q '>' || echo "$example: prints nothing"
 	done <"$tmp/examples"
 done >"$tmp/why"
 [ ! -s "$tmp/why" ]
@@ -250,10 +255,10 @@ if [ -e "$picture" ]; then
 	result $? "the picture in the README is what dkctl draws"
 fi
 
-# A reader that has seen enough ends what follows events, too.
+# The subcommands that follow events end when their reader does, too.
 DKCTL_FAKE=$golden/events.fake
 dkctl monitor 2>"$tmp/why" | head -n 1 >/dev/null
-! grep -qvE '^dkctl: (an event was passed over: .*|dispatchkey\.ko was unloaded)$' "$tmp/why"
+! grep -qvE '^dkctl: (skipped an event: .*|dispatchkey\.ko was unloaded)$' "$tmp/why"
 result $? "monitor ends with its reader"
 
 dkctl table x --svg /nonexistent/folder/file >"$tmp/why" 2>&1

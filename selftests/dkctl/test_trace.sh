@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# DK_TRACE: the lines that it makes of a program's calls, and that without it
-# there are none. The program is samples/hello; HELLO names it.
+# DK_TRACE prints a line for each call of a program, and nothing is printed without it. The
+# program is samples/hello; HELLO names another copy.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -13,7 +13,7 @@ program=${HELLO:-${DK_BUILD:-$st_here/../../build}/samples/hello}
 [ -x "$program" ] || skip_all "no $program, type make or set HELLO"
 plan 4
 
-# traced VALUE - the sample runs, and what it says of itself is in $st_tmp/err
+# traced VALUE - runs the sample; its trace is in $st_tmp/err
 traced() { DK_TRACE=$1 "$program" >"$st_tmp/out" 2>"$st_tmp/err"; }
 untraced() { env -u DK_TRACE "$program" >"$st_tmp/out" 2>"$st_tmp/err"; }
 

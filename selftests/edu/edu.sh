@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Two edu accelerators, the CPU, and calls that go where their objects are: also
-# while a card is unbound under load, and while the driver is unloaded.
+# Two edu accelerators and the CPU. Calls go to the device of their objects, even while a card
+# is unbound under load and while the driver is unloaded.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -26,7 +26,7 @@ for path in "${DK_BUILD:-$st_top/build}/samples/dk_client" "$st_here/dk_client" 
 	[ ! -x "$path" ] || { client=$path && break; }
 done
 [ -n "$client" ] || skip_all "no dk_client is built (make)"
-plan 61
+plan 71
 must_load dispatchkey dk_cpu dk_edu dk_client
 
 cards=()
@@ -36,12 +36,12 @@ done
 [ ${#cards[@]} -ge 2 ] || skip_all "dk_edu has ${#cards[@]} cards, two are needed"
 card0=${cards[0]} card1=${cards[1]}
 
-# What a card or the CPU has done.
+# The counters of a card or of the CPU.
 count() { cat "$driver/$1/$2"; }
 add() { # FILE... : the sum of the numbers in them
 	cat "$@" | awk '{ sum += $1 } END { print sum + 0 }'
 }
-# Interrupts of a card by /proc/interrupts, of all processors.
+# The interrupts of a card in /proc/interrupts, on all CPUs.
 interrupts() {
 	awk -v name="dk_edu:$1" 'index($0, name) {
 		for (i = 2; i <= NF && $i ~ /^[0-9]+$/; i++)
@@ -49,7 +49,7 @@ interrupts() {
 	} END { print sum + 0 }' /proc/interrupts
 }
 
-# served WHAT BY COMMAND... - the client does it, rightly, and says who served it
+# served WHAT BY COMMAND... - the client's result is right, and BY served it
 served() {
 	local what=$1 by=$2 out
 	shift 2
@@ -90,6 +90,13 @@ served "bytes from $card1 to the CPU" "edu_copy of dk_edu on $card1" copy --from
 served "bytes on $card1" "edu_copy of dk_edu on $card1" copy --to "$card1" --from "$card1" 5000
 ok "$card1 has moved them by DMA" test "$(count "$card1" dma_bytes)" -ge $((dma + 10000))
 
+# Queued: the call returns, and the interrupt ends it.
+served "3 copies in the queue of $card0" "edu_queue_copy of dk_edu on $card0" \
+	copy --to "$card0" --queue 3 5000
+served "16 copies on the CPU" "cpu_queue_copy of dk_cpu" copy --queue 16 100
+served "empty copies in a queue" "edu_queue_copy of dk_edu on $card0" \
+	copy --to "$card0" --queue 5 0
+
 # Arguments in several places: the first one on the highest backend decides.
 served "from $card0 to $card1" "edu_copy of dk_edu on $card1" \
 	copy --to "$card1" --from "$card0" 5000
@@ -104,7 +111,7 @@ like "route of a card and the CPU" "*edu_copy of dk_edu on $card0*" \
 like "route of the CPU and a card" "*edu_copy of dk_edu on $card0*" \
 	"$("$client" route sample::copy --on cpu --on "$card0")"
 
-# ---- a card goes under load ---------------------------------------------------------
+# ---- a card is unbound under load ---------------------------------------------------
 
 "$client" load --on "$card0" --on "$card1" --threads 4 --seconds 7 >"$st_tmp/load" 2>&1 &
 load=$!
@@ -132,7 +139,28 @@ ok "$card1 can be bound again" eval "echo $card1 >$driver/bind"
 served "and serves" "edu_factorial of dk_edu on $card1" factorial --on "$card1" 12
 served "copies, too" "edu_copy of dk_edu on $card1" copy --to "$card1" --from "$card0" 5000
 
-# ---- the driver goes, with a call inside ---------------------------------------------
+# ---- a card is unbound with copies in its queue --------------------------------------
+
+# Each takes 200 ms on the card.
+before=$(add $driver/served_copy)
+"$client" copy --to "$card1" --queue 10 >"$st_tmp/queue" 2>&1 &
+queue=$!
+sleep 0.5
+begin=${EPOCHREALTIME/[.,]/}
+ok "$card1 can be unbound with copies in its queue" eval "echo $card1 >$driver/unbind"
+took=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
+is "all of them have been made" $((before + 10)) "$(add $driver/served_copy)"
+wait $queue
+is "and none has failed" 0 $?
+like "they were the card's" "*10 copies of *edu_queue_copy of dk_edu on $card1*" \
+	"$(cat "$st_tmp/queue")"
+ok "unbinding has waited for them" test $took -ge 800
+diag "$(cat "$st_tmp/queue"); unbound after $took ms"
+ok "$card1 can be bound once more" eval "echo $card1 >$driver/bind"
+sent=$(add /sys/module/dk_client/parameters/sent*)
+is "calls sent are calls served still" "$sent" "$(add $driver/served_* $cpu/served_*)"
+
+# ---- the driver is unloaded with a call inside ---------------------------------------
 
 # 40 000 bytes are two seconds of DMA.
 begin=${EPOCHREALTIME/[.,]/}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the fuzz targets share: libFuzzer's entry, and inputs as strings. */
+/* Shared by the fuzz targets: libFuzzer's entry point, and inputs as strings. */
 #ifndef _DK_FUZZ_H
 #define _DK_FUZZ_H
 
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}							\
 	} while (0)
 
-/* Of its own size, so that ASan sees who reads behind it. */
+/* Of its exact size, so that ASan reports a read after its end. */
 static inline char *fuzz_string(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);

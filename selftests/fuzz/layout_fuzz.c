@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A layout that is taken is written down and read again with the same text. */
+/* A layout that is accepted is printed, parsed and printed again; both texts must be equal. */
 #include "fuzz.h"
 
 static char *describe(const struct dk_layout *l)

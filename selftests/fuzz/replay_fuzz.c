@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Transcripts: any bytes, in pieces. */
+/* Transcripts: any bytes, written in pieces. */
 #include "fuzz.h"
 #include <replay/replay.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a schema prints as is a schema that prints as the same. */
+/* A schema that is accepted is printed, parsed and printed again; both texts must be equal. */
 #include "fuzz.h"
 
 static char *print(const struct dk_schema *s)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# README's two commands on a system that has no more than apt and Debian's essential
-# packages: a plain user gets the command that installs what is missing, make
-# included, and nothing is built. Prints TAP.
+# The two commands of README on a system with only apt and Debian's essential packages. For a
+# plain user they print the command that installs the missing packages, make included, and
+# build nothing. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -13,8 +13,8 @@
 command -v dpkg-query >/dev/null || skip_all "not Debian or a relative of it"
 [ -n "$st_top" ] || skip_all "the project is not around the tests"
 
-# A PATH of links to the commands of these packages. ensure-deps adds the
-# folders for administrators, where none of the packages' commands is.
+# A PATH with only links to the commands of these packages. ensure-deps adds the folders for
+# administrators, which have none of these commands.
 essential=$st_tmp/bin
 mkdir "$essential" "$st_tmp/project"
 dpkg-query -W -f '${Essential} ${Package}\n' | sed -n 's/^yes //p' | xargs dpkg-query -L apt |
@@ -31,7 +31,7 @@ as_user() {
 	env -i PATH="$essential" HOME=/nonexistent "$@"
 }
 
-# refuses COMMAND - status 3, and the command to type has make and apt-get in it
+# refuses COMMAND - status 3, and the printed command installs make
 refuses() {
 	local status=0
 	as_user "$st_tmp/project/scripts/$1" >"$st_tmp/out" 2>&1 || status=$?

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The library as its users get it: installed under a PREFIX into a DESTDIR,
-# found by pkg-config, and the same from the build tree; uninstall leaves
-# nothing. Prints TAP. O= is the output folder, CC= the compiler.
+# Installs the library under a PREFIX into a DESTDIR, and finds it by pkg-config there and in
+# the build tree. Uninstalling leaves no file. Prints TAP. O= is the output folder, CC= the
+# compiler.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -18,8 +18,7 @@ run_make() {
 	MAKEFLAGS='' make -s -C "$top" O="${O:-build}" "$@"
 }
 
-# pc FOLDER ARGUMENT... - pkg-config that knows one folder of .pc files beside
-# the system's
+# pc FOLDER ARGUMENT... - pkg-config with one folder of .pc files and the system's
 pc() {
 	folder=$1
 	shift
@@ -30,7 +29,7 @@ pc() {
 build_samples() {
 	rm -rf "${st_tmp:?}/bin"
 	mkdir -p "$st_tmp/bin"
-	# a user's own folder: nothing of the tree around it is found by accident
+	# a user's own folder, so nothing of the surrounding tree is found by accident
 	cp -R "$top/samples/hello.c" "$top/samples/plugin" "$st_tmp/bin" || return
 	cflags=$(pc "$1" --cflags) && libs=$(pc "$1" --libs) || return
 	# shellcheck disable=SC2086 # options are words
@@ -81,7 +80,7 @@ build_client() {
 		pkg-config --cflags --libs dispatchkey-nl)
 }
 
-# What it says depends on the kernel below; that it says something does not.
+# Its output depends on the running kernel, but it must print something.
 client_says() {
 	"$@" | grep .
 }
@@ -122,11 +121,9 @@ bound() {
 	done
 }
 
-nothing_left() {
-	left=$(find "$st_tmp/dest" ! -type d)
-	ours=$(find "$st_tmp/dest" -name '*dispatchkey*')
-	echo "$left $ours"
-	[ -z "$left$ours" ]
+# All files, except folders that other packages may use.
+tree() {
+	(cd "$st_tmp/dest" && find . ! -type d -o -path '*dispatchkey*' -o -path '*/doc/*') | sort
 }
 
 [ -e "$top/lib/dispatchkey.pc.in" ] ||
@@ -140,23 +137,28 @@ for path in "$out" "$out/" "$(realpath --relative-to="$top" "$out")"; do
 	is "O=$path builds nothing again" "made" \
 		"$(MAKEFLAGS='' make -C "$top" O="$path" lib nl dkctl >"$st_tmp/again" && echo made
 		grep -E '^  (AR|CC|LD) ' "$st_tmp/again")"
-	like "O=$path knows what a header is for" "*CC lib/core/call.c*" \
+	like "O=$path knows what a header is for" "*CC lib/core/call/call.c*" \
 		"$(MAKEFLAGS='' make -n -W include/dispatchkey-inline.h -C "$top" O="$path" lib)"
 done
-like "without <sys/sdt.h> it says what is left out" "*Left out: probes for tracers*" \
-	"$(run_make -n sdt= lib)"
+like "without <sys/sdt.h> it says what is left out" "*probes for tracers are left out*" \
+	"$(run_make -n have_sdt= lib)"
+is "make -s prints nothing else" "" "$(run_make lib nl dkctl | grep -v ' no: ')"
 
-like "an empty O= is not the folder /" "* -o build/lib/core/call.o*" \
-	"$(MAKEFLAGS='' make -n -W lib/core/call.c -C "$top" O= lib)"
+like "an empty O= is not the folder /" "* -o build/lib/core/call/call.o*" \
+	"$(MAKEFLAGS='' make -n -W lib/core/call/call.c -C "$top" O= lib)"
 
-# installed, in a folder that is not where it will be in the end
+# installed, in a folder other than the final one
 prefix=/opt/dk
 lib=$st_tmp/dest$prefix/lib
 pcdir=$lib/pkgconfig
+doc=$st_tmp/dest$prefix/share/doc
+mkdir -p "$lib" "$doc"
+touch "$lib/another.so"
+before=$(tree)
 ok "make install" run_make install "DESTDIR=$st_tmp/dest" PREFIX=$prefix
 ok "the .pc file names the prefix" grep -qx "prefix=$prefix" "$pcdir/dispatchkey.pc"
 ok "pkg-config knows the version" version_is "$pcdir"
-# what a package manager does when it unpacks there
+# as a package manager does when it unpacks there
 sed -i "s|^prefix=.*|prefix=$st_tmp/dest$prefix|" "$pcdir/dispatchkey.pc"
 ok "hello and plugin build against the installed library" build_samples "$pcdir"
 ok "they need the soname" needs_soname
@@ -177,6 +179,8 @@ ok "the installed tool runs" "$st_tmp/dest$prefix/bin/dkctl" version
 ok "tool and libraries are linked with BIND_NOW" bound "$st_tmp/dest$prefix"
 ok "its completion is where bash looks" test -f \
 	"$st_tmp/dest$prefix/share/bash-completion/completions/dkctl"
+ok "and where zsh and fish look" test -f "$st_tmp/dest$prefix/share/zsh/site-functions/_dkctl" \
+	-a -f "$st_tmp/dest$prefix/share/fish/vendor_completions.d/dkctl.fish"
 if command -v python3 >/dev/null; then
 	man=$st_tmp/dest$prefix/share/man
 	ok "its manual pages are installed" test -f "$man/man8/dkctl.8" -a -f "$man/man8/dkctl-keyset.8"
@@ -185,23 +189,42 @@ if command -v python3 >/dev/null; then
 else
 	skip "manual pages are installed" "no python3"
 fi
+is "its README and samples are those of the sources" "" "$(diff "$top/README.md" \
+	"$doc/dispatchkey/README.md" && cd "$doc/dispatchkey" &&
+	find samples -type f -exec cmp {} "$top"/{} \; 2>&1)"
+is "all of them" "$(cd "$top" && find samples \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.py' \
+	-o -name '*.sh' -o -name '*.hpp' -o -name '*.ld' -o -name run -o -name Makefile \) ! -name '*.mod.c' | sort)" \
+	"$(cd "$doc/dispatchkey" && find samples -type f | sort)"
+touch "$doc/dispatchkey/samples/mine.c"
 ok "make uninstall" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=$prefix
-ok "it leaves nothing" nothing_left
+is "it leaves what is not its own" "$(sort <<<"$before
+./${prefix#/}/share/doc/dispatchkey
+./${prefix#/}/share/doc/dispatchkey/samples
+./${prefix#/}/share/doc/dispatchkey/samples/mine.c")" "$(tree)"
+rm "$doc/dispatchkey/samples/mine.c"
+ok "make uninstall again" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=$prefix
+is "it leaves nothing" "$before" "$(tree)"
 
 # other folders than the usual ones
 ok "make install with LIBDIR" run_make install "DESTDIR=$st_tmp/dest" PREFIX=/usr \
-	LIBDIR=/usr/lib/somewhere MANDIR=/usr/man COMPLETIONSDIR=/etc/completions
+	LIBDIR=/usr/lib/somewhere MANDIR=/usr/man COMPLETIONSDIR=/etc/completions \
+	ZSHCOMPLETIONSDIR=/etc/zsh FISHCOMPLETIONSDIR=/etc/fish DOCDIR=/etc/doc/dk
 ok "LIBDIR is where the library is" test -e \
 	"$st_tmp/dest/usr/lib/somewhere/libdispatchkey.so"
 # shellcheck disable=SC2016 # pkg-config expands it
 ok "the .pc file says so" grep -qx 'libdir=${prefix}/lib/somewhere' \
 	"$st_tmp/dest/usr/lib/somewhere/pkgconfig/dispatchkey.pc"
 ok "COMPLETIONSDIR is where the completion is" test -f "$st_tmp/dest/etc/completions/dkctl"
-[ ! -d "$st_tmp/dest/usr/share/man" ] && [ ! -d "$st_tmp/dest/usr/share/bash-completion" ]
-is "nothing is where MANDIR and COMPLETIONSDIR are not" 0 $?
+ok "as ZSHCOMPLETIONSDIR and FISHCOMPLETIONSDIR are" test -f "$st_tmp/dest/etc/zsh/_dkctl" \
+	-a -f "$st_tmp/dest/etc/fish/dkctl.fish"
+ok "as DOCDIR is" test -f "$st_tmp/dest/etc/doc/dk/README.md" -a \
+	-f "$st_tmp/dest/etc/doc/dk/samples/plugin/host.c"
+is "nothing is where these are not" "" "$(find "$st_tmp/dest/usr/share" \
+	\( -path '*/doc' -o -path '*/man' -o -path '*completion*' -o -name fish -o -name zsh \) 2>/dev/null)"
 ok "make uninstall with LIBDIR" run_make uninstall "DESTDIR=$st_tmp/dest" PREFIX=/usr \
-	LIBDIR=/usr/lib/somewhere MANDIR=/usr/man COMPLETIONSDIR=/etc/completions
-ok "it leaves nothing" nothing_left
+	LIBDIR=/usr/lib/somewhere MANDIR=/usr/man COMPLETIONSDIR=/etc/completions \
+	ZSHCOMPLETIONSDIR=/etc/zsh FISHCOMPLETIONSDIR=/etc/fish DOCDIR=/etc/doc/dk
+is "it leaves nothing" "$before" "$(tree)"
 
 case ${O:-build} in
 /*) tree=$O ;;

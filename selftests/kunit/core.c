@@ -5,15 +5,13 @@
 #include "core.h"
 
 const struct dk_test_core dk_test_core = {
-	.layouts_init = dkc_layouts_init,
-	.layout = dkc_layout,
+	.v1 = &dkc_v1,
 	.key_alias = dkc_key_alias,
 	.refuse = dkc_refuse,
 	.remark = dkc_remark,
 	.has_word = dkc_has_word,
 	.streq = dkc_streq,
 	.strcaseeq = dkc_strcaseeq,
-	.strlen = dkc_strlen,
 	.strcpy = dkc_strcpy,
 	.strncpy = dkc_strncpy,
 };

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The unit tests in KUnit, which runs them when dk_kunit.ko is loaded and keeps
-# what they said in debugfs.
+# The unit tests in KUnit. They run when dk_kunit.ko is loaded, and their results are in
+# debugfs.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -16,7 +16,7 @@ need_module dispatchkey dk_kunit
 
 echo "TAP version 13"
 must_load dispatchkey dk_kunit
-for suite in keyset layout lists; do
+for suite in keyset keys alias names layout lists; do
 	# Its tests are nested in one line that stands for the suite.
 	run_tap sed -n 's/^    //p' $results/dk_$suite/results
 done

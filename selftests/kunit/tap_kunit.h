@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's half of selftests/unit/tap.h: a test is a case of KUnit. Who
- * includes a file of unit tests has TAP_SUITE() behind it, with the list of its
- * tests that kbuild has made.
+ * selftests/unit/tap.h for the kernel: a test is a case of KUnit. A file that includes unit
+ * tests has TAP_SUITE() after them, with the list of tests that kbuild has made.
  */
 #ifndef _SELFTESTS_KUNIT_TAP_KUNIT_H
 #define _SELFTESTS_KUNIT_TAP_KUNIT_H
@@ -13,15 +12,13 @@
 
 #include "core.h"
 
-#define dkc_layouts_init	dk_test_core.layouts_init
-#define dkc_layout		dk_test_core.layout
+#define dkc_layout(l)		((l) ? (l) : dk_test_core.v1)
 #define dkc_key_alias		dk_test_core.key_alias
 #define dkc_refuse		dk_test_core.refuse
 #define dkc_remark		dk_test_core.remark
 #define dkc_has_word		dk_test_core.has_word
 #define dkc_streq		dk_test_core.streq
 #define dkc_strcaseeq		dk_test_core.strcaseeq
-#define dkc_strlen		dk_test_core.strlen
 #define dkc_strcpy		dk_test_core.strcpy
 #define dkc_strncpy		dk_test_core.strncpy
 

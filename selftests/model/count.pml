@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A call that is counted (dkc_stats_of() and dkc_stats_add() in lib/core/stats.c)
- * while another thread gives its function a counter, by one of these:
+ * A call that is counted (dkc_stats_count() in lib/core/state/counters.c) while another thread
+ * gives its function a counter, by one of these:
  *
- *   0	the counter is in a new block: dkc_stats_grow(), dkc_counter_give()
- *   1	counting ends and begins anew: dk_stats_disable(), dk_stats_enable(). The
- *	same number is of another function, until it is given again
+ *   0	the counter is in a new block: dkc_stats_grow(), counter_assign()
+ *   1	counting stops and starts again: dk_stats_disable(), dk_stats_enable(). The number
+ *	belonged to another function before
  *
- * A call that sees its number counts in a block that has it, and never in a
- * counter of another function.
+ * A call that reads the number of its counter must count in a block that has this counter, and
+ * never in a counter of another function.
  *
- * -DNO_GIVE_ORDER	the number may be seen before the block that has it
+ * -DNO_GIVE_ORDER		the number may be visible before the block that has it
  * -DNO_GIVEN_ORDER	the block may be loaded again before the number
- * -DNO_TIME_ORDER	the number may be loaded before the blocks
- * -DNO_TAKE_ORDER	new blocks may be seen before the old number is taken back
+ * -DNO_TIME_ORDER		the number may be loaded before the blocks
+ * -DNO_TAKE_ORDER		new blocks may be visible before the old number is taken back
  */
 #include "order.pmlh"
 
-byte stats;		/* how many blocks there are; those of the second time are 8 more */
+byte stats;		/* number of blocks; those of the second time are 8 more */
 byte number;		/* the function's counter: the block that has it, or 0 */
 byte change;
 
@@ -50,9 +50,9 @@ proctype call()
 	:: done == (STATS | NUMBER | AGAIN) -> break
 	od;
 	if
-	/* there are blocks, and a number that they do not have: look again */
+	/* there are blocks, but none has the number: read again */
 	:: change == 0 && s && n > s -> assert(again >= n)
-	/* the number of an earlier time is no number of these blocks */
+	/* a number from before is not a number of these blocks */
 	:: change == 1 && s > LATER && n -> assert(n > LATER)
 	:: else
 	fi

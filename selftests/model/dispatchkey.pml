@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Enter, publish and retire, for Spin: two threads that call, one that takes
- * provider A out, and one that registers B and takes it out again.
+ * Calls, publishing, the grace period and the drain, for Spin: two threads make calls, one
+ * unregisters provider A, and one registers provider B and unregisters it.
  *
- * The memory of those who call is as weak as any: what one stores waits in a
- * buffer and comes out in any order, but for stores to the same place, and for
- * those that release, which come out behind all that was stored before. README
- * says which line of the code each step is.
+ * The memory order of the calling threads is at least as weak as that of any machine. A
+ * store waits in a buffer, and stores are written out in any order, with two exceptions:
+ * stores to the same place stay in order, and a store with release is written out after all
+ * earlier stores. README lists the line of the code for each step.
  *
- * -DKERNEL		who drains sleeps until it is woken; else it looks again
+ * -DKERNEL		the drain sleeps until it is woken; otherwise it polls
  * -DONLY_SLEEPABLE	no atomic calls
  * -DCALLS_0=N -DCALLS_1=N	calls of each reader
  *
- * Each of these takes one thing away that the code relies on:
+ * Each of these removes one thing that the code relies on:
  *
  * -DNO_GRACE		no grace period between unpublishing and draining
- * -DNO_ORDER		the grace period ends without a barrier in every thread:
- *			a section is seen to have ended, and the record that was
- *			stored in it is not
- * -DNO_ORDER_BEFORE	it begins without one: a section that has begun is not
- *			seen
- * -DNO_DRAIN		nobody waits for the records
- * -DNO_RELEASE		a record is taken back by a plain store
- * -DNO_PUBLISH_ORDER	a row is published before it is filled
- * -DNO_RETIRE		a replaced row is freed at once
- * -DNO_WAKE_ORDER	(KERNEL) no barrier between taking a record back and
- *			looking for who sleeps
+ * -DNO_ORDER		the grace period ends without a barrier in every thread: it
+ *			reads that a section has ended, but not the record that was
+ *			stored in the section
+ * -DNO_ORDER_BEFORE	the grace period begins without this barrier: it misses a
+ *			section that has begun
+ * -DNO_DRAIN		no wait for the records
+ * -DNO_RELEASE		a record is cleared by a plain store
+ * -DNO_PUBLISH_ORDER	a table is published before it is filled
+ * -DNO_RETIRE		a replaced table is freed at once
+ * -DNO_WAKE_ORDER	(KERNEL) no barrier between clearing a record and checking
+ *			for sleepers
  */
 
 #define READERS		2
@@ -33,48 +33,48 @@
 #define CALLS_0		1	/* of the first reader */
 #define CALLS_1		1	/* and of the second */
 #endif
-#define BUFFER		6	/* stores that wait: all of one call, and one more */
+#define BUFFER		6	/* stores that can wait: those of one call, and one more */
 
-/* who serves; 0 is what a row names that nobody has filled */
+/* what a table routes to; 0 in a table that is not filled */
 #define A		1
 #define B		2
 #define BASE		3
 
-/* the class of a call; what changes is the same, so there is one row for both */
+/* the class of a call; both classes use the same table */
 #define ATOMIC		0
 #define SLEEPABLE	1
 
-/* rows: each is published once; the last one is constant and asks the rules */
+/* tables: each is published once; RESOLVE is constant and routes by the rules */
 #define AT_FIRST	0
 #define WITHOUT_A	1
 #define WITH_B		2
 #define WITHOUT_B	3
 #define RESOLVE		4
-#define NO_ROW		5
+#define NO_TABLE		5
 
 bool locked;			/* the registry's lock */
-byte row;			/* op->row */
-byte base;			/* op->base */
-byte serves[4];			/* what a row names */
-byte retired, freed;		/* rows, a bit each */
-bool linked[4], going[4];	/* a provider's registration, and its state */
-bool gone[4];			/* its memory and its text are given back */
+byte table;			/* the operator's table */
+byte base;			/* op->base: the table to retire next */
+byte serves[4];			/* the provider that a table routes to */
+byte retired, freed;		/* bit masks of tables */
+bool linked[4], unregistering[4];	/* of a provider: in the list, and unregistering */
+bool gone[4];			/* its memory and code are freed */
 
-#define ROW_BIT(id)	(1 << (id))
+#define TABLE_BIT(id)	(1 << (id))
 
 /* ---- the memory of the readers --------------------------------------------------- */
 
-/* what others see */
-byte section[READERS];		/* in a section of RCU? */
-byte record[READERS];		/* the slot of the gate: whose function, or 0 */
+/* what other threads read */
+byte section[READERS];		/* whether it is in an RCU read section */
+byte record[READERS];		/* its slot of the gate: a provider, or 0 */
 bool waits_for[4];		/* a writer's grace period waits for a reader */
 bool sleeps[2];			/* a writer is in the wait queue */
 
-/* what is stored to */
+/* the places of stores */
 #define NONE		0
 #define SECTION		1
 #define RECORD		2
-#define MEMORY		3	/* that of the provider whose function runs */
+#define MEMORY		3	/* of the provider whose function runs */
 
 typedef stores {
 	byte place[BUFFER];
@@ -91,7 +91,7 @@ inline store(r, where, what)
 	buffer[r].n++
 }
 
-/* There is room for so many; or wait until some have come out. */
+/* Waits until the buffer has room for this many stores. */
 #define ROOM(r, stores)	(buffer[r].n + (stores) <= BUFFER)
 
 #define AT(r, i)	buffer[r].place[i]
@@ -101,23 +101,23 @@ inline store(r, where, what)
 #define RELEASES(r, i)	(AT(r, i) == RECORD)
 #endif
 
-/* May store number @i come out before those in front of it? */
+/* Whether store number @i may be written out before all earlier ones. */
 #define FREE_1(r)	(buffer[r].n > 1 && !RELEASES(r, 1) && AT(r, 1) != AT(r, 0))
 #define FREE_2(r)	(buffer[r].n > 2 && !RELEASES(r, 2) && AT(r, 2) != AT(r, 0) && \
 			 AT(r, 2) != AT(r, 1))
 #define FREE_3(r)	(buffer[r].n > 3 && !RELEASES(r, 3) && AT(r, 3) != AT(r, 0) && \
 			 AT(r, 3) != AT(r, 1) && AT(r, 3) != AT(r, 2))
-/* one of the first four is of the same place as the fifth, as there are three */
+/* Not the fifth: there are three places, so an earlier store is to the same one. */
 
-/* Store number @i is seen by all. */
-inline come_out(r, i)
+/* Writes out store number @i. */
+inline write_out(r, i)
 {
 	if
 	:: AT(r, i) == SECTION ->
 		section[r] = buffer[r].value[i];
 		if
 		:: !section[r] ->
-			/* a grace period ends as early as it may */
+			/* the shortest possible grace period */
 			waits_for[r] = 0;
 			waits_for[2 + r] = 0
 		:: else
@@ -142,16 +142,16 @@ inline come_out(r, i)
 	k = 0
 }
 
-/* Now and then one does. */
+/* Writes out stores at any time. */
 proctype memory(byte r)
 {
 	byte k;
 end:
 	do
-	:: d_step { buffer[r].n -> come_out(r, 0) }
-	:: d_step { FREE_1(r) -> come_out(r, 1) }
-	:: d_step { FREE_2(r) -> come_out(r, 2) }
-	:: d_step { FREE_3(r) -> come_out(r, 3) }
+	:: d_step { buffer[r].n -> write_out(r, 0) }
+	:: d_step { FREE_1(r) -> write_out(r, 1) }
+	:: d_step { FREE_2(r) -> write_out(r, 2) }
+	:: d_step { FREE_3(r) -> write_out(r, 3) }
 	od
 }
 
@@ -160,7 +160,7 @@ inline barrier(r)
 {
 	do
 	:: buffer[r].n ->
-		come_out(r, 0)
+		write_out(r, 0)
 	:: else ->
 		break
 	od
@@ -168,7 +168,7 @@ inline barrier(r)
 
 /* ---- calls ----------------------------------------------------------------------- */
 
-/* The newest registration behind that of @p, whose memory must be there. */
+/* The next older registration after that of @p, whose memory must not be freed. */
 inline next_registration(p)
 {
 	d_step {
@@ -190,7 +190,7 @@ inline resolve(p)
 	do
 	:: next_registration(p);
 		if
-		:: going[p]
+		:: unregistering[p]
 		:: else ->
 			break
 		fi
@@ -198,10 +198,9 @@ inline resolve(p)
 }
 
 /*
- * In the section: the row has been read, and says who serves or that the rules
- * do. No call is lost. Record and end of the section are stored in one step: that
- * others run in between, or see one store before the other is made, only makes a
- * grace period longer.
+ * In the section: @id is the table that was read. It routes to a provider, or to the rules.
+ * No call is lost. The record and the end of the section are stored in one step: if others
+ * ran in between, or read only the first store, grace periods would only be longer.
  */
 inline enter(r, class, id, p)
 {
@@ -215,12 +214,12 @@ inline enter(r, class, id, p)
 		if
 		:: id == RESOLVE
 		:: else ->
-			assert(!(freed & ROW_BIT(id)));
+			assert(!(freed & TABLE_BIT(id)));
 			p = serves[id]
 		fi;
 		assert(p == A || p == B || p == BASE);
 		id = 0;
-		/* what stays for ever needs no looking after: fewer states */
+		/* no record for BASE, which is never unregistered: fewer states */
 		if
 		:: class == SLEEPABLE ->
 			if
@@ -234,8 +233,8 @@ inline enter(r, class, id, p)
 }
 
 /*
- * The function has run to its end: it was there until now, and so was what its
- * provider gave it, to which it writes at the last moment.
+ * The function returns. Its code, and the memory of its provider, must not be freed before.
+ * The function writes to this memory as its last step.
  */
 inline leave_call(r, class, p)
 {
@@ -275,7 +274,7 @@ proctype reader(byte r)
 end:
 	do
 	:: calls < (r == 0 -> CALLS_0 : CALLS_1) ->
-		/* that it is in the section may be seen long after */
+		/* other threads may read this store much later */
 		atomic {
 			ROOM(r, 1) ->
 			if
@@ -285,7 +284,7 @@ end:
 			:: class = SLEEPABLE
 			fi;
 			store(r, SECTION, 1);
-			id = row
+			id = table
 		}
 		enter(r, class, id, p);
 		leave_call(r, class, p)
@@ -294,11 +293,11 @@ end:
 
 /* ---- changes --------------------------------------------------------------------- */
 
-/* The newest that stays; the writer has the lock. */
-#define SERVING		(linked[B] && !going[B] -> B : \
-			 (linked[A] && !going[A] -> A : BASE))
+/* The newest function that is not being unregistered. The writer has the lock. */
+#define NEWEST		(linked[B] && !unregistering[B] -> B : \
+			 (linked[A] && !unregistering[A] -> A : BASE))
 
-/* With @may_fail there may be no memory for a row. */
+/* With @may_fail the allocation of the table may fail. */
 inline publish(id, may_fail)
 {
 	atomic {
@@ -308,39 +307,39 @@ inline publish(id, may_fail)
 		fi;
 #ifndef NO_PUBLISH_ORDER
 		if
-		:: new == id -> serves[id] = SERVING
+		:: new == id -> serves[id] = NEWEST
 		:: else
 		fi;
 #endif
-		row = new
+		table = new
 	}
 #ifdef NO_PUBLISH_ORDER
 	if
-	:: new == id -> serves[id] = SERVING
+	:: new == id -> serves[id] = NEWEST
 	:: else
 	fi;
 #endif
 	d_step {
 		if
-		:: base != NO_ROW ->
+		:: base != NO_TABLE ->
 #ifdef NO_RETIRE
-			freed = freed | ROW_BIT(base)
+			freed = freed | TABLE_BIT(base)
 #else
-			retired = retired | ROW_BIT(base)
+			retired = retired | TABLE_BIT(base)
 #endif
 		:: else
 		fi;
-		base = (new == RESOLVE -> NO_ROW : new);
+		base = (new == RESOLVE -> NO_TABLE : new);
 		new = 0;
 		locked = 0
 	}
 }
 
 /*
- * It waits for those that are in a section now; that each is looked at right
- * after its barrier is the shortest that there may be.
+ * The grace period waits for readers that are in a section now. Reading a section directly
+ * after its barrier gives the shortest possible grace period.
  */
-inline look_at(w, r)
+inline examine(w, r)
 {
 	d_step {
 #ifndef NO_ORDER_BEFORE
@@ -353,8 +352,8 @@ inline look_at(w, r)
 inline grace_period(w)
 {
 	d_step { batch = retired; retired = 0 };
-	look_at(w, 0);
-	look_at(w, 1);
+	examine(w, 0);
+	examine(w, 1);
 	atomic {
 		!waits_for[2 * w] && !waits_for[2 * w + 1];
 #ifndef NO_ORDER
@@ -370,7 +369,7 @@ inline grace_period(w)
 	}
 }
 
-/* Nobody comes in any more, so one look at each, at some time, is enough. */
+/* No new call enters, so reading each record once, at any time, is enough. */
 inline drain(w, p)
 {
 #ifdef KERNEL
@@ -393,9 +392,9 @@ inline drain(w, p)
 #endif
 }
 
-inline leave(w, p, id)
+inline unregister(w, p, id)
 {
-	atomic { !locked -> locked = 1; going[p] = 1 }
+	atomic { !locked -> locked = 1; unregistering[p] = 1 }
 	linked[p] = 0;
 	publish(id, true);
 #ifndef NO_GRACE
@@ -407,22 +406,22 @@ inline leave(w, p, id)
 	gone[p] = 1
 }
 
-proctype leaves_a()
+proctype unregisters_a()
 {
 	byte new, batch, k;
 
-	leave(0, A, WITHOUT_A);
+	unregister(0, A, WITHOUT_A);
 end:
 	false
 }
 
-proctype comes_and_leaves_b()
+proctype registers_and_unregisters_b()
 {
 	byte new, batch, k;
 
 	atomic { !locked -> locked = 1; linked[B] = 1 }
 	publish(WITH_B, false);
-	leave(1, B, WITHOUT_B);
+	unregister(1, B, WITHOUT_B);
 end:
 	false
 }
@@ -435,7 +434,7 @@ init {
 		run memory(1);
 		run reader(0);
 		run reader(1);
-		run leaves_a();
-		run comes_and_leaves_b()
+		run unregisters_a();
+		run registers_and_unregisters_b()
 	}
 }

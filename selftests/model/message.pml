@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One thread stores data and then a flag, with release. Another one loads the
- * flag, with acquire, and relies on the data where the flag is set:
+ * One thread stores data and then, with release, a flag. Another one loads the flag with acquire,
+ * and relies on the data if the flag is set:
  *
  *   data				flag
  *
- *   what its functions wrote		a provider has left: dkc_wait() and
- *					dkc_provider_lock_leaving() in
- *					lib/core/provider.c
- *   what the hooks read		they are out of the list:
- *					dk_hooks_unregister() in lib/core/hook.c
- *   what a listener did		it has returned: dkc_clear_and_wake() and
- *					dkc_wait_zero()
+ *   stores of a provider's functions	the provider is drained: dkc_wait() and
+ *				dkc_provider_lock_unregistering() in
+ *				lib/core/change/
+ *   loads of the hooks		they are not in the list: dk_hooks_unregister() in
+ *				lib/core/state/hook.c
+ *   accesses of a listener	it has returned: dkc_clear_and_wake() and
+ *				dkc_wait_zero()
  *
- * -DNO_RELEASE		the flag may be seen before the data
+ * -DNO_RELEASE		the flag may be visible before the data
  * -DNO_ACQUIRE		the data may be loaded before the flag
  */
 #include "order.pmlh"

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A declaration keeps an operator (dkc_op_keep() in lib/core/operator.c) while
- * another thread, with the registry's lock, does one of these:
+ * A declaration keeps an operator (op_keep() in lib/core/state/operators.c) while another thread,
+ * with the registry's lock held, does one of these:
  *
- *   0	undefines and frees it: dkc_op_undefine(), dkc_op_settle()
- *   1	undefines it and defines it in the other class: dkc_check_class()
- *   2	defines it for the first time: dkc_op_set_definer()
+ *   0	undefines and frees it: dkc_op_undefine(), dkc_op_release()
+ *   1	undefines it and defines it in the other class: check_definition()
+ *   2	defines it for the first time: definition_publish()
  *
- * An operator to which a declaration points is not freed, keeps its class, and
- * had a signature when the declaration was compared with it.
+ * While a declaration points to an operator, the operator is not freed and keeps its class. It had
+ * a signature when the declaration was compared with it.
  *
- * -DNO_KEEP_ORDER	no barrier between pinning and looking again
- * -DNO_SETTLE_ORDER	none between marking it dead and looking for pins
- * -DNO_CLASS_ORDER	none between undefining and looking for pins
- * -DNO_SIG_ORDER	none between the signature and the definer
- * -DNO_COMPARE_ORDER	none between loading the definer and the signature
+ * -DNO_KEEP_ORDER		no barrier between pinning and checking again
+ * -DNO_SETTLE_ORDER	no barrier between marking it dead and checking for pins
+ * -DNO_CLASS_ORDER	no barrier between undefining and checking for pins
+ * -DNO_SIG_ORDER		no barrier between storing the signature and the definer
+ * -DNO_COMPARE_ORDER	no barrier between loading the definer and the signature
  */
 #include "order.pmlh"
 
@@ -44,7 +44,7 @@
 #define DEFINER_FIRST	DEFINER
 #endif
 
-/* who defines the operator */
+/* the definer of the operator */
 #define OLD		1
 #define NEW		2
 
@@ -69,7 +69,7 @@ proctype declaration()
 	do
 	:: d_step { STEP(DEFINER, 0) -> by = definer }
 	:: d_step { STEP(SIG_LOAD, DEFINER_FIRST) -> had_sig = sig }
-	/* a store that depends on what was loaded comes after it */
+	/* a store that depends on a load comes after it */
 	:: d_step { STEP(PIN, DEFINER | SIG_LOAD) -> pinned = (by -> 1 : pinned) }
 	:: d_step { STEP(DEAD, PINNED_FIRST) -> was_dead = dead }
 	:: d_step {

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A slot of the kernel's gate, read while its thread goes on (dkc_slot_read() in
- * kmod/gate.c): a thread makes two calls one after the other,
- * and a thread that drains, which waited for a grace period after the first one
- * was entered, reads the words of the slot. It gets those of one call. Where it
- * does not see the first call, it sees all that the call's function wrote.
+ * A slot of the kernel's gate is read while its thread makes calls (slot_read() in kmod/gate.c). A
+ * thread makes two calls, one after the other. A second thread waits for a grace period after the
+ * first call was entered, and then reads the words of the slot. It must read those of one call. If
+ * it misses the first call, it must read everything that the call's function stored.
  *
  * -DNO_COUNT		the number of calls is not compared
  * -DNO_COUNT_ORDER	the words may be stored before the number
  * -DNO_WORDS_ORDER	the provider may be stored before the other words
  * -DNO_LEAVE_ORDER	the slot may be free before the call's own stores
- * -DNO_READ_ORDER	words may be loaded before the provider
+ * -DNO_READ_ORDER		words may be loaded before the provider
  * -DNO_AGAIN_ORDER	the number may be loaded again before the words
  */
 #include "order.pmlh"
 
-byte seq;		/* of the calls that used the slot */
+byte seq;		/* by the calls that used the slot */
 byte prov, word;	/* whose function; registration and operator: the call's number */
-byte memory;		/* what a call's function writes */
+byte memory;		/* memory that a call's function writes */
 bool entered;		/* the first one; not in the code */
 
 /* steps of one call */
@@ -60,7 +59,7 @@ proctype caller()
 	od
 }
 
-/* steps of who drains */
+/* steps of the drain */
 #define SEQ		1
 #define LOAD_PROV	2
 #define LOAD_WORD	4

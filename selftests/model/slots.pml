@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The gate of userspace (lib/gate.c): a thread calls on the fast path, and a signal
- * handler of the same thread calls at any moment of that. Two threads reclaim: one takes
- * providers out, the other one has published nothing (as in facebook/folly#1632).
+ * The gate of userspace (lib/gate.c). A thread makes calls on the fast path, and a signal
+ * handler interrupts it at any point and makes calls, too. Two threads free tables: one
+ * unregisters providers, the other one has published nothing (as in facebook/folly#1632).
  *
- * Stores to slots wait in a buffer and come out in any order, but for those to the same
- * slot. Only membarrier() empties the buffer.
+ * Stores to slots stay in a buffer until they are written out, which happens in any order
+ * except for stores to the same slot. Only membarrier() forces all of them out.
  *
  * -DCALLS=N		calls of the thread
  * -DHANDLED=N		calls of the signal handler
- * -DCHANGES=N		providers that are taken out
+ * -DCHANGES=N		providers that are unregistered
  *
- * Each of these takes one thing away that the code relies on:
+ * Each of these removes one thing that the code relies on:
  *
  * -DNO_AGAIN		the table is not read again after the slot is stored
  * -DNO_BARRIER		there is no membarrier()
  * -DNO_BARRIER_ORDER	membarrier() runs before the list of replaced tables is taken
  * -DNO_PUBLISH_ORDER	a table is retired before its successor is published
- * -DNO_WAIT		nobody waits for threads that look at a replaced table
- * -DNO_LISTS		who waits looks for the tables of its own list only
- * -DNO_SHAPE_ORDER	the list of shapes is taken after that of tables
- * -DNO_MARK		tables are freed without looking at slots
- * -DNO_DRAIN		nobody waits for the calls inside a provider
+ * -DNO_WAIT		no wait for threads that read a replaced table
+ * -DNO_LISTS		this wait is only for the tables of the thread's own list
+ * -DNO_INDEX_ORDER	the list of indexes is taken after that of tables
+ * -DNO_MARK		tables are freed without reading the slots
+ * -DNO_DRAIN		no wait for the calls inside a provider
  * -DNO_RESERVE		a signal handler uses the slot of the call that it interrupts
- * -DNO_ENTRY_ORDER	the entry is seen in the slot before the table is read
- * -DNO_LEAVE_ORDER	the slot is seen free before the function's last access
+ * -DNO_ENTRY_ORDER	the entry may be in the slot before the table is read
+ * -DNO_LEAVE_ORDER	the slot may be free before the function's last access
  */
 #ifndef CALLS
 #define CALLS		1
@@ -48,20 +48,20 @@
 #define BIT(t)		(1 << (t))
 
 byte table = 1;			/* of the operator */
-byte freed, shapes_freed;	/* tables, a bit each, and what they share with others */
-byte gone;			/* providers whose memory and text are given back */
+byte freed, indexes_freed;	/* bit masks of tables, and of the indexes that they share */
+byte gone;			/* bit mask of providers whose memory and code are freed */
 
-byte slot[SLOTS];		/* as others see them */
+byte slot[SLOTS];		/* values that other threads read */
 chan stores[SLOTS] = [3] of { byte };
 
 bool locked;			/* the gate's lock */
-byte rows, shapes;		/* retired, and in no list yet */
-byte replacing[2], in_use;	/* lists: of each that reclaims, and kept by slots */
+byte retired, retired_indexes;	/* in no list yet */
+byte replacing[2], in_use;	/* lists: of each reclaiming thread, and of tables in slots */
 
 /* ---- the thread that calls ------------------------------------------------------- */
 
 byte top;			/* the first slot that is not reserved */
-bool handling;			/* a handler interrupts it */
+bool handling;			/* a handler is running */
 
 #ifdef NO_RESERVE
 #define NEXT(s)		(s)
@@ -72,7 +72,7 @@ bool handling;			/* a handler interrupts it */
 inline read_table(t)
 {
 	assert(!(freed & BIT(t)));
-	assert(!(shapes_freed & BIT(t)))
+	assert(!(indexes_freed & BIT(t)))
 }
 
 /* The slot has the table of the operator. */
@@ -141,9 +141,9 @@ end:	do
 	od
 }
 
-/* ---- those that reclaim ------------------------------------------------------------ */
+/* ---- the threads that free tables -------------------------------------------------- */
 
-/* Of the gate. All else in here is for one look at the slots, and for fewer states. */
+/* The gate's lock. The other variables are reset for the following loop over the slots. */
 inline lock()
 {
 	atomic { !locked -> locked = 1; found = 0; i = 0; kept = 0 }
@@ -174,8 +174,8 @@ inline membarrier()
 #define REPLACED(me)	(replacing[0] | replacing[1] | in_use)
 #endif
 
-/* any_looking() */
-inline wait_for_lookers(me)
+/* any_lookup() */
+inline wait_for_lookups(me)
 {
 	skip;
 #ifndef NO_WAIT
@@ -199,7 +199,7 @@ inline wait_for_lookers(me)
 #endif
 }
 
-/* rows_mark(), rows_sweep() */
+/* replaced_mark(), replaced_sweep() */
 inline mark_and_sweep(me)
 {
 	lock();
@@ -222,37 +222,37 @@ inline mark_and_sweep(me)
 	unlock()
 }
 
-inline take_rows(me)
+inline take_tables(me)
 {
 	lock();
-	atomic { replacing[me] = rows; rows = 0 };
+	atomic { replacing[me] = retired; retired = 0 };
 	unlock()
 }
 
-inline take_shapes()
+inline take_indexes()
 {
-	atomic { batch = shapes; shapes = 0 }
+	atomic { batch = retired_indexes; retired_indexes = 0 }
 }
 
-/* dkc_synchronize() */
+/* synchronize_rcu() */
 inline synchronize(me)
 {
 #ifdef NO_BARRIER_ORDER
 	membarrier();
 #endif
-#ifdef NO_SHAPE_ORDER
-	take_rows(me);
-	take_shapes();
+#ifdef NO_INDEX_ORDER
+	take_tables(me);
+	take_indexes();
 #else
-	take_shapes();
-	take_rows(me);
+	take_indexes();
+	take_tables(me);
 #endif
 #ifndef NO_BARRIER_ORDER
 	membarrier();
 #endif
-	wait_for_lookers(me);
+	wait_for_lookups(me);
 	mark_and_sweep(me);
-	atomic { shapes_freed = shapes_freed | batch; batch = 0 }
+	atomic { indexes_freed = indexes_freed | batch; batch = 0 }
 }
 
 /* dkc_gate_wait(): follows each entry to its provider */
@@ -283,17 +283,17 @@ inline drain(p)
 #endif
 }
 
-/* dkc_op_publish() */
+/* op_publish() */
 inline publish(t)
 {
 #ifdef NO_PUBLISH_ORDER
-	rows = rows | BIT(t);
+	retired = retired | BIT(t);
 	table = t + 1;
 #else
 	table = t + 1;
-	rows = rows | BIT(t);
+	retired = retired | BIT(t);
 #endif
-	shapes = shapes | BIT(t)
+	retired_indexes = retired_indexes | BIT(t)
 }
 
 proctype writer()

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Spin explores every state of each model: as it is, and with one thing taken
-# away that the code relies on, which has to go wrong. Prints TAP. It takes about
-# three minutes and less than 1 GB, nearly all of it for dispatchkey.pml and slots.pml.
+# Spin explores every state of each model. It must find no error in the model as it
+# is, and an error if one thing is removed that the code relies on. Prints TAP. It
+# takes about three minutes and less than 1 GB, most of it for dispatchkey.pml and
+# slots.pml.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -12,7 +13,7 @@
 
 need_command spin cc
 
-# explore OPTION... - makes and runs the verifier of $model.pml; what it says is in pan.out
+# explore OPTION... - makes and runs the verifier of $model.pml; its output is in pan.out
 explore() {
 	rm -rf "$st_tmp/pan"
 	mkdir "$st_tmp/pan"
@@ -26,7 +27,7 @@ explore() {
 	./pan -m10000 -w24 >pan.out 2>&1
 }
 
-# Every state was seen, and none is wrong.
+# Every state was explored, and none is wrong.
 all_well() {
 	explore "$@" || return
 	cat pan.out
@@ -43,7 +44,7 @@ holds() { # WHAT OPTION...
 		sed -n 's/^ *\([0-9.]*\).total actual memory usage.*/, \1 MB/p' "$st_tmp/pan/pan.out")"
 }
 
-# fails WHAT PATTERN OPTION... - the first thing that goes wrong is this one
+# fails WHAT PATTERN OPTION... - the first error is this one
 fails() {
 	local what=$1 pattern=$2 got
 	shift 2
@@ -55,7 +56,7 @@ fails() {
 	like "$what" "$pattern" "${got:-nothing goes wrong}"
 }
 
-# loses MODEL PATTERN OPTION... - it holds, and with each option it goes wrong
+# loses MODEL PATTERN OPTION... - the model holds, and each option leads to an error
 loses() {
 	local option pattern=$2
 	model=$1
@@ -65,11 +66,11 @@ loses() {
 	done
 }
 
-plan 54
+plan 58
 
-# What takes long to compile, and no time to run.
+# For small models compiling takes longer than running.
 optimize=-O0
-# Small ones first: a pair of barriers, or a few, in any order that they allow.
+# Small models: one or a few pairs of barriers, with steps in any order that they allow.
 loses message 'assertion violated*has_data*' -DNO_RELEASE -DNO_ACQUIRE
 loses pin 'assertion violated*' -DNO_KEEP_ORDER -DNO_SETTLE_ORDER -DNO_CLASS_ORDER \
 	-DNO_SIG_ORDER -DNO_COMPARE_ORDER
@@ -77,33 +78,34 @@ loses slot 'assertion violated*' -DNO_COUNT -DNO_COUNT_ORDER -DNO_WORDS_ORDER \
 	-DNO_LEAVE_ORDER -DNO_READ_ORDER -DNO_AGAIN_ORDER
 loses view 'assertion violated*' -DNO_TURN_ORDER -DNO_CHANGED_ORDER -DNO_VIEW_ORDER \
 	-DNO_HOLDS_ORDER -DNO_HOLDS
+loses defer 'assertion violated*' -DNO_LEAVE_ORDER -DLIST_FIRST -DNO_LOCK
 loses count 'assertion violated*' -DNO_GIVE_ORDER -DNO_GIVEN_ORDER -DNO_TIME_ORDER \
 	-DNO_TAKE_ORDER
 
 # The fast path of userspace.
 model=slots optimize=-O2
 holds "slots: a call and a signal handler's"
-holds "slots: two calls, two providers leave" -DCALLS=2 -DHANDLED=0 -DCHANGES=2
+holds "slots: two calls, two providers are unregistered" -DCALLS=2 -DHANDLED=0 -DCHANGES=2
 freed='assertion violated !((freed&*'
-shape='assertion violated !((shapes_freed&*'
+indexes='assertion violated !((indexes_freed&*'
 inside='assertion violated !((gone&*'
 fails "slots: the table is not read again" "$freed" -DNO_AGAIN
 fails "slots: no membarrier()" "$freed" -DNO_BARRIER
 fails "slots: membarrier() before the list is taken" "$freed" -DNO_BARRIER_ORDER
 fails "slots: retired before the next one is published" "$freed" -DNO_PUBLISH_ORDER
-fails "slots: nobody waits for threads that look" "$shape" -DNO_WAIT
-fails "slots: tables in others' lists are not waited for" "$inside" -DNO_LISTS
-fails "slots: a shape is taken, and its table later" "$shape" -DNO_SHAPE_ORDER
-fails "slots: tables are freed without looking at slots" "$freed" -DNO_MARK
+fails "slots: no wait for threads that read a replaced table" "$indexes" -DNO_WAIT
+fails "slots: no wait for tables in the other list" "$inside" -DNO_LISTS
+fails "slots: the list of indexes is taken after that of tables" "$indexes" -DNO_INDEX_ORDER
+fails "slots: tables are freed without reading the slots" "$freed" -DNO_MARK
 fails "slots: no drain" "$inside" -DNO_DRAIN
 fails "slots: a signal handler uses the same slot" "$freed" -DNO_RESERVE
-fails "slots: the entry is seen too early" "$shape" -DNO_ENTRY_ORDER
-fails "slots: the slot is seen free too early" "$inside" -DNO_LEAVE_ORDER
+fails "slots: the entry is in the slot too early" "$indexes" -DNO_ENTRY_ORDER
+fails "slots: the slot is free too early" "$inside" -DNO_LEAVE_ORDER
 
 model=dispatchkey optimize=-O2
 freed_code='assertion violated !(gone\[p\])*'
 freed_memory='assertion violated !(gone\[buffer*'
-freed_row='assertion violated !((freed*'
+freed_table='assertion violated !((freed*'
 lost='assertion violated (((p==1)||(p==2))||(p==3))*'
 stuck='invalid end state*'
 
@@ -112,16 +114,16 @@ holds "two readers, two writers, the kernel's drain" -DKERNEL
 holds "one reader that calls twice, userspace's drain" -DCALLS_0=2 -DCALLS_1=0
 holds "one reader that calls twice, the kernel's drain" -DKERNEL -DCALLS_0=2 -DCALLS_1=0
 
-fails "without the grace period, code is run that was freed" "$freed_code" -DNO_GRACE
-fails "without the barrier at its end, memory is written that was freed" "$freed_memory" -DNO_ORDER
-fails "of sleepable calls, too: the record is not seen" 'assertion violated !(gone*' \
+fails "without the grace period, freed code runs" "$freed_code" -DNO_GRACE
+fails "without the barrier at its end, freed memory is written" "$freed_memory" -DNO_ORDER
+fails "the same for sleepable calls only: their record is missed" 'assertion violated !(gone*' \
 	-DNO_ORDER -DONLY_SLEEPABLE
-fails "without the barrier at its beginning, a row is read that was freed" "$freed_row" \
+fails "without the barrier at its beginning, a freed table is read" "$freed_table" \
 	-DNO_ORDER_BEFORE
-fails "without the drain, code is run that was freed" "$freed_code" -DNO_DRAIN
-fails "without release, memory is written that was freed" "$freed_memory" -DNO_RELEASE
+fails "without the drain, freed code runs" "$freed_code" -DNO_DRAIN
+fails "without release, freed memory is written" "$freed_memory" -DNO_RELEASE
 fails "without order in publishing, a call is lost" "$lost" -DNO_PUBLISH_ORDER
-fails "without retiring, a row is read that was freed" "$freed_row" -DNO_RETIRE
-fails "without a barrier before waking, the leave never ends" "$stuck" -DKERNEL -DNO_WAKE_ORDER
+fails "without retiring, a freed table is read" "$freed_table" -DNO_RETIRE
+fails "without a barrier before waking, an unregistering never ends" "$stuck" -DKERNEL -DNO_WAKE_ORDER
 
 finish

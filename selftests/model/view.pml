@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A call that asks the rules reads the list of an operator as of one change
- * (dkc_view_begin() and dkc_view_holds() in lib/core/registry.h), while another
- * thread registers B and then withdraws A (dkc_block_turn() in lib/core/change.c).
- * It finds what was registered then: A before B came, and B since.
+ * A call by the rules must read the list of an operator as it was at one moment (dkc_view_begin()
+ * and dkc_view_holds() in lib/core/table/table.h). Meanwhile another thread registers B and then
+ * withdraws A (dkc_block_set_live() in lib/core/state/change.c). The call must find A before B is
+ * registered, and B from then on.
  *
- * -DNO_TURN_ORDER	the state of a block may be seen before the half change ahead of it
- * -DNO_CHANGED_ORDER	a half change may be seen before the state that it is about
- * -DNO_VIEW_ORDER	what is registered may be loaded before the view begins
- * -DNO_HOLDS_ORDER	or after it was seen to hold
- * -DNO_HOLDS		the call does not look whether its view holds
+ * -DNO_TURN_ORDER		the state of a block may be visible before the change is marked
+ * -DNO_CHANGED_ORDER	the mark of a change may be visible before the state that it is for
+ * -DNO_VIEW_ORDER		registrations may be loaded before the view begins
+ * -DNO_HOLDS_ORDER	registrations may be loaded after the view was checked
+ * -DNO_HOLDS		the call does not check its view
  */
 #include "order.pmlh"
 
@@ -21,7 +21,7 @@
 #define GOING		4
 
 byte changes, state_a = LIVE, state_b;
-bool linked;		/* B is in the list, in front of A */
+bool linked;		/* B is in the list, before A */
 
 /* the steps of two changes */
 #define LINK		1
@@ -84,7 +84,7 @@ proctype changer()
 #define READ_FIRST	(VIEW | LIST | STATE_A | STATE_B)
 #endif
 
-/* dkc_block_in_view() */
+/* is_in_view() in lib/core/table/rules.c */
 #define IN_VIEW(state)	((state) == LIVE || ((state) == COMING && (view & 1)) || \
 			 ((state) == LEAVING && !(view & 1)))
 

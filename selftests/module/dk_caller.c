@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * dk_caller: an operator of its own, which a write to its parameter "call" calls at
- * key Python.
- */
+/* dk_caller: defines an operator. A write to the parameter "call" calls it at key Python. */
 #include <linux/module.h>
 
 #include <dispatchkey.h>

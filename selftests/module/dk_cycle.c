@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_cycle: a driver that brings something of everything. It is loaded and
- * unloaded while dk_cycle_calls.ko calls (cycles.sh), and made to register and
- * to leave while memory is short (failslab.sh):
+ * dk_cycle: a driver that registers something of every kind. cycles.sh loads and unloads it
+ * while dk_cycle_calls.ko calls. failslab.sh makes it register and unregister while allocations
+ * fail:
  *
- * parameter again	any value: leave, and register anew
- * parameter leave	any value: leave, with make-it-fail
- * parameter enter	any value: when it has left, register, with make-it-fail
+ * parameter again	any value: unregister, and register again
+ * parameter leave	any value: unregister, with make-it-fail
+ * parameter enter	any value: register after unregistering, with make-it-fail
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -51,7 +51,7 @@ static void see(struct dk_hooks *h, const struct dk_hook_info *info)
 
 static struct dk_provider cycle = DK_PROVIDER("cycle");
 static struct dk_library library = DK_LIBRARY(&cycle, FRAGMENT, "cycle", DK_UNDEFINED);
-static struct dk_listener listener = { .size = sizeof(listener), .told = hear };
+static struct dk_listener listener = { .size = sizeof(listener), .notify = hear };
 static struct dk_hooks hooks = { .size = sizeof(hooks), .before = see };
 static struct dk_op_decl more;
 static struct dk_handle handle;
@@ -75,7 +75,7 @@ static int register_functions(struct dk_diag *why)
 	u32 card;
 	int err = dk_impls_register(&cycle, impls, ARRAY_SIZE(impls), why);
 
-	/* then nobody sees it without its functions */
+	/* then no call finds it without its functions */
 	if (!err)
 		err = dk_op_define(&cycle, &cycle_own_op, 0, why);
 	if (!err)
@@ -113,7 +113,7 @@ static int enter(void)
 	return err;
 }
 
-/* Is all right, and is nothing of us left behind? */
+/* Whether the registry is consistent and has nothing of this module. */
 static int check(void)
 {
 	int err = dk_registry_check(NULL, NULL);
@@ -178,7 +178,7 @@ static int __init cycle_init(void)
 	more = cycle_own_op;
 	more.name = "cycle::more";
 	more.op = NULL;
-	/* once before, as the registry keeps the tables that it made for it */
+	/* once before, because the registry keeps the tables that it made for it */
 	err = enter();
 	if (err)
 		return err;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_cycle_calls: threads that call while dk_cycle.ko is loaded and unloaded.
- * Parameters, to be read: calls, guest (that it served), absent (where it alone
- * serves), wrong (anything else than is right).
+ * dk_cycle_calls: threads that call while dk_cycle.ko is loaded and unloaded. Parameters that
+ * can be read: calls, guest (calls that dk_cycle served), absent (calls that this module
+ * served), wrong (calls with a wrong result).
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -42,9 +42,8 @@ static const struct dk_impl atomic_impls[] = {
 };
 
 /*
- * Calls are watched as long as they are made, so that the hooks of dk_cycle patch
- * no text that is executed: QEMU before 8.1 may keep the int3 of a patch that is
- * over, when another processor translates it meanwhile.
+ * Calls are watched as long as they are made, so the hooks of dk_cycle patch no code that runs.
+ * QEMU before 8.1 may keep the int3 of a finished patch if another CPU translates it meanwhile.
  */
 static void see(struct dk_hooks *h, const struct dk_hook_info *info)
 {
@@ -101,7 +100,7 @@ static int thread(void *unused)
 		for (i = 0; i < 100; i++)
 			call_all(&n);
 		add(&n);
-		/* leave some time to who loads and unloads */
+		/* leave some time to the loading and unloading */
 		usleep_range(100, 200);
 	}
 	return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_forgetful: a driver with a mistake. It registers and never unregisters,
- * neither in its exit function nor when its init function fails (fail=1). With
- * own=1 it does so in a registry of its own, which it forgets as well.
+ * dk_forgetful: a driver that registers and never unregisters, neither in its exit function nor
+ * when its init function fails (fail=1). With own=1 it does so in a registry that it allocates
+ * and never frees.
  */
 #include <linux/module.h>
 
@@ -29,12 +29,6 @@ static const struct dk_impl impls[] = {
 
 static struct dk_provider forgetful = DK_PROVIDER("forgetful");
 
-static void hear(struct dk_listener *self, const struct dk_event *event)
-{
-}
-
-static struct dk_listener listener = { .size = sizeof(listener), .told = hear };
-
 static void see(struct dk_hooks *h, const struct dk_hook_info *info)
 {
 }
@@ -48,26 +42,22 @@ static int __init forgetful_init(void)
 	int err;
 
 	if (own) {
-		reg = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, NULL);
+		reg = dk_registry_alloc(NULL, DK_REGISTRY_BUILTINS, NULL);
 		if (!reg)
 			return -ENOMEM;
 	}
 	forgetful.registry = reg;
-	listener.registry = reg;
 	err = dk_provider_register(&forgetful, NULL);
 	if (!err)
 		err = dk_op_define(&forgetful, &forgotten_op, 0, NULL);
 	if (!err)
 		err = dk_impls_register(&forgetful, impls, ARRAY_SIZE(impls), NULL);
 	if (!err)
-		err = dk_listener_register(&listener, NULL);
-	if (!err)
 		err = dk_hooks_register(reg, &hooks, NULL);
 	if (!err && !own)
 		err = forgotten(&x);
 	if (err) {
 		dk_hooks_unregister(&hooks, NULL);
-		dk_listener_unregister(&listener);
 		dk_provider_unregister(&forgetful);
 		if (own)
 			dk_registry_free(reg, NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_mishap: does on purpose, when it is loaded, what a debug kernel has to
- * report. selftests/vm/check-reports shows by it that each kind of report fails
- * a run of the test machine. It is built for debug kernels only.
+ * dk_mishap: makes deliberate mistakes when it is loaded, which a debug kernel must report.
+ * selftests/vm/check-reports checks that each kind of report fails a run of the test machine.
+ * It is built for debug kernels only.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -55,7 +55,7 @@ static int shift(void)
 static DEFINE_MUTEX(a);
 static DEFINE_MUTEX(b);
 
-/* Nobody waits for anybody here: the order alone is what lockdep tells. */
+/* No thread waits here: lockdep reports the order alone. */
 static int locks(void)
 {
 	mutex_lock(&a);

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A driver outside of the tree, as README.md shows it, with that Makefile of
-# six lines: built against what "make modules_install DESTDIR=" installed (the
-# Makefile's two paths are those of DESTDIR then), loaded and called.
+# A driver outside the tree, as README.md shows it, with its Makefile of seven lines. It is
+# built with the files of "make modules_install DESTDIR=" (in the Makefile, the two paths are
+# changed to DESTDIR), loaded, and called.
 #
-# DK_OUTSIDE=DIR splits it, for a machine that compiles faster than the one that
-# is tested: the first run builds into DIR and needs no root, the second one
-# finds that there, and loads it.
+# DK_OUTSIDE=DIR splits the test, so a faster machine can compile. The first run builds into
+# DIR and needs no root; the second one loads the result.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -25,7 +24,7 @@ build='' load=''
 if [ -n "$build" ]; then
 	need_command make gcc
 	need_headers
-	# Debian's kernel.release tells another one.
+	# Debian's kernel.release has another version.
 	utsrelease=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' \
 		"$KDIR/include/generated/utsrelease.h" 2>/dev/null)
 	[ -n "$utsrelease" ] || skip_all "no utsrelease.h in $KDIR"
@@ -39,12 +38,12 @@ if [ -n "$load" ]; then
 	need_module dispatchkey
 fi
 tests=0
-[ -z "$build" ] || tests=15
+[ -z "$build" ] || tests=16
 [ -z "$load" ] || tests=$((tests + 7))
 plan $tests
 
 dest=$dir/dest
-# Some kernels have their modules compressed.
+# Some kernels have compressed modules.
 installed() {
 	find "$dest/lib/modules/$kver/updates" -name 'dispatchkey.ko*' 2>/dev/null | head -n 1
 }
@@ -63,8 +62,9 @@ if [ -n "$build" ]; then
 	is "and nothing else is" "$(installed)" "$(find "$dest/lib/modules" -name '*.ko*')"
 	ok "the headers are where drivers find them" \
 		test -f "$dest/usr/src/dispatchkey/include/dispatchkey.h"
+	ok "and this kernel's symbols" test -f "$dest/usr/src/dispatchkey/$kver/Module.symvers"
 
-	# Without DESTDIR it goes on to depmod, of which there is a stand-in here.
+	# Without DESTDIR it would run depmod, which a script replaces here.
 	mkdir "$st_tmp/sbin"
 	printf '#!/bin/sh\necho "depmod $*" >>%s/depmod\n' "$st_tmp" >"$st_tmp/sbin/depmod"
 	chmod 755 "$st_tmp/sbin/depmod"
@@ -79,23 +79,23 @@ if [ -n "$build" ]; then
 
 	cp -L "$sample/my.c" "$driver/my.c"
 	sed "s|/usr/src/dispatchkey|$dest&|" "$sample/Makefile" >"$driver/Makefile"
-	is "the Makefile has six lines" 6 "$(grep -vc '^#' "$driver/Makefile")"
+	is "the Makefile has seven lines" 7 "$(grep -vc '^#' "$driver/Makefile")"
 
-	# One that forgets to import our symbols is told so when it is built.
+	# If DK_MODULE_IMPORT() is missing, the build reports that.
 	mkdir "$driver/import"
 	cp "$driver/Makefile" "$driver/import"
 	sed '/DK_MODULE_IMPORT/d' "$driver/my.c" >"$driver/import/my.c"
 	refused "without DK_MODULE_IMPORT() it does not build" \
-		make_in "$driver/import" KDIR="$KDIR"
-	like "and is told why" '*namespace DISPATCHKEY*does not import it*' "$(cat "$st_log")"
+		make_in "$driver/import" KDIR="$KDIR" KVER="$kver"
+	like "and is told why" '*namespace *DISPATCHKEY*does not import it*' "$(cat "$st_log")"
 
 	# Its function is at another key than its call.
 	mkdir "$driver/fails"
 	cp "$driver/Makefile" "$driver/fails"
 	sed 's/DK_IMPL(my_add, DK_DENSE/DK_IMPL(my_add, DK_SPARSE/' "$driver/my.c" >"$driver/fails/my.c"
-	ok "one whose call fails builds" make_in "$driver/fails" KDIR="$KDIR"
+	ok "one whose call fails builds" make_in "$driver/fails" KDIR="$KDIR" KVER="$kver"
 
-	ok "the driver builds" make_in "$driver" KDIR="$KDIR" || finish
+	ok "the driver builds" make_in "$driver" KDIR="$KDIR" KVER="$kver" || finish
 	echo "$kver" >"$dir/kver"
 fi
 
@@ -108,8 +108,9 @@ if [ -n "$load" ]; then
 			st_loaded=(dispatchkey)
 	fi
 	refused "a driver whose call fails does not load" insmod "$driver/fails/my.ko"
-	# insmod takes -ENOSYS for a kernel without finit_module(), and loads it once more
-	is "and prints why" "my::add: -38, nothing serves this route" \
+	# After -ENOSYS insmod assumes that the kernel lacks the system call finit_module, and
+	# loads the module a second time.
+	is "and prints why" "my::add: -38, no function serves this route" \
 		"$(klog | sed -n 's/.*\(my::add: \)/\1/p' | sort -u)"
 	ok "the driver loads" insmod "$driver/my.ko" && st_loaded=(my "${st_loaded[@]}")
 	is "its function was called, for its card" 1 "$(klog | grep -c 'card 0 adds')"

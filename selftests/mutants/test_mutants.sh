@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# scripts/mutants in a small project: its only source is also its test program.
-# Prints TAP.
+# scripts/mutants in a small project, whose only source is also its test program. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -83,7 +82,7 @@ ended() {
 	return 1
 }
 
-# how WORD MUTANT [REASON] - it came out like that
+# how WORD MUTANT [REASON] - the result of the mutant
 how() {
 	grep -A1 "$1  lib/program: $2  (" "$st_tmp/out" | grep -q "^    | ${3:-}" && return
 	cat "$st_tmp/out"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""No answer has a kernel address in it, neither in letters nor as a number."""
+"""No reply has a kernel address, neither as text nor as a number."""
 import struct
 
 import genl
@@ -9,7 +9,7 @@ import snapshot
 def main():
     tap = genl.Tap()
     family = genl.Family()
-    # What looks for them finds them.
+    # The search for addresses finds them.
     for bad in (struct.pack("Q", 0xFFFF888004A1B000), struct.pack("Q", 0xFFFFFFFFC0A01234),
                 b"edu_copy at ffff888004a1b000\0", b"0xffffffffc0a01234\0"):
         tap.ok(f"{bad!r} is an address", snapshot.is_address(bad))
@@ -21,7 +21,7 @@ def main():
     tap.ok("there is something to look at", size > 4096, size)
     found = list(snapshot.addresses(family.spec, taken))
     tap.equal(f"no kernel address in {size} bytes of {len(taken)} answers", [], found)
-    # Not even where it would be asked for with the rights to see one.
+    # Not even in requests with the privilege to read one.
     refusals = [family.raw(name, family.spec.encode(cmd["set"], {})).text or ""
                 for name, cmd in family.spec.commands.items() if cmd["do"]]
     tap.equal("nor in a refusal", [],

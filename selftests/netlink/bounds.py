@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The work of a request of an unprivileged user in one hold of the registry's lock,
-which dk_crowd reports; and the answer, which is complete all the same."""
+"""The work done for requests of an unprivileged user in one hold of the registry's lock,
+as dk_crowd reports it. The replies must be complete nevertheless."""
 import os
 
 import genl
@@ -10,9 +10,9 @@ from dump import crowd, ours, expected_ops
 # More than what is done in one hold, many times or twice.
 OPS = 6000 if os.environ.get("DK_BRIEF") else 20000
 DEVICES, TWINS = 256, 4096
-KINDS = ("evaluations", "counters", "functions", "pointers moved for the order",
+KINDS = ("evaluations", "counters", "functions", "names compared to sort",
          "slots of the table of names")
-# The list of an operator's functions is walked in one hold, some times.
+# Some requests walk the list of an operator's functions several times in one hold.
 MOST = (300, 4200, 4 * (DEVICES + TWINS), 2100, 4200)
 # An evaluation by the rules walks the functions of the operator some times. To find
 # the end of a call takes some evaluations, which are not divided.
@@ -87,7 +87,7 @@ def order(tap, family):
                          ("stats-get", {"provider": "crowd"})):
         crowd("ops", 0)
         crowd("ops", OPS)
-        # what walks one operator does not put all of them into order
+        # a request for one operator must not sort all operators
         bounded(tap, family, "impl-get", {"op": "crowd::one"}, True,
                 limits=(*MOST[:3], 0, 0))
         bounded(tap, family, "table-get", {"op": "crowd::one"}, True,
@@ -96,7 +96,7 @@ def order(tap, family):
 
 
 def routes(tap, family):
-    """Tables, and where a call goes and why it goes there."""
+    """Tables, routes and explanations."""
     device = [d for d in family.whole("device-get") if d["backend-name"] == "crowd"][-1]
     for card in ({}, {"device": device["number"]}):
         bounded(tap, family, "table-get", {"op": "crowd::one", **card}, True)
@@ -108,7 +108,7 @@ def routes(tap, family):
 
 
 def restarts(tap, family):
-    """An answer begins again where the registry has changed, up to eight times."""
+    """A reply is started again if the registry has changed, up to eight times."""
     values = {"op": "crowd::one", "first": 100}
     want = family.do("table-get", values)
     crowd("changes", 7)
@@ -141,7 +141,7 @@ def counters(tap, family):
 
 
 def leaving(tap, family):
-    """Sums, while the tables of functions that they are at come and leave."""
+    """Sums, while the tables of functions that they count change."""
     family.do("stats-set", {"state": 1})
     crowd("call", 5)
     child = os.fork()

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Shared by the scripts of this directory: what their Python needs. DK_SPEC= is
-# spec.json, DK_YNL= the kernel's tools/net/ynl. Who sources it sets here= to the
-# directory of the script.
+# Sourced by the scripts of this directory: the settings of their Python programs. DK_SPEC= is
+# spec.json, and DK_YNL= the kernel's tools/net/ynl. The script sets here= to its directory
+# before.
 #
 # shellcheck disable=SC2154
 
 # shellcheck source=../lib.sh
 . "$here/lib.sh" 2>/dev/null || . "$here/../lib.sh"
 
-# What was built is where the Makefile says, or beside the script.
+# Built files are where the Makefile says, or next to the script.
 DK_SPEC=${DK_SPEC:-$here/spec.json}
 DK_FUZZ=${DK_FUZZ:-$here/fuzz}
 export DK_SPEC
 
-# Only with Python's own library, which is a moment's work also under emulation.
+# With Python's own library only, which starts quickly even in an emulated machine.
 python() { python_all -S "$@"; }
 python_all() { python3 -B "$@" 2> >(sed 's/^/# /' >&2); }
 
@@ -27,7 +27,7 @@ need_netlink() {
 	[ -e /proc/net/netlink ] || skip_all "no network in this kernel"
 }
 
-# Two edu cards, QEMU has them.
+# Two edu cards of QEMU.
 need_cards() {
 	local path found=0
 	for path in /sys/bus/pci/devices/*; do

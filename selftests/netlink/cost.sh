@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What requests of the netlink family cost, in instructions, with all operators
-# of PyTorch: in a machine that counts them, selftests/vm/run --icount. How they
-# are counted is told in nl_cost.c. With DK_OPS= a dump of so many operators is
-# measured, too.
+# The costs of netlink requests in instructions, with all operators of PyTorch, in a machine
+# that counts them: selftests/vm/run --icount. nl_cost.c describes how they are counted. With
+# DK_OPS=, a dump of that many operators is also measured.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -21,13 +20,13 @@ most_dump=2500
 most_get=130
 # The PyTorch operators.
 many=3640
-# With 1 function, 6, 17 and the most, which is 19; most have 3 to 7.
+# With 1 function, 6, 17 and 19, the maximum; most have 3 to 7.
 ops=(_c10d_functional::all_reduce aten::_empty_affine_quantized aten::add.Tensor aten::mm)
 tests=$((${#ops[@]} + 4))
 [ -z "${DK_OPS-}" ] || tests=$((tests + 2))
 plan $tests
 
-# cost REQUEST... - sets instructions, messages and bytes; a refusal tells why
+# cost REQUEST... - sets instructions, messages and bytes; a refusal prints the reason
 cost() {
 	local figures
 	figures=$("$nl_cost" "$@" 2>&1) || { diag "$figures"; figures='0 0 0'; }
@@ -43,7 +42,7 @@ at_most() {
 	fi
 }
 
-# dump HOW-MANY - all operators, of which there are so many
+# dump HOW-MANY - a dump of this many operators
 dump() {
 	cost dump
 	diag "a dump of $1: $instructions instructions, $bytes bytes"

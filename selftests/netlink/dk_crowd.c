@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_crowd: as many operators and devices as a test of the netlink family wants,
- * and changes of them as often as it wants. Parameters:
+ * dk_crowd: registers many operators and devices, and changes them, for the tests of the
+ * netlink family. Parameters:
  *
- * ops, devices	how many there are; may be written at any time
- * twin		how many functions a second provider of the same name has, all of
- *		one operator, half of them at one key and the rest at another one;
- *		0: it is not there
- * blocks	how many of the operators have a function, each of a table of its own
- * defined	whether that operator is defined
- * held		written a name: the operator that is held, and no other one is
- * call		written N: N calls of it on the CPU, and twice as many on a device
- * stay		whether a thread is inside of a call on the first device
- * churn	written N: N times all of them go and come again
- * check	written any value: fails if a published row is wrong
- * changes	written N: each of the next N holds of the registry's lock ends as if the
- *		registry had changed
- * work		written any value: measures from zero; read: the most evaluations,
- *		counters, functions, pointers moved to put operators into order, and
- *		slots of the table of names that there were in one hold of the
- *		registry's lock
+ * ops, devices	their numbers; can be written at any time
+ * twin		the number of functions of a second provider with the same name, all of
+ *		one operator, half of them at one key and half at another one; 0: no
+ *		second provider
+ * blocks		the number of operators that have a function, each in a table of its own
+ * defined		whether that operator is defined
+ * held		write a name: holds this operator, and no other one
+ * call		write N: makes N calls of it on the CPU, and 2N on a device
+ * stay		whether a thread is inside a call on the first device
+ * churn		write N: unregisters and registers all of them N times
+ * check		write any value: fails if a published table is wrong
+ * changes		write N: for the next N holds of the registry's lock, the registry counts
+ *		as changed
+ * work		write any value: begins to measure; read: the largest numbers of
+ *		evaluations, counters, functions, names compared to sort operators, and
+ *		slots of the table of names in one hold of the registry's lock
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -63,7 +62,7 @@ static int one(struct dk_call *c, struct dk_obj *x)
 }
 
 static struct task_struct *visitor;
-/* While it does, what waits for calls is refused: it would keep out "stay=0". */
+/* Meanwhile, requests that wait for calls are refused: they would block "stay=0". */
 static bool stays;
 static DECLARE_COMPLETION(inside);
 
@@ -82,8 +81,8 @@ static const struct dk_impl card_impls[] = {
 };
 
 /*
- * The last one comes first and goes last: a walk by name that goes on while some
- * go sees a set that there never was.
+ * The last one is registered first and unregistered last: a walk by name during these changes then
+ * reads a set that never existed.
  */
 static int define(unsigned int i, struct dk_diag *why)
 {
@@ -138,7 +137,7 @@ static int set_both(unsigned int ops, unsigned int devices)
 	return err;
 }
 
-/* Before the module is there, it is only told what to begin with. */
+/* Before the module is initialised, this only sets the initial number. */
 static unsigned int first_ops, first_devices;
 
 static int number_set(const char *value, const struct kernel_param *kp)
@@ -185,7 +184,7 @@ static int churn_set(const char *value, const struct kernel_param *kp)
 	return err;
 }
 
-/* A table of equals, and half of it at another key: the last one at a key serves. */
+/* A table of equal functions, half of them at another key: the last one at a key serves. */
 static int twin_come(unsigned int n, struct dk_diag *why)
 {
 	static const struct dk_impl impl[] = {
@@ -289,7 +288,7 @@ static int defined_set(const char *value, const struct kernel_param *kp)
 			 dk_op_undefine(&crowd, crowd_one_op.name, &why);
 }
 
-/* One that has no such operator holds none. */
+/* If there is no such operator, none is held. */
 static int held_set(const char *value, const struct kernel_param *kp)
 {
 	mutex_lock(&lock);

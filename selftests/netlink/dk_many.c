@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_many: all operators of PyTorch in the default registry, with their schemas
- * and registrations, and more of the same where more are wanted: what is said
- * of thousands of operators is measured on these.
+ * dk_many: registers all operators of PyTorch in the default registry, with their schemas and
+ * functions, and more operators of the same kind if a parameter asks for them. Statements about
+ * thousands of operators are measured with these.
  *
- * registrations.txt has a line an operator, "NAME KEY=LABEL KEY=LABEL! ...",
- * where ! is a fallthrough; schemas.txt has the schemas of the same operators in
- * the same order.
+ * registrations.txt has a line for each operator, "NAME KEY=LABEL KEY=LABEL! ...", where !
+ * marks a fallthrough; schemas.txt has the schemas of the same operators in the same order.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -21,7 +20,7 @@ static unsigned int count = 3640;
 module_param(count, uint, 0400);
 MODULE_PARM_DESC(count, "how many operators; behind PyTorch's come their copies");
 
-/* Both files, each with a 0 behind it: see dk_many.h. */
+/* Both files, each followed by a 0: see dk_many.h. */
 asm(".pushsection .rodata\n"
 	"dk_many_registrations:\n"
 	".incbin \"" DK_MANY_VECTORS "/registrations.txt\"\n"
@@ -84,8 +83,8 @@ static void many_free(struct many_op *op)
 }
 
 /*
- * The operator of two lines, which end before @line_end and @schema_end. Copies
- * have a number behind the name.
+ * The operator of two lines, which end before @line_end and @schema_end. Copies have a number after
+ * the name.
  */
 static struct many_op *many_make(const char *line, const char *line_end,
 				 const char *schema, const char *schema_end,

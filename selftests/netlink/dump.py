@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Dumps: in many messages, through the smallest buffer, with filters, and while
-what they tell of comes and goes. dk_crowd has the operators and devices."""
+"""Dumps: in many messages, with the smallest buffer, with filters, and during
+changes of the objects that they list. dk_crowd has the operators and devices."""
 import os
 import signal
 import sys
@@ -41,7 +41,7 @@ def dumps(family):
 
 
 def in_pieces(tap, family):
-    """The smallest buffer and the largest get the same."""
+    """The smallest and the largest buffer receive the same."""
     large, small = family.again(1 << 20), family.again(SMALLEST)
     for name, values in dumps(family):
         one, other = large.ask(name, values, True), small.ask(name, values, True)
@@ -112,8 +112,8 @@ def filters(tap, family):
 
 
 def change_between(family, name, values, change):
-    """A dump, and a change between its first part and its second: the first one is
-    made when it is asked for, and the next when that is read."""
+    """A dump, and a change between its first part and its second: the first part is made at
+    the request, and the next one when the first is read."""
     cmd, other = family.spec.commands[name], family.again()
     seq = other.sock.send(family.number, cmd["value"], family.spec.encode(cmd["set"], values),
                           genl.F_REQUEST | genl.F_DUMP)
@@ -122,7 +122,7 @@ def change_between(family, name, values, change):
 
 
 def one_change(tap, family):
-    """Of every dump, one change is enough."""
+    """One change is enough to interrupt any dump."""
     family.do("stats-set", {"state": 1})
     ops = MANY_OPS
     for name, values in dumps(family):
@@ -142,8 +142,8 @@ def one_change(tap, family):
 
 
 def unseen_change(tap, family):
-    """An operator of which nothing is left but a handle is not told, and neither is
-    that the handle goes. Whoever is in the middle of a dump misses none for it."""
+    """An operator of which nothing is left but a handle is in no dump. A dump that is at
+    its name when the handle is put is complete, and is not interrupted."""
     family.do("stats-set", {"state": 1})
     for name in ("op-get", "impl-get", "stats-get"):
         crowd("ops", MANY_OPS + 1)
@@ -152,9 +152,24 @@ def unseen_change(tap, family):
         whole = family.again().raw(name, dump=True)
         answer = change_between(family, name, {}, lambda: crowd("held", "-"))
         tap.ok(f"dump of {name}: no operator is passed over",
-               answer.interrupted or answer.messages == whole.messages,
+               not answer.interrupted and answer.messages == whole.messages,
                f"{answer}, {len(whole.messages)} before")
     family.do("stats-set", {"state": 0})
+
+
+def each_once(tap, family):
+    """Operators before and after the position of a dump are added or removed. The dump has
+    each of the others once. The last names are those of the crowd: sample:: comes later."""
+    for before, after in ((MANY_OPS, 2 * MANY_OPS), (2 * MANY_OPS, MANY_OPS), (MANY_OPS, 0)):
+        crowd("ops", before)
+        always = expected_ops(min(before, after))
+        answer = change_between(family, "op-get", {}, lambda n=after: crowd("ops", n))
+        told = [data[4 : data.index(b"\0", 4)].decode() for _, data in answer.messages]
+        tap.ok(f"from {before} to {after} operators during a dump: the others are in it once",
+               answer.interrupted and told == sorted(set(told))
+               and set(always) <= set(told) and "sample::copy" in told,
+               f"{answer}, {len(told)} names")
+    crowd("ops", MANY_OPS)
 
 
 def counted(family):
@@ -165,7 +180,7 @@ def counted(family):
 
 
 def of_one_name(tap, family):
-    """Two providers of one name: what each has served, and what both have."""
+    """Two providers with one name: the calls that each has served, and both."""
     crowd("devices", 1)
     crowd("twin", 1)
     family.do("stats-set", {"state": 1})
@@ -232,6 +247,8 @@ def while_changing(tap, family, seconds):
         answer = small.ask("op-get", {"prefix": "crowd::op"}, True)
         after = family.do("info-get")["generation"]
         told = ours(answer.decoded)
+        if told != sorted(set(told)):
+            torn.append("an operator twice, or out of order")
         if answer.interrupted:
             interrupted += 1
             if before == after:
@@ -273,7 +290,8 @@ def main():
     family = genl.Family()
     crowd("ops", MANY_OPS)
     crowd("devices", MANY_DEVICES)
-    for part in (in_pieces, complete, filters, one_change, unseen_change, of_one_name, very_long):
+    for part in (in_pieces, complete, filters, one_change, unseen_change, each_once,
+                 of_one_name, very_long):
         tap.attempt(f"{part.__name__}: it can be asked", part, tap, family)
     tap.attempt("it can be asked while all changes", while_changing, tap, family,
                 float(os.environ.get("DK_CHURN_SECONDS") or 10))

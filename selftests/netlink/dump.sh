@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Dumps, by a crowd of operators and devices. DK_OPS= says how many operators
-# there are at the most (65536).
+# Dumps of many operators and devices. DK_OPS= is the largest number of operators (65536).
 
 here=$(dirname -- "$0")
 # shellcheck source=common.sh

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Notifications: what is told of what, that counts add up however much changes,
-and that one who does not listen costs the kernel a bounded number of bytes."""
+"""Notifications: their content; that their counts add up whatever the number of
+changes; and that a listener that does not read costs the kernel a limited number
+of bytes."""
 import os
 import sys
 import time
@@ -10,7 +11,7 @@ import perm
 from dump import crowd
 
 CHANGES = 1000
-# For one who reads, as much as it takes.
+# For a listener that reads, as many as it needs.
 ROOM = 1 << 25
 
 
@@ -27,8 +28,8 @@ def comes_and_goes(tap, family):
     listener = genl.Listener(family)
     clock = time.time_ns()
     crowd("devices", 1)
-    events = listener.until(lambda e: total(e, "device-came"))
-    came = [e for e in events if e["kind"] == "device-came"]
+    events = listener.until(lambda e: total(e, "device-added"))
+    came = [e for e in events if e["kind"] == "device-added"]
     tap.ok("a device comes", len(came) == 1 and came[0]["name"] == "crowd000", events)
     device = family.do("device-get", {"name": "crowd000"})
     tap.equal("it has its number", device["number"], came[0].get("number"))
@@ -51,24 +52,25 @@ def comes_and_goes(tap, family):
         tap.ok(f"its backend goes {word}",
                found and found[-1]["name"] == "crowd" and found[-1]["state"] == word, events)
     crowd("devices", 0)
-    events = listener.until(lambda e: total(e, "device-went"))
+    events = listener.until(lambda e: total(e, "device-removed"))
     tap.equal("it goes, and that is told once", 1,
-              total(events, "device-went", name="crowd000", number=device["number"]))
+              total(events, "device-removed", name="crowd000", number=device["number"]))
 
     crowd("ops", 1)
-    events = listener.until(lambda e: total(e, "op-came"))
-    tap.equal("an operator comes", 1, total(events, "op-came", name="crowd::op65535",
+    events = listener.until(lambda e: total(e, "op-added"))
+    tap.equal("an operator comes", 1, total(events, "op-added", name="crowd::op65535",
                                             provider="crowd"))
     crowd("ops", 0)
-    events = listener.until(lambda e: total(e, "op-went"))
-    tap.equal("and goes", 1, total(events, "op-went", name="crowd::op65535"))
+    events = listener.until(lambda e: total(e, "op-removed"))
+    tap.equal("and goes", 1, total(events, "op-removed", name="crowd::op65535"))
     events = listener.events(1)
     tap.equal("and then it is quiet", [], events)
     listener.sock.close()
 
 
 def counts_add_up(tap, family):
-    """Of each kind as many are told as have happened, but for those lost."""
+    """Of each kind, the number of notified events is the number of changes, except for lost
+    ones."""
     listener = genl.Listener(family, rcvbuf=ROOM)
     child = os.fork()
     if not child:
@@ -76,11 +78,11 @@ def counts_add_up(tap, family):
         crowd("ops", 0)
         os._exit(0)
     events = listener.until(
-        lambda e: total(e, "op-went") + total(e, "op-came") + total(e, "lost") >= 2 * CHANGES,
+        lambda e: total(e, "op-removed") + total(e, "op-added") + total(e, "lost") >= 2 * CHANGES,
         120)
     os.waitpid(child, 0)
     events += listener.events(1)
-    came, went, lost = (total(events, kind) for kind in ("op-came", "op-went", "lost"))
+    came, went, lost = (total(events, kind) for kind in ("op-added", "op-removed", "lost"))
     tap.diag(f"{came} came, {went} went, {lost} lost, in {len(events)} messages, "
              f"{listener.overruns} overruns")
     tap.equal("none is lost on the way to one who reads", 0, listener.overruns)
@@ -92,7 +94,7 @@ def counts_add_up(tap, family):
 
 
 def switch_often(family, number, times):
-    """What is told of a device that is switched so often."""
+    """The notifications for a device that is switched this often."""
     listener = genl.Listener(family, rcvbuf=ROOM)
     requests = [family.spec.encode("device", {"number": number, "state": i % 2})
                 for i in range(times)]
@@ -104,8 +106,8 @@ def switch_often(family, number, times):
 
 
 def are_coalesced(tap, family):
-    """One subject that changes again and again is told in fewer messages. How fast
-    it is switched is the machine's business, so that one attempt in some will do."""
+    """A subject that changes repeatedly is notified in fewer messages. The speed of the
+    changes depends on the machine, so one successful attempt in several is enough."""
     crowd("devices", 1)
     number = family.do("device-get", {"name": "crowd000"})["number"]
     times, fewest = 100, None
@@ -133,7 +135,7 @@ def queued(sock):
 
 
 def nobody_listens(tap, family):
-    """A full queue stays full and no more; whoever makes changes is not held up."""
+    """A full queue does not grow, and changes are not delayed."""
     deaf = genl.Listener(family, rcvbuf=8192)
     reading = genl.Listener(family, rcvbuf=ROOM)
     child = os.fork()
@@ -143,12 +145,12 @@ def nobody_listens(tap, family):
             crowd("ops", 0)
         os._exit(0)
     events = reading.until(
-        lambda e: total(e, "op-went") + total(e, "op-came") + total(e, "lost") >= 6 * CHANGES,
+        lambda e: total(e, "op-removed") + total(e, "op-added") + total(e, "lost") >= 6 * CHANGES,
         120)
     _, status = os.waitpid(child, 0)
     tap.equal("all changes are made", 0, status)
     tap.equal("the other listener hears of all", (6 * CHANGES, 0),
-              (total(events, "op-went") + total(events, "op-came") + total(events, "lost"),
+              (total(events, "op-removed") + total(events, "op-added") + total(events, "lost"),
                reading.overruns))
     held, drops = queued(deaf.sock.sock)
     tap.diag(f"{held} bytes wait for the one who does not read, {drops} were dropped")
@@ -157,15 +159,15 @@ def nobody_listens(tap, family):
     tap.ok("it is told that it has missed something", deaf.overruns > 0 or total(told, "lost"),
            f"{len(told)} events")
     crowd("ops", 1)
-    told = deaf.until(lambda e: total(e, "op-came"))
-    tap.equal("and hears again", 1, total(told, "op-came", name="crowd::op65535"))
+    told = deaf.until(lambda e: total(e, "op-added"))
+    tap.equal("and hears again", 1, total(told, "op-added", name="crowd::op65535"))
     crowd("ops", 0)
     deaf.sock.close()
     reading.sock.close()
 
 
 def elsewhere(tap, family):
-    """Another network namespace hears nothing."""
+    """No notifications reach another network namespace."""
     def listen():
         listener = genl.Listener(family)
         crowd("ops", 1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Notifications: of what they tell, and when more happens than anyone can read.
+# Notifications: their content, and more changes than a listener can read.
 
 here=$(dirname -- "$0")
 # shellcheck source=common.sh

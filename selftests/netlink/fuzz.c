@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fuzz - send messages to the netlink family that are right, nearly right and
- * wrong, generated from the specification (fuzz_tables.h, by tables.py).
+ * fuzz - send valid, nearly valid and invalid messages to the netlink family, generated from
+ * the specification (fuzz_tables.h, by tables.py)
  *
  * usage: fuzz [-n MESSAGES] [-s SEED] [-u] [NAME...]
  *
- * -u sends them as nobody. A NAME is put into strings; a number, into numbers.
- * The same seed sends the same messages. Exit status 1 and a line for each:
- * an answer that is not well-formed, a refusal of our own without a sentence,
- * a change that nobody was allowed.
+ * -u sends them as an unprivileged user. A NAME is used in strings and, if it is a number, in
+ * numbers. The same seed sends the same messages. Prints a line for each reply that is not well
+ * formed, each refusal by the module without a message, and each change that an unprivileged
+ * user could make; the exit status is then 1.
  */
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -46,10 +46,10 @@ static char **names;
 static int num_names;
 static uint16_t family;
 static bool as_nobody;
-/* Of this message all is right but perhaps what it asks for. */
+/* Everything in this message is right, except perhaps its values. */
 static bool careful;
 
-/* What was sent last, for the report of what is wrong with its answer. */
+/* The last message, for the report of a wrong reply. */
 static unsigned char sent[2 * ROOM];
 static size_t sent_len;
 
@@ -230,7 +230,7 @@ static void put_attr(struct buf *b, const struct attr *a, unsigned int depth)
 	pad(b);
 }
 
-/* Some of what a set knows, most often once, sometimes what nobody knows. */
+/* Some attributes of a set, most often once, and sometimes unknown ones. */
 static void put_attrs(struct buf *b, const struct attr *known, unsigned int depth)
 {
 	static const struct attr stranger = { .type = 77 };
@@ -238,7 +238,7 @@ static void put_attrs(struct buf *b, const struct attr *known, unsigned int dept
 	unsigned int times;
 
 	for (a = known; a->type; a++) {
-		/* most requests that mean something have few */
+		/* most useful requests have few attributes */
 		if (one_in(2) || (careful && one_in(3)))
 			continue;
 		times = 1 + (a->kind == NEST ? below(one_in(8) ? 70 : 3) : below(10) / 9);
@@ -293,7 +293,7 @@ static void make_message(struct buf *b, uint32_t seq)
 	if (mistake(60))
 		genl.reserved = roll() >> 40;
 	head.nlmsg_flags = flags_for(c);
-	/* Messages of netlink itself; never one for another family. */
+	/* Messages of netlink itself, but never for another family. */
 	if (mistake(100))
 		head.nlmsg_type = below(16);
 	put(b, &head, sizeof(head));
@@ -321,7 +321,7 @@ static void complain(const char *what, int err)
 	printf("%s\n", i < sent_len ? "..." : "");
 }
 
-/* The extended acknowledgment's sentence; NULL if there is none. */
+/* The message of the extended acknowledgment; NULL if there is none. */
 static const char *sentence(const struct nlmsghdr *h, size_t skip)
 {
 	const unsigned char *at = (const unsigned char *)h + skip;
@@ -340,14 +340,14 @@ static const char *sentence(const struct nlmsghdr *h, size_t skip)
 	return NULL;
 }
 
-/* What generic netlink says before it asks the family and its policies. */
+/* Errors of generic netlink before it calls the family and its policies. */
 static bool has_no_words(int err)
 {
 	return err == -EPERM || err == -EOPNOTSUPP || err == -EBUSY || err == -ENOENT ||
 	       err == -EINVAL;
 }
 
-/* Then any refusal has a sentence, but that another dump is not over (-EBUSY). */
+/* Then any refusal has a message, except that another dump is still running (-EBUSY). */
 static bool header_is_right(void)
 {
 	const struct nlmsghdr *h = (const struct nlmsghdr *)sent;
@@ -384,12 +384,12 @@ static void take_end(const struct nlmsghdr *h)
 	bool error = h->nlmsg_type == NLMSG_ERROR;
 	int err = *(const int *)NLMSG_DATA(h);
 
-	/* of a dump that was left, or of what lay behind a length that is too small */
+	/* of a dump that was abandoned, or of bytes after a length that is too small */
 	if (h->nlmsg_seq != request->nlmsg_seq)
 		return;
 	if (!err) {
 		done++;
-		/* what is no request is acknowledged, too */
+		/* messages that are not requests are acknowledged, too */
 		if (error && request->nlmsg_type == family &&
 		    (request->nlmsg_flags & NLM_F_REQUEST) && is_admin()) {
 			admin_done++;
@@ -400,7 +400,7 @@ static void take_end(const struct nlmsghdr *h)
 	}
 	refused++;
 	by_errno[-err & 255]++;
-	/* An acknowledgment repeats the header of the request, as it is capped. */
+	/* An acknowledgment repeats the header of the request, because it is capped. */
 	if (sentence(h, NLMSG_HDRLEN + sizeof(int) + (error ? NLMSG_HDRLEN : 0)))
 		return;
 	if (header_is_right() ? err != -EBUSY : !has_no_words(err))
@@ -441,7 +441,7 @@ static void take(const unsigned char *data, ssize_t len)
 	}
 }
 
-/* The kernel answers before send() returns, and dumps go on when they are read. */
+/* The kernel replies before send() returns, and continues dumps when they are read. */
 static void hear(int sock)
 {
 	static unsigned char data[65536];
@@ -457,7 +457,7 @@ static void hear(int sock)
 		heard = true;
 		bytes += len;
 		take(data, len);
-		/* Now and then a dump is left behind as it is. */
+		/* Sometimes a dump is abandoned. */
 		if (one_in(20))
 			break;
 	}
@@ -522,7 +522,7 @@ static void send_all(unsigned long count)
 		sent_len = b.len;
 		send(sock, b.data, b.len, 0);
 		hear(sock);
-		/* A socket that has a dump left goes with it. */
+		/* A socket with an unfinished dump is closed with it. */
 		if (one_in(16)) {
 			close(sock);
 			sock = open_socket();
@@ -572,7 +572,7 @@ int main(int argc, char **argv)
 		perror("nobody");
 		return 2;
 	}
-	/* Neighbouring seeds are to be far apart, and none may be 0. */
+	/* Neighbouring seeds must differ much, and none may be 0. */
 	state = (seed + 1) * 0x9e3779b97f4a7c15ull;
 	send_all(count);
 	report(count, seed);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Generic netlink for the tests: messages as they are on the wire, the extended
-acknowledgement decoded, attributes by the specification (spec.json, which
-tables.py makes of it), and TAP. Only of Python's own library, without YAML: it
-begins in a moment also in a machine that is emulated."""
+"""Generic netlink for the tests: messages in wire format, the decoded extended
+acknowledgement, attributes by the specification (spec.json, made by tables.py),
+and TAP. It uses only Python's standard library and no YAML, so it starts quickly
+even in an emulated machine."""
 import errno
 import json
 import os
@@ -23,14 +23,14 @@ SCALARS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "s32": "i", "s64": "q"
 
 
 def attr(number, payload=b"", length=None):
-    """An attribute; length= says another one than it has."""
+    """An attribute; length= overrides its length."""
     if length is None:
         length = 4 + len(payload)
     return struct.pack("HH", length, number) + payload + bytes(-len(payload) % 4)
 
 
 def attrs(data):
-    """(type, payload, offset) of each; raises ValueError on what is not well-formed."""
+    """(type, payload, offset) of each; raises ValueError if one is not well formed."""
     at = 0
     while at < len(data):
         if len(data) - at < 4:
@@ -43,7 +43,7 @@ def attrs(data):
 
 
 class Spec:
-    """What the specification says, and attributes by it."""
+    """The specification, and attributes by it."""
 
     def __init__(self, path=None):
         path = path or os.environ.get("DK_SPEC") or "spec.json"
@@ -78,7 +78,7 @@ class Spec:
         return attr(number, struct.pack(SCALARS[kind], value))
 
     def decode(self, space, data):
-        """Raises ValueError where an answer is not as the specification says."""
+        """Raises ValueError if a reply does not follow the specification."""
         out = {}
         for number, payload, _ in attrs(data):
             if number not in self.by_number[space]:
@@ -205,7 +205,8 @@ class Socket:
         if kind in (NLMSG_ERROR, NLMSG_DONE):
             answer.error = struct.unpack_from("i", payload)[0]
             if flags & F_ACK_TLVS:
-                # Behind an acknowledgement, the header of the request: it is capped.
+                # After an acknowledgement comes the header of the request; the rest is cut
+                # off.
                 answer.extended(payload[20 if kind == NLMSG_ERROR else 4 :])
         elif kind >= GENL_ID_CTRL:
             answer.messages.append((payload[0], payload[4:]))
@@ -230,8 +231,7 @@ def find_family(name):
 
 
 class Family:
-    """The family by the specification. Answers that are not as it says raise
-    ValueError."""
+    """The family by the specification. Replies that do not follow it raise ValueError."""
 
     def __init__(self, size=65536, rcvbuf=None, spec=None):
         self.spec = spec or Spec()
@@ -239,7 +239,7 @@ class Family:
         self.sock = Socket(size, rcvbuf)
 
     def again(self, size=65536, rcvbuf=None):
-        """The same by a socket of its own."""
+        """The same on a separate socket."""
         other = Family.__new__(Family)
         other.__dict__.update(self.__dict__)
         other.sock = Socket(size, rcvbuf)
@@ -249,7 +249,7 @@ class Family:
         return self.sock.ask(self.number, self.spec.commands[name]["value"], payload, dump, **more)
 
     def ask(self, name, values=None, dump=False):
-        """The answer, with decoded: a dict of each message."""
+        """The reply, with decoded: a dict for each message."""
         cmd = self.spec.commands[name]
         answer = self.raw(name, self.spec.encode(cmd["set"], values or {}), dump)
         answer.decoded = [self.spec.decode(cmd["set"], data) for _, data in answer.messages]
@@ -283,7 +283,7 @@ class Family:
 
 
 class Listener:
-    """One that follows a group."""
+    """A socket that is subscribed to a group."""
 
     def __init__(self, family, group="changes", rcvbuf=None):
         self.spec, self.sock = family.spec, Socket(rcvbuf=rcvbuf)
@@ -291,7 +291,7 @@ class Listener:
         self.overruns = 0
 
     def events(self, seconds=0.5):
-        """What is told until nothing has been for that long."""
+        """The notifications until none has come for this long."""
         out = []
         self.sock.sock.settimeout(seconds)
         while True:
@@ -308,7 +308,7 @@ class Listener:
                 out.append(self.spec.decode("event", payload[4:]))
 
     def until(self, enough, seconds=30):
-        """What is told until enough(events), or nothing is for so long."""
+        """The notifications until enough(events), or until none has come for this long."""
         out, end = [], time.monotonic() + seconds
         while not enough(out) and time.monotonic() < end:
             out += self.events(0.3)

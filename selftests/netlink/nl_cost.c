@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * nl_cost - what requests of the netlink family cost, in instructions
+ * nl_cost - the costs of netlink requests, in instructions
  *
- * In a machine where each instruction takes one nanosecond (QEMU's -icount) the
- * clock counts instructions. A request is timed from before its sendmsg() to
- * behind its last recvmsg(), on a socket that has served before, and the least
- * of several is told: the kernel's part, what enters and leaves it, and what few
- * instructions there are around that; so rather too much than too little. The
- * messages are looked at behind the clock.
+ * In a machine where each instruction takes one nanosecond (QEMU's -icount) the clock counts
+ * instructions. A request is timed from before its sendmsg() to after its last recvmsg(), on a
+ * socket that has been used before. The minimum of several runs is printed. It includes the
+ * kernel's entry and exit and the few instructions of the program between, so it is slightly
+ * too large. The replies are checked after the clock is read.
  *
  * usage: nl_cost getfamily | get OPERATOR | dump
  *
@@ -80,7 +79,7 @@ static void add_text(struct request *r, int type, const char *text)
 	r->nl.nlmsg_len += NLA_ALIGN(a->nla_len);
 }
 
-/* Look at what came; is it the last? */
+/* Checks a message; returns whether it is the last. */
 static bool look(size_t len, struct cost *c)
 {
 	struct nlmsghdr *m = (void *)part;
@@ -136,7 +135,7 @@ static struct cost least(struct request *r)
 	return best;
 }
 
-/* The number of the family, which GETFAMILY tells. */
+/* The number of the family, from GETFAMILY. */
 static int family(struct request *r)
 {
 	struct nlattr *a = (void *)(part + NLMSG_LENGTH(GENL_HDRLEN));

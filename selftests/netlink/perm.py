@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Who may do what: every command of the specification, asked by everybody."""
+"""The privileges of every command of the specification, as each kind of user."""
 import ctypes
 import errno
 import json
@@ -24,7 +24,7 @@ def call(function, *args):
 
 
 def only(*caps):
-    """Another user than root, with these capabilities."""
+    """A user other than root, with these capabilities."""
     mask = sum(1 << cap for cap in caps)
     call(libc.prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0)
     os.setgroups([])
@@ -36,9 +36,9 @@ def only(*caps):
 
 
 def user_namespace():
-    """Root of a user namespace of nobody's, in the same network namespace."""
+    """Root of another user namespace, in the same network namespace."""
     only()
-    # It has changed its user, and has to write into its /proc.
+    # It has changed its user, and must be able to write to its /proc.
     call(libc.prctl, PR_SET_DUMPABLE, 1, 0, 0, 0)
     call(libc.unshare, CLONE_NEWUSER)
     for name, line in (("setgroups", "deny"), ("uid_map", f"0 {NOBODY} 1"),
@@ -58,7 +58,7 @@ def own_namespaces():
     network_namespace()
 
 
-# Who, how to become that, whether it may change anything, whether the family is there.
+# A user, how to become it, whether it may change anything, whether the family exists for it.
 PEOPLE = (
     ("root", lambda: None, True, True),
     ("CAP_NET_ADMIN only", lambda: only(CAP_NET_ADMIN), True, True),
@@ -71,7 +71,7 @@ PEOPLE = (
 
 
 def requests(spec, good):
-    """(command, is it a dump, attributes): of each what is right, and nothing."""
+    """(command, is it a dump, attributes): valid ones and none, for each command."""
     for name, cmd in spec.commands.items():
         for dump in [False] * cmd["do"] + [True] * cmd["dump"]:
             yield name, dump, good.get((name, dump), good.get(name, {}))
@@ -88,7 +88,7 @@ def asked(family, good):
 
 
 def as_other(become, act):
-    """What act returns to another one; a child becomes that."""
+    """The result of act as another user, in a child that becomes that user."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -119,7 +119,7 @@ def as_one(tap, family, good, normal, who):
     number, spec = family.number, family.spec
 
     def act():
-        # The number is known, so that no refusal comes from looking for it.
+        # The number is known, so no refusal comes from looking it up.
         mine = family.again()
         mine.number = number
         return {"found": look_up(spec), "asked": asked(mine, good)}
@@ -142,7 +142,7 @@ def as_one(tap, family, good, normal, who):
 
 
 def borrowed_socket(tap, family, changes):
-    """Neither opens a socket what its user may not, nor the other way round."""
+    """A socket allows no more than its user may do, whoever opened it."""
     mine = family.again()
 
     def act():
@@ -153,7 +153,7 @@ def borrowed_socket(tap, family, changes):
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        # Opened as nobody, and used as root again.
+        # Opened as an unprivileged user, and used as root.
         os.setresuid(NOBODY, NOBODY, 0)
         theirs = family.again()
         os.setresuid(0, 0, 0)
@@ -168,7 +168,7 @@ def borrowed_socket(tap, family, changes):
 
 
 def right_requests(family):
-    """Of each command one that is answered, and that changes nothing."""
+    """For each command, a request that succeeds and changes nothing."""
     card = family.whole("device-get")[0]
     op = family.whole("op-get")[0]["name"]
     impl = [i for i in family.whole("impl-get", {"op": op}) if "device" not in i][0]
@@ -192,7 +192,7 @@ def right_requests(family):
 
 
 def read_counters(family, provider):
-    """What the requests about counters are answered with."""
+    """The replies to requests about counters."""
     mine = family.again()
     told = mine.do("stats-get")
     dump = mine.raw("stats-get", dump=True)
@@ -210,7 +210,7 @@ def readers(tap, family, good):
     every = {"sums": ["count", "gone", "uncounted"], "dump": [0, "", True],
              "calls": ["do", "dump"]}
     none = {"sums": [], "calls": [],
-            "dump": [errno.EPERM, "the counters are for CAP_NET_ADMIN", False]}
+            "dump": [errno.EPERM, "reading the counters requires CAP_NET_ADMIN", False]}
     family.do("stats-set", {"state": 1})
     # Readers remain set while the counters are off.
     for which, change in (("all", {}), ("admins", {"readers": 1}),

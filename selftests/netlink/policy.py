@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the kernel says of the family and of its policies, against the
-specification: every command, its flags and modes, and of every attribute of its
-requests type, range and length."""
+"""Compares the kernel's description of the family and its policies with the
+specification: every command with its flags and modes, and type, range and length of
+every attribute of its requests."""
 import struct
 
 import genl
 
 ADMIN_PERM, CAN_DO, CAN_DUMP, HAS_POLICY = 1, 2, 4, 8
 OPS, MCAST_GROUPS, POLICY, OP_POLICY = 6, 7, 8, 9
-# What NL_POLICY_TYPE_ATTR_TYPE says; a u8 and its like are below their names.
+# The values of NL_POLICY_TYPE_ATTR_TYPE; u8 and its like are below their names.
 TYPES = ("invalid flag u8 u16 u32 u64 s8 s16 s32 s64 binary string nul-string nested "
          "nested-array bitfield32").split()
 BOUNDS = {4: "min", 5: "max", 6: "min-length", 7: "max-length", 8: "policy",
@@ -81,7 +81,7 @@ def resolved(policies, index):
 
 
 def same_policy(expected, got):
-    """Where they differ, in words."""
+    """The differences, in words."""
     for attribute in sorted(set(expected) | set(got)):
         want, have = expected.get(attribute), got.get(attribute)
         if want != have:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is refused, and that each refusal says why and where: by the policy, for
-every attribute of every request of the specification; and by the module, from a
-table. Behind it all is as before."""
+"""Requests that must be refused. Each refusal must have a message and name the
+attribute. The policy refuses wrong attributes of every request in the
+specification; the module refuses the requests in a table. Afterwards the registry
+must be unchanged."""
 import errno
 import os
 import struct
@@ -12,7 +13,7 @@ import snapshot
 E = errno
 F_ECHO, F_EXCL = 8, 0x200
 UNKNOWN, NESTED = "nothing::of-that-name", genl.NLA_F_NESTED
-# Of the header of the message and of that of generic netlink.
+# The header of the message and that of generic netlink.
 HEADERS = 20
 
 
@@ -20,7 +21,7 @@ def modes(cmd):
     return [False] * cmd["do"] + [True] * cmd["dump"]
 
 
-# Of a dump that has begun, older kernels tell the sentence alone.
+# If a dump has begun, older kernels send only the message.
 WHERE_IN_DUMPS = tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 10)
 
 
@@ -46,7 +47,7 @@ def told(tap, what, answer, errors, offset=None, missing=None, begun=False):
 # ---- by the policy ------------------------------------------------------------------
 
 def bad_scalar(known):
-    """What a number may not be: (how, attribute, errnos)"""
+    """Values that a number must not have: (how, attribute, errnos)"""
     size = struct.calcsize(genl.SCALARS[known["type"]])
     number, checks = known["value"], known["checks"]
     good = checks.get("min", 0)
@@ -100,7 +101,7 @@ def by_policy(tap, family, name, dump):
                 nest = genl.attr(space[one]["value"] | NESTED, payload)
                 told(tap, f"{mode}{name}: {inner['value']} in {one}, {how}",
                      family.raw(name, nest, dump), errors, 4)
-    # What the family knows and this command does not, and what nobody knows.
+    # Attributes of the family that this command does not have, and unknown ones.
     others = [a["value"] for n, a in space.items() if n not in cmd["request"]]
     strangers = others + [max(a["value"] for a in space.values()) + 1, 0x3FFF, 0]
     for number in strangers:
@@ -137,7 +138,7 @@ def table(family):
     unknown_bits = 1 << 63
     no_device = {E.ENODEV}
     bad = {E.EINVAL}
-    # What names a backend, and likewise a device, for asking and for changing.
+    # The attributes that name a backend, and likewise a device, in requests and changes.
     for name in ("backend-get", "backend-set", "device-get", "device-set"):
         absent = no_device if name[0] == "d" else {E.ENOENT}
         state = {"state": 1} if name.endswith("set") else {}
@@ -171,7 +172,7 @@ def table(family):
         yield "no name", name, False, {}, bad, None, "name"
         yield "an unknown name", name, False, {"name": UNKNOWN}, {E.ENOENT}, "name", None
         yield "an empty name", name, False, {"name": ""}, {E.ENOENT, E.EINVAL}, "name", None
-    # What only a dump takes, and what it does not take.
+    # Attributes that only a dump accepts, and some that it does not.
     for name, known, extra in (
             ("op-get", {"name": op}, {"prefix": "sample::"}),
             ("op-get", {"name": op}, {"key": 1}),
@@ -245,7 +246,7 @@ def table(family):
 
 
 def place(spec, space, values, wrong):
-    """The offset of the attribute at fault in the request; of several, the last."""
+    """The offset of the wrong attribute in the request; of several, the last."""
     inner = wrong[1] if isinstance(wrong, tuple) else None
     outer = wrong[0] if inner else wrong
     found = [(payload, at) for number, payload, at in genl.attrs(spec.encode(space, values))

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The rules of the family: who may do what, that every refusal tells why, that
-# the policies are those of the specification, and that no address is told.
+# The rules of the family: privileges, refusals with a message, policies equal to the
+# specification, and no kernel addresses.
 
 here=$(dirname -- "$0")
 # shellcheck source=common.sh

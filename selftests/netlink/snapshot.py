@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""All that the family tells, to be compared: state is what can be asked for.
+"""A snapshot of everything that can be read from the family, for comparisons.
 
-usage: snapshot.py FILE    writes it, or if FILE is there, compares
+usage: snapshot.py FILE    writes the snapshot, or compares it if FILE exists
 """
 import os
 import pickle
@@ -30,7 +30,7 @@ def requests(family):
 
 
 def take(family):
-    """{what: (errno, attribute set, [message])}, of messages the bytes"""
+    """{command: (errno, attribute set, [message])}; messages are bytes"""
     out = {}
     for what, name, values, dump in requests(family):
         cmd = family.spec.commands[name]
@@ -40,7 +40,7 @@ def take(family):
 
 
 def difference(before, after):
-    """In words; nothing if there is none."""
+    """In words; empty if there is none."""
     for what in sorted(set(before) | set(after)):
         if before.get(what) != after.get(what):
             return f"{what}: {before.get(what)}\nnow {after.get(what)}"
@@ -52,7 +52,7 @@ LETTERS = re.compile(rb"[fF]{4}[89a-fA-F][0-9a-fA-F]{11}")
 
 
 def values(spec, space, data):
-    """All attributes, those in nests too: (name, payload)"""
+    """All attributes, including nested ones: (name, payload)"""
     for number, payload, _ in genl.attrs(data):
         name, known = spec.by_number[space][number]
         if known["type"] == "nest":
@@ -62,7 +62,7 @@ def values(spec, space, data):
 
 
 def is_address(payload):
-    """Of 64-bit numbers the kernel's half, but for numbers that are only negative."""
+    """Of 64-bit numbers, the kernel's half, except numbers that are only negative."""
     if LETTERS.search(payload):
         return True
     number = int.from_bytes(payload[:8], "little")
@@ -70,7 +70,7 @@ def is_address(payload):
 
 
 def addresses(spec, taken):
-    """Where a kernel address is told: (what, attribute, payload)"""
+    """The places of kernel addresses: (what, attribute, payload)"""
     for (what, _), (_, space, found) in taken.items():
         for data in found:
             for attribute, payload in values(spec, space, data):

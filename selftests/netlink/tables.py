@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Make of the netlink specification what the tests read.
+"""Converts the netlink specification for the tests.
 
 usage: tables.py json|header SPECIFICATION
 
-json is for the tests in Python, which then need no YAML and begin faster;
-header is for the fuzzer: the commands, and the attributes of their requests.
+json is for the tests in Python, which then need no YAML and start faster. header
+is for the fuzzer: the commands, and the attributes of their requests.
 """
 import json
 import sys
@@ -14,7 +14,7 @@ import yaml
 
 
 def numbered(entries):
-    """Enumerations and sets count from one, or from what an entry says."""
+    """Enumerations and sets count from one, or from the value of an entry."""
     number = 0
     for entry in entries:
         number = entry.get("value", number + 1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel's own client of netlink specifications talks to the family: every
-command, asked and dumped, and what it understands is compared with what the
-sample drivers are known to register.
+"""The kernel's own client of netlink specifications sends every command to the
+family, as a request and as a dump. Its decoded replies are compared with the
+registrations of the sample drivers.
 
 usage: ynl_client.py YNL SPECIFICATION     YNL is the kernel's tools/net/ynl
 """
@@ -239,7 +239,7 @@ def limits(tap, a):
 
 
 def events(tap, a):
-    """The library's subscription: a card goes and comes."""
+    """The library's subscription: a card is unbound and bound."""
     listener = YnlFamily(SPECIFICATION, "")
     listener.ntf_subscribe("changes")
     card = cards()[1]
@@ -250,13 +250,13 @@ def events(tap, a):
         listener.check_ntf()
         told = [(e["name"], e["msg"]["kind"], e["msg"].get("name"))
                 for e in listener.async_msg_queue]
-        if ("event", "device-came", card) in told:
+        if ("event", "device-added", card) in told:
             break
         time.sleep(0.25)
     a.asked.add(("event", "event"))
-    tap.ok("a card goes", ("event", "device-went", card) in told, told)
-    tap.ok("and comes again", ("event", "device-came", card) in told, told)
-    tap.ok("its functions with it", {"impl-went", "impl-came"} <= {k for _, k, _ in told}, told)
+    tap.ok("a card goes", ("event", "device-removed", card) in told, told)
+    tap.ok("and comes again", ("event", "device-added", card) in told, told)
+    tap.ok("its functions with it", {"impl-removed", "impl-added"} <= {k for _, k, _ in told}, told)
 
 
 def subscribers():
@@ -272,7 +272,8 @@ def cli(*args):
 
 
 def command_line(tap):
-    """The client as a person types it; the next ones at once, as it begins slowly."""
+    """The client as a person types it, once; later requests are sent together, because it
+    starts slowly."""
     def begin(*args):
         return subprocess.Popen(cli(*args), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True)
@@ -288,7 +289,7 @@ def command_line(tap):
               begin("--do", "device-get", "--json", '{"name": "nothing"}')]
     out = follower.communicate()[0]
     tap.ok("cli.py --subscribe changes: a card goes and comes",
-           "device-went" in out and "device-came" in out and card in out, out)
+           "device-removed" in out and "device-added" in out and card in out, out)
     info, dump, bad = [other.communicate()[0] for other in others]
     tap.ok("cli.py --do info-get", f"'version': '{module_version()}'" in info, info)
     tap.ok("cli.py --dump device-get", all(name in dump for name in cards()), dump)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The answers of a module that is well.
- */
+/* The replies of a module without errors. */
 #include "answers.h"
 
 #include <stdio.h>
@@ -88,7 +86,7 @@ static void put_provider(struct fake_msg *m, unsigned int i)
 	if (module_version == OLDER)
 		return;
 	fake_string(m, DK_A_PROVIDER_MODULE, "dk_edu");
-	fake_u8(m, DK_A_PROVIDER_STATE, DK_NL_PROVIDER_LEAVING);
+	fake_u8(m, DK_A_PROVIDER_STATE, DK_NL_PROVIDER_UNREGISTERING);
 	fake_u32(m, DK_A_PROVIDER_OPERATORS, 3);
 	fake_u32(m, DK_A_PROVIDER_IMPLS, 6);
 	fake_u32(m, DK_A_PROVIDER_DEVICES, 2);
@@ -97,7 +95,7 @@ static void put_provider(struct fake_msg *m, unsigned int i)
 		fake_u64(m, DK_A_PROVIDER_CALLS, 1ULL << 40);
 }
 
-/* A registration; @op is left out inside of something else. */
+/* A registration; @op is left out inside another attribute. */
 static void put_impl(struct fake_msg *m, const char *op, unsigned int i)
 {
 	if (op)

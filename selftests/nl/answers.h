@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A module that answers every request as the specification says, for the tests:
+ * A module for the tests that replies to every request according to the specification. It has
  * one backend, device, provider, operator and so on.
  */
 #ifndef _SELFTESTS_NL_ANSWERS_H
@@ -11,11 +11,11 @@
 
 #include "fake.h"
 
-/* What the elements of an answer say beside what they always say. */
+/* Additional attributes of the elements of a reply. */
 enum version {
 	AS_SPECIFIED,
 	OLDER,		/* hardly anything */
-	NEWER,		/* and attributes that nobody knows yet */
+	NEWER,		/* and unknown attributes */
 };
 
 extern enum version module_version;
@@ -26,7 +26,7 @@ extern bool calls_inside;	/* of what is switched */
 /* The element that answers @cmd, without its message; @is_dump: as in a dump. */
 void put_element(struct fake_msg *m, int cmd, unsigned int i, bool is_dump);
 
-/* For fake.answer: all of an answer. */
+/* For fake.answer: a complete reply. */
 void answer_well(const struct nlmsghdr *request);
 
 #endif /* _SELFTESTS_NL_ANSWERS_H */

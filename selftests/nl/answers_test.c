@@ -1,34 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the client makes of the answers of a module: as specified, older, newer;
- * lists that change while they are read; a module that comes and goes.
+ * The client's answers for the replies of a module: as specified, of an older module, and of a
+ * newer one.
  */
-#include <dispatchkey-nl.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "answers.h"
-#include "tap.h"
+#include "client.h"
 
-static struct dk_nl *open_nl(void)
-{
-	struct dk_nl *nl = NULL;
-
-	fake_reset();
-	fake.answer = answer_well;
-	module_version = AS_SPECIFIED;
-	elements = 3;
-	EXPECT_EQ(dk_nl_open(NULL, &nl, NULL), 0);
-	return nl;
-}
-
-static void close_nl(struct dk_nl *nl)
-{
-	dk_nl_close(nl);
-	EXPECT_EQ(fake_sockets, 0);
-}
-
-/* ---- every answer --------------------------------------------------------- */
+/* ---- every answer -------------------------------------------------------- */
 
 TEST(info)
 {
@@ -145,7 +125,7 @@ TEST(switches)
 	close_nl(nl);
 }
 
-/* The answer is there, and an error: whoever does not look at it waits no less. */
+/* There is an answer and an error: a caller that ignores the error waits as long. */
 TEST(switched_and_inside)
 {
 	struct dk_nl *nl = open_nl();
@@ -158,7 +138,7 @@ TEST(switched_and_inside)
 	EXPECT_STREQ(s->inside, "aten::add add_edu python3[17] 1500 ms");
 	dk_nl_free(s);
 	EXPECT_STREQ(dk_nl_why(nl)->sentence,
-		     "\"edu0\" is offline, and a call has not returned: "
+		     "\"edu0\" is offline, but a call has not returned: "
 		     "aten::add add_edu python3[17] 1500 ms");
 	/* refuses: dk_nl_backend_set_online EINPROGRESS */
 	EXPECT_EQ(dk_nl_backend_set_online(nl, 0, "edu", 0, NULL), -EINPROGRESS);
@@ -174,7 +154,7 @@ TEST(providers)
 	EXPECT_EQ(dk_nl_provider_get(nl, "dk_edu", &p), 0);
 	EXPECT_STREQ(p->name, "dk_edu");
 	EXPECT_STREQ(p->module, "dk_edu");
-	EXPECT_EQ(p->state, DK_NL_PROVIDER_LEAVING);
+	EXPECT_EQ(p->state, DK_NL_PROVIDER_UNREGISTERING);
 	EXPECT_EQ(p->operators, 3);
 	EXPECT_EQ(p->impls, 6);
 	EXPECT_EQ(p->devices, 2);
@@ -401,7 +381,7 @@ TEST(a_long_list)
 	close_nl(nl);
 }
 
-/* ---- other versions ------------------------------------------------------- */
+/* ---- other versions ------------------------------------------------------ */
 
 TEST(what_an_older_module_does_not_say)
 {
@@ -446,366 +426,5 @@ TEST(what_only_a_newer_module_says)
 	EXPECT_EQ(n, 3);
 	EXPECT_STREQ(d->name, "edu0");
 	dk_nl_free(d);
-	close_nl(nl);
-}
-
-/* ---- what a request carries ----------------------------------------------- */
-
-static struct fake_msg last;
-
-static void remember(const struct nlmsghdr *request)
-{
-	memcpy(last.bytes, request, request->nlmsg_len);
-	last.len = request->nlmsg_len;
-	answer_well(request);
-}
-
-static uint64_t sent(int type, size_t len)
-{
-	size_t at = fake_find(&last.nlh, type);
-	uint64_t v = 0;
-
-	if (!EXPECT(at))
-		return 0;
-	EXPECT_EQ(((const struct nlattr *)(last.bytes + at))->nla_len, NLA_HDRLEN + len);
-	memcpy(&v, last.bytes + at + NLA_HDRLEN, len);
-	return v;
-}
-
-static bool is_sent(int type)
-{
-	return fake_find(&last.nlh, type);
-}
-
-TEST(requests_say_what_is_asked_for)
-{
-	struct dk_nl_op_filter of = { .size = sizeof(of), .has_key = 1, .prefix = "aten::" };
-	struct dk_nl_impl_filter f = { .size = sizeof(f), .backend = 14, .provider = "p" };
-	struct dk_nl_counter_filter cf = { .size = sizeof(cf), .used = 1 };
-	struct dk_nl *nl = open_nl();
-	const struct dk_nl_op *op;
-	const struct dk_nl_impl *impl;
-	const struct dk_nl_counter *counter;
-
-	fake.answer = remember;
-	dk_nl_ops(nl, &of, &op);
-	EXPECT(fake_is_dump(&last.nlh));
-	EXPECT_EQ(sent(DK_A_OP_KEY, 4), 0);
-	EXPECT_STREQ(fake_find_string(&last.nlh, DK_A_OP_PREFIX), "aten::");
-	EXPECT(!is_sent(DK_A_OP_BACKEND) && !is_sent(DK_A_OP_PROVIDER));
-	dk_nl_free(op);
-	dk_nl_impls(nl, &f, &impl);
-	EXPECT_EQ(sent(DK_A_IMPL_BACKEND, 4), 14);
-	EXPECT_STREQ(fake_find_string(&last.nlh, DK_A_IMPL_PROVIDER), "p");
-	EXPECT(!is_sent(DK_A_IMPL_KEY) && !is_sent(DK_A_IMPL_OP) && !is_sent(DK_A_IMPL_DEVICE));
-	dk_nl_free(impl);
-	dk_nl_counters(nl, &cf, &counter);
-	EXPECT_EQ(sent(DK_A_STATS_USED, 0), 0);
-	dk_nl_free(counter);
-	dk_nl_stats_enable(nl, 0);
-	EXPECT_EQ(sent(DK_A_STATS_STATE, 1), DK_NL_STATE_OFFLINE);
-	EXPECT(!is_sent(DK_A_STATS_RESET));
-	dk_nl_stats_reset(nl);
-	EXPECT(is_sent(DK_A_STATS_RESET) && !is_sent(DK_A_STATS_STATE));
-	EXPECT_EQ(dk_nl_backend_release(nl, "edu"), 0);
-	EXPECT(is_sent(DK_A_BACKEND_NAME) && !is_sent(DK_A_BACKEND_NUMBER));
-	dk_nl_stats_set_readers(nl, DK_NL_READERS_ADMINS);
-	EXPECT_EQ(sent(DK_A_STATS_READERS, 1), DK_NL_READERS_ADMINS);
-	EXPECT(!is_sent(DK_A_STATS_RESET) && !is_sent(DK_A_STATS_STATE));
-	/* no number is cut off to another one */
-	dk_nl_stats_set_readers(nl, 0x100);
-	EXPECT_EQ(sent(DK_A_STATS_READERS, 1), 0xff);
-	dk_nl_device_set_online(nl, 7, NULL, 1, NULL);
-	EXPECT_EQ(sent(DK_A_DEVICE_NUMBER, 4), 7);
-	EXPECT_EQ(sent(DK_A_DEVICE_STATE, 1), DK_NL_STATE_ONLINE);
-	EXPECT(!is_sent(DK_A_DEVICE_NAME));
-	close_nl(nl);
-}
-
-TEST(arguments_of_a_call)
-{
-	/* of a device, its Dense key; of none, an empty set */
-	struct dk_nl_obj objs[64] = { { .device = 9 }, { .device_name = "edu0" } };
-	struct dk_nl_call call = {
-		.size = sizeof(call), .op = "aten::add", .objs = objs, .num_objs = 64,
-		.has_excluded = 1, .excluded = { 6 },
-	};
-	struct dk_nl *nl = open_nl();
-	const struct dk_nl_route *r;
-	const struct nlattr *nla;
-	size_t at;
-
-	fake.answer = remember;
-	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), 0);
-	dk_nl_free(r);
-	EXPECT_EQ(sent(DK_A_ROUTE_EXCLUDED, 8), 6);
-	EXPECT(!is_sent(DK_A_ROUTE_INCLUDED));
-	at = fake_find(&last.nlh, DK_A_ROUTE_OBJ);
-	nla = (const void *)(last.bytes + at + NLA_HDRLEN);
-	EXPECT_EQ(nla->nla_type, DK_A_OBJ_DEVICE);
-	at += ((const struct nlattr *)(last.bytes + at))->nla_len;
-	nla = (const void *)(last.bytes + at + NLA_HDRLEN);
-	EXPECT_EQ(nla->nla_type, DK_A_OBJ_DEVICE_NAME);
-	at += ((const struct nlattr *)(last.bytes + at))->nla_len;
-	nla = (const void *)(last.bytes + at + NLA_HDRLEN);
-	EXPECT_EQ(nla->nla_type, DK_A_OBJ_KEYSET);
-	close_nl(nl);
-}
-
-/* ---- lists that change ---------------------------------------------------- */
-
-static unsigned int interruptions;
-
-/* Elements that are not those of the last time, and the mark on one of them. */
-static void answer_interrupted(const struct nlmsghdr *request)
-{
-	struct fake_msg m;
-
-	if (!interruptions || !fake_is_dump(request)) {
-		answer_well(request);
-		return;
-	}
-	interruptions--;
-	fake_begin_genl(&m, fake_cmd(request), NLM_F_MULTI, request->nlmsg_seq);
-	put_element(&m, fake_cmd(request), 9, true);
-	fake_queue(&m);
-	fake_done(request, NLM_F_DUMP_INTR, 0);
-}
-
-TEST(a_list_that_changed_twice)
-{
-	struct dk_nl *nl = open_nl();
-	const struct dk_nl_op *op;
-
-	fake.answer = answer_interrupted;
-	interruptions = 2;
-	EXPECT_EQ(dk_nl_ops(nl, NULL, &op), 0);
-	EXPECT_EQ(fake_requests, 3);
-	EXPECT_STREQ(op->name, "aten::op00000");
-	EXPECT(!op->next->next->next);
-	dk_nl_free(op);
-	close_nl(nl);
-}
-
-TEST(a_list_that_changes_all_the_time)
-{
-	struct dk_nl_options o = { .size = sizeof(o), .retries = 3 };
-	const struct dk_nl_op *op;
-	struct dk_nl *nl;
-
-	dk_nl_close(open_nl());
-	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
-	fake.answer = answer_interrupted;
-	interruptions = UINT32_MAX;
-	EXPECT_EQ(dk_nl_ops(nl, NULL, &op), -EAGAIN);
-	EXPECT(!op);
-	EXPECT_EQ(fake_requests, 4);
-	EXPECT_STREQ(dk_nl_strerror(nl),
-		     "the registry changed each of the 4 times that it was read");
-	interruptions = 0;
-	EXPECT_EQ(dk_nl_ops(nl, NULL, &op), 0);
-	dk_nl_free(op);
-	close_nl(nl);
-}
-
-/* An operator with more functions than a message has room for. */
-static unsigned int num_impls;
-
-static void answer_many_impls(const struct nlmsghdr *request)
-{
-	struct fake_msg m;
-
-	if (fake_is_dump(request)) {
-		EXPECT_STREQ(fake_find_string(request, DK_A_IMPL_OP), "aten::add");
-		answer_well(request);
-		return;
-	}
-	fake_begin_genl(&m, DK_CMD_OP_GET, 0, request->nlmsg_seq);
-	fake_string(&m, DK_A_OP_NAME, "aten::add");
-	fake_u32(&m, DK_A_OP_NUM_IMPLS, num_impls++);
-	fake_queue(&m);
-	fake_ack(request, 0);
-}
-
-TEST(functions_that_do_not_fit)
-{
-	struct dk_nl_options o = { .size = sizeof(o), .retries = 2 };
-	const struct dk_nl_impl *i;
-	const struct dk_nl_op *op;
-	unsigned int n = 0;
-	struct dk_nl *nl;
-
-	dk_nl_close(open_nl());
-	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
-	fake.answer = answer_many_impls;
-	num_impls = 2;			/* and three the second time, as the list has */
-	EXPECT_EQ(dk_nl_op_get(nl, "aten::add", &op), 0);
-	EXPECT_EQ(fake_requests, 4);
-	for (i = op->impls; i; i = i->next)
-		n += !strcmp(i->op, "aten::add");
-	EXPECT_EQ(n, 3);
-	dk_nl_free(op);
-	num_impls = 10;
-	EXPECT_EQ(dk_nl_op_get(nl, "aten::add", &op), -EAGAIN);
-	EXPECT(!op);
-	close_nl(nl);
-}
-
-/* The registry changes between the route and the steps. */
-static void answer_changing(const struct nlmsghdr *request)
-{
-	if (interruptions) {
-		generation++;
-		interruptions--;
-	}
-	answer_well(request);
-}
-
-TEST(explanations_are_of_one_state)
-{
-	struct dk_nl_call call = { .size = sizeof(call), .op = "aten::add" };
-	struct dk_nl *nl = open_nl();
-	const struct dk_nl_route *r;
-	const struct dk_nl_step *s;
-
-	fake.answer = answer_changing;
-	interruptions = 4;
-	generation = 100;
-	EXPECT_EQ(dk_nl_explain(nl, &call, &r, &s), 0);
-	EXPECT_EQ(r->generation, 104);
-	EXPECT_EQ(s->generation, 104);
-	EXPECT_EQ(fake_requests, 6);
-	dk_nl_free(r);
-	dk_nl_free(s);
-	interruptions = UINT32_MAX;
-	EXPECT_EQ(dk_nl_explain(nl, &call, &r, &s), -EAGAIN);
-	EXPECT(!r && !s);
-	generation = 77;
-	close_nl(nl);
-}
-
-/* ---- a module that comes and goes ----------------------------------------- */
-
-TEST(the_module_is_not_loaded)
-{
-	struct dk_nl_error why = { .size = sizeof(why) };
-	struct dk_nl *nl = (void *)1;
-
-	fake_reset();
-	fake.family = 0;
-	fake.is_module_loaded = false;
-	/* refuses: dk_nl_open ENOENT */
-	EXPECT_EQ(dk_nl_open(NULL, &nl, &why), -ENOENT);
-	EXPECT(!nl);
-	EXPECT_EQ(why.code, -ENOENT);
-	EXPECT_STREQ(why.sentence,
-		     "the dispatchkey module is not loaded: type modprobe dispatchkey");
-	EXPECT_EQ(fake_sockets, 0);
-}
-
-TEST(another_network_namespace)
-{
-	struct dk_nl_error why = { .size = sizeof(why) };
-	struct dk_nl_monitor *m;
-	struct dk_nl *nl;
-
-	fake_reset();
-	fake.family = 0;
-	EXPECT_EQ(dk_nl_open(NULL, &nl, &why), -ENOENT);
-	EXPECT(strstr(why.sentence, "network namespace"));
-	EXPECT(strstr(why.sentence, "nsenter"));
-	/* refuses: dk_nl_monitor_open ENOENT */
-	EXPECT_EQ(dk_nl_monitor_open(NULL, &m, &why), -ENOENT);
-	EXPECT(!m);
-	EXPECT_EQ(fake_sockets, 0);
-}
-
-TEST(the_module_was_loaded_again)
-{
-	struct dk_nl *nl = open_nl();
-	const struct dk_nl_info *info;
-
-	fake.family = FAKE_FAMILY + 1;
-	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
-	EXPECT_EQ(dk_nl_why(nl)->code, 0);
-	dk_nl_free(info);
-	close_nl(nl);
-}
-
-/* A list that changed, as it was the module that went and came. */
-static void answer_reloaded(const struct nlmsghdr *request)
-{
-	fake_done(request, NLM_F_DUMP_INTR, 0);
-	fake.family++;
-	fake.answer = answer_well;
-}
-
-TEST(the_module_was_loaded_again_behind_a_list)
-{
-	struct dk_nl *nl = open_nl();
-	const struct dk_nl_device *list;
-
-	fake.answer = answer_reloaded;
-	EXPECT_EQ(dk_nl_devices(nl, 0, &list), 0);
-	EXPECT(list);
-	dk_nl_free(list);
-	close_nl(nl);
-}
-
-TEST(the_module_was_unloaded)
-{
-	struct dk_nl *nl = open_nl();
-	const struct dk_nl_info *info;
-
-	fake.family = 0;
-	fake.is_module_loaded = false;
-	EXPECT_EQ(dk_nl_info_get(nl, &info), -ENOENT);
-	EXPECT(strstr(dk_nl_strerror(nl), "modprobe dispatchkey"));
-	EXPECT_EQ(dk_nl_info_get(nl, &info), -ENOENT);
-	EXPECT(strstr(dk_nl_strerror(nl), "modprobe dispatchkey"));
-	fake.family = FAKE_FAMILY;
-	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
-	dk_nl_free(info);
-	close_nl(nl);
-}
-
-static void answer_nothing(const struct nlmsghdr *request)
-{
-}
-
-TEST(no_answer_in_time)
-{
-	struct dk_nl_options o = { .size = sizeof(o), .timeout_ms = 20 };
-	const struct dk_nl_info *info;
-	struct dk_nl *nl;
-
-	dk_nl_close(open_nl());
-	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
-	fake.answer = answer_nothing;
-	EXPECT_EQ(dk_nl_info_get(nl, &info), -ETIMEDOUT);
-	EXPECT_STREQ(dk_nl_strerror(nl), "the module did not answer in time");
-	fake.answer = answer_well;
-	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
-	dk_nl_free(info);
-	close_nl(nl);
-}
-
-/* What another process sends is no answer. */
-static void answer_twice(const struct nlmsghdr *request)
-{
-	fake.is_foreign = true;
-	fake_ack(request, -EPERM);
-	fake.is_foreign = false;
-	answer_well(request);
-}
-
-TEST(others_are_not_listened_to)
-{
-	struct dk_nl *nl = open_nl();
-	const struct dk_nl_info *info;
-
-	fake.answer = answer_twice;
-	EXPECT_EQ(dk_nl_info_get(nl, &info), 0);
-	dk_nl_free(info);
 	close_nl(nl);
 }

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Refusals in words: what the kernel's extended ACK says, at the end of a do and
- * of a dump, and what the client says where the kernel says nothing.
+ * Messages of errors: from the kernel's extended ACK, at the end of a request and of a dump,
+ * and the client's own if the kernel sends none.
  */
-#include <dispatchkey-nl.h>
 #include <errno.h>
 
-#include "answers.h"
-#include "tap.h"
+#include "client.h"
 
-/* What the kernel says of the next request. */
+/* The kernel's message for the next request. */
 static struct {
 	int error;
 	const char *message;
 	int attribute;		/* of the request; 0: none */
-	size_t inner;		/* and how many bytes behind it */
+	size_t inner;		/* and the number of bytes after it */
 	int missing;
 	int missing_in;		/* nest that it is missing in */
-	bool has_request;	/* the request comes back in it */
+	bool has_request;	/* it contains the request */
 } says;
 
 static void put_tlvs(struct fake_msg *m, const struct nlmsghdr *request)
@@ -55,24 +53,13 @@ static void answer_as_said(const struct nlmsghdr *request)
 	put_tlvs(&m, request);
 }
 
-static struct dk_nl *open_nl(void)
+static struct dk_nl *open_said(void)
 {
-	struct dk_nl *nl = NULL;
-
-	fake_reset();
-	fake.answer = answer_as_said;
 	memset(&says, 0, sizeof(says));
-	EXPECT_EQ(dk_nl_open(NULL, &nl, NULL), 0);
-	return nl;
+	return open_nl_with(answer_as_said);
 }
 
-static void close_nl(struct dk_nl *nl)
-{
-	dk_nl_close(nl);
-	EXPECT_EQ(fake_sockets, 0);
-}
-
-/* ---- what the kernel says ------------------------------------------------- */
+/* ---- messages of the kernel ----------------------------------------------- */
 
 static void check_edu9(struct dk_nl *nl)
 {
@@ -89,7 +76,7 @@ static void check_edu9(struct dk_nl *nl)
 
 TEST(a_backend_in_use)
 {
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	says.error = -EBUSY;
 	says.message = "a provider or a device uses the backend's name";
@@ -105,7 +92,7 @@ TEST(a_backend_in_use)
 TEST(a_name_at_fault)
 {
 	const struct dk_nl_device *d = (void *)1;
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	says.error = -ENODEV;
 	says.message = "no such device";
@@ -113,7 +100,7 @@ TEST(a_name_at_fault)
 	EXPECT_EQ(dk_nl_device_get(nl, 0, "edu9", &d), -ENODEV);
 	EXPECT(!d);
 	check_edu9(nl);
-	/* the request is in the answer, and the TLVs behind it */
+	/* the reply contains the request, followed by the TLVs */
 	says.has_request = true;
 	EXPECT_EQ(dk_nl_device_get(nl, 0, "edu9", &d), -ENODEV);
 	check_edu9(nl);
@@ -123,7 +110,7 @@ TEST(a_name_at_fault)
 TEST(a_number_at_fault)
 {
 	const struct dk_nl_backend *b;
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	says.error = -ERANGE;
 	says.message = "integer out of range";
@@ -140,7 +127,7 @@ TEST(at_the_end_of_a_dump)
 {
 	struct dk_nl_op_filter f = { .size = sizeof(f), .provider = "nobody" };
 	const struct dk_nl_op *op;
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	says.error = -ENOENT;
 	says.message = "no such provider";
@@ -157,7 +144,7 @@ TEST(within_a_nest)
 		.size = sizeof(call), .op = "aten::add", .objs = &obj, .num_objs = 1,
 	};
 	const struct dk_nl_route *r;
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	says.error = -ENODEV;
 	says.message = "no such device";
@@ -178,13 +165,13 @@ TEST(within_a_nest)
 TEST(what_is_missing)
 {
 	const struct dk_nl_run *run;
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	says.error = -EINVAL;
 	says.missing = DK_A_TABLE_OP;
 	EXPECT_EQ(dk_nl_table_get(nl, NULL, 0, NULL, &run), -EINVAL);
 	EXPECT_STREQ(dk_nl_why(nl)->missing, "op");
-	EXPECT_STREQ(dk_nl_strerror(nl), "no operator is given");
+	EXPECT_STREQ(dk_nl_strerror(nl), "operator is missing");
 	says.message = "a table is an operator's";
 	EXPECT_EQ(dk_nl_table_entry_get(nl, NULL, 0, NULL, 1, &run), -EINVAL);
 	EXPECT_STREQ(dk_nl_strerror(nl), "a table is an operator's");
@@ -199,20 +186,20 @@ TEST(what_is_missing_in_a_nest)
 		.size = sizeof(call), .op = "aten::add", .objs = &obj, .num_objs = 1,
 	};
 	const struct dk_nl_route *r;
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	says.error = -EINVAL;
 	says.missing = DK_A_OBJ_KEYSET;
 	says.missing_in = DK_A_ROUTE_OBJ;
 	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), -EINVAL);
 	EXPECT_STREQ(dk_nl_why(nl)->missing, "obj.keyset");
-	EXPECT_STREQ(dk_nl_strerror(nl), "no keyset is given");
+	EXPECT_STREQ(dk_nl_strerror(nl), "keyset is missing");
 	close_nl(nl);
 }
 
 TEST(only_a_message)
 {
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	says.error = -ENOMEM;
 	says.message = "no memory for the counters";
@@ -225,7 +212,7 @@ TEST(only_a_message)
 
 TEST(online_again_meanwhile)
 {
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	says.error = -ECANCELED;
 	says.message = "it was brought online again before the calls inside had returned";
@@ -239,7 +226,7 @@ TEST(online_again_meanwhile)
 
 TEST(a_warning)
 {
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	says.message = "counters were off";
 	EXPECT_EQ(dk_nl_stats_reset(nl), 0);
@@ -251,7 +238,7 @@ TEST(a_warning)
 
 TEST(a_terminal_is_not_written_to)
 {
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	says.error = -EBUSY;
 	says.message = "a\033[2J\nb\177";
@@ -289,7 +276,7 @@ TEST(another_layout)
 	close_nl(nl);
 }
 
-/* ---- where it says nothing ------------------------------------------------ */
+/* ---- without a message ---------------------------------------------------- */
 
 static int plain_error;
 
@@ -300,7 +287,7 @@ static void answer_plainly(const struct nlmsghdr *request)
 
 TEST(sentences_of_the_client)
 {
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 	const struct dk_nl_counter *c;
 
 	fake.answer = answer_plainly;
@@ -313,7 +300,7 @@ TEST(sentences_of_the_client)
 	plain_error = -EOPNOTSUPP;
 	EXPECT_EQ(dk_nl_stats_enable(nl, 1), -EOPNOTSUPP);
 	EXPECT(strstr(dk_nl_strerror(nl), "older"));
-	/* the family is there all the same */
+	/* the family exists nevertheless */
 	plain_error = -ENOENT;
 	EXPECT_EQ(dk_nl_stats_enable(nl, 1), -ENOENT);
 	EXPECT_STREQ(dk_nl_strerror(nl), "No such file or directory");
@@ -325,7 +312,7 @@ TEST(sentences_of_the_client)
 
 TEST(a_socket_that_does_not_send)
 {
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	fake.send_error = ENOBUFS;
 	EXPECT_EQ(dk_nl_stats_reset(nl), -ENOBUFS);
@@ -339,7 +326,7 @@ TEST(a_socket_that_does_not_send)
 TEST(a_name_that_is_too_long)
 {
 	const struct dk_nl_device *d;
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 	char name[DK_NAME_MAX + 1];
 
 	memset(name, 'x', DK_NAME_MAX);
@@ -363,7 +350,7 @@ TEST(too_many_arguments)
 		.size = sizeof(call), .op = "aten::add", .objs = objs, .num_objs = 65,
 	};
 	const struct dk_nl_route *r;
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_said();
 
 	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), -EINVAL);
 	EXPECT_EQ(fake_requests, 0);

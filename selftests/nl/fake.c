@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The calls of the C library that the client and libnl make of a socket, in
- * their place: the program's own definitions are found first.
+ * Replaces the socket functions of the C library that the client and libnl call. The linker
+ * finds the program's definitions first.
  */
 #include "fake.h"
 
@@ -32,7 +32,7 @@ static struct fake_socket {
 	struct datagram *first, **last;
 } sockets[MOST_SOCKETS];
 
-static struct fake_socket *asking;	/* who sent the last request */
+static struct fake_socket *asking;	/* sender of the last request */
 
 struct fake fake;
 unsigned int fake_requests, fake_sockets, fake_joined;
@@ -365,7 +365,7 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 		   syscall(SYS_sendmsg, fd, msg, flags);
 }
 
-/* What is read is gone, but where it was only looked at. */
+/* A message that is read is removed, unless MSG_PEEK is set. */
 static ssize_t take_datagram(struct fake_socket *s, struct msghdr *msg, int flags)
 {
 	struct datagram *d = s->first;
@@ -406,8 +406,8 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 }
 
 /*
- * One socket at a time. What is not there yet never comes. Its own name in C, as
- * the compiler knows what that of the library does not read.
+ * One socket at a time. Does not wait, because no message arrives later. The function has another
+ * name in C, because the compiler makes assumptions about the library's.
  */
 int fake_poll(struct pollfd *fds, nfds_t n, int timeout) __asm__("poll");
 int fake_poll(struct pollfd *fds, nfds_t n, int timeout)

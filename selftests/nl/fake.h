@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A kernel that says what a test wants it to: netlink sockets of this process
- * end here. It knows genetlink's own family, by which libnl finds ours; every
- * other request is handed to the test, which queues the answer as bytes, well
- * formed or not.
+ * A simulated kernel: netlink sockets of the process are connected to the test. It answers
+ * requests to genetlink's own family, by which libnl finds the dispatchkey family. Every other
+ * request is passed to the test, which queues the reply as bytes, well formed or not.
  */
 #ifndef _SELFTESTS_NL_FAKE_H
 #define _SELFTESTS_NL_FAKE_H
@@ -20,27 +19,27 @@
 /* What a test sets. */
 struct fake {
 	int family;		/* its number, 0: the module is not loaded */
-	bool is_module_loaded;	/* what /sys/module says */
-	/* a request of ours has come */
+	bool is_module_loaded;	/* the content of /sys/module */
+	/* a request to the family has arrived */
 	void (*answer)(const struct nlmsghdr *request);
 	int send_error;		/* the next request is not taken */
-	bool is_foreign;	/* what is queued comes from another process */
-	bool is_busy;		/* other families come all the time */
+	bool is_foreign;	/* queued messages come from another process */
+	bool is_busy;		/* other families are registered at any time */
 };
 
 extern struct fake fake;
 
-/* What has happened. */
-extern unsigned int fake_requests;	/* of ours */
+/* The recorded events. */
+extern unsigned int fake_requests;	/* of this program */
 extern unsigned int fake_sockets;	/* that are open */
 extern unsigned int fake_joined;	/* a bit a group */
 
-/* Begin anew. */
+/* Start again. */
 void fake_reset(void);
 
 /*
- * A message is made in a buffer, and queued for whoever asked last; or, with no
- * request, for every socket.
+ * A message is made in a buffer, and queued for the sender of the last request; without a request,
+ * for every socket.
  */
 struct fake_msg {
 	size_t len;
@@ -62,15 +61,15 @@ void fake_u64(struct fake_msg *m, int type, uint64_t v);
 size_t fake_nest(struct fake_msg *m, int type);
 void fake_nest_end(struct fake_msg *m, size_t nest);
 void fake_queue(struct fake_msg *m);
-void fake_queue_error(int error);	/* what reading the socket fails with */
+void fake_queue_error(int error);	/* the error of reading the socket */
 
 /* Whole answers. */
 void fake_ack(const struct nlmsghdr *request, int error);
 void fake_done(const struct nlmsghdr *request, int flags, int error);
 
-/* In a request: where an attribute of the outermost level is; 0 if it is not. */
+/* In a request: the offset of an attribute of the outermost level; 0 if it is absent. */
 size_t fake_find(const struct nlmsghdr *request, int type);
-/* Its string, NULL if it is not there. */
+/* Its string, NULL if it is absent. */
 const char *fake_find_string(const struct nlmsghdr *request, int type);
 bool fake_is_dump(const struct nlmsghdr *request);
 int fake_cmd(const struct nlmsghdr *request);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Answers that are not well formed: each of them is refused or passed by, and
- * the request behind it is answered. Run with ASan and UBSan, too.
+ * Replies that are not well formed. Each is refused or skipped, and the next request must work.
+ * Also run with ASan and UBSan.
  */
-#include <dispatchkey-nl.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "answers.h"
-#include "tap.h"
+#include "client.h"
 
-/* What goes wrong in the answer to the next request, and then no more. */
+/* The malformed part of the reply to the next request, and to no later one. */
 static void (*spoil)(const struct nlmsghdr *request);
 
 static void answer_spoilt(const struct nlmsghdr *request)
@@ -24,24 +22,17 @@ static void answer_spoilt(const struct nlmsghdr *request)
 		answer_well(request);
 }
 
-static struct dk_nl *open_nl(void)
+static struct dk_nl *open_spoilt(void)
 {
-	struct dk_nl *nl = NULL;
-
-	fake_reset();
-	fake.answer = answer_spoilt;
-	module_version = AS_SPECIFIED;
-	elements = 3;
-	EXPECT_EQ(dk_nl_open(NULL, &nl, NULL), 0);
-	return nl;
+	return open_nl_with(answer_spoilt);
 }
 
-/* The spoilt answer to a request of one backend, and a good one behind it. */
+/* The malformed reply to a request of one backend, followed by a good one. */
 static void expect_backend(void (*how)(const struct nlmsghdr *request), int error,
 			   const char *sentence)
 {
 	const struct dk_nl_backend *b;
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_spoilt();
 
 	spoil = how;
 	EXPECT_EQ(dk_nl_backend_get(nl, 14, NULL, &b), error);
@@ -52,11 +43,10 @@ static void expect_backend(void (*how)(const struct nlmsghdr *request), int erro
 	EXPECT_EQ(dk_nl_backend_get(nl, 14, NULL, &b), 0);
 	EXPECT_STREQ(b->name, "edu");
 	dk_nl_free(b);
-	dk_nl_close(nl);
-	EXPECT_EQ(fake_sockets, 0);
+	close_nl(nl);
 }
 
-#define NOT_WELL_FORMED	"the module's answer is not well formed"
+#define MALFORMED	"malformed answer from the module"
 
 static void queue_with(const struct nlmsghdr *request, int type, const void *data, size_t len)
 {
@@ -97,14 +87,14 @@ static void long_flag(const struct nlmsghdr *request)
 
 TEST(wrong_lengths)
 {
-	expect_backend(short_number, -EBADMSG, NOT_WELL_FORMED ": number of backend");
-	expect_backend(long_number, -EBADMSG, NOT_WELL_FORMED ": state of backend");
-	expect_backend(no_nul, -EBADMSG, NOT_WELL_FORMED ": name of backend");
-	expect_backend(no_string, -EBADMSG, NOT_WELL_FORMED ": provider of backend");
-	expect_backend(long_flag, -EBADMSG, NOT_WELL_FORMED ": alone of backend");
+	expect_backend(short_number, -EBADMSG, MALFORMED ": attribute number of backend");
+	expect_backend(long_number, -EBADMSG, MALFORMED ": attribute state of backend");
+	expect_backend(no_nul, -EBADMSG, MALFORMED ": attribute name of backend");
+	expect_backend(no_string, -EBADMSG, MALFORMED ": attribute provider of backend");
+	expect_backend(long_flag, -EBADMSG, MALFORMED ": attribute alone of backend");
 }
 
-/* The last attribute says that it is @len bytes long. */
+/* The last attribute has the length @len in its header. */
 static void queue_lying(const struct nlmsghdr *request, int len)
 {
 	struct fake_msg m;
@@ -141,13 +131,13 @@ static void of_no_length(const struct nlmsghdr *request)
 
 TEST(lengths_that_lie)
 {
-	expect_backend(too_long, -EBADMSG, NOT_WELL_FORMED);
-	expect_backend(much_too_long, -EBADMSG, NOT_WELL_FORMED);
-	expect_backend(too_short, -EBADMSG, NOT_WELL_FORMED);
-	expect_backend(of_no_length, -EBADMSG, NOT_WELL_FORMED);
+	expect_backend(too_long, -EBADMSG, MALFORMED);
+	expect_backend(much_too_long, -EBADMSG, MALFORMED);
+	expect_backend(too_short, -EBADMSG, MALFORMED);
+	expect_backend(of_no_length, -EBADMSG, MALFORMED);
 }
 
-/* A message that ends right behind a string, without padding. */
+/* A message that ends directly after a string, without padding. */
 static void unpadded(const struct nlmsghdr *request)
 {
 	struct fake_msg m;
@@ -181,11 +171,11 @@ static void bad_nest(const struct nlmsghdr *request)
 TEST(within_a_nest)
 {
 	const struct dk_nl_op *op;
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_spoilt();
 
 	spoil = bad_nest;
 	EXPECT_EQ(dk_nl_op_get(nl, "aten::add", &op), -EBADMSG);
-	EXPECT_STREQ(dk_nl_strerror(nl), NOT_WELL_FORMED ": label of impl");
+	EXPECT_STREQ(dk_nl_strerror(nl), MALFORMED ": attribute label of impl");
 	dk_nl_close(nl);
 }
 
@@ -245,26 +235,26 @@ static void short_error(const struct nlmsghdr *request)
 
 TEST(wrong_messages)
 {
-	expect_backend(no_element, -EBADMSG, "the module's answer says nothing");
+	expect_backend(no_element, -EBADMSG, "empty answer from the module");
 	expect_backend(two_elements, -EBADMSG, NULL);
-	expect_backend(another_command, -EBADMSG, NOT_WELL_FORMED);
-	expect_backend(no_genl_header, -EBADMSG, NOT_WELL_FORMED);
-	expect_backend(positive_error, -EBADMSG, NOT_WELL_FORMED);
-	expect_backend(error_of_no_errno, -EBADMSG, NOT_WELL_FORMED);
-	expect_backend(short_error, -EBADMSG, NOT_WELL_FORMED);
+	expect_backend(another_command, -EBADMSG, MALFORMED);
+	expect_backend(no_genl_header, -EBADMSG, MALFORMED);
+	expect_backend(positive_error, -EBADMSG, MALFORMED);
+	expect_backend(error_of_no_errno, -EBADMSG, MALFORMED);
+	expect_backend(short_error, -EBADMSG, MALFORMED);
 }
 
 TEST(two_answers_where_there_is_one)
 {
 	const struct dk_nl_info *info;
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_spoilt();
 
 	spoil = two_elements;
 	EXPECT_EQ(dk_nl_info_get(nl, &info), -EBADMSG);
 	dk_nl_close(nl);
 }
 
-/* Messages of another request, of another kind, and pieces of messages. */
+/* Messages of another request, of another kind, and parts of messages. */
 static void garbage_first(const struct nlmsghdr *request)
 {
 	struct fake_msg m;
@@ -320,7 +310,7 @@ TEST(long_messages)
 	expect_backend(very_many, 0, "");
 }
 
-/* In the middle of a dump; what is behind it belongs to that dump, too. */
+/* In the middle of a dump; the following messages belong to that dump, too. */
 static void bad_element_first(const struct nlmsghdr *request)
 {
 	struct fake_msg m;
@@ -334,7 +324,7 @@ static void bad_element_first(const struct nlmsghdr *request)
 TEST(in_a_list)
 {
 	const struct dk_nl_backend *b;
-	struct dk_nl *nl = open_nl();
+	struct dk_nl *nl = open_spoilt();
 
 	spoil = bad_element_first;
 	EXPECT_EQ(dk_nl_backends(nl, &b), -EBADMSG);
@@ -358,7 +348,7 @@ TEST(a_socket_that_lost_something)
 
 /* ---- the extended ACK ----------------------------------------------------- */
 
-/* An error with these TLVs, which are no good. */
+/* An error with these malformed TLVs. */
 static void ack_with(const struct nlmsghdr *request, const void *tlvs, size_t len,
 		     uint32_t request_len)
 {
@@ -462,7 +452,7 @@ static void answer_mutated(const struct nlmsghdr *request)
 	answer_well(request);
 }
 
-/* What reads whatever an answer has is ASan's business; here, all strings. */
+/* ASan checks that everything in an answer can be read; this reads all strings. */
 static size_t total;
 
 static void read_op(const struct dk_nl_op *op)
@@ -530,7 +520,7 @@ TEST(bytes_at_random)
 	struct dk_nl *nl;
 	unsigned int i;
 
-	dk_nl_close(open_nl());
+	dk_nl_close(open_spoilt());
 	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
 	elements = 1;
 	fake.answer = answer_mutated;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The client and the module, with the sample drivers and two edu accelerators.
- * In the last test the module goes; test_live.sh has loaded it.
+ * The client and the module, with the sample drivers and two edu accelerators. The last test
+ * unloads the module, which test_live.sh has loaded.
  */
 #include <dispatchkey-nl.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static struct dk_nl *open_nl(void)
 	return nl;
 }
 
-/* Of a request that should have gone well. */
+/* For a request that should have succeeded. */
 static bool went_well(struct dk_nl *nl, int err)
 {
 	if (!EXPECT_EQ(err, 0)) {
@@ -41,7 +41,7 @@ static bool went_well(struct dk_nl *nl, int err)
 static char card[DK_NAME_MAX];
 static __u32 card_number;
 
-/* ---- what there is -------------------------------------------------------- */
+/* ---- lists ---------------------------------------------------------------- */
 
 TEST(the_module)
 {
@@ -339,7 +339,7 @@ TEST(counters)
 
 /* ---- refusals ------------------------------------------------------------- */
 
-/* It begins so; what is behind the colon is the module's. */
+/* It begins with this; the module's message is after the colon. */
 static void said(struct dk_nl *nl, const char *begins)
 {
 	if (!EXPECT(!strncmp(dk_nl_strerror(nl), begins, strlen(begins))))
@@ -372,7 +372,7 @@ TEST(refusals_in_words)
 	said(nl, "backend 99: ");
 	EXPECT(dk_nl_table_entry_get(nl, "no::such", 0, NULL, 1, &run) < 0);
 	said(nl, "operator \"no::such\": ");
-	/* of a dump that has begun, Linux 6.1 tells the message alone */
+	/* after a dump has begun, Linux 6.1 sends only the message */
 	EXPECT(dk_nl_table_get(nl, "no::such", 0, NULL, &run) < 0);
 	EXPECT(dk_nl_why(nl)->message[0]);
 	printf("# %s\n", dk_nl_strerror(nl));
@@ -396,7 +396,7 @@ TEST(another_layout)
 	EXPECT(!strncmp(why.sentence, "layout \"v99\": ", 14));
 }
 
-/* Tests of another process: 0 if what it expected held. */
+/* Tests of another process: 0 if the expectations held. */
 static int child(int (*run)(void))
 {
 	int status = -1;
@@ -453,7 +453,7 @@ TEST(the_module_goes)
 
 	EXPECT_EQ(dk_nl_monitor_open(NULL, &m, NULL), 0);
 	EXPECT_EQ(system("rmmod dk_client dk_edu dk_cpu"), 0);
-	EXPECT(wait_for(m, DK_NL_EVENT_DEVICE_WENT, &e));
+	EXPECT(wait_for(m, DK_NL_EVENT_DEVICE_REMOVED, &e));
 	EXPECT_EQ(system("rmmod dispatchkey"), 0);
 	while (dk_nl_monitor_next(m, 5000, &e) == 1)
 		;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Events as a monitor tells them, those that were lost, and the end.
- */
+/* The events of a monitor, lost events, and the end of the module. */
 #include <dispatchkey-nl.h>
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -195,7 +193,7 @@ TEST(events_that_are_not_well_formed)
 	/* refuses: dk_nl_monitor_next EBADMSG */
 	EXPECT_EQ(dk_nl_monitor_next(m, 0, &e), -EBADMSG);
 	EXPECT_STREQ(dk_nl_monitor_why(m)->sentence,
-		     "the module's answer is not well formed: name of event");
+		     "malformed answer from the module: attribute name of event");
 	EXPECT_EQ(dk_nl_monitor_next(m, 0, &e), -EBADMSG);
 	EXPECT_EQ(dk_nl_monitor_next(m, 0, &e), 1);
 	EXPECT_EQ(e.number, 3);

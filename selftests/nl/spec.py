@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the specification says, in the lines of words.c."""
+"""Prints the specification in the format of words.c."""
 import sys
 
 import yaml

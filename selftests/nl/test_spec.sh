@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The attributes and values that the client knows are those of the
-# specification, and the libraries need what they say they need. Prints TAP.
+# The client's attributes and values are those of the specification, and the libraries link
+# only what they document. Prints TAP.
 #
 # shellcheck disable=SC2016,SC2317 # ok evaluates it
 

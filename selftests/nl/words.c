@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the library knows of the specification, a line an attribute and a value,
- * for test_spec.sh to compare.
+ * Prints the attributes and values of the specification that the library has, one on each line.
+ * test_spec.sh compares them.
  */
 #include <stdio.h>
 #include <string.h>

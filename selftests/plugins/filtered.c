@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * filtered PROGRAM ARGUMENT...: runs a program that the kernel refuses membarrier(), as
+ * filtered PROGRAM ARGUMENT...: runs a program for which the kernel refuses membarrier(), as
  * sandboxes and old kernels do.
  */
 #include <err.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * host WHAT PLUGIN...: loads plugins, calls, and prints what it sees. The script
- * compares that with what it has to be.
+ * host WHAT PLUGIN...: loads plugins, makes calls, and prints the results. test_plugins.sh
+ * compares the output with the expected one.
  */
 #include <dlfcn.h>
 #include <err.h>
@@ -108,7 +108,7 @@ static void half(char **path)
 	unload(p);
 }
 
-/* The plugin has a library of its own: what is registered there is not here. */
+/* The plugin has its own library: registrations there do not exist here. */
 static void elsewhere(char **path, int in_a_namespace)
 {
 	struct loaded p = load(path[0], in_a_namespace);
@@ -149,7 +149,7 @@ static void *call_and_stay(void *face)
 	return NULL;
 }
 
-/* The thread is known to the copy, and ends when the plugin has been closed. */
+/* The thread is registered with the copy, and ends after the plugin was closed. */
 static void thread_outlives(char **path)
 {
 	struct loaded p = load(path[0], 0);
@@ -167,7 +167,7 @@ static void thread_outlives(char **path)
 	say("the thread ends", pthread_join(thread, NULL));
 }
 
-/* ---- plugins come and go while a thread calls ---------------------------------- */
+/* ---- plugins are loaded and unloaded while a thread calls ---------------------- */
 
 static atomic_int stop, strange;
 static atomic_ulong by_plugin, by_host;
@@ -226,7 +226,7 @@ static struct dk_op *handle;
 static struct dk_library lib = DK_LIBRARY(&host, IMPL, "plugins", DK_UNDEFINED);
 static atomic_int stranger, served;
 
-/* A stream's write, which the end of the process makes behind all destructors. */
+/* The write of a stream at the end of the process, after all destructors. */
 static ssize_t behind(void *unused, const char *text, size_t size)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -262,13 +262,13 @@ static void at_exit(void)
 	say("atexit: call", call());
 }
 
-/* Goes on whatever happens, until the process is no more. */
+/* Continues until the end of the process. */
 static void *never_stops(void *unused)
 {
 	for (;;) {
 		int answer = call();
 
-		/* the plugin's destructor comes before the end of the library */
+		/* the plugin's destructor runs before the end of the library */
 		if (answer != atomic_load(&served) && answer != HOST &&
 		    answer != -ESHUTDOWN)
 			atomic_store(&stranger, answer);
@@ -315,7 +315,7 @@ static int end_it(void *p)
 	return ((struct loaded *)p)->face->end();
 }
 
-/* From inside it is refused, so that the host knows not to close the plugin. */
+/* From inside it is refused, so the host must not close the plugin. */
 static void from_inside(char **path)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -344,7 +344,7 @@ static void forget(char **path)
 	struct loaded p;
 	int round;
 
-	/* the second time at the same address, as a rule */
+	/* usually at the same address the second time */
 	for (round = 0; round < 2; round++) {
 		p = load_forgetful(path[0]);
 		say("begin", p.face->begin(7, 0));
@@ -375,7 +375,7 @@ static void *be_inside(void *unused)
 	return inside(&x, stay_and_return, NULL) ? "refused" : NULL;
 }
 
-/* Nothing serves any more, so that dlclose() is waiting by now. */
+/* Nothing serves any more, so dlclose() is waiting now. */
 static void *let_go(void *unused)
 {
 	while (call() != HOST)
@@ -404,6 +404,35 @@ static void forget_while_inside(char **path)
 	say("refused", !!refused);
 }
 
+/* Nothing serves any more, so dlclose() waits for the deferred call. */
+static void *complete(void *token)
+{
+	while (call() != HOST)
+		usleep(1000);
+	usleep(20000);
+	atomic_store(&goes, 1);
+	return dk_call_complete(token, 0) ? "refused" : NULL;
+}
+
+static void close_with_a_deferred_call(char **path, bool forgets)
+{
+	struct loaded p = forgets ? load_forgetful(path[0]) : load(path[0], 0);
+	struct dk_deferred token;
+	pthread_t thread;
+	void *refused;
+
+	dk_deferred_init(&token);
+	p.face->token = &token;
+	say("begin", p.face->begin(7, 0));
+	say("call", call());
+	if (pthread_create(&thread, NULL, complete, &token))
+		errx(1, "no thread");
+	unload(p);
+	say("completed", atomic_load(&goes));
+	pthread_join(thread, &refused);
+	say("refused", !!refused);
+}
+
 /* ---- a plugin is closed in a child -------------------------------------------- */
 
 #define NUM_FORKS	20
@@ -429,7 +458,7 @@ static struct dk_registry *large_registry(struct dk_provider *prov)
 	static char names[ARRAY_SIZE(decls)][32];
 	unsigned int i;
 
-	prov->registry = dk_registry_alloc(NULL, DK_REGISTRY_STOCKED, NULL);
+	prov->registry = dk_registry_alloc(NULL, DK_REGISTRY_BUILTINS, NULL);
 	if (!prov->registry || dk_provider_register(prov, NULL))
 		errx(1, "no registry");
 	for (i = 0; i < ARRAY_SIZE(decls); i++) {
@@ -557,6 +586,10 @@ int main(int argc, char **argv)
 		forget(path);
 	else if (!strcmp(what, "forget while inside"))
 		forget_while_inside(path);
+	else if (!strcmp(what, "deferred"))
+		close_with_a_deferred_call(path, false);
+	else if (!strcmp(what, "forget deferred"))
+		close_with_a_deferred_call(path, true);
 	else if (!strcmp(what, "children"))
 		close_in_children(path);
 	else if (!strcmp(what, "forget from inside"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loader PLUGIN LIBRARY...: is not linked with dispatchkey, and loads the plugin that
- * brings it when much static thread-local storage is in use, and a thread runs already.
+ * loader PLUGIN LIBRARY...: is not linked with dispatchkey. It loads a plugin that is, after
+ * libraries have used much of the static thread-local storage and a thread has been started.
  */
 #include <dlfcn.h>
 #include <err.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * plugin.so: it unregisters in its destructor, whatever it was asked to do
- * before, and tells the host what that said.
+ * plugin.so: unregisters in its destructor, after whatever the test has made it do, and reports
+ * the result to the host.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ static int work_here(struct dk_call *c, struct dk_obj *x, int *who)
 {
 	*who = me;
 	plugin.framed = dk_call_frame(c);
-	return 0;
+	return plugin.token ? dk_call_defer(c, plugin.token) : 0;
 }
 
 static int inside_here(struct dk_call *c, struct dk_obj *x, int (*what)(void *), void *arg)
@@ -62,7 +62,7 @@ static int call(int *who)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	int err = work(&x, who);
 
-	/* where nobody defines it, in a registry that is not the host's */
+	/* where it is not defined, in a registry other than the host's */
 	if (err != -ENOENT)
 		return err;
 	err = dk_op_define(&prov, &work_op, 0, NULL);
@@ -86,7 +86,7 @@ static int stay_a_while(void *unused)
 	return 0;
 }
 
-/* Until the plugin's functions have gone. */
+/* Until the plugin's functions are unregistered. */
 static void *all_the_time(void *unused)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -120,7 +120,7 @@ static void before(struct dk_hooks *h, const struct dk_hook_info *info)
 
 static int listen_here(void)
 {
-	static struct dk_listener listener = { .size = sizeof(listener), .told = told };
+	static struct dk_listener listener = { .size = sizeof(listener), .notify = told };
 	static struct dk_hooks hooks = { .size = sizeof(hooks), .before = before };
 	int err = dk_listener_register(&listener, NULL);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What host and plugin agree on. */
+/* The interface of host and plugin. */
 #ifndef _SELFTESTS_PLUGINS_PLUGIN_H
 #define _SELFTESTS_PLUGINS_PLUGIN_H
 
@@ -10,20 +10,22 @@
 #ifndef WITHOUT_OPERATORS
 #include <dispatchkey.h>
 
-/* Says who served: a plugin by the process's count of them, or the host. */
+/* The function that served: a plugin by the process's count of them, or the host. */
 DK_OP(work, "plugins::work", (struct dk_obj *x, int *who), (x, who), (x));
 /* Runs a function of the caller's from inside of the plugin. */
 DK_OP(inside, "plugins::inside",
 	(struct dk_obj *x, int (*what)(void *), void *arg), (x, what, arg), (x));
 #endif
 
+struct dk_deferred;
+
 struct plugin {
-	/* registers all; with @half only the first table, and then fails */
+	/* registers everything; with @half only the first table, and then fails */
 	int (*begin)(int who, int half);
 	int (*end)(void);
 	/* calls from inside of the plugin, through the library that it has */
 	int (*call)(int *who);
-	/* a thread of its own, which is inside of it when this returns */
+	/* a thread of its own, which is inside a call when this returns */
 	int (*own_thread)(void);
 	int (*fork_and_call)(void);
 	/* a listener and hooks of its own */
@@ -32,11 +34,13 @@ struct plugin {
 	int (*begin_another)(void);
 	/* called by its listener */
 	void (*heard)(void);
+	/* defers the calls that it serves, if set */
+	struct dk_deferred *token;
 	/* the last call that it served took the slow path */
 	bool framed;
 	/* its destructor does not unregister */
 	bool forgets;
-	/* what the destructor's unregistering said, and how long the thread was in */
+	/* the result of the destructor's unregistering, and how long the thread was inside */
 	void (*told)(const char *what, int value);
 };
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Plugins that come and go, libraries that are there twice, and what is answered
-# at the end of a process: real processes, and what they see compared with what
-# it has to be.
+# Plugins that are loaded and unloaded, two copies of the library, and errors at the end of a
+# process. These tests need processes of their own; the output of each is compared with the
+# expected one.
 #
 # shellcheck disable=SC2317,SC2054 # functions are called by ok; the commas are ld's
 
@@ -42,7 +42,7 @@ sees() {
 destructor='unregistering in the destructor: 0
 inside behind that: 0'
 
-plan 32
+plan 34
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
 ok "one with a copy of the library in it" c -shared -fPIC "$st_here/plugin.c" \
@@ -61,7 +61,7 @@ wrong: 0
 strange: 0
 END
 
-# ---- where the kernel refuses membarrier() ---------------------------------------------
+# ---- with a kernel that refuses membarrier() -------------------------------------------
 
 ok "a program that takes membarrier() away" c "$st_here/filtered.c" -o "$st_tmp/filtered"
 ok "without membarrier(), a plugin comes and goes 50 times while a thread calls" \
@@ -137,8 +137,8 @@ begin: 0
 call: 1
 $destructor
 END
-# What a plugin registers in its own copy is there and not here, and the other
-# way round; both work, in a child, too.
+# Registrations in a plugin's own copy exist only there, and those of the host only here; both
+# work, also in a child.
 there='call there: 0
 by: 3
 both in a child: 0
@@ -270,6 +270,20 @@ ok "the same waits for a call inside" sees host "forget while inside" "$plugin" 
 begin: 0
 dispatchkey: $plugin is unloaded with provider plugin: removed
 let go: 1
+refused: 0
+END
+ok "the same waits for a deferred call" sees host "forget deferred" "$plugin" <<END
+begin: 0
+call: 7
+dispatchkey: $plugin is unloaded with provider plugin: removed
+completed: 1
+refused: 0
+END
+ok "one that unregisters waits for a deferred call" sees host deferred "$plugin" <<END
+begin: 0
+call: 7
+$destructor
+completed: 1
 refused: 0
 END
 ok "the same from inside is reported" sees host "forget from inside" "$plugin" <<END

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The library has the probes that the guide tells of, with as many arguments, and one
-# is one nop. Nobody passes by a probe that no tracer has counted itself in. DK_BUILD
+# The library has the probes that the guide lists, with the same numbers of arguments, and each
+# is a single nop. Calls reach a probe only if a tracer has incremented its semaphore. DK_BUILD
 # is the build folder.
 
 # shellcheck source=../lib.sh
@@ -52,7 +52,7 @@ traces_itself() {
 		"$lib" -Wl,-rpath,"${lib%/*}" &&
 		"$st_tmp/tracer" $(places) >"$st_tmp/hits"
 }
-# PHASE - what was passed by; a compiler may have put a probe into several places
+# PHASE - the probes that were reached; a compiler may put a probe into several places
 hits() {
 	awk -v phase="$1" '$1 == phase { n[$2] += $3 }
 		END { for (name in n) print name, n[name] }' "$st_tmp/hits" | sort
@@ -72,9 +72,9 @@ fi
 ok "a process traces itself" traces_itself
 none=$(probes | sed 's/ .*/ 0/')
 is "nobody passes by a probe without a tracer" "$none" "$(hits before)"
-# how often tables are published, nobody promises
+# the number of published tables is not specified
 is "a tracer sees every call and every change" \
-	"call_enter 2 call_exit 2 drain 2 missing 2 publish N register 2 unregister 2" \
+	"call_enter 2 call_exit 2 complete 1 drain 2 missing 2 publish N register 2 unregister 2" \
 	"$(hits traced | sed 's/^publish [1-9][0-9]*$/publish N/' | paste -sd ' ')"
 is "and none when it has gone" "$none" "$(hits after)"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A process that traces itself, as the kernel does it for a tracer: tracer
- * NAME:LOCATION:SEMAPHORE... with what readelf says of the probes. It puts a
- * breakpoint at each, and counts itself in the semaphores. Prints "PHASE NAME HITS"
- * for each probe: with nobody in the semaphores, with somebody there, and gone again.
+ * A process that traces itself as the kernel does for a tracer: tracer
+ * NAME:LOCATION:SEMAPHORE... with the values that readelf prints of the probes. It sets a
+ * breakpoint at each probe and increments the semaphores. It prints "PHASE NAME HITS" for each
+ * probe: before the semaphores are incremented, meanwhile, and after they are decremented.
  */
 #include <dispatchkey.h>
 #include <err.h>
@@ -35,12 +35,19 @@ DK_OP(swift, "tracer::swift", (struct dk_obj *x), (x), (x));
 static struct dk_provider prov = DK_PROVIDER("tracer");
 static struct dk_diag why = { .size = sizeof(why) };
 
+static struct dk_deferred token;
+
 static int serve(struct dk_call *c, struct dk_obj *x)
 {
 	return 0;
 }
 
-/* The nop is one byte, and the breakpoint too: behind it all goes on. */
+static int submit(struct dk_call *c, struct dk_obj *x)
+{
+	return dk_call_defer(c, &token);
+}
+
+/* The nop is one byte, and so is the breakpoint: execution continues after it. */
 static void hit(int sig, siginfo_t *info, void *context)
 {
 	const ucontext_t *u = context;
@@ -97,15 +104,16 @@ static void make_calls(void)
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
 	struct dk_obj cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
 
-	if (served(&cpu) || swift(&cpu) || served(&cuda) != -ENOSYS ||
-	    swift(&cuda) != -ENOSYS)
+	dk_deferred_init(&token);
+	if (served(&cpu) || dk_call_complete(&token, 0) || swift(&cpu) ||
+	    served(&cuda) != -ENOSYS || swift(&cuda) != -ENOSYS)
 		errx(1, "calls go elsewhere");
 }
 
 static void work(void)
 {
 	static const struct dk_impl impls[] = {
-		DK_IMPL(served, DK_CPU, serve),
+		DK_IMPL(served, DK_CPU, submit),
 		DK_IMPL_ATOMIC(swift, DK_CPU, serve),
 	};
 

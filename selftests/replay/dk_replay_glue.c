@@ -2,10 +2,10 @@
 /*
  * dk_replay_test: replays transcripts inside the kernel.
  *
- * Open /dev/dk_replay_test, write a transcript in pieces of any size, read the
- * verdict from the same open file; "ok 17 commands checked", or "not ok line 3:
- * expected ..., got ...". After the end of the verdict the next transcript may
- * be written. The interpreter is lib/replay, over exported functions only.
+ * Open /dev/dk_replay_test, write a transcript in pieces of any size, and read the verdict from
+ * the same open file: "ok 17 commands checked", or "not ok line 3: expected ..., got ...". When
+ * the whole verdict has been read, the next transcript may be written. The interpreter is
+ * lib/replay; it uses only exported functions.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,7 +19,7 @@
 
 #include "../../lib/replay/replay.h"
 
-/* What a transcript may have; what it makes is bounded by it, too. */
+/* The limit of a transcript, which also limits what it allocates. */
 #define TRANSCRIPT_MAX	(64u << 20)
 #define QUOTE_MAX	240
 #define VERDICT_MAX	1024
@@ -33,14 +33,14 @@ struct session {
 	struct mutex lock;		/* all that follows */
 	struct dk_replay_check *check;	/* NULL between transcripts */
 	size_t fed;
-	bool differs;			/* the first difference is told */
+	bool differs;			/* the first difference is reported */
 	size_t verdict_len;		/* 0 if there is none yet */
 	size_t verdict_read;
 	char verdict[VERDICT_MAX];
 	char piece[PAGE_SIZE];
 };
 
-/* Where two lines begin to differ, or a little before. */
+/* The position where two lines begin to differ, or a little before. */
 static size_t quote_from(const struct dk_replay_diff *diff)
 {
 	size_t len = min(diff->expected_len, diff->got_len), n = 0;
@@ -150,7 +150,7 @@ static ssize_t replay_write(struct file *file, const char __user *text,
 	if (err)
 		return err;
 	if (!s->check) {
-		/* the verdict on the last one has not been read: it is given up */
+		/* the last verdict has not been read, and is discarded */
 		forget(s);
 		s->check = dk_replay_check_alloc(force_resolve ?
 						 DK_REGISTRY_FORCE_RESOLVE : 0,

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Replays the recorded transcripts inside the kernel, through dk_replay_test.ko,
-# and shows that a wrong answer would have been found.
+# Replays the recorded transcripts inside the kernel, through dk_replay_test.ko, and checks that
+# a wrong answer is detected.
 #
-# DK_BRIEF=1: those of our own, and those of the newest PyTorch that ask for routes; by
-# the rules alone, our own.
+# DK_BRIEF=1: all transcripts of the project, and those of the newest PyTorch that print routes;
+# without tables, only those of the project.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -19,7 +19,7 @@ need_command insmod rmmod dmesg awk dd
 need_module dispatchkey dk_replay_test
 mapfile -t files < <(cd "$vectors" && printf '%s\n' */*.dkt)
 [ -f "$vectors/${files[0]}" ] || skip_all "no transcripts at $vectors"
-# Those that ask for routes and tables.
+# Those that print routes and tables.
 mapfile -t routed < <(cd "$vectors" && grep -El '^> (table|route|call)' -- */*.dkt)
 falsified=(pytorch-2.14/keysets.dkt pytorch-2.14/routes.dkt pytorch-1.13/operators.dkt)
 if [ -n "${DK_BRIEF-}" ]; then
@@ -32,8 +32,7 @@ plan $((${#files[@]} + ${#routed[@]} + ${#falsified[@]} + 13))
 must_load dispatchkey dk_replay_test
 resolve=/sys/module/dk_replay_test/parameters/force_resolve
 
-# verdict FILE... - replays them one after the other through one open file,
-# and prints a verdict for each
+# verdict FILE... - replays the files through one open file, and prints a verdict for each
 verdict() {
 	local file
 	exec 3<>$dev
@@ -71,7 +70,7 @@ check_all() { # REMARK FILE...
 }
 check_all '' "${files[@]}"
 
-# Operators made anew from PyTorch's dumps of them.
+# Operators built from PyTorch's dumps of them.
 check_dumps() { # REMARK
 	local want got
 	want="ok $(commands "$st_tmp/dumps.dkt") commands checked"
@@ -87,8 +86,8 @@ check_dumps ', by the rules alone'
 check_all ', by the rules alone' "${routed[@]}"
 echo 0 >$resolve
 
-# falsify FILE N - the transcript, but that the first answer behind its N-th
-# command ends in another character; tells the number of that line.
+# falsify FILE N - the transcript, where the first answer after its N-th command ends in
+# another character; prints the number of that line.
 falsify() {
 	awk -v n="$2" -v told="$st_tmp/line" -f "$vectors/falsify.awk" "$vectors/$1"
 }
@@ -114,7 +113,7 @@ is "several, one after the other" "$want|not ok line 2: expected \"0x1\", got \"
 	"$(printf '> constant autograd_dispatch_keyset\n0x1\n' >"$st_tmp/wrong.dkt"
 	verdict "$small" "$st_tmp/wrong.dkt" "$small" | tr '\n' '|')"
 
-# What is no transcript.
+# Text that is not a transcript.
 exec 3<>$dev
 is "nothing at all" "not ok there was no command" "$(cat <&3)"
 exec 3>&-
@@ -126,13 +125,13 @@ head -c 300000 /dev/zero | tr '\0' 'x' >"$st_tmp/t"
 like "a line without an end" 'not ok line 1: expected "xxx*, got no more lines' \
 	"$(verdict "$st_tmp/t")"
 
-# All operators of PyTorch at once, and gone again.
+# All operators of PyTorch are registered at once and unregistered.
 registrations=$vectors/pytorch-2.14/registrations.txt
 awk -f "$vectors/registrations.awk" "$registrations" >"$st_tmp/all.dkt"
 is "$(wc -l <"$registrations") operators of PyTorch" \
 	"ok $(commands "$st_tmp/all.dkt") commands checked" "$(verdict "$st_tmp/all.dkt")"
 
-# Nobody else's business.
+# Only root may use it.
 is "the device is root's alone" "600 0:0" "$(stat -c '%a %u:%g' $dev)"
 
 finish

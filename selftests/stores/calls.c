@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes calls of every kind between two marks, for test_stores.sh, which has a
- * trace of all stores. Two threads do so, one after the other. What is a
- * thread's own is printed first:
+ * Makes calls of every kind between two marks, for test_stores.sh, which traces all stores. Two
+ * threads do so, one after the other. The memory that belongs to a thread is printed first:
  *
  *	mark begin|end ADDRESS		stored to before and after the calls
  *	own THREAD stack|record|reader FIRST END
  *	kind THREAD NAME		in the order in which they are made
  *
- * With the argument "stats" the library counts the calls, with "shared" the
- * functions count in memory of all, and with "line" each thread counts in a word
- * of its own, and the words share a line.
+ * Arguments: with "stats" the library counts the calls. With "shared" the functions count in
+ * memory that is shared by both threads. With "line" each thread counts in its own word, and
+ * the two words are in one cache line.
  */
 #define _LGPL_SOURCE	/* shows the readers of liburcu */
 
@@ -68,14 +67,14 @@ static const struct dk_impl card_impls[] = {
 	DK_IMPL_ATOMIC(swift, DK_DENSE, here),
 };
 
-/* The default registry, and one whose operators have none but the resolve row. */
+/* The default registry, and one whose operators have only the resolve table. */
 static struct side {
 	struct dk_registry *reg;
 	struct dk_provider me;
 	struct dk_op *calm, *swift;
 	unsigned int backend;
 	__u32 card;
-} rows = { .me = DK_PROVIDER("stores") }, rules = { .me = DK_PROVIDER("stores") };
+} tables = { .me = DK_PROVIDER("stores") }, rules = { .me = DK_PROVIDER("stores") };
 static int begin, end;
 
 static struct dk_obj with(unsigned int key)
@@ -98,11 +97,11 @@ static struct dk_obj with(unsigned int key)
 	DO(sleepable, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(calm(&x), 0)) \
 	DO(atomic, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(swift(&x), 0))	\
 	DO(by_handle, dk_obj_on(DK_BACKEND_CPU, 0),			\
-	   REPEAT(calm_at(rows.calm, &dk_local_default, &x), 0))	\
+	   REPEAT(calm_at(tables.calm, &dk_local_default, &x), 0))	\
 	DO(atomic_by_handle, dk_obj_on(DK_BACKEND_CPU, 0),		\
-	   REPEAT(swift_at(rows.swift, &dk_local_default, &x), 0))	\
-	DO(of_a_device, dk_obj_on(rows.backend, rows.card), REPEAT(calm(&x), 0))	\
-	DO(atomic_of_a_device, dk_obj_on(rows.backend, rows.card), REPEAT(swift(&x), 0)) \
+	   REPEAT(swift_at(tables.swift, &dk_local_default, &x), 0))	\
+	DO(of_a_device, dk_obj_on(tables.backend, tables.card), REPEAT(calm(&x), 0))	\
+	DO(atomic_of_a_device, dk_obj_on(tables.backend, tables.card), REPEAT(swift(&x), 0)) \
 	DO(redispatched, with(DK_AUTOGRAD_CPU), REPEAT(calm(&x), 0))	\
 	DO(atomic_redispatched, with(DK_AUTOGRAD_CPU), REPEAT(swift(&x), 0)) \
 	DO(through_a_fallthrough, with(DK_TRACER), REPEAT(calm(&x), 0))	\
@@ -110,14 +109,14 @@ static struct dk_obj with(unsigned int key)
 	DO(atomic_missing, dk_obj_on(DK_BACKEND_CUDA, 0), REPEAT(swift(&x), -ENOSYS)) \
 	DO(of_a_boxed_function, dk_obj_on(DK_BACKEND_XPU, 0), REPEAT(calm(&x), 0)) \
 	DO(from_boxed_arguments, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(	\
-	   dk_call_boxed(rows.calm, &calm_op, &dk_local_default,	\
+	   dk_call_boxed(tables.calm, &calm_op, &dk_local_default,	\
 			 &(struct calm_args){ &x }), 0))		\
 	DO(under_a_guard, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(guarded(&x), 0)) \
 	DO(of_a_key, with(DK_AUTOGRAD_CPU), REPEAT(			\
-	   calm_for_key(rows.calm, &dk_local_default, DK_CPU, &x), 0))	\
+	   calm_for_key(tables.calm, &dk_local_default, DK_CPU, &x), 0))	\
 	DO(atomic_of_a_key, with(DK_AUTOGRAD_CPU), REPEAT(		\
-	   swift_for_key(rows.swift, &dk_local_default, DK_CPU, &x), 0)) \
-	DO(in_batches, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(batches(&rows, &x), 0)) \
+	   swift_for_key(tables.swift, &dk_local_default, DK_CPU, &x), 0)) \
+	DO(in_batches, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(batches(&tables, &x), 0)) \
 	DO(by_rules, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(		\
 	   calm_at(rules.calm, &dk_local_default, &x), 0))		\
 	DO(atomic_by_rules, dk_obj_on(DK_BACKEND_CPU, 0), REPEAT(	\
@@ -192,7 +191,7 @@ static __thread unsigned int num_taken;
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
-/* The library's record of a thread, with its counters, is what it asks memory for. */
+/* The library's record of a thread, with its counters, is an allocation. */
 void *__wrap_calloc(size_t n, size_t size)
 {
 	void *p = __real_calloc(n, size);
@@ -253,7 +252,7 @@ static void *make_calls(void *arg)
 	tell(thread);
 #define CALL(name, object, what) name();
 	KINDS(CALL)
-	/* stays, so that nobody gets its memory */
+	/* stays, so its memory is not used again */
 	sem_post(&ready[thread]);
 	sem_wait(&let_go);
 	return NULL;
@@ -283,14 +282,14 @@ static void set_up_both(void)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 
 	rules.reg = dk_registry_alloc(dk_registry_layout(NULL),
-				      DK_REGISTRY_STOCKED | DK_REGISTRY_FORCE_RESOLVE, &why);
+				      DK_REGISTRY_BUILTINS | DK_REGISTRY_FORCE_RESOLVE, &why);
 	if (!rules.reg)
 		errx(1, "%s", why.text);
 	set_up(&rules);
-	set_up(&rows);
+	set_up(&tables);
 	/*
-	 * The first call by name in a process looks the operator up, and keeps it; the
-	 * first by a handle of another registry keeps that its type is the right one.
+	 * The first call by name in a process looks the operator up and stores it. The first call
+	 * by a handle of another registry stores that its type matches.
 	 */
 	if (calm(&x) || swift(&x) || calm_at(rules.calm, &dk_local_default, &x) ||
 	    swift_at(rules.swift, &dk_local_default, &x))

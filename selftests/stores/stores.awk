@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Whose are the stores between the marks? First file: what calls.c prints; then
-# valgrind's trace of its stores. Prints a line a kind of call and thread,
+# Finds the owner of each store between the marks. The first file is the output of calls.c, the
+# second one valgrind's trace of its stores. Prints a line for each kind of call and thread,
 #
-#	THREAD KIND stores STACK RECORD READER FOREIGN
+# 	THREAD KIND stores STACK RECORD READER FOREIGN
 #
-# a line for the first foreign store of each, and a line for each cache line that
-# both threads store to.
+# a line for the first foreign store of each, and a line for each cache line that both threads
+# store to.
 
 BEGIN {
 	kinds = begun = 0

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A call stores to nothing but what is the calling thread's own: its stack with
-# its TLS, its record in the gate, its counter of RCU. valgrind tells every store
-# of calls of all kinds. Prints TAP. DK_BUILD is the build folder.
+# A call stores only to memory of the calling thread: its stack and TLS, its record in the gate,
+# and its RCU counter. valgrind traces all stores of calls of all kinds. Prints TAP. DK_BUILD is
+# the build folder.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -20,7 +20,7 @@ compiles() {
 		"$lib" -lurcu-bp -pthread -static -Wl,--wrap=calloc
 }
 
-# trace NAME [FAULT] - what stores.awk says, in $st_tmp/NAME
+# trace NAME [FAULT] - the output of stores.awk is in $st_tmp/NAME
 trace() {
 	local name=$1
 	shift
@@ -29,7 +29,7 @@ trace() {
 	local reader=$!
 	valgrind --tool=lackey --trace-mem=yes --basic-counts=no --log-file="$st_tmp/$name.fifo" \
 		"$st_tmp/calls" "$@" >"$st_tmp/$name.said" || {
-		# waits for whoever writes, still a shell with our traps
+		# waits for the writer, still a shell with our traps
 		kill -KILL "$reader"
 		wait "$reader" 2>/dev/null
 		return 1

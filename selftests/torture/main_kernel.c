@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The torture as a module. It begins when it is loaded and ends after
- * "duration", or when it is unloaded; the kernel's log has the progress, and
- * the verdict in KTAP. selftests/torture/torture.sh does all that.
+ * The torture test as a module. It begins when it is loaded and ends after
+ * "duration", or when it is unloaded. Progress and tests (KTAP) are in the kernel
+ * log. selftests/torture/torture.sh runs it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,32 +16,32 @@
 
 #include "torture.h"
 
-#define PATIENCE	60	/* seconds more, for what is rare and has not happened */
+#define EXTRA_TIME	60	/* seconds, for kinds that have not happened */
 
 static unsigned int duration, readers, writers = 2, progress = 15;
 static unsigned long long seed;
-static bool resolve, guests;
+static bool resolve, plugins;
 static char *breaks = "nothing";
 module_param(duration, uint, 0444);
 MODULE_PARM_DESC(duration, "seconds; 0: until it is unloaded (default)");
 module_param(readers, uint, 0444);
-MODULE_PARM_DESC(readers, "threads that call (default: processors, at least 2)");
+MODULE_PARM_DESC(readers, "threads that call (default: CPUs, at least 2)");
 module_param(writers, uint, 0444);
 MODULE_PARM_DESC(writers, "threads that change, 1 to 8 (default 2)");
 module_param(seed, ullong, 0444);
-MODULE_PARM_DESC(seed, "of all random numbers (default: the time)");
+MODULE_PARM_DESC(seed, "seed of the random numbers (default: the time)");
 module_param(resolve, bool, 0444);
-MODULE_PARM_DESC(resolve, "without rows, every call by the rules");
-module_param(guests, bool, 0444);
-MODULE_PARM_DESC(guests, "dk_torture_guest has to come and go");
+MODULE_PARM_DESC(resolve, "without tables: the rules route each call");
+module_param(plugins, bool, 0444);
+MODULE_PARM_DESC(plugins, "dk_torture_plugin must be loaded and unloaded meanwhile");
 module_param(progress, uint, 0444);
-MODULE_PARM_DESC(progress, "seconds from one line of progress to the next (default 15)");
+MODULE_PARM_DESC(progress, "seconds between lines of progress (default 15)");
 module_param_named(break, breaks, charp, 0444);
-MODULE_PARM_DESC(break, "make a mistake on purpose, which has to be found");
+MODULE_PARM_DESC(break, "make a mistake on purpose, which must be found");
 
 static bool running;
 module_param(running, bool, 0444);
-MODULE_PARM_DESC(running, "has it not ended yet? (to be read)");
+MODULE_PARM_DESC(running, "whether it has not ended yet (read only)");
 
 static int missing_get(char *buffer, const struct kernel_param *param)
 {
@@ -50,7 +50,7 @@ static int missing_get(char *buffer, const struct kernel_param *param)
 
 static const struct kernel_param_ops missing_ops = { .get = missing_get };
 module_param_cb(missing, &missing_ops, NULL, 0444);
-MODULE_PARM_DESC(missing, "kinds of calls and changes that have not happened yet (to be read)");
+MODULE_PARM_DESC(missing, "kinds of calls and changes that have not happened yet (read only)");
 
 void torture_print(const char *fmt, ...)
 {
@@ -63,7 +63,7 @@ void torture_print(const char *fmt, ...)
 	va_end(args);
 }
 
-/* ---- interrupts: a timer, and one of every processor ------------------------------------ */
+/* ---- interrupts: a timer, and an IPI on each CPU ---------------------------------------- */
 
 static struct timer_list timer;
 static struct actor *in_timer, **in_ipi;
@@ -95,9 +95,12 @@ static int interrupts_begin(void)
 	in_ipi = w_alloc(nr_cpu_ids * sizeof(*in_ipi));
 	if (!in_ipi)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		in_ipi[cpu] = torture_actor(true, true);
+		in_ipi[cpu]->submits = true;
+	}
 	in_timer = torture_actor(true, true);
+	in_timer->submits = true;
 	err = w_start(&interrupter, "dk_torture_ipi", interrupt_all, NULL);
 	if (err)
 		return err;
@@ -109,19 +112,19 @@ static int interrupts_begin(void)
 static void interrupts_end(void)
 {
 	w_store(torture.stop, true);
-	/* it starts itself again, and only who waits for it knows when it has not */
-	while (del_timer_sync(&timer))
+	/* it rearms itself; timer_delete_sync() returns 0 when it has not */
+	while (timer_delete_sync(&timer))
 		;
 	w_join(&interrupter);
 	w_free(in_ipi);
 }
 
-/* ---- from begin to end -------------------------------------------------------------------- */
+/* ---- the test ----------------------------------------------------------------------------- */
 
-static struct task_struct *leader;
+static struct task_struct *control;
 
-/* Wait for some time, or for the end; false at the end. */
-static bool leader_waits(unsigned int ms)
+/* Wait for some time, or for the end. Returns false at the end. */
+static bool control_wait(unsigned int ms)
 {
 	set_current_state(TASK_INTERRUPTIBLE);
 	if (!kthread_should_stop())
@@ -130,15 +133,15 @@ static bool leader_waits(unsigned int ms)
 	return !kthread_should_stop();
 }
 
-static int lead(void *unused)
+static int control_run(void *unused)
 {
 	u64 next = progress;
 	u64 seconds;
 
-	while (leader_waits(200)) {
+	while (control_wait(200)) {
 		seconds = w_div(w_now_us() - torture.begin_us, 1000000);
 		if (duration && seconds >= duration &&
-		    (seconds >= duration + PATIENCE || !torture_missing()))
+		    (seconds >= duration + EXTRA_TIME || !torture_missing()))
 			break;
 		if (!progress || seconds < next)
 			continue;
@@ -148,7 +151,7 @@ static int lead(void *unused)
 	interrupts_end();
 	torture_end();
 	w_store(running, false);
-	while (leader_waits(1000))
+	while (control_wait(1000))
 		;
 	return 0;
 }
@@ -174,7 +177,7 @@ static int __init torture_init(void)
 		.others = num_possible_cpus() + 1,
 		.seed = seed ? seed : ktime_get_real_ns(),
 		.resolve = resolve,
-		.no_guests = !guests,
+		.no_plugins = !plugins,
 		.no_forks = true,
 	};
 	int err;
@@ -191,31 +194,31 @@ static int __init torture_init(void)
 		return err;
 	}
 	running = true;
-	leader = kthread_run(lead, NULL, "dk_torture");
-	if (!IS_ERR(leader))
+	control = kthread_run(control_run, NULL, "dk_torture");
+	if (!IS_ERR(control))
 		return 0;
 	interrupts_end();
 	torture_end();
-	return PTR_ERR(leader);
+	return PTR_ERR(control);
 }
 
 static void __exit torture_exit(void)
 {
-	kthread_stop(leader);
+	kthread_stop(control);
 }
 
 module_init(torture_init);
 module_exit(torture_exit);
 
-/* For guests. */
+/* For dk_torture_plugin. */
 EXPORT_SYMBOL_GPL(torture);
 EXPORT_SYMBOL_GPL(torture_serve);
-EXPORT_SYMBOL_GPL(torture_table);
-EXPORT_SYMBOL_GPL(torture_guest_begin);
-EXPORT_SYMBOL_GPL(torture_guest_here);
-EXPORT_SYMBOL_GPL(torture_guest_leaves);
-EXPORT_SYMBOL_GPL(torture_guest_left);
+EXPORT_SYMBOL_GPL(torture_impls);
+EXPORT_SYMBOL_GPL(torture_plugin_begin);
+EXPORT_SYMBOL_GPL(torture_plugin_registered);
+EXPORT_SYMBOL_GPL(torture_plugin_unregisters);
+EXPORT_SYMBOL_GPL(torture_plugin_unregistered);
 
-MODULE_DESCRIPTION("Torture of dispatchkey: calls while everything changes");
+MODULE_DESCRIPTION("dispatchkey torture test: calls while everything changes");
 MODULE_LICENSE("GPL");
 DK_MODULE_IMPORT();

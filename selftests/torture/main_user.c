@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The torture as a program: signals, forks and plugins are of this world.
+ * The torture test as a program: also signal handlers, forks and a plugin.
  */
 #include "torture.h"
 
@@ -17,7 +17,7 @@ static const char *const breaks[] = {
 	TORTURE_BREAKS(TORTURE_NAME)
 };
 
-#define PATIENCE	60000000	/* us */
+#define EXTRA_TIME	60000000	/* us, for kinds that have not happened */
 
 static unsigned int duration = 10;
 static bool quit;
@@ -32,7 +32,7 @@ void torture_print(const char *fmt, ...)
 	putchar('\n');
 }
 
-/* ---- signals: calls in the middle of a call -------------------------------------------- */
+/* ---- signals: handlers that make calls ------------------------------------------------- */
 
 static struct w_thread victim, signaller;
 static struct actor *in_handler;
@@ -43,7 +43,7 @@ static void handler(int signal)
 	int saved = errno;
 
 	torture_call(in_handler, false, 0);
-	/* whatever was interrupted takes long now, and much changes meanwhile */
+	/* the interrupted call takes longer, so that more changes happen during it */
 	if (w_random(&in_handler->random) & 1)
 		w_sleep_us(300);
 	errno = saved;
@@ -57,11 +57,11 @@ static void send_signals(void *data)
 	}
 }
 
-/* A thread's first call allocates, and is not for a handler that interrupts that. */
-static void be_interrupted(void *actor)
+/* The first call of a thread allocates, which a signal handler must not interrupt. */
+static void interrupted_thread(void *actor)
 {
 	if (dk_thread_init())
-		torture_error(actor, E_REFUSED, "a thread made known", NULL, 0, 0);
+		torture_error(actor, E_REFUSED, "a thread was initialised", NULL, 0, 0);
 	pthread_sigmask(SIG_UNBLOCK, &interrupts, NULL);
 	torture_read(actor);
 }
@@ -74,11 +74,11 @@ static int signals_begin(void)
 
 	in_handler = torture_actor(true, false);
 	sigaction(SIGUSR1, &action, NULL);
-	/* nobody else is interrupted */
+	/* other threads are not interrupted */
 	sigemptyset(&interrupts);
 	sigaddset(&interrupts, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &interrupts, NULL);
-	err = w_start(&victim, "victim", be_interrupted, a);
+	err = w_start(&victim, "victim", interrupted_thread, a);
 	return err ? err : w_start(&signaller, "signaller", send_signals, NULL);
 }
 
@@ -88,12 +88,12 @@ static void signals_end(void)
 	w_join(&victim);
 }
 
-/* ---- forks: a child calls, and finds everything in order --------------------------------- */
+/* ---- forks: a child makes calls and a change --------------------------------------------- */
 
 static struct w_thread forker;
 static struct actor *forks, *in_child;
 
-/* Only the default registry is whole in a child; others are their owner's. */
+/* Only the default registry can be changed in a child. */
 static void change_in_child(void)
 {
 	struct dk_provider p = DK_PROVIDER("torture-child");
@@ -145,49 +145,49 @@ static void fork_often(void *data)
 	}
 }
 
-/* ---- guests: a plugin is loaded and unloaded --------------------------------------- */
+/* ---- the plugin is loaded and unloaded --------------------------------------------- */
 
 static struct w_thread loader;
 static struct actor *loads;
-static char plugin[PATH_MAX];
+static char plugin_path[PATH_MAX];
 
-static bool guest_visits(void)
+static bool load_and_unload(void)
 {
-	void *so = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
-	int (*come)(void) = so ? (int (*)(void))dlsym(so, "torture_guest_come") : NULL;
-	void (*go)(void) = so ? (void (*)(void))dlsym(so, "torture_guest_go") : NULL;
+	void *so = dlopen(plugin_path, RTLD_NOW | RTLD_LOCAL);
+	int (*load)(void) = so ? (int (*)(void))dlsym(so, "torture_plugin_load") : NULL;
+	void (*unload)(void) = so ? (void (*)(void))dlsym(so, "torture_plugin_unload") : NULL;
 
-	if (!come || !go) {
+	if (!load || !unload) {
 		torture_print("# %s", dlerror());
 		return false;
 	}
-	if (!come()) {
+	if (!load()) {
 		w_sleep_us(1 + w_one_of(&loads->random, 3000));
-		go();
+		unload();
 	}
 	dlclose(so);
 	return true;
 }
 
-static void load_and_unload(void *data)
+static void loader_run(void *data)
 {
 	while (!w_load(torture.stop))
-		if (!guest_visits())
+		if (!load_and_unload())
 			return;
 }
 
-/* It lies beside the program. */
+/* It is in the program's folder. */
 static bool find_plugin(void)
 {
-	static const char name[] = "dk_torture_guest.so";
-	ssize_t n = readlink("/proc/self/exe", plugin, sizeof(plugin) - sizeof(name));
+	static const char name[] = "dk_torture_plugin.so";
+	ssize_t n = readlink("/proc/self/exe", plugin_path, sizeof(plugin_path) - sizeof(name));
 
 	if (n <= 0)
 		return false;
-	while (n && plugin[n - 1] != '/')
+	while (n && plugin_path[n - 1] != '/')
 		n--;
-	memcpy(plugin + n, name, sizeof(name));
-	return !access(plugin, R_OK);
+	memcpy(plugin_path + n, name, sizeof(name));
+	return !access(plugin_path, R_OK);
 }
 
 /* ---- the program ------------------------------------------------------------- */
@@ -204,7 +204,7 @@ static int others_begin(void)
 	forks = torture_actor(false, false);
 	in_child = torture_actor(true, false);
 	loads = torture_actor(false, false);
-	err = err ? err : w_start(&loader, "loader", load_and_unload, NULL);
+	err = err ? err : w_start(&loader, "loader", loader_run, NULL);
 	if (err || torture.set.no_forks)
 		return err;
 	return w_start(&forker, "forker", fork_often, NULL);
@@ -219,8 +219,8 @@ static void others_end(void)
 		w_join(&forker);
 }
 
-/* Until the end; and a while longer for what is rare and has not happened yet. */
-static bool goes_on(u64 end)
+/* False after the end, or later if some kinds have not happened yet. */
+static bool must_continue(u64 end)
 {
 	u64 now = w_now_us();
 
@@ -228,20 +228,20 @@ static bool goes_on(u64 end)
 		return false;
 	if (!duration || now < end)
 		return true;
-	return !torture.set.breaks && now < end + PATIENCE && torture_missing();
+	return !torture.set.breaks && now < end + EXTRA_TIME && torture_missing();
 }
 
-static void wait_and_tell(void)
+static void run_until_end(void)
 {
 	u64 end = w_now_us() + duration * 1000000ULL;
-	u64 tell = w_now_us() + 10000000;
+	u64 next = w_now_us() + 10000000;
 
-	while (goes_on(end)) {
+	while (must_continue(end)) {
 		w_sleep_us(50000);
-		if (w_now_us() < tell)
+		if (w_now_us() < next)
 			continue;
 		torture_progress();
-		tell += 10000000;
+		next += 10000000;
 	}
 }
 
@@ -252,10 +252,10 @@ static int run(const struct settings *set)
 	if (torture_begin(set))
 		return 1;
 	if (others_begin()) {
-		torture_print("Bail out! no threads");
+		torture_print("Bail out! cannot create threads");
 		return 1;
 	}
-	wait_and_tell();
+	run_until_end();
 	others_end();
 	failed = torture_end();
 	return failed ? 1 : 0;
@@ -264,14 +264,14 @@ static int run(const struct settings *set)
 static const char usage[] =
 	"usage: dk_torture [OPTION...]\n"
 	"\n"
-	"Calls and changes everything at once, and tells whether a call went wrong.\n"
+	"Makes calls while everything changes, and reports wrong results.\n"
 	"\n"
-	"  --duration SECONDS  how long (default 10); 0: until it is interrupted\n"
-	"  --readers N         threads that call (default: processors, at least 2)\n"
+	"  --duration SECONDS  duration (default 10); 0: until it is interrupted\n"
+	"  --readers N         threads that call (default: CPUs, at least 2)\n"
 	"  --writers N         threads that change, 1 to 8 (default 2)\n"
-	"  --seed N            of all random numbers (default: the time)\n"
-	"  --resolve           without rows, every call by the rules\n"
-	"  --break KIND        make a mistake on purpose, which has to be found:\n"
+	"  --seed N            seed of the random numbers (default: the time)\n"
+	"  --resolve           without tables: the rules route each call\n"
+	"  --break KIND        make a mistake on purpose, which must be found:\n"
 	"                      stale, lost, double, wrong, refused, sum, idle or left\n";
 
 static int bad_usage(void)
@@ -347,7 +347,7 @@ int main(int argc, char **argv)
 		.writers = 2,
 		.others = 5,
 		.seed = time(NULL),
-		/* a sanitizer's locks are in a child as threads had them that are not there */
+		/* a child inherits the sanitizer's locks, which other threads may hold */
 		.no_forks = W_SANITIZED,
 	};
 	int opt;
@@ -366,7 +366,7 @@ int main(int argc, char **argv)
 	signal(SIGINT, interrupted);
 	signal(SIGTERM, interrupted);
 	if (!find_plugin()) {
-		torture_print("Bail out! no plugin at %s", plugin);
+		torture_print("Bail out! cannot read the plugin %s", plugin_path);
 		return 1;
 	}
 	return run(&set);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who calls. What may serve a call is looked up before it is made, and again
- * after: where nothing has changed in between, there is one right answer.
+ * Calls. The state of the target is read before and after each call. If it has
+ * not changed, only one function may have served the call.
  */
 #include "torture.h"
 
-/* ---- what is called, and how ---------------------------------------------------- */
+/* ---- operators and targets ------------------------------------------------------- */
 
-/* A spot as it was before the call. */
-struct look {
-	const struct spot *spot;
-	u32 seq, flip_seq, op_seq;
+/* A target before the call. */
+struct snapshot {
+	const struct target *target;
+	u32 seq, toggled_seq, op_seq;
 	u32 by, kind, online, defined;
 };
 
@@ -18,7 +18,7 @@ struct plan {
 	const struct torture_op *op;
 	struct dk_obj x;
 	struct dk_local local;
-	struct look before;
+	struct snapshot before;
 	bool boxed;
 	bool named;
 };
@@ -28,15 +28,15 @@ static u32 seq_of(const struct window *w)
 	return w_load_acquire(w->seq);
 }
 
-static struct look look_at(const struct spot *s, const struct torture_op *op)
+static struct snapshot take_snapshot(const struct target *s, const struct torture_op *op)
 {
-	struct look l = { .spot = s, .online = 1 };
+	struct snapshot l = { .target = s, .online = 1 };
 
 	l.seq = seq_of(&s->window);
 	l.op_seq = seq_of(&op->window);
-	if (s->flip) {
-		l.flip_seq = seq_of(&s->flip->window);
-		l.online = w_load(s->flip->online);
+	if (s->toggled) {
+		l.toggled_seq = seq_of(&s->toggled->window);
+		l.online = w_load(s->toggled->online);
 	}
 	l.by = w_load(s->by);
 	l.kind = w_load(s->kind);
@@ -44,12 +44,12 @@ static struct look look_at(const struct spot *s, const struct torture_op *op)
 	return l;
 }
 
-static bool stayed(u32 seq, const struct window *w)
+static bool unchanged(u32 seq, const struct window *w)
 {
 	return !(seq & 1) && seq_of(w) == seq;
 }
 
-static const struct torture_op *some_op(struct actor *a, bool atomic)
+static const struct torture_op *random_op(struct actor *a, bool atomic)
 {
 	const struct torture_op *op;
 
@@ -64,18 +64,18 @@ static const u64 modes[] = {
 	DK_FUNCTIONALITY_BIT(DK_FUNCTORCH_VMAP_MODE),
 };
 
-/* An object, and a local state that has nothing but fallthroughs without us. */
+/* An object, and a local state with keys that have builtin fallthroughs. */
 static void make_plan(struct actor *a, bool atomic, struct plan *p)
 {
-	const struct spot *s = &torture.spots[w_one_of(&a->random, torture.num_spots)];
+	const struct target *s = &torture.targets[w_one_of(&a->random, torture.num_targets)];
 	u64 dice = w_random(&a->random);
 
-	p->op = some_op(a, atomic);
-	p->before = look_at(s, p->op);
+	p->op = random_op(a, atomic);
+	p->before = take_snapshot(s, p->op);
 	p->x = (struct dk_obj){ { w_load(s->bits) }, w_load(s->device), 0 };
-	/* a number of another backend's device is none */
-	if (s == &torture.spots[SPOT_CPU] && !(dice & 7))
-		p->x.device = w_load(torture.spots[SPOT_RESIDENT].device);
+	/* the number of another backend's device is ignored */
+	if (s == &torture.targets[TARGET_CPU] && !(dice & 7))
+		p->x.device = w_load(torture.targets[TARGET_RESIDENT].device);
 	if (dice & 8)
 		p->x.ks.bits |= DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_FUNCTIONALITY);
 	p->local = dk_local_default;
@@ -85,7 +85,7 @@ static void make_plan(struct actor *a, bool atomic, struct plan *p)
 	p->boxed = !(dice >> 7 & 7);
 }
 
-static int make_call(struct actor *a, struct plan *p, struct ticket *t)
+static int make_call(struct actor *a, struct plan *p, struct call_record *t)
 {
 	struct tt_quick_args args = { &p->x, t };
 
@@ -97,14 +97,14 @@ static int make_call(struct actor *a, struct plan *p, struct ticket *t)
 	return p->op->at(p->op->handle, &p->local, &p->x, t);
 }
 
-/* ---- what came of it --------------------------------------------------------------- */
+/* ---- results ---------------------------------------------------------------------- */
 
 static void judge_refused(struct actor *a, const struct plan *p, int err)
 {
-	bool fleeting = p->op->does & FLEETING;
+	bool transient = p->op->work & TRANSIENT;
 
-	if (!fleeting || err != -ENOENT ||
-	    (stayed(p->before.op_seq, &p->op->window) && p->before.defined)) {
+	if (!transient || err != -ENOENT ||
+	    (unchanged(p->before.op_seq, &p->op->window) && p->before.defined)) {
 		torture_error(a, E_LOST, "a call got an error", p->op->decl->name,
 			      -err, 0);
 		return;
@@ -113,17 +113,17 @@ static void judge_refused(struct actor *a, const struct plan *p, int err)
 	bump(a->calls[K_UNDEFINED]);
 }
 
-/* Nothing has changed since before the call: who must have served it? */
-static void judge_exactly(struct actor *a, const struct plan *p, const struct ticket *t)
+/* If nothing has changed since before the call, only one context may have served it. */
+static void judge_exactly(struct actor *a, const struct plan *p, const struct call_record *t)
 {
-	const struct look *l = &p->before;
+	const struct snapshot *l = &p->before;
 	u32 by = l->online ? l->by : BY_BASE;
 	bool right = by == BY_BASE ? t->role == ROLE_BASE : t->by == by;
 
-	if (!stayed(l->seq, &l->spot->window) ||
-	    (l->spot->flip && !stayed(l->flip_seq, &l->spot->flip->window)))
+	if (!unchanged(l->seq, &l->target->window) ||
+	    (l->target->toggled && !unchanged(l->toggled_seq, &l->target->toggled->window)))
 		return;
-	if (stayed(l->op_seq, &p->op->window) && !l->defined)
+	if (unchanged(l->op_seq, &p->op->window) && !l->defined)
 		torture_error(a, E_WRONG, "an undefined operator was called",
 			      p->op->decl->name, t->by, 0);
 	bump(a->calls[l->kind == K_CARD && !l->online ? K_OFFLINE : l->kind]);
@@ -131,13 +131,13 @@ static void judge_exactly(struct actor *a, const struct plan *p, const struct ti
 		return;
 	bump(a->calls[K_EXACT]);
 	if (!right)
-		torture_error(a, E_WRONG, "a call did not reach whom it had to",
+		torture_error(a, E_WRONG, "a call was served by another function",
 			      p->op->decl->name, t->by, by);
 }
 
-static void judge(struct actor *a, const struct plan *p, const struct ticket *t, int err)
+static void judge(struct actor *a, const struct plan *p, const struct call_record *t, int err)
 {
-	/* what we looked at before is looked at again behind the call */
+	/* the call is complete before the state is read again */
 	w_fence();
 	if (t->served > 1)
 		torture_error(a, E_DOUBLE, "a call was served more than once",
@@ -145,7 +145,7 @@ static void judge(struct actor *a, const struct plan *p, const struct ticket *t,
 	else if (err)
 		judge_refused(a, p, err);
 	else if (!t->served)
-		torture_error(a, E_LOST, "a call was served by nobody",
+		torture_error(a, E_LOST, "a call was not served",
 			      p->op->decl->name, 0, 1);
 	else
 		judge_exactly(a, p, t);
@@ -153,7 +153,7 @@ static void judge(struct actor *a, const struct plan *p, const struct ticket *t,
 
 /* ---- calls ------------------------------------------------------------------------- */
 
-static void count(struct actor *a, const struct plan *p, const struct ticket *t)
+static void count(struct actor *a, const struct plan *p, const struct call_record *t)
 {
 	bump(a->calls[p->op->flags & DK_OP_ATOMIC ? K_ATOMIC : K_SLEEPABLE]);
 	bump(a->calls[p->named ? K_BY_NAME : K_BY_HANDLE]);
@@ -163,8 +163,8 @@ static void count(struct actor *a, const struct plan *p, const struct ticket *t)
 		bump(a->calls[K_LOCAL]);
 	if (p->x.ks.bits & DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_FUNCTIONALITY))
 		bump(a->calls[K_AUTOGRAD]);
-	if (t->passed)
-		bump(a->calls[K_PASSED]);
+	if (t->redispatched)
+		bump(a->calls[K_REDISPATCHED]);
 	if (t->depth)
 		bump(a->calls[K_NESTED]);
 	if (a->interrupts)
@@ -173,7 +173,7 @@ static void count(struct actor *a, const struct plan *p, const struct ticket *t)
 
 void torture_call(struct actor *a, bool atomic, unsigned int depth)
 {
-	struct ticket t = { .who = a, .depth = depth };
+	struct call_record t = { .actor = a, .depth = depth };
 	struct plan p;
 	int err;
 
@@ -186,7 +186,7 @@ void torture_call(struct actor *a, bool atomic, unsigned int depth)
 	count(a, &p, &t);
 }
 
-/* Enter once, run some times, leave: what served the first serves them all. */
+/* Enter once, run several times, leave: one function serves all of them. */
 static void torture_batch(struct actor *a)
 {
 	const struct dk_obj *objs[1];
@@ -201,7 +201,7 @@ static void torture_batch(struct actor *a)
 	objs[0] = &p.x;
 	err = dk_call_enter_op(&c, p.op->handle, p.op->decl, &p.local, objs, 1);
 	for (n = err ? 1 : w_one_of(&a->random, 16); n; n--) {
-		struct ticket t = { .who = a, .op = p.op };
+		struct call_record t = { .actor = a, .op = p.op };
 
 		t.keys = p.x.ks.bits | dk_local_included(&p.local).bits;
 		bump(a->sent);

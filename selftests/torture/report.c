@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is told: progress, the summary, the verdict in KTAP. */
+/* Output: progress, a summary, and the tests in KTAP. */
 #include "torture.h"
 
-#define NUM_LEFT	3	/* tests beside one for each kind of error */
-#define NUM_TESTS	(NUM_ERRORS + 3 + NUM_LEFT)
+#define NUM_TEARDOWN_TESTS	3	/* tests of the end */
+#define NUM_TESTS	(NUM_ERRORS + 3 + NUM_TEARDOWN_TESTS)
 
 static const char *const error_text[] = {
 #define TORTURE_TEXT(NAME, text) text,
@@ -22,7 +22,7 @@ struct sums {
 
 static struct sums sums;
 
-/* Others go on counting, but at the end. */
+/* Actors may count meanwhile, except at the end. */
 static void sum_up(void)
 {
 	unsigned int i, k, n = w_load_acquire(torture.num_actors);
@@ -75,7 +75,7 @@ static u64 ms_since_begin(u64 now)
 	return ms ? ms : 1;
 }
 
-static void tell_totals(u64 now)
+static void print_totals(u64 now)
 {
 	u64 ms = ms_since_begin(now);
 	struct text n[5];
@@ -91,11 +91,11 @@ static void tell_totals(u64 now)
 void torture_progress(void)
 {
 	sum_up();
-	tell_totals(w_now_us());
+	print_totals(w_now_us());
 }
 
-static void tell_kinds(const char *what, const u64 *n, const char *const *text,
-		       unsigned int num)
+static void print_kinds(const char *what, const u64 *n, const char *const *text,
+			unsigned int num)
 {
 	struct text number;
 	unsigned int i;
@@ -105,19 +105,19 @@ static void tell_kinds(const char *what, const u64 *n, const char *const *text,
 		torture_print("#   %14s %s", grouped(n[i], &number), text[i]);
 }
 
-static void tell_summary(void)
+static void print_summary(void)
 {
-	tell_kinds("calls", sums.call, call_text, NUM_CALLS);
-	tell_kinds("changes", sums.change, change_text, NUM_CHANGES);
-	tell_kinds("errors", sums.error, error_text, NUM_ERRORS);
+	print_kinds("calls", sums.call, call_text, NUM_CALLS);
+	print_kinds("changes", sums.change, change_text, NUM_CHANGES);
+	print_kinds("errors", sums.error, error_text, NUM_ERRORS);
 	torture_print("# seed %llu, %u readers, %u writers, %s",
 		      (unsigned long long)torture.set.seed, torture.set.readers,
 		      torture.set.writers,
-		      torture.set.resolve ? "by the rules alone" : "by rows");
-	tell_totals(torture.end_us);
+		      torture.set.resolve ? "without tables" : "with tables");
+	print_totals(torture.end_us);
 }
 
-/* ---- the verdict ---------------------------------------------------------------------- */
+/* ---- tests ---------------------------------------------------------------------- */
 
 static unsigned int tests, failed;
 
@@ -137,7 +137,7 @@ static void judge_errors(void)
 
 		verdict(!sums.error[i], "no ", error_text[i]);
 		if (sums.error[i])
-			torture_print("# first: %s (%s): %#llx, and not %#llx", f->what,
+			torture_print("# first: %s (%s): got %#llx, expected %#llx", f->what,
 				      f->of ? f->of : "-", (unsigned long long)f->got,
 				      (unsigned long long)f->wanted);
 	}
@@ -145,26 +145,26 @@ static void judge_errors(void)
 
 static void judge_sum(void)
 {
-	u64 served = w_sum(&torture.served_by_the_gone);
+	u64 served = w_sum(&torture.served_by_unregistered);
 
 	verdict(sums.sent && served + sums.unserved == sums.sent,
 		"every call was served once", "");
 	if (served + sums.unserved != sums.sent)
-		torture_print("# %llu sent, %llu served, %llu rightly refused",
+		torture_print("# %llu sent, %llu served, %llu refused as expected",
 			      (unsigned long long)sums.sent, (unsigned long long)served,
 			      (unsigned long long)sums.unserved);
 }
 
-/* What need not happen. */
+/* Kinds that need not happen with these settings. */
 static u64 calls_excused(void)
 {
-	return (u64)torture.set.no_guests << K_GUEST |
+	return (u64)torture.set.no_plugins << K_PLUGIN |
 	       (u64)torture.set.resolve << K_BY_NAME;
 }
 
 static u64 changes_excused(void)
 {
-	return (u64)torture.set.no_guests << C_GUESTS |
+	return (u64)torture.set.no_plugins << C_PLUGIN |
 	       (u64)torture.set.no_forks << C_FORK;
 }
 
@@ -190,7 +190,7 @@ unsigned int torture_missing(void)
 	return missing;
 }
 
-/* A torture that did nothing has shown nothing. */
+/* A kind that has not happened was not tested. */
 static void judge_kinds(const char *what, const u64 *n, const char *const *text,
 			unsigned int num, u64 excused)
 {
@@ -205,12 +205,12 @@ static void judge_kinds(const char *what, const u64 *n, const char *const *text,
 	verdict(all, what, "");
 }
 
-unsigned int torture_judge(const struct leaving *l)
+unsigned int torture_judge(const struct teardown *l)
 {
 	sum_up();
 	tests = 0;
 	failed = 0;
-	tell_summary();
+	print_summary();
 	torture_print("KTAP version 1");
 	torture_print("1..%u", NUM_TESTS);
 	judge_errors();
@@ -219,11 +219,11 @@ unsigned int torture_judge(const struct leaving *l)
 		    calls_excused());
 	judge_kinds("changes of every kind", sums.change, change_text, NUM_CHANGES,
 		    changes_excused());
-	verdict(!l->unregistered, "who never left, leaves", "");
-	verdict(!l->right, "every row is what the rules say", "");
-	verdict(!l->released && !l->left && !l->freed, "nothing is left", "");
-	if (l->left || l->freed || l->released)
+	verdict(!l->unregistered, "the resident provider is unregistered", "");
+	verdict(!l->checked, "every table is what the rules say", "");
+	verdict(!l->released && !l->num_ops && !l->freed, "nothing is left", "");
+	if (l->num_ops || l->freed || l->released)
 		torture_print("# %u operators, registry: error %d, backend: error %d",
-			      l->left, l->freed, l->released);
+			      l->num_ops, l->freed, l->released);
 	return failed;
 }

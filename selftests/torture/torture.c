@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The torture's beginning and end: what is always there, who calls and changes,
- * the guests' door, the summary and the verdict.
+ * Setup and end of the torture test: the operators, the resident provider,
+ * threads, the plugin's registration, and the end.
  */
 #include "torture.h"
 
 #define CARDS_BACKEND	"torture"
-#define FLIPPED_BACKEND	"torture-flip"
-#define GUESTS_BACKEND	DK_BACKEND_MAIA
-#define NOBODYS_BACKEND	DK_BACKEND_MTIA
+#define TOGGLED_BACKEND	"torture-toggled"
+#define PLUGIN_BACKEND	DK_BACKEND_MAIA
+#define UNUSED_BACKEND	DK_BACKEND_MTIA
 
 struct torture torture;
 struct w_mutex torture_lock = W_MUTEX(torture_lock);
@@ -17,13 +17,13 @@ struct w_mutex torture_lock = W_MUTEX(torture_lock);
 
 static const struct {
 	struct dk_op_decl *decl;
-	int (*named)(const struct dk_local *local, struct dk_obj *x, struct ticket *t);
+	int (*named)(const struct dk_local *local, struct dk_obj *x, struct call_record *t);
 	int (*at)(struct dk_op *op, const struct dk_local *local, struct dk_obj *x,
-		  struct ticket *t);
-	u32 flags, does;
+		  struct call_record *t);
+	u32 flags, work;
 } named[] = {
-#define TORTURE_NAMED(id, name, flags, does)				\
-	{ &id##_op, id##_in, id##_at, flags, does },
+#define TORTURE_NAMED(id, name, flags, work)				\
+	{ &id##_op, id##_in, id##_at, flags, work },
 	TORTURE_OPS(TORTURE_NAMED)
 #undef TORTURE_NAMED
 };
@@ -41,7 +41,7 @@ static void ops_init(void)
 		op->named = torture.reg == dk_registry_default() ? named[i].named : NULL;
 		op->at = named[i].at;
 		op->flags = named[i].flags;
-		op->does = named[i].does;
+		op->work = named[i].work;
 	}
 	for (i = 0; i < MANY_OPS; i++, op++) {
 		snprintf(many_names[i], sizeof(many_names[i]), "torture::many.%u", i);
@@ -68,11 +68,11 @@ static void handles_put(void)
 		handle_put(&torture.ops[i]);
 }
 
-/* ---- what is always there ------------------------------------------------------------- */
+/* ---- the resident provider ------------------------------------------------------------ */
 
 static struct dk_provider resident;
 static struct context *resident_ctx, *card_ctx;
-static struct dk_impl base_table[NUM_OPS], card_table[NUM_OPS];
+static struct dk_impl base_impls[NUM_OPS], card_impls[NUM_OPS];
 
 struct dk_provider *torture_resident(void)
 {
@@ -95,36 +95,36 @@ static int ops_define(struct dk_diag *why)
 		op->defined = 1;
 		err = dk_op_define(&resident, op->decl, op->flags, why);
 		op->handle = err ? NULL : dk_op_get(torture.reg, op->decl->name);
-		if (err || !(op->does & FLEETING))
+		if (err || !(op->work & TRANSIENT))
 			continue;
-		/* from here on writers do it */
+		/* writers define it */
 		op->defined = 0;
 		err = dk_op_undefine(&resident, op->decl->name, why);
 	}
 	return err;
 }
 
-static void spots_init(u32 card)
+static void targets_init(u32 card)
 {
-	static const unsigned int backend[SPOT_WRITERS] = {
-		[SPOT_CPU] = DK_BACKEND_CPU,
-		[SPOT_BASE] = NOBODYS_BACKEND,
-		[SPOT_GUEST] = GUESTS_BACKEND,
+	static const unsigned int backend[TARGET_WRITERS] = {
+		[TARGET_CPU] = DK_BACKEND_CPU,
+		[TARGET_BASE] = UNUSED_BACKEND,
+		[TARGET_PLUGIN] = PLUGIN_BACKEND,
 	};
-	struct spot *s = torture.spots;
+	struct target *s = torture.targets;
 	unsigned int i;
 
-	for (i = 0; i < SPOT_WRITERS; i++) {
+	for (i = 0; i < TARGET_WRITERS; i++) {
 		s[i].bits = DK_FUNCTIONALITY_BIT(DK_DENSE) |
 			    DK_BACKEND_BIT(backend[i] ? backend[i] : torture.cards);
 		s[i].kind = K_BACKEND;
 	}
-	s[SPOT_RESIDENT].device = card;
-	s[SPOT_RESIDENT].by = card_ctx->id;
-	s[SPOT_RESIDENT].kind = K_CARD;
-	s[SPOT_CPU].by = BY_ANY;
-	s[SPOT_CPU].kind = K_CPU;
-	torture.num_spots = SPOT_WRITERS + torture.set.writers * SPOTS_A_WRITER;
+	s[TARGET_RESIDENT].device = card;
+	s[TARGET_RESIDENT].by = card_ctx->id;
+	s[TARGET_RESIDENT].kind = K_CARD;
+	s[TARGET_CPU].by = BY_ANY;
+	s[TARGET_CPU].kind = K_CPU;
+	torture.num_targets = TARGET_WRITERS + torture.set.writers * TARGETS_PER_WRITER;
 }
 
 static int resident_begin(struct dk_diag *why)
@@ -140,19 +140,19 @@ static int resident_begin(struct dk_diag *why)
 	if (!resident_ctx || !card_ctx)
 		return -ENOMEM;
 	resident.priv = resident_ctx;
-	torture_table(base_table, serve_base, "serve_base", DK_COMPOSITE_EXPLICIT_AUTOGRAD);
-	torture_table(card_table, serve_card, "serve_card", DK_DENSE);
+	torture_impls(base_impls, serve_base, "serve_base", DK_COMPOSITE_EXPLICIT_AUTOGRAD);
+	torture_impls(card_impls, serve_card, "serve_card", DK_DENSE);
 	err = dk_provider_register(&resident, why);
 	err = err ? err : ops_define(why);
-	err = err ? err : dk_impls_register(&resident, base_table, NUM_OPS, why);
+	err = err ? err : dk_impls_register(&resident, base_impls, NUM_OPS, why);
 	err = err ? err : dk_backend_join(&resident, CARDS_BACKEND, 0, 0, &torture.cards, why);
-	err = err ? err : dk_backend_join(&resident, FLIPPED_BACKEND, 0, 0,
-					  &torture.flip.backend, why);
-	torture.flip.online = 1;
+	err = err ? err : dk_backend_join(&resident, TOGGLED_BACKEND, 0, 0,
+					  &torture.toggled.backend, why);
+	torture.toggled.online = 1;
 	card_ctx->backend = torture.cards;
 	err = err ? err : dk_device_register(&resident, torture.cards, "torture-resident",
-					     card_ctx, card_table, NUM_OPS, &card, why);
-	spots_init(card);
+					     card_ctx, card_impls, NUM_OPS, &card, why);
+	targets_init(card);
 	return err;
 }
 
@@ -169,7 +169,7 @@ static int resident_end(void)
 	return err;
 }
 
-/* ---- who calls and changes -------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------- */
 
 static struct w_thread threads[MAX_READERS + MAX_WRITERS];
 static struct writer *writers[MAX_WRITERS];
@@ -216,9 +216,14 @@ static int threads_start(void)
 		writers[i] = writer_new(torture_actor(false, false), i);
 		err = writers[i] ? 0 : -ENOMEM;
 	}
-	for (i = 0; i < torture.set.readers && !err; i++)
-		err = thread_start("dk_torture_read", torture_read,
-				   torture_actor(false, false));
+	if (!err)
+		err = torture_jobs_begin();
+	for (i = 0; i < torture.set.readers && !err; i++) {
+		struct actor *a = torture_actor(false, false);
+
+		a->submits = true;
+		err = thread_start("dk_torture_read", torture_read, a);
+	}
 	for (i = 0; i < torture.set.writers && !err; i++)
 		err = thread_start("dk_torture_write", torture_write, writers[i]);
 	return err;
@@ -231,73 +236,74 @@ static void threads_stop(void)
 	w_store(torture.stop, true);
 	while (num_threads)
 		w_join(&threads[--num_threads]);
+	torture_jobs_end();
 	for (i = 0; i < MAX_WRITERS; i++) {
 		w_free(writers[i]);
 		writers[i] = NULL;
 	}
 }
 
-/* ---- guests ------------------------------------------------------------------------------- */
+/* ---- the plugin ---------------------------------------------------------------------------- */
 
-static struct actor *guests;
-static struct context *guest;
+static struct actor *plugin_actor;
+static struct context *plugin_ctx;
 
-int torture_guest_begin(struct dk_provider *prov, unsigned int *backend)
+int torture_plugin_begin(struct dk_provider *prov, unsigned int *backend)
 {
 	struct context *ctx;
 	int err = 0;
 
 	w_mutex_lock(&torture_lock);
-	if (w_load(torture.stop) || guest) {
-		err = guest ? -EBUSY : -ESHUTDOWN;
+	if (w_load(torture.stop) || plugin_ctx) {
+		err = plugin_ctx ? -EBUSY : -ESHUTDOWN;
 	} else {
-		ctx = context_new(prov, GUESTS_BACKEND, false);
+		ctx = context_new(prov, PLUGIN_BACKEND, false);
 		err = ctx ? 0 : -ENOMEM;
-		w_store(guest, ctx);
+		w_store(plugin_ctx, ctx);
 	}
 	w_mutex_unlock(&torture_lock);
 	if (err)
 		return err;
 	prov->registry = torture.reg;
-	prov->priv = guest;
-	*backend = GUESTS_BACKEND;
-	change_begin(&torture.spots[SPOT_GUEST].window);
+	prov->priv = plugin_ctx;
+	*backend = PLUGIN_BACKEND;
+	change_begin(&torture.targets[TARGET_PLUGIN].window);
 	return 0;
 }
 
-static void guest_settles(u32 by, u32 kind)
+static void plugin_target_set(u32 by, u32 kind)
 {
-	struct spot *s = &torture.spots[SPOT_GUEST];
+	struct target *s = &torture.targets[TARGET_PLUGIN];
 
 	w_store(s->by, by);
 	w_store(s->kind, kind);
 	change_end(&s->window);
 }
 
-void torture_guest_here(struct dk_provider *prov)
+void torture_plugin_registered(struct dk_provider *prov)
 {
-	guest_settles(guest->id, K_GUEST);
-	bump(guests->changes[C_GUESTS]);
+	plugin_target_set(plugin_ctx->id, K_PLUGIN);
+	bump(plugin_actor->changes[C_PLUGIN]);
 }
 
-void torture_guest_leaves(void)
+void torture_plugin_unregisters(void)
 {
-	change_begin(&torture.spots[SPOT_GUEST].window);
+	change_begin(&torture.targets[TARGET_PLUGIN].window);
 }
 
-void torture_guest_left(struct dk_provider *prov)
+void torture_plugin_unregistered(struct dk_provider *prov)
 {
-	guest_settles(BY_BASE, K_BACKEND);
-	context_end(guest);
-	w_store_release(guest, NULL);
+	plugin_target_set(BY_BASE, K_BACKEND);
+	context_end(plugin_ctx);
+	w_store_release(plugin_ctx, NULL);
 }
 
-/* A module cannot leave before those who use its symbols have. */
-static void guests_wait(void)
+/* dk_torture.ko cannot be unloaded before the module that uses its symbols. */
+static void plugin_wait(void)
 {
-	if (w_load_acquire(guest))
-		torture_print("# waits for a guest to be unloaded");
-	while (w_load_acquire(guest))
+	if (w_load_acquire(plugin_ctx))
+		torture_print("# waiting until the plugin is unloaded");
+	while (w_load_acquire(plugin_ctx))
 		w_sleep_us(10000);
 }
 
@@ -306,14 +312,14 @@ static void guests_wait(void)
 static int registry_open(struct dk_diag *why)
 {
 	torture.reg = torture.set.resolve ?
-		      dk_registry_alloc(NULL, DK_REGISTRY_STOCKED |
+		      dk_registry_alloc(NULL, DK_REGISTRY_BUILTINS |
 					DK_REGISTRY_FORCE_RESOLVE, why) :
 		      dk_registry_default();
 	return torture.reg ? 0 : -ENOMEM;
 }
 
-/* How many operators of ours are still known: held, defined or implemented. */
-static unsigned int operators_left(void)
+/* The number of operators that still exist: held, defined or implemented. */
+static unsigned int count_ops(void)
 {
 	unsigned int i, n = 0;
 
@@ -326,14 +332,16 @@ static unsigned int operators_left(void)
 	return n;
 }
 
-/* A name's first call looks it up, which is nothing for interrupts. */
+/* The first call by name binds the name, which must not happen in an interrupt. */
 static void names_bind(struct actor *a)
 {
-	struct dk_obj x = dk_obj_on(NOBODYS_BACKEND, 0);
+	struct dk_obj x = dk_obj_on(UNUSED_BACKEND, 0);
 	unsigned int i;
 
 	for (i = 0; i < NUM_OPS; i++) {
-		struct ticket t = { .who = a, .op = &torture.ops[NUM_OPS - 1], .keys = ~0ULL };
+		struct call_record t = {
+			.actor = a, .op = &torture.ops[NUM_OPS - 1], .keys = ~0ULL,
+		};
 
 		if (!torture.ops[i].named)
 			continue;
@@ -348,7 +356,7 @@ static int begin(struct dk_diag *why)
 	int err;
 
 	torture.max_actors = torture.set.readers + torture.set.writers +
-			     torture.set.others + 1;
+			     torture.set.others + 2;
 	torture.actors = w_alloc(torture.max_actors * sizeof(*torture.actors));
 	if (!torture.actors)
 		return -ENOMEM;
@@ -359,8 +367,8 @@ static int begin(struct dk_diag *why)
 	err = resident_begin(why);
 	if (err)
 		return err;
-	guests = torture_actor(false, false);
-	names_bind(guests);
+	plugin_actor = torture_actor(false, false);
+	names_bind(plugin_actor);
 	return threads_start();
 }
 
@@ -380,7 +388,7 @@ int torture_begin(const struct settings *set)
 		handles_put();
 		resident_end();
 		dk_backend_release(torture.reg, CARDS_BACKEND, NULL);
-		dk_backend_release(torture.reg, FLIPPED_BACKEND, NULL);
+		dk_backend_release(torture.reg, TOGGLED_BACKEND, NULL);
 	}
 	if (torture.set.resolve)
 		dk_registry_free(torture.reg, NULL);
@@ -389,25 +397,25 @@ int torture_begin(const struct settings *set)
 	return err;
 }
 
-/* Nobody calls any more; what is left is taken out. */
-static void all_leave(struct leaving *l)
+/* Called when no thread calls any more. */
+static void tear_down(struct teardown *l)
 {
-	guests_wait();
-	l->right = dk_registry_check(torture.reg, &l->why);
+	plugin_wait();
+	l->checked = dk_registry_check(torture.reg, &l->why);
 	l->unregistered = resident_end();
 	handles_put();
 	l->released = dk_backend_release(torture.reg, CARDS_BACKEND, NULL);
 	if (!l->released)
-		l->released = dk_backend_release(torture.reg, FLIPPED_BACKEND, NULL);
+		l->released = dk_backend_release(torture.reg, TOGGLED_BACKEND, NULL);
 	dk_backend_release(torture.reg, TORTURE_CHURN, NULL);
-	l->left = operators_left();
+	l->num_ops = count_ops();
 	if (torture.set.resolve)
 		l->freed = dk_registry_free(torture.reg, &l->why);
 	contexts_free();
 }
 
-/* By mistake on purpose. */
-static void what_was_left_leaves(const struct leaving *l)
+/* Undo BREAK_LEFT. */
+static void release_leftovers(const struct teardown *l)
 {
 	handle_put(&torture.ops[0]);
 	if (l->freed)
@@ -416,14 +424,14 @@ static void what_was_left_leaves(const struct leaving *l)
 
 unsigned int torture_end(void)
 {
-	struct leaving l = { 0 };
+	struct teardown l = { 0 };
 	unsigned int failed;
 
 	threads_stop();
 	torture.end_us = w_now_us();
-	all_leave(&l);
+	tear_down(&l);
 	failed = torture_judge(&l);
-	what_was_left_leaves(&l);
+	release_leftovers(&l);
 	actors_free();
 	return failed;
 }

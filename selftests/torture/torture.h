@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The torture: readers call without a pause while writers change everything.
- * Every call knows what it may legally get, and every function checks that it
- * is the right one and that its provider has not left.
+ * The torture test: readers call operators without a pause while writers change
+ * everything. The expected result of each call is known, and each function
+ * checks that it is the right one and that its provider is still registered.
  *
- * One source for the kernel (dk_torture.ko) and userspace (dk_torture):
- * serve.c has the functions, readers.c the calls, writers.c the changes,
- * torture.c begins, ends and judges; main_kernel.c and main_user.c are what
- * the worlds have of their own; guest.c is a provider that is loaded and
- * unloaded meanwhile.
+ * The same sources are built for the kernel (dk_torture.ko) and for userspace
+ * (dk_torture): serve.c has the functions, jobs.c deferred calls, readers.c the
+ * calls, writers.c the changes, torture.c the setup and the end, report.c the
+ * output. main_kernel.c and main_user.c have what differs. plugin.c is a provider
+ * that is loaded and unloaded during the test, as a module or as a shared object.
  */
 #ifndef _SELFTESTS_TORTURE_H
 #define _SELFTESTS_TORTURE_H
@@ -19,20 +19,20 @@
 
 #define MAX_READERS	64
 #define MAX_WRITERS	8
-#define MANY_OPS	8	/* that no C name calls */
+#define MANY_OPS	8	/* operators that are called by handle only */
 #define TORTURE_CHURN	"torture-churn"	/* a backend that is joined and released */
 #define CARDS		4	/* devices of one writer */
-#define SLOTS		16	/* of a context, for who counts in it */
+#define SLOTS		16	/* counters of a context */
 
 /* ---- what is counted -------------------------------------------------------- */
 
-/* X(NAME, "text") - each a test of its own: it must not happen */
+/* X(NAME, "text") - each is a test: it must not happen */
 #define TORTURE_ERRORS(X)						\
 	X(STALE, "stale entries")					\
 	X(LOST, "lost calls")						\
 	X(DOUBLE, "double calls")					\
 	X(WRONG, "wrong routes")					\
-	X(REFUSED, "changes refused, or not refused")
+	X(REFUSED, "unexpected results of changes")
 
 /* X(NAME, "text") - each has to happen */
 #define TORTURE_CALLS(X)						\
@@ -44,45 +44,46 @@
 	X(BATCH, "in a batch")						\
 	X(LOCAL, "with local state")					\
 	X(AUTOGRAD, "with autograd")					\
-	X(PASSED, "redispatched")					\
+	X(REDISPATCHED, "redispatched")					\
 	X(NESTED, "from inside a function")				\
 	X(INTERRUPT, "from interrupts")					\
+	X(DEFERRED, "deferred")						\
 	X(CPU, "to the CPU")						\
 	X(BACKEND, "to a backend")					\
-	X(CARD, "to a live device")					\
+	X(CARD, "to an online device")					\
 	X(OFFLINE, "to an offline device")				\
-	X(GONE, "to a gone device")					\
-	X(GUEST, "to a guest")						\
-	X(UNDEFINED, "of an operator undefined")			\
-	X(EXACT, "with one right answer")
+	X(UNREGISTERED, "to an unregistered device")			\
+	X(PLUGIN, "to a plugin")					\
+	X(UNDEFINED, "of an undefined operator")			\
+	X(EXACT, "with only one right function")
 
 /* X(NAME, "text") - each has to happen */
 #define TORTURE_CHANGES(X)						\
-	X(COME, "providers came")					\
-	X(LEAVE, "providers left")					\
-	X(DEADLINE, "providers left by a deadline")			\
+	X(REGISTER, "providers registered")				\
+	X(UNREGISTER, "providers unregistered")				\
+	X(DEADLINE, "providers unregistered before a deadline")		\
 	X(TIMEOUT, "deadlines missed")					\
-	X(ASK, "asked who is inside")					\
-	X(TABLE, "tables of functions")					\
+	X(LIST_INSIDE, "calls inside a provider listed")		\
+	X(IMPLS, "functions at runtime keys")				\
 	X(ALIAS, "functions at alias keys")				\
-	X(THROUGH, "fallthroughs")					\
+	X(FALLTHROUGH, "fallthroughs")					\
 	X(FALLBACK, "backend fallbacks")				\
-	X(UNREGISTER, "tables unregistered")				\
-	X(WITHDRAW, "tables withdrawn")					\
-	X(DRAIN, "drained")						\
-	X(DEVICE, "devices came")					\
-	X(DEVICE_LEFT, "devices left")					\
-	X(OFF, "devices offline")					\
-	X(ON, "devices online")						\
-	X(BACKEND_OFF, "backends offline")				\
-	X(BACKEND_ON, "backends online")				\
+	X(IMPLS_UNREGISTER, "functions unregistered")			\
+	X(IMPLS_WITHDRAW, "functions withdrawn")			\
+	X(DRAIN, "providers drained")					\
+	X(DEVICE, "devices registered")					\
+	X(DEVICE_UNREGISTER, "devices unregistered")			\
+	X(OFF, "devices set offline")					\
+	X(ON, "devices set online")					\
+	X(BACKEND_OFF, "backends set offline")				\
+	X(BACKEND_ON, "backends set online")				\
 	X(DEFINE, "operators defined")					\
 	X(UNDEFINE, "operators undefined")				\
 	X(JOIN, "backends joined")					\
 	X(RELEASE, "backends released")					\
-	X(HANDLE, "handles held")					\
-	X(INSIDE, "from inside a function")				\
-	X(GUESTS, "guests loaded")					\
+	X(HANDLE, "handles taken")					\
+	X(FROM_INSIDE, "changes from inside a function")		\
+	X(PLUGIN, "plugins loaded")					\
 	X(FORK, "children forked")
 
 enum {
@@ -96,14 +97,28 @@ enum {
 enum { TORTURE_CALLS(TORTURE_K) NUM_CALLS };
 enum { TORTURE_CHANGES(TORTURE_C) NUM_CHANGES };
 
-/* One that calls or changes. It alone writes what is in here. */
+#define JOBS		4	/* of an actor */
+
+struct context;
+
+/* A call that is deferred. */
+struct job {
+	struct dk_deferred token;
+	const struct context *me;	/* of its function */
+	const char *op;
+	u32 state;
+};
+
+/* A thread or handler that calls or changes. Only it writes to its struct, but for jobs. */
 struct actor {
 	u64 random;
 	unsigned int slot;
-	bool interrupts;	/* something: it must not register */
+	bool interrupts;	/* it interrupts a thread, so it must not register */
 	bool atomic_only;
+	bool submits;		/* functions that it calls defer some of the calls */
+	struct job jobs[JOBS];
 	u64 sent;
-	u64 unserved;		/* refused, and rightly so */
+	u64 unserved;		/* calls that were refused, as expected */
 	u64 errors[NUM_ERRORS];
 	u64 calls[NUM_CALLS];
 	u64 changes[NUM_CHANGES];
@@ -113,16 +128,16 @@ struct actor {
 
 /* ---- operators -------------------------------------------------------------- */
 
-/* What the functions of an operator do besides serving. */
-enum does {
+/* What the functions of an operator do besides counting the call. */
+enum work {
 	SLEEPS = 1,
 	SPINS = 2,
-	CALLS = 4,		/* another operator */
-	CHANGES = 8,		/* the registry */
-	FLEETING = 16,		/* is defined and undefined */
+	CALLS = 4,		/* call another operator */
+	CHANGES = 8,		/* change the registry */
+	TRANSIENT = 16,		/* writers define and undefine the operator */
 };
 
-/* X(id, "name", DK_OP flags, enum does) */
+/* X(id, "name", DK_OP flags, enum work) */
 #define TORTURE_OPS(X)							\
 	X(tt_quick, "torture::quick", 0, 0)				\
 	X(tt_swift, "torture::swift", DK_OP_ATOMIC, 0)			\
@@ -131,30 +146,30 @@ enum does {
 	X(tt_relay, "torture::relay", 0, CALLS)				\
 	X(tt_nest, "torture::nest", DK_OP_ATOMIC, CALLS)		\
 	X(tt_change, "torture::change", 0, CHANGES)			\
-	X(tt_fleeting, "torture::fleeting", 0, FLEETING)		\
-	X(tt_flash, "torture::flash", DK_OP_ATOMIC, FLEETING)
+	X(tt_transient, "torture::transient", 0, TRANSIENT)		\
+	X(tt_transient_atomic, "torture::transient_atomic", DK_OP_ATOMIC, TRANSIENT)
 
-/* The account of a call, which its functions write. */
-struct ticket {
-	struct actor *who;
+/* Record of a call, written by the functions that serve it. */
+struct call_record {
+	struct actor *actor;
 	const struct torture_op *op;
 	u64 keys;		/* functionalities that it may be routed by */
 	unsigned int depth;
-	unsigned int served;	/* how often */
-	unsigned int passed;
-	unsigned int visited;	/* text that comes and goes */
+	unsigned int served;	/* number of functions that served it */
+	unsigned int redispatched;
+	unsigned int in_plugin;	/* written after torture_serve() returned to a plugin */
 	u32 by;			/* id of the context that served */
-	u32 role;		/* as what: enum role */
+	u32 role;		/* enum role of the function */
 };
 
-#define TORTURE_DECLARE(id, name, flags, does)				\
-	DK_OP(id, name, (struct dk_obj *x, struct ticket *t), (x, t), (x));
+#define TORTURE_DECLARE(id, name, flags, work)				\
+	DK_OP(id, name, (struct dk_obj *x, struct call_record *t), (x, t), (x));
 TORTURE_OPS(TORTURE_DECLARE)
 #undef TORTURE_DECLARE
-/* A function of any of them. */
-typedef int (*torture_fn)(struct dk_call *c, struct dk_obj *x, struct ticket *t);
+/* The type of their functions. */
+typedef int (*torture_fn)(struct dk_call *c, struct dk_obj *x, struct call_record *t);
 
-/* Something that changes: odd while it does; see look_at() and change_begin(). */
+/* Sequence counter: odd during a change. See take_snapshot() and change_begin(). */
 struct window {
 	u32 seq;
 };
@@ -162,12 +177,12 @@ struct window {
 struct torture_op {
 	struct dk_op_decl *decl;
 	struct dk_op *handle;
-	/* by its C name; NULL where it has none in this registry */
-	int (*named)(const struct dk_local *local, struct dk_obj *x, struct ticket *t);
+	/* call by name; NULL if only handles can call it in this registry */
+	int (*named)(const struct dk_local *local, struct dk_obj *x, struct call_record *t);
 	int (*at)(struct dk_op *op, const struct dk_local *local, struct dk_obj *x,
-		  struct ticket *t);
+		  struct call_record *t);
 	u32 flags;
-	u32 does;
+	u32 work;
 	struct window window;	/* of its definition */
 	u32 defined;
 };
@@ -175,20 +190,20 @@ struct torture_op {
 #define NAMED_OPS	9
 #define NUM_OPS		(NAMED_OPS + MANY_OPS)
 
-/* ---- who serves --------------------------------------------------------------- */
+/* ---- providers --------------------------------------------------------------- */
 
 #define ALIVE		0x616c6976u
 #define POISON		0x6b
 
 enum role {
-	ROLE_BASE,		/* what is always there, and any alias key */
+	ROLE_BASE,		/* always registered, and functions at alias keys */
 	ROLE_CPU,
 	ROLE_BACKEND,		/* of one backend only */
 	ROLE_CARD,		/* of one device only */
-	ROLE_NEVER,		/* by the rules something else serves */
+	ROLE_NEVER,		/* never called: another function has precedence */
 };
 
-/* What a provider or a device brings along; poisoned when it has left. */
+/* Private data of a provider or a device; poisoned after it is unregistered. */
 struct context {
 	u32 alive;
 	u32 id;
@@ -202,41 +217,41 @@ struct context {
 };
 
 /* A backend that is taken offline and online again with all its devices. */
-struct flip {
+struct toggled_backend {
 	struct window window;
 	unsigned int backend;
 	u32 online;
 };
 
-/* Something to call with, and who has to serve it. */
-struct spot {
+/* An object to call with, and the context that must serve it. */
+struct target {
 	struct window window;
-	const struct flip *flip;	/* its backend, where that is one, or NULL */
+	const struct toggled_backend *toggled;	/* its backend, or NULL for other backends */
 	u64 bits;
 	u32 device;
-	u32 by;			/* id of a context, or one of these */
-	u32 kind;		/* K_CPU ... of the call */
+	u32 by;			/* id of a context, BY_BASE or BY_ANY */
+	u32 kind;		/* kind of the call, such as K_CPU */
 };
 
-#define BY_BASE		0u	/* nobody's own functions */
+#define BY_BASE		0u	/* a function of ROLE_BASE, of any provider */
 #define BY_ANY		(~0u)
 
 enum {
-	SPOT_RESIDENT,		/* a device that never leaves */
-	SPOT_CPU,
-	SPOT_BASE,		/* a backend that nobody has */
-	SPOT_GUEST,
-	SPOT_WRITERS,		/* one for its backend, and its cards */
+	TARGET_RESIDENT,	/* a device that stays registered */
+	TARGET_CPU,
+	TARGET_BASE,		/* a backend without functions */
+	TARGET_PLUGIN,
+	TARGET_WRITERS,		/* of each writer: its backend, then its cards */
 };
 
-#define SPOTS_A_WRITER	(1 + CARDS)
-#define MAX_SPOTS	(SPOT_WRITERS + MAX_WRITERS * SPOTS_A_WRITER)
+#define TARGETS_PER_WRITER	(1 + CARDS)
+#define MAX_TARGETS	(TARGET_WRITERS + MAX_WRITERS * TARGETS_PER_WRITER)
 
-/* ---- the whole ------------------------------------------------------------------ */
+/* ---- the test ------------------------------------------------------------------ */
 
 /*
- * Mistakes on purpose, to show that each would be found. Nothing stays of them,
- * and no memory is used that is not ours: a kernel goes on behind them.
+ * Mistakes on purpose, to show that each is found. They have no lasting effect
+ * and access only memory of the test, since the kernel continues to run.
  */
 #define TORTURE_BREAKS(X)						\
 	X(NOTHING, "nothing")						\
@@ -247,6 +262,7 @@ enum {
 	X(REFUSED, "refused")						\
 	X(SUM, "sum")							\
 	X(IDLE, "idle")							\
+	X(EARLY, "early")						\
 	X(LEFT, "left")
 
 enum {
@@ -258,55 +274,55 @@ enum {
 struct settings {
 	unsigned int readers;
 	unsigned int writers;
-	unsigned int others;	/* actors that the world adds */
+	unsigned int others;	/* actors of main_kernel.c or main_user.c */
 	u64 seed;
-	bool resolve;		/* no rows: every call by the rules */
+	bool resolve;		/* without tables: the rules route each call */
 	unsigned int breaks;	/* of TORTURE_BREAKS() */
-	bool no_guests;		/* nobody loads any */
+	bool no_plugins;
 	bool no_forks;
 };
 
 struct torture {
 	struct settings set;
 	struct dk_registry *reg;
-	unsigned int cards;	/* the backend of most devices */
-	struct flip flip;	/* and that of the others */
+	unsigned int cards;	/* the backend of the resident device and half of the others */
+	struct toggled_backend toggled;	/* the backend of the other half */
 	bool stop;
 	struct torture_op ops[NUM_OPS];
-	unsigned int num_spots;
-	struct spot spots[MAX_SPOTS];
-	struct w_count served_by_the_gone;
+	unsigned int num_targets;
+	struct target targets[MAX_TARGETS];
+	struct w_count served_by_unregistered;
 	struct actor *actors;	/* readers, writers, others */
 	unsigned int num_actors, max_actors;
 	u64 begin_us, end_us;
 };
 
 extern struct torture torture;
-/* Of what is left of contexts, the guest, and the end of the actors. */
+/* Protects poisoned contexts, the plugin's context, and the actors while they end. */
 extern struct w_mutex torture_lock;
 
 /* serve.c */
-/* What the functions of a guest do. */
-int torture_serve(struct dk_call *c, struct dk_obj *x, struct ticket *t,
+/* The body of each function, also those of the plugin. */
+int torture_serve(struct dk_call *c, struct dk_obj *x, struct call_record *t,
 		  enum role role);
-/* Fill a table: @fn at @key of all operators. */
-void torture_table(struct dk_impl table[NUM_OPS], torture_fn fn, const char *label,
+/* Fill an array of registrations: @fn at @key of all operators. */
+void torture_impls(struct dk_impl impls[NUM_OPS], torture_fn fn, const char *label,
 		   unsigned int key);
-/* The functions of the tables; those that pass hand on to what comes behind. */
-int serve_base(struct dk_call *c, struct dk_obj *x, struct ticket *t);
-int serve_cpu(struct dk_call *c, struct dk_obj *x, struct ticket *t);
-int serve_backend(struct dk_call *c, struct dk_obj *x, struct ticket *t);
-int serve_card(struct dk_call *c, struct dk_obj *x, struct ticket *t);
-int serve_never(struct dk_call *c, struct dk_obj *x, struct ticket *t);
-int pass(struct dk_call *c, struct dk_obj *x, struct ticket *t);
+/* Functions for such arrays. pass() and pass_boxed() redispatch to the keys below. */
+int serve_base(struct dk_call *c, struct dk_obj *x, struct call_record *t);
+int serve_cpu(struct dk_call *c, struct dk_obj *x, struct call_record *t);
+int serve_backend(struct dk_call *c, struct dk_obj *x, struct call_record *t);
+int serve_card(struct dk_call *c, struct dk_obj *x, struct call_record *t);
+int serve_never(struct dk_call *c, struct dk_obj *x, struct call_record *t);
+int pass(struct dk_call *c, struct dk_obj *x, struct call_record *t);
 int pass_boxed(struct dk_call *c, void *args);
 struct context *context_new(struct dk_provider *prov, unsigned int backend,
 			    bool is_card);
-/* Nobody is inside of its functions any more. */
+/* Called when no call is inside its functions. */
 void context_end(struct context *ctx);
 void contexts_free(void);
 
-/* What was seen first of an error; its texts are constant. */
+/* The first error of a kind. The strings are constants. */
 struct finding {
 	struct w_count seen;
 	const char *what;
@@ -319,8 +335,16 @@ extern struct finding findings[NUM_ERRORS];
 void torture_error(struct actor *a, unsigned int kind, const char *what,
 		   const char *of, u64 got, u64 wanted);
 
+/* jobs.c */
+/* Called inside a function of @me; may defer the call. */
+void torture_submit(const struct dk_call *c, const struct context *me,
+		    const struct call_record *t);
+int torture_jobs_begin(void);
+/* Called when nobody submits any more. */
+void torture_jobs_end(void);
+
 /* readers.c */
-/* One call of an operator and an object that chance picks. */
+/* Call a random operator with a random target. */
 void torture_call(struct actor *a, bool atomic, unsigned int depth);
 void torture_read(void *actor);
 
@@ -328,45 +352,45 @@ void torture_read(void *actor);
 struct writer;
 struct writer *writer_new(struct actor *a, unsigned int number);
 void torture_write(void *writer);
-/* From inside of a function of @prov. */
+/* Called inside a function of @prov. */
 void torture_change_inside(struct actor *a, struct dk_provider *prov);
 void change_begin(struct window *w);
 void change_end(struct window *w);
 
 /* torture.c */
 int torture_begin(const struct settings *set);
-/* Stop, wait for all, tell and judge; the number of tests that failed. */
+/* Stop all threads, print the report. Returns the number of failed tests. */
 unsigned int torture_end(void);
-/* Who never leaves, and its device's context. */
+/* The provider that stays registered, and the context of its device. */
 struct dk_provider *torture_resident(void);
 struct context *torture_resident_card(void);
-/* Another actor; no more of them than were announced. */
+/* Add an actor; at most settings.others of them. */
 struct actor *torture_actor(bool interrupts, bool atomic_only);
 
-/* A guest comes with functions for all operators on its backend, and goes. */
-int torture_guest_begin(struct dk_provider *prov, unsigned int *backend);
-void torture_guest_here(struct dk_provider *prov);
-void torture_guest_leaves(void);
-void torture_guest_left(struct dk_provider *prov);
+/* The plugin registers functions for all operators on its backend. */
+int torture_plugin_begin(struct dk_provider *prov, unsigned int *backend);
+void torture_plugin_registered(struct dk_provider *prov);
+void torture_plugin_unregisters(void);
+void torture_plugin_unregistered(struct dk_provider *prov);
 
-/* guest.c, for who loads it */
-int torture_guest_come(void);
-void torture_guest_go(void);
+/* plugin.c, called by its loader */
+int torture_plugin_load(void);
+void torture_plugin_unload(void);
 
 /* report.c */
-/* What the end has found. */
-struct leaving {
-	int unregistered, right, released, freed;
-	unsigned int left;
+/* Results of the end of the test. */
+struct teardown {
+	int unregistered, checked, released, freed;	/* 0 or negative errno */
+	unsigned int num_ops;	/* operators that still exist */
 	struct dk_diag why;
 };
 
 void torture_progress(void);
-/* How many kinds of calls and changes have not happened yet. */
+/* The number of kinds of calls and changes that have not happened yet. */
 unsigned int torture_missing(void);
-unsigned int torture_judge(const struct leaving *l);
+unsigned int torture_judge(const struct teardown *l);
 
-/* main_kernel.c, main_user.c: a line of what is told, the newline not in it */
+/* main_kernel.c, main_user.c: prints a line; @fmt has no newline */
 void torture_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif /* _SELFTESTS_TORTURE_H */

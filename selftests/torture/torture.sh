@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The torture inside the kernel: loads dk_torture.ko, loads and unloads a guest
-# of it as long as it runs, unloads it, and prints its verdict from the kernel's
-# log. Without options: by rows, by the rules alone, and with a mistake on
-# purpose of each kind, which has to be found; with DK_BRIEF=1 of one kind.
+# The torture test in the kernel: loads dk_torture.ko, loads and unloads
+# dk_torture_plugin.ko while it runs, unloads it, and prints its tests from the
+# kernel log. Without options: with tables, without tables, and with a mistake on
+# purpose of each kind, which must be found; with DK_BRIEF=1 of one kind.
 
 usage() {
 	cat <<-END
 	usage: torture.sh [OPTION...]
 
-	  --duration SECONDS  how long (default 15)
-	  --cycles N          load and unload the guest at least so often (default 3)
+	  --duration SECONDS  duration (default 15)
+	  --cycles N          load and unload the plugin at least N times (default 3)
 	  --readers N, --writers N, --seed N
-	  --resolve           without rows, every call by the rules
+	  --resolve           without tables: the rules route each call
 	END
 }
 
@@ -41,78 +41,77 @@ done
 
 need_root
 need_command insmod rmmod dmesg
-need_module dispatchkey dk_torture dk_torture_guest
+need_module dispatchkey dk_torture dk_torture_plugin
 ! is_loaded dk_torture || skip_all "dk_torture is loaded already"
 echo "TAP version 13"
 must_load dispatchkey
 
-# What dk_torture has said since the mark.
-told() { klog '\] dk_torture: |^dk_torture: ' | sed 's/^.*dk_torture: //'; }
+# The lines of dk_torture in the kernel log since the mark
+torture_log() { klog '\] dk_torture: |^dk_torture: ' | sed 's/^.*dk_torture: //'; }
 
-# The last line of its progress, if it is a new one; not so often that it is in
-# the way.
+# Print the newest line of progress, at most every 10 seconds
 progress() {
 	local line
 	[ $SECONDS -ge "$next" ] || return 0
 	next=$((SECONDS + 10))
-	line=$(told | grep '^# [0-9 ]* s: ' | tail -n 1)
-	[ "$line" = "$last" ] || diag "so far: ${line#\# }"
+	line=$(torture_log | grep '^# [0-9 ]* s: ' | tail -n 1)
+	[ "$line" = "$last" ] || diag "progress: ${line#\# }"
 	last=$line
 }
 
-guest_failed=0
-guest_cycle() {
-	if load dk_torture_guest; then
+plugin_failed=0
+plugin_cycle() {
+	if load dk_torture_plugin; then
 		sleep 0.1
-		unload dk_torture_guest || guest_failed=1
+		unload dk_torture_plugin || plugin_failed=1
 	else
-		guest_failed=1
+		plugin_failed=1
 	fi
 }
 
-# rare END - is there something that is rare and has not happened yet? Not for ever.
-rare() {
+# incomplete END - true until END if some kinds of calls or changes have not happened
+incomplete() {
 	[ $SECONDS -lt "$1" ] && [ "$(cat /sys/module/dk_torture/parameters/missing)" -gt 0 ]
 }
 
-# torture SECONDS CYCLES PARAMETER... - its log is what told tells then
+# torture SECONDS CYCLES PARAMETER... - torture_log prints its output later
 torture() {
 	local end=$((SECONDS + $1)) least=$2 n=0
 	shift 2
 	last='' next=$((SECONDS + 10))
 	klog_mark
-	load dk_torture guests=1 "$@" || {
+	load dk_torture plugins=1 "$@" || {
 		fail "dk_torture loads" "$(klog)"
 		finish
 	}
-	while [ $SECONDS -lt $end ] || [ $n -lt "$least" ] || rare $((end + 60)); do
-		guest_cycle
+	while [ $SECONDS -lt $end ] || [ $n -lt "$least" ] || incomplete $((end + 60)); do
+		plugin_cycle
 		n=$((n + 1))
 		progress
-		[ $guest_failed -eq 0 ] || break
+		[ $plugin_failed -eq 0 ] || break
 	done
 	unload dk_torture || fail "dk_torture unloads"
-	diag "$n guests were loaded and unloaded"
+	diag "the plugin was loaded and unloaded $n times"
 }
 
-# tortured WHAT SECONDS CYCLES PARAMETER... - its tests are ours
-tortured() {
+# torture_tests WHAT SECONDS CYCLES PARAMETER... - its tests are tests of this script
+torture_tests() {
 	diag "$1"
 	torture "${@:2}"
-	run_tap told
-	is "guests could come and go ($1)" 0 $guest_failed
+	run_tap torture_log
+	is "the plugin was loaded and unloaded ($1)" 0 $plugin_failed
 }
 
-# fails TEST... - have these tests of the last torture failed?
+# fails TEST... - true if these tests of the last run failed
 fails() {
 	local test
 	for test; do
-		grep -q "^not ok [0-9]* - $test\$" "$st_tmp/told" || return
+		grep -q "^not ok [0-9]* - $test\$" "$st_tmp/torture" || return
 	done
 }
 
-# found KIND TEST... - with that mistake, these tests fail; soon, or in a kernel
-# that is slow after some more time
+# found KIND TEST... - with that mistake these tests fail; a slow kernel may need more
+# than a second
 found() {
 	local kind=$1 seconds
 	shift
@@ -121,26 +120,27 @@ found() {
 		load dk_torture break="$kind" || break
 		sleep $seconds
 		unload dk_torture || break
-		told >"$st_tmp/told"
+		torture_log >"$st_tmp/torture"
 		! fails "$@" || break
 	done
-	ok "a mistake ($kind) is found: $*" fails "$@" || diag "$(cat "$st_tmp/told")"
+	ok "a mistake ($kind) is found: $*" fails "$@" || diag "$(cat "$st_tmp/torture")"
 }
 
 if [ ${#options[@]} -gt 0 ]; then
-	tortured "for $seconds seconds" "$seconds" "$cycles" "${params[@]}"
+	torture_tests "for $seconds seconds" "$seconds" "$cycles" "${params[@]}"
 	finish
 fi
-tortured "by rows" "$seconds" "$cycles"
-tortured "by the rules alone" $((seconds / 2)) 1 resolve=1
+torture_tests "with tables" "$seconds" "$cycles"
+torture_tests "without tables" $((seconds / 2)) 1 resolve=1
 found stale "no stale entries"
 [ -z "${DK_BRIEF-}" ] || finish
 found lost "no lost calls"
 found double "no double calls"
 found wrong "no wrong routes"
-found refused "no changes refused, or not refused"
+found refused "no unexpected results of changes"
 found sum "every call was served once"
 found idle "calls of every kind" "changes of every kind"
+found early "no unexpected results of changes"
 found left "nothing is left"
-refused "a mistake that it does not know" load dk_torture break=everything
+refused "an unknown mistake is refused" load dk_torture break=everything
 finish

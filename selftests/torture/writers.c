@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who changes: every writer is a provider that comes, does what chance says,
- * and leaves, again and again. Whatever has one right answer for callers (its
- * backend, its devices, the operators that it defines) is marked while it is
- * being changed.
+ * Changes. Each writer registers a provider, makes random changes, and
+ * unregisters it, repeatedly. Where calls have only one right function (its
+ * backend, its devices, the operators that it defines), a sequence counter
+ * marks the change.
  */
 #include "torture.h"
 
-/* ---- what a writer has ---------------------------------------------------------- */
+/* ---- writers -------------------------------------------------------------------- */
 
-/* The tables that it registers, each for all operators. */
+/* Arrays of registrations, each for all operators. */
 enum { ON_BACKEND, ON_CPU, EXPLICIT, NONFUNCTIONAL, IMPLICIT, AUTOGRAD, AUTOGRAD_CPU,
-	VMAP, VMAP_THROUGH, CUDA_THROUGH, NUM_TABLES };
+	VMAP, VMAP_THROUGH, CUDA_THROUGH, NUM_ARRAYS };
 
 static const struct {
 	torture_fn fn;
 	const char *label;
 	unsigned int key;
 	unsigned int change;
-} kinds[NUM_TABLES] = {
-	[ON_BACKEND] = { serve_backend, "serve_backend", DK_DENSE, C_TABLE },
-	[ON_CPU] = { serve_cpu, "serve_cpu", DK_CPU, C_TABLE },
+} kinds[NUM_ARRAYS] = {
+	[ON_BACKEND] = { serve_backend, "serve_backend", DK_DENSE, C_IMPLS },
+	[ON_CPU] = { serve_cpu, "serve_cpu", DK_CPU, C_IMPLS },
 	[EXPLICIT] = { serve_base, "serve_base", DK_COMPOSITE_EXPLICIT_AUTOGRAD, C_ALIAS },
 	[NONFUNCTIONAL] = { serve_base, "serve_base",
 		DK_COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL, C_ALIAS },
-	/* the one above is always there and bars it */
+	/* never called: the resident provider's function at the key above has precedence */
 	[IMPLICIT] = { serve_never, "serve_never", DK_COMPOSITE_IMPLICIT_AUTOGRAD, C_ALIAS },
 	[AUTOGRAD] = { pass, "pass", DK_AUTOGRAD, C_ALIAS },
-	[AUTOGRAD_CPU] = { pass, "pass", DK_AUTOGRAD_CPU, C_TABLE },
-	[VMAP] = { pass, "pass", DK_VMAP_MODE, C_TABLE },
-	[VMAP_THROUGH] = { NULL, "fallthrough", DK_VMAP_MODE, C_THROUGH },
-	[CUDA_THROUGH] = { NULL, "fallthrough", DK_AUTOGRAD_CUDA, C_THROUGH },
+	[AUTOGRAD_CPU] = { pass, "pass", DK_AUTOGRAD_CPU, C_IMPLS },
+	[VMAP] = { pass, "pass", DK_VMAP_MODE, C_IMPLS },
+	[VMAP_THROUGH] = { NULL, "fallthrough", DK_VMAP_MODE, C_FALLTHROUGH },
+	[CUDA_THROUGH] = { NULL, "fallthrough", DK_AUTOGRAD_CUDA, C_FALLTHROUGH },
 };
 
-static struct dk_impl card_table[NUM_OPS];
+static struct dk_impl card_impls[NUM_OPS];
 
-/* Of keys at which the registry has fallthroughs of its own. */
+/* At keys that have builtin fallbacks. */
 static const struct dk_impl fallbacks[] = {
 	DK_FALLBACK_ATOMIC(DK_FUNCTORCH_VMAP_MODE, pass_boxed),
 	DK_FALLBACK_ATOMIC(DK_ADINPLACE_OR_VIEW, pass_boxed),
@@ -49,7 +49,7 @@ static const unsigned int backends[MAX_WRITERS] = {
 };
 
 struct card {
-	struct context *ctx;	/* NULL: there is none */
+	struct context *ctx;	/* NULL if it is not registered */
 	u32 number;
 	bool online;
 };
@@ -59,19 +59,19 @@ struct writer {
 	unsigned int number;
 	struct dk_provider prov;
 	struct context *ctx;
-	struct dk_impl tables[NUM_TABLES][NUM_OPS];
-	bool has[NUM_TABLES];
+	struct dk_impl impls[NUM_ARRAYS][NUM_OPS];
+	bool has[NUM_ARRAYS];
 	bool has_fallback[ARRAY_SIZE(fallbacks)];
-	bool offline;		/* its backend; that outlives its visits */
+	bool offline;		/* its backend, which stays so after it unregisters */
 	struct card cards[CARDS];
 	char card_names[CARDS][32];
 	struct dk_diag why;
-	struct spot *spots;	/* of the backend, then of the cards */
+	struct target *targets;	/* of the backend, then of the cards */
 };
 
 static unsigned int backend_of_card(unsigned int i)
 {
-	return i & 1 ? torture.flip.backend : torture.cards;
+	return i & 1 ? torture.toggled.backend : torture.cards;
 }
 
 struct writer *writer_new(struct actor *a, unsigned int number)
@@ -83,47 +83,47 @@ struct writer *writer_new(struct actor *a, unsigned int number)
 		return NULL;
 	w->a = a;
 	w->number = number;
-	w->spots = &torture.spots[SPOT_WRITERS + number * SPOTS_A_WRITER];
-	w->spots[0].bits = DK_FUNCTIONALITY_BIT(DK_DENSE) |
+	w->targets = &torture.targets[TARGET_WRITERS + number * TARGETS_PER_WRITER];
+	w->targets[0].bits = DK_FUNCTIONALITY_BIT(DK_DENSE) |
 			   DK_BACKEND_BIT(backends[number]);
-	w->spots[0].kind = K_BACKEND;
+	w->targets[0].kind = K_BACKEND;
 	for (i = 0; i < CARDS; i++) {
-		w->spots[1 + i].bits = DK_FUNCTIONALITY_BIT(DK_DENSE) |
+		w->targets[1 + i].bits = DK_FUNCTIONALITY_BIT(DK_DENSE) |
 				       DK_BACKEND_BIT(backend_of_card(i));
-		w->spots[1 + i].flip = i & 1 ? &torture.flip : NULL;
-		w->spots[1 + i].kind = K_GONE;
+		w->targets[1 + i].toggled = i & 1 ? &torture.toggled : NULL;
+		w->targets[1 + i].kind = K_UNREGISTERED;
 		snprintf(w->card_names[i], sizeof(w->card_names[i]), "torture-%u-%u",
 			 number, i);
 	}
-	for (i = 0; i < NUM_TABLES; i++)
-		torture_table(w->tables[i], kinds[i].fn, kinds[i].label, kinds[i].key);
-	torture_table(card_table, serve_card, "serve_card", DK_DENSE);
+	for (i = 0; i < NUM_ARRAYS; i++)
+		torture_impls(w->impls[i], kinds[i].fn, kinds[i].label, kinds[i].key);
+	torture_impls(card_impls, serve_card, "serve_card", DK_DENSE);
 	return w;
 }
 
-/* ---- windows ---------------------------------------------------------------------- */
+/* ---- changes ---------------------------------------------------------------------- */
 
 void change_begin(struct window *w)
 {
 	w_store(w->seq, w->seq + 1);
-	/* who finds what is changed behind this sees that it changes */
+	/* a reader that sees the change also sees that @seq is odd */
 	w_fence();
 }
 
 void change_end(struct window *w)
 {
-	/* and who sees the end finds all as it is now */
+	/* a reader that sees the new @seq also sees the change */
 	w_store_release(w->seq, w->seq + 1);
 }
 
-static void settle(struct spot *s, u32 by, u32 kind)
+static void target_set(struct target *s, u32 by, u32 kind)
 {
 	w_store(s->by, by);
 	w_store(s->kind, kind);
 	change_end(&s->window);
 }
 
-/* A change that has to succeed: was it? */
+/* Counts a change, which must succeed. Returns true if it did. */
 static bool done(struct writer *w, int err, unsigned int change, const char *what)
 {
 	if (err)
@@ -133,55 +133,55 @@ static bool done(struct writer *w, int err, unsigned int change, const char *wha
 	return !err;
 }
 
-/* ---- tables ------------------------------------------------------------------------- */
+/* ---- functions ---------------------------------------------------------------------- */
 
-static int take_out(struct writer *w, const struct dk_impl *table)
+static int impls_remove(struct writer *w, const struct dk_impl *impls)
 {
 	bool wait = w_random(&w->a->random) & 1;
-	int err = wait ? dk_impls_unregister(&w->prov, table, &w->why) :
-			 dk_impls_withdraw(&w->prov, table, &w->why);
+	int err = wait ? dk_impls_unregister(&w->prov, impls, &w->why) :
+			 dk_impls_withdraw(&w->prov, impls, &w->why);
 
-	done(w, err, wait ? C_UNREGISTER : C_WITHDRAW, "a table was taken out");
+	done(w, err, wait ? C_IMPLS_UNREGISTER : C_IMPLS_WITHDRAW, "functions were removed");
 	return err;
 }
 
-/* Its backend is served by its own functions, if they are there and online. */
-static void settle_backend(struct writer *w)
+/* The writer's own functions serve its backend if they are registered and online. */
+static void backend_target_set(struct writer *w)
 {
-	settle(&w->spots[0], w->has[ON_BACKEND] && !w->offline ? w->ctx->id : BY_BASE,
-	       K_BACKEND);
+	target_set(&w->targets[0], w->has[ON_BACKEND] && !w->offline ? w->ctx->id : BY_BASE,
+		   K_BACKEND);
 }
 
-static void table_toggle(struct writer *w, unsigned int kind)
+static void impls_toggle(struct writer *w, unsigned int kind)
 {
-	struct spot *mine = kind == ON_BACKEND ? &w->spots[0] : NULL;
-	const struct dk_impl *table = w->tables[kind];
+	struct target *mine = kind == ON_BACKEND ? &w->targets[0] : NULL;
+	const struct dk_impl *impls = w->impls[kind];
 	int err;
 
 	if (mine)
 		change_begin(&mine->window);
 	if (w->has[kind])
-		err = take_out(w, table);
+		err = impls_remove(w, impls);
 	else if (mine)
-		err = dk_backend_impls_register(&w->prov, backends[w->number], table,
+		err = dk_backend_impls_register(&w->prov, backends[w->number], impls,
 						NUM_OPS, &w->why);
 	else
-		err = dk_impls_register(&w->prov, table, NUM_OPS, &w->why);
+		err = dk_impls_register(&w->prov, impls, NUM_OPS, &w->why);
 	if (!w->has[kind])
-		done(w, err, kinds[kind].change, "a table was registered");
+		done(w, err, kinds[kind].change, "functions were registered");
 	if (!err)
 		w->has[kind] = !w->has[kind];
 	if (mine)
-		settle_backend(w);
+		backend_target_set(w);
 }
 
-/* At one key, only one provider may have one. */
+/* A second fallback at a key is refused. */
 static void fallback_toggle(struct writer *w, unsigned int i)
 {
 	int err;
 
 	if (w->has_fallback[i]) {
-		err = take_out(w, &fallbacks[i]);
+		err = impls_remove(w, &fallbacks[i]);
 	} else {
 		err = dk_fallback_register(&w->prov, &fallbacks[i], &w->why);
 		if (err == -EEXIST)
@@ -194,9 +194,9 @@ static void fallback_toggle(struct writer *w, unsigned int i)
 
 /* ---- devices ------------------------------------------------------------------------ */
 
-static void card_come(struct writer *w, unsigned int i)
+static void card_register(struct writer *w, unsigned int i)
 {
-	struct spot *s = &w->spots[1 + i];
+	struct target *s = &w->targets[1 + i];
 	struct card *card = &w->cards[i];
 	void *priv;
 
@@ -206,35 +206,35 @@ static void card_come(struct writer *w, unsigned int i)
 	priv = torture.set.breaks == BREAK_WRONG ? torture_resident_card() : card->ctx;
 	change_begin(&s->window);
 	if (done(w, dk_device_register(&w->prov, backend_of_card(i), w->card_names[i],
-				       priv, card_table, NUM_OPS, &card->number, &w->why),
+				       priv, card_impls, NUM_OPS, &card->number, &w->why),
 		 C_DEVICE, "a device was registered")) {
 		card->online = true;
 		w_store(s->device, card->number);
-		settle(s, card->ctx->id, K_CARD);
+		target_set(s, card->ctx->id, K_CARD);
 		return;
 	}
 	context_end(card->ctx);
 	card->ctx = NULL;
-	settle(s, BY_BASE, K_GONE);
+	target_set(s, BY_BASE, K_UNREGISTERED);
 }
 
-static void card_go(struct writer *w, unsigned int i)
+static void card_unregister(struct writer *w, unsigned int i)
 {
-	struct spot *s = &w->spots[1 + i];
+	struct target *s = &w->targets[1 + i];
 	struct card *card = &w->cards[i];
 
 	change_begin(&s->window);
-	if (done(w, dk_device_unregister(&w->prov, card->number, &w->why), C_DEVICE_LEFT,
+	if (done(w, dk_device_unregister(&w->prov, card->number, &w->why), C_DEVICE_UNREGISTER,
 		 "a device was unregistered")) {
 		context_end(card->ctx);
 		card->ctx = NULL;
 	}
-	settle(s, BY_BASE, K_GONE);
+	target_set(s, BY_BASE, K_UNREGISTERED);
 }
 
 /*
- * A device, or else a backend. By a deadline it is offline at once, and may take
- * several until all are out.
+ * Switches the device, or the backend if @device is 0. With a deadline it is
+ * offline at once, and more calls may be needed until no call is inside.
  */
 static int set_online(struct writer *w, u32 device, unsigned int backend, bool online)
 {
@@ -256,9 +256,9 @@ static int set_online(struct writer *w, u32 device, unsigned int backend, bool o
 	return err;
 }
 
-static void card_flip(struct writer *w, unsigned int i)
+static void card_toggle(struct writer *w, unsigned int i)
 {
-	struct spot *s = &w->spots[1 + i];
+	struct target *s = &w->targets[1 + i];
 	struct card *card = &w->cards[i];
 	bool online = !card->online;
 
@@ -266,10 +266,10 @@ static void card_flip(struct writer *w, unsigned int i)
 		return;
 	change_begin(&s->window);
 	if (done(w, set_online(w, card->number, 0, online), online ? C_ON : C_OFF,
-		 "a device was flipped"))
+		 "a device was switched"))
 		card->online = online;
-	settle(s, card->online ? card->ctx->id : BY_BASE,
-	       card->online ? K_CARD : K_OFFLINE);
+	target_set(s, card->online ? card->ctx->id : BY_BASE,
+		   card->online ? K_CARD : K_OFFLINE);
 }
 
 static void card_change(struct writer *w)
@@ -277,65 +277,65 @@ static void card_change(struct writer *w)
 	unsigned int i = w_one_of(&w->a->random, CARDS);
 
 	if (!w->cards[i].ctx)
-		card_come(w, i);
+		card_register(w, i);
 	else if (w_random(&w->a->random) & 3)
-		card_flip(w, i);
+		card_toggle(w, i);
 	else
-		card_go(w, i);
+		card_unregister(w, i);
 }
 
 /* ---- backends ------------------------------------------------------------------------ */
 
-static bool backend_switch(struct writer *w, unsigned int backend, bool online)
+static bool backend_set_online(struct writer *w, unsigned int backend, bool online)
 {
 	return done(w, set_online(w, 0, backend, online),
-		    online ? C_BACKEND_ON : C_BACKEND_OFF, "a backend was flipped");
+		    online ? C_BACKEND_ON : C_BACKEND_OFF, "a backend was switched");
 }
 
-static void own_backend_flip(struct writer *w)
+static void own_backend_toggle(struct writer *w)
 {
-	change_begin(&w->spots[0].window);
-	if (backend_switch(w, backends[w->number], w->offline))
+	change_begin(&w->targets[0].window);
+	if (backend_set_online(w, backends[w->number], w->offline))
 		w->offline = !w->offline;
-	settle_backend(w);
+	backend_target_set(w);
 }
 
-/* Devices of all writers are on this one; the first writer flips it. */
-static void shared_backend_flip(struct writer *w)
+/* All writers have devices on this backend; the first writer switches it. */
+static void shared_backend_toggle(struct writer *w)
 {
-	struct flip *f = &torture.flip;
+	struct toggled_backend *f = &torture.toggled;
 
 	change_begin(&f->window);
-	if (backend_switch(w, f->backend, !f->online))
+	if (backend_set_online(w, f->backend, !f->online))
 		w_store(f->online, !f->online);
 	change_end(&f->window);
 }
 
-static void backend_flip(struct writer *w)
+static void backend_toggle(struct writer *w)
 {
 	if (torture.set.breaks == BREAK_IDLE)
 		return;
 	if (!w->number && (w_random(&w->a->random) & 1))
-		shared_backend_flip(w);
+		shared_backend_toggle(w);
 	else
-		own_backend_flip(w);
+		own_backend_toggle(w);
 }
 
-/* In the end all are online again. */
+/* At the end all backends must be online. */
 static void backends_online(struct writer *w)
 {
 	if (w->offline)
-		own_backend_flip(w);
-	if (!w->number && !w_load(torture.flip.online))
-		shared_backend_flip(w);
+		own_backend_toggle(w);
+	if (!w->number && !w_load(torture.toggled.online))
+		shared_backend_toggle(w);
 }
 
 /* ---- operators ----------------------------------------------------------------------- */
 
-/* Each of the fleeting ones has one writer that defines it. */
+/* Each transient operator has one writer that defines it. */
 static bool defines(const struct writer *w, const struct torture_op *op)
 {
-	return (op->does & FLEETING) &&
+	return (op->work & TRANSIENT) &&
 	       (op - torture.ops) % torture.set.writers == w->number;
 }
 
@@ -367,19 +367,19 @@ static void definitions_change(struct writer *w)
 
 /* ---- other changes -------------------------------------------------------------------- */
 
-/* A name is joined, left, and given back where nobody else has joined it. */
+/* Join a private backend, leave it, and release it if no other provider has joined. */
 static void churn(struct writer *w)
 {
-	struct dk_provider visitor = DK_PROVIDER("torture-visitor");
+	struct dk_provider temporary = DK_PROVIDER("torture-temporary");
 	unsigned int backend;
 	int err;
 
-	visitor.registry = torture.reg;
-	err = dk_provider_register(&visitor, &w->why);
+	temporary.registry = torture.reg;
+	err = dk_provider_register(&temporary, &w->why);
 	if (!err)
-		err = dk_backend_join(&visitor, TORTURE_CHURN, 0, 0, &backend, &w->why);
+		err = dk_backend_join(&temporary, TORTURE_CHURN, 0, 0, &backend, &w->why);
 	done(w, err, C_JOIN, "a backend was joined");
-	done(w, dk_provider_unregister(&visitor), C_LEAVE, "a provider was unregistered");
+	done(w, dk_provider_unregister(&temporary), C_UNREGISTER, "a provider was unregistered");
 	if (!dk_backend_release(torture.reg, TORTURE_CHURN, &w->why))
 		bump(w->a->changes[C_RELEASE]);
 }
@@ -389,19 +389,19 @@ static void handle(struct writer *w)
 	const struct torture_op *op = &torture.ops[w_one_of(&w->a->random, NUM_OPS)];
 	struct dk_op *held = dk_op_get(torture.reg, op->decl->name);
 
-	/* it is defined already, by who never leaves */
+	/* the resident provider has defined it */
 	if (torture.set.breaks == BREAK_REFUSED)
 		done(w, dk_op_define(&w->prov, torture.ops[0].decl, 0, &w->why), C_DEFINE,
 		     "an operator was defined");
-	done(w, held == op->handle ? 0 : -ENOENT, C_HANDLE, "a handle was got");
+	done(w, held == op->handle ? 0 : -ENOENT, C_HANDLE, "a handle was taken");
 	dk_op_put(held);
 }
 
 void torture_change_inside(struct actor *a, struct dk_provider *prov)
 {
 	/*
-	 * One operator that does nothing besides: who is inside of it must not
-	 * wait for another one who is here, too.
+	 * Functions of this operator do not call or change anything: otherwise two
+	 * threads in this function could wait for each other.
 	 */
 	static const struct dk_impl little[] = { DK_IMPL(tt_quick, DK_AUTOGRAD_CPU, pass) };
 	struct dk_provider inner = DK_PROVIDER("torture-inside");
@@ -418,15 +418,15 @@ void torture_change_inside(struct actor *a, struct dk_provider *prov)
 	err = err ? err : dk_impls_register(&inner, little, 1, NULL);
 	err = err ? err : dk_provider_unregister(&inner);
 	if (err)
-		torture_error(a, E_REFUSED, "a change was made inside of a function",
+		torture_error(a, E_REFUSED, "a change was made inside a function",
 			      NULL, -err, 0);
 	else
-		bump(a->changes[C_INSIDE]);
+		bump(a->changes[C_FROM_INSIDE]);
 	context_end(inner.priv);
 }
 
-/* What has no right to be lost is defined anew. */
-static void lose(void)
+/* BREAK_LOST: undefine an operator that must always be defined. */
+static void undefine_briefly(void)
 {
 	struct torture_op *op = &torture.ops[0];
 
@@ -437,9 +437,9 @@ static void lose(void)
 	dk_op_define(torture_resident(), op->decl, op->flags, NULL);
 }
 
-/* ---- coming and leaving ------------------------------------------------------------------ */
+/* ---- the provider ----------------------------------------------------------------------- */
 
-static bool come(struct writer *w)
+static bool writer_register(struct writer *w)
 {
 	static const struct dk_provider unregistered = DK_PROVIDER("torture-writer");
 
@@ -449,17 +449,17 @@ static bool come(struct writer *w)
 	if (!w->ctx)
 		return false;
 	w->prov.priv = w->ctx;
-	return done(w, dk_provider_register(&w->prov, &w->why), C_COME,
+	return done(w, dk_provider_register(&w->prov, &w->why), C_REGISTER,
 		    "a provider was registered");
 }
 
-/* What goes with a provider has no right answer meanwhile. */
-static void leave_begin(struct writer *w)
+/* While the provider is unregistered, several functions may serve its targets. */
+static void unregister_begin(struct writer *w)
 {
 	unsigned int i;
 
-	for (i = 0; i < SPOTS_A_WRITER; i++)
-		change_begin(&w->spots[i].window);
+	for (i = 0; i < TARGETS_PER_WRITER; i++)
+		change_begin(&w->targets[i].window);
 	for (i = 0; i < NUM_OPS; i++)
 		if (defines(w, &torture.ops[i]))
 			change_begin(&torture.ops[i].window);
@@ -475,8 +475,8 @@ static void contexts_end(struct writer *w)
 			context_end(w->cards[i].ctx);
 }
 
-/* What must not happen before all calls are out. */
-static void leave_too_early(struct writer *w)
+/* BREAK_STALE: poison the contexts while calls are inside. */
+static void poison_too_early(struct writer *w)
 {
 	unsigned int i;
 
@@ -489,16 +489,16 @@ static void leave_too_early(struct writer *w)
 	w_sleep_us(1000);
 }
 
-static void leave_end(struct writer *w)
+static void unregister_end(struct writer *w)
 {
 	unsigned int i;
 
 	memset(w->cards, 0, sizeof(w->cards));
 	memset(w->has, 0, sizeof(w->has));
 	memset(w->has_fallback, 0, sizeof(w->has_fallback));
-	settle_backend(w);
+	backend_target_set(w);
 	for (i = 0; i < CARDS; i++)
-		settle(&w->spots[1 + i], BY_BASE, K_GONE);
+		target_set(&w->targets[1 + i], BY_BASE, K_UNREGISTERED);
 	for (i = 0; i < NUM_OPS; i++)
 		if (defines(w, &torture.ops[i])) {
 			w_store(torture.ops[i].defined, 0);
@@ -506,7 +506,7 @@ static void leave_end(struct writer *w)
 		}
 }
 
-static void ask_who_is_inside(struct writer *w)
+static void list_inside(struct writer *w)
 {
 	struct dk_inside in = { .size = sizeof(in) };
 	unsigned int i;
@@ -514,10 +514,10 @@ static void ask_who_is_inside(struct writer *w)
 
 	for (i = 0; i < 8 && !err; i++)
 		err = dk_provider_inside(&w->prov, i, &in);
-	done(w, err == -ENOENT ? 0 : err, C_ASK, "who is inside was asked");
+	done(w, err == -ENOENT ? 0 : err, C_LIST_INSIDE, "calls inside were listed");
 }
 
-/* With a deadline it may take several; it is known only then that all are out. */
+/* With a deadline, more calls may be needed until no call is inside. */
 static int unregister(struct writer *w)
 {
 	unsigned int ms = w_one_of(&w->a->random, 6);
@@ -529,20 +529,20 @@ static int unregister(struct writer *w)
 		err = dk_provider_unregister_timeout(&w->prov, ms++, &w->why);
 		if (err == -ETIMEDOUT) {
 			bump(w->a->changes[C_TIMEOUT]);
-			ask_who_is_inside(w);
+			list_inside(w);
 		}
 	} while (err == -ETIMEDOUT);
-	return done(w, err, C_DEADLINE, "a provider was unregistered by a deadline") ?
+	return done(w, err, C_DEADLINE, "a provider was unregistered before a deadline") ?
 	       0 : err;
 }
 
-static void leave(struct writer *w)
+static void writer_unregister(struct writer *w)
 {
-	leave_begin(w);
-	leave_too_early(w);
-	done(w, unregister(w), C_LEAVE, "a provider was unregistered");
+	unregister_begin(w);
+	poison_too_early(w);
+	done(w, unregister(w), C_UNREGISTER, "a provider was unregistered");
 	contexts_end(w);
-	leave_end(w);
+	unregister_end(w);
 }
 
 /* ---- the loop ------------------------------------------------------------------------------ */
@@ -563,7 +563,7 @@ static void step(struct writer *w)
 		break;
 	case 3:
 		definitions_change(w);
-		lose();
+		undefine_briefly();
 		break;
 	case 4:
 	case 5:
@@ -577,13 +577,13 @@ static void step(struct writer *w)
 		card_change(w);
 		break;
 	case 11:
-		backend_flip(w);
+		backend_toggle(w);
 		break;
 	case 12:
-		ask_who_is_inside(w);
+		list_inside(w);
 		break;
 	default:
-		table_toggle(w, w_one_of(random, NUM_TABLES));
+		impls_toggle(w, w_one_of(random, NUM_ARRAYS));
 	}
 }
 
@@ -593,13 +593,13 @@ void torture_write(void *writer)
 	unsigned int n;
 
 	while (!w_load(torture.stop)) {
-		if (!come(w))
+		if (!writer_register(w))
 			break;
 		for (n = w_one_of(&w->a->random, 32); n && !w_load(torture.stop); n--) {
 			step(w);
 			w_pause();
 		}
-		leave(w);
+		writer_unregister(w);
 	}
 	backends_online(w);
 }

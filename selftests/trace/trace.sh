@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The tracepoints as tracefs shows them, which trace-cmd, perf and bpftrace read
-# too: what they say of a module that comes, calls and goes.
+# The tracepoints in tracefs, which trace-cmd, perf and bpftrace read, too: the events of a module
+# that is loaded, makes calls, and is unloaded.
 #
 # shellcheck disable=SC2317 # at_exit is called by the trap
 
@@ -24,28 +24,30 @@ at_exit() {
 	[ ! -e "$events" ] || echo 0 >"$events/enable"
 	echo "$recorded" >"$names"
 }
-# No names of tasks: for them the kernel patches the scheduler whenever an event is switched,
-# and an emulated machine may hang as its other processor runs the old instructions.
+# No names of tasks: for them the kernel patches the scheduler each time an event is enabled
+# or disabled. An emulated machine may hang then, because its other CPU runs the old
+# instructions.
 names=$tracing/options/record-cmd
 recorded=$(cat "$names")
 echo 0 >"$names"
 call() { echo 1 >/sys/module/dk_traced/parameters/calls; }
+job() { echo 1 >/sys/module/dk_traced/parameters/job; }
 clear_trace() { : >$tracing/trace; }
-# What was traced, a line each, without task, CPU and time.
+# The recorded events, one on each line, without task, CPU and time.
 traced() { sed -nE 's/^.*: (dk_[a-z_]+: .*)$/\1/p' $tracing/trace; }
-# seen NAME LINE - the line was traced once
+# seen NAME LINE - the line was recorded once
 seen() { is "$1" 1 "$(traced | grep -cFx -- "$2")"; }
 
-plan 28
+plan 30
 
-# ---- what there is ----------------------------------------------------------------
+# ---- the events -------------------------------------------------------------------
 
-is "the tracepoints" "dk_call_enter dk_call_exit dk_drain dk_missing dk_publish dk_register dk_unregister" \
+is "the tracepoints" "dk_call_enter dk_call_exit dk_complete dk_drain dk_missing dk_publish dk_register dk_unregister" \
 	"$(cd $events && echo dk_*)"
 like "fields have names" "*field:__data_loc char\[\] op;*field:__data_loc char\[\] label;*field:u32 device;*" \
 	"$(cat $events/dk_call_enter/format)"
 
-# ---- a module comes, calls and goes -------------------------------------------------
+# ---- a module is loaded, makes calls, and is unloaded -------------------------------
 
 clear_trace
 echo 1 >$events/enable
@@ -54,8 +56,8 @@ seen "a function came" "dk_register: op=traced::op key=CPU label=on_cpu provider
 seen "another one" "dk_register: op=traced::op key=AutogradCPU label=on_autograd provider=traced device="
 seen "that of an atomic operator" \
 	"dk_register: op=traced::swift key=CPU label=on_cpu provider=traced device="
-seen "an operator's row when it was defined" "dk_publish: op=traced::op row=table functions=0"
-seen "and with functions" "dk_publish: op=traced::op row=table functions=2"
+seen "an operator's row when it was defined" "dk_publish: op=traced::op table=full functions=0"
+seen "and with functions" "dk_publish: op=traced::op table=full functions=2"
 clear_trace
 ok "it calls" call
 is "the calls, in order" "dk_missing: op=traced::op key=CUDA error=-38
@@ -68,10 +70,16 @@ dk_call_exit: op=traced::op key=AutogradCPU label=on_autograd device=0 result=-1
 	"$(traced | sed -E 's/ keyset=0x[0-9a-f]+//')"
 like "with their keysets" "*dk_missing: op=traced::op key=CUDA keyset=0x10002 error=-38*" "$(traced)"
 clear_trace
+ok "a call of it is deferred and completed" job
+is "the call, and its completion" "dk_call_enter: op=traced::job key=CPU label=submit device=0
+dk_call_exit: op=traced::job key=CPU label=submit device=0 result=0
+dk_complete: op=traced::job key=CPU label=submit provider=traced device=0 result=-5" \
+	"$(traced | sed -E 's/ (keyset=0x[0-9a-f]+|ms=[0-9]+)//')"
+clear_trace
 ok "it goes" unload dk_traced
 seen "its function went" "dk_unregister: op=traced::op key=CPU label=on_cpu provider=traced device="
-seen "somebody waits for the calls inside" "dk_drain: provider=traced begin leaves"
-seen "and there are none" "dk_drain: provider=traced end leaves empty"
+seen "somebody waits for the calls inside" "dk_drain: provider=traced begin unregister"
+seen "and there are none" "dk_drain: provider=traced end unregister empty"
 echo 0 >$events/enable
 
 # ---- one at a time ------------------------------------------------------------------

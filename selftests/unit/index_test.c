@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table index of every set of at most two functionalities and any backends,
- * against a model that knows the tables of SEMANTICS 3 and nothing of the core.
- * The digests are those of selftests/api/indexes.c, in the kernel too.
+ * The table index of every set of at most two functionalities and any backends, compared with a
+ * separate model of the rules of SEMANTICS 3. The digests are those of
+ * selftests/api/table_indexes.c, which also runs in the kernel.
  */
 #include <dispatchkey.h>
 #include "tap.h"
@@ -18,7 +18,7 @@ struct model {
 
 static struct model model;
 
-/* SEMANTICS 1.3: the functionalities with a star. */
+/* SEMANTICS 1.1: the building blocks. */
 static const char v1_stars[] = ".*...*..***..........*.........................";
 static const char l_stars[] = ".*....*..*..*...........*................";
 
@@ -39,7 +39,7 @@ static void prepare(unsigned int nb, const char *stars)
 				model.highest[mask] = b;
 }
 
-/* No backend counts as the first one. */
+/* A set without a backend counts as one with the first backend. */
 static unsigned int model_index(unsigned int f, unsigned int g, unsigned int mask)
 {
 	unsigned int top = f > g ? f : g;
@@ -49,7 +49,7 @@ static unsigned int model_index(unsigned int f, unsigned int g, unsigned int mas
 	return model.first[top] + model.highest[mask];
 }
 
-/* Bits by the rule of SEMANTICS 2, not by the core's. */
+/* Bits by the rule of SEMANTICS 1.3, not by the core's. */
 static unsigned long long bit_of(unsigned int f)
 {
 	return f ? 1ULL << (model.nb + f - 1) : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The numbers of every layout, as SEMANTICS 1.2, 1.3 and 3 print them, and what
- * differs between the versions (1.5, 1.6, 4.1 to 4.5, 1.8).
+ * The numbers of every layout (SEMANTICS 1.2, 1.3 and 3), and the differences between versions
+ * (SEMANTICS 1.5, 1.6, 1.8 and 4.1 to 4.5).
  */
 #include <dispatchkey.h>
 #include "tap.h"
@@ -144,7 +144,7 @@ TEST(blocks_of_every_layout)
 	}
 }
 
-/* SEMANTICS 1.3 and 3: some of the lists, where the versions differ. */
+/* SEMANTICS 1.3 and 3: some keys whose numbers differ between the versions. */
 TEST(places_of_keys)
 {
 	static const struct {
@@ -231,7 +231,7 @@ TEST(printing_of_1_12)
 	EXPECT_STREQ(name_of(l, 42), "UNKNOWN_TENSOR_TYPE_ID");
 	EXPECT_STREQ(name_of(l, 98), "UNKNOWN_TENSOR_TYPE_ID");
 	EXPECT_EQ(dk_key_parse(l, "UNKNOWN_TENSOR_TYPE_ID", 0, &key, NULL), -EINVAL);
-	/* there is no PythonDispatcher that would survive */
+	/* this layout has no PythonDispatcher, which would be in the set */
 	EXPECT_EQ(dk_keyset_after(l, key_of(l, "CPU")).bits, 0x1fff);
 }
 
@@ -243,7 +243,7 @@ TEST(sentinels_of_the_others)
 	EXPECT_STREQ(name_of(layout("pytorch-1.13"), 72), "SparseUnknown");
 }
 
-/* SEMANTICS 1.6: how many names the parser of each version takes. */
+/* SEMANTICS 1.6: the number of names that the parser of each version accepts. */
 TEST(strict_parsing_of_every_layout)
 {
 	char name[DK_NAME_MAX];
@@ -268,7 +268,7 @@ TEST(strict_parsing_of_every_layout)
 			       &key, NULL), -EINVAL);
 }
 
-/* SEMANTICS 4.1 to 4.5: what the versions between L and N do otherwise. */
+/* SEMANTICS 4.1 to 4.5: differences of the versions between L and N. */
 TEST(sets_between_1_13_and_2_14)
 {
 	static const char *const with_functionalize[] = {
@@ -297,7 +297,7 @@ TEST(sets_between_1_13_and_2_14)
 	EXPECT(!dk_alias_has(l, key_of(l, "CompositeImplicitAutograd"),
 			     key_of(l, "Functionalize")));
 	EXPECT(dk_is_backend_key(l, key_of(l, "SparseCsrCUDA")));
-	/* the set is empty, and the key is in it: PyTorch has it both ways */
+	/* the set is empty, and "has" the key: as in PyTorch */
 	for (i = 0; i < COUNT(autocast); i++) {
 		l = layout(autocast[i][0]);
 		EXPECT_EQ(dk_alias_set(l, key_of(l, "FuncTorchBatchedDecomposition")).bits, 0);
@@ -327,7 +327,7 @@ TEST(sets_between_1_13_and_2_14)
 	EXPECT_EQ(dk_legacy_extract(l, ks), key_of(l, "CPU"));
 }
 
-/* Every named set is there in every layout, but for what is not known. */
+/* Every layout has every named set, except those that are not known. */
 TEST(constants_of_every_layout)
 {
 	static const char *const lists[][2] = {
@@ -461,7 +461,7 @@ TEST(has_any_precondition)
 			EXPECT(!dk_keyset_has_any_valid(l, set_of(l, invalid[i])));
 	}
 	EXPECT(!dk_keyset_has_any_valid(NULL, DK_SET(DK_SPARSE_CSR_CPU)));
-	/* in 1.13 it is no building block, and has no backend */
+	/* in 1.13 it is not a building block and has no backend */
 	EXPECT(dk_keyset_has_any_valid(layout("pytorch-1.13"),
 				       set_of(layout("pytorch-1.13"), "SparseCsrCPU|CPUBit")));
 }

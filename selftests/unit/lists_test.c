@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every enumerator of every version with its number, as SEMANTICS 1.3 lists
- * them, and by the rules below the lists every bit and table entry; and the maps
- * of 4.4 by the version that brought them.
+ * Every enumerator of every version with its number; every bit and table entry, by the rules of
+ * SEMANTICS 1.3 and 3; and the maps of SEMANTICS 4.4 by the version that added them.
  */
 #include <dispatchkey.h>
 #include "tap.h"
@@ -269,7 +268,7 @@ static const char *name_of(const struct dk_layout *l, unsigned int key)
 	return dk_key_name(l, key, buf);
 }
 
-/* It prints so, but for the one of 1.12 that prints as it was called before. */
+/* It is printed with this name, except one of 1.12, which is printed with its earlier name. */
 static void expect_name(const struct dk_layout *l, unsigned int key)
 {
 	unsigned int parsed = ~0U;
@@ -295,7 +294,7 @@ static unsigned int expect_backends(const struct dk_layout *l, const char *list)
 	return n - 1;
 }
 
-/* The keys of a block, the last of whose names the version may not print. */
+/* The keys of a block; some versions cannot print the last name. */
 static void expect_block(const struct dk_layout *l, unsigned int f, unsigned int bit,
 			 unsigned int key, unsigned int entry)
 {
@@ -393,7 +392,7 @@ TEST(autocast_keys_by_version)
 	}
 }
 
-/* SEMANTICS 4.2: who shares AutogradOther, with all backend bits. */
+/* SEMANTICS 4.2: the keys that share AutogradOther, with all backend bits. */
 TEST(other_backends_by_version)
 {
 	static const char *const others[][2] = {

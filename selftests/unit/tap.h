@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Unit tests that speak TAP 13. A test is a function, TEST(name) { ... }; a
- * failed expectation is told and the test goes on, and so do the tests behind
- * it. Expectations have a value, true where they held. One file a program:
- * this header brings main(). In the kernel they are cases of KUnit.
+ * Unit tests that print TAP 13. A test is a function, TEST(name) { ... }. If an expectation fails,
+ * it is reported, and the test and all later ones continue. An expectation returns whether it held.
+ * Each file is a program; this header defines main(). In the kernel the tests are cases of KUnit.
  */
 #ifndef _SELFTESTS_UNIT_TAP_H
 #define _SELFTESTS_UNIT_TAP_H
@@ -67,7 +66,7 @@ static inline bool tap_streq(const char *a, const char *b, const char *file,
 }
 
 #define EXPECT(what)	tap_expect((what), __FILE__, __LINE__, #what)
-/* of integers, which are compared as 64 bits */
+/* for integers, which are compared as 64 bits */
 #define EXPECT_EQ(a, b)							\
 	({								\
 		unsigned long long tap_a = (a), tap_b = (b);		\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Colours of a terminal: of its own palette, so that they suit a dark and a light one. */
+/* Colours from the terminal's palette, which suit dark and light backgrounds. */
 #include "dkctl.h"
 
 #include <linux/dispatchkey_netlink.h>
@@ -7,13 +7,21 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NO_COLOR is the user's word for all programs, see no-color.org. */
+/* NO_COLOR is a convention of many programs, see no-color.org. */
 static bool is_wanted(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
 	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
+
+/* The words of color_parse(). */
+const struct term color_terms[] = {
+	{ "always", "use colours", NULL },
+	{ "auto", "use colours at a terminal, unless NO_COLOR is set", NULL },
+	{ "never", "use no colours", NULL },
+	{ },
+};
 
 bool color_parse(const char *word, bool *color)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the files of dkctl share. */
+/* Shared by the files of dkctl. */
 #ifndef DKCTL_H
 #define DKCTL_H
 
-/* getline(), open_memstream(), SIGPIPE; the first header that is included */
+/* For getline(), open_memstream() and SIGPIPE; this must be the first header. */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE	200809L
 #endif
@@ -11,22 +11,23 @@
 #include <dispatchkey.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /* Exit status. */
 enum {
 	STATUS_OK,
-	STATUS_DIFFERS,		/* a wrong answer in replay --check, a route to nothing */
-	STATUS_BAD_INPUT,	/* a word, an option or a file that is wrong */
+	STATUS_DIFFERS,		/* replay --check found a wrong answer, or nothing serves a route */
+	STATUS_BAD_INPUT,	/* a word, an option or a file is wrong */
 	STATUS_SYSTEM,		/* no memory, or the output cannot be written */
-	STATUS_KERNEL,		/* the module is not loaded, or has refused */
+	STATUS_KERNEL,		/* the module is not loaded, or refused the request */
 };
 
-/* Columns that output fits in. */
-#define COLUMNS		100
+/* Output is wrapped to this many columns. */
+#define LINE_WIDTH		100
 
-/* Version of the JSON that is written; it changes when a member goes. */
+/* Version of the JSON output; it changes if a member is removed or changes its meaning. */
 #define JSON_SCHEMA	1
 
 enum option {
@@ -51,37 +52,83 @@ enum option {
 	OPTIONS_LIVE = OPTION_STATISTICS | OPTION_COLOR,
 };
 
-/* The command line, taken apart. */
+/* The parsed command line. */
 struct request {
 	unsigned int options;
 	const char *layout_name;
-	const struct dk_layout *layout;	/* found, v1 unless it was named */
+	const struct dk_layout *layout;	/* the named layout, or v1 */
 	const char *to_name;		/* of --to, or NULL */
 	const char *svg_name;		/* of --svg, or NULL */
 	bool color;
 	const struct subcommand *subcommand;
 	struct dk_layout *opened[3];	/* read from files, to be freed */
 	int num_opened;
-	char **args;			/* behind the subcommand */
+	char **args;			/* words after the subcommand */
 	int num_args;
+};
+
+/* A word or an option, and what it means, as the help and completion print it. */
+struct term {
+	const char *name;		/* with its value: "set NAME offline", "-j, --json" */
+	const char *what;		/* one or more lines */
+	const char *kind;		/* the word of the usage that it stands for, or NULL */
 };
 
 struct subcommand {
 	const char *name;
-	const char *usage;		/* its words and own options */
+	const char *usage;		/* words and options of its own */
 	const char *summary;
-	const char *help;
+	const char *help;		/* the first paragraphs */
 	int (*run)(struct request *q);
-	unsigned int options;		/* that it knows, beside the global ones */
+	unsigned int options;		/* accepted in addition to the global ones */
 	int min_args;
 	int max_args;			/* -1: any number */
-	const char *examples;		/* as lines of a list */
+	const char *examples;		/* one a line */
+	const struct term *terms;	/* ends with a NULL name */
+	const char *note;		/* paragraphs after @terms, or NULL */
 };
 
-/* main.c */
-extern const struct subcommand subcommands[];	/* ended by one without name */
+/* subcommands.c */
+extern const struct subcommand subcommands[];	/* ends with a NULL name */
 const struct subcommand *find_subcommand(const char *name);
-/* The last thing: the status, or that of what could not be written. */
+
+/* options.c */
+struct option_name {
+	const char *name;
+	char letter;			/* or 0 */
+	unsigned int option;
+};
+
+extern const struct option_name options[];	/* these end with a NULL name */
+extern const struct term layout_option_terms[];
+extern const struct term global_option_terms[];
+extern const struct term live_option_terms[];
+
+/* The command line while it is read. The first wrong option is reported at the end. */
+struct reader {
+	struct request *q;
+	char **next;
+	const char *bad;		/* the option that is wrong */
+	const char *why;
+	unsigned int wants;		/* the last word is this option, without its value */
+	bool is_over;			/* after "--" there are no options */
+};
+
+/* Reads options at any position and moves the other words to the front of @argv. */
+void read_options(struct reader *r, char **argv);
+int fail_option(struct reader *r);
+/* Fails if the subcommand does not accept one of the options. */
+int check_options(struct request *q, const struct subcommand *s);
+/* True if the @len bytes at @text are this word. */
+static inline bool is_word(const char *text, size_t len, const char *word)
+{
+	return strlen(word) == len && !memcmp(text, word, len);
+}
+
+/* Finds an option by its name without "--", or returns NULL. */
+const struct option_name *find_option(const char *name, size_t len);
+
+/* main.c: flushes and closes standard output; returns @status, or STATUS_SYSTEM on failure */
 int close_output(int status);
 
 /* layout.c, key.c, ...: the subcommands */
@@ -92,22 +139,38 @@ int run_keyset(struct request *q);
 int run_schema(struct request *q);
 int run_replay(struct request *q);
 int run_help(struct request *q);
-/* live/live.c: those about a running kernel, or nolive/live.c without libnl */
-int run_live(struct request *q);
-/* What the help says of them. */
+/* complete.c: not in the table, because it is for the files of the shells alone */
+#define COMPLETE	"__complete"
+int run_complete(char **words);
+/*
+ * The subcommands for a running kernel. run_live_NAME() is in live/live.c, or without libnl in
+ * nolive/live.c, and calls live_NAME() in live/.
+ */
+#define LIVE_SUBCOMMANDS(X)							\
+	X(backend) X(device) X(provider) X(op) X(kernels) X(table) X(route)	\
+	X(stats) X(monitor) X(limits)
+#define DECLARE_RUN_LIVE(name)	int run_live_##name(struct request *q);
+LIVE_SUBCOMMANDS(DECLARE_RUN_LIVE)
+/* A remark for the help; empty if dkctl was built with libnl. */
 extern const char live_note[];
 int run_version(struct request *q);
-/* Of the tool alone. */
+/* Prints the version of dkctl alone. */
 int show_version(struct request *q);
 
-/* layout.c: by name, or from the file of that name; else NULL, after fail().
- * A request needs three at most.
+/*
+ * layout.c: finds a layout by name, or reads it from a file. Returns NULL after fail().
+ * Each request may open three layouts.
  */
 const struct dk_layout *open_layout(struct request *q, const char *name, int *status);
 
-/* cname.c: "DK_AUTOGRAD_PRIVATEUSE1"; NULL for no constant, or under another layout than v1 */
+/* c_names.c: such as "DK_AUTOGRAD_PRIVATEUSE1"; NULL without a constant. Layout v1 only. */
 const char *key_c_name(const struct dk_layout *l, unsigned int key);
 bool key_of_c_name(const struct dk_layout *l, const char *name, unsigned int *key);
+
+/* key.c: the class of a key, in words */
+void key_class(const struct dk_layout *l, unsigned int key, char *buf, size_t size);
+/* True if the value is a key and no gap or sentinel. */
+bool is_key(const struct dk_layout *l, unsigned int key);
 
 /* translate.c: keyset --to */
 int run_translate(struct request *q, struct dk_keyset ks);
@@ -115,19 +178,19 @@ int run_translate(struct request *q, struct dk_keyset ks);
 /* help.c */
 void help_overview(FILE *f);
 void help_subcommand(FILE *f, const struct subcommand *s);
-/* The commands of a transcript, as replay's help and its prompt show them. */
+/* Prints the commands of transcripts. */
 void help_transcript(FILE *f);
-/* One of them; false if there is none of that name. */
+/* Prints the usage of one command; returns false if it is unknown. */
 bool help_command(FILE *f, const char *name);
 int show_help(struct request *q, const struct subcommand *s);
 
-/* error.c: what a user or a file gave; all but ASCII to be seen and tabs as \xNN */
-void print_text(FILE *f, const char *s, size_t len);
-/* The same as a string, of tabs, too; to be freed; NULL without memory. */
-char *plain_text(const char *s);
+/* escape.c: prints bytes other than printable ASCII and tabs as \xNN */
+void print_escaped(FILE *f, const char *s, size_t len);
+/* Returns an allocated copy in which tabs are escaped too, or NULL without memory. */
+char *escape_text(const char *s);
 
-/* error.c: one sentence on stderr, of an error in JSON too if that was asked for */
-void remark(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* error.c: prints a message on stderr, and with --json as an object on stdout */
+void print_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int fail(struct request *q, int status, const char *word, const char *suggestion,
 	 const char *format, ...) __attribute__((format(printf, 5, 6)));
 int fail_key(struct request *q, const char *name);
@@ -136,7 +199,7 @@ int fail_layout(struct request *q, const char *name);
 int fail_subcommand(struct request *q, const char *name);
 int fail_memory(struct request *q);
 
-/* suggest.c: the candidate that is nearest to a mistyped word */
+/* suggest.c: the candidate that is most similar to a mistyped word */
 struct suggestion {
 	const char *word;
 	unsigned int distance;
@@ -145,19 +208,19 @@ struct suggestion {
 
 void suggest_begin(struct suggestion *s, const char *word);
 void suggest_try(struct suggestion *s, const char *candidate);
-/* Every key, bit, part of a set or layout that there is. */
+/* Try all keys, bits, parts of a set, or layouts. */
 void suggest_keys(struct suggestion *s, const struct dk_layout *l, bool aliases);
 void suggest_bits(struct suggestion *s, const struct dk_layout *l);
 void suggest_set(struct suggestion *s, const struct dk_layout *l);
 void suggest_layouts(struct suggestion *s);
-/* The best one, or NULL if none is near. */
+/* Returns the best candidate, or NULL if none is similar enough. */
 const char *suggest_end(struct suggestion *s);
 
 /* json.c */
 struct json {
 	FILE *f;
 	bool pretty;
-	bool inside;		/* something was written at this depth */
+	bool inside;		/* the current object or array is not empty */
 	int depth;
 	char closing[16];
 };
@@ -174,11 +237,11 @@ void json_hex(struct json *j, const char *name, unsigned long long n);
 void json_bool(struct json *j, const char *name, bool b);
 void json_null(struct json *j, const char *name);
 
-/* keyset.c: the table entry of a set, which a trimmed table may not have */
+/* keyset.c: prints the table entry of a set; a trimmed table may not have it */
 void put_entry(const struct dk_layout *l, struct dk_keyset ks, int label);
 void json_entry(struct json *j, const struct dk_layout *l, struct dk_keyset ks);
 
-/* wrap.c: words in lines that fit */
+/* word_wrap.c: wraps words into lines */
 struct wrap {
 	FILE *f;
 	int columns;
@@ -189,48 +252,49 @@ struct wrap {
 void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent);
 void wrap_word(struct wrap *w, const char *word, const char *tail);
 void wrap_end(struct wrap *w);
-/* All words of a text, with bytes that are not to be seen as \\xNN; false without memory. */
+/* Wraps a text, with unprintable bytes as \\xNN; returns false without memory. */
 bool wrap_words(FILE *f, int columns, const char *head, const char *text);
-/* The same to standard output; or it fails. */
+/* The same to standard output; returns a status. */
 int wrap_text(struct request *q, const char *head, const char *text);
 
-/* color.c: what a terminal shows in which colour */
+/* color.c: colours of a terminal */
 enum color {
 	COLOR_NONE,
 	COLOR_BOLD,
 	COLOR_DIM,
 	COLOR_GOOD,
 	COLOR_BAD,
-	COLOR_CELL,		/* + a provenance: a cell of a grid */
+	COLOR_CELL,		/* + provenance: a cell of a table */
 };
 
-/* "auto", "always" or "never"; false for another word. */
+extern const struct term color_terms[];
+/* Parses "auto", "always" or "never"; returns false for another word. */
 bool color_parse(const char *word, bool *color);
-/* Begin and end text of that colour. */
+/* Start and end coloured text. */
 void color_begin(FILE *f, bool on, unsigned int color);
 void color_end(FILE *f, bool on, unsigned int color);
 
-/* listing.c: rows and columns that fit in COLUMNS; words too long are broken */
+/* columns.c: prints rows in aligned columns, and breaks cells that do not fit */
 struct column {
 	const char *head;
 	bool is_right;		/* flush right, for numbers */
 };
 
-struct listing {
+struct columns {
 	const struct column *columns;
 	unsigned int num_columns;
-	struct listing_cell *cells;
+	struct cell *cells;
 	size_t num_cells;
-	size_t room;
+	size_t capacity;
 	bool failed;		/* no memory */
 };
 
-void listing_begin(struct listing *l, const struct column *columns, unsigned int n);
-/* The next cell of the row. */
-void listing_put(struct listing *l, enum color color, const char *format, ...)
+void columns_begin(struct columns *l, const struct column *columns, unsigned int n);
+/* Adds the next cell of the row. */
+void columns_put(struct columns *l, enum color color, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Print and free it; columns without a word are left out. */
-int listing_end(struct request *q, struct listing *l);
-void listing_free(struct listing *l);
+/* Prints and frees all rows; empty columns are omitted. */
+int columns_end(struct request *q, struct columns *l);
+void columns_free(struct columns *l);
 
 #endif /* DKCTL_H */

@@ -1,48 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Errors: one sentence on stderr that names the wrong word. */
+/* Error messages: one sentence on stderr that names the wrong word. */
 #include "dkctl.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static void put_byte(FILE *f, char c)
-{
-	if (c >= 0x20 && c < 0x7f)
-		fputc(c, f);
-	else
-		fprintf(f, "\\x%02x", (unsigned char)c);
-}
-
-void print_text(FILE *f, const char *s, size_t len)
-{
-	const char *end = s + len;
-
-	for (; s < end; s++) {
-		if (*s == '\t')
-			fputc(*s, f);
-		else
-			put_byte(f, *s);
-	}
-}
-
-char *plain_text(const char *s)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-
-	if (!f)
-		return NULL;
-	for (; *s; s++)
-		put_byte(f, *s);
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
 
 static void json_error(struct request *q, const char *message, const char *word,
 		       const char *suggestion)
@@ -59,7 +21,7 @@ static void json_error(struct request *q, const char *message, const char *word,
 	json_end(&j);
 }
 
-/* In lines that fit a terminal; a program gets one line. */
+/* Wraps the message at a terminal; other readers get one line. */
 static void put_sentence(const char *message, const char *suggestion)
 {
 	char text[2048];
@@ -67,10 +29,10 @@ static void put_sentence(const char *message, const char *suggestion)
 	snprintf(text, sizeof(text), "%s%s%s%s", message,
 		 suggestion ? "; did you mean \"" : "", suggestion ? suggestion : "",
 		 suggestion ? "\"?" : "");
-	if (isatty(STDERR_FILENO) && wrap_words(stderr, COLUMNS, "dkctl: ", text))
+	if (isatty(STDERR_FILENO) && wrap_words(stderr, LINE_WIDTH, "dkctl: ", text))
 		return;
 	fputs("dkctl: ", stderr);
-	print_text(stderr, text, strlen(text));
+	print_escaped(stderr, text, strlen(text));
 	fputc('\n', stderr);
 }
 
@@ -85,13 +47,13 @@ int fail(struct request *q, int status, const char *word, const char *suggestion
 	va_end(ap);
 	if (q->options & OPTION_JSON)
 		json_error(q, message, word, suggestion);
-	/* what was printed so far comes before it */
+	/* keep the order of stdout and stderr */
 	fflush(stdout);
 	put_sentence(message, suggestion);
 	return status;
 }
 
-void remark(const char *format, ...)
+void print_notice(const char *format, ...)
 {
 	char message[1024];
 	va_list ap;
@@ -108,7 +70,7 @@ int fail_memory(struct request *q)
 	return fail(q, STATUS_SYSTEM, NULL, NULL, "out of memory");
 }
 
-/* " -l NAME", where another command needs it, too. */
+/* " -l NAME" if the suggested command needs it. */
 static const char *layout_words(const struct request *q, char *buf, size_t size)
 {
 	buf[0] = '\0';
@@ -125,13 +87,17 @@ int fail_key(struct request *q, const char *name)
 
 	if (!dk_keyset_parse(q->layout, name, &ks, NULL))
 		return fail(q, STATUS_BAD_INPUT, name, NULL,
-			    "\"%.127s\" is no dispatch key, and is a set; see: dkctl keyset%s '%.127s'",
+			    "\"%.127s\" is a keyset, not a dispatch key: use \"dkctl keyset%s '%.127s'\"",
 			    name, layout_words(q, words, sizeof(words)), name);
 	suggest_begin(&s, name);
 	suggest_keys(&s, q->layout, true);
-	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&s),
-		    "\"%.127s\" is no dispatch key of layout %s", name,
-		    dk_layout_name(q->layout));
+	if (suggest_end(&s))
+		return fail(q, STATUS_BAD_INPUT, name, suggest_end(&s),
+			    "layout %s has no dispatch key \"%.127s\"",
+			    dk_layout_name(q->layout), name);
+	return fail(q, STATUS_BAD_INPUT, name, NULL,
+		    "layout %s has no dispatch key \"%.127s\": \"dkctl key%s\" lists the keys",
+		    dk_layout_name(q->layout), name, layout_words(q, words, sizeof(words)));
 }
 
 int fail_keyset(struct request *q, const char *word)
@@ -143,13 +109,13 @@ int fail_keyset(struct request *q, const char *word)
 	if (!dk_key_parse(q->layout, word, 0, &key, NULL) &&
 	    dk_key_kind(q->layout, key) == DK_KIND_ALIAS)
 		return fail(q, STATUS_BAD_INPUT, word, NULL,
-			    "\"%.127s\" is an alias key and has no bits; see: dkctl alias%s %.127s",
+			    "\"%.127s\" is an alias key, which has no bits: \"dkctl alias%s %.127s\" lists its runtime keys",
 			    word, layout_words(q, words, sizeof(words)), word);
 	suggest_begin(&s, word);
 	suggest_set(&s, q->layout);
 	return fail(q, STATUS_BAD_INPUT, word, suggest_end(&s),
-		    "\"%.127s\" is no dispatch key, backend bit or keyset of layout %s",
-		    word, dk_layout_name(q->layout));
+		    "layout %s has no dispatch key, backend bit or keyset \"%.127s\"",
+		    dk_layout_name(q->layout), word);
 }
 
 int fail_layout(struct request *q, const char *name)
@@ -166,7 +132,7 @@ int fail_layout(struct request *q, const char *name)
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "",
 				      dk_layout_name(l));
 	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&s),
-		    "\"%.127s\" is no layout and no file with one, the layouts are %s", name, list);
+		    "unknown layout \"%.127s\": use a file, or one of %s", name, list);
 }
 
 int fail_subcommand(struct request *q, const char *name)
@@ -186,7 +152,10 @@ int fail_subcommand(struct request *q, const char *name)
 	}
 	if (n)
 		return fail(q, STATUS_BAD_INPUT, name, NULL,
-			    "\"%.127s\" may be any of %s", name, list);
-	return fail(q, STATUS_BAD_INPUT, name, suggest_end(&near),
-		    "\"%.127s\" is no subcommand, \"dkctl help\" lists them", name);
+			    "ambiguous subcommand \"%.127s\": use one of %s", name, list);
+	if (suggest_end(&near))
+		return fail(q, STATUS_BAD_INPUT, name, suggest_end(&near),
+			    "unknown subcommand \"%.127s\"", name);
+	return fail(q, STATUS_BAD_INPUT, name, NULL,
+		    "unknown subcommand \"%.127s\": \"dkctl help\" lists them", name);
 }

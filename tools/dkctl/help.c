@@ -1,33 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Help for people. */
+/* Help texts. */
 #include "dkctl.h"
 #include "replay.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char layout_help[] =
-	"  -l, --layout NAME   use this layout of keys and bits instead of v1: NAME is\n"
-	"                      that of a layout, of a release of PyTorch\n"
-	"                      (pytorch-2.14.1), or of a file\n";
+/* What follows a term starts in this column. */
+#define TERM_WIDTH	20
 
-static const char options_help[] =
-	"  -j, --json          answer in JSON; errors, too\n"
-	"  -p, --pretty        JSON for people to read\n"
-	"  -h, --help          help, also behind a subcommand\n"
-	"  -V, --version       version of the tool\n";
+/* Prints words or options with their meanings. */
+static void help_terms(FILE *f, const struct term *t)
+{
+	const char *kind = NULL, *line, *end;
 
-static const char live_help[] =
-	"  -s, --statistics    more of what there is, and numbers\n"
-	"  -c, --color[=WHEN]  always, auto (at a terminal, and without NO_COLOR) or\n"
-	"                      never\n";
+	for (; t && t->name; t++) {
+		if (!t->kind)
+			fprintf(f, "  %-*s", TERM_WIDTH, t->name);
+		else if (kind)
+			fprintf(f, "  %-*s%-16s", TERM_WIDTH, "", t->name);
+		else
+			fprintf(f, "  %s is%*s%-16s", t->kind,
+				TERM_WIDTH - 3 - (int)strlen(t->kind), "", t->name);
+		kind = t->kind;
+		for (line = t->what; (end = strchr(line, '\n')); line = end + 1)
+			fprintf(f, "%.*s\n  %*s", (int)(end - line), line, TERM_WIDTH, "");
+		fprintf(f, "%s\n", line);
+	}
+}
 
 static bool is_live(const struct subcommand *s)
 {
 	return s->options & OPTION_STATISTICS;
 }
 
-/* Those that a subcommand can end with; NULL: those of all. */
+/* The exit statuses of a subcommand; NULL: of all. */
 static void help_status(FILE *f, const struct subcommand *s)
 {
 	bool replays = s && s->run == run_replay;
@@ -48,12 +55,12 @@ static void help_status(FILE *f, const struct subcommand *s)
 		      "                      has an unknown command", f);
 	fputs("\n"
 	      "  3                   no memory, or the output cannot be written\n", f);
-	if (!s || s->run == run_live)
+	if (!s || (is_live(s) && s->run != run_version))
 		fputs("  4                   the module is not loaded, or refused the request\n",
 		      f);
 }
 
-/* What is typed, and what for: below it where there is no room beside it. */
+/* A command and its description, which starts on a new line if the command is long. */
 static void help_entry(FILE *f, const char *name, const char *usage, const char *what)
 {
 	enum { ROOM = 35, WIDTH = 80 };
@@ -73,60 +80,72 @@ void help_overview(FILE *f)
 {
 	const struct subcommand *s;
 
-	fputs("dkctl - look into dispatch keys, try out a dispatcher, and see and steer the one\n"
+	fputs("dkctl - explain dispatch keys, try out a dispatcher, and control the dispatcher\n"
 	      "of the kernel\n\n"
 	      "usage: dkctl [OPTIONS] SUBCOMMAND [WORDS]\n\n", f);
 	for (s = subcommands; s->name; s++) {
 		if (s == subcommands)
-			fputs("keys, sets and trying out:\n", f);
+			fputs("keys, sets and transcripts:\n", f);
 		else if (is_live(s) && !is_live(s - 1))
 			fprintf(f, "\non a running kernel%s:\n", live_note);
 		else if (is_live(s) != is_live(s - 1))
 			fputc('\n', f);
 		help_entry(f, s->name, s->usage, s->summary);
 	}
-	fprintf(f, "\noptions:\n%s%s\nand on a running kernel:\n%s", layout_help, options_help,
-		live_help);
+	fputs("\noptions:\n", f);
+	help_terms(f, layout_option_terms);
+	help_terms(f, global_option_terms);
+	fputs("\non a running kernel:\n", f);
+	help_terms(f, live_option_terms);
 	help_status(f, NULL);
 	fputs("\nexamples:\n"
 	      "  dkctl key SparseCUDA                what is this key?\n"
-	      "  dkctl keyset 'CPU|AutogradCPU'      which bits are these, and who wins?\n"
-	      "  dkctl keyset --to pytorch-2.6 MAIA  what are they in another release?\n"
-	      "  dkctl replay -                      try it out at a prompt\n"
-	      "  dkctl table aten::add               where do its calls go in this kernel?\n"
-	      "  dkctl route -v aten::add edu0       and why do those of this device go there?\n"
-	      "  dkctl stats --used                  which functions were used at all?\n"
-	      "\n\"dkctl help SUBCOMMAND\" tells more.\n", f);
+	      "  dkctl keyset 'CPU|AutogradCPU'      which bits are set, and which key wins?\n"
+	      "  dkctl keyset --to pytorch-2.6 MAIA  what is this set in another release?\n"
+	      "  dkctl replay -                      try out a dispatcher at a prompt\n"
+	      "  dkctl table aten::add               which function serves each key?\n"
+	      "  dkctl route -v aten::add edu0       where do calls on this device go, and why?\n"
+	      "  dkctl stats --used                  which functions were called?\n"
+	      "\nFor more, see \"dkctl help SUBCOMMAND\".\n", f);
 }
 
 void help_subcommand(FILE *f, const struct subcommand *s)
 {
 	fprintf(f, "usage: dkctl %s%s%s\n\n%s", s->name, *s->usage ? " " : "",
 		s->usage, s->help);
+	if (s->terms)
+		fputc('\n', f);
+	help_terms(f, s->terms);
+	if (s->note)
+		fprintf(f, "\n%s", s->note);
 	if (s->run == run_replay) {
 		fputs("\nCommands of a transcript\n", f);
 		help_transcript(f);
-		fputs("\nto begin with, at the prompt of \"dkctl replay -\":\n"
+		fputs("\nto start with, at the prompt of \"dkctl replay -\":\n"
 		      "  stock\n"
 		      "  op my::add\n"
 		      "  impl my::add CPU add_cpu\n"
 		      "  route -v my::add CPU|AutogradCPU\n", f);
 	}
-	fprintf(f, "\noptions:\n%s%s%s", s->options & OPTION_LAYOUT ? layout_help : "",
-		options_help, is_live(s) ? live_help : "");
+	fputs("\noptions:\n", f);
+	if (s->options & OPTION_LAYOUT)
+		help_terms(f, layout_option_terms);
+	help_terms(f, global_option_terms);
+	if (is_live(s))
+		help_terms(f, live_option_terms);
 	help_status(f, s);
 	fprintf(f, "\nexamples:\n%s", s->examples);
 }
 
-/* Where a group of commands begins. */
+/* The first command of each group. */
 static const struct {
 	const char *first;
 	const char *title;
 } groups[] = {
-	{ "layout", "begin" },
+	{ "layout", "starting over" },
 	{ "layout-info", "keys and sets" },
-	{ "op", "operators and what is registered" },
-	{ "table", "see what is registered" },
+	{ "op", "operators and functions" },
+	{ "table", "tables and registrations" },
 	{ "backend", "private backends and devices" },
 	{ "local", "local state" },
 	{ "route", "where calls go" },
@@ -151,10 +170,10 @@ void help_transcript(FILE *f)
 		put_group(f, c->name);
 		help_entry(f, c->name, c->usage, c->what);
 	}
-	fputs("\nSET is 0x..., or names joined by | or ',', or what was printed as\n"
-	      "DispatchKeySet(...). KEY is a name such as CPU, AutogradCUDA, Dense or Autograd;\n"
-	      "BIT is one such as CPUBit. OP is the name of an operator, such as my::add, and\n"
-	      "LABEL that of a function. A word with blanks stands in '...' or \"...\".\n", f);
+	fputs("\nSET is 0x..., or names joined by | or ',', or DispatchKeySet(...). KEY is a name\n"
+	      "such as CPU, AutogradCUDA, Dense or Autograd. BIT is a backend bit such as\n"
+	      "CPUBit. OP is the name of an operator such as my::add, and LABEL the name of a\n"
+	      "function. Quote words that contain blanks with '...' or \"...\".\n", f);
 }
 
 bool help_command(FILE *f, const char *name)
@@ -171,7 +190,7 @@ bool help_command(FILE *f, const char *name)
 	return false;
 }
 
-/* As text, or as a string in JSON. */
+/* Prints help as text, or as a string in JSON. */
 int show_help(struct request *q, const struct subcommand *s)
 {
 	char *text = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* JSON, compact or pretty; text that is not UTF-8 becomes U+FFFD. */
+/* Writes JSON, compact or indented. Bytes that are not UTF-8 become U+FFFD. */
 #include "dkctl.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static void new_line(struct json *j)
 		fputs("  ", j->f);
 }
 
-/* Length of the UTF-8 character at @s, 0 if it is none. */
+/* Length of the UTF-8 character at @s, or 0. */
 static size_t utf8_len(const unsigned char *s, size_t len)
 {
 	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 :
@@ -51,7 +51,7 @@ static void text(struct json *j, const char *s, size_t len)
 		} else if ((unsigned char)*s < 0x20 || *s == 0x7f) {
 			fprintf(j->f, "\\u%04x", (unsigned char)*s);
 		} else if (n == 2 && (unsigned char)*s == 0xc2 && (unsigned char)s[1] < 0xa0) {
-			/* U+0080 to U+009F move a terminal as bytes below 0x20 do */
+			/* U+0080 to U+009F are control characters */
 			fprintf(j->f, "\\u%04x", (unsigned char)s[1]);
 		} else {
 			fwrite(s, 1, n, j->f);
@@ -136,7 +136,7 @@ void json_uint(struct json *j, const char *name, unsigned long long n)
 	fprintf(j->f, "%llu", n);
 }
 
-/* As text: 64 bits do not fit the numbers of most readers. */
+/* Written as a string: most JSON readers have numbers of 53 bits. */
 void json_hex(struct json *j, const char *name, unsigned long long n)
 {
 	member(j, name);

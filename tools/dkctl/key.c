@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl key and dkctl alias: what a key is, and what it stands for. */
+/* dkctl key and dkctl alias: the properties of a key, and the runtime keys of an alias key. */
 #include "dkctl.h"
 
 #include <string.h>
 
-/* The backend's name as keys have it: the name of its Dense key. */
+/* The name of a backend within key names: that of its bit without "Bit". */
 static const char *backend_name(const struct dk_layout *l, unsigned int b,
 				char buf[DK_NAME_MAX])
 {
@@ -26,8 +26,7 @@ static unsigned int stands_for(const struct dk_layout *l, unsigned int key)
 	return n;
 }
 
-/* The class of a key, in words. */
-static void describe(const struct dk_layout *l, unsigned int key, char *buf, size_t size)
+void key_class(const struct dk_layout *l, unsigned int key, char *buf, size_t size)
 {
 	char f[DK_NAME_MAX], b[DK_NAME_MAX];
 	const char *what = "no key";
@@ -68,7 +67,7 @@ static void key_text(const struct dk_layout *l, unsigned int key)
 	enum dk_key_kind kind = dk_key_kind(l, key);
 	char name[DK_NAME_MAX], what[400];
 
-	describe(l, key, what, sizeof(what));
+	key_class(l, key, what, sizeof(what));
 	printf("%s (layout %s)\n", dk_key_name(l, key, name), dk_layout_name(l));
 	printf("  %-14s %s\n", "class", what);
 	if (key_c_name(l, key))
@@ -106,7 +105,7 @@ static void key_json(struct request *q, unsigned int key)
 	char name[DK_NAME_MAX], what[400];
 	struct json j;
 
-	describe(l, key, what, sizeof(what));
+	key_class(l, key, what, sizeof(what));
 	json_begin(&j, stdout, q);
 	json_object(&j, "key");
 	json_string(&j, "layout", dk_layout_name(l));
@@ -131,7 +130,7 @@ static void key_json(struct request *q, unsigned int key)
 	json_end(&j);
 }
 
-static bool is_key(const struct dk_layout *l, unsigned int key)
+bool is_key(const struct dk_layout *l, unsigned int key)
 {
 	enum dk_key_kind kind = dk_key_kind(l, key);
 
@@ -145,19 +144,19 @@ static int list_keys(struct request *q)
 	};
 	unsigned int key, n = dk_layout_keys(q->layout);
 	char name[DK_NAME_MAX];
-	struct listing l;
+	struct columns l;
 
-	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	columns_begin(&l, columns, ARRAY_SIZE(columns));
 	for (key = 0; key < n; key++) {
 		const char *c_name = key_c_name(q->layout, key);
 
 		if (!is_key(q->layout, key))
 			continue;
-		listing_put(&l, COLOR_NONE, "%u", key);
-		listing_put(&l, COLOR_NONE, "%s", dk_key_name(q->layout, key, name));
-		listing_put(&l, COLOR_NONE, "%s", c_name ? c_name : "");
+		columns_put(&l, COLOR_NONE, "%u", key);
+		columns_put(&l, COLOR_NONE, "%s", dk_key_name(q->layout, key, name));
+		columns_put(&l, COLOR_NONE, "%s", c_name ? c_name : "");
 	}
-	return listing_end(q, &l);
+	return columns_end(q, &l);
 }
 
 static int list_keys_json(struct request *q)
@@ -252,8 +251,7 @@ static int fail_alias(struct request *q, const char *given)
 						dk_key_name(q->layout, key, name));
 	}
 	return fail(q, STATUS_BAD_INPUT, given, NULL,
-		    "\"%.127s\" is no alias key, the alias keys of layout %s are %s",
-		    given, dk_layout_name(q->layout), list);
+		    "\"%.127s\" is not an alias key: use one of %s", given, list);
 }
 
 int run_alias(struct request *q)
@@ -266,7 +264,7 @@ int run_alias(struct request *q)
 		return fail_alias(q, q->args[0]);
 	if (!(dk_layout_knows(q->layout) & DK_KNOWS_SETS))
 		return fail(q, STATUS_BAD_INPUT, dk_layout_name(q->layout), NULL,
-			    "it is not known what the alias keys of layout %.127s stand for",
+			    "the runtime keys of the alias keys of layout %.127s are not known",
 			    dk_layout_name(q->layout));
 	if (q->options & OPTION_JSON)
 		alias_json(q, key);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl keyset: a set, from any of its forms to all of them. */
+/* dkctl keyset: parses a set in any form and prints all of them. */
 #include "dkctl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns of what stands before a value. */
+/* Width of the labels. */
 #define LABEL	21
 
-/* What a set consists of, as PyTorch does not print it: bit by bit. */
+/* Single bits, which PyTorch's printed form does not show. */
 static bool has_functionality(const struct dk_layout *l, struct dk_keyset ks, unsigned int f)
 {
 	return ks.bits >> (dk_layout_backends(l) + f - 1) & 1;
@@ -19,7 +19,7 @@ static bool has_backend(struct dk_keyset ks, unsigned int b)
 	return ks.bits >> (b - 1) & 1;
 }
 
-/* PyTorch's printing, broken behind its commas. */
+/* PyTorch's printed form, wrapped after commas. */
 static int put_printed(struct request *q, struct dk_keyset ks)
 {
 	size_t len = dk_keyset_print(q->layout, ks, NULL, 0);
@@ -147,7 +147,7 @@ static int json(struct request *q, struct dk_keyset ks)
 	return STATUS_OK;
 }
 
-/* Several words are one set, as if | stood between them. */
+/* Joins several words with | into one set. */
 static char *join(struct request *q)
 {
 	size_t len = 1;

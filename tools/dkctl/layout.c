@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl layout: the priority order of a layout, top down. */
+/* dkctl layout: prints a layout, highest priority first. */
 #include "dkctl.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* No layout's text is longer, and no device file ends. */
+/* Longer than any layout; also stops reading endless device files. */
 #define FILE_MAX	65536
 
 static struct dk_layout *parse_file(struct request *q, const char *name, FILE *f, int *status)
@@ -23,7 +23,7 @@ static struct dk_layout *parse_file(struct request *q, const char *name, FILE *f
 	n = fread(text, 1, FILE_MAX + 1, f);
 	if (ferror(f) || n > FILE_MAX || memchr(text, '\0', n)) {
 		*status = fail(q, STATUS_BAD_INPUT, name, NULL,
-			       "%.512s: not the text of a layout: %s", name,
+			       "cannot read a layout from \"%.512s\": %s", name,
 			       ferror(f) ? strerror(errno) : n > FILE_MAX ?
 			       "it is longer than 65536 bytes" : "it has a NUL byte");
 	} else {
@@ -79,7 +79,7 @@ static void text(const struct dk_layout *l)
 	       dk_layout_name(l), nb, nf, dk_layout_entries(l),
 	       (unsigned long long)dk_layout_full(l).bits);
 	if (dk_table_size(l) < dk_layout_entries(l))
-		printf("The table is trimmed to %u entries; dkctl key tells which.\n\n",
+		printf("The table is trimmed to %u entries; \"dkctl key NAME\" prints one.\n\n",
 		       dk_table_size(l));
 	printf("The highest functionality of a set wins, then its highest backend.\n\n");
 	printf("%9s %4s %6s  %s\n", "entries", "bit", "value", "functionality");
@@ -144,7 +144,7 @@ static void json(struct request *q, const struct dk_layout *l)
 	json_end(&j);
 }
 
-/* As it is read; in JSON, as one string. */
+/* Prints the text of a layout file, in JSON as one string. */
 static int describe(struct request *q, const struct dk_layout *l)
 {
 	size_t len = dk_layout_describe(l, NULL, 0);
@@ -172,7 +172,7 @@ int run_layout(struct request *q)
 
 	if (q->num_args && q->layout_name)
 		return fail(q, STATUS_BAD_INPUT, q->args[0], NULL,
-			    "layout has either a NAME or option --layout, and not \"%.127s\" too",
+			    "two layouts, \"%.127s\" and that of --layout: use one of them",
 			    q->args[0]);
 	if (q->num_args) {
 		l = open_layout(q, q->args[0], &status);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl schema: is a schema right, and what is in it? */
+/* dkctl schema: checks a schema and prints its parts. */
 #include "dkctl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What PyTorch prints as the schema of an operator that nobody defines. */
+/* PyTorch prints this as the schema of an operator without a definition. */
 #define NO_SCHEMA	"(none)"
 
 static char *printed(const struct dk_schema *s)
@@ -42,7 +42,7 @@ static void schema_text(const struct dk_schema *s, const char *text)
 	for (i = 0; i < dk_schema_returns(s); i++)
 		arg_text("returns", i, dk_schema_return(s, i));
 	if (dk_schema_flags(s) & DK_SCHEMA_VARRET)
-		puts("  and returns whatever else");
+		puts("  and any further return values");
 	if (!dk_schema_dispatch_mask(s, &mask, NULL))
 		printf("  a boxed call dispatches on 0x%llx (bit 0 is the last argument)\n",
 		       (unsigned long long)mask);
@@ -118,7 +118,7 @@ static int show_schema(struct request *q, const char *word)
 	return text ? STATUS_OK : fail_memory(q);
 }
 
-/* A line a schema: print it back. */
+/* Reads a schema and prints it as PyTorch does. */
 static int print_line(struct request *q, const char *line, unsigned long number)
 {
 	struct dk_diag why = { .size = sizeof(why) };
@@ -158,7 +158,7 @@ static int print_lines(struct request *q)
 		number++;
 		if (memchr(line, '\0', len))
 			status = fail(q, STATUS_BAD_INPUT, NULL, NULL,
-				      "line %lu has a NUL", number);
+				      "line %lu has a NUL byte", number);
 		else if (len)
 			status = print_line(q, line, number);
 	}
@@ -170,11 +170,11 @@ int run_schema(struct request *q)
 {
 	if (!q->num_args)
 		return fail(q, STATUS_BAD_INPUT, "TEXT", NULL,
-			    "schema needs the text of a schema, as in \"dkctl schema 'a::neg(Tensor self) -> Tensor'\", or - to read lines from standard input");
+			    "schema needs the text of a schema, as in \"dkctl schema 'a::neg(Tensor self) -> Tensor'\", or \"-\" for lines from standard input");
 	if (strcmp(q->args[0], "-"))
 		return show_schema(q, q->args[0]);
 	if (q->options & OPTION_JSON)
 		return fail(q, STATUS_BAD_INPUT, "-", NULL,
-			    "schema - prints lines, and no JSON");
+			    "\"schema -\" has no JSON output: omit option --json");
 	return print_lines(q);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* "Did you mean ...?": edit distance, with neighbours swapped counting once. */
+/* Suggestions by edit distance; a swap of neighbours counts once. */
 #include "dkctl.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@ static int lower(char c)
 	return tolower((unsigned char)c);
 }
 
-/* Words of other case only are as near as can be without being the same. */
+/* The edit distance, ignoring case. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int rows[3][LONGEST + 1], n = (unsigned int)strlen(b), i, j, d;
@@ -56,7 +56,7 @@ void suggest_begin(struct suggestion *s, const char *word)
 	s->distance = len > LONGEST ? 0 : (unsigned int)len / 3 + 1;
 }
 
-/* Is only the part before a colon missing: "00:04.0" for "0000:00:04.0"? */
+/* True if only the part before a colon is missing, as in "00:04.0" for "0000:00:04.0". */
 static bool is_end(const char *word, const char *candidate)
 {
 	size_t len = strlen(word), all = strlen(candidate);
@@ -65,7 +65,7 @@ static bool is_end(const char *word, const char *candidate)
 	       !strcasecmp(candidate + all - len, word);
 }
 
-/* The name after the namespace counts alone if @word has no namespace. */
+/* If @word has no namespace, that of the candidate is ignored. */
 static unsigned int distance_of_name(const char *word, const char *candidate)
 {
 	const char *name = strstr(candidate, "::");
@@ -81,7 +81,7 @@ void suggest_try(struct suggestion *s, const char *candidate)
 {
 	unsigned int d;
 
-	/* what was refused is no way out */
+	/* never suggest the refused word itself */
 	if (!s->distance || strlen(candidate) > LONGEST || !strcmp(s->word, candidate))
 		return;
 	d = distance_of_name(s->word, candidate);
@@ -142,7 +142,7 @@ void suggest_set(struct suggestion *s, const struct dk_layout *l)
 	suggest_number(s);
 }
 
-/* Of "pytorch-2.14.1" 2014, a number that grows with the release; -1 without one. */
+/* A number that grows with the release: 2014 for "2.14.1"; -1 without a release. */
 static long release_number(const char *version)
 {
 	long major, minor = 0;
@@ -156,7 +156,7 @@ static long release_number(const char *version)
 	return (major < 1000 ? major : 999) * 1000 + (minor < 1000 ? minor : 999);
 }
 
-/* Of "pytorch-2.4" for pytorch-2.6: 2; -1 where the names are not of one family. */
+/* The distance of two releases: 2 for pytorch-2.4 and pytorch-2.6; -1 for other names. */
 static long release_distance(const char *a, const char *b)
 {
 	size_t family = strcspn(a, "0123456789");
@@ -168,7 +168,7 @@ static long release_distance(const char *a, const char *b)
 	return y < 0 ? -1 : labs(x - y);
 }
 
-/* The nearest release; of two that are as near, the newer one, which is listed first. */
+/* Suggests the nearest release; of two, the newer one, which is listed first. */
 void suggest_layouts(struct suggestion *s)
 {
 	const struct dk_layout *l = NULL;

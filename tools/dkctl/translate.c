@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl keyset --to: a set in another layout, and what that changes. */
+/* dkctl keyset --to: translates a set to another layout and lists the differences. */
 #include "dkctl.h"
 
 #include <stdlib.h>

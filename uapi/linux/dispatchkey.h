@@ -2,12 +2,13 @@
 /*
  * dispatchkey: the bit layout "v1" of a keyset.
  *
- * v1 equals the layout of PyTorch 2.14.1 and never changes; a new key makes a
+ * v1 equals the layout of PyTorch 2.14.1 and never changes; a new key requires a
  * v2. A keyset is one 64-bit word: bit B - 1 for backend B, and bit
- * DK_NUM_BACKENDS + F - 1 for functionality F. The highest functionality wins.
+ * DK_NUM_BACKENDS + F - 1 for functionality F. A call is routed by the highest
+ * functionality.
  *
- * Keys are 16-bit numbers: the functionality keys, then for every per-backend
- * functionality a block with one runtime key a backend, then the alias keys.
+ * Keys are 16-bit numbers: the functionality keys, then for each per-backend
+ * functionality a block with a runtime key for each backend, then the alias keys.
  */
 #ifndef _UAPI_LINUX_DISPATCHKEY_H
 #define _UAPI_LINUX_DISPATCHKEY_H
@@ -18,13 +19,13 @@
 #include <linux/types.h>
 #endif
 
-/* The number that a module, a library and their users must share. */
+/* A module or library and its users must be built with the same number. */
 #define DK_ABI_VERSION		1
 #define DK_LAYOUT_NAME		"v1"
 
 /*
  * X(ENUM, Name, "printed bit", arg) - the backend components, lowest first;
- * arg is handed on to X; DK__NONE is none.
+ * arg is passed to X; DK__NONE is an empty one.
  */
 #define DK__NONE
 #define DK_BACKENDS(X, arg)						\
@@ -106,7 +107,7 @@
 	X(COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL,			\
 	  CompositeExplicitAutogradNonFunctional)
 
-/* Backend components: bits of a keyset, never keys by themselves. */
+/* Backend components: bits of a keyset, which are not keys. */
 enum dk_backend {
 	DK_BACKEND_INVALID = 0,
 #define DK__BACKEND(U, N, P, arg) DK_BACKEND_##U,
@@ -179,12 +180,12 @@ enum dk_slot {
 #define DK_FULL								\
 	((1ULL << (DK_NUM_BACKENDS + DK_NUM_FUNCTIONALITIES - 1)) - 1)
 
-/* The functionalities that have one table entry a backend, as a keyset. */
+/* The functionalities with a table entry for each backend, as a keyset. */
 #define DK__PER_BACKEND(U, N, per_backend)				\
 	| ((per_backend) ? DK_FUNCTIONALITY_BIT(DK_##U) : 0)
 #define DK_PER_BACKEND_MASK	(0ULL DK_FUNCTIONALITIES(DK__PER_BACKEND))
 
-/* Local state of a fresh thread: what is included and what is excluded. */
+/* Local state of a new thread: the included and the excluded set. */
 #define DK_DEFAULT_INCLUDED						\
 	(DK_FUNCTIONALITY_BIT(DK_BACKEND_SELECT) |			\
 	 DK_FUNCTIONALITY_BIT(DK_ADINPLACE_OR_VIEW))
@@ -193,9 +194,9 @@ enum dk_slot {
 	 DK_FUNCTIONALITY_BIT(DK_AUTOCAST_CPU))
 
 /*
- * The keyset of a key, a constant where the key is one: a per-backend runtime
- * key is its functionality's bit and its backend's, a building block only the
- * former, Undefined and the alias keys are empty.
+ * The keyset of a key; a constant if the key is one. A per-backend runtime key has
+ * the bits of its functionality and its backend, a building block only the former.
+ * The sets of Undefined and of alias keys are empty.
  */
 #define DK__BLOCK(k)							\
 	(((k) - DK_START_OF_DENSE_BACKENDS) / (DK_NUM_BACKENDS + 1))

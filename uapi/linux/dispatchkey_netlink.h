@@ -10,10 +10,10 @@
 #define DK_GENL_VERSION	1
 
 /**
- * enum dk_nl_state - Whether a backend or a device serves.
- * @DK_NL_STATE_OFFLINE: It serves no call. Of the counters, calls are not
+ * enum dk_nl_state - State of a backend, of a device, or of counting.
+ * @DK_NL_STATE_OFFLINE: It serves no calls. For counters, calls are not
  *   counted.
- * @DK_NL_STATE_ONLINE: It serves. Of the counters, calls are counted.
+ * @DK_NL_STATE_ONLINE: It serves calls. For counters, calls are counted.
  */
 enum dk_nl_state {
 	DK_NL_STATE_OFFLINE,
@@ -21,20 +21,20 @@ enum dk_nl_state {
 };
 
 /**
- * enum dk_nl_provider_state - Whether the functions of a provider are called.
- * @DK_NL_PROVIDER_REGISTERED: Its functions are called.
- * @DK_NL_PROVIDER_LEAVING: No call enters, and calls that are inside are
- *   waited for.
+ * enum dk_nl_provider_state - State of a provider.
+ * @DK_NL_PROVIDER_REGISTERED: Its functions can be called.
+ * @DK_NL_PROVIDER_UNREGISTERING: It is being unregistered. No call enters, and
+ *   the module waits for calls inside.
  */
 enum dk_nl_provider_state {
 	DK_NL_PROVIDER_REGISTERED,
-	DK_NL_PROVIDER_LEAVING,
+	DK_NL_PROVIDER_UNREGISTERING,
 };
 
 /**
- * enum dk_nl_op_flags - What an operator was defined as.
+ * enum dk_nl_op_flags - How an operator was defined.
  * @DK_NL_OP_ATOMIC: It may be called in any context but NMI.
- * @DK_NL_OP_SAME_DEVICE: Its arguments have to live on one device.
+ * @DK_NL_OP_SAME_DEVICE: Its arguments must be on one device.
  */
 enum dk_nl_op_flags {
 	DK_NL_OP_ATOMIC = 1,
@@ -42,12 +42,12 @@ enum dk_nl_op_flags {
 };
 
 /**
- * enum dk_nl_impl_flags - What a registered function is.
- * @DK_NL_IMPL_FALLTHROUGH: Calls pass it by and go to the next key.
- * @DK_NL_IMPL_BOXED: It takes its arguments as a list.
- * @DK_NL_IMPL_ACTIVE: It is the newest at its key, of its device.
- * @DK_NL_IMPL_OFFLINE: Its device or backend is offline, so that it counts as
- *   absent.
+ * enum dk_nl_impl_flags - Properties of a registered function.
+ * @DK_NL_IMPL_FALLTHROUGH: It is a fallthrough. Calls skip its key.
+ * @DK_NL_IMPL_BOXED: It is boxed: its arguments are in a struct.
+ * @DK_NL_IMPL_ACTIVE: It is the newest function at its key and of its device.
+ * @DK_NL_IMPL_OFFLINE: Its device or backend is offline, so calls are routed
+ *   as if it were absent.
  */
 enum dk_nl_impl_flags {
 	DK_NL_IMPL_FALLTHROUGH = 1,
@@ -57,19 +57,19 @@ enum dk_nl_impl_flags {
 };
 
 /**
- * enum dk_nl_provenance - The rule that filled a table entry.
- * @DK_NL_PROV_MISSING: None, nothing serves the entry.
- * @DK_NL_PROV_KERNEL: A function at the very key.
+ * enum dk_nl_provenance - The rule that decides a table entry.
+ * @DK_NL_PROV_MISSING: None. Nothing serves the entry.
+ * @DK_NL_PROV_KERNEL: A function at this key itself.
  * @DK_NL_PROV_DEFAULT_BACKEND: CompositeExplicitAutograd, with or without
  *   NonFunctional.
  * @DK_NL_PROV_NESTED: CompositeImplicitAutogradNestedTensor.
- * @DK_NL_PROV_AMBIGUOUS: CompositeImplicitAutograd and a backend of
- *   AutogradOther both serve it, so that neither does.
+ * @DK_NL_PROV_AMBIGUOUS: Ambiguous. There are functions at
+ *   CompositeImplicitAutograd and at a backend of AutogradOther.
  * @DK_NL_PROV_MATH: CompositeImplicitAutograd.
  * @DK_NL_PROV_AUTOGRAD: Autograd.
  * @DK_NL_PROV_BATCHED: FuncTorchBatchedDecomposition.
  * @DK_NL_PROV_FALLBACK: The backend fallback.
- * @DK_NL_PROV_NO_ENTRY: Nothing, as the trimmed table has no such entry.
+ * @DK_NL_PROV_NO_ENTRY: None. The trimmed table has no such entry.
  */
 enum dk_nl_provenance {
 	DK_NL_PROV_MISSING,
@@ -85,10 +85,10 @@ enum dk_nl_provenance {
 };
 
 /**
- * enum dk_nl_step_kind - What a step of an explanation tells.
- * @DK_NL_STEP_MASK: A functionality that a fallthrough took out of the set.
- * @DK_NL_STEP_RULE: What a rule says of the entry of the call.
- * @DK_NL_STEP_IMPL: What a registration has to do with the call.
+ * enum dk_nl_step_kind - What a step of an explanation is about.
+ * @DK_NL_STEP_MASK: A functionality that a fallthrough removes from the set.
+ * @DK_NL_STEP_RULE: The result of a rule for the entry of the call.
+ * @DK_NL_STEP_IMPL: The effect of a registration on the call.
  */
 enum dk_nl_step_kind {
 	DK_NL_STEP_MASK,
@@ -97,22 +97,23 @@ enum dk_nl_step_kind {
 };
 
 /**
- * enum dk_nl_verdict - What a rule says of an entry.
- * @DK_NL_VERDICT_NOT_ASKED: A rule before it has decided.
+ * enum dk_nl_verdict - The result of a rule for an entry.
+ * @DK_NL_VERDICT_NOT_EVALUATED: The rule is not evaluated.
  * @DK_NL_VERDICT_SERVES: Its function serves the entry.
- * @DK_NL_VERDICT_AMBIGUOUS: Nobody can tell which function is meant.
+ * @DK_NL_VERDICT_AMBIGUOUS: The entry is ambiguous.
  * @DK_NL_VERDICT_MISSING: No rule has a function.
  * @DK_NL_VERDICT_NO_IMPL: Nothing is registered at its key.
- * @DK_NL_VERDICT_NO_ALIAS: The layout has not the alias key that it goes by.
- * @DK_NL_VERDICT_OUTSIDE: The entry is none that its alias key stands for.
+ * @DK_NL_VERDICT_NO_ALIAS: The layout does not have the alias key of the rule.
+ * @DK_NL_VERDICT_OUTSIDE: The alias key of the rule does not include the key
+ *   of the entry.
  * @DK_NL_VERDICT_BARS: A function bars CompositeImplicitAutograd.
- * @DK_NL_VERDICT_BARS_NOT: There is no such function.
+ * @DK_NL_VERDICT_BARS_NOT: No function bars CompositeImplicitAutograd.
  * @DK_NL_VERDICT_BARRED: There is a function, but another one bars it.
  * @DK_NL_VERDICT_HAS_ENTRY: The table has an entry for the key.
  * @DK_NL_VERDICT_NO_ENTRY: The table is trimmed and has no entry for the key.
  */
 enum dk_nl_verdict {
-	DK_NL_VERDICT_NOT_ASKED,
+	DK_NL_VERDICT_NOT_EVALUATED,
 	DK_NL_VERDICT_SERVES,
 	DK_NL_VERDICT_AMBIGUOUS,
 	DK_NL_VERDICT_MISSING,
@@ -127,15 +128,15 @@ enum dk_nl_verdict {
 };
 
 /**
- * enum dk_nl_bearing - What a registration has to do with a call.
- * @DK_NL_BEARING_NONE: Nothing, all would be the same without it.
- * @DK_NL_BEARING_OVERRIDDEN: Nothing, since a newer one has its key.
- * @DK_NL_BEARING_SERVES: It serves.
+ * enum dk_nl_bearing - The effect of a registration on a call.
+ * @DK_NL_BEARING_NONE: None. The result would be the same without it.
+ * @DK_NL_BEARING_OVERRIDDEN: None. A newer function is registered at its key.
+ * @DK_NL_BEARING_SERVES: It serves the call.
  * @DK_NL_BEARING_DECIDES: It does not serve, but without it something else
  *   would.
- * @DK_NL_BEARING_SET: Without it the effective set would be another one, and
- *   the same function would serve.
- * @DK_NL_BEARING_OFFLINE: Nothing, since its device or backend is offline.
+ * @DK_NL_BEARING_SET: Without it the effective set would differ, but the same
+ *   function would serve.
+ * @DK_NL_BEARING_OFFLINE: None. Its device or backend is offline.
  */
 enum dk_nl_bearing {
 	DK_NL_BEARING_NONE,
@@ -169,32 +170,32 @@ enum dk_nl_readers {
 };
 
 /**
- * enum dk_nl_event_kind - What has happened.
- * @DK_NL_EVENT_OP_CAME: An operator was defined.
- * @DK_NL_EVENT_OP_WENT: The definition of an operator has gone.
- * @DK_NL_EVENT_IMPL_CAME: A function of an operator, or a backend fallback,
+ * enum dk_nl_event_kind - The kind of an event.
+ * @DK_NL_EVENT_OP_ADDED: An operator was defined.
+ * @DK_NL_EVENT_OP_REMOVED: An operator was undefined.
+ * @DK_NL_EVENT_IMPL_ADDED: A function of an operator, or a backend fallback,
  *   was registered.
- * @DK_NL_EVENT_IMPL_WENT: A function of an operator, or a backend fallback,
- *   has gone.
- * @DK_NL_EVENT_BACKEND_CAME: A private backend was bound to a name.
- * @DK_NL_EVENT_BACKEND_WENT: The name of a private backend was released.
+ * @DK_NL_EVENT_IMPL_REMOVED: A function of an operator, or a backend fallback,
+ *   was unregistered.
+ * @DK_NL_EVENT_BACKEND_ADDED: A private backend was bound to a name.
+ * @DK_NL_EVENT_BACKEND_REMOVED: The name of a private backend was released.
  * @DK_NL_EVENT_BACKEND_STATE: A backend went offline or came online.
- * @DK_NL_EVENT_DEVICE_CAME: A device was registered.
- * @DK_NL_EVENT_DEVICE_WENT: A device has gone.
+ * @DK_NL_EVENT_DEVICE_ADDED: A device was registered.
+ * @DK_NL_EVENT_DEVICE_REMOVED: A device was unregistered.
  * @DK_NL_EVENT_DEVICE_STATE: A device went offline or came online.
- * @DK_NL_EVENT_LOST: There was no room for as many events as count says. Who
- *   follows the registry dumps it anew.
+ * @DK_NL_EVENT_LOST: Events were lost for lack of memory; count is their
+ *   number. Read the state again.
  */
 enum dk_nl_event_kind {
-	DK_NL_EVENT_OP_CAME,
-	DK_NL_EVENT_OP_WENT,
-	DK_NL_EVENT_IMPL_CAME,
-	DK_NL_EVENT_IMPL_WENT,
-	DK_NL_EVENT_BACKEND_CAME,
-	DK_NL_EVENT_BACKEND_WENT,
+	DK_NL_EVENT_OP_ADDED,
+	DK_NL_EVENT_OP_REMOVED,
+	DK_NL_EVENT_IMPL_ADDED,
+	DK_NL_EVENT_IMPL_REMOVED,
+	DK_NL_EVENT_BACKEND_ADDED,
+	DK_NL_EVENT_BACKEND_REMOVED,
 	DK_NL_EVENT_BACKEND_STATE,
-	DK_NL_EVENT_DEVICE_CAME,
-	DK_NL_EVENT_DEVICE_WENT,
+	DK_NL_EVENT_DEVICE_ADDED,
+	DK_NL_EVENT_DEVICE_REMOVED,
 	DK_NL_EVENT_DEVICE_STATE,
 	DK_NL_EVENT_LOST,
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the unit tests take from a libc, where there is the kernel instead. */
+/* The part of the C library that the unit tests need, in the kernel. */
 #ifndef _SELFTESTS_KUNIT_STDLIB_H
 #define _SELFTESTS_KUNIT_STDLIB_H
 
-/* first, as a member there is called free */
+/* first, because a member there is called free */
 #include <kunit/test.h>
 #include <linux/slab.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For tests where there is no liburcu, such as on 32 bits of a 64-bit machine:
- * read sections are counted, and a grace period is over at once. Only for
- * programs of one thread.
+ * Replaces liburcu where it is missing, such as for 32 bits on a 64-bit machine. Read sections are
+ * counted, and a grace period ends at once. Only for programs with one thread.
  */
 #ifndef _SELFTESTS_UNIT_M32_URCU_BP_H
 #define _SELFTESTS_UNIT_M32_URCU_BP_H
@@ -11,7 +10,7 @@
 
 static unsigned int stub_readers;
 
-/* A thread's record, which is there from its first section on, as in liburcu. */
+/* A thread's record, which exists from its first section on, as in liburcu. */
 #define URCU_TLS(name)		(name)
 static unsigned int *urcu_bp_reader;
 

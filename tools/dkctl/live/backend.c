@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl backend: the backends of the kernel, switching them and releasing names. */
+/* dkctl backend: lists backends, switches them on and off, releases their names. */
 #include "live.h"
 
 #include <string.h>
 
-/* An older module does not say how many there are beside those that it names. */
+/* The number of providers. An older module reports only those that it names. */
 static __u32 joined(const struct dk_nl_backend *b)
 {
 	return b->joined > b->num_providers ? b->joined : b->num_providers;
 }
 
-static bool is_in_use(const struct dk_nl_backend *b)
+bool backend_in_use(const struct dk_nl_backend *b)
 {
 	return b->is_bound || b->devices || b->impls || joined(b) ||
 	       b->state != DK_NL_STATE_ONLINE;
@@ -39,7 +39,7 @@ static void json(struct request *q, const struct dk_nl_backend *b)
 	json_end(&j);
 }
 
-/* Those that nobody uses are named in a line of their own. */
+/* Unused backends are listed in one line. */
 static void put_unused(const struct dk_nl_backend *list)
 {
 	const struct dk_nl_backend *b;
@@ -47,12 +47,12 @@ static void put_unused(const struct dk_nl_backend *list)
 	struct wrap w;
 
 	for (b = list; b; b = b->next)
-		n += !is_in_use(b);
+		n += !backend_in_use(b);
 	if (!n)
 		return;
 	wrap_begin(&w, stdout, "unused:", 8);
 	for (b = list; b; b = b->next) {
-		if (!is_in_use(b))
+		if (!backend_in_use(b))
 			wrap_word(&w, b->name, ++i < n ? "," : "");
 	}
 	wrap_end(&w);
@@ -66,22 +66,22 @@ static int text(struct live *v, const struct dk_nl_backend *list, bool all)
 		{ "", false },
 	};
 	const struct dk_nl_backend *b;
-	struct listing l;
+	struct columns l;
 	int status;
 
-	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	columns_begin(&l, columns, ARRAY_SIZE(columns));
 	for (b = list; b; b = b->next) {
-		if (!all && !is_in_use(b))
+		if (!all && !backend_in_use(b))
 			continue;
-		listing_put(&l, COLOR_NONE, "%s", b->name);
-		listing_put(&l, COLOR_NONE, "%s", b->key_name);
-		listing_put(&l, state_color(b->state), "%s", state_word(b->state));
-		listing_put(&l, COLOR_NONE, "%u", b->devices);
-		listing_put(&l, COLOR_NONE, "%u", b->impls);
+		columns_put(&l, COLOR_NONE, "%s", b->name);
+		columns_put(&l, COLOR_NONE, "%s", b->key_name);
+		columns_put(&l, state_color(b->state), "%s", state_word(b->state));
+		columns_put(&l, COLOR_NONE, "%u", b->devices);
+		columns_put(&l, COLOR_NONE, "%u", b->impls);
 		put_names(&l, b->providers, b->num_providers, joined(b));
-		listing_put(&l, COLOR_NONE, "%s", b->is_alone ? "alone" : "");
+		columns_put(&l, COLOR_NONE, "%s", b->is_alone ? "alone" : "");
 	}
-	status = listing_end(v->q, &l);
+	status = columns_end(v->q, &l);
 	if (!status && !all)
 		put_unused(list);
 	return status;
@@ -92,14 +92,14 @@ static int show(struct live *v, const char *name)
 	const struct dk_nl_backend *list;
 	int err, status = STATUS_OK;
 
-	err = name ? dk_nl_backend_get(kernel(v), 0, name, &list) :
-		     dk_nl_backends(kernel(v), &list);
+	err = name ? dk_nl_backend_get(client(v), 0, name, &list) :
+		     dk_nl_backends(client(v), &list);
 	if (err)
 		return name ? fail_named(v, err, name, fail_backend) : fail_kernel(v, err);
-	if (wants(v, OPTION_JSON))
+	if (has_option(v, OPTION_JSON))
 		json(v->q, list);
 	else
-		status = text(v, list, name || wants(v, OPTION_STATISTICS));
+		status = text(v, list, name || has_option(v, OPTION_STATISTICS));
 	dk_nl_free(list);
 	return status;
 }
@@ -126,9 +126,9 @@ static int released(struct live *v, const struct dk_nl_backend *b)
 {
 	struct json j;
 
-	if (!wants(v, OPTION_JSON)) {
+	if (!has_option(v, OPTION_JSON)) {
 		fputs("the name ", stdout);
-		print_text(stdout, b->name, strlen(b->name));
+		print_escaped(stdout, b->name, strlen(b->name));
 		printf(" is released, %s is free\n", b->key_name);
 		return STATUS_OK;
 	}
@@ -148,18 +148,18 @@ static int release(struct live *v)
 	const char *name = take_value(v, "release", "a backend name", &status);
 
 	if (!status)
-		status = no_more(v, NULL);
+		status = expect_end(v, NULL);
 	if (status)
 		return status;
-	err = dk_nl_backend_get(kernel(v), 0, name, &b);
+	err = dk_nl_backend_get(client(v), 0, name, &b);
 	if (err)
 		return fail_named(v, err, name, fail_backend);
 	if (!b->is_bound)
 		status = fail(v->q, STATUS_BAD_INPUT, name, NULL,
-			      "\"%.127s\" is bound to no name: there is nothing to release",
+			      "\"%.127s\" has no private name: there is nothing to release",
 			      b->name);
 	else
-		err = dk_nl_backend_release(kernel(v), b->name);
+		err = dk_nl_backend_release(client(v), b->name);
 	if (!status)
 		status = err ? fail_kernel(v, err) : released(v, b);
 	dk_nl_free(b);
@@ -178,6 +178,6 @@ int live_backend(struct live *v)
 		return release(v);
 	if ((take_show(v) && *v->next) || (v->next[0] && !v->next[1]))
 		name = *v->next++;
-	status = no_more(v, words);
+	status = expect_end(v, words);
 	return status ? status : show(v, name);
 }

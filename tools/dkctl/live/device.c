@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl device: the devices of the kernel, and switching them. */
+/* dkctl device: lists devices, and switches them on and off. */
 #include "live.h"
 
 static void json(struct request *q, const struct dk_nl_device *d)
@@ -22,13 +22,13 @@ static void json(struct request *q, const struct dk_nl_device *d)
 	json_end(&j);
 }
 
-/* It does not serve either while its backend is offline. */
-static void put_state(struct listing *l, const struct dk_nl_device *d)
+/* A device does not serve while its backend is offline. */
+static void put_state(struct columns *l, const struct dk_nl_device *d)
 {
 	if (d->state == DK_NL_STATE_ONLINE && d->backend_state != DK_NL_STATE_ONLINE)
-		listing_put(l, COLOR_BAD, "backend offline");
+		columns_put(l, COLOR_BAD, "backend offline");
 	else
-		listing_put(l, state_color(d->state), "%s", state_word(d->state));
+		columns_put(l, state_color(d->state), "%s", state_word(d->state));
 }
 
 static int text(struct live *v, const struct dk_nl_device *d)
@@ -37,23 +37,23 @@ static int text(struct live *v, const struct dk_nl_device *d)
 		{ "device", false }, { "number", true }, { "backend", false },
 		{ "state", false }, { "functions", true }, { "provider", false },
 	};
-	struct listing l;
+	struct columns l;
 
 	if (!d)
 		puts("no devices");
-	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	columns_begin(&l, columns, ARRAY_SIZE(columns));
 	for (; d; d = d->next) {
-		listing_put(&l, COLOR_NONE, "%s", d->name);
-		if (wants(v, OPTION_STATISTICS))
-			listing_put(&l, COLOR_NONE, "%u", d->number);
+		columns_put(&l, COLOR_NONE, "%s", d->name);
+		if (has_option(v, OPTION_STATISTICS))
+			columns_put(&l, COLOR_NONE, "%u", d->number);
 		else
-			listing_put(&l, COLOR_NONE, "%s", "");
-		listing_put(&l, COLOR_NONE, "%s", d->backend_name);
+			columns_put(&l, COLOR_NONE, "%s", "");
+		columns_put(&l, COLOR_NONE, "%s", d->backend_name);
 		put_state(&l, d);
-		listing_put(&l, COLOR_NONE, "%u", d->impls);
-		listing_put(&l, COLOR_NONE, "%s", d->provider);
+		columns_put(&l, COLOR_NONE, "%u", d->impls);
+		columns_put(&l, COLOR_NONE, "%s", d->provider);
 	}
-	return listing_end(v->q, &l);
+	return columns_end(v->q, &l);
 }
 
 static int show(struct live *v, const char *name, __u32 backend)
@@ -61,11 +61,11 @@ static int show(struct live *v, const char *name, __u32 backend)
 	const struct dk_nl_device *list;
 	int err, status = STATUS_OK;
 
-	err = name ? dk_nl_device_get(kernel(v), 0, name, &list) :
-		     dk_nl_devices(kernel(v), backend, &list);
+	err = name ? dk_nl_device_get(client(v), 0, name, &list) :
+		     dk_nl_devices(client(v), backend, &list);
 	if (err)
 		return name ? fail_named(v, err, name, fail_device) : fail_kernel(v, err);
-	if (wants(v, OPTION_JSON))
+	if (has_option(v, OPTION_JSON))
 		json(v->q, list);
 	else
 		status = text(v, list);
@@ -105,6 +105,6 @@ int live_device(struct live *v)
 	else if (v->next[0] && (shown || !v->next[1]))
 		name = *v->next++;
 	if (!status)
-		status = no_more(v, words);
+		status = expect_end(v, words);
 	return status ? status : show(v, name, backend);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl kernels: registered functions, and backend fallbacks. */
+/* dkctl kernels: lists registered functions and backend fallbacks. */
 #include "live.h"
 
 static void json(struct request *q, const struct dk_nl_impl *i)
@@ -22,8 +22,8 @@ static void json(struct request *q, const struct dk_nl_impl *i)
 	json_end(&j);
 }
 
-/* A fallback that the registry was born with, as each has many. */
-static bool is_stock(const struct dk_nl_impl *i)
+/* A builtin fallback, which every registry has. */
+static bool is_builtin(const struct dk_nl_impl *i)
 {
 	return !*i->op && !*i->provider;
 }
@@ -37,25 +37,25 @@ static int text(struct live *v, const struct dk_nl_impl *list)
 	unsigned long long n = 0, hidden = 0;
 	const struct dk_nl_impl *i;
 	char words[64], flags[64];
-	struct listing l;
+	struct columns l;
 	int status;
 
-	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	columns_begin(&l, columns, ARRAY_SIZE(columns));
 	for (i = list; i; i = i->next) {
-		if (is_stock(i) && !wants(v, OPTION_STATISTICS)) {
+		if (is_builtin(i) && !has_option(v, OPTION_STATISTICS)) {
 			hidden++;
 			continue;
 		}
 		put_impl_flags(i->flags, flags, sizeof(flags));
-		listing_put(&l, COLOR_NONE, "%s", *i->op ? i->op : "(fallback)");
-		listing_put(&l, COLOR_NONE, "%s", i->key_name);
-		listing_put(&l, COLOR_NONE, "%s", i->label);
-		listing_put(&l, COLOR_NONE, "%s", provider_word(i->provider));
-		listing_put(&l, COLOR_NONE, "%s", i->device_name);
-		listing_put(&l, COLOR_DIM, "%s", flags);
+		columns_put(&l, COLOR_NONE, "%s", *i->op ? i->op : "(fallback)");
+		columns_put(&l, COLOR_NONE, "%s", i->key_name);
+		columns_put(&l, COLOR_NONE, "%s", i->label);
+		columns_put(&l, COLOR_NONE, "%s", provider_word(i->provider));
+		columns_put(&l, COLOR_NONE, "%s", i->device_name);
+		columns_put(&l, COLOR_DIM, "%s", flags);
 		n++;
 	}
-	status = listing_end(v->q, &l);
+	status = columns_end(v->q, &l);
 	if (status)
 		return status;
 	printf("%s", plural(words, n, "function", "functions"));
@@ -66,7 +66,7 @@ static int text(struct live *v, const struct dk_nl_impl *list)
 	return STATUS_OK;
 }
 
-/* One word and its value; -1 if the next word is none of them. */
+/* Reads a filter and its value. Returns -1 if the next word is not a filter. */
 static int take_filter(struct live *v, struct dk_nl_impl_filter *filter)
 {
 	int status = STATUS_OK;
@@ -101,17 +101,17 @@ int live_kernels(struct live *v)
 	while (*v->next && !status)
 		status = take_filter(v, &filter);
 	if (status <= 0)
-		status = no_more(v, words);
+		status = expect_end(v, words);
 	if (status)
 		return status;
-	err = dk_nl_impls(kernel(v), &filter, &list);
+	err = dk_nl_impls(client(v), &filter, &list);
 	if (err)
 		return fail_filtered(v, err, filter.op, filter.provider);
 	if (!list)
 		status = check_names(v, filter.op, filter.provider);
 	if (status)
 		return status;
-	if (wants(v, OPTION_JSON))
+	if (has_option(v, OPTION_JSON))
 		json(v->q, list);
 	else
 		status = text(v, list);

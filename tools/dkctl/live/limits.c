@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl limits: how much there may be of what. */
+/* dkctl limits: lists the limits of the registry, and how much of each is used. */
 #include "live.h"
 
 #include <errno.h>
@@ -28,19 +28,19 @@ static int text(struct live *v, const struct dk_nl_limit *m)
 	static const struct column columns[] = {
 		{ "limit", false }, { "used", true }, { "most", true },
 	};
-	struct listing l;
+	struct columns l;
 
-	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	columns_begin(&l, columns, ARRAY_SIZE(columns));
 	for (; m; m = m->next) {
-		listing_put(&l, COLOR_NONE, "%s", m->name);
+		columns_put(&l, COLOR_NONE, "%s", m->name);
 		if (m->has_used)
-			listing_put(&l, m->used < m->most ? COLOR_NONE : COLOR_BAD, "%llu",
+			columns_put(&l, m->used < m->most ? COLOR_NONE : COLOR_BAD, "%llu",
 				    (unsigned long long)m->used);
 		else
-			listing_put(&l, COLOR_NONE, "-");
-		listing_put(&l, COLOR_NONE, "%llu", (unsigned long long)m->most);
+			columns_put(&l, COLOR_NONE, "-");
+		columns_put(&l, COLOR_NONE, "%llu", (unsigned long long)m->most);
 	}
-	return listing_end(v->q, &l);
+	return columns_end(v->q, &l);
 }
 
 static int fail_limit(struct live *v, const char *name)
@@ -49,7 +49,7 @@ static int fail_limit(struct live *v, const char *name)
 	struct suggestion s;
 
 	suggest_begin(&s, name);
-	if (!dk_nl_limits(kernel(v), &list)) {
+	if (!dk_nl_limits(client(v), &list)) {
 		for (m = list; m; m = m->next)
 			suggest_try(&s, m->name);
 		dk_nl_free(list);
@@ -67,13 +67,13 @@ int live_limits(struct live *v)
 
 	if ((take_show(v) && *v->next) || (v->next[0] && !v->next[1]))
 		name = *v->next++;
-	status = no_more(v, words);
+	status = expect_end(v, words);
 	if (status)
 		return status;
-	err = name ? dk_nl_limit_get(kernel(v), name, &list) : dk_nl_limits(kernel(v), &list);
+	err = name ? dk_nl_limit_get(client(v), name, &list) : dk_nl_limits(client(v), &list);
 	if (err)
 		return name ? fail_named(v, err, name, fail_limit) : fail_kernel(v, err);
-	if (wants(v, OPTION_JSON))
+	if (has_option(v, OPTION_JSON))
 		json(v->q, list);
 	else
 		status = text(v, list);

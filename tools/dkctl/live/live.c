@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Subcommands about a running kernel: opening it, and what it refuses. */
+/* Subcommands for a running kernel: runs them, opens the client, reports its errors. */
 #include "live.h"
 
 #include <errno.h>
@@ -9,23 +9,7 @@
 
 const char live_note[] = "";
 
-static const struct {
-	const char *name;
-	int (*run)(struct live *v);
-} parts[] = {
-	{ "backend", live_backend },
-	{ "device", live_device },
-	{ "provider", live_provider },
-	{ "op", live_op },
-	{ "kernels", live_kernels },
-	{ "table", live_table },
-	{ "route", live_route },
-	{ "stats", live_stats },
-	{ "monitor", live_monitor },
-	{ "limits", live_limits },
-};
-
-/* Sentences about the module itself say what to type. */
+/* If the module is missing, the message has the command to type. */
 int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 {
 	if (err != -ENOENT)
@@ -38,7 +22,7 @@ int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 		    "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 }
 
-/* The command again, as it was typed but for its options. */
+/* The command line without its options. */
 static const char *command(const struct request *q, char *buf, size_t size)
 {
 	size_t n = (size_t)snprintf(buf, size, "dkctl %s", q->subcommand->name);
@@ -53,16 +37,16 @@ int fail_kernel(struct live *v, int err)
 {
 	char words[512];
 
-	if (err == -ENOMEM && !*dk_nl_why(kernel(v))->message)
+	if (err == -ENOMEM && !*dk_nl_why(client(v))->message)
 		return fail_memory(v->q);
 	if (err == -EPERM)
 		return fail(v->q, STATUS_KERNEL, NULL, NULL,
 			    "this needs root, or the capability CAP_NET_ADMIN; type: sudo %s",
 			    command(v->q, words, sizeof(words)));
-	return fail(v->q, STATUS_KERNEL, NULL, NULL, "%s", dk_nl_strerror(kernel(v)));
+	return fail(v->q, STATUS_KERNEL, NULL, NULL, "%s", dk_nl_strerror(client(v)));
 }
 
-struct dk_nl *kernel(struct live *v)
+struct dk_nl *client(struct live *v)
 {
 	struct dk_nl_error why = { .size = sizeof(why) };
 	int err = v->nl ? 0 : dk_nl_open(NULL, &v->nl, &why);
@@ -72,18 +56,21 @@ struct dk_nl *kernel(struct live *v)
 	return v->nl;
 }
 
-int run_live(struct request *q)
+static int run_live(struct request *q, int (*run)(struct live *v))
 {
 	struct live v = { .q = q, .next = q->args };
-	int status = STATUS_OK;
-	size_t i;
+	int status = run(&v);
 
-	for (i = 0; i < ARRAY_SIZE(parts); i++) {
-		if (!strcmp(parts[i].name, q->subcommand->name))
-			status = parts[i].run(&v);
-	}
 	names_end(&v);
 	dk_nl_free(v.backends);
 	dk_nl_close(v.nl);
 	return status;
 }
+
+#define DEFINE_RUN_LIVE(name)			\
+int run_live_##name(struct request *q)		\
+{						\
+	return run_live(q, live_##name);	\
+}
+
+LIVE_SUBCOMMANDS(DEFINE_RUN_LIVE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the subcommands about a running kernel share. */
+/* Shared by the subcommands for a running kernel. */
 #ifndef DKCTL_LIVE_H
 #define DKCTL_LIVE_H
 
@@ -9,106 +9,101 @@
 
 struct live {
 	struct request *q;
-	struct dk_nl *nl;		/* NULL: not yet open; see kernel() */
-	char **next;			/* the word to be read */
-	const struct dk_layout *layout;	/* of the kernel's keys, see names.c */
-	struct dk_layout *parsed;	/* to be freed */
+	struct dk_nl *nl;		/* NULL until client() opens it */
+	char **next;			/* next word to be read */
+	const struct dk_layout *layout;	/* of the kernel, see key_names.c */
+	struct dk_layout *parsed;	/* @layout if it has to be freed, or NULL */
 	const struct dk_nl_backend *backends;
 	struct dk_registry *names;
 	struct dk_provider prov;
 };
 
-/* The subcommands. */
-int live_backend(struct live *v);
-int live_device(struct live *v);
-int live_provider(struct live *v);
-int live_op(struct live *v);
-int live_kernels(struct live *v);
-int live_table(struct live *v);
-int live_route(struct live *v);
-int live_stats(struct live *v);
-int live_monitor(struct live *v);
-int live_limits(struct live *v);
+/* The subcommands: backend.c, device.c, ... */
+#define DECLARE_LIVE(name)	int live_##name(struct live *v);
+LIVE_SUBCOMMANDS(DECLARE_LIVE)
 
 /*
- * live.c: the kernel, for the first question and all that follow. What is typed
- * wrongly has been told before. Where it cannot be asked, dkctl says so and ends.
+ * live.c: returns the netlink client, which the first call opens. Subcommands check
+ * their words before. If the module is not available, prints an error and exits.
  */
-struct dk_nl *kernel(struct live *v);
-/* One sentence on why the kernel cannot be asked, or has refused. */
+struct dk_nl *client(struct live *v);
+/* Report that the module is not available, or that it refused a request. */
 int fail_open(struct request *q, int err, const struct dk_nl_error *why);
 int fail_kernel(struct live *v, int err);
 
-static inline bool wants(const struct live *v, unsigned int option)
+static inline bool has_option(const struct live *v, unsigned int option)
 {
 	return v->q->options & option;
 }
 
-/* words.c: what stands behind the subcommand, in the manner of ip(8) */
+/* arguments.c: the words after the subcommand, which may be abbreviated as in ip(8) */
 
-/* The next word is this one or begins it, and is read; "-" is no such word. */
+/* Reads the next word if it is @word or an abbreviation of it. */
 bool take(struct live *v, const char *word);
-/* The same for "show" and its other names. */
+/* The same for "show", "list" and "lst". */
 bool take_show(struct live *v);
-/* The value after a word such as "backend"; @what names it. NULL after a failure. */
+/* Reads the value after @word; errors call it @what. Returns NULL after an error. */
 const char *take_value(struct live *v, const char *word, const char *what, int *status);
-/* "key KEY" and the like, behind that word; a failure where it is none. */
+/* Read the value after "key", "backend" or "device"; return a status. */
 int take_key(struct live *v, __u32 *key);
 int take_backend(struct live *v, __u32 *number);
 int take_device(struct live *v, __u32 *number);
-/* "offline" or "online". */
+/* Reads "offline" or "online"; returns false for another word. */
 bool take_state(struct live *v, int *online);
-/* There is to be no more; a failure if there is. @words are those that fit. */
-int no_more(struct live *v, const char *const *words);
+/* Fails if there are more words; @words are the candidates for a suggestion. */
+int expect_end(struct live *v, const char *const *words);
 
-/* names.c: names of keys and sets, with those of private backends */
+/* key_names.c: names of keys and sets, including those of private backends */
 int names_begin(struct live *v);
 void names_end(struct live *v);
-const char *name_of_key(struct live *v, unsigned int key, char buf[DK_NAME_MAX]);
-const char *name_of_backend(struct live *v, unsigned int number, char buf[DK_NAME_MAX]);
-/* These fail with a sentence. */
+const char *live_key_name(struct live *v, unsigned int key, char buf[DK_NAME_MAX]);
+const char *live_backend_name(struct live *v, unsigned int number, char buf[DK_NAME_MAX]);
+/* These print an error on failure. */
 int parse_key(struct live *v, const char *word, unsigned int *key);
 int parse_set(struct live *v, const char *word, struct dk_keyset *ks);
-/* What is nearest to a word that is no set. */
+/* Tries all parts of a set, including private names. */
 void suggest_live_set(struct live *v, struct suggestion *s);
 
-/* find.c: what a person named, by asking for all there are */
+/* lookup.c: looks up names in the kernel */
 int need_backends(struct live *v);
 const struct dk_nl_backend *backend_named(const struct dk_nl_backend *list, const char *name);
 const struct dk_nl_device *device_named(const struct dk_nl_device *list, const char *name);
 int find_backend(struct live *v, const char *name, __u32 *number);
 int find_device(struct live *v, const char *name, __u32 *number);
-/* No such name: the sentence, with what is near. */
+/* Report an unknown name, with a suggestion. */
 int fail_backend(struct live *v, const char *name);
 int fail_device(struct live *v, const char *name);
 int fail_provider(struct live *v, const char *name);
 int fail_op(struct live *v, const char *name);
-/* Nothing was found: is that because one of these is not there? */
+/* Called if a list is empty: fails if a name of its filter does not exist. */
 int check_names(struct live *v, const char *op, const char *provider);
-/* The kernel has refused what these filter: -ENOENT is one of them. */
+/* Reports an error of a filtered list; -ENOENT means that one of the names is unknown. */
 int fail_filtered(struct live *v, int err, const char *op, const char *provider);
-/* -ENOENT and -ENODEV for a name are one of these, and all else the kernel's own words. */
+/* Reports -ENOENT and -ENODEV with @fail_name, and other errors with the kernel's text. */
 int fail_named(struct live *v, int err, const char *name,
 	       int (*fail_name)(struct live *v, const char *name));
 
-/* say.c: words that several use */
+/* backend.c: true if it has a private name, functions, devices or providers, or is offline */
+bool backend_in_use(const struct dk_nl_backend *b);
+
+/* format.c: formatting shared by several subcommands */
 const char *state_word(__u32 state);
 enum color state_color(__u32 state);
-/* "provider", or what the registry was born with */
+/* The name of a provider, or "(built in)". */
 const char *provider_word(const char *provider);
 void put_impl_flags(__u32 flags, char *buf, size_t size);
 void put_op_flags(__u32 flags, char *buf, size_t size);
 void json_impl_flags(struct json *j, __u32 flags);
 void json_op_flags(struct json *j, __u32 flags);
-/* A member, or null where there is none. */
+/* A string member, or null if @s is empty. */
 void json_name(struct json *j, const char *name, const char *s);
-/* The names of an array, of all that there are, and how many are not in it. */
-void put_names(struct listing *l, const char *const *names, __u32 n, __u32 all);
+/* Prints @n names and, if @all is larger, how many more there are. */
+void put_names(struct columns *l, const char *const *names, __u32 n, __u32 all);
 void json_names(struct json *j, const char *name, const char *const *names, __u32 n);
 /* "1 function", "2 functions" */
 const char *plural(char buf[64], unsigned long long n, const char *one, const char *many);
 
-/* switch.c: "set NAME offline|online", and what it led to; what can be switched */
+/* set_online.c: "set NAME offline|online" for backends and devices */
 struct switchable {
 	const char *what;
 	const char *name_needed;	/* after "set" */

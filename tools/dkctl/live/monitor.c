@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl monitor: what comes, goes and changes, a line each. */
+/* dkctl monitor: prints changes of the registry, one a line. */
 #include "live.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-/* Local time; of now where the event does not say. */
+/* Formats the time of an event in local time; an event without one gets the current time. */
 static void put_time(const struct dk_nl_event *e, const char *format, char *buf, size_t size,
 		     char *zone, size_t zone_size)
 {
@@ -34,7 +34,7 @@ static void json(struct request *q, const struct dk_nl_event *e)
 	char time[64], zone[16], at[96];
 	struct json j;
 
-	/* "+01:00", as RFC 3339 has it */
+	/* RFC 3339: "+01:00" */
 	put_time(e, "%Y-%m-%dT%H:%M:%S", time, sizeof(time), zone, sizeof(zone));
 	snprintf(at, sizeof(at), "%s%.3s:%s", time, zone, zone + 3);
 	json_begin(&j, stdout, q);
@@ -55,7 +55,7 @@ static void json(struct request *q, const struct dk_nl_event *e)
 
 static void put(const char *s)
 {
-	print_text(stdout, s, strlen(s));
+	print_escaped(stdout, s, strlen(s));
 }
 
 static void put_functions(const struct dk_nl_event *e)
@@ -76,7 +76,7 @@ static void put_functions(const struct dk_nl_event *e)
 	}
 }
 
-/* Who brought it about. */
+/* The provider that caused the event. */
 static void put_provider(const struct dk_nl_event *e, const char *how)
 {
 	if (!*e->provider)
@@ -85,17 +85,16 @@ static void put_provider(const struct dk_nl_event *e, const char *how)
 	put(e->provider);
 }
 
-static void put_thing(struct request *q, const struct dk_nl_event *e, const char *what,
-		      enum color color, const char *verb, const char *how)
+static void put_verb(struct request *q, const char *verb, enum color color)
 {
-	printf("%s ", what);
-	put(e->name);
-	if (*verb)
-		putchar(' ');
+	putchar(' ');
 	color_begin(stdout, q->color, color);
 	fputs(verb, stdout);
 	color_end(stdout, q->color, color);
-	put_provider(e, how);
+}
+
+static void put_count(const struct dk_nl_event *e)
+{
 	if (e->count > 1)
 		printf(" (the last of %u changes)", e->count);
 }
@@ -104,9 +103,13 @@ static void put_state(struct request *q, const struct dk_nl_event *e, const char
 {
 	const char *verb = e->state == DK_NL_STATE_ONLINE ? "is online" :
 			   e->state == DK_NL_STATE_OFFLINE ? "is offline" :
-			   "is in a state that this dkctl does not know";
+			   "is in an unknown state";
 
-	put_thing(q, e, what, state_color(e->state), verb, ", by ");
+	printf("%s ", what);
+	put(e->name);
+	put_verb(q, verb, state_color(e->state));
+	put_provider(e, ", by ");
+	put_count(e);
 }
 
 static void put_lost(const struct dk_nl_event *e)
@@ -117,65 +120,68 @@ static void put_lost(const struct dk_nl_event *e)
 		printf("%s lost", plural(words, e->count, "event was", "events were"));
 	else
 		fputs("events were lost", stdout);
-	fputs("; \"dkctl op\" and the like show what there is now", stdout);
+	fputs("; list the state with \"dkctl op\" or \"dkctl device\"", stdout);
+}
+
+/* Events that add something, or remove it. NULL is a function or a fallback. */
+static const struct {
+	const char *what;
+	const char *verb;
+	enum color color;
+} changes[] = {
+	[DK_NL_EVENT_OP_ADDED] = { "operator", "defined", COLOR_GOOD },
+	[DK_NL_EVENT_OP_REMOVED] = { "operator", "undefined", COLOR_BAD },
+	[DK_NL_EVENT_IMPL_ADDED] = { NULL, "registered", COLOR_GOOD },
+	[DK_NL_EVENT_IMPL_REMOVED] = { NULL, "unregistered", COLOR_BAD },
+	[DK_NL_EVENT_BACKEND_ADDED] = { "backend", "bound", COLOR_GOOD },
+	[DK_NL_EVENT_BACKEND_REMOVED] = { "backend", "released", COLOR_BAD },
+	[DK_NL_EVENT_DEVICE_ADDED] = { "device", "registered", COLOR_GOOD },
+	[DK_NL_EVENT_DEVICE_REMOVED] = { "device", "unregistered", COLOR_BAD },
+};
+
+static void put_change(struct request *q, const struct dk_nl_event *e)
+{
+	if (changes[e->kind].what) {
+		printf("%s ", changes[e->kind].what);
+		put(e->name);
+	} else {
+		put_functions(e);
+	}
+	put_verb(q, changes[e->kind].verb, changes[e->kind].color);
+	put_provider(e, " by ");
+	if (changes[e->kind].what)
+		put_count(e);
 }
 
 static void text(struct request *q, const struct dk_nl_event *e)
 {
 	char time[64], zone[16];
-	enum color color = COLOR_GOOD;
-	const char *verb = "came";
 
 	put_time(e, "%Y-%m-%d %H:%M:%S", time, sizeof(time), zone, sizeof(zone));
 	printf("%s  ", time);
-	if (e->kind == DK_NL_EVENT_OP_WENT || e->kind == DK_NL_EVENT_IMPL_WENT ||
-	    e->kind == DK_NL_EVENT_BACKEND_WENT || e->kind == DK_NL_EVENT_DEVICE_WENT) {
-		color = COLOR_BAD;
-		verb = "went";
-	}
-	switch (e->kind) {
-	case DK_NL_EVENT_OP_CAME:
-	case DK_NL_EVENT_OP_WENT:
-		put_thing(q, e, "operator", color, verb, ", defined by ");
-		break;
-	case DK_NL_EVENT_IMPL_CAME:
-	case DK_NL_EVENT_IMPL_WENT:
-		put_functions(e);
-		putchar(' ');
-		color_begin(stdout, q->color, color);
-		fputs(verb, stdout);
-		color_end(stdout, q->color, color);
-		put_provider(e, ", of ");
-		break;
-	case DK_NL_EVENT_BACKEND_CAME:
-	case DK_NL_EVENT_BACKEND_WENT:
-		put_thing(q, e, "backend", color, verb, ", of ");
-		break;
-	case DK_NL_EVENT_DEVICE_CAME:
-	case DK_NL_EVENT_DEVICE_WENT:
-		put_thing(q, e, "device", color, verb, ", of ");
-		break;
-	case DK_NL_EVENT_BACKEND_STATE:
+	if (e->kind < ARRAY_SIZE(changes) && changes[e->kind].verb) {
+		put_change(q, e);
+	} else if (e->kind == DK_NL_EVENT_BACKEND_STATE) {
 		put_state(q, e, "backend");
-		break;
-	case DK_NL_EVENT_DEVICE_STATE:
+	} else if (e->kind == DK_NL_EVENT_DEVICE_STATE) {
 		put_state(q, e, "device");
-		break;
-	case DK_NL_EVENT_LOST:
+	} else if (e->kind == DK_NL_EVENT_LOST) {
 		put_lost(e);
-		break;
-	default:
-		put_thing(q, e, "what this dkctl does not know:", COLOR_NONE, "", ", of ");
+	} else {
+		fputs("unknown event: ", stdout);
+		put(e->name);
+		put_provider(e, " of ");
+		put_count(e);
 	}
 	putchar('\n');
 }
 
 /* ---- the subcommand --------------------------------------------------------------- */
 
-/* A line each, at once; false when nobody reads them any more. */
+/* Prints an event and flushes it; false if the reader has closed the pipe. */
 static bool show(struct live *v, const struct dk_nl_event *e)
 {
-	if (wants(v, OPTION_JSON))
+	if (has_option(v, OPTION_JSON))
 		json(v->q, e);
 	else
 		text(v->q, e);
@@ -200,9 +206,9 @@ static int listen(struct live *v, struct dk_nl_monitor *m)
 		if (err == -ENODEV)
 			return fail(v->q, STATUS_KERNEL, NULL, NULL,
 				    "dispatchkey.ko was unloaded");
-		/* one that cannot be read is told of, and the next may be fine */
+		/* report a malformed event and go on */
 		if (err == -EBADMSG)
-			fail(v->q, STATUS_KERNEL, NULL, NULL, "an event was passed over: %s",
+			fail(v->q, STATUS_KERNEL, NULL, NULL, "skipped an event: %s",
 			     dk_nl_monitor_why(m)->sentence);
 		else if (err < 0 && err != -EINTR)
 			return fail(v->q, STATUS_KERNEL, NULL, NULL, "%s",
@@ -214,7 +220,7 @@ int live_monitor(struct live *v)
 {
 	struct dk_nl_error why = { .size = sizeof(why) };
 	struct dk_nl_monitor *m;
-	int status = no_more(v, NULL), err;
+	int status = expect_end(v, NULL), err;
 
 	if (status)
 		return status;

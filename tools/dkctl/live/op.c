@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl op: operators, and the functions of one. */
+/* dkctl op: lists operators, or the functions of one. */
 #include "live.h"
 
 #include <string.h>
@@ -39,32 +39,32 @@ static int text_list(struct live *v, const struct dk_nl_op *list)
 	unsigned long long n = 0, undefined = 0;
 	const struct dk_nl_op *op;
 	char words[64], flags[64];
-	struct listing l;
+	struct columns l;
 	int status;
 
-	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	columns_begin(&l, columns, ARRAY_SIZE(columns));
 	for (op = list; op; op = op->next) {
 		put_op_flags(op->flags, flags, sizeof(flags));
-		listing_put(&l, COLOR_NONE, "%s", op->name);
-		listing_put(&l, COLOR_NONE, "%u", op->num_impls);
+		columns_put(&l, COLOR_NONE, "%s", op->name);
+		columns_put(&l, COLOR_NONE, "%u", op->num_impls);
 		if (op->num_device_impls)
-			listing_put(&l, COLOR_NONE, "%u", op->num_device_impls);
+			columns_put(&l, COLOR_NONE, "%u", op->num_device_impls);
 		else
-			listing_put(&l, COLOR_NONE, "%s", "");
-		listing_put(&l, COLOR_NONE, "%s", flags);
-		listing_put(&l, *op->provider ? COLOR_NONE : COLOR_BAD, "%s",
-			    *op->provider ? op->provider : "nobody");
-		listing_put(&l, COLOR_NONE, "%s",
-			    wants(v, OPTION_STATISTICS) ? op->schema : "");
+			columns_put(&l, COLOR_NONE, "%s", "");
+		columns_put(&l, COLOR_NONE, "%s", flags);
+		columns_put(&l, *op->provider ? COLOR_NONE : COLOR_BAD, "%s",
+			    *op->provider ? op->provider : "(undefined)");
+		columns_put(&l, COLOR_NONE, "%s",
+			    has_option(v, OPTION_STATISTICS) ? op->schema : "");
 		undefined += !*op->provider;
 		n++;
 	}
-	status = listing_end(v->q, &l);
+	status = columns_end(v->q, &l);
 	if (status)
 		return status;
 	printf("%s", plural(words, n, "operator", "operators"));
 	if (undefined)
-		printf(", %llu of them defined by nobody", undefined);
+		printf(", %llu of them undefined", undefined);
 	putchar('\n');
 	return STATUS_OK;
 }
@@ -72,7 +72,7 @@ static int text_list(struct live *v, const struct dk_nl_op *list)
 static int show_list(struct live *v, const struct dk_nl_op_filter *filter)
 {
 	const struct dk_nl_op *list;
-	int err = dk_nl_ops(kernel(v), filter, &list), status = STATUS_OK;
+	int err = dk_nl_ops(client(v), filter, &list), status = STATUS_OK;
 
 	if (err)
 		return fail_filtered(v, err, NULL, filter->provider);
@@ -80,7 +80,7 @@ static int show_list(struct live *v, const struct dk_nl_op_filter *filter)
 		status = check_names(v, NULL, filter->provider);
 	if (status)
 		return status;
-	if (wants(v, OPTION_JSON))
+	if (has_option(v, OPTION_JSON))
 		json_list(v->q, list);
 	else
 		status = text_list(v, list);
@@ -120,10 +120,10 @@ static int text_one(struct live *v, const struct dk_nl_op *op)
 	};
 	const struct dk_nl_impl *i;
 	char flags[64], words[64];
-	struct listing l;
+	struct columns l;
 
 	if (wrap_text(v->q, "", *op->schema ? op->schema : op->name) ||
-	    wrap_text(v->q, "  defined by  ", *op->provider ? op->provider : "nobody"))
+	    wrap_text(v->q, "  defined by  ", *op->provider ? op->provider : "(undefined)"))
 		return STATUS_SYSTEM;
 	put_op_flags(op->flags, flags, sizeof(flags));
 	if (*flags)
@@ -132,29 +132,29 @@ static int text_one(struct live *v, const struct dk_nl_op *op)
 	if (op->num_device_impls)
 		printf(", %s", plural(words, op->num_device_impls, "of a device", "of devices"));
 	printf("\n%s", op->impls ? "\n" : "");
-	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	columns_begin(&l, columns, ARRAY_SIZE(columns));
 	for (i = op->impls; i; i = i->next) {
 		put_impl_flags(i->flags, flags, sizeof(flags));
-		listing_put(&l, COLOR_NONE, "%s", i->key_name);
-		listing_put(&l, COLOR_NONE, "%s", i->label);
-		listing_put(&l, COLOR_NONE, "%s", provider_word(i->provider));
-		listing_put(&l, COLOR_NONE, "%s", i->device_name);
-		listing_put(&l, COLOR_DIM, "%s", flags);
+		columns_put(&l, COLOR_NONE, "%s", i->key_name);
+		columns_put(&l, COLOR_NONE, "%s", i->label);
+		columns_put(&l, COLOR_NONE, "%s", provider_word(i->provider));
+		columns_put(&l, COLOR_NONE, "%s", i->device_name);
+		columns_put(&l, COLOR_DIM, "%s", flags);
 	}
-	return listing_end(v->q, &l);
+	return columns_end(v->q, &l);
 }
 
 static int show_one(struct live *v, const char *name)
 {
 	const struct dk_nl_op *op;
-	int err, status = no_more(v, NULL);
+	int err, status = expect_end(v, NULL);
 
 	if (status)
 		return status;
-	err = dk_nl_op_get(kernel(v), name, &op);
+	err = dk_nl_op_get(client(v), name, &op);
 	if (err)
 		return fail_named(v, err, name, fail_op);
-	if (wants(v, OPTION_JSON))
+	if (has_option(v, OPTION_JSON))
 		json_one(v->q, op);
 	else
 		status = text_one(v, op);
@@ -166,7 +166,7 @@ static int show_one(struct live *v, const char *name)
 
 static const char *const words[] = { "prefix", "key", "backend", "provider", NULL };
 
-/* One word and its value; -1 if the next word is none of them. */
+/* Reads a filter and its value. Returns -1 if the next word is not a filter. */
 static int take_filter(struct live *v, struct dk_nl_op_filter *filter)
 {
 	int status = STATUS_OK;
@@ -187,8 +187,9 @@ static int take_filter(struct live *v, struct dk_nl_op_filter *filter)
 	return status;
 }
 
-/* What is none of these words is the name of an operator; and so is, with nothing
- * behind it, what only begins one.
+/*
+ * Any other word is the name of an operator. So is an abbreviation of a filter without
+ * a value after it.
  */
 static bool is_filter(struct live *v)
 {
@@ -215,6 +216,6 @@ int live_op(struct live *v)
 	while (*v->next && !status)
 		status = take_filter(v, &filter);
 	if (status <= 0)
-		status = no_more(v, words);
+		status = expect_end(v, words);
 	return status ? status : show_list(v, &filter);
 }

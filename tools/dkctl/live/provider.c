@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl provider: who registers functions. */
+/* dkctl provider: lists the providers, which register functions. */
 #include "live.h"
 
 static const char *provider_state(__u32 state)
@@ -38,26 +38,26 @@ static int text(struct live *v, const struct dk_nl_provider *p)
 		{ "operators", true }, { "functions", true }, { "devices", true },
 		{ "calls", true }, { "backends", false },
 	};
-	struct listing l;
+	struct columns l;
 
 	if (!p)
 		puts("no providers");
-	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	columns_begin(&l, columns, ARRAY_SIZE(columns));
 	for (; p; p = p->next) {
-		listing_put(&l, COLOR_NONE, "%s", p->name);
-		listing_put(&l, COLOR_NONE, "%s", p->module);
-		listing_put(&l, p->state == DK_NL_PROVIDER_REGISTERED ? COLOR_NONE : COLOR_BAD,
+		columns_put(&l, COLOR_NONE, "%s", p->name);
+		columns_put(&l, COLOR_NONE, "%s", p->module);
+		columns_put(&l, p->state == DK_NL_PROVIDER_REGISTERED ? COLOR_NONE : COLOR_BAD,
 			    "%s", provider_state(p->state));
-		listing_put(&l, COLOR_NONE, "%u", p->operators);
-		listing_put(&l, COLOR_NONE, "%u", p->impls);
-		listing_put(&l, COLOR_NONE, "%u", p->devices);
+		columns_put(&l, COLOR_NONE, "%u", p->operators);
+		columns_put(&l, COLOR_NONE, "%u", p->impls);
+		columns_put(&l, COLOR_NONE, "%u", p->devices);
 		if (p->has_calls)
-			listing_put(&l, COLOR_NONE, "%llu", (unsigned long long)p->calls);
+			columns_put(&l, COLOR_NONE, "%llu", (unsigned long long)p->calls);
 		else
-			listing_put(&l, COLOR_NONE, "%s", "");
+			columns_put(&l, COLOR_NONE, "%s", "");
 		put_names(&l, p->backends, p->num_backends, p->num_backends);
 	}
-	return listing_end(v->q, &l);
+	return columns_end(v->q, &l);
 }
 
 int live_provider(struct live *v)
@@ -69,13 +69,13 @@ int live_provider(struct live *v)
 
 	if ((take_show(v) && *v->next) || (v->next[0] && !v->next[1]))
 		name = *v->next++;
-	status = no_more(v, words);
+	status = expect_end(v, words);
 	if (status)
 		return status;
-	err = name ? dk_nl_provider_get(kernel(v), name, &list) : dk_nl_providers(kernel(v), &list);
+	err = name ? dk_nl_provider_get(client(v), name, &list) : dk_nl_providers(client(v), &list);
 	if (err)
 		return name ? fail_named(v, err, name, fail_provider) : fail_kernel(v, err);
-	if (wants(v, OPTION_JSON))
+	if (has_option(v, OPTION_JSON))
 		json(v->q, list);
 	else
 		status = text(v, list);

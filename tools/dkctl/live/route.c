@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* dkctl route: where a call goes, and why. */
 #include "live.h"
-#include "../grid.h"
+#include "../table_grid.h"
 #include "replay.h"
-#include "tell.h"
+#include "format.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MAX_OBJECTS	64
-/* Columns before the rest of a line that does not fit. */
+/* Indentation of continuation lines. */
 #define INDENT		9
 
 struct call {
@@ -26,7 +26,7 @@ struct call {
 	unsigned int column;
 };
 
-/* ---- the call that is meant ------------------------------------------------------- */
+/* ---- parsing the call ------------------------------------------------------------- */
 
 static struct dk_keyset dense(struct live *v, unsigned int backend)
 {
@@ -77,10 +77,10 @@ static int fail_argument(struct call *c, const char *word)
 		suggest_try(&s, b->name);
 	suggest_live_set(c->v, &s);
 	return fail(c->v->q, STATUS_BAD_INPUT, word, suggest_end(&s),
-		    "\"%.127s\" is no device, backend or keyset of the kernel", word);
+		    "the kernel has no device, backend or keyset \"%.127s\"", word);
 }
 
-/* A word that is no key and no set, and more likely a name. */
+/* True if the word is neither a key nor a set, but may be a mistyped name. */
 static bool is_mistyped(struct call *c, const char *word)
 {
 	struct dk_keyset ks;
@@ -110,7 +110,7 @@ static int parse_object(struct call *c, const char *word, struct dk_nl_obj *obj)
 	return is_mistyped(c, word) ? fail_argument(c, word) : parse_set(c->v, word, &obj->ks);
 }
 
-/* A set beside what the local state is by default. */
+/* Adds a set to the default local state. */
 static int parse_local(struct call *c, const char *word, const char *constant,
 		       struct dk_keyset *ks, __u32 *has)
 {
@@ -146,8 +146,8 @@ static int parse_word(struct call *c)
 	}
 	if (c->nl.num_objs == MAX_OBJECTS)
 		return fail(v->q, STATUS_BAD_INPUT, *v->next, NULL,
-			    "a call has at most %u arguments that it dispatches on",
-			    MAX_OBJECTS);
+			    "\"%.127s\" is one argument too many: a call dispatches on at most %u",
+			    *v->next, MAX_OBJECTS);
 	c->words[c->nl.num_objs] = *v->next;
 	return parse_object(c, *v->next++, &c->objs[c->nl.num_objs++]);
 }
@@ -159,11 +159,11 @@ static int parse_call(struct call *c)
 
 	if (!v->next[0] || !v->next[1])
 		return fail(v->q, STATUS_BAD_INPUT, "ARG", NULL,
-			    "route needs an OP and what it is called with, as in \"dkctl route aten::add.Tensor CPU\"");
+			    "route needs an operator and its arguments, as in \"dkctl route aten::add.Tensor CPU\"");
 	c->nl.size = sizeof(c->nl);
 	c->nl.objs = c->objs;
 	c->nl.op = *v->next++;
-	err = dk_nl_devices(kernel(v), 0, &c->devices);
+	err = dk_nl_devices(client(v), 0, &c->devices);
 	if (err)
 		return fail_kernel(v, err);
 	status = names_begin(v);
@@ -209,12 +209,12 @@ static const struct {
 } refusals[] = {
 	{ -ENOSYS, "ENOSYS", "nothing serves" },
 	{ -ENOTUNIQ, "ENOTUNIQ", "it is ambiguous which function serves" },
-	{ -ENODEV, "ENODEV", "its device is gone or offline, and nothing else serves" },
-	{ -EXDEV, "EXDEV", "the operator wants all on one device, and there are two, in" },
+	{ -ENODEV, "ENODEV", "the device is gone or offline, and nothing else serves" },
+	{ -EXDEV, "EXDEV", "the operator needs all arguments on one device, not on two, in" },
 	{ -ESHUTDOWN, "ESHUTDOWN", "the dispatcher is shut down for" },
 };
 
-/* The errors are the dispatcher's own; -ENODEV and the like end the sentence. */
+/* The sentence ends with the errno that a call would return. */
 static void put_sentence(FILE *f, const struct call *c)
 {
 	const struct dk_nl_route *r = c->route;
@@ -247,7 +247,7 @@ static void put_sentence(FILE *f, const struct call *c)
 		fputs(", a fallthrough", f);
 }
 
-static int say(struct call *c)
+static int print_sentence(struct call *c)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -264,10 +264,10 @@ static int say(struct call *c)
 	return status;
 }
 
-/* ---- step by step, in the words of a transcript ----------------------------------- */
+/* ---- the steps, in the format of a transcript ------------------------------------- */
 
-/* Only names that are very long lead to a line that does not fit. */
-static void tell_put(struct dk_tell *t, const char *s, size_t len)
+/* Breaks lines that do not fit, which only very long names cause. */
+static void explain_put(struct dk_format *t, const char *s, size_t len)
 {
 	struct call *c = t->ctx;
 	unsigned int n;
@@ -282,29 +282,29 @@ static void tell_put(struct dk_tell *t, const char *s, size_t len)
 		n = (unsigned int)snprintf(byte, sizeof(byte),
 					   *s >= 0x20 && *s < 0x7f ? "%c" : "\\x%02x",
 					   (unsigned char)*s);
-		if (c->column + n > COLUMNS)
+		if (c->column + n > LINE_WIDTH)
 			c->column = (unsigned int)printf("\n%*s", INDENT, "") - 1;
 		fputs(byte, stdout);
 		c->column += n;
 	}
 }
 
-static const char *tell_key(struct dk_tell *t, unsigned int key, char buf[DK_NAME_MAX])
+static const char *explain_key(struct dk_format *t, unsigned int key, char buf[DK_NAME_MAX])
 {
 	struct call *c = t->ctx;
 
-	return name_of_key(c->v, key, buf);
+	return live_key_name(c->v, key, buf);
 }
 
-static const char *tell_backend(struct dk_tell *t, unsigned int backend,
-				char buf[DK_NAME_MAX])
+static const char *explain_backend(struct dk_format *t, unsigned int backend,
+				   char buf[DK_NAME_MAX])
 {
 	struct call *c = t->ctx;
 
-	return name_of_backend(c->v, backend, buf);
+	return live_backend_name(c->v, backend, buf);
 }
 
-static void tell_object(struct dk_tell *t, unsigned int i, struct dk_tell_object *obj)
+static void explain_object(struct dk_format *t, unsigned int i, struct dk_format_object *obj)
 {
 	struct call *c = t->ctx;
 	const struct dk_nl_device *d = c->devices;
@@ -321,7 +321,7 @@ static void tell_object(struct dk_tell *t, unsigned int i, struct dk_tell_object
 			  d->backend_state != DK_NL_STATE_ONLINE;
 }
 
-/* The device of a call: the first, in order, on the highest backend of the set. */
+/* The device of a call: that of the first argument on the highest backend of the set. */
 static __u32 device_of(const struct call *c)
 {
 	unsigned int b = dk_keyset_backend(c->v->layout, c->route->effective);
@@ -378,16 +378,16 @@ static void copy_step(struct dk_step *to, const struct dk_nl_step *s)
 	snprintf(to->device_name, sizeof(to->device_name), "%s", i->device_name);
 }
 
-static void tell(struct call *c)
+static void print_steps(struct call *c)
 {
-	static const struct dk_tell_ops ops = {
-		.put = tell_put,
-		.key_name = tell_key,
-		.bit_name = tell_backend,
-		.backend_name = tell_backend,
-		.object = tell_object,
+	static const struct dk_format_ops ops = {
+		.put = explain_put,
+		.key_name = explain_key,
+		.bit_name = explain_backend,
+		.backend_name = explain_backend,
+		.object = explain_object,
 	};
-	struct dk_tell t = {
+	struct dk_format t = {
 		.ops = &ops,
 		.ctx = c,
 		.layout = c->v->layout,
@@ -399,12 +399,12 @@ static void tell(struct call *c)
 
 	copy_route(c);
 	putchar('\n');
-	dk_tell_begin(&t);
+	dk_format_begin(&t);
 	for (s = c->steps; s; s = s->next) {
 		if (s->kind > DK_NL_STEP_IMPL)
-			continue;	/* a newer module's */
+			continue;	/* from a newer module */
 		copy_step(&step, s);
-		dk_tell_step(&t, &step);
+		dk_format_step(&t, &step);
 	}
 }
 
@@ -457,7 +457,7 @@ static void json(struct call *c)
 	json_hex(&j, "merged", r->merged.bits);
 	json_hex(&j, "effective", r->effective.bits);
 	json_uint(&j, "generation", r->generation);
-	if (wants(c->v, OPTION_VERBOSE)) {
+	if (has_option(c->v, OPTION_VERBOSE)) {
 		json_array(&j, "steps");
 		for (s = c->steps; s; s = s->next)
 			json_step(&j, s);
@@ -467,7 +467,7 @@ static void json(struct call *c)
 
 /* ---- the subcommand --------------------------------------------------------------- */
 
-/* May a type hold objects: one (1), any number (UINT_MAX) or none? */
+/* The number of objects that a type holds: 0, 1, or any number (UINT_MAX). */
 static unsigned int type_objects(const struct dk_type *type)
 {
 	bool is_list = false;
@@ -480,7 +480,7 @@ static unsigned int type_objects(const struct dk_type *type)
 	return is_list ? UINT_MAX : 1;
 }
 
-/* How many objects a call takes at most by this schema; UINT_MAX: any number. */
+/* The most objects that a call takes by its schema; UINT_MAX: any number. */
 static unsigned int max_objects(const char *text)
 {
 	unsigned int i, one, n = 0;
@@ -506,7 +506,7 @@ static int check_count(struct call *c)
 	char words[64];
 	int err;
 
-	err = dk_nl_op_get(kernel(c->v), c->nl.op, &op);
+	err = dk_nl_op_get(client(c->v), c->nl.op, &op);
 	if (err)
 		return fail_named(c->v, err, c->nl.op, fail_op);
 	most = op->max_objs ? op->max_objs : max_objects(op->schema);
@@ -518,23 +518,23 @@ static int check_count(struct call *c)
 		    plural(words, most, "argument", "arguments"), c->words[most]);
 }
 
-static int ask(struct call *c)
+static int query(struct call *c)
 {
 	struct live *v = c->v;
 	int err, status = STATUS_OK;
 
-	if (wants(v, OPTION_VERBOSE))
-		err = dk_nl_explain(kernel(v), &c->nl, &c->route, &c->steps);
+	if (has_option(v, OPTION_VERBOSE))
+		err = dk_nl_explain(client(v), &c->nl, &c->route, &c->steps);
 	else
-		err = dk_nl_route_get(kernel(v), &c->nl, &c->route);
+		err = dk_nl_route_get(client(v), &c->nl, &c->route);
 	if (err)
 		return fail_named(v, err, c->nl.op, fail_op);
-	if (wants(v, OPTION_JSON))
+	if (has_option(v, OPTION_JSON))
 		json(c);
 	else
-		status = say(c);
-	if (!status && wants(v, OPTION_VERBOSE) && !wants(v, OPTION_JSON))
-		tell(c);
+		status = print_sentence(c);
+	if (!status && has_option(v, OPTION_VERBOSE) && !has_option(v, OPTION_JSON))
+		print_steps(c);
 	return !status && c->route->error ? STATUS_DIFFERS : status;
 }
 
@@ -546,7 +546,7 @@ int live_route(struct live *v)
 	if (!status)
 		status = check_count(&c);
 	if (!status)
-		status = ask(&c);
+		status = query(&c);
 	dk_nl_free(c.route);
 	dk_nl_free(c.steps);
 	dk_nl_free(c.devices);

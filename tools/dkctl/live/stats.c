@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl stats: which functions served how many calls. */
+/* dkctl stats: counts of calls by function, and switching the counters. */
 #include "live.h"
-#include "usage.h"
+#include "stats_summary.h"
 
 #include <errno.h>
 #include <string.h>
 
 /* ---- on, off, reset --------------------------------------------------------------- */
 
-static int answer(struct live *v, int err, const char *sentence, bool on)
+static int print_result(struct live *v, int err, const char *sentence, bool on)
 {
 	struct json j;
 
 	if (err)
 		return fail_kernel(v, err);
-	if (wants(v, OPTION_JSON)) {
+	if (has_option(v, OPTION_JSON)) {
 		json_begin(&j, stdout, v->q);
 		json_object(&j, "stats");
 		json_bool(&j, "counted", on);
@@ -27,31 +27,33 @@ static int answer(struct live *v, int err, const char *sentence, bool on)
 
 static int enable(struct live *v, int on)
 {
-	int status = no_more(v, NULL);
+	int status = expect_end(v, NULL);
 
 	if (status)
 		return status;
-	return answer(v, dk_nl_stats_enable(kernel(v), on),
-		      on ? "calls are counted from now on" : "calls are no longer counted", on);
+	return print_result(v, dk_nl_stats_enable(client(v), on),
+			    on ? "calls are counted from now on" : "calls are no longer counted",
+			    on);
 }
 
 static int reset(struct live *v)
 {
-	int status = no_more(v, NULL);
+	int status = expect_end(v, NULL);
 
 	if (status)
 		return status;
-	return answer(v, dk_nl_stats_reset(kernel(v)), "calls are counted from zero again", true);
+	return print_result(v, dk_nl_stats_reset(client(v)),
+			    "calls are counted from zero again", true);
 }
 
 static int set_readers(struct live *v, __u32 readers)
 {
-	int err = dk_nl_stats_set_readers(kernel(v), readers);
+	int err = dk_nl_stats_set_readers(client(v), readers);
 	struct json j;
 
 	if (err)
 		return fail_kernel(v, err);
-	if (wants(v, OPTION_JSON)) {
+	if (has_option(v, OPTION_JSON)) {
 		json_begin(&j, stdout, v->q);
 		json_object(&j, "stats");
 		json_string(&j, "readers", dk_nl_word(DK_NL_WORDS_READERS, readers));
@@ -78,7 +80,7 @@ static int take_readers(struct live *v)
 	else if (strcmp(given, "all") != 0)
 		return fail(v->q, STATUS_BAD_INPUT, given, NULL,
 			    "unknown readers \"%.127s\": use \"all\" or \"admins\"", given);
-	status = no_more(v, NULL);
+	status = expect_end(v, NULL);
 	return status ? status : set_readers(v, readers);
 }
 
@@ -101,7 +103,7 @@ static void json_counter(struct json *j, const struct dk_nl_counter *c)
 }
 
 static void json(struct live *v, const struct dk_nl_stats *stats,
-		 const struct dk_nl_counter *c, const struct usage *u)
+		 const struct dk_nl_counter *c, const struct stats_summary *u)
 {
 	unsigned int i;
 	struct json j;
@@ -117,9 +119,9 @@ static void json(struct live *v, const struct dk_nl_stats *stats,
 	json_array(&j, "served_by");
 	for (i = 0; i < u->num; i++) {
 		json_object(&j, NULL);
-		json_name(&j, "name", u->who[i].name);
-		json_uint(&j, "operators", u->who[i].operators);
-		json_uint(&j, "calls", u->who[i].calls);
+		json_name(&j, "name", u->servers[i].name);
+		json_uint(&j, "operators", u->servers[i].operators);
+		json_uint(&j, "calls", u->servers[i].calls);
 		json_close(&j);
 	}
 	json_close(&j);
@@ -129,19 +131,19 @@ static void json(struct live *v, const struct dk_nl_stats *stats,
 	json_end(&j);
 }
 
-static void put_function(struct listing *l, const struct dk_nl_counter *c)
+static void put_function(struct columns *l, const struct dk_nl_counter *c)
 {
 	if (c->kind == DK_NL_STAT_MISSING)
-		listing_put(l, COLOR_BAD, "(nothing)");
+		columns_put(l, COLOR_BAD, "(nothing)");
 	else
-		listing_put(l, COLOR_NONE, "%s%s", c->label,
+		columns_put(l, COLOR_NONE, "%s%s", c->label,
 			    c->kind == DK_NL_STAT_FALLBACK ? " (fallback)" : "");
 }
 
-/* Of the whole, or of those that are listed; whose operators others served, too. */
+/* The sum of all calls, or of the listed ones. A provider's calls have no summary by server. */
 static void put_sum(struct live *v, const struct dk_nl_stats *stats,
 		    const struct dk_nl_counter_filter *filter, unsigned long long listed,
-		    const struct usage *u)
+		    const struct stats_summary *u)
 {
 	bool is_part = filter->op || filter->provider;
 	char words[64];
@@ -156,35 +158,35 @@ static void put_sum(struct live *v, const struct dk_nl_stats *stats,
 		printf("%s not counted, for lack of memory\n",
 		       plural(words, stats->uncounted, "call", "calls"));
 	if (!filter->provider)
-		usage_print(u, wants(v, OPTION_STATISTICS));
+		stats_summary_print(u, has_option(v, OPTION_STATISTICS));
 }
 
 static int text(struct live *v, const struct dk_nl_stats *stats,
 		const struct dk_nl_counter_filter *filter, const struct dk_nl_counter *c,
-		const struct usage *u)
+		const struct stats_summary *u)
 {
 	static const struct column columns[] = {
 		{ "calls", true }, { "operator", false }, { "function", false },
 		{ "key", false }, { "provider", false }, { "device", false },
 	};
 	unsigned long long listed = 0;
-	struct listing l;
+	struct columns l;
 	int status;
 
-	listing_begin(&l, columns, ARRAY_SIZE(columns));
+	columns_begin(&l, columns, ARRAY_SIZE(columns));
 	for (; c; c = c->next) {
 		if (c->has_count)
-			listing_put(&l, COLOR_NONE, "%llu", (unsigned long long)c->count);
+			columns_put(&l, COLOR_NONE, "%llu", (unsigned long long)c->count);
 		else
-			listing_put(&l, COLOR_BAD, "no memory");
-		listing_put(&l, COLOR_NONE, "%s", c->op);
+			columns_put(&l, COLOR_BAD, "no memory");
+		columns_put(&l, COLOR_NONE, "%s", c->op);
 		put_function(&l, c);
-		listing_put(&l, COLOR_NONE, "%s", c->key_name);
-		listing_put(&l, COLOR_NONE, "%s", c->provider);
-		listing_put(&l, COLOR_NONE, "%s", c->device_name);
+		columns_put(&l, COLOR_NONE, "%s", c->key_name);
+		columns_put(&l, COLOR_NONE, "%s", c->provider);
+		columns_put(&l, COLOR_NONE, "%s", c->device_name);
 		listed += c->count;
 	}
-	status = listing_end(v->q, &l);
+	status = columns_end(v->q, &l);
 	if (!status)
 		put_sum(v, stats, filter, listed, u);
 	return status;
@@ -194,8 +196,8 @@ static int show_counters(struct live *v, const struct dk_nl_stats *stats,
 			 const struct dk_nl_counter_filter *filter)
 {
 	const struct dk_nl_counter *list;
-	int err = dk_nl_counters(kernel(v), filter, &list), status;
-	struct usage u = { .num = 0 };
+	int err = dk_nl_counters(client(v), filter, &list), status;
+	struct stats_summary u = { .num = 0 };
 
 	if (err)
 		return fail_filtered(v, err, filter->op, filter->provider);
@@ -203,12 +205,12 @@ static int show_counters(struct live *v, const struct dk_nl_stats *stats,
 	if (!status)
 		status = names_begin(v);
 	if (!status)
-		status = usage_begin(v, &u, list);
-	if (!status && wants(v, OPTION_JSON))
+		status = stats_summary_begin(v, &u, list);
+	if (!status && has_option(v, OPTION_JSON))
 		json(v, stats, list, &u);
 	else if (!status)
 		status = text(v, stats, filter, list, &u);
-	usage_end(&u);
+	stats_summary_end(&u);
 	dk_nl_free(list);
 	return status;
 }
@@ -216,11 +218,11 @@ static int show_counters(struct live *v, const struct dk_nl_stats *stats,
 static int show(struct live *v, const struct dk_nl_counter_filter *filter)
 {
 	const struct dk_nl_stats *stats;
-	int err = dk_nl_stats_get(kernel(v), &stats), status = STATUS_OK;
+	int err = dk_nl_stats_get(client(v), &stats), status = STATUS_OK;
 
 	if (err)
 		return fail_kernel(v, err);
-	if (stats->state != DK_NL_STATE_ONLINE && !wants(v, OPTION_JSON))
+	if (stats->state != DK_NL_STATE_ONLINE && !has_option(v, OPTION_JSON))
 		puts("calls are not counted; type: sudo dkctl stats on");
 	else
 		status = show_counters(v, stats, filter);
@@ -242,12 +244,12 @@ int live_stats(struct live *v)
 	}
 	if (*v->next && !strncmp(*v->next, "of", 2) && take(v, "off"))
 		return enable(v, 0);
-	/* "re" begins both */
+	/* "re" is ambiguous */
 	if (*v->next && strlen(*v->next) > 2 && take(v, "readers"))
 		return take_readers(v);
 	if (take(v, "reset"))
 		return reset(v);
-	filter.used = wants(v, OPTION_USED);
+	filter.used = has_option(v, OPTION_USED);
 	take_show(v);
 	while (*v->next && !status) {
 		if (*v->next[0] == 'o' && take(v, "op"))
@@ -259,6 +261,6 @@ int live_stats(struct live *v)
 			break;
 	}
 	if (!status)
-		status = no_more(v, words);
+		status = expect_end(v, words);
 	return status ? status : show(v, &filter);
 }

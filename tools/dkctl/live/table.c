@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl table: the computed table of an operator. */
+/* dkctl table: prints the computed table of an operator. */
 #include "live.h"
-#include "../grid.h"
+#include "../table_grid.h"
 
 #include <errno.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static int svg(struct request *q, const struct grid *g)
 static int draw(struct live *v, struct grid *g, const struct dk_nl_run *runs)
 {
 	const struct dk_nl_layout *layout;
-	int err = dk_nl_layout_get(kernel(v), &layout), status;
+	int err = dk_nl_layout_get(client(v), &layout), status;
 
 	if (err)
 		return fail_kernel(v, err);
@@ -75,7 +75,7 @@ static int draw(struct live *v, struct grid *g, const struct dk_nl_run *runs)
 	if (!status) {
 		if (v->q->svg_name)
 			status = svg(v->q, g);
-		else if (wants(v, OPTION_JSON))
+		else if (has_option(v, OPTION_JSON))
 			json(v->q, g, runs);
 		else
 			grid_print(v->q, g);
@@ -85,14 +85,14 @@ static int draw(struct live *v, struct grid *g, const struct dk_nl_run *runs)
 	return status;
 }
 
-/* Which of the two names is not there? */
+/* Reports which of the two names does not exist. */
 static int fail_table(struct live *v, int err, const struct grid *g)
 {
 	const struct dk_nl_op *op;
 
 	if (err != -ENOENT && err != -ENODEV)
 		return fail_kernel(v, err);
-	if (dk_nl_op_get(kernel(v), g->op, &op))
+	if (dk_nl_op_get(client(v), g->op, &op))
 		return fail_op(v, g->op);
 	dk_nl_free(op);
 	return g->device ? fail_device(v, g->device) : fail_kernel(v, err);
@@ -109,15 +109,15 @@ int live_table(struct live *v)
 		take_show(v);
 	if (!*v->next)
 		return fail(v->q, STATUS_BAD_INPUT, "OP", NULL,
-			    "table needs the name of an operator, which \"dkctl op\" lists");
+			    "table needs an operator: \"dkctl op\" lists them");
 	g.op = *v->next++;
 	if (take(v, "device"))
 		g.device = take_value(v, "device", "a device name", &status);
 	if (!status)
-		status = no_more(v, words);
+		status = expect_end(v, words);
 	if (status)
 		return status;
-	err = dk_nl_table_get(kernel(v), g.op, 0, g.device, &runs);
+	err = dk_nl_table_get(client(v), g.op, 0, g.device, &runs);
 	if (err)
 		return fail_table(v, err, &g);
 	status = draw(v, &g, runs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl version: tool, library and module, and which is older. */
+/* dkctl version: versions of tool, library and module, and which is older. */
 #include "live.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Below 0 if @a is the older of two versions such as "0.1.0". */
+/* Compares versions such as "0.1.0"; negative if @a is older. */
 static int compare(const char *a, const char *b)
 {
 	char *end_a, *end_b;
@@ -23,7 +23,7 @@ static int compare(const char *a, const char *b)
 	}
 }
 
-/* NULL where they are of one version. */
+/* Returns the name of the older one, or NULL if the versions are equal. */
 static const char *older(const char *a, const char *name_a, const char *b,
 			 const char *name_b)
 {
@@ -62,9 +62,9 @@ static void compare_library(void)
 	int order = compare(dk_nl_version(), dk_version());
 
 	if (order < 0)
-		puts("libdispatchkey-nl is older than dkctl: it may leave something out.");
+		puts("libdispatchkey-nl is older than dkctl: some output may be missing.");
 	else if (order > 0)
-		puts("dkctl is older than libdispatchkey-nl, which does no harm.");
+		puts("dkctl is older than libdispatchkey-nl, which is harmless.");
 }
 
 static void compare_module(const struct dk_nl_info *info)
@@ -72,9 +72,9 @@ static void compare_module(const struct dk_nl_info *info)
 	int order = compare(info->version, dk_version());
 
 	if (order < 0)
-		puts("The module is older than dkctl: it refuses what it does not know yet.");
+		puts("The module is older than dkctl: it refuses what it does not support.");
 	else if (order > 0)
-		puts("dkctl is older than the module: it leaves out what it does not know yet.");
+		puts("dkctl is older than the module: it omits what it does not support.");
 	else if (!compare(dk_nl_version(), dk_version()))
 		puts("All three are of one version.");
 }
@@ -83,16 +83,16 @@ static void put_module(const struct dk_nl_info *info, int err)
 {
 	if (info) {
 		printf("dispatchkey.ko ");
-		print_text(stdout, info->version, strlen(info->version));
+		print_escaped(stdout, info->version, strlen(info->version));
 		printf(" (ABI %u, layout ", info->abi);
-		print_text(stdout, info->layout, strlen(info->layout));
+		print_escaped(stdout, info->layout, strlen(info->layout));
 		puts(")");
 	} else if (err == -ENOENT) {
 		puts(access("/sys/module/dispatchkey", F_OK) ?
 		     "dispatchkey.ko is not loaded" :
 		     "dispatchkey.ko answers in the first network namespace only");
 	} else {
-		puts("dispatchkey.ko cannot be asked");
+		puts("dispatchkey.ko does not answer");
 	}
 }
 

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Subcommands about a running kernel, where libnl was not there to build them with. */
-#include "../dkctl.h"
+/* Stands for the subcommands for a running kernel in a build without libnl. */
+#include "../complete.h"
 
 const char live_note[] = " (not with this dkctl, which was built without libnl)";
 
-int run_live(struct request *q)
+static int run_live(struct request *q)
 {
 	return fail(q, STATUS_KERNEL, q->subcommand->name, NULL,
 		    "this dkctl was built without libnl: install libnl-genl-3-dev and build it again");
 }
+
+#define DEFINE_RUN_LIVE(name)			\
+int run_live_##name(struct request *q)		\
+{						\
+	return run_live(q);			\
+}
+
+LIVE_SUBCOMMANDS(DEFINE_RUN_LIVE)
 
 static void json(struct request *q)
 {
@@ -31,7 +39,15 @@ int run_version(struct request *q)
 		json(q);
 	} else {
 		show_version(q);
-		puts("this dkctl was built without libnl, and cannot ask the module");
+		puts("this dkctl was built without libnl and cannot query the module");
 	}
 	return STATUS_OK;
+}
+
+void live_candidates(struct completion *c, const char *kind)
+{
+}
+
+void live_key_candidates(struct completion *c)
+{
 }

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Work that finishes later: a function submits a job and returns, and the job ends in an
+ * interrupt or on another thread.
+ */
+#ifndef _DISPATCHKEY_DEFER_H
+#define _DISPATCHKEY_DEFER_H
+
+#include <dispatchkey-call.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct dk_deferred - a call that goes on after its function has returned
+ * @size: set by dk_deferred_init()
+ *
+ * A job contains one. Nothing is allocated.
+ */
+struct dk_deferred {
+	__u32 size;
+	/* private: */
+	__u32 thread;
+	__u64 of_dispatcher[6];
+};
+
+/**
+ * dk_deferred_init() - initialize a struct dk_deferred
+ * @token: part of a job
+ *
+ * Needed once; after dk_call_complete() the token can be used again.
+ *
+ * Context: Any.
+ */
+DK_INLINE void dk_deferred_init(struct dk_deferred *token)
+{
+	const struct dk_deferred none = { sizeof(none), 0, { 0 } };
+
+	*token = none;
+}
+
+/**
+ * dk_call_defer() - let a call go on after its function returns
+ * @c: the call, from inside the function
+ * @token: initialized by dk_deferred_init(); the caller keeps it until
+ *	dk_call_complete()
+ *
+ * Unregistering the function, its provider or its device, and taking the device or
+ * backend offline, wait until the call is completed, as they wait for calls that are
+ * inside a function. So do their timeouts: the reason (STILL_INSIDE) names the
+ * operator, and dk_provider_inside() lists the call with its age. Counters and hooks
+ * observe the function's return, not the completion.
+ *
+ * What completes the call is not waited for: free its interrupt, or flush its work,
+ * after unregistering.
+ *
+ * A deferred call is of no thread: the thread that made it may unregister its
+ * provider, and waits. After fork() the child has no deferred calls.
+ *
+ * Context: Inside the function. In the kernel any context in which the operator may
+ * be called; in userspace also a signal handler.
+ * Return: 0, or -EINVAL if @token is not initialized, or -EBUSY if it is of a call
+ * that is not completed; then the call ends as the function returns.
+ */
+int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
+
+/**
+ * dk_call_complete() - end a deferred call
+ * @token: from dk_call_defer(). It may be freed or used again when this returns
+ * @result: 0 or a negative errno, for tracers: the event complete has it
+ *
+ * May run before the function of the call has returned.
+ *
+ * Context: In the kernel any, hard interrupts as well. In userspace any thread, and
+ * signal handlers. On bare metal an interrupt handler after dk_bare_interrupts().
+ * Return: 0, or -EINVAL if no call is deferred with @token: it is completed already,
+ * or was deferred before a fork(), in the parent.
+ */
+int dk_call_complete(struct dk_deferred *token, int result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _DISPATCHKEY_DEFER_H */

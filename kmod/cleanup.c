@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unregisters what a module has left registered when it is unloaded. A registration takes no
+ * reference on the module, so that its exit function can run and unregister. What that leaves
+ * is unregistered here, in all registries, before the text of the module is freed. Like
+ * dk_provider_unregister(), this waits for the calls inside.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <linux/mutex.h>
+
+#include "../lib/core/change/change.h"
+#include "cleanup.h"
+
+/* Protects the list of all registries. Taken before the lock of a registry. */
+static DEFINE_MUTEX(registries_lock);
+static struct dk_registry *registries;	/* linked by @next_registry */
+
+void dkc_registry_created(struct dk_registry *reg)
+{
+	mutex_lock(&registries_lock);
+	reg->next_registry = registries;
+	registries = reg;
+	mutex_unlock(&registries_lock);
+}
+
+void dkc_registry_destroyed(struct dk_registry *reg)
+{
+	struct dk_registry **p = &registries;
+
+	mutex_lock(&registries_lock);
+	while (*p != reg)
+		p = &(*p)->next_registry;
+	*p = reg->next_registry;
+	mutex_unlock(&registries_lock);
+}
+
+void dkc_each_registry(void (*f)(struct dk_registry *reg))
+{
+	struct dk_registry *reg;
+
+	mutex_lock(&registries_lock);
+	for (reg = registries; reg; reg = reg->next_registry) {
+		mutex_lock(&reg->lock);
+		f(reg);
+		mutex_unlock(&reg->lock);
+	}
+	mutex_unlock(&registries_lock);
+}
+
+static bool in_module_memory(const void *mod, uintptr_t address)
+{
+	return within_module(address, mod);
+}
+
+/*
+ * Find a registry in which the module has something registered. It is not freed until
+ * dkc_registry_visit_end().
+ */
+static struct dk_registry *visit_one(const struct module *mod)
+{
+	struct dk_registry *reg;
+
+	mutex_lock(&registries_lock);
+	for (reg = registries; reg; reg = reg->next_registry)
+		if (dkc_registry_visit(reg, in_module_memory, mod, mod))
+			break;
+	mutex_unlock(&registries_lock);
+	return reg;
+}
+
+void dkc_module_cleanup(const struct module *mod)
+{
+	struct dk_registry *reg;
+	char name[DK_NAME_MAX];
+
+	while ((reg = visit_one(mod))) {
+		while (dkc_hooks_unregister_owned(reg, in_module_memory, mod))
+			pr_warn("module %s was unloaded with registered hooks: unregistered\n",
+				mod->name);
+		while (dkc_owner_unregister(reg, mod, name))
+			pr_warn("module %s was unloaded with provider %s: unregistered\n",
+				mod->name, name);
+		dkc_registry_visit_end(reg);
+	}
+}
+
+void dkc_registries_cleanup(void)
+{
+	struct dk_diag why = { .size = sizeof(why) };
+	struct dk_registry *reg, *next;
+
+	/* no lock: no module uses this one any more */
+	for (reg = registries; reg; reg = next) {
+		next = reg->next_registry;
+		pr_warn("a registry was not freed by its module: freed\n");
+		if (dk_registry_free(reg, &why))
+			pr_err("%s: %s\n", why.text, why.name);
+	}
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The kernel's names on bare metal. There is one thread, and interrupt handlers make no
+ * calls, so locks, barriers and grace periods do nothing.
+ */
+#ifndef _DKC_BARE_KERNEL_H
+#define _DKC_BARE_KERNEL_H
+
+#include <dispatchkey-bare.h>
+
+#include "../compiler.h"
+
+#define static_assert		_Static_assert
+
+void *memcpy(void *dst, const void *src, size_t n);
+void *memset(void *dst, int c, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+void *memmove(void *dst, const void *src, size_t n);
+#define strlen(s)		dkc_strlen(s)
+size_t dkc_strlen(const char *s);
+
+void *dkc_bare_alloc(size_t size);
+void dkc_bare_free(void *p);
+#define kvzalloc(size, gfp)	dkc_bare_alloc(size)
+#define kvfree(p)		dkc_bare_free((void *)(p))
+#define kvfree_rcu(p, member)	dkc_bare_free(p)
+
+/* With one thread, none of these needs to order anything. */
+#define READ_ONCE(x)		(x)
+#define WRITE_ONCE(x, v)	((x) = (v))
+#define smp_load_acquire(p)	(*(p))	/* pairs: at use */
+#define smp_store_release(p, v)	(*(p) = (v))	/* pairs: at use */
+#define smp_mb()		do { } while (0)	/* pairs: at use */
+#define smp_rmb()		do { } while (0)	/* pairs: at use */
+#define smp_wmb()		do { } while (0)	/* pairs: at use */
+
+typedef struct {
+	long counter;
+} atomic_long_t;
+
+#define atomic_long_inc_return(v)	(++(v)->counter)
+#define atomic_long_dec_return(v)	(--(v)->counter)
+
+struct mutex {
+	u8 unused;
+};
+
+#define DEFINE_MUTEX(name)	struct mutex name = { 0 }
+#define mutex_init(l)		((void)(l))
+#define mutex_destroy(l)	((void)(l))
+#define mutex_lock(l)		((void)(l))
+#define mutex_unlock(l)		((void)(l))
+#define lockdep_is_held(l)	((void)(l), 1)
+#define lockdep_assert(cond)	((void)(cond))
+
+struct rcu_head {
+	u8 unused;
+};
+
+#define rcu_read_lock()		((void)dk__bare_sections++)
+#define rcu_read_unlock()	((void)dk__bare_sections--)
+#define rcu_dereference_check(p, cond)		(p)
+#define rcu_dereference_protected(p, cond)	(p)
+#define rcu_assign_pointer(p, v)		((p) = (v))
+#define RCU_INITIALIZER(p)	(p)
+#define synchronize_rcu()	do { } while (0)
+
+#define __might_sleep(file, line)	do { } while (0)
+#define __acquire(context)	do { } while (0)
+#define __release(context)	do { } while (0)
+
+#endif /* _DKC_BARE_KERNEL_H */

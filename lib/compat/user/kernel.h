@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The kernel's names in userspace: the C library, pthreads, the compiler's atomics and
+ * liburcu's bp flavour.
+ */
+#ifndef _DKC_USER_KERNEL_H
+#define _DKC_USER_KERNEL_H
+
+#ifdef __has_feature
+#define dkc_has_feature(x)	__has_feature(x)
+#else
+#define dkc_has_feature(x)	0
+#endif
+#if defined(__SANITIZE_THREAD__) || dkc_has_feature(thread_sanitizer)
+#define DKC_TSAN 1
+#elif defined(__SANITIZE_ADDRESS__) || dkc_has_feature(address_sanitizer)
+#define DKC_ASAN 1
+#endif
+
+/*
+ * Inlines urcu_bp_read_lock(), urcu_bp_read_unlock() and urcu_bp_read_ongoing(). They are
+ * short, so liburcu's licence permits that for code under any licence. Not with
+ * ThreadSanitizer, which has to intercept both sides, and not with UBSan (built together with
+ * ASan), which reports liburcu's alignment of readers in every caller.
+ */
+#if !defined(DKC_TSAN) && !defined(DKC_ASAN)
+#define _LGPL_SOURCE
+#endif
+#include <urcu-bp.h>
+#ifdef DKC_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/types.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../compiler.h"
+
+/* lib/system.c */
+void *dkc_zalloc(size_t size);
+void dkc_free(void *p);
+#define kvzalloc(size, gfp)	dkc_zalloc(size)
+#define kvfree(p)		dkc_free((void *)(p))
+
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+#define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)	/* pairs: at use */
+#define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)	/* pairs: at use */
+#define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)	/* pairs: at use */
+#ifdef DKC_TSAN
+#define smp_rmb()		do { } while (0)	/* ThreadSanitizer does not model fences */
+#define smp_wmb()		do { } while (0)	/* pairs: at use */
+#else
+#define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)	/* pairs: at use */
+#define smp_wmb()		__atomic_thread_fence(__ATOMIC_RELEASE)	/* pairs: at use */
+#endif
+
+typedef struct {
+	long counter;
+} atomic_long_t;
+
+#define atomic_long_inc_return(v) __atomic_add_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST)
+#define atomic_long_dec_return(v) __atomic_sub_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST)
+
+struct mutex {
+	pthread_mutex_t m;
+};
+
+#define DEFINE_MUTEX(name)	struct mutex name = { PTHREAD_MUTEX_INITIALIZER }
+#define mutex_init(l)		pthread_mutex_init(&(l)->m, NULL)
+#define mutex_destroy(l)	pthread_mutex_destroy(&(l)->m)
+#define mutex_lock(l)		pthread_mutex_lock(&(l)->m)
+#define mutex_unlock(l)		pthread_mutex_unlock(&(l)->m)
+#define lockdep_is_held(l)	((void)(l), 1)
+#define lockdep_assert(cond)	((void)(cond))
+
+/*
+ * liburcu maps the kernel's names to its own. Its struct rcu_head is longer, for
+ * call_rcu(), which starts a thread in the user's process and is not used.
+ */
+#undef rcu_read_lock
+#undef rcu_read_unlock
+#undef rcu_dereference
+#undef rcu_assign_pointer
+#undef synchronize_rcu
+#define rcu_head		dkc_rcu_head
+
+struct rcu_head {
+	struct rcu_head *next;
+};
+
+/* lib/rcu.c. The rcu_head is the first member. */
+void dkc_free_rcu(struct rcu_head *r);
+#define kvfree_rcu(p, member)						\
+	do {								\
+		static_assert(offsetof(__typeof__(*(p)), member) == 0,	\
+			      "freed by the address of its rcu_head");	\
+		dkc_free_rcu(&(p)->member);				\
+	} while (0)
+void dkc_synchronize_rcu(void);
+#define synchronize_rcu()	dkc_synchronize_rcu()
+
+#define rcu_dereference_check(p, cond)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)
+#define rcu_dereference_protected(p, cond)	__atomic_load_n(&(p), __ATOMIC_RELAXED)
+#define rcu_assign_pointer(p, v)		__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
+#define RCU_INITIALIZER(p)	(p)
+
+/* For variables that are addressed directly and not by the global offset table. */
+#define DKC_HIDDEN		__attribute__((visibility("hidden")))
+/*
+ * Thread-local variables that are addressed without a call of __tls_get_addr(). The space
+ * for those of libraries loaded with dlopen() is limited: keep these few and small.
+ */
+#define DKC_INITIAL_EXEC	__attribute__((tls_model("initial-exec")))
+
+/* lib/gate.c: makes the record of the calling thread. Returns 0 or -ENOMEM. */
+int dkc_gate_thread_init(void);
+extern __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self DKC_HIDDEN;
+
+#ifdef DKC_TSAN
+extern char dkc_grace_period;
+#define dkc_reader_ends()	__tsan_release(&dkc_grace_period)
+#define dkc_readers_ended()	__tsan_acquire(&dkc_grace_period)
+#else
+#define dkc_reader_ends()	do { } while (0)
+#define dkc_readers_ended()	do { } while (0)
+#endif
+
+/*
+ * A thread's first call takes the slow path, which begins a section. The record of the
+ * thread is made here, so that no later call allocates.
+ */
+static inline void rcu_read_lock(void)
+{
+	if (unlikely(!dkc_gate_self))
+		dkc_gate_thread_init();
+	urcu_bp_read_lock();
+}
+
+static inline void rcu_read_unlock(void)
+{
+	dkc_reader_ends();
+	urcu_bp_read_unlock();
+}
+
+#define __might_sleep(file, line)	do { } while (0)
+#define __acquire(context)	do { } while (0)
+#define __release(context)	do { } while (0)
+
+#endif /* _DKC_USER_KERNEL_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * String functions, reasons of failures, and the interface to the kernel or its substitute.
+ * The last is in world.h and gate.h.
+ */
+#ifndef _DKC_BASE_H
+#define _DKC_BASE_H
+
+#include "gate.h"
+#include <dispatchkey.h>
+
+bool dkc_streq(const char *a, const char *b);
+char dkc_lower(char c);
+/* True if @list, words separated by spaces, has @word. "abc*" matches every word with "abc". */
+bool dkc_has_word(const char *list, const char *word);
+/* Copies with a NUL. A text that does not fit is cut off and ends in "...". */
+void dkc_strcpy(char *dst, const char *src, size_t size);
+/* Copies the first @n characters in the same way. */
+void dkc_strncpy(char *dst, const char *src, size_t n, size_t size);
+/* Concatenates the parts. A text that does not fit is cut off after a word and ends in "...". */
+void dkc_join(char *text, size_t size, const char *const *part, unsigned int n);
+bool dkc_strcaseeq(const char *a, const char *b);
+/* True if @name may name an operator, a provider and so on. */
+bool dkc_name_ok(const char *name);
+
+/* Text in a buffer of @size; @len is what all of it needs, as snprintf() returns it. */
+struct dkc_text {
+	char *buf;
+	size_t size;
+	size_t len;
+};
+
+void dkc_put(struct dkc_text *t, const char *s);
+void dkc_put_dec(struct dkc_text *t, unsigned int n);
+/* Terminates the text with NUL and returns @len. */
+size_t dkc_put_end(struct dkc_text *t);
+
+/* Fills @why, which may be NULL, and returns the negative errno of the reason. */
+int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name);
+/* As dkc_refuse(), with the name that dkc_join() makes of the parts. */
+int dkc_refuse_joined(struct dk_diag *why, enum dk_reason reason,
+		      const char *const *part, unsigned int n);
+int dkc_refuse_number(struct dk_diag *why, enum dk_reason reason, unsigned int n);
+/* Fills @why with no reason, and returns 0. */
+int dkc_accept(struct dk_diag *why);
+/* Fills @why as dkc_refuse() does, for a request that succeeds. */
+void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name);
+
+#endif /* _DKC_BASE_H */

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Reasons of failures. Each has a number, an errno and a constant sentence.
+ */
+#include "base.h"
+
+static const struct {
+	int error;
+	const char *text;
+} reasons[] = {
+#define REASON(R, e, t) { (e), (t) },
+	DK_REASONS(REASON)
+#undef REASON
+};
+
+/* The size of struct dk_diag in the first release; must not change. */
+#define DIAG_FIRST_SIZE	(offsetof(struct dk_diag, name) + DK_NAME_MAX)
+
+const char *dk_reason_text(unsigned int reason)
+{
+	return reason < DK_NUM_REASONS ? reasons[reason].text : "unknown reason";
+}
+
+const char *dk_call_error_text(int error)
+{
+	static const u8 reason_of[] = {
+		DK_WHY_MISSING, DK_WHY_AMBIGUOUS, DK_WHY_DEVICE_GONE, DK_WHY_TWO_DEVICES,
+		DK_WHY_NOT_DEFINED, DK_WHY_SIGNATURE, DK_WHY_SHUTDOWN, DK_WHY_NO_MEMORY,
+		DK_WHY_BAD_KEY,
+	};
+	unsigned int i;
+
+	if (error >= 0)
+		return dk_reason_text(DK_WHY_NONE);
+	for (i = 0; i < ARRAY_SIZE(reason_of); i++)
+		if (reasons[reason_of[i]].error == -error)
+			return reasons[reason_of[i]].text;
+	return "the function returned an error of its own";
+}
+
+/* A caller of another version may have a smaller or larger struct dk_diag. */
+void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name)
+{
+	size_t size, space;
+
+	if (!why)
+		return;
+	size = why->size ? why->size : DIAG_FIRST_SIZE;
+	if (size < offsetof(struct dk_diag, name))
+		return;
+	why->reason = reason;
+	why->text = dk_reason_text(reason);
+	space = size - offsetof(struct dk_diag, name);
+	if (!space)
+		return;
+	dkc_strcpy(why->name, name ? name : "",
+		   space < sizeof(why->name) ? space : sizeof(why->name));
+}
+
+int dkc_accept(struct dk_diag *why)
+{
+	dkc_remark(why, DK_WHY_NONE, NULL);
+	return 0;
+}
+
+int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name)
+{
+	dkc_remark(why, reason, name);
+	return -reasons[reason].error;
+}
+
+int dkc_refuse_joined(struct dk_diag *why, enum dk_reason reason,
+		      const char *const *part, unsigned int n)
+{
+	char text[DK_NAME_MAX] = "";
+
+	dkc_join(text, sizeof(text), part, n);
+	return dkc_refuse(why, reason, text);
+}
+
+int dkc_refuse_number(struct dk_diag *why, enum dk_reason reason, unsigned int n)
+{
+	char name[12];
+	struct dkc_text t = { name, sizeof(name), 0 };
+
+	dkc_put_dec(&t, n);
+	dkc_put_end(&t);
+	return dkc_refuse(why, reason, name);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The gate records the function and the provider of each call in flight. A call enters
+ * the gate in its read section and ends the section before the function runs, unless
+ * the section itself protects the provider. In userspace the slot of a call on the fast
+ * path is such a record, too. Draining, dk_provider_inside() and the test for -EDEADLK
+ * read these records. They are in kmod/gate.c for the kernel, lib/gate.c for userspace and
+ * lib/compat/bare for bare metal.
+ *
+ * Each world.h defines:
+ *
+ * dkc_section_is_gate() True if the read section of a call protects the provider, for an
+ *			operator with these flags.
+ * dkc_slots_are_gate()	True if the slot of dk__begin() protects the provider, for every
+ *			operator.
+ * dkc_slot_of()	A slot for dk__begin(). In the kernel it points to its storage.
+ * dkc_num_forks()	How many forks this process and those before it have gone through.
+ * dkc_is_out()		True for the table of a call that has no slot or has left the gate.
+ * dkc_has_fast_calls()	True if calls may take the fast path at all.
+ */
+#ifndef _DKC_GATE_H
+#define _DKC_GATE_H
+
+#include "world.h"
+
+/* A call in flight, for a dkc_inside_fn. */
+struct dkc_inside {
+	const void *prov;		/* the provider */
+	const struct dkc_reg *reg;	/* the function that runs */
+	const void *op;			/* the operator that was called, or NULL */
+	const void *task;		/* the task or thread; private to the gate */
+	const struct dkc_deferred *deferred;	/* its token, or NULL if it is not deferred */
+};
+
+/* A struct dk_deferred. The gate has a list of them, and protects it and their fields. */
+struct dkc_deferred {
+	u32 size;
+	u32 thread;			/* of the call */
+	u64 since;			/* in ms of dkc_now() */
+	const void *prov;		/* NULL: completed, or not deferred yet */
+	const struct dkc_reg *reg;
+	struct dkc_deferred *next;
+	struct dkc_deferred **link;
+	u64 forks;			/* dkc_num_forks() when it was deferred */
+} __attribute__((may_alias));
+
+static inline bool dkc_is_deferred(const struct dkc_deferred *d)
+{
+	return READ_ONCE(d->prov) && d->forks == dkc_num_forks();
+}
+
+/* Called with the lock of the list. */
+static inline int dkc_deferred_link(struct dkc_deferred *d, struct dkc_deferred **list,
+				    const void *prov, const struct dkc_reg *reg, u32 thread)
+{
+	if (dkc_is_deferred(d))
+		return -EBUSY;
+	d->reg = reg;
+	d->thread = thread;
+	d->since = dkc_now();
+	d->forks = dkc_num_forks();
+	d->next = *list;
+	d->link = list;
+	if (d->next)
+		d->next->link = &d->next;
+	*list = d;
+	WRITE_ONCE(d->prov, prov);
+	return 0;
+}
+
+static inline void dkc_deferred_unlink(struct dkc_deferred *d)
+{
+	*d->link = d->next;
+	if (d->next)
+		d->next->link = d->link;
+	WRITE_ONCE(d->prov, NULL);
+}
+
+/*
+ * Called under the gate's lock or, in the kernel, in a read section; must not block and must
+ * not enter or leave the gate. The call may return meanwhile, so @in->reg and @in->op are valid
+ * only if the caller keeps them.
+ */
+typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
+
+/* Called with the lock of the list. */
+static inline bool dkc_deferred_any(const struct dkc_deferred *list, dkc_inside_fn is, void *data)
+{
+	const struct dkc_deferred *d;
+	bool found = false;
+
+	for (d = list; d && !found; d = d->next) {
+		const struct dkc_inside in = { .prov = d->prov, .reg = d->reg, .deferred = d };
+
+		found = is(&in, data);
+	}
+	return found;
+}
+
+#define DKC_GATE_SIZE	8	/* words of storage for a record */
+
+/*
+ * Records a call of the calling thread until dkc_gate_leave() with the same @storage. Fails with
+ * -ENOMEM if the thread has no record and none can be allocated.
+ */
+#ifndef dkc_gate_enter
+int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op);
+#endif
+void dkc_gate_leave(u64 *storage);
+/* True if @is is true for a call in flight of the calling thread. */
+bool dkc_gate_mine(dkc_inside_fn is, void *data);
+/* True if @is is true for a call in flight, or for a deferred call of @prov. */
+bool dkc_gate_any(const void *prov, dkc_inside_fn is, void *data);
+/*
+ * Adds the call of the running function to the deferred calls. Fails with -EBUSY if @d is in
+ * use for a deferred call. dkc_gate_complete() removes @d, and returns false if it was removed
+ * before; in the kernel it may be called in any context.
+ */
+int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg);
+bool dkc_gate_complete(struct dkc_deferred *d);
+/*
+ * Waits until @is is true for no call. Returns false if the deadline passes first; 0 is no
+ * deadline. @is is evaluated again when a call of @prov returns or is completed, and on
+ * dkc_gate_wake(@reg).
+ */
+bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *data,
+		   u64 deadline);
+/* Wakes the waiters of a registry after a change that @is depends on. */
+void dkc_gate_wake(const void *reg);
+/*
+ * Returns the number of the task or thread and copies its name. Only called in a dkc_inside_fn,
+ * for a call that is not deferred.
+ */
+u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size);
+
+#endif /* _DKC_GATE_H */

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The string functions of the core, which is built without a libc, and the check of names.
+ */
+#include "base.h"
+
+bool dkc_streq(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+char dkc_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+bool dkc_strcaseeq(const char *a, const char *b)
+{
+	while (*a && dkc_lower(*a) == dkc_lower(*b)) {
+		a++;
+		b++;
+	}
+	return dkc_lower(*a) == dkc_lower(*b);
+}
+
+void dkc_strncpy(char *dst, const char *src, size_t n, size_t size)
+{
+	size_t i;
+
+	if (!size)
+		return;
+	if (n < size) {
+		memcpy(dst, src, n);
+		dst[n] = 0;
+		return;
+	}
+	n = size - 1;
+	memcpy(dst, src, n);
+	for (i = n > 3 ? n - 3 : 0; i < n; i++)
+		dst[i] = '.';
+	dst[n] = 0;
+}
+
+void dkc_strcpy(char *dst, const char *src, size_t size)
+{
+	dkc_strncpy(dst, src, strlen(src), size);
+}
+
+void dkc_put(struct dkc_text *t, const char *s)
+{
+	for (; *s; s++, t->len++)
+		if (t->len + 1 < t->size)
+			t->buf[t->len] = *s;
+}
+
+void dkc_put_dec(struct dkc_text *t, unsigned int n)
+{
+	char digits[12];
+	unsigned int at = sizeof(digits) - 1;
+
+	digits[at] = 0;
+	do {
+		digits[--at] = '0' + n % 10;
+		n /= 10;
+	} while (n);
+	dkc_put(t, digits + at);
+}
+
+size_t dkc_put_end(struct dkc_text *t)
+{
+	if (t->size)
+		t->buf[t->len < t->size ? t->len : t->size - 1] = 0;
+	return t->len;
+}
+
+void dkc_join(char *text, size_t size, const char *const *part, unsigned int n)
+{
+	size_t at = 0, len;
+
+	for (; n; n--, part++) {
+		len = strlen(*part);
+		dkc_strcpy(text + at, *part, size - at);
+		if (at + len >= size)
+			break;
+		at += len;
+	}
+	if (!n)
+		return;
+	/* The last word is cut off as a whole, unless it takes half of the buffer. */
+	for (at = size - 1; at > size / 2; at--) {
+		if (text[at - 1] == ' ') {
+			dkc_strcpy(text + at, "...", size - at);
+			return;
+		}
+	}
+}
+
+bool dkc_has_word(const char *list, const char *word)
+{
+	while (*list) {
+		const char *w = word;
+
+		while (*w && *list == *w) {
+			list++;
+			w++;
+		}
+		if (*list == '*' || (!*w && (!*list || *list == ' ')))
+			return true;
+		while (*list && *list != ' ')
+			list++;
+		while (*list == ' ')
+			list++;
+	}
+	return false;
+}
+
+/* Control characters (C0, DEL, C1), and characters that change the direction of text. */
+static bool is_control(u32 c)
+{
+	return c < ' ' || (c >= 0x7f && c <= 0x9f) || c == 0x61c || c == 0x200e ||
+	       c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069);
+}
+
+/* Decodes the character at @s. Returns its length in bytes, or 0 if it is not UTF-8. */
+static unsigned int utf8(const char *s, u32 *c)
+{
+	static const u32 least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	u8 first = s[0];
+	unsigned int n = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 :
+			 first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
+	unsigned int i;
+
+	*c = n > 1 ? first & (0x7f >> n) : first;
+	for (i = 1; i < n; i++) {
+		if (((u8)s[i] & 0xc0) != 0x80)
+			return 0;
+		*c = *c << 6 | ((u8)s[i] & 0x3f);
+	}
+	if (*c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c <= 0xdfff))
+		return 0;
+	return n;
+}
+
+bool dkc_name_ok(const char *name)
+{
+	unsigned int len;
+	size_t n;
+	u32 c;
+
+	if (!name)
+		return false;
+	for (n = 0; name[n]; n += len) {
+		len = 1;
+		if (name[n] > ' ' && name[n] < 0x7f)
+			continue;
+		len = utf8(name + n, &c);
+		if (!len || c == ' ' || is_control(c))
+			return false;
+	}
+	return n && n < DK_NAME_MAX;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The core is built for one of three worlds: the kernel, userspace or bare metal. Only the
+ * #include lines below test which one it is.
+ *
+ * The core is written with the kernel's names. Userspace and bare metal supply the names
+ * that it uses in their kernel.h: types and errno numbers, kvzalloc() and kvfree(), mutexes,
+ * RCU, atomics and barriers, lockdep and sparse annotations.
+ *
+ * Each world also supplies the services below, in its world.h and in functions of kmod/,
+ * lib/ or lib/compat/bare. gate.h describes the services for calls in flight.
+ *
+ * dkc_free_table_rcu()	kvfree_rcu() of a table. Where slots protect calls, the table is
+ *			freed only when no slot points into it.
+ * dkc_flush_retired()	Frees what kvfree_rcu() has collected, if that is much. The
+ *			caller must hold no lock and may be in a read section.
+ * dkc_now()		A clock for deadlines, in ms; never 0.
+ * dkc_in_atomic()	True if the caller must not wait for a grace period.
+ * dkc_self()		The calling task or thread.
+ * dkc_wait_zero()	Waits until a number is 0; dkc_clear_and_wake() sets it to 0.
+ * dkc_cancel_off()	Defers cancellation of the calling thread until dkc_cancel_on().
+ *			Both take the address of an int that keeps the previous state.
+ * dkc_owner_name()	The name of a provider's module, or "".
+ * dkc_owner_registers()	Called before a provider of this owner is registered.
+ * dkc_registry_created()	Called when a registry was made, before it is returned.
+ * dkc_registry_destroyed()	Called when a registry is to be freed, before its last
+ *			grace period.
+ * dkc_trace()		Calls dkc_trace_POINT(), see state/state.h, if a tracer is
+ *			attached. dkc_trace_call() does the same for the points of calls.
+ *			dkc_traced() and dkc_calls_are_traced() test for a tracer.
+ * dkc_thread_depth()	The number of hooked calls that the calling thread is inside of,
+ *			or NULL if the local state counts them.
+ * dkc_schema_check()	Parses a schema. dkc_schema_check_decl() also compares it with
+ *			the parameters of a declaration, dkc_schema_compare() with the
+ *			schema of a function. Only userspace has the grammar.
+ * DKC_BUCKETS		The number of buckets in each hash table of a registry.
+ * DKC_FIRST_OPS	The number of slots in its first table of operators.
+ */
+#ifndef _DKC_WORLD_H
+#define _DKC_WORLD_H
+
+/* Kinds of work under a lock, which test builds of the module count: selftests/api/work.c. */
+enum dkc_work {
+	DKC_WORK_EVALUATIONS,	/* table entries evaluated by the rules */
+	DKC_WORK_COUNTERS,	/* counters read, one for each CPU */
+	DKC_WORK_FUNCTIONS,	/* functions visited in a list or table */
+	DKC_WORK_SLOTS,		/* slots of the table of names that bounded walks pass */
+	DKC_WORK_ORDERED,	/* names compared to sort operators */
+	DKC_WORK_TABLES,	/* tables built after a drain */
+	DKC_NUM_WORK
+};
+
+#ifndef dkc_work
+#define dkc_work(kind, n)	((void)0)
+#endif
+
+#define DKC_COUNTS	512	/* counters of a block */
+
+struct dkc_reg;
+struct dkc_table;
+struct dk_diag;
+struct dk_op_decl;
+struct dk_registry;
+struct dk__count;
+
+#if defined(__KERNEL__)
+#include "../../../kmod/world.h"
+#elif defined(DK_BARE)
+#include "../../compat/bare/world.h"
+#else
+#include "../../compat/user/world.h"
+#endif
+
+/* True for a writer, which holds the registry's lock or makes or frees the registry. */
+#define dkc_is_writer(reg)	(lockdep_is_held(&(reg)->lock) || (reg)->unpublished)
+#define dkc_assert_writer(reg)	lockdep_assert(dkc_is_writer(reg))
+/* The caller must be in a read section or be a writer. */
+#define dkc_deref(p, reg)	rcu_dereference_check(p, dkc_is_writer(reg))
+/* The caller must be a writer. */
+#define dkc_deref_locked(p, reg) rcu_dereference_protected(p, dkc_is_writer(reg))
+
+/*
+ * A grace period that a caller may stop waiting for. dkc_grace_begin() is called once, with
+ * the registry's lock held, and returns false without memory. dkc_grace_wait() returns false
+ * if the grace period is not over at @deadline, or at once if it has not begun; 0 is no
+ * deadline. dkc_grace_end() is called when no waiter is left.
+ */
+bool __must_check dkc_grace_begin(struct dkc_grace *g);
+bool __must_check dkc_grace_wait(struct dkc_grace *g, u64 deadline);
+void dkc_grace_end(struct dkc_grace *g);
+
+/*
+ * A block of DKC_COUNTS counters. dkc_count_add() increments the counter of dkc_count_at().
+ * It writes no cache line that another CPU or thread writes, and may be used wherever a call
+ * may be made while the block exists. dk__add_count() does the same for a call with a slot of
+ * dk__begin(). dkc_counts_sum() adds up all CPUs or threads. dkc_counts_init() returns false
+ * without memory. dkc_counts_lost() is the number of increments, of any counter, that threads
+ * dropped for lack of memory.
+ */
+bool __must_check dkc_counts_init(struct dkc_counts *c, bool may_sleep);
+void dkc_counts_destroy(struct dkc_counts *c);
+u64 dkc_counts_sum(const struct dkc_counts *c, unsigned int i);
+
+#endif /* _DKC_WORLD_H */

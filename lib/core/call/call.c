@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The slow path: calls that dk__begin() and dk__find() do not make, and calls without
+ * DK_OP(). It binds declarations, compares signatures, runs the rules where there is no
+ * table, and serves hooks, tracers, batches, boxed functions and layouts other than v1.
+ */
+#include "call.h"
+
+static_assert(sizeof(((struct dk__storage *)0)->gate) == DKC_GATE_SIZE * sizeof(u64),
+	      "storage for the gate");
+
+/* The function that calls a boxed or plain function; NULL if none is needed. */
+static dk_boxed_fn_t boxed_of(const struct dk_impl *impl, dk_fn_t fn)
+{
+	if (likely(!(impl->flags & (DK_IMPL_F_BOXED | DK_IMPL_F_PLAIN))))
+		return NULL;
+	return impl->flags & DK_IMPL_F_BOXED ? (dk_boxed_fn_t)fn :
+					       impl->op->unbox_plain;
+}
+
+/* Fill in the frame after routing. */
+static void fill(struct dk_frame *f, struct dkc_request *req)
+{
+	struct dk_call *c = &f->call;
+
+	c->ks.bits = req->ks;
+	/* a copy: the table may be freed after the read section */
+	f->storage.entry.fn = req->fn;
+	f->storage.entry.reg = req->reg;
+	c->entry = &f->storage.entry;
+	f->boxed = boxed_of(dkc_impl_of(req->reg), req->fn);
+	f->alone = f->boxed ? NULL : req->fn;
+	f->args = req->args;
+}
+
+/*
+ * Find the function and protect its provider until the call is left. Called in a read
+ * section, and ends it unless it is what protects the provider: dkc_section_is_gate().
+ *
+ * A provider is unpublished before calls are waited for. A call that read a table from
+ * before that is either in the gate or prevents the end of the grace period.
+ */
+static int find_and_enter(struct dk_frame *f, struct dk_op *op, const struct dkc_table *table,
+			  struct dkc_request *req)
+{
+	int err = dkc_find_typed(op, table, req);
+
+	if (likely(!err) && unlikely(table->op_flags & DK_OP_SAME_DEVICE) &&
+	    dkc_on_two_devices(op->reg, req->reg, req->objs, req->n))
+		err = -EXDEV;
+	if (unlikely(err))
+		goto out;
+	fill(f, req);
+	if (dkc_section_is_gate(table->op_flags)) {
+		f->call.made |= DK__CALL_IN_RCU;
+		f->state = req->in_rcu ? DKC_CALL_IN_CALLERS : DKC_CALL_IN_SECTION;
+		if (req->in_rcu)
+			goto out;
+		return 0;
+	}
+	f->state = DKC_CALL_IN_GATE;
+	err = dkc_gate_enter(f->storage.gate, req->reg, op);
+	__acquire(RCU);
+	rcu_read_unlock();
+	__might_sleep(__FILE__, __LINE__);
+	return err;
+out:
+	__acquire(RCU);
+	rcu_read_unlock();
+	return err;
+}
+
+/*
+ * The table of an operator, and the argument description of the definition that published it.
+ * Called in a read section.
+ */
+static const struct dkc_table *table_with_args(const struct dk_op *op,
+					       const struct dkc_args **args)
+{
+	const struct dkc_table *table = dkc_table_of_op(op), *before;
+
+	do {
+		before = table;
+		/*
+		 * Pairs with rcu_assign_pointer() in dkc_op_set_table(): the description
+		 * is not older than the table.
+		 */
+		smp_rmb();
+		*args = dkc_deref(op->args, op->reg);
+		if (!*args)
+			break;
+		/*
+		 * Pairs with rcu_assign_pointer() in dkc_args_give(). Before the description of
+		 * a later definition, another table was published, at the latest when the
+		 * former definition was removed. So the table that is read below differs.
+		 */
+		smp_rmb();
+		table = dkc_table_of_op(op);
+	} while (unlikely(table != before));
+	return table;
+}
+
+/* Count a call, and report it to hooks and tracers. */
+static noinline void notify_enter(struct dk_frame *f, struct dk_op *op,
+				  struct dkc_request *req, int err)
+{
+	bool missing = err == -ENOSYS || err == -ENOTUNIQ || err == -ENODEV;
+
+	if (!err) {
+		dkc_stats_count(op, req->reg);
+		dkc_trace_call(call_enter, f, req);
+	} else if (missing) {
+		dkc_stats_count(op, NULL);
+		dkc_trace_call(missing, op, req->ks, err);
+	}
+	if (!req->at_key && (!err || missing || err == -EXDEV))
+		dkc_hooks_before(f, op, req, err);
+	if (err)
+		return;
+	if (dkc_traced(call_exit))
+		f->state |= DKC_CALL_TRACED;
+	if (f->state & DKC_CALL_FLAGS) {
+		f->result = 0;
+		f->alone = NULL;	/* makes id_run() store the result, which they read */
+	}
+}
+
+static int enter(struct dk_frame *f, struct dk_op *op, struct dkc_request *req)
+{
+	bool watched = READ_ONCE(op->reg->watched);
+	const struct dkc_table *table;
+	int err;
+
+	rcu_read_lock();
+	__release(RCU);
+	table = table_with_args(op, &req->args);
+	err = find_and_enter(f, op, table, req);
+	if (unlikely(watched))
+		notify_enter(f, op, req, err);
+	return err;
+}
+
+/* Fill in the frame before routing. */
+static void begin(struct dk_frame *f, struct dk_op *op, const struct dk_op_decl *decl,
+		  const struct dk_local *local, unsigned long flags,
+		  const struct dkc_request *req)
+{
+	f->call.op = op;
+	f->call.made = dk__made(decl, DK__CALL_FRAME | flags);
+	f->call.local = local;
+	f->objs = req->objs;
+	f->n = req->n;
+}
+
+/* Compute the keyset from objects and local state, and enter. */
+static int call_op(struct dk_frame *f, struct dk_op *op, const struct dk__request *rq,
+		   struct dkc_request *req)
+{
+	struct dk_op_decl *decl = rq->decl;
+
+	/* if it is bound to @op, dkc_op_pin() has compared the signatures */
+	if (READ_ONCE(decl->op) != op || rq->op) {
+		if (!dkc_decl_fits(decl))
+			return -EPROTOTYPE;
+		req->decl = decl;
+	}
+	req->ks = rq->flags & DK__BY_KEYSET ? rq->ks.bits :
+		  dkc_merge(dk__raw(req->objs, req->n), dk_local_included(rq->local).bits,
+			    dk_local_excluded(rq->local).bits, dkc_backend_mask(op->reg));
+	begin(f, op, decl, rq->local, req->boxed ? DK__CALL_BOXED : 0, req);
+	return enter(f, op, req);
+}
+
+/* Bind the declaration to its operator, and again if that operator was replaced. */
+static int call_by_name(struct dk_frame *f, const struct dk__request *rq,
+			struct dkc_request *req)
+{
+	struct dk_op *op = READ_ONCE(rq->decl->op);
+	int err;
+
+	if (dkc_is_bound(op)) {
+		err = call_op(f, op, rq, req);
+		if (err != -ENOENT || !READ_ONCE(op->stale))
+			return err;
+		WRITE_ONCE(rq->decl->op, &dk__unbound);
+	}
+	err = dkc_op_pin(rq->decl, &op);
+	return err ? err : call_op(f, op, rq, req);
+}
+
+static int redispatch(struct dk_frame *f, const struct dk__request *rq,
+		      struct dkc_request *req)
+{
+	const struct dk_call *from = rq->from;
+
+	if (rq->decl != dk_call_decl(from) &&
+	    (!dkc_decl_fits(rq->decl) || !dkc_streq(rq->decl->name, from->op->name)))
+		return -EPROTOTYPE;
+	req->decl = rq->decl;
+	req->ks = rq->ks.bits;
+	req->in_rcu = from->made & DK__CALL_IN_RCU;
+	begin(f, from->op, rq->decl, dk_call_local(from),
+	      from->made & DK__CALL_BOXED, req);
+	return enter(f, from->op, req);
+}
+
+static noinline int enter_slowly(struct dk_frame *f, const struct dk__request *rq,
+				 const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dkc_request req = {
+		.objs = objs, .n = n, .key = rq->key,
+		.mask = !rq->from && !(rq->flags & DK__BY_KEYSET),
+		.at_key = rq->flags & DK__BY_KEY, .boxed = rq->flags & DK__FROM_BOXED,
+		.in_rcu = rq->how & DK__HOW_IN_RCU,
+	};
+
+	if (rq->from)
+		return redispatch(f, rq, &req);
+	return rq->op ? call_op(f, rq->op, rq, &req) : call_by_name(f, rq, &req);
+}
+
+/*
+ * Turn a call of the fast path into one with a frame. Slots are released in reverse order but
+ * frames in any order, so a record in the gate replaces the slot. The record is made before the
+ * slot is released, so that a scan always finds the call.
+ */
+static int enter_from_fast(struct dk_frame *f, struct dk__slot slot, int how)
+{
+	struct dk_call *c = &f->call;
+	int err;
+
+	if (!dkc_slots_are_gate()) {
+		f->state = how & DK__HOW_IN_RCU ? DKC_CALL_IN_CALLERS :
+			   c->made & DK__CALL_IN_RCU ? DKC_CALL_IN_SECTION : DKC_CALL_IN_GATE;
+		return 0;
+	}
+	f->state = DKC_CALL_IN_GATE;
+	f->storage.entry = *c->entry;
+	err = dkc_gate_enter(f->storage.gate, c->entry->reg, c->op);
+	c->entry = &f->storage.entry;
+	dk__give_back(slot, how);
+	return err;
+}
+
+int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
+		   const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dk__slot slot = dkc_slot_of(&f->storage);
+	unsigned long flags = rq->flags & DK__FROM_BOXED ? DK__CALL_FRAME | DK__CALL_BOXED :
+							   DK__CALL_FRAME;
+	int err = dkc_fast_call(&f->call, &slot, rq, flags, objs, n);
+
+	if (err == DK__SLOWLY)
+		return enter_slowly(f, rq, objs, n);
+	if (err)
+		return err;
+	f->objs = objs;
+	f->n = n;
+	f->boxed = NULL;
+	f->alone = f->call.entry->fn;
+	return enter_from_fast(f, slot, rq->how);
+}
+
+/* ---- without DK_OP() ---------------------------------------------------------------- */
+
+int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
+		  const struct dk_local *local, const struct dk_obj *const *objs,
+		  unsigned int n)
+{
+	struct dk__request rq = { .decl = decl, .local = local };
+
+	return dk__call_enter(f, &rq, objs, n);
+}
+
+int dk_call_enter_op(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *decl,
+		     const struct dk_local *local, const struct dk_obj *const *objs,
+		     unsigned int n)
+{
+	struct dk__request rq = { .op = op, .decl = decl, .local = local };
+
+	return dk__call_enter(f, &rq, objs, n);
+}
+
+int dk_call_enter_key(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *decl,
+		      const struct dk_local *local, unsigned int key,
+		      const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dk__request rq = {
+		.op = op, .decl = decl, .local = local, .key = key, .flags = DK__BY_KEY,
+	};
+
+	return dk__call_enter(f, &rq, objs, n);
+}
+
+int dk_call_enter_keyset(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *decl,
+			 const struct dk_local *local, struct dk_keyset ks,
+			 const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dk__request rq = {
+		.op = op, .decl = decl, .local = local, .ks = ks, .flags = DK__BY_KEYSET,
+	};
+
+	return dk__call_enter(f, &rq, objs, n);
+}
+
+int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
+		       const struct dk_op_decl *decl, struct dk_keyset ks,
+		       const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dk__request rq = {
+		.decl = (struct dk_op_decl *)decl, .from = from, .ks = ks,
+	};
+
+	return dk__call_enter(f, &rq, objs, n);
+}
+
+/* ---- from inside of a call ------------------------------------------------------------ */
+
+/* dk_keyset_after() of dk_keyset_key(), without computing the key. */
+struct dk_keyset dk__call_below(const struct dk_call *c)
+{
+	const struct dk_layout *l = c->op->reg->layout;
+	unsigned int f = fls64((c->ks.bits & l->full) >> l->nb);
+
+	return DK_KEYSET(c->ks.bits & ((dkc_functionality_bit(l, f) - 1) |
+				       dkc_role_bit(l, DKC_ROLE_PYTHON_DISPATCHER)));
+}
+
+void *dk_call_priv(const struct dk_call *c)
+{
+	return dkc_block_of(c->entry->reg)->priv;
+}
+
+__u32 dk_call_device(const struct dk_call *c)
+{
+	return dkc_block_of(c->entry->reg)->device;
+}
+
+/* ---- leaving --------------------------------------------------------------------------- */
+
+static noinline void notify_leave(struct dk_frame *f)
+{
+	if (f->state & DKC_CALL_HOOKED)
+		dkc_hooks_after(f);
+	if (f->state & DKC_CALL_TRACED)
+		dkc_trace_call(call_exit, f);
+	f->state &= ~DKC_CALL_FLAGS;
+}
+
+void dk_call_leave(struct dk_frame *f)
+{
+	if (unlikely(f->state & DKC_CALL_FLAGS))
+		notify_leave(f);
+	if (f->state == DKC_CALL_IN_GATE) {
+		dkc_gate_leave(f->storage.gate);
+	} else if (f->state == DKC_CALL_IN_SECTION) {
+		__acquire(RCU);
+		rcu_read_unlock();
+	}
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Runs a call: finds its function by the operator's table, enters and leaves it.
+ *
+ * Callers have the fast path inlined, from <dispatchkey-inline.h>. fast.c is its
+ * out-of-line part, call.c the slow path, find.c the lookup, boxed.c and value.c
+ * calls with packed arguments.
+ */
+#ifndef _DKC_CALL_H
+#define _DKC_CALL_H
+
+#include "../state/state.h"
+
+/*
+ * dk__begin(), then dk__find(). Returns 0 with c->entry to be called, a negative errno,
+ * or DK__SLOWLY if the call must take the slow path.
+ */
+static __always_inline int dkc_fast_find(struct dk_call *c, struct dk__slot *slot,
+					 struct dk__request *rq, struct dk_op *op,
+					 unsigned long flags, const struct dk_local *local,
+					 u64 ks, int how, const struct dk_obj *const *objs,
+					 unsigned int n)
+{
+	struct dk__found found DK__NOT_SET;
+
+	if (likely(dk__begin(c, slot, &found, op, rq->decl, flags, local, ks, how,
+			     n ? objs[0] : NULL)))
+		return 0;
+	found.entry = dk__find(c, *slot, found.table, found.ks, objs,
+			       dk__pack(found.byte, how, n));
+	if (dk__is_entry(found.entry))
+		return 0;
+	rq->flags |= DK__SKIP_FAST;
+	return dk__no_entry_err(found.entry);
+}
+
+/* fast.c: dkc_fast_call() for a redispatch. */
+int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot, struct dk__request *rq,
+			unsigned long flags, const struct dk_obj *const *objs, unsigned int n);
+
+/*
+ * The fast path for calls that are made by the dispatcher itself. Returns as
+ * dkc_fast_find(), which sets DK__SKIP_FAST so that dk__call_enter() does not repeat it.
+ */
+static __always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *slot,
+					 struct dk__request *rq, unsigned long flags,
+					 const struct dk_obj *const *objs, unsigned int n)
+{
+	struct dk_op *op = rq->op;
+	int how = DK__HOW_MASKED;
+
+	if (rq->flags & (DK__SKIP_FAST | DK__BY_KEY | DK__BY_KEYSET))
+		return DK__SLOWLY;
+	if (rq->from)
+		return dkc_fast_redispatch(c, slot, rq, flags, objs, n);
+	if (!op)
+		op = READ_ONCE(rq->decl->op);
+	else if (rq->decl->sig)
+		how |= DK__HOW_TYPED;
+	else
+		return DK__SLOWLY;	/* nothing to compare with the signature of the table */
+	if (!op)
+		return DK__SLOWLY;
+	if (DK__GATED)
+		how |= rq->how;
+	return dkc_fast_find(c, slot, rq, op, flags, rq->local,
+			     dk__merge(dk__raw(objs, n), rq->local), how, objs, n);
+}
+
+/*
+ * find.c: finds the function of a call and sets @fn, @reg and @ks of @req. Called in a read
+ * section or with the registry's lock held. Returns 0 or a negative errno. dkc_find_typed()
+ * compares the signature first, and also serves calls at one key.
+ */
+int dkc_find(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req);
+int dkc_find_typed(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req);
+/* (@raw | @included) without @excluded; backends cannot be excluded. */
+u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask);
+
+#endif /* _DKC_CALL_H */

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The out-of-line part of the fast path. <dispatchkey-inline.h> has the rest, which is
+ * compiled into callers.
+ *
+ * The fast path takes no lock and writes nothing that another thread or CPU writes. Its
+ * cost does not depend on the number of operators, functions or fallthroughs.
+ */
+#include "call.h"
+
+/* The parts of a value of dk__pack(). */
+static inline unsigned int packed_id(u64 packed)
+{
+	return packed & 0xff;
+}
+
+static inline int packed_how(u64 packed)
+{
+	return packed >> 8 & 0xff;
+}
+
+static inline unsigned int packed_objs(u64 packed)
+{
+	return packed >> 32;
+}
+
+/* The call is not made: releases what dk__keep() took. */
+static inline const struct dk__entry *no_entry(struct dk__slot slot, u64 packed, int err)
+{
+	dk__give_back(slot, packed_how(packed));
+	return DK__NO_ENTRY(err);
+}
+
+/* The device of a call of layout v1, if the first object alone determines it. */
+static __always_inline bool device_of_first(u64 ks, const struct dk_obj *const *objs,
+					    u64 packed, u32 *device)
+{
+	const struct dk_obj *o = packed_objs(packed) ? objs[0] : NULL;
+
+	if (unlikely(!dk__is_on(o, ks, dk__top_backend(ks))))
+		return false;
+	*device = o->device;
+	return true;
+}
+
+/* True if the device of a call is unregistered or offline. */
+static noinline bool device_unavailable(const struct dk_registry *reg, u64 ks,
+					const struct dk_obj *const *objs, u64 packed)
+{
+	u32 device = dkc_device_of(reg->layout, ks, objs, packed_objs(packed));
+	bool unavailable;
+
+	rcu_read_lock();
+	unavailable = device && !dkc_device_online(reg, device);
+	rcu_read_unlock();
+	return unavailable;
+}
+
+/* No function serves the call. */
+static const struct dk__entry *unserved(const struct dk_call *c, struct dk__slot slot,
+					const struct dk_obj *const *objs, u64 packed)
+{
+	const struct dk_registry *reg = c->op->reg;
+	u64 ks = c->ks.bits;
+	u32 device;
+
+	dk__give_back(slot, packed_how(packed));
+	if (likely(device_of_first(ks, objs, packed, &device) && !device))
+		return DK__NO_ENTRY(-ENOSYS);
+	return DK__NO_ENTRY(device_unavailable(reg, ks, objs, packed) ? -ENODEV : -ENOSYS);
+}
+
+/* Enter the function of c->entry. Count the call at @at unless that is NULL. */
+static const struct dk__entry *enter_entry(struct dk_call *c, struct dk__slot slot,
+					   const struct dkc_table *table,
+					   const struct dk__count *at, int how)
+{
+#if DK__GATED
+	if (dkc_is_gated(table))
+		return dk__enter_gate(c, &slot, at, how) ? c->entry : DK__NO_ENTRY(DK__SLOWLY);
+#endif
+	if (at)
+		dk__add_count(at);
+	dk__enter(&slot, c->entry);
+	return c->entry;
+}
+
+/* Find the entry in @table, which is already that of the call's device. */
+static __always_inline const struct dk__entry *
+find_in(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
+	const struct dk_obj *const *objs, u64 packed)
+{
+	const struct dk__count *at = NULL;
+	unsigned int id = packed_id(packed);
+
+	if (id >= table->lowest) {
+		if (dkc_is_counted(table))
+			at = dk__counter_of((const struct dk__table *)table, id);
+		c->ks.bits = ks;
+		c->entry = dkc_table_entry(table, id);
+		return enter_entry(c, slot, table, at, packed_how(packed));
+	}
+	/* the set may have bits that v1 lacks; the slow path ignores them */
+	if (id > DKC_ID_AMBIGUOUS || (ks & ~DK_FULL))
+		return no_entry(slot, packed, DK__SLOWLY);
+	if (dkc_is_counted(table))
+		dk__add_count(dkc_table_counters(table));
+	return id == DKC_ID_MISSING ? unserved(c, slot, objs, packed) :
+				      no_entry(slot, packed, -ENOTUNIQ);
+}
+
+/* Find the entry in the table of the call's device. An object after the first may be on it. */
+static noinline const struct dk__entry *
+find_on_device(struct dk_call *c, struct dk__slot slot, const struct dkc_device_tables *devices,
+	       const struct dk_obj *const *objs, u64 packed)
+{
+	const struct dkc_table *table;
+	u64 ks = c->ks.bits;
+	u32 device;
+
+	if (!device_of_first(ks, objs, packed, &device))
+		device = dkc_device_of(c->op->reg->layout, ks, objs, packed_objs(packed));
+	table = dkc_device_tables_table(devices, device);
+	if (packed_how(packed) & DK__HOW_MASKED)
+		ks &= table->index->mask[dk__top_backend(ks)];
+	packed = (packed & ~0xffull) | table->index->index[dkc_v1_index(ks & DK_FULL)];
+	return find_in(c, slot, table, ks, objs, packed);
+}
+
+/*
+ * True unless all objects are on one device or on none. The slow path, which ignores devices
+ * that are offline, decides then.
+ */
+static bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int n)
+{
+	u32 device = 0;
+
+	while (n--) {
+		const struct dk_obj *o = objs[n];
+
+		if (!o || (!o->device && o->flags != DK_OBJ_LIST))
+			continue;
+		if (o->flags == DK_OBJ_LIST || (device && o->device != device))
+			return true;
+		device = o->device;
+	}
+	return false;
+}
+
+/* Apart from dk__find(), which would save registers in every call for the loop above. */
+static noinline const struct dk__entry *
+find_on_one_device(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
+		   const struct dk_obj *const *objs, u64 packed)
+{
+	if (may_be_on_two_devices(objs, packed_objs(packed)))
+		return no_entry(slot, packed, DK__SLOWLY);
+	if (table->devices)
+		return find_on_device(c, slot, table->devices, objs, packed);
+	return find_in(c, slot, table, ks, objs, packed);
+}
+
+const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
+				 const struct dk__table *for_calls, u64 ks,
+				 const struct dk_obj *const *objs, u64 packed)
+{
+	const struct dkc_table *table = (const struct dkc_table *)for_calls;
+
+	/* the most frequent case first: a table without devices and counters */
+	if (packed_id(packed) == DKC_ID_MISSING && table->direct < DK__NOT_DIRECT &&
+	    !(ks & ~DK_FULL))
+		return unserved(c, slot, objs, packed);
+	if (dkc_is_out(table))
+		return DK__NO_ENTRY(DK__SLOWLY);
+	if (table->direct == DK__NOT_DIRECT || packed_id(packed) == DK__FOR_SLOW_PATH)
+		return no_entry(slot, packed, DK__SLOWLY);
+	if (table->op_flags & DK_OP_SAME_DEVICE)
+		return find_on_one_device(c, slot, table, ks, objs, packed);
+	if (table->devices)
+		return find_on_device(c, slot, table->devices, objs, packed);
+	return find_in(c, slot, table, ks, objs, packed);
+}
+
+/*
+ * dk__may_redispatch() excludes calls with boxed arguments. So a redispatch is never marked as
+ * boxed here, even if dk_redispatch_boxed() makes it.
+ */
+noinline int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot,
+				 struct dk__request *rq, unsigned long flags,
+				 const struct dk_obj *const *objs, unsigned int n)
+{
+	const struct dk_call *from = rq->from;
+
+	if (!dk__may_redispatch(from, rq->decl))
+		return DK__SLOWLY;
+	rq->how = dk__how_again(from);
+	return dkc_fast_find(c, slot, rq, from->op, flags & ~DK__CALL_BOXED, from->local,
+			     rq->ks.bits, rq->how, objs, n);
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The lookup: from a keyset and objects to a function. By the table of the operator, or of
+ * a device, and by the rules where there is no table.
+ *
+ * Used by the slow path and by explanations, in a read section or with the registry's lock
+ * held. The numbers of v1 are constants; those of other layouts are in struct dk_layout.
+ */
+#include "call.h"
+
+static_assert(DK_NUM_BACKENDS == 16, "DKC_PLACES() lists them");
+
+/* The places of one functionality: one for each backend, or with @step 0 one for all. */
+#define DKC_PLACES(bit, first, step)					\
+	[0][bit] = (first), [1][bit] = (first) + (step),		\
+	[2][bit] = (first) + 2 * (step), [3][bit] = (first) + 3 * (step), \
+	[4][bit] = (first) + 4 * (step), [5][bit] = (first) + 5 * (step), \
+	[6][bit] = (first) + 6 * (step), [7][bit] = (first) + 7 * (step), \
+	[8][bit] = (first) + 8 * (step), [9][bit] = (first) + 9 * (step), \
+	[10][bit] = (first) + 10 * (step), [11][bit] = (first) + 11 * (step), \
+	[12][bit] = (first) + 12 * (step), [13][bit] = (first) + 13 * (step), \
+	[14][bit] = (first) + 14 * (step), [15][bit] = (first) + 15 * (step)
+#define DKC_PLACES_OF(U, N, per_backend)				\
+	DKC_PLACES(DK_NUM_BACKENDS - 1 + DK_##U, DK_SLOT_##U, per_backend),
+
+const u8 dk__places[DK_NUM_BACKENDS][64] = {
+	DK_FUNCTIONALITIES(DKC_PLACES_OF)
+	/* bits above the functionalities select the byte after the last entry */
+	DKC_PLACES(DK_NUM_BACKENDS - 1 + DK_NUM_FUNCTIONALITIES, DK_NUM_ENTRIES, 0),
+	DKC_PLACES(63, DK_NUM_ENTRIES, 0),
+};
+
+/* The entry of a set, or DKC_NO_ENTRY. Bits outside of the layout are ignored. */
+static unsigned int entry_of(const struct dk_registry *reg, u64 ks)
+{
+	const struct dk_layout *l = reg->layout;
+
+	if (likely(reg->v1))
+		return dkc_v1_index(ks & DK_FULL);
+	return dkc_entry(l, fls64((ks & l->full) >> l->nb), fls64(ks & l->backend_mask));
+}
+
+static inline u64 mask_by(const struct dk_registry *reg, const struct dkc_table *table, u64 ks)
+{
+	return ks & table->index->mask[dkc_backend_index(ks, dkc_backend_mask(reg))];
+}
+
+u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask)
+{
+	return (raw | included) & (backend_mask | ~excluded);
+}
+
+/* Route by the rules: what serves @req->ks, after fallthroughs were removed from it. */
+static struct dkc_pick route_by_rules(const struct dk_op *op, const struct dkc_device *dev,
+				      struct dkc_request *req, const struct dkc_view *view)
+{
+	const struct dk_layout *l = op->reg->layout;
+	struct dkc_pick pick;
+	unsigned int f;
+
+	if (req->mask)
+		req->ks = dkc_mask_by_rules(op, dev, req->ks, view);
+	for (;;) {
+		f = fls64((req->ks & l->full) >> l->nb);
+		pick = dkc_serving(op, dev, req->ks, view);
+		if (!f || !dkc_is_fallthrough(pick.reg))
+			return pick;
+		/* it became a fallthrough after masking, or a redispatch was not masked */
+		req->ks &= ~dkc_functionality_bit(l, f);
+	}
+}
+
+/* The error of an entry without a function. */
+static int unserved_error(const struct dkc_table *table, unsigned int id, bool no_device)
+{
+	if (table->kind == DKC_TABLE_SHUTDOWN)
+		return -ESHUTDOWN;
+	if (table->kind == DKC_TABLE_UNDEFINED)
+		return -ENOENT;
+	if (id == DKC_ID_AMBIGUOUS)
+		return -ENOTUNIQ;
+	return no_device ? -ENODEV : -ENOSYS;
+}
+
+/*
+ * True if the signature of @decl is not the one with hash @sig. A match is stored in
+ * decl->sig_mark, so that calls by handle take the fast path from then on. The mark
+ * includes the address of the text, because a declaration may be copied, mark and all,
+ * and the copy given another text.
+ */
+static bool is_other_sig(struct dk_op_decl *decl, u64 sig)
+{
+	u64 mark = sig ^ (uintptr_t)decl->sig;
+
+	if (!decl->sig || !sig || READ_ONCE(decl->sig_mark) == mark)
+		return false;
+	if (dkc_sig_hash(decl->sig) != sig)
+		return true;
+	WRITE_ONCE(decl->sig_mark, mark);
+	return false;
+}
+
+/*
+ * Check and take a function that the rules found. They read what is registered now, but @table
+ * may be older: then its definition may have been atomic, or its signature unknown.
+ */
+static int take_found(const struct dkc_table *table, struct dkc_request *req)
+{
+	const struct dk_impl *impl = dkc_impl_of(req->reg);
+	const char *sig = impl->op ? impl->op->sig : NULL;
+
+	if ((table->op_flags & DK_OP_ATOMIC) && !(impl->flags & DK_IMPL_F_ATOMIC))
+		return -ENOENT;
+	if (req->decl && sig && is_other_sig(req->decl, dkc_sig_hash(sig)))
+		return -EPROTOTYPE;
+	req->fn = impl->fn;
+	return 0;
+}
+
+/*
+ * The function registered at exactly @req->key, or the backend fallback, from the lists of
+ * registrations. Also masks @req->ks if there is no table.
+ */
+static const struct dkc_reg *registered_at(const struct dk_op *op, const struct dkc_device *dev,
+					   const struct dkc_table *table,
+					   struct dkc_request *req, const struct dkc_view *view)
+{
+	const struct dk_layout *l = op->reg->layout;
+	struct dk_keyset ks = dk_key_set(l, req->key);
+	const struct dkc_reg *r;
+
+	if (table->kind == DKC_TABLE_RESOLVE)
+		req->ks = dkc_mask_by_rules(op, dev, req->ks, view);
+	r = dkc_top(op, dev, req->key, view);
+	/* as in PyTorch, a building block has the fallback of its first backend */
+	return r || !ks.bits ? r : dkc_fallback_at(op, dk_keyset_slot(l, ks), view);
+}
+
+/*
+ * Find a function by the rules or, for a call at one key, in the lists of registrations. All
+ * that is read is of one view.
+ */
+static int find_without_table(struct dk_op *op, const struct dkc_table *table, u32 device,
+			      struct dkc_request *req)
+{
+	struct dkc_pick pick = { .prov = DK_PROV_MISSING };
+	const struct dkc_device *dev;
+	struct dkc_view view;
+	u64 ks = req->ks;
+
+	do {
+		req->ks = ks;
+		dkc_view_begin(&view, op->reg);
+		dev = dkc_device_without(op->reg, device, view.offline);
+		req->args = dkc_deref(op->args, op->reg);
+		if (req->at_key)
+			pick.reg = registered_at(op, dev, table, req, &view);
+		else
+			pick = route_by_rules(op, dev, req, &view);
+	} while (!dkc_view_holds(&view, op->reg));
+	req->reg = pick.reg;
+	if (!pick.reg || dkc_is_fallthrough(pick.reg))
+		return unserved_error(table, pick.prov == DK_PROV_AMBIGUOUS ?
+				      DKC_ID_AMBIGUOUS : DKC_ID_MISSING, device && !dev);
+	return take_found(table, req);
+}
+
+/* The entry has no function, or the table is not a full one. */
+static int find_without_entry(struct dk_op *op, const struct dkc_table *table,
+			      unsigned int id, struct dkc_request *req)
+{
+	u32 device = dkc_device_of(op->reg->layout, req->ks, req->objs, req->n);
+
+	if (table->kind == DKC_TABLE_RESOLVE)
+		return find_without_table(op, table, device, req);
+	return unserved_error(table, id, device && !dkc_device_online(op->reg, device));
+}
+
+int dkc_find(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req)
+{
+	const struct dk_registry *reg = op->reg;
+	const struct dkc_table *own = table;
+	bool masked = req->mask;
+	const struct dk__entry *e;
+	unsigned int id;
+
+	if (unlikely(table->kind != DKC_TABLE_FULL))
+		return find_without_entry(op, table, DKC_ID_MISSING, req);
+	if (unlikely(table->devices))
+		own = dkc_table_of_device(table, dkc_device_of(reg->layout, req->ks,
+							       req->objs, req->n));
+	if (masked)
+		req->ks = mask_by(reg, own, req->ks);
+again:
+	id = own->index->index[entry_of(reg, req->ks)];
+	if (likely(id >= DKC_ID_FIRST)) {
+		e = dkc_table_entry(own, id);
+		req->fn = e->fn;
+		req->reg = e->reg;
+		if (likely(req->fn))
+			return 0;
+	} else {
+		req->reg = NULL;
+	}
+	/* a redispatch to what became a fallthrough after the call was masked */
+	if (!masked && (id == DKC_ID_FALLTHROUGH || dkc_is_fallthrough(req->reg))) {
+		req->ks = mask_by(reg, own, req->ks);
+		masked = true;
+		goto again;
+	}
+	return find_without_entry(op, table, id, req);
+}
+
+/*
+ * The function that the table has in the entry of @key, if it is registered at exactly that key.
+ * NULL does not mean that there is none: only the lists of registrations are complete.
+ */
+static const struct dkc_reg *table_at_key(const struct dk_layout *l,
+					  const struct dkc_table *table, unsigned int key)
+{
+	struct dkc_place at = dkc_key_place(l, key);
+	unsigned int id = dkc_table_id(l, table, at.f, at.b);
+	const struct dkc_reg *r = id >= DKC_ID_FIRST ? dkc_table_entry(table, id)->reg : NULL;
+
+	return r && r->key == key ? r : NULL;
+}
+
+/* Find what is registered at exactly @req->key, without the rules: SEMANTICS 8.3. */
+static int find_at_key(struct dk_op *op, const struct dkc_table *table,
+		       struct dkc_request *req)
+{
+	const struct dk_layout *l = op->reg->layout;
+	u32 device = dkc_device_of(l, req->ks, req->objs, req->n);
+	enum dk_key_kind kind = dk_key_kind(l, req->key);
+	const struct dkc_table *own;
+
+	if (kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL)
+		return -EINVAL;
+	if (table->kind != DKC_TABLE_FULL)
+		return find_without_entry(op, table, DKC_ID_MISSING, req);
+	own = dkc_table_of_device(table, device);
+	req->ks = mask_by(op->reg, own, req->ks);
+	req->reg = table_at_key(l, own, req->key);
+	if (req->reg && !dkc_is_fallthrough(req->reg))
+		return take_found(table, req);
+	return find_without_table(op, table, device, req);
+}
+
+/* True if the functions of @table are of another type than the caller's declaration. */
+static bool wrong_type(const struct dk_op *op, const struct dkc_table *table,
+		       const struct dkc_request *req)
+{
+	return is_other_sig(req->decl,
+			    table->kind == DKC_TABLE_FULL ? table->sig : READ_ONCE(op->sig));
+}
+
+int dkc_find_typed(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req)
+{
+	/* -EPROTOTYPE takes precedence over every other error */
+	if (req->decl && wrong_type(op, table, req))
+		return -EPROTOTYPE;
+	return req->at_key ? find_at_key(op, table, req) : dkc_find(op, table, req);
+}

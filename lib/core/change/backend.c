@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Private backends: joined by name, and the names of their keys.
+ */
+#include "change.h"
+
+/* The backend that a private name is bound to, or 0. */
+static unsigned int bound_backend(const struct dk_registry *reg, const char *name)
+{
+	unsigned int b;
+
+	for (b = 1; b <= reg->layout->nb; b++)
+		if (reg->private_backend[b]->name[0] &&
+		    dkc_strcaseeq(reg->private_backend[b]->name, name))
+			return b;
+	return 0;
+}
+
+/* The backend that has this name in the layout, or 0. */
+static unsigned int layout_backend(const struct dk_layout *l, const char *name)
+{
+	unsigned int b;
+
+	for (b = 1; b <= l->nb; b++)
+		if (dkc_strcaseeq(l->backend_names[b], name))
+			return b;
+	return 0;
+}
+
+/* True if a parser of the layout takes the name for something else. */
+static bool name_taken(const struct dk_layout *l, const char *name)
+{
+	char buf[DK_NAME_MAX];
+	unsigned int key;
+
+	for (key = 0; key < dk_layout_keys(l); key++)
+		if (dkc_strcaseeq(dk_key_name(l, key, buf), name))
+			return true;
+	return layout_backend(l, name) || !dk_backend_bit_parse(l, name, &key, NULL) ||
+	       dkc_strcaseeq(name, "privateuseone");
+}
+
+/* Refuses a name because all private backends have one; lists these names. */
+static int refuse_more(const struct dk_registry *reg, struct dk_diag *why)
+{
+	const char *part[2 * DKC_MAX_BACKENDS];
+	unsigned int b, n = 0;
+
+	for (b = 1; b <= reg->layout->nb; b++) {
+		if (!reg->private_backend[b]->name[0])
+			continue;
+		if (n)
+			part[n++] = ", ";
+		part[n++] = reg->private_backend[b]->name;
+	}
+	return dkc_refuse_joined(why, DK_WHY_BACKENDS_TAKEN, part, n);
+}
+
+/*
+ * Finds the backend that the name is bound to, otherwise one that it can be bound to: @pin or,
+ * if that is 0, any.
+ */
+static int choose_backend(struct dk_registry *reg, const char *name, unsigned int pin,
+			  unsigned int *backend, struct dk_diag *why)
+{
+	const struct dk_layout *l = reg->layout;
+	unsigned int i, b = bound_backend(reg, name);
+
+	if (pin && !b) {
+		if (pin > l->nb)
+			return dkc_refuse_number(why, DK_WHY_NOT_PRIVATE, pin);
+		if (!dkc_is_private(l, pin))
+			return dkc_refuse(why, DK_WHY_NOT_PRIVATE, l->backend_names[pin]);
+		if (reg->private_backend[pin]->name[0])
+			return dkc_refuse(why, DK_WHY_BACKEND_PINNED,
+					  reg->private_backend[pin]->name);
+		b = pin;
+	}
+	if (pin && pin != b)
+		return dkc_refuse(why, DK_WHY_BACKEND_PINNED, name);
+	for (i = 1; !b && i <= l->nb; i++)
+		if (dkc_is_private(l, i) && !reg->private_backend[i]->name[0])
+			b = i;
+	*backend = b;
+	return b ? 0 : refuse_more(reg, why);
+}
+
+static int join_backend(struct dkc_provider *core, const char *name,
+			unsigned int pin, unsigned int flags,
+			unsigned int *backend, struct dk_diag *why)
+{
+	struct dkc_private_backend *pb;
+	unsigned int b = 0, others;
+	int err = choose_backend(core->reg, name, pin, &b, why);
+
+	if (err)
+		return err;
+	pb = core->reg->private_backend[b];
+	others = pb->users - (core->joined >> b & 1);
+	if (pb->alone && pb->alone != core)
+		return dkc_refuse(why, DK_WHY_BACKEND_OWNED, pb->alone->name);
+	if ((flags & DK_JOIN_ALONE) && others)
+		return dkc_refuse(why, DK_WHY_BACKEND_SHARED, name);
+	if (!(core->joined >> b & 1) || (!pb->alone && (flags & DK_JOIN_ALONE)))
+		core->reg->generation++;
+	if (!pb->name[0]) {
+		dkc_strcpy(pb->name, name, sizeof(pb->name));
+		dkc_notify_backend(core->reg, b, core, DKC_BACKEND_BOUND);
+	}
+	if (flags & DK_JOIN_ALONE)
+		pb->alone = core;
+	pb->users = others + 1;
+	core->joined |= 1u << b;
+	*backend = b;
+	return 0;
+}
+
+int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin,
+		    unsigned int flags, unsigned int *backend, struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	int err = dkc_provider_lock(prov, &core, why);
+
+	if (err)
+		return err;
+	if (!dkc_name_ok(name))
+		err = dkc_refuse(why, DK_WHY_BAD_NAME, name);
+	else if (name_taken(core->reg->layout, name))
+		err = dkc_refuse(why, DK_WHY_NAME_TAKEN, name);
+	else if (flags & ~DK_JOIN_ALONE)
+		err = dkc_refuse(why, DK_WHY_BAD_FLAGS, name);
+	else
+		err = join_backend(core, name, pin, flags, backend, why);
+	dkc_registry_unlock_flush(core->reg);
+	return err;
+}
+
+/* The provider leaves its backends. Their names stay bound. */
+void dkc_backends_release(struct dkc_provider *prov)
+{
+	struct dkc_private_backend *pb;
+	unsigned int b;
+
+	dkc_assert_writer(prov->reg);
+	for (b = 1; b <= prov->reg->layout->nb; b++) {
+		if (!(prov->joined >> b & 1))
+			continue;
+		pb = prov->reg->private_backend[b];
+		pb->users--;
+		if (pb->alone == prov)
+			pb->alone = NULL;
+	}
+	prov->joined = 0;
+	prov->reg->generation++;
+}
+
+int dk_backend_release(struct dk_registry *reg, const char *name,
+		       struct dk_diag *why)
+{
+	unsigned int b;
+	int err = 0;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
+	dkc_accept(why);
+	mutex_lock(&reg->lock);
+	b = bound_backend(reg, name);
+	if (!b)
+		err = dkc_refuse(why, DK_WHY_NO_BACKEND, name);
+	else if (reg->private_backend[b]->users || reg->devices_of[b])
+		err = dkc_refuse(why, DK_WHY_BACKEND_USED, name);
+	else
+		err = dkc_backend_online(reg, b, why);
+	if (!err) {
+		reg->generation++;
+		dkc_notify_backend(reg, b, NULL, DKC_BACKEND_RELEASED);
+		reg->private_backend[b]->name[0] = 0;
+	}
+	dkc_registry_unlock_flush(reg);
+	return err;
+}
+
+int dk_backend_find(struct dk_registry *reg, const char *name,
+		    unsigned int *backend, struct dk_diag *why)
+{
+	unsigned int b;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
+	mutex_lock(&reg->lock);
+	b = bound_backend(reg, name);
+	mutex_unlock(&reg->lock);
+	if (!b)
+		b = layout_backend(reg->layout, name);
+	if (!b)
+		return dkc_refuse(why, DK_WHY_NO_BACKEND, name);
+	dkc_accept(why);
+	*backend = b;
+	return 0;
+}
+
+char *dk_backend_name(struct dk_registry *reg, unsigned int backend,
+		      char buf[DK_NAME_MAX])
+{
+	buf[0] = 0;
+	reg = dkc_registry(reg);
+	if (!reg || !backend || backend > reg->layout->nb)
+		return buf;
+	mutex_lock(&reg->lock);
+	dkc_backend_text(reg, backend, buf);
+	mutex_unlock(&reg->lock);
+	return buf;
+}
+
+/* Replaces the backend's name at the end of the key's name with the private one. */
+bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_NAME_MAX])
+{
+	unsigned int b;
+
+	dkc_assert_writer(reg);
+	dk_key_name(reg->layout, key, text);
+	for (b = 1; b <= reg->layout->nb; b++) {
+		const char *private = reg->private_backend[b]->name;
+		const char *own = reg->layout->backend_names[b];
+		size_t len = strlen(text), tail = strlen(own);
+
+		if (!private[0] || len < tail || !dkc_streq(text + len - tail, own))
+			continue;
+		dkc_strcpy(text + len - tail, private, DK_NAME_MAX - (len - tail));
+		return true;
+	}
+	return false;
+}
+
+char *dk_registry_key_name(struct dk_registry *reg, unsigned int key,
+			   char buf[DK_NAME_MAX])
+{
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dk_key_name(NULL, key, buf);
+	mutex_lock(&reg->lock);
+	dkc_key_text(reg, key, buf);
+	mutex_unlock(&reg->lock);
+	return buf;
+}
+
+int dk_registry_key_parse(struct dk_registry *reg, const char *name,
+			  unsigned int *key, struct dk_diag *why)
+{
+	char buf[DK_NAME_MAX];
+	unsigned int k;
+	int err = -EINVAL;
+
+	reg = dkc_registry(reg);
+	if (!reg || !dk_key_parse(reg->layout, name, 0, key, why))
+		return reg ? 0 : dkc_refuse(why, DK_WHY_NO_MEMORY, name);
+	mutex_lock(&reg->lock);
+	for (k = 1; err && k < dk_layout_keys(reg->layout); k++)
+		if (dkc_key_text(reg, k, buf) && dkc_strcaseeq(buf, name)) {
+			dkc_accept(why);
+			*key = k;
+			err = 0;
+		}
+	mutex_unlock(&reg->lock);
+	return err;
+}

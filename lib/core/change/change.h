@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Changes of a registry: providers, operators, functions, fallbacks, devices, backends. */
+#ifndef _DKC_CHANGE_H
+#define _DKC_CHANGE_H
+
+#include "../call/call.h"
+
+/* check.c: checks the form, without the lock; 0 or a negative errno. */
+int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
+		   struct dk_diag *why);
+int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why);
+/* Checks a function of one operator or, with @fallback, a backend fallback. */
+int dkc_check_function(const struct dk_impl *impl, bool fallback, struct dk_diag *why);
+
+/* The functions below are called with the lock held, except those that say they take it. */
+
+/* A definition, or a function at a key. */
+struct dkc_claim {
+	const struct dk_op_decl *decl;
+	const struct dk_impl *impl;	/* NULL: a definition */
+	const struct dkc_provider *prov;
+	unsigned int key;
+	unsigned int flags;		/* the class, or DKC_ANY_CLASS */
+};
+
+/*
+ * admit.c: finds or makes the operator of a claim. Fails if the name, signature, schema or
+ * class does not fit, or without memory. The caller releases the operator if it does not use it.
+ */
+int dkc_admit(const struct dkc_claim *claim, struct dk_op **op, struct dk_diag *why);
+/* Refuses @impl because of @old: "operator key: f1 (a) -> f2 (b)"; a fallback has no operator. */
+int dkc_refuse_had(struct dk_diag *why, enum dk_reason reason, const struct dkc_reg *old,
+		   const struct dk_impl *impl, const struct dkc_provider *prov);
+/* How messages name a function: "label (provider)". */
+void dkc_impl_text(char text[DK_NAME_MAX], const struct dk_impl *impl,
+		   const struct dkc_provider *prov);
+
+/*
+ * register.c: a registration. It has a definition, functions, or both. A device is registered
+ * together with its functions, of which there may be none.
+ */
+struct dkc_registration {
+	struct dkc_provider *prov;
+	struct dk_diag *why;
+	const struct dk_op_decl *decl;	/* the definition, or NULL */
+	unsigned int flags;		/* of the definition */
+	const struct dk_impl *impls;	/* the table, or one backend fallback */
+	unsigned int n;
+	unsigned int backend;		/* the backend of building blocks, or 0 */
+	bool fallback;
+	struct dkc_device *dev;		/* the device that is registered, or NULL */
+	void *priv;			/* private data of the device's functions */
+	struct dkc_block *block;	/* holds the functions; NULL if it failed */
+	/* state of the definition in progress */
+	struct dk_op *op;
+	struct dkc_args *args;		/* the copy of its argument description, or NULL */
+	u32 old_flags;
+	struct dkc_change ch;
+};
+
+/* Publishes all of it, or fails and changes nothing. */
+int __must_check dkc_register(struct dkc_registration *r);
+
+/* unregister.c: remove a definition or functions; @ch publishes the tables. */
+void dkc_op_undefine(struct dk_op *op, struct dkc_change *ch);
+void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
+/* Takes the registrations of a block out of all lists. */
+void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch);
+/* The block of a table that the provider registered for no device; NULL without one. */
+struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls);
+
+static inline struct dkc_block **dkc_bucket(struct dk_registry *reg, const struct dk_impl *impls)
+{
+	return &reg->blocks[((uintptr_t)impls >> 4) % DKC_BUCKETS];
+}
+
+/* provider.c: takes the registry's lock, if the provider is registered. */
+int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
+		      struct dk_diag *why);
+/* The same for a caller that will wait for calls. */
+int dkc_provider_lock_to_unregister(struct dk_provider *prov, struct dkc_provider **core,
+				    struct dk_diag *why);
+/*
+ * Also accepts a provider that is being unregistered, by this caller or another. If it is not
+ * registered any more, or never was, returns 0 with NULL in *@core and without the lock.
+ */
+int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provider **core,
+				    struct dk_diag *why);
+struct dkc_provider *dkc_provider_find(struct dk_registry *reg, const struct dk_provider *prov);
+/*
+ * Unregisters a provider that its module has not unregistered, and copies its name to @name;
+ * false if there is none. Does not read the struct dk_provider, which may be freed. Takes the
+ * lock.
+ */
+bool dkc_owner_unregister(struct dk_registry *reg, const void *owner,
+			  char name[DK_NAME_MAX]);
+
+/* The deadline of a timeout in milliseconds, 0 for none. */
+static inline u64 dkc_deadline(unsigned int ms)
+{
+	return ms == DK_NO_TIMEOUT ? 0 : dkc_now() + ms;
+}
+
+/*
+ * The calls of a provider to wait for: those inside of a block or of functions at keys of
+ * backends, whether these are published or not, otherwise those inside of what was withdrawn.
+ * dkc_wait() fills the fields after @deadline.
+ */
+struct dkc_target {
+	const struct dkc_block *block;	/* inside of this block, or NULL */
+	u32 backends;			/* else at keys of these backends, or 0 */
+	bool any;			/* else inside of any function */
+	struct dkc_offline *since;	/* the device or backend that was taken offline, or NULL */
+	unsigned long switches;		/* @since->switches when the wait began */
+	u64 deadline;			/* in ms of dkc_now(); 0: none */
+	const struct dkc_provider *core;
+	bool past_grace;		/* a grace period has ended since */
+	bool canceled;			/* @since was brought online meanwhile */
+	u64 over;			/* time at which a grace period had ended, or 0 */
+	struct dk_inside *found;	/* filled with a call, after @skip others */
+	unsigned int skip;
+};
+
+/*
+ * drain.c: returns 0 if the caller may wait for calls. Fails inside of a call of @core, which
+ * may be NULL, and in atomic context.
+ */
+int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why);
+/*
+ * Waits until no call of @t is inside, and releases the lock meanwhile. Fails with -ETIMEDOUT at
+ * the deadline; @why names a call that is inside. If @core is unregistered and no other caller
+ * waits, it is freed. The caller has called dkc_may_unregister().
+ */
+int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
+	__must_hold(&core->reg->lock);
+/* The same without a deadline, for a block or, if that is NULL, for all that was withdrawn. */
+void dkc_drain(struct dkc_provider *core, const struct dkc_block *block)
+	__must_hold(&core->reg->lock);
+/* Called in the child of fork(); the lock was taken before the fork. */
+void dkc_providers_after_fork(struct dk_registry *reg);
+
+/* device.c: the first device after the slot of a device number; NULL if there is none. */
+struct dkc_device *dkc_device_after(const struct dk_registry *reg, u32 number);
+/* Make the number of a device valid, or invalid for ever. */
+void dkc_device_publish(struct dkc_device *dev);
+void dkc_device_remove(struct dkc_device *dev);
+
+/* backend.c */
+void dkc_backends_release(struct dkc_provider *prov);
+/* As dk_registry_key_name(); true if the backend of the key has a private name. */
+bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_NAME_MAX]);
+
+/*
+ * offline.c: as dk_device_set_online_timeout(). If a call is still inside at the deadline, it
+ * is named in @inside. An operator that is not served any more is named in @why. Both take the
+ * lock.
+ */
+int dkc_device_set_online(struct dk_registry *reg, u32 device, bool online,
+			  u64 deadline, struct dk_diag *why, struct dk_diag *inside);
+int dkc_backend_set_online(struct dk_registry *reg, unsigned int backend, bool online,
+			   u64 deadline, struct dk_diag *why, struct dk_diag *inside);
+/* Brings a backend online, with the lock held. Does not wait. */
+int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
+		       struct dk_diag *why);
+
+#endif /* _DKC_CHANGE_H */

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The form of declarations and functions, which is checked before anything else: sizes,
+ * flags, names, schemas.
+ */
+#include "change.h"
+
+int dkc_check_function(const struct dk_impl *impl, bool fallback,
+		       struct dk_diag *why)
+{
+	bool none = impl->flags & DK_IMPL_F_FALLTHROUGH;
+
+	if (impl->size != sizeof(*impl))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
+	if (impl->flags & ~(DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC | DK_IMPL_F_BOXED |
+			    DK_IMPL_F_PLAIN | DK_IMPL_F_BLOCK))
+		return dkc_refuse(why, DK_WHY_BAD_FLAGS, impl->label);
+	/* what serves every operator cannot have the type of one */
+	if (none == !!impl->fn ||
+	    (fallback && impl->fn && !(impl->flags & DK_IMPL_F_BOXED)))
+		return dkc_refuse(why, DK_WHY_NO_FUNCTION, impl->label);
+	/* one type at a time, and with a way to call it */
+	if ((impl->flags & DK_IMPL_F_PLAIN) &&
+	    (none || fallback || (impl->flags & DK_IMPL_F_BOXED) ||
+	     !impl->op->unbox_plain))
+		return dkc_refuse(why, DK_WHY_BAD_FLAGS, impl->label);
+	return 0;
+}
+
+int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why)
+{
+	int err;
+
+	if (!impl->op || impl->op->size != sizeof(*impl->op))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
+	err = dkc_check_function(impl, false, why);
+	if (!err && impl->schema)
+		err = dkc_schema_check(impl->schema, why);
+	return err;
+}
+
+/* Refuses with the name in the schema, and the operator's: "foo::bar vs foo::baz". */
+static noinline int check_schema_name(const struct dk_op_decl *decl, struct dk_diag *why)
+{
+	const char *schema = decl->schema;
+	char named[DK_NAME_MAX];
+	const char *const part[] = { named, " vs ", decl->name };
+	size_t n = 0;
+
+	while (*schema == ' ')
+		schema++;
+	while (decl->name[n] && schema[n] == decl->name[n])
+		n++;
+	if (!decl->name[n]) {
+		while (schema[n] == ' ')
+			n++;
+		if (schema[n] == '(')
+			return 0;
+	}
+	for (n = 0; schema[n] && schema[n] != '('; n++)
+		;
+	if (!schema[n])
+		return dkc_refuse(why, DK_WHY_SCHEMA, schema);
+	while (n && schema[n - 1] == ' ')
+		n--;
+	dkc_strncpy(named, n ? schema : "no name", n ? n : 7, sizeof(named));
+	return dkc_refuse_joined(why, DK_WHY_SCHEMA_NAME, part, ARRAY_SIZE(part));
+}
+
+int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
+		   struct dk_diag *why)
+{
+	int err;
+	u32 i;
+
+	if (decl->size != sizeof(*decl))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
+	if (flags & ~(DK_OP_ATOMIC | DK_OP_SAME_DEVICE))
+		return dkc_refuse(why, DK_WHY_BAD_FLAGS, decl->name);
+	if (!dkc_name_ok(decl->name))
+		return dkc_refuse(why, DK_WHY_BAD_NAME, decl->name);
+	if (decl->param && decl->num_params > DKC_MAX_PARAMS)
+		return dkc_refuse(why, DK_WHY_SCHEMA_ARGS, decl->name);
+	for (i = 0; decl->param && i < decl->num_params; i++)
+		if (!decl->param[i].name)
+			return dkc_refuse(why, DK_WHY_BAD_NAME, "");
+	if (!decl->schema)
+		return 0;
+	err = check_schema_name(decl, why);
+	return err ? err : dkc_schema_check_decl(decl, why);
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Waits for the calls inside of a provider's functions, and reports them.
+ */
+#include "change.h"
+
+static void provider_free(struct dkc_provider *core)
+{
+	struct dkc_provider **p = &core->reg->providers;
+
+	dkc_assert_writer(core->reg);
+	while (*p != core)
+		p = &(*p)->next;
+	*p = core->next;
+	if (core->grace_begun)
+		dkc_grace_end(&core->grace);
+	kvfree(core);
+}
+
+/* The last waiter frees what is drained, and then the provider if it is unregistered. */
+static void wait_end(struct dkc_provider *core)
+{
+	struct dkc_block **p = &core->withdrawn, *b;
+
+	if (--core->waiters)
+		return;
+	while ((b = *p)) {
+		if (!b->drained) {
+			p = &b->next;
+			continue;
+		}
+		*p = b->next;
+		kvfree(b->dev);
+		kvfree(b->owned);
+		kvfree(b);
+	}
+	if (core->drained)
+		provider_free(core);
+}
+
+/*
+ * The threads of the parent that waited do not exist in the child. Frees what was drained
+ * already. A provider that was being unregistered must be unregistered again.
+ */
+void dkc_providers_after_fork(struct dk_registry *reg)
+{
+	struct dkc_provider *core, *next;
+
+	dkc_assert_writer(reg);
+	for (core = reg->providers; core; core = next) {
+		next = core->next;
+		if (core->waiters) {
+			core->waiters = 1;
+			wait_end(core);
+		}
+	}
+}
+
+/* ---- calls inside -------------------------------------------------------------- */
+
+/*
+ * True if the device or backend was brought online since the wait began, even if it was taken
+ * offline again or unregistered after that. A device is not freed while a waiter is counted.
+ */
+static bool is_canceled(const struct dkc_target *t)
+{
+	return t->since && READ_ONCE(t->since->switches) != t->switches;
+}
+
+/* The provider's blocks are not freed while the lock is held or a waiter is counted. */
+static bool is_inside(const struct dkc_inside *in, void *data)
+{
+	const struct dkc_target *t = data;
+
+	if (in->prov != t->core || is_canceled(t))
+		return false;
+	if (t->block)
+		return dkc_block_of(in->reg) == t->block;
+	if (t->backends)
+		return dkc_reg_bits(in->reg, t->core->reg->layout) & t->backends;
+	return t->any || READ_ONCE(dkc_block_of(in->reg)->state) == DKC_REMOVED;
+}
+
+int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why)
+{
+	struct dkc_target all = { .core = core, .any = true };
+
+	if (dkc_in_atomic())
+		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
+	if (core && dkc_gate_mine(is_inside, &all))
+		return dkc_refuse(why, DK_WHY_INSIDE, core->name);
+	return 0;
+}
+
+/*
+ * The name of the operator that was called. For a backend fallback it may be unknown; the text
+ * then has the key.
+ */
+static void inside_op_text(const struct dkc_inside *in, char text[DK_NAME_MAX])
+{
+	const struct dk_op *op = in->op;
+	const char *name = op ? op->name : dkc_op_name_of(in->reg);
+	char key[DK_NAME_MAX];
+	const char *const part[] = { "fallback for ", key };
+
+	if (name[0]) {
+		dkc_strcpy(text, name, DK_NAME_MAX);
+		return;
+	}
+	dkc_key_text(dkc_block_of(in->reg)->prov->reg, in->reg->key, key);
+	dkc_join(text, DK_NAME_MAX, part, ARRAY_SIZE(part));
+}
+
+static bool find_inside(const struct dkc_inside *in, void *data)
+{
+	struct dkc_target *t = data;
+	struct dk_inside *found = t->found;
+
+	if (!is_inside(in, t) || t->skip--)
+		return false;
+	found->is_deferred = !!in->deferred;
+	if (in->deferred) {
+		found->ms = dkc_now() - in->deferred->since;
+		found->thread = in->deferred->thread;
+		dkc_strcpy(found->thread_name, "(deferred)", sizeof(found->thread_name));
+	} else {
+		found->ms = t->over ? dkc_now() - t->over : 0;
+		found->thread = dkc_inside_task(in, found->thread_name,
+						sizeof(found->thread_name));
+	}
+	found->device = dkc_block_of(in->reg)->device;
+	inside_op_text(in, found->op);
+	dkc_strcpy(found->label, dkc_label_of(in->reg), sizeof(found->label));
+	return true;
+}
+
+/* The lock keeps the operator and the registration of a call. */
+static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in)
+{
+	dkc_assert_writer(t->core->reg);
+	*in = (struct dk_inside){ .size = sizeof(*in) };
+	t->found = in;
+	t->skip = i;
+	return dkc_gate_any(t->core, find_inside, t);
+}
+
+/*
+ * Returns 0 if no call is inside. Otherwise returns -ETIMEDOUT, and @why has a call, "ns::op
+ * function thread[17] 1500 ms", or the provider if its grace period has not ended.
+ */
+static noinline int report_inside(struct dkc_target *t, struct dk_diag *why)
+{
+	char text[DK_NAME_MAX];
+	struct dkc_text put = { text, sizeof(text), 0 };
+	struct dk_inside in;
+
+	if (!t->past_grace && !t->core->grace_begun)
+		return dkc_refuse(why, DK_WHY_NO_DEADLINE, t->core->name);
+	if (!inside_at(t, 0, &in))
+		return t->past_grace ? 0 : dkc_refuse(why, DK_WHY_GRACE, t->core->name);
+	dkc_put(&put, in.op);
+	dkc_put(&put, " ");
+	dkc_put(&put, in.label);
+	dkc_put(&put, in.label[0] ? " " : "");
+	dkc_put(&put, in.thread_name);
+	dkc_put(&put, "[");
+	dkc_put_dec(&put, in.thread);
+	dkc_put(&put, "] ");
+	dkc_put_dec(&put, in.ms);
+	dkc_put(&put, " ms");
+	dkc_put_end(&put);
+	return dkc_refuse(why, DK_WHY_STILL_INSIDE, text);
+}
+
+int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_inside *in)
+{
+	struct dkc_target all = { .any = true };
+	struct dkc_provider *core;
+	struct dk_registry *reg;
+	bool found = false;
+
+	if (in->size != sizeof(*in))
+		return -EINVAL;
+	if (!READ_ONCE(prov->core))
+		return -ENOENT;
+	reg = dkc_registry(prov->registry);
+	mutex_lock(&reg->lock);
+	core = dkc_provider_find(reg, prov);
+	if (core) {
+		all.core = core;
+		all.over = READ_ONCE(core->grace_over);
+		found = inside_at(&all, i, in);
+	}
+	mutex_unlock(&reg->lock);
+	return found ? 0 : -ENOENT;
+}
+
+/* ---- waits --------------------------------------------------------------------- */
+
+/*
+ * Waits for a grace period. Returns false if it did not end before the deadline. @begun is a
+ * grace period that all waiters share, or NULL.
+ */
+static bool wait_grace(struct dkc_grace *begun, u64 deadline)
+{
+	if (begun && dkc_grace_wait(begun, deadline))
+		return true;
+	if (!deadline)
+		synchronize_rcu();
+	return !deadline;
+}
+
+/*
+ * Blocks that were withdrawn before the wait began are drained now. A block is kept as long as any
+ * caller waits for the provider. Its table belongs to the caller again, so no reader of the table
+ * may reach the block.
+ */
+static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
+{
+	struct dkc_block *b;
+
+	for (b = list; b; b = b->next) {
+		if (b->drained || (t->block ? b != t->block : t->backends))
+			continue;
+		b->drained = true;
+		b->prov->reg->fallbacks_removed -= b->fallback;
+		dkc_stats_forget_block(b);
+	}
+}
+
+/*
+ * Builds the tables that found no memory, and releases the lock from time to time. A caller
+ * with a deadline does not wait for memory.
+ */
+static void rebuild(struct dk_registry *reg, bool may_sleep)
+	__must_hold(&reg->lock)
+{
+	while (dkc_change_rebuild(reg, may_sleep)) {
+		mutex_unlock(&reg->lock);
+		mutex_lock(&reg->lock);
+	}
+}
+
+/* No call is inside: a caller that reads this may free the provider. */
+static void unregistered(struct dkc_provider *core)
+{
+	if (core->pub)
+		/* pairs with dkc_provider_lock_unregistering(): it sees the stores before */
+		smp_store_release(&core->pub->core, NULL);
+	core->pub = NULL;
+	if (!core->drained)
+		dkc_backends_release(core);
+	core->drained = true;
+}
+
+/* Several callers may wait at once. What was withdrawn is freed after the last one. */
+int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
+{
+	bool unregisters = core->unregistering && !t->block && !t->backends, empty = false;
+	struct dkc_block *list = core->withdrawn;
+	struct dk_registry *reg = core->reg;
+	struct dkc_grace *begun = NULL;
+	int err = 0;
+
+	dkc_assert_writer(reg);
+	t->core = core;
+	core->waiters++;
+	if (unregisters) {
+		if (t->deadline && !core->grace_begun)
+			core->grace_begun = dkc_grace_begin(&core->grace);
+		/* another caller may have begun it; then it may be over already */
+		begun = core->grace_begun ? &core->grace : NULL;
+		t->over = READ_ONCE(core->grace_over);
+	}
+	mutex_unlock(&reg->lock);
+	dkc_trace(drain, core, true, unregisters, false);
+	/* a switch ignores its deadline here: a grace period is short */
+	if (!t->past_grace)
+		t->past_grace = wait_grace(begun, unregisters ? t->deadline : 0);
+	if (t->past_grace) {
+		if (!t->over)
+			t->over = dkc_now();
+		if (unregisters && !READ_ONCE(core->grace_over))
+			WRITE_ONCE(core->grace_over, t->over);
+		empty = dkc_gate_wait(core, reg, is_inside, t, t->deadline);
+	}
+	mutex_lock(&reg->lock);
+	/* check again: the last call may just have returned, or another waiter was faster */
+	if (!empty && !core->drained)
+		err = report_inside(t, why);
+	dkc_trace(drain, core, false, unregisters, !err);
+	t->canceled = is_canceled(t);
+	if (t->since && !t->canceled)
+		t->since->over = t->over;
+	if (!err) {
+		mark_drained(list, t);
+		rebuild(reg, !t->deadline);
+		if (unregisters)
+			unregistered(core);
+	}
+	wait_end(core);
+	return err;
+}
+
+void dkc_drain(struct dkc_provider *core, const struct dkc_block *block)
+{
+	struct dkc_target target = { .block = block };
+
+	/* a wait without a deadline does not fail */
+	dkc_wait(core, &target, NULL);
+}

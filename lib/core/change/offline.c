@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Takes devices and backends offline and online. While one is offline, its registrations stay, but
+ * calls are routed as if they were absent.
+ */
+#include "change.h"
+
+/* A device or, if @dev is NULL, a backend that is taken offline or online. */
+struct dkc_switch {
+	struct dk_registry *reg;
+	struct dkc_device *dev;
+	unsigned int backend;
+	bool online;
+	u64 deadline;		/* for the wait; 0: none */
+	struct dk_diag *why;
+	struct dk_diag *inside;	/* names a call that is inside at the deadline */
+};
+
+/* Sets the state that the writer builds tables for. */
+static void set_wanted(const struct dkc_switch *s, bool online)
+{
+	u32 backend = dkc_backend_bit(s->backend);
+
+	if (s->dev)
+		s->dev->want_online = online;
+	else if (online)
+		s->reg->want_offline &= ~backend;
+	else
+		s->reg->want_offline |= backend;
+}
+
+static bool is_online(const struct dkc_switch *s)
+{
+	return s->dev ? s->dev->online : !(s->reg->offline & dkc_backend_bit(s->backend));
+}
+
+/*
+ * Stores the state for readers. A reader of the lists that loads this state also sees the
+ * changes before it: selftests/model/view.pml.
+ */
+static void set_visible(const struct dkc_switch *s)
+{
+	if (s->dev)
+		/* pairs with smp_rmb() in dkc_view_holds() */
+		smp_store_release(&s->dev->online, s->online);
+	else
+		/* pairs with smp_rmb() in dkc_view_holds() */
+		smp_store_release(&s->reg->offline, s->reg->want_offline);
+	dkc_changed(s->reg, DKC_WHOLE_CHANGE);
+}
+
+static struct dkc_offline *switch_since(const struct dkc_switch *s)
+{
+	return s->dev ? &s->dev->since : &s->reg->since[s->backend - 1];
+}
+
+static const char *switch_name(const struct dkc_switch *s, char buf[DK_NAME_MAX])
+{
+	if (s->dev)
+		dkc_strcpy(buf, s->dev->name, DK_NAME_MAX);
+	else
+		dkc_backend_text(s->reg, s->backend, buf);
+	return buf;
+}
+
+/* Walks the published blocks of a registry; NULL begins and ends. */
+static struct dkc_block *next_block(const struct dk_registry *reg, const struct dkc_block *b)
+{
+	const struct dkc_provider *core = b ? b->prov->next : reg->providers;
+
+	if (b && b->next)
+		return b->next;
+	while (core && !core->blocks)
+		core = core->next;
+	return core ? core->blocks : NULL;
+}
+
+/* Walks the registrations that are switched; NULL begins and ends. */
+static const struct dkc_reg *next_switched(const struct dkc_switch *s, const struct dkc_reg *r)
+{
+	const struct dkc_block *b;
+	u32 i = 0;
+
+	if (r) {
+		b = dkc_block_of(r);
+		i = r->place + 1;
+	} else {
+		b = s->dev ? s->dev->block : next_block(s->reg, NULL);
+	}
+	for (; b; b = s->dev ? NULL : next_block(s->reg, b), i = 0)
+		for (; i < b->n; i++)
+			if (s->dev || (dkc_reg_bits(&b->regs[i], s->reg->layout) &
+				       dkc_backend_bit(s->backend)))
+				return &b->regs[i];
+	return NULL;
+}
+
+/* True if nothing but this registration serves its key. */
+static bool is_unserved(const struct dk_op *op, const struct dkc_reg *r)
+{
+	struct dkc_place at = dkc_key_place(op->reg->layout, r->key);
+
+	return op->definer &&
+	       (!(op->flags & DK_OP_ATOMIC) || (dkc_impl_of(r)->flags & DK_IMPL_F_ATOMIC)) &&
+	       dkc_evaluate(op, dkc_block_of(r)->dev, at.f, at.b, NULL).prov == DK_PROV_MISSING;
+}
+
+/* The operator of a registration, or any for a backend fallback; NULL if all are served. */
+static const struct dk_op *unserved_op(struct dk_registry *reg, const struct dkc_reg *r)
+{
+	const struct dk_op *op = dkc_reg_op(r);
+	u32 pos = 0;
+
+	if (op)
+		return is_unserved(op, r) ? op : NULL;
+	while ((op = dkc_op_next(reg, &pos)) && !is_unserved(op, r))
+		;
+	return op;
+}
+
+/* Names the first operator that is not served any more: "operator at key". */
+static void remark_unserved(const struct dkc_switch *s)
+{
+	const struct dkc_reg *r = NULL;
+	const struct dk_op *op = NULL;
+	char key[DK_NAME_MAX];
+
+	while (!op && (r = next_switched(s, r)))
+		op = unserved_op(s->reg, r);
+	if (op) {
+		const char *const part[] = { op->name, " at ", key };
+
+		dkc_key_text(s->reg, r->key, key);
+		dkc_refuse_joined(s->why, DK_WHY_UNSERVED, part, ARRAY_SIZE(part));
+	}
+}
+
+/* Publishes the tables of the other state, or fails and changes nothing. */
+static int switch_tables(const struct dkc_switch *s)
+{
+	struct dkc_offline *since = switch_since(s);
+	struct dkc_change ch = { .ops = NULL };
+	const struct dkc_reg *r = NULL;
+	char buf[DK_NAME_MAX];
+
+	set_wanted(s, s->online);
+	/* the functions of a device are no fallbacks */
+	if (!s->dev)
+		dkc_change_add_fallbacks(&ch, s->reg);
+	while ((r = next_switched(s, r)))
+		if (dkc_reg_op(r))
+			dkc_change_add(&ch, dkc_reg_op(r));
+	if (dkc_change_prepare(&ch)) {
+		set_wanted(s, !s->online);
+		dkc_fallbacks_changed(s->reg);
+		return dkc_refuse(s->why, DK_WHY_NO_MEMORY, switch_name(s, buf));
+	}
+	if (!s->online)
+		set_visible(s);
+	s->reg->generation++;
+	if (s->dev)
+		dkc_notify_device(s->dev, DKC_DEVICE_STATE);
+	else
+		dkc_notify_backend(s->reg, s->backend, NULL, DKC_BACKEND_STATE);
+	dkc_change_commit(&ch);
+	/* readers see it online only when it is in the tables */
+	if (s->online)
+		set_visible(s);
+	since->over = 0;
+	/* cancel the waits of callers that took it offline */
+	WRITE_ONCE(since->switches, since->switches + 1);
+	dkc_gate_wake(s->reg);
+	return 0;
+}
+
+/* True for a call in a function of the backend. */
+static bool is_in_backend(const struct dkc_inside *in, void *data)
+{
+	const struct dkc_switch *s = data;
+
+	return dkc_block_of(in->reg)->prov->reg == s->reg &&
+	       (dkc_reg_bits(in->reg, s->reg->layout) & dkc_backend_bit(s->backend));
+}
+
+/* The caller must not be inside of what it will wait for. */
+static int may_wait(struct dkc_switch *s)
+{
+	char buf[DK_NAME_MAX];
+
+	if (s->dev)
+		return dkc_may_unregister(s->dev->prov, s->why);
+	if (dkc_gate_mine(is_in_backend, s))
+		return dkc_refuse(s->why, DK_WHY_INSIDE_BACKEND, switch_name(s, buf));
+	return 0;
+}
+
+/*
+ * Waits for the calls inside, with the lock released. One grace period is enough for all providers:
+ * functions that are registered later are offline at once. Fails with -ECANCELED if another caller
+ * has brought it online meanwhile.
+ */
+static int wait_switched(const struct dkc_switch *s)
+	__must_hold(&s->reg->lock)
+{
+	struct dkc_provider *core = s->dev ? s->dev->prov : s->reg->providers;
+	struct dkc_offline *since = switch_since(s);
+	struct dkc_target target = {
+		.backends = dkc_backend_bit(s->backend), .block = s->dev ? s->dev->block : NULL,
+		.since = since, .switches = since->switches, .over = since->over,
+		.deadline = s->deadline,
+	};
+	char buf[DK_NAME_MAX];
+	/* the device may be freed during the wait */
+	const char *name = switch_name(s, buf);
+	bool is_device = s->dev;
+	int err = 0;
+
+	while (core && !err && !target.canceled) {
+		u64 number = core->number;
+
+		err = dkc_wait(core, &target, s->inside);
+		/* the list, which has the newest first, may have changed: find the next one */
+		core = is_device ? NULL : s->reg->providers;
+		while (core && core->number >= number)
+			core = core->next;
+	}
+	return target.canceled ? dkc_refuse(s->why, DK_WHY_CANCELED, name) : err;
+}
+
+/* Waits even if another caller has set the state already. */
+static int set_online(struct dkc_switch *s)
+	__must_hold(&s->reg->lock)
+{
+	int err = 0;
+
+	dkc_assert_writer(s->reg);
+	if (s->reg->shutdown)
+		return dkc_refuse(s->why, DK_WHY_SHUTDOWN, NULL);
+	if (!s->online)
+		err = may_wait(s);
+	if (!err && is_online(s) != s->online)
+		err = switch_tables(s);
+	if (err || s->online)
+		return err;
+	remark_unserved(s);
+	return wait_switched(s);
+}
+
+int dkc_backend_online(struct dk_registry *reg, unsigned int backend,
+		       struct dk_diag *why)
+{
+	const struct dkc_switch s = {
+		.reg = reg, .backend = backend, .online = true, .why = why,
+	};
+
+	dkc_assert_writer(reg);
+	return is_online(&s) ? 0 : switch_tables(&s);
+}
+
+static int switch_lock(struct dkc_switch *s)
+{
+	s->reg = dkc_registry(s->reg);
+	if (!s->reg)
+		return dkc_refuse(s->why, DK_WHY_NO_MEMORY, NULL);
+	if (dkc_in_atomic())
+		return dkc_refuse(s->why, DK_WHY_ATOMIC, NULL);
+	dkc_accept(s->why);
+	mutex_lock(&s->reg->lock);
+	return 0;
+}
+
+int dkc_device_set_online(struct dk_registry *reg, u32 device, bool online,
+			  u64 deadline, struct dk_diag *why, struct dk_diag *inside)
+{
+	struct dkc_switch s = {
+		.reg = reg, .online = online, .deadline = deadline,
+		.why = why, .inside = inside,
+	};
+	int err = switch_lock(&s);
+
+	if (err)
+		return err;
+	s.dev = dkc_device_at(s.reg, device);
+	err = s.dev ? set_online(&s) : dkc_refuse_number(why, DK_WHY_NO_DEVICE, device);
+	dkc_registry_unlock(s.reg);
+	return err;
+}
+
+int dkc_backend_set_online(struct dk_registry *reg, unsigned int backend, bool online,
+			   u64 deadline, struct dk_diag *why, struct dk_diag *inside)
+{
+	struct dkc_switch s = {
+		.reg = reg, .backend = backend, .online = online, .deadline = deadline,
+		.why = why, .inside = inside,
+	};
+	int err = switch_lock(&s);
+
+	if (err)
+		return err;
+	err = backend && backend <= s.reg->layout->nb ? set_online(&s) :
+	      dkc_refuse_number(why, DK_WHY_BAD_BACKEND, backend);
+	dkc_registry_unlock(s.reg);
+	return err;
+}
+
+int dk_device_set_online_timeout(struct dk_registry *reg, __u32 device, int online,
+				 unsigned int ms, struct dk_diag *why)
+{
+	return dkc_device_set_online(reg, device, online, dkc_deadline(ms), why, why);
+}
+
+int dk_backend_set_online_timeout(struct dk_registry *reg, unsigned int backend,
+				  int online, unsigned int ms, struct dk_diag *why)
+{
+	return dkc_backend_set_online(reg, backend, online, dkc_deadline(ms), why, why);
+}
+
+int dk_backend_is_online(struct dk_registry *reg, unsigned int backend)
+{
+	reg = dkc_registry(reg);
+	if (!reg || !backend || backend > reg->layout->nb)
+		return 0;
+	return !(READ_ONCE(reg->offline) >> (backend - 1) & 1);
+}

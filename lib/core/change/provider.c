@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Registers and unregisters providers. Unregistering withdraws everything under the lock, waits
+ * for one grace period, drains the gate, and only then frees; none of it needs memory.
+ */
+#include "change.h"
+
+static int check_provider(const struct dk_provider *prov, struct dk_diag *why)
+{
+	if (prov->size != sizeof(*prov))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_provider");
+	if (!dkc_name_ok(prov->name))
+		return dkc_refuse(why, DK_WHY_BAD_NAME, prov->name);
+	if (prov->abi != DK_ABI_VERSION)
+		return dkc_refuse(why, DK_WHY_ABI, prov->name);
+	return 0;
+}
+
+int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
+{
+	struct dk_registry *reg;
+	struct dkc_provider *core;
+	int err = check_provider(prov, why);
+
+	if (err)
+		return err;
+	reg = dkc_registry(prov->registry);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
+	if (!prov->layout || !dkc_streq(prov->layout, reg->layout->name))
+		return dkc_refuse(why, DK_WHY_LAYOUT, prov->name);
+	core = kvzalloc(sizeof(*core), GFP_KERNEL);
+	if (!core)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
+	dkc_owner_registers(prov->owner);
+	mutex_lock(&reg->lock);
+	if (prov->core || reg->shutdown) {
+		err = dkc_refuse(why, prov->core ? DK_WHY_REGISTERED :
+				 DK_WHY_SHUTDOWN, prov->name);
+		mutex_unlock(&reg->lock);
+		kvfree(core);
+		return err;
+	}
+	core->reg = reg;
+	core->pub = prov;
+	core->priv = prov->priv;
+	core->owner = prov->owner;
+	dkc_strcpy(core->name, prov->name, sizeof(core->name));
+	core->number = ++reg->providers_so_far;
+	core->next = reg->providers;
+	reg->providers = core;
+	reg->generation++;
+	/* pairs with dkc_provider_lock_unregistering(), which reads @core */
+	smp_store_release(&prov->core, core);
+	mutex_unlock(&reg->lock);
+	return dkc_accept(why);
+}
+
+int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
+		      struct dk_diag *why)
+{
+	struct dk_registry *reg = dkc_registry(prov->registry);
+	enum dk_reason reason;
+
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
+	mutex_lock(&reg->lock);
+	*core = prov->core;
+	if (*core && !(*core)->unregistering && !reg->shutdown)
+		return dkc_accept(why);
+	reason = reg->shutdown ? DK_WHY_SHUTDOWN : DK_WHY_UNREGISTERED;
+	mutex_unlock(&reg->lock);
+	return dkc_refuse(why, reason, prov->name);
+}
+
+int dkc_provider_lock_to_unregister(struct dk_provider *prov, struct dkc_provider **core,
+				    struct dk_diag *why)
+{
+	int err = dkc_may_unregister(NULL, why);
+
+	if (!err)
+		err = dkc_provider_lock(prov, core, why);
+	if (err)
+		return err;
+	err = dkc_may_unregister(*core, why);
+	if (err)
+		mutex_unlock(&(*core)->reg->lock);
+	return err;
+}
+
+struct dkc_provider *dkc_provider_find(struct dk_registry *reg,
+				       const struct dk_provider *prov)
+{
+	struct dkc_provider *core = reg->providers;
+
+	dkc_assert_writer(reg);
+	while (core && core->pub != prov)
+		core = core->next;
+	return core;
+}
+
+int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provider **core,
+				    struct dk_diag *why)
+{
+	struct dk_registry *reg;
+	int err = dkc_may_unregister(NULL, why);
+
+	*core = NULL;
+	if (err)
+		return err;
+	dkc_accept(why);
+	/*
+	 * The registry of an unregistered provider may be freed, so it must not be used. A
+	 * caller that reads NULL also sees all that the calls of the provider stored. Pairs
+	 * with dkc_wait(): selftests/model/message.pml.
+	 */
+	if (!smp_load_acquire(&prov->core))
+		return 0;
+	reg = dkc_registry(prov->registry);
+	mutex_lock(&reg->lock);
+	*core = dkc_provider_find(reg, prov);
+	if (reg->shutdown)
+		err = dkc_refuse(why, DK_WHY_SHUTDOWN, prov->name);
+	else if (*core)
+		err = dkc_may_unregister(*core, why);
+	if (!*core || err) {
+		mutex_unlock(&reg->lock);
+		*core = NULL;
+	}
+	return err;
+}
+
+static void provider_withdraw(struct dkc_provider *core)
+{
+	struct dkc_change ch = { .ops = NULL };
+	struct dk_op *op;
+	u32 pos = 0;
+
+	if (core->withdraw_libraries)
+		core->withdraw_libraries(core, &ch);
+	while (core->num_ops && (op = dkc_op_next(core->reg, &pos)))
+		if (op->definer == core)
+			dkc_op_undefine(op, &ch);
+	while (core->blocks)
+		dkc_block_withdraw(core->blocks, &ch);
+	dkc_change_force(&ch);
+}
+
+/* Frees the provider, unless it fails. Another caller may have begun to unregister it. */
+static int unregister(struct dkc_provider *core, u64 deadline, struct dk_diag *why)
+	__must_hold(&core->reg->lock)
+{
+	struct dkc_target target = { .deadline = deadline };
+
+	dkc_assert_writer(core->reg);
+	if (!core->unregistering) {
+		core->unregistering = true;
+		core->reg->generation++;
+		provider_withdraw(core);
+	}
+	return dkc_wait(core, &target, why);
+}
+
+static int lock_and_unregister(struct dk_provider *prov, u64 deadline, struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	struct dk_registry *reg;
+	int err = dkc_provider_lock_unregistering(prov, &core, why);
+
+	if (!core)
+		return err;
+	reg = core->reg;
+	err = unregister(core, deadline, why);
+	dkc_registry_unlock(reg);
+	return err;
+}
+
+int dk_provider_unregister(struct dk_provider *prov)
+{
+	return lock_and_unregister(prov, 0, NULL);
+}
+
+int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
+				   struct dk_diag *why)
+{
+	return lock_and_unregister(prov, dkc_deadline(ms), why);
+}
+
+bool dkc_owner_unregister(struct dk_registry *reg, const void *owner,
+			  char name[DK_NAME_MAX])
+{
+	struct dkc_provider *core;
+	bool found;
+
+	mutex_lock(&reg->lock);
+	core = dkc_provider_of(reg, owner);
+	found = core;
+	if (core) {
+		dkc_strcpy(name, core->name, DK_NAME_MAX);
+		core->pub = NULL;
+		unregister(core, 0, NULL);
+	}
+	dkc_registry_unlock(reg);
+	return found;
+}
+
+int dk_provider_drain(struct dk_provider *prov)
+{
+	struct dkc_provider *core;
+	struct dk_registry *reg;
+	int err = dkc_provider_lock_to_unregister(prov, &core, NULL);
+
+	if (err)
+		return err;
+	reg = core->reg;
+	dkc_drain(core, NULL);
+	dkc_registry_unlock(reg);
+	return 0;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Unregisters definitions, tables of functions and backend fallbacks. It never fails for lack of
+ * memory.
+ */
+#include "change.h"
+
+/* After a definition or a function was removed. */
+static void op_removed(struct dk_op *op)
+{
+	if (dkc_op_is_listed(op))
+		return;
+	op->reg->num_listed--;
+	dkc_stats_withdraw_op(op);
+}
+
+void dkc_op_undefine(struct dk_op *op, struct dkc_change *ch)
+{
+	dkc_assert_writer(op->reg);
+	op->reg->generation++;
+	dkc_notify_op(op, op->definer, false);
+	WRITE_ONCE(op->definer, NULL);
+	op_removed(op);
+	op->decl = NULL;
+	dkc_change_add(ch, op);
+}
+
+int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *why)
+{
+	struct dkc_change ch = { .ops = NULL };
+	struct dkc_provider *core;
+	struct dk_registry *reg;
+	struct dk_op *op;
+	int err = dkc_provider_lock(prov, &core, why);
+
+	if (err)
+		return err;
+	reg = core->reg;
+	op = dkc_op_find(reg, name);
+	if (!op || op->definer != core) {
+		err = dkc_refuse(why, op ? DK_WHY_NOT_THERE : DK_WHY_NO_OPERATOR, name);
+	} else {
+		dkc_op_undefine(op, &ch);
+		dkc_change_force(&ch);
+		dkc_change_rebuild(reg, true);
+	}
+	dkc_registry_unlock_flush(reg);
+	return err;
+}
+
+/* Unlinks a registration. Those of a run are unlinked from the last one on. */
+static void reg_unlink(struct dkc_reg *r)
+{
+	struct dk_op *op = dkc_reg_op(r);
+	struct dkc_reg __rcu **at = &op->regs;
+
+	while (dkc_deref_locked(*at, op->reg) != r)
+		at = &dkc_run_of(dkc_deref_locked(*at, op->reg))->next;
+	/* a reader at this registration still reaches those after it */
+	rcu_assign_pointer(*at, dkc_next_reg(r));
+	op->num_regs--;
+	op_removed(op);
+}
+
+void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch)
+{
+	struct dk_registry *reg = b->prov->reg;
+	unsigned int i;
+
+	dkc_assert_writer(reg);
+	for (i = b->n; i; i--) {
+		struct dkc_reg *r = &b->regs[i - 1];
+
+		if (b->fallback) {
+			rcu_assign_pointer(reg->fallback[r->slot], NULL);
+		} else {
+			reg_unlink(r);
+			dkc_change_add(ch, dkc_reg_op(r));
+		}
+	}
+	if (b->fallback)
+		dkc_change_add_fallbacks(ch, reg);
+}
+
+void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
+{
+	struct dk_registry *reg = b->prov->reg;
+	struct dkc_block **p = dkc_bucket(reg, b->impls);
+	unsigned int i;
+
+	dkc_assert_writer(reg);
+	while (*p != b)
+		p = &(*p)->hash_next;
+	*p = b->hash_next;
+	*b->link = b->next;
+	if (b->next)
+		b->next->link = b->link;
+	b->next = b->prov->withdrawn;
+	b->prov->withdrawn = b;
+	reg->generation++;
+	dkc_notify_block(b, false);
+	dkc_stats_withdraw_block(b);
+	reg->fallbacks_removed += b->fallback;
+	dkc_block_set_live(b, false);
+	for (i = b->n; i; i--)
+		dkc_trace(unregister, &b->regs[i - 1]);
+	dkc_block_unlink(b, ch);
+	if (b->dev)
+		dkc_device_remove(b->dev);
+}
+
+/* A device's table may be the same as one without a device. */
+struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls)
+{
+	struct dkc_block *b = *dkc_bucket(prov->reg, impls);
+
+	dkc_assert_writer(prov->reg);
+	while (b && (b->impls != impls || b->prov != prov || b->dev))
+		b = b->hash_next;
+	return b;
+}
+
+static struct dkc_block *withdraw(struct dkc_provider *core, const struct dk_impl *impls)
+{
+	struct dkc_change ch = { .ops = NULL };
+	struct dkc_block *b = dkc_block_find(core, impls);
+
+	if (b) {
+		dkc_block_withdraw(b, &ch);
+		dkc_change_force(&ch);
+	}
+	return b;
+}
+
+int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
+		      struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	int err = dkc_provider_lock(prov, &core, why);
+
+	if (err)
+		return err;
+	if (!withdraw(core, impls))
+		err = dkc_refuse(why, DK_WHY_NOT_THERE, core->name);
+	dkc_registry_unlock_flush(core->reg);
+	return err;
+}
+
+int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
+			struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	struct dk_registry *reg;
+	struct dkc_block *b;
+	int err = dkc_provider_lock_to_unregister(prov, &core, why);
+
+	if (err)
+		return err;
+	reg = core->reg;
+	b = withdraw(core, impls);
+	if (b)
+		dkc_drain(core, b);
+	else
+		err = dkc_refuse(why, DK_WHY_NOT_THERE, core->name);
+	dkc_registry_unlock(reg);
+	return err;
+}

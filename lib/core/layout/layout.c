@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Properties of a layout and of its keys: SEMANTICS 1.1, 1.2 and 1.7. */
+#include "layout.h"
+
+const char *dk_layout_name(const struct dk_layout *l)
+{
+	return dkc_layout(l)->name;
+}
+
+unsigned int dk_layout_backends(const struct dk_layout *l)
+{
+	return dkc_layout(l)->nb;
+}
+
+unsigned int dk_layout_keys(const struct dk_layout *l)
+{
+	l = dkc_layout(l);
+	return l->first_alias + l->num_aliases;
+}
+
+/* ---- keys ------------------------------------------------------------------- */
+
+enum dk_key_kind dk_key_kind(const struct dk_layout *l, unsigned int key)
+{
+	l = dkc_layout(l);
+	if (key == 0)
+		return DK_KIND_UNDEFINED;
+	if (key < l->nf)
+		return dkc_is_per_backend(l, key) ? DK_KIND_BUILDING_BLOCK :
+						    DK_KIND_FUNCTIONALITY;
+	if (key == l->nf)
+		return DK_KIND_SENTINEL;
+	if (key < l->first_alias)
+		return dkc_key_place(l, key).b ? DK_KIND_PER_BACKEND : DK_KIND_SENTINEL;
+	return key < dk_layout_keys(l) ? DK_KIND_ALIAS : DK_KIND_NONE;
+}
+
+unsigned int dk_key_functionality(const struct dk_layout *l, unsigned int key)
+{
+	return dkc_key_place(dkc_layout(l), key).f;
+}
+
+unsigned int dk_key_backend(const struct dk_layout *l, unsigned int key)
+{
+	return dkc_key_place(dkc_layout(l), key).b;
+}
+
+struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key)
+{
+	struct dkc_place at;
+
+	l = dkc_layout(l);
+	at = dkc_key_place(l, key);
+	if (!at.f)
+		return DK_KEYSET(0);
+	return DK_KEYSET(dkc_functionality_bit(l, at.f) | dkc_backend_bit(at.b));
+}
+
+unsigned int dk_key_slot(const struct dk_layout *l, unsigned int key)
+{
+	return dk_keyset_slot(l, dk_key_set(l, key));
+}
+
+unsigned int dk_slot_key(const struct dk_layout *l, unsigned int slot)
+{
+	unsigned int f;
+
+	l = dkc_layout(l);
+	if (slot >= l->num_entries)
+		return 0;
+	f = l->slot_functionality[slot];
+	return dkc_is_per_backend(l, f) ? l->start[f] + 1 + slot - l->offset[f] : f;
+}
+
+unsigned int dk_runtime_key(const struct dk_layout *l, unsigned int functionality,
+			    unsigned int backend)
+{
+	l = dkc_layout(l);
+	if (!dk_is_per_backend(l, functionality) || backend > l->nb)
+		return 0;
+	return l->start[functionality] + backend;
+}
+
+int dk_is_per_backend(const struct dk_layout *l, unsigned int functionality)
+{
+	l = dkc_layout(l);
+	return functionality < l->nf && dkc_is_per_backend(l, functionality);
+}
+
+bool dkc_is_private(const struct dk_layout *l, unsigned int b)
+{
+	return b && b <= l->nb && dkc_has_word("PrivateUse*", l->backend_names[b]);
+}
+
+enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key)
+{
+	unsigned int a;
+
+	l = dkc_layout(l);
+	for (a = 0; key && a < DKC_NUM_ALIASES; a++)
+		if (l->alias_key[a] == key)
+			return a;
+	return DKC_NUM_ALIASES;
+}
+
+/* A layout is constant, except for its reference count. */
+void dkc_layout_get(const struct dk_layout *l)
+{
+	struct dk_layout *counted = (struct dk_layout *)l;
+
+	if (l->counted)
+		atomic_long_inc_return(&counted->users);
+}
+
+void dkc_layout_put(const struct dk_layout *l)
+{
+	struct dk_layout *counted = (struct dk_layout *)l;
+
+	if (l->counted && !atomic_long_dec_return(&counted->users))
+		kvfree(counted);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Layouts: the names, numbers and sets of the keys, and the algebra of keysets. Layout v1 is
+ * a constant. For other layouts lib/pytorch parses a text and derives the rest.
+ */
+#ifndef _DKC_LAYOUT_H
+#define _DKC_LAYOUT_H
+
+#include "../base/base.h"
+
+#define DKC_MAX_BACKENDS	16
+#define DKC_MAX_FUNCTIONALITIES	64
+#define DKC_MAX_ENTRIES		768	/* of 16 backends and 48 functionalities */
+#define DKC_MAX_FUNCTIONS	250	/* of a table, whose index has a byte for each entry */
+#define DKC_MAX_ALIASES		8
+#define DKC_TRIMMED_ENTRIES	8
+#define DKC_NO_ENTRY		DKC_TRIMMED_ENTRIES	/* of keys that a trimmed table lacks */
+
+/* The alias keys in the order of precedence; the numbers of the keys depend on the layout. */
+enum dkc_alias {
+	DKC_ALIAS_NON_FUNCTIONAL,
+	DKC_ALIAS_EXPLICIT,
+	DKC_ALIAS_NESTED,
+	DKC_ALIAS_IMPLICIT,
+	DKC_ALIAS_AUTOGRAD,
+	DKC_ALIAS_BATCHED,
+	DKC_NUM_ALIASES
+};
+
+/* True for an alias that also serves Undefined, which no keyset has. */
+static inline bool dkc_alias_has_undefined(enum dkc_alias alias)
+{
+	return alias == DKC_ALIAS_NON_FUNCTIONAL || alias == DKC_ALIAS_EXPLICIT ||
+	       alias == DKC_ALIAS_IMPLICIT;
+}
+
+/* The functionalities that the rules name. */
+enum dkc_role {
+	DKC_ROLE_DENSE,
+	DKC_ROLE_NESTED_TENSOR,
+	DKC_ROLE_AUTOGRAD,		/* AutogradFunctionality */
+	DKC_ROLE_AUTOGRAD_OTHER,
+	DKC_ROLE_AUTOGRAD_NESTED,
+	DKC_ROLE_BACKEND_SELECT,
+	DKC_ROLE_ADINPLACE_OR_VIEW,
+	DKC_ROLE_PYTHON_DISPATCHER,
+	DKC_NUM_ROLES
+};
+
+/* The named sets of dk_constant_set(). */
+enum dkc_constant {
+	DKC_CONST_AUTOGRAD,
+	DKC_CONST_AUTOGRAD_ADINPLACE,	/* with ADInplaceOrView */
+	DKC_CONST_AUTOCAST,
+	DKC_CONST_DEFAULT_INCLUDED,
+	DKC_CONST_DEFAULT_EXCLUDED,
+	DKC_CONST_PYTHON,
+	DKC_CONST_SPARSE,
+	DKC_CONST_SPARSE_CSR,
+	DKC_CONST_MKLDNN,
+	DKC_CONST_AUTOGRADOTHER_BACKENDS,
+	DKC_CONST_AFTER_AUTOGRAD,
+	DKC_CONST_AFTER_ADINPLACE,
+	DKC_CONST_AFTER_FUNC,
+	DKC_CONST_BACKENDS,
+	DKC_CONST_FUNCTORCH_TRANSFORMS,
+	DKC_CONST_FUNCTORCH_BATCHED,
+	DKC_CONST_BACKEND_FUNCTIONALITIES,
+	DKC_NUM_CONSTANTS
+};
+
+struct dk_layout {
+	/* from the text of the layout: lib/pytorch/parse.c */
+	const char *name;
+	const char *backend_names[DKC_MAX_BACKENDS + 1];	/* "CPU" */
+	const char *backend_bits[DKC_MAX_BACKENDS + 1];	/* "CPUBit" */
+	const char *functionality_names[DKC_MAX_FUNCTIONALITIES];
+	const char *functionality_prints[DKC_MAX_FUNCTIONALITIES];
+	const char *alias_names[DKC_MAX_ALIASES];	/* in the order of their keys */
+	u64 per_backend;		/* bit f: functionality f is per backend */
+	u16 nb;				/* backends, 1..nb */
+	u16 nf;				/* functionalities, 0..nf-1 */
+	u16 num_aliases;
+	const char *sentinel;		/* name of the backend in StartOf keys */
+	const char *unnamed;		/* name that StartOf keys are printed with, or NULL */
+	u16 strict[DKC_MAX_FUNCTIONALITIES];	/* backends that PyTorch's parser accepts */
+	u64 legacy_dropped;		/* bit f: see dk_legacy_extract() */
+	u64 implicit_also;		/* bit f: of CompositeImplicitAutograd */
+	u32 other_autograd;		/* bit b - 1: backends with AutogradOther */
+	bool has_strict;		/* @strict is known */
+	bool has_legacy;
+	bool has_sets;			/* it has alias sets and maps */
+	bool batched_empty;		/* FuncTorchBatchedDecomposition stands for no key */
+	bool privateuseone;		/* PRIVATEUSEONE parses as PrivateUse1 */
+	bool trimmed;			/* SEMANTICS 1.8 */
+
+	bool counted;			/* made by dk_layout_parse() */
+	atomic_long_t users;		/* references of its maker and registries, if counted */
+
+	/* derived */
+	bool has_tables;		/* registries may use it */
+	u16 num_entries;		/* slots */
+	u16 first_alias;		/* key number */
+	u16 num_blocks;
+	u8 block[DKC_MAX_FUNCTIONALITIES];	/* functionality, by block */
+	u16 start[DKC_MAX_FUNCTIONALITIES];	/* StartOf key, by functionality */
+	u16 offset[DKC_MAX_FUNCTIONALITIES];	/* first slot, by functionality */
+	u8 slot_functionality[DKC_MAX_ENTRIES];
+	/*
+	 * For a trimmed table: the entry of each functionality, on the only backend that has
+	 * entries, and the slot of each entry.
+	 */
+	u8 trimmed_entry[DKC_MAX_FUNCTIONALITIES];
+	u8 trimmed_backend;
+	u16 trimmed_slot[DKC_TRIMMED_ENTRIES];
+	u64 backend_mask;
+	u64 full;
+	u16 role[DKC_NUM_ROLES];	/* functionality, or 0 */
+	u16 alias_key[DKC_NUM_ALIASES];	/* key number, or 0 */
+	u64 alias_set[DKC_NUM_ALIASES];		/* as the rules use it */
+	u64 constant[DKC_NUM_CONSTANTS];	/* or 0 */
+	u16 autocast[DKC_MAX_BACKENDS + 1];	/* functionality, by backend */
+	/* bit b - 1: PyTorch maps the autograd key of backend b to a set, which is not empty */
+	u64 from_autograd;
+};
+
+extern const struct dk_layout dkc_v1;
+
+/* NULL stands for v1. */
+static inline const struct dk_layout *dkc_layout(const struct dk_layout *l)
+{
+	return l ? l : &dkc_v1;
+}
+
+/* layout.c: references to a layout of dk_layout_parse(). Other layouts are not counted. */
+void dkc_layout_get(const struct dk_layout *l);
+void dkc_layout_put(const struct dk_layout *l);
+
+/* names.c: the prefix of the runtime keys of a per-backend functionality. */
+const char *dkc_key_prefix(const struct dk_layout *l, unsigned int f);
+/* The functionality or backend with this name, or 0. */
+unsigned int dkc_find_functionality(const struct dk_layout *l, const char *name);
+unsigned int dkc_find_backend(const struct dk_layout *l, const char *name);
+/* Finds a key by its name in PyTorch's source. */
+bool __must_check dkc_find_key(const struct dk_layout *l, const char *name, unsigned int *key);
+/* Parses only the names that PyTorch's own parser accepts. No backend may be renamed. */
+bool __must_check dkc_key_parse_strict(const struct dk_layout *l, const char *name,
+				       unsigned int *key);
+/* The name of a key in PyTorch's source. For a few keys PyTorch prints another name. */
+char *dkc_key_name(const struct dk_layout *l, unsigned int key, char buf[DK_NAME_MAX]);
+/* Replaces every @from in @name with @to and cuts off what does not fit. */
+void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
+		 const char *to);
+
+static inline u64 dkc_functionality_bit(const struct dk_layout *l, unsigned int f)
+{
+	return 1ULL << (l->nb + f - 1);
+}
+
+static inline u64 dkc_backend_bit(unsigned int b)
+{
+	return b ? 1ULL << (b - 1) : 0;
+}
+
+static inline bool dkc_is_per_backend(const struct dk_layout *l, unsigned int f)
+{
+	return l->per_backend >> f & 1;
+}
+
+/* The functionality and the backend of a key, each 0 if the key has none. */
+struct dkc_place {
+	unsigned int f;
+	unsigned int b;
+};
+
+/* The end sentinel, which follows the functionality keys, maps to itself. */
+static inline struct dkc_place dkc_key_place(const struct dk_layout *l, unsigned int key)
+{
+	unsigned int n = key - l->nf - 1, block = n / (l->nb + 1);
+
+	if (key <= l->nf)
+		return (struct dkc_place){ .f = key };
+	if (key >= l->first_alias)
+		return (struct dkc_place){ .f = 0 };
+	return (struct dkc_place){ .f = l->block[block], .b = n - block * (l->nb + 1) };
+}
+
+/* The bit of the functionality in a role, or 0 if the layout has no such functionality. */
+static inline u64 dkc_role_bit(const struct dk_layout *l, enum dkc_role role)
+{
+	return l->role[role] ? dkc_functionality_bit(l, l->role[role]) : 0;
+}
+
+/* The number of slots of a functionality. */
+static inline unsigned int dkc_width(const struct dk_layout *l, unsigned int f)
+{
+	return dkc_is_per_backend(l, f) ? l->nb : 1;
+}
+
+/* Slots number all runtime keys. For @b 0, returns the slot of the first backend. */
+static inline unsigned int dkc_slot(const struct dk_layout *l, unsigned int f, unsigned int b)
+{
+	return l->offset[f] + (dkc_is_per_backend(l, f) && b ? b - 1 : 0);
+}
+
+static inline unsigned int dkc_table_entries(const struct dk_layout *l)
+{
+	return l->trimmed ? DKC_TRIMMED_ENTRIES : l->num_entries;
+}
+
+/*
+ * A table has an entry for each slot, in the same order. A trimmed table only has the entries of
+ * SEMANTICS 1.8; for other keys, and without a backend, this is DKC_NO_ENTRY.
+ */
+static inline unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b)
+{
+	if (!l->trimmed)
+		return dkc_slot(l, f, b);
+	return dkc_is_per_backend(l, f) && b != l->trimmed_backend ?
+	       DKC_NO_ENTRY : l->trimmed_entry[f];
+}
+
+static inline bool dkc_has_entry(const struct dk_layout *l, unsigned int f, unsigned int b)
+{
+	return dkc_entry(l, f, b) < dkc_table_entries(l);
+}
+
+/* The slot of an entry, or a number past all slots if the layout lacks the entry's key. */
+static inline unsigned int dkc_entry_slot(const struct dk_layout *l, unsigned int entry)
+{
+	return l->trimmed ? l->trimmed_slot[entry] : entry;
+}
+
+/* True for a backend that may have a private name. */
+bool dkc_is_private(const struct dk_layout *l, unsigned int b);
+/* The alias of an alias key; DKC_NUM_ALIASES for other keys. */
+enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key);
+
+/*
+ * As dkc_remark() and dkc_refuse(), with the name of a key. They keep it in a stack frame of
+ * their own.
+ */
+void dkc_remark_key(struct dk_diag *why, enum dk_reason reason,
+		    const struct dk_layout *l, unsigned int key);
+int dkc_refuse_key(struct dk_diag *why, enum dk_reason reason,
+		   const struct dk_layout *l, unsigned int key);
+
+#endif /* _DKC_LAYOUT_H */

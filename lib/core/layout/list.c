@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Lists of objects. A list is an object itself and has the keys of all its items.
+ */
+#include "layout.h"
+
+const struct dk_obj *dk_list_at(const struct dk_list *list, unsigned long i)
+{
+	const char *item;
+
+	if (i >= list->n)
+		return NULL;
+	/* the items are pointers of any object type */
+	memcpy(&item, (const char *)list->items + i * sizeof(item), sizeof(item));
+	return item ? (const struct dk_obj *)(item + list->offset) : NULL;
+}
+
+const struct dk_obj *dk_list_obj(struct dk_list *list)
+{
+	const struct dk_obj *o;
+	unsigned long i;
+	u64 bits = 0;
+
+	for (i = 0; i < list->n; i++) {
+		o = dk_list_at(list, i);
+		if (o)
+			bits |= o->ks.bits;
+	}
+	list->head.ks.bits = bits;
+	list->head.device = 0;
+	list->head.flags = DK_OBJ_LIST;
+	return &list->head;
+}
+
+const struct dk_obj *dk_list_init(struct dk_list *list, const void *items,
+				  unsigned long n, unsigned long offset)
+{
+	list->items = items;
+	list->n = n;
+	list->offset = offset;
+	return dk_list_obj(list);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * What serves an entry, where a call is routed, and by which rule. The function is read
+ * from the published table, as by a call. Tables do not record rules, so the rule is
+ * computed.
+ */
+#include "observe.h"
+
+const char *dk_provenance_name(enum dk_provenance prov)
+{
+	static const char * const names[] = {
+		[DK_PROV_MISSING] = "missing",
+		[DK_PROV_KERNEL] = "kernel",
+		[DK_PROV_DEFAULT_BACKEND] = "default backend kernel",
+		[DK_PROV_NESTED] = "nested kernel",
+		[DK_PROV_AMBIGUOUS] = "ambiguous autogradother",
+		[DK_PROV_MATH] = "math kernel",
+		[DK_PROV_AUTOGRAD] = "autograd kernel",
+		[DK_PROV_BATCHED] = "batched kernel",
+		[DK_PROV_FALLBACK] = "backend fallback",
+		[DK_PROV_NO_ENTRY] = "backend fallback not registered on mobile",
+	};
+
+	return names[(unsigned int)prov < ARRAY_SIZE(names) ? prov : DK_PROV_MISSING];
+}
+
+void dkc_reg_names(const struct dkc_reg *r, char label[DK_NAME_MAX],
+		   char provider[DK_NAME_MAX], char device_name[DK_NAME_MAX])
+{
+	const struct dkc_block *b = dkc_block_of(r);
+
+	dkc_strcpy(label, dkc_label_of(r), DK_NAME_MAX);
+	dkc_strcpy(provider, b->prov ? b->prov->name : "", DK_NAME_MAX);
+	dkc_strcpy(device_name, b->dev ? b->dev->name : "", DK_NAME_MAX);
+}
+
+/* @r is NULL if nothing serves the entry. */
+static void entry_fill(struct dk_entry *e, const struct dkc_reg *r,
+		       enum dk_provenance prov)
+{
+	*e = (struct dk_entry){ .size = sizeof(*e), .provenance = prov };
+	if (!r)
+		return;
+	e->is_fallthrough = dkc_is_fallthrough(r);
+	e->device = dkc_block_of(r)->device;
+	dkc_reg_names(r, e->label, e->provider, e->device_name);
+}
+
+void dkc_slot_split(const struct dk_layout *l, unsigned int slot,
+		    unsigned int *f, unsigned int *b)
+{
+	*f = l->slot_functionality[slot];
+	*b = slot - l->offset[*f] + 1;
+}
+
+struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
+			   unsigned int f, unsigned int b)
+{
+	const struct dkc_table *table = dkc_deref_locked(op->base, op->reg);
+	const struct dk_layout *l = op->reg->layout;
+	struct dkc_pick pick = dkc_evaluate(op, dev, f, b, NULL);
+
+	dkc_assert_writer(op->reg);
+	if (table && dkc_has_entry(l, f, b)) {
+		table = dkc_table_of_device(table, dev ? dev->number : 0);
+		pick.reg = dkc_table_reg(op, table, f, b);
+	}
+	return pick;
+}
+
+int dk_op_entry(struct dk_op *op, __u32 device, unsigned int slot,
+		struct dk_entry *e)
+{
+	struct dk_registry *reg = op->reg;
+	const struct dkc_device *dev;
+	struct dkc_pick pick;
+	unsigned int f, b;
+
+	if (slot >= reg->layout->num_entries || e->size != sizeof(*e))
+		return -EINVAL;
+	dkc_slot_split(reg->layout, slot, &f, &b);
+	mutex_lock(&reg->lock);
+	dev = dkc_device_at(reg, device);
+	if (dev || !device) {
+		pick = dkc_serves(op, dev, f, b);
+		entry_fill(e, pick.reg, pick.prov);
+	}
+	mutex_unlock(&reg->lock);
+	return dev || !device ? 0 : -ENODEV;
+}
+
+int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
+{
+	const struct dkc_reg *r;
+
+	if (info->size != sizeof(*info))
+		return -EINVAL;
+	mutex_lock(&op->reg->lock);
+	r = dkc_reg_at(op, i);
+	if (r) {
+		const struct dkc_block *b = dkc_block_of(r);
+
+		info->key = r->key;
+		info->is_fallthrough = dkc_is_fallthrough(r);
+		info->is_boxed = !!(dkc_impl_of(r)->flags & DK_IMPL_F_BOXED);
+		info->is_active = dkc_top(op, b->dev, r->key, NULL) == r;
+		info->device = b->device;
+		dkc_reg_names(r, info->label, info->provider, info->device_name);
+	}
+	mutex_unlock(&op->reg->lock);
+	return r ? 0 : -ENOENT;
+}
+
+int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
+	      unsigned int n, struct dk_route *r)
+{
+	struct dk_registry *reg = op->reg;
+	struct dkc_request req = { .objs = objs, .n = n, .mask = true, .ks = merged };
+	const struct dkc_table *table = dkc_table_of_op(op);
+	enum dk_provenance rule;
+	u32 device;
+	int err;
+
+	dkc_assert_writer(reg);
+	r->raw.bits = dk__raw(objs, n);
+	err = dkc_find(op, table, &req);
+	/* calls of an undefined operator fail, but its functions are reported */
+	if (table->kind == DKC_TABLE_UNDEFINED && dkc_deref_locked(op->base, op->reg))
+		dkc_find(op, dkc_deref_locked(op->base, op->reg), &req);
+	if (!err && (op->flags & DK_OP_SAME_DEVICE) &&
+	    dkc_on_two_devices(reg, NULL, objs, n))
+		err = -EXDEV;
+	r->effective.bits = req.ks;
+	r->slot = dk_keyset_slot(reg->layout, DK_KEYSET(req.ks));
+	device = dkc_device_of(reg->layout, req.ks, objs, n);
+	rule = dkc_serving(op, dkc_device_online(reg, device), req.ks, NULL).prov;
+	if (!req.reg && rule != DK_PROV_AMBIGUOUS && rule != DK_PROV_NO_ENTRY)
+		rule = DK_PROV_MISSING;
+	entry_fill(&r->entry, req.reg, rule);
+	return err;
+}
+
+int dk_op_route(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
+		const struct dk_obj *const *objs, unsigned int n, struct dk_route *r)
+{
+	u64 merged;
+	int err;
+
+	if (r->size != sizeof(*r))
+		return -EINVAL;
+	merged = dkc_merge(dk__raw(objs, n), included.bits, excluded.bits,
+			   op->reg->layout->backend_mask);
+	mutex_lock(&op->reg->lock);
+	err = dkc_route(op, merged, objs, n, r);
+	mutex_unlock(&op->reg->lock);
+	return err;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * How many objects a call of an operator can have, from the text of its dispatch list.
+ */
+#include "observe.h"
+
+/*
+ * True if a name is before the parenthesis: that of a function or macro, which may stand for a
+ * list. DK_GENERATOR() stands for one object.
+ */
+static bool may_make_list(const char *text, const char *parenthesis)
+{
+	static const char one[] = "DK_GENERATOR";
+	size_t len = 0;
+	char c;
+
+	while (parenthesis - text > (long)len) {
+		c = parenthesis[-1 - (long)len];
+		if (c != '_' && (c < '0' || c > '9') && ((c | 32) < 'a' || (c | 32) > 'z'))
+			break;
+		len++;
+	}
+	return len && (len != sizeof(one) - 1 || memcmp(parenthesis - len, one, len));
+}
+
+/* The number of objects; 0 if it is not constant or not known. */
+static u32 count_objs(const struct dk_op_decl *decl)
+{
+	const char *text = decl->dispatched, *p;
+	u32 depth = 0, commas = 0, i;
+	bool has_any = false;
+
+	for (i = 0; decl->param && i < decl->num_params; i++)
+		if (decl->param[i].kind == DK_ARG_LIST)
+			return 0;
+	for (p = text; p && *p; p++) {
+		if (*p == '(' && depth++ && may_make_list(text, p))
+			return 0;
+		depth -= *p == ')';
+		commas += *p == ',' && depth == 1;
+		has_any |= *p != '(' && *p != ')' && *p != ' ';
+	}
+	return has_any && commas + 1 < DKC_NOT_COUNTED ? commas + 1 : 0;
+}
+
+u32 dkc_max_objs(struct dk_op *op)
+{
+	dkc_assert_writer(op->reg);
+	if (!op->definer)
+		return 0;
+	if (op->max_objs == DKC_NOT_COUNTED)
+		op->max_objs = count_objs(op->decl);
+	return op->max_objs;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Reports what is registered, what serves each key, where a call is routed, and why.
+ *
+ * Except for dkc_registry_lock(), all of it is called with the registry's lock held.
+ */
+#ifndef _DKC_OBSERVE_H
+#define _DKC_OBSERVE_H
+
+#include "../change/change.h"
+#include "../table/rules.h"
+
+/*
+ * list.c: checks the size of a caller's structure, replaces a NULL @reg by the default
+ * registry, and takes its lock. Returns 0, -EINVAL or -ENOMEM.
+ */
+__must_check int dkc_registry_lock(struct dk_registry **reg, u32 size, size_t expected);
+
+/* inspect.c: routes a call and sets @r. Returns what the call would return, without calling. */
+int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
+	      unsigned int n, struct dk_route *r);
+/*
+ * What serves a runtime key: the function from the published table if that has an entry
+ * for the key, else from the rules.
+ */
+struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
+			   unsigned int f, unsigned int b);
+/* From a slot to its functionality and backend. */
+void dkc_slot_split(const struct dk_layout *l, unsigned int slot, unsigned int *f,
+		    unsigned int *b);
+
+/*
+ * The names of a registration in reports. All three are empty strings for a builtin fallback
+ * that lacks them.
+ */
+void dkc_reg_names(const struct dkc_reg *r, char label[DK_NAME_MAX],
+		   char provider[DK_NAME_MAX], char device_name[DK_NAME_MAX]);
+
+/* The outcome of routing a call by the rules. */
+struct dkc_outcome {
+	u64 ks;			/* the effective set */
+	struct dkc_at at;	/* the entry */
+	struct dkc_pick pick;	/* what serves it */
+};
+
+/* A call that is being explained. Valid until the lock is released. */
+struct dkc_case {
+	const struct dk_op *op;
+	const struct dkc_device *dev;
+	u64 merged;		/* the set before it is masked */
+	unsigned int b;		/* the backend of @merged, whose mask applies */
+	u32 evaluations;	/* of entries by the rules so far, approximately */
+	struct dkc_outcome outcome;
+};
+
+/* explain.c: dk_op_explain(). */
+void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
+		 const struct dk_obj *const *objs, unsigned int n,
+		 struct dk_explain *ex);
+/* Caller must have checked that the registry still has the generation of @ex. */
+void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op,
+		       const struct dk_explain *ex);
+/*
+ * Step *@i if it is about the mask or a rule. Otherwise subtracts the number of these
+ * steps from *@i and returns -ENOENT.
+ */
+int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
+/*
+ * The step about a registration, or with NULL about the backend fallback of the entry.
+ * Returns -ENOENT if there is no such fallback.
+ */
+int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, struct dk_step *step);
+
+/* objects.c: @max_objs of struct dk_op_info. Counts once for each definition. */
+u32 dkc_max_objs(struct dk_op *op);
+
+#endif /* _DKC_OBSERVE_H */

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Changes. A change builds the tables of all operators that it affects and then publishes each
+ * by storing one pointer. It can be cancelled until the first store; after that no step fails.
+ */
+#include "state.h"
+
+/*
+ * In a view, the block has the state that it had at the view's change. Each state is stored
+ * after the half change before it was counted. So a view in which a reader loaded a state holds
+ * only if it includes that half change. Model: selftests/model/view.pml.
+ */
+void dkc_block_set_live(struct dkc_block *b, bool live)
+{
+	struct dk_registry *reg = b->prov->reg;
+
+	dkc_assert_writer(reg);
+	/* Pairs with smp_rmb() in dkc_view_holds(). */
+	smp_store_release(&b->state, live ? DKC_ADDING : DKC_REMOVING);
+	dkc_changed(reg, DKC_HALF_CHANGE);
+	/* Pairs with smp_rmb() in dkc_view_holds(). */
+	smp_store_release(&b->state, live ? DKC_LIVE : DKC_REMOVED);
+	dkc_changed(reg, DKC_HALF_CHANGE);
+}
+
+void dkc_change_add(struct dkc_change *ch, struct dk_op *op)
+{
+	dkc_assert_writer(op->reg);
+	if (op->changing)
+		return;
+	op->changing = true;
+	op->next = ch->ops;
+	ch->ops = op;
+}
+
+/* Adds the operators whose tables are affected, and those that lack a table. */
+void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg)
+{
+	const struct dkc_table *table;
+	struct dk_op *op;
+	u32 pos = 0;
+
+	dkc_assert_writer(reg);
+	if (!dkc_fallbacks_changed(reg))
+		return;
+	while ((op = dkc_op_next(reg, &pos))) {
+		table = dkc_deref_locked(op->base, op->reg);
+		if (table ? dkc_table_shows_change(reg, table) : dkc_op_alive(op))
+			dkc_change_add(ch, op);
+	}
+}
+
+static struct dk_op *change_take(struct dkc_change *ch)
+{
+	struct dk_op *op = ch->ops;
+
+	if (op) {
+		ch->ops = op->next;
+		op->next = NULL;
+		op->changing = false;
+	}
+	return op;
+}
+
+static struct dkc_table *change_take_table(struct dkc_change *ch)
+{
+	struct dkc_table *table = ch->tables;
+
+	if (table)
+		ch->tables = table->next;
+	return table;
+}
+
+/* On failure the change is cancelled. */
+int dkc_change_prepare(struct dkc_change *ch)
+{
+	struct dkc_table **end = &ch->tables, *table;
+	struct dk_op *op;
+
+	if (ch->ops)
+		dkc_change_traced(ch->ops->reg);
+	for (op = ch->ops; op; op = op->next) {
+		*end = dkc_table_build(op, true);
+		if (!*end) {
+			dkc_change_cancel(ch);
+			return -ENOMEM;
+		}
+		end = &(*end)->next;
+	}
+	/* If there is no memory for a counter, its calls count as calls without one. */
+	for (op = ch->ops, table = ch->tables; op; op = op->next, table = table->next)
+		dkc_stats_cover(op, table, true);
+	return 0;
+}
+
+void dkc_change_cancel(struct dkc_change *ch)
+{
+	struct dk_op *op;
+
+	while ((op = change_take(ch))) {
+		dkc_table_discard(op->reg, change_take_table(ch));
+		dkc_op_release(op);
+	}
+}
+
+/* A copy of the full table with counters. Without memory for it the slow path counts. */
+static const struct dkc_table *table_counted(const struct dk_op *op, const struct dkc_table *full,
+					     bool may_sleep)
+{
+	const struct dkc_table *table;
+
+	if (full->direct == DK__NOT_DIRECT)
+		return full;
+	table = dkc_table_count(op, full, may_sleep);
+	return table ? table : dkc_table_bypass(op->flags);
+}
+
+/* The table that calls use: the full one, a copy with counters, or a constant one. */
+static const struct dkc_table *table_for_calls(const struct dk_op *op, const struct dkc_table *full,
+					       bool may_sleep)
+{
+	if (op->reg->shutdown)
+		return &dkc_table_shutdown;
+	if (!op->definer)
+		return &dkc_table_undefined;
+	if (op->reg->tables == DKC_TABLES_BYPASSED)
+		return dkc_table_bypass(op->flags);
+	if (!full || (op->reg->flags & DK_REGISTRY_FORCE_RESOLVE))
+		return dkc_table_resolve(op->flags);
+	return op->reg->tables == DKC_TABLES_COUNTED ? table_counted(op, full, may_sleep) : full;
+}
+
+void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table)
+{
+	const struct dkc_table *old = dkc_deref_locked(op->table, op->reg);
+
+	dkc_assert_writer(op->reg);
+	rcu_assign_pointer(op->table, table);
+	/* it was a copy with counters */
+	if (old->kind == DKC_TABLE_FULL && old != dkc_deref_locked(op->base, op->reg))
+		dkc_table_retire(op->reg, old);
+}
+
+void dkc_change_tables(struct dk_registry *reg, bool may_sleep)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+
+	dkc_assert_writer(reg);
+	while ((op = dkc_op_next(reg, &pos)))
+		dkc_op_set_table(op, table_for_calls(op, dkc_deref_locked(op->base, reg),
+						     may_sleep));
+}
+
+/* Only the slow path runs hooks and tracers. The fast path counts with copies of the tables. */
+static u8 tables_of(const struct dk_registry *reg)
+{
+	bool counted = dkc_deref_locked(reg->stats, reg);
+
+	/* counters are one of the watchers */
+	if (reg->watched > counted || !dkc_has_fast_calls())
+		return DKC_TABLES_BYPASSED;
+	return counted ? DKC_TABLES_COUNTED : DKC_TABLES_PLAIN;
+}
+
+void dkc_change_watched(struct dk_registry *reg, bool more)
+{
+	u8 tables;
+
+	dkc_assert_writer(reg);
+	WRITE_ONCE(reg->watched, more ? reg->watched + 1 : reg->watched - 1);
+	tables = tables_of(reg);
+	if (tables == reg->tables)
+		return;
+	reg->tables = tables;
+	/* removing a watcher does not wait for memory */
+	dkc_change_tables(reg, more);
+}
+
+/*
+ * Userspace is not notified when a tracer attaches, so the tracer gets calls only after the next
+ * change of the registry.
+ */
+void dkc_change_traced(struct dk_registry *reg)
+{
+	bool traced = dkc_calls_are_traced();
+
+	if (traced != reg->traced) {
+		reg->traced = traced;
+		dkc_change_watched(reg, traced);
+	}
+}
+
+static void op_publish(struct dk_op *op, const struct dkc_table *full, bool may_sleep)
+{
+	const struct dkc_table *old = dkc_deref_locked(op->base, op->reg);
+
+	if (!op->sig)
+		WRITE_ONCE(op->sig, dkc_op_sig(op));
+	dkc_op_set_table(op, table_for_calls(op, full, may_sleep));
+	rcu_assign_pointer(op->base, full);
+	dkc_trace(publish, op, dkc_table_of_op(op));
+	dkc_table_retire(op->reg, old);
+	dkc_op_release(op);
+}
+
+void dkc_change_commit(struct dkc_change *ch)
+{
+	struct dk_op *op;
+
+	while ((op = change_take(ch)))
+		op_publish(op, change_take_table(ch), true);
+}
+
+/*
+ * Removal must not fail. Without memory for a table, the evaluator serves the operator until
+ * dkc_change_rebuild(), which is called after the drain at the latest.
+ */
+void dkc_change_force(struct dkc_change *ch)
+{
+	struct dkc_table *table;
+	struct dk_op *op;
+
+	if (ch->ops)
+		dkc_change_traced(ch->ops->reg);
+	while ((op = ch->ops)) {
+		table = dkc_table_build(op, false);
+		if (!table)
+			op->reg->unbuilt = 1;
+		dkc_stats_cover(op, table, false);
+		op_publish(change_take(ch), table, false);
+	}
+}
+
+/* One hold of the lock passes this many slots of the table of names; a table counts as some. */
+#define DKC_REBUILD_MAX		1024
+#define DKC_REBUILD_TABLE	16
+
+static bool op_rebuild(struct dk_op *op, bool may_sleep)
+{
+	struct dkc_table *table = dkc_table_build(op, may_sleep);
+
+	if (!table)
+		return false;
+	dkc_work(DKC_WORK_TABLES, 1);
+	dkc_stats_cover(op, table, may_sleep);
+	op_publish(op, table, may_sleep);
+	return true;
+}
+
+bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep)
+{
+	u32 pos, budget = DKC_REBUILD_MAX;
+	struct dk_op *op;
+
+	if (!reg->unbuilt)
+		return false;
+	pos = reg->unbuilt - 1;
+	while ((op = dkc_op_next_of(reg, &pos, &budget))) {
+		if (dkc_deref_locked(op->base, op->reg) || !dkc_op_alive(op))
+			continue;
+		if (!op_rebuild(op, may_sleep)) {
+			reg->unbuilt = pos;
+			return false;
+		}
+		budget -= budget < DKC_REBUILD_TABLE ? budget : DKC_REBUILD_TABLE;
+	}
+	reg->unbuilt = budget ? 0 : pos + 1;
+	return !budget;
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Operators by name. An operator exists while it is defined, has functions or is held, and for
+ * ever after a struct dk_op_decl was bound to it.
+ */
+#include "state.h"
+
+static struct dk_op removed;	/* in the slots of removed operators, so that searches go on */
+
+/* Hashes a name in words. The last word overlaps the one before it. */
+static u32 name_hash(const char *name, size_t len)
+{
+	u64 hash = len, word = 0;
+	size_t i;
+
+	for (i = 0; i + sizeof(word) < len; i += sizeof(word)) {
+		memcpy(&word, name + i, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 32;
+	}
+	if (len >= sizeof(word))
+		memcpy(&word, name + len - sizeof(word), sizeof(word));
+	else
+		for (i = 0; i < len; i++)
+			word = word << 8 | (u8)name[i];
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash >> 32;
+}
+
+/* Compares names of the same length, by words like name_hash(). */
+static inline bool same_name(const char *a, const char *b, size_t len)
+{
+	u64 x, y;
+	size_t i;
+
+	if (len < sizeof(x))
+		return !memcmp(a, b, len);
+	for (i = 0; i + sizeof(x) < len; i += sizeof(x)) {
+		memcpy(&x, a + i, sizeof(x));
+		memcpy(&y, b + i, sizeof(y));
+		if (x != y)
+			return false;
+	}
+	memcpy(&x, a + len - sizeof(x), sizeof(x));
+	memcpy(&y, b + len - sizeof(y), sizeof(y));
+	return x == y;
+}
+
+/* A name is searched from this slot on. */
+static u32 first_slot(const struct dkc_optab *tab, u32 hash)
+{
+	return (u64)hash * tab->size >> 32;
+}
+
+static u32 next_slot(const struct dkc_optab *tab, u32 slot)
+{
+	return slot + 1 < tab->size ? slot + 1 : 0;
+}
+
+struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name)
+{
+	const struct dkc_optab *tab = dkc_deref(reg->ops, reg);
+	size_t len = strlen(name);
+	struct dk_op *op;
+	u32 i;
+
+	if (!tab)
+		return NULL;
+	for (i = first_slot(tab, name_hash(name, len)); (op = dkc_deref(tab->slot[i], reg));
+	     i = next_slot(tab, i))
+		if (op->name_len == len && op != &removed && same_name(op->name, name, len))
+			return op;
+	return NULL;
+}
+
+struct dk_op *dkc_op_next_of(struct dk_registry *reg, u32 *pos, u32 *budget)
+{
+	const struct dkc_optab *tab = dkc_deref_locked(reg->ops, reg);
+	struct dk_op *op;
+
+	dkc_assert_writer(reg);
+	while (tab && *pos < tab->size && *budget) {
+		op = dkc_deref_locked(tab->slot[*pos], reg);
+		++*pos;
+		--*budget;
+		dkc_work(DKC_WORK_SLOTS, 1);
+		if (op && op != &removed)
+			return op;
+	}
+	return NULL;
+}
+
+struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos)
+{
+	u32 budget = ~0U;
+
+	return dkc_op_next_of(reg, pos, &budget);
+}
+
+/* Returns the slot of the operator. */
+static u32 optab_put(struct dkc_optab *tab, struct dk_op *op)
+{
+	u32 i = first_slot(tab, op->hash);
+
+	while (dkc_deref_locked(tab->slot[i], op->reg))
+		i = next_slot(tab, i);
+	tab->used++;
+	rcu_assign_pointer(tab->slot[i], op);
+	return i;
+}
+
+/* Ensures a slot for one more name. A table that is three quarters full is replaced. */
+static int optab_reserve(struct dk_registry *reg)
+{
+	struct dkc_optab *tab = dkc_deref_locked(reg->ops, reg), *bigger;
+	u32 slots = 2 * (reg->num_ops + 1), pos = 0;
+	struct dk_op *op;
+
+	if (tab && (tab->used + 1) * 4 <= tab->size * 3)
+		return 0;
+	if (slots < DKC_FIRST_OPS)
+		slots = DKC_FIRST_OPS;
+	bigger = kvzalloc(offsetof(struct dkc_optab, slot) +
+			  slots * sizeof(bigger->slot[0]), GFP_KERNEL);
+	if (!bigger)
+		return -ENOMEM;
+	bigger->size = slots;
+	while ((op = dkc_op_next(reg, &pos)))
+		optab_put(bigger, op);
+	rcu_assign_pointer(reg->ops, bigger);
+	/* the operators have other slots now */
+	if (reg->unbuilt)
+		reg->unbuilt = 1;
+	reg->sorted_slots = 0;
+	if (tab)
+		kvfree_rcu(tab, rcu);
+	return 0;
+}
+
+/* Allocates an operator and ensures a slot, but does not insert it yet. */
+static struct dk_op *op_new(struct dk_registry *reg, const char *name)
+{
+	size_t len = strlen(name);
+	struct dk_op *op;
+
+	op = kvzalloc(offsetof(struct dk_op, name) + len + 1, GFP_KERNEL);
+	if (!op)
+		return NULL;
+	if (optab_reserve(reg)) {
+		kvfree(op);
+		return NULL;
+	}
+	memcpy(op->name, name, len + 1);
+	op->name_len = len;
+	op->hash = name_hash(name, len);
+	op->reg = reg;
+	rcu_assign_pointer(op->table, reg->shutdown ? &dkc_table_shutdown : &dkc_table_undefined);
+	return op;
+}
+
+static void op_insert(struct dk_op *op)
+{
+	op->reg->num_ops++;
+	dkc_order_add(op, optab_put(dkc_deref_locked(op->reg->ops, op->reg), op));
+}
+
+static void optab_remove(struct dk_op *op)
+{
+	struct dkc_optab *tab = dkc_deref_locked(op->reg->ops, op->reg);
+	u32 i = first_slot(tab, op->hash);
+
+	while (dkc_deref_locked(tab->slot[i], op->reg) != op)
+		i = next_slot(tab, i);
+	rcu_assign_pointer(tab->slot[i], &removed);
+	dkc_order_remove(op);
+	op->reg->num_ops--;
+}
+
+/*
+ * Frees an unused operator, unless a declaration is being bound to it. This function stores
+ * @dead, and then loads @pinned. op_keep() stores @pinned, and then loads @dead. With smp_mb()
+ * in between, at least one of them loads what the other one has stored.
+ */
+void dkc_op_release(struct dk_op *op)
+{
+	const struct dkc_table *base;
+
+	dkc_assert_writer(op->reg);
+	if (dkc_op_alive(op))
+		return;
+	WRITE_ONCE(op->dead, true);
+	/* Pairs with smp_mb() in op_keep(). Model: selftests/model/pin.pml. */
+	smp_mb();
+	base = dkc_deref_locked(op->base, op->reg);
+	dkc_op_set_table(op, op->reg->shutdown ? &dkc_table_shutdown : &dkc_table_undefined);
+	rcu_assign_pointer(op->base, NULL);
+	dkc_table_retire(op->reg, base);
+	if (READ_ONCE(op->pinned)) {
+		WRITE_ONCE(op->dead, false);
+		return;
+	}
+	dkc_stats_forget_op(op);
+	dkc_args_free(op, true);
+	optab_remove(op);
+	kvfree_rcu(op, rcu);
+}
+
+/*
+ * True if an operator only exists for declarations. A new operator may take its name: calls
+ * through these declarations find an undefined operator and look the name up again.
+ */
+static bool op_replaceable(const struct dk_op *op)
+{
+	return READ_ONCE(op->pinned) && !dkc_op_alive(op) && !op->changing;
+}
+
+/*
+ * True if the declarations bound to an operator fit a new definition. They were bound while it
+ * was defined, so its class is known.
+ */
+static bool op_reusable(const struct dk_op *op, const struct dk_op_decl *decl,
+			unsigned int flags)
+{
+	return op->sig == dkc_sig_hash(decl->sig) &&
+	       (flags == DKC_ANY_CLASS || !((op->flags ^ flags) & DK_OP_ATOMIC));
+}
+
+/*
+ * Returns an operator for a name that is free. A replaced operator is never freed, so it is
+ * used again if it fits. So a name has at most one operator for each signature and class.
+ */
+static struct dk_op *op_reuse_or_new(struct dk_registry *reg, const struct dk_op_decl *decl,
+				     unsigned int flags)
+{
+	struct dk_op **p = &reg->stale, *old;
+
+	for (; (old = *p); p = &old->next)
+		if (dkc_streq(old->name, decl->name) && op_reusable(old, decl, flags))
+			break;
+	if (!old)
+		return op_new(reg, decl->name);
+	if (optab_reserve(reg))
+		return NULL;
+	*p = old->next;
+	old->next = NULL;
+	WRITE_ONCE(old->stale, false);
+	return old;
+}
+
+static struct dk_op *op_replace(struct dk_op *op, const struct dk_op_decl *decl,
+				unsigned int flags)
+{
+	struct dk_op *fresh = op_reuse_or_new(op->reg, decl, flags);
+
+	if (!fresh)
+		return NULL;
+	optab_remove(op);
+	op_insert(fresh);
+	op->next = op->reg->stale;
+	op->reg->stale = op;
+	WRITE_ONCE(op->stale, true);
+	return fresh;
+}
+
+struct dk_op *dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
+			    struct dk_op *op, unsigned int flags)
+{
+	dkc_assert_writer(reg);
+	if (!op) {
+		op = op_reuse_or_new(reg, decl, flags);
+		if (op)
+			op_insert(op);
+		return op;
+	}
+	if (!op_replaceable(op) || op_reusable(op, decl, flags))
+		return op;
+	return op_replace(op, decl, flags);
+}
+
+void dkc_ops_free(struct dk_registry *reg)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+
+	dkc_assert_writer(reg);
+	while ((op = dkc_op_next(reg, &pos))) {
+		dkc_table_discard(reg, dkc_deref_locked(op->base, op->reg));
+		dkc_args_free(op, false);
+		kvfree(op);
+	}
+	while ((op = reg->stale)) {
+		reg->stale = op->next;
+		dkc_args_free(op, false);
+		kvfree(op);
+	}
+	kvfree(dkc_deref_locked(reg->ops, reg));
+}
+
+/* Binds a declaration to an operator, if it is defined and fits. Called in a read section. */
+static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
+{
+	u64 sig;
+
+	/*
+	 * Pairs with smp_store_release() in definition_publish(): the signature of a defined
+	 * operator is loaded if it has one. Model: selftests/model/pin.pml.
+	 */
+	if (!smp_load_acquire(&op->definer))
+		return -ENOENT;
+	sig = READ_ONCE(op->sig);
+	if (decl->sig && sig && dkc_sig_hash(decl->sig) != sig)
+		return -EPROTOTYPE;
+	WRITE_ONCE(op->pinned, true);
+	/* Pairs with smp_mb() in dkc_op_release() and check_definition(). */
+	smp_mb();
+	/* an operator that was undefined meanwhile may be defined again in the other class */
+	if (READ_ONCE(op->dead) || !READ_ONCE(op->definer))
+		return -ENOENT;
+	/* if the signatures were not compared, the slow path does so on every call */
+	if (!decl->sig || sig)
+		WRITE_ONCE(decl->op, op);
+	return 0;
+}
+
+int dkc_op_pin(struct dk_op_decl *decl, struct dk_op **out)
+{
+	struct dk_registry *reg = dk_registry_default();
+	struct dk_op *op;
+	int err;
+
+	if (!reg)
+		return -ENOMEM;
+	if (!dkc_decl_fits(decl))
+		return -EPROTOTYPE;
+	rcu_read_lock();
+	op = dkc_op_find(reg, decl->name);
+	err = op ? op_keep(decl, op) : -ENOENT;
+	if (err == -ENOENT && READ_ONCE(reg->shutdown))
+		err = -ESHUTDOWN;
+	rcu_read_unlock();
+	*out = op;
+	return err;
+}
+
+/* The count saturates, so that leaked references never wrap it. */
+void dkc_op_hold(struct dk_op *op)
+{
+	dkc_assert_writer(op->reg);
+	op->holders += op->holders != ~0U;
+}
+
+void dkc_op_unhold(struct dk_op *op)
+{
+	dkc_assert_writer(op->reg);
+	op->holders -= op->holders != ~0U;
+}
+
+static void op_get(struct dk_op *op)
+{
+	dkc_op_hold(op);
+	op->reg->num_held++;
+}
+
+struct dk_op *dk_op_get(struct dk_registry *reg, const char *name)
+{
+	struct dk_op *op;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return NULL;
+	mutex_lock(&reg->lock);
+	op = dkc_op_find(reg, name);
+	if (op && dkc_op_alive(op))
+		op_get(op);
+	else
+		op = NULL;
+	mutex_unlock(&reg->lock);
+	return op;
+}
+
+int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **op,
+		      struct dk_diag *why)
+{
+	struct dk_op *found;
+	bool dangling;
+
+	*op = NULL;
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, name);
+	mutex_lock(&reg->lock);
+	found = dkc_op_find(reg, name);
+	dangling = found && dkc_op_dangles(found);
+	if (found && found->definer) {
+		op_get(found);
+		*op = found;
+	}
+	mutex_unlock(&reg->lock);
+	if (!*op)
+		return dkc_refuse(why, dangling ? DK_WHY_DANGLING : DK_WHY_NO_OPERATOR,
+				  name);
+	return dkc_accept(why);
+}
+
+void dk_op_put(struct dk_op *op)
+{
+	struct dk_registry *reg;
+
+	if (!op)
+		return;
+	reg = op->reg;
+	mutex_lock(&reg->lock);
+	dkc_op_unhold(op);
+	reg->num_held--;
+	dkc_op_release(op);
+	dkc_registry_unlock_flush(reg);
+}
+
+const char *dk_op_name(const struct dk_op *op)
+{
+	return op->name;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The operators sorted by name, for listings: a treap. It is a binary search tree by name, and a
+ * heap by the names' hashes, which make it as balanced as a tree of names that come in random
+ * order. Each operator points to the one after it, too, for walks. Operators are inserted by the
+ * first listing, and from then on when they are registered.
+ */
+#include "state.h"
+
+static bool name_before(const char *s, const char *t)
+{
+	while (*s && *s == *t) {
+		s++;
+		t++;
+	}
+	return (u8)*s < (u8)*t;
+}
+
+/* Returns 1 plus the number of operators whose names it compared. */
+static u32 order_insert(struct dk_op *op)
+{
+	struct dk_op **link = &op->reg->order, **end[2] = { &op->child[0], &op->child[1] }, *at;
+	struct dk_op **after = &op->reg->first;
+	u32 steps = 1;
+	bool before;
+
+	for (; (at = *link) && at->hash >= op->hash; steps++) {
+		before = name_before(at->name, op->name);
+		if (before)
+			after = &at->after;
+		link = &at->child[before];
+	}
+	*link = op;
+	/* split the rest: the operators before @op become its first child, and so on */
+	for (; at; steps++) {
+		before = name_before(at->name, op->name);
+		if (before)
+			after = &at->after;
+		*end[!before] = at;
+		end[!before] = &at->child[before];
+		at = at->child[before];
+	}
+	*end[0] = NULL;
+	*end[1] = NULL;
+	op->after = *after;
+	*after = op;
+	op->sorted = true;
+	dkc_work(DKC_WORK_ORDERED, steps);
+	return steps;
+}
+
+void dkc_order_add(struct dk_op *op, u32 slot)
+{
+	dkc_assert_writer(op->reg);
+	if (slot < op->reg->sorted_slots)
+		order_insert(op);
+}
+
+void dkc_order_remove(struct dk_op *op)
+{
+	struct dk_op **link = &op->reg->order, *first = op->child[0], *last = op->child[1];
+	struct dk_op **after = &op->reg->first, *at;
+	bool before;
+
+	dkc_assert_writer(op->reg);
+	if (!op->sorted)
+		return;
+	while ((at = *link) != op) {
+		before = name_before(at->name, op->name);
+		if (before)
+			after = &at->after;
+		link = &at->child[before];
+	}
+	for (at = first; at; at = at->child[1])
+		after = &at->after;
+	*after = op->after;
+	/* all names below @first are before those below @last */
+	while (first && last) {
+		if (first->hash >= last->hash) {
+			*link = first;
+			link = &first->child[1];
+			first = *link;
+		} else {
+			*link = last;
+			link = &last->child[0];
+			last = *link;
+		}
+	}
+	*link = first ? first : last;
+	op->sorted = false;
+}
+
+int dkc_order_some(struct dk_registry *reg, u32 work)
+{
+	struct dk_op *op;
+	u32 steps;
+
+	dkc_assert_writer(reg);
+	while ((op = dkc_op_next_of(reg, &reg->sorted_slots, &work))) {
+		/* it is sorted already if the table of names was replaced */
+		steps = op->sorted ? 0 : order_insert(op);
+		work -= steps < work ? steps : work;
+	}
+	return work ? 0 : -EAGAIN;
+}
+
+struct dk_op *dkc_op_from(const struct dk_registry *reg, const char *name, bool after)
+{
+	struct dk_op *at = reg->order, *found = NULL;
+	bool before;
+
+	dkc_assert_writer(reg);
+	while (at) {
+		before = after ? !name_before(name, at->name) : name_before(at->name, name);
+		if (!before)
+			found = at;
+		at = at->child[before];
+	}
+	return found;
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Registries: allocated with or without builtin fallbacks, shut down and freed.
+ */
+#include "state.h"
+
+struct dk_op dk__unbound = { .table = RCU_INITIALIZER(&dkc_table_undefined) };
+
+static const struct dk_impl builtin_impl = {
+	.label = "fallthrough",
+	.flags = DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC,
+	.size = sizeof(struct dk_impl),
+};
+
+static void registry_release(struct dk_registry *reg)
+{
+	dkc_layout_put(reg->layout);
+	kvfree(reg->builtin_block);
+	kvfree(reg->scratch);
+	kvfree(reg->builtin);
+	kvfree((void *)reg->fallback);
+	kvfree(dkc_deref_locked(reg->devmap, reg));
+	kvfree(reg);
+}
+
+/* True if there are hooks besides the world's own. */
+static bool has_hooks(const struct dk_registry *reg)
+{
+	const struct dk_hooks *h = dkc_deref_locked(reg->hooks, reg);
+
+	if (h == &reg->trace)
+		h = dkc_deref_locked(h->next, reg);
+	return h;
+}
+
+/* The keys of the builtin fallbacks: calls with the default local state skip these keys. */
+static u64 builtin_set(const struct dk_layout *l)
+{
+	static const char * const names[] = {
+		"BackendSelect", "ADInplaceOrView", "AutogradOther",
+		"AutogradNestedTensor", "FuncTorchVmapMode", "VmapMode",
+	};
+	u64 set = l->constant[DKC_CONST_AUTOCAST] | l->backend_mask |
+		  dkc_functionality_bit(l, l->role[DKC_ROLE_AUTOGRAD]);
+	unsigned int f, i;
+
+	for (f = 1; f < l->nf; f++)
+		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (dkc_streq(l->functionality_names[f], names[i]))
+				set |= dkc_functionality_bit(l, f);
+	return set;
+}
+
+/* The next slot of the set, after @slot, that has an entry; 0 after the last one. */
+static unsigned int next_entry(const struct dk_layout *l, struct dk_keyset set, unsigned int slot)
+{
+	do
+		slot = dk_keyset_next(l, set, slot);
+	while (slot && dk_table_index(l, dk_key_set(l, dk_slot_key(l, slot))) < 0);
+	return slot;
+}
+
+static int registry_builtins(struct dk_registry *reg)
+{
+	struct dk_keyset set = { builtin_set(reg->layout) };
+	unsigned int slot = 0, n = 0;
+	struct dkc_block *b;
+
+	while ((slot = next_entry(reg->layout, set, slot)))
+		n++;
+	b = dkc_block_alloc(NULL, NULL, NULL, n);
+	if (!b)
+		return -ENOMEM;
+	b->state = DKC_LIVE;
+	b->fallback = true;
+	b->impls = &builtin_impl;
+	while ((slot = next_entry(reg->layout, set, slot))) {
+		struct dkc_reg *r = &b->regs[b->n];
+
+		r->place = b->n++;
+		r->key = dk_slot_key(reg->layout, slot);
+		r->slot = slot;
+		r->group = DKC_FALLS_THROUGH;
+		reg->builtin[slot] = r;
+	}
+	reg->builtin_block = b;
+	return 0;
+}
+
+/* Allocates a registry with storage for the names of its private backends. */
+static struct dk_registry *registry_make(const struct dk_layout *l)
+{
+	struct dkc_private_backend *last;
+	struct dk_registry *reg;
+	unsigned int b, n = 1;
+
+	for (b = 1; b <= l->nb; b++)
+		n += dkc_is_private(l, b);
+	reg = kvzalloc(offsetof(struct dk_registry, private_backends) +
+		       n * sizeof(reg->private_backends[0]), GFP_KERNEL);
+	if (!reg)
+		return NULL;
+	last = reg->private_backends;
+	for (b = 0; b <= DKC_MAX_BACKENDS; b++)
+		reg->private_backend[b] = dkc_is_private(l, b) ? ++last : reg->private_backends;
+	reg->layout = l;
+	return reg;
+}
+
+struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int flags,
+				      struct dk_diag *why)
+{
+	struct dk_registry *reg;
+
+	l = dkc_layout(l);
+	if (!l->has_tables) {
+		dkc_refuse(why, DK_WHY_NO_TABLE, l->name);
+		return NULL;
+	}
+	if (flags & ~(DK_REGISTRY_BUILTINS | DK_REGISTRY_FORCE_RESOLVE)) {
+		dkc_refuse(why, DK_WHY_BAD_FLAGS, NULL);
+		return NULL;
+	}
+	reg = registry_make(l);
+	if (!reg)
+		goto no_memory;
+	dkc_layout_get(l);
+	reg->unpublished = true;
+	reg->flags = flags;
+	reg->v1 = !l->trimmed && l->nb == DK_NUM_BACKENDS && l->full == DK_FULL &&
+		  l->role[DKC_ROLE_PYTHON_DISPATCHER] == DK_PYTHON_DISPATCHER &&
+		  l->per_backend == DK_PER_BACKEND_MASK >> (DK_NUM_BACKENDS - 1);
+	reg->scratch = dkc_scratch_make(l);
+	reg->builtin = kvcalloc(l->num_entries, sizeof(*reg->builtin), GFP_KERNEL);
+	reg->fallback = kvcalloc(l->num_entries, sizeof(*reg->fallback), GFP_KERNEL);
+	/* a trimmed table has a byte for all keys without an entry, after the entries */
+	reg->index_entries = dkc_table_entries(l) + l->trimmed;
+	/* dk__lookup() reads a byte by v1 before it checks whether the table is of v1 */
+	if (reg->index_entries <= DK_NUM_ENTRIES)
+		reg->index_entries = DK_NUM_ENTRIES + 1;
+	if (!reg->scratch || !reg->builtin || !reg->fallback)
+		goto no_tables;
+	if ((flags & DK_REGISTRY_BUILTINS) && registry_builtins(reg))
+		goto no_tables;
+	dkc_fallbacks_changed(reg);
+	mutex_init(&reg->lock);
+	reg->tables = dkc_has_fast_calls() ? DKC_TABLES_PLAIN : DKC_TABLES_BYPASSED;
+	dkc_change_traced(reg);
+	reg->unpublished = false;
+	dkc_registry_created(reg);
+	dkc_accept(why);
+	return reg;
+
+no_tables:
+	registry_release(reg);
+no_memory:
+	dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
+	return NULL;
+}
+
+bool dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *object,
+			const void *owner)
+{
+	bool has;
+
+	mutex_lock(&reg->lock);
+	has = dkc_hooks_of(reg, owns, object) || dkc_provider_of(reg, owner);
+	reg->visitors += has;
+	mutex_unlock(&reg->lock);
+	return has;
+}
+
+void dkc_registry_visit_end(struct dk_registry *reg)
+{
+	mutex_lock(&reg->lock);
+	reg->visitors--;
+	mutex_unlock(&reg->lock);
+}
+
+void dkc_registry_unlock(struct dk_registry *reg)
+{
+	bool visits = reg->notifies_unlocked;
+
+	/* keeps the registry while it notifies */
+	reg->visitors += visits;
+	mutex_unlock(&reg->lock);
+	if (!visits)
+		return;
+	dkc_notify_unlocked(reg);
+	dkc_registry_visit_end(reg);
+}
+
+void dkc_registry_unlock_flush(struct dk_registry *reg)
+{
+	dkc_registry_unlock(reg);
+	dkc_flush_retired();
+}
+
+int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
+{
+	dkc_accept(why);
+	if (!reg)
+		return 0;
+	mutex_lock(&reg->lock);
+	if (reg->is_default || reg->visitors || reg->providers || reg->num_held ||
+	    has_hooks(reg)) {
+		dkc_refuse(why, DK_WHY_IN_USE,
+			   reg->providers ? reg->providers->name : NULL);
+		mutex_unlock(&reg->lock);
+		return -EBUSY;
+	}
+	mutex_unlock(&reg->lock);
+	dkc_registry_destroyed(reg);
+	/* a call may still read a table */
+	synchronize_rcu();
+	reg->unpublished = true;
+	dkc_notifiers_release(reg);
+	dkc_stats_free(dkc_stats_detach(reg));
+	dkc_ops_free(reg);
+	mutex_destroy(&reg->lock);
+	registry_release(reg);
+	return 0;
+}
+
+const struct dk_layout *dk_registry_layout(const struct dk_registry *reg)
+{
+	return reg ? reg->layout : dkc_layout(NULL);
+}
+
+void dkc_registry_shutdown(struct dk_registry *reg)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+
+	mutex_lock(&reg->lock);
+	WRITE_ONCE(reg->shutdown, true);
+	while ((op = dkc_op_next(reg, &pos)))
+		dkc_op_set_table(op, &dkc_table_shutdown);
+	mutex_unlock(&reg->lock);
+}
+
+__u64 dk_registry_generation(struct dk_registry *reg)
+{
+	u64 generation = 0;
+
+	reg = dkc_registry(reg);
+	if (reg) {
+		mutex_lock(&reg->lock);
+		generation = reg->generation;
+		mutex_unlock(&reg->lock);
+	}
+	return generation;
+}
+
+struct dkc_provider *dkc_provider_of(struct dk_registry *reg, const void *owner)
+{
+	struct dkc_provider *core = reg->providers;
+
+	dkc_assert_writer(reg);
+	while (core && (core->owner != owner || core->drained))
+		core = core->next;
+	return core;
+}

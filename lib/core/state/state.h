@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The state of a registry: operators, devices and hooks, how changes are published, and counters.
+ */
+#ifndef _DKC_STATE_H
+#define _DKC_STATE_H
+
+#include "../table/table.h"
+
+static inline struct dk_registry *dkc_registry(struct dk_registry *reg)
+{
+	return reg ? reg : dk_registry_default();
+}
+
+/* True if an operator is in use, apart from declarations that are bound to it. */
+static inline bool dkc_op_alive(const struct dk_op *op)
+{
+	return op->definer || op->num_regs || op->holders;
+}
+
+/* True if an operator is defined or has functions. Listings show only these. */
+static inline bool dkc_op_is_listed(const struct dk_op *op)
+{
+	return op->definer || op->num_regs;
+}
+
+/* True if an operator has functions but no definition. */
+static inline bool dkc_op_dangles(const struct dk_op *op)
+{
+	return !op->definer && op->num_regs;
+}
+
+/* True if a declaration, and the calls through it, were compiled for this version. */
+static inline bool dkc_decl_fits(const struct dk_op_decl *decl)
+{
+	return decl->size == sizeof(*decl) && decl->call_abi == DK__CALL_ABI;
+}
+
+/* True if @op, which a declaration points to, is an operator of a registry. */
+static inline bool dkc_is_bound(const struct dk_op *op)
+{
+	return op && op != &dk__unbound;
+}
+
+/* change.c: publishing. The caller must hold the lock. */
+/* Publishes the table that calls use. A copy with counters that was used before is freed. */
+void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
+/* Publishes those of all operators. Copies with counters are made again. */
+void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
+/* Adds or removes one watcher of calls (@watched), and publishes other tables if needed. */
+void dkc_change_watched(struct dk_registry *reg, bool more);
+/* Counts tracers of calls as a watcher, if any are attached. */
+void dkc_change_traced(struct dk_registry *reg);
+/* Makes a new block live, or unpublishes a live one. */
+void dkc_block_set_live(struct dkc_block *b, bool live);
+void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
+/* Adds the operators affected by a change of backend fallbacks or of a backend's state. */
+void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg);
+/* Builds all tables. Then dkc_change_commit() publishes or dkc_change_cancel() frees them. */
+int __must_check dkc_change_prepare(struct dkc_change *ch);
+void dkc_change_commit(struct dkc_change *ch);
+void dkc_change_cancel(struct dkc_change *ch);
+/* Builds and publishes in one step, which never fails. */
+void dkc_change_force(struct dkc_change *ch);
+/*
+ * Builds some of the tables for which dkc_change_force() had no memory, in bounded time.
+ * Returns true if there may be more and there was memory.
+ */
+bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep);
+
+/*
+ * operators.c: binds a declaration to its operator in the default registry, which is never freed
+ * afterwards. Context: any in which calls may be made; enters a read section.
+ */
+int __must_check dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
+/* The caller must hold the lock or be in a read section. */
+struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
+/* Flags of a function that may serve both classes. */
+#define DKC_ANY_CLASS	(~0u)
+/*
+ * The caller of the following functions must hold the lock. dkc_op_obtain() returns the operator
+ * for a definition or a function: @found, if it fits, or a new one; NULL without memory. The
+ * caller must call dkc_op_release(), which frees the operator if it is unused.
+ */
+struct dk_op * __must_check dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
+					  struct dk_op *found, unsigned int flags);
+void dkc_op_release(struct dk_op *op);
+void dkc_op_hold(struct dk_op *op);
+void dkc_op_unhold(struct dk_op *op);
+/* Walks the operators; *@pos is 0 at the start. */
+struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
+/*
+ * The same, but passes at most *@budget slots, including empty ones, and subtracts them. If it
+ * returns NULL with a budget of 0, there may be more operators.
+ */
+struct dk_op *dkc_op_next_of(struct dk_registry *reg, u32 *pos, u32 *budget);
+/* Frees all operators of a registry without users. */
+void dkc_ops_free(struct dk_registry *reg);
+
+/*
+ * order.c: the operators sorted by name. The caller must hold the lock. dkc_order_some() sorts
+ * operators, passing about @work slots and names at most. Returns 0 when all operators are
+ * sorted, or -EAGAIN; the lock may be released between two calls.
+ */
+int __must_check dkc_order_some(struct dk_registry *reg, u32 work);
+/* The first sorted operator at or after a name, or only after it; NULL if there is none. */
+struct dk_op *dkc_op_from(const struct dk_registry *reg, const char *name, bool after);
+/* An operator was added to this slot of the table of names, or was removed. */
+void dkc_order_add(struct dk_op *op, u32 slot);
+void dkc_order_remove(struct dk_op *op);
+
+/* registry.c: releases the lock after a change, then calls the notifiers that need that. */
+void dkc_registry_unlock(struct dk_registry *reg);
+/*
+ * The same after a change that did not wait for calls: also frees retired memory, if there is
+ * much.
+ */
+void dkc_registry_unlock_flush(struct dk_registry *reg);
+/* Makes all calls fail with -ESHUTDOWN and frees nothing. For the end of a process. */
+void dkc_registry_shutdown(struct dk_registry *reg);
+/* A provider of this owner that is still registered, or NULL. The caller must hold the lock. */
+struct dkc_provider *dkc_provider_of(struct dk_registry *reg, const void *owner);
+
+/*
+ * hook.c: the hooks of an owner, or NULL. Hooks do not name their owner, but they or their
+ * functions are at an address in it. The caller of dkc_hooks_of() must hold the lock.
+ */
+typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
+struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
+			      const void *owner);
+/* Unregisters one of the hooks; false if there is none. Takes the lock. */
+bool __must_check dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns,
+					     const void *owner);
+/*
+ * registry.c: true if hooks are at an address in @object, or a provider of @owner is registered.
+ * Then the registry cannot be freed before dkc_registry_visit_end(). Takes the lock.
+ */
+bool __must_check dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns,
+				     const void *object, const void *owner);
+void dkc_registry_visit_end(struct dk_registry *reg);
+
+/* devices.c: the device with a number, or NULL. Called with the lock held or in a read section. */
+struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
+/* The same, but NULL if the device or its backend is offline. */
+const struct dkc_device *dkc_device_online(const struct dk_registry *reg, u32 number);
+/* The same, with the backends that are offline in a view. */
+const struct dkc_device *dkc_device_without(const struct dk_registry *reg,
+					    u32 number, u32 offline);
+/* The number of the device that a call is on, or 0. */
+u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
+		  unsigned int n);
+/* True if the objects, and the device of @serves unless it is NULL, are on two online devices. */
+bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
+			const struct dk_obj *const *objs, unsigned int n);
+/* The private name of a backend, or its name in the layout. The caller must hold the lock. */
+void dkc_backend_text(const struct dk_registry *reg, unsigned int backend,
+		      char buf[DK_NAME_MAX]);
+
+/*
+ * notify.c: count what is added and removed, and call the notifiers. The caller must hold the
+ * lock and have incremented the generation.
+ */
+void dkc_notify_op(const struct dk_op *op, struct dkc_provider *core, bool added);
+void dkc_notify_block(const struct dkc_block *b, bool added);
+void dkc_notify_device(const struct dkc_device *dev, enum dkc_event_kind kind);
+void dkc_notify_backend(const struct dk_registry *reg, unsigned int backend,
+			const struct dkc_provider *core, enum dkc_event_kind kind);
+/* Called after the lock of a change was released. */
+void dkc_notify_unlocked(struct dk_registry *reg);
+/* The caller of these two must hold the lock; to remove, no change may be in progress. */
+void dkc_notifier_add(struct dk_registry *reg, struct dkc_notifier *n);
+void dkc_notifier_remove(struct dk_registry *reg, struct dkc_notifier *n);
+/* Called when the registry is freed. */
+void dkc_notifiers_release(struct dk_registry *reg);
+
+/*
+ * counters.c: the caller must hold the lock, except for dkc_stats_count() and dkc_stats_free().
+ * dkc_stats_cover() assigns the missing counters of an operator, its functions, and the fallbacks
+ * in @table, which may be NULL. False if there was no memory for one.
+ */
+bool dkc_stats_cover(struct dk_op *op, const struct dkc_table *table, bool may_sleep);
+/* The same for all operators; stops if there is no memory. */
+bool __must_check dkc_stats_cover_all(struct dk_registry *reg);
+/* For a fallback that was published: assigns the counters at its slots to its provider. */
+void dkc_stats_publish_block(const struct dkc_block *b);
+/* Add the values of the counters of an unpublished block or operator to @withdrawn_counts. */
+void dkc_stats_withdraw_block(const struct dkc_block *b);
+void dkc_stats_withdraw_op(const struct dk_op *op);
+/* Release its counters. No call may be inside. */
+void dkc_stats_forget_block(struct dkc_block *b);
+void dkc_stats_forget_op(struct dk_op *op);
+/* Adds a block of counters; false without memory. */
+bool __must_check dkc_stats_grow(struct dk_registry *reg, bool may_sleep);
+/* Releases all counters. The caller frees the result, or NULL, after a grace period. */
+struct dkc_stats * __must_check dkc_stats_detach(struct dk_registry *reg);
+void dkc_stats_free(struct dkc_stats *s);
+/* Sets all counters to zero, also those of withdrawn blocks. */
+void dkc_stats_zero(struct dk_registry *reg);
+/* The number of calls without a counter since the last reset. */
+u64 dkc_stats_uncounted(const struct dk_registry *reg);
+/* Walks the fallbacks that @op has counters for, by slot; NULL begins and ends. */
+const struct dkc_reg *dkc_next_fallback(const struct dk_op *op, const struct dkc_reg *r);
+/* The value of counter @n: calls since it was assigned or reset. */
+u64 dkc_counted(const struct dk_registry *reg, u32 n);
+/*
+ * Counts a call that @r serves or, if it is NULL, a call without a function. @op and @r must
+ * stay valid.
+ */
+void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
+
+/*
+ * A sum over counters: of the calls that a provider served, or of all calls since the last
+ * reset before the sum began. The caller sets @provider and the rest to 0.
+ */
+struct dkc_calls {
+	u64 provider;		/* its number, 0: all calls */
+	u64 count;
+	u64 gone;		/* by functions and operators that are unregistered */
+	u64 times_counted;	/* of the registry; if it changes, the sum restarts */
+	u32 starts;
+	u32 counter;		/* the next one to add */
+};
+
+/*
+ * Adds counters to a sum; true if there are more. @work limits the work: reading a counter
+ * costs @each, and skipping one of another provider costs 1. The lock may be released between
+ * two calls. Counting must be enabled. A function that exists from the beginning to the end of
+ * the sum is added once.
+ */
+bool __must_check dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 each);
+
+/*
+ * hook.c: run the hooks before a call and, if it has no function (@err), those after it, too;
+ * and run the hooks after a call.
+ */
+void dkc_hooks_before(struct dk_frame *f, struct dk_op *op, struct dkc_request *req, int err);
+void dkc_hooks_after(struct dk_frame *f);
+
+/*
+ * The points of dkc_trace(): a function is registered or unregistered; a table is published; a
+ * call is entered, is left, or has no function; a deferred call is completed; a wait for the
+ * calls inside of a provider begins or ends.
+ */
+void dkc_trace_register(const struct dkc_reg *r);
+void dkc_trace_unregister(const struct dkc_reg *r);
+void dkc_trace_publish(const struct dk_op *op, const struct dkc_table *table);
+void dkc_trace_call_enter(const struct dk_frame *f, const struct dkc_request *req);
+void dkc_trace_call_exit(const struct dk_frame *f);
+void dkc_trace_missing(const struct dk_op *op, u64 ks, int error);
+void dkc_trace_complete(const struct dkc_deferred *d, int result);
+void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool unregisters, bool empty);
+
+#endif /* _DKC_STATE_H */

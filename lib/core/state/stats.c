@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Statistics: enabling, disabling, resetting and reading counters.
+ */
+#include "state.h"
+
+/* ---- enabling and disabling --------------------------------------------------- */
+
+int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
+{
+	struct dkc_stats *undone = NULL;
+	enum dk_reason reason = DK_WHY_NONE;
+	bool was_on;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
+	mutex_lock(&reg->lock);
+	was_on = reg->counters;
+	if (reg->shutdown)
+		reason = DK_WHY_SHUTDOWN;
+	else if ((!was_on && !dkc_stats_grow(reg, true)) || !dkc_stats_cover_all(reg))
+		reason = DK_WHY_NO_MEMORY;
+	if (was_on) {
+		/* now there may be memory for counters that could not be assigned before */
+		dkc_change_tables(reg, true);
+	} else if (reason) {
+		undone = dkc_stats_detach(reg);
+	} else {
+		reg->lost_counts = dkc_counts_lost();
+		reg->generation++;
+		reg->times_counted++;
+		rcu_assign_pointer(reg->stats, reg->counters);
+		dkc_change_watched(reg, true);
+	}
+	dkc_registry_unlock_flush(reg);
+	/* it was never published */
+	dkc_stats_free(undone);
+	return dkc_refuse(why, reason, NULL);
+}
+
+int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why)
+{
+	struct dkc_stats *s;
+
+	if (dkc_in_atomic())
+		return dkc_refuse(why, DK_WHY_ATOMIC, NULL);
+	dkc_accept(why);
+	reg = dkc_registry(reg);
+	if (!reg)
+		return 0;
+	mutex_lock(&reg->lock);
+	s = dkc_stats_detach(reg);
+	reg->generation += !!s;
+	if (s)
+		dkc_change_watched(reg, false);
+	mutex_unlock(&reg->lock);
+	/* also if another caller detached the counters: no call uses them after this */
+	synchronize_rcu();
+	dkc_stats_free(s);
+	return 0;
+}
+
+/* ---- reading ------------------------------------------------------------------ */
+
+int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why)
+{
+	bool on = false;
+
+	reg = dkc_registry(reg);
+	if (reg) {
+		mutex_lock(&reg->lock);
+		on = reg->counters;
+		if (on) {
+			dkc_stats_zero(reg);
+			reg->generation++;
+		}
+		mutex_unlock(&reg->lock);
+	}
+	return dkc_refuse(why, on ? DK_WHY_NONE : DK_WHY_NOT_COUNTED, NULL);
+}
+
+int dk_stats_get(struct dk_registry *reg, struct dk_stats *s)
+{
+	if (s->size != sizeof(*s))
+		return -EINVAL;
+	*s = (struct dk_stats){ .size = sizeof(*s) };
+	reg = dkc_registry(reg);
+	if (!reg)
+		return 0;
+	mutex_lock(&reg->lock);
+	if (reg->counters) {
+		s->is_enabled = true;
+		s->counters = reg->used_counters;
+		s->uncounted = dkc_stats_uncounted(reg);
+		s->gone = reg->withdrawn_counts;
+	}
+	mutex_unlock(&reg->lock);
+	return 0;
+}
+
+/* Fills in counter @n, and its function unless @r is NULL. */
+static void stat_fill(struct dk_stat *s, const struct dk_registry *reg,
+		      enum dk_stat_kind kind, const struct dkc_reg *r, u32 n)
+{
+	const struct dkc_block *b;
+
+	*s = (struct dk_stat){
+		.size = sizeof(*s), .kind = kind, .count = dkc_counted(reg, n), .is_counted = !!n,
+	};
+	if (!r)
+		return;
+	b = dkc_block_of(r);
+	s->key = r->key;
+	s->device = b->device;
+	dkc_strcpy(s->label, dkc_label_of(r), sizeof(s->label));
+	dkc_strcpy(s->provider, b->prov->name, sizeof(s->provider));
+	if (b->dev)
+		dkc_strcpy(s->device_name, b->dev->name, sizeof(s->device_name));
+}
+
+/* The counters after those of functions: of the fallbacks, by slot, and of missing functions. */
+static int stat_fill_rest(const struct dk_op *op, unsigned int i, struct dk_stat *s)
+{
+	const struct dkc_reg *r = NULL;
+
+	while ((r = dkc_next_fallback(op, r)) && i)
+		i--;
+	if (i)
+		return -ENOENT;
+	if (r)
+		stat_fill(s, op->reg, DK_STAT_FALLBACK, r, dkc_reg_counter(op, r));
+	else
+		stat_fill(s, op->reg, DK_STAT_MISSING, NULL, op->missing);
+	return 0;
+}
+
+int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s)
+{
+	const struct dkc_reg *r;
+	int err = 0;
+
+	if (s->size != sizeof(*s))
+		return -EINVAL;
+	mutex_lock(&op->reg->lock);
+	if (i < op->num_regs) {
+		r = dkc_reg_at(op, i);
+		stat_fill(s, op->reg, DK_STAT_IMPL, r, dkc_reg_counter(op, r));
+	} else {
+		err = stat_fill_rest(op, i - op->num_regs, s);
+	}
+	mutex_unlock(&op->reg->lock);
+	return err;
+}
+
+/* Counting must be enabled. */
+static u64 provider_calls(const struct dkc_provider *prov)
+{
+	struct dkc_calls c = { .provider = prov->number };
+
+	dkc_assert_writer(prov->reg);
+	while (dkc_calls_add(prov->reg, &c, ~0U, 1))
+		;
+	return c.count;
+}
+
+int dk_provider_stat(struct dk_registry *reg, const char *name, struct dk_stat *s)
+{
+	const struct dkc_provider *prov;
+	bool found = false;
+
+	if (s->size != sizeof(*s))
+		return -EINVAL;
+	reg = dkc_registry(reg);
+	if (!reg)
+		return -ENOENT;
+	*s = (struct dk_stat){ .size = sizeof(*s), .kind = DK_STAT_PROVIDER };
+	dkc_strcpy(s->provider, name, sizeof(s->provider));
+	mutex_lock(&reg->lock);
+	s->is_counted = !!reg->counters;
+	for (prov = reg->providers; prov; prov = prov->next) {
+		if (prov->drained || !dkc_streq(prov->name, name))
+			continue;
+		found = true;
+		if (reg->counters)
+			s->count += provider_calls(prov);
+	}
+	mutex_unlock(&reg->lock);
+	return found ? 0 : -ENOENT;
+}

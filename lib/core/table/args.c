@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Argument descriptions of operators. Boxed functions read a copy of the definition's
+ * description: dk_op_undefine() does not wait for calls, and the definer may free the original
+ * when it returns. An operator keeps a copy of each description that it was ever defined with,
+ * the current one first. A definition with an equal description uses the old copy again.
+ */
+#include "table.h"
+
+static u32 num_params(const struct dk_op_decl *decl)
+{
+	return decl->param ? decl->num_params : 0;
+}
+
+static struct dkc_args *args_copy(const struct dk_op *op, const struct dk_op_decl *decl, u64 sig)
+{
+	u32 n = num_params(decl), i;
+	size_t at = offsetof(struct dkc_args, param) + n * sizeof(decl->param[0]);
+	size_t size = at, len;
+	struct dkc_args *args;
+
+	for (i = 0; i < n; i++)
+		size += strlen(decl->param[i].name) + 1;
+	args = kvzalloc(size, GFP_KERNEL);
+	if (!args)
+		return NULL;
+	args->decl = (struct dk_op_decl){
+		.size = sizeof(args->decl), .call_abi = decl->call_abi, .name = op->name,
+		.num_params = n, .param = n ? args->param : NULL,
+		.args_size = decl->args_size, .sig_mark = sig,
+	};
+	for (i = 0; i < n; i++) {
+		len = strlen(decl->param[i].name) + 1;
+		args->param[i] = decl->param[i];
+		args->param[i].name = memcpy((char *)args + at, decl->param[i].name, len);
+		at += len;
+	}
+	return args;
+}
+
+static bool same_param(const struct dk_param *a, const struct dk_param *b)
+{
+	return a->kind == b->kind && a->offset == b->offset && a->size == b->size &&
+	       a->obj_offset == b->obj_offset && dkc_streq(a->name, b->name);
+}
+
+static bool same_args(const struct dkc_args *args, const struct dk_op_decl *decl, u64 sig)
+{
+	const struct dk_op_decl *copy = &args->decl;
+	u32 i;
+
+	if (copy->num_params != num_params(decl) ||
+	    copy->args_size != decl->args_size || copy->call_abi != decl->call_abi ||
+	    copy->sig_mark != sig)
+		return false;
+	for (i = 0; i < copy->num_params; i++)
+		if (!same_param(&copy->param[i], &decl->param[i]))
+			return false;
+	return true;
+}
+
+/* A definition without a description needs a copy only if an earlier one had a description. */
+int dkc_args_make(struct dk_op *op, const struct dk_op_decl *decl, struct dkc_args **out)
+{
+	struct dkc_args *args = dkc_deref_locked(op->args, op->reg);
+	u64 sig;
+
+	dkc_assert_writer(op->reg);
+	*out = NULL;
+	if (!args && !num_params(decl))
+		return 0;
+	sig = dkc_sig_hash(decl->sig);
+	while (args && !same_args(args, decl, sig))
+		args = args->next;
+	*out = args ? args : args_copy(op, decl, sig);
+	return *out ? 0 : -ENOMEM;
+}
+
+/* The link that points to @args, or the last link of the list. */
+static struct dkc_args **args_link(struct dkc_args **link, const struct dkc_args *args)
+{
+	while (*link && *link != args)
+		link = &(*link)->next;
+	return link;
+}
+
+/* Readers only use the first copy and do not walk the list. */
+void dkc_args_give(struct dk_op *op, struct dkc_args *args)
+{
+	struct dkc_args *first = dkc_deref_locked(op->args, op->reg);
+
+	dkc_assert_writer(op->reg);
+	if (!args || args == first)
+		return;
+	*args_link(&first, args) = args->next;
+	args->next = first;
+	rcu_assign_pointer(op->args, args);
+}
+
+void dkc_args_cancel(const struct dk_op *op, struct dkc_args *args)
+{
+	struct dkc_args *first = dkc_deref_locked(op->args, op->reg);
+
+	dkc_assert_writer(op->reg);
+	if (args && !*args_link(&first, args))
+		kvfree(args);
+}
+
+void dkc_args_free(struct dk_op *op, bool published)
+{
+	struct dkc_args *args = dkc_deref_locked(op->args, op->reg), *next;
+
+	dkc_assert_writer(op->reg);
+	for (; args; args = next) {
+		next = args->next;
+		if (published)
+			kvfree_rcu(args, rcu);
+		else
+			kvfree(args);
+	}
+}
+
+const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
+				       const struct dk_op_decl *decl)
+{
+	if (!args || !args->decl.param ||
+	    (decl->param && !(decl->sig && args->decl.sig_mark)))
+		return decl;
+	return &args->decl;
+}
+
+/* The copy outlives the read section, because the call keeps the operator. */
+static const struct dkc_args *args_of_call(const struct dk_call *c)
+{
+	const struct dk_frame *f = dk_call_frame(c);
+	const struct dkc_args *args;
+
+	if (f && f->boxed)
+		return f->args;
+	rcu_read_lock();
+	args = dkc_deref(c->op->args, c->op->reg);
+	rcu_read_unlock();
+	return args;
+}
+
+const struct dk_op_decl *dk_call_described(const struct dk_call *c)
+{
+	return dkc_args_decl(args_of_call(c), dk_call_decl(c));
+}
+
+u64 dkc_sig_hash(const char *sig)
+{
+	u64 hash = 14695981039346656037ull;
+
+	if (!sig)
+		return 0;
+	for (; *sig; sig++)
+		if (*sig != ' ' && *sig != '\t' && *sig != '\n')
+			hash = (hash ^ (u8)*sig) * 1099511628211ull;
+	return hash ? hash : 1;
+}
+
+/*
+ * The first known signature is that of the operator, even if it is of a definition that may
+ * still be cancelled. @op->sig, which readers use, never changes once it is set.
+ */
+u64 dkc_op_sig(const struct dk_op *op)
+{
+	const struct dkc_reg *r = NULL;
+	const char *sig;
+
+	dkc_assert_writer(op->reg);
+	if (op->sig)
+		return op->sig;
+	sig = op->decl ? op->decl->sig : NULL;
+	while (!sig && (r = dkc_reg_walk(op, r)))
+		sig = dkc_impl_of(r)->op->sig;
+	return dkc_sig_hash(sig);
+}

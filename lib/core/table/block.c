@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Blocks, which hold the registrations of one call in one allocation, and walks over the
+ * registrations of an operator.
+ */
+#include "table.h"
+
+const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct dkc_reg *r)
+{
+	do
+		r = dkc_reg_walk(op, r);
+	while (r && !r->of_device);
+	return r;
+}
+
+/* Stops at an entry of another size, which is refused later. A fallback has no runs. */
+static unsigned int num_runs(const struct dk_impl *impls, unsigned int n)
+{
+	unsigned int i, runs = 0;
+
+	for (i = 0; impls && i < n && impls[i].size == sizeof(impls[i]); i++)
+		runs += !i || impls[i].op != impls[i - 1].op;
+	return runs;
+}
+
+struct dkc_block *dkc_block_alloc(struct dkc_provider *prov, void *priv,
+				  const struct dk_impl *impls, unsigned int n)
+{
+	struct dkc_block *b = kvzalloc(offsetof(struct dkc_block, regs) +
+				       n * sizeof(b->regs[0]) +
+				       num_runs(impls, n) * sizeof(b->runs[0]), GFP_KERNEL);
+
+	if (b) {
+		b->prov = prov;
+		b->priv = priv;
+		b->impls = impls;
+		b->runs = (struct dkc_run *)&b->regs[n];
+	}
+	return b;
+}
+
+static const struct dkc_reg *walk_next(const struct dk_op *op, const struct dkc_reg *r)
+{
+	dkc_work(DKC_WORK_FUNCTIONS, 1);
+	return dkc_reg_walk(op, r);
+}
+
+/* The next one at the key of @r or, after the last one there, the first at the next key. */
+const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r)
+{
+	const struct dkc_reg *s = r, *next = NULL;
+
+	while (r && (s = walk_next(op, s)))
+		if (s->key == r->key)
+			return s;
+	s = NULL;
+	while ((s = walk_next(op, s)))
+		if ((!r || s->key > r->key) && (!next || s->key < next->key))
+			next = s;
+	return next;
+}
+
+const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i)
+{
+	const struct dkc_reg *r = dkc_reg_sorted(op, NULL);
+
+	while (r && i--)
+		r = dkc_reg_sorted(op, r);
+	return r;
+}
+
+static enum dkc_group group_of(const struct dk_impl *impl)
+{
+	if (impl->flags & DK_IMPL_F_FALLTHROUGH)
+		return DKC_FALLS_THROUGH;
+	return impl->flags & (DK_IMPL_F_BOXED | DK_IMPL_F_PLAIN) ? DKC_PACKED : DKC_DIRECT;
+}
+
+void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b,
+		  const struct dk_impl *impl, unsigned int key)
+{
+	const struct dk_layout *l = b->prov->reg->layout;
+	struct dkc_place at = dkc_key_place(l, key);
+
+	r->place = r - b->regs;
+	r->key = key;
+	r->group = group_of(impl);
+	r->of_device = !!b->dev;
+	/* building blocks and alias keys have no slot */
+	if (at.f && (at.b || !dkc_is_per_backend(l, at.f)))
+		r->slot = dkc_slot(l, at.f, at.b);
+}

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Indexes of tables: the id of the function that serves each entry, and the masks. An index
+ * is built rule by rule, in the order of precedence, each rule for a whole set of slots. The
+ * result is that of dkc_evaluate() for each entry.
+ *
+ * An index depends on little: at which slots and alias keys functions are registered, and at
+ * which slots backend fallbacks. This is its key, which is collected first. Tables with equal
+ * keys share an index, so most tables need none of their own.
+ */
+#include "table.h"
+
+/* ---- sets of slots ----------------------------------------------------------- */
+
+static void slot_add(u64 *slots, unsigned int slot)
+{
+	slots[slot / 64] |= 1ULL << (slot % 64);
+}
+
+static void slot_remove(u64 *slots, unsigned int slot)
+{
+	slots[slot / 64] &= ~(1ULL << (slot % 64));
+}
+
+static bool slot_in(const u64 *slots, unsigned int slot)
+{
+	return slots[slot / 64] >> (slot % 64) & 1;
+}
+
+/* Adds the slots of the keys in @set. */
+static void slots_of(const struct dk_layout *l, u64 set, u64 *slots)
+{
+	unsigned int slot = 0;
+
+	while ((slot = dk_keyset_next(l, DK_KEYSET(set), slot)))
+		slot_add(slots, slot);
+}
+
+/* ---- backend fallbacks --------------------------------------------------------- */
+
+/* Reads the fallbacks for the operators of a class. Returns true if one has changed. */
+static bool fallbacks_update(struct dk_registry *reg, bool atomic)
+{
+	u64 functions[DKC_SLOT_WORDS] = { 0 }, through[DKC_SLOT_WORDS] = { 0 };
+	struct dkc_scratch *sc = reg->scratch;
+	struct dkc_fallbacks *f = &sc->fallbacks[atomic];
+	unsigned int slot, i;
+	u64 any = 0;
+
+	for (slot = 0; slot < reg->layout->num_entries; slot++) {
+		const struct dkc_reg *r = dkc_fallback_of(reg, atomic, slot, NULL);
+
+		if (r && slot_in(sc->in_table, slot))
+			slot_add(dkc_is_fallthrough(r) ? through : functions, slot);
+	}
+	for (i = 0; i < sc->words; i++) {
+		f->changed[i] = (f->functions[i] ^ functions[i]) |
+				(f->through[i] ^ through[i]);
+		f->functions[i] = functions[i];
+		f->through[i] = through[i];
+		any |= f->changed[i];
+	}
+	return any;
+}
+
+/*
+ * A provider's fallback never replaces another provider's, so a slot with a function before
+ * and after a change has the same function. Fallthroughs may differ: tables do not name them.
+ */
+bool dkc_fallbacks_changed(struct dk_registry *reg)
+{
+	bool sleepable = fallbacks_update(reg, false);
+
+	dkc_assert_writer(reg);
+	return fallbacks_update(reg, true) || sleepable;
+}
+
+static const struct dkc_fallbacks *fallbacks_for(const struct dkc_scratch *sc,
+						 unsigned int op_flags)
+{
+	return &sc->fallbacks[!!(op_flags & DK_OP_ATOMIC)];
+}
+
+bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_table *table)
+{
+	const struct dkc_fallbacks *f = fallbacks_for(reg->scratch, table->op_flags);
+	u64 any = 0;
+	u32 i;
+
+	dkc_assert_writer(reg);
+	for (i = 0; i < reg->scratch->words; i++)
+		any |= table->index->open[i] & f->changed[i];
+	/* by rule 4, a device's functions may open slots that @open of the operator lacks */
+	return any || table->devices;
+}
+
+static size_t index_key_size(u32 words, unsigned int sets)
+{
+	return offsetof(struct dkc_index_key, slots) + sets * words * sizeof(u64);
+}
+
+/* The number of sets that set_pointers() assigns. */
+#define NUM_SETS	(4 + 2 * DKC_NUM_ALIASES + 2 * 3)
+
+/* Assigns the storage at @at, which is NUM_SETS sets, a key and, if it is trimmed, the ids. */
+static void set_pointers(struct dkc_scratch *sc, u64 *at)
+{
+	struct dkc_fallbacks *f;
+	unsigned int i;
+
+	sc->in_table = at;
+	sc->registered = at += sc->words;
+	sc->unserved = at += sc->words;
+	sc->fallthroughs = at += sc->words;
+	for (i = 0; i < DKC_NUM_ALIASES; i++) {
+		sc->alias_slots[i] = at += sc->words;
+		sc->alias_serves[i] = at += sc->words;
+	}
+	for (f = sc->fallbacks; f < sc->fallbacks + 2; f++) {
+		f->functions = at += sc->words;
+		f->through = at += sc->words;
+		f->changed = at += sc->words;
+	}
+	sc->key = (struct dkc_index_key *)(at + sc->words);
+	sc->ids = (u8 *)sc->key + index_key_size(sc->words, DKC_SETS);
+}
+
+static struct dkc_scratch *scratch_alloc(const struct dk_layout *l)
+{
+	const u32 words = (l->num_entries + 63) / 64;
+	struct dkc_scratch *sc;
+	size_t size = offsetof(struct dkc_scratch, slot) + l->num_entries * sizeof(sc->slot[0]);
+	size_t sets = (size + 7) & ~(size_t)7;
+
+	size = sets + NUM_SETS * words * sizeof(u64) + index_key_size(words, DKC_SETS);
+	if (l->trimmed)
+		size += l->num_entries;
+	sc = kvzalloc(size, GFP_KERNEL);
+	if (!sc)
+		return NULL;
+	sc->words = words;
+	set_pointers(sc, (u64 *)((char *)sc + sets));
+	return sc;
+}
+
+struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l)
+{
+	struct dkc_scratch *sc = scratch_alloc(l);
+	unsigned int a, i;
+
+	if (!sc)
+		return NULL;
+	for (i = 0; i < dkc_table_entries(l); i++)
+		if (dkc_entry_slot(l, i) < l->num_entries)
+			slot_add(sc->in_table, dkc_entry_slot(l, i));
+	for (a = 0; a < DKC_NUM_ALIASES; a++) {
+		slots_of(l, l->alias_set[a], sc->alias_slots[a]);
+		if (dkc_alias_has_undefined(a))
+			slot_add(sc->alias_slots[a], 0);
+	}
+	return sc;
+}
+
+/* ---- keys of indexes ------------------------------------------------------------- */
+
+static void add_alias(struct dkc_scratch *sc, const struct dkc_reg *r,
+		      enum dkc_alias alias)
+{
+	if (alias == DKC_NUM_ALIASES || sc->alias[alias])
+		return;
+	sc->alias[alias] = r;
+	sc->key->aliases |= DKC_INDEX_KEY_ALIAS(alias, r->group);
+}
+
+/* Adds a registration, unless a newer one at the same key was added before. */
+static void add_reg(struct dkc_scratch *sc, const struct dk_layout *l, struct dkc_reg *r)
+{
+	/* a building block has no slot and counts for all backends */
+	unsigned int slot = r->slot, f = slot ? l->slot_functionality[slot] : r->key;
+
+	if (!dkc_may_serve(r))
+		return;
+	if (r->key >= l->first_alias) {
+		add_alias(sc, r, dkc_key_alias(l, r->key));
+		return;
+	}
+	sc->functionalities |= dkc_functionality_bit(l, f);
+	if (f == l->role[DKC_ROLE_DENSE])
+		sc->dense |= slot ? 1ULL << (slot - l->offset[f]) : l->backend_mask;
+	if (!slot || slot_in(sc->registered, slot) || !slot_in(sc->in_table, slot))
+		return;
+	slot_add(sc->registered, slot);
+	slot_add(sc->key->slots + r->group * sc->words, slot);
+	sc->slot[slot] = r;
+}
+
+/* The autograd keys that CompositeImplicitAutograd does not serve by rules 4 and 6. */
+static void add_bars(struct dkc_scratch *sc, const struct dk_layout *l)
+{
+	u64 other = l->constant[DKC_CONST_AUTOGRADOTHER_BACKENDS] & ~l->backend_mask;
+
+	sc->key->ambiguous = sc->functionalities & other;
+	if (sc->alias[DKC_ALIAS_EXPLICIT])
+		return;
+	sc->key->nested = sc->functionalities & dkc_role_bit(l, DKC_ROLE_NESTED_TENSOR);
+	sc->key->barred = sc->dense & l->from_autograd;
+}
+
+/* Adds the fallbacks for the operators of a class. */
+static void add_fallbacks(struct dkc_scratch *sc, unsigned int op_flags)
+{
+	const struct dkc_fallbacks *f = fallbacks_for(sc, op_flags);
+	unsigned int i;
+
+	for (i = 0; i < sc->words; i++) {
+		sc->key->slots[DKC_FALLBACK_FUNCTIONS * sc->words + i] = f->functions[i];
+		sc->key->slots[DKC_FALLBACK_THROUGH * sc->words + i] = f->through[i];
+	}
+}
+
+/* Collects the key for the table of an operator, or for that of one of its devices. */
+static void collect_key(const struct dk_op *op, const struct dkc_device *dev)
+{
+	const struct dk_layout *l = op->reg->layout;
+	struct dkc_scratch *sc = op->reg->scratch;
+	struct dkc_reg *r = NULL;
+
+	memset(sc->alias, 0, sizeof(sc->alias));
+	sc->functionalities = 0;
+	sc->dense = 0;
+	memset(sc->registered, 0, sc->words * sizeof(u64));
+	memset(sc->key, 0, index_key_size(sc->words, DKC_GROUPS));
+	add_fallbacks(sc, op->flags);
+	while ((r = dkc_next_reg_on(op, dev, r)))
+		add_reg(sc, l, r);
+	if (sc->alias[DKC_ALIAS_IMPLICIT])
+		add_bars(sc, l);
+}
+
+/* ---- rules -------------------------------------------------------------------------- */
+
+/* Removes the slots where CompositeImplicitAutograd is barred or ambiguous. */
+static void apply_bars(struct dkc_scratch *sc, const struct dk_layout *l, u64 *slots,
+		       u8 *ids)
+{
+	unsigned int other = l->offset[l->role[DKC_ROLE_AUTOGRAD_OTHER]];
+	unsigned int first = l->offset[l->role[DKC_ROLE_AUTOGRAD]], b;
+
+	/* CompositeExplicitAutograd bars it everywhere, but does not resolve the ambiguity */
+	if (sc->alias[DKC_ALIAS_EXPLICIT])
+		memset(slots, 0, sc->words * sizeof(slots[0]));
+	if (sc->key->nested)
+		slot_remove(slots, l->offset[l->role[DKC_ROLE_AUTOGRAD_NESTED]]);
+	for (b = 0; b < l->nb; b++)
+		if (sc->key->barred >> b & 1)
+			slot_remove(slots, first + b);
+	if (!sc->key->ambiguous || !slot_in(sc->unserved, other))
+		return;
+	ids[other] = DKC_ID_AMBIGUOUS;
+	slot_remove(sc->unserved, other);
+}
+
+/*
+ * An alias serves those of its slots that no rule of higher precedence serves. Returns true if
+ * there is one.
+ */
+static bool apply_alias(struct dkc_scratch *sc, const struct dk_layout *l,
+			enum dkc_alias alias, u8 *ids)
+{
+	u64 *slots = sc->alias_serves[alias], any = 0;
+	unsigned int i;
+
+	if (!sc->alias[alias])
+		return false;
+	memcpy(slots, sc->alias_slots[alias], sc->words * sizeof(slots[0]));
+	if (alias == DKC_ALIAS_IMPLICIT)
+		apply_bars(sc, l, slots, ids);
+	for (i = 0; i < sc->words; i++) {
+		slots[i] &= sc->unserved[i];
+		sc->unserved[i] &= ~slots[i];
+		any |= slots[i];
+		if (sc->alias[alias]->group == DKC_FALLS_THROUGH)
+			sc->fallthroughs[i] |= slots[i];
+	}
+	return any;
+}
+
+/*
+ * Gives ids from @id on to the slots of a set: one id to all or, with @each, one to each of
+ * them. Returns the next free id.
+ */
+static unsigned int number_slots(const struct dkc_scratch *sc, const u64 *slots, bool each,
+				 u8 *ids, unsigned int id)
+{
+	unsigned int slot;
+
+	dkc_for_each_slot(slot, slots, sc->words) {
+		ids[slot] = id;
+		id += each;
+	}
+	return id + !each;
+}
+
+/* Gives ids to the registrations of a group: first those at aliases, then those at slots. */
+static unsigned int number_group(const struct dkc_scratch *sc, enum dkc_group group,
+				 u8 used, u8 *ids, unsigned int id)
+{
+	const u64 aliases = used;
+	unsigned int a;
+
+	dkc_for_each_slot(a, &aliases, 1)
+		if (sc->alias[a]->group == group)
+			id = number_slots(sc, sc->alias_serves[a], false, ids, id);
+	return number_slots(sc, sc->key->slots + group * sc->words, true, ids, id);
+}
+
+/*
+ * The masks exclude the functionalities whose entry is a fallthrough; a per-backend
+ * functionality is only excluded from the mask of that backend.
+ */
+static void build_masks(const struct dkc_scratch *sc, const struct dk_layout *l,
+			struct dkc_index *index)
+{
+	unsigned int i, slot, f;
+	u64 all = l->full;
+
+	dkc_for_each_slot(slot, sc->fallthroughs, sc->words) {
+		f = l->slot_functionality[slot];
+		if (dkc_is_per_backend(l, f))
+			index->mask[slot - l->offset[f]] |= dkc_functionality_bit(l, f);
+		else if (f)
+			all &= ~dkc_functionality_bit(l, f);
+	}
+	for (i = 0; i < DKC_MAX_BACKENDS; i++)
+		index->mask[i] = all & ~index->mask[i];
+}
+
+/* Aliases and fallthroughs by precedence. @open are the slots that only fallbacks may serve. */
+static void apply_rules(struct dkc_scratch *sc, const struct dk_layout *l,
+			struct dkc_index *index, u8 *ids)
+{
+	const u64 *through = sc->key->slots + DKC_FALLBACK_THROUGH * sc->words;
+	unsigned int i;
+
+	for (i = 0; i < sc->words; i++) {
+		sc->unserved[i] = sc->in_table[i] & ~sc->registered[i];
+		sc->fallthroughs[i] = sc->key->slots[DKC_FALLS_THROUGH * sc->words + i];
+	}
+	for (i = 0; i < DKC_NUM_ALIASES; i++)
+		if (apply_alias(sc, l, i, ids))
+			index->used |= 1u << i;
+	for (i = 0; i < sc->words; i++) {
+		index->open[i] = sc->unserved[i];
+		sc->unserved[i] &= through[i];
+		sc->fallthroughs[i] |= sc->unserved[i];
+	}
+	number_slots(sc, sc->unserved, false, ids, DKC_ID_FALLTHROUGH);
+}
+
+/* Builds the index of the key in the scratch area. */
+static void build_index(struct dk_registry *reg, struct dkc_index *index)
+{
+	const struct dk_layout *l = reg->layout;
+	struct dkc_scratch *sc = reg->scratch;
+	unsigned int i, id;
+	u8 *ids = l->trimmed ? sc->ids : index->index;
+
+	memset(ids, DKC_ID_MISSING, l->num_entries);
+	apply_rules(sc, l, index, ids);
+	for (i = 0; i < sc->words; i++)
+		sc->unserved[i] = dkc_fallback_slots(reg, index, i);
+	id = number_slots(sc, sc->unserved, true, ids, DKC_ID_FIRST);
+	for (i = 0; i < DKC_GROUPS; i++) {
+		index->lowest = id;
+		id = number_group(sc, i, index->used, ids, id);
+	}
+	index->n = id - DKC_ID_FIRST;
+	build_masks(sc, l, index);
+	/* the byte after the entries of a trimmed table stays DKC_ID_MISSING */
+	for (i = 0; l->trimmed && i < dkc_table_entries(l); i++)
+		if (dkc_entry_slot(l, i) < l->num_entries)
+			index->index[i] = ids[dkc_entry_slot(l, i)];
+}
+
+/* ---- indexes ------------------------------------------------------------------------- */
+
+static u32 index_hash(const struct dkc_index_key *key, size_t size)
+{
+	const u64 *word = (const u64 *)key;
+	u64 hash = 0;
+
+	for (; size; size -= sizeof(*word))
+		hash = (hash ^ *word++) * 0x9e3779b97f4a7c15ull;
+	return hash >> 32;
+}
+
+static bool index_same(const struct dkc_index *index, u32 hash,
+		       const struct dkc_index_key *key, size_t size)
+{
+	return index->hash == hash && !memcmp(index->key, key, size);
+}
+
+static struct dkc_index *index_make(struct dk_registry *reg, bool may_sleep)
+{
+	/* the bytes of the index, in whole words, then the key and the set @open */
+	size_t bytes = (reg->index_entries + 7) & ~7u;
+	size_t size = index_key_size(reg->scratch->words, DKC_SETS);
+	size_t set = reg->scratch->words * sizeof(u64);
+	struct dkc_index *index;
+
+	index = dkc_alloc(offsetof(struct dkc_index, index) + bytes + size + set, may_sleep);
+	if (!index)
+		return NULL;
+	index->key = (struct dkc_index_key *)&index->index[bytes];
+	index->open = (u64 *)&index->index[bytes + size];
+	memcpy(index->key, reg->scratch->key, size);
+	build_index(reg, index);
+	return index;
+}
+
+/* The scratch area holds the registrations of the index until the next call. */
+struct dkc_index *dkc_index_get(const struct dk_op *op, const struct dkc_device *dev,
+				bool may_sleep)
+{
+	struct dk_registry *reg = op->reg;
+	const struct dkc_scratch *sc = reg->scratch;
+	struct dkc_index **bucket, *index;
+	size_t size = index_key_size(sc->words, DKC_SETS);
+	u32 hash;
+
+	dkc_assert_writer(op->reg);
+	collect_key(op, dev);
+	/* most operators have the same fallbacks, so these are left out of the hash */
+	hash = index_hash(sc->key, index_key_size(sc->words, DKC_GROUPS));
+	bucket = &reg->indexes[hash % DKC_BUCKETS];
+	for (index = *bucket; index; index = index->next) {
+		if (index_same(index, hash, sc->key, size)) {
+			index->users++;
+			return index;
+		}
+	}
+	index = index_make(reg, may_sleep);
+	if (index) {
+		index->hash = hash;
+		index->users = 1;
+		index->next = *bucket;
+		*bucket = index;
+	}
+	return index;
+}
+
+void dkc_index_put(struct dk_registry *reg, const struct dkc_index *shared)
+{
+	struct dkc_index *index = (struct dkc_index *)shared, **p;
+
+	dkc_assert_writer(reg);
+	if (!index || --index->users)
+		return;
+	p = &reg->indexes[index->hash % DKC_BUCKETS];
+	while (*p != index)
+		p = &(*p)->next;
+	*p = index->next;
+	/* a reader may still use the last table of this index */
+	kvfree_rcu(index, rcu);
+}

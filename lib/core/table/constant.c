@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Constant tables: those of operators that are not defined or whose registry is shut down, and
+ * those that send calls to the slow path.
+ */
+#include "table.h"
+
+/* Its masks exclude every key, and every entry that dk__lookup() may read is missing. */
+const struct dkc_index dkc_index_of_none = {
+	.index = { [DK_NUM_ENTRIES] = DKC_ID_MISSING },
+};
+
+/* A table without functions. Its kind says what the slow path does. */
+#define NO_TABLE(table_kind)						\
+	.index = &dkc_index_of_none, .kind = (table_kind), .direct = DK__NOT_DIRECT
+
+const struct dkc_table dkc_table_undefined = { NO_TABLE(DKC_TABLE_UNDEFINED) };
+const struct dkc_table dkc_table_shutdown = { NO_TABLE(DKC_TABLE_SHUTDOWN) };
+
+/* One table for each class, because the class of a call is that of its table. */
+#define BY_FLAGS(name, kind)						\
+	static const struct dkc_table name##_0 = { NO_TABLE(kind) };	\
+	static const struct dkc_table name##_1 = { NO_TABLE(kind), .op_flags = 1 }; \
+	static const struct dkc_table name##_2 = { NO_TABLE(kind), .op_flags = 2 }; \
+	static const struct dkc_table name##_3 = { NO_TABLE(kind), .op_flags = 3 }; \
+									\
+	const struct dkc_table *dkc_table_##name(unsigned int flags)	\
+	{								\
+		static const struct dkc_table *const tables[] = {	\
+			&name##_0, &name##_1, &name##_2, &name##_3,	\
+		};							\
+									\
+		return tables[flags & (DK_OP_ATOMIC | DK_OP_SAME_DEVICE)]; \
+	}
+
+BY_FLAGS(resolve, DKC_TABLE_RESOLVE)
+BY_FLAGS(bypass, DKC_TABLE_BYPASS)

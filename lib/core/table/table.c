@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Tables. A table has an index, which is shared with other tables and has one byte for each
+ * entry and the masks, and the functions that the bytes name, backend fallbacks included.
+ */
+#include "table.h"
+
+static size_t table_size(const struct dkc_index *index)
+{
+	return offsetof(struct dkc_table, entry) + index->n * sizeof(struct dk__entry);
+}
+
+static struct dk__entry *entry_fill(struct dk__entry *entry, const struct dkc_reg *r)
+{
+	entry->reg = r;
+	entry->fn = dkc_impl_of(r)->fn;	/* a fallthrough has none */
+	return entry + 1;
+}
+
+/* Fills in the functions, in the order in which build_index() numbers them. */
+static void table_fill(const struct dk_op *op, struct dkc_table *table)
+{
+	const struct dkc_scratch *sc = op->reg->scratch;
+	struct dk__entry *entry = table->entry;
+	const u64 aliases = table->index->used;
+	u64 fallbacks[DKC_SLOT_WORDS];
+	unsigned int group, slot, i;
+
+	for (i = 0; i < sc->words; i++)
+		fallbacks[i] = dkc_fallback_slots(op->reg, table->index, i);
+	dkc_for_each_slot(slot, fallbacks, sc->words)
+		entry = entry_fill(entry, dkc_fallback_at(op, slot, NULL));
+	for (group = 0; group < DKC_GROUPS; group++) {
+		dkc_for_each_slot(i, &aliases, 1)
+			if (sc->alias[i]->group == group)
+				entry = entry_fill(entry, sc->alias[i]);
+		dkc_for_each_slot(slot, sc->key->slots + group * sc->words, sc->words)
+			entry = entry_fill(entry, sc->slot[slot]);
+	}
+}
+
+/* The lowest id that dk__begin() calls directly, or one of DK__NOT_DIRECT and so on. */
+static u32 first_direct(const struct dk_op *op, const struct dkc_index *index)
+{
+	u32 bits = dkc_slots_are_gate() || (op->flags & DK_OP_ATOMIC) ? 0 : DK__GATES;
+
+	if (!op->reg->v1)
+		return DK__NOT_DIRECT;
+	if (op->flags & DK_OP_SAME_DEVICE)
+		return DK__ONE_DEVICE | bits;
+	return bits ? DK__SLEEPS : index->lowest;
+}
+
+/* Builds the table for objects on @dev, or on no device with functions if it is NULL. */
+static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_device *dev,
+					 bool may_sleep)
+{
+	struct dkc_index *index = dkc_index_get(op, dev, may_sleep);
+	struct dkc_table *table = index ? dkc_alloc(table_size(index), may_sleep) : NULL;
+
+	if (!table) {
+		dkc_index_put(op->reg, index);
+		return NULL;
+	}
+	table->index = index;
+	table->kind = DKC_TABLE_FULL;
+	table->op_flags = op->flags;
+	table->sig = dkc_op_sig(op);
+	table->n = index->n;
+	table->lowest = index->lowest;
+	table->direct = first_direct(op, index);
+	table_fill(op, table);
+	return table;
+}
+
+/* True for the first registration of a device for an operator, if the device is visible. */
+static bool first_of_device(const struct dkc_reg *r)
+{
+	const struct dkc_reg *s = dkc_block_of(r)->regs;
+
+	if (!dkc_may_serve(r))
+		return false;
+	while (s < r && dkc_reg_op(s) != dkc_reg_op(r))
+		s++;
+	return s == r;
+}
+
+/* The first slot is reserved for number 0. */
+static void device_tables_insert(struct dkc_device_tables *tab, u32 number,
+				 const struct dkc_table *table)
+{
+	u32 i = number & tab->mask;
+
+	while (!i || tab->slot[i].number)
+		i = (i + 1) & tab->mask;
+	tab->slot[i].number = number;
+	tab->slot[i].table = table;
+}
+
+/* The number of devices with functions for an operator. */
+static u32 num_devices_of(const struct dk_op *op)
+{
+	const struct dkc_reg *r = NULL;
+	u32 n = 0;
+
+	while ((r = dkc_device_reg_walk(op, r)))
+		n += first_of_device(r);
+	return n;
+}
+
+/* Copies a table without its device tables, with @more bytes at the end. */
+static struct dkc_table *table_copy(const struct dkc_table *from, size_t more, bool may_sleep)
+{
+	struct dkc_index *index = (struct dkc_index *)from->index;
+	struct dkc_table *table = dkc_alloc(table_size(index) + more, may_sleep);
+
+	if (!table)
+		return NULL;
+	memcpy(table, from, table_size(index));
+	index->users++;
+	table->devices = NULL;
+	return table;
+}
+
+static void table_drop(struct dk_registry *reg, const struct dkc_table *table,
+		       bool published)
+{
+	struct dkc_table *r = (struct dkc_table *)table;
+	const struct dkc_index *index = r->index;
+
+	/* A table must be recorded as replaced before its index is freed. */
+	if (published)
+		dkc_free_table_rcu(r);
+	else
+		kvfree(r);
+	dkc_index_put(reg, index);
+}
+
+/*
+ * Makes device tables of @size slots. All device numbers lead to @none, which is NULL if there
+ * was no memory for it; on failure it is freed.
+ */
+static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32 size,
+						    const struct dkc_table *none, bool may_sleep)
+{
+	struct dkc_device_tables *tab;
+	u32 i;
+
+	if (!none)
+		return NULL;
+	tab = dkc_alloc(offsetof(struct dkc_device_tables, slot) + size * sizeof(tab->slot[0]),
+			may_sleep);
+	if (!tab) {
+		table_drop(reg, none, false);
+		return NULL;
+	}
+	for (i = 0; i < size; i++)
+		tab->slot[i].table = none;
+	tab->mask = size - 1;
+	return tab;
+}
+
+/* At most half of the slots are used. On failure the caller discards @own. */
+static bool device_tables_build(struct dk_op *op, struct dkc_table *own, bool may_sleep)
+{
+	u32 n = num_devices_of(op), size = 2;
+	const struct dkc_reg *r = NULL;
+	struct dkc_device_tables *tab;
+	struct dkc_table *table;
+
+	if (!n)
+		return true;
+	while (size < 2 * n + 2)
+		size *= 2;
+	tab = device_tables_make(op->reg, size, table_copy(own, 0, may_sleep), may_sleep);
+	own->devices = tab;
+	if (!tab)
+		return false;
+	if (op->reg->v1 && !(op->flags & DK_OP_SAME_DEVICE))
+		own->direct = DK__BY_DEVICE;
+	while ((r = dkc_device_reg_walk(op, r))) {
+		if (!first_of_device(r))
+			continue;
+		table = table_build_one(op, dkc_block_of(r)->dev, may_sleep);
+		if (!table)
+			return false;
+		device_tables_insert(tab, dkc_block_of(r)->device, table);
+	}
+	return true;
+}
+
+/* Counter 0 is for calls without a counter. */
+static struct dk__count counter_at(const struct dk_registry *reg, u32 n)
+{
+	return dkc_count_at(&reg->counters->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
+}
+
+/* Copies one table, without its device tables, and adds counters. */
+static struct dkc_table *table_count_one(const struct dk_op *op, const struct dkc_table *from,
+					 bool may_sleep)
+{
+	size_t counters = (1 + from->n) * sizeof(struct dk__count);
+	struct dkc_table *table = table_copy(from, counters, may_sleep);
+	struct dk__count *at;
+	u32 i;
+
+	if (!table)
+		return NULL;
+	table->direct = table->direct > DK__NOT_DIRECT ? table->direct | DK__COUNTS : DK__COUNTED;
+	at = (struct dk__count *)dkc_table_counters(table);
+	*at++ = counter_at(op->reg, op->missing);
+	for (i = 0; i < table->n; i++)
+		*at++ = counter_at(op->reg, dkc_reg_counter(op, table->entry[i].reg));
+	return table;
+}
+
+static void tables_drop(struct dk_registry *reg, const struct dkc_table *table,
+			bool published)
+{
+	struct dkc_device_tables *tab;
+	u32 i;
+
+	if (!table)
+		return;
+	tab = (struct dkc_device_tables *)table->devices;
+	/* @table first: a slot that points to it protects its device tables, too. */
+	table_drop(reg, table, published);
+	if (!tab)
+		return;
+	for (i = 0; i <= tab->mask; i++)
+		if (!i || tab->slot[i].number)
+			table_drop(reg, tab->slot[i].table, published);
+	if (published)
+		kvfree_rcu(tab, rcu);
+	else
+		kvfree(tab);
+}
+
+void dkc_table_discard(struct dk_registry *reg, const struct dkc_table *table)
+{
+	tables_drop(reg, table, false);
+}
+
+void dkc_table_retire(struct dk_registry *reg, const struct dkc_table *table)
+{
+	dkc_assert_writer(reg);
+	tables_drop(reg, table, true);
+}
+
+struct dkc_table *dkc_table_build(struct dk_op *op, bool may_sleep)
+{
+	struct dkc_table *table = table_build_one(op, NULL, may_sleep);
+
+	dkc_assert_writer(op->reg);
+	if (!table || device_tables_build(op, table, may_sleep))
+		return table;
+	dkc_table_discard(op->reg, table);
+	return NULL;
+}
+
+/* Copies device tables with counters. A table keeps its slot. */
+static bool device_tables_count(const struct dk_op *op, struct dkc_table *own,
+				const struct dkc_device_tables *from, bool may_sleep)
+{
+	struct dkc_table *table = table_count_one(op, from->slot[0].table, may_sleep);
+	struct dkc_device_tables *tab;
+	u32 i;
+
+	tab = device_tables_make(op->reg, from->mask + 1, table, may_sleep);
+	own->devices = tab;
+	if (!tab)
+		return false;
+	for (i = 0; i <= from->mask; i++) {
+		if (!from->slot[i].number)
+			continue;
+		table = table_count_one(op, from->slot[i].table, may_sleep);
+		if (!table)
+			return false;
+		tab->slot[i].number = from->slot[i].number;
+		tab->slot[i].table = table;
+	}
+	return true;
+}
+
+struct dkc_table *dkc_table_count(const struct dk_op *op, const struct dkc_table *full,
+				  bool may_sleep)
+{
+	struct dkc_table *table;
+
+	dkc_assert_writer(op->reg);
+	if (!full->devices)
+		return table_count_one(op, full, may_sleep);
+	table = table_copy(full, 0, may_sleep);
+	if (!table || device_tables_count(op, table, full->devices, may_sleep))
+		return table;
+	dkc_table_discard(op->reg, table);
+	return NULL;
+}
+
+const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_table *table,
+				    unsigned int f, unsigned int b)
+{
+	const struct dk_layout *l = op->reg->layout;
+	unsigned int id = dkc_table_id(l, table, f, b);
+
+	if (id == DKC_ID_FALLTHROUGH)
+		return dkc_fallback_at(op, dkc_slot(l, f, b), NULL);
+	return id < DKC_ID_FIRST ? NULL : dkc_table_entry(table, id)->reg;
+}
+
+const struct dkc_table *dkc_table_of_op(const struct dk_op *op)
+{
+	const struct dkc_table *table = dkc_deref(op->table, op->reg), *base;
+
+	if (likely(table->kind != DKC_TABLE_BYPASS))
+		return table;
+	base = op->reg->flags & DK_REGISTRY_FORCE_RESOLVE ? NULL : dkc_deref(op->base, op->reg);
+	return base ? base : dkc_table_resolve(table->op_flags);
+}
+
+u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r)
+{
+	const struct dkc_block *b = dkc_block_of(r);
+	const struct dkc_numbers *numbers;
+
+	numbers = b->fallback ? dkc_deref_locked(op->numbers, op->reg) :
+				dkc_deref_locked(b->numbers, b->prov->reg);
+	return numbers ? numbers->of[dkc_place_of(r)] : 0;
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Registrations, the rules that choose a function for a key, and the tables built from them.
+ */
+#ifndef _DKC_TABLE_H
+#define _DKC_TABLE_H
+
+#include "types.h"
+
+static inline struct dkc_block *dkc_block_of(const struct dkc_reg *r)
+{
+	return (struct dkc_block *)((char *)(r - r->place) - offsetof(struct dkc_block, regs));
+}
+
+static inline struct dkc_run *dkc_run_of(const struct dkc_reg *r)
+{
+	return &dkc_block_of(r)->runs[r->run];
+}
+
+/* NULL for a backend fallback. */
+static inline struct dk_op *dkc_reg_op(const struct dkc_reg *r)
+{
+	return dkc_block_of(r)->fallback ? NULL : dkc_run_of(r)->op;
+}
+
+/*
+ * The next registration of the operator. Those without a device come first; both parts are sorted
+ * newest first. The caller must hold the lock or be in a read section.
+ */
+static inline struct dkc_reg *dkc_next_reg(const struct dkc_reg *r)
+{
+	return r->follows ? (struct dkc_reg *)r - 1 :
+			    dkc_deref(dkc_run_of(r)->next, dkc_block_of(r)->prov->reg);
+}
+
+static inline const struct dk_impl *dkc_impl_of(const struct dkc_reg *r)
+{
+	const struct dkc_block *b = dkc_block_of(r);
+
+	return &b->impls[b->fallback ? 0 : r->place];
+}
+
+/* The index of its counter in the struct dkc_numbers of its block or, for a fallback, operator. */
+static inline u32 dkc_place_of(const struct dkc_reg *r)
+{
+	return dkc_block_of(r)->fallback ? r->slot : r->place;
+}
+
+/* Ends a walk of registrations at the first one of a device. */
+static inline struct dkc_reg *dkc_without_device(struct dkc_reg *r)
+{
+	return r && !r->of_device ? r : NULL;
+}
+
+/*
+ * The name of the operator, or "" for a backend fallback. It is read from the declaration,
+ * because the operator may be freed while a call is inside or deferred.
+ */
+static inline const char *dkc_op_name_of(const struct dkc_reg *r)
+{
+	return dkc_block_of(r)->fallback ? "" : dkc_impl_of(r)->op->name;
+}
+
+/* The label that is printed; "" without one. */
+static inline const char *dkc_label_of(const struct dkc_reg *r)
+{
+	const char *label = dkc_impl_of(r)->label;
+
+	return label ? label : "";
+}
+
+static inline bool dkc_is_fallthrough(const struct dkc_reg *r)
+{
+	return r && (dkc_impl_of(r)->flags & DK_IMPL_F_FALLTHROUGH);
+}
+
+static inline void *dkc_alloc(size_t size, bool may_sleep)
+{
+	return may_sleep ? kvzalloc(size, GFP_KERNEL) : kvzalloc(size, GFP_NOWAIT | __GFP_NOWARN);
+}
+
+/* The id of an entry. A key without an entry in a trimmed table has DKC_ID_MISSING. */
+static inline unsigned int dkc_table_id(const struct dk_layout *l, const struct dkc_table *table,
+					unsigned int f, unsigned int b)
+{
+	return table->index->index[dkc_entry(l, f, b)];
+}
+
+/* The keyset of its key; empty for an alias key. */
+static inline u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *l)
+{
+	return dk_key_set(l, r->key).bits;
+}
+
+/* The entry of a keyset in a table of v1. */
+static inline unsigned int dkc_v1_index(u64 ks)
+{
+	return dk__place(ks, dk__top_backend(ks));
+}
+
+/* All bits of backends that the layout has. */
+static inline u64 dkc_backend_mask(const struct dk_registry *reg)
+{
+	return likely(reg->v1) ? DK_BACKEND_MASK : reg->layout->backend_mask;
+}
+
+/* The highest backend of a keyset, counted from 0; also 0 if there is none. */
+static inline unsigned int dkc_backend_index(u64 ks, u64 backend_mask)
+{
+	return fls64((ks & backend_mask) >> 1);
+}
+
+/* The first slot is that of number 0 and does not end a search; other free slots do. */
+static inline const struct dkc_table *
+dkc_device_tables_table(const struct dkc_device_tables *tab, u32 device)
+{
+	u32 i = device & tab->mask;
+
+	while (unlikely(tab->slot[i].number != device) && (tab->slot[i].number || !i))
+		i = (i + 1) & tab->mask;
+	return tab->slot[i].table;
+}
+
+/* The table for objects on @device: that of the device, if it has functions. */
+static inline const struct dkc_table *dkc_table_of_device(const struct dkc_table *table,
+							  u32 device)
+{
+	return table->devices ? dkc_device_tables_table(table->devices, device) : table;
+}
+
+static inline const struct dk__count *dkc_table_counters(const struct dkc_table *table)
+{
+	return dk__counters((const struct dk__table *)table);
+}
+
+/* For tables whose calls dk__find() can make. */
+static inline bool dkc_is_counted(const struct dkc_table *table)
+{
+	return table->direct > DK__NOT_DIRECT && (table->direct & DK__COUNTS);
+}
+
+static inline bool dkc_is_gated(const struct dkc_table *table)
+{
+	return table->direct > DK__NOT_DIRECT && (table->direct & DK__GATES);
+}
+
+/* Word @word of the set of slots that functions of backend fallbacks serve. */
+static inline u64 dkc_fallback_slots(const struct dk_registry *reg, const struct dkc_index *s,
+				     u32 word)
+{
+	return s->open[word] &
+	       s->key->slots[DKC_FALLBACK_FUNCTIONS * reg->scratch->words + word];
+}
+
+/* @id must be at least DKC_ID_FIRST. */
+static inline const struct dk__entry *dkc_table_entry(const struct dkc_table *table,
+						      unsigned long id)
+{
+	return dk__entry_of((const struct dk__table *)table, id);
+}
+
+/*
+ * A view of the registry, for readers that evaluate the rules: all changes up to one of them,
+ * and none after it. A NULL pointer stands for the writer's view, which includes the change
+ * in progress.
+ */
+struct dkc_view {
+	u32 changes;		/* of struct dk_registry */
+	u32 offline;		/* backends */
+};
+
+static inline void dkc_view_begin(struct dkc_view *v, const struct dk_registry *reg)
+{
+	/*
+	 * Pairs with smp_store_release() in dkc_changed(): the view includes everything that
+	 * was stored before that change was counted. Model: selftests/model/view.pml.
+	 */
+	v->changes = smp_load_acquire(&reg->changes);
+	v->offline = READ_ONCE(reg->offline);
+}
+
+/* Returns false if a change was counted since dkc_view_begin(): the caller must read again. */
+static inline bool __must_check dkc_view_holds(const struct dkc_view *v,
+					       const struct dk_registry *reg)
+{
+	/*
+	 * Pairs with smp_wmb() in dkc_changed(): if the view holds, nothing that was read is
+	 * of a later change. Model: selftests/model/view.pml.
+	 */
+	smp_rmb();
+	return READ_ONCE(reg->changes) == v->changes;
+}
+
+#define DKC_HALF_CHANGE		1
+#define DKC_WHOLE_CHANGE	2
+
+/*
+ * Counts a change after everything that readers see of it was stored. A change that publishes
+ * or withdraws a block is counted in two halves.
+ */
+static inline void dkc_changed(struct dk_registry *reg, u32 halves)
+{
+	/* Pairs with smp_load_acquire() in dkc_view_begin(). */
+	smp_store_release(&reg->changes, reg->changes + halves);
+	/* Pairs with smp_rmb() in dkc_view_holds(): stores of later changes follow the count. */
+	smp_wmb();
+}
+
+/* True if a registration is at a key of one of these backends. */
+static inline bool dkc_is_at(const struct dkc_reg *r, const struct dk_registry *reg, u32 backends)
+{
+	return unlikely(backends) && (dkc_reg_bits(r, reg->layout) & backends);
+}
+
+/* True if a registration may serve after the change in progress. For the writer. */
+static inline bool dkc_may_serve(const struct dkc_reg *r)
+{
+	const struct dkc_block *b = dkc_block_of(r);
+	const struct dk_registry *reg = b->prov->reg;
+
+	return b->state < DKC_REMOVING && r != reg->ignored && (!b->dev || b->dev->want_online) &&
+	       !dkc_is_at(r, reg, reg->want_offline);
+}
+
+/*
+ * rules.c: true if a registration may serve in a view. Readers must have checked that its
+ * device, if it has one, is online.
+ */
+bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view);
+/*
+ * The function that the rules choose for a runtime key. @dev is NULL for objects on no device. The
+ * caller must hold the lock or be in a read section.
+ */
+struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
+			     unsigned int f, unsigned int b, const struct dkc_view *view);
+/* The same for the entry of a keyset, which a trimmed table may lack. */
+struct dkc_pick dkc_serving(const struct dk_op *op, const struct dkc_device *dev,
+			    u64 ks, const struct dkc_view *view);
+/* True if the entry of functionality @f on backend @b is a fallthrough. */
+bool dkc_falls_through(const struct dk_op *op, const struct dkc_device *dev,
+		       unsigned int f, unsigned int b, const struct dkc_view *view);
+/* @ks without the functionalities that fall through at its highest backend. */
+u64 dkc_mask_by_rules(const struct dk_op *op, const struct dkc_device *dev, u64 ks,
+		      const struct dkc_view *view);
+struct dkc_reg *dkc_fallback_at(const struct dk_op *op, unsigned int slot,
+				const struct dkc_view *view);
+struct dkc_reg *dkc_fallback_of(const struct dk_registry *reg, bool atomic,
+				unsigned int slot, const struct dkc_view *view);
+/* The newest visible registration at a key, or NULL. */
+struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
+			unsigned int key, const struct dkc_view *view);
+bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
+		const struct dkc_view *view);
+/* getBackendKeySetFromAutograd() of the key of functionality @f on backend @b. */
+u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned int b);
+/*
+ * Walks the registrations for objects on @dev by precedence: those of the device, newest first,
+ * then those without a device. NULL begins and ends.
+ */
+struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device *dev,
+				struct dkc_reg *r);
+/* The functionality and backend of the entry of a keyset. */
+void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f, unsigned int *b);
+
+/* Walks a set of slots, in order. */
+#define dkc_for_each_slot(slot, slots, words)					\
+	for (unsigned int word_ = 0; word_ < (words); word_++)			\
+		for (u64 bits_ = (slots)[word_];				\
+		     bits_ && ((slot) = 64 * word_ + __ffs64(bits_), true);	\
+		     bits_ &= bits_ - 1)
+
+/* Indexes. The caller must hold the lock. */
+struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l);
+/* Reads the backend fallbacks again. Returns true if one has changed. */
+bool dkc_fallbacks_changed(struct dk_registry *reg);
+/* True if that change affects a table or one of its device tables. */
+bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_table *table);
+/* The index for the table of an operator, or for that of its device; NULL without memory. */
+struct dkc_index * __must_check dkc_index_get(const struct dk_op *op,
+					      const struct dkc_device *dev, bool may_sleep);
+void dkc_index_put(struct dk_registry *reg, const struct dkc_index *shared);
+
+/* table.c: tables with their device tables; NULL without memory. The caller must hold the lock. */
+struct dkc_table * __must_check dkc_table_build(struct dk_op *op, bool may_sleep);
+/* Copies a full table with the counters that exist. Calls by the copy are counted. */
+struct dkc_table * __must_check dkc_table_count(const struct dk_op *op,
+						const struct dkc_table *full, bool may_sleep);
+/*
+ * Free a table, or NULL. dkc_table_discard() is for one that was not published.
+ * dkc_table_retire() is for one that was replaced, and frees it after a grace period.
+ */
+void dkc_table_discard(struct dk_registry *reg, const struct dkc_table *table);
+void dkc_table_retire(struct dk_registry *reg, const struct dkc_table *table);
+/* The function that serves an entry of a table, or NULL. */
+const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_table *table,
+				    unsigned int f, unsigned int b);
+/*
+ * The counter of a function, or of a fallback that serves @op; 0 without one. @op may be NULL
+ * for a function.
+ */
+u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
+
+/*
+ * The table that the slow path uses: the published one or, if that only sends calls to the slow
+ * path, the full one. The caller must hold the lock or be in a read section.
+ */
+const struct dkc_table *dkc_table_of_op(const struct dk_op *op);
+
+/* constant.c: constant tables. */
+extern const struct dkc_index dkc_index_of_none;
+extern const struct dkc_table dkc_table_undefined;
+extern const struct dkc_table dkc_table_shutdown;
+/* The slow path evaluates the rules. @flags are those of the operator. */
+const struct dkc_table *dkc_table_resolve(unsigned int flags);
+/* All calls take the slow path, which uses the full table. */
+const struct dkc_table *dkc_table_bypass(unsigned int flags);
+
+/*
+ * block.c: blocks of registrations. The caller must hold the lock. dkc_block_alloc() makes an
+ * empty block for @n functions, at most DKC_MAX_BLOCK, or for a fallback if @impls is NULL.
+ */
+struct dkc_block * __must_check dkc_block_alloc(struct dkc_provider *prov, void *priv,
+						const struct dk_impl *impls, unsigned int n);
+/* Fills @r, a place of a block, for @impl at @key. */
+void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b, const struct dk_impl *impl,
+		  unsigned int key);
+/* Walks the registrations by key, the newest first at each key; NULL begins and ends. */
+const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r);
+/* Number @i of this walk, or NULL. */
+const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i);
+
+/* Walks all registrations of an operator, those of devices last; NULL begins and ends. */
+static inline const struct dkc_reg *dkc_reg_walk(const struct dk_op *op,
+						 const struct dkc_reg *r)
+{
+	return r ? dkc_next_reg(r) : dkc_deref_locked(op->regs, op->reg);
+}
+
+/* The same for the registrations of devices. */
+const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct dkc_reg *r);
+
+/*
+ * args.c: argument descriptions of definitions. The caller must hold the lock, except for
+ * dkc_args_decl(). dkc_args_make() finds or makes the copy of a description; NULL if none is
+ * needed. Then dkc_args_give() publishes the copy or dkc_args_cancel() frees it, if it is new.
+ */
+int __must_check dkc_args_make(struct dk_op *op, const struct dk_op_decl *decl,
+			       struct dkc_args **out);
+void dkc_args_give(struct dk_op *op, struct dkc_args *args);
+void dkc_args_cancel(const struct dk_op *op, struct dkc_args *args);
+/* Frees all copies of an operator, after a grace period if they were @published. */
+void dkc_args_free(struct dk_op *op, bool published);
+/*
+ * The declaration that describes the arguments of a caller with @decl: the definition's if
+ * @decl describes none, or if the signatures of both were compared.
+ */
+const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
+				       const struct dk_op_decl *decl);
+/* A hash of a signature without its white space; 0 only for NULL. */
+u64 dkc_sig_hash(const char *sig);
+/* The hash of an operator's signature, from its definition or its functions; 0 if unknown. */
+u64 dkc_op_sig(const struct dk_op *op);
+
+#endif /* _DKC_TABLE_H */

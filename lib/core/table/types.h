@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The structures of a registry.
+ *
+ * Writers hold the registry's lock. Readers are in a read section or have a slot that protects
+ * the table. They read the table of an operator or, if that could not be built, the
+ * registrations. A published table is immutable, but for its kind after it was replaced
+ * (DKC_TABLE_IN_USE). Of a published registration only this changes: its links in the list of
+ * the operator, the state of its block, and whether its device and its backend are online.
+ */
+#ifndef _DKC_TYPES_H
+#define _DKC_TYPES_H
+
+#include "../layout/layout.h"
+
+#define DKC_MAX_PARAMS		64	/* of a hand-written declaration */
+#define DKC_MAX_DEVICES		4095	/* of the low bits of a device number */
+#define DKC_DEVICE_BITS		12
+#define DKC_SLOT_WORDS		(DKC_MAX_ENTRIES / 64)	/* of a set of slots */
+
+struct dkc_block;
+struct dkc_change;
+struct dkc_device;
+
+/* Groups of functions, in the order of their ids in a table. */
+enum dkc_group {
+	DKC_FALLS_THROUGH,
+	DKC_PACKED,		/* boxed and plain functions */
+	DKC_DIRECT,		/* functions of the operator's own type */
+	DKC_GROUPS
+};
+
+/* One function at one key of one operator, or one backend fallback. */
+struct dkc_reg {
+	u64 place : 19;		/* in its block */
+	u64 run : 19;		/* in @runs of its block */
+	u64 key : 11;
+	u64 slot : 10;		/* of its key; 0 for an alias key or a building block */
+	u64 group : 2;		/* enum dkc_group, as it was registered */
+	u64 of_device : 1;
+	u64 follows : 1;	/* the registration before it in the block is of the same run */
+};
+
+#define DKC_MAX_BLOCK	524288	/* functions of a block */
+
+static_assert(DKC_MAX_ENTRIES <= 1024 && DKC_GROUPS <= 4 &&
+	      DKC_MAX_FUNCTIONALITIES * (DKC_MAX_BACKENDS + 2) + DKC_MAX_ALIASES < 2048,
+	      "bit fields of struct dkc_reg");
+
+/* Functions of one operator at consecutive places of a block. */
+struct dkc_run {
+	struct dkc_reg __rcu *next;	/* the newest one of the operator's next run */
+	struct dk_op *op;
+};
+
+enum dkc_state {
+	DKC_PENDING,	/* not published */
+	DKC_ADDING,	/* live in views that include the change in progress */
+	DKC_LIVE,
+	DKC_REMOVING,	/* removed in views that include the change in progress */
+	DKC_REMOVED,	/* unpublished */
+};
+
+/* The registrations of one call: those of a caller's table, of a device, or of a fallback. */
+struct dkc_block {
+	struct rcu_head rcu;
+	struct dkc_block *next;		/* of its provider */
+	struct dkc_block **link;	/* the link that points to it in this list */
+	struct dkc_block *hash_next;
+	struct dkc_provider *prov;
+	const struct dk_impl *impls;	/* the caller's table, by which the block is found */
+	struct dkc_device *dev;
+	void *priv;
+	void *owned;			/* freed with the block, or NULL */
+	struct dkc_run *runs;		/* after @regs; a fallback has none */
+	struct dkc_numbers __rcu *numbers;	/* of the counters of @regs, or NULL */
+	u32 device;			/* number, 0 for none */
+	u32 n;
+	u8 state;			/* of enum dkc_state */
+	bool fallback;
+	bool drained;			/* unpublished, and no call is inside */
+	struct dkc_reg regs[];		/* in the order of @impls */
+};
+
+/* The last switch of a device or backend, online or offline. It cancels waits for older ones. */
+struct dkc_offline {
+	unsigned long switches;		/* number of switches so far */
+	u64 over;			/* time at which a grace period had ended, or 0 */
+};
+
+struct dkc_device {
+	struct rcu_head rcu;
+	struct dkc_provider *prov;
+	struct dkc_block *block;
+	struct dkc_offline since;
+	u32 number;
+	u8 backend;
+	bool online;			/* for readers */
+	bool want_online;		/* for the writer, with the change in progress */
+	char name[DK_NAME_MAX];
+};
+
+/* Devices, by the low bits of their number. */
+struct dkc_devmap {
+	struct rcu_head rcu;
+	u32 size;
+	struct {
+		struct dkc_device __rcu *dev;
+		u32 generation;
+	} slot[];
+};
+
+/* The sets of slots of an index key: one for each group of functions, and of fallbacks. */
+enum dkc_set {
+	DKC_FALLBACK_FUNCTIONS = DKC_GROUPS,
+	DKC_FALLBACK_THROUGH,	/* fallthroughs */
+	DKC_SETS
+};
+
+/* Everything that an index depends on. Tables with equal keys share an index. */
+struct dkc_index_key {
+	u32 barred;		/* backends whose Autograd key is barred by rule 4 */
+	u16 aliases;		/* aliases with a function, and its group */
+	bool ambiguous;		/* AutogradOther is, by rule 6 */
+	bool nested;		/* AutogradNestedTensor is barred by rule 4 */
+	u64 slots[];		/* DKC_SETS sets, in the order of enum dkc_set */
+};
+
+#define DKC_INDEX_KEY_ALIAS(alias, group)	((1 + (group)) << 2 * (alias))
+
+/* The masks, and the id of the function that serves each entry; shared by tables. */
+struct dkc_index {
+	struct rcu_head rcu;
+	struct dkc_index *next;
+	struct dkc_index_key *key;
+	u64 *open;		/* the slots that only fallbacks may serve */
+	u32 hash;
+	u32 users;
+	u32 n;			/* number of functions */
+	u8 lowest;		/* the lowest id in DKC_DIRECT */
+	u8 used;		/* bit a: alias a serves an entry */
+	/* the rest is read by inlined code: struct dk__index */
+	__aligned_u64 mask[DKC_MAX_BACKENDS];
+	u8 index[];
+};
+
+static_assert(offsetof(struct dkc_index, mask) == offsetof(struct dk__index, mask), "ABI");
+static_assert(offsetof(struct dkc_index, index) == sizeof(struct dk__index), "ABI");
+
+/*
+ * Storage for building a table, one for each registry; only the writer uses it. What it points to
+ * is after it, as large as the layout needs.
+ */
+struct dkc_scratch {
+	u32 words;				/* of a set of slots */
+	u64 *in_table;				/* slots with an entry */
+	u64 *alias_slots[DKC_NUM_ALIASES];
+	/* backend fallbacks for sleepable and for atomic operators */
+	struct dkc_fallbacks {
+		u64 *functions;
+		u64 *through;			/* fallthroughs */
+		u64 *changed;			/* by the last change */
+	} fallbacks[2];
+	/* registrations of the table */
+	const struct dkc_reg *alias[DKC_NUM_ALIASES];
+	u64 functionalities;			/* functionality bits of their keys */
+	u64 dense;				/* backends with a function at Dense */
+	u64 *registered;			/* slots with a function */
+	struct dkc_index_key *key;
+	/* state of building a new index */
+	u64 *unserved;				/* slots that no rule serves so far */
+	u64 *fallthroughs;			/* slots served by fallthroughs */
+	u64 *alias_serves[DKC_NUM_ALIASES];
+	u8 *ids;				/* by slot, for a trimmed layout */
+	const struct dkc_reg *slot[];		/* valid for @registered slots */
+};
+
+/* The meaning of an index byte. Bytes below DKC_ID_FIRST have no entry. */
+enum dkc_entry_id {
+	DKC_ID_MISSING,		/* no function and no fallback */
+	DKC_ID_AMBIGUOUS,
+	DKC_ID_FALLTHROUGH,	/* a backend fallback that is a fallthrough */
+	DKC_ID_FIRST
+};
+
+enum dkc_table_kind {
+	DKC_TABLE_FULL,
+	DKC_TABLE_UNDEFINED,	/* the operator is not defined */
+	DKC_TABLE_RESOLVE,	/* the slow path evaluates the rules */
+	DKC_TABLE_SHUTDOWN,	/* the registry is shut down */
+	DKC_TABLE_BYPASS,	/* all calls take the slow path; @base has the functions */
+	DKC_TABLE_IN_USE,	/* replaced, but calls still use it: lib/gate.c */
+};
+
+/*
+ * The tables of the devices with functions of their own, by number; open addressing. A free
+ * slot has number 0, which stands for no device, and a copy of the operator's own table. The
+ * first slot is always free, and at least one other, which ends every search.
+ */
+struct dkc_device_tables {
+	union {
+		struct rcu_head rcu;
+		const void *pointers[DK__RETIRED];	/* as struct dk__devices has them */
+	};
+	u32 mask;
+	struct {
+		u32 number;
+		const struct dkc_table *table;
+	} slot[];
+};
+
+static_assert(offsetof(struct dkc_device_tables, mask) == offsetof(struct dk__devices, mask),
+	      "ABI");
+static_assert(offsetof(struct dkc_device_tables, slot) == sizeof(struct dk__devices), "ABI");
+static_assert(sizeof(((struct dkc_device_tables *)0)->slot[0]) == sizeof(struct dk__device_table),
+	      "ABI");
+
+/*
+ * The ids of a table are in this order: those without an entry, functions of backend fallbacks,
+ * and then the operator's functions by group. Those from @lowest on are in DKC_DIRECT.
+ */
+struct dkc_table {
+	union {
+		struct rcu_head rcu;
+		struct dkc_table *next;	/* of a change, before it is published */
+	};
+	const struct dkc_index *index;
+	const struct dkc_device_tables *devices;	/* used instead of this table, or NULL */
+	u32 direct;		/* @lowest, or DK__BY_DEVICE and so on */
+	u8 n;
+	u8 lowest;		/* the lowest id in DKC_DIRECT */
+	u8 kind;
+	u8 op_flags;		/* give the class of calls by this table */
+	__aligned_u64 sig;	/* hash of the functions' signature, 0: unknown */
+	struct dk__entry entry[];	/* from DKC_ID_FIRST on */
+};
+
+static_assert(offsetof(struct dkc_table, index) == offsetof(struct dk__table, index), "ABI");
+static_assert(offsetof(struct dkc_table, devices) == offsetof(struct dk__table, devices), "ABI");
+static_assert(offsetof(struct dkc_table, direct) == offsetof(struct dk__table, first_direct),
+	      "ABI");
+static_assert(offsetof(struct dkc_table, n) == offsetof(struct dk__table, num), "ABI");
+static_assert(offsetof(struct dkc_table, lowest) == offsetof(struct dk__table, lowest), "ABI");
+static_assert(offsetof(struct dkc_table, op_flags) == offsetof(struct dk__table, flags), "ABI");
+static_assert(offsetof(struct dkc_table, sig) == offsetof(struct dk__table, sig), "ABI");
+static_assert(offsetof(struct dkc_table, entry) == sizeof(struct dk__table), "ABI");
+static_assert(DKC_ID_FIRST == DK__FIRST_ENTRY, "ABI");
+static_assert(DKC_ID_FALLTHROUGH == DK__FOR_SLOW_PATH, "dk__find() serves neither");
+
+/*
+ * A copy of a definition's argument description, for boxed functions. It is freed with the
+ * operator: calls may use it after the operator was undefined.
+ */
+struct dkc_args {
+	struct rcu_head rcu;
+	struct dkc_args *next;		/* of an earlier definition */
+	struct dk_op_decl decl;		/* without @sig; its hash is in @sig_mark */
+	struct dk_param param[];	/* followed by their names */
+};
+
+#define DKC_NOT_COUNTED	255	/* in @max_objs, until dkc_max_objs() is first called */
+
+struct dk_op {
+	union {
+		struct rcu_head rcu;
+		struct {			/* for writers, until it is retired */
+			struct dk_op *next;	/* of a change, or of the replaced operators */
+			const struct dk_op_decl *decl;	/* of the definition, also a pending one */
+		};
+	};
+	const struct dkc_table __rcu *table;	/* for calls */
+	const struct dkc_table __rcu *base;	/* the full table; NULL: not built */
+	struct dk_registry *reg;
+	struct dkc_reg __rcu *regs;
+	u64 sig;			/* hash of the signature, 0: unknown */
+	struct dkc_numbers __rcu *numbers;	/* of the counters of fallbacks, or NULL */
+	struct dkc_args __rcu *args;	/* of the last definition; NULL: none had arguments */
+	struct dkc_provider *definer;
+	struct dk_op *child[2];		/* in the tree of names: order.c */
+	struct dk_op *after;		/* the next one by name */
+	u32 holders, num_regs;		/* @holders saturates */
+	u32 missing;			/* the counter of calls without a function */
+	u32 hash;			/* of the name */
+	u8 flags;
+	bool changing : 1;
+	bool classed : 1;		/* it was defined, so its class is known */
+	bool sorted : 1;		/* it is in the tree of names */
+	bool pinned;			/* a struct dk_op_decl points here for ever */
+	bool dead;			/* set while dkc_op_release() decides whether to free it */
+	bool stale;			/* replaced by another operator of the same name */
+	u8 max_objs;			/* from dkc_max_objs(), or DKC_NOT_COUNTED */
+	u8 name_len;
+	char name[];
+};
+
+static_assert(offsetof(struct dk_op, table) == offsetof(struct dk__op, table), "ABI");
+
+/*
+ * The counters of the functions of a block, by place, or of the fallbacks that serve an
+ * operator, by slot: counters.c.
+ */
+struct dkc_numbers {
+	struct rcu_head rcu;
+	u32 n;
+	u32 of[];
+};
+
+/* The tables that calls use. */
+enum dkc_tables {
+	DKC_TABLES_PLAIN,	/* the full ones */
+	DKC_TABLES_COUNTED,	/* copies with counters */
+	DKC_TABLES_BYPASSED,	/* dkc_table_bypass() */
+};
+
+struct dkc_stat_block {
+	struct dkc_counts counts;
+	struct dkc_counter {
+		u64 base;	/* the sum at the start; for a free counter, the next free one */
+		u64 provider;	/* number, of the function; 0 without one */
+	} counter[DKC_COUNTS];
+};
+
+/* Counters by their number, in blocks; see counters.c. */
+struct dkc_stats {
+	struct rcu_head rcu;
+	u32 num;
+	struct dkc_stat_block *block[];
+};
+
+/* Operators by name; open addressing, so that readers need no lock. */
+struct dkc_optab {
+	struct rcu_head rcu;
+	u32 size;
+	u32 used;			/* slots, also those of removed operators */
+	struct dk_op __rcu *slot[];
+};
+
+struct dkc_provider {
+	struct dkc_provider *next;
+	u64 number;			/* in the order of registration */
+	struct dk_registry *reg;
+	struct dk_provider *pub;	/* NULL: it may be freed already */
+	void *priv;
+	void *owner;
+	struct dkc_block *blocks;
+	struct dkc_block *withdrawn;	/* unpublished; calls may be inside */
+	u32 waiters;			/* number of waits for these calls */
+	bool unregistering;		/* unpublished; calls may be inside */
+	bool drained;			/* no call is inside; the last waiter frees it */
+	bool grace_begun;		/* @grace has begun, for a waiter with a deadline */
+	struct dkc_grace grace;
+	u64 grace_over;			/* time at which @grace had ended, or 0 */
+	struct dkc_library *libraries;	/* of lib/pytorch/library.c, or NULL */
+	void (*withdraw_libraries)(struct dkc_provider *prov, struct dkc_change *ch);
+	u32 joined;			/* bit b: has joined backend b */
+	u32 num_ops;			/* defined by it */
+	u32 num_impls;
+	u32 num_devices;
+	char name[DK_NAME_MAX];
+};
+
+struct dkc_private_backend {
+	char name[DK_NAME_MAX];		/* empty: not bound */
+	u32 users;
+	struct dkc_provider *alone;
+};
+
+enum dkc_event_kind {
+	DKC_OP_DEFINED,
+	DKC_OP_UNDEFINED,
+	DKC_IMPL_ADDED,
+	DKC_IMPL_REMOVED,
+	DKC_BACKEND_BOUND,
+	DKC_BACKEND_RELEASED,
+	DKC_BACKEND_STATE,
+	DKC_DEVICE_ADDED,
+	DKC_DEVICE_REMOVED,
+	DKC_DEVICE_STATE,
+};
+
+struct dkc_event {
+	const struct dk_registry *reg;
+	enum dkc_event_kind kind;
+	const char *name;		/* NULL for a backend fallback */
+	u32 number;			/* of a backend or device */
+	u32 key;			/* of a function */
+	const char *provider;		/* that made the change, or NULL */
+	bool online;			/* state of a backend or device */
+};
+
+struct dkc_notifier {
+	struct dkc_notifier *next;
+	/* Called with the lock held for a change that can no longer fail; must not block. */
+	void (*notify)(struct dkc_notifier *self, const struct dkc_event *event);
+	/* Called after the lock was released, or NULL; may sleep. */
+	void (*unlocked)(struct dkc_notifier *self);
+	/* Called when the registry is freed, or NULL. */
+	void (*release)(struct dkc_notifier *self);
+};
+
+struct dk_registry {
+	/* read by calls, and so apart from what is often written */
+	const struct dk_layout *layout;
+	struct dk_hooks __rcu *hooks;	/* newest first */
+	struct dkc_stats __rcu *stats;	/* NULL: calls are not counted */
+	bool v1;			/* use the code that is specialized for v1 */
+	bool shutdown;
+	bool unpublished;	/* being made or freed: no other thread can use it */
+	u8 tables;		/* published for calls: enum dkc_tables */
+	bool traced, notifies_unlocked;	/* tracers count in @watched; has such notifiers */
+	u32 watched;		/* number of hooks, counters and tracers of calls */
+	bool is_default;		/* made by its world, and must not be freed */
+	u32 visitors;			/* between dkc_registry_visit() and its end */
+	struct dk_registry *next_registry;	/* of its world */
+	u32 offline;			/* backends, for readers */
+	u32 want_offline;		/* for the writer, with the change in progress */
+	struct dkc_offline since[DKC_MAX_BACKENDS];
+	u32 changes;			/* two for each change: struct dkc_view */
+	const struct dkc_reg *ignored;	/* invisible while a key is explained, or NULL */
+	u32 flags;
+	/* from this slot of @ops on, counted from 1, operators may lack a table; 0: none does */
+	u32 unbuilt;
+	struct dkc_optab __rcu *ops;
+	struct dkc_devmap __rcu *devmap;
+	struct dkc_reg **builtin;		/* fallbacks of a new registry, by slot */
+	struct dkc_reg __rcu **fallback;	/* fallbacks of providers, by slot */
+	/* by number; those that are not private share one that is never bound */
+	struct dkc_private_backend *private_backend[DKC_MAX_BACKENDS + 1];
+	struct mutex lock;		/* held by writers */
+	struct dk_op *order, *first;	/* the tree of names, and its first one: order.c */
+	u32 sorted_slots;		/* of @ops; operators in later ones may not be in @order */
+	u32 num_ops;
+	u32 num_listed;			/* operators with a definition or functions */
+	u32 num_impls;			/* functions of operators */
+	u32 num_devices;
+	u32 impls_at[DKC_MAX_BACKENDS + 1];	/* functions and fallbacks, by backend */
+	u32 devices_of[DKC_MAX_BACKENDS + 1];
+	u64 providers_so_far;
+	struct dkc_notifier *notifiers;
+	u64 num_held;		/* held operators and listeners, and 1 while a thread runs these */
+	u64 generation;
+	struct dkc_stats *counters;	/* @stats, for writers */
+	u32 free_counter;		/* the first free one, 0: none */
+	u32 used_counters;
+	u64 lost_counts;		/* dkc_counts_lost() when counting began */
+	u64 withdrawn_counts;		/* of what was unregistered since the last reset */
+	u64 past_counts;		/* of calls before the last reset */
+	u64 times_counted;		/* how often counters were switched on */
+	u32 fallbacks_removed;		/* removed fallbacks that calls may be inside of */
+	u64 hooks_so_far;
+	atomic_long_t sequence;	/* of hooked calls with an autograd key */
+	struct dk_hooks trace;		/* of its world */
+	struct dk_op *stale;		/* replaced operators */
+	struct dkc_provider *providers;
+	struct dkc_block *builtin_block;
+	struct dkc_index *indexes[DKC_BUCKETS];
+	struct dkc_block *blocks[DKC_BUCKETS];	/* by the caller's table */
+	u32 index_entries;		/* bytes of an index */
+	struct dkc_scratch *scratch;
+	struct dkc_private_backend private_backends[];
+};
+
+/* The operators that a change affects. */
+struct dkc_change {
+	struct dk_op *ops;
+	struct dkc_table *tables;	/* prepared, in the order of @ops */
+};
+
+/* The choice of the rules for a runtime key. */
+struct dkc_pick {
+	const struct dkc_reg *reg;	/* NULL: missing or ambiguous */
+	enum dk_provenance prov;
+};
+
+/* The state of a struct dk_frame. */
+enum dkc_call_state {
+	DKC_CALL_IN_GATE,	/* it is in the gate */
+	DKC_CALL_IN_SECTION,	/* it is in a read section of its own */
+	DKC_CALL_IN_CALLERS,	/* it is in a read section of its caller */
+	DKC_CALL_HOOKED = 4,	/* a flag: hooks ran before it */
+	DKC_CALL_TRACED = 8,	/* a flag: tracers are notified after it */
+};
+
+#define DKC_CALL_FLAGS	(DKC_CALL_HOOKED | DKC_CALL_TRACED)
+
+/* A call on the slow path: its arguments and its result. */
+struct dkc_request {
+	const struct dk_obj *const *objs;
+	unsigned int n;
+	bool mask;		/* a call, not a redispatch */
+	bool boxed;		/* the caller has boxed arguments */
+	bool in_rcu;		/* the caller is in a read section */
+	struct dk_op_decl *decl;	/* whose signature is compared, or NULL */
+	u64 ks;
+	dk_fn_t fn;
+	const struct dkc_reg *reg;
+	const struct dkc_args *args;	/* for a boxed function */
+	bool at_key;		/* use the function at @key instead of the table */
+	unsigned int key;
+};
+
+#endif /* _DKC_TYPES_H */

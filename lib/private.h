@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Shared by the files of lib/, in addition to the services of compat/user/world.h. */
+#ifndef _DKC_PRIVATE_H
+#define _DKC_PRIVATE_H
+
+#include "core/base/gate.h"
+
+#include <signal.h>
+
+/* A thread's parts, by the id of their block. */
+struct dkc_parts {
+	struct dkc_parts *before;	/* the smaller array before this one; may still be read */
+	u32 size;
+	u64 *part[];
+};
+
+struct dkc_thread_counts {
+	u64 **by_block;			/* &parts->part[0], for dk__add_count() */
+	struct dkc_parts *parts;	/* replaced with the gate's lock held */
+	bool incomplete;		/* the thread lacks parts, so it has no slots */
+	u64 lost;			/* calls that were not counted */
+	struct dkc_thread_counts *next;
+	struct dkc_thread_counts **link;
+};
+
+/* Called with the gate's lock held. */
+void dkc_counts_thread_begin(struct dkc_thread_counts *t);
+void dkc_counts_thread_end(struct dkc_thread_counts *t);
+
+/* The lock of all threads' records. Signals are blocked while it is held. */
+void dkc_gate_lock(sigset_t *mask);
+void dkc_gate_unlock(const sigset_t *mask);
+
+void dkc_rcu_thread_init(void);
+
+/* lib/gate.c: replaced tables that wait for a grace period. */
+struct dkc_replaced {
+	struct rcu_head *first;
+	struct dkc_replaced *next;
+};
+
+#ifdef DK_TEST_RETIRED
+/* The number of retired objects. */
+unsigned int dk_test_retired(void);
+#endif
+
+void dkc_gate_init(void);
+void dkc_replaced_begin(struct dkc_replaced *tables, struct rcu_head **from);
+/* Returns the number of @tables. @num_kept: how many of these and earlier ones are kept. */
+unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kept);
+
+/* Of the C++ ABI; no header of the C library declares them. */
+int __cxa_atexit(void (*call)(void *data), void *data, void *owner);
+void __cxa_finalize(void *owner);
+
+/* lib/unload.c: pins the object that contains this library. */
+void dkc_objects_init(void);
+/* Adds to the list of registries that are cleaned up when an object is unloaded. */
+void dkc_registry_list(struct dk_registry *reg);
+
+/* Fork handlers: locks are held during fork(), so that no change is half done in the child. */
+void dkc_registries_before_fork(void);
+void dkc_registries_after_fork(bool child);
+void dkc_gate_before_fork(void);
+void dkc_gate_after_fork(bool child);
+void dkc_rcu_before_fork(void);
+void dkc_rcu_after_fork(bool child);
+void dkc_grace_after_fork(void);	/* in the child */
+
+#endif /* _DKC_PRIVATE_H */

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Compares published tables with the rules, as PyTorch's checkInvariants() does: SEMANTICS 7.6.
+ */
+#include "pytorch.h"
+
+/* True if an entry of a published table, and its bit of the mask, agree with the rules. */
+static bool entry_matches(const struct dk_op *op, const struct dkc_table *table,
+			  const struct dkc_device *dev, unsigned int f,
+			  unsigned int b)
+{
+	const struct dk_layout *l = op->reg->layout;
+	struct dkc_pick pick = dkc_evaluate(op, dev, f, b, NULL);
+	bool masked = f && !(table->index->mask[b ? b - 1 : 0] &
+			     dkc_functionality_bit(l, f));
+	unsigned int id;
+	bool falls;
+
+	if (!dkc_has_entry(l, f, b))
+		return !masked;
+	id = dkc_table_id(l, table, f, b);
+	if (pick.prov == DK_PROV_AMBIGUOUS)
+		return id == DKC_ID_AMBIGUOUS && !masked;
+	falls = pick.prov == DK_PROV_FALLBACK && dkc_is_fallthrough(pick.reg);
+	if (id == DKC_ID_FALLTHROUGH ? !falls : falls)
+		return false;
+	return dkc_table_reg(op, table, f, b) == pick.reg &&
+	       masked == (f && dkc_is_fallthrough(pick.reg));
+}
+
+static bool table_matches(const struct dk_op *op, const struct dkc_table *table,
+			  const struct dkc_device *dev)
+{
+	const struct dk_layout *l = op->reg->layout;
+	unsigned int f, b;
+
+	for (f = 0; f < l->nf; f++)
+		for (b = 1; b <= dkc_width(l, f); b++)
+			if (!entry_matches(op, table, dev, f, b))
+				return false;
+	return true;
+}
+
+bool dkc_op_matches_rules(const struct dk_op *op)
+{
+	const struct dkc_table *table = dkc_deref_locked(op->base, op->reg);
+	const struct dkc_device_tables *tab;
+	u32 i;
+
+	dkc_assert_writer(op->reg);
+	if (!table)
+		return true;
+	if (!table_matches(op, table, NULL))
+		return false;
+	tab = table->devices;
+	for (i = 0; tab && i <= tab->mask; i++) {
+		u32 number = tab->slot[i].number;
+
+		if (!table_matches(op, tab->slot[i].table,
+				   number ? dkc_device_at(op->reg, number) : NULL))
+			return false;
+	}
+	return true;
+}
+
+int dk_registry_check(struct dk_registry *reg, struct dk_diag *why)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+	int err = 0;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
+	dkc_accept(why);
+	mutex_lock(&reg->lock);
+	while (!err && (op = dkc_op_next(reg, &pos)))
+		if (!dkc_op_matches_rules(op))
+			err = dkc_refuse(why, DK_WHY_TABLE, op->name);
+	mutex_unlock(&reg->lock);
+	return err;
+}
+
+int dk_op_check(struct dk_op *op, struct dk_diag *why)
+{
+	bool matches;
+
+	dkc_accept(why);
+	mutex_lock(&op->reg->lock);
+	matches = dkc_op_matches_rules(op);
+	mutex_unlock(&op->reg->lock);
+	return matches ? 0 : dkc_refuse(why, DK_WHY_TABLE, op->name);
+}

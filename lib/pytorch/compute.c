@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The key of a tensor from its dtype, layout and device, and device and layout from a key:
+ * SEMANTICS 10. Differences between versions follow from the keys that their layouts have.
+ */
+#include "pytorch.h"
+
+enum device_kind {
+	DEVICE_BACKEND,		/* an extensible backend: <prefix><device> is a key */
+	DEVICE_PLAIN,		/* one key, for dense tensors only */
+	DEVICE_OLD,		/* deprecated: has a number but no key */
+};
+
+static const struct device {
+	const char *name;
+	unsigned int number;
+	enum device_kind kind;
+	bool has_key;		/* the key maps back to the device */
+} devices[] = {
+	{ "CPU", 0, DEVICE_BACKEND, true },	{ "CUDA", 1, DEVICE_BACKEND, true },
+	{ "MKLDNN", 2, DEVICE_OLD, false },	{ "OPENGL", 3, DEVICE_OLD, false },
+	{ "OPENCL", 4, DEVICE_OLD, false },	{ "IDEEP", 5, DEVICE_OLD, false },
+	{ "HIP", 6, DEVICE_BACKEND, true },	{ "FPGA", 7, DEVICE_PLAIN, false },
+	{ "MAIA", 8, DEVICE_PLAIN, true },	{ "ORT", 8, DEVICE_PLAIN, true },
+	{ "XLA", 9, DEVICE_BACKEND, true },	{ "Vulkan", 10, DEVICE_PLAIN, true },
+	{ "Metal", 11, DEVICE_PLAIN, false },	{ "XPU", 12, DEVICE_BACKEND, true },
+	{ "MPS", 13, DEVICE_BACKEND, true },	{ "Meta", 14, DEVICE_BACKEND, true },
+	{ "HPU", 15, DEVICE_BACKEND, true },	{ "VE", 16, DEVICE_BACKEND, true },
+	{ "Lazy", 17, DEVICE_BACKEND, true },	{ "IPU", 18, DEVICE_BACKEND, true },
+	{ "MTIA", 19, DEVICE_BACKEND, true },
+	{ "PrivateUse1", 20, DEVICE_BACKEND, true },
+};
+
+static const struct tensor_layout {
+	const char *name;
+	unsigned int number;
+	const char *prefix;	/* of the keys of its backends */
+	enum dk_reason reason;	/* the error for a device without such a key */
+} tensor_layouts[] = {
+	{ "Strided", 0, "", DK_WHY_DEVICE_DENSE },
+	{ "Sparse", 1, "Sparse", DK_WHY_DEVICE_SPARSE },
+	{ "SparseCsr", 2, "SparseCsr", DK_WHY_DEVICE_SPARSE_CSR },
+	{ "Mkldnn", 3, "Mkldnn", DK_WHY_DEVICE_MKLDNN },
+	{ "SparseCsc", 4, "SparseCsr", DK_WHY_DEVICE_SPARSE_CSC },
+	{ "SparseBsr", 5, "SparseCsr", DK_WHY_DEVICE_SPARSE_BSR },
+	{ "SparseBsc", 6, "SparseCsr", DK_WHY_DEVICE_SPARSE_BSC },
+	{ "Jagged", 7, "", DK_WHY_DEVICE_DENSE },
+};
+
+static const char quantized[] = "qint8 quint8 qint32 quint4x2 quint2x4";
+
+static const char dtypes[] =
+	"uint8 uint16 uint32 uint64 int8 int16 int32 int64 half float16 bfloat16 "
+	"float float32 double float64 complex32 complex64 complex128 bool "
+	"float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz";
+
+static const struct device *find_device(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(devices); i++)
+		if (dkc_streq(devices[i].name, name))
+			return &devices[i];
+	return NULL;
+}
+
+static const struct tensor_layout *
+find_tensor_layout(const struct dk_layout *l, const char *name)
+{
+	unsigned int i;
+
+	/* added in the same version of PyTorch as BatchedNestedTensor */
+	if (dkc_streq(name, "Jagged") &&
+	    !dkc_find_functionality(l, "BatchedNestedTensor"))
+		return NULL;
+	for (i = 0; i < ARRAY_SIZE(tensor_layouts); i++)
+		if (dkc_streq(tensor_layouts[i].name, name))
+			return &tensor_layouts[i];
+	return NULL;
+}
+
+/* The prefix of the key of a tensor on a device; NULL if it has no key. */
+static const char *choose_prefix(const struct tensor_layout *t,
+				 const struct device *d, bool is_quantized)
+{
+	bool dense = !t->prefix[0];
+
+	if (t->reason == DK_WHY_DEVICE_MKLDNN)
+		return dkc_streq(d->name, "CPU") ? t->prefix : NULL;
+	if (d->kind == DEVICE_OLD || (d->kind == DEVICE_PLAIN && !dense))
+		return NULL;
+	if (d->kind == DEVICE_BACKEND && dense && is_quantized)
+		return "Quantized";
+	return t->prefix;
+}
+
+int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *layout,
+		   const char *device, unsigned int *key, struct dk_diag *why)
+{
+	const struct tensor_layout *t;
+	const struct device *d;
+	const char *prefix;
+	char name[DK_NAME_MAX];
+	struct dkc_text text = { name, sizeof(name), 0 };
+	bool is_quantized;
+
+	l = dkc_layout(l);
+	is_quantized = dtype && dkc_has_word(quantized, dtype);
+	if (!l->has_sets)
+		return dkc_refuse(why, DK_WHY_NO_SETS, l->name);
+	if (dtype && !is_quantized && !dkc_has_word(dtypes, dtype))
+		return dkc_refuse(why, DK_WHY_BAD_DTYPE, dtype);
+	t = find_tensor_layout(l, layout ? layout : "Strided");
+	if (!t)
+		return dkc_refuse(why, DK_WHY_BAD_TENSOR_LAYOUT, layout);
+	d = find_device(device ? device : "CPU");
+	if (!d)
+		return dkc_refuse(why, DK_WHY_BAD_DEVICE_TYPE, device);
+	prefix = choose_prefix(t, d, is_quantized);
+	if (!prefix)
+		return dkc_refuse(why, t->reason, d->name);
+	dkc_put(&text, prefix);
+	dkc_put(&text, d->name);
+	dkc_put_end(&text);
+	if (!dkc_find_key(l, name, key))
+		return dkc_refuse(why, t->reason, d->name);
+	return dkc_accept(why);
+}
+
+/* ---- numbers ----------------------------------------------------------------- */
+
+/* True if the version has the device; every version has the deprecated ones. */
+static bool has_device(const struct dk_layout *l, const struct device *d)
+{
+	unsigned int key;
+
+	return d->kind == DEVICE_OLD || dkc_find_key(l, d->name, &key);
+}
+
+/* Before MTIA was added, PrivateUse1 had its number. */
+static unsigned int device_number(const struct dk_layout *l, const struct device *d)
+{
+	return d->number > 19 && !dkc_find_backend(l, "MTIA") ? d->number - 1 : d->number;
+}
+
+int dk_device_type_number(const struct dk_layout *l, const char *name,
+			  struct dk_diag *why)
+{
+	const struct device *d = find_device(name);
+
+	l = dkc_layout(l);
+	if (!d || !has_device(l, d))
+		return dkc_refuse(why, DK_WHY_BAD_DEVICE_TYPE, name);
+	dkc_accept(why);
+	return device_number(l, d);
+}
+
+const char *dk_device_type_name(const struct dk_layout *l, unsigned int number)
+{
+	unsigned int i;
+
+	l = dkc_layout(l);
+	for (i = 0; i < ARRAY_SIZE(devices); i++)
+		if (has_device(l, &devices[i]) && device_number(l, &devices[i]) == number)
+			return devices[i].name;
+	return NULL;
+}
+
+int dk_tensor_layout_number(const struct dk_layout *l, const char *name,
+			    struct dk_diag *why)
+{
+	const struct tensor_layout *t = find_tensor_layout(dkc_layout(l), name);
+
+	if (!t)
+		return dkc_refuse(why, DK_WHY_BAD_TENSOR_LAYOUT, name);
+	dkc_accept(why);
+	return t->number;
+}
+
+const char *dk_tensor_layout_name(const struct dk_layout *l, unsigned int number)
+{
+	unsigned int i;
+
+	l = dkc_layout(l);
+	for (i = 0; i < ARRAY_SIZE(tensor_layouts); i++)
+		if (tensor_layouts[i].number == number &&
+		    find_tensor_layout(l, tensor_layouts[i].name))
+			return tensor_layouts[i].name;
+	return NULL;
+}
+
+/* ---- names in lower case ----------------------------------------------------------- */
+
+/* True if @word is the name of a device type in lower case. PrivateUse1 has a name of its own. */
+static bool is_lower_name(const struct device *d, const char *word, size_t len)
+{
+	const char *name = dkc_streq(d->name, "PrivateUse1") ? "privateuseone" : d->name;
+	size_t i;
+
+	for (i = 0; i < len && name[i]; i++)
+		if (word[i] != dkc_lower(name[i]))
+			return false;
+	return i == len && !name[i];
+}
+
+const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, size_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(devices); i++)
+		if (has_device(l, &devices[i]) && is_lower_name(&devices[i], word, len))
+			return devices[i].name;
+	return NULL;
+}
+
+/* ---- from keys -------------------------------------------------------------------- */
+
+/* NULL for keys such as QuantizedMAIA: only the key MAIA maps to that device. */
+static const struct device *device_of(const struct dk_layout *l, unsigned int key)
+{
+	unsigned int b = dk_key_backend(l, key);
+	const struct device *d;
+	char name[DK_NAME_MAX];
+
+	if (b) {
+		d = find_device(l->backend_names[b]);
+		if (d && d->kind == DEVICE_BACKEND)
+			return d;
+	}
+	dkc_key_name(l, key, name);
+	if (dkc_streq(name, "MkldnnCPU") || dkc_streq(name, "SparseCsrCPU"))
+		return find_device("CPU");
+	if (dkc_streq(name, "SparseCsrCUDA"))
+		return find_device("CUDA");
+	d = find_device(name);
+	return d && d->has_key ? d : NULL;
+}
+
+int dk_key_device_type(const struct dk_layout *l, unsigned int key,
+		       const char **device, struct dk_diag *why)
+{
+	const struct device *d;
+
+	l = dkc_layout(l);
+	d = device_of(l, key);
+	if (!d)
+		return dkc_refuse_key(why, DK_WHY_NO_DEVICE_TYPE, l, key);
+	*device = d->name;
+	return dkc_accept(why);
+}
+
+int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
+			 const char **layout, struct dk_diag *why)
+{
+	char name[DK_NAME_MAX], f[DK_NAME_MAX];
+
+	l = dkc_layout(l);
+	dkc_key_name(l, key, name);
+	dkc_key_name(l, dk_key_functionality(l, key), f);
+	if (dkc_has_word("SparseCsr SparseCsrCPU SparseCsrCUDA", f))
+		return dkc_refuse_key(why, DK_WHY_NO_UNIQUE_LAYOUT, l, key);
+	if (dk_key_backend(l, key) && dkc_streq(f, "Sparse"))
+		*layout = "Sparse";
+	else if (dkc_streq(name, "MkldnnCPU"))
+		*layout = "Mkldnn";
+	else
+		*layout = "Strided";
+	return dkc_accept(why);
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Computes the numbers, sets and maps of a layout from its lists of names, by the rules of
+ * SEMANTICS 1.2, 3 and 4. A new layout needs a new text, and no new code.
+ */
+#include "pytorch.h"
+
+/* ---- the rules, as lists of names; names that a layout lacks are ignored ----- */
+
+static const char *const role_names[DKC_NUM_ROLES] = {
+	[DKC_ROLE_DENSE] = "Dense",
+	[DKC_ROLE_NESTED_TENSOR] = "NestedTensor",
+	[DKC_ROLE_AUTOGRAD] = "AutogradFunctionality",
+	[DKC_ROLE_AUTOGRAD_OTHER] = "AutogradOther",
+	[DKC_ROLE_AUTOGRAD_NESTED] = "AutogradNestedTensor",
+	[DKC_ROLE_BACKEND_SELECT] = "BackendSelect",
+	[DKC_ROLE_ADINPLACE_OR_VIEW] = "ADInplaceOrView",
+	[DKC_ROLE_PYTHON_DISPATCHER] = "PythonDispatcher",
+};
+
+#define OTHER_BUT_SPARSE						\
+	"FPGA ORT MAIA Vulkan Metal Quantized CustomRNGKeyId MkldnnCPU " \
+	"SparseCsr SparseCsrCPU SparseCsrCUDA"
+#define OTHER		OTHER_BUT_SPARSE " Sparse"
+#define AUTOGRAD	"AutogradFunctionality AutogradOther AutogradNestedTensor"
+
+/* An alias key stands for these functionalities on all backends except these. */
+static const struct {
+	const char *name;
+	const char *functionalities;
+	const char *not_on;
+} alias_rules[DKC_NUM_ALIASES] = {
+	[DKC_ALIAS_AUTOGRAD] = { "Autograd", AUTOGRAD, "" },
+	[DKC_ALIAS_IMPLICIT] = {
+		"CompositeImplicitAutograd",
+		OTHER " Dense NestedTensor " AUTOGRAD, "" },
+	[DKC_ALIAS_BATCHED] = {
+		"FuncTorchBatchedDecomposition", "FuncTorchBatched", "*" },
+	[DKC_ALIAS_NESTED] = {
+		"CompositeImplicitAutogradNestedTensor",
+		"NestedTensor AutogradNestedTensor", "" },
+	[DKC_ALIAS_EXPLICIT] = {
+		"CompositeExplicitAutograd", OTHER " Dense", "" },
+	[DKC_ALIAS_NON_FUNCTIONAL] = {
+		"CompositeExplicitAutogradNonFunctional",
+		OTHER_BUT_SPARSE " Dense", "XLA Lazy" },
+};
+
+/* A constant is a list of functionalities, with all backends or none, or the keys after a key. */
+static const struct {
+	const char *name;
+	const char *functionalities;
+	const char *after;
+	const char *without;
+	bool backends;
+} constant_rules[DKC_NUM_CONSTANTS] = {
+#define LIST(NAME, title, list)						\
+	[DKC_CONST_##NAME] = { .name = (title), .functionalities = (list) }
+#define LIST_ON_ALL(NAME, title, list)					\
+	[DKC_CONST_##NAME] = {						\
+		.name = (title), .functionalities = (list), .backends = true }
+#define AFTER(NAME, title, key, less)					\
+	[DKC_CONST_##NAME] = {						\
+		.name = (title), .after = (key), .without = (less) }
+	LIST(AUTOGRAD, "autograd_dispatch_keyset", AUTOGRAD),
+	LIST(AUTOGRAD_ADINPLACE, "autograd_dispatch_keyset_with_ADInplaceOrView",
+	     AUTOGRAD " ADInplaceOrView"),
+	LIST(AUTOCAST, "autocast_dispatch_keyset", "Autocast*"),
+	LIST(DEFAULT_INCLUDED, "default_included_set",
+	     "BackendSelect ADInplaceOrView"),
+	LIST(DEFAULT_EXCLUDED, "default_excluded_set", "Autocast*"),
+	LIST(PYTHON, "python_ks", "Python PythonTLSSnapshot"),
+	LIST(SPARSE, "sparse_ks", "Sparse"),
+	LIST(SPARSE_CSR, "sparse_csr_ks", "SparseCsr SparseCsrCPU SparseCsrCUDA"),
+	LIST(MKLDNN, "mkldnn_ks", "MkldnnCPU"),
+	LIST_ON_ALL(AUTOGRADOTHER_BACKENDS, "autogradother_backends", OTHER),
+	AFTER(AFTER_AUTOGRAD, "after_autograd_keyset", "AutogradOther", ""),
+	AFTER(AFTER_ADINPLACE, "after_ADInplaceOrView_keyset",
+	      "ADInplaceOrView", ""),
+	AFTER(AFTER_FUNC, "after_func_keyset", "Functionalize",
+	      "ADInplaceOrView"),
+	LIST_ON_ALL(BACKENDS, "backend_bitset_mask", ""),
+	LIST(FUNCTORCH_TRANSFORMS, "functorch_transforms_ks",
+	     "FuncTorchBatched FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper"),
+	LIST(FUNCTORCH_BATCHED, "functorch_batched_ks", "FuncTorchBatched"),
+	LIST_ON_ALL(BACKEND_FUNCTIONALITIES, "backend_functionality_keys",
+		    "Dense Quantized Sparse SparseCsr"),
+};
+
+/* ---- computing --------------------------------------------------------------- */
+
+/* True if a word of a list is @name, or a prefix of @name followed by "*". */
+static bool word_matches(const char *word, const char *name)
+{
+	while (*word && *word == *name) {
+		word++;
+		name++;
+	}
+	return *word == '*' || (!*name && (!*word || *word == ' '));
+}
+
+/* Bit i is set if names[i] matches a word of the list. names[0] never does. */
+static u64 names_in(const char *list, const char *const *names, unsigned int n)
+{
+	unsigned int i;
+	u64 set = 0;
+
+	while (list && *list) {
+		for (i = 1; i < n; i++)
+			if (word_matches(list, names[i]))
+				set |= 1ULL << i;
+		while (*list && *list != ' ')
+			list++;
+		while (*list == ' ')
+			list++;
+	}
+	return set;
+}
+
+static u64 functionality_set(const struct dk_layout *l, const char *list)
+{
+	return names_in(list, l->functionality_names, l->nf) << (l->nb - 1);
+}
+
+static u64 backend_set(const struct dk_layout *l, const char *list)
+{
+	return names_in(list, l->backend_names, l->nb + 1) >> 1;
+}
+
+static void derive_numbers(struct dk_layout *l)
+{
+	unsigned int f, i, entry = 0, key = l->nf + 1;
+
+	l->backend_mask = (1ULL << l->nb) - 1;
+	l->full = (1ULL << (l->nb + l->nf - 1)) - 1;
+	for (f = 0; f < l->nf; f++) {
+		l->offset[f] = entry;
+		if (dkc_is_per_backend(l, f)) {
+			l->block[l->num_blocks++] = f;
+			l->start[f] = key;
+			key += l->nb + 1;
+		}
+		for (i = dkc_width(l, f); i; i--)
+			l->slot_functionality[entry++] = f;
+	}
+	l->num_entries = entry;
+	l->first_alias = key;
+	for (i = 0; i < DKC_NUM_ROLES; i++)
+		l->role[i] = dkc_find_functionality(l, role_names[i]);
+}
+
+static enum dkc_alias find_alias(const char *name)
+{
+	unsigned int a;
+
+	for (a = 0; a < DKC_NUM_ALIASES; a++)
+		if (dkc_streq(alias_rules[a].name, name))
+			break;
+	return a;
+}
+
+static void derive_aliases(struct dk_layout *l)
+{
+	unsigned int a, i;
+
+	for (i = 0; i < l->num_aliases; i++) {
+		a = find_alias(l->alias_names[i]);
+		if (a < DKC_NUM_ALIASES)
+			l->alias_key[a] = l->first_alias + i;
+	}
+	for (a = 0; l->has_sets && a < DKC_NUM_ALIASES; a++)
+		if (l->alias_key[a])
+			l->alias_set[a] =
+				functionality_set(l, alias_rules[a].functionalities) |
+				(l->backend_mask &
+				 ~backend_set(l, alias_rules[a].not_on));
+	if (l->has_sets)
+		l->alias_set[DKC_ALIAS_IMPLICIT] |=
+			l->implicit_also << (l->nb - 1);
+}
+
+static u64 set_after(const struct dk_layout *l, const char *name)
+{
+	unsigned int f = dkc_find_functionality(l, name);
+
+	return f ? dk_keyset_after(l, f).bits : 0;
+}
+
+static void derive_constants(struct dk_layout *l)
+{
+	unsigned int i;
+	u64 set;
+
+	for (i = 0; i < DKC_NUM_CONSTANTS; i++) {
+		const char *after = constant_rules[i].after;
+
+		set = functionality_set(l, constant_rules[i].functionalities);
+		if (constant_rules[i].backends)
+			set |= l->backend_mask;
+		if (after)
+			set = set_after(l, after);
+		set &= ~functionality_set(l, constant_rules[i].without);
+		l->constant[i] = set;
+	}
+	/* PyTorch has added this constant together with the alias key */
+	if (!l->alias_key[DKC_ALIAS_BATCHED])
+		l->constant[DKC_CONST_FUNCTORCH_BATCHED] = 0;
+	/* its members differ between versions */
+	if (!l->has_sets)
+		l->constant[DKC_CONST_AUTOGRADOTHER_BACKENDS] = 0;
+}
+
+static unsigned int find_autocast(const struct dk_layout *l, const char *backend)
+{
+	const size_t skip = sizeof("Autocast") - 1;
+	unsigned int f;
+
+	for (f = 1; f < l->nf; f++)
+		if ((l->constant[DKC_CONST_AUTOCAST] & dkc_functionality_bit(l, f)) &&
+		    dkc_streq(l->functionality_names[f] + skip, backend))
+			return f;
+	return 0;
+}
+
+/* SEMANTICS 4.4. No version of PyTorch maps AutogradMTIA to its backend. */
+static void derive_maps(struct dk_layout *l)
+{
+	unsigned int b;
+
+	for (b = 1; l->has_sets && b <= l->nb; b++) {
+		l->autocast[b] = find_autocast(l, l->backend_names[b]);
+		/* versions without AutocastXLA use AutocastCUDA */
+		if (!l->autocast[b] && dkc_streq(l->backend_names[b], "XLA"))
+			l->autocast[b] = find_autocast(l, "CUDA");
+	}
+	l->from_autograd = l->backend_mask & ~l->other_autograd & ~backend_set(l, "MTIA");
+}
+
+/* SEMANTICS 1.8: the keys of a trimmed table, by entry. */
+void dkc_layout_trim(struct dk_layout *l)
+{
+	static const char *const keys[DKC_TRIMMED_ENTRIES] = {
+		"Undefined", "CPU", "QuantizedCPU", "SparseCPU", "BackendSelect",
+		"ADInplaceOrView", "AutogradOther", "AutogradCPU",
+	};
+	unsigned int i, key;
+
+	memset(l->trimmed_entry, DKC_NO_ENTRY, sizeof(l->trimmed_entry));
+	l->trimmed_backend = dkc_find_backend(l, "CPU");
+	for (i = 0; i < DKC_TRIMMED_ENTRIES; i++) {
+		l->trimmed_slot[i] = DKC_MAX_ENTRIES;
+		if (!dkc_find_key(l, keys[i], &key))
+			continue;
+		l->trimmed_slot[i] = dk_key_slot(l, key);
+		l->trimmed_entry[dk_key_functionality(l, key)] = i;
+	}
+}
+
+void dkc_layout_derive(struct dk_layout *l)
+{
+	derive_numbers(l);
+	derive_aliases(l);
+	derive_constants(l);
+	derive_maps(l);
+	if (l->trimmed)
+		dkc_layout_trim(l);
+	/* an index byte must be able to name any function of a table */
+	l->has_tables = l->has_sets && dkc_table_entries(l) <= DKC_MAX_FUNCTIONS;
+}
+
+const char *dkc_constant_name(enum dkc_constant constant)
+{
+	return constant_rules[constant].name;
+}
+
+const char *dkc_layout_unknown_alias(const struct dk_layout *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->num_aliases; i++)
+		if (find_alias(l->alias_names[i]) == DKC_NUM_ALIASES)
+			return l->alias_names[i];
+	return NULL;
+}
+
+/* FuncTorchBatchedDecomposition is the only alias key of the rules that may be missing. */
+const char *dkc_layout_missing_name(const struct dk_layout *l)
+{
+	unsigned int i, a, f;
+
+	for (i = 0; i < DKC_NUM_ROLES; i++) {
+		f = dkc_find_functionality(l, role_names[i]);
+		if (!f || ((i == DKC_ROLE_DENSE || i == DKC_ROLE_AUTOGRAD) &&
+			   !dkc_is_per_backend(l, f)))
+			return role_names[i];
+	}
+	/* Autograd is checked first, because the others serve what it does not */
+	for (a = DKC_NUM_ALIASES; a--; ) {
+		for (i = 0; i < l->num_aliases; i++)
+			if (dkc_streq(l->alias_names[i], alias_rules[a].name))
+				break;
+		if (i == l->num_aliases && a != DKC_ALIAS_BATCHED)
+			return alias_rules[a].name;
+	}
+	return NULL;
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The registrations of a library. A function or a definition may have a handle that
+ * unregisters it. The entry of a function is freed with the function's block, after the
+ * last call inside has returned.
+ */
+#include "library.h"
+
+/* The length of the namespace of a name or schema; 0 if it has none. */
+static size_t ns_len(const char *text)
+{
+	size_t n;
+
+	for (n = 0; text[n] && text[n] != '('; n++)
+		if (text[n] == ':' && text[n + 1] == ':')
+			return n;
+	return 0;
+}
+
+static bool ns_fits(const struct dkc_library *l, const char *text)
+{
+	size_t n = ns_len(text);
+
+	return !n || (strlen(l->ns) == n && !memcmp(l->ns, text, n));
+}
+
+/*
+ * Copy @len characters of @text to @to, with the library's namespace unless @text has one.
+ * Returns the end of the copy, after its NUL.
+ */
+static char *put_full(char *to, const struct dkc_library *l, const char *text,
+		      size_t len)
+{
+	size_t ns = ns_len(text) ? 0 : strlen(l->ns);
+
+	if (ns) {
+		memcpy(to, l->ns, ns);
+		memcpy(to + ns, "::", 2);
+		to += ns + 2;
+	}
+	memcpy(to, text, len);
+	to[len] = 0;
+	return to + len + 1;
+}
+
+/* The length of a name, or of the name in a schema. */
+static size_t name_len(const char *text)
+{
+	size_t n = 0;
+
+	while (text[n] && text[n] != '(')
+		n++;
+	while (n && text[n - 1] == ' ')
+		n--;
+	return n;
+}
+
+static struct dkc_entry *entry_new(struct dkc_library *l,
+				   const struct dk_op_decl *decl,
+				   const struct dk_impl *impl, bool infer,
+				   struct dk_diag *why, int *err)
+{
+	const char *inferred = infer && impl && decl && !decl->schema ?
+			       impl->schema : NULL;
+	const char *schema = decl ? decl->schema : NULL;
+	const char *name = decl ? decl->name : NULL;
+	size_t len, schema_len;
+	struct dkc_entry *e;
+
+	if (impl && impl->size != sizeof(*impl)) {
+		*err = dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
+		return NULL;
+	}
+	if (!name)
+		name = schema ? schema : "";
+	if (!ns_fits(l, name) || (schema && !ns_fits(l, schema))) {
+		*err = dkc_lib_refuse(why, DK_WHY_NAMESPACE,
+				      ns_fits(l, name) ? schema : name, l->pub);
+		return NULL;
+	}
+	len = name_len(name);
+	schema_len = schema ? strlen(schema) : 0;
+	if (inferred)
+		schema_len = len + strlen(inferred);
+	e = kvzalloc(sizeof(*e) + 2 * sizeof(l->ns) + len + schema_len + 6, GFP_KERNEL);
+	if (!e) {
+		*err = dkc_refuse(why, DK_WHY_NO_MEMORY, l->ns);
+		return NULL;
+	}
+	e->lib = l;
+	if (impl)
+		e->impl = *impl;
+	if (decl) {
+		char *text = put_full(e->text, l, name, len);
+
+		e->decl = *decl;
+		e->decl.op = NULL;
+		e->decl.name = e->text;
+		if (!decl->debug)
+			e->decl.debug = l->debug;
+		if (schema) {
+			e->decl.schema = text;
+			put_full(text, l, schema, schema_len);
+		} else if (inferred) {
+			e->decl.schema = text;
+			text = put_full(text, l, name, len) - 1;
+			memcpy(text, inferred, schema_len - len);
+		}
+		e->impl.op = &e->decl;
+	}
+	return e;
+}
+
+static int entry_key(struct dkc_entry *e, struct dk_diag *why)
+{
+	struct dkc_library *l = e->lib;
+	const struct dk_layout *layout = l->prov->reg->layout;
+	char own[DK_NAME_MAX];
+
+	if (e->impl.key && l->key && e->impl.key != l->key)
+		return dkc_lib_refuse(why, DK_WHY_LIBRARY_FN_KEY,
+				      dk_key_name(layout, e->impl.key, own), l->pub);
+	if (!e->impl.key)
+		e->impl.key = l->key;
+	return 0;
+}
+
+/* From here on the entry can be unregistered, also with @h. */
+static void entry_link(struct dkc_entry *e, struct dk_handle *h)
+{
+	struct dkc_library *l = e->lib;
+
+	e->link = l->last;
+	*l->last = e;
+	l->last = &e->next;
+	e->handle = h;
+	if (h)
+		h->core = e;
+	if (e->block)
+		e->block->owned = e;
+}
+
+void dkc_entry_withdraw(struct dkc_entry *e, struct dkc_change *ch)
+{
+	struct dkc_library *l = e->lib;
+	struct dk_op *op;
+
+	dkc_assert_writer(l->prov->reg);
+	*e->link = e->next;
+	if (e->next)
+		e->next->link = e->link;
+	else
+		l->last = e->link;
+	if (e->handle && l->prov->pub)
+		e->handle->core = NULL;
+	if (e->defines) {
+		op = dkc_op_find(l->prov->reg, e->decl.name);
+		/* dk_op_undefine() may have removed the definition already */
+		if (op && op->decl == &e->decl)
+			dkc_op_undefine(op, ch);
+	}
+	if (e->block)
+		dkc_block_withdraw(e->block, ch);
+	else
+		kvfree_rcu(e, rcu);
+}
+
+/* Take the registry's lock. Fails if the library is not registered, or @h is in use. */
+static int library_lock(struct dk_library *lib, struct dkc_provider **core,
+			struct dk_handle *h, struct dk_diag *why)
+{
+	int err = dkc_provider_lock(lib->prov, core, why);
+
+	if (err)
+		return err;
+	if (!lib->core)
+		err = dkc_lib_refuse(why, DK_WHY_LIBRARY_UNREGISTERED, "library", lib);
+	else if (h && h->core)
+		err = dkc_lib_refuse(why, DK_WHY_HANDLE, "handle", lib);
+	if (err)
+		mutex_unlock(&(*core)->reg->lock);
+	return err;
+}
+
+/* Define an operator. Its function, if any, is published in the same change. */
+static int entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
+		     bool inferred, struct dk_diag *why)
+{
+	struct dkc_registration r = {
+		.prov = e->lib->prov, .decl = &e->decl, .flags = flags,
+		.impls = has_impl ? &e->impl : NULL, .n = has_impl, .why = why,
+	};
+	int err;
+
+	/* without a schema, only a C signature says what the function takes */
+	if (has_impl && !e->decl.schema && !e->decl.sig)
+		return dkc_refuse(why, DK_WHY_SCHEMA_INFER, e->decl.name);
+	if (inferred && !e->decl.alias_analysis)
+		e->decl.alias_analysis = DK_ALIAS_CONSERVATIVE;
+	err = dkc_register(&r);
+	e->block = r.block;
+	return err;
+}
+
+/* Register the function of an entry, or the fallback. */
+static int entry_impl(struct dkc_entry *e, bool fallback, struct dk_diag *why)
+{
+	struct dkc_registration r = {
+		.prov = e->lib->prov, .impls = &e->impl, .n = !fallback,
+		.fallback = fallback, .why = why,
+	};
+	int err = dkc_register(&r);
+
+	e->block = r.block;
+	return err;
+}
+
+/* Link the entry, or free it on failure. Releases the lock. */
+static void entry_end(struct dk_registry *reg, struct dkc_entry *e,
+		      struct dk_handle *h, int err)
+{
+	if (!err)
+		entry_link(e, h);
+	else if (e)
+		kvfree_rcu(e, rcu);
+	dkc_registry_unlock_flush(reg);
+}
+
+static int library_def(struct dk_library *lib, const struct dk_op_decl *decl,
+		       unsigned int flags, const struct dk_impl *impl,
+		       struct dk_handle *h, struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	struct dkc_entry *e = NULL;
+	int err;
+
+	if (decl->size != sizeof(*decl))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
+	err = library_lock(lib, &core, h, why);
+	if (err)
+		return err;
+	if (lib->core->kind == DK_LIBRARY_IMPL)
+		err = dkc_lib_refuse(why, DK_WHY_LIBRARY_IMPL,
+				     decl->name ? decl->name : "def", lib);
+	else
+		e = entry_new(lib->core, decl, impl, true, why, &err);
+	if (e && impl)
+		err = entry_key(e, why);
+	if (!err)
+		err = entry_def(e, flags, impl, !decl->schema, why);
+	if (!err)
+		e->defines = true;
+	entry_end(core->reg, e, h, err);
+	return err;
+}
+
+int dk_library_def(struct dk_library *lib, const struct dk_op_decl *decl,
+		   unsigned int flags, struct dk_handle *h, struct dk_diag *why)
+{
+	return library_def(lib, decl, flags, NULL, h, why);
+}
+
+int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
+			unsigned int flags, const struct dk_impl *impl,
+			struct dk_handle *h, struct dk_diag *why)
+{
+	return library_def(lib, decl, flags, impl, h, why);
+}
+
+int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
+		    struct dk_handle *h, struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	struct dkc_entry *e;
+	int err;
+
+	if (!impl->op || impl->op->size != sizeof(*impl->op))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
+	err = library_lock(lib, &core, h, why);
+	if (err)
+		return err;
+	e = entry_new(lib->core, impl->op, impl, false, why, &err);
+	if (e)
+		err = entry_key(e, why);
+	if (!err)
+		err = entry_impl(e, false, why);
+	entry_end(core->reg, e, h, err);
+	return err;
+}
+
+int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
+			struct dk_handle *h, struct dk_diag *why)
+{
+	struct dkc_provider *core;
+	struct dkc_entry *e = NULL;
+	int err = library_lock(lib, &core, h, why);
+
+	if (err)
+		return err;
+	if (lib->core->kind != DK_LIBRARY_IMPL)
+		err = dkc_lib_refuse(why, DK_WHY_LIBRARY_FALLBACK, "fallback", lib);
+	else if (*lib->core->ns)
+		err = dkc_lib_refuse(why, DK_WHY_FALLBACK_NAMESPACE, lib->core->ns, lib);
+	else
+		e = entry_new(lib->core, NULL, impl, false, why, &err);
+	/* as in PyTorch, the function's own key takes precedence */
+	if (e && !e->impl.key)
+		e->impl.key = lib->core->key;
+	if (!err)
+		err = entry_impl(e, true, why);
+	entry_end(core->reg, e, h, err);
+	return err;
+}
+
+int dk_handle_release(struct dk_library *lib, struct dk_handle *h)
+{
+	struct dkc_change ch = { .ops = NULL };
+	const struct dkc_block *b;
+	struct dkc_provider *core;
+	struct dk_registry *reg;
+	int err = dkc_provider_lock_unregistering(lib->prov, &core, NULL);
+
+	if (!core)
+		return err;
+	reg = core->reg;
+	if (!h->core) {
+		dkc_drain(core, NULL);
+	} else if (h->core->lib != lib->core) {
+		/* this waits only for calls of @lib's provider */
+		err = -ENOENT;
+	} else {
+		b = h->core->block;
+		dkc_entry_withdraw(h->core, &ch);
+		dkc_change_force(&ch);
+		if (b)
+			dkc_drain(core, b);
+	}
+	dkc_registry_unlock(reg);
+	return err;
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The builtin layouts other than v1, as texts in the format of Documentation/layouts.rst
+ * (SEMANTICS 1.2, 1.3). A version whose alias sets and maps are unknown has no
+ * lines "tables" and "strict".
+ */
+#include "pytorch.h"
+
+/* ---- lines of several versions ---------------------------------------------- */
+
+#define ALIASES_2_0							\
+	"aliases Autograd CompositeImplicitAutograd FuncTorchBatchedDecomposition " \
+	"CompositeImplicitAutogradNestedTensor CompositeExplicitAutograd " \
+	"CompositeExplicitAutogradNonFunctional\n"
+
+#define BACKENDS_2_1							\
+	"backends CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA=MTIA "	\
+	"PrivateUse1 PrivateUse2 PrivateUse3 Meta\n"
+
+#define BACKENDS_1_13							\
+	"backends CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy Meta "	\
+	"PrivateUse1 PrivateUse2 PrivateUse3\n"
+
+#define STRICT_AUTOGRAD							\
+	"strict AutogradFunctionality CPU CUDA XLA MPS IPU XPU HPU Lazy " \
+	"PrivateUse1 PrivateUse2 PrivateUse3 Meta\n"
+
+#define STRICT_2_4(nested)						\
+	"strict Quantized CPU CUDA XPU PrivateUse1\n"			\
+	"strict Sparse CPU CUDA HIP XPU VE PrivateUse1 Meta\n"		\
+	"strict SparseCsr CPU CUDA HIP XPU VE PrivateUse1 Meta\n"	\
+	"strict NestedTensor " nested "\n"				\
+	STRICT_AUTOGRAD
+
+#define LEGACY_2_0	"legacy Functionalize PythonTLSSnapshot Python\n"
+#define LEGACY_2_6							\
+	"legacy Functionalize PythonTLSSnapshot FuncTorchGradWrapper "	\
+	"FuncTorchVmapMode FuncTorchBatched Python\n"
+
+#define FUNCTIONALITIES_2_0						\
+	"functionalities Undefined Dense* FPGA ORT Vulkan Metal Quantized* " \
+	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsrCPU SparseCsrCUDA " \
+	"NestedTensor* BackendSelect Python Fake " \
+	"FuncTorchDynamicLayerBackMode Functionalize Named Conjugate " \
+	"Negative ZeroTensor ADInplaceOrView AutogradOther " \
+	"AutogradFunctionality* AutogradNestedTensor Tracer AutocastCPU " \
+	"AutocastXPU AutocastHPU AutocastCUDA FuncTorchBatched " \
+	"FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper " \
+	"DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode " \
+	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode " \
+	"PythonDispatcher\n"
+
+/* ---- versions ---------------------------------------------------------------- */
+
+static const char pt2_8[] =
+	"layout pytorch-2.8\n"
+	"backends CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA=MTIA MAIA=MAIA "
+	"PrivateUse1 PrivateUse2 PrivateUse3 Meta\n"
+	"functionalities Undefined Dense* FPGA Vulkan Metal Quantized* CustomRNGKeyId "
+	"MkldnnCPU Sparse* SparseCsr* NestedTensor* BackendSelect "
+	"Python Fake FuncTorchDynamicLayerBackMode Functionalize Named "
+	"Conjugate Negative ZeroTensor ADInplaceOrView AutogradOther "
+	"AutogradFunctionality* AutogradNestedTensor Tracer AutocastCPU "
+	"AutocastMTIA AutocastMAIA AutocastXPU AutocastIPU AutocastHPU "
+	"AutocastXLA AutocastMPS AutocastCUDA AutocastPrivateUse1 "
+	"FuncTorchBatched BatchedNestedTensor FuncTorchVmapMode Batched "
+	"VmapMode FuncTorchGradWrapper DeferredInit PythonTLSSnapshot "
+	"FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper "
+	"TESTING_ONLY_GenericMode PreDispatch PythonDispatcher\n"
+	ALIASES_2_0
+	LEGACY_2_6
+	"privateuseone\n";
+
+static const char pt2_7[] =
+	"layout pytorch-2.7\n"
+	BACKENDS_2_1
+	"functionalities Undefined Dense* FPGA MAIA Vulkan Metal Quantized* "
+	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "
+	"BackendSelect Python Fake FuncTorchDynamicLayerBackMode "
+	"Functionalize Named Conjugate Negative ZeroTensor "
+	"ADInplaceOrView AutogradOther AutogradFunctionality* "
+	"AutogradNestedTensor Tracer AutocastCPU AutocastMTIA "
+	"AutocastXPU AutocastIPU AutocastHPU AutocastXLA AutocastMPS "
+	"AutocastCUDA AutocastPrivateUse1 FuncTorchBatched "
+	"BatchedNestedTensor FuncTorchVmapMode Batched VmapMode "
+	"FuncTorchGradWrapper DeferredInit PythonTLSSnapshot "
+	"FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper "
+	"TESTING_ONLY_GenericMode PreDispatch PythonDispatcher\n"
+	ALIASES_2_0
+	STRICT_2_4("CPU CUDA XPU PrivateUse1 Meta")
+	LEGACY_2_6
+	"other-autograd HIP VE\n"
+	"implicit Functionalize\n"
+	"batched-empty\n"
+	"privateuseone\n"
+	"tables\n";
+
+static const char pt2_6[] =
+	"layout pytorch-2.6\n"
+	BACKENDS_2_1
+	"functionalities Undefined Dense* FPGA MAIA Vulkan Metal Quantized* "
+	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "
+	"BackendSelect Python Fake FuncTorchDynamicLayerBackMode "
+	"Functionalize Named Conjugate Negative ZeroTensor "
+	"ADInplaceOrView AutogradOther AutogradFunctionality* "
+	"AutogradNestedTensor Tracer AutocastCPU AutocastXPU "
+	"AutocastIPU AutocastHPU AutocastXLA AutocastMPS AutocastCUDA "
+	"AutocastPrivateUse1 FuncTorchBatched BatchedNestedTensor "
+	"FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper "
+	"DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode "
+	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode "
+	"PreDispatch PythonDispatcher\n"
+	ALIASES_2_0
+	STRICT_2_4("CPU CUDA XPU PrivateUse1 Meta")
+	LEGACY_2_6
+	"other-autograd HIP VE MTIA\n"
+	"implicit Functionalize\n"
+	"batched-empty\n"
+	"tables\n";
+
+static const char pt2_4[] =
+	"layout pytorch-2.4\n"
+	BACKENDS_2_1
+	"functionalities Undefined Dense* FPGA MAIA Vulkan Metal Quantized* "
+	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsr* NestedTensor* "
+	"BackendSelect Python Fake FuncTorchDynamicLayerBackMode "
+	"Functionalize Named Conjugate Negative ZeroTensor "
+	"ADInplaceOrView AutogradOther AutogradFunctionality* "
+	"AutogradNestedTensor Tracer AutocastCPU AutocastXPU "
+	"AutocastIPU AutocastHPU AutocastXLA AutocastCUDA "
+	"AutocastPrivateUse1 FuncTorchBatched BatchedNestedTensor "
+	"FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper "
+	"DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode "
+	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode "
+	"PreDispatch PythonDispatcher\n"
+	ALIASES_2_0
+	STRICT_2_4("CPU CUDA PrivateUse1 Meta")
+	LEGACY_2_0
+	"other-autograd HIP VE MTIA\n"
+	"implicit Functionalize\n"
+	"batched-empty\n"
+	"tables\n";
+
+/* between 2.0 and 2.1 */
+static const char pt2_1_pre[] =
+	"layout pytorch-2.1-pre\n"
+	BACKENDS_2_1
+	FUNCTIONALITIES_2_0
+	ALIASES_2_0;
+
+static const char pt2_0[] =
+	"layout pytorch-2.0\n"
+	"backends CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy Meta MTIA=MTIA "
+	"PrivateUse1 PrivateUse2 PrivateUse3\n"
+	FUNCTIONALITIES_2_0
+	ALIASES_2_0
+	"strict Quantized CPU CUDA XPU\n"
+	"strict Sparse CPU CUDA HIP XPU VE Meta\n"
+	"strict NestedTensor CPU CUDA Meta\n"
+	STRICT_AUTOGRAD
+	LEGACY_2_0
+	"other-autograd HIP VE MTIA\n"
+	"batched-empty\n"
+	"tables\n";
+
+/* between 1.13 and 2.0 */
+static const char pt2_0_pre[] =
+	"layout pytorch-2.0-pre\n"
+	BACKENDS_1_13
+	FUNCTIONALITIES_2_0
+	ALIASES_2_0;
+
+static const char pt1_13[] =
+	"layout pytorch-1.13\n"
+	BACKENDS_1_13
+	"functionalities Undefined Dense* FPGA ORT Vulkan Metal Quantized* "
+	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsrCPU SparseCsrCUDA "
+	"NestedTensor* BackendSelect Python Fake "
+	"FuncTorchDynamicLayerBackMode Functionalize Named Conjugate "
+	"Negative ZeroTensor ADInplaceOrView AutogradOther "
+	"AutogradFunctionality* AutogradNestedTensor Tracer AutocastCPU "
+	"AutocastXPU AutocastCUDA FuncTorchBatched FuncTorchVmapMode "
+	"Batched VmapMode FuncTorchGradWrapper DeferredInit "
+	"PythonTLSSnapshot FuncTorchDynamicLayerFrontMode "
+	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode "
+	"PythonDispatcher\n"
+	"aliases Autograd CompositeImplicitAutograd "
+	"CompositeImplicitAutogradNestedTensor CompositeExplicitAutograd "
+	"CompositeExplicitAutogradNonFunctional\n"
+	"sentinel Unknown\n"
+	"strict Quantized CPU CUDA XPU\n"
+	"strict Sparse CPU CUDA HIP XPU VE\n"
+	"strict NestedTensor CPU CUDA\n"
+	STRICT_AUTOGRAD
+	"legacy PythonTLSSnapshot Python\n"
+	"other-autograd HIP VE\n"
+	"tables\n";
+
+static const char pt1_12[] =
+	"layout pytorch-1.12\n"
+	"backends CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy PrivateUse1 "
+	"PrivateUse2 PrivateUse3\n"
+	"functionalities Undefined Dense* FPGA ORT Vulkan Metal Meta Quantized* "
+	"CustomRNGKeyId MkldnnCPU Sparse* SparseCsrCPU SparseCsrCUDA "
+	"NestedTensor* BackendSelect Python Fake Named Conjugate "
+	"Negative ZeroTensor FuncTorchDynamicLayerBackMode "
+	"ADInplaceOrView AutogradOther AutogradFunctionality* "
+	"AutogradNestedTensor Tracer AutocastCPU AutocastXPU "
+	"AutocastCUDA=Autocast FuncTorchBatched FuncTorchVmapMode "
+	"Batched VmapMode FuncTorchGradWrapper Functionalize "
+	"DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode "
+	"TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode\n"
+	"aliases Autograd CompositeImplicitAutograd CompositeExplicitAutograd\n"
+	"unnamed UNKNOWN_TENSOR_TYPE_ID\n";
+
+/*
+ * In the order of dk_layout_next(), after v1. Those from NUM_LISTED on are not listed, and
+ * found by name only. An element with a name is a copy of an earlier one with the same
+ * text, or of v1 if it has no text.
+ */
+static const struct {
+	const char *text;
+	const char *name;
+	bool trimmed;
+} built_in[] = {
+	{ .name = "pytorch-2.14" },
+	{ .text = pt2_8 },
+	{ .text = pt2_7 },
+	{ .text = pt2_6 },
+	{ .text = pt2_4 },
+	{ .text = pt2_1_pre },
+	{ .text = pt2_0 },
+	{ .text = pt2_0_pre },
+	{ .text = pt1_13 },
+	{ .text = pt1_12 },
+	{ .name = DK_LAYOUT_NAME "+trimmed", .trimmed = true },
+	{ .name = "pytorch-2.14+trimmed", .trimmed = true },
+	{ .text = pt1_13, .name = "pytorch-1.13+trimmed", .trimmed = true },
+};
+
+#define NUM_LAYOUTS	ARRAY_SIZE(built_in)
+#define NUM_LISTED	(NUM_LAYOUTS - 3)
+#define NUM_TEXTS	(NUM_LAYOUTS - 4)
+#define POOL		1280	/* bytes for the names of one layout */
+
+static struct dk_layout layouts[NUM_LAYOUTS];
+static char pools[NUM_TEXTS][POOL];
+static DEFINE_MUTEX(reading);
+static bool all_read;
+
+static void copy_layout(unsigned int i)
+{
+	const struct dk_layout *same = &dkc_v1;
+	unsigned int k;
+
+	for (k = 0; built_in[i].text && k < i; k++)
+		if (built_in[k].text == built_in[i].text)
+			same = &layouts[k];
+	layouts[i] = *same;
+	layouts[i].name = built_in[i].name;
+	layouts[i].trimmed = built_in[i].trimmed;
+	if (layouts[i].trimmed)
+		dkc_layout_trim(&layouts[i]);
+}
+
+static int read_layouts(void)
+{
+	unsigned int i, pool = 0;
+	int err;
+
+	for (i = 0; i < NUM_LAYOUTS; i++) {
+		if (built_in[i].name) {
+			copy_layout(i);
+			continue;
+		}
+		err = dkc_layout_read(&layouts[i], built_in[i].text, pools[pool++], POOL,
+				      NULL);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int dkc_layouts_init(void)
+{
+	int err = 0;
+
+	/* pairs with smp_store_release() below: the layouts are complete */
+	if (smp_load_acquire(&all_read))
+		return 0;
+	mutex_lock(&reading);
+	if (!all_read)
+		err = read_layouts();
+	if (!err)
+		/* pairs with smp_load_acquire() above */
+		smp_store_release(&all_read, true);
+	mutex_unlock(&reading);
+	return err;
+}
+
+/* ---- by name ------------------------------------------------------------------ */
+
+const struct dk_layout *dk_layout_next(const struct dk_layout *l)
+{
+	if (!l)
+		return &dkc_v1;
+	if (dkc_layouts_init())
+		return NULL;
+	if (l == &dkc_v1)
+		return &layouts[0];
+	/* layouts of dk_layout_parse() are not listed */
+	if (l < layouts || l >= &layouts[NUM_LISTED - 1])
+		return NULL;
+	return l + 1;
+}
+
+/*
+ * True for a patch release such as pytorch-2.6.1 or pytorch-2.14.1+cu130, which has the
+ * layout of its minor release.
+ */
+static bool is_release_of(const char *name, const char *layout)
+{
+	while (*layout && *name == *layout) {
+		name++;
+		layout++;
+	}
+	if (*layout || name[0] != '.' || name[1] < '0' || name[1] > '9')
+		return false;
+	for (name++; *name >= '0' && *name <= '9'; name++)
+		;
+	return !*name || (*name == '+' && !dkc_streq(name, "+trimmed"));
+}
+
+const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why)
+{
+	unsigned int i;
+
+	dkc_accept(why);
+	if (dkc_streq(name, DK_LAYOUT_NAME))
+		return &dkc_v1;
+	for (i = 0; i < NUM_LAYOUTS && !dkc_layouts_init(); i++)
+		if (dkc_streq(layouts[i].name, name))
+			return &layouts[i];
+	for (i = 0; i < NUM_LISTED; i++)
+		if (is_release_of(name, layouts[i].name))
+			return &layouts[i];
+	dkc_remark(why, DK_WHY_BAD_LAYOUT, name);
+	return NULL;
+}
+
+/* ---- what a layout has -------------------------------------------------------- */
+
+unsigned int dk_layout_knows(const struct dk_layout *l)
+{
+	l = dkc_layout(l);
+	return (l->has_tables ? DK_KNOWS_TABLES : 0) |
+	       (l->has_sets ? DK_KNOWS_SETS : 0) |
+	       (l->has_strict ? DK_KNOWS_STRICT : 0) |
+	       (l->has_legacy ? DK_KNOWS_LEGACY : 0);
+}
+
+unsigned int dk_layout_functionalities(const struct dk_layout *l)
+{
+	return dkc_layout(l)->nf;
+}
+
+unsigned int dk_layout_entries(const struct dk_layout *l)
+{
+	return dkc_layout(l)->num_entries;
+}
+
+struct dk_keyset dk_layout_full(const struct dk_layout *l)
+{
+	return DK_KEYSET(dkc_layout(l)->full);
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Listeners: a notifier queues each event under the registry's lock and reports the queue
+ * after the lock was released. One thread reports at a time, in the order of the queue; a
+ * thread that finds another one reporting returns, and the other one reports its events. A
+ * change never fails because of its events: those without memory are counted, and the
+ * number is reported after the queue.
+ */
+#include "pytorch.h"
+
+/* An event that is not yet reported. */
+struct dkc_queued {
+	struct dkc_queued *next;
+	const struct dk_listener *only;	/* for this one, or NULL */
+	u64 number;
+	u32 kind;
+	u32 key;
+	char name[];
+};
+
+/* The listeners of a registry that has had at least one; protected by the registry's lock. */
+struct dkc_listeners {
+	struct dkc_notifier notifier;
+	struct dk_registry *reg;
+	struct dk_listener *first;
+	struct dkc_queued *queue;	/* oldest first */
+	struct dkc_queued *last;
+	u64 number;			/* of the newest event */
+	u32 lost;			/* events without memory, not yet reported */
+	const void *reporter;		/* the thread that reports, or NULL */
+	struct dk_listener *running;	/* the listener that it runs, or NULL */
+};
+
+static struct dkc_listeners *listeners_of_notifier(struct dkc_notifier *n)
+{
+	return container_of(n, struct dkc_listeners, notifier);
+}
+
+static struct dkc_queued *queued_make(const char *name, u32 kind, u32 key, bool may_sleep)
+{
+	size_t len = strlen(name);
+	struct dkc_queued *q = dkc_alloc(sizeof(*q) + len + 1, may_sleep);
+
+	if (q) {
+		q->kind = kind;
+		q->key = key;
+		memcpy(q->name, name, len + 1);
+	}
+	return q;
+}
+
+static void queued_free(struct dkc_queued *q)
+{
+	struct dkc_queued *next;
+
+	for (; q; q = next) {
+		next = q->next;
+		kvfree(q);
+	}
+}
+
+static void queue_add(struct dkc_listeners *ls, struct dkc_queued *q)
+{
+	dkc_assert_writer(ls->reg);
+	q->next = NULL;
+	q->number = ++ls->number;
+	if (ls->queue)
+		ls->last->next = q;
+	else
+		WRITE_ONCE(ls->queue, q);
+	ls->last = q;
+}
+
+static void listeners_notify(struct dkc_notifier *n, const struct dkc_event *event)
+{
+	struct dkc_listeners *ls = listeners_of_notifier(n);
+	struct dkc_queued *q;
+	u32 kind;
+
+	if (!ls->first || !event->name)
+		return;
+	if (event->kind == DKC_OP_DEFINED)
+		kind = DK_EVENT_DEFINED;
+	else if (event->kind == DKC_OP_UNDEFINED)
+		kind = DK_EVENT_UNDEFINED;
+	else if (event->kind == DKC_IMPL_ADDED)
+		kind = DK_EVENT_IMPL;
+	else
+		return;
+	q = queued_make(event->name, kind, event->key, false);
+	if (q)
+		queue_add(ls, q);
+	else
+		WRITE_ONCE(ls->lost, ls->lost + 1);
+}
+
+static struct dk_listener *next_listener(struct dkc_listeners *ls, u64 number,
+					 const struct dk_listener *only)
+{
+	struct dk_listener *l = ls->first;
+
+	while (l && (l->last >= number || (only && only != l)))
+		l = l->next;
+	return l;
+}
+
+/* The lock is released for each listener, and the list may change. */
+static void report(struct dkc_listeners *ls, const struct dk_event *event, u64 number,
+		   const struct dk_listener *only)
+{
+	struct dk_listener *l;
+
+	while ((l = next_listener(ls, number, only))) {
+		l->last = number;
+		WRITE_ONCE(l->inside, 1);
+		ls->running = l;
+		mutex_unlock(&ls->reg->lock);
+		l->notify(l, event);
+		mutex_lock(&ls->reg->lock);
+		ls->running = NULL;
+		/* last access to a listener that is being unregistered */
+		dkc_clear_and_wake(&l->inside);
+	}
+}
+
+static void report_queue(struct dkc_listeners *ls)
+{
+	struct dk_event event = { .size = sizeof(event) };
+	struct dkc_queued *q;
+
+	while ((q = ls->queue)) {
+		WRITE_ONCE(ls->queue, q->next);
+		event.kind = q->kind;
+		event.name = q->name;
+		event.key = q->key;
+		report(ls, &event, q->number, q->only);
+		kvfree(q);
+	}
+}
+
+static void report_lost(struct dkc_listeners *ls)
+{
+	const struct dk_event event = {
+		.size = sizeof(event), .kind = DK_EVENT_LOST, .name = "", .key = ls->lost,
+	};
+
+	WRITE_ONCE(ls->lost, 0);
+	report(ls, &event, ++ls->number, NULL);
+}
+
+/* Cancellation of the calling thread is deferred until all events are reported. */
+static void listeners_unlocked(struct dkc_notifier *n)
+{
+	struct dkc_listeners *ls = listeners_of_notifier(n);
+	struct dk_registry *reg = ls->reg;
+	int cancel;
+
+	if (!READ_ONCE(ls->queue) && !READ_ONCE(ls->lost))
+		return;
+	dkc_cancel_off(&cancel);
+	mutex_lock(&reg->lock);
+	if (!ls->reporter) {
+		ls->reporter = dkc_self();
+		reg->num_held++;
+		while (ls->queue || ls->lost) {
+			report_queue(ls);
+			if (ls->lost)
+				report_lost(ls);
+		}
+		reg->num_held--;
+		ls->reporter = NULL;
+	}
+	mutex_unlock(&reg->lock);
+	dkc_cancel_on(cancel);
+}
+
+static void listeners_release(struct dkc_notifier *n)
+{
+	struct dkc_listeners *ls = listeners_of_notifier(n);
+
+	queued_free(ls->queue);
+	kvfree(ls);
+}
+
+/* The listeners of a registry, or NULL if it never had one. */
+static struct dkc_listeners *listeners_of(struct dk_registry *reg)
+{
+	struct dkc_notifier *n = reg->notifiers;
+
+	dkc_assert_writer(reg);
+	while (n && n->notify != listeners_notify)
+		n = n->next;
+	return n ? listeners_of_notifier(n) : NULL;
+}
+
+/* Stays until the registry is freed: dkc_notify_unlocked() may be reading it. */
+static struct dkc_listeners *listeners_make(struct dk_registry *reg)
+{
+	struct dkc_listeners *ls = kvzalloc(sizeof(*ls), GFP_KERNEL);
+
+	if (!ls)
+		return NULL;
+	ls->reg = reg;
+	ls->notifier.notify = listeners_notify;
+	ls->notifier.unlocked = listeners_unlocked;
+	ls->notifier.release = listeners_release;
+	return ls;
+}
+
+/*
+ * If the reporting thread did not call fork() itself, it does not exist in the child and never
+ * returns from its listener.
+ */
+void dkc_listeners_after_fork(struct dk_registry *reg)
+{
+	struct dkc_listeners *ls = listeners_of(reg);
+
+	if (!ls || !ls->reporter || ls->reporter == dkc_self())
+		return;
+	ls->reporter = NULL;
+	reg->num_held--;
+	if (ls->running)
+		ls->running->inside = 0;
+	ls->running = NULL;
+}
+
+static bool is_listening(const struct dkc_listeners *ls,
+			 const struct dk_listener *listener)
+{
+	const struct dk_listener *l = ls->first;
+
+	while (l && l != listener)
+		l = l->next;
+	return l;
+}
+
+/* Events for all operators that are already defined, in the order of the table of names. */
+static int first_events(struct dk_registry *reg, const struct dk_listener *only,
+			struct dkc_queued **events)
+{
+	struct dkc_queued **end = events;
+	struct dk_op *op;
+	u32 pos = 0;
+
+	while ((op = dkc_op_next(reg, &pos))) {
+		if (!op->definer)
+			continue;
+		*end = queued_make(op->name, DK_EVENT_DEFINED, 0, true);
+		if (!*end)
+			return -ENOMEM;
+		(*end)->only = only;
+		end = &(*end)->next;
+	}
+	return 0;
+}
+
+static int listener_add(struct dk_registry *reg, struct dk_listener *l, struct dk_diag *why)
+{
+	struct dkc_listeners *ls = listeners_of(reg), *made = NULL;
+	struct dkc_queued *events = NULL, *q;
+
+	if (reg->shutdown)
+		return dkc_refuse(why, DK_WHY_SHUTDOWN, NULL);
+	if (ls && (is_listening(ls, l) || ls->running == l))
+		return dkc_refuse(why, DK_WHY_LISTENING, NULL);
+	if (!ls) {
+		made = listeners_make(reg);
+		ls = made;
+	}
+	if (!ls || first_events(reg, l, &events)) {
+		queued_free(events);
+		kvfree(made);
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
+	}
+	if (made)
+		dkc_notifier_add(reg, &made->notifier);
+	l->inside = 0;
+	/* queued events are older; a listener freed at this address may have had some */
+	l->last = ls->number;
+	l->next = ls->first;
+	ls->first = l;
+	reg->num_held++;
+	while ((q = events)) {
+		events = q->next;
+		queue_add(ls, q);
+	}
+	return dkc_accept(why);
+}
+
+int dk_listener_register(struct dk_listener *listener, struct dk_diag *why)
+{
+	struct dk_registry *reg = dkc_registry(listener->registry);
+	int err;
+
+	if (listener->size != sizeof(*listener))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_listener");
+	if (!listener->notify)
+		return dkc_refuse(why, DK_WHY_NO_LISTENER, NULL);
+	if (!reg)
+		return dkc_refuse(why, DK_WHY_NO_MEMORY, NULL);
+	mutex_lock(&reg->lock);
+	err = listener_add(reg, listener, why);
+	dkc_registry_unlock(reg);
+	return err;
+}
+
+int dk_listener_unregister(struct dk_listener *listener)
+{
+	struct dk_registry *reg = dkc_registry(listener->registry);
+	struct dkc_listeners *ls;
+	struct dk_listener **p;
+
+	if (!reg)
+		return 0;
+	/* in a read section: the listener may wait for its end */
+	if (dkc_in_atomic())
+		return -EDEADLK;
+	mutex_lock(&reg->lock);
+	ls = listeners_of(reg);
+	if (ls && ls->running == listener && ls->reporter == dkc_self()) {
+		mutex_unlock(&reg->lock);
+		return -EDEADLK;
+	}
+	if (ls) {
+		p = &ls->first;
+		while (*p && *p != listener)
+			p = &(*p)->next;
+		if (*p) {
+			*p = listener->next;
+			reg->num_held--;
+		}
+	}
+	mutex_unlock(&reg->lock);
+	/* even if another caller has removed it: the listener may still run */
+	dkc_wait_zero(&listener->inside);
+	return 0;
+}
+
+static struct dk_listener *listener_of(struct dk_registry *reg, dkc_owns_fn owns,
+				       const void *owner)
+{
+	struct dkc_listeners *ls = listeners_of(reg);
+	struct dk_listener *l = ls ? ls->first : NULL;
+
+	while (l && !owns(owner, (uintptr_t)l->notify) && !owns(owner, (uintptr_t)l))
+		l = l->next;
+	return l;
+}
+
+bool dkc_listener_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
+{
+	bool has;
+
+	mutex_lock(&reg->lock);
+	has = listener_of(reg, owns, owner);
+	reg->visitors += has;
+	mutex_unlock(&reg->lock);
+	return has;
+}
+
+bool dkc_listener_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const void *owner)
+{
+	struct dk_listener *l;
+
+	mutex_lock(&reg->lock);
+	l = listener_of(reg, owns, owner);
+	mutex_unlock(&reg->lock);
+	return l && !dk_listener_unregister(l);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * For users of PyTorch: other layouts, translation, strict names, libraries, listeners, dumps.
+ *
+ * The module does not contain it.
+ */
+#ifndef _DKC_PYTORCH_H
+#define _DKC_PYTORCH_H
+
+#include "../core/observe/observe.h"
+
+/*
+ * layouts.c: reads and derives the built-in layouts, once. dk_layout_find() and
+ * dk_layout_next() call it; -EINVAL if a text is wrong.
+ */
+__must_check int dkc_layouts_init(void);
+
+/* parse.c: reads a text into @l, whose names are copied to @pool. */
+__must_check int dkc_layout_read(struct dk_layout *l, const char *text, char *pool,
+				 size_t pool_size, struct dk_diag *why);
+
+/* derive.c: computes the rest of a layout from what was read. */
+void dkc_layout_derive(struct dk_layout *l);
+/* Computes the entries of a trimmed table. */
+void dkc_layout_trim(struct dk_layout *l);
+/* A name that a layout with tables must have and @l lacks, or NULL. */
+const char *dkc_layout_missing_name(const struct dk_layout *l);
+/* The name of an alias key that no rule for tables uses, or NULL. */
+const char *dkc_layout_unknown_alias(const struct dk_layout *l);
+const char *dkc_constant_name(enum dkc_constant constant);
+
+/* compute.c: the device type with this name in lower case ("cuda"), or NULL. */
+const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, size_t len);
+
+/*
+ * listener.c: true if a listener, or its function, is at an address of @owner; then the
+ * registry is not freed before dkc_registry_visit_end().
+ */
+bool dkc_listener_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
+/* Unregisters one such listener; false if there is none, or the caller runs in it. */
+bool dkc_listener_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
+/* Called in the child of fork(), with the lock held since before the fork. */
+void dkc_listeners_after_fork(struct dk_registry *reg);
+
+/* query.c: true if the published table has something at this entry. */
+bool dkc_is_served(const struct dk_op *op, unsigned int slot);
+
+/* check.c: true if the published tables of an operator agree with the rules. */
+bool dkc_op_matches_rules(const struct dk_op *op);
+
+/* dump.c: called with the lock held. */
+void dkc_put_key(struct dkc_text *t, const struct dk_layout *l, unsigned int key);
+void dkc_put_state(struct dkc_text *t, const struct dk_op *op);
+void dkc_put_table(struct dkc_text *t, const struct dk_op *op);
+
+#endif /* _DKC_PYTORCH_H */

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Queries and lists as PyTorch has them: SEMANTICS 9.
+ */
+#include "pytorch.h"
+
+/* True for a number that is no key, or only a sentinel. */
+static bool no_key(const struct dk_layout *l, unsigned int key)
+{
+	enum dk_key_kind kind = dk_key_kind(l, key);
+
+	return kind == DK_KIND_NONE || kind == DK_KIND_SENTINEL;
+}
+
+int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why)
+{
+	struct dk_registry *reg = op->reg;
+	int has;
+
+	if (no_key(reg->layout, key))
+		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
+	dkc_accept(why);
+	mutex_lock(&reg->lock);
+	has = !!dkc_top(op, NULL, key, NULL);
+	mutex_unlock(&reg->lock);
+	return has;
+}
+
+int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks)
+{
+	int has;
+
+	mutex_lock(&op->reg->lock);
+	has = dkc_any_in(op, NULL, ks.bits, NULL);
+	mutex_unlock(&op->reg->lock);
+	return has;
+}
+
+/* An ambiguous entry counts as served. Without a table the rules decide. */
+bool dkc_is_served(const struct dk_op *op, unsigned int slot)
+{
+	const struct dkc_table *table = dkc_deref_locked(op->base, op->reg);
+	const struct dk_layout *l = op->reg->layout;
+	unsigned int f, b;
+
+	dkc_assert_writer(op->reg);
+	dkc_slot_split(l, slot, &f, &b);
+	if (!dkc_has_entry(l, f, b))
+		return false;
+	if (table)
+		return dkc_table_id(l, table, f, b) == DKC_ID_AMBIGUOUS ||
+		       dkc_table_reg(op, table, f, b);
+	return dkc_evaluate(op, NULL, f, b, NULL).prov != DK_PROV_MISSING;
+}
+
+int dk_op_is_served(struct dk_op *op, unsigned int key, struct dk_diag *why)
+{
+	const struct dk_layout *l = op->reg->layout;
+	int has;
+
+	if (no_key(l, key))
+		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
+	if (dk_key_kind(l, key) == DK_KIND_ALIAS)
+		return dkc_refuse_key(why, DK_WHY_ALIAS_KEY, l, key);
+	dkc_accept(why);
+	mutex_lock(&op->reg->lock);
+	has = dkc_is_served(op, dk_keyset_slot(l, dk_key_set(l, key)));
+	mutex_unlock(&op->reg->lock);
+	return has;
+}
+
+int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why)
+{
+	const struct dk_layout *l = op->reg->layout;
+	const struct dkc_reg *r;
+	int is;
+
+	if (no_key(l, key))
+		return dkc_refuse_number(why, DK_WHY_BAD_KEY, key);
+	dkc_accept(why);
+	mutex_lock(&op->reg->lock);
+	r = dkc_top(op, NULL, key, NULL);
+	is = dkc_is_fallthrough(r);
+	mutex_unlock(&op->reg->lock);
+	if (!r)
+		return dkc_refuse_key(why, DK_WHY_NO_IMPL, l, key);
+	return is;
+}
+
+int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key)
+{
+	const struct dk_layout *l;
+	unsigned int slot = 0;
+	const struct dkc_reg *r;
+
+	reg = dkc_registry(reg);
+	if (!reg)
+		return 0;
+	l = reg->layout;
+	if (!no_key(l, key) && dk_key_kind(l, key) != DK_KIND_ALIAS)
+		slot = dk_keyset_slot(l, dk_key_set(l, key));
+	mutex_lock(&reg->lock);
+	r = dkc_deref_locked(reg->fallback[slot], reg);
+	r = r && dkc_may_serve(r) ? r : reg->builtin[slot];
+	mutex_unlock(&reg->lock);
+	return !!r;
+}
+
+/* ---- of all operators ----------------------------------------------------- */
+
+static void sort_all(struct dk_registry *reg)
+{
+	while (dkc_order_some(reg, ~0U))
+		;
+}
+
+/* The operator after @after by name, or the first one; NULL at the end. */
+static struct dk_op *op_after(struct dk_registry *reg, const char *after)
+{
+	struct dk_op *op;
+
+	sort_all(reg);
+	op = dkc_op_from(reg, after ? after : "", true);
+	while (op && !dkc_op_is_listed(op))
+		op = op->after;
+	return op;
+}
+
+int dk_registry_next_op(struct dk_registry *reg, const char *after,
+			struct dk_op_info *info)
+{
+	int err = dkc_registry_lock(&reg, info->size, sizeof(*info));
+	struct dk_op *op;
+
+	if (err)
+		return err;
+	op = op_after(reg, after);
+	if (op) {
+		info->flags = op->definer ? op->flags : 0;
+		info->num_impls = op->num_regs;
+		info->max_objs = dkc_max_objs(op);
+		info->is_defined = !!op->definer;
+		info->is_dangling = dkc_op_dangles(op);
+		info->reserved[0] = 0;
+		info->reserved[1] = 0;
+		dkc_strcpy(info->name, op->name, sizeof(info->name));
+		dkc_strcpy(info->definer, op->definer ? op->definer->name : "",
+			   sizeof(info->definer));
+	}
+	mutex_unlock(&reg->lock);
+	return op ? 0 : -ENOENT;
+}
+
+/* Call @put for all operators in the order of their names. */
+static long list(struct dk_registry *reg, unsigned int key, char *buf, size_t size,
+		 void (*put)(struct dkc_text *t, const struct dk_op *op, unsigned int key))
+{
+	struct dkc_text t = { buf, size, 0 };
+	struct dk_op *op;
+	size_t len;
+
+	reg = dkc_registry(reg);
+	if (reg) {
+		mutex_lock(&reg->lock);
+		sort_all(reg);
+		for (op = reg->first; op; op = op->after)
+			if (dkc_op_is_listed(op))
+				put(&t, op, key);
+		mutex_unlock(&reg->lock);
+	}
+	len = dkc_put_end(&t);
+	return reg ? (long)len : -ENOMEM;
+}
+
+static void put_op_name(struct dkc_text *t, const struct dk_op *op, unsigned int key)
+{
+	if (key && !dkc_top(op, NULL, key, NULL))
+		return;
+	dkc_put(t, op->name);
+	dkc_put(t, "\n");
+}
+
+long dk_registry_list_ops(struct dk_registry *reg, unsigned int key, char *buf, size_t size)
+{
+	return list(reg, key, buf, size, put_op_name);
+}
+
+static void put_dangling(struct dkc_text *t, const struct dk_op *op, unsigned int key)
+{
+	if (dkc_op_dangles(op))
+		dkc_put_state(t, op);
+}
+
+long dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size)
+{
+	return list(reg, DK_UNDEFINED, buf, size, put_dangling);
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Translates a set to another layout, by name: each backend, building block and runtime key
+ * on its own. The result stands for all combinations of its bits, so it may have keys that
+ * the set does not have.
+ */
+#include "pytorch.h"
+
+/* Keys that were renamed between versions. */
+static const char *const renames[][2] = {
+	{ "ORT", "MAIA" },
+};
+
+/* In the order of the notes. A stage has at most one note for each bit, key or entry. */
+enum stage {
+	STAGE_BITS,		/* bits outside of the layout */
+	STAGE_BACKENDS,
+	STAGE_BLOCKS,
+	STAGE_KEYS,
+	STAGE_ADDED,
+	STAGE_ALONE,
+	STAGE_END
+};
+
+static const char *other_name(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(renames); i++) {
+		if (dkc_streq(name, renames[i][0]))
+			return renames[i][1];
+		if (dkc_streq(name, renames[i][1]))
+			return renames[i][0];
+	}
+	return NULL;
+}
+
+/* The key of layout @there with the name of @key, or with the name that replaced it. */
+static bool counterpart(const struct dk_layout *here, unsigned int key,
+			const struct dk_layout *there, unsigned int *other)
+{
+	char name[DK_NAME_MAX];
+	const char *renamed;
+
+	dkc_key_name(here, key, name);
+	if (dkc_find_key(there, name, other))
+		return true;
+	renamed = other_name(name);
+	return renamed && dkc_find_key(there, renamed, other);
+}
+
+static bool has_backend(const struct dk_layout *l, struct dk_keyset ks, unsigned int b)
+{
+	return ks.bits & l->backend_mask & dkc_backend_bit(b);
+}
+
+static bool has_functionality(const struct dk_layout *l, struct dk_keyset ks,
+			      unsigned int f)
+{
+	return ks.bits & l->full & dkc_functionality_bit(l, f);
+}
+
+/* ---- the result ------------------------------------------------------------- */
+
+static u64 translate_backends(const struct dk_translation *t)
+{
+	unsigned int b;
+	u64 bits = 0;
+
+	for (b = 1; b <= t->from->nb; b++)
+		if (has_backend(t->from, t->set, b))
+			bits |= dkc_backend_bit(dkc_find_backend(t->to,
+						t->from->backend_names[b]));
+	return bits;
+}
+
+static u64 translate_keys(const struct dk_translation *t)
+{
+	unsigned int slot = 0, to;
+	u64 bits = 0;
+
+	while ((slot = dk_keyset_next(t->from, t->set, slot)))
+		if (counterpart(t->from, dk_slot_key(t->from, slot), t->to, &to))
+			bits |= dk_key_set(t->to, to).bits;
+	return bits;
+}
+
+/*
+ * A building block is translated unless all its runtime keys in the set become keys of
+ * other functionalities: {Meta} of 2.14 has no Dense in 1.12, where Meta is a functionality.
+ */
+static bool block_stays(const struct dk_translation *t, unsigned int f, unsigned int there)
+{
+	unsigned int b, to, moved = 0, all = 0;
+
+	for (b = 1; b <= t->from->nb; b++) {
+		if (!has_backend(t->from, t->set, b))
+			continue;
+		all++;
+		moved += counterpart(t->from, dk_runtime_key(t->from, f, b), t->to, &to) &&
+			 dk_key_functionality(t->to, to) != there;
+	}
+	return !all || moved < all;
+}
+
+static u64 translate_blocks(const struct dk_translation *t)
+{
+	unsigned int f, to;
+	u64 bits = 0;
+
+	for (f = 1; f < t->from->nf; f++)
+		if (dkc_is_per_backend(t->from, f) &&
+		    has_functionality(t->from, t->set, f) &&
+		    counterpart(t->from, f, t->to, &to) && block_stays(t, f, to))
+			bits |= dk_key_set(t->to, to).bits;
+	return bits;
+}
+
+void dk_translate(struct dk_translation *t, const struct dk_layout *from,
+		  const struct dk_layout *to, struct dk_keyset ks)
+{
+	t->from = dkc_layout(from);
+	t->to = dkc_layout(to);
+	t->set = ks;
+	t->stage = STAGE_BITS;
+	t->at = 0;
+	t->result.bits = translate_backends(t) | translate_blocks(t) | translate_keys(t);
+}
+
+/* ---- the notes -------------------------------------------------------------- */
+
+static bool note_name(struct dk_note *n, unsigned int kind, const char *name)
+{
+	n->kind = kind;
+	dkc_strcpy(n->name, name, sizeof(n->name));
+	return true;
+}
+
+static bool note_key(struct dk_note *n, unsigned int kind, const struct dk_layout *l,
+		     unsigned int key)
+{
+	n->kind = kind;
+	dkc_key_name(l, key, n->name);
+	return true;
+}
+
+static bool note_bits(const struct dk_translation *t, struct dk_note *n)
+{
+	static const char digits[] = "0123456789abcdef";
+	u64 beyond = t->set.bits & ~t->from->full;
+	char hex[20] = "0x";
+	unsigned int at = 2, shift = 64;
+
+	if (!beyond)
+		return false;
+	while (shift) {
+		shift -= 4;
+		if (at > 2 || beyond >> shift & 15)
+			hex[at++] = digits[beyond >> shift & 15];
+	}
+	hex[at] = 0;
+	return note_name(n, DK_NOTE_LOST, hex);
+}
+
+/* True if the layout has no such backend, and no key of the set on it has a counterpart. */
+static bool backend_is_lost(const struct dk_translation *t, unsigned int b)
+{
+	unsigned int f, to;
+
+	if (!b || dkc_find_backend(t->to, t->from->backend_names[b]))
+		return false;
+	for (f = 1; f < t->from->nf; f++)
+		if (dkc_is_per_backend(t->from, f) &&
+		    has_functionality(t->from, t->set, f) &&
+		    counterpart(t->from, dk_runtime_key(t->from, f, b), t->to, &to))
+			return false;
+	return true;
+}
+
+static bool note_backend(const struct dk_translation *t, unsigned int b,
+			 struct dk_note *n)
+{
+	struct dkc_text text = { n->name, sizeof(n->name), 0 };
+
+	if (!has_backend(t->from, t->set, b) || !backend_is_lost(t, b))
+		return false;
+	n->kind = DK_NOTE_LOST;
+	dkc_put(&text, t->from->backend_names[b]);
+	dkc_put(&text, "Bit");
+	dkc_put_end(&text);
+	return true;
+}
+
+/* A key of the set that is lost, renamed, or of another kind. */
+static bool note_change(const struct dk_translation *t, unsigned int key,
+			struct dk_note *n)
+{
+	unsigned int to;
+
+	dkc_key_name(t->from, key, n->name);
+	n->from_kind = dk_key_kind(t->from, key);
+	if (!counterpart(t->from, key, t->to, &to)) {
+		n->kind = DK_NOTE_LOST;
+		return true;
+	}
+	dkc_key_name(t->to, to, n->other);
+	n->to_kind = dk_key_kind(t->to, to);
+	n->kind = (dkc_streq(n->name, n->other) ? 0 : DK_NOTE_RENAMED) |
+		  (n->from_kind == n->to_kind ? 0 : DK_NOTE_CHANGED);
+	return n->kind;
+}
+
+/* Only if the set has no backends; otherwise there are notes on the block's runtime keys. */
+static bool note_block(const struct dk_translation *t, unsigned int f, struct dk_note *n)
+{
+	return dkc_is_per_backend(t->from, f) && has_functionality(t->from, t->set, f) &&
+	       !dk_keyset_backend(t->from, t->set) && note_change(t, f, n);
+}
+
+static bool note_added(const struct dk_translation *t, unsigned int slot,
+		       struct dk_note *n)
+{
+	unsigned int key = dk_slot_key(t->to, slot), from;
+
+	if (counterpart(t->to, key, t->from, &from) &&
+	    dk_keyset_has(t->from, t->set, from))
+		return false;
+	return note_key(n, DK_NOTE_ADDED, t->to, key);
+}
+
+/* A building block that has lost its backends. */
+static bool note_alone(const struct dk_translation *t, unsigned int f, struct dk_note *n)
+{
+	if (!dkc_is_per_backend(t->to, f) || !has_functionality(t->to, t->result, f) ||
+	    !dk_keyset_backend(t->from, t->set) || dk_keyset_backend(t->to, t->result))
+		return false;
+	return note_key(n, DK_NOTE_ALONE, t->to, f);
+}
+
+/* Moves to the next number of the stage. At the end moves to the next stage and returns false. */
+static bool step(struct dk_translation *t)
+{
+	unsigned int at = t->at + 1, last = 1;
+
+	switch (t->stage) {
+	case STAGE_BACKENDS:
+		last = t->from->nb + 1;
+		break;
+	case STAGE_BLOCKS:
+		last = t->from->nf;
+		break;
+	case STAGE_ALONE:
+		last = t->to->nf;
+		break;
+	case STAGE_KEYS:
+		at = dk_keyset_next(t->from, t->set, t->at);
+		last = at ? at + 1 : 0;
+		break;
+	case STAGE_ADDED:
+		at = dk_keyset_next(t->to, t->result, t->at);
+		last = at ? at + 1 : 0;
+		break;
+	default:
+		last = 0;
+	}
+	t->at = at < last ? at : 0;
+	t->stage += !t->at;
+	return t->at;
+}
+
+static bool note_at(const struct dk_translation *t, struct dk_note *n)
+{
+	unsigned int key;
+
+	switch (t->stage) {
+	case STAGE_BACKENDS:
+		return note_backend(t, t->at, n);
+	case STAGE_BLOCKS:
+		return note_block(t, t->at, n);
+	case STAGE_KEYS:
+		key = dk_slot_key(t->from, t->at);
+		return !backend_is_lost(t, dk_key_backend(t->from, key)) &&
+		       note_change(t, key, n);
+	case STAGE_ADDED:
+		return note_added(t, t->at, n);
+	default:
+		return note_alone(t, t->at, n);
+	}
+}
+
+int dk_translation_next(struct dk_translation *t, struct dk_note *note)
+{
+	memset(note, 0, sizeof(*note));
+	if (t->stage == STAGE_BITS) {
+		t->stage = STAGE_BACKENDS;
+		if (note_bits(t, note))
+			return 1;
+	}
+	while (t->stage < STAGE_END) {
+		if (step(t) && note_at(t, note))
+			return 1;
+		/* clear what an unused note may have set */
+		memset(note, 0, sizeof(*note));
+	}
+	return 0;
+}

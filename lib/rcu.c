@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Grace periods, and memory that is freed after one, by liburcu's bp flavour. */
+
+#include "private.h"
+#include "core/change/change.h"
+
+/* dkc_flush_retired() waits for a grace period if this many objects are retired. */
+#define RETIRE_BATCH	64
+
+static struct rcu_head *retired;	/* to be freed after a grace period */
+static struct rcu_head *replaced;	/* tables, which slots may point to even after that */
+static unsigned int num_retired;	/* objects in both lists */
+static unsigned int num_kept;		/* replaced tables that calls still use */
+/* This thread is in fork() and holds liburcu's lock. */
+static __thread DKC_INITIAL_EXEC bool in_fork;
+
+#ifdef DKC_TSAN
+char dkc_grace_period;
+#endif
+
+bool dkc_in_atomic(void)
+{
+	return urcu_bp_read_ongoing();
+}
+
+/* Lock-free push. A consumer takes the whole list, so there is no ABA problem. */
+static void retire(struct rcu_head *r, struct rcu_head **list)
+{
+	struct rcu_head *head = __atomic_load_n(list, __ATOMIC_RELAXED);
+
+	/* counted before it is in the list, so that num_retired cannot underflow */
+	__atomic_fetch_add(&num_retired, 1, __ATOMIC_RELAXED);
+	/* the release pairs with the exchange in dkc_synchronize_rcu() or dkc_replaced_begin() */
+	do {
+		r->next = head;
+	} while (!__atomic_compare_exchange_n(list, &head, r, true,
+					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+void dkc_free_rcu(struct rcu_head *r)
+{
+	retire(r, &retired);
+}
+
+void dkc_free_table_rcu(struct dkc_table *table)
+{
+	retire(&table->rcu, &replaced);
+}
+
+void dkc_synchronize_rcu(void)
+{
+	/* what was retired before is freed after this grace period; pairs with retire() */
+	struct rcu_head *batch = __atomic_exchange_n(&retired, NULL,
+							__ATOMIC_ACQUIRE);
+	struct dkc_replaced tables;
+	unsigned int n;
+	int cancel;
+
+	dkc_replaced_begin(&tables, &replaced);
+	/* no cancellation: a cancelled thread would keep liburcu's lock */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	urcu_bp_synchronize_rcu();
+	dkc_readers_ended();
+	n = dkc_replaced_end(&tables, &num_kept);
+	pthread_setcancelstate(cancel, NULL);
+	while (batch) {
+		struct rcu_head *next = batch->next;
+
+		kvfree(batch);
+		batch = next;
+		n++;
+	}
+	__atomic_fetch_sub(&num_retired, n, __ATOMIC_RELAXED);
+}
+
+#ifdef DK_TEST_RETIRED
+unsigned int dk_test_retired(void)
+{
+	unsigned int kept;
+	sigset_t mask;
+
+	dkc_gate_lock(&mask);	/* of @num_kept */
+	kept = num_kept;
+	dkc_gate_unlock(&mask);
+	return __atomic_load_n(&num_retired, __ATOMIC_RELAXED) + kept;
+}
+#endif
+
+void dkc_flush_retired(void)
+{
+	if (__atomic_load_n(&num_retired, __ATOMIC_RELAXED) >= RETIRE_BATCH &&
+	    !dkc_in_atomic())
+		synchronize_rcu();
+}
+
+void dkc_rcu_thread_init(void)
+{
+	urcu_bp_register_thread();
+}
+
+/*
+ * liburcu's lock must be taken once for each fork(). But the process may contain another copy
+ * of this library with the same handler, for instance in a plugin that links it statically. So
+ * a read section of the thread marks that the lock is held. It begins with the lock held, so no
+ * grace period waits for it.
+ */
+void dkc_rcu_before_fork(void)
+{
+	if (urcu_bp_read_ongoing())
+		return;
+	urcu_bp_register_thread();
+	dkc_gate_thread_init();
+	urcu_bp_before_fork();
+	urcu_bp_read_lock();
+	in_fork = true;
+}
+
+static void forked(bool child)
+{
+	if (!in_fork)
+		return;
+	in_fork = false;
+	urcu_bp_read_unlock();
+	if (child)
+		urcu_bp_after_fork_child();
+	else
+		urcu_bp_after_fork_parent();
+}
+
+void dkc_rcu_after_fork(bool child)
+{
+	const struct rcu_head *r;
+	unsigned int n = 0;
+
+	forked(child);
+	if (!child)
+		return;
+	/*
+	 * The child does not free a batch that another thread had taken. Atomic, because
+	 * nothing orders this after the stores of threads that have ended.
+	 */
+	for (r = __atomic_load_n(&retired, __ATOMIC_ACQUIRE); r; r = r->next)
+		n++;
+	for (r = __atomic_load_n(&replaced, __ATOMIC_ACQUIRE); r; r = r->next)
+		n++;
+	__atomic_store_n(&num_retired, n, __ATOMIC_RELAXED);
+}

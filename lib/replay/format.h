@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Formats the explanation of a call in lines of at most 100 columns, for "route -v" of
+ * a transcript and for dkctl route. The caller supplies the names.
+ */
+#ifndef _DK_FORMAT_H
+#define _DK_FORMAT_H
+
+#include <dispatchkey.h>
+
+/* An argument of the call. */
+struct dk_format_object {
+	struct dk_keyset ks;
+	__u32 device;		/* its number, or 0 */
+	__u32 is_offline;	/* that device, or its backend */
+	const char *device_name;
+};
+
+struct dk_format;
+
+struct dk_format_ops {
+	/* prints a piece of the text */
+	void (*put)(struct dk_format *t, const char *s, size_t len);
+	/* the name of a key, of a backend component, of a backend */
+	const char *(*key_name)(struct dk_format *t, unsigned int key, char buf[DK_NAME_MAX]);
+	const char *(*bit_name)(struct dk_format *t, unsigned int backend,
+				char buf[DK_NAME_MAX]);
+	const char *(*backend_name)(struct dk_format *t, unsigned int backend,
+				    char buf[DK_NAME_MAX]);
+	/* the @i-th argument */
+	void (*object)(struct dk_format *t, unsigned int i, struct dk_format_object *obj);
+};
+
+/**
+ * struct dk_format - an explanation, set up by the caller
+ * @ops: callbacks
+ * @ctx: for the callbacks
+ * @layout: of keys and keysets
+ * @explain: the call
+ * @num_objects: how many arguments it dispatches on
+ * @kind: of the last step
+ */
+struct dk_format {
+	const struct dk_format_ops *ops;
+	void *ctx;
+	const struct dk_layout *layout;
+	const struct dk_explain *explain;
+	unsigned int num_objects;
+	unsigned int kind;
+};
+
+/* dk_format_begin() prints the sets of the call; dk_format_step() is called for each step. */
+void dk_format_begin(struct dk_format *t);
+void dk_format_step(struct dk_format *t, const struct dk_step *s);
+
+#endif /* _DK_FORMAT_H */

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tables for which there is no memory in a change that must not fail, and the number of
+ * tables that a change builds.
+ */
+#include "alloc.h"
+#include "full_registry_changes.h"
+
+static unsigned int allocs_of(int (*act)(void))
+{
+	unsigned int num;
+
+	CHECK_OK(t_count_allocs(act, &num));
+	return num;
+}
+
+/*
+ * Only tables that contain the device are built again. If calls are counted, each has a copy: the
+ * operator's, the list of its devices, and in the list the device's and that for objects on no
+ * device.
+ */
+static void device_goes_offline_alone(void)
+{
+	unsigned int goes, comes;
+
+	r_prepare();
+	CHECK_OK(r_register_many());
+	goes = allocs_of(r_card_offline);
+	comes = allocs_of(r_card_online);
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_INT(allocs_of(r_card_offline), goes + 1);
+	CHECK_INT(allocs_of(r_card_online), comes + 4);
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	CHECK_OK(r_unregister_many());
+	r_rebase();
+	r_close();
+}
+
+/* ---- tables that find no memory ------------------------------------------ */
+
+static struct dk_op_decl new_decl[2 * R_MANY];
+static struct dk_impl more[R_MANY], new[2 * R_MANY];
+static char new_name[2 * R_MANY][16];
+
+static int drain(void)
+{
+	return dk_provider_drain(&r_b);
+}
+
+/* Many operators have functions of two providers. How much memory that takes with one. */
+static long begin_tables(void)
+{
+	unsigned int i;
+	long before;
+
+	r_prepare();
+	for (i = 0; i < R_MANY; i++)
+		more[i] = t_impl(&r_many_decl[i], DK_CUDA, 2);
+	for (i = 0; i < 2 * R_MANY; i++) {
+		snprintf(new_name[i], sizeof(new_name[i]), "new::%u", i);
+		new_decl[i] = t_decl(new_name[i]);
+		new[i] = t_impl(&new_decl[i], DK_CPU, 1);
+	}
+	CHECK_OK(r_register_many());
+	before = dk_test_allocs();
+	CHECK_OK(dk_impls_register(&r_b, more, R_MANY, &t_why));
+	return before;
+}
+
+/* None of them gets a table. */
+static void withdraw_more(void)
+{
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	CHECK_OK(dk_impls_withdraw(&r_b, more, &t_why));
+	CHECK(dk_test_fail_alloc(0) >= R_MANY);
+}
+
+static void end_tables(long before)
+{
+	CHECK_INT(dk_test_allocs(), before);
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	CHECK_OK(r_unregister_many());
+	r_rebase();
+	r_close();
+}
+
+static void tables_are_built_after_the_drain(void)
+{
+	long before = begin_tables();
+
+	withdraw_more();
+	CHECK_OK(drain());
+	end_tables(before);
+}
+
+/* In other slots of a larger table of names. */
+static void the_next_drain_builds_the_rest(void)
+{
+	long before = begin_tables();
+
+	withdraw_more();
+	dk_test_fail_alloc(R_MANY / 2);
+	CHECK_OK(drain());
+	CHECK_INT(dk_test_fail_alloc(0), 1);
+	CHECK(dk_test_allocs() < before);
+	CHECK_OK(dk_impls_register(&r_b, new, 2 * R_MANY, &t_why));
+	CHECK_OK(drain());
+	CHECK_OK(dk_impls_unregister(&r_b, new, &t_why));
+	end_tables(before);
+}
+
+/* The table of names may be smaller then: names that were removed leave used slots. */
+static void the_rest_is_in_a_smaller_table(void)
+{
+	unsigned int used;
+	long before;
+
+	for (used = 0; used < 2 * R_MANY; used += R_MANY / 4) {
+		before = begin_tables();
+		CHECK_OK(dk_impls_register(&r_b, new, 2 * R_MANY, &t_why));
+		CHECK_OK(dk_impls_unregister(&r_b, new, &t_why));
+		CHECK_OK(dk_impls_register(&r_b, new, used, &t_why));
+		CHECK_OK(dk_impls_unregister(&r_b, new, &t_why));
+		withdraw_more();
+		dk_test_fail_alloc(R_MANY / 2);
+		CHECK_OK(drain());
+		CHECK_INT(dk_test_fail_alloc(0), 1);
+		CHECK_OK(dk_impls_register(&r_b, new, R_MANY / 4, &t_why));
+		CHECK_OK(drain());
+		CHECK_OK(dk_impls_unregister(&r_b, new, &t_why));
+		end_tables(before);
+	}
+}
+
+static void undefining_builds_some(void)
+{
+	unsigned int n;
+	long before;
+
+	before = begin_tables();
+	CHECK_OK(r_define_new());
+	withdraw_more();
+	n = allocs_of(r_undefine_new);
+	CHECK(n && n < R_MANY / 2);
+	CHECK_OK(drain());
+	end_tables(before);
+}
+
+static struct dk_op *op;
+static unsigned int num_seen;
+
+static void call_meanwhile(void)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+
+	num_seen += t_call(op, &x, NULL) != -ENOENT;
+}
+
+/* A fallback is in the table of each operator that has no function at its key. */
+static void fallback_is_in_tables_that_show_it(void)
+{
+	unsigned int all;
+
+	r_prepare();
+	r_one = t_impl(&r_impl, DK_CONJUGATE, 15);
+	all = allocs_of(r_register_function);
+	CHECK_OK(r_unregister_function());
+	CHECK_OK(r_register_one());
+	CHECK(allocs_of(r_register_function) < all);
+	CHECK_OK(r_unregister_function());
+	CHECK_OK(r_unregister_one());
+	CHECK_INT(allocs_of(r_register_function), all);
+	CHECK_OK(r_unregister_function());
+	r_rebase();
+	r_close();
+}
+
+static bool function_serves(void)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CONJUGATE) | DK_KEY_BITS(DK_CPU));
+
+	return t_call(op, &x, NULL) != -ENOSYS;
+}
+
+/* Without memory for tables, calls find what is left of fallbacks by the rules. */
+static void fallback_leaves_without_memory(void)
+{
+	unsigned int allocs;
+
+	r_prepare();
+	op = dk_op_get(t_reg, "r::def");
+	CHECK(!function_serves());
+	allocs = allocs_of(r_register_function);
+	CHECK(function_serves());
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	CHECK_OK(r_unregister_function());
+	CHECK(!function_serves());
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+	dk_test_fail_alloc(0);
+	/* builds the tables again */
+	CHECK_INT(allocs_of(r_register_function), allocs);
+	CHECK(function_serves());
+	CHECK_OK(r_unregister_function());
+	CHECK(!function_serves());
+	dk_op_put(op);
+	r_rebase();
+	r_close();
+}
+
+/* If a definition with its function fails, no call may ever use it. */
+static void half_a_library_entry(void)
+{
+	struct dk_impl early;
+	u64 before;
+
+	t_first_call();
+	r_prepare();
+	early = t_impl(&r_lib_op, DK_CUDA, 1);
+	CHECK_OK(r_register_library());
+	CHECK_OK(dk_impls_register(&r_a, &early, 1, &t_why));
+	op = dk_op_get(t_reg, "lib::op");
+	r_rebase();
+	num_seen = 0;
+	before = dk_registry_generation(t_reg);
+	dk_test_at_alloc(call_meanwhile);
+	r_each_fails(r_add_def_impl, NULL, NULL);
+	dk_test_at_alloc(NULL);
+	CHECK_INT(num_seen, 0);
+	CHECK_INT(dk_registry_generation(t_reg), before + 2);
+	CHECK_OK(dk_handle_release(&r_library, &r_handle));
+	dk_op_put(op);
+	CHECK_OK(dk_impls_unregister(&r_a, &early, &t_why));
+	CHECK_OK(r_unregister_library());
+	r_rebase();
+	r_close();
+}
+
+static unsigned int num_told[4], num_lost;
+
+static void hear(struct dk_listener *l, const struct dk_event *event)
+{
+	num_told[event->kind]++;
+	if (event->kind == DK_EVENT_LOST) {
+		num_lost += event->key;
+		CHECK_STR(event->name, "");
+	}
+}
+
+static struct dk_listener ears = { .size = sizeof(ears), .notify = hear };
+
+static const struct change {
+	int (*act)(void);
+	int (*undo)(void);
+	unsigned int kind, news;
+} changes[] = {
+	{ r_define_new, r_undefine_new, DK_EVENT_DEFINED, 1 },
+	{ r_register_table, r_unregister_table, DK_EVENT_IMPL, 3 },
+};
+
+static void forget(void)
+{
+	memset(num_told, 0, sizeof(num_told));
+	num_lost = 0;
+}
+
+/* Each event is delivered or reported as lost. The result of the change does not depend on that. */
+static unsigned int each_news_fails(const struct change *c)
+{
+	unsigned int n, lost = 0;
+	int err;
+
+	for (n = 1;; n++) {
+		forget();
+		dk_test_fail_alloc(n);
+		err = c->act();
+		if (!dk_test_fail_alloc(0))
+			break;
+		CHECK_INT(num_told[c->kind] + num_lost, err ? 0 : c->news);
+		if (err)
+			continue;
+		lost += num_lost;
+		forget();
+		dk_test_fail_alloc(DK_TEST_EVERY);
+		CHECK_OK(c->undo());
+		dk_test_fail_alloc(0);
+		CHECK_INT(num_told[DK_EVENT_UNDEFINED] + num_lost,
+			  c->kind == DK_EVENT_DEFINED);
+		lost += num_lost;
+	}
+	CHECK_OK(err);
+	CHECK_INT(num_told[c->kind], c->news);
+	forget();
+	CHECK_OK(c->undo());
+	CHECK_INT(num_told[DK_EVENT_UNDEFINED], c->kind == DK_EVENT_DEFINED);
+	CHECK_INT(num_lost, 0);
+	return lost;
+}
+
+static void news_are_lost_and_changes_are_not(void)
+{
+	long before = dk_test_allocs();
+	unsigned int i;
+
+	r_prepare();
+	ears.registry = t_reg;
+	CHECK_OK(dk_listener_register(&ears, &t_why));
+	for (i = 0; i < ARRAY_SIZE(changes); i++)
+		CHECK(each_news_fails(&changes[i]) > 1);
+	CHECK_OK(dk_listener_unregister(&ears));
+	r_rebase();
+	r_close();
+	CHECK_INT(dk_test_allocs(), before);
+}
+
+T_SUITE(alloc_tables,
+	T(device_goes_offline_alone),
+	T(tables_are_built_after_the_drain),
+	T(the_next_drain_builds_the_rest),
+	T(the_rest_is_in_a_smaller_table),
+	T(undefining_builds_some),
+	T(fallback_is_in_tables_that_show_it),
+	T(fallback_leaves_without_memory),
+	T(half_a_library_entry),
+	T(news_are_lost_and_changes_are_not));

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Boxed functions receive the description of the arguments from the definition. */
+#include "alloc.h"
+#include "test.h"
+
+DK_OP(parcel, "arg_descriptions::parcel", (struct dk_obj *x, int *n), (x, n), (x));
+
+static struct dk_provider author, server;
+static struct dk_local local;
+static struct dk_op *op;
+
+/* Declared by a caller that can pack the arguments and knows nothing else. */
+static struct dk_op_decl undescribed(void)
+{
+	return (struct dk_op_decl){
+		.size = sizeof(struct dk_op_decl), .call_abi = DK__CALL_ABI,
+		.name = "arg_descriptions::parcel",
+	};
+}
+
+/* Serves any operator that has an n. */
+static int on_all(struct dk_call *c, void *args)
+{
+	const struct dk_op_decl *decl = dk_call_described(c);
+	struct dk_value n;
+
+	CHECK_STR(decl->name, "arg_descriptions::parcel");
+	if (!CHECK_OK(dk_arg_get(decl, args, dk_arg_find(decl, "n"), &n)))
+		return -EINVAL;
+	*(int *)n.ptr += 10;
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
+}
+
+static int on_cpu(struct dk_call *c, struct dk_obj *x, int *n)
+{
+	*n += 1;
+	return 0;
+}
+
+static int on_autograd(struct dk_call *c, struct dk_obj *x, int *n)
+{
+	struct parcel_args args = { x, n };
+
+	*n += 100;
+	return dk_redispatch_boxed(c, dk_call_below(c), &args);
+}
+
+DK_BOXED(parcel, on_autograd_boxed, on_autograd);
+
+static const struct dk_impl impls[] = {
+	DK_IMPL(parcel, DK_CPU, on_cpu),
+	DK_IMPL(parcel, DK_AUTOGRAD, on_autograd),
+};
+
+static const struct dk_impl fallback = DK_FALLBACK(DK_TRACER, on_all);
+
+static void setup_in(unsigned int flags, const struct dk_op_decl *decl)
+{
+	t_open("v1", flags);
+	t_join(&author, "author");
+	t_join(&server, "server");
+	local = t_no_local();
+	CHECK_OK(dk_impls_register(&server, impls, ARRAY_SIZE(impls), &t_why));
+	CHECK_OK(dk_fallback_register(&server, &fallback, &t_why));
+	CHECK_OK(dk_op_define(&author, decl, 0, &t_why));
+	op = t_get("arg_descriptions::parcel");
+}
+
+/* Enter a function that is registered as a boxed one. */
+static void enter(struct dk_frame *f, struct dk_op_decl *decl, const struct dk_obj *x)
+{
+	CHECK_OK(dk_call_enter_op(f, op, decl, &local, &x, 1));
+	CHECK(f->boxed);
+}
+
+static void call_undescribed(unsigned int flags)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER) |
+				DK_KEY_BITS(DK_AUTOGRAD_CPU));
+	struct dk_op_decl decl = undescribed();
+	int n = 0;
+	struct parcel_args args = { &x, &n };
+	struct dk_frame f;
+
+	setup_in(flags, &parcel_op);
+	CHECK_OK(dk_call_boxed(op, &decl, &local, &args));
+	CHECK_INT(n, 111);
+	CHECK_OK(dk_call_boxed_key(op, &decl, &local, DK_TRACER, &args));
+	CHECK_INT(n, 222);
+	/* by a route that the caller found */
+	enter(&f, &decl, &x);
+	CHECK_OK(f.boxed(&f.call, &args));
+	dk_call_leave(&f);
+	CHECK_INT(n, 333);
+	/* and by a caller with another declaration, which packs them by that */
+	enter(&f, &decl, &x);
+	CHECK_OK(parcel_run(&f, &x, &n));
+	dk_call_leave(&f);
+	CHECK_INT(n, 444);
+	/* another type is refused as before */
+	decl.sig = "(long n)";
+	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
+	t_close();
+}
+
+static void caller_without_a_description(void)
+{
+	call_undescribed(0);
+	call_undescribed(DK_REGISTRY_FORCE_RESOLVE);
+}
+
+/* By name, where the first call finds the operator, and by a declaration of a replaced operator. */
+static void caller_by_name(void)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+	struct dk_op_decl decl = undescribed(), other = parcel_op;
+	struct dk_provider me = DK_PROVIDER("described");
+	int n = 0;
+	struct parcel_args args = { &x, &n };
+
+	local = t_no_local();
+	CHECK_OK(dk_provider_register(&me, &t_why));
+	CHECK_INT(dk_call_boxed(NULL, &decl, &local, &args), -ENOENT);
+	CHECK_OK(dk_op_define(&me, &parcel_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&me, impls, 1, &t_why));
+	CHECK_OK(dk_call_boxed(NULL, &decl, &local, &args));
+	CHECK_OK(dk_call_boxed(NULL, &decl, &local, &args));
+	CHECK_INT(n, 2);
+	CHECK_OK(dk_impls_unregister(&me, impls, &t_why));
+	CHECK_OK(dk_op_undefine(&me, "arg_descriptions::parcel", &t_why));
+	/* of another type, and therefore another operator, without a description */
+	other.sig = "(struct dk_obj *y)";
+	other.param = NULL;
+	CHECK_OK(dk_op_define(&me, &other, 0, &t_why));
+	/* refuses: dk_call_boxed EPROTOTYPE SIGNATURE */
+	CHECK_INT(dk_call_boxed(NULL, &decl, &local, &args), -EPROTOTYPE);
+	CHECK_OK(dk_provider_unregister(&me));
+}
+
+/* The memory that a definition was made from may be freed while a call is inside. */
+struct short_lived {
+	struct dk_op_decl decl;
+	struct dk_param param[2];
+	char names[2][8];
+};
+
+static struct short_lived *make(void)
+{
+	struct short_lived *s = t_alloc(sizeof(*s));
+	unsigned int i;
+
+	s->decl = parcel_op;
+	s->decl.extract = NULL;
+	s->decl.param = s->param;
+	for (i = 0; i < 2; i++) {
+		strcpy(s->names[i], parcel_op.param[i].name);
+		s->param[i] = parcel_op.param[i];
+		s->param[i].name = s->names[i];
+	}
+	return s;
+}
+
+static void definition_goes_during_a_call(void)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_TRACER));
+	struct dk_op_decl decl = undescribed();
+	struct short_lived *s = make();
+	int n = 0;
+	struct parcel_args args = { &x, &n };
+	struct dk_frame f;
+
+	setup_in(0, &s->decl);
+	enter(&f, &decl, &x);
+	CHECK_OK(dk_op_undefine(&author, "arg_descriptions::parcel", &t_why));
+	memset(s, 0xa5, sizeof(*s));
+	t_free(s);
+	CHECK_INT(f.boxed(&f.call, &args), -ENOENT);
+	CHECK_INT(n, 10);
+	/* the next definition differs, and this call keeps its own */
+	decl.sig = parcel_op.sig;
+	CHECK_OK(dk_op_define(&author, &decl, 0, &t_why));
+	CHECK_OK(f.boxed(&f.call, &args));
+	CHECK_INT(n, 21);
+	dk_call_leave(&f);
+	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
+	CHECK_OK(dk_op_undefine(&author, "arg_descriptions::parcel", &t_why));
+}
+
+static int place_of_n;
+
+static int find_n(struct dk_call *c, void *args)
+{
+	const struct dk_op_decl *decl = dk_call_described(c);
+	struct dk_value x;
+	int err = dk_arg_get(decl, args, 0, &x);
+
+	place_of_n = dk_arg_find(decl, "n");
+	return err ? err : (int)x.kind;
+}
+
+/* The kind of argument 0 that a boxed function finds for a caller with @decl. */
+static int kind_seen(const struct dk_op_decl *def, struct dk_op_decl *decl)
+{
+	static const struct dk_impl finds = DK_FALLBACK(DK_TRACER, find_n);
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_TRACER));
+	const struct dk_obj *objs[] = { &x };
+	int n = 0, kind;
+	struct parcel_args args = { &x, &n };
+	struct dk_frame f;
+
+	CHECK_OK(dk_op_define(&author, def, 0, &t_why));
+	CHECK_OK(dk_fallback_register(&author, &finds, &t_why));
+	CHECK_OK(dk_call_enter_op(&f, op, decl, &local, objs, 1));
+	kind = f.boxed(&f.call, &args);
+	dk_call_leave(&f);
+	CHECK_OK(dk_impls_unregister(&author, &finds, &t_why));
+	CHECK_OK(dk_op_undefine(&author, "arg_descriptions::parcel", &t_why));
+	return kind;
+}
+
+/* The definition's if the caller has none, or its signature was compared. */
+static void whose_description(void)
+{
+	struct dk_param turned[2] = { parcel_op.param[1], parcel_op.param[0] };
+	struct dk_op_decl untyped = undescribed(), bare = undescribed(), own = parcel_op;
+	struct dk_param foreign[2] = { parcel_op.param[0], parcel_op.param[1] };
+	long before = dk_test_allocs(), round = 0;
+	unsigned int i;
+
+	t_open("v1", 0);
+	t_join(&author, "author");
+	t_join(&server, "server");
+	local = t_no_local();
+	CHECK_OK(dk_impls_register(&server, impls, 1, &t_why));
+	op = t_get("arg_descriptions::parcel");
+	/* a caller that does not know the type that the pointer points to */
+	foreign[0].kind = DK_ARG_POINTER;
+	own.param = foreign;
+	CHECK_INT(kind_seen(&parcel_op, &own), DK_ARG_OBJECT);
+	CHECK_INT(kind_seen(&parcel_op, &bare), DK_ARG_OBJECT);
+	/* without types, the caller must know what it has packed */
+	untyped.param = turned;
+	untyped.num_params = 2;
+	untyped.args_size = sizeof(struct parcel_args);
+	for (i = 0; i < 3; i++) {
+		CHECK_INT(kind_seen(&untyped, &own), DK_ARG_POINTER);
+		CHECK_INT(place_of_n, 1);
+		CHECK_INT(kind_seen(&untyped, &bare), DK_ARG_POINTER);
+		CHECK_INT(place_of_n, 0);
+		CHECK_INT(kind_seen(&parcel_op, &bare), DK_ARG_OBJECT);
+		CHECK_INT(place_of_n, 1);
+		/* that of an earlier definition is none of this one */
+		CHECK_INT(kind_seen(&bare, &bare), -ENOENT);
+		CHECK_INT(place_of_n, -ENOENT);
+		/* which is neither the first nor the last of the earlier ones */
+		CHECK_INT(kind_seen(&parcel_op, &bare), DK_ARG_OBJECT);
+		/* a second identical description takes no memory */
+		if (i)
+			CHECK_INT(dk_test_allocs(), round);
+		round = dk_test_allocs();
+	}
+	t_close();
+	CHECK_INT(dk_test_allocs(), before);
+}
+
+static struct dk_obj *instead;
+
+static int on_tracer(struct dk_call *c, void *args)
+{
+	((struct parcel_args *)args)->x = instead;
+	return dk_redispatch_boxed(c, dk_call_below(c), args);
+}
+
+static int on_card(struct dk_call *c, struct dk_obj *x, int *n)
+{
+	CHECK(x == instead);
+	*n = dk_call_device(c);
+	return 0;
+}
+
+/* A redispatch uses the arguments as the boxed function has changed them. */
+static void replaced_argument(void)
+{
+	static const struct dk_impl of_card[] = { DK_IMPL(parcel, DK_DENSE, on_card) };
+	static const struct dk_impl replaces[] = {
+		DK_IMPL_BOXED(parcel, DK_TRACER, on_tracer),
+	};
+	struct dk_op_decl decl = undescribed();
+	unsigned int backend;
+	struct dk_obj x, y;
+	int n = 0;
+	struct parcel_args args = { &x, &n };
+	u32 one, two;
+
+	setup_in(0, &parcel_op);
+	CHECK_OK(dk_impls_register(&server, replaces, 1, &t_why));
+	CHECK_OK(dk_backend_join(&server, "edu", 0, 0, &backend, &t_why));
+	CHECK_OK(dk_device_register(&server, backend, "one", NULL, of_card, 1, &one, &t_why));
+	CHECK_OK(dk_device_register(&server, backend, "two", NULL, of_card, 1, &two, &t_why));
+	x = dk_obj_on(backend, one);
+	x.ks.bits |= DK_KEY_BITS(DK_TRACER);
+	y = dk_obj_on(backend, two);
+	instead = &y;
+	CHECK_OK(dk_call_boxed(op, &decl, &local, &args));
+	CHECK_INT(n, two);
+}
+
+/* An adapter compares the caller's type, whoever describes the arguments. */
+static void adapters_of_a_type(void)
+{
+	static const struct dk_impl adapted[] = {
+		DK_IMPL_BOXED(parcel, DK_AUTOGRAD, on_autograd_boxed),
+	};
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU));
+	int n = 0;
+
+	setup_in(0, &parcel_op);
+	CHECK_OK(dk_impls_register(&server, adapted, 1, &t_why));
+	CHECK_OK(parcel_at(op, &local, &x, &n));
+	CHECK_INT(n, 101);
+}
+
+T_SUITE(arg_descriptions,
+	T(caller_without_a_description),
+	T(caller_by_name),
+	T(definition_goes_during_a_call),
+	T(whose_description),
+	T(replaced_argument),
+	T(adapters_of_a_type));

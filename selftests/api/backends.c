@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Private backends: providers join them by name, alone or with others, and a name stays bound
+ * until it is released.
+ */
+#include "test.h"
+
+static struct dk_provider edu, other;
+
+static void setup(void)
+{
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&edu, "edu-driver");
+}
+
+/* The binding stays, and only an unused name is released. */
+static void names_stay_bound(void)
+{
+	static const char *const names[] = { "alpha", "beta", "gamma" };
+	static struct dk_provider third, fourth;
+	unsigned int b, i;
+
+	setup();
+	CHECK_OK(dk_backend_join(&edu, "edu", 0, 0, &b, &t_why));
+	CHECK_INT(b, DK_BACKEND_PRIVATEUSE1);
+	CHECK_INT(dk_backend_release(t_reg, "edu", &t_why), -EBUSY);
+	t_join(&third, "third");
+	for (i = 0; i < 2; i++)
+		CHECK_OK(dk_backend_join(&third, names[i], 0, 0, &b, &t_why));
+	CHECK_INT(b, DK_BACKEND_PRIVATEUSE3);
+	CHECK_INT(dk_backend_join(&third, names[2], 0, 0, &b, &t_why), -ENOSPC);
+	CHECK_INT(t_why.reason, DK_WHY_BACKENDS_TAKEN);
+	CHECK_STR(t_why.name, "edu, alpha, beta");
+	t_leave(&third);
+	t_join(&fourth, "fourth");
+	CHECK_INT(dk_backend_join(&fourth, names[2], 0, 0, &b, &t_why), -ENOSPC);
+	CHECK_OK(dk_backend_release(t_reg, "Alpha", &t_why));
+	CHECK_OK(dk_backend_join(&fourth, names[2], 0, 0, &b, &t_why));
+	CHECK_INT(b, DK_BACKEND_PRIVATEUSE2);
+	CHECK_OK(dk_backend_find(t_reg, "GAMMA", &b, &t_why));
+	CHECK_INT(b, DK_BACKEND_PRIVATEUSE2);
+	CHECK_OK(dk_backend_find(t_reg, "PrivateUse2", &b, &t_why));
+	CHECK_INT(b, DK_BACKEND_PRIVATEUSE2);
+	CHECK_OK(dk_backend_find(t_reg, "cuda", &b, &t_why));
+	CHECK_INT(b, DK_BACKEND_CUDA);
+	CHECK_INT(dk_backend_find(t_reg, "alpha", &b, &t_why), -ENOENT);
+}
+
+static void alone_and_pinned(void)
+{
+	unsigned int got;
+
+	setup();
+	t_join(&other, "other");
+	CHECK_OK(dk_backend_join(&edu, "mine", DK_BACKEND_PRIVATEUSE3, DK_JOIN_ALONE,
+				 &got, &t_why));
+	CHECK_INT(got, DK_BACKEND_PRIVATEUSE3);
+	CHECK_INT(dk_backend_join(&other, "mine", 0, 0, &got, &t_why), -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_BACKEND_OWNED);
+	CHECK_STR(t_why.name, "edu-driver");
+	CHECK_OK(dk_backend_join(&other, "ours", 0, 0, &got, &t_why));
+	CHECK_INT(got, DK_BACKEND_PRIVATEUSE1);
+	CHECK_OK(dk_backend_join(&edu, "ours", 0, 0, &got, &t_why));
+	CHECK_INT(dk_backend_join(&edu, "ours", 0, DK_JOIN_ALONE, &got, &t_why),
+		  -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_BACKEND_SHARED);
+	CHECK_INT(dk_backend_join(&other, "ours", DK_BACKEND_PRIVATEUSE2, 0, &got,
+				  &t_why), -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_BACKEND_PINNED);
+	/* the provider that had it alone is gone; the name is still bound to it */
+	t_leave(&edu);
+	CHECK_OK(dk_backend_join(&other, "mine", 0, DK_JOIN_ALONE, &got, &t_why));
+	CHECK_INT(got, DK_BACKEND_PRIVATEUSE3);
+	CHECK_OK(dk_backend_join(&other, "ours", 0, DK_JOIN_ALONE, &got, &t_why));
+	t_leave(&other);
+	CHECK_OK(dk_backend_release(t_reg, "mine", &t_why));
+	CHECK_INT(dk_backend_release(t_reg, "mine", &t_why), -ENOENT);
+}
+
+/* The device's provider never joined the backend, whose joiner has left. */
+static void a_device_keeps_the_name_of_its_backend(void)
+{
+	unsigned int backend, b;
+	u32 device;
+
+	setup();
+	CHECK_OK(dk_backend_join(&edu, "edu", 0, 0, &backend, &t_why));
+	t_join(&other, "driver");
+	CHECK_OK(dk_device_register(&other, backend, "d", NULL, NULL, 0, &device, &t_why));
+	t_leave(&edu);
+	CHECK_INT(dk_backend_release(t_reg, "edu", &t_why), -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_BACKEND_USED);
+	CHECK_OK(dk_backend_find(t_reg, "edu", &b, &t_why));
+	CHECK_INT(b, backend);
+	CHECK_OK(dk_device_unregister(&other, device, &t_why));
+	CHECK_OK(dk_backend_release(t_reg, "edu", &t_why));
+	CHECK_INT(dk_backend_find(t_reg, "edu", &b, &t_why), -ENOENT);
+}
+
+/* A backend's name must not be a name that a parser takes for something else. */
+static void names_of_keys_are_taken(void)
+{
+	static const char *const names[] = {
+		"Autograd", "autograd", "Sparse", "Dense", "cpu", "CPUBit",
+		"AutogradCPU", "Undefined", "CompositeImplicitAutograd", "Tracer",
+		"PrivateUse1",
+	};
+	unsigned int i, backend = 0, key = 0;
+
+	setup();
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		CHECK_INT(dk_backend_join(&edu, names[i], 0, 0, &backend, &t_why),
+			  -EINVAL);
+		CHECK_INT(t_why.reason, DK_WHY_NAME_TAKEN);
+		CHECK_STR(t_why.name, names[i]);
+		CHECK_INT(backend, 0);
+	}
+	CHECK_OK(dk_backend_join(&edu, "Sparse2", 0, 0, &backend, &t_why));
+	CHECK_OK(dk_registry_key_parse(t_reg, "Autograd", &key, &t_why));
+	CHECK_INT(key, DK_AUTOGRAD);
+	CHECK_OK(dk_registry_key_parse(t_reg, "Sparse", &key, &t_why));
+	CHECK_INT(key, DK_SPARSE);
+}
+
+T_SUITE(backends,
+	T(names_stay_bound),
+	T(alone_and_pinned),
+	T(a_device_keeps_the_name_of_its_backend),
+	T(names_of_keys_are_taken));

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Threads that are cancelled while they wait in the library, or notify a listener. Userspace
+ * only.
+ */
+#include "bounded.h"
+
+static struct dk_provider host, prov;
+static struct dk_op *op;
+static int inside;
+
+/* ---- waiting ------------------------------------------------------------------ */
+
+DK_OP(atom, "cancellation::atom", (struct dk_obj *x), (x), (x));
+
+static int atom_here(struct dk_call *c, struct dk_obj *x)
+{
+	t_stay(&inside);
+	return 0;
+}
+
+static const struct dk_impl atom_impls[] = { DK_IMPL_ATOMIC(atom, DK_CPU, atom_here) };
+
+static void *call_atom(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	long err = atom_at(op, &dk_local_default, &x);
+
+	return (void *)err;
+}
+
+static void *unregister_and_end(void *data)
+{
+	dk_provider_unregister(&prov);
+	return NULL;
+}
+
+/* The wait for a grace period is not a cancellation point: liburcu would keep its lock. */
+static void while_it_waits(void)
+{
+	pthread_t caller, leaving;
+
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&host, "host");
+	t_join(&prov, "prov");
+	CHECK_OK(dk_op_define(&host, &atom_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&host, atom_impls, 1, &t_why));
+	op = t_get("cancellation::atom");
+	inside = 0;
+	t_let_go = 0;
+	t_start(&caller, call_atom, NULL);
+	t_await(&inside);
+	t_start(&leaving, unregister_and_end, NULL);
+	while (!t_is_unregistering(&prov))
+		sched_yield();
+	/* the call keeps the grace period from ending */
+	w_sleep_us(50000);
+	CHECK_OK(pthread_cancel(leaving));
+	w_sleep_us(10000);
+	t_let_go_and_join(caller);
+	pthread_join(leaving, NULL);
+	/* these wait for grace periods too */
+	t_join(&prov, "again");
+	CHECK_OK(dk_provider_drain(&prov));
+}
+
+/* ---- notifying ---------------------------------------------------------------- */
+
+DK_OP(cancel_slow, "cancellation::slow", (struct dk_obj *x), (x), (x));
+DK_OP(cancel_quick, "cancellation::quick", (struct dk_obj *x), (x), (x));
+
+static unsigned int num_notified;
+
+static void stays(struct dk_listener *l, const struct dk_event *event)
+{
+	num_notified++;
+	if (!strcmp(event->name, cancel_slow_op.name))
+		t_stay(&inside);
+}
+
+static struct dk_listener listener = { .size = sizeof(listener), .notify = stays };
+static struct dk_provider notifier = DK_PROVIDER("notifier");
+
+static void *define_and_be_cancelled(void *data)
+{
+	dk_op_define(&notifier, &cancel_slow_op, 0, NULL);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A cancelled thread finishes the notification, so that others can notify. */
+static void while_it_notifies(void)
+{
+	pthread_t thread;
+	void *end_of_it = NULL;
+
+	t_register(&notifier);
+	CHECK_OK(dk_listener_register(&listener, &t_why));
+	inside = 0;
+	t_let_go = 0;
+	t_start(&thread, define_and_be_cancelled, NULL);
+	t_await(&inside);
+	CHECK_OK(pthread_cancel(thread));
+	w_sleep_us(20000);
+	w_store_release(t_let_go, 1);
+	pthread_join(thread, &end_of_it);
+	CHECK(end_of_it == PTHREAD_CANCELED);
+	num_notified = 0;
+	CHECK_OK(dk_op_define(&notifier, &cancel_quick_op, 0, &t_why));
+	CHECK_INT(num_notified, 1);
+	CHECK_OK(dk_listener_unregister(&listener));
+}
+
+T_SUITE_WITH(cancellation, t_bound,
+	T(while_it_waits),
+	T(while_it_notifies));

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The registry changes in the middle of a call. The call stops where it accesses a
+ * protected page: the page of the caller's struct dk_impl, which the rules read, or that of
+ * the slots, which the fast path writes. The signal handler makes the change. The call's
+ * result must be right for the registry before the change, after it, or between two of its
+ * steps. Userspace only.
+ */
+#include "test.h"
+
+#include "core/change/change.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifdef DKC_TSAN
+const char *__tsan_default_suppressions(void);
+
+/* The handler of a signal that the call raises by itself may allocate. */
+const char *__tsan_default_suppressions(void)
+{
+	return "signal:reached\n";
+}
+#endif
+
+enum label { NOBODY, OLD, NEW, LOWER, BELOW };
+
+static struct dk_provider prov;
+static struct dk_op_decl decl;
+static struct dk_op *op;
+static struct dk_impl *trap;		/* the first member of a page of its own */
+static char *protected_page;
+static int protection;
+static struct dk_impl of_old, of_new, of_lower, of_below;
+static void (*change)(void);
+static unsigned int num_changes;
+static size_t page_size;
+
+static void deny(bool denied)
+{
+	CHECK_OK(mprotect(protected_page, page_size,
+			  denied ? protection : PROT_READ | PROT_WRITE));
+}
+
+static void reached(int sig, siginfo_t *info, void *context)
+{
+	char *at = info->si_addr;
+
+	if (at < protected_page || at >= protected_page + page_size)
+		abort();
+	deny(false);
+	num_changes++;
+	change();
+}
+
+static void add(struct dk_impl *impl)
+{
+	CHECK_OK(dk_impls_register(&prov, impl, 1, &t_why));
+}
+
+static void take(struct dk_impl *impl)
+{
+	CHECK_OK(dk_impls_withdraw(&prov, impl, &t_why));
+}
+
+static void open_with_trap(unsigned int flags)
+{
+	t_first_call();
+	t_open("v1", flags);
+	t_join(&prov, "prov");
+	page_size = sysconf(_SC_PAGESIZE);
+	trap = mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(trap != MAP_FAILED);
+	protected_page = (char *)trap;
+	protection = PROT_NONE;
+}
+
+/* The call stops where it writes into the slot that it has reserved. */
+static void trap_at_slot(void)
+{
+	protected_page = (char *)((uintptr_t)dk__self.top & -page_size);
+	protection = PROT_READ;
+}
+
+static void begin_as(unsigned int flags, unsigned int key, bool is_fallthrough)
+{
+	open_with_trap(flags);
+	decl = t_decl("change_inside_call::op");
+	CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why));
+	op = t_get("change_inside_call::op");
+	*trap = is_fallthrough ? t_fallthrough(&decl, key) : t_impl(&decl, key, OLD);
+	of_old = t_impl(&decl, DK_CPU, OLD);
+	of_new = t_impl(&decl, DK_CPU, NEW);
+	of_lower = t_impl(&decl, DK_COMPOSITE_EXPLICIT_AUTOGRAD, LOWER);
+	of_below = t_impl(&decl, DK_CPU, BELOW);
+}
+
+/* Calls go by the rules. */
+static void begin(unsigned int key, bool is_fallthrough)
+{
+	begin_as(DK_REGISTRY_FORCE_RESOLVE, key, is_fallthrough);
+}
+
+static void begin_with_table(void)
+{
+	begin_as(0, DK_CUDA, false);
+}
+
+static void end(void)
+{
+	t_close();
+	CHECK_OK(munmap(trap, page_size));
+}
+
+/* Calls while the change waits at the trap; returns the result of the call. */
+static int call_at_trap(int (*call)(struct dk_obj *x), u64 bits, void (*at_trap)(void))
+{
+	struct sigaction act = { .sa_sigaction = reached, .sa_flags = SA_SIGINFO };
+	struct sigaction old[2];
+	struct dk_obj x = t_obj(bits);
+	int ret;
+
+	change = at_trap;
+	num_changes = 0;
+	CHECK_OK(sigaction(SIGSEGV, &act, &old[0]));
+	CHECK_OK(sigaction(SIGBUS, &act, &old[1]));
+	deny(true);
+	ret = call(&x);
+	deny(false);
+	CHECK_OK(sigaction(SIGSEGV, &old[0], NULL));
+	CHECK_OK(sigaction(SIGBUS, &old[1], NULL));
+	CHECK_INT(num_changes, 1);
+	return ret;
+}
+
+static int call_op(struct dk_obj *x)
+{
+	return t_call(op, x, NULL);
+}
+
+/* Which function served. */
+static int call_torn(u64 bits, void (*at_trap)(void))
+{
+	return call_at_trap(call_op, bits, at_trap);
+}
+
+#define AUTOGRAD_CPU	(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU))
+
+/* The function at the backend's key is unregistered when there is one at autograd. */
+static void come_above_and_leave_below(void)
+{
+	of_new.key = DK_AUTOGRAD_CPU;
+	add(&of_new);
+	take(&of_below);
+}
+
+/* The fallthrough at autograd has been read, the backend's key has not. */
+static void no_call_is_lost(void)
+{
+	begin(DK_AUTOGRAD_CPU, true);
+	add(trap);
+	add(&of_below);
+	CHECK_INT(call_torn(AUTOGRAD_CPU, come_above_and_leave_below), NEW);
+	end();
+}
+
+static void no_lower_rule_serves(void)
+{
+	begin(DK_AUTOGRAD_CPU, true);
+	add(trap);
+	add(&of_below);
+	add(&of_lower);
+	CHECK_INT(call_torn(AUTOGRAD_CPU, come_above_and_leave_below), NEW);
+	end();
+}
+
+/* ---- two definitions without a signature, each with its own function --------------- */
+
+static const struct dk_param old_param = { .name = "old", .kind = DK_ARG_POINTER };
+static const struct dk_param new_param = { .name = "new", .kind = DK_ARG_POINTER };
+static struct dk_op_decl untyped, defined;
+static unsigned int at_key;		/* 0: by the table */
+
+static int boxed_old(struct dk_call *c, void *args)
+{
+	CHECK_STR(dk_call_described(c)->param[0].name, "old");
+	return OLD;
+}
+
+static int boxed_new(struct dk_call *c, void *args)
+{
+	CHECK_STR(dk_call_described(c)->param[0].name, "new");
+	return NEW;
+}
+
+static void define_untyped(const struct dk_param *param)
+{
+	defined = untyped;
+	defined.param = param;
+	defined.num_params = 1;
+	CHECK_OK(dk_op_define(&prov, &defined, 0, &t_why));
+}
+
+static void redefine(void)
+{
+	CHECK_OK(dk_op_undefine(&prov, untyped.name, &t_why));
+	define_untyped(&new_param);
+	add(&of_new);
+}
+
+static int call_untyped(struct dk_obj *x)
+{
+	const struct dk_obj *objs[] = { x };
+	struct dk_local local = t_no_local();
+	struct dk_frame f;
+	int who;
+
+	CHECK_OK(at_key ? dk_call_enter_key(&f, op, &untyped, &local, at_key, objs, 1) :
+			  dk_call_enter_op(&f, op, &untyped, &local, objs, 1));
+	who = f.boxed(&f.call, NULL);
+	dk_call_leave(&f);
+	return who;
+}
+
+static struct dk_impl boxed_at(dk_boxed_fn_t fn, unsigned int key)
+{
+	struct dk_impl impl = t_impl(&untyped, key, OLD);
+
+	impl.fn = (dk_fn_t)fn;
+	impl.flags = DK_IMPL_F_BOXED;
+	return impl;
+}
+
+static void call_while_redefined(unsigned int flags, unsigned int key, bool by_key)
+{
+	open_with_trap(flags);
+	untyped = t_decl("change_inside_call::untyped");
+	untyped.sig = NULL;
+	define_untyped(&old_param);
+	*trap = boxed_at(boxed_old, key);
+	of_new = boxed_at(boxed_new, key);
+	add(trap);
+	op = t_get(untyped.name);
+	at_key = by_key ? key : 0;
+	/*
+	 * a call by an old table gets the function of that table, and a call by the new state its
+	 * own
+	 */
+	call_at_trap(call_untyped, DK_KEY_BITS(DK_CPU), redefine);
+	/* the function that the change has brought */
+	CHECK_INT(call_untyped(&(struct dk_obj){ .ks = { DK_KEY_BITS(DK_CPU) } }), NEW);
+	end();
+}
+
+static void function_and_description(void)
+{
+	static const unsigned int flags[] = { 0, DK_REGISTRY_FORCE_RESOLVE };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		call_while_redefined(flags[i], DK_CPU, false);
+		call_while_redefined(flags[i], DK_CPU, true);
+		call_while_redefined(flags[i], DK_COMPOSITE_EXPLICIT_AUTOGRAD, true);
+	}
+}
+
+/* ---- between the two halves of a change ------------------------------------------ */
+
+static struct dkc_block *block_of(const struct dk_impl *impl)
+{
+	struct dkc_block *b = prov.core->blocks;
+
+	while (b && b->impls != impl)
+		b = b->next;
+	return b;
+}
+
+/* A call while a writer is inside of dkc_block_set_live(). */
+static int call_between(struct dkc_block *b, u32 state, u32 halves)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+	int who;
+
+	WRITE_ONCE(b->state, state);
+	WRITE_ONCE(t_reg->changes, t_reg->changes + halves);
+	who = call_op(&x);
+	WRITE_ONCE(t_reg->changes, t_reg->changes + halves);
+	WRITE_ONCE(b->state, DKC_LIVE);
+	return who;
+}
+
+/* All functions of a table are registered and unregistered at the same instant. */
+static void a_table_comes_and_leaves_at_one_instant(void)
+{
+	struct dkc_block *b;
+
+	begin(DK_CUDA, false);
+	add(&of_old);
+	add(&of_new);
+	b = block_of(&of_new);
+	CHECK_INT(call_between(b, DKC_ADDING, 0), OLD);
+	CHECK_INT(call_between(b, DKC_ADDING, 1), NEW);
+	CHECK_INT(call_between(b, DKC_REMOVING, 0), NEW);
+	CHECK_INT(call_between(b, DKC_REMOVING, 1), OLD);
+	end();
+}
+
+/* ---- before the slot of a call keeps a table -------------------------------------- */
+
+/* In this order no new table has the memory of the one that was read. */
+static void replace_old(void)
+{
+	add(&of_new);
+	CHECK_OK(dk_impls_unregister(&prov, &of_old, &t_why));
+}
+
+/* The call has read the table, which is freed before the slot keeps it. */
+static void a_table_is_freed_before_it_is_kept(void)
+{
+	begin_with_table();
+	add(&of_old);
+	trap_at_slot();
+	CHECK_INT(call_torn(DK_KEY_BITS(DK_CPU), replace_old), NEW);
+	end();
+}
+
+#define MOST_ENTERED	70	/* more than a thread has slots */
+
+static struct dk_provider kept;
+static struct dk_op *kept_op;
+static unsigned int num_entered;
+
+static void enter(struct dk_frame *f, struct dk_op *of)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
+	const struct dk_obj *objs[] = { &x };
+	static struct dk_local local;
+
+	local = t_no_local();
+	CHECK_OK(dk_call_enter_op(f, of, &decl, &local, objs, 1));
+}
+
+static struct dk_frame kept_frame;
+
+static void enter_and_keep_the_last(void)
+{
+	static struct dk_frame f[MOST_ENTERED];
+	unsigned int i;
+
+	for (i = 0; i < num_entered; i++)
+		enter(&f[i], op);
+	enter(&kept_frame, kept_op);
+	while (i--)
+		dk_call_leave(&f[i]);
+}
+
+/* A signal handler enters a call, which is left after the call that was interrupted. */
+static void a_call_entered_in_a_handler_is_inside(void)
+{
+	struct dk_op_decl kept_decl = t_decl("change_inside_call::kept");
+	struct dk_impl impl = t_impl(&kept_decl, DK_CPU, 0);
+
+	begin_with_table();
+	add(&of_old);
+	for (num_entered = 0; num_entered < MOST_ENTERED; num_entered++) {
+		t_join(&kept, "kept");
+		CHECK_OK(dk_op_define(&kept, &kept_decl, 0, &t_why));
+		CHECK_OK(dk_impls_register(&kept, &impl, 1, &t_why));
+		kept_op = dk_op_get(t_reg, kept_decl.name);
+		trap_at_slot();
+		CHECK_INT(call_torn(DK_KEY_BITS(DK_CPU), enter_and_keep_the_last), OLD);
+		if (!CHECK_INT(dk_provider_unregister(&kept), -EDEADLK))
+			num_entered = MOST_ENTERED;
+		dk_call_leave(&kept_frame);
+		dk_op_put(kept_op);
+		CHECK_OK(dk_provider_unregister(&kept));
+	}
+	end();
+}
+
+/* ---- before a call is counted ------------------------------------------------------ */
+
+static void withdraw_trap(void)
+{
+	take(trap);
+}
+
+static int reset_inside(struct dk_call *c, void *args)
+{
+	CHECK_OK(dk_stats_reset(t_reg, &t_why));
+	return OLD;
+}
+
+static u64 gone_counts(void)
+{
+	struct dk_stats s = { .size = sizeof(s) };
+
+	CHECK_OK(dk_stats_get(t_reg, &s));
+	return s.gone;
+}
+
+/* A call is counted after its function was withdrawn: the count stays in the sum of those. */
+static void count_after_withdrawal(dk_boxed_fn_t fn, u64 gone)
+{
+	open_with_trap(0);
+	untyped = t_decl("change_inside_call::untyped");
+	untyped.sig = NULL;
+	define_untyped(&old_param);
+	*trap = boxed_at(fn, DK_CPU);
+	add(trap);
+	op = t_get(untyped.name);
+	at_key = 0;
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_INT(call_at_trap(call_untyped, DK_KEY_BITS(DK_CPU), withdraw_trap), OLD);
+	CHECK_INT(gone_counts(), 0);
+	CHECK_OK(dk_provider_drain(&prov));
+	CHECK_INT(gone_counts(), gone);
+	end();
+}
+
+static void counts_of_what_was_withdrawn(void)
+{
+	count_after_withdrawal(boxed_old, 1);
+	/* the reset is of these, too */
+	count_after_withdrawal(reset_inside, 0);
+}
+
+T_SUITE(change_inside_call,
+	T(no_call_is_lost),
+	T(no_lower_rule_serves),
+	T(function_and_description),
+	T(a_table_comes_and_leaves_at_one_instant),
+	T(a_table_is_freed_before_it_is_kept),
+	T(a_call_entered_in_a_handler_is_inside),
+	T(counts_of_what_was_withdrawn));

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One kind of change at a time, while threads call. A call must be served by a function
+ * that was registered during the whole call or, if a change came between, before or after
+ * that change. selftests/torture makes all kinds of changes at random.
+ */
+#include "test.h"
+
+#include "../world.h"
+
+#define CALLERS		2
+#define CARDS		64
+#define DRIVERS		8
+#define HOST		1000
+#define NOBODY		2000	/* an error that may be */
+
+DK_OP(hot, "changes_during_calls::op", (struct dk_obj *x, long *who), (x, who), (x));
+
+static struct dk_provider keeper;
+static struct dk_op *op;
+static u32 stop;
+
+static int hot_priv(struct dk_call *c, struct dk_obj *x, long *who)
+{
+	*who = *(long *)dk_call_priv(c);
+	return 0;
+}
+
+static int hot_host(struct dk_call *c, struct dk_obj *x, long *who)
+{
+	*who = HOST;
+	return 0;
+}
+
+static const struct dk_impl host[] = {
+	DK_IMPL(hot, DK_COMPOSITE_EXPLICIT_AUTOGRAD, hot_host),
+};
+
+static const struct dk_impl card[] = { DK_IMPL(hot, DK_DENSE, hot_priv) };
+
+/*
+ * An object, and the function that must serve it. A change is announced before it begins and after
+ * it ends. If a caller reads no announcement before and after its call, @is must have served it.
+ */
+struct answer {
+	struct dk_obj x;
+	u32 changes;		/* odd: one is going on */
+	long is;
+};
+
+static struct answer answers[CARDS];
+static unsigned int num_answers;
+
+static void begin_change(struct answer *a, long to)
+{
+	w_store_release(a->changes, a->changes + 1);
+	w_fence();	/* a caller that does not read it has called before */
+	w_store(a->is, to);
+}
+
+static void end_change(struct answer *a)
+{
+	w_fence();	/* the change is made before it is announced */
+	w_store_release(a->changes, a->changes + 1);
+}
+
+static struct caller {
+	struct w_thread thread;
+	u64 state;
+	u64 calls, compared, wrong;
+	long got, wanted;	/* of the last wrong one */
+} callers[CALLERS];
+
+static long call(const struct answer *a)
+{
+	struct dk_obj x = a->x;
+	long who = -1;
+	int err = hot_at(op, &dk_local_default, &x, &who);
+
+	if (err == -ENOENT || err == -ENOSYS || err == -ENODEV)
+		return NOBODY;
+	return err ? err : who;
+}
+
+static void call_all_the_time(void *data)
+{
+	struct caller *me = data;
+
+	while (!w_load(stop)) {
+		struct answer *a = &answers[w_one_of(&me->state, num_answers)];
+		u32 changes = w_load_acquire(a->changes);
+		long wanted = w_load(a->is), got = call(a);
+
+		me->calls++;
+		w_fence();	/* the call is over before it is compared */
+		if (!(changes & 1) && changes == w_load(a->changes)) {
+			w_store(me->compared, me->compared + 1);
+			if (got != wanted) {
+				me->wrong++;
+				me->got = got;
+				me->wanted = wanted;
+			}
+		}
+		w_pause();
+	}
+}
+
+static void start_callers(void)
+{
+	unsigned int i;
+
+	stop = 0;
+	memset(callers, 0, sizeof(callers));
+	for (i = 0; i < CALLERS; i++) {
+		callers[i].state = i;
+		CHECK_OK(w_start(&callers[i].thread, "dk_hot", call_all_the_time,
+				 &callers[i]));
+	}
+}
+
+/* Calls were made since; a slow machine takes its time. */
+static void wait_for_calls(void)
+{
+	w_sleep_us(T_KERNEL ? 2000 : 300);
+}
+
+static void stop_callers(void)
+{
+	unsigned int i;
+
+	/* nothing changes any more, so threads that have not run yet compare now */
+	for (i = 0; i < CALLERS; i++)
+		while (!w_load(callers[i].compared))
+			wait_for_calls();
+	w_store(stop, 1);
+	for (i = 0; i < CALLERS; i++) {
+		w_join(&callers[i].thread);
+		if (!CHECK_INT(callers[i].wrong, 0))
+			t_note("%ld and not %ld", callers[i].got, callers[i].wanted);
+	}
+	t_note("%llu calls, %llu of them between two changes",
+	       (unsigned long long)(callers[0].calls + callers[1].calls),
+	       (unsigned long long)(callers[0].compared + callers[1].compared));
+}
+
+static void setup(unsigned int n, bool with_host)
+{
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&keeper, "keeper");
+	CHECK_OK(dk_op_define(&keeper, &hot_op, 0, &t_why));
+	if (with_host)
+		CHECK_OK(dk_impls_register(&keeper, host, 1, &t_why));
+	op = t_get("changes_during_calls::op");
+	memset(answers, 0, sizeof(answers));
+	num_answers = n;
+}
+
+/* ---- 64 cards of 8 drivers ------------------------------------------------- */
+
+static struct driver {
+	struct dk_provider prov;
+	unsigned int backend;
+} drivers[DRIVERS];
+static long *numbers[CARDS];	/* the answer of a card, in memory that is freed with it */
+
+static void plug(unsigned int i)
+{
+	struct driver *d = &drivers[i % DRIVERS];
+	char name[16];
+	u32 device = 0;
+
+	numbers[i] = t_alloc(sizeof(long));
+	*numbers[i] = i;
+	snprintf(name, sizeof(name), "card%u", i);
+	CHECK_OK(dk_device_register(&d->prov, d->backend, name, numbers[i], card, 1,
+				    &device, &t_why));
+	answers[i].x = dk_obj_on(d->backend, device);
+	answers[i].is = i;
+}
+
+static void unplug(unsigned int i)
+{
+	struct driver *d = &drivers[i % DRIVERS];
+
+	begin_change(&answers[i], HOST);
+	CHECK_OK(dk_device_unregister(&d->prov, answers[i].x.device, &t_why));
+	end_change(&answers[i]);
+	*numbers[i] = -i - 1;
+	t_free(numbers[i]);
+	numbers[i] = NULL;
+}
+
+static void each_serves_its_own(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < CARDS; i++)
+		if (!CHECK_INT(call(&answers[i]), answers[i].is))
+			break;
+}
+
+/* Each is taken out alone, in random order; the last ones with their drivers. */
+static void cards_of_eight_drivers(void)
+{
+	unsigned int order[CARDS], i, k, n;
+	u64 state = 64;
+
+	setup(CARDS, true);
+	for (i = 0; i < DRIVERS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "driver%u", i);
+		t_join(&drivers[i].prov, name);
+		CHECK_OK(dk_backend_join(&drivers[i].prov, "hot", 0, 0,
+					 &drivers[i].backend, &t_why));
+	}
+	for (i = 0; i < CARDS; i++) {
+		plug(i);
+		order[i] = i;
+	}
+	for (i = CARDS - 1; i; i--) {
+		k = w_one_of(&state, i + 1);
+		n = order[i];
+		order[i] = order[k];
+		order[k] = n;
+	}
+	each_serves_its_own();
+	start_callers();
+	for (i = 0; i < CARDS - 12; i++) {
+		wait_for_calls();
+		unplug(order[i]);
+		each_serves_its_own();
+	}
+	/* the rest of a driver is unregistered with it */
+	for (k = 0; k < DRIVERS; k++) {
+		for (i = k; i < CARDS; i += DRIVERS)
+			if (numbers[i])
+				begin_change(&answers[i], HOST);
+		t_leave(&drivers[k].prov);
+		for (i = k; i < CARDS; i += DRIVERS) {
+			if (!numbers[i])
+				continue;
+			end_change(&answers[i]);
+			t_free(numbers[i]);
+			numbers[i] = NULL;
+		}
+		each_serves_its_own();
+	}
+	stop_callers();
+	CHECK_OK(dk_registry_check(t_reg, &t_why));
+}
+
+/* ---- definitions, functions, fallbacks, backends ---------------------------- */
+
+/* An emulated machine is slow. */
+#define ROUNDS		(!T_KERNEL ? 60 : t_most > 1 ? 20 : 5)
+
+/* One change and its reverse, repeatedly; @to is the result meanwhile. */
+static void there_and_back(long to, void (*go)(void), void (*back)(void))
+{
+	const long from = answers[0].is;
+	unsigned int i;
+
+	start_callers();
+	for (i = 0; i < ROUNDS; i++) {
+		begin_change(&answers[0], to);
+		go();
+		end_change(&answers[0]);
+		CHECK_INT(call(&answers[0]), to);
+		wait_for_calls();
+		begin_change(&answers[0], from);
+		back();
+		end_change(&answers[0]);
+		CHECK_INT(call(&answers[0]), from);
+		wait_for_calls();
+	}
+	stop_callers();
+}
+
+static void undefine(void)
+{
+	CHECK_OK(dk_op_undefine(&keeper, "changes_during_calls::op", &t_why));
+}
+
+static void define(void)
+{
+	CHECK_OK(dk_op_define(&keeper, &hot_op, 0, &t_why));
+}
+
+static void definitions(void)
+{
+	setup(1, true);
+	answers[0].x = dk_obj_on(DK_BACKEND_CPU, 0);
+	answers[0].is = HOST;
+	there_and_back(NOBODY, undefine, define);
+}
+
+static struct dk_provider guest;
+static long guest_says = 7;
+static const struct dk_impl on_cpu[] = { DK_IMPL(hot, DK_CPU, hot_priv) };
+
+static void functions_come(void)
+{
+	CHECK_OK(dk_impls_register(&guest, on_cpu, 1, &t_why));
+}
+
+static void functions_go(void)
+{
+	CHECK_OK(dk_impls_unregister(&guest, on_cpu, &t_why));
+}
+
+static void guest_joins(void)
+{
+	static const struct dk_provider fresh = DK_PROVIDER("guest");
+
+	guest = fresh;
+	guest.registry = t_reg;
+	guest.priv = &guest_says;
+	CHECK_OK(dk_provider_register(&guest, &t_why));
+}
+
+static void functions(void)
+{
+	setup(1, true);
+	guest_joins();
+	answers[0].x = dk_obj_on(DK_BACKEND_CPU, 0);
+	answers[0].is = HOST;
+	there_and_back(7, functions_come, functions_go);
+	t_leave(&guest);
+}
+
+static int fallback_here(struct dk_call *c, void *args)
+{
+	*((struct hot_args *)args)->who = *(long *)dk_call_priv(c);
+	return 0;
+}
+
+static const struct dk_impl fallback = DK_FALLBACK(DK_TRACER, fallback_here);
+
+static void fallback_comes(void)
+{
+	CHECK_OK(dk_fallback_register(&guest, &fallback, &t_why));
+}
+
+static void fallback_goes(void)
+{
+	CHECK_OK(dk_impls_unregister(&guest, &fallback, &t_why));
+}
+
+static void fallbacks(void)
+{
+	setup(1, false);
+	guest_joins();
+	CHECK_OK(dk_impls_register(&guest, on_cpu, 1, &t_why));
+	answers[0].x = t_obj(DK_KEY_BITS(DK_TRACER));
+	answers[0].is = NOBODY;
+	there_and_back(7, fallback_comes, fallback_goes);
+	t_leave(&guest);
+}
+
+static unsigned int backend;
+
+/* A provider binds the name and registers for it; then the name is released. */
+static void backend_comes(void)
+{
+	guest_joins();
+	CHECK_OK(dk_backend_join(&guest, "hot", 0, 0, &backend, &t_why));
+	CHECK_OK(dk_backend_impls_register(&guest, backend, card, 1, &t_why));
+}
+
+static void backend_goes(void)
+{
+	t_leave(&guest);
+	CHECK_OK(dk_backend_release(t_reg, "hot", &t_why));
+}
+
+static void backend_offline(void)
+{
+	CHECK_OK(dk_backend_set_online(t_reg, backend, 0, &t_why));
+}
+
+static void backend_online(void)
+{
+	CHECK_OK(dk_backend_set_online(t_reg, backend, 1, &t_why));
+}
+
+static void backends(void)
+{
+	setup(1, true);
+	answers[0].x = dk_obj_on(DK_BACKEND_PRIVATEUSE1, 0);
+	answers[0].is = HOST;
+	there_and_back(7, backend_comes, backend_goes);
+	backend_comes();
+	CHECK_INT(backend, DK_BACKEND_PRIVATEUSE1);
+	answers[0].is = 7;
+	there_and_back(HOST, backend_offline, backend_online);
+	backend_goes();
+}
+
+/* ---- a device, taken offline --------------------------------------------------- */
+
+static void device_offline(void)
+{
+	CHECK_OK(dk_device_set_online(t_reg, answers[0].x.device, 0, &t_why));
+}
+
+static void device_online(void)
+{
+	CHECK_OK(dk_device_set_online(t_reg, answers[0].x.device, 1, &t_why));
+}
+
+static void devices_offline(void)
+{
+	u32 device = 0;
+
+	setup(1, true);
+	guest_joins();
+	CHECK_OK(dk_backend_join(&guest, "hot", 0, 0, &backend, &t_why));
+	CHECK_OK(dk_device_register(&guest, backend, "card", &guest_says, card, 1,
+				    &device, &t_why));
+	answers[0].x = dk_obj_on(backend, device);
+	answers[0].is = 7;
+	there_and_back(HOST, device_offline, device_online);
+	t_leave(&guest);
+}
+
+T_SUITE(changes_during_calls,
+	T(cards_of_eight_drivers),
+	T(definitions),
+	T(functions),
+	T(fallbacks),
+	T(backends),
+	T(devices_offline));

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sums of counters that are computed in several holds of the lock. Between the holds,
+ * functions are registered and unregistered, and counters are reset.
+ */
+#include "../../lib/core/change/change.h"
+
+#include "test.h"
+
+#define TABLES	4
+#define OPS	100	/* more than the first table of names has room for */
+#define SOME	8	/* of these, called before the sum */
+#define HOLDS	8	/* of the lock, in which the counters of all tables are added */
+
+static const u16 keys[TABLES] = { DK_META, DK_CUDA, DK_CPU, DK_HIP };
+static const u16 calls[TABLES] = { 1, 2, 4, 8 };
+
+static struct dk_provider young, old;
+static struct dk_impl impl[TABLES];
+static struct dk_op_decl decl;
+static struct dk_op *op;
+static struct dk_op_decl decls[OPS];
+static char names[OPS][16];
+
+static int for_all(struct dk_call *c, void *args)
+{
+	*((struct t_op_args *)args)->who = 1;
+	return 0;
+}
+
+static const struct dk_impl fallback = DK_FALLBACK(DK_PYTHON, for_all);
+
+static void setup(void)
+{
+	unsigned int i, n;
+
+	t_open("v1", 0);
+	t_join(&old, "old");
+	t_join(&young, "young");
+	decl = t_decl("counter_sums::op");
+	CHECK_OK(dk_op_define(&old, &decl, 0, &t_why));
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	op = t_get("counter_sums::op");
+	for (i = TABLES; i--; ) {
+		impl[i] = t_impl(&decl, keys[i], 1);
+		CHECK_OK(dk_impls_register(i == TABLES - 1 ? &old : &young, &impl[i], 1, &t_why));
+	}
+	for (i = 0; i < TABLES; i++) {
+		struct dk_obj x = t_obj(DK_KEY_BITS(keys[i]));
+
+		for (n = calls[i]; n; n--)
+			CHECK_INT(t_call(op, &x, NULL), 1);
+	}
+}
+
+/* One counter in a hold of the lock. */
+static bool more(struct dkc_calls *c)
+{
+	bool is_more;
+
+	mutex_lock(&t_reg->lock);
+	is_more = dkc_calls_add(t_reg, c, 1, 1);
+	mutex_unlock(&t_reg->lock);
+	return is_more;
+}
+
+static void sum_begin(struct dkc_calls *c, const struct dk_provider *prov, unsigned int holds)
+{
+	*c = (struct dkc_calls){ .provider = prov->core->number };
+	while (holds--)
+		CHECK(more(c));
+}
+
+static void sum_end(struct dkc_calls *c)
+{
+	while (more(c))
+		;
+	CHECK_INT(c->starts, 1);
+}
+
+/* The sum may contain its calls or not, but it contains all others. */
+static void a_function_leaves_during_a_sum(void)
+{
+	unsigned int i, holds;
+	struct dkc_calls c;
+
+	for (i = 0; i < TABLES - 1; i++) {
+		for (holds = 0; holds <= HOLDS; holds++) {
+			setup();
+			sum_begin(&c, &young, holds);
+			CHECK_OK(dk_impls_unregister(&young, &impl[i], &t_why));
+			sum_end(&c);
+			CHECK(c.count == 7u - calls[i] || (c.count == 7 && holds));
+			CHECK(c.count == 7 || holds < HOLDS);
+			t_close();
+		}
+	}
+}
+
+static void the_provider_leaves_during_a_sum(void)
+{
+	unsigned int holds;
+	struct dkc_calls c;
+
+	for (holds = 0; holds <= HOLDS; holds++) {
+		setup();
+		sum_begin(&c, &young, holds);
+		CHECK_OK(dk_provider_unregister(&young));
+		sum_end(&c);
+		CHECK(holds ? c.count <= 7 : !c.count);
+		CHECK(c.count == 7 || holds < HOLDS);
+		t_close();
+	}
+}
+
+/* Each continues at its own place. */
+static void two_sums_at_one_time(void)
+{
+	struct dkc_calls a, b;
+
+	setup();
+	sum_begin(&a, &young, 0);
+	sum_begin(&b, &young, HOLDS);
+	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
+	sum_end(&a);
+	sum_end(&b);
+	CHECK_INT(a.count, 7 - calls[1]);
+	CHECK_INT(b.count, 7);
+}
+
+/* A function of another provider has the counter now. */
+static void a_counter_of_another_provider(void)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(keys[1]));
+	struct dkc_calls c;
+
+	setup();
+	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
+	CHECK_OK(dk_impls_register(&old, &impl[1], 1, &t_why));
+	CHECK_INT(t_call(op, &x, NULL), 1);
+	sum_begin(&c, &young, 0);
+	sum_end(&c);
+	CHECK_INT(c.count, 7 - calls[1]);
+	sum_begin(&c, &old, 0);
+	sum_end(&c);
+	CHECK_INT(c.count, calls[TABLES - 1] + 1);
+}
+
+static void define(unsigned int first, unsigned int end)
+{
+	unsigned int i;
+
+	for (i = first; i < end; i++) {
+		snprintf(names[i], sizeof(names[i]), "sums::%u", i);
+		decls[i] = t_decl(names[i]);
+		CHECK_OK(dk_op_define(&old, &decls[i], 0, &t_why));
+	}
+}
+
+/* A call of each of the first operators, at a key that only a fallback can serve. */
+static void call_some(int answer)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_PYTHON));
+	struct dk_op *some;
+	unsigned int i;
+
+	for (i = 0; i < SOME; i++) {
+		some = dk_op_get(t_reg, names[i]);
+		CHECK_INT(t_call(some, &x, NULL), answer);
+		dk_op_put(some);
+	}
+}
+
+/* Operators are added, with counters. */
+static void operators_come_during_a_sum(void)
+{
+	struct dkc_calls c;
+	unsigned int holds;
+
+	for (holds = 0; holds < 64; holds++) {
+		setup();
+		CHECK_OK(dk_fallback_register(&young, &fallback, &t_why));
+		define(0, SOME);
+		call_some(1);
+		sum_begin(&c, &young, holds);
+		define(SOME, OPS);
+		sum_end(&c);
+		CHECK_INT(c.count, 7 + SOME);
+		t_close();
+	}
+}
+
+/* Several fallbacks, one after the other, have the counter of an operator. */
+static void fallbacks_of_two_providers(void)
+{
+	struct dkc_calls c;
+
+	setup();
+	define(0, SOME);
+	CHECK_OK(dk_fallback_register(&young, &fallback, &t_why));
+	call_some(1);
+	CHECK_OK(dk_impls_withdraw(&young, &fallback, &t_why));
+	CHECK_OK(dk_fallback_register(&old, &fallback, &t_why));
+	call_some(1);
+	sum_begin(&c, &young, 0);
+	sum_end(&c);
+	CHECK_INT(c.count, 7);
+	sum_begin(&c, &old, 0);
+	sum_end(&c);
+	CHECK_INT(c.count, calls[TABLES - 1] + SOME);
+}
+
+/* Both serve the operator only for calls at their key, so it keeps its table. */
+static void fallbacks_for_calls_at_a_key(void)
+{
+	static const struct dk_impl at_meta = DK_FALLBACK(DK_META, for_all);
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_META));
+	const struct dk_obj *objs[] = { &x };
+	struct dk_local local = t_no_local();
+	struct dk_impl closes;
+	struct dk_op *first;
+	struct dk_frame f;
+	struct dkc_calls c;
+
+	setup();
+	define(0, 1);
+	first = dk_op_get(t_reg, names[0]);
+	CHECK_OK(dk_fallback_register(&young, &at_meta, &t_why));
+	closes = t_impl(&decls[0], DK_COMPOSITE_EXPLICIT_AUTOGRAD, 1);
+	CHECK_OK(dk_impls_register(&old, &closes, 1, &t_why));
+	CHECK_OK(dk_impls_withdraw(&young, &at_meta, &t_why));
+	CHECK_OK(dk_fallback_register(&old, &at_meta, &t_why));
+	CHECK_OK(dk_provider_drain(&young));
+	CHECK_OK(dk_call_enter_key(&f, first, &decls[0], &local, DK_META, objs, 1));
+	dk_call_leave(&f);
+	dk_op_put(first);
+	sum_begin(&c, &old, 0);
+	sum_end(&c);
+	CHECK_INT(c.count, calls[TABLES - 1] + 1);
+	CHECK_OK(dk_impls_unregister(&old, &closes, &t_why));
+}
+
+static void counters_of_others_are_work(void)
+{
+	unsigned int holds = 1;
+	struct dkc_calls c;
+
+	setup();
+	sum_begin(&c, &old, 0);
+	while (more(&c))
+		holds++;
+	mutex_lock(&t_reg->lock);
+	CHECK_INT(holds, t_reg->counters->num * DKC_COUNTS - 1);
+	mutex_unlock(&t_reg->lock);
+	CHECK_INT(c.count, calls[TABLES - 1]);
+}
+
+/* ---- of all calls --------------------------------------------------------------- */
+
+/* Adds up to @holds counters, one in each hold of the lock; returns true if there are more. */
+static bool add_total(struct dkc_calls *t, unsigned int holds)
+{
+	bool is_more = true;
+
+	while (is_more && holds--) {
+		mutex_lock(&t_reg->lock);
+		is_more = dkc_calls_add(t_reg, t, 1, 1);
+		mutex_unlock(&t_reg->lock);
+	}
+	return is_more;
+}
+
+static struct dk_op *held;
+
+static void drop_the_last_holder(void)
+{
+	t_put(held);
+	held = NULL;
+}
+
+static void undefine(void)
+{
+	CHECK_OK(dk_op_undefine(&old, names[1], &t_why));
+}
+
+static void unregister_functions(void)
+{
+	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
+}
+
+static void unregister_fallback(void)
+{
+	CHECK_OK(dk_impls_unregister(&young, &fallback, &t_why));
+}
+
+static void unregister_provider(void)
+{
+	CHECK_OK(dk_provider_unregister(&young));
+}
+
+/* Another one gets the counter, and begins at zero. */
+static void give_a_counter_again(void)
+{
+	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
+	CHECK_OK(dk_impls_register(&young, &impl[1], 1, &t_why));
+}
+
+/* Operators, functions and a fallback that were called, and an operator that is only held. */
+static void setup_called(void)
+{
+	setup();
+	define(0, SOME);
+	call_some(-ENOSYS);
+	CHECK_OK(dk_fallback_register(&young, &fallback, &t_why));
+	call_some(1);
+	held = t_get(names[0]);
+	CHECK_OK(dk_op_undefine(&old, names[0], &t_why));
+}
+
+#define CALLED	(15 + 2 * SOME)
+
+/* Each call is in the sum once, whatever is unregistered while the sum is at its counter. */
+static void each_call_is_in_the_total_once(void)
+{
+	static void (*const change[])(void) = {
+		drop_the_last_holder, undefine, unregister_functions, unregister_fallback,
+		unregister_provider, give_a_counter_again,
+	};
+	unsigned int i, holds;
+	struct dkc_calls t;
+
+	for (i = 0; i < ARRAY_SIZE(change); i++) {
+		for (holds = 0; holds < 40; holds++) {
+			setup_called();
+			t = (struct dkc_calls){ .count = 0 };
+			CHECK(add_total(&t, holds));
+			change[i]();
+			CHECK(!add_total(&t, ~0U));
+			CHECK_INT(t.count, CALLED);
+			t_close();
+		}
+	}
+}
+
+/* Calls that are counted and whose function is then unregistered, while a sum runs. */
+static void no_more_is_gone_than_was_counted(void)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(keys[1]));
+	struct dkc_calls t;
+	unsigned int holds;
+
+	for (holds = 0; holds < 40; holds++) {
+		setup();
+		t = (struct dkc_calls){ .count = 0 };
+		add_total(&t, holds);
+		CHECK_INT(t_call(op, &x, NULL), 1);
+		CHECK_OK(dk_provider_unregister(&young));
+		add_total(&t, ~0U);
+		CHECK(t.count == 15 || t.count == 16);
+		CHECK(t.gone <= t.count);
+		t_close();
+	}
+}
+
+/* Functions that are unregistered before a sum begins. */
+static void gone_is_a_part_of_the_total(void)
+{
+	struct dkc_calls t = { .count = 0 };
+
+	setup_called();
+	CHECK_OK(dk_provider_unregister(&young));
+	add_total(&t, ~0U);
+	CHECK_INT(t.count, CALLED);
+	/* its functions, the fallback, and what nothing served of the operator that is held */
+	CHECK_INT(t.gone, 7 + SOME + 1);
+	t_close();
+}
+
+static void reset(void)
+{
+	CHECK_OK(dk_stats_reset(t_reg, &t_why));
+}
+
+static void switch_off_and_on(void)
+{
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+}
+
+/* Change something while a sum is at its counter @holds, and call. */
+static struct dkc_calls total_beside(void (*change)(void), unsigned int holds)
+{
+	struct dk_obj x = t_obj(DK_KEY_BITS(keys[0]));
+	struct dkc_calls t = { .count = 0 };
+
+	setup_called();
+	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
+	CHECK(add_total(&t, holds));
+	change();
+	CHECK_INT(t_call(op, &x, NULL), 1);
+	CHECK(!add_total(&t, ~0U));
+	t_close();
+	return t;
+}
+
+/* A sum that has begun continues as if the reset came after it. */
+static void resets_do_not_restart_a_total(void)
+{
+	struct dkc_calls t;
+	unsigned int holds;
+
+	for (holds = 1; holds < 40; holds++) {
+		t = total_beside(reset, holds);
+		CHECK(t.count == CALLED || t.count == CALLED + 1);
+		CHECK(t.gone);
+		CHECK_INT(t.starts, 1);
+	}
+	t = total_beside(reset, 0);
+	CHECK_INT(t.count, 1);
+	CHECK_INT(t.gone, 0);
+}
+
+static void new_counters_restart_a_total(void)
+{
+	struct dkc_calls t;
+	unsigned int holds;
+
+	for (holds = 0; holds < 40; holds++) {
+		t = total_beside(switch_off_and_on, holds);
+		CHECK_INT(t.count, 1);
+		CHECK_INT(t.gone, 0);
+		CHECK_INT(t.starts, holds ? 2 : 1);
+	}
+}
+
+T_SUITE(counter_sums,
+	T(a_function_leaves_during_a_sum),
+	T(the_provider_leaves_during_a_sum),
+	T(two_sums_at_one_time),
+	T(a_counter_of_another_provider),
+	T(operators_come_during_a_sum),
+	T(fallbacks_of_two_providers),
+	T(fallbacks_for_calls_at_a_key),
+	T(counters_of_others_are_work),
+	T(each_call_is_in_the_total_once),
+	T(no_more_is_gone_than_was_counted),
+	T(gone_is_a_part_of_the_total),
+	T(resets_do_not_restart_a_total),
+	T(new_counters_restart_a_total));

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Calls that go on after their function has returned: what waits for them, who names them,
+ * and tokens that are used wrongly.
+ */
+#include "visit.h"
+
+#if T_KERNEL
+#include <linux/irq_work.h>
+#else
+#include "bounded.h"
+
+#include <signal.h>
+#include <unistd.h>
+#endif
+
+struct job {
+	struct dk_deferred token;
+	bool completes;		/* before the function returns */
+	int err;		/* of dk_call_defer() */
+};
+
+DK_OP(submit, "deferred::submit", (struct dk_obj *x, struct job *job), (x, job), (x));
+DK_OP(post, "deferred::post", (struct dk_obj *x, struct job *job), (x, job), (x));
+
+static int submit_guest(struct dk_call *c, struct dk_obj *x, struct job *job)
+{
+	job->err = dk_call_defer(c, &job->token);
+	if (job->completes)
+		return dk_call_complete(&job->token, 0);
+	return 0;
+}
+
+static const struct dk_impl impls[] = { DK_IMPL(submit, DK_CPU, submit_guest) };
+static const struct dk_impl atomic_impls[] = { DK_IMPL_ATOMIC(post, DK_CPU, submit_guest) };
+static const struct dk_impl device_impls[] = { DK_IMPL(submit, DK_DENSE, submit_guest) };
+
+static struct dk_provider other;
+static struct dk_op *sleepable, *atomic;
+static struct dk_obj cpu, on_device;
+static struct job job;
+
+static void setup(void)
+{
+	unsigned int number;
+
+	v_open();
+	t_join(&other, "other");
+	CHECK_OK(dk_op_define(&v_host, &submit_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&v_host, &post_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&v_guest, impls, 1, &t_why));
+	CHECK_OK(dk_impls_register(&v_guest, atomic_impls, 1, &t_why));
+	CHECK_OK(dk_device_register(&v_guest, v_backend, "queue", NULL, device_impls, 1, &number,
+				    &t_why));
+	cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	on_device = dk_obj_on(v_backend, number);
+	sleepable = t_get("deferred::submit");
+	atomic = t_get("deferred::post");
+	memset(&job, 0, sizeof(job));
+	dk_deferred_init(&job.token);
+}
+
+static bool submit_job(struct dk_op *op, struct dk_obj x)
+{
+	int err = op == atomic ? post_at(op, &dk_local_default, &x, &job) :
+				 submit_at(op, &dk_local_default, &x, &job);
+
+	return CHECK_OK(err) && CHECK_OK(job.err);
+}
+
+/* ---- what waits ----------------------------------------------------------------- */
+
+static void is_listed(const char *op, u32 device)
+{
+	struct dk_inside in = v_inside_at(0);
+	u64 ms = in.ms;
+
+	CHECK_STR(in.op, op);
+	CHECK_STR(in.label, "submit_guest");
+	CHECK_STR(in.thread_name, "(deferred)");
+	CHECK_INT(in.is_deferred, 1);
+	CHECK_INT(in.device, device);
+	w_sleep_us(3000);
+	CHECK(v_inside_at(0).ms > ms);
+	CHECK_INT(t_num_inside(&v_guest), 1);
+	CHECK_INT(t_num_inside(&v_host), 0);
+}
+
+/* The thread that made the call is not inside of it any more, and may wait. */
+static void unregistering_waits(bool is_atomic)
+{
+	const char *name = is_atomic ? "deferred::post" : "deferred::submit";
+
+	setup();
+	if (!submit_job(is_atomic ? atomic : sleepable, cpu))
+		return;
+	is_listed(name, 0);
+	/* refuses: dk_provider_unregister_timeout ETIMEDOUT STILL_INSIDE */
+	do
+		CHECK_INT(dk_provider_unregister_timeout(&v_guest, 20, &t_why), -ETIMEDOUT);
+	while (t_why.reason == DK_WHY_GRACE);
+	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
+	CHECK(v_told(name));
+	CHECK(strstr(t_why.name, " submit_guest (deferred)["));
+	/* nobody else is kept */
+	CHECK_OK(dk_provider_unregister(&other));
+	CHECK_OK(dk_call_complete(&job.token, 0));
+	CHECK_OK(dk_provider_unregister(&v_guest));
+	CHECK(!v_guest.core);
+}
+
+static void provider_with_a_sleepable_call(void)
+{
+	unregistering_waits(false);
+}
+
+static void provider_with_an_atomic_call(void)
+{
+	unregistering_waits(true);
+}
+
+static void complete_job(void *data)
+{
+	struct leaver *l = data;
+
+	w_sleep_us(20000);
+	CHECK(!w_load_acquire(l->has_left));
+	CHECK_OK(dk_call_complete(&job.token, -EIO));
+}
+
+/* Another thread completes it during the wait. */
+static void completed_by_another_thread(void)
+{
+	struct w_thread thread;
+	struct leaver l = { };
+
+	setup();
+	if (!submit_job(sleepable, cpu) || !v_begin_to_leave(&l))
+		return;
+	if (CHECK_OK(w_start(&thread, "dk_completer", complete_job, &l)))
+		w_join(&thread);
+	v_has_left(&l);
+	CHECK(!v_guest.core);
+}
+
+#if T_KERNEL
+static bool in_interrupt_handler;
+
+static void complete_in_interrupt(struct irq_work *work)
+{
+	w_store(in_interrupt_handler, in_hardirq());
+	CHECK_OK(dk_call_complete(&job.token, 0));
+}
+
+static void completed_in_a_hard_interrupt(void)
+{
+	struct irq_work work = IRQ_WORK_INIT_HARD(complete_in_interrupt);
+	struct leaver l = { };
+
+	setup();
+	if (!submit_job(atomic, cpu) || !v_begin_to_leave(&l))
+		return;
+	w_sleep_us(20000);
+	CHECK(!w_load_acquire(l.has_left));
+	CHECK(irq_work_queue(&work));
+	irq_work_sync(&work);
+	CHECK(w_load(in_interrupt_handler));
+	v_has_left(&l);
+}
+#else
+static void submit_and_complete(int sig)
+{
+	struct job nested = { .completes = true };
+
+	dk_deferred_init(&nested.token);
+	CHECK_OK(submit_at(sleepable, &dk_local_default, &cpu, &nested));
+	CHECK_OK(nested.err);
+	CHECK_OK(dk_call_complete(&job.token, 0));
+}
+
+static void completed_in_a_signal_handler(void)
+{
+	struct sigaction sa = { .sa_handler = submit_and_complete }, old;
+
+	setup();
+	CHECK_OK(sigaction(SIGUSR1, &sa, &old));
+	if (submit_job(sleepable, cpu)) {
+		CHECK_INT(t_num_inside(&v_guest), 1);
+		raise(SIGUSR1);
+		CHECK_INT(t_num_inside(&v_guest), 0);
+	}
+	sigaction(SIGUSR1, &old, NULL);
+}
+
+static int unregister_in_child(void)
+{
+	alarm(20);
+	if (t_num_inside(&v_guest))
+		return 1;
+	if (dk_call_complete(&job.token, 0) != -EINVAL)
+		return 2;
+	if (submit_at(sleepable, &dk_local_default, &cpu, &job) || job.err)
+		return 3;
+	if (t_num_inside(&v_guest) != 1 || dk_call_complete(&job.token, 0))
+		return 4;
+	return dk_provider_unregister(&v_guest) ? 5 : 0;
+}
+
+/* What would complete it is not in the child. */
+static void before_a_fork(void)
+{
+	setup();
+	if (!submit_job(sleepable, cpu))
+		return;
+	t_in_child(unregister_in_child);
+	CHECK_INT(t_num_inside(&v_guest), 1);
+	CHECK_OK(dk_call_complete(&job.token, 0));
+}
+
+static bool forks_enough;
+
+static void submit_and_complete_jobs(void *data)
+{
+	while (!w_load_acquire(forks_enough)) {
+		submit_job(sleepable, cpu);
+		CHECK_OK(dk_call_complete(&job.token, 0));
+	}
+}
+
+/* The fork may be at any point of dk_call_defer() and dk_call_complete(). */
+static void while_another_thread_defers(void)
+{
+	struct w_thread thread;
+	unsigned int i;
+
+	setup();
+	forks_enough = false;
+	if (!CHECK_OK(w_start(&thread, "submits", submit_and_complete_jobs, NULL)))
+		return;
+	for (i = 0; i < 100 && t_in_child(unregister_in_child); i++)
+		;
+	w_store_release(forks_enough, true);
+	w_join(&thread);
+	CHECK_INT(t_num_inside(&v_guest), 0);
+}
+#endif
+
+static void unregister_table(void *data)
+{
+	struct leaver *l = data;
+
+	l->err = dk_impls_unregister(&v_guest, impls, NULL);
+	w_store_release(l->has_left, true);
+}
+
+/* Only the tables of the function: others of the provider are unregistered at once. */
+static void one_table(void)
+{
+	struct w_thread completer;
+	struct leaver l = { };
+
+	setup();
+	if (!submit_job(sleepable, cpu))
+		return;
+	CHECK_OK(dk_impls_unregister(&v_guest, atomic_impls, &t_why));
+	if (!CHECK_OK(w_start(&l.thread, "dk_leaver", unregister_table, &l)))
+		return;
+	if (CHECK_OK(w_start(&completer, "dk_completer", complete_job, &l)))
+		w_join(&completer);
+	w_join(&l.thread);
+	CHECK_OK(l.err);
+}
+
+/* Nothing keeps the operator but the call's caller, who has left it. */
+static void operator_that_is_gone(void)
+{
+	setup();
+	if (!submit_job(sleepable, cpu))
+		return;
+	t_put(sleepable);
+	CHECK_OK(dk_op_undefine(&v_host, submit_op.name, &t_why));
+	do
+		CHECK_INT(dk_provider_unregister_timeout(&v_guest, 20, &t_why), -ETIMEDOUT);
+	while (t_why.reason == DK_WHY_GRACE);
+	CHECK(!dk_op_get(t_reg, submit_op.name));
+	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 20, &t_why), -ETIMEDOUT);
+	CHECK(v_told("deferred::submit submit_guest (deferred)["));
+	CHECK_STR(v_inside_at(0).op, "deferred::submit");
+	CHECK_OK(dk_call_complete(&job.token, 0));
+	CHECK_OK(dk_provider_unregister(&v_guest));
+}
+
+static void device_and_backend(void)
+{
+	setup();
+	if (!submit_job(sleepable, on_device))
+		return;
+	is_listed("deferred::submit", on_device.device);
+	CHECK_INT(dk_device_set_online_timeout(t_reg, on_device.device, 0, 1, &t_why),
+		  -ETIMEDOUT);
+	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
+	CHECK(v_told("deferred::submit submit_guest (deferred)["));
+	CHECK_INT(dk_backend_set_online_timeout(t_reg, v_backend, 0, 1, &t_why), -ETIMEDOUT);
+	CHECK(v_told("deferred::submit submit_guest (deferred)["));
+	/* another device of the backend is not kept */
+	CHECK_OK(dk_device_set_online_timeout(t_reg, v_card, 0, 0, &t_why));
+	CHECK_OK(dk_call_complete(&job.token, 0));
+	CHECK_OK(dk_device_set_online_timeout(t_reg, on_device.device, 0, DK_NO_TIMEOUT, &t_why));
+	CHECK_OK(dk_backend_set_online(t_reg, v_backend, 0, &t_why));
+	CHECK_OK(dk_device_unregister(&v_guest, on_device.device, &t_why));
+}
+
+/* ---- tokens --------------------------------------------------------------------- */
+
+static void used_again(void)
+{
+	unsigned int i;
+
+	setup();
+	for (i = 0; i < 3 && submit_job(sleepable, cpu); i++)
+		CHECK_OK(dk_call_complete(&job.token, 0));
+	CHECK_INT(t_num_inside(&v_guest), 0);
+	job.completes = true;
+	submit_job(sleepable, cpu);
+	submit_job(atomic, cpu);
+	CHECK_INT(t_num_inside(&v_guest), 0);
+}
+
+static void completed_twice(void)
+{
+	setup();
+	/* refuses: dk_call_complete EINVAL */
+	CHECK_INT(dk_call_complete(&job.token, 0), -EINVAL);
+	submit_job(sleepable, cpu);
+	CHECK_OK(dk_call_complete(&job.token, 0));
+	CHECK_INT(dk_call_complete(&job.token, 0), -EINVAL);
+	memset(&job.token, 0, sizeof(job.token));
+	CHECK_INT(dk_call_complete(&job.token, 0), -EINVAL);
+}
+
+static void not_initialized_or_in_use(void)
+{
+	setup();
+	memset(&job.token, 0, sizeof(job.token));
+	CHECK_OK(submit_at(sleepable, &dk_local_default, &cpu, &job));
+	/* refuses: dk_call_defer EINVAL */
+	CHECK_INT(job.err, -EINVAL);
+	dk_deferred_init(&job.token);
+	submit_job(sleepable, cpu);
+	CHECK_OK(submit_at(sleepable, &dk_local_default, &cpu, &job));
+	/* refuses: dk_call_defer EBUSY */
+	CHECK_INT(job.err, -EBUSY);
+	CHECK_INT(t_num_inside(&v_guest), 1);
+	CHECK_OK(dk_call_complete(&job.token, 0));
+}
+
+#define JOBS	50
+
+/* In any order. */
+static void many_at_once(void)
+{
+	struct job *jobs = t_alloc(JOBS * sizeof(*jobs));
+	unsigned int i;
+
+	setup();
+	for (i = 0; i < JOBS; i++) {
+		dk_deferred_init(&jobs[i].token);
+		CHECK_OK(submit_at(sleepable, &dk_local_default, &cpu, &jobs[i]));
+		CHECK_OK(jobs[i].err);
+	}
+	CHECK_INT(t_num_inside(&v_guest), JOBS);
+	for (i = 0; i < JOBS; i++) {
+		CHECK_OK(dk_call_complete(&jobs[i * 7 % JOBS].token, 0));
+		CHECK_INT(t_num_inside(&v_guest), JOBS - 1 - i);
+	}
+	CHECK_OK(dk_provider_unregister(&v_guest));
+	t_free(jobs);
+}
+
+T_SUITE(deferred,
+	T(provider_with_a_sleepable_call),
+	T(provider_with_an_atomic_call),
+	T(completed_by_another_thread),
+#if T_KERNEL
+	T(completed_in_a_hard_interrupt),
+#else
+	T(completed_in_a_signal_handler),
+	T(before_a_fork),
+	T(while_another_thread_defers),
+#endif
+	T(one_table),
+	T(operator_that_is_gone),
+	T(device_and_backend),
+	T(used_again),
+	T(completed_twice),
+	T(not_initialized_or_in_use),
+	T(many_at_once));

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Calls of every kind that are deferred: each keeps the provider of the function that did so. */
+#include "visit.h"
+
+struct job {
+	struct dk_deferred token, second;
+	bool defers_twice;
+	int err;		/* of dk_call_defer() */
+};
+
+DK_OP(queue, "deferred::queue", (struct dk_obj *x, struct job *job), (x, job), (x));
+DK_OP(below, "deferred::below", (struct dk_obj *x, struct job *job), (x, job), (x));
+
+static struct dk_op *op_queue, *op_below;
+static struct dk_obj cpu, cuda, with_grad;
+static struct job job;
+
+static int defer(struct dk_call *c, struct job *j)
+{
+	j->err = dk_call_defer(c, &j->token);
+	if (!j->err && j->defers_twice)
+		j->err = dk_call_defer(c, &j->second);
+	return j->err;
+}
+
+static int queue_guest(struct dk_call *c, struct dk_obj *x, struct job *j)
+{
+	return defer(c, j);
+}
+
+static int queue_boxed(struct dk_call *c, void *args)
+{
+	struct queue_args *a = args;
+
+	return defer(c, a->job);
+}
+
+/* Both operators have the same arguments. */
+static int fallback_guest(struct dk_call *c, void *args)
+{
+	return queue_boxed(c, args);
+}
+
+static int pass(struct dk_call *c, struct dk_obj *x, struct job *j)
+{
+	return below_below(c, x, j);
+}
+
+static int defer_and_pass(struct dk_call *c, struct dk_obj *x, struct job *j)
+{
+	return defer(c, j) ?: queue_below(c, x, NULL);
+}
+
+static int nothing(struct dk_call *c, struct dk_obj *x, struct job *j)
+{
+	return 0;
+}
+
+static const struct dk_impl of_guest[] = {
+	DK_IMPL(queue, DK_CPU, queue_guest),
+	DK_IMPL(below, DK_CPU, queue_guest),
+	DK_IMPL_BOXED(queue, DK_CUDA, queue_boxed),
+	DK_IMPL(queue, DK_AUTOGRAD_CUDA, defer_and_pass),
+};
+
+static const struct dk_impl of_host[] = {
+	DK_IMPL(below, DK_AUTOGRAD_CPU, pass),
+	DK_IMPL(queue, DK_XLA, nothing),
+};
+
+static const struct dk_impl fallback = DK_FALLBACK(DK_TRACER, fallback_guest);
+
+static void setup(void)
+{
+	v_open();
+	CHECK_OK(dk_op_define(&v_host, &queue_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&v_host, &below_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&v_host, of_host, ARRAY_SIZE(of_host), &t_why));
+	CHECK_OK(dk_impls_register(&v_guest, of_guest, ARRAY_SIZE(of_guest), &t_why));
+	CHECK_OK(dk_fallback_register(&v_guest, &fallback, &t_why));
+	op_queue = t_get("deferred::queue");
+	op_below = t_get("deferred::below");
+	cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
+	memset(&job, 0, sizeof(job));
+	dk_deferred_init(&job.token);
+	dk_deferred_init(&job.second);
+}
+
+/* The guest is kept by @n deferred calls of @op, until the last one is completed. */
+static void keeps_the_guest(const char *op, struct dk_deferred *const *tokens, unsigned int n)
+{
+	unsigned int i;
+
+	CHECK_STR(v_inside_at(0).op, op);
+	for (i = 0; i < n; i++) {
+		CHECK_INT(t_num_inside(&v_guest), n - i);
+		CHECK_INT(t_num_inside(&v_host), 0);
+		do
+			CHECK_INT(dk_provider_unregister_timeout(&v_guest, 5, &t_why), -ETIMEDOUT);
+		while (t_why.reason == DK_WHY_GRACE);
+		CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
+		CHECK_OK(dk_call_complete(tokens[i], 0));
+	}
+	CHECK_OK(dk_provider_unregister(&v_guest));
+}
+
+static void one_keeps_the_guest(const char *op)
+{
+	struct dk_deferred *const token[] = { &job.token };
+
+	CHECK_OK(job.err);
+	keeps_the_guest(op, token, 1);
+}
+
+static void from_a_boxed_function(void)
+{
+	setup();
+	CHECK_OK(queue_at(op_queue, &dk_local_default, &cuda, &job));
+	one_keeps_the_guest("deferred::queue");
+}
+
+static void with_boxed_arguments(void)
+{
+	struct queue_args args = { .x = &cpu, .job = &job };
+
+	setup();
+	CHECK_OK(dk_call_boxed(op_queue, &queue_op, &dk_local_default, &args));
+	one_keeps_the_guest("deferred::queue");
+}
+
+/* A fallback belongs to no operator. */
+static void from_a_fallback(void)
+{
+	struct dk_local traced = dk_local_default;
+
+	setup();
+	dk_local_include(&traced, DK_SET(DK_TRACER));
+	CHECK_OK(queue_at(op_queue, &traced, &cpu, &job));
+	one_keeps_the_guest("fallback for Tracer");
+}
+
+/* The function above belongs to another provider, and is not deferred. */
+static void below_another_function(void)
+{
+	setup();
+	with_grad = cpu;
+	with_grad.ks = dk_keyset_or(with_grad.ks, DK_SET(DK_AUTOGRAD_CPU));
+	CHECK_OK(below_at(op_below, &dk_local_default, &with_grad, &job));
+	one_keeps_the_guest("deferred::below");
+}
+
+/* The function that redispatches defers; the one below it returns at once. */
+static void above_another_function(void)
+{
+	static const struct dk_impl below_it[] = { DK_IMPL(queue, DK_CUDA, nothing) };
+
+	setup();
+	CHECK_OK(dk_impls_register(&v_host, below_it, 1, &t_why));
+	with_grad = cuda;
+	with_grad.ks = dk_keyset_or(with_grad.ks, DK_SET(DK_AUTOGRAD_CUDA));
+	CHECK_OK(queue_at(op_queue, &dk_local_default, &with_grad, &job));
+	one_keeps_the_guest("deferred::queue");
+}
+
+static void for_one_key(void)
+{
+	setup();
+	CHECK_OK(queue_for_key(op_queue, &dk_local_default, DK_CPU, &cpu, &job));
+	one_keeps_the_guest("deferred::queue");
+}
+
+/* Each run of an entered call may be deferred by a token of its own. */
+static void runs_of_a_batch(void)
+{
+	const struct dk_obj *objs[] = { &cpu };
+	static struct job second;
+	struct dk_deferred *const tokens[] = { &second.token, &job.token };
+	struct dk_frame f;
+
+	setup();
+	dk_deferred_init(&second.token);
+	CHECK_OK(dk_call_enter_op(&f, op_queue, &queue_op, &dk_local_default, objs, 1));
+	CHECK_OK(queue_run(&f, &cpu, &job));
+	CHECK_OK(queue_run(&f, &cpu, &second));
+	CHECK_INT(t_num_inside(&v_guest), 3);
+	dk_call_leave(&f);
+	keeps_the_guest("deferred::queue", tokens, 2);
+}
+
+static void by_two_tokens(void)
+{
+	struct dk_deferred *const tokens[] = { &job.token, &job.second };
+
+	setup();
+	job.defers_twice = true;
+	CHECK_OK(queue_at(op_queue, &dk_local_default, &cpu, &job));
+	keeps_the_guest("deferred::queue", tokens, 2);
+}
+
+/* The function is replaced, and its registration is released, while its call is deferred. */
+static void of_a_function_that_was_replaced(void)
+{
+	static const struct dk_impl newer[] = { DK_IMPL(queue, DK_CPU, nothing) };
+
+	setup();
+	CHECK_OK(queue_at(op_queue, &dk_local_default, &cpu, &job));
+	CHECK_OK(dk_impls_register(&v_host, newer, 1, &t_why));
+	CHECK_OK(queue_at(op_queue, &dk_local_default, &cpu, NULL));
+	CHECK_OK(dk_impls_withdraw(&v_guest, of_guest, &t_why));
+	one_keeps_the_guest("deferred::queue");
+}
+
+T_SUITE(deferred_calls,
+	T(from_a_boxed_function),
+	T(with_boxed_arguments),
+	T(from_a_fallback),
+	T(below_another_function),
+	T(above_another_function),
+	T(for_one_key),
+	T(runs_of_a_batch),
+	T(by_two_tokens),
+	T(of_a_function_that_was_replaced));

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Numbers of devices: none is used twice, refused devices do not use up numbers, and there
+ * are 4095.
+ */
+#include "test.h"
+
+static struct dk_provider edu;
+
+static void setup(void)
+{
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&edu, "edu-driver");
+}
+
+static u32 plug(const char *name)
+{
+	u32 device = 0;
+
+	CHECK_OK(dk_device_register(&edu, DK_BACKEND_PRIVATEUSE1, name, NULL, NULL, 0, &device,
+				    &t_why));
+	CHECK(device);
+	return device;
+}
+
+/* A slot whose generations are used up is not used again: in userspace only. */
+static void numbers_run_out_slot_by_slot(void)
+{
+	u32 first, device, i;
+
+	if (T_KERNEL)
+		return;
+	setup();
+	first = plug("first");
+	CHECK_OK(dk_device_unregister(&edu, first, &t_why));
+	for (i = 0; i < 1u << 20; i++) {
+		device = plug("next");
+		if ((device & 0xfff) != (first & 0xfff) || device == first)
+			break;
+		CHECK_OK(dk_device_unregister(&edu, device, &t_why));
+	}
+	CHECK_INT(i, (1u << 20) - 1);
+	CHECK((device & 0xfff) != (first & 0xfff));
+}
+
+/* More devices than the initial size of any map; all 4095 of them, and one more. */
+static void as_many_as_there_can_be(void)
+{
+	enum { MOST = 4095 };
+	char name[16];
+	unsigned int i;
+	u32 device;
+
+	setup();
+	for (i = 0; i < MOST; i++) {
+		snprintf(name, sizeof(name), "d%u", i);
+		if (!CHECK_OK(dk_device_register(&edu, DK_BACKEND_PRIVATEUSE1, name, NULL, NULL, 0,
+						 &device, &t_why)))
+			break;
+		t_pause();
+	}
+	CHECK_INT(dk_device_register(&edu, DK_BACKEND_PRIVATEUSE1, "more", NULL, NULL, 0, &device,
+				     &t_why), -ENOSPC);
+	CHECK_INT(t_why.reason, DK_WHY_TOO_MANY_DEVICES);
+	CHECK_STR(t_why.name, "more");
+}
+
+static u32 number_of_the_first(bool bad_ones_before)
+{
+	static struct dk_op_decl decl, other_type;
+	static struct dk_impl other_key[1], wrong_type[2];
+	u32 device = 0;
+
+	setup();
+	decl = t_decl("device_numbers::number");
+	other_type = t_decl("device_numbers::number");
+	other_type.sig = "(float)";
+	other_key[0] = t_impl(&decl, DK_CUDA, 1);
+	wrong_type[0] = t_impl(&decl, DK_DENSE, 1);
+	wrong_type[1] = t_impl(&other_type, DK_SPARSE, 2);
+	if (bad_ones_before) {
+		CHECK_INT(dk_device_register(&edu, DK_BACKEND_PRIVATEUSE1, "bad", NULL,
+					     other_key, 1, &device, &t_why), -EINVAL);
+		CHECK_INT(t_why.reason, DK_WHY_DEVICE_KEY);
+		CHECK_INT(dk_device_register(&edu, DK_BACKEND_PRIVATEUSE1, "bad", NULL,
+					     wrong_type, 2, &device, &t_why),
+			  -EPROTOTYPE);
+		CHECK_INT(dk_device_register(&edu, DK_NUM_BACKENDS + 1, "bad", NULL,
+					     NULL, 0, &device, &t_why), -EINVAL);
+		CHECK_INT(device, 0);
+	}
+	CHECK_OK(dk_device_register(&edu, DK_BACKEND_PRIVATEUSE1, "good", NULL, NULL, 0,
+				    &device, &t_why));
+	t_close();
+	return device;
+}
+
+static void refused_device_uses_up_no_number(void)
+{
+	CHECK_INT(number_of_the_first(true), number_of_the_first(false));
+}
+
+T_SUITE(device_numbers,
+	T(numbers_run_out_slot_by_slot),
+	T(as_many_as_there_can_be),
+	T(refused_device_uses_up_no_number));

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The number of grace periods when a provider with thousands of functions is unregistered,
+ * and where the library waits for them.
+ */
+#include "test.h"
+
+#define OPERATORS	3500
+#define NAME		16
+#define TRIES		5
+
+/* ---- how many grace periods a task or thread waits for ------------------------ */
+
+static unsigned int waited_for;
+
+#if T_KERNEL
+#include <linux/kprobes.h>
+#include <linux/rcupdate.h>
+
+static struct task_struct *watched;
+
+static int on_synchronize(struct kprobe *p, struct pt_regs *regs)
+{
+	if (current == watched)
+		waited_for++;
+	return 0;
+}
+
+static struct kprobe probe = {
+	.symbol_name = "synchronize_rcu",
+	.pre_handler = on_synchronize,
+};
+
+static bool count_begin(void)
+{
+	watched = current;
+	waited_for = 0;
+	return !register_kprobe(&probe);
+}
+
+static void count_end(void)
+{
+	unregister_kprobe(&probe);
+}
+
+static void wait_for_one(void)
+{
+	synchronize_rcu();
+}
+
+/*
+ * RCU's own count of all grace periods, at the end of one that would begin now. A grace period is 4
+ * of it (1 << RCU_SEQ_CTR_SHIFT; the low bits say whether one is running), and 2 in a kernel for
+ * one CPU (TINY_RCU). If another one begins before the second read, the difference is one more.
+ */
+static unsigned long sequence(void)
+{
+	return get_state_synchronize_rcu();
+}
+#else
+#include "grace_periods.h"
+
+#include <unistd.h>
+
+/* liburcu has no count of its own; this counts all waits for a grace period. */
+static unsigned long num_over;
+void (*at_grace_over)(void);
+bool graces_held_back;
+
+void __wrap_urcu_bp_synchronize_rcu(void)
+{
+	__atomic_fetch_add(&waited_for, 1, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&graces_held_back, __ATOMIC_ACQUIRE))
+		usleep(500);
+	__real_urcu_bp_synchronize_rcu();
+	__atomic_fetch_add(&num_over, 1, __ATOMIC_RELAXED);
+	if (at_grace_over)
+		at_grace_over();
+}
+
+static bool count_begin(void)
+{
+	__atomic_store_n(&waited_for, 0, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void count_end(void)
+{
+}
+
+static void wait_for_one(void)
+{
+	__wrap_urcu_bp_synchronize_rcu();
+}
+
+static unsigned long sequence(void)
+{
+	return __atomic_load_n(&num_over, __ATOMIC_RELAXED);
+}
+#endif
+
+/* The smallest increase of the sequence in a few tries: other code waits, too. */
+static unsigned long least_of(unsigned long least, unsigned long before)
+{
+	unsigned long passed = sequence() - before;
+
+	return passed < least ? passed : least;
+}
+
+static unsigned long one_grace_period(void)
+{
+	unsigned long least = ~0UL, before;
+	unsigned int i;
+
+	for (i = 0; i < TRIES; i++) {
+		before = sequence();
+		wait_for_one();
+		least = least_of(least, before);
+	}
+	return least;
+}
+
+/* ---- a provider with many functions ------------------------------------------- */
+
+static struct dk_op_decl *decls;
+static struct dk_impl *impls;
+static char (*names)[NAME];
+
+static void make_tables(void)
+{
+	unsigned int i;
+
+	decls = t_alloc(OPERATORS * sizeof(*decls));
+	impls = t_alloc(OPERATORS * sizeof(*impls));
+	names = t_alloc(OPERATORS * sizeof(*names));
+	for (i = 0; i < OPERATORS; i++) {
+		snprintf(names[i], NAME, "grace::%u", i);
+		decls[i] = t_decl(names[i]);
+		impls[i] = t_impl(&decls[i], DK_CPU, i % T_FUNCTIONS);
+	}
+}
+
+static void free_tables(void)
+{
+	t_free(decls);
+	t_free(impls);
+	t_free(names);
+}
+
+static struct dk_provider host, prov;
+
+static void begin(void)
+{
+	unsigned int i;
+
+	make_tables();
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&host, "host");
+	for (i = 0; i < OPERATORS; i++) {
+		if (!CHECK_OK(dk_op_define(&host, &decls[i], 0, &t_why)))
+			break;
+		t_pause();
+	}
+}
+
+static void end(void)
+{
+	t_close();
+	free_tables();
+}
+
+static void come(void)
+{
+	t_join(&prov, "prov");
+	CHECK_OK(dk_impls_register(&prov, impls, OPERATORS, &t_why));
+}
+
+/* Waits for withdrawn functions; nothing else happens meanwhile. */
+static unsigned long drain_of_many(void)
+{
+	unsigned long least = ~0UL, before;
+	unsigned int i;
+
+	for (i = 0; i < TRIES; i++) {
+		come();
+		CHECK_OK(dk_impls_withdraw(&prov, impls, &t_why));
+		before = sequence();
+		CHECK_OK(dk_provider_drain(&prov));
+		least = least_of(least, before);
+		t_leave(&prov);
+	}
+	return least;
+}
+
+/*
+ * Unregistering first builds thousands of tables, and then frees the old ones. A slow kernel has
+ * many grace periods meanwhile, but far fewer than there are functions.
+ */
+static void one_wait_for_many_functions(void)
+{
+	unsigned long one = one_grace_period(), drain, leave, before;
+
+	begin();
+	drain = drain_of_many();
+	come();
+	before = sequence();
+	CHECK_OK(dk_provider_unregister(&prov));
+	leave = sequence() - before;
+	end();
+	t_note("%u functions: the sequence goes on by %lu at a drain, by %lu at a leave,"
+	       " by %lu for one grace period", OPERATORS, drain, leave, one);
+	CHECK(one);
+	CHECK(drain >= one && drain <= 2 * one);
+	CHECK(leave >= one && leave < OPERATORS / 2 * one);
+}
+
+static void counted_where_it_waits(void)
+{
+	begin();
+	come();
+	if (count_begin()) {
+		CHECK_OK(dk_provider_unregister(&prov));
+		count_end();
+		t_note("%u functions, waited for %u grace periods", OPERATORS, waited_for);
+		CHECK(waited_for >= 1 && waited_for <= 2);
+	} else {
+		t_skip("this kernel has no kprobes");
+		t_leave(&prov);
+	}
+	end();
+}
+
+T_SUITE(grace_periods,
+	T(one_wait_for_many_functions),
+	T(counted_where_it_waits));

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The work done in one hold of the registry's lock. Only test builds of the module measure
+ * it.
+ */
+#include <linux/cpumask.h>
+
+#include "alloc.h"
+#include "test.h"
+#include "work.h"
+
+#define MANY	200
+
+static struct dk_provider kept, guest;
+static struct dk_op_decl decl[MANY];
+static struct dk_impl of_kept[MANY], of_guest[MANY];
+static char name[MANY][16];
+
+/* Many operators have functions of two providers. */
+static void teardown(void)
+{
+	dk_test_watch_lock(NULL);
+}
+
+static void setup(void)
+{
+	unsigned int i;
+
+	t_open("v1", 0);
+	t_join(&kept, "kept");
+	t_join(&guest, "guest");
+	for (i = 0; i < MANY; i++) {
+		snprintf(name[i], sizeof(name[i]), "lock_hold::%u", i);
+		decl[i] = t_decl(name[i]);
+		of_kept[i] = t_impl(&decl[i], DK_CPU, 1);
+		of_guest[i] = t_impl(&decl[i], DK_CUDA, 2);
+	}
+	CHECK_OK(dk_impls_register(&kept, of_kept, MANY, &t_why));
+	CHECK_OK(dk_impls_register(&guest, of_guest, MANY, &t_why));
+	dk_test_watch_lock(t_reg);
+	t_at_close(teardown);
+}
+
+/* In one hold since the last time. */
+static unsigned int most(enum dkc_work kind)
+{
+	unsigned int n[DKC_NUM_WORK];
+
+	dk_test_most_work(n);
+	dk_test_watch_lock(t_reg);
+	return n[kind];
+}
+
+static void tables_are_built_in_parts(void)
+{
+	unsigned int n;
+
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	CHECK_OK(dk_impls_withdraw(&guest, of_guest, &t_why));
+	CHECK(dk_test_fail_alloc(0) >= MANY);
+	CHECK_INT(most(DKC_WORK_TABLES), 0);
+	CHECK_OK(dk_provider_drain(&guest));
+	n = most(DKC_WORK_TABLES);
+	CHECK(n && n < MANY / 2);
+}
+
+/* On every processor. */
+static void each_counter_is_read_once(void)
+{
+	unsigned int once = MANY * num_possible_cpus();
+
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	most(DKC_WORK_COUNTERS);
+	CHECK_OK(dk_impls_withdraw(&guest, of_guest, &t_why));
+	CHECK_INT(most(DKC_WORK_COUNTERS), once);
+	/* calls that were inside may have been counted since */
+	CHECK_OK(dk_provider_drain(&guest));
+	CHECK_INT(most(DKC_WORK_COUNTERS), once);
+	CHECK_OK(dk_stats_disable(t_reg, &t_why));
+	CHECK_INT(most(DKC_WORK_COUNTERS), 0);
+}
+
+/* The counters of functions, of unserved calls, and of calls without a counter. */
+static void a_reset_reads_each_counter_once(void)
+{
+	CHECK_OK(dk_stats_enable(t_reg, &t_why));
+	CHECK_OK(dk_impls_withdraw(&guest, of_guest, &t_why));
+	most(DKC_WORK_COUNTERS);
+	CHECK_OK(dk_stats_reset(t_reg, &t_why));
+	CHECK_INT(most(DKC_WORK_COUNTERS), (3 * MANY + 1) * num_possible_cpus());
+}
+
+/* The functions of many devices at one key. */
+static void the_last_function_is_found_in_two_walks(void)
+{
+	struct dk_impl_info info = { .size = sizeof(info) };
+	struct dk_op *op = dk_op_get(t_reg, name[0]);
+	char text[DK_NAME_MAX];
+	unsigned int i;
+	u32 dev;
+
+	for (i = 0; i < MANY; i++) {
+		snprintf(text, sizeof(text), "lock_hold-%u", i);
+		CHECK_OK(dk_device_register(&kept, DK_BACKEND_CPU, text, NULL, of_kept, 1, &dev,
+					    &t_why));
+	}
+	most(DKC_WORK_FUNCTIONS);
+	/* next to those of the two providers */
+	CHECK_OK(dk_op_impl(op, MANY + 1, &info));
+	CHECK(most(DKC_WORK_FUNCTIONS) <= 5 * (MANY + 2));
+	CHECK_INT(dk_op_impl(op, MANY + 2, &info), -ENOENT);
+	dk_op_put(op);
+}
+
+T_SUITE_WITH(lock_hold, setup,
+	T(tables_are_built_in_parts),
+	T(each_counter_is_read_once),
+	T(a_reset_reads_each_counter_once),
+	T(the_last_function_is_found_in_two_walks));

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The text of registrations.txt for pytorch_operators.c, which modifies it; or NULL. */
+#ifndef _SELFTESTS_API_PYTORCH_OPERATORS_H
+#define _SELFTESTS_API_PYTORCH_OPERATORS_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stddef.h>
+#endif
+
+extern char *t_big_text;
+extern size_t t_big_size;
+
+#endif

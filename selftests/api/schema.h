@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Shared by the suites of schemas. */
+#ifndef _SELFTESTS_API_SCHEMA_H
+#define _SELFTESTS_API_SCHEMA_H
+
+#include "test.h"
+
+/* Parse a schema, or report what is wrong with it. */
+static inline struct dk_schema *parse(const char *text)
+{
+	struct dk_schema *s;
+
+	if (!CHECK_OK(dk_schema_parse(text, &s, &t_why)))
+		t_note("%s: %s", text, t_why.name);
+	return s;
+}
+
+#endif /* _SELFTESTS_API_SCHEMA_H */

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The signature of an operator. Calls and functions of another type fail. If nothing uses a
+ * name any more, it can be defined with another type.
+ */
+#include "alloc.h"
+#include "test.h"
+
+DK_OP(typed, "signatures::typed", (struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(retyped, "signatures::typed", (struct dk_obj *x, long *who), (x, who), (x));
+DK_OP(first_sig, "signatures::first_sig", (struct dk_obj *x, int *who), (x, who), (x));
+DK_OP(wrong_sig, "signatures::first_sig", (struct dk_obj *x, long *who), (x, who), (x));
+DK_OP(stranger, "signatures::stranger", (struct dk_obj *x, long *who), (x, who), (x));
+
+static struct dk_provider prov;
+static struct dk_op *op;
+static unsigned int ran;
+
+static void setup(unsigned int flags)
+{
+	t_open("v1", flags);
+	t_join(&prov, "signatures");
+	ran = 0;
+}
+
+/* ---- types ----------------------------------------------------------------- */
+
+static int typed_1(struct dk_call *c, struct dk_obj *x, int *who)
+{
+	ran++;
+	*who = 1;
+	return 0;
+}
+
+static int typed_2(struct dk_call *c, struct dk_obj *x, int *who)
+{
+	ran++;
+	*who = 2;
+	return 0;
+}
+
+static int retyped_3(struct dk_call *c, struct dk_obj *x, long *who)
+{
+	ran++;
+	*who = 3;
+	return 0;
+}
+
+static int stranger_4(struct dk_call *c, struct dk_obj *x, long *who)
+{
+	ran++;
+	*who = 4;
+	return 0;
+}
+
+static int stranger_err, retyped_err;
+
+/* Continues by the macros of other operators, and then by its own. */
+static int typed_astray(struct dk_call *c, struct dk_obj *x, int *who)
+{
+	long other = 0;
+
+	stranger_err = stranger_below(c, x, &other);
+	retyped_err = retyped_below(c, x, &other);
+	CHECK_INT(other, 0);
+	CHECK_INT(ran, 0);
+	return typed_below(c, x, who);
+}
+
+/* A redispatch through another operator's macro once called this one's function. */
+static void redispatch_through_another_operator(void)
+{
+	static const struct dk_impl impls[] = {
+		DK_IMPL(typed, DK_AUTOGRAD_CPU, typed_astray),
+		DK_IMPL(typed, DK_CPU, typed_1),
+		DK_IMPL(stranger, DK_CPU, stranger_4),
+	};
+	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU));
+	struct dk_local local = t_no_local();
+	unsigned int m;
+
+	for (m = 0; m < T_MODES; m++) {
+		int who = 0;
+
+		setup(t_modes[m]);
+		CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
+		CHECK_OK(dk_op_define(&prov, &stranger_op, 0, &t_why));
+		CHECK_OK(dk_impls_register(&prov, impls, 3, &t_why));
+		op = t_get(typed_op.name);
+		CHECK_OK(typed_at(op, &local, &x, &who));
+		CHECK_INT(stranger_err, -EPROTOTYPE);
+		CHECK_INT(retyped_err, -EPROTOTYPE);
+		CHECK_INT(who, 1);
+		CHECK_INT(ran, 1);
+		t_close();
+	}
+}
+
+/* In the default registry, where callers find an operator once. */
+static void setup_default(void)
+{
+	static const struct dk_provider unregistered = DK_PROVIDER("signatures");
+
+	prov = unregistered;
+	t_register(&prov);
+	ran = 0;
+}
+
+static struct dk_op_decl untyped;
+
+static void define_untyped(const struct dk_op_decl *decl)
+{
+	untyped = *decl;
+	untyped.sig = NULL;
+	untyped.op = NULL;
+	CHECK_OK(dk_op_define(&prov, &untyped, 0, &t_why));
+}
+
+/* A caller that was bound before the first signature. */
+static void signature_that_comes_late(void)
+{
+	static const struct dk_impl of_no_type[] = {
+		{ .op = &untyped, .fn = (dk_fn_t)typed_1, .label = "typed_1",
+		  .key = DK_CUDA, .size = sizeof(struct dk_impl) },
+	};
+	static const struct dk_impl of_another[] = {
+		DK_IMPL(retyped, DK_CPU, retyped_3),
+	};
+	static const struct dk_impl of_the_first[] = {
+		DK_IMPL(typed, DK_CPU, typed_2),
+	};
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_obj cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
+	long other = 0;
+	int who = 0;
+
+	t_grow();
+	setup_default();
+	define_untyped(&typed_op);
+	CHECK_INT(typed(&cpu, &who), -ENOSYS);
+	CHECK_OK(dk_impls_register(&prov, of_no_type, 1, &t_why));
+	CHECK_OK(typed(&cuda, &who));
+	CHECK_INT(who, 1);
+	CHECK_OK(dk_impls_register(&prov, of_another, 1, &t_why));
+	ran = 0;
+	CHECK_INT(typed(&cpu, &who), -EPROTOTYPE);
+	CHECK_INT(typed(&cuda, &who), -EPROTOTYPE);
+	CHECK_INT(ran, 0);
+	CHECK_OK(retyped(&cpu, &other));
+	CHECK_INT(other, 3);
+	CHECK_INT(dk_impls_register(&prov, of_the_first, 1, &t_why), -EPROTOTYPE);
+	CHECK_OK(dk_impls_unregister(&prov, of_another, &t_why));
+	CHECK_INT(typed(&cuda, &who), -EPROTOTYPE);
+	t_close();
+}
+
+static int enter_by_handle(struct dk_op_decl *decl, struct dk_obj *x)
+{
+	const struct dk_obj *const objs[] = { x };
+	struct dk_local local = t_no_local();
+	struct dk_frame c;
+	int err = dk_call_enter_op(&c, op, decl, &local, objs, 1);
+
+	if (!err)
+		dk_call_leave(&c);
+	return err;
+}
+
+/* A declaration stays bound to the operator that it matched; a table or a copy may differ. */
+static void types_are_compared_by_handle(void)
+{
+	static const struct dk_impl first[] = { DK_IMPL(typed, DK_CPU, typed_1) };
+	static const struct dk_impl second[] = { DK_IMPL(retyped, DK_CPU, retyped_3) };
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_op_decl copy;
+	unsigned int m, i;
+
+	for (m = 0; m < T_MODES; m++) {
+		setup(t_modes[m]);
+		CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
+		CHECK_OK(dk_impls_register(&prov, first, 1, &t_why));
+		op = t_get(typed_op.name);
+		for (i = 0; i < 3; i++) {
+			CHECK_OK(enter_by_handle(&typed_op, &x));
+			CHECK_INT(enter_by_handle(&retyped_op, &x), -EPROTOTYPE);
+		}
+		copy = typed_op;
+		CHECK_OK(enter_by_handle(&copy, &x));
+		copy.sig = retyped_op.sig;
+		CHECK_INT(enter_by_handle(&copy, &x), -EPROTOTYPE);
+		CHECK_OK(dk_stats_enable(t_reg, &t_why));
+		CHECK_OK(enter_by_handle(&typed_op, &x));
+		CHECK_INT(enter_by_handle(&copy, &x), -EPROTOTYPE);
+		CHECK_OK(dk_stats_disable(t_reg, &t_why));
+
+		CHECK_OK(dk_impls_withdraw(&prov, first, &t_why));
+		CHECK_OK(dk_op_undefine(&prov, typed_op.name, &t_why));
+		t_put(op);
+		CHECK_OK(dk_op_define(&prov, &retyped_op, 0, &t_why));
+		CHECK_OK(dk_impls_register(&prov, second, 1, &t_why));
+		op = t_get(retyped_op.name);
+		for (i = 0; i < 3; i++) {
+			CHECK_INT(enter_by_handle(&typed_op, &x), -EPROTOTYPE);
+			CHECK_OK(enter_by_handle(&retyped_op, &x));
+		}
+		CHECK_OK(enter_by_handle(&copy, &x));
+		t_close();
+	}
+}
+
+static void refused_table_gives_no_signature(void)
+{
+	static const struct dk_impl good[] = { DK_IMPL(first_sig, DK_CPU, typed_2) };
+	static struct dk_impl bad[] = {
+		DK_IMPL(wrong_sig, DK_CPU, retyped_3),
+		DK_IMPL(wrong_sig, 0xffff, retyped_3),
+	};
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	long other = 0;
+	int who = 0;
+
+	t_grow();
+	setup_default();
+	define_untyped(&first_sig_op);
+	CHECK_INT(dk_impls_register(&prov, bad, 2, &t_why), -EINVAL);
+	CHECK_INT(t_why.reason, DK_WHY_BAD_KEY);
+	CHECK_INT(first_sig(&cpu, &who), -ENOSYS);
+	CHECK_INT(wrong_sig(&cpu, &other), -ENOSYS);
+	CHECK_OK(dk_impls_register(&prov, good, 1, &t_why));
+	CHECK_OK(first_sig(&cpu, &who));
+	CHECK_INT(who, 2);
+	CHECK_INT(wrong_sig(&cpu, &other), -EPROTOTYPE);
+	CHECK_INT(ran, 1);
+	t_close();
+}
+
+/* When nothing uses the name any more, it is free for another type or class. */
+static void name_is_free_when_all_have_left(void)
+{
+	static const struct dk_impl first[] = { DK_IMPL(typed, DK_CPU, typed_1) };
+	static const struct dk_impl second[] = { DK_IMPL(retyped, DK_CPU, retyped_3) };
+	static const struct dk_impl third[] = { DK_IMPL_ATOMIC(typed, DK_CPU, typed_2) };
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	long other = 0;
+	int who = 0;
+
+	t_grow();
+	setup_default();
+	CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, first, 1, &t_why));
+	CHECK_OK(typed(&cpu, &who));
+	CHECK_INT(who, 1);
+	CHECK_INT(retyped(&cpu, &other), -EPROTOTYPE);
+	t_close();
+	CHECK_INT(typed(&cpu, &who), -ENOENT);
+
+	setup_default();
+	CHECK_OK(dk_op_define(&prov, &retyped_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, second, 1, &t_why));
+	CHECK_OK(retyped(&cpu, &other));
+	CHECK_INT(other, 3);
+	CHECK_INT(typed(&cpu, &who), -EPROTOTYPE);
+	CHECK_INT(ran, 1);
+	t_close();
+
+	/* both have found it now: the first type again, and atomic */
+	setup_default();
+	CHECK_OK(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&prov, third, 1, &t_why));
+	CHECK_OK(typed(&cpu, &who));
+	CHECK_INT(who, 2);
+	CHECK_INT(retyped(&cpu, &other), -EPROTOTYPE);
+	CHECK_INT(ran, 1);
+	t_close();
+
+	/* only the class changes */
+	setup_default();
+	CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, first, 1, &t_why));
+	CHECK_OK(typed(&cpu, &who));
+	CHECK_INT(who, 1);
+	t_close();
+	CHECK_INT(typed(&cpu, &who), -ENOENT);
+	CHECK_INT(retyped(&cpu, &other), -ENOENT);
+
+	/* functions come first: one that may sleep does not belong to the atomic operator */
+	setup_default();
+	CHECK_OK(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&prov, third, 1, &t_why));
+	CHECK_OK(typed(&cpu, &who));
+	t_close();
+	setup_default();
+	CHECK_OK(dk_impls_register(&prov, first, 1, &t_why));
+	CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
+	CHECK_OK(typed(&cpu, &who));
+	CHECK_INT(who, 1);
+	t_close();
+
+	/* and the other one may be of both classes: it takes the last one */
+	setup_default();
+	CHECK_OK(dk_impls_register(&prov, third, 1, &t_why));
+	CHECK_INT(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why), -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_CLASS);
+	CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
+	CHECK_OK(typed(&cpu, &who));
+	CHECK_INT(who, 2);
+	t_close();
+
+	/* one without a signature does not take that of an operator with its name */
+	setup_default();
+	define_untyped(&typed_op);
+	CHECK_OK(dk_impls_register(&prov, second, 1, &t_why));
+	CHECK_OK(retyped(&cpu, &other));
+	CHECK_INT(typed(&cpu, &who), -EPROTOTYPE);
+	t_close();
+}
+
+/* A replaced operator is used again for the next definition that fits, even after others. */
+static void replaced_operators_are_used_again(void)
+{
+	static const struct dk_impl first[] = { DK_IMPL(typed, DK_CPU, typed_1) };
+	static const struct dk_impl second[] = { DK_IMPL(retyped, DK_CPU, retyped_3) };
+	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+	long allocs = 0;
+	int who = 0, i;
+
+	for (i = 0; i < 4; i++) {
+		setup_default();
+		CHECK_OK(dk_op_define(&prov, &typed_op, 0, &t_why));
+		CHECK_OK(dk_impls_register(&prov, first, 1, &t_why));
+		CHECK_OK(typed(&cpu, &who));
+		t_close();
+		setup_default();
+		CHECK_OK(dk_impls_register(&prov, second, 1, &t_why));
+		t_close();
+		if (i > 1)
+			CHECK_INT(dk_test_allocs(), allocs);
+		allocs = dk_test_allocs();
+	}
+}
+
+/* ---- a name that was called --------------------------------------------------- */
+
+DK_OP(turns, "signatures::turns", (struct dk_obj *x), (x), (x));
+
+static int turns_here(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+/*
+ * Defines it in the default registry, calls it so that declarations point to it, and unregisters.
+ */
+static void define_and_call(struct dk_op_decl *decl, bool atomic, bool early)
+{
+	static struct dk_provider unregistered = DK_PROVIDER("turns");
+	static struct dk_impl impl;
+	struct dk_provider p = unregistered;
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	const struct dk_obj *const objs[] = { &x };
+	struct dk_frame c;
+
+	impl = (struct dk_impl)DK_IMPL_ATOMIC(turns, DK_CPU, turns_here);
+	impl.op = decl;
+	CHECK_OK(dk_provider_register(&p, &t_why));
+	if (early)
+		CHECK_OK(dk_impls_register(&p, &impl, 1, &t_why));
+	CHECK_OK(dk_op_define(&p, decl, atomic ? DK_OP_ATOMIC : 0, &t_why));
+	if (!early)
+		CHECK_OK(dk_impls_register(&p, &impl, 1, &t_why));
+	if (CHECK_OK(dk_call_enter(&c, decl, &dk_local_default, objs, 1))) {
+		CHECK_OK(turns_run(&c, &x));
+		dk_call_leave(&c);
+	}
+	CHECK_OK(dk_provider_unregister(&p));
+	CHECK_INT(dk_call_enter(&c, decl, &dk_local_default, objs, 1), -ENOENT);
+	/* declarations that point to it neither list nor hold it */
+	CHECK(!dk_op_get(NULL, decl->name));
+}
+
+/* Whatever the number of changes of a name's signature, or also of its class if @classes. */
+static void take_turns(const char *name, bool classes, bool early)
+{
+	static struct dk_op_decl decls[2][3];
+	unsigned int i;
+	long before = 0;
+
+	for (i = 0; i < 3; i++) {
+		decls[early][i] = turns_op;
+		decls[early][i].name = name;
+	}
+	decls[early][1].sig = "(int other)";
+	decls[early][2].sig = NULL;
+	for (i = 0; i < 10 * 6; i++) {
+		if (i == 6)
+			before = dk_test_allocs();
+		define_and_call(&decls[early][i % 3], classes && i / 3 % 2, early);
+	}
+	CHECK_INT(dk_test_allocs(), before);
+	CHECK_OK(dk_registry_check(NULL, &t_why));
+}
+
+static void signatures_take_turns(void)
+{
+	t_first_call();
+	take_turns("signatures::turns", true, false);
+	take_turns("signatures::early_turns", false, true);
+}
+
+T_SUITE(signatures,
+	T(redispatch_through_another_operator),
+	T(signature_that_comes_late),
+	T(types_are_compared_by_handle),
+	T(refused_table_gives_no_signature),
+	T(name_is_free_when_all_have_left),
+	T(replaced_operators_are_used_again),
+	T(signatures_take_turns));

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sorting of operators by name, in parts. The lock is released between the parts, and
+ * meanwhile operators are added and removed.
+ */
+#include "alloc.h"
+#include "test.h"
+
+#include "core/change/change.h"
+
+#define OPS	140		/* the table of names is replaced meanwhile */
+#define STRIDE	61		/* they are not defined in the order of their names */
+#define FEW	6
+#define MANY	4096
+#define PIECE	100		/* of work */
+
+static struct dk_provider prov;
+static struct dk_op_decl decls[OPS];
+static char names[OPS][16];
+static bool is_there[OPS];
+
+static void name_operators(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < OPS; i++) {
+		snprintf(names[i], sizeof(names[i]), "sorted::%03u", i);
+		decls[i] = t_decl(names[i]);
+	}
+}
+
+static void define(unsigned int i)
+{
+	CHECK_OK(dk_op_define(&prov, &decls[i], 0, &t_why));
+	is_there[i] = true;
+}
+
+static void undefine(unsigned int i)
+{
+	CHECK_OK(dk_op_undefine(&prov, names[i], &t_why));
+	is_there[i] = false;
+}
+
+static int put_into_order(unsigned int n)
+{
+	int err;
+
+	mutex_lock(&t_reg->lock);
+	err = dkc_order_some(t_reg, n);
+	mutex_unlock(&t_reg->lock);
+	return err;
+}
+
+static void setup(void)
+{
+	t_open("v1", 0);
+	t_join(&prov, "order");
+	name_operators();
+	memset(is_there, 0, sizeof(is_there));
+}
+
+/* The list has the operators that exist, in the order of their names. */
+static void check_list(void)
+{
+	struct dk_op_info info = { .size = sizeof(info) };
+	const char *after = NULL;
+	unsigned int i;
+
+	for (i = 0; i < OPS; i++) {
+		if (!is_there[i])
+			continue;
+		if (!CHECK_OK(dk_registry_next_op(t_reg, after, &info)) ||
+		    !CHECK_STR(info.name, names[i]))
+			return;
+		after = info.name;
+	}
+	CHECK_INT(dk_registry_next_op(t_reg, after, &info), -ENOENT);
+}
+
+/* Each sorted operator points to the one that a search finds after it. */
+static void check_links(void)
+{
+	const struct dk_op *op = t_reg->first;
+
+	if (!CHECK(op == dkc_op_from(t_reg, "", false)))
+		return;
+	while (op && CHECK(op->after == dkc_op_from(t_reg, op->name, true)))
+		op = op->after;
+}
+
+/*
+ * A search from each name on, and after it, finds the first operator that exists. @all: all are
+ * sorted. Otherwise it may miss operators that are not sorted yet.
+ */
+static void check_searches(bool all)
+{
+	unsigned int i, want, after;
+	const struct dk_op *op;
+
+	mutex_lock(&t_reg->lock);
+	for (i = 0; i < 2 * OPS; i++) {
+		after = i % 2;
+		want = i / 2 + after;
+		op = dkc_op_from(t_reg, names[i / 2], after);
+		for (; want < OPS; want++)
+			if (is_there[want] && (all || (op && !strcmp(op->name, names[want]))))
+				break;
+		if (want == OPS ? !CHECK(!op) : !CHECK(op && !strcmp(op->name, names[want])))
+			break;
+	}
+	check_links();
+	mutex_unlock(&t_reg->lock);
+}
+
+/* Up to @n pieces; how many are all of them, or 0 if these are not all. */
+static unsigned int put_pieces(unsigned int n, unsigned int work)
+{
+	unsigned int i = 0;
+	int err = -EAGAIN;
+
+	while (i < n && err == -EAGAIN) {
+		err = put_into_order(work);
+		i++;
+	}
+	CHECK(!err || err == -EAGAIN);
+	return err ? 0 : i;
+}
+
+/*
+ * Operators are listed when there are @listed, and later sorted in @pieces parts. Then operator @n
+ * is added or removed. Returns whether all were in order before.
+ */
+static bool change_between(unsigned int listed, unsigned int pieces, unsigned int n, bool comes)
+{
+	unsigned int i, next;
+	bool in_order;
+
+	setup();
+	for (i = 0; i < FEW; i++) {
+		if (i == listed)
+			CHECK(put_pieces(~0U, ~0U));
+		next = (i * 5 + 2) % FEW;
+		if (!comes || next != n)
+			define(next);
+	}
+	in_order = put_pieces(pieces, 1);
+	if (comes)
+		define(n);
+	else
+		undefine(n);
+	check_list();
+	t_close();
+	return in_order;
+}
+
+static void change_between_two_pieces(bool comes)
+{
+	unsigned int listed, n, pieces;
+
+	for (listed = 0; listed <= FEW; listed++)
+		for (n = 0; n < FEW; n++)
+			for (pieces = 0; !change_between(listed, pieces, n, comes); pieces++)
+				;
+}
+
+static void leaving_between_two_pieces(void)
+{
+	change_between_two_pieces(false);
+}
+
+static void one_comes_between_two_pieces(void)
+{
+	change_between_two_pieces(true);
+}
+
+/* Operators @first to @end are added in random order; returns the work of sorting them. */
+static unsigned int work_for(unsigned int first, unsigned int end)
+{
+	static struct dk_op_decl decl[MANY];
+	static char name[MANY][16];
+	unsigned int i;
+
+	for (i = first; i < end; i++) {
+		snprintf(name[i], sizeof(name[i]), "sorted::%05u", i * 2477 % MANY);
+		decl[i] = t_decl(name[i]);
+		CHECK_OK(dk_op_define(&prov, &decl[i], 0, &t_why));
+	}
+	return PIECE * put_pieces(~0U, PIECE);
+}
+
+/* The work for n operators grows with n log n. */
+static void work_of_many(void)
+{
+	const unsigned int each = 28;	/* twice the average depth of such a tree */
+
+	unsigned int n;
+
+	setup();
+	n = work_for(0, MANY / 2);
+	CHECK(n > MANY / 2 * each / 4 && n < MANY / 2 * each);
+	/* a new table of names is walked, but sorted operators stay sorted */
+	CHECK(work_for(MANY / 2, MANY / 8 * 5) < MANY / 8 * each + 2 * MANY);
+	CHECK(work_for(MANY / 8 * 5, MANY) < MANY / 8 * 3 * each + 4 * MANY);
+	CHECK(work_for(MANY, MANY) <= PIECE);
+}
+
+/* The number of operators that a search for a sorted name passes. */
+static unsigned int depth_of(const char *name)
+{
+	const struct dk_op *op = t_reg->order;
+	unsigned int depth = 0;
+	int side;
+
+	while (op && (side = strcmp(op->name, name))) {
+		op = op->child[side < 0];
+		depth++;
+	}
+	CHECK(op);
+	return depth;
+}
+
+/* Each name is the last one when it is inserted. */
+static void depth_of_ascending_names(void)
+{
+	static struct dk_op_decl decl[MANY];
+	static char name[MANY][16];
+	unsigned int i;
+
+	setup();
+	for (i = 0; i < MANY; i++) {
+		snprintf(name[i], sizeof(name[i]), "sorted::%05u", i);
+		decl[i] = t_decl(name[i]);
+		CHECK_OK(dk_op_define(&prov, &decl[i], 0, &t_why));
+		CHECK_OK(put_into_order(~0U));
+	}
+	/* in a tree of random shape about 30 */
+	for (i = 0; i < MANY; i++)
+		if (!CHECK(depth_of(name[i]) < 60))
+			break;
+}
+
+/* To build tables later passes their slots in parts, also where all have left. */
+static void empty_slots_are_work(void)
+{
+	unsigned int parts = 0;
+
+	setup();
+	work_for(0, MANY);
+	t_leave(&prov);
+	mutex_lock(&t_reg->lock);
+	t_reg->unbuilt = 1;
+	while (dkc_change_rebuild(t_reg, true))
+		parts++;
+	CHECK_INT(t_reg->unbuilt, 0);
+	CHECK(parts >= dkc_deref_locked(t_reg->ops, t_reg)->size / 1024);
+	mutex_unlock(&t_reg->lock);
+	t_close();
+}
+
+/* Operators are added in an order, and some are removed between two listings. */
+static void add_in_order(unsigned int (*nth)(unsigned int i))
+{
+	unsigned int i, gone;
+	u64 state = 1;
+
+	setup();
+	for (i = 0; i < OPS; i++) {
+		define(nth(i));
+		gone = t_random(&state) % OPS;
+		if (i % 3 == 0 && is_there[gone])
+			undefine(gone);
+		if (i % 7 == 0)
+			check_list();
+		if (i % 7 == 0)
+			check_searches(true);
+	}
+	for (i = 0; i < OPS; i += 2)
+		if (is_there[nth(i)])
+			undefine(nth(i));
+	check_list();
+	check_searches(true);
+	t_close();
+}
+
+static unsigned int ascending(unsigned int i)
+{
+	return i;
+}
+
+static unsigned int descending(unsigned int i)
+{
+	return OPS - 1 - i;
+}
+
+static unsigned int shuffled(unsigned int i)
+{
+	return i * STRIDE % OPS;
+}
+
+static void added_in_any_order(void)
+{
+	add_in_order(ascending);
+	add_in_order(descending);
+	add_in_order(shuffled);
+}
+
+/* Pieces are so small that operators are added and removed before all are sorted. */
+static void changes_between_small_pieces(void)
+{
+	unsigned int i, n, unsorted = 0;
+	u64 state = 2;
+
+	setup();
+	for (i = 0; i < 4000; i++) {
+		n = t_random(&state) % OPS;
+		if (is_there[n])
+			undefine(n);
+		else
+			define(n);
+		if (put_into_order(t_random(&state) % 8))
+			unsorted++;
+		check_searches(false);
+		if (i % 50 == 0) {
+			check_list();
+			check_searches(true);
+		}
+	}
+	CHECK(unsorted > 1000);
+}
+
+/* By the bytes of UTF-8 as unsigned numbers. */
+static void names_of_other_alphabets(void)
+{
+	struct dk_op_info info = { .size = sizeof(info) };
+	struct dk_op_decl other = t_decl("sorted::\xc3\xa9");
+
+	setup();
+	CHECK_OK(dk_op_define(&prov, &other, 0, &t_why));
+	define(0);
+	CHECK_OK(dk_registry_next_op(t_reg, NULL, &info));
+	CHECK_STR(info.name, names[0]);
+	CHECK_OK(dk_registry_next_op(t_reg, names[0], &info));
+	CHECK_STR(info.name, other.name);
+}
+
+/* Some operators are sorted when all operators move to other slots in a new table of names. */
+static void another_table_between_two_pieces(void)
+{
+	unsigned int i;
+
+	setup();
+	for (i = 0; i < 30; i++)
+		define(i);
+	CHECK_INT(put_into_order(40), -EAGAIN);
+	for (; i < 50; i++)
+		define(i);
+	check_list();
+	check_searches(true);
+}
+
+static void pin(unsigned int i)
+{
+	mutex_lock(&t_reg->lock);
+	dkc_op_find(t_reg, names[i])->pinned = true;
+	mutex_unlock(&t_reg->lock);
+}
+
+/* An operator that was sorted and replaced is used again, and sorted with a new table of names. */
+static void replaced_operator_comes_back(void)
+{
+	struct dk_op_decl other;
+	unsigned int i;
+
+	setup();
+	other = decls[0];
+	other.sig = "another signature";
+	define(0);
+	pin(0);
+	check_list();
+	undefine(0);
+	CHECK_OK(dk_op_define(&prov, &other, 0, &t_why));
+	pin(0);
+	undefine(0);
+	for (i = 1; i < 50; i++)
+		define(i);
+	define(0);
+	check_list();
+	check_searches(true);
+}
+
+static void lists_without_memory(void)
+{
+	char text[64];
+
+	setup();
+	define(1);
+	define(0);
+	dk_test_fail_alloc(DK_TEST_EVERY);
+	CHECK_INT(dk_registry_list_ops(t_reg, DK_UNDEFINED, text, sizeof(text)), 24);
+	CHECK_INT(dk_test_fail_alloc(0), 0);
+	CHECK_STR(text, "sorted::000\nsorted::001\n");
+}
+
+T_SUITE(sorted_operators,
+	T(leaving_between_two_pieces),
+	T(one_comes_between_two_pieces),
+	T(work_of_many),
+	T(depth_of_ascending_names),
+	T(empty_slots_are_work),
+	T(added_in_any_order),
+	T(changes_between_small_pieces),
+	T(names_of_other_alphabets),
+	T(another_table_between_two_pieces),
+	T(replaced_operator_comes_back),
+	T(lists_without_memory));

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Registries whose table is trimmed to eight entries, as in PyTorch's builds for phones
+ * (SEMANTICS 1.8). Functions at other keys are kept and listed, but serve no call.
+ */
+#include "test.h"
+
+/* A layout of the user with two backends, and with the numbers of no release. */
+#define OWN								\
+	"layout own+trimmed\n"						\
+	"backends CUDA CPU\n"						\
+	"functionalities Undefined Dense* Sparse* BackendSelect ADInplaceOrView " \
+	"AutogradOther AutogradFunctionality* AutogradNestedTensor NestedTensor* " \
+	"Tracer PythonDispatcher\n"					\
+	"aliases Autograd CompositeImplicitAutograd "			\
+	"CompositeImplicitAutogradNestedTensor CompositeExplicitAutograd " \
+	"CompositeExplicitAutogradNonFunctional\n"			\
+	"tables\n"							\
+	"trimmed\n"
+
+static struct dk_provider prov;
+static struct dk_op_decl decl;
+static struct dk_op *op;
+static const struct dk_layout *l;
+static char text[4096];
+
+/* In the registry that is open. */
+static void fill(void)
+{
+	l = dk_registry_layout(t_reg);
+	t_join(&prov, "trimmed");
+	decl = t_decl("trimmed_layouts::op");
+	CHECK_OK(dk_op_define(&prov, &decl, 0, &t_why));
+	op = t_get("trimmed_layouts::op");
+}
+
+static void setup(const char *layout, unsigned int flags)
+{
+	t_open(layout, flags);
+	fill();
+}
+
+static unsigned int key_of(const char *name)
+{
+	unsigned int key = 0;
+
+	CHECK_OK(dk_key_parse(l, name, 0, &key, &t_why));
+	return key;
+}
+
+static struct dk_obj obj(const char *set)
+{
+	struct dk_keyset ks = { 0 };
+
+	CHECK_OK(dk_keyset_parse(l, set, &ks, &t_why));
+	return t_obj(ks.bits);
+}
+
+static const char *goes(const char *set)
+{
+	struct dk_obj x = obj(set);
+
+	return t_goes(op, &x, NULL);
+}
+
+static void registering_is_accepted_and_told(void)
+{
+	struct dk_impl cuda, cpu, again;
+
+	setup("v1+trimmed", 0);
+	cuda = t_impl(&decl, DK_CUDA, 1);
+	cpu = t_impl(&decl, DK_CPU, 2);
+	again = t_impl(&decl, DK_CUDA, 3);
+	CHECK_OK(dk_impls_register(&prov, &cuda, 1, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NO_ENTRY);
+	CHECK_STR(t_why.name, "CUDA");
+	CHECK_OK(dk_impls_register(&prov, &cpu, 1, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	/* an override is reported instead */
+	CHECK_OK(dk_impls_register(&prov, &again, 1, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_OVERRIDE);
+	CHECK_INT(dk_op_has_impl(op, DK_CUDA, &t_why), 1);
+	CHECK_INT(dk_op_is_served(op, DK_CUDA, &t_why), 0);
+	CHECK_INT(dk_op_is_served(op, DK_CPU, &t_why), 1);
+	CHECK_STR(goes("CUDA"), "-ENOSYS");
+	CHECK_INT(t_answer.entry.provenance, DK_PROV_NO_ENTRY);
+	CHECK_STR(goes("CPU"), "f2");
+	CHECK_STR(goes("CPU|CUDA"), "-ENOSYS");
+	/* the dump shows the results of the rules, at keys with an entry */
+	CHECK_STR(t_serves(op, 0, DK_CUDA), "f3");
+	CHECK_INT(t_rule(op, 0, DK_XLA), DK_PROV_NO_ENTRY);
+	CHECK_INT(t_rule(op, 0, DK_SPARSE_CPU), DK_PROV_MISSING);
+	dk_op_dump_table(op, text, sizeof(text));
+	CHECK_STR(text, "CPU: f2 [kernel]\nCUDA: f3 [kernel]\n");
+	dk_op_list_keys(op, text, sizeof(text));
+	CHECK_STR(text, "[CPU]");
+	/* a stack, as everywhere */
+	CHECK_OK(dk_impls_unregister(&prov, &again, &t_why));
+	CHECK_STR(t_serves(op, 0, DK_CUDA), "f1");
+}
+
+static int boxed(struct dk_call *c, void *args)
+{
+	*((struct t_op_args *)args)->who = 9;
+	return 0;
+}
+
+static struct dk_impl fallback_at(unsigned int key)
+{
+	struct dk_impl impl = t_impl(&decl, key, 9);
+
+	impl.op = NULL;
+	impl.fn = (dk_fn_t)boxed;
+	impl.flags = DK_IMPL_F_BOXED;
+	return impl;
+}
+
+static void fallbacks_are_left_out(void)
+{
+	struct dk_impl tracer, twice, autograd;
+	struct dk_obj x;
+
+	setup("v1+trimmed", 0);
+	tracer = fallback_at(DK_TRACER);
+	twice = fallback_at(DK_TRACER);
+	autograd = fallback_at(DK_AUTOGRAD);
+	CHECK_OK(dk_fallback_register(&prov, &tracer, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NO_ENTRY);
+	CHECK_STR(t_why.name, "Tracer");
+	CHECK_INT(dk_registry_has_fallback(t_reg, DK_TRACER), 0);
+	CHECK_STR(goes("CPU|Tracer"), "-ENOSYS");
+	/* nothing was registered, so another one is not the second */
+	CHECK_OK(dk_fallback_register(&prov, &twice, &t_why));
+	/* of an alias key, those keys are served that have an entry */
+	CHECK_OK(dk_fallback_register(&prov, &autograd, &t_why));
+	CHECK_INT(t_why.reason, DK_WHY_NO_ENTRY);
+	CHECK_STR(t_why.name, "AutogradCUDA");
+	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_CPU), 1);
+	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_OTHER), 1);
+	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_CUDA), 0);
+	x = obj("CPU|AutogradCPU");
+	CHECK_INT(t_call(op, &x, NULL), 9);
+	x = obj("CUDA|AutogradCUDA");
+	CHECK_INT(t_call(op, &x, NULL), -ENOSYS);
+	/* a function at a key without an entry is unregistered like any other */
+	CHECK_OK(dk_impls_unregister(&prov, &tracer, &t_why));
+	CHECK_OK(dk_impls_unregister(&prov, &twice, &t_why));
+	CHECK_OK(dk_impls_unregister(&prov, &autograd, &t_why));
+	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_CPU), 0);
+}
+
+/* SEMANTICS 6.2: only a fallthrough with an entry removes its functionality. */
+static void masks_of_what_is_there(void)
+{
+	static const char *const keys[] = { "CUDA", "AutogradCPU", "Tracer" };
+	struct dk_impl pass[ARRAY_SIZE(keys)], cpu;
+	unsigned int i;
+
+	setup("pytorch-1.13+trimmed", 0);
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		pass[i] = t_fallthrough(&decl, key_of(keys[i]));
+	cpu = t_impl(&decl, key_of("CPU"), 1);
+	CHECK_OK(dk_impls_register(&prov, pass, ARRAY_SIZE(keys), &t_why));
+	CHECK_OK(dk_impls_register(&prov, &cpu, 1, &t_why));
+	CHECK_STR(goes("CPU|AutogradCPU"), "f1");
+	CHECK_INT(t_answer.effective.bits, obj("CPU").ks.bits);
+	CHECK_STR(goes("CUDA|AutogradCUDA"), "-ENOSYS");
+	CHECK_INT(t_answer.effective.bits, obj("CUDA|AutogradCUDA").ks.bits);
+	CHECK_STR(goes("CUDA"), "-ENOSYS");
+	CHECK_INT(t_answer.effective.bits, obj("CUDA").ks.bits);
+	CHECK_STR(goes("CPU|Tracer"), "-ENOSYS");
+	CHECK_INT(t_answer.effective.bits, obj("CPU|Tracer").ks.bits);
+	dk_op_dump_extractor(op, text, sizeof(text));
+	CHECK(strstr(text, "Tracer"));
+}
+
+/* The step of rule @rule of a call with @set. */
+static const struct dk_step *explained(const char *set, unsigned int rule)
+{
+	static struct dk_explain ex;
+	static struct dk_step s;
+	struct dk_obj x = obj(set);
+	const struct dk_obj *const objs[] = { &x };
+	unsigned int i;
+
+	ex.size = sizeof(ex);
+	s.size = sizeof(s);
+	CHECK_OK(dk_op_explain(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &ex));
+	for (i = 0; CHECK_OK(dk_explain_step(op, &ex, i, &s)); i++)
+		if (s.kind == DK_STEP_RULE && s.rule == rule)
+			break;
+	return &s;
+}
+
+static void explained_by_rule_nine(void)
+{
+	struct dk_impl implicit, cuda;
+
+	setup("v1+trimmed", 0);
+	implicit = t_impl(&decl, DK_UNDEFINED, 1);
+	cuda = t_impl(&decl, DK_CUDA, 2);
+	CHECK_OK(dk_impls_register(&prov, &implicit, 1, &t_why));
+	CHECK_OK(dk_impls_register(&prov, &cuda, 1, &t_why));
+	CHECK_INT(explained("CUDA", 1)->verdict, DK_VERDICT_NO_ENTRY);
+	CHECK_STR(explained("CUDA", 1)->label, "f2");
+	CHECK_INT(explained("XLA", 1)->verdict, DK_VERDICT_NO_IMPL);
+	CHECK_INT(explained("XLA", 6)->verdict, DK_VERDICT_NO_ENTRY);
+	CHECK_STR(explained("XLA", 6)->label, "f1");
+	CHECK_INT(explained("XLA", 9)->verdict, DK_VERDICT_NO_ENTRY);
+	CHECK_INT(explained("XLA", 10)->verdict, DK_VERDICT_NOT_EVALUATED);
+	/* a building block without a backend has no entry either */
+	CHECK_INT(explained("Dense", 9)->verdict, DK_VERDICT_NO_ENTRY);
+	CHECK_INT(explained("CPU", 6)->verdict, DK_VERDICT_SERVES);
+	CHECK_INT(explained("Tracer", 9)->verdict, DK_VERDICT_NO_ENTRY);
+	CHECK_INT(explained("BackendSelect", 9)->verdict, DK_VERDICT_HAS_ENTRY);
+}
+
+/* CPU is the higher backend here, and nothing has the number it has in v1. */
+static void a_layout_of_ones_own(void)
+{
+	struct dk_layout *own = dk_layout_parse(OWN, &t_why);
+	struct dk_impl implicit, cpu;
+
+	if (!CHECK(own))
+		return;
+	CHECK_INT(dk_table_size(own), 8);
+	t_reg = dk_registry_alloc(own, 0, &t_why);
+	if (!CHECK(t_reg))
+		goto out;
+	fill();
+	implicit = t_impl(&decl, 0, 1);
+	cpu = t_impl(&decl, key_of("CPU"), 2);
+	CHECK_OK(dk_impls_register(&prov, &implicit, 1, &t_why));
+	CHECK_OK(dk_impls_register(&prov, &cpu, 1, &t_why));
+	CHECK_STR(goes("CPU"), "f2");
+	CHECK_STR(goes("CPU|CUDA"), "f2");
+	CHECK_STR(goes("CUDA"), "-ENOSYS");
+	CHECK_STR(goes("SparseCPU"), "f1");
+	CHECK_STR(goes("AutogradOther"), "f1");
+	CHECK_STR(goes("AutogradCPU"), "-ENOSYS");	/* rule 4: CPU's own */
+	CHECK_STR(goes("DispatchKeySet()"), "f1");
+	/* it has no Quantized, whose entry stays empty */
+	CHECK_STR(goes("NestedTensorCPU"), "-ENOSYS");
+	t_close();
+out:
+	dk_layout_free(own);
+}
+
+/* A call under the default local state needs nothing else to be set up. */
+static void builtin_fallbacks(void)
+{
+	struct dk_impl cpu;
+	struct dk_obj x;
+	int who = 0;
+
+	setup("v1+trimmed", DK_REGISTRY_BUILTINS);
+	cpu = t_impl(&decl, DK_CPU, 4);
+	CHECK_OK(dk_impls_register(&prov, &cpu, 1, &t_why));
+	x = obj("CPU|ADInplaceOrView|AutogradCPU|AutocastCPU");
+	CHECK_OK(t_op_at(op, &dk_local_default, &x, NULL, &who));
+	CHECK_INT(who, 4);
+	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_CPU), 1);
+	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_CUDA), 0);
+}
+
+T_SUITE(trimmed_layouts,
+	T(registering_is_accepted_and_told),
+	T(fallbacks_are_left_out),
+	T(masks_of_what_is_there),
+	T(explained_by_rule_nine),
+	T(a_layout_of_ones_own),
+	T(builtin_fallbacks));

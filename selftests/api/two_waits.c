@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Two threads wait for one call at once. Both must wait until it returns. Userspace only. */
+#include "bounded.h"
+
+DK_OP(hold, "two_waits::hold", (struct dk_obj *x, int *err), (x, err), (x));
+
+static struct dk_provider prov, host;
+static struct dk_op *op;
+static struct dk_obj held_on;
+static u32 card;
+static int inside, has_left;
+
+static int hold_here(struct dk_call *c, struct dk_obj *x, int *err)
+{
+	t_stay(&inside);
+	/* threads that wait for this call still wait */
+	if (err)
+		*err = dk_provider_unregister(&prov);
+	w_store_release(has_left, 1);
+	return 0;
+}
+
+static const struct dk_impl here[] = { DK_IMPL(hold, DK_CPU, hold_here) };
+static const struct dk_impl there[] = { DK_IMPL(hold, DK_CUDA, hold_here) };
+static const struct dk_impl on_card[] = { DK_IMPL(hold, DK_DENSE, hold_here) };
+
+static void setup(void)
+{
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&host, "host");
+	t_join(&prov, "prov");
+	CHECK_OK(dk_op_define(&host, &hold_op, 0, &t_why));
+	CHECK_OK(dk_impls_register(&prov, here, 1, &t_why));
+	CHECK_OK(dk_impls_register(&prov, there, 1, &t_why));
+	CHECK_OK(dk_device_register(&prov, DK_BACKEND_PRIVATEUSE1, "card", NULL,
+				    on_card, 1, &card, &t_why));
+	op = t_get("two_waits::hold");
+	held_on = dk_obj_on(DK_BACKEND_CPU, 0);
+	inside = 0;
+	t_let_go = 0;
+	has_left = 0;
+}
+
+static void *call_and_stay(void *err)
+{
+	long ret = hold_at(op, &dk_local_default, &held_on, err);
+
+	return (void *)ret;
+}
+
+static void enter(pthread_t *caller, int *err)
+{
+	t_start(caller, call_and_stay, err);
+	t_await(&inside);
+}
+
+struct waiter {
+	pthread_t thread;
+	int (*wait)(void);
+	int err;
+	int begun, done;
+	int had_left;	/* the call, when the wait was over */
+};
+
+static void *wait_for_calls(void *data)
+{
+	struct waiter *me = data;
+
+	w_store_release(me->begun, 1);
+	me->err = me->wait();
+	me->had_left = w_load_acquire(has_left);
+	w_store_release(me->done, 1);
+	return NULL;
+}
+
+/* Two threads wait at once, and neither returns before the call inside has left. */
+static void both_wait(unsigned int backend, int (*before)(void), int (*wait)(void))
+{
+	struct waiter waiters[2];
+	pthread_t caller;
+	unsigned int i, ms;
+
+	memset(waiters, 0, sizeof(waiters));
+	setup();
+	if (backend == DK_BACKEND_PRIVATEUSE1)
+		held_on = dk_obj_on(backend, card);
+	enter(&caller, NULL);
+	if (before)
+		CHECK_OK(before());
+	for (i = 0; i < 2; i++) {
+		waiters[i].wait = wait;
+		t_start(&waiters[i].thread, wait_for_calls, &waiters[i]);
+		t_await(&waiters[i].begun);
+	}
+	/* time in which a wait that ends too early does end */
+	for (ms = 0; ms < 100; ms++) {
+		if (w_load_acquire(waiters[0].done) || w_load_acquire(waiters[1].done))
+			break;
+		w_sleep_us(1000);
+	}
+	t_let_go_and_join(caller);
+	for (i = 0; i < 2; i++) {
+		pthread_join(waiters[i].thread, NULL);
+		CHECK_OK(waiters[i].err);
+		CHECK_INT(waiters[i].had_left, 1);
+	}
+}
+
+static int withdraw(void)
+{
+	int err = dk_impls_withdraw(&prov, there, NULL);
+
+	return err ? err : dk_impls_withdraw(&prov, here, NULL);
+}
+
+static int drain(void)
+{
+	return dk_provider_drain(&prov);
+}
+
+static int unregister(void)
+{
+	return dk_provider_unregister(&prov);
+}
+
+static int go_offline(void)
+{
+	return dk_device_set_online(t_reg, card, 0, NULL);
+}
+
+static void two_drain(void)
+{
+	both_wait(DK_BACKEND_CPU, withdraw, drain);
+}
+
+static void two_unregister(void)
+{
+	both_wait(DK_BACKEND_CPU, NULL, unregister);
+}
+
+static void two_take_a_device_offline(void)
+{
+	both_wait(DK_BACKEND_PRIVATEUSE1, NULL, go_offline);
+}
+
+/* A call must not wait for itself, even if another thread waits for it. */
+static void unregister_from_inside_beside_another(void)
+{
+	struct waiter other = { .wait = unregister };
+	pthread_t caller;
+	int err = 0;
+
+	setup();
+	enter(&caller, &err);
+	t_start(&other.thread, wait_for_calls, &other);
+	while (!t_is_unregistering(&prov))
+		sched_yield();
+	t_let_go_and_join(caller);
+	pthread_join(other.thread, NULL);
+	CHECK_INT(err, -EDEADLK);
+	CHECK_OK(other.err);
+	CHECK_INT(other.had_left, 1);
+}
+
+T_SUITE_WITH(two_waits, t_bound,
+	T(two_drain),
+	T(two_unregister),
+	T(two_take_a_device_offline),
+	T(unregister_from_inside_beside_another));

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* See visit.h. */
+#include "visit.h"
+
+/* If a wait for a call would never end, the test fails: the call leaves after some time. */
+#define STAY_US		((u64)V_LONG_MS / 2 * 1000)
+
+static int stay_base(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+{
+	*who = V_BASE;
+	return 0;
+}
+
+/* Until it is to go. */
+static bool stays(struct stay *s, u64 since)
+{
+	if (w_load_acquire(s->go))
+		return false;
+	if (w_now_us() - since <= STAY_US)
+		return true;
+	w_store(s->too_long, true);
+	return false;
+}
+
+int stay_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+{
+	u64 since = w_now_us();
+
+	*who = V_GUEST;
+	if (!s)
+		return 0;
+	w_store_release(s->inside, true);
+	while (stays(s, since))
+		w_sleep_us(V_STEP_US);
+	s->plain = 1;
+	return 0;
+}
+
+static int stay_above(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+{
+	return stay_below(c, x, s, who);
+}
+
+int spin_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
+{
+	u64 since = w_now_us();
+
+	*who = V_GUEST;
+	if (!s)
+		return 0;
+	w_store_release(s->inside, true);
+	while (stays(s, since))
+		w_spin_us(V_STEP_US / 10);
+	return 0;
+}
+
+static const struct dk_impl base_impls[] = {
+	DK_IMPL(stay, DK_COMPOSITE_EXPLICIT_AUTOGRAD, stay_base),
+	DK_IMPL_ATOMIC(spin, DK_COMPOSITE_EXPLICIT_AUTOGRAD, stay_base),
+};
+
+const struct dk_impl v_guest_impls[V_GUEST_IMPLS] = {
+	DK_IMPL(stay, DK_CPU, stay_guest),
+	DK_IMPL(stay, DK_AUTOGRAD_CPU, stay_above),
+	DK_IMPL_ATOMIC(spin, DK_CPU, spin_guest),
+};
+
+static const struct dk_impl card_impls[] = { DK_IMPL(stay, DK_DENSE, stay_guest) };
+
+struct dk_provider v_host, v_guest;
+struct dk_op *v_stay, *v_spin;
+unsigned int v_backend;
+u32 v_card;
+
+void v_open(void)
+{
+	t_open("v1", DK_REGISTRY_BUILTINS);
+	t_join(&v_host, "host");
+	t_join(&v_guest, "guest");
+	CHECK_OK(dk_op_define(&v_host, &stay_op, 0, &t_why));
+	CHECK_OK(dk_op_define(&v_host, &spin_op, DK_OP_ATOMIC, &t_why));
+	CHECK_OK(dk_impls_register(&v_host, base_impls, 2, &t_why));
+	CHECK_OK(dk_impls_register(&v_guest, v_guest_impls, V_GUEST_IMPLS, &t_why));
+	CHECK_OK(dk_backend_join(&v_guest, "edu", 0, 0, &v_backend, &t_why));
+	CHECK_OK(dk_device_register(&v_guest, v_backend, "card", NULL, card_impls, 1, &v_card,
+				    &t_why));
+	v_stay = t_get("visit::stay");
+	v_spin = t_get("visit::spin");
+}
+
+int v_served(struct dk_op *op, struct dk_obj x)
+{
+	int who = V_NOBODY;
+
+	if (op == v_spin)
+		CHECK_OK(spin_at(op, &dk_local_default, &x, NULL, &who));
+	else
+		CHECK_OK(stay_at(op, &dk_local_default, &x, NULL, &who));
+	return who;
+}
+
+/* ---- a thread that stays inside ------------------------------------------ */
+
+static void visit(void *data)
+{
+	struct visitor *v = data;
+	int who;
+
+	v->err = v->spins ? spin_at(v_spin, &dk_local_default, &v->x, &v->stay, &who) :
+			    stay_at(v_stay, &dk_local_default, &v->x, &v->stay, &who);
+	w_store_release(v->has_left, true);
+}
+
+bool v_enter(struct visitor *v, struct dk_obj x, bool spins)
+{
+	memset(v, 0, sizeof(*v));
+	v->x = x;
+	v->spins = spins;
+	if (!CHECK_OK(w_start(&v->thread, "dk_visitor", visit, v)))
+		return false;
+	while (!w_load_acquire(v->stay.inside) && !w_load_acquire(v->has_left))
+		w_sleep_us(V_STEP_US);
+	return CHECK(w_load_acquire(v->stay.inside));
+}
+
+void v_let_go(struct visitor *v)
+{
+	w_store_release(v->stay.go, true);
+	w_join(&v->thread);
+	CHECK_OK(v->err);
+	CHECK(!v->stay.too_long);
+}
+
+/* ---- a thread that unregisters ------------------------------------------- */
+
+static void leave(void *data)
+{
+	struct leaver *l = data;
+
+	l->err = dk_provider_unregister(&v_guest);
+	w_store_release(l->has_left, true);
+}
+
+bool v_begin_to_leave(struct leaver *l)
+{
+	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
+
+	memset(l, 0, sizeof(*l));
+	if (!CHECK_OK(w_start(&l->thread, "dk_leaver", leave, l)))
+		return false;
+	while (v_served(v_stay, cpu) != V_BASE && !w_load_acquire(l->has_left))
+		w_sleep_us(V_STEP_US);
+	return CHECK_OK(dk_registry_check(t_reg, &t_why));
+}
+
+void v_has_left(struct leaver *l)
+{
+	w_join(&l->thread);
+	CHECK_OK(l->err);
+	CHECK(l->has_left);
+	CHECK(!v_guest.core);
+}
+
+/* ---- what is inside --------------------------------------------------------- */
+
+struct dk_inside v_inside_at(unsigned int i)
+{
+	struct dk_inside in = { .size = sizeof(in) };
+
+	CHECK_OK(dk_provider_inside(&v_guest, i, &in));
+	return in;
+}
+
+bool v_told(const char *text)
+{
+	if (!strncmp(t_why.name, text, strlen(text)))
+		return true;
+	t_note("told \"%s\" and not \"%s\"", t_why.name, text);
+	return false;
+}
+
+/* ---- a thread that takes offline --------------------------------------------- */
+
+void v_switch_off(void *data)
+{
+	struct switcher *s = data;
+
+	s->why.size = sizeof(s->why);
+	if (s->ms)
+		s->err = s->device ?
+			dk_device_set_online_timeout(t_reg, s->device, 0, s->ms, &s->why) :
+			dk_backend_set_online_timeout(t_reg, v_backend, 0, s->ms, &s->why);
+	else
+		s->err = s->device ? dk_device_set_online(t_reg, s->device, 0, &s->why) :
+				     dk_backend_set_online(t_reg, v_backend, 0, &s->why);
+	w_store_release(s->is_off, true);
+}
+
+bool v_switch_off_beside(struct visitor *v, const struct dk_obj x, struct switcher *s)
+{
+	if (!v_enter(v, x, false) ||
+	    !CHECK_OK(w_start(&s->thread, "dk_switcher", v_switch_off, s)))
+		return false;
+	while (v_served(v_stay, x) != V_BASE && !w_load_acquire(s->is_off))
+		w_sleep_us(V_STEP_US);
+	return true;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Calls that stay inside a function of provider "guest" until the test releases them, and
+ * threads that wait for these calls; for suites about waits.
+ */
+#ifndef _SELFTESTS_API_VISIT_H
+#define _SELFTESTS_API_VISIT_H
+
+#include "../world.h"
+#include "test.h"
+
+#define V_LONG_MS	60000	/* far more than anything here takes */
+#define V_STEP_US	200
+
+struct stay {
+	bool inside, go, too_long;
+	int plain;		/* written on the way out */
+};
+
+/* A call of either returns at once if it has no struct stay. */
+DK_OP(stay, "visit::stay", (struct dk_obj *x, struct stay *s, int *who), (x, s, who), (x));
+DK_OP(spin, "visit::spin", (struct dk_obj *x, struct stay *s, int *who), (x, s, who), (x));
+
+/* The value of *who. */
+enum { V_NOBODY, V_BASE, V_GUEST };
+
+/* "host" has functions for all keys, "guest" those for CPU and for its device "card". */
+extern struct dk_provider v_host, v_guest;
+extern struct dk_op *v_stay, *v_spin;
+extern unsigned int v_backend;	/* "edu", of the card */
+extern u32 v_card;
+
+#define V_GUEST_IMPLS	3
+extern const struct dk_impl v_guest_impls[V_GUEST_IMPLS];
+
+int stay_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who);
+int spin_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who);
+
+/* Open a registry with all of that. */
+void v_open(void);
+/* Which provider serves a call that does not stay. */
+int v_served(struct dk_op *op, struct dk_obj x);
+/* Call number @i inside of the guest. */
+struct dk_inside v_inside_at(unsigned int i);
+/* Whether the last refusal names something that begins with @text. */
+bool v_told(const char *text);
+
+/* A thread that stays inside. */
+struct visitor {
+	struct w_thread thread;
+	struct stay stay;
+	struct dk_obj x;
+	bool spins, has_left;
+	int err;
+};
+
+/* Returns when the thread is inside v_spin or v_stay; false if it never is. */
+bool v_enter(struct visitor *v, struct dk_obj x, bool spins);
+void v_let_go(struct visitor *v);
+
+/* A thread that unregisters the guest. */
+struct leaver {
+	struct w_thread thread;
+	struct dk_library *lib;
+	struct dk_handle *handle;
+	bool has_left;
+	int err;
+};
+
+/* Returns when the guest is unpublished; to unregister it may take longer. */
+bool v_begin_to_leave(struct leaver *l);
+void v_has_left(struct leaver *l);
+
+/* A thread that takes a device offline, or the backend. */
+struct switcher {
+	struct w_thread thread;
+	struct dk_diag why;
+	bool is_off;
+	u32 device;
+	unsigned int ms;	/* a deadline, or 0 */
+	int err;
+};
+
+/* What the thread does. */
+void v_switch_off(void *data);
+/* Returns when a call is inside, and another thread has taken its device or backend offline. */
+bool v_switch_off_beside(struct visitor *v, const struct dk_obj x, struct switcher *s);
+
+#endif /* _SELFTESTS_API_VISIT_H */

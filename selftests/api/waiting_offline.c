@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Waits for calls when a device or a backend is taken offline, and what ends such a wait. No
+ * result depends on how long something takes.
+ */
+#include "visit.h"
+
+static void offline_waits(u32 device)
+{
+	const struct dk_obj x = dk_obj_on(v_backend, v_card);
+	struct switcher s = { .device = device };
+	struct visitor v;
+
+	if (!v_switch_off_beside(&v, x, &s))
+		return;
+	CHECK(!w_load_acquire(s.is_off));
+	v_let_go(&v);
+	w_join(&s.thread);
+	CHECK_OK(s.err);
+	CHECK_INT(v_served(v_stay, x), V_BASE);
+	t_close();
+}
+
+static void device_offline_waits(void)
+{
+	v_open();
+	offline_waits(v_card);
+}
+
+static void backend_offline_waits(void)
+{
+	v_open();
+	offline_waits(0);
+}
+
+/* "visit::stay stay_guest dk_visitor[417] 20 ms" */
+static unsigned long ms_told(void)
+{
+	const char *at = strrchr(t_why.name, ']');
+	unsigned long ms = 0;
+
+	for (at = at ? at + 2 : ""; *at >= '0' && *at <= '9'; at++)
+		ms = 10 * ms + *at - '0';
+	return ms;
+}
+
+static int switch_until(u32 device, int online, unsigned int ms)
+{
+	return device ? dk_device_set_online_timeout(t_reg, device, online, ms, &t_why) :
+			dk_backend_set_online_timeout(t_reg, v_backend, online, ms, &t_why);
+}
+
+static bool is_online(u32 device)
+{
+	struct dk_device_info info = { .size = sizeof(info) };
+
+	CHECK_OK(dk_registry_device(t_reg, device, &info));
+	return info.is_online;
+}
+
+/*
+ * It is offline at once. A repeated request continues to wait for the calls that were inside then;
+ * calls elsewhere are neither waited for nor named.
+ */
+static void offline_with_a_deadline(u32 device)
+{
+	const struct dk_obj x = dk_obj_on(v_backend, v_card);
+	struct visitor v, other, elsewhere;
+
+	if (!v_enter(&v, x, false) || !v_enter(&other, x, false) ||
+	    !v_enter(&elsewhere, dk_obj_on(DK_BACKEND_CPU, 0), false))
+		return;
+	/* refuses: dk_device_set_online_timeout ETIMEDOUT STILL_INSIDE */
+	/* refuses: dk_backend_set_online_timeout ETIMEDOUT STILL_INSIDE */
+	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
+	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
+	CHECK_INT(v_served(v_stay, x), V_BASE);
+	v_let_go(&other);
+	CHECK_INT(switch_until(device, 0, 20), -ETIMEDOUT);
+	CHECK(v_told("visit::stay stay_guest "));
+	/* since when is not forgotten from one question to the next */
+	w_sleep_us(50000);
+	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
+	CHECK(ms_told() >= 40);
+	v_let_go(&v);
+	CHECK_OK(switch_until(device, 0, V_LONG_MS));
+	CHECK_INT(t_why.reason, DK_WHY_NONE);
+	CHECK_OK(switch_until(device, 0, 0));
+	CHECK_INT(v_served(v_stay, x), V_BASE);
+	CHECK_OK(switch_until(device, 1, 0));
+	CHECK_INT(v_served(v_stay, x), V_GUEST);
+	v_let_go(&elsewhere);
+	t_close();
+}
+
+static void device_offline_with_a_deadline(void)
+{
+	v_open();
+	offline_with_a_deadline(v_card);
+}
+
+static void backend_offline_with_a_deadline(void)
+{
+	v_open();
+	offline_with_a_deadline(0);
+}
+
+/*
+ * A wait ends if it comes online, even if it is offline again before the waiter checks. A later
+ * wait also covers calls that were entered while it was online.
+ */
+static void offline_again_meanwhile(u32 device)
+{
+	const struct dk_obj x = dk_obj_on(v_backend, v_card);
+	struct switcher s = { .device = device };
+	struct visitor old, younger;
+
+	if (!v_switch_off_beside(&old, x, &s))
+		return;
+	CHECK_OK(switch_until(device, 1, 0));
+	if (!v_enter(&younger, x, false))
+		return;
+	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
+	w_join(&s.thread);
+	CHECK_INT(s.err, -ECANCELED);
+	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
+	v_let_go(&old);
+	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
+	v_let_go(&younger);
+	CHECK_OK(switch_until(device, 0, V_LONG_MS));
+	t_close();
+}
+
+static void device_offline_again_meanwhile(void)
+{
+	v_open();
+	offline_again_meanwhile(v_card);
+}
+
+static void backend_offline_again_meanwhile(void)
+{
+	v_open();
+	offline_again_meanwhile(0);
+}
+
+/* A wait for a device that is online again is over, and does not need a call to leave. */
+static void online_again_meanwhile(u32 device)
+{
+	const struct dk_obj x = dk_obj_on(v_backend, v_card);
+	struct switcher s = { .device = device };
+	struct visitor v;
+
+	if (!v_switch_off_beside(&v, x, &s))
+		return;
+	if (device)
+		CHECK_OK(dk_device_set_online(t_reg, device, 1, &t_why));
+	else
+		CHECK_OK(dk_backend_set_online(t_reg, v_backend, 1, &t_why));
+	w_join(&s.thread);
+	/* refuses: dk_device_set_online ECANCELED CANCELED */
+	/* refuses: dk_backend_set_online ECANCELED CANCELED */
+	CHECK_INT(s.err, -ECANCELED);
+	CHECK_INT(s.why.reason, DK_WHY_CANCELED);
+	CHECK_STR(s.why.name, device ? "card" : "edu");
+	CHECK_INT(v_served(v_stay, x), V_GUEST);
+	v_let_go(&v);
+	t_close();
+}
+
+/*
+ * The wait stays canceled if the device is unregistered before the waiter checks; the call is still
+ * inside when the wait ends. If a waiter checks in between, the test does not fail.
+ */
+static void device_online_then_unregistered(void)
+{
+	struct switcher s = { .device = 0 };
+	struct visitor v;
+
+	v_open();
+	s.device = v_card;
+	if (!v_switch_off_beside(&v, dk_obj_on(v_backend, v_card), &s))
+		return;
+	CHECK_OK(dk_device_set_online(t_reg, v_card, 1, &t_why));
+	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 0, &t_why), -ETIMEDOUT);
+	w_join(&s.thread);
+	CHECK_INT(s.err, -ECANCELED);
+	CHECK_INT(s.why.reason, DK_WHY_CANCELED);
+	CHECK_STR(s.why.name, "card");
+	v_let_go(&v);
+	CHECK_OK(dk_provider_unregister(&v_guest));
+}
+
+/* A wait with a deadline, and a wait while the backend of the device stays offline. */
+static void online_in_part_meanwhile(u32 device)
+{
+	const struct dk_obj x = dk_obj_on(v_backend, v_card);
+	struct switcher s = { .device = device, .ms = V_LONG_MS };
+	struct visitor v;
+
+	if (!v_enter(&v, x, false))
+		return;
+	CHECK_INT(switch_until(device ? 0 : v_card, 0, 0), -ETIMEDOUT);
+	if (!CHECK_OK(w_start(&s.thread, "dk_switcher", v_switch_off, &s)))
+		return;
+	while (device ? is_online(v_card) : dk_backend_is_online(t_reg, v_backend))
+		w_sleep_us(V_STEP_US);
+	CHECK_OK(switch_until(device, 1, 0));
+	w_join(&s.thread);
+	/* refuses: dk_device_set_online_timeout ECANCELED CANCELED */
+	/* refuses: dk_backend_set_online_timeout ECANCELED CANCELED */
+	CHECK_INT(s.err, -ECANCELED);
+	CHECK_INT(v_served(v_stay, x), V_BASE);
+	v_let_go(&v);
+	t_close();
+}
+
+static void device_online_below_what_is_not(void)
+{
+	v_open();
+	online_in_part_meanwhile(v_card);
+}
+
+static void backend_online_above_what_is_not(void)
+{
+	v_open();
+	online_in_part_meanwhile(0);
+}
+
+static void device_online_again_meanwhile(void)
+{
+	v_open();
+	online_again_meanwhile(v_card);
+}
+
+static void backend_online_again_meanwhile(void)
+{
+	v_open();
+	online_again_meanwhile(0);
+}
+
+/*
+ * The wait includes an atomic call of one provider, though another provider is unregistering and
+ * its own grace period was over before.
+ */
+static void offline_beside_who_is_leaving(void)
+{
+	static const struct dk_impl impls[] = {
+		DK_IMPL_ATOMIC(spin, DK_PRIVATEUSE1, spin_guest),
+	};
+	struct switcher s = { .device = 0 };
+	struct visitor v, spins;
+
+	if (w_cpus() < 2) {
+		t_skip("a call that spins needs a processor of its own");
+		return;
+	}
+	v_open();
+	CHECK_OK(dk_impls_register(&v_host, impls, 1, &t_why));
+	if (!v_enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false))
+		return;
+	while (CHECK_INT(dk_provider_unregister_timeout(&v_guest, 50, &t_why), -ETIMEDOUT) &&
+	       !v_inside_at(0).ms)
+		;
+	if (!v_enter(&spins, dk_obj_on(v_backend, 0), true) ||
+	    !CHECK_OK(w_start(&s.thread, "dk_switcher", v_switch_off, &s)))
+		return;
+	/* long enough for code that does not wait; no test fails because it is slow */
+	w_sleep_us(20000);
+	CHECK(!w_load_acquire(s.is_off));
+	v_let_go(&spins);
+	w_join(&s.thread);
+	CHECK_OK(s.err);
+	v_let_go(&v);
+	CHECK_OK(dk_provider_unregister(&v_guest));
+}
+
+/* The wait does not include the same provider's calls at keys of another backend. */
+static void backend_offline_does_not_wait_for_others(void)
+{
+	struct visitor v;
+
+	v_open();
+	if (!v_enter(&v, dk_obj_on(DK_BACKEND_CPU, 0), false))
+		return;
+	CHECK_OK(dk_backend_set_online(t_reg, v_backend, 0, &t_why));
+	CHECK(!w_load_acquire(v.stay.go));
+	v_let_go(&v);
+}
+
+T_SUITE(waiting_offline,
+	T(device_offline_waits),
+	T(backend_offline_waits),
+	T(device_offline_with_a_deadline),
+	T(backend_offline_with_a_deadline),
+	T(device_offline_again_meanwhile),
+	T(backend_offline_again_meanwhile),
+	T(device_online_again_meanwhile),
+	T(backend_online_again_meanwhile),
+	T(device_online_then_unregistered),
+	T(device_online_below_what_is_not),
+	T(backend_online_above_what_is_not),
+	T(offline_beside_who_is_leaving),
+	T(backend_offline_does_not_wait_for_others));

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The candidates that dkctl __complete prints for the completion files. It must offer what
+# dkctl's help lists and dkctl accepts, with descriptions. Needs no other shell. Prints TAP.
+#
+# shellcheck disable=SC2317,SC2016 # functions are called by ok; a name has a $
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+# shellcheck source=shells.sh
+. "$st_here/shells.sh"
+
+path=$st_tmp/bin/dkctl
+complete() { "$path" __complete -- "$@"; }
+# values WORD... - without descriptions, in one line
+values() { complete "$@" | cut -f 1 | tr '\n' ' ' | sed 's/ $//'; }
+sorted() { values "$@" | tr ' ' '\n' | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//'; }
+# offers WHAT WORD... - the values are these words
+offers() {
+	local expected=$1
+	shift
+	is "dkctl $*" "$expected" "$(values "$@")"
+}
+refuses() { # STATUS PATTERN WORD...
+	local status=$1 pattern=$2 said got=0
+	shift 2
+	said=$("$path" __complete "$@" 2>&1) || got=$?
+	like "__complete $*" "$pattern" "$said"
+	is "its status" "$status" $got
+}
+
+echo "TAP version 13"
+
+mapfile -t subcommands < <("$path" help | sed '/^options:/,$d' | grep -oE '^  [a-z]+' | tr -d ' ')
+offers "${subcommands[*]}" ''
+is "each with what it does" "" "$(complete '' | grep -v $'\t..')"
+is "it is not in the help" "" "$("$path" help | grep __complete)"
+
+# Options that the help lists are offered with a description, and offered options are
+# accepted.
+listed() { # SUBCOMMAND
+	"$path" help "$1" | sed '/^exit status:/,$d' | grep -E '^  -' | grep -oE -- '--[a-z-]+' |
+		LC_ALL=C sort -u | tr '\n' ' ' | sed 's/ $//'
+}
+unknown_options() { # SUBCOMMAND
+	local option
+	for option in $(values "$1" -); do
+		case $option in --layout | --to) option+=' v1' ;; --svg) option+=" $st_tmp/svg" ;; esac
+		# shellcheck disable=SC2086 # an option and its value
+		"$path" "$1" ${option/--color=/--color=auto} x </dev/null 2>&1 | grep 'option --'
+	done
+}
+for name in "${subcommands[@]}"; do
+	is "the options of $name" "$(listed "$name")" "$(sorted "$name" - | tr -d =)"
+	is "each with a meaning" "" "$(complete "$name" - | grep -v $'\t..')"
+	is "and accepted" "" "$(unknown_options "$name")"
+done
+offers '--pretty --layout --help --version' -j key CPU --
+offers '--layout=pytorch-1.13 --layout=pytorch-1.12' --layout=pytorch-1.
+offers '' key -- --
+offers '' --nonsense=
+offers '' -x
+
+is "all layouts" "$("$path" layout | sed -n '/^layouts: /,$ { s/^layouts: *//; s/^ *//; p }' |
+	tr '\n' ' ' | sed 's/ $//')" "$(values layout '')"
+is "all keys" "$("$path" key | awk 'NR > 1 { print $2 }' | LC_ALL=C sort | tr '\n' ' ')" \
+	"$(sorted key '') "
+is "all keys of another layout" \
+	"$("$path" key -l pytorch-1.12 | awk 'NR > 1 { print $2 }' | LC_ALL=C sort | tr '\n' ' ')" \
+	"$(sorted -l pytorch-1.12 key '') "
+offers 'DK_AUTOGRAD_XLA' key DK_AUTOGRAD_XL
+offers 'XPU XPUBit' keyset XP
+offers 'CPU|XPU CPU|XPUBit :nospace' keyset 'CPU|XP'
+offers 'CPU,MAIA :nospace' keyset CPU,MA
+offers ':files' replay ''
+offers ':files' replay one.dkt ''
+offers ':files' layout nonsense
+offers '' schema ''
+offers '' key CPU ''
+offers '' nonsense ''
+offers 'schema' help sche
+refuses 2 'dkctl: __complete needs the words after dkctl: use "dkctl __complete -- WORD..."'
+refuses 2 'dkctl: unknown layout "x"*' -- -l x key ''
+
+# ---- a running kernel --------------------------------------------------------------
+
+if [ -n "$no_live" ]; then
+	skip "names of a kernel's registry" "$no_live"
+	finish
+fi
+path=$st_tmp/live/dkctl
+offers 'show CPU edu set release' backend ''
+offers 'edu' backend release e
+offers 'offline online' backend set edu ''
+offers 'offline' backend set edu of
+offers 'offline online' dev set edu ''
+offers '0000:00:04.0 0000:00:05.0 odd$(id) backend' device show ''
+offers 'edu' device backend e
+offers 'CPU@0000:00:04.0 CPU@0000:00:05.0' route sample::copy CPU@0
+offers 'include' route sample::copy CPU inc
+offers 'Tracer' route sample::copy CPU include Trac
+offers 'prefix provider' op p
+offers '' op prefix x
+offers 'prefix' op prefix x pre
+offers 'Autogradedu' op key Autograde
+offers 'sample::copy sample::factorial' table sample
+offers 'device' table sample::copy ''
+offers 'show op provider on off reset readers' stats ''
+offers 'all admins' stats readers ''
+offers 'dk_cpu dk_edu' provider d
+offers '' provider new
+offers 'backends devices' limits show ''
+offers '' version ''
+is "with what they are" $'edu\tonline, 4 devices, 0 functions' "$(complete backend set e)"
+is "on, of a device" $'0000:00:04.0\tonline, a device of edu' "$(complete device 0000:00:04)"
+is "and the words" $'release\tunbind an unused name from its private backend, which can then get another name' \
+	"$(complete backend re)"
+
+# Offered words are accepted.
+words_of() { # SUBCOMMAND
+	complete "$1" '' | cut -f 1 | grep -xE '[a-z]+' | grep -vxE 'edu|backends|devices'
+}
+not_read() {
+	local name word
+	for name in backend device provider op kernels stats limits; do
+		for word in $(words_of $name); do
+			"$path" $name "$word" x y z 2>&1 | grep "word \"$word\"\|no .* \"$word\""
+		done
+	done
+}
+is "every word that is offered is read" "" "$(not_read)"
+
+finish

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The installed library in a project of CMake, which finds it by its config files, even if
+# the installed folders have moved. Prints TAP. O= is the output folder.
+#
+# shellcheck disable=SC2317 # functions are called by ok
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+[ -e "$st_top/lib/cmake" ] || skip_all "the library's sources are not beside the tests"
+need_command cmake make "${CC:-cc}"
+
+run_make() { MAKEFLAGS='' make -s -C "$st_top" O="${O:-build}" "$@"; }
+
+# The project, in a folder of its own.
+project=$st_tmp/project
+mkdir "$project"
+cp "$st_here/CMakeLists.txt" "$st_top/samples/hello.c" "$project"
+cat >"$project/client.c" <<-END
+	#include <dispatchkey-nl.h>
+	#include <stdio.h>
+
+	int main(void)
+	{
+		printf("%s\n", dk_nl_version());
+		return 0;
+	}
+END
+
+# configure PREFIX [ARGUMENT...] - in a new folder $st_tmp/build
+configure() {
+	local prefix=$1
+	shift
+	rm -rf "${st_tmp:?}/build"
+	cmake -S "$project" -B "$st_tmp/build" -DCMAKE_PREFIX_PATH="$prefix" "$@" &&
+		grep "^dispatchkey_DIR:PATH=$prefix/" "$st_tmp/build/CMakeCache.txt"
+}
+compile() { cmake --build "$st_tmp/build"; }
+hello_says() { [ "$("$st_tmp/build/$1" | tail -n 1)" = "21 42 63" ]; }
+needed() { readelf -d "$st_tmp/build/$1" | sed -n 's/.*NEEDED.*\[\(libdispatchkey[^]]*\)\]/\1/p'; }
+# asks VERSION [WORD...] - find_package() with these
+asks() {
+	cat >"$project/asks.cmake" <<-END
+		cmake_minimum_required(VERSION 3.19)
+		project(asks C)
+		find_package(dispatchkey $*)
+		message(STATUS "found: \${dispatchkey_FOUND}")
+	END
+	mkdir -p "$st_tmp/asks"
+	cp "$project/asks.cmake" "$st_tmp/asks/CMakeLists.txt"
+	rm -rf "${st_tmp:?}/asked"
+	cmake -S "$st_tmp/asks" -B "$st_tmp/asked" -DCMAKE_PREFIX_PATH="$root" 2>&1
+}
+finds() { asks "$@" | grep 'found: \(1\|TRUE\)'; }
+
+# uses PREFIX WHAT - programs build and run with what is installed there
+uses() {
+	ok "$2 is configured" configure "$1"
+	ok "programs build" compile
+	ok "hello runs" hello_says hello
+	ok "static hello runs" hello_says hello_static
+	is "they need the library, and do not" "libdispatchkey.so.0 " "$(needed hello) $(needed hello_static)"
+	if [ -e "$st_tmp/build/client" ]; then
+		is "the clients run" "$version $version" \
+			"$("$st_tmp/build/client") $("$st_tmp/build/client_static")"
+		is "and need the client library alone" "libdispatchkey-nl.so.0 " \
+			"$(needed client) $(needed client_static)"
+	else
+		skip "the clients run" "no libnl-3 here"
+	fi
+}
+
+version=$(cat "$st_top/VERSION")
+echo "TAP version 13"
+ok "the library builds" run_make lib nl dkctl
+
+root=$st_tmp/dest/opt/dk
+ok "make install" run_make install DESTDIR="$st_tmp/dest" PREFIX=/opt/dk
+uses "$root" "a project"
+is "no config file names a folder" "" \
+	"$(grep -e /opt/dk -e "$st_tmp" -r "$root/lib/cmake")"
+mkdir "$st_tmp/elsewhere"
+mv "$root" "$st_tmp/elsewhere/dk"
+uses "$st_tmp/elsewhere/dk" "a project, after the folders have moved,"
+mv "$st_tmp/elsewhere/dk" "$root"
+
+# 0.1.0 serves the versions of its soname up to itself.
+ok "find_package() without a version" finds
+ok "with this version" finds "$version" EXACT
+ok "with a range" finds "0...$version"
+major=${version%%.*}
+refused "a newer version is not found" finds "$major.99"
+refused "nor another soname's" finds "$((major + 1))"
+refused "nor a range above it" finds "$((major + 1))...<$((major + 2))"
+like "a component that is not there is named" '*has no component "nonsense"*' \
+	"$(asks REQUIRED COMPONENTS nonsense)"
+if [ -e "$root/lib/libdispatchkey-nl.so" ]; then
+	ok "the client is a component" finds REQUIRED COMPONENTS nl
+else
+	skip "the client is a component" "no libnl-3 here"
+fi
+ok "make uninstall" run_make uninstall DESTDIR="$st_tmp/dest" PREFIX=/opt/dk
+is "it leaves nothing" "" "$(find "$st_tmp/dest" ! -type d -o -name '*dispatchkey*')"
+
+# Folders of a distribution, with /lib as a link to /usr/lib.
+root=$st_tmp/dest/usr
+ok "make install with LIBDIR" run_make install DESTDIR="$st_tmp/dest" PREFIX=/usr \
+	LIBDIR=/usr/lib/x86_64-linux-gnu
+ln -s usr/lib "$st_tmp/dest/lib"
+ok "a project finds it by that link" configure "$st_tmp/dest" \
+	-Ddispatchkey_DIR:PATH="$st_tmp/dest/lib/x86_64-linux-gnu/cmake/dispatchkey"
+ok "and builds" compile
+
+finish

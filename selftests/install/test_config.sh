@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# make's probes of compilers and libraries. It probes once, probes again if something has
+# changed or is missing, and does not probe for targets that compile nothing. The compilers
+# are scripts that count their calls. Prints TAP.
+#
+# shellcheck disable=SC2317 # functions are called by ok
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+[ -n "$st_top" ] || skip_all "the project is not around the tests"
+need_command make
+
+# A compiler that fails for sources with a word of the file "missing".
+bin=$st_tmp/bin calls=$st_tmp/calls missing=$st_tmp/missing
+mkdir "$bin"
+touch "$calls" "$missing"
+cat >"$bin/compiler" <<END
+#!/bin/sh
+echo "\$0 \$*" >>$calls
+! cat | grep -qFf $missing
+END
+chmod 755 "$bin/compiler"
+for name in one two c++ python3; do
+	cp "$bin/compiler" "$bin/$name"
+done
+ln -s one "$bin/cc"
+
+out=$st_tmp/build
+config=$out/config.mk
+# run_make ARGUMENT... - its output is in $st_tmp/out
+run_make() {
+	: >"$calls"
+	env -u CC -u CXX -u CFLAGS -u CXXFLAGS -u CPPFLAGS -u LDFLAGS -u V MAKEFLAGS='' \
+		PATH="$bin:$PATH" make -C "$st_top" --no-print-directory O="$out" CXX=c++ "$@" \
+		>"$st_tmp/out" 2>&1
+}
+# Every object depends on this target, and nothing is compiled.
+flags() { run_make "$@" "$out/flags"; }
+probes() { wc -l <"$calls"; }
+probed() { [ "$(probes)" -gt 0 ] && cat "$calls"; }
+found() { grep -x "$1 := 1" "$config"; }
+
+echo "TAP version 13"
+for target in help clean "-n modules"; do
+	# shellcheck disable=SC2086 # an option and a target
+	run_make $target
+	is "make $target probes nothing" "0 no folder" \
+		"$(probes) $([ -e "$out" ] || echo "no folder")"
+done
+
+ok "make" flags
+ok "it probes" probed
+for name in "C compiler" liburcu libnl-genl-3 "<sys/sdt.h>" "C++ compiler" python3; do
+	ok "and prints that it found: $name" grep -E "^  $name +yes" "$st_tmp/out"
+done
+for name in nl sdt cxx python; do
+	ok "config.mk has have_$name" found have_$name
+done
+ok "make again" flags
+is "it does not probe" 0 "$(probes)"
+ok "make -n" run_make -n "$out/lib/init.o"
+is "it does not probe" 0 "$(probes)"
+ok "make config" run_make config
+ok "it probes" probed
+ok "and prints the results" grep "libnl-genl-3 *yes" "$st_tmp/out"
+ok "make clean removes config.mk" run_make clean
+is "and the folder" "" "$(ls "$st_tmp/build" 2>/dev/null)"
+ok "make -s" flags -s
+ok "it probes" probed
+is "and prints nothing" "" "$(cat "$st_tmp/out")"
+
+# a package that is installed later
+echo netlink >"$missing"
+ok "without libnl, make config" run_make config
+ok "it prints what is left out" grep "libnl-genl-3 *no: libdispatchkey-nl is left out (install" \
+	"$st_tmp/out"
+refused "config.mk has no have_nl" found have_nl
+ok "make -s" flags -s
+ok "it prints that again" grep "libdispatchkey-nl is left out" "$st_tmp/out"
+is "and nothing else" 1 "$(wc -l <"$st_tmp/out")"
+: >"$missing"
+ok "with libnl, make" flags
+ok "it prints that libnl is found" grep "libnl-genl-3 *yes" "$st_tmp/out"
+ok "config.mk has have_nl" found have_nl
+flags
+is "and that is all" "0 " "$(probes) $(cat "$st_tmp/out")"
+ok "make have_nl=" flags have_nl=
+refused "leaves libnl out" found have_nl
+ok "make without it" flags
+ok "finds libnl again" found have_nl
+
+# other settings
+for setting in CC=two CFLAGS=-O0 "CFLAGS=-DNAME='\"a b\"' -Dx=\\\$\$\$\$" CPPFLAGS=-I. LDFLAGS=-s \
+	CXX=two CXXFLAGS=-O0; do
+	ok "make $setting" flags "$setting"
+	ok "it probes" probed
+	flags "$setting"
+	is "once" 0 "$(probes)"
+done
+ok "make CC=two" flags CC=two
+is "the results are of that compiler" "$bin/two" "$(sed -n '1s/ .*//p' "$calls")"
+flags
+ln -sf two "$bin/cc"
+ok "make with another cc" flags
+ok "it probes" probed
+
+# required programs
+before=$(cat "$config")
+for name in stdlib urcu; do
+	echo $name >"$missing"
+	refused "make CFLAGS=-O1, <$name.h> is missing" flags CFLAGS=-O1
+	ok "it prints what to install" grep "no: .*(install" "$st_tmp/out"
+	is "config.mk is what it was" "$before" "$(cat "$config")"
+	run_make clean
+	refused "and make in a new folder" flags
+	is "there is no config.mk" "" "$(ls "$out" 2>/dev/null)"
+	: >"$missing"
+	flags
+done
+
+# A cross compiler, with the C++ compiler of this machine.
+echo 'extern "C"' >"$missing"
+ok "C and C++ do not link, make" flags CC=one
+ok "it prints why" grep 'C++ compiler *no: .*does not link with "one": set CXX=' "$st_tmp/out"
+refused "config.mk has no have_cxx" found have_cxx
+
+finish

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The tarball of "make dist", as a distribution builds it: unpacked outside of git, in a
+# home without a cache and without a network, it builds and its tests pass. And "make
+# dist" refuses a version that NEWS does not have. Prints TAP. CC= is the compiler.
+#
+# shellcheck disable=SC2317 # functions are called by ok
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+[ -n "$st_top" ] || skip_all "the project is not here"
+need_command make tar gzip "${CC:-cc}"
+
+version=$(cat "$st_top/VERSION")
+name=dispatchkey-$version
+mkdir "$st_tmp"/{home,first,second,unpacked}
+# alone COMMAND... - without git's repositories, a cache, and a network if that can be had
+alone=(env -i PATH="$PATH" HOME="$st_tmp/home" TMPDIR="$st_tmp" CC="${CC:-cc}"
+	GIT_CEILING_DIRECTORIES="$st_tmp")
+network="with a network, as unshare fails here"
+if unshare -rn true 2>/dev/null; then
+	alone=(unshare -rn "${alone[@]}")
+	network="without a network"
+fi
+alone() { "${alone[@]}" "$@"; }
+pack() { env MAKEFLAGS='' O="$1" "$2/scripts/dist"; } # FOLDER TREE
+files() { tar -tf "$1" | grep -v '/$' | sort; }
+counts() { grep -xE '[0-9]+ passed, 0 failed, [0-9]+ skipped' "$1"; }
+# passes COMMAND... - its last line says that something passed and nothing failed
+passes() {
+	local status=0
+	alone "$@" >"$st_tmp/said" 2>&1 || status=$?
+	tail -n 40 "$st_tmp/said"
+	[ "$status" -eq 0 ] && counts "$st_tmp/said" && ! grep -x '0 passed.*' "$st_tmp/said"
+}
+
+echo "TAP version 13"
+ok "make dist" pack "$st_tmp/first" "$st_top"
+ok "make dist, again" pack "$st_tmp/second" "$st_top"
+ok "both tarballs are the same" cmp "$st_tmp"/{first,second}/"$name.tar.gz"
+
+tree=$st_tmp/unpacked/$name
+ok "it unpacks" tar -C "$st_tmp/unpacked" -xf "$st_tmp/first/$name.tar.gz"
+ok "make, $network" alone make -s -C "$tree" -j"$(nproc)" all
+ok "scripts/check --user, $network" passes "$tree/scripts/check" --user unit nl dkctl
+diag "$(tail -n 1 "$st_tmp/said")"
+ok "scripts/lint --text, $network" passes "$tree/scripts/lint" --text
+ok "make abi-check" alone make -s -C "$tree" abi-check
+ok "make dist, in the unpacked folder" pack "$st_tmp/second" "$tree"
+is "it has the same files" "$(files "$st_tmp/first/$name.tar.gz")" \
+	"$(files "$st_tmp/second/$name.tar.gz")"
+
+echo 9.9.9 >"$tree/VERSION"
+refused "make dist refuses a version that NEWS does not have" pack "$st_tmp/second" "$tree"
+like "and names both" "*NEWS is of $version, VERSION says 9.9.9*" "$(cat "$st_log")"
+like "scripts/lint --text names the rest" "*debian/changelog*of $version, VERSION says 9.9.9*" \
+	"$(alone "$tree/scripts/lint" --text)"
+finish

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The same sources, built and installed from two folders by two users, who differ in
+# time zone, language and umask: every installed file is the same, byte by byte. The
+# module is for the kernel of KDIR. Prints TAP. CC= is the compiler.
+#
+# shellcheck disable=SC2317 # functions are called by ok
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+[ -n "$st_top" ] || skip_all "the project is not here"
+need_command make diff "${CC:-cc}"
+need_headers
+
+one=$st_tmp/one two=$st_tmp/another/folder/of-another-length
+copy() { # FOLDER
+	mkdir -p "$1" && tar -C "$st_top" -c --exclude=./.git \
+		--exclude-from=<(sed -n 's|/$||; s|^/|./|; /^[^#]/p' "$st_top/.gitignore") . | tar -C "$1" -x
+}
+# in_one, in_two ARGUMENT... - make there, as the one user and as the other
+in_one() { env -u O MAKEFLAGS='' TZ=UTC make -s -j"$(nproc)" -C "$one" "$@"; }
+in_two() {
+	(umask 077 && env -u O -u LC_ALL MAKEFLAGS='' TZ=Asia/Tokyo LANG=C.UTF-8 \
+		make -s -j2 -C "$two" "$@")
+}
+in_both() { in_one "$@" && in_two "$@"; }
+install_both() { # TARGET
+	in_one "$1" KDIR="$KDIR" PREFIX=/usr DESTDIR="$one.root" &&
+		in_two "$1" KDIR="$KDIR" PREFIX=/usr DESTDIR="$two.root"
+}
+# The files that differ or are in one of the two, with the first byte.
+differences() { # FOLDER OTHER
+	local name
+	diff -rq --no-dereference "$1" "$2" | grep -v ' differ$'
+	diff -rq --no-dereference "$1" "$2" | sed -n "s|^Files $1/\(.*\) and .* differ\$|\1|p" |
+		while read -r name; do cmp "$1/$name" "$2/$name"; done
+}
+# kbuild installs a module with the mode it was built with.
+modes() { (cd "$1" && find . ! -name '*.ko*' -printf '%M %P %l\n' | sort); } # FOLDER
+count() { (cd "$1" && find . -type f | wc -l); }
+
+echo "TAP version 13"
+ok "the sources are copied" copy "$one"
+ok "twice" copy "$two"
+
+# The comparison, first: what finds no difference here would find none later.
+ok "an object is built with the names of its folder" in_both same_paths= build/lib/init.o
+like "it differs, and is named" "*/lib/init.o *differ*" \
+	"$(differences "$one/build/lib" "$two/build/lib")"
+ok "both are cleaned" in_both clean
+
+ok "libraries, tool, samples and manual pages are built" in_both all man
+is "the samples are the same" "" "$(differences "$one/build/samples" "$two/build/samples")"
+ok "and installed" install_both install
+ok "the module is built" in_both KDIR="$KDIR" modules
+ok "and installed" install_both modules_install
+ok "and the sources for dkms" install_both dkms_install
+for file in usr/lib/libdispatchkey.a usr/lib/libdispatchkey.so.0 usr/bin/dkctl \
+	usr/lib/pkgconfig/dispatchkey.pc lib/modules/*/updates/dispatchkey.ko; do
+	ok "$file is among them" compgen -G "$one.root/$file"
+done
+is "all $(count "$one.root") files are the same" "" "$(differences "$one.root" "$two.root")"
+is "and so are links and modes" "" "$(diff <(modes "$one.root") <(modes "$two.root"))"
+finish

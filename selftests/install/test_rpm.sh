@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# RPM packages: those in DK_RPMS, a folder that "make rpm" has filled; without it they are
+# built here. Tests their files, their dependencies, and that the unpacked files work. They are
+# not installed, because rpm on Debian does not know Debian's packages. Prints TAP.
+#
+# shellcheck disable=SC2317 # functions are called by ok
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+[ -n "$st_top" ] || skip_all "the project is not here"
+need_command rpmbuild rpm rpm2cpio cpio make cc
+version=$(cat "$st_top/VERSION")
+rpms=${DK_RPMS:-}
+
+echo "TAP version 13"
+
+# Without rpmbuild, but with everything else.
+mkdir "$st_tmp/bin"
+ln -s /usr/bin/* /bin/* "$st_tmp/bin" 2>/dev/null
+rm "$st_tmp/bin/rpmbuild"
+said=$(PATH=$st_tmp/bin INSTALL=no O=$st_tmp/none "$st_top/scripts/rpm" 2>&1)
+is "without rpmbuild the status is 3" 3 $?
+like "and the message says what is missing" "*missing packages:*rpm *builds RPM packages*" "$said"
+rm -r "${st_tmp:?}/bin"
+
+if [ -z "$rpms" ]; then
+	rpms=$st_tmp/rpm
+	ok "make rpm" env MAKEFLAGS='' make -s -C "$st_top" O="$st_tmp" rpm || finish
+fi
+
+file_of() { find "$rpms/RPMS" -name "$1-$version-*.rpm"; }
+query() { # PACKAGE OPTION...
+	local file
+	file=$(file_of "$1") && [ -n "$file" ] && rpm -qp "${@:2}" "$file" 2>/dev/null
+}
+# has PACKAGE PATTERN... - each of these is a file of it
+has() {
+	local list pattern name=$1
+	list=$(query "$name" --list) || return
+	shift
+	for pattern; do
+		grep -qE "^$pattern\$" <<<"$list" || { echo "no $pattern in $name" && return 1; }
+	done
+}
+# Files of more than one package, except folders of distributions.
+twice() {
+	local name
+	for name in dispatchkey dispatchkey-libs dispatchkey-devel dispatchkey-dkms; do
+		query $name --list
+	done | grep -v '/\.build-id\(/..\)\?$' | sort | uniq -d
+}
+
+is "their version is that of VERSION" "$version $version $version $version" "$(for name in \
+	dispatchkey dispatchkey-libs dispatchkey-devel dispatchkey-dkms; do
+	query $name --queryformat '%{VERSION} '
+done | sed 's/ $//')"
+ok "the tool's has dkctl, its pages and its completion" has dispatchkey /usr/bin/dkctl \
+	'.*/man4/dispatchkey\.4.*' '.*/man7/dispatchkey-netlink\.7.*' '.*/man8/dkctl-key\.8.*' \
+	'.*/bash-completion/completions/dkctl' '.*/zsh/site-functions/_dkctl' \
+	'.*/fish/vendor_completions.d/dkctl\.fish' '.*/GPL-2\.0' '.*/BSD-3-Clause'
+ok "the libraries' has both" has dispatchkey-libs '.*/libdispatchkey\.so\.0' \
+	".*/libdispatchkey\\.so\\.$version" '.*/libdispatchkey-nl\.so\.0'
+ok "the headers' has what programs are built with" has dispatchkey-devel \
+	'/usr/include/dispatchkey/dispatchkey\.hpp' '.*/linux/dispatchkey\.h' \
+	'.*/libdispatchkey\.so' '.*/libdispatchkey\.a' '.*/pkgconfig/dispatchkey-nl\.pc' \
+	'.*/cmake/dispatchkey/dispatchkeyConfig\.cmake' 	'.*/man3/dk_op_define\.3.*' '.*/samples/outside/Makefile'
+ok "the module's has its sources" has dispatchkey-dkms "/usr/src/dispatchkey-$version/dkms\\.conf" \
+	"/usr/src/dispatchkey-$version/kmod/exports\\.c" '/usr/src/dispatchkey/include/dispatchkey\.h'
+is "no file is in two packages" "" "$(twice)"
+like "the headers' needs the libraries" "*dispatchkey-libs*= $version*" \
+	"$(query dispatchkey-devel --requires)"
+is "the tool's does not" "" "$(query dispatchkey --requires | grep libdispatchkey)"
+like "the module's is built when it is installed" "*dkms install -m dispatchkey -v $version*" \
+	"$(query dispatchkey-dkms --scripts)"
+
+root=$st_tmp/root
+mkdir "$root"
+unpack() { (cd "$root" && rpm2cpio "$(file_of "$1")" | cpio -idm --quiet); }
+for name in dispatchkey dispatchkey-libs dispatchkey-devel; do
+	ok "$name unpacks" unpack $name
+done
+like "dkctl runs" "dkctl $version *" "$("$root/usr/bin/dkctl" --version)"
+lib=$(dirname "$(find "$root/usr" -name libdispatchkey.so)")
+ok "a program builds" cc -I"$root/usr/include/dispatchkey" "$st_top/samples/hello.c" \
+	-o "$st_tmp/hello" -L"$lib" -ldispatchkey
+is "and runs" "21 42 63" "$(LD_LIBRARY_PATH=$lib "$st_tmp/hello" | tail -n 1)"
+
+finish

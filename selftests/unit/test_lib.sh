@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# lib.sh's check of the kernel log. dmesg is a function here, which prints a given log.
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+plan 4
+
+mark="dispatchkey selftest that began"
+
+# checked LINE... - the output of klog_check for a log of these lines
+checked() {
+	(
+		log=("$@")
+		# shellcheck disable=SC2317 # klog_check calls it
+		dmesg() { printf '%s\n' "${log[@]}"; }
+		# shellcheck disable=SC2034 # klog_check reads it
+		st_klog_first=$mark
+		klog_check
+	) 2>&1
+}
+
+like "a log without a complaint passes" "ok *" "$(checked older "$mark" newer)"
+like "a complaint fails" "not ok *sleeping function*" \
+	"$(checked "$mark" "BUG: sleeping function")"
+like "one from before the mark does not" "ok *" \
+	"$(checked "BUG: sleeping function" "$mark" newer)"
+like "a log that was overwritten fails" "not ok *log_buf_len*" "$(checked newer)"
+finish

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * dkctl __complete: what may stand in place of the last word of a command line, for the
+ * files in completion/. Prints a candidate a line, and its description after a tab. The
+ * last lines may be directives: ":files" for names of files, ":nospace" where a
+ * set of keys may go on. Subcommands, words and options are those that the help prints.
+ */
+#include "complete.h"
+#include "usage.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- candidates ------------------------------------------------------------------ */
+
+/* A shell would read other bytes as the end of a line, or a terminal as a command. */
+static bool is_printable(const char *s)
+{
+	while (*s >= 0x20 && *s < 0x7f)
+		s++;
+	return !*s;
+}
+
+static void put_description(const char *what)
+{
+	const char *s;
+
+	putchar('\t');
+	for (s = what; *s; s++)
+		putchar(*s >= 0x20 && *s < 0x7f ? *s : *s == '\n' ? ' ' : '?');
+}
+
+void candidate(struct completion *c, const char *value, const char *what)
+{
+	if (!*value || strncmp(value, typed(c), strlen(typed(c))) != 0 || !is_printable(value) ||
+	    (*value == ':' && !c->done))
+		return;
+	fwrite(c->word, 1, c->done, stdout);
+	fputs(value, stdout);
+	if (what && *what)
+		put_description(what);
+	putchar('\n');
+	c->found = true;
+}
+
+void candidate_format(struct completion *c, const char *value, const char *format, ...)
+{
+	char what[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	candidate(c, value, what);
+}
+
+/* Described by the first sentence of the help, or the part before its details. */
+static void term_candidate(struct completion *c, const char *value, const struct term *t)
+{
+	const char *what = t ? t->what : "", *s = what;
+	char first[256];
+
+	while (*s && !(strchr(".:;", *s) && (s[1] == ' ' || s[1] == '\n')))
+		s++;
+	snprintf(first, sizeof(first), "%.*s", (int)(s - what), what);
+	candidate(c, value, first);
+}
+
+/* ---- names ----------------------------------------------------------------------- */
+
+static void put_layouts(struct completion *c)
+{
+	bool trimmed = strchr(typed(c), '+');
+	const struct dk_layout *l = NULL, *found;
+	char name[DK_NAME_MAX + 16];
+
+	while ((l = dk_layout_next(l))) {
+		snprintf(name, sizeof(name), "%s%s", dk_layout_name(l), trimmed ? "+trimmed" : "");
+		found = dk_layout_find(name, NULL);
+		candidate_format(c, name, "%u backends, %u functionalities, %u table entries",
+				 dk_layout_backends(l), dk_layout_functionalities(l),
+				 dk_table_size(found ? found : l));
+	}
+	c->wants_file |= !c->found;
+}
+
+/* Runtime keys and building blocks, or alias keys. */
+static void put_keys(struct completion *c, bool aliases)
+{
+	unsigned int key, n = dk_layout_keys(c->layout);
+	char name[DK_NAME_MAX], what[400];
+
+	for (key = 0; key < n; key++) {
+		if (!is_key(c->layout, key) ||
+		    (dk_key_kind(c->layout, key) == DK_KIND_ALIAS) != aliases)
+			continue;
+		key_class(c->layout, key, what, sizeof(what));
+		candidate(c, dk_key_name(c->layout, key, name), what);
+		if (key_c_name(c->layout, key) && !strncmp(typed(c), "DK_", 3))
+			candidate(c, key_c_name(c->layout, key), what);
+	}
+}
+
+static bool is_live(const struct completion *c)
+{
+	return c->subcommand->options & OPTION_STATISTICS;
+}
+
+static void put_all_keys(struct completion *c)
+{
+	put_keys(c, false);
+	put_keys(c, true);
+	if (is_live(c))
+		live_key_candidates(c);
+}
+
+/* The last of the keys that "|" or "," joins. */
+static void put_set(struct completion *c)
+{
+	size_t i, n = strlen(c->word);
+	unsigned int b, key;
+
+	for (i = c->done; i < n; i++) {
+		if (c->word[i] == '|' || c->word[i] == ',')
+			c->done = i + 1;
+	}
+	put_keys(c, false);
+	for (b = 1; b <= dk_layout_backends(c->layout); b++) {
+		/* some have the name of a key: MAIA */
+		if (dk_key_parse(c->layout, dk_backend_bit_name(c->layout, b), 0, &key, NULL))
+			candidate(c, dk_backend_bit_name(c->layout, b), "backend bit");
+	}
+	if (is_live(c))
+		live_key_candidates(c);
+	c->goes_on = c->done > 0;
+}
+
+/* A device, a set, or SET@DEVICE. The name of a backend is also that of a key. */
+static void put_argument(struct completion *c)
+{
+	const char *at = strrchr(c->word, '@');
+
+	if (at) {
+		c->done = (size_t)(at - c->word) + 1;
+		live_candidates(c, "device");
+		return;
+	}
+	live_candidates(c, "device");
+	put_set(c);
+}
+
+static void put_subcommands(struct completion *c)
+{
+	const struct subcommand *s;
+
+	for (s = subcommands; s->name; s++)
+		candidate(c, s->name, s->summary);
+}
+
+/* The names of the thing that a word or a subcommand stands for. */
+static bool put_names(struct completion *c, const char *of, size_t len)
+{
+	static const char *const live[] = { "backend", "device", "op", "provider", "limits" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(live); i++) {
+		if (!is_word(of, len, live[i]))
+			continue;
+		live_candidates(c, live[i]);
+		return true;
+	}
+	if (is_word(of, len, "layout"))
+		put_layouts(c);
+	else if (is_word(of, len, "alias"))
+		put_keys(c, true);
+	else if (is_word(of, len, "key"))
+		put_all_keys(c);
+	else
+		return false;
+	return true;
+}
+
+/* Candidates for a placeholder of a usage. TEXT may be anything. */
+static void put_values(struct completion *c, const struct usage_word *w)
+{
+	const char *name = c->subcommand->name;
+
+	if (is_word(w->text, w->len, "FILE"))
+		c->wants_file |= !c->found;
+	else if (is_word(w->text, w->len, "SUBCOMMAND"))
+		put_subcommands(c);
+	else if (is_word(w->text, w->len, "OP"))
+		put_names(c, "op", 2);
+	else if (is_word(w->text, w->len, "KEY"))
+		put_all_keys(c);
+	else if (is_word(w->text, w->len, "SET"))
+		put_set(c);
+	else if (is_word(w->text, w->len, "ARG"))
+		put_argument(c);
+	else if (is_word(w->text, w->len, "NAME") &&
+		 !(w->after && put_names(c, w->after, w->after_len)))
+		put_names(c, name, strlen(name));
+}
+
+/* ---- options --------------------------------------------------------------------- */
+
+/* True if @name is one of the words of a term: "--layout" of "-l, --layout NAME". */
+static bool has_name(const struct term *t, const char *name)
+{
+	size_t len = strlen(name);
+	const char *s;
+
+	for (s = strstr(t->name, name); s; s = strstr(s + 1, name)) {
+		if ((s == t->name || s[-1] == ' ') && strchr(" ,[=", s[len]))
+			return true;
+	}
+	return false;
+}
+
+static const struct term *find_term(const struct term *t, const char *name)
+{
+	while (t && t->name && !has_name(t, name))
+		t++;
+	return t && t->name ? t : NULL;
+}
+
+static const struct term *option_term(const struct completion *c, const char *name)
+{
+	const struct term *const tables[] = {
+		c->subcommand ? c->subcommand->terms : NULL, layout_option_terms,
+		global_option_terms, live_option_terms,
+	};
+	const struct term *t = NULL;
+	size_t i;
+
+	for (i = 0; !t && i < ARRAY_SIZE(tables); i++)
+		t = find_term(tables[i], name);
+	return t;
+}
+
+static void put_options(struct completion *c, unsigned int given)
+{
+	unsigned int accepted = OPTIONS_GLOBAL | (c->subcommand ? c->subcommand->options :
+						  OPTION_LAYOUT | OPTIONS_LIVE);
+	const struct option_name *o;
+	const struct term *t;
+	char name[32];
+
+	for (o = options; o->name; o++) {
+		if (!(o->option & accepted) || (o->option & given) == o->option)
+			continue;
+		snprintf(name, sizeof(name), "--%s", o->name);
+		t = option_term(c, name);
+		if (t && strchr(t->name, '['))
+			strcat(name, "=");
+		term_candidate(c, name, t);
+	}
+}
+
+static void put_option_values(struct completion *c, unsigned int option)
+{
+	const struct term *t;
+
+	if (option & (OPTION_LAYOUT | OPTION_TO))
+		put_layouts(c);
+	else if (option == OPTION_SVG)
+		c->wants_file = true;
+	else if (option == OPTION_COLOR)
+		for (t = color_terms; t->name; t++)
+			candidate(c, t->name, t->what);
+}
+
+/* A word that begins with "-". */
+static void complete_option(struct completion *c, unsigned int given)
+{
+	const char *equals = strchr(c->word, '=');
+	const struct option_name *o;
+
+	if (!equals || c->word[1] != '-') {
+		put_options(c, given);
+		return;
+	}
+	o = find_option(c->word + 2, (size_t)(equals - c->word) - 2);
+	c->done = (size_t)(equals - c->word) + 1;
+	if (o)
+		put_option_values(c, o->option);
+}
+
+/* ---- the last word --------------------------------------------------------------- */
+
+/* The meaning of a word: "offline" of "set NAME offline", "on" of "on, off". */
+static const struct term *word_term(const struct subcommand *s, const char *word)
+{
+	const struct term *t;
+	const char *rest;
+
+	for (t = find_term(s->terms, word); t; t = find_term(t + 1, word)) {
+		/* only placeholders may follow: "set NAME offline" is not the meaning of "set" */
+		rest = strstr(t->name, word) + strlen(word);
+		if (*rest == ',' || !strpbrk(rest, "abcdefghijklmnopqrstuvwxyz"))
+			return t;
+	}
+	return NULL;
+}
+
+static void offer(void *ctx, const struct usage_word *w)
+{
+	struct completion *c = ctx;
+	size_t done = c->done;
+	char word[32];
+
+	if (is_placeholder(w)) {
+		put_values(c, w);
+	} else {
+		snprintf(word, sizeof(word), "%.*s", (int)w->len, w->text);
+		term_candidate(c, word, word_term(c->subcommand, word));
+	}
+	c->done = done;
+}
+
+static void complete_word(struct completion *c, char **words, const struct reader *r)
+{
+	if (r->wants)
+		put_option_values(c, r->wants);
+	else if (*c->word == '-' && !r->is_over)
+		complete_option(c, r->q->options);
+	else if (!*words)
+		put_subcommands(c);
+	else if (c->subcommand)
+		usage_next(c->subcommand, words + 1, offer, c);
+}
+
+int run_complete(char **words)
+{
+	struct request q = { .options = 0 }, opened = { .options = 0 };
+	struct completion c = { .word = "" };
+	struct reader r = { .q = &q };
+	int n = 0, status = STATUS_OK;
+
+	if (*words && !strcmp(*words, "--"))
+		words++;
+	while (words[n])
+		n++;
+	if (!n)
+		return fail(&q, STATUS_BAD_INPUT, NULL, NULL,
+			    "%s needs the words after dkctl: use \"dkctl %s -- WORD...\"",
+			    COMPLETE, COMPLETE);
+	c.word = words[n - 1];
+	words[n - 1] = NULL;
+	read_options(&r, words - 1);
+	c.subcommand = *words ? find_subcommand(*words) : NULL;
+	c.layout = open_layout(&opened, q.layout_name ? q.layout_name : DK_LAYOUT_NAME, &status);
+	if (!c.layout)
+		return status;
+	complete_word(&c, words, &r);
+	if (c.wants_file)
+		puts(":files");
+	if (c.goes_on)
+		puts(":nospace");
+	while (opened.num_opened)
+		dk_layout_free(opened.opened[--opened.num_opened]);
+	return STATUS_OK;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Reads the words after a subcommand. Words may be abbreviated, as in ip(8). */
+#include "live.h"
+
+#include <string.h>
+
+bool take(struct live *v, const char *word)
+{
+	const char *given = *v->next;
+
+	if (!given || !*given || strncmp(word, given, strlen(given)) != 0)
+		return false;
+	v->next++;
+	return true;
+}
+
+bool take_show(struct live *v)
+{
+	return take(v, "show") || take(v, "list") || take(v, "lst");
+}
+
+const char *take_value(struct live *v, const char *word, const char *what, int *status)
+{
+	if (*v->next)
+		return *v->next++;
+	*status = fail(v->q, STATUS_BAD_INPUT, word, NULL,
+		       "\"%s\" needs %s: see \"dkctl help %s\"", word, what,
+		       v->q->subcommand->name);
+	return NULL;
+}
+
+bool take_state(struct live *v, int *online)
+{
+	const char *given = *v->next;
+
+	/* "o" is ambiguous */
+	if (!given || strlen(given) < 2)
+		return false;
+	*online = !strncmp("online", given, strlen(given));
+	return take(v, "online") || take(v, "offline");
+}
+
+int take_key(struct live *v, __u32 *key)
+{
+	int status = STATUS_OK;
+	const char *name = take_value(v, "key", "the name of a key", &status);
+
+	if (name)
+		status = names_begin(v);
+	return status ? status : parse_key(v, name, key);
+}
+
+int take_backend(struct live *v, __u32 *number)
+{
+	int status = STATUS_OK;
+	const char *name = take_value(v, "backend", "a backend name", &status);
+
+	return name ? find_backend(v, name, number) : status;
+}
+
+int take_device(struct live *v, __u32 *number)
+{
+	int status = STATUS_OK;
+	const char *name = take_value(v, "device", "a device name", &status);
+
+	return name ? find_device(v, name, number) : status;
+}
+
+int expect_end(struct live *v, const char *const *words)
+{
+	struct suggestion s;
+
+	if (!*v->next)
+		return STATUS_OK;
+	suggest_begin(&s, *v->next);
+	while (words && *words)
+		suggest_try(&s, *words++);
+	if (suggest_end(&s))
+		return fail(v->q, STATUS_BAD_INPUT, *v->next, suggest_end(&s),
+			    "unexpected word \"%.127s\"", *v->next);
+	return fail(v->q, STATUS_BAD_INPUT, *v->next, NULL,
+		    "unexpected word \"%.127s\": see \"dkctl help %s\"", *v->next,
+		    v->q->subcommand->name);
+}

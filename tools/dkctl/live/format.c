@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Formatting shared by several subcommands. */
+#include "live.h"
+
+#include <string.h>
+
+const char *state_word(__u32 state)
+{
+	return dk_nl_word(DK_NL_WORDS_STATE, state);
+}
+
+enum color state_color(__u32 state)
+{
+	return state == DK_NL_STATE_ONLINE ? COLOR_GOOD : COLOR_BAD;
+}
+
+const char *provider_word(const char *provider)
+{
+	return *provider ? provider : "(built in)";
+}
+
+static const struct {
+	__u32 flag;
+	const char *word;
+} op_flags[] = {
+	{ DK_NL_OP_ATOMIC, "atomic" },
+	{ DK_NL_OP_SAME_DEVICE, "same-device" },
+}, impl_flags[] = {
+	{ DK_NL_IMPL_FALLTHROUGH, "fallthrough" },
+	{ DK_NL_IMPL_BOXED, "boxed" },
+	{ DK_NL_IMPL_OFFLINE, "offline" },
+};
+
+static void add(char *buf, size_t size, const char *word)
+{
+	size_t n = strlen(buf);
+
+	snprintf(buf + n, size - n, "%s%s", n ? " " : "", word);
+}
+
+void put_op_flags(__u32 flags, char *buf, size_t size)
+{
+	size_t i;
+
+	buf[0] = '\0';
+	for (i = 0; i < ARRAY_SIZE(op_flags); i++) {
+		if (flags & op_flags[i].flag)
+			add(buf, size, op_flags[i].word);
+	}
+}
+
+void put_impl_flags(__u32 flags, char *buf, size_t size)
+{
+	size_t i;
+
+	buf[0] = '\0';
+	for (i = 0; i < ARRAY_SIZE(impl_flags); i++) {
+		if (flags & impl_flags[i].flag)
+			add(buf, size, impl_flags[i].word);
+	}
+	/* an offline function does not serve, so it is not overridden */
+	if (!(flags & (DK_NL_IMPL_ACTIVE | DK_NL_IMPL_OFFLINE)))
+		add(buf, size, "overridden");
+}
+
+void json_op_flags(struct json *j, __u32 flags)
+{
+	json_bool(j, "atomic", flags & DK_NL_OP_ATOMIC);
+	json_bool(j, "same_device", flags & DK_NL_OP_SAME_DEVICE);
+}
+
+void json_impl_flags(struct json *j, __u32 flags)
+{
+	json_bool(j, "fallthrough", flags & DK_NL_IMPL_FALLTHROUGH);
+	json_bool(j, "boxed", flags & DK_NL_IMPL_BOXED);
+	json_bool(j, "active", flags & DK_NL_IMPL_ACTIVE);
+	json_bool(j, "offline", flags & DK_NL_IMPL_OFFLINE);
+}
+
+void json_name(struct json *j, const char *name, const char *s)
+{
+	if (*s)
+		json_string(j, name, s);
+	else
+		json_null(j, name);
+}
+
+void json_names(struct json *j, const char *name, const char *const *names, __u32 n)
+{
+	__u32 i;
+
+	json_array(j, name);
+	for (i = 0; i < n; i++)
+		json_string(j, NULL, names[i]);
+	json_close(j);
+}
+
+void put_names(struct columns *l, const char *const *names, __u32 n, __u32 all)
+{
+	char text[1000] = "";
+	size_t len = 0;
+	__u32 i;
+
+	for (i = 0; i < n && len + DK_NAME_MAX + 16 < sizeof(text); i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
+					i ? " " : "", names[i]);
+	if (i < all)
+		snprintf(text + len, sizeof(text) - len, "%s%u more", i ? " and " : "", all - i);
+	columns_put(l, COLOR_NONE, "%s", text);
+}
+
+const char *plural(char buf[64], unsigned long long n, const char *one, const char *many)
+{
+	snprintf(buf, 64, "%llu %s", n, n == 1 ? one : many);
+	return buf;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Shared by the files of dkctl replay. */
+#ifndef DKCTL_REPLAY_SESSION_H
+#define DKCTL_REPLAY_SESSION_H
+
+#include "dkctl.h"
+#include "replay.h"
+
+struct session {
+	struct request *q;
+	struct json j;
+	const char *name;		/* of the transcript, in messages */
+	unsigned long line;
+	unsigned long shown;		/* wrong answers of this transcript */
+	bool at_prompt;			/* break lines to fit the terminal */
+	bool has_help;			/* standard input has the commands "help" and "quit" */
+	unsigned long refused_line;	/* line of the kept refusal, or 0 */
+	bool is_unknown;		/* it is an unknown command */
+	char refusal[512];
+	bool failed;			/* an unknown command was reported */
+	struct suggestion *near;	/* if set, answers are candidates and not printed */
+};
+
+static inline bool is_json(const struct session *s)
+{
+	return s->q->options & OPTION_JSON;
+}
+
+static inline unsigned int registry_flags(const struct request *q)
+{
+	return q->options & OPTION_FORCE_RESOLVE ? DK_REGISTRY_FORCE_RESOLVE : 0;
+}
+
+/* replay.c: run one command; @line ends in a NUL, @len may have others before it */
+int session_run_command(struct session *s, struct dk_replay *r, const char *line, size_t len);
+/* The usage of a command, or the command that was probably meant. */
+void session_put_usage(FILE *f, const char *command);
+bool session_is_quit(const char *line);
+int session_fail_read(struct session *s, int err);
+int session_fail_empty(struct session *s);
+
+/* replay_check.c: compare the answers with those of the transcript */
+int session_check(struct session *s, FILE *f);
+
+/* replay_prompt.c: read commands from a terminal */
+int session_prompt(struct session *s, struct dk_replay *r);
+
+#endif /* DKCTL_REPLAY_SESSION_H */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The computed table of an operator as a grid. Rows are backends, columns are the
+ * functionalities with one entry per backend; each other functionality has one cell.
+ * The letter of a cell refers to a function in the legend.
+ */
+#ifndef DKCTL_GRID_H
+#define DKCTL_GRID_H
+
+#include "dkctl.h"
+
+#include <dispatchkey-nl.h>
+
+/* An entry of the legend: a function and the rule that selected it, or nothing. */
+struct grid_function {
+	char letter[4];
+	__u32 provenance;
+	__u32 flags;			/* of enum dk_nl_impl_flags */
+	unsigned int cells;
+	const char *label;
+	const char *provider;
+	const char *device_name;
+};
+
+struct grid {
+	const char *op;
+	const char *device;		/* whose table it is, or NULL */
+	const struct dk_nl_layout *layout;
+	const struct dk_nl_backend *backends;
+	unsigned int num_entries;
+	const struct grid_function **entries;	/* by table entry */
+	struct grid_function *functions;	/* [0]: nothing serves */
+	unsigned int num_functions;
+};
+
+/* Returns false without memory. */
+bool grid_begin(struct grid *g, const struct dk_nl_layout *layout,
+		const struct dk_nl_backend *backends, const struct dk_nl_run *runs);
+void grid_end(struct grid *g);
+
+const struct grid_function *grid_cell(const struct grid *g, const struct dk_nl_layout_key *f,
+				      unsigned int backend);
+/* "edu (PrivateUse1)" for a private backend with a name, otherwise the name alone. */
+const char *grid_backend(const struct grid *g, unsigned int backend, char *buf, size_t size);
+/* The name of the rule that selected a function; a newer module may have others. */
+const char *rule_word(__u32 provenance);
+/* The text of the legend: "add_edu@edu0 of dk_edu [kernel]" */
+void grid_describe(const struct grid_function *fn, char *buf, size_t size);
+/*
+ * The @i-th functionality, highest priority first, or NULL. Counts either those with
+ * one entry per backend or the others.
+ */
+const struct dk_nl_layout_key *grid_functionality(const struct grid *g, unsigned int i,
+						  bool per_backend);
+
+/* table_text.c */
+void grid_print(struct request *q, const struct grid *g);
+/* table_svg.c */
+void grid_svg(FILE *f, const struct grid *g);
+
+#endif /* DKCTL_GRID_H */

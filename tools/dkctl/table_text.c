@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Prints the grid of a computed table to a terminal. */
+#include "table_grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The longest name of a backend that is printed in full. */
+#define NAME_WIDTH	24
+#define GAP		2
+/* Columns of a cell in the list of functionalities with one table entry. */
+#define CELL		3
+
+static void put_padded(const char *s, size_t width)
+{
+	size_t len = strlen(s);
+
+	if (len > width)
+		printf("%.*s...", (int)(width - 3), s);
+	else
+		printf("%-*s", (int)width, s);
+}
+
+/* Centres the letter in the cell. Without colour, trailing blanks are omitted. */
+static void put_cell(struct request *q, const struct grid_function *fn, size_t width,
+		     bool is_last)
+{
+	unsigned int color = COLOR_CELL + fn->provenance;
+	size_t len = strlen(fn->letter), left = (width - len) / 2;
+
+	if (fn->flags & DK_NL_IMPL_FALLTHROUGH)
+		color = COLOR_DIM;
+	color_begin(stdout, q->color, color);
+	printf("%*s%s", (int)left, "", fn->letter);
+	if (q->color || !is_last)
+		printf("%*s", (int)(width - len - left), "");
+	color_end(stdout, q->color, color);
+}
+
+static size_t name_width(const struct grid *g)
+{
+	char name[2 * DK_NAME_MAX + 4];
+	size_t width = 0, len;
+	unsigned int b;
+
+	for (b = 1; b <= g->layout->num_backends; b++) {
+		len = strlen(grid_backend(g, b, name, sizeof(name)));
+		if (len > width)
+			width = len;
+	}
+	return width < NAME_WIDTH ? width : NAME_WIDTH;
+}
+
+static void put_backends(struct request *q, const struct grid *g)
+{
+	size_t label = name_width(g);
+	const struct dk_nl_layout_key *f;
+	char name[2 * DK_NAME_MAX + 4], *plain;
+	unsigned int b, i;
+
+	printf("%*s", (int)label, "");
+	for (i = 0; (f = grid_functionality(g, i, true)); i++) {
+		printf("%*s", GAP, "");
+		color_begin(stdout, q->color, COLOR_BOLD);
+		fputs(f->name, stdout);
+		color_end(stdout, q->color, COLOR_BOLD);
+	}
+	putchar('\n');
+	for (b = 1; b <= g->layout->num_backends; b++) {
+		plain = escape_text(grid_backend(g, b, name, sizeof(name)));
+		put_padded(plain ? plain : "", label);
+		free(plain);
+		for (i = 0; (f = grid_functionality(g, i, true)); i++) {
+			printf("%*s", GAP, "");
+			put_cell(q, grid_cell(g, f, b), strlen(f->name),
+				 !grid_functionality(g, i + 1, true));
+		}
+		putchar('\n');
+	}
+}
+
+/* ---- functionalities with one entry, from top to bottom and left to right ------- */
+
+static unsigned int num_others(const struct grid *g)
+{
+	unsigned int n = 0;
+
+	while (grid_functionality(g, n, false))
+		n++;
+	return n;
+}
+
+/* Columns of the @i-th stripe of names, of @rows each. */
+static size_t stripe_width(const struct grid *g, unsigned int i, unsigned int rows)
+{
+	const struct dk_nl_layout_key *f;
+	size_t width = 0;
+	unsigned int row;
+
+	for (row = 0; row < rows; row++) {
+		f = grid_functionality(g, i * rows + row, false);
+		if (f && strlen(f->name) > width)
+			width = strlen(f->name);
+	}
+	return CELL + 1 + width;
+}
+
+static bool fits(const struct grid *g, unsigned int stripes, unsigned int rows)
+{
+	size_t width = 0;
+	unsigned int i;
+
+	for (i = 0; i < stripes; i++)
+		width += stripe_width(g, i, rows) + (i ? GAP : 0);
+	return width <= LINE_WIDTH;
+}
+
+static void put_others(struct request *q, const struct grid *g)
+{
+	unsigned int n = num_others(g), stripes = 4, rows, row, i;
+	const struct dk_nl_layout_key *f, *next;
+	size_t width;
+
+	while (stripes > 1 && !fits(g, stripes, (n + stripes - 1) / stripes))
+		stripes--;
+	rows = (n + stripes - 1) / stripes;
+	for (row = 0; row < rows; row++) {
+		for (i = 0; i < stripes; i++) {
+			f = grid_functionality(g, i * rows + row, false);
+			if (!f)
+				break;
+			next = i + 1 < stripes ?
+			       grid_functionality(g, (i + 1) * rows + row, false) : NULL;
+			width = stripe_width(g, i, rows) - CELL - 1 + GAP;
+			put_cell(q, grid_cell(g, f, 0), CELL, false);
+			printf(" %-*s", next ? (int)width : 0, f->name);
+		}
+		putchar('\n');
+	}
+}
+
+/* ---- the legend ------------------------------------------------------------------ */
+
+static void put_legend(struct request *q, const struct grid *g)
+{
+	const struct grid_function *fn;
+	char text[4 * DK_NAME_MAX + 64], *plain, *word, *rest;
+	struct wrap w = { stdout, LINE_WIDTH, CELL + 1, CELL + 1 };
+	unsigned int i;
+
+	for (i = 1; i <= g->num_functions; i++) {
+		fn = g->functions + i % g->num_functions;
+		if (!fn->cells)
+			continue;
+		put_cell(q, fn, CELL, false);
+		putchar(' ');
+		w.column = w.indent;
+		grid_describe(fn, text, sizeof(text));
+		plain = escape_text(text);
+		for (word = plain ? strtok_r(plain, " ", &rest) : NULL; word;
+		     word = strtok_r(NULL, " ", &rest))
+			wrap_word(&w, word, "");
+		wrap_end(&w);
+		free(plain);
+	}
+}
+
+static void put_title(struct request *q, const struct grid *g)
+{
+	char text[2 * DK_NAME_MAX + 32];
+
+	snprintf(text, sizeof(text), "%.*s%s%.*s", DK_NAME_MAX, g->op,
+		 g->device ? " for device " : "", DK_NAME_MAX, g->device ? g->device : "");
+	wrap_text(q, "", text);
+	putchar('\n');
+}
+
+void grid_print(struct request *q, const struct grid *g)
+{
+	put_title(q, g);
+	put_backends(q, g);
+	fputs("\nfor all backends, highest priority first:\n", stdout);
+	put_others(q, g);
+	putchar('\n');
+	put_legend(q, g);
+}
