@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The command python3 -m dispatchkey, which only names the others."""
+from __future__ import annotations
+
+import sys
+
+from . import _command
+
+TEXT = """\
+dispatchkey is a package with one command, which explains calls of PyTorch:
+
+  python3 -m dispatchkey.torch --help
+
+help(dispatchkey) in Python describes the package.
+"""
+
+
+def main() -> int:
+    """Print which commands there are; returns the exit status."""
+    is_help = sys.argv[1:] in (["-h"], ["--help"])
+    print(TEXT, end="", file=sys.stdout if is_help else sys.stderr)
+    return _command.OK if is_help else _command.WRONG
+
+
+if __name__ == "__main__":
+    sys.exit(_command.run("dispatchkey", main))

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Calls, and the Python functions that serve them.
+
+The library passes a function a pointer to a struct of the arguments. A call that
+Python makes also keeps them as Python values, with the result, in a frame of the
+thread; the pointer finds the frame. A call that C makes has no frame.
+"""
+from __future__ import annotations
+
+import ctypes
+import errno
+import struct
+import sys
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from . import _abi
+from ._error import error, from_reason
+from ._keys import Key, Layout
+from ._keyset import Keys, KeySet
+from ._library import lib
+from ._object import Packer
+from ._schema import Schema
+
+if TYPE_CHECKING:
+    from ._registry import Registry
+
+_threads = threading.local()
+
+
+class Frame:
+    """The arguments of one call as Python values, its result, and its exception."""
+
+    __slots__ = ("definition", "values", "args", "address", "keep", "result", "exception")
+
+    def __init__(self, definition: Definition, values: list[Any], layout: Layout):
+        self.definition = definition
+        self.values = values
+        packer = Packer(definition.schema.full_name, definition.decl.contents, layout)
+        self.args, self.keep = packer.pack(values)
+        self.address = ctypes.addressof(self.args)
+        self.result: Any = None
+        self.exception: Optional[BaseException] = None
+
+    def run(self, enter: Callable[[Any], int]) -> Any:
+        """Make the call; raise what a function of it has raised, or the library's error."""
+        frames = _threads.__dict__.setdefault("frames", [])
+        frames.append(self)
+        try:
+            result = enter(self.args)
+        finally:
+            frames.pop()
+        if result == 0:
+            return self.result
+        raised, self.exception = self.exception, None
+        if raised is not None:
+            raise raised
+        raise _Unserved(result)
+
+
+class _Unserved(Exception):
+    """The dispatcher, or a function in C, returned an errno."""
+
+    def __init__(self, result: int):
+        super().__init__(result)
+        self.result = result
+
+
+class Definition:
+    """A schema and its declaration, which the library keeps a pointer to."""
+
+    __slots__ = ("schema", "decl", "place", "__weakref__")
+
+    def __init__(self, text: str, place: bytes):
+        self.schema = Schema(text)
+        self.place = place
+        self.decl = self.schema.declaration()
+        self.decl.contents.debug = place
+        weakref.finalize(self, lib.dk_schema_decl_free, self.decl)
+
+
+def _frame_of(address: int) -> Optional[Frame]:
+    for frame in reversed(_threads.__dict__.get("frames", ())):
+        if frame.address == address:
+            return frame
+    return None
+
+
+def unserved(registry: Registry, name: str, result: int, keys: KeySet) -> Exception:
+    """The exception for a call that the dispatcher did not make."""
+    number = -result
+    if number in (errno.ENOSYS, errno.ENOTUNIQ):
+        with registry._operator(name) as op:
+            text = registry._why_not_served(op, number, keys)
+        reason = "MISSING" if number == errno.ENOSYS else "AMBIGUOUS"
+        return error(number, text, reason)
+    if number == errno.ENOENT:
+        return from_reason(number, _abi.DK_WHY_NOT_DEFINED, name)
+    return error(number, lib.dk_call_error_text(result).decode(), word=name)
+
+
+class Call:
+    """The call that a function serves, as its first argument with with_call=True.
+
+    operator  the operator's name
+    keys      the keyset that it was routed by
+    key       the key of the function: the highest of keys
+    below     the keys below that one
+
+    It is valid until the function returns.
+    """
+
+    def __init__(self, registry: Registry, ptr: Any, args: int, frame: Optional[Frame]):
+        self._registry, self._ptr, self._args, self._frame = registry, ptr, args, frame
+        self.operator: str = lib.dk_call_decl(ptr).contents.name.decode()
+        self.keys = KeySet(ptr.contents.ks.bits, layout=registry.layout)
+
+    def __repr__(self) -> str:
+        state = "" if self._ptr else ", which has returned"
+        return f"<Call of {self.operator} by {self.key} of {self.keys}{state}>"
+
+    @property
+    def key(self) -> Key:
+        return self.keys.highest
+
+    @property
+    def below(self) -> KeySet:
+        return self._registry._keyset(lib.dk_call_below(self._checked()).bits)
+
+    def _checked(self) -> Any:
+        if self._ptr is None:
+            raise RuntimeError(f"the call of {self.operator} has returned: "
+                               "use a Call only inside the function that it is passed to")
+        return self._ptr
+
+    def redispatch(self, *args: Any, keys: Optional[Keys] = None, **kwargs: Any) -> Any:
+        """Continue with the keys below, or with these keys; return the result.
+
+        Without arguments, those of the call are passed on.
+        """
+        ptr = self._checked()
+        to = self.below if keys is None else KeySet(keys, layout=self._registry.layout)
+        frame = self._frame
+        try:
+            if not args and not kwargs and frame is None:
+                result = lib.dk_redispatch_boxed(ptr, to.bits, self._args)
+                if result:
+                    raise _Unserved(result)
+                return None
+            if frame is None:
+                raise TypeError(f"{self.operator}: a call from C is redispatched with its own "
+                                "arguments: pass none")
+            if args or kwargs:
+                frame = Frame(frame.definition, frame.definition.schema.bind(args, kwargs),
+                              self._registry.layout)
+            return frame.run(lambda packed: lib.dk_redispatch_boxed(ptr, to.bits, packed))
+        except _Unserved as e:
+            raise unserved(self._registry, self.operator, e.result, to) from None
+
+
+def _values_from_c(call: Any, args: int, layout: Layout) -> list[Any]:
+    """The arguments of a call that C made: numbers, strings, sets of keys, addresses."""
+    decl = lib.dk_call_described(call)
+    value, values = _abi.dk_value(), []
+    for i in range(decl.contents.num_params):
+        if lib.dk_arg_get(decl, args, i, value) < 0:
+            break
+        values.append(_from_c(value, layout))
+    return values
+
+
+def _from_c(value: _abi.dk_value, layout: Layout) -> Any:
+    kind = value.kind
+    if kind == _abi.DK_ARG_BOOL:
+        return bool(value.i)
+    if kind == _abi.DK_ARG_INT:
+        return value.i
+    if kind == _abi.DK_ARG_UINT:
+        return value.u
+    if kind == _abi.DK_ARG_FLOAT:
+        return struct.unpack("<f", struct.pack("<I", value.bits))[0]
+    if kind == _abi.DK_ARG_DOUBLE:
+        return struct.unpack("<d", struct.pack("<Q", value.bits))[0]
+    if kind == _abi.DK_ARG_STRING:
+        return value.str.decode(errors="replace") if value.str is not None else None
+    if kind == _abi.DK_ARG_OBJECT:
+        return KeySet(value.obj.contents.ks.bits, layout=layout) if value.obj else None
+    if kind == _abi.DK_ARG_LIST:
+        items = [lib.dk_list_at(value.list, i) for i in range(value.list.n)]
+        return [KeySet(item.contents.ks.bits, layout=layout) if item else None for item in items]
+    return value.ptr
+
+
+def _errno_of(e: BaseException) -> int:
+    """What C gets instead of an exception."""
+    return e.errno if isinstance(e, OSError) and e.errno in errno.errorcode else errno.EIO
+
+
+def serve(registry: Registry, fn: Callable[..., Any], with_call: bool) -> Any:
+    """The function for the library that calls a Python function."""
+
+    def entered(ptr: Any, args: int) -> int:
+        frame = _frame_of(args)
+        call = Call(registry, ptr, args, frame) if with_call else None
+        try:
+            values = frame.values if frame else _values_from_c(ptr, args, registry.layout)
+            result = fn(*((call,) if call else ()), *values)
+            if frame:
+                frame.result, frame.exception = result, None
+            return 0
+        except BaseException as e:  # pylint: disable=broad-except
+            if frame:
+                frame.exception = e
+            else:
+                sys.excepthook(type(e), e, e.__traceback__)
+            return -_errno_of(e)
+        finally:
+            if call:
+                call._ptr = None
+
+    return _abi.dk_boxed_fn_t(entered)

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Where a call goes, and why."""
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Iterator, Optional
+
+from . import _abi
+from ._keys import Key, Layout
+from ._keyset import KeySet
+from ._library import lib
+
+if TYPE_CHECKING:
+    from ._registry import Registry
+
+_COLUMNS, _WHAT, _KEY = 100, 13, 39
+_NAMES = {prefix: {v: n[len(prefix):] for n, v in vars(_abi).items() if n.startswith(prefix)}
+          for prefix in ("DK_VERDICT_", "DK_BEARING_", "DK_STEP_")}
+_BEARINGS = {"NONE": "not used", "OVERRIDDEN": "overridden", "SERVES": "used",
+             "DECIDES": "not used, but decides the route",
+             "SET": "not used, but changes the set", "OFFLINE": "offline"}
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The function of a table entry or a route.
+
+    label           the function's name, or ""
+    provider        the provider that registered it, such as "python"
+    rule            the rule that selected it, in PyTorch's words: "kernel", "math kernel",
+                    "default backend kernel", "backend fallback", "missing", ...
+    is_fallthrough  calls are routed as if the key were not in their set
+    """
+
+    label: str
+    provider: str
+    rule: str
+    is_fallthrough: bool
+    device: str = ""
+    provenance: int = 0
+
+    @classmethod
+    def _of(cls, e: _abi.dk_entry) -> Entry:
+        return cls(_text(e.label), _text(e.provider),
+                   _text(lib.dk_provenance_name(e.provenance)), bool(e.is_fallthrough),
+                   _text(e.device_name), e.provenance)
+
+    @property
+    def is_served(self) -> bool:
+        """Whether there is a function, or a fallthrough."""
+        return self.provenance not in (_abi.DK_PROV_MISSING, _abi.DK_PROV_NO_ENTRY,
+                                       _abi.DK_PROV_AMBIGUOUS)
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether AutogradOther has a function, and so has a backend that it stands for."""
+        return self.provenance == _abi.DK_PROV_AMBIGUOUS
+
+    def in_dump(self) -> str:
+        """The entry as PyTorch's _dispatch_dump_table() prints it."""
+        at = f"@{self.device}" if self.device else ""
+        what = "ambiguous_autogradother" if self.is_ambiguous else self.label + at
+        return f"{'fallthrough ' if self.is_fallthrough else ''}{what} [{self.rule}]"
+
+    def __bool__(self) -> bool:
+        return self.is_served
+
+    def __str__(self) -> str:
+        if self.is_ambiguous:
+            return "ambiguous: a backend of AutogradOther has one, too"
+        if not self.is_served:
+            return "nothing serves it"
+        at = f"@{self.device}" if self.device else ""
+        of = f" of {self.provider}" if self.provider else ""
+        passed = ", calls pass it by" if self.is_fallthrough else ""
+        return f"{self.label}{at}{of} [{self.rule}]{passed}"
+
+
+@dataclass(frozen=True)
+class Route:
+    """The route of a call: what serves it.
+
+    arguments  the union of the keysets of the arguments
+    effective  the same with the local state and without fallthrough keys
+    key        the key of effective that decides
+    entry      the function
+    error      0, or the errno that the call would fail with
+    """
+
+    operator: str
+    arguments: KeySet
+    effective: KeySet
+    key: Key
+    entry: Entry
+    error: int
+
+    def __bool__(self) -> bool:
+        return self.error == 0
+
+    def __str__(self) -> str:
+        keys = ", ".join(key.name for key in self.arguments)
+        return f"{self.operator}({keys}) goes to {self.entry}" if self else \
+            f"{self.operator}({keys}) has no function at {self.key}: {self.entry}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of an explanation: a key that falls through, a rule, or a registration.
+
+    kind      "mask", "rule" or "impl"
+    rule      the number of the rule (Documentation/semantics.rst, 7.2)
+    key       the key removed, or that of the rule, or that the function is registered at
+    verdict   for a rule, such as "SERVES" or "BARRED" (enum dk_verdict)
+    bearing   for a registration, such as "SERVES" or "NONE" (enum dk_bearing)
+    function  the function that the step is about, or ""; impl_key is its key
+    """
+
+    kind: str
+    rule: int
+    key: Key
+    verdict: str
+    bearing: str
+    function: str
+    impl_key: Key
+    is_fallthrough: bool
+    is_fallback: bool
+    provider: str
+
+    @classmethod
+    def _of(cls, s: _abi.dk_step, registry: Registry) -> Step:
+        device = f"@{_text(s.device_name)}" if s.device else ""
+        is_rule, is_impl = s.kind == _abi.DK_STEP_RULE, s.kind == _abi.DK_STEP_IMPL
+        return cls(_NAMES["DK_STEP_"][s.kind].lower(), s.rule, Key(s.key, registry.layout),
+                   _NAMES["DK_VERDICT_"].get(s.verdict, "unknown") if is_rule else "",
+                   _NAMES["DK_BEARING_"].get(s.bearing, "unknown") if is_impl else "",
+                   _text(s.label) + device if s.has_impl else "",
+                   Key(s.impl_key, registry.layout), bool(s.is_fallthrough),
+                   bool(s.is_fallback), _text(s.provider))
+
+
+class Explanation:
+    """Why a call is routed as it is. print() writes all steps; a notebook shows a picture.
+
+    route      the route
+    objects    the keysets of the arguments
+    included   the included set of the thread
+    excluded   the excluded set
+    merged     the arguments with both applied, before fallthrough keys are removed
+    steps      the keys that fall through, the eleven rules, and the registrations
+    """
+
+    def __init__(self, registry: Registry, route: Route, ex: _abi.dk_explain,
+                 objects: list[KeySet], steps: list[Step]):
+        self._keyset = registry._keyset
+        self.route, self.objects, self.steps = route, objects, steps
+        self.included = self._keyset(ex.included.bits)
+        self.excluded = self._keyset(ex.excluded.bits)
+        self.merged = self._keyset(ex.merged.bits)
+        self.trimmed_index = lib.dk_table_index(registry.layout._ptr, route.effective.bits)
+        backend = self.entry_key.backend
+        self.backend_name = registry._backend_name(backend) if backend else ""
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the sets."""
+        return self.merged.layout
+
+    @property
+    def entry_key(self) -> Key:
+        """The key of the table entry; that of a trimmed table may lack it."""
+        if self.trimmed_index < 0:
+            return self.route.key
+        return Key(lib.dk_slot_key(self.layout._ptr, self.route.effective.entry), self.layout)
+
+    def svg(self) -> str:
+        """The picture, as text of an SVG file without external references."""
+        from ._picture import explanation_svg
+        return explanation_svg(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _repr_html_(self) -> str:
+        from ._picture import as_image
+        return as_image(self.svg(), str(self))
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.route}>"
+
+    def __str__(self) -> str:
+        return "\n".join(_Lines(self).all())
+
+    def sets(self) -> list[tuple[str, KeySet]]:
+        """The sets from the arguments to the merged one, each with its name."""
+        found = []
+        if len(self.objects) > 1:
+            found += [("object" if not i else "| object", ks)
+                      for i, ks in enumerate(self.objects)]
+        return found + [("= arguments" if len(self.objects) > 1 else "arguments",
+                         self.route.arguments), ("+ included", self.included),
+                        ("- excluded", self.excluded), ("= merged", self.merged)]
+
+
+def names_of(keys: KeySet) -> list[str]:
+    """The names in a set, with functionalities without a backend, and vice versa."""
+    names = [key.name for key in keys]
+    halves = [f for f in keys.layout.functionalities
+              if f.kind == "building-block" and f.keyset.bits & keys.bits]
+    backends = [b for b in keys.layout.backends if b.keyset.bits & keys.bits]
+    if not backends:
+        names += [f.name for f in halves]
+    elif not halves:
+        names += [b.bit_name for b in backends]
+    return names
+
+
+def verdict_of(step: Step, ex: Explanation) -> str:
+    """The verdict of a rule in words."""
+    what = step.function
+    if step.is_fallthrough and what != "fallthrough":
+        what += " (fallthrough)"
+    words = {
+        "SERVES": f"serves: {what} [{ex.route.entry.rule}]",
+        "AMBIGUOUS": "ambiguous: a backend of AutogradOther has one, too",
+        "MISSING": "missing: no rule has a function",
+        "NO_IMPL": "no: there is no backend fallback" if step.rule == 10 else
+                   "no: nothing is registered",
+        "NO_ALIAS": "no: this layout lacks the alias key",
+        "OUTSIDE": f"no: does not include {ex.entry_key}",
+        "BARS": f"barred by {step.function} at {step.impl_key}",
+        "BARS_NOT": "not barred",
+        "BARRED": f"no: {what} is registered, but barred by rule 4",
+        "HAS_ENTRY": "no: the table has this entry",
+        "NO_ENTRY": f"no: the table has no entry for {what}" if what else
+                    "missing: the trimmed table has no such entry",
+    }
+    return words.get(step.verdict, "unknown to this version")
+
+
+def bearing_of(step: Step) -> str:
+    """The bearing of a registration in words."""
+    what = step.function
+    if step.is_fallthrough and what != "fallthrough":
+        what += " (fallthrough)"
+    kind = ", the backend fallback" if step.is_fallback else ""
+    return f"{what}{kind}: {_BEARINGS.get(step.bearing, 'unknown to this version')}"
+
+
+def mask_of(step: Step) -> str:
+    """Why a key is removed."""
+    by = "the backend fallback" if step.is_fallback else f"{step.function} at {step.impl_key}"
+    return f"{step.key} falls through: {by}, rule {step.rule}"
+
+
+class _Lines:
+    """The text of an explanation, as dkctl replay prints it."""
+
+    def __init__(self, ex: Explanation):
+        self._ex = ex
+        bits = ex.route.arguments.bits | ex.included.bits | ex.excluded.bits
+        self._width = len(hex(bits))
+
+    def all(self) -> list[str]:
+        ex = self._ex
+        lines = [self._set(what, ks) for what, ks in ex.sets()]
+        lines += [self._head("- mask", s.key.functionality.keyset.bits) + mask_of(s)
+                  for s in ex.steps if s.kind == "mask"]
+        lines.append(self._set("= effective", ex.route.effective))
+        lines += self._entry()
+        lines += [f"rule {s.rule:2}  {self._rule_key(s):{_KEY}}{verdict_of(s, ex)}"
+                  for s in ex.steps if s.kind == "rule" and s.verdict != "NOT_EVALUATED"]
+        impls = [f"{'':9}{s.impl_key.name:{_KEY}}{bearing_of(s)}"
+                 for s in ex.steps if s.kind == "impl"]
+        return lines + (["registered at"] + impls if impls else [])
+
+    @staticmethod
+    def _rule_key(step: Step) -> str:
+        return "-" if step.verdict in ("NO_ALIAS", "MISSING") else step.key.name
+
+    def _head(self, what: str, bits: int) -> str:
+        return f"{what:{_WHAT}}{hex(bits):>{self._width}}  "
+
+    def _set(self, what: str, keys: KeySet) -> str:
+        head = self._head(what, keys.bits)
+        return head + self._wrap(names_of(keys) or ["nothing"], len(head))
+
+    @staticmethod
+    def _wrap(names: list[str], indent: int) -> str:
+        text, column = names[0], indent + len(names[0])
+        for name in names[1:]:
+            if column + 2 + len(name) >= _COLUMNS:
+                text += ",\n" + " " * indent + name
+                column = indent + len(name)
+            else:
+                text += ", " + name
+                column += 2 + len(name)
+        return text
+
+    def _entry(self) -> Iterator[str]:
+        ex = self._ex
+        yield f"{'top key':{_WHAT}}{ex.route.key}"
+        on = f" on {ex.backend_name}" if ex.backend_name else ""
+        yield f"{'table entry':{_WHAT}}{ex.trimmed_index}: {ex.entry_key.functionality}{on}"
+
+
+def explain(registry: Registry, name: str, objects: list[KeySet], pointers: object,
+            state: tuple[int, int]) -> Explanation:
+    """Ask the library, again if the registry changes meanwhile."""
+    while True:
+        found = _explain_once(registry, name, objects, pointers, state)
+        if found is not None:
+            return found
+
+
+def _explain_once(registry: Registry, name: str, objects: list[KeySet], pointers: object,
+                  state: tuple[int, int]) -> Optional[Explanation]:
+    ex, step = registry._sized(_abi.dk_explain), registry._sized(_abi.dk_step)
+    steps: list[Step] = []
+    ex.route = registry._sized(_abi.dk_route)
+    with registry._operator(name) as op:
+        registry._check(lib.dk_op_explain(op, *state, pointers, len(objects), ex), name)
+        if ex.error not in (0, -errno.ENOSYS, -errno.ENOTUNIQ):
+            registry._check(ex.error, name)
+        result = 0
+        while True:
+            result = lib.dk_explain_step(op, ex, len(steps), step)
+            if result:
+                break
+            steps.append(Step._of(step, registry))
+    if result == -errno.EAGAIN:
+        return None
+    return Explanation(registry, route_of(registry, name, ex.route, ex.error), ex, objects, steps)
+
+
+def route_of(registry: Registry, name: str, r: _abi.dk_route, result: int) -> Route:
+    effective = registry._keyset(r.effective.bits)
+    return Route(name, registry._keyset(r.raw.bits), effective, effective.highest,
+                 Entry._of(r.entry), -result)

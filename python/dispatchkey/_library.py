@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Finds and loads libdispatchkey."""
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from pathlib import Path
+
+from . import _abi, _command
+
+SONAME = f"libdispatchkey.so.{_abi.VERSION.split('.', maxsplit=1)[0]}"
+VARIABLE = "DISPATCHKEY_LIBRARY"
+_BESIDE = Path(__file__).parent / "lib"
+
+
+def _find() -> str:
+    """The variable, then the folder that a wheel has it in, then the system."""
+    given = os.environ.get(VARIABLE)
+    if given:
+        return given
+    beside = _BESIDE / SONAME
+    return str(beside) if beside.exists() else SONAME
+
+
+def _open(path: str) -> ctypes.CDLL:
+    try:
+        # A wheel brings liburcu along. Once it is loaded, the dynamic linker finds it.
+        if Path(path).parent == _BESIDE:
+            for urcu in _BESIDE.glob("liburcu-*.so.*"):
+                ctypes.CDLL(str(urcu))
+        return ctypes.CDLL(path)
+    except OSError as e:
+        raise ImportError(
+            f"{path} cannot be loaded ({e}): install the package libdispatchkey0, or set "
+            f"{VARIABLE} to the path of {SONAME}") from None
+
+
+class _Bits:
+    """Lets functions that take a struct dk_keyset take an int."""
+
+    @staticmethod
+    def from_param(bits: int) -> _abi.dk_keyset:
+        return _abi.dk_keyset(bits)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(n) for n in version.split(".")]
+
+
+def _load() -> ctypes.CDLL:
+    path = _find()
+    library = _open(path)
+    try:
+        library.dk_version.restype = ctypes.c_char_p
+        version = library.dk_version().decode()
+    except AttributeError:
+        raise ImportError(f"{path} is not libdispatchkey: set {VARIABLE} to the path of "
+                          f"{SONAME}") from None
+    if _numbers(version) < _numbers(_abi.VERSION):
+        raise ImportError(f"{path} is version {version}: dispatchkey {_abi.VERSION} for Python "
+                          f"needs libdispatchkey {_abi.VERSION} or later")
+    for name, (returns, takes) in _abi.FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype = returns
+        function.argtypes = [_Bits if t is _abi.dk_keyset else t for t in takes]
+    return library
+
+
+def c_text(text: str, what: str = "a name") -> bytes:
+    """A string for C, where a NUL would end it early."""
+    if not isinstance(text, str):
+        raise TypeError(f"expected {what} as a str, not {type(text).__name__}")
+    if "\0" in text:
+        raise ValueError(f"{what} has no NUL in it: {text!r}")
+    return text.encode()
+
+
+def _load_or_exit() -> ctypes.CDLL:
+    """Loads the library. A command ends with one sentence if that fails, not with a traceback."""
+    try:
+        return _load()
+    except ImportError as e:
+        command = _command.name()
+        if not command:
+            raise
+        sys.exit(_command.fail(command, _command.NOT_LOADED, e))
+
+
+# Calls of a CDLL release the GIL, so a function that waits for calls, such as
+# dk_provider_unregister(), does not keep these calls from running Python.
+lib = _load_or_exit()

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What calls dispatch on, and the values of their arguments for C."""
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import Any, Sequence, Union
+
+from . import _abi
+from ._error import from_diag, new_diag
+from ._keys import Layout
+from ._keyset import Keys, KeySet
+from ._library import c_text, lib
+
+
+class Object:
+    """What a call dispatches on; the base of your own tensor.
+
+    >>> class Tensor(Object):
+    ...     def __init__(self, data, keys="CPU"):
+    ...         super().__init__(keys)
+    ...         self.data = data
+    >>> print(Tensor([1, 2, 3]).keys)
+    DispatchKeySet(CPU)
+
+    A subclass calls super().__init__() with the keys.
+    """
+
+    def __init__(self, keys: Keys = "", *, layout: Union[str, Layout, None] = None):
+        keys = KeySet(keys, layout=layout)
+        self._layout = keys.layout
+        self._obj = _abi.dk_obj(ks=_abi.dk_keyset(keys.bits))
+
+    @property
+    def keys(self) -> KeySet:
+        """The keyset; assign to it to change it."""
+        return KeySet(self._obj.ks.bits, layout=self._layout)
+
+    @keys.setter
+    def keys(self, keys: Keys) -> None:
+        self._obj.ks.bits = KeySet(keys, layout=self._layout).bits
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.keys}>"
+
+
+def object_of(value: Any, layout: Layout, what: str) -> _abi.dk_obj:
+    """The struct dk_obj of an object, or of a set of keys."""
+    if isinstance(value, Object):
+        if not hasattr(value, "_obj"):
+            raise TypeError(f"{what}: {type(value).__name__}.__init__() has not called "
+                            "super().__init__() with its keys")
+        if value._layout != layout:
+            raise ValueError(f"{what}: an object with keys of layout {value._layout}, but "
+                             f"the registry has layout {layout}")
+        return value._obj
+    if isinstance(value, KeySet):
+        keys = KeySet(value, layout=layout)
+        return _abi.dk_obj(ks=_abi.dk_keyset(keys.bits))
+    raise TypeError(f"{what}: expected a dispatchkey.Object or KeySet, "
+                    f"not {type(value).__name__}")
+
+
+class Packer:
+    """Fills the argument struct of a call from Python values."""
+
+    def __init__(self, name: str, decl: _abi.dk_op_decl, layout: Layout):
+        self._name, self._decl, self._layout = name, decl, layout
+        self._keep: list[Any] = []
+
+    def pack(self, values: Sequence[Any]) -> tuple[Any, Any]:
+        """The struct, and what has to stay as long as it is used."""
+        n = self._decl.num_params
+        packed = (_abi.dk_value * max(n, 1))()
+        for i, value in enumerate(values):
+            param = self._decl.param[i]
+            packed[i].kind = param.kind
+            what = f"{self._name}(): argument '{param.name.decode()}'"
+            getattr(self, "_pack_" + _KINDS[param.kind])(packed[i], value, what)
+        size = max(self._decl.args_size, 8)
+        args, why = ctypes.create_string_buffer(size), new_diag()
+        result = lib.dk_args_pack(self._decl, packed, n, args, size, why)
+        if result < 0:
+            raise from_diag(why, result)
+        return args, (self._keep, packed)
+
+    def _pointer(self, value: Any, what: str) -> Any:
+        obj = object_of(value, self._layout, what)
+        self._keep.append(obj)
+        return ctypes.pointer(obj)
+
+    def _pack_object(self, out: _abi.dk_value, value: Any, what: str) -> None:
+        if value is not None:
+            out.obj = self._pointer(value, what)
+
+    def _pack_generator(self, out: _abi.dk_value, value: Any, what: str) -> None:
+        if value is not None:
+            out.gen = ctypes.cast(self._pointer(value, what), ctypes.POINTER(_abi.dk_generator))
+
+    def _pack_list(self, out: _abi.dk_value, value: Any, what: str) -> None:
+        if value is None:
+            return
+        if not isinstance(value, (list, tuple)):
+            raise TypeError(f"{what}: expected a list of objects, not {type(value).__name__}")
+        items = (ctypes.POINTER(_abi.dk_obj) * max(len(value), 1))()
+        for i, item in enumerate(value):
+            if item is not None:
+                items[i] = self._pointer(item, f"{what}[{i}]")
+        self._keep.append(items)
+        lib.dk_list_init(out.list, items, len(value), 0)
+
+    @staticmethod
+    def _pack_int(out: _abi.dk_value, value: Any, what: str) -> None:
+        if isinstance(value, str):      # an enumerator's name, as a default: for Python only
+            return
+        if not isinstance(value, int):
+            raise TypeError(f"{what}: expected an int, not {type(value).__name__}")
+        if not -2**63 <= value < 2**63:
+            raise OverflowError(f"{what}: {value} does not fit 64 bits")
+        out.i = value
+
+    @staticmethod
+    def _pack_bool(out: _abi.dk_value, value: Any, what: str) -> None:
+        if not isinstance(value, bool):
+            raise TypeError(f"{what}: expected True or False, not {type(value).__name__}")
+        out.i = value
+
+    @staticmethod
+    def _pack_double(out: _abi.dk_value, value: Any, what: str) -> None:
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"{what}: expected a float, not {type(value).__name__}")
+        out.bits = struct.unpack("<Q", struct.pack("<d", value))[0]
+
+    def _pack_string(self, out: _abi.dk_value, value: Any, what: str) -> None:
+        if value is None:
+            return
+        if not isinstance(value, str):
+            raise TypeError(f"{what}: expected a str, not {type(value).__name__}")
+        text = c_text(value, what)
+        self._keep.append(text)
+        out.str = text
+
+    def _pack_pointer(self, out: _abi.dk_value, value: Any, what: str) -> None:
+        if isinstance(value, (ctypes.Structure, ctypes.Union, ctypes.Array, ctypes._SimpleCData)):
+            self._keep.append(value)
+            out.ptr = ctypes.addressof(value)
+
+
+_KINDS = {_abi.DK_ARG_OBJECT: "object", _abi.DK_ARG_GENERATOR: "generator",
+          _abi.DK_ARG_LIST: "list", _abi.DK_ARG_INT: "int", _abi.DK_ARG_BOOL: "bool",
+          _abi.DK_ARG_DOUBLE: "double", _abi.DK_ARG_STRING: "string",
+          _abi.DK_ARG_POINTER: "pointer"}

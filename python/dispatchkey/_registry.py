@@ -1,0 +1,660 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Registries: operators, the functions that serve them, and calls."""
+from __future__ import annotations
+
+import ctypes
+import errno
+import numbers
+import sys
+import threading
+import time
+import warnings
+import weakref
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator, Optional, TypeVar, Union, overload
+
+from . import _abi
+from ._call import Definition, Frame, _Unserved, serve, unserved
+from ._error import (OverrideWarning, did_you_mean, error, from_diag, from_reason, new_diag,
+                     shown)
+from ._explain import Entry, Explanation, Route, explain, route_of
+from ._keys import Backend, Key, Layout, text_of
+from ._keyset import Keys, KeySet
+from ._library import c_text, lib
+from ._local import _get, state_of
+from ._object import Object, object_of
+from ._table import Table
+
+KeyName = Union[str, Key]
+# How long a wait lasts until Ctrl-C is noticed, in seconds.
+_SLICE = 0.1
+_LONGEST = 1e9             # seconds, as no limit
+
+
+class _Fallthrough:
+    """The type of `fallthrough`."""
+
+    def __repr__(self) -> str:
+        return "dispatchkey.fallthrough"
+
+
+fallthrough = _Fallthrough()
+"""Instead of a function: calls are routed as if the key were not in their keyset."""
+
+
+Function = TypeVar("Function", bound=Union[Callable[..., Any], _Fallthrough])
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator of a registry: whether it is defined, by whom, and its functions' number."""
+
+    name: str
+    is_defined: bool
+    definer: str
+    num_functions: int
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A function that is registered: where, its name, by whom, and whether it is the newest."""
+
+    key: Key
+    label: str
+    provider: str
+    is_fallthrough: bool
+    is_active: bool
+
+
+class _Kept:
+    """A function in the form of the library, which has to stay until it is drained."""
+
+    def __init__(self, registry: Registry, fn: Any, key: int, name: Optional[bytes],
+                 label: str, definition: Optional[Definition], with_call: bool):
+        self.label = c_text(label, "a label")
+        self.definition = definition
+        self.decl = definition.decl if definition else None
+        if name is not None and definition is None:
+            self.decl = ctypes.pointer(_abi.dk_op_decl(
+                size=ctypes.sizeof(_abi.dk_op_decl), call_abi=_abi.CALL_ABI, name=name))
+        self.impl = _abi.dk_impl(size=ctypes.sizeof(_abi.dk_impl), label=self.label, key=key)
+        if self.decl is not None:
+            self.impl.op = self.decl
+        if fn is fallthrough:
+            self.impl.flags = _abi.DK_IMPL_F_FALLTHROUGH
+        else:
+            self.callback = serve(registry._registry, fn, with_call)
+            self.impl.flags = _abi.DK_IMPL_F_BOXED
+            self.impl.fn = ctypes.cast(self.callback, ctypes.c_void_p)
+
+
+def _label_of(fn: Any) -> str:
+    return "fallthrough" if fn is fallthrough else getattr(fn, "__name__", type(fn).__name__)
+
+
+def _place(depth: int) -> bytes:
+    """Where in a program the caller is, as PyTorch notes it."""
+    frame = sys._getframe(depth)
+    return f"registered at {frame.f_code.co_filename}:{frame.f_lineno}".encode()
+
+
+class _Registrar:
+    """define(), impl() and fallback(), of a registry and of its libraries."""
+
+    _registry: Registry
+    _kept: list[_Kept]
+
+    def _full(self, name: str) -> str:
+        return name
+
+    def _c_define(self, decl: Any, flags: int, why: _abi.dk_diag) -> int:
+        raise NotImplementedError
+
+    def _c_impl(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
+        raise NotImplementedError
+
+    def _c_fallback(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
+        raise NotImplementedError
+
+    def define(self, schema: str, *, same_device: bool = False) -> str:
+        """Define an operator by its schema, and return its name with the overload.
+
+        same_device  all arguments that are on a device must be on the same one
+        """
+        return self._define(schema, same_device, _place(2))
+
+    def _define(self, schema: str, same_device: bool, place: bytes) -> str:
+        definition = Definition(schema, place)
+        decl = definition.decl
+        name = self._full(definition.schema.full_name)
+        why = new_diag()
+        result = self._c_define(decl, _abi.DK_OP_SAME_DEVICE if same_device else 0, why)
+        if result < 0:
+            raise from_diag(why, result)
+        self._registry._definitions[name] = definition
+        return name
+
+    @overload
+    def impl(self, name: str, key: Optional[KeyName] = None, fn: None = None, *,
+             label: Optional[str] = None,
+             with_call: bool = False) -> Callable[[Function], Function]: ...
+
+    @overload
+    def impl(self, name: str, key: Optional[KeyName], fn: Function, *,
+             label: Optional[str] = None, with_call: bool = False) -> Function: ...
+
+    @overload
+    def impl(self, name: str, *, fn: Function, label: Optional[str] = None,
+             with_call: bool = False) -> Function: ...
+
+    def impl(self, name: str, key: Optional[KeyName] = None, fn: Any = None, *,
+             label: Optional[str] = None, with_call: bool = False) -> Any:
+        """Register a function of an operator at a key; a decorator without fn.
+
+        name       the operator, which may be defined later
+        key        a runtime key such as "CPU", or an alias key such as "Autograd"; None
+                   for all backends (CompositeImplicitAutograd)
+        fn         a Python function that takes the operator's arguments, or `fallthrough`
+        label      its name for people; by default that of fn
+        with_call  pass the Call as first argument, to redispatch from
+
+        The newest function at a key is used; OverrideWarning reports that it replaces
+        another one. The function stays alive until it is unregistered and no call is
+        inside.
+        """
+        if fn is None:
+            return lambda f: self._impl(name, key, f, label, with_call)
+        return self._impl(name, key, fn, label, with_call)
+
+    def _impl(self, name: str, key: Optional[KeyName], fn: Any, label: Optional[str],
+              with_call: bool) -> Any:
+        registry = self._registry
+        _check_function(fn)
+        definition = registry._definitions.get(self._full(name))
+        kept = _Kept(registry, fn, registry._key(key), c_text(name), label or _label_of(fn),
+                     definition, with_call)
+        why = new_diag()
+        result = self._c_impl(kept.impl, why)
+        if result < 0:
+            raise from_diag(why, result)
+        self._kept.append(kept)
+        if why.reason:
+            text, about = why.text.decode(), why.name.decode(errors="replace")
+            warnings.warn(f"{text}: {about}", OverrideWarning if
+                          why.reason == _abi.DK_WHY_OVERRIDE else UserWarning, stacklevel=3)
+        return fn
+
+    @overload
+    def fallback(self, key: KeyName, fn: None = None, *,
+                 label: Optional[str] = None) -> Callable[[Function], Function]: ...
+
+    @overload
+    def fallback(self, key: KeyName, fn: Function, *,
+                 label: Optional[str] = None) -> Function: ...
+
+    def fallback(self, key: KeyName, fn: Any = None, *, label: Optional[str] = None) -> Any:
+        """Register a function for all operators that have none at a key; a decorator without fn.
+
+        It is called with the Call and then the operator's arguments. `fallthrough`
+        instead of a function lets calls pass the key by.
+        """
+        if fn is None:
+            return lambda f: self.fallback(key, f, label=label)
+        registry = self._registry
+        _check_function(fn)
+        kept = _Kept(registry, fn, registry._key(key), None, label or _label_of(fn), None, True)
+        why = new_diag()
+        result = self._c_fallback(kept.impl, why)
+        if result < 0:
+            raise from_diag(why, result)
+        self._kept.append(kept)
+        return fn
+
+
+def _check_function(fn: Any) -> None:
+    if fn is not fallthrough and not callable(fn):
+        raise TypeError(f"expected a function or fallthrough, not {type(fn).__name__}")
+
+
+class Library(_Registrar):
+    """Definitions and functions of one namespace, which are released together.
+
+    From Registry.library(). close() it, or use it with `with`.
+    """
+
+    def __init__(self, registry: Registry, namespace: Optional[str], kind: str,
+                 key: Optional[KeyName]):
+        kinds = {"DEF": _abi.DK_LIBRARY_DEF, "FRAGMENT": _abi.DK_LIBRARY_FRAGMENT,
+                 "IMPL": _abi.DK_LIBRARY_IMPL}
+        if kind not in kinds:
+            raise ValueError(f'unknown kind of library "{kind}": use "DEF", "FRAGMENT" or "IMPL"')
+        self._registry, self.namespace, self.kind = registry, namespace, kind
+        self._kept = []
+        self._names: list[str] = []
+        texts = (c_text(namespace) if namespace else None, _place(3))
+        self._lib = _abi.dk_library(
+            size=ctypes.sizeof(_abi.dk_library), kind=kinds[kind], ns=texts[0],
+            key=registry._key(key), debug=texts[1], prov=ctypes.pointer(registry._provider))
+        why = new_diag()
+        with registry._handles.use():
+            result = lib.dk_library_register(self._lib, why)
+        if result < 0:
+            raise from_diag(why, result)
+        # Without the Library itself, which holds the registry.
+        self._handle = (self._lib, texts, self._kept)
+        registry._handles.libraries[id(self._lib)] = self._handle
+
+    def _full(self, name: str) -> str:
+        return name if "::" in name or not self.namespace else f"{self.namespace}::{name}"
+
+    def _c_define(self, decl: Any, flags: int, why: _abi.dk_diag) -> int:
+        with self._registry._handles.use():
+            return lib.dk_library_def(self._lib, decl, flags, None, why)
+
+    def _c_impl(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
+        with self._registry._handles.use():
+            return lib.dk_library_impl(self._lib, impl, None, why)
+
+    def _c_fallback(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
+        with self._registry._handles.use():
+            return lib.dk_library_fallback(self._lib, impl, None, why)
+
+    def _define(self, schema: str, same_device: bool, place: bytes) -> str:
+        name = super()._define(schema, same_device, place)
+        self._names.append(name)
+        return name
+
+    def close(self) -> None:
+        """Release all its registrations, and wait until no call is inside."""
+        libraries = self._registry._handles.libraries
+        if id(self._lib) not in libraries:
+            return
+        with self._registry._handles.use():
+            result = lib.dk_library_unregister(self._lib)
+        self._registry._check(result, self.namespace or "_")
+        del libraries[id(self._lib)]
+        self._kept.clear()
+        for name in self._names:
+            self._registry._definitions.pop(name, None)
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Library {self.kind} {self.namespace or '_'}>"
+
+
+class _Handles:
+    """What a registry holds in the library, and how it is given back."""
+
+    def __init__(self, layout: Layout, name: str, flags: int, is_default: bool):
+        self.texts = (c_text(layout.name), c_text(name))
+        self.owned = None
+        self.kept: list[_Kept] = []
+        self.libraries: dict[int, Any] = {}
+        self.lock = threading.Lock()
+        self.users = 0
+        self.is_closing = False
+        self.definitions: dict[str, Definition] = {}
+        why = new_diag()
+        if is_default:
+            self.ptr = lib.dk_registry_default()
+        else:
+            self.ptr = self.owned = lib.dk_registry_alloc(layout._ptr, flags, why)
+        if not self.ptr:
+            raise from_diag(why)
+        self.provider = _abi.dk_provider(
+            size=ctypes.sizeof(_abi.dk_provider), abi=_abi.ABI_VERSION, layout=self.texts[0],
+            name=self.texts[1], registry=self.ptr)
+        result = lib.dk_provider_register(self.provider, why)
+        if result < 0:
+            lib.dk_registry_free(self.owned, None)
+            raise from_diag(why, result)
+
+    @contextmanager
+    def use(self) -> Iterator[int]:
+        """The registry stays allocated until the end of the block."""
+        with self.lock:
+            if self.is_closing or not self.ptr:
+                raise error(errno.EINVAL, "the registry is closed", "UNREGISTERED")
+            self.users += 1
+        try:
+            yield self.ptr
+        finally:
+            with self.lock:
+                self.users -= 1
+
+    def release(self, milliseconds: int, why: _abi.dk_diag) -> int:
+        """Unregister everything, and wait for its calls; once more after -ETIMEDOUT."""
+        result = lib.dk_provider_unregister_timeout(self.provider, milliseconds, why)
+        if result < 0:
+            self.is_closing = result == -errno.ETIMEDOUT
+            return result
+        with self.lock:
+            self.is_closing = True
+            if self.owned and self.users:
+                return -errno.EBUSY
+        result = lib.dk_registry_free(self.owned, why)
+        if result < 0:
+            return result
+        self.ptr = self.owned = None
+        self.kept.clear()
+        self.libraries.clear()
+        self.definitions.clear()
+        return 0
+
+
+def _drop(handles: _Handles) -> None:
+    """A registry that was not closed is collected, or the interpreter ends."""
+    if handles.ptr and handles.release(0, new_diag()) < 0:
+        # Calls are inside. What they use stays until the process ends.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(handles))
+
+
+class Registry(_Registrar):
+    """Operators, the functions that serve them at each key, and calls of them.
+
+    >>> registry = Registry()
+    >>> registry.define("demo::add(Tensor a, Tensor b) -> Tensor")
+    'demo::add'
+    >>> @registry.impl("demo::add", "CPU")
+    ... def add_cpu(a, b):
+    ...     return f"add_cpu of {a} and {b}"
+    >>> print(registry.route("demo::add", "CPU"))
+    demo::add(CPU) goes to add_cpu of python [kernel]
+    >>> registry.call("demo::add", KeySet("CPU"), KeySet("CPU"))
+    'add_cpu of DispatchKeySet(CPU) and DispatchKeySet(CPU)'
+    >>> registry.close()
+
+    layout    whose keys it has; Layout.all() lists them
+    name      the provider's name, for people
+    builtins  with the fallthroughs that calls need under the default local state
+
+    Close it, or use it with `with`: close() waits until no call is inside of its
+    functions, which are kept alive until then.
+    """
+
+    def __init__(self, layout: Union[str, Layout] = "v1", *, name: str = "python",
+                 builtins: bool = True, _is_default: bool = False):
+        self.layout = Layout(layout)
+        self._handles = _Handles(self.layout, name, _abi.DK_REGISTRY_BUILTINS if builtins else 0,
+                                 _is_default)
+        self._provider = self._handles.provider
+        self._kept = self._handles.kept
+        self._definitions = self._handles.definitions
+        self._registry = weakref.proxy(self)
+        self._finalizer = weakref.finalize(self, _drop, self._handles)
+
+    @classmethod
+    def default(cls, *, name: str = "python") -> Registry:
+        """The registry that C uses where none is given, of layout v1."""
+        return cls(name=name, _is_default=True)
+
+    # ---- for the other classes ----------------------------------------------------------
+
+    def _keyset(self, bits: int) -> KeySet:
+        return KeySet(bits, layout=self.layout)
+
+    def _key(self, key: Optional[KeyName]) -> int:
+        if key is None:
+            return _abi.DK_UNDEFINED
+        if not isinstance(key, (str, Key)):
+            raise TypeError("expected a Key, the name of a key, or None for all backends, "
+                            f"not {shown(key)}")
+        return Key(key, self.layout).number
+
+    @staticmethod
+    def _sized(struct: Any) -> Any:
+        return struct(size=ctypes.sizeof(struct))
+
+    @staticmethod
+    def _check(result: int, name: str) -> None:
+        """Raise for a function that returns an errno without a reason."""
+        if result == -errno.EDEADLK:
+            raise from_reason(-result, _abi.DK_WHY_INSIDE, name)
+        if result == -errno.ENOENT:
+            raise from_reason(-result, _abi.DK_WHY_NOT_DEFINED, name)
+        if result < 0:
+            raise error(-result, lib.dk_call_error_text(result).decode(), word=name)
+
+    @contextmanager
+    def _operator(self, name: str) -> Iterator[int]:
+        with self._handles.use() as ptr:
+            op = lib.dk_op_get(ptr, c_text(name))
+            if not op:
+                hint = did_you_mean(name, (op.name for op in self.operators()))
+                raise from_reason(errno.ENOENT, _abi.DK_WHY_NO_OPERATOR, name, hint)
+            try:
+                yield op
+            finally:
+                lib.dk_op_put(op)
+
+    def _backend_name(self, backend: Backend) -> str:
+        buf = ctypes.create_string_buffer(_abi.NAME_MAX)
+        with self._handles.use() as ptr:
+            return lib.dk_backend_name(ptr, backend.number, buf).decode()
+
+    @staticmethod
+    def _why_not_served(op: int, number: int, keys: KeySet) -> str:
+        text = text_of(lib.dk_ambiguous_text, op) if number == errno.ENOTUNIQ else \
+            text_of(lib.dk_missing_text, op, keys.bits)
+        return text.rstrip("\n")
+
+    def _c_define(self, decl: Any, flags: int, why: _abi.dk_diag) -> int:
+        with self._handles.use():
+            return lib.dk_op_define(self._provider, decl, flags, why)
+
+    def _c_impl(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
+        with self._handles.use():
+            return lib.dk_impls_register(self._provider, impl, 1, why)
+
+    def _c_fallback(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
+        with self._handles.use():
+            return lib.dk_fallback_register(self._provider, impl, why)
+
+    # ---- registering --------------------------------------------------------------------
+
+    def library(self, namespace: Optional[str], kind: str = "IMPL",
+                key: Optional[KeyName] = None) -> Library:
+        """Definitions and functions of a namespace, which are released together.
+
+        kind  "DEF" or "FRAGMENT" (TORCH_LIBRARY, TORCH_LIBRARY_FRAGMENT): define
+              operators; "IMPL" (TORCH_LIBRARY_IMPL): functions, by default at `key`.
+              A namespace has one DEF library. Without a namespace an IMPL library
+              takes backend fallbacks.
+        """
+        return Library(self, namespace, kind, key)
+
+    def undefine(self, name: str) -> None:
+        """Undefine an operator; its functions stay registered."""
+        why = new_diag()
+        with self._handles.use():
+            result = lib.dk_op_undefine(self._provider, c_text(name), why)
+        if result < 0:
+            raise from_diag(why, result)
+        self._definitions.pop(name, None)
+
+    def close(self, timeout: Optional[float] = None) -> None:
+        """Unregister everything; return when no call is inside.
+
+        timeout  seconds after which Timeout names a call that is still inside. No new
+                 call enters then; call close() again to go on waiting.
+
+        Ctrl-C ends the wait, too. A closed registry stays closed.
+
+        Calls that other threads make meanwhile are served as before, or fail with an
+        Error: UnknownName or NotServed while registrations are being removed, then "the
+        registry is closed". Calls that a function makes while close() waits for it fail
+        in the same way. Later calls all fail.
+        """
+        given: Any = timeout            # mypy does not take float for a numbers.Real
+        if given is not None and not isinstance(given, numbers.Real):
+            raise TypeError("timeout: expected seconds as a number, or None to wait without "
+                            f"a limit, not {shown(timeout)}")
+        if timeout is not None and not timeout >= 0:
+            raise ValueError(f"timeout: expected seconds, 0 or more, not {timeout!r}")
+        if not self._handles.ptr:
+            return
+        end = None if timeout is None else time.monotonic() + float(min(timeout, _LONGEST))
+        while True:
+            left = _SLICE if end is None else max(end - time.monotonic(), 0)
+            why = new_diag()
+            result = self._handles.release(int(min(left, _SLICE) * 1000), why)
+            if result == 0:
+                self._finalizer.detach()
+                return
+            if result == -errno.EDEADLK:
+                self._check(result, self._handles.texts[1].decode())
+            if result == -errno.EBUSY:      # of a call that has left its function
+                time.sleep(0.001)
+            elif result != -errno.ETIMEDOUT:
+                raise from_diag(why, result)
+            elif end is not None and time.monotonic() >= end:
+                raise from_diag(why, result)
+
+    def __enter__(self) -> Registry:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    # ---- calls --------------------------------------------------------------------------
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Call an operator; return what its function returns, and raise what it raises.
+
+        The arguments are those of the schema. For a Tensor pass an Object, or a KeySet.
+        NotServed is raised if no function serves the call, with PyTorch's text.
+        """
+        definition = self._definition(name)
+        frame = Frame(definition, definition.schema.bind(args, kwargs), self.layout)
+        state = state_of(self.layout)
+        try:
+            with self._operator(name) as op:
+                return frame.run(lambda packed: lib.dk_call_boxed(op, definition.decl, state,
+                                                                  packed))
+        except _Unserved as e:
+            result = e.result
+        raise unserved(self, name, result, self._effective(name, frame.values))
+
+    def _definition(self, name: str) -> Definition:
+        definition = self._definitions.get(name)
+        if definition is None:
+            with self._operator(name):
+                pass
+            raise from_reason(errno.ENOENT, _abi.DK_WHY_NOT_DEFINED, name,
+                              "define() it with its schema in this Registry")
+        return definition
+
+    def _effective(self, name: str, values: list[Any]) -> KeySet:
+        """The keyset that a call with these arguments is routed by."""
+        objects: list[Any] = []
+        for a, value in zip(self._definition(name).schema.arguments, values):
+            if a.is_dispatched:
+                objects += value if isinstance(value, (list, tuple)) else [value]
+        return self.route(name, *(v for v in objects if v is not None)).effective
+
+    # ---- where calls go -----------------------------------------------------------------
+
+    def _objects(self, name: str, objects: tuple[Any, ...]) -> tuple[list[KeySet], Any, Any]:
+        """Keysets, and what C takes: an array of pointers, and the objects in it."""
+        definition = self._definitions.get(name)
+        if definition:
+            definition.schema.check_dispatched(len(objects), name)
+        found = [object_of(KeySet(o, layout=self.layout) if isinstance(o, (str, Key)) else o,
+                           self.layout, "argument") for o in objects]
+        pointers = (ctypes.POINTER(_abi.dk_obj) * max(len(found), 1))(
+            *(ctypes.pointer(obj) for obj in found))
+        return [self._keyset(obj.ks.bits) for obj in found], pointers, found
+
+    def route(self, name: str, *objects: Union[Keys, Object]) -> Route:
+        """Where a call with these arguments goes, under this thread's local state.
+
+        objects  what it dispatches on, not more than the operator's schema has: objects,
+                 or their keys
+        """
+        keysets, pointers, _kept = self._objects(name, objects)
+        r = self._sized(_abi.dk_route)
+        with self._operator(name) as op:
+            result = lib.dk_op_route(op, *_get(state_of(self.layout)), pointers, len(keysets), r)
+        if result not in (0, -errno.ENOSYS, -errno.ENOTUNIQ):
+            self._check(result, name)
+        return route_of(self, name, r, result)
+
+    def explain(self, name: str, *objects: Union[Keys, Object]) -> Explanation:
+        """Why a call with these arguments goes where it goes.
+
+        print() writes each step; a notebook shows a picture.
+        """
+        keysets, pointers, _kept = self._objects(name, objects)
+        return explain(self, name, keysets, pointers, _get(state_of(self.layout)))
+
+    def table(self, name: str, device: Optional[str] = None) -> Table:
+        """The computed table of an operator: the function of each key.
+
+        device  the name of a device, for the table that objects on it are routed by
+
+        print() writes it as PyTorch does; a notebook shows a picture.
+        """
+        e = self._sized(_abi.dk_entry)
+        entries: list[Entry] = []
+        number = self._device(device) if device is not None else 0
+        with self._operator(name) as op:
+            for i in range(self.layout.entries):
+                self._check(lib.dk_op_entry(op, number, i, e), device or name)
+                entries.append(Entry._of(e))
+        backends = [self._backend_name(b) for b in self.layout.backends]
+        return Table(name, self.layout, entries, backends, device or "")
+
+    def _device(self, name: str) -> int:
+        """The number of a device."""
+        obj, why = _abi.dk_obj(), new_diag()
+        with self._handles.use() as ptr:
+            result = lib.dk_device_find(ptr, c_text(name, "a device"), obj, why)
+            if result < 0:
+                raise from_diag(why, result, self._devices_hint(name, ptr))
+        return int(obj.device)
+
+    def _devices_hint(self, name: str, ptr: int) -> str:
+        info, names = self._sized(_abi.dk_device_info), []
+        while lib.dk_registry_next_device(ptr, info.number, info) == 0:
+            names.append(info.name.decode())
+        return did_you_mean(name, names) or \
+            (f"devices are {', '.join(names)}" if names else "there are no devices")
+
+    # ---- what is registered ---------------------------------------------------------------
+
+    def operators(self) -> list[Operator]:
+        """All operators, by name; also those with functions and no definition."""
+        info, after, found = self._sized(_abi.dk_op_info), None, []
+        with self._handles.use() as ptr:
+            while lib.dk_registry_next_op(ptr, after, info) == 0:
+                after = info.name
+                found.append(Operator(info.name.decode(), bool(info.is_defined),
+                                      info.definer.decode(), info.num_impls))
+        return found
+
+    def impls(self, name: str) -> list[Registration]:
+        """The functions of an operator, by key, the newest first."""
+        info = self._sized(_abi.dk_impl_info)
+        found: list[Registration] = []
+        with self._operator(name) as op:
+            while lib.dk_op_impl(op, len(found), info) == 0:
+                found.append(Registration(
+                    Key(info.key, self.layout), info.label.decode(), info.provider.decode(),
+                    bool(info.is_fallthrough), bool(info.is_active)))
+        return found
+
+    def dump(self, name: str) -> str:
+        """The registrations of an operator, as PyTorch prints them (dumpState)."""
+        with self._operator(name) as op:
+            return text_of(lib.dk_op_dump, op)
+
+    def __repr__(self) -> str:
+        if not self._handles.ptr or self._handles.is_closing:
+            return "<Registry, closed>"
+        return f"<Registry of layout {self.layout}, {len(self.operators())} operators>"

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Schemas of operators, in PyTorch's notation."""
+from __future__ import annotations
+
+import ast
+import ctypes
+import re
+import weakref
+from dataclasses import dataclass
+from typing import Any, Callable, Optional
+
+from . import _abi
+from ._error import from_diag, new_diag
+from ._keys import text_of
+from ._library import c_text, lib
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument or a return: name, type, default value as text or None, keyword-only."""
+
+    name: str
+    type: str
+    default: Optional[str]
+    keyword_only: bool
+
+    @property
+    def is_dispatched(self) -> bool:
+        """Whether a call dispatches on it: on a Tensor, and on each of a list of them."""
+        return re.match(r"Tensor\b", self.type) is not None
+
+
+def _value(text: str) -> Any:
+    """The value of a default: a number, string, list or None; else the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+class Schema:
+    """The schema of an operator.
+
+    >>> schema = Schema("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")
+    >>> schema.name, schema.overload
+    ('aten::add', 'Tensor')
+    >>> [(a.name, a.type, a.default) for a in schema.arguments][-1]
+    ('alpha', 'Scalar', '1')
+    >>> print(schema)
+    aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+    """
+
+    __slots__ = ("_ptr", "name", "overload", "arguments", "returns", "__weakref__")
+
+    def __init__(self, text: str):
+        ptr, why = ctypes.c_void_p(), new_diag()
+        result = lib.dk_schema_parse(c_text(text, "a schema"), ptr, why)
+        if result < 0:
+            raise from_diag(why, result)
+        self._ptr = ptr.value
+        weakref.finalize(self, lib.dk_schema_free, self._ptr)
+        self.name: str = lib.dk_schema_name(self._ptr).decode()
+        self.overload: str = lib.dk_schema_overload(self._ptr).decode()
+        self.arguments = self._list(lib.dk_schema_args, lib.dk_schema_argument)
+        self.returns = self._list(lib.dk_schema_returns, lib.dk_schema_return)
+
+    def _list(self, count: Callable[..., int], get: Callable[..., Any]) -> tuple[Argument, ...]:
+        items = [get(self._ptr, i).contents for i in range(count(self._ptr))]
+        return tuple(Argument(a.name.decode(), text_of(lib.dk_type_print, a.type),
+                              a.value.decode() if a.value is not None else None,
+                              bool(a.keyword_only)) for a in items)
+
+    @property
+    def full_name(self) -> str:
+        """The operator's name with its overload, such as "aten::add.Tensor"."""
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+    @property
+    def dispatched(self) -> Optional[int]:
+        """How many arguments a call dispatches on; None if a list is among them.
+
+        >>> Schema("aten::add.Scalar(Tensor self, Scalar other) -> Tensor").dispatched
+        1
+        """
+        types = [a.type for a in self.arguments if a.is_dispatched]
+        return None if any("[" in t for t in types) else len(types)
+
+    def check_dispatched(self, number: int, name: str = "") -> None:
+        """Raise TypeError if a call of the operator dispatches on fewer arguments than this."""
+        takes = self.dispatched
+        if takes is not None and number > takes:
+            raise TypeError(f"{name or self.full_name} dispatches on {takes} of its arguments, and "
+                            f"{number} {'is' if number == 1 else 'are'} given")
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The values of all arguments in order, as Python binds those of a function."""
+        positional = [a for a in self.arguments if not a.keyword_only]
+        if len(args) > len(positional):
+            raise TypeError(f"{self.full_name}() takes {len(positional)} positional arguments "
+                            f"but {len(args)} were given")
+        values = {a.name: value for a, value in zip(positional, args)}
+        names = {a.name for a in self.arguments}
+        for name, value in kwargs.items():
+            if name not in names:
+                raise TypeError(f"{self.full_name}() has no argument '{name}': its arguments "
+                                f"are {', '.join(a.name for a in self.arguments) or 'none'}")
+            if name in values:
+                raise TypeError(f"{self.full_name}() got two values for argument '{name}'")
+            values[name] = value
+        for a in self.arguments:
+            if a.name not in values and a.default is None:
+                raise TypeError(f"{self.full_name}() needs a value for argument '{a.name}'")
+        return [values[a.name] if a.name in values else _value(a.default or "")
+                for a in self.arguments]
+
+    def declaration(self) -> ctypes._Pointer[_abi.dk_op_decl]:
+        """A new struct dk_op_decl, to be freed with dk_schema_decl_free()."""
+        decl, why = ctypes.POINTER(_abi.dk_op_decl)(), new_diag()
+        result = lib.dk_schema_decl(self._ptr, decl, why)
+        if result < 0:
+            raise from_diag(why, result)
+        return decl
+
+    def __repr__(self) -> str:
+        return f"Schema({str(self)!r})"
+
+    def __str__(self) -> str:
+        return text_of(lib.dk_schema_print, self._ptr)

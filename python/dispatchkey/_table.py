@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The computed table of an operator."""
+from __future__ import annotations
+
+from typing import Iterator, Optional, Union
+
+from ._explain import Entry
+from ._keys import Backend, Key, Layout
+
+
+class Table:
+    """The function of each key of an operator, by the rules of PyTorch.
+
+    print() writes the table as PyTorch does; a notebook shows a picture. table["CPU"]
+    is the Entry of a runtime key.
+
+    operator  the operator's name
+    layout    whose keys it has
+    device    the device whose objects are routed by it, or ""
+    """
+
+    def __init__(self, operator: str, layout: Layout, entries: list[Entry],
+                 backends: list[str], device: str = ""):
+        self.operator, self.layout, self.device = operator, layout, device
+        self._entries, self._backends = entries, backends
+
+    def __getitem__(self, key: Union[str, Key]) -> Entry:
+        key = Key(key, self.layout)
+        if key.kind in ("alias", "building-block"):
+            raise KeyError(f"{key} has no entry of its own: use a runtime key")
+        return self._entries[key.entry]
+
+    def __iter__(self) -> Iterator[Key]:
+        """The runtime keys that have a function."""
+        for i, entry in enumerate(self._entries):
+            if i and entry.is_served:
+                yield self._key_of(i)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def items(self) -> Iterator[tuple[Key, Entry]]:
+        """The keys that have a function, and their entries."""
+        return ((key, self[key]) for key in self)
+
+    def _key_of(self, index: int) -> Key:
+        from ._library import lib
+        return Key(lib.dk_slot_key(self.layout._ptr, index), self.layout)
+
+    def entry(self, functionality: Key, backend: Optional[Backend] = None) -> Entry:
+        """The entry of a functionality, on a backend if it has one for each."""
+        return self._entries[functionality.entry + (backend.number - 1 if backend else 0)]
+
+    def backend_name(self, backend: Backend) -> str:
+        """The backend's name, with the key's name after a private one."""
+        name = self._backends[backend.number - 1]
+        return name if name == backend.name else f"{name} ({backend.name})"
+
+    def svg(self) -> str:
+        """The picture, as text of an SVG file without external references."""
+        from ._picture import table_svg
+        return table_svg(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _repr_html_(self) -> str:
+        from ._picture import as_image
+        return as_image(self.svg(), str(self))
+
+    def __repr__(self) -> str:
+        on = f" for device {self.device}" if self.device else ""
+        return f"<Table of {self.operator}{on}, {len(self)} keys have a function>"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{self._key_of(i)}: {entry.in_dump()}"
+                         for i, entry in enumerate(self._entries)
+                         if entry.is_served or entry.is_ambiguous)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Explains calls of the PyTorch that is installed.
+
+    import torch, dispatchkey.torch
+    x = torch.ones(2, requires_grad=True)
+    print(dispatchkey.torch.explain(torch.add, x, x))
+
+explain() reads the operator's registrations from PyTorch's dispatcher, registers the
+same in a Registry of that release's layout, and compares both tables entry by entry.
+Then it follows the call from key to key, with PyTorch's own local state, and prints
+the function of each, where it is registered, and the rules that selected it.
+
+diff() compares two calls that were explained, and what_if() reports what modes,
+properties of the tensors and other devices would change. missing() lists the operators
+that a backend lacks, and what serves them instead. transcript() is a text with which
+dkctl replay explains calls on a machine without PyTorch. watch() reports what a block
+of code registers.
+
+The same from a shell: python3 -m dispatchkey.torch --help
+"""
+from ._diff import Row, TorchDiff, diff
+from ._live import layout, operators
+from ._missing import Coverage, Served, missing
+from ._path import Hop, TorchCall, explain, explain_keys
+from ._transcript import transcript
+from ._watch import Event, Watch, watch
+from ._whatif import WhatIf, WhatIfs, explain_under, what_if
+
+__all__ = ["Coverage", "Event", "Hop", "Row", "Served", "TorchCall", "TorchDiff", "Watch",
+           "WhatIf", "WhatIfs", "diff", "explain", "explain_keys", "explain_under", "layout",
+           "missing", "operators", "transcript", "watch", "what_if"]

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The command python3 -m dispatchkey.torch."""
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import errno
+import sys
+import time
+from typing import IO, Any, Callable, Optional
+
+from .._command import DIFFERS, NOT_LOADED, OK, WRONG, fail, run
+from .._error import Error, error
+from . import _live
+from ._diff import diff
+from ._missing import SERVED_BY, lines_of, missing
+from ._modes import check
+from ._path import TorchCall
+from ._transcript import transcript
+from ._watch import watch
+from ._whatif import explain_under, what_if
+from ._words import keyset_of
+
+NAME = "dispatchkey.torch"
+PROG = f"python3 -m {NAME}"
+
+WORDS = """\
+words of --on, with commas between them:
+  a device       cpu, cuda, meta, xla, ...; cpu if none is named
+  a layout       strided, sparse, sparse_csr, mkldnn, ...
+  a dtype        float32, qint8, ...
+  a property     requires_grad (changes no key), inference, conj, neg, zero
+  dispatch keys  such as Tracer or AutocastCPU, which are added
+
+modes of --under, with commas between them:
+  no_grad, inference_mode, autocast (on the tensors' devices), vmap
+
+"""
+
+STATUS = """\
+exit status:
+  0  done, and PyTorch's table is what the rules give
+  1  PyTorch's table differs from the rules: a mistake of one of both
+  2  a word is wrong, or the operator is not there
+  3  PyTorch, libdispatchkey or what --load names cannot be loaded, or PyTorch's release
+     is not known here
+  4  the output cannot be written
+
+"""
+
+EXAMPLES = {
+    "explain": ["explain aten::add.Tensor --on cpu,requires_grad --on cpu",
+                "explain aten::mm --on cpu --on cpu --under autocast"],
+    "what-if": ["what-if aten::mm --on cpu --on cpu",
+                "what-if aten::mm --on cuda --if autocast,meta"],
+    "diff": ["diff aten::mm --on cpu --to cuda",
+             "diff aten::mm --on cpu --to-under autocast"],
+    "missing": ["missing privateuseone --only 'aten::*' --like cpu",
+                "missing privateuseone --load ./backend.so --show own,nothing --html missing.html"],
+    "export": ["export aten::mm aten::relu -o operators.dkt",
+               "export aten::mm --on cpu,requires_grad --on cpu --under autocast -o mm.dkt"],
+    "watch": ["watch ./backend.so"],
+}
+
+
+def _epilog(*commands: str) -> str:
+    lines = [f"  {PROG} {line}" for command in commands for line in EXAMPLES[command]]
+    words = WORDS if set(commands) - {"missing", "watch"} else ""
+    return f"{words}{STATUS}examples:\n" + "\n".join(lines) + "\n"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Fails if its help cannot be written, which argparse ignores."""
+
+    def _print_message(self, message: str, file: Optional[IO[str]] = None) -> None:
+        print(message, end="", file=file or sys.stderr)
+
+
+def _split(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _add(commands: Any, name: str, text: str, function: Callable[..., int],
+         is_call: bool = True, nargs: Any = None) -> argparse.ArgumentParser:
+    """A command, with the options that all of them have and those that describe a call."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=text[0].upper() + text[1:] + ".", epilog=_epilog(name),
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.set_defaults(function=function)
+    if is_call:
+        parser.add_argument("operator", metavar="OPERATOR", nargs=nargs,
+                            help="with its overload, such as aten::add.Tensor")
+        parser.add_argument("--on", action="append", default=[], metavar="WORDS",
+                            help="a tensor that it is called with; once for each")
+        parser.add_argument("--under", type=_split, default=[], metavar="MODES",
+                            help="modes of PyTorch that the call is made under")
+    parser.add_argument("--load", action="append", default=[], metavar="FILE",
+                        help="first load a backend: a shared library, or a module of Python")
+    return parser
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog=PROG, epilog=_epilog(*EXAMPLES),
+                     formatter_class=argparse.RawDescriptionHelpFormatter,
+                     description="Explain calls of the PyTorch that is installed.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    explain = _add(commands, "explain", "where a call goes, key by key, and why", _explain)
+    explain.add_argument("--svg", metavar="FILE", help="write the picture of the first step")
+    whatif = _add(commands, "what-if", "what modes, properties of the tensors and other devices "
+                  "would change", _what_if)
+    whatif.add_argument("--if", dest="changes", type=_split, metavar="CHANGES",
+                        help="modes, requires_grad, inference, and devices, with commas between "
+                        "them; by default all but some devices")
+    compare = _add(commands, "diff", "which keys and functions differ between two calls, and "
+                   "where their paths part", _diff)
+    compare.add_argument("--to", action="append", default=[], metavar="WORDS",
+                         help="a tensor of the second call, as --on; by default those of the "
+                         "first call")
+    compare.add_argument("--to-under", type=_split, metavar="MODES",
+                         help="modes of the second call; by default those of the first call")
+    lacks = _add(commands, "missing", "which operators a backend lacks, and what serves them "
+                 "instead", _missing, is_call=False)
+    lacks.add_argument("backend", metavar="BACKEND", help="a device, or a key such as SparseCUDA")
+    lacks.add_argument("--only", default="*", metavar="PATTERN",
+                       help="operators, such as 'aten::*'; all by default")
+    lacks.add_argument("--like", metavar="BACKEND",
+                       help="only operators that this other backend has a function for")
+    lacks.add_argument("--show", type=_split, default=["nothing"], metavar="WORDS",
+                       help="list the operators that these serve: words of the summary, all, or "
+                       'none; by default "nothing", which are those that are missing')
+    lacks.add_argument("--csv", metavar="FILE", help="write a line for each operator")
+    lacks.add_argument("--html", metavar="FILE", help="write a page with a table")
+    export = _add(commands, "export", "write operators and calls for dkctl replay, which explains "
+                  "them on another machine", _export, nargs="+")
+    export.add_argument("-o", "--output", metavar="FILE",
+                        help="write the transcript there; by default it is printed")
+    watched = _add(commands, "watch", "what a backend registers when it is loaded", _watch,
+                   is_call=False)
+    watched.add_argument("file", metavar="FILE", nargs="+",
+                         help="a shared library, or a module of Python")
+    return parser
+
+
+def _call(operator: str, on: list[str], under: list[str]) -> TorchCall:
+    layout = _live.layout()
+    call = explain_under(operator, [keyset_of(words, layout) for words in on], under)
+    return dataclasses.replace(call, words="; ".join(on))
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def _explain(options: argparse.Namespace) -> int:
+    call = _call(options.operator, options.on, options.under)
+    print(call)
+    if options.svg:
+        _write(options.svg, call.explanation.svg())
+    return DIFFERS if call.differences else OK
+
+
+def _what_if(options: argparse.Namespace) -> int:
+    call = _call(options.operator, options.on, options.under)
+    print(what_if(call, options.changes))
+    return DIFFERS if call.differences else OK
+
+
+def _diff(options: argparse.Namespace) -> int:
+    if not options.to and options.to_under is None:
+        raise error(errno.EINVAL, 'a second call is missing: use "--to" or "--to-under"')
+    a = _call(options.operator, options.on, options.under)
+    b = _call(options.operator, options.to or options.on,
+              options.under if options.to_under is None else options.to_under)
+    print(diff(a, b))
+    return DIFFERS if a.differences else OK
+
+
+def _export(options: argparse.Namespace) -> int:
+    calls = [_call(name, options.on, options.under) for name in options.operator]
+    # Without tensors and modes, only the operators.
+    text = transcript(*(calls if options.on or options.under else options.operator))
+    if options.output:
+        _write(options.output, text)
+    else:
+        print(text, end="")
+    return DIFFERS if any(call.differences for call in calls) else OK
+
+
+def _watch(options: argparse.Namespace) -> int:
+    with watch() as found:
+        for file in options.file:
+            _live.load(file)
+    print(found)
+    return OK
+
+
+class _Progress:
+    """Shows on a terminal how many operators are read."""
+
+    def __init__(self) -> None:
+        self._is_on, self._next = sys.stderr.isatty(), 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._is_on and (done == total or time.monotonic() >= self._next):
+            self._next = time.monotonic() + 0.1
+            text = "" if done == total else f"{done} of {total} operators"
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _missing(options: argparse.Namespace) -> int:
+    check(options.show, [*SERVED_BY, "all", "none"], "a word of the summary")
+    found = missing(options.backend, only=options.only, like=options.like, progress=_Progress())
+    print(found)
+    shown = found.by(*(SERVED_BY if "all" in options.show else options.show))
+    if shown:
+        print("\n" + "\n".join(lines_of(shown)))
+    if options.csv:
+        _write(options.csv, found.csv())
+    if options.html:
+        _write(options.html, found.html())
+    return OK
+
+
+def main(arguments: Optional[list[str]] = None) -> int:
+    """Run the command; returns the exit status."""
+    def command() -> int:
+        options = _parser().parse_args(arguments)
+        try:
+            for file in options.load:
+                _live.load(file)
+            return int(options.function(options))
+        except ImportError as e:
+            return fail(NAME, NOT_LOADED, e)
+        except Error as e:
+            return fail(NAME, WRONG, e)
+
+    return run(NAME, command)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Compares two calls of PyTorch."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterator, Optional
+
+from .._explain import names_of
+from .._keyset import KeySet
+from ._path import Hop, TorchCall
+
+
+@dataclass(frozen=True)
+class Row:
+    """A functionality on the path of one of two calls, or of both.
+
+    a  the hop of the first call, or None
+    b  the hop of the second call, or None
+    """
+
+    a: Optional[Hop]
+    b: Optional[Hop]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both calls call the same function here."""
+        return self.a is not None and self.b is not None and \
+            self.a.function == self.b.function
+
+    def __str__(self) -> str:
+        if self.a and self.b and self.is_same:
+            keys = f"{self.a.key}" if self.a.key == self.b.key else \
+                f"{self.a.key}, in b {self.b.key}"
+            return f"    {keys}: {_served(self.a)}"
+        return "\n".join(f"  {sign} {hop.key}: {_served(hop)}"
+                         for sign, hop in (("-", self.a), ("+", self.b)) if hop)
+
+
+def _served(hop: Hop) -> str:
+    return f"{hop.where or 'no function'} [{hop.rule}]"
+
+
+@dataclass(frozen=True)
+class TorchDiff:
+    """The differences between two calls of PyTorch. print() writes them.
+
+    a     the first call
+    b     the second call
+    rows  the paths of both, side by side, the highest functionality first
+    """
+
+    a: TorchCall
+    b: TorchCall
+    rows: tuple[Row, ...]
+
+    @property
+    def parts_at(self) -> Optional[Row]:
+        """The first row in which the calls do not call the same function, or None."""
+        return next((row for row in self.rows if not row.is_same), None)
+
+    def keys(self) -> Iterator[tuple[str, list[str], list[str]]]:
+        """The sets that differ: the name of each, the keys that only a has, those of only b."""
+        for name, a, b in zip(_SETS, _sets(self.a), _sets(self.b)):
+            in_a, in_b = names_of(a), names_of(b)
+            if a.bits != b.bits:
+                yield name, [k for k in in_a if k not in in_b], [k for k in in_b if k not in in_a]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both paths have the same functions."""
+        return self.parts_at is None
+
+    def __str__(self) -> str:
+        lines = [f"{self.a.operator} in PyTorch {self.a.version}",
+                 f"  - a: {self._title(self.a)}", f"  + b: {self._title(self.b)}", "",
+                 "keys that differ:"]
+        indent = max(map(len, _SETS)) + 4
+        for name, only_a, only_b in self.keys():
+            for sign, names in (("-", only_a), ("+", only_b)):
+                if names:
+                    lines.append(f"  {name:{indent - 2}}{sign} {', '.join(names)}")
+                    name = ""
+        if lines[-1] == "keys that differ:":
+            lines[-1] += " none"
+        lines += ["", "path, if each function redispatches to the keys below its own:"]
+        lines += [str(row) for row in self.rows]
+        return "\n".join([*lines, "", self._end()])
+
+    def _title(self, call: TorchCall) -> str:
+        name = f"{call.operator}, " if self.a.operator != self.b.operator else ""
+        return name + call.description
+
+    def _end(self) -> str:
+        row = self.parts_at
+        if not row:
+            return "Both paths have the same functions."
+        if row.a and row.b:
+            return f"The paths part at {row.a.key} and {row.b.key}: the functions differ." \
+                if row.a.key != row.b.key else f"The paths part at {row.a.key}."
+        hop, side = (row.a, "a") if row.a else (row.b, "b")
+        return f"The paths part at {hop.key if hop else ''}, which only {side} has."
+
+
+_SETS = ("arguments", "included", "excluded", "effective")
+
+
+def _sets(call: TorchCall) -> tuple[KeySet, KeySet, KeySet, KeySet]:
+    ex = call.explanation
+    return ex.route.arguments, ex.included, ex.excluded, ex.route.effective
+
+
+def diff(a: TorchCall, b: TorchCall) -> TorchDiff:
+    """Compare two calls: which keys differ, where the paths part, which functions differ.
+
+    a, b  from explain() or explain_keys(), such as those of the same operator on two devices
+    """
+    if a.explanation.layout != b.explanation.layout:
+        raise ValueError(f"a call of layout {a.explanation.layout} and one of "
+                         f"{b.explanation.layout} have no keys in common")
+    hops = [{hop.key.functionality.number: hop for hop in call.hops} for call in (a, b)]
+    order = sorted(hops[0].keys() | hops[1].keys(), reverse=True)
+    return TorchDiff(a, b, tuple(_paired([Row(hops[0].get(n), hops[1].get(n)) for n in order])))
+
+
+def _paired(rows: list[Row]) -> Iterator[Row]:
+    """Join neighbours with the same function, such as AutogradCPU and AutogradOther."""
+    while rows:
+        row, *rows = rows
+        if rows:
+            both = Row(row.a or rows[0].a, row.b or rows[0].b)
+            is_split = bool(row.a) != bool(row.b) and bool(rows[0].a) != bool(rows[0].b)
+            if is_split and both.is_same:
+                row, rows = both, rows[1:]
+        yield row

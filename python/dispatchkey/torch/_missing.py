@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Which operators of PyTorch a backend lacks, and what serves them instead."""
+from __future__ import annotations
+
+import csv
+import errno
+import fnmatch
+import io
+from dataclasses import dataclass
+from html import escape
+from typing import Callable, Iterator, Optional, Sequence, Union
+
+from .._error import Error, did_you_mean, error
+from .._keys import Key, Layout
+from .._library import lib
+from . import _live
+from ._words import devices, keyset_of
+
+# What serves an operator, and what that means for the backend.
+SERVED_BY = {
+    "own": "a function of this backend",
+    "CompositeImplicitAutograd": "calls other operators, and needs no function",
+    "CompositeExplicitAutograd": "one function for all backends",
+    "CompositeExplicitAutogradNonFunctional": "calls the out variant, which needs a function",
+    "fallback": "the fallback of this backend",
+    "fallthrough": "calls pass the backend by",
+    "nothing": "calls fail",
+}
+_ALIASES = ("CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd")
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Served:
+    """What serves an operator on a backend.
+
+    operator  the operator's name
+    by        "own", an alias key, "fallback", "fallthrough" or "nothing"
+    where     where in the sources the function is registered, or ""
+    autograd  what serves the backend's autograd key: "own", an alias key, ..., "nothing"
+    schema    the operator's schema
+    """
+
+    operator: str
+    by: str
+    where: str
+    autograd: str
+    schema: str
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What serves each operator on a backend. print() writes a summary.
+
+    key       the key of the backend
+    autograd  its autograd key
+    version   of PyTorch
+    served    each operator, by name
+    """
+
+    key: Key
+    autograd: Key
+    version: str
+    served: tuple[Served, ...]
+
+    def __iter__(self) -> Iterator[Served]:
+        return iter(self.served)
+
+    def __len__(self) -> int:
+        return len(self.served)
+
+    def by(self, *what: str) -> list[Served]:
+        """The operators that one of these serves, such as by("nothing", "fallback")."""
+        return [s for s in self.served if s.by in what]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many operators each serves."""
+        return {what: len(self.by(what)) for what in SERVED_BY if self.by(what)}
+
+    def __str__(self) -> str:
+        counts = self.counts
+        width = max(map(len, [*counts, "served by"]))
+        lines = [f"{self.key} in PyTorch {self.version}: {len(self)} operators", "",
+                 f"number  {'served by':{width}}  which"]
+        lines += [f"{n:6}  {what:{width}}  {SERVED_BY[what]}" for what, n in counts.items()]
+        without = [s for s in self.served if s.by != "nothing" and s.autograd == "nothing"]
+        if without:
+            lines += ["", f"{len(without)} of them have no function at {self.autograd}: calls "
+                      "with tensors that have this key fail."]
+        return "\n".join(lines)
+
+    def csv(self) -> str:
+        """A line for each operator, with a heading."""
+        text = io.StringIO()
+        out = csv.writer(text, lineterminator="\n")
+        out.writerow(["operator", "served_by", "where", "autograd_by", "schema"])
+        out.writerows([s.operator, s.by, s.where, s.autograd, s.schema] for s in self.served)
+        return text.getvalue()
+
+    def html(self) -> str:
+        """A page with a summary and a table that can be searched, without external references."""
+        title = f"{self.key} in PyTorch {self.version}"
+        total = max(len(self), 1)
+        bar = "".join(f'<i class="{what}" style="width:{100 * n / total:.2f}%" '
+                      f'title="{what}: {n}"></i>' for what, n in self.counts.items())
+        summary = "".join(
+            f'<tr><td class="n">{n}</td><td><i class="{what}"></i> <a href="#" '
+            f'data-by="{what}">{what}</a></td><td>{escape(SERVED_BY[what])}</td></tr>\n'
+            for what, n in self.counts.items())
+        rows = "".join(
+            f'<tr data-by="{s.by}"><td title="{escape(s.schema)}">{escape(s.operator)}</td>'
+            f'<td><i class="{s.by}"></i> {s.by}</td><td>{s.autograd}</td>'
+            f"<td>{escape(s.where)}</td></tr>\n" for s in self.served)
+        return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+                f"<title>{escape(title)}</title>\n{_STYLE}</head>\n<body>\n"
+                f"<h1>{escape(title)}</h1>\n<p>{len(self)} operators, and what serves each:</p>\n"
+                f'<div class="bar">{bar}</div>\n<table>\n{summary}</table>\n'
+                f'<p><input id="word" placeholder="a word of the name" aria-label="a word of the '
+                f'name"> <a href="#" data-by="">all</a> <span id="shown"></span></p>\n'
+                f'<table id="operators">\n<thead><tr><th>operator</th><th>served by</th>'
+                f"<th>{self.autograd}</th><th>registered at</th></tr></thead>\n<tbody>\n{rows}"
+                f"</tbody>\n</table>\n{_SCRIPT}</body>\n</html>\n")
+
+
+_STYLE = """\
+<style>
+body{font:14px system-ui,sans-serif;margin:2em;color:#1f2328;background:#fff}
+table{border-collapse:collapse}td,th{padding:2px 12px 2px 0;text-align:left;vertical-align:top}
+td.n{text-align:right}#operators td{font:13px ui-monospace,Menlo,Consolas,monospace}
+i{display:inline-block;width:10px;height:10px;border-radius:2px}
+.bar{display:flex;max-width:60em;margin-bottom:1em}.bar i{height:18px;border-radius:0}
+.own{background:#3fbf7f}.CompositeImplicitAutograd{background:#0b62b8}
+.CompositeExplicitAutograd{background:#56b4e9}.fallback{background:#f0e442}
+.CompositeExplicitAutogradNonFunctional{background:#e69f00}
+.fallthrough{background:#9198a1}.nothing{background:#b3261e}
+@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}a{color:#58a6ff}}
+</style>
+"""
+_SCRIPT = """\
+<script>
+const rows = [...document.querySelectorAll("#operators tbody tr")];
+const word = document.getElementById("word"), shown = document.getElementById("shown");
+let by = "";
+function show() {
+  let n = 0;
+  for (const row of rows) {
+    const has = row.cells[0].textContent.includes(word.value);
+    row.hidden = !has || (by && row.dataset.by !== by);
+    n += !row.hidden;
+  }
+  shown.textContent = `${n} operators` + (by ? `, served by ${by}` : "");
+}
+word.addEventListener("input", show);
+for (const a of document.querySelectorAll("a[data-by]"))
+  a.addEventListener("click", e => { e.preventDefault(); by = a.dataset.by; show(); });
+show();
+</script>
+"""
+
+
+def _served_by(live: _live.Operator, entry: Optional[_live.TableEntry]) -> str:
+    """What an entry is, in one of the words of SERVED_BY."""
+    if entry is None:
+        return "nothing"
+    if entry.is_fallthrough:
+        return "fallthrough"
+    if entry.rule == "math kernel":
+        return "CompositeImplicitAutograd"
+    if entry.rule == "backend fallback":
+        return "fallback"
+    if entry.rule == "default backend kernel":
+        at = {m["key"] for m in live.impls() if _live.label(m["text"]) == entry.where}
+        return next((alias for alias in _ALIASES if alias in at), _ALIASES[-1])
+    return "own"
+
+
+def _autograd_by(live: _live.Operator, entry: Optional[_live.TableEntry]) -> str:
+    return "Autograd" if entry and entry.rule == "autograd kernel" else _served_by(live, entry)
+
+
+def backend_key(backend: Union[str, Key], layout: Layout) -> Key:
+    """The key of a backend that is named by a device, such as "cuda", or by the key itself."""
+    keys = backend.keyset if isinstance(backend, Key) else None
+    try:
+        keys = keyset_of(backend, layout) if isinstance(backend, str) else keys
+    except Error:
+        pass
+    key = next(iter(keys), None) if keys else None
+    if key is None or not lib.dk_is_backend_key(layout._ptr, key.number):
+        names = [k.name for k in layout.keys if lib.dk_is_backend_key(layout._ptr, k.number)]
+        raise error(errno.EINVAL, "expected a device or the key of a backend", "PARSE_KEY",
+                    str(backend), did_you_mean(str(backend), [*devices(layout), *names]) or
+                    f"devices are {', '.join(devices(layout))}")
+    return key
+
+
+def _autograd_of(key: Key) -> Key:
+    """The autograd key of the tensors that have a key."""
+    fresh = [k for k in key.keyset.fresh() if k.name.startswith("Autograd")]
+    return fresh[0] if fresh else Key("AutogradOther", key.layout)
+
+
+def missing(backend: Union[str, Key], *, only: str = "*", like: Union[str, Key, None] = None,
+            progress: Optional[Progress] = None) -> Coverage:
+    """Report what serves each operator on a backend: its own function, one for all, nothing.
+
+    backend   a device such as "cuda" or "privateuseone", or a key such as SparseCUDA
+    only      a pattern of operators' names, such as "aten::*"
+    like      only operators that this other backend has a function for
+    progress  called with how many operators are read, and how many there are
+    """
+    layout = _live.layout()
+    key = backend_key(backend, layout)
+    other = backend_key(like, layout) if like else None
+    autograd = _autograd_of(key)
+    names = [name for name in _live.operators() if fnmatch.fnmatchcase(name, only)]
+    if not names:
+        raise error(errno.ENOENT, "PyTorch has no operator of this pattern", "NO_OPERATOR", only)
+    found = []
+    for i, name in enumerate(names):
+        if progress:
+            progress(i, len(names))
+        live = _live.Operator.read(name)
+        entries = live.entries()
+        if not live.is_defined or other and other.name not in entries:
+            continue
+        entry = entries.get(key.name)
+        found.append(Served(name, _served_by(live, entry), entry.where if entry else "",
+                            _autograd_by(live, entries.get(autograd.name)), live.schema))
+    if progress:
+        progress(len(names), len(names))
+    return Coverage(key, autograd, str(_live.pytorch().__version__), tuple(found))
+
+
+def lines_of(served: Sequence[Served]) -> list[str]:
+    """The lines of a list: each operator, and where there are several kinds what serves it."""
+    if {s.by for s in served} == {"nothing"}:
+        return [s.operator for s in served]
+    name = max((len(s.operator) for s in served), default=0)
+    by = max((len(s.by) for s in served), default=0)
+    return [f"{s.operator:{name}}  {s.by:{by}}  {s.where}".rstrip() for s in served]

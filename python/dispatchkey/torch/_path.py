@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Follows a call of PyTorch from key to key."""
+from __future__ import annotations
+
+import errno
+import warnings
+from dataclasses import dataclass
+from typing import Any, Optional, Sequence, Union
+
+from .._error import OverrideWarning, UnknownName, error
+from .._explain import Explanation, verdict_of
+from .._keys import Key
+from .._keyset import KeySet
+from .._library import lib
+from .._local import force
+from .._registry import Registry
+from .._schema import Schema
+from . import _live
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One function on the path of a call.
+
+    key    the key that the call is routed by
+    where  where in PyTorch's sources the function is registered; "" if there is none
+    rule   the rule that selected it, in PyTorch's words
+    why    the explanation of this step
+    """
+
+    key: Key
+    where: str
+    rule: str
+    why: Explanation
+
+    @property
+    def function(self) -> tuple[str, str]:
+        """What identifies the function: the key that it is registered at, and where."""
+        keys = [s.impl_key.name for s in self.why.steps
+                if s.kind == "rule" and s.verdict == "SERVES"]
+        return (keys[0] if keys else "", self.where)
+
+    def __str__(self) -> str:
+        rules = [f"       rule {s.rule:2}  {s.key.name if s.verdict != 'MISSING' else '-':39}"
+                 f"{verdict_of(s, self.why)}" for s in self.why.steps
+                 if s.kind == "rule" and s.verdict != "NOT_EVALUATED"]
+        return "\n".join([f"{self.key}: {self.where or 'no function'} [{self.rule}]", *rules])
+
+
+@dataclass(frozen=True)
+class TorchCall:
+    """A call of PyTorch, explained. print() writes all of it; a notebook shows a picture.
+
+    operator     the operator's name
+    version      of PyTorch
+    explanation  the first step, with all sets
+    hops         the path, if each function redispatches to the keys below its own
+    differences  entries of PyTorch's table that the rules do not give; none, normally
+    entries      how many entries were compared
+    under        the modes of PyTorch that it is made under, such as "autocast"
+    """
+
+    operator: str
+    version: str
+    explanation: Explanation
+    hops: tuple[Hop, ...]
+    differences: tuple[str, ...]
+    entries: int
+    under: tuple[str, ...] = ()
+    words: str = ""
+
+    @property
+    def description(self) -> str:
+        """The arguments and the modes in a few words."""
+        on = self.words or "; ".join(key.name for ks in self.explanation.objects for key in list(ks)[:1])
+        return (on or "no tensor") + (f" under {', '.join(self.under)}" if self.under else "")
+
+    def _repr_svg_(self) -> str:
+        return self.explanation._repr_svg_()
+
+    def _repr_html_(self) -> str:
+        return self.explanation._repr_html_()
+
+    def __str__(self) -> str:
+        layout = self.explanation.layout
+        under = f", under {', '.join(self.under)}" if self.under else ""
+        lines = [f"{self.operator} in PyTorch {self.version}, layout {layout}{under}", "",
+                 str(self.explanation), "",
+                 "path, if each function redispatches to the keys below its own:"]
+        lines += [f"  {i}.  {hop}" for i, hop in enumerate(self.hops, 1)]
+        if self.differences:
+            lines += ["", "PyTorch's table differs from the rules:", *self.differences]
+        else:
+            lines += ["", f"PyTorch's table is what the rules give, in {self.entries} entries."]
+        return "\n".join(lines)
+
+
+def _differences(registry: Registry, name: str, live: _live.Operator) -> tuple[list[str], int]:
+    """Compare the table of our registry with that of PyTorch."""
+    theirs, ours = live.entries(), _live.entries_of(str(registry.table(name)))
+    found = [f"  {key}: {theirs.get(key, 'no function')}, and by the rules "
+             f"{ours.get(key, 'no function')}"
+             for key in sorted(set(ours) | set(theirs)) if ours.get(key) != theirs.get(key)]
+    return found, len(theirs)
+
+
+def _ends(hop: Hop) -> bool:
+    """Does the call end here: at a backend, at a function that calls other operators?"""
+    key, entry = hop.key, hop.why.route.entry
+    return not entry or entry.rule == "math kernel" or \
+        bool(lib.dk_is_backend_key(key.layout._ptr, key.number))
+
+
+def _hop(why: Explanation) -> Hop:
+    route = why.route
+    return Hop(route.key, route.entry.label, route.entry.rule, why)
+
+
+def _path(registry: Registry, name: str, first: Explanation,
+          takes_any: bool) -> tuple[Hop, ...]:
+    """The path; takes_any: whether the operator dispatches on any of its arguments."""
+    hops = [_hop(first)]
+    while not _ends(hops[-1]):
+        left = hops[-1].why.route.effective & hops[-1].key.below
+        if hops[-1].key in left:       # PythonDispatcher stays in the set
+            left -= hops[-1].key
+        if not left.highest.number:
+            break
+        # The keys of a redispatch are those of its arguments, if it has any.
+        nothing = KeySet(layout=registry.layout)
+        with force(nothing if takes_any else left, nothing):
+            hops.append(_hop(registry.explain(name, *([left] if takes_any else []))))
+    return tuple(hops)
+
+
+def explain_keys(operator: str, keys: Sequence[KeySet],
+                 state: Optional[tuple[KeySet, KeySet]] = None,
+                 under: Sequence[str] = ()) -> TorchCall:
+    """Explain a call of an operator, named with its overload, with these sets of keys.
+
+    state  the included and the excluded set; by default those of this thread in PyTorch
+    under  names of modes that the sets are those of, which are printed
+    """
+    layout = _live.layout()
+    live = _live.Operator.read(operator)
+    schema = Schema(live.schema)
+    try:
+        schema.check_dispatched(len(keys), operator)
+    except TypeError as e:
+        raise error(errno.EINVAL, str(e), "ARG_COUNT") from None
+    included, excluded = state or _live.local_state(layout)
+    with Registry(layout, name="PyTorch", builtins=False) as registry:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OverrideWarning)
+            name = live.mirror(registry)
+        with force(included, excluded):
+            first = registry.explain(name, *keys)
+        differences, entries = _differences(registry, name, live)
+        return TorchCall(name, str(_live.pytorch().__version__), first,
+                         _path(registry, name, first, schema.dispatched != 0),
+                         tuple(differences), entries,
+                         tuple(under))
+
+
+def explain(operator: Union[str, Any], *args: Any, **kwargs: Any) -> TorchCall:
+    """Explain the call operator(*args, **kwargs), which is not made.
+
+    operator  a name with its overload such as "aten::add.Tensor", an operator of
+              torch.ops, or a function such as torch.add, whose overload is found by
+              the arguments
+    """
+    layout, torch = _live.layout(), _live.pytorch()
+    name = operator if isinstance(operator, str) else _name_of(operator, args, kwargs)
+    schema = Schema(_live.Operator.read(name).schema)
+    values = [torch.tensor(value) if a.type == "Tensor" and isinstance(value, _NUMBER) else value
+              for a, value in zip(schema.arguments, schema.bind(args, kwargs))]
+    return explain_keys(name, [_live.keys_of(t, layout) for t in _live.tensors(values)])
+
+
+_NUMBER = (int, float, complex)
+# Functions of PyTorch in Python that make a tensor of a number.
+_TAKE_NUMBERS = {"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide",
+                 "floor_divide"}
+
+
+def _name_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The operator that a function of PyTorch calls with these arguments."""
+    schema = getattr(function, "_schema", None)             # torch.ops.aten.add.Tensor
+    if schema is not None:
+        return str(schema.name) + (f".{schema.overload_name}" if schema.overload_name else "")
+    packet = getattr(function, "_qualified_op_name", None)  # torch.ops.aten.add
+    short = str(getattr(function, "__name__", function))
+    name = str(packet).replace(".", "::", 1) if packet else f"aten::{short}"
+    overloads = [n for n in _live.operators() if n.split(".")[0] == name]
+    overloads.sort(key=lambda n: (n != name, not n.endswith(".Tensor"), n))
+    takes_numbers = not packet and short.rstrip("_") in _TAKE_NUMBERS
+    for overload in overloads:
+        if _takes(_live.Operator.read(overload), args, kwargs, takes_numbers):
+            return overload
+    if not overloads:
+        raise _live._unknown(name)
+    raise TypeError(f"no overload of {name} takes these arguments: its overloads are "
+                    f"{', '.join(overloads)}")
+
+
+def _takes(live: _live.Operator, args: tuple[Any, ...], kwargs: dict[str, Any],
+           takes_numbers: bool) -> bool:
+    """Does this overload take these arguments, by their number and by which are tensors?"""
+    try:
+        schema = Schema(live.schema)
+        values = schema.bind(args, kwargs)
+    except (TypeError, UnknownName):
+        return False
+    tensor = _live.pytorch().Tensor
+    tensor = (tensor, *_NUMBER) if takes_numbers else tensor
+    return all(_fits(a.type, value, tensor) for a, value in zip(schema.arguments, values))
+
+
+def _fits(kind: str, value: Any, tensor: Any) -> bool:
+    """Is this a value of the type? Tensor is the class, or those that are taken for one."""
+    if kind.endswith("?"):
+        return value is None or _fits(kind[:-1], value, tensor)
+    if kind.endswith("]"):
+        element, size = kind[:-1].rsplit("[", 1)
+        if not isinstance(value, (list, tuple)):
+            return bool(size) and _fits(element, value, tensor)     # int[1] takes an int
+        return all(_fits(element, v, _live.pytorch().Tensor) for v in value)
+    base = kind.split("(")[0]
+    if base == "Tensor":
+        return isinstance(value, tensor)
+    types: dict[str, Any] = {"int": int, "SymInt": int, "bool": bool, "str": str,
+                               "Dimname": str, "Scalar": _NUMBER, "float": (int, float)}
+    return not isinstance(value, _live.pytorch().Tensor) and \
+        isinstance(value, types.get(base, object))

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Operators and calls of PyTorch as a transcript for dkctl replay."""
+from __future__ import annotations
+
+import shlex
+from typing import Iterator, Union
+
+from .._explain import Explanation
+from .._keyset import KeySet
+from . import _live
+from ._path import TorchCall
+
+
+def transcript(*calls: Union[TorchCall, str]) -> str:
+    """The registrations of operators and the explanations of calls, for dkctl replay.
+
+    calls  calls from explain() or explain_keys(), and names of operators
+
+    The answers to "table" are PyTorch's own, and those to "call" and "route" are those of
+    the explanations: dkctl replay --check compares them on another machine, which needs no
+    PyTorch.
+    """
+    names = [c if isinstance(c, str) else c.operator for c in calls]
+    found = {name: _live.Operator.read(name) for name in names}
+    layout = _live.layout()
+    lines = [f"> layout {layout}"]
+    fallbacks = {key: entry for live in found.values()
+                 for key, entry in live.fallbacks(layout).items()}
+    for key, entry in fallbacks.items():
+        lines.append(f"> fallback {'-f ' if entry.is_fallthrough else ''}{key} "
+                     f"{shlex.quote(entry.where)}")
+    for live in found.values():
+        lines += _operator(live)
+    for call in calls:
+        if isinstance(call, TorchCall):
+            lines += _call(call)
+    return "\n".join(lines) + "\n"
+
+
+def _operator(live: _live.Operator) -> Iterator[str]:
+    """The definition, the functions with the oldest first, and PyTorch's table."""
+    options = ""
+    for flag, value in (("-g", live.debug), ("-a", live.alias_analysis)):
+        options += f" {flag} {shlex.quote(value)}" if value else ""
+    yield f"> op -s {shlex.quote(live.schema)}{options} {live.name}"
+    for m in reversed(live.impls()):
+        flags = m["flags"].split()
+        option = "-f " if "fallthrough" in flags else "-u " if "unboxed" in flags else ""
+        yield f"> impl {option}{live.name} {m['key']} {shlex.quote(_live.label(m['text']))}"
+    yield f"> table {live.name}"
+    yield from (f"{key}: {entry}" for key, entry in live.entries().items())
+
+
+def _hex(keys: KeySet) -> str:
+    return hex(keys.bits)
+
+
+def _served(ex: Explanation) -> str:
+    """What the first line of an answer ends with."""
+    entry = ex.route.entry
+    what = "ambiguous" if entry.is_ambiguous else "missing" if not entry.is_served else \
+        "fallthrough" if entry.is_fallthrough else entry.label
+    return f"{_hex(ex.route.effective)} {ex.route.key} {what}"
+
+
+def _call(call: TorchCall) -> Iterator[str]:
+    """The call with its local state, then each redispatch."""
+    ex = call.explanation
+    if ex.objects:
+        yield _local(ex)
+        yield f"> call -v {call.operator} {' '.join(map(_hex, ex.objects))}"
+        yield f"{_hex(ex.route.arguments)} {_served(ex)}"
+        yield str(ex)
+    else:
+        yield from _route(call.operator, ex)
+    for hop in call.hops[1:]:
+        yield from _route(call.operator, hop.why)
+
+
+def _local(ex: Explanation) -> str:
+    return f"> local {_hex(ex.included)} {_hex(ex.excluded)}"
+
+
+def _route(name: str, ex: Explanation) -> Iterator[str]:
+    yield _local(ex)
+    yield f"> route -v {name} {_hex(ex.route.arguments)}"
+    yield _served(ex)
+    yield str(ex)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Which registrations a block of code makes in PyTorch."""
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Iterator
+
+from . import _live
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that was registered or unregistered.
+
+    is_added        whether it was registered
+    kind            "operator", "function" or "fallback"
+    operator        the operator's name, "" for a fallback
+    key             the key, "" for an operator
+    where           where in the sources it is registered, or "unknown"
+    is_fallthrough  whether a function or fallback is a fallthrough
+    """
+
+    is_added: bool
+    kind: str
+    operator: str
+    key: str
+    where: str
+    is_fallthrough: bool = False
+
+    def __str__(self) -> str:
+        what = {"operator": f"operator {self.operator}",
+                "function": f"function of {self.operator} at {self.key}",
+                "fallback": f"fallback at {self.key}"}[self.kind]
+        passed = ", a fallthrough" if self.is_fallthrough else ""
+        return f"{'+' if self.is_added else '-'} {what}: {self.where}{passed}"
+
+
+# How often each is there: the fields of Event after the first.
+Registrations = Counter[tuple[str, str, str, str, bool]]
+
+
+def _of_operator(name: str, dump: str) -> Registrations:
+    """What a dump has: the fields of the event for each registration."""
+    live = _live.Operator(name, dump, "")
+    found: Registrations = Counter(
+        ("function", name, m["key"], _live.label(m["text"]), "fallthrough" in m["flags"])
+        for m in live.impls())
+    if live.is_defined:
+        found["operator", name, "", _live.label(live.debug), False] += 1
+    return found
+
+
+def _of_fallbacks(entries: dict[str, _live.TableEntry]) -> Registrations:
+    return Counter(("fallback", "", key, entry.where, entry.is_fallthrough)
+                   for key, entry in entries.items())
+
+
+@dataclass(frozen=True)
+class _State:
+    """The dumps of all operators, and the fallbacks."""
+
+    dumps: dict[str, str]
+    fallbacks: dict[str, _live.TableEntry]
+
+    @classmethod
+    def read(cls) -> _State:
+        dump = _live.internal("_dispatch_dump")
+        return cls({name: dump(name) for name in _live.operators()},
+                   _live.all_fallbacks(_live.layout()))
+
+
+def _difference(was: Registrations, now: Registrations) -> Iterator[Event]:
+    for is_added, some in ((False, was - now), (True, now - was)):
+        for fields in sorted(some.elements(), key=lambda f: (f[0] != "operator", f)):
+            yield Event(is_added, *fields)
+
+
+def _events(before: _State, after: _State) -> Iterator[Event]:
+    yield from _difference(_of_fallbacks(before.fallbacks), _of_fallbacks(after.fallbacks))
+    for name in sorted({*before.dumps, *after.dumps}):
+        was, now = before.dumps.get(name, ""), after.dumps.get(name, "")
+        if was != now:
+            yield from _difference(_of_operator(name, was), _of_operator(name, now))
+
+
+class Watch:
+    """What was registered while the block of watch() ran. print() writes a line for each.
+
+    events  what was registered and unregistered; empty until the block has ended
+    """
+
+    def __init__(self) -> None:
+        self.events: tuple[Event, ...] = ()
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __repr__(self) -> str:
+        return f"<Watch, {len(self)} events>"
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.events)) or "nothing was registered"
+
+
+@contextmanager
+def watch() -> Iterator[Watch]:
+    """Report what a block of code registers in PyTorch's dispatcher, and what it unregisters.
+
+    The registrations of all operators before and after the block are compared. What is
+    both registered and unregistered inside is not reported; what other threads register
+    meanwhile is.
+    """
+    found = Watch()
+    before = _State.read()
+    try:
+        yield found
+    finally:
+        found.events = tuple(_events(before, _State.read()))

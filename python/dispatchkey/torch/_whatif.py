@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What would change a call of PyTorch."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterator, Optional, Sequence
+
+from .._error import Error
+from .._keyset import KeySet
+from . import _live, _modes
+from ._diff import TorchDiff, diff
+from ._path import TorchCall, explain_keys
+from ._words import devices
+
+_COLUMNS, _PATH = 100, 50
+_NOTES = {
+    "no_grad": "no_grad changes no key: the functions of autograd are called, and record nothing.",
+    "requires_grad": "requires_grad changes no key: the functions of autograd read it from the "
+                     "tensors.",
+    "vmap": "vmap changes the keys further in its functions, which this path does not follow."}
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What one change does to a call.
+
+    change      the change, such as "autocast" or "cuda"
+    difference  the call and the changed one, or None if PyTorch refuses the change
+    reason      why it does
+    """
+
+    change: str
+    difference: Optional[TorchDiff]
+    reason: str = ""
+
+    @property
+    def path(self) -> str:
+        """The path of the changed call."""
+        return path_of(self.difference.b) if self.difference else "-"
+
+    def __str__(self) -> str:
+        if not self.difference:
+            return self.reason
+        rows = self.difference.rows
+        parts = [("with", [row.b.key for row in rows if row.b and not row.a]),
+                 ("without", [row.a.key for row in rows if row.a and not row.b]),
+                 ("another function at",
+                  [row.b.key for row in rows if row.a and row.b and not row.is_same])]
+        return "; ".join(f"{what} {', '.join(k.name for k in keys)}" for what, keys in parts
+                         if keys) or "the same functions"
+
+
+def path_of(call: TorchCall) -> str:
+    """The keys of a call's path."""
+    return " > ".join(f"{hop.key}" if hop.why.route.entry else f"{hop.key} (no function)"
+                      for hop in call.hops)
+
+
+@dataclass(frozen=True)
+class WhatIfs:
+    """What each of several changes does to a call. print() writes a table.
+
+    call     the call
+    changes  each change
+    """
+
+    call: TorchCall
+    changes: tuple[WhatIf, ...]
+
+    def __iter__(self) -> Iterator[WhatIf]:
+        return iter(self.changes)
+
+    def __getitem__(self, change: str) -> WhatIf:
+        for found in self.changes:
+            if found.change == change:
+                return found
+        raise KeyError(f"{change}: the changes are {', '.join(w.change for w in self.changes)}")
+
+    def __str__(self) -> str:
+        call = self.call
+        now = path_of(call)
+        names = max(len("what if"), *(len(w.change) for w in self.changes), 0)
+        paths = max(len(now), *(len(w.path) for w in self.changes if len(w.path) <= _PATH), 0)
+        lines = [f"{call.operator} in PyTorch {call.version}: {call.description}", "",
+                 f"{'what if':{names}}  {'path':{paths}}  difference", f"{'':{names}}  {now}"]
+        for w in self.changes:
+            head = f"{w.change:{names}}  {w.path:{paths}}"
+            if len(w.path) > paths or len(head) + 2 + len(str(w)) > _COLUMNS:
+                lines += [head.rstrip(), f"{'':{names}}    {w}"]
+            else:
+                lines.append(f"{head}  {w}")
+        notes = [note for change, note in _NOTES.items()
+                 if any(w.change == change and w.difference for w in self.changes)]
+        return "\n".join(lines + ([""] if notes else []) + notes)
+
+
+def explain_under(operator: str, keys: Sequence[KeySet], modes: Sequence[str]) -> TorchCall:
+    """Explain a call under modes of PyTorch, which are entered, each inside of the one before it.
+
+    operator  the operator's name with its overload
+    keys      the keys of each tensor
+    modes     no_grad, inference_mode, autocast (on the tensors' devices), vmap (of all tensors)
+    """
+    _modes.check(modes, list(_modes.MODES), "a mode")
+    if not modes:
+        return explain_keys(operator, keys)
+    effect = _modes.effect(modes, _modes.devices_of(keys))
+    included, excluded = _live.local_state(_live.layout())
+    return explain_keys(operator, [effect.tensors.apply(ks) for ks in keys],
+                        (effect.included.apply(included), effect.excluded.apply(excluded)), modes)
+
+
+def changed(call: TorchCall, change: str) -> TorchCall:
+    """The same call after a change; raises if PyTorch refuses it."""
+    ex, layout = call.explanation, call.explanation.layout
+    names = devices(layout)
+    if change in names and change not in _modes.CHANGES:
+        keys = [_modes.on_device(ks, names[change]) for ks in ex.objects]
+        return explain_keys(call.operator, keys, (ex.included, ex.excluded), call.under)
+    effect = _modes.effect([change], _modes.devices_of(ex.objects))
+    return explain_keys(call.operator, [effect.tensors.apply(ks) for ks in ex.objects],
+                        (effect.included.apply(ex.included), effect.excluded.apply(ex.excluded)),
+                        (*call.under, change) if change in _modes.MODES else call.under)
+
+
+def _default(call: TorchCall) -> list[str]:
+    present = _modes.devices_of(call.explanation.objects)
+    return [*_modes.CHANGES, *(d for d in ("cpu", "cuda", "meta") if d not in present)]
+
+
+def what_if(call: TorchCall, changes: Optional[Sequence[str]] = None) -> WhatIfs:
+    """Report what each of these changes would do to the path of a call.
+
+    call     from explain() or explain_keys()
+    changes  modes: no_grad, inference_mode, autocast, vmap; properties of the tensors:
+             requires_grad, inference; devices that the tensors are on, such as cuda.
+             All modes and properties, and a few devices, by default
+
+    Each mode is entered in PyTorch, and the keys are read inside. The call is not made.
+    """
+    layout = _live.layout()
+    wanted = _default(call) if changes is None else list(changes)
+    _modes.check(wanted, [*_modes.CHANGES, *devices(layout)], "a mode, a property of tensors or "
+                 "a device")
+    found = []
+    for change in wanted:
+        try:
+            found.append(WhatIf(change, diff(call, changed(call, change))))
+        except Error as e:
+            found.append(WhatIf(change, None, str(e)))
+    return WhatIfs(call, tuple(found))

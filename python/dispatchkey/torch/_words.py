@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The keysets of tensors that are described in words, such as "cuda,sparse"."""
+from __future__ import annotations
+
+import errno
+from typing import Optional
+
+from .._error import UnknownName, did_you_mean, error
+from .._keys import Key, Layout, compute_key
+from .._keyset import KeySet
+from .._library import lib
+from . import _live
+
+_LAYOUTS = {"strided": "Strided", "jagged": "Jagged", "sparse": "Sparse",
+            "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsc", "sparse_bsr": "SparseBsr",
+            "sparse_bsc": "SparseBsc", "mkldnn": "Mkldnn"}
+_PROPERTIES = {"requires_grad": "", "conj": "Conjugate", "neg": "Negative", "zero": "ZeroTensor",
+               "inference": ""}
+
+
+def devices(layout: Layout) -> dict[str, str]:
+    """The device types as PyTorch writes them, and their names in the library."""
+    names = (lib.dk_device_type_name(layout._ptr, n) for n in range(64))
+    found = {n.decode().lower(): n.decode() for n in names if n}
+    if "privateuse1" in found:
+        found.update(dict.fromkeys(("privateuseone", _live.private_name()), "PrivateUse1"))
+    return found
+
+
+def _dtype(word: str, layout: Layout) -> Optional[str]:
+    try:
+        compute_key(word, layout=layout)
+    except UnknownName:
+        return None
+    return word
+
+
+def _key(word: str, layout: Layout) -> Optional[Key]:
+    try:
+        return Key(word, layout)
+    except UnknownName:
+        return None
+
+
+def _unknown(word: str, layout: Layout) -> Exception:
+    words = [*devices(layout), *_LAYOUTS, *_PROPERTIES, *(k.name for k in layout.keys)]
+    hint = did_you_mean(word, words) or "devices are " + ", ".join(devices(layout))
+    return error(errno.EINVAL, "expected a device, a layout, a dtype, a property of a tensor or a "
+                 "dispatch key", "PARSE_SET", word, hint)
+
+
+def keyset_of(text: str, layout: Layout) -> KeySet:
+    """The keyset that PyTorch gives a tensor of this description.
+
+    text  words with commas between them: a device such as cpu or cuda; a layout such as
+          sparse; a dtype such as float32 or qint8; requires_grad, inference, conj, neg,
+          zero; and names of dispatch keys, which are added
+    """
+    chosen: dict[str, str] = {}
+    added, is_inference = KeySet(layout=layout), False
+    for word in (w.strip() for w in text.split(",")):
+        kind, value = _kind_of(word, layout)
+        if kind == "key":
+            added |= value
+            is_inference = is_inference or word == "inference"
+        elif chosen.setdefault(kind, value) != value:
+            raise error(errno.EINVAL, f"a tensor has one {kind}, and two are given", "PARSE_SET",
+                        f"{chosen[kind]} and {value}")
+    if not chosen and added:
+        return added
+    key = compute_key(chosen.get("dtype"), chosen.get("layout"), chosen.get("device"),
+                      layout=layout)
+    return key.keyset.fresh(is_inference) | added
+
+
+def _kind_of(word: str, layout: Layout) -> tuple[str, str]:
+    """What a word is, and its name in the library. mkldnn, which is a device, too, is a layout."""
+    types = devices(layout)
+    if word in _LAYOUTS:
+        return "layout", _LAYOUTS[word]
+    if word in types:
+        return "device", types[word]
+    if word in _PROPERTIES:
+        return "key", _PROPERTIES[word]
+    if _key(word, layout) is not None:
+        return "key", word
+    if _dtype(word, layout):
+        return "dtype", word
+    raise _unknown(word, layout)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Prints the results as TAP to the descriptor DK_TAP_FD; fixtures."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dispatchkey as dk
+
+TOP = Path(os.environ["DK_TOP"])
+BUILD = Path(os.environ["DK_BUILD"])
+
+
+class Tap:
+    """Writes a line for each test, and below it what failed."""
+
+    def __init__(self, descriptor):
+        self.done = 0
+        self.out = os.fdopen(descriptor, "w")
+
+    def pytest_collection_finish(self, session):
+        self.out.write(f"TAP version 13\n1..{len(session.items)}\n")
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.out.write(f"Bail out! {report.longreprtext}\n")
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" or report.outcome != "passed":
+            if report.when == "teardown":
+                self.say(report)
+                return
+            self.done += 1
+            word = "not ok" if report.failed else "ok"
+            name = report.nodeid.replace("::", ": ").replace("#", "")
+            skip = f" # SKIP {report.longrepr[2]}" if report.skipped else ""
+            self.out.write(f"{word} {self.done} - {name}{skip}\n")
+            self.say(report)
+
+    def say(self, report):
+        if report.failed:
+            self.out.writelines(f"# {line}\n" for line in report.longreprtext.splitlines())
+
+    def pytest_sessionfinish(self):
+        self.out.close()
+
+
+def pytest_configure(config):
+    descriptor = os.environ.pop("DK_TAP_FD", None)
+    if descriptor:
+        config.pluginmanager.register(Tap(int(descriptor)))
+
+
+@pytest.fixture
+def registry():
+    """A registry with one operator."""
+    with dk.Registry() as reg:
+        reg.define("t::f(Tensor a, Tensor b) -> Tensor")
+        yield reg
+
+
+@pytest.fixture
+def cpu():
+    return dk.Object("CPU")
+
+
+def run(*command, stdout=subprocess.PIPE, **env):
+    """Run a command with these environment variables."""
+    return subprocess.run(command, text=True, timeout=60, stdout=stdout,
+                          stderr=subprocess.PIPE, check=False, env={**os.environ, **env})
+
+
+def python(code, **env):
+    """Run a program; returns its status and what it printed."""
+    done = run(sys.executable, "-c", code, **env)
+    return done.returncode, done.stdout, done.stderr

@@ -1,0 +1,406 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Calls: arguments, results, exceptions, redispatching, threads, the end."""
+import ctypes
+import errno
+import sys
+import threading
+import time
+from fractions import Fraction
+
+import pytest
+
+import dispatchkey as dk
+from conftest import python
+from dispatchkey import Key, KeySet
+
+
+def test_arguments_arrive():
+    with dk.Registry() as registry:
+        registry.define("t::all(Tensor a, Tensor[] b, int c, float d, bool e, str s, *, "
+                        "Tensor? f=None, int[]? g=None, Generator? h=None) -> Tensor")
+        seen = []
+        registry.impl("t::all", "CPU", lambda *args: seen.append(args))
+        a, b = dk.Object("CPU"), dk.Object("CPU")
+        registry.call("t::all", a, [b, None], -5, 2.5, True, "text", g=[1, 2])
+        assert seen == [(a, [b, None], -5, 2.5, True, "text", None, [1, 2], None)]
+        assert seen[0][0] is a
+
+
+@pytest.mark.parametrize("schema, args, why", [
+    ("Tensor a", (5,), "argument 'a': expected a dispatchkey.Object or KeySet, not int"),
+    ("Tensor[] a", (dk.Object("CPU"),), "argument 'a': expected a list of objects, not Object"),
+    ("Tensor[] a", ([1],), r"argument 'a'\[0\]: expected a dispatchkey.Object or KeySet, not int"),
+    ("int a", (1.5,), "argument 'a': expected an int, not float"),
+    ("bool a", (1,), "argument 'a': expected True or False, not int"),
+    ("float a", ("x",), "argument 'a': expected a float, not str"),
+    ("str a", (1,), "argument 'a': expected a str, not int"),
+    ("int a", (), r"needs a value for argument 'a'"),
+])
+def test_wrong_arguments(registry, schema, args, why):
+    registry.define(f"t::wrong({schema}) -> ()")
+    with pytest.raises(TypeError, match=rf"t::wrong\(\):? {why}"):
+        registry.call("t::wrong", *args)
+
+
+def test_an_int_that_is_too_large(registry):
+    registry.define("t::int(int a) -> ()")
+    with pytest.raises(OverflowError, match="does not fit 64 bits"):
+        registry.call("t::int", 2**63)
+
+
+def test_object_without_init(registry):
+    class Tensor(dk.Object):
+        def __init__(self):
+            pass
+
+    with pytest.raises(TypeError, match=r"Tensor.__init__\(\) has not called super"):
+        registry.call("t::f", Tensor(), None)
+
+
+def test_keys_of_an_object_change(registry, cpu):
+    registry.impl("t::f", "CPU", lambda a, b: "cpu")
+    registry.impl("t::f", "CUDA", lambda a, b: "cuda")
+    assert registry.call("t::f", cpu, cpu) == "cpu"
+    cpu.keys |= "CUDA"
+    assert registry.call("t::f", cpu, cpu) == "cuda" and repr(cpu) == \
+        "<Object DispatchKeySet(CPU, CUDA)>"
+
+
+def test_not_served(registry, cpu):
+    registry.impl("t::f", "CPU", lambda a, b: None)
+    with pytest.raises(dk.NotServed) as e:
+        registry.call("t::f", dk.Object("CUDA"), cpu)
+    assert isinstance(e.value, NotImplementedError) and e.value.errno == errno.ENOSYS
+    assert e.value.reason == "MISSING"
+    assert str(e.value).startswith("Could not run 't::f' with arguments from the 'CUDA' backend.")
+
+
+def test_redispatch(registry, cpu):
+    order = []
+    registry.impl("t::f", "CPU", lambda a, b: order.append("cpu") or "result")
+
+    @registry.impl("t::f", "Tracer", with_call=True)
+    def trace(call, a, b):
+        order.append((call.operator, call.key, "CPU" in call.below, "Tracer" in call.below))
+        return call.redispatch(), call.redispatch(b, a), call.redispatch(a, b=b), \
+            call.redispatch(keys=KeySet("CPU"))
+
+    with dk.include("Tracer"):
+        assert registry.call("t::f", cpu, cpu) == ("result",) * 4
+    assert order == [("t::f", Key.Tracer, True, False)] + ["cpu"] * 4
+
+
+def test_redispatch_to_nothing(registry, cpu):
+    registry.impl("t::f", "Tracer", lambda call, a, b: call.redispatch(), with_call=True)
+    with dk.include("Tracer"), pytest.raises(dk.NotServed, match="Could not run 't::f'"):
+        registry.call("t::f", cpu, cpu)
+
+
+def test_a_call_ends_with_its_function(registry, cpu):
+    kept = []
+    registry.impl("t::f", "CPU", lambda call, a, b: kept.append(call), with_call=True)
+    registry.call("t::f", cpu, cpu)
+    with pytest.raises(RuntimeError, match="the call of t::f has returned"):
+        kept[0].redispatch()
+    assert kept[0].key == Key.CPU
+
+
+def test_calls_nest(registry, cpu):
+    registry.define("t::g(Tensor a, int n) -> int")
+
+    @registry.impl("t::g", "CPU")
+    def count(a, n):
+        return n and 1 + registry.call("t::g", a, n - 1)
+
+    assert registry.call("t::g", cpu, 50) == 50
+
+
+class Mine(Exception):
+    """Raised by a function."""
+
+
+@pytest.mark.parametrize("exception", [Mine("why"), KeyboardInterrupt(), SystemExit(3),
+                                       OSError(errno.EBUSY, "busy"), dk.Error(5, "why")])
+def test_exceptions_reach_the_caller(registry, cpu, exception):
+    @registry.impl("t::f", "CPU")
+    def fails(a, b):
+        raise exception
+
+    registry.impl("t::f", "Tracer", lambda call, a, b: call.redispatch(), with_call=True)
+    with pytest.raises(type(exception)) as e:
+        registry.call("t::f", cpu, cpu)
+    assert e.value is exception and "fails" in [t.name for t in e.traceback]
+    with dk.include("Tracer"), pytest.raises(type(exception)) as e:
+        registry.call("t::f", cpu, cpu)
+    assert e.value is exception
+
+
+def test_a_caught_exception_is_gone(registry, cpu):
+    @registry.impl("t::f", "CPU")
+    def fails(a, b):
+        raise Mine
+
+    @registry.impl("t::f", "Tracer", with_call=True)
+    def catches(call, a, b):
+        try:
+            return call.redispatch()
+        except Mine:
+            return "caught"
+
+    with dk.include("Tracer"):
+        assert registry.call("t::f", cpu, cpu) == "caught"
+
+
+# ---- calls from C ------------------------------------------------------------------------
+
+
+def call_from_c(registry, name, *packed):
+    """Make a call as C does, without a frame of Python's."""
+    from dispatchkey import _abi
+    from dispatchkey._library import lib
+    definition = registry._definitions[name]
+    values = (_abi.dk_value * len(packed))()
+    for value, (kind, member, what) in zip(values, packed):
+        value.kind = kind
+        setattr(value, member, what)
+    args = ctypes.create_string_buffer(256)
+    assert lib.dk_args_pack(definition.decl, values, len(packed), args, 256, None) == 0
+    with registry._operator(name) as op:
+        return lib.dk_call_boxed(op, definition.decl, lib.dk_local_current(), args)
+
+
+def test_called_from_c(registry):
+    from dispatchkey import _abi
+    registry.define("t::c(Tensor a, int n, float x, bool b, str s) -> ()")
+    obj, seen = _abi.dk_obj(ks=_abi.dk_keyset(KeySet("CPU").bits)), []
+    packed = ((_abi.DK_ARG_OBJECT, "obj", ctypes.pointer(obj)), (_abi.DK_ARG_INT, "i", -7),
+              (_abi.DK_ARG_DOUBLE, "bits", 0x3ff8000000000000), (_abi.DK_ARG_BOOL, "i", 1),
+              (_abi.DK_ARG_STRING, "str", b"text"))
+    registry.impl("t::c", "CPU", lambda *args: seen.append(args))
+    assert call_from_c(registry, "t::c", *packed) == 0
+    assert seen == [(KeySet("CPU"), -7, 1.5, True, "text")]
+
+    registry.impl("t::c", "Tracer", lambda call, *args: call.redispatch(), with_call=True)
+    with dk.include("Tracer"):
+        assert call_from_c(registry, "t::c", *packed) == 0
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("exception, number", [(Mine("why"), errno.EIO),
+                                               (OSError(errno.EBUSY, "busy"), errno.EBUSY)])
+def test_an_exception_for_c_is_an_errno(registry, monkeypatch, exception, number):
+    from dispatchkey import _abi
+    seen = []
+    monkeypatch.setattr(sys, "excepthook", lambda kind, value, trace: seen.append(value))
+    registry.define("t::c(Tensor a) -> ()")
+
+    @registry.impl("t::c", "CPU")
+    def fails(a):
+        raise exception
+
+    obj = _abi.dk_obj(ks=_abi.dk_keyset(KeySet("CPU").bits))
+    packed = (_abi.DK_ARG_OBJECT, "obj", ctypes.pointer(obj))
+    assert call_from_c(registry, "t::c", packed) == -number
+    assert seen == [exception]
+
+
+# ---- threads and the end -----------------------------------------------------------------
+
+
+@pytest.fixture
+def inside():
+    """A registry with a thread inside of its function, which waits for an event."""
+    registry, entered, leave = dk.Registry(), threading.Event(), threading.Event()
+    registry.define("t::wait(Tensor a) -> ()")
+
+    @registry.impl("t::wait", "CPU")
+    def wait(a):
+        entered.set()
+        assert leave.wait(30)
+        return "left"
+
+    results = []
+    thread = threading.Thread(target=lambda: results.append(registry.call("t::wait",
+                                                                          KeySet("CPU"))))
+    thread.start()
+    entered.wait(30)
+    yield registry, leave, results
+    leave.set()
+    thread.join(30)
+    registry.close()
+
+
+def test_close_waits_for_calls(inside):
+    registry, leave, results = inside
+    threading.Timer(0.3, leave.set).start()
+    start = time.monotonic()
+    registry.close()
+    assert time.monotonic() - start > 0.2
+    with pytest.raises(dk.Error, match="the registry is closed"):
+        registry.call("t::wait", KeySet("CPU"))
+    for _ in range(300):
+        if results:
+            break
+        time.sleep(0.01)
+    assert results == ["left"]
+
+
+def test_close_with_a_timeout_names_the_call(inside):
+    registry, leave, _results = inside
+    with pytest.raises(dk.Timeout) as e:
+        registry.close(timeout=0.2)
+    assert isinstance(e.value, TimeoutError) and e.value.reason == "STILL_INSIDE"
+    assert "t::wait" in str(e.value) and "wait" in e.value.word
+    with pytest.raises(dk.Error, match="the registry is closed"):
+        registry.route("t::wait", "CPU")
+    assert repr(registry) == "<Registry, closed>"
+    leave.set()
+    registry.close()
+
+
+def test_a_wrong_timeout(registry):
+    for timeout, shown in (("x", "str 'x'"), ([1], "list")):
+        with pytest.raises(TypeError) as e:
+            registry.close(timeout=timeout)
+        assert str(e.value) == ("timeout: expected seconds as a number, or None to wait without a "
+                                f"limit, not {shown}")
+    for timeout in (-1, float("nan")):
+        with pytest.raises(ValueError, match=f"expected seconds, 0 or more, not .*{timeout}"):
+            registry.close(timeout=timeout)
+    assert registry.operators()
+    registry.close(timeout=Fraction(1, 2))
+
+
+def test_a_long_timeout(registry):
+    registry.close(timeout=10 ** 400)
+
+
+def test_repr_of_a_call(registry, cpu):
+    calls = []
+
+    @registry.impl("t::f", "CPU", with_call=True)
+    def kept(call, a, b):
+        calls.append(call)
+        return repr(call)
+
+    assert registry.call("t::f", cpu, cpu) == "<Call of t::f by CPU of DispatchKeySet(CPU)>"
+    assert repr(calls[0]) == "<Call of t::f by CPU of DispatchKeySet(CPU), which has returned>"
+
+
+def test_redispatch_to_keys(registry):
+    registry.impl("t::f", "CPU", lambda a, b: "cpu")
+    registry.impl("t::f", "Autograd", lambda a, b: "grad")
+    registry.impl("t::f", "Tracer", with_call=True,
+                  fn=lambda call, a, b: call.redispatch(keys=call.below - "AutogradCPU"))
+    keys = KeySet("CPU, AutogradCPU, Tracer")
+    assert registry.call("t::f", keys, None) == "cpu"
+
+
+def test_close_from_inside(registry, cpu):
+    registry.impl("t::f", "CPU", lambda a, b: registry.close())
+    with pytest.raises(dk.Error, match="called from inside a function of the same provider") as e:
+        registry.call("t::f", cpu, cpu)
+    assert e.value.errno == errno.EDEADLK
+    assert registry.route("t::f", cpu)
+
+
+def test_closing_a_library_from_inside(registry, cpu):
+    library = registry.library("t", "IMPL", "CPU")
+    library.impl("f", None, lambda a, b: library.close())
+    with pytest.raises(dk.Error) as e:
+        registry.call("t::f", cpu, cpu)
+    assert e.value.errno == errno.EDEADLK
+    library.close()
+    assert not registry.route("t::f", cpu)
+
+
+def test_threads_call_while_others_register():
+    stop, failures = threading.Event(), []
+    with dk.Registry() as registry:
+        registry.define("t::f(Tensor a, Tensor b) -> Tensor")
+        registry.impl("t::f", None, lambda a, b: "math")
+
+        def call():
+            cpu = dk.Object("CPU")
+            while not stop.is_set():
+                if registry.call("t::f", cpu, cpu) not in ("math", "cpu"):
+                    failures.append(1)
+
+        threads = [threading.Thread(target=call) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for _ in range(100):
+            with registry.library("t", "IMPL", "CPU") as library:
+                library.impl("f", None, lambda a, b: "cpu")
+        stop.set()
+        for thread in threads:
+            thread.join(30)
+            assert not thread.is_alive()
+    assert failures == []
+
+
+def test_registries_closed_while_they_are_called():
+    for _ in range(50):
+        registry = dk.Registry()
+        registry.define("t::f(Tensor a) -> Tensor")
+        registry.impl("t::f", "CPU", lambda a: "cpu")
+
+        def call():
+            while True:
+                try:
+                    registry.call("t::f", KeySet("CPU"))
+                except dk.NotServed:
+                    pass
+                except dk.Error as e:
+                    results.append(e.reason)
+                    return
+
+        results = []
+        threads = [threading.Thread(target=call) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.002)
+        registry.close()
+        for thread in threads:
+            thread.join(30)
+        assert len(results) == 2 and set(results) <= {"UNREGISTERED", "NO_OPERATOR",
+                                                      "NOT_DEFINED"}
+
+
+PROGRAM = """
+import threading, time, dispatchkey as dk
+registry = dk.Registry()
+registry.define("t::f(Tensor a) -> Tensor")
+entered = threading.Event()
+"""
+
+
+@pytest.mark.parametrize("end", [
+    "",
+    "library = registry.library('t'); library.impl('f', 'CPU', print)",
+    "registry.default().define('t::x() -> ()')",
+    "registry.impl('t::f', 'CPU', lambda a: registry); registry.call('t::f', dk.KeySet('CPU'))",
+    "import sys; registry.impl('t::f', 'CPU', lambda a: sys.exit(0)); "
+    "registry.call('t::f', dk.KeySet('CPU'))",
+    "registry.impl('t::f', 'CPU', lambda a: (entered.set(), time.sleep(3600)))\n"
+    "threading.Thread(target=lambda: registry.call('t::f', dk.KeySet('CPU')), daemon=True)"
+    ".start(); entered.wait()",
+])
+def test_a_program_ends_without_closing(end):
+    assert python(PROGRAM + end) == (0, "", "")
+
+
+def test_ctrl_c_ends_the_wait():
+    code = PROGRAM + """
+import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)    # a shell may have ignored it
+registry.impl('t::f', 'CPU', lambda a: (entered.set(), time.sleep(3600)))
+threading.Thread(target=lambda: registry.call('t::f', dk.KeySet('CPU')), daemon=True).start()
+entered.wait()
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    registry.close()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    assert python(code) == (0, "interrupted\n", "")

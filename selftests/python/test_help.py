@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Everything public has help with true examples, and type hints."""
+import doctest
+import importlib
+import inspect
+import sys
+import typing
+from pathlib import Path
+
+import pytest
+
+import dispatchkey as dk
+import dispatchkey.torch
+from conftest import run
+
+FILES = sorted(p.stem for p in Path(dk.__file__).parent.glob("_[a-z]*.py"))
+
+
+@pytest.mark.parametrize("name", FILES + ["__init__"])
+def test_examples_in_help(name):
+    module = dk if name == "__init__" else importlib.import_module(f"dispatchkey.{name}")
+    public = {n: getattr(dk, n) for n in dk.__all__}
+    assert doctest.testmod(module, extraglobs=public).failed == 0
+
+
+def public_names():
+    yield from ((name, getattr(dk, name)) for name in dk.__all__)
+    yield from ((f"torch.{name}", getattr(dispatchkey.torch, name))
+                for name in dispatchkey.torch.__all__)
+
+
+def public_functions():
+    for name, thing in public_names():
+        if inspect.isclass(thing):
+            yield from ((f"{name}.{n}", f) for n, f in inspect.getmembers(thing)
+                        if not n.startswith("_") and inspect.getmodule(f) and
+                        inspect.getmodule(f).__name__.startswith("dispatchkey"))
+        elif inspect.isfunction(thing):
+            yield name, thing
+
+
+def test_everything_has_help():
+    things = dict(public_functions()) | {n: t for n, t in public_names() if inspect.isclass(t)}
+    assert len(things) > 60
+    assert [name for name, thing in things.items() if not inspect.getdoc(thing)] == []
+    assert len(dk.__doc__) > 500
+
+
+def test_every_argument_has_a_type():
+    missing = []
+    for name, function in public_functions():
+        if not inspect.isroutine(function):
+            continue
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.name not in ("self", "cls") and \
+                    parameter.annotation is inspect.Parameter.empty:
+                missing.append(f"{name}({parameter.name})")
+    assert missing == []
+    assert (Path(dk.__file__).parent / "py.typed").exists()
+
+
+def test_the_command_names_the_others():
+    done = run(sys.executable, "-m", "dispatchkey")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "python3 -m dispatchkey.torch --help" in done.stderr
+    help_ = run(sys.executable, "-m", "dispatchkey", "--help")
+    assert (help_.returncode, help_.stdout, help_.stderr) == (0, done.stderr, "")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("module", ["dispatchkey", "dispatchkey.torch"])
+def test_output_that_cannot_be_written(module, unbuffered):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = run(sys.executable, "-m", module, "--help", stdout=full,
+                   PYTHONUNBUFFERED=unbuffered)
+    assert (done.returncode, done.stderr) == \
+        (4, f"{module}: the output cannot be written: No space left on device\n")
+
+
+def test_a_reader_that_ends():
+    done = run("bash", "-c", f"{sys.executable} -m dispatchkey.torch --help | true; "
+               "echo ${PIPESTATUS[0]}")
+    assert done.stdout in ("0\n", "4\n") and done.stderr == ""
+
+
+def test_all_names_are_there():
+    assert sorted(set(dk.__all__)) == sorted(dk.__all__, key=str)
+    for name in dk.__all__:
+        assert hasattr(dk, name)
+    assert typing.get_type_hints(dk.KeySet.__init__) is not None

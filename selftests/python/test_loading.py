@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where the library is looked for, and what is said if it is not there."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conftest import BUILD, TOP, python, run
+from dispatchkey import _abi
+
+IMPORT = """
+try:
+    import dispatchkey
+    print("loaded")
+except ImportError as e:
+    print(e)
+"""
+
+
+def built(tmp_path, source):
+    """A library with this source."""
+    path = tmp_path / "libdispatchkey.so.0"
+    subprocess.run([*os.environ.get("CC", "cc").split(), "-shared", "-x", "c", "-", "-o",
+                    str(path)], input=source, text=True, check=True)
+    return str(path)
+
+
+def copied(tmp_path):
+    """A copy of the package, as a wheel unpacks it; with a folder for the library."""
+    (tmp_path / "dispatchkey" / "lib").mkdir(parents=True)
+    for file in (TOP / "python/dispatchkey").glob("*.py"):
+        (tmp_path / "dispatchkey" / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def test_a_path_that_is_wrong():
+    status, out, _err = python(IMPORT, DISPATCHKEY_LIBRARY="/nowhere/libdispatchkey.so.0")
+    assert status == 0
+    assert out.startswith("/nowhere/libdispatchkey.so.0 cannot be loaded (")
+    assert out.rstrip().endswith("install the package libdispatchkey0, or set "
+                                 "DISPATCHKEY_LIBRARY to the path of libdispatchkey.so.0")
+    assert out.count("\n") == 1
+
+
+@pytest.mark.parametrize("module", ["dispatchkey", "dispatchkey.torch"])
+def test_a_command_without_the_library(module):
+    done = run(sys.executable, "-m", module, DISPATCHKEY_LIBRARY="/nowhere/x.so")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith(f"{module}: /nowhere/x.so cannot be loaded (")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_program_without_the_library(tmp_path):
+    """Only the package's own commands end; a program gets the exception."""
+    (tmp_path / "program").mkdir()
+    (tmp_path / "program/__init__.py").write_text(IMPORT + "import dispatchkey")
+    (tmp_path / "program/__main__.py").write_text("")
+    done = run(sys.executable, "-m", "program", DISPATCHKEY_LIBRARY="/nowhere/x.so",
+               PYTHONPATH=f"{tmp_path}:{TOP}/python")
+    assert done.returncode == 1 and done.stdout.startswith("/nowhere/x.so cannot be loaded (")
+    assert "Traceback" in done.stderr and "ImportError: /nowhere/x.so cannot" in done.stderr
+
+
+def test_a_library_that_is_too_old(tmp_path):
+    path = built(tmp_path, 'const char *dk_version(void) { return "0.0.9"; }')
+    assert python(IMPORT, DISPATCHKEY_LIBRARY=path)[1] == (
+        f"{path} is version 0.0.9: dispatchkey {_abi.VERSION} for Python needs libdispatchkey "
+        f"{_abi.VERSION} or later\n")
+
+
+def test_another_library(tmp_path):
+    path = built(tmp_path, "int other;")
+    assert python(IMPORT, DISPATCHKEY_LIBRARY=path)[1] == (
+        f"{path} is not libdispatchkey: set DISPATCHKEY_LIBRARY to the path of "
+        "libdispatchkey.so.0\n")
+
+
+def test_the_system_library():
+    assert python(IMPORT, DISPATCHKEY_LIBRARY="", LD_LIBRARY_PATH=str(BUILD))[1] == "loaded\n"
+
+
+def test_beside_the_package(tmp_path):
+    package = copied(tmp_path)
+    library = package / "dispatchkey/lib/libdispatchkey.so.0"
+    library.symlink_to((BUILD / "libdispatchkey.so.0").resolve())
+    code = IMPORT + "print(dispatchkey._library.lib._name)"
+    assert python(code, DISPATCHKEY_LIBRARY="", PYTHONPATH=str(package), LD_LIBRARY_PATH="") == \
+        (0, f"loaded\n{library}\n", "")
+
+
+def test_version():
+    code = "import dispatchkey as dk; print(dk.__version__)"
+    assert python(code)[1] == f"{_abi.VERSION}\n"

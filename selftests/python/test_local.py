@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Guards and the local state of threads."""
+import threading
+
+import pytest
+
+import dispatchkey as dk
+from dispatchkey import KeySet
+
+
+def test_include_and_exclude():
+    before = dk.local()
+    with dk.include("Tracer", dk.Key.CPU):
+        assert dk.local().included == before.included | "Tracer" | "CPU"
+        with dk.exclude("ADInplaceOrView"):
+            assert dk.local().excluded == before.excluded | "ADInplaceOrView"
+        assert dk.local().excluded == before.excluded
+    assert dk.local() == before
+
+
+def test_restored_after_an_exception():
+    before = dk.local()
+    with pytest.raises(KeyError), dk.include("Tracer"), dk.exclude("CPU"), dk.force("CUDA"):
+        raise KeyError
+    assert dk.local() == before
+
+
+def test_a_guard_is_a_decorator():
+    @dk.include("Tracer")
+    def included():
+        return "Tracer" in dk.local().included
+
+    assert included() and included() and "Tracer" not in dk.local().included
+
+
+def test_force_and_preserve():
+    with dk.force("CPU", "Tracer"):
+        assert dk.local() == (KeySet("CPU"), KeySet("Tracer"))
+        with dk.preserve(), dk.include("CUDA"):
+            pass
+        assert dk.local() == (KeySet("CPU"), KeySet("Tracer"))
+
+
+def test_named_guards():
+    autograd = dk.Layout().constant("autograd_dispatch_keyset")
+    with dk.below_autograd():
+        assert autograd in dk.local().excluded
+    with dk.below_adinplace_or_view():
+        assert autograd | "ADInplaceOrView" in dk.local().excluded
+    with dk.skip_functionalize():
+        assert "Functionalize" in dk.local().excluded
+    with dk.inference_mode():
+        assert autograd in dk.local().excluded
+        assert "ADInplaceOrView" not in dk.local().included
+        with dk.inference_mode(False):
+            assert "ADInplaceOrView" in dk.local().included
+    with dk.autocast("CPU"):
+        assert "AutocastCPU" not in dk.local().excluded
+        with dk.autocast("CPU", False):
+            assert "AutocastCPU" in dk.local().excluded
+    with dk.set_excluded("Tracer"):
+        assert "Tracer" in dk.local().excluded
+    assert "Tracer" not in dk.local().excluded and "AutocastCPU" in dk.local().excluded
+
+
+def test_each_thread_has_its_own():
+    seen = []
+    with dk.include("Tracer"):
+        thread = threading.Thread(target=lambda: seen.append("Tracer" in dk.local().included))
+        thread.start()
+        thread.join()
+    assert seen == [False]
+
+
+def test_other_layouts():
+    old = dk.Layout("pytorch-1.13")
+    assert dk.local(old).included == old.constant("default_included_set")
+    with dk.exclude("Tracer", layout=old):
+        assert "Tracer" in dk.local(old).excluded and "Tracer" not in dk.local().excluded
+    assert dk.local(old).excluded == old.constant("default_excluded_set")
+
+
+def test_wrong_words():
+    with pytest.raises(dk.UnknownName, match="could not parse keyset: Trecer; did you mean Tracer"):
+        with dk.include("Trecer"):
+            pass
+    with pytest.raises(dk.Error, match="VE; this backend has no autocast key"):
+        with dk.autocast("VE"):
+            pass

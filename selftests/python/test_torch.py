@@ -1,0 +1,895 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Calls of PyTorch: of a recorded one everywhere, and of the installed one if there is one."""
+import csv
+import importlib.metadata
+import importlib.util
+import os
+import pty
+import re
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import dispatchkey as dk
+from conftest import BUILD, TOP, run
+from dispatchkey.torch import _live
+
+FAKE = '''
+__version__ = "{version}"
+
+class Tensor:
+    def __init__(self, keys="CPU, ADInplaceOrView, AutogradCPU, AutocastCPU"):
+        self.keys = keys
+
+def tensor(value):
+    return Tensor()
+
+def add(*args): "A function whose name is known."
+
+class _C:
+    texts = dict(part.split("\\n", 1) for part in open({recorded!r}).read().split("==== ")[1:])
+
+    def _dispatch_dump(name):
+        if name.endswith("."):
+            raise RuntimeError("expected ident but found 'eof' here")
+        return _C.texts.get("dump " + name, "")
+    def _dispatch_dump_table(name): return _C.texts["table " + name]{broken}
+    def _dispatch_get_registrations_for_dispatch_key(key):
+        return [n[5:] for n in _C.texts if n.startswith("dump ")]
+    def _dispatch_keys(t): return f"DispatchKeySet({{t.keys}})"
+    def _dispatch_tls_local_include_set():
+        return "DispatchKeySet(BackendSelect, ADInplaceOrView)"
+    def _dispatch_tls_local_exclude_set():
+        return "DispatchKeySet(AutocastCPU, AutocastXPU, AutocastCUDA)"
+'''
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    """A PyTorch with recorded answers."""
+    def make(version="1.13.1+cpu", broken="", file="pytorch-1.13/live.txt"):
+        recorded = str(TOP / "selftests/vectors" / file)
+        (tmp_path / "torch").mkdir()
+        (tmp_path / "torch/__init__.py").write_text(
+            FAKE.format(version=version, recorded=recorded, broken=broken))
+        monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{TOP}/python")
+    return make
+
+
+def command(*arguments, isolated=False):
+    """The command: its status, what it printed, and its messages."""
+    done = subprocess.run([sys.executable, *(["-S"] if isolated else []), "-m",
+                           "dispatchkey.torch", *arguments], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def program(code):
+    done = subprocess.run([sys.executable, "-c", code], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, timeout=120)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_explain(fake):
+    fake()
+    status, out, err = command("explain", "aten::add.Tensor", "--on", "cpu,requires_grad",
+                               "--on", "cpu")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "aten::add.Tensor in PyTorch 1.13.1+cpu, layout pytorch-1.13"
+    path = out.split("path, if each function redispatches to the keys below its own:\n")[1]
+    assert [line for line in path.splitlines() if line.startswith("  ") and "rule" not in line] == [
+        "  1.  AutogradCPU: ./torch/csrc/autograd/generated/VariableType_2.cpp:16915 "
+        "[autograd kernel]",
+        "  2.  CPU: ./build/aten/src/ATen/RegisterCPU.cpp:30798 [kernel]"]
+    assert "       rule  7  Autograd                               serves: ./torch/csrc/" in path
+    assert lines[-1] == "PyTorch's table is what the rules give, in 71 entries."
+    assert "object       0x" in out and "| object     0x" in out
+
+
+@pytest.mark.parametrize("on, first", [
+    (["cpu"], "AutogradCPU"), (["cuda"], "AutogradCUDA"), (["cpu,inference"], "CPU"),
+    (["cpu", "cuda"], "AutogradCUDA"), (["cpu,Tracer"], "Tracer"), (["meta,inference"], "Meta"),
+    (["cpu,sparse,inference"], "SparseCPU"), (["cpu,zero"], "AutogradCPU"),
+    (["cpu,zero,inference"], "ZeroTensor"), (["qint8,inference"], "QuantizedCPU"),
+    (["CUDA"], "CUDA"), (["cpu,conj,inference"], "Conjugate"),
+    (["cpu,PythonDispatcher"], "PythonDispatcher"),
+])
+def test_words(fake, on, first):
+    fake()
+    status, out, _err = command("explain", "aten::add.Tensor",
+                                *(word for one in on for word in ("--on", one)))
+    assert status == 0
+    assert f"\ntop key      {first}\n" in out
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["aten::ad.Tensor"], "PyTorch has no such operator: aten::ad.Tensor; did you mean "
+                          "aten::add.Tensor or aten::add.Scalar?"),
+    (["aten::add."], "PyTorch has no such operator: aten::add.; did you mean aten::add.Tensor or "
+                     "aten::add.Scalar?"),
+    (["aten::add"], "PyTorch has no operator without an overload of this name: aten::add; its "
+                    "overloads are aten::add.Scalar, aten::add.Tensor"),
+    (["aten::relu", "--on", "cpuu"],
+     "expected a device, a layout, a dtype, a property of a tensor or a dispatch key: cpuu; "
+     "did you mean cpu?"),
+    (["aten::relu", "--on", "cpu", "--on", "cpu"],
+     "aten::relu dispatches on 1 of its arguments, and 2 are given"),
+    (["aten::relu", "--on", "mkldnn,cuda"], "Unsupported device type for mkldnn layout: CUDA"),
+    (["aten::relu", "--on", "cpu,cuda"],
+     "a tensor has one device, and two are given: CPU and CUDA"),
+    (["aten::relu", "--on", "Autograd"], 'an alias key is in no set: Autograd; the keys that it '
+                                         'stands for are Key("Autograd").stands_for'),
+    (["aten::relu", "--on", "cpu", "--svg", "/nowhere/x.svg"],
+     "/nowhere/x.svg: No such file or directory"),
+])
+def test_wrong_words(fake, arguments, message):
+    fake()
+    status, _out, err = command("explain", *arguments)
+    assert (status, err) == (2, f"dispatchkey.torch: {message}\n")
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["diff", "aten::relu", "--on", "cpu"],
+     'a second call is missing: use "--to" or "--to-under"'),
+    (["diff", "aten::relu", "--on", "cpu", "--to", "cpuu"],
+     "expected a device, a layout, a dtype, a property of a tensor or a dispatch key: cpuu; "
+     "did you mean cpu?"),
+    (["diff", "aten::relu", "--to-under", "autocst"],
+     "expected a mode: autocst; did you mean autocast?"),
+    (["explain", "aten::relu", "--under", "cuda"],
+     "expected a mode: cuda; known are no_grad, inference_mode, autocast, vmap"),
+    (["what-if", "aten::relu", "--if", "no_gard"],
+     "expected a mode, a property of tensors or a device: no_gard; did you mean no_grad?"),
+    (["what-if", "aten::rel"], "PyTorch has no such operator: aten::rel; did you mean "
+                               "aten::relu?"),
+])
+def test_wrong_words_of_other_commands(fake, arguments, message):
+    fake()
+    status, out, err = command(*arguments)
+    assert (status, out, err) == (2, "", f"dispatchkey.torch: {message}\n")
+
+
+def rows(out):
+    """The lines of a table, by their first words."""
+    return {line.split("  ")[0]: line for line in out.splitlines()}
+
+
+def test_diff_of_devices(fake):
+    fake()
+    status, out, err = command("diff", "aten::add.Tensor", "--on", "cpu,requires_grad", "--on",
+                               "cpu", "--to", "cuda", "--to", "cuda")
+    assert (status, err) == (0, "")
+    assert out == """\
+aten::add.Tensor in PyTorch 1.13.1+cpu
+  - a: cpu,requires_grad; cpu
+  + b: cuda; cuda
+
+keys that differ:
+  arguments  - CPU, AutogradCPU, AutocastCPU
+             + CUDA, AutogradCUDA, AutocastCUDA
+  effective  - CPU, AutogradCPU
+             + CUDA, AutogradCUDA
+
+path, if each function redispatches to the keys below its own:
+    AutogradCPU, in b AutogradCUDA: ./torch/csrc/autograd/generated/VariableType_2.cpp:16915 \
+[autograd kernel]
+  - CPU: ./build/aten/src/ATen/RegisterCPU.cpp:30798 [kernel]
+  + CUDA: ./build/aten/src/ATen/RegisterCompositeExplicitAutogradNonFunctional.cpp:21389 \
+[default backend kernel]
+
+The paths part at CPU and CUDA: the functions differ.
+"""
+
+
+@pytest.mark.parametrize("arguments, end", [
+    (["--on", "cpu", "--to", "cpu,inference"], "The paths part at AutogradCPU, which only a has."),
+    (["--on", "cpu", "--to", "cpu,Tracer"], "The paths part at Tracer, which only b has."),
+    (["--on", "cuda", "--to", "hip"], "Both paths have the same functions."),
+    (["--to", "cpu,inference"], "The paths part at CPU, which only b has."),
+    (["--to", "cuda,inference"], "Both paths have the same functions."),
+])
+def test_where_paths_part(fake, arguments, end):
+    fake()
+    status, out, err = command("diff", "aten::add.Tensor", *arguments)
+    assert (status, err) == (0, "")
+    assert out.splitlines()[-1] == end
+
+
+def test_diff_of_equal_calls(fake):
+    fake()
+    status, out, _err = command("diff", "aten::relu", "--on", "cpu", "--to", "cpu,requires_grad")
+    assert status == 0 and "\nkeys that differ: none\n" in out
+
+
+def test_what_if_devices(fake):
+    fake()
+    status, out, err = command("what-if", "aten::add.Tensor", "--on", "cpu", "--if",
+                               "cuda,meta,privateuseone,vulkan,cpu")
+    assert (status, err) == (0, "")
+    assert out == """\
+aten::add.Tensor in PyTorch 1.13.1+cpu: cpu
+
+what if        path                               difference
+               AutogradCPU > CPU
+cuda           AutogradCUDA > CUDA                another function at CUDA
+meta           AutogradMeta > Meta                another function at Meta
+privateuseone  AutogradPrivateUse1 > PrivateUse1  another function at PrivateUse1
+vulkan         AutogradOther > Vulkan             with Vulkan; without CPU
+cpu            AutogradCPU > CPU                  the same functions
+"""
+
+
+def test_what_if_pytorch_refuses(fake):
+    """A mode that this PyTorch lacks is a line of the table, and an error of --under."""
+    fake()
+    status, out, err = command("what-if", "aten::relu", "--on", "cpu,sparse", "--if",
+                               "no_grad,vulkan")
+    assert (status, err) == (0, "")
+    assert "\nno_grad  -\n           PyTorch refuses no_grad on cpu: module 'torch' has no " \
+        "attribute 'no_grad'\n" in out
+    assert "there are no tensors of SparseCPU on this device: Vulkan\n" in out
+    status, out, err = command("explain", "aten::relu", "--under", "no_grad")
+    assert (status, out, err) == (2, "", "dispatchkey.torch: PyTorch refuses no_grad on cpu: "
+                                  "module 'torch' has no attribute 'no_grad'\n")
+
+
+def test_missing(fake):
+    fake()
+    status, out, err = command("missing", "privateuseone", "--show", "all")
+    assert (status, err) == (0, "")
+    assert out == """\
+PrivateUse1 in PyTorch 1.13.1+cpu: 4 operators
+
+number  served by                               which
+     1  CompositeImplicitAutograd               calls other operators, and needs no function
+     1  CompositeExplicitAutograd               one function for all backends
+     1  CompositeExplicitAutogradNonFunctional  calls the out variant, which needs a function
+     1  nothing                                 calls fail
+
+aten::add.Scalar  CompositeExplicitAutograd               ./build/aten/src/ATen/\
+RegisterCompositeExplicitAutograd.cpp:6796
+aten::add.Tensor  CompositeExplicitAutogradNonFunctional  ./build/aten/src/ATen/\
+RegisterCompositeExplicitAutogradNonFunctional.cpp:21389
+aten::matmul      CompositeImplicitAutograd               ./build/aten/src/ATen/\
+RegisterCompositeImplicitAutograd.cpp:7023
+aten::relu        nothing
+"""
+    assert command("missing", "privateuseone")[1].endswith("\n\naten::relu\n")
+
+
+def test_missing_files(fake, tmp_path):
+    fake()
+    table, page = tmp_path / "x.csv", tmp_path / "x.html"
+    status, out, _err = command("missing", "cpu", "--only", "aten::add.*", "--csv", str(table),
+                                "--html", str(page), "--show", "none")
+    assert status == 0 and "aten::add." not in out
+    lines = list(csv.DictReader(table.open()))
+    found = {line["operator"]: line for line in lines}["aten::add.Tensor"]
+    assert found["served_by"] == "own" and found["autograd_by"] == "Autograd"
+    assert found["where"] == "./build/aten/src/ATen/RegisterCPU.cpp:30798"
+    assert found["schema"].startswith("aten::add.Tensor(Tensor self, Tensor other, *, ")
+    text = page.read_text()
+    assert text.count("<tr data-by=") == len(lines) and "<td>./build/aten/" in text
+    assert "http" not in text and "-&gt; Tensor" in text
+
+
+def test_missing_like_another_backend(fake):
+    fake()
+    all_, like = (command("missing", "privateuseone", "--show", "all", *more)[1]
+                  for more in ([], ["--like", "SparseCPU"]))
+    assert "aten::relu" in all_ and "aten::add.Tensor" in all_
+    assert "aten::relu" not in like and "aten::add.Tensor" in like
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["cpuu"], "expected a device or the key of a backend: cpuu; did you mean cpu?"),
+    (["Tracer"], "expected a device or the key of a backend: Tracer; devices are cpu, cuda, "),
+    (["cpu", "--like", "Autograd"], "expected a device or the key of a backend: Autograd; "),
+    (["cpu", "--show", "al"], "expected a word of the summary: al; did you mean all?"),
+    (["cpu", "--only", "x*"], "PyTorch has no operator of this pattern: x*"),
+    (["cpu", "--csv", "/nowhere/x"], "/nowhere/x: No such file or directory"),
+    (["cpu", "--html", "/nowhere/x"], "/nowhere/x: No such file or directory"),
+])
+def test_missing_with_wrong_words(fake, arguments, message):
+    fake()
+    status, _out, err = command("missing", *arguments)
+    assert status == 2 and err.startswith(f"dispatchkey.torch: {message}")
+    assert err.count("\n") == 1
+
+
+def test_missing_shows_progress_on_a_terminal(fake):
+    fake()
+    terminal, end = pty.openpty()
+    done = subprocess.run([sys.executable, "-m", "dispatchkey.torch", "missing", "cpu"],
+                          stdout=subprocess.PIPE, stderr=end, check=True, timeout=120)
+    os.close(end)
+    text = os.read(terminal, 10000).decode()
+    os.close(terminal)
+    assert "\r\x1b[K0 of 4 operators" in text and text.endswith("\r\x1b[K")
+    assert done.stdout.startswith(b"CPU in PyTorch")
+
+
+def replayed(path):
+    """What dkctl replay --check reports of a transcript: its status and its text."""
+    done = run(str(BUILD / "dkctl"), "replay", "--check", str(path))
+    return done.returncode, done.stdout
+
+
+def test_export(fake, tmp_path):
+    """dkctl accepts all answers, without PyTorch."""
+    fake()
+    path = tmp_path / "x.dkt"
+    status, out, err = command("export", "aten::add.Tensor", "aten::relu", "-o", str(path), "--on",
+                               "cpu,requires_grad")
+    assert (status, out, err) == (0, "", "")
+    status, text = replayed(path)
+    assert status == 0 and text.endswith("every answer is right\n")
+    text = path.read_text()
+    assert "\n> op -s 'aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor' " \
+        "-g 'registered at ./build/aten/src/ATen/RegisterSchema.cpp:6' -a FROM_SCHEMA " \
+        "aten::add.Tensor\n" in text
+    assert "\n> impl -f aten::relu Named ./aten/src/ATen/core/NamedRegistrations.cpp:11\n" in text
+    assert text.count("> call -v ") == text.count("> route -v ") == 2
+    assert "\n0x12800004001 0x2000004001 AutogradCPU ./torch/csrc/autograd/" in text
+    # the answers are compared
+    path.write_text(text.replace("CPU: ./build/aten/src/ATen/RegisterCPU.cpp:30798 [kernel]",
+                                 "CPU: ./build/aten/src/ATen/Other.cpp:1 [kernel]", 1))
+    assert replayed(path)[0] == 1
+
+
+def test_export_to_standard_output(fake, tmp_path):
+    fake()
+    status, out, _err = command("export", "aten::matmul")
+    assert status == 0 and out.startswith("> layout pytorch-1.13\n> fallback ")
+    assert "> call" not in out
+    (tmp_path / "x.dkt").write_text(out)
+    assert replayed(tmp_path / "x.dkt")[0] == 0
+
+
+def test_export_of_a_table_that_differs(fake, tmp_path):
+    fake(broken='.replace("RegisterCPU.cpp:30798 [kernel]", "Other.cpp:1 [math kernel]")')
+    assert command("export", "aten::add.Tensor", "-o", str(tmp_path / "x.dkt"))[0] == 1
+    assert replayed(tmp_path / "x.dkt")[0] == 1
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["aten::add.Tensr"], "PyTorch has no such operator: aten::add.Tensr; did you mean "
+                          "aten::add.Tensor or aten::add.Scalar?"),
+    (["aten::add.Tensor", "aten::relu", "--on", "cpu", "--on", "cpu"],
+     "aten::relu dispatches on 1 of its arguments, and 2 are given"),
+    (["aten::relu", "-o", "/nowhere/x"], "/nowhere/x: No such file or directory"),
+])
+def test_export_of_what_is_not_there(fake, arguments, message):
+    fake()
+    assert command("export", *arguments) == (2, "", f"dispatchkey.torch: {message}\n")
+
+
+def test_watch(fake, tmp_path):
+    fake()
+    (tmp_path / "backend_of_mine.py").write_text("""
+from torch import _C
+_C.texts["dump mine::f"] = "name: mine::f\\nschema: mine::f(Tensor a) -> Tensor\\n" \\
+    "debug: registered at m.cpp:1\\nalias analysis kind: FROM_SCHEMA\\n" \\
+    "CPU: registered at m.cpp:2 :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]\\n" \\
+    "Tracer: registered at m.cpp:3 :: (none) [ fallthrough boxed ]\\n"
+_C.texts["dump aten::relu"] = _C.texts["dump aten::relu"].replace("RegisterCPU", "Other")
+""")
+    assert command("watch", "backend_of_mine") == (0, """\
+- function of aten::relu at CPU: ./build/aten/src/ATen/RegisterCPU.cpp:30798
++ function of aten::relu at CPU: ./build/aten/src/ATen/Other.cpp:30798
++ operator mine::f: m.cpp:1
++ function of mine::f at CPU: m.cpp:2
++ function of mine::f at Tracer: m.cpp:3, a fallthrough
+""", "")
+    assert command("watch", "csv")[1] == "nothing was registered\n"
+    assert command("watch", "nowhere") == \
+        (3, "", "dispatchkey.torch: nowhere cannot be loaded: No module named 'nowhere'\n")
+
+
+def test_load(fake, tmp_path):
+    fake()
+    (tmp_path / "backend_of_mine.py").write_text("print('loaded')\n")
+    status, out, _err = command("explain", "aten::relu", "--load", "backend_of_mine")
+    assert status == 0 and out.startswith("loaded\naten::relu in PyTorch")
+    (tmp_path / "backend_that_fails.py").write_text("raise ValueError('no card\\nat all')\n")
+    for wrong, message in (("nowhere", "No module named 'nowhere'"),
+                           ("backend_that_fails", "no card"), ("", "Empty module name"),
+                           ("/nowhere.so", "module 'torch' has no attribute 'ops'")):
+        status, out, err = command("explain", "aten::relu", "--load", wrong)
+        assert (status, out, err) == \
+            (3, "", f"dispatchkey.torch: {wrong} cannot be loaded: {message}\n")
+
+
+def test_output_that_cannot_be_written(fake):
+    fake()
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = run(sys.executable, "-m", "dispatchkey.torch", "explain", "aten::relu", stdout=full)
+    assert (done.returncode, done.stderr) == \
+        (4, "dispatchkey.torch: the output cannot be written: No space left on device\n")
+    for arguments in (["explain", "aten::relu", "--svg"], ["missing", "cpu", "--csv"],
+                      ["missing", "cpu", "--html"], ["export", "aten::relu", "-o"]):
+        status, _out, err = command(*arguments, "/dev/full")
+        assert (status, err) == \
+            (4, "dispatchkey.torch: the output cannot be written: No space left on device\n")
+
+
+def test_usage(fake):
+    fake()
+    for arguments in ([], ["explain"], ["explian", "aten::relu"], ["explain", "aten::relu", "-x"]):
+        status, out, err = command(*arguments)
+        assert status == 2 and out == "" and err.startswith("usage: python3 -m dispatchkey.torch")
+    status, out, err = command("--help")
+    assert status == 0 and "exit status:\n  0  done" in out and err == ""
+    for name in re.findall(r"^    ([a-z-]+) +[a-z]", out, re.M):
+        status, text, err = command(name, "--help")
+        assert status == 0 and err == "" and "exit status:\n  0  done" in text
+        assert f"\nexamples:\n  python3 -m dispatchkey.torch {name} " in text
+
+
+@pytest.mark.parametrize("arguments", [
+    ["explain", "aten::relu"], ["what-if", "aten::relu"], ["diff", "aten::relu", "--to", "cuda"],
+    ["missing", "cpu"], ["export", "aten::relu"], ["watch", "csv"],
+    ["explain", "aten::relu", "--load", "csv"],
+])
+def test_no_pytorch(arguments):
+    status, out, err = command(*arguments, isolated=True)
+    assert (status, out) == (3, "")
+    assert err == ("dispatchkey.torch: PyTorch cannot be imported (No module named 'torch'): "
+                   "install it for this Python\n")
+
+
+def test_another_torch(tmp_path, monkeypatch):
+    (tmp_path / "torch.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{TOP}/python")
+    status, _out, err = command("explain", "aten::relu")
+    assert status == 3 and err.count("\n") == 1 and "is not PyTorch" in err
+
+
+def test_an_unknown_release(fake):
+    fake(version="9.9.9")
+    status, out, err = command("explain", "aten::relu")
+    assert (status, out) == (3, "")
+    assert err.startswith("dispatchkey.torch: PyTorch 9.9.9 has keys that are not known here: "
+                          "known are those of 2.14, 2.8, ") and err.count("\n") == 1
+
+
+def test_a_table_that_differs(fake):
+    fake(broken='.replace("RegisterCPU.cpp:30798 [kernel]", "Other.cpp:1 [math kernel]")')
+    status, out, _err = command("explain", "aten::add.Tensor", "--on", "cpu")
+    assert status == 1
+    assert "PyTorch's table differs from the rules:\n  CPU: ./build/aten/src/ATen/Other.cpp:1 " \
+        "[math kernel], and by the rules ./build/aten/src/ATen/RegisterCPU.cpp:30798 " \
+        "[kernel]\n" in out
+
+
+def test_recorded_operators(fake):
+    """The 60 operators of PyTorch 2.14.1 have the tables that the rules give."""
+    fake(version="2.14.1+cpu", file="pytorch-2.14/dumps.txt")
+    assert program("""
+import torch, dispatchkey.torch as dt
+torch._C._dispatch_get_all_op_names = \\
+    lambda: torch._C._dispatch_get_registrations_for_dispatch_key("")
+calls = [dt.explain_keys(name, []) for name in dt.operators()]
+print(dt.layout(), len(calls), sum(c.entries for c in calls) > 5000)
+print([(c.operator, c.differences) for c in calls if c.differences])
+""") == "pytorch-2.14 60 True\n[]\n"
+
+
+def test_overridden_functions():
+    """The newest function at a key is the active one here, too."""
+    dump = ("name: t::f\nschema: t::f(Tensor a) -> Tensor\ndebug: registered at a.cpp:1\n"
+            "alias analysis kind: FROM_SCHEMA\n"
+            "CPU: registered at new.py:2 :: (none) [ boxed ]\n"
+            "CPU (inactive): registered at old.cpp:1 :: (Tensor _0) -> Tensor _0 [ unboxed ]\n"
+            "Tracer: registered at c.cpp:3 :: (none) [ fallthrough boxed ]\n")
+    with dk.Registry("pytorch-1.13", builtins=False) as registry:
+        with pytest.warns(dk.OverrideWarning):
+            assert _live.Operator("t::f", dump, "").mirror(registry) == "t::f"
+        assert [(i.key.name, i.label, i.is_active, i.is_fallthrough)
+                for i in registry.impls("t::f")] == [
+                    ("Tracer", "c.cpp:3", True, True), ("CPU", "new.py:2", True, False),
+                    ("CPU", "old.cpp:1", False, False)]
+
+
+def test_picture(fake, tmp_path):
+    fake()
+    assert command("explain", "aten::relu", "--on", "cpu", "--svg", str(tmp_path / "x.svg"))[0] == 0
+    assert (tmp_path / "x.svg").read_text().startswith("<svg")
+
+
+def test_from_python(fake):
+    fake()
+    assert program("""
+import torch, dispatchkey as dk, dispatchkey.torch as dt
+x = torch.Tensor()
+for call in (dt.explain("aten::add.Tensor", x, x), dt.explain(torch.add, x, x, alpha=2),
+             dt.explain(torch.add, x, 1), dt.explain(torch.add, x, other=torch.Tensor("CPU"))):
+    print(call.operator, [hop.key.name for hop in call.hops], len(call.explanation.objects))
+assert call._repr_svg_().startswith("<svg") and call._repr_html_().startswith("<img")
+for wrong in ((torch.add, x, "s"), (isinstance, x), ("aten::add.Tensor", x)):
+    try:
+        dt.explain(*wrong)
+    except (TypeError, dk.UnknownName) as e:
+        print(e)
+""") == """\
+aten::add.Tensor ['AutogradCPU', 'CPU'] 2
+aten::add.Tensor ['AutogradCPU', 'CPU'] 2
+aten::add.Tensor ['AutogradCPU', 'CPU'] 2
+aten::add.Tensor ['AutogradCPU', 'CPU'] 2
+no overload of aten::add takes these arguments: its overloads are aten::add.Tensor, aten::add.Scalar
+PyTorch has no such operator: aten::isinstance
+aten::add.Tensor() needs a value for argument 'other'
+"""
+
+
+def installed_version():
+    """The version of the PyTorch of this Python, or None. It is not imported here."""
+    try:
+        return importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+# ---- the installed one -------------------------------------------------------------------
+
+needs_pytorch = pytest.mark.skipif(importlib.util.find_spec("torch") is None,
+                                   reason="no PyTorch for this Python")
+
+
+def blocks_of_the_guide(language):
+    """The blocks of the guide that this file runs."""
+    guide = TOP / "Documentation/python.rst"
+    text = guide.read_text() if guide.exists() else ""
+    found = re.findall(rf"^\.\. check: by selftests/python/test_torch\.py\n"
+                       rf"\.\. code-block:: {language}\n\n((?:   .*\n|\n)+)", text, re.M)
+    return [textwrap.dedent(block).rstrip("\n") + "\n" for block in found]
+
+
+def is_printed(expected, text):
+    """Is this the text? "..." stands for anything, and alone in a line for any lines."""
+    pattern = "".join(r"(?:.*\n)*?" if line == "..." else
+                      ".*".join(map(re.escape, line.split("..."))) + r"\n"
+                      for line in expected.splitlines())
+    return re.fullmatch(pattern, re.sub(r" +$", "", text, flags=re.M))
+
+
+needs_pytorch_1_13 = pytest.mark.skipif(not (installed_version() or "").startswith("1.13"),
+                                        reason="no PyTorch 1.13 for this Python")
+
+
+@needs_pytorch_1_13
+def test_commands_of_the_guide(tmp_path):
+    """They print what the guide says."""
+    number = 0
+    for block in blocks_of_the_guide("console"):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            line, expected = part.split("\n", 1)
+            line = line.replace("python3", sys.executable).replace("dkctl", f"{BUILD}/dkctl")
+            done = subprocess.run(["bash", "-c", line], cwd=tmp_path, text=True, timeout=120,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            assert not expected or is_printed(expected, done.stdout), done.stdout
+            number += 1
+    assert number >= 4
+
+
+@needs_pytorch_1_13
+def test_sessions_of_the_guide():
+    code = "".join(blocks_of_the_guide("pycon"))
+    assert ">>> " in code
+    assert program(f"""
+import doctest
+test = doctest.DocTestParser().get_doctest({code!r}, {{}}, "python.rst", "python.rst", 0)
+doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS).run(test)
+""") == ""
+
+
+@needs_pytorch
+def test_every_operator_of_the_installed_one():
+    """Every tenth, unless DK_TORCH=all."""
+    every = 1 if os.environ.get("DK_TORCH") == "all" else 10
+    assert program(f"""
+import dispatchkey.torch as dt
+calls = [dt.explain_keys(name, []) for name in dt.operators()[::{every}]]
+print(len(calls) > 2000 / {every}, [(c.operator, c.differences) for c in calls if c.differences])
+""") == "True []\n"
+
+
+@needs_pytorch
+def test_the_operator_is_the_one_that_is_called():
+    assert program("""
+import torch, dispatchkey.torch as dt
+from torch.utils._python_dispatch import TorchDispatchMode
+
+class First(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen.append(func)
+        return func(*args, **(kwargs or {}))
+
+x, i = torch.ones(2, 2), torch.tensor([0, 1])
+for function, *args in ((torch.add, x, x), (torch.add, x, 2), (torch.mul, x, 2.5),
+                        (torch.sub, x, x), (torch.relu, x), (torch.cat, [x, x]), (torch.sum, x),
+                        (torch.sum, x, 0),
+                        (torch.pow, x, 2), (torch.pow, x, x), (torch.mm, x, x), (torch.exp, x),
+                        (torch.index_select, x, 0, i), (torch.clamp, x, 0, 1)):
+    mode = First()
+    mode.seen = []
+    with mode:
+        function(*args)
+    schema = mode.seen[0]._schema
+    seen = schema.name + ("." + schema.overload_name if schema.overload_name else "")
+    if dt.explain(function, *args).operator != seen:
+        print(function, args, seen, dt.explain(function, *args).operator)
+""") == ""
+
+
+@needs_pytorch
+def test_local_state_of_the_installed_one():
+    assert program("""
+import torch, dispatchkey.torch as dt
+x = torch.ones(2, requires_grad=True)
+print([hop.key.name for hop in dt.explain(torch.relu, x).hops])
+with torch.inference_mode():
+    y = torch.ones(2)
+    print([hop.key.name for hop in dt.explain(torch.relu, y).hops])
+    print([hop.key.name for hop in dt.explain(torch.relu, x).hops])
+print([hop.key.name for hop in dt.explain(torch.relu, y).hops])
+with torch.autocast("cpu"):
+    print(dt.explain(torch.mm, torch.ones(2, 2), torch.ones(2, 2)).hops[0].key)
+""") == "['AutogradCPU', 'CPU']\n" + 3 * "['CPU']\n" + "AutocastCPU\n"
+
+
+# Each function notes its key, and continues with the keys below.
+NOTES_ITS_KEY = """
+import torch, torch.library, dispatchkey.torch as dt
+torch._C._dispatch_key_parse                            # PyTorch 1.13
+lib = torch.library.Library("demo", "DEF")
+lib.define("f(Tensor a) -> Tensor")
+seen = []
+def note(key, ends=False):
+    def f(a):
+        seen.append(key)
+        if ends:
+            return a * 1
+        guard = torch._C.ExcludeDispatchKeyGuard(
+            torch._C.DispatchKeySet(torch._C._dispatch_key_parse(key)))
+        try:
+            return torch.ops.demo.f(a)
+        finally:
+            del guard
+    lib.impl("f", f, key)
+for key in ("AutocastCPU", "AutogradCPU"):
+    note(key)
+for key in ("CPU", "Meta", "FuncTorchBatched"):
+    note(key, True)
+def route(x):
+    seen.clear()
+    torch.ops.demo.f(x)
+    return list(seen)
+x = torch.ones(2, requires_grad=True)
+call = dt.explain("demo::f", x)
+found = dt.what_if(call)
+def path(change):
+    return found[change].path.split(" > ")
+"""
+
+
+@needs_pytorch
+def test_paths_are_those_of_calls():
+    """The path of a mode is the path of a call in that mode."""
+    assert program(NOTES_ITS_KEY + """
+with torch.no_grad():
+    print(route(x), path("no_grad"), route(x) == path("no_grad"))
+with torch.inference_mode():
+    print(route(x), route(x) == path("inference_mode"))
+    y = torch.ones(2)
+print(route(y), route(y) == path("inference"))
+with torch.autocast("cpu"):
+    print(route(x), route(x) == path("autocast"))
+print(route(torch.ones(2)) == path("requires_grad") == route(x))
+try:
+    route(torch.ones(2, device="meta"))
+except NotImplementedError as e:
+    print("with arguments from the 'AutogradMeta' backend" in str(e), path("meta"))
+""") == """\
+['AutogradCPU', 'CPU'] ['AutogradCPU', 'CPU'] True
+['CPU'] True
+['CPU'] True
+['AutocastCPU', 'AutogradCPU', 'CPU'] True
+True
+True ['AutogradMeta (no function)']
+"""
+
+
+@needs_pytorch
+def test_vmap_is_that_of_calls():
+    """A call inside of vmap reaches the function at FuncTorchBatched first."""
+    assert program(NOTES_ITS_KEY + """
+seen.clear()
+try:
+    vmap = torch.vmap
+except AttributeError:
+    from functorch import vmap
+try:
+    vmap(torch.ops.demo.f)(x)
+except RuntimeError:
+    pass                # the function returns what vmap does not expect
+keys = [key for key in path("vmap") if key in ("FuncTorchBatched", "AutogradCPU", "CPU")]
+print(seen[0], keys[0], found["vmap"].difference.parts_at.b.key)
+""") == "FuncTorchBatched FuncTorchBatched FuncTorchDynamicLayerFrontMode\n"
+
+
+@needs_pytorch
+def test_modes_leave_nothing_behind():
+    assert program("""
+import torch, dispatchkey.torch as dt
+from dispatchkey.torch import _live
+before = _live.local_state(dt.layout()), torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+x = torch.ones(2, 2)
+for device in ("cpu", "cuda", "meta"):
+    keys = dt.explain_keys("aten::mm", [dt._words.keyset_of(device, dt.layout())])
+    found = dt.what_if(keys)
+    print([w.change for w in found if not w.difference])
+print(before == (_live.local_state(dt.layout()), torch.is_grad_enabled(),
+                 torch.is_inference_mode_enabled()))
+print([hop.key.name for hop in dt.explain_under("aten::mm", [], ["vmap", "vmap"]).hops][:1])
+try:
+    dt.what_if(keys)["vmp"]
+except KeyError as e:
+    print(e)
+""") == """\
+[]
+[]
+['autocast']
+True
+['FuncTorchDynamicLayerFrontMode']
+'vmp: the changes are no_grad, inference_mode, autocast, vmap, requires_grad, inference, cpu, cuda'
+"""
+
+
+@needs_pytorch
+def test_diff_of_calls_in_modes():
+    assert program("""
+import torch, dispatchkey.torch as dt
+x = torch.ones(2, 2)
+a = dt.explain(torch.mm, x, x)
+with torch.autocast("cpu"):
+    b = dt.explain(torch.mm, x, x)
+found = dt.diff(a, b)
+print(list(found.keys()), found.is_same, found.parts_at.b.key)
+print(dt.diff(a, a).is_same, [row.is_same for row in found.rows])
+under = dt.explain_under("aten::mm", a.explanation.objects, ["autocast"])
+print(dt.diff(b, under).is_same, list(dt.diff(b, under).keys()), under.description)
+""") == """\
+[('excluded', ['AutocastCPU'], []), ('effective', [], ['AutocastCPU'])] False AutocastCPU
+True [False, True, True]
+True [] CPU; CPU under autocast
+"""
+
+
+@needs_pytorch
+def test_missing_is_what_pytorch_says():
+    """PyTorch's own queries agree, for each operator of several backends."""
+    assert program("""
+import time, torch, dispatchkey.torch as dt
+c, begin = torch._C, time.monotonic()
+for backend, key in (("cpu", "CPU"), ("meta", "Meta"), ("privateuseone", "PrivateUse1"),
+                     ("cpu,sparse", "SparseCPU"), ("QuantizedCPU", "QuantizedCPU")):
+    found = dt.missing(backend)
+    print(found.key, len(found) > 2000, sum(found.counts.values()) == len(found),
+          [s for s in found if
+           (s.by == "own") != c._dispatch_has_kernel_for_dispatch_key(s.operator, key) or
+           (s.by != "nothing") != c._dispatch_has_computed_kernel_for_dispatch_key(s.operator, key)
+           or (s.autograd != "nothing") != c._dispatch_has_computed_kernel_for_dispatch_key(
+               s.operator, found.autograd.name)])
+print(time.monotonic() - begin < 100)
+""") == "".join(f"{key} True True []\n" for key in (
+        "CPU", "Meta", "PrivateUse1", "SparseCPU", "QuantizedCPU")) + "True\n"
+
+
+@needs_pytorch
+def test_missing_operators_fail():
+    """What nothing serves on a backend fails there, and the others do not."""
+    assert program("""
+import torch, dispatchkey.torch as dt
+x = torch.ones(2, 2).to_sparse()
+by = {s.operator: s.by for s in dt.missing("SparseCPU")}
+for name in ("neg", "trunc", "cos", "digamma"):
+    try:
+        getattr(torch, name)(x)
+        assert by["aten::" + name] != "nothing"
+    except NotImplementedError as e:
+        assert by["aten::" + name] == "nothing" and "'SparseCPU' backend" in str(e)
+print(sorted({by["aten::" + name] for name in ("neg", "trunc", "cos", "digamma")}))
+""") == "['nothing', 'own']\n"
+
+
+@needs_pytorch
+def test_transcripts_of_the_installed_one(tmp_path):
+    """dkctl gives PyTorch's table for every tenth operator, all with DK_TORCH=all, and the paths
+    of calls."""
+    every = 1 if os.environ.get("DK_TORCH") == "all" else 10
+    assert program(f"""
+import dispatchkey.torch as dt
+keys = [dt._words.keyset_of("cpu,requires_grad", dt.layout())]
+calls = dt.operators()[::{every}]
+with open({str(tmp_path / "x.dkt")!r}, "w") as f:
+    f.write(dt.transcript(*calls, *(dt.explain_under(name, keys, modes)
+            for name in ("aten::mm", "aten::add.Tensor", "aten::matmul", "aten::relu_")
+            for modes in ([], ["autocast"], ["inference_mode"], ["vmap"]))))
+print(len(calls) > 2000 / {every})
+""") == "True\n"
+    status, text = replayed(tmp_path / "x.dkt")
+    assert status == 0 and text.endswith("every answer is right\n"), text
+
+
+@needs_pytorch
+def test_operators_without_tensors(tmp_path):
+    """A call without tensors is routed by the local state, also its redispatches."""
+    assert program(f"""
+import dispatchkey.torch as dt
+call = dt.explain_under("aten::empty.memory_format", [], ["vmap"])
+print([hop.key.name for hop in call.hops])
+print(dt.what_if(call, ["cuda"])["cuda"].difference.is_same)
+with open({str(tmp_path / "x.dkt")!r}, "w") as f:
+    f.write(dt.transcript(call))
+""").endswith("'FuncTorchDynamicLayerBackMode', 'BackendSelect']\nTrue\n")
+    assert replayed(tmp_path / "x.dkt")[0] == 0
+
+
+@needs_pytorch
+def test_fallbacks_of_keys_with_functions():
+    """A fallback is known also if the operator has a function at its key."""
+    assert program("""
+import torch, dispatchkey.torch as dt
+live = dt._live.Operator.read("aten::mm")
+entry = live.fallbacks(dt.layout())["AutocastCPU"]
+print(live.entries()["AutocastCPU"].rule, entry.rule, entry.is_fallthrough)
+""") == "kernel backend fallback True\n"
+
+
+@needs_pytorch
+def test_watch_of_the_installed_one():
+    """What is registered is used by calls, and is reported again when it is unregistered."""
+    assert program("""
+import torch, torch.library, dispatchkey.torch as dt
+def say(found):
+    for e in found:
+        print("+" if e.is_added else "-", e.kind, e.operator, e.key, e.is_fallthrough)
+with dt.watch() as found:
+    mine = torch.library.Library("mine", "DEF")
+    mine.define("f(Tensor a) -> Tensor")
+    mine.impl("f", lambda a: a + a, "CPU")
+    cpu = torch.library.Library("aten", "IMPL")
+    cpu.impl("erfinv", lambda a: a, "SparseCUDA")
+    print(len(found), torch.ops.mine.f(torch.ones(1)))
+say(found)
+with dt.watch() as none:
+    torch.ops.mine.f(torch.ones(1))
+    temporary = torch.library.Library("temporary", "DEF")
+    temporary.define("f() -> ()")
+    del temporary
+print(none, len(none))
+try:
+    with dt.watch() as found:
+        del cpu
+        raise KeyError
+except KeyError:
+    say(found)
+if hasattr(torch._C, "_dispatch_library"):
+    with dt.watch() as found:
+        library = torch._C._dispatch_library("IMPL", "_", "PrivateUse2")
+        library.fallback_fallthrough()
+    say(found)
+""") == """\
+0 tensor([2.])
++ function aten::erfinv SparseCUDA False
++ operator mine::f  False
++ function mine::f CPU False
+nothing was registered 0
+- function aten::erfinv SparseCUDA False
++ fallback  PrivateUse2 True
+"""

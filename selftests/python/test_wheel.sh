@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# make wheel, as a user takes it: pip installs it in a new environment without a network
+# and without this tree, the sample runs with the library in it, and pip removes it. Prints
+# TAP. Environment: O, the output folder (build); PYTHON, an interpreter with venv.
+#
+# shellcheck disable=SC2317 # functions are called by ok
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+[ -n "$st_top" ] || skip_all "the project is not here"
+export PYTHON=${PYTHON:-/usr/bin/python3}
+"$PYTHON" -c 'import ensurepip, setuptools, wheel' 2>/dev/null ||
+	skip_all "no venv, setuptools or wheel for $PYTHON"
+export O=${O:-$st_top/build}
+unset PYTHONPATH DISPATCHKEY_LIBRARY LD_LIBRARY_PATH
+plan 9
+
+env=$st_tmp/env
+# in_env COMMAND... - away from this tree
+in_env() { (cd "$st_tmp" && env -i PATH="$env/bin:$PATH" "$@"); }
+pip() { in_env pip --no-cache-dir --disable-pip-version-check -q "$@"; }
+loaded() {
+	in_env python3 -c "
+import dispatchkey
+print(*{l.split()[5] for l in open('/proc/self/maps') if '.so' in l and ('dispatchkey' in l or 'urcu' in l)})"
+}
+inside_only() {
+	local file
+	for file in $(loaded); do
+		case $file in "$env"/*) ;; *) echo "loads $file" && return 1 ;; esac
+	done
+}
+hello() { in_env python3 "$st_top/samples/hello.py"; }
+typed() { test -e "$env"/lib/python3*/site-packages/dispatchkey/py.typed; }
+
+MAKEFLAGS='' make -s -C "$st_top" wheel >"$st_tmp/wheel" 2>&1 || cat "$st_tmp/wheel"
+wheel=$(tail -n 1 "$st_tmp/wheel")
+like "make wheel prints its path" "$O/wheel/dispatchkey-$(cat "$st_top/VERSION")-py3-none-linux_*.whl" \
+	"$wheel"
+ok "a new environment" "$PYTHON" -m venv "$env"
+ok "pip installs it without a network" pip install --no-index "$wheel"
+is "the sample runs" "21 42 63" "$(hello | tail -n 1)"
+ok "with the libraries of the wheel" inside_only
+ok "it is typed" typed
+is "pip knows the version" "$(cat "$st_top/VERSION")" \
+	"$(in_env python3 -c 'import importlib.metadata as m; print(m.version("dispatchkey"))')"
+
+pure=$("$st_top/scripts/wheel" --pure)
+pip uninstall -y dispatchkey
+with_system() {
+	pip install --no-index "$pure" && in_env LD_LIBRARY_PATH="$O" python3 "$st_top/samples/hello.py"
+}
+ok "one without the library uses that of the system" with_system
+pip uninstall -y dispatchkey
+is "pip removes all of it" "" "$(find "$env" -name '*dispatchkey*')"
+finish
