@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The answers of both sides to one program, command by command."""
+"""Compares the answers of both sides to one program, command by command."""
 import collections
 
 import program
@@ -81,7 +81,8 @@ class Comparer:
         self.refresh_all(slots)
 
     def refused_fallback(self, key):
-        """An alias is registered slot by slot up to one that is taken, and taken back."""
+        """An alias is registered slot by slot up to one that is taken, and then removed
+        again."""
         done = []
         for slot in self.layout.includes.get(key, []):
             if self.empty.words[slot]:
@@ -125,8 +126,8 @@ class Comparer:
     # ---- answers --------------------------------------------------------------------
 
     def compare(self, expanded, ours, theirs):
-        """The first difference of the program, or None. ours has no answers to
-        what only PyTorch can be asked."""
+        """The first difference of the program, or None. ours has no answers to commands that
+        only PyTorch has."""
         answers = iter(ours)
         for at, command in enumerate(expanded):
             own = next(answers) if program.is_for_both(command) else None
@@ -166,7 +167,7 @@ class Comparer:
         return None
 
     def differ(self, words, ours, theirs):
-        """Of a table only the entries that are not the same."""
+        """Only the entries of a table that differ."""
         try:
             tables = [rules.parse_runs(text, self.layout.num_entries) for text in (theirs, ours)]
         except (ValueError, IndexError):

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What an imported PyTorch says of itself; run by the python3 that can import it.
-
-Prints one JSON object. statements.py asks for it and judges.
+"""Prints properties of an imported PyTorch as one JSON object. Run it with a python3
+that can import torch; statements.py checks the result.
 """
 import json
 import sys
@@ -22,7 +21,7 @@ def error(function, *args):
 
 
 def dangling():
-    """The dangling functions of the install, and those with one more of ours."""
+    """The dangling functions of the install, and those after one more has been added."""
     before = list(_C._dispatch_find_dangling_impls())
     library = _C._dispatch_library("IMPL", "__dangling__", "CPU")
     library.impl_t_t("foo", dispatch="CPU", debug="fn_CPU")
@@ -33,7 +32,7 @@ def dangling():
 
 
 def stated():
-    """Definitions and functions that do not fit, or fit, and what is told of them."""
+    """Definitions and functions that match or not, and the messages about them."""
     two, library = "(Tensor x, Tensor y) -> Tensor", _C._dispatch_library("FRAGMENT", "stated", "")
     library.def_("first" + two)
     misfits = [error(lambda: library.impl_t_t("first", debug="fn"))]
@@ -52,7 +51,7 @@ def stated():
 
 
 def python_dispatcher(keys):
-    """The rows of both of its tables, behind their titles."""
+    """The lines of both of its tables, after their titles."""
     dispatcher = PythonDispatcher()
     dispatcher.register(keys)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The layout pytorch-1.13, as a side (dkctl or PyTorch) tells it."""
+"""The layout pytorch-1.13, as printed by a side (dkctl or PyTorch)."""
 
 NAME = "pytorch-1.13"
 ALIASES = ("Autograd", "CompositeImplicitAutograd", "CompositeImplicitAutogradNestedTensor",
@@ -79,7 +79,7 @@ class Layout:
         return a & (self.backend_mask | ~b)
 
     def backend_index(self, ks):
-        """The backend whose mask is used: that of the first one where there is none."""
+        """The backend whose mask is used: that of the first one if there is none."""
         return max((ks & self.backend_mask).bit_length() - 1, 0)
 
     def top(self, ks):

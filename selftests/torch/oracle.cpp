@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the installed PyTorch 1.13.1 answers to the commands of a transcript.
+ * The oracle: runs the commands of a transcript in the installed PyTorch 1.13.1.
  *
- * Reads commands, one a line, from the standard input, and prints each with
- * "> " in front and its answer behind it, as dkctl replay --transcript does.
- * Every answer comes out of libtorch: operators and functions are registered
- * with its dispatcher and calls go through it, with tensors that have any
- * keyset. Nothing that a program registers survives the next "layout".
+ * Reads commands from the standard input, one on each line. Prints each with "> " before it and
+ * the answer after it, as dkctl replay --transcript does. Every answer comes from libtorch:
+ * operators and functions are registered with its dispatcher, and calls go through it, with
+ * tensors that have any keyset. The command "layout" removes everything that a program has
+ * registered.
  *
- * Beside the commands of transcripts there are some that only make sense here:
+ * It has these commands in addition to those of transcripts:
  *
  *   stock             the library's own backend fallbacks, as commands
- *   installed         the library's own operators with their registrations, so
- *   actual OP         the table that calls read (table computes it anew)
- *   masks OP          a word a backend: the functionalities that are no
- *                     fallthrough there
+ *   installed         the library's own operators with their registrations, also as commands
+ *   actual OP         the table that calls read (table computes it again)
+ *   masks OP          a word for each backend: the functionalities that are not
+ *                     fallthroughs there
  *   invariants        the library's check of all its operators
- *   dangling          how many operators have functions and no definition
- *   missing OP SET    the text of the error of a call, its first line
+ *   dangling          the number of operators that have functions and no definition
+ *   missing OP SET    the first line of the error of a call
  */
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -195,7 +195,7 @@ static std::string label_word(const std::string &debug)
 	return word;
 }
 
-/* ---- functions that say that they ran ------------------------------------------ */
+/* ---- functions that record that they ran --------------------------------------- */
 
 static struct {
 	const std::string *label;
@@ -290,7 +290,7 @@ template <typename Want> static unsigned int take_out(Want want)
 
 /* ---- tables ----------------------------------------------------------------------- */
 
-/* The name of each slot's key. */
+/* The key name of each slot. */
 static const std::vector<std::string> &slots()
 {
 	static const std::vector<std::string> names = [] {
@@ -326,7 +326,7 @@ static std::vector<Line> table_lines(const OperatorHandle &op)
 		l.is_fallthrough = l.label.compare(0, mark.size(), mark) == 0;
 		if (l.is_fallthrough)
 			l.label.erase(0, mark.size());
-		/* our transcripts know a fallthrough fallback by this label */
+		/* our transcripts use this label for a fallthrough fallback */
 		l.label = l.is_fallthrough && l.provenance == "backend fallback" ?
 				  "fallthrough" : label_word(l.label);
 		lines.push_back(l);
@@ -344,7 +344,7 @@ static std::string put_lines(const OperatorHandle &op)
 	return out;
 }
 
-/* FIRST[..LAST]=WORD, for runs of the same word; an empty word is left out. */
+/* FIRST[..LAST]=WORD for each run of the same word; an empty word is left out. */
 static std::string put_runs(const std::vector<std::string> &words)
 {
 	std::string out;
@@ -395,7 +395,7 @@ static bool same(const KernelFunction &a, const KernelFunction &b)
 	return a._equalsBoxedAndUnboxed(b);
 }
 
-/* Is it one of ours, which can be called? */
+/* Whether it is one of these functions, which can be called. */
 static bool is_recorder(const KernelFunction &kernel)
 {
 	static const KernelFunction ours = recorder("");
@@ -413,7 +413,7 @@ static std::string run_kernel(const OperatorHandle &op, const KernelFunction &ke
 	return ran.times == 1 && ran.ks == ks ? *ran.label : "(called wrongly)";
 }
 
-/* What an entry of the table is, other than one of ours. */
+/* The answer for an entry that is not one of these functions. */
 static std::string name_of(const KernelFunction &kernel, size_t slot)
 {
 	static const KernelFunction ambiguous = KernelFunction::makeAmbiguousAutogradOther();
@@ -445,8 +445,8 @@ static std::string put_actual(const OperatorHandle &op)
 }
 
 /*
- * An argument with every functionality and the backends up to one: what is left
- * of it is that backend's mask.
+ * An argument with every functionality and the backends up to one: the remaining set is the mask of
+ * that backend.
  */
 static std::string put_masks(const OperatorHandle &op)
 {
@@ -498,10 +498,7 @@ static std::string call_none(const OperatorHandle &op, const std::vector<at::Ten
 	return "(no error)";
 }
 
-/*
- * The library's own fallbacks are only named: they do what is theirs, such as
- * calling again, and that is no answer.
- */
+/* The library's own fallbacks are only named. They would do other work, such as calling again. */
 static std::string route(const OperatorHandle &op, const std::vector<at::Tensor> &args)
 {
 	const auto &entry = entry_of(op);
@@ -685,7 +682,7 @@ static std::string run_impl(const Words &w)
 	return "";
 }
 
-/* Library::fallback: a slot for each runtime key, all of them or none. */
+/* Library::fallback: at the slot of each runtime key, or at none. */
 static std::string run_fallback(const Words &w)
 {
 	DispatchKey key = key_word(w.at(0));
@@ -979,12 +976,12 @@ static std::string first_line(std::string text)
 	return text.substr(0, text.find('\n'));
 }
 
-/* What PyTorch warns of (a function that replaces another) is no answer. */
+/* PyTorch's warnings (a function that overrides another) are not part of the answer. */
 struct Quiet final : c10::WarningHandler {
 	void process(const c10::SourceLocation &, const std::string &, bool) override {}
 };
 
-/* Called from a program of its own, or from a Python that has imported torch. */
+/* Called from a program, or from a Python that has imported torch. */
 extern "C" int oracle()
 {
 	Quiet quiet;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random programs in the commands of transcripts, and what is asked after each step."""
+"""Random programs in the commands of transcripts, and the queries after each step."""
 import random
 
 from layout import ALIASES, NAME
@@ -10,7 +10,7 @@ PROBE = "none::none"
 
 
 class Generator:
-    """One program. The same seed and index give the same one."""
+    """A program. The same seed and index give the same program."""
 
     def __init__(self, layout, seed, index):
         self.layout = layout
@@ -61,7 +61,8 @@ class Generator:
         return "|".join(dict.fromkeys(names))
 
     def label(self, op):
-        """Often a new one; sometimes one that another operator has, so that both go at once."""
+        """Often a new one; sometimes one of another operator, so both are dropped at
+        once."""
         if self.rng.random() < 0.15:
             shared = [lb for lb, ops in self.used.items() if op not in ops and None not in ops]
             if shared:
@@ -150,10 +151,10 @@ def generate(layout, seed, index):
     return Generator(layout, seed, index).program()
 
 
-# ---- what is asked ------------------------------------------------------------------
+# ---- queries ------------------------------------------------------------------------
 
-# Only PyTorch's side can be asked these: the table that its calls read, which
-# may be another than the computed one, and its masks.
+# Only PyTorch has these: the table that its calls read, which may differ from the computed
+# one, and its masks.
 ORACLE_ONLY = ("actual", "masks")
 
 
@@ -183,7 +184,7 @@ class Watch:
 
 
 def expand(commands):
-    """Every command of the run: those of the program, and after each what is asked."""
+    """Every command of the run: those of the program, each followed by the queries."""
     watch = Watch()
     out = [f"op {PROBE}", f"table -c {PROBE}"]
     for command in commands:

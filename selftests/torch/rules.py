@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where a call goes by the rules of 1.13.1 and by the product's.
+"""The route of a call by the rules of 1.13.1 and by those of the product.
 
-Three rules of 1.13.1 are not the product's. Which entry serves is never decided
-here: tables are the product's own, as it printed them after each step.
+1.13.1 has three rules that the product does not have. This file never decides which
+entry serves: tables are those that the product prints after each step.
 
-  guard   leaving an include or exclude takes back what it had added, but for
-          the backends, and not what the set was before
-  mask    the backend whose fallthroughs are taken out is that of the arguments,
-          without local state
-  stale   a change refreshes some entries of the table that calls read; others
-          stay what they were
+  guard   the end of an include or exclude removes what it added, except backends;
+          it does not restore the earlier set
+  mask    the fallthroughs of the arguments' backend are removed, without regard to
+          local state
+  stale   a change refreshes only some entries of the table that calls read
 """
 from itertools import combinations
 
@@ -17,7 +16,7 @@ CAUSES = ("guard", "mask", "stale")
 
 
 def parse_runs(text, n):
-    """The words of FIRST[..LAST]=WORD runs, by slot; an empty one where there is none."""
+    """The words of FIRST[..LAST]=WORD runs, by slot; empty if there is none."""
     words = [""] * n
     text = text.strip()
     if text == "-":
@@ -31,7 +30,7 @@ def parse_runs(text, n):
 
 
 def label(word):
-    """What a call that comes to this entry of table -c answers."""
+    """The answer of a call that reaches this entry of table -c."""
     if not word:
         return "missing"
     name = word.rpartition("/")[0]
@@ -43,7 +42,7 @@ def is_fallthrough(word):
 
 
 def masks(layout, words):
-    """A backend each: the functionalities whose entry is no fallthrough."""
+    """For each backend, the functionalities whose entry is not a fallthrough."""
     functionalities = layout.full & ~layout.backend_mask
     common, own = functionalities, [0] * layout.num_backends
     for f in layout.functionalities[1:]:
@@ -117,14 +116,14 @@ def put_local(local):
 
 
 def predict(raw, fresh, stale, local, causes):
-    """The route under the product's rules, but for these of 1.13.1."""
+    """The route by the product's rules, except for these of 1.13.1."""
     table = stale if "stale" in causes else fresh
     sets = local.theirs if "guard" in causes else local.ours
     return table.route(raw, sets, "mask" in causes)
 
 
 def explain(raw, fresh, stale, local, theirs):
-    """The fewest rules of 1.13.1 that give its route; None if none do."""
+    """The fewest rules of 1.13.1 that explain its route; None if none do."""
     for n in range(len(CAUSES) + 1):
         for causes in combinations(CAUSES, n):
             if predict(raw, fresh, stale, local, causes) == theirs:

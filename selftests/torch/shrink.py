@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shrinking of a failing program: fewer commands, then simpler ones.
+"""Reduces a failing program: fewer commands, then simpler ones.
 
-fails(candidates) tells for each whether it still fails, many at a time: asking
-both sides costs a start of PyTorch, whatever the number of programs.
+fails(candidates) returns for each candidate whether it still fails. It takes many
+candidates at once, because each run starts PyTorch.
 """
 
 
@@ -17,7 +17,7 @@ def first(candidates, fails):
 
 
 def fewer(commands, fails):
-    """Delta debugging: no single command can be left out any more."""
+    """Delta debugging: until no single command can be left out."""
     size = max(len(commands) // 2, 1)
     while commands:
         cuts = [commands[:i] + commands[i + size:] for i in range(0, len(commands), size)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The two who are asked: dkctl, and the oracle that is linked with PyTorch."""
+"""The two sides of the comparison: dkctl, and the oracle, which is linked with PyTorch."""
 import subprocess
 
 import program
@@ -52,7 +52,7 @@ class Pair:
     def __init__(self, dkctl, oracle, python=None, library=None):
         self.ours = Side("dkctl", [dkctl, "replay", "--transcript", "-"])
         self.theirs = Side("the oracle", [oracle])
-        # PyTorch as Python imports it, with the operators that Python brings
+        # PyTorch as Python imports it, with the operators that Python adds
         code = f"import torch, ctypes; ctypes.PyDLL({library!r}).oracle()"
         self.imported = Side("python3 with torch", [python, "-c", code]) if python else None
         self.falsify = None
@@ -60,7 +60,7 @@ class Pair:
         self.local = (0, 0)
 
     def begin(self):
-        """What the library brings and every program begins with."""
+        """The library's own registrations, with which every program begins."""
         stock, _, tls = self.theirs.ask(["stock", program.header(), "tls"])
         self.stock = stock.splitlines()
         self.local = tuple(int(word.partition("=")[2], 16) for word in tls.split())

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The statements of PyTorch's own dispatcher tests, asked of the installed one.
+"""The statements of PyTorch's own dispatcher tests, checked with the installed PyTorch.
 
-"statement 13" is the one of that number in test_dispatch.py (32 tests); the
-others are named by what they are about. Each is asked of PyTorch and of us, both
-have to answer as the statement says, and with the same text.
+"statement 13" is the one with that number in test_dispatch.py (32 tests); the
+others are named by their subject. Both PyTorch and dkctl must answer each as the
+statement says, with the same text.
 """
 import json
 import os
@@ -77,7 +77,7 @@ PYTHON_TABLES = (
       **rows("XLA Lazy AutogradXLA AutogradLazy", MATH)}),
 )
 
-# Which rule serves, by key, for each list of registrations: "." is missing.
+# The rule that serves, by key, for each list of registrations: "." is missing.
 CLASSES = (
     ((IMPLICIT,), (IMPLICIT, "CPU"), (IMPLICIT, EXPLICIT), (IMPLICIT, NON_FUNCTIONAL),
      ("Autograd", "CPU", EXPLICIT), (IMPLICIT, "SparseCPU")),
@@ -101,7 +101,7 @@ CLASSES = (
 LETTERS = {"m": MATH, "k": KERNEL, "d": DEFAULT, "f": FALLBACK, "a": AUTOGRAD, "x": AMBIGUOUS,
            ".": MISSING}
 
-# Fallbacks of the install: fallthroughs, and those that do something.
+# Fallbacks of the install: fallthroughs, and functions.
 STOCK_FALLTHROUGHS = """BackendSelect ADInplaceOrView FuncTorchVmapMode VmapMode AutogradOther
     AutogradCPU AutogradCUDA AutogradXLA AutogradMPS AutogradXPU AutogradHPU AutogradLazy
     AutocastCPU AutocastCUDA""".split()
@@ -109,14 +109,14 @@ STOCK_KERNELS = """Python FuncTorchDynamicLayerBackMode FuncTorchDynamicLayerFro
     Functionalize Conjugate Negative ZeroTensor Tracer FuncTorchBatched Batched
     FuncTorchGradWrapper PythonTLSSnapshot PythonDispatcher Named""".split()
 
-# What the library of installed.py defines things with, and where it says it is.
+# The name and location that the library of installed.py uses in its definitions.
 ONE, TWO = "(Tensor _0) -> Tensor _0", "(Tensor x, Tensor y) -> Tensor"
 NOWHERE = "registered at /dev/null:0"
 
 # Explicit takes the autograd entries from implicit, and 1.13.1 does not see to it.
 STALE = (f"op {OP}", f"impl {OP} {IMPLICIT} i", f"impl {OP} Autograd a", f"impl {OP} {EXPLICIT} e")
 
-# What is asked, and the answers of PyTorch and of us to the last command.
+# The commands, and the answers of PyTorch and of dkctl to the last one.
 ANSWERS = (
     ("17 test_multiple_def_error", (f"op {OP}", f"op {OP}"), "error", "error"),
     ("21 test_multiple_fallback", ("fallback XLA a", "fallback XLA b"), "error", "error"),
@@ -162,7 +162,7 @@ def both(pair, commands):
 
 
 def table(pair, keys):
-    """Provenances by key, if both print the same table; else what they print."""
+    """Provenances by key, if both print the same table; otherwise both outputs."""
     commands = [f"op {OP}"] + [f"impl {OP} {k} fn_{k}" for k in keys]
     ((ours, theirs),) = pair.run([commands + [f"table {OP}", f"dump {OP}"]])
     if ours[-2:] != theirs[-2:]:
@@ -253,7 +253,7 @@ def ask_installed(pair):
 
 # states: 11.2.26, 11.2.27, 11.2.28, 11.2.29
 def check_python_table(tap, pair, name, keys, expected, told):
-    """What the class prints, against our table of the same registrations."""
+    """The output of the class, compared with dkctl's table of the same registrations."""
     commands = pair.head() + [f"op {OP}"] + [f"impl {OP} {k} fn_{k}" for k in keys]
     ours = pair.ours.ask(commands + [f"table {OP}"])[-1]
     theirs = {}
@@ -327,7 +327,7 @@ def check_misfits(tap, pair, told):
 
 # states: 11.2.4, 11.2.18
 def check_definitions(tap, pair, told):
-    """An inferred schema, and what a definition says of aliasing."""
+    """An inferred schema, and the alias analysis of a definition."""
     for name, what, commands in (
             ("4 test_def_with_inference", "inferred",
              (f'op -s "stated::inferred{ONE}" -g "{NOWHERE}" -a CONSERVATIVE stated::inferred',
@@ -341,7 +341,7 @@ def check_definitions(tap, pair, told):
 
 # states: 11.2.17, 11.2.19, 11.2.20
 def check_again(tap, pair, told):
-    """A second definition is refused, whatever it says of aliasing."""
+    """A second definition is refused, whatever its alias analysis."""
     first = f'op -s "stated::pure{TWO}" -g "{NOWHERE}" -a PURE_FUNCTION stated::pure'
     for name, alias, (kind, text) in zip(
             ("17 test_multiple_def_error", "19 test_multiple_def_alias_defaulting",
@@ -369,7 +369,7 @@ def check_installed(tap, pair):
 
 # states: 11.2.25, 11.2.30, 11.2.31
 def check_errors(tap, told):
-    """What only Python refuses."""
+    """Registrations that only Python refuses."""
     for name, what, text in (
             ("25 ..._for_dispatch_key_invalid, from Python", "invalid key",
              "could not parse dispatch key: invalid_key"),

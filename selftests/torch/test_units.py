@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the comparison with PyTorch that need no PyTorch: test_units.py DKCTL
 
-The shrinker, on predicates that say which commands matter; the generator; and
-the rules of 1.13.1, on the examples that were verified with the real one.
+The reduction, with predicates that choose which commands matter; the generator; and
+the rules of 1.13.1, on examples that were verified with PyTorch 1.13.1.
 """
 import itertools
 import random
@@ -19,7 +19,7 @@ from tap import Tap
 
 
 class Predicate:
-    """Fails if all of some commands are there, in this order."""
+    """Fails if the program has all of these commands, in this order."""
 
     def __init__(self, *wanted):
         self.wanted = wanted
@@ -95,7 +95,7 @@ def same_seed_same_program(lay):
 
 
 def programs_are_understood(lay, ours):
-    """Their commands are refused for what they ask, never for how."""
+    """Their commands may be refused for their content, but not for their form."""
     expanded = [[program.header()] + [c for c in program.expand(program.generate(lay, "u", i))
                                       if program.is_for_both(c)] for i in range(200)]
     verbs = set()
@@ -111,7 +111,7 @@ def programs_are_understood(lay, ours):
 
 
 def walk(lay, ours, commands):
-    """A Comparer behind these commands, which 1.13.1 would answer as we do."""
+    """A Comparer after these commands, where 1.13.1 answers as dkctl does."""
     expanded = program.expand(commands)
     own = [c for c in expanded if program.is_for_both(c)]
     answers = iter(ours.ask([program.header()] + own)[1:])
@@ -144,7 +144,7 @@ def stale_entries(lay, ours):
 
 
 def refreshed_by_what(lay, ours):
-    """Explicit leaves the Autograd entries stale; the catch-all refreshes all."""
+    """Explicit does not refresh the Autograd entries; the catch-all refreshes all."""
     commands = ["op p::a", "impl p::a CompositeImplicitAutograd i", "impl p::a Autograd a",
                 "impl p::a CompositeExplicitAutograd e"]
     got = route(lay, walk(lay, ours, commands), "AutogradCPU").split()[-1]
@@ -153,8 +153,8 @@ def refreshed_by_what(lay, ours):
 
 
 def guards(lay, ours):
-    """Backends stay behind, functionalities do not; a nested guard for what is
-    there does nothing."""
+    """Backends are kept, functionalities are not; a nested guard of a key in the set changes
+    nothing."""
     comparer = walk(lay, ours, ["include Meta", "include Meta", "end", "end", "exclude CPU", "end"])
     meta, cpu = (1 << lay.bits.index(b) for b in ("MetaBit", "CPUBit"))
     local = comparer.local
@@ -174,7 +174,7 @@ def mask_by_arguments(lay, ours):
 
 
 def explains(lay, ours):
-    """The fewest causes are named, and what none gives is not explained."""
+    """The fewest causes are named; a difference without a cause is not explained."""
     comparer = walk(lay, ours, CUDA_INCLUDED)
     op = comparer.ops["p::a"]
     state = lay.parse_set("CPU"), op.fresh, op.stale, comparer.local

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The comparison with PyTorch, without PyTorch: its shrinker, its generator, its
-# rules. DKCTL names the tool.
+# The parts of the comparison with PyTorch that need no PyTorch: reduction, generator, rules.
+# DKCTL names the tool.
 
 here=$(cd "$(dirname -- "$0")" && pwd -P)
 DKCTL=${DKCTL:-${DK_BUILD:-$here/../../build}/dkctl}

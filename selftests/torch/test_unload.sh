@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# make demo-unload, with fewer calls: ours are all served. What PyTorch does is
-# told where it is installed. Prints TAP.
+# make demo-unload with fewer calls. dispatchkey must serve all of them. The result of PyTorch is
+# printed if it is installed. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The differential test against an installed PyTorch 1.13.1, in TAP.
 
-Random programs run in both: every table entry, every printed set, every local
-state and every route is compared. Where 1.13.1 has rules of its own (rules.py),
-its answer is predicted from our table by its rule, and what then differs from
-our route is counted by cause. A failing program is shrunk and written down as a
-transcript for dkctl replay --check.
+Random programs run in both. Every table entry, printed set, local state and route
+is compared. For the rules that only 1.13.1 has (rules.py), its answer is predicted
+from the product's table; routes that differ for such a rule are counted by cause. A
+failing program is reduced, and written as a transcript for dkctl replay --check.
 """
 import argparse
 import collections
@@ -24,13 +23,13 @@ import sides
 import statements
 from tap import Tap
 
-BATCH = 250         # programs of one process of each side
+BATCH = 250         # number of programs in one process of each side
 
 
 # ---- programs ----------------------------------------------------------------------
 
 def differences(pair, lay, programs):
-    """The first difference of each program, and what was counted."""
+    """The first difference of each program, and the counts."""
     counts = collections.Counter()
     found = []
     expanded = [program.expand(p) for p in programs]
@@ -83,12 +82,12 @@ def shrunk(pair, lay, commands):
 
 
 class Worker:
-    """What each process of the pool knows."""
+    """The globals of each process of the pool."""
     pair = lay = seed = None
 
 
 def run_batch(indices):
-    """One batch of programs: what was counted, and (index, why) of those that fail."""
+    """One batch of programs: the counts, and (index, why) of those that fail."""
     w = Worker
     programs = [program.generate(w.lay, w.seed, i) for i in indices]
     try:
@@ -236,7 +235,7 @@ def wrong_hidden(lay, names, tables, hidden):
         actual = compare.rules.parse_runs(hidden[2 * i], lay.num_entries)
         for slot, word in enumerate(table.words):
             label = compare.rules.label(word)
-            # a function of the library is known only to be one
+            # functions of the library cannot be told apart
             if actual[slot] not in (label, "(function)") or \
                (actual[slot] == "(function)" and label in ("missing", "fallthrough", "ambiguous")):
                 return f"{name} at {lay.slots[slot]}: PyTorch {actual[slot]}, dkctl {label}"
@@ -247,12 +246,12 @@ def wrong_hidden(lay, names, tables, hidden):
 
 # ---- that a difference would be found ---------------------------------------------------
 
-# Shrinking a program starts PyTorch anew for each step: not for a short comparison.
+# Reducing a program starts PyTorch for each step, so short comparisons skip it.
 FOR_SHRINKING = 1000
 
 
 def falsify(command, answer):
-    """A PyTorch that knows no ambiguous entries."""
+    """A PyTorch without ambiguous entries."""
     if command.startswith("table -c"):
         return answer.replace("ambiguous/ambiguous-autogradother", "fallthrough/backend-fallback")
     return answer

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What unload_torch.cpp and unload_dk.c share: a child process in which one
- * thread calls while another one registers and unregisters, and a parent that
- * tells how far it has come, and how it ended.
+ * Shared by unload_torch.cpp and unload_dk.c: a child process in which one thread calls while
+ * another one registers and unregisters, and a parent that prints its progress and how it ended.
  */
 #ifndef _SELFTESTS_TORCH_UNLOAD_H
 #define _SELFTESTS_TORCH_UNLOAD_H
@@ -22,16 +21,16 @@ struct tally {
 	unsigned long wanted;		/* calls */
 	unsigned long calls;		/* that were begun */
 	unsigned long served;		/* by either function */
-	unsigned long served_by_guest;	/* by the one that comes and goes */
+	unsigned long served_by_guest;	/* by the function that is registered and unregistered */
 	unsigned long registrations;	/* each with its unregistration */
-	int begun;			/* the first one is there */
+	int begun;			/* the first one is registered */
 	int stop;
 };
 
 #define TALLY_SET(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #define TALLY_GET(x)	__atomic_load_n(&(x), __ATOMIC_RELAXED)
 
-/* A guest stays for a call at least: else it is seldom met at all. */
+/* A guest stays for at least one call: otherwise calls rarely reach it. */
 static inline void unload_meet_a_call(struct tally *t)
 {
 	unsigned long n = TALLY_GET(t->calls);
@@ -81,7 +80,7 @@ static inline void unload_progress(const char *name, const struct tally *t, doub
 			unload_number(TALLY_GET(t->registrations), regs));
 }
 
-/* The line by which a run is known; 0 if all is well, 3 if it crashed, else 1. */
+/* The line that identifies a run; returns 0 if all is well, 3 if it crashed, 1 otherwise. */
 static inline int unload_tell(const char *name, const struct tally *t, double seconds,
 			      int status, int killed)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One thread calls an operator, and another one registers a function of it and
- * takes it out again, all the time. unload_torch.cpp is the same for libtorch.
+ * One thread calls an operator, while another one repeatedly registers and unregisters a function
+ * for it. unload_torch.cpp is the same for libtorch.
  */
 #include "unload.h"
 
@@ -11,7 +11,7 @@
 DK_OP(twice, "unload::twice", (struct dk_obj *x, long n, long *result), (x, n, result), (x));
 
 #ifndef LOSE
-#define LOSE	-1	/* the call that is answered wrongly, for who tests this */
+#define LOSE	-1	/* the call that gets a wrong result, for the test of this program */
 #endif
 
 static struct tally *tally;

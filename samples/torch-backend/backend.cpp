@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * A backend for PyTorch 1.13 with the devices privateuseone:0 and privateuseone:1. PyTorch
+ * calls one function of it for every operator, route(), and dispatchkey chooses who serves
+ * the call. This file has what PyTorch asks of a backend besides: memory, views of it, and
+ * the current device.
+ *
+ *	torch.ops.load_library("backend.so")
+ */
+#include "functions.hpp"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/native/CPUFallback.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_as_complex_native.h>
+#include <ATen/ops/view_as_real_native.h>
+#include <ATen/ops/view_native.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <torch/library.h>
+
+#include <pthread.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <unordered_map>
+
+/* ---- every operator ------------------------------------------------------------------ */
+
+static std::unordered_map<const c10::FunctionSchema *, op_type *> routed_by_schema;
+static bool forked;			/* the threads of the cards do not exist here */
+static std::atomic<std::int64_t> asked, refused, fallbacks;
+
+static dk_obj object_of(const at::Tensor &t)
+{
+	return t.device().type() != at::kPrivateUse1 ?
+		dk_obj_on(DK_BACKEND_CPU, 0) :
+		dk_obj_on(DK_BACKEND_PRIVATEUSE1, card_at(t.device().index()).device);
+}
+
+/* Call an operator of dispatchkey with PyTorch's arguments. */
+static int call(op_type &op, arguments &args)
+{
+	dk_obj objs[3];
+	const dk_obj *at[3] = {};
+	std::size_t n = 0;
+
+	for (std::size_t i = 0; i < args.n && n < std::size(at); i++) {
+		if (!args[i].isTensor() || !args[i].toTensor().defined())
+			continue;
+		objs[n] = object_of(args[i].toTensor());
+		at[n] = &objs[n];
+		n++;
+	}
+	return op(at[0], at[1], at[2], args);
+}
+
+/* Its result is the memory of an argument, of which the CPU fallback would return a copy. */
+static bool is_view(const c10::FunctionSchema &schema)
+{
+	for (const c10::Argument &result : schema.returns())
+		if (result.alias_info() && !result.alias_info()->isWrite())
+			return true;
+	return false;
+}
+
+static void route(const c10::OperatorHandle &op, torch::jit::Stack *stack)
+{
+	TORCH_CHECK(!forked, "cards do not work after fork(): begin processes by spawn");
+	arguments args{ *stack, op.schema().arguments().size() };
+	const auto found = routed_by_schema.find(&op.schema());
+	int error = -EOPNOTSUPP;
+
+	if (found != routed_by_schema.end()) {
+		asked++;
+		error = call(*found->second, args);
+	}
+	if (error == -EOPNOTSUPP) {
+		TORCH_CHECK(!is_view(op.schema()), op.schema().name(), ": no such view of a card's "
+			    "memory; .cpu() is a copy that has it");
+		fallbacks++;
+		at::native::cpu_fallback(op, stack);
+	} else if (error) {
+		refused++;
+		TORCH_CHECK(false, op.schema().name(), ": ", dk::error_text(error));
+	}
+}
+
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m)
+{
+	m.fallback(torch::CppFunction::makeFromBoxedFunction<&route>());
+}
+
+/* PyTorch 1.13 has one for the backends that it brings only. */
+TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, m)
+{
+	m.fallback(torch::CppFunction::makeFallthrough());
+}
+
+/*
+ * The operators that dispatchkey routes. For many of them PyTorch has a function that serves
+ * all backends and comes before a backend's fallback, so each needs a registration.
+ */
+static void register_operators(torch::Library &m, const std::string &space)
+{
+	for (std::size_t i = 0; i < num_operators; i++) {
+		const std::string name = operators[i].op.name();
+		const std::size_t dot = name.find('.');
+
+		if (name.compare(0, space.size(), space))
+			continue;
+		const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(
+			name.substr(0, dot).c_str(),
+			dot == name.npos ? "" : name.substr(dot + 1).c_str());
+
+		routed_by_schema[&op.schema()] = &operators[i].op;
+		m.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunction<&route>());
+	}
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
+{
+	begin();
+	pthread_atfork(nullptr, nullptr, [] { forked = true; });
+	register_operators(m, "aten::");
+}
+
+/* ---- memory -------------------------------------------------------------------------- */
+
+static thread_local c10::DeviceIndex current_card;
+
+struct card_memory final : c10::Allocator {
+	c10::DataPtr allocate(std::size_t size) const override
+	{
+		const c10::Device device(at::kPrivateUse1, current_card);
+		void *p = nullptr;
+
+		TORCH_CHECK(!size || !posix_memalign(&p, 64, size), device, ": no memory for ", size,
+			    " bytes");
+		return { p, p, std::free, device };
+	}
+	c10::DeleterFnPtr raw_deleter() const override { return std::free; }
+};
+static card_memory memory;
+REGISTER_ALLOCATOR(at::kPrivateUse1, &memory);
+
+static const c10::DispatchKeySet keys(c10::DispatchKey::PrivateUse1);
+
+static at::Tensor empty(at::IntArrayRef size, c10::optional<at::ScalarType> dtype,
+			c10::optional<at::Layout>, c10::optional<at::Device> device,
+			c10::optional<bool>, c10::optional<at::MemoryFormat> format)
+{
+	const c10::OptionalDeviceGuard guard(device);
+
+	return at::detail::empty_generic(size, &memory, keys, c10::dtype_or_default(dtype), format);
+}
+
+static at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride,
+				c10::optional<at::ScalarType> dtype, c10::optional<at::Layout>,
+				c10::optional<at::Device> device, c10::optional<bool>)
+{
+	const c10::OptionalDeviceGuard guard(device);
+
+	return at::detail::empty_strided_generic(size, stride, &memory, keys,
+						 c10::dtype_or_default(dtype));
+}
+
+static const at::Tensor &resize(const at::Tensor &self, at::IntArrayRef size,
+				c10::optional<at::MemoryFormat>)
+{
+	if (self.sizes() == size)
+		return self;	/* its strides stay */
+	c10::StorageImpl *storage = self.storage().unsafeGetStorageImpl();
+	const std::size_t bytes = at::detail::computeStorageNbytesContiguous(
+		size, self.itemsize(), self.storage_offset());
+
+	if (storage->nbytes() < bytes) {
+		const c10::DeviceGuard guard(self.device());
+		c10::DataPtr larger = memory.allocate(bytes);
+
+		finish(self);
+		std::memcpy(larger.get(), storage->data(), storage->nbytes());
+		storage->set_data_ptr_noswap(std::move(larger));
+		storage->set_nbytes(bytes);
+	}
+	self.unsafeGetTensorImpl()->set_sizes_contiguous(size);
+	return self;
+}
+
+/* How PyTorch's CPU fallback returns a result in a tensor that it was given. */
+static at::Tensor copy_from_and_resize(const at::Tensor &self, const at::Tensor &to)
+{
+	to.resize_(self.sizes());
+	return to.copy_(self);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
+{
+	m.impl("empty.memory_format", TORCH_FN(empty));
+	m.impl("empty_strided", TORCH_FN(empty_strided));
+	m.impl("as_strided", TORCH_FN(at::native::as_strided_tensorimpl));
+	m.impl("view", TORCH_FN(at::native::view));
+	m.impl("unfold", TORCH_FN(at::native::unfold));
+	m.impl("view_as_real", TORCH_FN(at::native::view_as_real));
+	m.impl("view_as_complex", TORCH_FN(at::native::view_as_complex));
+	m.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));
+	m.impl("resize_", TORCH_FN(resize));
+	m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
+}
+
+/* The fallback's result may be on the CPU, as in number.add_(x). PyTorch has no function then. */
+TORCH_LIBRARY_IMPL(aten, CPU, m)
+{
+	m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
+}
+
+/* _copy_from() itself copies conjugate and negative tensors; PyTorch's fallback would call it. */
+TORCH_LIBRARY_IMPL(aten, Conjugate, m)
+{
+	m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+
+TORCH_LIBRARY_IMPL(aten, Negative, m)
+{
+	m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+
+/* ---- the current device -------------------------------------------------------------- */
+
+struct card_guard final : c10::impl::DeviceGuardImplInterface {
+	c10::DeviceType type() const override { return at::kPrivateUse1; }
+	c10::Device exchangeDevice(c10::Device to) const override
+	{
+		const c10::Device from = getDevice();
+
+		setDevice(to);
+		return from;
+	}
+	c10::Device getDevice() const override { return { at::kPrivateUse1, current_card }; }
+	void setDevice(c10::Device to) const override
+	{
+		card_at(to.index());
+		uncheckedSetDevice(to);
+	}
+	void uncheckedSetDevice(c10::Device to) const noexcept override
+	{
+		if (to.has_index())
+			current_card = to.index();
+	}
+	c10::Stream getStream(c10::Device of) const noexcept override
+	{
+		return c10::Stream(c10::Stream::DEFAULT, of);
+	}
+	c10::Stream exchangeStream(c10::Stream to) const noexcept override { return to; }
+	c10::DeviceIndex deviceCount() const noexcept override { return num_cards; }
+};
+C10_REGISTER_GUARD_IMPL(PrivateUse1, card_guard);
+
+/* ---- torch.ops.cards, for programs ---------------------------------------------------- */
+
+static c10::Dict<std::string, std::int64_t> calls()
+{
+	c10::Dict<std::string, std::int64_t> all;
+
+	for (const auto &[who, n] : counted())
+		all.insert(who, n);
+	return all;
+}
+
+/* In nanoseconds, for one of @n times. */
+template <class F> static double time_of(std::int64_t n, F f)
+{
+	using clock = std::chrono::steady_clock;
+	const auto begin = clock::now();
+
+	for (std::int64_t i = 0; i < n; i++)
+		f();
+	return std::chrono::duration<double, std::nano>(clock::now() - begin).count() / n;
+}
+
+/*
+ * What a call costs whose function does nothing: in PyTorch's dispatcher alone, in dispatchkey
+ * alone with its counters on, and through both, from PyTorch by route() to dispatchkey.
+ */
+static std::tuple<double, double, double> cost(const at::Tensor &x, std::int64_t n)
+{
+	const auto find = [](const char *name) {
+		return c10::Dispatcher::singleton().findSchemaOrThrow(name, "")
+			.typed<void(const at::Tensor &)>();
+	};
+	const auto direct = find("cards::nothing"), routed = find("cards::routed_nothing");
+	op_type &op = *routed_by_schema.at(&routed.schema());
+	const dk_obj obj = object_of(x);
+	torch::jit::Stack none;
+	arguments args{ none, 0 };
+
+	TORCH_CHECK(n > 0, "the number of calls is at least 1, not ", n);
+	time_of(n, [&] { direct.call(x); });
+	return { time_of(n, [&] { direct.call(x); }),
+		 time_of(n, [&] { op(&obj, nullptr, nullptr, args); }),
+		 time_of(n, [&] { routed.call(x); }) };
+}
+
+TORCH_LIBRARY(cards, m)
+{
+	m.def("plug(int card) -> ()", plug);
+	m.def("unplug(int card) -> ()", unplug);
+	m.def("is_plugged(int card) -> bool", is_plugged);
+	m.def("calls() -> Dict(str, int)", calls);
+	m.def("asked() -> int", [] { return asked.load(); });
+	m.def("refused() -> int", [] { return refused.load(); });
+	m.def("fallbacks() -> int", [] { return fallbacks.load(); });
+	m.def("cost(Tensor x, int n) -> (float, float, float)", cost);
+	m.def("nothing(Tensor x) -> ()");
+	m.def("routed_nothing(Tensor x) -> ()");
+}
+
+TORCH_LIBRARY_IMPL(cards, PrivateUse1, m)
+{
+	m.impl("nothing", [](const at::Tensor &) {});
+	register_operators(m, "cards::");
+}

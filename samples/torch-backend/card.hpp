@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * A simulated accelerator card. It shares the host's memory, and works through a queue on a
+ * thread of its own.
+ */
+#ifndef CARD_HPP
+#define CARD_HPP
+
+#include <dispatchkey.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+class card {
+public:
+	~card();
+
+	/*
+	 * Queue @work and return; waits while the queue is full. The call @c is deferred until
+	 * the work is done, so that unregistering the card's functions waits for it.
+	 */
+	void submit(const dk_call *c, std::function<void()> work);
+	/* Wait until all work queued so far is done. Throws what work has thrown. */
+	void finish();
+
+	/*
+	 * The number of the device in dispatchkey's registry: 0 before the card was first
+	 * plugged in, and no longer registered after it was unplugged.
+	 */
+	std::atomic<__u32> device{ 0 };
+
+private:
+	static constexpr std::size_t depth = 256;
+
+	struct job {
+		dk_deferred token;
+		std::function<void()> work;
+	};
+
+	void run();
+
+	std::mutex lock_;
+	std::condition_variable queue_changed_, job_done_;
+	std::deque<job> queue_;		/* whose elements do not move */
+	unsigned long queued_ = 0, done_ = 0;
+	std::exception_ptr thrown_;	/* by the first work that failed */
+	bool ends_ = false;
+	std::thread thread_{ [this] { run(); } };
+};
+
+#endif /* CARD_HPP */

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * What the cards and the host do for each operator. A function takes its tensors from
+ * PyTorch's stack, makes the result, and leaves the work to where the call was routed.
+ */
+#include "functions.hpp"
+#include "arith.hpp"
+
+#include <ATen/ATen.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/WrapDimUtilsMulti.h>
+
+#include <cerrno>
+#include <tuple>
+
+/* Arguments that cards cannot work with. PyTorch then computes it on the CPU. */
+constexpr int not_for_cards = -EOPNOTSUPP;
+
+using obj = const dk_obj *;
+
+/* ---- tensors as arrays -------------------------------------------------------------- */
+
+/* An array and its memory, for work that is done later. */
+struct held : array {
+	c10::Storage memory;
+};
+
+static held hold(const at::Tensor &t)
+{
+	return { { t.data_ptr<float>(), t.sizes().vec(), t.strides().vec() }, t.storage() };
+}
+
+static bool on_card(const at::Tensor &t)
+{
+	return t.defined() && t.device().type() == at::kPrivateUse1;
+}
+
+static bool fits(const at::Tensor &t)
+{
+	return on_card(t) && t.scalar_type() == at::kFloat;
+}
+
+static at::Tensor empty_beside(const at::Tensor &t, at::IntArrayRef sizes)
+{
+	return at::empty(sizes, at::TensorOptions(t.scalar_type()).device(t.device()));
+}
+
+/* ---- where the work is done --------------------------------------------------------- */
+
+/* DK_OP_SAME_DEVICE refuses this too, but does not count cards that are unplugged. */
+static void check_one_card(std::initializer_list<at::Tensor> tensors)
+{
+	const at::Tensor *first = nullptr;
+
+	for (const at::Tensor &t : tensors) {
+		if (!on_card(t))
+			continue;
+		TORCH_CHECK(!first || t.device() == first->device(),
+			    "the tensors must be on one card, not on ", first->device(), " and ",
+			    t.device());
+		first = &t;
+	}
+}
+
+/*
+ * On the card that the call was routed to, later, or else here. The host serves the tensors
+ * of a card that is unplugged, which may still have work to do.
+ */
+static void run(const dk_call *c, std::initializer_list<at::Tensor> tensors,
+		std::function<void()> work)
+{
+	check_one_card(tensors);
+	if (void *priv = dk_call_priv(c)) {
+		static_cast<card *>(priv)->submit(c, std::move(work));
+		return;
+	}
+	for (const at::Tensor &t : tensors)
+		finish(t);
+	work();
+}
+
+/* Call @f with @out and @in as arrays; @out is the operator's result. */
+template <class F, class... T>
+static int compute(const dk_call *c, arguments &args, at::Tensor out, F f, const T &...in)
+{
+	run(c, { out, in... }, [f, out = hold(out), in = std::tuple(hold(in)...)] {
+		std::apply([&](const auto &...a) { f(out, a...); }, in);
+	});
+	return args.result(std::move(out));
+}
+
+/* ---- element by element ------------------------------------------------------------- */
+
+/* Such as the 2 of x * 2, which PyTorch makes a tensor on the CPU. */
+static bool is_number(const at::Tensor &t)
+{
+	return t.defined() && t.is_cpu() && !t.dim();
+}
+
+/* A number is copied for the card. */
+static at::Tensor operand(const at::Tensor &t)
+{
+	return is_number(t) ? t.to(at::kFloat, false, true) : t;
+}
+
+/* As PyTorch refuses it for the CPU; @in may be the same as @out. */
+static void check_overlap(const at::Tensor &out, const at::Tensor &in)
+{
+	at::assert_no_internal_overlap(out);
+	at::assert_no_partial_overlap(out, in);
+}
+
+/* f(o, a, b) for the elements of the two first arguments; the result is @into or new. */
+template <class F>
+static int binary(const dk_call *c, arguments &args, at::Tensor into, F f)
+{
+	const at::Tensor a = args[0].toTensor(), b = args[1].toTensor();
+
+	if (!(fits(a) || is_number(a)) || !(fits(b) || is_number(b)) ||
+	    at::result_type(a, b) != at::kFloat || (into.defined() && !fits(into)))
+		return not_for_cards;
+	const at::Tensor x = operand(a), y = operand(b);
+	const auto sizes = at::infer_size(x.sizes(), y.sizes());
+	if (!into.defined())
+		into = empty_beside(on_card(x) ? x : y, sizes);
+	if (into.sizes() != sizes)
+		return not_for_cards;
+	check_overlap(into, x);
+	check_overlap(into, y);
+	return compute(c, args, into, [f](const array &o, const array &p, const array &q) {
+		for_each(o, p, q, f);
+	}, x, y);
+}
+
+static int add_into(dk_call *c, arguments &args, at::Tensor into)
+{
+	return binary(c, args, std::move(into), [alpha = args[2].toScalar().toFloat()]
+		      (float &o, float a, float b) { o = a + alpha * b; });
+}
+
+static int add(dk_call *c, obj, obj, obj, arguments &args)
+{
+	return add_into(c, args, {});
+}
+
+static int add_in_place(dk_call *c, obj, obj, obj, arguments &args)
+{
+	return add_into(c, args, args[0].toTensor());
+}
+
+static int mul(dk_call *c, obj, obj, obj, arguments &args)
+{
+	return binary(c, args, {}, [](float &o, float a, float b) { o = a * b; });
+}
+
+static int relu(dk_call *c, obj, obj, obj, arguments &args)
+{
+	const at::Tensor a = args[0].toTensor();
+
+	if (!fits(a))
+		return not_for_cards;
+	return compute(c, args, empty_beside(a, a.sizes()), [](const array &o, const array &x) {
+		for_each(o, x, x, [](float &to, float from, float) { to = from < 0 ? 0 : from; });
+	}, a);
+}
+
+static int threshold_backward(dk_call *c, obj, obj, obj, arguments &args)
+{
+	const at::Tensor grad = args[0].toTensor(), a = args[1].toTensor();
+
+	if (!fits(grad) || !fits(a) || grad.sizes() != a.sizes())
+		return not_for_cards;
+	return compute(c, args, empty_beside(a, a.sizes()),
+		       [least = args[2].toScalar().toFloat()]
+		       (const array &o, const array &g, const array &x) {
+		for_each(o, g, x, [least](float &to, float by, float from) {
+			to = from <= least ? 0 : by;
+		});
+	}, grad, a);
+}
+
+static int fill(const dk_call *c, arguments &args, float value)
+{
+	const at::Tensor a = args[0].toTensor();
+
+	if (!fits(a))
+		return not_for_cards;
+	at::assert_no_internal_overlap(a);
+	return compute(c, args, a, [value](const array &o) {
+		for_each(o, o, o, [value](float &to, float, float) { to = value; });
+	});
+}
+
+static int fill_scalar(dk_call *c, obj, obj, obj, arguments &args)
+{
+	return fill(c, args, args[1].toScalar().toFloat());
+}
+
+static int zero(dk_call *c, obj, obj, obj, arguments &args)
+{
+	return fill(c, args, 0);
+}
+
+/* ---- matrices ----------------------------------------------------------------------- */
+
+static bool are_factors(const at::Tensor &a, const at::Tensor &b)
+{
+	return fits(a) && fits(b) && a.dim() == 2 && b.dim() == 2 && a.size(1) == b.size(0);
+}
+
+static int mm(dk_call *c, obj, obj, obj, arguments &args)
+{
+	const at::Tensor a = args[0].toTensor(), b = args[1].toTensor();
+
+	if (!are_factors(a, b))
+		return not_for_cards;
+	return compute(c, args, empty_beside(a, { a.size(0), b.size(1) }),
+		       [](const array &o, const array &p, const array &q) {
+		matmul(o, p, q, 1, 0);
+	}, a, b);
+}
+
+static int addmm(dk_call *c, obj, obj, obj, arguments &args)
+{
+	const at::Tensor self = args[0].toTensor();
+	const at::Tensor a = args[1].toTensor(), b = args[2].toTensor();
+
+	if (!are_factors(a, b) || !fits(self) ||
+	    !at::is_expandable_to(self.sizes(), { a.size(0), b.size(1) }))
+		return not_for_cards;
+	return compute(c, args, empty_beside(a, { a.size(0), b.size(1) }),
+		       [beta = args[3].toScalar().toFloat(), alpha = args[4].toScalar().toFloat()]
+		       (const array &o, const array &s, const array &p, const array &q) {
+		for_each(o, s, s, [](float &to, float from, float) { to = from; });
+		matmul(o, p, q, alpha, beta);
+	}, self, a, b);
+}
+
+static int sum_over(dk_call *c, obj, obj, obj, arguments &args)
+{
+	const at::Tensor a = args[0].toTensor();
+
+	/* sum(self, dim, keepdim, dtype) */
+	if (!fits(a) || !args[1].isIntList() || !args[3].isNone())
+		return not_for_cards;
+	const bool keepdim = args[2].toBool();
+	/* no dimensions are all */
+	auto over = at::dim_list_to_bitset(args[1].toIntVector(), a.dim());
+	if (over.none())
+		over.set();
+	auto sizes = a.sizes().vec();
+	for (std::int64_t d = 0; d < a.dim(); d++)
+		if (over[d])
+			sizes[d] = 1;
+	at::Tensor out = empty_beside(a, sizes);
+	compute(c, args, out, sum, a);
+	for (std::int64_t d = a.dim(); !keepdim && d-- > 0;)
+		if (over[d])
+			out = out.squeeze(d);
+	args.stack.back() = std::move(out);
+	return 0;
+}
+
+/* ---- rows --------------------------------------------------------------------------- */
+
+/* f(out, a, rows, n) for contiguous rows of the last dimension. */
+template <class F, class... T>
+static int by_rows(const dk_call *c, arguments &args, std::int64_t dim, F f, const T &...in)
+{
+	const at::Tensor &first = std::get<0>(std::tie(in...));
+	const bool last = first.dim() && c10::maybe_wrap_dim(dim, first.dim()) == first.dim() - 1;
+
+	if (!last || !((fits(in) && in.sizes() == first.sizes()) && ...))
+		return not_for_cards;
+	const std::int64_t n = first.size(-1), rows = n ? first.numel() / n : 0;
+	return compute(c, args, empty_beside(first, first.sizes()),
+		       [f, rows, n](const array &o, const auto &...a) {
+		f(o.data, a.data..., rows, n);
+	}, in.contiguous()...);
+}
+
+/* _softmax(self, dim, half_to_float), and _log_softmax() the same */
+template <auto f> static int softmax_by(dk_call *c, obj, obj, obj, arguments &args)
+{
+	if (args[2].toBool())
+		return not_for_cards;
+	return by_rows(c, args, args[1].toInt(), f, args[0].toTensor());
+}
+
+static int log_softmax_backward_rows(dk_call *c, obj, obj, obj, arguments &args)
+{
+	return by_rows(c, args, args[2].toInt(), log_softmax_backward, args[0].toTensor(),
+		       args[1].toTensor());
+}
+
+/* ---- copies ------------------------------------------------------------------------- */
+
+/* Any tensor as one on the CPU: cards share the host's memory. */
+static at::Tensor seen_by_cpu(const at::Tensor &t)
+{
+	at::Tensor same = at::from_blob(t.data_ptr(), t.sizes(), t.strides(),
+					at::TensorOptions(t.scalar_type()));
+
+	same._set_conj(t.is_conj());
+	same._set_neg(t.is_neg());
+	return same;
+}
+
+/* In a card's queue if both tensors are on it and alike; otherwise when both are ready. */
+static int copy(dk_call *c, obj, obj, obj, arguments &args)
+{
+	const at::Tensor from = args[0].toTensor(), to = args[1].toTensor();
+	const auto work = [from = seen_by_cpu(from), to = seen_by_cpu(to),
+			   memory = std::pair(from.storage(), to.storage())] {
+		at::NoGradGuard none;
+
+		to.copy_(from);
+	};
+
+	if (from.device() == to.device() && from.scalar_type() == to.scalar_type() &&
+	    from.sizes() == to.sizes()) {
+		check_overlap(to, from);
+		run(c, { from, to }, work);
+		return args.result(to);
+	}
+	finish(from);
+	finish(to);
+	work();
+	return args.result(to);
+}
+
+/* For the cost of a call. */
+static int nothing(dk_call *, obj, obj, obj, arguments &args)
+{
+	torch::jit::drop(args.stack, args.n);
+	return 0;
+}
+
+/* ---- the table ---------------------------------------------------------------------- */
+
+__constinit routed operators[] = {
+	{ op_type("aten::add.Tensor"), add, "add", DK_OP_SAME_DEVICE },
+	{ op_type("aten::add_.Tensor"), add_in_place, "add_in_place", DK_OP_SAME_DEVICE },
+	{ op_type("aten::mul.Tensor"), mul, "mul", DK_OP_SAME_DEVICE },
+	{ op_type("aten::relu"), relu, "relu", DK_OP_SAME_DEVICE },
+	{ op_type("aten::threshold_backward"), threshold_backward, "threshold_backward", DK_OP_SAME_DEVICE },
+	{ op_type("aten::fill_.Scalar"), fill_scalar, "fill_scalar", DK_OP_SAME_DEVICE },
+	{ op_type("aten::zero_"), zero, "zero", DK_OP_SAME_DEVICE },
+	{ op_type("aten::mm"), mm, "mm", DK_OP_SAME_DEVICE },
+	{ op_type("aten::addmm"), addmm, "addmm", DK_OP_SAME_DEVICE },
+	{ op_type("aten::sum.dim_IntList"), sum_over, "sum_over", DK_OP_SAME_DEVICE },
+	{ op_type("aten::_softmax"), softmax_by<softmax>, "softmax", DK_OP_SAME_DEVICE },
+	{ op_type("aten::_log_softmax"), softmax_by<log_softmax>, "log_softmax", DK_OP_SAME_DEVICE },
+	{ op_type("aten::_log_softmax_backward_data"), log_softmax_backward_rows,
+	  "log_softmax_backward_rows", DK_OP_SAME_DEVICE },
+	{ op_type("aten::_copy_from"), copy, "copy", 0 },
+	{ op_type("cards::routed_nothing"), nothing, "nothing", DK_OP_SAME_DEVICE },
+};
+const std::size_t num_operators = std::size(operators);

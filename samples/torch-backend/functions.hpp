@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * PyTorch's operators as operators of dispatchkey, and who serves them: each card that is
+ * plugged in, and the host for tensors of a card that is not.
+ */
+#ifndef FUNCTIONS_HPP
+#define FUNCTIONS_HPP
+
+#include "card.hpp"
+
+#include <ATen/core/stack.h>
+
+#include <map>
+#include <string>
+
+constexpr int num_cards = 2;
+
+/* PyTorch's arguments; the function replaces them by its results. */
+struct arguments {
+	torch::jit::Stack &stack;
+	std::size_t n;
+
+	const c10::IValue &operator[](std::size_t i) const
+	{
+		return torch::jit::peek(stack, i, n);
+	}
+	int result(at::Tensor value)
+	{
+		torch::jit::drop(stack, n);
+		torch::jit::push(stack, std::move(value));
+		return 0;
+	}
+};
+
+/* An operator is routed by its first three tensors; NULL where there are fewer. */
+using op_type = dk::op<int(const dk_obj *, const dk_obj *, const dk_obj *, arguments &),
+		       dk::on<0, 1, 2>>;
+
+struct routed {
+	op_type op;
+	op_type::function function;
+	const char *label;
+	unsigned int flags;
+};
+extern routed operators[];
+extern const std::size_t num_operators;
+
+/* The card at an index; throws a c10::Error if there is none. */
+card &card_at(std::int64_t index);
+/* Wait until nothing in the queue of the tensor's card is left, if it is on one. */
+void finish(const at::Tensor &t);
+
+/* Define the operators, register the host's functions and plug in all cards. */
+void begin();
+void plug(std::int64_t index);
+void unplug(std::int64_t index);
+bool is_plugged(std::int64_t index);
+
+/* How often each function was called, by its operator and who served: "aten::mm card0". */
+using counts = std::map<std::string, std::int64_t>;
+counts counted();
+
+#endif /* FUNCTIONS_HPP */

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""
+train: trains a small network on a card and, for comparison, on the CPU. On the way the
+card is unplugged, and the training goes on: the host serves what is on the card that is
+gone, until the network has moved to the other card.
+
+    train.py --backend build/torch-backend/backend.so [--steps N] [--picture FILE.svg]
+
+--picture needs the Python package dispatchkey.
+"""
+import argparse
+import os
+import sys
+import threading
+import time
+
+try:
+    import torch
+    from torch import nn
+except ImportError as e:
+    sys.exit(f"train: no PyTorch for {sys.executable} ({e}): install the package python3-torch")
+
+PLACES = ("card0", "card1", "host")
+
+
+class Network(nn.Module):
+    """Which of 10 classes a point of 32 dimensions is in."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(32, 128), nn.Linear(128, 10)
+        self.scale = nn.Parameter(torch.ones(128))
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x)) * self.scale)
+
+
+class Trained:
+    """A network, where it is, and what changes it."""
+
+    def __init__(self, device):
+        torch.manual_seed(1)
+        self.device = torch.device(device)
+        self.network = Network().to(self.device)
+        self.optimizer = torch.optim.SGD(self.network.parameters(), lr=0.1)
+
+    def move(self, device):
+        self.device = torch.device(device)
+        self.network.to(self.device)
+
+    def step(self, points, classes):
+        self.optimizer.zero_grad()
+        result = self.network(points.to(self.device))
+        loss = nn.functional.cross_entropy(result, classes.to(self.device))
+        loss.backward()
+        self.optimizer.step()
+        return loss.item()
+
+
+class Data:
+    """Points around the centre of their class."""
+
+    def __init__(self):
+        self.random = torch.Generator().manual_seed(2)
+        self.centres = torch.randn(10, 32, generator=self.random)
+
+    def batch(self, size=64):
+        classes = torch.randint(10, (size,), generator=self.random)
+        noise = torch.randn(size, 32, generator=self.random)
+        return self.centres[classes] + 1.5 * noise, classes
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def served():
+    """How many calls each place served, and the same for each operator."""
+    places, operators = dict.fromkeys(PLACES, 0), {}
+    for name, calls in torch.ops.cards.calls().items():
+        operator, place = name.split()
+        places[place] += calls
+        operators.setdefault(operator, dict.fromkeys(PLACES, 0))[place] += calls
+    return places, operators
+
+
+def unplug(index, wanted):
+    """Unplug a card in the middle of a step."""
+    wanted.wait()
+    time.sleep(0.002)
+    begin = time.monotonic()
+    torch.ops.cards.unplug(index)
+    say(f"-- card{index} is unplugged: all that it was doing is done "
+        f"({1000 * (time.monotonic() - begin):.1f} ms)")
+
+
+def train(steps):
+    """Returns the differences of the losses, relative to the CPU's."""
+    card, cpu, data = Trained("privateuseone:0"), Trained("cpu"), Data()
+    wanted, differences, said = threading.Event(), [], 0.0
+    thread = threading.Thread(target=unplug, args=(0, wanted), daemon=True)
+    thread.start()
+    for step in range(1, steps + 1):
+        index = card.device.index
+        if not torch.ops.cards.is_plugged(index):
+            card.move(f"privateuseone:{1 - index}")
+            say(f"-- step {step}: the network has moved to card{1 - index}")
+        if step == steps // 2:
+            wanted.set()
+        points, classes = data.batch()
+        loss, expected = card.step(points, classes), cpu.step(points, classes)
+        differences.append(abs(loss - expected) / expected)
+        if time.monotonic() - said > 1 or step == steps:
+            said = time.monotonic()
+            counts = "  ".join(f"{place} {n:6d}" for place, n in served()[0].items())
+            say(f"step {step:4d}  loss {loss:.5f}, on the CPU {expected:.5f}   calls: {counts}")
+    thread.join()
+    if torch.ops.cards.is_plugged(0):
+        sys.exit("train: card0 could not be unplugged")
+    return differences
+
+
+def report():
+    """Prints who served what. Returns the number of calls, and of those that nobody served."""
+    places, operators = served()
+    width = max(map(len, operators))
+    say(f"\n{'calls of':{width}}" + "".join(f"{place:>10}" for place in PLACES))
+    for operator, by in sorted(operators.items()):
+        say(f"{operator:{width}}" + "".join(f"{by[place] or '-':>10}" for place in PLACES))
+    total = sum(places.values())
+    return total, torch.ops.cards.asked() - torch.ops.cards.refused() - total
+
+
+def picture(path):
+    """The table of aten::mm for tensors on card 1."""
+    try:
+        import dispatchkey
+    except ImportError as e:
+        sys.exit(f"train: --picture needs the Python package dispatchkey ({e})")
+    with dispatchkey.Registry.default() as registry:
+        svg = registry.table("aten::mm", device="card1").svg()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(svg)
+    say(f"The dispatch table of aten::mm for tensors on card1 is in {path}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Train on a card that is unplugged.")
+    parser.add_argument("--backend", required=True, metavar="FILE", help="backend.so")
+    parser.add_argument("--steps", type=int, default=3000, metavar="N", help="default: 3000")
+    parser.add_argument("--picture", metavar="FILE", help="write the table of aten::mm for card 1 "
+                        "as SVG")
+    args = parser.parse_args()
+    if args.steps < 4:
+        parser.error("--steps is 4 or more")
+    if not torch.__version__.startswith("1.13."):
+        sys.exit(f"train: the backend is for PyTorch 1.13, this is {torch.__version__}")
+    if not os.path.exists(args.backend):
+        sys.exit(f"train: no {args.backend}: make it in samples/torch-backend")
+    if args.picture:
+        try:
+            open(args.picture, "a", encoding="utf-8").close()
+        except OSError as e:
+            sys.exit(f"train: {args.picture} cannot be written: {e.strerror}")
+    torch.ops.load_library(os.path.abspath(args.backend))
+
+    differences = train(args.steps)
+    total, lost = report()
+    fallbacks = torch.ops.cards.fallbacks()
+    pytorch, ours, both = torch.ops.cards.cost(torch.zeros(1, device="privateuseone:1"), 200000)
+    say(f"\nA call that does nothing takes {pytorch:.0f} ns in PyTorch's dispatcher alone, "
+        f"{ours:.0f} ns in dispatchkey's\nalone, and {both:.0f} ns through both, with boxed arguments.")
+    if args.picture:
+        picture(args.picture)
+    is_same = all(d < 1e-3 for d in differences)    # and none is NaN
+    say(f"train: {args.steps} steps, loss {'as' if is_same else 'NOT as'} on the CPU (within "
+        f"{max(differences):.1e}), {total} calls, {fallbacks} fallbacks, {lost} lost")
+    return 0 if is_same and not lost else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("train: interrupted")

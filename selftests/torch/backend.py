@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+backend FILE: the backend of samples/torch-backend beside PyTorch's CPU. Prints TAP.
+"""
+import copy
+import os
+import sys
+import threading
+import time
+
+import torch
+
+torch.ops.load_library(sys.argv[1])
+CARDS = torch.ops.cards
+PLACES = [torch.device("privateuseone", i) for i in range(2)]
+FAILED = []
+
+
+def check(what, is_true, why=""):
+    check.n += 1
+    print(f"{'ok' if is_true else 'not ok'} {check.n} - {what}")
+    if not is_true:
+        FAILED.append(what)
+        print(f"# {why}")
+
+
+check.n = 0
+
+
+def served(operator, place):
+    return CARDS.calls().get(f"{operator} {place}", 0)
+
+
+def on(place, args):
+    return [a.to(place) if isinstance(a, torch.Tensor) and a.dim() else a for a in args]
+
+
+def same(what, operator, f, *args):
+    """f gives the same on the CPU and on a card; card 0 has served `operator` if that is named."""
+    before = served(operator, "card0") if operator else -1
+    expected = f(*args)
+    got = f(*on(PLACES[0], args))
+    check(what, got.device == PLACES[0] and got.dtype == expected.dtype and
+          got.shape == expected.shape and torch.allclose(got.cpu(), expected, equal_nan=True),
+          f"expected {expected}, got {got.cpu()}")
+    if operator:
+        check(f"{what} is served by card 0", served(operator, "card0") > before)
+
+
+def refused(what, text, f):
+    try:
+        f()
+    except RuntimeError as e:
+        check(what, text in str(e), str(e))
+    else:
+        check(what, False, "not refused")
+
+
+def functions():
+    torch.manual_seed(1)
+    a, b, row = torch.randn(5, 4), torch.randn(5, 4), torch.randn(4)
+    special = torch.tensor([float("nan"), -1.0, 0.0, 2.0, float("inf")])
+    same("a sum", "aten::add.Tensor", torch.add, a, b)
+    same("a scaled sum with broadcasting", "aten::add.Tensor",
+         lambda x, y: torch.add(x, y, alpha=0.5), a, row)
+    same("a sum with a number", "aten::add.Tensor", lambda x: 3 + x, a)
+    same("a sum of integers", None, torch.add, torch.arange(4), torch.arange(4))
+    same("a sum of float and integer", None, torch.add, a, torch.arange(4))
+    same("a product with transposed strides", "aten::mul.Tensor",
+         lambda x, y: x.t() * y.t(), a, b)
+    same("a product with a tensor of a number", "aten::mul.Tensor", torch.mul, a, torch.tensor(2.0))
+    same("no elements", "aten::mul.Tensor", torch.mul, torch.empty(0, 4), row)
+    same("relu", "aten::relu", torch.relu, special)
+    same("a matrix product", "aten::mm", lambda x, y: x @ y.t(), a, b)
+    same("an affine map", "aten::addmm",
+         lambda r, x, y: torch.addmm(r, x, y.t(), beta=2, alpha=3), torch.randn(5), a, b)
+    same("without the bias", "aten::addmm",
+         lambda r, x, y: torch.addmm(r, x, y.t(), beta=0), torch.full((5,), float("nan")), a, b)
+    same("a sum over rows", "aten::sum.dim_IntList", lambda x: x.sum(0), a)
+    same("a sum that keeps dimensions", "aten::sum.dim_IntList",
+         lambda x: x.sum((0, -1), keepdim=True), a)
+    same("softmax", "aten::_softmax", lambda x: x.softmax(1), a)
+    same("softmax of columns", None, lambda x: x.softmax(0), a)
+    same("log_softmax", "aten::_log_softmax", lambda x: x.log_softmax(-1), 100 * a)
+    same("what no card has", None, torch.erf, a)
+    same("zeroes", "aten::zero_", lambda x: x.clone().zero_(), a)
+    same("a fill", "aten::fill_.Scalar", lambda x: x.clone().fill_(7), a)
+    same("in place", "aten::add_.Tensor", lambda x, y: x.clone().add_(y, alpha=-2), a, row)
+    same("a copy to another type", None, lambda x: x.to(torch.int64), 10 * a)
+    same("a sum over no dimensions, which are all", "aten::sum.dim_IntList",
+         lambda x: x.sum(dim=()), a)
+    same("a conjugate", None, lambda x: x.conj().clone(), torch.complex(a, b))
+    same("a negative view", None, lambda x: torch._neg_view(x).clone(), a)
+    for what, change in (
+            ("a column", lambda x: x[:, 0].mul_(2)), ("erf", lambda x: x[:, 0].erf_()),
+            ("transposed", lambda x: x.t().erf_()),
+            ("clamped", lambda x: x[:, 1].clamp_(min=0.5)),
+            ("a result in a column", lambda x: torch.erf(x[:, 1], out=x[:, 0]))):
+        def changed(x, change=change):
+            x = x.clone()
+            change(x)
+            return x
+
+        same(f"in place in a view, {what}", None, changed, a)
+    same("indexed by a mask", None, lambda x: x[x > 0], a)
+    same("indexed by numbers", None, lambda x, i: x[i, 1], a, torch.tensor([2, 0]))
+
+    def masked(x):
+        x = x.clone()
+        x[x > 0] = 5
+        return x
+
+    same("written by a mask", None, masked, a)
+    same("repeated", None, lambda x: x.repeat(2, 1), a)
+    same("the real part", None, lambda x: x.real.mul(2), torch.complex(a, b))
+    same("a written real part", None, lambda x: x.clone().real.zero_() + 1, torch.complex(a, b))
+    same("a result that is given", None,
+         lambda x, y: torch.erf(x, out=torch.empty(0, device=y.device)), a, b)
+    number = torch.tensor(1.0)
+    for _ in range(50):
+        number.add_(torch.tensor(1.0).to(PLACES[0]))
+    check("a number on the CPU has its value at once", number.item() == 51, f"{number}")
+    check("from card to card", torch.equal(a.to(PLACES[0]).to(PLACES[1]).cpu(), a))
+
+
+def gradients():
+    x, w = torch.randn(6, 4), torch.randn(3, 4)
+
+    def gradient(place):
+        v, u = (t.clone().to(place).requires_grad_() for t in (x, w))
+        torch.nn.functional.cross_entropy(torch.relu(v @ u.t()),
+                                          torch.arange(6, device=place) % 3).backward()
+        return v.grad.cpu(), u.grad.cpu()
+
+    expected, got = gradient("cpu"), gradient(PLACES[1])
+    check("gradients", all(torch.allclose(e, g) for e, g in zip(expected, got)),
+          f"expected {expected}, got {got}")
+
+
+def networks():
+    """Forward and backward of modules that need much more than the cards have."""
+    nn = torch.nn
+    for name, module, x in (
+            ("linear layers", nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.LayerNorm(8),
+                                            nn.Linear(8, 2)), torch.randn(3, 4)),
+            ("convolution", nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(),
+                                          nn.MaxPool2d(2)), torch.randn(2, 2, 6, 6)),
+            ("embedding", nn.Embedding(10, 3), torch.tensor([1, 2, 3])),
+            ("LSTM", nn.LSTM(4, 5), torch.randn(3, 2, 4)),
+            ("GRU", nn.GRU(4, 5), torch.randn(3, 2, 4)),
+            ("attention", nn.TransformerEncoderLayer(8, 2, 16, dropout=0), torch.randn(3, 2, 8))):
+        there = copy.deepcopy(module).to(PLACES[1])
+        results = [f(v) for f, v in ((module, x), (there, x.to(PLACES[1])))]
+        expected, got = (r[0] if isinstance(r, tuple) else r for r in results)
+        for result in (expected, got):
+            result.pow(2).sum().backward()
+        pairs = [(expected, got), *((p.grad, q.grad) for p, q in zip(module.parameters(),
+                                                                    there.parameters()))]
+        check(f"a network, {name}", all(torch.allclose(e, g.cpu(), atol=1e-5)
+                                        for e, g in pairs), f"{pairs}")
+
+
+def refusals():
+    a = torch.ones(2, 2)
+    refused("two cards", "on one device", lambda: a.to(PLACES[0]) + a.to(PLACES[1]))
+    refused("shapes that do not fit", "must match", lambda: a.to(PLACES[0]) + torch.ones(3).to(PLACES[0]))
+    refused("factors that do not fit", "cannot be multiplied",
+            lambda: a.to(PLACES[0]) @ torch.ones(3, 2).to(PLACES[0]))
+    for operator, f in (
+            ("add", lambda x, y: x + y), ("add_", lambda x, y: x.add_(y)),
+            ("mul", lambda x, y: x * y), ("mm", lambda x, y: x @ y),
+            ("addmm", lambda x, y: torch.addmm(x, x, y)),
+            ("threshold_backward", lambda x, y: torch.ops.aten.threshold_backward(x, y, 0)),
+            ("_log_softmax_backward_data", lambda x, y: torch.ops.aten._log_softmax_backward_data(
+                x, y, 1, torch.float32))):
+        refused(f"two cards, {operator}", "on one device",
+                lambda f=f: f(a.to(PLACES[0]), a.to(PLACES[1])))
+    refused("a copy of another size", "must match",
+            lambda: torch.ones(3).to(PLACES[0]).copy_(torch.ones(4).to(PLACES[0])))
+    refused("a copy to elements that it comes from", "refer to a single memory location",
+            lambda x=torch.ones(3, 2).to(PLACES[0]): x[1:].copy_(x[:-1]))
+    refused("a sum with the elements above", "refer to a single memory location",
+            lambda x=torch.ones(3, 2).to(PLACES[0]): x[1:].add_(x[:-1]))
+    refused("elements that share memory", "single memory location",
+            lambda: torch.ones(1).to(PLACES[0]).expand(3).add_(1))
+    refused("no such card", "there is no card 2, only 0 to 1", lambda: a.to("privateuseone:2"))
+    refused("a card that is plugged in", "card0: a device has this name already", lambda: CARDS.plug(0))
+    refused("unplugging no card", "there is no card -1", lambda: CARDS.unplug(-1))
+    refused("no calls", "at least 1", lambda: CARDS.cost(a.to(PLACES[0]), 0))
+
+
+def unplugging():
+    a = torch.randn(3, 3)
+    x = a.to(PLACES[0])
+    before = served("aten::mm", "card0")
+    CARDS.unplug(0)
+    check("an unplugged card", not CARDS.is_plugged(0))
+    check("its calls stay counted", served("aten::mm", "card0") == before)
+    check("the host serves its tensors", torch.equal((x @ x).cpu(), a @ a) and
+          served("aten::mm", "host") == 1)
+    y = a.to(PLACES[1])
+    refused("two cards, one unplugged", "on one card", lambda: y + x)
+    refused("two cards, in the other order", "on one card", lambda: x + y)
+    refused("a card that is not plugged in", "card0: no such device", lambda: CARDS.unplug(0))
+    CARDS.plug(0)
+    check("plugged in again it serves", torch.equal((x @ x).cpu(), a @ a) and
+          served("aten::mm", "card0") == before + 1)
+
+
+def while_it_calls(rounds=30):
+    """Each result is right, whoever serves; what is queued is done before a card leaves."""
+    a = torch.randn(16, 16)
+    expected = torch.relu(a @ a + a)
+    stop, wrong, calls = threading.Event(), [], dict.fromkeys(PLACES, 0)
+
+    def call(place):
+        x = a.to(place)
+        while not stop.is_set():
+            calls[place] += 1
+            try:
+                if not torch.allclose(torch.relu(x @ x + x).cpu(), expected):
+                    wrong.append(place)
+            except RuntimeError as e:
+                wrong.append(e)
+
+    threads = [threading.Thread(target=call, args=(place,), daemon=True) for place in PLACES]
+    for thread in threads:
+        thread.start()
+    for i in range(rounds):
+        before = calls[PLACES[i % 2]]
+        CARDS.unplug(i % 2)
+        CARDS.plug(i % 2)
+        while calls[PLACES[i % 2]] == before and thread.is_alive():
+            time.sleep(0.001)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    check(f"cards come and go {rounds} times", not wrong, f"{wrong}, {calls}")
+
+
+def unplugged_by_many(rounds=20):
+    """Who comes second is refused, and no call is lost from the counters."""
+    x, stop = torch.ones(2, 2).to(PLACES[0]), threading.Event()
+
+    def come_and_go():
+        for _ in range(rounds):
+            for change in (CARDS.unplug, CARDS.plug):
+                try:
+                    change(0)
+                except RuntimeError:
+                    pass
+
+    def call():
+        while not stop.is_set():
+            torch.relu(x)
+
+    caller = threading.Thread(target=call, daemon=True)
+    threads = [threading.Thread(target=come_and_go, daemon=True) for _ in range(3)]
+    for thread in [caller, *threads]:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stop.set()
+    caller.join()
+    if not CARDS.is_plugged(0):
+        CARDS.plug(0)
+
+
+def in_a_child():
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            torch.ones(2).to(PLACES[0])
+        except RuntimeError as e:
+            os.write(write, str(e).encode())
+        os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    text = os.read(read, 1000).decode()
+    check("a child is refused", "cards do not work after fork()" in text, text)
+
+
+functions()
+gradients()
+networks()
+refusals()
+unplugging()
+while_it_calls()
+unplugged_by_many()
+in_a_child()
+lost = CARDS.asked() - CARDS.refused() - sum(CARDS.calls().values())
+check("every call was served once", lost == 0, f"{lost} lost")
+check("or refused", CARDS.refused() == 8, f"{CARDS.refused()} refused")
+print(f"1..{check.n}")
+sys.exit(bool(FAILED))

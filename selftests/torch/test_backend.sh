@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# samples/torch-backend on Debian's PyTorch 1.13.1: make demo-torch with few steps, its
+# functions beside those of the CPU, and its refusals. Prints TAP. With DK_ASAN=1 the backend
+# is built with ASan; PyTorch's headers do not compile with UBSan.
+#
+# shellcheck disable=SC2317 # functions are called by ok
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/../lib.sh"
+
+[ -n "$st_top" ] || skip_all "no sources of dispatchkey (set DK_TOP)"
+need_command g++ make pkg-config
+[ -e /usr/include/torch/library.h ] || skip_all "no libtorch here"
+/usr/bin/python3 -c 'import torch' 2>/dev/null || skip_all "no PyTorch here"
+build=${O:-$st_top/build}
+backend=$build/torch-backend/backend.so
+python=$st_tmp/python preload=()
+if [ "${DK_ASAN:-}" = 1 ]; then
+	build=$build/asan-torch backend=$build/torch-backend/backend.so
+	export CXXFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address"
+	# Python is built without it and without C++, and does not free all memory.
+	preload=("LD_PRELOAD=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libstdc++.so)"
+		ASAN_OPTIONS=detect_leaks=0)
+fi
+demo() { env O="$build" STEPS="$1" PYTHON="$python" timeout 300 "$st_top/scripts/demo-torch"; }
+train() { timeout 120 "$python" -B "$st_top/samples/torch-backend/train.py" "$@"; }
+printf '#!/bin/sh\nexec env %s /usr/bin/python3 "$@"\n' "${preload[*]}" >"$python"
+chmod +x "$python"
+status_of() {
+	"$@" >"$st_tmp/said" 2>&1
+	echo $?
+}
+
+echo "TAP version 13"
+is "make demo-torch" 0 "$(status_of demo 60)"
+like "no call is lost, and the loss is the CPU's" \
+	"train: 60 steps, loss as on the CPU (*), * calls, * fallbacks, 0 lost" \
+	"$(tail -n 1 "$st_tmp/said")"
+for place in card0 card1; do
+	ok "$place served" grep -qE "^step +60 .* $place +[1-9]" "$st_tmp/said"
+done
+ok "a card was unplugged, and the network moved" grep -q "network has moved to card1" "$st_tmp/said"
+picture=$build/torch-backend/mm.svg
+ok "the table is a picture" grep -q '^<svg' "$picture"
+ok "of card1, which serves its tensors" grep -q 'on device card1, .*mm@card1 of ' <(tr '\n' ' ' <"$picture")
+
+run_tap timeout 120 "$python" -B "$st_here/backend.py" "$backend"
+
+# what serves each operator, and what the backend registers, by the package
+package() {
+	env PYTHONPATH="$st_top/python" DISPATCHKEY_LIBRARY="$build/libdispatchkey.so.0" \
+		timeout 120 "$python" -B -m dispatchkey.torch "$@"
+}
+missing() { package missing privateuseone --load "$backend" "$@"; }
+is "missing loads the backend" 0 "$(status_of missing --show own)"
+like "its functions are its own" "*
+aten::mm * own *backend.cpp:*" "$(cat "$st_tmp/said")"
+ok "and its fallback serves the rest" grep -qE '^ +[0-9]+  fallback ' "$st_tmp/said"
+is "nothing is missing" "" "$(grep -E '^ +[0-9]+  nothing ' "$st_tmp/said")"
+
+is "watch loads the backend" 0 "$(status_of package watch "$backend")"
+ok "which registers its functions" grep -q '^+ function of aten::mm at PrivateUse1: .*backend.cpp' \
+	"$st_tmp/said"
+ok "and its fallback" grep -q '^+ fallback at PrivateUse1: .*backend.cpp' "$st_tmp/said"
+
+is "a wrong STEPS is refused" 2 "$(STEPS=many status_of "$st_top/scripts/demo-torch")"
+like "by name" "*STEPS= is a number from 4 to 9999999, not 'many'" "$(cat "$st_tmp/said")"
+is "no backend.so" 1 "$(status_of train --backend /none.so)"
+is "is one sentence" "train: no /none.so: make it in samples/torch-backend" "$(cat "$st_tmp/said")"
+finish
