@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * OpenCL devices. Each becomes a device of the dispatcher when its context, its queue
+ * and its kernels are ready.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl.h"
+
+#define MAX_PLATFORMS	8
+
+static const char *source =
+	"kernel void axpy(global float *y, float a, global const float *x)\n"
+	"{\n"
+	"	size_t i = get_global_id(0);\n"
+	"	y[i] += a * x[i];\n"
+	"}\n"
+	"kernel void sum(global const float *x, ulong n, global float *part)\n"
+	"{\n"
+	"	float s = 0;\n"
+	"	for (ulong i = get_global_id(0); i < n; i += get_global_size(0))\n"
+	"		s += x[i];\n"
+	"	part[get_global_id(0)] = s;\n"
+	"}\n"
+	"kernel void matmul(global float *c, global const float *a,\n"
+	"		   global const float *b, uint n)\n"
+	"{\n"
+	"	uint i = get_global_id(1), j = get_global_id(0);\n"
+	"	float s = 0;\n"
+	"	for (uint k = 0; k < n; k++)\n"
+	"		s += a[i * n + k] * b[k * n + j];\n"
+	"	c[i * n + j] = s;\n"
+	"}\n";
+
+static struct dk_provider opencl = DK_PROVIDER("opencl");
+static unsigned int backend;
+
+void cl_report(const char *where, const char *function, cl_int code)
+{
+	fprintf(stderr, "%s: %s() failed with OpenCL error %d\n", where, function, code);
+}
+
+/* ---- finding ------------------------------------------------------------------ */
+
+static void describe(struct cl_found *found, const char *part)
+{
+	char name[80] = "?";
+	cl_platform_id platform = NULL;
+
+	clGetDeviceInfo(found->id, CL_DEVICE_NAME, sizeof(name), name, NULL);
+	clGetDeviceInfo(found->id, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+	clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(found->platform),
+			  found->platform, NULL);
+	clGetDeviceInfo(found->id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(found->units),
+			&found->units, NULL);
+	snprintf(found->what, sizeof(found->what), "%s%s", part, name);
+}
+
+/* One device is divided into two, or used twice if it cannot be divided. */
+static unsigned int divide(struct cl_found found[CL_MAX_FOUND])
+{
+	cl_device_partition_property equally[] = {
+		CL_DEVICE_PARTITION_EQUALLY, found->units / 2, 0
+	};
+	cl_device_id parts[CL_MAX_FOUND];
+	cl_uint i, n = 0;
+
+	if (found->units < 2 ||
+	    clCreateSubDevices(found->id, equally, CL_MAX_FOUND, parts, &n) || n < 2) {
+		found[1] = found[0];
+		describe(&found[0], "a context of ");
+		describe(&found[1], "another context of ");
+		return 2;
+	}
+	for (i = 2; i < n; i++)
+		clReleaseDevice(parts[i]);
+	for (i = 0; i < 2; i++) {
+		found[i].id = parts[i];
+		describe(&found[i], "a part of ");
+	}
+	return 2;
+}
+
+/* Returns how many there are: none, or at least two. */
+unsigned int cl_find(struct cl_found found[CL_MAX_FOUND])
+{
+	cl_platform_id platforms[MAX_PLATFORMS];
+	cl_device_id ids[CL_MAX_FOUND];
+	cl_uint i, p, n = 0, num_ids, num_platforms = 0;
+
+	if (clGetPlatformIDs(MAX_PLATFORMS, platforms, &num_platforms))
+		return 0;
+	for (p = 0; p < num_platforms && p < MAX_PLATFORMS; p++) {
+		if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, CL_MAX_FOUND, ids,
+				   &num_ids))
+			continue;
+		for (i = 0; i < num_ids && n < CL_MAX_FOUND; i++) {
+			found[n].id = ids[i];
+			describe(&found[n++], "");
+		}
+	}
+	return n == 1 ? divide(found) : n;
+}
+
+void cl_release(struct cl_found *found, unsigned int n)
+{
+	while (n--)
+		clReleaseDevice(found[n].id);	/* without effect for a whole device */
+}
+
+/* ---- a card ------------------------------------------------------------------- */
+
+static atomic_uint num_cards;
+
+/* Buffers may outlive the registration: each has a reference. */
+void cl_card_put(struct cl_card *card)
+{
+	if (atomic_fetch_sub(&card->refs, 1) > 1)
+		return;
+	if (card->axpy)
+		clReleaseKernel(card->axpy);
+	if (card->sum)
+		clReleaseKernel(card->sum);
+	if (card->matmul)
+		clReleaseKernel(card->matmul);
+	if (card->queue)
+		clReleaseCommandQueue(card->queue);
+	if (card->context)
+		clReleaseContext(card->context);
+	pthread_mutex_destroy(&card->lock);
+	free(card);
+	atomic_fetch_sub(&num_cards, 1);
+}
+
+static int check(const struct cl_card *card, const char *function, cl_int code)
+{
+	if (code)
+		cl_report(card->name, function, code);
+	return code ? -EIO : 0;
+}
+
+static cl_kernel kernel(const struct cl_card *card, cl_program program, const char *name)
+{
+	cl_int code;
+	cl_kernel k = clCreateKernel(program, name, &code);
+
+	return check(card, "clCreateKernel", code) ? NULL : k;
+}
+
+static int build(struct cl_card *card, cl_device_id id)
+{
+	char log[2000] = "";
+	cl_program program;
+	cl_int code;
+
+	program = clCreateProgramWithSource(card->context, 1, &source, NULL, &code);
+	if (check(card, "clCreateProgramWithSource", code))
+		return -EIO;
+	code = clBuildProgram(program, 1, &id, "", NULL, NULL);
+	if (check(card, "clBuildProgram", code)) {
+		clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, sizeof(log) - 1,
+				      log, NULL);
+		fprintf(stderr, "%s\n", log);
+	} else {
+		card->axpy = kernel(card, program, "axpy");
+		card->sum = kernel(card, program, "sum");
+		card->matmul = kernel(card, program, "matmul");
+	}
+	clReleaseProgram(program);	/* the kernels keep it */
+	return card->axpy && card->sum && card->matmul ? 0 : -EIO;
+}
+
+static int open_card(struct cl_card *card, cl_device_id id)
+{
+	cl_int code;
+
+	card->context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
+	if (check(card, "clCreateContext", code))
+		return -EIO;
+	card->queue = clCreateCommandQueue(card->context, id, 0, &code);
+	if (check(card, "clCreateCommandQueue", code))
+		return -EIO;
+	return build(card, id);
+}
+
+/* From here on calls with objects on the card reach its functions. cl_card_put() follows. */
+struct cl_card *cl_card_add(const struct cl_found *found, const char *name,
+			    unsigned int server, struct dk_diag *why)
+{
+	struct cl_card *card = calloc(1, sizeof(*card));
+	__u32 device = 0;
+
+	if (!card) {
+		why->text = "no memory";
+		return NULL;
+	}
+	atomic_fetch_add(&num_cards, 1);
+	snprintf(card->name, sizeof(card->name), "%s", name);
+	card->server = server;
+	atomic_init(&card->refs, 2);
+	pthread_mutex_init(&card->lock, NULL);
+
+	if (open_card(card, found->id)) {
+		why->text = "the OpenCL device cannot be used";
+	} else if (!dk_device_register(&opencl, backend, card->name, card, cl_impls,
+				       cl_num_impls, &device, why)) {
+		card->obj = dk_obj_on(backend, device);
+		return card;
+	}
+	cl_card_put(card);
+	cl_card_put(card);
+	return NULL;
+}
+
+/*
+ * After dk_device_unregister() no thread is in a function of the card, and the calls
+ * that were in its queue have completed.
+ */
+int cl_card_remove(struct cl_card *card, struct dk_diag *why)
+{
+	int error = dk_device_unregister(&opencl, card->obj.device, why);
+
+	if (!error)
+		cl_card_put(card);
+	return error;
+}
+
+int cl_begin(struct dk_diag *why)
+{
+	int error = dk_provider_register(&opencl, why);
+
+	if (!error)
+		error = dk_backend_join(&opencl, RT_BACKEND, 0, 0, &backend, why);
+	return error;
+}
+
+/* -EBUSY if somebody has a reference on a card. */
+int cl_end(void)
+{
+	int error = dk_provider_unregister(&opencl);
+
+	return !error && atomic_load(&num_cards) ? -EBUSY : error;
+}

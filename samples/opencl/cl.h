@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The OpenCL part of the runtime. */
+#ifndef _OPENCL_CL_H
+#define _OPENCL_CL_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <pthread.h>
+
+#include "runtime.h"
+
+/* As many as are used at the same time. */
+#define CL_MAX_FOUND	8
+
+/* What the work-items of rt::sum write. */
+#define CL_SUM_ITEMS	64
+
+/**
+ * struct cl_found - an OpenCL device that a card can be made of
+ * @id: the device, or a part of it
+ * @what: its name, and how it was divided
+ * @platform: the driver's name
+ * @units: its compute units
+ */
+struct cl_found {
+	cl_device_id id;
+	char what[100], platform[60];
+	cl_uint units;
+};
+
+/**
+ * struct cl_card - a device of the dispatcher: a context of an OpenCL device
+ * @name: its name in the registry
+ * @server: its number in tallies
+ * @obj: an object on it
+ * @lock: protects the arguments of kernels, from setting them until they are queued
+ * @context: its context
+ * @queue: in order, for the calls of all threads
+ * @axpy: kernel of rt::axpy and rt::axpy_async
+ * @sum: kernel of rt::sum
+ * @matmul: kernel of rt::matmul
+ * @queued: asynchronous calls that have not completed
+ * @refs: one of the registration, one of who added it, and one of each buffer
+ */
+struct cl_card {
+	char name[16];
+	unsigned int server;
+	struct dk_obj obj;
+	pthread_mutex_t lock;	/* see above */
+	cl_context context;
+	cl_command_queue queue;
+	cl_kernel axpy, sum, matmul;
+	atomic_uint queued;
+	atomic_uint refs;
+};
+
+/* cl.c */
+unsigned int cl_find(struct cl_found found[CL_MAX_FOUND]);
+void cl_release(struct cl_found *found, unsigned int n);
+void cl_report(const char *where, const char *function, cl_int code);
+struct cl_card *cl_card_add(const struct cl_found *found, const char *name,
+			    unsigned int server, struct dk_diag *why);
+int cl_card_remove(struct cl_card *card, struct dk_diag *why);
+void cl_card_put(struct cl_card *card);
+
+int cl_begin(struct dk_diag *why);
+int cl_end(void);
+
+/* cl_ops.c */
+extern const struct dk_impl cl_impls[];
+extern const unsigned int cl_num_impls;
+
+#endif /* _OPENCL_CL_H */

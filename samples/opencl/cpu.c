@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The operators, and their functions on the CPU. Registered at an alias key, these
+ * serve the buffers of every backend: those of OpenCL as soon as their device is
+ * unregistered.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* Memory that OpenCL can use in place has to be aligned to its largest type, or a page. */
+#define BUF_ALIGN	4096
+
+_Thread_local struct tally *tally;
+
+/* ---- buffers and jobs --------------------------------------------------------- */
+
+int buf_alloc_data(struct buf *b, size_t n)
+{
+	size_t bytes = n * sizeof(*b->data);
+
+	b->n = n;
+	b->mem = NULL;
+	b->owner = NULL;
+	b->release = NULL;
+	b->data = aligned_alloc(BUF_ALIGN, (bytes + BUF_ALIGN) / BUF_ALIGN * BUF_ALIGN);
+	return b->data ? 0 : -ENOMEM;
+}
+
+void buf_free(struct buf *b)
+{
+	if (b->release)
+		b->release(b);
+	free(b->data);
+	b->data = NULL;
+	b->release = NULL;
+}
+
+void job_init(struct job *job)
+{
+	dk_deferred_init(&job->token);
+	sem_init(&job->done, 0, 0);
+}
+
+/* The last access to a job by the function that served it. */
+void job_done(struct job *job, int result)
+{
+	job->result = result;
+	sem_post(&job->done);
+}
+
+int job_wait(struct job *job)
+{
+	while (sem_wait(&job->done))
+		;	/* a signal */
+	return job->result;
+}
+
+void job_destroy(struct job *job)
+{
+	sem_destroy(&job->done);
+}
+
+/* ---- functions ---------------------------------------------------------------- */
+
+static int alloc_cpu(struct dk_call *c, struct buf *b, size_t n)
+{
+	return buf_alloc_data(b, n);
+}
+
+static int fill_cpu(struct dk_call *c, struct buf *b, float value)
+{
+	size_t i;
+
+	for (i = 0; i < b->n; i++)
+		b->data[i] = value;
+	served(RT_CPU, RT_FILL);
+	return 0;
+}
+
+static int copy_cpu(struct dk_call *c, struct buf *dst, const struct buf *src)
+{
+	if (dst->n != src->n)
+		return -EINVAL;
+	memmove(dst->data, src->data, src->n * sizeof(*src->data));
+	served(RT_CPU, RT_COPY);
+	return 0;
+}
+
+static int axpy(struct buf *y, float a, const struct buf *x)
+{
+	size_t i;
+
+	if (y->n != x->n)
+		return -EINVAL;
+	for (i = 0; i < y->n; i++)
+		y->data[i] += a * x->data[i];
+	return 0;
+}
+
+static int axpy_cpu(struct dk_call *c, struct buf *y, float a, const struct buf *x)
+{
+	served(RT_CPU, RT_AXPY);
+	return axpy(y, a, x);
+}
+
+static int sum_cpu(struct dk_call *c, const struct buf *b, double *sum)
+{
+	double s = 0;
+	size_t i;
+
+	for (i = 0; i < b->n; i++)
+		s += b->data[i];
+	*sum = s;
+	served(RT_CPU, RT_SUM);
+	return 0;
+}
+
+static int matmul_cpu(struct dk_call *c, struct buf *out, const struct buf *a,
+		      const struct buf *b, unsigned int n)
+{
+	size_t i, j, k, size = n;
+
+	if (out->n != size * size || a->n != out->n || b->n != out->n)
+		return -EINVAL;
+	memset(out->data, 0, out->n * sizeof(*out->data));
+	for (i = 0; i < size; i++)
+		for (k = 0; k < size; k++)
+			for (j = 0; j < size; j++)
+				out->data[i * size + j] +=
+					a->data[i * size + k] * b->data[k * size + j];
+	served(RT_CPU, RT_MATMUL);
+	return 0;
+}
+
+/* Done when it returns. Nothing has to be deferred. */
+static int axpy_async_cpu(struct dk_call *c, struct buf *y, float a, const struct buf *x,
+			  struct job *job)
+{
+	int error = axpy(y, a, x);
+
+	if (error)
+		return error;
+	served(RT_CPU, RT_AXPY_ASYNC);
+	job_done(job, 0);
+	return 0;
+}
+
+static const struct dk_impl impls[] = {
+	DK_IMPL(rt_alloc, DK_COMPOSITE_EXPLICIT_AUTOGRAD, alloc_cpu),
+	DK_IMPL(rt_fill, DK_COMPOSITE_EXPLICIT_AUTOGRAD, fill_cpu),
+	DK_IMPL(rt_copy, DK_COMPOSITE_EXPLICIT_AUTOGRAD, copy_cpu),
+	DK_IMPL(rt_axpy, DK_COMPOSITE_EXPLICIT_AUTOGRAD, axpy_cpu),
+	DK_IMPL(rt_sum, DK_COMPOSITE_EXPLICIT_AUTOGRAD, sum_cpu),
+	DK_IMPL(rt_matmul, DK_COMPOSITE_EXPLICIT_AUTOGRAD, matmul_cpu),
+	DK_IMPL(rt_axpy_async, DK_COMPOSITE_EXPLICIT_AUTOGRAD, axpy_async_cpu),
+};
+
+#define NUM_IMPLS	(sizeof(impls) / sizeof(*impls))
+
+static struct dk_provider cpu = DK_PROVIDER("cpu");
+
+int rt_begin(struct dk_diag *why)
+{
+	int error = dk_provider_register(&cpu, why);
+	size_t i;
+
+	if (error)
+		return error;
+	for (i = 0; i < NUM_IMPLS && !error; i++)
+		error = dk_op_define(&cpu, impls[i].op, 0, why);
+	if (!error)
+		error = dk_impls_register(&cpu, impls, NUM_IMPLS, why);
+	if (error)
+		dk_provider_unregister(&cpu);
+	return error;
+}
+
+int rt_end(void)
+{
+	return dk_provider_unregister(&cpu);
+}

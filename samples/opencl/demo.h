@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The parts of the demo. */
+#ifndef _OPENCL_DEMO_H
+#define _OPENCL_DEMO_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "cl.h"
+
+#define NUM_THREADS	4
+#define NUM_JOBS	4	/* asynchronous calls of one thread at a time */
+#define NUM_SEEDS	8	/* rounds that differ */
+
+/* Floats of a vector, rows of a matrix. */
+#define VECTOR		65536
+#define ROWS		64
+
+enum place_state { PLACE_ONLINE, PLACE_LEAVING, PLACE_REMOVED };
+
+/* Where buffers are: the CPU is the first place, the others are cards. */
+struct place {
+	char name[16];
+	struct dk_obj obj;
+	struct cl_card *card;
+	const struct cl_found *found;
+	atomic_int state;	/* of enum place_state */
+	double from, to;	/* when it was online, in seconds */
+};
+
+/* They are added while threads read them, and never removed. */
+struct places {
+	struct place place[RT_MAX_SERVERS];
+	atomic_uint n;
+};
+
+/* The buffers of a thread on one place. */
+struct set {
+	bool ready;
+	struct buf in, a;		/* the same in each round */
+	struct buf filled, y, b, product, job[NUM_JOBS];
+	double sum;
+};
+
+struct worker {
+	pthread_t thread;
+	struct places *places;
+	struct set set[RT_MAX_SERVERS];
+	struct set expected[NUM_SEEDS];		/* by the CPU */
+	struct tally tally;
+	atomic_ulong sent;			/* calls that returned 0 or failed */
+	atomic_ulong failed, misrouted;
+	atomic_ulong compared, wrong;		/* results */
+	atomic_bool *stop;
+};
+
+/* What all threads did. */
+struct totals {
+	unsigned long sent, failed, misrouted, compared, wrong;
+	unsigned long served[RT_MAX_SERVERS][RT_NUM_OPS];
+	unsigned long by[RT_MAX_SERVERS];
+	unsigned long lost;	/* failed, or sent and not served */
+};
+
+/* worker.c */
+int worker_prepare(struct worker *w, struct places *places, atomic_bool *stop);
+void *worker_run(void *w);
+void worker_free(struct worker *w);
+void totals_read(struct totals *t, struct worker *workers);
+
+/* alone.c */
+int report_alone(struct places *places, unsigned int ms);
+
+/* report.c */
+double now(void);
+void heading(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int report_route(const char *before, const struct place *y, const struct place *x);
+int report_routes(struct places *places);
+void report_begin(unsigned int cards);
+void report_line(unsigned int cards, const struct totals *t, double seconds);
+void report_served(struct places *places, const struct totals *t);
+void report_summary(struct places *places, const struct totals *t);
+
+#endif /* _OPENCL_DEMO_H */

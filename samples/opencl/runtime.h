@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What the functions of the CPU and of the OpenCL devices share. */
+#ifndef _OPENCL_RUNTIME_H
+#define _OPENCL_RUNTIME_H
+
+#include <stdatomic.h>
+
+#include "ops.h"
+
+/* Operators that are counted; rt::alloc is not. */
+enum rt_op { RT_FILL, RT_COPY, RT_AXPY, RT_SUM, RT_MATMUL, RT_AXPY_ASYNC, RT_NUM_OPS };
+
+/* Who serves a call: the CPU, or a device by the order of registration. */
+#define RT_CPU		0
+#define RT_MAX_SERVERS	16
+
+/*
+ * The calls of one thread, counted by the functions that served them. Other threads
+ * read the counts.
+ */
+struct tally {
+	atomic_ulong served[RT_MAX_SERVERS][RT_NUM_OPS];
+	unsigned int last;	/* what served the thread's last call */
+};
+
+extern _Thread_local struct tally *tally;
+
+static inline void served(unsigned int server, enum rt_op op)
+{
+	tally->last = server;
+	atomic_fetch_add_explicit(&tally->served[server][op], 1, memory_order_relaxed);
+}
+
+/* Defines the operators and registers the CPU's functions. */
+int rt_begin(struct dk_diag *why);
+int rt_end(void);
+
+int buf_alloc_data(struct buf *b, size_t n);
+void job_done(struct job *job, int result);
+
+#endif /* _OPENCL_RUNTIME_H */

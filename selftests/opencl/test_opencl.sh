@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# make demo-opencl with a second of load: its summary, its refusals, a processor that
+# cannot be divided, the sanitizers, and what remains after SIGKILL. Prints TAP. O= is the
+# output folder, CC= the compiler.
+#
+# shellcheck disable=SC2317 # functions are called by ok
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+[ -n "$st_top" ] || skip_all "no sources of dispatchkey (set DK_TOP)"
+need_command "${CC:-cc}" make
+build=$(mkdir -p "${O:-$st_top/build}" && cd "${O:-$st_top/build}" && pwd -P)
+demo=$st_top/scripts/demo-opencl
+(cd "$st_top" && INSTALL=no scripts/ensure-deps build opencl) >"$st_log" 2>&1 ||
+	skip_all "no OpenCL here: type $(sed -n 's/^ *sudo sh -c //p' "$st_log")"
+
+# run_demo [VARIABLE=VALUE...] - short; sets status, and writes the files out and err
+run_demo() {
+	status=0
+	env O="$build" MAKEFLAGS='' DK_SECONDS=1 "$@" "$demo" >"$st_tmp/out" 2>"$st_tmp/err" ||
+		status=$?
+}
+# The last line has all calls, and those of each device and of the CPU.
+adds_up() {
+	local line sum=0 n calls
+	line=$(tail -n 1 "$st_tmp/out")
+	[[ $line =~ ^demo-opencl:\ ([0-9]+)\ calls,\ .*,\ 0\ wrong,\ 0\ lost$ ]] || return
+	calls=${BASH_REMATCH[1]}
+	for n in $(grep -oE '[0-9]+ on ' <<<"$line" | tr -d ' on'); do
+		[ "$n" -gt 0 ] || return
+		sum=$((sum + n))
+	done
+	echo "$line: $sum were served"
+	[ "$calls" -gt 0 ] && [ "$sum" -eq "$calls" ]
+}
+equal_results() {
+	grep -xE "results compared with the CPU's: [1-9][0-9]*, different: 0; misrouted calls: 0" \
+		"$st_tmp/out"
+}
+succeeds() {
+	cat "$st_tmp/out" "$st_tmp/err"
+	[ "$status" -eq 0 ] && [ ! -s "$st_tmp/err" ]
+}
+has() { grep -F -- "$1" "$st_tmp/out"; }
+
+# ---- the demo ------------------------------------------------------------------------
+
+run_demo
+if [ "$status" -eq 3 ]; then
+	skip_all "$(cat "$st_tmp/err")"
+fi
+plan 20
+ok "a second of load" succeeds
+ok "all calls were served, by each device and by the CPU" adds_up
+ok "all results equal the CPU's" equal_results
+ok "a device was removed" has ' is removed, after '
+ok "the CPU serves its buffers" has '! buffers on it are now served by axpy_cpu of cpu'
+ok "a device was added" has ' is registered: a new context of the same device'
+
+what="a processor that cannot be divided is used twice"
+if has 'a part of pthread-' >/dev/null; then
+	run_demo POCL_MAX_PTHREAD_COUNT=1
+	ok "$what" succeeds
+	ok "by two contexts" has 'another context of pthread-'
+	ok "and no call is lost" adds_up
+else
+	for _ in 1 2 3; do
+		skip "$what" "the devices here are not a divided processor of pocl"
+	done
+fi
+
+# ---- refusals ------------------------------------------------------------------------
+
+mkdir "$st_tmp"/{vendors,scripts}
+run_demo OCL_ICD_VENDORS="$st_tmp/vendors" OCL_ICD_FILENAMES=
+is "no OpenCL device: exit status 3" 3 "$status"
+is "and one sentence" \
+	"demo-opencl: no OpenCL device is found: install a driver such as pocl-opencl-icd" \
+	"$(cat "$st_tmp/out" "$st_tmp/err")"
+
+# The same scripts, with a package whose files are not there.
+cp "$demo" "$st_top/scripts/ensure-deps" "$st_tmp/scripts"
+sed 's|^\(opencl pocl-opencl-icd *\)[^ ]*|\1/nowhere/*.icd|' "$st_top/scripts/packages" \
+	>"$st_tmp/scripts/packages"
+without_package() {
+	status=0
+	INSTALL=no "$st_tmp/scripts/demo-opencl" >"$st_log" 2>&1 || status=$?
+}
+without_package
+is "a missing package: exit status 3" 3 "$status"
+like "and the command that installs it" "*apt-get install*pocl-opencl-icd*" "$(cat "$st_log")"
+
+status=0
+"$demo" twice >"$st_log" 2>&1 || status=$?
+is "an argument: exit status 2" "2 demo-opencl: unexpected argument 'twice'" \
+	"$status $(cat "$st_log")"
+run_demo DK_SECONDS=0
+is "no time: exit status 2" 2 "$status"
+ok "-h prints what it does" grep -q '^Exit status: 0' <("$demo" -h)
+
+# ---- SIGKILL in the middle -------------------------------------------------------------
+
+# Kills it under load, where the folders of temporary files and the home are empty, and
+# prints the files that are in them afterwards, and the processes that still run.
+# shellcheck disable=SC2016 # the inner shell expands it
+killed='
+	for folder in /tmp /var/tmp /dev/shm; do
+		mount -t tmpfs none $folder || { echo "$folder cannot be hidden"; exit 1; }
+	done
+	mkdir /tmp/home
+	unset TMPDIR XDG_CACHE_HOME XDG_RUNTIME_DIR
+	HOME=/tmp/home O=$1 MAKEFLAGS= DK_SECONDS=9 "$2" >/tmp/out 2>&1 &
+	for _ in {1..600}; do
+		grep -qE "^ +[0-9.]+ +[0-9]" /tmp/out && break
+		sleep 0.1
+	done
+	kill -KILL $! && echo killed
+	wait
+	rm /tmp/out
+	find /tmp /var/tmp /dev/shm -mindepth 1 ! -path /tmp/home
+	for exe in /proc/[0-9]*/exe; do
+		[ "$(readlink "$exe")" != "$1/samples/opencl/demo" ] || echo "$exe still runs"
+	done'
+alone=(unshare -m)
+[ "$(id -u)" -eq 0 ] || alone=(unshare -rm)
+case $build/ in
+/tmp/* | /var/tmp/* | /dev/shm/*) why="the output folder is one of temporary files" ;;
+*) why=$("${alone[@]}" true 2>&1) && why='' ;;
+esac
+if [ -z "$why" ]; then
+	is "SIGKILL leaves no file outside of the output folder, and no process" killed \
+		"$("${alone[@]}" bash -c "$killed" sh "$build" "$demo" 2>/dev/null)"
+	run_demo
+	ok "and the next run succeeds" succeeds
+else
+	skip "SIGKILL leaves no file outside of the output folder, and no process" "$why"
+	skip "and the next run succeeds" "$why"
+fi
+
+# ---- sanitizers ------------------------------------------------------------------------
+
+compiles() {
+	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer \
+		-fsanitize=address,undefined -Wall -Wextra -Wno-unused-parameter -Werror \
+		-I"$st_top/include" -I"$st_top/uapi" -o "$st_tmp/demo" "$st_top"/samples/opencl/*.c \
+		"$build/libdispatchkey.a" -lurcu-bp -lOpenCL -pthread
+}
+sanitized() {
+	POCL_CACHE_DIR=$build/opencl/cache "$st_tmp/demo" 1 >"$st_tmp/out" 2>"$st_tmp/err"
+	status=$?
+	succeeds
+}
+make -s -C "$st_top" O="$build" MAKEFLAGS='' lib >/dev/null
+ok "it compiles with ASan and UBSan" compiles
+export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+ok "which find nothing, also when buffers outlive their device" sanitized
+
+finish
