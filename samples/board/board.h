@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What the programs need of a board. A board has one file with these functions. */
+#ifndef _SAMPLES_BOARD_H
+#define _SAMPLES_BOARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void board_putc(char c);
+void __attribute__((noreturn)) board_exit(int status);
+
+/* For dk_bare_interrupts(). */
+unsigned long board_interrupts_off(void);
+void board_interrupts_restore(unsigned long flags);
+
+/* Starts the timer. Its interrupt handler calls board_timer_expired(), which programs have. */
+void board_timer_start(unsigned int ms);
+void board_timer_expired(void);
+
+/* Called after the board is set up; its result is the exit status. */
+int main(void);
+
+/* Addresses from the linker script. Only a board with flash memory copies its data. */
+extern char bss_begin[], bss_end[], stack_end[];
+extern char data_begin[], data_end[], data_image[];
+
+/* print.c */
+void print(const char *text);
+void print_number(unsigned long n);
+
+/* A register of the board. */
+#define REGISTER(address)	(*(volatile uint32_t *)(uintptr_t)(address))
+
+#endif /* _SAMPLES_BOARD_H */

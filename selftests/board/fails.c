@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A program that reports a failure. */
+#include "board.h"
+
+void board_timer_expired(void)
+{
+}
+
+int main(void)
+{
+	return 3;
+}

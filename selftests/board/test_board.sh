@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The core on emulated boards without an operating system: samples/board, what functions take
+# of an arena, and all transcripts. BOARDS= names the boards, by default all. Prints TAP.
+#
+# shellcheck disable=SC2317 # functions are called by result
+
+# shellcheck source=../lib.sh
+. "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
+
+[ -n "$st_top" ] || skip_all "no sources of dispatchkey (set DK_TOP)"
+need_command make timeout
+sample=$st_top/samples/board tests=$st_top/selftests/board
+out=$st_tmp
+unset MAKEFLAGS MAKELEVEL CFLAGS
+
+# The compiler and the emulator of a board, what it prints after an exception, and a CPU of its
+# kind without some instructions.
+tools() { # BOARD
+	case $1 in
+	riscv64-virt)
+		cc=riscv64-unknown-elf-gcc qemu=qemu-system-riscv64 group=board-riscv64 fault="trap "
+		cpu="-march=rv32i -mabi=ilp32"
+		;;
+	mps2-an385)
+		cc=arm-none-eabi-gcc qemu=qemu-system-arm group=board-arm fault="fault"
+		cpu="-mcpu=cortex-m0 -mthumb"
+		;;
+	*)
+		skip_all "no board \"$1\": BOARDS= are riscv64-virt and mps2-an385"
+		;;
+	esac
+}
+
+build() { # PROGRAM...
+	make -s -j"$(nproc)" -C "$sample" BOARD="$board" O="$out/board/$board" PROGRAM="$*"
+}
+run() { "$sample/run" "$board" "$out/board/$board/$1.elf"; }
+# ends STATUS TEXT PROGRAM - the program ends with this status and prints this text
+ends() {
+	local status=0 text
+	build "$tests/$3.c" || return
+	text=$(DK_SECONDS=${seconds:-60} run "$3" 2>&1) || status=$?
+	echo "$text"
+	[ "$status" -eq "$1" ] && [[ $text == *"$2"* ]]
+}
+# The size of the arena differs between boards.
+same_text() {
+	INSTALL=no make -s -C "$st_top" O="$out" demo-board BOARD="$board" >"$st_tmp/said" &&
+		sed 's/^arena: [0-9]*/arena: N/' "$st_tmp/said" |
+		diff <(grep -v '^# SPDX' "$tests/sample.txt") -
+}
+# Runs the commands of the page, which export their flags first, and then use
+# riscv64-unknown-elf-gcc and riscv64-unknown-elf-ar.
+page() (
+	mkdir -p "$out/page" && cd "$st_top" || return
+	sed -n '/^   \$ export FLAGS/,/^   \$ samples.board.run/{s/^   [\$>] //p}' \
+		Documentation/api/bare.rst | sed "s|build/my-board|$out/page|g" >"$st_tmp/page.sh"
+	[ -s "$st_tmp/page.sh" ] && sh -e "$st_tmp/page.sh" | grep "npu: unregistered"
+)
+unknown_board() {
+	local status=0
+	INSTALL=no make -s -C "$st_top" O="$out" demo-board BOARD=foo 2>"$st_tmp/said" || status=$?
+	[ "$status" -eq 2 ] && grep '^demo-board: no board "foo": use ' "$st_tmp/said"
+}
+compiles() { O=$out BARE_CC=$cc BARE_CFLAGS=$1 "$st_top/scripts/check-bare"; }
+all_transcripts() {
+	diff <(cd "$st_top/selftests/vectors" && echo ./*/*.dkt | xargs -n 1 | sort) \
+		<(sed -n 's/.*transcript "\(.*\)"/.\/\1/p' "$tests/transcripts.S" | sort)
+}
+
+test_board() {
+	ok "$board: the core needs only its compiler" compiles ""
+	ok "$board: so it does on a simpler CPU, $cpu" compiles "$cpu"
+	ok "$board: the sample boots, calls, waits for an interrupt and ends" same_text
+	[ "$board" != riscv64-virt ] || ok "$board: the commands of Documentation/api/bare.rst" page
+	ok "$board: a failure is the exit status" ends 3 "" fails
+	ok "$board: an exception ends a program" ends 1 "$fault" faults
+	seconds=2 ok "$board: a program that hangs is ended" ends 124 "has not ended after 2 seconds" hangs
+	ok "$board: a program with all transcripts" build "$tests/board_test.c" "$tests/transcripts.S" &&
+		run_tap run board_test
+}
+
+echo "TAP version 13"
+ok "every transcript is in the program" all_transcripts
+ok "demo-board names the boards if it does not know one" unknown_board
+for board in ${BOARDS:-riscv64-virt mps2-an385}; do
+	tools "$board"
+	if command -v "$cc" >/dev/null && command -v "$qemu" >/dev/null; then
+		test_board
+	else
+		skip "$board" "no $cc or no $qemu here: scripts/ensure-deps $group"
+	fi
+done
+finish
