@@ -17,7 +17,7 @@ sys.path.append(YNL)
 from lib import NlError, YnlFamily  # noqa: E402
 
 DRIVER = "/sys/bus/pci/drivers/dk_edu/"
-COPY, FACTORIAL = "sample::copy", "sample::factorial"
+COPY, FACTORIAL, QUEUE_COPY = OPERATORS = "sample::copy", "sample::factorial", "sample::queue_copy"
 
 
 def cards():
@@ -65,7 +65,7 @@ def module_and_layout(tap, a):
     tap.equal("info: the module's version", module_version(), info["version"])
     tap.equal("info: the layout", "v1", info["layout"])
     tap.equal("info: two cards", 2, info["devices"])
-    tap.equal("info: two operators", 2, info["operators"])
+    tap.equal("info: the samples' operators", len(OPERATORS), info["operators"])
     tap.ok("info: two providers", info["providers"] >= 2, info)
     layout = a.do("layout-get", {"name": "v1"})
     tap.equal("layout: the first backend", {"number": 1, "name": "CPU"}, layout["backend"][0])
@@ -106,7 +106,8 @@ def devices(tap, a, edu):
     tap.equal("devices: the cards by their PCI names", cards(), sorted(d["name"] for d in told))
     tap.equal("devices: all of edu's", {(edu["number"], "edu", "dk_edu")},
               {(d["backend"], d["backend-name"], d["provider"]) for d in told})
-    tap.equal("devices: with two functions each, online", {(2, "online", "online")},
+    tap.equal("devices: with a function of each operator, online",
+              {(len(OPERATORS), "online", "online")},
               {(d["impls"], d["state"], d["backend-state"]) for d in told})
     one = a.do("device-get", {"name": told[1]["name"]})
     tap.equal("devices: one by name", told[1], one)
@@ -119,7 +120,7 @@ def providers(tap, a):
     tap.ok("providers: both drivers", {"dk_cpu", "dk_edu"} <= set(told), told)
     cpu, edu = told["dk_cpu"], told["dk_edu"]
     tap.equal("providers: dk_cpu defines, dk_edu has devices",
-              (2, 2, 0, 0, 4, 2), tuple(p[k] for p in (cpu, edu)
+              (3, 3, 0, 0, 6, 2), tuple(p[k] for p in (cpu, edu)
                                         for k in ("operators", "impls", "devices")))
     tap.equal("providers: their modules", ("dk_cpu", "dk_edu"), (cpu["module"], edu["module"]))
     tap.equal("providers: who has joined edu", (None, ["edu"]),
@@ -129,7 +130,7 @@ def providers(tap, a):
 
 def operators(tap, a, told):
     ops = a.dump("op-get")
-    tap.equal("operators", [COPY, FACTORIAL], [op["name"] for op in ops])
+    tap.equal("operators", list(OPERATORS), [op["name"] for op in ops])
     tap.equal("operators: defined by dk_cpu", {"dk_cpu"}, {op["provider"] for op in ops})
     tap.equal("operators: three functions, two of devices", {(3, 2)},
               {(op["num-impls"], op["num-device-impls"]) for op in ops})
