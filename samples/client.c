@@ -705,10 +705,12 @@ struct load {
 	unsigned int threads;
 	unsigned int seconds;
 	/*
-	 * Each call holds it for reading. With it held for writing, no call is
-	 * running, and the counts must be equal.
+	 * Each call holds @calls for reading. While it is held for writing, no call
+	 * runs, and the counts must be equal. A thread takes @next before @calls, and
+	 * releases it once it holds @calls: calls cannot starve the writer.
 	 */
 	pthread_rwlock_t calls;
+	pthread_mutex_t next;
 	bool stop;
 	bool compared;	/* whether the drivers' counters can be compared */
 };
@@ -730,7 +732,7 @@ struct caller {
 	struct tally tally;
 };
 
-static void call_once(struct caller *c, __u32 n)
+static void send_call(struct caller *c, __u32 n)
 {
 	struct dk_client_factorial req = { .id = c->load->id[c->place], .n = n };
 	struct tally *t = &c->tally;
@@ -763,10 +765,12 @@ static void *caller_main(void *arg)
 	bool stop;
 
 	for (stop = false; !stop; n++) {
+		pthread_mutex_lock(&c->load->next);
 		pthread_rwlock_rdlock(&c->load->calls);
+		pthread_mutex_unlock(&c->load->next);
 		stop = c->load->stop;
 		if (!stop)
-			call_once(c, n % 40);
+			send_call(c, n % 40);
 		pthread_rwlock_unlock(&c->load->calls);
 	}
 	return NULL;
@@ -868,7 +872,9 @@ static bool count_load(struct load *l, const struct caller *callers, struct tall
 {
 	struct served counted;
 
+	pthread_mutex_lock(&l->next);
 	pthread_rwlock_wrlock(&l->calls);
+	pthread_mutex_unlock(&l->next);
 	l->stop = last;
 	*t = add_up(callers, l->threads);
 	counted = get_served();
@@ -932,10 +938,8 @@ static int run_load(struct load *l, struct caller *callers)
 
 static int do_load(int argc, char **argv)
 {
-	const int writers_first = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
 	struct load l = { .threads = 4, .seconds = 5, .compared = true };
 	struct caller callers[MAX_THREADS] = {};
-	pthread_rwlockattr_t kind;
 	struct dk_client_new obj;
 	unsigned int n;
 	int i;
@@ -967,10 +971,8 @@ static int do_load(int argc, char **argv)
 		callers[n].load = &l;
 		callers[n].place = n % l.places;
 	}
-	/* Otherwise a stream of readers would starve the writer. */
-	pthread_rwlockattr_init(&kind);
-	pthread_rwlockattr_setkind_np(&kind, writers_first);
-	pthread_rwlock_init(&l.calls, &kind);
+	pthread_rwlock_init(&l.calls, NULL);
+	pthread_mutex_init(&l.next, NULL);
 	return run_load(&l, callers);
 }
 

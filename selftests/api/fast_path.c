@@ -263,7 +263,7 @@ static void handle_by_end(int sig)
 	end_thread();
 }
 
-static void *call_once(void *depth)
+static void *call_to_depth(void *depth)
 {
 	t_first_call();
 	num_fast(*(int *)depth);
@@ -299,7 +299,7 @@ static void ended_inside_a_function(void)
 	alarm(120);
 	for (i = 0; i < ARRAY_SIZE(depths); i++) {
 		at_bottom = end_thread;
-		CHECK_OK(pthread_create(&thread, NULL, call_once, &depths[i]));
+		CHECK_OK(pthread_create(&thread, NULL, call_to_depth, &depths[i]));
 		pthread_join(thread, NULL);
 		at_bottom = NULL;
 		no_call_stays();

@@ -319,7 +319,7 @@ static void two_take_out_a_listener(void)
 	t_close();
 }
 
-static void call_once(void *data)
+static void call_watched(void *data)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 
@@ -342,7 +342,7 @@ static void two_take_out_hooks(void)
 	w->hooks.before = before_stays;
 	w_store(let_go, 0);
 	CHECK_OK(dk_hooks_register(t_reg, &w->hooks, &t_why));
-	if (!start(&caller, call_once, NULL))
+	if (!start(&caller, call_watched, NULL))
 		return;
 	wait_inside(w);
 	both_wait(w, hooks_leave_once);
