@@ -75,7 +75,8 @@ int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
  * Context: In the kernel any, hard interrupts as well. In userspace any thread, and
  * signal handlers. On bare metal an interrupt handler after dk_bare_interrupts().
  * Return: 0, or -EINVAL if no call is deferred with @token: it is completed already,
- * or was deferred before a fork(), in the parent.
+ * or was deferred before a fork(), in the parent. A token that was deferred again belongs
+ * to the new call: a second completion of the old one completes that.
  */
 int dk_call_complete(struct dk_deferred *token, int result);
 

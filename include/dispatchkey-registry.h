@@ -150,7 +150,8 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * After it returns 0, no call is running in the provider's functions and none will
  * enter them. New calls are routed to the next candidate. Works without free memory.
  * May be called concurrently; each caller waits. If functions of two providers
- * unregister each other's provider, both wait for ever.
+ * unregister each other's provider, both wait for ever. In the kernel a wait of more
+ * than ten seconds is in the log, with the call that it waits for.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0; -EDEADLK from inside a function of the same provider, from inside a

@@ -12,6 +12,8 @@
  * waited for a grace period, so every call that found them is recorded by then. A call
  * that was deferred is in a list from before it returns until it is completed.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/atomic.h>
 #include <linux/hash.h>
 #include <linux/irq_work.h>
@@ -19,6 +21,7 @@
 #include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -323,7 +326,7 @@ int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_re
 	return err;
 }
 
-bool dkc_gate_complete(struct dkc_deferred *d)
+bool dkc_gate_complete(struct dkc_deferred *d, int result)
 {
 	const void *prov = READ_ONCE(d->prov);
 	struct gate_deferred *g = deferred_of(prov);
@@ -333,8 +336,10 @@ bool dkc_gate_complete(struct dkc_deferred *d)
 	raw_spin_lock_irqsave(&g->lock, flags);
 	/* another caller may complete it, too */
 	found = prov && d->prov == prov;
-	if (found)
+	if (found) {
+		dkc_trace(complete, d, result);
 		dkc_deferred_unlink(d);
+	}
 	raw_spin_unlock_irqrestore(&g->lock, flags);
 	if (!found)
 		return false;
@@ -488,6 +493,11 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *da
 	remove_wait_queue(queue_of(prov), &by_prov.entry);
 	atomic_dec(&num_waiters);
 	return empty;
+}
+
+void dkc_notice_wait(const char *prov, const char *call)
+{
+	pr_warn("%s waits for a call: %s\n", prov, call);
 }
 
 /* Called in the read section of any_recorded(), which keeps the memory of the task. */

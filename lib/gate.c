@@ -519,15 +519,17 @@ int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_re
 	return err;
 }
 
-bool dkc_gate_complete(struct dkc_deferred *d)
+bool dkc_gate_complete(struct dkc_deferred *d, int result)
 {
 	sigset_t mask;
 	bool found;
 
 	dkc_gate_lock(&mask);
 	found = dkc_is_deferred(d);
-	if (found)
+	if (found) {
+		dkc_trace(complete, d, result);
 		dkc_deferred_unlink(d);
+	}
 	dkc_gate_unlock(&mask);
 	return found;
 }

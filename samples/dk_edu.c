@@ -263,7 +263,7 @@ static void edu_end_jobs(struct edu_card *card, struct sample_job *job)
 			edu_count(card, EDU_SERVED_COPY, 1);
 		/* The last completion lets edu_remove() go on, which waits for this code. */
 		if (job->is_deferred)
-			dk_call_complete(&job->token, job->err);
+			WARN_ON_ONCE(dk_call_complete(&job->token, job->err));
 		job->done(job, job->err);
 	}
 }

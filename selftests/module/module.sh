@@ -2,22 +2,33 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # dispatchkey.ko for an administrator: its messages, loading and unloading, which modules may
-# use its symbols, and a driver that does not unregister.
+# use its symbols, and drivers that do not unregister or do not complete a call.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
 
 need_root
 need_command insmod rmmod modinfo dmesg awk
-need_module dispatchkey dk_forgetful
+need_module dispatchkey dk_forgetful dk_unfinished
 ! is_loaded dispatchkey || skip_all "dispatchkey is loaded already, and this test has to load it"
 file=$(ko dispatchkey) || skip_all "no dispatchkey.ko is built (make modules DK_SELFTESTS=1)"
 forgetful=$(ko dk_forgetful)
 sys=/sys/module/dispatchkey
-plan 37
+plan 41
 
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
+log_tells() { klog "$1" >/dev/null; }
+within() { # SECONDS COMMAND... - try until it succeeds
+	local until=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $until ] || return
+		sleep 0.2
+	done
+}
+complete_call() { echo 1 >/sys/module/dk_unfinished/parameters/complete; }
+
 # ---- the file -------------------------------------------------------------------
 
 version=$(field version)
@@ -86,6 +97,18 @@ ok "can be removed, too" unload dk_forgetful
 is "the log names what it left there" 1 "$(log_lines "$left")"
 is "and its hooks" 1 "$(log_lines 'dispatchkey: .*dk_forgetful was unloaded with registered hooks')"
 klog_mark
+
+# ---- a driver that does not complete a call -----------------------------------------
+
+ok "a driver with a deferred call" load dk_unfinished
+rmmod dk_unfinished &
+waited='dispatchkey: unfinished waits for a call: selftest::unfinished unfinished_cpu '
+waited+='\(deferred\)\[[0-9]+\] 1[0-9]{4} ms$'
+ok "the log tells within 20 seconds what rmmod waits for" within 20 log_tells "$waited"
+ok "the call is completed" complete_call
+ok "rmmod ends" wait $!
+klog_mark
+
 ok "dispatchkey unloads after all that" unload dispatchkey
 is "and frees the registry that was left" 1 \
 	"$(log_lines 'dispatchkey: a registry was not freed')"

@@ -178,11 +178,12 @@ int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_re
 	return err;
 }
 
-bool dkc_gate_complete(struct dkc_deferred *d)
+bool dkc_gate_complete(struct dkc_deferred *d, int result)
 {
 	unsigned long flags = interrupts_off();
 	bool found = dkc_is_deferred(d);
 
+	(void)result;
 	if (found)
 		dkc_deferred_unlink(d);
 	interrupts_restore(flags);

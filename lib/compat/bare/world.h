@@ -7,6 +7,8 @@
 
 #define DKC_BUCKETS		16
 #define DKC_FIRST_OPS		16
+#define DKC_NOTICE_MS		0
+#define dkc_notice_wait(prov, call)	((void)(call))
 #define dkc_free_table_rcu(table)	dkc_bare_free(table)
 #define dkc_flush_retired()	do { } while (0)
 #define dkc_now()		((u64)1)

@@ -7,6 +7,8 @@
 
 #define DKC_BUCKETS		256
 #define DKC_FIRST_OPS		64
+#define DKC_NOTICE_MS		0
+#define dkc_notice_wait(prov, call)	((void)(call))
 
 /* lib/rcu.c */
 void dkc_free_table_rcu(struct dkc_table *table);

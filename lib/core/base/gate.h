@@ -113,11 +113,12 @@ bool dkc_gate_mine(dkc_inside_fn is, void *data);
 bool dkc_gate_any(const void *prov, dkc_inside_fn is, void *data);
 /*
  * Adds the call of the running function to the deferred calls. Fails with -EBUSY if @d is in
- * use for a deferred call. dkc_gate_complete() removes @d, and returns false if it was removed
- * before; in the kernel it may be called in any context.
+ * use for a deferred call. dkc_gate_complete() traces @result and removes @d, and returns false
+ * if it was removed before; in the kernel it may be called in any context. It traces under the
+ * lock, as the function may be freed once @d is removed.
  */
 int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg);
-bool dkc_gate_complete(struct dkc_deferred *d);
+bool dkc_gate_complete(struct dkc_deferred *d, int result);
 /*
  * Waits until @is is true for no call. Returns false if the deadline passes first; 0 is no
  * deadline. @is is evaluated again when a call of @prov returns or is completed, and on

@@ -15,6 +15,8 @@
  * dkc_flush_retired()	Frees what kvfree_rcu() has collected, if that is much. The
  *			caller must hold no lock and may be in a read section.
  * dkc_now()		A clock for deadlines, in ms; never 0.
+ * dkc_notice_wait()	Tells the administrator that unregistering or a change of state
+ *			waits for a call. Called every DKC_NOTICE_MS; 0 is never.
  * dkc_in_atomic()	True if the caller must not wait for a grace period.
  * dkc_self()		The calling task or thread.
  * dkc_wait_zero()	Waits until a number is 0; dkc_clear_and_wake() sets it to 0.

@@ -20,7 +20,5 @@ int dk_call_complete(struct dk_deferred *token, int result)
 
 	if (token->size != sizeof(*token) || !dkc_is_deferred(d))
 		return -EINVAL;
-	/* trace first: the function is kept until the call is completed */
-	dkc_trace(complete, d, result);
-	return dkc_gate_complete(d) ? 0 : -EINVAL;
+	return dkc_gate_complete(d, result) ? 0 : -EINVAL;
 }

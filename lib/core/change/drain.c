@@ -253,6 +253,28 @@ static void unregistered(struct dkc_provider *core)
 	core->drained = true;
 }
 
+/*
+ * Waits until the calls have returned; false is after the deadline. A wait without a deadline
+ * may be for ever, if a driver does not complete a call.
+ */
+static noinline bool wait_empty(struct dkc_provider *core, struct dkc_target *t)
+{
+	struct dk_registry *reg = core->reg;
+	struct dk_diag why = { .size = sizeof(why) };
+	int err;
+
+	if (!DKC_NOTICE_MS || t->deadline)
+		return dkc_gate_wait(core, reg, is_inside, t, t->deadline);
+	while (!dkc_gate_wait(core, reg, is_inside, t, dkc_now() + DKC_NOTICE_MS)) {
+		mutex_lock(&reg->lock);
+		err = report_inside(t, &why);
+		mutex_unlock(&reg->lock);
+		if (err)
+			dkc_notice_wait(core->name, why.name);
+	}
+	return true;
+}
+
 /* Several callers may wait at once. What was withdrawn is freed after the last one. */
 int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
 {
@@ -282,7 +304,7 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 			t->over = dkc_now();
 		if (unregisters && !READ_ONCE(core->grace_over))
 			WRITE_ONCE(core->grace_over, t->over);
-		empty = dkc_gate_wait(core, reg, is_inside, t, t->deadline);
+		empty = wait_empty(core, t);
 	}
 	mutex_lock(&reg->lock);
 	/* check again: the last call may just have returned, or another waiter was faster */
