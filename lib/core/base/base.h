@@ -11,7 +11,7 @@
 
 bool dkc_streq(const char *a, const char *b);
 char dkc_lower(char c);
-/* True if @list, words separated by spaces, has @word. "abc*" matches every word with "abc". */
+/* True if @word is in @list, words separated by spaces. "abc*" matches what begins with "abc". */
 bool dkc_has_word(const char *list, const char *word);
 /* Copies with a NUL. A text that does not fit is cut off and ends in "...". */
 void dkc_strcpy(char *dst, const char *src, size_t size);
@@ -37,13 +37,13 @@ size_t dkc_put_end(struct dkc_text *t);
 
 /* Fills @why, which may be NULL, and returns the negative errno of the reason. */
 int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name);
-/* As dkc_refuse(), with the name that dkc_join() makes of the parts. */
+/* Like dkc_refuse(), but with the name that dkc_join() makes of the parts. */
 int dkc_refuse_joined(struct dk_diag *why, enum dk_reason reason,
 		      const char *const *part, unsigned int n);
 int dkc_refuse_number(struct dk_diag *why, enum dk_reason reason, unsigned int n);
 /* Fills @why with no reason, and returns 0. */
 int dkc_accept(struct dk_diag *why);
-/* Fills @why as dkc_refuse() does, for a request that succeeds. */
+/* Like dkc_refuse(), but for a request that succeeds. */
 void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name);
 
 #endif /* _DKC_BASE_H */

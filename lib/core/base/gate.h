@@ -32,7 +32,7 @@ struct dkc_inside {
 	const struct dkc_deferred *deferred;	/* its token, or NULL if it is not deferred */
 };
 
-/* A struct dk_deferred. The gate has a list of them, and protects it and their fields. */
+/* A struct dk_deferred. The gate keeps a list of them, and protects it and their fields. */
 struct dkc_deferred {
 	u32 size;
 	u32 thread;			/* of the call */
@@ -49,7 +49,7 @@ static inline bool dkc_is_deferred(const struct dkc_deferred *d)
 	return READ_ONCE(d->prov) && d->forks == dkc_num_forks();
 }
 
-/* Called with the lock of the list. */
+/* Called with the lock of the list held. */
 static inline int dkc_deferred_link(struct dkc_deferred *d, struct dkc_deferred **list,
 				    const void *prov, const struct dkc_reg *reg, u32 thread)
 {
@@ -78,12 +78,12 @@ static inline void dkc_deferred_unlink(struct dkc_deferred *d)
 
 /*
  * Called under the gate's lock or, in the kernel, in a read section; must not block and must
- * not enter or leave the gate. The call may return meanwhile, so @in->reg and @in->op are valid
+ * not enter or leave the gate. The call may return at any time, so @in->reg and @in->op are valid
  * only if the caller keeps them.
  */
 typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
 
-/* Called with the lock of the list. */
+/* Called with the lock of the list held. */
 static inline bool dkc_deferred_any(const struct dkc_deferred *list, dkc_inside_fn is, void *data)
 {
 	const struct dkc_deferred *d;
@@ -112,15 +112,15 @@ bool dkc_gate_mine(dkc_inside_fn is, void *data);
 /* True if @is is true for a call in flight, or for a deferred call of @prov. */
 bool dkc_gate_any(const void *prov, dkc_inside_fn is, void *data);
 /*
- * Adds the call of the running function to the deferred calls. Fails with -EBUSY if @d is in
- * use for a deferred call. dkc_gate_complete() traces @result and removes @d, and returns false
+ * Adds the call of the running function to the deferred calls. Fails with -EBUSY if @d is already
+ * used by a deferred call. dkc_gate_complete() traces @result and removes @d, and returns false
  * if it was removed before; in the kernel it may be called in any context. It traces under the
  * lock, as the function may be freed once @d is removed.
  */
 int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg);
 bool dkc_gate_complete(struct dkc_deferred *d, int result);
 /*
- * Waits until @is is true for no call. Returns false if the deadline passes first; 0 is no
+ * Waits until @is is false for all calls. Returns false if the deadline passes first; 0 means no
  * deadline. @is is evaluated again when a call of @prov returns or is completed, and on
  * dkc_gate_wake(@reg).
  */

@@ -30,7 +30,7 @@
  * dkc_trace()		Calls dkc_trace_POINT(), see state/state.h, if a tracer is
  *			attached. dkc_trace_call() does the same for the points of calls.
  *			dkc_traced() and dkc_calls_are_traced() test for a tracer.
- * dkc_thread_depth()	The number of hooked calls that the calling thread is inside of,
+ * dkc_thread_depth()	The number of hooked calls that the calling thread is inside,
  *			or NULL if the local state counts them.
  * dkc_schema_check()	Parses a schema. dkc_schema_check_decl() also compares it with
  *			the parameters of a declaration, dkc_schema_compare() with the
@@ -82,10 +82,10 @@ struct dk__count;
 #define dkc_deref_locked(p, reg) rcu_dereference_protected(p, dkc_is_writer(reg))
 
 /*
- * A grace period that a caller may stop waiting for. dkc_grace_begin() is called once, with
- * the registry's lock held, and returns false without memory. dkc_grace_wait() returns false
- * if the grace period is not over at @deadline, or at once if it has not begun; 0 is no
- * deadline. dkc_grace_end() is called when no waiter is left.
+ * A grace period that a caller may stop waiting for. dkc_grace_begin() is called once, with the
+ * registry's lock held, and returns false if allocation fails. dkc_grace_wait() returns false if
+ * the grace period is not over at @deadline, or at once if it has not begun; 0 means no deadline.
+ * dkc_grace_end() is called when no waiter is left.
  */
 bool __must_check dkc_grace_begin(struct dkc_grace *g);
 bool __must_check dkc_grace_wait(struct dkc_grace *g, u64 deadline);
@@ -95,8 +95,8 @@ void dkc_grace_end(struct dkc_grace *g);
  * A block of DKC_COUNTS counters. dkc_count_add() increments the counter of dkc_count_at().
  * It writes no cache line that another CPU or thread writes, and may be used wherever a call
  * may be made while the block exists. dk__add_count() does the same for a call with a slot of
- * dk__begin(). dkc_counts_sum() adds up all CPUs or threads. dkc_counts_init() returns false
- * without memory. dkc_counts_lost() is the number of increments, of any counter, that threads
+ * dk__begin(). dkc_counts_sum() adds up all CPUs or threads. dkc_counts_init() returns false if
+ * allocation fails. dkc_counts_lost() is the number of increments, of any counter, that threads
  * dropped for lack of memory.
  */
 bool __must_check dkc_counts_init(struct dkc_counts *c, bool may_sleep);

@@ -12,9 +12,9 @@ struct dk_extract {
 };
 
 /*
- * The function that unpacks the arguments. DK_OP() sets it in the caller's declaration. A
- * declaration made by hand may have none; then that of the registered function is used, which
- * is valid as long as the function.
+ * The function that unpacks the arguments. DK_OP() sets it in the caller's declaration. If a
+ * hand-written declaration has none, that of the registered function is used, which is valid as
+ * long as the function.
  */
 static dk_boxed_fn_t unbox_of(const struct dk_call *c, const struct dk_op_decl *decl)
 {
@@ -86,9 +86,9 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 }
 
 /*
- * Makes a call by a declaration that was made by hand, which has no function to extract the
- * objects. They are found by its description of the parameters or, without one, by that of the
- * definition, which the operator keeps after the read section.
+ * Makes a call by a hand-written declaration, which has no function to extract the objects. They
+ * are found by its description of the parameters or, if it has none, by that of the definition,
+ * which the operator keeps after the read section.
  */
 static noinline int call_by_description(struct dk_extract *x)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * The slow path: calls that dk__begin() and dk__find() do not make, and calls without
- * DK_OP(). It binds declarations, compares signatures, runs the rules where there is no
+ * DK_OP(). It binds declarations, compares signatures, evaluates the rules if there is no
  * table, and serves hooks, tracers, batches, boxed functions and layouts other than v1.
  */
 #include "call.h"
@@ -34,10 +34,10 @@ static void fill(struct dk_frame *f, struct dkc_request *req)
 }
 
 /*
- * Find the function and protect its provider until the call is left. Called in a read
- * section, and ends it unless it is what protects the provider: dkc_section_is_gate().
+ * Find the function and protect its provider until the call ends. Called in a read section, and
+ * ends it unless the section itself protects the provider: dkc_section_is_gate().
  *
- * A provider is unpublished before calls are waited for. A call that read a table from
+ * A provider is unpublished before its calls are waited for. A call that read a table published
  * before that is either in the gate or prevents the end of the grace period.
  */
 static int find_and_enter(struct dk_frame *f, struct dk_op *op, const struct dkc_table *table,
@@ -91,8 +91,8 @@ static const struct dkc_table *table_with_args(const struct dk_op *op,
 			break;
 		/*
 		 * Pairs with rcu_assign_pointer() in dkc_args_give(). Before the description of
-		 * a later definition, another table was published, at the latest when the
-		 * former definition was removed. So the table that is read below differs.
+		 * a later definition was published, so was another table, at the latest when
+		 * the former definition was removed. So the table that is read below differs.
 		 */
 		smp_rmb();
 		table = dkc_table_of_op(op);
@@ -158,7 +158,7 @@ static int call_op(struct dk_frame *f, struct dk_op *op, const struct dk__reques
 {
 	struct dk_op_decl *decl = rq->decl;
 
-	/* if it is bound to @op, dkc_op_pin() has compared the signatures */
+	/* if @decl is bound to @op, dkc_op_pin() has compared the signatures */
 	if (READ_ONCE(decl->op) != op || rq->op) {
 		if (!dkc_decl_fits(decl))
 			return -EPROTOTYPE;
@@ -220,7 +220,7 @@ static noinline int enter_slowly(struct dk_frame *f, const struct dk__request *r
 }
 
 /*
- * Turn a call of the fast path into one with a frame. Slots are released in reverse order but
+ * Turn a call on the fast path into one with a frame. Slots are released in reverse order but
  * frames in any order, so a record in the gate replaces the slot. The record is made before the
  * slot is released, so that a scan always finds the call.
  */
@@ -314,7 +314,7 @@ int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 	return dk__call_enter(f, &rq, objs, n);
 }
 
-/* ---- from inside of a call ------------------------------------------------------------ */
+/* ---- inside a call --------------------------------------------------------------------- */
 
 /* dk_keyset_after() of dk_keyset_key(), without computing the key. */
 struct dk_keyset dk__call_below(const struct dk_call *c)
@@ -336,7 +336,7 @@ __u32 dk_call_device(const struct dk_call *c)
 	return dkc_block_of(c->entry->reg)->device;
 }
 
-/* ---- leaving --------------------------------------------------------------------------- */
+/* ---- the end of a call ----------------------------------------------------------------- */
 
 static noinline void notify_leave(struct dk_frame *f)
 {

@@ -2,7 +2,7 @@
 /*
  * Runs a call: finds its function by the operator's table, enters and leaves it.
  *
- * Callers have the fast path inlined, from <dispatchkey-inline.h>. fast.c is its
+ * The fast path is inlined in callers, from <dispatchkey-inline.h>. fast.c is its
  * out-of-line part, call.c the slow path, find.c the lookup, boxed.c and value.c
  * calls with packed arguments.
  */
@@ -39,8 +39,8 @@ int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot, struct dk__req
 			unsigned long flags, const struct dk_obj *const *objs, unsigned int n);
 
 /*
- * The fast path for calls that are made by the dispatcher itself. Returns as
- * dkc_fast_find(), which sets DK__SKIP_FAST so that dk__call_enter() does not repeat it.
+ * The fast path for calls that the dispatcher itself makes. Returns what dkc_fast_find() does,
+ * which sets DK__SKIP_FAST so that dk__call_enter() does not try the fast path again.
  */
 static __always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *slot,
 					 struct dk__request *rq, unsigned long flags,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The out-of-line part of the fast path. <dispatchkey-inline.h> has the rest, which is
- * compiled into callers.
+ * The out-of-line part of the fast path. The rest is in <dispatchkey-inline.h> and is compiled
+ * into callers.
  *
  * The fast path takes no lock and writes nothing that another thread or CPU writes. Its
  * cost does not depend on the number of operators, functions or fallthroughs.
@@ -128,8 +128,8 @@ find_on_device(struct dk_call *c, struct dk__slot slot, const struct dkc_device_
 }
 
 /*
- * True unless all objects are on one device or on none. The slow path, which ignores devices
- * that are offline, decides then.
+ * False if all objects are on one device or on none. Otherwise the slow path decides, which
+ * ignores devices that are offline.
  */
 static bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int n)
 {
@@ -147,7 +147,7 @@ static bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int
 	return false;
 }
 
-/* Apart from dk__find(), which would save registers in every call for the loop above. */
+/* Not in dk__find(), which would then save registers in every call for the loop above. */
 static noinline const struct dk__entry *
 find_on_one_device(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
 		   const struct dk_obj *const *objs, u64 packed)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The lookup: from a keyset and objects to a function. By the table of the operator, or of
- * a device, and by the rules where there is no table.
+ * Finds the function for a keyset and objects: in the table of the operator or device, or by
+ * the rules if there is no table.
  *
  * Used by the slow path and by explanations, in a read section or with the registry's lock
  * held. The numbers of v1 are constants; those of other layouts are in struct dk_layout.
@@ -10,7 +10,7 @@
 
 static_assert(DK_NUM_BACKENDS == 16, "DKC_PLACES() lists them");
 
-/* The places of one functionality: one for each backend, or with @step 0 one for all. */
+/* The places of one functionality: one for each backend or, if @step is 0, one for all. */
 #define DKC_PLACES(bit, first, step)					\
 	[0][bit] = (first), [1][bit] = (first) + (step),		\
 	[2][bit] = (first) + 2 * (step), [3][bit] = (first) + 3 * (step), \
@@ -30,7 +30,7 @@ const u8 dk__places[DK_NUM_BACKENDS][64] = {
 	DKC_PLACES(63, DK_NUM_ENTRIES, 0),
 };
 
-/* The entry of a set, or DKC_NO_ENTRY. Bits outside of the layout are ignored. */
+/* The entry of a set, or DKC_NO_ENTRY. Bits outside the layout are ignored. */
 static unsigned int entry_of(const struct dk_registry *reg, u64 ks)
 {
 	const struct dk_layout *l = reg->layout;
@@ -137,8 +137,8 @@ static const struct dkc_reg *registered_at(const struct dk_op *op, const struct 
 }
 
 /*
- * Find a function by the rules or, for a call at one key, in the lists of registrations. All
- * that is read is of one view.
+ * Find a function by the rules or, for a call at one key, in the lists of registrations.
+ * Everything is read in one view.
  */
 static int find_without_table(struct dk_op *op, const struct dkc_table *table, u32 device,
 			      struct dkc_request *req)
@@ -202,7 +202,7 @@ again:
 	} else {
 		req->reg = NULL;
 	}
-	/* a redispatch to what became a fallthrough after the call was masked */
+	/* a redispatch to an entry that became a fallthrough after the call was masked */
 	if (!masked && (id == DKC_ID_FALLTHROUGH || dkc_is_fallthrough(req->reg))) {
 		req->ks = mask_by(reg, own, req->ks);
 		masked = true;
@@ -212,8 +212,8 @@ again:
 }
 
 /*
- * The function that the table has in the entry of @key, if it is registered at exactly that key.
- * NULL does not mean that there is none: only the lists of registrations are complete.
+ * The function in the table's entry of @key, if it is registered at exactly that key. If this is
+ * NULL, there may still be one: only the lists of registrations are complete.
  */
 static const struct dkc_reg *table_at_key(const struct dk_layout *l,
 					  const struct dkc_table *table, unsigned int key)
@@ -246,7 +246,7 @@ static int find_at_key(struct dk_op *op, const struct dkc_table *table,
 	return find_without_table(op, table, device, req);
 }
 
-/* True if the functions of @table are of another type than the caller's declaration. */
+/* True if the type of the functions of @table differs from that of the caller's declaration. */
 static bool wrong_type(const struct dk_op *op, const struct dkc_table *table,
 		       const struct dkc_request *req)
 {

@@ -94,7 +94,7 @@ static struct dkc_claim sig_origin(const struct dkc_claim *c, const struct dk_op
 	const struct dkc_reg *r = NULL;
 	u64 sig = dkc_op_sig(op);
 
-	/* an unpublished definition is of the same registration as @c */
+	/* an unpublished definition belongs to the same registration as @c */
 	if (op->decl && dkc_sig_hash(op->decl->sig) == sig)
 		return (struct dkc_claim){
 			.decl = op->decl, .prov = op->definer ? op->definer : c->prov,
@@ -159,8 +159,8 @@ static noinline int refuse_sig(const struct dkc_claim *c, const struct dk_op *op
 /* ---- schemas and classes ------------------------------------------------------- */
 
 /*
- * Refuses with what differs, and both schemas with their origin: "op: 2 vs 1: (Tensor x, int y)
- * -> (), debug, vs (Tensor _0) -> (), label".
+ * The refusal contains what differs, and both schemas with their origin: "op: 2 vs 1: (Tensor x,
+ * int y) -> (), debug, vs (Tensor _0) -> (), label".
  */
 static noinline int check_schemas(const struct dk_op_decl *decl, const struct dk_impl *impl,
 				  struct dk_diag *why)

@@ -27,7 +27,7 @@ static unsigned int layout_backend(const struct dk_layout *l, const char *name)
 	return 0;
 }
 
-/* True if a parser of the layout takes the name for something else. */
+/* True if the layout's parsers accept the name as something else. */
 static bool name_taken(const struct dk_layout *l, const char *name)
 {
 	char buf[DK_NAME_MAX];

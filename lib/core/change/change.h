@@ -24,8 +24,8 @@ struct dkc_claim {
 };
 
 /*
- * admit.c: finds or makes the operator of a claim. Fails if the name, signature, schema or
- * class does not fit, or without memory. The caller releases the operator if it does not use it.
+ * admit.c: finds or makes the operator of a claim. Fails if the name, signature, schema or class
+ * does not fit, or if allocation fails. The caller releases the operator if it does not use it.
  */
 int dkc_admit(const struct dkc_claim *claim, struct dk_op **op, struct dk_diag *why);
 /* Refuses @impl because of @old: "operator key: f1 (a) -> f2 (b)"; a fallback has no operator. */
@@ -66,7 +66,7 @@ void dkc_op_undefine(struct dk_op *op, struct dkc_change *ch);
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
 /* Takes the registrations of a block out of all lists. */
 void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch);
-/* The block of a table that the provider registered for no device; NULL without one. */
+/* The block of a table that the provider registered for no device; NULL if there is none. */
 struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls);
 
 static inline struct dkc_block **dkc_bucket(struct dk_registry *reg, const struct dk_impl *impls)
@@ -102,34 +102,34 @@ static inline u64 dkc_deadline(unsigned int ms)
 }
 
 /*
- * The calls of a provider to wait for: those inside of a block or of functions at keys of
- * backends, whether these are published or not, otherwise those inside of what was withdrawn.
- * dkc_wait() fills the fields after @deadline.
+ * The running calls of a provider to wait for: those of a block, or of functions at keys of
+ * backends, whether these are published or not; otherwise those of what was withdrawn. dkc_wait()
+ * fills the fields after @deadline.
  */
 struct dkc_target {
-	const struct dkc_block *block;	/* inside of this block, or NULL */
+	const struct dkc_block *block;	/* of this block, or NULL */
 	u32 backends;			/* else at keys of these backends, or 0 */
-	bool any;			/* else inside of any function */
+	bool any;			/* else of any function */
 	struct dkc_offline *since;	/* the device or backend that was taken offline, or NULL */
 	unsigned long switches;		/* @since->switches when the wait began */
 	u64 deadline;			/* in ms of dkc_now(); 0: none */
 	const struct dkc_provider *core;
 	bool past_grace;		/* a grace period has ended since */
-	bool canceled;			/* @since was brought online meanwhile */
+	bool canceled;			/* @since was brought online since then */
 	u64 over;			/* time at which a grace period had ended, or 0 */
 	struct dk_inside *found;	/* filled with a call, after @skip others */
 	unsigned int skip;
 };
 
 /*
- * drain.c: returns 0 if the caller may wait for calls. Fails inside of a call of @core, which
- * may be NULL, and in atomic context.
+ * drain.c: returns 0 if the caller may wait for calls. Fails inside a call of @core, which may be
+ * NULL, and in atomic context.
  */
 int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why);
 /*
- * Waits until no call of @t is inside, and releases the lock meanwhile. Fails with -ETIMEDOUT at
- * the deadline; @why names a call that is inside. If @core is unregistered and no other caller
- * waits, it is freed. The caller has called dkc_may_unregister().
+ * Waits until no call of @t is running, with the lock released. Fails with -ETIMEDOUT at the
+ * deadline; @why names a call that is running. If @core is unregistered and no other caller waits,
+ * it is freed. The caller must have called dkc_may_unregister().
  */
 int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
 	__must_hold(&core->reg->lock);
@@ -147,13 +147,12 @@ void dkc_device_remove(struct dkc_device *dev);
 
 /* backend.c */
 void dkc_backends_release(struct dkc_provider *prov);
-/* As dk_registry_key_name(); true if the backend of the key has a private name. */
+/* Like dk_registry_key_name(), but returns true if the key's backend has a private name. */
 bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_NAME_MAX]);
 
 /*
- * offline.c: as dk_device_set_online_timeout(). If a call is still inside at the deadline, it
- * is named in @inside. An operator that is not served any more is named in @why. Both take the
- * lock.
+ * offline.c: like dk_device_set_online_timeout(). @inside names a call that is still running at the
+ * deadline, @why an operator that is not served any more. Both functions take the lock.
  */
 int dkc_device_set_online(struct dk_registry *reg, u32 device, bool online,
 			  u64 deadline, struct dk_diag *why, struct dk_diag *inside);

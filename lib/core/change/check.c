@@ -15,7 +15,7 @@ int dkc_check_function(const struct dk_impl *impl, bool fallback,
 	if (impl->flags & ~(DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC | DK_IMPL_F_BOXED |
 			    DK_IMPL_F_PLAIN | DK_IMPL_F_BLOCK))
 		return dkc_refuse(why, DK_WHY_BAD_FLAGS, impl->label);
-	/* what serves every operator cannot have the type of one */
+	/* a function for every operator cannot have the type of one operator */
 	if (none == !!impl->fn ||
 	    (fallback && impl->fn && !(impl->flags & DK_IMPL_F_BOXED)))
 		return dkc_refuse(why, DK_WHY_NO_FUNCTION, impl->label);

@@ -49,7 +49,7 @@ static struct dkc_devmap *devmap_grow(struct dk_registry *reg)
 	return map;
 }
 
-/* A slot whose generations are used up is never given out again. */
+/* A slot whose generations are used up is never used again. */
 static u32 free_slot(const struct dk_registry *reg, const struct dkc_devmap *map)
 {
 	u32 i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Waits for the calls inside of a provider's functions, and reports them.
+ * Waits for the running calls of a provider's functions, and reports them.
  */
 #include "change.h"
 
@@ -39,8 +39,8 @@ static void wait_end(struct dkc_provider *core)
 }
 
 /*
- * The threads of the parent that waited do not exist in the child. Frees what was drained
- * already. A provider that was being unregistered must be unregistered again.
+ * The parent's waiting threads do not exist in the child. Frees what was drained already. A
+ * provider that was being unregistered must be unregistered again.
  */
 void dkc_providers_after_fork(struct dk_registry *reg)
 {
@@ -56,7 +56,7 @@ void dkc_providers_after_fork(struct dk_registry *reg)
 	}
 }
 
-/* ---- calls inside -------------------------------------------------------------- */
+/* ---- running calls -------------------------------------------------------------- */
 
 /*
  * True if the device or backend was brought online since the wait began, even if it was taken
@@ -94,7 +94,7 @@ int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why)
 
 /*
  * The name of the operator that was called. For a backend fallback it may be unknown; the text
- * then has the key.
+ * then contains the key.
  */
 static void inside_op_text(const struct dkc_inside *in, char text[DK_NAME_MAX])
 {
@@ -145,7 +145,7 @@ static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in
 }
 
 /*
- * Returns 0 if no call is inside. Otherwise returns -ETIMEDOUT, and @why has a call, "ns::op
+ * Returns 0 if no call is running. Otherwise returns -ETIMEDOUT, and @why names a call, as "ns::op
  * function thread[17] 1500 ms", or the provider if its grace period has not ended.
  */
 static noinline int report_inside(struct dkc_target *t, struct dk_diag *why)
@@ -229,7 +229,7 @@ static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
 }
 
 /*
- * Builds the tables that found no memory, and releases the lock from time to time. A caller
+ * Builds the tables whose allocation had failed, and releases the lock from time to time. A caller
  * with a deadline does not wait for memory.
  */
 static void rebuild(struct dk_registry *reg, bool may_sleep)
@@ -241,7 +241,7 @@ static void rebuild(struct dk_registry *reg, bool may_sleep)
 	}
 }
 
-/* No call is inside: a caller that reads this may free the provider. */
+/* No call is running: a caller that reads the NULL may free the provider. */
 static void unregistered(struct dkc_provider *core)
 {
 	if (core->pub)
@@ -290,13 +290,13 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 	if (unregisters) {
 		if (t->deadline && !core->grace_begun)
 			core->grace_begun = dkc_grace_begin(&core->grace);
-		/* another caller may have begun it; then it may be over already */
+		/* another caller may have begun the grace period; it may be over already */
 		begun = core->grace_begun ? &core->grace : NULL;
 		t->over = READ_ONCE(core->grace_over);
 	}
 	mutex_unlock(&reg->lock);
 	dkc_trace(drain, core, true, unregisters, false);
-	/* a switch ignores its deadline here: a grace period is short */
+	/* setting a state ignores its deadline here: a grace period is short */
 	if (!t->past_grace)
 		t->past_grace = wait_grace(begun, unregisters ? t->deadline : 0);
 	if (t->past_grace) {
@@ -307,7 +307,7 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 		empty = wait_empty(core, t);
 	}
 	mutex_lock(&reg->lock);
-	/* check again: the last call may just have returned, or another waiter was faster */
+	/* check again: the last call may just have returned, or another waiter came first */
 	if (!empty && !core->drained)
 		err = report_inside(t, why);
 	dkc_trace(drain, core, false, unregisters, !err);

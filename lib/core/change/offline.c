@@ -13,7 +13,7 @@ struct dkc_switch {
 	bool online;
 	u64 deadline;		/* for the wait; 0: none */
 	struct dk_diag *why;
-	struct dk_diag *inside;	/* names a call that is inside at the deadline */
+	struct dk_diag *inside;	/* names a call that is running at the deadline */
 };
 
 /* Sets the state that the writer builds tables for. */
@@ -63,7 +63,7 @@ static const char *switch_name(const struct dkc_switch *s, char buf[DK_NAME_MAX]
 	return buf;
 }
 
-/* Walks the published blocks of a registry; NULL begins and ends. */
+/* Walks the published blocks of a registry. Pass NULL to start; returns NULL at the end. */
 static struct dkc_block *next_block(const struct dk_registry *reg, const struct dkc_block *b)
 {
 	const struct dkc_provider *core = b ? b->prov->next : reg->providers;
@@ -75,7 +75,7 @@ static struct dkc_block *next_block(const struct dk_registry *reg, const struct 
 	return core ? core->blocks : NULL;
 }
 
-/* Walks the registrations that are switched; NULL begins and ends. */
+/* Walks the registrations that are switched. Pass NULL to start; returns NULL at the end. */
 static const struct dkc_reg *next_switched(const struct dkc_switch *s, const struct dkc_reg *r)
 {
 	const struct dkc_block *b;
@@ -105,7 +105,7 @@ static bool is_unserved(const struct dk_op *op, const struct dkc_reg *r)
 	       dkc_evaluate(op, dkc_block_of(r)->dev, at.f, at.b, NULL).prov == DK_PROV_MISSING;
 }
 
-/* The operator of a registration, or any for a backend fallback; NULL if all are served. */
+/* The operator, any for a backend fallback, that nothing else serves at the key; NULL if none. */
 static const struct dk_op *unserved_op(struct dk_registry *reg, const struct dkc_reg *r)
 {
 	const struct dk_op *op = dkc_reg_op(r);
@@ -144,7 +144,7 @@ static int switch_tables(const struct dkc_switch *s)
 	char buf[DK_NAME_MAX];
 
 	set_wanted(s, s->online);
-	/* the functions of a device are no fallbacks */
+	/* a device has no fallbacks */
 	if (!s->dev)
 		dkc_change_add_fallbacks(&ch, s->reg);
 	while ((r = next_switched(s, r)))
@@ -182,7 +182,7 @@ static bool is_in_backend(const struct dkc_inside *in, void *data)
 	       (dkc_reg_bits(in->reg, s->reg->layout) & dkc_backend_bit(s->backend));
 }
 
-/* The caller must not be inside of what it will wait for. */
+/* The caller must not be inside a call that it will wait for. */
 static int may_wait(struct dkc_switch *s)
 {
 	char buf[DK_NAME_MAX];
@@ -195,9 +195,9 @@ static int may_wait(struct dkc_switch *s)
 }
 
 /*
- * Waits for the calls inside, with the lock released. One grace period is enough for all providers:
- * functions that are registered later are offline at once. Fails with -ECANCELED if another caller
- * has brought it online meanwhile.
+ * Waits for the running calls, with the lock released. One grace period is enough for all
+ * providers: functions that are registered later are offline at once. Fails with -ECANCELED if
+ * another caller has brought it online again.
  */
 static int wait_switched(const struct dkc_switch *s)
 	__must_hold(&s->reg->lock)
@@ -219,7 +219,7 @@ static int wait_switched(const struct dkc_switch *s)
 		u64 number = core->number;
 
 		err = dkc_wait(core, &target, s->inside);
-		/* the list, which has the newest first, may have changed: find the next one */
+		/* the list, newest first, may have changed: find the next one */
 		core = is_device ? NULL : s->reg->providers;
 		while (core && core->number >= number)
 			core = core->next;

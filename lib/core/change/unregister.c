@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Unregisters definitions, tables of functions and backend fallbacks. It never fails for lack of
- * memory.
+ * Unregisters definitions, tables of functions and backend fallbacks. Unregistering never fails for
+ * lack of memory.
  */
 #include "change.h"
 
-/* After a definition or a function was removed. */
+/* Called after a definition or a function was removed. */
 static void op_removed(struct dk_op *op)
 {
 	if (dkc_op_is_listed(op))
@@ -109,7 +109,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 		dkc_device_remove(b->dev);
 }
 
-/* A device's table may be the same as one without a device. */
+/* The same table may also be registered for a device. */
 struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls)
 {
 	struct dkc_block *b = *dkc_bucket(prov->reg, impls);

@@ -11,7 +11,7 @@
 #define DKC_MAX_BACKENDS	16
 #define DKC_MAX_FUNCTIONALITIES	64
 #define DKC_MAX_ENTRIES		768	/* of 16 backends and 48 functionalities */
-#define DKC_MAX_FUNCTIONS	250	/* of a table, whose index has a byte for each entry */
+#define DKC_MAX_FUNCTIONS	250	/* of a table: its index has a byte for each entry */
 #define DKC_MAX_ALIASES		8
 #define DKC_TRIMMED_ENTRIES	8
 #define DKC_NO_ENTRY		DKC_TRIMMED_ENTRIES	/* of keys that a trimmed table lacks */
@@ -27,7 +27,7 @@ enum dkc_alias {
 	DKC_NUM_ALIASES
 };
 
-/* True for an alias that also serves Undefined, which no keyset has. */
+/* True for an alias that also serves Undefined, which has no bit in a keyset. */
 static inline bool dkc_alias_has_undefined(enum dkc_alias alias)
 {
 	return alias == DKC_ALIAS_NON_FUNCTIONAL || alias == DKC_ALIAS_EXPLICIT ||
@@ -89,7 +89,7 @@ struct dk_layout {
 	u32 other_autograd;		/* bit b - 1: backends with AutogradOther */
 	bool has_strict;		/* @strict is known */
 	bool has_legacy;
-	bool has_sets;			/* it has alias sets and maps */
+	bool has_sets;			/* alias sets and maps are known */
 	bool batched_empty;		/* FuncTorchBatchedDecomposition stands for no key */
 	bool privateuseone;		/* PRIVATEUSEONE parses as PrivateUse1 */
 	bool trimmed;			/* SEMANTICS 1.8 */
@@ -237,8 +237,8 @@ bool dkc_is_private(const struct dk_layout *l, unsigned int b);
 enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key);
 
 /*
- * As dkc_remark() and dkc_refuse(), with the name of a key. They keep it in a stack frame of
- * their own.
+ * Like dkc_remark() and dkc_refuse(), but with the name of a key, formatted in their own stack
+ * frame.
  */
 void dkc_remark_key(struct dk_diag *why, enum dk_reason reason,
 		    const struct dk_layout *l, unsigned int key);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Lists of objects. A list is an object itself and has the keys of all its items.
+ * Lists of objects. A list is itself an object, and has the keys of all its items.
  */
 #include "layout.h"
 

@@ -175,7 +175,7 @@ static bool parse_key(const struct dk_layout *l, const char *name,
 		return true;
 	if (!l->privateuseone)
 		return false;
-	/* a text that does not fit names no key, and neither does its beginning */
+	/* if the text does not fit the buffer, neither it nor its beginning is the name of a key */
 	dkc_replace(buf, name, "PRIVATEUSEONE", "PrivateUse1");
 	return find_key(l, buf, flags, key);
 }
@@ -278,8 +278,8 @@ static bool parse_hex(const char *digits, u64 *bits)
 }
 
 /*
- * A key takes precedence over a backend of the same name. Alias keys are refused: they have
- * no bits, so that one in a set is most likely a mistake.
+ * A key takes precedence over a backend of the same name. Alias keys are refused: they have no
+ * bits, so an alias key in a set is most likely a mistake.
  */
 static bool parse_word(const struct dk_layout *l, const char *word, u64 *bits)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Explains the route of a call: what the mask removed, the verdict of each rule on the
- * entry, and the bearing of each registration. The bearing is found by routing the call
- * once more while the rules ignore the registration.
+ * Explains the route of a call: what the mask removed, the verdict of each rule on the entry,
+ * and the bearing of each registration (enum dk_bearing). To find the bearing, the call is
+ * routed once more while the rules ignore the registration.
  */
 #include "observe.h"
 
@@ -29,7 +29,7 @@ void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op,
 	c->evaluations = 0;
 	dkc_split(op->reg, c->merged, &f, &c->b);
 	route_by_rules(c, &c->outcome);
-	/* dkc_explain() has evaluated as many entries */
+	/* dkc_explain() has evaluated the same number of entries */
 	c->evaluations *= 2;
 }
 
@@ -91,7 +91,7 @@ static void step_rule(struct dkc_case *c, unsigned int rule, struct dk_step *s)
 }
 
 /*
- * Registrations that are offline, overridden or of another device than the call cannot change
+ * Registrations that are offline, overridden, or of a device other than the call's cannot change
  * the route. All others are evaluated.
  */
 static enum dk_bearing bearing_of(struct dkc_case *c, const struct dkc_reg *r)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Lists what a registry has. Each function takes the lock once, so that its result is
- * consistent. A walk continues after a number instead of a pointer, so that it may
- * continue after any change.
+ * Lists the contents of a registry. Each function takes the lock once, so that its result is
+ * consistent. A walk continues after a number instead of a pointer, so that it may continue
+ * after any change.
  */
 #include "observe.h"
 
@@ -111,7 +111,7 @@ int dk_registry_next_device(struct dk_registry *reg, __u32 after,
 /* ---- providers ------------------------------------------------------------ */
 
 /*
- * The first provider with a number greater than @after. The list has the newest first. A
+ * The first provider with a number greater than @after. The newest one is first in the list. A
  * provider with @drained set is unregistered, and stays only for threads that wait for it.
  */
 static const struct dkc_provider *provider_after(const struct dk_registry *reg, u64 after)

@@ -5,8 +5,8 @@
 #include "observe.h"
 
 /*
- * True if a name is before the parenthesis: that of a function or macro, which may stand for a
- * list. DK_GENERATOR() stands for one object.
+ * True if a name precedes the parenthesis: a function or macro, which may stand for a list.
+ * DK_GENERATOR() stands for one object.
  */
 static bool may_make_list(const char *text, const char *parenthesis)
 {

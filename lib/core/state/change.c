@@ -6,9 +6,9 @@
 #include "state.h"
 
 /*
- * In a view, the block has the state that it had at the view's change. Each state is stored
- * after the half change before it was counted. So a view in which a reader loaded a state holds
- * only if it includes that half change. Model: selftests/model/view.pml.
+ * In a view, the block has the state that it had at the view's change. A state is stored only
+ * after the half change that precedes it was counted. So if a reader has loaded that state, its
+ * view holds only if it includes that half change. Model: selftests/model/view.pml.
  */
 void dkc_block_set_live(struct dkc_block *b, bool live)
 {
@@ -87,7 +87,7 @@ int dkc_change_prepare(struct dkc_change *ch)
 		}
 		end = &(*end)->next;
 	}
-	/* If there is no memory for a counter, its calls count as calls without one. */
+	/* If a counter cannot be allocated, its calls count as calls without a counter. */
 	for (op = ch->ops, table = ch->tables; op; op = op->next, table = table->next)
 		dkc_stats_cover(op, table, true);
 	return 0;
@@ -103,7 +103,7 @@ void dkc_change_cancel(struct dkc_change *ch)
 	}
 }
 
-/* A copy of the full table with counters. Without memory for it the slow path counts. */
+/* A copy of the full table with counters. If its allocation fails, the slow path counts. */
 static const struct dkc_table *table_counted(const struct dk_op *op, const struct dkc_table *full,
 					     bool may_sleep)
 {
@@ -213,8 +213,8 @@ void dkc_change_commit(struct dkc_change *ch)
 }
 
 /*
- * Removal must not fail. Without memory for a table, the evaluator serves the operator until
- * dkc_change_rebuild(), which is called after the drain at the latest.
+ * Removal must not fail. If the allocation of a table fails, the evaluator serves the operator
+ * until dkc_change_rebuild(), which is called after the drain at the latest.
  */
 void dkc_change_force(struct dkc_change *ch)
 {
@@ -232,7 +232,7 @@ void dkc_change_force(struct dkc_change *ch)
 	}
 }
 
-/* One hold of the lock passes this many slots of the table of names; a table counts as some. */
+/* Slots of the table of names to pass in one hold of the lock; building a table counts as some. */
 #define DKC_REBUILD_MAX		1024
 #define DKC_REBUILD_TABLE	16
 

@@ -5,8 +5,8 @@
  * A counter is a number; 0 stands for none. A block has the counters of its functions. An
  * operator has a counter for calls without a function, and one for each slot at which a backend
  * fallback serves it. Counters are assigned before a table is published, so that calls never
- * allocate memory, and released when no call is inside. Calls without a counter count with
- * number 0. While counting is disabled, nothing has a counter.
+ * allocate memory, and released when no call that uses them is running. Calls without a counter
+ * are counted with number 0. While counting is disabled, nothing has a counter.
  *
  * Each CPU or thread increments counters of its own, in blocks of DKC_COUNTS, which are never
  * written by others. The value of a counter is the sum over CPUs or threads less its base, the
@@ -167,7 +167,7 @@ static bool counter_assign(struct dk_registry *reg, u32 *counter, const struct d
 		counter_at(reg, n)->base = counter_sum(reg, n);
 		/*
 		 * Pairs with smp_load_acquire() in counter_of(): a call that loads the number
-		 * finds its block. Model: selftests/model/count.pml.
+		 * also finds its block. Model: selftests/model/count.pml.
 		 */
 		smp_store_release(counter, n);
 	}
@@ -347,7 +347,7 @@ static void fallback_give(const struct dkc_block *b, const struct dkc_provider *
 	}
 }
 
-/* A call at its key may reach a fallback that the table of the operator does not have. */
+/* A call at its key may reach a fallback that is not in the operator's table. */
 void dkc_stats_publish_block(const struct dkc_block *b)
 {
 	dkc_assert_writer(b->prov->reg);
@@ -362,7 +362,7 @@ void dkc_stats_withdraw_block(const struct dkc_block *b)
 	fallback_give(b, NULL);
 }
 
-/* Releases the counters at slots without a fallback, when no call is inside a removed one. */
+/* Releases the counters at slots without a fallback, when no call of a removed one is running. */
 void dkc_stats_forget_block(struct dkc_block *b)
 {
 	struct dk_registry *reg = b->prov->reg;
@@ -384,7 +384,7 @@ void dkc_stats_forget_block(struct dkc_block *b)
 
 /* ---- all counters --------------------------------------------------------------- */
 
-/* A withdrawn block has counters, too, as long as calls may be inside. */
+/* A withdrawn block also has counters, as long as calls of it may be running. */
 static void blocks_drop(struct dk_registry *reg, struct dkc_block *b)
 {
 	for (; b; b = b->next)

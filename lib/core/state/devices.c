@@ -79,10 +79,10 @@ const struct dkc_device *dkc_device_online(const struct dk_registry *reg,
 struct dkc_places {
 	const struct dk_registry *reg;
 	u32 first;		/* the first device, 0: none yet */
-	u32 offline;		/* backends whose devices do not count */
+	u32 offline;		/* backends whose devices are ignored */
 };
 
-/* True if the object is on another device than the first. */
+/* True if the object is on a device other than the first one. */
 static bool on_second_device(struct dkc_places *p, const struct dk_obj *o)
 {
 	u32 number = o ? o->device : 0;
@@ -96,9 +96,9 @@ static bool on_second_device(struct dkc_places *p, const struct dk_obj *o)
 }
 
 /*
- * A call may find a function of a device or backend that is just being taken offline or brought
- * online, and still or already counts as offline. So the device and the backends of @serves
- * count as online here.
+ * @serves may belong to a device or backend that is going offline or online: the call found its
+ * function, while the state reads offline. So the device and the backends of @serves count as
+ * online here.
  */
 bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n)

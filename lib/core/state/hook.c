@@ -3,7 +3,7 @@
  * Hooks around calls. The slow path runs them: a registry with hooks publishes tables that send
  * all calls there. The list is walked in a read section, and unregistering waits for a grace
  * period. The newest hooks are first and have the highest number, so that one number in a call
- * says which hooks ran before it.
+ * determines which hooks ran before it.
  */
 #include "state.h"
 
@@ -62,7 +62,7 @@ static void hook_info(struct dk_hook_info *info, const struct dk_frame *f,
 	info->reserved = 0;
 }
 
-/* Calls from inside of this call are one level deeper. */
+/* Calls made inside this call are one level deeper. */
 static void nest(struct dk_frame *f)
 {
 	unsigned int *depth = dkc_thread_depth();
@@ -208,7 +208,7 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 		}
 		mutex_unlock(&reg->lock);
 	}
-	/* also if another caller unlinked the hooks: they may be freed after this */
+	/* even if another caller unlinked the hooks: they may be freed after this */
 	synchronize_rcu();
 	if (!found)
 		return dkc_refuse(why, DK_WHY_NOT_THERE, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Operators by name. An operator exists while it is defined, has functions or is held, and for
- * ever after a struct dk_op_decl was bound to it.
+ * Operators by name. An operator exists while it is defined, has functions or is held. Once a
+ * struct dk_op_decl is bound to it, it exists for ever.
  */
 #include "state.h"
 
@@ -46,7 +46,7 @@ static inline bool same_name(const char *a, const char *b, size_t len)
 	return x == y;
 }
 
-/* A name is searched from this slot on. */
+/* The slot at which the search for a name starts. */
 static u32 first_slot(const struct dkc_optab *tab, u32 hash)
 {
 	return (u64)hash * tab->size >> 32;
@@ -313,7 +313,7 @@ static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 	WRITE_ONCE(op->pinned, true);
 	/* Pairs with smp_mb() in dkc_op_release() and check_definition(). */
 	smp_mb();
-	/* an operator that was undefined meanwhile may be defined again in the other class */
+	/* if the operator was undefined since, it may be defined again in the other class */
 	if (READ_ONCE(op->dead) || !READ_ONCE(op->definer))
 		return -ENOENT;
 	/* if the signatures were not compared, the slow path does so on every call */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * The operators sorted by name, for listings: a treap. It is a binary search tree by name, and a
- * heap by the names' hashes, which make it as balanced as a tree of names that come in random
- * order. Each operator points to the one after it, too, for walks. Operators are inserted by the
- * first listing, and from then on when they are registered.
+ * heap by the names' hashes, which keep it as balanced as if names were inserted in random order.
+ * Each operator also points to the one after it, for walks. Operators are inserted by the first
+ * listing, and from then on when they are registered.
  */
 #include "state.h"
 

@@ -45,7 +45,7 @@ static inline bool dkc_is_bound(const struct dk_op *op)
 /* change.c: publishing. The caller must hold the lock. */
 /* Publishes the table that calls use. A copy with counters that was used before is freed. */
 void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
-/* Publishes those of all operators. Copies with counters are made again. */
+/* Publishes those tables of all operators. Copies with counters are made again. */
 void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
 /* Adds or removes one watcher of calls (@watched), and publishes other tables if needed. */
 void dkc_change_watched(struct dk_registry *reg, bool more);
@@ -69,8 +69,8 @@ void dkc_change_force(struct dkc_change *ch);
 bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep);
 
 /*
- * operators.c: binds a declaration to its operator in the default registry, which is never freed
- * afterwards. Context: any in which calls may be made; enters a read section.
+ * operators.c: binds a declaration to its operator in the default registry. The operator is never
+ * freed afterwards. Context: any in which calls may be made; enters a read section.
  */
 int __must_check dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
 /* The caller must hold the lock or be in a read section. */
@@ -79,7 +79,7 @@ struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
 #define DKC_ANY_CLASS	(~0u)
 /*
  * The caller of the following functions must hold the lock. dkc_op_obtain() returns the operator
- * for a definition or a function: @found, if it fits, or a new one; NULL without memory. The
+ * for a definition or a function: @found, if it fits, or a new one; NULL if allocation fails. The
  * caller must call dkc_op_release(), which frees the operator if it is unused.
  */
 struct dk_op * __must_check dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
@@ -99,11 +99,11 @@ void dkc_ops_free(struct dk_registry *reg);
 
 /*
  * order.c: the operators sorted by name. The caller must hold the lock. dkc_order_some() sorts
- * operators, passing about @work slots and names at most. Returns 0 when all operators are
- * sorted, or -EAGAIN; the lock may be released between two calls.
+ * operators, passing at most about @work slots and names. Returns 0 when all operators are sorted,
+ * else -EAGAIN; the lock may be released between two calls.
  */
 int __must_check dkc_order_some(struct dk_registry *reg, u32 work);
-/* The first sorted operator at or after a name, or only after it; NULL if there is none. */
+/* The first sorted operator at or after a name or, with @after, after it; NULL if there is none. */
 struct dk_op *dkc_op_from(const struct dk_registry *reg, const char *name, bool after);
 /* An operator was added to this slot of the table of names, or was removed. */
 void dkc_order_add(struct dk_op *op, u32 slot);
@@ -112,8 +112,8 @@ void dkc_order_remove(struct dk_op *op);
 /* registry.c: releases the lock after a change, then calls the notifiers that need that. */
 void dkc_registry_unlock(struct dk_registry *reg);
 /*
- * The same after a change that did not wait for calls: also frees retired memory, if there is
- * much.
+ * The same after a change that did not wait for calls: also frees retired memory, if there is a
+ * lot of it.
  */
 void dkc_registry_unlock_flush(struct dk_registry *reg);
 /* Makes all calls fail with -ESHUTDOWN and frees nothing. For the end of a process. */
@@ -186,19 +186,19 @@ void dkc_stats_publish_block(const struct dkc_block *b);
 /* Add the values of the counters of an unpublished block or operator to @withdrawn_counts. */
 void dkc_stats_withdraw_block(const struct dkc_block *b);
 void dkc_stats_withdraw_op(const struct dk_op *op);
-/* Release its counters. No call may be inside. */
+/* Release its counters. No call of it may be running. */
 void dkc_stats_forget_block(struct dkc_block *b);
 void dkc_stats_forget_op(struct dk_op *op);
-/* Adds a block of counters; false without memory. */
+/* Adds a block of counters; false if allocation fails. */
 bool __must_check dkc_stats_grow(struct dk_registry *reg, bool may_sleep);
 /* Releases all counters. The caller frees the result, or NULL, after a grace period. */
 struct dkc_stats * __must_check dkc_stats_detach(struct dk_registry *reg);
 void dkc_stats_free(struct dkc_stats *s);
-/* Sets all counters to zero, also those of withdrawn blocks. */
+/* Sets all counters to zero, including those of withdrawn blocks. */
 void dkc_stats_zero(struct dk_registry *reg);
 /* The number of calls without a counter since the last reset. */
 u64 dkc_stats_uncounted(const struct dk_registry *reg);
-/* Walks the fallbacks that @op has counters for, by slot; NULL begins and ends. */
+/* Walks the fallbacks that @op has counters for, by slot. Pass NULL to start; NULL at the end. */
 const struct dkc_reg *dkc_next_fallback(const struct dk_op *op, const struct dkc_reg *r);
 /* The value of counter @n: calls since it was assigned or reset. */
 u64 dkc_counted(const struct dk_registry *reg, u32 n);
@@ -209,8 +209,8 @@ u64 dkc_counted(const struct dk_registry *reg, u32 n);
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
 
 /*
- * A sum over counters: of the calls that a provider served, or of all calls since the last
- * reset before the sum began. The caller sets @provider and the rest to 0.
+ * A sum over counters: the calls that a provider served, or all calls since the last reset before
+ * the sum began. The caller sets @provider, and the rest to 0.
  */
 struct dkc_calls {
 	u64 provider;		/* its number, 0: all calls */
@@ -238,8 +238,8 @@ void dkc_hooks_after(struct dk_frame *f);
 
 /*
  * The points of dkc_trace(): a function is registered or unregistered; a table is published; a
- * call is entered, is left, or has no function; a deferred call is completed; a wait for the
- * calls inside of a provider begins or ends.
+ * call begins, ends, or has no function; a deferred call is completed; a wait for the running
+ * calls of a provider begins or ends.
  */
 void dkc_trace_register(const struct dkc_reg *r);
 void dkc_trace_unregister(const struct dkc_reg *r);

@@ -55,7 +55,7 @@ int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why)
 	if (s)
 		dkc_change_watched(reg, false);
 	mutex_unlock(&reg->lock);
-	/* also if another caller detached the counters: no call uses them after this */
+	/* even if another caller detached the counters: no call uses them after this */
 	synchronize_rcu();
 	dkc_stats_free(s);
 	return 0;

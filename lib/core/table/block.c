@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Blocks, which hold the registrations of one call in one allocation, and walks over the
- * registrations of an operator.
+ * Blocks, which hold the registrations made by one API call, in one allocation; and walks over
+ * the registrations of an operator.
  */
 #include "table.h"
 
@@ -13,7 +13,7 @@ const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct d
 	return r;
 }
 
-/* Stops at an entry of another size, which is refused later. A fallback has no runs. */
+/* Stops at an entry of an unexpected size, which is refused later. A fallback has no runs. */
 static unsigned int num_runs(const struct dk_impl *impls, unsigned int n)
 {
 	unsigned int i, runs = 0;

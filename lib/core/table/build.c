@@ -4,9 +4,9 @@
  * is built rule by rule, in the order of precedence, each rule for a whole set of slots. The
  * result is that of dkc_evaluate() for each entry.
  *
- * An index depends on little: at which slots and alias keys functions are registered, and at
- * which slots backend fallbacks. This is its key, which is collected first. Tables with equal
- * keys share an index, so most tables need none of their own.
+ * An index depends on little: the slots and alias keys at which functions are registered, and the
+ * slots of backend fallbacks. These make its key, which is collected first. Tables with equal keys
+ * share an index, so most tables need no index of their own.
  */
 #include "table.h"
 
@@ -102,7 +102,7 @@ static size_t index_key_size(u32 words, unsigned int sets)
 /* The number of sets that set_pointers() assigns. */
 #define NUM_SETS	(4 + 2 * DKC_NUM_ALIASES + 2 * 3)
 
-/* Assigns the storage at @at, which is NUM_SETS sets, a key and, if it is trimmed, the ids. */
+/* Assigns the storage at @at: NUM_SETS sets, a key and, for a trimmed layout, the ids. */
 static void set_pointers(struct dkc_scratch *sc, u64 *at)
 {
 	struct dkc_fallbacks *f;
@@ -261,8 +261,8 @@ static void apply_bars(struct dkc_scratch *sc, const struct dk_layout *l, u64 *s
 }
 
 /*
- * An alias serves those of its slots that no rule of higher precedence serves. Returns true if
- * there is one.
+ * An alias serves those of its slots that no rule of higher precedence serves. Returns true if it
+ * serves any.
  */
 static bool apply_alias(struct dkc_scratch *sc, const struct dk_layout *l,
 			enum dkc_alias alias, u8 *ids)
@@ -286,8 +286,8 @@ static bool apply_alias(struct dkc_scratch *sc, const struct dk_layout *l,
 }
 
 /*
- * Gives ids from @id on to the slots of a set: one id to all or, with @each, one to each of
- * them. Returns the next free id.
+ * Numbers the slots of a set from @id: consecutive ids with @each, otherwise one id for all.
+ * Returns the next free id.
  */
 static unsigned int number_slots(const struct dkc_scratch *sc, const u64 *slots, bool each,
 				 u8 *ids, unsigned int id)
@@ -301,7 +301,7 @@ static unsigned int number_slots(const struct dkc_scratch *sc, const u64 *slots,
 	return id + !each;
 }
 
-/* Gives ids to the registrations of a group: first those at aliases, then those at slots. */
+/* Numbers the registrations of a group: first those at aliases, then those at slots. */
 static unsigned int number_group(const struct dkc_scratch *sc, enum dkc_group group,
 				 u8 used, u8 *ids, unsigned int id)
 {

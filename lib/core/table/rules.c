@@ -59,7 +59,7 @@ struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 	return NULL;
 }
 
-/* The newest registration at a key in @set that is no alias, or NULL. */
+/* The newest registration at a key in @set that is not an alias, or NULL. */
 static const struct dkc_reg *one_in(const struct dk_op *op,
 				    const struct dkc_device *dev, u64 set,
 				    const struct dkc_view *view)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Tables. A table has an index, which is shared with other tables and has one byte for each
- * entry and the masks, and the functions that the bytes name, backend fallbacks included.
+ * Tables. A table has an index, which other tables may share, and functions, including backend
+ * fallbacks. The index has the masks, and a byte for each entry, which selects its function.
  */
 #include "table.h"
 
@@ -51,7 +51,7 @@ static u32 first_direct(const struct dk_op *op, const struct dkc_index *index)
 	return bits ? DK__SLEEPS : index->lowest;
 }
 
-/* Builds the table for objects on @dev, or on no device with functions if it is NULL. */
+/* Builds the table for objects on @dev or, if it is NULL, on no device with functions. */
 static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_device *dev,
 					 bool may_sleep)
 {
@@ -137,8 +137,8 @@ static void table_drop(struct dk_registry *reg, const struct dkc_table *table,
 }
 
 /*
- * Makes device tables of @size slots. All device numbers lead to @none, which is NULL if there
- * was no memory for it; on failure it is freed.
+ * Makes device tables of @size slots. All device numbers lead to @none, which is NULL if its
+ * allocation failed; on failure it is freed.
  */
 static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32 size,
 						    const struct dkc_table *none, bool may_sleep)

@@ -54,14 +54,14 @@ static inline struct dkc_reg *dkc_without_device(struct dkc_reg *r)
 
 /*
  * The name of the operator, or "" for a backend fallback. It is read from the declaration,
- * because the operator may be freed while a call is inside or deferred.
+ * because the operator may be freed while a call is running or deferred.
  */
 static inline const char *dkc_op_name_of(const struct dkc_reg *r)
 {
 	return dkc_block_of(r)->fallback ? "" : dkc_impl_of(r)->op->name;
 }
 
-/* The label that is printed; "" without one. */
+/* The label that is printed; "" if there is none. */
 static inline const char *dkc_label_of(const struct dkc_reg *r)
 {
 	const char *label = dkc_impl_of(r)->label;
@@ -184,8 +184,8 @@ static inline bool __must_check dkc_view_holds(const struct dkc_view *v,
 					       const struct dk_registry *reg)
 {
 	/*
-	 * Pairs with smp_wmb() in dkc_changed(): if the view holds, nothing that was read is
-	 * of a later change. Model: selftests/model/view.pml.
+	 * Pairs with smp_wmb() in dkc_changed(): if the view holds, nothing that was read
+	 * belongs to a later change. Model: selftests/model/view.pml.
 	 */
 	smp_rmb();
 	return READ_ONCE(reg->changes) == v->changes;
@@ -255,7 +255,7 @@ bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
 u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned int b);
 /*
  * Walks the registrations for objects on @dev by precedence: those of the device, newest first,
- * then those without a device. NULL begins and ends.
+ * then those without a device. Pass NULL to start; returns NULL at the end.
  */
 struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device *dev,
 				struct dkc_reg *r);
@@ -275,12 +275,15 @@ struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l);
 bool dkc_fallbacks_changed(struct dk_registry *reg);
 /* True if that change affects a table or one of its device tables. */
 bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_table *table);
-/* The index for the table of an operator, or for that of its device; NULL without memory. */
+/* The index for the table of an operator, or of its device; NULL if allocation fails. */
 struct dkc_index * __must_check dkc_index_get(const struct dk_op *op,
 					      const struct dkc_device *dev, bool may_sleep);
 void dkc_index_put(struct dk_registry *reg, const struct dkc_index *shared);
 
-/* table.c: tables with their device tables; NULL without memory. The caller must hold the lock. */
+/*
+ * table.c: tables with their device tables; NULL if allocation fails. The caller must hold the
+ * lock.
+ */
 struct dkc_table * __must_check dkc_table_build(struct dk_op *op, bool may_sleep);
 /* Copies a full table with the counters that exist. Calls by the copy are counted. */
 struct dkc_table * __must_check dkc_table_count(const struct dk_op *op,
@@ -324,12 +327,12 @@ struct dkc_block * __must_check dkc_block_alloc(struct dkc_provider *prov, void 
 /* Fills @r, a place of a block, for @impl at @key. */
 void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b, const struct dk_impl *impl,
 		  unsigned int key);
-/* Walks the registrations by key, the newest first at each key; NULL begins and ends. */
+/* Walks the registrations by key, newest first at each key. Pass NULL to start; NULL at the end. */
 const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r);
-/* Number @i of this walk, or NULL. */
+/* The registration at position @i of this walk, or NULL. */
 const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i);
 
-/* Walks all registrations of an operator, those of devices last; NULL begins and ends. */
+/* Walks all registrations of an operator, devices' last. Pass NULL to start; NULL at the end. */
 static inline const struct dkc_reg *dkc_reg_walk(const struct dk_op *op,
 						 const struct dkc_reg *r)
 {
@@ -356,7 +359,7 @@ void dkc_args_free(struct dk_op *op, bool published);
  */
 const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 				       const struct dk_op_decl *decl);
-/* A hash of a signature without its white space; 0 only for NULL. */
+/* The hash of a signature, ignoring white space; 0 only for NULL. */
 u64 dkc_sig_hash(const char *sig);
 /* The hash of an operator's signature, from its definition or its functions; 0 if unknown. */
 u64 dkc_op_sig(const struct dk_op *op);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The structures of a registry.
- *
- * Writers hold the registry's lock. Readers are in a read section or have a slot that protects
- * the table. They read the table of an operator or, if that could not be built, the
- * registrations. A published table is immutable, but for its kind after it was replaced
- * (DKC_TABLE_IN_USE). Of a published registration only this changes: its links in the list of
- * the operator, the state of its block, and whether its device and its backend are online.
+ * The structures of a registry. Writers hold the registry's lock. Readers are in a read section or
+ * have a slot that protects the table. They read the table of an operator or, if that could not be
+ * built, the registrations. A published table is immutable, except that its kind may become
+ * DKC_TABLE_IN_USE after it was replaced. Of a published registration, only its links in the
+ * operator's list, the state of its block, and the states of its device and backend change.
  */
 #ifndef _DKC_TYPES_H
 #define _DKC_TYPES_H
@@ -38,7 +36,7 @@ struct dkc_reg {
 	u64 slot : 10;		/* of its key; 0 for an alias key or a building block */
 	u64 group : 2;		/* enum dkc_group, as it was registered */
 	u64 of_device : 1;
-	u64 follows : 1;	/* the registration before it in the block is of the same run */
+	u64 follows : 1;	/* the registration before it in the block is in the same run */
 };
 
 #define DKC_MAX_BLOCK	524288	/* functions of a block */
@@ -61,7 +59,7 @@ enum dkc_state {
 	DKC_REMOVED,	/* unpublished */
 };
 
-/* The registrations of one call: those of a caller's table, of a device, or of a fallback. */
+/* The registrations of one API call: a caller's table, a device's functions, or a fallback. */
 struct dkc_block {
 	struct rcu_head rcu;
 	struct dkc_block *next;		/* of its provider */
@@ -78,13 +76,13 @@ struct dkc_block {
 	u32 n;
 	u8 state;			/* of enum dkc_state */
 	bool fallback;
-	bool drained;			/* unpublished, and no call is inside */
+	bool drained;			/* unpublished, and no call of it is running */
 	struct dkc_reg regs[];		/* in the order of @impls */
 };
 
-/* The last switch of a device or backend, online or offline. It cancels waits for older ones. */
+/* The last time that a device or backend was taken online or offline. */
 struct dkc_offline {
-	unsigned long switches;		/* number of switches so far */
+	unsigned long switches;		/* how often so far; a change cancels older waits */
 	u64 over;			/* time at which a grace period had ended, or 0 */
 };
 
@@ -110,7 +108,7 @@ struct dkc_devmap {
 	} slot[];
 };
 
-/* The sets of slots of an index key: one for each group of functions, and of fallbacks. */
+/* The sets of slots of an index key: one for each group of functions, then those of fallbacks. */
 enum dkc_set {
 	DKC_FALLBACK_FUNCTIONS = DKC_GROUPS,
 	DKC_FALLBACK_THROUGH,	/* fallthroughs */
@@ -121,7 +119,7 @@ enum dkc_set {
 struct dkc_index_key {
 	u32 barred;		/* backends whose Autograd key is barred by rule 4 */
 	u16 aliases;		/* aliases with a function, and its group */
-	bool ambiguous;		/* AutogradOther is, by rule 6 */
+	bool ambiguous;		/* AutogradOther is ambiguous by rule 6 */
 	bool nested;		/* AutogradNestedTensor is barred by rule 4 */
 	u64 slots[];		/* DKC_SETS sets, in the order of enum dkc_set */
 };
@@ -189,13 +187,13 @@ enum dkc_table_kind {
 	DKC_TABLE_RESOLVE,	/* the slow path evaluates the rules */
 	DKC_TABLE_SHUTDOWN,	/* the registry is shut down */
 	DKC_TABLE_BYPASS,	/* all calls take the slow path; @base has the functions */
-	DKC_TABLE_IN_USE,	/* replaced, but calls still use it: lib/gate.c */
+	DKC_TABLE_IN_USE,	/* replaced, but still used by calls: lib/gate.c */
 };
 
 /*
- * The tables of the devices with functions of their own, by number; open addressing. A free
- * slot has number 0, which stands for no device, and a copy of the operator's own table. The
- * first slot is always free, and at least one other, which ends every search.
+ * The tables of the devices with functions of their own, by number, with open addressing. A free
+ * slot has number 0, which stands for no device, and a copy of the operator's own table. The first
+ * slot is always free, and at least one other is, so that every search ends.
  */
 struct dkc_device_tables {
 	union {
@@ -265,7 +263,7 @@ struct dk_op {
 		struct rcu_head rcu;
 		struct {			/* for writers, until it is retired */
 			struct dk_op *next;	/* of a change, or of the replaced operators */
-			const struct dk_op_decl *decl;	/* of the definition, also a pending one */
+			const struct dk_op_decl *decl;	/* of the definition, even a pending one */
 		};
 	};
 	const struct dkc_table __rcu *table;	/* for calls */
@@ -295,10 +293,7 @@ struct dk_op {
 
 static_assert(offsetof(struct dk_op, table) == offsetof(struct dk__op, table), "ABI");
 
-/*
- * The counters of the functions of a block, by place, or of the fallbacks that serve an
- * operator, by slot: counters.c.
- */
+/* Counters of a block's functions, by place, or of an operator's fallbacks, by slot: counters.c. */
 struct dkc_numbers {
 	struct rcu_head rcu;
 	u32 n;
@@ -331,7 +326,7 @@ struct dkc_stats {
 struct dkc_optab {
 	struct rcu_head rcu;
 	u32 size;
-	u32 used;			/* slots, also those of removed operators */
+	u32 used;			/* slots, including those of removed operators */
 	struct dk_op __rcu *slot[];
 };
 
@@ -343,10 +338,10 @@ struct dkc_provider {
 	void *priv;
 	void *owner;
 	struct dkc_block *blocks;
-	struct dkc_block *withdrawn;	/* unpublished; calls may be inside */
+	struct dkc_block *withdrawn;	/* unpublished; calls of them may be running */
 	u32 waiters;			/* number of waits for these calls */
-	bool unregistering;		/* unpublished; calls may be inside */
-	bool drained;			/* no call is inside; the last waiter frees it */
+	bool unregistering;		/* unpublished; calls of it may be running */
+	bool drained;			/* no call is running; the last waiter frees it */
 	bool grace_begun;		/* @grace has begun, for a waiter with a deadline */
 	struct dkc_grace grace;
 	u64 grace_over;			/* time at which @grace had ended, or 0 */
@@ -399,7 +394,7 @@ struct dkc_notifier {
 };
 
 struct dk_registry {
-	/* read by calls, and so apart from what is often written */
+	/* read by calls, so kept apart from fields that are often written */
 	const struct dk_layout *layout;
 	struct dk_hooks __rcu *hooks;	/* newest first */
 	struct dkc_stats __rcu *stats;	/* NULL: calls are not counted */
@@ -407,7 +402,7 @@ struct dk_registry {
 	bool shutdown;
 	bool unpublished;	/* being made or freed: no other thread can use it */
 	u8 tables;		/* published for calls: enum dkc_tables */
-	bool traced, notifies_unlocked;	/* tracers count in @watched; has such notifiers */
+	bool traced, notifies_unlocked;	/* @watched counts tracers; a notifier has @unlocked */
 	u32 watched;		/* number of hooks, counters and tracers of calls */
 	bool is_default;		/* made by its world, and must not be freed */
 	u32 visitors;			/* between dkc_registry_visit() and its end */
@@ -446,7 +441,7 @@ struct dk_registry {
 	u64 withdrawn_counts;		/* of what was unregistered since the last reset */
 	u64 past_counts;		/* of calls before the last reset */
 	u64 times_counted;		/* how often counters were switched on */
-	u32 fallbacks_removed;		/* removed fallbacks that calls may be inside of */
+	u32 fallbacks_removed;		/* removed fallbacks whose calls may still be running */
 	u64 hooks_so_far;
 	atomic_long_t sequence;	/* of hooked calls with an autograd key */
 	struct dk_hooks trace;		/* of its world */
