@@ -219,8 +219,8 @@ static __u32 expected(__u32 n)
 }
 
 /*
- * Names come from the route, @device from the call itself. They differ if something
- * has changed in between.
+ * Names come from the route, @device from the call itself. They may refer to different
+ * functions if a registration changed in between.
  */
 static void print_served(__u32 device, const struct dk_client_route *r)
 {

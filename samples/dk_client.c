@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * dk_client: objects on the CPU or on a device, and calls of the sample operators on
+ * dk_client: objects on the CPU or on a device, and calls to the sample operators on
  * them, for programs that use /dev/dk_client. See dk_client.h.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

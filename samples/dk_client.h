@@ -122,7 +122,7 @@ struct dk_client_entry {
 /**
  * struct dk_client_route - get the route of a call
  * @op: the operator
- * @ids: the objects that it dispatches on, 0 for an absent one
+ * @ids: the objects that the call dispatches on, 0 for an absent one
  * @n: number of objects
  * @err: set to 0, or the negative errno that a call would return
  * @raw: set to the union of the objects' keysets

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * The operators of the samples, to define, implement or call them, in the kernel
- * and in userspace. Functions of both may sleep.
+ * and in userspace. Their functions may sleep.
  */
 #ifndef _SAMPLES_OPS_H
 #define _SAMPLES_OPS_H

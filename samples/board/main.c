@@ -166,7 +166,7 @@ static int calls(struct dk_obj on_cpu, struct dk_obj on_npu)
 	return err;
 }
 
-/* Prints where a call goes and which registrations have a part in that. */
+/* Prints where a call goes, and what each registration contributes to that. */
 static int explain(struct dk_op *op, const char *what, struct dk_obj on)
 {
 	static const char * const bearing[] = {

@@ -43,7 +43,7 @@ static int run_one(struct bufs *b)
 	return rt_axpy(&b->one, 1, &b->other);
 }
 
-/* The time until the call returns, with its commands in the queue. */
+/* Measures the time until the call returns, with its commands queued. */
 static int run_queue(struct bufs *b)
 {
 	struct job job;
@@ -80,7 +80,7 @@ static int run_deferred(struct bufs *b)
 
 #define MFLOATS(n)	((n) * 4.0 * LONG_VECTOR)
 
-/* A column: the rate of this work in @unit, or the time of a call if it is 0. */
+/* A column: the rate of this work in @unit or, if @unit is 0, the time of a call. */
 static const struct column {
 	const char *title, *unit;
 	int (*run)(struct bufs *b);

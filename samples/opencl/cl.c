@@ -84,7 +84,7 @@ static unsigned int divide(struct cl_found found[CL_MAX_FOUND])
 	return 2;
 }
 
-/* Returns how many there are: none, or at least two. */
+/* Returns the number of devices found: none, or at least two. */
 unsigned int cl_find(struct cl_found found[CL_MAX_FOUND])
 {
 	cl_platform_id platforms[MAX_PLATFORMS];
@@ -115,7 +115,7 @@ void cl_release(struct cl_found *found, unsigned int n)
 
 static atomic_uint num_cards;
 
-/* Buffers may outlive the registration: each has a reference. */
+/* Each buffer holds a reference, because it may outlive the registration. */
 void cl_card_put(struct cl_card *card)
 {
 	if (atomic_fetch_sub(&card->refs, 1) > 1)
@@ -186,7 +186,7 @@ static int open_card(struct cl_card *card, cl_device_id id)
 	return build(card, id);
 }
 
-/* From here on calls with objects on the card reach its functions. cl_card_put() follows. */
+/* From here on calls with objects on the card reach its functions. Caller calls cl_card_put(). */
 struct cl_card *cl_card_add(const struct cl_found *found, const char *name,
 			    unsigned int server, struct dk_diag *why)
 {
@@ -216,8 +216,8 @@ struct cl_card *cl_card_add(const struct cl_found *found, const char *name,
 }
 
 /*
- * After dk_device_unregister() no thread is in a function of the card, and the calls
- * that were in its queue have completed.
+ * After dk_device_unregister() no function of the card is running, and the calls that were
+ * in its queue have completed.
  */
 int cl_card_remove(struct cl_card *card, struct dk_diag *why)
 {
@@ -237,7 +237,7 @@ int cl_begin(struct dk_diag *why)
 	return error;
 }
 
-/* -EBUSY if somebody has a reference on a card. */
+/* -EBUSY if there is still a reference on a card. */
 int cl_end(void)
 {
 	int error = dk_provider_unregister(&opencl);

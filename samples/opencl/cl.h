@@ -9,14 +9,14 @@
 
 #include "runtime.h"
 
-/* As many as are used at the same time. */
+/* The maximal number of devices in use at the same time. */
 #define CL_MAX_FOUND	8
 
 /* What the work-items of rt::sum write. */
 #define CL_SUM_ITEMS	64
 
 /**
- * struct cl_found - an OpenCL device that a card can be made of
+ * struct cl_found - an OpenCL device that can become a card
  * @id: the device, or a part of it
  * @what: its name, and how it was divided
  * @platform: the driver's name
@@ -33,14 +33,15 @@ struct cl_found {
  * @name: its name in the registry
  * @server: its number in tallies
  * @obj: an object on it
- * @lock: protects the arguments of kernels, from setting them until they are queued
+ * @lock: held from setting the arguments of a kernel until the kernel is queued
  * @context: its context
  * @queue: in order, for the calls of all threads
  * @axpy: kernel of rt::axpy and rt::axpy_async
  * @sum: kernel of rt::sum
  * @matmul: kernel of rt::matmul
  * @queued: asynchronous calls that have not completed
- * @refs: one of the registration, one of who added it, and one of each buffer
+ * @refs: one for the registration, one for the caller of cl_card_add(), one for each
+ *	buffer
  */
 struct cl_card {
 	char name[16];

@@ -18,7 +18,7 @@
 /**
  * struct work - the commands of one call
  * @card: the device
- * @bufs: the call's buffers; NULL for one that is there twice or has no memory
+ * @bufs: the call's buffers; NULL for a repeated one, and for one without device memory
  * @mems: their memory on the device
  * @n: number of buffers
  * @event: of the command that does the work
@@ -76,8 +76,8 @@ static void unmap(struct work *w, cl_mem mem, const struct buf *b)
 }
 
 /*
- * The card's context is there as long as one of its buffers. Its queue is unused by
- * others if the card is unregistered.
+ * The buffer's reference keeps the context alive. Once the card is unregistered, no call
+ * uses its queue.
  */
 static void release_cl(struct buf *b)
 {
@@ -121,7 +121,7 @@ static cl_mem acquire(struct work *w, const struct buf *b)
 	return b->mem;
 }
 
-/* Buffers of the CPU and of other devices are used in place, for this call. */
+/* The memory of buffers of the CPU and of other devices is used directly, for this call. */
 static void begin(struct work *w, struct cl_card *card, const struct buf *const *bufs,
 		  unsigned int n)
 {
@@ -253,7 +253,7 @@ static int axpy_cl(struct dk_call *c, struct buf *y, float a, const struct buf *
 	return wait_for(&w);
 }
 
-/* On a thread of OpenCL. The device may be unregistered once the call is completed. */
+/* Called on a thread of OpenCL. Once the call is completed, the device may be unregistered. */
 static void complete(struct job *job, int result)
 {
 	struct cl_card *card = job->owner;
@@ -292,7 +292,7 @@ static int axpy_async_cl(struct dk_call *c, struct buf *y, float a, const struct
 	queue_axpy(&w, card, y, a, x);
 	if (!w.error && ok(&w, "clSetEventCallback",
 			   clSetEventCallback(w.done, CL_COMPLETE, axpy_done, job))) {
-		/* The job may be gone already. */
+		/* The job may be destroyed already. */
 		clFlush(card->queue);
 		clReleaseEvent(w.done);
 		return 0;
@@ -360,7 +360,7 @@ static int matmul_cl(struct dk_call *c, struct buf *out, const struct buf *a,
 	return wait_for(&w);
 }
 
-/* At DK_DENSE of the backend opencl, for one device. */
+/* Registered at DK_DENSE of the backend opencl, for one device. */
 const struct dk_impl cl_impls[] = {
 	DK_IMPL(rt_alloc, DK_DENSE, alloc_cl),
 	DK_IMPL(rt_fill, DK_DENSE, fill_cl),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The operators, and their functions on the CPU. Registered at an alias key, these
- * serve the buffers of every backend: those of OpenCL as soon as their device is
+ * The operators, and their functions on the CPU. These are registered at an alias key, so
+ * they can serve the buffers of every backend: those of an OpenCL device as soon as it is
  * unregistered.
  */
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "runtime.h"
 
-/* Memory that OpenCL can use in place has to be aligned to its largest type, or a page. */
+/* OpenCL can use memory in place if it is aligned to OpenCL's largest type, or to a page. */
 #define BUF_ALIGN	4096
 
 _Thread_local struct tally *tally;
@@ -135,7 +135,7 @@ static int matmul_cpu(struct dk_call *c, struct buf *out, const struct buf *a,
 	return 0;
 }
 
-/* Done when it returns. Nothing has to be deferred. */
+/* The work is done when this returns, so nothing is deferred. */
 static int axpy_async_cpu(struct dk_call *c, struct buf *y, float a, const struct buf *x,
 			  struct job *job)
 {

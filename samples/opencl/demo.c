@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * demo: a runtime of the CPU and of OpenCL devices under load. Four threads call its
- * operators; meanwhile a device is removed, and a new one is added.
+ * operators while a device is removed and a new one is added.
  *
  *	demo [SECONDS]
  *
- * SECONDS (9) is the time of the load. Exit status: 0; 1 a call was lost, or was
+ * SECONDS is how long the load runs (default 9). Exit status: 0; 1 a call was lost or
  * misrouted, or a result is wrong; 2 usage; 3 no OpenCL device.
  */
 #include <err.h>
@@ -69,7 +69,7 @@ static unsigned int add_places(void)
 	return atomic_load(&places.n) - 1;
 }
 
-/* Removed while asynchronous calls are in its queue, if it has some within 0.1 s. */
+/* Removes a device while asynchronous calls are in its queue, if any arrive within 0.1 s. */
 static int remove_place(struct place *place)
 {
 	struct dk_diag why = { .size = sizeof(why) };
@@ -202,7 +202,7 @@ static int end(void)
 
 	for (i = 1; i < atomic_load(&places.n); i++) {
 		place = &places.place[i];
-		/* one that was removed has no such device any more */
+		/* fails for one that was removed before */
 		error = cl_card_remove(place->card, NULL);
 		if (error && error != -ENODEV)
 			return error;

@@ -28,7 +28,7 @@ struct place {
 	double from, to;	/* when it was online, in seconds */
 };
 
-/* They are added while threads read them, and never removed. */
+/* Places are added while threads read them, and never removed. */
 struct places {
 	struct place place[RT_MAX_SERVERS];
 	atomic_uint n;
@@ -54,7 +54,7 @@ struct worker {
 	atomic_bool *stop;
 };
 
-/* What all threads did. */
+/* The sums over all threads. */
 struct totals {
 	unsigned long sent, failed, misrouted, compared, wrong;
 	unsigned long served[RT_MAX_SERVERS][RT_NUM_OPS];

@@ -51,8 +51,8 @@ DK_OP(rt_matmul, "rt::matmul",
 	(c, a, b, n), (&c->dk, &a->dk, &b->dk));
 
 /*
- * rt::axpy that may return before it is done. If it returns 0, job_wait() must follow;
- * until then y and x must stay as they are.
+ * rt::axpy that may return before it is done. If it returns 0, job_wait() must be
+ * called. Until job_wait() returns, do not use @y, and do not change or free @x.
  */
 DK_OP(rt_axpy_async, "rt::axpy_async",
 	(struct buf *y, float a, const struct buf *x, struct job *job), (y, a, x, job),

@@ -89,7 +89,7 @@ void report_begin(unsigned int cards)
 	unsigned int i;
 
 	printf("seconds     calls");
-	for (i = 1; i <= cards + 1; i++)	/* with the one that is added */
+	for (i = 1; i <= cards + 1; i++)	/* including the one that is added later */
 		printf("       cl%u", i - 1);
 	printf("       CPU  failed   wrong\n");
 }

@@ -10,7 +10,7 @@
 /* Operators that are counted; rt::alloc is not. */
 enum rt_op { RT_FILL, RT_COPY, RT_AXPY, RT_SUM, RT_MATMUL, RT_AXPY_ASYNC, RT_NUM_OPS };
 
-/* Who serves a call: the CPU, or a device by the order of registration. */
+/* What serves a call: the CPU, or a device, numbered in the order of registration. */
 #define RT_CPU		0
 #define RT_MAX_SERVERS	16
 

@@ -69,8 +69,9 @@ static void count(atomic_ulong *counter)
 }
 
 /*
- * After a call on a place. Its device serves it, or the CPU if the device was leaving
- * when the call began; @state was read before that.
+ * Checks a call on @place. The CPU may serve it only if the device is not online when the
+ * call has returned. The device must not serve it if it was removed before the call
+ * (@state, read then).
  */
 static bool called(struct worker *w, unsigned int place, int state, int error)
 {
@@ -112,7 +113,7 @@ static void run_jobs(struct worker *w, unsigned int place, struct set *s, unsign
 	}
 }
 
-/* @in is of any place. */
+/* @in may be on any place. */
 static void round_on(struct worker *w, unsigned int place, struct set *s, const struct buf *in,
 		     unsigned int seed)
 {
@@ -149,8 +150,8 @@ static void compare_round(struct worker *w, const struct set *s, const struct se
 /* ---- a thread --------------------------------------------------------------------- */
 
 /*
- * What the CPU answers in each round; and a round on each card, which compiles its
- * kernels. These calls are not counted.
+ * Computes the results of each round on the CPU, and runs a round on each card, which
+ * compiles its kernels. These calls are not counted.
  */
 int worker_prepare(struct worker *w, struct places *places, atomic_bool *stop)
 {

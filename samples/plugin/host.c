@@ -49,7 +49,7 @@ static void *caller(void *unused)
 	return NULL;
 }
 
-/* Wait for a call of function @by, then count the calls of the next 50 ms. */
+/* Wait for a call to function @by, then count the calls of the next 50 ms. */
 static void report(const char *when, enum function by)
 {
 	unsigned long before[NUM_FUNCTIONS], now[NUM_FUNCTIONS];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * A backend for PyTorch 1.13 with the devices privateuseone:0 and privateuseone:1. PyTorch
- * calls one function of it for every operator, route(), and dispatchkey chooses who serves
- * the call. This file has what PyTorch asks of a backend besides: memory, views of it, and
- * the current device.
+ * calls one function of it for every operator, route(), and dispatchkey chooses the function
+ * that serves the call. This file also has what else PyTorch needs from a backend: memory,
+ * views of it, and the current device.
  *
  *	torch.ops.load_library("backend.so")
  */
@@ -57,7 +57,7 @@ static int call(op_type &op, arguments &args)
 	return op(at[0], at[1], at[2], args);
 }
 
-/* Its result is the memory of an argument, of which the CPU fallback would return a copy. */
+/* True if the result shares an argument's memory; the CPU fallback would return a copy. */
 static bool is_view(const c10::FunctionSchema &schema)
 {
 	for (const c10::Argument &result : schema.returns())
@@ -93,7 +93,7 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m)
 	m.fallback(torch::CppFunction::makeFromBoxedFunction<&route>());
 }
 
-/* PyTorch 1.13 has one for the backends that it brings only. */
+/* PyTorch 1.13 registers this fallback only for its own backends. */
 TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, m)
 {
 	m.fallback(torch::CppFunction::makeFallthrough());
@@ -101,7 +101,7 @@ TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, m)
 
 /*
  * The operators that dispatchkey routes. For many of them PyTorch has a function that serves
- * all backends and comes before a backend's fallback, so each needs a registration.
+ * all backends and takes precedence over a backend's fallback, so each needs a registration.
  */
 static void register_operators(torch::Library &m, const std::string &space)
 {
@@ -171,7 +171,7 @@ static const at::Tensor &resize(const at::Tensor &self, at::IntArrayRef size,
 				c10::optional<at::MemoryFormat>)
 {
 	if (self.sizes() == size)
-		return self;	/* its strides stay */
+		return self;	/* keeps its strides */
 	c10::StorageImpl *storage = self.storage().unsafeGetStorageImpl();
 	const std::size_t bytes = at::detail::computeStorageNbytesContiguous(
 		size, self.itemsize(), self.storage_offset());
@@ -189,7 +189,7 @@ static const at::Tensor &resize(const at::Tensor &self, at::IntArrayRef size,
 	return self;
 }
 
-/* How PyTorch's CPU fallback returns a result in a tensor that it was given. */
+/* PyTorch's CPU fallback calls this to return a result in an argument. */
 static at::Tensor copy_from_and_resize(const at::Tensor &self, const at::Tensor &to)
 {
 	to.resize_(self.sizes());
@@ -210,7 +210,10 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 	m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
 }
 
-/* The fallback's result may be on the CPU, as in number.add_(x). PyTorch has no function then. */
+/*
+ * The fallback's result may be a tensor on the CPU, as in number.add_(x). PyTorch has no function
+ * that copies to it.
+ */
 TORCH_LIBRARY_IMPL(aten, CPU, m)
 {
 	m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
@@ -269,7 +272,7 @@ static c10::Dict<std::string, std::int64_t> calls()
 	return all;
 }
 
-/* In nanoseconds, for one of @n times. */
+/* The time of one call of @f in nanoseconds, as the mean of @n calls. */
 template <class F> static double time_of(std::int64_t n, F f)
 {
 	using clock = std::chrono::steady_clock;
@@ -281,8 +284,9 @@ template <class F> static double time_of(std::int64_t n, F f)
 }
 
 /*
- * What a call costs whose function does nothing: in PyTorch's dispatcher alone, in dispatchkey
- * alone with its counters on, and through both, from PyTorch by route() to dispatchkey.
+ * The cost of a call to a function that does nothing: in PyTorch's dispatcher alone, in
+ * dispatchkey alone with its counters on, and in both, from PyTorch through route() to
+ * dispatchkey.
  */
 static std::tuple<double, double, double> cost(const at::Tensor &x, std::int64_t n)
 {

@@ -25,12 +25,12 @@ public:
 	 * the work is done, so that unregistering the card's functions waits for it.
 	 */
 	void submit(const dk_call *c, std::function<void()> work);
-	/* Wait until all work queued so far is done. Throws what work has thrown. */
+	/* Wait until all work queued so far is done. Throws an exception that work has thrown. */
 	void finish();
 
 	/*
-	 * The number of the device in dispatchkey's registry: 0 before the card was first
-	 * plugged in, and no longer registered after it was unplugged.
+	 * The number of the device in dispatchkey's registry: 0 until the card is first plugged
+	 * in. After the card was unplugged, the device of this number is no longer registered.
 	 */
 	std::atomic<__u32> device{ 0 };
 
@@ -46,7 +46,7 @@ private:
 
 	std::mutex lock_;
 	std::condition_variable queue_changed_, job_done_;
-	std::deque<job> queue_;		/* whose elements do not move */
+	std::deque<job> queue_;		/* a deque, because its elements do not move */
 	unsigned long queued_ = 0, done_ = 0;
 	std::exception_ptr thrown_;	/* by the first work that failed */
 	bool ends_ = false;

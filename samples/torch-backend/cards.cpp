@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The cards, what is registered for them and for the host, and the counters.
+ * The cards, the registrations for them and for the host, and the counters.
  */
 #include "functions.hpp"
 
@@ -13,7 +13,7 @@ struct machine {
 	card cards[num_cards];
 	dk_provider provider = DK_PROVIDER("host");
 	unsigned int backend = 0;
-	/* A function for each operator, at the Dense key of the backend, and of each card. */
+	/* A function for each operator, for the backend's Dense key, and again for each card. */
 	std::vector<dk_impl> functions;
 
 	std::mutex plugging;		/* one card at a time */
@@ -56,7 +56,7 @@ static dk_diag no_reason()
 
 /* ---- the counters -------------------------------------------------------------------- */
 
-/* Add what dispatchkey counted for the functions of device @only, or for all. */
+/* Add what dispatchkey counted for the functions of device @only or, if it is empty, for all. */
 static void add_counts(counts &to, const std::string &only)
 {
 	dk_stat s{};

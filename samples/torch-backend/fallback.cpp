@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Operators that PyTorch's CPU fallback cannot serve: convolution, which it has under
- * another name for the CPU, and indexing, whose lists of tensors it does not copy.
+ * Operators that PyTorch's CPU fallback cannot serve: convolution, which has another name
+ * for the CPU, and indexing, whose lists of tensors the fallback does not copy.
  */
 #include "functions.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * What the cards and the host do for each operator. A function takes its tensors from
- * PyTorch's stack, makes the result, and leaves the work to where the call was routed.
+ * PyTorch's stack, allocates the result, and runs the work where the call was routed.
  */
 #include "functions.hpp"
 #include "arith.hpp"
@@ -14,14 +14,14 @@
 #include <cerrno>
 #include <tuple>
 
-/* Arguments that cards cannot work with. PyTorch then computes it on the CPU. */
+/* Returned for arguments that cards do not support. PyTorch then computes on the CPU. */
 constexpr int not_for_cards = -EOPNOTSUPP;
 
 using obj = const dk_obj *;
 
 /* ---- tensors as arrays -------------------------------------------------------------- */
 
-/* An array and its memory, for work that is done later. */
+/* An array that holds its memory, for work that is done later. */
 struct held : array {
 	c10::Storage memory;
 };
@@ -48,7 +48,7 @@ static at::Tensor empty_beside(const at::Tensor &t, at::IntArrayRef sizes)
 
 /* ---- where the work is done --------------------------------------------------------- */
 
-/* DK_OP_SAME_DEVICE refuses this too, but does not count cards that are unplugged. */
+/* DK_OP_SAME_DEVICE refuses this, too, but ignores cards that are unplugged. */
 static void check_one_card(std::initializer_list<at::Tensor> tensors)
 {
 	const at::Tensor *first = nullptr;
@@ -64,8 +64,8 @@ static void check_one_card(std::initializer_list<at::Tensor> tensors)
 }
 
 /*
- * On the card that the call was routed to, later, or else here. The host serves the tensors
- * of a card that is unplugged, which may still have work to do.
+ * Runs work later on the card that the call was routed to, or else on the host, now. The host
+ * serves the tensors of a card that is unplugged, which may still have work to do.
  */
 static void run(const dk_call *c, std::initializer_list<at::Tensor> tensors,
 		std::function<void()> work)
@@ -92,19 +92,19 @@ static int compute(const dk_call *c, arguments &args, at::Tensor out, F f, const
 
 /* ---- element by element ------------------------------------------------------------- */
 
-/* Such as the 2 of x * 2, which PyTorch makes a tensor on the CPU. */
+/* A number such as the 2 of x * 2, which PyTorch turns into a tensor on the CPU. */
 static bool is_number(const at::Tensor &t)
 {
 	return t.defined() && t.is_cpu() && !t.dim();
 }
 
-/* A number is copied for the card. */
+/* The operand itself, or a copy of a number for the card. */
 static at::Tensor operand(const at::Tensor &t)
 {
 	return is_number(t) ? t.to(at::kFloat, false, true) : t;
 }
 
-/* As PyTorch refuses it for the CPU; @in may be the same as @out. */
+/* Refuses what PyTorch refuses for the CPU; @in may be the same as @out. */
 static void check_overlap(const at::Tensor &out, const at::Tensor &in)
 {
 	at::assert_no_internal_overlap(out);
@@ -245,7 +245,7 @@ static int sum_over(dk_call *c, obj, obj, obj, arguments &args)
 	if (!fits(a) || !args[1].isIntList() || !args[3].isNone())
 		return not_for_cards;
 	const bool keepdim = args[2].toBool();
-	/* no dimensions are all */
+	/* no dimensions stand for all */
 	auto over = at::dim_list_to_bitset(args[1].toIntVector(), a.dim());
 	if (over.none())
 		over.set();
@@ -296,7 +296,7 @@ static int log_softmax_backward_rows(dk_call *c, obj, obj, obj, arguments &args)
 
 /* ---- copies ------------------------------------------------------------------------- */
 
-/* Any tensor as one on the CPU: cards share the host's memory. */
+/* Any tensor, as a tensor on the CPU: cards share the host's memory. */
 static at::Tensor seen_by_cpu(const at::Tensor &t)
 {
 	at::Tensor same = at::from_blob(t.data_ptr(), t.sizes(), t.strides(),
@@ -307,7 +307,7 @@ static at::Tensor seen_by_cpu(const at::Tensor &t)
 	return same;
 }
 
-/* In a card's queue if both tensors are on it and alike; otherwise when both are ready. */
+/* Queued if both tensors are on one card and alike; otherwise done when both are ready. */
 static int copy(dk_call *c, obj, obj, obj, arguments &args)
 {
 	const at::Tensor from = args[0].toTensor(), to = args[1].toTensor();
@@ -330,7 +330,7 @@ static int copy(dk_call *c, obj, obj, obj, arguments &args)
 	return args.result(to);
 }
 
-/* For the cost of a call. */
+/* Does nothing; for measuring the cost of a call. */
 static int nothing(dk_call *, obj, obj, obj, arguments &args)
 {
 	torch::jit::drop(args.stack, args.n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * PyTorch's operators as operators of dispatchkey, and who serves them: each card that is
+ * PyTorch's operators as operators of dispatchkey, and what serves them: each card that is
  * plugged in, and the host for tensors of a card that is not.
  */
 #ifndef FUNCTIONS_HPP
@@ -15,7 +15,7 @@
 
 constexpr int num_cards = 2;
 
-/* PyTorch's arguments; the function replaces them by its results. */
+/* PyTorch's arguments; the function replaces them with its results. */
 struct arguments {
 	torch::jit::Stack &stack;
 	std::size_t n;
@@ -32,7 +32,7 @@ struct arguments {
 	}
 };
 
-/* An operator is routed by its first three tensors; NULL where there are fewer. */
+/* An operator is routed by its first three tensors; absent ones are NULL. */
 using op_type = dk::op<int(const dk_obj *, const dk_obj *, const dk_obj *, arguments &),
 		       dk::on<0, 1, 2>>;
 
@@ -47,7 +47,7 @@ extern const std::size_t num_operators;
 
 /* The card at an index; throws a c10::Error if there is none. */
 card &card_at(std::int64_t index);
-/* Wait until nothing in the queue of the tensor's card is left, if it is on one. */
+/* Wait until the queue of the tensor's card is empty, if the tensor is on a card. */
 void finish(const at::Tensor &t);
 
 /* Define the operators, register the host's functions and plug in all cards. */
@@ -56,7 +56,7 @@ void plug(std::int64_t index);
 void unplug(std::int64_t index);
 bool is_plugged(std::int64_t index);
 
-/* How often each function was called, by its operator and who served: "aten::mm card0". */
+/* How often each function was called, by its operator and what served it: "aten::mm card0". */
 using counts = std::map<std::string, std::int64_t>;
 counts counted();
 

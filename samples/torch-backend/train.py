@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """
-train: trains a small network on a card and, for comparison, on the CPU. On the way the
-card is unplugged, and the training goes on: the host serves what is on the card that is
-gone, until the network has moved to the other card.
+train: trains a small network on a card and, for comparison, on the CPU. During the training
+the card is unplugged, and the training goes on: the host serves the tensors of the unplugged
+card, until the network has moved to the other card.
 
     train.py --backend build/torch-backend/backend.so [--steps N] [--picture FILE.svg]
 
@@ -25,7 +25,7 @@ PLACES = ("card0", "card1", "host")
 
 
 class Network(nn.Module):
-    """Which of 10 classes a point of 32 dimensions is in."""
+    """Predicts which of 10 classes a point of 32 dimensions is in."""
 
     def __init__(self):
         super().__init__()
@@ -37,7 +37,7 @@ class Network(nn.Module):
 
 
 class Trained:
-    """A network, where it is, and what changes it."""
+    """A network, its device and its optimizer."""
 
     def __init__(self, device):
         torch.manual_seed(1)
@@ -122,7 +122,7 @@ def train(steps):
 
 
 def report():
-    """Prints who served what. Returns the number of calls, and of those that nobody served."""
+    """Prints what served each operator. Returns the number of calls, and of unserved ones."""
     places, operators = served()
     width = max(map(len, operators))
     say(f"\n{'calls of':{width}}" + "".join(f"{place:>10}" for place in PLACES))
