@@ -196,7 +196,7 @@ extern const struct dk_local dk_local_default;
 	X(NOT_COUNTED, ENODATA, "the counters are off")			\
 	X(NO_TABLE, EOPNOTSUPP, "this layout has names and bits, but no tables") \
 	X(ABI, EPROTO, "built for another ABI of dispatchkey")		\
-	X(LAYOUT, EPROTO, "built for another layout than the registry's") \
+	X(LAYOUT, EPROTO, "built for a layout other than the registry's") \
 	X(REGISTERED, EEXIST, "the provider is registered already")	\
 	X(UNREGISTERED, EINVAL, "the provider is not registered")	\
 	X(SHUTDOWN, ESHUTDOWN, "the registry is being torn down")	\
@@ -254,7 +254,7 @@ extern const struct dk_local dk_local_default;
 	X(LISTENING, EEXIST, "the listener is registered already")	\
 	X(NO_LISTENER, EINVAL, "the listener has no function")		\
 	X(SCHEMA, EINVAL, "could not parse schema")			\
-	X(SCHEMA_NAME, EINVAL, "the schema has another name than the operator") \
+	X(SCHEMA_NAME, EINVAL, "the schema has a name other than the operator's") \
 	X(SCHEMA_INFER, EINVAL,						\
 	  "neither a schema nor the function describes the operator's arguments") \
 	X(LIBRARY_KIND, EINVAL, "a library is a DEF, a FRAGMENT or an IMPL")	\
@@ -268,12 +268,12 @@ extern const struct dk_local dk_local_default;
 	X(LIBRARY_UNREGISTERED, EINVAL, "the library is not registered")	\
 	X(LIBRARY_IMPL, EINVAL, "an IMPL library defines no operators")	\
 	X(LIBRARY_FN_KEY, EINVAL,					\
-	  "the function has another dispatch key than its library")	\
+	  "the function has a dispatch key other than its library's")	\
 	X(LIBRARY_FALLBACK, EINVAL,					\
 	  "a backend fallback belongs in an IMPL library")		\
 	X(FALLBACK_NAMESPACE, EINVAL,					\
 	  "a backend fallback is not for one namespace")		\
-	X(NAMESPACE, EINVAL, "the name has another namespace than its library") \
+	X(NAMESPACE, EINVAL, "the name has a namespace other than its library's") \
 	X(HANDLE, EEXIST, "the handle holds a registration already")	\
 	X(SCHEMA_ARGS, EINVAL, "a boxed call has at most 64 arguments")	\
 	X(SCHEMA_NUM_ARGS, EPROTOTYPE,					\

@@ -14,7 +14,7 @@ extern "C" {
 /**
  * struct dk_frame - a call that dk_call_enter() has entered
  * @call: the call, passed to the function
- * @objs: the objects that it dispatches on
+ * @objs: the objects that the call dispatches on
  * @boxed: NULL if the function has the operator's type; otherwise calls the
  *	function with boxed arguments
  * @n: number of objects at @objs
@@ -60,8 +60,8 @@ DK_INLINE dk_fn_t dk_call_fn(const struct dk_call *c)
  * dk_call_local() - the local state that a call was made with
  * @c: the call
  *
- * In userspace, a call made with the thread's own state does not record its address.
- * On another thread this then returns that other thread's state.
+ * In userspace a call that uses the thread's own state does not record a pointer to
+ * it. Called on another thread, this returns the state of that thread.
  *
  * Context: Any; in userspace only the thread that made the call.
  * Return: The local state. In the kernel, pass it to calls made from inside @c.
@@ -123,7 +123,7 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  *	that is not NULL. id_run() of DK_OP() does so
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
- * @objs: the arguments that it dispatches on, in order; NULL for absent ones
+ * @objs: the arguments that the call dispatches on, in order; NULL for absent ones
  * @n: number of arguments at @objs
  *
  * For batches, and for callers without DK_OP(). The function may be run any number
@@ -150,7 +150,7 @@ int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
  * @decl: the signature, compared with the operator's. A match is cached in
  *	@decl->sig_mark
  * @local: local state, never NULL; its bits are those of the registry's layout
- * @objs: the arguments that it dispatches on, in order
+ * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs
  *
  * Context: As dk_call_enter().
@@ -168,7 +168,7 @@ int dk_call_enter_op(struct dk_frame *f, struct dk_op *op,
  * @decl: the operator or, with @op, its signature
  * @local: local state, never NULL
  * @key: a key of any kind. Nothing can be registered at DK_UNDEFINED itself
- * @objs: the arguments that it dispatches on, in order
+ * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs
  *
  * Uses the newest function registered at exactly this key, which may be an alias key
@@ -194,7 +194,7 @@ int dk_call_enter_key(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *d
  * @local: local state for the @local of the call, never NULL; it does not
  *	change the route
  * @ks: the keyset, used as in dk_call_redispatch()
- * @objs: the arguments that it dispatches on, in order
+ * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs
  *
  * The keysets of the arguments are ignored; only their devices are used. Functions
@@ -216,7 +216,7 @@ int dk_call_enter_keyset(struct dk_frame *f, struct dk_op *op, struct dk_op_decl
  * @ks: the keyset. The local state is not applied. Fallthrough keys are not
  *	removed, unless the set is routed to one, as after a function was
  *	unregistered
- * @objs: the arguments that it dispatches on
+ * @objs: the arguments that the call dispatches on
  * @n: number of arguments at @objs
  *
  * Context: As dk_call_enter().
@@ -266,7 +266,7 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
  * @f: filled with the call
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
- * @objs: the arguments that it dispatches on, in order
+ * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs
  *
  * Enters no read section; the caller's must last until dk_call_leave().
@@ -387,8 +387,8 @@ int dk_redispatch_boxed(struct dk_call *from, struct dk_keyset ks, void *args);
 
 /**
  * dk_extracted() - make a boxed call with the objects found in its arguments
- * @x: from the dk_extract_fn_t
- * @objs: the arguments that it dispatches on, in order; NULL for absent ones
+ * @x: the @x of the dk_extract_fn_t
+ * @objs: the arguments that the call dispatches on, in order; NULL for absent ones
  * @n: number of arguments at @objs
  *
  * For the functions that DK_OP() declares.

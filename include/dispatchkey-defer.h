@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /**
- * struct dk_deferred - a call that goes on after its function has returned
+ * struct dk_deferred - a call that continues after its function has returned
  * @size: set by dk_deferred_init()
  *
  * A job contains one. Nothing is allocated.

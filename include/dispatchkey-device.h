@@ -32,9 +32,9 @@ enum dk_join_flags {
  * routed to another name's functions. dk_backend_release() unbinds it.
  *
  * Context: Process context, may sleep.
- * Return: 0, -ENOSPC (three names are bound), -EBUSY (another provider joined with
- * DK_JOIN_ALONE, @flags has it and others joined, or @pin conflicts with a bound
- * name), -EINVAL (provider, name, pin), -ENOMEM, -ESHUTDOWN.
+ * Return: 0, -ENOSPC (three names are bound), -EBUSY (another provider is alone on
+ * the backend; DK_JOIN_ALONE is set and others have joined; or @pin conflicts with a
+ * bound name), -EINVAL (provider, name, pin), -ENOMEM, -ESHUTDOWN.
  */
 int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin,
 		    unsigned int flags, unsigned int *backend, struct dk_diag *why);
@@ -252,7 +252,7 @@ DK_INLINE int dk_device_set_online(struct dk_registry *reg, __u32 device, int on
  *	DK_NO_TIMEOUT to wait until they return
  * @why: filled on failure, or as for dk_device_set_online(); may be NULL
  *
- * As dk_device_set_online_timeout().
+ * Like dk_device_set_online_timeout().
  *
  * Context: Process context, sleeps for a grace period and until the timeout.
  * Return: As dk_backend_set_online(), or -ETIMEDOUT.

@@ -146,12 +146,12 @@ struct dk_step {
  * @op: the operator
  * @included: included set of the local state, in the operator's layout
  * @excluded: excluded set
- * @objs: the arguments that it dispatches on
+ * @objs: the arguments that the call dispatches on
  * @n: number of arguments at @objs
  * @ex: filled with the explanation; set @ex->size first. It need not be freed
  *
  * Context: Process context, may sleep.
- * Return: 0, also for a call that would fail, with its error in @ex; or -EINVAL
+ * Return: 0, even for a call that would fail, with its error in @ex; or -EINVAL
  * (size).
  */
 int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,

@@ -57,7 +57,7 @@ struct dk_hook_info {
 };
 
 /**
- * enum dk_hook_flags - the calls that hooks are called for
+ * enum dk_hook_flags - which calls run a hook
  * @DK_HOOK_TRACE: also redispatches, and operators that PyTorch hides from
  *	profilers, such as aten::size (SEMANTICS 8.6)
  */
@@ -139,7 +139,7 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why);
  * @buf: filled with the line, without a newline
  * @size: size of @buf in bytes, may be 0
  *
- * For example " [call] op=[my::add], key=[AutogradCPU]", indented by one more blank
+ * For example " [call] op=[my::add], key=[AutogradCPU]", indented by one more space
  * for each level of nesting.
  *
  * Context: Any.

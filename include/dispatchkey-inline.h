@@ -128,7 +128,7 @@ struct dk__device_table {
 /*
  * Index byte i stands for entry i - DK__FIRST_ENTRY; smaller bytes stand for no
  * entry. DK__FOR_SLOW_PATH is the byte of a fallthrough, and the byte of every
- * keyset if the table's functions have another type than the caller's.
+ * keyset if the type of the table's functions differs from the caller's.
  */
 #define DK__FIRST_ENTRY		3
 #define DK__FOR_SLOW_PATH	2
@@ -261,7 +261,7 @@ DK__ALWAYS_INLINE const struct dk__count *dk__counters(const struct dk__table *t
 /* How dk__begin() looks up a function; constants except for a redispatch in the kernel. */
 enum dk__how {
 	DK__HOW_MASKED = 1,		/* remove fallthrough keys; not for a redispatch */
-	DK__HOW_TYPED = 2,		/* the operator may have another type than the caller's */
+	DK__HOW_TYPED = 2,		/* the operator's type may differ from the caller's */
 	DK__HOW_IN_RCU = DK__CALL_IN_RCU,	/* the caller is in an RCU read section */
 };
 
@@ -335,7 +335,7 @@ DK__ALWAYS_INLINE const struct dk__count *dk__counter_of(const struct dk__table 
 	return dk__counters(table) + 1 + byte - DK__FIRST_ENTRY;
 }
 
-/* Does the table have another type than the caller's declaration? */
+/* Does the type of the table differ from that of the caller's declaration? */
 DK__ALWAYS_INLINE int dk__is_other_type(const struct dk__table *table,
 					const struct dk_op_decl *decl)
 {
@@ -461,7 +461,7 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot slot, in
 		dk__give_back(slot, how);
 }
 
-#define DK__FLAGS		DK__CALL_IN_RCU	/* flags of every call of the fast path */
+#define DK__FLAGS		DK__CALL_IN_RCU	/* flags of every call on the fast path */
 #define DK__GATED		1	/* calls of functions that may sleep enter a gate */
 
 #else /* userspace */
@@ -526,7 +526,7 @@ DK__ALWAYS_INLINE void dk__give_back(struct dk__slot reserved, int how);
 
 /*
  * Reserve a slot and let it protect the operator's table. Returns dk__no_table if
- * there is no slot or another table was published meanwhile.
+ * there is no slot, or another table was published before the slot protected this one.
  */
 DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, struct dk_op *op,
 						   int how)
@@ -574,7 +574,7 @@ DK__ALWAYS_INLINE void dk__add_count(const struct dk__count *at)
 #endif
 }
 
-/* Now the slot protects the entry, and the call is inside of its provider. */
+/* From here on the slot protects the entry, and its provider waits for the call. */
 DK__ALWAYS_INLINE void dk__enter(struct dk__slot *reserved, const struct dk__entry *entry)
 {
 	__atomic_store_n(reserved->at, entry, __ATOMIC_RELEASE);
@@ -621,7 +621,7 @@ DK__ALWAYS_INLINE int dk__how_again(const struct dk_call *from)
 	return DK__FLAGS ? from->made & DK__CALL_IN_RCU : 0;
 }
 
-/* As dk_keyset_after() of the key that a call of the fast path was routed by. */
+/* Like dk_keyset_after(), of the key by which a call on the fast path was routed. */
 DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 {
 	const __u64 none = 1ULL << (DK_NUM_BACKENDS - 1);

@@ -252,7 +252,8 @@ struct dk_keyset dk_key_set(const struct dk_layout *l, unsigned int key);
  * DK_BACKEND_BIT() for any layout.
  *
  * Context: Any.
- * Return: The set, which has no key; the empty set for an invalid number.
+ * Return: The set of that bit alone; without a functionality it contains no key. The
+ * empty set for an invalid number.
  */
 struct dk_keyset dk_backend_set(const struct dk_layout *l, unsigned int backend);
 
@@ -673,7 +674,7 @@ struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
  * @alias: the alias; any other key stands for itself only
  * @key: the key
  *
- * Alias keys have no bits, so every alias includes all of them, also itself. The
+ * Alias keys have no bits, so every alias includes all of them, even itself. The
  * rule is PyTorch's isIncludedInAlias().
  *
  * Context: Any.

@@ -130,7 +130,7 @@ int dk_registry_device(struct dk_registry *reg, __u32 device,
  * @info: filled with the device; set @info->size first
  *
  * Every device that is registered during the whole walk is returned exactly once,
- * even if others are added or removed meanwhile.
+ * even if others are added or removed during it.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT at the end, -EINVAL (size), -ENOMEM.
@@ -144,12 +144,12 @@ int dk_registry_next_device(struct dk_registry *reg, __u32 after,
  * @is_unregistering: whether it is being unregistered, waiting for its running
  *	calls
  * @number: sequence number of its registration in the registry
- * @operators: number of operators that it defines
- * @impls: number of functions that it has registered, including backend
+ * @operators: number of operators that the provider defines
+ * @impls: number of functions that the provider has registered, including backend
  *	fallbacks
- * @devices: number of devices that it has registered
+ * @devices: number of devices that the provider has registered
  * @reserved: zero
- * @backends: set of the private backends that it has joined
+ * @backends: set of the private backends that the provider has joined
  * @name: its name, which need not be unique
  * @module: name of its kernel module, or empty
  */

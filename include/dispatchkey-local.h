@@ -129,7 +129,7 @@ int dk_local_is_included(const struct dk_local *local, unsigned int key);
  * @local: the local state
  * @key: a key of layout v1
  *
- * As dk_local_is_included(). The rule is PyTorch's tls_is_dispatch_key_excluded().
+ * Like dk_local_is_included(). The rule is PyTorch's tls_is_dispatch_key_excluded().
  *
  * Context: Any.
  * Return: 1 or 0; 1 for Undefined and alias keys.
@@ -157,7 +157,7 @@ void dk_local_set_included(struct dk_local *local, unsigned int key, int want);
  * @key: a key of layout v1
  * @want: 1 to add the key, 0 to remove it
  *
- * As dk_local_set_included(). The rule is PyTorch's tls_set_dispatch_key_excluded().
+ * Like dk_local_set_included(). The rule is PyTorch's tls_set_dispatch_key_excluded().
  *
  * Context: Any; the caller's own state only.
  */
@@ -398,8 +398,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
 /**
  * DK_LOCAL_AUTOCAST() - dk_local_set_autocast() until the end of the block
  * @local: the local state
- * @backend: its number; without an autocast key of the backend nothing
- *	changes
+ * @backend: its number; nothing changes if the backend has no autocast key
  * @on: 1 or 0
  *
  * A guard of this one key. The rule is PyTorch's autocast().
@@ -485,8 +484,7 @@ int dk_thread_init(void);
 
 /**
  * DK_AUTOCAST() - turn autocast on or off for a backend until the end of the block
- * @backend: its number; without an autocast key of the backend nothing
- *	changes
+ * @backend: its number; nothing changes if the backend has no autocast key
  * @on: 1 or 0
  */
 #define DK_AUTOCAST(backend, on)					\

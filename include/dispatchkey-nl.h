@@ -23,7 +23,8 @@
  *
  *   -ENOENT	the module is not loaded or has no family in this network
  *		namespace; or the requested object does not exist
- *   -EPERM	a change without CAP_NET_ADMIN in the initial user namespace
+ *   -EPERM	a change, or reading restricted counters, without CAP_NET_ADMIN in
+ *		the initial user namespace
  *   -EOPNOTSUPP	the module is older than the request
  *   -EINVAL	the module rejects the request: a name is too long, or a number
  *		or a struct's size is out of range
@@ -473,17 +474,17 @@ int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
  * struct dk_nl_provider - a provider
  * @size: size of the struct
  * @state: of enum dk_nl_provider_state
- * @operators: number of operators that it defines
- * @impls: number of functions that it has registered
- * @devices: number of devices that it has registered
- * @num_backends: number of backends that it has joined
+ * @operators: number of operators that the provider defines
+ * @impls: number of functions that the provider has registered
+ * @devices: number of devices that the provider has registered
+ * @num_backends: number of backends that the provider has joined
  * @has_calls: whether @calls is valid; 0 if calls are not counted or the user
  *	may not read the counters
  * @reserved: zero
  * @calls: number of calls of its functions
  * @name: its name, which need not be unique
  * @module: name of its kernel module, or empty
- * @backends: names of the backends that it has joined
+ * @backends: names of the backends that the provider has joined
  * @next: the next element, or NULL
  */
 struct dk_nl_provider {
@@ -733,7 +734,7 @@ int dk_nl_table_get(struct dk_nl *nl, const char *op, __u32 device,
  * @device: number of the device whose table to get it from, or 0
  * @device_name: its name instead of @device, or NULL
  * @slot: the entry
- * @run: set to the answer, also for an entry without a function; free it with
+ * @run: set to the answer, even for an entry without a function; free it with
  *	dk_nl_free()
  *
  * Context: Waits for the module.
@@ -767,7 +768,7 @@ struct dk_nl_obj {
  * @included: included set of the local state
  * @excluded: excluded set of the local state
  * @op: the operator
- * @objs: the arguments that it dispatches on, in order
+ * @objs: the arguments that the call dispatches on, in order
  */
 struct dk_nl_call {
 	__u32 size;
@@ -832,7 +833,7 @@ struct dk_nl_route {
  * @route: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, also for a call that would fail, see @error of the answer; or an error
+ * Return: 0, even for a call that would fail, see @error of the answer; or an error
  * listed at the top of this header.
  */
 int dk_nl_route_get(struct dk_nl *nl, const struct dk_nl_call *call,
@@ -881,7 +882,7 @@ struct dk_nl_step {
  * Both are of one generation of the registry.
  *
  * Context: Waits for the module.
- * Return: 0, also for a call that would fail, see @error of the route; or an error
+ * Return: 0, even for a call that would fail, see @error of the route; or an error
  * listed at the top of this header.
  */
 int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
@@ -944,12 +945,12 @@ int dk_nl_stats_reset(struct dk_nl *nl);
 /**
  * dk_nl_stats_set_readers() - set which users may read the counters
  * @nl: the handle
- * @readers: of enum dk_nl_readers; stays set until the module is unloaded,
- *	also while counters are disabled
+ * @readers: of enum dk_nl_readers; stays set until the module is unloaded, even
+ *	while counters are disabled
  *
- * If only administrators may read them, for a user without CAP_NET_ADMIN
- * dk_nl_stats_get() returns no sum, dk_nl_provider_get() returns no calls, and
- * dk_nl_counters() fails with -EPERM.
+ * If only administrators may read them, a user without CAP_NET_ADMIN gets no sum
+ * from dk_nl_stats_get() and no calls from dk_nl_provider_get(); dk_nl_counters()
+ * fails with -EPERM.
  *
  * Context: Waits for the module.
  * Return: 0, or an error listed at the top of this header.
@@ -957,7 +958,7 @@ int dk_nl_stats_reset(struct dk_nl *nl);
 int dk_nl_stats_set_readers(struct dk_nl *nl, __u32 readers);
 
 /**
- * struct dk_nl_counter - the number of calls of an operator by one function
+ * struct dk_nl_counter - the number of calls to an operator that one function served
  * @size: size of the struct
  * @kind: of enum dk_nl_stat_kind
  * @key: the key that the function is registered at
@@ -1101,9 +1102,9 @@ struct dk_nl_event {
  * @monitor: set to the monitor
  * @why: filled on failure; may be NULL. Set @why->size first
  *
- * To follow a state, open a monitor, call dk_nl_info_get(), get the state, then read
- * events. Skip the events whose generation is not above that of dk_nl_info_get():
- * the state includes them already.
+ * To keep a copy of the state up to date, open a monitor, call dk_nl_info_get(), get
+ * the state, then read events. Skip the events whose generation is not above that of
+ * dk_nl_info_get(): the state includes them already.
  *
  * Context: Any thread. The library starts no threads.
  * Return: As dk_nl_open().

@@ -23,7 +23,7 @@ typedef void (*dk_fn_t)(void);
  * @c: the call
  * @args: points to the operator's argument struct, which DK_OP() declares
  *
- * Return: 0 or a negative errno; the caller gets it.
+ * Return: 0 or a negative errno, which is returned to the caller.
  */
 typedef int (*dk_boxed_fn_t)(struct dk_call *c, void *args);
 
@@ -105,9 +105,9 @@ struct dk_op_decl {
 /**
  * enum dk_op_flags - properties of an operator, set when it is defined
  * @DK_OP_ATOMIC: takes only functions that are declared atomic. In the kernel
- *	it may be called wherever rcu_read_lock() may be, and its functions must not
- *	sleep; functions of other operators may. In userspace it does not change
- *	calls
+ *	it may be called wherever rcu_read_lock() may be; the functions of such an
+ *	operator must not sleep in the kernel. In userspace the flag has no effect
+ *	on calls
  * @DK_OP_SAME_DEVICE: all arguments that are on a device must be on the same
  *	one
  */
@@ -262,8 +262,9 @@ struct dk_impl {
  *	entry for the key, so that no call can reach the function. May be NULL
  *
  * The newest function at a key is used. Registration does not wait for running
- * calls. Replaced tables are freed after a grace period; in userspace every 64th
- * replaced table makes the registration wait for one, with the lock released.
+ * calls. Replaced tables are freed after a grace period; in userspace a registration
+ * that finds 64 or more retired objects waits for a grace period, with the lock
+ * released.
  *
  * Context: Process context, may sleep. May be called from inside a function, but in
  * the kernel not from one of an atomic operator.

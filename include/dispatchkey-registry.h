@@ -169,7 +169,7 @@ int dk_provider_unregister(struct dk_provider *prov);
  *
  * Unless it returns -EDEADLK or -ESHUTDOWN, no new call enters. After -ETIMEDOUT the
  * provider is unregistering: it cannot register anything, and its memory and code
- * must stay until another call of this or of dk_provider_unregister() returns 0.
+ * must stay until another call to this or to dk_provider_unregister() returns 0.
  * @why names a call that is still running, its function and thread, and the time it
  * is known to have been running (reason STILL_INSIDE); dk_provider_inside() lists
  * all of them. The kernel does not record calls of atomic operators, and reports an
@@ -179,8 +179,8 @@ int dk_provider_unregister(struct dk_provider *prov);
  * Listeners are notified before this returns; the timeout does not cover their time.
  *
  * Context: Process context, sleeps until the timeout.
- * Return: 0; -ETIMEDOUT, also at once if there is no memory to wait with a timeout
- * (reason NO_DEADLINE); -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
+ * Return: 0; -ETIMEDOUT, at once if there is no memory to wait with a timeout (reason
+ * NO_DEADLINE); -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
  */
 int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
 				   struct dk_diag *why);
@@ -198,8 +198,8 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
  * @ms: lower bound of its running time in milliseconds, counted from when the
  *	provider began to unregister and the grace period was over; 0 before.
  *	Of a deferred call, the time since dk_call_defer()
- * @op: the operator that was called; in userspace, "fallback for KEY" for a
- *	call of a backend fallback, as everywhere for a deferred one
+ * @op: the operator that was called. For a call to a backend fallback it is
+ *	"fallback for KEY" in userspace and, if the call is deferred, everywhere
  * @label: label of the function
  * @thread_name: name of the task or thread; "(exited)" for a userspace thread
  *	that has ended, or runs its last destructors, without leaving the call;

@@ -44,7 +44,7 @@ enum dk_type_kind {
  * @before: alias sets before the arrow, as "a|b" in ``(a|b! -> *)``, or NULL
  * @after: alias sets after the arrow, here "*", or NULL
  * @write: the annotation has a "!"
- * @first: the first type inside of this one
+ * @first: the first type inside this one
  * @next: the next type on the same level
  */
 struct dk_type {

@@ -158,7 +158,7 @@ struct dk_op_info {
  * @info: filled with the operator; set @info->size first
  *
  * Every operator that exists during the whole walk is returned exactly once, even if
- * others are added or removed meanwhile. PyTorch's _dispatch_get_all_op_names() and
+ * others are added or removed during it. PyTorch's _dispatch_get_all_op_names() and
  * _dispatch_find_dangling_impls() (SEMANTICS 9).
  *
  * Context: Process context, may sleep.
@@ -188,7 +188,7 @@ struct dk_route {
  * @op: the operator
  * @included: included set of the local state, in the operator's layout
  * @excluded: excluded set
- * @objs: the arguments that it dispatches on
+ * @objs: the arguments that the call dispatches on
  * @n: number of arguments at @objs
  * @r: filled with the route, even if a call would fail; set @r->size first
  *

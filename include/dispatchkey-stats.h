@@ -40,7 +40,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why);
  * Context: Process context, sleeps for one grace period, until the counters are
  * unused. In the kernel it waits for running functions of atomic operators, but for
  * no others.
- * Return: 0, also if they were disabled; -EDEADLK from inside a hook or, in the
+ * Return: 0, even if they were disabled; -EDEADLK from inside a hook or, in the
  * kernel, an atomic call.
  */
 int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why);
@@ -93,10 +93,10 @@ int dk_stats_get(struct dk_registry *reg, struct dk_stats *s);
 
 /**
  * enum dk_stat_kind - what a counter counts
- * @DK_STAT_IMPL: calls of a function of the operator
- * @DK_STAT_FALLBACK: calls of the operator that used a backend fallback
+ * @DK_STAT_IMPL: calls to a function of the operator
+ * @DK_STAT_FALLBACK: calls to the operator that used a backend fallback
  * @DK_STAT_MISSING: calls without a function: -ENOSYS, -ENOTUNIQ, -ENODEV
- * @DK_STAT_PROVIDER: calls of all functions of a provider
+ * @DK_STAT_PROVIDER: calls to all functions of a provider
  */
 enum dk_stat_kind {
 	DK_STAT_IMPL,

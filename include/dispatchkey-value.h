@@ -120,7 +120,7 @@ enum dk_arg_kind {
  * @offset: its offset in the argument struct
  * @size: its size in bytes
  * @obj_offset: for DK_ARG_OBJECT, offset of the struct dk_obj in the type
- *	that it points to
+ *	that the parameter points to
  */
 struct dk_param {
 	const char *name;

@@ -109,7 +109,7 @@ struct keyset {
 	constexpr keyset() = default;
 	constexpr keyset(dk_keyset ks) : bits(ks.bits) {}
 	constexpr keyset(dk_key key) : bits(detail::key_bits(key)) {}
-	/* only the backend's bit, which is no key */
+	/* only the backend's bit, which is not a key */
 	constexpr explicit keyset(dk_backend backend)
 		: bits(backend ? DK_BACKEND_BIT(backend) : 0) {}
 	constexpr keyset(std::initializer_list<dk_key> keys)
@@ -1292,7 +1292,7 @@ template <class F> dk_fn_t boxed_by(const F &)
 /*
  * A registration. The destructor unregisters it, waits for its running calls and
  * destroys the state of its function. Converts to false if registering failed;
- * status() has the reason.
+ * status() returns the reason.
  */
 class [[nodiscard]] registration {
 public:
@@ -1848,7 +1848,7 @@ private:
 		return f.result = reinterpret_cast<function>(dk_call_fn(&f.call))(&f.call, a...);
 	}
 
-	/* Call a function with boxed arguments, and extract the objects that it dispatches on. */
+	/* Call a function with boxed arguments, and extract the objects to dispatch on. */
 	template <std::size_t... I>
 	static int unpack(dk_call *c, void *at, std::index_sequence<I...>)
 	{
@@ -2114,7 +2114,7 @@ private:
  * @id: its name in C++
  * @op_name: the name of the operator
  * @params: its C parameters in parentheses, with the same words as in DK_OP()
- * @...: dk::every, or dk::on<1, 2> with the parameters that it dispatches on
+ * @...: dk::every, or dk::on<1, 2> with the parameters that calls dispatch on
  *
  * End it with a semicolon. As in C, there is one for each program or plugin.
  */

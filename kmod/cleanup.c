@@ -3,7 +3,7 @@
  * Unregisters what a module has left registered when it is unloaded. A registration takes no
  * reference on the module, so that its exit function can run and unregister. What that leaves
  * is unregistered here, in all registries, before the text of the module is freed. Like
- * dk_provider_unregister(), this waits for the calls inside.
+ * dk_provider_unregister(), this waits for the provider's running calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

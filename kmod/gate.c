@@ -370,7 +370,7 @@ static bool any_deferred(const void *prov, dkc_inside_fn is, void *data)
 
 /*
  * Read a slot: all words are of one call. Returns false if the slot is free. Calls may
- * take and free the slot meanwhile. Each call increments @seq before it stores other
+ * take and free the slot at the same time. Each call increments @seq before it stores other
  * words, so @seq is the same before and after only if no word is of a later call. The
  * loads pair with the stores in slot_take() and leave_gate().
  */

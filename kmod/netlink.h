@@ -32,7 +32,7 @@ static inline u8 dk_nl_state(bool online)
 	return online ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
 }
 
-/* Begin the answer to a request. NULL without memory, with a message in extack. */
+/* Begin the answer to a request. NULL if allocation fails, with a message in extack. */
 struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size);
 /* Send the answer or, if @err, free it, and return @err. */
 int dk_nl_reply(struct genl_info *info, struct sk_buff *skb, int err);
@@ -69,7 +69,7 @@ bool dk_nl_calls(struct dkc_calls *c);
 
 /*
  * netlink_event.c. Events are queued and sent between these two; the first one returns -ENOMEM
- * without memory for the queue.
+ * if the queue cannot be allocated.
  */
 int __must_check dk_nl_events_begin(void);
 void dk_nl_events_end(void);

@@ -8,7 +8,7 @@
 #define MAX_PROVIDER_NAMES	16	/* in the message about a backend */
 /*
  * How long one request waits for calls on the backend or device that it takes offline.
- * Meanwhile no family of generic netlink can be registered or unregistered.
+ * During this wait no generic netlink family can be registered or unregistered.
  */
 #define DRAIN_TIMEOUT_MS	1000
 

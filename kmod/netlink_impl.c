@@ -289,7 +289,7 @@ static void sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
 	}
 }
 
-/* The same by counting sort. Returns false without memory. */
+/* The same by counting sort. Returns false if allocation fails. */
 static bool sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 {
 	u32 keys = dk_layout_keys(op->reg->layout), i, n;

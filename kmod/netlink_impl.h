@@ -101,7 +101,7 @@ int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr 
 /*
  * A walk through the registry in the parts of a dump, at the beginning of cb->ctx. The
  * registry's lock is released between two parts, and within one after DK_NL_WORK_MAX. If
- * the registry has changed meanwhile, the next message has NLM_F_DUMP_INTR.
+ * the registry has changed in between, the next message has NLM_F_DUMP_INTR.
  */
 struct dk_nl_walk {
 	char *name;	/* of the last operator, in a walk of all; freed by dk_nl_walk_done() */

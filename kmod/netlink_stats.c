@@ -43,7 +43,7 @@ bool dk_nl_may_read_counters(struct sk_buff *request)
 
 /* ---- state and total -------------------------------------------------------------- */
 
-/* The work to read a counter: every CPU has a part of it. */
+/* The work to read a counter, which has a part on every CPU. */
 static u32 counter_work(void)
 {
 	return min_t(u32, num_possible_cpus(), DK_NL_WORK_MAX);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tracepoints. Names of keys and devices are looked up here and only while a
+ * The tracepoints. Names of keys and devices are looked up here, only while a
  * tracepoint is enabled.
  */
 #include "../lib/core/change/change.h"

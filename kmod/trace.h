@@ -201,7 +201,7 @@ TRACE_EVENT(dk_complete,
 		  __get_str(provider), __entry->device, __entry->result, __entry->ms)
 );
 
-/* A drain: waiting for the calls inside a provider. */
+/* A drain: waiting for the running calls of a provider. */
 TRACE_EVENT(dk_drain,
 	    TP_PROTO(const struct dkc_provider *prov, bool begin, bool unregisters, bool empty),
 	TP_ARGS(prov, begin, unregisters, empty),

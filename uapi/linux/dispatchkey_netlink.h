@@ -23,8 +23,8 @@ enum dk_nl_state {
 /**
  * enum dk_nl_provider_state - State of a provider.
  * @DK_NL_PROVIDER_REGISTERED: Its functions can be called.
- * @DK_NL_PROVIDER_UNREGISTERING: It is being unregistered. No call enters, and
- *   the module waits for calls inside.
+ * @DK_NL_PROVIDER_UNREGISTERING: It is being unregistered. It serves no new
+ *   calls, and the module waits for running ones.
  */
 enum dk_nl_provider_state {
 	DK_NL_PROVIDER_REGISTERED,
