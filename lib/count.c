@@ -102,7 +102,7 @@ u64 dkc_counts_lost(void)
 /* ---- memory; all functions are called with the gate's lock held ----------------- */
 
 /*
- * Make space for @size parts. The thread may be counting meanwhile, so an array that is
+ * Make space for @size parts. The thread may be counting at the same time, so an array that is
  * replaced is freed only when the thread ends.
  */
 static bool parts_reserve(struct dkc_thread_counts *t, u32 size)
@@ -146,8 +146,8 @@ static bool part_give(struct dkc_thread_counts *t, u32 id)
 		return false;
 	part = part_alloc();
 	/*
-	 * Pairs with part_of(): the part is zeroed before. dk__add_count() loads it plainly,
-	 * after an acquire of @incomplete or of a table, which are stored after this.
+	 * Pairs with part_of(): readers see the part zeroed. dk__add_count() uses a plain load; it
+	 * has acquired @incomplete or a table before, and both are stored after this.
 	 */
 	rcu_assign_pointer(t->parts->part[id], part);
 	return part;
@@ -166,7 +166,7 @@ static void parts_take(u32 id)
 	}
 }
 
-/* Allocate the parts that a thread lacks. False without memory for one of them. */
+/* Allocate the parts that a thread lacks. False if an allocation fails. */
 static bool parts_give(struct dkc_thread_counts *t)
 {
 	const struct dkc_ended *b;
@@ -188,7 +188,7 @@ static void threads_complete(void)
 			smp_store_release(&t->incomplete, !parts_give(t));
 }
 
-/* Add a block with the lowest free id. False without memory for a part of it. */
+/* Add a block with the lowest free id. False if the allocation of a part fails. */
 static bool block_link(struct dkc_ended *b)
 {
 	struct dkc_ended **at = &blocks;

@@ -6,15 +6,15 @@
  * Each thread has a record with slots. A call writes to one slot and to nothing else that
  * is shared: first the address of the operator's table, with SLOT_TABLE set, and then that
  * of the table entry it has found, until the function has returned. An entry is a part of
- * its table's memory and points to the registration, which leads to the provider. The
- * slots so contain which tables are in use and which threads are inside a provider.
+ * its table's memory and points to the registration, which leads to the provider. So the
+ * slots show which tables are in use and which threads are inside a provider.
  *
  * The fast path, dk__begin(), reserves slots from the first one upwards, since its calls
- * nest. Calls of the slow path may be left in any order. They take slots from the last one
- * downwards and store the registration, with SLOT_REG set: their frame has a copy of the
+ * nest. Calls on the slow path may end in any order. They take slots from the last one
+ * downwards and store the registration, with SLOT_REG set: their frame holds a copy of the
  * entry, or they were resolved by the rules, without a table.
  *
- * A call of the fast path stores its slot and then reads the table again, with only a
+ * A call on the fast path stores its slot and then reads the table again, with only a
  * compiler barrier in between. A writer publishes a table, runs membarrier() and then
  * reads the slots: see selftests/model/slots.pml. Without membarrier() no call takes the
  * fast path. On the slow path, a read section of liburcu protects the table until the slot
@@ -379,7 +379,7 @@ static bool slot_read(const void *const *slot, struct dkc_inside *in)
 
 /*
  * The message about a call that is left on another thread. Called with the lock held, which
- * keeps the record and, since drains take it, too, the operator.
+ * protects the record and, because drains also take it, the operator.
  */
 static void describe_other_thread(const struct dkc_inside *in, char *text, size_t size)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * USDT probes. While a tracer is attached to a probe, its semaphore is incremented. From the
- * next change of a registry on, its calls take the slow path, which has the probes: see
+ * next change of a registry on, its calls take the slow path, which contains the probes: see
  * dkc_change_traced(). A library that was built without <sys/sdt.h> has no probes.
  */
 #include "private.h"
@@ -14,7 +14,7 @@
 #include <sys/sdt.h>
 
 #define IN_PROBES	__attribute__((section(".probes")))
-/* The note of a probe has the address of its semaphore, so probes can share a counter. */
+/* A probe's note contains the address of its semaphore, so probes can share a counter. */
 #define SEMAPHORE(point, counter)						\
 	extern u32 dispatchkey_##point##_semaphore DKC_HIDDEN			\
 		__attribute__((alias(#counter), used))

@@ -136,8 +136,9 @@ void dkc_rcu_after_fork(bool child)
 	if (!child)
 		return;
 	/*
-	 * The child does not free a batch that another thread had taken. Atomic, because
-	 * nothing orders this after the stores of threads that have ended.
+	 * A batch that another thread had taken is never freed in the child, so recount. The
+	 * accesses are atomic: nothing orders them after the stores of threads that do not exist
+	 * here.
 	 */
 	for (r = __atomic_load_n(&retired, __ATOMIC_ACQUIRE); r; r = r->next)
 		n++;

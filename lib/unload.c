@@ -194,7 +194,7 @@ static bool unregister_left(struct dk_registry *reg, const struct object *obj)
 	for (; dkc_owner_unregister(reg, obj->owner, name); any = true)
 		fprintf(stderr, "dispatchkey: %s is unloaded with provider %s: removed\n",
 			obj->name, name);
-	/* another thread may have unregistered it meanwhile */
+	/* another thread may have unregistered it since */
 	if (any || !visit(reg, obj))
 		return true;
 	dkc_registry_visit_end(reg);
@@ -270,9 +270,9 @@ static void object_add(const struct object *found)
 }
 
 /*
- * Without memory, the object is not cleaned up after. dl_iterate_phdr() is called with the
- * lock held, which fork() takes, too: otherwise the child could inherit the internal lock
- * of dl_iterate_phdr() from another thread.
+ * If the allocation fails, what the object leaves registered is not removed.
+ * dl_iterate_phdr() runs under this lock, which the fork handler takes as well. Otherwise
+ * fork() could copy its internal lock while another thread holds it.
  */
 void dkc_owner_registers(void *owner)
 {

@@ -54,7 +54,7 @@ void dkn_arena_free(struct dkn_arena *a)
 	}
 }
 
-/* Returns zeroed memory, or NULL without memory or if no answer can be that large. */
+/* Returns zeroed memory, or NULL if allocation fails or no answer can be that large. */
 void *dkn_arena_get(struct dkn_arena *a, size_t size)
 {
 	size_t piece = ALIGN_UP(sizeof(struct piece));

@@ -151,7 +151,7 @@ int dkn_list_decode(struct dkn_arena *a, struct dkn_list *list,
 	return dkn_decode(a, list->shape, head, len, e, bad);
 }
 
-/* Returns a copy without control characters, or NULL without memory. */
+/* Returns a copy without control characters, or NULL if allocation fails. */
 static const char *text(struct dkn_arena *a, const struct nlattr *nla)
 {
 	return dkn_arena_text(a, nla_data(nla), nla_len(nla));

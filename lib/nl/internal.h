@@ -230,9 +230,9 @@ int dkn_receive(struct dk_nl *nl, int timeout_ms);
 long long dkn_now_ms(void);
 
 /*
- * Copies a struct of the caller, which may be of another version of the library.
- * Members that the caller does not have are 0. Returns -EINVAL if a member that only
- * the caller has is not 0.
+ * Copies a struct of the caller, which may be built for another version of the library.
+ * Members that the caller's struct lacks are 0. Returns -EINVAL if a member that only the
+ * caller's struct has is not 0.
  */
 int dkn_copy_in(void *to, size_t size, const void *from);
 

@@ -125,7 +125,7 @@ static int entry_key(struct dkc_entry *e, struct dk_diag *why)
 	return 0;
 }
 
-/* From here on the entry can be unregistered, also with @h. */
+/* From here on the entry can be unregistered, with its library or by @h. */
 static void entry_link(struct dkc_entry *e, struct dk_handle *h)
 {
 	struct dkc_library *l = e->lib;

@@ -3,8 +3,8 @@
  * Listeners: a notifier queues each event under the registry's lock and reports the queue
  * after the lock was released. One thread reports at a time, in the order of the queue; a
  * thread that finds another one reporting returns, and the other one reports its events. A
- * change never fails because of its events: those without memory are counted, and the
- * number is reported after the queue.
+ * change never fails because of its events: those that cannot be allocated are counted,
+ * and their number is reported after the queue.
  */
 #include "pytorch.h"
 
@@ -26,7 +26,7 @@ struct dkc_listeners {
 	struct dkc_queued *queue;	/* oldest first */
 	struct dkc_queued *last;
 	u64 number;			/* of the newest event */
-	u32 lost;			/* events without memory, not yet reported */
+	u32 lost;			/* events that could not be allocated; not yet reported */
 	const void *reporter;		/* the thread that reports, or NULL */
 	struct dk_listener *running;	/* the listener that it runs, or NULL */
 };

@@ -217,7 +217,7 @@ static int call(struct dk_replay *r, struct dk_op *op, struct dk_replay_words *w
 
 DK_REPLAY_RUN(call)
 {
-	/* words are separated by blanks */
+	/* words are separated by spaces */
 	size_t most = dk_replay_len(w->rest) / 2 + 1;
 	struct dk_obj *objs;
 	struct dk_op *op = dk_replay_op_get(r, w->arg[0]);

@@ -28,7 +28,7 @@ static void unregister_device(struct dk_replay_device *d)
 	d->table = NULL;
 }
 
-/* The table has the oldest function first, because the last one at a key wins. */
+/* The oldest function comes first in the table, because the last one at a key is used. */
 static int register_device(struct dk_replay *r, struct dk_replay_device *d,
 			   struct dk_diag *why)
 {

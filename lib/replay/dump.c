@@ -21,7 +21,7 @@ static int put(struct dk_replay *r, struct text *t)
 		return dk_replay_reason(r, len, DK_WHY_NO_MEMORY, "");
 	if (!dk_replay_text_grow(answer, len))
 		return 0;
-	/* another thread may have changed the registry meanwhile */
+	/* another thread may have changed the registry since */
 	now = t->print(t, answer->buf + answer->len, len + 1);
 	if (now < 0)
 		return dk_replay_reason(r, now, DK_WHY_NO_MEMORY, "");

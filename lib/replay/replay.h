@@ -30,10 +30,10 @@ typedef void (*dk_replay_emit_t)(void *ctx, const char *text, size_t len);
  * @registry_flags: flags of its registries: 0, or
  *	DK_REGISTRY_FORCE_RESOLVE; command "stock" adds DK_REGISTRY_BUILTINS
  * @emit: takes the answers; @text stays valid until the next command
- * @ctx: handed on to @emit
+ * @ctx: passed to @emit
  *
  * Context: Process context, may sleep.
- * Return: The interpreter, or NULL without memory.
+ * Return: The interpreter, or NULL if allocation fails.
  */
 struct dk_replay *dk_replay_alloc(unsigned int registry_flags,
 				  dk_replay_emit_t emit, void *ctx);
@@ -120,10 +120,10 @@ struct dk_replay_count {
  * dk_replay_check_alloc() - create a checker for one transcript
  * @registry_flags: as in dk_replay_alloc()
  * @differ: called for every wrong answer, with its first wrong line
- * @ctx: handed on to @differ
+ * @ctx: passed to @differ
  *
  * Context: Process context, may sleep.
- * Return: The checker, or NULL without memory.
+ * Return: The checker, or NULL if allocation fails.
  */
 struct dk_replay_check *dk_replay_check_alloc(unsigned int registry_flags,
 					      dk_replay_differ_t differ,

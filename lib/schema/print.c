@@ -18,7 +18,7 @@ char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n)
 struct printer {
 	char *buf;
 	size_t size;
-	size_t len;			/* of the whole text, also of what did not fit */
+	size_t len;			/* of the whole text, including what did not fit */
 };
 
 static void put(struct printer *p, const char *s)

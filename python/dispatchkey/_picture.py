@@ -164,8 +164,8 @@ def table_svg(table: Table) -> str:
     return _page(f"Where calls of {table.operator} go{on}",
                  f"The computed dispatch table of {table.operator}{on}: a row for each backend, a "
                  "column for each functionality that has an entry for every backend, then a "
-                 "cell for each other functionality. Below them a legend tells which function "
-                 "each letter is, and by which rule it serves.",
+                 "cell for each other functionality. Below them a legend lists the function of "
+                 "each letter, and the rule by which it serves.",
                  grid.width, grid.y + MARGIN, grid.body)
 
 

@@ -129,7 +129,7 @@ struct row {
 	const char *rest[MAX_COLUMNS];		/* not printed yet */
 };
 
-/* The length of @s that fits into a line, up to a blank if there is one. */
+/* The length of @s that fits into a line, up to a space if there is one. */
 static unsigned int piece(const char *s, unsigned int width)
 {
 	unsigned int n = (unsigned int)strlen(s), at;

@@ -28,7 +28,7 @@ static inline const char *typed(const struct completion *c)
 
 /*
  * live/complete.c: the names of "backend", "device", "op", "provider" or "limits" in the
- * kernel; none without the module. nolive/live.c without libnl
+ * kernel; none without the module. nolive/live.c has the stub for builds without libnl.
  */
 void live_candidates(struct completion *c, const char *kind);
 /* The keys of private backends by the names that these have in the kernel. */

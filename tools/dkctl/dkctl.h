@@ -186,7 +186,7 @@ int show_help(struct request *q, const struct subcommand *s);
 
 /* escape.c: prints bytes other than printable ASCII and tabs as \xNN */
 void print_escaped(FILE *f, const char *s, size_t len);
-/* Returns an allocated copy in which tabs are escaped too, or NULL without memory. */
+/* Returns an allocated copy in which tabs are escaped, too, or NULL if allocation fails. */
 char *escape_text(const char *s);
 
 /* error.c: prints a message on stderr, and with --json as an object on stdout */
@@ -252,7 +252,7 @@ struct wrap {
 void wrap_begin(struct wrap *w, FILE *f, const char *head, int indent);
 void wrap_word(struct wrap *w, const char *word, const char *tail);
 void wrap_end(struct wrap *w);
-/* Wraps a text, with unprintable bytes as \\xNN; returns false without memory. */
+/* Wraps a text, with unprintable bytes as \\xNN; returns false if allocation fails. */
 bool wrap_words(FILE *f, int columns, const char *head, const char *text);
 /* The same to standard output; returns a status. */
 int wrap_text(struct request *q, const char *head, const char *text);

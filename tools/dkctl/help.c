@@ -173,7 +173,7 @@ void help_transcript(FILE *f)
 	fputs("\nSET is 0x..., or names joined by | or ',', or DispatchKeySet(...). KEY is a name\n"
 	      "such as CPU, AutogradCUDA, Dense or Autograd. BIT is a backend bit such as\n"
 	      "CPUBit. OP is the name of an operator such as my::add, and LABEL the name of a\n"
-	      "function. Quote words that contain blanks with '...' or \"...\".\n", f);
+	      "function. Quote words that contain spaces with '...' or \"...\".\n", f);
 }
 
 bool help_command(FILE *f, const char *name)

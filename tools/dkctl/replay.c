@@ -44,7 +44,7 @@ int session_fail_empty(struct session *s)
 
 /* ---- running -------------------------------------------------------------- */
 
-/* Prints a line, broken at blanks to fit the terminal. */
+/* Prints a line, broken at spaces to fit the terminal. */
 static void print_broken(const char *text, size_t len)
 {
 	static const char indent[] = "    ";

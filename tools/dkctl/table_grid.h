@@ -33,7 +33,7 @@ struct grid {
 	unsigned int num_functions;
 };
 
-/* Returns false without memory. */
+/* Returns false if allocation fails. */
 bool grid_begin(struct grid *g, const struct dk_nl_layout *layout,
 		const struct dk_nl_backend *backends, const struct dk_nl_run *runs);
 void grid_end(struct grid *g);

@@ -272,7 +272,8 @@ static void put_head(FILE *f, const struct grid *g, int width, int height)
 	put_xml(f, g->device ? g->device : "");
 	fprintf(f, ": a row for each of %u backends, a column for each functionality that has an "
 		"entry for every backend, then a cell for each other functionality. Below them a "
-		"legend tells which function each letter is, and by which rule it serves.</desc>\n",
+		"legend lists the function of each letter, and the rule by which it serves."
+		"</desc>\n",
 		g->layout->num_backends);
 	fputs(style, f);
 	fprintf(f, "<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", width, height);

@@ -21,7 +21,7 @@ static void put_padded(const char *s, size_t width)
 		printf("%-*s", (int)width, s);
 }
 
-/* Centres the letter in the cell. Without colour, trailing blanks are omitted. */
+/* Centres the letter in the cell. Without colour, trailing spaces are omitted. */
 static void put_cell(struct request *q, const struct grid_function *fn, size_t width,
 		     bool is_last)
 {

@@ -85,7 +85,7 @@ static bool read_terms(struct graph *g, const struct usage_word *w, struct part 
 	return found;
 }
 
-/* One of the words that "|" joins without blanks. "-" is no word to offer. */
+/* One of the words that "|" joins without spaces. "-" is not offered. */
 static struct part read_choice(struct graph *g, const char *text, size_t len)
 {
 	struct usage_word w = { text, len, g->literal.text, g->literal.len };
@@ -101,7 +101,7 @@ static struct part read_choice(struct graph *g, const char *text, size_t len)
 	return p;
 }
 
-/* Words up to a blank: "offline|online", "NAME", "FILTER...". */
+/* Words up to a space: "offline|online", "NAME", "FILTER...". */
 static struct part read_token(struct graph *g)
 {
 	struct usage_word before = g->literal;

@@ -9,7 +9,7 @@
 
 const char live_note[] = "";
 
-/* If the module is missing, the message has the command to type. */
+/* If the module is missing, the message names the command to type. */
 int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 {
 	if (err != -ENOENT)
