@@ -7,7 +7,7 @@ import sys
 from . import _command
 
 TEXT = """\
-dispatchkey is a package with one command, which explains calls of PyTorch:
+dispatchkey is a package with one command, which explains calls in PyTorch:
 
   python3 -m dispatchkey.torch --help
 

@@ -44,7 +44,7 @@ class Frame:
         self.exception: Optional[BaseException] = None
 
     def run(self, enter: Callable[[Any], int]) -> Any:
-        """Make the call; raise what a function of it has raised, or the library's error."""
+        """Make the call; raise what one of its functions has raised, or the library's error."""
         frames = _threads.__dict__.setdefault("frames", [])
         frames.append(self)
         try:
@@ -60,7 +60,7 @@ class Frame:
 
 
 class _Unserved(Exception):
-    """The dispatcher, or a function in C, returned an errno."""
+    """The dispatcher, or a C function, returned an errno."""
 
     def __init__(self, result: int):
         super().__init__(result)
@@ -68,7 +68,7 @@ class _Unserved(Exception):
 
 
 class Definition:
-    """A schema and its declaration, which the library keeps a pointer to."""
+    """A schema and its declaration, to which the library keeps a pointer."""
 
     __slots__ = ("schema", "decl", "place", "__weakref__")
 
@@ -137,7 +137,7 @@ class Call:
     def redispatch(self, *args: Any, keys: Optional[Keys] = None, **kwargs: Any) -> Any:
         """Continue with the keys below, or with these keys; return the result.
 
-        Without arguments, those of the call are passed on.
+        If no operator arguments are given, those of the call are passed on.
         """
         ptr = self._checked()
         to = self.below if keys is None else KeySet(keys, layout=self._registry.layout)
@@ -160,7 +160,7 @@ class Call:
 
 
 def _values_from_c(call: Any, args: int, layout: Layout) -> list[Any]:
-    """The arguments of a call that C made: numbers, strings, sets of keys, addresses."""
+    """The arguments of a call from C: numbers, strings, sets of keys, addresses."""
     decl = lib.dk_call_described(call)
     value, values = _abi.dk_value(), []
     for i in range(decl.contents.num_params):
@@ -193,12 +193,12 @@ def _from_c(value: _abi.dk_value, layout: Layout) -> Any:
 
 
 def _errno_of(e: BaseException) -> int:
-    """What C gets instead of an exception."""
+    """The errno that is returned to C instead of an exception."""
     return e.errno if isinstance(e, OSError) and e.errno in errno.errorcode else errno.EIO
 
 
 def serve(registry: Registry, fn: Callable[..., Any], with_call: bool) -> Any:
-    """The function for the library that calls a Python function."""
+    """A function that the library can call, which calls a Python function."""
 
     def entered(ptr: Any, args: int) -> int:
         frame = _frame_of(args)

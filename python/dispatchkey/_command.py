@@ -13,7 +13,7 @@ OK, DIFFERS, WRONG, NOT_LOADED, NOT_WRITTEN = range(5)
 def name() -> str:
     """The module of this package that python3 -m is about to run, or "".
 
-    It imports the package first. Meanwhile sys.argv[0] is "-m".
+    It imports the package first. During that import, sys.argv[0] is "-m".
     """
     frame: Optional[FrameType] = sys._getframe() if sys.argv[:1] == ["-m"] else None
     while frame:
@@ -41,7 +41,7 @@ def _flush() -> None:
 
 
 def run(command: str, main: Callable[[], int]) -> int:
-    """Run a command; returns its exit status, also if its output cannot be written."""
+    """Run a command; returns its exit status, even if its output cannot be written."""
     try:
         try:
             return main()

@@ -60,14 +60,14 @@ def new_diag() -> _abi.dk_diag:
 
 
 def error(number: int, text: str, reason: str = "NONE", word: str = "", hint: str = "") -> Error:
-    """The exception for an errno; the hint says what to do."""
+    """The exception for an errno; the hint states the remedy."""
     cls = UnknownName if reason in _UNKNOWN else _CLASSES.get(number, Error)
     message = text + (f": {word}" if word else "") + (f"; {hint}" if hint else "")
     return cls(number, message, reason, word)
 
 
 def from_diag(why: _abi.dk_diag, result: int = 0, hint: str = "") -> Error:
-    """The exception for a filled reason, and for what the function returned."""
+    """The exception for a filled struct dk_diag and the errno that was returned with it."""
     number = -result if result < 0 else _abi.ERRNO.get(why.reason, errno.EINVAL)
     text = why.text.decode() if why.text else "the library gave no reason"
     return error(number, text, _REASONS.get(why.reason, "NONE"),

@@ -172,7 +172,7 @@ class Explanation:
 
     @property
     def entry_key(self) -> Key:
-        """The key of the table entry; that of a trimmed table may lack it."""
+        """The key of the table entry, which a trimmed table may lack."""
         if self.trimmed_index < 0:
             return self.route.key
         return Key(lib.dk_slot_key(self.layout._ptr, self.route.effective.entry), self.layout)
@@ -207,7 +207,7 @@ class Explanation:
 
 
 def names_of(keys: KeySet) -> list[str]:
-    """The names in a set, with functionalities without a backend, and vice versa."""
+    """The names in a set, including functionalities without a backend, and backends alone."""
     names = [key.name for key in keys]
     halves = [f for f in keys.layout.functionalities
               if f.kind == "building-block" and f.keyset.bits & keys.bits]
@@ -310,7 +310,7 @@ class _Lines:
 
 def explain(registry: Registry, name: str, objects: list[KeySet], pointers: object,
             state: tuple[int, int]) -> Explanation:
-    """Ask the library, again if the registry changes meanwhile."""
+    """Query the library, and again if the registry changes during the query."""
     while True:
         found = _explain_once(registry, name, objects, pointers, state)
         if found is not None:

@@ -56,7 +56,7 @@ class Layout:
 
     @classmethod
     def _of(cls, ptr: int) -> Layout:
-        """The one object for a layout of the library."""
+        """The one object for a layout in the library."""
         self = cls._known.get(ptr)
         if self is None:
             self = object.__new__(cls)
@@ -191,7 +191,7 @@ class Backend:
 
     @property
     def keyset(self) -> _keyset.KeySet:
-        """The set of this bit, which has no key."""
+        """The set of this bit alone, which contains no key."""
         return self._set(lib.dk_backend_set)
 
     @property

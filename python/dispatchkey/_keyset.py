@@ -105,7 +105,7 @@ class KeySet:
 
     @property
     def highest(self) -> _keys.Key:
-        """The key of highest priority, which a call is routed by; Undefined if there is none."""
+        """The key of highest priority, by which a call is routed; Undefined if there is none."""
         return self._key(lib.dk_keyset_key)
 
     @property
@@ -146,7 +146,7 @@ class KeySet:
         return self.bits & bits == bits
 
     def isdisjoint(self, other: Keys) -> bool:
-        """Whether no bit is in both; a backend counts as well."""
+        """Whether no bit is in both; backend bits count, too."""
         return not self.bits & self._bits_of(other)
 
     # ---- operators --------------------------------------------------------------------

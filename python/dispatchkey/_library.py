@@ -15,7 +15,7 @@ _BESIDE = Path(__file__).parent / "lib"
 
 
 def _find() -> str:
-    """The variable, then the folder that a wheel has it in, then the system."""
+    """The library's path: the environment variable, else in the wheel, else the system's."""
     given = os.environ.get(VARIABLE)
     if given:
         return given
@@ -68,7 +68,7 @@ def _load() -> ctypes.CDLL:
 
 
 def c_text(text: str, what: str = "a name") -> bytes:
-    """A string for C, where a NUL would end it early."""
+    """A string for C; refuses a NUL, which would end it early."""
     if not isinstance(text, str):
         raise TypeError(f"expected {what} as a str, not {type(text).__name__}")
     if "\0" in text:

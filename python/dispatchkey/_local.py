@@ -26,7 +26,7 @@ class LocalState(NamedTuple):
 
 
 def state_of(layout: Layout) -> _abi.dk_local:
-    """The thread's state: the library's own for v1, for other layouts one of ours."""
+    """The thread's state: that of the library for v1, for other layouts one kept here."""
     if layout.name == "v1":
         return lib.dk_local_current().contents
     states = _threads.__dict__.setdefault("states", {})
@@ -83,7 +83,7 @@ def include(*keys: Keys, layout: Union[str, Layout, None] = None) -> Iterator[No
 
 @contextmanager
 def exclude(*keys: Keys, layout: Union[str, Layout, None] = None) -> Iterator[None]:
-    """Exclude keys from calls of this thread, as include() (ExcludeDispatchKeyGuard)."""
+    """Exclude keys from calls of this thread; used like include() (ExcludeDispatchKeyGuard)."""
     added = _keyset(keys, layout)
     state = state_of(added.layout)
     saved = state.excluded
@@ -159,7 +159,7 @@ def autocast(backend: Union[str, Backend] = "CUDA", on: bool = True) -> Iterator
 
 @contextmanager
 def set_excluded(key: Union[str, Key], want: bool = True) -> Iterator[None]:
-    """Exclude one key of layout v1, or do not (_SetExcludeDispatchKeyGuard)."""
+    """Exclude one key of layout v1, or no longer exclude it (_SetExcludeDispatchKeyGuard)."""
     key, state = Key(key), state_of(Layout())
     was = lib.dk_local_is_excluded(state, key.number)
     lib.dk_local_set_excluded(state, key.number, want)

@@ -69,7 +69,7 @@ class Packer:
         self._keep: list[Any] = []
 
     def pack(self, values: Sequence[Any]) -> tuple[Any, Any]:
-        """The struct, and what has to stay as long as it is used."""
+        """The struct, and the objects that must be kept alive while it is used."""
         n = self._decl.num_params
         packed = (_abi.dk_value * max(n, 1))()
         for i, value in enumerate(values):

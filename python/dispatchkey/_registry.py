@@ -68,7 +68,7 @@ class Registration:
 
 
 class _Kept:
-    """A function in the form of the library, which has to stay until it is drained."""
+    """A function in the form that the library needs; must be kept until it is drained."""
 
     def __init__(self, registry: Registry, fn: Any, key: int, name: Optional[bytes],
                  label: str, definition: Optional[Definition], with_call: bool):
@@ -370,12 +370,12 @@ class Registry(_Registrar):
     'add_cpu of DispatchKeySet(CPU) and DispatchKeySet(CPU)'
     >>> registry.close()
 
-    layout    whose keys it has; Layout.all() lists them
+    layout    the layout of its keys; Layout.all() lists the layouts
     name      the provider's name, for people
     builtins  with the fallthroughs that calls need under the default local state
 
-    Close it, or use it with `with`: close() waits until no call is inside of its
-    functions, which are kept alive until then.
+    Close it, or use it with `with`: close() waits until no call of its functions is
+    running. The functions are kept alive until then.
     """
 
     def __init__(self, layout: Union[str, Layout] = "v1", *, name: str = "python",
@@ -486,7 +486,7 @@ class Registry(_Registrar):
 
         Ctrl-C ends the wait, too. A closed registry stays closed.
 
-        Calls that other threads make meanwhile are served as before, or fail with an
+        Calls that other threads make during it are served as before, or fail with an
         Error: UnknownName or NotServed while registrations are being removed, then "the
         registry is closed". Calls that a function makes while close() waits for it fail
         in the same way. Later calls all fail.

@@ -26,7 +26,7 @@ class Argument:
 
     @property
     def is_dispatched(self) -> bool:
-        """Whether a call dispatches on it: on a Tensor, and on each of a list of them."""
+        """Whether a call dispatches on it: on a Tensor, or on each Tensor of a list."""
         return re.match(r"Tensor\b", self.type) is not None
 
 
@@ -86,14 +86,14 @@ class Schema:
         return None if any("[" in t for t in types) else len(types)
 
     def check_dispatched(self, number: int, name: str = "") -> None:
-        """Raise TypeError if a call of the operator dispatches on fewer arguments than this."""
+        """Raise TypeError if a call to the operator dispatches on fewer arguments than this."""
         takes = self.dispatched
         if takes is not None and number > takes:
             raise TypeError(f"{name or self.full_name} dispatches on {takes} of its arguments, and "
                             f"{number} {'is' if number == 1 else 'are'} given")
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The values of all arguments in order, as Python binds those of a function."""
+        """The values of all arguments in order, bound as Python binds those of a function."""
         positional = [a for a in self.arguments if not a.keyword_only]
         if len(args) > len(positional):
             raise TypeError(f"{self.full_name}() takes {len(positional)} positional arguments "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Explains calls of the PyTorch that is installed.
+"""Explains calls in the installed PyTorch.
 
     import torch, dispatchkey.torch
     x = torch.ones(2, requires_grad=True)

@@ -82,7 +82,7 @@ def _split(text: str) -> list[str]:
 
 def _add(commands: Any, name: str, text: str, function: Callable[..., int],
          is_call: bool = True, nargs: Any = None) -> argparse.ArgumentParser:
-    """A command, with the options that all of them have and those that describe a call."""
+    """A command, with the common options and those that describe a call."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=text, description=text[0].upper() + text[1:] + ".", epilog=_epilog(name),
         formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -102,7 +102,7 @@ def _add(commands: Any, name: str, text: str, function: Callable[..., int],
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog=PROG, epilog=_epilog(*EXAMPLES),
                      formatter_class=argparse.RawDescriptionHelpFormatter,
-                     description="Explain calls of the PyTorch that is installed.")
+                     description="Explain calls in the installed PyTorch.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     explain = _add(commands, "explain", "where a call goes, key by key, and why", _explain)
     explain.add_argument("--svg", metavar="FILE", help="write the picture of the first step")
@@ -196,7 +196,7 @@ def _watch(options: argparse.Namespace) -> int:
 
 
 class _Progress:
-    """Shows on a terminal how many operators are read."""
+    """Shows on a terminal how many operators have been read."""
 
     def __init__(self) -> None:
         self._is_on, self._next = sys.stderr.isatty(), 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Compares two calls of PyTorch."""
+"""Compares two calls in PyTorch."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Row:
 
     @property
     def is_same(self) -> bool:
-        """Whether both calls call the same function here."""
+        """Whether both calls reach the same function here."""
         return self.a is not None and self.b is not None and \
             self.a.function == self.b.function
 
@@ -42,7 +42,7 @@ def _served(hop: Hop) -> str:
 
 @dataclass(frozen=True)
 class TorchDiff:
-    """The differences between two calls of PyTorch. print() writes them.
+    """The differences between two calls in PyTorch. print() writes them.
 
     a     the first call
     b     the second call
@@ -55,11 +55,11 @@ class TorchDiff:
 
     @property
     def parts_at(self) -> Optional[Row]:
-        """The first row in which the calls do not call the same function, or None."""
+        """The first row in which the calls reach different functions, or None."""
         return next((row for row in self.rows if not row.is_same), None)
 
     def keys(self) -> Iterator[tuple[str, list[str], list[str]]]:
-        """The sets that differ: the name of each, the keys that only a has, those of only b."""
+        """The sets that differ: the name of each, the keys only in a, and those only in b."""
         for name, a, b in zip(_SETS, _sets(self.a), _sets(self.b)):
             in_a, in_b = names_of(a), names_of(b)
             if a.bits != b.bits:
@@ -67,7 +67,7 @@ class TorchDiff:
 
     @property
     def is_same(self) -> bool:
-        """Whether both paths have the same functions."""
+        """Whether both paths consist of the same functions."""
         return self.parts_at is None
 
     def __str__(self) -> str:

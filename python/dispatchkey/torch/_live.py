@@ -25,7 +25,7 @@ _ENTRY = re.compile(r"^(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<text>.*?)
 
 
 def pytorch() -> Any:
-    """The module torch; ImportError with one sentence if it is not there."""
+    """The module torch; raises ImportError with one sentence if it is missing."""
     try:
         import torch
     except ImportError as e:
@@ -38,7 +38,7 @@ def pytorch() -> Any:
 
 
 def load(file: str) -> None:
-    """Load a backend: a shared library, or a module of Python by its name."""
+    """Load a backend: a shared library, or a Python module by its name."""
     torch = pytorch()
     try:
         if os.path.exists(file) or os.sep in file:
@@ -61,7 +61,7 @@ def internal(name: str) -> Any:
 
 
 def private_name() -> str:
-    """What PyTorch calls the device of PrivateUse1, which a program may rename."""
+    """PyTorch's name for the device of PrivateUse1, which a program may rename."""
     name = getattr(pytorch()._C, "_get_privateuse1_backend_name", None)
     return str(name()) if name else "privateuseone"
 
@@ -87,7 +87,7 @@ def operators() -> list[str]:
 
 
 def label(text: str) -> str:
-    """Where a function is registered, as a label: a name without blanks."""
+    """Where a function is registered, as a label: a name without spaces."""
     where = text.replace("registered at ", "").replace(" ", "_")
     return where[-(_abi.NAME_MAX - 1):] or "unknown"
 
@@ -104,7 +104,7 @@ class TableEntry(NamedTuple):
 
 
 def entries_of(table: str) -> dict[str, TableEntry]:
-    """Of each key with a function its entry, from what _dispatch_dump_table() prints."""
+    """The entry of each key with a function, from what _dispatch_dump_table() prints."""
     found = (_ENTRY.match(line) for line in table.splitlines())
     return {m["key"]: TableEntry(label(m["text"]), m["rule"], bool(m["fallthrough"]))
             for m in found if m}
@@ -167,13 +167,13 @@ class Operator:
         return entries_of(self.table)
 
     def fallbacks(self, of: Layout) -> dict[str, TableEntry]:
-        """The backend fallbacks, also of keys at which this operator has a function."""
+        """The backend fallbacks, including those of keys at which this operator has a function."""
         found = {key: entry for key, entry in self.entries().items()
                  if entry.rule == "backend fallback"}
         return {**_fallbacks(frozenset(_keys_with_fallback(of))), **found}
 
     def mirror(self, registry: Registry) -> str:
-        """Register in our registry what PyTorch has; returns the operator's name."""
+        """Make PyTorch's registrations in our registry; returns the operator's name."""
         name = registry.define(self.schema)
         for m in reversed(self.impls()):
             fn: Any = fallthrough if "fallthrough" in m["flags"] else _never
@@ -218,7 +218,7 @@ def _keys_with_fallback(of: Layout) -> list[str]:
 
 @functools.lru_cache(maxsize=4)
 def _runtime_keys(layout_name: str) -> list[tuple[str, Any]]:
-    """The runtime keys that this PyTorch has, too: the name of each, and PyTorch's key."""
+    """The runtime keys that this PyTorch also has: the name of each, and PyTorch's key."""
     parse, found = internal("_dispatch_key_parse"), []
     for key in Layout(layout_name).keys:
         if key.kind not in ("alias", "building-block"):
@@ -230,7 +230,7 @@ def _runtime_keys(layout_name: str) -> list[tuple[str, Any]]:
 
 
 def _never(*_args: Any) -> None:
-    """Stands for a function of PyTorch; a route does not call it."""
+    """Stands for one of PyTorch's functions; a route does not call it."""
 
 
 def _unknown(name: str) -> Exception:
@@ -271,7 +271,7 @@ def keys_of(tensor: Any, of: Layout) -> KeySet:
 
 
 def tensors(values: Iterable[Any]) -> list[Any]:
-    """The tensors in arguments, those of lists too, in order."""
+    """The tensors in arguments, including those in lists, in order."""
     found: list[Any] = []
     for value in values:
         if isinstance(value, (list, tuple)):

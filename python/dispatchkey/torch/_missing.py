@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Which operators of PyTorch a backend lacks, and what serves them instead."""
+"""Which of PyTorch's operators a backend lacks, and what serves them instead."""
 from __future__ import annotations
 
 import csv
@@ -75,7 +75,7 @@ class Coverage:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many operators each serves."""
+        """How many operators each of them serves."""
         return {what: len(self.by(what)) for what in SERVED_BY if self.by(what)}
 
     def __str__(self) -> str:
@@ -160,7 +160,7 @@ show();
 
 
 def _served_by(live: _live.Operator, entry: Optional[_live.TableEntry]) -> str:
-    """What an entry is, in one of the words of SERVED_BY."""
+    """What serves an entry, as one of the words of SERVED_BY."""
     if entry is None:
         return "nothing"
     if entry.is_fallthrough:
@@ -180,7 +180,7 @@ def _autograd_by(live: _live.Operator, entry: Optional[_live.TableEntry]) -> str
 
 
 def backend_key(backend: Union[str, Key], layout: Layout) -> Key:
-    """The key of a backend that is named by a device, such as "cuda", or by the key itself."""
+    """The key of a backend, which is given as a device, such as "cuda", or as that key."""
     keys = backend.keyset if isinstance(backend, Key) else None
     try:
         keys = keyset_of(backend, layout) if isinstance(backend, str) else keys
@@ -196,7 +196,7 @@ def backend_key(backend: Union[str, Key], layout: Layout) -> Key:
 
 
 def _autograd_of(key: Key) -> Key:
-    """The autograd key of the tensors that have a key."""
+    """The autograd key of tensors with this key."""
     fresh = [k for k in key.keyset.fresh() if k.name.startswith("Autograd")]
     return fresh[0] if fresh else Key("AutogradOther", key.layout)
 
@@ -234,7 +234,7 @@ def missing(backend: Union[str, Key], *, only: str = "*", like: Union[str, Key, 
 
 
 def lines_of(served: Sequence[Served]) -> list[str]:
-    """The lines of a list: each operator, and where there are several kinds what serves it."""
+    """The lines of a list: each operator and, if there are several kinds, what serves it."""
     if {s.by for s in served} == {"nothing"}:
         return [s.operator for s in served]
     name = max((len(s.operator) for s in served), default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What a mode of PyTorch changes: it is entered, and the keys are read inside."""
+"""What one of PyTorch's modes changes: it is entered, and the keys are read inside it."""
 from __future__ import annotations
 
 import errno
@@ -31,7 +31,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a change adds and removes: of tensors' keys, and of the local state."""
+    """What a change adds to tensors' keys and to the local state, and what it removes."""
 
     tensors: Bits
     included: Bits
@@ -122,7 +122,7 @@ def devices_of(keys: Sequence[KeySet]) -> list[str]:
 
 
 def effect(changes: Sequence[str], devices: Sequence[str]) -> Effect:
-    """What several changes do together, each inside of the one before it.
+    """What several changes do together, each inside the one before it.
 
     devices  those of the tensors, for which autocast is entered
     """

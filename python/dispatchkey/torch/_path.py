@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Follows a call of PyTorch from key to key."""
+"""Follows a call in PyTorch from key to key."""
 from __future__ import annotations
 
 import errno
@@ -49,7 +49,7 @@ class Hop:
 
 @dataclass(frozen=True)
 class TorchCall:
-    """A call of PyTorch, explained. print() writes all of it; a notebook shows a picture.
+    """A call in PyTorch, explained. print() writes all of it; a notebook shows a picture.
 
     operator     the operator's name
     version      of PyTorch
@@ -105,7 +105,7 @@ def _differences(registry: Registry, name: str, live: _live.Operator) -> tuple[l
 
 
 def _ends(hop: Hop) -> bool:
-    """Does the call end here: at a backend, at a function that calls other operators?"""
+    """Whether the call ends here: at a backend, or at a function that calls other operators."""
     key, entry = hop.key, hop.why.route.entry
     return not entry or entry.rule == "math kernel" or \
         bool(lib.dk_is_backend_key(key.layout._ptr, key.number))
@@ -184,7 +184,7 @@ _TAKE_NUMBERS = {"add", "sub", "subtract", "mul", "multiply", "div", "divide", "
 
 
 def _name_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The operator that a function of PyTorch calls with these arguments."""
+    """The operator that one of PyTorch's functions calls with these arguments."""
     schema = getattr(function, "_schema", None)             # torch.ops.aten.add.Tensor
     if schema is not None:
         return str(schema.name) + (f".{schema.overload_name}" if schema.overload_name else "")
@@ -205,7 +205,7 @@ def _name_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> st
 
 def _takes(live: _live.Operator, args: tuple[Any, ...], kwargs: dict[str, Any],
            takes_numbers: bool) -> bool:
-    """Does this overload take these arguments, by their number and by which are tensors?"""
+    """Whether this overload takes these arguments, by their number and which are tensors."""
     try:
         schema = Schema(live.schema)
         values = schema.bind(args, kwargs)
@@ -217,7 +217,7 @@ def _takes(live: _live.Operator, args: tuple[Any, ...], kwargs: dict[str, Any],
 
 
 def _fits(kind: str, value: Any, tensor: Any) -> bool:
-    """Is this a value of the type? Tensor is the class, or those that are taken for one."""
+    """Whether this is a value of the type. Tensor: the class, or classes accepted as one."""
     if kind.endswith("?"):
         return value is None or _fits(kind[:-1], value, tensor)
     if kind.endswith("]"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Operators and calls of PyTorch as a transcript for dkctl replay."""
+"""PyTorch's operators and calls as a transcript for dkctl replay."""
 from __future__ import annotations
 
 import shlex
@@ -38,7 +38,7 @@ def transcript(*calls: Union[TorchCall, str]) -> str:
 
 
 def _operator(live: _live.Operator) -> Iterator[str]:
-    """The definition, the functions with the oldest first, and PyTorch's table."""
+    """The definition, the functions, oldest first, and PyTorch's table."""
     options = ""
     for flag, value in (("-g", live.debug), ("-a", live.alias_analysis)):
         options += f" {flag} {shlex.quote(value)}" if value else ""
@@ -56,7 +56,7 @@ def _hex(keys: KeySet) -> str:
 
 
 def _served(ex: Explanation) -> str:
-    """What the first line of an answer ends with."""
+    """The end of the first line of an answer."""
     entry = ex.route.entry
     what = "ambiguous" if entry.is_ambiguous else "missing" if not entry.is_served else \
         "fallthrough" if entry.is_fallthrough else entry.label

@@ -42,7 +42,7 @@ Registrations = Counter[tuple[str, str, str, str, bool]]
 
 
 def _of_operator(name: str, dump: str) -> Registrations:
-    """What a dump has: the fields of the event for each registration."""
+    """The contents of a dump: the fields of the event for each registration."""
     live = _live.Operator(name, dump, "")
     found: Registrations = Counter(
         ("function", name, m["key"], _live.label(m["text"]), "fallthrough" in m["flags"])
@@ -113,7 +113,7 @@ def watch() -> Iterator[Watch]:
 
     The registrations of all operators before and after the block are compared. What is
     both registered and unregistered inside is not reported; what other threads register
-    meanwhile is.
+    during the block is.
     """
     found = Watch()
     before = _State.read()

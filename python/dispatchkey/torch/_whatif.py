@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What would change a call of PyTorch."""
+"""What would change a call in PyTorch."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class WhatIf:
 
     change      the change, such as "autocast" or "cuda"
     difference  the call and the changed one, or None if PyTorch refuses the change
-    reason      why it does
+    reason      why PyTorch refuses it
     """
 
     change: str
@@ -95,7 +95,7 @@ class WhatIfs:
 
 
 def explain_under(operator: str, keys: Sequence[KeySet], modes: Sequence[str]) -> TorchCall:
-    """Explain a call under modes of PyTorch, which are entered, each inside of the one before it.
+    """Explain a call under modes, which are entered in PyTorch, each inside the one before it.
 
     operator  the operator's name with its overload
     keys      the keys of each tensor

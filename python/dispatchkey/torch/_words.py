@@ -74,7 +74,7 @@ def keyset_of(text: str, layout: Layout) -> KeySet:
 
 
 def _kind_of(word: str, layout: Layout) -> tuple[str, str]:
-    """What a word is, and its name in the library. mkldnn, which is a device, too, is a layout."""
+    """The kind of a word, and its name in the library. mkldnn, also a device, is a layout."""
     types = devices(layout)
     if word in _LAYOUTS:
         return "layout", _LAYOUTS[word]
