@@ -106,6 +106,24 @@ tap() {
 	[ "${counts[2]}" -eq 0 ] || scripts/ktap-count "$log" | sed -n 's/^skipped/    | skipped/p'
 }
 
+# tried WHERE NAME COMMAND... - tap, and with RECORD=1 a row in a table of the manual
+tried() {
+	local where=$1 before=("$passed" "$failed" "$skipped")
+	shift
+	tap "$@"
+	[ -n "${RECORD-}" ] || return 0
+	record "$where,$(date +%F),$(cat VERSION),$((passed - before[0])),$((failed - before[1])),$((skipped - before[2]))"
+}
+# record ROW - replaces the row of the same place
+record() {
+	local table=Documentation/tried.csv
+	(
+		flock 9
+		{ grep -v "^${1%%,*}," "$table"; echo "$1"; } | LC_ALL=C sort >"$table.new"
+		mv -f -- "$table.new" "$table"
+	) 9>>"$logs/tried.lock"
+}
+
 # counted NAME COMMAND... - the tests of a script whose last line counts them
 counted() {
 	local name=$1 log status=0 from=$SECONDS counts=(0 1 0)
