@@ -5,6 +5,7 @@
  * unregistered.
  */
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,14 +20,21 @@ _Thread_local struct tally *tally;
 
 int buf_alloc_data(struct buf *b, size_t n)
 {
-	size_t bytes = n * sizeof(*b->data);
+	size_t bytes;
 
-	b->n = n;
+	b->n = 0;
+	b->data = NULL;
 	b->mem = NULL;
 	b->owner = NULL;
 	b->release = NULL;
+	if (n > (SIZE_MAX - BUF_ALIGN) / sizeof(*b->data))
+		return -ENOMEM;
+	bytes = n * sizeof(*b->data);
 	b->data = aligned_alloc(BUF_ALIGN, (bytes + BUF_ALIGN) / BUF_ALIGN * BUF_ALIGN);
-	return b->data ? 0 : -ENOMEM;
+	if (!b->data)
+		return -ENOMEM;
+	b->n = n;
+	return 0;
 }
 
 void buf_free(struct buf *b)
@@ -34,7 +42,10 @@ void buf_free(struct buf *b)
 	if (b->release)
 		b->release(b);
 	free(b->data);
+	b->n = 0;
 	b->data = NULL;
+	b->mem = NULL;
+	b->owner = NULL;
 	b->release = NULL;
 }
 

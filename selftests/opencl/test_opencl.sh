@@ -52,7 +52,7 @@ run_demo
 if [ "$status" -eq 3 ]; then
 	skip_all "$(cat "$st_tmp/err")"
 fi
-plan 20
+plan 24
 ok "a second of load" succeeds
 ok "all calls were served, by each device and by the CPU" adds_up
 ok "all results equal the CPU's" equal_results
@@ -142,10 +142,13 @@ fi
 
 # ---- sanitizers ------------------------------------------------------------------------
 
+# compiles PROGRAM FILE...
 compiles() {
+	local program=$1
+	shift
 	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer \
 		-fsanitize=address,undefined -Wall -Wextra -Wno-unused-parameter -Werror \
-		-I"$st_top/include" -I"$st_top/uapi" -o "$st_tmp/demo" "$st_top"/samples/opencl/*.c \
+		-I"$st_top/include" -I"$st_top/uapi" -I"$samples" -o "$st_tmp/$program" "$@" \
 		"$build/libdispatchkey.a" -lurcu-bp -lOpenCL -pthread
 }
 sanitized() {
@@ -154,9 +157,17 @@ sanitized() {
 	succeeds
 }
 make -s -C "$st_top" O="$build" MAKEFLAGS='' lib >/dev/null
-ok "it compiles with ASan and UBSan" compiles
-export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
+samples=$st_top/samples/opencl
+ok "it compiles with ASan and UBSan" compiles demo "$samples"/*.c
+export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 ok "which find nothing, also when buffers outlive their device" sanitized
+
+# ---- the operators, without the demo ---------------------------------------------------
+
+ok "a program without the demo compiles" compiles ops_test \
+	"$st_top/selftests/opencl/ops_test.c" "$samples"/{cpu,cl,cl_ops}.c
+export POCL_CACHE_DIR=$build/opencl/cache
+run_tap "$st_tmp/ops_test"
 
 finish
