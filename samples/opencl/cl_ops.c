@@ -194,36 +194,33 @@ static int fill_cl(struct dk_call *c, struct buf *b, float value)
 	const struct buf *bufs[] = { b };
 	struct work w;
 
-	served(card->server, RT_FILL);
 	if (!b->n)
-		return 0;
+		return served(card->server, RT_FILL, 0);
 	begin(&w, card, bufs, 1);
 	if (!w.error)
 		ok(&w, "clEnqueueFillBuffer",
 		   clEnqueueFillBuffer(card->queue, w.mems[0], &value, sizeof(value), 0,
 				       b->n * sizeof(value), 0, NULL, &w.event));
 	end(&w);
-	return wait_for(&w);
+	return served(card->server, RT_FILL, wait_for(&w));
 }
 
 static int copy_cl(struct dk_call *c, struct buf *dst, const struct buf *src)
 {
 	struct cl_card *card = dk_call_priv(c);
 	const struct buf *bufs[] = { dst, src };
+	int error = copy_check(dst, src);
 	struct work w;
 
-	if (dst->n != src->n)
-		return -EINVAL;
-	served(card->server, RT_COPY);
-	if (!dst->n || dst == src)
-		return 0;
+	if (error || !dst->n)
+		return served(card->server, RT_COPY, error);
 	begin(&w, card, bufs, 2);
 	if (!w.error)
 		ok(&w, "clEnqueueCopyBuffer",
 		   clEnqueueCopyBuffer(card->queue, w.mems[1], w.mems[0], 0, 0,
 				       dst->n * sizeof(*dst->data), 0, NULL, &w.event));
 	end(&w);
-	return wait_for(&w);
+	return served(card->server, RT_COPY, wait_for(&w));
 }
 
 static void queue_axpy(struct work *w, struct cl_card *card, struct buf *y, float a,
@@ -242,15 +239,14 @@ static void queue_axpy(struct work *w, struct cl_card *card, struct buf *y, floa
 static int axpy_cl(struct dk_call *c, struct buf *y, float a, const struct buf *x)
 {
 	struct cl_card *card = dk_call_priv(c);
+	int error = axpy_check(y, x);
 	struct work w;
 
-	if (y->n != x->n || y == x)
-		return -EINVAL;
-	served(card->server, RT_AXPY);
-	if (!y->n)
-		return 0;
-	queue_axpy(&w, card, y, a, x);
-	return wait_for(&w);
+	if (!error && y->n) {
+		queue_axpy(&w, card, y, a, x);
+		error = wait_for(&w);
+	}
+	return served(card->server, RT_AXPY, error);
 }
 
 /* Called on a thread of OpenCL. Once the call is completed, the device may be unregistered. */
@@ -273,17 +269,16 @@ static int axpy_async_cl(struct dk_call *c, struct buf *y, float a, const struct
 			 struct job *job)
 {
 	struct cl_card *card = dk_call_priv(c);
+	int error = axpy_check(y, x);
 	struct work w;
-	int error;
 
-	if (y->n != x->n || y == x)
-		return -EINVAL;
-	error = dk_call_defer(c, &job->token);
+	if (!error)
+		error = dk_call_defer(c, &job->token);
 	if (error)
 		return error;
 	job->owner = card;
 	atomic_fetch_add(&card->queued, 1);
-	served(card->server, RT_AXPY_ASYNC);
+	served(card->server, RT_AXPY_ASYNC, 0);
 	if (!y->n) {
 		complete(job, 0);
 		return 0;
@@ -313,10 +308,9 @@ static int sum_cl(struct dk_call *c, const struct buf *b, double *sum)
 	cl_int code;
 	int i;
 
-	served(card->server, RT_SUM);
 	*sum = 0;
 	if (!n)
-		return 0;
+		return served(card->server, RT_SUM, 0);
 	begin(&w, card, bufs, 1);
 	parts = clCreateBuffer(card->context, CL_MEM_WRITE_ONLY, sizeof(part), NULL, &code);
 	ok(&w, "clCreateBuffer", code);
@@ -334,7 +328,7 @@ static int sum_cl(struct dk_call *c, const struct buf *b, double *sum)
 		clReleaseMemObject(parts);
 	for (i = 0; i < CL_SUM_ITEMS; i++)
 		*sum += part[i];
-	return w.error;
+	return served(card->server, RT_SUM, w.error);
 }
 
 static int matmul_cl(struct dk_call *c, struct buf *out, const struct buf *a,
@@ -343,21 +337,19 @@ static int matmul_cl(struct dk_call *c, struct buf *out, const struct buf *a,
 	const size_t items[] = { n, n };
 	struct cl_card *card = dk_call_priv(c);
 	const struct buf *bufs[] = { out, a, b };
+	int error = matmul_check(out, a, b, n);
 	cl_uint size = n, i;
 	struct work w;
 
-	if (out->n != (size_t)n * n || a->n != out->n || b->n != out->n || out == a || out == b)
-		return -EINVAL;
-	served(card->server, RT_MATMUL);
-	if (!n)
-		return 0;
+	if (error || !n)
+		return served(card->server, RT_MATMUL, error);
 	begin(&w, card, bufs, 3);
 	for (i = 0; i < 3; i++)
 		arg(&w, card->matmul, i, sizeof(cl_mem), &w.mems[i]);
 	arg(&w, card->matmul, 3, sizeof(size), &size);
 	launch(&w, card->matmul, 2, items);
 	end(&w);
-	return wait_for(&w);
+	return served(card->server, RT_MATMUL, wait_for(&w));
 }
 
 /* Registered at DK_DENSE of the backend opencl, for one device. */

@@ -74,6 +74,29 @@ void job_destroy(struct job *job)
 	sem_destroy(&job->done);
 }
 
+/* ---- arguments ---------------------------------------------------------------- */
+
+int copy_check(const struct buf *dst, const struct buf *src)
+{
+	return dst->n != src->n || dst == src ? -EINVAL : 0;
+}
+
+int axpy_check(const struct buf *y, const struct buf *x)
+{
+	return y->n != x->n || y == x ? -EINVAL : 0;
+}
+
+int matmul_check(const struct buf *c, const struct buf *a, const struct buf *b, unsigned int n)
+{
+	size_t rows = n;
+
+	if (rows && rows > SIZE_MAX / rows)
+		return -EINVAL;
+	if (c->n != rows * rows || a->n != c->n || b->n != c->n || c == a || c == b)
+		return -EINVAL;
+	return 0;
+}
+
 /* ---- functions ---------------------------------------------------------------- */
 
 static int alloc_cpu(struct dk_call *c, struct buf *b, size_t n)
@@ -87,25 +110,25 @@ static int fill_cpu(struct dk_call *c, struct buf *b, float value)
 
 	for (i = 0; i < b->n; i++)
 		b->data[i] = value;
-	served(RT_CPU, RT_FILL);
-	return 0;
+	return served(RT_CPU, RT_FILL, 0);
 }
 
 static int copy_cpu(struct dk_call *c, struct buf *dst, const struct buf *src)
 {
-	if (dst->n != src->n)
-		return -EINVAL;
-	memmove(dst->data, src->data, src->n * sizeof(*src->data));
-	served(RT_CPU, RT_COPY);
-	return 0;
+	int error = copy_check(dst, src);
+
+	if (!error)
+		memcpy(dst->data, src->data, src->n * sizeof(*src->data));
+	return served(RT_CPU, RT_COPY, error);
 }
 
 static int axpy(struct buf *y, float a, const struct buf *x)
 {
+	int error = axpy_check(y, x);
 	size_t i;
 
-	if (y->n != x->n)
-		return -EINVAL;
+	if (error)
+		return error;
 	for (i = 0; i < y->n; i++)
 		y->data[i] += a * x->data[i];
 	return 0;
@@ -113,8 +136,7 @@ static int axpy(struct buf *y, float a, const struct buf *x)
 
 static int axpy_cpu(struct dk_call *c, struct buf *y, float a, const struct buf *x)
 {
-	served(RT_CPU, RT_AXPY);
-	return axpy(y, a, x);
+	return served(RT_CPU, RT_AXPY, axpy(y, a, x));
 }
 
 static int sum_cpu(struct dk_call *c, const struct buf *b, double *sum)
@@ -125,25 +147,24 @@ static int sum_cpu(struct dk_call *c, const struct buf *b, double *sum)
 	for (i = 0; i < b->n; i++)
 		s += b->data[i];
 	*sum = s;
-	served(RT_CPU, RT_SUM);
-	return 0;
+	return served(RT_CPU, RT_SUM, 0);
 }
 
 static int matmul_cpu(struct dk_call *c, struct buf *out, const struct buf *a,
 		      const struct buf *b, unsigned int n)
 {
+	int error = matmul_check(out, a, b, n);
 	size_t i, j, k, size = n;
 
-	if (out->n != size * size || a->n != out->n || b->n != out->n)
-		return -EINVAL;
+	if (error)
+		return error;
 	memset(out->data, 0, out->n * sizeof(*out->data));
 	for (i = 0; i < size; i++)
 		for (k = 0; k < size; k++)
 			for (j = 0; j < size; j++)
 				out->data[i * size + j] +=
 					a->data[i * size + k] * b->data[k * size + j];
-	served(RT_CPU, RT_MATMUL);
-	return 0;
+	return served(RT_CPU, RT_MATMUL, 0);
 }
 
 /* The work is done when this returns, so nothing is deferred. */
@@ -152,11 +173,9 @@ static int axpy_async_cpu(struct dk_call *c, struct buf *y, float a, const struc
 {
 	int error = axpy(y, a, x);
 
-	if (error)
-		return error;
-	served(RT_CPU, RT_AXPY_ASYNC);
-	job_done(job, 0);
-	return 0;
+	if (!error)
+		job_done(job, 0);
+	return served(RT_CPU, RT_AXPY_ASYNC, error);
 }
 
 static const struct dk_impl impls[] = {

@@ -37,6 +37,12 @@ struct job {
 /* Allocates n floats for a buffer whose @dk is set. Not initialized. */
 DK_OP(rt_alloc, "rt::alloc", (struct buf *b, size_t n), (b, n), (&b->dk));
 
+/*
+ * An operator that writes a buffer returns -EINVAL if that buffer is also one of its inputs,
+ * or if the sizes do not match; then nothing is written. This holds on every device. Results
+ * that are not exact may be rounded differently on each.
+ */
+
 /* These return when the result is at @data. */
 DK_OP(rt_fill, "rt::fill", (struct buf *b, float value), (b, value), (&b->dk));
 DK_OP(rt_copy, "rt::copy", (struct buf *dst, const struct buf *src), (dst, src),

@@ -23,12 +23,17 @@ struct tally {
 	unsigned int last;	/* what served the thread's last call */
 };
 
+/* NULL if nothing counts the calls of this thread. */
 extern _Thread_local struct tally *tally;
 
-static inline void served(unsigned int server, enum rt_op op)
+/* At the end of a function. A call that fails is not counted. Returns @error. */
+static inline int served(unsigned int server, enum rt_op op, int error)
 {
-	tally->last = server;
-	atomic_fetch_add_explicit(&tally->served[server][op], 1, memory_order_relaxed);
+	if (tally && !error) {
+		tally->last = server;
+		atomic_fetch_add_explicit(&tally->served[server][op], 1, memory_order_relaxed);
+	}
+	return error;
 }
 
 /* Defines the operators and registers the CPU's functions. */
@@ -36,6 +41,12 @@ int rt_begin(struct dk_diag *why);
 int rt_end(void);
 
 int buf_alloc_data(struct buf *b, size_t n);
+
+/* -EINVAL for arguments that no function accepts. Each function begins with these. */
+int copy_check(const struct buf *dst, const struct buf *src);
+int axpy_check(const struct buf *y, const struct buf *x);
+int matmul_check(const struct buf *c, const struct buf *a, const struct buf *b, unsigned int n);
+
 void job_done(struct job *job, int result);
 
 #endif /* _OPENCL_RUNTIME_H */
