@@ -18,6 +18,7 @@
 
 #define TICKS		9	/* lines of the load */
 #define NO_DEVICE	3
+#define MAX_SECONDS	999
 
 static struct cl_found found[CL_MAX_FOUND];
 static unsigned int num_found;
@@ -152,8 +153,9 @@ static int run_load(unsigned int seconds, unsigned int cards, struct totals *t)
 	for (i = 0; i < NUM_THREADS && !error; i++)
 		error = worker_prepare(&workers[i], &places, &stop);
 	if (error)
-		return fail("a call failed before the load", NULL);
-	error = load(seconds, cards);
+		fail("a call failed before the load", NULL);
+	else
+		error = load(seconds, cards);
 	totals_read(t, workers);
 	for (i = 0; i < NUM_THREADS; i++)
 		worker_free(&workers[i]);
@@ -194,6 +196,15 @@ static int run(unsigned int seconds)
 	return t.lost || t.wrong || t.misrouted ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* Returns 0 if it is not a number from 1 to MAX_SECONDS. */
+static unsigned int parse_seconds(const char *word)
+{
+	char *rest;
+	unsigned long n = strtoul(word, &rest, 10);
+
+	return *word >= '0' && *word <= '9' && !*rest && n <= MAX_SECONDS ? n : 0;
+}
+
 static int end(void)
 {
 	struct place *place;
@@ -216,11 +227,16 @@ static int end(void)
 int main(int argc, char **argv)
 {
 	struct dk_diag why = { .size = sizeof(why) };
-	unsigned int seconds = argc > 1 ? atoi(argv[1]) : 9;
+	unsigned int seconds = argc > 1 ? parse_seconds(argv[1]) : 9;
 	int status;
 
-	if (argc > 2 || seconds < 1 || seconds > 1000) {
-		fprintf(stderr, "usage: demo [SECONDS], from 1 to 1000\n");
+	if (argc > 2) {
+		fprintf(stderr, "demo: unexpected argument '%s': usage: demo [SECONDS]\n", argv[2]);
+		return 2;
+	}
+	if (!seconds) {
+		fprintf(stderr, "demo: SECONDS is a number from 1 to %d, not '%s'\n", MAX_SECONDS,
+			argv[1]);
 		return 2;
 	}
 	num_found = cl_find(found);

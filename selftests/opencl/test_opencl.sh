@@ -52,7 +52,7 @@ run_demo
 if [ "$status" -eq 3 ]; then
 	skip_all "$(cat "$st_tmp/err")"
 fi
-plan 26
+plan 30
 ok "a second of load" succeeds
 ok "all calls were served, by each device and by the CPU" adds_up
 ok "all results equal the CPU's" equal_results
@@ -99,7 +99,32 @@ is "an argument: exit status 2" "2 demo-opencl: unexpected argument 'twice'" \
 	"$status $(cat "$st_log")"
 run_demo DK_SECONDS=0
 is "no time: exit status 2" 2 "$status"
+for word in 5x '' -1 +5 ' 5' 0 1000 18446744073709551617; do
+	message=$("$build/samples/opencl/demo" "$word" 2>&1 >"$st_log") && continue
+	[ "$message" = "demo: SECONDS is a number from 1 to 999, not '$word'" ] || continue
+	refused_words=${refused_words-}1
+done
+is "a time that is no number: the program names it" 11111111 "${refused_words-}"
+is "one argument too many: the program names it" \
+	"demo: unexpected argument '6': usage: demo [SECONDS]" \
+	"$("$build/samples/opencl/demo" 5 6 2>&1)"
 ok "-h prints what it does" grep -q '^Exit status: 0' <("$demo" -h)
+
+# ---- a call that fails ------------------------------------------------------------------
+
+# rt::fill is first called by the threads, before the load.
+no_fill() {
+	echo 'int clEnqueueFillBuffer(void) { return -5; }' |
+		"${CC:-cc}" -shared -fPIC -x c -o "$st_tmp/no_fill.so" - || return
+	status=0
+	LD_PRELOAD=$st_tmp/no_fill.so "$build/samples/opencl/demo" 1 >"$st_tmp/out" \
+		2>"$st_tmp/err" || status=$?
+	sort -u "$st_tmp/err"
+	[ "$status" -eq 1 ]
+}
+ok "a call that fails before the load: exit status 1" no_fill
+is "one sentence, and nothing is left" "demo-opencl: a call failed before the load" \
+	"$(grep demo-opencl "$st_tmp/err")"
 
 # ---- SIGKILL in the middle -------------------------------------------------------------
 
