@@ -10,8 +10,6 @@
 
 #include "cl.h"
 
-#define MAX_PLATFORMS	8
-
 static const char *source =
 	"kernel void axpy(global float *y, float a, global const float *x)\n"
 	"{\n"
@@ -45,31 +43,46 @@ void cl_report(const char *where, const char *function, cl_int code)
 
 /* ---- finding ------------------------------------------------------------------ */
 
+static void device_name(cl_device_id id, char *name, size_t size)
+{
+	if (clGetDeviceInfo(id, CL_DEVICE_NAME, size, name, NULL))
+		snprintf(name, size, "?");
+}
+
+static void platform_name(cl_device_id id, char *name, size_t size)
+{
+	cl_platform_id platform;
+
+	if (clGetDeviceInfo(id, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) ||
+	    clGetPlatformInfo(platform, CL_PLATFORM_NAME, size, name, NULL))
+		snprintf(name, size, "?");
+}
+
 static void describe(struct cl_found *found, const char *part)
 {
-	char name[80] = "?";
-	cl_platform_id platform = NULL;
+	size_t n = snprintf(found->what, sizeof(found->what), "%s", part);
 
-	clGetDeviceInfo(found->id, CL_DEVICE_NAME, sizeof(name), name, NULL);
-	clGetDeviceInfo(found->id, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
-	clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(found->platform),
-			  found->platform, NULL);
-	clGetDeviceInfo(found->id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(found->units),
-			&found->units, NULL);
-	snprintf(found->what, sizeof(found->what), "%s%s", part, name);
+	device_name(found->id, found->what + n, sizeof(found->what) - n);
+	platform_name(found->id, found->platform, sizeof(found->platform));
+	if (clGetDeviceInfo(found->id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(found->units),
+			    &found->units, NULL))
+		found->units = 1;
 }
 
 /* One device is divided into two, or used twice if it cannot be divided. */
-static unsigned int divide(struct cl_found found[CL_MAX_FOUND])
+static unsigned int divide(struct cl_found found[2])
 {
 	cl_device_partition_property equally[] = {
 		CL_DEVICE_PARTITION_EQUALLY, found->units / 2, 0
 	};
-	cl_device_id parts[CL_MAX_FOUND];
+	cl_device_id parts[3];	/* 3 of a device with 3 compute units */
 	cl_uint i, n = 0;
 
-	if (found->units < 2 ||
-	    clCreateSubDevices(found->id, equally, CL_MAX_FOUND, parts, &n) || n < 2) {
+	if (found->units < 2 || clCreateSubDevices(found->id, equally, 3, parts, &n))
+		n = 0;
+	if (n < 2) {
+		if (n)
+			clReleaseDevice(parts[0]);
 		found[1] = found[0];
 		describe(&found[0], "a context of ");
 		describe(&found[1], "another context of ");
@@ -84,31 +97,53 @@ static unsigned int divide(struct cl_found found[CL_MAX_FOUND])
 	return 2;
 }
 
-/* Returns the number of devices found: none, or at least two. */
-unsigned int cl_find(struct cl_found found[CL_MAX_FOUND])
+/* Adds those of a platform to @found, and leaves memory for one more. */
+static unsigned int find_on(cl_platform_id platform, struct cl_found **found, unsigned int n)
 {
-	cl_platform_id platforms[MAX_PLATFORMS];
-	cl_device_id ids[CL_MAX_FOUND];
-	cl_uint i, p, n = 0, num_ids, num_platforms = 0;
+	cl_device_id *ids = NULL;
+	struct cl_found *more;
+	cl_uint i, num = 0;
 
-	if (clGetPlatformIDs(MAX_PLATFORMS, platforms, &num_platforms))
-		return 0;
-	for (p = 0; p < num_platforms && p < MAX_PLATFORMS; p++) {
-		if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, CL_MAX_FOUND, ids,
-				   &num_ids))
-			continue;
-		for (i = 0; i < num_ids && n < CL_MAX_FOUND; i++) {
-			found[n].id = ids[i];
-			describe(&found[n++], "");
+	if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &num) || !num)
+		return n;
+	more = realloc(*found, ((size_t)n + num + 1) * sizeof(**found));
+	if (more) {
+		*found = more;
+		ids = calloc(num, sizeof(*ids));
+	}
+	if (ids && !clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, num, ids, NULL)) {
+		for (i = 0; i < num; i++, n++) {
+			more[n].id = ids[i];
+			describe(&more[n], "");
 		}
 	}
-	return n == 1 ? divide(found) : n;
+	free(ids);
+	return n;
+}
+
+/* Returns how many there are: none, or at least two. cl_release() follows. */
+unsigned int cl_find(struct cl_found **found)
+{
+	cl_platform_id *platforms;
+	cl_uint p, num = 0;
+	unsigned int n = 0;
+
+	*found = NULL;
+	if (clGetPlatformIDs(0, NULL, &num) || !num)
+		return 0;
+	platforms = calloc(num, sizeof(*platforms));
+	if (platforms && !clGetPlatformIDs(num, platforms, NULL))
+		for (p = 0; p < num; p++)
+			n = find_on(platforms[p], found, n);
+	free(platforms);
+	return n == 1 ? divide(*found) : n;
 }
 
 void cl_release(struct cl_found *found, unsigned int n)
 {
 	while (n--)
 		clReleaseDevice(found[n].id);	/* without effect for a whole device */
+	free(found);
 }
 
 /* ---- a card ------------------------------------------------------------------- */

@@ -9,9 +9,6 @@
 
 #include "runtime.h"
 
-/* The maximal number of devices in use at the same time. */
-#define CL_MAX_FOUND	8
-
 /* What the work-items of rt::sum write. */
 #define CL_SUM_ITEMS	64
 
@@ -24,7 +21,7 @@
  */
 struct cl_found {
 	cl_device_id id;
-	char what[100], platform[60];
+	char what[200], platform[100];
 	cl_uint units;
 };
 
@@ -56,7 +53,7 @@ struct cl_card {
 };
 
 /* cl.c */
-unsigned int cl_find(struct cl_found found[CL_MAX_FOUND]);
+unsigned int cl_find(struct cl_found **found);
 void cl_release(struct cl_found *found, unsigned int n);
 void cl_report(const char *where, const char *function, cl_int code);
 struct cl_card *cl_card_add(const struct cl_found *found, const char *name,

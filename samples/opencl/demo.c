@@ -20,7 +20,7 @@
 #define NO_DEVICE	3
 #define MAX_SECONDS	999
 
-static struct cl_found found[CL_MAX_FOUND];
+static struct cl_found *found;
 static unsigned int num_found;
 static struct places places;
 static struct worker workers[NUM_THREADS];
@@ -53,6 +53,16 @@ static struct place *add_place(const struct cl_found *from)
 	return place;
 }
 
+static void print_unused(unsigned int from)
+{
+	unsigned int i;
+
+	printf("not used, because %d is the most:", MAX_CARDS);
+	for (i = from; i < num_found; i++)
+		printf("%s %s", i > from ? "," : "", found[i].what);
+	putchar('\n');
+}
+
 static unsigned int add_places(void)
 {
 	struct place *place;
@@ -61,12 +71,14 @@ static unsigned int add_places(void)
 	snprintf(places.place[RT_CPU].name, sizeof(places.place[RT_CPU].name), "CPU");
 	places.place[RT_CPU].obj = dk_obj_on(DK_BACKEND_CPU, 0);
 	atomic_store(&places.n, 1);
-	for (i = 0; i < num_found; i++) {
+	for (i = 0; i < num_found && atomic_load(&places.n) <= MAX_CARDS; i++) {
 		place = add_place(&found[i]);
 		if (place)
 			printf("%-6s %s\n       (%s, compute units: %u)\n", place->name,
 			       found[i].what, found[i].platform, found[i].units);
 	}
+	if (i < num_found)
+		print_unused(i);
 	return atomic_load(&places.n) - 1;
 }
 
@@ -239,7 +251,7 @@ int main(int argc, char **argv)
 			argv[1]);
 		return 2;
 	}
-	num_found = cl_find(found);
+	num_found = cl_find(&found);
 	if (!num_found) {
 		fail("no OpenCL device is found: install a driver such as pocl-opencl-icd", NULL);
 		return NO_DEVICE;

@@ -8,6 +8,7 @@
 
 #include "cl.h"
 
+#define MAX_CARDS	8	/* that are used from the beginning; one is added */
 #define NUM_THREADS	4
 #define NUM_JOBS	4	/* asynchronous calls of one thread at a time */
 #define NUM_SEEDS	8	/* rounds that differ */

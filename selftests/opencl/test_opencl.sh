@@ -52,7 +52,7 @@ run_demo
 if [ "$status" -eq 3 ]; then
 	skip_all "$(cat "$st_tmp/err")"
 fi
-plan 30
+plan 32
 ok "a second of load" succeeds
 ok "all calls were served, by each device and by the CPU" adds_up
 ok "all results equal the CPU's" equal_results
@@ -69,6 +69,19 @@ if has 'a part of pthread-' >/dev/null; then
 else
 	for _ in 1 2 3; do
 		skip "$what" "the devices here are not a divided processor of pocl"
+	done
+fi
+
+# pocl makes the processor ten devices.
+run_demo POCL_DEVICES="$(printf 'pthread %.0s' {1..10})"
+what="two of ten devices are not used, and named"
+if has pthread- >/dev/null; then
+	ok "$what" grep -xE 'not used, because 8 is the most: pthread-[^,]*, pthread-[^,]*' \
+		"$st_tmp/out"
+	ok "and no call of the eight is lost" succeeds
+else
+	for _ in 1 2; do
+		skip "$what" "the devices here are not pocl's"
 	done
 fi
 
