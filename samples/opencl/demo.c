@@ -191,9 +191,10 @@ static int run(unsigned int seconds)
 		return fail("a call of rt::axpy has no route", NULL);
 
 	heading("Each alone");
-	printf("1 number: until it is computed. queued: until rt::axpy_async returns. empty: a\n"
-	       "call on no numbers, which is only routed. deferred: the same by rt::axpy_async;\n"
-	       "on a device it defers its call and completes it.\n");
+	printf("1 number   time until the result of one number is there\n"
+	       "queued     time until rt::axpy_async returns, with its work in the queue\n"
+	       "empty      time of a call on no numbers, which is only routed\n"
+	       "deferred   the same of rt::axpy_async, which a device defers and completes\n");
 	if (report_alone(&places, 10 * seconds))
 		return fail("a call failed", NULL);
 
@@ -204,7 +205,7 @@ static int run(unsigned int seconds)
 
 	heading("What served the calls");
 	report_served(&places, &t);
-	report_summary(&places, &t);
+	report_summary(&t);
 	return t.lost || t.wrong || t.misrouted ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

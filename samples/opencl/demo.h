@@ -80,6 +80,6 @@ int report_routes(struct places *places);
 void report_begin(unsigned int cards);
 void report_line(unsigned int cards, const struct totals *t, double seconds);
 void report_served(struct places *places, const struct totals *t);
-void report_summary(struct places *places, const struct totals *t);
+void report_summary(const struct totals *t);
 
 #endif /* _OPENCL_DEMO_H */

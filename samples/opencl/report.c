@@ -125,15 +125,10 @@ void report_served(struct places *places, const struct totals *t)
 	}
 }
 
-void report_summary(struct places *places, const struct totals *t)
+void report_summary(const struct totals *t)
 {
-	unsigned int i, n = atomic_load(&places->n);
-
 	printf("\nresults compared with the CPU's: %lu, different: %lu; misrouted calls: %lu\n",
 	       t->compared, t->wrong, t->misrouted);
-	printf("%sdemo-opencl: %lu calls", bold(), t->sent);
-	for (i = 1; i < n; i++)
-		printf(", %lu on %s", t->by[i], places->place[i].name);
-	printf(", %lu on the CPU, %lu wrong, %lu lost%s\n", t->by[RT_CPU],
+	printf("%sdemo-opencl: %lu calls, %lu wrong, %lu lost%s\n", bold(), t->sent,
 	       t->wrong + t->misrouted, t->lost, plain());
 }
