@@ -8,7 +8,6 @@
  * SECONDS is how long the load runs (default 9). Exit status: 0; 1 a call was lost or
  * misrouted, or a result is wrong; 2 usage; 3 no OpenCL device.
  */
-#include <err.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,16 +131,21 @@ static int load(unsigned int seconds, unsigned int cards)
 {
 	struct place *leaving = &places.place[cards];
 	double from = now();
+	unsigned int i, threads = 0;
 	struct totals t;
-	unsigned int i;
 	int error = 0;
 
 	report_begin(cards);
 	for (i = 1; i <= cards; i++)
 		places.place[i].from = from;
-	for (i = 0; i < NUM_THREADS; i++)
-		if (pthread_create(&workers[i].thread, NULL, worker_run, &workers[i]))
-			errx(1, "cannot create a thread");
+	while (threads < NUM_THREADS && !error) {
+		struct worker *w = &workers[threads];
+
+		if (pthread_create(&w->thread, NULL, worker_run, w))
+			error = fail("cannot create a thread", NULL);
+		else
+			threads++;
+	}
 	for (i = 1; i <= TICKS && !error; i++) {
 		usleep(seconds * 1000000 / TICKS);
 		totals_read(&t, workers);
@@ -149,7 +153,7 @@ static int load(unsigned int seconds, unsigned int cards)
 		error = change(i, leaving);
 	}
 	atomic_store(&stop, true);
-	for (i = 0; i < NUM_THREADS; i++)
+	for (i = 0; i < threads; i++)
 		pthread_join(workers[i].thread, NULL);
 	for (i = 0; i < atomic_load(&places.n); i++)
 		if (&places.place[i] != leaving)
@@ -257,8 +261,12 @@ int main(int argc, char **argv)
 		fail("no OpenCL device is found: install a driver such as pocl-opencl-icd", NULL);
 		return NO_DEVICE;
 	}
-	if (rt_begin(&why) || cl_begin(&why))
+	if (rt_begin(&why))
 		return fail("the operators are not registered", &why);
+	if (cl_begin(&why)) {
+		rt_end();
+		return fail("the backend is not registered", &why);
+	}
 	status = run(seconds);
 	return end() ? fail("a function or a card is still there", NULL) : status;
 }

@@ -39,6 +39,7 @@ struct places {
 struct set {
 	bool ready;
 	struct buf in, a;		/* the same in each round */
+	struct buf job_in[NUM_JOBS];		/* too; the jobs use them at the same time */
 	struct buf filled, y, b, product, job[NUM_JOBS];
 	double sum;
 };
@@ -51,6 +52,7 @@ struct worker {
 	struct tally tally;
 	atomic_ulong sent;			/* calls that returned 0 or failed */
 	atomic_ulong failed, misrouted;
+	atomic_ulong late;			/* failed after their calls had returned 0 */
 	atomic_ulong compared, wrong;		/* results */
 	atomic_bool *stop;
 };

@@ -40,8 +40,13 @@ static int prepare_set(struct set *s, struct dk_obj obj)
 		error = alloc(vectors[i], obj, VECTOR);
 	for (i = 0; i < 3 && !error; i++)
 		error = alloc(matrices[i], obj, ROWS * ROWS);
-	for (i = 0; i < NUM_JOBS && !error; i++)
+	for (i = 0; i < NUM_JOBS && !error; i++) {
 		error = alloc(&s->job[i], obj, VECTOR);
+		if (!error)
+			error = alloc(&s->job_in[i], obj, VECTOR);
+		if (!error)
+			pattern(&s->job_in[i], 13);
+	}
 	if (error)
 		return error;
 	pattern(&s->in, 13);
@@ -57,8 +62,10 @@ static void free_set(struct set *s)
 
 	for (i = 0; i < sizeof(bufs) / sizeof(*bufs); i++)
 		buf_free(bufs[i]);
-	for (i = 0; i < NUM_JOBS; i++)
+	for (i = 0; i < NUM_JOBS; i++) {
 		buf_free(&s->job[i]);
+		buf_free(&s->job_in[i]);
+	}
 }
 
 /* ---- a round ---------------------------------------------------------------------- */
@@ -104,11 +111,12 @@ static void run_jobs(struct worker *w, unsigned int place, struct set *s, unsign
 		CALL(w, place, rt_fill(&s->job[i], i));
 	for (i = 0; i < NUM_JOBS; i++) {
 		job_init(&jobs[i]);
-		queued[i] = CALL(w, place, rt_axpy_async(&s->job[i], seed, &s->in, &jobs[i]));
+		queued[i] = CALL(w, place, rt_axpy_async(&s->job[i], seed, &s->job_in[i],
+							 &jobs[i]));
 	}
 	for (i = 0; i < NUM_JOBS; i++) {
 		if (queued[i] && job_wait(&jobs[i]))
-			count(&w->failed);
+			count(&w->late);
 		job_destroy(&jobs[i]);
 	}
 }
@@ -174,7 +182,7 @@ int worker_prepare(struct worker *w, struct places *places, atomic_bool *stop)
 			return -1;
 		round_on(w, i, s, &s->in, 0);
 	}
-	if (atomic_load(&w->failed) || atomic_load(&w->misrouted))
+	if (atomic_load(&w->failed) || atomic_load(&w->late) || atomic_load(&w->misrouted))
 		return -1;
 	memset(&w->tally, 0, sizeof(w->tally));
 	atomic_store(&w->sent, 0);
@@ -216,7 +224,7 @@ void worker_free(struct worker *w)
 
 void totals_read(struct totals *t, struct worker *workers)
 {
-	unsigned long served = 0;
+	unsigned long served = 0, returned = 0;
 	int i, by, op;
 
 	memset(t, 0, sizeof(*t));
@@ -224,7 +232,8 @@ void totals_read(struct totals *t, struct worker *workers)
 		struct worker *w = &workers[i];
 
 		t->sent += atomic_load(&w->sent);
-		t->failed += atomic_load(&w->failed);
+		t->failed += atomic_load(&w->failed) + atomic_load(&w->late);
+		returned += atomic_load(&w->sent) - atomic_load(&w->failed);
 		t->misrouted += atomic_load(&w->misrouted);
 		t->compared += atomic_load(&w->compared);
 		t->wrong += atomic_load(&w->wrong);
@@ -237,5 +246,6 @@ void totals_read(struct totals *t, struct worker *workers)
 			t->by[by] += t->served[by][op];
 		served += t->by[by];
 	}
-	t->lost = t->failed + (t->sent > served ? t->sent - served : served - t->sent);
+	/* A call that returned an error is not counted as served. */
+	t->lost = t->failed + (returned > served ? returned - served : served - returned);
 }
