@@ -26,9 +26,9 @@ static const char *source =
 	"kernel void matmul(global float *c, global const float *a,\n"
 	"		   global const float *b, uint n)\n"
 	"{\n"
-	"	uint i = get_global_id(1), j = get_global_id(0);\n"
+	"	size_t i = get_global_id(1), j = get_global_id(0);\n"
 	"	float s = 0;\n"
-	"	for (uint k = 0; k < n; k++)\n"
+	"	for (size_t k = 0; k < n; k++)\n"
 	"		s += a[i * n + k] * b[k * n + j];\n"
 	"	c[i * n + j] = s;\n"
 	"}\n";
@@ -185,9 +185,20 @@ static cl_kernel kernel(const struct cl_card *card, cl_program program, const ch
 	return check(card, "clCreateKernel", code) ? NULL : k;
 }
 
+static void print_log(cl_program program, cl_device_id id)
+{
+	char *log = NULL;
+	size_t size = 0;
+
+	if (!clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) && size)
+		log = malloc(size);
+	if (log && !clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL))
+		fprintf(stderr, "%s\n", log);
+	free(log);
+}
+
 static int build(struct cl_card *card, cl_device_id id)
 {
-	char log[2000] = "";
 	cl_program program;
 	cl_int code;
 
@@ -196,9 +207,7 @@ static int build(struct cl_card *card, cl_device_id id)
 		return -EIO;
 	code = clBuildProgram(program, 1, &id, "", NULL, NULL);
 	if (check(card, "clBuildProgram", code)) {
-		clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, sizeof(log) - 1,
-				      log, NULL);
-		fprintf(stderr, "%s\n", log);
+		print_log(program, id);
 	} else {
 		card->axpy = kernel(card, program, "axpy");
 		card->sum = kernel(card, program, "sum");
@@ -225,9 +234,14 @@ static int open_card(struct cl_card *card, cl_device_id id)
 struct cl_card *cl_card_add(const struct cl_found *found, const char *name,
 			    unsigned int server, struct dk_diag *why)
 {
-	struct cl_card *card = calloc(1, sizeof(*card));
+	struct cl_card *card;
 	__u32 device = 0;
 
+	if (server >= RT_MAX_SERVERS) {
+		why->text = "a tally has no place for it";
+		return NULL;
+	}
+	card = calloc(1, sizeof(*card));
 	if (!card) {
 		why->text = "no memory";
 		return NULL;
@@ -267,8 +281,11 @@ int cl_begin(struct dk_diag *why)
 {
 	int error = dk_provider_register(&opencl, why);
 
-	if (!error)
-		error = dk_backend_join(&opencl, RT_BACKEND, 0, 0, &backend, why);
+	if (error)
+		return error;
+	error = dk_backend_join(&opencl, RT_BACKEND, 0, 0, &backend, why);
+	if (error)
+		dk_provider_unregister(&opencl);
 	return error;
 }
 

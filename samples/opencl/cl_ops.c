@@ -60,13 +60,13 @@ static cl_mem wrap(struct work *w, const struct buf *b)
 	return ok(w, "clCreateBuffer", code) ? mem : NULL;
 }
 
-static void map(struct work *w, cl_mem mem, const struct buf *b, bool wait)
+static bool map(struct work *w, cl_mem mem, const struct buf *b, bool wait)
 {
 	cl_int code;
 
 	clEnqueueMapBuffer(w->card->queue, mem, wait, CL_MAP_READ | CL_MAP_WRITE, 0,
 			   b->n * sizeof(*b->data), 0, NULL, NULL, &code);
-	ok(w, "clEnqueueMapBuffer", code);
+	return ok(w, "clEnqueueMapBuffer", code);
 }
 
 static void unmap(struct work *w, cl_mem mem, const struct buf *b)
@@ -159,11 +159,14 @@ static void end(struct work *w)
 	unsigned int i;
 
 	for (i = 0; i < w->n; i++) {
+		bool mapped;
+
 		if (!w->bufs[i])
 			continue;
-		map(w, w->mems[i], w->bufs[i], false);
+		mapped = map(w, w->mems[i], w->bufs[i], false);
 		if (!is_own(w, w->bufs[i])) {
-			unmap(w, w->mems[i], w->bufs[i]);
+			if (mapped)
+				unmap(w, w->mems[i], w->bufs[i]);
 			clReleaseMemObject(w->mems[i]);	/* after its commands */
 		}
 	}
@@ -177,12 +180,13 @@ static void end(struct work *w)
 
 static int wait_for(struct work *w)
 {
-	if (w->done) {
-		ok(w, "clWaitForEvents", clWaitForEvents(1, &w->done));
+	bool waited = w->done && ok(w, "clWaitForEvents", clWaitForEvents(1, &w->done));
+
+	/* Commands after one that failed may still use the caller's memory. */
+	if (!waited)
+		ok(w, "clFinish", clFinish(w->card->queue));
+	if (w->done)
 		clReleaseEvent(w->done);
-	} else {
-		clFinish(w->card->queue);
-	}
 	return w->error;
 }
 
@@ -287,8 +291,8 @@ static int axpy_async_cl(struct dk_call *c, struct buf *y, float a, const struct
 	queue_axpy(&w, card, y, a, x);
 	if (!w.error && ok(&w, "clSetEventCallback",
 			   clSetEventCallback(w.done, CL_COMPLETE, axpy_done, job))) {
-		/* The job may be destroyed already. */
-		clFlush(card->queue);
+		/* The job may be gone already. */
+		ok(&w, "clFlush", clFlush(card->queue));
 		clReleaseEvent(w.done);
 		return 0;
 	}

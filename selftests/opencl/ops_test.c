@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-#include "cl.h"
+#include "demo.h"
 #include "../unit/tap.h"
 
 static struct dk_obj places[2];	/* the CPU, and the device if there is one */
@@ -25,6 +25,7 @@ TEST(devices_are_registered)
 	num_found = cl_find(&found);
 	if (!EXPECT(num_found >= 2))
 		return;
+	EXPECT(!cl_card_add(&found[0], "cl0", RT_MAX_SERVERS, &why));
 	card = cl_card_add(&found[0], "cl0", 1, &why);
 	if (EXPECT(card))
 		places[num_places++] = card->obj;
@@ -141,6 +142,154 @@ TEST(outputs_are_no_inputs_and_sizes_match)
 	}
 	EXPECT_EQ(counted(&counts), 0);
 	tally = NULL;
+}
+
+/* ---- functions of OpenCL that fail ---------------------------------------------------- */
+
+/* The linker's --wrap passes their calls here. */
+static unsigned int until_failure;	/* 0: none fails */
+
+static bool fails(void)
+{
+	return until_failure && !--until_failure;
+}
+
+#define WRAP(name, params, args)						\
+	cl_int __real_##name params;						\
+	cl_int __wrap_##name params;						\
+	cl_int __wrap_##name params						\
+	{									\
+		return fails() ? CL_OUT_OF_RESOURCES : __real_##name args;	\
+	}
+
+WRAP(clEnqueueUnmapMemObject,
+     (cl_command_queue q, cl_mem m, void *p, cl_uint n, const cl_event *e, cl_event *done),
+     (q, m, p, n, e, done))
+WRAP(clEnqueueNDRangeKernel,
+     (cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset, const size_t *global,
+      const size_t *local, cl_uint n, const cl_event *e, cl_event *done),
+     (q, k, dims, offset, global, local, n, e, done))
+WRAP(clEnqueueFillBuffer,
+     (cl_command_queue q, cl_mem m, const void *p, size_t pn, size_t at, size_t size, cl_uint n,
+      const cl_event *e, cl_event *done),
+     (q, m, p, pn, at, size, n, e, done))
+WRAP(clEnqueueCopyBuffer,
+     (cl_command_queue q, cl_mem from, cl_mem to, size_t from_at, size_t to_at, size_t size,
+      cl_uint n, const cl_event *e, cl_event *done),
+     (q, from, to, from_at, to_at, size, n, e, done))
+WRAP(clEnqueueReadBuffer,
+     (cl_command_queue q, cl_mem m, cl_bool wait, size_t at, size_t size, void *p, cl_uint n,
+      const cl_event *e, cl_event *done),
+     (q, m, wait, at, size, p, n, e, done))
+WRAP(clEnqueueMarkerWithWaitList,
+     (cl_command_queue q, cl_uint n, const cl_event *e, cl_event *done), (q, n, e, done))
+WRAP(clSetKernelArg, (cl_kernel k, cl_uint i, size_t size, const void *p), (k, i, size, p))
+WRAP(clWaitForEvents, (cl_uint n, const cl_event *e), (n, e))
+WRAP(clSetEventCallback,
+     (cl_event e, cl_int status, void (CL_CALLBACK *fn)(cl_event e, cl_int s, void *p), void *p),
+     (e, status, fn, p))
+
+cl_mem __real_clCreateBuffer(cl_context c, cl_mem_flags f, size_t size, void *p, cl_int *error);
+cl_mem __wrap_clCreateBuffer(cl_context c, cl_mem_flags f, size_t size, void *p, cl_int *error);
+cl_mem __wrap_clCreateBuffer(cl_context c, cl_mem_flags f, size_t size, void *p, cl_int *error)
+{
+	if (!fails())
+		return __real_clCreateBuffer(c, f, size, p, error);
+	*error = CL_OUT_OF_RESOURCES;
+	return NULL;
+}
+
+void *__real_clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool wait, cl_map_flags f,
+				size_t at, size_t size, cl_uint n, const cl_event *e,
+				cl_event *done, cl_int *error);
+void *__wrap_clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool wait, cl_map_flags f,
+				size_t at, size_t size, cl_uint n, const cl_event *e,
+				cl_event *done, cl_int *error);
+void *__wrap_clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool wait, cl_map_flags f,
+				size_t at, size_t size, cl_uint n, const cl_event *e,
+				cl_event *done, cl_int *error)
+{
+	if (!fails())
+		return __real_clEnqueueMapBuffer(q, m, wait, f, at, size, n, e, done, error);
+	*error = CL_OUT_OF_RESOURCES;
+	return NULL;
+}
+
+/* Every operator, also with a buffer of the CPU. Returns the first error. */
+static int call_all(void)
+{
+	struct buf a = { .dk = places[1] }, b = { .dk = places[1] }, c = { .dk = places[0] };
+	struct buf *bufs[] = { &a, &b, &c };
+	unsigned int i;
+	double sum = 0;
+	int error = 0;
+
+	for (i = 0; i < 3 && !error; i++)
+		error = rt_alloc(bufs[i], 4);
+	if (!error)
+		error = rt_fill(&a, 3);
+	if (!error)
+		error = rt_copy(&b, &a);
+	if (!error)
+		error = rt_axpy(&b, 2, &a);
+	if (!error)
+		error = axpy_and_wait(&b, 1, &a);
+	if (!error)
+		error = rt_sum(&b, &sum);
+	if (!error)
+		error = rt_matmul(&c, &a, &b, 2);
+	if (!error) {
+		EXPECT_EQ(sum, 48);
+		EXPECT_EQ(c.data[3], 72);
+	}
+	for (i = 0; i < 3; i++)
+		buf_free(bufs[i]);
+	return error;
+}
+
+TEST(a_failure_of_opencl_is_returned)
+{
+	unsigned int n, left = 0;
+	int error;
+
+	if (num_places < 2)
+		return;
+	for (n = 1; !left; n++) {
+		until_failure = n;
+		error = call_all();
+		left = until_failure;
+		until_failure = 0;
+		/* buf_free() has no result. */
+		EXPECT(error == 0 || error == -EIO);
+		EXPECT_EQ(call_all(), 0);
+	}
+	EXPECT_EQ(error, 0);
+	EXPECT(n > 40);
+	EXPECT_EQ(atomic_load(&card->queued), 0);
+}
+
+/* ---- the demo's totals ----------------------------------------------------------------- */
+
+static struct worker workers[NUM_THREADS];
+
+TEST(a_call_is_lost_once)
+{
+	struct totals t;
+
+	workers[0].sent = 3;
+	workers[0].failed = 1;
+	workers[0].tally.served[1][RT_FILL] = 2;
+	totals_read(&t, workers);
+	EXPECT_EQ(t.lost, 1);
+	workers[1].sent = 1;
+	workers[1].tally.served[1][RT_AXPY_ASYNC] = 1;
+	workers[1].late = 1;
+	totals_read(&t, workers);
+	EXPECT_EQ(t.failed, 2);
+	EXPECT_EQ(t.lost, 2);
+	workers[2].sent = 1;
+	totals_read(&t, workers);
+	EXPECT_EQ(t.lost, 3);
 }
 
 TEST(devices_are_unregistered)
