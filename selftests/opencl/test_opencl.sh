@@ -127,11 +127,11 @@ ok "-h prints what it does" grep -q '^Exit status: 0' <("$demo" -h)
 no_fill() {
 	echo 'int clEnqueueFillBuffer(void) { return -5; }' |
 		"${CC:-cc}" -shared -fPIC -x c -o "$st_tmp/no_fill.so" - || return
-	status=0
+	local code=0
 	LD_PRELOAD=$st_tmp/no_fill.so "$build/samples/opencl/demo" 1 >"$st_tmp/out" \
-		2>"$st_tmp/err" || status=$?
+		2>"$st_tmp/err" || code=$?
 	sort -u "$st_tmp/err"
-	[ "$status" -eq 1 ]
+	[ "$code" -eq 1 ]
 }
 ok "a call that fails before the load: exit status 1" no_fill
 is "one sentence, and nothing is left" "demo-opencl: a call failed before the load" \
