@@ -154,63 +154,99 @@ static bool fails(void)
 	return until_failure && !--until_failure;
 }
 
-#define WRAP(name, params, args)						\
-	cl_int __real_##name params;						\
-	cl_int __wrap_##name params;						\
-	cl_int __wrap_##name params						\
-	{									\
-		return fails() ? CL_OUT_OF_RESOURCES : __real_##name args;	\
-	}
+#define WRAPPED(name)	__typeof__(name) __real_##name, __wrap_##name
 
-WRAP(clEnqueueUnmapMemObject,
-     (cl_command_queue q, cl_mem m, void *p, cl_uint n, const cl_event *e, cl_event *done),
-     (q, m, p, n, e, done))
-WRAP(clEnqueueNDRangeKernel,
-     (cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset, const size_t *global,
-      const size_t *local, cl_uint n, const cl_event *e, cl_event *done),
-     (q, k, dims, offset, global, local, n, e, done))
-WRAP(clEnqueueFillBuffer,
-     (cl_command_queue q, cl_mem m, const void *p, size_t pn, size_t at, size_t size, cl_uint n,
-      const cl_event *e, cl_event *done),
-     (q, m, p, pn, at, size, n, e, done))
-WRAP(clEnqueueCopyBuffer,
-     (cl_command_queue q, cl_mem from, cl_mem to, size_t from_at, size_t to_at, size_t size,
-      cl_uint n, const cl_event *e, cl_event *done),
-     (q, from, to, from_at, to_at, size, n, e, done))
-WRAP(clEnqueueReadBuffer,
-     (cl_command_queue q, cl_mem m, cl_bool wait, size_t at, size_t size, void *p, cl_uint n,
-      const cl_event *e, cl_event *done),
-     (q, m, wait, at, size, p, n, e, done))
-WRAP(clEnqueueMarkerWithWaitList,
-     (cl_command_queue q, cl_uint n, const cl_event *e, cl_event *done), (q, n, e, done))
-WRAP(clSetKernelArg, (cl_kernel k, cl_uint i, size_t size, const void *p), (k, i, size, p))
-WRAP(clWaitForEvents, (cl_uint n, const cl_event *e), (n, e))
-WRAP(clSetEventCallback,
-     (cl_event e, cl_int status, void (CL_CALLBACK *fn)(cl_event e, cl_int s, void *p), void *p),
-     (e, status, fn, p))
+WRAPPED(clEnqueueUnmapMemObject);
+WRAPPED(clEnqueueNDRangeKernel);
+WRAPPED(clEnqueueFillBuffer);
+WRAPPED(clEnqueueCopyBuffer);
+WRAPPED(clEnqueueReadBuffer);
+WRAPPED(clEnqueueMarkerWithWaitList);
+WRAPPED(clSetKernelArg);
+WRAPPED(clWaitForEvents);
+WRAPPED(clSetEventCallback);
+WRAPPED(clCreateBuffer);
+WRAPPED(clEnqueueMapBuffer);
 
-cl_mem __real_clCreateBuffer(cl_context c, cl_mem_flags f, size_t size, void *p, cl_int *error);
-cl_mem __wrap_clCreateBuffer(cl_context c, cl_mem_flags f, size_t size, void *p, cl_int *error);
-cl_mem __wrap_clCreateBuffer(cl_context c, cl_mem_flags f, size_t size, void *p, cl_int *error)
-{
-	if (!fails())
-		return __real_clCreateBuffer(c, f, size, p, error);
-	*error = CL_OUT_OF_RESOURCES;
-	return NULL;
-}
-
-void *__real_clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool wait, cl_map_flags f,
-				size_t at, size_t size, cl_uint n, const cl_event *e,
-				cl_event *done, cl_int *error);
-void *__wrap_clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool wait, cl_map_flags f,
-				size_t at, size_t size, cl_uint n, const cl_event *e,
-				cl_event *done, cl_int *error);
 void *__wrap_clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool wait, cl_map_flags f,
 				size_t at, size_t size, cl_uint n, const cl_event *e,
 				cl_event *done, cl_int *error)
 {
 	if (!fails())
 		return __real_clEnqueueMapBuffer(q, m, wait, f, at, size, n, e, done, error);
+	*error = CL_OUT_OF_RESOURCES;
+	return NULL;
+}
+
+cl_int __wrap_clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *p, cl_uint n,
+				      const cl_event *e, cl_event *done)
+{
+	return fails() ? CL_OUT_OF_RESOURCES :
+			 __real_clEnqueueUnmapMemObject(q, m, p, n, e, done);
+}
+
+cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint dims,
+				     const size_t *at, const size_t *global,
+				     const size_t *local, cl_uint n, const cl_event *e,
+				     cl_event *done)
+{
+	return fails() ? CL_OUT_OF_RESOURCES :
+			 __real_clEnqueueNDRangeKernel(q, k, dims, at, global, local, n, e, done);
+}
+
+cl_int __wrap_clEnqueueFillBuffer(cl_command_queue q, cl_mem m, const void *p, size_t pn, size_t at,
+				  size_t size, cl_uint n, const cl_event *e, cl_event *done)
+{
+	return fails() ? CL_OUT_OF_RESOURCES :
+			 __real_clEnqueueFillBuffer(q, m, p, pn, at, size, n, e, done);
+}
+
+cl_int __wrap_clEnqueueCopyBuffer(cl_command_queue q, cl_mem from, cl_mem to, size_t from_at,
+				  size_t to_at, size_t size, cl_uint n, const cl_event *e,
+				  cl_event *done)
+{
+	return fails() ? CL_OUT_OF_RESOURCES :
+			 __real_clEnqueueCopyBuffer(q, from, to, from_at, to_at, size, n, e, done);
+}
+
+cl_int __wrap_clEnqueueReadBuffer(cl_command_queue q, cl_mem m, cl_bool wait, size_t at,
+				  size_t size, void *p, cl_uint n, const cl_event *e,
+				  cl_event *done)
+{
+	return fails() ? CL_OUT_OF_RESOURCES :
+			 __real_clEnqueueReadBuffer(q, m, wait, at, size, p, n, e, done);
+}
+
+cl_int __wrap_clEnqueueMarkerWithWaitList(cl_command_queue q, cl_uint n, const cl_event *e,
+					  cl_event *done)
+{
+	return fails() ? CL_OUT_OF_RESOURCES :
+			 __real_clEnqueueMarkerWithWaitList(q, n, e, done);
+}
+
+cl_int __wrap_clSetKernelArg(cl_kernel k, cl_uint i, size_t size, const void *p)
+{
+	return fails() ? CL_OUT_OF_RESOURCES :
+			 __real_clSetKernelArg(k, i, size, p);
+}
+
+cl_int __wrap_clWaitForEvents(cl_uint n, const cl_event *e)
+{
+	return fails() ? CL_OUT_OF_RESOURCES :
+			 __real_clWaitForEvents(n, e);
+}
+
+cl_int __wrap_clSetEventCallback(cl_event e, cl_int status,
+				 void (*fn)(cl_event e, cl_int s, void *p), void *p)
+{
+	return fails() ? CL_OUT_OF_RESOURCES :
+			 __real_clSetEventCallback(e, status, fn, p);
+}
+
+cl_mem __wrap_clCreateBuffer(cl_context c, cl_mem_flags f, size_t size, void *p, cl_int *error)
+{
+	if (!fails())
+		return __real_clCreateBuffer(c, f, size, p, error);
 	*error = CL_OUT_OF_RESOURCES;
 	return NULL;
 }

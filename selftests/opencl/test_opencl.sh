@@ -210,11 +210,8 @@ ok "which find nothing, also when buffers outlive their device" sanitized
 
 # ---- the operators, without the demo ---------------------------------------------------
 
-wrap=()
-while read -r function; do
-	wrap+=("-Wl,--wrap=$function")
-done < <(sed -nE 's/.*__wrap_(cl[A-Za-z]+)\(.*,$/\1/p;s/^WRAP\((cl[A-Za-z]+),.*/\1/p;
-	s/.*__wrap_(clCreateBuffer)\(.*;$/\1/p' "$st_top/selftests/opencl/ops_test.c" | sort -u)
+mapfile -t wrap < <(sed -nE 's/^WRAPPED\((cl[A-Za-z]+)\);$/-Wl,--wrap=\1/p' \
+	"$st_top/selftests/opencl/ops_test.c")
 ok "a program without the demo compiles" compiles ops_test \
 	"$st_top/selftests/opencl/ops_test.c" "$samples"/{cpu,cl,cl_ops,worker}.c "${wrap[@]}"
 export POCL_CACHE_DIR=$build/opencl/cache
