@@ -291,7 +291,7 @@ static int axpy_async_cl(struct dk_call *c, struct buf *y, float a, const struct
 	queue_axpy(&w, card, y, a, x);
 	if (!w.error && ok(&w, "clSetEventCallback",
 			   clSetEventCallback(w.done, CL_COMPLETE, axpy_done, job))) {
-		/* The job may be gone already. */
+		/* The job may be destroyed already. */
 		ok(&w, "clFlush", clFlush(card->queue));
 		clReleaseEvent(w.done);
 		return 0;
