@@ -10,7 +10,6 @@
 #include "functions.hpp"
 
 #include <ATen/EmptyTensor.h>
-#include <ATen/native/CPUFallback.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/unfold_native.h>
@@ -57,15 +56,6 @@ static int call(op_type &op, arguments &args)
 	return op(at[0], at[1], at[2], args);
 }
 
-/* True if the result shares an argument's memory; the CPU fallback would return a copy. */
-static bool is_view(const c10::FunctionSchema &schema)
-{
-	for (const c10::Argument &result : schema.returns())
-		if (result.alias_info() && !result.alias_info()->isWrite())
-			return true;
-	return false;
-}
-
 static void route(const c10::OperatorHandle &op, torch::jit::Stack *stack)
 {
 	TORCH_CHECK(!forked, "cards do not work after fork(): begin processes by spawn");
@@ -78,10 +68,8 @@ static void route(const c10::OperatorHandle &op, torch::jit::Stack *stack)
 		error = call(*found->second, args);
 	}
 	if (error == -EOPNOTSUPP) {
-		TORCH_CHECK(!is_view(op.schema()), op.schema().name(), ": no such view of a card's "
-			    "memory; .cpu() is a copy that has it");
 		fallbacks++;
-		at::native::cpu_fallback(op, stack);
+		compute_on_cpu(op, stack);
 	} else if (error) {
 		refused++;
 		TORCH_CHECK(false, op.schema().name(), ": ", dk::error_text(error));
@@ -167,33 +155,28 @@ static at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride,
 						 c10::dtype_or_default(dtype));
 }
 
+void enlarge(const c10::Storage &to, std::size_t bytes)
+{
+	if (to.nbytes() >= bytes)
+		return;
+	const c10::DeviceGuard guard(to.device());
+	c10::DataPtr larger = memory.allocate(bytes);
+
+	card_at(to.device().index()).finish();
+	std::memcpy(larger.get(), to.data(), to.nbytes());
+	to.set_data_ptr_noswap(std::move(larger));
+	to.set_nbytes(bytes);
+}
+
 static const at::Tensor &resize(const at::Tensor &self, at::IntArrayRef size,
 				c10::optional<at::MemoryFormat>)
 {
 	if (self.sizes() == size)
-		return self;	/* keeps its strides */
-	c10::StorageImpl *storage = self.storage().unsafeGetStorageImpl();
-	const std::size_t bytes = at::detail::computeStorageNbytesContiguous(
-		size, self.itemsize(), self.storage_offset());
-
-	if (storage->nbytes() < bytes) {
-		const c10::DeviceGuard guard(self.device());
-		c10::DataPtr larger = memory.allocate(bytes);
-
-		finish(self);
-		std::memcpy(larger.get(), storage->data(), storage->nbytes());
-		storage->set_data_ptr_noswap(std::move(larger));
-		storage->set_nbytes(bytes);
-	}
+		return self;	/* its strides stay */
+	enlarge(self.storage(), at::detail::computeStorageNbytesContiguous(
+		size, self.itemsize(), self.storage_offset()));
 	self.unsafeGetTensorImpl()->set_sizes_contiguous(size);
 	return self;
-}
-
-/* PyTorch's CPU fallback calls this to return a result in an argument. */
-static at::Tensor copy_from_and_resize(const at::Tensor &self, const at::Tensor &to)
-{
-	to.resize_(self.sizes());
-	return to.copy_(self);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
@@ -207,16 +190,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 	m.impl("view_as_complex", TORCH_FN(at::native::view_as_complex));
 	m.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));
 	m.impl("resize_", TORCH_FN(resize));
-	m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
-}
-
-/*
- * The fallback's result may be a tensor on the CPU, as in number.add_(x). PyTorch has no function
- * that copies to it.
- */
-TORCH_LIBRARY_IMPL(aten, CPU, m)
-{
-	m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
 }
 
 /* _copy_from() itself copies conjugate and negative tensors; PyTorch's fallback would call it. */

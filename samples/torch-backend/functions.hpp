@@ -8,6 +8,7 @@
 
 #include "card.hpp"
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
 #include <map>
@@ -49,6 +50,11 @@ extern const std::size_t num_operators;
 card &card_at(std::int64_t index);
 /* Wait until the queue of the tensor's card is empty, if the tensor is on a card. */
 void finish(const at::Tensor &t);
+
+/* The function of the CPU, for an operator or arguments that cards cannot work with. */
+void compute_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack);
+/* Give memory of a card at least @bytes, in another place if it has less. */
+void enlarge(const c10::Storage &memory, std::size_t bytes);
 
 /* Define the operators, register the host's functions and plug in all cards. */
 void begin();

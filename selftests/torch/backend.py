@@ -123,6 +123,87 @@ def functions():
     check("from card to card", torch.equal(a.to(PLACES[0]).to(PLACES[1]).cpu(), a))
 
 
+def written():
+    """What operators write to besides their result, also where their schema does not say so."""
+    a, b = torch.randn(3, 2, 4), torch.randn(3, 4)
+    for name, module in (("BatchNorm1d", torch.nn.BatchNorm1d(2)),
+                         ("InstanceNorm1d", torch.nn.InstanceNorm1d(2, track_running_stats=True))):
+        there = copy.deepcopy(module).to(PLACES[0])
+        for _ in range(2):
+            module(a)
+            there(a.to(PLACES[0]))
+        check(f"{name} keeps its statistics", module.running_mean.abs().min() > 0 and all(
+            torch.allclose(e, g.cpu()) for e, g in zip(module.buffers(), there.buffers())),
+            f"{list(there.buffers())}")
+        module.eval()
+        there.eval()
+        check(f"{name} uses them", torch.allclose(module(a), there(a.to(PLACES[0])).cpu()))
+
+    for name, make in (
+            ("SGD", lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, foreach=True)),
+            ("Adam", lambda p: torch.optim.Adam(p, lr=0.1, foreach=True))):
+        results = []
+        for place in ("cpu", PLACES[0]):
+            module = torch.nn.Linear(2, 2)
+            module.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.ones(2)})
+            module.to(place)
+            optimizer = make(module.parameters())
+            for _ in range(2):
+                optimizer.zero_grad(set_to_none=False)
+                module(torch.ones(1, 2, device=place)).sum().backward()
+                optimizer.step()
+            results.append([p.detach().cpu() for p in module.parameters()] +
+                           [p.grad.cpu() for p in module.parameters()])
+        check(f"{name} with lists of tensors", results[0][0].max() < 0.9 and all(
+            torch.allclose(e, g) for e, g in zip(*results)), f"{results}")
+
+    def in_list(f):
+        def change(x, y):
+            both = [x.clone(), y.clone()]
+            f(both)
+            return torch.cat([t.flatten() for t in both])
+
+        return change
+
+    for what, f in (("a number", lambda x: torch._foreach_add_(x, 1)),
+                    ("zero", torch._foreach_zero_),     # pylint: disable=no-member
+                    ("by itself", lambda x: torch._foreach_mul_(x, x)),
+                    ("a tensor twice", lambda x: torch._foreach_add_([x[0], x[0]], 1))):
+        same(f"a written list, {what}", None, in_list(f), a, b)
+    def in_columns(x):
+        out = torch.zeros(4, 3, device=x.device)
+        torch.erf(x, out=out.t())
+        return out
+
+    same("a result with its strides", None, in_columns, b)
+
+    def with_other(x, y):
+        x = x.clone()
+        x.set_(y)
+        y.fill_(5)
+        return x
+
+    same("the memory of another tensor", None, with_other, a.clone(), b.clone())
+
+    def with_part(x, y):
+        x = x.clone()
+        x.set_(y, 1, (2, 2), (4, 1)).fill_(7)
+        return y
+
+    same("a part of the memory of another tensor", None, with_part, a.clone(), b.clone())
+    same("no memory", None, lambda x: x.clone().set_() + 1, b)
+    same("a diagonal", None, lambda x: (torch.diagonal(x).fill_(3), x)[1], b.clone())
+    same("transposed in place", None, lambda x: x.clone().t_(), b)
+    refused("the memory of the CPU", "cannot have memory of cpu",
+            lambda: b.to(PLACES[0]).set_(torch.ones(2)))
+    refused("the memory of another card", "cannot have memory of privateuseone:1",
+            lambda: b.to(PLACES[0]).set_(torch.ones(2).to(PLACES[1])))
+    refused("a negative size", "sizes must be 0 or more, not [-3]",
+            lambda: torch.ones(2).to(PLACES[0]).resize_(-3))
+    refused("elements that overlap", "some elements of the input tensor and the written-to",
+            lambda x=torch.ones(3, 2).to(PLACES[0]): torch.erf(x[:-1], out=x[1:]))
+
+
 def gradients():
     x, w = torch.randn(6, 4), torch.randn(3, 4)
 
@@ -138,7 +219,7 @@ def gradients():
 
 
 def networks():
-    """Forward and backward of modules that need much more than the cards have."""
+    """A training step of modules that need much more than the cards have."""
     nn = torch.nn
     for name, module, x in (
             ("linear layers", nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.LayerNorm(8),
@@ -152,10 +233,11 @@ def networks():
         there = copy.deepcopy(module).to(PLACES[1])
         results = [f(v) for f, v in ((module, x), (there, x.to(PLACES[1])))]
         expected, got = (r[0] if isinstance(r, tuple) else r for r in results)
-        for result in (expected, got):
+        for result, one in ((expected, module), (got, there)):
             result.pow(2).sum().backward()
-        pairs = [(expected, got), *((p.grad, q.grad) for p, q in zip(module.parameters(),
-                                                                    there.parameters()))]
+            torch.optim.SGD(one.parameters(), lr=0.01).step()
+        pairs = [(expected, got), *zip(module.state_dict().values(), there.state_dict().values()),
+                 *((p.grad, q.grad) for p, q in zip(module.parameters(), there.parameters()))]
         check(f"a network, {name}", all(torch.allclose(e, g.cpu(), atol=1e-5)
                                         for e, g in pairs), f"{pairs}")
 
@@ -282,6 +364,7 @@ def in_a_child():
 
 
 functions()
+written()
 gradients()
 networks()
 refusals()
