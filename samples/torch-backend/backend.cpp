@@ -19,8 +19,7 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
 
-#include <pthread.h>
-
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -29,7 +28,6 @@
 /* ---- every operator ------------------------------------------------------------------ */
 
 static std::unordered_map<const c10::FunctionSchema *, op_type *> routed_by_schema;
-static bool forked;			/* the threads of the cards do not exist here */
 static std::atomic<std::int64_t> asked, refused, fallbacks;
 
 static dk_obj object_of(const at::Tensor &t)
@@ -58,7 +56,6 @@ static int call(op_type &op, arguments &args)
 
 static void route(const c10::OperatorHandle &op, torch::jit::Stack *stack)
 {
-	TORCH_CHECK(!forked, "cards do not work after fork(): begin processes by spawn");
 	arguments args{ *stack, op.schema().arguments().size() };
 	const auto found = routed_by_schema.find(&op.schema());
 	int error = -EOPNOTSUPP;
@@ -111,7 +108,6 @@ static void register_operators(torch::Library &m, const std::string &space)
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 {
 	begin();
-	pthread_atfork(nullptr, nullptr, [] { forked = true; });
 	register_operators(m, "aten::");
 }
 

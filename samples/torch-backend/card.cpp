@@ -4,16 +4,6 @@
 #include <cerrno>
 #include <utility>
 
-card::~card()
-{
-	{
-		std::lock_guard hold(lock_);
-		ends_ = true;
-	}
-	queue_changed_.notify_all();
-	thread_.join();
-}
-
 void card::submit(const dk_call *c, std::function<void()> work)
 {
 	std::unique_lock hold(lock_);
@@ -35,9 +25,7 @@ void card::run()
 	std::unique_lock hold(lock_);
 
 	while (true) {
-		queue_changed_.wait(hold, [this] { return ends_ || !queue_.empty(); });
-		if (queue_.empty())
-			return;
+		queue_changed_.wait(hold, [this] { return !queue_.empty(); });
 		job &first = queue_.front();
 		hold.unlock();
 		std::exception_ptr thrown;

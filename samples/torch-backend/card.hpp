@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * A simulated accelerator card. It shares the host's memory, and works through a queue on a
- * thread of its own.
+ * thread of its own. It is never destroyed, as the thread does not end.
  */
 #ifndef CARD_HPP
 #define CARD_HPP
@@ -18,8 +18,6 @@
 
 class card {
 public:
-	~card();
-
 	/*
 	 * Queue @work and return; waits while the queue is full. The call @c is deferred until
 	 * the work is done, so that unregistering the card's functions waits for it.
@@ -49,7 +47,6 @@ private:
 	std::deque<job> queue_;		/* a deque, because its elements do not move */
 	unsigned long queued_ = 0, done_ = 0;
 	std::exception_ptr thrown_;	/* by the first work that failed */
-	bool ends_ = false;
 	std::thread thread_{ [this] { run(); } };
 };
 

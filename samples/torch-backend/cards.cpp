@@ -6,6 +6,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <pthread.h>
+
+#include <cstdlib>
 #include <vector>
 
 /* Made at its first use: PyTorch's registrations begin before other files are initialised. */
@@ -21,11 +24,32 @@ struct machine {
 	counts counts_of_gone;		/* of cards that were unplugged */
 };
 
+static bool forked;			/* the threads of the cards do not exist here */
+
+/*
+ * Never destroyed: in a child after fork(), the destructors would wait for threads that are
+ * not there. A lock may have been held as it forked, so the child gets to none.
+ */
 static machine &the()
 {
-	static machine one;
+	static machine &one = *new machine;
 
+	TORCH_CHECK(!forked, "cards do not work after fork(): begin processes by spawn");
 	return one;
+}
+
+/* At exit, before what the work uses is destroyed. */
+static void drain()
+{
+	if (forked)
+		return;
+	for (card &one : the().cards) {
+		try {
+			one.finish();
+		} catch (...) {
+			/* its reader would have waited for it */
+		}
+	}
 }
 
 card &card_at(std::int64_t index)
@@ -145,6 +169,8 @@ void begin()
 	machine &m = the();
 	dk_diag why = no_reason();
 
+	pthread_atfork(nullptr, nullptr, [] { forked = true; });
+	std::atexit(drain);
 	check(dk_provider_register(&m.provider, &why), m.provider.name, why);
 	check(dk_backend_join(&m.provider, "card", DK_BACKEND_PRIVATEUSE1, 0, &m.backend, &why),
 	      "card", why);

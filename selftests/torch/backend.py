@@ -4,6 +4,7 @@ backend FILE: the backend of samples/torch-backend beside PyTorch's CPU. Prints 
 """
 import copy
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -350,17 +351,74 @@ def unplugged_by_many(rounds=20):
 
 def in_a_child():
     read, write = os.pipe()
+    x = torch.ones(2).to(PLACES[0])
+    tries = {"a copy": lambda: torch.ones(2).to(PLACES[0]), "resize_": lambda: x.resize_(100),
+             "unplug": lambda: CARDS.unplug(0), "plug": lambda: CARDS.plug(0),
+             "is_plugged": lambda: CARDS.is_plugged(0), "calls": CARDS.calls,
+             "erf": lambda: torch.erf(x), "a list": lambda: torch._foreach_add_([x], 1)}
     child = os.fork()
     if not child:
-        try:
-            torch.ones(2).to(PLACES[0])
-        except RuntimeError as e:
-            os.write(write, str(e).encode())
+        for name, f in tries.items():
+            try:
+                f()
+            except RuntimeError as e:
+                os.write(write, f"{name}: {e}\n".encode())
         os._exit(0)
     os.close(write)
     os.waitpid(child, 0)
-    text = os.read(read, 1000).decode()
-    check("a child is refused", "cards do not work after fork()" in text, text)
+    with open(read, encoding="utf-8") as pipe:
+        text = pipe.read()
+    for name in tries:
+        check(f"a child is refused {name}", f"{name}: cards do not work after fork()" in text, text)
+
+
+def output_of(text):
+    """What a program prints, and its exit status. LOAD in its text loads the backend."""
+    text = text.replace("LOAD", f"torch.ops.load_library({sys.argv[1]!r})")
+    done = subprocess.run([sys.executable, "-c", text], timeout=100, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.stdout, done.returncode
+
+
+def at_exit():
+    """Programs and forked children end, whatever the cards do."""
+    text, status = output_of("""
+import torch
+LOAD
+x = torch.ones(200, 200, device="privateuseone:0")
+for _ in range(20):
+    x @ x
+""")
+    check("a program ends while a card works", (text, status) == ("", 0), f"{status}: {text}")
+    text, status = output_of("""
+import os, signal, sys, time, torch
+LOAD
+x = torch.ones(64, 64, device="privateuseone:0")
+children = []
+for _ in range(20):
+    for _ in range(10):
+        x @ x
+    children.append(os.fork())
+    if not children[-1]:
+        sys.exit(0)
+for _ in range(600):
+    children = [c for c in children if os.waitpid(c, os.WNOHANG) == (0, 0)]
+    if not children:
+        break
+    time.sleep(0.1)
+for child in children:
+    os.kill(child, signal.SIGKILL)
+print(f"{len(children)} children hang")
+""")
+    check("children end", (text, status) == ("0 children hang\n", 0), f"{status}: {text}")
+
+
+def load_late():
+    """Autograd has no queues for cards that come after its first use."""
+    backward = "import torch\ntorch.ones(1, requires_grad=True).sum().backward()\n"
+    text, _ = output_of(backward + "LOAD")
+    check("a backend that is loaded late warns",
+          "load the backend before the first backward()" in text, text)
 
 
 functions()
