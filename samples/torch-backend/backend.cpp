@@ -17,6 +17,7 @@
 #include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <torch/csrc/autograd/engine.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -85,6 +86,26 @@ TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, m)
 }
 
 /*
+ * The first backward() of a process starts autograd's queues, one for each device that there
+ * is then. Devices that are registered later have none, and PyTorch does not report it.
+ */
+struct engine : torch::autograd::Engine {
+	static bool is_started()
+	{
+		struct not_yet {};
+		constexpr auto flag = &engine::start_device_threads_flag_;
+
+		/* A function that throws leaves the flag as it is. */
+		try {
+			c10::call_once(get_default_engine().*flag, [] { throw not_yet(); });
+		} catch (const not_yet &) {
+			return false;
+		}
+		return true;
+	}
+};
+
+/*
  * The operators that dispatchkey routes. For many of them PyTorch has a function that serves
  * all backends and takes precedence over a backend's fallback, so each needs a registration.
  */
@@ -108,6 +129,9 @@ static void register_operators(torch::Library &m, const std::string &space)
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 {
 	begin();
+	if (engine::is_started())
+		TORCH_WARN("backward() will not work on cards, because it was called before the "
+			   "backend was loaded: load the backend before the first backward()");
 	register_operators(m, "aten::");
 }
 
