@@ -43,6 +43,19 @@ void log_softmax(float *out, const float *a, std::int64_t rows, std::int64_t n)
 	}
 }
 
+void softmax_backward(float *out, const float *grad, const float *result, std::int64_t rows,
+		      std::int64_t n)
+{
+	for (; rows--; out += n, grad += n, result += n) {
+		float total = 0;
+
+		for (std::int64_t i = 0; i < n; i++)
+			total += grad[i] * result[i];
+		for (std::int64_t i = 0; i < n; i++)
+			out[i] = result[i] * (grad[i] - total);
+	}
+}
+
 void log_softmax_backward(float *out, const float *grad, const float *result, std::int64_t rows,
 			  std::int64_t n)
 {

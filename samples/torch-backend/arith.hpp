@@ -63,6 +63,8 @@ void sum(const array &out, const array &a);
 /* Arrays of @rows rows of @n floats without gaps. */
 void softmax(float *out, const float *a, std::int64_t rows, std::int64_t n);
 void log_softmax(float *out, const float *a, std::int64_t rows, std::int64_t n);
+void softmax_backward(float *out, const float *grad, const float *result, std::int64_t rows,
+		      std::int64_t n);
 void log_softmax_backward(float *out, const float *grad, const float *result, std::int64_t rows,
 			  std::int64_t n);
 

@@ -288,10 +288,12 @@ template <auto f> static int softmax_by(dk_call *c, obj, obj, obj, arguments &ar
 	return by_rows(c, args, args[1].toInt(), f, args[0].toTensor());
 }
 
-static int log_softmax_backward_rows(dk_call *c, obj, obj, obj, arguments &args)
+/* _softmax_backward_data(grad, result, dim, input_dtype), and the one of _log_softmax() */
+template <auto f> static int softmax_backward_by(dk_call *c, obj, obj, obj, arguments &args)
 {
-	return by_rows(c, args, args[2].toInt(), log_softmax_backward, args[0].toTensor(),
-		       args[1].toTensor());
+	if (args[3].toScalarType() != at::kFloat)
+		return not_for_cards;
+	return by_rows(c, args, args[2].toInt(), f, args[0].toTensor(), args[1].toTensor());
 }
 
 /* ---- copies ------------------------------------------------------------------------- */
@@ -344,16 +346,19 @@ __constinit routed operators[] = {
 	{ op_type("aten::add_.Tensor"), add_in_place, "add_in_place", DK_OP_SAME_DEVICE },
 	{ op_type("aten::mul.Tensor"), mul, "mul", DK_OP_SAME_DEVICE },
 	{ op_type("aten::relu"), relu, "relu", DK_OP_SAME_DEVICE },
-	{ op_type("aten::threshold_backward"), threshold_backward, "threshold_backward", DK_OP_SAME_DEVICE },
+	{ op_type("aten::threshold_backward"), threshold_backward, "threshold_backward",
+	  DK_OP_SAME_DEVICE },
 	{ op_type("aten::fill_.Scalar"), fill_scalar, "fill_scalar", DK_OP_SAME_DEVICE },
 	{ op_type("aten::zero_"), zero, "zero", DK_OP_SAME_DEVICE },
 	{ op_type("aten::mm"), mm, "mm", DK_OP_SAME_DEVICE },
 	{ op_type("aten::addmm"), addmm, "addmm", DK_OP_SAME_DEVICE },
 	{ op_type("aten::sum.dim_IntList"), sum_over, "sum_over", DK_OP_SAME_DEVICE },
 	{ op_type("aten::_softmax"), softmax_by<softmax>, "softmax", DK_OP_SAME_DEVICE },
+	{ op_type("aten::_softmax_backward_data"), softmax_backward_by<softmax_backward>,
+	  "softmax_backward", DK_OP_SAME_DEVICE },
 	{ op_type("aten::_log_softmax"), softmax_by<log_softmax>, "log_softmax", DK_OP_SAME_DEVICE },
-	{ op_type("aten::_log_softmax_backward_data"), log_softmax_backward_rows,
-	  "log_softmax_backward_rows", DK_OP_SAME_DEVICE },
+	{ op_type("aten::_log_softmax_backward_data"), softmax_backward_by<log_softmax_backward>,
+	  "log_softmax_backward", DK_OP_SAME_DEVICE },
 	{ op_type("aten::_copy_from"), copy, "copy", 0 },
 	{ op_type("cards::routed_nothing"), nothing, "nothing", DK_OP_SAME_DEVICE },
 };
