@@ -133,6 +133,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 		TORCH_WARN("backward() will not work on cards, because it was called before the "
 			   "backend was loaded: load the backend before the first backward()");
 	register_operators(m, "aten::");
+	/* One function for all backends, which does not work on those outside PyTorch. */
+	m.impl("conj_physical_", torch::CppFunction::makeFromBoxedFunction<&route>());
 }
 
 /* ---- memory -------------------------------------------------------------------------- */
@@ -191,6 +193,8 @@ void enlarge(const c10::Storage &to, std::size_t bytes)
 static const at::Tensor &resize(const at::Tensor &self, at::IntArrayRef size,
 				c10::optional<at::MemoryFormat>)
 {
+	TORCH_CHECK(std::all_of(size.begin(), size.end(), [](auto n) { return n >= 0; }),
+		    "resize_: sizes must be 0 or more, not ", size);
 	if (self.sizes() == size)
 		return self;	/* its strides stay */
 	enlarge(self.storage(), at::detail::computeStorageNbytesContiguous(

@@ -95,6 +95,7 @@ def functions():
     same("a sum over no dimensions, which are all", "aten::sum.dim_IntList",
          lambda x: x.sum(dim=()), a)
     same("a conjugate", None, lambda x: x.conj().clone(), torch.complex(a, b))
+    same("a conjugate in place", None, lambda x: x.clone().conj_physical_(), torch.complex(a, b))
     same("a negative view", None, lambda x: torch._neg_view(x).clone(), a)
     for what, change in (
             ("a column", lambda x: x[:, 0].mul_(2)), ("erf", lambda x: x[:, 0].erf_()),
