@@ -6,6 +6,11 @@
 #ifndef FUNCTIONS_HPP
 #define FUNCTIONS_HPP
 
+#include <torch/csrc/api/include/torch/version.h>
+#if TORCH_VERSION_MAJOR != 1 || TORCH_VERSION_MINOR != 13
+#error This backend is for PyTorch 1.13 (libtorch-dev of Debian 12); another version is installed.
+#endif
+
 #include "card.hpp"
 
 #include <ATen/core/dispatch/Dispatcher.h>
