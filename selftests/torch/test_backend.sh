@@ -33,8 +33,40 @@ status_of() {
 	echo $?
 }
 
+# wait_for COMMAND... - waits until it succeeds, at most three minutes
+wait_for() {
+	for ((tries = 0; tries < 9000; tries++)); do
+		"$@" && return
+		sleep 0.02
+	done
+	return 1
+}
+out=$build/torch-backend
+has_temporary_file() { [ -n "$(find "$out/tmp" -type f 2>/dev/null)" ]; }
+is_clean() { ! has_temporary_file; }
+is_without_processes() { ! pgrep -f "^make .*O=$build|cc1plus .*$out/" >/dev/null; }
+
 echo "TAP version 13"
-is "make demo-torch" 0 "$(status_of demo 60)"
+# SIGKILL of the script alone, as it compiles
+rm -f "$out/arith.o"
+demo_script=$st_top/scripts/demo-torch
+O=$build STEPS=4 PYTHON=$python "$demo_script" >/dev/null 2>&1 &
+demo=$!
+ok "the demo compiles" wait_for has_temporary_file
+kill -KILL $demo
+wait $demo 2>/dev/null
+ok "after SIGKILL, no compiler is left" wait_for is_without_processes
+ok "and no temporary file" wait_for is_clean
+
+exec {lock}>"$out/lock"
+flock "$lock"
+status_of demo 60 >"$st_tmp/status" {lock}>&- &
+demo=$!
+ok "a second demo waits for the first" wait_for grep -q "^demo-torch: waiting for another demo-torch" \
+	"$st_tmp/said"
+exec {lock}>&-
+wait $demo
+is "make demo-torch" 0 "$(cat "$st_tmp/status")"
 like "no call is lost, and the loss is the CPU's" \
 	"train: 60 steps, loss as on the CPU (*), * calls, * fallbacks, 0 lost" \
 	"$(tail -n 1 "$st_tmp/said")"
