@@ -11,9 +11,14 @@ card, until the network has moved to the other card.
 """
 import argparse
 import os
+import signal
 import sys
 import threading
 import time
+
+# Ctrl-C ends the program at once and without a traceback, also in the seconds in which PyTorch
+# is imported and while C++ waits for a card.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 try:
     import torch
@@ -180,7 +185,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit("train: interrupted")
+    sys.exit(main())
