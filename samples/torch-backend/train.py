@@ -24,7 +24,8 @@ try:
     import torch
     from torch import nn
 except ImportError as e:
-    sys.exit(f"train: no PyTorch for {sys.executable} ({e}): install the package python3-torch")
+    sys.exit(f"train: no PyTorch for {sys.executable} ({e}): use PYTHON=/usr/bin/python3, for which "
+             "Debian's python3-torch is")
 
 PLACES = ("card0", "card1", "host")
 
@@ -96,8 +97,8 @@ def unplug(index, wanted):
     time.sleep(0.002)
     begin = time.monotonic()
     torch.ops.cards.unplug(index)
-    say(f"-- card{index} is unplugged: all that it was doing is done "
-        f"({1000 * (time.monotonic() - begin):.1f} ms)")
+    say(f"-- card{index} is unplugged: its queue was empty after "
+        f"{1000 * (time.monotonic() - begin):.1f} ms")
 
 
 def train(steps):
@@ -118,8 +119,8 @@ def train(steps):
         differences.append(abs(loss - expected) / expected)
         if time.monotonic() - said > 1 or step == steps:
             said = time.monotonic()
-            counts = "  ".join(f"{place} {n:6d}" for place, n in served()[0].items())
-            say(f"step {step:4d}  loss {loss:.5f}, on the CPU {expected:.5f}   calls: {counts}")
+            counts = "  ".join(f"{place} {n}" for place, n in served()[0].items())
+            say(f"step {step:4d}  loss {loss:.5f} (CPU {expected:.5f})  {counts}")
     thread.join()
     if torch.ops.cards.is_plugged(0):
         sys.exit("train: card0 could not be unplugged")
@@ -162,7 +163,7 @@ def main():
     if not torch.__version__.startswith("1.13."):
         sys.exit(f"train: the backend is for PyTorch 1.13, this is {torch.__version__}")
     if not os.path.exists(args.backend):
-        sys.exit(f"train: no {args.backend}: make it in samples/torch-backend")
+        sys.exit(f"train: no file {args.backend}: build it with `make demo-torch`")
     if args.picture:
         try:
             open(args.picture, "a", encoding="utf-8").close()

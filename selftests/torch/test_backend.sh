@@ -78,7 +78,7 @@ picture=$build/torch-backend/mm.svg
 ok "the table is a picture" grep -q '^<svg' "$picture"
 ok "of card1, which serves its tensors" grep -q 'on device card1, .*mm@card1 of ' <(tr '\n' ' ' <"$picture")
 
-run_tap timeout 120 "$python" -B "$st_here/backend.py" "$backend"
+run_tap timeout 300 "$python" -B "$st_here/backend.py" "$backend"
 
 # what serves each operator, and what the backend registers, by the package
 package() {
@@ -99,6 +99,31 @@ ok "and its fallback" grep -q '^+ fallback at PrivateUse1: .*backend.cpp' "$st_t
 
 is "a wrong STEPS is refused" 2 "$(STEPS=many status_of "$st_top/scripts/demo-torch")"
 like "by name" "*STEPS= is a number from 4 to 9999999, not 'many'" "$(cat "$st_tmp/said")"
+
+mkdir -p "$st_tmp/other/torch/csrc/api/include/torch"
+touch "$st_tmp/other/torch/__init__.py"
+echo '__version__ = "2.6.0"' >"$st_tmp/other/torch/version.py"
+is "another PyTorch" 3 "$(PYTHONPATH=$st_tmp/other PYTHON=/usr/bin/python3 status_of "$demo_script")"
+like "is refused before anything is compiled" \
+	"demo-torch: the backend is for PyTorch 1.13, and /usr/bin/python3 has 2.6.0: *" "$(cat "$st_tmp/said")"
+printf '#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 6\n' \
+	>"$st_tmp/other/torch/csrc/api/include/torch/version.h"
+is "its headers" 1 "$(status_of g++ -E -I "$st_tmp/other" -I "$st_top/include" \
+	"$st_top/samples/torch-backend/functions.hpp")"
+ok "too" grep -q "error: #error This backend is for PyTorch 1.13 " "$st_tmp/said"
+printf '#!/bin/sh\nexec /usr/bin/python3 -S "$@"\n' >"$st_tmp/bare"
+chmod +x "$st_tmp/bare"
+is "no PyTorch" 3 "$(PYTHON=$st_tmp/bare status_of "$demo_script")"
+is "is one sentence" "demo-torch: no PyTorch for $st_tmp/bare: use PYTHON=/usr/bin/python3, for which \
+Debian's python3-torch is" "$(cat "$st_tmp/said")"
+
+"$python" -B "$st_top/samples/torch-backend/train.py" --backend "$backend" >"$st_tmp/said" 2>&1 &
+train=$!
+wait_for grep -q libtorch /proc/$train/maps
+kill -INT $train
+wait $train
+is "Ctrl-C as PyTorch is imported" 130 $?
+is "is quiet" "" "$(cat "$st_tmp/said")"
 is "no backend.so" 1 "$(status_of train --backend /none.so)"
-is "is one sentence" "train: no /none.so: make it in samples/torch-backend" "$(cat "$st_tmp/said")"
+is "is one sentence" "train: no file /none.so: build it with \`make demo-torch\`" "$(cat "$st_tmp/said")"
 finish
