@@ -133,8 +133,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 		TORCH_WARN("backward() will not work on cards, because it was called before the "
 			   "backend was loaded: load the backend before the first backward()");
 	register_operators(m, "aten::");
-	/* One function for all backends, which does not work on those outside PyTorch. */
-	m.impl("conj_physical_", torch::CppFunction::makeFromBoxedFunction<&route>());
+	/* PyTorch's function for all backends does not work, or not without elements. */
+	for (const char *name : { "conj_physical_", "native_group_norm" })
+		m.impl(name, torch::CppFunction::makeFromBoxedFunction<&route>());
 }
 
 /* ---- memory -------------------------------------------------------------------------- */

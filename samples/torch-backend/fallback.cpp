@@ -42,7 +42,7 @@ static at::Tensor like_in(const at::Tensor &like, c10::Storage memory, c10::Disp
 class cpu_arguments {
 public:
 	c10::IValue to_cpu(const c10::IValue &value);
-	/* After the call: the cards' tensors get the sizes and memory of the CPU's. */
+	/* After the call: the cards' tensors become as the CPU's, except for the elements. */
 	void update();
 	c10::IValue to_card(const c10::IValue &value) const;
 
@@ -167,6 +167,8 @@ void cpu_arguments::update()
 		    t.given.storage_offset() != t.cpu.storage_offset())
 			impl->set_sizes_and_strides(t.cpu.sizes(), t.cpu.strides(),
 						    t.cpu.storage_offset());
+		t.given._set_conj(t.cpu.is_conj());
+		t.given._set_neg(t.cpu.is_neg());
 	}
 }
 

@@ -41,6 +41,14 @@ static bool fits(const at::Tensor &t)
 	return on_card(t) && t.scalar_type() == at::kFloat;
 }
 
+/* Is it a number that a float can be? The CPU's function serves or refuses all others. */
+static bool fits(const c10::IValue &scalar)
+{
+	const c10::Scalar value = scalar.toScalar();
+
+	return !value.isComplex() && !c10::overflows<float, double>(value.toDouble());
+}
+
 static at::Tensor empty_beside(const at::Tensor &t, at::IntArrayRef sizes)
 {
 	return at::empty(sizes, at::TensorOptions(t.scalar_type()).device(t.device()));
@@ -135,6 +143,8 @@ static int binary(const dk_call *c, arguments &args, at::Tensor into, F f)
 
 static int add_into(dk_call *c, arguments &args, at::Tensor into)
 {
+	if (!fits(args[2]))
+		return not_for_cards;
 	return binary(c, args, std::move(into), [alpha = args[2].toScalar().toFloat()]
 		      (float &o, float a, float b) { o = a + alpha * b; });
 }
@@ -169,7 +179,7 @@ static int threshold_backward(dk_call *c, obj, obj, obj, arguments &args)
 {
 	const at::Tensor grad = args[0].toTensor(), a = args[1].toTensor();
 
-	if (!fits(grad) || !fits(a) || grad.sizes() != a.sizes())
+	if (!fits(grad) || !fits(a) || grad.sizes() != a.sizes() || !fits(args[2]))
 		return not_for_cards;
 	return compute(c, args, empty_beside(a, a.sizes()),
 		       [least = args[2].toScalar().toFloat()]
@@ -194,7 +204,7 @@ static int fill(const dk_call *c, arguments &args, float value)
 
 static int fill_scalar(dk_call *c, obj, obj, obj, arguments &args)
 {
-	return fill(c, args, args[1].toScalar().toFloat());
+	return fits(args[1]) ? fill(c, args, args[1].toScalar().toFloat()) : not_for_cards;
 }
 
 static int zero(dk_call *c, obj, obj, obj, arguments &args)
@@ -226,7 +236,7 @@ static int addmm(dk_call *c, obj, obj, obj, arguments &args)
 	const at::Tensor self = args[0].toTensor();
 	const at::Tensor a = args[1].toTensor(), b = args[2].toTensor();
 
-	if (!are_factors(a, b) || !fits(self) ||
+	if (!are_factors(a, b) || !fits(self) || !fits(args[3]) || !fits(args[4]) ||
 	    !at::is_expandable_to(self.sizes(), { a.size(0), b.size(1) }))
 		return not_for_cards;
 	return compute(c, args, empty_beside(a, { a.size(0), b.size(1) }),

@@ -95,6 +95,11 @@ def functions():
     same("a sum over no dimensions, which are all", "aten::sum.dim_IntList",
          lambda x: x.sum(dim=()), a)
     same("a conjugate", None, lambda x: x.conj().clone(), torch.complex(a, b))
+    same("a complex sum", None, lambda x: torch.add(x, x, alpha=1j), torch.complex(a, b))
+    same("a complex fill", None, lambda x: x.clone().fill_(1j), torch.complex(a, b))
+    same("a number that no float is", None, lambda x: x.clone().fill_(1e300), a.double())
+    same("a group norm of no elements", None,
+         lambda x: torch.nn.functional.group_norm(x, 2), torch.ones(0, 4, 2))
     same("a conjugate in place", None, lambda x: x.clone().conj_physical_(), torch.complex(a, b))
     same("a negative view", None, lambda x: torch._neg_view(x).clone(), a)
     for what, change in (
@@ -184,21 +189,29 @@ def written():
     same("a result with its strides", None, in_columns, b)
 
     def with_other(x, y):
-        x = x.clone()
+        x, y = x.clone(), y.clone()
         x.set_(y)
         y.fill_(5)
         return x
 
-    same("the memory of another tensor", None, with_other, a.clone(), b.clone())
+    same("the memory of another tensor", None, with_other, a, b)
 
     def with_part(x, y):
-        x = x.clone()
+        x, y = x.clone(), y.clone()
         x.set_(y, 1, (2, 2), (4, 1)).fill_(7)
         return y
 
-    same("a part of the memory of another tensor", None, with_part, a.clone(), b.clone())
+    same("a part of the memory of another tensor", None, with_part, a, b)
     same("no memory", None, lambda x: x.clone().set_() + 1, b)
-    same("a diagonal", None, lambda x: (torch.diagonal(x).fill_(3), x)[1], b.clone())
+
+    def with_diagonal(x):
+        x = x.clone()
+        torch.diagonal(x).fill_(3)
+        return x
+
+    same("a diagonal", None, with_diagonal, b)
+    same("a conjugate result", None, lambda x: torch.linalg.lu_solve(
+        *torch.linalg.lu_factor(x), x, left=False, adjoint=True), torch.complex(b[:, :3], b[:, 1:]))
     same("transposed in place", None, lambda x: x.clone().t_(), b)
     refused("the memory of the CPU", "cannot have memory of cpu",
             lambda: b.to(PLACES[0]).set_(torch.ones(2)))
