@@ -148,8 +148,8 @@ struct card_memory final : c10::Allocator {
 		const c10::Device device(at::kPrivateUse1, current_card);
 		void *p = nullptr;
 
-		TORCH_CHECK(!size || !posix_memalign(&p, 64, size), device, ": no memory for ", size,
-			    " bytes");
+		TORCH_CHECK(!size || !posix_memalign(&p, 64, size), device, ": no memory for ",
+			    size, " bytes");
 		return { p, p, std::free, device };
 	}
 	c10::DeleterFnPtr raw_deleter() const override { return std::free; }

@@ -175,8 +175,9 @@ def main():
     total, lost = report()
     fallbacks = torch.ops.cards.fallbacks()
     pytorch, ours, both = torch.ops.cards.cost(torch.zeros(1, device="privateuseone:1"), 200000)
-    say(f"\nA call that does nothing takes {pytorch:.0f} ns in PyTorch's dispatcher alone, "
-        f"{ours:.0f} ns in dispatchkey's\nalone, and {both:.0f} ns through both, with boxed arguments.")
+    say(f"\nA call that does nothing takes {pytorch:.0f} ns in PyTorch's dispatcher alone,\n"
+        f"{ours:.0f} ns in dispatchkey's alone, and {both:.0f} ns through both, with boxed "
+        "arguments.")
     if args.picture:
         picture(args.picture)
     is_same = all(d < 1e-3 for d in differences)    # and none is NaN
