@@ -24,7 +24,7 @@ if [ "${DK_ASAN:-}" = 1 ]; then
 	preload=("LD_PRELOAD=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libstdc++.so)"
 		ASAN_OPTIONS=detect_leaks=0)
 fi
-demo() { env O="$build" STEPS="$1" PYTHON="$python" timeout 300 "$st_top/scripts/demo-torch"; }
+demo() { env O="$build" STEPS="$1" PYTHON="$python" timeout 600 "$st_top/scripts/demo-torch"; }
 train() { timeout 120 "$python" -B "$st_top/samples/torch-backend/train.py" "$@"; }
 printf '#!/bin/sh\nexec env %s /usr/bin/python3 "$@"\n' "${preload[*]}" >"$python"
 chmod +x "$python"
