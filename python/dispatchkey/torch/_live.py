@@ -86,10 +86,20 @@ def operators() -> list[str]:
     return sorted(every() if every else c._dispatch_get_registrations_for_dispatch_key(""))
 
 
+LABEL_MAX = _abi.NAME_MAX - 1
+PYTHON_FUNCTION = "a Python function"
+
+
 def label(text: str) -> str:
-    """Where a function is registered, as a label: a name without spaces."""
-    where = text.replace("registered at ", "").replace(" ", "_")
-    return where[-(_abi.NAME_MAX - 1):] or "unknown"
+    """Where a function is registered, as a label: a name without spaces.
+
+    For a function of torch.library, PyTorch 1.13 prints /dev/null and a line of another
+    file, and nowhere the function's name.
+    """
+    where = text.replace("registered at ", "")
+    if where.startswith("/dev/null:") or where == PYTHON_FUNCTION:
+        return PYTHON_FUNCTION
+    return where.replace(" ", "_")[-LABEL_MAX:] or "unknown"
 
 
 class TableEntry(NamedTuple):

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import errno
+import textwrap
 import warnings
+from collections import defaultdict
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Optional, Sequence, Union
 
 from .._error import OverrideWarning, UnknownName, error
-from .._explain import Explanation, verdict_of
+from .._explain import Entry, Explanation, verdict_of
 from .._keys import Key
 from .._keyset import KeySet
 from .._library import lib
 from .._local import force
 from .._registry import Registry
 from .._schema import Schema
-from . import _live
+from . import _live, _stale
+
+_COLUMNS = 100
 
 
 @dataclass(frozen=True)
@@ -24,27 +29,44 @@ class Hop:
 
     key    the key that the call is routed by
     where  where in PyTorch's sources the function is registered; "" if there is none
-    rule   the rule that selected it, in PyTorch's words
+    rule   the rule that selected it, in PyTorch's words; begins with "stale" if it did
+           so before later registrations, for which PyTorch did not refresh its table
     why    the explanation of this step
+    stale  of a stale entry, the key that the function is registered at; else ""
     """
 
     key: Key
     where: str
     rule: str
     why: Explanation
+    stale: str = ""
+
+    @property
+    def registered_at(self) -> str:
+        """The key that the function is registered at, also an alias key; "" if there is none."""
+        keys = [s.impl_key.name for s in self.why.steps
+                if s.kind == "rule" and s.verdict == "SERVES"]
+        return self.stale or (keys[0] if keys else "")
 
     @property
     def function(self) -> tuple[str, str]:
         """What identifies the function: the key that it is registered at, and where."""
-        keys = [s.impl_key.name for s in self.why.steps
-                if s.kind == "rule" and s.verdict == "SERVES"]
-        return (keys[0] if keys else "", self.where)
+        return self.registered_at, self.where
 
     def __str__(self) -> str:
-        rules = [f"       rule {s.rule:2}  {s.key.name if s.verdict != 'MISSING' else '-':39}"
+        return "\n".join([self.summary, *self.rules])
+
+    @property
+    def summary(self) -> str:
+        """Without the rules."""
+        return f"{self.key}: {self.where or 'no function'} [{self.rule}]"
+
+    @property
+    def rules(self) -> list[str]:
+        """A line for each rule that was evaluated."""
+        return [f"       rule {s.rule:2}  {s.key.name if s.verdict != 'MISSING' else '-':39}"
                  f"{verdict_of(s, self.why)}" for s in self.why.steps
                  if s.kind == "rule" and s.verdict != "NOT_EVALUATED"]
-        return "\n".join([f"{self.key}: {self.where or 'no function'} [{self.rule}]", *rules])
 
 
 @dataclass(frozen=True)
@@ -58,6 +80,11 @@ class TorchCall:
     differences  entries of PyTorch's table that the rules do not give; none, normally
     entries      how many entries were compared
     under        the modes of PyTorch that it is made under, such as "autocast"
+    stale        sentences about stale entries of PyTorch's table: what calls reach at keys
+                 of this one, or may reach, instead of what the rules give, and why
+
+    A stale entry that is certain is among the differences, and the path and the
+    explanation are those of the real call.
     """
 
     operator: str
@@ -68,18 +95,20 @@ class TorchCall:
     entries: int
     under: tuple[str, ...] = ()
     words: str = ""
+    stale: tuple[str, ...] = ()
 
     @property
     def description(self) -> str:
         """The arguments and the modes in a few words."""
-        on = self.words or "; ".join(key.name for ks in self.explanation.objects for key in list(ks)[:1])
+        on = self.words or "; ".join(key.name for ks in self.explanation.objects
+                                     for key in list(ks)[:1])
         return (on or "no tensor") + (f" under {', '.join(self.under)}" if self.under else "")
 
     def _repr_svg_(self) -> str:
         return self.explanation._repr_svg_()
 
     def _repr_html_(self) -> str:
-        return self.explanation._repr_html_()
+        return self.explanation._repr_html_() + "".join(f"<p>{escape(s)}</p>" for s in self.stale)
 
     def __str__(self) -> str:
         layout = self.explanation.layout
@@ -87,7 +116,10 @@ class TorchCall:
         lines = [f"{self.operator} in PyTorch {self.version}, layout {layout}{under}", "",
                  str(self.explanation), "",
                  "path, if each function redispatches to the keys below its own:"]
-        lines += [f"  {i}.  {hop}" for i, hop in enumerate(self.hops, 1)]
+        # The rules of the first step are above.
+        lines += [f"  {i}.  {hop if i > 1 else hop.summary}" for i, hop in enumerate(self.hops, 1)]
+        for sentence in self.stale:
+            lines += ["", textwrap.fill(sentence, _COLUMNS, break_on_hyphens=False)]
         if self.differences:
             lines += ["", "PyTorch's table differs from the rules:", *self.differences]
         else:
@@ -95,31 +127,84 @@ class TorchCall:
         return "\n".join(lines)
 
 
-def _differences(registry: Registry, name: str, live: _live.Operator) -> tuple[list[str], int]:
+def _differences(registry: Registry, name: str, live: _live.Operator,
+                 stale: _stale.Found) -> tuple[list[str], int]:
     """Compare the table of our registry with that of PyTorch."""
     theirs, ours = live.entries(), _live.entries_of(str(registry.table(name)))
     found = [f"  {key}: {theirs.get(key, 'no function')}, and by the rules "
              f"{ours.get(key, 'no function')}"
              for key in sorted(set(ours) | set(theirs)) if ours.get(key) != theirs.get(key)]
+    same: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for entry in stale.entries:
+        if entry.is_certain:
+            same[_named(entry.functions[0], entry.sources[0]), _named(entry.fresh)].append(
+                entry.key.name)
+    found += [textwrap.fill(f"{', '.join(keys)}: calls reach {real}, which is stale, and by the "
+                            f"rules {fresh}", _COLUMNS, initial_indent="  ",
+                            subsequent_indent="    ", break_on_hyphens=False)
+              for (real, fresh), keys in same.items()]
+    if stale.is_unexplained:
+        found.append("  an entry is stale: PyTorch's own check of its table fails, and no order "
+                     "of the functions\n    that are registered is the cause: one was "
+                     "unregistered")
     return found, len(theirs)
+
+
+def _sentences(stale: _stale.Found, keys: KeySet) -> list[str]:
+    """What to know about stale entries of these keys: one sentence for each set of functions."""
+    same: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for entry in stale.entries:
+        if entry.key in keys:
+            what = " or ".join(_named(*f) for f in zip(entry.functions, entry.sources))
+            same["" if entry.is_certain else "may", what, _named(entry.fresh),
+                 " and ".join(entry.unnoticed)].append(entry.key.name)
+    version = ".".join(str(_live.pytorch().__version__).split(".")[:2])
+    found = []
+    for (may, what, fresh, later), at in same.items():
+        where = " and ".join(at)
+        if may:
+            found.append(
+                f"PyTorch {version} may still call {what} at {where}, and not {fresh}, because a "
+                f"registration at {later} does not refresh this entry, and PyTorch does not "
+                "record whether it was the last one.")
+        else:
+            found.append(
+                f"PyTorch {version} calls {what} at {where}, and not {fresh}, because a function "
+                f"was registered at {later} afterwards, which does not refresh this entry.")
+    return found
+
+
+def _named(entry: Entry, source: str = "") -> str:
+    """A function, the key that it is registered at, and the rule that selected it."""
+    if entry.is_ambiguous:
+        return "the error for ambiguous functions"
+    if not entry.is_served:
+        return "no function"
+    if entry.is_fallthrough:
+        return f"a fallthrough [{entry.rule}]"
+    return entry.label + (f" at {source}" if source else "") + f" [{entry.rule}]"
 
 
 def _ends(hop: Hop) -> bool:
     """Whether the call ends here: at a backend, or at a function that calls other operators."""
     key, entry = hop.key, hop.why.route.entry
-    return not entry or entry.rule == "math kernel" or \
+    return not entry or hop.rule.endswith("math kernel") or \
         bool(lib.dk_is_backend_key(key.layout._ptr, key.number))
 
 
-def _hop(why: Explanation) -> Hop:
-    route = why.route
-    return Hop(route.key, route.entry.label, route.entry.rule, why)
+def _hop(why: Explanation, stale: dict[str, _stale.StaleEntry]) -> Hop:
+    """One step; stale has the stale entries by the labels of their functions."""
+    entry = why.route.entry
+    real = stale.get(entry.label)
+    if real is None:
+        return Hop(why.route.key, entry.label, entry.rule, why)
+    return Hop(why.route.key, entry.label, f"stale {real.functions[0].rule}", why, real.sources[0])
 
 
-def _path(registry: Registry, name: str, first: Explanation,
-          takes_any: bool) -> tuple[Hop, ...]:
+def _path(registry: Registry, name: str, first: Explanation, takes_any: bool,
+          stale: dict[str, _stale.StaleEntry]) -> tuple[Hop, ...]:
     """The path; takes_any: whether the operator dispatches on any of its arguments."""
-    hops = [_hop(first)]
+    hops = [_hop(first, stale)]
     while not _ends(hops[-1]):
         left = hops[-1].why.route.effective & hops[-1].key.below
         if hops[-1].key in left:       # PythonDispatcher stays in the set
@@ -129,7 +214,7 @@ def _path(registry: Registry, name: str, first: Explanation,
         # The keys of a redispatch are those of its arguments, if it has any.
         nothing = KeySet(layout=registry.layout)
         with force(nothing if takes_any else left, nothing):
-            hops.append(_hop(registry.explain(name, *([left] if takes_any else []))))
+            hops.append(_hop(registry.explain(name, *([left] if takes_any else [])), stale))
     return tuple(hops)
 
 
@@ -153,13 +238,17 @@ def explain_keys(operator: str, keys: Sequence[KeySet],
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OverrideWarning)
             name = live.mirror(registry)
+        stale = _stale.find(live, layout)
+        differences, entries = _differences(registry, name, live, stale)
         with force(included, excluded):
             first = registry.explain(name, *keys)
-        differences, entries = _differences(registry, name, live)
+            applied = _stale.apply(stale, registry, name, first.merged)
+            if applied:
+                first = registry.explain(name, *keys)
         return TorchCall(name, str(_live.pytorch().__version__), first,
-                         _path(registry, name, first, schema.dispatched != 0),
-                         tuple(differences), entries,
-                         tuple(under))
+                         _path(registry, name, first, schema.dispatched != 0, applied),
+                         tuple(differences), entries, tuple(under),
+                         stale=tuple(_sentences(stale, first.merged)))
 
 
 def explain(operator: Union[str, Any], *args: Any, **kwargs: Any) -> TorchCall:

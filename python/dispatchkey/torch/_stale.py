@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Finds the entries of PyTorch's table that registrations left stale.
+
+PyTorch's calls read a table in memory. A registration refreshes only some of the
+entries that depend on it, so an entry can be older than the registrations, depending on
+their order (Documentation/semantics.rst, 7.3). _dispatch_dump_table() computes each entry
+anew, and does not show this. PyTorch records no order. What it reports of the table in
+memory are two facts, and both narrow the orders down:
+
+  _dispatch_has_computed_kernel_for_dispatch_key()  whether an entry has any function
+  _dispatch_check_invariants()  whether all entries are the computed ones, where all
+                                functions that are written in Python count as one
+"""
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Iterable, Iterator, Optional
+
+from .._error import OverrideWarning, UnknownName
+from .._explain import Entry
+from .._keys import Key, Layout
+from .._keyset import KeySet
+from .._library import lib
+from .._registry import Registry, fallthrough
+from . import _live
+
+_COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd",
+              "CompositeExplicitAutogradNonFunctional")
+_MATH = {"CompositeImplicitAutograd", "CompositeImplicitAutogradNestedTensor"}
+# A function at one of these changes entries that its registration does not refresh.
+_UNREFRESHED = ("CompositeExplicitAutograd", "NestedTensor", "Sparse", "Quantized",
+                "FuncTorchBatchedDecomposition")
+
+# What serves an entry: the number of a registration, or the text of another entry.
+Function = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class StaleEntry:
+    """An entry of PyTorch's table in memory that is not, or may not be, the computed one.
+
+    key         the key of the entry
+    functions   what calls may reach, instead of fresh: one function if it is certain
+    sources     the key that each of these functions is registered at, or ""
+    fresh       what the rules give
+    unnoticed   the keys whose registrations PyTorch did not refresh the entry for
+    is_certain  whether calls reach functions[0]; if not, they reach it or fresh
+    """
+
+    key: Key
+    functions: tuple[Entry, ...]
+    sources: tuple[str, ...]
+    fresh: Entry
+    unnoticed: tuple[str, ...]
+    is_certain: bool
+
+    @property
+    def label(self) -> str:
+        """The label of the function that calls reach."""
+        end = f" at {self.sources[0]}, stale" if self.sources[0] else ", stale"
+        return self.functions[0].label[:_live.LABEL_MAX - len(end)] + end
+
+
+@dataclass
+class Found:
+    """The stale entries of one operator.
+
+    is_unexplained  PyTorch reports a stale entry, and no order of the functions that are
+                    registered gives it: one was unregistered
+    """
+
+    entries: list[StaleEntry] = field(default_factory=list)
+    is_unexplained: bool = False
+
+
+def refreshed(key: Key) -> frozenset[int]:
+    """The indices of the entries that PyTorch refreshes for a registration at a key."""
+    if key.kind == "building-block":
+        found = set()
+    else:
+        found = {k.entry for k in key.stands_for}
+    if key.name in _COMPOSITE:
+        found.add(0)
+    layout = key.layout
+    if lib.dk_is_backend_key(layout._ptr, key.number):
+        number = key.backend.number if key.backend else 0
+        autograd = KeySet(lib.dk_autograd_of_backend(layout._ptr, number).bits, layout=layout)
+        found.add(autograd.highest.entry)
+    return frozenset(found)
+
+
+def _can_be(keys: Iterable[Key]) -> bool:
+    """Can a table with functions at these keys be stale at all?"""
+    names = {key.name for key in keys}
+    return any(key.kind == "building-block" for key in keys) or \
+        "FuncTorchBatchedDecomposition" in names or \
+        bool(names & _MATH) and any(name.startswith(_UNREFRESHED) for name in names)
+
+
+class _Tables:
+    """The computed tables of an operator with some of its functions."""
+
+    def __init__(self, live: _live.Operator, layout: Layout, registry: Registry):
+        self._live, self._layout, self._registry = live, layout, registry
+        self._impls = list(reversed(live.impls()))
+        self.keys = {Key(m["key"], layout) for m in self._impls}
+        self._known: dict[frozenset[Key], list[Entry]] = {}
+        self._arguments = live.schema[live.schema.index("("):]
+
+    def of(self, keys: frozenset[Key]) -> list[Entry]:
+        """The table with the functions at these keys. A label begins with a number."""
+        if keys not in self._known:
+            name = self._registry.define(f"stale::s{len(self._known)}{self._arguments}")
+            for i, m in enumerate(self._impls):
+                if Key(m["key"], self._layout) in keys:
+                    fn = fallthrough if "fallthrough" in m["flags"] else _live._never
+                    label = f"{i} {_live.label(m['text'])}"
+                    self._registry.impl(name, m["key"], fn, label=label[:_live.LABEL_MAX])
+            self._known[keys] = list(self._registry.table(name)._entries)
+        return self._known[keys]
+
+    def source(self, number: int) -> str:
+        """The key of the registration of this number."""
+        return str(self._impls[number]["key"])
+
+    def is_python(self, entry: Entry) -> bool:
+        """Whether it is a function in Python, all of which PyTorch compares as equal."""
+        return entry.label.endswith(_live.PYTHON_FUNCTION) and not entry.is_fallthrough
+
+
+def _function(entry: Entry) -> Function:
+    """What identifies the function of an entry, whichever rule selected it."""
+    what = entry.label if entry.is_served else "ambiguous" if entry.is_ambiguous else "missing"
+    return what, "fallthrough" if entry.is_fallthrough else ""
+
+
+@dataclass
+class _Slot:
+    """An entry that may be stale: what it is for each set of unnoticed registrations."""
+
+    key: Key
+    refreshers: frozenset[Key]
+    others: frozenset[Key]
+    # by those of others that were registered before the last of refreshers
+    candidates: dict[frozenset[Key], Entry]
+    fresh: Entry
+
+    def functions(self) -> set[Function]:
+        return {_function(e) for e in self.candidates.values()}
+
+    def keep(self, wanted: set[frozenset[Key]]) -> None:
+        """Drop the other candidates; an entry without any is not explained."""
+        self.candidates = {s: e for s, e in self.candidates.items() if s in wanted}
+
+    @property
+    def is_stale(self) -> bool:
+        return bool(self.candidates) and _function(self.fresh) not in self.functions()
+
+    @property
+    def is_open(self) -> bool:
+        return len(self.functions()) > 1
+
+
+def _slots(tables: _Tables, layout: Layout) -> Iterator[_Slot]:
+    keys = frozenset(tables.keys)
+    refreshes = {key: refreshed(key) for key in keys}
+    fresh = tables.of(keys)
+    by_refreshers: dict[frozenset[Key], list[int]] = defaultdict(list)
+    for i in range(len(fresh)):
+        by_refreshers[frozenset(k for k in keys if i in refreshes[k])].append(i)
+    for refreshers, indices in by_refreshers.items():
+        if not refreshers:
+            continue        # as the operator was made: the backend fallback, or nothing
+        rest = keys - refreshers
+        for i in indices:
+            # Keys whose functions make a difference, alone or with all the others.
+            others = frozenset(k for k in rest if
+                               _function(tables.of(refreshers | {k})[i]) !=
+                               _function(tables.of(refreshers)[i]) or
+                               _function(tables.of(keys - {k})[i]) != _function(fresh[i]))
+            sets = {frozenset(), others, *(frozenset({k}) for k in others)}
+            found = {s: tables.of(refreshers | s)[i] for s in sets}
+            found[others] = fresh[i]
+            if len({_function(e) for e in found.values()}) > 1:
+                key = Key(lib.dk_slot_key(layout._ptr, i), layout)
+                yield _Slot(key, refreshers, others, found, fresh[i])
+
+
+class _Facts:
+    """What PyTorch reports of its table in memory, and what follows of the order."""
+
+    def __init__(self, live: _live.Operator, tables: _Tables):
+        self._live, self._tables = live, tables
+        self._is_before: dict[tuple[Key, Key], bool] = {}
+
+    @property
+    def is_clean(self) -> Optional[bool]:
+        """Whether PyTorch finds every entry to be the computed one; None if it has no check."""
+        check = getattr(_live.pytorch()._C, "_dispatch_check_invariants", None)
+        if check is None:
+            return None
+        try:
+            check(self._live.name)
+        except RuntimeError:
+            return False
+        return True
+
+    def is_served(self, key: Key) -> Optional[bool]:
+        """Whether the entry in memory has any function; None if PyTorch does not report it."""
+        has = getattr(_live.pytorch()._C, "_dispatch_has_computed_kernel_for_dispatch_key", None)
+        try:
+            return bool(has(self._live.name, key.name)) if has else None
+        except RuntimeError:
+            return None
+
+    def by_service(self, slot: _Slot) -> None:
+        has = self.is_served(slot.key)
+        if has is not None:
+            slot.keep({s for s, e in slot.candidates.items()
+                       if has == (e.is_served or e.is_ambiguous)})
+
+    def looks_fresh(self, slot: _Slot, entry: Entry) -> bool:
+        """Whether PyTorch's check cannot tell the entry from the computed one."""
+        return _function(entry) == _function(slot.fresh) or \
+            self._tables.is_python(entry) and self._tables.is_python(slot.fresh)
+
+    def learn(self, slot: _Slot, all_sets: set[frozenset[Key]]) -> None:
+        """Two keys, of which only one order is left."""
+        if len(slot.refreshers) == len(slot.others) == 1 and len(slot.candidates) == 1 and \
+                len(all_sets) == 2:
+            (k,), (o,) = slot.refreshers, slot.others
+            self._is_before[o, k] = bool(next(iter(slot.candidates)))
+
+    def by_order(self, slot: _Slot) -> None:
+        def possible(before: frozenset[Key]) -> bool:
+            return all(any(self._is_before.get((o, k), True) for k in slot.refreshers)
+                       if o in before else
+                       not any(self._is_before.get((o, k), False) for k in slot.refreshers)
+                       for o in slot.others)
+        slot.keep({s for s in slot.candidates if possible(s)})
+
+
+def _decide(slots: list[_Slot], facts: _Facts, is_clean: Optional[bool]) -> None:
+    """Drop the candidates that contradict what PyTorch reports."""
+    for slot in slots:
+        sets = set(slot.candidates)
+        facts.by_service(slot)
+        if is_clean:
+            slot.keep({s for s, e in slot.candidates.items() if facts.looks_fresh(slot, e)})
+        facts.learn(slot, sets)
+    for slot in slots:
+        facts.by_order(slot)
+    if is_clean is False and not any(slot.is_stale for slot in slots):
+        # Some entry is stale: if all open ones depend on the same order, each of them is.
+        is_open = [slot for slot in slots if slot.is_open and
+                   not all(facts.looks_fresh(slot, e) for e in slot.candidates.values())]
+        if len({(slot.refreshers, slot.others) for slot in is_open}) == 1:
+            for slot in is_open:
+                slot.keep({s for s, e in slot.candidates.items() if s != slot.others and
+                           not facts.looks_fresh(slot, e)})
+
+
+def _plain(entry: Entry, tables: _Tables) -> tuple[Entry, str]:
+    """With the label of PyTorch's function instead of a numbered one; the key of the function."""
+    number, _, label = entry.label.partition(" ")
+    if not number.isdigit():
+        return entry, ""
+    return Entry(label, entry.provider, entry.rule, entry.is_fallthrough, entry.device,
+                 entry.provenance), tables.source(int(number))
+
+
+def _of_slot(slot: _Slot, tables: _Tables) -> Optional[StaleEntry]:
+    if not slot.is_stale and not slot.is_open:
+        return None
+    other = {_function(e): e for e in slot.candidates.values()
+             if _function(e) != _function(slot.fresh)}
+    unnoticed = {o.name for s, e in slot.candidates.items() for o in slot.others - s
+                 if _function(e) in other}
+    functions, sources = zip(*(_plain(e, tables) for e in other.values()))
+    return StaleEntry(slot.key, functions, sources, _plain(slot.fresh, tables)[0],
+                      tuple(sorted(unnoticed)), not slot.is_open)
+
+
+def find(live: _live.Operator, layout: Layout) -> Found:
+    """The entries of the table in memory that are stale, or may be, with one order or another."""
+    keys = [Key(m["key"], layout) for m in live.impls()]
+    facts_needed = _can_be(keys)
+    with Registry(layout, name="PyTorch", builtins=False) as registry, warnings.catch_warnings():
+        warnings.simplefilter("ignore", OverrideWarning)
+        tables = _Tables(live, layout, registry)
+        facts = _Facts(live, tables)
+        is_clean = facts.is_clean
+        in_python = {m["key"] for m in live.impls() if _live.label(m["text"]) ==
+                     _live.PYTHON_FUNCTION}
+        if not facts_needed or is_clean and len(in_python) < 2:
+            return Found(is_unexplained=is_clean is False)
+        for key, entry in live.fallbacks(layout).items():
+            fn = fallthrough if entry.is_fallthrough else _live._never
+            registry.fallback(key, fn, label=entry.where)
+        slots = list(_slots(tables, layout))
+    _decide(slots, facts, is_clean)
+    found = Found([e for e in (_of_slot(slot, tables) for slot in slots) if e])
+    found.is_unexplained = any(not slot.candidates for slot in slots) or \
+        is_clean is False and not found.entries
+    return found
+
+
+def apply(found: Found, registry: Registry, name: str, keys: KeySet) -> dict[str, StaleEntry]:
+    """Register what calls with these keys reach at stale entries, so that routes are theirs.
+
+    Returns the entries by the labels of their functions.
+    """
+    applied = {}
+    for entry in found.entries:
+        if entry.is_certain and entry.functions[0].is_served and entry.key in keys:
+            fn = fallthrough if entry.functions[0].is_fallthrough else _live._never
+            registry.impl(name, entry.key.name, fn, label=entry.label)
+            applied[entry.label] = entry
+    return applied
