@@ -66,13 +66,13 @@ def cpu():
     return dk.Object("CPU")
 
 
-def run(*command, stdout=subprocess.PIPE, **env):
+def run(*command, stdout=subprocess.PIPE, timeout=60, **env):
     """Run a command with these environment variables."""
-    return subprocess.run(command, text=True, timeout=60, stdout=stdout,
+    return subprocess.run(command, text=True, timeout=timeout, stdout=stdout,
                           stderr=subprocess.PIPE, check=False, env={**os.environ, **env})
 
 
-def python(code, **env):
+def python(code, timeout=60, **env):
     """Run a program; returns its status and what it printed."""
-    done = run(sys.executable, "-c", code, **env)
+    done = run(sys.executable, "-c", code, timeout=timeout, **env)
     return done.returncode, done.stdout, done.stderr

@@ -2,6 +2,7 @@
 """What is explained is what PyTorch calls: functions are registered, and real calls enter them."""
 import os
 
+from conftest import python
 from test_torch import needs_pytorch_1_13, program
 
 # make() registers functions in this order, each of which notes its key and ends the call.
@@ -99,3 +100,154 @@ def test_functions_in_python():
     text = program(OPERATORS + "print(dt.explain(make(['CPU']) + '::f', TENSORS['cpu']))")
     assert "/dev/null" not in text
     assert "  1.  CPU: a Python function [kernel]\n" in text
+
+
+# Functions are registered at the keys of one of these lists at a time, and the operator is
+# called with tensors of one kind, under one mode.
+REAL_CALLS = OPERATORS + """
+import contextlib
+from dispatchkey import Schema
+c = torch._C
+DONE = torch.ones(1)
+KEYS = (["AutocastCPU", "AutogradCPU", "CPU"], ["Autograd", "CPU"], ["CPU", "Meta"],
+        ["ADInplaceOrView", "CPU"], ["AutogradCPU", "SparseCPU"], ["AutogradMeta", "CPU"],
+        [EXPLICIT, "AutocastCPU"], [IMPLICIT, "AutocastCPU"], ["Autograd", EXPLICIT],
+        ["CompositeExplicitAutogradNonFunctional", "AutogradOther"])
+KINDS = {"cpu": lambda: torch.ones(2, 2), "inference": lambda: TENSORS["inference"],
+         "grad": lambda: torch.ones(2, 2, requires_grad=True),
+         "meta": lambda: torch.ones(2, 2, device="meta"), "sparse": lambda: TENSORS["sparse"]}
+MODES = {"": contextlib.nullcontext, "no_grad": torch.no_grad,
+         "inference_mode": torch.inference_mode, "autocast": lambda: torch.autocast("cpu")}
+VALUES = {"Tensor": None, "int": 1, "SymInt": 1, "bool": True, "float": 1.0, "Scalar": 1,
+          "int[]": [0], "SymInt[]": [2]}
+
+def runtime(key):
+    return {"Autograd": "AutogradCPU"}.get(key, key)
+
+def arguments(schema, tensor):
+    '''Values for what has no default; None if there is a type without a value here.'''
+    required = [a for a in schema.arguments if a.default is None and not a.keyword_only]
+    types = [a.type.split("(")[0] for a in required]
+    return None if any(a.keyword_only and a.default is None for a in schema.arguments) or \\
+        "Tensor" not in types or not set(types) <= set(VALUES) else \\
+        [tensor if t == "Tensor" else VALUES[t] for t in types]
+
+def register(library, op, name, keys):
+    '''Functions that note their key, and redispatch to the keys below but from a backend.'''
+    for key in keys:
+        def function(*args, key=key, **kwargs):
+            entered.append(key)
+            below = [k for k in ("AutocastCPU", "AutogradCPU", "AutogradMeta", "ADInplaceOrView")
+                     if key in (k, "Autograd")]
+            if not below:
+                return DONE
+            seen = c.DispatchKeySet(c._dispatch_key_parse(below[0]))
+            for k in below[1:] if key == "Autograd" else []:
+                if k != "ADInplaceOrView":
+                    seen = seen | c.DispatchKeySet(c._dispatch_key_parse(k))
+            guard = c.ExcludeDispatchKeyGuard(seen)
+            try:
+                return op(*args, **kwargs)
+            finally:
+                del guard
+        try:
+            library.impl(name, function, key)
+        except RuntimeError:
+            pass            # a function of Meta beside an implicit one is refused
+
+def compare(number, name, op, schema, kind, mode, keys):
+    '''True, or what is wrong.'''
+    args = arguments(schema, KINDS[kind]())
+    if args is None:
+        return None
+    library = torch.library.Library("aten", "IMPL")
+    register(library, op, name.split("::")[1], keys)
+    with MODES[mode]():
+        call = dt.explain(name, *args)
+        entered.clear()
+        try:
+            op(*args)
+        except Exception:
+            pass            # PyTorch refuses some of the arguments, and some of the results
+    del library
+    # PyTorch has functions in Python at other keys.
+    path = [hop.registered_at if hop.where.startswith("a Python function") and
+            hop.registered_at in keys else None for hop in call.hops]
+    if any(" may still " in s for s in call.stale):
+        return None
+    foreign = path.index(None) if None in path else len(path)
+    known = path[:foreign]
+    same = entered[:foreign] == known and (foreign < len(path) or len(entered) == foreign)
+    text = f"{name} {kind} {mode} {keys}: entered {entered}, explained {path} {call.stale}"
+    return (len(known), len(entered)) if same else text
+
+def compare_all(every, at_most):
+    names = [n for n in dt.operators() if n.startswith("aten::") and not n.startswith("aten::_")]
+    number, functions, wrong = 0, 0, []
+    combinations = itertools.cycle(itertools.product(KEYS, KINDS, MODES))
+    # 61 has no common divisor with the number of combinations
+    for i, name in enumerate(names[::every]):
+        space, base = name.split("::")
+        base, _, overload = base.partition(".")
+        try:
+            op = getattr(getattr(torch.ops.aten, base), overload or "default")
+        except (AttributeError, RuntimeError):
+            continue
+        schema = Schema(dt._live.Operator.read(name).schema)
+        keys, kind, mode = next(itertools.islice(combinations, 60, None))
+        result = compare(i, name, op, schema, kind, mode, keys)
+        if isinstance(result, str):
+            wrong.append(result)
+        elif result:
+            number += result[0] > 0
+            functions += result[0]
+        if number == at_most:
+            break
+    return number, functions, wrong
+"""
+
+
+@needs_pytorch_1_13
+def test_real_calls_of_operators():
+    """What calls of PyTorch's operators enter: of 200 and more with DK_TORCH=all."""
+    every, enough = (1, 200) if os.environ.get("DK_TORCH") == "all" else (60, 12)
+    # PyTorch warns of some arguments on standard error.
+    status, out, _err = python(REAL_CALLS + f"""
+number, functions, wrong = compare_all({every}, 1000)
+print(number >= {enough}, functions > number, *wrong[:20], sep="\\n")
+""", timeout=500)
+    assert (status, out) == (0, "True\nTrue\n")
+
+
+@needs_pytorch_1_13
+def test_real_calls_with_functions_at_every_key():
+    """Operators of an own namespace: each function on the path is one that notes its key."""
+    assert python(REAL_CALLS + """
+import random
+choice, number, longest, wrong = random.Random(1), 0, 0, []
+for i in range(60):
+    keys = choice.sample(["AutocastCPU", "AutogradCPU", "Autograd", "ADInplaceOrView", "CPU",
+                          "Meta", "SparseCPU", EXPLICIT, IMPLICIT, "AutogradMeta"],
+                         choice.randrange(2, 8))
+    space = make([])
+    op = getattr(torch.ops, space).f
+    register(libraries[-1], op, "f", keys)
+    for kind in KINDS:
+        for mode in MODES:
+            tensor = KINDS[kind]()
+            with MODES[mode]():
+                call = dt.explain(f"{space}::f", tensor)
+                entered.clear()
+                try:
+                    op(tensor)
+                except RuntimeError:
+                    pass                # no function at the last key
+            if any(" may still " in s for s in call.stale):
+                continue
+            path = [hop.registered_at for hop in call.hops if hop.where]
+            number += 1
+            longest = max(longest, len(path))
+            if entered != path:
+                wrong.append(f"{keys} {kind} {mode}: entered {entered}, explained {path}")
+print(number > 800, longest, *wrong[:20], sep="\\n")
+""", timeout=300)[:2] == (0, "True\n4\n")
