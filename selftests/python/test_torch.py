@@ -512,7 +512,10 @@ for call in (dt.explain("aten::add.Tensor", x, x), dt.explain(torch.add, x, x, a
              dt.explain(torch.add, x, 1), dt.explain(torch.add, x, other=torch.Tensor("CPU"))):
     print(call.operator, [hop.key.name for hop in call.hops], len(call.explanation.objects))
 assert call._repr_svg_().startswith("<svg") and call._repr_html_().startswith("<img")
-for wrong in ((torch.add, x, "s"), (isinstance, x), ("aten::add.Tensor", x)):
+def add(*args):
+    pass
+for wrong in ((torch.add, x, "s"), (isinstance, x), ("aten::add.Tensor", x), (add, x, x),
+              ("aten::add.Tensor", x, None), ("aten::add.Tensor", "x", x)):
     try:
         dt.explain(*wrong)
     except (TypeError, dk.UnknownName) as e:
@@ -522,9 +525,14 @@ aten::add.Tensor ['AutogradCPU', 'CPU'] 2
 aten::add.Tensor ['AutogradCPU', 'CPU'] 2
 aten::add.Tensor ['AutogradCPU', 'CPU'] 2
 aten::add.Tensor ['AutogradCPU', 'CPU'] 2
-no overload of aten::add takes these arguments: its overloads are aten::add.Tensor, aten::add.Scalar
-PyTorch has no such operator: aten::isinstance
+no overload of aten::add takes these arguments: its overloads are aten::add.Scalar, aten::add.Tensor
+isinstance is not an operator, function or method of PyTorch: name the operator that it calls, \
+such as "aten::add.Tensor"
 aten::add.Tensor() needs a value for argument 'other'
+add is not an operator, function or method of PyTorch: name the operator that it calls, such as \
+"aten::add.Tensor"
+aten::add.Tensor() needs a Tensor for argument 'other', and None is given
+aten::add.Tensor() needs a Tensor for argument 'self', and a value of type str is given
 """
 
 

@@ -251,3 +251,102 @@ for i in range(60):
                 wrong.append(f"{keys} {kind} {mode}: entered {entered}, explained {path}")
 print(number > 800, longest, *wrong[:20], sep="\\n")
 """, timeout=300)[:2] == (0, "True\n4\n")
+
+
+@needs_pytorch_1_13
+def test_the_operator_that_a_function_calls():
+    """PyTorch's profiler has its name, and a mode of PyTorch its overload below autograd."""
+    assert program("""
+import torch, torch.nn.functional as F, dispatchkey.torch as dt
+from torch.utils._python_dispatch import TorchDispatchMode
+class First(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        seen.append(dt._which._full_name(func))
+        return func(*args, **(kwargs or {}))
+x, i, v = torch.ones(2, 2), torch.tensor([0, 1]), torch.ones(1, 2, 4, 4)
+same = 0
+for function, *args in (
+        (torch.Tensor.view, x, 4), (torch.Tensor.view, x, torch.int32), (torch.Tensor.to, x, "cpu"),
+        (torch.Tensor.to, x, torch.float64), (torch.Tensor.to, x, x), (torch.zeros, 2),
+        (torch.rand, 2), (torch.empty, 2, 3), (torch.ones, (2, 3)), (x.view, 2, 2), (x.view, 4),
+        (x.reshape, 4), (x.permute, 1, 0), (x.mm, x), (x.add, x), (x.add, 2), (x.add_, x),
+        (torch.add, x, x), (torch.mul, x, 2.5), (torch.matmul, x, x), (torch.cat, [x, x]),
+        (torch.sum, x), (torch.sum, x, 0), (x.sum, (0, 1)), (torch.pow, x, 2), (torch.pow, 2, x),
+        (torch.where, x > 0, x, x), (torch.clamp, x, 0, 1), (torch.clamp, x, x, x),
+        (torch.index_select, x, 0, i), (x.__getitem__, 0), (x.__getitem__, i), (x.split, 1),
+        (torch.Tensor.__add__, x, 1), (torch.Tensor.__rsub__, x, 1), (x.__lt__, 2),
+        (torch.einsum, "ij,jk", x, x), (F.linear, x, x), (F.relu, x), (F.softmax, x, 0),
+        (F.conv2d, v, v), (F.max_pool2d, v, 2), (F.gelu, x), (torch.fft.fft, x), (x.max, 0),
+        (torch.max, x), (torch.max, x, x), (torch.linalg.norm, x), (torch.special.expm1, x),
+        (torch.arange, 3), (torch.arange, 1, 3), (torch.full, (2,), 1.5), (torch.eye, 3),
+        (torch.norm, x), (torch.prod, x), (x.new_zeros, 2), (x.fill_, 2),
+        (x.fill_, torch.tensor(2.0)), (x.t,), (x.transpose, 0, 1), (x.expand, 2, 2),
+        (torch.ones(1).item,), (torch.ops.aten.add, x, 2), (torch.ops.aten.mm.default, x, x),
+        ("aten::add.Tensor", x, 2)):
+    name = dt.explain(function, *args).operator
+    if isinstance(function, str):
+        function = dt._which._overload_of(function)
+    with torch.autograd.profiler.profile() as events:
+        function(*args)
+    seen = []
+    with First():
+        function(*args)
+    first = min(events.function_events, key=lambda e: (e.time_range.start, -e.time_range.end))
+    if first.name != name.split(".")[0]:
+        print(function, name, "and the profiler has", first.name)
+    if seen and seen[0].split(".")[0] == first.name:
+        same += 1
+        if seen[0] != name:         # of operators that call no other one
+            print(function, name, "and the mode has", seen[0])
+print(same > 30)
+""") == "True\n"
+
+
+@needs_pytorch_1_13
+def test_functions_are_not_called():
+    """What is explained changes no tensor and draws no random number."""
+    assert program("""
+import torch, dispatchkey.torch as dt
+x, before = torch.ones(2, 2), torch.get_rng_state()
+for function, *args in ((x.add_, x), (x.zero_,), (torch.rand, 2), (x.resize_, 9), (x.uniform_,),
+                        (torch.ops.aten.add_.Tensor, x, x), ("aten::zero_", x),
+                        (torch.relu_, x), (torch.add, x, x)):
+    dt.explain(function, *args)
+dt.explain(torch.add, x, x, out=x)
+print(x.tolist(), torch.equal(before, torch.get_rng_state()), x.requires_grad)
+print(torch.add(x, x).tolist(), torch.ops.aten.mm(x, x).tolist())
+""") == "[[1.0, 1.0], [1.0, 1.0]] True False\n[[2.0, 2.0], [2.0, 2.0]] [[2.0, 2.0], [2.0, 2.0]]\n"
+
+
+@needs_pytorch_1_13
+def test_what_is_no_call_of_pytorch():
+    assert program("""
+import torch, dispatchkey.torch as dt
+x = torch.ones(2, 2)
+def mul(a, b):
+    return a * b
+for function, *args in ((mul, x, x), ("aten::mm", x, None), ("aten::add.Tensor", "str", x),
+                        (torch.add, x, "s"), (torch.ops.aten.mm.default, x, None), (3, x),
+                        (torch.set_num_threads, 1), (x.requires_grad_,), (torch.add, x),
+                        (torch.zeros, 2, torch.tensor(3))):
+    try:
+        dt.explain(function, *args)
+    except TypeError as e:
+        print(e)
+""") == """\
+mul is not an operator, function or method of PyTorch: name the operator that it calls, such as \
+"aten::add.Tensor"
+aten::mm() needs a tensor for argument 'mat2', and None is given
+aten::add.Tensor does not take these arguments: aten::add() Expected a value of type 'Tensor' for \
+argument 'self' but instead found type 'str'.
+add does not take these arguments: add(): argument 'other' (position 2) must be Tensor, not str
+aten::mm() needs a tensor for argument 'mat2', and None is given
+an object of type int is not an operator, function or method of PyTorch: name the operator that \
+it calls, such as "aten::add.Tensor"
+set_num_threads is not an operator, function or method of PyTorch: name the operator that it \
+calls, such as "aten::add.Tensor"
+requires_grad_ calls no operator with these arguments
+add does not take these arguments: add() received an invalid combination of arguments - got \
+(Tensor), but expected (Tensor input, Tensor other, *, Number alpha, Tensor out)
+zeros reads a number from a tensor before it calls its operator: pass the number itself
+"""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, Optional, Sequence, Union
 
-from .._error import OverrideWarning, UnknownName, error
+from .._error import OverrideWarning, error
 from .._explain import Entry, Explanation, verdict_of
 from .._keys import Key
 from .._keyset import KeySet
@@ -18,7 +18,7 @@ from .._library import lib
 from .._local import force
 from .._registry import Registry
 from .._schema import Schema
-from . import _live, _stale
+from . import _live, _stale, _which
 
 _COLUMNS = 100
 
@@ -255,69 +255,16 @@ def explain(operator: Union[str, Any], *args: Any, **kwargs: Any) -> TorchCall:
     """Explain the call operator(*args, **kwargs), which is not made.
 
     operator  a name with its overload such as "aten::add.Tensor", an operator of
-              torch.ops, or a function such as torch.add, whose overload is found by
-              the arguments
+              torch.ops, or a function or method of PyTorch such as torch.add. It is run
+              with copies of the tensors, which have no data, up to the first operator
+              that it calls
     """
     layout, torch = _live.layout(), _live.pytorch()
-    name = operator if isinstance(operator, str) else _name_of(operator, args, kwargs)
+    name, values = _which.call_of(operator, args, kwargs)
     schema = Schema(_live.Operator.read(name).schema)
     values = [torch.tensor(value) if a.type == "Tensor" and isinstance(value, _NUMBER) else value
-              for a, value in zip(schema.arguments, schema.bind(args, kwargs))]
+              for a, value in zip(schema.arguments, values)]
     return explain_keys(name, [_live.keys_of(t, layout) for t in _live.tensors(values)])
 
 
 _NUMBER = (int, float, complex)
-# Functions of PyTorch in Python that make a tensor of a number.
-_TAKE_NUMBERS = {"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide",
-                 "floor_divide"}
-
-
-def _name_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The operator that one of PyTorch's functions calls with these arguments."""
-    schema = getattr(function, "_schema", None)             # torch.ops.aten.add.Tensor
-    if schema is not None:
-        return str(schema.name) + (f".{schema.overload_name}" if schema.overload_name else "")
-    packet = getattr(function, "_qualified_op_name", None)  # torch.ops.aten.add
-    short = str(getattr(function, "__name__", function))
-    name = str(packet).replace(".", "::", 1) if packet else f"aten::{short}"
-    overloads = [n for n in _live.operators() if n.split(".")[0] == name]
-    overloads.sort(key=lambda n: (n != name, not n.endswith(".Tensor"), n))
-    takes_numbers = not packet and short.rstrip("_") in _TAKE_NUMBERS
-    for overload in overloads:
-        if _takes(_live.Operator.read(overload), args, kwargs, takes_numbers):
-            return overload
-    if not overloads:
-        raise _live._unknown(name)
-    raise TypeError(f"no overload of {name} takes these arguments: its overloads are "
-                    f"{', '.join(overloads)}")
-
-
-def _takes(live: _live.Operator, args: tuple[Any, ...], kwargs: dict[str, Any],
-           takes_numbers: bool) -> bool:
-    """Whether this overload takes these arguments, by their number and which are tensors."""
-    try:
-        schema = Schema(live.schema)
-        values = schema.bind(args, kwargs)
-    except (TypeError, UnknownName):
-        return False
-    tensor = _live.pytorch().Tensor
-    tensor = (tensor, *_NUMBER) if takes_numbers else tensor
-    return all(_fits(a.type, value, tensor) for a, value in zip(schema.arguments, values))
-
-
-def _fits(kind: str, value: Any, tensor: Any) -> bool:
-    """Whether this is a value of the type. Tensor: the class, or classes accepted as one."""
-    if kind.endswith("?"):
-        return value is None or _fits(kind[:-1], value, tensor)
-    if kind.endswith("]"):
-        element, size = kind[:-1].rsplit("[", 1)
-        if not isinstance(value, (list, tuple)):
-            return bool(size) and _fits(element, value, tensor)     # int[1] takes an int
-        return all(_fits(element, v, _live.pytorch().Tensor) for v in value)
-    base = kind.split("(")[0]
-    if base == "Tensor":
-        return isinstance(value, tensor)
-    types: dict[str, Any] = {"int": int, "SymInt": int, "bool": bool, "str": str,
-                               "Dimname": str, "Scalar": _NUMBER, "float": (int, float)}
-    return not isinstance(value, _live.pytorch().Tensor) and \
-        isinstance(value, types.get(base, object))
