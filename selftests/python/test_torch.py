@@ -846,7 +846,7 @@ print([hop.key.name for hop in call.hops])
 print(dt.what_if(call, ["cuda"])["cuda"].difference.is_same)
 with open({str(tmp_path / "x.dkt")!r}, "w") as f:
     f.write(dt.transcript(call))
-""").endswith("'FuncTorchDynamicLayerBackMode', 'BackendSelect']\nTrue\n")
+""").endswith("'FuncTorchDynamicLayerBackMode', 'BackendSelect', 'CPU']\nFalse\n")
     assert replayed(tmp_path / "x.dkt")[0] == 0
 
 

@@ -3,7 +3,7 @@
 import os
 
 from conftest import python
-from test_torch import needs_pytorch_1_13, program
+from test_torch import command, needs_pytorch_1_13, program
 
 # make() registers functions in this order, each of which notes its key and ends the call.
 OPERATORS = """
@@ -210,7 +210,7 @@ def compare_all(every, at_most):
 @needs_pytorch_1_13
 def test_real_calls_of_operators():
     """What calls of PyTorch's operators enter: of 200 and more with DK_TORCH=all."""
-    every, enough = (1, 200) if os.environ.get("DK_TORCH") == "all" else (60, 12)
+    every, enough = (1, 200) if os.environ.get("DK_TORCH") == "all" else (20, 20)
     # PyTorch warns of some arguments on standard error.
     status, out, _err = python(REAL_CALLS + f"""
 number, functions, wrong = compare_all({every}, 1000)
@@ -350,3 +350,41 @@ add does not take these arguments: add() received an invalid combination of argu
 (Tensor), but expected (Tensor input, Tensor other, *, Number alpha, Tensor out)
 zeros reads a number from a tensor before it calls its operator: pass the number itself
 """
+
+
+@needs_pytorch_1_13
+def test_tensors_that_are_made():
+    """The path goes on after BackendSelect, to the backend of the arguments."""
+    assert program(OPERATORS + """
+library = torch.library.Library("aten", "IMPL")
+done = torch.ones(1)
+for name in ("eye", "arange", "linspace", "_to_copy", "is_pinned"):
+    for key in ("CPU", "Meta", "CUDA", "SparseCPU"):
+        def function(*args, key=key, is_pinned=name == "is_pinned", **kwargs):
+            entered.append(key)
+            return is_pinned or done
+        if (name, key) != ("arange", "Meta"):       # PyTorch has one in Python
+            library.impl(name, function, key)
+x = torch.ones(2)
+for function, args, options in (
+        (torch.eye, [3], {}), (torch.eye, [3], {"device": "meta"}),
+        (torch.ops.aten.arange, [3], {"device": "cuda", "dtype": torch.int32}),
+        (torch.ops.aten.linspace, [0, 1, 3], {"device": torch.device("cuda", 1)}),
+        (torch.ops.aten.eye, [3], {}), (torch.ops.aten._to_copy, [x], {}),
+        (torch.ops.aten._to_copy, [x], {"device": "cuda"}),
+        (torch.ops.aten._to_copy, [TENSORS["meta"]], {}), (x.is_pinned, [], {})):
+    call = dt.explain(function, *args, **options)
+    entered.clear()
+    try:
+        function(*args, **options)
+    except RuntimeError as e:
+        print(e)
+    hops = [hop.key.name for hop in call.hops]
+    if "BackendSelect" not in hops or entered[:1] != hops[-1:]:
+        print(function, call.operator, "entered", entered, "explained", hops)
+print([hop.key.name for hop in dt.explain(torch.eye, 3, device="cuda:1").hops])
+""") == "['BackendSelect', 'CUDA']\n"
+    for device, end in (([], "CPU"), (["--on", "meta"], "Meta")):
+        status, out, _err = command("explain", "aten::empty.memory_format", *device)
+        assert status == 0 and f"\n  2.  {end}: ./build/aten/src/ATen/Register" in out
+        assert f"arguments dtype, layout and device: {end}.\n" in out

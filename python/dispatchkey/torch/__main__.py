@@ -91,7 +91,8 @@ def _add(commands: Any, name: str, text: str, function: Callable[..., int],
         parser.add_argument("operator", metavar="OPERATOR", nargs=nargs,
                             help="with its overload, such as aten::add.Tensor")
         parser.add_argument("--on", action="append", default=[], metavar="WORDS",
-                            help="a tensor that it is called with; once for each")
+                            help="a tensor that it is called with; once for each. If it is "
+                            "called with none, the tensor that it makes")
         parser.add_argument("--under", type=_split, default=[], metavar="MODES",
                             help="modes of PyTorch that the call is made under")
     parser.add_argument("--load", action="append", default=[], metavar="FILE",
@@ -142,8 +143,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _call(operator: str, on: list[str], under: list[str]) -> TorchCall:
-    layout = _live.layout()
-    call = explain_under(operator, [keyset_of(words, layout) for words in on], under)
+    layout, made_on = _live.layout(), None
+    keys = [keyset_of(words, layout) for words in on]
+    if len(keys) == 1 and _live.Operator.read(operator).makes_tensors:
+        made_on, keys = next(iter(keys[0])).keyset, []
+    call = explain_under(operator, keys, under, made_on)
     return dataclasses.replace(call, words="; ".join(on))
 
 

@@ -15,6 +15,7 @@ from .._error import did_you_mean, error
 from .._keys import Layout
 from .._keyset import KeySet
 from .._registry import Registry, fallthrough
+from .._schema import Schema
 
 # A registration of _dispatch_dump(): "CPU: registered at FILE:1 :: (Tensor _0) [ boxed ]"
 _IMPL = re.compile(r"^(?P<key>\w+)(?P<alias>\[alias\])?(?P<old> \(inactive\))?: "
@@ -152,6 +153,15 @@ class Operator:
             raise error(errno.ENOENT, "the operator has functions but no definition", "DANGLING",
                         self.name)
         return found[1]
+
+    @property
+    def makes_tensors(self) -> bool:
+        """Whether it takes no tensors, and a device on which it makes some."""
+        if not self.is_defined:
+            return False
+        arguments = Schema(self.schema).arguments
+        return not any(a.is_dispatched for a in arguments) and \
+            any(a.name == "device" for a in arguments)
 
     @property
     def debug(self) -> str:

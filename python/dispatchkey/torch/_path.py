@@ -12,13 +12,14 @@ from typing import Any, Optional, Sequence, Union
 
 from .._error import OverrideWarning, error
 from .._explain import Entry, Explanation, verdict_of
-from .._keys import Key
+from .._keys import Key, compute_key
 from .._keyset import KeySet
 from .._library import lib
 from .._local import force
 from .._registry import Registry
 from .._schema import Schema
 from . import _live, _stale, _which
+from ._words import key_of_options
 
 _COLUMNS = 100
 
@@ -82,6 +83,8 @@ class TorchCall:
     under        the modes of PyTorch that it is made under, such as "autocast"
     stale        sentences about stale entries of PyTorch's table: what calls reach at keys
                  of this one, or may reach, instead of what the rules give, and why
+    made_on      the key that a function at BackendSelect computes from the arguments dtype,
+                 layout and device, as a set; the default is CPU's
 
     A stale entry that is certain is among the differences, and the path and the
     explanation are those of the real call.
@@ -96,6 +99,7 @@ class TorchCall:
     under: tuple[str, ...] = ()
     words: str = ""
     stale: tuple[str, ...] = ()
+    made_on: Optional[KeySet] = None
 
     @property
     def description(self) -> str:
@@ -118,6 +122,9 @@ class TorchCall:
                  "path, if each function redispatches to the keys below its own:"]
         # The rules of the first step are above.
         lines += [f"  {i}.  {hop if i > 1 else hop.summary}" for i, hop in enumerate(self.hops, 1)]
+        if any(hop.key.name == "BackendSelect" for hop in self.hops[:-1]):
+            lines += ["", "BackendSelect continues with the backend of the arguments dtype, layout "
+                      f"and device: {next(iter(self.made_on or ()), 'CPU')}."]
         for sentence in self.stale:
             lines += ["", textwrap.fill(sentence, _COLUMNS, break_on_hyphens=False)]
         if self.differences:
@@ -201,14 +208,20 @@ def _hop(why: Explanation, stale: dict[str, _stale.StaleEntry]) -> Hop:
     return Hop(why.route.key, entry.label, f"stale {real.functions[0].rule}", why, real.sources[0])
 
 
+# The functions of these at BackendSelect do not continue with the keys of their tensors.
+_PINNED = ("aten::is_pinned", "aten::_pin_memory")
+
+
 def _path(registry: Registry, name: str, first: Explanation, takes_any: bool,
-          stale: dict[str, _stale.StaleEntry]) -> tuple[Hop, ...]:
+          stale: dict[str, _stale.StaleEntry], made_on: KeySet) -> tuple[Hop, ...]:
     """The path; takes_any: whether the operator dispatches on any of its arguments."""
     hops = [_hop(first, stale)]
     while not _ends(hops[-1]):
         left = hops[-1].why.route.effective & hops[-1].key.below
         if hops[-1].key in left:       # PythonDispatcher stays in the set
             left -= hops[-1].key
+        if hops[-1].key.name == "BackendSelect":
+            left = made_on if name in _PINNED else left | made_on
         if not left.highest.number:
             break
         # The keys of a redispatch are those of its arguments, if it has any.
@@ -220,13 +233,18 @@ def _path(registry: Registry, name: str, first: Explanation, takes_any: bool,
 
 def explain_keys(operator: str, keys: Sequence[KeySet],
                  state: Optional[tuple[KeySet, KeySet]] = None,
-                 under: Sequence[str] = ()) -> TorchCall:
+                 under: Sequence[str] = (), made_on: Optional[KeySet] = None) -> TorchCall:
     """Explain a call of an operator, named with its overload, with these sets of keys.
 
-    state  the included and the excluded set; by default those of this thread in PyTorch
-    under  names of modes that the sets are those of, which are printed
+    state    the included and the excluded set; by default those of this thread in PyTorch
+    under    names of modes that the sets are those of, which are printed
+    made_on  the key that the arguments dtype, layout and device have, as a set; by default
+             that of CPU
     """
     layout = _live.layout()
+    if made_on is None:
+        device = "CUDA" if operator in _PINNED else "CPU"
+        made_on = compute_key(device=device, layout=layout).keyset
     live = _live.Operator.read(operator)
     schema = Schema(live.schema)
     try:
@@ -246,9 +264,9 @@ def explain_keys(operator: str, keys: Sequence[KeySet],
             if applied:
                 first = registry.explain(name, *keys)
         return TorchCall(name, str(_live.pytorch().__version__), first,
-                         _path(registry, name, first, schema.dispatched != 0, applied),
+                         _path(registry, name, first, schema.dispatched != 0, applied, made_on),
                          tuple(differences), entries, tuple(under),
-                         stale=tuple(_sentences(stale, first.merged)))
+                         stale=tuple(_sentences(stale, first.merged)), made_on=made_on)
 
 
 def explain(operator: Union[str, Any], *args: Any, **kwargs: Any) -> TorchCall:
@@ -264,7 +282,9 @@ def explain(operator: Union[str, Any], *args: Any, **kwargs: Any) -> TorchCall:
     schema = Schema(_live.Operator.read(name).schema)
     values = [torch.tensor(value) if a.type == "Tensor" and isinstance(value, _NUMBER) else value
               for a, value in zip(schema.arguments, values)]
-    return explain_keys(name, [_live.keys_of(t, layout) for t in _live.tensors(values)])
+    options = {a.name: value for a, value in zip(schema.arguments, values)}
+    return explain_keys(name, [_live.keys_of(t, layout) for t in _live.tensors(values)],
+                        made_on=key_of_options(options, layout))
 
 
 _NUMBER = (int, float, complex)

@@ -16,9 +16,9 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Iterable, Iterator, Optional
+from typing import Any, Iterable, Iterator, Optional
 
-from .._error import OverrideWarning, UnknownName
+from .._error import OverrideWarning
 from .._explain import Entry
 from .._keys import Key, Layout
 from .._keyset import KeySet
@@ -115,7 +115,7 @@ class _Tables:
             name = self._registry.define(f"stale::s{len(self._known)}{self._arguments}")
             for i, m in enumerate(self._impls):
                 if Key(m["key"], self._layout) in keys:
-                    fn = fallthrough if "fallthrough" in m["flags"] else _live._never
+                    fn: Any = fallthrough if "fallthrough" in m["flags"] else _live._never
                     label = f"{i} {_live.label(m['text'])}"
                     self._registry.impl(name, m["key"], fn, label=label[:_live.LABEL_MAX])
             self._known[keys] = list(self._registry.table(name)._entries)
@@ -297,7 +297,7 @@ def find(live: _live.Operator, layout: Layout) -> Found:
         if not facts_needed or is_clean and len(in_python) < 2:
             return Found(is_unexplained=is_clean is False)
         for key, entry in live.fallbacks(layout).items():
-            fn = fallthrough if entry.is_fallthrough else _live._never
+            fn: Any = fallthrough if entry.is_fallthrough else _live._never
             registry.fallback(key, fn, label=entry.where)
         slots = list(_slots(tables, layout))
     _decide(slots, facts, is_clean)
@@ -315,7 +315,7 @@ def apply(found: Found, registry: Registry, name: str, keys: KeySet) -> dict[str
     applied = {}
     for entry in found.entries:
         if entry.is_certain and entry.functions[0].is_served and entry.key in keys:
-            fn = fallthrough if entry.functions[0].is_fallthrough else _live._never
+            fn: Any = fallthrough if entry.functions[0].is_fallthrough else _live._never
             registry.impl(name, entry.key.name, fn, label=entry.label)
             applied[entry.label] = entry
     return applied

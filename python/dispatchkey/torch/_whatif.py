@@ -94,20 +94,23 @@ class WhatIfs:
         return "\n".join(lines + ([""] if notes else []) + notes)
 
 
-def explain_under(operator: str, keys: Sequence[KeySet], modes: Sequence[str]) -> TorchCall:
-    """Explain a call under modes, which are entered in PyTorch, each inside the one before it.
+def explain_under(operator: str, keys: Sequence[KeySet], modes: Sequence[str],
+                  made_on: Optional[KeySet] = None) -> TorchCall:
+    """Explain a call under modes of PyTorch, which are entered, each inside of the one before it.
 
     operator  the operator's name with its overload
     keys      the keys of each tensor
     modes     no_grad, inference_mode, autocast (on the tensors' devices), vmap (of all tensors)
+    made_on   see explain_keys()
     """
     _modes.check(modes, list(_modes.MODES), "a mode")
     if not modes:
-        return explain_keys(operator, keys)
+        return explain_keys(operator, keys, made_on=made_on)
     effect = _modes.effect(modes, _modes.devices_of(keys))
     included, excluded = _live.local_state(_live.layout())
     return explain_keys(operator, [effect.tensors.apply(ks) for ks in keys],
-                        (effect.included.apply(included), effect.excluded.apply(excluded)), modes)
+                        (effect.included.apply(included), effect.excluded.apply(excluded)), modes,
+                        made_on)
 
 
 def changed(call: TorchCall, change: str) -> TorchCall:
@@ -116,11 +119,14 @@ def changed(call: TorchCall, change: str) -> TorchCall:
     names = devices(layout)
     if change in names and change not in _modes.CHANGES:
         keys = [_modes.on_device(ks, names[change]) for ks in ex.objects]
-        return explain_keys(call.operator, keys, (ex.included, ex.excluded), call.under)
+        made_on = call.made_on and \
+            next(iter(_modes.on_device(call.made_on, names[change]))).keyset
+        return explain_keys(call.operator, keys, (ex.included, ex.excluded), call.under, made_on)
     effect = _modes.effect([change], _modes.devices_of(ex.objects))
     return explain_keys(call.operator, [effect.tensors.apply(ks) for ks in ex.objects],
                         (effect.included.apply(ex.included), effect.excluded.apply(ex.excluded)),
-                        (*call.under, change) if change in _modes.MODES else call.under)
+                        (*call.under, change) if change in _modes.MODES else call.under,
+                        call.made_on)
 
 
 def _default(call: TorchCall) -> list[str]:

@@ -81,10 +81,15 @@ def _can_ask() -> bool:
 
 
 class _Copies:
-    """Copies of tensors without data, and the way back."""
+    """Copies of tensors without data, and the way back.
+
+    A device becomes "meta", too: functions in Python initialize CUDA, or fail without it,
+    before they call an operator.
+    """
 
     def __init__(self) -> None:
         self._made: list[tuple[Any, Any]] = []
+        self._device: Any = None
 
     def of(self, value: Any) -> Any:
         torch = _live.pytorch()
@@ -96,7 +101,20 @@ class _Copies:
             return self._made[-1][1]
         if type(value) in (list, tuple):
             return type(value)(map(self.of, value))
+        if self._is_other_device(torch, value):
+            self._device = torch.device(value)
+            return torch.device("meta")
         return value
+
+    @staticmethod
+    def _is_other_device(torch: Any, value: Any) -> bool:
+        """Is it a device, or the name of one, that is neither "cpu" nor "meta"?"""
+        if not isinstance(value, (str, torch.device)):
+            return False
+        try:
+            return torch.device(value).type not in ("cpu", "meta")
+        except RuntimeError:
+            return False
 
     @staticmethod
     def _empty(torch: Any, tensor: Any) -> Any:
@@ -110,6 +128,8 @@ class _Copies:
     def original(self, value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return [self.original(v) for v in value]
+        if self._device is not None and isinstance(value, _live.pytorch().device):
+            return self._device
         for original, copy in self._made:
             if copy is value:
                 return original
@@ -128,7 +148,7 @@ def _is_pytorchs(function: Any) -> bool:
     owner, module = getattr(function, "__self__", None), getattr(function, "__module__", None)
     if isinstance(owner, torch.Tensor):
         return module in (None, *_MODULES)
-    if type(owner).__name__ == "module" and owner.__name__.startswith("torch._C._"):
+    if isinstance(owner, types.ModuleType) and owner.__name__.startswith("torch._C._"):
         return True
     if isinstance(function, types.BuiltinFunctionType):
         # Each access makes another object, which is equal.

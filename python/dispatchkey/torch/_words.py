@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import errno
-from typing import Optional
+from typing import Any, Optional
 
-from .._error import UnknownName, did_you_mean, error
+from .._error import Error, UnknownName, did_you_mean, error
 from .._keys import Key, Layout, compute_key
 from .._keyset import KeySet
 from .._library import lib
@@ -25,6 +25,22 @@ def devices(layout: Layout) -> dict[str, str]:
     if "privateuse1" in found:
         found.update(dict.fromkeys(("privateuseone", _live.private_name()), "PrivateUse1"))
     return found
+
+
+def key_of_options(options: dict[str, Any], layout: Layout) -> Optional[KeySet]:
+    """The key of a tensor with the arguments dtype, layout and device, as a set.
+
+    None if there is no device, or if PyTorch refuses the three.
+    """
+    device, of, dtype = (str(options.get(word) or "") for word in ("device", "layout", "dtype"))
+    if not device or device == "None":
+        return None
+    tensor_layout = _LAYOUTS.get(of.split(".")[-1].lstrip("_").replace("sparse_coo", "sparse"))
+    try:
+        return compute_key(_dtype(dtype.split(".")[-1], layout), tensor_layout,
+                           devices(layout)[device.split(":")[0]], layout=layout).keyset
+    except (Error, KeyError):
+        return None
 
 
 def _dtype(word: str, layout: Layout) -> Optional[str]:
