@@ -4,8 +4,10 @@ import csv
 import importlib.metadata
 import importlib.util
 import os
+import pathlib
 import pty
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -550,9 +552,12 @@ needs_pytorch = pytest.mark.skipif(importlib.util.find_spec("torch") is None,
                                    reason="no PyTorch for this Python")
 
 
-def blocks_of_the_guide(language):
-    """The blocks of the guide that this file runs."""
-    guide = TOP / "Documentation/python.rst"
+GUIDES = ["Documentation/python.rst", "Documentation/why.rst"]
+
+
+def blocks_of_the_guide(name, language):
+    """The blocks of a guide that this file runs."""
+    guide = TOP / name
     text = guide.read_text() if guide.exists() else ""
     found = re.findall(rf"^\.\. check: by selftests/python/test_torch\.py\n"
                        rf"\.\. code-block:: {language}\n\n((?:   .*\n|\n)+)", text, re.M)
@@ -572,10 +577,12 @@ needs_pytorch_1_13 = pytest.mark.skipif(not (installed_version() or "").startswi
 
 
 @needs_pytorch_1_13
-def test_commands_of_the_guide(tmp_path):
+@pytest.mark.parametrize("guide, enough", zip(GUIDES, (4, 1)))
+def test_commands_of_the_guide(tmp_path, guide, enough):
     """They print what the guide says."""
+    shutil.copy(pathlib.Path(__file__).with_name("scale.py"), tmp_path)
     number = 0
-    for block in blocks_of_the_guide("console"):
+    for block in blocks_of_the_guide(guide, "console"):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             line, expected = part.split("\n", 1)
             line = line.replace("python3", sys.executable).replace("dkctl", f"{BUILD}/dkctl")
@@ -583,17 +590,20 @@ def test_commands_of_the_guide(tmp_path):
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             assert not expected or is_printed(expected, done.stdout), done.stdout
             number += 1
-    assert number >= 4
+    assert number >= enough
 
 
 @needs_pytorch_1_13
-def test_sessions_of_the_guide():
-    code = "".join(blocks_of_the_guide("pycon"))
+@pytest.mark.parametrize("guide", GUIDES)
+def test_sessions_of_the_guide(guide):
+    """Each guide is one session, in which lines may be broken elsewhere."""
+    code = "".join(blocks_of_the_guide(guide, "pycon"))
     assert ">>> " in code
     assert program(f"""
 import doctest
-test = doctest.DocTestParser().get_doctest({code!r}, {{}}, "python.rst", "python.rst", 0)
-doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS).run(test)
+test = doctest.DocTestParser().get_doctest({code!r}, {{}}, {guide!r}, {guide!r}, 0)
+doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS |
+                      doctest.NORMALIZE_WHITESPACE).run(test)
 """) == ""
 
 

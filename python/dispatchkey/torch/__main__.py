@@ -40,7 +40,7 @@ modes of --under, with commas between them:
 STATUS = """\
 exit status:
   0  done, and PyTorch's table is what the rules give
-  1  PyTorch's table differs from the rules: a mistake of one of both
+  1  PyTorch's table differs from the rules: it is stale, or one of both is wrong
   2  a word is wrong, or the operator is not there
   3  PyTorch, libdispatchkey or what --load names cannot be loaded, or PyTorch's release
      is not known here
