@@ -93,6 +93,7 @@ def refreshed(key: Key) -> frozenset[int]:
 
 def _can_be(keys: Iterable[Key]) -> bool:
     """Can a table with functions at these keys be stale at all?"""
+    keys = set(keys)
     names = {key.name for key in keys}
     return any(key.kind == "building-block" for key in keys) or \
         "FuncTorchBatchedDecomposition" in names or \
@@ -188,24 +189,24 @@ def _slots(tables: _Tables, layout: Layout) -> Iterator[_Slot]:
                 yield _Slot(key, refreshers, others, found, fresh[i])
 
 
+def _is_clean(live: _live.Operator) -> Optional[bool]:
+    """Whether PyTorch finds every entry to be the computed one; None if it has no check."""
+    check = getattr(_live.pytorch()._C, "_dispatch_check_invariants", None)
+    if check is None:
+        return None
+    try:
+        check(live.name)
+    except RuntimeError:
+        return False
+    return True
+
+
 class _Facts:
     """What PyTorch reports of its table in memory, and what follows of the order."""
 
     def __init__(self, live: _live.Operator, tables: _Tables):
         self._live, self._tables = live, tables
         self._is_before: dict[tuple[Key, Key], bool] = {}
-
-    @property
-    def is_clean(self) -> Optional[bool]:
-        """Whether PyTorch finds every entry to be the computed one; None if it has no check."""
-        check = getattr(_live.pytorch()._C, "_dispatch_check_invariants", None)
-        if check is None:
-            return None
-        try:
-            check(self._live.name)
-        except RuntimeError:
-            return False
-        return True
 
     def is_served(self, key: Key) -> Optional[bool]:
         """Whether the entry in memory has any function; None if PyTorch does not report it."""
@@ -285,22 +286,19 @@ def _of_slot(slot: _Slot, tables: _Tables) -> Optional[StaleEntry]:
 
 def find(live: _live.Operator, layout: Layout) -> Found:
     """The entries of the table in memory that are stale, or may be, with one order or another."""
-    keys = [Key(m["key"], layout) for m in live.impls()]
-    facts_needed = _can_be(keys)
+    impls = live.impls()
+    is_clean = _is_clean(live)
+    in_python = {m["key"] for m in impls if _live.label(m["text"]) == _live.PYTHON_FUNCTION}
+    if not _can_be(Key(m["key"], layout) for m in impls) or is_clean and len(in_python) < 2:
+        return Found(is_unexplained=is_clean is False)
     with Registry(layout, name="PyTorch", builtins=False) as registry, warnings.catch_warnings():
         warnings.simplefilter("ignore", OverrideWarning)
         tables = _Tables(live, layout, registry)
-        facts = _Facts(live, tables)
-        is_clean = facts.is_clean
-        in_python = {m["key"] for m in live.impls() if _live.label(m["text"]) ==
-                     _live.PYTHON_FUNCTION}
-        if not facts_needed or is_clean and len(in_python) < 2:
-            return Found(is_unexplained=is_clean is False)
         for key, entry in live.fallbacks(layout).items():
             fn: Any = fallthrough if entry.is_fallthrough else _live._never
             registry.fallback(key, fn, label=entry.where)
         slots = list(_slots(tables, layout))
-    _decide(slots, facts, is_clean)
+    _decide(slots, _Facts(live, tables), is_clean)
     found = Found([e for e in (_of_slot(slot, tables) for slot in slots) if e])
     found.is_unexplained = any(not slot.candidates for slot in slots) or \
         is_clean is False and not found.entries
