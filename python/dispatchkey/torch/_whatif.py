@@ -96,7 +96,7 @@ class WhatIfs:
 
 def explain_under(operator: str, keys: Sequence[KeySet], modes: Sequence[str],
                   made_on: Optional[KeySet] = None) -> TorchCall:
-    """Explain a call under modes of PyTorch, which are entered, each inside of the one before it.
+    """Explain a call under modes of PyTorch, which are entered, each inside the one before it.
 
     operator  the operator's name with its overload
     keys      the keys of each tensor
