@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from . import _command
+from . import __version__, _command
 
 TEXT = """\
 dispatchkey is a package with one command, which explains calls in PyTorch:
@@ -17,8 +17,11 @@ help(dispatchkey) in Python describes the package.
 
 def main() -> int:
     """Print which commands there are; returns the exit status."""
+    if sys.argv[1:] == ["--version"]:
+        _command.say(f"dispatchkey {__version__}")
+        return _command.OK
     is_help = sys.argv[1:] in (["-h"], ["--help"])
-    print(TEXT, end="", file=sys.stdout if is_help else sys.stderr)
+    _command.say(TEXT, end="", file=sys.stdout if is_help else sys.stderr)
     return _command.OK if is_help else _command.WRONG
 
 

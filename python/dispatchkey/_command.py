@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from types import FrameType
-from typing import Callable, Optional
+from typing import IO, Callable, Optional
 
 OK, DIFFERS, WRONG, NOT_LOADED, NOT_WRITTEN = range(5)
+
+
+class NotWritten(Exception):
+    """A file or the standard output cannot be written. The text names it and the reason."""
 
 
 def name() -> str:
@@ -24,10 +29,38 @@ def name() -> str:
     return ""
 
 
+def end_by_interrupt() -> None:
+    """Let Ctrl-C end the process without a traceback, also while PyTorch is imported.
+
+    A SIGINT that is ignored, as in a background job of a shell script, stays ignored.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def fail(command: str, status: int, message: object) -> int:
     """Print why a command fails; returns its exit status."""
     print(f"{command}: {message}", file=sys.stderr)
     return status
+
+
+def say(text: str, end: str = "\n", file: Optional[IO[str]] = None) -> None:
+    """Print to the standard output, or to another file."""
+    try:
+        print(text, end=end, file=file)
+    except BrokenPipeError:
+        raise
+    except OSError as e:
+        raise NotWritten(f"the output cannot be written: {e.strerror}") from None
+
+
+def write(path: str, text: str) -> None:
+    """Write a file."""
+    try:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+    except OSError as e:
+        raise NotWritten(f"{path} cannot be written: {e.strerror}") from None
 
 
 def _flush() -> None:
@@ -35,9 +68,11 @@ def _flush() -> None:
     try:
         if sys.stdout:
             sys.stdout.flush()
-    except OSError:
+    except OSError as e:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise
+        if isinstance(e, BrokenPipeError):
+            raise
+        raise NotWritten(f"the output cannot be written: {e.strerror}") from None
 
 
 def run(command: str, main: Callable[[], int]) -> int:
@@ -49,7 +84,9 @@ def run(command: str, main: Callable[[], int]) -> int:
             _flush()
     except BrokenPipeError:         # its reader has ended
         return NOT_WRITTEN
-    except OSError as e:
-        if e.filename:
-            return fail(command, WRONG, f"{e.filename}: {e.strerror}")
-        return fail(command, NOT_WRITTEN, f"the output cannot be written: {e.strerror}")
+    except NotWritten as e:
+        return fail(command, NOT_WRITTEN, e)
+
+
+if name():
+    end_by_interrupt()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import errno
+import re
 import sys
 import time
-from typing import IO, Any, Callable, Optional
+import warnings
+from typing import IO, Any, Callable, NoReturn, Optional, TextIO, Union
 
-from .._command import DIFFERS, NOT_LOADED, OK, WRONG, fail, run
-from .._error import Error, error
+from .. import __version__
+from .._command import DIFFERS, NOT_LOADED, OK, WRONG, fail, run, say, write
+from .._error import Error, did_you_mean, error
 from . import _live
 from ._diff import diff
 from ._missing import SERVED_BY, lines_of, missing
@@ -42,9 +45,10 @@ exit status:
   0  done, and PyTorch's table is what the rules give
   1  PyTorch's table differs from the rules: it is stale, or one of both is wrong
   2  a word is wrong, or the operator is not there
-  3  PyTorch, libdispatchkey or what --load names cannot be loaded, or PyTorch's release
-     is not known here
-  4  the output cannot be written
+  3  PyTorch, libdispatchkey or what --load names cannot be loaded, PyTorch's release is
+     not known here, or it lacks a private function that the answer needs
+  4  the output or a file cannot be written
+Ctrl-C ends a command without a message, with status 130 in a shell.
 
 """
 
@@ -70,10 +74,47 @@ def _epilog(*commands: str) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Fails if its help cannot be written, which argparse ignores."""
+    """Reports what is wrong in a line, and names the help in another one.
+
+    Fails if its help cannot be written, which argparse ignores.
+    """
 
     def _print_message(self, message: str, file: Optional[IO[str]] = None) -> None:
-        print(message, end="", file=file or sys.stderr)
+        say(message, end="", file=file or sys.stderr)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            hint = did_you_mean(str(value), action.choices) or \
+                f"commands are {', '.join(action.choices)}"
+            self.error(f"unknown command {_quoted(value)}: {hint}")
+
+    def error(self, message: str) -> NoReturn:
+        needed = re.match("the following arguments are required: (.*)", message)
+        if needed:
+            message = f"{needed[1]} is missing"
+        message = re.sub("^argument ([^:]*): expected .*argument", r"\1 needs a word", message)
+        message = re.sub("^argument ([^:]*): ", r"\1: ", message)
+        self.exit(WRONG, f"{NAME}: {message}\n{NAME}: see {self.prog} --help\n")
+
+
+def _quoted(word: object) -> str:
+    return f'"{word}"'
+
+
+def _parse(arguments: Optional[list[str]]) -> argparse.Namespace:
+    """The options; ends the program if there is an unknown one."""
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    of: _Parser = getattr(options, "parser", parser)
+    if unknown:
+        word = next((w for w in unknown if w.startswith("-")), unknown[0])
+        known = [name for name in of._option_string_actions if name.startswith("--")]
+        hint = did_you_mean(word.split("=")[0], known) if word.startswith("-") else ""
+        what = "unknown option" if word.startswith("-") else "unexpected word"
+        of.error(f"{what} {_quoted(word)}" + (f": {hint}" if hint else ""))
+    if not options.command:
+        of.error("a command is missing")
+    return options
 
 
 def _split(text: str) -> list[str]:
@@ -81,12 +122,12 @@ def _split(text: str) -> list[str]:
 
 
 def _add(commands: Any, name: str, text: str, function: Callable[..., int],
-         is_call: bool = True, nargs: Any = None) -> argparse.ArgumentParser:
+         is_call: bool = True, nargs: Any = None) -> _Parser:
     """A command, with the common options and those that describe a call."""
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser: _Parser = commands.add_parser(
         name, help=text, description=text[0].upper() + text[1:] + ".", epilog=_epilog(name),
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.set_defaults(function=function)
+    parser.set_defaults(function=function, parser=parser)
     if is_call:
         parser.add_argument("operator", metavar="OPERATOR", nargs=nargs,
                             help="with its overload, such as aten::add.Tensor")
@@ -96,15 +137,17 @@ def _add(commands: Any, name: str, text: str, function: Callable[..., int],
         parser.add_argument("--under", type=_split, default=[], metavar="MODES",
                             help="modes of PyTorch that the call is made under")
     parser.add_argument("--load", action="append", default=[], metavar="FILE",
-                        help="first load a backend: a shared library, or a module of Python")
+                        help="first load a backend or operators: a shared library, a file of "
+                        "Python, or a module of Python by its name")
     return parser
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> _Parser:
     parser = _Parser(prog=PROG, epilog=_epilog(*EXAMPLES),
                      formatter_class=argparse.RawDescriptionHelpFormatter,
                      description="Explain calls in the installed PyTorch.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser.add_argument("--version", action="version", version=f"dispatchkey {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     explain = _add(commands, "explain", "where a call goes, key by key, and why", _explain)
     explain.add_argument("--svg", metavar="FILE", help="write the picture of the first step")
     whatif = _add(commands, "what-if", "what modes, properties of the tensors and other devices "
@@ -138,7 +181,7 @@ def _parser() -> argparse.ArgumentParser:
     watched = _add(commands, "watch", "what a backend registers when it is loaded", _watch,
                    is_call=False)
     watched.add_argument("file", metavar="FILE", nargs="+",
-                         help="a shared library, or a module of Python")
+                         help="a shared library, a file of Python, or a module of Python")
     return parser
 
 
@@ -151,22 +194,17 @@ def _call(operator: str, on: list[str], under: list[str]) -> TorchCall:
     return dataclasses.replace(call, words="; ".join(on))
 
 
-def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
-
-
 def _explain(options: argparse.Namespace) -> int:
     call = _call(options.operator, options.on, options.under)
-    print(call)
+    say(str(call))
     if options.svg:
-        _write(options.svg, call.explanation.svg())
+        write(options.svg, call.explanation.svg())
     return DIFFERS if call.differences else OK
 
 
 def _what_if(options: argparse.Namespace) -> int:
     call = _call(options.operator, options.on, options.under)
-    print(what_if(call, options.changes))
+    say(str(what_if(call, options.changes)))
     return DIFFERS if call.differences else OK
 
 
@@ -176,7 +214,7 @@ def _diff(options: argparse.Namespace) -> int:
     a = _call(options.operator, options.on, options.under)
     b = _call(options.operator, options.to or options.on,
               options.under if options.to_under is None else options.to_under)
-    print(diff(a, b))
+    say(str(diff(a, b)))
     return DIFFERS if a.differences else OK
 
 
@@ -185,9 +223,9 @@ def _export(options: argparse.Namespace) -> int:
     # Without tensors and modes, only the operators.
     text = transcript(*(calls if options.on or options.under else options.operator))
     if options.output:
-        _write(options.output, text)
+        write(options.output, text)
     else:
-        print(text, end="")
+        say(text, end="")
     return DIFFERS if any(call.differences for call in calls) else OK
 
 
@@ -195,7 +233,7 @@ def _watch(options: argparse.Namespace) -> int:
     with watch() as found:
         for file in options.file:
             _live.load(file)
-    print(found)
+    say(str(found))
     return OK
 
 
@@ -215,21 +253,36 @@ class _Progress:
 def _missing(options: argparse.Namespace) -> int:
     check(options.show, [*SERVED_BY, "all", "none"], "a word of the summary")
     found = missing(options.backend, only=options.only, like=options.like, progress=_Progress())
-    print(found)
+    say(str(found))
     shown = found.by(*(SERVED_BY if "all" in options.show else options.show))
     if shown:
-        print("\n" + "\n".join(lines_of(shown)))
+        say("\n" + "\n".join(lines_of(shown)))
     if options.csv:
-        _write(options.csv, found.csv())
+        write(options.csv, found.csv())
     if options.html:
-        _write(options.html, found.html())
+        write(options.html, found.html())
     return OK
+
+
+def _show_notes() -> None:
+    """Print what an answer leaves out as a message of the command."""
+    before = warnings.showwarning
+
+    def show(message: Union[Warning, str], category: type[Warning], filename: str, lineno: int,
+             file: Optional[TextIO] = None, line: Optional[str] = None) -> None:
+        if issubclass(category, _live.Incomplete):
+            print(f"{NAME}: note: {message}", file=sys.stderr)
+        else:
+            before(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
 
 
 def main(arguments: Optional[list[str]] = None) -> int:
     """Run the command; returns the exit status."""
     def command() -> int:
-        options = _parser().parse_args(arguments)
+        options = _parse(arguments)
+        _show_notes()
         try:
             for file in options.load:
                 _live.load(file)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 import functools
 import importlib
+import importlib.util
 import os
 import re
+import sys
+import warnings
 from dataclasses import dataclass
 from typing import Any, Iterable, NamedTuple
 
@@ -25,66 +28,191 @@ _ENTRY = re.compile(r"^(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<text>.*?)
                     r"\[(?P<rule>[a-z ]+)\]$")
 
 
+# The private functions of torch._C that this package calls, and what it cannot do without each.
+# Other releases may lack some. internal() and optional() get them; nothing else does.
+PRIVATE = {
+    "_dispatch_dump": "the registrations of an operator cannot be read",
+    "_dispatch_dump_table": "the tables of operators and the fallbacks cannot be read",
+    "_dispatch_get_all_op_names": "operators cannot be listed",
+    "_dispatch_get_registrations_for_dispatch_key": "operators cannot be listed",
+    "_dispatch_has_backend_fallback": "fallbacks are found only where they serve the operator",
+    "_dispatch_key_name": "the names of keys cannot be checked",
+    "_dispatch_key_parse": "fallbacks are found only where they serve the operator",
+    "_dispatch_keys": "the keys of tensors cannot be read",
+    "_dispatch_num_backends": "the number of backends cannot be checked",
+    "_dispatch_tls_local_exclude_set": "the local state of a thread cannot be read",
+    "_dispatch_tls_local_include_set": "the local state of a thread cannot be read",
+    "_get_privateuse1_backend_name": "PrivateUse1 has its first name",
+}
+
+
+class Incomplete(UserWarning):
+    """An answer leaves something out, because this PyTorch lacks a private function."""
+
+
 def pytorch() -> Any:
     """The module torch; raises ImportError with one sentence if it is missing."""
     try:
         import torch
-    except ImportError as e:
-        raise ImportError(f"PyTorch cannot be imported ({e}): install it for this Python") \
-            from None
+    except Exception as e:      # an installation that is broken may raise anything
+        if "KeyboardInterrupt" in str(e):
+            raise KeyboardInterrupt from None
+        what = f"{e}" if isinstance(e, ImportError) else f"{type(e).__name__}: {e}"
+        raise ImportError(f"PyTorch cannot be imported ({_first_line(what)}): "
+                          f"{_advice(e)} for this Python, {sys.executable}") from None
     if not hasattr(torch, "_C") or not hasattr(torch._C, "_dispatch_dump"):
         raise ImportError(f"{torch.__name__} at {getattr(torch, '__file__', None)} is not PyTorch, "
                           "or has no torch._C._dispatch_dump()")
     return torch
 
 
+def _advice(e: Exception) -> str:
+    return "install it" if isinstance(e, ModuleNotFoundError) and e.name == "torch" else \
+        "install it again"
+
+
+def _first_line(text: str) -> str:
+    return (text.strip().splitlines() or [""])[0].rstrip(".:")
+
+
 def load(file: str) -> None:
-    """Load a backend: a shared library, or a Python module by its name."""
+    """Load a backend: a shared library, a Python file, or a Python module by its name."""
     torch = pytorch()
+    path = os.path.abspath(file)
+    is_path = os.sep in file or file.endswith((".py", ".so")) or os.path.isfile(file)
     try:
-        if os.path.exists(file) or os.sep in file:
-            torch.ops.load_library(os.path.abspath(file))
-        else:
+        if not is_path:
             importlib.import_module(file)
-    except Exception as e:      # the code of a backend may raise anything
-        text = str(e).replace(f"{os.path.abspath(file)}: ", "")
-        reason = (text.splitlines() or [type(e).__name__])[0]
+        elif not os.path.exists(path):
+            raise FileNotFoundError(os.strerror(errno.ENOENT))
+        elif os.path.isdir(path) or path.endswith(".py"):
+            _run_file(path)
+        else:
+            torch.ops.load_library(path)
+    except (Exception, SystemExit) as e:    # the code of a backend may raise anything
+        text = str(e).replace(f"{path}: ", "")
+        reason = f"it calls sys.exit({e.code})" if isinstance(e, SystemExit) else \
+            _first_line(text) or type(e).__name__
         raise ImportError(f"{file} cannot be loaded: {reason}") from None
 
 
+def _run_file(path: str) -> None:
+    """Import a file or a folder of Python. Like a script, it can import its neighbours."""
+    name = os.path.splitext(os.path.basename(path))[0]
+    is_folder = os.path.isdir(path)
+    spec = importlib.util.spec_from_file_location(
+        name, os.path.join(path, "__init__.py") if is_folder else path,
+        submodule_search_locations=[path] if is_folder else None)
+    if spec is None or spec.loader is None:
+        raise ImportError("it is no module of Python")
+    sys.path.append(os.path.dirname(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+
+
+def optional(name: str) -> Any:
+    """A function of PRIVATE, or None if this PyTorch lacks it."""
+    assert name in PRIVATE
+    return getattr(pytorch()._C, name, None)
+
+
 def internal(name: str) -> Any:
-    """A function of torch._C, which another release may lack."""
-    torch = pytorch()
-    function = getattr(torch._C, name, None)
+    """A function of PRIVATE; ImportError if this PyTorch lacks it."""
+    function = optional(name)
     if function is None:
-        raise ImportError(f"PyTorch {torch.__version__} has no torch._C.{name}()")
+        raise ImportError(lacks(name))
     return function
+
+
+def lacks(name: str) -> str:
+    """What this PyTorch lacks, and what does not work for that reason."""
+    return f"PyTorch {pytorch().__version__} has no torch._C.{name}(): {PRIVATE[name]}"
+
+
+def _note(name: str) -> None:
+    """Warn once that a function of PRIVATE is missing."""
+    if name not in _noted:
+        _noted.add(name)
+        warnings.warn(lacks(name), Incomplete, stacklevel=2)
+
+
+_noted: set[str] = set()
 
 
 def private_name() -> str:
     """PyTorch's name for the device of PrivateUse1, which a program may rename."""
-    name = getattr(pytorch()._C, "_get_privateuse1_backend_name", None)
+    name = optional("_get_privateuse1_backend_name")
     return str(name()) if name else "privateuseone"
 
 
 def layout() -> Layout:
-    """The layout of the installed PyTorch."""
+    """The layout of the installed PyTorch; ImportError if it is not known, or not the same."""
     version = str(pytorch().__version__)
     release = ".".join(version.split(".")[:2])
     try:
-        return Layout(f"pytorch-{release}")
+        found = Layout(f"pytorch-{release}")
     except LookupError:
-        known = ", ".join(found.name[len("pytorch-"):] for found in Layout.all()
-                          if found.name.startswith("pytorch-") and "-pre" not in found.name)
+        found = None
+    if found is None or not found.knows >= _NEEDED:
+        known = ", ".join(of.name[len("pytorch-"):] for of in Layout.all()
+                          if of.name.startswith("pytorch-") and of.knows >= _NEEDED)
         raise ImportError(f"PyTorch {version} has keys that are not known here: known are those "
-                          f"of {known}") from None
+                          f"of {known}")
+    difference = _first_difference(version, found.name)
+    if difference:
+        raise ImportError(f"PyTorch {version} has other keys than its release: {difference}")
+    return found
+
+
+_NEEDED = {"tables", "sets"}
+
+
+@functools.lru_cache(maxsize=4)
+def _first_difference(_version: str, layout_name: str) -> str:
+    """The first key that PyTorch numbers or names differently than the layout, or "".
+
+    It compares names to numbers, numbers to names, the number of backends, and bits, as far
+    as this PyTorch reports them.
+    """
+    of, c = Layout(layout_name), pytorch()._C
+    parse, name_of = optional("_dispatch_key_parse"), optional("_dispatch_key_name")
+    count, members = optional("_dispatch_num_backends"), getattr(c, "DispatchKey", None)
+    if count and count() != len(of.backends):
+        return f"{count()} backends, and {len(of.backends)} in layout {of}"
+    names = {key.number: key.name for key in of.keys}
+    for key in of.keys:
+        live = getattr(members, key.name, None)
+        if live is None:
+            live = _call(parse, key.name)
+        number = _call(int, live)
+        if number is not None and number != key.number:
+            return f"{key} has number {number}, and {key.number} in layout {of}"
+        bits = _call(lambda k: c.DispatchKeySet(k).raw_repr(), live)
+        if bits is not None and key.kind != "alias" and bits != key.keyset.bits:
+            return f"{key} has bits {bits:#x}, and {key.keyset.bits:#x} in layout {of}"
+    for number in range(max(names) + 4):
+        name = _call(name_of, _call(members, number))
+        expected = names.get(number)
+        # Numbers at which groups of keys begin have no name.
+        if name and "Unknown" not in name and name != expected:
+            return f"number {number} is {name}, and {expected or 'no key'} in layout {of}"
+    return ""
+
+
+def _call(function: Any, *arguments: Any) -> Any:
+    """The result of a function of PyTorch, or None if it is missing or refuses the arguments."""
+    try:
+        return function(*arguments)
+    except (AttributeError, RuntimeError, TypeError, ValueError):
+        return None
 
 
 def operators() -> list[str]:
     """The names of all operators, with their overloads."""
-    c = pytorch()._C
-    every = getattr(c, "_dispatch_get_all_op_names", None)
-    return sorted(every() if every else c._dispatch_get_registrations_for_dispatch_key(""))
+    every = optional("_dispatch_get_all_op_names")
+    return sorted(every() if every else
+                  internal("_dispatch_get_registrations_for_dispatch_key")(""))
 
 
 LABEL_MAX = _abi.NAME_MAX - 1
@@ -131,15 +259,14 @@ class Operator:
 
     @classmethod
     def read(cls, name: str) -> "Operator":
-        c = pytorch()._C
         try:
-            dump = c._dispatch_dump(name)
+            dump = internal("_dispatch_dump")(name)
         except RuntimeError:
             # not the form of a name
             raise _unknown(name) from None
         if not dump:
             raise _unknown(name)
-        return cls(name, dump, c._dispatch_dump_table(name))
+        return cls(name, dump, internal("_dispatch_dump_table")(name))
 
     @property
     def is_defined(self) -> bool:
@@ -219,11 +346,21 @@ def _fallbacks(keys: frozenset[str]) -> dict[str, TableEntry]:
 def _read_fallbacks(keys: frozenset[str]) -> dict[str, TableEntry]:
     """The backend fallbacks of these keys, from the tables of operators that they serve."""
     found: dict[str, TableEntry] = {}
-    for name in operators():
+    dump_table = optional("_dispatch_dump_table")
+    if not keys or not dump_table:
+        if keys:
+            _note("_dispatch_dump_table")
+        return found
+    try:
+        names = operators()
+    except ImportError:
+        _note("_dispatch_get_registrations_for_dispatch_key")
+        return found
+    for name in names:
         left = keys - found.keys()
         if not left:
             break
-        table = pytorch()._C._dispatch_dump_table(name)
+        table = dump_table(name)
         if any(f"\n{key}: " in table for key in left):
             found.update((key, entry) for key, entry in entries_of(table).items()
                          if key in left and entry.rule == "backend fallback")
@@ -232,8 +369,12 @@ def _read_fallbacks(keys: frozenset[str]) -> dict[str, TableEntry]:
 
 def _keys_with_fallback(of: Layout) -> list[str]:
     """The keys that have a backend fallback, if this PyTorch reports them."""
-    has = getattr(pytorch()._C, "_dispatch_has_backend_fallback", None)
-    return [name for name, key in _runtime_keys(of.name) if has(key)] if has else []
+    for name in ("_dispatch_has_backend_fallback", "_dispatch_key_parse"):
+        if not optional(name):
+            _note(name)
+            return []
+    has = internal("_dispatch_has_backend_fallback")
+    return [name for name, key in _runtime_keys(of.name) if has(key)]
 
 
 @functools.lru_cache(maxsize=4)
@@ -254,13 +395,37 @@ def _never(*_args: Any) -> None:
 
 
 def _unknown(name: str) -> Exception:
-    names = operators()
+    if not name:
+        return error(errno.EINVAL, "the name of an operator is empty", "NO_OPERATOR", "",
+                     "names are such as aten::add.Tensor")
+    try:
+        names = operators()
+    except ImportError:
+        names = []
     overloads = [n for n in names if n.split(".")[0] == name]
-    hint = f"its overloads are {', '.join(overloads[:6])}" if overloads else \
-        did_you_mean(name, names)
-    text = "PyTorch has no operator without an overload of this name" if overloads else \
-        "PyTorch has no such operator"
-    return error(errno.ENOENT, text, "NO_OPERATOR", name, hint)
+    if overloads:
+        return error(errno.ENOENT, "PyTorch has no operator without an overload of this name",
+                     "NO_OPERATOR", name, f"its overloads are {', '.join(overloads[:6])}")
+    return error(errno.ENOENT, "PyTorch has no such operator", "NO_OPERATOR", name,
+                 _hint(name, names))
+
+
+def _hint(name: str, names: list[str]) -> str:
+    """Operators with a similar name, or what to do if there is none."""
+    namespace = name.partition("::")[0] if "::" in name else "torch"
+    known = {n.partition("::")[0] for n in names}
+    if namespace != "torch" and known and namespace not in known:
+        return did_you_mean(namespace, known) and did_you_mean(name, names) or \
+            f"nothing of {namespace}:: is registered: load what registers it first, on the " \
+            "command line by --load FILE"
+    # mm, torch::mm and torch.nn.functional.relu are aten::mm and aten::relu.
+    last = re.split(r"::|\.", name)[-1] if namespace == "torch" else ""
+    same = [n for n in names if last and n.split("::")[-1].split(".")[0] == last]
+    same.sort(key=lambda n: (not n.startswith("aten::"), "." in n, not n.endswith(".Tensor"), n))
+    if same:
+        same = same[:2] if "." in same[0] else same[:1]
+        return f"did you mean {' or '.join(same)}?"
+    return did_you_mean(name, names)
 
 
 def keyset(live: Any, of: Layout) -> KeySet:
@@ -270,11 +435,12 @@ def keyset(live: Any, of: Layout) -> KeySet:
         return KeySet(raw(), layout=of)
     # PyTorch 1.13 prints neither a functionality without a backend nor a backend without a
     # functionality. With a key of another functionality and another backend it prints both.
-    c = pytorch()._C
+    make, parse = getattr(pytorch()._C, "DispatchKeySet", None), optional("_dispatch_key_parse")
+    if not make or not parse:
+        return KeySet(str(live), layout=of)
     try:
-        printed = [str(live | c.DispatchKeySet(c._dispatch_key_parse(key)))
-                   for key in ("CPU", "SparseCUDA")]
-    except (AttributeError, TypeError):
+        printed = [str(live | make(parse(key))) for key in ("CPU", "SparseCUDA")]
+    except (AttributeError, RuntimeError, TypeError):
         return KeySet(str(live), layout=of)
     return KeySet(printed[0], layout=of) & KeySet(printed[1], layout=of)
 

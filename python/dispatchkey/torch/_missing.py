@@ -14,7 +14,7 @@ from .._error import Error, did_you_mean, error
 from .._keys import Key, Layout
 from .._library import lib
 from . import _live
-from ._words import devices, keyset_of
+from ._words import devices, devices_hint, keyset_of
 
 # What serves an operator, and what that means for the backend.
 SERVED_BY = {
@@ -191,7 +191,7 @@ def backend_key(backend: Union[str, Key], layout: Layout) -> Key:
         names = [k.name for k in layout.keys if lib.dk_is_backend_key(layout._ptr, k.number)]
         raise error(errno.EINVAL, "expected a device or the key of a backend", "PARSE_KEY",
                     str(backend), did_you_mean(str(backend), [*devices(layout), *names]) or
-                    f"devices are {', '.join(devices(layout))}")
+                    devices_hint(layout))
     return key
 
 

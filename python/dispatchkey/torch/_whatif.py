@@ -152,6 +152,6 @@ def what_if(call: TorchCall, changes: Optional[Sequence[str]] = None) -> WhatIfs
     for change in wanted:
         try:
             found.append(WhatIf(change, diff(call, changed(call, change))))
-        except Error as e:
+        except (Error, ImportError) as e:
             found.append(WhatIf(change, None, str(e)))
     return WhatIfs(call, tuple(found))

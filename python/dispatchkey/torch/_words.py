@@ -43,6 +43,13 @@ def key_of_options(options: dict[str, Any], layout: Layout) -> Optional[KeySet]:
         return None
 
 
+def devices_hint(layout: Layout) -> str:
+    """The devices that are named most often, and how many others there are."""
+    names = devices(layout)
+    common = [d for d in ("cpu", "cuda", "xpu", "mps", "meta", "privateuseone") if d in names]
+    return f"devices are {', '.join(common)} and {len(names) - len(common)} others"
+
+
 def _dtype(word: str, layout: Layout) -> Optional[str]:
     try:
         compute_key(word, layout=layout)
@@ -60,9 +67,9 @@ def _key(word: str, layout: Layout) -> Optional[Key]:
 
 def _unknown(word: str, layout: Layout) -> Exception:
     words = [*devices(layout), *_LAYOUTS, *_PROPERTIES, *(k.name for k in layout.keys)]
-    hint = did_you_mean(word, words) or "devices are " + ", ".join(devices(layout))
+    hint = did_you_mean(word, words) or devices_hint(layout)
     return error(errno.EINVAL, "expected a device, a layout, a dtype, a property of a tensor or a "
-                 "dispatch key", "PARSE_SET", word, hint)
+                 "dispatch key", "PARSE_SET", word or "an empty word", hint)
 
 
 def keyset_of(text: str, layout: Layout) -> KeySet:
