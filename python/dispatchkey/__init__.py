@@ -40,6 +40,13 @@ text names the wrong word.
 help(dk.KeySet), help(dk.Registry) and help(dk.include) go on from here; the guide is
 Documentation/python.rst.
 """
+from . import _command
+
+# Before the rest is imported, which takes a while.
+if _command.name():
+    _command.end_by_interrupt()
+
+# pylint: disable=wrong-import-position
 from ._abi import VERSION as __version__
 from ._call import Call
 from ._error import Error, NotServed, OverrideWarning, Timeout, UnknownName
@@ -62,3 +69,7 @@ __all__ = [
     "exclude", "fallthrough", "force", "include", "inference_mode", "local", "preserve",
     "set_excluded", "skip_functionalize", "__version__",
 ]
+
+
+def __dir__() -> list[str]:
+    return [name for name in globals() if name in (*__all__, "torch") or name.startswith("__")]

@@ -86,7 +86,3 @@ def run(command: str, main: Callable[[], int]) -> int:
         return NOT_WRITTEN
     except NotWritten as e:
         return fail(command, NOT_WRITTEN, e)
-
-
-if name():
-    end_by_interrupt()

@@ -329,16 +329,17 @@ def test_missing_with_wrong_words(fake, arguments, message):
     assert err.count("\n") == 1
 
 
-def test_missing_shows_progress_on_a_terminal(fake):
+@pytest.mark.parametrize("arguments", [["missing", "cpu"], ["check"]])
+def test_progress_on_a_terminal(fake, arguments):
     fake()
     terminal, end = pty.openpty()
-    done = subprocess.run([sys.executable, "-m", "dispatchkey.torch", "missing", "cpu"],
+    done = subprocess.run([sys.executable, "-m", "dispatchkey.torch", *arguments],
                           stdout=subprocess.PIPE, stderr=end, check=True, timeout=120)
     os.close(end)
     text = os.read(terminal, 10000).decode()
     os.close(terminal)
-    assert "\r\x1b[K0 of 4 operators" in text and text.endswith("\r\x1b[K")
-    assert done.stdout.startswith(b"CPU in PyTorch")
+    assert f"\r\x1b[K[{20 * '.'}] 0 of 4 operators" in text and text.endswith("\r\x1b[K")
+    assert b"4 operators" in done.stdout
 
 
 def replayed(path):
@@ -501,7 +502,7 @@ def test_help(fake):
     for name in re.findall(r"^    ([a-z-]+) +[a-z]", out, re.M):
         status, text, err = command(name, "--help")
         assert status == 0 and err == "" and "exit status:\n  0  done" in text
-        assert f"\nexamples:\n  python3 -m dispatchkey.torch {name} " in text
+        assert f"\nexamples:\n  python3 -m dispatchkey.torch {name}" in text
     for module in ("dispatchkey", "dispatchkey.torch"):
         done = run(sys.executable, "-S", "-m", module, "--version")
         assert (done.returncode, done.stdout, done.stderr) == \
@@ -510,7 +511,7 @@ def test_help(fake):
 
 @pytest.mark.parametrize("arguments", [
     ["explain", "aten::relu"], ["what-if", "aten::relu"], ["diff", "aten::relu", "--to", "cuda"],
-    ["missing", "cpu"], ["export", "aten::relu"], ["watch", "csv"],
+    ["missing", "cpu"], ["export", "aten::relu"], ["watch", "csv"], ["check"],
     ["explain", "aten::relu", "--load", "csv"],
 ])
 def test_no_pytorch(arguments):
@@ -598,7 +599,8 @@ for name in ["", *_live.PRIVATE]:
 """
 COMMANDS = ["explain aten::relu --on cpu", "explain aten::relu --on cpu --under inference_mode",
             "what-if aten::relu --on cpu", "diff aten::relu --on cpu --to cuda",
-            "missing cpu --only aten::r*", "export aten::relu --on cpu", "watch csv"]
+            "missing cpu --only aten::r*", "export aten::relu --on cpu", "watch csv",
+            "check --only aten::r*"]
 
 
 def without_private_functions():
@@ -721,6 +723,65 @@ def test_a_table_that_differs(fake):
     assert "PyTorch's table differs from the rules:\n  CPU: ./build/aten/src/ATen/Other.cpp:1 " \
         "[math kernel], and by the rules ./build/aten/src/ATen/RegisterCPU.cpp:30798 " \
         "[kernel]\n" in out
+
+
+def test_check(fake):
+    """A line for each entry that differs, and a summary."""
+    fake(broken='.replace("RegisterCPU.cpp:30798 [kernel]", "Other.cpp:1 [math kernel]")')
+    status, out, err = command("check")
+    assert (status, err) == (1, "")
+    assert out == """\
+aten::add.Tensor at CPU: ./build/aten/src/ATen/Other.cpp:1 [math kernel], and by the rules \
+./build/aten/src/ATen/RegisterCPU.cpp:30798 [kernel]
+aten::relu at CPU: ./build/aten/src/ATen/Other.cpp:1 [math kernel], and by the rules \
+./build/aten/src/ATen/RegisterCPU.cpp:30798 [kernel]
+4 operators, 300 entries, 2 differences
+"""
+    assert command("check", "--only", "aten::matmul") == \
+        (0, "1 operator, 101 entries, 0 differences\n", "")
+    assert command("check", "--only", "x*") == \
+        (2, "", "dispatchkey.torch: PyTorch has no operator of this pattern: x*\n")
+    assert program("""
+import dispatchkey.torch as dt
+found = dt.check()
+print(found.operators, len(found), [d.key for d in found], bool(found))
+print(repr(found))
+""") == "4 2 ['CPU', 'CPU'] True\n" \
+        "<Check of PyTorch 1.13.1+cpu: 4 operators, 300 entries, 2 differences>\n"
+
+
+def test_results_in_shells_and_notebooks(fake):
+    """repr() is a line, a notebook shows a table, and private modules are not completed."""
+    fake()
+    assert program("""
+import torch, dispatchkey as dk, dispatchkey.torch as dt
+a = dt.explain_keys("aten::relu", [dt._words.keyset_of("cpu", dt.layout())])
+b = dt.explain_keys("aten::relu", [dt._words.keyset_of("cuda", dt.layout())])
+for found in (dt.diff(a, b), dt.what_if(a, ["cuda"]), dt.missing("cpu"),
+              dt.missing("cpu", only="aten::relu"), dt.check()):
+    print(repr(found))
+    html = found._repr_html_()
+    assert html.startswith(("<p>", "<pre>")) and html.count("<") == html.count(">")
+print(dt.what_if(a, ["cuda"]).changes, dt.diff(a, a).rows[1:])
+print([name for module in (dk, dt) for name in dir(module)
+       if name.startswith("_") and not name.startswith("__")])
+print({*dk.__all__} - {*dir(dk)}, {*dt.__all__} - {*dir(dt)}, "torch" in dir(dk))
+print(dt.missing("cpu", only="aten::relu"))
+""") == """\
+<TorchDiff of aten::relu, CPU, and CUDA: The paths part at CPU and CUDA: the functions differ.>
+<WhatIfs of aten::relu, CPU: cuda>
+<Coverage of CPU in PyTorch 1.13.1+cpu: 4 operators>
+<Coverage of CPU in PyTorch 1.13.1+cpu: 1 operator>
+<Check of PyTorch 1.13.1+cpu: 4 operators, 300 entries, 0 differences>
+(<WhatIf cuda: another function at CUDA>,) (<Row CPU: ./build/aten/src/ATen/RegisterCPU.cpp:30798 \
+[kernel]>,)
+[]
+set() set() True
+CPU in PyTorch 1.13.1+cpu: 1 operator
+
+number  served by  which
+     1  own        a function of this backend
+"""
 
 
 def test_recorded_operators(fake):
@@ -860,13 +921,18 @@ doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS |
 
 @needs_pytorch
 def test_every_operator_of_the_installed_one():
-    """Every tenth, unless DK_TORCH=all."""
+    """All tables, within 20 seconds of the processor. And every tenth call, unless
+    DK_TORCH=all."""
     every = 1 if os.environ.get("DK_TORCH") == "all" else 10
     assert program(f"""
-import dispatchkey.torch as dt
+import time, torch, dispatchkey.torch as dt
+begin = time.process_time()
+found = dt.check()
+print(found.operators == len(dt.operators()) > 2000, found.entries > 200000, found.differences)
+print(time.process_time() - begin < 20)
 calls = [dt.explain_keys(name, []) for name in dt.operators()[::{every}]]
 print(len(calls) > 2000 / {every}, [(c.operator, c.differences) for c in calls if c.differences])
-""") == "True []\n"
+""") == "True True ()\nTrue\nTrue []\n"
 
 
 @needs_pytorch

@@ -12,20 +12,27 @@ the function of each, where it is registered, and the rules that selected it.
 
 diff() compares two calls that were explained, and what_if() reports what modes,
 properties of the tensors and other devices would change. missing() lists the operators
-that a backend lacks, and what serves them instead. transcript() is a text with which
+that a backend lacks, and what serves them instead. check() compares the tables of all
+operators with the rules. transcript() is a text with which
 dkctl replay explains calls on a machine without PyTorch. watch() reports what a block
 of code registers.
 
 The same from a shell: python3 -m dispatchkey.torch --help
 """
+from ._check import Check, Difference, check
 from ._diff import Row, TorchDiff, diff
-from ._live import layout, operators
+from ._live import Incomplete, layout, operators
 from ._missing import Coverage, Served, missing
 from ._path import Hop, TorchCall, explain, explain_keys
 from ._transcript import transcript
 from ._watch import Event, Watch, watch
 from ._whatif import WhatIf, WhatIfs, explain_under, what_if
 
-__all__ = ["Coverage", "Event", "Hop", "Row", "Served", "TorchCall", "TorchDiff", "Watch",
-           "WhatIf", "WhatIfs", "diff", "explain", "explain_keys", "explain_under", "layout",
-           "missing", "operators", "transcript", "watch", "what_if"]
+__all__ = ["Check", "Coverage", "Difference", "Event", "Hop", "Incomplete", "Row", "Served",
+           "TorchCall", "TorchDiff", "Watch", "WhatIf", "WhatIfs", "check", "diff", "explain",
+           "explain_keys", "explain_under", "layout", "missing", "operators", "transcript",
+           "watch", "what_if"]
+
+
+def __dir__() -> list[str]:
+    return [name for name in globals() if name in __all__ or name.startswith("__")]

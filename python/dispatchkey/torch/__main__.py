@@ -14,10 +14,10 @@ from typing import IO, Any, Callable, NoReturn, Optional, TextIO, Union
 from .. import __version__
 from .._command import DIFFERS, NOT_LOADED, OK, WRONG, fail, run, say, write
 from .._error import Error, did_you_mean, error
-from . import _live
+from . import _live, _modes
+from ._check import check
 from ._diff import diff
 from ._missing import SERVED_BY, lines_of, missing
-from ._modes import check
 from ._path import TorchCall
 from ._transcript import transcript
 from ._watch import watch
@@ -64,12 +64,13 @@ EXAMPLES = {
     "export": ["export aten::mm aten::relu -o operators.dkt",
                "export aten::mm --on cpu,requires_grad --on cpu --under autocast -o mm.dkt"],
     "watch": ["watch ./backend.so"],
+    "check": ["check", "check --only 'mine::*' --load ./mine.py"],
 }
 
 
 def _epilog(*commands: str) -> str:
     lines = [f"  {PROG} {line}" for command in commands for line in EXAMPLES[command]]
-    words = WORDS if set(commands) - {"missing", "watch"} else ""
+    words = WORDS if set(commands) - {"missing", "watch", "check"} else ""
     return f"{words}{STATUS}examples:\n" + "\n".join(lines) + "\n"
 
 
@@ -182,6 +183,10 @@ def _parser() -> _Parser:
                    is_call=False)
     watched.add_argument("file", metavar="FILE", nargs="+",
                          help="a shared library, a file of Python, or a module of Python")
+    checked = _add(commands, "check", "compare PyTorch's tables of all operators with the rules",
+                   _check, is_call=False)
+    checked.add_argument("--only", default="*", metavar="PATTERN",
+                         help="operators, such as 'aten::*'; all by default")
     return parser
 
 
@@ -237,6 +242,15 @@ def _watch(options: argparse.Namespace) -> int:
     return OK
 
 
+def _check(options: argparse.Namespace) -> int:
+    found = check(options.only, _Progress())
+    say(str(found))
+    return DIFFERS if found.differences else OK
+
+
+_BAR = 20
+
+
 class _Progress:
     """Shows on a terminal how many operators have been read."""
 
@@ -246,12 +260,13 @@ class _Progress:
     def __call__(self, done: int, total: int) -> None:
         if self._is_on and (done == total or time.monotonic() >= self._next):
             self._next = time.monotonic() + 0.1
-            text = "" if done == total else f"{done} of {total} operators"
+            bar = "#" * (_BAR * done // total)
+            text = "" if done == total else f"[{bar:.<{_BAR}}] {done} of {total} operators"
             print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def _missing(options: argparse.Namespace) -> int:
-    check(options.show, [*SERVED_BY, "all", "none"], "a word of the summary")
+    _modes.check(options.show, [*SERVED_BY, "all", "none"], "a word of the summary")
     found = missing(options.backend, only=options.only, like=options.like, progress=_Progress())
     say(str(found))
     shown = found.by(*(SERVED_BY if "all" in options.show else options.show))

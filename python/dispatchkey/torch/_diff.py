@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import Iterator, Optional
 
 from .._explain import names_of
 from .._keyset import KeySet
 from ._path import Hop, TorchCall
+from ._words import html_table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Row:
     """A functionality on the path of one of two calls, or of both.
 
@@ -27,6 +29,9 @@ class Row:
         return self.a is not None and self.b is not None and \
             self.a.function == self.b.function
 
+    def __repr__(self) -> str:
+        return f"<Row {' / '.join(line.strip() for line in str(self).splitlines())}>"
+
     def __str__(self) -> str:
         if self.a and self.b and self.is_same:
             keys = f"{self.a.key}" if self.a.key == self.b.key else \
@@ -40,9 +45,9 @@ def _served(hop: Hop) -> str:
     return f"{hop.where or 'no function'} [{hop.rule}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TorchDiff:
-    """The differences between two calls in PyTorch. print() writes them.
+    """The differences between two calls in PyTorch. print() writes them, a notebook shows them.
 
     a     the first call
     b     the second call
@@ -69,6 +74,20 @@ class TorchDiff:
     def is_same(self) -> bool:
         """Whether both paths consist of the same functions."""
         return self.parts_at is None
+
+    def __repr__(self) -> str:
+        return f"<TorchDiff of {self.a.operator}, {self.a.description}, and " \
+            f"{self._title(self.b)}: {self._end()}>"
+
+    def _repr_html_(self) -> str:
+        keys = [(name, ", ".join(a), ", ".join(b)) for name, a, b in self.keys()]
+        path = [("" if row.is_same else "differs", *(
+            f"{hop.key}: {_served(hop)}" if hop else "" for hop in (row.a, row.b)))
+            for row in self.rows]
+        titles = [f"a: {self._title(self.a)}", f"b: {self._title(self.b)}"]
+        return f"<p>{escape(self.a.operator)} in PyTorch {escape(self.a.version)}</p>\n" + \
+            html_table(["keys of only one", *titles], keys) + "\n" + \
+            html_table(["path", *titles], path) + f"\n<p>{escape(self._end())}</p>"
 
     def __str__(self) -> str:
         lines = [f"{self.a.operator} in PyTorch {self.a.version}",

@@ -321,14 +321,24 @@ class Operator:
 
     def mirror(self, registry: Registry) -> str:
         """Make PyTorch's registrations in our registry; returns the operator's name."""
+        name = self.mirror_functions(registry)
+        mirror_fallbacks(registry, self.fallbacks(registry.layout))
+        return name
+
+    def mirror_functions(self, registry: Registry) -> str:
+        """Register the operator and its functions; returns the operator's name."""
         name = registry.define(self.schema)
         for m in reversed(self.impls()):
             fn: Any = fallthrough if "fallthrough" in m["flags"] else _never
             registry.impl(name, m["key"], fn, label=label(m["text"]))
-        for key, entry in self.fallbacks(registry.layout).items():
-            fn = fallthrough if entry.is_fallthrough else _never
-            registry.fallback(key, fn, label=entry.where)
         return name
+
+
+def mirror_fallbacks(registry: Registry, fallbacks: dict[str, TableEntry]) -> None:
+    """Register backend fallbacks."""
+    for key, entry in fallbacks.items():
+        fn: Any = fallthrough if entry.is_fallthrough else _never
+        registry.fallback(key, fn, label=entry.where)
 
 
 def all_fallbacks(of: Layout) -> dict[str, TableEntry]:

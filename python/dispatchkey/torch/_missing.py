@@ -14,7 +14,7 @@ from .._error import Error, did_you_mean, error
 from .._keys import Key, Layout
 from .._library import lib
 from . import _live
-from ._words import devices, devices_hint, keyset_of
+from ._words import devices, devices_hint, html_table, keyset_of, number_of
 
 # What serves an operator, and what that means for the backend.
 SERVED_BY = {
@@ -48,9 +48,9 @@ class Served:
     schema: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Coverage:
-    """What serves each operator on a backend. print() writes a summary.
+    """What serves each operator on a backend. print() writes a summary, a notebook shows it.
 
     key       the key of the backend
     autograd  its autograd key
@@ -78,10 +78,19 @@ class Coverage:
         """How many operators each of them serves."""
         return {what: len(self.by(what)) for what in SERVED_BY if self.by(what)}
 
+    def __repr__(self) -> str:
+        return f"<Coverage of {self.key} in PyTorch {self.version}: " \
+            f"{number_of(len(self), 'operator')}>"
+
+    def _repr_html_(self) -> str:
+        rows = [[n, what, SERVED_BY[what]] for what, n in self.counts.items()]
+        return f"<p>{escape(repr(self)[1:-1])}</p>\n" + \
+            html_table(["number", "served by", "which"], rows)
+
     def __str__(self) -> str:
         counts = self.counts
         width = max(map(len, [*counts, "served by"]))
-        lines = [f"{self.key} in PyTorch {self.version}: {len(self)} operators", "",
+        lines = [f"{self.key} in PyTorch {self.version}: {number_of(len(self), 'operator')}", "",
                  f"number  {'served by':{width}}  which"]
         lines += [f"{n:6}  {what:{width}}  {SERVED_BY[what]}" for what, n in counts.items()]
         without = [s for s in self.served if s.by != "nothing" and s.autograd == "nothing"]
@@ -114,7 +123,8 @@ class Coverage:
             f"<td>{escape(s.where)}</td></tr>\n" for s in self.served)
         return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
                 f"<title>{escape(title)}</title>\n{_STYLE}</head>\n<body>\n"
-                f"<h1>{escape(title)}</h1>\n<p>{len(self)} operators, and what serves each:</p>\n"
+                f"<h1>{escape(title)}</h1>\n"
+                f"<p>{number_of(len(self), 'operator')}, and what serves each:</p>\n"
                 f'<div class="bar">{bar}</div>\n<table>\n{summary}</table>\n'
                 f'<p><input id="word" placeholder="a word of the name" aria-label="a word of the '
                 f'name"> <a href="#" data-by="">all</a> <span id="shown"></span></p>\n'
@@ -149,7 +159,7 @@ function show() {
     row.hidden = !has || (by && row.dataset.by !== by);
     n += !row.hidden;
   }
-  shown.textContent = `${n} operators` + (by ? `, served by ${by}` : "");
+  shown.textContent = `${n} operator${n === 1 ? "" : "s"}` + (by ? `, served by ${by}` : "");
 }
 word.addEventListener("input", show);
 for (const a of document.querySelectorAll("a[data-by]"))

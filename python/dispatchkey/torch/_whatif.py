@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import Iterator, Optional, Sequence
 
 from .._error import Error
@@ -10,7 +11,7 @@ from .._keyset import KeySet
 from . import _live, _modes
 from ._diff import TorchDiff, diff
 from ._path import TorchCall, explain_keys
-from ._words import devices
+from ._words import devices, html_table
 
 _COLUMNS, _PATH = 100, 50
 _NOTES = {
@@ -20,7 +21,7 @@ _NOTES = {
     "vmap": "vmap changes the keys further in its functions, which this path does not follow."}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WhatIf:
     """What one change does to a call.
 
@@ -37,6 +38,9 @@ class WhatIf:
     def path(self) -> str:
         """The path of the changed call."""
         return path_of(self.difference.b) if self.difference else "-"
+
+    def __repr__(self) -> str:
+        return f"<WhatIf {self.change}: {self}>"
 
     def __str__(self) -> str:
         if not self.difference:
@@ -56,9 +60,9 @@ def path_of(call: TorchCall) -> str:
                       for hop in call.hops)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WhatIfs:
-    """What each of several changes does to a call. print() writes a table.
+    """What each of several changes does to a call. print() writes a table, a notebook shows it.
 
     call     the call
     changes  each change
@@ -75,6 +79,20 @@ class WhatIfs:
             if found.change == change:
                 return found
         raise KeyError(f"{change}: the changes are {', '.join(w.change for w in self.changes)}")
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def __repr__(self) -> str:
+        return f"<WhatIfs of {self.call.operator}, {self.call.description}: " \
+            f"{', '.join(w.change for w in self.changes) or 'no changes'}>"
+
+    def _repr_html_(self) -> str:
+        call = self.call
+        rows = [("", path_of(call), ""), *((w.change, w.path, str(w)) for w in self.changes)]
+        return f"<p>{escape(call.operator)} in PyTorch {escape(call.version)}: " \
+            f"{escape(call.description)}</p>\n" + \
+            html_table(["what if", "path", "difference"], rows)
 
     def __str__(self) -> str:
         call = self.call

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import errno
-from typing import Any, Optional
+from html import escape
+from typing import Any, Iterable, Optional, Sequence
 
 from .._error import Error, UnknownName, did_you_mean, error
 from .._keys import Key, Layout, compute_key
@@ -16,6 +17,21 @@ _LAYOUTS = {"strided": "Strided", "jagged": "Jagged", "sparse": "Sparse",
             "sparse_bsc": "SparseBsc", "mkldnn": "Mkldnn"}
 _PROPERTIES = {"requires_grad": "", "conj": "Conjugate", "neg": "Negative", "zero": "ZeroTensor",
                "inference": ""}
+
+
+def number_of(n: int, what: str, many: str = "") -> str:
+    """A number and a noun: "1 operator", "2 operators"."""
+    return f"{n} {what if n == 1 else many or what + 's'}"
+
+
+def html_table(heading: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    """A table for notebooks."""
+    def line(cells: Sequence[object], tag: str) -> str:
+        style = ' style="text-align:left"'
+        return "<tr>" + "".join(f"<{tag}{style}>{escape(str(c))}</{tag}>" for c in cells) + "</tr>"
+
+    return "\n".join(["<table>", line(heading, "th"), *(line(row, "td") for row in rows),
+                      "</table>"])
 
 
 def devices(layout: Layout) -> dict[str, str]:
