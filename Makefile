@@ -61,7 +61,7 @@ scripts	:= check check-all check-bare check-debug check-headers check-torch comp
 	bench-readers lint mutants rpm \
 	torture
 # Targets that need no compiler here, and therefore no probes.
-unprobed := $(scripts) bare headers-check demo-board module-vm kselftest tags help clean clean_pages \
+unprobed := $(scripts) venv bare headers-check demo-board module-vm kselftest tags help clean clean_pages \
 	uninstall uninstall_docs uninstall_pages modules modules_install modules_clean dkms_install
 
 # scripts/config probes, and writes the results to config.mk. It does so again if these
@@ -289,7 +289,7 @@ samples: $(samples)
 clean:
 	$(say) CLEAN $(O)
 	$(Q)rm -rf $(addprefix $(O)/,lib tools samples bare board headers config.mk flags objects \
-		check check-all check-debug deb rpm wheel module-vm torture mutants lint modules demo selftests torch \
+		check check-all check-debug deb rpm wheel venv module-vm torture mutants lint modules demo selftests torch \
 		torch-backend unload opencl bench html \
 		doctrees dispatchkey.o dispatchkey-nl.o dkctl modules.order) \
 		$(static) $(links) $(shared) $(pc) $(nl_static) $(nl_links) $(nl_shared) $(nl_pc) \
@@ -511,6 +511,10 @@ debug-kernel: arguments = debug kcsan
 $(scripts):
 	$(Q)MAKEFLAGS= scripts/$@ $(arguments)
 
+.PHONY: venv
+venv:
+	$(Q)MAKEFLAGS= scripts/wheel --venv
+
 bare: check-bare
 headers-check: check-headers
 
@@ -578,6 +582,7 @@ Packages
   deb              Debian packages in $(O)/deb/, checked by lintian
   rpm              RPM packages in $(O)/rpm/, with rpmbuild
   wheel            the Python package with the library in $(O)/wheel/, for pip
+  venv             the same, installed in $(O)/venv/ for the Python that has PyTorch
 Try and test
   demo             two accelerators in a virtual machine, one unplugged under load
   demo-opencl      a runtime of OpenCL devices and the CPU under load, with a device

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # make wheel, as a user takes it: pip installs it in a new environment without a network
-# and without this tree, the sample runs with the library in it, and pip removes it. Prints
-# TAP. Environment: O, the output folder (build); PYTHON, an interpreter with venv.
+# and without this tree, the sample runs with the library in it, and pip removes it. And
+# make venv, and pip install ./python. Prints TAP. Environment: O, the output folder
+# (build); PYTHON, an interpreter with venv.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -16,7 +17,7 @@ export PYTHON=${PYTHON:-/usr/bin/python3}
 	skip_all "no venv, setuptools or wheel for $PYTHON"
 export O=${O:-$st_top/build}
 unset PYTHONPATH DISPATCHKEY_LIBRARY LD_LIBRARY_PATH
-plan 9
+plan 15
 
 env=$st_tmp/env
 # in_env COMMAND... - away from this tree
@@ -56,4 +57,33 @@ with_system() {
 ok "one without the library uses that of the system" with_system
 pip uninstall -y dispatchkey
 is "pip removes all of it" "" "$(find "$env" -name '*dispatchkey*')"
+
+# The one command of the guide, and the line that it prints.
+MAKEFLAGS='' make -s -C "$st_top" venv >"$st_tmp/venv" 2>&1 || cat "$st_tmp/venv"
+like "make venv prints what to type" "*Type:*/venv/bin/python3 -m dispatchkey.torch *" \
+	"$(cat "$st_tmp/venv")"
+line=$(sed -n 's/^  //p' "$st_tmp/venv")
+next() {
+	(cd "$st_top" && eval "$line" >"$st_tmp/next" 2>&1) && return
+	cat "$st_tmp/next"
+	return 1
+}
+ok "which works" next
+env=$O/venv
+case $env in /*) ;; *) env=$st_top/$env ;; esac
+ok "with the libraries of the environment" inside_only
+
+# Without an isolated environment for the build, which pip would download.
+env=$st_tmp/other
+"$PYTHON" -m venv --system-site-packages "$env"
+tree() { find "$st_top/python" -name __pycache__ -prune -o -type f -print | sort | cksum; }
+before=$(tree)
+ok "pip install ./python builds it with the library" \
+	pip install --no-index --no-build-isolation "$st_top/python"
+is "the sample runs, and the tree is as before" "21 42 63, $before" \
+	"$(hello | tail -n 1), $(tree)"
+cp -r "$st_top/python" "$st_tmp/alone"
+like "a folder without the library's sources is refused" \
+	"*dispatchkey: the sources of the library are not beside this folder*" \
+	"$(pip install --no-index --no-build-isolation "$st_tmp/alone" 2>&1)"
 finish

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The build backend of "pip install ./python": scripts/wheel, which also builds the library."""
+import os
+import shutil
+import subprocess
+import sys
+
+_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "scripts", "wheel")
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    """Build the wheel; returns the name of its file."""
+    if not os.path.exists(_SCRIPT):
+        sys.exit("dispatchkey: the sources of the library are not beside this folder: install "
+                 "the wheel that make wheel builds, or Debian's package python3-dispatchkey")
+    environment = {**os.environ, "PYTHON": sys.executable}
+    done = subprocess.run([_SCRIPT], env=environment, stdout=subprocess.PIPE, text=True,
+                          check=False)
+    if done.returncode:
+        sys.exit("dispatchkey: the wheel does not build, see above")
+    return os.path.basename(shutil.copy(done.stdout.splitlines()[-1], wheel_directory))
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    """There is none, for it would not have the library's sources."""
+    sys.exit("dispatchkey: there is no source distribution for pip: use make wheel, or make dist "
+             "for all sources")
