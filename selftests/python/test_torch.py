@@ -893,6 +893,7 @@ needs_pytorch_1_13 = pytest.mark.skipif(not (installed_version() or "").startswi
 def test_commands_of_the_guide(tmp_path, guide, enough):
     """They print what the guide says."""
     shutil.copy(pathlib.Path(__file__).with_name("scale.py"), tmp_path)
+    (tmp_path / "samples").symlink_to(TOP / "samples")
     number = 0
     for block in blocks_of_the_guide(guide, "console"):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
