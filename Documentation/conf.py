@@ -9,6 +9,7 @@ dk-peer-bugs::        bugs of others and their tests, by scripts/peer-bugs
 dkctl-help:: SECTION  a section of what dkctl (DKCTL) says in its help
 dkctl-subcommands::   what each of its subcommands says
 dk-tracepoints::      trace events of the module
+dk-python:: PACKAGE   the public names of a package of Python, from its docstrings
 dk-functions::        the functions by groups, in the manual; here the API pages
 """
 import logging
@@ -29,7 +30,7 @@ TOP = Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOP / "scripts"))
 
-from pages import helptext, rst, tracepoints  # noqa: E402 pylint: disable=wrong-import-position
+from pages import helptext, pydoc, rst, tracepoints  # noqa: E402 pylint: disable=wrong-import-position
 
 project = "dispatchkey"
 copyright = "the dispatchkey authors"  # pylint: disable=redefined-builtin
@@ -166,6 +167,19 @@ class Functions(Generated):
         return self.parse("See :doc:`../api/index`.", TOP / "Documentation/api/index.rst")
 
 
+class PythonPackage(Generated):
+    """The public names of a package, from its sources."""
+
+    required_arguments = 1
+
+    def run(self):
+        package = pydoc.Package(TOP, self.arguments[0])
+        text = package.rst()
+        for path in package.files:
+            self.state.document.settings.env.note_dependency(str(path))
+        return self.parse(text, package.files[0])
+
+
 class Tracepoints(Generated):
     """The module's trace events."""
 
@@ -202,4 +216,5 @@ def setup(app):
     app.add_directive("dkctl-subcommands", DkctlSubcommands)
     app.add_directive("dk-functions", Functions)
     app.add_directive("dk-tracepoints", Tracepoints)
+    app.add_directive("dk-python", PythonPackage)
     return {"parallel_read_safe": True}

@@ -13,9 +13,8 @@ the function of each, where it is registered, and the rules that selected it.
 diff() compares two calls that were explained, and what_if() reports what modes,
 properties of the tensors and other devices would change. missing() lists the operators
 that a backend lacks, and what serves them instead. check() compares the tables of all
-operators with the rules. transcript() is a text with which
-dkctl replay explains calls on a machine without PyTorch. watch() reports what a block
-of code registers.
+operators with the rules. transcript() is a text with which dkctl replay explains calls
+on a machine without PyTorch. watch() reports what a block of code registers.
 
 The same from a shell: python3 -m dispatchkey.torch --help
 """
