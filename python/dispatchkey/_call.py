@@ -81,7 +81,8 @@ class Definition:
 
 
 def _frame_of(address: int) -> Optional[Frame]:
-    for frame in reversed(_threads.__dict__.get("frames", ())):
+    frames: list[Frame] = _threads.__dict__.get("frames", [])
+    for frame in reversed(frames):
         if frame.address == address:
             return frame
     return None
@@ -154,7 +155,8 @@ class Call:
             if args or kwargs:
                 frame = Frame(frame.definition, frame.definition.schema.bind(args, kwargs),
                               self._registry.layout)
-            return frame.run(lambda packed: lib.dk_redispatch_boxed(ptr, to.bits, packed))
+            return frame.run(
+                lambda packed: int(lib.dk_redispatch_boxed(ptr, to.bits, packed)))
         except _Unserved as e:
             raise unserved(self._registry, self.operator, e.result, to) from None
 

@@ -98,7 +98,7 @@ class Layout:
     @property
     def entries(self) -> int:
         """The number of entries of a dispatch table; entry 0 is Undefined's."""
-        return lib.dk_layout_entries(self._ptr)
+        return int(lib.dk_layout_entries(self._ptr))
 
     @property
     def backends(self) -> list[Backend]:
@@ -187,7 +187,7 @@ class Backend:
     @property
     def bit_name(self) -> str:
         """The name as PyTorch prints it, such as "CPUBit"."""
-        return lib.dk_backend_bit_name(self.layout._ptr, self.number).decode()
+        return str(lib.dk_backend_bit_name(self.layout._ptr, self.number).decode())
 
     @property
     def keyset(self) -> _keyset.KeySet:
@@ -280,13 +280,13 @@ class Key(metaclass=_KeyNames):
     @property
     def name(self) -> str:
         """The name that PyTorch prints."""
-        return lib.dk_key_name(self.layout._ptr, self.number,
-                               ctypes.create_string_buffer(_abi.NAME_MAX)).decode()
+        buf = ctypes.create_string_buffer(_abi.NAME_MAX)
+        return str(lib.dk_key_name(self.layout._ptr, self.number, buf).decode())
 
     @property
     def kind(self) -> str:
         """ "functionality", "building-block", "per-backend", "alias", or "undefined"."""
-        return lib.dk_kind_name(lib.dk_key_kind(self.layout._ptr, self.number)).decode()
+        return str(lib.dk_kind_name(lib.dk_key_kind(self.layout._ptr, self.number)).decode())
 
     @property
     def functionality(self) -> Key:
@@ -317,7 +317,7 @@ class Key(metaclass=_KeyNames):
     @property
     def entry(self) -> int:
         """The index of the key's table entry; 0 for Undefined and alias keys."""
-        return lib.dk_key_slot(self.layout._ptr, self.number)
+        return int(lib.dk_key_slot(self.layout._ptr, self.number))
 
     @property
     def device_type(self) -> str:

@@ -86,7 +86,7 @@ class KeySet:
                 raise self._no_bits(word)
             names = [key.name for key in self.layout.keys if key.kind != "alias"]
             raise from_diag(why, result, did_you_mean(word, names))
-        return bits.bits
+        return int(bits.bits)
 
     def _is_alias(self, word: str) -> bool:
         try:
@@ -127,7 +127,7 @@ class KeySet:
     @property
     def entry(self) -> int:
         """The index of the table entry that the set selects."""
-        return lib.dk_keyset_slot(self.layout._ptr, self.bits)
+        return int(lib.dk_keyset_slot(self.layout._ptr, self.bits))
 
     def _key(self, function: Callable[..., int]) -> _keys.Key:
         return _keys.Key(function(self.layout._ptr, self.bits), self.layout)

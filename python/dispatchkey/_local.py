@@ -28,8 +28,9 @@ class LocalState(NamedTuple):
 def state_of(layout: Layout) -> _abi.dk_local:
     """The thread's state: that of the library for v1, for other layouts one kept here."""
     if layout.name == "v1":
-        return lib.dk_local_current().contents
-    states = _threads.__dict__.setdefault("states", {})
+        current: _abi.dk_local = lib.dk_local_current().contents
+        return current
+    states: dict[Layout, _abi.dk_local] = _threads.__dict__.setdefault("states", {})
     if layout not in states:
         states[layout] = _abi.dk_local()
         sets = [layout.constant(f"default_{which}_set").bits for which in ("included", "excluded")]

@@ -250,15 +250,15 @@ class Library(_Registrar):
 
     def _c_define(self, decl: Any, flags: int, why: _abi.dk_diag) -> int:
         with self._registry._handles.use():
-            return lib.dk_library_def(self._lib, decl, flags, None, why)
+            return int(lib.dk_library_def(self._lib, decl, flags, None, why))
 
     def _c_impl(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
         with self._registry._handles.use():
-            return lib.dk_library_impl(self._lib, impl, None, why)
+            return int(lib.dk_library_impl(self._lib, impl, None, why))
 
     def _c_fallback(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
         with self._registry._handles.use():
-            return lib.dk_library_fallback(self._lib, impl, None, why)
+            return int(lib.dk_library_fallback(self._lib, impl, None, why))
 
     def _define(self, schema: str, same_device: bool, place: bytes) -> str:
         name = super()._define(schema, same_device, place)
@@ -330,7 +330,7 @@ class _Handles:
 
     def release(self, milliseconds: int, why: _abi.dk_diag) -> int:
         """Unregister everything, and wait for its calls; once more after -ETIMEDOUT."""
-        result = lib.dk_provider_unregister_timeout(self.provider, milliseconds, why)
+        result = int(lib.dk_provider_unregister_timeout(self.provider, milliseconds, why))
         if result < 0:
             self.is_closing = result == -errno.ETIMEDOUT
             return result
@@ -338,7 +338,7 @@ class _Handles:
             self.is_closing = True
             if self.owned and self.users:
                 return -errno.EBUSY
-        result = lib.dk_registry_free(self.owned, why)
+        result = int(lib.dk_registry_free(self.owned, why))
         if result < 0:
             return result
         self.ptr = self.owned = None
@@ -436,7 +436,7 @@ class Registry(_Registrar):
     def _backend_name(self, backend: Backend) -> str:
         buf = ctypes.create_string_buffer(_abi.NAME_MAX)
         with self._handles.use() as ptr:
-            return lib.dk_backend_name(ptr, backend.number, buf).decode()
+            return str(lib.dk_backend_name(ptr, backend.number, buf).decode())
 
     @staticmethod
     def _why_not_served(op: int, number: int, keys: KeySet) -> str:
@@ -446,15 +446,15 @@ class Registry(_Registrar):
 
     def _c_define(self, decl: Any, flags: int, why: _abi.dk_diag) -> int:
         with self._handles.use():
-            return lib.dk_op_define(self._provider, decl, flags, why)
+            return int(lib.dk_op_define(self._provider, decl, flags, why))
 
     def _c_impl(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
         with self._handles.use():
-            return lib.dk_impls_register(self._provider, impl, 1, why)
+            return int(lib.dk_impls_register(self._provider, impl, 1, why))
 
     def _c_fallback(self, impl: _abi.dk_impl, why: _abi.dk_diag) -> int:
         with self._handles.use():
-            return lib.dk_fallback_register(self._provider, impl, why)
+            return int(lib.dk_fallback_register(self._provider, impl, why))
 
     # ---- registering --------------------------------------------------------------------
 
@@ -535,8 +535,8 @@ class Registry(_Registrar):
         state = state_of(self.layout)
         try:
             with self._operator(name) as op:
-                return frame.run(lambda packed: lib.dk_call_boxed(op, definition.decl, state,
-                                                                  packed))
+                return frame.run(
+                    lambda packed: int(lib.dk_call_boxed(op, definition.decl, state, packed)))
         except _Unserved as e:
             result = e.result
         raise unserved(self, name, result, self._effective(name, frame.values))
