@@ -31,10 +31,13 @@ _ENTRY = re.compile(r"^(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<text>.*?)
 # The private functions of torch._C that this package calls, and what it cannot do without each.
 # Other releases may lack some. internal() and optional() get them; nothing else does.
 PRIVATE = {
+    "_EnablePythonDispatcher": "the overload of a function is chosen by the types of arguments",
+    "_dispatch_check_invariants": "fewer stale entries are found",
     "_dispatch_dump": "the registrations of an operator cannot be read",
     "_dispatch_dump_table": "the tables of operators and the fallbacks cannot be read",
     "_dispatch_get_all_op_names": "operators cannot be listed",
     "_dispatch_get_registrations_for_dispatch_key": "operators cannot be listed",
+    "_dispatch_has_computed_kernel_for_dispatch_key": "fewer stale entries are found",
     "_dispatch_has_backend_fallback": "fallbacks are found only where they serve the operator",
     "_dispatch_key_name": "the names of keys cannot be checked",
     "_dispatch_key_parse": "fallbacks are found only where they serve the operator",

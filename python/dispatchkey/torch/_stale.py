@@ -191,7 +191,7 @@ def _slots(tables: _Tables, layout: Layout) -> Iterator[_Slot]:
 
 def _is_clean(live: _live.Operator) -> Optional[bool]:
     """Whether PyTorch finds every entry to be the computed one; None if it has no check."""
-    check = getattr(_live.pytorch()._C, "_dispatch_check_invariants", None)
+    check = _live.optional("_dispatch_check_invariants")
     if check is None:
         return None
     try:
@@ -210,7 +210,7 @@ class _Facts:
 
     def is_served(self, key: Key) -> Optional[bool]:
         """Whether the entry in memory has any function; None if PyTorch does not report it."""
-        has = getattr(_live.pytorch()._C, "_dispatch_has_computed_kernel_for_dispatch_key", None)
+        has = _live.optional("_dispatch_has_computed_kernel_for_dispatch_key")
         try:
             return bool(has(self._live.name, key.name)) if has else None
         except RuntimeError:

@@ -46,7 +46,7 @@ def _full_name(overload: Any) -> str:
 @contextmanager
 def _ends_at_operators() -> Iterator[None]:
     """Inside, every operator that this thread calls raises _Called."""
-    overload = sys.modules["torch._ops"].OpOverload     # type: ignore[attr-defined]
+    overload = sys.modules["torch._ops"].OpOverload
     thread = threading.get_ident()
 
     def handler(self: Any) -> Callable[..., NoReturn]:
@@ -76,8 +76,7 @@ def _ends_at_operators() -> Iterator[None]:
 
 
 def _can_ask() -> bool:
-    torch = _live.pytorch()
-    return hasattr(torch._C, "_EnablePythonDispatcher") and "torch._ops" in sys.modules
+    return bool(_live.optional("_EnablePythonDispatcher")) and "torch._ops" in sys.modules
 
 
 class _Copies:
