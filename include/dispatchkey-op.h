@@ -487,6 +487,8 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 				       __typeof__(&(function)), type),	\
 			       wrong);					\
 	}) > 0)
+/* After DK__IS(), so that a wrong function is one error and not two. */
+#define DK__AS_TYPE(type, function)	((type)(dk_fn_t)(function))
 #define DK__CHECKED(function, type, wrong)				\
 	(DK__IS(function, type, wrong) ? (dk_fn_t)(function) : (dk_fn_t)0)
 
@@ -582,7 +584,8 @@ static int boxed_name(struct dk_call *dk__call, void *dk__args)		\
 	if (!dk__err && DK__IS(function, dk__##id##_fn,			\
 			       DK__WRONG("DK_BOXED(" #id ")", #function, \
 					 DK__TYPED)))			\
-		dk__err = id##_unpack(function, dk__call, dk__args);	\
+		dk__err = id##_unpack(DK__AS_TYPE(dk__##id##_fn, function), \
+				      dk__call, dk__args);		\
 	return dk__err;							\
 }									\
 struct id##_args
@@ -602,7 +605,8 @@ static int name(struct dk_call *dk__call, DK__UNPAREN params)		\
 		      DK__WRONG("DK_UNBOXED(" #id ")", #name, DK__TYPED)) && \
 	       DK__IS(function, dk_boxed_fn_t,				\
 		      DK__WRONG("DK_UNBOXED(" #id ")", #function, DK__BOXED)) ? \
-	       id##_pack(function, dk__call, DK__UNPAREN args) : 0;	\
+	       id##_pack(DK__AS_TYPE(dk_boxed_fn_t, function), dk__call,	\
+			 DK__UNPAREN args) : 0;				\
 }									\
 struct id##_args
 
