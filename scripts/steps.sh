@@ -116,10 +116,13 @@ tried() {
 }
 # record ROW - replaces the row of the same place
 record() {
-	local table=Documentation/tried.csv
+	local table=Documentation/tried.inc
 	(
 		flock 9
-		{ grep -v "^${1%%,*}," "$table"; echo "$1"; } | LC_ALL=C sort >"$table.new"
+		{
+			sed '/^   [^:]/d' "$table"
+			{ sed -n '/^   [^:]/p' "$table" | grep -v "^   ${1%%,*},"; echo "   $1"; } | sort
+		} >"$table.new"
 		mv -f -- "$table.new" "$table"
 	) 9>>"$logs/tried.lock"
 }

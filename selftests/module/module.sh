@@ -3,6 +3,8 @@
 #
 # dispatchkey.ko for an administrator: its messages, loading and unloading, which modules may
 # use its symbols, and drivers that do not unregister or do not complete a call.
+#
+# shellcheck disable=SC2317 # functions are called by ok
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -23,7 +25,7 @@ within() { # SECONDS COMMAND... - try until it succeeds
 	local until=$((SECONDS + $1))
 	shift
 	until "$@"; do
-		[ $SECONDS -lt $until ] || return
+		[ "$SECONDS" -lt "$until" ] || return
 		sleep 0.2
 	done
 }
