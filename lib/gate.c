@@ -108,12 +108,16 @@ static bool is_table_slot(const void *slot)
 	return (uintptr_t)slot & SLOT_TABLE;
 }
 
-/* Blocks signals: a handler that makes a call may take the lock, too. */
+/*
+ * Blocks signals: a handler that makes a call may take the lock, too. But a probe in here may be
+ * the breakpoint of a tracer in this process, which must not call operators.
+ */
 void dkc_gate_lock(sigset_t *mask)
 {
 	sigset_t all;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGTRAP);
 	pthread_sigmask(SIG_BLOCK, &all, mask);
 	pthread_mutex_lock(&lock);
 }
