@@ -222,10 +222,11 @@ print(number >= {enough}, functions > number, *wrong[:20], sep="\\n")
 @needs_pytorch_1_13
 def test_real_calls_with_functions_at_every_key():
     """Operators of an own namespace: each function on the path is one that notes its key."""
-    assert python(REAL_CALLS + """
+    rounds, enough = (60, 800) if os.environ.get("DK_TORCH") == "all" else (12, 150)
+    assert python(f"{REAL_CALLS}rounds, enough = {rounds}, {enough}\n" + """
 import random
 choice, number, longest, wrong = random.Random(1), 0, 0, []
-for i in range(60):
+for i in range(rounds):
     keys = choice.sample(["AutocastCPU", "AutogradCPU", "Autograd", "ADInplaceOrView", "CPU",
                           "Meta", "SparseCPU", EXPLICIT, IMPLICIT, "AutogradMeta"],
                          choice.randrange(2, 8))
@@ -249,8 +250,8 @@ for i in range(60):
             longest = max(longest, len(path))
             if entered != path:
                 wrong.append(f"{keys} {kind} {mode}: entered {entered}, explained {path}")
-print(number > 800, longest, *wrong[:20], sep="\\n")
-""", timeout=300)[:2] == (0, "True\n4\n")
+print(number > enough, longest > 2, *wrong[:20], sep="\\n")
+""", timeout=300)[:2] == (0, "True\nTrue\n")
 
 
 @needs_pytorch_1_13
