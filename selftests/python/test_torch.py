@@ -1194,7 +1194,7 @@ def test_fallbacks_of_keys_with_functions():
 import torch, dispatchkey.torch as dt
 live = dt._live.Operator.read("aten::mm")
 entry = live.fallbacks(dt.layout())["AutocastCPU"]
-print(live.entries()["AutocastCPU"].rule, entry.rule, entry.is_fallthrough)
+print(live.entries["AutocastCPU"].rule, entry.rule, entry.is_fallthrough)
 """) == "kernel backend fallback True\n"
 
 

@@ -78,7 +78,7 @@ class Check:
 
 def differences(registry: Registry, name: str, live: _live.Operator) -> list[Difference]:
     """Compare an operator's table in PyTorch with that of our registry."""
-    theirs, ours = live.entries(), _live.entries_of(str(registry.table(name)))
+    theirs, ours = live.entries, _live.entries_of(str(registry.table(name)))
     return [Difference(live.name, key, str(theirs.get(key, "no function")),
                        str(ours.get(key, "no function")))
             for key in sorted({*ours, *theirs}) if ours.get(key) != theirs.get(key)]
@@ -111,7 +111,7 @@ def check(only: str = "*", progress: Optional[Progress] = None) -> Check:
             fallbacks.update(new)
             found += differences(registry, live.mirror_functions(registry), live)
             operators += 1
-            entries += len(live.entries())
+            entries += len(live.entries)
         if progress:
             progress(len(names), len(names))
     return Check(str(_live.pytorch().__version__), operators, entries, tuple(found))

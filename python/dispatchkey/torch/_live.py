@@ -312,13 +312,14 @@ class Operator:
         """The registrations, the newest first."""
         return [m for m in map(_IMPL.match, self.dump.splitlines()) if m]
 
+    @functools.cached_property
     def entries(self) -> dict[str, TableEntry]:
         """The entries of PyTorch's table."""
         return entries_of(self.table)
 
     def fallbacks(self, of: Layout) -> dict[str, TableEntry]:
         """The backend fallbacks, including those of keys at which this operator has a function."""
-        found = {key: entry for key, entry in self.entries().items()
+        found = {key: entry for key, entry in self.entries.items()
                  if entry.rule == "backend fallback"}
         return {**_fallbacks(frozenset(_keys_with_fallback(of))), **found}
 

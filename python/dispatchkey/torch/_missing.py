@@ -232,7 +232,7 @@ def missing(backend: Union[str, Key], *, only: str = "*", like: Union[str, Key, 
         if progress:
             progress(i, len(names))
         live = _live.Operator.read(name)
-        entries = live.entries()
+        entries = live.entries
         if not live.is_defined or other and other.name not in entries:
             continue
         entry = entries.get(key.name)

@@ -19,6 +19,7 @@ from .._local import force
 from .._registry import Registry
 from .._schema import Schema
 from . import _live, _stale, _which
+from ._check import differences
 from ._words import key_of_options
 
 _COLUMNS = 100
@@ -135,12 +136,10 @@ class TorchCall:
 
 
 def _differences(registry: Registry, name: str, live: _live.Operator,
-                 stale: _stale.Found) -> tuple[list[str], int]:
+                 stale: _stale.Found) -> list[str]:
     """Compare the table of our registry with that of PyTorch."""
-    theirs, ours = live.entries(), _live.entries_of(str(registry.table(name)))
-    found = [f"  {key}: {theirs.get(key, 'no function')}, and by the rules "
-             f"{ours.get(key, 'no function')}"
-             for key in sorted(set(ours) | set(theirs)) if ours.get(key) != theirs.get(key)]
+    found = [f"  {d.key}: {d.pytorch}, and by the rules {d.rules}"
+             for d in differences(registry, name, live)]
     same: dict[tuple[str, str], list[str]] = defaultdict(list)
     for entry in stale.entries:
         if entry.is_certain:
@@ -154,7 +153,7 @@ def _differences(registry: Registry, name: str, live: _live.Operator,
         found.append("  an entry is stale: PyTorch's own check of its table fails, and no order "
                      "of the functions\n    that are registered is the cause: one was "
                      "unregistered")
-    return found, len(theirs)
+    return found
 
 
 def _sentences(stale: _stale.Found, keys: KeySet) -> list[str]:
@@ -257,7 +256,7 @@ def explain_keys(operator: str, keys: Sequence[KeySet],
             warnings.simplefilter("ignore", OverrideWarning)
             name = live.mirror(registry)
         stale = _stale.find(live, layout)
-        differences, entries = _differences(registry, name, live, stale)
+        found = _differences(registry, name, live, stale)
         with force(included, excluded):
             first = registry.explain(name, *keys)
             applied = _stale.apply(stale, registry, name, first.merged)
@@ -265,7 +264,7 @@ def explain_keys(operator: str, keys: Sequence[KeySet],
                 first = registry.explain(name, *keys)
         return TorchCall(name, str(_live.pytorch().__version__), first,
                          _path(registry, name, first, schema.dispatched != 0, applied, made_on),
-                         tuple(differences), entries, tuple(under),
+                         tuple(found), len(live.entries), tuple(under),
                          stale=tuple(_sentences(stale, first.merged)), made_on=made_on)
 
 
@@ -280,11 +279,8 @@ def explain(operator: Union[str, Any], *args: Any, **kwargs: Any) -> TorchCall:
     layout, torch = _live.layout(), _live.pytorch()
     name, values = _which.call_of(operator, args, kwargs)
     schema = Schema(_live.Operator.read(name).schema)
-    values = [torch.tensor(value) if a.type == "Tensor" and isinstance(value, _NUMBER) else value
-              for a, value in zip(schema.arguments, values)]
+    values = [torch.tensor(value) if a.type == "Tensor" and isinstance(value, _which.NUMBER)
+              else value for a, value in zip(schema.arguments, values)]
     options = {a.name: value for a, value in zip(schema.arguments, values)}
     return explain_keys(name, [_live.keys_of(t, layout) for t in _live.tensors(values)],
                         made_on=key_of_options(options, layout))
-
-
-_NUMBER = (int, float, complex)

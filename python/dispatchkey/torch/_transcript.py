@@ -48,7 +48,7 @@ def _operator(live: _live.Operator) -> Iterator[str]:
         option = "-f " if "fallthrough" in flags else "-u " if "unboxed" in flags else ""
         yield f"> impl {option}{live.name} {m['key']} {shlex.quote(_live.label(m['text']))}"
     yield f"> table {live.name}"
-    yield from (f"{key}: {entry}" for key, entry in live.entries().items())
+    yield from (f"{key}: {entry}" for key, entry in live.entries.items())
 
 
 def _hex(keys: KeySet) -> str:

@@ -18,7 +18,7 @@ from .._error import UnknownName
 from .._schema import Argument, Schema
 from . import _live
 
-_NUMBER = (int, float, complex)
+NUMBER = (int, float, complex)
 # Modules whose functions in Python do nothing before they call an operator.
 _MODULES = ("torch.functional", "torch.nn.functional", "torch._tensor")
 # Functions of PyTorch in Python that make a tensor of a number.
@@ -300,7 +300,7 @@ def _fits(kind: str, value: Any, takes_numbers: bool) -> bool:
         return all(_fits(element, v, False) for v in value)
     torch, base = _live.pytorch(), kind.split("(")[0]
     if base == "Tensor":
-        return isinstance(value, (torch.Tensor, *(_NUMBER if takes_numbers else ())))
+        return isinstance(value, (torch.Tensor, *(NUMBER if takes_numbers else ())))
     if base == "Device":
         return isinstance(value, str) or type(value).__name__ == "device"
     if base in _CLASSES:
@@ -308,5 +308,5 @@ def _fits(kind: str, value: Any, takes_numbers: bool) -> bool:
         # The default of a schema is a number or a word.
         return isinstance(value, (str, of) if isinstance(of, type) else str)
     classes: dict[str, Any] = {"int": int, "SymInt": int, "bool": bool, "str": str,
-                               "Dimname": str, "Scalar": _NUMBER, "float": (int, float)}
+                               "Dimname": str, "Scalar": NUMBER, "float": (int, float)}
     return isinstance(value, classes.get(base, ()))
