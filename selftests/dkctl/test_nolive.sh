@@ -16,7 +16,7 @@ cc=${CC:-cc}
 printf '#include <urcu-bp.h>\nint main(void) { urcu_bp_register_thread(); return 0; }\n' >"$st_tmp/runs.c"
 # shellcheck disable=SC2086
 { $cc -o "$st_tmp/runs" "$st_tmp/runs.c" -lurcu-bp && "$st_tmp/runs"; } >"$st_log" 2>&1 ||
-	skip_all "this machine does not run programs compiled by $cc"
+	skip_all "programs with liburcu, compiled by $cc, do not run here"
 
 run_make() { # TARGET...
 	MAKEFLAGS='' make -s -C "$top" O="$st_tmp/build" have_nl= CFLAGS=-O0 \
