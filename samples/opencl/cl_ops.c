@@ -213,7 +213,7 @@ static int copy_cl(struct dk_call *c, struct buf *dst, const struct buf *src)
 {
 	struct cl_card *card = dk_call_priv(c);
 	const struct buf *bufs[] = { dst, src };
-	int error = copy_check(dst, src);
+	int error = pair_check(dst, src);
 	struct work w;
 
 	if (error || !dst->n)
@@ -243,7 +243,7 @@ static void queue_axpy(struct work *w, struct cl_card *card, struct buf *y, floa
 static int axpy_cl(struct dk_call *c, struct buf *y, float a, const struct buf *x)
 {
 	struct cl_card *card = dk_call_priv(c);
-	int error = axpy_check(y, x);
+	int error = pair_check(y, x);
 	struct work w;
 
 	if (!error && y->n) {
@@ -273,7 +273,7 @@ static int axpy_async_cl(struct dk_call *c, struct buf *y, float a, const struct
 			 struct job *job)
 {
 	struct cl_card *card = dk_call_priv(c);
-	int error = axpy_check(y, x);
+	int error = pair_check(y, x);
 	struct work w;
 
 	if (!error)

@@ -76,14 +76,9 @@ void job_destroy(struct job *job)
 
 /* ---- arguments ---------------------------------------------------------------- */
 
-int copy_check(const struct buf *dst, const struct buf *src)
+int pair_check(const struct buf *out, const struct buf *in)
 {
-	return dst->n != src->n || dst == src ? -EINVAL : 0;
-}
-
-int axpy_check(const struct buf *y, const struct buf *x)
-{
-	return y->n != x->n || y == x ? -EINVAL : 0;
+	return out->n != in->n || out == in ? -EINVAL : 0;
 }
 
 int matmul_check(const struct buf *c, const struct buf *a, const struct buf *b, unsigned int n)
@@ -115,7 +110,7 @@ static int fill_cpu(struct dk_call *c, struct buf *b, float value)
 
 static int copy_cpu(struct dk_call *c, struct buf *dst, const struct buf *src)
 {
-	int error = copy_check(dst, src);
+	int error = pair_check(dst, src);
 
 	if (!error)
 		memcpy(dst->data, src->data, src->n * sizeof(*src->data));
@@ -124,7 +119,7 @@ static int copy_cpu(struct dk_call *c, struct buf *dst, const struct buf *src)
 
 static int axpy(struct buf *y, float a, const struct buf *x)
 {
-	int error = axpy_check(y, x);
+	int error = pair_check(y, x);
 	size_t i;
 
 	if (error)

@@ -43,8 +43,7 @@ int rt_end(void);
 int buf_alloc_data(struct buf *b, size_t n);
 
 /* -EINVAL for arguments that no function accepts. Each function begins with these. */
-int copy_check(const struct buf *dst, const struct buf *src);
-int axpy_check(const struct buf *y, const struct buf *x);
+int pair_check(const struct buf *out, const struct buf *in);
 int matmul_check(const struct buf *c, const struct buf *a, const struct buf *b, unsigned int n);
 
 void job_done(struct job *job, int result);
