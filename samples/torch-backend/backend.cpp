@@ -9,7 +9,6 @@
  */
 #include "functions.hpp"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/unfold_native.h>
@@ -31,14 +30,20 @@
 static std::unordered_map<const c10::FunctionSchema *, op_type *> routed_by_schema;
 static std::atomic<std::int64_t> asked, refused, fallbacks;
 
-static dk_obj object_of(const at::Tensor &t)
+static thread_local c10::DeviceIndex current_card;
+
+static dk_obj object_on(c10::Device d)
 {
-	return t.device().type() != at::kPrivateUse1 ?
+	return d.type() != at::kPrivateUse1 ?
 		dk_obj_on(DK_BACKEND_CPU, 0) :
-		dk_obj_on(DK_BACKEND_PRIVATEUSE1, card_at(t.device().index()).device);
+		dk_obj_on(DK_BACKEND_PRIVATEUSE1,
+			  card_at(d.has_index() ? d.index() : current_card).device);
 }
 
-/* Call an operator of dispatchkey with PyTorch's arguments. */
+/*
+ * Call an operator of dispatchkey with PyTorch's arguments. It dispatches on tensors and, for
+ * an operator that makes a tensor, on the device for it.
+ */
 static int call(op_type &op, arguments &args)
 {
 	dk_obj objs[3];
@@ -46,12 +51,16 @@ static int call(op_type &op, arguments &args)
 	std::size_t n = 0;
 
 	for (std::size_t i = 0; i < args.n && n < std::size(at); i++) {
-		if (!args[i].isTensor() || !args[i].toTensor().defined())
+		if (args[i].isTensor() && args[i].toTensor().defined())
+			objs[n] = object_on(args[i].toTensor().device());
+		else if (args[i].isDevice())
+			objs[n] = object_on(args[i].toDevice());
+		else
 			continue;
-		objs[n] = object_of(args[i].toTensor());
 		at[n] = &objs[n];
 		n++;
 	}
+	asked++;
 	return op(at[0], at[1], at[2], args);
 }
 
@@ -61,10 +70,8 @@ static void route(const c10::OperatorHandle &op, torch::jit::Stack *stack)
 	const auto found = routed_by_schema.find(&op.schema());
 	int error = -EOPNOTSUPP;
 
-	if (found != routed_by_schema.end()) {
-		asked++;
+	if (found != routed_by_schema.end())
 		error = call(*found->second, args);
-	}
 	if (error == -EOPNOTSUPP) {
 		fallbacks++;
 		compute_on_cpu(op, stack);
@@ -140,8 +147,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 
 /* ---- memory -------------------------------------------------------------------------- */
 
-static thread_local c10::DeviceIndex current_card;
-
 struct card_memory final : c10::Allocator {
 	c10::DataPtr allocate(std::size_t size) const override
 	{
@@ -156,27 +161,6 @@ struct card_memory final : c10::Allocator {
 };
 static card_memory memory;
 REGISTER_ALLOCATOR(at::kPrivateUse1, &memory);
-
-static const c10::DispatchKeySet keys(c10::DispatchKey::PrivateUse1);
-
-static at::Tensor empty(at::IntArrayRef size, c10::optional<at::ScalarType> dtype,
-			c10::optional<at::Layout>, c10::optional<at::Device> device,
-			c10::optional<bool>, c10::optional<at::MemoryFormat> format)
-{
-	const c10::OptionalDeviceGuard guard(device);
-
-	return at::detail::empty_generic(size, &memory, keys, c10::dtype_or_default(dtype), format);
-}
-
-static at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride,
-				c10::optional<at::ScalarType> dtype, c10::optional<at::Layout>,
-				c10::optional<at::Device> device, c10::optional<bool>)
-{
-	const c10::OptionalDeviceGuard guard(device);
-
-	return at::detail::empty_strided_generic(size, stride, &memory, keys,
-						 c10::dtype_or_default(dtype));
-}
 
 void enlarge(const c10::Storage &to, std::size_t bytes)
 {
@@ -206,8 +190,6 @@ static const at::Tensor &resize(const at::Tensor &self, at::IntArrayRef size,
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 {
-	m.impl("empty.memory_format", TORCH_FN(empty));
-	m.impl("empty_strided", TORCH_FN(empty_strided));
 	m.impl("as_strided", TORCH_FN(at::native::as_strided_tensorimpl));
 	m.impl("view", TORCH_FN(at::native::view));
 	m.impl("unfold", TORCH_FN(at::native::unfold));
@@ -294,7 +276,7 @@ static std::tuple<double, double, double> cost(const at::Tensor &x, std::int64_t
 	};
 	const auto direct = find("cards::nothing"), routed = find("cards::routed_nothing");
 	op_type &op = *routed_by_schema.at(&routed.schema());
-	const dk_obj obj = object_of(x);
+	const dk_obj obj = object_on(x.device());
 	torch::jit::Stack none;
 	arguments args{ none, 0 };
 

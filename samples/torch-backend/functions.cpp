@@ -7,6 +7,7 @@
 #include "arith.hpp"
 
 #include <ATen/ATen.h>
+#include <ATen/EmptyTensor.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/WrapDimUtilsMulti.h>
@@ -342,6 +343,38 @@ static int copy(dk_call *c, obj, obj, obj, arguments &args)
 	return args.result(to);
 }
 
+/* ---- new tensors -------------------------------------------------------------------- */
+
+/* Make a tensor on the card @device; the host makes those of a card that is unplugged. */
+template <class F>
+static int make(arguments &args, const c10::IValue &dtype, const c10::IValue &device, F f)
+{
+	const c10::OptionalDeviceGuard guard(device.toOptional<at::Device>());
+
+	return args.result(f(c10::GetAllocator(at::kPrivateUse1),
+			     c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+			     c10::dtype_or_default(dtype.toOptional<at::ScalarType>())));
+}
+
+/* empty(size, dtype, layout, device, pin_memory, memory_format) */
+static int empty(dk_call *, obj, obj, obj, arguments &args)
+{
+	return make(args, args[1], args[3], [&](auto memory, auto keys, auto dtype) {
+		return at::detail::empty_generic(args[0].toIntVector(), memory, keys, dtype,
+						 args[5].toOptional<at::MemoryFormat>());
+	});
+}
+
+/* empty_strided(size, stride, dtype, layout, device, pin_memory) */
+static int empty_strided(dk_call *, obj, obj, obj, arguments &args)
+{
+	return make(args, args[2], args[4], [&](auto memory, auto keys, auto dtype) {
+		return at::detail::empty_strided_generic(args[0].toIntVector(),
+							 args[1].toIntVector(), memory, keys,
+							 dtype);
+	});
+}
+
 /* Does nothing; for measuring the cost of a call. */
 static int nothing(dk_call *, obj, obj, obj, arguments &args)
 {
@@ -352,6 +385,8 @@ static int nothing(dk_call *, obj, obj, obj, arguments &args)
 /* ---- the table ---------------------------------------------------------------------- */
 
 __constinit routed operators[] = {
+	{ op_type("aten::empty.memory_format"), empty, "empty", 0 },
+	{ op_type("aten::empty_strided"), empty_strided, "empty_strided", 0 },
 	{ op_type("aten::add.Tensor"), add, "add", DK_OP_SAME_DEVICE },
 	{ op_type("aten::add_.Tensor"), add_in_place, "add_in_place", DK_OP_SAME_DEVICE },
 	{ op_type("aten::mul.Tensor"), mul, "mul", DK_OP_SAME_DEVICE },

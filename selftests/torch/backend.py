@@ -292,6 +292,25 @@ def refusals():
     refused("no calls", "at least 1", lambda: CARDS.cost(a.to(PLACES[0]), 0))
 
 
+def made():
+    """A tensor is made by the card that is its device."""
+    for card in range(2):
+        for operator, make in (
+                ("aten::empty.memory_format", lambda on: torch.empty(2, 3, device=on)),
+                ("aten::empty_strided", lambda on: torch.empty_strided((2, 3), (1, 2), device=on))):
+            before = [served(operator, f"card{i}") for i in range(2)]
+            t = make(PLACES[card])
+            check(f"{operator} on card {card}", t.device == PLACES[card] and t.shape == (2, 3) and
+                  t.stride() == make("cpu").stride())
+            after = [served(operator, f"card{i}") for i in range(2)]
+            check("is served by it alone", after[card] == before[card] + 1 and
+                  after[1 - card] == before[1 - card], f"{before} {after}")
+    check("without an index it is the current card's",
+          torch.empty(1, device="privateuseone").device == PLACES[0])
+    check("a layout in memory", torch.empty(
+        1, 2, 3, 4, device=PLACES[0], memory_format=torch.channels_last).stride() == (24, 1, 8, 2))
+
+
 def unplugging():
     a = torch.randn(3, 3)
     x = a.to(PLACES[0])
@@ -301,6 +320,10 @@ def unplugging():
     check("its calls stay counted", served("aten::mm", "card0") == before)
     check("the host serves its tensors", torch.equal((x @ x).cpu(), a @ a) and
           served("aten::mm", "host") == 1)
+    operator = "aten::empty.memory_format"
+    made_by_host = served(operator, "host")
+    torch.empty(2, device=PLACES[0])
+    check("and makes its tensors", served(operator, "host") == made_by_host + 1)
     y = a.to(PLACES[1])
     refused("two cards, one unplugged", "on one card", lambda: y + x)
     refused("two cards, in the other order", "on one card", lambda: x + y)
@@ -446,6 +469,7 @@ written()
 gradients()
 networks()
 refusals()
+made()
 unplugging()
 while_it_calls()
 unplugged_by_many()
