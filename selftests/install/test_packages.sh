@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # The Debian packages in DK_DEBS, a folder that "make deb" has filled, in a minimal root of
-# DK_SUITE (bookworm), made by mmdebstrap. They are installed, programs and a driver are built
-# with them, dkms builds the module, and purging them leaves no file. Needs root and Debian's
-# archive. Prints TAP.
+# DK_SUITE (bookworm), made by mmdebstrap. They are installed, and programs are built with them.
+# dkms builds the module for a kernel, and again when the kernel is upgraded. That kernel is
+# booted in a virtual machine, with modprobe and a driver. Purging them leaves no file. Needs
+# root and Debian's archive. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -13,12 +14,12 @@
 
 [ -n "$st_top" ] || skip_all "the project is not here"
 need_root
-need_command mmdebstrap chroot unshare
+need_command mmdebstrap chroot unshare qemu-system-x86_64
 [ -n "$(ls "${DK_DEBS:-/nonexistent}"/*.deb 2>/dev/null)" ] ||
 	skip_all "no packages: make deb, and set DK_DEBS to build/deb"
 suite=${DK_SUITE:-bookworm}
 root=$st_tmp/root
-plan 15
+plan 22
 
 # dkms needs /proc; it is mounted only for this command.
 inside() {
@@ -42,7 +43,25 @@ ours() {
 		-o -path "$root/var/log" -o -path "$root/var/cache" \) -prune -o \
 		\( -name '*dispatchkey*' -o -name 'dkctl*' \) -print
 }
-installed_module() { find "$root/lib/modules" -name 'dispatchkey.ko*'; }
+# The newest kernel, and the one before it
+kernels() {
+	local newest
+	newest=$(inside apt-cache depends linux-headers-amd64 | sed -n 's/^ *Depends: linux-headers-//p')
+	inside apt-cache pkgnames "linux-headers-${newest%%[-+]*}" | sed 's/^linux-headers-//' |
+		grep -E '^[0-9][^a-z]*([+]deb[0-9.]*)?-amd64$' | sort -V | grep -B 1 -Fx "$newest"
+}
+built_for() { # KERNEL
+	find "$root/lib/modules/$1/updates" -name 'dispatchkey.ko*' 2>/dev/null
+}
+in_machine() { # COMMAND
+	# shellcheck disable=SC2016 # the machine's shell expands it
+	(cd "$root" && "$st_top/selftests/vm/run" --kernel "$root/boot/vmlinuz-$newest" \
+		--modules "$root/lib/modules/$newest" -- sh -c '
+		for folder in proc sys dev; do
+			mount --rbind "/$folder" "$0/$folder" || exit
+		done
+		exec chroot "$0" sh -exc "$1"' "$root" "$1")
+}
 
 ok "a minimal root of $suite" mmdebstrap --quiet --variant=apt "$suite" "$root" || finish
 mkdir "$root/debs" "$root/project"
@@ -63,17 +82,33 @@ ok "the Python package is installed" apt_install $(packages python3-dispatchkey)
 ok "it runs with the system's library" test_of python
 ok "pages are where doc-base says" test -s "$root/usr/share/doc/dispatchkey/html/index.html"
 
+read -r -d '' older newest <<<"$(kernels)"
+like "an older kernel and the newest" "*?-amd64 *?-amd64" "$older $newest"
 # shellcheck disable=SC2046
-ok "the module's package is installed beside a kernel's headers" \
-	apt_install linux-headers-amd64 $(packages dispatchkey-dkms)
-module=$(installed_module)
-kver=${module#"$root"/lib/modules/}
-kver=${kver%%/*}
-like "dkms has built the module" "$root/lib/modules/*/updates/dkms/dispatchkey.ko*" "$module"
-like "for that kernel" "$kver *" "$(modinfo -F vermagic "$module" 2>/dev/null)"
-inside cp -r /usr/share/doc/dispatchkey/samples/outside /tmp
-ok "a driver builds with it" inside make -s -C /tmp/outside KVER="$kver"
+ok "the module's package is installed beside an older kernel's headers" \
+	apt_install "linux-headers-$older" $(packages dispatchkey-dkms)
+like "dkms has built the module" "$root/lib/modules/$older/updates/dkms/dispatchkey.ko*" \
+	"$(built_for "$older")"
+ok "the kernel is upgraded" apt_install linux-headers-amd64 linux-image-amd64
+like "dkms has built the module for the new one" \
+	"$root/lib/modules/$newest/updates/dkms/dispatchkey.ko*" "$(built_for "$newest")"
+like "as modinfo says" "$newest *" "$(modinfo -F vermagic "$(built_for "$newest")" 2>/dev/null)"
+inside cp -r /usr/share/doc/dispatchkey/samples/outside /srv
+ok "a driver builds with it" inside make -s -C /srv/outside KVER="$newest"
 
+# The driver has the function of card0.
+ok "modprobe and a driver on that kernel" in_machine "
+	modprobe dispatchkey
+	insmod /srv/outside/my.ko
+	dkctl route my::add card0
+	rmmod my
+	modprobe -r dispatchkey"
+said=$(cat "$st_log")
+like "dkctl says where a call goes" "*card_add*" "$said"
+
+rm -r "$root/srv/outside"
+ok "the module's package is removed" inside apt-get remove -y dispatchkey-dkms
+is "and its modules with it" "" "$(built_for "$older")$(built_for "$newest")"
 ok "all of it is purged" inside sh -c \
 	"apt-get purge -y '*dispatchkey*' && rm -rf /tmp/*"
 is "nothing is left" "" "$(ours)"
