@@ -813,7 +813,7 @@ def test_overridden_functions():
             "Tracer: registered at c.cpp:3 :: (none) [ fallthrough boxed ]\n")
     with dk.Registry("pytorch-1.13", builtins=False) as registry:
         with pytest.warns(dk.OverrideWarning):
-            assert _live.Operator("t::f", dump, "").mirror(registry) == "t::f"
+            assert _live.Operator("t::f", dump, "").mirror_functions(registry) == "t::f"
         assert [(i.key.name, i.label, i.is_active, i.is_fallthrough)
                 for i in registry.impls("t::f")] == [
                     ("Tracer", "c.cpp:3", True, True), ("CPU", "new.py:2", True, False),
@@ -868,10 +868,6 @@ def installed_version():
 
 
 # ---- the installed one -------------------------------------------------------------------
-
-needs_pytorch = pytest.mark.skipif(importlib.util.find_spec("torch") is None,
-                                   reason="no PyTorch for this Python")
-
 
 GUIDES = ["Documentation/python.rst", "Documentation/why.rst"]
 
