@@ -47,7 +47,7 @@ ours() {
 kernels() {
 	local newest
 	newest=$(inside apt-cache depends linux-headers-amd64 | sed -n 's/^ *Depends: linux-headers-//p')
-	inside apt-cache pkgnames "linux-headers-${newest%%[-+]*}" | sed 's/^linux-headers-//' |
+	inside apt-cache pkgnames "linux-headers-$(cut -d. -f1-2 <<<"$newest")." | sed 's/^linux-headers-//' |
 		grep -E '^[0-9][^a-z]*([+]deb[0-9.]*)?-amd64$' | sort -V | grep -B 1 -Fx "$newest"
 }
 built_for() { # KERNEL
