@@ -233,9 +233,8 @@ int dkc_admit(const struct dkc_claim *c, struct dk_op **out, struct dk_diag *why
 		err = check_definition(c, op, why);
 	else if (op->decl)
 		err = check_function(op->decl, op->flags, c->impl, c->impl->label, why);
-	if (err)
-		dkc_op_release(op);
-	else
+	/* a new operator has nothing that refuses, so no refusal leaves one behind */
+	if (!err)
 		*out = op;
 	return err;
 }
