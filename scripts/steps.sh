@@ -13,7 +13,7 @@ say() { printf '%s: %s\n' "$me" "$*"; }
 
 jobs=$(nproc)
 passed=0 failed=0 skipped=0
-failures=()
+failures=()		# lines: what failed, and below it why
 begin=$SECONDS
 
 # setup - the folders build and logs, the environment of make, kernel sources. Call
@@ -46,6 +46,11 @@ begin_step() { # NAME
 	[ ! -t 1 ] || printf '%s: %-47s ...%s' "$me" "$1" "$(last_time "$1")"
 }
 
+# The tests that failed in a log, or its end.
+reasons() { # LOG
+	grep -aE '^not ok  |: not killed: ' "$1" | head -n 5 | grep . || tail -n 3 "$1"
+}
+
 # The result of a step is one line; its log is printed only if it failed.
 report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	local word=ok
@@ -58,7 +63,8 @@ report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	[ "$5" -eq 0 ] || printf ', %d skipped' "$5"
 	printf '  (%d s)\n' "$6"
 	[ "$4" -ne 0 ] || return 0
-	failures+=("$1")
+	failures+=("$me: failed: $1")
+	mapfile -t -O ${#failures[@]} failures < <(reasons "$2" | sed 's/^/    | /')
 	# Without the tests that passed.
 	grep -avE '^[# |]*ok [0-9]' "$2" | tail -n 120 | sed 's/^/    | /'
 	say "all of it: ${2#"$top/"}"
@@ -189,7 +195,7 @@ join() {
 			mapfile -t -s 1 -O ${#failures[@]} failures <"$counts"
 		else
 			sum=(0 1 0)
-			failures+=("$name, which ended too early")
+			failures+=("$me: failed: $name: it ended too early")
 		fi
 		passed=$((passed + sum[0])) failed=$((failed + sum[1])) skipped=$((skipped + sum[2]))
 	done
@@ -212,7 +218,7 @@ trap 'exit 143' TERM HUP
 
 finish() {
 	join
-	[ ${#failures[@]} -eq 0 ] || say "failed: $(printf '%s; ' "${failures[@]}" | sed 's/; $//')"
+	[ ${#failures[@]} -eq 0 ] || printf '%s\n' "${failures[@]}"
 	say "$((SECONDS - begin)) seconds, logs in ${logs#"$top/"}"
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ]
