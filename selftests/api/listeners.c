@@ -224,6 +224,8 @@ static void from_an_atomic_call(void)
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
 	struct dk_op *op;
 
+	if (t_skip_atomic())
+		return;
 	t_open("v1", 0);
 	t_join(&prov, "prov");
 	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));

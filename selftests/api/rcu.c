@@ -153,6 +153,8 @@ static void it_takes_no_section(void)
 {
 	int who = 0;
 
+	if (t_skip_atomic())
+		return;
 	setup();
 	CHECK_OK(rcu_atomic(&cpu, &who));
 	rcu_read_lock();

@@ -18,6 +18,8 @@
 #include <linux/types.h>
 
 #define T_KERNEL	1
+/* Whether dkc_in_atomic() can see an RCU read section. */
+#define T_SEES_ATOMIC	IS_ENABLED(CONFIG_PREEMPT_COUNT)
 /* Between steps of a test that takes long. */
 #define t_pause()	cond_resched()
 #else
@@ -37,6 +39,7 @@ typedef __u64 u64;
 typedef __s64 s64;
 
 #define T_KERNEL	0
+#define T_SEES_ATOMIC	1
 #define t_pause()	do { } while (0)
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #endif
@@ -105,6 +108,14 @@ bool t_check_str(const char *a, const char *b, const char *file, int line,
 
 /* The test that runs is skipped, or something is worth telling. */
 void t_skip(const char *reason);
+/* Skips the test if nothing can be refused in an atomic call. */
+static inline bool t_skip_atomic(void)
+{
+	if (!T_SEES_ATOMIC)
+		t_skip("a kernel without CONFIG_PREEMPT_COUNT cannot see an atomic call");
+	return !T_SEES_ATOMIC;
+}
+
 void t_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- the world ------------------------------------------------------------ */

@@ -199,7 +199,7 @@ static void atomic_operator_without_tables(void)
 	CHECK_INT(t_call(op, &traced, NULL), -ENOSYS);
 	CHECK_INT(t_call(op, &cpu, NULL), 2);
 	if (CHECK_OK(dk_call_enter_op(&c, op, &decl, &local, objs, 1))) {
-		CHECK_INT(dkc_in_atomic(), T_KERNEL);
+		CHECK_INT(dkc_in_atomic(), T_KERNEL && T_SEES_ATOMIC);
 		dk_call_leave(&c);
 	}
 	CHECK(!dkc_in_atomic());
