@@ -60,6 +60,8 @@ offers '--pretty --layout --help --version' -j key CPU --
 offers '--layout=pytorch-1.13 --layout=pytorch-1.12' --layout=pytorch-1.
 offers '' key -- --
 offers '' --nonsense=
+offers '-lpytorch-1.13 -lpytorch-1.12' key -lpytorch-1.
+offers '-jlpytorch-1.13 -jlpytorch-1.12' key -jlpytorch-1.
 offers '' -x
 
 is "all layouts" "$("$path" layout | sed -n '/^layouts: /,$ { s/^layouts: *//; s/^ *//; p }' |
@@ -92,6 +94,14 @@ fi
 path=$st_tmp/live/dkctl
 offers 'show CPU edu set release' backend ''
 offers 'edu' backend release e
+offers '-sc=always -sc=auto' backend -sc=a
+undescribed() {
+	local name
+	for name in backend device provider op kernels table stats limits; do
+		complete "$name" '' && complete "$name" X ''
+	done | cut -f 1,2 | grep -v $'\t..'
+}
+is "words have a description" "" "$(undescribed)"
 offers 'offline online' backend set edu ''
 offers 'offline' backend set edu of
 offers 'offline online' dev set edu ''

@@ -271,12 +271,30 @@ static void put_option_values(struct completion *c, unsigned int option)
 			candidate(c, t->name, t->what);
 }
 
+/* The value in the word of a short option: "-lNAME", "-jc=WHEN". */
+static bool put_joined_values(struct completion *c)
+{
+	const struct option_name *o;
+	const char *s;
+
+	for (s = c->word + 1; (o = *s ? find_letter(*s) : NULL); s++) {
+		if (o->option != OPTION_LAYOUT && !(o->option == OPTION_COLOR && s[1] == '='))
+			continue;
+		c->done = (size_t)(s - c->word) + (o->option == OPTION_LAYOUT ? 1 : 2);
+		put_option_values(c, o->option);
+		return true;
+	}
+	return false;
+}
+
 /* A word that begins with "-". */
 static void complete_option(struct completion *c, unsigned int given)
 {
 	const char *equals = strchr(c->word, '=');
 	const struct option_name *o;
 
+	if (c->word[1] != '-' && put_joined_values(c))
+		return;
 	if (!equals || c->word[1] != '-') {
 		put_options(c, given);
 		return;
@@ -288,6 +306,15 @@ static void complete_option(struct completion *c, unsigned int given)
 }
 
 /* ---- the last word --------------------------------------------------------------- */
+
+/* Words whose meaning is in the text of a subcommand's help, not in a list of it. */
+static const struct term plain_words[] = {
+	{ "show", "list them, which is the default", NULL },
+	{ "set", "switch one off or on", NULL },
+	{ "backend", "of this backend", NULL },
+	{ "device", "for calls on this device", NULL },
+	{ }
+};
 
 /* The meaning of a word: "offline" of "set NAME offline", "on" of "on, off". */
 static const struct term *word_term(const struct subcommand *s, const char *word)
@@ -301,7 +328,7 @@ static const struct term *word_term(const struct subcommand *s, const char *word
 		if (*rest == ',' || !strpbrk(rest, "abcdefghijklmnopqrstuvwxyz"))
 			return t;
 	}
-	return NULL;
+	return find_term(plain_words, word);
 }
 
 static void offer(void *ctx, const struct usage_word *w)

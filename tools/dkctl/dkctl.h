@@ -127,6 +127,7 @@ static inline bool is_word(const char *text, size_t len, const char *word)
 
 /* Finds an option by its name without "--", or returns NULL. */
 const struct option_name *find_option(const char *name, size_t len);
+const struct option_name *find_letter(char letter);
 
 /* main.c: flushes and closes standard output; returns @status, or STATUS_SYSTEM on failure */
 int close_output(int status);

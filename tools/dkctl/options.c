@@ -113,24 +113,32 @@ static void take_long(struct reader *r, const char *word)
 		refuse(r, word, NULL);
 }
 
+const struct option_name *find_letter(char letter)
+{
+	const struct option_name *o = options;
+
+	while (o->name && o->letter != letter)
+		o++;
+	return o->name ? o : NULL;
+}
+
 static void take_short(struct reader *r, const char *word)
 {
+	const struct option_name *o;
 	const char *s;
-	size_t i;
 
 	for (s = word + 1; *s; s++) {
-		for (i = 0; options[i].name && options[i].letter != *s; i++)
-			;
-		if (!options[i].name) {
+		o = find_letter(*s);
+		if (!o) {
 			refuse(r, word, NULL);
 			return;
 		}
-		if (s[1] == '=' && options[i].option == OPTION_COLOR) {
+		if (s[1] == '=' && o->option == OPTION_COLOR) {
 			take_option(r, word, OPTION_COLOR, s + 2);
 			return;
 		}
-		if (options[i].option != OPTION_LAYOUT) {
-			take_option(r, word, options[i].option, NULL);
+		if (o->option != OPTION_LAYOUT) {
+			take_option(r, word, o->option, NULL);
 			continue;
 		}
 		take_option(r, word, OPTION_LAYOUT, s[1] ? s + 1 : NULL);
