@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Replaces liburcu where it is missing, such as for 32 bits on a 64-bit machine. Read sections are
- * counted, and a grace period ends at once. Only for programs with one thread.
+ * Replaces liburcu, which is not packaged for musl. Read sections are counted, and a grace
+ * period ends at once. Only for programs with one thread.
  */
-#ifndef _SELFTESTS_UNIT_M32_URCU_BP_H
-#define _SELFTESTS_UNIT_M32_URCU_BP_H
+#ifndef _SELFTESTS_UNIT_MUSL_URCU_BP_H
+#define _SELFTESTS_UNIT_MUSL_URCU_BP_H
 
 #include <stdlib.h>
 
@@ -53,4 +53,4 @@ static inline void urcu_bp_after_fork_child(void)
 {
 }
 
-#endif /* _SELFTESTS_UNIT_M32_URCU_BP_H */
+#endif /* _SELFTESTS_UNIT_MUSL_URCU_BP_H */
