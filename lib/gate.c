@@ -181,7 +181,7 @@ static bool record_in_use(const struct gate_record *r)
  * After LAST_ROUND the record outlives the thread, and drains report the call. Once it is
  * left, another thread that makes its first call frees the record.
  */
-static void thread_exit(void *data)
+static COLD void thread_exit(void *data)
 {
 	struct gate_record *r = data;
 	bool again = false;
@@ -716,7 +716,7 @@ void dkc_gate_wake(const void *reg)
 }
 
 /* Called with the lock held, which keeps the record. */
-u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
+COLD u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 {
 	const struct gate_record *r = in->task;
 	char path[40];
@@ -741,7 +741,7 @@ u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 	return r->tid;
 }
 
-void dkc_gate_before_fork(void)
+COLD void dkc_gate_before_fork(void)
 {
 	sigset_t mask;
 
@@ -749,7 +749,7 @@ void dkc_gate_before_fork(void)
 	mask_at_fork = mask;
 }
 
-void dkc_gate_after_fork(bool child)
+COLD void dkc_gate_after_fork(bool child)
 {
 	struct gate_record *r, *next;
 	sigset_t mask = mask_at_fork;
