@@ -28,10 +28,11 @@
 /* Identifies the program or shared object; defined by the compiler. */
 #ifdef __cplusplus
 extern "C" void *__dso_handle __attribute__((visibility("hidden")));
+#define DK__THIS_MODULE		static_cast<void *>(&__dso_handle)
 #else
 extern void *__dso_handle __attribute__((visibility("hidden")));
-#endif
 #define DK__THIS_MODULE		((void *)&__dso_handle)
+#endif
 #endif
 #endif
 

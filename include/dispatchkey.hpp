@@ -748,8 +748,14 @@ template <class T> constexpr dk_param param_of()
 	}
 }
 
+/*
+ * Of things that each shared object has a copy of. With the default visibility g++ would make
+ * their data unique in the process, and dlclose() would never unload an object that has some.
+ */
+#define DK__LOCAL_TO_OBJECT	__attribute__((visibility("hidden")))
+
 /* "_7", PyTorch's name for a parameter whose name is unknown. */
-template <std::size_t I> struct nameless {
+template <std::size_t I> struct DK__LOCAL_TO_OBJECT nameless {
 	static constexpr char text[] = { '_', I < 10 ? '0' + I : '0' + I / 10,
 					 I < 10 ? '\0' : '0' + I % 10, '\0' };
 };
@@ -819,7 +825,7 @@ public:
 /* The description of parameters; their types must be complete before the operator. */
 template <class Names, class Index, class... A> struct param_tables;
 template <class Names, std::size_t... I, class... A>
-struct param_tables<Names, std::index_sequence<I...>, A...> {
+struct DK__LOCAL_TO_OBJECT param_tables<Names, std::index_sequence<I...>, A...> {
 	static constexpr dk_param one(dk_param p, std::size_t i)
 	{
 		p.name = Names::name(i);
@@ -994,7 +1000,7 @@ template <class T> constexpr void spell(text &t)
 	}
 }
 
-template <class... A> struct signature {
+template <class... A> struct DK__LOCAL_TO_OBJECT signature {
 	static constexpr std::size_t spelled(char *at)
 	{
 		text t{ at, 0 };
@@ -1160,7 +1166,8 @@ struct definition : entry {
 	}
 };
 
-inline dk_provider named(const char *name, void *priv, dk_registry *reg)
+/* The owner is the object that calls this; see DK__LOCAL_TO_OBJECT. */
+DK__LOCAL_TO_OBJECT inline dk_provider named(const char *name, void *priv, dk_registry *reg)
 {
 	dk_provider p = {};
 
@@ -1169,6 +1176,7 @@ inline dk_provider named(const char *name, void *priv, dk_registry *reg)
 	p.layout = DK_LAYOUT_NAME;
 	p.name = name;
 	p.registry = reg;
+	p.owner = DK__THIS_MODULE;
 	p.priv = priv;
 	return p;
 }
@@ -1840,6 +1848,7 @@ private:
 			return -ENOMEM;
 		if (int err = dk__call_enter(&f, &rq, objs.data(), objs.size()))
 			return err;
+		f.result = -ECANCELED;	/* for hooks, if an exception leaves the call */
 		leave at_end{ &f };
 		if (f.boxed) {
 			pack p(a...);

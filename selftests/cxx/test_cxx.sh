@@ -82,8 +82,18 @@ host() {
 	cxx "$1" c++17 "$st_here/two_compilers.cpp" -o "$st_tmp/host-$1" -ldl
 }
 
+# unloads COMPILER [OPTION] - both halves of unloaded.cpp
+unloads() {
+	local compiler=$1
+	shift
+	cxx "$compiler" c++17 -DPLUGIN "$@" -fPIC -shared "$st_here/unloaded.cpp" \
+		-o "$st_tmp/unloaded.so" &&
+		cxx "$compiler" c++17 "$st_here/unloaded.cpp" -o "$st_tmp/unloads" -ldl &&
+		"$st_tmp/unloads" "$st_tmp/unloaded.so" 2>"$st_tmp/said"
+}
+
 echo "TAP version 13"
-ok "the half in C compiles" c -c "$st_here/c_half.c" -o "$st_tmp/c_half.o"
+ok "the half in C compiles" c -Wconversion -c "$st_here/c_half.c" -o "$st_tmp/c_half.o"
 for one in $compilers; do
 	for standard in c++17 c++20; do
 		ok "cxx_test compiles by $one as $standard" cxx "$one" "$standard" \
@@ -94,6 +104,10 @@ for one in $compilers; do
 	ok "it prints what hello.c does" says_as_hello "$st_tmp/hello"
 	ok "a plugin compiles by $one" plugin "$one"
 	ok "a host compiles by $one" host "$one"
+	ok "dlclose() unmaps a plugin by $one, and its functions" unloads "$one"
+	ok "also what it leaves registered" unloads "$one" -DLEAKS
+	like "which is told" "dispatchkey: *unloaded.so is unloaded with provider unloaded::op: removed*" \
+		"$(cat "$st_tmp/said")"
 done
 for one in $compilers; do
 	for other in $compilers; do
