@@ -146,7 +146,7 @@ int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
 /**
  * dk_call_enter_op() - dk_call_enter() by handle, in any registry
  * @f: filled with the call
- * @op: the operator, from dk_op_get()
+ * @op: the operator, from dk_op_get(); NULL: that of @decl, as for dk_call_enter()
  * @decl: the signature, compared with the operator's. A match is cached in
  *	@decl->sig_mark
  * @local: local state, never NULL; its bits are those of the registry's layout

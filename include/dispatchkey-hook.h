@@ -72,8 +72,9 @@ struct dk_hooks;
  * @h: the hooks
  * @info: the call; valid until the function returns
  *
- * Context: That of the call, inside an RCU read section: it must not sleep, register
- * or unregister. It may call operators, which call the hooks in turn.
+ * Context: That of the call, inside an RCU read section: it must not sleep, and must
+ * not register or unregister anything. It may call operators, which call the hooks in
+ * turn.
  */
 typedef void (*dk_hook_fn_t)(struct dk_hooks *h, const struct dk_hook_info *info);
 
@@ -110,7 +111,7 @@ struct dk_hooks {
  * @why: filled on failure; may be NULL
  *
  * Hooks are not called for calls by one key, and for calls that fail before they are
- * routed. Without hooks, calls cost one more branch.
+ * routed. Without hooks, calls have no branch for them.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (size, flags, no function), -EEXIST (already registered),

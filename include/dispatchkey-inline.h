@@ -30,10 +30,13 @@ extern "C" {
 /* The version a declaration was compiled for; checked by the slow path before it binds one. */
 #define DK__CALL_ABI		10
 
+/* The same bits as another type, and a number as another type: without a warning in C++. */
 #ifdef __cplusplus
 #define DK__CAST(type, x)	__builtin_bit_cast(type, x)
+#define DK__NUMBER(type, x)	static_cast<type>(x)
 #else
 #define DK__CAST(type, x)	((type)(x))
+#define DK__NUMBER(type, x)	((type)(x))
 #endif
 #if defined(__KERNEL__)
 #define dk__load(x)		READ_ONCE(x)
@@ -214,7 +217,7 @@ DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 	unsigned long top;
 
 	if (__builtin_constant_p(x))
-		return 63 - __builtin_clzll(x | 1);
+		return DK__NUMBER(unsigned long, 63 - __builtin_clzll(x | 1));
 	/* with the builtin the compiler adds a conversion from int */
 	__asm__("bsrq %1, %0" : "=r"(top) : "r"(x | 1) : "cc");
 	return top;
@@ -294,13 +297,13 @@ DK__ALWAYS_INLINE __u64 dk__pack(unsigned int id, __u64 how, __u64 n)
 
 DK__ALWAYS_INLINE int dk__is_entry(const struct dk__entry *entry)
 {
-	return DK__CAST(unsigned long, entry) < 0UL + DK__SLOWLY;
+	return DK__CAST(unsigned long, entry) < DK__CAST(unsigned long, DK__SLOWLY + 0L);
 }
 
 /* The errno, or DK__SLOWLY, in a non-entry result. */
 DK__ALWAYS_INLINE int dk__no_entry_err(const struct dk__entry *entry)
 {
-	return DK__CAST(long, entry);
+	return DK__NUMBER(int, DK__CAST(long, entry));
 }
 
 /* The position of a keyset's index byte; @b is its highest backend. */
@@ -725,7 +728,7 @@ find:
 	dk__fill(c, ks, NULL, op, made, local);
 	found->table = table;
 	found->ks = masked;
-	found->byte = id;
+	found->byte = DK__NUMBER(unsigned int, id);
 	return 0;
 }
 

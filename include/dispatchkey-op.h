@@ -310,7 +310,7 @@ dk__##id##_call(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 				    dk__how, DK__FIRST(dk__objs))))	\
 		DK__FIND(id, args, objs, DK__ASK_SLOWLY(		\
 			.op = dk__op, .decl = &id##_op, .local = dk__local, \
-			.flags = DK__SKIP_FAST, .how = dk__how))		\
+			.flags = DK__SKIP_FAST, .how = (__u8)dk__how))		\
 	dk__err = ((dk__##id##_fn)dk__found.entry->fn)(&dk__call, DK__UNPAREN args); \
 	dk__end(&dk__call, dk__slot, dk__how);				\
 	return dk__err;							\
@@ -426,7 +426,8 @@ struct id##_args
 		dk__found.entry =					\
 			dk__find(&dk__call, dk__slot, dk__found.table,	\
 				 dk__found.ks, dk__these + 1,		\
-				 dk__pack(dk__found.byte, dk__how, DK__OBJS(dk__these))); \
+				 dk__pack(dk__found.byte, (__u64)dk__how,	\
+					  DK__OBJS(dk__these)));	\
 		if (DK__UNLIKELY(!dk__is_entry(dk__found.entry))) {	\
 			struct dk__request dk__rq = ask;		\
 									\
