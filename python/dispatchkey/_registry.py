@@ -163,6 +163,9 @@ class _Registrar:
         another one. The function stays alive until it is unregistered and no call is
         inside.
         """
+        if callable(key) or key is fallthrough:
+            raise TypeError("impl(): the key comes before the function: impl(name, key, fn), "
+                            "or impl(name, fn=fn) for all backends")
         if fn is None:
             return lambda f: self._impl(name, key, f, label, with_call)
         return self._impl(name, key, fn, label, with_call)

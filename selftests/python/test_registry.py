@@ -64,6 +64,12 @@ def test_impl_before_define(registry):
     assert registry.call("t::later", KeySet("CPU")) == "late"
 
 
+@pytest.mark.parametrize("fn", [f, dk.fallthrough])
+def test_impl_key_comes_before_function(registry, fn):
+    with pytest.raises(TypeError, match="the key comes before the function"):
+        registry.impl("t::f", fn)
+
+
 def test_overriding_warns(registry):
     registry.impl("t::f", "CPU", f, label="old")
     with pytest.warns(dk.OverrideWarning, match=r"t::f CPU: old \(python\) -> new \(python\)") as w:
