@@ -26,12 +26,13 @@ const char *dk_call_error_text(int error)
 	static const u8 reason_of[] = {
 		DK_WHY_MISSING, DK_WHY_AMBIGUOUS, DK_WHY_DEVICE_GONE, DK_WHY_TWO_DEVICES,
 		DK_WHY_NOT_DEFINED, DK_WHY_SIGNATURE, DK_WHY_SHUTDOWN, DK_WHY_NO_MEMORY,
-		DK_WHY_BAD_KEY,
 	};
 	unsigned int i;
 
 	if (error >= 0)
 		return dk_reason_text(DK_WHY_NONE);
+	if (error == -EINVAL)
+		return "the function returned it, or a call at one key had a key that the layout lacks";
 	for (i = 0; i < ARRAY_SIZE(reason_of); i++)
 		if (reasons[reason_of[i]].error == -error)
 			return reasons[reason_of[i]].text;

@@ -361,6 +361,8 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 {
 	struct dkc_registration r = { .decl = decl, .flags = flags, .why = why };
 
+	if (!decl)
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
 	return lock_and_register(prov, &r);
 }
 
