@@ -294,8 +294,9 @@ static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
  *
  * Must be called by the task or thread that entered the call; @f must stay valid
  * until then. In userspace an attempt from another thread is reported on stderr and
- * has no other effect: the call stays entered, and drains wait for it. In the kernel
- * calls of atomic operators are not checked.
+ * has no other effect: the call stays entered, and drains wait for it. So is an
+ * attempt to leave a call twice. In the kernel calls of atomic operators are not
+ * checked, and no call is checked for being left twice.
  *
  * Context: As dk_call_enter().
  */

@@ -45,6 +45,9 @@
 /* The last run of thread_exit() for a thread. */
 #define LAST_ROUND	(PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
+/* In the storage of a call that was left. */
+#define LEFT		1
+
 /* For functions that most calls do not need. */
 #define COLD		noinline __attribute__((cold))
 
@@ -416,8 +419,8 @@ static void describe_slot(const void *const *slot, char *text, size_t size)
 
 /*
  * Leaves a call that has no slot of this thread. An overflow call is left. A call that was entered
- * on another thread is reported and not left. May run in a signal handler, so it does not use
- * stdio.
+ * on another thread, or was left already, is reported. May run in a signal handler, so it does not
+ * use stdio.
  */
 static COLD void leave_slowly(u64 *storage)
 {
@@ -428,10 +431,13 @@ static COLD void leave_slowly(u64 *storage)
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	if (slot) {
+	if (storage[0] == LEFT) {
+		dkc_strcpy(text, "dispatchkey: a call was left twice\n", sizeof(text));
+	} else if (slot) {
 		describe_slot(slot, text, sizeof(text));
 	} else if (d->record == dkc_gate_self) {
 		overflow_del(d);
+		storage[0] = LEFT;
 	} else {
 		in.task = d->record;
 		inside(&in, d->reg, d->op);
@@ -452,6 +458,7 @@ void dkc_gate_leave(u64 *storage)
 	}
 	/* pairs with the acquire in slot_read() and record_in_use() */
 	__atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
+	storage[0] = LEFT;
 }
 
 static bool any_slot(const struct gate_record *r, dkc_inside_fn is, void *data)

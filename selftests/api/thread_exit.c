@@ -311,6 +311,41 @@ static void left_elsewhere(void)
 	left_on_another_thread(DEEP);
 }
 
+/* ---- left twice ---------------------------------------------------------------- */
+
+static void leave_again(void *data)
+{
+	leave(data);
+}
+
+/* Other calls stay inside: the last ones use the same slots. */
+static void left_twice_beside(unsigned int n)
+{
+	struct visitor *v = visitor(n), *w = visitor(n);
+	char text[8192];
+
+	begin();
+	enter(v);
+	leave(v);
+	enter(w);
+	listen(text, sizeof(text), leave_again, v);
+	if (!CHECK(!strncmp(text, "dispatchkey: a call was left twice\n", 35)))
+		t_note("stderr: %s", text);
+	CHECK_INT(t_num_inside(prov), n);
+	CHECK_INT(dk_provider_unregister(prov), -EDEADLK);
+	leave(w);
+	CHECK_INT(t_num_inside(prov), 0);
+	end();
+	t_free(w);
+	t_free(v);
+}
+
+static void left_twice(void)
+{
+	left_twice_beside(1);
+	left_twice_beside(DEEP);
+}
+
 /* ---- counters in threads that are registered with liburcu -------------------- */
 
 static struct dk_op *peek_handle;
@@ -439,6 +474,7 @@ T_SUITE(thread_exit,
 	T(left_in_the_last_round),
 	T(ended_inside),
 	T(left_elsewhere),
+	T(left_twice),
 	T(counted_where_liburcu_is_used),
 	T(deadline_beside_a_reader_of_liburcu),
 	T(not_from_a_read_section),
