@@ -104,6 +104,9 @@ for one in $compilers; do
 	ok "it prints what hello.c does" says_as_hello "$st_tmp/hello"
 	ok "a plugin compiles by $one" plugin "$one"
 	ok "a host compiles by $one" host "$one"
+	ok "thrown.cpp compiles by $one" cxx "$one" c++17 -fexceptions "$st_here/thrown.cpp" \
+		-o "$st_tmp/thrown"
+	ok "hooks see that an exception left a call" "$st_tmp/thrown"
 	ok "dlclose() unmaps a plugin by $one, and its functions" unloads "$one"
 	ok "also what it leaves registered" unloads "$one" -DLEAKS
 	like "which is told" "dispatchkey: *unloaded.so is unloaded with provider unloaded::op: removed*" \
