@@ -28,11 +28,10 @@
 /* Identifies the program or shared object; defined by the compiler. */
 #ifdef __cplusplus
 extern "C" void *__dso_handle __attribute__((visibility("hidden")));
-#define DK__THIS_MODULE		static_cast<void *>(&__dso_handle)
 #else
 extern void *__dso_handle __attribute__((visibility("hidden")));
-#define DK__THIS_MODULE		((void *)&__dso_handle)
 #endif
+#define DK__THIS_MODULE		((void *)&__dso_handle)
 #endif
 #endif
 

@@ -30,10 +30,13 @@ extern "C" {
 /* The version a declaration was compiled for; checked by the slow path before it binds one. */
 #define DK__CALL_ABI		10
 
-/* The same bits as another type, and a number as another type: without a warning in C++. */
+/*
+ * The same bits as another type, and a number as another type, which has one word: without
+ * a warning in C++.
+ */
 #ifdef __cplusplus
 #define DK__CAST(type, x)	__builtin_bit_cast(type, x)
-#define DK__NUMBER(type, x)	static_cast<type>(x)
+#define DK__NUMBER(type, x)	type(x)
 #else
 #define DK__CAST(type, x)	((type)(x))
 #define DK__NUMBER(type, x)	((type)(x))
@@ -217,7 +220,7 @@ DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 	unsigned long top;
 
 	if (__builtin_constant_p(x))
-		return DK__NUMBER(unsigned long, 63 - __builtin_clzll(x | 1));
+		return DK__CAST(unsigned long, 63L - __builtin_clzll(x | 1));
 	/* with the builtin the compiler adds a conversion from int */
 	__asm__("bsrq %1, %0" : "=r"(top) : "r"(x | 1) : "cc");
 	return top;
@@ -728,7 +731,7 @@ find:
 	dk__fill(c, ks, NULL, op, made, local);
 	found->table = table;
 	found->ks = masked;
-	found->byte = DK__NUMBER(unsigned int, id);
+	found->byte = DK__NUMBER(__u32, id);
 	return 0;
 }
 

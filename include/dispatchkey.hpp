@@ -1176,7 +1176,7 @@ DK__LOCAL_TO_OBJECT inline dk_provider named(const char *name, void *priv, dk_re
 	p.layout = DK_LAYOUT_NAME;
 	p.name = name;
 	p.registry = reg;
-	p.owner = DK__THIS_MODULE;
+	p.owner = &__dso_handle;
 	p.priv = priv;
 	return p;
 }
