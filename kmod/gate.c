@@ -328,7 +328,8 @@ int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_re
 
 bool dkc_gate_complete(struct dkc_deferred *d, int result)
 {
-	const void *prov = READ_ONCE(d->prov);
+	/* pairs with the release in dkc_deferred_unlink() */
+	const void *prov = smp_load_acquire(&d->prov);
 	struct gate_deferred *g = deferred_of(prov);
 	unsigned long flags;
 	bool found;

@@ -168,6 +168,8 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk
 		}
 		mutex_unlock(&reg->lock);
 		cond_resched();
+		if (err == -EAGAIN && fatal_signal_pending(current))
+			err = -EINTR;
 	} while (err == -EAGAIN);
 	return dk_nl_dump_end(skb, err);
 }

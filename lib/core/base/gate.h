@@ -44,9 +44,11 @@ struct dkc_deferred {
 	u64 forks;			/* dkc_num_forks() when it was deferred */
 } __attribute__((may_alias));
 
+/* If this is false, the token is no longer used: its memory may be freed or used again. */
 static inline bool dkc_is_deferred(const struct dkc_deferred *d)
 {
-	return READ_ONCE(d->prov) && d->forks == dkc_num_forks();
+	/* pairs with the release in dkc_deferred_unlink() */
+	return smp_load_acquire(&d->prov) && d->forks == dkc_num_forks();
 }
 
 /* Called with the lock of the list held. */
@@ -73,7 +75,8 @@ static inline void dkc_deferred_unlink(struct dkc_deferred *d)
 	*d->link = d->next;
 	if (d->next)
 		d->next->link = d->link;
-	WRITE_ONCE(d->prov, NULL);
+	/* the last access: pairs with the acquire in dkc_is_deferred() */
+	smp_store_release(&d->prov, NULL);
 }
 
 /*
