@@ -2,7 +2,7 @@
 /*
  * Functions in messages, and the command impl-get, which reports registered functions.
  */
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "netlink_impl.h"

@@ -383,12 +383,18 @@ int dispatchkey_nl_route_get_dumpit(struct sk_buff *skb, struct netlink_callback
 {
 	struct nlattr *attrs[DK_A_ROUTE_MAX + 1];
 	struct dk_nl_route_request r = { .dump.fill = dump_steps };
+	struct dk_nl_route_walk *w = (void *)cb->ctx;
 	int err;
 
-	BUILD_BUG_ON(sizeof(struct dk_nl_route_walk) > sizeof(cb->ctx));
+	BUILD_BUG_ON(sizeof(*w) > sizeof(cb->ctx));
 	err = dk_nl_dump_begin(cb, attrs, DK_A_ROUTE_MAX);
 	if (!err)
-		err = call_get(cb->nlh, attrs, cb->extack, &r.call);
+		err = call_get(cb->nlh, attrs, w->walk.begun ? NULL : cb->extack, &r.call);
+	if (err && w->walk.begun && dk_registry_generation(NULL) != w->generation) {
+		/* a device of the call was unregistered: the rest is left out, as in dump_steps() */
+		dk_nl_dump_begin(cb, NULL, 0);
+		return dk_nl_dump_end(skb, 0);
+	}
 	if (err)
 		return err;
 	r.dump.op = attrs[DK_A_ROUTE_OP];

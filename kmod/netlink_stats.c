@@ -5,7 +5,7 @@
  */
 #include <linux/cpumask.h>
 #include <linux/mutex.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 
 #include "netlink_impl.h"
 
@@ -68,8 +68,8 @@ bool dk_nl_calls(struct dkc_calls *c)
 		is_counted = is_counted && c->starts <= DK_NL_STARTS_MAX;
 		mutex_unlock(&reg->lock);
 		cond_resched();
-	} while (more && is_counted);
-	return is_counted;
+	} while (more && is_counted && !fatal_signal_pending(current));
+	return is_counted && !more;
 }
 
 int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)

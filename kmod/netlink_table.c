@@ -3,6 +3,8 @@
  * The command table-get: the table of an operator, as runs of consecutive entries that
  * have the same function by the same rule.
  */
+#include <linux/sched/signal.h>
+
 #include "../lib/core/observe/observe.h"
 #include "netlink_impl.h"
 
@@ -42,6 +44,7 @@ struct dk_nl_table_walk {
 	struct dk_nl_walk walk;
 	u32 first;
 	u32 next;
+	u32 device;		/* the result of table_device() */
 };
 
 /*
@@ -98,11 +101,11 @@ static int fill_run(struct sk_buff *skb, const struct dk_registry *reg,
 static_assert(DK_NL_PROV_MISSING == (int)DK_PROV_MISSING);
 static_assert(DK_NL_PROV_NO_ENTRY == (int)DK_PROV_NO_ENTRY);
 
-/* Called with the registry's lock held. @device is 0 or the result of table_device(). */
-static int table_find_device(struct nlattr **attrs, u32 device, struct netlink_ext_ack *extack,
-			     struct dkc_device **dev)
+/* Called with the registry's lock held. */
+static int table_find_device(struct nlattr **attrs, const struct dk_nl_table_walk *w,
+			     struct netlink_ext_ack *extack, struct dkc_device **dev)
 {
-	return dk_nl_device(dk_registry_default(), device, attrs[DK_A_TABLE_DEVICE] ?:
+	return dk_nl_device(dk_registry_default(), w->device, attrs[DK_A_TABLE_DEVICE] ?:
 			    attrs[DK_A_TABLE_DEVICE_NAME], extack, dev);
 }
 
@@ -123,7 +126,7 @@ static int table_device(struct nlattr **attrs, struct netlink_ext_ack *extack,
  * Called with the registry's lock held. -EAGAIN if it must be released before the run of
  * the request is found.
  */
-static int table_fill_part(struct sk_buff *skb, struct genl_info *info, u32 device,
+static int table_fill_part(struct sk_buff *skb, struct genl_info *info,
 			   struct dk_nl_table_walk *w)
 {
 	const struct nlattr *first = info->attrs[DK_A_TABLE_FIRST];
@@ -139,7 +142,7 @@ static int table_fill_part(struct sk_buff *skb, struct genl_info *info, u32 devi
 	op = dk_nl_op(reg, info->attrs[DK_A_TABLE_OP], info->extack);
 	if (!op)
 		return -ENOENT;
-	err = table_find_device(info->attrs, device, info->extack, &dev);
+	err = table_find_device(info->attrs, w, info->extack, &dev);
 	while (!err) {
 		err = run_end(w, op, dev, &pick);
 		if (!err && w->next > nla_get_u32(first))
@@ -165,14 +168,16 @@ static int table_fill(struct sk_buff *skb, struct genl_info *info, u32 device)
 	do {
 		mutex_lock(&reg->lock);
 		if (!starts || reg->generation != generation) {
-			w = (struct dk_nl_table_walk){};
+			w = (struct dk_nl_table_walk){ .device = device };
 			generation = reg->generation;
 			starts++;
 		}
 		w.walk.work = 0;
-		err = table_fill_part(skb, info, device, &w);
+		err = table_fill_part(skb, info, &w);
 		mutex_unlock(&reg->lock);
 		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
 	} while (err == -EAGAIN && starts <= DK_NL_STARTS_MAX);
 	return err != -EAGAIN ? err :
 	       dk_nl_deny(info->extack, NULL, "the registry changed whenever it was read",
@@ -218,7 +223,6 @@ static int dump_run(struct sk_buff *skb, struct netlink_callback *cb,
 struct dk_nl_table_request {
 	struct dk_nl_dump dump;
 	struct nlattr **attrs;
-	u32 device;
 };
 
 static int dump_runs(struct sk_buff *skb, struct netlink_callback *cb, struct dk_op *op,
@@ -230,7 +234,10 @@ static int dump_runs(struct sk_buff *skb, struct netlink_callback *cb, struct dk
 	struct dkc_pick pick;
 	int err;
 
-	err = table_find_device(r->attrs, r->device, cb->extack, &dev);
+	err = table_find_device(r->attrs, w, w->walk.begun ? NULL : cb->extack, &dev);
+	/* it may have been unregistered during the walk */
+	if (err && w->walk.begun)
+		return 0;
 	while (!err && w->first < op->reg->layout->num_entries) {
 		err = run_end(w, op, dev, &pick);
 		if (!err)
@@ -245,9 +252,10 @@ int dispatchkey_nl_table_get_dumpit(struct sk_buff *skb, struct netlink_callback
 {
 	struct nlattr *attrs[DK_A_TABLE_MAX + 1];
 	struct dk_nl_table_request r = { .dump.fill = dump_runs, .attrs = attrs };
+	struct dk_nl_table_walk *w = (void *)cb->ctx;
 	int err;
 
-	BUILD_BUG_ON(sizeof(struct dk_nl_table_walk) > sizeof(cb->ctx));
+	BUILD_BUG_ON(sizeof(*w) > sizeof(cb->ctx));
 	err = dk_nl_dump_begin(cb, attrs, DK_A_TABLE_MAX);
 	if (!err)
 		err = dk_nl_require(cb->extack, attrs, DK_A_TABLE_OP,
@@ -255,8 +263,8 @@ int dispatchkey_nl_table_get_dumpit(struct sk_buff *skb, struct netlink_callback
 	if (!err)
 		err = dk_nl_forbid(cb->extack, attrs[DK_A_TABLE_FIRST],
 				   "a dump lists all entries: the number of one is not allowed");
-	if (!err)
-		err = table_device(attrs, cb->extack, &r.device);
+	if (!err && !w->walk.begun)
+		err = table_device(attrs, cb->extack, &w->device);
 	r.dump.op = attrs[DK_A_TABLE_OP];
 	return err ?: dk_nl_walk(skb, cb, &r.dump);
 }

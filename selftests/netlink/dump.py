@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Dumps: in many messages, with the smallest buffer, with filters, and during
 changes of the objects that they list. dk_crowd has the operators and devices."""
+import errno
 import os
 import signal
 import sys
@@ -139,6 +140,26 @@ def one_change(tap, family):
         tap.ok(f"dump of stats-get: {what} between two parts is told",
                not answer.error and answer.interrupted, answer)
     crowd("ops", MANY_OPS)
+
+
+def lost_device(tap, family):
+    """A dump about a device that is unregistered ends, and tells of the change."""
+    for name, values in (("table-get", {"op": "crowd::one", "device": 0}),
+                         ("route-get", {"op": "crowd::one", "obj": [{"device": 0}]}),
+                         ("impl-get", {"device": 0})):
+        last = max(d["number"] for d in family.whole("device-get")
+                   if d["name"] == f"crowd{MANY_DEVICES - 1:03}")
+        for values_of in [values, *values.get("obj", [])]:
+            if "device" in values_of:
+                values_of["device"] = last
+        answer = change_between(family, name, values,
+                                lambda: crowd("devices", MANY_DEVICES - 1))
+        tap.ok(f"dump of {name}: its device is unregistered between two parts",
+               not answer.error and answer.interrupted, answer)
+        answer = family.ask(name, values, True)
+        tap.equal(f"dump of {name}: and is not found by another dump", -errno.ENODEV,
+                  answer.error)
+        crowd("devices", MANY_DEVICES)
 
 
 def unseen_change(tap, family):
@@ -290,8 +311,8 @@ def main():
     family = genl.Family()
     crowd("ops", MANY_OPS)
     crowd("devices", MANY_DEVICES)
-    for part in (in_pieces, complete, filters, one_change, unseen_change, each_once,
-                 of_one_name, very_long):
+    for part in (in_pieces, complete, filters, one_change, lost_device, unseen_change,
+                 each_once, of_one_name, very_long):
         tap.attempt(f"{part.__name__}: it can be asked", part, tap, family)
     tap.attempt("it can be asked while all changes", while_changing, tap, family,
                 float(os.environ.get("DK_CHURN_SECONDS") or 10))
