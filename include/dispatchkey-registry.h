@@ -43,6 +43,10 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  * @reg: from dk_registry_alloc(), or NULL
  * @why: filled on failure; may be NULL
  *
+ * No other thread may be inside a function that was given the registry, or a
+ * provider, listener or hooks of it: a dk_provider_unregister() that another thread
+ * has begun must have returned, too.
+ *
  * Context: Process context, may sleep.
  * Return: 0, or -EBUSY while providers, listeners or hooks are registered, or
  * operators are held.

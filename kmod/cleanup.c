@@ -56,7 +56,7 @@ static bool in_module_memory(const void *mod, uintptr_t address)
 
 /*
  * Find a registry in which the module has something registered. It is not freed until
- * dkc_registry_visit_end().
+ * visit_end().
  */
 static struct dk_registry *visit_one(const struct module *mod)
 {
@@ -68,6 +68,17 @@ static struct dk_registry *visit_one(const struct module *mod)
 			break;
 	mutex_unlock(&registries_lock);
 	return reg;
+}
+
+/*
+ * dk_registry_free() takes the lock of the list, too: it cannot free the registry while
+ * mutex_unlock() of the registry's own lock is running here.
+ */
+static void visit_end(struct dk_registry *reg)
+{
+	mutex_lock(&registries_lock);
+	dkc_registry_visit_end(reg);
+	mutex_unlock(&registries_lock);
 }
 
 void dkc_module_cleanup(const struct module *mod)
@@ -82,7 +93,7 @@ void dkc_module_cleanup(const struct module *mod)
 		while (dkc_owner_unregister(reg, mod, name))
 			pr_warn("module %s was unloaded with provider %s: unregistered\n",
 				mod->name, name);
-		dkc_registry_visit_end(reg);
+		visit_end(reg);
 	}
 }
 
