@@ -178,6 +178,8 @@ int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **
  * dk_op_put() - release a reference from dk_op_get() or dk_op_get_defined()
  * @op: the operator, or NULL
  *
+ * Calls by this handle must have returned.
+ *
  * Context: Process context, may sleep.
  */
 void dk_op_put(struct dk_op *op);

@@ -93,16 +93,18 @@ int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why)
 }
 
 /*
- * The name of the operator that was called. For a backend fallback it may be unknown; the text
- * then contains the key.
+ * The name of the operator that was called. A function keeps that of its operator. For a backend
+ * fallback it may be unknown; the text then contains the key.
  */
 static void inside_op_text(const struct dkc_inside *in, char text[DK_NAME_MAX])
 {
 	const struct dk_op *op = in->op;
-	const char *name = op ? op->name : dkc_op_name_of(in->reg);
+	const char *name = dkc_op_name_of(in->reg);
 	char key[DK_NAME_MAX];
 	const char *const part[] = { "fallback for ", key };
 
+	if (!name[0] && op)
+		name = op->name;
 	if (name[0]) {
 		dkc_strcpy(text, name, DK_NAME_MAX);
 		return;
