@@ -5,6 +5,9 @@
 #include <dispatchkey.h>
 #include "../lib/core/base/world.h"
 
+static_assert(BITS_PER_LONG == 64,
+	      "dispatchkey needs a 64-bit kernel: others read a CPU's counter in halves");
+
 bool dkc_counts_init(struct dkc_counts *c, bool may_sleep)
 {
 	gfp_t gfp = may_sleep ? GFP_KERNEL : GFP_NOWAIT | __GFP_NOWARN;
