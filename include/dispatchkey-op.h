@@ -103,6 +103,13 @@
 			       default: 0),				\
 },
 
+/* The parameters in the order of their names: a struct id##_args if DK_OP() is right. */
+#define DK__NAMED(id, arg) __typeof__(DK__ARG(id, arg)) arg;
+#define DK__SAME_PLACE(id, arg)						\
+	_Static_assert(__builtin_offsetof(struct id##_args, arg) ==	\
+		       __builtin_offsetof(struct dk__##id##_named, arg), \
+		       "DK_OP(): the names are not in the order of the parameters");
+
 /**
  * DK_LIST() - a list of objects, for the dispatch list of DK_OP()
  * @items: array of pointers to struct dk_obj; NULL for an absent object
@@ -148,7 +155,7 @@
  * @id: prefix of its C names
  * @op_name: name of the operator, such as "sample::factorial"
  * @params: its C parameters in parentheses, 1 to 12 of them
- * @args: the names of the parameters in parentheses
+ * @args: the names of the parameters in parentheses, in the same order
  * @objs: what it dispatches on, in order and in parentheses: pointers to
  *	struct dk_obj (NULL if absent), DK_LIST(), DK_LIST_OF(), DK_GENERATOR(), and
  *	dk_list_obj() of a struct dk_list. A call may evaluate them more than once.
@@ -190,6 +197,12 @@
 struct id##_args {							\
 	DK__EACH(DK__MEMBER, id, DK__UNPAREN params)			\
 };									\
+struct dk__##id##_named {						\
+	DK__EACH(DK__NAMED, id, DK__UNPAREN args)			\
+};									\
+DK__EACH(DK__SAME_PLACE, id, DK__UNPAREN args)				\
+_Static_assert(sizeof(struct id##_args) == sizeof(struct dk__##id##_named), \
+	       "DK_OP(): a parameter has no name in the list of names"); \
 typedef int (*dk__##id##_fn)(struct dk_call *dk__call, DK__UNPAREN params); \
 typedef int (*dk__##id##_plain_fn)(DK__UNPAREN params);			\
 static const struct dk_param dk__##id##_params[] = {			\
