@@ -105,8 +105,14 @@ void dkc_registries_cleanup(void)
 	/* no lock: no module uses this one any more */
 	for (reg = registries; reg; reg = next) {
 		next = reg->next_registry;
-		pr_warn("a registry was not freed by its module: freed\n");
-		if (dk_registry_free(reg, &why))
-			pr_err("%s: %s\n", why.text, why.name);
+		if (!reg->is_default)
+			pr_warn("a registry was not freed by its module: freed\n");
+		reg->is_default = false;
+		if (!dk_registry_free(reg, &why))
+			continue;
+		/* what else refuses was unregistered with its module */
+		pr_warn("operator %s was not released by its module: freed\n", why.name);
+		reg->num_held = 0;
+		dk_registry_free(reg, NULL);
 	}
 }

@@ -74,13 +74,8 @@ no_notifier:
 /* Modules that use our symbols hold a reference on this one, so none is loaded here. */
 static void __exit dispatchkey_exit(void)
 {
-	struct dk_diag why = { .size = sizeof(why) };
-
 	dk_nl_exit();
 	unregister_module_notifier(&module_nb);
-	default_registry->is_default = false;
-	if (dk_registry_free(default_registry, &why))
-		pr_err("%s: %s\n", why.text, why.name);
 	dkc_registries_cleanup();
 	dkc_gate_exit();
 }

@@ -2,7 +2,7 @@
 /*
  * dk_forgetful: a driver that registers and never unregisters, neither in its exit function nor
  * when its init function fails (fail=1). With own=1 it does so in a registry that it allocates
- * and never frees.
+ * and never frees. With hold=1 it takes a reference to its operator and never releases it.
  */
 #include <linux/module.h>
 
@@ -17,6 +17,10 @@ MODULE_PARM_DESC(fail, "fail to load, after the registrations");
 static bool own;
 module_param(own, bool, 0400);
 MODULE_PARM_DESC(own, "make a registry, and register there");
+
+static bool hold;
+module_param(hold, bool, 0400);
+MODULE_PARM_DESC(hold, "hold the operator");
 
 static int forgotten_cpu(struct dk_call *c, const struct dk_obj *x)
 {
@@ -63,6 +67,8 @@ static int __init forgetful_init(void)
 			dk_registry_free(reg, NULL);
 		return err;
 	}
+	if (hold && !dk_op_get(reg, "selftest::forgotten"))
+		return -ENOENT;
 	return fail ? -ENXIO : 0;
 }
 module_init(forgetful_init);

@@ -100,6 +100,10 @@ is "the log names what it left there" 1 "$(log_lines "$left")"
 is "and its hooks" 1 "$(log_lines 'dispatchkey: .*dk_forgetful was unloaded with registered hooks')"
 klog_mark
 
+ok "one that does not release an operator" load dk_forgetful hold=1
+ok "can be removed, too" unload dk_forgetful
+klog_mark
+
 # ---- a driver that does not complete a call -----------------------------------------
 
 ok "a driver with a deferred call" load dk_unfinished
@@ -114,6 +118,8 @@ klog_mark
 ok "dispatchkey unloads after all that" unload dispatchkey
 is "and frees the registry that was left" 1 \
 	"$(log_lines 'dispatchkey: a registry was not freed')"
+is "and the operator that was held" 1 \
+	"$(log_lines 'dispatchkey: operator selftest::forgotten was not released')"
 is "without an error" 0 "$(log_lines 'dispatchkey: the registry has')"
 
 finish
