@@ -22,7 +22,7 @@
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/printk.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/wait.h>
@@ -422,7 +422,10 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 	return found;
 }
 
-/* Keeps the memory of each task that @is is called with, even if the task exits. */
+/*
+ * Keeps the memory of each task that @is is called with, even if the task exits. A task that
+ * was killed in its function, by an oops, may be freed already: see dkc_inside_task().
+ */
 static bool any_recorded(const struct task_struct *task, dkc_inside_fn is, void *data)
 {
 	struct gate_cpu *g;
@@ -501,13 +504,19 @@ void dkc_notice_wait(const char *prov, const char *call)
 	pr_warn("%s waits for a call: %s\n", prov, call);
 }
 
-/* Called in the read section of any_recorded(), which keeps the memory of the task. */
+/* Called in the read section of any_recorded(), which keeps the memory of a running task. */
 u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 {
-	const struct task_struct *task = in->task;
+	struct task_struct *process, *task;
 
-	strscpy(name, task->comm, size);
-	return task_pid_nr((struct task_struct *)task);
+	for_each_process_thread(process, task) {
+		if (task != in->task)
+			continue;
+		strscpy(name, task->comm, size);
+		return task_pid_nr(task);
+	}
+	strscpy(name, "(exited)", size);
+	return 0;
 }
 
 /* ---- a grace period with a deadline ----------------------------------------- */
