@@ -138,8 +138,7 @@ extern const struct dk_local dk_local_default;
 	X(NO_MEMORY, ENOMEM, "out of memory")				\
 	X(BAD_NAME, EINVAL,						\
 	  "a name is 1 to 127 bytes of UTF-8 without spaces, control or bidirectional characters") \
-	X(BAD_SIZE, EINVAL,						\
-	  "the size of a structure is 0, or larger than this version supports") \
+	X(BAD_SIZE, EINVAL, "the size field of a structure does not fit this version") \
 	X(BAD_FLAGS, EINVAL, "a flag is set that this version does not support") \
 	X(BAD_LAYOUT, ENOENT, "no such layout")				\
 	X(LAYOUT_LINE, EINVAL, "unexpected word in the text of a layout") \
@@ -204,7 +203,8 @@ extern const struct dk_local dk_local_default;
 	X(INSIDE, EDEADLK, "called from inside a function of the same provider") \
 	X(INSIDE_BACKEND, EDEADLK,					\
 	  "called from inside a function at a key of the backend")	\
-	X(ATOMIC, EDEADLK, "called where sleeping is not allowed, such as in an RCU read section") \
+	X(ATOMIC, EDEADLK,						\
+	  "called where sleeping is not allowed, such as in a hook or an RCU read section") \
 	X(STILL_INSIDE, ETIMEDOUT, "this call has been running for at least this time") \
 	X(GRACE, ETIMEDOUT,						\
 	  "waiting for a grace period: an RCU read section has not ended") \
@@ -287,7 +287,14 @@ extern const struct dk_local dk_local_default;
 	X(SCHEMA_PARAMS, EPROTOTYPE,					\
 	  "the C parameters differ from the objects and lists of the schema") \
 	X(OPTION, EINVAL, "this option does not apply here")		\
-	X(TABLE, EILSEQ, "a published entry differs from the rules")
+	X(TABLE, EILSEQ, "a published entry differs from the rules") \
+	X(UNREGISTERING, EBUSY, "the provider is being unregistered")	\
+	X(NOT_HOOKED, ENOENT, "the hooks are not registered")		\
+	X(NO_DECL, EINVAL,						\
+	  "it names no operator; a DK_FALLBACK() belongs in dk_fallback_register()") \
+	X(NULL_ARGUMENT, EINVAL, "this argument must not be NULL")	\
+	X(FALLBACK_FUNCTION, EINVAL,					\
+	  "a backend fallback must be a boxed function or a fallthrough")
 
 /* The reason of an error or remark. */
 enum dk_reason {

@@ -13,7 +13,8 @@ extern "C" {
 
 /**
  * enum dk_join_flags - flags of dk_backend_join()
- * @DK_JOIN_ALONE: no other provider may join while this one is registered
+ * @DK_JOIN_ALONE: no other provider may join while this one is registered. It does
+ *	not keep others, which have not joined, from registering functions and devices
  */
 enum dk_join_flags {
 	DK_JOIN_ALONE = 1,
@@ -33,8 +34,8 @@ enum dk_join_flags {
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOSPC (three names are bound), -EBUSY (another provider is alone on
- * the backend; DK_JOIN_ALONE is set and others have joined; or @pin conflicts with a
- * bound name), -EINVAL (provider, name, pin), -ENOMEM, -ESHUTDOWN.
+ * the backend; DK_JOIN_ALONE is set and others have joined; @pin conflicts with a
+ * bound name; or the provider is being unregistered), -EINVAL (provider, name, pin), -ENOMEM, -ESHUTDOWN.
  */
 int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin,
 		    unsigned int flags, unsigned int *backend, struct dk_diag *why);
@@ -46,7 +47,8 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
  * @why: filled on failure; may be NULL
  *
  * Existing objects of the backend are routed to the functions of the next name bound
- * to it.
+ * to it. Functions that were registered at its keys without joining stay, and serve
+ * the objects of the next name.
  *
  * Context: Process context, may sleep.
  * Return: 0; -ENOENT; -EBUSY (a provider that joined the backend, or one of its
@@ -154,13 +156,13 @@ int dk_key_for_device(struct dk_registry *reg, const char *device, unsigned int 
  * @impls: table of functions at keys of @backend; a building block such as
  *	DK_DENSE means the runtime key of @backend
  * @n: number of entries, at most 524288; may be 0
- * @device: set to the device's number
+ * @device: set to the device's number; may be NULL
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
  * Return: 0, -EEXIST (name), -ENOSPC (too many devices or functions), -EINVAL
- * (provider, backend, key of another backend, ...), -EPROTOTYPE, -ENOMEM,
- * -ESHUTDOWN.
+ * (provider, backend, key of another backend, ...), -EBUSY (the provider is being
+ * unregistered), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
  */
 int dk_device_register(struct dk_provider *prov, unsigned int backend,
 		       const char *name, void *priv, const struct dk_impl *impls,
@@ -173,13 +175,14 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
  * @why: filled on failure; may be NULL
  *
  * After it returns 0, no call is running in the device's functions and none will
- * enter them. Its objects are then routed to other functions of their backend. A
- * driver that calls it from its remove function, outside of any call, may ignore the
- * result.
+ * enter them. Its objects are then routed to other functions of their backend. If
+ * another thread unregisters the device or its provider at the same time, both wait.
+ * A driver that calls it from its remove function, outside of any call, may ignore
+ * the result.
  *
  * Context: Process context, sleeps until the running calls return.
- * Return: 0, -ENODEV, -EINVAL (the provider is not registered), -EDEADLK or
- * -ESHUTDOWN as dk_provider_unregister().
+ * Return: 0, -ENODEV, -ENOENT (the device is another provider's), -EINVAL (the
+ * provider is not registered), -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
  */
 int dk_device_unregister(struct dk_provider *prov, __u32 device,
 			 struct dk_diag *why);

@@ -126,10 +126,10 @@ enum dk_op_flags {
  * Functions may be registered before the operator is defined. They are checked here.
  *
  * Context: Process context, may sleep.
- * Return: 0, -EEXIST (already defined), -EINVAL (name, size, flags, or a registered
- * function that is not atomic, for an atomic operator), -EBUSY (DK_OP_ATOMIC differs
- * from before, and callers have found or hold the operator), -EPROTOTYPE, -ENOMEM,
- * -ESHUTDOWN.
+ * Return: 0, -EEXIST (already defined), -EINVAL (provider, name, size, flags, or a
+ * registered function that is not atomic, for an atomic operator), -EBUSY
+ * (DK_OP_ATOMIC differs from before, and callers have found or hold the operator; or
+ * the provider is being unregistered), -EPROTOTYPE, -ENOMEM, -ESHUTDOWN.
  */
 int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 		 unsigned int flags, struct dk_diag *why);
@@ -142,7 +142,7 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (no such operator, or not defined by @prov), -EINVAL (the
- * provider is not registered), -ESHUTDOWN.
+ * provider is not registered), -EBUSY (it is being unregistered), -ESHUTDOWN.
  */
 int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *why);
 
@@ -271,8 +271,8 @@ struct dk_impl {
  * Context: Process context, may sleep. May be called from inside a function, but in
  * the kernel not from one of an atomic operator.
  * Return: 0, -EINVAL (provider, size, key, name, function, atomic operator), -EEXIST
- * (this table is already registered), -EPROTOTYPE, -ENOSPC (too many functions),
- * -ENOMEM, -ESHUTDOWN.
+ * (this table is already registered), -EBUSY (the provider is being unregistered),
+ * -EPROTOTYPE, -ENOSPC (too many functions), -ENOMEM, -ESHUTDOWN.
  */
 int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
 		      unsigned int n, struct dk_diag *why);
@@ -317,7 +317,7 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not
- * registered), -ESHUTDOWN.
+ * registered), -EBUSY (it is being unregistered), -ESHUTDOWN.
  */
 int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
 		      struct dk_diag *why);
@@ -333,7 +333,7 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
  *
  * Context: Process context, may sleep.
  * Return: 0, -EEXIST (the key has a fallback), -EINVAL (key, function, size,
- * provider), -ENOMEM, -ESHUTDOWN.
+ * provider), -EBUSY (the provider is being unregistered), -ENOMEM, -ESHUTDOWN.
  */
 int dk_fallback_register(struct dk_provider *prov, const struct dk_impl *impl,
 			 struct dk_diag *why);

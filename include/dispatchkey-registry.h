@@ -142,20 +142,23 @@ struct dk_provider {
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, may sleep.
- * Return: 0, -EINVAL (size, name), -EPROTO (ABI or layout), -EEXIST (already
- * registered), -ENOMEM, -ESHUTDOWN.
+ * Return: 0, -EINVAL (NULL, size, name), -EPROTO (ABI or layout), -EEXIST (already
+ * registered, or memory of a provider that was freed without unregistering), -EBUSY
+ * (it is being unregistered), -ENOMEM, -ESHUTDOWN.
  */
 int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
 
 /**
  * dk_provider_unregister() - unregister a provider and all that it registered
- * @prov: the provider; need not be registered
+ * @prov: the provider; NULL, or one that is not registered, is no error
  *
  * After it returns 0, no call is running in the provider's functions and none will
  * enter them. New calls are routed to the next candidate. Works without free memory.
  * May be called concurrently; each caller waits. If functions of two providers
  * unregister each other's provider, both wait for ever. In the kernel a wait of more
  * than ten seconds is in the log, with the call that it waits for.
+ * dk_provider_unregister_timeout() with DK_NO_TIMEOUT does the same and gives a
+ * reason.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0; -EDEADLK from inside a function of the same provider, from inside a
@@ -167,8 +170,9 @@ int dk_provider_unregister(struct dk_provider *prov);
 
 /**
  * dk_provider_unregister_timeout() - dk_provider_unregister() with a timeout
- * @prov: the provider; need not be registered
- * @ms: how long to wait, in milliseconds; 0 to check once
+ * @prov: the provider; NULL, or one that is not registered, is no error
+ * @ms: how long to wait, in milliseconds; 0 to check once. The first check begins a
+ *	grace period and fails with reason GRACE, even if no call is running
  * @why: filled on failure; may be NULL
  *
  * Unless it returns -EDEADLK or -ESHUTDOWN, no new call enters. After -ETIMEDOUT the
@@ -239,7 +243,7 @@ int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_insid
  * @prov: the provider
  *
  * After it returns 0, tables that dk_impls_withdraw() unregistered before may be
- * freed.
+ * freed. Also works while the provider is being unregistered.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -EINVAL if it is not registered, -EDEADLK or -ESHUTDOWN as

@@ -274,7 +274,9 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 	struct dkc_entry *e;
 	int err;
 
-	if (!impl->op || impl->op->size != sizeof(*impl->op))
+	if (!impl->op)
+		return dkc_refuse(why, DK_WHY_NO_DECL, impl->label);
+	if (impl->op->size != sizeof(*impl->op))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
 	err = library_lock(lib, &core, h, why);
 	if (err)

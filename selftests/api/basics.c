@@ -397,7 +397,7 @@ static void atomic_operator(void)
 	/* the class of an operator does not change while a caller holds it */
 	CHECK_OK(dk_op_undefine(&me, "basics::quick", &t_why));
 	CHECK_INT(dk_op_define(&me, NULL, 0, &t_why), -EINVAL);
-	CHECK_INT(t_why.reason, DK_WHY_BAD_SIZE);
+	CHECK_INT(t_why.reason, DK_WHY_NULL_ARGUMENT);
 	/* refuses: dk_op_define EBUSY CLASS */
 	CHECK_INT(dk_op_define(&me, &quick_op, 0, &t_why), -EBUSY);
 	CHECK_INT(t_why.reason, DK_WHY_CLASS);

@@ -387,7 +387,7 @@ static void plain_functions_refused(void)
 	CHECK_INT(t_why.reason, DK_WHY_BAD_FLAGS);
 	bad.flags = DK_IMPL_F_PLAIN;
 	CHECK_INT(dk_fallback_register(&prov, &bad, &t_why), -EINVAL);
-	CHECK_INT(t_why.reason, DK_WHY_NO_FUNCTION);
+	CHECK_INT(t_why.reason, DK_WHY_FALLBACK_FUNCTION);
 	bad = impl;
 	bad.flags |= DK_IMPL_F_FALLTHROUGH;
 	bad.fn = NULL;

@@ -88,7 +88,7 @@ static void registries(void)
 	t_leave(&r_a);
 	CHECK_INT(dk_registry_free(t_reg, &t_why), -EBUSY);
 	CHECK_INT(t_why.reason, DK_WHY_IN_USE);
-	CHECK_STR(t_why.name, "");
+	CHECK_STR(t_why.name, "r::def");
 	dk_op_put(op);
 	t_close();
 	CHECK_OK(dk_registry_free(NULL, &t_why));
@@ -113,6 +113,7 @@ static void registries(void)
 
 static void providers(void)
 {
+	struct dkc_provider *core;
 	struct dk_provider p;
 
 	r_open();
@@ -156,6 +157,17 @@ static void providers(void)
 	CHECK(!p.core);
 	/* refuses: dk_provider_register EEXIST REGISTERED */
 	REFUSED(dk_provider_register(&r_a, &t_why), EEXIST, REGISTERED, "a");
+	/* memory of a provider that was freed without unregistering, and is used again */
+	core = r_a.core;
+	r_a.core = NULL;
+	CHECK_INT(dk_provider_register(&r_a, &t_why), -EEXIST);
+	CHECK_INT(t_why.reason, DK_WHY_REGISTERED);
+	r_a.core = core;
+	/* refuses: dk_provider_register EINVAL NULL_ARGUMENT */
+	REFUSED(dk_provider_register(NULL, &t_why), EINVAL, NULL_ARGUMENT, "prov");
+	CHECK_OK(dk_provider_unregister(NULL));
+	CHECK_OK(dk_provider_unregister_timeout(NULL, 0, &t_why));
+	CHECK_INT(dk_provider_drain(NULL), -EINVAL);
 	/* refuses: dk_provider_drain EINVAL UNREGISTERED */
 	REFUSED_ERR(dk_provider_drain(&r_none), EINVAL);
 	/* one that is not registered may be unregistered */

@@ -133,7 +133,9 @@ static void functions_by(register_fn reg)
 	REFUSED(reg(second(bad), 2), EINVAL, BAD_FLAGS, "f8");
 	bad = good;
 	bad.op = NULL;
-	REFUSED(reg(second(bad), 2), EINVAL, BAD_SIZE, "struct dk_op_decl");
+	/* refuses: dk_impls_register EINVAL NO_DECL */
+	/* refuses: dk_backend_impls_register EINVAL NO_DECL */
+	REFUSED(reg(second(bad), 2), EINVAL, NO_DECL, "f8");
 	decl = r_def;
 	decl.size++;
 	bad.op = &decl;
@@ -159,6 +161,10 @@ static void functions_by(register_fn reg)
 	/* refuses: dk_impls_register EINVAL NO_FUNCTION */
 	/* refuses: dk_backend_impls_register EINVAL NO_FUNCTION */
 	REFUSED(reg(second(bad), 2), EINVAL, NO_FUNCTION, "f8");
+	/* without a label, the operator says which function it is */
+	bad.label = NULL;
+	REFUSED(reg(second(bad), 2), EINVAL, NO_FUNCTION, bad.op->name);
+	bad.label = "f8";
 	bad.flags = DK_IMPL_F_BOXED;
 	REFUSED(reg(second(bad), 2), EINVAL, NO_FUNCTION, "f8");
 	bad = good;
@@ -224,6 +230,15 @@ static void functions(void)
 	REFUSED(plainly(two, 524289), ENOSPC, TABLE_SIZE, "b");
 	/* refuses: dk_backend_impls_register ENOSPC TABLE_SIZE */
 	REFUSED(at_backend(two, 524289), ENOSPC, TABLE_SIZE, "b");
+	/* refuses: dk_impls_register EINVAL NULL_ARGUMENT */
+	REFUSED(plainly(NULL, 1), EINVAL, NULL_ARGUMENT, "impls");
+	/* refuses: dk_backend_impls_register EINVAL NULL_ARGUMENT */
+	REFUSED(at_backend(NULL, 1), EINVAL, NULL_ARGUMENT, "impls");
+	/* refuses: dk_device_register EINVAL NULL_ARGUMENT */
+	REFUSED(dk_device_register(&r_a, r_edu, "new", NULL, NULL, 1, NULL, &t_why), EINVAL,
+		NULL_ARGUMENT, "impls");
+	/* refuses: dk_fallback_register EINVAL NULL_ARGUMENT */
+	REFUSED(dk_fallback_register(&r_a, NULL, &t_why), EINVAL, NULL_ARGUMENT, "impls");
 	/* refuses: dk_impls_register EINVAL UNREGISTERED */
 	REFUSED(dk_impls_register(&r_none, two, 2, &t_why), EINVAL, UNREGISTERED,
 		"none");
@@ -237,7 +252,7 @@ static void functions(void)
 		EINVAL, BAD_BACKEND, "17");
 	/* refuses: dk_impls_unregister ENOENT NOT_THERE */
 	REFUSED(dk_impls_unregister(&r_a, two, &t_why), ENOENT, NOT_THERE, "a");
-	REFUSED(dk_impls_unregister(&r_b, r_table, &t_why), ENOENT, NOT_THERE, "b");
+	REFUSED(dk_impls_unregister(&r_b, r_table, &t_why), ENOENT, NOT_THERE, "f1 (a)");
 	REFUSED(dk_impls_unregister(&r_a, r_table + 1, &t_why), ENOENT, NOT_THERE,
 		"a");
 	/* the table of a device is unregistered only with the device */
@@ -325,11 +340,12 @@ static void fallbacks(void)
 	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, BAD_KEY, "999");
 	bad.key = DK_START_OF_DENSE_BACKENDS;
 	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, BAD_KEY, "48");
-	/* refuses: dk_fallback_register EINVAL NO_FUNCTION */
+	/* refuses: dk_fallback_register EINVAL FALLBACK_FUNCTION */
 	bad = good;
 	bad.flags = 0;
-	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, NO_FUNCTION,
+	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, FALLBACK_FUNCTION,
 		"boxed");
+	/* refuses: dk_fallback_register EINVAL NO_FUNCTION */
 	bad = good;
 	bad.fn = NULL;
 	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EINVAL, NO_FUNCTION,
@@ -501,9 +517,8 @@ static void devices(void)
 		number(r_gone));
 	REFUSED(dk_device_unregister(&r_a, ~0u, &t_why), ENODEV, NO_DEVICE,
 		"4294967295");
-	/* another provider's */
-	REFUSED(dk_device_unregister(&r_b, r_card, &t_why), ENODEV, NO_DEVICE,
-		number(r_card));
+	/* refuses: dk_device_unregister ENOENT NOT_THERE */
+	REFUSED(dk_device_unregister(&r_b, r_card, &t_why), ENOENT, NOT_THERE, "card");
 	/* refuses: dk_device_find ENODEV NO_DEVICE */
 	REFUSED(dk_device_find(t_reg, "gone", &r_cpu, &t_why), ENODEV, NO_DEVICE,
 		"gone");

@@ -346,7 +346,7 @@ static int child_beside_waits(void)
 	int in = 0;
 
 	alarm(20);
-	if (!leaver.core || dk_provider_register(&leaver, NULL) != -EEXIST)
+	if (!leaver.core || dk_provider_register(&leaver, NULL) != -EBUSY)
 		return 1;
 	if (dk_provider_unregister(&leaver) || leaver.core || is_listed("leaver"))
 		return 2;

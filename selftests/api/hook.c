@@ -298,8 +298,9 @@ static void refusals(void)
 	/* refuses: dk_hooks_register EINVAL NO_HOOK */
 	CHECK_INT(dk_hooks_register(NULL, &bad, &t_why), -EINVAL);
 	CHECK_INT(t_why.reason, DK_WHY_NO_HOOK);
-	/* refuses: dk_hooks_unregister ENOENT NOT_THERE */
+	/* refuses: dk_hooks_unregister ENOENT NOT_HOOKED */
 	CHECK_INT(dk_hooks_unregister(&h, &t_why), -ENOENT);
+	CHECK_INT(t_why.reason, DK_WHY_NOT_HOOKED);
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
 	/* refuses: dk_hooks_register EEXIST HOOKED */
 	CHECK_INT(dk_hooks_register(NULL, &h, &t_why), -EEXIST);

@@ -214,7 +214,7 @@ static void generation_grows_with_every_change(void)
 	GROWS(dk_device_set_online(t_reg, device, 0, &t_why));
 	GROWS(dk_device_set_online(t_reg, device, 1, &t_why));
 	REFUSED(dk_device_set_online(t_reg, device + 1, 0, &t_why), -ENODEV);
-	REFUSED(dk_device_unregister(&b, device, &t_why), -ENODEV);
+	REFUSED(dk_device_unregister(&b, device, &t_why), -ENOENT);
 	GROWS(dk_device_unregister(&a, device, &t_why));
 	REFUSED(dk_device_unregister(&a, device, &t_why), -ENODEV);
 	GROWS(dk_device_register(&a, backend, "card", NULL, NULL, 0, &device, &t_why));

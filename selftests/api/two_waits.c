@@ -123,6 +123,22 @@ static int unregister(void)
 	return dk_provider_unregister(&prov);
 }
 
+static int unregister_device(void)
+{
+	return dk_device_unregister(&prov, card, NULL);
+}
+
+static int unregister_functions(void)
+{
+	return dk_impls_unregister(&prov, here, NULL);
+}
+
+/* Returns before the calls of the provider have. */
+static int begin_to_unregister(void)
+{
+	return dk_provider_unregister_timeout(&prov, 1, NULL) == -ETIMEDOUT ? 0 : -EBUSY;
+}
+
 static int go_offline(void)
 {
 	return dk_device_set_online(t_reg, card, 0, NULL);
@@ -136,6 +152,31 @@ static void two_drain(void)
 static void two_unregister(void)
 {
 	both_wait(DK_BACKEND_CPU, NULL, unregister);
+}
+
+static void two_unregister_a_device(void)
+{
+	both_wait(DK_BACKEND_PRIVATEUSE1, NULL, unregister_device);
+}
+
+static void two_unregister_functions(void)
+{
+	both_wait(DK_BACKEND_CPU, NULL, unregister_functions);
+}
+
+static void a_device_of_a_provider_that_unregisters(void)
+{
+	both_wait(DK_BACKEND_PRIVATEUSE1, begin_to_unregister, unregister_device);
+}
+
+static void functions_of_a_provider_that_unregisters(void)
+{
+	both_wait(DK_BACKEND_CPU, begin_to_unregister, unregister_functions);
+}
+
+static void drain_of_a_provider_that_unregisters(void)
+{
+	both_wait(DK_BACKEND_CPU, begin_to_unregister, drain);
 }
 
 static void two_take_a_device_offline(void)
@@ -165,5 +206,10 @@ static void unregister_from_inside_beside_another(void)
 T_SUITE_WITH(two_waits, t_bound,
 	T(two_drain),
 	T(two_unregister),
+	T(two_unregister_a_device),
+	T(two_unregister_functions),
+	T(a_device_of_a_provider_that_unregisters),
+	T(functions_of_a_provider_that_unregisters),
+	T(drain_of_a_provider_that_unregisters),
 	T(two_take_a_device_offline),
 	T(unregister_from_inside_beside_another));

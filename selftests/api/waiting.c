@@ -53,8 +53,23 @@ static void deadline_names_the_call(void)
 	/* it is unpublished and not registered any more, but not drained */
 	CHECK_INT(v_served(v_stay, cpu), V_BASE);
 	CHECK_INT(v_served(v_stay, dk_obj_on(v_backend, v_card)), V_BASE);
-	CHECK_INT(dk_impls_register(&v_guest, v_guest_impls, V_GUEST_IMPLS, &t_why), -EINVAL);
-	CHECK_INT(dk_provider_register(&v_guest, &t_why), -EEXIST);
+	/* refuses: dk_impls_register EBUSY UNREGISTERING */
+	CHECK_INT(dk_impls_register(&v_guest, v_guest_impls, V_GUEST_IMPLS, &t_why), -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_UNREGISTERING);
+	/* refuses: dk_backend_impls_register EBUSY UNREGISTERING */
+	CHECK_INT(dk_backend_impls_register(&v_guest, v_backend, NULL, 0, &t_why), -EBUSY);
+	/* refuses: dk_device_register EBUSY UNREGISTERING */
+	CHECK_INT(dk_device_register(&v_guest, v_backend, "late", NULL, NULL, 0, NULL, &t_why),
+		  -EBUSY);
+	/* refuses: dk_fallback_register EBUSY UNREGISTERING */
+	CHECK_INT(dk_fallback_register(&v_guest, v_guest_impls, &t_why), -EBUSY);
+	/* refuses: dk_op_undefine EBUSY UNREGISTERING */
+	CHECK_INT(dk_op_undefine(&v_guest, "visit::stay", &t_why), -EBUSY);
+	/* refuses: dk_impls_withdraw EBUSY UNREGISTERING */
+	CHECK_INT(dk_impls_withdraw(&v_guest, v_guest_impls, &t_why), -EBUSY);
+	/* refuses: dk_provider_register EBUSY UNREGISTERING */
+	CHECK_INT(dk_provider_register(&v_guest, &t_why), -EBUSY);
+	CHECK_INT(t_why.reason, DK_WHY_UNREGISTERING);
 	CHECK_INT(dk_registry_free(t_reg, &t_why), -EBUSY);
 	CHECK(v_guest.core);
 	/* after a grace period, its end is known */

@@ -9,7 +9,7 @@ static unsigned int bound_backend(const struct dk_registry *reg, const char *nam
 {
 	unsigned int b;
 
-	for (b = 1; b <= reg->layout->nb; b++)
+	for (b = 1; name && b <= reg->layout->nb; b++)
 		if (reg->private_backend[b]->name[0] &&
 		    dkc_strcaseeq(reg->private_backend[b]->name, name))
 			return b;
@@ -111,7 +111,8 @@ static int join_backend(struct dkc_provider *core, const char *name,
 		pb->alone = core;
 	pb->users = others + 1;
 	core->joined |= 1u << b;
-	*backend = b;
+	if (backend)
+		*backend = b;
 	return 0;
 }
 

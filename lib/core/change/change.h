@@ -68,6 +68,9 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
 void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch);
 /* The block of a table that the provider registered for no device; NULL if there is none. */
 struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls);
+/* Withdrawn, but a call of it may be running. @device is 0 for functions without a device. */
+struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
+					   const struct dk_impl *impls, u32 device);
 
 static inline struct dkc_block **dkc_bucket(struct dk_registry *reg, const struct dk_impl *impls)
 {
@@ -77,15 +80,15 @@ static inline struct dkc_block **dkc_bucket(struct dk_registry *reg, const struc
 /* provider.c: takes the registry's lock, if the provider is registered. */
 int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		      struct dk_diag *why);
-/* The same for a caller that will wait for calls. */
-int dkc_provider_lock_to_unregister(struct dk_provider *prov, struct dkc_provider **core,
-				    struct dk_diag *why);
 /*
- * Also accepts a provider that is being unregistered, by this caller or another. If it is not
- * registered any more, or never was, returns 0 with NULL in *@core and without the lock.
+ * For a caller that will wait for calls. Also accepts a provider that is being unregistered, by
+ * this caller or another. If it is not registered any more, or never was, returns 0 with NULL in *@core and without the lock.
  */
 int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provider **core,
 				    struct dk_diag *why);
+/* The same, but refuses a provider that is not registered. */
+int dkc_provider_lock_withdrawn(struct dk_provider *prov, struct dkc_provider **core,
+				struct dk_diag *why);
 struct dkc_provider *dkc_provider_find(struct dk_registry *reg, const struct dk_provider *prov);
 /*
  * Unregisters a provider that its module has not unregistered, and copies its name to @name;

@@ -23,7 +23,7 @@ static struct dkc_device *device_named(const struct dk_registry *reg,
 {
 	struct dkc_device *dev = dkc_device_after(reg, 0);
 
-	while (dev && !dkc_streq(dev->name, name))
+	while (dev && !(name && dkc_streq(dev->name, name)))
 		dev = dkc_device_after(reg, dev->number);
 	return dev;
 }
@@ -115,6 +115,8 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
 
 	if (!dkc_name_ok(name))
 		return dkc_refuse(why, DK_WHY_BAD_NAME, name);
+	if (n && !impls)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "impls");
 	dev = kvzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, name);
@@ -138,9 +140,9 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
 		err = device_number(reg, dev, why);
 	if (!err)
 		err = dkc_register(&r);
-	if (!err)
+	if (!err && device)
 		*device = dev->number;
-	else
+	if (err)
 		kvfree_rcu(dev, rcu);
 	dkc_registry_unlock_flush(reg);
 	return err;
@@ -153,19 +155,27 @@ int dk_device_unregister(struct dk_provider *prov, __u32 device,
 	struct dkc_provider *core;
 	struct dk_registry *reg;
 	struct dkc_device *dev;
-	int err = dkc_provider_lock_to_unregister(prov, &core, why);
+	struct dkc_block *b;
+	int err = dkc_provider_lock_withdrawn(prov, &core, why);
 
 	if (err)
 		return err;
 	reg = core->reg;
 	dev = dkc_device_at(reg, device);
 	if (dev && dev->prov == core) {
-		dkc_block_withdraw(dev->block, &ch);
+		b = dev->block;
+		dkc_block_withdraw(b, &ch);
 		dkc_change_force(&ch);
-		dkc_drain(core, dev->block);
 	} else {
-		err = dkc_refuse_number(why, DK_WHY_NO_DEVICE, device);
+		/* another caller may have unregistered it, or its provider, and waits */
+		b = device ? dkc_block_find_withdrawn(core, NULL, device) : NULL;
 	}
+	if (b)
+		dkc_drain(core, b);
+	else if (dev)
+		err = dkc_refuse(why, DK_WHY_NOT_THERE, dev->name);
+	else
+		err = dkc_refuse_number(why, DK_WHY_NO_DEVICE, device);
 	dkc_registry_unlock(reg);
 	return err;
 }

@@ -7,6 +7,8 @@
 
 static int check_provider(const struct dk_provider *prov, struct dk_diag *why)
 {
+	if (!prov)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "prov");
 	if (prov->size != sizeof(*prov))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_provider");
 	if (!dkc_name_ok(prov->name))
@@ -18,8 +20,8 @@ static int check_provider(const struct dk_provider *prov, struct dk_diag *why)
 
 int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 {
+	struct dkc_provider *core, *had;
 	struct dk_registry *reg;
-	struct dkc_provider *core;
 	int err = check_provider(prov, why);
 
 	if (err)
@@ -34,9 +36,12 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
 	dkc_owner_registers(prov->owner);
 	mutex_lock(&reg->lock);
-	if (prov->core || reg->shutdown) {
-		err = dkc_refuse(why, prov->core ? DK_WHY_REGISTERED :
-				 DK_WHY_SHUTDOWN, prov->name);
+	/* @prov->core is NULL again in memory that was freed without unregistering */
+	had = dkc_provider_find(reg, prov);
+	if (prov->core || had || reg->shutdown) {
+		err = dkc_refuse(why, !prov->core && !had ? DK_WHY_SHUTDOWN :
+				 had && had->unregistering ? DK_WHY_UNREGISTERING :
+				 DK_WHY_REGISTERED, prov->name);
 		mutex_unlock(&reg->lock);
 		kvfree(core);
 		return err;
@@ -68,24 +73,10 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 	*core = prov->core;
 	if (*core && !(*core)->unregistering && !reg->shutdown)
 		return dkc_accept(why);
-	reason = reg->shutdown ? DK_WHY_SHUTDOWN : DK_WHY_UNREGISTERED;
+	reason = reg->shutdown ? DK_WHY_SHUTDOWN :
+		 *core ? DK_WHY_UNREGISTERING : DK_WHY_UNREGISTERED;
 	mutex_unlock(&reg->lock);
 	return dkc_refuse(why, reason, prov->name);
-}
-
-int dkc_provider_lock_to_unregister(struct dk_provider *prov, struct dkc_provider **core,
-				    struct dk_diag *why)
-{
-	int err = dkc_may_unregister(NULL, why);
-
-	if (!err)
-		err = dkc_provider_lock(prov, core, why);
-	if (err)
-		return err;
-	err = dkc_may_unregister(*core, why);
-	if (err)
-		mutex_unlock(&(*core)->reg->lock);
-	return err;
 }
 
 struct dkc_provider *dkc_provider_find(struct dk_registry *reg,
@@ -114,7 +105,7 @@ int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provide
 	 * caller that reads NULL also sees all that the calls of the provider stored. Pairs
 	 * with dkc_wait(): selftests/model/message.pml.
 	 */
-	if (!smp_load_acquire(&prov->core))
+	if (!prov || !smp_load_acquire(&prov->core))
 		return 0;
 	reg = dkc_registry(prov->registry);
 	mutex_lock(&reg->lock);
@@ -128,6 +119,14 @@ int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provide
 		*core = NULL;
 	}
 	return err;
+}
+
+int dkc_provider_lock_withdrawn(struct dk_provider *prov, struct dkc_provider **core,
+				struct dk_diag *why)
+{
+	int err = dkc_provider_lock_unregistering(prov, core, why);
+
+	return err || *core ? err : dkc_refuse(why, DK_WHY_UNREGISTERED, prov ? prov->name : "");
 }
 
 static void provider_withdraw(struct dkc_provider *core)
@@ -208,7 +207,7 @@ int dk_provider_drain(struct dk_provider *prov)
 {
 	struct dkc_provider *core;
 	struct dk_registry *reg;
-	int err = dkc_provider_lock_to_unregister(prov, &core, NULL);
+	int err = dkc_provider_lock_withdrawn(prov, &core, NULL);
 
 	if (err)
 		return err;

@@ -347,8 +347,11 @@ int dkc_register(struct dkc_registration *r)
 
 static int lock_and_register(struct dk_provider *prov, struct dkc_registration *r)
 {
-	int err = dkc_provider_lock(prov, &r->prov, r->why);
+	int err;
 
+	if (!r->decl && !r->impls && (r->n || r->fallback))
+		return dkc_refuse(r->why, DK_WHY_NULL_ARGUMENT, "impls");
+	err = dkc_provider_lock(prov, &r->prov, r->why);
 	if (err)
 		return err;
 	err = dkc_register(r);
@@ -362,7 +365,7 @@ int dk_op_define(struct dk_provider *prov, const struct dk_op_decl *decl,
 	struct dkc_registration r = { .decl = decl, .flags = flags, .why = why };
 
 	if (!decl)
-		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "decl");
 	return lock_and_register(prov, &r);
 }
 

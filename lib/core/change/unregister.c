@@ -120,6 +120,32 @@ struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct d
 	return b;
 }
 
+struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
+					   const struct dk_impl *impls, u32 device)
+{
+	struct dkc_block *b = prov->withdrawn;
+
+	dkc_assert_writer(prov->reg);
+	while (b && (b->drained || b->device != device || (!device && b->impls != impls)))
+		b = b->next;
+	return b;
+}
+
+/* Names the functions, if another provider has registered them, else the caller. */
+static noinline int refuse_table(const struct dkc_provider *prov, const struct dk_impl *impls,
+				 struct dk_diag *why)
+{
+	const struct dkc_block *b = *dkc_bucket(prov->reg, impls);
+	char text[DK_NAME_MAX];
+
+	while (b && (b->impls != impls || b->prov == prov))
+		b = b->hash_next;
+	if (!b || !b->n)
+		return dkc_refuse(why, DK_WHY_NOT_THERE, prov->name);
+	dkc_impl_text(text, b->impls, b->prov);
+	return dkc_refuse(why, DK_WHY_NOT_THERE, text);
+}
+
 static struct dkc_block *withdraw(struct dkc_provider *core, const struct dk_impl *impls)
 {
 	struct dkc_change ch = { .ops = NULL };
@@ -141,7 +167,7 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
 	if (err)
 		return err;
 	if (!withdraw(core, impls))
-		err = dkc_refuse(why, DK_WHY_NOT_THERE, core->name);
+		err = refuse_table(core, impls, why);
 	dkc_registry_unlock_flush(core->reg);
 	return err;
 }
@@ -152,16 +178,19 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 	struct dkc_provider *core;
 	struct dk_registry *reg;
 	struct dkc_block *b;
-	int err = dkc_provider_lock_to_unregister(prov, &core, why);
+	int err = dkc_provider_lock_withdrawn(prov, &core, why);
 
 	if (err)
 		return err;
 	reg = core->reg;
 	b = withdraw(core, impls);
+	/* another caller may have withdrawn it */
+	if (!b)
+		b = dkc_block_find_withdrawn(core, impls, 0);
 	if (b)
 		dkc_drain(core, b);
 	else
-		err = dkc_refuse(why, DK_WHY_NOT_THERE, core->name);
+		err = refuse_table(core, impls, why);
 	dkc_registry_unlock(reg);
 	return err;
 }

@@ -211,7 +211,7 @@ int dk_hooks_unregister(struct dk_hooks *h, struct dk_diag *why)
 	/* even if another caller unlinked the hooks: they may be freed after this */
 	synchronize_rcu();
 	if (!found)
-		return dkc_refuse(why, DK_WHY_NOT_THERE, NULL);
+		return dkc_refuse(why, DK_WHY_NOT_HOOKED, NULL);
 	return dkc_accept(why);
 }
 

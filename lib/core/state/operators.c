@@ -60,11 +60,11 @@ static u32 next_slot(const struct dkc_optab *tab, u32 slot)
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name)
 {
 	const struct dkc_optab *tab = dkc_deref(reg->ops, reg);
-	size_t len = strlen(name);
+	size_t len = name ? strlen(name) : 0;
 	struct dk_op *op;
 	u32 i;
 
-	if (!tab)
+	if (!tab || !len)
 		return NULL;
 	for (i = first_slot(tab, name_hash(name, len)); (op = dkc_deref(tab->slot[i], reg));
 	     i = next_slot(tab, i))

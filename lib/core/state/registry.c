@@ -118,7 +118,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 		return NULL;
 	}
 	if (flags & ~(DK_REGISTRY_BUILTINS | DK_REGISTRY_FORCE_RESOLVE)) {
-		dkc_refuse(why, DK_WHY_BAD_FLAGS, NULL);
+		dkc_refuse(why, DK_WHY_BAD_FLAGS, "enum dk_registry_flags");
 		return NULL;
 	}
 	reg = registry_make(l);
@@ -196,6 +196,20 @@ void dkc_registry_unlock_flush(struct dk_registry *reg)
 	dkc_flush_retired();
 }
 
+/* What keeps the registry: a provider or a held operator; NULL for hooks and listeners. */
+static const char *user_of(struct dk_registry *reg)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+
+	if (reg->providers)
+		return reg->providers->name;
+	while ((op = dkc_op_next(reg, &pos)))
+		if (op->holders)
+			return op->name;
+	return NULL;
+}
+
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 {
 	dkc_accept(why);
@@ -204,8 +218,7 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 	mutex_lock(&reg->lock);
 	if (reg->is_default || reg->visitors || reg->providers || reg->num_held ||
 	    has_hooks(reg)) {
-		dkc_refuse(why, DK_WHY_IN_USE,
-			   reg->providers ? reg->providers->name : NULL);
+		dkc_refuse(why, DK_WHY_IN_USE, user_of(reg));
 		mutex_unlock(&reg->lock);
 		return -EBUSY;
 	}
