@@ -24,7 +24,7 @@ extern "C" {
  * @key: set to the key, which is never an autograd key
  * @why: filled on failure; may be NULL
  *
- * The rule is PyTorch's computeDispatchKey().
+ * Equivalent to PyTorch's computeDispatchKey().
  *
  * Context: Any.
  * Return: 0; -EINVAL for an unknown word (reasons BAD_DTYPE, BAD_TENSOR_LAYOUT,
@@ -43,7 +43,7 @@ int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *lay
  * @device: set to its name, a constant string such as "CPU"
  * @why: filled on failure; may be NULL
  *
- * The rule is PyTorch's dispatchKeyToDeviceType().
+ * Equivalent to PyTorch's dispatchKeyToDeviceType().
  *
  * Context: Any.
  * Return: 0, or -EINVAL (reason NO_DEVICE_TYPE) if the key has no device type, or
@@ -60,7 +60,7 @@ int dk_key_device_type(const struct dk_layout *l, unsigned int key,
  *	"Strided"
  * @why: filled on failure; may be NULL
  *
- * The rule is PyTorch's dispatchKeyToLayout(): keys that are neither sparse nor of
+ * Equivalent to PyTorch's dispatchKeyToLayout(): keys that are neither sparse nor of
  * Mkldnn are strided.
  *
  * Context: Any.

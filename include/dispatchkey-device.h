@@ -137,7 +137,7 @@ int dk_registry_key_parse_strict(struct dk_registry *reg, const char *name,
  * @key: set to the key
  * @why: filled on failure; may be NULL
  *
- * The rule is PyTorch's _dispatch_key_for_device().
+ * Equivalent to PyTorch's _dispatch_key_for_device().
  *
  * Context: Process context, may sleep.
  * Return: 0; -EINVAL if the device is unknown or has an index, such as "cuda:0"

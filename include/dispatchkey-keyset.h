@@ -193,7 +193,7 @@ struct dk_keyset dk_layout_full(const struct dk_layout *l);
  * @l: layout, NULL for v1
  * @key: any number
  *
- * The rule is PyTorch's toFunctionalityKey().
+ * Equivalent to PyTorch's toFunctionalityKey().
  *
  * Context: Any.
  * Return: The functionality key: the building block for a per-backend runtime key,
@@ -206,7 +206,7 @@ unsigned int dk_key_functionality(const struct dk_layout *l, unsigned int key);
  * @l: layout, NULL for v1
  * @key: any number
  *
- * The rule is PyTorch's toBackendComponent().
+ * Equivalent to PyTorch's toBackendComponent().
  *
  * Context: Any.
  * Return: The backend of a per-backend runtime key, 0 for any other key.
@@ -284,7 +284,7 @@ unsigned int dk_slot_key(const struct dk_layout *l, unsigned int slot);
  * @functionality: a building block
  * @backend: number of the backend
  *
- * The rule is PyTorch's toRuntimePerBackendFunctionalityKey().
+ * Equivalent to PyTorch's toRuntimePerBackendFunctionalityKey().
  *
  * Context: Any.
  * Return: The key; 0 if @functionality is not a building block or the backend does
@@ -309,7 +309,7 @@ int dk_is_per_backend(const struct dk_layout *l, unsigned int functionality);
  * @key: any number
  *
  * True for the keys that CompositeExplicitAutograd stands for, and their building
- * blocks. The rule is PyTorch's isBackendDispatchKey().
+ * blocks. Equivalent to PyTorch's isBackendDispatchKey().
  *
  * Context: Any.
  * Return: 1 or 0.
@@ -480,7 +480,7 @@ int dk_keyset_has(const struct dk_layout *l, struct dk_keyset ks, unsigned int k
  * dk_keyset_highest_bit() - the position of the highest bit of a set
  * @ks: the set
  *
- * The rule is PyTorch's indexOfHighestBit().
+ * Equivalent to PyTorch's indexOfHighestBit().
  *
  * Context: Any.
  * Return: The position, counted from 1; 0 if the set is empty.
@@ -606,7 +606,7 @@ unsigned int dk_keyset_backend(const struct dk_layout *l, struct dk_keyset ks);
  * @l: layout, NULL for v1
  * @ks: the set
  *
- * The rule is PyTorch's highestPriorityTypeId().
+ * Equivalent to PyTorch's highestPriorityTypeId().
  *
  * Context: Any.
  * Return: The highest functionality as a runtime key. A per-backend one is combined
@@ -660,7 +660,7 @@ unsigned int dk_keyset_next(const struct dk_layout *l, struct dk_keyset ks,
  * @l: layout, NULL for v1
  * @key: any number
  *
- * Some aliases also serve Undefined, which is not in their sets. The rule is
+ * Some aliases also serve Undefined, which is not in their sets. Equivalent to
  * PyTorch's getRuntimeDispatchKeySet().
  *
  * Context: Any.
@@ -674,8 +674,8 @@ struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
  * @alias: the alias; any other key stands for itself only
  * @key: the key
  *
- * Alias keys have no bits, so every alias includes all of them, even itself. The
- * rule is PyTorch's isIncludedInAlias().
+ * Alias keys have no bits, so every alias includes all of them, even itself.
+ * Equivalent to PyTorch's isIncludedInAlias().
  *
  * Context: Any.
  * Return: 1 or 0; 0 for Undefined.
@@ -687,7 +687,7 @@ int dk_alias_has(const struct dk_layout *l, unsigned int alias, unsigned int key
  * @l: layout, NULL for v1
  * @key: any number
  *
- * The rule is PyTorch's getBackendKeySetFromAutograd().
+ * Equivalent to PyTorch's getBackendKeySetFromAutograd().
  *
  * Context: Any.
  * Return: The set; empty for other keys, and for AutogradHIP, AutogradVE and
@@ -700,7 +700,7 @@ struct dk_keyset dk_backends_of_autograd(const struct dk_layout *l, unsigned int
  * @l: layout, NULL for v1
  * @backend: its number, 0 for none
  *
- * The rule is PyTorch's getAutogradRelatedKeySetFromBackend().
+ * Equivalent to PyTorch's getAutogradRelatedKeySetFromBackend().
  *
  * Context: Any.
  * Return: ADInplaceOrView, and the backend's autograd key or AutogradOther.
@@ -712,7 +712,7 @@ struct dk_keyset dk_autograd_of_backend(const struct dk_layout *l, unsigned int 
  * @l: layout, NULL for v1
  * @backend: its number, 0 for none
  *
- * The rule is PyTorch's getAutocastRelatedKeySetFromBackend().
+ * Equivalent to PyTorch's getAutocastRelatedKeySetFromBackend().
  *
  * Context: Any.
  * Return: The set of this key, or the empty set.
@@ -737,11 +737,13 @@ int dk_constant_set(const struct dk_layout *l, const char *name,
  * dk_fresh_set() - the keyset of a new object
  * @l: layout, NULL for v1
  * @ks: the set to begin with, usually one backend key
- * @inference: 1 for inference mode, which adds no autograd keys; otherwise 0
+ * @inference: 1 for inference mode, which removes the autograd keys and
+ *	ADInplaceOrView; otherwise 0
  *
  * Context: Any.
- * Return: @ks with the autocast and autograd keys of its highest backend, without
- * the Python keys, as PyTorch gives it to a new tensor (SEMANTICS 4.6).
+ * Return: The keyset that PyTorch gives a new tensor: @ks plus the autocast key and,
+ * unless in inference mode, the autograd keys of its highest backend, minus the
+ * Python keys (SEMANTICS 4.6).
  */
 struct dk_keyset dk_fresh_set(const struct dk_layout *l, struct dk_keyset ks,
 			      int inference);
@@ -750,7 +752,7 @@ struct dk_keyset dk_fresh_set(const struct dk_layout *l, struct dk_keyset ks,
  * @l: layout, NULL for v1
  * @ks: the set
  *
- * The rule is PyTorch's highestPriorityBackendTypeId().
+ * Equivalent to PyTorch's highestPriorityBackendTypeId().
  *
  * Context: Any.
  * Return: The key, 0 if there is none.
@@ -762,7 +764,7 @@ unsigned int dk_backend_type(const struct dk_layout *l, struct dk_keyset ks);
  * @l: layout, NULL for v1
  * @ks: the set
  *
- * Also skips the modes that wrap an object. The rule is PyTorch's
+ * Also skips the modes that wrap an object. Equivalent to PyTorch's
  * legacyExtractDispatchKey().
  *
  * Context: Any.

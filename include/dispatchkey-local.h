@@ -116,8 +116,8 @@ DK_INLINE int dk_local_keyset_excluded(const struct dk_local *local,
  * @local: the local state
  * @key: a key of layout v1
  *
- * A per-backend key is included if both its functionality and its backend are. The
- * rule is PyTorch's tls_is_dispatch_key_included().
+ * A per-backend key is included if both its functionality and its backend are.
+ * Equivalent to PyTorch's tls_is_dispatch_key_included().
  *
  * Context: Any.
  * Return: 1 or 0; 1 for Undefined and alias keys, whose set is empty.
@@ -129,7 +129,7 @@ int dk_local_is_included(const struct dk_local *local, unsigned int key);
  * @local: the local state
  * @key: a key of layout v1
  *
- * Like dk_local_is_included(). The rule is PyTorch's tls_is_dispatch_key_excluded().
+ * Like dk_local_is_included(). Equivalent to PyTorch's tls_is_dispatch_key_excluded().
  *
  * Context: Any.
  * Return: 1 or 0; 1 for Undefined and alias keys.
@@ -144,7 +144,7 @@ int dk_local_is_excluded(const struct dk_local *local, unsigned int key);
  *
  * Does nothing if dk_local_is_included() equals @want already. Removal clears only
  * the bit of the functionality, not that of the backend: if CPU and CUDA are
- * included, to remove CUDA removes CPU too. The rule is PyTorch's
+ * included, removing CUDA also removes CPU. Equivalent to PyTorch's
  * tls_set_dispatch_key_included().
  *
  * Context: Any; the caller's own state only.
@@ -157,7 +157,7 @@ void dk_local_set_included(struct dk_local *local, unsigned int key, int want);
  * @key: a key of layout v1
  * @want: 1 to add the key, 0 to remove it
  *
- * Like dk_local_set_included(). The rule is PyTorch's tls_set_dispatch_key_excluded().
+ * Like dk_local_set_included(). Equivalent to PyTorch's tls_set_dispatch_key_excluded().
  *
  * Context: Any; the caller's own state only.
  */
@@ -179,7 +179,7 @@ void dk_local_set_excluded(struct dk_local *local, unsigned int key, int want);
  * @on: 1 or 0
  *
  * Inference mode excludes autograd and no longer includes ADInplaceOrView. Turning
- * it off reverses both. The rule is PyTorch's InferenceMode.
+ * it off reverses both. PyTorch's InferenceMode changes the same keys.
  *
  * Context: Any; the caller's own state only.
  */
@@ -191,7 +191,7 @@ void dk_local_set_inference(struct dk_local *local, int on);
  * @backend: its number in layout v1
  * @on: 1 or 0
  *
- * While it is on, the backend's autocast key is not excluded. The rule is PyTorch's
+ * While it is on, the backend's autocast key is not excluded. Equivalent to PyTorch's
  * set_autocast_enabled().
  *
  * Context: Any; the caller's own state only.
@@ -309,8 +309,8 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  *
  * A guard. At the end of the block it restores the whole included set, which also
  * undoes other changes made to it in between. It does not restore the excluded set.
- * Guards of one local state must end in the reverse order of their declaration. The
- * rule is PyTorch's IncludeDispatchKeyGuard.
+ * Guards of one local state must end in the reverse order of their declaration.
+ * Equivalent to PyTorch's IncludeDispatchKeyGuard.
  */
 #define DK_LOCAL_INCLUDE(local, set)					\
 	DK__GUARD(dk__guard_include(local, set), dk__guard_leave_included)
@@ -320,7 +320,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * @local: the local state
  * @set: the keyset
  *
- * A guard as DK_LOCAL_INCLUDE(), for the excluded set. The rule is PyTorch's
+ * Like DK_LOCAL_INCLUDE(), for the excluded set. Equivalent to PyTorch's
  * ExcludeDispatchKeyGuard.
  */
 #define DK_LOCAL_EXCLUDE(local, set)					\
@@ -332,7 +332,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * @included: the new included set
  * @excluded: the new excluded set
  *
- * A guard of both sets. The rule is PyTorch's ForceDispatchKeyGuard.
+ * A guard of both sets. Equivalent to PyTorch's ForceDispatchKeyGuard.
  */
 #define DK_LOCAL_FORCE(local, included, excluded)			\
 	DK__GUARD(dk__guard_force(local, included, excluded), dk__guard_leave)
@@ -341,7 +341,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * DK_LOCAL_PRESERVE() - restore both sets at the end of the block
  * @local: the local state
  *
- * A guard of both sets. The rule is PyTorch's _PreserveDispatchKeyGuard.
+ * A guard of both sets. Equivalent to PyTorch's _PreserveDispatchKeyGuard.
  */
 #define DK_LOCAL_PRESERVE(local)					\
 	DK__GUARD(dk__guard_preserve(local), dk__guard_leave)
@@ -352,7 +352,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * @key: a key of layout v1
  * @want: 1 to exclude the key, 0 not to
  *
- * A guard of this one key. The rule is PyTorch's _SetExcludeDispatchKeyGuard.
+ * A guard of this one key. Equivalent to PyTorch's _SetExcludeDispatchKeyGuard.
  */
 #define DK_LOCAL_SET_EXCLUDED(local, key, want)				\
 	DK__KEY_GUARD(dk__guard_key(local, key, want))
@@ -401,7 +401,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * @backend: its number; nothing changes if the backend has no autocast key
  * @on: 1 or 0
  *
- * A guard of this one key. The rule is PyTorch's autocast().
+ * A guard of this one key, which PyTorch's autocast() changes, too.
  */
 #define DK_LOCAL_AUTOCAST(local, backend, on)				\
 	DK__KEY_GUARD(dk__guard_autocast(local, backend, on))
