@@ -355,14 +355,14 @@ bool dkc_gate_complete(struct dkc_deferred *d, int result)
 	return true;
 }
 
-static bool any_deferred(const void *prov, dkc_inside_fn is, void *data)
+static bool any_deferred(const void *prov, dkc_inside_fn match, void *data)
 {
 	struct gate_deferred *g = deferred_of(prov);
 	unsigned long flags;
 	bool found;
 
 	raw_spin_lock_irqsave(&g->lock, flags);
-	found = dkc_deferred_any(g->list, is, data);
+	found = dkc_deferred_any(g->list, match, data);
 	raw_spin_unlock_irqrestore(&g->lock, flags);
 	return found;
 }
@@ -390,20 +390,20 @@ static bool slot_read(const struct gate_slot *slot, struct dkc_inside *in)
 }
 
 static bool any_slot(const struct gate_cpu *g, const struct task_struct *task,
-		     dkc_inside_fn is, void *data)
+		     dkc_inside_fn match, void *data)
 {
 	struct dkc_inside in = { .deferred = NULL };
 	unsigned int i;
 
 	for (i = 0; i < GATE_SLOTS; i++)
 		if (slot_read(&g->slots[i], &in) && (!task || in.task == task) &&
-		    is(&in, data))
+		    match(&in, data))
 			return true;
 	return false;
 }
 
 static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
-			 dkc_inside_fn is, void *data)
+			 dkc_inside_fn match, void *data)
 {
 	struct gate_overflow *c;
 	bool found = false;
@@ -414,7 +414,7 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 			.prov = c->prov, .reg = c->reg, .op = c->op, .task = c->task,
 		};
 
-		found = (!task || c->task == task) && is(&in, data);
+		found = (!task || c->task == task) && match(&in, data);
 		if (found)
 			break;
 	}
@@ -423,10 +423,10 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 }
 
 /*
- * Keeps the memory of each task that @is is called with, even if the task exits. A task that
+ * Keeps the memory of each task that @match is called with, even if the task exits. A task that
  * was killed in its function, by an oops, may be freed already: see dkc_inside_task().
  */
-static bool any_recorded(const struct task_struct *task, dkc_inside_fn is, void *data)
+static bool any_recorded(const struct task_struct *task, dkc_inside_fn match, void *data)
 {
 	struct gate_cpu *g;
 	bool found = false;
@@ -435,8 +435,8 @@ static bool any_recorded(const struct task_struct *task, dkc_inside_fn is, void 
 	rcu_read_lock();
 	for_each_possible_cpu(cpu) {
 		g = per_cpu_ptr(&gate_cpus, cpu);
-		found = any_slot(g, task, is, data) ||
-			any_overflow(g, task, is, data);
+		found = any_slot(g, task, match, data) ||
+			any_overflow(g, task, match, data);
 		if (found)
 			break;
 	}
@@ -444,14 +444,14 @@ static bool any_recorded(const struct task_struct *task, dkc_inside_fn is, void 
 	return found;
 }
 
-bool dkc_gate_mine(dkc_inside_fn is, void *data)
+bool dkc_gate_mine(dkc_inside_fn match, void *data)
 {
-	return any_recorded(current, is, data);
+	return any_recorded(current, match, data);
 }
 
-bool dkc_gate_any(const void *prov, dkc_inside_fn is, void *data)
+bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data)
 {
-	return any_recorded(NULL, is, data) || any_deferred(prov, is, data);
+	return any_recorded(NULL, match, data) || any_deferred(prov, match, data);
 }
 
 /* The time until a deadline in jiffies, at least one. */
@@ -470,7 +470,7 @@ static void waiter_add(struct gate_waiter *w, const void *on)
 	add_wait_queue(queue_of(on), &w->entry);
 }
 
-bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *data,
+bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline)
 {
 	long left = deadline ? timeout_until(deadline) : MAX_SCHEDULE_TIMEOUT;
@@ -487,7 +487,7 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *da
 		 * A signal does not end the wait: the caller frees what the calls use.
 		 */
 		set_current_state(TASK_UNINTERRUPTIBLE);
-		empty = !dkc_gate_any(prov, is, data);
+		empty = !dkc_gate_any(prov, match, data);
 		if (empty || !left)
 			break;
 		left = schedule_timeout(left);

@@ -461,19 +461,19 @@ void dkc_gate_leave(u64 *storage)
 	storage[0] = LEFT;
 }
 
-static bool any_slot(const struct gate_record *r, dkc_inside_fn is, void *data)
+static bool any_slot(const struct gate_record *r, dkc_inside_fn match, void *data)
 {
 	struct dkc_inside in = { .task = r };
 	unsigned int i;
 
 	for (i = 0; i < GATE_SLOTS; i++)
-		if (slot_read(&r->slots[i], &in) && is(&in, data))
+		if (slot_read(&r->slots[i], &in) && match(&in, data))
 			return true;
 	return false;
 }
 
 /* Called with the lock held. @r: only calls of this thread; NULL: of all threads. */
-static bool any_overflow(const struct gate_record *r, dkc_inside_fn is, void *data)
+static bool any_overflow(const struct gate_record *r, dkc_inside_fn match, void *data)
 {
 	const struct gate_overflow *d;
 
@@ -481,13 +481,13 @@ static bool any_overflow(const struct gate_record *r, dkc_inside_fn is, void *da
 		struct dkc_inside in = { .task = d->record };
 
 		inside(&in, d->reg, d->op);
-		if ((!r || d->record == r) && is(&in, data))
+		if ((!r || d->record == r) && match(&in, data))
 			return true;
 	}
 	return false;
 }
 
-bool dkc_gate_mine(dkc_inside_fn is, void *data)
+bool dkc_gate_mine(dkc_inside_fn match, void *data)
 {
 	const struct gate_record *r = dkc_gate_self;
 	sigset_t mask;
@@ -496,12 +496,12 @@ bool dkc_gate_mine(dkc_inside_fn is, void *data)
 	if (!r)
 		return false;
 	dkc_gate_lock(&mask);
-	found = any_slot(r, is, data) || any_overflow(r, is, data);
+	found = any_slot(r, match, data) || any_overflow(r, match, data);
 	dkc_gate_unlock(&mask);
 	return found;
 }
 
-bool dkc_gate_any(const void *prov, dkc_inside_fn is, void *data)
+bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data)
 {
 	const struct gate_record *r;
 	bool found = false;
@@ -510,10 +510,10 @@ bool dkc_gate_any(const void *prov, dkc_inside_fn is, void *data)
 	(void)prov;
 	dkc_gate_lock(&mask);
 	for (r = records; r && !found; r = r->next)
-		found = any_slot(r, is, data);
+		found = any_slot(r, match, data);
 	/* deferred calls last: a call that has just left its slot is among them */
-	found = found || any_overflow(NULL, is, data) ||
-		dkc_deferred_any(deferred_calls, is, data);
+	found = found || any_overflow(NULL, match, data) ||
+		dkc_deferred_any(deferred_calls, match, data);
 	dkc_gate_unlock(&mask);
 	return found;
 }
@@ -695,11 +695,11 @@ void dkc_gate_init(void)
  * Polls, at intervals that grow to 1 ms, so that leaving a call is a single store and does
  * not have to wake waiters.
  */
-bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *data,
+bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline)
 {
 	struct timespec pause = { .tv_nsec = 1000000 / 64 };
-	bool inside = dkc_gate_any(prov, is, data);
+	bool inside = dkc_gate_any(prov, match, data);
 	int cancel;
 
 	(void)reg;
@@ -710,7 +710,7 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *da
 		nanosleep(&pause, NULL);
 		if (pause.tv_nsec < 1000000)
 			pause.tv_nsec *= 2;
-		inside = dkc_gate_any(prov, is, data);
+		inside = dkc_gate_any(prov, match, data);
 	}
 	pthread_setcancelstate(cancel, NULL);
 	return !inside;

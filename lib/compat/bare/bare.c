@@ -144,29 +144,29 @@ void dk__leave_gate(struct dk__slot slot)
 	dkc_gate_leave(slot.at->gate);
 }
 
-bool dkc_gate_mine(dkc_inside_fn is, void *data)
+bool dkc_gate_mine(dkc_inside_fn match, void *data)
 {
 	unsigned int i;
 
 	for (i = 0; i < depth; i++)
-		if (calls[i].prov && is(&calls[i], data))
+		if (calls[i].prov && match(&calls[i], data))
 			return true;
 	return false;
 }
 
-static bool any_deferred(dkc_inside_fn is, void *data)
+static bool any_deferred(dkc_inside_fn match, void *data)
 {
 	unsigned long flags = interrupts_off();
-	bool found = dkc_deferred_any(deferred_calls, is, data);
+	bool found = dkc_deferred_any(deferred_calls, match, data);
 
 	interrupts_restore(flags);
 	return found;
 }
 
-bool dkc_gate_any(const void *prov, dkc_inside_fn is, void *data)
+bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data)
 {
 	(void)prov;
-	return dkc_gate_mine(is, data) || any_deferred(is, data);
+	return dkc_gate_mine(match, data) || any_deferred(match, data);
 }
 
 int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg)
@@ -194,7 +194,7 @@ bool dkc_gate_complete(struct dkc_deferred *d, int result)
  * A call that is inside is below on the same stack and cannot return during a wait; callers
  * have returned -EDEADLK in that case. Deferred calls are completed by interrupts.
  */
-bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *data,
+bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline)
 {
 	bool found;
@@ -202,7 +202,7 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *da
 	(void)prov;
 	(void)reg;
 	do
-		found = any_deferred(is, data);
+		found = any_deferred(match, data);
 	while (found && !deadline);
 	return !found;
 }

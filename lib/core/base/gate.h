@@ -87,7 +87,8 @@ static inline void dkc_deferred_unlink(struct dkc_deferred *d)
 typedef bool (*dkc_inside_fn)(const struct dkc_inside *in, void *data);
 
 /* Called with the lock of the list held. */
-static inline bool dkc_deferred_any(const struct dkc_deferred *list, dkc_inside_fn is, void *data)
+static inline bool dkc_deferred_any(const struct dkc_deferred *list, dkc_inside_fn match,
+				    void *data)
 {
 	const struct dkc_deferred *d;
 	bool found = false;
@@ -95,7 +96,7 @@ static inline bool dkc_deferred_any(const struct dkc_deferred *list, dkc_inside_
 	for (d = list; d && !found; d = d->next) {
 		const struct dkc_inside in = { .prov = d->prov, .reg = d->reg, .deferred = d };
 
-		found = is(&in, data);
+		found = match(&in, data);
 	}
 	return found;
 }
@@ -110,10 +111,10 @@ static inline bool dkc_deferred_any(const struct dkc_deferred *list, dkc_inside_
 int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op);
 #endif
 void dkc_gate_leave(u64 *storage);
-/* True if @is is true for a call in flight of the calling thread. */
-bool dkc_gate_mine(dkc_inside_fn is, void *data);
-/* True if @is is true for a call in flight, or for a deferred call of @prov. */
-bool dkc_gate_any(const void *prov, dkc_inside_fn is, void *data);
+/* True if @match returns true for a call in flight of the calling thread. */
+bool dkc_gate_mine(dkc_inside_fn match, void *data);
+/* True if @match returns true for a call in flight, or for a deferred call of @prov. */
+bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data);
 /*
  * Adds the call of the running function to the deferred calls. Fails with -EBUSY if @d is already
  * used by a deferred call. dkc_gate_complete() traces @result and removes @d, and returns false
@@ -123,13 +124,13 @@ bool dkc_gate_any(const void *prov, dkc_inside_fn is, void *data);
 int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg);
 bool dkc_gate_complete(struct dkc_deferred *d, int result);
 /*
- * Waits until @is is false for all calls. Returns false if the deadline passes first; 0 means no
- * deadline. @is is evaluated again when a call of @prov returns or is completed, and on
+ * Waits until @match returns false for all calls. Returns false if the deadline passes first; 0
+ * means no deadline. @match is called again when a call of @prov returns or is completed, and on
  * dkc_gate_wake(@reg).
  */
-bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn is, void *data,
+bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline);
-/* Wakes the waiters of a registry after a change that @is depends on. */
+/* Wakes the waiters of a registry after a change that @match depends on. */
 void dkc_gate_wake(const void *reg);
 /*
  * Returns the number of the task or thread and copies its name. Only called in a dkc_inside_fn,
