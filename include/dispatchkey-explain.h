@@ -40,8 +40,8 @@ struct dk_explain {
  * enum dk_step_kind - the kind of a step
  * @DK_STEP_MASK: a functionality that the mask removed because its entry is a
  *	fallthrough
- * @DK_STEP_RULE: the verdict of a rule on the entry of the call
- * @DK_STEP_IMPL: the bearing of a registration on the call
+ * @DK_STEP_RULE: the result of a rule for the entry of the call
+ * @DK_STEP_IMPL: the effect of a registration on the call
  */
 enum dk_step_kind {
 	DK_STEP_MASK,
@@ -50,7 +50,7 @@ enum dk_step_kind {
 };
 
 /**
- * enum dk_verdict - the verdict of a rule on an entry (SEMANTICS 7.2)
+ * enum dk_verdict - the result of a rule for an entry (SEMANTICS 7.2)
  * @DK_VERDICT_NOT_EVALUATED: not evaluated; an earlier rule decided
  * @DK_VERDICT_SERVES: its function is used
  * @DK_VERDICT_AMBIGUOUS: 6a, two functions are equally good
@@ -63,7 +63,7 @@ enum dk_step_kind {
  * @DK_VERDICT_BARRED: 6b, there is a function, but rule 4 bars it
  * @DK_VERDICT_HAS_ENTRY: 9, the table has an entry for the key
  * @DK_VERDICT_NO_ENTRY: the table is trimmed and has no entry for the key:
- *	the verdict of 9, and of an earlier rule that has a function but no entry
+ *	the result of 9, and of an earlier rule that has a function but no entry
  *	for it
  */
 enum dk_verdict {
@@ -82,7 +82,7 @@ enum dk_verdict {
 };
 
 /**
- * enum dk_bearing - the bearing of a registration on a call
+ * enum dk_bearing - the effect of a registration on a call
  * @DK_BEARING_NONE: none; without it the call would be the same
  * @DK_BEARING_OVERRIDDEN: none; a newer function overrides it at its key
  * @DK_BEARING_SERVES: it is used
@@ -112,7 +112,7 @@ enum dk_bearing {
  * @key: for DK_STEP_MASK the key removed; for DK_STEP_RULE the key of the
  *	rule; for DK_STEP_IMPL the key that the function is registered at
  * @has_impl: whether the step is about a registration: the one that was used,
- *	that bars, or whose bearing is given. The members below describe it
+ *	that bars, or whose effect is given. The members below describe it
  * @impl_key: the key that it is registered at
  * @is_fallthrough: whether it is a fallthrough
  * @is_fallback: whether it is a backend fallback
@@ -166,8 +166,8 @@ int dk_op_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset 
  *	dk_op_impl(); the backend fallback of the entry
  * @step: filled with the step; set @step->size first
  *
- * The bearing of a registration is found by evaluating the rules without it, so it
- * is exactly the effect of unregistering it.
+ * The effect of a registration is found by evaluating the rules without it, so it is
+ * exactly the effect of unregistering it.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT at the end, -EINVAL (size), or -EAGAIN if the registry has

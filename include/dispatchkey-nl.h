@@ -61,8 +61,8 @@ struct dk_nl_monitor;
  * @buffer: size of a monitor's receive buffer in bytes; 0 for 1 MiB, or what
  *	the kernel allows
  * @layout: name of the layout that the caller uses for keys and keysets, such
- *	as DK_LAYOUT_NAME; opening fails if the registry has another one. NULL to
- *	skip the check
+ *	as DK_LAYOUT_NAME; opening fails if the registry has another layout. NULL
+ *	to skip the check
  */
 struct dk_nl_options {
 	__u32 size;
@@ -833,8 +833,8 @@ struct dk_nl_route {
  * @route: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
- * Return: 0, even for a call that would fail, see @error of the answer; or an error
- * listed at the top of this header.
+ * Return: 0, or an error listed at the top of this header. If the call would fail,
+ * the result is still 0, and @error of the route has its errno.
  */
 int dk_nl_route_get(struct dk_nl *nl, const struct dk_nl_call *call,
 		    const struct dk_nl_route **route);
@@ -875,15 +875,15 @@ struct dk_nl_step {
  * @nl: the handle
  * @call: the call
  * @route: set to the route; free it with dk_nl_free()
- * @steps: set to the explanation: the keys that the mask removed, the verdict
- *	of each rule, and the bearing of each registration; free it with
+ * @steps: set to the explanation: the keys that the mask removed, the result
+ *	of each rule, and the effect of each registration; free it with
  *	dk_nl_free()
  *
  * Both are of one generation of the registry.
  *
  * Context: Waits for the module.
- * Return: 0, even for a call that would fail, see @error of the route; or an error
- * listed at the top of this header.
+ * Return: 0, or an error listed at the top of this header. If the call would fail,
+ * the result is still 0, and @error of the route has its errno.
  */
 int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
 		  const struct dk_nl_route **route, const struct dk_nl_step **steps);

@@ -217,8 +217,9 @@ int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
  *
  * Compares the numbers and types of arguments and returns. Ignores names, default
  * values, alias sets and list sizes. A declared SymInt, SymFloat or SymBool also
- * fits int, float or bool; ScalarType, Layout, MemoryFormat and QScheme are ints
- * (PyTorch's findSchemaDifferences(), SEMANTICS 7.5 and 11.2).
+ * matches an inferred int, float or bool, respectively. ScalarType, Layout,
+ * MemoryFormat and QScheme count as int. See PyTorch's findSchemaDifferences(), and
+ * SEMANTICS 7.5 and 11.2.
  *
  * Context: Userspace.
  * Return: 0 or -EPROTOTYPE.

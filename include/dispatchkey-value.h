@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Arguments as data: lists and generators that calls dispatch on, the description of
- * an operator's parameters, and values to fill them from. Included by
- * <dispatchkey.h>.
+ * Arguments as data: lists and generators that calls dispatch on, descriptions of an
+ * operator's parameters, and the values of arguments. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_VALUE_H
 #define _DISPATCHKEY_VALUE_H

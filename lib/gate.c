@@ -3,16 +3,16 @@
  * The gate in userspace: slots that protect what calls use and that record which provider
  * each call is inside.
  *
- * Each thread has a record with slots. A call writes to one slot and to nothing else that
- * is shared: first the address of the operator's table, with SLOT_TABLE set, and then that
- * of the table entry it has found, until the function has returned. An entry is a part of
- * its table's memory and points to the registration, which leads to the provider. So the
- * slots show which tables are in use and which threads are inside a provider.
+ * Each thread has a record with slots. The only shared memory that a call writes is one slot:
+ * first the address of the operator's table, with SLOT_TABLE set, and then the address of the
+ * table entry that it has found. The slot is cleared when the function returns. An entry is a
+ * part of its table's memory and points to the registration, which leads to the provider. So
+ * the slots show which tables are in use and which threads are inside a provider.
  *
  * The fast path, dk__begin(), reserves slots from the first one upwards, since its calls
  * nest. Calls on the slow path may end in any order. They take slots from the last one
- * downwards and store the registration, with SLOT_REG set: their frame holds a copy of the
- * entry, or they were resolved by the rules, without a table.
+ * downwards. They store the registration, with SLOT_REG set, because they use a copy of the
+ * entry on the stack, or the rules and no table.
  *
  * A call on the fast path stores its slot and then reads the table again, with only a
  * compiler barrier in between. A writer publishes a table, runs membarrier() and then
@@ -20,9 +20,8 @@
  * fast path. On the slow path, a read section of liburcu protects the table until the slot
  * is stored.
  *
- * Entering and leaving are async-signal-safe once a thread has its record: a signal handler
- * reserves a slot that the interrupted code has not reserved, and has freed it when it
- * returns.
+ * Once a thread has its record, entering and leaving are async-signal-safe: a signal handler
+ * reserves a slot that the interrupted code has not reserved, and frees it before it returns.
  */
 #include "private.h"
 #include "core/change/change.h"

@@ -66,8 +66,8 @@ unsigned int dk_keyset_highest_bit(struct dk_keyset ks)
 }
 
 /*
- * PyTorch tests each alias key in another way. For runtime keys, all of these tests have
- * the result of this one.
+ * PyTorch has a different test for each alias key. For runtime keys, they all give the same
+ * result as this function.
  */
 int dk_alias_has(const struct dk_layout *l, unsigned int alias, unsigned int key)
 {

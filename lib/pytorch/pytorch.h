@@ -33,8 +33,8 @@ const char *dkc_constant_name(enum dkc_constant constant);
 const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, size_t len);
 
 /*
- * listener.c: true if a listener, or its function, is at an address of @owner; then the
- * registry is not freed before dkc_registry_visit_end().
+ * listener.c: returns true if a listener or its callback lies in the memory of @owner. If so,
+ * also keeps the registry until dkc_registry_visit_end().
  */
 bool dkc_listener_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 /* Unregisters one such listener; false if there is none, or the caller runs in it. */

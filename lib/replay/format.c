@@ -190,7 +190,7 @@ static void put_label_at(struct dk_format *t, const struct dk_step *s)
 	put_key(t, s->impl_key);
 }
 
-/* The bearing of a registration on the call. */
+/* The effect of a registration on the call. */
 static void put_bearing(struct dk_format *t, const struct dk_step *s)
 {
 	static const char *const words[] = {

@@ -4,8 +4,8 @@
  * event of the last one has completed. rt::axpy_async returns before that: it defers
  * the end of its call, which the callback of the event completes.
  *
- * The memory of every buffer is mapped between calls. A call unmaps the buffers that it
- * uses, and maps them again after its work, so that @data is current when it ends.
+ * The memory of every buffer is mapped between calls. A call unmaps its buffers, and maps them
+ * again after its work, so that data of struct buf is current when the call ends.
  */
 #include <errno.h>
 #include <stdbool.h>

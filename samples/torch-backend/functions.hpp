@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * PyTorch's operators as operators of dispatchkey, and what serves them: each card that is
- * plugged in, and the host for tensors of a card that is not.
+ * PyTorch's operators as dispatchkey operators. Each plugged-in card serves its own tensors; the
+ * host serves tensors of unplugged cards.
  */
 #ifndef FUNCTIONS_HPP
 #define FUNCTIONS_HPP

@@ -114,8 +114,8 @@ void dkc_synchronize_rcu(void);
 /* For variables that are addressed directly and not by the global offset table. */
 #define DKC_HIDDEN		__attribute__((visibility("hidden")))
 /*
- * Thread-local variables that are addressed without a call of __tls_get_addr(). The space
- * for those of libraries loaded with dlopen() is limited: keep these few and small.
+ * Thread-local variables that are addressed without a call of __tls_get_addr(). Libraries loaded
+ * with dlopen() share a small space for them: keep them few and small.
  */
 #define DKC_INITIAL_EXEC	__attribute__((tls_model("initial-exec")))
 

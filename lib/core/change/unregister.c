@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Unregisters definitions, tables of functions and backend fallbacks. Unregistering never fails for
- * lack of memory.
+ * Unregisters definitions, arrays of functions (struct dk_impl) and backend fallbacks.
+ * Unregistering never fails for lack of memory.
  */
 #include "change.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Explains the route of a call: what the mask removed, the verdict of each rule on the entry,
- * and the bearing of each registration (enum dk_bearing). To find the bearing, the call is
- * routed once more while the rules ignore the registration.
+ * Explains the route of a call: what the mask removed, the result of each rule for the entry,
+ * and how each registration affects the call (enum dk_bearing). A registration that may affect
+ * it is ignored while the call is routed again, and the results are compared.
  */
 #include "observe.h"
 
