@@ -153,9 +153,9 @@ int dk_key_for_device(struct dk_registry *reg, const char *device, unsigned int 
  * @backend: number of the device's backend
  * @name: unique in the registry, such as its PCI name
  * @priv: returned by dk_call_priv() in its functions
- * @impls: table of functions at keys of @backend; a building block such as
+ * @impls: array of functions at keys of @backend; a building block such as
  *	DK_DENSE means the runtime key of @backend
- * @n: number of entries, at most 524288; may be 0
+ * @n: number of elements, at most 524288; may be 0
  * @device: set to the device's number; may be NULL
  * @why: filled on failure; may be NULL
  *

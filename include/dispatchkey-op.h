@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * DK_OP() and DK_IMPL(): typed operators and typed tables of functions. Included by
+ * DK_OP() and DK_IMPL(): typed operators and typed arrays of functions. Included by
  * <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_OP_H
@@ -516,7 +516,7 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 }
 
 /**
- * DK_IMPL() - an entry of a table for dk_impls_register()
+ * DK_IMPL() - an element of an array for dk_impls_register()
  * @id: the operator, as in DK_OP()
  * @at: the key
  * @function: the function; must have the operator's type, or it does not
@@ -625,7 +625,7 @@ static int name(struct dk_call *dk__call, DK__UNPAREN params)		\
 struct id##_args
 
 /**
- * DK_IMPL_FALLTHROUGH() - a table entry that routes calls past a key
+ * DK_IMPL_FALLTHROUGH() - an array element that routes calls past a key
  * @id: the operator
  * @at: the key; calls are routed as if it were not in their keyset
  */

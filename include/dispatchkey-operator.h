@@ -215,7 +215,7 @@ const char *dk_op_name(const struct dk_op *op);
  * @DK_IMPL_F_BOXED: the function is a dk_boxed_fn_t
  * @DK_IMPL_F_PLAIN: the function has the operator's type, without the struct
  *	dk_call
- * @DK_IMPL_F_BLOCK: allow a building block as key outside of the tables of
+ * @DK_IMPL_F_BLOCK: allow a building block as key outside of the arrays of
  *	backends and devices, as in PyTorch. No call is routed to such a function,
  *	but the rules count it as registered (SEMANTICS 7.2, 4 and 6a)
  */
@@ -228,20 +228,20 @@ enum dk_impl_flags {
 };
 
 /**
- * struct dk_impl - a function and its key; usually an element of a constant table
+ * struct dk_impl - a function and its key; usually an element of a constant array
  * @op: the operator; NULL for dk_fallback_register()
  * @fn: the function; NULL for a fallthrough
  * @label: its name, for people
  * @key: a runtime key or alias key; DK_UNDEFINED is the catch-all,
- *	CompositeImplicitAutograd. In the table of a backend or device a building
- *	block means that backend's runtime key. In other tables it is rejected,
+ *	CompositeImplicitAutograd. In the array of a backend or device a building
+ *	block means that backend's runtime key. In other arrays it is rejected,
  *	unless @flags has DK_IMPL_F_BLOCK
  * @flags: of enum dk_impl_flags
  * @size: sizeof(struct dk_impl)
  * @schema: the function's arguments and returns as text, such as "(Tensor _0)
  *	-> Tensor _0"; NULL if unknown
  *
- * The table and everything it points to must stay valid until it is unregistered.
+ * The array and everything it points to must stay valid until it is unregistered.
  */
 struct dk_impl {
 	const struct dk_op_decl *op;
@@ -254,12 +254,12 @@ struct dk_impl {
 };
 
 /**
- * dk_impls_register() - register a table of functions, all or none
+ * dk_impls_register() - register an array of functions, all or none
  * @prov: the provider
- * @impls: the table
- * @n: number of entries, at most 524288
+ * @impls: the array
+ * @n: number of elements, at most 524288
  * @why: filled on failure. On success also filled with reason OVERRIDE if a
- *	function replaces another one at its key, as "operator key: label (provider)
+ *	function overrides another at its key, as "operator key: label (provider)
  *	-> label (provider)"; and with NO_ENTRY if the layout's trimmed table has no
  *	entry for the key, so that no call can reach the function. May be NULL
  *
@@ -271,7 +271,7 @@ struct dk_impl {
  * Context: Process context, may sleep. May be called from inside a function, but in
  * the kernel not from one of an atomic operator.
  * Return: 0, -EINVAL (provider, size, key, name, function, atomic operator), -EEXIST
- * (this table is already registered), -EBUSY (the provider is being unregistered),
+ * (this array is already registered), -EBUSY (the provider is being unregistered),
  * -EPROTOTYPE, -ENOSPC (too many functions), -ENOMEM, -ESHUTDOWN.
  */
 int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
@@ -280,9 +280,9 @@ int dk_impls_register(struct dk_provider *prov, const struct dk_impl *impls,
 /**
  * dk_backend_impls_register() - dk_impls_register() for the keys of a backend
  * @prov: the provider
- * @backend: its number; a building block in the table means its runtime key
- * @impls: the table
- * @n: number of entries, at most 524288
+ * @backend: its number; a building block in the array means its runtime key
+ * @impls: the array
+ * @n: number of elements, at most 524288
  * @why: as in dk_impls_register()
  *
  * Context: As dk_impls_register().
@@ -293,9 +293,9 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
 			      struct dk_diag *why);
 
 /**
- * dk_impls_unregister() - unregister a table and wait for its running calls
+ * dk_impls_unregister() - unregister an array and wait for its running calls
  * @prov: the provider
- * @impls: the table as registered; for a fallback its dk_impl
+ * @impls: the array as registered; for a fallback its dk_impl
  * @why: filled on failure; may be NULL
  *
  * Context: Process context, sleeps until the running calls return.
@@ -306,13 +306,13 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 			struct dk_diag *why);
 
 /**
- * dk_impls_withdraw() - unregister a table without waiting
+ * dk_impls_withdraw() - unregister an array without waiting
  * @prov: the provider
- * @impls: the table as registered
+ * @impls: the array as registered
  * @why: filled on failure; may be NULL
  *
  * No new call enters its functions, but calls may still be running in them. The
- * table must stay valid until dk_provider_drain() or dk_provider_unregister()
+ * array must stay valid until dk_provider_drain() or dk_provider_unregister()
  * returns 0.
  *
  * Context: Process context, may sleep.

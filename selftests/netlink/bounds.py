@@ -19,7 +19,7 @@ MOST = (300, 4200, 4 * (DEVICES + TWINS), 2100, 4200)
 MOST_OF_ROUTES = (300, 4200, 8 * (DEVICES + TWINS), 2100, 4200)
 # The first entry of a run and the next one, each of which walks the functions five times.
 MOST_OF_TABLES = (300, 4200, 10 * (DEVICES + TWINS), 2100, 4200)
-# A sum passes by no table of functions for nothing.
+# A sum walks past no array of functions that it does not count.
 MOST_OF_SUMS = (300, 4200, 4200, 2100, 4200)
 LIMITS = {"route-get": MOST_OF_ROUTES, "table-get": MOST_OF_TABLES}
 
@@ -141,7 +141,7 @@ def counters(tap, family):
 
 
 def leaving(tap, family):
-    """Sums, while the tables of functions that they count change."""
+    """Sums, while the arrays of functions that they count change."""
     family.do("stats-set", {"state": 1})
     crowd("call", 5)
     child = os.fork()

@@ -59,14 +59,14 @@ enum dkc_state {
 	DKC_REMOVED,	/* unpublished */
 };
 
-/* The registrations of one API call: a caller's table, a device's functions, or a fallback. */
+/* The registrations of one API call: a caller's array, a device's functions, or a fallback. */
 struct dkc_block {
 	struct rcu_head rcu;
 	struct dkc_block *next;		/* of its provider */
 	struct dkc_block **link;	/* the link that points to it in this list */
 	struct dkc_block *hash_next;
 	struct dkc_provider *prov;
-	const struct dk_impl *impls;	/* the caller's table, by which the block is found */
+	const struct dk_impl *impls;	/* the caller's array, by which the block is found */
 	struct dkc_device *dev;
 	void *priv;
 	void *owned;			/* freed with the block, or NULL */
