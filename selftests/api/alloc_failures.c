@@ -267,7 +267,7 @@ static void atomic_definition(void)
 	r_close();
 }
 
-/* It has no signature either, if the functions have none. */
+/* A definition without memory for it sets no signature either, if the functions have none. */
 static void definition_with_a_signature(void)
 {
 	struct dk_op_decl typed;

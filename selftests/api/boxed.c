@@ -150,7 +150,7 @@ static void calls_from_inside(void)
 	CHECK_INT(depth, 16);
 }
 
-/* A function of one operator does not serve the arguments of another one. */
+/* A function of one operator does not serve the arguments of another operator. */
 static void adapter_checks_the_signature(void)
 {
 	static const struct dk_impl fallback =
@@ -189,7 +189,7 @@ static void call_for_one_key(void)
 	trace = 0;
 	CHECK_OK(dk_call_boxed_key(op, &chain_op, &local, DK_CPU, &args));
 	CHECK_INT(trace, 1);
-	/* the keyset is that of the arguments: after Autograd comes CPU */
+	/* the call has the keyset of the arguments: after Autograd comes CPU */
 	trace = 0;
 	CHECK_OK(dk_call_boxed_key(op, &chain_op, &local, DK_PYTHON, &args));
 	CHECK_INT(trace, 31);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One kind of change at a time, while threads call. A call must be served by a function
+ * One kind of change at a time, while threads make calls. A call must be served by a function
  * that was registered during the whole call or, if a change came between, before or after
  * that change. selftests/torture makes all kinds of changes at random.
  */

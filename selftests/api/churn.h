@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Threads that call while providers register, change their functions and unregister; for
- * the suites threads and kthreads. Each function counts its calls in the memory of its
- * provider. When a provider is unregistered, it poisons that memory and frees it.
+ * Threads that call operators while providers register, change their functions and
+ * unregister; for the suites threads and kthreads. Each function counts its calls in the
+ * memory of its provider. When a provider is unregistered, it poisons that memory and frees
+ * it.
  */
 #ifndef _SELFTESTS_API_CHURN_H
 #define _SELFTESTS_API_CHURN_H
@@ -31,7 +32,7 @@ int swift_here(struct dk_call *c, struct dk_obj *x);
 /* Calls that found their provider unregistered, and calls that unregistered providers served. */
 extern struct w_count churn_poisoned, churn_served_by_the_gone;
 
-/* A host that stays, and threads that call. */
+/* A host that stays, and threads that call operators. */
 void churn_begin(void);
 /*
  * A provider registers functions and two cards, changes them, and unregisters; @meanwhile is called

@@ -298,7 +298,7 @@ static void unregister_provider(void)
 	CHECK_OK(dk_provider_unregister(&young));
 }
 
-/* Another one gets the counter, and begins at zero. */
+/* A new registration gets the counter, and begins at zero. */
 static void give_a_counter_again(void)
 {
 	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));

@@ -192,7 +192,7 @@ static void a_device(void)
 	CHECK_INT(of_device(card).backend_online, 0);
 }
 
-/* From one device to the next, while one is unregistered and another one registered. */
+/* From one device to the next, while a device is unregistered and another device registered. */
 static void walk_devices(void)
 {
 	struct dk_device_info info = { .size = sizeof(info) };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Fallbacks, and functions that override them or each other, are registered and
- * unregistered while threads call in every way. Each call must reach a function that was
- * current at one moment of the call.
+ * unregistered while threads make all kinds of calls. Each call must reach a function that
+ * was current at one moment of the call.
  */
 #include "alloc.h"
 #include "test.h"

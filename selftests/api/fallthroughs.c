@@ -233,7 +233,7 @@ static int cover_guest(void)
 	return dk_impls_register(&b, change_through, 1, &t_why);
 }
 
-/* It answered -ENOSYS: the entry was a fallthrough, and the mask was older. */
+/* The redispatch used to fail with -ENOSYS: the entry was a fallthrough, and the mask was older. */
 static void redispatch_to_what_became_a_fallthrough(void)
 {
 	static int (*const what[])(void) = {

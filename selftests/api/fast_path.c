@@ -355,7 +355,7 @@ static void *call_and_stay(void *fast)
 	return NULL;
 }
 
-/* It delays the freeing of its own table, and of no other table or provider. */
+/* A long call delays the freeing of its own table, and of no other table or provider. */
 static void long_call_keeps_one_table(void)
 {
 	pthread_t thread;
@@ -455,7 +455,7 @@ static void forked_beside_a_long_call(void)
 	CHECK_INT(dk_test_retired(), 0);
 }
 
-/* They are freed in batches, even if no provider is unregistered. */
+/* Replaced tables are freed in batches, even if no provider is unregistered. */
 static void replaced_tables_do_not_pile_up(void)
 {
 	static struct dk_impl above[500];

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-/* ---- threads that call and register ------------------------------------------- */
+/* ---- threads that call operators and register --------------------------------- */
 
 DK_OP(forked, "fork::forked", (struct dk_obj *x), (x), (x));
 

@@ -51,7 +51,8 @@ static void wait_for_one(void)
 /*
  * RCU's own count of all grace periods, at the end of one that would begin now. A grace period is 4
  * of it (1 << RCU_SEQ_CTR_SHIFT; the low bits say whether one is running), and 2 in a kernel for
- * one CPU (TINY_RCU). If another one begins before the second read, the difference is one more.
+ * one CPU (TINY_RCU). If another grace period begins before the second read, the difference is one
+ * more.
  */
 static unsigned long sequence(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel threads, timers and interrupts that call while providers of their functions are
- * registered and unregistered; threads.c is the same for userspace.
+ * Kernel threads, timers and interrupts call operators while providers register and unregister;
+ * threads.c is the same for userspace.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>

@@ -268,7 +268,7 @@ static void find_and_walk(void)
 
 /* ---- names of the earlier and the later registration ---------------------------- */
 
-/* The signature of the operator, and another one that differs near its end. */
+/* The signature of the operator, and a signature that differs near its end. */
 static void both_signatures(void)
 {
 	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);

@@ -169,7 +169,7 @@ static void refused_functions(void)
 	close();
 }
 
-/* It would wait for the other provider's calls, and free under those inside. */
+/* A release by @def would wait for the wrong provider's calls, and free what running calls use. */
 static void handle_of_another_library(void)
 {
 	open();

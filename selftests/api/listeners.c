@@ -180,7 +180,7 @@ static void others_leave(void)
 
 static struct ears three;
 
-/* It registers, unregisters before its first event, and registers again. */
+/* Registers @three, unregisters it before its first event, and registers it again. */
 static void listen_twice(struct ears *self, const struct dk_event *event)
 {
 	self->then = NULL;

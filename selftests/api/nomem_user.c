@@ -282,7 +282,7 @@ static void *call_uncounted(void *data)
 	return NULL;
 }
 
-/* It takes the slow path until counters are off. */
+/* The calls of such a thread take the slow path until counters are off. */
 static void *call_until_uncounted(void *data)
 {
 	call_uncounted(data);
@@ -312,7 +312,7 @@ static void end(void)
 	CHECK_OK(dk_provider_unregister(&me));
 }
 
-/* Its calls are reported as not counted, also when it has ended, and until a reset. */
+/* The thread's calls are reported as not counted, also when it has ended, until a reset. */
 static void thread_without_counters(void)
 {
 	in_a_thread(call_uncounted);
@@ -334,7 +334,7 @@ static void thread_that_needs_no_counters(void)
 static struct dk_provider host, guest;
 static unsigned int backend;
 
-/* It has left, whatever failed, and is waited for by the next one. */
+/* The guest is unregistered, whatever fails. If that has not waited, the next attempt waits. */
 static unsigned int guest_leaves(struct dk_op *op, unsigned int nth, unsigned int *late)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -361,7 +361,7 @@ static unsigned int guest_leaves(struct dk_op *op, unsigned int nth, unsigned in
 	return failed;
 }
 
-/* It is unregistered at once, and waited for when there is memory, or no deadline. */
+/* A provider is unregistered at once, and waited for if there is memory or no deadline. */
 static void no_memory_for_a_deadline(void)
 {
 	unsigned int n, late = 0;

@@ -331,7 +331,7 @@ static void explained(void)
 	CHECK_INT(offline, 3);
 }
 
-/* Its calls go by the operator's own table. */
+/* Calls for an offline device use the operator's own table. */
 static void no_table_for_an_offline_device(void)
 {
 	long with, without;

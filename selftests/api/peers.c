@@ -305,7 +305,7 @@ static struct dk_layout *many_keys(void)
 	return dk_layout_parse(text, &t_why);
 }
 
-/* A function at @key, and another one at the key with the same low eight bits. */
+/* A function at @key, and another function at the key with the same low eight bits. */
 static void key_above_255(const struct dk_layout *l, unsigned int key)
 {
 	struct dk_impl above = t_impl(&decl, key, 1);
@@ -526,7 +526,7 @@ static int registers(void)
 	return err ? err : t_call(op, &cpu_obj, NULL) == 2 ? 0 : -EIO;
 }
 
-/* It may withdraw its own functions, but not wait for them. */
+/* A function may withdraw functions of its own provider, but not wait for them. */
 static int withdraws(void)
 {
 	int err = dk_impls_withdraw(&a, late, &t_why);

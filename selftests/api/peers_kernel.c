@@ -18,7 +18,7 @@ static struct dk_op *op;
 static struct completion inside;
 static bool left;
 
-/* It continues on another CPU if its own has gone offline. */
+/* The call continues on another CPU if its own has gone offline. */
 static int parked_here(struct dk_call *c, struct dk_obj *x, struct completion *go)
 {
 	complete(&inside);
@@ -143,7 +143,7 @@ DK_OP(own, "peers_kernel::own", (struct dk_obj *x, int *err), (x, err), (x));
 
 static int rounds;
 
-/* Its own thread cannot unregister the driver from inside: the wait would never end. */
+/* The driver's own thread cannot unregister it from inside: the wait would never end. */
 static int own_here(struct dk_call *c, struct dk_obj *x, int *err)
 {
 	*err = dk_provider_unregister(&prov);

@@ -386,7 +386,7 @@ static bool keys_right(unsigned int t, unsigned int slot)
 		return false;
 	if (t || (kind != DK_KIND_ALIAS && kind != DK_KIND_BUILDING_BLOCK))
 		return true;
-	/* the entry of a building block is that of its first backend */
+	/* a building block has the entry of its first backend */
 	return key_right(0, key, kind == DK_KIND_ALIAS ? 0 :
 			 rules[dk_key_slot(l, dk_runtime_key(l, key, 1))].fallback);
 }
@@ -430,7 +430,7 @@ static int first_of(u64 set)
 	return first;
 }
 
-/* It also reports whether it is the newest at its key. */
+/* Also checks whether @info reports the newest function at the key as active. */
 static bool listed_right(const struct dk_impl_info *info, int r, int last)
 {
 	const struct item *item = &items[ITEM_OF(r)];

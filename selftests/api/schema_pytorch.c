@@ -73,7 +73,7 @@ static int tell_mask(struct dk_call *c, void *args)
 	return 0;
 }
 
-/* It has every argument, including generators and opaque ones. */
+/* Fills in every argument, including generators and opaque ones. */
 static void pack_all(const struct dk_op_decl *decl, struct dk_value *v)
 {
 	static struct dk_obj cpu, *items[] = { &cpu };

@@ -296,7 +296,7 @@ static void name_is_free_when_all_have_left(void)
 	CHECK_INT(who, 1);
 	t_close();
 
-	/* and the other one may be of both classes: it takes the last one */
+	/* and the other operator may be of both classes: it takes the last function */
 	setup_default();
 	CHECK_OK(dk_impls_register(&prov, third, 1, &t_why));
 	CHECK_INT(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why), -EBUSY);

@@ -451,7 +451,7 @@ static int call_whole(struct dk_op *called, const struct dk_local *local, u64 bi
 	return err ? err : trace;
 }
 
-/* An object inside another one. */
+/* An object inside another object. */
 struct wrapper {
 	struct dk_obj outside;
 	struct dk_obj inside;

@@ -115,7 +115,7 @@ static void operator_for_one_device_counts(void)
 	count_by_a_second_object(DK_OP_SAME_DEVICE);
 }
 
-/* Its tables are freed, wherever the number of a device leads to. */
+/* The tables of a device are freed, at whichever slot its number is. */
 static void tables_of_a_device_are_freed(void)
 {
 	char name[20], filler[20];

@@ -43,7 +43,7 @@ static void functions_come_and_go(void)
 	CHECK_INT(c_uncounted(), 0);
 }
 
-/* The sum of all counters and of removed ones is the number of calls. */
+/* The sum of all counters, removed ones and uncounted calls is the number of calls. */
 static void all_are(u64 calls)
 {
 	static const char *const names[] = { "counted::tick", "counted::tock", "counted::tack" };
@@ -90,7 +90,7 @@ static void counts_of_what_is_gone_stay(void)
 	CHECK_OK(dk_impls_withdraw(&guest, c_tack_impls, &t_why));
 	CHECK_INT(c_get().gone, 2);
 	all_are(6);
-	/* so does a fallback, and another one begins at 0 */
+	/* so does a fallback, and the next fallback begins at 0 */
 	CHECK_OK(dk_impls_withdraw(&guest, &c_fallback, &t_why));
 	CHECK_INT(c_at_key(c_tick, DK_STAT_FALLBACK, DK_PYTHON, 0), -1);
 	CHECK_INT(c_get().gone, 3);
@@ -137,8 +137,8 @@ static u32 counters_of_fallback(struct dk_provider *guest)
 }
 
 /*
- * A declaration keeps its operator when another one has taken the name. Its counter of a fallback
- * is still released with the fallback, and the count is kept.
+ * A declaration keeps its operator when a new operator takes the same name. The old operator's
+ * counter of a fallback is still released with the fallback, and its count is added to @gone.
  */
 static void replaced_operators_count_no_more(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters while several threads call: the sums are exact, even during changes. */
+/* Counters while several threads make calls: the sums are exact, even during changes. */
 #include "counted.h"
 
 #define CALLS		1000
@@ -103,7 +103,7 @@ static void reset_while_calls_run(void)
 	CHECK_INT(c_uncounted(), 0);
 }
 
-/* They are freed only while counters are off; once on, all calls are counted. */
+/* Counters are freed only while they are off; once they are on, all calls are counted. */
 static void all_changes_while_calls_run(void)
 {
 	static struct w_thread t[THREADS];

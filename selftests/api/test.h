@@ -100,7 +100,7 @@ bool t_check_int(s64 a, s64 b, const char *file, int line, const char *what);
 bool t_check_str(const char *a, const char *b, const char *file, int line,
 		 const char *what);
 
-/* They have a value: whether they held. */
+/* Each returns whether the check holds. */
 #define CHECK(what)		t_check((what), __FILE__, __LINE__, #what)
 #define CHECK_INT(a, b)		t_check_int((a), (b), __FILE__, __LINE__, #a)
 #define CHECK_STR(a, b)		t_check_str((a), (b), __FILE__, __LINE__, #a)

@@ -398,7 +398,7 @@ static void *read_and_stay(void *data)
 	return NULL;
 }
 
-/* They prolong a grace period, and no deadline. */
+/* A read section of the program prolongs a grace period, and no deadline. */
 static void deadline_beside_a_reader_of_liburcu(void)
 {
 	pthread_t thread;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads that call while others register and unregister. Userspace only; kthreads.c is the
- * same for the kernel.
+ * Threads call operators while others register and unregister. Userspace only; kthreads.c is
+ * the same for the kernel.
  */
 #include "bounded.h"
 #include "churn.h"
@@ -221,7 +221,7 @@ static void *leave(void *data)
 	return NULL;
 }
 
-/* It delays only the unregistering of its own provider. */
+/* A slow call delays only the unregistering of its own provider. */
 static void slow_call_delays_its_own_only(void)
 {
 	static const struct dk_impl slow[] = { DK_IMPL(block, DK_CPU, block_here) };

@@ -129,7 +129,7 @@ static void fallbacks_are_left_out(void)
 	CHECK_STR(t_why.name, "Tracer");
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_TRACER), 0);
 	CHECK_STR(goes("CPU|Tracer"), "-ENOSYS");
-	/* nothing was registered, so another one is not the second */
+	/* nothing was registered, so another fallback is not the second */
 	CHECK_OK(dk_fallback_register(&prov, &twice, &t_why));
 	/* of an alias key, those keys are served that have an entry */
 	CHECK_OK(dk_fallback_register(&prov, &autograd, &t_why));

@@ -106,8 +106,8 @@ static void backend_offline_with_a_deadline(void)
 }
 
 /*
- * A wait ends if it comes online, even if it is offline again before the waiter checks. A later
- * wait also covers calls that were entered while it was online.
+ * A wait ends if the device or backend comes online, even if it is offline again before the waiter
+ * checks. A later wait also covers calls that were entered while it was online.
  */
 static void offline_again_meanwhile(u32 device)
 {

@@ -38,7 +38,7 @@ extern const struct bench_side bench_torch __attribute__((weak));
 }
 #endif
 
-/* liburcu's, in flavours that calls_dk.c cannot inline together with another one. */
+/* liburcu's, in flavours that calls_dk.c cannot inline together with another flavour. */
 void urcu_memb_register_thread(void);
 void urcu_qsbr_register_thread(void);
 

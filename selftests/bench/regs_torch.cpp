@@ -44,7 +44,7 @@ static void serve(const c10::OperatorHandle &, torch::jit::Stack *)
 {
 }
 
-/* It would print a warning for every function that overrides another one. */
+/* PyTorch would print a warning for every function that overrides another function. */
 struct Quiet : c10::WarningHandler {
 	void process(const c10::SourceLocation &, const std::string &, bool) override {}
 };

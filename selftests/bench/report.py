@@ -150,7 +150,7 @@ class Targets:
         self.at_most(what, limit, self.m.ratio(name, "floor"), "x floor")
 
     def instructions(self, what, name, limit, beside=None):
-        """In all, or more than another one takes."""
+        """In all, or more than another kind of call takes."""
         if name not in self.m.counts:
             self.line(what, f"at most {limit} instructions", None, "no valgrind here", None)
         elif beside:

@@ -25,7 +25,7 @@ struct seen {
 	double sum;
 };
 
-/* Its operands have all sorts of sizes, so that a wrong layout shows. */
+/* The operands have all sorts of sizes, so that a wrong layout shows. */
 #define SHARED_SUM(v, c, s, p, d, last)					\
 	((v)->x + (c) * 10 + (s) * 100 + (p).a * 1e3 + (p).b * 1e4 +	\
 	 (d) * 1e5 + (last) * 1e6)

@@ -40,7 +40,7 @@ proctype function()
 	od
 }
 
-/* It writes to the job until it releases the lock. */
+/* Writes to the job until it releases the lock. */
 proctype completer()
 {
 	d_step { submitted -> locked = true }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One thread stores data and then, with release, a flag. Another one loads the flag with acquire,
+ * One thread stores data and then, with release, a flag. Another loads the flag with acquire,
  * and relies on the data if the flag is set:
  *
  *   data				flag

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_cycle_calls: threads that call while dk_cycle.ko is loaded and unloaded. Parameters that
+ * dk_cycle_calls: threads that make calls while dk_cycle.ko is loaded and unloaded. Parameters that
  * can be read: calls, guest (calls that dk_cycle served), absent (calls that this module
  * served), wrong (calls with a wrong result).
  */

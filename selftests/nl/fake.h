@@ -69,7 +69,7 @@ void fake_done(const struct nlmsghdr *request, int flags, int error);
 
 /* In a request: the offset of an attribute of the outermost level; 0 if it is absent. */
 size_t fake_find(const struct nlmsghdr *request, int type);
-/* Its string, NULL if it is absent. */
+/* The string of the attribute, NULL if it is absent. */
 const char *fake_find_string(const struct nlmsghdr *request, int type);
 bool fake_is_dump(const struct nlmsghdr *request);
 int fake_cmd(const struct nlmsghdr *request);

@@ -339,7 +339,7 @@ TEST(counters)
 
 /* ---- refusals ------------------------------------------------------------- */
 
-/* It begins with this; the module's message is after the colon. */
+/* Checks that the error text begins with @begins; the module's message is after the colon. */
 static void said(struct dk_nl *nl, const char *begins)
 {
 	if (!EXPECT(!strncmp(dk_nl_strerror(nl), begins, strlen(begins))))

@@ -439,7 +439,7 @@ static void close_with_a_deferred_call(char **path, bool forgets)
 
 static atomic_ulong checks;
 
-/* It has the lock of its registry most of the time. */
+/* A thread that holds the lock of the registry most of the time. */
 static void *check_all_the_time(void *reg)
 {
 	while (!atomic_load(&stop)) {

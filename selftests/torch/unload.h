@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shared by unload_torch.cpp and unload_dk.c: a child process in which one thread calls while
- * another one registers and unregisters, and a parent that prints its progress and how it ended.
+ * Shared by unload_torch.cpp and unload_dk.c: a child process in which one thread makes calls while
+ * another registers and unregisters, and a parent that prints its progress and how it ended.
  */
 #ifndef _SELFTESTS_TORCH_UNLOAD_H
 #define _SELFTESTS_TORCH_UNLOAD_H

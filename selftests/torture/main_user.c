@@ -176,7 +176,7 @@ static void loader_run(void *data)
 			return;
 }
 
-/* It is in the program's folder. */
+/* The plugin is in the program's folder. */
 static bool find_plugin(void)
 {
 	static const char name[] = "dk_torture_plugin.so";

@@ -109,7 +109,7 @@ struct job {
 	u32 state;
 };
 
-/* A thread or handler that calls or changes. Only it writes to its struct, but for jobs. */
+/* A thread or handler that makes calls or changes. Only it writes to its struct, but for jobs. */
 struct actor {
 	u64 random;
 	unsigned int slot;

@@ -268,7 +268,7 @@ static const char *name_of(const struct dk_layout *l, unsigned int key)
 	return dk_key_name(l, key, buf);
 }
 
-/* It is printed with this name, except one of 1.12, which is printed with its earlier name. */
+/* The key is printed as @word, except one of 1.12, which is printed with its earlier name. */
 static void expect_name(const struct dk_layout *l, unsigned int key)
 {
 	unsigned int parsed = ~0U;
