@@ -149,7 +149,7 @@ int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
  * @op: the operator, from dk_op_get(); NULL: that of @decl, as for dk_call_enter()
  * @decl: the signature, compared with the operator's. A match is cached in
  *	@decl->sig_mark
- * @local: local state, never NULL; its bits are those of the registry's layout
+ * @local: local state, never NULL; its bits have the meaning of the registry's layout
  * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs
  *
@@ -212,7 +212,7 @@ int dk_call_enter_keyset(struct dk_frame *f, struct dk_op *op, struct dk_op_decl
  * dk_call_redispatch() - route a call again, from inside its function
  * @f: filled with the new call
  * @from: the call that the function serves
- * @decl: its operator; another one fails with -EPROTOTYPE
+ * @decl: the operator of @from; any other fails with -EPROTOTYPE
  * @ks: the keyset. The local state is not applied. Fallthrough keys are not
  *	removed, unless the set is routed to one, as after a function was
  *	unregistered

@@ -76,8 +76,8 @@ int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
  * @name: as for dk_compute_key(), such as "CUDA"
  * @why: filled on failure; may be NULL
  *
- * The numbers are those of PyTorch's DeviceType. They differ between versions:
- * PrivateUse1 is 20 (19 up to 1.13, which has no MTIA). 8 is MAIA (formerly ORT).
+ * The value in PyTorch's DeviceType. Values differ between versions: PrivateUse1 is
+ * 20 (19 up to 1.13, which has no MTIA). 8 is MAIA (formerly ORT).
  *
  * Context: Any.
  * Return: The number, or -EINVAL (reason BAD_DEVICE_TYPE) if the version of @l has

@@ -149,7 +149,7 @@ extern struct dk_op dk__unbound;
 
 /*
  * Position of a keyset's index byte, by its highest backend and its highest bit,
- * which is that of its functionality. Bits that v1 does not have lead to a byte
+ * the bit of its functionality. Bits that v1 does not have lead to a byte
  * without entry.
  */
 extern const __u8 dk__places[DK_NUM_BACKENDS][64];
@@ -254,7 +254,7 @@ struct dk__count {
 #endif
 };
 
-/* They follow the entries: one for unserved calls, then one for each entry. */
+/* The counters follow the entries: one for unserved calls, then one for each entry. */
 DK__ALWAYS_INLINE const struct dk__count *dk__counters(const struct dk__table *table)
 {
 	const struct dk__entry *entries = DK__CAST(const struct dk__entry *, table + 1);
@@ -385,7 +385,7 @@ void dk__leave_gate(struct dk__slot slot);
 #define dk__read_lock()		rcu_read_lock()
 #define dk__read_unlock()	rcu_read_unlock()
 #define dk__table_of(op)	rcu_dereference(DK__CAST(struct dk__op *, op)->table)
-/* sparse cannot follow a section that one function begins and another one ends */
+/* sparse cannot follow a section that one function begins and another function ends */
 #define dk__section_stays()	__release(RCU)
 #define dk__section_ends()	__acquire(RCU)
 #else

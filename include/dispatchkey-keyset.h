@@ -407,7 +407,7 @@ size_t dk_keyset_print(const struct dk_layout *l, struct dk_keyset ks,
 /**
  * dk_keyset_or() - the union of two sets
  * @a: a set
- * @b: another one
+ * @b: the other set
  *
  * Applies to the bits of backends and of functionalities alike.
  *
@@ -423,7 +423,7 @@ DK_INLINE struct dk_keyset dk_keyset_or(struct dk_keyset a, struct dk_keyset b)
 /**
  * dk_keyset_and() - the intersection of two sets
  * @a: a set
- * @b: another one
+ * @b: the other set
  *
  * Applies to the bits of backends and of functionalities alike.
  *
@@ -439,7 +439,7 @@ DK_INLINE struct dk_keyset dk_keyset_and(struct dk_keyset a, struct dk_keyset b)
 /**
  * dk_keyset_xor() - the symmetric difference of two sets
  * @a: a set
- * @b: another one
+ * @b: the other set
  *
  * Applies to the bits of backends and of functionalities alike.
  *
@@ -488,7 +488,7 @@ int dk_keyset_has(const struct dk_layout *l, struct dk_keyset ks, unsigned int k
 unsigned int dk_keyset_highest_bit(struct dk_keyset ks);
 
 /**
- * dk_keyset_has_all() - whether a set contains another one
+ * dk_keyset_has_all() - whether a set contains another set
  * @a: the set
  * @b: the set to look for
  *
@@ -503,7 +503,7 @@ DK_INLINE int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
 /**
  * dk_keyset_has_any() - whether two sets have a bit in common
  * @a: a set
- * @b: another one
+ * @b: the other set
  *
  * A shared backend counts: {AutogradCPU} and {CPU} have CPU's bit in common. The
  * result is meaningful only if dk_keyset_has_any_valid() is true of @b.

@@ -120,7 +120,7 @@ int dk_library_unregister(struct dk_library *lib);
  * dk_library_def() - define an operator
  * @lib: a DEF or FRAGMENT library
  * @decl: its declaration. A name or schema without a namespace gets the
- *	library's. If @name is NULL, the name is that of the schema
+ *	library's. If @name is NULL, the name is taken from the schema
  * @flags: of enum dk_op_flags
  * @h: set to a handle that releases the definition; may be NULL
  * @why: filled on failure; may be NULL

@@ -270,7 +270,7 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size);
  * @size: size of @buf in bytes, may be 0
  *
  * Calls only return -ENOSYS; this makes the text. If a published table is wrong, the
- * text is that of dk_invariants_text().
+ * text is the same as dk_invariants_text() makes.
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.

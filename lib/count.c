@@ -6,7 +6,7 @@
  * for want of memory has no slots: its calls take the slow path, which counts them as lost
  * where there is no part. Counts remain when their thread ends.
  *
- * Threads are those with a record at the gate, and the lock is that of the gate.
+ * "Threads" are threads with a record at the gate, and "the lock" is the gate's.
  */
 #include "private.h"
 

@@ -80,7 +80,7 @@ static_assert(sizeof(struct gate_overflow) <= (DKC_GATE_SIZE - 1) * sizeof(u64),
 __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self;
 __thread struct dk__thread dk__self;
 
-/* Its type must not change: programs may have a copy, by a copy relocation. */
+/* The type must not change: programs may have a copy, by a copy relocation. */
 const struct dk__table dk__no_table = {
 	.index = (const struct dk__index *)&dkc_index_of_none,
 	.first_direct = DK__NOT_DIRECT,
@@ -101,7 +101,7 @@ static pthread_key_t key;
 static int key_error;
 static sigset_t mask_at_fork;
 
-/* Tags of the address in a slot. Without one it is that of an entry in a table. */
+/* Tags of the address in a slot. An address without a tag points to an entry of a table. */
 #define SLOT_TABLE	1	/* a table; dk__begin() sets it */
 #define SLOT_REG	2	/* a registration */
 
@@ -575,7 +575,7 @@ static struct dkc_table *table_at(struct rcu_head *r, uintptr_t address)
 	return NULL;
 }
 
-/* Called with the lock held. True if the address in a slot is that of a replaced table. */
+/* Called with the lock held. True if a slot has the address of a replaced table. */
 static bool is_replaced(const void *marked)
 {
 	const struct dkc_replaced *tables;
@@ -729,7 +729,7 @@ COLD u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 	int fd, cancel;
 	ssize_t n = -1;
 
-	/* the thread has ended; the kernel may have given its number to another one */
+	/* the thread has ended; the kernel may have given its number to another thread */
 	if (r->rounds) {
 		snprintf(name, size, "(exited)");
 		return r->tid;

@@ -2,7 +2,7 @@
 /*
  * Listeners: a notifier queues each event under the registry's lock and reports the queue
  * after the lock was released. One thread reports at a time, in the order of the queue; a
- * thread that finds another one reporting returns, and the other one reports its events. A
+ * thread that finds another thread reporting returns, and that thread reports its events. A
  * change never fails because of its events: those that cannot be allocated are counted,
  * and their number is reported after the queue.
  */

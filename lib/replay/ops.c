@@ -370,7 +370,7 @@ static bool same_run(const struct dk_entry *a, const struct dk_entry *b)
 		a->provenance == DK_PROV_AMBIGUOUS || dk_replay_eq(a->label, b->label));
 }
 
-/* Prints the entries @first to @last, which are those of r->run. */
+/* Prints the entries @first to @last, the entries of r->run. */
 static void put_run(struct dk_replay *r, unsigned int first, unsigned int last)
 {
 	if (r->run.provenance == DK_PROV_MISSING || r->run.provenance == DK_PROV_NO_ENTRY)

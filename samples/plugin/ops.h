@@ -5,7 +5,7 @@
 
 #include <dispatchkey.h>
 
-/* Their private backend; the first provider that joins binds it. */
+/* The private backend of the host and the plugins; the first provider that joins binds it. */
 #define TOY_BACKEND	"toy"
 
 struct vec {

@@ -130,7 +130,7 @@ static bool is_integer(u32 kind)
 }
 
 /*
- * True if the kind of a value is that of the parameter. Both integer kinds count as one,
+ * True if a value has the kind of the parameter. Both integer kinds count as one,
  * and a NULL pointer is also accepted for an object or a generator.
  */
 static bool same_kind(const struct dk_param *p, const struct dk_value *v)

@@ -179,7 +179,7 @@ static void optab_remove(struct dk_op *op)
 /*
  * Frees an unused operator, unless a declaration is being bound to it. This function stores
  * @dead, and then loads @pinned. op_keep() stores @pinned, and then loads @dead. With smp_mb()
- * in between, at least one of them loads what the other one has stored.
+ * in between, at least one of the two loads what the other has stored.
  */
 void dkc_op_release(struct dk_op *op)
 {

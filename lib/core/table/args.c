@@ -161,7 +161,7 @@ u64 dkc_sig_hash(const char *sig)
 }
 
 /*
- * The first known signature is that of the operator, even if it is of a definition that may
+ * The operator takes the first known signature, even if it is of a definition that may
  * still be cancelled. @op->sig, which readers use, never changes once it is set.
  */
 u64 dkc_op_sig(const struct dk_op *op)

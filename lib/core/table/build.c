@@ -2,7 +2,7 @@
 /*
  * Indexes of tables: the id of the function that serves each entry, and the masks. An index
  * is built rule by rule, in the order of precedence, each rule for a whole set of slots. The
- * result is that of dkc_evaluate() for each entry.
+ * result is the same as that of dkc_evaluate() for each entry.
  *
  * An index depends on little: the slots and alias keys at which functions are registered, and the
  * slots of backend fallbacks. These make its key, which is collected first. Tables with equal keys

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Constant tables: those of operators that are not defined or whose registry is shut down, and
- * those that send calls to the slow path.
+ * Constant tables: for operators that are not defined or whose registry is shut down, and for
+ * calls that must take the slow path.
  */
 #include "table.h"
 
-/* Its masks exclude every key, and every entry that dk__lookup() may read is missing. */
+/* The masks exclude every key, and every entry that dk__lookup() may read is missing. */
 const struct dkc_index dkc_index_of_none = {
 	.index = { [DK_NUM_ENTRIES] = DKC_ID_MISSING },
 };
@@ -17,7 +17,7 @@ const struct dkc_index dkc_index_of_none = {
 const struct dkc_table dkc_table_undefined = { NO_TABLE(DKC_TABLE_UNDEFINED) };
 const struct dkc_table dkc_table_shutdown = { NO_TABLE(DKC_TABLE_SHUTDOWN) };
 
-/* One table for each class, because the class of a call is that of its table. */
+/* One table for each class, because a call has the class of its table. */
 #define BY_FLAGS(name, kind)						\
 	static const struct dkc_table name##_0 = { NO_TABLE(kind) };	\
 	static const struct dkc_table name##_1 = { NO_TABLE(kind), .op_flags = 1 }; \

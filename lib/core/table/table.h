@@ -110,7 +110,7 @@ static inline unsigned int dkc_backend_index(u64 ks, u64 backend_mask)
 	return fls64((ks & backend_mask) >> 1);
 }
 
-/* The first slot is that of number 0 and does not end a search; other free slots do. */
+/* The first slot belongs to number 0 and does not end a search; other free slots do. */
 static inline const struct dkc_table *
 dkc_device_tables_table(const struct dkc_device_tables *tab, u32 device)
 {
@@ -313,7 +313,7 @@ const struct dkc_table *dkc_table_of_op(const struct dk_op *op);
 extern const struct dkc_index dkc_index_of_none;
 extern const struct dkc_table dkc_table_undefined;
 extern const struct dkc_table dkc_table_shutdown;
-/* The slow path evaluates the rules. @flags are those of the operator. */
+/* The slow path evaluates the rules. @flags: the operator's flags. */
 const struct dkc_table *dkc_table_resolve(unsigned int flags);
 /* All calls take the slow path, which uses the full table. */
 const struct dkc_table *dkc_table_bypass(unsigned int flags);
