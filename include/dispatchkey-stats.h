@@ -69,8 +69,8 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
  *	of threads that made their first call when there was no memory
  * @gone: number of calls counted for functions and fallbacks that were
  *	unregistered since, and for operators that no longer have a definition or
- *	functions. Including it, the sum of all counters is the number of calls
- *	since the counters were enabled or reset
+ *	functions. The sum of all counters, @gone and @uncounted is the number of
+ *	calls since the counters were enabled or reset
  */
 struct dk_stats {
 	__u32 size;
