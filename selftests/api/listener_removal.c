@@ -283,7 +283,7 @@ static void both_wait(struct watcher *w, int (*leave_it)(struct watcher *))
 		end(&leavers[i].thread);
 		CHECK_INT(leavers[i].inside, 0);
 		left += !leavers[i].err;
-		/* with hooks, the other one learns that they were removed */
+		/* with hooks, one of the two may find them removed already */
 		CHECK(!leavers[i].err || leavers[i].err == -ENOENT);
 	}
 	CHECK(left);
