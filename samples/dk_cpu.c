@@ -28,13 +28,13 @@ static int __init dk_cpu_init(void)
 
 	err = dk_provider_register(&cpu, &why);
 	if (!err)
+		err = dk_impls_register(&cpu, cpu_impls, ARRAY_SIZE(cpu_impls), &why);
+	if (!err)
 		err = dk_op_define(&cpu, &sample_factorial_op, 0, &why);
 	if (!err)
 		err = dk_op_define(&cpu, &sample_copy_op, 0, &why);
 	if (!err)
 		err = dk_op_define(&cpu, &sample_queue_copy_op, 0, &why);
-	if (!err)
-		err = dk_impls_register(&cpu, cpu_impls, ARRAY_SIZE(cpu_impls), &why);
 	if (err) {
 		pr_err("%s%s%s\n", why.name, why.name[0] ? ": " : "", why.text);
 		/* Unregisters everything; does nothing if it is not registered. */

@@ -23,9 +23,9 @@ static int __init my_init(void)
 	int err, sum;
 
 	err = dk_provider_register(&me, &why) ?:
-	      dk_op_define(&me, &my_add_op, 0, &why) ?:
 	      dk_backend_join(&me, "my", 0, 0, &backend, &why) ?:
 	      dk_device_register(&me, backend, "card0", "card 0", impls, 1, &x.device, &why) ?:
+	      dk_op_define(&me, &my_add_op, 0, &why) ?:
 	      dk_device_find(NULL, "card0", &x, &why);	/* an object on it */
 	if (err) {
 		pr_err("%d, %s: %s\n", err, why.text, why.name);
@@ -36,7 +36,7 @@ static int __init my_init(void)
 	}
 	if (err)
 		dk_provider_unregister(&me);	/* unregisters everything */
-	return err;
+	return err == -ENOSYS ? -ENODEV : err;	/* after -ENOSYS insmod would load it again */
 }
 module_init(my_init);
 
