@@ -29,7 +29,8 @@ struct dk_deferred {
  * dk_deferred_init() - initialize a struct dk_deferred
  * @token: part of a job
  *
- * Needed once; after dk_call_complete() the token can be used again.
+ * Needed once, where the job is made; after dk_call_complete() the token can be used
+ * again. It must not be called while a call is deferred with the token.
  *
  * Context: Any.
  */
@@ -61,7 +62,8 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  * Context: Inside the function. In the kernel any context in which the operator may
  * be called; in userspace also a signal handler.
  * Return: 0, or -EINVAL if @token is not initialized, or -EBUSY if it is of a call
- * that is not completed; then the call ends as the function returns.
+ * that is not completed; then the call ends as the function returns. A function that
+ * has deferred its call and then fails must complete it.
  */
 int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
 
