@@ -185,8 +185,8 @@ extern const struct dk_local dk_local_default;
 	  "a backend fallback needs a runtime key or an alias key")	\
 	X(BUILDING_BLOCK, EINVAL,					\
 	  "a building block belongs in the table of a backend or a device: use a key such as CPU") \
-	X(TABLE_SIZE, ENOSPC, "a table has at most 524288 functions")	\
-	X(TABLE_REGISTERED, EEXIST, "the provider has registered this table already") \
+	X(TABLE_SIZE, ENOSPC, "an array has at most 524288 functions")	\
+	X(TABLE_REGISTERED, EEXIST, "the provider has registered this array already") \
 	X(ALIAS_KEY, EINVAL, "an alias key has no table entry of its own") \
 	X(NO_IMPL, ENOENT, "nothing is registered at this key")		\
 	X(NO_HOOK, EINVAL, "the hooks have no function") \

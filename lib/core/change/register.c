@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Registrations: of a definition, a table of functions, the functions of a device, or a backend
+ * Registrations: of a definition, an array of functions, the functions of a device, or a backend
  * fallback. dkc_register() publishes one as a whole or not at all.
  */
 #include "change.h"
