@@ -11,9 +11,13 @@
 #define DK__UNPAREN(...) __VA_ARGS__
 #define DK__PASTE(a, b) DK__PASTE2(a, b)
 #define DK__PASTE2(a, b) a##b
-#define DK__COUNT2(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, n, ...) n
+#define DK__COUNT2(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, \
+		   a16, n, ...) n
 #define DK__COUNT(...)							\
-	DK__COUNT2(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+	DK__COUNT2(__VA_ARGS__, TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY,	\
+		   12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define DK__EACHTOO_MANY(m, id, ...)					\
+	_Static_assert(0, "DK_OP(): an operator has at most 12 parameters");
 #define DK__EACH1(m, id, a) m(id, a)
 #define DK__EACH2(m, id, a, ...)					\
 	m(id, a) DK__EACH1(m, id, __VA_ARGS__)

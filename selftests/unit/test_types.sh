@@ -44,6 +44,13 @@ says() {
 	[ "$(grep "error:" "$st_tmp/said" | grep -vcF '[-Wincompatible-pointer-types]')" = 1 ] && grep -qF "$2" "$st_tmp/said"
 }
 
+# error_is CODE SENTENCE - the first error has this sentence
+error_is() {
+	compile "$1" >"$st_tmp/said" 2>&1 && return 1
+	cat "$st_tmp/said"
+	grep -m 1 "error:" "$st_tmp/said" | grep -qF "$2"
+}
+
 # DK_OP(self, ...) declares only names that its comment lists, or that begin with dk__.
 names_are_documented() {
 	printf '%s\n' '#include <dispatchkey.h>' 'DK_OP(self, "t::x", (int n), (n), (NULL));' |
@@ -112,5 +119,14 @@ ok "DK_OP beside names that end alike" compile \
 	static int self_fn, self_plain_fn, self_params, self_unbox, self_unbox_plain;
 	static int self_extract;'
 ok "every name that DK_OP makes is documented" names_are_documented
+types 'DK_OP(s, "t::s", (struct dk_obj *x, int a, int b), (@), (x));' \
+	"x, a, b" "x, b, a" "a, x, b" "x, a"
+ok "DK_OP says that names are in another order" error_is \
+	'DK_OP(s, "t::s", (struct dk_obj *x, int a, int b), (x, b, a), (x));' \
+	"the names are not in the order of the parameters"
+ok "DK_OP says that there are too many parameters" error_is \
+	'DK_OP(s, "t::s", (int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
+		int k, int l, int m), (a, b, c, d, e, f, g, h, i, j, k, l, m), (NULL));' \
+	"an operator has at most 12 parameters"
 types "int f(struct dk_obj *x) { return op(@); }" "x, 1" x "x, 1, 2"
 finish
