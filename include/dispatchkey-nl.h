@@ -895,7 +895,7 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
  * @size: size of the struct
  * @state: whether calls are counted, of enum dk_nl_state
  * @count: number of all counted calls
- * @uncounted: number of calls without a counter, for lack of memory
+ * @uncounted: number of calls without a counter, as in struct dk_stats
  * @gone: part of @count that no counter has any more: of functions and
  *	operators that were removed
  * @readers: the users that may read the counters, of enum dk_nl_readers
