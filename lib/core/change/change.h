@@ -82,7 +82,8 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		      struct dk_diag *why);
 /*
  * For a caller that will wait for calls. Also accepts a provider that is being unregistered, by
- * this caller or another. If it is not registered any more, or never was, returns 0 with NULL in *@core and without the lock.
+ * this caller or another. If it is not registered any more, or never was, returns 0 with NULL in
+ * *@core and without the lock.
  */
 int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provider **core,
 				    struct dk_diag *why);
