@@ -26,7 +26,7 @@ enum dk_join_flags {
  * @name: such as "edu"; case is ignored
  * @pin: the backend to bind, or 0 for any
  * @flags: of enum dk_join_flags
- * @backend: set to the backend's number
+ * @backend: set to the backend's number; may be NULL
  * @why: filled on failure; may be NULL
  *
  * The name stays bound when its providers leave, so that existing objects are not

@@ -298,6 +298,9 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
  * @impls: the array as registered; for a fallback its dk_impl
  * @why: filled on failure; may be NULL
  *
+ * If it was withdrawn before, or another thread unregisters it or its provider at the
+ * same time, this waits for its calls and returns 0.
+ *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not
  * registered), -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
@@ -312,8 +315,8 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
  * @why: filled on failure; may be NULL
  *
  * No new call enters its functions, but calls may still be running in them. The
- * array must stay valid until dk_provider_drain() or dk_provider_unregister()
- * returns 0.
+ * array must stay valid until dk_impls_unregister(), dk_provider_drain() or
+ * dk_provider_unregister() returns 0.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not

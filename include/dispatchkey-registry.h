@@ -171,8 +171,8 @@ int dk_provider_unregister(struct dk_provider *prov);
 /**
  * dk_provider_unregister_timeout() - dk_provider_unregister() with a timeout
  * @prov: the provider; NULL, or one that is not registered, is no error
- * @ms: how long to wait, in milliseconds; 0 to check once. The first check begins a
- *	grace period and fails with reason GRACE, even if no call is running
+ * @ms: how long to wait, in milliseconds; 0 to check once. The first check only
+ *	begins a grace period and returns -ETIMEDOUT, even if no call is running
  * @why: filled on failure; may be NULL
  *
  * Unless it returns -EDEADLK or -ESHUTDOWN, no new call enters. After -ETIMEDOUT the
@@ -209,9 +209,9 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
  * @op: the operator that was called. For a call to a backend fallback it is
  *	"fallback for KEY" in userspace and, if the call is deferred, everywhere
  * @label: label of the function
- * @thread_name: name of the task or thread; "(exited)" for a userspace thread
- *	that has ended, or runs its last destructors, without leaving the call;
- *	"(deferred)" for a deferred call
+ * @thread_name: name of the task or thread; "(exited)" for one that has ended
+ *	without leaving the call, or a userspace thread that runs its last
+ *	destructors; "(deferred)" for a deferred call
  */
 struct dk_inside {
 	__u32 size;
@@ -242,8 +242,9 @@ int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_insid
  * dk_provider_drain() - wait for the calls of withdrawn functions
  * @prov: the provider
  *
- * After it returns 0, tables that dk_impls_withdraw() unregistered before may be
- * freed. Also works while the provider is being unregistered.
+ * After it returns 0, arrays that dk_impls_withdraw() unregistered before may be
+ * freed. If the provider is being unregistered, this waits as
+ * dk_provider_unregister() does, and the provider is unregistered then.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -EINVAL if it is not registered, -EDEADLK or -ESHUTDOWN as

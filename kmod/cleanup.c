@@ -97,6 +97,20 @@ void dkc_module_cleanup(const struct module *mod)
 	}
 }
 
+/* The registry frees them, whoever has taken a reference. */
+static void release_operators(struct dk_registry *reg)
+{
+	struct dk_op *op;
+	u32 pos = 0;
+
+	mutex_lock(&reg->lock);
+	while ((op = dkc_op_next(reg, &pos)))
+		if (op->holders)
+			pr_warn("operator %s was not released by its module\n", op->name);
+	reg->num_held = 0;
+	mutex_unlock(&reg->lock);
+}
+
 void dkc_registries_cleanup(void)
 {
 	struct dk_diag why = { .size = sizeof(why) };
@@ -106,13 +120,12 @@ void dkc_registries_cleanup(void)
 	for (reg = registries; reg; reg = next) {
 		next = reg->next_registry;
 		if (!reg->is_default)
-			pr_warn("a registry was not freed by its module: freed\n");
+			pr_warn("a registry was not freed by its module\n");
 		reg->is_default = false;
-		if (!dk_registry_free(reg, &why))
-			continue;
-		/* what else refuses was unregistered with its module */
-		pr_warn("operator %s was not released by its module: freed\n", why.name);
-		reg->num_held = 0;
-		dk_registry_free(reg, NULL);
+		if (reg->num_held)
+			release_operators(reg);
+		/* providers were unregistered with their modules */
+		if (dk_registry_free(reg, &why))
+			pr_err("%s: %s\n", why.text, why.name);
 	}
 }

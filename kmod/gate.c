@@ -424,7 +424,8 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 
 /*
  * Keeps the memory of each task that @match is called with, even if the task exits. A task that
- * was killed in its function, by an oops, may be freed already: see dkc_inside_task().
+ * was killed in its function, by an oops, may be freed already, and another task may have its
+ * address: only that is taken for it.
  */
 static bool any_recorded(const struct task_struct *task, dkc_inside_fn match, void *data)
 {
@@ -504,7 +505,7 @@ void dkc_notice_wait(const char *prov, const char *call)
 	pr_warn("%s waits for a call: %s\n", prov, call);
 }
 
-/* Called in the read section of any_recorded(), which keeps the memory of a running task. */
+/* Called in the read section of any_recorded(). The task may be gone: see there. */
 u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 {
 	struct task_struct *process, *task;

@@ -274,6 +274,8 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 	struct dkc_entry *e;
 	int err;
 
+	if (impl->size != sizeof(*impl))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
 	if (!impl->op)
 		return dkc_refuse(why, DK_WHY_NO_DECL, impl->label);
 	if (impl->op->size != sizeof(*impl->op))

@@ -123,6 +123,8 @@ static void functions_by(register_fn reg)
 
 	bad = good;
 	bad.size = 0;
+	bad.label = (const char *)1;	/* of another version, where this is no label */
+	bad.op = NULL;
 	/* refuses: dk_impls_register EINVAL BAD_SIZE */
 	/* refuses: dk_backend_impls_register EINVAL BAD_SIZE */
 	REFUSED(reg(second(bad), 2), EINVAL, BAD_SIZE, "struct dk_impl");
@@ -237,6 +239,9 @@ static void functions(void)
 	/* refuses: dk_device_register EINVAL NULL_ARGUMENT */
 	REFUSED(dk_device_register(&r_a, r_edu, "new", NULL, NULL, 1, NULL, &t_why), EINVAL,
 		NULL_ARGUMENT, "impls");
+	REFUSED(dk_impls_register(NULL, two, 2, &t_why), EINVAL, NULL_ARGUMENT, "prov");
+	/* refuses: dk_impls_unregister EINVAL NULL_ARGUMENT */
+	REFUSED(dk_impls_unregister(NULL, two, &t_why), EINVAL, NULL_ARGUMENT, "prov");
 	/* refuses: dk_fallback_register EINVAL NULL_ARGUMENT */
 	REFUSED(dk_fallback_register(&r_a, NULL, &t_why), EINVAL, NULL_ARGUMENT, "impls");
 	/* refuses: dk_impls_register EINVAL UNREGISTERED */

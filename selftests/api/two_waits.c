@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Two threads wait for one call at once. Both must wait until it returns. Userspace only. */
+#include "../../lib/core/change/change.h"
 #include "bounded.h"
 
 DK_OP(hold, "two_waits::hold", (struct dk_obj *x, int *err), (x, err), (x));
@@ -73,6 +74,16 @@ static void *wait_for_calls(void *data)
 	return NULL;
 }
 
+static bool has_waiters(unsigned int n)
+{
+	bool has;
+
+	mutex_lock(&t_reg->lock);
+	has = prov.core && prov.core->waiters == n;
+	mutex_unlock(&t_reg->lock);
+	return has || w_load_acquire(has_left);
+}
+
 /* Two threads wait at once, and neither returns before the call inside has left. */
 static void both_wait(unsigned int backend, int (*before)(void), int (*wait)(void))
 {
@@ -92,6 +103,8 @@ static void both_wait(unsigned int backend, int (*before)(void), int (*wait)(voi
 		t_start(&waiters[i].thread, wait_for_calls, &waiters[i]);
 		t_await(&waiters[i].begun);
 	}
+	while (!has_waiters(2))
+		sched_yield();
 	/* time in which a wait that ends too early does end */
 	for (ms = 0; ms < 100; ms++) {
 		if (w_load_acquire(waiters[0].done) || w_load_acquire(waiters[1].done))
@@ -184,6 +197,36 @@ static void two_take_a_device_offline(void)
 	both_wait(DK_BACKEND_PRIVATEUSE1, NULL, go_offline);
 }
 
+/*
+ * An array is registered and unregistered again while a call of its previous registration is
+ * running. It may be freed only after that call.
+ */
+static void an_array_that_is_registered_twice(void)
+{
+	struct waiter waiters[2] = {
+		{ .wait = unregister_functions }, { .wait = unregister_functions },
+	};
+	pthread_t caller;
+	unsigned int i;
+
+	setup();
+	enter(&caller, NULL);
+	t_start(&waiters[0].thread, wait_for_calls, &waiters[0]);
+	while (!has_waiters(1))
+		sched_yield();
+	CHECK_OK(dk_impls_register(&prov, here, 1, &t_why));
+	t_start(&waiters[1].thread, wait_for_calls, &waiters[1]);
+	while (!has_waiters(2) && !w_load_acquire(waiters[1].done))
+		sched_yield();
+	w_sleep_us(20000);
+	t_let_go_and_join(caller);
+	for (i = 0; i < 2; i++) {
+		pthread_join(waiters[i].thread, NULL);
+		CHECK_OK(waiters[i].err);
+		CHECK_INT(waiters[i].had_left, 1);
+	}
+}
+
 /* A call must not wait for itself, even if another thread waits for it. */
 static void unregister_from_inside_beside_another(void)
 {
@@ -212,4 +255,5 @@ T_SUITE_WITH(two_waits, t_bound,
 	T(functions_of_a_provider_that_unregisters),
 	T(drain_of_a_provider_that_unregisters),
 	T(two_take_a_device_offline),
+	T(an_array_that_is_registered_twice),
 	T(unregister_from_inside_beside_another));

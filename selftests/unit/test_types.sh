@@ -124,6 +124,9 @@ types 'DK_OP(s, "t::s", (struct dk_obj *x, int a, int b), (@), (x));' \
 ok "DK_OP says that names are in another order" error_is \
 	'DK_OP(s, "t::s", (struct dk_obj *x, int a, int b), (x, b, a), (x));' \
 	"the names are not in the order of the parameters"
+ok "DK_OP says that a name is missing" error_is \
+	'DK_OP(s, "t::s", (struct dk_obj *x, int a, int b, void *p), (x, a, p), (x));' \
+	"each parameter must have a name in the list of names"
 ok "DK_OP says that there are too many parameters" error_is \
 	'DK_OP(s, "t::s", (int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
 		int k, int l, int m), (a, b, c, d, e, f, g, h, i, j, k, l, m), (NULL));' \

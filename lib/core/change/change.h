@@ -66,7 +66,7 @@ void dkc_op_undefine(struct dk_op *op, struct dkc_change *ch);
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
 /* Takes the registrations of a block out of all lists. */
 void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch);
-/* The block of a table that the provider registered for no device; NULL if there is none. */
+/* The block of an array that the provider registered for no device; NULL if there is none. */
 struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls);
 /* Withdrawn, but a call of it may be running. @device is 0 for functions without a device. */
 struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
@@ -88,8 +88,8 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provider **core,
 				    struct dk_diag *why);
 /* The same, but refuses a provider that is not registered. */
-int dkc_provider_lock_withdrawn(struct dk_provider *prov, struct dkc_provider **core,
-				struct dk_diag *why);
+int dkc_provider_lock_to_wait(struct dk_provider *prov, struct dkc_provider **core,
+			      struct dk_diag *why);
 struct dkc_provider *dkc_provider_find(struct dk_registry *reg, const struct dk_provider *prov);
 /*
  * Unregisters a provider that its module has not unregistered, and copies its name to @name;

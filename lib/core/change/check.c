@@ -6,9 +6,9 @@
 #include "change.h"
 
 /* What a refusal calls a function: its label, or else its operator. */
-static const char *name_of(const struct dk_impl *impl)
+static const char *name_of(const struct dk_impl *impl, bool fallback)
 {
-	return impl->label || !impl->op ? impl->label : impl->op->name;
+	return impl->label || fallback ? impl->label : impl->op->name;
 }
 
 int dkc_check_function(const struct dk_impl *impl, bool fallback,
@@ -20,17 +20,17 @@ int dkc_check_function(const struct dk_impl *impl, bool fallback,
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
 	if (impl->flags & ~(DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC | DK_IMPL_F_BOXED |
 			    DK_IMPL_F_PLAIN | DK_IMPL_F_BLOCK))
-		return dkc_refuse(why, DK_WHY_BAD_FLAGS, name_of(impl));
+		return dkc_refuse(why, DK_WHY_BAD_FLAGS, name_of(impl, fallback));
 	/* a function for every operator cannot have the type of one operator */
 	if (fallback && impl->fn && !(impl->flags & DK_IMPL_F_BOXED))
-		return dkc_refuse(why, DK_WHY_FALLBACK_FUNCTION, name_of(impl));
+		return dkc_refuse(why, DK_WHY_FALLBACK_FUNCTION, name_of(impl, fallback));
 	if (none == !!impl->fn)
-		return dkc_refuse(why, DK_WHY_NO_FUNCTION, name_of(impl));
+		return dkc_refuse(why, DK_WHY_NO_FUNCTION, name_of(impl, fallback));
 	/* one type at a time, and with a way to call it */
 	if ((impl->flags & DK_IMPL_F_PLAIN) &&
 	    (none || fallback || (impl->flags & DK_IMPL_F_BOXED) ||
 	     !impl->op->unbox_plain))
-		return dkc_refuse(why, DK_WHY_BAD_FLAGS, name_of(impl));
+		return dkc_refuse(why, DK_WHY_BAD_FLAGS, name_of(impl, fallback));
 	return 0;
 }
 
@@ -38,9 +38,10 @@ int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why)
 {
 	int err;
 
-	if (!impl->op)
+	/* dkc_check_function() refuses another size; no other member may be read then */
+	if (impl->size == sizeof(*impl) && !impl->op)
 		return dkc_refuse(why, DK_WHY_NO_DECL, impl->label);
-	if (impl->op->size != sizeof(*impl->op))
+	if (impl->size == sizeof(*impl) && impl->op->size != sizeof(*impl->op))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
 	err = dkc_check_function(impl, false, why);
 	if (!err && impl->schema)

@@ -156,7 +156,7 @@ int dk_device_unregister(struct dk_provider *prov, __u32 device,
 	struct dk_registry *reg;
 	struct dkc_device *dev;
 	struct dkc_block *b;
-	int err = dkc_provider_lock_withdrawn(prov, &core, why);
+	int err = dkc_provider_lock_to_wait(prov, &core, why);
 
 	if (err)
 		return err;

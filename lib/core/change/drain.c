@@ -67,6 +67,17 @@ static bool is_canceled(const struct dkc_target *t)
 	return t->since && READ_ONCE(t->since->switches) != t->switches;
 }
 
+/*
+ * An array may be registered again while calls of its previous registration are running. Who waits
+ * for it waits for the calls of all that were unregistered.
+ */
+static bool is_of(const struct dkc_block *b, const struct dkc_block *waited_for)
+{
+	return b == waited_for ||
+	       (b->impls == waited_for->impls && !b->dev && !waited_for->dev &&
+		READ_ONCE(b->state) == DKC_REMOVED);
+}
+
 /* The provider's blocks are not freed while the lock is held or a waiter is counted. */
 static bool is_inside(const struct dkc_inside *in, void *data)
 {
@@ -75,7 +86,7 @@ static bool is_inside(const struct dkc_inside *in, void *data)
 	if (in->prov != t->core || is_canceled(t))
 		return false;
 	if (t->block)
-		return dkc_block_of(in->reg) == t->block;
+		return is_of(dkc_block_of(in->reg), t->block);
 	if (t->backends)
 		return dkc_reg_bits(in->reg, t->core->reg->layout) & t->backends;
 	return t->any || READ_ONCE(dkc_block_of(in->reg)->state) == DKC_REMOVED;
@@ -93,7 +104,7 @@ int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why)
 }
 
 /*
- * The name of the operator that was called. A function keeps that of its operator. For a backend
+ * The name of the operator that was called. The declaration of a function has it. For a backend
  * fallback it may be unknown; the text then contains the key.
  */
 static void inside_op_text(const struct dkc_inside *in, char text[DK_NAME_MAX])
@@ -183,7 +194,7 @@ int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_insid
 
 	if (in->size != sizeof(*in))
 		return -EINVAL;
-	if (!READ_ONCE(prov->core))
+	if (!prov || !READ_ONCE(prov->core))
 		return -ENOENT;
 	reg = dkc_registry(prov->registry);
 	mutex_lock(&reg->lock);
@@ -214,7 +225,7 @@ static bool wait_grace(struct dkc_grace *begun, u64 deadline)
 
 /*
  * Blocks that were withdrawn before the wait began are drained now. A block is kept as long as any
- * caller waits for the provider. Its table belongs to the caller again, so no reader of the table
+ * caller waits for the provider. Its array belongs to the caller again, so no reader of the array
  * may reach the block.
  */
 static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
@@ -222,7 +233,7 @@ static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
 	struct dkc_block *b;
 
 	for (b = list; b; b = b->next) {
-		if (b->drained || (t->block ? b != t->block : t->backends))
+		if (b->drained || (t->block ? !is_of(b, t->block) : t->backends))
 			continue;
 		b->drained = true;
 		b->prov->reg->fallbacks_removed -= b->fallback;

@@ -64,9 +64,12 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		      struct dk_diag *why)
 {
-	struct dk_registry *reg = dkc_registry(prov->registry);
+	struct dk_registry *reg;
 	enum dk_reason reason;
 
+	if (!prov)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "prov");
+	reg = dkc_registry(prov->registry);
 	if (!reg)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
 	mutex_lock(&reg->lock);
@@ -121,12 +124,15 @@ int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provide
 	return err;
 }
 
-int dkc_provider_lock_withdrawn(struct dk_provider *prov, struct dkc_provider **core,
-				struct dk_diag *why)
+int dkc_provider_lock_to_wait(struct dk_provider *prov, struct dkc_provider **core,
+			      struct dk_diag *why)
 {
-	int err = dkc_provider_lock_unregistering(prov, core, why);
+	int err;
 
-	return err || *core ? err : dkc_refuse(why, DK_WHY_UNREGISTERED, prov ? prov->name : "");
+	if (!prov)
+		return dkc_refuse(why, DK_WHY_NULL_ARGUMENT, "prov");
+	err = dkc_provider_lock_unregistering(prov, core, why);
+	return err || *core ? err : dkc_refuse(why, DK_WHY_UNREGISTERED, prov->name);
 }
 
 static void provider_withdraw(struct dkc_provider *core)
@@ -207,7 +213,7 @@ int dk_provider_drain(struct dk_provider *prov)
 {
 	struct dkc_provider *core;
 	struct dk_registry *reg;
-	int err = dkc_provider_lock_withdrawn(prov, &core, NULL);
+	int err = dkc_provider_lock_to_wait(prov, &core, NULL);
 
 	if (err)
 		return err;

@@ -178,7 +178,7 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 	struct dkc_provider *core;
 	struct dk_registry *reg;
 	struct dkc_block *b;
-	int err = dkc_provider_lock_withdrawn(prov, &core, why);
+	int err = dkc_provider_lock_to_wait(prov, &core, why);
 
 	if (err)
 		return err;
