@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * String functions, reasons of failures, and the interface to the kernel or its substitute.
- * The last is in world.h and gate.h.
+ * That interface is in world.h and gate.h.
  */
 #ifndef _DKC_BASE_H
 #define _DKC_BASE_H
@@ -11,7 +11,7 @@
 
 bool dkc_streq(const char *a, const char *b);
 char dkc_lower(char c);
-/* True if @word is in @list, words separated by spaces. "abc*" matches what begins with "abc". */
+/* True if @word is in @list. Spaces separate its words; "abc*" matches what begins with "abc". */
 bool dkc_has_word(const char *list, const char *word);
 /* Copies with a NUL. A text that does not fit is cut off and ends in "...". */
 void dkc_strcpy(char *dst, const char *src, size_t size);
@@ -23,7 +23,7 @@ bool dkc_strcaseeq(const char *a, const char *b);
 /* True if @name may name an operator, a provider and so on. */
 bool dkc_name_ok(const char *name);
 
-/* Text in a buffer of @size; @len is what all of it needs, as snprintf() returns it. */
+/* Text in a buffer of @size. @len is the length of the whole text, as snprintf() returns it. */
 struct dkc_text {
 	char *buf;
 	size_t size;

@@ -4,8 +4,8 @@
  * the gate in its read section and ends the section before the function runs, unless
  * the section itself protects the provider. In userspace the slot of a call on the fast
  * path is such a record, too. Draining, dk_provider_inside() and the test for -EDEADLK
- * read these records. They are in kmod/gate.c for the kernel, lib/gate.c for userspace and
- * lib/compat/bare for bare metal.
+ * read these records. The gate is in kmod/gate.c for the kernel, lib/gate.c for userspace
+ * and lib/compat/bare for bare metal.
  *
  * Each world.h defines:
  *
@@ -14,8 +14,9 @@
  * dkc_slots_are_gate()	True if the slot of dk__begin() protects the provider, for every
  *			operator.
  * dkc_slot_of()	A slot for dk__begin(). In the kernel it points to its storage.
- * dkc_num_forks()	How many forks this process and those before it have gone through.
- * dkc_is_out()		True for the table of a call that has no slot or has left the gate.
+ * dkc_num_forks()	The number of forks between the first process and this one.
+ * dkc_is_out()		True for the table of a call that has neither a slot nor a read section
+ *			of its own.
  * dkc_has_fast_calls()	True if calls may take the fast path at all.
  */
 #ifndef _DKC_GATE_H
@@ -32,7 +33,7 @@ struct dkc_inside {
 	const struct dkc_deferred *deferred;	/* its token, or NULL if it is not deferred */
 };
 
-/* A struct dk_deferred. The gate keeps a list of them, and protects it and their fields. */
+/* A struct dk_deferred. The gate keeps tokens in lists, and protects the lists and the fields. */
 struct dkc_deferred {
 	u32 size;
 	u32 thread;			/* of the call */
@@ -44,7 +45,7 @@ struct dkc_deferred {
 	u64 forks;			/* dkc_num_forks() when it was deferred */
 } __attribute__((may_alias));
 
-/* If this is false, the token is no longer used: its memory may be freed or used again. */
+/* If this returns false, the token is not in use: its memory may be freed or used again. */
 static inline bool dkc_is_deferred(const struct dkc_deferred *d)
 {
 	/* pairs with the release in dkc_deferred_unlink() */
@@ -117,9 +118,9 @@ bool dkc_gate_mine(dkc_inside_fn match, void *data);
 bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data);
 /*
  * Adds the call of the running function to the deferred calls. Fails with -EBUSY if @d is already
- * used by a deferred call. dkc_gate_complete() traces @result and removes @d, and returns false
- * if it was removed before; in the kernel it may be called in any context. It traces under the
- * lock, as the function may be freed once @d is removed.
+ * used by a deferred call. dkc_gate_complete() traces @result and removes @d, or returns false if
+ * @d was removed before. In the kernel it may be called in any context. It traces under the lock,
+ * as the function may be freed once @d is removed.
  */
 int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg);
 bool dkc_gate_complete(struct dkc_deferred *d, int result);

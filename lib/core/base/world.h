@@ -12,11 +12,11 @@
  *
  * dkc_free_table_rcu()	kvfree_rcu() of a table. Where slots protect calls, the table is
  *			freed only when no slot points into it.
- * dkc_flush_retired()	Frees what kvfree_rcu() has collected, if that is much. The
- *			caller must hold no lock and may be in a read section.
+ * dkc_flush_retired()	Frees what kvfree_rcu() has collected, if there is a lot of it.
+ *			The caller must hold no lock and may be in a read section.
  * dkc_now()		A clock for deadlines, in ms; never 0.
- * dkc_notice_wait()	Tells the administrator that unregistering or a change of state
- *			waits for a call. Called every DKC_NOTICE_MS; 0 is never.
+ * dkc_notice_wait()	Reports to the administrator that unregistering or a change of
+ *			state waits for a call. Called every DKC_NOTICE_MS; 0 is never.
  * dkc_in_atomic()	True if the caller must not wait for a grace period.
  * dkc_self()		The calling task or thread.
  * dkc_wait_zero()	Waits until a number is 0; dkc_clear_and_wake() sets it to 0.
@@ -24,7 +24,7 @@
  *			Both take the address of an int that keeps the previous state.
  * dkc_owner_name()	The name of a provider's module, or "".
  * dkc_owner_registers()	Called before a provider of this owner is registered.
- * dkc_registry_created()	Called when a registry was made, before it is returned.
+ * dkc_registry_created()	Called after a registry was made, before it is returned.
  * dkc_registry_destroyed()	Called when a registry is to be freed, before its last
  *			grace period.
  * dkc_trace()		Calls dkc_trace_POINT(), see state/state.h, if a tracer is
@@ -36,7 +36,7 @@
  *			the parameters of a declaration, dkc_schema_compare() with the
  *			schema of a function. Only userspace has the grammar.
  * DKC_BUCKETS		The number of buckets in each hash table of a registry.
- * DKC_FIRST_OPS	The number of slots in its first table of operators.
+ * DKC_FIRST_OPS	The number of slots in a registry's first table of operators.
  */
 #ifndef _DKC_WORLD_H
 #define _DKC_WORLD_H
@@ -84,8 +84,8 @@ struct dk__count;
 /*
  * A grace period that a caller may stop waiting for. dkc_grace_begin() is called once, with the
  * registry's lock held, and returns false if allocation fails. dkc_grace_wait() returns false if
- * the grace period is not over at @deadline, or at once if it has not begun; 0 means no deadline.
- * dkc_grace_end() is called when no waiter is left.
+ * the grace period is not over at @deadline; 0 means no deadline. If the grace period has not
+ * begun, it returns false at once. dkc_grace_end() is called when no waiter is left.
  */
 bool __must_check dkc_grace_begin(struct dkc_grace *g);
 bool __must_check dkc_grace_wait(struct dkc_grace *g, u64 deadline);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Boxed calls: the arguments are packed in a struct. A function extracts the objects that
- * the call dispatches on into an array on its stack and passes it to dk_extracted(), which
- * makes the call, so that the array stays valid until the call returns.
+ * the call dispatches on into an array on its stack. It passes the array to dk_extracted(),
+ * which makes the call. So the array stays valid until the call returns.
  */
 #include "call.h"
 
@@ -13,8 +13,8 @@ struct dk_extract {
 
 /*
  * The function that unpacks the arguments. DK_OP() sets it in the caller's declaration. If a
- * hand-written declaration has none, that of the registered function is used, which is valid as
- * long as the function.
+ * hand-written declaration has none, that of the registered function is used. It stays valid as
+ * long as the registered function.
  */
 static dk_boxed_fn_t unbox_of(const struct dk_call *c, const struct dk_op_decl *decl)
 {
@@ -86,9 +86,9 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 }
 
 /*
- * Makes a call by a hand-written declaration, which has no function to extract the objects. They
- * are found by its description of the parameters or, if it has none, by that of the definition,
- * which the operator keeps after the read section.
+ * Makes a call by a hand-written declaration, which has no function to extract the objects. The
+ * objects are found by its description of the parameters or, if it has none, by that of the
+ * definition. The operator keeps that description after the read section.
  */
 static noinline int call_by_description(struct dk_extract *x)
 {

@@ -37,8 +37,8 @@ static void fill(struct dk_frame *f, struct dkc_request *req)
  * Find the function and protect its provider until the call ends. Called in a read section, and
  * ends it unless the section itself protects the provider: dkc_section_is_gate().
  *
- * A provider is unpublished before its calls are waited for. A call that read a table published
- * before that is either in the gate or prevents the end of the grace period.
+ * A provider is unpublished before its calls are waited for. A call that read an older table is
+ * either in the gate or prevents the end of the grace period.
  */
 static int find_and_enter(struct dk_frame *f, struct dk_op *op, const struct dkc_table *table,
 			  struct dkc_request *req)
@@ -90,9 +90,9 @@ static const struct dkc_table *table_with_args(const struct dk_op *op,
 		if (!*args)
 			break;
 		/*
-		 * Pairs with rcu_assign_pointer() in dkc_args_give(). Before the description of
-		 * a later definition was published, so was another table, at the latest when
-		 * the former definition was removed. So the table that is read below differs.
+		 * Pairs with rcu_assign_pointer() in dkc_args_give(). If the description is that
+		 * of a later definition, another table was published before it, at the latest
+		 * when the former definition was removed. Then the table read below differs.
 		 */
 		smp_rmb();
 		table = dkc_table_of_op(op);
@@ -121,7 +121,7 @@ static noinline void notify_enter(struct dk_frame *f, struct dk_op *op,
 		f->state |= DKC_CALL_TRACED;
 	if (f->state & DKC_CALL_FLAGS) {
 		f->result = 0;
-		f->alone = NULL;	/* makes id_run() store the result, which they read */
+		f->alone = NULL;	/* makes id_run() store the result for hooks and tracers */
 	}
 }
 
@@ -171,7 +171,7 @@ static int call_op(struct dk_frame *f, struct dk_op *op, const struct dk__reques
 	return enter(f, op, req);
 }
 
-/* Bind the declaration to its operator, and again if that operator was replaced. */
+/* Bind the declaration to its operator. Bind it again if that operator was replaced. */
 static int call_by_name(struct dk_frame *f, const struct dk__request *rq,
 			struct dkc_request *req)
 {

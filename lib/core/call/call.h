@@ -39,8 +39,8 @@ int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot, struct dk__req
 			unsigned long flags, const struct dk_obj *const *objs, unsigned int n);
 
 /*
- * The fast path for calls that the dispatcher itself makes. Returns what dkc_fast_find() does,
- * which sets DK__SKIP_FAST so that dk__call_enter() does not try the fast path again.
+ * The fast path for calls that the dispatcher itself makes. Returns what dkc_fast_find() returns.
+ * That function sets DK__SKIP_FAST so that dk__call_enter() does not try the fast path again.
  */
 static __always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *slot,
 					 struct dk__request *rq, unsigned long flags,

@@ -24,7 +24,7 @@ static inline unsigned int packed_objs(u64 packed)
 	return packed >> 32;
 }
 
-/* The call is not made: releases what dk__keep() took. */
+/* The call is not made. Releases the slot or read section that dk__keep() took. */
 static inline const struct dk__entry *no_entry(struct dk__slot slot, u64 packed, int err)
 {
 	dk__give_back(slot, packed_how(packed));
@@ -109,7 +109,7 @@ find_in(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, 
 				      no_entry(slot, packed, -ENOTUNIQ);
 }
 
-/* Find the entry in the table of the call's device. An object after the first may be on it. */
+/* Find the entry in the table of the call's device, which may be that of any of the objects. */
 static noinline const struct dk__entry *
 find_on_device(struct dk_call *c, struct dk__slot slot, const struct dkc_device_tables *devices,
 	       const struct dk_obj *const *objs, u64 packed)
@@ -128,8 +128,8 @@ find_on_device(struct dk_call *c, struct dk__slot slot, const struct dkc_device_
 }
 
 /*
- * False if all objects are on one device or on none. Otherwise the slow path decides, which
- * ignores devices that are offline.
+ * False if all objects are on one device or on none. If this returns true, the slow path decides.
+ * It ignores devices that are offline.
  */
 static bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int n)
 {

@@ -85,8 +85,8 @@ static int unserved_error(const struct dkc_table *table, unsigned int id, bool n
 /*
  * True if the signature of @decl is not the one with hash @sig. A match is stored in
  * decl->sig_mark, so that calls by handle take the fast path from then on. The mark
- * includes the address of the text, because a declaration may be copied, mark and all,
- * and the copy given another text.
+ * includes the address of the text, because a declaration may be copied with its mark,
+ * and the copy may then get another text.
  */
 static bool is_other_sig(struct dk_op_decl *decl, u64 sig)
 {
@@ -101,8 +101,8 @@ static bool is_other_sig(struct dk_op_decl *decl, u64 sig)
 }
 
 /*
- * Check and take a function that the rules found. They read what is registered now, but @table
- * may be older: then its definition may have been atomic, or its signature unknown.
+ * Check and take a function that the rules found. The rules read what is registered now, but
+ * @table may be older. At that time the definition may have been atomic, or the signature unknown.
  */
 static int take_found(const struct dkc_table *table, struct dkc_request *req)
 {
@@ -165,7 +165,7 @@ static int find_without_table(struct dk_op *op, const struct dkc_table *table, u
 	return take_found(table, req);
 }
 
-/* The entry has no function, or the table is not a full one. */
+/* Find the function or the error if the entry has no function or the table is not a full one. */
 static int find_without_entry(struct dk_op *op, const struct dkc_table *table,
 			      unsigned int id, struct dkc_request *req)
 {
@@ -212,8 +212,8 @@ again:
 }
 
 /*
- * The function in the table's entry of @key, if it is registered at exactly that key. If this is
- * NULL, there may still be one: only the lists of registrations are complete.
+ * The function in the table's entry of @key, if it is registered at exactly that key. If this
+ * returns NULL, such a function may still exist: only the lists of registrations are complete.
  */
 static const struct dkc_reg *table_at_key(const struct dk_layout *l,
 					  const struct dkc_table *table, unsigned int key)

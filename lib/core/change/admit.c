@@ -108,7 +108,7 @@ static struct dkc_claim sig_origin(const struct dkc_claim *c, const struct dk_op
 	return origin;
 }
 
-/* The length of what two signatures have in common, up to a parameter; 0 if both fit. */
+/* The length of what two signatures have in common, up to a comma; 0 if messages can show both. */
 static size_t sig_common(const char *a, const char *b)
 {
 	size_t i, common = 0;
@@ -233,7 +233,7 @@ int dkc_admit(const struct dkc_claim *c, struct dk_op **out, struct dk_diag *why
 		err = check_definition(c, op, why);
 	else if (op->decl)
 		err = check_function(op->decl, op->flags, c->impl, c->impl->label, why);
-	/* a new operator has nothing that refuses, so no refusal leaves one behind */
+	/* a claim never conflicts with a new operator, so no refusal leaves one behind */
 	if (!err)
 		*out = op;
 	return err;

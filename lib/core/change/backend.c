@@ -40,7 +40,7 @@ static bool name_taken(const struct dk_layout *l, const char *name)
 	       dkc_strcaseeq(name, "privateuseone");
 }
 
-/* Refuses a name because all private backends have one; lists these names. */
+/* Refuses a name because all private backends have names. Lists these names. */
 static int refuse_more(const struct dk_registry *reg, struct dk_diag *why)
 {
 	const char *part[2 * DKC_MAX_BACKENDS];
@@ -57,8 +57,8 @@ static int refuse_more(const struct dk_registry *reg, struct dk_diag *why)
 }
 
 /*
- * Finds the backend that the name is bound to, otherwise one that it can be bound to: @pin or,
- * if that is 0, any.
+ * Finds the backend that the name is bound to or, if there is none, one that it can be bound to:
+ * @pin or, if @pin is 0, any.
  */
 static int choose_backend(struct dk_registry *reg, const char *name, unsigned int pin,
 			  unsigned int *backend, struct dk_diag *why)

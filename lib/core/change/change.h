@@ -5,7 +5,7 @@
 
 #include "../call/call.h"
 
-/* check.c: checks the form, without the lock; 0 or a negative errno. */
+/* check.c: check the form, without the lock. Return 0 or a negative errno. */
 int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		   struct dk_diag *why);
 int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why);
@@ -25,7 +25,7 @@ struct dkc_claim {
 
 /*
  * admit.c: finds or makes the operator of a claim. Fails if the name, signature, schema or class
- * does not fit, or if allocation fails. The caller releases the operator if it does not use it.
+ * does not fit, or if allocation fails. A caller that does not use the operator releases it.
  */
 int dkc_admit(const struct dkc_claim *claim, struct dk_op **op, struct dk_diag *why);
 /* Refuses @impl because of @old: "operator key: f1 (a) -> f2 (b)"; a fallback has no operator. */
@@ -68,7 +68,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
 void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch);
 /* The block of an array that the provider registered for no device; NULL if there is none. */
 struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls);
-/* Withdrawn, but a call of it may be running. @device is 0 for functions without a device. */
+/* The same for a withdrawn block that is not drained. @device: 0 for functions without one. */
 struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
 					   const struct dk_impl *impls, u32 device);
 
@@ -82,8 +82,8 @@ int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		      struct dk_diag *why);
 /*
  * For a caller that will wait for calls. Also accepts a provider that is being unregistered, by
- * this caller or another. If it is not registered any more, or never was, returns 0 with NULL in
- * *@core and without the lock.
+ * this caller or another. If the provider is no longer registered, or never was, returns 0 without
+ * the lock and sets *@core to NULL.
  */
 int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provider **core,
 				    struct dk_diag *why);
@@ -106,9 +106,9 @@ static inline u64 dkc_deadline(unsigned int ms)
 }
 
 /*
- * The running calls of a provider to wait for: those of a block, or of functions at keys of
- * backends, whether these are published or not; otherwise those of what was withdrawn. dkc_wait()
- * fills the fields after @deadline.
+ * Selects the running calls of a provider. @block, @backends or @any select functions, published
+ * or not. Without them, the calls of what was withdrawn are selected. dkc_wait() fills the fields
+ * after @deadline. The caller may set @over before.
  */
 struct dkc_target {
 	const struct dkc_block *block;	/* of this block, or NULL */
@@ -118,10 +118,10 @@ struct dkc_target {
 	unsigned long switches;		/* @since->switches when the wait began */
 	u64 deadline;			/* in ms of dkc_now(); 0: none */
 	const struct dkc_provider *core;
-	bool past_grace;		/* a grace period has ended since */
-	bool canceled;			/* @since was brought online since then */
+	bool past_grace;		/* a grace period has ended since the wait began */
+	bool canceled;			/* @since was brought online since the wait began */
 	u64 over;			/* time at which a grace period had ended, or 0 */
-	struct dk_inside *found;	/* filled with a call, after @skip others */
+	struct dk_inside *found;	/* filled with the call that follows @skip others */
 	unsigned int skip;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The form of declarations and functions, which is checked before anything else: sizes,
- * flags, names, schemas.
+ * Checks the form of declarations and functions before anything else: sizes, flags, names and
+ * schemas.
  */
 #include "change.h"
 
@@ -26,7 +26,7 @@ int dkc_check_function(const struct dk_impl *impl, bool fallback,
 		return dkc_refuse(why, DK_WHY_FALLBACK_FUNCTION, name_of(impl, fallback));
 	if (none == !!impl->fn)
 		return dkc_refuse(why, DK_WHY_NO_FUNCTION, name_of(impl, fallback));
-	/* one type at a time, and with a way to call it */
+	/* a function has one type, and a plain one needs a function that unpacks its arguments */
 	if ((impl->flags & DK_IMPL_F_PLAIN) &&
 	    (none || fallback || (impl->flags & DK_IMPL_F_BOXED) ||
 	     !impl->op->unbox_plain))
@@ -38,7 +38,7 @@ int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why)
 {
 	int err;
 
-	/* dkc_check_function() refuses another size; no other member may be read then */
+	/* no member may be read if the size differs, which dkc_check_function() refuses */
 	if (impl->size == sizeof(*impl) && !impl->op)
 		return dkc_refuse(why, DK_WHY_NO_DECL, impl->label);
 	if (impl->size == sizeof(*impl) && impl->op->size != sizeof(*impl->op))
@@ -49,7 +49,7 @@ int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why)
 	return err;
 }
 
-/* Refuses with the name in the schema, and the operator's: "foo::bar vs foo::baz". */
+/* A refusal contains the schema's name and the operator's: "foo::bar vs foo::baz". */
 static noinline int check_schema_name(const struct dk_op_decl *decl, struct dk_diag *why)
 {
 	const char *schema = decl->schema;

@@ -167,7 +167,7 @@ int dk_device_unregister(struct dk_provider *prov, __u32 device,
 		dkc_block_withdraw(b, &ch);
 		dkc_change_force(&ch);
 	} else {
-		/* another caller may have unregistered it, or its provider, and waits */
+		/* another caller may have unregistered it, or its provider, and be waiting */
 		b = device ? dkc_block_find_withdrawn(core, NULL, device) : NULL;
 	}
 	if (b)

@@ -68,8 +68,8 @@ static bool is_canceled(const struct dkc_target *t)
 }
 
 /*
- * An array may be registered again while calls of its previous registration are running. Who waits
- * for it waits for the calls of all that were unregistered.
+ * An array may be registered again while calls of its previous registration are running. A wait
+ * for the array is for the calls of all its registrations that were unregistered.
  */
 static bool is_of(const struct dkc_block *b, const struct dkc_block *waited_for)
 {
@@ -104,8 +104,8 @@ int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why)
 }
 
 /*
- * The name of the operator that was called. The declaration of a function has it. For a backend
- * fallback it may be unknown; the text then contains the key.
+ * The name of the operator that was called. The declaration of a function has the name. For a
+ * backend fallback the name may be unknown. Then the text contains the key.
  */
 static void inside_op_text(const struct dkc_inside *in, char text[DK_NAME_MAX])
 {
@@ -158,8 +158,9 @@ static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in
 }
 
 /*
- * Returns 0 if no call is running. Otherwise returns -ETIMEDOUT, and @why names a call, as "ns::op
- * function thread[17] 1500 ms", or the provider if its grace period has not ended.
+ * Returns 0 if no call is running. Otherwise returns -ETIMEDOUT, and @why names a call: "ns::op
+ * function thread[17] 1500 ms". If no call is found but the grace period has not ended, @why names
+ * the provider.
  */
 static noinline int report_inside(struct dkc_target *t, struct dk_diag *why)
 {
@@ -225,8 +226,8 @@ static bool wait_grace(struct dkc_grace *begun, u64 deadline)
 
 /*
  * Blocks that were withdrawn before the wait began are drained now. A block is kept as long as any
- * caller waits for the provider. Its array belongs to the caller again, so no reader of the array
- * may reach the block.
+ * caller waits for the provider. But its array belongs to the caller again, so nothing that reads
+ * the array may reach the block.
  */
 static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
 {
@@ -258,7 +259,7 @@ static void rebuild(struct dk_registry *reg, bool may_sleep)
 static void unregistered(struct dkc_provider *core)
 {
 	if (core->pub)
-		/* pairs with dkc_provider_lock_unregistering(): it sees the stores before */
+		/* pairs with dkc_provider_lock_unregistering(), which reads earlier stores */
 		smp_store_release(&core->pub->core, NULL);
 	core->pub = NULL;
 	if (!core->drained)
@@ -267,8 +268,8 @@ static void unregistered(struct dkc_provider *core)
 }
 
 /*
- * Waits until the calls have returned; false is after the deadline. A wait without a deadline
- * may be for ever, if a driver does not complete a call.
+ * Waits until the calls have returned. Returns false if the deadline passes first. A wait without
+ * a deadline may never end if a driver does not complete a call.
  */
 static noinline bool wait_empty(struct dkc_provider *core, struct dkc_target *t)
 {
@@ -288,7 +289,7 @@ static noinline bool wait_empty(struct dkc_provider *core, struct dkc_target *t)
 	return true;
 }
 
-/* Several callers may wait at once. What was withdrawn is freed after the last one. */
+/* Several callers may wait at once. What was withdrawn is freed when the last wait ends. */
 int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
 {
 	bool unregisters = core->unregistering && !t->block && !t->backends, empty = false;

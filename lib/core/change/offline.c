@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Takes devices and backends offline and online. While one is offline, its registrations stay, but
- * calls are routed as if they were absent.
+ * calls are routed as if these registrations were absent.
  */
 #include "change.h"
 
@@ -35,7 +35,7 @@ static bool is_online(const struct dkc_switch *s)
 }
 
 /*
- * Stores the state for readers. A reader of the lists that loads this state also sees the
+ * Stores the state for readers. A reader of the lists that loads this state also reads the
  * changes before it: selftests/model/view.pml.
  */
 static void set_visible(const struct dkc_switch *s)
@@ -105,7 +105,7 @@ static bool is_unserved(const struct dk_op *op, const struct dkc_reg *r)
 	       dkc_evaluate(op, dkc_block_of(r)->dev, at.f, at.b, NULL).prov == DK_PROV_MISSING;
 }
 
-/* The operator, any for a backend fallback, that nothing else serves at the key; NULL if none. */
+/* The operator of @r, or any one for a fallback, that nothing else serves at the key, or NULL. */
 static const struct dk_op *unserved_op(struct dk_registry *reg, const struct dkc_reg *r)
 {
 	const struct dk_op *op = dkc_reg_op(r);
@@ -163,11 +163,11 @@ static int switch_tables(const struct dkc_switch *s)
 	else
 		dkc_notify_backend(s->reg, s->backend, NULL, DKC_BACKEND_STATE);
 	dkc_change_commit(&ch);
-	/* readers see it online only when it is in the tables */
+	/* for readers a device or backend is online only after it is in the tables */
 	if (s->online)
 		set_visible(s);
 	since->over = 0;
-	/* cancel the waits of callers that took it offline */
+	/* cancel the waits of callers that took the device or backend offline before */
 	WRITE_ONCE(since->switches, since->switches + 1);
 	dkc_gate_wake(s->reg);
 	return 0;
@@ -197,7 +197,7 @@ static int may_wait(struct dkc_switch *s)
 /*
  * Waits for the running calls, with the lock released. One grace period is enough for all
  * providers: functions that are registered later are offline at once. Fails with -ECANCELED if
- * another caller has brought it online again.
+ * another caller has brought the device or backend online again.
  */
 static int wait_switched(const struct dkc_switch *s)
 	__must_hold(&s->reg->lock)

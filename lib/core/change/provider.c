@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Registers and unregisters providers. Unregistering withdraws everything under the lock, waits
- * for one grace period, drains the gate, and only then frees; none of it needs memory.
+ * for one grace period, drains the gate, and only then frees. It never fails for lack of memory.
  */
 #include "change.h"
 
@@ -36,7 +36,7 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why)
 		return dkc_refuse(why, DK_WHY_NO_MEMORY, prov->name);
 	dkc_owner_registers(prov->owner);
 	mutex_lock(&reg->lock);
-	/* @prov->core is NULL again in memory that was freed without unregistering */
+	/* @prov may be reused memory of a provider that was freed without unregistering */
 	had = dkc_provider_find(reg, prov);
 	if (prov->core || had || reg->shutdown) {
 		err = dkc_refuse(why, !prov->core && !had ? DK_WHY_SHUTDOWN :
@@ -105,8 +105,8 @@ int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provide
 	dkc_accept(why);
 	/*
 	 * The registry of an unregistered provider may be freed, so it must not be used. A
-	 * caller that reads NULL also sees all that the calls of the provider stored. Pairs
-	 * with dkc_wait(): selftests/model/message.pml.
+	 * caller that reads NULL also reads everything that the calls of the provider stored.
+	 * Pairs with unregistered() in dkc_wait(): selftests/model/message.pml.
 	 */
 	if (!prov || !smp_load_acquire(&prov->core))
 		return 0;
@@ -151,7 +151,7 @@ static void provider_withdraw(struct dkc_provider *core)
 	dkc_change_force(&ch);
 }
 
-/* Frees the provider, unless it fails. Another caller may have begun to unregister it. */
+/* Frees the provider, unless this fails. Another caller may have begun to unregister it. */
 static int unregister(struct dkc_provider *core, u64 deadline, struct dk_diag *why)
 	__must_hold(&core->reg->lock)
 {

@@ -34,7 +34,7 @@ static int resolve_key(const struct dkc_registration *r, const struct dk_impl *i
 }
 
 /*
- * Links a registration before the other ones of the operator, or, if it is of a device, before
+ * Links a registration before the operator's other registrations or, if it is of a device, before
  * those of devices.
  */
 static void reg_link(struct dkc_reg *r, struct dk_op *op)
@@ -44,7 +44,7 @@ static void reg_link(struct dkc_reg *r, struct dk_op *op)
 
 	while (r->of_device && dkc_without_device(dkc_deref_locked(*at, op->reg)))
 		at = &dkc_run_of(dkc_deref_locked(*at, op->reg))->next;
-	/* then the registration before it in the block was linked last: it is *@at */
+	/* if the registration before it in the block has the same operator, it is *@at */
 	r->follows = r->place && b->impls[r->place].op == b->impls[r->place - 1].op;
 	if (r->place)
 		r->run = r[-1].run + !r->follows;
@@ -80,7 +80,7 @@ static int function_admit(struct dkc_registration *r, const struct dk_impl *impl
 	return 0;
 }
 
-/* A table is unregistered by its address, so it is registered once. */
+/* A table is unregistered by its address, so it must not be registered twice. */
 static noinline int check_table(const struct dkc_registration *r)
 {
 	const struct dkc_block *b = dkc_block_find(r->prov, r->impls);
@@ -300,7 +300,7 @@ static void definition_publish(struct dkc_registration *r)
 	/* pairs with smp_load_acquire() in op_keep(): selftests/model/pin.pml */
 	smp_store_release(&op->definer, r->prov);
 	dkc_notify_op(op, r->prov, true);
-	/* invalidates views: two definitions in turn may have the same constant table */
+	/* invalidates views: two successive definitions may have the same constant table */
 	dkc_changed(reg, DKC_WHOLE_CHANGE);
 	dkc_op_unhold(op);
 }

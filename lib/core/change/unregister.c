@@ -48,7 +48,7 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
 	return err;
 }
 
-/* Unlinks a registration. Those of a run are unlinked from the last one on. */
+/* Unlinks a registration. Those of a run are unlinked from the last one to the first. */
 static void reg_unlink(struct dkc_reg *r)
 {
 	struct dk_op *op = dkc_reg_op(r);
@@ -131,7 +131,7 @@ struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
 	return b;
 }
 
-/* Names the functions, if another provider has registered them, else the caller. */
+/* Names the functions if another provider has registered them, and the caller otherwise. */
 static noinline int refuse_table(const struct dkc_provider *prov, const struct dk_impl *impls,
 				 struct dk_diag *why)
 {

@@ -120,7 +120,7 @@ struct dk_layout {
 	u64 alias_set[DKC_NUM_ALIASES];		/* as the rules use it */
 	u64 constant[DKC_NUM_CONSTANTS];	/* or 0 */
 	u16 autocast[DKC_MAX_BACKENDS + 1];	/* functionality, by backend */
-	/* bit b - 1: PyTorch maps the autograd key of backend b to a set, which is not empty */
+	/* bit b - 1: PyTorch maps the autograd key of backend b to a set that is not empty */
 	u64 from_autograd;
 };
 
@@ -143,7 +143,7 @@ unsigned int dkc_find_functionality(const struct dk_layout *l, const char *name)
 unsigned int dkc_find_backend(const struct dk_layout *l, const char *name);
 /* Finds a key by its name in PyTorch's source. */
 bool __must_check dkc_find_key(const struct dk_layout *l, const char *name, unsigned int *key);
-/* Parses only the names that PyTorch's own parser accepts. No backend may be renamed. */
+/* Parses only the names that PyTorch's own parser accepts, and no private names of backends. */
 bool __must_check dkc_key_parse_strict(const struct dk_layout *l, const char *name,
 				       unsigned int *key);
 /* The name of a key in PyTorch's source. For a few keys PyTorch prints another name. */
@@ -173,7 +173,7 @@ struct dkc_place {
 	unsigned int b;
 };
 
-/* The end sentinel, which follows the functionality keys, maps to itself. */
+/* For the end sentinel, which follows the functionality keys, @f is its own number. */
 static inline struct dkc_place dkc_key_place(const struct dk_layout *l, unsigned int key)
 {
 	unsigned int n = key - l->nf - 1, block = n / (l->nb + 1);
@@ -210,7 +210,7 @@ static inline unsigned int dkc_table_entries(const struct dk_layout *l)
 
 /*
  * A table has an entry for each slot, in the same order. A trimmed table only has the entries of
- * SEMANTICS 1.8; for other keys, and without a backend, this is DKC_NO_ENTRY.
+ * SEMANTICS 1.8. Returns DKC_NO_ENTRY for other keys, and if a per-backend key has no backend.
  */
 static inline unsigned int dkc_entry(const struct dk_layout *l, unsigned int f, unsigned int b)
 {
@@ -237,8 +237,8 @@ bool dkc_is_private(const struct dk_layout *l, unsigned int b);
 enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key);
 
 /*
- * Like dkc_remark() and dkc_refuse(), but with the name of a key, formatted in their own stack
- * frame.
+ * Like dkc_remark() and dkc_refuse(), but with the name of a key. The name is formatted in the
+ * stack frame of these functions, not of their callers.
  */
 void dkc_remark_key(struct dk_diag *why, enum dk_reason reason,
 		    const struct dk_layout *l, unsigned int key);

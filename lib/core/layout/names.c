@@ -175,7 +175,7 @@ static bool parse_key(const struct dk_layout *l, const char *name,
 		return true;
 	if (!l->privateuseone)
 		return false;
-	/* if the text does not fit the buffer, neither it nor its beginning is the name of a key */
+	/* a text that does not fit is not the name of a key, and neither is its beginning */
 	dkc_replace(buf, name, "PRIVATEUSEONE", "PrivateUse1");
 	return find_key(l, buf, flags, key);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Explains the route of a call: what the mask removed, the result of each rule for the entry,
- * and how each registration affects the call (enum dk_bearing). A registration that may affect
- * it is ignored while the call is routed again, and the results are compared.
+ * and how each registration affects the call (enum dk_bearing). For this the call is routed again
+ * with a registration ignored, and the results are compared.
  */
 #include "observe.h"
 
@@ -45,7 +45,7 @@ static void step_fill(struct dk_step *s, const struct dkc_reg *r)
 	dkc_reg_names(r, s->label, s->provider, s->device_name);
 }
 
-/* Fill in step *@i if it is about the mask; otherwise subtract their number from *@i. */
+/* Fill in step *@i if it is about the mask. Otherwise subtract the number of such steps. */
 static bool step_mask(struct dkc_case *c, unsigned int *i, struct dk_step *s)
 {
 	const struct dk_layout *l = c->op->reg->layout;
@@ -81,7 +81,7 @@ static void step_rule(struct dkc_case *c, unsigned int rule, struct dk_step *s)
 	s->rule = rule;
 	s->key = j.key;
 	s->verdict = j.verdict;
-	/* an earlier rule may have a function, but the table has no entry for it */
+	/* an earlier rule may have a function, but the table has no entry for the key */
 	if (no_entry && (rule == DKC_RULE_NO_ENTRY || dkc_decides(&j)))
 		s->verdict = DK_VERDICT_NO_ENTRY;
 	if (rule > (no_entry ? DKC_RULE_NO_ENTRY : dkc_deciding_rule(&o->at, &decides)))

@@ -2,7 +2,7 @@
 /*
  * Reports what is registered, what serves each key, where a call is routed, and why.
  *
- * Except for dkc_registry_lock(), all of it is called with the registry's lock held.
+ * All functions except dkc_registry_lock() are called with the registry's lock held.
  */
 #ifndef _DKC_OBSERVE_H
 #define _DKC_OBSERVE_H
@@ -25,13 +25,13 @@ int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
  */
 struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 			   unsigned int f, unsigned int b);
-/* From a slot to its functionality and backend. */
+/* Sets *@f and *@b to the functionality and backend of a slot. */
 void dkc_slot_split(const struct dk_layout *l, unsigned int slot, unsigned int *f,
 		    unsigned int *b);
 
 /*
- * The names of a registration in reports. All three are empty strings for a builtin fallback
- * that lacks them.
+ * The names of a registration in reports. A name that the registration lacks is an empty
+ * string.
  */
 void dkc_reg_names(const struct dkc_reg *r, char label[DK_NAME_MAX],
 		   char provider[DK_NAME_MAX], char device_name[DK_NAME_MAX]);
@@ -61,13 +61,13 @@ void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset e
 void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op,
 		       const struct dk_explain *ex);
 /*
- * Step *@i if it is about the mask or a rule. Otherwise subtracts the number of these
- * steps from *@i and returns -ENOENT.
+ * Fills @step with step *@i if that is about the mask or a rule. Otherwise subtracts the
+ * number of such steps from *@i and returns -ENOENT.
  */
 int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
 /*
- * The step about a registration, or with NULL about the backend fallback of the entry.
- * Returns -ENOENT if there is no such fallback.
+ * Fills @step with the step about a registration or, if @r is NULL, about the backend
+ * fallback of the entry. Returns -ENOENT if there is no such fallback.
  */
 int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, struct dk_step *step);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Changes. A change builds the tables of all operators that it affects and then publishes each
- * by storing one pointer. It can be cancelled until the first store; after that no step fails.
+ * by storing one pointer. It can be cancelled before the first store. From then on no step fails.
  */
 #include "state.h"
 
@@ -232,7 +232,7 @@ void dkc_change_force(struct dkc_change *ch)
 	}
 }
 
-/* Slots of the table of names to pass in one hold of the lock; building a table counts as some. */
+/* The slots of the table of names to pass in one hold of the lock, and the cost of a table. */
 #define DKC_REBUILD_MAX		1024
 #define DKC_REBUILD_TABLE	16
 

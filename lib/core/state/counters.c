@@ -19,7 +19,7 @@
 
 #define FREE_COUNTER	(~0ULL)	/* the provider of a counter that is free */
 
-/* The counter of @op's calls that @r serves, or without a function. Called in a read section. */
+/* The counter of calls of @op: those that @r serves or, if it is NULL, those without a function. */
 static inline u32 counter_of(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dkc_block *b = r ? dkc_block_of(r) : NULL;
@@ -88,7 +88,7 @@ u64 dkc_stats_uncounted(const struct dk_registry *reg)
 	return counter_value(reg, 0) + dkc_counts_lost() - reg->lost_counts;
 }
 
-/* Sets a counter to zero. Returns its value before. */
+/* Sets a counter to zero. Returns its previous value. */
 static u64 counter_restart(struct dk_registry *reg, u32 n)
 {
 	u64 counted = counter_value(reg, n);
@@ -152,7 +152,7 @@ bool dkc_stats_grow(struct dk_registry *reg, bool may_sleep)
 	return true;
 }
 
-/* Assigns a counter for calls that @prov serves, or without a function. */
+/* Assigns a counter for calls that @prov serves or, if it is NULL, for calls without a function. */
 static bool counter_assign(struct dk_registry *reg, u32 *counter, const struct dkc_provider *prov,
 			   bool may_sleep)
 {
@@ -347,7 +347,7 @@ static void fallback_give(const struct dkc_block *b, const struct dkc_provider *
 	}
 }
 
-/* A call at its key may reach a fallback that is not in the operator's table. */
+/* A call at one key may reach a fallback that is not in the operator's table. */
 void dkc_stats_publish_block(const struct dkc_block *b)
 {
 	dkc_assert_writer(b->prov->reg);
@@ -362,7 +362,7 @@ void dkc_stats_withdraw_block(const struct dkc_block *b)
 	fallback_give(b, NULL);
 }
 
-/* Releases the counters at slots without a fallback, when no call of a removed one is running. */
+/* Releases counters at slots without a fallback if no call of a removed fallback may be running. */
 void dkc_stats_forget_block(struct dkc_block *b)
 {
 	struct dk_registry *reg = b->prov->reg;

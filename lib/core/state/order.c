@@ -2,8 +2,8 @@
 /*
  * The operators sorted by name, for listings: a treap. It is a binary search tree by name, and a
  * heap by the names' hashes, which keep it as balanced as if names were inserted in random order.
- * Each operator also points to the one after it, for walks. Operators are inserted by the first
- * listing, and from then on when they are registered.
+ * Each operator also points to the one after it, for walks. The first listing inserts all
+ * operators. From then on an operator is inserted when it is added to the table of names.
  */
 #include "state.h"
 
@@ -97,7 +97,7 @@ int dkc_order_some(struct dk_registry *reg, u32 work)
 
 	dkc_assert_writer(reg);
 	while ((op = dkc_op_next_of(reg, &reg->sorted_slots, &work))) {
-		/* it is sorted already if the table of names was replaced */
+		/* an operator may be sorted already if the table of names was replaced */
 		steps = op->sorted ? 0 : order_insert(op);
 		work -= steps < work ? steps : work;
 	}

@@ -181,7 +181,7 @@ void dkc_registry_unlock(struct dk_registry *reg)
 {
 	bool visits = reg->notifies_unlocked;
 
-	/* keeps the registry while it notifies */
+	/* keeps the registry while its notifiers are called */
 	reg->visitors += visits;
 	mutex_unlock(&reg->lock);
 	if (!visits)
@@ -196,7 +196,7 @@ void dkc_registry_unlock_flush(struct dk_registry *reg)
 	dkc_flush_retired();
 }
 
-/* What keeps the registry: a provider or a held operator; NULL for hooks and listeners. */
+/* What keeps the registry: a provider or a held operator, or NULL for anything else. */
 static const char *user_of(struct dk_registry *reg)
 {
 	struct dk_op *op;

@@ -45,11 +45,11 @@ static inline bool dkc_is_bound(const struct dk_op *op)
 /* change.c: publishing. The caller must hold the lock. */
 /* Publishes the table that calls use. A copy with counters that was used before is freed. */
 void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
-/* Publishes those tables of all operators. Copies with counters are made again. */
+/* Publishes the tables that calls of all operators use. Makes copies with counters again. */
 void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
 /* Adds or removes one watcher of calls (@watched), and publishes other tables if needed. */
 void dkc_change_watched(struct dk_registry *reg, bool more);
-/* Counts tracers of calls as a watcher, if any are attached. */
+/* Counts tracers of calls as one watcher while any are attached. */
 void dkc_change_traced(struct dk_registry *reg);
 /* Makes a new block live, or unpublishes a live one. */
 void dkc_block_set_live(struct dkc_block *b, bool live);
@@ -79,7 +79,7 @@ struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
 #define DKC_ANY_CLASS	(~0u)
 /*
  * The caller of the following functions must hold the lock. dkc_op_obtain() returns the operator
- * for a definition or a function: @found, if it fits, or a new one; NULL if allocation fails. The
+ * for a definition or a function: @found, if it fits, or a new one. NULL if allocation fails. The
  * caller must call dkc_op_release(), which frees the operator if it is unused.
  */
 struct dk_op * __must_check dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
@@ -90,8 +90,8 @@ void dkc_op_unhold(struct dk_op *op);
 /* Walks the operators; *@pos is 0 at the start. */
 struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
 /*
- * The same, but passes at most *@budget slots, including empty ones, and subtracts them. If it
- * returns NULL with a budget of 0, there may be more operators.
+ * The same, but passes at most *@budget slots, including empty ones, and subtracts their number.
+ * If it returns NULL and *@budget is 0, there may be more operators.
  */
 struct dk_op *dkc_op_next_of(struct dk_registry *reg, u32 *pos, u32 *budget);
 /* Frees all operators of a registry without users. */
@@ -109,7 +109,7 @@ struct dk_op *dkc_op_from(const struct dk_registry *reg, const char *name, bool 
 void dkc_order_add(struct dk_op *op, u32 slot);
 void dkc_order_remove(struct dk_op *op);
 
-/* registry.c: releases the lock after a change, then calls the notifiers that need that. */
+/* registry.c: releases the lock after a change, then calls the @unlocked of notifiers. */
 void dkc_registry_unlock(struct dk_registry *reg);
 /*
  * The same after a change that did not wait for calls: also frees retired memory, if there is a
@@ -143,13 +143,13 @@ void dkc_registry_visit_end(struct dk_registry *reg);
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
 /* The same, but NULL if the device or its backend is offline. */
 const struct dkc_device *dkc_device_online(const struct dk_registry *reg, u32 number);
-/* The same, with the backends that are offline in a view. */
+/* The same, but the backends in @offline, which may be those of a view, count as offline. */
 const struct dkc_device *dkc_device_without(const struct dk_registry *reg,
 					    u32 number, u32 offline);
 /* The number of the device that a call is on, or 0. */
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n);
-/* True if the objects, and the device of @serves unless it is NULL, are on two online devices. */
+/* True if the objects and, unless it is NULL, @serves are on more than one online device. */
 bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n);
 /* The private name of a backend, or its name in the layout. The caller must hold the lock. */
@@ -167,7 +167,7 @@ void dkc_notify_backend(const struct dk_registry *reg, unsigned int backend,
 			const struct dkc_provider *core, enum dkc_event_kind kind);
 /* Called after the lock of a change was released. */
 void dkc_notify_unlocked(struct dk_registry *reg);
-/* The caller of these two must hold the lock; to remove, no change may be in progress. */
+/* The caller must hold the lock. A notifier is removed while no change is in progress. */
 void dkc_notifier_add(struct dk_registry *reg, struct dkc_notifier *n);
 void dkc_notifier_remove(struct dk_registry *reg, struct dkc_notifier *n);
 /* Called when the registry is freed. */
@@ -186,7 +186,7 @@ void dkc_stats_publish_block(const struct dkc_block *b);
 /* Add the values of the counters of an unpublished block or operator to @withdrawn_counts. */
 void dkc_stats_withdraw_block(const struct dkc_block *b);
 void dkc_stats_withdraw_op(const struct dk_op *op);
-/* Release its counters. No call of it may be running. */
+/* Release the counters of a block or operator. None of its calls may be running. */
 void dkc_stats_forget_block(struct dkc_block *b);
 void dkc_stats_forget_op(struct dk_op *op);
 /* Adds a block of counters; false if allocation fails. */
@@ -203,7 +203,7 @@ const struct dkc_reg *dkc_next_fallback(const struct dk_op *op, const struct dkc
 /* The value of counter @n: calls since it was assigned or reset. */
 u64 dkc_counted(const struct dk_registry *reg, u32 n);
 /*
- * Counts a call that @r serves or, if it is NULL, a call without a function. @op and @r must
+ * Counts a call that @r serves or, if @r is NULL, a call without a function. @op and @r must
  * stay valid.
  */
 void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
@@ -230,8 +230,8 @@ struct dkc_calls {
 bool __must_check dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 each);
 
 /*
- * hook.c: run the hooks before a call and, if it has no function (@err), those after it, too;
- * and run the hooks after a call.
+ * hook.c: dkc_hooks_before() runs the hooks before a call. If the call is not made (@err), it also
+ * runs the hooks after the call. dkc_hooks_after() runs the hooks after a call that was made.
  */
 void dkc_hooks_before(struct dk_frame *f, struct dk_op *op, struct dkc_request *req, int err);
 void dkc_hooks_after(struct dk_frame *f);

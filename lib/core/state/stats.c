@@ -22,7 +22,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	else if ((!was_on && !dkc_stats_grow(reg, true)) || !dkc_stats_cover_all(reg))
 		reason = DK_WHY_NO_MEMORY;
 	if (was_on) {
-		/* now there may be memory for counters that could not be assigned before */
+		/* counters may have been assigned for which there was no memory before */
 		dkc_change_tables(reg, true);
 	} else if (reason) {
 		undone = dkc_stats_detach(reg);
@@ -34,7 +34,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 		dkc_change_watched(reg, true);
 	}
 	dkc_registry_unlock_flush(reg);
-	/* it was never published */
+	/* these counters were never published */
 	dkc_stats_free(undone);
 	return dkc_refuse(why, reason, NULL);
 }
@@ -119,7 +119,7 @@ static void stat_fill(struct dk_stat *s, const struct dk_registry *reg,
 		dkc_strcpy(s->device_name, b->dev->name, sizeof(s->device_name));
 }
 
-/* The counters after those of functions: of the fallbacks, by slot, and of missing functions. */
+/* The counters after those of functions: of fallbacks, by slot, then of missing functions. */
 static int stat_fill_rest(const struct dk_op *op, unsigned int i, struct dk_stat *s)
 {
 	const struct dkc_reg *r = NULL;

@@ -161,8 +161,8 @@ u64 dkc_sig_hash(const char *sig)
 }
 
 /*
- * The operator takes the first known signature, even if it is of a definition that may
- * still be cancelled. @op->sig, which readers use, never changes once it is set.
+ * The operator takes the first known signature, even that of a definition that may still
+ * be cancelled. @op->sig, which readers use, never changes once it is set.
  */
 u64 dkc_op_sig(const struct dk_op *op)
 {

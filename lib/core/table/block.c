@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Blocks, which hold the registrations made by one API call, in one allocation; and walks over
- * the registrations of an operator.
+ * Blocks, and walks over the registrations of an operator. A block holds the registrations of one
+ * API call in one allocation.
  */
 #include "table.h"
 
@@ -13,7 +13,7 @@ const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct d
 	return r;
 }
 
-/* Stops at an entry of an unexpected size, which is refused later. A fallback has no runs. */
+/* Stops at an entry of unexpected size. Such an entry is refused later. A fallback has no runs. */
 static unsigned int num_runs(const struct dk_impl *impls, unsigned int n)
 {
 	unsigned int i, runs = 0;
@@ -45,7 +45,7 @@ static const struct dkc_reg *walk_next(const struct dk_op *op, const struct dkc_
 	return dkc_reg_walk(op, r);
 }
 
-/* The next one at the key of @r or, after the last one there, the first at the next key. */
+/* The next registration at the key of @r or, if there is none, the first one at the next key. */
 const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dkc_reg *s = r, *next = NULL;

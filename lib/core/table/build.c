@@ -4,8 +4,8 @@
  * is built rule by rule, in the order of precedence, each rule for a whole set of slots. The
  * result is the same as that of dkc_evaluate() for each entry.
  *
- * An index depends on little: the slots and alias keys at which functions are registered, and the
- * slots of backend fallbacks. These make its key, which is collected first. Tables with equal keys
+ * An index depends only on the slots and alias keys at which functions are registered, and on the
+ * slots of backend fallbacks. These form its key, which is collected first. Tables with equal keys
  * share an index, so most tables need no index of their own.
  */
 #include "table.h"
@@ -194,7 +194,7 @@ static void add_reg(struct dkc_scratch *sc, const struct dk_layout *l, struct dk
 	sc->slot[slot] = r;
 }
 
-/* The autograd keys that CompositeImplicitAutograd does not serve by rules 4 and 6. */
+/* Adds the autograd keys that CompositeImplicitAutograd does not serve by rules 4 and 6. */
 static void add_bars(struct dkc_scratch *sc, const struct dk_layout *l)
 {
 	u64 other = l->constant[DKC_CONST_AUTOGRADOTHER_BACKENDS] & ~l->backend_mask;
@@ -246,7 +246,7 @@ static void apply_bars(struct dkc_scratch *sc, const struct dk_layout *l, u64 *s
 	unsigned int other = l->offset[l->role[DKC_ROLE_AUTOGRAD_OTHER]];
 	unsigned int first = l->offset[l->role[DKC_ROLE_AUTOGRAD]], b;
 
-	/* CompositeExplicitAutograd bars it everywhere, but does not resolve the ambiguity */
+	/* CompositeExplicitAutograd bars all slots, but does not resolve the ambiguity */
 	if (sc->alias[DKC_ALIAS_EXPLICIT])
 		memset(slots, 0, sc->words * sizeof(slots[0]));
 	if (sc->key->nested)
@@ -335,7 +335,7 @@ static void build_masks(const struct dkc_scratch *sc, const struct dk_layout *l,
 		index->mask[i] = all & ~index->mask[i];
 }
 
-/* Aliases and fallthroughs by precedence. @open are the slots that only fallbacks may serve. */
+/* Applies the rules of aliases and fallthroughs. Only fallbacks may serve the slots in @open. */
 static void apply_rules(struct dkc_scratch *sc, const struct dk_layout *l,
 			struct dkc_index *index, u8 *ids)
 {

@@ -2,8 +2,8 @@
 /*
  * The evaluator: PyTorch's rules of precedence for one table entry, SEMANTICS 7.2.
  *
- * It explains which rule serves an entry, it serves operators whose table could not be built,
- * and tables are checked against it.
+ * It explains which rule serves an entry, and serves operators whose table could not be built.
+ * Tests check tables against it.
  */
 #include "rules.h"
 
@@ -59,7 +59,7 @@ struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 	return NULL;
 }
 
-/* The newest registration at a key in @set that is not an alias, or NULL. */
+/* The newest registration at a key in @set, or NULL. Ignores those at alias keys. */
 static const struct dkc_reg *one_in(const struct dk_op *op,
 				    const struct dkc_device *dev, u64 set,
 				    const struct dkc_view *view)
@@ -180,7 +180,7 @@ static void rule_barred(const struct dkc_at *at, struct dkc_rule_result *j)
 		j->verdict = DK_VERDICT_BARS_NOT;
 }
 
-/* Rule 6: implicit, unless it is ambiguous or rule 4 bars it. */
+/* Rule 6: CompositeImplicitAutograd, unless it is ambiguous or rule 4 bars it. */
 static void rule_implicit(const struct dkc_at *at, struct dkc_rule_result *j)
 {
 	const struct dk_layout *l = at->op->reg->layout;

@@ -137,8 +137,8 @@ static void table_drop(struct dk_registry *reg, const struct dkc_table *table,
 }
 
 /*
- * Makes device tables of @size slots. All device numbers lead to @none, which is NULL if its
- * allocation failed; on failure it is freed.
+ * Makes device tables of @size slots. All device numbers lead to @none. Fails if @none is NULL,
+ * because its allocation failed. On failure @none is freed.
  */
 static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32 size,
 						    const struct dkc_table *none, bool may_sleep)

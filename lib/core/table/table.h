@@ -110,7 +110,7 @@ static inline unsigned int dkc_backend_index(u64 ks, u64 backend_mask)
 	return fls64((ks & backend_mask) >> 1);
 }
 
-/* The first slot belongs to number 0 and does not end a search; other free slots do. */
+/* The first slot is for number 0 and does not end a search. Any other free slot ends one. */
 static inline const struct dkc_table *
 dkc_device_tables_table(const struct dkc_device_tables *tab, u32 device)
 {
@@ -133,7 +133,7 @@ static inline const struct dk__count *dkc_table_counters(const struct dkc_table 
 	return dk__counters((const struct dk__table *)table);
 }
 
-/* For tables whose calls dk__find() can make. */
+/* True if dk__find() counts the calls by a table. */
 static inline bool dkc_is_counted(const struct dkc_table *table)
 {
 	return table->direct > DK__NOT_DIRECT && (table->direct & DK__COUNTS);
@@ -195,8 +195,8 @@ static inline bool __must_check dkc_view_holds(const struct dkc_view *v,
 #define DKC_WHOLE_CHANGE	2
 
 /*
- * Counts a change after everything that readers see of it was stored. A change that publishes
- * or withdraws a block is counted in two halves.
+ * Counts a change. Called after all that readers may load of the change was stored. A change that
+ * publishes or withdraws a block is counted in two halves.
  */
 static inline void dkc_changed(struct dk_registry *reg, u32 halves)
 {
@@ -275,7 +275,7 @@ struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l);
 bool dkc_fallbacks_changed(struct dk_registry *reg);
 /* True if that change affects a table or one of its device tables. */
 bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_table *table);
-/* The index for the table of an operator, or of its device; NULL if allocation fails. */
+/* The index for an operator's table, or for its table for @dev; NULL if allocation fails. */
 struct dkc_index * __must_check dkc_index_get(const struct dk_op *op,
 					      const struct dkc_device *dev, bool may_sleep);
 void dkc_index_put(struct dk_registry *reg, const struct dkc_index *shared);
@@ -332,7 +332,7 @@ const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_re
 /* The registration at position @i of this walk, or NULL. */
 const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i);
 
-/* Walks all registrations of an operator, devices' last. Pass NULL to start; NULL at the end. */
+/* Walks all registrations of an operator, those of devices last. NULL at the start and end. */
 static inline const struct dkc_reg *dkc_reg_walk(const struct dk_op *op,
 						 const struct dkc_reg *r)
 {
@@ -354,7 +354,7 @@ void dkc_args_cancel(const struct dk_op *op, struct dkc_args *args);
 /* Frees all copies of an operator, after a grace period if they were @published. */
 void dkc_args_free(struct dk_op *op, bool published);
 /*
- * The declaration that describes the arguments of a caller with @decl: the definition's if
+ * The declaration that describes the arguments of a call by @decl: the definition's if
  * @decl describes none, or if the signatures of both were compared.
  */
 const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,

@@ -47,7 +47,7 @@ static_assert(DKC_MAX_ENTRIES <= 1024 && DKC_GROUPS <= 4 &&
 
 /* Functions of one operator at consecutive places of a block. */
 struct dkc_run {
-	struct dkc_reg __rcu *next;	/* the newest one of the operator's next run */
+	struct dkc_reg __rcu *next;	/* the newest registration in the operator's next run */
 	struct dk_op *op;
 };
 
@@ -82,7 +82,7 @@ struct dkc_block {
 
 /* The last time that a device or backend was taken online or offline. */
 struct dkc_offline {
-	unsigned long switches;		/* how often so far; a change cancels older waits */
+	unsigned long switches;		/* how often so far; each one cancels older waits */
 	u64 over;			/* time at which a grace period had ended, or 0 */
 };
 
@@ -146,8 +146,8 @@ static_assert(offsetof(struct dkc_index, mask) == offsetof(struct dk__index, mas
 static_assert(offsetof(struct dkc_index, index) == sizeof(struct dk__index), "ABI");
 
 /*
- * Storage for building a table, one for each registry; only the writer uses it. What it points to
- * is after it, as large as the layout needs.
+ * Storage for building a table. Each registry has one, and only the writer uses it. The sets that
+ * it points to follow it in memory. They are as large as the layout needs.
  */
 struct dkc_scratch {
 	u32 words;				/* of a set of slots */
@@ -228,7 +228,7 @@ struct dkc_table {
 	u8 n;
 	u8 lowest;		/* the lowest id in DKC_DIRECT */
 	u8 kind;
-	u8 op_flags;		/* give the class of calls by this table */
+	u8 op_flags;		/* flags of the operator, for calls by this table */
 	__aligned_u64 sig;	/* hash of the functions' signature, 0: unknown */
 	struct dk__entry entry[];	/* from DKC_ID_FIRST on */
 };
@@ -261,7 +261,7 @@ struct dkc_args {
 struct dk_op {
 	union {
 		struct rcu_head rcu;
-		struct {			/* for writers, until it is retired */
+		struct {			/* for writers, until the operator is retired */
 			struct dk_op *next;	/* of a change, or of the replaced operators */
 			const struct dk_op_decl *decl;	/* of the definition, even a pending one */
 		};
@@ -311,7 +311,7 @@ struct dkc_stat_block {
 	struct dkc_counts counts;
 	struct dkc_counter {
 		u64 base;	/* the sum at the start; for a free counter, the next free one */
-		u64 provider;	/* number, of the function; 0 without one */
+		u64 provider;	/* number of the function's provider; 0 without one */
 	} counter[DKC_COUNTS];
 };
 
@@ -419,7 +419,7 @@ struct dk_registry {
 	struct dkc_devmap __rcu *devmap;
 	struct dkc_reg **builtin;		/* fallbacks of a new registry, by slot */
 	struct dkc_reg __rcu **fallback;	/* fallbacks of providers, by slot */
-	/* by number; those that are not private share one that is never bound */
+	/* by number; backends that are not private share an entry that is never bound */
 	struct dkc_private_backend *private_backend[DKC_MAX_BACKENDS + 1];
 	struct mutex lock;		/* held by writers */
 	struct dk_op *order, *first;	/* the tree of names, and its first one: order.c */
@@ -432,7 +432,7 @@ struct dk_registry {
 	u32 devices_of[DKC_MAX_BACKENDS + 1];
 	u64 providers_so_far;
 	struct dkc_notifier *notifiers;
-	u64 num_held;		/* held operators and listeners, and 1 while a thread runs these */
+	u64 num_held;	/* held operators and listeners, plus 1 for each listener that runs */
 	u64 generation;
 	struct dkc_stats *counters;	/* @stats, for writers */
 	u32 free_counter;		/* the first free one, 0: none */
@@ -469,11 +469,11 @@ struct dkc_pick {
 
 /* The state of a struct dk_frame. */
 enum dkc_call_state {
-	DKC_CALL_IN_GATE,	/* it is in the gate */
-	DKC_CALL_IN_SECTION,	/* it is in a read section of its own */
-	DKC_CALL_IN_CALLERS,	/* it is in a read section of its caller */
-	DKC_CALL_HOOKED = 4,	/* a flag: hooks ran before it */
-	DKC_CALL_TRACED = 8,	/* a flag: tracers are notified after it */
+	DKC_CALL_IN_GATE,	/* the call is in the gate */
+	DKC_CALL_IN_SECTION,	/* the call is in a read section of its own */
+	DKC_CALL_IN_CALLERS,	/* the call is in a read section of its caller */
+	DKC_CALL_HOOKED = 4,	/* a flag: hooks ran before the call */
+	DKC_CALL_TRACED = 8,	/* a flag: tracers are notified after the call */
 };
 
 #define DKC_CALL_FLAGS	(DKC_CALL_HOOKED | DKC_CALL_TRACED)
