@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Unregisters what a module has left registered when it is unloaded. A registration takes no
- * reference on the module, so that its exit function can run and unregister. What that leaves
- * is unregistered here, in all registries, before the text of the module is freed. Like
+ * reference on the module, so that its exit function can run and unregister. What that function
+ * leaves is unregistered here, in all registries, before the text of the module is freed. Like
  * dk_provider_unregister(), this waits for the provider's running calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -55,8 +55,8 @@ static bool in_module_memory(const void *mod, uintptr_t address)
 }
 
 /*
- * Find a registry in which the module has something registered. It is not freed until
- * visit_end().
+ * Find a registry in which the module has something registered. The registry is not freed
+ * before visit_end().
  */
 static struct dk_registry *visit_one(const struct module *mod)
 {
@@ -97,7 +97,7 @@ void dkc_module_cleanup(const struct module *mod)
 	}
 }
 
-/* The registry frees them, whoever has taken a reference. */
+/* The registry frees its operators even if references to them were not dropped. */
 static void release_operators(struct dk_registry *reg)
 {
 	struct dk_op *op;
@@ -116,7 +116,7 @@ void dkc_registries_cleanup(void)
 	struct dk_diag why = { .size = sizeof(why) };
 	struct dk_registry *reg, *next;
 
-	/* no lock: no module uses this one any more */
+	/* no lock is needed: no module uses dispatchkey any more */
 	for (reg = registries; reg; reg = next) {
 		next = reg->next_registry;
 		if (!reg->is_default)

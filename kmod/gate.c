@@ -4,13 +4,14 @@
  *
  * Each CPU has a ring of slots for the sleepable calls that are entered on it. A call
  * takes the next slot with preemption disabled, so that no two tasks take the same one,
- * and frees it when it returns, on any CPU. Neither takes a lock, and neither writes a
- * cache line that another CPU uses, unless the task has migrated in between. A call that
- * finds no free slot is added to the overflow list of its CPU.
+ * and frees it when it returns, on any CPU. Taking and freeing a slot use no lock. They
+ * write no cache line that another CPU uses, unless the task has migrated in between. A
+ * call that finds no free slot is added to the overflow list of its CPU.
  *
  * A waiter reads all slots and overflow lists. It has unpublished the functions and
- * waited for a grace period, so every call that found them is recorded by then. A call
- * that was deferred is in a list from before it returns until it is completed.
+ * waited for a grace period, so every call that found them is recorded by then. A
+ * deferred call is added to a list before its function returns, and stays there until it
+ * is completed.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -30,7 +31,7 @@
 #include "../lib/core/change/change.h"
 #include "gate.h"
 
-/* Calls in flight that were entered on one CPU, beyond which entering takes a lock. */
+/* If more calls in flight than this were entered on one CPU, entering takes a lock. */
 #define GATE_SLOTS	16
 
 struct gate_slot {
@@ -50,7 +51,7 @@ struct gate_cpu {
 };
 
 /*
- * A call in an overflow list, in the storage that dkc_gate_take() got. The first word of
+ * A call in an overflow list, in the storage passed to dkc_gate_take(). The first word of
  * the storage is the address of the call's slot, or 0 for this struct.
  */
 struct gate_overflow {
@@ -68,8 +69,8 @@ static DEFINE_PER_CPU_SHARED_ALIGNED(struct gate_cpu, gate_cpus);
 /*
  * Wait queues, hashed by address. A waiter is in two of them: that of the provider, which
  * is woken when a call returns, and that of the registry, which is woken when a device or
- * backend comes online. A call that returns so avoids the locks of most other providers'
- * waiters.
+ * backend goes offline or online. So a call that returns avoids the locks of most other
+ * providers' waiters.
  */
 #define GATE_QUEUE_BITS	6
 static wait_queue_head_t gate_queues[1 << GATE_QUEUE_BITS];
@@ -78,7 +79,7 @@ static atomic_t num_waiters = ATOMIC_INIT(0);
 
 /*
  * Deferred calls, hashed by their provider. A waiter reads them after the slots and overflow
- * lists: a call that it does not find there any more is deferred already.
+ * lists: a call that has already left those is then in a list of deferred calls.
  */
 static struct gate_deferred {
 	raw_spinlock_t lock;
@@ -127,7 +128,7 @@ static __always_inline void slot_take(struct gate_slot *slot, u64 *storage,
 	const void *prov = dkc_block_of(reg)->prov;
 
 	__this_cpu_write(gate_cpus.next, slot->next);
-	smp_store_release(&slot->seq, slot->seq + 1);	/* after the last call's stores */
+	smp_store_release(&slot->seq, slot->seq + 1);	/* after the previous call's stores */
 	smp_store_release(&slot->reg, reg);		/* after @seq */
 	smp_store_release(&slot->op, op);		/* after @seq */
 	smp_store_release(&slot->task, current);	/* after @seq */
@@ -191,7 +192,7 @@ void dkc_gate_take(u64 *storage, const struct dkc_reg *reg, const void *op)
 	preempt_enable();
 }
 
-/* The rest of dk__to_gate() where the next slot is in use. Called with preemption disabled. */
+/* The rest of dk__to_gate() if the next slot is in use. Called with preemption disabled. */
 static noinline void to_gate_slowly(struct dk__storage *storage, const void *op)
 {
 	take_another_slot(storage->gate, storage->entry.reg, op);
@@ -203,7 +204,7 @@ static noinline void to_gate_slowly(struct dk__storage *storage, const void *op)
 
 /*
  * Called in the read section of a call that has found its function. Enters the gate and ends
- * the section. Copies the entry before, because the table may be freed after the section.
+ * the section. Copies the entry first, because the table may be freed after the section.
  */
 void dk__to_gate(struct dk_call *c, struct dk__slot slot)
 {
@@ -232,7 +233,7 @@ static wait_queue_head_t *queue_of(const void *on)
 	return &gate_queues[hash_ptr(on, GATE_QUEUE_BITS)];
 }
 
-/* Wakes only waiters for @key, or all; others that share the queue stay asleep. */
+/* Wakes a waiter for @key or, if @key is NULL, any waiter. Others in the queue stay asleep. */
 static int wake_waiter(struct wait_queue_entry *entry, unsigned int mode, int sync,
 		       void *key)
 {
@@ -246,8 +247,8 @@ noinline void dkc_gate_wake(const void *on)
 	wait_queue_head_t *queue = queue_of(on);
 
 	/*
-	 * Has a full barrier, which pairs with set_current_state() in dkc_gate_wait(). See
-	 * NO_WAKE_ORDER in selftests/model/dispatchkey.pml.
+	 * wq_has_sleeper() has a full barrier, which pairs with set_current_state() in
+	 * dkc_gate_wait(). See NO_WAKE_ORDER in selftests/model/dispatchkey.pml.
 	 */
 	if (wq_has_sleeper(queue))
 		__wake_up(queue, TASK_NORMAL, 0, (void *)on);
@@ -335,7 +336,7 @@ bool dkc_gate_complete(struct dkc_deferred *d, int result)
 	bool found;
 
 	raw_spin_lock_irqsave(&g->lock, flags);
-	/* another caller may complete it, too */
+	/* another caller may have completed the call */
 	found = prov && d->prov == prov;
 	if (found) {
 		dkc_trace(complete, d, result);
@@ -370,7 +371,7 @@ static bool any_deferred(const void *prov, dkc_inside_fn match, void *data)
 /* ---- waits --------------------------------------------------------------------- */
 
 /*
- * Read a slot: all words are of one call. Returns false if the slot is free. Calls may
+ * Read a slot so that all words are of one call. Returns false if the slot is free. Calls may
  * take and free the slot at the same time. Each call increments @seq before it stores other
  * words, so @seq is the same before and after only if no word is of a later call. The
  * loads pair with the stores in slot_take() and leave_gate().
@@ -423,9 +424,9 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 }
 
 /*
- * Keeps the memory of each task that @match is called with, even if the task exits. A task that
- * was killed in its function, by an oops, may be freed already, and another task may have its
- * address: only that is taken for it.
+ * The read section keeps the memory of each task that @match is called with, even if the task
+ * exits. A task that an oops killed in its function may already be freed. Another task at the same
+ * address is then mistaken for it.
  */
 static bool any_recorded(const struct task_struct *task, dkc_inside_fn match, void *data)
 {
@@ -484,8 +485,9 @@ bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void 
 	waiter_add(&by_reg, reg);
 	for (;;) {
 		/*
-		 * Has a full barrier, which pairs with those in leave_gate() and dkc_gate_wake().
-		 * A signal does not end the wait: the caller frees what the calls use.
+		 * set_current_state() has a full barrier, which pairs with those in leave_gate(),
+		 * dkc_gate_complete() and dkc_gate_wake(). A signal does not end the wait: the
+		 * caller frees what the calls use.
 		 */
 		set_current_state(TASK_UNINTERRUPTIBLE);
 		empty = !dkc_gate_any(prov, match, data);
@@ -505,7 +507,7 @@ void dkc_notice_wait(const char *prov, const char *call)
 	pr_warn("%s waits for a call: %s\n", prov, call);
 }
 
-/* Called in the read section of any_recorded(). The task may be gone: see there. */
+/* Called in the read section of any_recorded(). The task may already be freed: see there. */
 u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 {
 	struct task_struct *process, *task;

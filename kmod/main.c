@@ -71,7 +71,7 @@ no_notifier:
 	return err;
 }
 
-/* Modules that use our symbols hold a reference on this one, so none is loaded here. */
+/* A module that uses the symbols of this one holds a reference on it, so none is loaded now. */
 static void __exit dispatchkey_exit(void)
 {
 	dk_nl_exit();

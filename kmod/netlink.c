@@ -106,7 +106,7 @@ int dk_nl_message_end(struct sk_buff *skb, void *header, int err)
 
 int dk_nl_dump_end(struct sk_buff *skb, int err)
 {
-	/* a message that does not fit an empty buffer fits none */
+	/* a message that does not fit an empty buffer is an error */
 	return err && (err != -EMSGSIZE || !skb->len) ? err : skb->len;
 }
 
@@ -280,7 +280,7 @@ int dispatchkey_nl_layout_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 /* ---- limits ------------------------------------------------------------------- */
 
-/* The @i-th limit: first that of the events, then those of the registry. */
+/* The @i-th limit. The first one is that of the events, the others are those of the registry. */
 static int limit_at(unsigned int i, struct dk_limit *limit)
 {
 	if (i)

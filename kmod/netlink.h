@@ -38,7 +38,7 @@ struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size);
 int dk_nl_reply(struct genl_info *info, struct sk_buff *skb, int err);
 
 /*
- * Begin a part of a dump. If the registry has changed since the last part, the messages
+ * Begin a part of a dump. If the registry has changed since the previous part, the messages
  * that follow have NLM_F_DUMP_INTR. Parses the attributes of the request into @attrs,
  * which has @max + 1 elements or is NULL; they were validated when the dump began.
  */
@@ -62,14 +62,14 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 /* netlink_stats.c: true if the sender of a request may read the counters. */
 bool dk_nl_may_read_counters(struct sk_buff *request);
 /*
- * Sums up the counters that @c says. Takes the registry's lock several times. False if calls
+ * Sums up the counters that @c selects. Takes the registry's lock several times. False if calls
  * are not counted, or if the sum was restarted too often.
  */
 bool dk_nl_calls(struct dkc_calls *c);
 
 /*
- * netlink_event.c. Events are queued and sent between these two; the first one returns -ENOMEM
- * if the queue cannot be allocated.
+ * netlink_event.c. Events are queued and sent between dk_nl_events_begin(), which returns
+ * -ENOMEM if it cannot allocate the queue, and dk_nl_events_end().
  */
 int __must_check dk_nl_events_begin(void);
 void dk_nl_events_end(void);

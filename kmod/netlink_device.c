@@ -116,7 +116,7 @@ static int fill_device(struct sk_buff *skb, const struct dk_device_info *d)
 	return 0;
 }
 
-/* The error for a number that no device has, or that of a device that was unregistered. */
+/* The error for a number that no device has, or that a device had before it was unregistered. */
 static int no_such_device(struct genl_info *info)
 {
 	return dk_nl_deny(info->extack, info->attrs[DK_A_DEVICE_NUMBER],
@@ -245,7 +245,7 @@ static int set_online(struct genl_info *info, const struct set_command *c)
 	err = c->set(NULL, number, online, dkc_now() + DRAIN_TIMEOUT_MS, &why, &inside);
 	if (err && err != -ETIMEDOUT)
 		return dk_nl_reply(info, skb, dk_nl_deny(info->extack, NULL, why.text, err));
-	/* if it was unregistered during the wait, report the state that was set */
+	/* if the device was unregistered during the wait, report the state that was set */
 	if (c->read(number, name, &is_online))
 		is_online = online;
 	if (nla_put_u32(skb, c->number, number) || nla_put_string(skb, c->name, name) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Events: changes of the registry are sent to a multicast group. A change is queued in a
- * preallocated ring, so that it neither sleeps, allocates nor fails, and a delayed work
+ * Events: changes of the registry are sent to a multicast group. An event is queued in a
+ * preallocated ring, so that queueing neither sleeps, allocates nor fails. A delayed work
  * sends it some milliseconds later. Repeated events of one thing are merged into one
  * message with a count.
  */
@@ -76,7 +76,7 @@ static struct dk_nl_event *event_at(u32 i)
 
 /*
  * The queued event that @e is merged with: the last one of the same thing, if it has the
- * same kind and provider. NULL without such an event.
+ * same kind and provider. NULL if there is no such event.
  */
 static struct dk_nl_event *event_to_merge(const struct dk_nl_event *e)
 {

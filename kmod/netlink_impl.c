@@ -94,7 +94,7 @@ static int walk_one(struct sk_buff *skb, struct netlink_callback *cb,
 	const struct dk_nl_walk *w = (void *)cb->ctx;
 	struct dk_op *op = dk_nl_op(dk_registry_default(), d->op, w->begun ? NULL : cb->extack);
 
-	/* it may have been undefined during the walk */
+	/* the operator may have been undefined during the walk */
 	if (!op)
 		return w->begun ? 0 : -ENOENT;
 	return d->fill(skb, cb, op, d);
@@ -189,8 +189,8 @@ static noinline bool write_any_key_name(struct dk_nl_writer *w, int type,
 }
 
 /*
- * The name of a key, as dk_registry_key_name() has it: with the name that a backend is
- * bound to, if any.
+ * The name of a key, as dk_registry_key_name() returns it: with the private name of the
+ * key's backend, if there is one.
  */
 static bool write_key_name(struct dk_nl_writer *w, int type,
 			   const struct dk_registry *reg, unsigned int key)

@@ -5,7 +5,7 @@
 
 #include "netlink.h"
 
-/* Most bytes of attributes in an answer; with headers, netlink's limit for a dump's part. */
+/* Most bytes of attributes in an answer. With headers, this is netlink's limit for a dump part. */
 #define DK_NL_MESSAGE_MAX	(SKB_WITH_OVERHEAD(32768) - NLMSG_HDRLEN - GENL_HDRLEN)
 
 /* The attributes of a function in one attribute set. 0: the set has none. */
@@ -24,8 +24,8 @@ extern const struct dk_nl_impl_attrs dk_nl_impl_attrs;
 
 /*
  * Put the attributes of a function into a message. Called with the registry's lock held.
- * @is_top: it is the newest online function of its operator, key and device; not used for
- * a fallback. Returns 0 or -EMSGSIZE.
+ * @is_top: the function is the newest online one of its operator, key and device; not used
+ * for a fallback. Returns 0 or -EMSGSIZE.
  */
 int dk_nl_put_impl(struct sk_buff *skb, const struct dk_registry *reg,
 		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top);
@@ -79,8 +79,8 @@ bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry 
 struct dk_op *dk_nl_op(struct dk_registry *reg, const struct nlattr *attr,
 		       struct netlink_ext_ack *extack);
 /*
- * Look up the device of a number, which is that of @attr; *@dev is NULL for 0. Called with
- * the registry's lock held.
+ * Look up the device with @number, the value of @attr. Sets *@dev to NULL if @number is 0.
+ * Called with the registry's lock held.
  */
 int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr *attr,
 		 struct netlink_ext_ack *extack, struct dkc_device **dev);

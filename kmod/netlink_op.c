@@ -100,8 +100,8 @@ static bool fill_op(struct sk_buff *skb, struct dk_op *op, size_t schema,
 }
 
 /*
- * The answer, in a buffer of the estimated size. If that is too small, in the largest buffer, where
- * the answer may be incomplete. NULL if allocation fails.
+ * The answer, in a buffer of the estimated size or, if that is too small, of the largest size.
+ * Even then the answer may be incomplete. NULL if allocation fails.
  */
 static struct sk_buff *op_answer(struct genl_info *info, struct dk_op *op)
 {

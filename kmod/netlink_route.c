@@ -234,8 +234,8 @@ int dispatchkey_nl_route_get_doit(struct sk_buff *skb, struct genl_info *info)
 /* ---- dumps of steps ---------------------------------------------------------------- */
 
 /*
- * A dump of steps. The operator is looked up again each time the lock is taken. @c lasts
- * for one part of the dump; a part ends if the generation has changed.
+ * A dump of steps. The operator is looked up again each time the lock is taken. @c is valid
+ * for one part of the dump. A part ends if the generation has changed.
  */
 struct dk_nl_route_request {
 	struct dk_nl_dump dump;
@@ -391,7 +391,7 @@ int dispatchkey_nl_route_get_dumpit(struct sk_buff *skb, struct netlink_callback
 	if (!err)
 		err = call_get(cb->nlh, attrs, w->walk.begun ? NULL : cb->extack, &r.call);
 	if (err == -ENODEV && w->walk.begun && dk_registry_generation(NULL) != w->generation) {
-		/* its device was unregistered: the rest is left out, as in dump_steps() */
+		/* the call's device was unregistered: the rest is left out, as in dump_steps() */
 		dk_nl_dump_begin(cb, NULL, 0);
 		return dk_nl_dump_end(skb, 0);
 	}

@@ -30,7 +30,7 @@ struct dk_nl_stat {
 	const struct dkc_reg *reg;	/* the function, or NULL for missing calls */
 };
 
-/* Of enum dk_nl_readers. Written under stats_set_lock. */
+/* A value of enum dk_nl_readers. Written under stats_set_lock. */
 static u8 readers = DK_NL_READERS_ALL;
 /* Serialises stats-set: a request that fails must restore the value of readers that it found. */
 static DEFINE_MUTEX(stats_set_lock);
@@ -64,7 +64,7 @@ bool dk_nl_calls(struct dkc_calls *c)
 		/* the counters may have been disabled while the lock was released */
 		is_counted = reg->counters;
 		more = is_counted && dkc_calls_add(reg, c, DK_NL_WORK_MAX, counter_work());
-		/* or they were disabled and enabled again, each time */
+		/* or were disabled and enabled again during each sum */
 		is_counted = is_counted && c->starts <= DK_NL_STARTS_MAX;
 		mutex_unlock(&reg->lock);
 		cond_resched();

@@ -49,7 +49,7 @@ struct dk_nl_table_walk {
 
 /*
  * Find the end of a run and what serves it, in the table of @dev or, if that is NULL, in the
- * operator's own. -EAGAIN if the lock must be released before that.
+ * operator's own. -EAGAIN if the lock must be released before the end is found.
  */
 static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
 		   const struct dkc_device *dev, struct dkc_pick *pick)
@@ -71,8 +71,8 @@ static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
 }
 
 /*
- * Move on to the next run. Accounts for the two evaluations of run_end() that it has not
- * accounted for: of the first entry, and of the entry after the last one.
+ * Move on to the next run. Accounts for the two evaluations for which run_end() has not
+ * accounted: of the first entry, and of the entry after the last one.
  */
 static int run_done(struct dk_nl_table_walk *w, const struct dk_op *op,
 		    const struct dkc_device *dev)
@@ -154,8 +154,8 @@ static int table_fill_part(struct sk_buff *skb, struct genl_info *info,
 }
 
 /*
- * Find the run of the request and fill the answer. The lock is released in between; if the
- * registry has changed then, the search is restarted.
+ * Find the run of the request and fill the answer. The lock is released in between. If the
+ * registry has changed by then, the search is restarted.
  */
 static int table_fill(struct sk_buff *skb, struct genl_info *info, u32 device)
 {
@@ -235,7 +235,7 @@ static int dump_runs(struct sk_buff *skb, struct netlink_callback *cb, struct dk
 	int err;
 
 	err = table_find_device(r->attrs, w, w->walk.begun ? NULL : cb->extack, &dev);
-	/* it may have been unregistered during the walk */
+	/* the device may have been unregistered during the walk */
 	if (err && w->walk.begun)
 		return 0;
 	while (!err && w->first < op->reg->layout->num_entries) {

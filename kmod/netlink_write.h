@@ -2,8 +2,8 @@
 /*
  * Writes attributes into the tailroom of a message. nla_put() checks and extends the
  * message for each attribute, which costs five times as much as the copy. Here the
- * attributes of one object are written first, and then the message is extended once, or
- * not at all if they did not fit.
+ * attributes of one object are written first. Then the message is extended once, or not
+ * at all if the attributes did not fit.
  */
 #ifndef _DK_NETLINK_WRITE_H
 #define _DK_NETLINK_WRITE_H
@@ -46,8 +46,8 @@ static __always_inline bool dk_nl_write_u32(struct dk_nl_writer *w, int type, u3
 }
 
 /*
- * Write two strings as one. False if the tailroom is too short for DK_NAME_MAX bytes: longer
- * strings, such as labels, are truncated to that and end in "...".
+ * Write two strings as one. False if the tailroom is too short for DK_NAME_MAX bytes. Longer
+ * strings, such as labels, are truncated to DK_NAME_MAX bytes and end in "...".
  */
 bool dk_nl_write_texts(struct dk_nl_writer *w, int type, const char *head, const char *tail);
 

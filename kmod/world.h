@@ -25,7 +25,7 @@
 #define dkc_free_table_rcu(table)	kvfree_rcu(table, rcu)
 #define dkc_flush_retired()	do { } while (0)
 #define dkc_now()		((u64)ktime_to_ms(ktime_get()) + 1)
-/* kmod/gate.c; as often as the kernel tells of a network device that is still in use */
+/* kmod/gate.c; the interval at which the kernel reports a network device that is in use */
 #define DKC_NOTICE_MS		10000
 void dkc_notice_wait(const char *prov, const char *call);
 #define dkc_in_atomic()		(rcu_preempt_depth() > 0 || \
@@ -35,8 +35,8 @@ void dkc_notice_wait(const char *prov, const char *call);
 	wait_var_event(p, !smp_load_acquire(p)) /* pairs with dkc_clear_and_wake() */
 /*
  * smp_mb() orders the store before wake_up_var()'s check for waiters. It pairs with
- * set_current_state() in wait_var_event(), as NO_WAKE_ORDER in
- * selftests/model/dispatchkey.pml does.
+ * set_current_state() in wait_var_event(): compare NO_WAKE_ORDER in
+ * selftests/model/dispatchkey.pml.
  */
 #define dkc_clear_and_wake(p)						\
 	do {								\
@@ -59,7 +59,7 @@ void dkc_registry_destroyed(struct dk_registry *reg);
 extern u32 dkc_call_tracers;
 #define dkc_calls_are_traced()	(READ_ONCE(dkc_call_tracers) != 0)
 
-/* kmod/trace.h. Enabling those of calls replaces tables: see dkc_change_traced(). */
+/* kmod/trace.h. Enabling a tracepoint of calls replaces tables: see dkc_change_traced(). */
 DECLARE_TRACEPOINT(dk_register);
 DECLARE_TRACEPOINT(dk_unregister);
 DECLARE_TRACEPOINT(dk_publish);

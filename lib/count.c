@@ -3,8 +3,8 @@
  * Counters in userspace. Each thread counts in memory of its own, its part of a block of
  * counters. Parts are allocated for a thread with its record at the gate, and for a new
  * block by the thread that makes it, so no later call allocates. A thread that lacks a part
- * for want of memory has no slots: its calls take the slow path, which counts them as lost
- * where there is no part. Counts remain when their thread ends.
+ * because an allocation failed has no slots. Its calls take the slow path, which counts them
+ * as lost if their part is missing. Counts remain when their thread ends.
  *
  * "Threads" are threads with a record at the gate, and "the lock" is the gate's.
  */
@@ -146,8 +146,8 @@ static bool part_give(struct dkc_thread_counts *t, u32 id)
 		return false;
 	part = part_alloc();
 	/*
-	 * Pairs with part_of(): readers see the part zeroed. dk__add_count() uses a plain load; it
-	 * has acquired @incomplete or a table before, and both are stored after this.
+	 * Pairs with part_of(): readers find the part zeroed. dk__add_count() uses a plain load.
+	 * Before that it has acquired @incomplete or a table, and both are stored after this.
 	 */
 	rcu_assign_pointer(t->parts->part[id], part);
 	return part;
@@ -177,7 +177,7 @@ static bool parts_give(struct dkc_thread_counts *t)
 	return true;
 }
 
-/* Retry for the threads that lack parts: they get slots once they have all. */
+/* Retry for the threads that lack parts. A thread gets slots once it has all of its parts. */
 static void threads_complete(void)
 {
 	struct dkc_thread_counts *t;

@@ -3,11 +3,12 @@
  * The gate in userspace: slots that protect what calls use and that record which provider
  * each call is inside.
  *
- * Each thread has a record with slots. The only shared memory that a call writes is one slot:
- * first the address of the operator's table, with SLOT_TABLE set, and then the address of the
- * table entry that it has found. The slot is cleared when the function returns. An entry is a
- * part of its table's memory and points to the registration, which leads to the provider. So
- * the slots show which tables are in use and which threads are inside a provider.
+ * Each thread has a record with slots. The only shared memory that a call writes is one slot.
+ * The call stores the address of the operator's table there, with SLOT_TABLE set, and then
+ * the address of the table entry that it has found. The slot is cleared when the function
+ * returns. An entry is a part of its table's memory and points to the registration, which
+ * leads to the provider. So the slots show which tables are in use and which threads are
+ * inside a provider.
  *
  * The fast path, dk__begin(), reserves slots from the first one upwards, since its calls
  * nest. Calls on the slow path may end in any order. They take slots from the last one
@@ -37,14 +38,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Nested calls of a thread, beyond which entering takes a lock. */
+/* If a thread has more nested calls than this, entering takes a lock. */
 #define GATE_SLOTS	64
 #define CACHE_LINE	64
 
 /* The last run of thread_exit() for a thread. */
 #define LAST_ROUND	(PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
-/* In the storage of a call that was left. */
+/* In word 0 of the storage after the call was left. */
 #define LEFT		1
 
 /* For functions that most calls do not need. */
@@ -54,7 +55,7 @@ struct gate_record {
 	char pad_before[CACHE_LINE];	/* no cache line is shared with other threads */
 	const void *slots[GATE_SLOTS];
 	pid_t tid;
-	unsigned int rounds;		/* runs of thread_exit() that found a call inside */
+	unsigned int rounds;		/* runs of thread_exit() with the thread inside a call */
 	struct gate_record *next;	/* protected by dkc_gate_lock() */
 	struct gate_record **link;
 	struct dkc_thread_counts counts;
@@ -62,8 +63,8 @@ struct gate_record {
 };
 
 /*
- * A call for which no slot was free. It is in the storage that dkc_gate_enter() is passed,
- * an array of u64, hence may_alias.
+ * A call for which no slot was free. This struct is in the storage that the caller passes to
+ * dkc_gate_enter(). The storage is an array of u64, hence may_alias.
  */
 struct gate_overflow {
 	const struct dkc_reg *reg;
@@ -73,7 +74,7 @@ struct gate_overflow {
 	void *prev;
 } __attribute__((may_alias));
 
-/* Word 0 of the storage is the address of the slot, or 0: then a gate_overflow follows. */
+/* Word 0 of the storage is the address of the slot or, if a gate_overflow follows, 0. */
 static_assert(sizeof(struct gate_overflow) <= (DKC_GATE_SIZE - 1) * sizeof(u64),
 	      "struct gate_overflow fits the storage");
 
@@ -111,8 +112,9 @@ static bool is_table_slot(const void *slot)
 }
 
 /*
- * Blocks signals: a handler that makes a call may take the lock, too. But a probe in here may be
- * the breakpoint of a tracer in this process, which must not call operators.
+ * Blocks signals: a handler that makes a call may take the lock, too. SIGTRAP stays unblocked: a
+ * probe in here may be a breakpoint of a tracer in this process. Its handler must not call
+ * operators.
  */
 void dkc_gate_lock(sigset_t *mask)
 {
@@ -180,8 +182,8 @@ static bool record_in_use(const struct gate_record *r)
  * later one may leave a call that the thread is still inside. The record is kept until
  * then: the key is set again, so that this runs again in the next round. POSIX limits the
  * rounds; the last one is not used, since ThreadSanitizer has ended the thread by then.
- * After LAST_ROUND the record outlives the thread, and drains report the call. Once it is
- * left, another thread that makes its first call frees the record.
+ * After LAST_ROUND the record outlives the thread, and drains report the call. Once the call
+ * is left, another thread that makes its first call frees the record.
  */
 static COLD void thread_exit(void *data)
 {
@@ -297,8 +299,8 @@ static COLD void overflow_add(u64 *storage, const struct dkc_reg *reg, const voi
 
 /*
  * Takes the highest slot that is free and that the fast path has not reserved. Returns NULL
- * without one. A signal handler may run between any two instructions and take a slot, too,
- * on either path. So @limit is lowered first, which keeps the fast path off the slot.
+ * if there is none. A signal handler may run between any two instructions and take a slot,
+ * too, on either path. So @limit is lowered first, which keeps the fast path off the slot.
  */
 static inline const void **slot_take(const struct dkc_reg *reg)
 {
@@ -384,8 +386,9 @@ static bool slot_read(const void *const *slot, struct dkc_inside *in)
 }
 
 /*
- * The message about a call that is left on another thread. Called with the lock held, which
- * protects the record and, because drains also take it, the operator.
+ * The message about an attempt to leave a call on another thread than the one that entered it.
+ * Called with the lock held, which protects the record. Drains also take this lock, so it protects
+ * the operator, too.
  */
 static void describe_other_thread(const struct dkc_inside *in, char *text, size_t size)
 {
@@ -417,9 +420,8 @@ static void describe_slot(const void *const *slot, char *text, size_t size)
 }
 
 /*
- * Leaves a call that has no slot of this thread. An overflow call is left. A call that was entered
- * on another thread, or was left already, is reported. May run in a signal handler, so it does not
- * use stdio.
+ * Leaves an overflow call. Reports a call that was entered on another thread or was left already.
+ * May run in a signal handler, so it does not use stdio.
  */
 static COLD void leave_slowly(u64 *storage)
 {
@@ -769,7 +771,7 @@ COLD void dkc_gate_after_fork(bool child)
 			r->tid = gettid();
 	}
 	if (child) {
-		/* nor do threads that would complete them; the memory may be shared or gone */
+		/* no thread is left to complete these; their memory may be shared or freed */
 		deferred_calls = NULL;
 		WRITE_ONCE(dkc_forks, dkc_forks + 1);
 		replacing = NULL;	/* the tables of threads that waited are not freed */

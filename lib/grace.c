@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Grace periods with a deadline, in userspace. liburcu 0.13 has no function to poll a grace
- * period, so a helper thread waits for it. struct dkc_grace_thread is shared by the helper
- * and the caller of dkc_grace_begin(), and freed by the last of them. In a child of fork()
- * the helper does not exist.
+ * period, so a helper thread waits for it. The helper and the caller of dkc_grace_begin()
+ * share a struct dkc_grace_thread, which the last of them frees. In a child of fork() the
+ * helper does not exist.
  */
 
 #include "private.h"
@@ -84,7 +84,7 @@ bool dkc_grace_wait(struct dkc_grace *g, u64 deadline)
 		over = __atomic_load_n(&t->over, __ATOMIC_ACQUIRE);
 		if (over || (deadline && dkc_now() >= deadline))
 			break;
-		/* begun in the parent, whose helper does not exist in this process */
+		/* the grace period was begun in the parent; its helper does not exist here */
 		if (t->forks != num_forks) {
 			synchronize_rcu();
 			t->over = true;

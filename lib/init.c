@@ -37,7 +37,7 @@ const char *dk_version(void)
 /*
  * All locks are taken before fork(), since no thread of the child would release a lock that
  * another thread of the parent held. liburcu's lock comes first: a thread that waits for a
- * grace period holds it, and a reader that it waits for may need one of the others.
+ * grace period holds this lock, and a reader that it waits for may need one of the others.
  */
 static void before_fork(void)
 {

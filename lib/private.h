@@ -46,10 +46,10 @@ unsigned int dk_test_retired(void);
 
 void dkc_gate_init(void);
 void dkc_replaced_begin(struct dkc_replaced *tables, struct rcu_head **from);
-/* Returns the number of @tables. @num_kept: how many of these and earlier ones are kept. */
+/* Returns the number of @tables. Sets @num_kept to how many of these and earlier ones are kept. */
 unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kept);
 
-/* Of the C++ ABI; no header of the C library declares them. */
+/* Functions of the C++ ABI, which no header of the C library declares. */
 int __cxa_atexit(void (*call)(void *data), void *data, void *owner);
 void __cxa_finalize(void *owner);
 

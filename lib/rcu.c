@@ -28,7 +28,7 @@ static void retire(struct rcu_head *r, struct rcu_head **list)
 {
 	struct rcu_head *head = __atomic_load_n(list, __ATOMIC_RELAXED);
 
-	/* counted before it is in the list, so that num_retired cannot underflow */
+	/* the object is counted before it is in the list, so that num_retired cannot underflow */
 	__atomic_fetch_add(&num_retired, 1, __ATOMIC_RELAXED);
 	/* the release pairs with the exchange in dkc_synchronize_rcu() or dkc_replaced_begin() */
 	do {
@@ -49,7 +49,7 @@ void dkc_free_table_rcu(struct dkc_table *table)
 
 void dkc_synchronize_rcu(void)
 {
-	/* what was retired before is freed after this grace period; pairs with retire() */
+	/* objects that are already retired are freed after the grace period; pairs with retire() */
 	struct rcu_head *batch = __atomic_exchange_n(&retired, NULL,
 							__ATOMIC_ACQUIRE);
 	struct dkc_replaced tables;
@@ -101,8 +101,8 @@ void dkc_rcu_thread_init(void)
 /*
  * liburcu's lock must be taken once for each fork(). But the process may contain another copy
  * of this library with the same handler, for instance in a plugin that links it statically. So
- * a read section of the thread marks that the lock is held. It begins with the lock held, so no
- * grace period waits for it.
+ * a read section of the thread marks that the lock is held. The section begins with the lock
+ * held, so no grace period waits for it.
  */
 void dkc_rcu_before_fork(void)
 {

@@ -22,8 +22,8 @@ unsigned int *dkc_thread_depth(void)
 
 /*
  * Each line is one write(), so that lines of different threads do not mix. Calls may be made
- * in signal handlers, so this uses neither stdio nor the heap. If a line is too long, a
- * deeply nested call is indented less.
+ * in signal handlers, so this uses neither stdio nor the heap. If the line of a deeply nested
+ * call is too long, it is indented less.
  */
 static void trace(struct dk_hooks *h, const struct dk_hook_info *info)
 {

@@ -19,7 +19,7 @@ extern __typeof__(dlopen) dlopen __attribute__((weak));
 
 struct object {
 	struct object *next;
-	const void *owner;	/* its __dso_handle, which dlclose() passes to __cxa_finalize() */
+	const void *owner;	/* its __dso_handle: dlclose() passes it to __cxa_finalize() */
 	uintptr_t begin;
 	uintptr_t end;
 	const char *name;	/* empty: the program itself */
@@ -69,7 +69,7 @@ static int find(struct dl_phdr_info *info, size_t size, void *data)
 	return in_object(obj, (uintptr_t)obj->owner);
 }
 
-/* Reads the first object only. It is the program, unless dlmopen() loaded this library. */
+/* Reads the first object only, which is the program unless dlmopen() loaded this library. */
 static int find_program(struct dl_phdr_info *info, size_t size, void *data)
 {
 	if (!info->dlpi_name[0])
@@ -85,8 +85,8 @@ static bool is_loaded(struct object *obj)
 
 /*
  * Pins the object that contains this library, which may be a plugin that links it
- * statically: destructors of threads and fork handlers are code of the library, so it must
- * not be unloaded.
+ * statically. The object must not be unloaded, because destructors of threads and fork
+ * handlers are code of the library.
  */
 void dkc_objects_init(void)
 {
@@ -150,8 +150,8 @@ static bool visit(struct dk_registry *reg, const struct object *obj)
 }
 
 /*
- * Find a registry in which the object has something registered. It is not freed until
- * dkc_registry_visit_end().
+ * Find a registry in which the object has something registered. The registry is not freed
+ * before dkc_registry_visit_end().
  */
 static struct dk_registry *visit_one(const struct object *obj)
 {
@@ -194,7 +194,7 @@ static bool unregister_left(struct dk_registry *reg, const struct object *obj)
 	for (; dkc_owner_unregister(reg, obj->owner, name); any = true)
 		fprintf(stderr, "dispatchkey: %s is unloaded with provider %s: removed\n",
 			obj->name, name);
-	/* another thread may have unregistered it since */
+	/* another thread may have unregistered everything since */
 	if (any || !visit(reg, obj))
 		return true;
 	dkc_registry_visit_end(reg);
@@ -213,7 +213,7 @@ static void object_free(struct object *obj)
 	kvfree(obj);
 }
 
-/* Called by dlclose(). Also called by exit(): then functions stay registered. */
+/* Called by dlclose(), and by exit(). When the process exits, functions stay registered. */
 static void unloaded(void *data)
 {
 	struct object *obj = data;
@@ -240,10 +240,10 @@ static void exit_begins(void *mark)
 }
 
 /*
- * exit() calls the functions of __cxa_atexit(), too, the newest first. exit_begins() must be
+ * exit() also calls the functions of __cxa_atexit(), the newest first. exit_begins() must be
  * the newest, so that it sets process_exits before unloaded() runs. Called with the lock
- * held after each __cxa_atexit() of unloaded(). __cxa_finalize() calls the previous
- * exit_begins(), which does nothing, since its mark is outdated, and removes it.
+ * held after each __cxa_atexit() of unloaded(). __cxa_finalize() calls and removes the
+ * previous exit_begins(), which does nothing because its mark is outdated.
  */
 static void register_exit(void)
 {
@@ -271,8 +271,8 @@ static void object_add(const struct object *found)
 
 /*
  * If the allocation fails, what the object leaves registered is not removed.
- * dl_iterate_phdr() runs under this lock, which the fork handler takes as well. Otherwise
- * fork() could copy its internal lock while another thread holds it.
+ * dl_iterate_phdr() is called with @lock held, which the fork handler takes, too. Otherwise
+ * fork() could copy the internal lock of dl_iterate_phdr() while another thread holds it.
  */
 void dkc_owner_registers(void *owner)
 {
