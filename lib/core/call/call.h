@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Runs a call: finds its function by the operator's table, enters and leaves it.
+ * Runs a call: finds its function in the operator's table, enters the call and leaves it.
  *
  * The fast path is inlined in callers, from <dispatchkey-inline.h>. fast.c is its
  * out-of-line part, call.c the slow path, find.c the lookup, boxed.c and value.c

@@ -194,7 +194,7 @@ static int check_function(const struct dk_op_decl *decl, unsigned int flags,
 
 /*
  * Checks the functions that were registered before the definition. Callers that have found the
- * operator rely on its class, so a definition must not change it.
+ * operator rely on its class, so a definition must not change the class.
  */
 static int check_definition(const struct dkc_claim *c, const struct dk_op *op,
 			    struct dk_diag *why)

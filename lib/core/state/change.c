@@ -7,8 +7,8 @@
 
 /*
  * In a view, the block has the state that it had at the view's change. A state is stored only
- * after the half change that precedes it was counted. So if a reader has loaded that state, its
- * view holds only if it includes that half change. Model: selftests/model/view.pml.
+ * after the half change that precedes it was counted. So if a reader has loaded that state, the
+ * reader's view holds only if it includes that half change. Model: selftests/model/view.pml.
  */
 void dkc_block_set_live(struct dkc_block *b, bool live)
 {

@@ -8,8 +8,8 @@
  * allocate memory, and released when no call that uses them is running. Calls without a counter
  * are counted with number 0. While counting is disabled, nothing has a counter.
  *
- * Each CPU or thread increments counters of its own, in blocks of DKC_COUNTS, which are never
- * written by others. The value of a counter is the sum over CPUs or threads less its base, the
+ * Each CPU or thread increments counters of its own, in blocks of DKC_COUNTS. No other CPU or
+ * thread writes them. The value of a counter is the sum over CPUs or threads less its base, the
  * sum at its start. A reset only changes bases and so loses no call. When a function is
  * unregistered, the values of its counters are added to withdrawn_counts of the registry. A reset
  * adds the values that it clears to past_counts. So the number of calls since a reset is the

@@ -313,7 +313,7 @@ static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 	WRITE_ONCE(op->pinned, true);
 	/* Pairs with smp_mb() in dkc_op_release() and check_definition(). */
 	smp_mb();
-	/* if the operator was undefined since, it may be defined again in the other class */
+	/* an operator that was undefined since may be defined again in the other class */
 	if (READ_ONCE(op->dead) || !READ_ONCE(op->definer))
 		return -ENOENT;
 	/* if the signatures were not compared, the slow path does so on every call */

@@ -133,9 +133,9 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->scratch = dkc_scratch_make(l);
 	reg->builtin = kvcalloc(l->num_entries, sizeof(*reg->builtin), GFP_KERNEL);
 	reg->fallback = kvcalloc(l->num_entries, sizeof(*reg->fallback), GFP_KERNEL);
-	/* a trimmed table has a byte for all keys without an entry, after the entries */
+	/* after its entries, a trimmed table has one byte for all keys without an entry */
 	reg->index_entries = dkc_table_entries(l) + l->trimmed;
-	/* dk__lookup() reads a byte by v1 before it checks whether the table is of v1 */
+	/* dk__lookup() reads the byte at a place of v1 before it checks that the table is of v1 */
 	if (reg->index_entries <= DK_NUM_ENTRIES)
 		reg->index_entries = DK_NUM_ENTRIES + 1;
 	if (!reg->scratch || !reg->builtin || !reg->fallback)

@@ -47,7 +47,7 @@ static inline bool dkc_is_bound(const struct dk_op *op)
 void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
 /* Publishes the tables that calls of all operators use. Makes copies with counters again. */
 void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
-/* Adds or removes one watcher of calls (@watched), and publishes other tables if needed. */
+/* Adds (@more) or removes one watcher of calls, and publishes other tables if needed. */
 void dkc_change_watched(struct dk_registry *reg, bool more);
 /* Counts tracers of calls as one watcher while any are attached. */
 void dkc_change_traced(struct dk_registry *reg);

@@ -2,7 +2,7 @@
 /*
  * Argument descriptions of operators. Boxed functions read a copy of the definition's
  * description: dk_op_undefine() does not wait for calls, and the definer may free the original
- * when it returns. An operator keeps a copy of each description that it was ever defined with,
+ * after that. An operator keeps a copy of each description that it was ever defined with,
  * the current one first. A definition with an equal description reuses the old copy.
  */
 #include "table.h"
