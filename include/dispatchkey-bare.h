@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * The dispatcher in a program without an operating system: types and errnos for
- * lib/core compiled with DK_BARE. There is one thread; all that interrupt handlers may
- * do is complete deferred calls.
+ * lib/core compiled with DK_BARE. There is one thread. Interrupt handlers may only
+ * complete deferred calls.
  */
 #ifndef _DISPATCHKEY_BARE_H
 #define _DISPATCHKEY_BARE_H

@@ -131,7 +131,7 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * must follow.
  *
  * Context: In the kernel, for an atomic operator, wherever rcu_read_lock() may be
- * called; an RCU read section lasts until dk_call_leave(). For other operators
+ * called. Its call is inside an RCU read section until dk_call_leave(). For others
  * process context, and not from inside an atomic call. In userspace any thread;
  * async-signal-safe after the thread's first call.
  * Return: 0, -ENOSYS (no function for the keys), -ENOTUNIQ (ambiguous
@@ -213,8 +213,8 @@ int dk_call_enter_keyset(struct dk_frame *f, struct dk_op *op, struct dk_op_decl
  * @f: filled with the new call
  * @from: the call that the function serves
  * @decl: the operator of @from; any other fails with -EPROTOTYPE
- * @ks: the keyset. The local state is not applied. Fallthrough keys are not
- *	removed, unless the set is routed to one, as after a function was
+ * @ks: the keyset. The local state is not applied. Fallthrough keys are removed
+ *	only if the set is routed to one of them, as can happen after a function was
  *	unregistered
  * @objs: the arguments that the call dispatches on
  * @n: number of arguments at @objs
@@ -246,8 +246,8 @@ enum dk__request_flags {
 };
 
 /*
- * The out-of-line part of the lookup, if dk__begin() finds no entry to call:
- * functions of devices of other objects than the first, and keysets without a
+ * The out-of-line part of the lookup, if dk__begin() finds no entry to call. It
+ * handles devices of objects other than the first, and keysets without a
  * function. @table and @ks come from dk__begin(), @packed from dk__pack(). If
  * dk__is_entry() is true of the result, call it and then dk__end(); otherwise the
  * slot or read section is already released. All arguments are passed in registers.
@@ -269,7 +269,8 @@ int dk__call_enter(struct dk_frame *f, struct dk__request *rq,
  * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs
  *
- * Enters no read section; the caller's must last until dk_call_leave().
+ * Does not enter a read section. The caller's section must last until
+ * dk_call_leave().
  *
  * Context: Inside rcu_read_lock(). The operator must be atomic. This is not checked,
  * except by might_sleep() in debug kernels.
@@ -294,9 +295,9 @@ static inline int dk_call_enter_rcu(struct dk_frame *f, struct dk_op_decl *decl,
  *
  * Must be called by the task or thread that entered the call; @f must stay valid
  * until then. In userspace an attempt from another thread is reported on stderr and
- * has no other effect: the call stays entered, and drains wait for it. So is an
- * attempt to leave a call twice. In the kernel calls of atomic operators are not
- * checked, and no call is checked for being left twice.
+ * has no other effect. The call stays entered, and drains wait for it. Leaving a call
+ * twice is also reported. The kernel does not check calls of atomic operators, and
+ * does not check whether a call is left twice.
  *
  * Context: As dk_call_enter().
  */
@@ -405,9 +406,9 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
  * @c: the call, from inside its function
  *
  * For dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function it is a copy
- * of the operator's definition, made when the call was entered. It is the caller's
- * declaration, dk_call_decl(), if the definition describes nothing, or if the caller
- * describes the arguments and the two signatures could not be compared.
+ * of the operator's definition, made when the call was entered. Instead, it is the
+ * caller's declaration, dk_call_decl(), if the definition describes nothing, or if the
+ * caller describes the arguments and the two signatures could not be compared.
  *
  * Context: Any.
  * Return: The declaration, valid as long as the call. A copy of the definition has

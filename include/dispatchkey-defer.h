@@ -29,8 +29,8 @@ struct dk_deferred {
  * dk_deferred_init() - initialize a struct dk_deferred
  * @token: part of a job
  *
- * Needed once, where the job is made; after dk_call_complete() the token can be used
- * again. It must not be called while a call is deferred with the token.
+ * Call it once, where the job is made. After dk_call_complete() the token can be used
+ * again. Do not call this function while a call is deferred with the token.
  *
  * Context: Any.
  */
@@ -49,21 +49,21 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  *
  * Unregistering the function, its provider or its device, and taking the device or
  * backend offline, wait until the call is completed, as they wait for calls that are
- * inside a function. So do their timeouts: the reason (STILL_INSIDE) names the
+ * inside a function. After a timeout, the reason (STILL_INSIDE) names the
  * operator, and dk_provider_inside() lists the call with its age. Counters and hooks
  * observe the function's return, not the completion.
  *
- * What completes the call is not waited for: free its interrupt, or flush its work,
- * after unregistering.
+ * Unregistering does not wait for the interrupt or work that completes the call. Free
+ * the interrupt, or flush the work, after unregistering.
  *
- * A deferred call is of no thread: the thread that made it may unregister its
- * provider, and waits. After fork() the child has no deferred calls.
+ * A deferred call belongs to no thread. The thread that made it may unregister its
+ * provider, and waits for the call. After fork() the child has no deferred calls.
  *
  * Context: Inside the function. In the kernel any context in which the operator may
  * be called; in userspace also a signal handler.
- * Return: 0, or -EINVAL if @token is not initialized, or -EBUSY if it is of a call
- * that is not completed; then the call ends as the function returns. A function that
- * has deferred its call and then fails must complete it.
+ * Return: 0, -EINVAL if @token is not initialized, or -EBUSY if it is in use by a call
+ * that is not completed. After an error, @c ends when its function returns.
+ * A function that has deferred its call and then fails must complete it.
  */
 int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
 
@@ -76,9 +76,9 @@ int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
  *
  * Context: In the kernel any, hard interrupts as well. In userspace any thread, and
  * signal handlers. On bare metal an interrupt handler after dk_bare_interrupts().
- * Return: 0, or -EINVAL if no call is deferred with @token: it is completed already,
- * or was deferred before a fork(), in the parent. A token that was deferred again belongs
- * to the new call: a second completion of the old one completes that.
+ * Return: 0, or -EINVAL if no call is deferred with @token: the call is completed
+ * already, or the parent deferred it before a fork(). If @token is used for a new call,
+ * a second completion of the old call completes the new one.
  */
 int dk_call_complete(struct dk_deferred *token, int result);
 

@@ -13,8 +13,8 @@ extern "C" {
 
 /**
  * enum dk_join_flags - flags of dk_backend_join()
- * @DK_JOIN_ALONE: no other provider may join while this one is registered. It does
- *	not keep others, which have not joined, from registering functions and devices
+ * @DK_JOIN_ALONE: no other provider may join while this one is registered. Providers
+ *	that have not joined can still register functions and devices
  */
 enum dk_join_flags {
 	DK_JOIN_ALONE = 1,
@@ -176,10 +176,10 @@ int dk_device_register(struct dk_provider *prov, unsigned int backend,
  * @why: filled on failure; may be NULL
  *
  * After it returns 0, no call is running in the device's functions and none will
- * enter them. Its objects are then routed to other functions of their backend. If
- * another thread unregisters the device or its provider at the same time, both wait.
- * A driver that calls it from its remove function, outside of any call, may ignore
- * the result.
+ * enter them. The device's objects are then routed to other functions of their
+ * backend. If another thread unregisters the device or its provider at the same time,
+ * both threads wait. A driver may ignore the result if it calls this from its remove
+ * function, outside of any call.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENODEV, -ENOENT (the device is another provider's), -EINVAL (the
@@ -234,8 +234,8 @@ int dk_device_set_online_timeout(struct dk_registry *reg, __u32 device, int onli
  *	NULL
  *
  * The functions of an offline device stay registered but are not called. After this
- * returns 0 for @online 0, no call is running in them. It fails at once with
- * -ECANCELED if another caller brings the device online during the wait.
+ * returns 0 for @online 0, no call is running in them. If another caller brings the
+ * device online during the wait, the wait ends at once with -ECANCELED.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENODEV, -ENOMEM (nothing has changed), -ECANCELED, -EDEADLK or

@@ -110,8 +110,8 @@ struct dk_hooks {
  * @h: the hooks
  * @why: filled on failure; may be NULL
  *
- * Hooks are not called for calls by one key, and for calls that fail before they are
- * routed. Without hooks, calls have no branch for them.
+ * Hooks are called neither for calls by one key nor for calls that fail before they
+ * are routed. While no hooks are registered, calls have no branch for them.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (size, flags, no function), -EEXIST (already registered),

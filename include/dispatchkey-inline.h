@@ -5,8 +5,8 @@
  * lib/core/table/types.h asserts that the structures of the dispatcher match these.
  * Included by <dispatchkey-call.h>.
  *
- * A fast call looks the function up in one table and calls it. Special cases are
- * tables or entries below @first_direct: undefined operators, counters, hooks,
+ * A fast call looks the function up in one table and calls it. In special cases the
+ * index byte is below @first_direct: undefined operators, counters, hooks,
  * functions of devices or of another type, keysets without a function. Of these,
  * dk__begin() handles the device of the first object, counters, and the kernel's
  * gate. dk__find() handles the devices of other objects, out of line. Everything
@@ -31,8 +31,8 @@ extern "C" {
 #define DK__CALL_ABI		10
 
 /*
- * The same bits as another type, and a number as another type, which has one word: without
- * a warning in C++.
+ * DK__CAST() reinterprets bits as another type. DK__NUMBER() converts a number; the name of
+ * its type must be one word. Neither causes a warning in C++.
  */
 #ifdef __cplusplus
 #define DK__CAST(type, x)	__builtin_bit_cast(type, x)
@@ -58,7 +58,7 @@ extern "C" {
 #endif
 #define DK__UNLIKELY(x)		__builtin_expect(!!(x), 0)
 #define DK__ALWAYS_INLINE	static inline __attribute__((always_inline, unused))
-/* Every member is written before it is read; a compiler may zero the variable otherwise. */
+/* For variables written before they are read: the compiler must not zero them in advance. */
 #if defined(__has_attribute)
 #if __has_attribute(uninitialized)
 #define DK__NOT_SET		__attribute__((uninitialized))
@@ -264,7 +264,7 @@ DK__ALWAYS_INLINE const struct dk__count *dk__counters(const struct dk__table *t
 
 /* ---- a call ---------------------------------------------------------------------- */
 
-/* How dk__begin() looks up a function; constants except for a redispatch in the kernel. */
+/* How dk__begin() looks up a function; a constant except for a redispatch in the kernel. */
 enum dk__how {
 	DK__HOW_MASKED = 1,		/* remove fallthrough keys; not for a redispatch */
 	DK__HOW_TYPED = 2,		/* the operator's type may differ from the caller's */
@@ -376,7 +376,7 @@ struct dk__slot {
 #ifdef __KERNEL__
 void dk__to_gate(struct dk_call *c, struct dk__slot slot);
 #else
-/* Returns 0 if the gate is full; the section has ended then. */
+/* Returns 0 if the gate is full; the read section has ended in that case. */
 int dk__to_gate(struct dk_call *c, struct dk__slot slot);
 #endif
 void dk__leave_gate(struct dk__slot slot);
@@ -425,8 +425,8 @@ DK__ALWAYS_INLINE void dk__enter(struct dk__slot *slot, const struct dk__entry *
 
 /*
  * dk__enter() for a function that may sleep. Counts the call unless @at is NULL.
- * Returns 0 if the call must take the slow path; its section has ended unless it is
- * the caller's, which the slow path reports.
+ * Returns 0 if the call must take the slow path. The section that dk__keep() began
+ * has ended then. A section of the caller continues, and the slow path reports it.
  */
 DK__ALWAYS_INLINE int dk__enter_gate(struct dk_call *c, struct dk__slot *slot,
 				     const struct dk__count *at, int how)
@@ -493,7 +493,7 @@ struct dk__slot {
 /* State of a thread; zero before its first call. */
 struct dk__thread {
 	const void **top;	/* the first unused slot */
-	const void **limit;	/* the end of the slots; from here calls take the slow path */
+	const void **limit;	/* the end of the slots; beyond it calls take the slow path */
 	__u64 **const *counts;	/* its counters, by block; other threads may move them */
 	struct dk_local local;
 };
@@ -560,8 +560,8 @@ DK__ALWAYS_INLINE const struct dk__table *dk__keep(struct dk__slot *reserved, st
 
 /*
  * The calling thread has a slot, so it has counters in every block. A signal handler
- * may interrupt between any two instructions and count, too; other threads only
- * read.
+ * may interrupt between any two instructions and increment the same counter. Other
+ * threads only read it.
  */
 DK__ALWAYS_INLINE void dk__add_count(const struct dk__count *at)
 {

@@ -20,8 +20,8 @@ extern "C" {
  *	listener was registered
  * @DK_EVENT_UNDEFINED: an operator was undefined
  * @DK_EVENT_IMPL: a function was registered for an operator
- * @DK_EVENT_LOST: events were lost for lack of memory. Their changes have
- *	been made; read the whole state again (dk_registry_next_op())
+ * @DK_EVENT_LOST: events were lost for lack of memory. The changes that they
+ *	report were made; read the whole state again (dk_registry_next_op())
  */
 enum dk_event_kind {
 	DK_EVENT_DEFINED,
@@ -81,9 +81,9 @@ struct dk_listener {
  * one operator are delivered in order. A function that changes the registry delivers
  * the events before it returns, unless another thread is delivering already: that
  * thread delivers them instead. So no change waits for a listener in another thread.
- * No change fails for lack of memory for its events: they are reported later as
- * DK_EVENT_LOST. PyTorch's addRegistrationListener() (SEMANTICS 8.1), which does not
- * report functions.
+ * If there is no memory for the events of a change, the change still succeeds, and the
+ * events are reported later as DK_EVENT_LOST. PyTorch's addRegistrationListener()
+ * (SEMANTICS 8.1), which does not report functions.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (size, no function), -EEXIST (registered), -ENOMEM,
@@ -95,8 +95,8 @@ int dk_listener_register(struct dk_listener *listener, struct dk_diag *why);
  * dk_listener_unregister() - unregister a listener and wait until it has returned
  * @listener: the listener; need not be registered
  *
- * After it returns 0, the listener is not running and will not be called. Of
- * concurrent callers each waits; the memory may be freed after all have returned.
+ * After it returns 0, the listener is not running and will not be called.
+ * Concurrent callers all wait. The memory may be freed after all have returned.
  * Because it waits for the thread that runs @listener->notify, do not call it with a
  * lock held that @listener->notify takes, nor from inside a function of a provider
  * that @listener->notify unregisters or drains.

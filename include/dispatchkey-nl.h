@@ -18,8 +18,8 @@
  * DK_NL_STATE_ONLINE, for the counters DK_NL_STATE_OFFLINE. Strings are never NULL;
  * control characters in them are replaced by '?'.
  *
- * Errors are negative errnos; dk_nl_why() describes them. In addition to what its
- * comment lists, each function that sends a request to the module returns
+ * Errors are negative errnos; dk_nl_why() describes them. Each function that sends a
+ * request to the module may return, in addition to what its own comment lists,
  *
  *   -ENOENT	the module is not loaded or has no family in this network
  *		namespace; or the requested object does not exist
@@ -1156,7 +1156,7 @@ int dk_nl_monitor_next(struct dk_nl_monitor *monitor, int timeout_ms,
  * dk_nl_monitor_drain() - discard the events that are queued
  * @monitor: the monitor
  *
- * Call it before the state is read again, which will include them.
+ * Call it before you read the state again. That state will include the changes.
  *
  * Context: Does not wait.
  * Return: 0, -ENODEV if the module was unloaded, or an errno of the socket.

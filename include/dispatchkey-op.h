@@ -107,7 +107,7 @@
 			       default: 0),				\
 },
 
-/* The parameters in the order of their names: a struct id##_args if DK_OP() is right. */
+/* The parameters in the order of @args: equals struct id##_args if the DK_OP() is correct. */
 #define DK__NAMED(id, arg) __typeof__(DK__ARG(id, arg)) arg;
 #define DK__SAME_PLACE(id, arg)						\
 	_Static_assert(__builtin_offsetof(struct id##_args, arg) ==	\
@@ -150,7 +150,7 @@
 #ifdef __KERNEL__
 #define DK__WEAK __attribute__((weak))
 #else
-/* One for each program or plugin, never shared between them. */
+/* Each program or plugin has its own declaration; they never share one. */
 #define DK__WEAK __attribute__((weak, visibility("hidden")))
 #endif
 
@@ -166,8 +166,8 @@
  *	They must neither sleep nor call the dispatcher.
  *
  * Write one line in a header; end it with a semicolon. All DK_OP() lines of one @id
- * in a program or module must be identical: of two different ones the linker picks
- * one without a warning. An @id as specific as @op_name avoids such clashes.
+ * in a program or module must be identical. If two differ, the linker picks one of
+ * them without a warning. An @id as specific as @op_name avoids such clashes.
  *
  * The line declares:
  *
@@ -505,7 +505,7 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 				       __typeof__(&(function)), type),	\
 			       wrong);					\
 	}) > 0)
-/* After DK__IS(), so that a wrong function is one error and not two. */
+/* Use after DK__IS(), so that a wrong function causes only one error. */
 #define DK__AS_TYPE(type, function)	((type)(dk_fn_t)(function))
 #define DK__CHECKED(function, type, wrong)				\
 	(DK__IS(function, type, wrong) ? (dk_fn_t)(function) : (dk_fn_t)0)
@@ -591,8 +591,8 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
  * @function: the function; must have the operator's type, or it does not
  *	compile
  *
- * The boxed function returns -EPROTOTYPE for an operator with another signature,
- * which a backend fallback can be called for.
+ * The boxed function returns -EPROTOTYPE if it is called for an operator with another
+ * signature, as can happen to a backend fallback.
  */
 #define DK_BOXED(id, boxed_name, function)				\
 static int boxed_name(struct dk_call *dk__call, void *dk__args)		\

@@ -123,7 +123,8 @@ enum dk_op_flags {
  * @flags: of enum dk_op_flags
  * @why: filled on failure; may be NULL
  *
- * Functions may be registered before the operator is defined. They are checked here.
+ * Functions may be registered before the operator is defined. dk_op_define() checks
+ * them.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EEXIST (already defined), -EINVAL (provider, name, size, flags, or a
@@ -231,7 +232,7 @@ enum dk_impl_flags {
  * struct dk_impl - a function and its key; usually an element of a constant array
  * @op: the operator; NULL for dk_fallback_register()
  * @fn: the function; NULL for a fallthrough
- * @label: its name, for people
+ * @label: name of the function, for people
  * @key: a runtime key or alias key; DK_UNDEFINED is the catch-all,
  *	CompositeImplicitAutograd. In the array of a backend or device a building
  *	block means that backend's runtime key. In other arrays it is rejected,
@@ -298,8 +299,8 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
  * @impls: the array as registered; for a fallback its dk_impl
  * @why: filled on failure; may be NULL
  *
- * If it was withdrawn before, or another thread unregisters it or its provider at the
- * same time, this waits for its calls and returns 0.
+ * If the array was withdrawn earlier, or another thread unregisters it or its provider
+ * at the same time, this waits for the array's calls and returns 0.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENOENT (not registered by @prov), -EINVAL (the provider is not

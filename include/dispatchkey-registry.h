@@ -43,9 +43,9 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  * @reg: from dk_registry_alloc(), or NULL
  * @why: filled on failure; may be NULL
  *
- * No other thread may be inside a function that was given the registry, or a
- * provider, listener or hooks of it: a dk_provider_unregister() that another thread
- * has begun must have returned, too.
+ * No other thread may be inside a function that was given the registry, or one of its
+ * providers, listeners or hooks. This includes a dk_provider_unregister() that another
+ * thread has begun.
  *
  * Context: Process context, may sleep.
  * Return: 0, or -EBUSY while providers, listeners or hooks are registered, or
@@ -75,7 +75,7 @@ const struct dk_layout *dk_registry_layout(const struct dk_registry *reg);
  * dk_registry_generation() - a number that increases with every change
  * @reg: registry, NULL for the default one
  *
- * If it is the same before and after a walk over several entries, the walk was
+ * If the number is the same before and after a walk over several entries, the walk was
  * consistent. Switching or resetting the counters also counts as a change.
  *
  * Context: Process context, may sleep.
@@ -155,8 +155,8 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * After it returns 0, no call is running in the provider's functions and none will
  * enter them. New calls are routed to the next candidate. Works without free memory.
  * May be called concurrently; each caller waits. If functions of two providers
- * unregister each other's provider, both wait for ever. In the kernel a wait of more
- * than ten seconds is in the log, with the call that it waits for.
+ * unregister each other's provider, both wait for ever. The kernel logs a wait of more
+ * than ten seconds, with the call that it waits for.
  * dk_provider_unregister_timeout() with DK_NO_TIMEOUT does the same and gives a
  * reason.
  *
@@ -242,9 +242,9 @@ int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_insid
  * dk_provider_drain() - wait for the calls of withdrawn functions
  * @prov: the provider
  *
- * After it returns 0, arrays that dk_impls_withdraw() unregistered before may be
+ * After it returns 0, arrays that dk_impls_withdraw() unregistered earlier may be
  * freed. If the provider is being unregistered, this waits as
- * dk_provider_unregister() does, and the provider is unregistered then.
+ * dk_provider_unregister() does, and the provider is unregistered afterwards.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -EINVAL if it is not registered, -EDEADLK or -ESHUTDOWN as

@@ -17,8 +17,8 @@ extern "C" {
  * @reg: the registry, NULL for the default one
  * @why: filled on failure; may be NULL
  *
- * A call is counted when it is entered, for the function it is routed to; a
- * redispatch likewise. Calls without a function are counted as missing; calls that
+ * A call or redispatch is counted when it is entered, for the function that it is
+ * routed to. Calls without a function are counted as missing; calls that
  * fail for another reason are not counted. All counters start at zero. Functions
  * registered later are counted too, if there is memory for their counters.
  *
@@ -64,9 +64,10 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
  * @counters: number of counters in use
  * @reserved: zero
  * @uncounted: number of calls without a counter: of functions registered when
- *	there was no memory for one; of backend fallbacks that the operator's table
- *	does not use (dk_call_enter_key()); in userspace also, in all registries,
- *	of threads that made their first call when there was no memory
+ *	there was no memory for a counter; of backend fallbacks that the
+ *	operator's table does not use (dk_call_enter_key()); in userspace
+ *	also, in all registries, of threads that made their first call when there
+ *	was no memory
  * @gone: number of calls counted for functions and fallbacks that were
  *	unregistered since, and for operators that no longer have a definition or
  *	functions. The sum of all counters, @gone and @uncounted is the number of

@@ -49,8 +49,8 @@ inline const char *error_text(int error)
 
 /*
  * The name of a type in signatures. Compilers spell user-defined inline namespaces
- * differently: specialise this with a text for types in them that plugins built with
- * different compilers share.
+ * differently. Specialise this with a text for each type in such a namespace that is
+ * shared by plugins built with different compilers.
  */
 template <class T> struct type_name {
 	static constexpr const char *text = nullptr;
@@ -406,9 +406,9 @@ private:
 
 /*
  * Types that calls dispatch on: dk_obj, types derived from it, and types with a
- * member "dk" of it. Specialise it for other types, with is = true and of(). With
- * offset, the position of the dk_obj in the type, dk_arg_get() returns them as
- * objects, too.
+ * member "dk" of that type. Specialise this template for other types, with is = true
+ * and of(). If the specialisation has offset, the position of the dk_obj in the type,
+ * dk_arg_get() returns these types as objects, too.
  */
 template <class T, class = void> struct object {
 	static constexpr bool is = false;
@@ -450,9 +450,9 @@ template <std::size_t... I> struct on {
 namespace detail {
 
 /*
- * The By parameter separates the uses: calls, and the description of parameters. A
- * compiler evaluates each once, and the description may come before the type is
- * complete.
+ * The By parameter separates the two uses: calls, and the description of parameters.
+ * A compiler evaluates each use once, and the type may still be incomplete when the
+ * description is evaluated.
  */
 template <class T, class By, class = void> struct complete : std::false_type {};
 template <class T, class By>
@@ -749,8 +749,9 @@ template <class T> constexpr dk_param param_of()
 }
 
 /*
- * Of things that each shared object has a copy of. With the default visibility g++ would make
- * their data unique in the process, and dlclose() would never unload an object that has some.
+ * For templates of which each shared object has its own copy. With the default visibility g++
+ * would make their data unique in the process, and dlclose() would never unload an object
+ * that has such data.
  */
 #define DK__LOCAL_TO_OBJECT	__attribute__((visibility("hidden")))
 
@@ -1323,9 +1324,9 @@ public:
 	const result &status() const { return status_; }
 
 	/*
-	 * Unregister before the end of the scope; as dk_provider_unregister(). If this
-	 * fails, as from inside the function itself, it stays registered. If it fails in
-	 * the destructor, it stays registered for ever, without a report.
+	 * Unregister before the end of the scope, as dk_provider_unregister(). If this
+	 * fails, as from inside the function itself, the function stays registered. If
+	 * the destructor fails, it stays registered for ever, without a report.
 	 */
 	int release()
 	{

@@ -194,9 +194,9 @@ enum dk_slot {
 	 DK_FUNCTIONALITY_BIT(DK_AUTOCAST_CPU))
 
 /*
- * The keyset of a key; a constant if the key is one. A per-backend runtime key has
- * the bits of its functionality and its backend, a building block only the former.
- * The sets of Undefined and of alias keys are empty.
+ * The keyset of a key, which is a constant if the key is a constant. A per-backend
+ * runtime key has the bits of its functionality and its backend, a building block only
+ * the former. The sets of Undefined and of alias keys are empty.
  */
 #define DK__BLOCK(k)							\
 	(((k) - DK_START_OF_DENSE_BACKENDS) / (DK_NUM_BACKENDS + 1))
