@@ -272,15 +272,10 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 {
 	struct dkc_provider *core;
 	struct dkc_entry *e;
-	int err;
+	int err = dkc_check_impl_op(impl, why);
 
-	if (impl->size != sizeof(*impl))
-		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
-	if (!impl->op)
-		return dkc_refuse(why, DK_WHY_NO_DECL, impl->label);
-	if (impl->op->size != sizeof(*impl->op))
-		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
-	err = library_lock(lib, &core, h, why);
+	if (!err)
+		err = library_lock(lib, &core, h, why);
 	if (err)
 		return err;
 	e = entry_new(lib->core, impl->op, impl, false, why, &err);

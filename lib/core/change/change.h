@@ -9,6 +9,8 @@
 int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		   struct dk_diag *why);
 int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why);
+/* Only the size of a function and the declaration of its operator. */
+int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why);
 /* Checks a function of one operator or, with @fallback, a backend fallback. */
 int dkc_check_function(const struct dk_impl *impl, bool fallback, struct dk_diag *why);
 

@@ -5,45 +5,49 @@
  */
 #include "change.h"
 
-/* What a refusal calls a function: its label, or else its operator. */
-static const char *name_of(const struct dk_impl *impl, bool fallback)
+/* Checks what must be right before any other member may be read. */
+int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why)
 {
-	return impl->label || fallback ? impl->label : impl->op->name;
+	if (impl->size != sizeof(*impl))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
+	if (!impl->op)
+		return dkc_refuse(why, DK_WHY_NO_DECL, impl->label);
+	if (impl->op->size != sizeof(*impl->op))
+		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
+	return 0;
 }
 
 int dkc_check_function(const struct dk_impl *impl, bool fallback,
 		       struct dk_diag *why)
 {
 	bool none = impl->flags & DK_IMPL_F_FALLTHROUGH;
+	const char *name;
 
 	if (impl->size != sizeof(*impl))
 		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_impl");
+	name = impl->label || fallback ? impl->label : impl->op->name;
 	if (impl->flags & ~(DK_IMPL_F_FALLTHROUGH | DK_IMPL_F_ATOMIC | DK_IMPL_F_BOXED |
 			    DK_IMPL_F_PLAIN | DK_IMPL_F_BLOCK))
-		return dkc_refuse(why, DK_WHY_BAD_FLAGS, name_of(impl, fallback));
+		return dkc_refuse(why, DK_WHY_BAD_FLAGS, name);
 	/* a function for every operator cannot have the type of one operator */
 	if (fallback && impl->fn && !(impl->flags & DK_IMPL_F_BOXED))
-		return dkc_refuse(why, DK_WHY_FALLBACK_FUNCTION, name_of(impl, fallback));
+		return dkc_refuse(why, DK_WHY_FALLBACK_FUNCTION, name);
 	if (none == !!impl->fn)
-		return dkc_refuse(why, DK_WHY_NO_FUNCTION, name_of(impl, fallback));
+		return dkc_refuse(why, DK_WHY_NO_FUNCTION, name);
 	/* a function has one type, and a plain one needs a function that unpacks its arguments */
 	if ((impl->flags & DK_IMPL_F_PLAIN) &&
 	    (none || fallback || (impl->flags & DK_IMPL_F_BOXED) ||
 	     !impl->op->unbox_plain))
-		return dkc_refuse(why, DK_WHY_BAD_FLAGS, name_of(impl, fallback));
+		return dkc_refuse(why, DK_WHY_BAD_FLAGS, name);
 	return 0;
 }
 
 int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why)
 {
-	int err;
+	int err = dkc_check_impl_op(impl, why);
 
-	/* no member may be read if the size differs, which dkc_check_function() refuses */
-	if (impl->size == sizeof(*impl) && !impl->op)
-		return dkc_refuse(why, DK_WHY_NO_DECL, impl->label);
-	if (impl->size == sizeof(*impl) && impl->op->size != sizeof(*impl->op))
-		return dkc_refuse(why, DK_WHY_BAD_SIZE, "struct dk_op_decl");
-	err = dkc_check_function(impl, false, why);
+	if (!err)
+		err = dkc_check_function(impl, false, why);
 	if (!err && impl->schema)
 		err = dkc_schema_check(impl->schema, why);
 	return err;
