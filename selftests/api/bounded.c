@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* See bounded.h. */
 #include "bounded.h"
+#include "core/change/change.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -109,4 +110,15 @@ bool t_is_unregistering(struct dk_provider *prov)
 {
 	/* -EBUSY, or -EINVAL when it is over */
 	return dk_op_undefine(prov, "bounded::none", NULL) != -ENOENT;
+}
+
+unsigned int t_num_waiting(const struct dk_provider *prov)
+{
+	struct dk_registry *reg = prov->registry ? prov->registry : dk_registry_default();
+	unsigned int n;
+
+	mutex_lock(&reg->lock);
+	n = prov->core ? prov->core->waiters : 0;
+	mutex_unlock(&reg->lock);
+	return n;
 }

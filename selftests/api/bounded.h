@@ -37,6 +37,8 @@ void t_let_go_and_join(pthread_t thread);
 
 /* While a provider is being unregistered, it registers and unregisters nothing. */
 bool t_is_unregistering(struct dk_provider *prov);
+/* How many threads wait for calls of the provider. */
+unsigned int t_num_waiting(const struct dk_provider *prov);
 
 /* ThreadSanitizer is slow, and a child cannot start threads under it. */
 #ifdef DKC_TSAN

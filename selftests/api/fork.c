@@ -364,18 +364,6 @@ static int child_beside_waits(void)
 	return dk_registry_check(NULL, NULL) ? 7 : 0;
 }
 
-/* How many threads wait for the calls inside of the leaver. */
-static unsigned int num_waiting(void)
-{
-	struct dk_registry *reg = dk_registry_default();
-	unsigned int n;
-
-	mutex_lock(&reg->lock);
-	n = leaver.core->waiters;
-	mutex_unlock(&reg->lock);
-	return n;
-}
-
 static void beside_waits(void)
 {
 	static void *(*const calls[])(void *) = { call_leaver, call_stayer };
@@ -395,7 +383,7 @@ static void beside_waits(void)
 	}
 	for (i = 0; i < NUM_WAITS; i++)
 		t_start(&leaving[i], unregister_leaver, NULL);
-	while (num_waiting() < NUM_WAITS)
+	while (t_num_waiting(&leaver) < NUM_WAITS)
 		sched_yield();
 	t_in_child(child_beside_waits);
 	CHECK(leaver.core);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Two threads wait for one call at once. Both must wait until it returns. Userspace only. */
-#include "../../lib/core/change/change.h"
 #include "bounded.h"
 
 DK_OP(hold, "two_waits::hold", (struct dk_obj *x, int *err), (x, err), (x));
@@ -59,7 +58,7 @@ struct waiter {
 	pthread_t thread;
 	int (*wait)(void);
 	int err;
-	int begun, done;
+	int done;
 	int had_left;	/* the call, when the wait was over */
 };
 
@@ -67,44 +66,26 @@ static void *wait_for_calls(void *data)
 {
 	struct waiter *me = data;
 
-	w_store_release(me->begun, 1);
 	me->err = me->wait();
 	me->had_left = w_load_acquire(has_left);
 	w_store_release(me->done, 1);
 	return NULL;
 }
 
-static bool has_waiters(unsigned int n)
+/* Starts the @nth waiter, and returns when it waits or has ended too early. */
+static void start_to_wait(struct waiter *me, unsigned int nth, int (*wait)(void))
 {
-	bool has;
-
-	mutex_lock(&t_reg->lock);
-	has = prov.core && prov.core->waiters == n;
-	mutex_unlock(&t_reg->lock);
-	return has || w_load_acquire(has_left);
+	*me = (struct waiter){ .wait = wait };
+	t_start(&me->thread, wait_for_calls, me);
+	while (t_num_waiting(&prov) < nth && !w_load_acquire(me->done))
+		sched_yield();
 }
 
-/* Two threads wait at once, and neither returns before the call inside has left. */
-static void both_wait(unsigned int backend, int (*before)(void), int (*wait)(void))
+/* Lets the call leave, before which no wait may have ended. */
+static void end_waits(pthread_t caller, struct waiter waiters[2])
 {
-	struct waiter waiters[2];
-	pthread_t caller;
 	unsigned int i, ms;
 
-	memset(waiters, 0, sizeof(waiters));
-	setup();
-	if (backend == DK_BACKEND_PRIVATEUSE1)
-		held_on = dk_obj_on(backend, card);
-	enter(&caller, NULL);
-	if (before)
-		CHECK_OK(before());
-	for (i = 0; i < 2; i++) {
-		waiters[i].wait = wait;
-		t_start(&waiters[i].thread, wait_for_calls, &waiters[i]);
-		t_await(&waiters[i].begun);
-	}
-	while (!has_waiters(2))
-		sched_yield();
 	/* time in which a wait that ends too early does end */
 	for (ms = 0; ms < 100; ms++) {
 		if (w_load_acquire(waiters[0].done) || w_load_acquire(waiters[1].done))
@@ -117,6 +98,23 @@ static void both_wait(unsigned int backend, int (*before)(void), int (*wait)(voi
 		CHECK_OK(waiters[i].err);
 		CHECK_INT(waiters[i].had_left, 1);
 	}
+}
+
+/* Two threads wait at once, and neither returns before the call inside has left. */
+static void both_wait(unsigned int backend, int (*before)(void), int (*wait)(void))
+{
+	struct waiter waiters[2];
+	pthread_t caller;
+
+	setup();
+	if (backend == DK_BACKEND_PRIVATEUSE1)
+		held_on = dk_obj_on(backend, card);
+	enter(&caller, NULL);
+	if (before)
+		CHECK_OK(before());
+	start_to_wait(&waiters[0], 1, wait);
+	start_to_wait(&waiters[1], 2, wait);
+	end_waits(caller, waiters);
 }
 
 static int withdraw(void)
@@ -203,28 +201,15 @@ static void two_take_a_device_offline(void)
  */
 static void an_array_that_is_registered_twice(void)
 {
-	struct waiter waiters[2] = {
-		{ .wait = unregister_functions }, { .wait = unregister_functions },
-	};
+	struct waiter waiters[2];
 	pthread_t caller;
-	unsigned int i;
 
 	setup();
 	enter(&caller, NULL);
-	t_start(&waiters[0].thread, wait_for_calls, &waiters[0]);
-	while (!has_waiters(1))
-		sched_yield();
+	start_to_wait(&waiters[0], 1, unregister_functions);
 	CHECK_OK(dk_impls_register(&prov, here, 1, &t_why));
-	t_start(&waiters[1].thread, wait_for_calls, &waiters[1]);
-	while (!has_waiters(2) && !w_load_acquire(waiters[1].done))
-		sched_yield();
-	w_sleep_us(20000);
-	t_let_go_and_join(caller);
-	for (i = 0; i < 2; i++) {
-		pthread_join(waiters[i].thread, NULL);
-		CHECK_OK(waiters[i].err);
-		CHECK_INT(waiters[i].had_left, 1);
-	}
+	start_to_wait(&waiters[1], 2, unregister_functions);
+	end_waits(caller, waiters);
 }
 
 /* A call must not wait for itself, even if another thread waits for it. */
