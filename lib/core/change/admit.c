@@ -233,7 +233,7 @@ int dkc_admit(const struct dkc_claim *c, struct dk_op **out, struct dk_diag *why
 		err = check_definition(c, op, why);
 	else if (op->decl)
 		err = check_function(op->decl, op->flags, c->impl, c->impl->label, why);
-	/* a claim never conflicts with a new operator, so no refusal leaves one behind */
+	/* a new operator fits every claim: what was refused existed before, so it is kept */
 	if (!err)
 		*out = op;
 	return err;
