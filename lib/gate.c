@@ -55,7 +55,8 @@ struct gate_record {
 	char pad_before[CACHE_LINE];	/* no cache line is shared with other threads */
 	const void *slots[GATE_SLOTS];
 	pid_t tid;
-	unsigned int rounds;		/* runs of thread_exit() with the thread inside a call */
+	unsigned int rounds;		/* runs of thread_exit() that kept the record */
+	struct urcu_bp_reader *const *reader;	/* see dkc_gate_set_reader() */
 	struct gate_record *next;	/* protected by dkc_gate_lock() */
 	struct gate_record **link;
 	struct dkc_thread_counts counts;
@@ -178,10 +179,10 @@ static bool record_in_use(const struct gate_record *r)
 }
 
 /*
- * Destructor of the thread's key. Destructors of different keys run in any order, and a
- * later one may leave a call that the thread is still inside. The record is kept until
- * then: the key is set again, so that this runs again in the next round. POSIX limits the
- * rounds; the last one is not used, since ThreadSanitizer has ended the thread by then.
+ * Destructor of the thread's key. Destructors of different keys run in any order. A later
+ * one may leave a call that the thread is still inside, or may be liburcu's. The record is
+ * kept until then: the key is set again, so that this runs again in the next round. POSIX limits
+ * the rounds; the last one is not used, since ThreadSanitizer has ended the thread by then.
  * After LAST_ROUND the record outlives the thread, and drains report the call. Once the call
  * is left, another thread that makes its first call frees the record.
  */
@@ -201,6 +202,11 @@ static COLD void thread_exit(void *data)
 	if (record_in_use(r)) {
 		again = ++r->rounds < LAST_ROUND;
 		num_outliving += !again;
+		if (!again)
+			r->reader = NULL;
+	} else if (URCU_TLS(urcu_bp_reader) && r->rounds + 1 < LAST_ROUND) {
+		r->rounds++;
+		again = true;
 	} else {
 		dkc_gate_self = NULL;
 		dk__self.top = NULL;
@@ -269,6 +275,9 @@ COLD int dkc_gate_thread_init(void)
 	if (r->next)
 		r->next->link = &r->next;
 	r->tid = gettid();
+	/* the program may have registered the thread with liburcu */
+	if (URCU_TLS(urcu_bp_reader))
+		r->reader = &URCU_TLS(urcu_bp_reader);
 	records = r;
 	dkc_gate_self = r;
 	dkc_counts_thread_begin(&r->counts);
@@ -277,6 +286,31 @@ COLD int dkc_gate_thread_init(void)
 	dk__self.limit = r->counts.incomplete ? r->slots : &r->slots[GATE_SLOTS];
 	dkc_gate_unlock(&mask);
 	return 0;
+}
+
+COLD void dkc_gate_set_reader(struct urcu_bp_reader *const *reader)
+{
+	sigset_t mask;
+
+	if (!dkc_gate_self)
+		return;
+	dkc_gate_lock(&mask);
+	dkc_gate_self->reader = reader;
+	dkc_gate_unlock(&mask);
+}
+
+COLD bool dkc_gate_any_removed(void)
+{
+	const struct gate_record *r;
+	bool found = false;
+	sigset_t mask;
+
+	dkc_gate_lock(&mask);
+	/* the memory of a thread that has no record any more may be freed */
+	for (r = records; r && !found; r = r->next)
+		found = r->reader && !READ_ONCE(*r->reader);
+	dkc_gate_unlock(&mask);
+	return found;
 }
 
 static COLD void overflow_add(u64 *storage, const struct dkc_reg *reg, const void *op)

@@ -31,7 +31,13 @@ void dkc_counts_thread_end(struct dkc_thread_counts *t);
 void dkc_gate_lock(sigset_t *mask);
 void dkc_gate_unlock(const sigset_t *mask);
 
-void dkc_rcu_thread_init(void);
+/*
+ * @reader: liburcu's pointer to its part of this thread, which is NULL from the moment when
+ * liburcu begins to remove the thread; or NULL while liburcu registers the thread.
+ */
+void dkc_gate_set_reader(struct urcu_bp_reader *const *reader);
+/* Called with liburcu's locks held. True if liburcu may be removing a thread. */
+bool dkc_gate_any_removed(void);
 
 /* lib/gate.c: replaced tables that wait for a grace period. */
 struct dkc_replaced {

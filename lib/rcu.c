@@ -4,6 +4,8 @@
 #include "private.h"
 #include "core/change/change.h"
 
+#include <time.h>
+
 /* dkc_flush_retired() waits for a grace period if this many objects are retired. */
 #define RETIRE_BATCH	64
 
@@ -11,8 +13,25 @@ static struct rcu_head *retired;	/* to be freed after a grace period */
 static struct rcu_head *replaced;	/* tables, which slots may point to even after that */
 static unsigned int num_retired;	/* objects in both lists */
 static unsigned int num_kept;		/* replaced tables that calls still use */
-/* This thread is in fork() and holds liburcu's lock. */
-static __thread DKC_INITIAL_EXEC bool in_fork;
+/*
+ * liburcu registers and removes a thread under a lock that urcu_bp_before_fork() does not take.
+ * In a child that is forked meanwhile, this lock stays locked, and the first call of a new thread
+ * never returns. So each thread registers with this lock held, and fork() takes it and waits for
+ * threads that are being removed.
+ */
+static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
+/* What this thread holds in fork(). */
+static __thread DKC_INITIAL_EXEC struct {
+	bool liburcu;
+	bool registering;
+} fork_holds;
+
+/*
+ * The longest wait of fork() for other threads. Removing takes less than a microsecond. But a
+ * thread counts as being removed until the destructors of its keys have run, and one of these may
+ * wait for the thread that forks.
+ */
+#define FORK_WAIT_MS	100
 
 #ifdef DKC_TSAN
 char dkc_grace_period;
@@ -95,7 +114,35 @@ void dkc_flush_retired(void)
 
 void dkc_rcu_thread_init(void)
 {
+	sigset_t all, mask;
+
+	if (URCU_TLS(urcu_bp_reader))
+		return;
+	/* a handler may make a call or fork, which takes the lock, too */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &mask);
+	dkc_gate_set_reader(NULL);
+	pthread_mutex_lock(&registering);
 	urcu_bp_register_thread();
+	pthread_mutex_unlock(&registering);
+	dkc_gate_set_reader(&URCU_TLS(urcu_bp_reader));
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+/* Called with liburcu's locks held. */
+static void wait_for_liburcu(void)
+{
+	const struct timespec pause = { 0, 10000 };
+	u64 deadline = dkc_now() + FORK_WAIT_MS;
+
+	do {
+		/* not held where another copy of this library has taken liburcu's locks */
+		if (!fork_holds.registering)
+			fork_holds.registering = !pthread_mutex_trylock(&registering);
+		if (fork_holds.registering && !dkc_gate_any_removed())
+			return;
+		nanosleep(&pause, NULL);
+	} while (dkc_now() < deadline);
 }
 
 /*
@@ -106,25 +153,31 @@ void dkc_rcu_thread_init(void)
  */
 void dkc_rcu_before_fork(void)
 {
-	if (urcu_bp_read_ongoing())
-		return;
-	urcu_bp_register_thread();
-	dkc_gate_thread_init();
-	urcu_bp_before_fork();
-	urcu_bp_read_lock();
-	in_fork = true;
+	if (!urcu_bp_read_ongoing()) {
+		dkc_gate_thread_init();
+		dkc_rcu_thread_init();
+		pthread_mutex_lock(&registering);
+		fork_holds.registering = true;
+		urcu_bp_before_fork();
+		urcu_bp_read_lock();
+		fork_holds.liburcu = true;
+	}
+	wait_for_liburcu();
 }
 
 static void forked(bool child)
 {
-	if (!in_fork)
-		return;
-	in_fork = false;
-	urcu_bp_read_unlock();
-	if (child)
-		urcu_bp_after_fork_child();
-	else
-		urcu_bp_after_fork_parent();
+	if (fork_holds.liburcu) {
+		urcu_bp_read_unlock();
+		if (child)
+			urcu_bp_after_fork_child();
+		else
+			urcu_bp_after_fork_parent();
+	}
+	if (fork_holds.registering)
+		pthread_mutex_unlock(&registering);
+	fork_holds.liburcu = false;
+	fork_holds.registering = false;
 }
 
 void dkc_rcu_after_fork(bool child)

@@ -7,8 +7,11 @@
 
 int dk_thread_init(void)
 {
+	int err;
+
 	if (!dk_registry_default())
 		return -ENOMEM;
+	err = dkc_gate_thread_init();
 	dkc_rcu_thread_init();
-	return dkc_gate_thread_init();
+	return err;
 }

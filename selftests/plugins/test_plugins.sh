@@ -42,7 +42,7 @@ sees() {
 destructor='unregistering in the destructor: 0
 inside behind that: 0'
 
-plan 34
+plan 37
 ok "a plugin compiles" c -shared -fPIC "$st_here/plugin.c" -o "$st_tmp/plugin.so" "${shared[@]}" ||
 	finish
 ok "one with a copy of the library in it" c -shared -fPIC "$st_here/plugin.c" \
@@ -75,6 +75,22 @@ begin: 0
 dispatchkey: $plugin is unloaded with provider plugin: removed
 let go: 1
 refused: 0
+END
+
+# ---- fork() ---------------------------------------------------------------------------
+
+ok "a program that forks while threads begin and end" \
+	c -rdynamic "$st_here/forks.c" -o "$st_tmp/forks" "${shared[@]}"
+ok "the children can start threads" sees forks <<END
+begin: 0
+end: 0
+END
+printf '#!/bin/sh\nLD_PRELOAD=%s exec %s\n' "$st_tmp/copy.so" "$st_tmp/forks" >"$st_tmp/forks2"
+chmod +x "$st_tmp/forks2"
+ok "also where two copies of the library take liburcu's locks" \
+	sees forks2 <<END
+begin: 0
+end: 0
 END
 
 # ---- a program that does not link the library -------------------------------------------

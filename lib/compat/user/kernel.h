@@ -25,8 +25,11 @@
  */
 #if !defined(DKC_TSAN) && !defined(DKC_ASAN)
 #define _LGPL_SOURCE
-#endif
 #include <urcu-bp.h>
+#else
+#include <urcu-bp.h>
+#include <urcu/static/urcu-bp.h>	/* urcu_bp_reader */
+#endif
 #ifdef DKC_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
@@ -121,6 +124,8 @@ void dkc_synchronize_rcu(void);
 
 /* lib/gate.c: makes the record of the calling thread. Returns 0 or -ENOMEM. */
 int dkc_gate_thread_init(void);
+/* lib/rcu.c: registers the calling thread with liburcu, after dkc_gate_thread_init(). */
+void dkc_rcu_thread_init(void);
 extern __thread DKC_INITIAL_EXEC struct gate_record *dkc_gate_self DKC_HIDDEN;
 
 #ifdef DKC_TSAN
@@ -134,12 +139,15 @@ extern char dkc_grace_period;
 
 /*
  * A thread's first call takes the slow path, which begins a section. The record of the
- * thread is made here, so that no later call allocates.
+ * thread is made here, so that no later call allocates. liburcu would register the thread in
+ * urcu_bp_read_lock(), but see @registering in lib/rcu.c.
  */
 static inline void rcu_read_lock(void)
 {
 	if (unlikely(!dkc_gate_self))
 		dkc_gate_thread_init();
+	if (unlikely(!URCU_TLS(urcu_bp_reader)))
+		dkc_rcu_thread_init();
 	urcu_bp_read_lock();
 }
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * fork() while threads make their first call and end. In each child, a new thread makes its
+ * first call. liburcu's locks are held for longer than usual, so that a fork() at a time when one
+ * of them is held is frequent.
+ */
+#include <dispatchkey.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FORKS	50
+
+/* liburcu-bp calls this one, since the program is linked with -rdynamic. */
+int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	static int (*unlock)(pthread_mutex_t *mutex);
+	const struct timespec pause = { 0, 200000 };
+	Dl_info from;
+
+	if (!unlock)
+		*(void **)&unlock = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
+	if (dladdr(__builtin_return_address(0), &from) && strstr(from.dli_fname, "urcu"))
+		nanosleep(&pause, NULL);
+	return unlock(mutex);
+}
+
+DK_OP(forks, "forks::op", (struct dk_obj *x), (x), (x));
+
+static int forks_here(struct dk_call *c, struct dk_obj *x)
+{
+	return 0;
+}
+
+static const struct dk_impl impls[] = { DK_IMPL(forks, DK_CPU, forks_here) };
+static struct dk_provider provider = DK_PROVIDER("forks");
+static int stop;
+
+static void *first_call(void *data)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	long err = forks(&x);
+
+	return (void *)err;
+}
+
+static void *first_calls(void *data)
+{
+	pthread_t thread;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		if (!pthread_create(&thread, NULL, first_call, NULL))
+			pthread_join(thread, NULL);
+	return NULL;
+}
+
+static int in_child(void)
+{
+	pthread_t thread;
+	void *err = NULL;
+
+	alarm(10);
+	if (pthread_create(&thread, NULL, first_call, NULL) || pthread_join(thread, &err))
+		return 1;
+	return err ? 2 : 0;
+}
+
+int main(void)
+{
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	pthread_t threads[2];
+	int i, status = 0;
+	pid_t pid;
+
+	setvbuf(stdout, NULL, _IONBF, 0);
+	printf("begin: %d\n", dk_provider_register(&provider, NULL) ?:
+	       dk_op_define(&provider, &forks_op, 0, NULL) ?:
+	       dk_impls_register(&provider, impls, 1, NULL) ?: forks(&x));
+	for (i = 0; i < 2; i++)
+		if (pthread_create(&threads[i], NULL, first_calls, NULL))
+			return 1;
+	for (i = 0; i < FORKS && !status; i++) {
+		pid = fork();
+		if (!pid)
+			_exit(in_child());
+		if (pid < 0 || waitpid(pid, &status, 0) != pid)
+			return 1;
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	if (status)
+		printf("child %d: %s %d\n", i, WIFSIGNALED(status) ? "signal" : "error",
+		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	printf("end: %d\n", dk_provider_unregister(&provider));
+	return 0;
+}
