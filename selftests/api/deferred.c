@@ -9,6 +9,7 @@
 #include <linux/irq_work.h>
 #else
 #include "bounded.h"
+#include "core/change/change.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -70,6 +71,23 @@ static bool submit_job(struct dk_op *op, struct dk_obj x)
 
 /* ---- what waits ----------------------------------------------------------------- */
 
+/* As lists of providers describe calls. In the kernel, selftests/dkctl/live.sh tests this. */
+static void is_described(const char *op)
+{
+#if !T_KERNEL
+	struct dk_provider_info p = { .size = sizeof(p) };
+	char text[DK_NAME_MAX];
+	unsigned int n;
+
+	while (!dk_registry_next_provider(t_reg, p.number, &p)) {
+		for (n = 0; dkc_provider_inside_text(t_reg, p.number, n, text); n++)
+			CHECK(!strncmp(text, op, strlen(op)) &&
+			      strstr(text, " submit_guest (deferred)["));
+		CHECK_INT(n, !strcmp(p.name, v_guest.name));
+	}
+#endif
+}
+
 static void is_listed(const char *op, u32 device)
 {
 	struct dk_inside in = v_inside_at(0);
@@ -82,6 +100,7 @@ static void is_listed(const char *op, u32 device)
 	CHECK_INT(in.device, device);
 	w_sleep_us(3000);
 	CHECK(v_inside_at(0).ms > ms);
+	is_described(op);
 	CHECK_INT(t_num_inside(&v_guest), 1);
 	CHECK_INT(t_num_inside(&v_host), 0);
 }

@@ -142,6 +142,12 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 /* The same without a deadline, for a block or, if that is NULL, for all that was withdrawn. */
 void dkc_drain(struct dkc_provider *core, const struct dkc_block *block)
 	__must_hold(&core->reg->lock);
+/*
+ * Describes the call @i that is running in the functions of the provider with a number, like
+ * reason STILL_INSIDE. False if there is none. Takes the lock.
+ */
+bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int i,
+			      char text[DK_NAME_MAX]);
 /* Called in the child of fork(); the lock was taken before the fork. */
 void dkc_providers_after_fork(struct dk_registry *reg);
 

@@ -157,21 +157,14 @@ static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in
 	return dkc_gate_any(t->core, find_inside, t);
 }
 
-/*
- * Returns 0 if no call is running. Otherwise returns -ETIMEDOUT, and @why names a call: "ns::op
- * function thread[17] 1500 ms". If no call is found but the grace period has not ended, @why names
- * the provider.
- */
-static noinline int report_inside(struct dkc_target *t, struct dk_diag *why)
+/* The text is "ns::op function thread[17] 1500 ms". False if there is no such call. */
+static noinline bool inside_text(struct dkc_target *t, unsigned int i, char text[DK_NAME_MAX])
 {
-	char text[DK_NAME_MAX];
-	struct dkc_text put = { text, sizeof(text), 0 };
+	struct dkc_text put = { text, DK_NAME_MAX, 0 };
 	struct dk_inside in;
 
-	if (!t->past_grace && !t->core->grace_begun)
-		return dkc_refuse(why, DK_WHY_NO_DEADLINE, t->core->name);
-	if (!inside_at(t, 0, &in))
-		return t->past_grace ? 0 : dkc_refuse(why, DK_WHY_GRACE, t->core->name);
+	if (!inside_at(t, i, &in))
+		return false;
 	dkc_put(&put, in.op);
 	dkc_put(&put, " ");
 	dkc_put(&put, in.label);
@@ -183,13 +176,56 @@ static noinline int report_inside(struct dkc_target *t, struct dk_diag *why)
 	dkc_put_dec(&put, in.ms);
 	dkc_put(&put, " ms");
 	dkc_put_end(&put);
+	return true;
+}
+
+/*
+ * Returns 0 if no call is running. Otherwise returns -ETIMEDOUT, and @why names a call. If no call
+ * is found but the grace period has not ended, @why names the provider.
+ */
+static noinline int report_inside(struct dkc_target *t, struct dk_diag *why)
+{
+	char text[DK_NAME_MAX];
+
+	if (!t->past_grace && !t->core->grace_begun)
+		return dkc_refuse(why, DK_WHY_NO_DEADLINE, t->core->name);
+	if (!inside_text(t, 0, text))
+		return t->past_grace ? 0 : dkc_refuse(why, DK_WHY_GRACE, t->core->name);
 	return dkc_refuse(why, DK_WHY_STILL_INSIDE, text);
+}
+
+/* All calls of a provider. */
+static struct dkc_target target_all(const struct dkc_provider *core)
+{
+	return (struct dkc_target){
+		.core = core, .any = true, .over = READ_ONCE(core->grace_over),
+	};
+}
+
+bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int i,
+			      char text[DK_NAME_MAX])
+{
+	const struct dkc_provider *core;
+	struct dkc_target all;
+	bool found = false;
+
+	reg = dkc_registry(reg);
+	mutex_lock(&reg->lock);
+	core = reg->providers;
+	while (core && core->number != number)
+		core = core->next;
+	if (core) {
+		all = target_all(core);
+		found = inside_text(&all, i, text);
+	}
+	mutex_unlock(&reg->lock);
+	return found;
 }
 
 int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_inside *in)
 {
-	struct dkc_target all = { .any = true };
 	struct dkc_provider *core;
+	struct dkc_target all;
 	struct dk_registry *reg;
 	bool found = false;
 
@@ -201,8 +237,7 @@ int dk_provider_inside(struct dk_provider *prov, unsigned int i, struct dk_insid
 	mutex_lock(&reg->lock);
 	core = dkc_provider_find(reg, prov);
 	if (core) {
-		all.core = core;
-		all.over = READ_ONCE(core->grace_over);
+		all = target_all(core);
 		found = inside_at(&all, i, in);
 	}
 	mutex_unlock(&reg->lock);
