@@ -480,11 +480,14 @@ int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
  * @num_backends: number of backends that the provider has joined
  * @has_calls: whether @calls is valid; 0 if calls are not counted or the user
  *	may not read the counters
- * @reserved: zero
+ * @num_inside: number of texts at @inside
  * @calls: number of calls of its functions
  * @name: its name, which need not be unique
  * @module: name of its kernel module, or empty
  * @backends: names of the backends that the provider has joined
+ * @inside: while it is unregistering, calls that are still running, at most 8:
+ *	"ns::op function task[17] 1500 ms". The time is a lower bound. Only
+ *	administrators get these texts
  * @next: the next element, or NULL
  */
 struct dk_nl_provider {
@@ -495,11 +498,12 @@ struct dk_nl_provider {
 	__u32 devices;
 	__u32 num_backends;
 	__u32 has_calls;
-	__u32 reserved;
+	__u32 num_inside;
 	__u64 calls;
 	const char *name;
 	const char *module;
 	const char *const *backends;
+	const char *const *inside;
 	const struct dk_nl_provider *next;
 };
 

@@ -6,6 +6,7 @@
 #include "netlink.h"
 
 #define MAX_PROVIDER_NAMES	16	/* in the message about a backend */
+#define MAX_CALLS_INSIDE	8	/* in the message about a provider */
 /*
  * How long one request waits for calls on the backend or device that it takes offline.
  * During this wait no generic netlink family can be registered or unregistered.
@@ -313,6 +314,24 @@ static int put_calls(struct sk_buff *skb, struct sk_buff *request, u64 number)
 		nla_put_u64_64bit(skb, DK_A_PROVIDER_CALLS, calls.count, DK_A_PROVIDER_PAD) : 0;
 }
 
+/* The calls that unregistering the provider waits for. They name tasks of other users. */
+static int put_inside(struct sk_buff *skb, struct sk_buff *request,
+		      const struct dk_provider_info *p)
+{
+	char text[DK_NAME_MAX];
+	unsigned int i;
+
+	if (!p->is_unregistering || !netlink_capable(request, CAP_NET_ADMIN))
+		return 0;
+	for (i = 0; i < MAX_CALLS_INSIDE; i++) {
+		if (!dkc_provider_inside_text(NULL, p->number, i, text))
+			break;
+		if (nla_put_string(skb, DK_A_PROVIDER_INSIDE, text))
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
 static int fill_provider(struct sk_buff *skb, struct sk_buff *request,
 			 const struct dk_provider_info *p)
 {
@@ -323,7 +342,7 @@ static int fill_provider(struct sk_buff *skb, struct sk_buff *request,
 	    nla_put_u32(skb, DK_A_PROVIDER_OPERATORS, p->operators) ||
 	    nla_put_u32(skb, DK_A_PROVIDER_IMPLS, p->impls) ||
 	    nla_put_u32(skb, DK_A_PROVIDER_DEVICES, p->devices) ||
-	    put_calls(skb, request, p->number))
+	    put_calls(skb, request, p->number) || put_inside(skb, request, p))
 		return -EMSGSIZE;
 	return put_backend_names(skb, p->backends.bits);
 }

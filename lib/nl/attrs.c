@@ -85,6 +85,7 @@ static const struct dkn_attr provider_attrs[] = {
 	[DK_A_PROVIDER_BACKEND] = ATTR("backend", "backend", DKN_STRING),
 	[DK_A_PROVIDER_CALLS] = ATTR("calls", "calls", DKN_U64),
 	[DK_A_PROVIDER_PAD] = ATTR("pad", "pad", DKN_PAD),
+	[DK_A_PROVIDER_INSIDE] = ATTR("inside", "call", DKN_STRING),
 };
 
 static const struct dkn_attr op_attrs[] = {

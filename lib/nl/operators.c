@@ -19,6 +19,8 @@ static const struct dkn_field provider_fields[] = {
 		  DKN_STRINGS, DKN_COUNT(dk_nl_provider, num_backends)),
 	DKN_FIELD(DK_A_PROVIDER_CALLS, dk_nl_provider, calls,
 		  DKN_HAS(dk_nl_provider, has_calls)),
+	DKN_FIELD(DK_A_PROVIDER_INSIDE, dk_nl_provider, inside,
+		  DKN_STRINGS, DKN_COUNT(dk_nl_provider, num_inside)),
 };
 
 static const struct dkn_shape provider_shape =

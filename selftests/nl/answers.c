@@ -93,6 +93,8 @@ static void put_provider(struct fake_msg *m, unsigned int i)
 	fake_string(m, DK_A_PROVIDER_BACKEND, "edu");
 	if (i == 0)
 		fake_u64(m, DK_A_PROVIDER_CALLS, 1ULL << 40);
+	fake_string(m, DK_A_PROVIDER_INSIDE, "aten::add add_edu python3[17] 1500 ms");
+	fake_string(m, DK_A_PROVIDER_INSIDE, "aten::add add_edu (deferred)[18] 90 ms");
 }
 
 /* A registration; @op is left out inside another attribute. */

@@ -162,6 +162,9 @@ TEST(providers)
 	EXPECT_STREQ(p->backends[0], "edu");
 	EXPECT_EQ(p->has_calls, 1);
 	EXPECT_EQ(p->calls, 1ULL << 40);
+	EXPECT_EQ(p->num_inside, 2);
+	EXPECT_STREQ(p->inside[0], "aten::add add_edu python3[17] 1500 ms");
+	EXPECT_STREQ(p->inside[1], "aten::add add_edu (deferred)[18] 90 ms");
 	dk_nl_free(p);
 	EXPECT_EQ(dk_nl_providers(nl, &p), 0);
 	EXPECT_EQ(p->next->has_calls, 0);
