@@ -11,6 +11,7 @@
  *   !layout TEXT [| NAME]                name of the layout, and of its lowest functionality
  *   !newer                               steps of a later version of the module
  *   !library TEXT                        version of this library
+ *   !waits NAME | TEXT                   a call that unregistering the provider waits for
  *   !device NAME | PROVIDER              provider of a device
  *   !unserved OP                         an operator that nothing serves while something is
  *                                        offline
@@ -555,8 +556,8 @@ int dk_nl_providers(struct dk_nl *nl, const struct dk_nl_provider **list)
 {
 	const struct dk_nl_provider **tail = list;
 	struct dk_nl_provider *p;
-	const char **backends;
-	struct line *l;
+	const char **backends, **inside;
+	struct line *l, *waits;
 	unsigned int i;
 	int err = scripted("providers");
 
@@ -576,6 +577,12 @@ int dk_nl_providers(struct dk_nl *nl, const struct dk_nl_provider **list)
 		for (i = 7; i < l->num_words; i++)
 			backends[p->num_backends++] = l->words[i];
 		p->backends = backends;
+		inside = give(MAX_WORDS * sizeof(*inside));
+		for_each(waits, "waits") {
+			if (!strcmp(word(waits, 0), p->name))
+				inside[p->num_inside++] = word(waits, 1);
+		}
+		p->inside = inside;
 		*tail = p;
 		tail = &p->next;
 	}

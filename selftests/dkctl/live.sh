@@ -182,6 +182,22 @@ like "which ends the wait, and no call has returned" \
 	"4 *went offline, but was brought online again before its calls returned" \
 	"$? $(cat "$st_tmp/third")"
 ok "that call returns" sh -c "echo 0 >$crowd/stay"
+
+# ---- a provider that is unregistered while a call stays inside ----------------------------
+
+ok "a call is inside a provider" sh -c "echo 1 >$crowd/stay"
+says "which does not wait for it while it is registered" 0 \
+	"provider *crowd *registered *crowd" provider crowd
+ok "the provider begins to unregister" sh -c "echo 1 >$crowd/leave"
+waits='crowd::one card_one dk_visitor*] * ms'
+says "and the call that it waits for is named" 0 \
+	"*crowd is unregistering; waiting for a call to return: $waits" provider crowd
+says "also in JSON" 0 "*\"name\":\"crowd\"*\"unregistering\"*\"inside\":\[\"$waits\"]*" \
+	-j provider
+is "nobody does not see it" "" \
+	"$(nobody "$dkctl" provider crowd 2>&1 | grep waiting)"
+ok "the call returns to a provider that leaves" sh -c "echo 0 >$crowd/stay"
+says "then nothing is waited for" 0 "provider *crowd *unregistering *" provider crowd
 unload dk_crowd
 
 # ---- a driver that is unloaded while its functions are counted ---------------------------

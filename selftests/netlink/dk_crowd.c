@@ -12,6 +12,8 @@
  * held		write a name: holds this operator, and no other one
  * call		write N: makes N calls of it on the CPU, and 2N on a device
  * stay		whether a thread is inside a call on the first device
+ * leave		write any value: begins to unregister the provider, and does not wait for
+ *		calls. Then nothing is left to do but to unload
  * churn		write N: unregisters and registers all of them N times
  * check		write any value: fails if a published table is wrong
  * changes		write N: for the next N holds of the registry's lock, the registry counts
@@ -367,6 +369,13 @@ static int stay_set(const char *value, const struct kernel_param *kp)
 	return wanted ? stay_begin() : stay_end();
 }
 
+static int leave_set(const char *value, const struct kernel_param *kp)
+{
+	int err = dk_provider_unregister_timeout(&crowd, 1, NULL);
+
+	return err == -ETIMEDOUT ? 0 : err;
+}
+
 static int check_set(const char *value, const struct kernel_param *kp)
 {
 	return dk_registry_check(NULL, NULL);
@@ -406,6 +415,7 @@ static const struct kernel_param_ops defined_ops = { .set = defined_set };
 static const struct kernel_param_ops held_ops = { .set = held_set };
 static const struct kernel_param_ops call_ops = { .set = call_set };
 static const struct kernel_param_ops stay_ops = { .set = stay_set };
+static const struct kernel_param_ops leave_ops = { .set = leave_set };
 static const struct kernel_param_ops check_ops = { .set = check_set };
 static const struct kernel_param_ops changes_ops = { .set = changes_set };
 static const struct kernel_param_ops work_ops = { .set = work_set, .get = work_get };
@@ -427,6 +437,8 @@ module_param_cb(call, &call_ops, NULL, 0200);
 MODULE_PARM_DESC(call, "so many calls of it on the CPU, and twice as many on a device");
 module_param_cb(stay, &stay_ops, NULL, 0200);
 MODULE_PARM_DESC(stay, "whether a thread is inside of a call on the first device");
+module_param_cb(leave, &leave_ops, NULL, 0200);
+MODULE_PARM_DESC(leave, "begins to unregister the provider");
 module_param_cb(check, &check_ops, NULL, 0200);
 MODULE_PARM_DESC(check, "fails if a published row is wrong");
 module_param_cb(changes, &changes_ops, NULL, 0200);

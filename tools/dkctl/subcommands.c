@@ -212,7 +212,8 @@ const struct subcommand subcommands[] = {
 		"provider", "[show] [NAME]", "list the drivers that register functions",
 		"Lists the providers, which are drivers and others that register functions: their\n"
 		"modules, the number of operators, functions and devices, the backends that they\n"
-		"joined and, if calls are counted, the number of calls that they served.\n",
+		"joined and, if calls are counted, the number of calls that they served. For one\n"
+		"that is unregistering, also lists the calls that it waits for.\n",
 		run_live_provider, OPTIONS_LIVE, 0, -1,
 		.examples =
 		"  dkctl provider                all providers\n"

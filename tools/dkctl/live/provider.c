@@ -2,6 +2,8 @@
 /* dkctl provider: lists the providers, which register functions. */
 #include "live.h"
 
+#include <string.h>
+
 static const char *provider_state(__u32 state)
 {
 	return dk_nl_word(DK_NL_WORDS_PROVIDER_STATE, state);
@@ -26,24 +28,41 @@ static void json(struct request *q, const struct dk_nl_provider *p)
 			json_uint(&j, "calls", p->calls);
 		else
 			json_null(&j, "calls");
+		json_names(&j, "inside", p->inside, p->num_inside);
 		json_close(&j);
 	}
 	json_end(&j);
 }
 
-static int text(struct live *v, const struct dk_nl_provider *p)
+/* The calls that keep providers from being unregistered. */
+static void put_inside(const struct dk_nl_provider *p)
+{
+	__u32 i;
+
+	for (; p; p = p->next)
+		for (i = 0; i < p->num_inside; i++) {
+			print_escaped(stdout, p->name, strlen(p->name));
+			fputs(" is unregistering; waiting for a call to return: ", stdout);
+			print_escaped(stdout, p->inside[i], strlen(p->inside[i]));
+			putchar('\n');
+		}
+}
+
+static int text(struct live *v, const struct dk_nl_provider *list)
 {
 	static const struct column columns[] = {
 		{ "provider", false }, { "module", false }, { "state", false },
 		{ "operators", true }, { "functions", true }, { "devices", true },
 		{ "calls", true }, { "backends", false },
 	};
+	const struct dk_nl_provider *p;
 	struct columns l;
+	int status;
 
-	if (!p)
+	if (!list)
 		puts("no providers");
 	columns_begin(&l, columns, ARRAY_SIZE(columns));
-	for (; p; p = p->next) {
+	for (p = list; p; p = p->next) {
 		columns_put(&l, COLOR_NONE, "%s", p->name);
 		columns_put(&l, COLOR_NONE, "%s", p->module);
 		columns_put(&l, p->state == DK_NL_PROVIDER_REGISTERED ? COLOR_NONE : COLOR_BAD,
@@ -57,7 +76,10 @@ static int text(struct live *v, const struct dk_nl_provider *p)
 			columns_put(&l, COLOR_NONE, "%s", "");
 		put_names(&l, p->backends, p->num_backends, p->num_backends);
 	}
-	return columns_end(v->q, &l);
+	status = columns_end(v->q, &l);
+	if (!status)
+		put_inside(list);
+	return status;
 }
 
 int live_provider(struct live *v)
