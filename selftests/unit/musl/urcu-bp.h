@@ -8,32 +8,35 @@
 
 #include <stdlib.h>
 
-static unsigned int stub_readers;
+struct urcu_bp_reader {
+	unsigned int sections;
+};
 
 /* A thread's record, which exists from its first section on, as in liburcu. */
+static struct urcu_bp_reader stub_reader;
 #define URCU_TLS(name)		(name)
-static unsigned int *urcu_bp_reader;
+static struct urcu_bp_reader *urcu_bp_reader;
 
 static inline void urcu_bp_read_lock(void)
 {
-	urcu_bp_reader = &stub_readers;
-	stub_readers++;
+	urcu_bp_reader = &stub_reader;
+	stub_reader.sections++;
 }
 
 static inline void urcu_bp_read_unlock(void)
 {
-	stub_readers--;
+	stub_reader.sections--;
 }
 
 static inline int urcu_bp_read_ongoing(void)
 {
-	return stub_readers != 0;
+	return stub_reader.sections != 0;
 }
 
 static inline void urcu_bp_synchronize_rcu(void)
 {
 	/* would wait for ever */
-	if (stub_readers)
+	if (stub_reader.sections)
 		abort();
 }
 
