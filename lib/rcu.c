@@ -20,6 +20,7 @@ static unsigned int num_kept;		/* replaced tables that calls still use */
  * threads that are being removed.
  */
 static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
+static sigset_t mask_at_fork;
 /* What this thread holds in fork(). */
 static __thread DKC_INITIAL_EXEC struct {
 	bool liburcu;
@@ -112,17 +113,24 @@ void dkc_flush_retired(void)
 		synchronize_rcu();
 }
 
+/* Blocks signals: a handler that makes a call or forks takes the lock, too. */
+static void lock_registering(sigset_t *mask)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, mask);
+	pthread_mutex_lock(&registering);
+}
+
 void dkc_rcu_thread_init(void)
 {
-	sigset_t all, mask;
+	sigset_t mask;
 
 	if (URCU_TLS(urcu_bp_reader))
 		return;
-	/* a handler may make a call or fork, which takes the lock, too */
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &mask);
 	dkc_gate_set_reader(NULL);
-	pthread_mutex_lock(&registering);
+	lock_registering(&mask);
 	urcu_bp_register_thread();
 	pthread_mutex_unlock(&registering);
 	dkc_gate_set_reader(&URCU_TLS(urcu_bp_reader));
@@ -134,15 +142,19 @@ static void wait_for_liburcu(void)
 {
 	const struct timespec pause = { 0, 10000 };
 	u64 deadline = dkc_now() + FORK_WAIT_MS;
+	int cancel;
 
-	do {
+	/* no cancellation: a cancelled thread would keep the locks */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	for (;;) {
 		/* not held where another copy of this library has taken liburcu's locks */
 		if (!fork_holds.registering)
 			fork_holds.registering = !pthread_mutex_trylock(&registering);
-		if (fork_holds.registering && !dkc_gate_any_removed())
-			return;
+		if ((fork_holds.registering && !dkc_gate_any_removed()) || dkc_now() >= deadline)
+			break;
 		nanosleep(&pause, NULL);
-	} while (dkc_now() < deadline);
+	}
+	pthread_setcancelstate(cancel, NULL);
 }
 
 /*
@@ -153,10 +165,13 @@ static void wait_for_liburcu(void)
  */
 void dkc_rcu_before_fork(void)
 {
+	sigset_t mask;
+
 	if (!urcu_bp_read_ongoing()) {
 		dkc_gate_thread_init();
 		dkc_rcu_thread_init();
-		pthread_mutex_lock(&registering);
+		lock_registering(&mask);
+		mask_at_fork = mask;
 		fork_holds.registering = true;
 		urcu_bp_before_fork();
 		urcu_bp_read_lock();
@@ -167,7 +182,10 @@ void dkc_rcu_before_fork(void)
 
 static void forked(bool child)
 {
-	if (fork_holds.liburcu) {
+	const bool first = fork_holds.liburcu;
+	sigset_t mask = mask_at_fork;
+
+	if (first) {
 		urcu_bp_read_unlock();
 		if (child)
 			urcu_bp_after_fork_child();
@@ -178,6 +196,8 @@ static void forked(bool child)
 		pthread_mutex_unlock(&registering);
 	fork_holds.liburcu = false;
 	fork_holds.registering = false;
+	if (first)
+		pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 void dkc_rcu_after_fork(bool child)

@@ -8,6 +8,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -59,11 +61,20 @@ static void *first_calls(void *data)
 	return NULL;
 }
 
+static bool alarm_is_blocked(void)
+{
+	sigset_t mask;
+
+	return pthread_sigmask(SIG_BLOCK, NULL, &mask) || sigismember(&mask, SIGALRM);
+}
+
 static int in_child(void)
 {
 	pthread_t thread;
 	void *err = NULL;
 
+	if (alarm_is_blocked())
+		return 3;
 	alarm(10);
 	if (pthread_create(&thread, NULL, first_call, NULL) || pthread_join(thread, &err))
 		return 1;
@@ -88,6 +99,8 @@ int main(void)
 		pid = fork();
 		if (!pid)
 			_exit(in_child());
+		if (alarm_is_blocked())
+			return 2;
 		if (pid < 0 || waitpid(pid, &status, 0) != pid)
 			return 1;
 	}
