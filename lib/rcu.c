@@ -38,9 +38,10 @@ static __thread DKC_INITIAL_EXEC struct {
 char dkc_grace_period;
 #endif
 
+/* urcu_bp_read_ongoing() would register a thread, without @registering. */
 bool dkc_in_atomic(void)
 {
-	return urcu_bp_read_ongoing();
+	return URCU_TLS(urcu_bp_reader) && urcu_bp_read_ongoing();
 }
 
 /* Lock-free push. A consumer takes the whole list, so there is no ABA problem. */
@@ -167,7 +168,7 @@ void dkc_rcu_before_fork(void)
 {
 	sigset_t mask;
 
-	if (!urcu_bp_read_ongoing()) {
+	if (!dkc_in_atomic()) {
 		dkc_gate_thread_init();
 		dkc_rcu_thread_init();
 		lock_registering(&mask);
@@ -194,6 +195,9 @@ static void forked(bool child)
 	}
 	if (fork_holds.registering)
 		pthread_mutex_unlock(&registering);
+	else if (child)
+		/* its owner, which waited for liburcu's locks, does not exist here */
+		registering = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	fork_holds.liburcu = false;
 	fork_holds.registering = false;
 	if (first)

@@ -51,12 +51,21 @@ static void *first_call(void *data)
 	return (void *)err;
 }
 
-static void *first_calls(void *data)
+/* A thread that makes no call. */
+static void *registers(void *data)
+{
+	struct dk_provider p = DK_PROVIDER("visitor");
+	long err = dk_provider_register(&p, NULL) ?: dk_provider_unregister(&p);
+
+	return (void *)err;
+}
+
+static void *first_uses(void *use)
 {
 	pthread_t thread;
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
-		if (!pthread_create(&thread, NULL, first_call, NULL))
+		if (!pthread_create(&thread, NULL, *(void *(**)(void *))use, NULL))
 			pthread_join(thread, NULL);
 	return NULL;
 }
@@ -81,19 +90,23 @@ static int in_child(void)
 	return err ? 2 : 0;
 }
 
-int main(void)
+/* With an argument, the plugin that it names, which contains a copy of the library, is loaded. */
+int main(int argc, char **argv)
 {
+	static void *(*uses[])(void *) = { first_call, first_call, registers };
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
-	pthread_t threads[2];
+	pthread_t threads[3];
 	int i, status = 0;
 	pid_t pid;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
+	if (argc > 1 && !dlopen(argv[1], RTLD_NOW | RTLD_DEEPBIND))
+		return 1;
 	printf("begin: %d\n", dk_provider_register(&provider, NULL) ?:
 	       dk_op_define(&provider, &forks_op, 0, NULL) ?:
 	       dk_impls_register(&provider, impls, 1, NULL) ?: forks(&x));
-	for (i = 0; i < 2; i++)
-		if (pthread_create(&threads[i], NULL, first_calls, NULL))
+	for (i = 0; i < 3; i++)
+		if (pthread_create(&threads[i], NULL, first_uses, &uses[i]))
 			return 1;
 	for (i = 0; i < FORKS && !status; i++) {
 		pid = fork();
@@ -105,7 +118,7 @@ int main(void)
 			return 1;
 	}
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	if (status)
 		printf("child %d: %s %d\n", i, WIFSIGNALED(status) ? "signal" : "error",
