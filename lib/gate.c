@@ -765,8 +765,8 @@ COLD u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 	int fd, cancel;
 	ssize_t n = -1;
 
-	/* the thread has ended; the kernel may have given its number to another thread */
-	if (r->rounds) {
+	/* the thread may have ended; the kernel may have given its number to another thread */
+	if (r->rounds == LAST_ROUND) {
 		snprintf(name, size, "(exited)");
 		return r->tid;
 	}

@@ -60,6 +60,7 @@ struct visitor {
 	unsigned int rounds;	/* of destructors before that one */
 	int error;
 	unsigned int inside_at_end;
+	bool exited_at_end;	/* the name of the thread at that time */
 	struct dk_frame calls[DEEP];
 };
 
@@ -97,6 +98,7 @@ static void at_the_end(void *data)
 {
 	struct visitor *v = data;
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
+	struct dk_inside in = { .size = sizeof(in) };
 
 	if (v->rounds) {
 		v->rounds--;
@@ -104,6 +106,8 @@ static void at_the_end(void *data)
 		return;
 	}
 	v->inside_at_end = t_num_inside(prov);
+	v->exited_at_end = !dk_provider_inside(prov, 0, &in) &&
+			   !strcmp(in.thread_name, "(exited)");
 	leave(v);
 	if (!v->error)
 		v->error = visit_at(op, &dk_local_default, &x);
@@ -144,6 +148,7 @@ static void left_in_a_destructor(void)
 		CHECK_OK(pthread_key_create(&v->key, at_the_end));
 		run_and_end(v);
 		CHECK_INT(v->inside_at_end, depths[i]);
+		CHECK(!v->exited_at_end);
 		CHECK_INT(t_num_inside(prov), 0);
 		pthread_key_delete(v->key);
 		t_free(v);
@@ -188,6 +193,7 @@ static void left_in_the_last_round(void)
 		CHECK_OK(pthread_key_create(&v->key, at_the_end));
 		run_and_end(v);
 		CHECK_INT(v->inside_at_end, depths[i]);
+		CHECK(v->exited_at_end);
 		pthread_key_delete(v->key);
 		t_free(v);
 		CHECK_INT(t_num_inside(prov), 0);
