@@ -94,6 +94,11 @@ int dkc_provider_lock_to_wait(struct dk_provider *prov, struct dkc_provider **co
 			      struct dk_diag *why);
 struct dkc_provider *dkc_provider_find(struct dk_registry *reg, const struct dk_provider *prov);
 /*
+ * The first provider with a number greater than @after. Skips a provider with @drained set: it is
+ * unregistered, and stays only for threads that wait for it.
+ */
+const struct dkc_provider *dkc_provider_after(const struct dk_registry *reg, u64 after);
+/*
  * Unregisters a provider that its module has not unregistered, and copies its name to @name;
  * false if there is none. Does not read the struct dk_provider, which may be freed. Takes the
  * lock.

@@ -211,10 +211,8 @@ bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int 
 
 	reg = dkc_registry(reg);
 	mutex_lock(&reg->lock);
-	core = reg->providers;
-	while (core && core->number != number)
-		core = core->next;
-	if (core) {
+	core = dkc_provider_after(reg, number - 1);
+	if (core && core->number == number) {
 		all = target_all(core);
 		found = inside_text(&all, i, text);
 	}

@@ -93,6 +93,18 @@ struct dkc_provider *dkc_provider_find(struct dk_registry *reg,
 	return core;
 }
 
+/* The newest provider is first in the list. */
+const struct dkc_provider *dkc_provider_after(const struct dk_registry *reg, u64 after)
+{
+	const struct dkc_provider *core = reg->providers, *first = NULL;
+
+	dkc_assert_writer(reg);
+	for (; core && core->number > after; core = core->next)
+		if (!core->drained)
+			first = core;
+	return first;
+}
+
 int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provider **core,
 				    struct dk_diag *why)
 {

@@ -110,20 +110,6 @@ int dk_registry_next_device(struct dk_registry *reg, __u32 after,
 
 /* ---- providers ------------------------------------------------------------ */
 
-/*
- * The first provider with a number greater than @after. The newest one is first in the list. A
- * provider with @drained set is unregistered, and stays only for threads that wait for it.
- */
-static const struct dkc_provider *provider_after(const struct dk_registry *reg, u64 after)
-{
-	const struct dkc_provider *core = reg->providers, *first = NULL;
-
-	for (; core && core->number > after; core = core->next)
-		if (!core->drained)
-			first = core;
-	return first;
-}
-
 int dk_registry_next_provider(struct dk_registry *reg, __u64 after,
 			      struct dk_provider_info *info)
 {
@@ -132,7 +118,7 @@ int dk_registry_next_provider(struct dk_registry *reg, __u64 after,
 
 	if (err)
 		return err;
-	core = provider_after(reg, after);
+	core = dkc_provider_after(reg, after);
 	if (core) {
 		*info = (struct dk_provider_info){
 			.size = sizeof(*info), .is_unregistering = core->unregistering,
