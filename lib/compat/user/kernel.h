@@ -25,9 +25,9 @@
  */
 #if !defined(DKC_TSAN) && !defined(DKC_ASAN)
 #define _LGPL_SOURCE
+#endif
 #include <urcu-bp.h>
-#else
-#include <urcu-bp.h>
+#ifndef _LGPL_SOURCE
 #include <urcu/static/urcu-bp.h>	/* urcu_bp_reader */
 #endif
 #ifdef DKC_TSAN
