@@ -603,7 +603,7 @@ Try and test
                    its own primitives; KERNEL= 6.1, 6.12; WRITE=1: new baseline
   check            the tests of every part once, the module's in virtual machines
   check-all        everything: check, lint, sanitizers, other kernels, mutants;
-                   LANES="asan vm ..." chooses, SHARE=1 is a third of the lanes
+                   LANES="asan vm ..." chooses, SHARE=1 is a sixth of the lanes
   check-torch      random programs here and in PyTorch 1.13.1, which is
                    installed if missing; PROGRAMS=, SEED=
   check-debug      the kernel tests and the torture on kernels with checkers;
