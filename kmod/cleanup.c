@@ -55,7 +55,7 @@ static bool in_module_memory(const void *mod, uintptr_t address)
 }
 
 /*
- * Find a registry in which the module has something registered. The registry is not freed
+ * Finds a registry in which the module has something registered. The registry is not freed
  * before visit_end().
  */
 static struct dk_registry *visit_one(const struct module *mod)
@@ -71,7 +71,7 @@ static struct dk_registry *visit_one(const struct module *mod)
 }
 
 /*
- * dk_registry_free() takes the lock of the list, too: it cannot free the registry while
+ * dk_registry_free() also takes the lock of the list, so it cannot free the registry while
  * mutex_unlock() of the registry's own lock is running here.
  */
 static void visit_end(struct dk_registry *reg)

@@ -5,11 +5,11 @@
  * Each CPU has a ring of slots for the sleepable calls that are entered on it. A call
  * takes the next slot with preemption disabled, so that no two tasks take the same one,
  * and frees it when it returns, on any CPU. Taking and freeing a slot use no lock. They
- * write no cache line that another CPU uses, unless the task has migrated in between. A
+ * write no cache line that another CPU uses, unless the task has migrated meanwhile. A
  * call that finds no free slot is added to the overflow list of its CPU.
  *
- * A waiter reads all slots and overflow lists. It has unpublished the functions and
- * waited for a grace period, so every call that found them is recorded by then. A
+ * A waiter reads all slots and overflow lists. Before that, it has unpublished the
+ * functions and waited for a grace period, so every call that found them is recorded. A
  * deferred call is added to a list before its function returns, and stays there until it
  * is completed.
  */
@@ -44,15 +44,15 @@ struct gate_slot {
 };
 
 struct gate_cpu {
-	struct gate_slot *next;		/* to be taken next; used by this CPU only */
+	struct gate_slot *next;		/* the next slot to take; used by this CPU only */
 	struct gate_slot slots[GATE_SLOTS];
 	raw_spinlock_t lock;		/* protects @overflow */
 	struct hlist_head overflow;	/* calls that found no free slot */
 };
 
 /*
- * A call in an overflow list, in the storage passed to dkc_gate_take(). The first word of
- * the storage is the address of the call's slot, or 0 for this struct.
+ * A call in an overflow list. This struct is in the storage passed to dkc_gate_take(). The
+ * first word of the storage is the address of the call's slot, or 0 for this struct.
  */
 struct gate_overflow {
 	u64 no_slot;
@@ -117,10 +117,9 @@ void dkc_gate_init(void)
 }
 
 /*
- * Record a call in a free slot, with preemption disabled. The stores pair with the loads
- * of the same words in slot_read(): a reader that loads one of the words also loads the
- * new @seq, and one that loads @prov also loads the other words. See
- * selftests/model/slot.pml.
+ * Records a call in a free slot, with preemption disabled. The stores pair with the loads of
+ * the same words in slot_read(): a reader that loads one of the words also loads the new @seq,
+ * and one that loads @prov also loads the other words. See selftests/model/slot.pml.
  */
 static __always_inline void slot_take(struct gate_slot *slot, u64 *storage,
 				      const struct dkc_reg *reg, const void *op)
@@ -153,8 +152,8 @@ static void overflow_add(u64 *storage, const struct dkc_reg *reg, const void *op
 }
 
 /*
- * Called with preemption disabled, when the next slot is in use: take the next free one
- * in the ring, or add the call to the overflow list.
+ * Takes the next free slot in the ring, or adds the call to the overflow list. Called with
+ * preemption disabled, when the next slot is in use.
  */
 static void take_another_slot(u64 *storage, const struct dkc_reg *reg, const void *op)
 {
@@ -170,7 +169,7 @@ static void take_another_slot(u64 *storage, const struct dkc_reg *reg, const voi
 		overflow_add(storage, reg, op);
 }
 
-/* Called with preemption disabled. Returns NULL if the next slot in the ring is in use. */
+/* Returns the next slot in the ring, or NULL if it is in use. Called with preemption disabled. */
 static __always_inline struct gate_slot *slot_next(void)
 {
 	struct gate_slot *slot = __this_cpu_read(gate_cpus.next);
@@ -233,7 +232,9 @@ static wait_queue_head_t *queue_of(const void *on)
 	return &gate_queues[hash_ptr(on, GATE_QUEUE_BITS)];
 }
 
-/* Wakes a waiter for @key or, if @key is NULL, any waiter. Others in the queue stay asleep. */
+/*
+ * Wakes a waiter for @key or, if @key is NULL, any waiter. Does not wake the others in the queue.
+ */
 static int wake_waiter(struct wait_queue_entry *entry, unsigned int mode, int sync,
 		       void *key)
 {
@@ -348,7 +349,7 @@ bool dkc_gate_complete(struct dkc_deferred *d, int result)
 	smp_mb();	/* pairs with set_current_state() in dkc_gate_wait() */
 	if (!atomic_read(&num_waiters))
 		return true;
-	/* the lock of a wait queue must not be taken in every atomic context */
+	/* not every atomic context may take the lock of a wait queue */
 	if (dkc_in_atomic())
 		irq_work_queue(&wake_all_work);
 	else
@@ -371,9 +372,9 @@ static bool any_deferred(const void *prov, dkc_inside_fn match, void *data)
 /* ---- waits --------------------------------------------------------------------- */
 
 /*
- * Read a slot so that all words are of one call. Returns false if the slot is free. Calls may
- * take and free the slot at the same time. Each call increments @seq before it stores other
- * words, so @seq is the same before and after only if no word is of a later call. The
+ * Reads a slot so that all words belong to one call. Returns false if the slot is free. Calls
+ * may take and free the slot at the same time. Each call increments @seq before it stores other
+ * words, so @seq is the same before and after only if no word belongs to a later call. The
  * loads pair with the stores in slot_take() and leave_gate().
  */
 static bool slot_read(const struct gate_slot *slot, struct dkc_inside *in)
@@ -424,9 +425,9 @@ static bool any_overflow(struct gate_cpu *g, const struct task_struct *task,
 }
 
 /*
- * The read section keeps the memory of each task that @match is called with, even if the task
- * exits. A task that an oops killed in its function may already be freed. Another task at the same
- * address is then mistaken for it.
+ * The read section keeps the memory of each task for which @match is called, even if the task
+ * exits. But if an oops killed a task in its function, the task may already be freed. Another task
+ * at the same address is then mistaken for it.
  */
 static bool any_recorded(const struct task_struct *task, dkc_inside_fn match, void *data)
 {
@@ -456,7 +457,7 @@ bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data)
 	return any_recorded(NULL, match, data) || any_deferred(prov, match, data);
 }
 
-/* The time until a deadline in jiffies, at least one. */
+/* Returns the time until a deadline in jiffies, at least one. */
 static unsigned long timeout_until(u64 deadline)
 {
 	u64 now = dkc_now();
@@ -507,7 +508,9 @@ void dkc_notice_wait(const char *prov, const char *call)
 	pr_warn("%s waits for a call: %s\n", prov, call);
 }
 
-/* Called in the read section of any_recorded(). The task may already be freed: see there. */
+/*
+ * Called in the read section of any_recorded(). The task may already be freed, as described there.
+ */
 u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 {
 	struct task_struct *process, *task;

@@ -71,7 +71,9 @@ no_notifier:
 	return err;
 }
 
-/* A module that uses the symbols of this one holds a reference on it, so none is loaded now. */
+/*
+ * A module that uses symbols of this one holds a reference on it, so no such module is loaded now.
+ */
 static void __exit dispatchkey_exit(void)
 {
 	dk_nl_exit();

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The netlink family, helpers of its commands, and the commands info-get, layout-get and
- * limit-get.
+ * The netlink family, helper functions of its commands, and the commands info-get, layout-get
+ * and limit-get.
  */
 #include <linux/module.h>
 
 #include "netlink_impl.h"
-/* Included, because its multicast groups are static. */
+/* This file is included, because its multicast groups are static. */
 #include "netlink_gen.c"
 
-/* The generated operations with done(), which is only generated for Linux 6.2 and newer. */
+/*
+ * A copy of the generated operations to which dk_nl_init() adds done(). The generated code sets
+ * done() only for Linux 6.2 and newer.
+ */
 static struct genl_ops nl_ops[ARRAY_SIZE(dispatchkey_nl_ops)] __ro_after_init;
 
 /*
  * Commands run in parallel, and the registry has its own lock. A command that waits for calls
- * blocks the registration of families, and no other command. With resv_start_op 0, the kernel
+ * blocks the registration of families, but no other command. With resv_start_op 0, the kernel
  * checks the reserved header fields of all commands. Only commands older than that check need
  * an exemption.
  */
@@ -155,8 +158,8 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 }
 
 /*
- * Refuse a client that was built for another layout: it would take the numbers of keys
- * for other keys.
+ * Refuses a client that was built for another layout: it would mistake the numbers of keys for
+ * those of other keys.
  */
 static int check_layout(const struct nlattr *attr, struct netlink_ext_ack *extack)
 {
@@ -205,7 +208,7 @@ int dispatchkey_nl_info_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 /* ---- the layout --------------------------------------------------------------- */
 
-/* A nested attribute with a number and a name. */
+/* Adds a nested attribute with a number and a name. */
 static int put_named(struct sk_buff *skb, int type, int number_type, u32 number,
 		     int name_type, const char *name)
 {
@@ -254,8 +257,8 @@ static int fill_layout(struct sk_buff *skb, const struct dk_layout *l)
 }
 
 /*
- * An upper limit: the layout and each backend, functionality and alias count as a nest, a name,
- * two numbers and a flag.
+ * Returns an upper limit of the size. The layout, and each backend, functionality and alias, is
+ * assumed to need a nest, a name, two numbers and a flag.
  */
 static size_t layout_size(const struct dk_layout *l)
 {
@@ -280,7 +283,10 @@ int dispatchkey_nl_layout_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 /* ---- limits ------------------------------------------------------------------- */
 
-/* The @i-th limit. The first one is that of the events, the others are those of the registry. */
+/*
+ * Sets *@limit to limit @i. The first limit is that of the events, the others are those of the
+ * registry.
+ */
 static int limit_at(unsigned int i, struct dk_limit *limit)
 {
 	if (i)
@@ -368,7 +374,7 @@ int dk_nl_init(void)
 	return err;
 }
 
-/* Events are stopped first: sending one uses the family. */
+/* Events are stopped first, because sending an event uses the family. */
 void dk_nl_exit(void)
 {
 	dk_nl_events_end();

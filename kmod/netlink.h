@@ -17,42 +17,45 @@ extern struct genl_family dk_nl_family;
 int dk_nl_init(void);
 void dk_nl_exit(void);
 
-/* Report an error of @attr, which may be NULL; @text is a constant string. Returns @err. */
+/* Reports an error of @attr, which may be NULL. @text must be a constant string. Returns @err. */
 int dk_nl_deny(struct netlink_ext_ack *extack, const struct nlattr *attr, const char *text,
 	       int err);
-/* -EINVAL and a message in extack if a request lacks an attribute. */
+/* Returns -EINVAL, with a message in extack, if a request lacks an attribute. */
 int dk_nl_require(struct netlink_ext_ack *extack, struct nlattr **attrs, int attr,
 		  const char *text);
-/* -EINVAL and a message in extack if @attr is present, that is, not NULL. */
+/* Returns -EINVAL, with a message in extack, if @attr is present, that is, not NULL. */
 int dk_nl_forbid(struct netlink_ext_ack *extack, const struct nlattr *attr, const char *text);
 
-/* The state of a backend, a device or the counters, as messages have it. */
+/* Returns the state of a backend, a device or the counters, as it is sent in messages. */
 static inline u8 dk_nl_state(bool online)
 {
 	return online ? DK_NL_STATE_ONLINE : DK_NL_STATE_OFFLINE;
 }
 
-/* Begin the answer to a request. NULL if allocation fails, with a message in extack. */
+/* Begins the answer to a request. Returns NULL, with a message in extack, if allocation fails. */
 struct sk_buff *dk_nl_answer(struct genl_info *info, size_t size);
-/* Send the answer or, if @err, free it, and return @err. */
+/* Sends the answer or, if @err is set, frees the answer and returns @err. */
 int dk_nl_reply(struct genl_info *info, struct sk_buff *skb, int err);
 
 /*
- * Begin a part of a dump. If the registry has changed since the previous part, the messages
- * that follow have NLM_F_DUMP_INTR. Parses the attributes of the request into @attrs,
- * which has @max + 1 elements or is NULL; they were validated when the dump began.
+ * Begins a part of a dump. If the registry has changed since the previous part, the messages
+ * that follow have NLM_F_DUMP_INTR. Parses the attributes of the request into @attrs, which has
+ * @max + 1 elements or is NULL. The attributes were validated when the dump began.
  */
 int dk_nl_dump_begin(struct netlink_callback *cb, struct nlattr **attrs, int max);
-/* Begin a message of a dump. NULL if the buffer is full. */
+/* Begins a message of a dump. Returns NULL if the buffer is full. */
 void *dk_nl_message_begin(struct sk_buff *skb, struct netlink_callback *cb);
-/* End the message at @header, which may be NULL, or remove it if @err. Returns @err. */
+/* Ends the message at @header, which may be NULL, or removes it if @err is set. Returns @err. */
 int dk_nl_message_end(struct sk_buff *skb, void *header, int err);
-/* End a part of a dump; returns what a dumpit returns. @err is -EMSGSIZE if the buffer is full. */
+/*
+ * Ends a part of a dump. Returns what a dumpit callback returns. @err is -EMSGSIZE if the buffer is
+ * full.
+ */
 int dk_nl_dump_end(struct sk_buff *skb, int err);
 
 /*
- * Look up a backend or device by the attributes @number and @name, either of which may be
- * NULL. -EINVAL if both are, or if they name different ones.
+ * Look up a backend or device by the attributes @number and @name. One of them may be NULL.
+ * Return -EINVAL if both are NULL, or if they name different backends or devices.
  */
 int dk_nl_find_backend(const struct nlattr *number, const struct nlattr *name,
 		       struct netlink_ext_ack *extack, unsigned int *backend);
@@ -62,8 +65,8 @@ int dk_nl_find_device(const struct nlattr *number, const struct nlattr *name,
 /* netlink_stats.c: true if the sender of a request may read the counters. */
 bool dk_nl_may_read_counters(struct sk_buff *request);
 /*
- * Sums up the counters that @c selects. Takes the registry's lock several times. False if calls
- * are not counted, or if the sum was restarted too often.
+ * Adds up the counters that @c selects. Takes the registry's lock several times. Returns false
+ * if calls are not counted, or if the sum was restarted too often.
  */
 bool dk_nl_calls(struct dkc_calls *c);
 

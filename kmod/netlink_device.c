@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Backends, devices and providers: listing them, taking backends and devices online and
- * offline, and releasing the names of backends.
+ * The commands for backends, devices and providers. They list them, take backends and devices
+ * online and offline, and release the names of backends.
  */
 #include "netlink.h"
 
 #define MAX_PROVIDER_NAMES	16	/* in the message about a backend */
 #define MAX_CALLS_INSIDE	8	/* in the message about a provider */
 /*
- * How long one request waits for calls on the backend or device that it takes offline.
+ * The time that one request waits for calls on the backend or device that it takes offline.
  * During this wait no generic netlink family can be registered or unregistered.
  */
 #define DRAIN_TIMEOUT_MS	1000
 
 /* ---- backends ----------------------------------------------------------------- */
 
-/* The providers that have joined a backend, as many as any message has space for. */
+/* Adds the names of providers that have joined a backend, at most as many as fit in any message. */
 static int put_provider_names(struct sk_buff *skb, unsigned int backend)
 {
 	struct dk_provider_info prov = { .size = sizeof(prov) };
@@ -117,7 +117,7 @@ static int fill_device(struct sk_buff *skb, const struct dk_device_info *d)
 	return 0;
 }
 
-/* The error for a number that no device has, or that a device had before it was unregistered. */
+/* Returns the error for a number that no device has, or no longer has. */
 static int no_such_device(struct genl_info *info)
 {
 	return dk_nl_deny(info->extack, info->attrs[DK_A_DEVICE_NUMBER],
@@ -146,7 +146,7 @@ int dispatchkey_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return dk_nl_reply(info, skb, fill_device(skb, &device));
 }
 
-/* Parse the request of a dump. Sets @backend if it is for the devices of one backend. */
+/* Parses the request of a dump. Sets *@backend if the request is for the devices of one backend. */
 static int device_filter(struct netlink_callback *cb, unsigned int *backend)
 {
 	struct nlattr *attrs[DK_A_DEVICE_BACKEND + 1];
@@ -188,7 +188,7 @@ int dispatchkey_nl_device_get_dumpit(struct sk_buff *skb, struct netlink_callbac
 
 /* A command that takes a backend or a device online or offline. */
 struct set_command {
-	/* its attributes */
+	/* numbers of its attributes */
 	u8 number;
 	u8 name;
 	u8 state;
@@ -238,7 +238,7 @@ static int set_online(struct genl_info *info, const struct set_command *c)
 		return err;
 	if (c->read(number, name, &is_online))
 		return no_such_device(info);
-	/* allocate first: a change that was made must be reported */
+	/* allocate this first: a change that was made must be reported */
 	skb = dk_nl_answer(info, GENLMSG_DEFAULT_SIZE);
 	if (!skb)
 		return -ENOMEM;
@@ -305,7 +305,7 @@ static int put_backend_names(struct sk_buff *skb, u64 backends)
 	return 0;
 }
 
-/* The calls of this provider only, not of others that have the same name. */
+/* Adds the number of calls of this provider only, not of others that have the same name. */
 static int put_calls(struct sk_buff *skb, struct sk_buff *request, u64 number)
 {
 	struct dkc_calls calls = { .provider = number };
@@ -314,7 +314,10 @@ static int put_calls(struct sk_buff *skb, struct sk_buff *request, u64 number)
 		nla_put_u64_64bit(skb, DK_A_PROVIDER_CALLS, calls.count, DK_A_PROVIDER_PAD) : 0;
 }
 
-/* The calls that unregistering the provider waits for. They name tasks of other users. */
+/*
+ * Adds the calls for which unregistering the provider waits. Requires CAP_NET_ADMIN, because they
+ * name tasks of other users.
+ */
 static int put_inside(struct sk_buff *skb, struct sk_buff *request,
 		      const struct dk_provider_info *p)
 {

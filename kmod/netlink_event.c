@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Events: changes of the registry are sent to a multicast group. An event is queued in a
- * preallocated ring, so that queueing neither sleeps, allocates nor fails. A delayed work
- * sends it some milliseconds later. Repeated events of one thing are merged into one
+ * preallocated ring, so that queueing neither sleeps, allocates nor fails. A delayed work item
+ * sends it some milliseconds later. Repeated events about the same object are merged into one
  * message with a count.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -18,7 +18,7 @@
 #include "netlink.h"
 
 #define RING_SIZE	1024
-#define MERGE_WINDOW	8u	/* newest events in the ring that one may be merged with */
+#define MERGE_WINDOW	8u	/* number of newest events with which an event can be merged */
 #define SEND_DELAY	msecs_to_jiffies(10)
 #define RETRY_DELAY	msecs_to_jiffies(100)	/* after an allocation has failed */
 
@@ -26,11 +26,11 @@ struct dk_nl_event {
 	u64 time;
 	u64 generation;
 	u8 kind;		/* of enum dk_nl_event_kind */
-	u8 subject;		/* the same for all kinds of events of one thing */
+	u8 subject;		/* type of the object: the same for all kinds of its events */
 	bool online;
 	u32 number;
 	u32 key;		/* 0: none, or several keys */
-	u32 count;		/* of events merged into this one */
+	u32 count;		/* number of events that were merged into this one */
 	char name[DK_NAME_MAX];		/* empty: a backend fallback */
 	char provider[DK_NAME_MAX];	/* empty: changed by an administrator */
 	char key_name[DK_NAME_MAX];
@@ -39,9 +39,9 @@ struct dk_nl_event {
 static struct {
 	spinlock_t lock;	/* protects the members below */
 	struct dk_nl_event *ring;
-	u32 oldest;		/* its place in @ring */
-	u32 n;			/* queued events */
-	u32 lost;		/* events since the last report of lost ones */
+	u32 oldest;		/* index of the oldest event in @ring */
+	u32 n;			/* number of queued events */
+	u32 lost;		/* events lost since the last report */
 	u64 lost_generation;	/* of the last lost event */
 } events = {
 	.lock = __SPIN_LOCK_UNLOCKED(events.lock),
@@ -68,15 +68,15 @@ static const struct {
 
 /* ---- queueing ----------------------------------------------------------------- */
 
-/* The @i-th oldest event. Called with events.lock held. */
+/* Returns the @i-th oldest event. Called with events.lock held. */
 static struct dk_nl_event *event_at(u32 i)
 {
 	return &events.ring[(events.oldest + i) % RING_SIZE];
 }
 
 /*
- * The queued event that @e is merged with: the last one of the same thing, if it has the
- * same kind and provider. NULL if there is no such event.
+ * Returns the queued event with which @e is merged: the last one about the same object, if it
+ * has the same kind and provider. Returns NULL if there is no such event.
  */
 static struct dk_nl_event *event_to_merge(const struct dk_nl_event *e)
 {
@@ -105,7 +105,7 @@ static void event_merge(struct dk_nl_event *old, const struct dk_nl_event *e)
 	old->count += e->count;
 }
 
-/* Count events that cannot be sent; send_events() reports how many were lost. */
+/* Counts events that cannot be sent. send_events() reports their number. */
 static void event_drop(const struct dk_nl_event *e)
 {
 	spin_lock(&events.lock);
@@ -114,7 +114,7 @@ static void event_drop(const struct dk_nl_event *e)
 	spin_unlock(&events.lock);
 }
 
-/* Returns how many events are queued. */
+/* Queues an event. Returns the number of queued events. */
 static u32 event_add(const struct dk_nl_event *e)
 {
 	struct dk_nl_event *old;
@@ -177,8 +177,8 @@ static struct dkc_notifier notifier = { .notify = notify };
 /* ---- sending ------------------------------------------------------------------ */
 
 /*
- * Take the oldest event or, after the last one, the number of lost ones. False if there
- * is neither.
+ * Takes the oldest event. After the last one, makes an event with the number of lost ones.
+ * Returns false if there is neither.
  */
 static bool event_take(struct dk_nl_event *e)
 {
@@ -237,7 +237,7 @@ static int fill_event(struct sk_buff *skb, const struct dk_nl_event *e)
 	return 0;
 }
 
-/* A receiver that is too slow gets ENOBUFS from its socket. Consumes @skb; may be NULL. */
+/* A receiver that is too slow gets ENOBUFS from its socket. Consumes @skb, which may be NULL. */
 static void multicast(struct sk_buff *skb)
 {
 	if (skb)
@@ -246,8 +246,8 @@ static void multicast(struct sk_buff *skb)
 }
 
 /*
- * Send the queued events, as many in one buffer as fit. Does not take the registry's
- * lock, so events are sent while the registry changes.
+ * Sends the queued events, as many in one buffer as fit. Does not take the registry's lock, so
+ * events can be sent while the registry changes.
  */
 static void send_events(struct work_struct *work)
 {

@@ -152,9 +152,9 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk
 	}
 	do {
 		mutex_lock(&reg->lock);
-		/* as dk_nl_dump_begin() sets it */
+		/* the same value as in dk_nl_dump_begin() */
 		cb->seq = (u32)reg->generation + 1;
-		/* so that a change before the first message is reported, too */
+		/* also report a change that was made before the first message */
 		if (!w->begun)
 			cb->prev_seq = cb->seq;
 		w->work = 0;
@@ -177,8 +177,8 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk
 /* ---- functions in messages ------------------------------------------------------ */
 
 /*
- * Not inlined: kernels that initialise variables on the stack would clear @name for every
- * key.
+ * Not inlined, because kernels that initialise variables on the stack would clear @name for
+ * every key.
  */
 static noinline bool write_any_key_name(struct dk_nl_writer *w, int type,
 					const struct dk_layout *l, unsigned int key)
@@ -189,7 +189,7 @@ static noinline bool write_any_key_name(struct dk_nl_writer *w, int type,
 }
 
 /*
- * The name of a key, as dk_registry_key_name() returns it: with the private name of the
+ * Writes the name of a key, as dk_registry_key_name() returns it: with the private name of the
  * key's backend, if there is one.
  */
 static bool write_key_name(struct dk_nl_writer *w, int type,
@@ -278,7 +278,7 @@ int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg
 
 /* ---- the functions of an operator in order -------------------------------------- */
 
-/* Insertion sort by key; functions at one key keep their order. */
+/* Sorts the functions by key, with insertion sort. Functions at one key keep their order. */
 static void sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
 {
 	const struct dkc_reg *r = NULL;
@@ -291,7 +291,7 @@ static void sort_few(struct dk_nl_impls *impls, const struct dk_op *op)
 	}
 }
 
-/* The same by counting sort. Returns false if allocation fails. */
+/* The same with counting sort. Returns false if allocation fails. */
 static bool sort_many(struct dk_nl_impls *impls, const struct dk_op *op)
 {
 	u32 keys = dk_layout_keys(op->reg->layout), i, n;
@@ -332,7 +332,7 @@ int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op,
 	return 0;
 }
 
-/* Functions at one key and of one device follow each other, newest first. */
+/* The functions of one device at one key are adjacent, newest first. */
 bool dk_nl_is_top(const struct dk_nl_impls *impls, u32 i)
 {
 	const struct dkc_reg *r = impls->reg[i];
@@ -369,7 +369,7 @@ static int fill_impl(struct sk_buff *skb, const struct dk_registry *reg,
 	return dk_nl_put_impl(skb, reg, r, &dk_nl_impl_attrs, is_top);
 }
 
-/* Find the active function of the operator, key and device of a request. */
+/* Finds the active function of the operator, key and device of a request. */
 static int find_impl(struct dk_registry *reg, struct genl_info *info,
 		     const struct dkc_reg **out)
 {
@@ -394,7 +394,7 @@ static int find_impl(struct dk_registry *reg, struct genl_info *info,
 	return 0;
 }
 
-/* Find the active backend fallback at the key of a request. */
+/* Finds the active backend fallback at the key of a request. */
 static int find_fallback(struct dk_registry *reg, struct genl_info *info,
 			 const struct dkc_reg **out)
 {
@@ -459,14 +459,14 @@ int dispatchkey_nl_impl_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 /* ---- dumps of functions ----------------------------------------------------------- */
 
-/* Position of a dump: first all operators, then the backend fallbacks. */
+/* The position of a dump, which lists all operators and then the backend fallbacks. */
 struct dk_nl_impl_walk {
 	struct dk_nl_walk walk;
 	u32 slot;		/* table entry of the fallback */
-	u32 is_builtin;		/* at @slot, the builtin fallback comes next */
+	u32 is_builtin;		/* the next fallback at @slot is the builtin one */
 };
 
-/* Add the message of one function, if it passes the filter. */
+/* Adds the message of one function, if it passes the filter. */
 static int dump_impl(struct sk_buff *skb, struct netlink_callback *cb,
 		     const struct dk_nl_filter *f, const struct dkc_reg *r,
 		     const struct dk_nl_impls *impls, u32 i)

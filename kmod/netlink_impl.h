@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shared by the commands about operators: functions in messages, filters, and walks. */
+/* Shared by the commands for operators: functions in messages, filters, and walks. */
 #ifndef _DK_NETLINK_IMPL_H
 #define _DK_NETLINK_IMPL_H
 
 #include "netlink.h"
 
-/* Most bytes of attributes in an answer. With headers, this is netlink's limit for a dump part. */
+/*
+ * The maximum size of the attributes in an answer. With headers, this is netlink's limit for a part
+ * of a dump.
+ */
 #define DK_NL_MESSAGE_MAX	(SKB_WITH_OVERHEAD(32768) - NLMSG_HDRLEN - GENL_HDRLEN)
 
-/* The attributes of a function in one attribute set. 0: the set has none. */
+/*
+ * The numbers of the attributes of a function in an attribute set. 0: the set lacks the attribute.
+ */
 struct dk_nl_impl_attrs {
 	u8 key;
 	u8 key_name;
@@ -23,21 +28,22 @@ struct dk_nl_impl_attrs {
 extern const struct dk_nl_impl_attrs dk_nl_impl_attrs;
 
 /*
- * Put the attributes of a function into a message. Called with the registry's lock held.
- * @is_top: the function is the newest online one of its operator, key and device; not used
- * for a fallback. Returns 0 or -EMSGSIZE.
+ * Puts the attributes of a function into a message. Called with the registry's lock held.
+ * @is_top: the function is the newest online one of its operator, key and device; not used for
+ * a fallback. Returns 0 or -EMSGSIZE.
  */
 int dk_nl_put_impl(struct sk_buff *skb, const struct dk_registry *reg,
 		   const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top);
-/* The same as a nested attribute. */
+/* The same, but puts the attributes into a nested attribute. */
 int dk_nl_nest_impl(struct sk_buff *skb, int nest, const struct dk_registry *reg,
 		    const struct dkc_reg *r, const struct dk_nl_impl_attrs *a, bool is_top);
 int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *reg,
 		       unsigned int key);
 
 /*
- * The functions of an operator by key. At each key, functions without a device come first, then
- * those of each device. Among these, the newest is first.
+ * The functions of an operator, sorted by key. At each key, functions without a device come
+ * first, then those of each device. The functions of one device are sorted from newest to
+ * oldest.
  */
 struct dk_nl_impls {
 	const struct dkc_reg **reg;
@@ -46,16 +52,16 @@ struct dk_nl_impls {
 };
 
 /*
- * Called with the registry's lock held, which the caller keeps until dk_nl_impls_put().
- * Returns 0, or -ENOMEM with a message in extack.
+ * Fills @impls. Called with the registry's lock held, which the caller must hold until
+ * dk_nl_impls_put(). Returns 0, or -ENOMEM with a message in extack.
  */
 int dk_nl_impls_get(struct dk_nl_impls *impls, const struct dk_op *op,
 		    struct netlink_ext_ack *extack);
 void dk_nl_impls_put(struct dk_nl_impls *impls);
-/* True if the @i-th is the newest online function of its key and device. */
+/* True if function @i is the newest online function of its key and device. */
 bool dk_nl_is_top(const struct dk_nl_impls *impls, u32 i);
 
-/* Filters of a dump of functions. NULL: not filtered by this. */
+/* The filter of a dump of functions. An attribute that is NULL does not filter. */
 struct dk_nl_filter {
 	const struct nlattr *key;
 	const struct nlattr *backend;
@@ -64,8 +70,8 @@ struct dk_nl_filter {
 };
 
 /*
- * Check that key, backend, provider and device of a filter exist. Called with the
- * registry's lock held. Returns 0, or an error with a message in extack.
+ * Checks that key, backend, provider and device of a filter exist. Called with the registry's
+ * lock held. Returns 0, or an error with a message in extack.
  */
 int dk_nl_filter_check(const struct dk_nl_filter *f, const struct dk_registry *reg,
 		       struct netlink_ext_ack *extack);
@@ -73,48 +79,49 @@ bool dk_nl_filter_passes(const struct dk_nl_filter *f, const struct dk_registry 
 			 const struct dkc_reg *r);
 
 /*
- * The operator that an attribute names, if it is defined or has functions; otherwise NULL,
- * with a message in extack. Called with the registry's lock held.
+ * Returns the operator that an attribute names, if it is defined or has functions. Otherwise
+ * returns NULL, with a message in extack. Called with the registry's lock held.
  */
 struct dk_op *dk_nl_op(struct dk_registry *reg, const struct nlattr *attr,
 		       struct netlink_ext_ack *extack);
 /*
- * Look up the device with @number, the value of @attr. Sets *@dev to NULL if @number is 0.
+ * Looks up the device with @number, the value of @attr. Sets *@dev to NULL if @number is 0.
  * Called with the registry's lock held.
  */
 int dk_nl_device(const struct dk_registry *reg, u32 number, const struct nlattr *attr,
 		 struct netlink_ext_ack *extack, struct dkc_device **dev);
 
 /*
- * Limit of the work in one critical section of the registry's lock, since any user may
- * send requests: about 100 us. The unit is one function visited or one CPU's part of a
- * counter read. Sorting the functions of one operator is not split.
+ * The limit of the work in one critical section of the registry's lock: about 100 us, because
+ * any user may send requests. The unit is one function visited or one CPU's part of a counter
+ * read. Sorting the functions of one operator is not split.
  */
 #define DK_NL_WORK_MAX		4096
 /* The work to evaluate a table entry by the rules, without the functions it visits. */
 #define DK_NL_EVALUATION	32
-/* The same limit for sorting operators by name, in compared names and passed slots. */
+/* The same limit for sorting operators by name, in compared names and visited slots. */
 #define DK_NL_ORDER_MAX		2048
-/* How often an answer is restarted because the registry has changed. */
+/* The maximum number of restarts of an answer, each because the registry has changed. */
 #define DK_NL_STARTS_MAX	8
 
 /*
- * A walk through the registry in the parts of a dump, at the beginning of cb->ctx. The
- * registry's lock is released between two parts, and within one after DK_NL_WORK_MAX. If
- * the registry has changed in between, the next message has NLM_F_DUMP_INTR.
+ * The position of a walk through the registry, which takes several parts of a dump. It is
+ * stored at the beginning of cb->ctx. The registry's lock is released between two parts, and
+ * within a part after DK_NL_WORK_MAX. If the registry changes while the lock is released, the
+ * next message has NLM_F_DUMP_INTR.
  */
 struct dk_nl_walk {
 	char *name;	/* of the last operator, in a walk of all; freed by dk_nl_walk_done() */
-	u32 work;	/* in this critical section */
+	u32 work;	/* work done in this critical section */
 	u32 item;	/* index of the operator's function or counter */
-	bool begun;	/* the lock was released at least once */
+	bool begun;	/* the walk has begun, in an earlier critical section */
 	bool whole;	/* the operator of @name is complete */
 };
 
-/* What a dump walks through. */
+/* Describes what a dump walks through. */
 struct dk_nl_dump {
 	const struct nlattr *op;	/* one operator, or NULL for all by name */
-	const struct nlattr *prefix;	/* of the names of all, or NULL */
+	const struct nlattr *prefix;	/* prefix of the names of operators, or NULL */
 	struct dk_nl_filter filter;
 	/*
 	 * Continues with the messages of an operator, with the registry's lock held. Returns
@@ -129,8 +136,8 @@ struct dk_nl_dump {
 };
 
 /*
- * Account for work, after the walk has moved on. -EAGAIN if the caller must release the
- * lock, otherwise 0.
+ * Accounts for @work. Called after the position of the walk was advanced. Returns -EAGAIN if
+ * the caller must release the lock, otherwise 0.
  */
 static inline int dk_nl_spent(struct dk_nl_walk *w, u32 work)
 {
@@ -138,19 +145,19 @@ static inline int dk_nl_spent(struct dk_nl_walk *w, u32 work)
 	return w->work < DK_NL_WORK_MAX ? 0 : -EAGAIN;
 }
 
-/* The same for the walk of a dump. */
+/* The same for the walk in cb->ctx. */
 static inline int dk_nl_worked(struct netlink_callback *cb, u32 work)
 {
 	return dk_nl_spent((void *)cb->ctx, work);
 }
 
-/* The work to visit an operator and its functions. */
+/* Returns the work to visit an operator and its functions. */
 static inline u32 dk_nl_op_work(const struct dk_op *op)
 {
 	return 1 + min_t(u32, op->num_regs, DK_NL_WORK_MAX);
 }
 
-/* The work to evaluate an entry by the rules, which visit the functions of @op and @dev. */
+/* Returns the work to evaluate an entry by the rules, which visit the functions of @op and @dev. */
 static inline u32 dk_nl_evaluation_work(const struct dk_op *op,
 					const struct dkc_device *dev)
 {
@@ -159,7 +166,9 @@ static inline u32 dk_nl_evaluation_work(const struct dk_op *op,
 	return DK_NL_EVALUATION + min_t(u32, n, DK_NL_WORK_MAX);
 }
 
-/* Make a part of a dump; returns what a dumpit returns. The dump ends with dk_nl_walk_done(). */
+/*
+ * Makes a part of a dump. Returns what a dumpit callback returns. dk_nl_walk_done() ends the dump.
+ */
 int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk_nl_dump *d);
 int dk_nl_walk_done(struct netlink_callback *cb);
 

@@ -41,13 +41,15 @@ static int put_op(struct sk_buff *skb, struct dk_op *op)
 	return dk_nl_writer_commit(skb, &w, fits);
 }
 
-/* Bytes of the schema with its NUL, or 0 without one. */
+/* Returns the size of the schema with its NUL, or 0 without a schema. */
 static size_t schema_size(const struct dk_op *op)
 {
 	return op->decl && op->decl->schema ? strlen(op->decl->schema) + 1 : 0;
 }
 
-/* The length of a schema is not limited. -EMSGSIZE if no message has space for it. */
+/*
+ * Puts the schema, whose length is not limited. Returns -EMSGSIZE if no message has space for it.
+ */
 static int put_schema(struct sk_buff *skb, const struct dk_op *op, size_t size)
 {
 	if (size > DK_NL_MESSAGE_MAX)
@@ -57,7 +59,7 @@ static int put_schema(struct sk_buff *skb, const struct dk_op *op, size_t size)
 
 /* ---- one operator ---------------------------------------------------------------- */
 
-/* Put as many functions as fit. True if all did. */
+/* Puts as many functions as fit. Returns true if all fit. */
 static bool put_impls(struct sk_buff *skb, const struct dk_nl_impls *impls)
 {
 	struct dk_registry *reg = dk_registry_default();
@@ -89,7 +91,7 @@ static size_t op_answer_size(const struct dk_op *op, size_t schema,
 	return min_t(size_t, size + impls->n * one, DK_NL_MESSAGE_MAX);
 }
 
-/* Fill an answer. True if all of it fits. */
+/* Fills an answer. Returns true if all of it fits. */
 static bool fill_op(struct sk_buff *skb, struct dk_op *op, size_t schema,
 		    const struct dk_nl_impls *impls)
 {
@@ -100,8 +102,8 @@ static bool fill_op(struct sk_buff *skb, struct dk_op *op, size_t schema,
 }
 
 /*
- * The answer, in a buffer of the estimated size or, if that is too small, of the largest size.
- * Even then the answer may be incomplete. NULL if allocation fails.
+ * Returns the answer, in a buffer of the estimated size or, if that is too small, of the
+ * largest size. Even then the answer may be incomplete. Returns NULL if allocation fails.
  */
 static struct sk_buff *op_answer(struct genl_info *info, struct dk_op *op)
 {

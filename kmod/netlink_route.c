@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The command route-get: which function would serve a call, and in a dump the steps that
- * select it.
+ * The command route-get: reports which function would serve a call and, in a dump, the steps
+ * that select it.
  */
 #include <linux/slab.h>
 
@@ -15,7 +15,7 @@ static_assert(DK_NL_STEP_IMPL == (int)DK_STEP_IMPL);
 static_assert(DK_NL_VERDICT_NO_ENTRY == (int)DK_VERDICT_NO_ENTRY);
 static_assert(DK_NL_BEARING_OFFLINE == (int)DK_BEARING_OFFLINE);
 
-/* The call that a request describes. Allocated, as it is too large for the stack. */
+/* The call that a request describes. It is allocated, because it is too large for the stack. */
 struct dk_nl_call {
 	struct dk_op *op;
 	struct dk_keyset included;
@@ -39,7 +39,9 @@ static int read_keyset(const struct nlattr *attr, struct netlink_ext_ack *extack
 			  -EINVAL);
 }
 
-/* The keyset of a dense tensor on a device: the default for objects without a keyset. */
+/*
+ * Sets *@set to the keyset of a dense tensor on a device, the default for objects without a keyset.
+ */
 static int device_keyset(u32 number, const struct nlattr *attr,
 			 struct netlink_ext_ack *extack, struct dk_keyset *set)
 {
@@ -109,7 +111,7 @@ static int read_objs(const struct nlmsghdr *nlh, struct netlink_ext_ack *extack,
 	return 0;
 }
 
-/* Parse the call of a request into *@call, which the caller frees with kfree(). */
+/* Parses the call of a request into *@call, which the caller frees with kfree(). */
 static int call_get(const struct nlmsghdr *nlh, struct nlattr **attrs,
 		    struct netlink_ext_ack *extack, struct dk_nl_call **call)
 {
@@ -145,7 +147,7 @@ static int put_keyset(struct sk_buff *skb, int attr, struct dk_keyset set)
 	return nla_put_u64_64bit(skb, attr, set.bits, DK_A_ROUTE_PAD);
 }
 
-/* An empty string is left out. */
+/* Puts a string, unless it is empty. */
 static int put_text(struct sk_buff *skb, int attr, const char *text)
 {
 	return text[0] ? nla_put_string(skb, attr, text) : 0;
@@ -168,7 +170,7 @@ static const struct dk_nl_impl_attrs route_attrs = {
 	.flags = DK_A_ROUTE_FLAGS,
 };
 
-/* The names of a function, and whether it is a fallthrough. */
+/* Puts the names of a function, and whether it is a fallthrough. */
 static int put_names(struct sk_buff *skb, const struct dk_nl_impl_attrs *a, const char *label,
 		     const char *provider, u32 device, const char *device_name,
 		     bool is_fallthrough)
@@ -244,8 +246,8 @@ struct dk_nl_route_request {
 };
 
 /*
- * Position of the dump, all at one generation: @step counts the steps before those of
- * functions, then @walk.item counts the functions. The last step, after all functions, is
+ * The position of the dump. All steps are of one @generation. @step counts the steps before
+ * those of functions, and @walk.item those of functions. The last step, after all functions, is
  * that of the backend fallback.
  */
 struct dk_nl_route_walk {
@@ -303,7 +305,7 @@ static int dump_step(struct sk_buff *skb, struct netlink_callback *cb,
 	return dk_nl_message_end(skb, header, 0);
 }
 
-/* Account for the evaluations since the last step. */
+/* Accounts for the evaluations since the last step. */
 static int step_worked(struct netlink_callback *cb, struct dkc_case *c)
 {
 	u32 n = c->evaluations;
@@ -312,7 +314,7 @@ static int step_worked(struct netlink_callback *cb, struct dkc_case *c)
 	return dk_nl_worked(cb, n * dk_nl_evaluation_work(c->op, c->dev));
 }
 
-/* The steps of the dispatch mask and of the rules. */
+/* Dumps the steps of the dispatch mask and of the rules. */
 static int dump_rules(struct sk_buff *skb, struct netlink_callback *cb,
 		      struct dk_nl_route_request *r)
 {
@@ -330,7 +332,7 @@ static int dump_rules(struct sk_buff *skb, struct netlink_callback *cb,
 	return err;
 }
 
-/* The steps of the operator's functions and of the entry's backend fallback. */
+/* Dumps the steps of the operator's functions and of the entry's backend fallback. */
 static int dump_bearings(struct sk_buff *skb, struct netlink_callback *cb,
 			 struct dk_nl_route_request *r)
 {
@@ -368,7 +370,7 @@ static int dump_steps(struct sk_buff *skb, struct netlink_callback *cb, struct d
 		w->generation = op->reg->generation;
 	else if (w->generation != op->reg->generation)
 		return 0;
-	/* otherwise this part has begun already, at the same generation */
+	/* otherwise the explanation of this part has begun already, at the same generation */
 	if (r->c.op != op) {
 		c->op = op;
 		dkc_explain(op, c->included, c->excluded, c->objs, c->n, &c->ex);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The commands stats-get and stats-set: counts of the calls that each function has served
- * for each operator.
+ * The commands stats-get and stats-set: the numbers of calls that each function has served for
+ * each operator.
  */
 #include <linux/cpumask.h>
 #include <linux/mutex.h>
@@ -43,7 +43,7 @@ bool dk_nl_may_read_counters(struct sk_buff *request)
 
 /* ---- state and total -------------------------------------------------------------- */
 
-/* The work to read a counter, which has a part on every CPU. */
+/* Returns the work to read a counter, which has a part on every CPU. */
 static u32 counter_work(void)
 {
 	return min_t(u32, num_possible_cpus(), DK_NL_WORK_MAX);
@@ -57,14 +57,14 @@ bool dk_nl_calls(struct dkc_calls *c)
 
 	do {
 		mutex_lock(&reg->lock);
-		/* restart after a change: new functions would be missing */
+		/* restart the sum after a change, because it would lack new functions */
 		if (c->provider && reg->generation != generation && c->starts < DK_NL_STARTS_MAX)
 			c->times_counted = 0;
 		generation = reg->generation;
 		/* the counters may have been disabled while the lock was released */
 		is_counted = reg->counters;
 		more = is_counted && dkc_calls_add(reg, c, DK_NL_WORK_MAX, counter_work());
-		/* or were disabled and enabled again during each sum */
+		/* give up if the sum was restarted too often */
 		is_counted = is_counted && c->starts <= DK_NL_STARTS_MAX;
 		mutex_unlock(&reg->lock);
 		cond_resched();
@@ -102,7 +102,7 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return dk_nl_reply(info, answer, err);
 }
 
-/* Enable or disable the counters and then reset them, as the request says. */
+/* Enables or disables the counters and then resets them, as requested. */
 static int stats_switch(struct genl_info *info, bool on)
 {
 	const struct nlattr *state = info->attrs[DK_A_STATS_STATE];
@@ -119,7 +119,7 @@ static int stats_switch(struct genl_info *info, bool on)
 	return err ? dk_nl_deny(info->extack, reset, why.text, err) : 0;
 }
 
-/* If the request fails, the readers are unchanged. */
+/* If the request fails, leaves the readers unchanged. */
 static int stats_set(struct genl_info *info, bool on)
 {
 	const struct nlattr *attr = info->attrs[DK_A_STATS_READERS];
@@ -160,7 +160,7 @@ struct dk_nl_stats_request {
 	const struct nlattr *used;	/* only counters above 0; NULL: all */
 };
 
-/* True if a counter passes the filter. Reads its value, as one filter depends on that. */
+/* True if a counter passes the filter. Reads its value, because one filter depends on it. */
 static bool stat_passes(const struct dk_op *op, struct dk_nl_stat *s,
 			const struct dk_nl_dump *d)
 {
@@ -187,8 +187,9 @@ static int fill_stat(struct sk_buff *skb, const struct dk_op *op,
 }
 
 /*
- * The @i-th counter of an operator: those of functions, of backend fallbacks, and of calls
- * that nothing served. False if there are no more.
+ * Sets *@s to counter @i of an operator. Its counters are those of functions, then those of
+ * backend fallbacks, then that of calls that nothing served. Returns false if there is no
+ * counter @i.
  */
 static bool stat_at(const struct dk_op *op, const struct dk_nl_impls *impls,
 		    u32 i, struct dk_nl_stat *s)

@@ -25,7 +25,10 @@ static struct dkc_pick pick_at(const struct dk_op *op, const struct dkc_device *
 	return dkc_serves(op, dev, f, b);
 }
 
-/* A backend fallback at several keys has a registration for each; they count as one. */
+/*
+ * True if two entries have the same function by the same rule. A backend fallback at several keys
+ * has a registration for each key, but is one function.
+ */
 static bool is_same_function(const struct dkc_pick *a, const struct dkc_pick *b)
 {
 	if (a->prov != b->prov)
@@ -37,7 +40,7 @@ static bool is_same_function(const struct dkc_pick *a, const struct dkc_pick *b)
 }
 
 /*
- * Position of a walk: in the run that begins at @first and that is known to extend up to
+ * The position of a walk: in the run that begins at @first and includes all entries before
  * @next. The lock may be released before the end of the run is found.
  */
 struct dk_nl_table_walk {
@@ -48,8 +51,8 @@ struct dk_nl_table_walk {
 };
 
 /*
- * Find the end of a run and what serves it, in the table of @dev or, if that is NULL, in the
- * operator's own. -EAGAIN if the lock must be released before the end is found.
+ * Finds the end of a run and what serves it, in the table of @dev or, if that is NULL, in the
+ * operator's own. Returns -EAGAIN if the lock must be released before the end is found.
  */
 static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
 		   const struct dkc_device *dev, struct dkc_pick *pick)
@@ -71,8 +74,8 @@ static int run_end(struct dk_nl_table_walk *w, const struct dk_op *op,
 }
 
 /*
- * Move on to the next run. Accounts for the two evaluations for which run_end() has not
- * accounted: of the first entry, and of the entry after the last one.
+ * Advances to the next run. Accounts for the two evaluations for which run_end() has not
+ * accounted: that of the first entry, and that of the entry after the last one.
  */
 static int run_done(struct dk_nl_table_walk *w, const struct dk_op *op,
 		    const struct dkc_device *dev)
@@ -109,7 +112,10 @@ static int table_find_device(struct nlattr **attrs, const struct dk_nl_table_wal
 			    attrs[DK_A_TABLE_DEVICE_NAME], extack, dev);
 }
 
-/* The number of the device that a request names, or 0. Takes the registry's lock. */
+/*
+ * Sets *@device to the number of the device that a request names, or to 0. Takes the registry's
+ * lock.
+ */
 static int table_device(struct nlattr **attrs, struct netlink_ext_ack *extack,
 			u32 *device)
 {
@@ -123,8 +129,8 @@ static int table_device(struct nlattr **attrs, struct netlink_ext_ack *extack,
 /* ---- one run ---------------------------------------------------------------------- */
 
 /*
- * Called with the registry's lock held. -EAGAIN if it must be released before the run of
- * the request is found.
+ * Searches for the run of the request, and fills the answer if it is found. Called with the
+ * registry's lock held. Returns -EAGAIN if the lock must be released before that.
  */
 static int table_fill_part(struct sk_buff *skb, struct genl_info *info,
 			   struct dk_nl_table_walk *w)
@@ -154,8 +160,8 @@ static int table_fill_part(struct sk_buff *skb, struct genl_info *info,
 }
 
 /*
- * Find the run of the request and fill the answer. The lock is released in between. If the
- * registry has changed by then, the search is restarted.
+ * Finds the run of the request and fills the answer. Releases the lock from time to time. If
+ * the registry changes meanwhile, restarts the search.
  */
 static int table_fill(struct sk_buff *skb, struct genl_info *info, u32 device)
 {

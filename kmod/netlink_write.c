@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Strings that are written into the tailroom of a message. */
+/* Writes strings into the tailroom of a message. */
 #include "netlink_write.h"
 
 bool dk_nl_write_texts(struct dk_nl_writer *w, int type, const char *head, const char *tail)

@@ -12,7 +12,7 @@
 
 struct dk_nl_writer {
 	u8 *at;		/* the next attribute */
-	u8 *end;	/* of the tailroom */
+	u8 *end;	/* end of the tailroom */
 };
 
 static inline struct dk_nl_writer dk_nl_writer(struct sk_buff *skb)
@@ -46,8 +46,8 @@ static __always_inline bool dk_nl_write_u32(struct dk_nl_writer *w, int type, u3
 }
 
 /*
- * Write two strings as one. False if the tailroom is too short for DK_NAME_MAX bytes. Longer
- * strings, such as labels, are truncated to DK_NAME_MAX bytes and end in "...".
+ * Writes two strings as one. Returns false if the tailroom is too short for DK_NAME_MAX bytes.
+ * Longer strings, such as labels, are truncated to DK_NAME_MAX bytes and end in "...".
  */
 bool dk_nl_write_texts(struct dk_nl_writer *w, int type, const char *head, const char *tail);
 

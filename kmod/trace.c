@@ -62,7 +62,7 @@ void dkc_trace_drain(const struct dkc_provider *prov, bool begin, bool unregiste
 
 /* ---- calls ------------------------------------------------------------------ */
 
-/* Enabled tracepoints of calls. Written under tracepoints_mutex of the kernel. */
+/* The number of enabled tracepoints of calls. Written under the kernel's tracepoints_mutex. */
 u32 dkc_call_tracers;
 
 int dkc_trace_calls_begin(void)

@@ -4,7 +4,7 @@
  * counters. Parts are allocated for a thread with its record at the gate, and for a new
  * block by the thread that makes it, so no later call allocates. A thread that lacks a part
  * because an allocation failed has no slots. Its calls take the slow path, which counts them
- * as lost if their part is missing. Counts remain when their thread ends.
+ * as lost if their part is missing. The counts of a thread remain when it ends.
  *
  * "Threads" are threads with a record at the gate, and "the lock" is the gate's.
  */
@@ -26,7 +26,7 @@ static __thread DKC_INITIAL_EXEC struct dkc_thread_counts *counts_self;
 /* Protected by the gate's lock; @lost is atomic. */
 static struct dkc_thread_counts *threads;
 static struct dkc_ended *blocks;	/* ordered by id */
-static u64 lost;	/* calls of threads that have ended or that have no record */
+static u64 lost;	/* lost calls of threads that have ended or that have no record */
 
 /* ---- counting --------------------------------------------------------------- */
 
@@ -36,8 +36,8 @@ static void add_lost(u64 more)
 }
 
 /*
- * A thread's part of a block, or NULL. Called by this thread, or by others with the gate's
- * lock held.
+ * Returns a thread's part of a block, or NULL. Called by this thread, or by others with the
+ * gate's lock held.
  */
 static u64 *part_of(const struct dkc_thread_counts *t, u32 id)
 {
@@ -102,7 +102,7 @@ u64 dkc_counts_lost(void)
 /* ---- memory; all functions are called with the gate's lock held ----------------- */
 
 /*
- * Make space for @size parts. The thread may be counting at the same time, so an array that is
+ * Makes space for @size parts. The thread may be counting at the same time, so an array that is
  * replaced is freed only when the thread ends.
  */
 static bool parts_reserve(struct dkc_thread_counts *t, u32 size)
@@ -125,7 +125,7 @@ static bool parts_reserve(struct dkc_thread_counts *t, u32 size)
 	return true;
 }
 
-/* Padded, so that a part shares no cache line with memory of other threads. */
+/* Allocates a part. It is padded, so that it shares no cache line with memory of other threads. */
 static u64 *part_alloc(void)
 {
 	char *memory = kvzalloc(CACHE_LINE + DKC_COUNTS * sizeof(u64) + CACHE_LINE, GFP_KERNEL);
@@ -153,7 +153,7 @@ static bool part_give(struct dkc_thread_counts *t, u32 id)
 	return part;
 }
 
-/* Free the parts of a block that is no longer counted in. */
+/* Frees the parts of a block whose counters are no longer used. */
 static void parts_take(u32 id)
 {
 	struct dkc_thread_counts *t;
@@ -166,7 +166,7 @@ static void parts_take(u32 id)
 	}
 }
 
-/* Allocate the parts that a thread lacks. False if an allocation fails. */
+/* Allocates the parts that a thread lacks. Returns false if an allocation fails. */
 static bool parts_give(struct dkc_thread_counts *t)
 {
 	const struct dkc_ended *b;
@@ -177,7 +177,7 @@ static bool parts_give(struct dkc_thread_counts *t)
 	return true;
 }
 
-/* Retry for the threads that lack parts. A thread gets slots once it has all of its parts. */
+/* Retries the allocation for threads that lack parts. A thread gets slots once it has all parts. */
 static void threads_complete(void)
 {
 	struct dkc_thread_counts *t;
@@ -188,7 +188,7 @@ static void threads_complete(void)
 			smp_store_release(&t->incomplete, !parts_give(t));
 }
 
-/* Add a block with the lowest free id. False if the allocation of a part fails. */
+/* Adds a block with the lowest free id. Returns false if the allocation of a part fails. */
 static bool block_link(struct dkc_ended *b)
 {
 	struct dkc_ended **at = &blocks;
@@ -257,7 +257,7 @@ void dkc_counts_thread_begin(struct dkc_thread_counts *t)
 	counts_self = t;
 }
 
-/* Add the counts of a thread that ends to the block, and free its part. */
+/* Adds the counts of a thread that ends to the block, and frees its part. */
 static void keep(struct dkc_ended *b, u64 *part)
 {
 	unsigned int i;

@@ -45,7 +45,7 @@
 /* The last run of thread_exit() for a thread. */
 #define LAST_ROUND	(PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 
-/* In word 0 of the storage after the call was left. */
+/* Word 0 of the storage after the call was left. */
 #define LEFT		1
 
 /* For functions that most calls do not need. */
@@ -71,7 +71,7 @@ struct gate_overflow {
 	const struct dkc_reg *reg;
 	const void *op;
 	struct gate_record *record;	/* of the thread that entered the call */
-	void *next;	/* struct gate_overflow; gcc's LTO fails if the pointers have the type */
+	void *next;	/* a struct gate_overflow; gcc's LTO fails if the pointers have that type */
 	void *prev;
 } __attribute__((may_alias));
 
@@ -113,9 +113,9 @@ static bool is_table_slot(const void *slot)
 }
 
 /*
- * Blocks signals: a handler that makes a call may take the lock, too. SIGTRAP stays unblocked: a
- * probe in here may be a breakpoint of a tracer in this process. Its handler must not call
- * operators.
+ * Takes the lock with signals blocked, because a handler that makes a call may take the lock,
+ * too. SIGTRAP stays unblocked: a probe in the locked code may be a breakpoint of a tracer in
+ * this process. The handler of SIGTRAP must not call operators.
  */
 void dkc_gate_lock(sigset_t *mask)
 {
@@ -145,7 +145,7 @@ static void overflow_del(struct gate_overflow *d)
 		next->prev = prev;
 }
 
-/* Called with the lock held. Frees the record and drops the thread's overflow calls. */
+/* Frees the record and drops the overflow calls of the thread. Called with the lock held. */
 static void record_free(struct gate_record *r)
 {
 	struct gate_overflow *d, *next;
@@ -180,11 +180,11 @@ static bool record_in_use(const struct gate_record *r)
 
 /*
  * Destructor of the thread's key. Destructors of different keys run in any order. A later
- * one may leave a call that the thread is still inside, or may be liburcu's. The record is
- * kept until then: the key is set again, so that this runs again in the next round. POSIX limits
- * the rounds; the last one is not used, since ThreadSanitizer has ended the thread by then.
- * After LAST_ROUND the record outlives the thread, and drains report the call. Once the call
- * is left, another thread that makes its first call frees the record.
+ * destructor may leave a call that the thread is still inside, or may be that of liburcu. The
+ * record is kept until then: the key is set again, so that this function runs again in the next
+ * round. POSIX limits the rounds; the last one is not used, since ThreadSanitizer has ended the
+ * thread by then. After LAST_ROUND the record outlives the thread, and drains report the call.
+ * Once the call is left, another thread that makes its first call frees the record.
  */
 static COLD void thread_exit(void *data)
 {
@@ -194,7 +194,7 @@ static COLD void thread_exit(void *data)
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	/* fast calls were on the stack, which is gone: the thread ended inside them */
+	/* calls on the fast path were on the stack, which is gone: the thread ended inside them */
 	for (i = 0; i < GATE_SLOTS; i++)
 		if (!((uintptr_t)r->slots[i] & SLOT_REG))
 			WRITE_ONCE(r->slots[i], NULL);
@@ -232,14 +232,16 @@ static bool has_ended(const struct gate_record *r)
 	return ended;
 }
 
-/* Called with the lock held by a thread without a record. */
+/*
+ * Frees records of threads that have ended. Called with the lock held by a thread without a record.
+ */
 static void free_outliving(void)
 {
 	struct gate_record *r, *next;
 
 	for (r = num_outliving ? records : NULL; r; r = next) {
 		next = r->next;
-		/* in this order: a thread that has not ended may enter another call */
+		/* check in this order: a thread that has not ended may enter another call */
 		if (r->rounds == LAST_ROUND && has_ended(r) && !record_in_use(r))
 			record_free(r);
 	}
@@ -306,7 +308,7 @@ COLD bool dkc_gate_any_removed(void)
 	sigset_t mask;
 
 	dkc_gate_lock(&mask);
-	/* the memory of a thread that has no record any more may be freed */
+	/* this reads records only: the memory of a thread without a record may be freed */
 	for (r = records; r && !found; r = r->next)
 		found = r->reader && !READ_ONCE(*r->reader);
 	dkc_gate_unlock(&mask);
@@ -357,8 +359,8 @@ static inline const void **slot_take(const struct dkc_reg *reg)
 }
 
 /*
- * Raise the limit, which the fast path has reached, to the lowest slot that the slow path still
- * uses.
+ * Raises the limit, which the fast path has reached, to the lowest slot that the slow path
+ * still uses.
  */
 static COLD void limit_raise(struct gate_record *r)
 {
@@ -404,7 +406,7 @@ static void inside(struct dkc_inside *in, const struct dkc_reg *reg, const void 
 	in->op = op;
 }
 
-/* Read a slot. False if it is free, or if its call has not found its entry yet. */
+/* Reads a slot. Returns false if it is free, or if its call has not found its entry yet. */
 static bool slot_read(const void *const *slot, struct dkc_inside *in)
 {
 	/* pairs with the release in slot_take(), dk__enter() and where the slot is freed */
@@ -420,9 +422,9 @@ static bool slot_read(const void *const *slot, struct dkc_inside *in)
 }
 
 /*
- * The message about an attempt to leave a call on another thread than the one that entered it.
- * Called with the lock held, which protects the record. Drains also take this lock, so it protects
- * the operator, too.
+ * Formats the message about an attempt to leave a call on a thread other than the one that entered
+ * it. Called with the lock held, which protects the record. Drains also take this lock, so it
+ * protects the operator, too.
  */
 static void describe_other_thread(const struct dkc_inside *in, char *text, size_t size)
 {
@@ -440,7 +442,10 @@ static void describe_other_thread(const struct dkc_inside *in, char *text, size_
 	dkc_put_end(&t);
 }
 
-/* Called with the lock held. No message if the slot is free, or its thread has ended. */
+/*
+ * Formats the message for a slot, unless it is free or its thread has ended. Called with the lock
+ * held.
+ */
 static void describe_slot(const void *const *slot, char *text, size_t size)
 {
 	struct dkc_inside in;
@@ -507,7 +512,7 @@ static bool any_slot(const struct gate_record *r, dkc_inside_fn match, void *dat
 	return false;
 }
 
-/* Called with the lock held. @r: only calls of this thread; NULL: of all threads. */
+/* Called with the lock held. @r selects calls of one thread, or is NULL for all threads. */
 static bool any_overflow(const struct gate_record *r, dkc_inside_fn match, void *data)
 {
 	const struct gate_overflow *d;
@@ -546,7 +551,7 @@ bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data)
 	dkc_gate_lock(&mask);
 	for (r = records; r && !found; r = r->next)
 		found = any_slot(r, match, data);
-	/* deferred calls last: a call that has just left its slot is among them */
+	/* read deferred calls last: a deferred call that has just left its slot is among them */
 	found = found || any_overflow(NULL, match, data) ||
 		dkc_deferred_any(deferred_calls, match, data);
 	dkc_gate_unlock(&mask);
@@ -583,8 +588,8 @@ bool dkc_gate_complete(struct dkc_deferred *d, int result)
 /* ---- replaced tables -------------------------------------------------------------------- */
 
 /*
- * Takes the tables at @from. Called with the lock held: is_replaced() requires that each replaced
- * table is always either at @from or in one of the lists here.
+ * Moves the tables at @from to @tables. Takes the lock, because is_replaced() requires that each
+ * replaced table is always either at @from or in one of the lists here.
  */
 void dkc_replaced_begin(struct dkc_replaced *tables, struct rcu_head **from)
 {
@@ -598,7 +603,7 @@ void dkc_replaced_begin(struct dkc_replaced *tables, struct rcu_head **from)
 	dkc_gate_unlock(&mask);
 }
 
-/* The table in this list whose memory contains an address, or NULL. */
+/* Returns the table in this list whose memory contains an address, or NULL. */
 static struct dkc_table *table_at(struct rcu_head *r, uintptr_t address)
 {
 	for (; r; r = r->next) {
@@ -702,7 +707,7 @@ unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kep
 
 	/* pairs with dk__barrier() in dk__keep(), between its store and its second load */
 	if (dkc_fences && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
-		abort();	/* it worked before; liburcu aborts, too */
+		abort();	/* membarrier() worked before; liburcu aborts, too */
 	while (any_lookup())
 		nanosleep(&pause, NULL);
 	dkc_gate_lock(&mask);
@@ -727,8 +732,8 @@ void dkc_gate_init(void)
 }
 
 /*
- * Polls, at intervals that grow to 1 ms, so that leaving a call is a single store and does
- * not have to wake waiters.
+ * Polls at intervals that grow to 1 ms. Therefore leaving a call is a single store and need not
+ * wake waiters.
  */
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline)
@@ -757,7 +762,7 @@ void dkc_gate_wake(const void *reg)
 	(void)reg;
 }
 
-/* Called with the lock held, which keeps the record. */
+/* Called with the lock held, which keeps the record from being freed. */
 COLD u32 dkc_inside_task(const struct dkc_inside *in, char *name, size_t size)
 {
 	const struct gate_record *r = in->task;

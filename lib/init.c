@@ -9,7 +9,7 @@
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dk_registry *default_registry;
 
-/* Allocated by the first call; after a failure the next call tries again. */
+/* Allocates the registry in the first call. After a failure, the next call tries again. */
 struct dk_registry *dk_registry_default(void)
 {
 	/* pairs with rcu_assign_pointer() below */
@@ -35,9 +35,9 @@ const char *dk_version(void)
 }
 
 /*
- * All locks are taken before fork(), since no thread of the child would release a lock that
- * another thread of the parent held. liburcu's lock comes first: a thread that waits for a
- * grace period holds this lock, and a reader that it waits for may need one of the others.
+ * Takes all locks before fork(), since no thread of the child would release a lock that another
+ * thread of the parent held. Takes liburcu's lock first: a thread that waits for a grace period
+ * holds it, and a reader for which that thread waits may need one of the others.
  */
 static void before_fork(void)
 {

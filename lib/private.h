@@ -32,11 +32,12 @@ void dkc_gate_lock(sigset_t *mask);
 void dkc_gate_unlock(const sigset_t *mask);
 
 /*
- * @reader: liburcu's pointer to its part of this thread, which is NULL from the moment when
- * liburcu begins to remove the thread; or NULL while liburcu registers the thread.
+ * @reader is the address of liburcu's pointer to its data of this thread. That pointer is NULL
+ * as soon as liburcu begins to remove the thread. @reader is NULL while liburcu registers the
+ * thread.
  */
 void dkc_gate_set_reader(struct urcu_bp_reader *const *reader);
-/* Called with liburcu's locks held. True if liburcu may be removing a thread. */
+/* Returns true if liburcu may be removing a thread. Called with liburcu's locks held. */
 bool dkc_gate_any_removed(void);
 
 /* lib/gate.c: replaced tables that wait for a grace period. */
@@ -52,7 +53,7 @@ unsigned int dk_test_retired(void);
 
 void dkc_gate_init(void);
 void dkc_replaced_begin(struct dkc_replaced *tables, struct rcu_head **from);
-/* Returns the number of @tables. Sets @num_kept to how many of these and earlier ones are kept. */
+/* Returns the number of @tables. Sets *@num_kept to how many of these and earlier ones are kept. */
 unsigned int dkc_replaced_end(struct dkc_replaced *tables, unsigned int *num_kept);
 
 /* Functions of the C++ ABI, which no header of the C library declares. */
@@ -61,10 +62,10 @@ void __cxa_finalize(void *owner);
 
 /* lib/unload.c: pins the object that contains this library. */
 void dkc_objects_init(void);
-/* Adds to the list of registries that are cleaned up when an object is unloaded. */
+/* Adds @reg to the list of registries that are cleaned up when an object is unloaded. */
 void dkc_registry_list(struct dk_registry *reg);
 
-/* Fork handlers: locks are held during fork(), so that no change is half done in the child. */
+/* Fork handlers. Locks are held during fork(), so that no change is half done in the child. */
 void dkc_registries_before_fork(void);
 void dkc_registries_after_fork(bool child);
 void dkc_gate_before_fork(void);

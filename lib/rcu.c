@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Grace periods, and memory that is freed after one, by liburcu's bp flavour. */
+/* Grace periods, and memory that is freed after one, with liburcu's bp flavour. */
 
 #include "private.h"
 #include "core/change/change.h"
@@ -10,7 +10,7 @@
 #define RETIRE_BATCH	64
 
 static struct rcu_head *retired;	/* to be freed after a grace period */
-static struct rcu_head *replaced;	/* tables, which slots may point to even after that */
+static struct rcu_head *replaced;	/* replaced tables; slots may still point to them */
 static unsigned int num_retired;	/* objects in both lists */
 static unsigned int num_kept;		/* replaced tables that calls still use */
 /*
@@ -21,16 +21,16 @@ static unsigned int num_kept;		/* replaced tables that calls still use */
  */
 static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t mask_at_fork;
-/* What this thread holds in fork(). */
+/* The locks that this thread holds during fork(). */
 static __thread DKC_INITIAL_EXEC struct {
 	bool liburcu;
 	bool registering;
 } fork_holds;
 
 /*
- * The longest wait of fork() for other threads. Removing takes less than a microsecond. But a
- * thread counts as being removed until the destructors of its keys have run, and one of these may
- * wait for the thread that forks.
+ * The longest wait of fork() for other threads. Removing a thread takes less than a microsecond.
+ * But a thread is considered as being removed until the destructors of its keys have run, and one
+ * of these may wait for the thread that forks.
  */
 #define FORK_WAIT_MS	100
 
@@ -38,13 +38,13 @@ static __thread DKC_INITIAL_EXEC struct {
 char dkc_grace_period;
 #endif
 
-/* urcu_bp_read_ongoing() would register a thread, without @registering. */
+/* Tests the reader first: urcu_bp_read_ongoing() would register a thread without the lock. */
 bool dkc_in_atomic(void)
 {
 	return URCU_TLS(urcu_bp_reader) && urcu_bp_read_ongoing();
 }
 
-/* Lock-free push. A consumer takes the whole list, so there is no ABA problem. */
+/* Pushes without a lock. A consumer takes the whole list, so there is no ABA problem. */
 static void retire(struct rcu_head *r, struct rcu_head **list)
 {
 	struct rcu_head *head = __atomic_load_n(list, __ATOMIC_RELAXED);
@@ -100,7 +100,7 @@ unsigned int dk_test_retired(void)
 	unsigned int kept;
 	sigset_t mask;
 
-	dkc_gate_lock(&mask);	/* of @num_kept */
+	dkc_gate_lock(&mask);	/* protects num_kept */
 	kept = num_kept;
 	dkc_gate_unlock(&mask);
 	return __atomic_load_n(&num_retired, __ATOMIC_RELAXED) + kept;
@@ -114,7 +114,9 @@ void dkc_flush_retired(void)
 		synchronize_rcu();
 }
 
-/* Blocks signals: a handler that makes a call or forks takes the lock, too. */
+/*
+ * Takes the lock with signals blocked, because a handler that makes a call or forks takes it, too.
+ */
 static void lock_registering(sigset_t *mask)
 {
 	sigset_t all;
@@ -138,7 +140,10 @@ void dkc_rcu_thread_init(void)
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* Called with liburcu's locks held. */
+/*
+ * Waits until liburcu registers and removes no thread, but at most FORK_WAIT_MS. Called with
+ * liburcu's locks held.
+ */
 static void wait_for_liburcu(void)
 {
 	const struct timespec pause = { 0, 10000 };
@@ -148,7 +153,7 @@ static void wait_for_liburcu(void)
 	/* no cancellation: a cancelled thread would keep the locks */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	for (;;) {
-		/* not held where another copy of this library has taken liburcu's locks */
+		/* not held yet if another copy of this library has taken liburcu's locks */
 		if (!fork_holds.registering)
 			fork_holds.registering = !pthread_mutex_trylock(&registering);
 		if ((fork_holds.registering && !dkc_gate_any_removed()) || dkc_now() >= deadline)
@@ -159,10 +164,10 @@ static void wait_for_liburcu(void)
 }
 
 /*
- * liburcu's lock must be taken once for each fork(). But the process may contain another copy
- * of this library with the same handler, for instance in a plugin that links it statically. So
- * a read section of the thread marks that the lock is held. The section begins with the lock
- * held, so no grace period waits for it.
+ * liburcu's lock must be taken only once for each fork(). But the process may contain another
+ * copy of this library with the same handler, for instance in a plugin that links it
+ * statically. So a read section of the thread marks that the lock is held. The section begins
+ * with the lock held, so no grace period waits for it.
  */
 void dkc_rcu_before_fork(void)
 {

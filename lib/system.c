@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Memory, the clock and waiting, by the C library. */
+/* Memory, the clock and waiting, with the C library. */
 
 #include "private.h"
 
@@ -24,7 +24,7 @@ u64 dkc_now(void)
 	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000 + 1;
 }
 
-/* Polls, since the user's function that it waits for may take any time. */
+/* Polls, because the user's function for which this waits may take any time. */
 void dkc_wait_zero(const __u32 *p)
 {
 	const struct timespec pause = { 0, 100000 };

@@ -69,7 +69,7 @@ static int find(struct dl_phdr_info *info, size_t size, void *data)
 	return in_object(obj, (uintptr_t)obj->owner);
 }
 
-/* Reads the first object only, which is the program unless dlmopen() loaded this library. */
+/* Reads only the first object, which is the program unless dlmopen() loaded this library. */
 static int find_program(struct dl_phdr_info *info, size_t size, void *data)
 {
 	if (!info->dlpi_name[0])
@@ -150,7 +150,7 @@ static bool visit(struct dk_registry *reg, const struct object *obj)
 }
 
 /*
- * Find a registry in which the object has something registered. The registry is not freed
+ * Finds a registry in which the object has something registered. The registry is not freed
  * before dkc_registry_visit_end().
  */
 static struct dk_registry *visit_one(const struct object *obj)
@@ -179,7 +179,10 @@ static bool is_inside(struct dk_registry *reg, const struct object *obj)
 	return err;
 }
 
-/* False if nothing can be unregistered: this thread is inside a listener of the object. */
+/*
+ * Unregisters what the object has left in a registry. Returns false if that is impossible, because
+ * this thread is inside a listener of the object.
+ */
 static bool unregister_left(struct dk_registry *reg, const struct object *obj)
 {
 	char name[DK_NAME_MAX];
@@ -194,7 +197,7 @@ static bool unregister_left(struct dk_registry *reg, const struct object *obj)
 	for (; dkc_owner_unregister(reg, obj->owner, name); any = true)
 		fprintf(stderr, "dispatchkey: %s is unloaded with provider %s: removed\n",
 			obj->name, name);
-	/* another thread may have unregistered everything since */
+	/* another thread may have unregistered everything meanwhile */
 	if (any || !visit(reg, obj))
 		return true;
 	dkc_registry_visit_end(reg);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The kernel's names that need the compiler alone. A kernel.h includes this after the
+ * The kernel's names that need only the compiler. A kernel.h includes this file after the
  * headers that have size_t and the types of <linux/types.h>.
  */
 #ifndef _DKC_COMPILER_H
@@ -25,7 +25,7 @@ typedef __s64 s64;
 #define container_of(p, type, member)					\
 	((type *)((char *)(p) - offsetof(type, member)))
 
-/* On 32 bits by halves: the 64-bit builtins would call libgcc there. */
+/* On 32-bit machines, computes with halves, because the 64-bit builtins would call libgcc. */
 static inline unsigned int fls64(u64 x)
 {
 	if (!x)

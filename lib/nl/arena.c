@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Memory of an answer. Its structs and strings are freed together.
+ * The memory of an answer. Its structs and strings are freed together.
  */
 #include "internal.h"
 

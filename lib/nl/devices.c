@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Backends and devices: lists, and switching them on and off.
+ * Lists backends and devices, and takes them online and offline.
  */
 #include "internal.h"
 
@@ -121,8 +121,8 @@ int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **d
 /* ---- switches ------------------------------------------------------------- */
 
 /*
- * @switched is optional. Calls that are still running are an error even without it:
- * -EINPROGRESS.
+ * @switched may be NULL. Fails with -EINPROGRESS if a call is still running, even if @switched
+ * is NULL.
  */
 static int do_switch(struct dkn_request *r, const struct dkn_shape *shape,
 		     const struct dk_nl_switched **switched)

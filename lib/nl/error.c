@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Error messages. They combine the text and the attribute of the kernel's extended ACK,
- * which libnl 3.7 does not read, with what the library knows of the request.
+ * Error messages. They combine the text and the attribute of the kernel's extended ACK, which
+ * libnl 3.7 does not read, with names and values from the request.
  */
 #include "internal.h"
 
@@ -36,7 +36,7 @@ void dkn_error_clear(struct dk_nl_error *e)
 	e->size = sizeof(*e);
 }
 
-/* Returns @code. */
+/* Sets the code and the sentence of an error. Returns @code. */
 int dkn_error_set(struct dk_nl_error *e, int code, const char *sentence, ...)
 {
 	va_list args;
@@ -48,7 +48,7 @@ int dkn_error_set(struct dk_nl_error *e, int code, const char *sentence, ...)
 	return code;
 }
 
-/* Fails dk_nl_open() for lack of memory: there is no handle to hold the error. */
+/* Reports that dk_nl_open() failed for lack of memory: there is no handle to hold the error. */
 int dkn_error_no_handle(struct dk_nl_error *why)
 {
 	static const struct dk_nl_error no_memory = {
@@ -62,7 +62,7 @@ int dkn_error_no_handle(struct dk_nl_error *why)
 
 /* ---- sentences ------------------------------------------------------------ */
 
-/* The text of an error that does not come from the module, but from genetlink or Linux. */
+/* Returns the text of an error that does not come from the module, but from genetlink or Linux. */
 static const char *default_text(int code)
 {
 	switch (code) {
@@ -92,7 +92,7 @@ static void compose(struct dk_nl_error *e, const struct dkn_attr *attr,
 		dkn_error_set(e, e->code, "%s", text);
 }
 
-/* The library refuses an attribute itself; returns @code. */
+/* Sets the error for an attribute that the library itself refuses. Returns @code. */
 int dkn_error_attr(struct dk_nl_error *e, int code, enum dkn_set set, unsigned int type,
 		   const char *value, const char *message)
 {
@@ -106,7 +106,7 @@ int dkn_error_attr(struct dk_nl_error *e, int code, enum dkn_set set, unsigned i
 	return code;
 }
 
-/* The netlink family does not exist; returns @code. */
+/* Sets the error for a missing netlink family. Returns @code. */
 int dkn_error_no_family(struct dk_nl_error *e, int code)
 {
 	bool is_loaded = !access("/sys/module/dispatchkey", F_OK);
@@ -174,7 +174,7 @@ static void extend(char *path, size_t size, const char *name)
 	snprintf(path + len, size - len, "%s%s", len ? "." : "", name);
 }
 
-/* Finds the attribute at @offset from the start of the request; false if there is none. */
+/* Finds the attribute at @offset from the start of the request. Returns false if there is none. */
 static bool find(const struct nlmsghdr *request, uint32_t offset, enum dkn_set set,
 		 struct place *p)
 {
@@ -199,7 +199,7 @@ static bool find(const struct nlmsghdr *request, uint32_t offset, enum dkn_set s
 		p->set = set;
 		if (offset == at)
 			return true;
-		/* inside this attribute, if anywhere */
+		/* @offset can only be inside this attribute */
 		set = attr->nested;
 		len = nla_len(nla);
 		nla = nla_data(nla);
@@ -207,7 +207,7 @@ static bool find(const struct nlmsghdr *request, uint32_t offset, enum dkn_set s
 	return false;
 }
 
-/* The value that the caller passed, as text. */
+/* Formats the value that the caller passed. */
 static void value_text(const struct place *p, enum dkn_kind kind, char *buf, size_t size)
 {
 	buf[0] = '\0';
@@ -269,7 +269,7 @@ static const struct nlattr *find_tlv(const struct dkn_ack *v, int type, enum dkn
 	return NULL;
 }
 
-/* The missing attribute, and the nest that it is missing from. */
+/* Returns the missing attribute, or NULL. Sets p->path to its position in the request. */
 static const struct dkn_attr *find_missing(const struct dkn_ack *v,
 					   const struct nlmsghdr *request,
 					   enum dkn_set set, struct place *p)
@@ -292,7 +292,7 @@ static const struct dkn_attr *find_missing(const struct dkn_ack *v,
 	return attr;
 }
 
-/* Turns the acknowledgment @v of @request into an error; returns its errno. */
+/* Turns the acknowledgment @v of @request into an error. Returns its errno. */
 int dkn_error_kernel(struct dk_nl_error *e, const struct dkn_ack *v,
 		     const struct nlmsghdr *request, enum dkn_set set)
 {

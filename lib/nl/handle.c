@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The handle: its socket, opening and closing it.
+ * The handle and its socket: opening, receiving and closing.
  */
 #include "internal.h"
 
@@ -60,7 +60,10 @@ long long dkn_now_ms(void)
 
 /* ---- the socket ----------------------------------------------------------- */
 
-/* Extended ACKs without a copy of the request, and strict checks. Old kernels lack some. */
+/*
+ * Requests extended ACKs without a copy of the request, and strict checks. Ignores errors, because
+ * old kernels lack some of the options.
+ */
 static void set_socket_options(int fd)
 {
 	static const int options[] = { NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK };
@@ -71,7 +74,9 @@ static void set_socket_options(int fd)
 		setsockopt(fd, SOL_NETLINK, options[i], &on, sizeof(on));
 }
 
-/* Opens a new socket and resolves the family, whose number changes with each load. */
+/*
+ * Opens a new socket and resolves the family, whose number changes each time the module is loaded.
+ */
 int dkn_connect(struct dk_nl *nl)
 {
 	int err;
@@ -104,9 +109,9 @@ static int wait_for(int fd, int timeout_ms)
 }
 
 /*
- * Receives the next datagram of the kernel into nl->datagram. A timeout of -1 waits
- * without limit. Returns 1, 0 on timeout, -EINTR, -ENOBUFS if datagrams were lost, or
- * -EBADMSG if the datagram is too long.
+ * Receives the next datagram from the kernel into nl->datagram. A timeout of -1 waits without
+ * limit. Returns 1, 0 on timeout, -EINTR, -ENOBUFS if datagrams were lost, or -EBADMSG if the
+ * datagram is too long.
  */
 int dkn_receive(struct dk_nl *nl, int timeout_ms)
 {

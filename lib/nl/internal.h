@@ -22,7 +22,7 @@ struct nl_sock;
 #define DKN_REQUEST_MAX		(32 * 1024)
 /* Size of the receive buffer. The kernel sends at most 32 KiB at once. */
 #define DKN_DATAGRAM_MAX	(64 * 1024)
-/* The most arguments that a call dispatches on. */
+/* The maximum number of arguments that a call dispatches on. */
 #define DKN_OBJS_MAX		64
 
 /* ---- the specification: attrs.c ------------------------------------------- */
@@ -78,7 +78,7 @@ const struct dkn_attr *dkn_attr(enum dkn_set set, unsigned int type);
 
 /* ---- the memory of an answer: arena.c ------------------------------------- */
 
-/* The first allocation of an arena is the answer, which dk_nl_free() takes. */
+/* The first allocation of an arena is the answer, which is passed to dk_nl_free(). */
 struct dkn_arena;
 
 struct dkn_arena *dkn_arena_alloc(void);
@@ -154,7 +154,7 @@ struct dkn_list {
 	unsigned int n;
 };
 
-/* The attribute that is malformed. */
+/* A malformed attribute. */
 struct dkn_bad_attr {
 	enum dkn_set set;
 	unsigned int type;
@@ -169,8 +169,8 @@ bool dkn_attr_is_valid(const struct nlattr *nla, enum dkn_kind kind);
 void dkn_copy_text(char *to, size_t size, const char *from, size_t len);
 
 /*
- * for (; dkn_attr_ok(nla, rest); nla = dkn_attr_next(nla, &rest)). Unlike libnl's
- * nla_for_each_attr(), the last attribute may lack its padding.
+ * Used in for (; dkn_attr_ok(nla, rest); nla = dkn_attr_next(nla, &rest)). In contrast to
+ * libnl's nla_for_each_attr(), the last attribute may lack its padding.
  */
 static inline bool dkn_attr_ok(const struct nlattr *nla, int rest)
 {
@@ -264,8 +264,8 @@ void dkn_nest_end(struct dkn_request *r, struct nlattr *nest);
 int dkn_refuse(struct dkn_request *r, int code, const char *sentence);
 
 /*
- * Each of these sends the request and frees it. The answer is released with
- * dk_nl_free(); it is NULL on failure, with the error in nl->why, and for an empty list.
+ * Each of these sends the request and frees it. The answer must be released with dk_nl_free().
+ * It is NULL for an empty list, and on failure; nl->why then has the error.
  */
 const void *dkn_get(struct dkn_request *r, const struct dkn_shape *shape);
 const void *dkn_get_all(struct dkn_request *r, const struct dkn_shape *shape);

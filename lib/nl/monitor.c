@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Events: changes of the registry. Events that are lost because the receive buffer
- * is full are reported as an event of their own.
+ * Events: changes of the registry. If events are lost because the receive buffer is full, an
+ * event of kind DK_NL_EVENT_LOST is returned.
  */
 #include "internal.h"
 
@@ -35,7 +35,9 @@ static void set_buffer(int fd, __u32 bytes)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 }
 
-/* Uses a socket of its own: libnl would take an event for the answer. */
+/*
+ * Uses a socket of its own. On the monitor's socket, libnl would mistake an event for the answer.
+ */
 static int find_group(const char *family, const char *group)
 {
 	struct nl_sock *sk = nl_socket_alloc();
@@ -58,7 +60,10 @@ static int join(struct dk_nl *nl, const char *family, const char *group)
 	return err ? dkn_error_libnl(&nl->why, err, "the multicast group") : 0;
 }
 
-/* The family's events, and genetlink's, which report that the family is removed. */
+/*
+ * Joins the groups for the family's events and for those of genetlink, which report that the family
+ * is removed.
+ */
 static int join_groups(struct dk_nl *nl)
 {
 	int err = join(nl, "nlctrl", "notify");
@@ -196,7 +201,10 @@ static int socket_error(struct dk_nl_monitor *m, int err)
 
 /* ---- events --------------------------------------------------------------- */
 
-/* The next event of the current datagram. Returns -ENODEV after the module is gone. */
+/*
+ * Reads the next event of the current datagram. Returns 1, 0 at the end of the datagram, or
+ * -ENODEV after the module was unloaded.
+ */
 static int next_in_datagram(struct dk_nl_monitor *m, struct dk_nl_event *e)
 {
 	const struct nlmsghdr *nlh;

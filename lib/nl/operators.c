@@ -133,7 +133,7 @@ static const struct dk_nl_op *get_op(struct dk_nl *nl, const char *name)
 	return dkn_get(&r, &op_shape);
 }
 
-/* Sets the operator of each function, and returns their number. */
+/* Sets the operator of each function. Returns the number of functions. */
 static unsigned int name_impls(const struct dk_nl_op *op)
 {
 	struct dk_nl_impl *i = (struct dk_nl_impl *)op->impls;
@@ -145,9 +145,9 @@ static unsigned int name_impls(const struct dk_nl_op *op)
 }
 
 /*
- * The functions of an operator may not fit into one message, so they are requested
- * separately. -EAGAIN if their number differs from that of the operator: the registry
- * has changed in between.
+ * The functions of an operator may not fit into one message, so they are requested separately.
+ * Returns -EAGAIN if their number differs from that in the operator, because the registry has
+ * changed between the requests.
  */
 static int get_impls(struct dk_nl *nl, const struct dk_nl_op *op)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Builds a request, sends it and receives the answer. If the registry changes during
- * a list, the list is discarded and requested again, so that callers get all of it.
+ * Builds a request, sends it and receives the answer. If the registry changes while a list is
+ * received, the list is discarded and requested again, so that callers get a complete list.
  */
 #include "internal.h"
 
@@ -40,7 +40,7 @@ static void put(struct dkn_request *r, unsigned int type, int len, const void *d
 		dkn_refuse(r, -EINVAL, "the request is too long");
 }
 
-/* NULL is omitted. @set is the attribute set of @type. */
+/* Adds a string, unless it is NULL. @set is the attribute set of @type. */
 void dkn_put_string(struct dkn_request *r, enum dkn_set set, unsigned int type,
 		    const char *s)
 {
@@ -72,7 +72,7 @@ void dkn_put_flag(struct dkn_request *r, unsigned int type)
 	put(r, type, 0, NULL);
 }
 
-/* 0 is omitted. */
+/* Adds a number, unless it is 0. */
 void dkn_put_some_u32(struct dkn_request *r, unsigned int type, uint32_t v)
 {
 	if (v)
@@ -106,12 +106,12 @@ void dkn_nest_end(struct dkn_request *r, struct nlattr *nest)
 
 /* ---- sending and receiving ------------------------------------------------ */
 
-/* What has been received of an answer. */
+/* The state of the reception of an answer. */
 struct progress {
 	uint32_t seq;
 	bool is_over;
 	bool is_interrupted;
-	int error;			/* of a malformed element */
+	int error;			/* of an element that could not be decoded */
 	struct dkn_ack ack;
 };
 
@@ -158,7 +158,7 @@ static void read_message(struct dkn_request *r, const struct nlmsghdr *nlh,
 			 struct progress *p)
 {
 	if (nlh->nlmsg_seq != p->seq)
-		return;			/* of an earlier request */
+		return;			/* for an earlier request */
 	if (nlh->nlmsg_flags & NLM_F_DUMP_INTR)
 		p->is_interrupted = true;
 	if (nlh->nlmsg_type == NLMSG_ERROR || nlh->nlmsg_type == NLMSG_DONE) {
@@ -170,7 +170,7 @@ static void read_message(struct dkn_request *r, const struct nlmsghdr *nlh,
 	}
 }
 
-/* Reads all messages of a datagram; a truncated one ends the loop. */
+/* Reads all messages of a datagram. A truncated message ends the loop. */
 static void read_datagram(struct dkn_request *r, struct progress *p)
 {
 	const struct nlmsghdr *nlh = &r->nl->datagram.align;
@@ -209,7 +209,10 @@ static int receive_answer(struct dkn_request *r, struct progress *p)
 	return 0;
 }
 
-/* One attempt: 0, -EAGAIN without a message if the registry changed, or an error. */
+/*
+ * Makes one attempt. Returns 0, -EAGAIN without a message in nl->why if the registry changed, or an
+ * error.
+ */
 static int transact_once(struct dkn_request *r, int flags)
 {
 	struct dk_nl *nl = r->nl;
@@ -247,7 +250,7 @@ static void discard_answer(struct dkn_request *r)
 	r->list.n = 0;
 }
 
-/* Waits for changes to settle: 1 ms, and twice as long each time, up to 64 ms. */
+/* Waits before the next attempt: 1 ms, and twice as long each time, up to 64 ms. */
 static void back_off(unsigned int try)
 {
 	long long ms = 1LL << (try < 6 ? try : 6);
@@ -257,8 +260,8 @@ static void back_off(unsigned int try)
 }
 
 /*
- * Called after genetlink, not the module, returned -ENOENT, which has no text. If the
- * module was reloaded, the family has a new number: reconnect and return 0.
+ * Called after genetlink, not the module, returned -ENOENT, which has no text. Reconnects.
+ * Returns 0 if the family has a new number, because the module was reloaded.
  */
 static int reconnect(struct dk_nl *nl)
 {

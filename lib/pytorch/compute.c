@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The key of a tensor from its dtype, layout and device, and device and layout from a key:
- * SEMANTICS 10. Differences between versions follow from the keys that their layouts have.
+ * Computes the key of a tensor from its dtype, layout and device, and the device and layout
+ * from a key: SEMANTICS 10. Differences between versions follow from the keys that their
+ * layouts have.
  */
 #include "pytorch.h"
 
@@ -79,7 +80,7 @@ find_tensor_layout(const struct dk_layout *l, const char *name)
 	return NULL;
 }
 
-/* The prefix of the key of a tensor on a device; NULL if it has no key. */
+/* Returns the prefix of the key of a tensor on a device; NULL if the tensor has no key. */
 static const char *choose_prefix(const struct tensor_layout *t,
 				 const struct device *d, bool is_quantized)
 {
@@ -129,7 +130,7 @@ int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *lay
 
 /* ---- numbers ----------------------------------------------------------------- */
 
-/* True if the version has the device; every version has the deprecated ones. */
+/* True if the version of the layout has the device. Every version has the deprecated ones. */
 static bool has_device(const struct dk_layout *l, const struct device *d)
 {
 	unsigned int key;
@@ -215,7 +216,10 @@ const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, s
 
 /* ---- from keys -------------------------------------------------------------------- */
 
-/* NULL for keys such as QuantizedMAIA: only the key MAIA maps to that device. */
+/*
+ * Returns the device of a key, or NULL. QuantizedMAIA, for instance, has none: only the key MAIA
+ * maps to that device.
+ */
 static const struct device *device_of(const struct dk_layout *l, unsigned int key)
 {
 	unsigned int b = dk_key_backend(l, key);

@@ -24,7 +24,7 @@ static const char *const role_names[DKC_NUM_ROLES] = {
 #define OTHER		OTHER_BUT_SPARSE " Sparse"
 #define AUTOGRAD	"AutogradFunctionality AutogradOther AutogradNestedTensor"
 
-/* An alias key stands for these functionalities on all backends except these. */
+/* An alias key stands for @functionalities on all backends except @not_on. */
 static const struct {
 	const char *name;
 	const char *functionalities;
@@ -46,7 +46,10 @@ static const struct {
 		OTHER_BUT_SPARSE " Dense", "XLA Lazy" },
 };
 
-/* A constant is a list of functionalities, with all backends or none, or the keys after a key. */
+/*
+ * A constant is a set of functionalities, with all backends or none, or it is the set of keys after
+ * a key.
+ */
 static const struct {
 	const char *name;
 	const char *functionalities;
@@ -99,7 +102,7 @@ static bool word_matches(const char *word, const char *name)
 	return *word == '*' || (!*name && (!*word || *word == ' '));
 }
 
-/* Bit i is set if names[i] matches a word of the list. names[0] never does. */
+/* Returns a set: bit i is set if names[i] matches a word of the list. Ignores names[0]. */
 static u64 names_in(const char *list, const char *const *names, unsigned int n)
 {
 	unsigned int i;
@@ -202,10 +205,10 @@ static void derive_constants(struct dk_layout *l)
 		set &= ~functionality_set(l, constant_rules[i].without);
 		l->constant[i] = set;
 	}
-	/* PyTorch has added this constant together with the alias key */
+	/* PyTorch added this constant together with the alias key */
 	if (!l->alias_key[DKC_ALIAS_BATCHED])
 		l->constant[DKC_CONST_FUNCTORCH_BATCHED] = 0;
-	/* its members differ between versions */
+	/* the members of this set differ between versions */
 	if (!l->has_sets)
 		l->constant[DKC_CONST_AUTOGRADOTHER_BACKENDS] = 0;
 }
@@ -236,7 +239,7 @@ static void derive_maps(struct dk_layout *l)
 	l->from_autograd = l->backend_mask & ~l->other_autograd & ~backend_set(l, "MTIA");
 }
 
-/* SEMANTICS 1.8: the keys of a trimmed table, by entry. */
+/* Computes the entries of a trimmed table, from their keys: SEMANTICS 1.8. */
 void dkc_layout_trim(struct dk_layout *l)
 {
 	static const char *const keys[DKC_TRIMMED_ENTRIES] = {
@@ -283,7 +286,10 @@ const char *dkc_layout_unknown_alias(const struct dk_layout *l)
 	return NULL;
 }
 
-/* FuncTorchBatchedDecomposition is the only alias key of the rules that may be missing. */
+/*
+ * Returns a name that the layout must have but lacks. Of the alias keys of the rules, only
+ * FuncTorchBatchedDecomposition may be missing.
+ */
 const char *dkc_layout_missing_name(const struct dk_layout *l)
 {
 	unsigned int i, a, f;
@@ -294,7 +300,7 @@ const char *dkc_layout_missing_name(const struct dk_layout *l)
 			   !dkc_is_per_backend(l, f)))
 			return role_names[i];
 	}
-	/* Autograd is checked first, because the others serve what it does not */
+	/* in reverse order, so that a missing Autograd is reported first */
 	for (a = DKC_NUM_ALIASES; a--; ) {
 		for (i = 0; i < l->num_aliases; i++)
 			if (dkc_streq(l->alias_names[i], alias_rules[a].name))

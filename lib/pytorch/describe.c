@@ -4,7 +4,7 @@
  */
 #include "pytorch.h"
 
-/* NAME=PRINTED, or NAME alone if it prints as NAME followed by @tail. */
+/* Puts NAME=PRINTED, or NAME alone if it is printed as NAME followed by @tail. */
 static void put_pair(struct dkc_text *t, const char *name, const char *printed,
 		     const char *tail)
 {
@@ -18,7 +18,7 @@ static void put_pair(struct dkc_text *t, const char *name, const char *printed,
 	dkc_put(t, printed);
 }
 
-/* A line of functionalities, followed by backends. */
+/* Puts a line of functionalities, followed by backends. */
 static void put_set(struct dkc_text *t, const struct dk_layout *l, const char *head,
 		    u64 functionalities, u64 backends)
 {
@@ -38,7 +38,9 @@ static void put_set(struct dkc_text *t, const struct dk_layout *l, const char *h
 	dkc_put(t, "\n");
 }
 
-/* Begins another line with @head if @name does not fit into this one; otherwise adds a space. */
+/*
+ * Begins a new line with @head if @name does not fit into the current one. Otherwise adds a space.
+ */
 static void put_head(struct dkc_text *t, const char *head, unsigned int i,
 		     const char *name, size_t *line)
 {
@@ -95,7 +97,7 @@ static void put_versions(struct dkc_text *t, const struct dk_layout *l)
 
 	put_word(t, "sentinel ", dkc_streq(l->sentinel, "Undefined") ? NULL : l->sentinel);
 	put_word(t, "unnamed ", l->unnamed);
-	/* the first one is printed in any case: it marks the strict parser as known */
+	/* the first line is always printed: it marks the strict parser as known */
 	for (i = 0; l->has_strict && i < l->num_blocks; i++) {
 		f = l->block[i];
 		if (!i || (l->strict[f] & all) != all)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Texts about an operator, as PyTorch prints them (SEMANTICS 9): its registrations, its
- * table, its keys, and error messages. Each is formatted with the lock held, so that it is
+ * Formats texts about an operator, as PyTorch prints them (SEMANTICS 9): its registrations, its
+ * table, its keys, and error messages. Each text is formatted with the lock held, so that it is
  * consistent.
  */
 #include "pytorch.h"
@@ -47,7 +47,7 @@ static void put_set(struct dkc_text *t, const struct dk_layout *l,
 	t->len += dk_keyset_print(l, ks, left ? t->buf + t->len : NULL, left);
 }
 
-/* The label of a function, with its device. */
+/* Puts the label of a function, with its device. */
 static void put_label(struct dkc_text *t, const struct dkc_reg *r)
 {
 	dkc_put(t, dkc_label_of(r));
@@ -79,7 +79,7 @@ static void put_reg(struct dkc_text *t, const struct dk_op *op,
 							   " [ boxed unboxed ]\n");
 }
 
-/* dumpState */
+/* Like dumpState() of PyTorch. */
 void dkc_put_state(struct dkc_text *t, const struct dk_op *op)
 {
 	const struct dk_op_decl *decl = op->decl;
@@ -108,7 +108,7 @@ size_t dk_op_dump(struct dk_op *op, char *buf, size_t size)
 	return print(op, buf, size, dkc_put_state);
 }
 
-/* dumpComputedTable. A trimmed table has fewer entries. */
+/* Like dumpComputedTable() of PyTorch. A trimmed table has fewer entries. */
 void dkc_put_table(struct dkc_text *t, const struct dk_op *op)
 {
 	const struct dk_layout *l = op->reg->layout;
@@ -137,7 +137,7 @@ size_t dk_op_dump_table(struct dk_op *op, char *buf, size_t size)
 	return print(op, buf, size, dkc_put_table);
 }
 
-/* listAllDispatchKeys */
+/* Like listAllDispatchKeys() of PyTorch. */
 static void put_keys(struct dkc_text *t, const struct dk_op *op)
 {
 	const struct dk_layout *l = op->reg->layout;
@@ -163,7 +163,7 @@ size_t dk_op_list_keys(struct dk_op *op, char *buf, size_t size)
 /* ---- the extractor -------------------------------------------------------- */
 
 /*
- * The end of the argument that begins at @s: its comma, the closing parenthesis of the
+ * Returns the end of the argument that begins at @s: its comma, the closing parenthesis of the
  * list, or the end of the text.
  */
 static const char *argument_end(const char *s)
@@ -190,7 +190,7 @@ static const char *argument_end(const char *s)
 	return s;
 }
 
-/* The text after @close if @s begins with @open; otherwise @s. */
+/* Returns the text after @close if @s begins with @open; otherwise @s. */
 static const char *skip(const char *s, char open, char close)
 {
 	const char *end = s;
@@ -224,8 +224,8 @@ static bool is_dispatched_on(const char *s)
 }
 
 /*
- * Bit i is set if a boxed call dispatches on the i-th argument, counted from the last one
- * (SEMANTICS 6.1). 0 without a schema.
+ * Returns a mask: bit i is set if a boxed call dispatches on the i-th argument, counted from
+ * the last one (SEMANTICS 6.1). Returns 0 without a schema.
  */
 static u64 argument_mask(const char *schema)
 {
@@ -245,7 +245,7 @@ static u64 argument_mask(const char *schema)
 	return mask;
 }
 
-/* The functionalities that the mask of at least one backend keeps, and all backends. */
+/* Returns the functionalities that the mask of at least one backend keeps, and all backends. */
 static u64 non_fallthrough(const struct dk_op *op)
 {
 	const struct dk_layout *l = op->reg->layout;
@@ -283,7 +283,9 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size)
 
 /* ---- error messages ------------------------------------------------------- */
 
-/* A key as messages name it: a private backend by its own name in lower case. */
+/*
+ * Puts a key as in PyTorch's messages, which name a private backend by its own name in lower case.
+ */
 static void put_missing_key(struct dkc_text *t, const struct dk_registry *reg,
 			    unsigned int key)
 {
@@ -309,7 +311,7 @@ static void put_missing_key(struct dkc_text *t, const struct dk_registry *reg,
 	}
 }
 
-/* State and table, as PyTorch prints them with an internal error. */
+/* Puts state and table, as PyTorch prints them with an internal error. */
 static void put_invariants(struct dkc_text *t, const struct dk_op *op)
 {
 	dkc_put(t, "Canonical state\n~~~~~~~~~~~\n");

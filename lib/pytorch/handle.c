@@ -6,7 +6,7 @@
  */
 #include "library.h"
 
-/* The length of the namespace of a name or schema; 0 if it has none. */
+/* Returns the length of the namespace of a name or schema; 0 if it has none. */
 static size_t ns_len(const char *text)
 {
 	size_t n;
@@ -25,7 +25,7 @@ static bool ns_fits(const struct dkc_library *l, const char *text)
 }
 
 /*
- * Copy @len characters of @text to @to, with the library's namespace unless @text has one.
+ * Copies @len characters of @text to @to, with the library's namespace unless @text has one.
  * Returns the end of the copy, after its NUL.
  */
 static char *put_full(char *to, const struct dkc_library *l, const char *text,
@@ -43,7 +43,7 @@ static char *put_full(char *to, const struct dkc_library *l, const char *text,
 	return to + len + 1;
 }
 
-/* The length of a name, or of the name in a schema. */
+/* Returns the length of a name, or of the name in a schema. */
 static size_t name_len(const char *text)
 {
 	size_t n = 0;
@@ -125,7 +125,7 @@ static int entry_key(struct dkc_entry *e, struct dk_diag *why)
 	return 0;
 }
 
-/* From here on the entry can be unregistered, with its library or by @h. */
+/* Links the entry. After this it can be unregistered, with its library or by @h. */
 static void entry_link(struct dkc_entry *e, struct dk_handle *h)
 {
 	struct dkc_library *l = e->lib;
@@ -165,7 +165,7 @@ void dkc_entry_withdraw(struct dkc_entry *e, struct dkc_change *ch)
 		kvfree_rcu(e, rcu);
 }
 
-/* Take the registry's lock. Fails if the library is not registered, or @h is in use. */
+/* Takes the registry's lock. Fails if the library is not registered, or @h is in use. */
 static int library_lock(struct dk_library *lib, struct dkc_provider **core,
 			struct dk_handle *h, struct dk_diag *why)
 {
@@ -182,7 +182,7 @@ static int library_lock(struct dk_library *lib, struct dkc_provider **core,
 	return err;
 }
 
-/* Define an operator. Its function, if any, is published in the same change. */
+/* Defines an operator. Its function, if any, is published in the same change. */
 static int entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
 		     bool inferred, struct dk_diag *why)
 {
@@ -192,7 +192,7 @@ static int entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
 	};
 	int err;
 
-	/* without a schema, only a C signature says what the function takes */
+	/* without a schema, only a C signature describes what the function takes */
 	if (has_impl && !e->decl.schema && !e->decl.sig)
 		return dkc_refuse(why, DK_WHY_SCHEMA_INFER, e->decl.name);
 	if (inferred && !e->decl.alias_analysis)
@@ -202,7 +202,7 @@ static int entry_def(struct dkc_entry *e, unsigned int flags, bool has_impl,
 	return err;
 }
 
-/* Register the function of an entry, or the fallback. */
+/* Registers the function of an entry, or the fallback. */
 static int entry_impl(struct dkc_entry *e, bool fallback, struct dk_diag *why)
 {
 	struct dkc_registration r = {
@@ -215,7 +215,7 @@ static int entry_impl(struct dkc_entry *e, bool fallback, struct dk_diag *why)
 	return err;
 }
 
-/* Link the entry, or free it on failure. Releases the lock. */
+/* Links the entry, or frees it on failure. Releases the lock. */
 static void entry_end(struct dk_registry *reg, struct dkc_entry *e,
 		      struct dk_handle *h, int err)
 {
@@ -325,7 +325,7 @@ int dk_handle_release(struct dk_library *lib, struct dk_handle *h)
 	if (!h->core) {
 		dkc_drain(core, NULL);
 	} else if (h->core->lib != lib->core) {
-		/* this waits only for calls of @lib's provider */
+		/* fail, because this function waits only for calls of @lib's provider */
 		err = -ENOENT;
 	} else {
 		b = h->core->block;

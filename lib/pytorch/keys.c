@@ -4,7 +4,10 @@
  */
 #include "pytorch.h"
 
-/* SEMANTICS 1.6: in capitals, wherever it stands; no other spelling is taken. */
+/*
+ * Converts the name of a private backend to capitals. The strict parser accepts it only in
+ * capitals, at any place in the name of a key: SEMANTICS 1.6.
+ */
 static void capitalize(char *s)
 {
 	for (; *s; s++)
@@ -39,7 +42,7 @@ int dk_registry_key_parse_strict(struct dk_registry *reg, const char *name,
 	return dkc_accept(why);
 }
 
-/* The private backend with this name in lower case, or 0. */
+/* Returns the private backend with this name in lower case, or 0. */
 static unsigned int parse_private_name(const struct dk_registry *reg, const char *word,
 				       size_t len)
 {

@@ -141,7 +141,7 @@ static const char pt2_4[] =
 	"batched-empty\n"
 	"tables\n";
 
-/* between 2.0 and 2.1 */
+/* a version between 2.0 and 2.1 */
 static const char pt2_1_pre[] =
 	"layout pytorch-2.1-pre\n"
 	BACKENDS_2_1
@@ -163,7 +163,7 @@ static const char pt2_0[] =
 	"batched-empty\n"
 	"tables\n";
 
-/* between 1.13 and 2.0 */
+/* a version between 1.13 and 2.0 */
 static const char pt2_0_pre[] =
 	"layout pytorch-2.0-pre\n"
 	BACKENDS_1_13
@@ -214,9 +214,9 @@ static const char pt1_12[] =
 	"unnamed UNKNOWN_TENSOR_TYPE_ID\n";
 
 /*
- * In the order of dk_layout_next(), after v1. Those from NUM_LISTED on are not listed, and
- * found by name only. An element with a name is a copy of an earlier one with the same
- * text, or of v1 if it has no text.
+ * The layouts after v1, in the order of dk_layout_next(). Those from NUM_LISTED on are not
+ * listed, and can only be found by name. An element with a name is a copy of an earlier one
+ * with the same text, or of v1 if it has no text.
  */
 static const struct {
 	const char *text;
@@ -348,7 +348,7 @@ const struct dk_layout *dk_layout_find(const char *name, struct dk_diag *why)
 	return NULL;
 }
 
-/* ---- what a layout has -------------------------------------------------------- */
+/* ---- properties of layouts ---------------------------------------------------- */
 
 unsigned int dk_layout_knows(const struct dk_layout *l)
 {

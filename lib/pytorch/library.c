@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Libraries: a namespace, kind and key that apply to all that is registered in them. handle.c
- * registers it.
+ * Libraries. A library has a namespace, a kind and a key, which apply to everything that is
+ * registered in it. handle.c has the functions that register.
  */
 #include "library.h"
 
@@ -64,7 +64,7 @@ static int check_library(const struct dk_library *lib, struct dk_diag *why)
 	return 0;
 }
 
-/* The DEF library of a namespace, of which there may be one, or NULL. */
+/* Returns the DEF library of a namespace, or NULL. There may be at most one. */
 static struct dkc_library *def_library(struct dk_registry *reg, const char *ns)
 {
 	struct dkc_provider *p;
@@ -166,7 +166,7 @@ int dk_library_unregister(struct dk_library *lib)
 	if (!core)
 		return err;
 	reg = core->reg;
-	/* calls may be inside even if another thread has unregistered it */
+	/* drain even if another thread has unregistered the library: calls may be inside */
 	if (lib->core)
 		library_withdraw(lib->core, &ch);
 	dkc_change_force(&ch);

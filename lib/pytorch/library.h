@@ -14,7 +14,7 @@ struct dkc_entry {
 	struct dkc_entry *next;
 	struct dkc_entry **link;
 	struct dkc_library *lib;
-	struct dk_handle *handle;	/* the caller's, or NULL */
+	struct dk_handle *handle;	/* the caller's handle, or NULL */
 	struct dkc_block *block;	/* of its function, or NULL */
 	bool defines;
 	struct dk_op_decl decl;

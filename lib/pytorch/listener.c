@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Listeners: a notifier queues each event under the registry's lock and reports the queue
- * after the lock was released. One thread reports at a time, in the order of the queue; a
- * thread that finds another thread reporting returns, and that thread reports its events. A
- * change never fails because of its events: those that cannot be allocated are counted,
- * and their number is reported after the queue.
+ * Listeners: a notifier queues each event under the registry's lock and reports the queue after
+ * the lock was released. One thread reports at a time, in the order of the queue. A thread that
+ * finds another one reporting returns, and the other thread also reports its events. A change
+ * never fails because of its events: those that cannot be allocated are counted, and their
+ * number is reported after the queue.
  */
 #include "pytorch.h"
 
 /* An event that is not yet reported. */
 struct dkc_queued {
 	struct dkc_queued *next;
-	const struct dk_listener *only;	/* for this one, or NULL */
+	const struct dk_listener *only;	/* the only listener to report to, or NULL */
 	u64 number;
 	u32 kind;
 	u32 key;
 	char name[];
 };
 
-/* The listeners of a registry that has had at least one; protected by the registry's lock. */
+/* The listeners of a registry that has had at least one. Protected by the registry's lock. */
 struct dkc_listeners {
 	struct dkc_notifier notifier;
 	struct dk_registry *reg;
@@ -28,7 +28,7 @@ struct dkc_listeners {
 	u64 number;			/* of the newest event */
 	u32 lost;			/* events that could not be allocated; not yet reported */
 	const void *reporter;		/* the thread that reports, or NULL */
-	struct dk_listener *running;	/* the listener that it runs, or NULL */
+	struct dk_listener *running;	/* the listener that @reporter runs, or NULL */
 };
 
 static struct dkc_listeners *listeners_of_notifier(struct dkc_notifier *n)
@@ -104,7 +104,7 @@ static struct dk_listener *next_listener(struct dkc_listeners *ls, u64 number,
 	return l;
 }
 
-/* The lock is released for each listener, and the list may change. */
+/* Reports an event to the listeners. Releases the lock for each one, so the list may change. */
 static void report(struct dkc_listeners *ls, const struct dk_event *event, u64 number,
 		   const struct dk_listener *only)
 {
@@ -118,7 +118,7 @@ static void report(struct dkc_listeners *ls, const struct dk_event *event, u64 n
 		l->notify(l, event);
 		mutex_lock(&ls->reg->lock);
 		ls->running = NULL;
-		/* last access to a listener that is being unregistered */
+		/* the last access to a listener that is being unregistered */
 		dkc_clear_and_wake(&l->inside);
 	}
 }
@@ -182,7 +182,7 @@ static void listeners_release(struct dkc_notifier *n)
 	kvfree(ls);
 }
 
-/* The listeners of a registry, or NULL if it never had one. */
+/* Returns the listeners of a registry, or NULL if it never had one. */
 static struct dkc_listeners *listeners_of(struct dk_registry *reg)
 {
 	struct dkc_notifier *n = reg->notifiers;
@@ -193,7 +193,9 @@ static struct dkc_listeners *listeners_of(struct dk_registry *reg)
 	return n ? listeners_of_notifier(n) : NULL;
 }
 
-/* Stays until the registry is freed: dkc_notify_unlocked() may be reading it. */
+/*
+ * The result is kept until the registry is freed, because dkc_notify_unlocked() may be reading it.
+ */
 static struct dkc_listeners *listeners_make(struct dk_registry *reg)
 {
 	struct dkc_listeners *ls = kvzalloc(sizeof(*ls), GFP_KERNEL);
@@ -234,7 +236,7 @@ static bool is_listening(const struct dkc_listeners *ls,
 	return l;
 }
 
-/* Events for all operators that are already defined, in the order of the table of names. */
+/* Makes events for all operators that are already defined, in the order of the table of names. */
 static int first_events(struct dk_registry *reg, const struct dk_listener *only,
 			struct dkc_queued **events)
 {
@@ -275,7 +277,7 @@ static int listener_add(struct dk_registry *reg, struct dk_listener *l, struct d
 	if (made)
 		dkc_notifier_add(reg, &made->notifier);
 	l->inside = 0;
-	/* queued events are older; a listener freed at this address may have had some */
+	/* queued events are older than the listener, but may be for a freed one at this address */
 	l->last = ls->number;
 	l->next = ls->first;
 	ls->first = l;
@@ -312,7 +314,7 @@ int dk_listener_unregister(struct dk_listener *listener)
 
 	if (!reg)
 		return 0;
-	/* in a read section: the listener may wait for its end */
+	/* fail in a read section, because the listener may wait for the end of the section */
 	if (dkc_in_atomic())
 		return -EDEADLK;
 	mutex_lock(&reg->lock);
@@ -331,7 +333,7 @@ int dk_listener_unregister(struct dk_listener *listener)
 		}
 	}
 	mutex_unlock(&reg->lock);
-	/* even if another caller has removed it: the listener may still run */
+	/* wait even if another caller has removed the listener, which may still run */
 	dkc_wait_zero(&listener->inside);
 	return 0;
 }

@@ -5,9 +5,9 @@
  */
 #include "pytorch.h"
 
-/* A prefix and the name of a backend together fit DK_NAME_MAX. */
+/* With this limit, a prefix and the name of a backend together fit in DK_NAME_MAX. */
 #define NAME_MAX_LEN	56
-/* The keys of a functionality without a line "strict" parse strictly for all backends. */
+/* The default without a line "strict": PyTorch's parser accepts the keys of all backends. */
 #define ALL_BACKENDS	0xffff
 
 struct reader {
@@ -38,7 +38,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Read the next word of this line. A word that is too long is truncated. */
+/* Reads the next word of this line. Truncates a word that is too long. */
 static bool next_word(struct reader *r)
 {
 	size_t n = 0;
@@ -55,7 +55,7 @@ static bool next_word(struct reader *r)
 	return n;
 }
 
-/* Go to the next line with a word, and read its first one. */
+/* Goes to the next line that has a word, and reads its first word. */
 static bool next_line(struct reader *r)
 {
 	while (!next_word(r)) {
@@ -85,7 +85,7 @@ static bool is_name(const char *s, size_t n)
 	return true;
 }
 
-/* Copy @n characters of @s, followed by @tail, to the pool. */
+/* Copies @n characters of @s, followed by @tail, to the pool. */
 static int keep(struct reader *r, const char *s, size_t n, const char *tail,
 		const char **name)
 {
@@ -103,7 +103,7 @@ static int keep(struct reader *r, const char *s, size_t n, const char *tail,
 	return 0;
 }
 
-/* NAME=PRINTED, or NAME, which prints as NAME followed by @tail. */
+/* Keeps NAME=PRINTED, or NAME, which is printed as NAME followed by @tail. */
 static int keep_pair(struct reader *r, const char *tail, const char **name,
 		     const char **printed)
 {
@@ -219,7 +219,10 @@ static int read_backend_set(struct reader *r, u32 *set)
 	return 0;
 }
 
-/* "strict Sparse CPU CUDA": only SparseCPU and SparseCUDA parse strictly. */
+/*
+ * "strict Sparse CPU CUDA": of the Sparse keys, the strict parser accepts only SparseCPU and
+ * SparseCUDA.
+ */
 static int read_strict(struct reader *r)
 {
 	struct dk_layout *l = r->l;
@@ -257,7 +260,7 @@ static int read_flag(bool *flag)
 	return 0;
 }
 
-/* Read the line whose first word is in r->word. */
+/* Reads the line whose first word is in r->word. */
 static int read_line(struct reader *r)
 {
 	struct dk_layout *l = r->l;
@@ -293,7 +296,10 @@ static int read_line(struct reader *r)
 	return refuse(r, DK_WHY_LAYOUT_LINE, r->word);
 }
 
-/* The limits of SEMANTICS 1.2 and 3: the last functionality is not per backend. */
+/*
+ * Checks the limits of SEMANTICS 1.2 and 3, for instance that the last functionality is not per
+ * backend.
+ */
 static int check(struct reader *r)
 {
 	struct dk_layout *l = r->l;
@@ -325,7 +331,7 @@ static int read_head(struct reader *r)
 	return read_name(r, &r->l->name);
 }
 
-/* For what the text does not mention. */
+/* Sets the defaults of what the text does not mention. */
 static void set_defaults(struct dk_layout *l)
 {
 	unsigned int f;
@@ -347,7 +353,7 @@ int dkc_layout_read(struct dk_layout *l, const char *text, char *pool, size_t po
 	set_defaults(l);
 	err = read_head(&r);
 	while (!err) {
-		/* a word that the line does not take */
+		/* the line has a word too many */
 		if (next_word(&r)) {
 			err = refuse(&r, DK_WHY_LAYOUT_LINE, r.word);
 			break;
@@ -373,7 +379,7 @@ static bool is_name_of_backend(const struct dk_layout *l, const char *name, unsi
 	return !dk_backend_bit_parse(l, name, &other, NULL) && other == b;
 }
 
-/* Names must be unambiguous: no two keys, and no two backends, may print alike. */
+/* Checks that names are unambiguous: two keys or two backends must not be printed alike. */
 static int check_names(const struct dk_layout *l, struct dk_diag *why)
 {
 	char name[DK_NAME_MAX];

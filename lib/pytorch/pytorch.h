@@ -2,7 +2,7 @@
 /*
  * For users of PyTorch: other layouts, translation, strict names, libraries, listeners, dumps.
  *
- * The module does not contain it.
+ * The module does not contain this code.
  */
 #ifndef _DKC_PYTORCH_H
 #define _DKC_PYTORCH_H
@@ -10,8 +10,8 @@
 #include "../core/observe/observe.h"
 
 /*
- * layouts.c: reads and derives the built-in layouts, once. dk_layout_find() and
- * dk_layout_next() call it; -EINVAL if a text is wrong.
+ * layouts.c: reads and derives the builtin layouts, once. dk_layout_find() and dk_layout_next()
+ * call it. Returns -EINVAL if a text is wrong.
  */
 __must_check int dkc_layouts_init(void);
 
@@ -23,13 +23,13 @@ __must_check int dkc_layout_read(struct dk_layout *l, const char *text, char *po
 void dkc_layout_derive(struct dk_layout *l);
 /* Computes the entries of a trimmed table. */
 void dkc_layout_trim(struct dk_layout *l);
-/* A name that a layout with tables must have and @l lacks, or NULL. */
+/* Returns a name that a layout with tables must have and @l lacks, or NULL. */
 const char *dkc_layout_missing_name(const struct dk_layout *l);
-/* The name of an alias key that no rule for tables uses, or NULL. */
+/* Returns the name of an alias key that no rule for tables uses, or NULL. */
 const char *dkc_layout_unknown_alias(const struct dk_layout *l);
 const char *dkc_constant_name(enum dkc_constant constant);
 
-/* compute.c: the device type with this name in lower case ("cuda"), or NULL. */
+/* compute.c: returns the device type with this name in lower case ("cuda"), or NULL. */
 const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, size_t len);
 
 /*
@@ -37,15 +37,15 @@ const char *dkc_parse_device_type(const struct dk_layout *l, const char *word, s
  * also keeps the registry until dkc_registry_visit_end().
  */
 bool dkc_listener_visit(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
-/* Unregisters one such listener; false if there is none, or the caller runs in it. */
+/* Unregisters one such listener. Returns false if there is none, or if the caller runs in it. */
 bool dkc_listener_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns, const void *owner);
 /* Called in the child of fork(), with the lock held since before the fork. */
 void dkc_listeners_after_fork(struct dk_registry *reg);
 
-/* query.c: true if the published table has something at this entry. */
+/* query.c: returns true if the published table has something at this entry. */
 bool dkc_is_served(const struct dk_op *op, unsigned int slot);
 
-/* check.c: true if the published tables of an operator agree with the rules. */
+/* check.c: returns true if the published tables of an operator agree with the rules. */
 bool dkc_op_matches_rules(const struct dk_op *op);
 
 /* dump.c: called with the lock held. */

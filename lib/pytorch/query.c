@@ -36,7 +36,7 @@ int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks)
 	return has;
 }
 
-/* An ambiguous entry counts as served. Without a table the rules decide. */
+/* Treats an ambiguous entry as served. Without a table, applies the rules. */
 bool dkc_is_served(const struct dk_op *op, unsigned int slot)
 {
 	const struct dkc_table *table = dkc_deref_locked(op->base, op->reg);
@@ -106,7 +106,7 @@ int dk_registry_has_fallback(struct dk_registry *reg, unsigned int key)
 	return !!r;
 }
 
-/* ---- of all operators ----------------------------------------------------- */
+/* ---- queries of all operators --------------------------------------------- */
 
 static void sort_all(struct dk_registry *reg)
 {
@@ -114,7 +114,7 @@ static void sort_all(struct dk_registry *reg)
 		;
 }
 
-/* The operator after @after by name, or the first one; NULL at the end. */
+/* Returns the operator after @after by name, or the first one; NULL at the end. */
 static struct dk_op *op_after(struct dk_registry *reg, const char *after)
 {
 	struct dk_op *op;
@@ -151,7 +151,7 @@ int dk_registry_next_op(struct dk_registry *reg, const char *after,
 	return op ? 0 : -ENOENT;
 }
 
-/* Call @put for all operators in the order of their names. */
+/* Calls @put for all operators in the order of their names. */
 static long list(struct dk_registry *reg, unsigned int key, char *buf, size_t size,
 		 void (*put)(struct dkc_text *t, const struct dk_op *op, unsigned int key))
 {

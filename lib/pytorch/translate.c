@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Translates a set to another layout, by name: each backend, building block and runtime key
- * on its own. The result stands for all combinations of its bits, so it may have keys that
- * the set does not have.
+ * Translates a set to another layout, by name. Each backend, building block and runtime key is
+ * translated separately. The result stands for all combinations of its bits, so it may have
+ * keys that the set does not have.
  */
 #include "pytorch.h"
 
@@ -11,7 +11,9 @@ static const char *const renames[][2] = {
 	{ "ORT", "MAIA" },
 };
 
-/* In the order of the notes. A stage has at most one note for each bit, key or entry. */
+/*
+ * The stages, in the order of the notes. A stage has at most one note for each bit, key or entry.
+ */
 enum stage {
 	STAGE_BITS,		/* bits outside of the layout */
 	STAGE_BACKENDS,
@@ -35,7 +37,9 @@ static const char *other_name(const char *name)
 	return NULL;
 }
 
-/* The key of layout @there with the name of @key, or with the name that replaced it. */
+/*
+ * Finds the key of layout @there with the name of @key, or with its name before or after a rename.
+ */
 static bool counterpart(const struct dk_layout *here, unsigned int key,
 			const struct dk_layout *there, unsigned int *other)
 {
@@ -162,7 +166,7 @@ static bool note_bits(const struct dk_translation *t, struct dk_note *n)
 	return note_name(n, DK_NOTE_LOST, hex);
 }
 
-/* True if the layout has no such backend, and no key of the set on it has a counterpart. */
+/* True if the target layout has no such backend, and no key of the set on it has a counterpart. */
 static bool backend_is_lost(const struct dk_translation *t, unsigned int b)
 {
 	unsigned int f, to;
@@ -191,7 +195,7 @@ static bool note_backend(const struct dk_translation *t, unsigned int b,
 	return true;
 }
 
-/* A key of the set that is lost, renamed, or of another kind. */
+/* Notes a key of the set that is lost, renamed, or of another kind. */
 static bool note_change(const struct dk_translation *t, unsigned int key,
 			struct dk_note *n)
 {
@@ -210,7 +214,10 @@ static bool note_change(const struct dk_translation *t, unsigned int key,
 	return n->kind;
 }
 
-/* Only if the set has no backends; otherwise there are notes on the block's runtime keys. */
+/*
+ * Notes a building block, if the set has no backends. Otherwise there are notes on its runtime
+ * keys.
+ */
 static bool note_block(const struct dk_translation *t, unsigned int f, struct dk_note *n)
 {
 	return dkc_is_per_backend(t->from, f) && has_functionality(t->from, t->set, f) &&
@@ -228,7 +235,7 @@ static bool note_added(const struct dk_translation *t, unsigned int slot,
 	return note_key(n, DK_NOTE_ADDED, t->to, key);
 }
 
-/* A building block that has lost its backends. */
+/* Notes a building block that has lost its backends. */
 static bool note_alone(const struct dk_translation *t, unsigned int f, struct dk_note *n)
 {
 	if (!dkc_is_per_backend(t->to, f) || !has_functionality(t->to, t->result, f) ||
@@ -237,7 +244,9 @@ static bool note_alone(const struct dk_translation *t, unsigned int f, struct dk
 	return note_key(n, DK_NOTE_ALONE, t->to, f);
 }
 
-/* Moves to the next number of the stage. At the end moves to the next stage and returns false. */
+/*
+ * Moves to the next position of the stage. At the end, moves to the next stage and returns false.
+ */
 static bool step(struct dk_translation *t)
 {
 	unsigned int at = t->at + 1, last = 1;
@@ -299,7 +308,7 @@ int dk_translation_next(struct dk_translation *t, struct dk_note *note)
 	while (t->stage < STAGE_END) {
 		if (step(t) && note_at(t, note))
 			return 1;
-		/* clear what an unused note may have set */
+		/* clear what a note that is not used may have set */
 		memset(note, 0, sizeof(*note));
 	}
 	return 0;

@@ -36,7 +36,7 @@ DK_REPLAY_RUN(local)
 	return 0;
 }
 
-/* Guards follow PyTorch N in every layout: their end restores the whole set. */
+/* Guards behave as in PyTorch 2.14, in every layout: their end restores the whole set. */
 static int push_guard(struct dk_replay *r, struct dk_replay_words *w,
 		      struct dk_keyset *set)
 {
@@ -170,7 +170,7 @@ DK_REPLAY_RUN(route)
 	return err;
 }
 
-/* SET or SET@DEVICE */
+/* Parses SET or SET@DEVICE. */
 static int parse_obj(struct dk_replay *r, char *word, struct dk_obj *obj)
 {
 	struct dk_obj on;

@@ -69,7 +69,7 @@ static void report(struct dk_replay_check *c, unsigned long line,
 	c->differ(c->ctx, &diff);
 }
 
-/* The next line of the answer, without its newline, or NULL. */
+/* Returns the next line of the answer, without its newline, or NULL. */
 static const char *next_answer(struct dk_replay_check *c, size_t *len)
 {
 	const char *line = c->answer;
@@ -102,7 +102,10 @@ static void check_answer(struct dk_replay_check *c, const char *line, size_t len
 	report(c, c->count.lines, line, len, got, got_len);
 }
 
-/* The transcript has no more lines for the last command. */
+/*
+ * Reports a line of the answer that is left when the transcript has no more lines for the last
+ * command.
+ */
 static void end_answer(struct dk_replay_check *c, unsigned long line)
 {
 	size_t got_len = 0;
@@ -117,7 +120,7 @@ static void begin_command(struct dk_replay_check *c, const char *line, size_t le
 	size_t shown = len < COMMAND_SHOWN ? len : COMMAND_SHOWN - 1;
 
 	end_answer(c, c->count.lines);
-	/* not in the middle of a character */
+	/* do not cut in the middle of a character */
 	while (shown && shown < len && (line[shown] & 0xc0) == 0x80)
 		shown--;
 	memcpy(c->command, line, shown);
@@ -142,7 +145,10 @@ static void take_line(struct dk_replay_check *c)
 	c->line.len = 0;
 }
 
-/* Keeps at most one byte more than the longest line, which shows that it is too long. */
+/*
+ * Keeps at most one byte more than the longest line that is allowed. That byte makes the line too
+ * long.
+ */
 static void add(struct dk_replay_check *c, const char *text, size_t len)
 {
 	size_t left = DK_REPLAY_LINE_MAX + 3 - c->line.len;

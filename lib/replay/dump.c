@@ -21,7 +21,7 @@ static int put(struct dk_replay *r, struct text *t)
 		return dk_replay_reason(r, len, DK_WHY_NO_MEMORY, "");
 	if (!dk_replay_text_grow(answer, len))
 		return 0;
-	/* another thread may have changed the registry since */
+	/* another thread may have changed the registry after the first call */
 	now = t->print(t, answer->buf + answer->len, len + 1);
 	if (now < 0)
 		return dk_replay_reason(r, now, DK_WHY_NO_MEMORY, "");
@@ -42,7 +42,7 @@ int dk_replay_put_text(struct dk_replay *r, struct dk_op *op,
 	return put(r, &t);
 }
 
-/* The same by name. */
+/* The same for an operator by name. */
 static int put_op(struct dk_replay *r, const char *name,
 		  size_t (*print)(struct dk_op *op, char *buf, size_t size))
 {

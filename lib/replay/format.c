@@ -9,7 +9,7 @@
 #define WHAT		13
 #define KEY		39
 #define RULE		9
-/* For values that only a newer module has. */
+/* Printed for values that only a newer module has. */
 #define UNKNOWN		"unknown to this version"
 
 static void put(struct dk_format *t, const char *s)
@@ -23,7 +23,7 @@ static void put_blanks(struct dk_format *t, size_t n)
 		t->ops->put(t, " ", 1);
 }
 
-/* @s in @width columns. */
+/* Puts @s, padded to @width columns. */
 static void put_column(struct dk_format *t, const char *s, size_t width)
 {
 	size_t len = dk_replay_len(s);
@@ -86,7 +86,7 @@ static void put_index(struct dk_format *t, struct dk_keyset ks)
 
 /* ---- sets ------------------------------------------------------------------- */
 
-/* Names in lines that fit, with commas between them. */
+/* The position in a list of names, in lines that fit, with commas between the names. */
 struct names {
 	size_t indent;
 	size_t column;
@@ -108,7 +108,10 @@ static void put_name(struct dk_format *t, struct names *n, const char *name)
 	n->column += len;
 }
 
-/* Functionalities without a backend, and vice versa, which PyTorch does not print. */
+/*
+ * Puts functionalities without a backend, and backends without a functionality. PyTorch prints
+ * neither.
+ */
 static void put_halves(struct dk_format *t, struct names *n, struct dk_keyset ks)
 {
 	unsigned int nb = dk_layout_backends(t->layout), i;
@@ -141,13 +144,13 @@ static void put_names(struct dk_format *t, struct dk_keyset ks, size_t indent)
 		put(t, "nothing");
 }
 
-/* The width of the widest set of this call. */
+/* Returns the width of the widest set of this call. */
 static size_t set_width(const struct dk_explain *ex)
 {
 	return 2 + hex_digits(ex->route.raw.bits | ex->included.bits | ex->excluded.bits);
 }
 
-/* @what, and the bits flush right; the names follow. */
+/* Puts @what, and the bits aligned to the right. The caller puts the names. */
 static void put_bits(struct dk_format *t, const char *what, u64 bits)
 {
 	size_t width = set_width(t->explain), len = 2 + hex_digits(bits);
@@ -190,7 +193,7 @@ static void put_label_at(struct dk_format *t, const struct dk_step *s)
 	put_key(t, s->impl_key);
 }
 
-/* The effect of a registration on the call. */
+/* Puts the effect of a registration on the call. */
 static void put_bearing(struct dk_format *t, const struct dk_step *s)
 {
 	static const char *const words[] = {
@@ -317,7 +320,7 @@ static void put_device(struct dk_format *t, const char *where,
 		put(t, ", which is offline");
 }
 
-/* The set and the device of each object. */
+/* Puts the set and the device of each object. */
 static void put_objects(struct dk_format *t)
 {
 	struct dk_format_object obj;
@@ -354,7 +357,7 @@ void dk_format_begin(struct dk_format *t)
 	put_set(t, "= merged", ex->merged);
 }
 
-/* The key of the entry that the effective set selects, even if a trimmed table lacks it. */
+/* Returns the key of the entry that the effective set selects, even if a trimmed table lacks it. */
 static unsigned int entry_key(struct dk_format *t)
 {
 	const struct dk_explain *ex = t->explain;
@@ -364,7 +367,7 @@ static unsigned int entry_key(struct dk_format *t)
 	return dk_slot_key(t->layout, ex->route.slot);
 }
 
-/* The entry that the effective set selects, and the device. */
+/* Puts the effective set, the entry that it selects, and the device. */
 static void put_entry(struct dk_format *t)
 {
 	const struct dk_explain *ex = t->explain;

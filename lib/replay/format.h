@@ -12,7 +12,7 @@
 struct dk_format_object {
 	struct dk_keyset ks;
 	__u32 device;		/* its number, or 0 */
-	__u32 is_offline;	/* that device, or its backend */
+	__u32 is_offline;	/* the device, or its backend, is offline */
 	const char *device_name;
 };
 
@@ -21,24 +21,24 @@ struct dk_format;
 struct dk_format_ops {
 	/* prints a piece of the text */
 	void (*put)(struct dk_format *t, const char *s, size_t len);
-	/* the name of a key, of a backend component, of a backend */
+	/* return the name of a key, of a backend component, or of a backend */
 	const char *(*key_name)(struct dk_format *t, unsigned int key, char buf[DK_NAME_MAX]);
 	const char *(*bit_name)(struct dk_format *t, unsigned int backend,
 				char buf[DK_NAME_MAX]);
 	const char *(*backend_name)(struct dk_format *t, unsigned int backend,
 				    char buf[DK_NAME_MAX]);
-	/* the @i-th argument */
+	/* sets @obj to argument @i */
 	void (*object)(struct dk_format *t, unsigned int i, struct dk_format_object *obj);
 };
 
 /**
  * struct dk_format - an explanation, set up by the caller
  * @ops: callbacks
- * @ctx: for the callbacks
- * @layout: of keys and keysets
+ * @ctx: context of the callbacks
+ * @layout: layout of keys and keysets
  * @explain: the call
- * @num_objects: how many arguments it dispatches on
- * @kind: of the last step
+ * @num_objects: number of arguments that the call dispatches on
+ * @kind: kind of the last step
  */
 struct dk_format {
 	const struct dk_format_ops *ops;

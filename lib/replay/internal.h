@@ -27,9 +27,9 @@ void dk_replay_put(struct dk_replay *r, const char *s);
 void dk_replay_put_dec(struct dk_replay *r, unsigned int n);
 void dk_replay_put_hex(struct dk_replay *r, u64 n);
 void dk_replay_put_key(struct dk_replay *r, unsigned int key);
-/* The form that PyTorch prints, such as DispatchKeySet(CPU). */
+/* Puts a set in the form that PyTorch prints, such as DispatchKeySet(CPU). */
 void dk_replay_put_printed(struct dk_replay *r, struct dk_keyset ks);
-/* The table entry of a set; -1 if a trimmed table has none. */
+/* Puts the table entry of a set; -1 if a trimmed table has none. */
 void dk_replay_put_index(struct dk_replay *r, struct dk_keyset ks);
 
 size_t dk_replay_len(const char *s);
@@ -44,7 +44,7 @@ struct dk_replay_words {
 	unsigned int n;
 	unsigned int options;	/* bit c - 'a' for option c */
 	char *value[26];	/* values of options, by letter */
-	char *rest;		/* words after the args, if the command takes any number */
+	char *rest;		/* words after the args, if the command takes any number of words */
 };
 
 struct dk_replay_verb {
@@ -71,13 +71,13 @@ static inline bool dk_replay_option(const struct dk_replay_words *w, char c)
 	return w->options >> (c - 'a') & 1;
 }
 
-/* The value of an option, or NULL. */
+/* Returns the value of an option, or NULL. */
 static inline const char *dk_replay_value(const struct dk_replay_words *w, char c)
 {
 	return w->value[c - 'a'];
 }
 
-/* ---- what is registered --------------------------------------------------- */
+/* ---- registered objects --------------------------------------------------- */
 
 /* Definitions and registrations, by the hash of their operator's name. */
 #define DK_REPLAY_BUCKETS	256
@@ -155,7 +155,7 @@ int dk_replay_need_registry(struct dk_replay *r);
 /* Finds a builtin layout by name, or that of dk_replay_use_layout(). */
 const struct dk_layout *dk_replay_find_layout(struct dk_replay *r, const char *name);
 
-/* Parse words; private backends may have names of their own. */
+/* These functions parse a word. A private backend may have a name of its own. */
 int dk_replay_key(struct dk_replay *r, const char *word, unsigned int *key);
 int dk_replay_set(struct dk_replay *r, const char *word, struct dk_keyset *ks);
 int dk_replay_bit(struct dk_replay *r, const char *word, unsigned int *backend);

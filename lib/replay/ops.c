@@ -37,13 +37,13 @@ static unsigned int bucket(const char *op)
 
 /* ---- definitions ---------------------------------------------------------- */
 
-/* Bytes of a copy with its NUL; @s may be NULL. */
+/* Returns the size of a copy with its NUL. @s may be NULL. */
 static size_t copy_size(const char *s)
 {
 	return s ? dk_replay_len(s) + 1 : 0;
 }
 
-/* Copies to *@at and advances it. */
+/* Copies @s to *@at, and advances *@at. */
 static const char *copy(char **at, const char *s)
 {
 	char *to = *at;
@@ -337,7 +337,7 @@ DK_REPLAY_RUN(drop)
 
 /* ---- tables --------------------------------------------------------------- */
 
-/* LABEL/provenance, as one word. */
+/* Puts LABEL/provenance, as one word. */
 static void put_served_by(struct dk_replay *r, const struct dk_entry *e)
 {
 	const char *s;
@@ -356,7 +356,7 @@ static void put_served_by(struct dk_replay *r, const struct dk_entry *e)
 		dk_replay_text_add(&r->answer, *s == ' ' ? "-" : s, 1);
 }
 
-/* True if two entries print alike and belong to one run. */
+/* True if two entries are printed alike and belong to one run. */
 static bool same_run(const struct dk_entry *a, const struct dk_entry *b)
 {
 	if (a->is_fallthrough && b->is_fallthrough && a->provenance == DK_PROV_FALLBACK &&
@@ -370,7 +370,7 @@ static bool same_run(const struct dk_entry *a, const struct dk_entry *b)
 		a->provenance == DK_PROV_AMBIGUOUS || dk_replay_eq(a->label, b->label));
 }
 
-/* Prints the entries @first to @last, the entries of r->run. */
+/* Prints the run of entries @first to @last, which are printed like r->run. */
 static void put_run(struct dk_replay *r, unsigned int first, unsigned int last)
 {
 	if (r->run.provenance == DK_PROV_MISSING || r->run.provenance == DK_PROV_NO_ENTRY)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The interpreter: state, table of commands, errors. */
+/* The interpreter: its state, the table of commands, and errors. */
 #include "internal.h"
 
 static const struct dk_replay_verb verbs[] = {
@@ -157,7 +157,7 @@ int dk_replay_refuse(struct dk_replay *r, int err, const char *text,
 {
 	if (name_len >= sizeof(r->why.name)) {
 		name_len = sizeof(r->why.name) - 1;
-		/* not in the middle of a character */
+		/* do not cut in the middle of a character */
 		while (name_len && (name[name_len] & 0xc0) == 0x80)
 			name_len--;
 	}
@@ -195,7 +195,7 @@ int dk_replay_bit(struct dk_replay *r, const char *word, unsigned int *backend)
 	return err;
 }
 
-/* Parses the words of a set one by one; each may be a private name. */
+/* Parses the words of a set one by one. Each may be a private name. */
 static int private_set(const struct dk_layout *l, struct dk_registry *reg,
 		       const char *word, struct dk_keyset *ks, struct dk_diag *why)
 {

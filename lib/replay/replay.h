@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The transcript interpreter runs commands in a bare registry and prints answers; the
- * checker compares these answers with those of a transcript. Freestanding, uses the
- * public API only, and is shared by dkctl, the tests and the kernel.
+ * The transcript interpreter runs commands in a bare registry and prints answers. The checker
+ * compares these answers with those of a transcript. The code is freestanding, uses only the
+ * public API, and is shared by dkctl, the tests and the kernel.
  */
 #ifndef _DK_REPLAY_H
 #define _DK_REPLAY_H
@@ -61,13 +61,13 @@ void dk_replay_use_layout(struct dk_replay *r, const struct dk_layout *l);
  */
 int dk_replay_line(struct dk_replay *r, const char *line, size_t len);
 
-/* The reason of the last refusal; all zero if the last command succeeded. */
+/* Returns the reason of the last refusal. It is all zero if the last command succeeded. */
 const struct dk_diag *dk_replay_why(const struct dk_replay *r);
 
-/* The layout in use. */
+/* Returns the layout in use. */
 const struct dk_layout *dk_replay_layout(const struct dk_replay *r);
 
-/* The registry, or NULL before the first command that needs it. */
+/* Returns the registry, or NULL before the first command that needs it. */
 struct dk_registry *dk_replay_registry(const struct dk_replay *r);
 
 /**
@@ -84,7 +84,7 @@ struct dk_registry *dk_replay_registry(const struct dk_replay *r);
 int dk_replay_parse_set(const struct dk_layout *l, struct dk_registry *reg,
 			const char *word, struct dk_keyset *ks, struct dk_diag *why);
 
-/* The @i-th command, or NULL after the last one. */
+/* Returns command @i, or NULL after the last one. */
 const struct dk_replay_command *dk_replay_command(unsigned int i);
 
 /**
@@ -109,7 +109,7 @@ struct dk_replay_diff {
 
 typedef void (*dk_replay_differ_t)(void *ctx, const struct dk_replay_diff *diff);
 
-/* What has been checked. */
+/* The totals of a check. */
 struct dk_replay_count {
 	unsigned long lines;
 	unsigned long commands;
@@ -134,10 +134,10 @@ void dk_replay_check_free(struct dk_replay_check *c);
  * dk_replay_check_feed() - check the next piece of the transcript
  * @c: the checker
  * @text: any bytes; a piece may end within a line
- * @len: how many
+ * @len: number of bytes
  *
  * Context: Process context, may sleep.
- * Return: 0, or -ENOMEM; the rest cannot be checked then.
+ * Return: 0, or -ENOMEM, after which the rest cannot be checked.
  */
 int dk_replay_check_feed(struct dk_replay_check *c, const char *text, size_t len);
 
@@ -148,7 +148,7 @@ int dk_replay_check_feed(struct dk_replay_check *c, const char *text, size_t len
  *
  * Context: Process context, may sleep.
  * Return: 0 if every answer was right, -EILSEQ if not, -ENOENT if there was
- * no command, -ENOMEM as dk_replay_check_feed().
+ * no command, or -ENOMEM if dk_replay_check_feed() failed.
  */
 int dk_replay_check_end(struct dk_replay_check *c, struct dk_replay_count *count);
 

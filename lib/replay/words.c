@@ -8,8 +8,8 @@ static bool is_blank(char c)
 }
 
 /*
- * Length of the character at @s, of at most @len bytes; 0 for a control character or
- * if it is not UTF-8.
+ * Returns the length of the character at @s, of at most @len bytes. Returns 0 for a control
+ * character or if the character is not UTF-8.
  */
 static size_t char_len(const unsigned char *s, size_t len)
 {
@@ -45,7 +45,7 @@ static int refuse_word(struct dk_replay *r, const char *line, size_t len,
 
 	while (begin > 0 && at - begin < 64 && !is_blank(line[begin - 1]))
 		begin--;
-	/* not from the middle of a character */
+	/* do not begin in the middle of a character */
 	while (begin < at && (s[begin] & 0xc0) == 0x80)
 		begin++;
 	while (begin < len && !is_blank(line[begin]) && n + 4 < sizeof(name)) {
@@ -145,7 +145,7 @@ char *dk_replay_word(char **rest)
 	return *word ? word : NULL;
 }
 
-/* Reports the @n-th arg as missing, by its name in the usage. */
+/* Reports argument @n as missing, by its name in the usage. */
 static int refuse_missing(struct dk_replay *r, const struct dk_replay_verb *v,
 			  unsigned int n)
 {

@@ -42,7 +42,7 @@ enum dk_alias_analysis dk_schema_alias_analysis(const struct dk_schema *s)
 	return *s->name ? DK_ALIAS_FROM_SCHEMA : DK_ALIAS_CONSERVATIVE;
 }
 
-/* Tensor, Tensor?, Tensor[] or Tensor?[] */
+/* True for Tensor, Tensor?, Tensor[] and Tensor?[]. */
 bool dkc_type_dispatched(const struct dk_type *t)
 {
 	if (t->kind == DK_TYPE_LIST)
@@ -66,7 +66,7 @@ int dk_schema_dispatch_mask(const struct dk_schema *s, __u64 *mask,
 	return dkc_accept(why);
 }
 
-/* The type that a C++ function has for a name: enumerations are ints. */
+/* Returns the type that a C++ function has for the name of a type: enumerations are ints. */
 static const char *real_name(const char *name)
 {
 	return DKC_IS_ANY_OF(name, "ScalarType", "Layout", "MemoryFormat", "QScheme") ?
@@ -91,7 +91,7 @@ static bool names_fit(const char *declared, const char *inferred)
 	return false;
 }
 
-/* Compares two types without the types within them. */
+/* Compares two types, but not the types within them. */
 static bool heads_fit(const struct dk_type *a, const struct dk_type *b)
 {
 	return a->kind == b->kind && !a->first == !b->first &&

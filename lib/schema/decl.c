@@ -20,7 +20,10 @@ bool dkc_is_any_of(const char *name, const char *const *names, unsigned int n)
 	return false;
 }
 
-/* The kind of a type that is passed by pointer, NULL for None; it may end in "?". */
+/*
+ * Returns the kind of a type that is passed by pointer. A NULL pointer stands for None. The
+ * type may be optional.
+ */
 static u32 pointer_kind(const struct dk_type *t)
 {
 	if (t->kind == DK_TYPE_OPTIONAL)
@@ -144,10 +147,10 @@ void dk_schema_decl_free(struct dk_op_decl *decl)
 /* ---- comparing ---------------------------------------------------------------- */
 
 /*
- * Matches the parameters of a declaration, in order, with the objects and lists of objects
- * in a schema. A parameter of unknown kind may match one of these or none, so several
- * matches are followed at once: @can[i] is true if the parameters so far can match exactly
- * the first i of them.
+ * Matches the parameters of a declaration, in order, with the objects and lists of objects in a
+ * schema. A parameter of unknown kind may match one of these or none, so several matches are
+ * followed at once: @can[i] is true if the parameters so far can match exactly the first i
+ * objects and lists.
  */
 struct match {
 	u32 kind[DKC_MAX_PARAMS];
@@ -171,7 +174,7 @@ static void match_begin(struct match *m, const struct dk_schema *s)
 	m->can[0] = true;
 }
 
-/* Match one more parameter. False if no match is possible. */
+/* Matches one more parameter. Returns false if no match is possible. */
 static bool match_param(struct match *m, u32 kind)
 {
 	bool unknown = kind == DK_ARG_POINTER || kind == DK_ARG_OTHER, any = false;
@@ -188,7 +191,7 @@ static bool match_param(struct match *m, u32 kind)
 	return any;
 }
 
-/* The first argument of the schema that no parameter matches, or NULL. */
+/* Returns the first argument of the schema that no parameter matches, or NULL. */
 static const char *match_rest(const struct match *m)
 {
 	unsigned int i = m->n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Schemas: parsing. An upper limit of arguments, types and characters is counted first, so
- * that a schema needs only one allocation.
+ * Schemas: parsing. Upper limits of the numbers of arguments, types and characters are computed
+ * first, so that a schema needs only one allocation.
  */
 #include "schema.h"
 
@@ -41,7 +41,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The word at @at for a message, or the character if there is no word. */
+/* Copies the word at @at for a message, or the character if there is no word. */
 static void word_at(const char *at, char *buf, size_t size)
 {
 	size_t n = 0;
@@ -54,7 +54,7 @@ static void word_at(const char *at, char *buf, size_t size)
 		dkc_strcpy(buf, "the end", size);
 }
 
-/* Report an error at the current column. Returns -EINVAL. */
+/* Reports an error at the current column. Returns -EINVAL. */
 static int invalid(struct parser *p, const char *what)
 {
 	char column[DKC_NUMBER_MAX];
@@ -64,7 +64,7 @@ static int invalid(struct parser *p, const char *what)
 	return dkc_refuse_joined(p->why, DK_WHY_SCHEMA, part, ARRAY_SIZE(part));
 }
 
-/* Report what is expected at the current column and what was found. Returns -EINVAL. */
+/* Reports what is expected at the current column and what was found. Returns -EINVAL. */
 static int expected(struct parser *p, const char *what)
 {
 	char text[DK_NAME_MAX], word[40];
@@ -97,7 +97,7 @@ static bool take(struct parser *p, const char *word)
 	return true;
 }
 
-/* Copy a string into the memory of the schema. */
+/* Copies a string into the memory of the schema. */
 static const char *keep(struct parser *p, const char *from, const char *to)
 {
 	char *text = p->chars;
@@ -108,7 +108,7 @@ static const char *keep(struct parser *p, const char *from, const char *to)
 	return text;
 }
 
-/* Skip the rest of a name, after its first letter. */
+/* Skips the rest of a name, after its first letter. */
 static void skip_name(struct parser *p)
 {
 	while (is_letter(*p->at) || is_digit(*p->at))
@@ -128,7 +128,7 @@ static int take_name(struct parser *p, const char **name, const char *what)
 	return 0;
 }
 
-/* Names joined by dots. */
+/* Parses names joined by dots. */
 static int take_dotted(struct parser *p, const char **name)
 {
 	const char *from;
@@ -174,7 +174,7 @@ static struct dk_type *new_type(struct parser *p, enum dk_type_kind kind)
 	return t;
 }
 
-/* Alias sets joined by "|", or "*". */
+/* Parses alias sets joined by "|", or "*". */
 static int take_sets(struct parser *p, const char **sets)
 {
 	const char *from;
@@ -231,7 +231,7 @@ static bool begins(const char *s, const char *prefix)
 	return !*prefix;
 }
 
-/* The types of PyTorch. Any other name in lower case is a type variable. */
+/* True for the types of PyTorch. Any other name in lower case is a type variable. */
 static bool is_known(const char *name)
 {
 	const char *s = name;
@@ -248,7 +248,7 @@ static bool is_known(const char *name)
 			     "NoneType", "Capsule", "Any", "AnyClassType", "AnyEnumType");
 }
 
-/* Parse a name or "(". @opens: a list of types follows, whose end is parsed later. */
+/* Parses a name or "(". Sets *@opens if a list of types follows, whose end is parsed later. */
 static int take_base(struct parser *p, struct dk_type **t, bool *opens)
 {
 	const char *from;
@@ -275,7 +275,7 @@ static int take_base(struct parser *p, struct dk_type **t, bool *opens)
 	return 0;
 }
 
-/* Put a type into a list or an optional type. */
+/* Puts a type into a list or an optional type. */
 static int wrap_type(struct parser *p, struct dk_type **t, enum dk_type_kind kind,
 		     u8 *height)
 {
@@ -288,7 +288,7 @@ static int wrap_type(struct parser *p, struct dk_type **t, enum dk_type_kind kin
 	return 0;
 }
 
-/* Parse the alias sets, "[]" and "?" that follow a type. */
+/* Parses the alias sets, "[]" and "?" that follow a type. */
 static int take_suffixes(struct parser *p, struct dk_type **t, u8 *height)
 {
 	int err = take_alias(p, *t);
@@ -332,7 +332,7 @@ static bool arity_ok(const struct dk_type *t)
 	return dkc_streq(t->name, "Union") ? n > 0 : n == 1;
 }
 
-/* Add a complete type to the innermost open one. */
+/* Adds a complete type to the innermost open one. */
 static void add_within(struct parser *p, unsigned int depth, struct dk_type *t,
 		       u8 height)
 {
@@ -348,7 +348,7 @@ static void add_within(struct parser *p, unsigned int depth, struct dk_type *t,
 }
 
 /*
- * After a complete type: close the open types that end here. On return *@t is NULL if
+ * Called after a complete type. Closes the open types that end here. On return *@t is NULL if
  * another type follows, and the outermost type if all are closed.
  */
 static int close_types(struct parser *p, unsigned int *depth, struct dk_type **t,
@@ -432,7 +432,9 @@ enum {
 	IS_ANY = 127,
 };
 
-/* The kind of a word, or 0 if it is not a constant. Constants have at most 17 characters. */
+/*
+ * Returns the kind of a word, or 0 if it is not a constant. Constants have at most 17 characters.
+ */
 static unsigned int word_kind(const char *from, size_t len)
 {
 	char word[18];
@@ -468,7 +470,7 @@ static unsigned int skip_number(struct parser *p)
 	}
 }
 
-/* Parse a number, a word or a string that is of one of @kinds. */
+/* Parses a number, a word or a string that is of one of @kinds. */
 static int take_constant(struct parser *p, unsigned int kinds, const char *what)
 {
 	const char *from;
@@ -500,7 +502,7 @@ static bool is_integer_type(const char *name)
 			     "DeviceIndex", "ConstQuantizerPtr");
 }
 
-/* True if a list of this type may have a default value. */
+/* True if a list of this type can have a default value. */
 static bool is_list_type(const struct dk_type *t)
 {
 	return t->kind == DK_TYPE_NAME &&
@@ -536,7 +538,9 @@ static int take_list(struct parser *p, const struct dk_type *t)
 	return take(p, "]") ? 0 : expected(p, "\",\" or \"]\" in a list");
 }
 
-/* As PyTorch does, which checks a single value only against None and strings. */
+/*
+ * Parses a default value. Like PyTorch, checks a single value only if it must be None or a string.
+ */
 static int take_default(struct parser *p, const struct dk_type *t)
 {
 	if (t->kind == DK_TYPE_LIST)
@@ -570,7 +574,7 @@ static struct dk_schema_arg *new_arg(struct parser *p)
 }
 
 /*
- * After an argument with a default value, all others need one, too, except those that
+ * Checks that all arguments after one with a default value have one, too, except those that
  * PyTorch exempts.
  */
 static int check_default(struct parser *p, const struct dk_schema_arg *arg,
@@ -688,7 +692,7 @@ static int take_overload(struct parser *p)
 	return err;
 }
 
-/* An inferred schema has no name. */
+/* Parses the name of the operator. An inferred schema has no name. */
 static int take_op_name(struct parser *p)
 {
 	const char *from;
@@ -732,9 +736,9 @@ static int take_schema(struct parser *p)
 }
 
 /*
- * Count upper limits and allocate the schema. Each argument and return follows a comma or is
- * the first one. Each type is an argument's or return's, follows a comma or a parenthesis,
- * or is a tuple, "[" or "?". Strings are parts of the text, with a NUL each.
+ * Computes upper limits and allocates the schema. Each argument and return follows a comma or
+ * is the first one. Each type belongs to an argument or return, follows a comma or a
+ * parenthesis, or is a tuple, "[" or "?". Strings are parts of the text, with a NUL each.
  */
 static int allocate(struct parser *p)
 {

@@ -50,7 +50,7 @@ static void put_alias(struct printer *p, const struct dk_type *t)
 	put(p, ")");
 }
 
-/* The part of a type before the types within it. */
+/* Puts the part of a type before the types within it. */
 static void put_head(struct printer *p, const struct dk_type *t)
 {
 	if (t->name)
@@ -132,7 +132,7 @@ static void put_args(struct printer *p, const struct dk_schema *s)
 	put(p, ")");
 }
 
-/* Without parentheses for a single value, unless it is a tuple. */
+/* Puts the returns, without parentheses for a single value unless it is a tuple. */
 static void put_returns(struct printer *p, const struct dk_schema *s)
 {
 	bool open = s->flags & DK_SCHEMA_VARRET;

@@ -28,11 +28,11 @@ bool dkc_is_any_of(const char *name, const char *const *names, unsigned int n);
 		      sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
 char *dkc_number(char buf[DKC_NUMBER_MAX], u32 n);
-/* Tensor, Tensor?, Tensor[] or Tensor?[] */
+/* True for Tensor, Tensor?, Tensor[] and Tensor?[]. */
 bool dkc_type_dispatched(const struct dk_type *t);
 /*
- * Compares the parameters of a declaration with a schema. 0 if calls dispatch on the same
- * arguments by both, or if the parameters are not described.
+ * Compares the parameters of a declaration with a schema. Returns 0 if calls dispatch on the
+ * same arguments by both, or if the parameters are not described.
  */
 int dkc_schema_matches(const struct dk_schema *s, const struct dk_op_decl *decl,
 		       struct dk_diag *why);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A first-fit allocator on bare metal, in memory of the caller. The memory is divided into
- * pieces. Allocation merges adjacent free pieces as it passes them.
+ * A first-fit allocator on bare metal, in memory that the caller supplies. The memory is
+ * divided into pieces. Allocation merges adjacent free pieces when it passes them.
  */
 #include "../../core/change/change.h"
 
@@ -15,7 +15,7 @@ static u32 arena_size;
 static size_t arena_used;
 static bool arena_sealed;
 
-/* The next piece, or NULL at the end of the arena. */
+/* Returns the next piece, or NULL at the end of the arena. */
 static struct dkc_piece *piece_after(struct dkc_piece *p)
 {
 	struct dkc_piece *next = (struct dkc_piece *)((char *)p + p->size);
@@ -23,7 +23,7 @@ static struct dkc_piece *piece_after(struct dkc_piece *p)
 	return (char *)next < (char *)arena + arena_size ? next : NULL;
 }
 
-/* Merge a free piece with the free ones that follow it. */
+/* Merges a free piece with the free pieces that follow it. */
 static void piece_merge(struct dkc_piece *p)
 {
 	struct dkc_piece *next = piece_after(p);
@@ -32,7 +32,7 @@ static void piece_merge(struct dkc_piece *p)
 		p->size += next->size;
 }
 
-/* Allocate the first @size bytes of a free piece; the rest becomes a free piece. */
+/* Allocates the first @size bytes of a free piece. The rest becomes a free piece. */
 static void *piece_take(struct dkc_piece *p, u32 size)
 {
 	struct dkc_piece *rest = (struct dkc_piece *)((char *)p + size);

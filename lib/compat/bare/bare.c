@@ -118,7 +118,9 @@ int dkc_gate_enter(u64 *storage, const struct dkc_reg *reg, const void *op)
 	return 0;
 }
 
-/* Calls may be left in any order. An entry in the middle stays until those above are free. */
+/*
+ * Calls may be left in any order. An entry in the middle stays until the entries above it are free.
+ */
 void dkc_gate_leave(u64 *storage)
 {
 	calls[*storage].prov = NULL;
@@ -191,8 +193,9 @@ bool dkc_gate_complete(struct dkc_deferred *d, int result)
 }
 
 /*
- * A call that is inside is below on the same stack and cannot return during a wait; callers
- * have returned -EDEADLK in that case. Deferred calls are completed by interrupts.
+ * A call in flight is lower on the same stack and cannot return during a wait. The callers of
+ * this function have already failed with -EDEADLK in that case. Deferred calls are completed by
+ * interrupt handlers.
  */
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline)

@@ -19,9 +19,10 @@
 
 /*
  * Inlines urcu_bp_read_lock(), urcu_bp_read_unlock() and urcu_bp_read_ongoing(). They are
- * short, so liburcu's licence permits that for code under any licence. Not with
- * ThreadSanitizer, which has to intercept both sides, and not with UBSan (built together with
- * ASan), which reports liburcu's alignment of readers in every caller.
+ * short, so liburcu's licence permits that for code under any licence. ThreadSanitizer builds
+ * do not inline them, because TSan must intercept the readers as well as the grace periods. Nor
+ * do ASan builds, which include UBSan: it would report the alignment of liburcu's reader struct
+ * in every caller.
  */
 #if !defined(DKC_TSAN) && !defined(DKC_ASAN)
 #define _LGPL_SOURCE
@@ -84,8 +85,9 @@ struct mutex {
 #define lockdep_assert(cond)	((void)(cond))
 
 /*
- * liburcu maps the kernel's names to its own. Its struct rcu_head is longer, for
- * call_rcu(), which starts a thread in the user's process and is not used.
+ * liburcu maps the kernel's names to its own. Its struct rcu_head is larger, because it is made
+ * for call_rcu(). That function is not used here, because it starts a thread in the user's
+ * process.
  */
 #undef rcu_read_lock
 #undef rcu_read_unlock
@@ -98,7 +100,7 @@ struct rcu_head {
 	struct rcu_head *next;
 };
 
-/* lib/rcu.c. The rcu_head is the first member. */
+/* lib/rcu.c: frees memory after a grace period. Its rcu_head must be its first member. */
 void dkc_free_rcu(struct rcu_head *r);
 #define kvfree_rcu(p, member)						\
 	do {								\
@@ -114,7 +116,7 @@ void dkc_synchronize_rcu(void);
 #define rcu_assign_pointer(p, v)		__atomic_store_n(&(p), v, __ATOMIC_RELEASE)
 #define RCU_INITIALIZER(p)	(p)
 
-/* For variables that are addressed directly and not by the global offset table. */
+/* For variables that are addressed directly and not through the global offset table. */
 #define DKC_HIDDEN		__attribute__((visibility("hidden")))
 /*
  * Thread-local variables that are addressed without a call of __tls_get_addr(). Libraries loaded

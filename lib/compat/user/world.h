@@ -72,7 +72,10 @@ struct dkc_counts {
 
 #define dkc_count_at(c, i)	((struct dk__count){ (c)->id, (i) })
 
-/* Counts the call as lost if the thread has no part of the block, for lack of memory. */
+/*
+ * Counts a call. Counts it as lost if memory for the thread's part of the block could not be
+ * allocated.
+ */
 void dkc_count_add(const struct dk__count *at);
 u64 dkc_counts_lost(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * String functions, reasons of failures, and the interface to the kernel or its substitute.
+ * String functions, reasons for failures, and the interface to the kernel or its substitute.
  * That interface is in world.h and gate.h.
  */
 #ifndef _DKC_BASE_H
@@ -20,7 +20,7 @@ void dkc_strncpy(char *dst, const char *src, size_t n, size_t size);
 /* Concatenates the parts. A text that does not fit is cut off after a word and ends in "...". */
 void dkc_join(char *text, size_t size, const char *const *part, unsigned int n);
 bool dkc_strcaseeq(const char *a, const char *b);
-/* True if @name may name an operator, a provider and so on. */
+/* True if @name is a valid name for an operator, a provider and so on. */
 bool dkc_name_ok(const char *name);
 
 /* Text in a buffer of @size. @len is the length of the whole text, as snprintf() returns it. */
@@ -41,7 +41,7 @@ int dkc_refuse(struct dk_diag *why, enum dk_reason reason, const char *name);
 int dkc_refuse_joined(struct dk_diag *why, enum dk_reason reason,
 		      const char *const *part, unsigned int n);
 int dkc_refuse_number(struct dk_diag *why, enum dk_reason reason, unsigned int n);
-/* Fills @why with no reason, and returns 0. */
+/* Stores DK_WHY_NONE in @why, which may be NULL, and returns 0. */
 int dkc_accept(struct dk_diag *why);
 /* Like dkc_refuse(), but for a request that succeeds. */
 void dkc_remark(struct dk_diag *why, enum dk_reason reason, const char *name);

@@ -13,11 +13,12 @@
  *			operator with these flags.
  * dkc_slots_are_gate()	True if the slot of dk__begin() protects the provider, for every
  *			operator.
- * dkc_slot_of()	A slot for dk__begin(). In the kernel it points to its storage.
+ * dkc_slot_of()	Returns a slot for dk__begin(). In the kernel it points to the storage
+ *			that is passed.
  * dkc_num_forks()	The number of forks between the first process and this one.
  * dkc_is_out()		True for the table of a call that has neither a slot nor a read section
  *			of its own.
- * dkc_has_fast_calls()	True if calls may take the fast path at all.
+ * dkc_has_fast_calls()	True if calls can take the fast path at all.
  */
 #ifndef _DKC_GATE_H
 #define _DKC_GATE_H
@@ -30,14 +31,17 @@ struct dkc_inside {
 	const struct dkc_reg *reg;	/* the function that runs */
 	const void *op;			/* the operator that was called, or NULL */
 	const void *task;		/* the task or thread; private to the gate */
-	const struct dkc_deferred *deferred;	/* its token, or NULL if it is not deferred */
+	const struct dkc_deferred *deferred;	/* the token of a deferred call, or NULL */
 };
 
-/* A struct dk_deferred. The gate keeps tokens in lists, and protects the lists and the fields. */
+/*
+ * The private layout of a struct dk_deferred. The gate keeps tokens in lists, and protects the
+ * lists and the fields.
+ */
 struct dkc_deferred {
 	u32 size;
-	u32 thread;			/* of the call */
-	u64 since;			/* in ms of dkc_now() */
+	u32 thread;			/* the number of the thread that made the call */
+	u64 since;			/* when the call was deferred, in ms of dkc_now() */
 	const void *prov;		/* NULL: completed, or not deferred yet */
 	const struct dkc_reg *reg;
 	struct dkc_deferred *next;
@@ -120,18 +124,21 @@ bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data);
  * Adds the call of the running function to the deferred calls. Fails with -EBUSY if @d is already
  * used by a deferred call. dkc_gate_complete() traces @result and removes @d, or returns false if
  * @d was removed before. It traces first, because the function may be freed once @d is removed. In
- * the kernel it may be called in any context.
+ * the kernel dkc_gate_complete() may be called in any context.
  */
 int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg);
 bool dkc_gate_complete(struct dkc_deferred *d, int result);
 /*
- * Waits until @match returns false for all calls. Returns false if the deadline passes first; 0
- * means no deadline. @match is called again when a call of @prov returns or is completed, and on
- * dkc_gate_wake(@reg).
+ * Waits until @match returns false for all calls. Returns false if the deadline passes first; a
+ * @deadline of 0 means none. Calls @match again when a call of @prov returns or is completed,
+ * and on dkc_gate_wake(@reg).
  */
 bool dkc_gate_wait(const void *prov, const void *reg, dkc_inside_fn match, void *data,
 		   u64 deadline);
-/* Wakes the waiters of a registry after a change that @match depends on. */
+/*
+ * Makes the waiters of a registry call their match functions again, after a change that can affect
+ * the results of these functions.
+ */
 void dkc_gate_wake(const void *reg);
 /*
  * Returns the number of the task or thread and copies its name. Only called in a dkc_inside_fn,

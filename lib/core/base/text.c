@@ -118,7 +118,7 @@ bool dkc_has_word(const char *list, const char *word)
 	return false;
 }
 
-/* Control characters (C0, DEL, C1), and characters that change the direction of text. */
+/* True for control characters (C0, DEL, C1) and for those that change the direction of text. */
 static bool is_control(u32 c)
 {
 	return c < ' ' || (c >= 0x7f && c <= 0x9f) || c == 0x61c || c == 0x200e ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * The core is built for one of three worlds: the kernel, userspace or bare metal. Only the
- * #include lines below test which one it is.
+ * #include lines below test which world it is.
  *
  * The core is written with the kernel's names. Userspace and bare metal supply the names
  * that it uses in their kernel.h: types and errno numbers, kvzalloc() and kvfree(), mutexes,
@@ -10,13 +10,13 @@
  * Each world also supplies the services below, in its world.h and in functions of kmod/,
  * lib/ or lib/compat/bare. gate.h describes the services for calls in flight.
  *
- * dkc_free_table_rcu()	kvfree_rcu() of a table. Where slots protect calls, the table is
+ * dkc_free_table_rcu()	Like kvfree_rcu(), for a table. Where slots protect calls, the table is
  *			freed only when no slot points into it.
- * dkc_flush_retired()	Frees what kvfree_rcu() has collected, if there is a lot of it.
- *			The caller must hold no lock and may be in a read section.
- * dkc_now()		A clock for deadlines, in ms; never 0.
+ * dkc_flush_retired()	Frees the memory that kvfree_rcu() has collected, if there is a
+ *			lot of it. The caller must hold no lock. It may be in a read section.
+ * dkc_now()		Returns the time in ms, for deadlines; never 0.
  * dkc_notice_wait()	Reports to the administrator that unregistering or a change of
- *			state waits for a call. Called every DKC_NOTICE_MS; 0 is never.
+ *			state waits for a call. Called every DKC_NOTICE_MS; 0 means never.
  * dkc_in_atomic()	True if the caller must not wait for a grace period.
  * dkc_self()		The calling task or thread.
  * dkc_wait_zero()	Waits until a number is 0; dkc_clear_and_wake() sets it to 0.
@@ -30,8 +30,8 @@
  * dkc_trace()		Calls dkc_trace_POINT(), see state/state.h, if a tracer is
  *			attached. dkc_trace_call() does the same for the points of calls.
  *			dkc_traced() and dkc_calls_are_traced() test for a tracer.
- * dkc_thread_depth()	The number of hooked calls that the calling thread is inside,
- *			or NULL if the local state counts them.
+ * dkc_thread_depth()	Points to the number of hooked calls that the calling thread is
+ *			inside. NULL if the local state counts them.
  * dkc_schema_check()	Parses a schema. dkc_schema_check_decl() also compares it with
  *			the parameters of a declaration, dkc_schema_compare() with the
  *			schema of a function. Only userspace has the grammar.
@@ -96,8 +96,8 @@ void dkc_grace_end(struct dkc_grace *g);
  * It writes no cache line that another CPU or thread writes, and may be used wherever a call
  * may be made while the block exists. dk__add_count() does the same for a call with a slot of
  * dk__begin(). dkc_counts_sum() adds up all CPUs or threads. dkc_counts_init() returns false if
- * allocation fails. dkc_counts_lost() is the number of increments, of any counter, that threads
- * dropped for lack of memory.
+ * allocation fails. dkc_counts_lost() returns the number of increments, of all counters,
+ * that threads dropped for lack of memory.
  */
 bool __must_check dkc_counts_init(struct dkc_counts *c, bool may_sleep);
 void dkc_counts_destroy(struct dkc_counts *c);

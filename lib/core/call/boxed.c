@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Boxed calls: the arguments are packed in a struct. A function extracts the objects that
- * the call dispatches on into an array on its stack. It passes the array to dk_extracted(),
- * which makes the call. So the array stays valid until the call returns.
+ * Boxed calls: the arguments are packed in a struct. A function extracts the objects on which
+ * the call dispatches into an array on its stack. It passes the array to dk_extracted(), which
+ * makes the call. So the array stays valid until the call returns.
  */
 #include "call.h"
 
@@ -12,9 +12,9 @@ struct dk_extract {
 };
 
 /*
- * The function that unpacks the arguments. DK_OP() sets it in the caller's declaration. If a
- * hand-written declaration has none, that of the registered function is used. It stays valid as
- * long as the registered function.
+ * Returns the function that unpacks the arguments. DK_OP() sets it in the caller's declaration.
+ * A hand-written declaration may lack it. In that case, returns the one in the declaration of
+ * the registered function. That one is valid as long as the registered function.
  */
 static dk_boxed_fn_t unbox_of(const struct dk_call *c, const struct dk_op_decl *decl)
 {
@@ -47,7 +47,7 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
 	return err;
 }
 
-/* The object of a parameter if the call dispatches on it, or NULL. */
+/* Returns the object of a parameter if the call dispatches on it, or NULL. */
 static const struct dk_obj *param_obj(const struct dk_param *p, void *args,
 				      bool generators)
 {
@@ -62,7 +62,10 @@ static const struct dk_obj *param_obj(const struct dk_param *p, void *args,
 	return obj ? (const struct dk_obj *)(obj + p->obj_offset) : NULL;
 }
 
-/* The operator of a call that has not been entered yet. Binds the declaration if needed. */
+/*
+ * Sets *@op to the operator of a call that has not been entered yet. Binds the declaration if
+ * needed.
+ */
 static int op_of(const struct dk__request *rq, struct dk_op **op)
 {
 	*op = rq->op ? rq->op : READ_ONCE(rq->decl->op);
@@ -71,7 +74,7 @@ static int op_of(const struct dk__request *rq, struct dk_op **op)
 	return dkc_op_pin(rq->decl, op);
 }
 
-/* Extract by the description of the parameters in @decl. */
+/* Extracts the objects by the description of the parameters in @decl, and makes the call. */
 static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl,
 			     bool generators)
 {
@@ -86,9 +89,9 @@ static int extract_described(struct dk_extract *x, const struct dk_op_decl *decl
 }
 
 /*
- * Makes a call by a hand-written declaration, which has no function to extract the objects. The
- * objects are found by its description of the parameters or, if it has none, by that of the
- * definition. The operator keeps that description after the read section.
+ * Makes a call through a hand-written declaration, which has no function to extract the
+ * objects. The objects are found by its description of the parameters or, if it has none, by
+ * that of the definition. The operator keeps that description after the read section.
  */
 static noinline int call_by_description(struct dk_extract *x)
 {

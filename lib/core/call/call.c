@@ -9,7 +9,7 @@
 static_assert(sizeof(((struct dk__storage *)0)->gate) == DKC_GATE_SIZE * sizeof(u64),
 	      "storage for the gate");
 
-/* The function that calls a boxed or plain function; NULL if none is needed. */
+/* Returns the function that calls a boxed or plain function; NULL if none is needed. */
 static dk_boxed_fn_t boxed_of(const struct dk_impl *impl, dk_fn_t fn)
 {
 	if (likely(!(impl->flags & (DK_IMPL_F_BOXED | DK_IMPL_F_PLAIN))))
@@ -18,7 +18,7 @@ static dk_boxed_fn_t boxed_of(const struct dk_impl *impl, dk_fn_t fn)
 					       impl->op->unbox_plain;
 }
 
-/* Fill in the frame after routing. */
+/* Fills in the frame after routing. */
 static void fill(struct dk_frame *f, struct dkc_request *req)
 {
 	struct dk_call *c = &f->call;
@@ -34,8 +34,8 @@ static void fill(struct dk_frame *f, struct dkc_request *req)
 }
 
 /*
- * Find the function and protect its provider until the call ends. Called in a read section, and
- * ends it unless the section itself protects the provider: dkc_section_is_gate().
+ * Finds the function and protects its provider until the call ends. Called in a read section.
+ * Ends the section unless it protects the provider itself: dkc_section_is_gate().
  *
  * A provider is unpublished before its calls are waited for. A call that read an older table is
  * either in the gate or prevents the end of the grace period.
@@ -71,8 +71,8 @@ out:
 }
 
 /*
- * The table of an operator, and the argument description of the definition that published it.
- * Called in a read section.
+ * Returns the table of an operator, and stores the argument description of the definition that
+ * published it. Called in a read section.
  */
 static const struct dkc_table *table_with_args(const struct dk_op *op,
 					       const struct dkc_args **args)
@@ -90,9 +90,9 @@ static const struct dkc_table *table_with_args(const struct dk_op *op,
 		if (!*args)
 			break;
 		/*
-		 * Pairs with rcu_assign_pointer() in dkc_args_give(). If the description is that
-		 * of a later definition, another table was published before it, at the latest
-		 * when the former definition was removed. Then the table read below differs.
+		 * Pairs with rcu_assign_pointer() in dkc_args_give(). If the description belongs
+		 * to a later definition, another table was published before it: removing the
+		 * earlier definition publishes one. Then the table read below differs.
 		 */
 		smp_rmb();
 		table = dkc_table_of_op(op);
@@ -100,7 +100,7 @@ static const struct dkc_table *table_with_args(const struct dk_op *op,
 	return table;
 }
 
-/* Count a call, and report it to hooks and tracers. */
+/* Counts a call, and reports it to hooks and tracers. */
 static noinline void notify_enter(struct dk_frame *f, struct dk_op *op,
 				  struct dkc_request *req, int err)
 {
@@ -140,7 +140,7 @@ static int enter(struct dk_frame *f, struct dk_op *op, struct dkc_request *req)
 	return err;
 }
 
-/* Fill in the frame before routing. */
+/* Fills in the frame before routing. */
 static void begin(struct dk_frame *f, struct dk_op *op, const struct dk_op_decl *decl,
 		  const struct dk_local *local, unsigned long flags,
 		  const struct dkc_request *req)
@@ -152,7 +152,7 @@ static void begin(struct dk_frame *f, struct dk_op *op, const struct dk_op_decl 
 	f->n = req->n;
 }
 
-/* Compute the keyset from objects and local state, and enter. */
+/* Computes the keyset from objects and local state, and enters the call. */
 static int call_op(struct dk_frame *f, struct dk_op *op, const struct dk__request *rq,
 		   struct dkc_request *req)
 {
@@ -171,7 +171,7 @@ static int call_op(struct dk_frame *f, struct dk_op *op, const struct dk__reques
 	return enter(f, op, req);
 }
 
-/* Bind the declaration to its operator. Bind it again if that operator was replaced. */
+/* Binds the declaration to its operator. Binds it again if that operator was replaced. */
 static int call_by_name(struct dk_frame *f, const struct dk__request *rq,
 			struct dkc_request *req)
 {
@@ -220,7 +220,7 @@ static noinline int enter_slowly(struct dk_frame *f, const struct dk__request *r
 }
 
 /*
- * Turn a call on the fast path into one with a frame. Slots are released in reverse order but
+ * Turns a call on the fast path into one with a frame. Slots are released in reverse order but
  * frames in any order, so a record in the gate replaces the slot. The record is made before the
  * slot is released, so that a scan always finds the call.
  */
@@ -316,7 +316,10 @@ int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 
 /* ---- inside a call --------------------------------------------------------------------- */
 
-/* dk_keyset_after() of dk_keyset_key(), without computing the key. */
+/*
+ * Returns the keys of @c after its highest key: the intersection of its keyset with
+ * dk_keyset_after() of dk_keyset_key(). Does not compute the key.
+ */
 struct dk_keyset dk__call_below(const struct dk_call *c)
 {
 	const struct dk_layout *l = c->op->reg->layout;

@@ -12,8 +12,8 @@
 #include "../state/state.h"
 
 /*
- * dk__begin(), then dk__find(). Returns 0 with c->entry to be called, a negative errno,
- * or DK__SLOWLY if the call must take the slow path.
+ * Calls dk__begin() and, if it finds no entry, dk__find(). Returns 0 if the caller must call
+ * c->entry, a negative errno, or DK__SLOWLY if the call must take the slow path.
  */
 static __always_inline int dkc_fast_find(struct dk_call *c, struct dk__slot *slot,
 					 struct dk__request *rq, struct dk_op *op,
@@ -34,7 +34,7 @@ static __always_inline int dkc_fast_find(struct dk_call *c, struct dk__slot *slo
 	return dk__no_entry_err(found.entry);
 }
 
-/* fast.c: dkc_fast_call() for a redispatch. */
+/* fast.c: dkc_fast_call(), for a redispatch. */
 int dkc_fast_redispatch(struct dk_call *c, struct dk__slot *slot, struct dk__request *rq,
 			unsigned long flags, const struct dk_obj *const *objs, unsigned int n);
 
@@ -74,7 +74,7 @@ static __always_inline int dkc_fast_call(struct dk_call *c, struct dk__slot *slo
  */
 int dkc_find(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req);
 int dkc_find_typed(struct dk_op *op, const struct dkc_table *table, struct dkc_request *req);
-/* (@raw | @included) without @excluded; backends cannot be excluded. */
+/* Returns (@raw | @included) without @excluded. Backends cannot be excluded. */
 u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask);
 
 #endif /* _DKC_CALL_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Deferred calls: their function has returned, but they are not completed yet. */
+/* Deferred calls: calls whose function has returned, but which are not completed yet. */
 #include "call.h"
 
 static_assert(sizeof(struct dkc_deferred) <= sizeof(struct dk_deferred), "fits");

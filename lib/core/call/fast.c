@@ -8,7 +8,7 @@
  */
 #include "call.h"
 
-/* The parts of a value of dk__pack(). */
+/* These functions return the parts of a value of dk__pack(). */
 static inline unsigned int packed_id(u64 packed)
 {
 	return packed & 0xff;
@@ -24,14 +24,20 @@ static inline unsigned int packed_objs(u64 packed)
 	return packed >> 32;
 }
 
-/* The call is not made. Releases the slot or read section that dk__keep() took. */
+/*
+ * Returns an error, for a call that is not made. Releases the slot or read section that dk__keep()
+ * took.
+ */
 static inline const struct dk__entry *no_entry(struct dk__slot slot, u64 packed, int err)
 {
 	dk__give_back(slot, packed_how(packed));
 	return DK__NO_ENTRY(err);
 }
 
-/* The device of a call of layout v1, if the first object alone determines it. */
+/*
+ * Sets *@device to the device of a call of layout v1. Returns false if the first object alone does
+ * not determine it.
+ */
 static __always_inline bool device_of_first(u64 ks, const struct dk_obj *const *objs,
 					    u64 packed, u32 *device)
 {
@@ -56,7 +62,7 @@ static noinline bool device_unavailable(const struct dk_registry *reg, u64 ks,
 	return unavailable;
 }
 
-/* No function serves the call. */
+/* Returns the error of a call that no function serves. */
 static const struct dk__entry *unserved(const struct dk_call *c, struct dk__slot slot,
 					const struct dk_obj *const *objs, u64 packed)
 {
@@ -70,7 +76,7 @@ static const struct dk__entry *unserved(const struct dk_call *c, struct dk__slot
 	return DK__NO_ENTRY(device_unavailable(reg, ks, objs, packed) ? -ENODEV : -ENOSYS);
 }
 
-/* Enter the function of c->entry. Count the call at @at unless that is NULL. */
+/* Enters the function of c->entry. Counts the call at @at unless that is NULL. */
 static const struct dk__entry *enter_entry(struct dk_call *c, struct dk__slot slot,
 					   const struct dkc_table *table,
 					   const struct dk__count *at, int how)
@@ -85,7 +91,7 @@ static const struct dk__entry *enter_entry(struct dk_call *c, struct dk__slot sl
 	return c->entry;
 }
 
-/* Find the entry in @table, which is already that of the call's device. */
+/* Finds the entry in @table, which must be the table of the call's device. */
 static __always_inline const struct dk__entry *
 find_in(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
 	const struct dk_obj *const *objs, u64 packed)
@@ -109,7 +115,9 @@ find_in(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, 
 				      no_entry(slot, packed, -ENOTUNIQ);
 }
 
-/* Find the entry in the table of the call's device, which may be that of any of the objects. */
+/*
+ * Finds the entry in the table of the call's device. That may be the device of any of the objects.
+ */
 static noinline const struct dk__entry *
 find_on_device(struct dk_call *c, struct dk__slot slot, const struct dkc_device_tables *devices,
 	       const struct dk_obj *const *objs, u64 packed)
@@ -147,7 +155,7 @@ static bool may_be_on_two_devices(const struct dk_obj *const *objs, unsigned int
 	return false;
 }
 
-/* Not in dk__find(), which would then save registers in every call for the loop above. */
+/* Not inlined in dk__find(): the loop above would make it save registers in every call. */
 static noinline const struct dk__entry *
 find_on_one_device(struct dk_call *c, struct dk__slot slot, const struct dkc_table *table, u64 ks,
 		   const struct dk_obj *const *objs, u64 packed)
@@ -165,7 +173,7 @@ const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 {
 	const struct dkc_table *table = (const struct dkc_table *)for_calls;
 
-	/* the most frequent case first: a table without devices and counters */
+	/* the most frequent case comes first: a table without devices and counters */
 	if (packed_id(packed) == DKC_ID_MISSING && table->direct < DK__NOT_DIRECT &&
 	    !(ks & ~DK_FULL))
 		return unserved(c, slot, objs, packed);

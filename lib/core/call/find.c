@@ -30,7 +30,7 @@ const u8 dk__places[DK_NUM_BACKENDS][64] = {
 	DKC_PLACES(63, DK_NUM_ENTRIES, 0),
 };
 
-/* The entry of a set, or DKC_NO_ENTRY. Bits outside the layout are ignored. */
+/* Returns the entry of a keyset, or DKC_NO_ENTRY. Ignores bits outside the layout. */
 static unsigned int entry_of(const struct dk_registry *reg, u64 ks)
 {
 	const struct dk_layout *l = reg->layout;
@@ -50,7 +50,7 @@ u64 dkc_merge(u64 raw, u64 included, u64 excluded, u64 backend_mask)
 	return (raw | included) & (backend_mask | ~excluded);
 }
 
-/* Route by the rules: what serves @req->ks, after fallthroughs were removed from it. */
+/* Routes by the rules. Removes fallthroughs from @req->ks, and returns what serves the rest. */
 static struct dkc_pick route_by_rules(const struct dk_op *op, const struct dkc_device *dev,
 				      struct dkc_request *req, const struct dkc_view *view)
 {
@@ -65,12 +65,12 @@ static struct dkc_pick route_by_rules(const struct dk_op *op, const struct dkc_d
 		pick = dkc_serving(op, dev, req->ks, view);
 		if (!f || !dkc_is_fallthrough(pick.reg))
 			return pick;
-		/* it became a fallthrough after masking, or a redispatch was not masked */
+		/* the entry became a fallthrough after masking, or a redispatch was not masked */
 		req->ks &= ~dkc_functionality_bit(l, f);
 	}
 }
 
-/* The error of an entry without a function. */
+/* Returns the error of an entry without a function. */
 static int unserved_error(const struct dkc_table *table, unsigned int id, bool no_device)
 {
 	if (table->kind == DKC_TABLE_SHUTDOWN)
@@ -101,8 +101,9 @@ static bool is_other_sig(struct dk_op_decl *decl, u64 sig)
 }
 
 /*
- * Check and take a function that the rules found. The rules read what is registered now, but
- * @table may be older. At that time the definition may have been atomic, or the signature unknown.
+ * Checks a function that the rules found, and stores it in @req. The rules read what is registered
+ * now, but @table may be older. When it was published, the definition may have been atomic, or the
+ * signature unknown.
  */
 static int take_found(const struct dkc_table *table, struct dkc_request *req)
 {
@@ -118,8 +119,8 @@ static int take_found(const struct dkc_table *table, struct dkc_request *req)
 }
 
 /*
- * The function registered at exactly @req->key, or the backend fallback, from the lists of
- * registrations. Also masks @req->ks if there is no table.
+ * Returns the function registered at exactly @req->key, or the backend fallback, from the lists
+ * of registrations. Also masks @req->ks if there is no table.
  */
 static const struct dkc_reg *registered_at(const struct dk_op *op, const struct dkc_device *dev,
 					   const struct dkc_table *table,
@@ -137,8 +138,8 @@ static const struct dkc_reg *registered_at(const struct dk_op *op, const struct 
 }
 
 /*
- * Find a function by the rules or, for a call at one key, in the lists of registrations.
- * Everything is read in one view.
+ * Finds a function by the rules or, for a call at one key, in the lists of registrations. Reads
+ * everything in one view.
  */
 static int find_without_table(struct dk_op *op, const struct dkc_table *table, u32 device,
 			      struct dkc_request *req)
@@ -165,7 +166,10 @@ static int find_without_table(struct dk_op *op, const struct dkc_table *table, u
 	return take_found(table, req);
 }
 
-/* Find the function or the error if the entry has no function or the table is not a full one. */
+/*
+ * Called if the entry has no function or the table is not a full one. Finds the function by the
+ * rules if @table is of kind DKC_TABLE_RESOLVE. Otherwise returns the error.
+ */
 static int find_without_entry(struct dk_op *op, const struct dkc_table *table,
 			      unsigned int id, struct dkc_request *req)
 {
@@ -202,7 +206,7 @@ again:
 	} else {
 		req->reg = NULL;
 	}
-	/* a redispatch to an entry that became a fallthrough after the call was masked */
+	/* this is a redispatch to an entry that became a fallthrough after the call was masked */
 	if (!masked && (id == DKC_ID_FALLTHROUGH || dkc_is_fallthrough(req->reg))) {
 		req->ks = mask_by(reg, own, req->ks);
 		masked = true;
@@ -212,8 +216,9 @@ again:
 }
 
 /*
- * The function in the table's entry of @key, if it is registered at exactly that key. If this
- * returns NULL, such a function may still exist: only the lists of registrations are complete.
+ * Returns the function in the table's entry of @key if it is registered at exactly that key. If
+ * this returns NULL, such a function may still exist: only the lists of registrations are
+ * complete.
  */
 static const struct dkc_reg *table_at_key(const struct dk_layout *l,
 					  const struct dkc_table *table, unsigned int key)
@@ -225,7 +230,7 @@ static const struct dkc_reg *table_at_key(const struct dk_layout *l,
 	return r && r->key == key ? r : NULL;
 }
 
-/* Find what is registered at exactly @req->key, without the rules: SEMANTICS 8.3. */
+/* Finds what is registered at exactly @req->key, without the rules: SEMANTICS 8.3. */
 static int find_at_key(struct dk_op *op, const struct dkc_table *table,
 		       struct dkc_request *req)
 {

@@ -22,7 +22,7 @@ int dk_arg_find(const struct dk_op_decl *decl, const char *name)
 	return -ENOENT;
 }
 
-/* An unsigned integer of 1, 2, 4 or 8 bytes. */
+/* Reads an unsigned integer of 1, 2, 4 or 8 bytes. */
 static u64 read_bits(const void *at, u32 size)
 {
 	u8 b;
@@ -130,8 +130,8 @@ static bool is_integer(u32 kind)
 }
 
 /*
- * True if a value has the kind of the parameter. Both integer kinds count as one,
- * and a NULL pointer is also accepted for an object or a generator.
+ * True if a value has the kind of the parameter. Treats both integer kinds as the same. A NULL
+ * pointer is also accepted for an object or a generator.
  */
 static bool same_kind(const struct dk_param *p, const struct dk_value *v)
 {

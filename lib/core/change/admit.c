@@ -40,7 +40,7 @@ static const char *definer_name(const struct dk_op_decl *decl,
 	return decl->debug ? decl->debug : prov->name;
 }
 
-/* "op: earlier definition -> this one" */
+/* The message is "op: earlier definition -> this one". */
 static int refuse_defined(const struct dkc_claim *c, const struct dk_op *op,
 			  struct dk_diag *why)
 {
@@ -85,8 +85,8 @@ int dk_op_takes(struct dk_op *op, const struct dk_op_decl *decl)
 }
 
 /*
- * Where the signature of the operator comes from: its definition or the oldest function. @decl
- * is NULL if that function was unregistered.
+ * Returns the origin of the operator's signature: its definition, or the oldest function with
+ * that signature. @decl is NULL if the function was unregistered.
  */
 static struct dkc_claim sig_origin(const struct dkc_claim *c, const struct dk_op *op)
 {
@@ -108,7 +108,10 @@ static struct dkc_claim sig_origin(const struct dkc_claim *c, const struct dk_op
 	return origin;
 }
 
-/* The length of what two signatures have in common, up to a comma; 0 if messages can show both. */
+/*
+ * Returns the length of the common beginning of two signatures, up to a comma; 0 if a message can
+ * show both signatures.
+ */
 static size_t sig_common(const char *a, const char *b)
 {
 	size_t i, common = 0;
@@ -121,7 +124,10 @@ static size_t sig_common(const char *a, const char *b)
 	return common;
 }
 
-/* "(int x), f1 (provider) at CPU", without the first @common characters. */
+/*
+ * The text is "(int x), f1 (provider) at CPU". Leaves out the first @common characters of the
+ * signature.
+ */
 static void sig_text(char text[DK_NAME_MAX], const struct dkc_claim *c, size_t common)
 {
 	char sig[SIG_SHOWN], impl[DK_NAME_MAX], key[DK_NAME_MAX];
@@ -159,8 +165,8 @@ static noinline int refuse_sig(const struct dkc_claim *c, const struct dk_op *op
 /* ---- schemas and classes ------------------------------------------------------- */
 
 /*
- * The refusal contains what differs, and both schemas with their origin: "op: 2 vs 1: (Tensor x,
- * int y) -> (), debug, vs (Tensor _0) -> (), label".
+ * The message contains the difference, and both schemas with their origin: "op: 2 vs 1: (Tensor
+ * x, int y) -> (), debug, vs (Tensor _0) -> (), label".
  */
 static noinline int check_schemas(const struct dk_op_decl *decl, const struct dk_impl *impl,
 				  struct dk_diag *why)
@@ -233,7 +239,10 @@ int dkc_admit(const struct dkc_claim *c, struct dk_op **out, struct dk_diag *why
 		err = check_definition(c, op, why);
 	else if (op->decl)
 		err = check_function(op->decl, op->flags, c->impl, c->impl->label, why);
-	/* a new operator fits every claim: what was refused existed before, so it is kept */
+	/*
+	 * a new operator fits every claim: if a claim is refused, the operator existed before and
+	 * stays
+	 */
 	if (!err)
 		*out = op;
 	return err;

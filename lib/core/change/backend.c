@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Private backends: joined by name, and the names of their keys.
+ * Private backends, which providers join by name, and the names of their keys.
  */
 #include "change.h"
 
-/* The backend that a private name is bound to, or 0. */
+/* Returns the backend that a private name is bound to, or 0. */
 static unsigned int bound_backend(const struct dk_registry *reg, const char *name)
 {
 	unsigned int b;
@@ -16,7 +16,7 @@ static unsigned int bound_backend(const struct dk_registry *reg, const char *nam
 	return 0;
 }
 
-/* The backend that has this name in the layout, or 0. */
+/* Returns the backend that has this name in the layout, or 0. */
 static unsigned int layout_backend(const struct dk_layout *l, const char *name)
 {
 	unsigned int b;
@@ -57,8 +57,8 @@ static int refuse_more(const struct dk_registry *reg, struct dk_diag *why)
 }
 
 /*
- * Finds the backend that the name is bound to or, if there is none, one that it can be bound to:
- * @pin or, if @pin is 0, any.
+ * Finds the backend that the name is bound to. If there is none, chooses one that the name can
+ * be bound to: @pin or, if @pin is 0, the first free private backend.
  */
 static int choose_backend(struct dk_registry *reg, const char *name, unsigned int pin,
 			  unsigned int *backend, struct dk_diag *why)
@@ -136,7 +136,7 @@ int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin
 	return err;
 }
 
-/* The provider leaves its backends. Their names stay bound. */
+/* Removes the provider from the backends that it joined. Their names stay bound. */
 void dkc_backends_release(struct dkc_provider *prov)
 {
 	struct dkc_private_backend *pb;

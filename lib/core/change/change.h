@@ -5,11 +5,11 @@
 
 #include "../call/call.h"
 
-/* check.c: check the form, without the lock. Return 0 or a negative errno. */
+/* check.c: these functions check the form, without the lock. Return 0 or a negative errno. */
 int dkc_check_decl(const struct dk_op_decl *decl, unsigned int flags,
 		   struct dk_diag *why);
 int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why);
-/* Only the size of a function and the declaration of its operator. */
+/* Checks only the sizes of a function and of the declaration of its operator. */
 int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why);
 /* Checks a function of one operator or, with @fallback, a backend fallback. */
 int dkc_check_function(const struct dk_impl *impl, bool fallback, struct dk_diag *why);
@@ -33,7 +33,7 @@ int dkc_admit(const struct dkc_claim *claim, struct dk_op **op, struct dk_diag *
 /* Refuses @impl because of @old: "operator key: f1 (a) -> f2 (b)"; a fallback has no operator. */
 int dkc_refuse_had(struct dk_diag *why, enum dk_reason reason, const struct dkc_reg *old,
 		   const struct dk_impl *impl, const struct dkc_provider *prov);
-/* How messages name a function: "label (provider)". */
+/* Formats the name of a function for messages: "label (provider)". */
 void dkc_impl_text(char text[DK_NAME_MAX], const struct dk_impl *impl,
 		   const struct dkc_provider *prov);
 
@@ -46,7 +46,7 @@ struct dkc_registration {
 	struct dk_diag *why;
 	const struct dk_op_decl *decl;	/* the definition, or NULL */
 	unsigned int flags;		/* of the definition */
-	const struct dk_impl *impls;	/* the table, or one backend fallback */
+	const struct dk_impl *impls;	/* the array of functions, or one backend fallback */
 	unsigned int n;
 	unsigned int backend;		/* the backend of building blocks, or 0 */
 	bool fallback;
@@ -60,17 +60,17 @@ struct dkc_registration {
 	struct dkc_change ch;
 };
 
-/* Publishes all of it, or fails and changes nothing. */
+/* Publishes a registration as a whole, or fails and changes nothing. */
 int __must_check dkc_register(struct dkc_registration *r);
 
-/* unregister.c: remove a definition or functions; @ch publishes the tables. */
+/* unregister.c: remove a definition or functions. @ch publishes the tables. */
 void dkc_op_undefine(struct dk_op *op, struct dkc_change *ch);
 void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch);
 /* Takes the registrations of a block out of all lists. */
 void dkc_block_unlink(struct dkc_block *b, struct dkc_change *ch);
-/* The block of an array that the provider registered for no device; NULL if there is none. */
+/* Returns the block of an array that the provider registered without a device, or NULL. */
 struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls);
-/* The same for a withdrawn block that is not drained. @device: 0 for functions without one. */
+/* The same for a withdrawn block that is not drained. @device is 0 for functions without one. */
 struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
 					   const struct dk_impl *impls, u32 device);
 
@@ -83,9 +83,9 @@ static inline struct dkc_block **dkc_bucket(struct dk_registry *reg, const struc
 int dkc_provider_lock(struct dk_provider *prov, struct dkc_provider **core,
 		      struct dk_diag *why);
 /*
- * For a caller that will wait for calls. Also accepts a provider that is being unregistered, by
- * this caller or another. If the provider is no longer registered, or never was, returns 0 without
- * the lock and sets *@core to NULL.
+ * The same for a caller that will wait for calls. Also accepts a provider that is being
+ * unregistered, by this caller or another. If the provider is no longer registered, or never was,
+ * returns 0 without the lock and sets *@core to NULL.
  */
 int dkc_provider_lock_unregistering(struct dk_provider *prov, struct dkc_provider **core,
 				    struct dk_diag *why);
@@ -94,19 +94,19 @@ int dkc_provider_lock_to_wait(struct dk_provider *prov, struct dkc_provider **co
 			      struct dk_diag *why);
 struct dkc_provider *dkc_provider_find(struct dk_registry *reg, const struct dk_provider *prov);
 /*
- * The first provider with a number greater than @after. Skips a provider with @drained set: it is
- * unregistered, and stays only for threads that wait for it.
+ * Returns the first provider with a number greater than @after. Skips a provider with @drained
+ * set: it is unregistered, and stays only for threads that wait for it.
  */
 const struct dkc_provider *dkc_provider_after(const struct dk_registry *reg, u64 after);
 /*
- * Unregisters a provider that its module has not unregistered, and copies its name to @name;
- * false if there is none. Does not read the struct dk_provider, which may be freed. Takes the
- * lock.
+ * Unregisters a provider that its module has not unregistered, and copies its name to @name.
+ * Returns false if there is none. Does not read the struct dk_provider, which may be freed.
+ * Takes the lock.
  */
 bool dkc_owner_unregister(struct dk_registry *reg, const void *owner,
 			  char name[DK_NAME_MAX]);
 
-/* The deadline of a timeout in milliseconds, 0 for none. */
+/* Returns the deadline of a timeout in milliseconds; 0 means none. */
 static inline u64 dkc_deadline(unsigned int ms)
 {
 	return ms == DK_NO_TIMEOUT ? 0 : dkc_now() + ms;
@@ -114,19 +114,19 @@ static inline u64 dkc_deadline(unsigned int ms)
 
 /*
  * Selects the running calls of a provider. @block, @backends or @any select functions, published
- * or not. Without them, the calls of what was withdrawn are selected. dkc_wait() fills the fields
- * after @deadline. The caller may set @over before.
+ * or not. Without them, the calls of withdrawn functions are selected. dkc_wait() fills the
+ * fields after @deadline. The caller may set @over before.
  */
 struct dkc_target {
-	const struct dkc_block *block;	/* of this block, or NULL */
-	u32 backends;			/* else at keys of these backends, or 0 */
-	bool any;			/* else of any function */
+	const struct dkc_block *block;	/* functions of this block, or NULL */
+	u32 backends;			/* else functions at keys of these backends, or 0 */
+	bool any;			/* else all functions */
 	struct dkc_offline *since;	/* the device or backend that was taken offline, or NULL */
 	unsigned long switches;		/* @since->switches when the wait began */
 	u64 deadline;			/* in ms of dkc_now(); 0: none */
 	const struct dkc_provider *core;
 	bool past_grace;		/* a grace period has ended since the wait began */
-	bool canceled;			/* @since was brought online since the wait began */
+	bool canceled;			/* brought online again during the wait */
 	u64 over;			/* time at which a grace period had ended, or 0 */
 	struct dk_inside *found;	/* filled with the call that follows @skip others */
 	unsigned int skip;
@@ -144,19 +144,22 @@ int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why);
  */
 int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
 	__must_hold(&core->reg->lock);
-/* The same without a deadline, for a block or, if that is NULL, for all that was withdrawn. */
+/*
+ * The same without a deadline, for the calls of a block or, if that is NULL, of all withdrawn
+ * blocks.
+ */
 void dkc_drain(struct dkc_provider *core, const struct dkc_block *block)
 	__must_hold(&core->reg->lock);
 /*
- * Describes the call @i that is running in the functions of the provider with a number, like
- * reason STILL_INSIDE. False if there is none. Takes the lock.
+ * Describes running call @i of the provider with this number, in the form of reason
+ * STILL_INSIDE. Returns false if there is no such call. Takes the lock.
  */
 bool dkc_provider_inside_text(struct dk_registry *reg, u64 number, unsigned int i,
 			      char text[DK_NAME_MAX]);
 /* Called in the child of fork(); the lock was taken before the fork. */
 void dkc_providers_after_fork(struct dk_registry *reg);
 
-/* device.c: the first device after the slot of a device number; NULL if there is none. */
+/* device.c: returns the first device after the slot of a device number, or NULL. */
 struct dkc_device *dkc_device_after(const struct dk_registry *reg, u32 number);
 /* Make the number of a device valid, or invalid for ever. */
 void dkc_device_publish(struct dkc_device *dev);
@@ -169,7 +172,7 @@ bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_
 
 /*
  * offline.c: like dk_device_set_online_timeout(). @inside names a call that is still running at the
- * deadline, @why an operator that is not served any more. Both functions take the lock.
+ * deadline, @why an operator that is no longer served. Both functions take the lock.
  */
 int dkc_device_set_online(struct dk_registry *reg, u32 device, bool online,
 			  u64 deadline, struct dk_diag *why, struct dk_diag *inside);

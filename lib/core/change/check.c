@@ -5,7 +5,7 @@
  */
 #include "change.h"
 
-/* Checks what must be right before any other member may be read. */
+/* Checks what must be right before any other member can be read. */
 int dkc_check_impl_op(const struct dk_impl *impl, struct dk_diag *why)
 {
 	if (impl->size != sizeof(*impl))
@@ -53,7 +53,7 @@ int dkc_check_impl(const struct dk_impl *impl, struct dk_diag *why)
 	return err;
 }
 
-/* A refusal contains the schema's name and the operator's: "foo::bar vs foo::baz". */
+/* The message contains the schema's name and the operator's: "foo::bar vs foo::baz". */
 static noinline int check_schema_name(const struct dk_op_decl *decl, struct dk_diag *why)
 {
 	const char *schema = decl->schema;

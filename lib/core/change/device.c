@@ -28,7 +28,7 @@ static struct dkc_device *device_named(const struct dk_registry *reg,
 	return dev;
 }
 
-/* A map of twice the size, with the same devices. */
+/* Replaces the map by one of twice the size, with the same devices. */
 static struct dkc_devmap *devmap_grow(struct dk_registry *reg)
 {
 	struct dkc_devmap *old = dkc_deref_locked(reg->devmap, reg), *map;
@@ -49,7 +49,7 @@ static struct dkc_devmap *devmap_grow(struct dk_registry *reg)
 	return map;
 }
 
-/* A slot whose generations are used up is never used again. */
+/* Returns a free slot, or 0. A slot whose generations are used up is never used again. */
 static u32 free_slot(const struct dk_registry *reg, const struct dkc_devmap *map)
 {
 	u32 i;

@@ -17,7 +17,10 @@ static void provider_free(struct dkc_provider *core)
 	kvfree(core);
 }
 
-/* The last waiter frees what is drained, and then the provider if it is unregistered. */
+/*
+ * Ends a wait. The last waiter frees the drained blocks, and then the provider if it is
+ * unregistered.
+ */
 static void wait_end(struct dkc_provider *core)
 {
 	struct dkc_block **p = &core->withdrawn, *b;
@@ -39,8 +42,8 @@ static void wait_end(struct dkc_provider *core)
 }
 
 /*
- * The parent's waiting threads do not exist in the child. Frees what was drained already. A
- * provider that was being unregistered must be unregistered again.
+ * The waiting threads of the parent do not exist in the child. Frees the blocks that were
+ * already drained. A provider that was being unregistered must be unregistered again.
  */
 void dkc_providers_after_fork(struct dk_registry *reg)
 {
@@ -60,7 +63,7 @@ void dkc_providers_after_fork(struct dk_registry *reg)
 
 /*
  * True if the device or backend was brought online since the wait began, even if it was taken
- * offline again or unregistered after that. A device is not freed while a waiter is counted.
+ * offline again or unregistered after that. A device is not freed while a wait is in progress.
  */
 static bool is_canceled(const struct dkc_target *t)
 {
@@ -69,7 +72,7 @@ static bool is_canceled(const struct dkc_target *t)
 
 /*
  * An array may be registered again while calls of its previous registration are running. A wait
- * for the array is for the calls of all its registrations that were unregistered.
+ * for the array waits for the calls of all its registrations that were unregistered.
  */
 static bool is_of(const struct dkc_block *b, const struct dkc_block *waited_for)
 {
@@ -78,7 +81,7 @@ static bool is_of(const struct dkc_block *b, const struct dkc_block *waited_for)
 		READ_ONCE(b->state) == DKC_REMOVED);
 }
 
-/* The provider's blocks are not freed while the lock is held or a waiter is counted. */
+/* The blocks of the provider are not freed while the lock is held or a wait is in progress. */
 static bool is_inside(const struct dkc_inside *in, void *data)
 {
 	const struct dkc_target *t = data;
@@ -104,8 +107,8 @@ int dkc_may_unregister(const struct dkc_provider *core, struct dk_diag *why)
 }
 
 /*
- * The name of the operator that was called. The declaration of a function has the name. For a
- * backend fallback the name may be unknown. Then the text contains the key.
+ * Copies the name of the operator that was called. The declaration of a function has the name.
+ * For a backend fallback the name may be unknown. In that case, the text contains the key.
  */
 static void inside_op_text(const struct dkc_inside *in, char text[DK_NAME_MAX])
 {
@@ -147,7 +150,7 @@ static bool find_inside(const struct dkc_inside *in, void *data)
 	return true;
 }
 
-/* The lock keeps the operator and the registration of a call. */
+/* The lock keeps the operator and the registration of a call from being freed. */
 static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in)
 {
 	dkc_assert_writer(t->core->reg);
@@ -157,7 +160,7 @@ static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in
 	return dkc_gate_any(t->core, find_inside, t);
 }
 
-/* The text is "ns::op function thread[17] 1500 ms". False if there is no such call. */
+/* The text is "ns::op function thread[17] 1500 ms". Returns false if there is no such call. */
 static noinline bool inside_text(struct dkc_target *t, unsigned int i, char text[DK_NAME_MAX])
 {
 	struct dkc_text put = { text, DK_NAME_MAX, 0 };
@@ -194,7 +197,7 @@ static noinline int report_inside(struct dkc_target *t, struct dk_diag *why)
 	return dkc_refuse(why, DK_WHY_STILL_INSIDE, text);
 }
 
-/* All calls of a provider. */
+/* Selects all calls of a provider. */
 static struct dkc_target target_all(const struct dkc_provider *core)
 {
 	return (struct dkc_target){
@@ -258,9 +261,9 @@ static bool wait_grace(struct dkc_grace *begun, u64 deadline)
 }
 
 /*
- * Blocks that were withdrawn before the wait began are drained now. A block is kept as long as any
- * caller waits for the provider. But its array belongs to the caller again, so nothing that reads
- * the array may reach the block.
+ * Marks the blocks that were withdrawn before the wait began as drained. A block is kept as long
+ * as any caller waits for the provider. But the caller that unregistered the array may now free
+ * it, so code that reads the array must not find the block.
  */
 static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
 {
@@ -276,8 +279,8 @@ static void mark_drained(struct dkc_block *list, const struct dkc_target *t)
 }
 
 /*
- * Builds the tables whose allocation had failed, and releases the lock from time to time. A caller
- * with a deadline does not wait for memory.
+ * Builds the tables whose allocation failed, and releases the lock from time to time. If the
+ * caller has a deadline, does not wait for memory.
  */
 static void rebuild(struct dk_registry *reg, bool may_sleep)
 	__must_hold(&reg->lock)
@@ -288,7 +291,7 @@ static void rebuild(struct dk_registry *reg, bool may_sleep)
 	}
 }
 
-/* No call is running: a caller that reads the NULL may free the provider. */
+/* Called when no call is running. A caller that reads the NULL may free the provider. */
 static void unregistered(struct dkc_provider *core)
 {
 	if (core->pub)
@@ -322,7 +325,7 @@ static noinline bool wait_empty(struct dkc_provider *core, struct dkc_target *t)
 	return true;
 }
 
-/* Several callers may wait at once. What was withdrawn is freed when the last wait ends. */
+/* Several callers may wait at once. The withdrawn blocks are freed when the last wait ends. */
 int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *why)
 {
 	bool unregisters = core->unregistering && !t->block && !t->backends, empty = false;
@@ -337,13 +340,13 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 	if (unregisters) {
 		if (t->deadline && !core->grace_begun)
 			core->grace_begun = dkc_grace_begin(&core->grace);
-		/* another caller may have begun the grace period; it may be over already */
+		/* another caller may have begun the grace period, which may already be over */
 		begun = core->grace_begun ? &core->grace : NULL;
 		t->over = READ_ONCE(core->grace_over);
 	}
 	mutex_unlock(&reg->lock);
 	dkc_trace(drain, core, true, unregisters, false);
-	/* setting a state ignores its deadline here: a grace period is short */
+	/* a change of state ignores its deadline here, because a grace period is short */
 	if (!t->past_grace)
 		t->past_grace = wait_grace(begun, unregisters ? t->deadline : 0);
 	if (t->past_grace) {
@@ -354,7 +357,7 @@ int dkc_wait(struct dkc_provider *core, struct dkc_target *t, struct dk_diag *wh
 		empty = wait_empty(core, t);
 	}
 	mutex_lock(&reg->lock);
-	/* check again: the last call may just have returned, or another waiter came first */
+	/* check again: the last call may have returned since, or another waiter may have drained */
 	if (!empty && !core->drained)
 		err = report_inside(t, why);
 	dkc_trace(drain, core, false, unregisters, !err);

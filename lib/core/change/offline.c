@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Takes devices and backends offline and online. While one is offline, its registrations stay, but
- * calls are routed as if these registrations were absent.
+ * Takes devices and backends offline and online. The registrations of an offline device or backend
+ * stay, but calls are routed as if they were absent.
  */
 #include "change.h"
 
@@ -11,12 +11,12 @@ struct dkc_switch {
 	struct dkc_device *dev;
 	unsigned int backend;
 	bool online;
-	u64 deadline;		/* for the wait; 0: none */
+	u64 deadline;		/* deadline of the wait; 0: none */
 	struct dk_diag *why;
 	struct dk_diag *inside;	/* names a call that is running at the deadline */
 };
 
-/* Sets the state that the writer builds tables for. */
+/* Sets the state for which the writer builds tables. */
 static void set_wanted(const struct dkc_switch *s, bool online)
 {
 	u32 backend = dkc_backend_bit(s->backend);
@@ -75,7 +75,7 @@ static struct dkc_block *next_block(const struct dk_registry *reg, const struct 
 	return core ? core->blocks : NULL;
 }
 
-/* Walks the registrations that are switched. Pass NULL to start; returns NULL at the end. */
+/* Walks the registrations whose state changes. Pass NULL to start; returns NULL at the end. */
 static const struct dkc_reg *next_switched(const struct dkc_switch *s, const struct dkc_reg *r)
 {
 	const struct dkc_block *b;
@@ -105,7 +105,10 @@ static bool is_unserved(const struct dk_op *op, const struct dkc_reg *r)
 	       dkc_evaluate(op, dkc_block_of(r)->dev, at.f, at.b, NULL).prov == DK_PROV_MISSING;
 }
 
-/* The operator of @r, or any one for a fallback, that nothing else serves at the key, or NULL. */
+/*
+ * Returns the operator of @r if nothing else serves its key. For a fallback, returns any operator
+ * for which this is true. Otherwise returns NULL.
+ */
 static const struct dk_op *unserved_op(struct dk_registry *reg, const struct dkc_reg *r)
 {
 	const struct dk_op *op = dkc_reg_op(r);
@@ -118,7 +121,7 @@ static const struct dk_op *unserved_op(struct dk_registry *reg, const struct dkc
 	return op;
 }
 
-/* Names the first operator that is not served any more: "operator at key". */
+/* Names the first operator that is no longer served: "operator at key". */
 static void remark_unserved(const struct dkc_switch *s)
 {
 	const struct dkc_reg *r = NULL;
@@ -135,7 +138,7 @@ static void remark_unserved(const struct dkc_switch *s)
 	}
 }
 
-/* Publishes the tables of the other state, or fails and changes nothing. */
+/* Publishes the tables for the new state, or fails and changes nothing. */
 static int switch_tables(const struct dkc_switch *s)
 {
 	struct dkc_offline *since = switch_since(s);
@@ -219,7 +222,7 @@ static int wait_switched(const struct dkc_switch *s)
 		u64 number = core->number;
 
 		err = dkc_wait(core, &target, s->inside);
-		/* the list, newest first, may have changed: find the next one */
+		/* the list, newest first, may have changed: find the next provider */
 		core = is_device ? NULL : s->reg->providers;
 		while (core && core->number >= number)
 			core = core->next;
@@ -227,7 +230,7 @@ static int wait_switched(const struct dkc_switch *s)
 	return target.canceled ? dkc_refuse(s->why, DK_WHY_CANCELED, name) : err;
 }
 
-/* Waits even if another caller has set the state already. */
+/* Waits for calls even if another caller has set the state already. */
 static int set_online(struct dkc_switch *s)
 	__must_hold(&s->reg->lock)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Registers and unregisters providers. Unregistering withdraws everything under the lock, waits
- * for one grace period, drains the gate, and only then frees. It never fails for lack of memory.
+ * for one grace period, drains the gate, and frees only after that. It never fails for lack of
+ * memory.
  */
 #include "change.h"
 
@@ -163,7 +164,10 @@ static void provider_withdraw(struct dkc_provider *core)
 	dkc_change_force(&ch);
 }
 
-/* Frees the provider, unless this fails. Another caller may have begun to unregister it. */
+/*
+ * Unregisters the provider, and frees it unless this fails. Another caller may have begun to
+ * unregister it.
+ */
 static int unregister(struct dkc_provider *core, u64 deadline, struct dk_diag *why)
 	__must_hold(&core->reg->lock)
 {

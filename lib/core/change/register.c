@@ -7,7 +7,7 @@
 
 /* ---- functions -------------------------------------------------------------- */
 
-/* The key that an entry of the table stands for. */
+/* Sets *@key to the key that an entry of the array stands for. */
 static int resolve_key(const struct dkc_registration *r, const struct dk_impl *impl,
 		       unsigned int *key)
 {
@@ -34,8 +34,8 @@ static int resolve_key(const struct dkc_registration *r, const struct dk_impl *i
 }
 
 /*
- * Links a registration before the operator's other registrations or, if it is of a device, before
- * those of devices.
+ * Links a registration before the others of the operator. A registration of a device is linked
+ * after those without a device.
  */
 static void reg_link(struct dkc_reg *r, struct dk_op *op)
 {
@@ -44,7 +44,7 @@ static void reg_link(struct dkc_reg *r, struct dk_op *op)
 
 	while (r->of_device && dkc_without_device(dkc_deref_locked(*at, op->reg)))
 		at = &dkc_run_of(dkc_deref_locked(*at, op->reg))->next;
-	/* if the registration before it in the block has the same operator, it is *@at */
+	/* if the previous registration of the block has the same operator, *@at points to it */
 	r->follows = r->place && b->impls[r->place].op == b->impls[r->place - 1].op;
 	if (r->place)
 		r->run = r[-1].run + !r->follows;
@@ -80,13 +80,13 @@ static int function_admit(struct dkc_registration *r, const struct dk_impl *impl
 	return 0;
 }
 
-/* A table is unregistered by its address, so it must not be registered twice. */
+/* An array is unregistered by its address, so it must not be registered twice. */
 static noinline int check_table(const struct dkc_registration *r)
 {
 	const struct dkc_block *b = dkc_block_find(r->prov, r->impls);
 	char text[DK_NAME_MAX];
 
-	/* an empty table may have the address of whatever follows it */
+	/* an empty array may have the same address as another object */
 	if (r->dev || !b || !b->n || !r->n)
 		return 0;
 	dkc_impl_text(text, r->impls, r->prov);
@@ -158,7 +158,7 @@ static int fallback_admit(struct dkc_registration *r)
 
 /* ---- blocks ------------------------------------------------------------------ */
 
-/* The name of a registration in messages. */
+/* Returns the name of a registration for messages. */
 static const char *registration_name(const struct dkc_registration *r)
 {
 	if (r->dev)
@@ -190,7 +190,9 @@ static int block_admit(struct dkc_registration *r)
 	return r->fallback ? fallback_admit(r) : table_admit(r);
 }
 
-/* The function that had the key, for the same device, before this one took it over. */
+/*
+ * Returns the function that @r overrides: the next older one at the same key, for the same device.
+ */
 static const struct dkc_reg *overridden(const struct dkc_reg *r)
 {
 	const struct dkc_reg *s = dkc_next_reg(r);
@@ -201,8 +203,8 @@ static const struct dkc_reg *overridden(const struct dkc_reg *r)
 }
 
 /*
- * Remarks on the first function at a key without an entry in a trimmed table, or on the first
- * one that overrides another: "operator key: old -> new".
+ * Reports the first function at a key without an entry in a trimmed table, or the first one
+ * that overrides another: "operator key: old -> new".
  */
 static void remark_functions(const struct dkc_registration *r)
 {

@@ -48,7 +48,9 @@ int dk_op_undefine(struct dk_provider *prov, const char *name, struct dk_diag *w
 	return err;
 }
 
-/* Unlinks a registration. Those of a run are unlinked from the last one to the first. */
+/*
+ * Unlinks a registration. The registrations of a run must be unlinked from the last to the first.
+ */
 static void reg_unlink(struct dkc_reg *r)
 {
 	struct dk_op *op = dkc_reg_op(r);
@@ -56,7 +58,7 @@ static void reg_unlink(struct dkc_reg *r)
 
 	while (dkc_deref_locked(*at, op->reg) != r)
 		at = &dkc_run_of(dkc_deref_locked(*at, op->reg))->next;
-	/* a reader at this registration still reaches those after it */
+	/* a reader that is at this registration still reaches those after it */
 	rcu_assign_pointer(*at, dkc_next_reg(r));
 	op->num_regs--;
 	op_removed(op);
@@ -109,7 +111,7 @@ void dkc_block_withdraw(struct dkc_block *b, struct dkc_change *ch)
 		dkc_device_remove(b->dev);
 }
 
-/* The same table may also be registered for a device. */
+/* The same array may also be registered for devices. Skips these blocks. */
 struct dkc_block *dkc_block_find(const struct dkc_provider *prov, const struct dk_impl *impls)
 {
 	struct dkc_block *b = *dkc_bucket(prov->reg, impls);
@@ -131,7 +133,10 @@ struct dkc_block *dkc_block_find_withdrawn(const struct dkc_provider *prov,
 	return b;
 }
 
-/* Names the functions if another provider has registered them, and the caller otherwise. */
+/*
+ * The message names the functions if another provider has registered the array, otherwise the
+ * caller.
+ */
 static noinline int refuse_table(const struct dkc_provider *prov, const struct dk_impl *impls,
 				 struct dk_diag *why)
 {
@@ -184,7 +189,7 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 		return err;
 	reg = core->reg;
 	b = withdraw(core, impls);
-	/* another caller may have withdrawn it */
+	/* another caller may have withdrawn the array */
 	if (!b)
 		b = dkc_block_find_withdrawn(core, impls, 0);
 	if (b)

@@ -40,7 +40,10 @@ int dk_keyset_has(const struct dk_layout *l, struct dk_keyset ks, unsigned int k
 	return dk_keyset_has_all(ks, dk_key_set(l, key));
 }
 
-/* PyTorch's formula, unchanged: the set after Undefined lacks the highest backend. */
+/*
+ * This is PyTorch's formula, unchanged. Therefore the set after Undefined lacks the highest
+ * backend.
+ */
 struct dk_keyset dk_keyset_after(const struct dk_layout *l, unsigned int key)
 {
 	l = dkc_layout(l);

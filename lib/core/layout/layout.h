@@ -10,11 +10,11 @@
 
 #define DKC_MAX_BACKENDS	16
 #define DKC_MAX_FUNCTIONALITIES	64
-#define DKC_MAX_ENTRIES		768	/* of 16 backends and 48 functionalities */
-#define DKC_MAX_FUNCTIONS	250	/* of a table: its index has a byte for each entry */
+#define DKC_MAX_ENTRIES		768	/* 16 backends times 48 functionalities */
+#define DKC_MAX_FUNCTIONS	250	/* functions of a table: an index byte holds an id */
 #define DKC_MAX_ALIASES		8
 #define DKC_TRIMMED_ENTRIES	8
-#define DKC_NO_ENTRY		DKC_TRIMMED_ENTRIES	/* of keys that a trimmed table lacks */
+#define DKC_NO_ENTRY		DKC_TRIMMED_ENTRIES	/* for keys that a trimmed table lacks */
 
 /* The alias keys in the order of precedence; the numbers of the keys depend on the layout. */
 enum dkc_alias {
@@ -84,18 +84,18 @@ struct dk_layout {
 	const char *sentinel;		/* name of the backend in StartOf keys */
 	const char *unnamed;		/* name that StartOf keys are printed with, or NULL */
 	u16 strict[DKC_MAX_FUNCTIONALITIES];	/* backends that PyTorch's parser accepts */
-	u64 legacy_dropped;		/* bit f: see dk_legacy_extract() */
-	u64 implicit_also;		/* bit f: of CompositeImplicitAutograd */
-	u32 other_autograd;		/* bit b - 1: backends with AutogradOther */
+	u64 legacy_dropped;		/* bit f: dk_legacy_extract() ignores functionality f */
+	u64 implicit_also;		/* bit f: CompositeImplicitAutograd includes it, too */
+	u32 other_autograd;		/* bit b - 1: backend b uses AutogradOther */
 	bool has_strict;		/* @strict is known */
 	bool has_legacy;
 	bool has_sets;			/* alias sets and maps are known */
 	bool batched_empty;		/* FuncTorchBatchedDecomposition stands for no key */
 	bool privateuseone;		/* PRIVATEUSEONE parses as PrivateUse1 */
-	bool trimmed;			/* SEMANTICS 1.8 */
+	bool trimmed;			/* tables are trimmed: SEMANTICS 1.8 */
 
 	bool counted;			/* made by dk_layout_parse() */
-	atomic_long_t users;		/* references of its maker and registries, if counted */
+	atomic_long_t users;		/* references, if @counted */
 
 	/* derived */
 	bool has_tables;		/* registries may use it */
@@ -132,21 +132,24 @@ static inline const struct dk_layout *dkc_layout(const struct dk_layout *l)
 	return l ? l : &dkc_v1;
 }
 
-/* layout.c: references to a layout of dk_layout_parse(). Other layouts are not counted. */
+/*
+ * layout.c: take or drop a reference to a layout of dk_layout_parse(). Other layouts are not
+ * counted.
+ */
 void dkc_layout_get(const struct dk_layout *l);
 void dkc_layout_put(const struct dk_layout *l);
 
-/* names.c: the prefix of the runtime keys of a per-backend functionality. */
+/* names.c: returns the prefix of the runtime keys of a per-backend functionality. */
 const char *dkc_key_prefix(const struct dk_layout *l, unsigned int f);
-/* The functionality or backend with this name, or 0. */
+/* Return the functionality or backend with this name, or 0. */
 unsigned int dkc_find_functionality(const struct dk_layout *l, const char *name);
 unsigned int dkc_find_backend(const struct dk_layout *l, const char *name);
 /* Finds a key by its name in PyTorch's source. */
 bool __must_check dkc_find_key(const struct dk_layout *l, const char *name, unsigned int *key);
-/* Parses only the names that PyTorch's own parser accepts, and no private names of backends. */
+/* Accepts only the names that PyTorch's own parser accepts, and no private names of backends. */
 bool __must_check dkc_key_parse_strict(const struct dk_layout *l, const char *name,
 				       unsigned int *key);
-/* The name of a key in PyTorch's source. For a few keys PyTorch prints another name. */
+/* Formats the name of a key in PyTorch's source. For a few keys PyTorch prints another name. */
 char *dkc_key_name(const struct dk_layout *l, unsigned int key, char buf[DK_NAME_MAX]);
 /* Replaces every @from in @name with @to and cuts off what does not fit. */
 void dkc_replace(char buf[DK_NAME_MAX], const char *name, const char *from,
@@ -185,19 +188,19 @@ static inline struct dkc_place dkc_key_place(const struct dk_layout *l, unsigned
 	return (struct dkc_place){ .f = l->block[block], .b = n - block * (l->nb + 1) };
 }
 
-/* The bit of the functionality in a role, or 0 if the layout has no such functionality. */
+/* Returns the bit of the functionality in a role, or 0 if the layout has no such functionality. */
 static inline u64 dkc_role_bit(const struct dk_layout *l, enum dkc_role role)
 {
 	return l->role[role] ? dkc_functionality_bit(l, l->role[role]) : 0;
 }
 
-/* The number of slots of a functionality. */
+/* Returns the number of slots of a functionality. */
 static inline unsigned int dkc_width(const struct dk_layout *l, unsigned int f)
 {
 	return dkc_is_per_backend(l, f) ? l->nb : 1;
 }
 
-/* Slots number all runtime keys. For @b 0, returns the slot of the first backend. */
+/* Returns the slot of a runtime key. For @b 0, returns the slot of the first backend. */
 static inline unsigned int dkc_slot(const struct dk_layout *l, unsigned int f, unsigned int b)
 {
 	return l->offset[f] + (dkc_is_per_backend(l, f) && b ? b - 1 : 0);
@@ -225,15 +228,15 @@ static inline bool dkc_has_entry(const struct dk_layout *l, unsigned int f, unsi
 	return dkc_entry(l, f, b) < dkc_table_entries(l);
 }
 
-/* The slot of an entry, or a number past all slots if the layout lacks the entry's key. */
+/* Returns the slot of an entry, or a number past all slots if the layout lacks the entry's key. */
 static inline unsigned int dkc_entry_slot(const struct dk_layout *l, unsigned int entry)
 {
 	return l->trimmed ? l->trimmed_slot[entry] : entry;
 }
 
-/* True for a backend that may have a private name. */
+/* True for a backend that can have a private name. */
 bool dkc_is_private(const struct dk_layout *l, unsigned int b);
-/* The alias of an alias key; DKC_NUM_ALIASES for other keys. */
+/* Returns the alias of an alias key, or DKC_NUM_ALIASES for other keys. */
 enum dkc_alias dkc_key_alias(const struct dk_layout *l, unsigned int key);
 
 /*

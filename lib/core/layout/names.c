@@ -49,7 +49,7 @@ char *dk_key_name(const struct dk_layout *l, unsigned int key,
 	return dkc_key_name(l, key, buf);
 }
 
-/* The first of @n names is not compared. */
+/* Returns the index of @name in @names, or 0. Does not compare names[0]. */
 static unsigned int find_name(const char *const *names, unsigned int n, const char *name)
 {
 	unsigned int i;
@@ -76,7 +76,9 @@ const char *dk_backend_bit_name(const struct dk_layout *l, unsigned int backend)
 	return backend <= l->nb ? l->backend_bits[backend] : "UNKNOWN_BACKEND_BIT";
 }
 
-/* PyTorch's parser accepts only some of the keys that PyTorch prints. */
+/*
+ * True if PyTorch's parser accepts the key. It accepts only some of the keys that PyTorch prints.
+ */
 static bool parses_strictly(const struct dk_layout *l, unsigned int key)
 {
 	unsigned int b = dk_key_backend(l, key);
@@ -116,7 +118,10 @@ static bool find_key(const struct dk_layout *l, const char *name,
 	return true;
 }
 
-/* Names of enumerators in PyTorch's source that PyTorch neither prints nor parses. */
+/*
+ * Replaces names that exist only as enumerators in PyTorch's source. PyTorch neither prints nor
+ * parses them.
+ */
 static const char *enumerator_alias(const char *name)
 {
 	static const char *const other_names[][2] = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Explains the route of a call: what the mask removed, the result of each rule for the entry,
- * and how each registration affects the call (enum dk_bearing). For this the call is routed again
- * with a registration ignored, and the results are compared.
+ * Explains the route of a call: what the mask removed, the result of each rule for the entry, and
+ * how each registration affects the call (enum dk_bearing). To find the latter, the call is
+ * routed again with the registration ignored, and the results are compared.
  */
 #include "observe.h"
 
@@ -45,7 +45,9 @@ static void step_fill(struct dk_step *s, const struct dkc_reg *r)
 	dkc_reg_names(r, s->label, s->provider, s->device_name);
 }
 
-/* Fill in step *@i if it is about the mask. Otherwise subtract the number of such steps. */
+/*
+ * Fills in step *@i if it is about the mask. Otherwise subtracts the number of such steps from *@i.
+ */
 static bool step_mask(struct dkc_case *c, unsigned int *i, struct dk_step *s)
 {
 	const struct dk_layout *l = c->op->reg->layout;
@@ -185,7 +187,7 @@ static int explain_step(struct dk_op *op, const struct dk_explain *ex, unsigned 
 	dkc_explain_begin(&c, op, ex);
 	if (!dkc_explain_rule(&c, &i, step))
 		return 0;
-	/* the last step is about the fallback of the entry: dkc_reg_at() is NULL */
+	/* the last step is about the fallback of the entry: dkc_reg_at() returns NULL */
 	return i > op->num_regs ? -ENOENT : dkc_explain_impl(&c, dkc_reg_at(op, i), step);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What serves an entry, where a call is routed, and by which rule. The function is read from
- * the published table, as a call reads it. Tables do not record rules, so the rule is computed.
+ * Reports what serves an entry, where a call is routed, and by which rule. The function is read
+ * from the published table, as a call reads it. Tables do not record rules, so the rule is
+ * computed.
  */
 #include "observe.h"
 

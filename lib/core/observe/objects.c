@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * How many objects a call of an operator can have, from the text of its dispatch list.
+ * Counts the objects that a call of an operator can have, by the text of its dispatch list.
  */
 #include "observe.h"
 
@@ -23,7 +23,7 @@ static bool may_make_list(const char *text, const char *parenthesis)
 	return len && (len != sizeof(one) - 1 || memcmp(parenthesis - len, one, len));
 }
 
-/* The number of objects; 0 if it is not constant or not known. */
+/* Returns the number of objects; 0 if it is not constant or not known. */
 static u32 count_objs(const struct dk_op_decl *decl)
 {
 	const char *text = decl->dispatched, *p;

@@ -16,12 +16,12 @@
  */
 __must_check int dkc_registry_lock(struct dk_registry **reg, u32 size, size_t expected);
 
-/* inspect.c: routes a call and sets @r. Returns what the call would return, without calling. */
+/* inspect.c: routes a call and sets @r. Returns what the call would return, without making it. */
 int dkc_route(struct dk_op *op, u64 merged, const struct dk_obj *const *objs,
 	      unsigned int n, struct dk_route *r);
 /*
- * What serves a runtime key: the function from the published table if that has an entry
- * for the key, else from the rules.
+ * Returns what serves a runtime key. The function is read from the published table if that has
+ * an entry for the key; otherwise it is found by the rules.
  */
 struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 			   unsigned int f, unsigned int b);
@@ -29,10 +29,7 @@ struct dkc_pick dkc_serves(const struct dk_op *op, const struct dkc_device *dev,
 void dkc_slot_split(const struct dk_layout *l, unsigned int slot, unsigned int *f,
 		    unsigned int *b);
 
-/*
- * The names of a registration in reports. A name that the registration lacks is an empty
- * string.
- */
+/* Copies the names of a registration. A name that the registration lacks is an empty string. */
 void dkc_reg_names(const struct dkc_reg *r, char label[DK_NAME_MAX],
 		   char provider[DK_NAME_MAX], char device_name[DK_NAME_MAX]);
 
@@ -49,7 +46,7 @@ struct dkc_case {
 	const struct dkc_device *dev;
 	u64 merged;		/* the set before it is masked */
 	unsigned int b;		/* the backend of @merged, whose mask applies */
-	u32 evaluations;	/* of entries by the rules so far, approximately */
+	u32 evaluations;	/* approximate number of entries evaluated by the rules */
 	struct dkc_outcome outcome;
 };
 
@@ -57,7 +54,7 @@ struct dkc_case {
 void dkc_explain(struct dk_op *op, struct dk_keyset included, struct dk_keyset excluded,
 		 const struct dk_obj *const *objs, unsigned int n,
 		 struct dk_explain *ex);
-/* Caller must have checked that the registry still has the generation of @ex. */
+/* The caller must have checked that the registry still has the generation of @ex. */
 void dkc_explain_begin(struct dkc_case *c, const struct dk_op *op,
 		       const struct dk_explain *ex);
 /*
@@ -71,7 +68,7 @@ int dkc_explain_rule(struct dkc_case *c, unsigned int *i, struct dk_step *step);
  */
 int dkc_explain_impl(struct dkc_case *c, const struct dkc_reg *r, struct dk_step *step);
 
-/* objects.c: @max_objs of struct dk_op_info. Counts once for each definition. */
+/* objects.c: returns @max_objs of struct dk_op_info. Counts only once for each definition. */
 u32 dkc_max_objs(struct dk_op *op);
 
 #endif /* _DKC_OBSERVE_H */

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Changes. A change builds the tables of all operators that it affects and then publishes each
- * by storing one pointer. It can be cancelled before the first store. From then on no step fails.
+ * Changes. A change builds the tables of all operators that it affects and then publishes each by
+ * storing one pointer. It can be cancelled before the first store. After that, no step fails.
  */
 #include "state.h"
 
 /*
- * In a view, the block has the state that it had at the view's change. A state is stored only
- * after the half change that precedes it was counted. So if a reader has loaded that state, the
- * reader's view holds only if it includes that half change. Model: selftests/model/view.pml.
+ * A view shows the block in the state that it had when the view began. Each state is stored
+ * only after the half change that precedes it was counted. So if a reader has loaded a state,
+ * the reader's view holds only if it includes that half change. Model:
+ * selftests/model/view.pml.
  */
 void dkc_block_set_live(struct dkc_block *b, bool live)
 {
@@ -87,7 +88,7 @@ int dkc_change_prepare(struct dkc_change *ch)
 		}
 		end = &(*end)->next;
 	}
-	/* If a counter cannot be allocated, its calls count as calls without a counter. */
+	/* If a counter cannot be allocated, its calls are counted as calls without a counter. */
 	for (op = ch->ops, table = ch->tables; op; op = op->next, table = table->next)
 		dkc_stats_cover(op, table, true);
 	return 0;
@@ -103,7 +104,7 @@ void dkc_change_cancel(struct dkc_change *ch)
 	}
 }
 
-/* A copy of the full table with counters. If its allocation fails, the slow path counts. */
+/* Returns a copy of the full table with counters. If its allocation fails, the slow path counts. */
 static const struct dkc_table *table_counted(const struct dk_op *op, const struct dkc_table *full,
 					     bool may_sleep)
 {
@@ -115,7 +116,7 @@ static const struct dkc_table *table_counted(const struct dk_op *op, const struc
 	return table ? table : dkc_table_bypass(op->flags);
 }
 
-/* The table that calls use: the full one, a copy with counters, or a constant one. */
+/* Returns the table that calls use: the full one, a copy with counters, or a constant one. */
 static const struct dkc_table *table_for_calls(const struct dk_op *op, const struct dkc_table *full,
 					       bool may_sleep)
 {
@@ -136,7 +137,7 @@ void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table)
 
 	dkc_assert_writer(op->reg);
 	rcu_assign_pointer(op->table, table);
-	/* it was a copy with counters */
+	/* the old table was a copy with counters */
 	if (old->kind == DKC_TABLE_FULL && old != dkc_deref_locked(op->base, op->reg))
 		dkc_table_retire(op->reg, old);
 }
@@ -157,7 +158,7 @@ static u8 tables_of(const struct dk_registry *reg)
 {
 	bool counted = dkc_deref_locked(reg->stats, reg);
 
-	/* counters are one of the watchers */
+	/* enabled counters are one of the watchers */
 	if (reg->watched > counted || !dkc_has_fast_calls())
 		return DKC_TABLES_BYPASSED;
 	return counted ? DKC_TABLES_COUNTED : DKC_TABLES_PLAIN;
@@ -213,8 +214,9 @@ void dkc_change_commit(struct dkc_change *ch)
 }
 
 /*
- * Removal must not fail. If the allocation of a table fails, the evaluator serves the operator
- * until dkc_change_rebuild(), which is called after the drain at the latest.
+ * Removal must not fail. If the allocation of a table fails, the operator is served by the
+ * evaluator until dkc_change_rebuild() has built the table. That function is called after the
+ * drain, if not earlier.
  */
 void dkc_change_force(struct dkc_change *ch)
 {
@@ -232,7 +234,10 @@ void dkc_change_force(struct dkc_change *ch)
 	}
 }
 
-/* The slots of the table of names to pass in one hold of the lock, and the cost of a table. */
+/*
+ * The number of slots of the table of names that are visited in one hold of the lock, and the cost
+ * of building a table, in slots.
+ */
 #define DKC_REBUILD_MAX		1024
 #define DKC_REBUILD_TABLE	16
 

@@ -9,17 +9,21 @@
  * are counted with number 0. While counting is disabled, nothing has a counter.
  *
  * Each CPU or thread increments counters of its own, in blocks of DKC_COUNTS. No other CPU or
- * thread writes them. The value of a counter is the sum over CPUs or threads less its base, the
- * sum at its start. A reset only changes bases and so loses no call. When a function is
- * unregistered, the values of its counters are added to withdrawn_counts of the registry. A reset
- * adds the values that it clears to past_counts. So the number of calls since a reset is the
- * sum of all increments less past_counts, whichever functions were unregistered.
+ * thread writes them. The value of a counter is the sum over CPUs or threads minus its base,
+ * which is that sum when the counter was assigned or reset. A reset changes only bases, so it
+ * loses no call. When a function is unregistered, the values of its counters are added to
+ * withdrawn_counts of the registry. A reset adds the values that it clears to past_counts. So the
+ * number of calls since a reset is the sum of all increments minus past_counts, even if functions
+ * were unregistered.
  */
 #include "state.h"
 
 #define FREE_COUNTER	(~0ULL)	/* the provider of a counter that is free */
 
-/* The counter of calls of @op: those that @r serves or, if it is NULL, those without a function. */
+/*
+ * Returns the counter for calls of @op that @r serves or, if @r is NULL, for calls of @op without a
+ * function.
+ */
 static inline u32 counter_of(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dkc_block *b = r ? dkc_block_of(r) : NULL;
@@ -43,8 +47,8 @@ void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r)
 	rcu_read_lock();
 	s = dkc_deref(op->reg->stats, op->reg);
 	/*
-	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): the number that is loaded next is
-	 * not from before counting was last disabled. Model: selftests/model/count.pml.
+	 * Pairs with rcu_assign_pointer() in dk_stats_enable(): the number that is loaded next
+	 * was not assigned before counting was last disabled. Model: selftests/model/count.pml.
 	 */
 	smp_rmb();
 	n = s ? counter_of(op, r) : 0;
@@ -65,7 +69,10 @@ static struct dkc_counter *counter_at(const struct dk_registry *reg, u32 n)
 	return &reg->counters->block[n / DKC_COUNTS]->counter[n % DKC_COUNTS];
 }
 
-/* All increments of a counter since it exists, for any function. */
+/*
+ * Returns the number of increments of a counter, including those for functions that had it
+ * before.
+ */
 static u64 counter_sum(const struct dk_registry *reg, u32 n)
 {
 	return dkc_counts_sum(&reg->counters->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
@@ -189,7 +196,10 @@ static void counter_release(struct dk_registry *reg, u32 *counter)
 
 /* ---- the counters of blocks and operators --------------------------------------- */
 
-/* The counter is one of the function's block or, for a fallback, of the operator. */
+/*
+ * Assigns a counter to a function. The counter belongs to the block of the function or, for a
+ * fallback, to the operator.
+ */
 static bool reg_assign(struct dk_op *op, const struct dkc_reg *r, bool may_sleep)
 {
 	struct dkc_block *b = dkc_block_of(r);
@@ -332,7 +342,10 @@ static void counter_give(struct dk_registry *reg, u32 n, const struct dkc_provid
 		counter_at(reg, n)->provider = prov->number;
 }
 
-/* Assigns the counters that operators have at the slots of a fallback to @prov, or to none. */
+/*
+ * Assigns the counters that operators have at the slots of a fallback to @prov or, if it is NULL,
+ * to no provider.
+ */
 static void fallback_give(const struct dkc_block *b, const struct dkc_provider *prov)
 {
 	struct dk_registry *reg = b->prov->reg;
@@ -362,7 +375,10 @@ void dkc_stats_withdraw_block(const struct dkc_block *b)
 	fallback_give(b, NULL);
 }
 
-/* Releases counters at slots without a fallback if no call of a removed fallback may be running. */
+/*
+ * Also releases the counters at slots without a fallback, if no call of a removed fallback can be
+ * running.
+ */
 void dkc_stats_forget_block(struct dkc_block *b)
 {
 	struct dk_registry *reg = b->prov->reg;
@@ -384,7 +400,7 @@ void dkc_stats_forget_block(struct dkc_block *b)
 
 /* ---- all counters --------------------------------------------------------------- */
 
-/* A withdrawn block also has counters, as long as calls of it may be running. */
+/* A withdrawn block has counters, too, as long as its calls might be running. */
 static void blocks_drop(struct dk_registry *reg, struct dkc_block *b)
 {
 	for (; b; b = b->next)
@@ -446,13 +462,13 @@ bool dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 e
 	u32 end = reg->counters->num * DKC_COUNTS, cost;
 
 	dkc_assert_writer(reg);
-	/* past_counts is read once: a reset in between changes it, but not the sums */
+	/* read past_counts only here: a later reset changes it, but changes no counter_sum() */
 	if (c->times_counted != reg->times_counted) {
 		c->times_counted = reg->times_counted;
 		c->starts++;
 		c->counter = 1;
 		c->count = c->provider ? 0 : -reg->past_counts;
-		/* read first: @gone must not include a call that @count lacks */
+		/* read this before the counters: @gone must not include a call that @count lacks */
 		c->gone = reg->withdrawn_counts;
 	}
 	for (; c->counter < end && work; c->counter++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Devices by number, the names of backends, and which device a call is on.
+ * Finds devices by number, the names of backends, and the device of a call.
  */
 #include "state.h"
 
@@ -39,7 +39,10 @@ static const struct dk_obj *first_on(const struct dk_list *list, u64 backend)
 	return NULL;
 }
 
-/* The device of the first object, or item of a list, that is on the highest backend of @ks. */
+/*
+ * Returns the number of the device of the first object, or item of a list, that is on the highest
+ * backend of @ks.
+ */
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n)
 {
@@ -96,9 +99,9 @@ static bool on_second_device(struct dkc_places *p, const struct dk_obj *o)
 }
 
 /*
- * @serves may belong to a device or backend that is going offline or online: the call found its
- * function, while the state reads offline. So the device and the backends of @serves count as
- * online here.
+ * @serves may belong to a device or backend that is being taken offline or online: the call has
+ * found its function, although the state is offline. So this function treats the device and the
+ * backends of @serves as online.
  */
 bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n)

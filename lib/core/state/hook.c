@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Hooks around calls. The slow path runs them: a registry with hooks publishes tables that send
- * all calls there. The list is walked in a read section, and unregistering waits for a grace
- * period. The newest hooks are first and have the highest number, so that one number in a call
- * determines which hooks ran before it.
+ * all calls to the slow path. The list of hooks is walked in a read section, and unregistering
+ * waits for a grace period. The newest hooks are first and have the highest number, so that one
+ * number stored in a call determines which hooks ran before the call.
  */
 #include "state.h"
 
@@ -29,7 +29,7 @@ static bool is_observed(const char *name)
 	return true;
 }
 
-/* Only runs hooks that were registered when the call began: up to number @stamp. */
+/* Runs only the hooks that were registered when the call began: up to number @stamp. */
 static void run_hooks(const struct dk_hook_info *info, u64 stamp, bool after)
 {
 	bool all = !is_redispatch(info->kind) && is_observed(info->name);

@@ -5,9 +5,9 @@
  */
 #include "state.h"
 
-static struct dk_op removed;	/* in the slots of removed operators, so that searches go on */
+static struct dk_op removed;	/* marks slots of removed operators, so that searches continue */
 
-/* Hashes a name in words. The last word overlaps the one before it. */
+/* Hashes a name word by word. The last word overlaps the one before it. */
 static u32 name_hash(const char *name, size_t len)
 {
 	u64 hash = len, word = 0;
@@ -27,7 +27,7 @@ static u32 name_hash(const char *name, size_t len)
 	return hash >> 32;
 }
 
-/* Compares names of the same length, by words like name_hash(). */
+/* Compares names of the same length word by word, like name_hash(). */
 static inline bool same_name(const char *a, const char *b, size_t len)
 {
 	u64 x, y;
@@ -97,7 +97,7 @@ struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos)
 	return dkc_op_next_of(reg, pos, &budget);
 }
 
-/* Returns the slot of the operator. */
+/* Inserts an operator and returns its slot. */
 static u32 optab_put(struct dkc_optab *tab, struct dk_op *op)
 {
 	u32 i = first_slot(tab, op->hash);
@@ -109,7 +109,10 @@ static u32 optab_put(struct dkc_optab *tab, struct dk_op *op)
 	return i;
 }
 
-/* Ensures a slot for one more name. A table that is three quarters full is replaced. */
+/*
+ * Makes sure that there is a free slot for one more name. Replaces a table that is three quarters
+ * full.
+ */
 static int optab_reserve(struct dk_registry *reg)
 {
 	struct dkc_optab *tab = dkc_deref_locked(reg->ops, reg), *bigger;
@@ -137,7 +140,7 @@ static int optab_reserve(struct dk_registry *reg)
 	return 0;
 }
 
-/* Allocates an operator and ensures a slot, but does not insert it yet. */
+/* Allocates an operator and makes sure that there is a free slot for it. Does not insert it. */
 static struct dk_op *op_new(struct dk_registry *reg, const char *name)
 {
 	size_t len = strlen(name);
@@ -178,8 +181,8 @@ static void optab_remove(struct dk_op *op)
 
 /*
  * Frees an unused operator, unless a declaration is being bound to it. This function stores
- * @dead, and then loads @pinned. op_keep() stores @pinned, and then loads @dead. With smp_mb()
- * in between, at least one of the two loads what the other has stored.
+ * @dead, and then loads @pinned. op_keep() stores @pinned, and then loads @dead. Both execute
+ * smp_mb() between the store and the load, so at least one of them loads what the other stored.
  */
 void dkc_op_release(struct dk_op *op)
 {
@@ -313,10 +316,10 @@ static int op_keep(struct dk_op_decl *decl, struct dk_op *op)
 	WRITE_ONCE(op->pinned, true);
 	/* Pairs with smp_mb() in dkc_op_release() and check_definition(). */
 	smp_mb();
-	/* an operator that was undefined since may be defined again in the other class */
+	/* if the operator was undefined meanwhile, it may be defined again in the other class */
 	if (READ_ONCE(op->dead) || !READ_ONCE(op->definer))
 		return -ENOENT;
-	/* if the signatures were not compared, the slow path does so on every call */
+	/* if the signatures were not compared here, the slow path compares them on every call */
 	if (!decl->sig || sig)
 		WRITE_ONCE(decl->op, op);
 	return 0;

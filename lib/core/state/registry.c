@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Registries: allocated with or without builtin fallbacks, shut down and freed.
+ * Allocates registries, with or without builtin fallbacks, shuts them down and frees them.
  */
 #include "state.h"
 
@@ -23,7 +23,7 @@ static void registry_release(struct dk_registry *reg)
 	kvfree(reg);
 }
 
-/* True if there are hooks besides the world's own. */
+/* True if there are hooks other than the world's own, @trace. */
 static bool has_hooks(const struct dk_registry *reg)
 {
 	const struct dk_hooks *h = dkc_deref_locked(reg->hooks, reg);
@@ -33,7 +33,7 @@ static bool has_hooks(const struct dk_registry *reg)
 	return h;
 }
 
-/* The keys of the builtin fallbacks: calls with the default local state skip these keys. */
+/* Returns the keys of the builtin fallbacks. Calls with the default local state skip these keys. */
 static u64 builtin_set(const struct dk_layout *l)
 {
 	static const char * const names[] = {
@@ -51,7 +51,7 @@ static u64 builtin_set(const struct dk_layout *l)
 	return set;
 }
 
-/* The next slot of the set, after @slot, that has an entry; 0 after the last one. */
+/* Returns the next slot of the set, after @slot, that has an entry; 0 after the last one. */
 static unsigned int next_entry(const struct dk_layout *l, struct dk_keyset set, unsigned int slot)
 {
 	do
@@ -135,7 +135,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	reg->fallback = kvcalloc(l->num_entries, sizeof(*reg->fallback), GFP_KERNEL);
 	/* after its entries, a trimmed table has one byte for all keys without an entry */
 	reg->index_entries = dkc_table_entries(l) + l->trimmed;
-	/* dk__lookup() reads the byte at a place of v1 before it checks that the table is of v1 */
+	/* dk__lookup() reads the byte at an index of v1 before it checks for layout v1 */
 	if (reg->index_entries <= DK_NUM_ENTRIES)
 		reg->index_entries = DK_NUM_ENTRIES + 1;
 	if (!reg->scratch || !reg->builtin || !reg->fallback)
@@ -181,7 +181,7 @@ void dkc_registry_unlock(struct dk_registry *reg)
 {
 	bool visits = reg->notifies_unlocked;
 
-	/* keeps the registry while its notifiers are called */
+	/* keeps the registry from being freed while its notifiers are called */
 	reg->visitors += visits;
 	mutex_unlock(&reg->lock);
 	if (!visits)
@@ -196,7 +196,9 @@ void dkc_registry_unlock_flush(struct dk_registry *reg)
 	dkc_flush_retired();
 }
 
-/* What keeps the registry: a provider or a held operator, or NULL for anything else. */
+/*
+ * Returns the name of a provider or held operator that uses the registry, or NULL if there is none.
+ */
 static const char *user_of(struct dk_registry *reg)
 {
 	struct dk_op *op;
@@ -224,7 +226,7 @@ int dk_registry_free(struct dk_registry *reg, struct dk_diag *why)
 	}
 	mutex_unlock(&reg->lock);
 	dkc_registry_destroyed(reg);
-	/* a call may still read a table */
+	/* a call may still be reading a table */
 	synchronize_rcu();
 	reg->unpublished = true;
 	dkc_notifiers_release(reg);

@@ -36,16 +36,18 @@ static inline bool dkc_decl_fits(const struct dk_op_decl *decl)
 	return decl->size == sizeof(*decl) && decl->call_abi == DK__CALL_ABI;
 }
 
-/* True if @op, which a declaration points to, is an operator of a registry. */
+/* True if @op, to which a declaration points, is an operator of a registry. */
 static inline bool dkc_is_bound(const struct dk_op *op)
 {
 	return op && op != &dk__unbound;
 }
 
 /* change.c: publishing. The caller must hold the lock. */
-/* Publishes the table that calls use. A copy with counters that was used before is freed. */
+/*
+ * Publishes the table that calls use. If the previous table was a copy with counters, retires it.
+ */
 void dkc_op_set_table(struct dk_op *op, const struct dkc_table *table);
-/* Publishes the tables that calls of all operators use. Makes copies with counters again. */
+/* Publishes the table that calls use anew, for each operator. Makes new copies with counters. */
 void dkc_change_tables(struct dk_registry *reg, bool may_sleep);
 /* Adds (@more) or removes one watcher of calls, and publishes other tables if needed. */
 void dkc_change_watched(struct dk_registry *reg, bool more);
@@ -56,7 +58,10 @@ void dkc_block_set_live(struct dkc_block *b, bool live);
 void dkc_change_add(struct dkc_change *ch, struct dk_op *op);
 /* Adds the operators affected by a change of backend fallbacks or of a backend's state. */
 void dkc_change_add_fallbacks(struct dkc_change *ch, struct dk_registry *reg);
-/* Builds all tables. Then dkc_change_commit() publishes or dkc_change_cancel() frees them. */
+/*
+ * Builds all tables. After that, dkc_change_commit() publishes them or dkc_change_cancel() frees
+ * them.
+ */
 int __must_check dkc_change_prepare(struct dkc_change *ch);
 void dkc_change_commit(struct dkc_change *ch);
 void dkc_change_cancel(struct dkc_change *ch);
@@ -64,7 +69,7 @@ void dkc_change_cancel(struct dkc_change *ch);
 void dkc_change_force(struct dkc_change *ch);
 /*
  * Builds some of the tables for which dkc_change_force() had no memory, in bounded time.
- * Returns true if there may be more and there was memory.
+ * Returns true if more tables may be missing and no allocation failed.
  */
 bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep);
 
@@ -75,12 +80,12 @@ bool dkc_change_rebuild(struct dk_registry *reg, bool may_sleep);
 int __must_check dkc_op_pin(struct dk_op_decl *decl, struct dk_op **op);
 /* The caller must hold the lock or be in a read section. */
 struct dk_op *dkc_op_find(struct dk_registry *reg, const char *name);
-/* Flags of a function that may serve both classes. */
+/* Passed instead of flags for a function that can serve operators of both classes. */
 #define DKC_ANY_CLASS	(~0u)
 /*
  * The caller of the following functions must hold the lock. dkc_op_obtain() returns the operator
- * for a definition or a function: @found, if it fits, or a new one. NULL if allocation fails. The
- * caller must call dkc_op_release(), which frees the operator if it is unused.
+ * for a definition or a function: @found, if it fits, or a new one. Returns NULL if allocation
+ * fails. The caller must call dkc_op_release(), which frees the operator if it is unused.
  */
 struct dk_op * __must_check dkc_op_obtain(struct dk_registry *reg, const struct dk_op_decl *decl,
 					  struct dk_op *found, unsigned int flags);
@@ -90,7 +95,7 @@ void dkc_op_unhold(struct dk_op *op);
 /* Walks the operators; *@pos is 0 at the start. */
 struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
 /*
- * The same, but passes at most *@budget slots, including empty ones, and subtracts their number.
+ * The same, but visits at most *@budget slots, including empty ones, and subtracts their number.
  * If it returns NULL and *@budget is 0, there may be more operators.
  */
 struct dk_op *dkc_op_next_of(struct dk_registry *reg, u32 *pos, u32 *budget);
@@ -99,17 +104,23 @@ void dkc_ops_free(struct dk_registry *reg);
 
 /*
  * order.c: the operators sorted by name. The caller must hold the lock. dkc_order_some() sorts
- * operators, passing at most about @work slots and names. Returns 0 when all operators are sorted,
- * else -EAGAIN; the lock may be released between two calls.
+ * operators, and visits at most about @work slots and names. Returns 0 if all operators are sorted,
+ * else -EAGAIN. The lock may be released between two calls.
  */
 int __must_check dkc_order_some(struct dk_registry *reg, u32 work);
-/* The first sorted operator at or after a name or, with @after, after it; NULL if there is none. */
+/*
+ * Returns the first sorted operator whose name is equal to or after @name; only after it if @after
+ * is true. Returns NULL if there is none.
+ */
 struct dk_op *dkc_op_from(const struct dk_registry *reg, const char *name, bool after);
-/* An operator was added to this slot of the table of names, or was removed. */
+/*
+ * Called after an operator was added to this slot of the table of names, or was removed from the
+ * table.
+ */
 void dkc_order_add(struct dk_op *op, u32 slot);
 void dkc_order_remove(struct dk_op *op);
 
-/* registry.c: releases the lock after a change, then calls the @unlocked of notifiers. */
+/* registry.c: releases the lock after a change, then calls @unlocked of each notifier. */
 void dkc_registry_unlock(struct dk_registry *reg);
 /*
  * The same after a change that did not wait for calls: also frees retired memory, if there is a
@@ -118,70 +129,80 @@ void dkc_registry_unlock(struct dk_registry *reg);
 void dkc_registry_unlock_flush(struct dk_registry *reg);
 /* Makes all calls fail with -ESHUTDOWN and frees nothing. For the end of a process. */
 void dkc_registry_shutdown(struct dk_registry *reg);
-/* A provider of this owner that is still registered, or NULL. The caller must hold the lock. */
+/*
+ * Returns a provider of this owner that is still registered, or NULL. The caller must hold the
+ * lock.
+ */
 struct dkc_provider *dkc_provider_of(struct dk_registry *reg, const void *owner);
 
 /*
- * hook.c: the hooks of an owner, or NULL. Hooks do not name their owner, but they or their
- * functions are at an address in it. The caller of dkc_hooks_of() must hold the lock.
+ * hook.c: dkc_hooks_of() returns hooks of an owner, or NULL. Hooks do not name their owner, but
+ * they or their functions are at an address in it. The caller must hold the lock.
  */
 typedef bool (*dkc_owns_fn)(const void *owner, uintptr_t address);
 struct dk_hooks *dkc_hooks_of(struct dk_registry *reg, dkc_owns_fn owns,
 			      const void *owner);
-/* Unregisters one of the hooks; false if there is none. Takes the lock. */
+/* Unregisters one of these hooks. Returns false if there is none. Takes the lock. */
 bool __must_check dkc_hooks_unregister_owned(struct dk_registry *reg, dkc_owns_fn owns,
 					     const void *owner);
 /*
- * registry.c: true if hooks are at an address in @object, or a provider of @owner is registered.
- * Then the registry cannot be freed before dkc_registry_visit_end(). Takes the lock.
+ * registry.c: returns true if hooks are at an address in @object, or if a provider of @owner is
+ * registered. In that case the registry cannot be freed before dkc_registry_visit_end(). Takes
+ * the lock.
  */
 bool __must_check dkc_registry_visit(struct dk_registry *reg, dkc_owns_fn owns,
 				     const void *object, const void *owner);
 void dkc_registry_visit_end(struct dk_registry *reg);
 
-/* devices.c: the device with a number, or NULL. Called with the lock held or in a read section. */
+/*
+ * devices.c: returns the device with a number, or NULL. Called with the lock held or in a read
+ * section.
+ */
 struct dkc_device *dkc_device_at(const struct dk_registry *reg, u32 number);
-/* The same, but NULL if the device or its backend is offline. */
+/* The same, but returns NULL if the device or its backend is offline. */
 const struct dkc_device *dkc_device_online(const struct dk_registry *reg, u32 number);
-/* The same, but the backends in @offline, which may be those of a view, count as offline. */
+/* The same, but uses the offline backends in @offline, which may come from a view. */
 const struct dkc_device *dkc_device_without(const struct dk_registry *reg,
 					    u32 number, u32 offline);
-/* The number of the device that a call is on, or 0. */
+/* Returns the number of the device that a call is on, or 0. */
 u32 dkc_device_of(const struct dk_layout *l, u64 ks, const struct dk_obj *const *objs,
 		  unsigned int n);
 /* True if the objects and, unless it is NULL, @serves are on more than one online device. */
 bool dkc_on_two_devices(const struct dk_registry *reg, const struct dkc_reg *serves,
 			const struct dk_obj *const *objs, unsigned int n);
-/* The private name of a backend, or its name in the layout. The caller must hold the lock. */
+/*
+ * Copies the private name of a backend or, if there is none, its name in the layout. The caller
+ * must hold the lock.
+ */
 void dkc_backend_text(const struct dk_registry *reg, unsigned int backend,
 		      char buf[DK_NAME_MAX]);
 
 /*
- * notify.c: count what is added and removed, and call the notifiers. The caller must hold the
- * lock and have incremented the generation.
+ * notify.c: these functions count what is added and removed, and call the notifiers. The caller
+ * must hold the lock and have incremented the generation.
  */
 void dkc_notify_op(const struct dk_op *op, struct dkc_provider *core, bool added);
 void dkc_notify_block(const struct dkc_block *b, bool added);
 void dkc_notify_device(const struct dkc_device *dev, enum dkc_event_kind kind);
 void dkc_notify_backend(const struct dk_registry *reg, unsigned int backend,
 			const struct dkc_provider *core, enum dkc_event_kind kind);
-/* Called after the lock of a change was released. */
+/* Calls @unlocked of each notifier. Called after a change, without the lock. */
 void dkc_notify_unlocked(struct dk_registry *reg);
-/* The caller must hold the lock. A notifier is removed while no change is in progress. */
+/* The caller must hold the lock. Remove a notifier only while no change is in progress. */
 void dkc_notifier_add(struct dk_registry *reg, struct dkc_notifier *n);
 void dkc_notifier_remove(struct dk_registry *reg, struct dkc_notifier *n);
-/* Called when the registry is freed. */
+/* Called when the registry is freed. Calls @release of each notifier. */
 void dkc_notifiers_release(struct dk_registry *reg);
 
 /*
  * counters.c: the caller must hold the lock, except for dkc_stats_count() and dkc_stats_free().
  * dkc_stats_cover() assigns the missing counters of an operator, its functions, and the fallbacks
- * in @table, which may be NULL. False if there was no memory for one.
+ * in @table, which may be NULL. Returns false if an allocation failed.
  */
 bool dkc_stats_cover(struct dk_op *op, const struct dkc_table *table, bool may_sleep);
-/* The same for all operators; stops if there is no memory. */
+/* The same for all operators. Stops if an allocation fails. */
 bool __must_check dkc_stats_cover_all(struct dk_registry *reg);
-/* For a fallback that was published: assigns the counters at its slots to its provider. */
+/* Assigns the counters at the slots of a published fallback to the provider of the fallback. */
 void dkc_stats_publish_block(const struct dkc_block *b);
 /* Add the values of the counters of an unpublished block or operator to @withdrawn_counts. */
 void dkc_stats_withdraw_block(const struct dkc_block *b);
@@ -189,18 +210,21 @@ void dkc_stats_withdraw_op(const struct dk_op *op);
 /* Release the counters of a block or operator. None of its calls may be running. */
 void dkc_stats_forget_block(struct dkc_block *b);
 void dkc_stats_forget_op(struct dk_op *op);
-/* Adds a block of counters; false if allocation fails. */
+/* Adds a block of counters. Returns false if allocation fails. */
 bool __must_check dkc_stats_grow(struct dk_registry *reg, bool may_sleep);
-/* Releases all counters. The caller frees the result, or NULL, after a grace period. */
+/*
+ * Releases all counters. The caller must pass the result, which may be NULL, to dkc_stats_free()
+ * after a grace period.
+ */
 struct dkc_stats * __must_check dkc_stats_detach(struct dk_registry *reg);
 void dkc_stats_free(struct dkc_stats *s);
 /* Sets all counters to zero, including those of withdrawn blocks. */
 void dkc_stats_zero(struct dk_registry *reg);
-/* The number of calls without a counter since the last reset. */
+/* Returns the number of calls without a counter since the last reset. */
 u64 dkc_stats_uncounted(const struct dk_registry *reg);
-/* Walks the fallbacks that @op has counters for, by slot. Pass NULL to start; NULL at the end. */
+/* Walks the fallbacks for which @op has counters, by slot. Starts and ends with NULL. */
 const struct dkc_reg *dkc_next_fallback(const struct dk_op *op, const struct dkc_reg *r);
-/* The value of counter @n: calls since it was assigned or reset. */
+/* Returns the value of counter @n: the calls since it was assigned or reset. */
 u64 dkc_counted(const struct dk_registry *reg, u32 n);
 /*
  * Counts a call that @r serves or, if @r is NULL, a call without a function. @op and @r must
@@ -213,16 +237,16 @@ void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
  * the sum began. The caller sets @provider, and the rest to 0.
  */
 struct dkc_calls {
-	u64 provider;		/* its number, 0: all calls */
+	u64 provider;		/* number of the provider; 0: all calls */
 	u64 count;
-	u64 gone;		/* by functions and operators that are unregistered */
+	u64 gone;		/* calls of functions and operators that are unregistered */
 	u64 times_counted;	/* of the registry; if it changes, the sum restarts */
 	u32 starts;
 	u32 counter;		/* the next one to add */
 };
 
 /*
- * Adds counters to a sum; true if there are more. @work limits the work: reading a counter
+ * Adds counters to a sum. Returns true if there are more. @work limits the work: reading a counter
  * costs @each, and skipping one of another provider costs 1. The lock may be released between
  * two calls. Counting must be enabled. A function that exists from the beginning to the end of
  * the sum is added once.

@@ -22,7 +22,7 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why)
 	else if ((!was_on && !dkc_stats_grow(reg, true)) || !dkc_stats_cover_all(reg))
 		reason = DK_WHY_NO_MEMORY;
 	if (was_on) {
-		/* counters may have been assigned for which there was no memory before */
+		/* counters whose allocation failed before may have been assigned now */
 		dkc_change_tables(reg, true);
 	} else if (reason) {
 		undone = dkc_stats_detach(reg);
@@ -55,7 +55,7 @@ int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why)
 	if (s)
 		dkc_change_watched(reg, false);
 	mutex_unlock(&reg->lock);
-	/* even if another caller detached the counters: no call uses them after this */
+	/* wait even if another caller detached the counters: after this, no call uses them */
 	synchronize_rcu();
 	dkc_stats_free(s);
 	return 0;
@@ -119,7 +119,10 @@ static void stat_fill(struct dk_stat *s, const struct dk_registry *reg,
 		dkc_strcpy(s->device_name, b->dev->name, sizeof(s->device_name));
 }
 
-/* The counters after those of functions: of fallbacks, by slot, then of missing functions. */
+/*
+ * Fills in counter @i of those after the counters of functions. First come those of fallbacks, by
+ * slot, then that of calls without a function.
+ */
 static int stat_fill_rest(const struct dk_op *op, unsigned int i, struct dk_stat *s)
 {
 	const struct dkc_reg *r = NULL;

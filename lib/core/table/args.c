@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Argument descriptions of operators. Boxed functions read a copy of the definition's
- * description: dk_op_undefine() does not wait for calls, and the definer may free the original
- * after that. An operator keeps a copy of each description that it was ever defined with,
- * the current one first. A definition with an equal description reuses the old copy.
+ * description: dk_op_undefine() does not wait for calls, and after it returns the definer may free
+ * the original. An operator keeps a copy of each description that it was ever defined with, the
+ * current one first. A definition with an equal description reuses the old copy.
  */
 #include "table.h"
 
@@ -76,7 +76,7 @@ int dkc_args_make(struct dk_op *op, const struct dk_op_decl *decl, struct dkc_ar
 	return *out ? 0 : -ENOMEM;
 }
 
-/* The link that points to @args, or the last link of the list. */
+/* Returns the link that points to @args, or the last link of the list. */
 static struct dkc_args **args_link(struct dkc_args **link, const struct dkc_args *args)
 {
 	while (*link && *link != args)
@@ -129,7 +129,7 @@ const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 	return &args->decl;
 }
 
-/* The copy outlives the read section, because the call keeps the operator. */
+/* The copy is valid after the read section, because the call keeps the operator. */
 static const struct dkc_args *args_of_call(const struct dk_call *c)
 {
 	const struct dk_frame *f = dk_call_frame(c);
@@ -161,7 +161,7 @@ u64 dkc_sig_hash(const char *sig)
 }
 
 /*
- * The operator takes the first known signature, even that of a definition that may still
+ * Returns the first known signature of the operator, even that of a definition that may still
  * be cancelled. @op->sig, which readers use, never changes once it is set.
  */
 u64 dkc_op_sig(const struct dk_op *op)

@@ -13,7 +13,10 @@ const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct d
 	return r;
 }
 
-/* Stops at an entry of unexpected size. Such an entry is refused later. A fallback has no runs. */
+/*
+ * Counts the runs of entries for the same operator. Stops at an entry of unexpected size, which is
+ * refused later. A fallback has no runs.
+ */
 static unsigned int num_runs(const struct dk_impl *impls, unsigned int n)
 {
 	unsigned int i, runs = 0;
@@ -45,7 +48,10 @@ static const struct dkc_reg *walk_next(const struct dk_op *op, const struct dkc_
 	return dkc_reg_walk(op, r);
 }
 
-/* The next registration at the key of @r or, if there is none, the first one at the next key. */
+/*
+ * Returns the next registration at the key of @r or, if there is none, the first one at the next
+ * key.
+ */
 const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r)
 {
 	const struct dkc_reg *s = r, *next = NULL;

@@ -5,8 +5,8 @@
  * result is the same as that of dkc_evaluate() for each entry.
  *
  * An index depends only on the slots and alias keys at which functions are registered, and on the
- * slots of backend fallbacks. These form its key, which is collected first. Tables with equal keys
- * share an index, so most tables need no index of their own.
+ * slots of backend fallbacks. These form its index key, which is collected first. Tables with equal
+ * index keys share an index, so most tables need no index of their own.
  */
 #include "table.h"
 
@@ -90,7 +90,10 @@ bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_tabl
 	dkc_assert_writer(reg);
 	for (i = 0; i < reg->scratch->words; i++)
 		any |= table->index->open[i] & f->changed[i];
-	/* by rule 4, a device's functions may open slots that @open of the operator lacks */
+	/*
+	 * by rule 4, a device's functions can leave slots open that are not in @open of the
+	 * operator
+	 */
 	return any || table->devices;
 }
 
@@ -102,7 +105,7 @@ static size_t index_key_size(u32 words, unsigned int sets)
 /* The number of sets that set_pointers() assigns. */
 #define NUM_SETS	(4 + 2 * DKC_NUM_ALIASES + 2 * 3)
 
-/* Assigns the storage at @at: NUM_SETS sets, a key and, for a trimmed layout, the ids. */
+/* Assigns the storage at @at: NUM_SETS sets, an index key and, for a trimmed layout, the ids. */
 static void set_pointers(struct dkc_scratch *sc, u64 *at)
 {
 	struct dkc_fallbacks *f;
@@ -161,7 +164,7 @@ struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l)
 	return sc;
 }
 
-/* ---- keys of indexes ------------------------------------------------------------- */
+/* ---- index keys ------------------------------------------------------------------ */
 
 static void add_alias(struct dkc_scratch *sc, const struct dkc_reg *r,
 		      enum dkc_alias alias)
@@ -175,7 +178,7 @@ static void add_alias(struct dkc_scratch *sc, const struct dkc_reg *r,
 /* Adds a registration, unless a newer one at the same key was added before. */
 static void add_reg(struct dkc_scratch *sc, const struct dk_layout *l, struct dkc_reg *r)
 {
-	/* a building block has no slot and counts for all backends */
+	/* a building block has no slot and stands for all backends */
 	unsigned int slot = r->slot, f = slot ? l->slot_functionality[slot] : r->key;
 
 	if (!dkc_may_serve(r))
@@ -194,7 +197,9 @@ static void add_reg(struct dkc_scratch *sc, const struct dk_layout *l, struct dk
 	sc->slot[slot] = r;
 }
 
-/* Adds the autograd keys that CompositeImplicitAutograd does not serve by rules 4 and 6. */
+/*
+ * Adds the autograd keys that CompositeImplicitAutograd does not serve, because of rules 4 and 6.
+ */
 static void add_bars(struct dkc_scratch *sc, const struct dk_layout *l)
 {
 	u64 other = l->constant[DKC_CONST_AUTOGRADOTHER_BACKENDS] & ~l->backend_mask;
@@ -218,7 +223,7 @@ static void add_fallbacks(struct dkc_scratch *sc, unsigned int op_flags)
 	}
 }
 
-/* Collects the key for the table of an operator, or for that of one of its devices. */
+/* Collects the index key for the table of an operator, or for the table of one of its devices. */
 static void collect_key(const struct dk_op *op, const struct dkc_device *dev)
 {
 	const struct dk_layout *l = op->reg->layout;
@@ -315,8 +320,8 @@ static unsigned int number_group(const struct dkc_scratch *sc, enum dkc_group gr
 }
 
 /*
- * The masks exclude the functionalities whose entry is a fallthrough; a per-backend
- * functionality is only excluded from the mask of that backend.
+ * Excludes the functionalities whose entries are fallthroughs from the masks. A per-backend
+ * functionality is excluded only from the mask of the backend of the entry.
  */
 static void build_masks(const struct dkc_scratch *sc, const struct dk_layout *l,
 			struct dkc_index *index)
@@ -335,7 +340,10 @@ static void build_masks(const struct dkc_scratch *sc, const struct dk_layout *l,
 		index->mask[i] = all & ~index->mask[i];
 }
 
-/* Applies the rules of aliases and fallthroughs. Only fallbacks may serve the slots in @open. */
+/*
+ * Applies the rules of aliases and fallthroughs. After that, only fallbacks can serve the slots in
+ * @open.
+ */
 static void apply_rules(struct dkc_scratch *sc, const struct dk_layout *l,
 			struct dkc_index *index, u8 *ids)
 {
@@ -357,7 +365,7 @@ static void apply_rules(struct dkc_scratch *sc, const struct dk_layout *l,
 	number_slots(sc, sc->unserved, false, ids, DKC_ID_FALLTHROUGH);
 }
 
-/* Builds the index of the key in the scratch area. */
+/* Builds the index for the index key in the scratch area. */
 static void build_index(struct dk_registry *reg, struct dkc_index *index)
 {
 	const struct dk_layout *l = reg->layout;
@@ -402,7 +410,7 @@ static bool index_same(const struct dkc_index *index, u32 hash,
 
 static struct dkc_index *index_make(struct dk_registry *reg, bool may_sleep)
 {
-	/* the bytes of the index, in whole words, then the key and the set @open */
+	/* the bytes of the index, in whole words, then the index key and the set @open */
 	size_t bytes = (reg->index_entries + 7) & ~7u;
 	size_t size = index_key_size(reg->scratch->words, DKC_SETS);
 	size_t set = reg->scratch->words * sizeof(u64);
@@ -430,7 +438,7 @@ struct dkc_index *dkc_index_get(const struct dk_op *op, const struct dkc_device 
 
 	dkc_assert_writer(op->reg);
 	collect_key(op, dev);
-	/* most operators have the same fallbacks, so these are left out of the hash */
+	/* most operators have the same fallbacks, so the hash does not include these */
 	hash = index_hash(sc->key, index_key_size(sc->words, DKC_GROUPS));
 	bucket = &reg->indexes[hash % DKC_BUCKETS];
 	for (index = *bucket; index; index = index->next) {
@@ -460,6 +468,6 @@ void dkc_index_put(struct dk_registry *reg, const struct dkc_index *shared)
 	while (*p != index)
 		p = &(*p)->next;
 	*p = index->next;
-	/* a reader may still use the last table of this index */
+	/* a reader may still be using the last table of this index */
 	kvfree_rcu(index, rcu);
 }

@@ -10,14 +10,14 @@ const struct dkc_index dkc_index_of_none = {
 	.index = { [DK_NUM_ENTRIES] = DKC_ID_MISSING },
 };
 
-/* A table without functions. Its kind says what the slow path does. */
+/* A table without functions. Its kind determines what the slow path does. */
 #define NO_TABLE(table_kind)						\
 	.index = &dkc_index_of_none, .kind = (table_kind), .direct = DK__NOT_DIRECT
 
 const struct dkc_table dkc_table_undefined = { NO_TABLE(DKC_TABLE_UNDEFINED) };
 const struct dkc_table dkc_table_shutdown = { NO_TABLE(DKC_TABLE_SHUTDOWN) };
 
-/* One table for each class, because a call has the class of its table. */
+/* One table for each combination of flags, because a call takes the flags of its table. */
 #define BY_FLAGS(name, kind)						\
 	static const struct dkc_table name##_0 = { NO_TABLE(kind) };	\
 	static const struct dkc_table name##_1 = { NO_TABLE(kind), .op_flags = 1 }; \

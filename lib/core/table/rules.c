@@ -7,7 +7,7 @@
  */
 #include "rules.h"
 
-/* A block is added to views, or removed from them, by the first half of its change. */
+/* The first half of a change adds a block to views, or removes it from them. */
 static bool is_in_view(const struct dkc_block *b, const struct dkc_view *v)
 {
 	switch (READ_ONCE(b->state)) {
@@ -59,7 +59,7 @@ struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 	return NULL;
 }
 
-/* The newest registration at a key in @set, or NULL. Ignores those at alias keys. */
+/* Returns the newest registration at a key in @set, or NULL. Ignores those at alias keys. */
 static const struct dkc_reg *one_in(const struct dk_op *op,
 				    const struct dkc_device *dev, u64 set,
 				    const struct dkc_view *view)
@@ -142,7 +142,9 @@ static void serve(struct dkc_rule_result *j, const struct dkc_reg *r,
 	j->pick.prov = prov;
 }
 
-/* A rule for an alias: the function at the alias key serves the entries in the alias set. */
+/*
+ * Applies a rule for an alias: the function at the alias key serves the entries in the alias set.
+ */
 static void rule_alias(const struct dkc_at *at, enum dkc_alias alias, struct dkc_rule_result *j)
 {
 	static const u8 provenances[DKC_NUM_ALIASES] = {
@@ -165,7 +167,7 @@ static void rule_alias(const struct dkc_at *at, enum dkc_alias alias, struct dkc
 		serve(j, alias_top(at, alias), provenances[alias]);
 }
 
-/* Rule 4: the registration that bars CompositeImplicitAutograd from an entry. */
+/* Applies rule 4: finds a registration that bars CompositeImplicitAutograd from an entry. */
 static void rule_barred(const struct dkc_at *at, struct dkc_rule_result *j)
 {
 	const struct dk_layout *l = at->op->reg->layout;
@@ -180,7 +182,7 @@ static void rule_barred(const struct dkc_at *at, struct dkc_rule_result *j)
 		j->verdict = DK_VERDICT_BARS_NOT;
 }
 
-/* Rule 6: CompositeImplicitAutograd, unless it is ambiguous or rule 4 bars it. */
+/* Applies rule 6: CompositeImplicitAutograd, unless it is ambiguous or rule 4 bars it. */
 static void rule_implicit(const struct dkc_at *at, struct dkc_rule_result *j)
 {
 	const struct dk_layout *l = at->op->reg->layout;

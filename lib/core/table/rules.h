@@ -21,18 +21,18 @@ struct dkc_at {
 /* The result of one rule for an entry. */
 struct dkc_rule_result {
 	enum dk_verdict verdict;
-	unsigned int key;	/* of the registrations that the rule is about */
+	unsigned int key;	/* the key of the registrations that the rule tests */
 	struct dkc_pick pick;	/* what serves the entry, or bars it by rule 4 */
 };
 
 void dkc_at_init(struct dkc_at *at, const struct dk_op *op,
 		 const struct dkc_device *dev, unsigned int f, unsigned int b,
 		 const struct dkc_view *view);
-/* @rule is its number in SEMANTICS 7.2. */
+/* @rule is the number of a rule in SEMANTICS 7.2. */
 void dkc_apply_rule(const struct dkc_at *at, unsigned int rule, struct dkc_rule_result *j);
 /* True if this rule decides the entry. */
 bool dkc_decides(const struct dkc_rule_result *j);
-/* The number of the first rule that decides the entry, and its result. */
+/* Returns the number of the first rule that decides the entry, and stores its result in @j. */
 unsigned int dkc_deciding_rule(const struct dkc_at *at, struct dkc_rule_result *j);
 
 #endif /* _DKC_RULES_H */

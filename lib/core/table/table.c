@@ -13,7 +13,7 @@ static size_t table_size(const struct dkc_index *index)
 static struct dk__entry *entry_fill(struct dk__entry *entry, const struct dkc_reg *r)
 {
 	entry->reg = r;
-	entry->fn = dkc_impl_of(r)->fn;	/* a fallthrough has none */
+	entry->fn = dkc_impl_of(r)->fn;	/* NULL for a fallthrough */
 	return entry + 1;
 }
 
@@ -39,7 +39,7 @@ static void table_fill(const struct dk_op *op, struct dkc_table *table)
 	}
 }
 
-/* The lowest id that dk__begin() calls directly, or one of DK__NOT_DIRECT and so on. */
+/* Returns the lowest id that dk__begin() calls directly, or a constant such as DK__NOT_DIRECT. */
 static u32 first_direct(const struct dk_op *op, const struct dkc_index *index)
 {
 	u32 bits = dkc_slots_are_gate() || (op->flags & DK_OP_ATOMIC) ? 0 : DK__GATES;
@@ -97,7 +97,7 @@ static void device_tables_insert(struct dkc_device_tables *tab, u32 number,
 	tab->slot[i].table = table;
 }
 
-/* The number of devices with functions for an operator. */
+/* Returns the number of devices that have functions for an operator. */
 static u32 num_devices_of(const struct dk_op *op)
 {
 	const struct dkc_reg *r = NULL;
@@ -108,7 +108,7 @@ static u32 num_devices_of(const struct dk_op *op)
 	return n;
 }
 
-/* Copies a table without its device tables, with @more bytes at the end. */
+/* Copies a table without its device tables, and adds @more bytes at the end. */
 static struct dkc_table *table_copy(const struct dkc_table *from, size_t more, bool may_sleep)
 {
 	struct dkc_index *index = (struct dkc_index *)from->index;
@@ -137,8 +137,8 @@ static void table_drop(struct dk_registry *reg, const struct dkc_table *table,
 }
 
 /*
- * Makes device tables of @size slots. All device numbers lead to @none. Fails if @none is NULL,
- * because its allocation failed. On failure @none is freed.
+ * Makes device tables of @size slots, and fills all of them with @none. Fails if @none is NULL,
+ * that is, if its allocation failed. Frees @none on failure.
  */
 static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32 size,
 						    const struct dkc_table *none, bool may_sleep)
@@ -160,7 +160,7 @@ static struct dkc_device_tables *device_tables_make(struct dk_registry *reg, u32
 	return tab;
 }
 
-/* At most half of the slots are used. On failure the caller discards @own. */
+/* Uses at most half of the slots. On failure the caller must discard @own. */
 static bool device_tables_build(struct dk_op *op, struct dkc_table *own, bool may_sleep)
 {
 	u32 n = num_devices_of(op), size = 2;
@@ -189,7 +189,7 @@ static bool device_tables_build(struct dk_op *op, struct dkc_table *own, bool ma
 	return true;
 }
 
-/* Counter 0 is for calls without a counter. */
+/* Returns a counter by its number. Counter 0 is for calls without a counter. */
 static struct dk__count counter_at(const struct dk_registry *reg, u32 n)
 {
 	return dkc_count_at(&reg->counters->block[n / DKC_COUNTS]->counts, n % DKC_COUNTS);
@@ -223,7 +223,7 @@ static void tables_drop(struct dk_registry *reg, const struct dkc_table *table,
 	if (!table)
 		return;
 	tab = (struct dkc_device_tables *)table->devices;
-	/* @table first: a slot that points to it protects its device tables, too. */
+	/* Drop @table first: a slot that points to it protects its device tables, too. */
 	table_drop(reg, table, published);
 	if (!tab)
 		return;
@@ -258,7 +258,7 @@ struct dkc_table *dkc_table_build(struct dk_op *op, bool may_sleep)
 	return NULL;
 }
 
-/* Copies device tables with counters. A table keeps its slot. */
+/* Copies device tables and adds counters. Each table stays in its slot. */
 static bool device_tables_count(const struct dk_op *op, struct dkc_table *own,
 				const struct dkc_device_tables *from, bool may_sleep)
 {

@@ -17,15 +17,16 @@ static inline struct dkc_run *dkc_run_of(const struct dkc_reg *r)
 	return &dkc_block_of(r)->runs[r->run];
 }
 
-/* NULL for a backend fallback. */
+/* Returns NULL for a backend fallback. */
 static inline struct dk_op *dkc_reg_op(const struct dkc_reg *r)
 {
 	return dkc_block_of(r)->fallback ? NULL : dkc_run_of(r)->op;
 }
 
 /*
- * The next registration of the operator. Those without a device come first; both parts are sorted
- * newest first. The caller must hold the lock or be in a read section.
+ * Returns the next registration of the operator. Registrations without a device come first, then
+ * those of devices; each part is sorted from newest to oldest. The caller must hold the lock or
+ * be in a read section.
  */
 static inline struct dkc_reg *dkc_next_reg(const struct dkc_reg *r)
 {
@@ -40,7 +41,10 @@ static inline const struct dk_impl *dkc_impl_of(const struct dkc_reg *r)
 	return &b->impls[b->fallback ? 0 : r->place];
 }
 
-/* The index of its counter in the struct dkc_numbers of its block or, for a fallback, operator. */
+/*
+ * Returns the index of the counter of @r in the struct dkc_numbers of its block or, for a fallback,
+ * of the operator.
+ */
 static inline u32 dkc_place_of(const struct dkc_reg *r)
 {
 	return dkc_block_of(r)->fallback ? r->slot : r->place;
@@ -53,15 +57,15 @@ static inline struct dkc_reg *dkc_without_device(struct dkc_reg *r)
 }
 
 /*
- * The name of the operator, or "" for a backend fallback. It is read from the declaration,
- * because the operator may be freed while a call is running or deferred.
+ * Returns the name of the operator, or "" for a backend fallback. The name is read from the
+ * declaration, because the operator may be freed while a call is running or deferred.
  */
 static inline const char *dkc_op_name_of(const struct dkc_reg *r)
 {
 	return dkc_block_of(r)->fallback ? "" : dkc_impl_of(r)->op->name;
 }
 
-/* The label that is printed; "" if there is none. */
+/* Returns the label to print, or "" if there is none. */
 static inline const char *dkc_label_of(const struct dkc_reg *r)
 {
 	const char *label = dkc_impl_of(r)->label;
@@ -79,38 +83,41 @@ static inline void *dkc_alloc(size_t size, bool may_sleep)
 	return may_sleep ? kvzalloc(size, GFP_KERNEL) : kvzalloc(size, GFP_NOWAIT | __GFP_NOWARN);
 }
 
-/* The id of an entry. A key without an entry in a trimmed table has DKC_ID_MISSING. */
+/*
+ * Returns the id of an entry, which is DKC_ID_MISSING for a key without an entry in a trimmed
+ * table.
+ */
 static inline unsigned int dkc_table_id(const struct dk_layout *l, const struct dkc_table *table,
 					unsigned int f, unsigned int b)
 {
 	return table->index->index[dkc_entry(l, f, b)];
 }
 
-/* The keyset of its key; empty for an alias key. */
+/* Returns the keyset of the key of @r; 0 for an alias key. */
 static inline u64 dkc_reg_bits(const struct dkc_reg *r, const struct dk_layout *l)
 {
 	return dk_key_set(l, r->key).bits;
 }
 
-/* The entry of a keyset in a table of v1. */
+/* Returns the index of the entry of a keyset in a table of layout v1. */
 static inline unsigned int dkc_v1_index(u64 ks)
 {
 	return dk__place(ks, dk__top_backend(ks));
 }
 
-/* All bits of backends that the layout has. */
+/* Returns the bits of all backends of the layout. */
 static inline u64 dkc_backend_mask(const struct dk_registry *reg)
 {
 	return likely(reg->v1) ? DK_BACKEND_MASK : reg->layout->backend_mask;
 }
 
-/* The highest backend of a keyset, counted from 0; also 0 if there is none. */
+/* Returns the highest backend of a keyset, counted from 0. Also returns 0 if there is none. */
 static inline unsigned int dkc_backend_index(u64 ks, u64 backend_mask)
 {
 	return fls64((ks & backend_mask) >> 1);
 }
 
-/* The first slot is for number 0 and does not end a search. Any other free slot ends one. */
+/* The first slot is for number 0 and does not end a search. Any other free slot ends it. */
 static inline const struct dkc_table *
 dkc_device_tables_table(const struct dkc_device_tables *tab, u32 device)
 {
@@ -121,7 +128,7 @@ dkc_device_tables_table(const struct dkc_device_tables *tab, u32 device)
 	return tab->slot[i].table;
 }
 
-/* The table for objects on @device: that of the device, if it has functions. */
+/* Returns the table for objects on @device: the table of the device, if it has functions. */
 static inline const struct dkc_table *dkc_table_of_device(const struct dkc_table *table,
 							  u32 device)
 {
@@ -144,7 +151,7 @@ static inline bool dkc_is_gated(const struct dkc_table *table)
 	return table->direct > DK__NOT_DIRECT && (table->direct & DK__GATES);
 }
 
-/* Word @word of the set of slots that functions of backend fallbacks serve. */
+/* Returns word @word of the set of slots that functions of backend fallbacks serve. */
 static inline u64 dkc_fallback_slots(const struct dk_registry *reg, const struct dkc_index *s,
 				     u32 word)
 {
@@ -160,13 +167,13 @@ static inline const struct dk__entry *dkc_table_entry(const struct dkc_table *ta
 }
 
 /*
- * A view of the registry, for readers that evaluate the rules: all changes up to one of them,
- * and none after it. A NULL pointer stands for the writer's view, which includes the change
- * in progress.
+ * A view of the registry, for readers that evaluate the rules. It includes all changes up to a
+ * certain one, and none after that. A NULL pointer stands for the view of the writer, which
+ * includes the change in progress.
  */
 struct dkc_view {
-	u32 changes;		/* of struct dk_registry */
-	u32 offline;		/* backends */
+	u32 changes;		/* @changes of the registry */
+	u32 offline;		/* offline backends */
 };
 
 static inline void dkc_view_begin(struct dkc_view *v, const struct dk_registry *reg)
@@ -195,8 +202,8 @@ static inline bool __must_check dkc_view_holds(const struct dkc_view *v,
 #define DKC_WHOLE_CHANGE	2
 
 /*
- * Counts a change. Called after all that readers may load of the change was stored. A change that
- * publishes or withdraws a block is counted in two halves.
+ * Counts a change. Called after everything of the change that readers can load was stored. A
+ * change that publishes or withdraws a block is counted in two halves.
  */
 static inline void dkc_changed(struct dk_registry *reg, u32 halves)
 {
@@ -212,7 +219,7 @@ static inline bool dkc_is_at(const struct dkc_reg *r, const struct dk_registry *
 	return unlikely(backends) && (dkc_reg_bits(r, reg->layout) & backends);
 }
 
-/* True if a registration may serve after the change in progress. For the writer. */
+/* True if a registration may serve after the change in progress. Only for the writer. */
 static inline bool dkc_may_serve(const struct dkc_reg *r)
 {
 	const struct dkc_block *b = dkc_block_of(r);
@@ -223,13 +230,13 @@ static inline bool dkc_may_serve(const struct dkc_reg *r)
 }
 
 /*
- * rules.c: true if a registration may serve in a view. Readers must have checked that its
- * device, if it has one, is online.
+ * rules.c: returns true if a registration may serve in a view. A reader must have checked that
+ * the device of the registration, if it has one, is online.
  */
 bool dkc_visible(const struct dkc_reg *r, const struct dkc_view *view);
 /*
- * The function that the rules choose for a runtime key. @dev is NULL for objects on no device. The
- * caller must hold the lock or be in a read section.
+ * Returns the function that the rules choose for a runtime key. @dev is NULL for objects on no
+ * device. The caller must hold the lock or be in a read section.
  */
 struct dkc_pick dkc_evaluate(const struct dk_op *op, const struct dkc_device *dev,
 			     unsigned int f, unsigned int b, const struct dkc_view *view);
@@ -239,19 +246,19 @@ struct dkc_pick dkc_serving(const struct dk_op *op, const struct dkc_device *dev
 /* True if the entry of functionality @f on backend @b is a fallthrough. */
 bool dkc_falls_through(const struct dk_op *op, const struct dkc_device *dev,
 		       unsigned int f, unsigned int b, const struct dkc_view *view);
-/* @ks without the functionalities that fall through at its highest backend. */
+/* Returns @ks without the functionalities that fall through at its highest backend. */
 u64 dkc_mask_by_rules(const struct dk_op *op, const struct dkc_device *dev, u64 ks,
 		      const struct dkc_view *view);
 struct dkc_reg *dkc_fallback_at(const struct dk_op *op, unsigned int slot,
 				const struct dkc_view *view);
 struct dkc_reg *dkc_fallback_of(const struct dk_registry *reg, bool atomic,
 				unsigned int slot, const struct dkc_view *view);
-/* The newest visible registration at a key, or NULL. */
+/* Returns the newest visible registration at a key, or NULL. */
 struct dkc_reg *dkc_top(const struct dk_op *op, const struct dkc_device *dev,
 			unsigned int key, const struct dkc_view *view);
 bool dkc_any_in(const struct dk_op *op, const struct dkc_device *dev, u64 set,
 		const struct dkc_view *view);
-/* getBackendKeySetFromAutograd() of the key of functionality @f on backend @b. */
+/* Like PyTorch's getBackendKeySetFromAutograd(), for the key of functionality @f on backend @b. */
 u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned int b);
 /*
  * Walks the registrations for objects on @dev by precedence: those of the device, newest first,
@@ -259,7 +266,7 @@ u64 dkc_autograd_backends(const struct dk_layout *l, unsigned int f, unsigned in
  */
 struct dkc_reg *dkc_next_reg_on(const struct dk_op *op, const struct dkc_device *dev,
 				struct dkc_reg *r);
-/* The functionality and backend of the entry of a keyset. */
+/* Sets *@f and *@b to the functionality and backend of the entry of a keyset. */
 void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f, unsigned int *b);
 
 /* Walks a set of slots, in order. */
@@ -273,39 +280,42 @@ void dkc_split(const struct dk_registry *reg, u64 ks, unsigned int *f, unsigned 
 struct dkc_scratch *dkc_scratch_make(const struct dk_layout *l);
 /* Reads the backend fallbacks again. Returns true if one has changed. */
 bool dkc_fallbacks_changed(struct dk_registry *reg);
-/* True if that change affects a table or one of its device tables. */
+/* True if the change of fallbacks affects a table or one of its device tables. */
 bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_table *table);
-/* The index for an operator's table, or for its table for @dev; NULL if allocation fails. */
+/*
+ * Returns the index for an operator's table or, if @dev is not NULL, for its table for that device.
+ * Returns NULL if allocation fails.
+ */
 struct dkc_index * __must_check dkc_index_get(const struct dk_op *op,
 					      const struct dkc_device *dev, bool may_sleep);
 void dkc_index_put(struct dk_registry *reg, const struct dkc_index *shared);
 
 /*
- * table.c: tables with their device tables; NULL if allocation fails. The caller must hold the
- * lock.
+ * table.c: builds a table with its device tables. Returns NULL if allocation fails. The caller
+ * must hold the lock.
  */
 struct dkc_table * __must_check dkc_table_build(struct dk_op *op, bool may_sleep);
-/* Copies a full table with the counters that exist. Calls by the copy are counted. */
+/* Copies a full table and adds the counters that exist. Calls that use the copy are counted. */
 struct dkc_table * __must_check dkc_table_count(const struct dk_op *op,
 						const struct dkc_table *full, bool may_sleep);
 /*
- * Free a table, or NULL. dkc_table_discard() is for one that was not published.
+ * Free a table, which may be NULL. dkc_table_discard() is for a table that was not published.
  * dkc_table_retire() is for one that was replaced, and frees it after a grace period.
  */
 void dkc_table_discard(struct dk_registry *reg, const struct dkc_table *table);
 void dkc_table_retire(struct dk_registry *reg, const struct dkc_table *table);
-/* The function that serves an entry of a table, or NULL. */
+/* Returns the function that serves an entry of a table, or NULL. */
 const struct dkc_reg *dkc_table_reg(const struct dk_op *op, const struct dkc_table *table,
 				    unsigned int f, unsigned int b);
 /*
- * The counter of a function, or of a fallback that serves @op; 0 without one. @op may be NULL
- * for a function.
+ * Returns the counter of a function, or of a fallback that serves @op; 0 if it has none. @op
+ * may be NULL for a function.
  */
 u32 dkc_reg_counter(const struct dk_op *op, const struct dkc_reg *r);
 
 /*
- * The table that the slow path uses: the published one or, if that only sends calls to the slow
- * path, the full one. The caller must hold the lock or be in a read section.
+ * Returns the table that the slow path uses: the published one or, if that only sends calls to
+ * the slow path, the full one. The caller must hold the lock or be in a read section.
  */
 const struct dkc_table *dkc_table_of_op(const struct dk_op *op);
 
@@ -313,9 +323,9 @@ const struct dkc_table *dkc_table_of_op(const struct dk_op *op);
 extern const struct dkc_index dkc_index_of_none;
 extern const struct dkc_table dkc_table_undefined;
 extern const struct dkc_table dkc_table_shutdown;
-/* The slow path evaluates the rules. @flags: the operator's flags. */
+/* Returns a table with which the slow path evaluates the rules. @flags are the operator's flags. */
 const struct dkc_table *dkc_table_resolve(unsigned int flags);
-/* All calls take the slow path, which uses the full table. */
+/* Returns a table with which all calls take the slow path, which uses the full table. */
 const struct dkc_table *dkc_table_bypass(unsigned int flags);
 
 /*
@@ -327,12 +337,12 @@ struct dkc_block * __must_check dkc_block_alloc(struct dkc_provider *prov, void 
 /* Fills @r, a place of a block, for @impl at @key. */
 void dkc_reg_init(struct dkc_reg *r, struct dkc_block *b, const struct dk_impl *impl,
 		  unsigned int key);
-/* Walks the registrations by key, newest first at each key. Pass NULL to start; NULL at the end. */
+/* Walks the registrations by key, newest first at each key. Starts and ends with NULL. */
 const struct dkc_reg *dkc_reg_sorted(const struct dk_op *op, const struct dkc_reg *r);
-/* The registration at position @i of this walk, or NULL. */
+/* Returns the registration at position @i of this walk, or NULL. */
 const struct dkc_reg *dkc_reg_at(const struct dk_op *op, unsigned int i);
 
-/* Walks all registrations of an operator, those of devices last. NULL at the start and end. */
+/* Walks all registrations of an operator, those of devices last. Starts and ends with NULL. */
 static inline const struct dkc_reg *dkc_reg_walk(const struct dk_op *op,
 						 const struct dkc_reg *r)
 {
@@ -344,8 +354,9 @@ const struct dkc_reg *dkc_device_reg_walk(const struct dk_op *op, const struct d
 
 /*
  * args.c: argument descriptions of definitions. The caller must hold the lock, except for
- * dkc_args_decl(). dkc_args_make() finds or makes the copy of a description; NULL if none is
- * needed. Then dkc_args_give() publishes the copy or dkc_args_cancel() frees it, if it is new.
+ * dkc_args_decl(). dkc_args_make() finds or makes the copy of a description, and sets *@out to NULL
+ * if none is needed. After that, dkc_args_give() publishes the copy, or dkc_args_cancel() frees it
+ * if it is new.
  */
 int __must_check dkc_args_make(struct dk_op *op, const struct dk_op_decl *decl,
 			       struct dkc_args **out);
@@ -354,14 +365,15 @@ void dkc_args_cancel(const struct dk_op *op, struct dkc_args *args);
 /* Frees all copies of an operator, after a grace period if they were @published. */
 void dkc_args_free(struct dk_op *op, bool published);
 /*
- * The declaration that describes the arguments of a call by @decl: the definition's if
- * @decl describes none, or if the signatures of both were compared.
+ * Returns the declaration that describes the arguments of a call through @decl. This is the one
+ * of the definition if @decl describes no arguments, or if the signatures of both were
+ * compared.
  */
 const struct dk_op_decl *dkc_args_decl(const struct dkc_args *args,
 				       const struct dk_op_decl *decl);
-/* The hash of a signature, ignoring white space; 0 only for NULL. */
+/* Returns the hash of a signature, ignoring white space; 0 only for NULL. */
 u64 dkc_sig_hash(const char *sig);
-/* The hash of an operator's signature, from its definition or its functions; 0 if unknown. */
+/* Returns the hash of an operator's signature, from its definition or functions; 0 if unknown. */
 u64 dkc_op_sig(const struct dk_op *op);
 
 #endif /* _DKC_TABLE_H */

@@ -11,10 +11,10 @@
 
 #include "../layout/layout.h"
 
-#define DKC_MAX_PARAMS		64	/* of a hand-written declaration */
-#define DKC_MAX_DEVICES		4095	/* of the low bits of a device number */
+#define DKC_MAX_PARAMS		64	/* parameters that a declaration can describe */
+#define DKC_MAX_DEVICES		4095	/* also the mask of the low bits of a device number */
 #define DKC_DEVICE_BITS		12
-#define DKC_SLOT_WORDS		(DKC_MAX_ENTRIES / 64)	/* of a set of slots */
+#define DKC_SLOT_WORDS		(DKC_MAX_ENTRIES / 64)	/* words of a set of slots */
 
 struct dkc_block;
 struct dkc_change;
@@ -71,7 +71,7 @@ struct dkc_block {
 	void *priv;
 	void *owned;			/* freed with the block, or NULL */
 	struct dkc_run *runs;		/* after @regs; a fallback has none */
-	struct dkc_numbers __rcu *numbers;	/* of the counters of @regs, or NULL */
+	struct dkc_numbers __rcu *numbers;	/* the counters of @regs, or NULL */
 	u32 device;			/* number, 0 for none */
 	u32 n;
 	u8 state;			/* of enum dkc_state */
@@ -82,7 +82,7 @@ struct dkc_block {
 
 /* The last time that a device or backend was taken online or offline. */
 struct dkc_offline {
-	unsigned long switches;		/* how often so far; each one cancels older waits */
+	unsigned long switches;		/* number of switches; each cancels older waits */
 	u64 over;			/* time at which a grace period had ended, or 0 */
 };
 
@@ -93,8 +93,8 @@ struct dkc_device {
 	struct dkc_offline since;
 	u32 number;
 	u8 backend;
-	bool online;			/* for readers */
-	bool want_online;		/* for the writer, with the change in progress */
+	bool online;			/* state for readers */
+	bool want_online;		/* state for the writer, after the change in progress */
 	char name[DK_NAME_MAX];
 };
 
@@ -115,10 +115,10 @@ enum dkc_set {
 	DKC_SETS
 };
 
-/* Everything that an index depends on. Tables with equal keys share an index. */
+/* Everything that an index depends on. Tables with equal index keys share an index. */
 struct dkc_index_key {
 	u32 barred;		/* backends whose Autograd key is barred by rule 4 */
-	u16 aliases;		/* aliases with a function, and its group */
+	u16 aliases;		/* for each alias, the group of its function, or 0 */
 	bool ambiguous;		/* AutogradOther is ambiguous by rule 6 */
 	bool nested;		/* AutogradNestedTensor is barred by rule 4 */
 	u64 slots[];		/* DKC_SETS sets, in the order of enum dkc_set */
@@ -131,7 +131,7 @@ struct dkc_index {
 	struct rcu_head rcu;
 	struct dkc_index *next;
 	struct dkc_index_key *key;
-	u64 *open;		/* the slots that only fallbacks may serve */
+	u64 *open;		/* the slots that only fallbacks can serve */
 	u32 hash;
 	u32 users;
 	u32 n;			/* number of functions */
@@ -146,8 +146,8 @@ static_assert(offsetof(struct dkc_index, mask) == offsetof(struct dk__index, mas
 static_assert(offsetof(struct dkc_index, index) == sizeof(struct dk__index), "ABI");
 
 /*
- * Storage for building a table. Each registry has one, and only the writer uses it. The sets that
- * it points to follow it in memory. They are as large as the layout needs.
+ * Storage for building a table. Each registry has one, and only the writer uses it. The sets to
+ * which it points follow it in memory. They are as large as the layout needs.
  */
 struct dkc_scratch {
 	u32 words;				/* of a set of slots */
@@ -165,7 +165,7 @@ struct dkc_scratch {
 	u64 dense;				/* backends with a function at Dense */
 	u64 *registered;			/* slots with a function */
 	struct dkc_index_key *key;
-	/* state of building a new index */
+	/* state while a new index is built */
 	u64 *unserved;				/* slots that no rule serves so far */
 	u64 *fallthroughs;			/* slots served by fallthroughs */
 	u64 *alias_serves[DKC_NUM_ALIASES];
@@ -191,9 +191,10 @@ enum dkc_table_kind {
 };
 
 /*
- * The tables of the devices with functions of their own, by number, with open addressing. A free
- * slot has number 0, which stands for no device, and a copy of the operator's own table. The first
- * slot is always free, and at least one other is, so that every search ends.
+ * A hash table with open addressing: the tables of the devices that have functions of their own,
+ * by device number. A free slot has number 0, which stands for no device, and a copy of the
+ * operator's own table. The first slot is always free, and at least one other slot is free, so
+ * that every search ends.
  */
 struct dkc_device_tables {
 	union {
@@ -224,11 +225,11 @@ struct dkc_table {
 	};
 	const struct dkc_index *index;
 	const struct dkc_device_tables *devices;	/* used instead of this table, or NULL */
-	u32 direct;		/* @lowest, or DK__BY_DEVICE and so on */
+	u32 direct;		/* @lowest, or a constant such as DK__BY_DEVICE */
 	u8 n;
 	u8 lowest;		/* the lowest id in DKC_DIRECT */
 	u8 kind;
-	u8 op_flags;		/* flags of the operator, for calls by this table */
+	u8 op_flags;		/* flags of the operator, for calls through this table */
 	__aligned_u64 sig;	/* hash of the functions' signature, 0: unknown */
 	struct dk__entry entry[];	/* from DKC_ID_FIRST on */
 };
@@ -251,7 +252,7 @@ static_assert(DKC_ID_FALLTHROUGH == DK__FOR_SLOW_PATH, "dk__find() serves neithe
  */
 struct dkc_args {
 	struct rcu_head rcu;
-	struct dkc_args *next;		/* of an earlier definition */
+	struct dkc_args *next;		/* the copy for an earlier definition */
 	struct dk_op_decl decl;		/* without @sig; its hash is in @sig_mark */
 	struct dk_param param[];	/* followed by their names */
 };
@@ -262,7 +263,7 @@ struct dk_op {
 	union {
 		struct rcu_head rcu;
 		struct {			/* for writers, until the operator is retired */
-			struct dk_op *next;	/* of a change, or of the replaced operators */
+			struct dk_op *next;	/* in a change, or in the replaced operators */
 			const struct dk_op_decl *decl;	/* of the definition, even a pending one */
 		};
 	};
@@ -271,8 +272,8 @@ struct dk_op {
 	struct dk_registry *reg;
 	struct dkc_reg __rcu *regs;
 	u64 sig;			/* hash of the signature, 0: unknown */
-	struct dkc_numbers __rcu *numbers;	/* of the counters of fallbacks, or NULL */
-	struct dkc_args __rcu *args;	/* of the last definition; NULL: none had arguments */
+	struct dkc_numbers __rcu *numbers;	/* the counters of fallbacks, or NULL */
+	struct dkc_args __rcu *args;	/* of the last definition; NULL: no definition had any */
 	struct dkc_provider *definer;
 	struct dk_op *child[2];		/* in the tree of names: order.c */
 	struct dk_op *after;		/* the next one by name */
@@ -310,7 +311,7 @@ enum dkc_tables {
 struct dkc_stat_block {
 	struct dkc_counts counts;
 	struct dkc_counter {
-		u64 base;	/* the sum at the start; for a free counter, the next free one */
+		u64 base;	/* sum when assigned or reset; if free: next free counter */
 		u64 provider;	/* number of the function's provider; 0 without one */
 	} counter[DKC_COUNTS];
 };
@@ -322,7 +323,7 @@ struct dkc_stats {
 	struct dkc_stat_block *block[];
 };
 
-/* Operators by name; open addressing, so that readers need no lock. */
+/* Operators in a hash table by name, with open addressing, so that readers need no lock. */
 struct dkc_optab {
 	struct rcu_head rcu;
 	u32 size;
@@ -334,13 +335,13 @@ struct dkc_provider {
 	struct dkc_provider *next;
 	u64 number;			/* in the order of registration */
 	struct dk_registry *reg;
-	struct dk_provider *pub;	/* NULL: it may be freed already */
+	struct dk_provider *pub;	/* NULL: the struct may already be freed */
 	void *priv;
 	void *owner;
 	struct dkc_block *blocks;
-	struct dkc_block *withdrawn;	/* unpublished; calls of them may be running */
-	u32 waiters;			/* number of waits for these calls */
-	bool unregistering;		/* unpublished; calls of it may be running */
+	struct dkc_block *withdrawn;	/* unpublished blocks, whose calls may be running */
+	u32 waiters;			/* number of waits for calls of the provider */
+	bool unregistering;		/* unpublished, but its calls may be running */
 	bool drained;			/* no call is running; the last waiter frees it */
 	bool grace_begun;		/* @grace has begun, for a waiter with a deadline */
 	struct dkc_grace grace;
@@ -348,7 +349,7 @@ struct dkc_provider {
 	struct dkc_library *libraries;	/* of lib/pytorch/library.c, or NULL */
 	void (*withdraw_libraries)(struct dkc_provider *prov, struct dkc_change *ch);
 	u32 joined;			/* bit b: has joined backend b */
-	u32 num_ops;			/* defined by it */
+	u32 num_ops;			/* operators that it defines */
 	u32 num_impls;
 	u32 num_devices;
 	char name[DK_NAME_MAX];
@@ -379,7 +380,7 @@ struct dkc_event {
 	const char *name;		/* NULL for a backend fallback */
 	u32 number;			/* of a backend or device */
 	u32 key;			/* of a function */
-	const char *provider;		/* that made the change, or NULL */
+	const char *provider;		/* the provider that made the change, or NULL */
 	bool online;			/* state of a backend or device */
 };
 
@@ -405,10 +406,10 @@ struct dk_registry {
 	bool traced, notifies_unlocked;	/* @watched counts tracers; a notifier has @unlocked */
 	u32 watched;		/* number of hooks, counters and tracers of calls */
 	bool is_default;		/* made by its world, and must not be freed */
-	u32 visitors;			/* between dkc_registry_visit() and its end */
-	struct dk_registry *next_registry;	/* of its world */
-	u32 offline;			/* backends, for readers */
-	u32 want_offline;		/* for the writer, with the change in progress */
+	u32 visitors;			/* number of visits: dkc_registry_visit() */
+	struct dk_registry *next_registry;	/* in a list of its world */
+	u32 offline;			/* offline backends, for readers */
+	u32 want_offline;		/* the same for the writer, after the change in progress */
 	struct dkc_offline since[DKC_MAX_BACKENDS];
 	u32 changes;			/* two for each change: struct dkc_view */
 	const struct dkc_reg *ignored;	/* invisible while a key is explained, or NULL */
@@ -422,8 +423,8 @@ struct dk_registry {
 	/* by number; backends that are not private share an entry that is never bound */
 	struct dkc_private_backend *private_backend[DKC_MAX_BACKENDS + 1];
 	struct mutex lock;		/* held by writers */
-	struct dk_op *order, *first;	/* the tree of names, and its first one: order.c */
-	u32 sorted_slots;		/* of @ops; operators in later ones may not be in @order */
+	struct dk_op *order, *first;	/* the tree of names, and the first operator: order.c */
+	u32 sorted_slots;		/* operators in later slots of @ops may not be in @order */
 	u32 num_ops;
 	u32 num_listed;			/* operators with a definition or functions */
 	u32 num_impls;			/* functions of operators */
@@ -438,18 +439,18 @@ struct dk_registry {
 	u32 free_counter;		/* the first free one, 0: none */
 	u32 used_counters;
 	u64 lost_counts;		/* dkc_counts_lost() when counting began */
-	u64 withdrawn_counts;		/* of what was unregistered since the last reset */
-	u64 past_counts;		/* of calls before the last reset */
+	u64 withdrawn_counts;		/* calls of what was unregistered since the last reset */
+	u64 past_counts;		/* calls before the last reset */
 	u64 times_counted;		/* how often counters were switched on */
 	u32 fallbacks_removed;		/* removed fallbacks whose calls may still be running */
 	u64 hooks_so_far;
 	atomic_long_t sequence;	/* of hooked calls with an autograd key */
-	struct dk_hooks trace;		/* of its world */
+	struct dk_hooks trace;		/* the world's own hooks */
 	struct dk_op *stale;		/* replaced operators */
 	struct dkc_provider *providers;
 	struct dkc_block *builtin_block;
 	struct dkc_index *indexes[DKC_BUCKETS];
-	struct dkc_block *blocks[DKC_BUCKETS];	/* by the caller's table */
+	struct dkc_block *blocks[DKC_BUCKETS];	/* by the caller's array */
 	u32 index_entries;		/* bytes of an index */
 	struct dkc_scratch *scratch;
 	struct dkc_private_backend private_backends[];
