@@ -53,7 +53,7 @@ extern "C" {
  *
  * Functions that cannot allocate return -ENOMEM and change nothing.
  *
- * Context: Once, before any other function.
+ * Context: Call it at most once, before any other function.
  */
 void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p));
 
@@ -64,18 +64,18 @@ void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p));
  *
  * Without it, dk_call_complete() must not be called in an interrupt handler.
  *
- * Context: Once, before any other function.
+ * Context: Call it at most once, before any other function.
  */
 void dk_bare_interrupts(unsigned long (*off)(void), void (*restore)(unsigned long flags));
 
 /**
  * dk_bare_arena() - use one block of memory for all allocations
- * @memory: the block; must stay valid for ever
+ * @memory: the block, which must never be freed
  * @size: its size in bytes, less than 4 GiB
  *
  * Replaces dk_bare_memory(). Freed memory is reused.
  *
- * Context: Once, before any other function.
+ * Context: Call it at most once, before any other function.
  * Return: 0, or a negative errno if @size is too small or too large.
  */
 int dk_bare_arena(void *memory, size_t size);

@@ -40,8 +40,8 @@ extern "C" {
 #endif
 
 /*
- * How small functions are defined here: inline for C and C++. The library also
- * exports each as a function of the same name (lib/twins.c), for other languages.
+ * Small functions are inline in C and C++. For other languages the library also
+ * exports each as a function of the same name (lib/twins.c).
  */
 #ifndef DK_INLINE
 #define DK_INLINE		static inline
@@ -59,7 +59,7 @@ extern "C" {
 #endif
 #endif
 
-/* Size of a name in bytes with the final NUL: of an operator, device or label. */
+/* Maximum size of an operator's name, a device's name or a label, including the NUL. */
 #define DK_NAME_MAX		128
 
 struct dk_layout;
@@ -94,10 +94,10 @@ struct dk_keyset {
 /**
  * struct dk_obj - what a call dispatches on; embed it in your own object
  * @ks: the keyset of the object
- * @device: number of the device that it is on, 0 for none. Numbers are never
- *	reused, so an object may outlive its device
- * @flags: must be zero; only in the head of a struct dk_list it is
- *	DK_OBJ_LIST, set by dk_list_init()
+ * @device: number of the object's device, 0 for none. Numbers are never reused, so
+ *	an object may outlive its device
+ * @flags: must be zero, except in the head of a struct dk_list, where
+ *	dk_list_init() sets it to DK_OBJ_LIST
  */
 struct dk_obj {
 	struct dk_keyset ks;
@@ -129,7 +129,7 @@ extern const struct dk_local dk_local_default;
 
 /* ---- reasons -------------------------------------------------------------- */
 
-/* X(REASON, errno, "sentence") - all reasons of errors and remarks. */
+/* X(REASON, errno, "sentence") for each reason of an error or remark. */
 #define DK_REASONS(X)							\
 	X(NONE, 0, "no error")						\
 	X(OVERRIDE, 0, "another function at this key is overridden")	\
@@ -308,8 +308,8 @@ enum dk_reason {
  * struct dk_diag - the reason of an error or remark
  * @size: sizeof(struct dk_diag), or 0 for the first published size
  * @reason: one of enum dk_reason
- * @text: its sentence, constant, without a full stop; set with @reason
- * @name: copy of the name or names it is about; may be empty
+ * @text: the sentence of @reason, a constant string without a full stop
+ * @name: copy of the name or names that the reason refers to; may be empty
  */
 struct dk_diag {
 	__u32 size;

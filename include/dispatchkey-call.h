@@ -31,8 +31,8 @@ struct dk_frame {
 	__u32 n;
 	int result;
 	/* private: */
-	dk_fn_t alone;			/* the function, for callers that only call it */
-	const void *args;		/* the definition's arguments, with @boxed */
+	dk_fn_t alone;			/* the function if id_run() need only call it, or NULL */
+	const void *args;		/* with @boxed: describes the arguments, as defined */
 	struct dk__storage storage;
 	__u32 state;
 	__u32 hook_kind;
@@ -61,7 +61,8 @@ DK_INLINE dk_fn_t dk_call_fn(const struct dk_call *c)
  * @c: the call
  *
  * In userspace a call that uses the thread's own state does not record a pointer to
- * it. Called on another thread, this returns the state of that thread.
+ * it. If dk_call_local() were called on another thread, it would return the state of
+ * that thread.
  *
  * Context: Any; in userspace only the thread that made the call.
  * Return: The local state. In the kernel, pass it to calls made from inside @c.
@@ -119,8 +120,9 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
 
 /**
  * dk_call_enter() - route a call and keep its provider registered
- * @f: filled with the call. Call dk_call_fn() with &@f->call, or @f->boxed if
- *	that is not NULL. id_run() of DK_OP() does so
+ * @f: filled with the call. To run the function, call @f->boxed or, if that is NULL,
+ *	the function that dk_call_fn() returns, with &@f->call as the first argument.
+ *	id_run() of DK_OP() does so
  * @decl: the operator, in the default registry
  * @local: local state, never NULL
  * @objs: the arguments that the call dispatches on, in order; NULL for absent ones
@@ -131,9 +133,9 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * must follow.
  *
  * Context: In the kernel, for an atomic operator, wherever rcu_read_lock() may be
- * called. Its call is inside an RCU read section until dk_call_leave(). For others
- * process context, and not from inside an atomic call. In userspace any thread;
- * async-signal-safe after the thread's first call.
+ * called. The call is inside an RCU read section until dk_call_leave(). In the kernel,
+ * for any other operator, process context, and not from inside an atomic call. In
+ * userspace any thread; async-signal-safe after the thread's first call.
  * Return: 0, -ENOSYS (no function for the keys), -ENOTUNIQ (ambiguous
  * AutogradOther), -ENODEV (the device is unregistered or offline, and there is no
  * other function), -EXDEV (arguments on several devices), -ENOENT (not defined),
@@ -146,7 +148,7 @@ int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
 /**
  * dk_call_enter_op() - dk_call_enter() by handle, in any registry
  * @f: filled with the call
- * @op: the operator, from dk_op_get(); NULL: that of @decl, as for dk_call_enter()
+ * @op: the operator, from dk_op_get(); NULL for @decl's, as in dk_call_enter()
  * @decl: the signature, compared with the operator's. A match is cached in
  *	@decl->sig_mark
  * @local: local state, never NULL; its bits have the meaning of the registry's layout
@@ -172,9 +174,9 @@ int dk_call_enter_op(struct dk_frame *f, struct dk_op *op,
  * @n: number of arguments at @objs
  *
  * Uses the newest function registered at exactly this key, which may be an alias key
- * or building block, otherwise the key's backend fallback. It does not use the
- * dispatch table. The keyset of the call is computed from its arguments as for any
- * other call (PyTorch's callBoxedForDispatchKey(), SEMANTICS 8.3).
+ * or building block. If there is none, uses the key's backend fallback. Does not use
+ * the dispatch table. The keyset of the call is computed from its arguments as for
+ * any other call. Equivalent to PyTorch's callBoxedForDispatchKey() (SEMANTICS 8.3).
  *
  * Context: As dk_call_enter().
  * Return: 0, -EINVAL (no such key in the layout), -ENOSYS (no function, or a
@@ -191,14 +193,14 @@ int dk_call_enter_key(struct dk_frame *f, struct dk_op *op, struct dk_op_decl *d
  * @op: the operator, from dk_op_get(), or NULL for @decl's in the default
  *	registry
  * @decl: the operator or, with @op, its signature
- * @local: local state for the @local of the call, never NULL; it does not
- *	change the route
+ * @local: local state, never NULL. The call records it, but it does not affect the
+ *	route
  * @ks: the keyset, used as in dk_call_redispatch()
  * @objs: the arguments that the call dispatches on, in order
  * @n: number of arguments at @objs
  *
- * The keysets of the arguments are ignored; only their devices are used. Functions
- * that have a call use dk_call_redispatch() instead. PyTorch's
+ * The keysets of the arguments are ignored; only their devices are used. From inside
+ * a function, use dk_call_redispatch() instead. Equivalent to PyTorch's
  * Dispatcher::redispatch() (SEMANTICS 8.3).
  *
  * Context: As dk_call_enter().
@@ -214,7 +216,7 @@ int dk_call_enter_keyset(struct dk_frame *f, struct dk_op *op, struct dk_op_decl
  * @from: the call that the function serves
  * @decl: the operator of @from; any other fails with -EPROTOTYPE
  * @ks: the keyset. The local state is not applied. Fallthrough keys are removed
- *	only if the set is routed to one of them, as can happen after a function was
+ *	only if the set is routed to one of them, which can happen after a function was
  *	unregistered
  * @objs: the arguments that the call dispatches on
  * @n: number of arguments at @objs
@@ -226,7 +228,7 @@ int dk_call_redispatch(struct dk_frame *f, const struct dk_call *from,
 		       const struct dk_op_decl *decl, struct dk_keyset ks,
 		       const struct dk_obj *const *objs, unsigned int n);
 
-/* A request of the functions of DK_OP() to the slow path. */
+/* A request to the slow path from a function that DK_OP() defines. */
 struct dk__request {
 	struct dk_op *op;		/* NULL for @decl's */
 	struct dk_op_decl *decl;
@@ -246,11 +248,11 @@ enum dk__request_flags {
 };
 
 /*
- * The out-of-line part of the lookup, if dk__begin() finds no entry to call. It
- * handles devices of objects other than the first, and keysets without a
- * function. @table and @ks come from dk__begin(), @packed from dk__pack(). If
- * dk__is_entry() is true of the result, call it and then dk__end(); otherwise the
- * slot or read section is already released. All arguments are passed in registers.
+ * Continues the lookup out of line if dk__begin() finds no entry to call. Handles the
+ * devices of objects other than the first, and keysets without a function. @table and
+ * @ks are from dk__begin(), @packed is from dk__pack(). If dk__is_entry() is true for
+ * the result, the caller must call the entry's function and then dk__end(). Otherwise
+ * the slot or read section is already released. All arguments are passed in registers.
  */
 const struct dk__entry *dk__find(struct dk_call *c, struct dk__slot slot,
 				 const struct dk__table *table, __u64 ks,
@@ -349,9 +351,8 @@ DK_INLINE struct dk_keyset dk_call_below(const struct dk_call *c)
  *	dk_args_pack()
  *
  * Dispatches on the objects of the DK_OP() line, without generators (SEMANTICS 6.1).
- * For a hand-written declaration these are all objects and lists that @decl
- * describes; if it describes nothing, those that the operator's definition
- * describes.
+ * A hand-written declaration dispatches on all objects and lists that @decl describes
+ * or, if @decl describes nothing, on those that the operator's definition describes.
  *
  * Context: As dk_call_enter().
  * Return: As dk_call_enter(), or what the function returned. Also -EPROTOTYPE if
@@ -405,10 +406,11 @@ int dk_extracted(struct dk_extract *x, const struct dk_obj *const *objs,
  * dk_call_described() - the declaration that describes a call's arguments
  * @c: the call, from inside its function
  *
- * For dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function it is a copy
- * of the operator's definition, made when the call was entered. Instead, it is the
- * caller's declaration, dk_call_decl(), if the definition describes nothing, or if the
- * caller describes the arguments and the two signatures could not be compared.
+ * For dk_arg_find(), dk_arg_get() and dk_arg_set(). In a boxed function the result is
+ * a copy of the operator's definition, made when the call was entered. The result is
+ * the caller's declaration (dk_call_decl()) instead if the definition describes
+ * nothing, or if the caller describes the arguments and the two signatures could not
+ * be compared.
  *
  * Context: Any.
  * Return: The declaration, valid as long as the call. A copy of the definition has

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The key of a tensor by its dtype, layout and device, and the reverse. Included by
- * <dispatchkey.h>. Rules: SEMANTICS 10, see Documentation/semantics.rst.
+ * Computes the key of a tensor from its dtype, layout and device, and the reverse.
+ * Included by <dispatchkey.h>. Rules: SEMANTICS 10, see Documentation/semantics.rst.
  *
- * In userspace and on bare metal; the kernel module does not contain it.
+ * These functions exist in userspace and on bare metal, but not in the kernel module.
  */
 #ifndef _DISPATCHKEY_COMPUTE_H
 #define _DISPATCHKEY_COMPUTE_H
@@ -46,8 +46,8 @@ int dk_compute_key(const struct dk_layout *l, const char *dtype, const char *lay
  * Equivalent to PyTorch's dispatchKeyToDeviceType().
  *
  * Context: Any.
- * Return: 0, or -EINVAL (reason NO_DEVICE_TYPE) if the key has no device type, or
- * PyTorch's function lacks it, such as FPGA, Metal or QuantizedMAIA.
+ * Return: 0, or -EINVAL (reason NO_DEVICE_TYPE) if the key has no device type, or if
+ * PyTorch's function does not support the key (for example FPGA, Metal, QuantizedMAIA).
  */
 int dk_key_device_type(const struct dk_layout *l, unsigned int key,
 		       const char **device, struct dk_diag *why);
@@ -60,8 +60,8 @@ int dk_key_device_type(const struct dk_layout *l, unsigned int key,
  *	"Strided"
  * @why: filled on failure; may be NULL
  *
- * Equivalent to PyTorch's dispatchKeyToLayout(): keys that are neither sparse nor of
- * Mkldnn are strided.
+ * Equivalent to PyTorch's dispatchKeyToLayout(): the layout of a key that is neither
+ * sparse nor for Mkldnn is "Strided".
  *
  * Context: Any.
  * Return: 0, or -EINVAL (reason NO_UNIQUE_LAYOUT) for the keys of SparseCsr, which
@@ -76,8 +76,8 @@ int dk_key_tensor_layout(const struct dk_layout *l, unsigned int key,
  * @name: as for dk_compute_key(), such as "CUDA"
  * @why: filled on failure; may be NULL
  *
- * The value in PyTorch's DeviceType. Values differ between versions: PrivateUse1 is
- * 20 (19 up to 1.13, which has no MTIA). 8 is MAIA (formerly ORT).
+ * The number is the value of PyTorch's enum DeviceType. Values differ between versions:
+ * PrivateUse1 is 20, but 19 up to 1.13, which has no MTIA. 8 is MAIA (formerly ORT).
  *
  * Context: Any.
  * Return: The number, or -EINVAL (reason BAD_DEVICE_TYPE) if the version of @l has

@@ -29,8 +29,8 @@ struct dk_deferred {
  * dk_deferred_init() - initialize a struct dk_deferred
  * @token: part of a job
  *
- * Call it once, where the job is made. After dk_call_complete() the token can be used
- * again. Do not call this function while a call is deferred with the token.
+ * Call this once, when the job is created. After dk_call_complete() the token can be
+ * used again. Do not call this function while a call is deferred with the token.
  *
  * Context: Any.
  */
@@ -42,7 +42,7 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
 }
 
 /**
- * dk_call_defer() - let a call go on after its function returns
+ * dk_call_defer() - let a call continue after its function returns
  * @c: the call, from inside the function
  * @token: initialized by dk_deferred_init(); the caller keeps it until
  *	dk_call_complete()
@@ -56,8 +56,9 @@ DK_INLINE void dk_deferred_init(struct dk_deferred *token)
  * Unregistering does not wait for the interrupt or work that completes the call. Free
  * the interrupt, or flush the work, after unregistering.
  *
- * A deferred call belongs to no thread. The thread that made it may unregister its
- * provider, and waits for the call. After fork() the child has no deferred calls.
+ * A deferred call belongs to no thread. The thread that made the call may unregister
+ * the provider of its function; unregistering then waits for the call. After fork()
+ * the child has no deferred calls.
  *
  * Context: Inside the function. In the kernel any context in which the operator may
  * be called; in userspace also a signal handler.
@@ -70,12 +71,13 @@ int dk_call_defer(const struct dk_call *c, struct dk_deferred *token);
 /**
  * dk_call_complete() - end a deferred call
  * @token: from dk_call_defer(). It may be freed or used again when this returns
- * @result: 0 or a negative errno, for tracers: the event complete has it
+ * @result: 0 or a negative errno. The trace event dk_complete reports it; it has no
+ *	other effect
  *
  * May run before the function of the call has returned.
  *
- * Context: In the kernel any, hard interrupts as well. In userspace any thread, and
- * signal handlers. On bare metal an interrupt handler after dk_bare_interrupts().
+ * Context: In the kernel any, including hard interrupts. In userspace any thread, and
+ * signal handlers. On bare metal also interrupt handlers, after dk_bare_interrupts().
  * Return: 0, or -EINVAL if no call is deferred with @token: the call is completed
  * already, or the parent deferred it before a fork(). If @token is used for a new call,
  * a second completion of the old call completes the new one.

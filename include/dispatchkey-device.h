@@ -21,7 +21,7 @@ enum dk_join_flags {
 };
 
 /**
- * dk_backend_join() - join the private backend of a name, or bind a free one
+ * dk_backend_join() - join the private backend bound to a name, or bind a free one
  * @prov: the provider; it leaves the backend when it is unregistered
  * @name: such as "edu"; case is ignored
  * @pin: the backend to bind, or 0 for any
@@ -99,7 +99,7 @@ char *dk_registry_key_name(struct dk_registry *reg, unsigned int key,
 			   char buf[DK_NAME_MAX]);
 
 /**
- * dk_registry_key_parse() - a key by name, including bound names of backends
+ * dk_registry_key_parse() - parse the name of a key, including bound names of backends
  * @reg: registry, NULL for the default one
  * @name: as for dk_key_parse(), or "edu" or "Autogradedu" in any case
  * @key: set to the key
@@ -112,7 +112,7 @@ int dk_registry_key_parse(struct dk_registry *reg, const char *name,
 			  unsigned int *key, struct dk_diag *why);
 
 /**
- * dk_registry_key_parse_strict() - a key by name, exactly as PyTorch's parser
+ * dk_registry_key_parse_strict() - parse the name of a key exactly as PyTorch does
  * @reg: registry, NULL for the default one
  * @name: the name
  * @key: set to the key
@@ -213,8 +213,9 @@ int dk_device_find(struct dk_registry *reg, const char *name, struct dk_obj *obj
  *
  * After -ETIMEDOUT the device is offline and no new call enters its functions, but a
  * call is still running. @why names it, its function and thread, and the time it is
- * known to have been running (reason STILL_INSIDE). Call again to go on waiting;
- * this also takes the device offline again if another caller brought it online.
+ * known to have been running (reason STILL_INSIDE). Call this function again to
+ * continue waiting; this also takes the device offline again if another caller brought
+ * it online.
  * UNSERVED is reported with 0 only. The timeout does not cover a grace period, which
  * calls of atomic operators may prolong.
  *
@@ -271,9 +272,10 @@ int dk_backend_set_online_timeout(struct dk_registry *reg, unsigned int backend,
  * @online: 0 for offline, otherwise online
  * @why: filled on failure, or as for dk_device_set_online(); may be NULL
  *
- * While a backend is offline, no function at its keys is called: functions of every
- * provider, of the backend and its devices, backend fallbacks, and functions
- * registered later. After this returns 0 for @online 0, no call is running in them.
+ * While a backend is offline, no function at its keys is called. This includes the
+ * functions of every provider and of the backend's devices, backend fallbacks, and
+ * functions registered later. After this returns 0 for @online 0, no call is running
+ * in them.
  * The online state of each device is kept. dk_backend_release() brings the backend
  * online.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Explains the route of a call, step by step. Included by <dispatchkey.h>.
+ * Explanations of the route of a call, step by step. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_EXPLAIN_H
 #define _DISPATCHKEY_EXPLAIN_H
@@ -53,17 +53,17 @@ enum dk_step_kind {
  * enum dk_verdict - the result of a rule for an entry (SEMANTICS 7.2)
  * @DK_VERDICT_NOT_EVALUATED: not evaluated; an earlier rule decided
  * @DK_VERDICT_SERVES: its function is used
- * @DK_VERDICT_AMBIGUOUS: 6a, two functions are equally good
- * @DK_VERDICT_MISSING: 11, no rule has a function
+ * @DK_VERDICT_AMBIGUOUS: rule 6a, two functions have the same precedence
+ * @DK_VERDICT_MISSING: rule 11, no rule has a function
  * @DK_VERDICT_NO_IMPL: nothing is registered at its key
  * @DK_VERDICT_NO_ALIAS: the layout lacks the rule's alias key
  * @DK_VERDICT_OUTSIDE: the rule's alias key does not stand for the entry
- * @DK_VERDICT_BARS: 4, a function bars CompositeImplicitAutograd
- * @DK_VERDICT_BARS_NOT: 4, there is no such function
- * @DK_VERDICT_BARRED: 6b, there is a function, but rule 4 bars it
- * @DK_VERDICT_HAS_ENTRY: 9, the table has an entry for the key
- * @DK_VERDICT_NO_ENTRY: the table is trimmed and has no entry for the key:
- *	the result of 9, and of an earlier rule that has a function but no entry
+ * @DK_VERDICT_BARS: rule 4, a function bars CompositeImplicitAutograd
+ * @DK_VERDICT_BARS_NOT: rule 4, no function bars CompositeImplicitAutograd
+ * @DK_VERDICT_BARRED: rule 6b, there is a function, but rule 4 bars it
+ * @DK_VERDICT_HAS_ENTRY: rule 9, the table has an entry for the key
+ * @DK_VERDICT_NO_ENTRY: the table is trimmed and has no entry for the key. This is
+ *	the result of rule 9, and of an earlier rule that has a function but no entry
  *	for it
  */
 enum dk_verdict {
@@ -111,8 +111,9 @@ enum dk_bearing {
  * @bearing: for DK_STEP_IMPL, of enum dk_bearing
  * @key: for DK_STEP_MASK the key removed; for DK_STEP_RULE the key of the
  *	rule; for DK_STEP_IMPL the key that the function is registered at
- * @has_impl: whether the step is about a registration: the one that was used,
- *	that bars, or whose effect is given. The members below describe it
+ * @has_impl: whether the step is about a registration: one that is used, one that
+ *	bars CompositeImplicitAutograd, or one whose effect is given. The members below
+ *	describe the registration
  * @impl_key: the key that it is registered at
  * @is_fallthrough: whether it is a fallthrough
  * @is_fallback: whether it is a backend fallback

@@ -72,9 +72,8 @@ struct dk_hooks;
  * @h: the hooks
  * @info: the call; valid until the function returns
  *
- * Context: That of the call, inside an RCU read section: it must not sleep, and must
- * not register or unregister anything. It may call operators, which call the hooks in
- * turn.
+ * Context: Same as the call, inside an RCU read section. Must not sleep, and must not
+ * register or unregister anything. May call operators; these calls run the hooks, too.
  */
 typedef void (*dk_hook_fn_t)(struct dk_hooks *h, const struct dk_hook_info *info);
 
@@ -84,9 +83,9 @@ typedef void (*dk_hook_fn_t)(struct dk_hooks *h, const struct dk_hook_info *info
  * @flags: of enum dk_hook_flags
  * @before: called after a call is routed and before its function runs, or
  *	NULL
- * @after: called after the function has returned, or NULL. Only for calls
- *	that began while the hooks were registered. For calls without a function
- *	@before and @after are called one after the other
+ * @after: called after the function has returned, or NULL. It is called only for
+ *	calls that began while the hooks were registered. For calls without a function,
+ *	@after is called immediately after @before
  * @data: for the owner of the hooks
  *
  * The other members are private. The storage must stay valid until the hooks are

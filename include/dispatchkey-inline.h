@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Everything that code compiled into callers reads and writes, and the fast path of
- * a call. This is ABI: increase DK__CALL_ABI with every change.
+ * The structures that code compiled into callers reads and writes, and the fast path
+ * of a call. This is ABI: increase DK__CALL_ABI with every change.
  * lib/core/table/types.h asserts that the structures of the dispatcher match these.
  * Included by <dispatchkey-call.h>.
  *
@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/* The version a declaration was compiled for; checked by the slow path before it binds one. */
+/* The ABI version of a declaration. The slow path checks it before it binds the declaration. */
 #define DK__CALL_ABI		10
 
 /*
@@ -50,7 +50,7 @@ extern "C" {
 #endif
 /* Prevents the fast path from computing values that depend on @x in advance. */
 #define DK__ANEW(x)		__asm__("" : "+r"(x))
-/* A single store. gcc would combine two of them into vector instructions, which cost more. */
+/* Stores @v in @x. gcc would combine plain stores into vector instructions, which cost more. */
 #if defined(__KERNEL__) || defined(DK_BARE)
 #define DK__PUT(x, v)		((x) = (v))
 #else
@@ -78,7 +78,7 @@ struct dk__entry {
 
 #ifdef __KERNEL__
 #define DK__RCU			__rcu
-#define DK__RETIRED		2	/* size, in pointers, of what frees the object */
+#define DK__RETIRED		2	/* number of pointers reserved for freeing the object */
 #else
 #define DK__RCU
 #define DK__RETIRED		1
@@ -103,13 +103,16 @@ struct dk__table {
 	const struct dk__devices *devices;
 	__u32 first_direct;	/* smallest index byte of an entry that is called directly */
 	__u8 num;		/* number of entries */
-	__u8 lowest;		/* the same, if @first_direct is above all index bytes */
+	__u8 lowest;		/* smallest such byte if @first_direct is above all index bytes */
 	__u8 private_kind;
 	__u8 flags;		/* of enum dk_op_flags */
 	__aligned_u64 sig;	/* hash of the functions' signature */
 };
 
-/* Values of @first_direct above all index bytes; the last two have bits. */
+/*
+ * Values of @first_direct above all index bytes. DK__COUNTS and DK__GATES are flags that
+ * can be set in DK__ONE_DEVICE and DK__BY_DEVICE.
+ */
 #define DK__NOT_DIRECT		256	/* all calls take the slow path */
 #define DK__ONE_DEVICE		260	/* dk__find() compares the devices of all objects */
 #define DK__BY_DEVICE		264	/* calls use one of @devices */
@@ -119,13 +122,13 @@ struct dk__table {
 #define DK__SLEEPS		(DK__BY_DEVICE | DK__GATES)
 #define DK__SLEEPS_COUNTED	(DK__SLEEPS | DK__COUNTS)
 
-/* Hashed by the low bits of a device's number; after a collision, the next free element. */
+/* A hash table, by the low bits of a device's number. A collision uses the next free element. */
 struct dk__devices {
 	const void *retired[DK__RETIRED];
 	__u32 mask;
 };
 
-/* The elements of struct dk__devices, which they follow. */
+/* An element of the array that follows struct dk__devices. */
 struct dk__device_table {
 	__u32 number;
 	const struct dk__table *table;
@@ -148,9 +151,9 @@ struct dk__op {
 extern struct dk_op dk__unbound;
 
 /*
- * Position of a keyset's index byte, by its highest backend and its highest bit,
- * the bit of its functionality. Bits that v1 does not have lead to a byte
- * without entry.
+ * Position of a keyset's index byte, by the highest backend of the set and its highest
+ * bit, which is that of its highest functionality. Bits that v1 does not define lead to
+ * a byte without an entry.
  */
 extern const __u8 dk__places[DK_NUM_BACKENDS][64];
 
@@ -211,7 +214,7 @@ DK__ALWAYS_INLINE __u64 dk__mask(__u64 ks, const struct dk__index *index, unsign
 	return ks & index->mask[b];
 }
 
-/* The position of the highest bit, from 0; also 0 if there is none. */
+/* Returns the position of the highest bit, counted from 0; also 0 if no bit is set. */
 DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 {
 #if defined(__KERNEL__) && BITS_PER_LONG == 64
@@ -225,7 +228,7 @@ DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 	__asm__("bsrq %1, %0" : "=r"(top) : "r"(x | 1) : "cc");
 	return top;
 #else
-	/* if a word has 32 bits, in halves: the 64-bit builtin would call libgcc */
+	/* use the halves on 32-bit machines, where the 64-bit builtin would call libgcc */
 	__u32 half = x >> 32;
 	unsigned int top = sizeof(long) == 8 ? 63 - __builtin_clzll(x | 1) :
 			   half ? 63 - __builtin_clz(half) :
@@ -235,7 +238,7 @@ DK__ALWAYS_INLINE unsigned long dk__top_bit(__u64 x)
 #endif
 }
 
-/* The highest backend, counted from 0; also 0 if there is none. */
+/* Returns the highest backend, counted from 0; also 0 if there is none. */
 DK__ALWAYS_INLINE unsigned long dk__top_backend(__u64 ks)
 {
 	return dk__top_bit(ks & DK_BACKEND_MASK);
@@ -243,7 +246,7 @@ DK__ALWAYS_INLINE unsigned long dk__top_backend(__u64 ks)
 
 /* ---- counters -------------------------------------------------------------------- */
 
-/* A counter, of which each CPU or thread has its own copy. */
+/* A counter with a separate copy for each CPU or thread. */
 struct dk__count {
 #if defined(__KERNEL__)
 	__u64 __percpu *n;
@@ -272,15 +275,15 @@ enum dk__how {
 };
 
 /*
- * What a call keeps when it no longer uses its table: a copy of its entry, and
- * storage for the gate.
+ * Storage of a call that no longer uses its table: a copy of the entry, and the data of
+ * the gate.
  */
 struct dk__storage {
 	struct dk__entry entry;
 	__u64 gate[8];
 };
 
-/* The result of dk__begin(): @entry if it is to be called, otherwise input for dk__find(). */
+/* The result of dk__begin(): the entry to call, otherwise the input for dk__find(). */
 struct dk__found {
 	const struct dk__entry *entry;
 	const struct dk__table *table;	/* NULL: the call must take the slow path */
@@ -309,13 +312,13 @@ DK__ALWAYS_INLINE int dk__no_entry_err(const struct dk__entry *entry)
 	return DK__NUMBER(int, DK__CAST(long, entry));
 }
 
-/* The position of a keyset's index byte; @b is its highest backend. */
+/* Returns the position of the index byte of @ks, whose highest backend is @b. */
 DK__ALWAYS_INLINE unsigned long dk__place(__u64 ks, unsigned long b)
 {
 	return dk__places[b][dk__top_bit(ks)];
 }
 
-/* The index byte of a keyset. Masks @ks if DK__HOW_MASKED; otherwise uses @place. */
+/* Returns the index byte of a keyset. Masks @ks if DK__HOW_MASKED; otherwise uses @place. */
 DK__ALWAYS_INLINE unsigned long dk__lookup(const struct dk__table *table, __u64 *ks,
 					   unsigned long b, unsigned long place, int how)
 {
@@ -341,7 +344,7 @@ DK__ALWAYS_INLINE const struct dk__count *dk__counter_of(const struct dk__table 
 	return dk__counters(table) + 1 + byte - DK__FIRST_ENTRY;
 }
 
-/* Does the type of the table differ from that of the caller's declaration? */
+/* Returns whether the type of the table differs from that of the caller's declaration. */
 DK__ALWAYS_INLINE int dk__is_other_type(const struct dk__table *table,
 					const struct dk_op_decl *decl)
 {
@@ -424,9 +427,9 @@ DK__ALWAYS_INLINE void dk__enter(struct dk__slot *slot, const struct dk__entry *
 }
 
 /*
- * dk__enter() for a function that may sleep. Counts the call unless @at is NULL.
- * Returns 0 if the call must take the slow path. The section that dk__keep() began
- * has ended then. A section of the caller continues, and the slow path reports it.
+ * Like dk__enter(), for a function that may sleep. Counts the call unless @at is NULL.
+ * Returns 0 if the call must take the slow path; a section that dk__keep() began has
+ * then ended. A section of the caller is not ended, and the slow path reports it.
  */
 DK__ALWAYS_INLINE int dk__enter_gate(struct dk_call *c, struct dk__slot *slot,
 				     const struct dk__count *at, int how)
@@ -446,7 +449,7 @@ DK__ALWAYS_INLINE int dk__enter_gate(struct dk_call *c, struct dk__slot *slot,
 	return 1;
 }
 
-/* Release what dk__keep() took, for a call that is not made. */
+/* Undo dk__keep(), for a call that is not made. */
 DK__ALWAYS_INLINE void dk__give_back(struct dk__slot slot, int how)
 {
 	(void)slot;
@@ -494,7 +497,7 @@ struct dk__slot {
 struct dk__thread {
 	const void **top;	/* the first unused slot */
 	const void **limit;	/* the end of the slots; beyond it calls take the slow path */
-	__u64 **const *counts;	/* its counters, by block; other threads may move them */
+	__u64 **const *counts;	/* its counters, by block; other threads can replace the array */
 	struct dk_local local;
 };
 
@@ -580,7 +583,7 @@ DK__ALWAYS_INLINE void dk__add_count(const struct dk__count *at)
 #endif
 }
 
-/* From here on the slot protects the entry, and its provider waits for the call. */
+/* From here on the slot protects the entry, and unregistering waits for the call. */
 DK__ALWAYS_INLINE void dk__enter(struct dk__slot *reserved, const struct dk__entry *entry)
 {
 	__atomic_store_n(reserved->at, entry, __ATOMIC_RELEASE);
@@ -608,8 +611,8 @@ DK__ALWAYS_INLINE void dk__end(const struct dk_call *c, struct dk__slot reserved
 #endif
 
 /*
- * May a redispatch take the fast path? A call without a frame was looked up in a
- * table of its declaration's type, and a declaration bound to an operator has the
+ * Returns whether a redispatch can take the fast path. A call without a frame was looked
+ * up in a table of its declaration's type, and a declaration bound to an operator has the
  * operator's type. Other declarations take the slow path, which compares the types.
  */
 DK__ALWAYS_INLINE int dk__may_redispatch(const struct dk_call *from,
@@ -627,7 +630,7 @@ DK__ALWAYS_INLINE int dk__how_again(const struct dk_call *from)
 	return DK__FLAGS ? from->made & DK__CALL_IN_RCU : 0;
 }
 
-/* Like dk_keyset_after(), of the key by which a call on the fast path was routed. */
+/* Like dk_keyset_after(), for the key that a call on the fast path was routed by. */
 DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 {
 	const __u64 none = 1ULL << (DK_NUM_BACKENDS - 1);
@@ -638,7 +641,7 @@ DK__ALWAYS_INLINE struct dk_keyset dk__below(const struct dk_call *c)
 	return ks;
 }
 
-/* Does the first object determine the device of a call? @b is the call's highest backend. */
+/* Returns whether the first object decides the device. @b is the call's highest backend. */
 DK__ALWAYS_INLINE int dk__is_on(const struct dk_obj *first, __u64 ks, unsigned long b)
 {
 	if (!first || first->flags == DK_OBJ_LIST)
@@ -646,7 +649,7 @@ DK__ALWAYS_INLINE int dk__is_on(const struct dk_obj *first, __u64 ks, unsigned l
 	return (first->ks.bits & ks) >> b & 1;
 }
 
-/* Switch to the table of the first object's device. 0: look at other objects in dk__find(). */
+/* Switch to the table of the first object's device. Returns 0 if dk__find() must do this. */
 DK__ALWAYS_INLINE int dk__on_device(const struct dk__table **table, __u64 ks, unsigned long b,
 				    const struct dk_obj *first)
 {
@@ -664,8 +667,8 @@ DK__ALWAYS_INLINE int dk__on_device(const struct dk__table **table, __u64 ks, un
 }
 
 /*
- * The fast path. Returns 1 if @found->entry is to be called, followed by dk__end().
- * Otherwise continue with dk__find(). @first is the first object, or NULL.
+ * The fast path. Returns 1 if the caller must call @found->entry and then dk__end(), and
+ * 0 if it must continue with dk__find(). @first is the first object, or NULL.
  */
 DK__ALWAYS_INLINE int dk__begin(struct dk_call *c, struct dk__slot *slot,
 				struct dk__found *found, struct dk_op *op,

@@ -2,9 +2,9 @@
 /*
  * Layouts, keys and keysets. Included by <dispatchkey.h>.
  *
- * Functions here take a layout, NULL for v1. Unless their Context states otherwise,
- * they have no side effects and can be called in any context. Rules: SEMANTICS 1 to
- * 4, see Documentation/semantics.rst.
+ * Functions that take a layout use v1 if it is NULL. Unless their Context states
+ * otherwise, the functions have no side effects and can be called in any context.
+ * Rules: SEMANTICS 1 to 4, see Documentation/semantics.rst.
  */
 #ifndef _DISPATCHKEY_KEYSET_H
 #define _DISPATCHKEY_KEYSET_H
@@ -68,8 +68,8 @@ const struct dk_layout *dk_layout_next(const struct dk_layout *l);
  *	dk_layout_describe() writes
  * @why: filled on failure, with @name "line N: WORD"; may be NULL
  *
- * For a build of PyTorch without a built-in layout. A text with the name of a
- * built-in layout must have the same keys.
+ * For a build of PyTorch that has no built-in layout. A text with the name of a
+ * built-in layout must have the same keys as that layout.
  *
  * Context: Process context, may sleep.
  * Return: The layout, to be freed with dk_layout_free(); or NULL (reasons
@@ -263,8 +263,8 @@ struct dk_keyset dk_backend_set(const struct dk_layout *l, unsigned int backend)
  * @key: any number
  *
  * Context: Any.
- * Return: The entry: 0 for Undefined and alias keys, that of the first backend for a
- * building block.
+ * Return: The entry; 0 for Undefined and alias keys; the entry of the first backend for
+ * a building block.
  */
 unsigned int dk_key_slot(const struct dk_layout *l, unsigned int key);
 
@@ -505,8 +505,8 @@ DK_INLINE int dk_keyset_has_all(struct dk_keyset a, struct dk_keyset b)
  * @a: a set
  * @b: the other set
  *
- * A shared backend counts: {AutogradCPU} and {CPU} have CPU's bit in common. The
- * result is meaningful only if dk_keyset_has_any_valid() is true of @b.
+ * The bits of backends are included: {AutogradCPU} and {CPU} have CPU's bit in common.
+ * The result is meaningful only if dk_keyset_has_any_valid() is true for @b.
  *
  * Context: Any.
  * Return: 1 or 0.
@@ -638,8 +638,8 @@ unsigned int dk_keyset_slot(const struct dk_layout *l, struct dk_keyset ks);
  * dk_keyset_next().
  *
  * Context: Any.
- * Return: dk_keyset_slot(); if the table is trimmed 0 to 7, or -1 if it has no entry
- * for the set.
+ * Return: dk_keyset_slot() if the table is not trimmed. Otherwise 0 to 7, or -1 if the
+ * table has no entry for the set.
  */
 int dk_table_index(const struct dk_layout *l, struct dk_keyset ks);
 
@@ -674,7 +674,7 @@ struct dk_keyset dk_alias_set(const struct dk_layout *l, unsigned int key);
  * @alias: the alias; any other key stands for itself only
  * @key: the key
  *
- * Alias keys have no bits, so every alias includes all of them, even itself.
+ * Alias keys have no bits, so every alias key includes all alias keys, even itself.
  * Equivalent to PyTorch's isIncludedInAlias().
  *
  * Context: Any.
@@ -696,7 +696,7 @@ int dk_alias_has(const struct dk_layout *l, unsigned int alias, unsigned int key
 struct dk_keyset dk_backends_of_autograd(const struct dk_layout *l, unsigned int key);
 
 /**
- * dk_autograd_of_backend() - the autograd keys of a backend's objects
+ * dk_autograd_of_backend() - the autograd-related keys of a backend's objects
  * @l: layout, NULL for v1
  * @backend: its number, 0 for none
  *
@@ -715,7 +715,7 @@ struct dk_keyset dk_autograd_of_backend(const struct dk_layout *l, unsigned int 
  * Equivalent to PyTorch's getAutocastRelatedKeySetFromBackend().
  *
  * Context: Any.
- * Return: The set of this key, or the empty set.
+ * Return: The set of the autocast key, or the empty set if there is none.
  */
 struct dk_keyset dk_autocast_of_backend(const struct dk_layout *l, unsigned int backend);
 
@@ -741,9 +741,9 @@ int dk_constant_set(const struct dk_layout *l, const char *name,
  *	ADInplaceOrView; otherwise 0
  *
  * Context: Any.
- * Return: The keyset that PyTorch gives a new tensor: @ks plus the autocast key and,
- * unless in inference mode, the autograd keys of its highest backend, minus the
- * Python keys (SEMANTICS 4.6).
+ * Return: The keyset that PyTorch gives a new tensor (SEMANTICS 4.6). It is @ks without
+ * the Python keys, and with the autocast key of its highest backend. Unless in inference
+ * mode, it also has the autograd keys of that backend.
  */
 struct dk_keyset dk_fresh_set(const struct dk_layout *l, struct dk_keyset ks,
 			      int inference);

@@ -3,7 +3,7 @@
  * Libraries: definitions and functions of one namespace, which can be released one
  * by one. Included by <dispatchkey.h>.
  *
- * In userspace and on bare metal; the kernel module does not contain it.
+ * These functions exist in userspace and on bare metal, but not in the kernel module.
  */
 #ifndef _DISPATCHKEY_LIBRARY_H
 #define _DISPATCHKEY_LIBRARY_H
@@ -19,13 +19,13 @@ struct dkc_library;
 
 /**
  * enum dk_library_kind - the kind of a library
- * @DK_LIBRARY_DEF: defines operators of a namespace; the only DEF library of
- *	it
+ * @DK_LIBRARY_DEF: defines operators of a namespace; a namespace can have only one
+ *	such library
  * @DK_LIBRARY_FRAGMENT: defines operators of a namespace, next to other
  *	libraries
  * @DK_LIBRARY_IMPL: registers functions, usually at one dispatch key
  *
- * PyTorch's TORCH_LIBRARY, TORCH_LIBRARY_FRAGMENT and TORCH_LIBRARY_IMPL.
+ * Correspond to PyTorch's TORCH_LIBRARY, TORCH_LIBRARY_FRAGMENT and TORCH_LIBRARY_IMPL.
  */
 enum dk_library_kind {
 	DK_LIBRARY_DEF = 1,
@@ -39,7 +39,7 @@ enum dk_library_kind {
  * @kind: of enum dk_library_kind
  * @ns: the namespace; NULL or "_" for none, in an IMPL library
  * @key: for an IMPL library, the key of its functions; DK_UNDEFINED for none
- * @debug: where it is in the source, for people
+ * @debug: the library's place in the source, as a text for people
  * @prov: the provider, which must be registered first
  * @core: private; NULL while it is not registered
  *
@@ -70,7 +70,7 @@ struct dk_handle {
 #define DK__TEXT(x) DK__TEXT2(x)
 #define DK__TEXT2(x) #x
 /**
- * DK_HERE - the place in the source, for @debug members
+ * DK_HERE - the current place in the source, for members named debug
  */
 #define DK_HERE "registered at " __FILE__ ":" DK__TEXT(__LINE__)
 
@@ -108,8 +108,8 @@ int dk_library_register(struct dk_library *lib, struct dk_diag *why);
  * dk_library_unregister() - unregister a library and release all its registrations
  * @lib: the library; need not be registered
  *
- * Releases them in the order of registration, in one change. The library may be
- * registered again. Unregistering its provider has the same effect.
+ * Releases the registrations in the order in which they were made, in one change. The
+ * library may be registered again. Unregistering its provider has the same effect.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -EDEADLK or -ESHUTDOWN as dk_provider_unregister().
@@ -137,11 +137,11 @@ int dk_library_def(struct dk_library *lib, const struct dk_op_decl *decl,
 /**
  * dk_library_def_impl() - define an operator and register its function, both or none
  * @lib: a DEF or FRAGMENT library
- * @decl: its declaration. Without a schema it gets the function's inferred
- *	one, @impl->schema, with alias analysis CONSERVATIVE. If that is unknown
- *	too, it must have a signature
+ * @decl: its declaration. If it has no schema, it gets the one inferred from the
+ *	function, @impl->schema, with alias analysis CONSERVATIVE. If @impl->schema is
+ *	also NULL, the declaration must have a signature
  * @flags: of enum dk_op_flags
- * @impl: the function, at its own key or the catch-all; its operator is @decl
+ * @impl: the function, for its own key or the catch-all; its operator is @decl
  * @h: set to a handle that releases both; may be NULL
  * @why: filled on failure; may be NULL
  *
@@ -156,8 +156,8 @@ int dk_library_def_impl(struct dk_library *lib, const struct dk_op_decl *decl,
 /**
  * dk_library_impl() - register a function
  * @lib: the library
- * @impl: the function. The struct is copied; what it points to must stay
- *	valid. Its key is its own, otherwise the library's, otherwise the catch-all
+ * @impl: the function. The struct is copied; what it points to must stay valid. If it
+ *	has no key, the library's key is used; if the library has none, the catch-all
  * @h: set to a handle that releases it; may be NULL
  * @why: filled on failure, and on success with reason OVERRIDE as in
  *	dk_impls_register(); may be NULL
@@ -172,8 +172,8 @@ int dk_library_impl(struct dk_library *lib, const struct dk_impl *impl,
 /**
  * dk_library_fallback() - register a backend fallback
  * @lib: an IMPL library without a namespace
- * @impl: the fallback. The struct is copied. Its key is its own, otherwise
- *	the library's
+ * @impl: the fallback. The struct is copied. If it has no key, the library's key is
+ *	used
  * @h: set to a handle that releases it; may be NULL
  * @why: filled on failure; may be NULL
  *
@@ -188,10 +188,9 @@ int dk_library_fallback(struct dk_library *lib, const struct dk_impl *impl,
 /**
  * dk_handle_release() - release one registration and wait for its running calls
  * @lib: its library
- * @h: the handle; need not have a registration
+ * @h: the handle; does nothing if it has no registration
  *
- * Registrations may be released in any order (SEMANTICS 8.1). Works without free
- * memory.
+ * Registrations may be released in any order (SEMANTICS 8.1). Needs no free memory.
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0, -ENOENT (of another library), -EDEADLK or -ESHUTDOWN as

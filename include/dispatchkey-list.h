@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The contents of a registry: their numbers, and its backends, devices and
- * providers. Included by <dispatchkey.h>.
+ * The contents of a registry: its size, backends, devices, providers and limits.
+ * Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_LIST_H
 #define _DISPATCHKEY_LIST_H
@@ -185,7 +185,7 @@ int dk_registry_next_provider(struct dk_registry *reg, __u64 after,
  * @has_used: whether @used is valid
  * @name: constant, such as "private-backends"
  * @most: the limit
- * @used: how much of it is in use
+ * @used: how much of the limit is in use
  */
 struct dk_limit {
 	__u32 size;

@@ -3,7 +3,7 @@
  * Listeners: functions that are called when operators are defined, undefined or
  * implemented. Included by <dispatchkey.h>.
  *
- * In userspace and on bare metal; the kernel module does not contain it.
+ * These functions exist in userspace and on bare metal, but not in the kernel module.
  */
 #ifndef _DISPATCHKEY_LISTENER_H
 #define _DISPATCHKEY_LISTENER_H
@@ -79,11 +79,11 @@ struct dk_listener {
  *
  * First delivers one DK_EVENT_DEFINED for each operator that is defined. Events of
  * one operator are delivered in order. A function that changes the registry delivers
- * the events before it returns, unless another thread is delivering already: that
- * thread delivers them instead. So no change waits for a listener in another thread.
+ * the events before it returns. If another thread is already delivering events, that
+ * thread delivers them instead, so no change waits for a listener in another thread.
  * If there is no memory for the events of a change, the change still succeeds, and the
- * events are reported later as DK_EVENT_LOST. PyTorch's addRegistrationListener()
- * (SEMANTICS 8.1), which does not report functions.
+ * events are reported later as DK_EVENT_LOST. Corresponds to PyTorch's
+ * addRegistrationListener() (SEMANTICS 8.1), which does not report functions.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (size, no function), -EEXIST (registered), -ENOMEM,

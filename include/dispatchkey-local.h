@@ -129,7 +129,8 @@ int dk_local_is_included(const struct dk_local *local, unsigned int key);
  * @local: the local state
  * @key: a key of layout v1
  *
- * Like dk_local_is_included(). Equivalent to PyTorch's tls_is_dispatch_key_excluded().
+ * Like dk_local_is_included(), for the excluded set. Equivalent to PyTorch's
+ * tls_is_dispatch_key_excluded().
  *
  * Context: Any.
  * Return: 1 or 0; 1 for Undefined and alias keys.
@@ -157,7 +158,8 @@ void dk_local_set_included(struct dk_local *local, unsigned int key, int want);
  * @key: a key of layout v1
  * @want: 1 to add the key, 0 to remove it
  *
- * Like dk_local_set_included(). Equivalent to PyTorch's tls_set_dispatch_key_excluded().
+ * Like dk_local_set_included(), for the excluded set. Equivalent to PyTorch's
+ * tls_set_dispatch_key_excluded().
  *
  * Context: Any; the caller's own state only.
  */
@@ -165,7 +167,7 @@ void dk_local_set_excluded(struct dk_local *local, unsigned int key, int want);
 
 /* ---- modes: SEMANTICS 5.4 ------------------------------------------------- */
 
-/* PyTorch's autograd_dispatch_keyset, and the one with ADInplaceOrView. */
+/* PyTorch's autograd_dispatch_keyset and autograd_dispatch_keyset_with_ADInplaceOrView. */
 #define DK_AUTOGRAD_BITS						\
 	(DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_OTHER) |			\
 	 DK_FUNCTIONALITY_BIT(DK_AUTOGRAD_FUNCTIONALITY) |		\
@@ -178,8 +180,9 @@ void dk_local_set_excluded(struct dk_local *local, unsigned int key, int want);
  * @local: the local state
  * @on: 1 or 0
  *
- * Inference mode excludes autograd and no longer includes ADInplaceOrView. Turning
- * it off reverses both. PyTorch's InferenceMode changes the same keys.
+ * Turning inference mode on excludes the autograd keys and removes ADInplaceOrView from
+ * the included set. Turning it off reverses both. PyTorch's InferenceMode changes the
+ * same keys.
  *
  * Context: Any; the caller's own state only.
  */
@@ -263,7 +266,7 @@ static inline void dk__guard_leave_excluded(struct dk__guard *g)
 	g->local->excluded = g->saved.excluded;
 }
 
-/* Saves one key of the excluded set; key 0 stands for none. */
+/* Records whether one key was excluded. Key 0 stands for none. */
 struct dk__key_guard {
 	struct dk_local *local;
 	unsigned int key;
@@ -308,7 +311,8 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * @set: the keyset
  *
  * A guard. At the end of the block it restores the whole included set, which also
- * undoes other changes made to it in between. It does not restore the excluded set.
+ * undoes other changes that the block made to this set. It does not restore the
+ * excluded set.
  * Guards of one local state must end in the reverse order of their declaration.
  * Equivalent to PyTorch's IncludeDispatchKeyGuard.
  */
@@ -361,7 +365,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * DK_LOCAL_BELOW_AUTOGRAD() - exclude autograd until the end of the block
  * @local: the local state
  *
- * PyTorch's AutoDispatchBelowAutograd.
+ * Equivalent to PyTorch's AutoDispatchBelowAutograd.
  */
 #define DK_LOCAL_BELOW_AUTOGRAD(local)					\
 	DK_LOCAL_EXCLUDE(local, DK_KEYSET(DK_AUTOGRAD_BITS))
@@ -370,7 +374,8 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * DK_LOCAL_BELOW_ADINPLACE_OR_VIEW() - exclude autograd and ADInplaceOrView
  * @local: the local state
  *
- * PyTorch's AutoDispatchBelowADInplaceOrView.
+ * Lasts until the end of the block. Equivalent to PyTorch's
+ * AutoDispatchBelowADInplaceOrView.
  */
 #define DK_LOCAL_BELOW_ADINPLACE_OR_VIEW(local)				\
 	DK_LOCAL_EXCLUDE(local,						\
@@ -380,7 +385,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * DK_LOCAL_SKIP_FUNCTIONALIZE() - exclude Functionalize until the end of the block
  * @local: the local state
  *
- * PyTorch's AutoDispatchSkipFunctionalize.
+ * Equivalent to PyTorch's AutoDispatchSkipFunctionalize.
  */
 #define DK_LOCAL_SKIP_FUNCTIONALIZE(local)				\
 	DK_LOCAL_EXCLUDE(local, DK_SET(DK_FUNCTIONALIZE))
@@ -390,7 +395,7 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * @local: the local state
  * @on: 1 or 0
  *
- * A guard of both sets; PyTorch's InferenceMode.
+ * A guard of both sets. Corresponds to PyTorch's InferenceMode.
  */
 #define DK_LOCAL_INFERENCE_MODE(local, on)				\
 	DK__GUARD(dk__guard_inference(local, on), dk__guard_leave)
@@ -401,13 +406,13 @@ static inline void dk__guard_leave_key(struct dk__key_guard *g)
  * @backend: its number; nothing changes if the backend has no autocast key
  * @on: 1 or 0
  *
- * A guard of this one key, which PyTorch's autocast() changes, too.
+ * A guard of the backend's autocast key, which PyTorch's autocast() also changes.
  */
 #define DK_LOCAL_AUTOCAST(local, backend, on)				\
 	DK__KEY_GUARD(dk__guard_autocast(local, backend, on))
 
 #if defined(__KERNEL__) || defined(DK_BARE)
-/* Local state is an argument here; calls that pass none use the default. */
+/* In the kernel and on bare metal, local state is an argument; the default is used without. */
 static inline const struct dk_local *dk_local_current(void)
 {
 	return &dk_local_default;
@@ -416,8 +421,8 @@ static inline const struct dk_local *dk_local_current(void)
 /**
  * dk_thread_init() - allocate the calling thread's record
  *
- * Otherwise the thread's first call allocates it. Later calls of the thread are
- * async-signal-safe.
+ * If a thread does not call this function, its first call of an operator allocates the
+ * record. After that, calls of operators are async-signal-safe in this thread.
  *
  * Context: Any thread, not a signal handler.
  * Return: 0, or -ENOMEM.
@@ -428,7 +433,7 @@ int dk_thread_init(void);
  * DK_INCLUDE() - include a set in this thread until the end of the block
  * @set: the keyset
  *
- * DK_LOCAL_INCLUDE() for the thread's own local state, as are the guards below.
+ * Like DK_LOCAL_INCLUDE(), for the thread's own local state. So are the guards below.
  */
 #define DK_INCLUDE(set)		DK_LOCAL_INCLUDE(dk_local_current(), set)
 
@@ -452,7 +457,7 @@ int dk_thread_init(void);
 #define DK_PRESERVE()		DK_LOCAL_PRESERVE(dk_local_current())
 
 /**
- * DK_SET_EXCLUDED() - exclude one key, or do not, until the end of the block
+ * DK_SET_EXCLUDED() - set whether one key is excluded until the end of the block
  * @key: a key of layout v1
  * @want: 1 to exclude the key, 0 not to
  */

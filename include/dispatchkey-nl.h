@@ -6,17 +6,17 @@
  *
  * A handle may be used by one thread at a time.
  *
- * Answers are structs that the library allocates. An element of a list has a pointer
- * to the next one; an empty list is NULL. Pass the first element to dk_nl_free(),
- * which frees the whole answer including its strings.
+ * Answers are structs that the library allocates. Each element of a list points to the
+ * next one; an empty list is NULL. To free an answer and its strings, pass its first
+ * element to dk_nl_free().
  *
  * Structs grow at their end. The first member is the size of the struct, as known to
  * its allocator: the caller or the library.
  *
  * Unknown attributes are ignored. For attributes that an older module does not send,
- * numbers are 0, flags are clear, strings are empty and states are
- * DK_NL_STATE_ONLINE, for the counters DK_NL_STATE_OFFLINE. Strings are never NULL;
- * control characters in them are replaced by '?'.
+ * numbers are 0, flags are clear, strings are empty, and states are
+ * DK_NL_STATE_ONLINE, except that of the counters, which is DK_NL_STATE_OFFLINE.
+ * Strings are never NULL; control characters in them are replaced by '?'.
  *
  * Errors are negative errnos; dk_nl_why() describes them. Each function that sends a
  * request to the module may return, in addition to what its own comment lists,
@@ -79,9 +79,9 @@ struct dk_nl_options {
  * @code: the negative errno; 0 after success
  * @sentence: the whole error as one sentence without a full stop, such as:
  *	device "edu9": no such device
- * @message: the module's message, or empty; after success a warning
- * @attribute: the invalid attribute, with its name in the specification; a
- *	nested one as obj.device-name; empty if there is none
+ * @message: the module's message, or empty; after success, a warning or empty
+ * @attribute: name of the invalid attribute in the specification, such as
+ *	obj.device-name for a nested one; empty if there is none
  * @value: the caller's value of that attribute
  * @missing: the attribute that the request lacks, or empty
  */
@@ -113,7 +113,7 @@ int dk_nl_open(const struct dk_nl_options *options, struct dk_nl **nl,
  * dk_nl_close() - close a handle
  * @nl: from dk_nl_open(), or NULL
  *
- * Its answers stay valid.
+ * Answers that were requested with the handle stay valid.
  *
  * Context: Any.
  */
@@ -297,7 +297,7 @@ int dk_nl_layout_get(struct dk_nl *nl, const struct dk_nl_layout **layout);
  * @devices: number of its registered devices
  * @impls: number of functions registered at its keys
  * @num_providers: number of names at @providers
- * @joined: number of providers that have joined it; may be greater
+ * @joined: number of providers that have joined it; may exceed @num_providers
  * @name: its displayed name, such as "edu" or "CPU"
  * @key_name: the layout's name for it, such as "PrivateUse1"
  * @providers: names of providers that have joined it, as many as fit into a
@@ -348,13 +348,14 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **backends);
  * struct dk_nl_switched - a backend or device after a change of its state
  * @size: size of the struct
  * @number: its number
- * @state: its state now, of enum dk_nl_state; not the requested one if
- *	another request has changed it during the wait for running calls
+ * @state: its state now, of enum dk_nl_state; differs from the requested one if
+ *	another request changed it during the wait for running calls
  * @reserved: zero
  * @name: its name
- * @unserved: an operator that has no function left for its objects, or empty
- * @inside: a call that is still running in it: operator, function, task, and
- *	the time it is known to have been running; or empty
+ * @unserved: an operator that has no function left for the objects of the backend or
+ *	device, or empty
+ * @inside: a call that is still running, as text: operator, function, task, and the
+ *	time it is known to have been running; or empty
  */
 struct dk_nl_switched {
 	__u32 size;
@@ -374,13 +375,13 @@ struct dk_nl_switched {
  * @online: 0 for offline, 1 for online
  * @switched: set to the answer; free it with dk_nl_free(); may be NULL
  *
- * While it is offline, no function at its keys is called. After this returns 0 for
- * @online 0, no call is running in them. See dk_backend_set_online().
+ * While a backend is offline, no function at its keys is called. After this returns 0
+ * for @online 0, no call is running in these functions. See dk_backend_set_online().
  *
  * Context: Waits for the module, which waits up to a second for running calls.
- * Return: 0; -EINPROGRESS: it is offline, and a call is still running, see
- * @switched: repeat the request to go on waiting; -ECANCELED: another request
- * brought it online during the wait; or an error listed at the top of this header.
+ * Return: 0; -EINPROGRESS if it is offline and the call in @switched is still running
+ * (repeat the request to continue waiting); -ECANCELED if another request brought it
+ * online during the wait; or an error listed at the top of this header.
  */
 int dk_nl_backend_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			     int online, const struct dk_nl_switched **switched);
@@ -390,7 +391,7 @@ int dk_nl_backend_set_online(struct dk_nl *nl, __u32 number, const char *name,
  * @nl: the handle
  * @name: the name that is bound to it
  *
- * The next name that is joined may get the backend then; see dk_backend_release().
+ * The backend can then be bound to another name; see dk_backend_release().
  *
  * Context: Waits for the module.
  * Return: 0; -EBUSY: a provider or device uses the name; or an error listed at the
@@ -402,8 +403,8 @@ int dk_nl_backend_release(struct dk_nl *nl, const char *name);
  * struct dk_nl_device - a device
  * @size: size of the struct
  * @number: its number; never reused
- * @state: its own state, of enum dk_nl_state; its functions are not called
- *	either while its backend is offline
+ * @state: its own state, of enum dk_nl_state. Its functions are called only while
+ *	both the device and its backend are online
  * @backend: number of its backend
  * @backend_state: state of its backend, of enum dk_nl_state
  * @impls: number of functions that it was registered with
@@ -457,13 +458,13 @@ int dk_nl_devices(struct dk_nl *nl, __u32 backend, const struct dk_nl_device **d
  * @online: 0 for offline, 1 for online
  * @switched: set to the answer; free it with dk_nl_free(); may be NULL
  *
- * While it is offline, its functions are not called. After this returns 0 for
+ * While a device is offline, its functions are not called. After this returns 0 for
  * @online 0, no call is running in them. See dk_device_set_online().
  *
  * Context: Waits for the module, which waits up to a second for running calls.
- * Return: 0; -EINPROGRESS: it is offline, and a call is still running, see
- * @switched: repeat the request to go on waiting; -ECANCELED: another request
- * brought it online during the wait; or an error listed at the top of this header.
+ * Return: 0; -EINPROGRESS if it is offline and the call in @switched is still running
+ * (repeat the request to continue waiting); -ECANCELED if another request brought it
+ * online during the wait; or an error listed at the top of this header.
  */
 int dk_nl_device_set_online(struct dk_nl *nl, __u32 number, const char *name,
 			    int online, const struct dk_nl_switched **switched);
@@ -510,7 +511,7 @@ struct dk_nl_provider {
 /**
  * dk_nl_provider_get() - get one provider
  * @nl: the handle
- * @name: its name; of several providers of that name the oldest is returned
+ * @name: its name. If several providers have the name, the oldest is returned
  * @provider: set to the answer; free it with dk_nl_free()
  *
  * Context: Waits for the module.
@@ -571,7 +572,7 @@ struct dk_nl_impl {
  * @schema: its schema, or empty
  * @provider: name of the provider that defines it; empty if it is not defined
  * @impls: all of its functions by key, newest first, in the answer of
- *	dk_nl_op_get(); NULL in that of dk_nl_ops()
+ *	dk_nl_op_get(); NULL in the answer of dk_nl_ops()
  * @next: the next element, or NULL
  */
 struct dk_nl_op {
@@ -720,10 +721,10 @@ struct dk_nl_run {
  * @op: the operator
  * @device: number of the device whose table to get, or 0
  * @device_name: its name instead of @device, or NULL
- * @runs: set to the list, sorted by entry; free it with dk_nl_free(). Omits
- *	entries without a function
+ * @runs: set to the list, sorted by entry; free it with dk_nl_free(). Entries without
+ *	a function are omitted
  *
- * Without a device it is the table for objects that are on no device.
+ * Without a device, gets the table for objects that are on no device.
  *
  * Context: Waits for the module.
  * Return: 0, or an error listed at the top of this header.
@@ -798,9 +799,9 @@ struct dk_nl_call {
  * @included: included set of the local state
  * @excluded: excluded set of the local state
  * @raw: union of the keysets of the arguments
- * @merged: the same with the local state applied, before the fallthrough mask
- * @effective: the same after the fallthrough mask
- * @generation: generation of the registry at that time
+ * @merged: that union with the local state applied, before the fallthrough mask
+ * @effective: that set after the fallthrough mask
+ * @generation: generation of the registry when the module answered
  * @op: the operator
  * @key_name: name of the key
  * @label: label of the function; empty if there is none
@@ -857,7 +858,7 @@ int dk_nl_route_get(struct dk_nl *nl, const struct dk_nl_call *call,
  * @key_name: name of the key
  * @impl: the registration that the step is about, or NULL
  * @next: the next element, or NULL
- * @generation: generation of the registry at that time
+ * @generation: generation of the registry when the module answered
  */
 struct dk_nl_step {
 	__u32 size;
@@ -883,7 +884,7 @@ struct dk_nl_step {
  *	of each rule, and the effect of each registration; free it with
  *	dk_nl_free()
  *
- * Both are of one generation of the registry.
+ * Both answers are of the same generation of the registry.
  *
  * Context: Waits for the module.
  * Return: 0, or an error listed at the top of this header. If the call would fail,
@@ -900,8 +901,8 @@ int dk_nl_explain(struct dk_nl *nl, const struct dk_nl_call *call,
  * @state: whether calls are counted, of enum dk_nl_state
  * @count: number of all counted calls
  * @uncounted: number of calls without a counter, as in struct dk_stats
- * @gone: part of @count that no counter has any more: of functions and
- *	operators that were removed
+ * @gone: number of calls in @count whose counters no longer exist, because their
+ *	functions or operators were removed
  * @readers: the users that may read the counters, of enum dk_nl_readers
  * @has_count: whether @count and @uncounted are valid; 0 if calls are not
  *	counted or the user may not read the counters
@@ -1075,9 +1076,9 @@ int dk_nl_limits(struct dk_nl *nl, const struct dk_nl_limit **limits);
  * @count: number of events that this one stands for; for DK_NL_EVENT_LOST the
  *	number of lost events, 0 if unknown
  * @reserved: zero
- * @time: time of the last of them, in nanoseconds of CLOCK_REALTIME; 0 if
+ * @time: time of the last of these events, in nanoseconds of CLOCK_REALTIME; 0 if
  *	unknown
- * @generation: generation of the registry when it was sent; 0 if unknown
+ * @generation: generation of the registry when the event was sent; 0 if unknown
  * @name: name of the operator, backend or device; empty for a backend
  *	fallback
  * @key_name: name of the key
@@ -1145,11 +1146,11 @@ int dk_nl_monitor_fd(const struct dk_nl_monitor *monitor);
  *	limit
  * @event: filled with the event; set @event->size first
  *
- * After DK_NL_EVENT_LOST changes were missed, in the module or because this socket
+ * DK_NL_EVENT_LOST reports that events were lost, in the module or because this socket
  * was read too slowly. Call dk_nl_monitor_drain() and get the state again.
  *
  * Context: Waits for an event.
- * Return: 1 for an event, 0 for none in time, -ENODEV if the module was unloaded,
+ * Return: 1 for an event, 0 after a timeout, -ENODEV if the module was unloaded,
  * -EINVAL (size), -EINTR, -EBADMSG (a malformed event, which is skipped), or another
  * errno of the socket.
  */
@@ -1160,7 +1161,8 @@ int dk_nl_monitor_next(struct dk_nl_monitor *monitor, int timeout_ms,
  * dk_nl_monitor_drain() - discard the events that are queued
  * @monitor: the monitor
  *
- * Call it before you read the state again. That state will include the changes.
+ * Call it before you get the state again. The new state includes the changes that the
+ * discarded events reported.
  *
  * Context: Does not wait.
  * Return: 0, -ENODEV if the module was unloaded, or an errno of the socket.

@@ -52,9 +52,9 @@
  * DK_OBJECT_TYPES() - the types of a program that embed a struct dk_obj
  * @X: a macro, used as X(TYPE, MEMBER) for each type, without separators
  *
- * Define it before the DK_OP() lines whose parameters point to such a type.
- * dk_arg_get() and dk_arg_set() treat only these types, and struct dk_obj, as
- * objects. It does not change what calls dispatch on.
+ * Define DK_OBJECT_TYPES() before the DK_OP() lines whose parameters point to such a
+ * type. dk_arg_get() and dk_arg_set() treat only these types, and struct dk_obj, as
+ * objects. The macro does not change what calls dispatch on.
  */
 #define DK_OBJECT_TYPES(X)
 #endif
@@ -107,7 +107,10 @@
 			       default: 0),				\
 },
 
-/* The parameters in the order of @args: equals struct id##_args if the DK_OP() is correct. */
+/*
+ * The members of struct dk__##id##_named, which has the parameters in the order of @args of
+ * DK_OP(). Their offsets must equal those in struct id##_args.
+ */
 #define DK__NAMED(id, arg) __typeof__(DK__ARG(id, arg)) arg;
 #define DK__SAME_PLACE(id, arg)						\
 	_Static_assert(__builtin_offsetof(struct id##_args, arg) ==	\
@@ -150,13 +153,13 @@
 #ifdef __KERNEL__
 #define DK__WEAK __attribute__((weak))
 #else
-/* Each program or plugin has its own declaration; they never share one. */
+/* Each program or plugin has its own copy of a declaration. */
 #define DK__WEAK __attribute__((weak, visibility("hidden")))
 #endif
 
 /**
  * DK_OP() - declare an operator, to define, implement or call it
- * @id: prefix of its C names
+ * @id: prefix of the C names that the line declares
  * @op_name: name of the operator, such as "sample::factorial"
  * @params: its C parameters in parentheses, 1 to 12 of them
  * @args: the names of the parameters in parentheses, in the same order
@@ -183,8 +186,8 @@
  *   the one that @c was routed by
  * * ``id_redispatch(c, ks, params)`` - from inside a function: redispatch by a
  *   keyset
- * * ``id_for_key(op, local, key, params)`` - call what is registered at one key; see
- *   dk_call_enter_key()
+ * * ``id_for_key(op, local, key, params)`` - call the function registered at one key;
+ *   see dk_call_enter_key()
  * * ``id_by_keyset(op, local, ks, params)`` - call by a keyset, without a call to
  *   redispatch; see dk_call_enter_keyset()
  * * ``id_pack(fn, c, params)`` - from inside a function: call a boxed function with
@@ -194,7 +197,7 @@
  * * ``id_op`` - the declaration, for dk_op_define() and DK_IMPL()
  * * ``struct id_args`` - the parameters, as boxed functions take them
  *
- * The functions return what the operator's function returns, or an error of
+ * These functions return what the operator's function returns, or an error of
  * dk_call_enter().
  */
 #define DK_OP(id, op_name, params, args, objs)				\
@@ -430,9 +433,9 @@ id##_by_keyset(struct dk_op *dk__op, const struct dk_local *dk__local,	\
 struct id##_args
 
 /*
- * dk__begin() did not find the entry: look it up with dk__find(). If that fails,
- * return its error or take the slow path. The objects are listed here so that only
- * this path stores them.
+ * Looks the entry up with dk__find() after dk__begin() did not find it. If dk__find()
+ * fails, returns its error or takes the slow path. The objects are listed here so that
+ * only this path stores them.
  */
 #define DK__FIND(id, args, objs, ask)					\
 	{								\
@@ -490,14 +493,14 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
 	return raw;
 }
 
-/* The message if a function has the wrong type; all arguments are strings. */
+/* The error message for a function of the wrong type; all arguments are strings. */
 #define DK__WRONG(macro, function, type)				\
 	macro ": " function " is not of the type " type
 #define DK__TYPED "int (struct dk_call *, parameters of the operator)"
 #define DK__PLAIN "int (parameters of the operator)"
 #define DK__BOXED "int (struct dk_call *, void *args)"
 
-/* Is 1; fails to compile if the function has another type. */
+/* Has the value 1; does not compile if the function has another type. */
 #define DK__IS(function, type, wrong)					\
 	(sizeof(struct {						\
 		int dk__unused;						\
@@ -523,8 +526,7 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
  * DK_IMPL() - an element of an array for dk_impls_register()
  * @id: the operator, as in DK_OP()
  * @at: the key
- * @function: the function; must have the operator's type, or it does not
- *	compile
+ * @function: the function; one that does not have the operator's type does not compile
  */
 #define DK_IMPL(id, at, function)					\
 	DK__IMPL(id, at, function, dk__##id##_fn, 0,			\
@@ -588,11 +590,10 @@ static inline DK__UNUSED __u64 dk__raw(const struct dk_obj *const *objs, unsigne
  * DK_BOXED() - define a boxed function that calls one of an operator's type
  * @id: the operator
  * @boxed_name: name of the boxed function, which is static
- * @function: the function; must have the operator's type, or it does not
- *	compile
+ * @function: the function; one that does not have the operator's type does not compile
  *
  * The boxed function returns -EPROTOTYPE if it is called for an operator with another
- * signature, as can happen to a backend fallback.
+ * signature, which can happen if it is registered as a backend fallback.
  */
 #define DK_BOXED(id, boxed_name, function)				\
 static int boxed_name(struct dk_call *dk__call, void *dk__args)		\
@@ -631,7 +632,7 @@ struct id##_args
 /**
  * DK_IMPL_FALLTHROUGH() - an array element that routes calls past a key
  * @id: the operator
- * @at: the key; calls are routed as if it were not in their keyset
+ * @at: the key; calls are routed as if the key were not in their keyset
  */
 #define DK_IMPL_FALLTHROUGH(id, at) {					\
 	.op = &id##_op,							\
@@ -643,7 +644,7 @@ struct id##_args
 
 /**
  * DK_FALLTHROUGH() - a fallthrough for dk_fallback_register()
- * @at: the key; calls are routed as if it were not in their keyset
+ * @at: the key; calls are routed as if the key were not in their keyset
  */
 #define DK_FALLTHROUGH(at) {						\
 	.label = "fallthrough",						\
@@ -665,7 +666,7 @@ struct id##_args
  * @at: the key
  * @function: a dk_boxed_fn_t
  *
- * Atomic operators do not use it; see DK_FALLBACK_ATOMIC().
+ * Atomic operators do not use this fallback; see DK_FALLBACK_ATOMIC().
  */
 #define DK_FALLBACK(at, function)					\
 	DK__FALLBACK(at, function, 0,					\

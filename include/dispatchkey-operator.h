@@ -15,7 +15,7 @@ extern "C" {
 /**
  * typedef dk_fn_t - any function of an operator
  *
- * Cast it back to its exact type before it is called.
+ * Cast the pointer back to its exact type before you call it.
  */
 typedef void (*dk_fn_t)(void);
 /**
@@ -42,8 +42,8 @@ typedef int (*dk_extract_fn_t)(struct dk_extract *x, void *args, int generators)
  * enum dk_alias_analysis - the aliasing of an operator's arguments, as in PyTorch
  * @DK_ALIAS_DEFAULT: not stated; FROM_SCHEMA if there is a schema
  * @DK_ALIAS_FROM_SCHEMA: as the schema's annotations state
- * @DK_ALIAS_CONSERVATIVE: anything may alias
- * @DK_ALIAS_PURE_FUNCTION: nothing aliases
+ * @DK_ALIAS_CONSERVATIVE: any arguments may alias
+ * @DK_ALIAS_PURE_FUNCTION: no arguments alias
  * @DK_ALIAS_INTERNAL_SPECIAL_CASE: known to PyTorch's compiler
  */
 enum dk_alias_analysis {
@@ -62,10 +62,11 @@ enum dk_alias_analysis {
  * @sig: its C parameters as text; NULL to skip the comparison of signatures
  * @unbox: calls the operator's function with boxed arguments; set by DK_OP()
  * @op: the operator in the default registry, cached by the first call that
- *	finds it. Initially what DK_OP() sets; NULL in a hand-written declaration
+ *	finds it. DK_OP() sets its initial value; in a hand-written declaration it must
+ *	initially be NULL
  * @schema: its schema as text, such as "sample::factorial(Tensor x) -> int",
  *	or NULL
- * @debug: where it is defined, for people, or NULL
+ * @debug: the place in the source where it is defined, as a text for people, or NULL
  * @alias_analysis: of enum dk_alias_analysis
  * @num_params: number of entries at @param
  * @param: describes the parameters, or NULL
@@ -80,8 +81,8 @@ enum dk_alias_analysis {
  *	parenthesis of the DK_OP() line, or NULL
  *
  * A declaration passed to dk_op_define() must stay valid until the operator is
- * undefined. Calls write to @op and @sig_mark. The text at @sig must not change once
- * a call was made.
+ * undefined. Calls write to @op and @sig_mark. The text at @sig must not change after
+ * the first call.
  */
 struct dk_op_decl {
 	__u32 size;
@@ -108,8 +109,7 @@ struct dk_op_decl {
  *	it may be called wherever rcu_read_lock() may be; the functions of such an
  *	operator must not sleep in the kernel. In userspace the flag has no effect
  *	on calls
- * @DK_OP_SAME_DEVICE: all arguments that are on a device must be on the same
- *	one
+ * @DK_OP_SAME_DEVICE: all arguments that are on a device must be on the same device
  */
 enum dk_op_flags {
 	DK_OP_ATOMIC = 1,
@@ -166,7 +166,7 @@ struct dk_op *dk_op_get(struct dk_registry *reg, const char *name);
  * @op: set to the operator, to be released with dk_op_put(); NULL on failure
  * @why: filled on failure; may be NULL
  *
- * PyTorch's findSchema(); dk_op_get() is findOp() (SEMANTICS 8.3).
+ * Equivalent to PyTorch's findSchema(), as dk_op_get() is to findOp() (SEMANTICS 8.3).
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (reason NO_OPERATOR; DANGLING if it has functions but no
@@ -179,7 +179,7 @@ int dk_op_get_defined(struct dk_registry *reg, const char *name, struct dk_op **
  * dk_op_put() - release a reference from dk_op_get() or dk_op_get_defined()
  * @op: the operator, or NULL
  *
- * Calls by this handle must have returned.
+ * All calls by this handle must have returned.
  *
  * Context: Process context, may sleep.
  */
@@ -190,8 +190,8 @@ void dk_op_put(struct dk_op *op);
  * @op: the operator
  * @decl: the declaration, as for dk_call_enter_op()
  *
- * Calls by handle make the same check first. It succeeds if either side has no
- * signature.
+ * Calls by handle make the same check first. The check succeeds if the operator or the
+ * declaration has no signature.
  *
  * Context: Process context, may sleep.
  * Return: 0, or -EPROTOTYPE (the signatures differ, or the declaration has another
@@ -242,7 +242,8 @@ enum dk_impl_flags {
  * @schema: the function's arguments and returns as text, such as "(Tensor _0)
  *	-> Tensor _0"; NULL if unknown
  *
- * The array and everything it points to must stay valid until it is unregistered.
+ * An array of these, and everything that it points to, must stay valid until the array
+ * is unregistered.
  */
 struct dk_impl {
 	const struct dk_op_decl *op;
@@ -270,7 +271,7 @@ struct dk_impl {
  * released.
  *
  * Context: Process context, may sleep. May be called from inside a function, but in
- * the kernel not from one of an atomic operator.
+ * the kernel not from inside a function of an atomic operator.
  * Return: 0, -EINVAL (provider, size, key, name, function, atomic operator), -EEXIST
  * (this array is already registered), -EBUSY (the provider is being unregistered),
  * -EPROTOTYPE, -ENOSPC (too many functions), -ENOMEM, -ESHUTDOWN.
@@ -296,7 +297,7 @@ int dk_backend_impls_register(struct dk_provider *prov, unsigned int backend,
 /**
  * dk_impls_unregister() - unregister an array and wait for its running calls
  * @prov: the provider
- * @impls: the array as registered; for a fallback its dk_impl
+ * @impls: the array that was registered; for a fallback, its struct dk_impl
  * @why: filled on failure; may be NULL
  *
  * If the array was withdrawn earlier, or another thread unregisters it or its provider
@@ -312,7 +313,7 @@ int dk_impls_unregister(struct dk_provider *prov, const struct dk_impl *impls,
 /**
  * dk_impls_withdraw() - unregister an array without waiting
  * @prov: the provider
- * @impls: the array as registered
+ * @impls: the array that was registered
  * @why: filled on failure; may be NULL
  *
  * No new call enters its functions, but calls may still be running in them. The
@@ -327,11 +328,11 @@ int dk_impls_withdraw(struct dk_provider *prov, const struct dk_impl *impls,
 		      struct dk_diag *why);
 
 /**
- * dk_fallback_register() - register a function for operators that have none at a key
+ * dk_fallback_register() - register a function for operators without one at a key
  * @prov: the provider
  * @impl: a fallthrough or a boxed function; must stay valid until it is
- *	unregistered with dk_impls_unregister(). At an alias key it serves every key
- *	that the alias stands for
+ *	unregistered with dk_impls_unregister(). If its key is an alias key, it serves
+ *	every key that the alias key stands for
  * @why: filled on failure. On success also filled with reason NO_ENTRY and the
  *	key if the layout's trimmed table has no entry for a key. May be NULL
  *

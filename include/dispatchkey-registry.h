@@ -18,8 +18,8 @@ extern "C" {
  * @DK_REGISTRY_BUILTINS: register the builtin fallbacks, which are the
  *	fallthroughs that calls need under the default local state; otherwise the
  *	registry is empty
- * @DK_REGISTRY_FORCE_RESOLVE: for tests: evaluate the rules in every call,
- *	slowly
+ * @DK_REGISTRY_FORCE_RESOLVE: for tests, evaluate the rules in every call. This is
+ *	slow
  */
 enum dk_registry_flags {
 	DK_REGISTRY_BUILTINS = 1,
@@ -43,9 +43,9 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  * @reg: from dk_registry_alloc(), or NULL
  * @why: filled on failure; may be NULL
  *
- * No other thread may be inside a function that was given the registry, or one of its
- * providers, listeners or hooks. This includes a dk_provider_unregister() that another
- * thread has begun.
+ * No other thread may be inside an API function that was passed the registry, or one
+ * of its providers, listeners or hooks. For example, a dk_provider_unregister() that
+ * another thread has begun must have returned.
  *
  * Context: Process context, may sleep.
  * Return: 0, or -EBUSY while providers, listeners or hooks are registered, or
@@ -54,7 +54,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 
 /**
- * dk_registry_default() - the registry that is used where none is given
+ * dk_registry_default() - the registry that functions use if they are passed none
  *
  * Context: Any; in userspace the first use allocates it.
  * Return: The registry, of layout v1 and with DK_REGISTRY_BUILTINS; in userspace NULL
@@ -76,7 +76,7 @@ const struct dk_layout *dk_registry_layout(const struct dk_registry *reg);
  * @reg: registry, NULL for the default one
  *
  * If the number is the same before and after a walk over several entries, the walk was
- * consistent. Switching or resetting the counters also counts as a change.
+ * consistent. Enabling, disabling or resetting the counters also increases the number.
  *
  * Context: Process context, may sleep.
  * Return: The number.
@@ -99,10 +99,10 @@ int dk_registry_check(struct dk_registry *reg, struct dk_diag *why);
  * struct dk_provider - a driver, runtime or plugin that registers functions
  * @size: sizeof(struct dk_provider)
  * @abi: DK_ABI_VERSION
- * @layout: name of the layout that its keys are numbers of
- * @name: for people; 1 to 127 bytes of UTF-8 without spaces, control or
+ * @layout: name of the layout of the provider's keys
+ * @name: name for people; 1 to 127 bytes of UTF-8 without spaces, control or
  *	bidirectional characters
- * @registry: where to register, NULL for the default registry
+ * @registry: the registry to register in, NULL for the default one
  * @priv: returned by dk_call_priv() in functions that belong to no device
  * @owner: the module; in userspace the program or shared object, or NULL
  * @core: private; NULL when the provider is not registered and no caller
@@ -153,10 +153,10 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  * @prov: the provider; NULL, or one that is not registered, is no error
  *
  * After it returns 0, no call is running in the provider's functions and none will
- * enter them. New calls are routed to the next candidate. Works without free memory.
- * May be called concurrently; each caller waits. If functions of two providers
- * unregister each other's provider, both wait for ever. The kernel logs a wait of more
- * than ten seconds, with the call that it waits for.
+ * enter them. New calls are routed to the next candidate. Needs no free memory. May be
+ * called concurrently; each caller waits. If functions of two providers unregister each
+ * other's provider, both wait forever. The kernel logs a wait of more than ten seconds,
+ * with the call that it waits for.
  * dk_provider_unregister_timeout() with DK_NO_TIMEOUT does the same and gives a
  * reason.
  *
@@ -176,11 +176,12 @@ int dk_provider_unregister(struct dk_provider *prov);
  * @why: filled on failure; may be NULL
  *
  * Unless it returns -EDEADLK or -ESHUTDOWN, no new call enters. After -ETIMEDOUT the
- * provider is unregistering: it cannot register anything, and its memory and code
- * must stay until another call to this or to dk_provider_unregister() returns 0.
+ * provider is being unregistered: it cannot register anything, and its memory and code
+ * must stay valid until another call of this function or of dk_provider_unregister()
+ * returns 0.
  * @why names a call that is still running, its function and thread, and the time it
- * is known to have been running (reason STILL_INSIDE); dk_provider_inside() lists
- * all of them. The kernel does not record calls of atomic operators, and reports an
+ * is known to have been running (reason STILL_INSIDE); dk_provider_inside() lists all
+ * running calls. The kernel does not record calls of atomic operators, and reports an
  * unfinished grace period instead (reason GRACE).
  *
  * In userspace a thread of the library waits for the grace period and then exits.
@@ -203,14 +204,14 @@ int dk_provider_unregister_timeout(struct dk_provider *prov, unsigned int ms,
  * @device: number of the device that the function belongs to, or 0
  * @is_deferred: 1 for a call whose function has returned, after
  *	dk_call_defer(), and that is not completed yet
- * @ms: lower bound of its running time in milliseconds, counted from when the
- *	provider began to unregister and the grace period was over; 0 before.
- *	Of a deferred call, the time since dk_call_defer()
+ * @ms: lower bound of its running time in milliseconds: the time since the end of the
+ *	grace period with which unregistering the provider begins, 0 before that. For a
+ *	deferred call, the time since dk_call_defer()
  * @op: the operator that was called. For a call to a backend fallback it is
  *	"fallback for KEY" in userspace and, if the call is deferred, everywhere
  * @label: label of the function
- * @thread_name: name of the task or thread; "(exited)" for one that has ended
- *	without leaving the call, or a userspace thread that runs its last
+ * @thread_name: name of the task or thread; "(exited)" for a thread that has ended
+ *	without leaving the call, or a userspace thread that is running its last
  *	destructors; "(deferred)" for a deferred call
  */
 struct dk_inside {

@@ -39,11 +39,11 @@ enum dk_type_kind {
 /**
  * struct dk_type - a type, or a part of one
  * @kind: of enum dk_type_kind
- * @size: size of a list, 0 if it has none
- * @name: name of a name or a generic type, or NULL
+ * @size: for DK_TYPE_LIST, the size, 0 if it has none
+ * @name: for DK_TYPE_NAME and DK_TYPE_GENERIC, the name; otherwise NULL
  * @before: alias sets before the arrow, as "a|b" in ``(a|b! -> *)``, or NULL
  * @after: alias sets after the arrow, here "*", or NULL
- * @write: the annotation has a "!"
+ * @write: whether the annotation has a "!"
  * @first: the first type inside this one
  * @next: the next type on the same level
  */
@@ -63,7 +63,7 @@ struct dk_type {
  * @type: its type
  * @name: its name; empty for a return without one
  * @value: the default value as its original text, or NULL
- * @keyword_only: it follows the ``*``
+ * @keyword_only: whether it follows the ``*``
  */
 struct dk_schema_arg {
 	const struct dk_type *type;
@@ -90,8 +90,8 @@ enum dk_schema_flags {
  * @why: filled on failure, with the column, the text found there and the text
  *	expected; may be NULL
  *
- * PyTorch's parseSchema(), including its rules for overload names and for arguments
- * without a default value after one that has it.
+ * Equivalent to PyTorch's parseSchema(), including its rules for overload names and for
+ * arguments without a default value that follow one with a default value.
  *
  * Context: Userspace.
  * Return: 0, -EINVAL (reasons SCHEMA, BAD_NAME), -ENOMEM.
@@ -201,7 +201,7 @@ const struct dk_schema_arg *dk_schema_return(const struct dk_schema *s, unsigned
  * @why: filled on failure; may be NULL
  *
  * These are the arguments of type Tensor, Tensor?, Tensor[] and Tensor?[] (SEMANTICS
- * 6.1); PyTorch's dispatch_arg_indices_reverse.
+ * 6.1). Equivalent to PyTorch's dispatch_arg_indices_reverse.
  *
  * Context: Userspace.
  * Return: 0, or -EINVAL if there are more than 64 arguments.
@@ -228,7 +228,7 @@ int dk_schema_compare(const struct dk_schema *declared,
 		      const struct dk_schema *inferred, struct dk_diag *why);
 
 /**
- * dk_schema_alias_analysis() - the alias analysis of a definition without one
+ * dk_schema_alias_analysis() - the default alias analysis of a definition
  * @s: the schema of the definition
  *
  * Context: Userspace.
@@ -266,8 +266,7 @@ int dk_schema_decl(const struct dk_schema *s, struct dk_op_decl **decl,
 
 /**
  * dk_schema_decl_free() - free a declaration
- * @decl: from dk_schema_decl(), or NULL; its operator must not be defined any
- *	more
+ * @decl: from dk_schema_decl(), or NULL; its operator must have been undefined
  *
  * Context: Userspace.
  */

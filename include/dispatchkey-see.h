@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Where calls are routed, and why. Included by <dispatchkey.h>.
+ * Functions that report where calls are routed, and why. Included by <dispatchkey.h>.
  */
 #ifndef _DISPATCHKEY_SEE_H
 #define _DISPATCHKEY_SEE_H
@@ -14,18 +14,17 @@ extern "C" {
 /**
  * enum dk_provenance - the rule that filled a table entry (SEMANTICS 7.2)
  * @DK_PROV_MISSING: none; the entry has no function
- * @DK_PROV_KERNEL: 1, a function at exactly this key
- * @DK_PROV_DEFAULT_BACKEND: 2 and 3, CompositeExplicitAutograd, with and
- *	without NonFunctional
- * @DK_PROV_NESTED: 5, CompositeImplicitAutogradNestedTensor
- * @DK_PROV_AMBIGUOUS: 6a, both CompositeImplicitAutograd and a backend of
+ * @DK_PROV_KERNEL: rule 1, a function at exactly this key
+ * @DK_PROV_DEFAULT_BACKEND: rules 2 and 3, CompositeExplicitAutogradNonFunctional and
+ *	CompositeExplicitAutograd
+ * @DK_PROV_NESTED: rule 5, CompositeImplicitAutogradNestedTensor
+ * @DK_PROV_AMBIGUOUS: rule 6a, both CompositeImplicitAutograd and a backend of
  *	AutogradOther have a function
- * @DK_PROV_MATH: 6b, CompositeImplicitAutograd
- * @DK_PROV_AUTOGRAD: 7, Autograd
- * @DK_PROV_BATCHED: 8, FuncTorchBatchedDecomposition
- * @DK_PROV_FALLBACK: 10, the backend fallback
- * @DK_PROV_NO_ENTRY: 9, no function, because the trimmed table has no such
- *	entry
+ * @DK_PROV_MATH: rule 6b, CompositeImplicitAutograd
+ * @DK_PROV_AUTOGRAD: rule 7, Autograd
+ * @DK_PROV_BATCHED: rule 8, FuncTorchBatchedDecomposition
+ * @DK_PROV_FALLBACK: rule 10, the backend fallback
+ * @DK_PROV_NO_ENTRY: rule 9, no function, because the trimmed table has no such entry
  */
 enum dk_provenance {
 	DK_PROV_MISSING,
@@ -76,9 +75,9 @@ struct dk_entry {
  * @slot: index of the entry
  * @e: filled with the entry; set @e->size first
  *
- * The function is read from the published table; the rule is evaluated. If the table
- * is trimmed and has no such entry (dk_table_index()), @e is what the rules give, as
- * in dk_op_dump_table(), but no call can reach it.
+ * Reads the function from the published table, and evaluates the rules to find the one
+ * that selected it. If the table is trimmed and has no such entry (dk_table_index()),
+ * @e is the result of the rules, as in dk_op_dump_table(), but no call can reach it.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EINVAL (no such entry, size), -ENODEV.
@@ -158,8 +157,8 @@ struct dk_op_info {
  * @info: filled with the operator; set @info->size first
  *
  * Every operator that exists during the whole walk is returned exactly once, even if
- * others are added or removed during it. PyTorch's _dispatch_get_all_op_names() and
- * _dispatch_find_dangling_impls() (SEMANTICS 9).
+ * others are added or removed during it. Corresponds to PyTorch's
+ * _dispatch_get_all_op_names() and _dispatch_find_dangling_impls() (SEMANTICS 9).
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT at the end, -EINVAL (size), -ENOMEM.
@@ -172,7 +171,7 @@ int dk_registry_next_op(struct dk_registry *reg, const char *after,
  * @size: sizeof(struct dk_route), set by the caller
  * @slot: the table entry
  * @raw: union of the keysets of the arguments
- * @effective: the same with the local state and the fallthrough mask applied
+ * @effective: that union with the local state and the fallthrough mask applied
  * @entry: the function
  */
 struct dk_route {
@@ -227,7 +226,8 @@ size_t dk_op_dump(struct dk_op *op, char *buf, size_t size);
  * @buf: filled with the text
  * @size: size of @buf in bytes, may be 0
  *
- * The functions are read from the published table; the rules are evaluated.
+ * Reads the functions from the published table, and evaluates the rules to find the one
+ * that selected each.
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.
@@ -253,8 +253,8 @@ size_t dk_op_list_keys(struct dk_op *op, char *buf, size_t size);
  * @buf: filled with the text
  * @size: size of @buf in bytes, may be 0
  *
- * 64 digits, the i-th of which is 1 if a boxed call dispatches on the i-th argument
- * from the last; then the keys that are not fallthroughs. A functionality is listed
+ * Prints 64 digits, then the keys that are not fallthroughs. The i-th digit is 1 if a
+ * boxed call dispatches on the i-th argument from the end. A functionality is listed
  * unless it is a fallthrough for all backends.
  *
  * Context: Process context, may sleep.
@@ -269,8 +269,8 @@ size_t dk_op_dump_extractor(struct dk_op *op, char *buf, size_t size);
  * @buf: filled with the text
  * @size: size of @buf in bytes, may be 0
  *
- * Calls only return -ENOSYS; this makes the text. If a published table is wrong, the
- * text is the same as dk_invariants_text() makes.
+ * A call only returns -ENOSYS; this function makes PyTorch's text for it. If a published
+ * table is wrong, the text is that of dk_invariants_text().
  *
  * Context: Process context, may sleep.
  * Return: The length of the text.
@@ -300,7 +300,7 @@ size_t dk_ambiguous_text(struct dk_op *op, char *buf, size_t size);
 size_t dk_invariants_text(struct dk_op *op, char *buf, size_t size);
 
 /**
- * dk_registry_list_ops() - the names of all operators, one in a line
+ * dk_registry_list_ops() - the names of all operators, one per line
  * @reg: the registry, NULL for the default one
  * @key: list only operators with a function at exactly this key, which may be
  *	an alias key; DK_UNDEFINED for all
@@ -333,7 +333,7 @@ long dk_registry_list_dangling(struct dk_registry *reg, char *buf, size_t size);
  * @key: a runtime key, building block or alias key
  * @why: filled on failure; may be NULL
  *
- * Ignores functions of devices. PyTorch's hasKernelForDispatchKey().
+ * Ignores functions of devices. Equivalent to PyTorch's hasKernelForDispatchKey().
  *
  * Context: Process context, may sleep.
  * Return: 1, 0, or -EINVAL (no such key).
@@ -345,7 +345,7 @@ int dk_op_has_impl(struct dk_op *op, unsigned int key, struct dk_diag *why);
  * @op: the operator
  * @ks: the set; functions at alias keys are ignored
  *
- * Ignores functions of devices. PyTorch's hasKernelForAnyDispatchKey().
+ * Ignores functions of devices. Equivalent to PyTorch's hasKernelForAnyDispatchKey().
  *
  * Context: Process context, may sleep.
  * Return: 1 or 0.
@@ -358,7 +358,8 @@ int dk_op_has_impl_in(struct dk_op *op, struct dk_keyset ks);
  * @key: a runtime key; a building block stands for that of its first backend
  * @why: filled on failure; may be NULL
  *
- * An ambiguous entry counts. PyTorch's hasComputedKernelForDispatchKey().
+ * Also true for an ambiguous entry. Equivalent to PyTorch's
+ * hasComputedKernelForDispatchKey().
  *
  * Context: Process context, may sleep.
  * Return: 1, 0, or -EINVAL (no such key, an alias key).
@@ -381,7 +382,7 @@ int dk_op_is_fallthrough(struct dk_op *op, unsigned int key, struct dk_diag *why
  * @reg: the registry, NULL for the default one
  * @key: a runtime key; an alias key stands for Undefined, as in PyTorch
  *
- * Builtin fallbacks (DK_REGISTRY_BUILTINS) count.
+ * Builtin fallbacks (DK_REGISTRY_BUILTINS) are included.
  *
  * Context: Process context, may sleep.
  * Return: 1 or 0.

@@ -38,8 +38,8 @@ int dk_stats_enable(struct dk_registry *reg, struct dk_diag *why);
  * Allocates no memory. Concurrent callers all wait.
  *
  * Context: Process context, sleeps for one grace period, until the counters are
- * unused. In the kernel it waits for running functions of atomic operators, but for
- * no others.
+ * unused. In the kernel it waits for running functions of atomic operators, but not
+ * for those of other operators.
  * Return: 0, even if they were disabled; -EDEADLK from inside a hook or, in the
  * kernel, an atomic call.
  */
@@ -50,7 +50,7 @@ int dk_stats_disable(struct dk_registry *reg, struct dk_diag *why);
  * @reg: the registry, NULL for the default one
  * @why: filled on failure; may be NULL
  *
- * Calls need not stop. Every call is counted either before or after the reset.
+ * Calls may continue during the reset. Each is counted either before or after it.
  *
  * Context: Process context, may sleep.
  * Return: 0, or -ENODATA (the counters are disabled).
@@ -63,15 +63,15 @@ int dk_stats_reset(struct dk_registry *reg, struct dk_diag *why);
  * @is_enabled: whether calls are counted
  * @counters: number of counters in use
  * @reserved: zero
- * @uncounted: number of calls without a counter: of functions registered when
- *	there was no memory for a counter; of backend fallbacks that the
- *	operator's table does not use (dk_call_enter_key()); in userspace
- *	also, in all registries, of threads that made their first call when there
- *	was no memory
- * @gone: number of calls counted for functions and fallbacks that were
- *	unregistered since, and for operators that no longer have a definition or
- *	functions. The sum of all counters, @gone and @uncounted is the number of
- *	calls since the counters were enabled or reset
+ * @uncounted: number of calls without a counter. These are calls to functions that
+ *	were registered when there was no memory for a counter, and calls to backend
+ *	fallbacks that the operator's table does not use (dk_call_enter_key()). In
+ *	userspace they also include, in all registries, calls of threads that made their
+ *	first call when there was no memory
+ * @gone: number of calls counted for functions and fallbacks that have been
+ *	unregistered, and for operators that no longer have a definition or functions.
+ *	The sum of all counters, @gone and @uncounted is the number of calls since the
+ *	counters were enabled or reset
  */
 struct dk_stats {
 	__u32 size;
@@ -156,7 +156,7 @@ int dk_op_stat(struct dk_op *op, unsigned int i, struct dk_stat *s);
  * @name: name of the provider; providers of the same name are added up
  * @s: filled with the sum, of kind DK_STAT_PROVIDER; set @s->size first
  *
- * The sum includes its backend fallbacks.
+ * The sum includes calls of the provider's backend fallbacks.
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOENT (no provider of that name), -EINVAL (size).

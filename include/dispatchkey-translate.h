@@ -3,7 +3,7 @@
  * Translation of a keyset from one layout to another, by the names of its keys and
  * backends. Included by <dispatchkey.h>.
  *
- * In userspace and on bare metal; the kernel module does not contain it.
+ * These functions exist in userspace and on bare metal, but not in the kernel module.
  */
 #ifndef _DISPATCHKEY_TRANSLATE_H
 #define _DISPATCHKEY_TRANSLATE_H
@@ -21,8 +21,8 @@ extern "C" {
  * @DK_NOTE_RENAMED: a key with another name, such as ORT, which became MAIA
  * @DK_NOTE_CHANGED: a key of another kind, such as Meta of PyTorch 1.12,
  *	which became a backend
- * @DK_NOTE_ADDED: a runtime key of the result that was not in the set,
- *	because bits stand for all their combinations
+ * @DK_NOTE_ADDED: a runtime key of the result that was not in the set. It appears
+ *	because each functionality bit is combined with each backend bit
  * @DK_NOTE_ALONE: a building block of the result that lost all its backends;
  *	it is routed as with the first backend
  */
@@ -40,8 +40,8 @@ enum dk_note_kind {
  * @from_kind: kind of the key in the set, of enum dk_key_kind
  * @to_kind: kind of the key in the result
  * @reserved: zero
- * @name: name of the key in the set, or for ADDED and ALONE in the result; of
- *	a backend with "Bit"; "0x..." for bits without meaning
+ * @name: name of the key in the set or, for ADDED and ALONE, in the result. A backend's
+ *	name ends with "Bit"; for bits without meaning it is "0x..."
  * @other: name of the key in the result, for RENAMED and CHANGED
  */
 struct dk_note {

@@ -21,7 +21,7 @@ struct dk_op_decl;
 
 /**
  * struct dk_list - a list of objects, as a parameter or for one call
- * @head: has the union of the objects' keysets
+ * @head: an object with the union of the objects' keysets
  * @items: array of pointers to the types that embed the objects; NULL if
  *	absent
  * @n: number of pointers at @items
@@ -73,7 +73,7 @@ const struct dk_obj *dk_list_at(const struct dk_list *list, unsigned long i);
 
 /**
  * struct dk_generator - a random number generator; embed it in your own type
- * @dk: its object, with a key such as CustomRNGKeyId, or a backend's
+ * @dk: its object, with a key such as CustomRNGKeyId or a key of a backend
  */
 struct dk_generator {
 	struct dk_obj dk;
@@ -95,7 +95,7 @@ struct dk_generator {
  * @DK_ARG_LIST: struct dk_list
  * @DK_ARG_GENERATOR: pointer to a struct dk_generator; NULL if absent
  * @DK_ARG_POINTER: any other pointer, such as one to a result
- * @DK_ARG_OTHER: anything else; stored as a pointer to it
+ * @DK_ARG_OTHER: a value of any other type; stored as a pointer to the value
  */
 enum dk_arg_kind {
 	DK_ARG_NONE,
@@ -158,7 +158,7 @@ struct dk_value {
 };
 
 /**
- * dk_arg_find() - a parameter by name
+ * dk_arg_find() - find a parameter by name
  * @decl: the declaration of the operator, as for a call
  * @name: the name of the C parameter
  *
@@ -193,7 +193,8 @@ int dk_arg_get(const struct dk_op_decl *decl, const void *args, unsigned int i,
  * is accepted as an absent object.
  *
  * Context: Any.
- * Return: 0, reasons NO_PARAM, ARG_KIND or ARG_RANGE with the parameter's name.
+ * Return: 0, or a negative errno (reasons NO_PARAM, ARG_KIND or ARG_RANGE with the
+ * parameter's name).
  */
 int dk_arg_set(const struct dk_op_decl *decl, void *args, unsigned int i,
 	       const struct dk_value *value, struct dk_diag *why);
@@ -208,7 +209,7 @@ int dk_arg_set(const struct dk_op_decl *decl, void *args, unsigned int i,
  * @why: filled on failure; may be NULL
  *
  * Context: Any.
- * Return: 0, reasons ARG_COUNT or BAD_SIZE, or as dk_arg_set().
+ * Return: 0, or a negative errno (reasons ARG_COUNT, BAD_SIZE, or as dk_arg_set()).
  */
 int dk_args_pack(const struct dk_op_decl *decl, const struct dk_value *values,
 		 unsigned int n, void *args, size_t size, struct dk_diag *why);

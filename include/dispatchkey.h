@@ -3,10 +3,11 @@
  * dispatchkey: route an operation to the right device's function.
  *
  * The prototypes are the same in the kernel, in userspace and on bare metal. The
- * module exports those that drivers use (kmod/exports.c), and lacks what only users of
- * PyTorch need: other layouts than v1, libraries, listeners, dumps. The API
- * has five nouns. An operator is called. A provider (a driver, runtime or plugin)
- * registers functions for operators. A backend is a bit of a keyset, shared by
+ * module exports the functions that drivers use (kmod/exports.c), and lacks those that
+ * only users of PyTorch need: layouts other than v1, libraries, listeners, dumps.
+ *
+ * The API has five terms. An operator is called. A provider (a driver, runtime or
+ * plugin) registers functions for operators. A backend is a bit of a keyset, shared by
  * providers. A device is one card of a backend. An object carries a keyset and the
  * number of its device.
  *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * dispatchkey for C++17, over <dispatchkey.h>: keysets, guards, operators by
- * function type, functions with state, libraries, listeners and registries. Nothing
- * here throws, or needs exceptions or RTTI. Functions that can fail return a
- * dk::result.
+ * The C++17 interface of dispatchkey, on top of <dispatchkey.h>: keysets, guards,
+ * operators by function type, functions with state, libraries, listeners and
+ * registries. The header does not throw, and needs neither exceptions nor RTTI.
+ * Functions that can fail return a dk::result.
  */
 #ifndef _DISPATCHKEY_HPP
 #define _DISPATCHKEY_HPP
@@ -39,7 +39,7 @@ struct [[nodiscard]] result {
 	const char *name() const { return why.name; }
 };
 
-/* A sentence for the result of a call; see dk_call_error_text(). */
+/* Returns a sentence for the result of a call; see dk_call_error_text(). */
 inline const char *error_text(int error)
 {
 	return dk_call_error_text(error);
@@ -49,8 +49,8 @@ inline const char *error_text(int error)
 
 /*
  * The name of a type in signatures. Compilers spell user-defined inline namespaces
- * differently. Specialise this with a text for each type in such a namespace that is
- * shared by plugins built with different compilers.
+ * differently. Specialise this template for each type in such a namespace that plugins
+ * built with different compilers share, and set text to a name for the type.
  */
 template <class T> struct type_name {
 	static constexpr const char *text = nullptr;
@@ -69,10 +69,10 @@ inline constexpr unsigned short first_slot[] = {
 #undef DK__FIRST_SLOT
 };
 
-/* Always false, but only when a template is instantiated. */
+/* False, but evaluated only when the template that uses it is instantiated. */
 template <class...> inline constexpr bool never = false;
 
-/* DK_KEY_BITS() mixes numbers and enums in a way that only C allows */
+/* Replaces DK_KEY_BITS(), which mixes numbers and enums as only C allows. */
 constexpr __u64 key_bits(unsigned int key)
 {
 	unsigned int n = key - DK_START_OF_DENSE_BACKENDS, backend = 0;
@@ -86,7 +86,7 @@ constexpr __u64 key_bits(unsigned int key)
 	return DK_FUNCTIONALITY_BIT(key) | (backend ? DK_BACKEND_BIT(backend) : 0);
 }
 
-/* The runtime key of a per-backend functionality; for backend 0 its sentinel. */
+/* Returns the runtime key of a per-backend functionality; for backend 0 the sentinel. */
 constexpr unsigned int runtime_key(unsigned int functionality, unsigned int backend)
 {
 	unsigned int block = 0;
@@ -100,8 +100,8 @@ constexpr unsigned int runtime_key(unsigned int functionality, unsigned int back
 
 /*
  * A struct dk_keyset with operators, which behave as PyTorch's. It is constructed
- * from keys (enum dk_key) or backends (enum dk_backend), and from a number only by
- * from_raw(). Convert a number that dk_backend_join() or a similar function returned
+ * from keys (enum dk_key) or backends (enum dk_backend), and from raw bits only by
+ * from_raw(). Convert a backend's number from dk_backend_join() or a similar function
  * with static_cast<dk_backend>().
  */
 struct keyset {
@@ -155,7 +155,7 @@ struct keyset {
 		return from_raw(bits & ~keyset(b).bits);
 	}
 
-	/* the highest one */
+	/* the highest functionality, and the highest backend */
 	constexpr dk_key functionality() const
 	{
 		return static_cast<dk_key>(detail::fls((bits & DK_FULL) >> DK_NUM_BACKENDS));
@@ -255,7 +255,7 @@ struct keyset {
 	}
 	friend constexpr bool operator==(keyset a, keyset b) { return a.bits == b.bits; }
 	friend constexpr bool operator!=(keyset a, keyset b) { return a.bits != b.bits; }
-	/* an order of the bits, for sorted containers; unrelated to subsets */
+	/* these compare the bits as a number, for sorted containers, and do not test for subsets */
 	friend constexpr bool operator<(keyset a, keyset b) { return a.bits < b.bits; }
 	friend constexpr bool operator>(keyset a, keyset b) { return b < a; }
 	friend constexpr bool operator<=(keyset a, keyset b) { return !(b < a); }
@@ -287,7 +287,7 @@ template <> struct std::hash<dk::keyset> {
 	}
 };
 
-/* The union of two keys is a set; in C it would be a number. */
+/* Makes the union of two keys a set; without this it would be a number. */
 constexpr dk::keyset operator|(dk_key a, dk_key b)
 {
 	return { a, b };
@@ -304,9 +304,9 @@ inline dk_local &local()
 }
 
 /*
- * Guards do the same as the C ones (DK_LOCAL_INCLUDE() and so on) until the end of
- * their scope. They must end in the reverse order of their beginning, so they cannot
- * be copied or moved.
+ * Guards, which last until the end of their scope and do the same as those in C
+ * (DK_LOCAL_INCLUDE() and so on). They must end in the reverse order of their beginning,
+ * so they cannot be copied or moved.
  */
 namespace detail {
 
@@ -376,7 +376,7 @@ struct skip_functionalize : exclude {
 	explicit skip_functionalize(dk_local &l = local()) : exclude(DK_FUNCTIONALIZE, l) {}
 };
 
-/* A guard of this one key, as DK_LOCAL_SET_EXCLUDED(). */
+/* A guard of one key, like DK_LOCAL_SET_EXCLUDED(). */
 class set_excluded {
 public:
 	set_excluded(dk_key key, bool want, dk_local &l = local())
@@ -389,7 +389,7 @@ private:
 	dk__key_guard guard_;
 };
 
-/* As DK_LOCAL_AUTOCAST(). */
+/* A guard like DK_LOCAL_AUTOCAST(). */
 class autocast {
 public:
 	explicit autocast(dk_backend backend, bool on = true, dk_local &l = local())
@@ -405,10 +405,10 @@ private:
 /* ---- what arguments dispatch on --------------------------------------------- */
 
 /*
- * Types that calls dispatch on: dk_obj, types derived from it, and types with a
- * member "dk" of that type. Specialise this template for other types, with is = true
- * and of(). If the specialisation has offset, the position of the dk_obj in the type,
- * dk_arg_get() returns these types as objects, too.
+ * Defines which types calls dispatch on: dk_obj, types derived from dk_obj, and types with
+ * a member "dk" of type dk_obj. For other types, specialise this template with is = true
+ * and of(). If the specialisation also has offset, the position of the dk_obj in the
+ * type, dk_arg_get() returns arguments of the type as objects.
  */
 template <class T, class = void> struct object {
 	static constexpr bool is = false;
@@ -425,7 +425,7 @@ struct object<T, std::enable_if_t<std::is_same_v<std::remove_cv_t<decltype(T::dk
 	static const dk_obj *of(const T &x) { return &x.dk; }
 };
 
-/* Several objects as one parameter. */
+/* A parameter that stands for several objects. */
 template <class T> struct list {
 	T *items;
 	std::size_t count;
@@ -434,7 +434,10 @@ template <class T> struct list {
 	std::size_t size() const { return count; }
 };
 
-/* What an operator dispatches on: every parameter of a suitable type, or only these. */
+/*
+ * Select the parameters that an operator dispatches on: every parameter of a suitable
+ * type, or only those with the indices I.
+ */
 struct every {
 	static constexpr bool has(std::size_t) { return true; }
 	static constexpr bool fits(std::initializer_list<bool>) { return true; }
@@ -450,9 +453,9 @@ template <std::size_t... I> struct on {
 namespace detail {
 
 /*
- * The By parameter separates the two uses: calls, and the description of parameters.
- * A compiler evaluates each use once, and the type may still be incomplete when the
- * description is evaluated.
+ * True if T is a complete type. By separates the two uses, calls and the description of
+ * parameters: a compiler evaluates the template only once for each use, and T can still
+ * be incomplete when the description is evaluated.
  */
 template <class T, class By, class = void> struct complete : std::false_type {};
 template <class T, class By>
@@ -469,8 +472,8 @@ template <class T, class By = by_call> constexpr bool is_object()
 }
 
 /*
- * each() passes the objects of a parameter to a function. many: they are in a list.
- * generator: boxed calls ignore it.
+ * Describes the objects of a parameter: is, whether it has any; many, whether they are in
+ * a list. each() passes them to a function object.
  */
 template <class T, class = void> struct visit {
 	static constexpr bool is = false, many = false;
@@ -484,7 +487,7 @@ template <> struct visit<dk_list> {
 	static constexpr bool is = true, many = false;
 	template <class S> static void each(const dk_list &x, S &sink)
 	{
-		/* a parameter passed by value, so never a constant */
+		/* not a constant, because the list is a parameter passed by value */
 		sink(dk_list_obj(const_cast<dk_list *>(&x)));
 	}
 };
@@ -525,7 +528,7 @@ struct visit<T, std::enable_if_t<!is_object<T>() && visit<item<T>>::is &&
 	}
 };
 
-/* The objects of a call, on the stack unless there are long lists. */
+/* The objects of a call; they are on the stack unless there are long lists. */
 template <std::size_t N> class objects {
 public:
 	objects() = default;
@@ -570,7 +573,7 @@ private:
 	bool failed_ = false;
 };
 
-/* The union of the objects' keysets. */
+/* A sink for visit::each() that computes the union of the objects' keysets. */
 struct keysets {
 	std::uint64_t bits = 0;
 	const dk_obj *first = nullptr;
@@ -590,8 +593,8 @@ using stored = std::conditional_t<std::is_reference_v<T>, std::remove_reference_
 				  std::remove_cv_t<T>>;
 
 /*
- * The argument struct, with the layout that a C compiler gives to a struct of these
- * members. A reference is stored as a pointer.
+ * The argument struct, with the layout that a C compiler gives to a struct with members
+ * of these types. A reference is stored as a pointer.
  */
 template <class... A> class args {
 	static constexpr std::size_t num = sizeof...(A);
@@ -623,7 +626,7 @@ public:
 	explicit args(A... a) { put(std::index_sequence_for<A...>(), a...); }
 	void *data() { return bytes_; }
 
-	/* the stored argument; for T &, what it refers to */
+	/* returns the stored argument; for T &, the object that it refers to */
 	template <std::size_t I, class T> static std::remove_reference_t<T> &get(void *at)
 	{
 		auto *p = std::launder(reinterpret_cast<stored<T> *>(
@@ -669,8 +672,8 @@ template <class T>
 struct has_offset<T, std::void_t<decltype(object<T>::offset)>> : std::true_type {};
 
 /*
- * Offset of the dk_obj in a parameter's object; npos if unknown. The offset of a
- * specialised dk::object takes precedence.
+ * Offset of the dk_obj in the type of a parameter, or npos if it is unknown. The offset
+ * in a specialisation of dk::object takes precedence.
  */
 inline constexpr std::size_t npos = static_cast<std::size_t>(-1);
 template <class T, class = void> struct obj_offset {
@@ -694,7 +697,7 @@ struct obj_offset<T, std::enable_if_t<(object<T>::offset < npos)>> {
 	static constexpr std::size_t value = object<T>::offset;
 };
 
-/* For the type that a pointer or a reference points to. */
+/* Describes a parameter that is a pointer or a reference to T. */
 template <class T> constexpr dk_param pointer_param()
 {
 	using to = std::remove_cv_t<T>;
@@ -749,13 +752,13 @@ template <class T> constexpr dk_param param_of()
 }
 
 /*
- * For templates of which each shared object has its own copy. With the default visibility g++
- * would make their data unique in the process, and dlclose() would never unload an object
- * that has such data.
+ * For templates that each shared object must have a copy of. With the default visibility, g++
+ * makes the data of a template unique in the process, and dlclose() never unloads a shared
+ * object that has such data.
  */
 #define DK__LOCAL_TO_OBJECT	__attribute__((visibility("hidden")))
 
-/* "_7", PyTorch's name for a parameter whose name is unknown. */
+/* PyTorch's name for a parameter whose name is unknown, such as "_7". */
 template <std::size_t I> struct DK__LOCAL_TO_OBJECT nameless {
 	static constexpr char text[] = { '_', I < 10 ? '0' + I : '0' + I / 10,
 					 I < 10 ? '\0' : '0' + I % 10, '\0' };
@@ -771,7 +774,7 @@ template <std::size_t... I> struct nameless_params<std::index_sequence<I...>> {
 	}
 };
 
-/* The names in a text of C parameters, such as "(struct vec *v, int n)". */
+/* named_params finds the names in a text of C parameters, such as "(struct vec *v, int n)". */
 constexpr bool is_word(char c)
 {
 	return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
@@ -784,7 +787,7 @@ template <class Text> class named_params {
 		char text[length] = {};
 		std::size_t at[length] = {};
 	};
-	/* for each parameter the last word, or the first one after "(*" */
+	/* the name of a parameter is its last word, or the first word after "(*" */
 	static constexpr split names()
 	{
 		std::size_t depth = 0, begin = 0, end = 0, used = 0, n = 0;
@@ -823,7 +826,7 @@ public:
 	static constexpr const char *name(std::size_t i) { return made.text + made.at[i]; }
 };
 
-/* The description of parameters; their types must be complete before the operator. */
+/* Describes the parameters. Their types must be complete before the operator is declared. */
 template <class Names, class Index, class... A> struct param_tables;
 template <class Names, std::size_t... I, class... A>
 struct DK__LOCAL_TO_OBJECT param_tables<Names, std::index_sequence<I...>, A...> {
@@ -859,7 +862,7 @@ struct text {
 	}
 };
 
-/* A part of a text, not terminated. */
+/* A part of a text, without a final NUL. */
 struct part {
 	const char *s;
 	std::size_t n;
@@ -889,7 +892,7 @@ struct part {
 	}
 };
 
-/* The standard library in use: types of different libraries are different types. */
+/* The name for std: types of different standard libraries must have different names. */
 #if defined(_LIBCPP_VERSION)
 inline constexpr const char *std_name = "std[libc++]";
 #elif defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
@@ -898,7 +901,7 @@ inline constexpr const char *std_name = "std[libstdc++98]";
 inline constexpr const char *std_name = "std";
 #endif
 
-/* Write "long unsigned int" and "unsigned long" alike; returns the end of the words. */
+/* Writes "long unsigned int" and "unsigned long" in the same form; returns their end in @p. */
 constexpr std::size_t put_integer(text &t, part p, std::size_t i)
 {
 	unsigned int longs = 0, is_unsigned = 0, is_signed = 0, is_short = 0, is_char = 0;
@@ -926,7 +929,7 @@ constexpr std::size_t put_integer(text &t, part p, std::size_t i)
 }
 
 /*
- * Write a name as the compiler spells it, except where compilers differ: inline
+ * Writes a name as the compiler spells it, but in one form where compilers differ: inline
  * namespaces of the standard library, white space, integers, suffixes of numbers and
  * the anonymous namespace.
  */
@@ -964,7 +967,7 @@ constexpr void put_name(text &t, part p)
 	}
 }
 
-/* The text between "X = " and "]" in __PRETTY_FUNCTION__. */
+/* Returns the text between "X = " and "]" in __PRETTY_FUNCTION__. */
 constexpr part after_equals(const char *s)
 {
 	std::size_t n = 0;
@@ -1029,8 +1032,8 @@ template <auto X> constexpr part pretty_value()
 }
 
 /*
- * The name of a function, without namespaces and template arguments; empty for the
- * function of a lambda, which is _FUN with gcc and __invoke with clang.
+ * The name of a function, without namespaces and template arguments. It is empty for the
+ * function of a lambda, which gcc names _FUN and clang __invoke.
  */
 template <auto f> struct function_name {
 	static constexpr std::size_t cut(char *at)
@@ -1069,14 +1072,14 @@ template <auto f> struct function_name {
 /* The parameters of a function, or of an object with one operator(), as a type. */
 template <class... P> struct types {};
 template <class F, class = void> struct params_of {
-	using type = void;			/* a template or overloaded */
+	using type = void;			/* operator() is a template or overloaded */
 };
 template <class R, class... P> struct params_of<R (*)(P...)> {
 	using type = types<P...>;
 };
 template <class R, class... P> struct params_of<R (*)(P...) noexcept> : params_of<R (*)(P...)> {};
 template <class F> struct call_operator {
-	using type = void;			/* such as one with && */
+	using type = void;			/* for example with the qualifier && */
 };
 #define DK__CALL_OPERATOR(how)						\
 	template <class C, class R, class... P>				\
@@ -1094,7 +1097,7 @@ template <class F>
 struct params_of<F, std::void_t<decltype(&F::operator())>>
 	: call_operator<decltype(&F::operator())> {};
 
-/* Does a parameter accept an argument unchanged? It may add const, or be a copy. */
+/* True if a parameter P accepts an A unchanged. P may add const, or be a copy. */
 template <class T> struct bare {
 	using type = std::remove_cv_t<std::remove_reference_t<T>>;
 };
@@ -1117,7 +1120,7 @@ template <class P, class A> struct all_take_n<true, P, A> : all_take<P, A> {};
 template <class P> inline constexpr std::size_t count_of = 0;
 template <class... P> inline constexpr std::size_t count_of<types<P...>> = sizeof...(P);
 
-/* Can F be called with exactly these arguments, and does it return an int? */
+/* Returns whether F can be called with exactly these arguments and returns an int. */
 template <class F, class... A> constexpr bool is_for()
 {
 	using params = typename params_of<F>::type;
@@ -1134,7 +1137,7 @@ template <class F, class... A> constexpr bool is_for()
 
 /* ---- registrations ---------------------------------------------------------- */
 
-/* A provider with one registration, followed by the function's state. */
+/* A provider with one registration. Derived types add the function object or declaration. */
 struct entry {
 	dk_provider prov = {};
 	dk_impl impl = {};
@@ -1155,7 +1158,7 @@ template <class F> struct entry_of : entry {
 	}
 };
 
-/* A definition with its own declaration, which may have a schema. */
+/* A definition with a declaration of its own, so that options such as the schema can differ. */
 struct definition : entry {
 	dk_op_decl decl;
 
@@ -1167,7 +1170,7 @@ struct definition : entry {
 	}
 };
 
-/* The owner is the object that calls this; see DK__LOCAL_TO_OBJECT. */
+/* The owner is the shared object that contains the caller; see DK__LOCAL_TO_OBJECT. */
 DK__LOCAL_TO_OBJECT inline dk_provider named(const char *name, void *priv, dk_registry *reg)
 {
 	dk_provider p = {};
@@ -1193,7 +1196,7 @@ inline result refused(dk_reason reason, int error, const char *name = "")
 	return r;
 }
 
-/* The error of the first option that is set but not applicable, or success. */
+/* Returns an error for the first option that is set but not applicable, or success. */
 inline result inapplicable(dk_backend backend, dk_registry *registry)
 {
 	if (backend)
@@ -1203,7 +1206,7 @@ inline result inapplicable(dk_backend backend, dk_registry *registry)
 	return {};
 }
 
-/* The place of a registration in the source; the label of a function without a name. */
+/* The place of a registration in the source. It is the label of a function without a name. */
 struct position {
 	const char *file;
 	int line;
@@ -1223,7 +1226,7 @@ struct position {
 
 } /* namespace detail */
 
-/* Options of a function's registration, all with defaults. */
+/* Options of a function's registration. All have defaults. */
 struct impl_options {
 	/* label for people; by default the function's name, or FILE:LINE if it has none */
 	const char *label = nullptr;
@@ -1231,13 +1234,13 @@ struct impl_options {
 	const char *schema = nullptr;
 	/* of enum dk_impl_flags: DK_IMPL_F_ATOMIC */
 	unsigned int flags = 0;
-	/* the backend whose runtime key a building block means; not for fallbacks and libraries */
+	/* the backend whose runtime key a building block means; not for fallbacks or libraries */
 	dk_backend backend = DK_BACKEND_INVALID;
 	/* not for libraries, which have their own */
 	dk_registry *registry = nullptr;
 };
 
-/* Options of an operator's definition, all with defaults. */
+/* Options of an operator's definition. All have defaults. */
 struct define_options {
 	/* such as "my::add(Tensor a, Tensor b) -> Tensor"; must stay valid */
 	const char *schema = nullptr;
@@ -1281,7 +1284,7 @@ template <auto f> impl_options with_name(impl_options how)
 	return how;
 }
 
-/* A boxed function that calls a function object, which may have state. */
+/* Returns a boxed function that calls a function object, which may have state. */
 template <class F> dk_fn_t boxed_by(const F &)
 {
 	constexpr bool fits = is_for<F, dk_call *, void *>();
@@ -1324,9 +1327,10 @@ public:
 	const result &status() const { return status_; }
 
 	/*
-	 * Unregister before the end of the scope, as dk_provider_unregister(). If this
-	 * fails, as from inside the function itself, the function stays registered. If
-	 * the destructor fails, it stays registered for ever, without a report.
+	 * Unregisters before the end of the scope, like dk_provider_unregister(). If this
+	 * fails, for example from inside the function itself, the function stays registered.
+	 * If unregistering fails in the destructor, the function stays registered forever,
+	 * and this is not reported.
 	 */
 	int release()
 	{
@@ -1337,7 +1341,7 @@ public:
 		return err;
 	}
 
-	/* For op and fallback(): @enter registers the content of the entry. */
+	/* Used by op and fallback(). @enter registers the content of the entry. */
 	template <class Enter>
 	registration(detail::entry *e, const char *name, dk_registry *reg, Enter enter)
 		: entry_(e)
@@ -1393,7 +1397,7 @@ inline registration add_fallback(entry *e, dk_key key, const impl_options &how,
 
 } /* namespace detail */
 
-/* Register int(dk_call *, void *args) at a key, for operators that have none there. */
+/* Registers int(dk_call *, void *args) at a key, for operators without a function there. */
 template <class F>
 registration fallback(dk_key key, F f, const impl_options &how = {},
 		      detail::position at = detail::position::here())
@@ -1411,7 +1415,7 @@ registration fallback(dk_key key, const impl_options &how = {},
 	return fallback(key, f, detail::with_name<f>(how), at);
 }
 
-/* Register a fallthrough at a key, for operators that have no function there. */
+/* Registers a fallthrough at a key, for operators without a function there. */
 inline registration fallthrough(dk_key key, impl_options how = {})
 {
 	how.label = how.label ? how.label : "fallthrough";
@@ -1439,13 +1443,13 @@ public:
 		std::swap(reg_, other.reg_);
 		return *this;
 	}
-	/* if free() fails, the registry stays for ever */
+	/* if free() fails, the registry is never freed */
 	~registry() { (void)free(); }
 
 	explicit operator bool() const { return reg_; }
 	const result &status() const { return status_; }
 	dk_registry *get() const { return reg_; }
-	/* as dk_registry_free(), which fails while it is in use */
+	/* like dk_registry_free(), which fails while the registry is in use */
 	result free()
 	{
 		result r;
@@ -1493,7 +1497,7 @@ public:
 	}
 	listener(const listener &) = delete;
 	listener &operator=(const listener &) = delete;
-	/* if release() fails, as from inside its function, the listener stays for ever */
+	/* if release() fails, for example inside the function, the listener stays registered */
 	~listener()
 	{
 		if (!release())
@@ -1502,7 +1506,7 @@ public:
 
 	explicit operator bool() const { return !status_.error; }
 	const result &status() const { return status_; }
-	/* as dk_listener_unregister() */
+	/* like dk_listener_unregister() */
 	int release() { return state_ ? dk_listener_unregister(&state_->entry) : 0; }
 
 private:
@@ -1515,7 +1519,7 @@ private:
 	result status_;
 };
 
-/* A reference to an operator. Converts to false if there is none. */
+/* A reference to an operator. Converts to false if there is no such operator. */
 class handle {
 public:
 	explicit handle(const char *name, dk_registry *reg = nullptr)
@@ -1550,11 +1554,11 @@ struct route : dk_route {
 
 /*
  * An operator by its function type: dk::op<int(tensor &, const tensor &)>. It must
- * stay valid as long as anything is registered for it; best make it static.
+ * stay valid as long as anything is registered for it, so it should be static.
  *
  * Its signature is a text made from the types. To share an operator with C, the text
- * must equal that of the DK_OP() line: DK_CXX_OP() makes type and text from the same
- * parameters.
+ * must equal that of the DK_OP() line: use DK_CXX_OP(), which makes the type and the
+ * text from the same parameters.
  */
 template <class F, class On = every> class op {
 	static_assert(detail::never<F>, "dk::op is for a function type that returns int");
@@ -1575,7 +1579,7 @@ template <class... A, class On> class op<int(A...), On> {
 
 public:
 	using function = int (*)(dk_call *, A...);
-	/* the description of the parameters; Names::name(i) returns their names */
+	/* the description of the parameters; Names::name(i) returns the name of parameter i */
 	template <class Names> using described = detail::param_tables<Names, all, A...>;
 
 	constexpr explicit op(const char *name,
@@ -1602,20 +1606,20 @@ public:
 	dk_op_decl *decl() { return &decl_; }
 	const char *name() const { return decl_.name; }
 
-	/* Call the operator with the thread's local state, or with @l. */
+	/* Calls the operator with the thread's local state; in() uses @l instead. */
 	int operator()(A... a) { return in(dk::local(), a...); }
 	int in(const dk_local &l, A... a)
 	{
 		return call<0>(dk__load(decl_.op), request(nullptr, l), a...);
 	}
-	/* Call the operator of a handle. */
+	/* Calls the operator of a handle. */
 	int at(const handle &h, const dk_local &l, A... a)
 	{
 		return h ? call<DK__HOW_TYPED>(h.get(), request(h.get(), l), a...) : -ENOENT;
 	}
 	/*
-	 * Call by a keyset. The keysets of the objects and the local state are ignored.
-	 * Needs no call to redispatch. See dk_call_enter_keyset().
+	 * Calls by a keyset, without a call to redispatch. The keysets of the objects and
+	 * the local state are ignored. See dk_call_enter_keyset().
 	 */
 	int by_keyset(keyset ks, A... a)
 	{
@@ -1629,7 +1633,7 @@ public:
 
 		return h ? slow(rq, a...) : -ENOENT;
 	}
-	/* From inside a function: redispatch by a keyset, or to the keys below its own. */
+	/* Redispatches by a keyset, from inside a function; below() by the keys below its key. */
 	int redispatch(dk_call *from, keyset ks, A... a)
 	{
 		const bool may = dk__may_redispatch(from, &decl_);
@@ -1655,7 +1659,7 @@ public:
 		return redispatch(from, dk_call_below(from), a...);
 	}
 
-	/* The route of a call or its error, without making it; see dk_op_route(). */
+	/* Returns the route of a call, or its error, without making the call; see dk_op_route(). */
 	dk::route route(A... a) { return route_at(handle(decl_.name), dk::local(), a...); }
 	dk::route route_at(const handle &h, const dk_local &l, A... a)
 	{
@@ -1685,9 +1689,10 @@ public:
 	}
 
 	/*
-	 * Register a function object that takes the parameters of the operator, with or
-	 * without a dk_call * before them, and returns int. Its captures live until it is
-	 * released. impl<f>(key) takes a function with a name, which is its default label.
+	 * Registers a function object that takes the parameters of the operator, with or
+	 * without a dk_call * before them, and returns int. The object lives until the
+	 * registration is released. impl<f>(key) registers a named function, whose name is
+	 * the default label.
 	 */
 	template <class F>
 	registration impl(dk_key key, F f, const impl_options &how = {},
@@ -1705,7 +1710,7 @@ public:
 	{
 		return impl(key, f, detail::with_name<f>(how), at);
 	}
-	/* Register a function int(dk_call *, void *args) for this operator. */
+	/* Registers a function int(dk_call *, void *args) for this operator. */
 	template <class F>
 	registration boxed(dk_key key, F f, const impl_options &how = {},
 			   detail::position at = detail::position::here())
@@ -1737,7 +1742,7 @@ private:
 		return (1 + ... + (!visit<A>::is || !On::has(I) ? 0 : visit<A>::many ? 16 : 1));
 	}
 
-	/* Boxed calls ignore generators. */
+	/* Passes the objects of a parameter to @sink. Boxed calls ignore generators. */
 	template <class T, std::size_t I, class S>
 	static void add_objects(const T &a, bool generators, S &sink)
 	{
@@ -1771,13 +1776,13 @@ private:
 		return rq;
 	}
 
-	/* Ends a call also if the function throws. */
+	/* Ends a call, even if the function throws. */
 	struct end {
 		const dk_call *c;
 		dk__slot slot;
 		~end() { dk__end(c, slot, 0); }
 	};
-	/* Releases the slot also if collecting objects throws; dk__begin() may have had none. */
+	/* Releases the slot, if dk__begin() reserved one, even if collecting objects throws. */
 	struct end_of_begun {
 		dk__slot slot;
 		const dk__table *table;
@@ -1812,7 +1817,7 @@ private:
 		return reinterpret_cast<function>(found.entry->fn)(&c, a...);
 	}
 
-	/* The lookup if dk__begin() found no entry to call. */
+	/* Continues the lookup and makes the call, after dk__begin() found no entry to call. */
 	__attribute__((__noinline__)) static int find(dk_call &c, dk__slot slot,
 						      const dk__found &found,
 						      dk__request &rq, A... a)
@@ -1849,7 +1854,7 @@ private:
 			return -ENOMEM;
 		if (int err = dk__call_enter(&f, &rq, objs.data(), objs.size()))
 			return err;
-		f.result = -ECANCELED;	/* for hooks, if an exception leaves the call */
+		f.result = -ECANCELED;	/* the result for hooks if the function throws */
 		leave at_end{ &f };
 		if (f.boxed) {
 			pack p(a...);
@@ -1859,7 +1864,7 @@ private:
 		return f.result = reinterpret_cast<function>(dk_call_fn(&f.call))(&f.call, a...);
 	}
 
-	/* Call a function with boxed arguments, and extract the objects to dispatch on. */
+	/* These call a function with boxed arguments, and extract the objects to dispatch on. */
 	template <std::size_t... I>
 	static int unpack(dk_call *c, void *at, std::index_sequence<I...>)
 	{
@@ -1893,7 +1898,7 @@ private:
 		return objs.failed() ? -ENOMEM : dk_extracted(x, objs.data(), objs.size());
 	}
 
-	/* The function itself if @f is one, otherwise a function that finds @f by the call. */
+	/* Returns @f if it is a function, otherwise a function that finds @f by the call. */
 	template <class F> static function of(F &f)
 	{
 		constexpr bool with_call = detail::is_for<F, dk_call *, A...>();
@@ -1936,8 +1941,9 @@ private:
 
 /*
  * A dk_library and its provider: definitions and functions of one namespace. The
- * destructor releases all of them; a dk_handle releases a single one. Its functions
- * have names and no state: impl<f>(op). Converts to false if it was not registered.
+ * destructor releases all of them; release() with a dk_handle releases a single one.
+ * The functions have names and no state: impl<f>(op). Converts to false if the library
+ * was not registered.
  */
 class library {
 public:
@@ -1964,7 +1970,7 @@ public:
 	}
 	library(const library &) = delete;
 	library &operator=(const library &) = delete;
-	/* if release() fails, it stays registered for ever */
+	/* if release() fails, the library stays registered */
 	~library()
 	{
 		if (!release())
@@ -1981,7 +1987,7 @@ public:
 			return dk_library_def(&state_->lib, &decl, how.flags, h, &why);
 		});
 	}
-	/* Define an operator and register its function, both or none. */
+	/* Defines an operator and registers its function, both or none. */
 	template <auto f, class F, class On>
 	result def(op<F, On> &o, const define_options &how = {}, const impl_options &by = {},
 		   dk_key key = DK_UNDEFINED, dk_handle *h = nullptr)
@@ -1994,7 +2000,7 @@ public:
 			return dk_library_def_impl(&state_->lib, &decl, how.flags, &impl, h, &why);
 		});
 	}
-	/* Register a function at @key, otherwise the library's key, otherwise the catch-all. */
+	/* Registers a function at @key or, if it is not set, at the library's key or catch-all. */
 	template <auto f, class F, class On>
 	result impl(op<F, On> &o, dk_key key = DK_UNDEFINED, const impl_options &how = {},
 		    dk_handle *h = nullptr)
@@ -2009,7 +2015,7 @@ public:
 		r.error = dk_library_impl(&state_->lib, &i, h, &r.why);
 		return r;
 	}
-	/* Register a function int(dk_call *, void *args) for all operators. */
+	/* Registers a function int(dk_call *, void *args) as a backend fallback. */
 	template <auto f>
 	result fallback(dk_key key = DK_UNDEFINED, const impl_options &how = {},
 			dk_handle *h = nullptr)
@@ -2027,7 +2033,7 @@ public:
 		return r;
 	}
 
-	/* release one registration, or all; see dk_handle_release(), dk_library_unregister() */
+	/* These release one registration (dk_handle_release()) or all (dk_library_unregister()). */
 	int release(dk_handle &h)
 	{
 		return state_ ? dk_handle_release(&state_->lib, &h) : 0;
@@ -2125,9 +2131,10 @@ private:
  * @id: its name in C++
  * @op_name: the name of the operator
  * @params: its C parameters in parentheses, with the same words as in DK_OP()
- * @...: dk::every, or dk::on<1, 2> with the parameters that calls dispatch on
+ * @...: dk::every, or dk::on<1, 2> with the indices of the parameters that calls
+ *	dispatch on
  *
- * End it with a semicolon. As in C, there is one for each program or plugin.
+ * End the line with a semicolon. As in C, each program or plugin has its own copy.
  */
 #define DK_CXX_OP(id, op_name, params, ...)				\
 	struct dk__##id##_params {					\

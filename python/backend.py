@@ -22,6 +22,6 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    """There is none, for it would not have the library's sources."""
+    """Fail, because a source distribution would not have the library's sources."""
     sys.exit("dispatchkey: there is no source distribution for pip: use make wheel, or make dist "
              "for all sources")

@@ -57,7 +57,7 @@ static const char usage_text[] =
 
 static int node = -1;
 
-/* The meaning of an errno that the dispatcher returned. */
+/* Returns the meaning of an errno that the dispatcher returned. */
 static const char *meaning(int err)
 {
 	switch (err) {
@@ -123,7 +123,7 @@ static bool is_option(const char *arg)
 	return arg[0] == '-' && arg[1];
 }
 
-/* The value after an option; moves @i to it. */
+/* Returns the value after an option, and advances @i to it. */
 static const char *next_arg(int argc, char **argv, int *i)
 {
 	if (*i + 1 >= argc)
@@ -152,7 +152,7 @@ static struct dk_client_route get_route(const char *op, const __u32 *ids, unsign
 	errx(EXIT_FAILURE, "route of '%s': %s", op, strerror(errno));
 }
 
-/* "edu_factorial of dk_edu on 0000:00:03.0" */
+/* Describes a function in @buf, such as "edu_factorial of dk_edu on 0000:00:03.0". */
 static const char *describe(const struct dk_client_entry *e, char *buf, size_t size)
 {
 	if (!e->label[0])
@@ -219,8 +219,8 @@ static __u32 expected(__u32 n)
 }
 
 /*
- * Names come from the route, @device from the call itself. They may refer to different
- * functions if a registration changed in between.
+ * Prints the function that served a call. Its name is from the route, @device is from the
+ * call itself. If a registration changed between the two, they can differ.
  */
 static void print_served(__u32 device, const struct dk_client_route *r)
 {
@@ -273,7 +273,7 @@ static void transfer_bytes(unsigned long request, __u32 id, unsigned char *bytes
 		errx(EXIT_FAILURE, "cannot access an object: %s", strerror(errno));
 }
 
-/* Makes @n calls that finish later, or one of sample::copy if it is 0. Returns the device. */
+/* Makes @n calls that finish later, or one of sample::copy if @n is 0. Returns the device. */
 static __u32 copy_object(const __u32 ids[2], unsigned int n)
 {
 	struct dk_client_copy copy = { .dst = ids[0], .src = ids[1] };
@@ -364,7 +364,7 @@ static bool is_per_backend(unsigned int functionality)
 				 functionality & 1);
 }
 
-/* The letters in the table: one for every distinct function. */
+/* The letters in the table, one for every distinct function. */
 struct legend {
 	struct dk_client_entry kinds[26];
 	unsigned int n;
@@ -406,7 +406,7 @@ static struct dk_client_entry get_slot(const char *op, __u32 device, unsigned in
 	errx(EXIT_FAILURE, "table of '%s': %s", op, meaning(errno));
 }
 
-/* The backend that a private name is bound to, or 0. */
+/* Returns the backend that a private name is bound to, or 0. */
 static unsigned int bound_backend(const char *name)
 {
 	struct dk_client_new req = {};
@@ -418,10 +418,10 @@ static unsigned int bound_backend(const char *name)
 	return 64 - __builtin_clzll(req.keyset & DK_BACKEND_MASK);
 }
 
-/* Width of table names; with 16 columns of 5 a line has 100. */
+/* Width of the names in the table. With 16 columns of width 5, a line has width 100. */
 #define LABEL	20
 
-/* Column heads are at most four wide; those of private backends are shortened. */
+/* Prints the column heads, which have at most 4 characters; private backends' are shortened. */
 static void print_heads(unsigned int edu)
 {
 	unsigned int b;
@@ -438,7 +438,7 @@ static void print_heads(unsigned int edu)
 	putchar('\n');
 }
 
-/* Per-backend functionalities have the names of their runtime keys. */
+/* Returns a functionality's name for the table; AutogradFunctionality gets its keys' prefix. */
 static const char *table_name(unsigned int functionality)
 {
 	return functionality == DK_AUTOGRAD_FUNCTIONALITY ? "Autograd" :
@@ -457,7 +457,7 @@ static void print_table(const char *name, const char *cells)
 	putchar('\n');
 }
 
-/* The keys with a single entry, grouped by function: a letter, then its keys. */
+/* Prints the keys with a single entry, grouped by function: a letter, then its keys. */
 static void print_singles(const char *op, struct legend *l)
 {
 	char cells[DK_NUM_FUNCTIONALITIES], kinds[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ?-.";
@@ -502,7 +502,7 @@ static void print_legend(const struct legend *l, unsigned int edu)
 		printf("  PU is PrivateUse\n");
 }
 
-/* Fill @cells for a device; true if they differ from those without a device. */
+/* Fills @cells for a device; returns true if they differ from those without a device. */
 static bool device_table(const char *op, __u32 device, unsigned int f, struct legend *l,
 			 char *cells)
 {
@@ -580,7 +580,7 @@ static int do_table(int argc, char **argv)
 
 /* ---- counters ------------------------------------------------------------- */
 
-/* A number in a file, or @otherwise if there is none. */
+/* Returns the number in a file, or @otherwise if there is none. */
 static long long read_count(long long otherwise, const char *fmt, ...)
 {
 	long long n = otherwise;
@@ -600,7 +600,7 @@ static long long read_count(long long otherwise, const char *fmt, ...)
 	return n;
 }
 
-/* Interrupts of a card on all CPUs, from /proc/interrupts; -1 if it is not listed. */
+/* Returns a card's interrupts on all CPUs, from /proc/interrupts; -1 if it is not listed. */
 static long long proc_interrupts(const char *card)
 {
 	char *line = NULL, *at, *end, want[DK_CLIENT_NAME + 16];
@@ -671,7 +671,7 @@ static int do_counts(int argc, char **argv)
 	}
 	if (list)
 		pclose(list);
-	/* Negative if calls were made in between. */
+	/* A difference is negative if calls were made while the counters were read. */
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		any_gone |= gone[i] > 0;
 	if (any_gone) {
@@ -695,19 +695,19 @@ static int do_counts(int argc, char **argv)
 #define MAX_PLACES	8
 #define MAX_THREADS	64
 
-/* The places of the objects; by[places] of a tally counts the CPU. */
+/* The places of the objects. by[places] of a tally counts calls that the CPU served. */
 struct load {
 	const char *on[MAX_PLACES];
 	__u32 device[MAX_PLACES];
 	__u32 id[MAX_PLACES];
-	char rule[MAX_PLACES][768];	/* the function of its object, as last printed */
+	char rule[MAX_PLACES][768];	/* the function of each object, as last printed */
 	unsigned int places;
 	unsigned int threads;
 	unsigned int seconds;
 	/*
-	 * Each call holds @calls for reading. While it is held for writing, no call
-	 * runs, and the counts must be equal. A thread takes @next before @calls, and
-	 * releases it once it holds @calls: calls cannot starve the writer.
+	 * Each call holds @calls for reading. While @calls is held for writing, no call
+	 * is running, and the counts must be equal. A thread locks @next before @calls, and
+	 * unlocks @next when it holds @calls, so that readers cannot starve the writer.
 	 */
 	pthread_rwlock_t calls;
 	pthread_mutex_t next;
@@ -796,7 +796,7 @@ static struct tally add_up(const struct caller *callers, unsigned int n)
 	return sum;
 }
 
-/* Print the functions of the objects that have changed. */
+/* Print the functions of those objects whose function has changed. */
 static void print_routes(struct load *l)
 {
 	char buf[512], rule[768];
@@ -818,7 +818,7 @@ static void print_routes(struct load *l)
 	}
 }
 
-/* Factorials by the drivers' counters; -1 if a driver is not loaded. */
+/* Numbers of factorials, from the drivers' counters; -1 if a driver is not loaded. */
 struct served {
 	long long cards;
 	long long cpu;
@@ -866,7 +866,7 @@ static double seconds_since(const struct timespec *begin)
 	return now.tv_sec - begin->tv_sec + (now.tv_nsec - begin->tv_nsec) / 1e9;
 }
 
-/* Pause the calls: count, compare, print a line. Returns false after a mismatch. */
+/* Pause the calls, compare the counts and print a line. Returns false after a mismatch. */
 static bool count_load(struct load *l, const struct caller *callers, struct tally *t,
 		       const struct served *base, double seconds, bool last)
 {
@@ -881,7 +881,7 @@ static bool count_load(struct load *l, const struct caller *callers, struct tall
 	print_routes(l);
 	pthread_rwlock_unlock(&l->calls);
 
-	/* After a module was loaded again its counters are smaller and not comparable. */
+	/* If a module was loaded again, its counters started at 0 and cannot be compared. */
 	l->compared &= counted.cards >= base->cards && counted.cpu >= base->cpu;
 	counted.cards -= base->cards;
 	counted.cpu -= base->cpu;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * CPU functions of the sample operators, for the kernel (dk_cpu.c) and userspace
- * (cpu_user.c). Include <linux/string.h> or <string.h> before this header, and define
- * cpu_served() after it, which counts a call.
+ * (cpu_user.c). Include <linux/string.h> or <string.h> before this header. After it,
+ * define cpu_served(), which counts a call.
  */
 #ifndef _SAMPLES_CPU_IMPLS_H
 #define _SAMPLES_CPU_IMPLS_H
@@ -50,7 +50,7 @@ static int cpu_queue_copy(struct dk_call *c, struct sample_job *job)
 }
 
 /*
- * At the alias key CompositeExplicitAutograd they serve every backend that has
+ * At the alias key CompositeExplicitAutograd, the functions serve every backend that has
  * no function of its own.
  */
 static const struct dk_impl cpu_impls[] = {

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
-# demo.sh DIR - the script of "make demo". Needs root and two edu cards. DIR has
+# demo.sh DIR - the script of "make demo". Needs root and two edu cards. DIR contains
 # dispatchkey.ko, dk_client and the samples' modules.
 #
-# Exit status: 0; 1 if anything failed or a call was lost.
+# Exit status: 0 on success; 1 if anything failed or a call was lost.
 set -euo pipefail
 
 dir=${1:?usage: demo.sh DIR}
@@ -25,7 +25,7 @@ client() {
 	printf '%s# dk_client %s%s\n' "$bold" "$*" "$plain"
 	"$dir/dk_client" "$@"
 }
-add() { # FILE... : the sum of the numbers in them
+add() { # FILE... : print the sum of the numbers in the files
 	local file sum=0
 	for file; do
 		sum=$((sum + $(cat "$file")))
@@ -67,7 +67,7 @@ client load --on "$card1" --threads 4 --seconds 8 &
 load=$!
 sleep 3
 client counts
-# Each takes 200 ms on the card, so most of them are in its queue during the unbind.
+# A copy takes 200 ms on the card, so most of these are in its queue during the unbind.
 client copy --to "$card1" --queue 8 &
 copy=$!
 sleep 0.3

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * dk_client: objects on the CPU or on a device, and calls to the sample operators on
- * them, for programs that use /dev/dk_client. See dk_client.h.
+ * dk_client: the device /dev/dk_client, through which programs create objects on the CPU
+ * or on a device, and call the sample operators on them. See dk_client.h.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -23,10 +23,10 @@
 #include "dk_client.h"
 #include "ops.h"
 
-/* Calls sent, counted before they are routed. */
+/* The number of calls sent. A call is counted before it is routed. */
 static atomic64_t client_sent;
 
-/* An object; freed when no file and no call refers to it. */
+/* An object. It is freed when no file and no call refers to it. */
 struct client_obj {
 	struct kref ref;
 	struct sample_buf buf;
@@ -70,7 +70,7 @@ static bool client_name_ok(const char *name)
 	return strnlen(name, DK_CLIENT_NAME) < DK_CLIENT_NAME;
 }
 
-/* Look up a device of that name, otherwise a backend. */
+/* Look up a device of this name or, if there is none, a backend. */
 static int client_place(const char *on, struct dk_obj *obj)
 {
 	unsigned int backend;
@@ -188,8 +188,9 @@ static int client_bytes(struct client *cl, struct dk_client_bytes __user *arg,
 /* ---- calls ---------------------------------------------------------------- */
 
 /*
- * sample_factorial(&o->buf.dk, n, &res) would make the same call. In separate steps,
- * dk_call_device() returns the device that it is routed to.
+ * sample_factorial(&o->buf.dk, n, &res) would make the same call. Because the call is
+ * made in separate steps here, dk_call_device() can return the device that it is routed
+ * to.
  */
 static int client_call_factorial(struct client_obj *o,
 				 struct dk_client_factorial *req)
@@ -279,14 +280,14 @@ struct client_job {
 };
 
 struct client_batch {
-	atomic_t left;		/* jobs that have not ended, and one while more are submitted */
+	atomic_t left;		/* jobs that have not ended, plus one while jobs are submitted */
 	atomic_t copied;
 	int err;
 	struct completion ended;
 	struct client_job jobs[];
 };
 
-/* In the context in which the copy has ended, as a hard interrupt. */
+/* Called in the context in which the copy has ended, such as a hard interrupt. */
 static void client_job_ended(struct client_batch *batch, int err)
 {
 	if (err)
@@ -345,7 +346,7 @@ static int client_call_queue(struct client_obj *dst, struct client_obj *src,
 	init_completion(&batch->ended);
 	client_submit(batch, req->n, dst, src, req);
 	if (!atomic_dec_and_test(&batch->left))
-		/* not killable, as the copies use the objects; 16 of 64 KiB take a minute */
+		/* not killable, as the copies use the objects; 16 copies of 64 KiB take a minute */
 		wait_for_completion(&batch->ended);
 	req->copied = atomic_read(&batch->copied);
 	req->error = batch->err;
@@ -533,7 +534,7 @@ static int client_open(struct inode *inode, struct file *file)
 	return stream_open(inode, file);
 }
 
-/* No call is running: each holds a reference to the file. */
+/* No call is running, because each call holds a reference to the file. */
 static int client_close(struct inode *inode, struct file *file)
 {
 	struct client *cl = file->private_data;
@@ -564,7 +565,7 @@ static struct miscdevice client_misc = {
 
 module_misc_device(client_misc);
 
-/* /sys/module/dk_client/parameters/sent, read-only */
+/* Shows /sys/module/dk_client/parameters/sent, which is read-only. */
 static int client_sent_get(char *buf, const struct kernel_param *kp)
 {
 	return sysfs_emit(buf, "%lld\n", atomic64_read(kp->arg));

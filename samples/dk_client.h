@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The ioctls of /dev/dk_client, between dk_client.ko and its programs. A sample, not
- * an ABI: it changes with the samples. Only root can open the node.
+ * The ioctls of /dev/dk_client, which programs use to make calls through dk_client.ko.
+ * They are a sample, not an ABI, and change with the samples. Only root can open the
+ * node.
  *
- * An open file has objects, on the CPU, on a backend or on a device. They are freed
- * when it is closed. A call's route depends on its objects only.
+ * An open file has objects on the CPU, on a backend or on a device. They are freed when
+ * the file is closed. The route of a call depends only on its objects.
  *
  * Each ioctl returns 0, or -1 with errno: ENOENT (no such object, operator or place),
- * EINVAL (number, length or name), ENOSPC (too many objects), EFAULT, ENOMEM; a call
- * also the error of the dispatcher or the function.
+ * EINVAL (number, length or name), ENOSPC (too many objects), EFAULT or ENOMEM. A call
+ * can also fail with an errno of the dispatcher or of the function.
  */
 #ifndef _SAMPLES_DK_CLIENT_H
 #define _SAMPLES_DK_CLIENT_H
@@ -17,9 +18,9 @@
 #include <linux/types.h>
 
 #define DK_CLIENT_NODE		"/dev/dk_client"
-#define DK_CLIENT_NAME		128		/* size of a name with its NUL */
+#define DK_CLIENT_NAME		128		/* maximum size of a name, including the NUL */
 #define DK_CLIENT_OBJS		256		/* objects in an open file */
-#define DK_CLIENT_BYTES		(64 * 1024)	/* size of an object */
+#define DK_CLIENT_BYTES		(64 * 1024)	/* maximum size of an object */
 #define DK_CLIENT_ARGS		4		/* objects of a route */
 #define DK_CLIENT_JOBS		16		/* copies at a time */
 
@@ -60,8 +61,8 @@ struct dk_client_bytes {
  * @id: the object that the call dispatches on
  * @n: the number
  * @result: set to n! modulo 2^32
- * @device: set to the number of the device whose function was called, 0 for none;
- *	also if the function failed
+ * @device: set to the number of the device whose function was called, 0 for none. It is
+ *	set even if the function failed
  */
 struct dk_client_factorial {
 	__u32 id;
@@ -87,7 +88,7 @@ struct dk_client_copy {
  * struct dk_client_queue - call sample::queue_copy, and wait until all copies have ended
  * @dst: object to copy to
  * @src: object to copy from
- * @n: how many calls, at most DK_CLIENT_JOBS, all of them before the first is waited for
+ * @n: number of calls, at most DK_CLIENT_JOBS; all are made before the first is waited for
  * @copied: set to the number of copies that have succeeded
  * @error: set to 0, or to the negative errno of a copy that has failed
  * @device: as in struct dk_client_factorial, of the first call
@@ -126,7 +127,7 @@ struct dk_client_entry {
  * @n: number of objects
  * @err: set to 0, or the negative errno that a call would return
  * @raw: set to the union of the objects' keysets
- * @effective: set to the same with local state and mask applied
+ * @effective: set to that union with the local state and the mask applied
  * @key: set to the key that the call is routed by
  * @entry: set to the function
  */
@@ -144,7 +145,7 @@ struct dk_client_route {
 /**
  * struct dk_client_slot - get an entry of an operator's table
  * @op: the operator
- * @device: number of the device whose table to use, 0 for the table without device
+ * @device: number of the device whose table to use, 0 for the table without a device
  * @slot: index of the entry
  * @entry: set to the function
  */

@@ -51,7 +51,7 @@ static void __exit dk_cpu_exit(void)
 }
 module_exit(dk_cpu_exit);
 
-/* /sys/module/dk_cpu/parameters/served_*: calls served, read-only */
+/* Shows /sys/module/dk_cpu/parameters/served_*, the number of calls served; read-only. */
 static int cpu_served_get(char *buf, const struct kernel_param *kp)
 {
 	return sysfs_emit(buf, "%lld\n", atomic64_read(kp->arg));

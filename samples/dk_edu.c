@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * dk_edu: driver of QEMU's edu accelerator (docs/specs/edu of QEMU). Every card is a
- * device of the private backend "edu", named after its PCI address, and implements the
- * sample operators in hardware.
+ * dk_edu: a driver of QEMU's edu accelerator (docs/specs/edu of QEMU). Every card is a
+ * device of the private backend "edu". The device is named after the card's PCI address,
+ * and implements the sample operators in hardware.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -54,7 +54,7 @@
 #define EDU_DMA_MAX		4095
 #define EDU_DMA_BITS		28
 
-/* Registers of a removed card read as this on most machines. */
+/* On most machines the registers of a removed card have this value. */
 #define EDU_GONE		U32_MAX
 
 /* A factorial takes microseconds and a transfer 100 ms; a virtual machine may be slow. */
@@ -76,10 +76,10 @@ enum edu_counter {
  * @done: completed by the interrupt of the factorial unit
  * @queue_lock: protects the DMA engine, @buf, @queue and what follows it
  * @queue: copies; the DMA engine works on the first one
- * @part: length of the transfer, in bytes
- * @from_card: it is from the card to @buf
- * @started: when it began, in jiffies
- * @watchdog: runs when it has taken too long
+ * @part: length of the current transfer, in bytes
+ * @from_card: whether the transfer is from the card to @buf
+ * @started: when the transfer began, in jiffies
+ * @watchdog: runs when the transfer has taken too long
  * @buf: DMA buffer of EDU_DMA_MAX bytes
  * @buf_dma: DMA address of @buf
  * @device: the dispatcher's number of the device
@@ -102,7 +102,7 @@ struct edu_card {
 	atomic64_t counter[EDU_NUM_COUNTERS];
 };
 
-/* The sum over all cards since the module was loaded, including removed ones. */
+/* The sums over all cards since the module was loaded, including removed cards. */
 static atomic64_t edu_total[EDU_NUM_COUNTERS];
 
 static void edu_count(struct edu_card *card, enum edu_counter which, s64 n)
@@ -129,8 +129,8 @@ static bool edu_is_present(struct edu_card *card)
 }
 
 /*
- * Check that the card is present and idle before a number is computed. It is busy only with
- * that of a call that timed out.
+ * Check that the card is present and idle before it computes a number. It can only be busy
+ * with the number of a call that timed out.
  */
 static int edu_begin(struct edu_card *card)
 {
@@ -143,7 +143,7 @@ static int edu_begin(struct edu_card *card)
 	return 0;
 }
 
-/* Wait for the number that is computed. */
+/* Wait until the card has computed the number. */
 static int edu_wait(struct edu_card *card)
 {
 	unsigned long left = EDU_TIMEOUT;
@@ -151,7 +151,7 @@ static int edu_wait(struct edu_card *card)
 
 	/*
 	 * Check the register instead of the interrupt: an interrupt of earlier work
-	 * may be late, and that of this work may be lost.
+	 * can be late, and the interrupt of this work can be lost.
 	 */
 	do {
 		left = wait_for_completion_timeout(&card->done, left);
@@ -170,7 +170,7 @@ static int edu_compute(struct edu_card *card, u32 n, u32 *res)
 	err = edu_begin(card);
 	if (err)
 		return err;
-	/* Larger numbers have the same result, but take the card seconds. */
+	/* Larger numbers have the same result, but the card needs seconds for them. */
 	n = min_t(u32, n, SAMPLE_FACTORIAL_ZERO);
 	edu_write(card, EDU_REG_STATUS, EDU_STATUS_IRQ);
 	edu_write(card, EDU_REG_FACTORIAL, n);
@@ -178,13 +178,13 @@ static int edu_compute(struct edu_card *card, u32 n, u32 *res)
 	if (err)
 		return err;
 	*res = edu_read(card, EDU_REG_FACTORIAL);
-	/* All ones is not a factorial: they are even, except 0! and 1!. */
+	/* EDU_GONE is not a factorial: factorials are even, except 0! and 1!. */
 	return *res == EDU_GONE ? -EIO : 0;
 }
 
 /* ---- the queue of copies ---------------------------------------------------- */
 
-/* Start to transfer a part of the first job to the card's own buffer, or back. */
+/* Start to transfer a part of the first job to the card's own buffer, or from there. */
 static int edu_start(struct edu_card *card)
 {
 	const struct sample_job *job = card->queue;
@@ -211,7 +211,7 @@ static int edu_start(struct edu_card *card)
 	return 0;
 }
 
-/* The transfer that was started has ended. */
+/* Called when the transfer that was started has ended. */
 static void edu_transferred(struct edu_card *card)
 {
 	struct sample_job *job = card->queue;
@@ -221,15 +221,15 @@ static void edu_transferred(struct edu_card *card)
 		memcpy(job->dst->data + job->at, card->buf, card->part);
 		job->at += card->part;
 	} else {
-		/* Clear it, to prove that the result comes from the card. */
+		/* Clear the buffer, so that the result can only come from the card. */
 		memset(card->buf, 0, card->part);
 	}
 	card->from_card = !card->from_card;
 }
 
 /*
- * Start the next transfer. @err: of the first job. Returns the jobs that have ended, for
- * edu_end_jobs() without the lock.
+ * Start the next transfer. @err is the result of the first job so far. Returns the jobs that
+ * have ended; the caller passes them to edu_end_jobs() after it has released the lock.
  */
 static struct sample_job *edu_run_queue(struct edu_card *card, int err)
 {
@@ -261,7 +261,7 @@ static void edu_end_jobs(struct edu_card *card, struct sample_job *job)
 		next = job->next;
 		if (!job->err)
 			edu_count(card, EDU_SERVED_COPY, 1);
-		/* The last completion lets edu_remove() go on, which waits for this code. */
+		/* After the last completion, edu_remove() continues and waits for this code. */
 		if (job->is_deferred)
 			WARN_ON_ONCE(dk_call_complete(&job->token, job->err));
 		job->done(job, job->err);
@@ -285,7 +285,7 @@ static void edu_queue(struct edu_card *card, struct sample_job *job)
 	edu_end_jobs(card, ended);
 }
 
-/* Take a job back. Returns false if it is the first, or has ended. */
+/* Remove a job from the queue. Returns false if it is the first, or has ended. */
 static bool edu_cancel(struct edu_card *card, const struct sample_job *job)
 {
 	struct sample_job *before;
@@ -301,7 +301,7 @@ static bool edu_cancel(struct edu_card *card, const struct sample_job *job)
 	return before;
 }
 
-/* An interrupt of earlier work may be late: the register says whether this one has ended. */
+/* An interrupt of earlier work can be late, so the register decides if this work has ended. */
 static void edu_dma_irq(struct edu_card *card)
 {
 	struct sample_job *ended = NULL;
@@ -316,7 +316,7 @@ static void edu_dma_irq(struct edu_card *card)
 	edu_end_jobs(card, ended);
 }
 
-/* The interrupt of a transfer was lost, or the card does not respond. */
+/* Runs if the interrupt of a transfer was lost, or if the card does not respond. */
 static void edu_watchdog(struct work_struct *work)
 {
 	struct edu_card *card = container_of(work, struct edu_card, watchdog.work);
@@ -342,7 +342,7 @@ static irqreturn_t edu_irq(int irq, void *data)
 	struct edu_card *card = data;
 	u32 why = edu_read(card, EDU_REG_IRQ_STATUS);
 
-	/* INTx is shared; a removed card reads as EDU_GONE. */
+	/* INTx is shared; the register of a removed card reads as EDU_GONE. */
 	if (!why || why == EDU_GONE)
 		return IRQ_NONE;
 	edu_write(card, EDU_REG_IRQ_ACK, why);
@@ -372,7 +372,7 @@ static int edu_factorial(struct dk_call *c, const struct dk_obj *x, __u32 n,
 	return err;
 }
 
-/* For a caller that waits. */
+/* A copy whose caller waits for it. */
 struct edu_waiter {
 	struct sample_job job;
 	struct completion done;
@@ -402,7 +402,7 @@ static int edu_copy(struct dk_call *c, struct sample_buf *dst,
 	return w.job.err;
 }
 
-/* Returns at once. The call goes on until the card has copied all: see edu_end_jobs(). */
+/* Returns at once. The call continues until the card has copied all bytes: edu_end_jobs(). */
 static int edu_queue_copy(struct dk_call *c, struct sample_job *job)
 {
 	int err;
@@ -429,7 +429,7 @@ static unsigned int edu_backend;
 
 /* ---- counters in sysfs ---------------------------------------------------- */
 
-/* A file for each card, and one for the driver with the sum. */
+/* Defines a file for each card, and one for the driver with the sum. */
 #define EDU_COUNTER(name, which)						\
 static ssize_t name##_show(struct device *dev, struct device_attribute *attr,	\
 			   char *buf)						\
@@ -548,7 +548,7 @@ static int edu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return err;
 	edu_disable_irq(card);
 
-	/* Not managed by devres, because the order of undoing matters. */
+	/* Not managed by devres, because these must be undone in a certain order. */
 	pci_set_master(pdev);
 	err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_ALL_TYPES);
 	if (err < 0) {
@@ -593,7 +593,7 @@ static void edu_remove(struct pci_dev *pdev)
 	pci_free_irq(pdev, 0, card);
 	cancel_delayed_work_sync(&card->watchdog);
 	pci_free_irq_vectors(pdev);
-	/* Stops a transfer of a call that timed out, before its buffer is freed. */
+	/* Stop a transfer of a call that timed out, before its buffer is freed. */
 	pci_clear_master(pdev);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * hello: a runtime with tensors, one operator, and a tracer around it.
+ * hello: a runtime with tensors, one operator, and a tracer around the operator.
  *
  *	cc hello.c $(pkg-config --cflags --libs dispatchkey)
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * hello: hello.c in C++: a runtime with tensors, one operator, and a tracer
- * around it.
+ * hello: the C++ version of hello.c, a runtime with tensors, one operator, and a tracer
+ * around the operator.
  *
  *	c++ -std=c++17 hello.cpp $(pkg-config --cflags --libs dispatchkey)
  */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """
-hello: hello.c in Python: a runtime with tensors, one operator, and a tracer around it.
+hello: the Python version of hello.c, a runtime with tensors, an operator, and a tracer.
 
 In this tree, after make:
 

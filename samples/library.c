@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * library: an operator and its functions in libraries, as with PyTorch's
- * TORCH_LIBRARY. One function overrides another at the same key, and is then
+ * library: defines an operator and registers its functions in libraries, as PyTorch's
+ * TORCH_LIBRARY does. One function overrides another at the same key, and is then
  * released. A listener prints all events.
  */
 #include <dispatchkey.h>

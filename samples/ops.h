@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The operators of the samples, to define, implement or call them, in the kernel
- * and in userspace. Their functions may sleep.
+ * Declares the operators of the samples, for code in the kernel and in userspace that
+ * defines, implements or calls them. Their functions may sleep.
  */
 #ifndef _SAMPLES_OPS_H
 #define _SAMPLES_OPS_H
@@ -34,14 +34,14 @@ DK_OP(sample_copy, "sample::copy",
 
 /**
  * struct sample_job - a copy that finishes later
- * @dst: the copy, at least as long as @src
- * @src: the original
+ * @dst: the buffer to copy to, at least as long as @src
+ * @src: the buffer to copy from
  * @done: called once, in any context, when the copy has ended; may free the job
  * @token: initialized by dk_deferred_init()
- * @next: for the function that serves the job, as the following
- * @at: bytes that are copied already
+ * @next: for the function that serves the job, as are the members below
+ * @at: number of bytes that are already copied
  * @err: 0 or a negative errno
- * @is_deferred: the call is to be completed
+ * @is_deferred: whether the call must be completed
  */
 struct sample_job {
 	struct sample_buf *dst;

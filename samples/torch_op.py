@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""An operator for PyTorch, to be explained: python3 -m dispatchkey.torch explain mine::twice
+"""An operator of PyTorch. To explain it: python3 -m dispatchkey.torch explain mine::twice
 --load samples/torch_op.py --on cpu"""
 import torch.library
 

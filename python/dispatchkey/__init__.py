@@ -34,15 +34,15 @@ Where calls go, and why:
     >>> table = registry.table("demo::add")
     >>> registry.close()
 
-In a notebook, tables and explanations are pictures. Wrong input raises Error, whose
+A notebook shows tables and explanations as pictures. Wrong input raises Error, whose
 text names the wrong word.
 
-help(dk.KeySet), help(dk.Registry) and help(dk.include) go on from here; the guide is
+For more, see help(dk.KeySet), help(dk.Registry) and help(dk.include), and the guide
 Documentation/python.rst.
 """
 from . import _command
 
-# Before the rest is imported, which takes a while.
+# This must be done before the other modules are imported, which takes time.
 if _command.name():
     _command.end_by_interrupt()
 

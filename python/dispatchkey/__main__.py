@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The command python3 -m dispatchkey, which only names the others."""
+"""The command python3 -m dispatchkey, which only names the other commands."""
 from __future__ import annotations
 
 import sys

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Calls, and the Python functions that serve them.
 
-The library passes a function a pointer to a struct of the arguments. A call that
-Python makes also keeps them as Python values, with the result, in a frame of the
-thread; the pointer finds the frame. A call that C makes has no frame.
+The library passes a function a pointer to a struct of the arguments. For a call that
+Python makes, a frame of the thread also keeps the arguments as Python values, and the
+result. The frame is found by the pointer. A call that C makes has no frame.
 """
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Frame:
         self.exception: Optional[BaseException] = None
 
     def run(self, enter: Callable[[Any], int]) -> Any:
-        """Make the call; raise what one of its functions has raised, or the library's error."""
+        """Make the call; raise the exception of one of its functions, or the library's error."""
         frames = _threads.__dict__.setdefault("frames", [])
         frames.append(self)
         try:
@@ -68,7 +68,7 @@ class _Unserved(Exception):
 
 
 class Definition:
-    """A schema and its declaration, to which the library keeps a pointer."""
+    """A schema and its declaration. The library keeps a pointer to the declaration."""
 
     __slots__ = ("schema", "decl", "place", "__weakref__")
 
@@ -89,7 +89,7 @@ def _frame_of(address: int) -> Optional[Frame]:
 
 
 def unserved(registry: Registry, name: str, result: int, keys: KeySet) -> Exception:
-    """The exception for a call that the dispatcher did not make."""
+    """Return the exception for a call that the dispatcher did not make."""
     number = -result
     if number in (errno.ENOSYS, errno.ENOTUNIQ):
         with registry._operator(name) as op:
@@ -106,10 +106,10 @@ class Call:
 
     operator  the operator's name
     keys      the keyset that it was routed by
-    key       the key of the function: the highest of keys
-    below     the keys below that one
+    key       the key that it was routed by: the highest in keys
+    below     the keys below that key
 
-    It is valid until the function returns.
+    The object is valid until the function returns.
     """
 
     def __init__(self, registry: Registry, ptr: Any, args: int, frame: Optional[Frame]):
@@ -136,9 +136,9 @@ class Call:
         return self._ptr
 
     def redispatch(self, *args: Any, keys: Optional[Keys] = None, **kwargs: Any) -> Any:
-        """Continue with the keys below, or with these keys; return the result.
+        """Continue with the keys below, or with the given keys; return the result.
 
-        If no operator arguments are given, those of the call are passed on.
+        If no arguments are given, the arguments of the call are passed on.
         """
         ptr = self._checked()
         to = self.below if keys is None else KeySet(keys, layout=self._registry.layout)
@@ -162,7 +162,7 @@ class Call:
 
 
 def _values_from_c(call: Any, args: int, layout: Layout) -> list[Any]:
-    """The arguments of a call from C: numbers, strings, sets of keys, addresses."""
+    """Return the arguments of a call from C: numbers, strings, sets of keys, addresses."""
     decl = lib.dk_call_described(call)
     value, values = _abi.dk_value(), []
     for i in range(decl.contents.num_params):
@@ -195,12 +195,12 @@ def _from_c(value: _abi.dk_value, layout: Layout) -> Any:
 
 
 def _errno_of(e: BaseException) -> int:
-    """The errno that is returned to C instead of an exception."""
+    """Return the errno that C gets instead of an exception."""
     return e.errno if isinstance(e, OSError) and e.errno in errno.errorcode else errno.EIO
 
 
 def serve(registry: Registry, fn: Callable[..., Any], with_call: bool) -> Any:
-    """A function that the library can call, which calls a Python function."""
+    """Return a function that the library can call, and that calls a Python function."""
 
     def entered(ptr: Any, args: int) -> int:
         frame = _frame_of(args)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What the commands of the package share: exit statuses, and messages of one sentence."""
+"""Code that the commands of the package share: exit statuses and messages."""
 from __future__ import annotations
 
 import os
@@ -12,13 +12,13 @@ OK, DIFFERS, WRONG, NOT_LOADED, NOT_WRITTEN = range(5)
 
 
 class NotWritten(Exception):
-    """A file or the standard output cannot be written. The text names it and the reason."""
+    """A file or the standard output cannot be written. The text names both and the reason."""
 
 
 def name() -> str:
-    """The module of this package that python3 -m is about to run, or "".
+    """Return the module of this package that python3 -m is about to run, or "".
 
-    It imports the package first. During that import, sys.argv[0] is "-m".
+    python3 -m imports the package first. During that import, sys.argv[0] is "-m".
     """
     frame: Optional[FrameType] = sys._getframe() if sys.argv[:1] == ["-m"] else None
     while frame:
@@ -30,7 +30,7 @@ def name() -> str:
 
 
 def end_by_interrupt() -> None:
-    """Let Ctrl-C end the process without a traceback, also while PyTorch is imported.
+    """Let Ctrl-C end the process without a traceback, even while PyTorch is being imported.
 
     A SIGINT that is ignored, as in a background job of a shell script, stays ignored.
     """
@@ -64,7 +64,7 @@ def write(path: str, text: str) -> None:
 
 
 def _flush() -> None:
-    """Write what is printed. After a failure, the interpreter must not try it again at its end."""
+    """Flush the output. After a failure, keep the interpreter from trying this again at exit."""
     try:
         if sys.stdout:
             sys.stdout.flush()
@@ -82,7 +82,7 @@ def run(command: str, main: Callable[[], int]) -> int:
             return main()
         finally:
             _flush()
-    except BrokenPipeError:         # its reader has ended
+    except BrokenPipeError:         # the reader of the output has ended
         return NOT_WRITTEN
     except NotWritten as e:
         return fail(command, NOT_WRITTEN, e)

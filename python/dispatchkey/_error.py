@@ -19,9 +19,9 @@ class Error(OSError):
 
     errno   the number, such as errno.EINVAL
     reason  the reason's name in <dispatchkey-base.h> without DK_WHY_, such as "PARSE_KEY"
-    word    what it is about, such as the word that could not be parsed; may be empty
+    word    the word that the reason refers to, such as one that could not be parsed; may be ""
 
-    str() is one sentence with the word.
+    str() returns one sentence with the word.
     """
 
     def __init__(self, number: int, message: str, reason: str = "NONE", word: str = ""):
@@ -60,14 +60,14 @@ def new_diag() -> _abi.dk_diag:
 
 
 def error(number: int, text: str, reason: str = "NONE", word: str = "", hint: str = "") -> Error:
-    """The exception for an errno; the hint states the remedy."""
+    """Return the exception for an errno. The hint states the remedy."""
     cls = UnknownName if reason in _UNKNOWN else _CLASSES.get(number, Error)
     message = text + (f": {word}" if word else "") + (f"; {hint}" if hint else "")
     return cls(number, message, reason, word)
 
 
 def from_diag(why: _abi.dk_diag, result: int = 0, hint: str = "") -> Error:
-    """The exception for a filled struct dk_diag and the errno that was returned with it."""
+    """Return the exception for a filled struct dk_diag and the errno returned with it."""
     number = -result if result < 0 else _abi.ERRNO.get(why.reason, errno.EINVAL)
     text = why.text.decode() if why.text else "the library gave no reason"
     return error(number, text, _REASONS.get(why.reason, "NONE"),
@@ -75,14 +75,14 @@ def from_diag(why: _abi.dk_diag, result: int = 0, hint: str = "") -> Error:
 
 
 def from_reason(number: int, reason: int, word: str, hint: str = "") -> Error:
-    """The exception for a reason of this number."""
+    """Return the exception for the reason with this number."""
     from ._library import lib
     text = lib.dk_reason_text(reason).decode()
     return error(number, text, _REASONS[reason], word, hint)
 
 
 def shown(value: object) -> str:
-    """A wrong value in a message: its type, and a string or number itself."""
+    """Describe a wrong value for a message: its type and, for a string or number, the value."""
     if value is None:
         return "None"
     name = type(value).__name__
@@ -90,11 +90,11 @@ def shown(value: object) -> str:
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """A hint with the names that are close to a word, or an empty one."""
+    """Return a hint with the names that are similar to a word, or ""."""
     lower: dict[str, str] = {}
     for name in names:
         lower.setdefault(name.lower(), name)
-    # In a short word such as "cup", two letters in the wrong order are a third of it.
+    # Two swapped letters in a short word such as "cup" make up a large part of it.
     cutoff = 0.65 if len(word) <= 4 else 0.7
     close = difflib.get_close_matches(word.lower(), list(lower), 2, cutoff)
     return f"did you mean {' or '.join(lower[n] for n in close)}?" if close else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Where a call goes, and why."""
+"""Routes of calls, and their explanations."""
 from __future__ import annotations
 
 import errno
@@ -83,11 +83,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Route:
-    """The route of a call: what serves it.
+    """The route of a call: the function that serves it.
 
     arguments  the union of the keysets of the arguments
-    effective  the same with the local state and without fallthrough keys
-    key        the key of effective that decides
+    effective  that set with the local state applied, without fallthrough keys
+    key        the key that the call is routed by, the highest in effective
     entry      the function
     error      0, or the errno that the call would fail with
     """
@@ -114,9 +114,9 @@ class Step:
 
     kind      "mask", "rule" or "impl"
     rule      the number of the rule (Documentation/semantics.rst, 7.2)
-    key       the key removed, or that of the rule, or that the function is registered at
-    verdict   for a rule, such as "SERVES" or "BARRED" (enum dk_verdict)
-    bearing   for a registration, such as "SERVES" or "NONE" (enum dk_bearing)
+    key       the key removed, the key of the rule, or the key that the function is registered at
+    verdict   for a rule, its result, such as "SERVES" or "BARRED" (enum dk_verdict)
+    bearing   for a registration, its effect, such as "SERVES" or "NONE" (enum dk_bearing)
     function  the function that the step is about, or ""; impl_key is its key
     """
 
@@ -144,13 +144,13 @@ class Step:
 
 
 class Explanation:
-    """Why a call is routed as it is. print() writes all steps; a notebook shows a picture.
+    """An explanation of a call's route. print() writes all steps; a notebook shows a picture.
 
     route      the route
     objects    the keysets of the arguments
     included   the included set of the thread
     excluded   the excluded set
-    merged     the arguments with both applied, before fallthrough keys are removed
+    merged     the arguments with both sets applied, before fallthrough keys are removed
     steps      the keys that fall through, the eleven rules, and the registrations
     """
 
@@ -196,7 +196,7 @@ class Explanation:
         return "\n".join(_Lines(self).all())
 
     def sets(self) -> list[tuple[str, KeySet]]:
-        """The sets from the arguments to the merged one, each with its name."""
+        """Return the sets from the arguments to the merged set, each with its name."""
         found = []
         if len(self.objects) > 1:
             found += [("object" if not i else "| object", ks)
@@ -207,7 +207,7 @@ class Explanation:
 
 
 def names_of(keys: KeySet) -> list[str]:
-    """The names in a set, including functionalities without a backend, and backends alone."""
+    """Return the names in a set, including functionalities and backends without the other."""
     names = [key.name for key in keys]
     halves = [f for f in keys.layout.functionalities
               if f.kind == "building-block" and f.keyset.bits & keys.bits]
@@ -220,7 +220,7 @@ def names_of(keys: KeySet) -> list[str]:
 
 
 def verdict_of(step: Step, ex: Explanation) -> str:
-    """The verdict of a rule in words."""
+    """Return the verdict of a rule in words."""
     what = step.function
     if step.is_fallthrough and what != "fallthrough":
         what += " (fallthrough)"
@@ -243,7 +243,7 @@ def verdict_of(step: Step, ex: Explanation) -> str:
 
 
 def bearing_of(step: Step) -> str:
-    """The bearing of a registration in words."""
+    """Return the effect of a registration in words."""
     what = step.function
     if step.is_fallthrough and what != "fallthrough":
         what += " (fallthrough)"
@@ -252,7 +252,7 @@ def bearing_of(step: Step) -> str:
 
 
 def mask_of(step: Step) -> str:
-    """Why a key is removed."""
+    """Return the reason why a key is removed."""
     by = "the backend fallback" if step.is_fallback else f"{step.function} at {step.impl_key}"
     return f"{step.key} falls through: {by}, rule {step.rule}"
 
@@ -310,7 +310,7 @@ class _Lines:
 
 def explain(registry: Registry, name: str, objects: list[KeySet], pointers: object,
             state: tuple[int, int]) -> Explanation:
-    """Query the library, and again if the registry changes during the query."""
+    """Query the library; repeat this if the registry changes during the query."""
     while True:
         found = _explain_once(registry, name, objects, pointers, state)
         if found is not None:

@@ -16,7 +16,7 @@ _KNOWLEDGE = {"tables": _abi.DK_KNOWS_TABLES, "sets": _abi.DK_KNOWS_SETS,
 
 
 def text_of(function: Callable[..., int], *args: Any) -> str:
-    """What a function prints that takes a buffer and its size."""
+    """Return the text that a C function prints to a buffer of a given size."""
     size = 1024
     while True:
         buf = ctypes.create_string_buffer(size)
@@ -34,9 +34,9 @@ class Layout:
     >>> [layout.name for layout in Layout.all()][:2]
     ['v1', 'pytorch-2.14']
 
-    A patch release has the layout of its minor release. "v1" is dispatchkey's own,
-    which everything uses that is not given another one. Add "+trimmed" for the
-    tables of a PyTorch build for small devices.
+    A patch release has the layout of its minor release. "v1" is dispatchkey's own
+    layout, and the default everywhere. Add "+trimmed" for the tables of a PyTorch
+    build for small devices.
     """
 
     __slots__ = ("_ptr", "name", "__weakref__")
@@ -56,7 +56,7 @@ class Layout:
 
     @classmethod
     def _of(cls, ptr: int) -> Layout:
-        """The one object for a layout in the library."""
+        """Return the one object for a layout in the library."""
         self = cls._known.get(ptr)
         if self is None:
             self = object.__new__(cls)
@@ -67,7 +67,7 @@ class Layout:
 
     @classmethod
     def all(cls) -> list[Layout]:
-        """The layouts that the library has, without those of trimmed tables."""
+        """Return the layouts that the library has, without those with a trimmed table."""
         found, ptr = [], lib.dk_layout_next(None)
         while ptr:
             found.append(cls._of(ptr))
@@ -76,7 +76,7 @@ class Layout:
 
     @classmethod
     def parse(cls, text: str) -> Layout:
-        """A layout from text, in the format that describe() writes."""
+        """Return a layout from text in the format that describe() writes."""
         why = new_diag()
         ptr = lib.dk_layout_parse(c_text(text, "a layout"), why)
         if not ptr:
@@ -86,12 +86,12 @@ class Layout:
         return self
 
     def describe(self) -> str:
-        """The layout as text, for parse()."""
+        """Return the layout as text, for parse()."""
         return text_of(lib.dk_layout_describe, self._ptr)
 
     @property
     def knows(self) -> frozenset[str]:
-        """What is known besides names and bits: "tables", "sets", "strict", "legacy"."""
+        """What the library knows besides names and bits: "tables", "sets", "strict", "legacy"."""
         flags = lib.dk_layout_knows(self._ptr)
         return frozenset(word for word, flag in _KNOWLEDGE.items() if flags & flag)
 
@@ -112,7 +112,7 @@ class Layout:
 
     @property
     def keys(self) -> list[Key]:
-        """All keys, alias keys too, by their numbers."""
+        """All keys, including alias keys, sorted by number."""
         return [key for key in (Key(n, self) for n in range(lib.dk_layout_keys(self._ptr)))
                 if key.kind not in ("none", "sentinel")]
 
@@ -122,7 +122,7 @@ class Layout:
         return _keyset.KeySet(lib.dk_layout_full(self._ptr).bits, layout=self)
 
     def constant(self, name: str) -> _keyset.KeySet:
-        """One of PyTorch's named sets, such as "autograd_dispatch_keyset"."""
+        """Return one of PyTorch's named sets, such as "autograd_dispatch_keyset"."""
         bits, why = _abi.dk_keyset(), new_diag()
         result = lib.dk_constant_set(self._ptr, c_text(name), bits, why)
         if result < 0:
@@ -152,7 +152,7 @@ class Layout:
 
 
 class Backend:
-    """A backend component, such as that of CPU: a bit of a keyset, which is no key.
+    """A backend component, such as that of CPU: a bit of a keyset, but not a key.
 
     >>> Backend("CUDA").bit_name
     'CUDABit'
@@ -222,7 +222,7 @@ class Backend:
 
 
 class _KeyNames(type):
-    """Key.CPU is Key("CPU"), and an interactive shell completes the names."""
+    """Makes Key.CPU an alias of Key("CPU"), with completion in an interactive shell."""
 
     def __getattr__(cls, name: str) -> Key:
         if name.startswith("_"):
@@ -290,7 +290,7 @@ class Key(metaclass=_KeyNames):
 
     @property
     def functionality(self) -> Key:
-        """The functionality: that of AutogradCPU is AutogradFunctionality."""
+        """The functionality of the key; for AutogradCPU, it is AutogradFunctionality."""
         return Key(lib.dk_key_functionality(self.layout._ptr, self.number), self.layout)
 
     @property
@@ -306,7 +306,7 @@ class Key(metaclass=_KeyNames):
 
     @property
     def stands_for(self) -> _keyset.KeySet:
-        """The runtime keys that an alias key stands for; the set of any other key."""
+        """The runtime keys that an alias key stands for; for any other key, its keyset."""
         return self._set(lib.dk_alias_set)
 
     @property
@@ -321,7 +321,7 @@ class Key(metaclass=_KeyNames):
 
     @property
     def device_type(self) -> str:
-        """The type of device of the key's tensors, such as "CUDA"."""
+        """The device type of the key's tensors, such as "CUDA"."""
         return self._text(lib.dk_key_device_type)
 
     @property
@@ -360,12 +360,12 @@ class Key(metaclass=_KeyNames):
 
 
 def _other(layout: Layout) -> str:
-    """The argument that names a layout, unless it is v1."""
+    """Return the argument that names a layout, or "" for v1."""
     return "" if layout.name == "v1" else f", layout={layout.name!r}"
 
 
 def runtime_keys(layout: Layout, bits: int) -> Iterator[Key]:
-    """The keys of a set, lowest priority first."""
+    """Return the keys of a set, lowest priority first."""
     entry = lib.dk_keyset_next(layout._ptr, bits, 0)
     while entry:
         yield Key(lib.dk_slot_key(layout._ptr, entry), layout)
@@ -374,14 +374,14 @@ def runtime_keys(layout: Layout, bits: int) -> Iterator[Key]:
 
 def compute_key(dtype: Optional[str] = None, tensor_layout: Optional[str] = None,
                 device: Optional[str] = None, *, layout: Union[str, Layout] = "v1") -> Key:
-    """The key of a tensor by its dtype, layout and device (PyTorch's computeDispatchKey()).
+    """Return the key of a tensor with this dtype, layout and device (computeDispatchKey()).
 
     >>> compute_key("float32", "SparseCsr", "CUDA")
     Key('SparseCsrCUDA')
     >>> compute_key("qint8")
     Key('QuantizedCPU')
 
-    What is None is float32, Strided and CPU.
+    None stands for float32, Strided or CPU.
     """
     layout, number, why = Layout(layout), ctypes.c_uint(), new_diag()
     words = (c_text(w) if w is not None else None for w in (dtype, tensor_layout, device))

@@ -27,13 +27,14 @@ class KeySet:
     >>> [key.name for key in ks]
     ['CPU', 'AutogradCPU', 'Tracer']
 
-    It is made from names (joined by "|" or ","; also what PyTorch prints, or "0x..."),
-    keys, backends, other sets, and bits as an int. Operators take the same.
+    It is made from names (joined by "|" or ","; also text that PyTorch prints, or
+    "0x..."), keys, backends, other sets, or bits as an int. Operators take the same.
 
     The operators are PyTorch's: | & ^ work on bits of functionalities and backends
     alike, so the union of {AutogradCPU} and {CUDA} has AutogradCUDA. - removes
-    functionalities and leaves the backends. <= and >= compare, `in` looks for all
-    bits of a key. print() writes as PyTorch does; repr() can be evaluated.
+    functionalities and leaves the backends. <= and >= test for subsets; `in` tests
+    whether all bits of a key are set. print() writes as PyTorch does; repr() can be
+    evaluated.
     """
 
     __slots__ = ("layout", "bits")
@@ -51,7 +52,7 @@ class KeySet:
             set_(self, "bits", self.bits | self._bits_of(key))
 
     def _bits_of(self, keys: Union[Keys, int]) -> int:
-        """The bits of an operand, in the layout of this set."""
+        """Return the bits of an operand, in the layout of this set."""
         if isinstance(keys, str):
             return self._parse(keys)
         if isinstance(keys, int):
@@ -101,7 +102,7 @@ class KeySet:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a KeySet never changes: make another one")
 
-    # ---- what is in it ----------------------------------------------------------------
+    # ---- contents ---------------------------------------------------------------------
 
     @property
     def highest(self) -> _keys.Key:
@@ -146,7 +147,7 @@ class KeySet:
         return self.bits & bits == bits
 
     def isdisjoint(self, other: Keys) -> bool:
-        """Whether no bit is in both; backend bits count, too."""
+        """Return whether no bit is in both sets; this includes backend bits."""
         return not self.bits & self._bits_of(other)
 
     # ---- operators --------------------------------------------------------------------
@@ -192,13 +193,13 @@ class KeySet:
         return hash((self.layout, self.bits))
 
     def without_backend(self, backend: Union[str, _keys.Backend]) -> KeySet:
-        """The set without the bit of a backend."""
+        """Return the set without the bit of a backend."""
         if isinstance(backend, str):
             backend = _keys.Backend(backend, self.layout)
         return self._new(self.bits & ~self._bits_of(backend))
 
     def fresh(self, inference: bool = False) -> KeySet:
-        """The set that PyTorch gives a new tensor: autocast and autograd keys are added.
+        """Return the set that PyTorch gives a new tensor, with autocast and autograd keys.
 
         >>> print(KeySet("CUDA").fresh())
         DispatchKeySet(CUDA, ADInplaceOrView, AutogradCUDA, AutocastCUDA)
@@ -206,7 +207,7 @@ class KeySet:
         return self._new(lib.dk_fresh_set(self.layout._ptr, self.bits, inference).bits)
 
     def translate(self, to: Union[str, _keys.Layout]) -> Translation:
-        """The set in another layout, by the names of its keys, with notes.
+        """Translate the set to another layout, by the names of its keys, with notes.
 
         >>> print(KeySet("CUDA, MTIA").translate("pytorch-1.13"))
         DispatchKeySet(CUDA)
@@ -242,9 +243,9 @@ class Note:
     """A difference that a translation made.
 
     kind       "lost" (no counterpart), "renamed", "changed" (another kind of key),
-               "added" (bits stand for all their combinations) or "alone" (a
-               functionality without a backend, routed as with the first one)
-    name       the key in the set; for "added" and "alone" in the result
+               "added" (each functionality bit is combined with each backend bit) or
+               "alone" (a functionality without a backend, routed as with the first one)
+    name       the key in the set; for "added" and "alone", the key in the result
     other      the key in the result, for "renamed" and "changed"
     from_kind  the kind of the key in the set, such as "per-backend"
     to_kind    the kind of the key in the result

@@ -15,7 +15,7 @@ _BESIDE = Path(__file__).parent / "lib"
 
 
 def _find() -> str:
-    """The library's path: the environment variable, else in the wheel, else the system's."""
+    """Return the library's path: from the environment, else in the wheel, else the system's."""
     given = os.environ.get(VARIABLE)
     if given:
         return given
@@ -25,7 +25,7 @@ def _find() -> str:
 
 def _open(path: str) -> ctypes.CDLL:
     try:
-        # A wheel brings liburcu along. Once it is loaded, the dynamic linker finds it.
+        # A wheel contains liburcu. After it is loaded here, the dynamic linker finds it.
         if Path(path).parent == _BESIDE:
             for urcu in _BESIDE.glob("liburcu-*.so.*"):
                 ctypes.CDLL(str(urcu))
@@ -37,7 +37,7 @@ def _open(path: str) -> ctypes.CDLL:
 
 
 class _Bits:
-    """Lets functions that take a struct dk_keyset take an int."""
+    """Allows passing an int to functions that take a struct dk_keyset."""
 
     @staticmethod
     def from_param(bits: int) -> _abi.dk_keyset:
@@ -68,7 +68,7 @@ def _load() -> ctypes.CDLL:
 
 
 def c_text(text: str, what: str = "a name") -> bytes:
-    """A string for C; refuses a NUL, which would end it early."""
+    """Return a string for C; refuse a NUL, which would end the string early."""
     if not isinstance(text, str):
         raise TypeError(f"expected {what} as a str, not {type(text).__name__}")
     if "\0" in text:
@@ -77,7 +77,7 @@ def c_text(text: str, what: str = "a name") -> bytes:
 
 
 def _load_or_exit() -> ctypes.CDLL:
-    """Loads the library. A command ends with one sentence if that fails, not with a traceback."""
+    """Load the library. If this fails, a command ends with one sentence, without a traceback."""
     try:
         return _load()
     except ImportError as e:
@@ -87,6 +87,6 @@ def _load_or_exit() -> ctypes.CDLL:
         sys.exit(_command.fail(command, _command.NOT_LOADED, e))
 
 
-# Calls of a CDLL release the GIL, so a function that waits for calls, such as
-# dk_provider_unregister(), does not keep these calls from running Python.
+# Calls into a CDLL release the GIL. So a function that waits for calls, such as
+# dk_provider_unregister(), does not keep these calls from running Python code.
 lib = _load_or_exit()

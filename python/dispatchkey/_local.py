@@ -13,7 +13,7 @@ from ._keyset import Keys, KeySet
 from ._library import lib
 
 _threads = threading.local()
-# A local state keeps its sets XOR those of a new thread with layout v1.
+# The sets in a local state are XORed with those of a new thread in layout v1.
 _NEW_INCLUDED, _NEW_EXCLUDED = (Layout().constant(f"default_{which}_set").bits
                                 for which in ("included", "excluded"))
 
@@ -26,7 +26,7 @@ class LocalState(NamedTuple):
 
 
 def state_of(layout: Layout) -> _abi.dk_local:
-    """The thread's state: that of the library for v1, for other layouts one kept here."""
+    """Return the thread's state: for v1 the library's, for other layouts one kept here."""
     if layout.name == "v1":
         current: _abi.dk_local = lib.dk_local_current().contents
         return current
@@ -47,7 +47,7 @@ def _get(state: _abi.dk_local) -> tuple[int, int]:
 
 
 def local(layout: Union[str, Layout] = "v1") -> LocalState:
-    """The sets that calls of this thread include and exclude.
+    """Return the sets that calls of this thread include and exclude.
 
     >>> print(local().included)
     DispatchKeySet(BackendSelect, ADInplaceOrView)
@@ -68,8 +68,9 @@ def include(*keys: Keys, layout: Union[str, Layout, None] = None) -> Iterator[No
     ...     "Tracer" in local().included
     True
 
-    At its end the whole included set is as it was before (IncludeDispatchKeyGuard).
-    Guards are decorators, too. They are of the thread, so do not await in the block.
+    At the end of the block the whole included set is restored (IncludeDispatchKeyGuard).
+    Guards can also be used as decorators. They change the thread's state, so do not await
+    in the block.
     """
     added = _keyset(keys, layout)
     state = state_of(added.layout)
@@ -160,7 +161,7 @@ def autocast(backend: Union[str, Backend] = "CUDA", on: bool = True) -> Iterator
 
 @contextmanager
 def set_excluded(key: Union[str, Key], want: bool = True) -> Iterator[None]:
-    """Exclude one key of layout v1, or no longer exclude it (_SetExcludeDispatchKeyGuard)."""
+    """Set whether one key of layout v1 is excluded (_SetExcludeDispatchKeyGuard)."""
     key, state = Key(key), state_of(Layout())
     was = lib.dk_local_is_excluded(state, key.number)
     lib.dk_local_set_excluded(state, key.number, want)

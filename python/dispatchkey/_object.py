@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What calls dispatch on, and the values of their arguments for C."""
+"""Objects that calls dispatch on, and the values of arguments for C."""
 from __future__ import annotations
 
 import ctypes
@@ -14,7 +14,7 @@ from ._library import c_text, lib
 
 
 class Object:
-    """What a call dispatches on; the base of your own tensor.
+    """An object that calls dispatch on; the base class of your own tensors.
 
     >>> class Tensor(Object):
     ...     def __init__(self, data, keys="CPU"):
@@ -45,7 +45,7 @@ class Object:
 
 
 def object_of(value: Any, layout: Layout, what: str) -> _abi.dk_obj:
-    """The struct dk_obj of an object, or of a set of keys."""
+    """Return the struct dk_obj of an object, or for a set of keys."""
     if isinstance(value, Object):
         if not hasattr(value, "_obj"):
             raise TypeError(f"{what}: {type(value).__name__}.__init__() has not called "
@@ -69,7 +69,7 @@ class Packer:
         self._keep: list[Any] = []
 
     def pack(self, values: Sequence[Any]) -> tuple[Any, Any]:
-        """The struct, and the objects that must be kept alive while it is used."""
+        """Return the struct, and the objects that must be kept alive while it is used."""
         n = self._decl.num_params
         packed = (_abi.dk_value * max(n, 1))()
         for i, value in enumerate(values):
@@ -111,7 +111,7 @@ class Packer:
 
     @staticmethod
     def _pack_int(out: _abi.dk_value, value: Any, what: str) -> None:
-        if isinstance(value, str):      # an enumerator's name, as a default: for Python only
+        if isinstance(value, str):      # an enumerator's name, a default; only Python uses it
             return
         if not isinstance(value, int):
             raise TypeError(f"{what}: expected an int, not {type(value).__name__}")

@@ -11,7 +11,7 @@ from ._explain import Entry, Explanation, Step, bearing_of, mask_of, names_of, v
 from ._keys import Backend, Key
 from ._table import Table
 
-# In pixels; letters of the 13-pixel font are about 8 wide.
+# Sizes in pixels. Letters of the 13-pixel font are about 8 pixels wide.
 LETTER, MARGIN, LINE, CELL, SMALL, GAP, STRIPES = 8, 20, 24, 20, 32, 6, 3
 # Colours that need white letters.
 DARK = (f"p{_abi.DK_PROV_AMBIGUOUS}", f"p{_abi.DK_PROV_MATH}")
@@ -30,7 +30,7 @@ STYLE = (
 
 
 def as_image(svg: str, text: str) -> str:
-    """HTML with the picture as an image, so that its styles are its own."""
+    """Return HTML with the picture as an image, so that its styles do not affect the page."""
     data = base64.b64encode(svg.encode()).decode()
     alt = escape(text, {'"': "&quot;", "\n": "&#10;"})
     return f'<img alt="{alt}" src="data:image/svg+xml;base64,{data}">'
@@ -41,7 +41,7 @@ def _width(text: str) -> int:
 
 
 def _plain(text: str) -> str:
-    """Without characters that XML does not have."""
+    """Escape the text for XML, and unprintable characters as \\xNN."""
     return escape("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text))
 
 
@@ -61,7 +61,7 @@ def _page(title: str, description: str, width: int, height: int, body: str) -> s
 
 
 class _Grid:
-    """The parts of a table's picture, from top to bottom: each moves y down."""
+    """Draws the parts of a table's picture, from top to bottom. Each part increases y."""
 
     def __init__(self, table: Table):
         self._table, self.body, self.y, self.width = table, "", MARGIN, 0
@@ -76,7 +76,7 @@ class _Grid:
 
     @staticmethod
     def _sign(entry: Entry) -> Optional[str]:
-        """The sign of an entry that is not a function, or None."""
+        """Return the sign of an entry that is not a function, or None."""
         if entry.provenance == _abi.DK_PROV_AMBIGUOUS:
             return "!"
         if not entry.is_served:
@@ -133,7 +133,7 @@ class _Grid:
             x += 2 * GAP + _width(f.name)
 
     def others(self) -> None:
-        """The functionalities with one entry for all backends, in columns."""
+        """Draw the functionalities with one entry for all backends, in columns."""
         self._put(MARGIN, self.y + 24, "n", "for all backends, highest priority first")
         self.y += LINE + 2 * GAP
         rows, x = -(-len(self._others) // STRIPES), MARGIN
@@ -175,7 +175,7 @@ _INDENT = MARGIN + 13 * LETTER
 
 
 class _Steps:
-    """The parts of an explanation's picture, from top to bottom: each moves y down."""
+    """Draws the parts of an explanation's picture, from top to bottom. Each increases y."""
 
     def __init__(self, ex: Explanation):
         self._ex, self.body, self.y, self.width = ex, "", MARGIN, 0
@@ -204,7 +204,7 @@ class _Steps:
         self.y += LINE + GAP
 
     def sets(self) -> None:
-        """A line for each set, with a box for each key; the deciding key has a colour."""
+        """Draw a line for each set, with a box for each key. The deciding key has a colour."""
         ex = self._ex
         for what, keys in [*ex.sets(), ("= effective", ex.route.effective)]:
             self._put(MARGIN, "n", what)

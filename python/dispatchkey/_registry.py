@@ -27,9 +27,9 @@ from ._object import Object, object_of
 from ._table import Table
 
 KeyName = Union[str, Key]
-# How long a wait lasts until Ctrl-C is noticed, in seconds.
+# How long a wait lasts, in seconds, before Ctrl-C is checked.
 _SLICE = 0.1
-_LONGEST = 1e9             # seconds, as no limit
+_LONGEST = 1e9             # seconds; stands for no limit
 
 
 class _Fallthrough:
@@ -40,7 +40,7 @@ class _Fallthrough:
 
 
 fallthrough = _Fallthrough()
-"""Instead of a function: calls are routed as if the key were not in their keyset."""
+"""Used instead of a function: calls are routed as if the key were not in their keyset."""
 
 
 Function = TypeVar("Function", bound=Union[Callable[..., Any], _Fallthrough])
@@ -48,7 +48,7 @@ Function = TypeVar("Function", bound=Union[Callable[..., Any], _Fallthrough])
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator of a registry: whether it is defined, by whom, and its functions' number."""
+    """An operator of a registry: whether it is defined, its definer, its number of functions."""
 
     name: str
     is_defined: bool
@@ -58,7 +58,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class Registration:
-    """A function that is registered: where, its name, by whom, and whether it is the newest."""
+    """A registered function: its key, name and provider, and whether it is the newest."""
 
     key: Key
     label: str
@@ -68,7 +68,7 @@ class Registration:
 
 
 class _Kept:
-    """A function in the form that the library needs; must be kept until it is drained."""
+    """A function in the form that the library needs. It must be kept until it is drained."""
 
     def __init__(self, registry: Registry, fn: Any, key: int, name: Optional[bytes],
                  label: str, definition: Optional[Definition], with_call: bool):
@@ -94,13 +94,13 @@ def _label_of(fn: Any) -> str:
 
 
 def _place(depth: int) -> bytes:
-    """Where in a program the caller is, as PyTorch notes it."""
+    """Return the caller's place in the program, in PyTorch's format."""
     frame = sys._getframe(depth)
     return f"registered at {frame.f_code.co_filename}:{frame.f_lineno}".encode()
 
 
 class _Registrar:
-    """define(), impl() and fallback(), of a registry and of its libraries."""
+    """The methods define(), impl() and fallback() of registries and their libraries."""
 
     _registry: Registry
     _kept: list[_Kept]
@@ -120,7 +120,7 @@ class _Registrar:
     def define(self, schema: str, *, same_device: bool = False) -> str:
         """Define an operator by its schema, and return its name with the overload.
 
-        same_device  all arguments that are on a device must be on the same one
+        same_device  all arguments that are on a device must be on the same device
         """
         return self._define(schema, same_device, _place(2))
 
@@ -156,12 +156,12 @@ class _Registrar:
         key        a runtime key such as "CPU", or an alias key such as "Autograd"; None
                    for all backends (CompositeImplicitAutograd)
         fn         a Python function that takes the operator's arguments, or `fallthrough`
-        label      its name for people; by default that of fn
-        with_call  pass the Call as first argument, to redispatch from
+        label      its name for people; by default the name of fn
+        with_call  pass the Call as the first argument, for redispatching
 
         The newest function at a key is used; OverrideWarning reports that it replaces
         another one. The function stays alive until it is unregistered and no call is
-        inside.
+        inside it.
         """
         if callable(key) or key is fallthrough:
             raise TypeError("impl(): the key comes before the function: impl(name, key, fn), "
@@ -199,8 +199,8 @@ class _Registrar:
     def fallback(self, key: KeyName, fn: Any = None, *, label: Optional[str] = None) -> Any:
         """Register a function for all operators that have none at a key; a decorator without fn.
 
-        It is called with the Call and then the operator's arguments. `fallthrough`
-        instead of a function lets calls pass the key by.
+        The function is called with the Call and then the operator's arguments. With
+        `fallthrough` instead of a function, calls are routed past the key.
         """
         if fn is None:
             return lambda f: self.fallback(key, f, label=label)
@@ -223,7 +223,7 @@ def _check_function(fn: Any) -> None:
 class Library(_Registrar):
     """Definitions and functions of one namespace, which are released together.
 
-    From Registry.library(). close() it, or use it with `with`.
+    Returned by Registry.library(). Call close(), or use it in a `with` statement.
     """
 
     def __init__(self, registry: Registry, namespace: Optional[str], kind: str,
@@ -244,7 +244,7 @@ class Library(_Registrar):
             result = lib.dk_library_register(self._lib, why)
         if result < 0:
             raise from_diag(why, result)
-        # Without the Library itself, which holds the registry.
+        # This does not refer to the Library itself, which holds the registry.
         self._handle = (self._lib, texts, self._kept)
         registry._handles.libraries[id(self._lib)] = self._handle
 
@@ -292,7 +292,7 @@ class Library(_Registrar):
 
 
 class _Handles:
-    """What a registry holds in the library, and how it is given back."""
+    """The objects that a registry holds in the library, and their release."""
 
     def __init__(self, layout: Layout, name: str, flags: int, is_default: bool):
         self.texts = (c_text(layout.name), c_text(name))
@@ -320,7 +320,7 @@ class _Handles:
 
     @contextmanager
     def use(self) -> Iterator[int]:
-        """The registry stays allocated until the end of the block."""
+        """Keep the registry allocated until the end of the block."""
         with self.lock:
             if self.is_closing or not self.ptr:
                 raise error(errno.EINVAL, "the registry is closed", "UNREGISTERED")
@@ -332,7 +332,7 @@ class _Handles:
                 self.users -= 1
 
     def release(self, milliseconds: int, why: _abi.dk_diag) -> int:
-        """Unregister everything, and wait for its calls; once more after -ETIMEDOUT."""
+        """Unregister everything and wait for its calls. Call again after -ETIMEDOUT."""
         result = int(lib.dk_provider_unregister_timeout(self.provider, milliseconds, why))
         if result < 0:
             self.is_closing = result == -errno.ETIMEDOUT
@@ -352,9 +352,9 @@ class _Handles:
 
 
 def _drop(handles: _Handles) -> None:
-    """A registry that was not closed is collected, or the interpreter ends."""
+    """Release a registry that was not closed, when it is collected or the interpreter ends."""
     if handles.ptr and handles.release(0, new_diag()) < 0:
-        # Calls are inside. What they use stays until the process ends.
+        # Calls are still inside: keep the objects that they use until the process ends.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(handles))
 
 
@@ -375,10 +375,10 @@ class Registry(_Registrar):
 
     layout    the layout of its keys; Layout.all() lists the layouts
     name      the provider's name, for people
-    builtins  with the fallthroughs that calls need under the default local state
+    builtins  register the fallthroughs that calls need under the default local state
 
-    Close it, or use it with `with`: close() waits until no call of its functions is
-    running. The functions are kept alive until then.
+    Call close(), or use the registry in a `with` statement: close() waits until no call
+    is running in its functions. The functions are kept alive until then.
     """
 
     def __init__(self, layout: Union[str, Layout] = "v1", *, name: str = "python",
@@ -394,10 +394,10 @@ class Registry(_Registrar):
 
     @classmethod
     def default(cls, *, name: str = "python") -> Registry:
-        """The registry that C uses where none is given, of layout v1."""
+        """Return the default registry of the C library, which has layout v1."""
         return cls(name=name, _is_default=True)
 
-    # ---- for the other classes ----------------------------------------------------------
+    # ---- methods for the other classes --------------------------------------------------
 
     def _keyset(self, bits: int) -> KeySet:
         return KeySet(bits, layout=self.layout)
@@ -416,7 +416,7 @@ class Registry(_Registrar):
 
     @staticmethod
     def _check(result: int, name: str) -> None:
-        """Raise for a function that returns an errno without a reason."""
+        """Raise the error of a C function that returned an errno without a reason."""
         if result == -errno.EDEADLK:
             raise from_reason(-result, _abi.DK_WHY_INSIDE, name)
         if result == -errno.ENOENT:
@@ -463,11 +463,11 @@ class Registry(_Registrar):
 
     def library(self, namespace: Optional[str], kind: str = "IMPL",
                 key: Optional[KeyName] = None) -> Library:
-        """Definitions and functions of a namespace, which are released together.
+        """Return a Library of a namespace; its definitions and functions are released together.
 
-        kind  "DEF" or "FRAGMENT" (TORCH_LIBRARY, TORCH_LIBRARY_FRAGMENT): define
-              operators; "IMPL" (TORCH_LIBRARY_IMPL): functions, by default at `key`.
-              A namespace has one DEF library. Without a namespace an IMPL library
+        kind  "DEF" or "FRAGMENT" (TORCH_LIBRARY, TORCH_LIBRARY_FRAGMENT) to define
+              operators; "IMPL" (TORCH_LIBRARY_IMPL) for functions, by default at `key`.
+              A namespace can have one DEF library. An IMPL library without a namespace
               takes backend fallbacks.
         """
         return Library(self, namespace, kind, key)
@@ -484,15 +484,15 @@ class Registry(_Registrar):
     def close(self, timeout: Optional[float] = None) -> None:
         """Unregister everything; return when no call is inside.
 
-        timeout  seconds after which Timeout names a call that is still inside. No new
-                 call enters then; call close() again to go on waiting.
+        timeout  seconds after which Timeout is raised and names a call that is still
+                 inside. No new call can enter; call close() again to continue waiting.
 
-        Ctrl-C ends the wait, too. A closed registry stays closed.
+        Ctrl-C also ends the wait. A closed registry stays closed.
 
-        Calls that other threads make during it are served as before, or fail with an
-        Error: UnknownName or NotServed while registrations are being removed, then "the
-        registry is closed". Calls that a function makes while close() waits for it fail
-        in the same way. Later calls all fail.
+        Calls that other threads make during close() are served as before, or fail with
+        an Error: UnknownName or NotServed while registrations are being removed, then
+        "the registry is closed". Calls that a function makes while close() waits for it
+        fail in the same way. All later calls fail.
         """
         given: Any = timeout            # mypy does not take float for a numbers.Real
         if given is not None and not isinstance(given, numbers.Real):
@@ -512,7 +512,7 @@ class Registry(_Registrar):
                 return
             if result == -errno.EDEADLK:
                 self._check(result, self._handles.texts[1].decode())
-            if result == -errno.EBUSY:      # of a call that has left its function
+            if result == -errno.EBUSY:      # a call that has left its function is not done yet
                 time.sleep(0.001)
             elif result != -errno.ETIMEDOUT:
                 raise from_diag(why, result)
@@ -554,17 +554,17 @@ class Registry(_Registrar):
         return definition
 
     def _effective(self, name: str, values: list[Any]) -> KeySet:
-        """The keyset that a call with these arguments is routed by."""
+        """Return the keyset that a call with these arguments is routed by."""
         objects: list[Any] = []
         for a, value in zip(self._definition(name).schema.arguments, values):
             if a.is_dispatched:
                 objects += value if isinstance(value, (list, tuple)) else [value]
         return self.route(name, *(v for v in objects if v is not None)).effective
 
-    # ---- where calls go -----------------------------------------------------------------
+    # ---- routes -------------------------------------------------------------------------
 
     def _objects(self, name: str, objects: tuple[Any, ...]) -> tuple[list[KeySet], Any, Any]:
-        """Keysets, and what C takes: an array of pointers, and the objects in it."""
+        """Return keysets and, for C, an array of pointers and the objects that it refers to."""
         definition = self._definitions.get(name)
         if definition:
             definition.schema.check_dispatched(len(objects), name)
@@ -575,10 +575,10 @@ class Registry(_Registrar):
         return [self._keyset(obj.ks.bits) for obj in found], pointers, found
 
     def route(self, name: str, *objects: Union[Keys, Object]) -> Route:
-        """Where a call with these arguments goes, under this thread's local state.
+        """Return the route of a call with these arguments, under this thread's local state.
 
-        objects  what it dispatches on, not more than the operator's schema has: objects,
-                 or their keys
+        objects  the objects that it dispatches on, or their keys; not more than the
+                 operator's schema has
         """
         keysets, pointers, _kept = self._objects(name, objects)
         r = self._sized(_abi.dk_route)
@@ -589,7 +589,7 @@ class Registry(_Registrar):
         return route_of(self, name, r, result)
 
     def explain(self, name: str, *objects: Union[Keys, Object]) -> Explanation:
-        """Why a call with these arguments goes where it goes.
+        """Explain the route of a call with these arguments.
 
         print() writes each step; a notebook shows a picture.
         """
@@ -597,11 +597,11 @@ class Registry(_Registrar):
         return explain(self, name, keysets, pointers, _get(state_of(self.layout)))
 
     def table(self, name: str, device: Optional[str] = None) -> Table:
-        """The computed table of an operator: the function of each key.
+        """Return the computed table of an operator: the function of each key.
 
-        device  the name of a device, for the table that objects on it are routed by
+        device  the name of a device, to get the table that its objects are routed by
 
-        print() writes it as PyTorch does; a notebook shows a picture.
+        print() writes the table as PyTorch does; a notebook shows a picture.
         """
         e = self._sized(_abi.dk_entry)
         entries: list[Entry] = []
@@ -614,7 +614,7 @@ class Registry(_Registrar):
         return Table(name, self.layout, entries, backends, device or "")
 
     def _device(self, name: str) -> int:
-        """The number of a device."""
+        """Return the number of a device."""
         obj, why = _abi.dk_obj(), new_diag()
         with self._handles.use() as ptr:
             result = lib.dk_device_find(ptr, c_text(name, "a device"), obj, why)
@@ -629,10 +629,10 @@ class Registry(_Registrar):
         return did_you_mean(name, names) or \
             (f"devices are {', '.join(names)}" if names else "there are no devices")
 
-    # ---- what is registered ---------------------------------------------------------------
+    # ---- registrations --------------------------------------------------------------------
 
     def operators(self) -> list[Operator]:
-        """All operators, by name; also those with functions and no definition."""
+        """Return all operators, by name, including those with functions but no definition."""
         info, after, found = self._sized(_abi.dk_op_info), None, []
         with self._handles.use() as ptr:
             while lib.dk_registry_next_op(ptr, after, info) == 0:
@@ -642,7 +642,7 @@ class Registry(_Registrar):
         return found
 
     def impls(self, name: str) -> list[Registration]:
-        """The functions of an operator, by key, the newest first."""
+        """Return the functions of an operator, by key, the newest first."""
         info = self._sized(_abi.dk_impl_info)
         found: list[Registration] = []
         with self._operator(name) as op:
@@ -653,7 +653,7 @@ class Registry(_Registrar):
         return found
 
     def dump(self, name: str) -> str:
-        """The registrations of an operator, as PyTorch prints them (dumpState)."""
+        """Return the registrations of an operator, as PyTorch prints them (dumpState)."""
         with self._operator(name) as op:
             return text_of(lib.dk_op_dump, op)
 

@@ -31,7 +31,7 @@ class Argument:
 
 
 def _value(text: str) -> Any:
-    """The value of a default: a number, string, list or None; else the text itself."""
+    """Return the value of a default: a number, string, list or None; else the text itself."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -77,7 +77,7 @@ class Schema:
 
     @property
     def dispatched(self) -> Optional[int]:
-        """How many arguments a call dispatches on; None if a list is among them.
+        """The number of arguments that a call dispatches on; None if one of them is a list.
 
         >>> Schema("aten::add.Scalar(Tensor self, Scalar other) -> Tensor").dispatched
         1
@@ -86,14 +86,14 @@ class Schema:
         return None if any("[" in t for t in types) else len(types)
 
     def check_dispatched(self, number: int, name: str = "") -> None:
-        """Raise TypeError if a call to the operator dispatches on fewer arguments than this."""
+        """Raise TypeError if a call of the operator dispatches on fewer arguments than this."""
         takes = self.dispatched
         if takes is not None and number > takes:
             raise TypeError(f"{name or self.full_name} dispatches on {takes} of its arguments, and "
                             f"{number} {'is' if number == 1 else 'are'} given")
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The values of all arguments in order, bound as Python binds those of a function."""
+        """Return the values of all arguments in order, bound as in a call of a function."""
         positional = [a for a in self.arguments if not a.keyword_only]
         if len(args) > len(positional):
             raise TypeError(f"{self.full_name}() takes {len(positional)} positional arguments "
@@ -114,7 +114,7 @@ class Schema:
                 for a in self.arguments]
 
     def declaration(self) -> ctypes._Pointer[_abi.dk_op_decl]:
-        """A new struct dk_op_decl, to be freed with dk_schema_decl_free()."""
+        """Return a new struct dk_op_decl, to be freed with dk_schema_decl_free()."""
         decl, why = ctypes.POINTER(_abi.dk_op_decl)(), new_diag()
         result = lib.dk_schema_decl(self._ptr, decl, why)
         if result < 0:

@@ -15,8 +15,8 @@ class Table:
     is the Entry of a runtime key.
 
     operator  the operator's name
-    layout    whose keys it has
-    device    the device whose objects are routed by it, or ""
+    layout    the layout of its keys
+    device    the device whose objects are routed by the table, or ""
     """
 
     def __init__(self, operator: str, layout: Layout, entries: list[Entry],
@@ -40,7 +40,7 @@ class Table:
         return sum(1 for _ in self)
 
     def items(self) -> Iterator[tuple[Key, Entry]]:
-        """The keys that have a function, and their entries."""
+        """Return the keys that have a function, with their entries."""
         return ((key, self[key]) for key in self)
 
     def _key_of(self, index: int) -> Key:
@@ -48,11 +48,11 @@ class Table:
         return Key(lib.dk_slot_key(self.layout._ptr, index), self.layout)
 
     def entry(self, functionality: Key, backend: Optional[Backend] = None) -> Entry:
-        """The entry of a functionality, on a backend if it has one for each."""
+        """Return the entry of a functionality, or its entry for a backend."""
         return self._entries[functionality.entry + (backend.number - 1 if backend else 0)]
 
     def backend_name(self, backend: Backend) -> str:
-        """The backend's name, with the key's name after a private one."""
+        """Return the backend's name; a private name is followed by the backend's own name."""
         name = self._backends[backend.number - 1]
         return name if name == backend.name else f"{name} ({backend.name})"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the programs need of a board. A board has one file with these functions. */
+/* The functions that programs need from a board. Each board has one file with them. */
 #ifndef _SAMPLES_BOARD_H
 #define _SAMPLES_BOARD_H
 
@@ -9,11 +9,11 @@
 void board_putc(char c);
 void __attribute__((noreturn)) board_exit(int status);
 
-/* For dk_bare_interrupts(). */
+/* These two are arguments of dk_bare_interrupts(). */
 unsigned long board_interrupts_off(void);
 void board_interrupts_restore(unsigned long flags);
 
-/* Starts the timer. Its interrupt handler calls board_timer_expired(), which programs have. */
+/* Starts the timer. Its interrupt handler calls board_timer_expired(), which a program defines. */
 void board_timer_start(unsigned int ms);
 void board_timer_expired(void);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * board: the dispatcher on a board without an operating system. Two operators have functions
- * for the CPU and for an accelerator "npu0", whose copies an interrupt completes.
+ * board: uses the dispatcher on a board without an operating system. Two operators have
+ * functions for the CPU and for an accelerator "npu0". An interrupt completes the copies of
+ * the accelerator.
  */
 #include <dispatchkey.h>
 
@@ -96,7 +97,7 @@ void board_timer_expired(void)
 	dk_call_complete(&job->token, 0);
 }
 
-/* Runs first while the key Tracer is included, and goes on with the keys below it. */
+/* Runs first while the key Tracer is included, and continues with the keys below it. */
 static int add_trace(struct dk_call *c, struct tensor *out, const struct tensor *a,
 		     const struct tensor *b)
 {
@@ -120,7 +121,7 @@ static const struct dk_impl npu_impls[] = {
 static char arena[12 * 1024];
 static struct dk_provider cpu = DK_PROVIDER("cpu"), npu = DK_PROVIDER("npu");
 
-/* Makes an object on the accelerator. */
+/* Registers everything, and makes an object on the accelerator. */
 static int begin(struct dk_obj *on_npu, struct dk_diag *why)
 {
 	unsigned int backend;
@@ -166,7 +167,7 @@ static int calls(struct dk_obj on_cpu, struct dk_obj on_npu)
 	return err;
 }
 
-/* Prints where a call goes, and what each registration contributes to that. */
+/* Prints where a call is routed, and the effect of each registration on the route. */
 static int explain(struct dk_op *op, const char *what, struct dk_obj on)
 {
 	static const char * const bearing[] = {

@@ -11,8 +11,8 @@
 #define SYSTICK_CONTROL	0xe000e010
 #define SYSTICK_RELOAD	0xe000e014
 #define SYSTICK_NOW	0xe000e018
-#define SYSTICK_ON	7		/* with an interrupt, by the processor's clock */
-#define TICKS_PER_MS	25000		/* at most 671 ms, by 24 bits */
+#define SYSTICK_ON	7		/* on, with interrupts, driven by the processor's clock */
+#define TICKS_PER_MS	25000		/* the counter has 24 bits, so at most 671 ms */
 
 /* Semihosting: the debugger, or QEMU, ends the program. */
 #define SYS_EXIT_EXTENDED	0x20
@@ -84,7 +84,7 @@ static void __attribute__((noreturn)) start(void)
 	board_exit(main());
 }
 
-/* The processor reads its stack and the first instruction here. */
+/* The processor reads the address of its stack and of the first instruction from here. */
 static const void *const vectors[] __attribute__((used, section(".vectors"))) = {
 	stack_end, start,
 	[2 ... 6] = fault,	/* NMI, hard fault, memory, bus, usage */

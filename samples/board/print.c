@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Text on the board's console. */
+/* Prints text on the board's console. */
 #include "board.h"
 
 void print(const char *text)

@@ -5,13 +5,13 @@
 #define FINISHER	0x00100000	/* ends the emulator */
 #define FINISHER_FAIL	0x3333
 #define FINISHER_PASS	0x5555
-#define UART_DATA	0x10000000	/* of a 16550 */
-#define TIMER_COMPARE	0x02004000	/* of the first core */
+#define UART_DATA	0x10000000	/* the UART is a 16550 */
+#define TIMER_COMPARE	0x02004000	/* for the first core */
 #define TIMER_NOW	0x0200bff8
 #define TICKS_PER_MS	10000
 
-#define MSTATUS_MIE	0x8		/* interrupts are on */
-#define MIE_MTIE	0x80		/* that of the timer is */
+#define MSTATUS_MIE	0x8		/* enables interrupts */
+#define MIE_MTIE	0x80		/* enables the timer's interrupt */
 #define MCAUSE_TIMER	0x8000000000000007
 
 #define CSR_READ(csr)							\
@@ -86,7 +86,7 @@ static void __attribute__((noreturn, used)) begin(void)
 	board_exit(main());
 }
 
-/* The first instructions: there is no stack yet. */
+/* The first instructions, which set up the stack. */
 void __attribute__((naked, noreturn, section(".start"))) start(void)
 {
 	asm volatile("la sp, stack_end\n\t"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The four functions that the dispatcher needs, for a toolchain without a libc. The Makefile
- * keeps the compiler from replacing these loops with calls to the same functions.
+ * The four libc functions that the dispatcher needs, for a toolchain without a libc. The
+ * Makefile keeps the compiler from replacing the loops with calls to the same functions.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The throughput of each place when nothing else runs. */
+/* Measures the throughput of each place while nothing else runs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct bufs {
 	struct buf a, b, c;		/* MANY_ROWS squared */
 	struct buf one, other;		/* one number */
 	struct buf none, nothing;	/* empty */
-	double waited;			/* seconds that are not measured */
+	double waited;			/* seconds of waiting, to be subtracted from the time */
 };
 
 static int run_copy(struct bufs *b)
@@ -43,7 +43,7 @@ static int run_one(struct bufs *b)
 	return rt_axpy(&b->one, 1, &b->other);
 }
 
-/* Measures the time until the call returns, with its commands queued. */
+/* Makes an asynchronous call, and excludes the wait for its end from the measured time. */
 static int run_queue(struct bufs *b)
 {
 	struct job job;
@@ -80,7 +80,7 @@ static int run_deferred(struct bufs *b)
 
 #define MFLOATS(n)	((n) * 4.0 * LONG_VECTOR)
 
-/* A column: the rate of this work in @unit or, if @unit is 0, the time of a call. */
+/* A column: the rate of the work of a call in @unit or, if @unit is NULL, the time of a call. */
 static const struct column {
 	const char *title, *unit;
 	int (*run)(struct bufs *b);
@@ -99,7 +99,7 @@ static const struct column {
 
 #define NUM_COLUMNS	(sizeof(columns) / sizeof(*columns))
 
-/* Returns the seconds of a call, or a negative number if one fails. */
+/* Returns the time of a call in seconds, or a negative number if a call fails. */
 static double measure(const struct column *column, struct bufs *b, unsigned int ms)
 {
 	unsigned long i, n, done = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * OpenCL devices. Each becomes a device of the dispatcher when its context, its queue
- * and its kernels are ready.
+ * OpenCL devices. Each is registered as a device of the dispatcher when its context, queue
+ * and kernels are ready.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -69,13 +69,13 @@ static void describe(struct cl_found *found, const char *part)
 		found->units = 1;
 }
 
-/* One device is divided into two, or used twice if it cannot be divided. */
+/* Divides a single device into two, or uses it twice if it cannot be divided. */
 static unsigned int divide(struct cl_found found[2])
 {
 	cl_device_partition_property equally[] = {
 		CL_DEVICE_PARTITION_EQUALLY, found->units / 2, 0
 	};
-	cl_device_id parts[3];	/* 3 of a device with 3 compute units */
+	cl_device_id parts[3];	/* a device with 3 compute units is divided into 3 */
 	cl_uint i, n = 0;
 
 	if (found->units < 2 || clCreateSubDevices(found->id, equally, 3, parts, &n))
@@ -97,7 +97,7 @@ static unsigned int divide(struct cl_found found[2])
 	return 2;
 }
 
-/* Adds those of a platform to @found, and leaves memory for one more. */
+/* Adds the devices of a platform to @found, which keeps space for one more. */
 static unsigned int find_on(cl_platform_id platform, struct cl_found **found, unsigned int n)
 {
 	cl_device_id *ids = NULL;
@@ -121,7 +121,7 @@ static unsigned int find_on(cl_platform_id platform, struct cl_found **found, un
 	return n;
 }
 
-/* Returns how many there are: none, or at least two. cl_release() follows. */
+/* Returns the number of devices: 0, or at least 2. Call cl_release() after use. */
 unsigned int cl_find(struct cl_found **found)
 {
 	cl_platform_id *platforms;
@@ -142,7 +142,7 @@ unsigned int cl_find(struct cl_found **found)
 void cl_release(struct cl_found *found, unsigned int n)
 {
 	while (n--)
-		clReleaseDevice(found[n].id);	/* without effect for a whole device */
+		clReleaseDevice(found[n].id);	/* has no effect on a whole device */
 	free(found);
 }
 
@@ -150,7 +150,7 @@ void cl_release(struct cl_found *found, unsigned int n)
 
 static atomic_uint num_cards;
 
-/* Each buffer holds a reference, because it may outlive the registration. */
+/* Each buffer holds a reference to its card, because it can outlive the card's registration. */
 void cl_card_put(struct cl_card *card)
 {
 	if (atomic_fetch_sub(&card->refs, 1) > 1)
@@ -213,7 +213,7 @@ static int build(struct cl_card *card, cl_device_id id)
 		card->sum = kernel(card, program, "sum");
 		card->matmul = kernel(card, program, "matmul");
 	}
-	clReleaseProgram(program);	/* the kernels keep it */
+	clReleaseProgram(program);	/* the kernels hold references to it */
 	return card->axpy && card->sum && card->matmul ? 0 : -EIO;
 }
 
@@ -230,7 +230,7 @@ static int open_card(struct cl_card *card, cl_device_id id)
 	return build(card, id);
 }
 
-/* From here on calls with objects on the card reach its functions. Caller calls cl_card_put(). */
+/* Registers a card; then calls with objects on it use its functions. Call cl_card_put() later. */
 struct cl_card *cl_card_add(const struct cl_found *found, const char *name,
 			    unsigned int server, struct dk_diag *why)
 {
@@ -289,7 +289,7 @@ int cl_begin(struct dk_diag *why)
 	return error;
 }
 
-/* -EBUSY if there is still a reference on a card. */
+/* Returns -EBUSY if there is still a reference to a card. */
 int cl_end(void)
 {
 	int error = dk_provider_unregister(&opencl);

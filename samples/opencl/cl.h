@@ -9,13 +9,13 @@
 
 #include "runtime.h"
 
-/* What the work-items of rt::sum write. */
+/* The number of work-items of rt::sum; each writes one partial sum. */
 #define CL_SUM_ITEMS	64
 
 /**
  * struct cl_found - an OpenCL device that can become a card
  * @id: the device, or a part of it
- * @what: its name, and how it was divided
+ * @what: its name, and a note if it is a part of a device
  * @platform: the driver's name
  * @units: its compute units
  */
@@ -32,13 +32,13 @@ struct cl_found {
  * @obj: an object on it
  * @lock: held from setting the arguments of a kernel until the kernel is queued
  * @context: its context
- * @queue: in order, for the calls of all threads
+ * @queue: its in-order command queue, for the calls of all threads
  * @axpy: kernel of rt::axpy and rt::axpy_async
  * @sum: kernel of rt::sum
  * @matmul: kernel of rt::matmul
- * @queued: asynchronous calls that have not completed
- * @refs: one for the registration, one for the caller of cl_card_add(), one for each
- *	buffer
+ * @queued: number of asynchronous calls that have not completed
+ * @refs: number of references: one for the registration, one for the caller of
+ *	cl_card_add(), and one for each buffer
  */
 struct cl_card {
 	char name[16];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * The operators on an OpenCL device. A function queues commands, and returns when the
- * event of the last one has completed. rt::axpy_async returns before that: it defers
- * the end of its call, which the callback of the event completes.
+ * event of the last one has completed. rt::axpy_async returns earlier: it defers its
+ * call, and the callback of the event completes the call.
  *
  * The memory of every buffer is mapped between calls. A call unmaps its buffers, and maps them
  * again after its work, so that data of struct buf is current when the call ends.
@@ -18,11 +18,11 @@
 /**
  * struct work - the commands of one call
  * @card: the device
- * @bufs: the call's buffers; NULL for a repeated one, and for one without device memory
+ * @bufs: the call's buffers; NULL for a repeated buffer, and for one without device memory
  * @mems: their memory on the device
  * @n: number of buffers
- * @event: of the command that does the work
- * @done: completes after all commands; fails if the work has failed
+ * @event: event of the command that does the work
+ * @done: event that completes after all commands; it fails if the work has failed
  * @error: the first error
  */
 struct work {
@@ -76,8 +76,8 @@ static void unmap(struct work *w, cl_mem mem, const struct buf *b)
 }
 
 /*
- * The buffer's reference keeps the context alive. Once the card is unregistered, no call
- * uses its queue.
+ * Releases the device memory of a buffer. The buffer's reference keeps the context alive.
+ * After the card is unregistered, no call uses its queue.
  */
 static void release_cl(struct buf *b)
 {
@@ -121,7 +121,7 @@ static cl_mem acquire(struct work *w, const struct buf *b)
 	return b->mem;
 }
 
-/* The memory of buffers of the CPU and of other devices is used directly, for this call. */
+/* Prepares the buffers of a call. Uses host memory directly for buffers of other places. */
 static void begin(struct work *w, struct cl_card *card, const struct buf *const *bufs,
 		  unsigned int n)
 {
@@ -153,7 +153,7 @@ static void launch(struct work *w, cl_kernel kernel, cl_uint dims, const size_t 
 					  0, NULL, &w->event));
 }
 
-/* The queue is in order, so the marker is after the maps. */
+/* Queues the end of a call. The queue is in order, so the marker is after the maps. */
 static void end(struct work *w)
 {
 	unsigned int i;
@@ -182,7 +182,7 @@ static int wait_for(struct work *w)
 {
 	bool waited = w->done && ok(w, "clWaitForEvents", clWaitForEvents(1, &w->done));
 
-	/* Commands after one that failed may still use the caller's memory. */
+	/* Commands after a failed one can still be using the caller's memory. */
 	if (!waited)
 		ok(w, "clFinish", clFinish(w->card->queue));
 	if (w->done)
@@ -253,7 +253,7 @@ static int axpy_cl(struct dk_call *c, struct buf *y, float a, const struct buf *
 	return served(card->server, RT_AXPY, error);
 }
 
-/* Called on a thread of OpenCL. Once the call is completed, the device may be unregistered. */
+/* Called on a thread of OpenCL. After the call is completed, unregistering need not wait. */
 static void complete(struct job *job, int result)
 {
 	struct cl_card *card = job->owner;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The operators, and their functions on the CPU. These are registered at an alias key, so
- * they can serve the buffers of every backend: those of an OpenCL device as soon as it is
- * unregistered.
+ * The operators, and their functions on the CPU. The functions are registered at an alias
+ * key, so they can serve the buffers of every backend. They serve those of an OpenCL device
+ * as soon as the device is unregistered.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -55,7 +55,7 @@ void job_init(struct job *job)
 	sem_init(&job->done, 0, 0);
 }
 
-/* The last access to a job by the function that served it. */
+/* Ends a job. The function that served the job must not access it afterwards. */
 void job_done(struct job *job, int result)
 {
 	job->result = result;
@@ -65,7 +65,7 @@ void job_done(struct job *job, int result)
 int job_wait(struct job *job)
 {
 	while (sem_wait(&job->done))
-		;	/* a signal */
+		;	/* a signal interrupted the wait */
 	return job->result;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * demo: a runtime of the CPU and of OpenCL devices under load. Four threads call its
+ * demo: runs a runtime for the CPU and OpenCL devices under load. Four threads call its
  * operators while a device is removed and a new one is added.
  *
  *	demo [SECONDS]
  *
- * SECONDS is how long the load runs (default 9). Exit status: 0; 1 a call was lost or
- * misrouted, or a result is wrong; 2 usage; 3 no OpenCL device.
+ * SECONDS is how long the load runs (default 9). Exit status: 0 on success; 1 if a call was
+ * lost or misrouted, or a result is wrong; 2 for wrong usage; 3 without an OpenCL device.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #include "demo.h"
 
-#define TICKS		9	/* lines of the load */
+#define TICKS		9	/* number of lines that report the load */
 #define NO_DEVICE	3
 #define MAX_SECONDS	999
 
@@ -81,7 +81,7 @@ static unsigned int add_places(void)
 	return atomic_load(&places.n) - 1;
 }
 
-/* Removes a device while asynchronous calls are in its queue, if any arrive within 0.1 s. */
+/* Removes a device, if possible while asynchronous calls are queued; waits 0.1 s for some. */
 static int remove_place(struct place *place)
 {
 	struct dk_diag why = { .size = sizeof(why) };
@@ -213,7 +213,7 @@ static int run(unsigned int seconds)
 	return t.lost || t.wrong || t.misrouted ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Returns 0 if it is not a number from 1 to MAX_SECONDS. */
+/* Returns the number in a word, or 0 if it is not a number from 1 to MAX_SECONDS. */
 static unsigned int parse_seconds(const char *word)
 {
 	char *rest;
@@ -230,7 +230,7 @@ static int end(void)
 
 	for (i = 1; i < atomic_load(&places.n); i++) {
 		place = &places.place[i];
-		/* fails for one that was removed before */
+		/* fails for a card that was already removed */
 		error = cl_card_remove(place->card, NULL);
 		if (error && error != -ENODEV)
 			return error;

@@ -8,25 +8,25 @@
 
 #include "cl.h"
 
-#define MAX_CARDS	8	/* that are used from the beginning; one is added */
+#define MAX_CARDS	8	/* cards at the beginning; one more is added later */
 #define NUM_THREADS	4
-#define NUM_JOBS	4	/* asynchronous calls of one thread at a time */
-#define NUM_SEEDS	8	/* rounds that differ */
+#define NUM_JOBS	4	/* concurrent asynchronous calls of one thread */
+#define NUM_SEEDS	8	/* number of different rounds */
 
-/* Floats of a vector, rows of a matrix. */
+/* The number of floats of a vector, and of rows of a matrix. */
 #define VECTOR		65536
 #define ROWS		64
 
 enum place_state { PLACE_ONLINE, PLACE_LEAVING, PLACE_REMOVED };
 
-/* Where buffers are: the CPU is the first place, the others are cards. */
+/* A place for buffers. The first place is the CPU, the others are cards. */
 struct place {
 	char name[16];
 	struct dk_obj obj;
 	struct cl_card *card;
 	const struct cl_found *found;
 	atomic_int state;	/* of enum place_state */
-	double from, to;	/* when it was online, in seconds */
+	double from, to;	/* the time during which it was online, in seconds */
 };
 
 /* Places are added while threads read them, and never removed. */
@@ -39,7 +39,7 @@ struct places {
 struct set {
 	bool ready;
 	struct buf in, a;		/* the same in each round */
-	struct buf job_in[NUM_JOBS];		/* too; the jobs use them at the same time */
+	struct buf job_in[NUM_JOBS];		/* also the same; one for each concurrent job */
 	struct buf filled, y, b, product, job[NUM_JOBS];
 	double sum;
 };
@@ -48,12 +48,12 @@ struct worker {
 	pthread_t thread;
 	struct places *places;
 	struct set set[RT_MAX_SERVERS];
-	struct set expected[NUM_SEEDS];		/* by the CPU */
+	struct set expected[NUM_SEEDS];		/* the results of the CPU */
 	struct tally tally;
 	atomic_ulong sent;			/* calls that returned 0 or failed */
 	atomic_ulong failed, misrouted;
-	atomic_ulong late;			/* failed after their calls had returned 0 */
-	atomic_ulong compared, wrong;		/* results */
+	atomic_ulong late;			/* jobs that failed after the call had returned 0 */
+	atomic_ulong compared, wrong;		/* numbers of results */
 	atomic_bool *stop;
 };
 
@@ -62,7 +62,7 @@ struct totals {
 	unsigned long sent, failed, misrouted, compared, wrong;
 	unsigned long served[RT_MAX_SERVERS][RT_NUM_OPS];
 	unsigned long by[RT_MAX_SERVERS];
-	unsigned long lost;	/* failed, or sent and not served */
+	unsigned long lost;	/* calls that failed, or were sent and not served */
 };
 
 /* worker.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What callers of the runtime use: buffers, and the operators on them. */
+/* The interface for callers of the runtime: buffers, and the operators on them. */
 #ifndef _OPENCL_OPS_H
 #define _OPENCL_OPS_H
 
@@ -12,9 +12,9 @@
 #define RT_BACKEND	"opencl"
 
 /*
- * A vector or a square matrix of floats. Between calls the numbers at @data are current:
- * callers read and write them there, and so do functions of other devices. A buffer may
- * be used by one call at a time.
+ * A vector or a square matrix of floats. Between calls the numbers at @data are current;
+ * callers, and functions of other devices, read and write them there. Only one call at a
+ * time may use a buffer.
  */
 struct buf {
 	struct dk_obj dk;
@@ -34,16 +34,16 @@ struct job {
 	void *owner;		/* private to the device that runs it */
 };
 
-/* Allocates n floats for a buffer whose @dk is set. Not initialized. */
+/* Allocates n floats for a buffer whose @dk is set, without initializing them. */
 DK_OP(rt_alloc, "rt::alloc", (struct buf *b, size_t n), (b, n), (&b->dk));
 
 /*
- * An operator that writes a buffer returns -EINVAL if that buffer is also one of its inputs,
- * or if the sizes do not match; then nothing is written. This holds on every device. Results
- * that are not exact may be rounded differently on each.
+ * On every device, an operator that writes a buffer returns -EINVAL, and writes nothing, if
+ * the buffer is also one of its inputs or if the sizes do not match. Devices can round
+ * inexact results differently.
  */
 
-/* These return when the result is at @data. */
+/* The following operators return when the result is at @data. */
 DK_OP(rt_fill, "rt::fill", (struct buf *b, float value), (b, value), (&b->dk));
 DK_OP(rt_copy, "rt::copy", (struct buf *dst, const struct buf *src), (dst, src),
 	(&dst->dk, &src->dk));
@@ -57,8 +57,8 @@ DK_OP(rt_matmul, "rt::matmul",
 	(c, a, b, n), (&c->dk, &a->dk, &b->dk));
 
 /*
- * rt::axpy that may return before it is done. If it returns 0, job_wait() must be
- * called. Until job_wait() returns, do not use @y, and do not change or free @x.
+ * Like rt::axpy, but may return before the work is done. If it returns 0, the caller must
+ * call job_wait(). Until job_wait() returns, do not use @y, and do not change or free @x.
  */
 DK_OP(rt_axpy_async, "rt::axpy_async",
 	(struct buf *y, float a, const struct buf *x, struct job *job), (y, a, x, job),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What the demo prints. */
+/* Prints the output of the demo. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ void heading(const char *format, ...)
 
 /* ---- where calls go ---------------------------------------------------------------- */
 
-/* The function that serves rt::axpy for y and x on these places. */
+/* Prints the function that serves rt::axpy for y and x on these places. */
 int report_route(const char *before, const struct place *y, const struct place *x)
 {
 	struct dk_op *op = dk_op_get(NULL, "rt::axpy");
@@ -75,7 +75,7 @@ int report_routes(struct places *places)
 	printf("%-8s%-8s%s\n", "y on", "x on", "is served by");
 	for (i = 0; i <= n && !error; i++) {
 		y = &places->place[i % n];
-		x = i < n ? y : &places->place[n - 1];	/* the last row is mixed */
+		x = i < n ? y : &places->place[n - 1];	/* the last row has two places */
 		snprintf(before, sizeof(before), "%-8s%-8s", y->name, x->name);
 		error = report_route(before, y, x);
 	}
@@ -89,7 +89,7 @@ void report_begin(unsigned int cards)
 	unsigned int i;
 
 	printf("seconds     calls");
-	for (i = 1; i <= cards + 1; i++)	/* including the one that is added later */
+	for (i = 1; i <= cards + 1; i++)	/* including the card that is added later */
 		printf("       cl%u", i - 1);
 	printf("       CPU  failed   wrong\n");
 }
@@ -114,7 +114,7 @@ void report_served(struct places *places, const struct totals *t)
 		printf(" %8s", op_names[op]);
 	printf(" %9s %8s\n", "all", "calls/s");
 	for (i = 1; i <= n; i++) {
-		const struct place *place = &places->place[i % n];	/* the CPU last */
+		const struct place *place = &places->place[i % n];	/* the CPU is last */
 		double online = place->to - place->from;
 
 		printf("%-6s", place->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the functions of the CPU and of the OpenCL devices share. */
+/* Shared by the functions of the CPU and of the OpenCL devices. */
 #ifndef _OPENCL_RUNTIME_H
 #define _OPENCL_RUNTIME_H
 
@@ -7,10 +7,10 @@
 
 #include "ops.h"
 
-/* Operators that are counted; rt::alloc is not. */
+/* The operators whose calls are counted. Those of rt::alloc are not. */
 enum rt_op { RT_FILL, RT_COPY, RT_AXPY, RT_SUM, RT_MATMUL, RT_AXPY_ASYNC, RT_NUM_OPS };
 
-/* What serves a call: the CPU, or a device, numbered in the order of registration. */
+/* The servers of calls: the CPU, and the devices, numbered in the order of registration. */
 #define RT_CPU		0
 #define RT_MAX_SERVERS	16
 
@@ -20,13 +20,13 @@ enum rt_op { RT_FILL, RT_COPY, RT_AXPY, RT_SUM, RT_MATMUL, RT_AXPY_ASYNC, RT_NUM
  */
 struct tally {
 	atomic_ulong served[RT_MAX_SERVERS][RT_NUM_OPS];
-	unsigned int last;	/* what served the thread's last call */
+	unsigned int last;	/* the server of the thread's last call */
 };
 
-/* NULL if nothing counts the calls of this thread. */
+/* The counts of this thread; NULL if its calls are not counted. */
 extern _Thread_local struct tally *tally;
 
-/* At the end of a function. A call that fails is not counted. Returns @error. */
+/* Counts a call at the end of its function, unless it failed. Returns @error. */
 static inline int served(unsigned int server, enum rt_op op, int error)
 {
 	if (tally && !error) {
@@ -42,7 +42,7 @@ int rt_end(void);
 
 int buf_alloc_data(struct buf *b, size_t n);
 
-/* -EINVAL for arguments that no function accepts. Each function begins with these. */
+/* Each function first calls one of these. They return -EINVAL for invalid arguments. */
 int pair_check(const struct buf *out, const struct buf *in);
 int matmul_check(const struct buf *c, const struct buf *a, const struct buf *b, unsigned int n);
 

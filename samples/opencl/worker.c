@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * The threads of the demo. A round calls every operator on buffers of one place, and
- * compares each result with that of the same round on buffers of the CPU. All numbers
- * are small integers, so that results do not depend on the order of additions.
+ * compares each result with the result of the same round on buffers of the CPU. All
+ * numbers are small integers, so that results do not depend on the order of additions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -76,9 +76,9 @@ static void count(atomic_ulong *counter)
 }
 
 /*
- * Checks a call on @place. The CPU may serve it only if the device is not online when the
- * call has returned. The device must not serve it if it was removed before the call
- * (@state, read then).
+ * Checks a call on @place. The CPU may serve it only if the device is no longer online
+ * when the call has returned. The device must not serve the call if it was removed before.
+ * @state is its state before the call.
  */
 static bool called(struct worker *w, unsigned int place, int state, int error)
 {
@@ -121,7 +121,7 @@ static void run_jobs(struct worker *w, unsigned int place, struct set *s, unsign
 	}
 }
 
-/* @in may be on any place. */
+/* Runs a round on @place. @in may be on any place. */
 static void round_on(struct worker *w, unsigned int place, struct set *s, const struct buf *in,
 		     unsigned int seed)
 {
@@ -158,8 +158,8 @@ static void compare_round(struct worker *w, const struct set *s, const struct se
 /* ---- a thread --------------------------------------------------------------------- */
 
 /*
- * Computes the results of each round on the CPU, and runs a round on each card, which
- * compiles its kernels. These calls are not counted.
+ * Computes the results of each round on the CPU. Also runs a round on each card, so that
+ * its kernels are compiled. These calls are not counted.
  */
 int worker_prepare(struct worker *w, struct places *places, atomic_bool *stop)
 {
@@ -246,6 +246,6 @@ void totals_read(struct totals *t, struct worker *workers)
 			t->by[by] += t->served[by][op];
 		served += t->by[by];
 	}
-	/* A call that returned an error is not counted as served. */
+	/* Calls that returned an error are not counted as served. */
 	t->lost = t->failed + (returned > served ? returned - served : served - returned);
 }

@@ -36,7 +36,7 @@ static int __init my_init(void)
 	}
 	if (err)
 		dk_provider_unregister(&me);	/* unregisters everything */
-	return err == -ENOSYS ? -ENODEV : err;	/* after -ENOSYS insmod would load it again */
+	return err == -ENOSYS ? -ENODEV : err;	/* on -ENOSYS insmod would try again */
 }
 module_init(my_init);
 

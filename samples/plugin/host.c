@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * host: calls an operator repeatedly. Meanwhile a plugin with a function for the
- * operator's backend is loaded and unloaded. No call is lost: without the plugin, the
- * CPU function serves.
+ * host: calls an operator repeatedly while it loads and unloads a plugin, which has a
+ * function of the operator for a backend. No call is lost: without the plugin, the CPU
+ * function serves.
  *
  *	host [PLUGIN.so]
  */
@@ -25,7 +25,7 @@ static int scale_cpu(struct dk_call *c, struct vec *v, double factor, enum funct
 	return 0;
 }
 
-/* At this alias key it serves every backend without its own function. */
+/* At this alias key the function serves every backend without a function of its own. */
 static const struct dk_impl impls[] = {
 	DK_IMPL(toy_scale, DK_COMPOSITE_EXPLICIT_AUTOGRAD, scale_cpu),
 };

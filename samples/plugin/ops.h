@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The interface of the host and its plugins. */
+/* The interface between the host and its plugins. */
 #ifndef _PLUGIN_OPS_H
 #define _PLUGIN_OPS_H
 
@@ -15,7 +15,7 @@ struct vec {
 
 enum function { BY_CPU, BY_TOY, NUM_FUNCTIONS };
 
-/* Multiplies @v; sets @by to the function that did it. */
+/* Multiplies @v by @factor, and sets @by to the function that was called. */
 DK_OP(toy_scale, "toy::scale", (struct vec *v, double factor, enum function *by),
 	(v, factor, by), (&v->dk));
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * plugin.so: functions of a backend, loaded and unloaded at run time. The host makes
- * the calls.
+ * plugin.so: a function for a backend. The host loads and unloads the plugin at run time,
+ * and makes the calls.
  */
 #include "ops.h"
 
@@ -14,7 +14,7 @@ static int scale_toy(struct dk_call *c, struct vec *v, double factor, enum funct
 }
 
 static const struct dk_impl impls[] = {
-	DK_IMPL(toy_scale, DK_DENSE, scale_toy),	/* Dense of the backend */
+	DK_IMPL(toy_scale, DK_DENSE, scale_toy),	/* at the backend's Dense key */
 };
 
 static struct dk_provider plugin = DK_PROVIDER("plugin");

@@ -12,7 +12,7 @@ void matmul(const array &out, const array &a, const array &b, float scale, float
 
 			for (std::int64_t k = 0; k < a.sizes[1]; k++)
 				total += a.at(i, k) * b.at(k, j);
-			/* 0 * NaN is not 0, and new memory may have any content */
+			/* new memory can contain NaN, and 0 * NaN is not 0 */
 			out.at(i, j) = scale * total + (keep ? keep * out.at(i, j) : 0);
 		}
 	}

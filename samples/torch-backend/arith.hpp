@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What a card can compute: functions of arrays of floats.
+ * The functions that a card can compute, on arrays of floats.
  */
 #ifndef ARITH_HPP
 #define ARITH_HPP
@@ -17,7 +17,7 @@ struct array {
 	{
 		return data[i * strides[0] + j * strides[1]];
 	}
-	/* The stride in dimension @d of @dims: 0 where the array repeats itself. */
+	/* Returns the stride in dimension @d of @dims; 0 where the array is broadcast. */
 	std::int64_t stride(std::size_t d, std::size_t dims) const
 	{
 		const std::size_t missing = dims - sizes.size();
@@ -55,12 +55,12 @@ template <class F> void for_each(const array &x, const array &y, const array &z,
 	} while (d < dims);
 }
 
-/* out = scale * a b + keep * out, for matrices */
+/* out = scale * a * b + keep * out, for matrices */
 void matmul(const array &out, const array &a, const array &b, float scale, float keep);
-/* The sum of @a over the dimensions in which @out has size 1. */
+/* Computes the sum of @a over the dimensions in which @out has size 1. */
 void sum(const array &out, const array &a);
 
-/* Arrays of @rows rows of @n floats without gaps. */
+/* These take arrays of @rows rows of @n floats without gaps. */
 void softmax(float *out, const float *a, std::int64_t rows, std::int64_t n);
 void log_softmax(float *out, const float *a, std::int64_t rows, std::int64_t n);
 void softmax_backward(float *out, const float *grad, const float *result, std::int64_t rows,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A backend for PyTorch 1.13 with the devices privateuseone:0 and privateuseone:1. PyTorch
- * calls one function of it for every operator, route(), and dispatchkey chooses the function
- * that serves the call. This file also has what else PyTorch needs from a backend: memory,
- * views of it, and the current device.
+ * A backend for PyTorch 1.13 with the devices privateuseone:0 and privateuseone:1. For every
+ * operator, PyTorch calls the backend's function route(), and dispatchkey chooses the
+ * function that serves the call. This file also implements the other things that PyTorch
+ * needs from a backend: memory, views of it, and the current device.
  *
  *	torch.ops.load_library("backend.so")
  */
@@ -41,8 +41,8 @@ static dk_obj object_on(c10::Device d)
 }
 
 /*
- * Call an operator of dispatchkey with PyTorch's arguments. It dispatches on tensors and, for
- * an operator that makes a tensor, on the device for it.
+ * Call an operator of dispatchkey with PyTorch's arguments. The call dispatches on tensors
+ * and, if the operator makes a tensor, on the device argument.
  */
 static int call(op_type &op, arguments &args)
 {
@@ -93,8 +93,9 @@ TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, m)
 }
 
 /*
- * The first backward() of a process starts autograd's queues, one for each device that there
- * is then. Devices that are registered later have none, and PyTorch does not report it.
+ * The first backward() of a process starts autograd's queues, one for each device that exists
+ * at that time. Devices that are registered later have no queue, and PyTorch does not report
+ * this.
  */
 struct engine : torch::autograd::Engine {
 	static bool is_started()
@@ -140,7 +141,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 		TORCH_WARN("backward() will not work on cards, because it was called before the "
 			   "backend was loaded: load the backend before the first backward()");
 	register_operators(m, "aten::");
-	/* PyTorch's function for all backends does not work, or not without elements. */
+	/* PyTorch's functions for all backends fail here, or fail for tensors without elements. */
 	for (const char *name : { "conj_physical_", "native_group_norm" })
 		m.impl(name, torch::CppFunction::makeFromBoxedFunction<&route>());
 }
@@ -199,7 +200,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 	m.impl("resize_", TORCH_FN(resize));
 }
 
-/* _copy_from() itself copies conjugate and negative tensors; PyTorch's fallback would call it. */
+/* _copy_from() copies conjugate and negative tensors itself; PyTorch's fallback would call it. */
 TORCH_LIBRARY_IMPL(aten, Conjugate, m)
 {
 	m.impl("_copy_from", torch::CppFunction::makeFallthrough());
@@ -252,7 +253,7 @@ static c10::Dict<std::string, std::int64_t> calls()
 	return all;
 }
 
-/* The time of one call of @f in nanoseconds, as the mean of @n calls. */
+/* Returns the time of one call of @f in nanoseconds, as the mean of @n calls. */
 template <class F> static double time_of(std::int64_t n, F f)
 {
 	using clock = std::chrono::steady_clock;
@@ -264,9 +265,9 @@ template <class F> static double time_of(std::int64_t n, F f)
 }
 
 /*
- * The cost of a call to a function that does nothing: in PyTorch's dispatcher alone, in
- * dispatchkey alone with its counters on, and in both, from PyTorch through route() to
- * dispatchkey.
+ * Returns the time of a call to a function that does nothing: in PyTorch's dispatcher alone,
+ * in dispatchkey alone with its counters enabled, and in both, from PyTorch through route()
+ * to dispatchkey.
  */
 static std::tuple<double, double, double> cost(const at::Tensor &x, std::int64_t n)
 {

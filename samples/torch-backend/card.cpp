@@ -19,7 +19,7 @@ void card::submit(const dk_call *c, std::function<void()> work)
 	queue_changed_.notify_one();
 }
 
-/* The thread of the card. */
+/* Runs on the card's thread. */
 void card::run()
 {
 	std::unique_lock hold(lock_);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A simulated accelerator card. It shares the host's memory, and works through a queue on a
- * thread of its own. It is never destroyed, as the thread does not end.
+ * A simulated accelerator card. It shares the host's memory, and processes a queue on a
+ * thread of its own. It is never destroyed, because the thread does not end.
  */
 #ifndef CARD_HPP
 #define CARD_HPP
@@ -20,10 +20,10 @@ class card {
 public:
 	/*
 	 * Queue @work and return; waits while the queue is full. The call @c is deferred until
-	 * the work is done, so that unregistering the card's functions waits for it.
+	 * the work is done, so that unregistering the card's functions waits for the work.
 	 */
 	void submit(const dk_call *c, std::function<void()> work);
-	/* Wait until all work queued so far is done. Throws an exception that work has thrown. */
+	/* Wait until all work queued so far is done. Rethrows an exception that the work threw. */
 	void finish();
 
 	/*
@@ -46,7 +46,7 @@ private:
 	std::condition_variable queue_changed_, job_done_;
 	std::deque<job> queue_;		/* a deque, because its elements do not move */
 	unsigned long queued_ = 0, done_ = 0;
-	std::exception_ptr thrown_;	/* by the first work that failed */
+	std::exception_ptr thrown_;	/* the exception of the first work that failed */
 	std::thread thread_{ [this] { run(); } };
 };
 

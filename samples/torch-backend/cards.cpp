@@ -11,24 +11,25 @@
 #include <cstdlib>
 #include <vector>
 
-/* Made at its first use: PyTorch's registrations begin before other files are initialised. */
+/* Made at its first use, because PyTorch's registrations can run before it is initialised. */
 struct machine {
 	card cards[num_cards];
 	dk_provider provider = DK_PROVIDER("host");
 	unsigned int backend = 0;
-	/* A function for each operator, for the backend's Dense key, and again for each card. */
+	/* One function per operator, registered at the backend's Dense key and for each card. */
 	std::vector<dk_impl> functions;
 
 	std::mutex plugging;		/* one card at a time */
-	std::mutex lock;		/* of the counts */
-	counts counts_of_gone;		/* of cards that were unplugged */
+	std::mutex lock;		/* protects the counts */
+	counts counts_of_gone;		/* the counts of cards that were unplugged */
 };
 
-static bool forked;			/* the threads of the cards do not exist here */
+static bool forked;			/* true in a child, where the cards have no threads */
 
 /*
- * Never destroyed: in a child after fork(), the destructors would wait for threads that are
- * not there. A lock may have been held as it forked, so the child gets to none.
+ * Returns the one machine, which is never destroyed: in a child after fork(), the destructors
+ * would wait for threads that do not exist. A lock may have been held during fork(), so this
+ * throws in a child before any lock can be taken.
  */
 static machine &the()
 {
@@ -38,7 +39,7 @@ static machine &the()
 	return one;
 }
 
-/* At exit, before what the work uses is destroyed. */
+/* Runs at exit, before the objects that the work uses are destroyed. */
 static void drain()
 {
 	if (forked)
@@ -47,7 +48,7 @@ static void drain()
 		try {
 			one.finish();
 		} catch (...) {
-			/* its reader would have waited for it */
+			/* code that uses the result would have waited and seen the exception */
 		}
 	}
 }
@@ -80,7 +81,7 @@ static dk_diag no_reason()
 
 /* ---- the counters -------------------------------------------------------------------- */
 
-/* Add what dispatchkey counted for the functions of device @only or, if it is empty, for all. */
+/* Add dispatchkey's counts for the functions of device @only or, if it is empty, of all. */
 static void add_counts(counts &to, const std::string &only)
 {
 	dk_stat s{};

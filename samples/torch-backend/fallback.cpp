@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Operators that cards do not have are computed on the CPU, in the card's memory. Convolution
- * has another name for the CPU.
+ * Operators that cards do not support are computed on the CPU, in the card's memory. For
+ * convolution, PyTorch calls operators that the CPU lacks, such as convolution_overrideable.
  */
 #include "functions.hpp"
 
@@ -21,7 +21,7 @@ static bool on_card(const c10::Device &device)
 	return device.type() == at::kPrivateUse1;
 }
 
-/* The part of @memory that @like has of its own memory. */
+/* Makes a tensor in @memory with the dtype, sizes, strides, offset and flags of @like. */
 static at::Tensor like_in(const at::Tensor &like, c10::Storage memory, c10::DispatchKeySet keys)
 {
 	at::Tensor same = at::detail::make_tensor<c10::TensorImpl>(std::move(memory), keys,
@@ -35,14 +35,14 @@ static at::Tensor like_in(const at::Tensor &like, c10::Storage memory, c10::Disp
 }
 
 /*
- * The arguments of one call as the CPU's function has them: tensors on the CPU in the memory
- * of the card, which the host shares. Copies would lose what an operator writes to without
- * its schema saying so, such as the running_mean of native_batch_norm.
+ * The arguments of one call for the CPU's function: tensors on the CPU that use the memory of
+ * the card, which the host shares. With copies, writes to arguments that the schema does not
+ * mark as written, such as running_mean of native_batch_norm, would be lost.
  */
 class cpu_arguments {
 public:
 	c10::IValue to_cpu(const c10::IValue &value);
-	/* After the call: the cards' tensors become as the CPU's, except for the elements. */
+	/* After the call, gives the cards' tensors the memory, sizes and flags of the CPU's. */
 	void update();
 	c10::IValue to_card(const c10::IValue &value) const;
 
@@ -57,13 +57,13 @@ private:
 	struct storages {
 		c10::Storage given, cpu;
 	};
-	/* A tensor that is given twice is one tensor on the CPU, too. */
+	/* A tensor that is passed twice is also a single tensor on the CPU. */
 	std::unordered_map<c10::TensorImpl *, at::Tensor> cpu_tensors_;
 	std::unordered_map<c10::TensorImpl *, tensors> by_cpu_tensor_;
-	/* Tensors that overlap do so on the CPU, where operators check it. */
+	/* Tensors that overlap also overlap on the CPU, where operators check this. */
 	std::unordered_map<c10::StorageImpl *, c10::Storage> cpu_storages_;
 	std::unordered_map<c10::StorageImpl *, storages> by_cpu_storage_;
-	/* Where new tensors go. */
+	/* The device for new tensors: the device argument, otherwise the first card. */
 	c10::optional<c10::Device> device_argument_, first_card_;
 };
 
@@ -132,7 +132,7 @@ c10::IValue cpu_arguments::to_cpu(const c10::IValue &value)
 	return value;
 }
 
-/* Memory that the CPU's function allocated for an argument, as set_() does. */
+/* Copies memory that the CPU's function set for an argument, as set_() does, to a card. */
 static c10::Storage new_on_card(const c10::Storage &memory, c10::Device card)
 {
 	const at::Tensor there = at::empty({ 0 }, at::TensorOptions(at::kByte).device(card));
@@ -147,7 +147,7 @@ void cpu_arguments::update()
 	for (const auto &[_, memory] : by_cpu_storage_) {
 		if (memory.cpu.data() == memory.given.data())
 			continue;
-		/* it was resized */
+		/* the CPU's function resized the memory */
 		enlarge(memory.given, memory.cpu.nbytes());
 		std::memcpy(memory.given.data(), memory.cpu.data(), memory.cpu.nbytes());
 	}
@@ -172,7 +172,7 @@ void cpu_arguments::update()
 	}
 }
 
-/* A result is an argument, a view of its memory, or new. */
+/* Returns a result on the card. It is an argument, a view of an argument's memory, or new. */
 at::Tensor cpu_arguments::to_card(const at::Tensor &t) const
 {
 	if (!t.defined())

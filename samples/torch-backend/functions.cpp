@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What the cards and the host do for each operator. A function takes its tensors from
- * PyTorch's stack, allocates the result, and runs the work where the call was routed.
+ * The functions of the cards and the host for each operator. A function takes its tensors
+ * from PyTorch's stack, allocates the result, and runs the work where the call was routed.
  */
 #include "functions.hpp"
 #include "arith.hpp"
@@ -22,7 +22,7 @@ using obj = const dk_obj *;
 
 /* ---- tensors as arrays -------------------------------------------------------------- */
 
-/* An array that holds its memory, for work that is done later. */
+/* An array that keeps its memory alive, for work that is done later. */
 struct held : array {
 	c10::Storage memory;
 };
@@ -42,7 +42,7 @@ static bool fits(const at::Tensor &t)
 	return on_card(t) && t.scalar_type() == at::kFloat;
 }
 
-/* Is it a number that a float can be? The CPU's function serves or refuses all others. */
+/* Returns whether a number fits into a float. The CPU's function serves or refuses others. */
 static bool fits(const c10::IValue &scalar)
 {
 	const c10::Scalar value = scalar.toScalar();
@@ -57,7 +57,7 @@ static at::Tensor empty_beside(const at::Tensor &t, at::IntArrayRef sizes)
 
 /* ---- where the work is done --------------------------------------------------------- */
 
-/* DK_OP_SAME_DEVICE refuses this, too, but ignores cards that are unplugged. */
+/* Like DK_OP_SAME_DEVICE, but this also checks tensors of cards that are unplugged. */
 static void check_one_card(std::initializer_list<at::Tensor> tensors)
 {
 	const at::Tensor *first = nullptr;
@@ -73,8 +73,8 @@ static void check_one_card(std::initializer_list<at::Tensor> tensors)
 }
 
 /*
- * Runs work later on the card that the call was routed to, or else on the host, now. The host
- * serves the tensors of a card that is unplugged, which may still have work to do.
+ * Queues the work on the card that the call was routed to. Without a card, runs it now on the
+ * host, which serves the tensors of unplugged cards. Such a card can still have work to do.
  */
 static void run(const dk_call *c, std::initializer_list<at::Tensor> tensors,
 		std::function<void()> work)
@@ -101,26 +101,26 @@ static int compute(const dk_call *c, arguments &args, at::Tensor out, F f, const
 
 /* ---- element by element ------------------------------------------------------------- */
 
-/* A number such as the 2 of x * 2, which PyTorch turns into a tensor on the CPU. */
+/* True for a number such as the 2 in x * 2, which PyTorch makes a tensor on the CPU. */
 static bool is_number(const at::Tensor &t)
 {
 	return t.defined() && t.is_cpu() && !t.dim();
 }
 
-/* The operand itself, or a copy of a number for the card. */
+/* Returns the operand itself, or a copy of a number for the card. */
 static at::Tensor operand(const at::Tensor &t)
 {
 	return is_number(t) ? t.to(at::kFloat, false, true) : t;
 }
 
-/* Refuses what PyTorch refuses for the CPU; @in may be the same as @out. */
+/* Refuses the overlaps that PyTorch refuses on the CPU. @in may be the same as @out. */
 static void check_overlap(const at::Tensor &out, const at::Tensor &in)
 {
 	at::assert_no_internal_overlap(out);
 	at::assert_no_partial_overlap(out, in);
 }
 
-/* f(o, a, b) for the elements of the two first arguments; the result is @into or new. */
+/* Calls f(o, a, b) for the elements of the first two arguments; the result is @into or new. */
 template <class F>
 static int binary(const dk_call *c, arguments &args, at::Tensor into, F f)
 {
@@ -256,7 +256,7 @@ static int sum_over(dk_call *c, obj, obj, obj, arguments &args)
 	if (!fits(a) || !args[1].isIntList() || !args[3].isNone())
 		return not_for_cards;
 	const bool keepdim = args[2].toBool();
-	/* no dimensions stand for all */
+	/* an empty list stands for all dimensions */
 	auto over = at::dim_list_to_bitset(args[1].toIntVector(), a.dim());
 	if (over.none())
 		over.set();
@@ -275,7 +275,7 @@ static int sum_over(dk_call *c, obj, obj, obj, arguments &args)
 
 /* ---- rows --------------------------------------------------------------------------- */
 
-/* f(out, a, rows, n) for contiguous rows of the last dimension. */
+/* Calls f(out, a, rows, n) for contiguous rows of the last dimension. */
 template <class F, class... T>
 static int by_rows(const dk_call *c, arguments &args, std::int64_t dim, F f, const T &...in)
 {
@@ -291,7 +291,7 @@ static int by_rows(const dk_call *c, arguments &args, std::int64_t dim, F f, con
 	}, in.contiguous()...);
 }
 
-/* _softmax(self, dim, half_to_float), and _log_softmax() the same */
+/* _softmax(self, dim, half_to_float), and _log_softmax() with the same arguments */
 template <auto f> static int softmax_by(dk_call *c, obj, obj, obj, arguments &args)
 {
 	if (args[2].toBool())
@@ -299,7 +299,7 @@ template <auto f> static int softmax_by(dk_call *c, obj, obj, obj, arguments &ar
 	return by_rows(c, args, args[1].toInt(), f, args[0].toTensor());
 }
 
-/* _softmax_backward_data(grad, result, dim, input_dtype), and the one of _log_softmax() */
+/* _softmax_backward_data(grad, result, dim, input_dtype), and _log_softmax_backward_data() */
 template <auto f> static int softmax_backward_by(dk_call *c, obj, obj, obj, arguments &args)
 {
 	if (args[3].toScalarType() != at::kFloat)
@@ -309,7 +309,7 @@ template <auto f> static int softmax_backward_by(dk_call *c, obj, obj, obj, argu
 
 /* ---- copies ------------------------------------------------------------------------- */
 
-/* Any tensor, as a tensor on the CPU: cards share the host's memory. */
+/* Returns any tensor as a tensor on the CPU, because cards share the host's memory. */
 static at::Tensor seen_by_cpu(const at::Tensor &t)
 {
 	at::Tensor same = at::from_blob(t.data_ptr(), t.sizes(), t.strides(),
@@ -320,7 +320,7 @@ static at::Tensor seen_by_cpu(const at::Tensor &t)
 	return same;
 }
 
-/* Queued if both tensors are on one card and alike; otherwise done when both are ready. */
+/* Queues a copy of like tensors on one card. Otherwise waits for both tensors and copies now. */
 static int copy(dk_call *c, obj, obj, obj, arguments &args)
 {
 	const at::Tensor from = args[0].toTensor(), to = args[1].toTensor();
@@ -345,7 +345,7 @@ static int copy(dk_call *c, obj, obj, obj, arguments &args)
 
 /* ---- new tensors -------------------------------------------------------------------- */
 
-/* Make a tensor on the card @device; the host makes those of a card that is unplugged. */
+/* Make a tensor on the card @device. If the card is unplugged, the host's function does this. */
 template <class F>
 static int make(arguments &args, const c10::IValue &dtype, const c10::IValue &device, F f)
 {
@@ -375,7 +375,7 @@ static int empty_strided(dk_call *, obj, obj, obj, arguments &args)
 	});
 }
 
-/* Does nothing; for measuring the cost of a call. */
+/* Does nothing. Used to measure the cost of a call. */
 static int nothing(dk_call *, obj, obj, obj, arguments &args)
 {
 	torch::jit::drop(args.stack, args.n);

@@ -56,9 +56,9 @@ card &card_at(std::int64_t index);
 /* Wait until the queue of the tensor's card is empty, if the tensor is on a card. */
 void finish(const at::Tensor &t);
 
-/* The function of the CPU, for an operator or arguments that cards cannot work with. */
+/* Calls the CPU's function, for an operator or arguments that cards do not support. */
 void compute_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack);
-/* Give memory of a card at least @bytes, in another place if it has less. */
+/* Enlarge memory of a card to at least @bytes; it is moved if it is smaller. */
 void enlarge(const c10::Storage &memory, std::size_t bytes);
 
 /* Define the operators, register the host's functions and plug in all cards. */
@@ -67,7 +67,7 @@ void plug(std::int64_t index);
 void unplug(std::int64_t index);
 bool is_plugged(std::int64_t index);
 
-/* How often each function was called, by its operator and what served it: "aten::mm card0". */
+/* The number of calls of each function, by operator and server, such as "aten::mm card0". */
 using counts = std::map<std::string, std::int64_t>;
 counts counted();
 

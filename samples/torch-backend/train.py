@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """
 train: trains a small network on a card and, for comparison, on the CPU. During the training
-the card is unplugged, and the training goes on: the host serves the tensors of the unplugged
-card, until the network has moved to the other card.
+the card is unplugged, and the training continues: the host serves the tensors of the
+unplugged card until the network has been moved to the other card.
 
     train.py --backend build/torch-backend/backend.so [--steps N] [--picture FILE.svg]
 
@@ -16,8 +16,8 @@ import sys
 import threading
 import time
 
-# Ctrl-C ends the program at once and without a traceback, also in the seconds in which PyTorch
-# is imported and while C++ waits for a card.
+# Ctrl-C ends the program at once and without a traceback, even during the seconds in which
+# PyTorch is imported, and while C++ code waits for a card.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 try:
@@ -31,7 +31,7 @@ PLACES = ("card0", "card1", "host")
 
 
 class Network(nn.Module):
-    """Predicts which of 10 classes a point of 32 dimensions is in."""
+    """Predicts to which of 10 classes a point in 32 dimensions belongs."""
 
     def __init__(self):
         super().__init__()
@@ -82,7 +82,7 @@ def say(text):
 
 
 def served():
-    """How many calls each place served, and the same for each operator."""
+    """Returns the number of calls that each place served, in total and for each operator."""
     places, operators = dict.fromkeys(PLACES, 0), {}
     for name, calls in torch.ops.cards.calls().items():
         operator, place = name.split()
@@ -102,7 +102,7 @@ def unplug(index, wanted):
 
 
 def train(steps):
-    """Returns the differences of the losses, relative to the CPU's."""
+    """Trains on both; returns the differences of the losses, relative to the CPU's."""
     card, cpu, data = Trained("privateuseone:0"), Trained("cpu"), Data()
     wanted, differences, said = threading.Event(), [], 0.0
     thread = threading.Thread(target=unplug, args=(0, wanted), daemon=True)
@@ -139,7 +139,7 @@ def report():
 
 
 def picture(path):
-    """The table of aten::mm for tensors on card 1."""
+    """Writes a picture of the table of aten::mm for tensors on card 1."""
     try:
         import dispatchkey
     except ImportError as e:
@@ -180,7 +180,7 @@ def main():
         "arguments.")
     if args.picture:
         picture(args.picture)
-    is_same = all(d < 1e-3 for d in differences)    # and none is NaN
+    is_same = all(d < 1e-3 for d in differences)    # false also for a NaN
     say(f"train: {args.steps} steps, loss {'as' if is_same else 'NOT as'} on the CPU (within "
         f"{max(differences):.1e}), {total} calls, {fallbacks} fallbacks, {lost} lost")
     return 0 if is_same and not lost else 1

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Prints rows in aligned columns. A column is as wide as its widest cell. If the row
- * does not fit, the widest columns get narrower and their cells continue on the next
- * line, so that no part of a name is lost.
+ * Prints rows in aligned columns. A column is as wide as its widest cell. If a row
+ * does not fit into a line, the widest columns are made narrower and their cells
+ * continue on the next line, so that no part of a name is lost.
  */
 #include "dkctl.h"
 
@@ -102,7 +102,7 @@ static unsigned int total(const struct columns *l, const struct widths *w)
 	return sum;
 }
 
-/* Narrows the widest columns. Numbers stay whole; no column gets narrower than its head. */
+/* Narrows the widest columns. Numbers are not broken; no column gets narrower than its head. */
 static void fit(const struct columns *l, struct widths *w)
 {
 	unsigned int i, widest;
@@ -129,7 +129,7 @@ struct row {
 	const char *rest[MAX_COLUMNS];		/* not printed yet */
 };
 
-/* The length of @s that fits into a line, up to a space if there is one. */
+/* Returns the length of the part of @s that fits into a line; ends it at a space if possible. */
 static unsigned int piece(const char *s, unsigned int width)
 {
 	unsigned int n = (unsigned int)strlen(s), at;

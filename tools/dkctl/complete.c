@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * dkctl __complete: what may stand in place of the last word of a command line, for the
- * files in completion/. Prints a candidate a line, and its description after a tab. The
- * last lines may be directives: ":files" for names of files, ":nospace" where a
- * set of keys may go on. Subcommands, words and options are those that the help prints.
+ * dkctl __complete: prints candidates for the last word of a command line, for the files
+ * in completion/. Each line has one candidate and, after a tab, its description. The last
+ * lines can be directives: ":files" if names of files are candidates, ":nospace" if the
+ * word is a set of keys that can be continued. Subcommands, words and options are taken
+ * from the tables that the help prints.
  */
 #include "complete.h"
 #include "usage.h"
@@ -14,7 +15,7 @@
 
 /* ---- candidates ------------------------------------------------------------------ */
 
-/* A shell would read other bytes as the end of a line, or a terminal as a command. */
+/* A shell could take other bytes for the end of a line, and a terminal for a command. */
 static bool is_printable(const char *s)
 {
 	while (*s >= 0x20 && *s < 0x7f)
@@ -55,7 +56,7 @@ void candidate_format(struct completion *c, const char *value, const char *forma
 	candidate(c, value, what);
 }
 
-/* Described by the first sentence of the help, or the part before its details. */
+/* Prints a candidate with a description: the first sentence of the help, without details. */
 static void term_candidate(struct completion *c, const char *value, const struct term *t)
 {
 	const char *what = t ? t->what : "", *s = what;
@@ -85,7 +86,7 @@ static void put_layouts(struct completion *c)
 	c->wants_file |= !c->found;
 }
 
-/* Runtime keys and building blocks, or alias keys. */
+/* Prints the runtime keys and building blocks, or the alias keys. */
 static void put_keys(struct completion *c, bool aliases)
 {
 	unsigned int key, n = dk_layout_keys(c->layout);
@@ -115,7 +116,7 @@ static void put_all_keys(struct completion *c)
 		live_key_candidates(c);
 }
 
-/* The last of the keys that "|" or "," joins. */
+/* Completes the last key of a set, in which "|" or "," separates the keys. */
 static void put_set(struct completion *c)
 {
 	size_t i, n = strlen(c->word);
@@ -127,7 +128,7 @@ static void put_set(struct completion *c)
 	}
 	put_keys(c, false);
 	for (b = 1; b <= dk_layout_backends(c->layout); b++) {
-		/* some have the name of a key: MAIA */
+		/* omit the bits that have the name of a key, such as MAIA */
 		if (dk_key_parse(c->layout, dk_backend_bit_name(c->layout, b), 0, &key, NULL))
 			candidate(c, dk_backend_bit_name(c->layout, b), "backend bit");
 	}
@@ -136,7 +137,7 @@ static void put_set(struct completion *c)
 	c->goes_on = c->done > 0;
 }
 
-/* A device, a set, or SET@DEVICE. The name of a backend is also that of a key. */
+/* Completes a device, a set, or SET@DEVICE. Backends are included: their names are also keys. */
 static void put_argument(struct completion *c)
 {
 	const char *at = strrchr(c->word, '@');
@@ -158,7 +159,7 @@ static void put_subcommands(struct completion *c)
 		candidate(c, s->name, s->summary);
 }
 
-/* The names of the thing that a word or a subcommand stands for. */
+/* Prints the names of the kind of thing that a word or a subcommand stands for. */
 static bool put_names(struct completion *c, const char *of, size_t len)
 {
 	static const char *const live[] = { "backend", "device", "op", "provider", "limits" };
@@ -181,7 +182,7 @@ static bool put_names(struct completion *c, const char *of, size_t len)
 	return true;
 }
 
-/* Candidates for a placeholder of a usage. TEXT may be anything. */
+/* Prints candidates for a placeholder of a usage; none for TEXT, which can be any text. */
 static void put_values(struct completion *c, const struct usage_word *w)
 {
 	const char *name = c->subcommand->name;
@@ -205,7 +206,7 @@ static void put_values(struct completion *c, const struct usage_word *w)
 
 /* ---- options --------------------------------------------------------------------- */
 
-/* True if @name is one of the words of a term: "--layout" of "-l, --layout NAME". */
+/* True if @name is one of the words of a term, such as "--layout" of "-l, --layout NAME". */
 static bool has_name(const struct term *t, const char *name)
 {
 	size_t len = strlen(name);
@@ -271,7 +272,7 @@ static void put_option_values(struct completion *c, unsigned int option)
 			candidate(c, t->name, t->what);
 }
 
-/* The value in the word of a short option: "-lNAME", "-jc=WHEN". */
+/* Completes a value that is joined to a short option: "-lNAME", "-jc=WHEN". */
 static bool put_joined_values(struct completion *c)
 {
 	const struct option_name *o;
@@ -287,7 +288,7 @@ static bool put_joined_values(struct completion *c)
 	return false;
 }
 
-/* A word that begins with "-". */
+/* Completes a word that begins with "-". */
 static void complete_option(struct completion *c, unsigned int given)
 {
 	const char *equals = strchr(c->word, '=');
@@ -307,7 +308,7 @@ static void complete_option(struct completion *c, unsigned int given)
 
 /* ---- the last word --------------------------------------------------------------- */
 
-/* Words whose meaning is in the text of a subcommand's help, not in a list of it. */
+/* Words that the help explains only in its text, and not in a list of terms. */
 static const struct term plain_words[] = {
 	{ "show", "list them, which is the default", NULL },
 	{ "set", "switch one off or on", NULL },
@@ -316,14 +317,14 @@ static const struct term plain_words[] = {
 	{ }
 };
 
-/* The meaning of a word: "offline" of "set NAME offline", "on" of "on, off". */
+/* Finds the term that explains a word, such as "set NAME offline" for "offline". */
 static const struct term *word_term(const struct subcommand *s, const char *word)
 {
 	const struct term *t;
 	const char *rest;
 
 	for (t = find_term(s->terms, word); t; t = find_term(t + 1, word)) {
-		/* only placeholders may follow: "set NAME offline" is not the meaning of "set" */
+		/* only placeholders can follow: "set NAME offline" does not explain "set" */
 		rest = strstr(t->name, word) + strlen(word);
 		if (*rest == ',' || !strpbrk(rest, "abcdefghijklmnopqrstuvwxyz"))
 			return t;

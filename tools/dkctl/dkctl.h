@@ -18,7 +18,7 @@
 /* Exit status. */
 enum {
 	STATUS_OK,
-	STATUS_DIFFERS,		/* replay --check found a wrong answer, or nothing serves a route */
+	STATUS_DIFFERS,		/* replay --check found a wrong answer, or a route has no function */
 	STATUS_BAD_INPUT,	/* a word, an option or a file is wrong */
 	STATUS_SYSTEM,		/* no memory, or the output cannot be written */
 	STATUS_KERNEL,		/* the module is not loaded, or refused the request */
@@ -27,7 +27,7 @@ enum {
 /* Output is wrapped to this many columns. */
 #define LINE_WIDTH		100
 
-/* Version of the JSON output; it changes if a member is removed or changes its meaning. */
+/* Version of the JSON output. It changes if a member is removed, or if its meaning changes. */
 #define JSON_SCHEMA	1
 
 enum option {
@@ -48,7 +48,7 @@ enum option {
 	OPTION_VERBOSE = 16384,
 	OPTIONS_WITH_VALUE = OPTION_LAYOUT | OPTION_TO | OPTION_SVG,
 	OPTIONS_GLOBAL = OPTION_JSON | OPTION_PRETTY | OPTION_HELP | OPTION_VERSION,
-	/* of the subcommands about a running kernel */
+	/* options of the subcommands for a running kernel */
 	OPTIONS_LIVE = OPTION_STATISTICS | OPTION_COLOR,
 };
 
@@ -57,33 +57,33 @@ struct request {
 	unsigned int options;
 	const char *layout_name;
 	const struct dk_layout *layout;	/* the named layout, or v1 */
-	const char *to_name;		/* of --to, or NULL */
-	const char *svg_name;		/* of --svg, or NULL */
+	const char *to_name;		/* argument of --to, or NULL */
+	const char *svg_name;		/* argument of --svg, or NULL */
 	bool color;
 	const struct subcommand *subcommand;
-	struct dk_layout *opened[3];	/* read from files, to be freed */
+	struct dk_layout *opened[3];	/* layouts read from files, to be freed */
 	int num_opened;
 	char **args;			/* words after the subcommand */
 	int num_args;
 };
 
-/* A word or an option, and what it means, as the help and completion print it. */
+/* A word or an option and its meaning, as the help and the completion print it. */
 struct term {
-	const char *name;		/* with its value: "set NAME offline", "-j, --json" */
+	const char *name;		/* including its values: "set NAME offline", "-j, --json" */
 	const char *what;		/* one or more lines */
-	const char *kind;		/* the word of the usage that it stands for, or NULL */
+	const char *kind;		/* the word of the usage that it can replace, or NULL */
 };
 
 struct subcommand {
 	const char *name;
-	const char *usage;		/* words and options of its own */
+	const char *usage;		/* its words, and the options that are not global */
 	const char *summary;
 	const char *help;		/* the first paragraphs */
 	int (*run)(struct request *q);
 	unsigned int options;		/* accepted in addition to the global ones */
 	int min_args;
 	int max_args;			/* -1: any number */
-	const char *examples;		/* one a line */
+	const char *examples;		/* one per line */
 	const struct term *terms;	/* ends with a NULL name */
 	const char *note;		/* paragraphs after @terms, or NULL */
 };
@@ -99,19 +99,19 @@ struct option_name {
 	unsigned int option;
 };
 
-extern const struct option_name options[];	/* these end with a NULL name */
+extern const struct option_name options[];	/* ends with a NULL name, as those below */
 extern const struct term layout_option_terms[];
 extern const struct term global_option_terms[];
 extern const struct term live_option_terms[];
 
-/* The command line while it is read. The first wrong option is reported at the end. */
+/* The state of reading a command line. The first wrong option is reported at the end. */
 struct reader {
 	struct request *q;
 	char **next;
-	const char *bad;		/* the option that is wrong */
+	const char *bad;		/* the wrong option, or NULL */
 	const char *why;
-	unsigned int wants;		/* the last word is this option, without its value */
-	bool is_over;			/* after "--" there are no options */
+	unsigned int wants;		/* the option, if the last word is one that needs a value */
+	bool is_over;			/* "--" was read, so no more options follow */
 };
 
 /* Reads options at any position and moves the other words to the front of @argv. */
@@ -119,7 +119,7 @@ void read_options(struct reader *r, char **argv);
 int fail_option(struct reader *r);
 /* Fails if the subcommand does not accept one of the options. */
 int check_options(struct request *q, const struct subcommand *s);
-/* True if the @len bytes at @text are this word. */
+/* True if the @len bytes at @text are equal to @word. */
 static inline bool is_word(const char *text, size_t len, const char *word)
 {
 	return strlen(word) == len && !memcmp(text, word, len);
@@ -140,7 +140,7 @@ int run_keyset(struct request *q);
 int run_schema(struct request *q);
 int run_replay(struct request *q);
 int run_help(struct request *q);
-/* complete.c: not in the table, because it is for the files of the shells alone */
+/* complete.c: not in the table of subcommands, because only the shells' files use it */
 #define COMPLETE	"__complete"
 int run_complete(char **words);
 /*
@@ -152,10 +152,10 @@ int run_complete(char **words);
 	X(stats) X(monitor) X(limits)
 #define DECLARE_RUN_LIVE(name)	int run_live_##name(struct request *q);
 LIVE_SUBCOMMANDS(DECLARE_RUN_LIVE)
-/* A remark for the help; empty if dkctl was built with libnl. */
+/* A note in the help; empty if dkctl was built with libnl. */
 extern const char live_note[];
 int run_version(struct request *q);
-/* Prints the version of dkctl alone. */
+/* Prints only the version of dkctl. */
 int show_version(struct request *q);
 
 /*
@@ -164,13 +164,13 @@ int show_version(struct request *q);
  */
 const struct dk_layout *open_layout(struct request *q, const char *name, int *status);
 
-/* c_names.c: such as "DK_AUTOGRAD_PRIVATEUSE1"; NULL without a constant. Layout v1 only. */
+/* c_names.c: returns a C name such as "DK_AUTOGRAD_PRIVATEUSE1", or NULL. Layout v1 only. */
 const char *key_c_name(const struct dk_layout *l, unsigned int key);
 bool key_of_c_name(const struct dk_layout *l, const char *name, unsigned int *key);
 
-/* key.c: the class of a key, in words */
+/* key.c: describes the class of a key in words */
 void key_class(const struct dk_layout *l, unsigned int key, char *buf, size_t size);
-/* True if the value is a key and no gap or sentinel. */
+/* True if the value is a key, and not a gap or a sentinel. */
 bool is_key(const struct dk_layout *l, unsigned int key);
 
 /* translate.c: keyset --to */
@@ -200,7 +200,7 @@ int fail_layout(struct request *q, const char *name);
 int fail_subcommand(struct request *q, const char *name);
 int fail_memory(struct request *q);
 
-/* suggest.c: the candidate that is most similar to a mistyped word */
+/* suggest.c: finds the candidate that is most similar to a mistyped word */
 struct suggestion {
 	const char *word;
 	unsigned int distance;
@@ -209,7 +209,7 @@ struct suggestion {
 
 void suggest_begin(struct suggestion *s, const char *word);
 void suggest_try(struct suggestion *s, const char *candidate);
-/* Try all keys, bits, parts of a set, or layouts. */
+/* Try all keys, bits, parts of a set, or layouts as candidates. */
 void suggest_keys(struct suggestion *s, const struct dk_layout *l, bool aliases);
 void suggest_bits(struct suggestion *s, const struct dk_layout *l);
 void suggest_set(struct suggestion *s, const struct dk_layout *l);
@@ -265,7 +265,7 @@ enum color {
 	COLOR_DIM,
 	COLOR_GOOD,
 	COLOR_BAD,
-	COLOR_CELL,		/* + provenance: a cell of a table */
+	COLOR_CELL,		/* plus a provenance: the colour of a cell of a table */
 };
 
 extern const struct term color_terms[];

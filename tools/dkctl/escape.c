@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Escapes every byte that is not printable ASCII, so that no input reaches a terminal raw. */
+/* Escapes every byte that is not printable ASCII, so that input cannot control a terminal. */
 #include "dkctl.h"
 
 #include <stdlib.h>

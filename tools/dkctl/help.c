@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What follows a term starts in this column. */
+/* The width of the column of terms. */
 #define TERM_WIDTH	20
 
 /* Prints words or options with their meanings. */
@@ -34,7 +34,7 @@ static bool is_live(const struct subcommand *s)
 	return s->options & OPTION_STATISTICS;
 }
 
-/* The exit statuses of a subcommand; NULL: of all. */
+/* Prints the exit statuses of a subcommand or, if @s is NULL, of all subcommands. */
 static void help_status(FILE *f, const struct subcommand *s)
 {
 	bool replays = s && s->run == run_replay;
@@ -60,7 +60,7 @@ static void help_status(FILE *f, const struct subcommand *s)
 		      f);
 }
 
-/* A command and its description, which starts on a new line if the command is long. */
+/* Prints a command and its description, on a new line if the command is long. */
 static void help_entry(FILE *f, const char *name, const char *usage, const char *what)
 {
 	enum { ROOM = 35, WIDTH = 80 };
@@ -137,7 +137,7 @@ void help_subcommand(FILE *f, const struct subcommand *s)
 	fprintf(f, "\nexamples:\n%s", s->examples);
 }
 
-/* The first command of each group. */
+/* The first command and the title of each group. */
 static const struct {
 	const char *first;
 	const char *title;

@@ -15,7 +15,7 @@ static void new_line(struct json *j)
 		fputs("  ", j->f);
 }
 
-/* Length of the UTF-8 character at @s, or 0. */
+/* Returns the length of the UTF-8 character at @s, or 0 if it is invalid. */
 static size_t utf8_len(const unsigned char *s, size_t len)
 {
 	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 :
@@ -60,7 +60,7 @@ static void text(struct json *j, const char *s, size_t len)
 	fputc('"', j->f);
 }
 
-/* Comma, line and name before a value; no name inside an array. */
+/* Prints the comma, new line and name before a value. Inside an array there is no name. */
 static void member(struct json *j, const char *name)
 {
 	if (j->inside)
@@ -136,7 +136,7 @@ void json_uint(struct json *j, const char *name, unsigned long long n)
 	fprintf(j->f, "%llu", n);
 }
 
-/* Written as a string: most JSON readers have numbers of 53 bits. */
+/* Writes the number as a string, because most JSON readers support only 53 bits. */
 void json_hex(struct json *j, const char *name, unsigned long long n)
 {
 	member(j, name);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The name of a backend within key names: that of its bit without "Bit". */
+/* Returns the name of a backend within key names: the name of its bit without "Bit". */
 static const char *backend_name(const struct dk_layout *l, unsigned int b,
 				char buf[DK_NAME_MAX])
 {

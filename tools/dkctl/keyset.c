@@ -8,7 +8,7 @@
 /* Width of the labels. */
 #define LABEL	21
 
-/* Single bits, which PyTorch's printed form does not show. */
+/* These test single bits, which PyTorch's printed form does not show. */
 static bool has_functionality(const struct dk_layout *l, struct dk_keyset ks, unsigned int f)
 {
 	return ks.bits >> (dk_layout_backends(l) + f - 1) & 1;
@@ -19,7 +19,7 @@ static bool has_backend(struct dk_keyset ks, unsigned int b)
 	return ks.bits >> (b - 1) & 1;
 }
 
-/* PyTorch's printed form, wrapped after commas. */
+/* Prints PyTorch's printed form, wrapped after commas. */
 static int put_printed(struct request *q, struct dk_keyset ks)
 {
 	size_t len = dk_keyset_print(q->layout, ks, NULL, 0);

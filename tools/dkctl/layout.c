@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer than any layout; also stops reading endless device files. */
+/* No layout is this long. The limit also stops reading endless device files. */
 #define FILE_MAX	65536
 
 static struct dk_layout *parse_file(struct request *q, const char *name, FILE *f, int *status)

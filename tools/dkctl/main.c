@@ -25,7 +25,7 @@ int show_version(struct request *q)
 
 /* ---- the subcommand ------------------------------------------------------- */
 
-/* The usage ends with the words, after the options. */
+/* Returns the last word of a usage, in which words follow the options. */
 static const char *last_word(const char *usage)
 {
 	const char *blank = strrchr(usage, ' ');
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 {
 	(void)argc;
 	signal(SIGPIPE, SIG_IGN);
-	/* messages of concurrent processes do not mix within a line */
+	/* write whole lines, so that messages of concurrent processes do not mix within a line */
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	return close_output(run(argv));
 }

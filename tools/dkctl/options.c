@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The options: reads them from the command line, and describes them for the help. */
+/* Reads options from the command line, and describes them for the help. */
 #include "dkctl.h"
 
 #include <string.h>

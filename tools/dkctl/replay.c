@@ -119,7 +119,7 @@ static void suggest_commands(struct suggestion *near)
 	suggest_try(near, "quit");
 }
 
-/* Prints the usage of a command, or the most similar command. */
+/* Prints the usage of a command or, if it is unknown, suggests the most similar one. */
 void session_put_usage(FILE *f, const char *command)
 {
 	struct suggestion near;
@@ -144,7 +144,7 @@ bool session_is_quit(const char *line)
 	return !strcmp(line, "quit") || !strcmp(line, "exit");
 }
 
-/* "help", or "help COMMAND". */
+/* Answers "help" or "help COMMAND". */
 static int answer_help(struct session *s, const char *line)
 {
 	const char *command = line + 4 + strspn(line + 4, " ");
@@ -223,7 +223,7 @@ static bool is_command(const char *line)
 	return !len;
 }
 
-/* The next line shows whether the transcript expects the refusal; until then it is kept. */
+/* Keeps a refusal until the next line shows whether the transcript expects it. */
 static void keep_refusal(struct session *s, const char *line)
 {
 	s->is_unknown = !is_command(line);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The most wrong answers that are printed. */
+/* The maximum number of wrong answers that are printed. */
 #define SHOWN	10
 
 static void json_line(struct json *j, const char *name, const char *line, size_t len)

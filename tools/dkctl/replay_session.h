@@ -9,16 +9,16 @@
 struct session {
 	struct request *q;
 	struct json j;
-	const char *name;		/* of the transcript, in messages */
+	const char *name;		/* name of the transcript, for messages */
 	unsigned long line;
-	unsigned long shown;		/* wrong answers of this transcript */
+	unsigned long shown;		/* number of wrong answers in this transcript */
 	bool at_prompt;			/* break lines to fit the terminal */
-	bool has_help;			/* standard input has the commands "help" and "quit" */
+	bool has_help;			/* "help" and "quit" are commands, as in standard input */
 	unsigned long refused_line;	/* line of the kept refusal, or 0 */
-	bool is_unknown;		/* it is an unknown command */
+	bool is_unknown;		/* the refused line is an unknown command */
 	char refusal[512];
 	bool failed;			/* an unknown command was reported */
-	struct suggestion *near;	/* if set, answers are candidates and not printed */
+	struct suggestion *near;	/* if set, answers become its candidates and are not printed */
 };
 
 static inline bool is_json(const struct session *s)
@@ -31,18 +31,18 @@ static inline unsigned int registry_flags(const struct request *q)
 	return q->options & OPTION_FORCE_RESOLVE ? DK_REGISTRY_FORCE_RESOLVE : 0;
 }
 
-/* replay.c: run one command; @line ends in a NUL, @len may have others before it */
+/* replay.c: runs one command. @line ends with a NUL; its @len bytes may contain others. */
 int session_run_command(struct session *s, struct dk_replay *r, const char *line, size_t len);
-/* The usage of a command, or the command that was probably meant. */
+/* Prints the usage of a command, or suggests a similar command. */
 void session_put_usage(FILE *f, const char *command);
 bool session_is_quit(const char *line);
 int session_fail_read(struct session *s, int err);
 int session_fail_empty(struct session *s);
 
-/* replay_check.c: compare the answers with those of the transcript */
+/* replay_check.c: compares the answers with those of the transcript */
 int session_check(struct session *s, FILE *f);
 
-/* replay_prompt.c: read commands from a terminal */
+/* replay_prompt.c: reads commands from a terminal */
 int session_prompt(struct session *s, struct dk_replay *r);
 
 #endif /* DKCTL_REPLAY_SESSION_H */

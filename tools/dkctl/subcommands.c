@@ -30,7 +30,7 @@ static const struct term replay_terms[] = {
 	{ }
 };
 
-/* Of a backend or a device. */
+/* The terms for switching a backend or a device. */
 #define SWITCH_TERMS								\
 	{ "set NAME offline",							\
 	  "send no more calls to its functions, and wait for running\n"	\

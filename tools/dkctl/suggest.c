@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Suggestions by edit distance; a swap of neighbours counts once. */
+/* Suggests words by their edit distance, in which a swap of neighbours is one edit. */
 #include "dkctl.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@ static int lower(char c)
 	return tolower((unsigned char)c);
 }
 
-/* The edit distance, ignoring case. */
+/* Returns the edit distance of two words, ignoring case. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int rows[3][LONGEST + 1], n = (unsigned int)strlen(b), i, j, d;
@@ -52,11 +52,11 @@ void suggest_begin(struct suggestion *s, const char *word)
 
 	s->word = word;
 	s->best[0] = '\0';
-	/* at most a third of it may be wrong */
+	/* at most a third of the word may be wrong */
 	s->distance = len > LONGEST ? 0 : (unsigned int)len / 3 + 1;
 }
 
-/* True if only the part before a colon is missing, as in "00:04.0" for "0000:00:04.0". */
+/* True if @word lacks only the part before a colon, as "00:04.0" does for "0000:00:04.0". */
 static bool is_end(const char *word, const char *candidate)
 {
 	size_t len = strlen(word), all = strlen(candidate);
@@ -65,7 +65,7 @@ static bool is_end(const char *word, const char *candidate)
 	       !strcasecmp(candidate + all - len, word);
 }
 
-/* If @word has no namespace, that of the candidate is ignored. */
+/* Ignores the namespace of the candidate if @word has none. */
 static unsigned int distance_of_name(const char *word, const char *candidate)
 {
 	const char *name = strstr(candidate, "::");
@@ -142,7 +142,7 @@ void suggest_set(struct suggestion *s, const struct dk_layout *l)
 	suggest_number(s);
 }
 
-/* A number that grows with the release: 2014 for "2.14.1"; -1 without a release. */
+/* Returns a number that increases with the release: 2014 for "2.14.1"; -1 without a release. */
 static long release_number(const char *version)
 {
 	long major, minor = 0;
@@ -156,7 +156,7 @@ static long release_number(const char *version)
 	return (major < 1000 ? major : 999) * 1000 + (minor < 1000 ? minor : 999);
 }
 
-/* The distance of two releases: 2 for pytorch-2.4 and pytorch-2.6; -1 for other names. */
+/* Returns the distance of two releases: 2 for pytorch-2.4 and pytorch-2.6; -1 for other names. */
 static long release_distance(const char *a, const char *b)
 {
 	size_t family = strcspn(a, "0123456789");
@@ -168,7 +168,7 @@ static long release_distance(const char *a, const char *b)
 	return y < 0 ? -1 : labs(x - y);
 }
 
-/* Suggests the nearest release; of two, the newer one, which is listed first. */
+/* Suggests the nearest release; if two are equally near, the newer, which is listed first. */
 void suggest_layouts(struct suggestion *s)
 {
 	const struct dk_layout *l = NULL;

@@ -17,7 +17,7 @@ static void set_letter(struct grid_function *fn, unsigned int n)
 			 'a' + n % 26);
 }
 
-/* All fallthroughs have one sign, and so have all ambiguous entries. */
+/* Sets the sign of a missing, ambiguous or fallthrough entry; returns false for others. */
 static bool set_sign(struct grid_function *fn)
 {
 	const char *sign = "";

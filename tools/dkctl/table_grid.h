@@ -24,12 +24,12 @@ struct grid_function {
 
 struct grid {
 	const char *op;
-	const char *device;		/* whose table it is, or NULL */
+	const char *device;		/* the device of the table, or NULL */
 	const struct dk_nl_layout *layout;
 	const struct dk_nl_backend *backends;
 	unsigned int num_entries;
 	const struct grid_function **entries;	/* by table entry */
-	struct grid_function *functions;	/* [0]: nothing serves */
+	struct grid_function *functions;	/* [0] stands for no function */
 	unsigned int num_functions;
 };
 
@@ -40,15 +40,15 @@ void grid_end(struct grid *g);
 
 const struct grid_function *grid_cell(const struct grid *g, const struct dk_nl_layout_key *f,
 				      unsigned int backend);
-/* "edu (PrivateUse1)" for a private backend with a name, otherwise the name alone. */
+/* Returns "edu (PrivateUse1)" for a private backend with a name, otherwise only the name. */
 const char *grid_backend(const struct grid *g, unsigned int backend, char *buf, size_t size);
-/* The name of the rule that selected a function; a newer module may have others. */
+/* Returns the name of a rule; "unknown rule" for one that only a newer module has. */
 const char *rule_word(__u32 provenance);
-/* The text of the legend: "add_edu@edu0 of dk_edu [kernel]" */
+/* Returns the text of the legend in @buf: "add_edu@edu0 of dk_edu [kernel]" */
 void grid_describe(const struct grid_function *fn, char *buf, size_t size);
 /*
- * The @i-th functionality, highest priority first, or NULL. Counts either those with
- * one entry per backend or the others.
+ * Returns the @i-th functionality, highest priority first, or NULL. Considers only those
+ * with one entry per backend or, if @per_backend is false, only the others.
  */
 const struct dk_nl_layout_key *grid_functionality(const struct grid *g, unsigned int i,
 						  bool per_backend);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In pixels; letters of the 13-pixel font are about 8 wide. */
+/* Sizes in pixels. Letters of the 13-pixel font are about 8 pixels wide. */
 #define LETTER		8
 #define MARGIN		20
 #define LINE		24
@@ -69,7 +69,7 @@ static void put_text(FILE *f, int x, int y, const char *class, const char *s)
 	fputs("</text>\n", f);
 }
 
-/* Cells without a colour: nothing serves, a fallthrough, or an unknown rule. */
+/* True for cells without a colour: no function, a fallthrough, or an unknown rule. */
 static bool is_empty(const struct grid_function *fn)
 {
 	return fn->provenance == DK_NL_PROV_MISSING ||
@@ -82,7 +82,7 @@ static bool is_dark(const struct grid_function *fn)
 	return fn->provenance == DK_NL_PROV_AMBIGUOUS || fn->provenance == DK_NL_PROV_MATH;
 }
 
-/* A cell with its top left corner at @x, @y, and a title. */
+/* Draws a cell with its top left corner at @x, @y, and with a title. */
 static void put_cell(FILE *f, const struct grid_function *fn, int x, int y, int width,
 		     const char *key, const char *backend)
 {
@@ -107,7 +107,7 @@ static void put_cell(FILE *f, const struct grid_function *fn, int x, int y, int 
 		is_empty(fn) && *fn->letter == '.' ? "\302\267" : fn->letter);
 }
 
-/* ---- parts, from top to bottom; each takes its top and returns its bottom */
+/* ---- parts from top to bottom; each function takes its top and returns its bottom */
 
 static int label_width(const struct grid *g)
 {
@@ -210,7 +210,7 @@ static int put_others(FILE *f, const struct grid *g, int y)
 	return y + (int)rows * LINE;
 }
 
-/* Functions first, then the entry for nothing. */
+/* Draws the legend: functions first, then the entry for cells without a function. */
 static int put_legend(FILE *f, const struct grid *g, int y)
 {
 	const struct grid_function *fn;

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longest name of a backend that is printed in full. */
+/* The maximum length of a backend's name that is printed in full. */
 #define NAME_WIDTH	24
 #define GAP		2
-/* Columns of a cell in the list of functionalities with one table entry. */
+/* Width of a cell in the list of functionalities with one table entry. */
 #define CELL		3
 
 static void put_padded(const char *s, size_t width)
@@ -90,7 +90,7 @@ static unsigned int num_others(const struct grid *g)
 	return n;
 }
 
-/* Columns of the @i-th stripe of names, of @rows each. */
+/* Returns the width of the @i-th stripe of names; a stripe has @rows names. */
 static size_t stripe_width(const struct grid *g, unsigned int i, unsigned int rows)
 {
 	const struct dk_nl_layout_key *f;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Reads the usage of a subcommand, such as "[show] [NAME | FILTER...] | set NAME", and
- * finds what may follow the words that are given. Options are left out.
+ * finds the words that can follow the given words. Options are ignored.
  */
 #include "usage.h"
 
@@ -19,9 +19,9 @@ struct node {
 struct graph {
 	struct node nodes[MAX_NODES];
 	int num_nodes;
-	const char *s;			/* rest of the text that is read */
+	const char *s;			/* the text that has not been read yet */
 	const struct term *terms;
-	struct usage_word literal;	/* the last one read, in this alternative */
+	struct usage_word literal;	/* the last literal word read in this alternative */
 };
 
 struct part {
@@ -30,7 +30,7 @@ struct part {
 
 static struct part read_alternatives(struct graph *g);
 
-/* No usage needs half of the nodes; a longer one would lose its last words. */
+/* No usage needs half of the nodes. A usage that needed more would lose its last words. */
 static int add_node(struct graph *g, int next, int other)
 {
 	int i = g->num_nodes < MAX_NODES - 1 ? g->num_nodes++ : MAX_NODES - 1;
@@ -52,7 +52,7 @@ static void join(struct graph *g, struct part *a, struct part b)
 	a->end = b.end;
 }
 
-/* Either of them. */
+/* Returns a part that matches either @a or @b. */
 static struct part choice(struct graph *g, struct part a, struct part b)
 {
 	int end = add_node(g, -1, -1);
@@ -67,7 +67,7 @@ bool is_placeholder(const struct usage_word *w)
 	return w->len && isupper((unsigned char)w->text[0]);
 }
 
-/* FILTER is one of the terms of this kind. */
+/* Reads the terms of the kind of a word, such as FILTER. Returns false if there are none. */
 static bool read_terms(struct graph *g, const struct usage_word *w, struct part *p)
 {
 	const char *rest = g->s;
@@ -85,7 +85,7 @@ static bool read_terms(struct graph *g, const struct usage_word *w, struct part 
 	return found;
 }
 
-/* One of the words that "|" joins without spaces. "-" is not offered. */
+/* Reads one of the words that "|" joins without spaces. "-" is not offered. */
 static struct part read_choice(struct graph *g, const char *text, size_t len)
 {
 	struct usage_word w = { text, len, g->literal.text, g->literal.len };
@@ -101,7 +101,7 @@ static struct part read_choice(struct graph *g, const char *text, size_t len)
 	return p;
 }
 
-/* Words up to a space: "offline|online", "NAME", "FILTER...". */
+/* Reads the text up to a space: "offline|online", "NAME", "FILTER...". */
 static struct part read_token(struct graph *g)
 {
 	struct usage_word before = g->literal;
@@ -169,9 +169,9 @@ static struct part read_alternatives(struct graph *g)
 	return p;
 }
 
-/* ---- where the words lead ------------------------------------------------------ */
+/* ---- the words that can follow ------------------------------------------------- */
 
-/* Adds a node and all that can be reached from it without a word. */
+/* Adds a node to @set, and all nodes that can be reached from it without a word. */
 static void reach(const struct graph *g, bool *set, int i)
 {
 	if (i < 0 || set[i])
@@ -185,7 +185,7 @@ static void reach(const struct graph *g, bool *set, int i)
 
 enum match { MATCH_ANY, MATCH_SHORTENED, MATCH_EXACT, MATCH_NONE };
 
-/* Words may be shortened, as in ip(8). */
+/* Words may be abbreviated, as in ip(8). */
 static enum match match(const struct usage_word *w, const char *given)
 {
 	size_t len = strlen(given);
@@ -197,7 +197,7 @@ static enum match match(const struct usage_word *w, const char *given)
 	return len == w->len ? MATCH_EXACT : MATCH_SHORTENED;
 }
 
-/* A word that is written in full is not a name as well. */
+/* Advances @set past @given. A word that is written in full is not also taken for a name. */
 static void step(const struct graph *g, bool *set, const char *given)
 {
 	bool next[MAX_NODES] = { false }, exact = false;

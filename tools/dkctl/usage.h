@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The words that may follow those of a subcommand, by its usage. */
+/* The words that can follow the given words of a subcommand, by its usage. */
 #ifndef DKCTL_USAGE_H
 #define DKCTL_USAGE_H
 
@@ -15,7 +15,7 @@ struct usage_word {
 
 bool is_placeholder(const struct usage_word *w);
 
-/* Calls @offer for each word that may follow @words, which end with NULL. */
+/* Calls @offer for each word that can follow @words, which end with NULL. */
 void usage_next(const struct subcommand *s, char **words,
 		void (*offer)(void *ctx, const struct usage_word *w), void *ctx);
 

@@ -25,7 +25,7 @@ static const char *break_word(struct wrap *w, const char *word)
 	return word;
 }
 
-/* @tail, such as a comma, stays with the word. */
+/* Prints a word, and @tail, such as a comma, on the same line. */
 void wrap_word(struct wrap *w, const char *word, const char *tail)
 {
 	int len = (int)(strlen(word) + strlen(tail));

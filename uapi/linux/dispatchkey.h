@@ -19,13 +19,13 @@
 #include <linux/types.h>
 #endif
 
-/* A module or library and its users must be built with the same number. */
+/* A module or library and its users must be built with the same ABI version. */
 #define DK_ABI_VERSION		1
 #define DK_LAYOUT_NAME		"v1"
 
 /*
- * X(ENUM, Name, "printed bit", arg) - the backend components, lowest first;
- * arg is passed to X; DK__NONE is an empty one.
+ * X(ENUM, Name, "printed bit", arg) for each backend component, lowest bit first. arg is
+ * passed on to X. DK__NONE is an empty arg.
  */
 #define DK__NONE
 #define DK_BACKENDS(X, arg)						\
@@ -46,7 +46,7 @@
 	X(PRIVATEUSE3, PrivateUse3, "PrivateUse3Bit", arg)		\
 	X(META, Meta, "MetaBit", arg)
 
-/* X(ENUM, Name, per_backend) - the functionality keys, lowest priority first. */
+/* X(ENUM, Name, per_backend) for each functionality key, lowest priority first. */
 #define DK_FUNCTIONALITIES(X)						\
 	X(UNDEFINED, Undefined, 0)					\
 	X(DENSE, Dense, 1)						\
@@ -96,7 +96,7 @@
 	X(PRE_DISPATCH, PreDispatch, 0)					\
 	X(PYTHON_DISPATCHER, PythonDispatcher, 0)
 
-/* X(ENUM, Name) - the alias keys, in the order of their numbers. */
+/* X(ENUM, Name) for each alias key, in the order of their numbers. */
 #define DK_ALIASES(X)							\
 	X(AUTOGRAD, Autograd)						\
 	X(COMPOSITE_IMPLICIT_AUTOGRAD, CompositeImplicitAutograd)	\
@@ -185,7 +185,7 @@ enum dk_slot {
 	| ((per_backend) ? DK_FUNCTIONALITY_BIT(DK_##U) : 0)
 #define DK_PER_BACKEND_MASK	(0ULL DK_FUNCTIONALITIES(DK__PER_BACKEND))
 
-/* Local state of a new thread: the included and the excluded set. */
+/* The local state of a new thread: its included and its excluded set. */
 #define DK_DEFAULT_INCLUDED						\
 	(DK_FUNCTIONALITY_BIT(DK_BACKEND_SELECT) |			\
 	 DK_FUNCTIONALITY_BIT(DK_ADINPLACE_OR_VIEW))

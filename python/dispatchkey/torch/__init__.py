@@ -5,18 +5,18 @@
     x = torch.ones(2, requires_grad=True)
     print(dispatchkey.torch.explain(torch.add, x, x))
 
-explain() reads the operator's registrations from PyTorch's dispatcher, registers the
-same in a Registry of that release's layout, and compares both tables entry by entry.
-Then it follows the call from key to key, with PyTorch's own local state, and prints
-the function of each, where it is registered, and the rules that selected it.
+explain() reads the operator's registrations from PyTorch's dispatcher, makes the same
+registrations in a Registry of that release's layout, and compares both tables entry by
+entry. Then it follows the call from key to key, with PyTorch's own local state. print()
+writes the function of each key, where it is registered, and the rules that selected it.
 
 diff() compares two calls that were explained, and what_if() reports what modes,
 properties of the tensors and other devices would change. missing() lists the operators
 that a backend lacks, and what serves them instead. check() compares the tables of all
-operators with the rules. transcript() is a text with which dkctl replay explains calls
-on a machine without PyTorch. watch() reports what a block of code registers.
+operators with the rules. transcript() returns a text with which dkctl replay explains
+calls on a machine without PyTorch. watch() reports what a block of code registers.
 
-The same from a shell: python3 -m dispatchkey.torch --help
+A command does the same in a shell: python3 -m dispatchkey.torch --help
 """
 from ._check import Check, Difference, check
 from ._diff import Row, TorchDiff, diff

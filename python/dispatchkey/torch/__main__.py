@@ -75,9 +75,9 @@ def _epilog(*commands: str) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports what is wrong in a line, and names the help in another one.
+    """Reports what is wrong in one line, and refers to the help in another line.
 
-    Fails if its help cannot be written, which argparse ignores.
+    Fails if its help cannot be written; argparse would ignore this.
     """
 
     def _print_message(self, message: str, file: Optional[IO[str]] = None) -> None:
@@ -103,7 +103,7 @@ def _quoted(word: object) -> str:
 
 
 def _parse(arguments: Optional[list[str]]) -> argparse.Namespace:
-    """The options; ends the program if there is an unknown one."""
+    """Return the options; end the program if there is an unknown one."""
     parser = _parser()
     options, unknown = parser.parse_known_args(arguments)
     of: _Parser = getattr(options, "parser", parser)
@@ -124,7 +124,7 @@ def _split(text: str) -> list[str]:
 
 def _add(commands: Any, name: str, text: str, function: Callable[..., int],
          is_call: bool = True, nargs: Any = None) -> _Parser:
-    """A command, with the common options and those that describe a call."""
+    """Return the parser of a command, with the common options and those of a call."""
     parser: _Parser = commands.add_parser(
         name, help=text, description=text[0].upper() + text[1:] + ".", epilog=_epilog(name),
         formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -225,7 +225,7 @@ def _diff(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     calls = [_call(name, options.on, options.under) for name in options.operator]
-    # Without tensors and modes, only the operators.
+    # Without tensors and modes, the transcript has only the operators.
     text = transcript(*(calls if options.on or options.under else options.operator))
     if options.output:
         write(options.output, text)
@@ -280,7 +280,7 @@ def _missing(options: argparse.Namespace) -> int:
 
 
 def _show_notes() -> None:
-    """Print what an answer leaves out as a message of the command."""
+    """Print a warning of what an answer omits as a message of the command."""
     before = warnings.showwarning
 
     def show(message: Union[Warning, str], category: type[Warning], filename: str, lineno: int,

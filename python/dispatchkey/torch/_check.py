@@ -18,7 +18,7 @@ from ._words import number_of
 
 @dataclass(frozen=True)
 class Difference:
-    """An entry of PyTorch's table that the rules do not give.
+    """An entry of PyTorch's table that differs from the rules.
 
     operator  the operator's name
     key       the key of the entry
@@ -40,9 +40,9 @@ class Check:
     """PyTorch's tables, compared with the rules. print() writes the differences and a summary.
 
     version      of PyTorch
-    operators    how many operators were compared
-    entries      how many entries their tables have
-    differences  the entries that differ; none, normally
+    operators    the number of operators that were compared
+    entries      the number of entries in their tables
+    differences  the entries that differ; normally none
     """
 
     version: str
@@ -61,7 +61,7 @@ class Check:
 
     @property
     def summary(self) -> str:
-        """The numbers in a line."""
+        """The numbers, in one line."""
         return f"{number_of(self.operators, 'operator')}, " \
             f"{number_of(self.entries, 'entry', 'entries')}, " \
             f"{number_of(len(self), 'difference')}"
@@ -77,7 +77,7 @@ class Check:
 
 
 def differences(registry: Registry, name: str, live: _live.Operator) -> list[Difference]:
-    """Compare an operator's table in PyTorch with that of our registry."""
+    """Compare an operator's table in PyTorch with its table in our registry."""
     theirs, ours = live.entries, _live.entries_of(str(registry.table(name)))
     return [Difference(live.name, key, str(theirs.get(key, "no function")),
                        str(ours.get(key, "no function")))
@@ -88,7 +88,7 @@ def check(only: str = "*", progress: Optional[Progress] = None) -> Check:
     """Compute the table of every operator by the rules, and compare it with PyTorch's.
 
     only      a pattern of operators' names, such as "aten::*"
-    progress  called with how many operators are compared, and how many there are
+    progress  called with the number of operators compared so far, and the number of all
     """
     layout = _live.layout()
     names = [name for name in _live.operators() if fnmatch.fnmatchcase(name, only)]

@@ -16,8 +16,8 @@ from ._words import html_table
 class Row:
     """A functionality on the path of one of two calls, or of both.
 
-    a  the hop of the first call, or None
-    b  the hop of the second call, or None
+    a  the step of the first call, or None
+    b  the step of the second call, or None
     """
 
     a: Optional[Hop]
@@ -64,7 +64,7 @@ class TorchDiff:
         return next((row for row in self.rows if not row.is_same), None)
 
     def keys(self) -> Iterator[tuple[str, list[str], list[str]]]:
-        """The sets that differ: the name of each, the keys only in a, and those only in b."""
+        """Return the sets that differ: each name, the keys only in a, and the keys only in b."""
         for name, a, b in zip(_SETS, _sets(self.a), _sets(self.b)):
             in_a, in_b = names_of(a), names_of(b)
             if a.bits != b.bits:
@@ -129,9 +129,9 @@ def _sets(call: TorchCall) -> tuple[KeySet, KeySet, KeySet, KeySet]:
 
 
 def diff(a: TorchCall, b: TorchCall) -> TorchDiff:
-    """Compare two calls: which keys differ, where the paths part, which functions differ.
+    """Compare two calls: report keys and functions that differ, and where the paths part.
 
-    a, b  from explain() or explain_keys(), such as those of the same operator on two devices
+    a, b  from explain() or explain_keys(), such as calls of an operator on two devices
     """
     if a.explanation.layout != b.explanation.layout:
         raise ValueError(f"a call of layout {a.explanation.layout} and one of "
@@ -142,7 +142,7 @@ def diff(a: TorchCall, b: TorchCall) -> TorchDiff:
 
 
 def _paired(rows: list[Row]) -> Iterator[Row]:
-    """Join neighbours with the same function, such as AutogradCPU and AutogradOther."""
+    """Join adjacent rows with the same function, such as AutogradCPU and AutogradOther."""
     while rows:
         row, *rows = rows
         if rows:

@@ -28,8 +28,8 @@ _ENTRY = re.compile(r"^(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<text>.*?)
                     r"\[(?P<rule>[a-z ]+)\]$")
 
 
-# The private functions of torch._C that this package calls, and what it cannot do without each.
-# Other releases may lack some. internal() and optional() get them; nothing else does.
+# The private functions of torch._C that this package calls, and what does not work without each.
+# Other releases can lack some. They are accessed only through internal() and optional().
 PRIVATE = {
     "_EnablePythonDispatcher": "the overload of a function is chosen by the types of arguments",
     "_dispatch_check_invariants": "fewer stale entries are found",
@@ -50,14 +50,14 @@ PRIVATE = {
 
 
 class Incomplete(UserWarning):
-    """An answer leaves something out, because this PyTorch lacks a private function."""
+    """An answer omits something, because this PyTorch lacks a private function."""
 
 
 def pytorch() -> Any:
-    """The module torch; raises ImportError with one sentence if it is missing."""
+    """Return the module torch; raise ImportError with one sentence if it is missing."""
     try:
         import torch
-    except Exception as e:      # an installation that is broken may raise anything
+    except Exception as e:      # a broken installation can raise anything
         if "KeyboardInterrupt" in str(e):
             raise KeyboardInterrupt from None
         what = f"{e}" if isinstance(e, ImportError) else f"{type(e).__name__}: {e}"
@@ -92,7 +92,7 @@ def load(file: str) -> None:
             _run_file(path)
         else:
             torch.ops.load_library(path)
-    except (Exception, SystemExit) as e:    # the code of a backend may raise anything
+    except (Exception, SystemExit) as e:    # the code of a backend can raise anything
         text = str(e).replace(f"{path}: ", "")
         reason = f"it calls sys.exit({e.code})" if isinstance(e, SystemExit) else \
             _first_line(text) or type(e).__name__
@@ -100,7 +100,7 @@ def load(file: str) -> None:
 
 
 def _run_file(path: str) -> None:
-    """Import a file or a folder of Python. Like a script, it can import its neighbours."""
+    """Import a Python file or package. Like a script, it can import files beside it."""
     name = os.path.splitext(os.path.basename(path))[0]
     is_folder = os.path.isdir(path)
     spec = importlib.util.spec_from_file_location(
@@ -115,13 +115,13 @@ def _run_file(path: str) -> None:
 
 
 def optional(name: str) -> Any:
-    """A function of PRIVATE, or None if this PyTorch lacks it."""
+    """Return a function of PRIVATE, or None if this PyTorch lacks it."""
     assert name in PRIVATE
     return getattr(pytorch()._C, name, None)
 
 
 def internal(name: str) -> Any:
-    """A function of PRIVATE; ImportError if this PyTorch lacks it."""
+    """Return a function of PRIVATE; raise ImportError if this PyTorch lacks it."""
     function = optional(name)
     if function is None:
         raise ImportError(lacks(name))
@@ -129,7 +129,7 @@ def internal(name: str) -> Any:
 
 
 def lacks(name: str) -> str:
-    """What this PyTorch lacks, and what does not work for that reason."""
+    """Return a sentence on what this PyTorch lacks, and on what does not work without it."""
     return f"PyTorch {pytorch().__version__} has no torch._C.{name}(): {PRIVATE[name]}"
 
 
@@ -144,13 +144,13 @@ _noted: set[str] = set()
 
 
 def private_name() -> str:
-    """PyTorch's name for the device of PrivateUse1, which a program may rename."""
+    """Return PyTorch's name for the device of PrivateUse1, which a program can rename."""
     name = optional("_get_privateuse1_backend_name")
     return str(name()) if name else "privateuseone"
 
 
 def layout() -> Layout:
-    """The layout of the installed PyTorch; ImportError if it is not known, or not the same."""
+    """Return the installed PyTorch's layout; raise ImportError if it is unknown or differs."""
     version = str(pytorch().__version__)
     release = ".".join(version.split(".")[:2])
     try:
@@ -173,10 +173,10 @@ _NEEDED = {"tables", "sets"}
 
 @functools.lru_cache(maxsize=4)
 def _first_difference(_version: str, layout_name: str) -> str:
-    """The first key that PyTorch numbers or names differently than the layout, or "".
+    """Describe the first key that PyTorch numbers or names differently from the layout, or "".
 
-    It compares names to numbers, numbers to names, the number of backends, and bits, as far
-    as this PyTorch reports them.
+    The numbers of names, the names of numbers, the number of backends, and bits are compared
+    as far as this PyTorch reports them.
     """
     of, c = Layout(layout_name), pytorch()._C
     parse, name_of = optional("_dispatch_key_parse"), optional("_dispatch_key_name")
@@ -197,14 +197,14 @@ def _first_difference(_version: str, layout_name: str) -> str:
     for number in range(max(names) + 4):
         name = _call(name_of, _call(members, number))
         expected = names.get(number)
-        # Numbers at which groups of keys begin have no name.
+        # Numbers at which groups of keys begin are not keys, and have no name.
         if name and "Unknown" not in name and name != expected:
             return f"number {number} is {name}, and {expected or 'no key'} in layout {of}"
     return ""
 
 
 def _call(function: Any, *arguments: Any) -> Any:
-    """The result of a function of PyTorch, or None if it is missing or refuses the arguments."""
+    """Return the result of a function of PyTorch; None if it is missing or fails."""
     try:
         return function(*arguments)
     except (AttributeError, RuntimeError, TypeError, ValueError):
@@ -212,7 +212,7 @@ def _call(function: Any, *arguments: Any) -> Any:
 
 
 def operators() -> list[str]:
-    """The names of all operators, with their overloads."""
+    """Return the names of all operators, with their overloads."""
     every = optional("_dispatch_get_all_op_names")
     return sorted(every() if every else
                   internal("_dispatch_get_registrations_for_dispatch_key")(""))
@@ -223,10 +223,10 @@ PYTHON_FUNCTION = "a Python function"
 
 
 def label(text: str) -> str:
-    """Where a function is registered, as a label: a name without spaces.
+    """Return the place where a function is registered as a label, which has no spaces.
 
     For a function of torch.library, PyTorch 1.13 prints /dev/null and a line of another
-    file, and nowhere the function's name.
+    file, and does not print the function's name.
     """
     where = text.replace("registered at ", "")
     if where.startswith("/dev/null:") or where == PYTHON_FUNCTION:
@@ -246,7 +246,7 @@ class TableEntry(NamedTuple):
 
 
 def entries_of(table: str) -> dict[str, TableEntry]:
-    """The entry of each key with a function, from what _dispatch_dump_table() prints."""
+    """Return the entry of each key with a function, from the text of _dispatch_dump_table()."""
     found = (_ENTRY.match(line) for line in table.splitlines())
     return {m["key"]: TableEntry(label(m["text"]), m["rule"], bool(m["fallthrough"]))
             for m in found if m}
@@ -265,7 +265,7 @@ class Operator:
         try:
             dump = internal("_dispatch_dump")(name)
         except RuntimeError:
-            # not the form of a name
+            # the text does not have the form of a name
             raise _unknown(name) from None
         if not dump:
             raise _unknown(name)
@@ -273,7 +273,7 @@ class Operator:
 
     @property
     def is_defined(self) -> bool:
-        """Whether there is a schema, and not only functions."""
+        """Whether the operator has a schema, and not only functions."""
         return bool(re.search(r"^schema: (?!\(none\)$)", self.dump, re.M))
 
     @property
@@ -286,7 +286,7 @@ class Operator:
 
     @property
     def makes_tensors(self) -> bool:
-        """Whether it takes no tensors, and a device on which it makes some."""
+        """Whether it takes no tensors, but a device on which it makes tensors."""
         if not self.is_defined:
             return False
         arguments = Schema(self.schema).arguments
@@ -295,7 +295,7 @@ class Operator:
 
     @property
     def debug(self) -> str:
-        """Where the operator is defined, or ""."""
+        """The place where the operator is defined, or ""."""
         return self._line("debug")
 
     @property
@@ -309,7 +309,7 @@ class Operator:
         return found[1] if found else ""
 
     def impls(self) -> list[re.Match[str]]:
-        """The registrations, the newest first."""
+        """Return the registrations, the newest first."""
         return [m for m in map(_IMPL.match, self.dump.splitlines()) if m]
 
     @functools.cached_property
@@ -318,7 +318,7 @@ class Operator:
         return entries_of(self.table)
 
     def fallbacks(self, of: Layout) -> dict[str, TableEntry]:
-        """The backend fallbacks, including those of keys at which this operator has a function."""
+        """Return all backend fallbacks, including those that the operator does not use."""
         found = {key: entry for key, entry in self.entries.items()
                  if entry.rule == "backend fallback"}
         return {**_fallbacks(frozenset(_keys_with_fallback(of))), **found}
@@ -346,7 +346,7 @@ def mirror_fallbacks(registry: Registry, fallbacks: dict[str, TableEntry]) -> No
 
 
 def all_fallbacks(of: Layout) -> dict[str, TableEntry]:
-    """The backend fallbacks. One that serves no operator has no known place."""
+    """Return the backend fallbacks. The place of one that serves no operator is unknown."""
     keys = frozenset(_keys_with_fallback(of))
     unknown = TableEntry("unknown", "backend fallback", False)
     return {**dict.fromkeys(keys, unknown), **_read_fallbacks(keys)}
@@ -358,7 +358,7 @@ def _fallbacks(keys: frozenset[str]) -> dict[str, TableEntry]:
 
 
 def _read_fallbacks(keys: frozenset[str]) -> dict[str, TableEntry]:
-    """The backend fallbacks of these keys, from the tables of operators that they serve."""
+    """Return the backend fallbacks of these keys, from tables of operators that they serve."""
     found: dict[str, TableEntry] = {}
     dump_table = optional("_dispatch_dump_table")
     if not keys or not dump_table:
@@ -382,7 +382,7 @@ def _read_fallbacks(keys: frozenset[str]) -> dict[str, TableEntry]:
 
 
 def _keys_with_fallback(of: Layout) -> list[str]:
-    """The keys that have a backend fallback, if this PyTorch reports them."""
+    """Return the keys that have a backend fallback, if this PyTorch reports them."""
     for name in ("_dispatch_has_backend_fallback", "_dispatch_key_parse"):
         if not optional(name):
             _note(name)
@@ -393,7 +393,7 @@ def _keys_with_fallback(of: Layout) -> list[str]:
 
 @functools.lru_cache(maxsize=4)
 def _runtime_keys(layout_name: str) -> list[tuple[str, Any]]:
-    """The runtime keys that this PyTorch also has: the name of each, and PyTorch's key."""
+    """Return the runtime keys that this PyTorch also has: each name, and PyTorch's key."""
     parse, found = internal("_dispatch_key_parse"), []
     for key in Layout(layout_name).keys:
         if key.kind not in ("alias", "building-block"):
@@ -405,7 +405,7 @@ def _runtime_keys(layout_name: str) -> list[tuple[str, Any]]:
 
 
 def _never(*_args: Any) -> None:
-    """Stands for one of PyTorch's functions; a route does not call it."""
+    """Stand for one of PyTorch's functions. It is never called."""
 
 
 def _unknown(name: str) -> Exception:
@@ -425,7 +425,7 @@ def _unknown(name: str) -> Exception:
 
 
 def _hint(name: str, names: list[str]) -> str:
-    """Operators with a similar name, or what to do if there is none."""
+    """Suggest operators with a similar name, or what to do if there is none."""
     namespace = name.partition("::")[0] if "::" in name else "torch"
     known = {n.partition("::")[0] for n in names}
     if namespace != "torch" and known and namespace not in known:
@@ -443,12 +443,12 @@ def _hint(name: str, names: list[str]) -> str:
 
 
 def keyset(live: Any, of: Layout) -> KeySet:
-    """One of PyTorch's sets as ours."""
+    """Convert one of PyTorch's sets to a KeySet."""
     raw = getattr(live, "raw_repr", None)
     if raw:
         return KeySet(raw(), layout=of)
     # PyTorch 1.13 prints neither a functionality without a backend nor a backend without a
-    # functionality. With a key of another functionality and another backend it prints both.
+    # functionality. If a key with another functionality and backend is added, it prints both.
     make, parse = getattr(pytorch()._C, "DispatchKeySet", None), optional("_dispatch_key_parse")
     if not make or not parse:
         return KeySet(str(live), layout=of)
@@ -460,18 +460,18 @@ def keyset(live: Any, of: Layout) -> KeySet:
 
 
 def local_state(of: Layout) -> tuple[KeySet, KeySet]:
-    """What this thread includes and excludes in PyTorch."""
+    """Return the sets that this thread includes and excludes in PyTorch."""
     return keyset(internal("_dispatch_tls_local_include_set")(), of), \
         keyset(internal("_dispatch_tls_local_exclude_set")(), of)
 
 
 def keys_of(tensor: Any, of: Layout) -> KeySet:
-    """The keys of a tensor."""
+    """Return the keys of a tensor."""
     return keyset(internal("_dispatch_keys")(tensor), of)
 
 
 def tensors(values: Iterable[Any]) -> list[Any]:
-    """The tensors in arguments, including those in lists, in order."""
+    """Return the tensors in arguments, including those in lists, in order."""
     found: list[Any] = []
     for value in values:
         if isinstance(value, (list, tuple)):

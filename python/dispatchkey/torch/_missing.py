@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Which of PyTorch's operators a backend lacks, and what serves them instead."""
+"""Finds the operators of PyTorch that a backend lacks, and what serves them instead."""
 from __future__ import annotations
 
 import csv
@@ -16,7 +16,7 @@ from .._library import lib
 from . import _live
 from ._words import devices, devices_hint, html_table, keyset_of, number_of
 
-# What serves an operator, and what that means for the backend.
+# The words for what serves an operator, and what each means for the backend.
 SERVED_BY = {
     "own": "a function of this backend",
     "CompositeImplicitAutograd": "calls other operators, and needs no function",
@@ -36,8 +36,8 @@ class Served:
 
     operator  the operator's name
     by        "own", an alias key, "fallback", "fallthrough" or "nothing"
-    where     where in the sources the function is registered, or ""
-    autograd  what serves the backend's autograd key: "own", an alias key, ..., "nothing"
+    where     the place in the sources where the function is registered, or ""
+    autograd  the same as by, for the backend's autograd key
     schema    the operator's schema
     """
 
@@ -70,12 +70,12 @@ class Coverage:
         return len(self.served)
 
     def by(self, *what: str) -> list[Served]:
-        """The operators that one of these serves, such as by("nothing", "fallback")."""
+        """Return the operators that one of these serves, such as by("nothing", "fallback")."""
         return [s for s in self.served if s.by in what]
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many operators each of them serves."""
+        """The number of operators that each word of SERVED_BY applies to."""
         return {what: len(self.by(what)) for what in SERVED_BY if self.by(what)}
 
     def __repr__(self) -> str:
@@ -100,7 +100,7 @@ class Coverage:
         return "\n".join(lines)
 
     def csv(self) -> str:
-        """A line for each operator, with a heading."""
+        """Return CSV text with a heading and a line for each operator."""
         text = io.StringIO()
         out = csv.writer(text, lineterminator="\n")
         out.writerow(["operator", "served_by", "where", "autograd_by", "schema"])
@@ -108,7 +108,7 @@ class Coverage:
         return text.getvalue()
 
     def html(self) -> str:
-        """A page with a summary and a table that can be searched, without external references."""
+        """Return a page with a summary and a searchable table, without external references."""
         title = f"{self.key} in PyTorch {self.version}"
         total = max(len(self), 1)
         bar = "".join(f'<i class="{what}" style="width:{100 * n / total:.2f}%" '
@@ -170,7 +170,7 @@ show();
 
 
 def _served_by(live: _live.Operator, entry: Optional[_live.TableEntry]) -> str:
-    """What serves an entry, as one of the words of SERVED_BY."""
+    """Return what serves an entry, as one of the words of SERVED_BY."""
     if entry is None:
         return "nothing"
     if entry.is_fallthrough:
@@ -190,7 +190,7 @@ def _autograd_by(live: _live.Operator, entry: Optional[_live.TableEntry]) -> str
 
 
 def backend_key(backend: Union[str, Key], layout: Layout) -> Key:
-    """The key of a backend, which is given as a device, such as "cuda", or as that key."""
+    """Return the key of a backend, which is given as a device such as "cuda", or as its key."""
     keys = backend.keyset if isinstance(backend, Key) else None
     try:
         keys = keyset_of(backend, layout) if isinstance(backend, str) else keys
@@ -206,19 +206,19 @@ def backend_key(backend: Union[str, Key], layout: Layout) -> Key:
 
 
 def _autograd_of(key: Key) -> Key:
-    """The autograd key of tensors with this key."""
+    """Return the autograd key of tensors with this key."""
     fresh = [k for k in key.keyset.fresh() if k.name.startswith("Autograd")]
     return fresh[0] if fresh else Key("AutogradOther", key.layout)
 
 
 def missing(backend: Union[str, Key], *, only: str = "*", like: Union[str, Key, None] = None,
             progress: Optional[Progress] = None) -> Coverage:
-    """Report what serves each operator on a backend: its own function, one for all, nothing.
+    """Report what serves each operator on a backend: its own function, another, or nothing.
 
     backend   a device such as "cuda" or "privateuseone", or a key such as SparseCUDA
     only      a pattern of operators' names, such as "aten::*"
-    like      only operators that this other backend has a function for
-    progress  called with how many operators are read, and how many there are
+    like      only operators for which this other backend has a function
+    progress  called with the number of operators read so far, and the number of all
     """
     layout = _live.layout()
     key = backend_key(backend, layout)
@@ -244,7 +244,7 @@ def missing(backend: Union[str, Key], *, only: str = "*", like: Union[str, Key, 
 
 
 def lines_of(served: Sequence[Served]) -> list[str]:
-    """The lines of a list: each operator and, if there are several kinds, what serves it."""
+    """Return the lines of a list: each operator and, if there are several kinds, its server."""
     if {s.by for s in served} == {"nothing"}:
         return [s.operator for s in served]
     name = max((len(s.operator) for s in served), default=0)

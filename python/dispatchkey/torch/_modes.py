@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What one of PyTorch's modes changes: it is entered, and the keys are read inside it."""
+"""Finds what a mode of PyTorch changes, by entering it and reading the keys inside it."""
 from __future__ import annotations
 
 import errno
@@ -25,7 +25,7 @@ class Bits:
     removed: int
 
     def apply(self, keys: KeySet) -> KeySet:
-        """The set after the change."""
+        """Return the set after the change."""
         return KeySet(keys.bits & ~self.removed | self.added, layout=keys.layout)
 
 
@@ -57,7 +57,7 @@ def _autocast_on(torch: Any, device: str) -> Iterator[None]:
         with mode:
             yield
         return
-    # torch.autocast("cuda") does nothing without a GPU. This is the switch below it.
+    # torch.autocast("cuda") does nothing without a GPU, so the function that it uses is called.
     if device != "cuda":
         raise RuntimeError(f"torch.autocast('{device}') is disabled here")
     before = torch.is_autocast_enabled()
@@ -69,7 +69,7 @@ def _autocast_on(torch: Any, device: str) -> Iterator[None]:
 
 
 def _autocast(torch: Any, devices: Sequence[str], run: Run, t: Any) -> None:
-    """For the devices of the tensors, as far as autocast supports them."""
+    """Enter autocast for the devices of the tensors, as far as it supports them."""
     with ExitStack() as stack:
         refused = []
         for device in devices:
@@ -101,13 +101,13 @@ def _inference(torch: Any, _devices: Sequence[str], run: Run, t: Any) -> None:
 
 MODES: dict[str, Callable[[Any, Sequence[str], Run, Any], None]] = {
     "no_grad": _no_grad, "inference_mode": _inference_mode, "autocast": _autocast, "vmap": _vmap}
-# Modes, and properties of tensors.
+# The modes, and the properties of tensors.
 CHANGES = {**MODES, "requires_grad": _requires_grad, "inference": _inference}
 _CANNOT = (AttributeError, ImportError, NotImplementedError, RuntimeError, TypeError, ValueError)
 
 
 def check(names: Sequence[str], known: Sequence[str], what: str) -> None:
-    """Raise for a name that is not known."""
+    """Raise an error for an unknown name."""
     for name in names:
         if name not in known:
             raise error(errno.EINVAL, f"expected {what}", "NONE", name,
@@ -115,16 +115,16 @@ def check(names: Sequence[str], known: Sequence[str], what: str) -> None:
 
 
 def devices_of(keys: Sequence[KeySet]) -> list[str]:
-    """The devices of tensors, as PyTorch names them; cpu if there is none."""
+    """Return the devices of tensors, as PyTorch names them; cpu if there is none."""
     found = [b.name.lower() for ks in keys for b in ks.layout.backends if b.keyset.bits & ks.bits]
     private = {"privateuse1": _live.private_name()}
     return list(dict.fromkeys(private.get(name, name) for name in found)) or ["cpu"]
 
 
 def effect(changes: Sequence[str], devices: Sequence[str]) -> Effect:
-    """What several changes do together, each inside the one before it.
+    """Return the effect of several changes together, each inside the one before it.
 
-    devices  those of the tensors, for which autocast is entered
+    devices  the devices of the tensors, for which autocast is entered
     """
     check(changes, list(CHANGES), "a mode or a property of tensors")
     torch, layout = _live.pytorch(), _live.layout()
@@ -138,7 +138,7 @@ def effect(changes: Sequence[str], devices: Sequence[str]) -> Effect:
             seen.append((_live.keys_of(t, layout).bits, included.bits, excluded.bits))
         return t
 
-    # Each vmap takes a dimension.
+    # Each vmap removes a dimension of the tensors, so they need one for each.
     value: Any = 0.0
     for _ in changes:
         value = [value]
@@ -153,9 +153,9 @@ def effect(changes: Sequence[str], devices: Sequence[str]) -> Effect:
 
 
 def on_device(keys: KeySet, device: str) -> KeySet:
-    """The keyset of the same tensor on another device.
+    """Return the keyset of the same tensor on another device.
 
-    device  the name in the library, such as "CUDA"
+    device  the device's name in the library, such as "CUDA"
     """
     layout, autograd = keys.layout, keys.layout.constant("autograd_dispatch_keyset")
     old = next(iter(keys), keys.highest)

@@ -30,9 +30,9 @@ class Hop:
     """One function on the path of a call.
 
     key    the key that the call is routed by
-    where  where in PyTorch's sources the function is registered; "" if there is none
-    rule   the rule that selected it, in PyTorch's words; begins with "stale" if it did
-           so before later registrations, for which PyTorch did not refresh its table
+    where  the place in the sources where the function is registered; "" if there is none
+    rule   the rule that selected it, in PyTorch's words; begins with "stale" if the entry
+           is older than registrations for which PyTorch did not refresh its table
     why    the explanation of this step
     stale  of a stale entry, the key that the function is registered at; else ""
     """
@@ -45,14 +45,14 @@ class Hop:
 
     @property
     def registered_at(self) -> str:
-        """The key that the function is registered at, also an alias key; "" if there is none."""
+        """The key, or alias key, that the function is registered at; "" if there is none."""
         keys = [s.impl_key.name for s in self.why.steps
                 if s.kind == "rule" and s.verdict == "SERVES"]
         return self.stale or (keys[0] if keys else "")
 
     @property
     def function(self) -> tuple[str, str]:
-        """What identifies the function: the key that it is registered at, and where."""
+        """The identity of the function: the key that it is registered at, and its place."""
         return self.registered_at, self.where
 
     def __str__(self) -> str:
@@ -60,12 +60,12 @@ class Hop:
 
     @property
     def summary(self) -> str:
-        """Without the rules."""
+        """The step in one line, without the rules."""
         return f"{self.key}: {self.where or 'no function'} [{self.rule}]"
 
     @property
     def rules(self) -> list[str]:
-        """A line for each rule that was evaluated."""
+        """Return a line for each rule that was evaluated."""
         return [f"       rule {s.rule:2}  {s.key.name if s.verdict != 'MISSING' else '-':39}"
                  f"{verdict_of(s, self.why)}" for s in self.why.steps
                  if s.kind == "rule" and s.verdict != "NOT_EVALUATED"]
@@ -79,15 +79,15 @@ class TorchCall:
     version      of PyTorch
     explanation  the first step, with all sets
     hops         the path, if each function redispatches to the keys below its own
-    differences  entries of PyTorch's table that the rules do not give; none, normally
-    entries      how many entries were compared
-    under        the modes of PyTorch that it is made under, such as "autocast"
-    stale        sentences about stale entries of PyTorch's table: what calls reach at keys
-                 of this one, or may reach, instead of what the rules give, and why
+    differences  entries of PyTorch's table that differ from the rules; normally none
+    entries      the number of entries that were compared
+    under        the modes of PyTorch that the call is made under, such as "autocast"
+    stale        sentences about stale entries of PyTorch's table: the functions that calls
+                 with these keys reach, or can reach, instead of those by the rules, and why
     made_on      the key that a function at BackendSelect computes from the arguments dtype,
                  layout and device, as a set; the default is CPU's
 
-    A stale entry that is certain is among the differences, and the path and the
+    If a stale entry is certain, it is among the differences, and the path and the
     explanation are those of the real call.
     """
 
@@ -121,7 +121,7 @@ class TorchCall:
         lines = [f"{self.operator} in PyTorch {self.version}, layout {layout}{under}", "",
                  str(self.explanation), "",
                  "path, if each function redispatches to the keys below its own:"]
-        # The rules of the first step are above.
+        # The rules of the first step are already printed above.
         lines += [f"  {i}.  {hop if i > 1 else hop.summary}" for i, hop in enumerate(self.hops, 1)]
         if any(hop.key.name == "BackendSelect" for hop in self.hops[:-1]):
             lines += ["", "BackendSelect continues with the backend of the arguments dtype, layout "
@@ -137,7 +137,7 @@ class TorchCall:
 
 def _differences(registry: Registry, name: str, live: _live.Operator,
                  stale: _stale.Found) -> list[str]:
-    """Compare the table of our registry with that of PyTorch."""
+    """Compare the table of our registry with PyTorch's table."""
     found = [f"  {d.key}: {d.pytorch}, and by the rules {d.rules}"
              for d in differences(registry, name, live)]
     same: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -157,7 +157,7 @@ def _differences(registry: Registry, name: str, live: _live.Operator,
 
 
 def _sentences(stale: _stale.Found, keys: KeySet) -> list[str]:
-    """What to know about stale entries of these keys: one sentence for each set of functions."""
+    """Describe the stale entries of these keys, in one sentence for each set of functions."""
     same: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for entry in stale.entries:
         if entry.key in keys:
@@ -181,7 +181,7 @@ def _sentences(stale: _stale.Found, keys: KeySet) -> list[str]:
 
 
 def _named(entry: Entry, source: str = "") -> str:
-    """A function, the key that it is registered at, and the rule that selected it."""
+    """Describe a function, the key that it is registered at, and the rule that selected it."""
     if entry.is_ambiguous:
         return "the error for ambiguous functions"
     if not entry.is_served:
@@ -192,14 +192,14 @@ def _named(entry: Entry, source: str = "") -> str:
 
 
 def _ends(hop: Hop) -> bool:
-    """Whether the call ends here: at a backend, or at a function that calls other operators."""
+    """Return whether the call ends here, at a backend or a function that calls operators."""
     key, entry = hop.key, hop.why.route.entry
     return not entry or hop.rule.endswith("math kernel") or \
         bool(lib.dk_is_backend_key(key.layout._ptr, key.number))
 
 
 def _hop(why: Explanation, stale: dict[str, _stale.StaleEntry]) -> Hop:
-    """One step; stale has the stale entries by the labels of their functions."""
+    """Make one step; stale has the stale entries by the labels of their functions."""
     entry = why.route.entry
     real = stale.get(entry.label)
     if real is None:
@@ -207,13 +207,13 @@ def _hop(why: Explanation, stale: dict[str, _stale.StaleEntry]) -> Hop:
     return Hop(why.route.key, entry.label, f"stale {real.functions[0].rule}", why, real.sources[0])
 
 
-# The functions of these at BackendSelect do not continue with the keys of their tensors.
+# The operators whose functions at BackendSelect ignore the keys of their tensors afterwards.
 _PINNED = ("aten::is_pinned", "aten::_pin_memory")
 
 
 def _path(registry: Registry, name: str, first: Explanation, takes_any: bool,
           stale: dict[str, _stale.StaleEntry], made_on: KeySet) -> tuple[Hop, ...]:
-    """The path; takes_any: whether the operator dispatches on any of its arguments."""
+    """Return the path; takes_any: whether the operator dispatches on any of its arguments."""
     hops = [_hop(first, stale)]
     while not _ends(hops[-1]):
         left = hops[-1].why.route.effective & hops[-1].key.below
@@ -236,9 +236,8 @@ def explain_keys(operator: str, keys: Sequence[KeySet],
     """Explain a call of an operator, named with its overload, with these sets of keys.
 
     state    the included and the excluded set; by default those of this thread in PyTorch
-    under    names of modes that the sets are those of, which are printed
-    made_on  the key that the arguments dtype, layout and device have, as a set; by default
-             that of CPU
+    under    names of the modes under which the sets were read; they are only printed
+    made_on  the key for the arguments dtype, layout and device, as a set; by default CPU's
     """
     layout = _live.layout()
     if made_on is None:
@@ -272,9 +271,9 @@ def explain(operator: Union[str, Any], *args: Any, **kwargs: Any) -> TorchCall:
     """Explain the call operator(*args, **kwargs), which is not made.
 
     operator  a name with its overload such as "aten::add.Tensor", an operator of
-              torch.ops, or a function or method of PyTorch such as torch.add. It is run
-              with copies of the tensors, which have no data, up to the first operator
-              that it calls
+              torch.ops, or a function or method of PyTorch such as torch.add. A function
+              is run up to the first operator that it calls, with copies of the tensors
+              that have no data
     """
     layout, torch = _live.layout(), _live.pytorch()
     name, values = _which.call_of(operator, args, kwargs)

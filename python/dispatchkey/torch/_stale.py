@@ -4,12 +4,12 @@
 PyTorch's calls read a table in memory. A registration refreshes only some of the
 entries that depend on it, so an entry can be older than the registrations, depending on
 their order (Documentation/semantics.rst, 7.3). _dispatch_dump_table() computes each entry
-anew, and does not show this. PyTorch records no order. What it reports of the table in
-memory are two facts, and both narrow the orders down:
+anew, and does not show this. PyTorch does not record the order of registrations. It
+reports two facts about the table in memory, which narrow down the possible orders:
 
   _dispatch_has_computed_kernel_for_dispatch_key()  whether an entry has any function
-  _dispatch_check_invariants()  whether all entries are the computed ones, where all
-                                functions that are written in Python count as one
+  _dispatch_check_invariants()  whether all entries equal the computed ones; functions
+                                that are written in Python all compare as equal
 """
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from . import _live
 _COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd",
               "CompositeExplicitAutogradNonFunctional")
 _MATH = {"CompositeImplicitAutograd", "CompositeImplicitAutogradNestedTensor"}
-# A function at one of these changes entries that its registration does not refresh.
+# The registration of a function at one of these keys does not refresh all entries it changes.
 _UNREFRESHED = ("CompositeExplicitAutograd", "NestedTensor", "Sparse", "Quantized",
                 "FuncTorchBatchedDecomposition")
 
-# What serves an entry: the number of a registration, or the text of another entry.
+# Identifies a function by its numbered label, and whether it is a fallthrough; see _function().
 Function = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class StaleEntry:
-    """An entry of PyTorch's table in memory that is not, or may not be, the computed one.
+    """An entry of PyTorch's table in memory that differs, or could differ, from the rules.
 
     key         the key of the entry
-    functions   what calls may reach, instead of fresh: one function if it is certain
+    functions   the functions that calls can reach instead of fresh; one if it is certain
     sources     the key that each of these functions is registered at, or ""
-    fresh       what the rules give
-    unnoticed   the keys whose registrations PyTorch did not refresh the entry for
-    is_certain  whether calls reach functions[0]; if not, they reach it or fresh
+    fresh       the entry by the rules
+    unnoticed   the keys of registrations for which PyTorch did not refresh the entry
+    is_certain  whether calls reach functions[0]; otherwise they reach one of functions or fresh
     """
 
     key: Key
@@ -67,8 +67,8 @@ class StaleEntry:
 class Found:
     """The stale entries of one operator.
 
-    is_unexplained  PyTorch reports a stale entry, and no order of the functions that are
-                    registered gives it: one was unregistered
+    is_unexplained  whether PyTorch reports a stale entry that no order of the registered
+                    functions explains; a function must have been unregistered
     """
 
     entries: list[StaleEntry] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Found:
 
 
 def refreshed(key: Key) -> frozenset[int]:
-    """The indices of the entries that PyTorch refreshes for a registration at a key."""
+    """Return the indices of the entries that PyTorch refreshes for a registration at a key."""
     if key.kind == "building-block":
         found = set()
     else:
@@ -92,7 +92,7 @@ def refreshed(key: Key) -> frozenset[int]:
 
 
 def _can_be(keys: Iterable[Key]) -> bool:
-    """Can a table with functions at these keys be stale at all?"""
+    """Return whether a table with functions at these keys can be stale at all."""
     keys = set(keys)
     names = {key.name for key in keys}
     return any(key.kind == "building-block" for key in keys) or \
@@ -111,7 +111,7 @@ class _Tables:
         self._arguments = live.schema[live.schema.index("("):]
 
     def of(self, keys: frozenset[Key]) -> list[Entry]:
-        """The table with the functions at these keys. A label begins with a number."""
+        """Return the table with the functions at these keys. A label begins with a number."""
         if keys not in self._known:
             name = self._registry.define(f"stale::s{len(self._known)}{self._arguments}")
             for i, m in enumerate(self._impls):
@@ -123,28 +123,28 @@ class _Tables:
         return self._known[keys]
 
     def source(self, number: int) -> str:
-        """The key of the registration of this number."""
+        """Return the key of the registration with this number."""
         return str(self._impls[number]["key"])
 
     def is_python(self, entry: Entry) -> bool:
-        """Whether it is a function in Python, all of which PyTorch compares as equal."""
+        """Return whether it is a function in Python; PyTorch compares all these as equal."""
         return entry.label.endswith(_live.PYTHON_FUNCTION) and not entry.is_fallthrough
 
 
 def _function(entry: Entry) -> Function:
-    """What identifies the function of an entry, whichever rule selected it."""
+    """Return the identity of an entry's function, which does not depend on the rule."""
     what = entry.label if entry.is_served else "ambiguous" if entry.is_ambiguous else "missing"
     return what, "fallthrough" if entry.is_fallthrough else ""
 
 
 @dataclass
 class _Slot:
-    """An entry that may be stale: what it is for each set of unnoticed registrations."""
+    """An entry that can be stale: its value for each set of registrations that it can reflect."""
 
     key: Key
     refreshers: frozenset[Key]
     others: frozenset[Key]
-    # by those of others that were registered before the last of refreshers
+    # by the set of those keys in others that were registered before the last of refreshers
     candidates: dict[frozenset[Key], Entry]
     fresh: Entry
 
@@ -152,7 +152,7 @@ class _Slot:
         return {_function(e) for e in self.candidates.values()}
 
     def keep(self, wanted: set[frozenset[Key]]) -> None:
-        """Drop the other candidates; an entry without any is not explained."""
+        """Drop all other candidates. An entry without candidates is not explained."""
         self.candidates = {s: e for s, e in self.candidates.items() if s in wanted}
 
     @property
@@ -173,10 +173,10 @@ def _slots(tables: _Tables, layout: Layout) -> Iterator[_Slot]:
         by_refreshers[frozenset(k for k in keys if i in refreshes[k])].append(i)
     for refreshers, indices in by_refreshers.items():
         if not refreshers:
-            continue        # as the operator was made: the backend fallback, or nothing
+            continue        # unchanged since the operator was made: a backend fallback or nothing
         rest = keys - refreshers
         for i in indices:
-            # Keys whose functions make a difference, alone or with all the others.
+            # The keys whose functions change the entry, alone or together with all others.
             others = frozenset(k for k in rest if
                                _function(tables.of(refreshers | {k})[i]) !=
                                _function(tables.of(refreshers)[i]) or
@@ -190,7 +190,7 @@ def _slots(tables: _Tables, layout: Layout) -> Iterator[_Slot]:
 
 
 def _is_clean(live: _live.Operator) -> Optional[bool]:
-    """Whether PyTorch finds every entry to be the computed one; None if it has no check."""
+    """Return whether PyTorch finds all entries equal to the computed; None without a check."""
     check = _live.optional("_dispatch_check_invariants")
     if check is None:
         return None
@@ -202,14 +202,14 @@ def _is_clean(live: _live.Operator) -> Optional[bool]:
 
 
 class _Facts:
-    """What PyTorch reports of its table in memory, and what follows of the order."""
+    """What PyTorch reports about its table in memory, and what follows for the order."""
 
     def __init__(self, live: _live.Operator, tables: _Tables):
         self._live, self._tables = live, tables
         self._is_before: dict[tuple[Key, Key], bool] = {}
 
     def is_served(self, key: Key) -> Optional[bool]:
-        """Whether the entry in memory has any function; None if PyTorch does not report it."""
+        """Return whether the entry in memory has any function; None if PyTorch lacks the check."""
         has = _live.optional("_dispatch_has_computed_kernel_for_dispatch_key")
         try:
             return bool(has(self._live.name, key.name)) if has else None
@@ -223,12 +223,12 @@ class _Facts:
                        if has == (e.is_served or e.is_ambiguous)})
 
     def looks_fresh(self, slot: _Slot, entry: Entry) -> bool:
-        """Whether PyTorch's check cannot tell the entry from the computed one."""
+        """Return whether PyTorch's check cannot distinguish the entry from the computed one."""
         return _function(entry) == _function(slot.fresh) or \
             self._tables.is_python(entry) and self._tables.is_python(slot.fresh)
 
     def learn(self, slot: _Slot, all_sets: set[frozenset[Key]]) -> None:
-        """Two keys, of which only one order is left."""
+        """Record the order of two keys if only one order is possible."""
         if len(slot.refreshers) == len(slot.others) == 1 and len(slot.candidates) == 1 and \
                 len(all_sets) == 2:
             (k,), (o,) = slot.refreshers, slot.others
@@ -254,7 +254,7 @@ def _decide(slots: list[_Slot], facts: _Facts, is_clean: Optional[bool]) -> None
     for slot in slots:
         facts.by_order(slot)
     if is_clean is False and not any(slot.is_stale for slot in slots):
-        # Some entry is stale: if all open ones depend on the same order, each of them is.
+        # At least one entry is stale. If all open ones depend on one order, all of them are.
         is_open = [slot for slot in slots if slot.is_open and
                    not all(facts.looks_fresh(slot, e) for e in slot.candidates.values())]
         if len({(slot.refreshers, slot.others) for slot in is_open}) == 1:
@@ -264,7 +264,7 @@ def _decide(slots: list[_Slot], facts: _Facts, is_clean: Optional[bool]) -> None
 
 
 def _plain(entry: Entry, tables: _Tables) -> tuple[Entry, str]:
-    """With the label of PyTorch's function instead of a numbered one; the key of the function."""
+    """Return the entry with PyTorch's label instead of a numbered one, and its function's key."""
     number, _, label = entry.label.partition(" ")
     if not number.isdigit():
         return entry, ""
@@ -285,7 +285,7 @@ def _of_slot(slot: _Slot, tables: _Tables) -> Optional[StaleEntry]:
 
 
 def find(live: _live.Operator, layout: Layout) -> Found:
-    """The entries of the table in memory that are stale, or may be, with one order or another."""
+    """Find the entries in memory that are stale, or could be, depending on the order."""
     impls = live.impls()
     is_clean = _is_clean(live)
     in_python = {m["key"] for m in impls if _live.label(m["text"]) == _live.PYTHON_FUNCTION}
@@ -306,9 +306,10 @@ def find(live: _live.Operator, layout: Layout) -> Found:
 
 
 def apply(found: Found, registry: Registry, name: str, keys: KeySet) -> dict[str, StaleEntry]:
-    """Register what calls with these keys reach at stale entries, so that routes are theirs.
+    """Register the functions that calls with these keys reach at stale entries.
 
-    Returns the entries by the labels of their functions.
+    Routes in the registry then equal those of PyTorch. Returns the entries by the labels of
+    their functions.
     """
     applied = {}
     for entry in found.entries:

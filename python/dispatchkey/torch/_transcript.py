@@ -12,13 +12,13 @@ from ._path import TorchCall
 
 
 def transcript(*calls: Union[TorchCall, str]) -> str:
-    """The registrations of operators and the explanations of calls, for dkctl replay.
+    """Return the registrations of operators and the explanations of calls, for dkctl replay.
 
     calls  calls from explain() or explain_keys(), and names of operators
 
-    The answers to "table" are PyTorch's own, and those to "call" and "route" are those of
-    the explanations: dkctl replay --check compares them on another machine, which needs no
-    PyTorch.
+    The answers to "table" are PyTorch's own; the answers to "call" and "route" are from
+    the explanations. dkctl replay --check compares them on another machine, which does not
+    need PyTorch.
     """
     names = [c if isinstance(c, str) else c.operator for c in calls]
     found = {name: _live.Operator.read(name) for name in names}
@@ -38,7 +38,7 @@ def transcript(*calls: Union[TorchCall, str]) -> str:
 
 
 def _operator(live: _live.Operator) -> Iterator[str]:
-    """The definition, the functions, oldest first, and PyTorch's table."""
+    """Return the definition, the functions, oldest first, and PyTorch's table."""
     options = ""
     for flag, value in (("-g", live.debug), ("-a", live.alias_analysis)):
         options += f" {flag} {shlex.quote(value)}" if value else ""
@@ -56,7 +56,7 @@ def _hex(keys: KeySet) -> str:
 
 
 def _served(ex: Explanation) -> str:
-    """The end of the first line of an answer."""
+    """Return the end of the first line of an answer."""
     entry = ex.route.entry
     what = "ambiguous" if entry.is_ambiguous else "missing" if not entry.is_served else \
         "fallthrough" if entry.is_fallthrough else entry.label
@@ -64,7 +64,7 @@ def _served(ex: Explanation) -> str:
 
 
 def _call(call: TorchCall) -> Iterator[str]:
-    """The call with its local state, then each redispatch."""
+    """Return the call with its local state, then each redispatch."""
     ex = call.explanation
     if ex.objects:
         yield _local(ex)

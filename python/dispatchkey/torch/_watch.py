@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Which registrations a block of code makes in PyTorch."""
+"""Reports the registrations that a block of code makes in PyTorch."""
 from __future__ import annotations
 
 from collections import Counter
@@ -18,7 +18,7 @@ class Event:
     kind            "operator", "function" or "fallback"
     operator        the operator's name, "" for a fallback
     key             the key, "" for an operator
-    where           where in the sources it is registered, or "unknown"
+    where           the place in the sources where it is registered, or "unknown"
     is_fallthrough  whether a function or fallback is a fallthrough
     """
 
@@ -37,12 +37,12 @@ class Event:
         return f"{'+' if self.is_added else '-'} {what}: {self.where}{passed}"
 
 
-# How often each is there: the fields of Event after the first.
+# The number of times that each registration exists; the key is the fields of Event after the first.
 Registrations = Counter[tuple[str, str, str, str, bool]]
 
 
 def _of_operator(name: str, dump: str) -> Registrations:
-    """The contents of a dump: the fields of the event for each registration."""
+    """Return the registrations in a dump, each as the fields of its event."""
     live = _live.Operator(name, dump, "")
     found: Registrations = Counter(
         ("function", name, m["key"], _live.label(m["text"]), "fallthrough" in m["flags"])
@@ -86,7 +86,7 @@ def _events(before: _State, after: _State) -> Iterator[Event]:
 
 
 class Watch:
-    """What was registered while the block of watch() ran. print() writes a line for each.
+    """The registrations made while the block of watch() ran. print() writes a line for each.
 
     events  what was registered and unregistered; empty until the block has ended
     """
@@ -111,9 +111,9 @@ class Watch:
 def watch() -> Iterator[Watch]:
     """Report what a block of code registers in PyTorch's dispatcher, and what it unregisters.
 
-    The registrations of all operators before and after the block are compared. What is
-    both registered and unregistered inside is not reported; what other threads register
-    during the block is.
+    The registrations of all operators before and after the block are compared. Functions
+    that the block both registers and unregisters are not reported; those that other threads
+    register during the block are.
     """
     found = Watch()
     before = _State.read()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What would change a call in PyTorch."""
+"""Reports how modes, tensor properties and devices would change a call in PyTorch."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _NOTES = {
 
 @dataclass(frozen=True, repr=False)
 class WhatIf:
-    """What one change does to a call.
+    """The effect of one change on a call.
 
     change      the change, such as "autocast" or "cuda"
     difference  the call and the changed one, or None if PyTorch refuses the change
@@ -55,17 +55,17 @@ class WhatIf:
 
 
 def path_of(call: TorchCall) -> str:
-    """The keys of a call's path."""
+    """Return the keys of a call's path."""
     return " > ".join(f"{hop.key}" if hop.why.route.entry else f"{hop.key} (no function)"
                       for hop in call.hops)
 
 
 @dataclass(frozen=True, repr=False)
 class WhatIfs:
-    """What each of several changes does to a call. print() writes a table, a notebook shows it.
+    """The effect of each of several changes on a call. print() writes a table, a notebook shows it.
 
     call     the call
-    changes  each change
+    changes  the effect of each change
     """
 
     call: TorchCall
@@ -114,7 +114,7 @@ class WhatIfs:
 
 def explain_under(operator: str, keys: Sequence[KeySet], modes: Sequence[str],
                   made_on: Optional[KeySet] = None) -> TorchCall:
-    """Explain a call under modes of PyTorch, which are entered, each inside the one before it.
+    """Explain a call under modes of PyTorch. Each is entered inside the one before it.
 
     operator  the operator's name with its overload
     keys      the keys of each tensor
@@ -132,7 +132,7 @@ def explain_under(operator: str, keys: Sequence[KeySet], modes: Sequence[str],
 
 
 def changed(call: TorchCall, change: str) -> TorchCall:
-    """The same call after a change; raises if PyTorch refuses it."""
+    """Return the same call after a change; raise an error if PyTorch refuses the change."""
     ex, layout = call.explanation, call.explanation.layout
     names = devices(layout)
     if change in names and change not in _modes.CHANGES:
@@ -157,10 +157,10 @@ def what_if(call: TorchCall, changes: Optional[Sequence[str]] = None) -> WhatIfs
 
     call     from explain() or explain_keys()
     changes  modes: no_grad, inference_mode, autocast, vmap; properties of the tensors:
-             requires_grad, inference; devices that the tensors are on, such as cuda.
-             All modes and properties, and a few devices, by default
+             requires_grad, inference; devices to move the tensors to, such as cuda. By
+             default all modes and properties, and a few devices
 
-    Each mode is entered in PyTorch, and the keys are read inside. The call is not made.
+    Each mode is entered in PyTorch, and the keys are read inside it. The call is not made.
     """
     layout = _live.layout()
     wanted = _default(call) if changes is None else list(changes)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Which operator a function of PyTorch calls, and with which values.
+"""Finds the operator that a function of PyTorch calls, and the values of its arguments.
 
 PyTorch itself selects the overload. Its key PythonDispatcher has the highest priority,
-and sends a call to the OpOverload of the operator in Python before any other function is
-entered. Here that object raises, with the operator and the arguments. The function gets
-copies of the tensors on the device "meta", which have no data.
+and routes a call to the operator's OpOverload object in Python before any other function
+is entered. This module makes that object raise an exception with the operator and the
+arguments. The function gets copies of the tensors on the device "meta", without data.
 """
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .._schema import Argument, Schema
 from . import _live
 
 NUMBER = (int, float, complex)
-# Modules whose functions in Python do nothing before they call an operator.
+# Modules whose functions in Python only prepare arguments before they call an operator.
 _MODULES = ("torch.functional", "torch.nn.functional", "torch._tensor")
-# Functions of PyTorch in Python that make a tensor of a number.
+# Functions of PyTorch that turn a number into a tensor.
 _TAKE_NUMBERS = {"add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide",
                  "floor_divide"}
-# What functions call to read a number from a tensor, before their own operator.
+# Operators that functions call to read a number from a tensor, before their own operator.
 _READS_NUMBER = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero")
 
 Call = tuple[str, list[Any]]
 
 
 class _Called(BaseException):
-    """Ends the function at its first operator; no "except Exception" on the way takes it."""
+    """Ends the function at its first operator. "except Exception" does not catch it."""
 
     def __init__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]):
         super().__init__(name)
@@ -45,7 +45,7 @@ def _full_name(overload: Any) -> str:
 
 @contextmanager
 def _ends_at_operators() -> Iterator[None]:
-    """Inside, every operator that this thread calls raises _Called."""
+    """Make every operator that this thread calls in the block raise _Called."""
     overload = sys.modules["torch._ops"].OpOverload
     thread = threading.get_ident()
 
@@ -56,9 +56,9 @@ def _ends_at_operators() -> Iterator[None]:
 
     def attribute(self: Any, name: str) -> Any:
         if threading.get_ident() == thread:
-            if name[:1].isupper():              # PyTorch 1.13: the name of the key
+            if name[:1].isupper():              # PyTorch 1.13 reads the name of the key
                 return handler(self)
-            if name == "_dispatch_cache":       # later releases: functions by the key
+            if name == "_dispatch_cache":       # later releases look up functions by the key
                 return {}
             if name == "_get_dispatch":
                 return lambda _key: handler(self)
@@ -80,10 +80,10 @@ def _can_ask() -> bool:
 
 
 class _Copies:
-    """Copies of tensors without data, and the way back.
+    """Makes copies of tensors without data, and finds the originals of the copies.
 
-    A device becomes "meta", too: functions in Python initialize CUDA, or fail without it,
-    before they call an operator.
+    Devices are also replaced by "meta", because functions in Python initialize CUDA, or fail
+    without it, before they call an operator.
     """
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class _Copies:
 
     @staticmethod
     def _is_other_device(torch: Any, value: Any) -> bool:
-        """Is it a device, or the name of one, that is neither "cpu" nor "meta"?"""
+        """Return whether it is a device, or a device's name, but not "cpu" or "meta"."""
         if not isinstance(value, (str, torch.device)):
             return False
         try:
@@ -121,7 +121,7 @@ class _Copies:
             try:
                 return torch.empty(tuple(tensor.shape), device="meta", **options)
             except (RuntimeError, NotImplementedError):
-                continue            # no dtype of the device, or no shape
+                continue            # the device does not support the dtype, or there is no shape
         return torch.empty((), device="meta")
 
     def original(self, value: Any) -> Any:
@@ -136,7 +136,7 @@ class _Copies:
 
 
 def _is_pytorchs(function: Any) -> bool:
-    """Whether it is an operator, a function or a method of PyTorch that does nothing but call
+    """Return whether it is an operator, function or method of PyTorch that only calls
     operators."""
     torch = _live.pytorch()
     if hasattr(function, "_schema") or hasattr(function, "_qualified_op_name"):
@@ -150,10 +150,10 @@ def _is_pytorchs(function: Any) -> bool:
     if isinstance(owner, types.ModuleType) and owner.__name__.startswith("torch._C._"):
         return True
     if isinstance(function, types.BuiltinFunctionType):
-        # Each access makes another object, which is equal.
+        # Each access creates a new object, but the objects are equal.
         functions = getattr(torch._C, "_VariableFunctions", None)
         return bool(getattr(functions, function.__name__, None) == function)
-    # A function that another program wrapped has the module's name, and is not in it.
+    # A function that other code has wrapped has the module's name, but is not in the module.
     return module in _MODULES and any(
         found is function for place in (sys.modules.get(module), torch.Tensor)
         for found in vars(place).values())
@@ -191,14 +191,14 @@ def _ask(function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _refusal(name: str, e: Exception) -> str:
-    """PyTorch's reason in one line, without what it prints of its own sources."""
+    """Return PyTorch's reason in one line, without text about its own sources."""
     lines = [line.strip() for line in str(e).splitlines() if line.strip()] or [type(e).__name__]
     reason = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     return f"{name} does not take these arguments: {reason}"
 
 
 def _check(schema: Schema, values: list[Any]) -> None:
-    """PyTorch takes None for any tensor, and the function fails."""
+    """Refuse None for a tensor: PyTorch accepts it, and the function then fails."""
     for a, value in zip(schema.arguments, values):
         if a.is_dispatched and not a.type.endswith("?") and value is None:
             raise TypeError(f"{schema.full_name}() needs a tensor for argument '{a.name}', and "
@@ -206,7 +206,7 @@ def _check(schema: Schema, values: list[Any]) -> None:
 
 
 def _overload_of(name: str) -> Optional[Any]:
-    """The object of an operator in torch.ops, if PyTorch makes one."""
+    """Return the object of an operator in torch.ops, if PyTorch makes one."""
     space, _, rest = name.partition("::")
     base, _, overload = rest.partition(".")
     try:
@@ -216,7 +216,7 @@ def _overload_of(name: str) -> Optional[Any]:
 
 
 def call_of(operator: Union[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """The operator that a call reaches first, and the values of all its arguments.
+    """Return the operator that a call reaches first, and the values of all its arguments.
 
     operator  the name of an operator with its overload, an operator of torch.ops, or a
               function or method of PyTorch
@@ -224,7 +224,7 @@ def call_of(operator: Union[str, Any], args: tuple[Any, ...], kwargs: dict[str, 
     if isinstance(operator, str):
         name = operator
         schema = Schema(_live.Operator.read(name).schema)
-        schema.bind(args, kwargs)           # names what is missing
+        schema.bind(args, kwargs)           # raises an error that names what is missing
         overload = _overload_of(name) if _can_ask() else None
         if overload is None:
             values = schema.bind(args, kwargs)
@@ -241,7 +241,7 @@ def call_of(operator: Union[str, Any], args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _is_of_torch(function: Any, name: str) -> bool:
-    """The same by its name, for a PyTorch that cannot be asked."""
+    """Return whether a function is torch.NAME, if PyTorch cannot select the overload."""
     return not _can_ask() and getattr(_live.pytorch(), name, None) is function
 
 
@@ -255,7 +255,7 @@ def _expected(schema: Schema, a: Argument, values: list[Any]) -> str:
 
 
 def _search(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """The only overload that takes values of these types."""
+    """Return the only overload that takes values of these types."""
     if hasattr(function, "_schema"):
         return call_of(_full_name(function), args, kwargs)
     short = _name_of(function)
@@ -274,7 +274,7 @@ def _search(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Cal
             continue
         if all(_fits(a.type, value, takes_numbers) for a, value in zip(schema.arguments, values)):
             found.append((overload, values))
-    # A number beside a tensor is made a tensor.
+    # These functions turn a number next to a tensor into a tensor.
     tensor = [f for f in found if f[0].endswith(".Tensor") and short.rstrip("_") in _TAKE_NUMBERS]
     found = tensor or found
     if not found:
@@ -290,7 +290,7 @@ _CLASSES = {"ScalarType": "dtype", "Layout": "layout", "MemoryFormat": "memory_f
 
 
 def _fits(kind: str, value: Any, takes_numbers: bool) -> bool:
-    """Is this a value of the type? With takes_numbers, a number is one of a Tensor."""
+    """Return whether a value has the type. With takes_numbers, a number can be a Tensor."""
     if kind.endswith("?"):
         return value is None or _fits(kind[:-1], value, takes_numbers)
     if kind.endswith("]"):
@@ -305,7 +305,7 @@ def _fits(kind: str, value: Any, takes_numbers: bool) -> bool:
         return isinstance(value, str) or type(value).__name__ == "device"
     if base in _CLASSES:
         of = getattr(torch, _CLASSES[base], None)
-        # The default of a schema is a number or a word.
+        # A default value in a schema is a number or a word.
         return isinstance(value, (str, of) if isinstance(of, type) else str)
     classes: dict[str, Any] = {"int": int, "SymInt": int, "bool": bool, "str": str,
                                "Dimname": str, "Scalar": NUMBER, "float": (int, float)}

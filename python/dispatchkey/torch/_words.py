@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The keysets of tensors that are described in words, such as "cuda,sparse"."""
+"""Computes the keysets of tensors that are described in words, such as "cuda,sparse"."""
 from __future__ import annotations
 
 import errno
@@ -20,12 +20,12 @@ _PROPERTIES = {"requires_grad": "", "conj": "Conjugate", "neg": "Negative", "zer
 
 
 def number_of(n: int, what: str, many: str = "") -> str:
-    """A number and a noun: "1 operator", "2 operators"."""
+    """Return a number and a noun: "1 operator", "2 operators"."""
     return f"{n} {what if n == 1 else many or what + 's'}"
 
 
 def html_table(heading: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """A table for notebooks."""
+    """Return a table for notebooks, as HTML."""
     def line(cells: Sequence[object], tag: str) -> str:
         style = ' style="text-align:left"'
         return "<tr>" + "".join(f"<{tag}{style}>{escape(str(c))}</{tag}>" for c in cells) + "</tr>"
@@ -35,7 +35,7 @@ def html_table(heading: Sequence[object], rows: Iterable[Sequence[object]]) -> s
 
 
 def devices(layout: Layout) -> dict[str, str]:
-    """The device types as PyTorch writes them, and their names in the library."""
+    """Return the device types as PyTorch writes them, with their names in the library."""
     names = (lib.dk_device_type_name(layout._ptr, n) for n in range(64))
     found = {n.decode().lower(): n.decode() for n in names if n}
     if "privateuse1" in found:
@@ -44,9 +44,9 @@ def devices(layout: Layout) -> dict[str, str]:
 
 
 def key_of_options(options: dict[str, Any], layout: Layout) -> Optional[KeySet]:
-    """The key of a tensor with the arguments dtype, layout and device, as a set.
+    """Return the key of a tensor with the arguments dtype, layout and device, as a set.
 
-    None if there is no device, or if PyTorch refuses the three.
+    Returns None if there is no device, or if PyTorch refuses the combination.
     """
     device, of, dtype = (str(options.get(word) or "") for word in ("device", "layout", "dtype"))
     if not device or device == "None":
@@ -60,7 +60,7 @@ def key_of_options(options: dict[str, Any], layout: Layout) -> Optional[KeySet]:
 
 
 def devices_hint(layout: Layout) -> str:
-    """The devices that are named most often, and how many others there are."""
+    """Return the devices that are named most often, and the number of the others."""
     names = devices(layout)
     common = [d for d in ("cpu", "cuda", "xpu", "mps", "meta", "privateuseone") if d in names]
     return f"devices are {', '.join(common)} and {len(names) - len(common)} others"
@@ -89,7 +89,7 @@ def _unknown(word: str, layout: Layout) -> Exception:
 
 
 def keyset_of(text: str, layout: Layout) -> KeySet:
-    """The keyset that PyTorch gives a tensor of this description.
+    """Return the keyset that PyTorch gives a tensor of this description.
 
     text  words with commas between them: a device such as cpu or cuda; a layout such as
           sparse; a dtype such as float32 or qint8; requires_grad, inference, conj, neg,
@@ -113,7 +113,7 @@ def keyset_of(text: str, layout: Layout) -> KeySet:
 
 
 def _kind_of(word: str, layout: Layout) -> tuple[str, str]:
-    """The kind of a word, and its name in the library. mkldnn, also a device, is a layout."""
+    """Return a word's kind and its name in the library. mkldnn is a layout, not the device."""
     types = devices(layout)
     if word in _LAYOUTS:
         return "layout", _LAYOUTS[word]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
-# Completion of dkctl in fish. "dkctl __complete" prints the candidates and what they mean.
+# Completion of dkctl in fish. "dkctl __complete" prints the candidates and their meaning.
 
 function __dkctl_complete
     set -l words (commandline -opc)
     set -l tool $words[1]
     set -e words[1]
-    # without the quote that is still open
+    # remove a quote that is still open
     set -l token (commandline -ct | string replace -r '^["\']' '')
     for line in ($tool __complete -- $words "$token" 2>/dev/null </dev/null)
         switch $line

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The number of providers. An older module reports only those that it names. */
+/* Returns the number of providers. An older module reports only those whose names it sends. */
 static __u32 joined(const struct dk_nl_backend *b)
 {
 	return b->joined > b->num_providers ? b->joined : b->num_providers;
@@ -39,7 +39,7 @@ static void json(struct request *q, const struct dk_nl_backend *b)
 	json_end(&j);
 }
 
-/* Unused backends are listed in one line. */
+/* Lists the unused backends in one line. */
 static void put_unused(const struct dk_nl_backend *list)
 {
 	const struct dk_nl_backend *b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Completion: names in the kernel. Without the module there are none, and no message. */
+/* Completes names in the kernel. Prints nothing, and no message, without the module. */
 #include "live.h"
 #include "../complete.h"
 

@@ -22,7 +22,7 @@ static void json(struct request *q, const struct dk_nl_impl *i)
 	json_end(&j);
 }
 
-/* A builtin fallback, which every registry has. */
+/* True for a builtin fallback of the registry, which has neither operator nor provider. */
 static bool is_builtin(const struct dk_nl_impl *i)
 {
 	return !*i->op && !*i->provider;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Names of keys and sets on a running kernel. A local registry, in which the private
- * backends have the same names as in the kernel, parses and prints them by the module's
- * rules.
+ * Parses and prints keys and sets by their names on a running kernel. This uses a local
+ * registry, in which the private backends are bound to the same names as in the kernel.
  */
 #include "live.h"
 #include "replay.h"
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Describes a layout that this dkctl does not have in the format of layout files. */
+/* Returns the text of a layout file for a layout that is not built into this dkctl. */
 static char *describe(const struct dk_nl_layout *l)
 {
 	const struct dk_nl_layout_key *k;
@@ -59,7 +58,10 @@ static int find_layout(struct live *v)
 	return err;
 }
 
-/* A layout without tables has no registry; its names are then printed as they are. */
+/*
+ * Binds the private backends to their names in a local registry. A layout without tables
+ * cannot have one; keys then have the names of the layout.
+ */
 static void bind_names(struct live *v)
 {
 	const struct dk_nl_backend *b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Subcommands for a running kernel: runs them, opens the client, reports its errors. */
+/* Runs the subcommands for a running kernel, opens the client, and reports its errors. */
 #include "live.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 const char live_note[] = "";
 
-/* If the module is missing, the message names the command to type. */
+/* Reports why the client cannot be opened. Without the module, names the command to type. */
 int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 {
 	if (err != -ENOENT)
@@ -22,7 +22,7 @@ int fail_open(struct request *q, int err, const struct dk_nl_error *why)
 		    "dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey");
 }
 
-/* The command line without its options. */
+/* Returns the command line without its options. */
 static const char *command(const struct request *q, char *buf, size_t size)
 {
 	size_t n = (size_t)snprintf(buf, size, "dkctl %s", q->subcommand->name);

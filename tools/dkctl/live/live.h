@@ -10,9 +10,9 @@
 struct live {
 	struct request *q;
 	struct dk_nl *nl;		/* NULL until client() opens it */
-	char **next;			/* next word to be read */
-	const struct dk_layout *layout;	/* of the kernel, see key_names.c */
-	struct dk_layout *parsed;	/* @layout if it has to be freed, or NULL */
+	char **next;			/* next word to read */
+	const struct dk_layout *layout;	/* the kernel's layout, see key_names.c */
+	struct dk_layout *parsed;	/* @layout if it must be freed, or NULL */
 	const struct dk_nl_backend *backends;
 	struct dk_registry *names;
 	struct dk_provider prov;
@@ -23,8 +23,9 @@ struct live {
 LIVE_SUBCOMMANDS(DECLARE_LIVE)
 
 /*
- * live.c: returns the netlink client, which the first call opens. Subcommands check
- * their words before. If the module is not available, prints an error and exits.
+ * live.c: returns the netlink client, which the first call opens. If the module is not
+ * available, prints an error and exits. Subcommands check their words before they call
+ * this, so that wrong words are reported first.
  */
 struct dk_nl *client(struct live *v);
 /* Report that the module is not available, or that it refused a request. */
@@ -36,13 +37,13 @@ static inline bool has_option(const struct live *v, unsigned int option)
 	return v->q->options & option;
 }
 
-/* arguments.c: the words after the subcommand, which may be abbreviated as in ip(8) */
+/* arguments.c: reads the words after the subcommand, which may be abbreviated as in ip(8) */
 
 /* Reads the next word if it is @word or an abbreviation of it. */
 bool take(struct live *v, const char *word);
-/* The same for "show", "list" and "lst". */
+/* Reads the next word if it is "show", "list" or "lst", or an abbreviation. */
 bool take_show(struct live *v);
-/* Reads the value after @word; errors call it @what. Returns NULL after an error. */
+/* Reads the value after @word; error messages call it @what. Returns NULL after an error. */
 const char *take_value(struct live *v, const char *word, const char *what, int *status);
 /* Read the value after "key", "backend" or "device"; return a status. */
 int take_key(struct live *v, __u32 *key);
@@ -50,7 +51,7 @@ int take_backend(struct live *v, __u32 *number);
 int take_device(struct live *v, __u32 *number);
 /* Reads "offline" or "online"; returns false for another word. */
 bool take_state(struct live *v, int *online);
-/* Fails if there are more words; @words are the candidates for a suggestion. */
+/* Fails if there are more words. @words are the candidates for a suggestion. */
 int expect_end(struct live *v, const char *const *words);
 
 /* key_names.c: names of keys and sets, including those of private backends */
@@ -58,7 +59,7 @@ int names_begin(struct live *v);
 void names_end(struct live *v);
 const char *live_key_name(struct live *v, unsigned int key, char buf[DK_NAME_MAX]);
 const char *live_backend_name(struct live *v, unsigned int number, char buf[DK_NAME_MAX]);
-/* These print an error on failure. */
+/* These two print an error on failure. */
 int parse_key(struct live *v, const char *word, unsigned int *key);
 int parse_set(struct live *v, const char *word, struct dk_keyset *ks);
 /* Tries all parts of a set, including private names. */
@@ -75,9 +76,9 @@ int fail_backend(struct live *v, const char *name);
 int fail_device(struct live *v, const char *name);
 int fail_provider(struct live *v, const char *name);
 int fail_op(struct live *v, const char *name);
-/* Called if a list is empty: fails if a name of its filter does not exist. */
+/* Checks an empty list: fails if a name in its filter does not exist. */
 int check_names(struct live *v, const char *op, const char *provider);
-/* Reports an error of a filtered list; -ENOENT means that one of the names is unknown. */
+/* Reports an error of a filtered list. -ENOENT means that a name in the filter is unknown. */
 int fail_filtered(struct live *v, int err, const char *op, const char *provider);
 /* Reports -ENOENT and -ENODEV with @fail_name, and other errors with the kernel's text. */
 int fail_named(struct live *v, int err, const char *name,
@@ -89,24 +90,24 @@ bool backend_in_use(const struct dk_nl_backend *b);
 /* format.c: formatting shared by several subcommands */
 const char *state_word(__u32 state);
 enum color state_color(__u32 state);
-/* The name of a provider, or "(built in)". */
+/* Returns the name of a provider, or "(built in)" if it is empty. */
 const char *provider_word(const char *provider);
 void put_impl_flags(__u32 flags, char *buf, size_t size);
 void put_op_flags(__u32 flags, char *buf, size_t size);
 void json_impl_flags(struct json *j, __u32 flags);
 void json_op_flags(struct json *j, __u32 flags);
-/* A string member, or null if @s is empty. */
+/* Writes a string member, or null if @s is empty. */
 void json_name(struct json *j, const char *name, const char *s);
-/* Prints @n names and, if @all is larger, how many more there are. */
+/* Prints @n names and, if @all is greater than @n, the number of those not printed. */
 void put_names(struct columns *l, const char *const *names, __u32 n, __u32 all);
 void json_names(struct json *j, const char *name, const char *const *names, __u32 n);
-/* "1 function", "2 functions" */
+/* Returns a number with a noun: "1 function", "2 functions" */
 const char *plural(char buf[64], unsigned long long n, const char *one, const char *many);
 
 /* set_online.c: "set NAME offline|online" for backends and devices */
 struct switchable {
 	const char *what;
-	const char *name_needed;	/* after "set" */
+	const char *name_needed;	/* what "set" needs, for the error message */
 	int (*set_online)(struct dk_nl *nl, __u32 number, const char *name, int online,
 			  const struct dk_nl_switched **switched);
 	int (*get_state)(struct dk_nl *nl, __u32 number, __u32 *state);

@@ -54,7 +54,7 @@ int find_device(struct live *v, const char *name, __u32 *number)
 	return STATUS_OK;
 }
 
-/* Without a suggestion, the message names the subcommand that lists the names. */
+/* Reports an unknown name. Without a suggestion, names the subcommand that lists all. */
 static int fail_name(struct live *v, const char *what, const char *subcommand,
 		     const char *name, struct suggestion *s)
 {

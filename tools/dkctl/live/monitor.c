@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl monitor: prints changes of the registry, one a line. */
+/* dkctl monitor: prints changes of the registry, one per line. */
 #include "live.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-/* Formats the time of an event in local time; an event without one gets the current time. */
+/* Formats the time of an event as local time; uses the current time if it has none. */
 static void put_time(const struct dk_nl_event *e, const char *format, char *buf, size_t size,
 		     char *zone, size_t zone_size)
 {
@@ -27,14 +27,14 @@ static void put_time(const struct dk_nl_event *e, const char *format, char *buf,
 	snprintf(buf, size, "%s.%03u", day, (unsigned int)(ns / 1000000u % 1000u));
 }
 
-/* ---- JSON: an object a line ------------------------------------------------------- */
+/* ---- JSON: one object per line ---------------------------------------------------- */
 
 static void json(struct request *q, const struct dk_nl_event *e)
 {
 	char time[64], zone[16], at[96];
 	struct json j;
 
-	/* RFC 3339: "+01:00" */
+	/* RFC 3339 writes the zone as "+01:00" */
 	put_time(e, "%Y-%m-%dT%H:%M:%S", time, sizeof(time), zone, sizeof(zone));
 	snprintf(at, sizeof(at), "%s%.3s:%s", time, zone, zone + 3);
 	json_begin(&j, stdout, q);
@@ -76,7 +76,7 @@ static void put_functions(const struct dk_nl_event *e)
 	}
 }
 
-/* The provider that caused the event. */
+/* Prints the provider that caused the event. */
 static void put_provider(const struct dk_nl_event *e, const char *how)
 {
 	if (!*e->provider)
@@ -123,7 +123,7 @@ static void put_lost(const struct dk_nl_event *e)
 	fputs("; list the state with \"dkctl op\" or \"dkctl device\"", stdout);
 }
 
-/* Events that add something, or remove it. NULL is a function or a fallback. */
+/* Events that add or remove something. A NULL @what stands for a function or a fallback. */
 static const struct {
 	const char *what;
 	const char *verb;
@@ -178,7 +178,7 @@ static void text(struct request *q, const struct dk_nl_event *e)
 
 /* ---- the subcommand --------------------------------------------------------------- */
 
-/* Prints an event and flushes it; false if the reader has closed the pipe. */
+/* Prints an event and flushes it; returns false if the reader has closed the pipe. */
 static bool show(struct live *v, const struct dk_nl_event *e)
 {
 	if (has_option(v, OPTION_JSON))
@@ -206,7 +206,7 @@ static int listen(struct live *v, struct dk_nl_monitor *m)
 		if (err == -ENODEV)
 			return fail(v->q, STATUS_KERNEL, NULL, NULL,
 				    "dispatchkey.ko was unloaded");
-		/* report a malformed event and go on */
+		/* report a malformed event and continue */
 		if (err == -EBADMSG)
 			fail(v->q, STATUS_KERNEL, NULL, NULL, "skipped an event: %s",
 			     dk_nl_monitor_why(m)->sentence);

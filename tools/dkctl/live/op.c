@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl op: lists operators, or the functions of one. */
+/* dkctl op: lists operators, or the functions of one operator. */
 #include "live.h"
 
 #include <string.h>
 
-/* ---- many ----------------------------------------------------------------------- */
+/* ---- a list of operators -------------------------------------------------------- */
 
 static void json_op(struct json *j, const struct dk_nl_op *op)
 {
@@ -88,7 +88,7 @@ static int show_list(struct live *v, const struct dk_nl_op_filter *filter)
 	return status;
 }
 
-/* ---- one ------------------------------------------------------------------------ */
+/* ---- one operator --------------------------------------------------------------- */
 
 static void json_one(struct request *q, const struct dk_nl_op *op)
 {
@@ -188,8 +188,8 @@ static int take_filter(struct live *v, struct dk_nl_op_filter *filter)
 }
 
 /*
- * Any other word is the name of an operator. So is an abbreviation of a filter without
- * a value after it.
+ * Returns whether the next word is a filter. Any other word is the name of an operator.
+ * So is an abbreviated filter that no value follows.
  */
 static bool is_filter(struct live *v)
 {

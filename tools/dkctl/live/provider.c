@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl provider: lists the providers, which register functions. */
+/* dkctl provider: lists the providers. */
 #include "live.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static void json(struct request *q, const struct dk_nl_provider *p)
 	json_end(&j);
 }
 
-/* The calls that keep providers from being unregistered. */
+/* Prints the calls that unregistering a provider is waiting for. */
 static void put_inside(const struct dk_nl_provider *p)
 {
 	__u32 i;

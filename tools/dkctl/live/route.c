@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl route: where a call goes, and why. */
+/* dkctl route: prints where a call is routed, and why. */
 #include "live.h"
 #include "../table_grid.h"
 #include "replay.h"
@@ -19,7 +19,7 @@ struct call {
 	struct dk_nl_call nl;
 	struct dk_nl_obj objs[MAX_OBJECTS];
 	const char *words[MAX_OBJECTS];
-	const struct dk_nl_device *devices;	/* all there are */
+	const struct dk_nl_device *devices;	/* all devices */
 	const struct dk_nl_route *route;
 	const struct dk_nl_step *steps;
 	struct dk_explain explain;
@@ -44,7 +44,7 @@ static void set_device(struct call *c, struct dk_nl_obj *obj, const struct dk_nl
 		obj->ks = dense(c->v, d->backend);
 }
 
-/* SET@DEVICE */
+/* Parses SET@DEVICE. */
 static int parse_on_device(struct call *c, const char *word, const char *at,
 			   struct dk_nl_obj *obj)
 {
@@ -80,7 +80,7 @@ static int fail_argument(struct call *c, const char *word)
 		    "the kernel has no device, backend or keyset \"%.127s\"", word);
 }
 
-/* True if the word is neither a key nor a set, but may be a mistyped name. */
+/* True if the word is neither a key nor a set, but could be a mistyped name. */
 static bool is_mistyped(struct call *c, const char *word)
 {
 	struct dk_keyset ks;
@@ -172,9 +172,9 @@ static int parse_call(struct call *c)
 	return status;
 }
 
-/* ---- in words --------------------------------------------------------------------- */
+/* ---- the route as a sentence ------------------------------------------------------ */
 
-/* "demo::add(edu0, CPU) excluding Tracer" */
+/* Prints the call, such as "demo::add(edu0, CPU) excluding Tracer". */
 static void put_call(FILE *f, const struct call *c)
 {
 	static const struct {
@@ -214,7 +214,7 @@ static const struct {
 	{ -ESHUTDOWN, "ESHUTDOWN", "the dispatcher is shut down for" },
 };
 
-/* The sentence ends with the errno that a call would return. */
+/* Prints the route. If the call would fail, the sentence ends with the errno. */
 static void put_sentence(FILE *f, const struct call *c)
 {
 	const struct dk_nl_route *r = c->route;
@@ -266,7 +266,7 @@ static int print_sentence(struct call *c)
 
 /* ---- the steps, in the format of a transcript ------------------------------------- */
 
-/* Breaks lines that do not fit, which only very long names cause. */
+/* Prints text, and breaks lines that do not fit, which only very long names cause. */
 static void explain_put(struct dk_format *t, const char *s, size_t len)
 {
 	struct call *c = t->ctx;
@@ -321,7 +321,7 @@ static void explain_object(struct dk_format *t, unsigned int i, struct dk_format
 			  d->backend_state != DK_NL_STATE_ONLINE;
 }
 
-/* The device of a call: that of the first argument on the highest backend of the set. */
+/* Returns the device of the call: that of the first argument on the set's highest backend. */
 static __u32 device_of(const struct call *c)
 {
 	unsigned int b = dk_keyset_backend(c->v->layout, c->route->effective);
@@ -402,7 +402,7 @@ static void print_steps(struct call *c)
 	dk_format_begin(&t);
 	for (s = c->steps; s; s = s->next) {
 		if (s->kind > DK_NL_STEP_IMPL)
-			continue;	/* from a newer module */
+			continue;	/* a step of a newer module */
 		copy_step(&step, s);
 		dk_format_step(&t, &step);
 	}
@@ -467,7 +467,7 @@ static void json(struct call *c)
 
 /* ---- the subcommand --------------------------------------------------------------- */
 
-/* The number of objects that a type holds: 0, 1, or any number (UINT_MAX). */
+/* Returns the number of objects that a type holds: 0, 1, or UINT_MAX for any number. */
 static unsigned int type_objects(const struct dk_type *type)
 {
 	bool is_list = false;
@@ -480,7 +480,7 @@ static unsigned int type_objects(const struct dk_type *type)
 	return is_list ? UINT_MAX : 1;
 }
 
-/* The most objects that a call takes by its schema; UINT_MAX: any number. */
+/* Returns the maximum number of objects of a call, by its schema; UINT_MAX for any number. */
 static unsigned int max_objects(const char *text)
 {
 	unsigned int i, one, n = 0;
@@ -498,7 +498,7 @@ static unsigned int max_objects(const char *text)
 	return n;
 }
 
-/* Refuses more arguments than the operator takes. */
+/* Fails if the call has more arguments than the operator takes. */
 static int check_count(struct call *c)
 {
 	const struct dk_nl_op *op;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl stats: counts of calls by function, and switching the counters. */
+/* dkctl stats: prints the number of calls of each function, and controls the counters. */
 #include "live.h"
 #include "stats_summary.h"
 
@@ -140,7 +140,7 @@ static void put_function(struct columns *l, const struct dk_nl_counter *c)
 			    c->kind == DK_NL_STAT_FALLBACK ? " (fallback)" : "");
 }
 
-/* The sum of all calls, or of the listed ones. A provider's calls have no summary by server. */
+/* Prints the number of all calls, or of the listed ones. With a provider, no summary follows. */
 static void put_sum(struct live *v, const struct dk_nl_stats *stats,
 		    const struct dk_nl_counter_filter *filter, unsigned long long listed,
 		    const struct stats_summary *u)
@@ -244,7 +244,7 @@ int live_stats(struct live *v)
 	}
 	if (*v->next && !strncmp(*v->next, "of", 2) && take(v, "off"))
 		return enable(v, 0);
-	/* "re" is ambiguous */
+	/* "re" is ambiguous, so it does not stand for "readers" */
 	if (*v->next && strlen(*v->next) > 2 && take(v, "readers"))
 		return take_readers(v);
 	if (take(v, "reset"))

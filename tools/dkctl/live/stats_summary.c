@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Prints "3 of 412 operators served by edu, 409 by CPU". Functions that redispatch, such
- * as those at Autogradedu or Tracer, count only if nothing else served the operator.
+ * as those at Autogradedu or Tracer, are included only if no other function served the
+ * operator.
  */
 #include "stats_summary.h"
 
@@ -38,7 +39,7 @@ static bool is_composite(struct live *v, unsigned int key)
 	       !strncmp(dk_key_name(v->layout, key, name), "Composite", 9);
 }
 
-/* The backend that a function at @key computes on; 0 if the function redispatches. */
+/* Returns the backend that a function at @key computes on; 0 if it computes on none. */
 static unsigned int computing_backend(struct live *v, unsigned int key)
 {
 	struct dk_keyset autograd;
@@ -58,8 +59,8 @@ static bool computes(struct live *v, const struct dk_nl_counter *c)
 }
 
 /*
- * A composite function serves if the backend has no function of its own, so its calls
- * count for the provider, even if the provider has the name of a backend.
+ * Names the server of calls to a composite function, which serves backends without a
+ * function of their own. It is the provider, also if that has the name of a backend.
  */
 static void name_composite(struct live *v, const struct dk_nl_counter *c, char *buf,
 			   size_t size)
@@ -109,7 +110,10 @@ static int by_op(const void *a, const void *b)
 	return strcmp((*x)->op, (*y)->op);
 }
 
-/* Counts one operator. All counters get the name pointer of the first for comparison. */
+/*
+ * Counts one operator with @n counters. The copies of the counters get the same name
+ * pointer, so that names can be compared by address.
+ */
 static bool count_op(struct live *v, struct stats_summary *u, const struct dk_nl_counter **c,
 		     size_t n)
 {
@@ -129,7 +133,7 @@ static bool count_op(struct live *v, struct stats_summary *u, const struct dk_nl
 	return true;
 }
 
-/* Private backends first, then by descending number of operators, "nothing" last. */
+/* Sorts private backends first, then by descending number of operators, "nothing" last. */
 static int by_use(const void *a, const void *b)
 {
 	const struct stats_server *x = a, *y = b;
@@ -143,7 +147,7 @@ static int by_use(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* An unused private backend is listed with 0 operators. */
+/* Marks the private backends, and adds the unused ones, which are listed with 0 operators. */
 static bool add_private(struct live *v, struct stats_summary *u)
 {
 	const struct dk_nl_backend *b;

@@ -8,9 +8,9 @@
 /* Fits the names of a key and a provider. */
 #define SERVER_NAME_MAX	(2 * DK_NAME_MAX + 8)
 
-/* A backend, a provider of composite functions, a key of a provider, or nothing. */
+/* What served calls: a backend, a provider of composite functions, a provider's key, or nothing. */
 struct stats_server {
-	char name[SERVER_NAME_MAX];	/* empty: nothing served */
+	char name[SERVER_NAME_MAX];	/* empty for calls without a function */
 	bool is_private;		/* a private backend with a name */
 	unsigned long long operators;
 	unsigned long long calls;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* dkctl version: versions of tool, library and module, and which is older. */
+/* dkctl version: prints the versions of tool, library and module, and names an older one. */
 #include "live.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Compares versions such as "0.1.0"; negative if @a is older. */
+/* Compares versions such as "0.1.0"; returns a negative number if @a is older. */
 static int compare(const char *a, const char *b)
 {
 	char *end_a, *end_b;

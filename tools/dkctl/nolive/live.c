@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Stands for the subcommands for a running kernel in a build without libnl. */
+/* Replaces the subcommands for a running kernel in a build without libnl. */
 #include "../complete.h"
 
 const char live_note[] = " (not with this dkctl, which was built without libnl)";
