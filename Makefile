@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
 # dispatchkey: library, tool, samples, module. "make help" lists the targets.
-# It needs a C compiler, GNU make and liburcu, libnl for the client library,
-# and for the module the headers of a kernel; kbuild reads Kbuild and not this.
+# The build needs a C compiler, GNU make and liburcu. The client library also
+# needs libnl, and the module the headers of a kernel. kbuild does not read this
+# file, but Kbuild.
 
 all:
 
 # ---- what a user may set ----------------------------------------------------
 
 O	?= build
-# an empty one would be /
+# with an empty O, the output folder would be /
 ifeq ($(strip $(O)),)
 override O := build
 endif
@@ -54,7 +55,7 @@ ifneq ($(nl_map_node),$(node:DISPATCHKEY%=DISPATCHKEY_NL%))
 $(error VERSION says $(VERSION), but the newest node of $(nl_map) is $(nl_map_node))
 endif
 
-# ---- what this machine has --------------------------------------------------
+# ---- probes of compilers and libraries --------------------------------------
 
 scripts	:= check check-all check-bare check-debug check-headers check-torch compdb \
 	deb wheel debug-kernel demo demo-opencl demo-torch demo-unload dist bench bench-kernel \
@@ -80,12 +81,12 @@ again	+= $(if $(and $(have_nl),$(have_sdt),$(have_cxx),$(have_python)),,missing)
 ifneq ($(strip $(probed_with)),$(probe_with))
 again	+= changed
 endif
-# Not after make has read a new config.mk.
+# FORCE is left out after make has restarted with a new config.mk.
 $(O)/config.mk: scripts/config $(if $(MAKE_RESTARTS),,$(if $(strip $(again)),FORCE))
 	@scripts/config $(silent) $(if $(filter config,$(again)),-v) $@
 endif
 
-# ---- what is built from what ------------------------------------------------
+# ---- outputs and their sources ----------------------------------------------
 
 include lib/core/Makefile.objs
 
@@ -118,7 +119,7 @@ hpp	:= include/dispatchkey.hpp
 uapi	:= uapi/linux/dispatchkey.h
 nl_uapi	:= uapi/linux/dispatchkey_netlink.h
 
-# ---- how --------------------------------------------------------------------
+# ---- flags and rules --------------------------------------------------------
 
 warnings := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wundef -Wvla \
 	-Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings
@@ -126,25 +127,25 @@ sdt	:= $(if $(have_sdt),-DDKC_PROBES)
 flags	= -std=gnu11 -D_GNU_SOURCE -pthread $(warnings) -Iinclude -Iuapi \
 	-DDK_VERSION='"$(VERSION)"' $(CPPFLAGS) $(if $(for_size),$(patsubst -O2,-Os,$(CFLAGS)),$(CFLAGS))
 
-# The same files from any folder; not in $(O)/flags, as they need not be built
-# again when the folder has moved.
+# Makes the built files independent of the project's folder. Not in $(O)/flags,
+# because nothing need be built again when the folder has moved.
 same_paths := -ffile-prefix-map=$(CURDIR)=.
 
-# Only what the public header declares is seen, and calls inside the library
-# and to a thread's own data cost nothing more than in a program.
+# Only what the public header declares is exported. Calls inside the library and
+# accesses to thread-local data cost no more than in a program.
 $(core) $(world): local_flags := $(sdt) -fPIC -fvisibility=hidden \
 	-fno-semantic-interposition -ftls-model=initial-exec -include lib/public.h
 fast	:= $(patsubst %,$(O)/lib/core/%.o,$(dkc-fast)) $(O)/lib/gate.o $(O)/lib/count.o
-# Private: $(O)/flags, which they depend on, is the same for all.
+# private, because $(O)/flags, on which they depend, must not inherit the variable.
 $(filter-out $(fast),$(core) $(world)): private for_size := yes
-# It defines what the headers otherwise only inline; see there.
+# twins.c defines the functions that are otherwise only inline in the headers.
 $(O)/lib/twins.o: last_flags := -DDK_INLINE= -Wno-missing-prototypes
 $(replay) $(dkctl): local_flags := -Ilib -Ilib/core -Ilib/replay
 $(O)/samples/plugin/plugin.o: local_flags := -fPIC
 
-# A sanitizer's runtime is not there before the program is linked. With lazy
-# binding a call in a signal handler could meet the dynamic linker's locks, and
-# the table of addresses stays writable.
+# With a sanitizer -z defs would fail: only programs are linked with its runtime.
+# -z now, because with lazy binding a call in a signal handler could wait for a
+# lock of the dynamic linker, and the table of addresses would stay writable.
 defs	= $(if $(findstring -fsanitize,$(CC) $(CFLAGS) $(LDFLAGS)),,-Wl,-z,defs)
 now	:= -Wl,-z,relro -Wl,-z,now
 so_flags = -shared -Wl,-soname,$(soname) -Wl,--version-script=$(map) $(defs) \
@@ -158,15 +159,15 @@ $(nl): local_flags := -fPIC -fvisibility=hidden $(nl_flags)
 nl_so_flags = -shared -Wl,-soname,$(nl_soname) -Wl,--version-script=$(nl_map) $(defs) \
 	$(now) -Wl,-Bsymbolic-functions
 
-# What dkctl knows of a running kernel, or that it knows nothing.
+# The part of dkctl that queries a running kernel, or its replacement without libnl.
 dkctl_live := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard \
 	tools/dkctl/$(if $(have_nl),live,nolive)/*.c)))
 $(dkctl_live): local_flags := -Ilib -Ilib/core -Ilib/replay
 dkctl	+= $(dkctl_live)
 
-# Written anew only when they change: new flags build everything again, and a
-# new or missing file links again what it is a part of. Here and in the .d files O is
-# left out, as scripts write another name for the same folder.
+# These two files are written only if their content changes. New flags build everything
+# again; a new or missing source links again what contains it. O is left out here and in
+# the .d files, because scripts use another name for the same folder.
 export flags_text = $(CC) $(flags) $(sdt) $(LDFLAGS)
 export objects_text = $(patsubst $(O)/%,%,$(core) $(world) $(replay) $(dkctl) $(nl))
 $(O)/flags $(O)/objects: FORCE
@@ -181,8 +182,8 @@ $(O)/%.o: %.c $(O)/flags Makefile lib/core/Makefile.objs
 -include $(patsubst %.o,%.d,$(core) $(world) $(replay) $(dkctl) $(nl)) \
 	$(wildcard $(O)/samples/*.d $(O)/samples/plugin/*.d $(O)/samples/opencl/*.d)
 
-# One object: whoever links any of it gets the constructor that fills the
-# tables of layouts.
+# The static library is one object, so every program that uses a part of it also
+# gets the constructor that fills the tables of layouts.
 $(O)/dispatchkey.o: $(core) $(world) $(O)/objects
 	$(say) LD $@
 	$(Q)$(CC) -r -nostdlib $(filter -m% -flto%,$(CFLAGS)) -o $@ $(core) $(world)
@@ -240,7 +241,7 @@ $(O)/samples/hello_cpp: samples/hello.cpp $(hpp) $(headers) $(uapi) $(O)/flags $
 	$(Q)$(CXX) -std=c++17 -pthread -Wall -Wextra -Iinclude -Iuapi $(CPPFLAGS) \
 		$(CXXFLAGS) $(same_paths) $(LDFLAGS) -o $@ $< $(call beside,..) -ldispatchkey
 
-# It talks to the module, and has no need of the library.
+# dk_client uses the module and not the library.
 $(O)/samples/dk_client: $(O)/samples/client.o
 	$(say) LD $@
 	$(Q)$(CC) -pthread $(CFLAGS) $(LDFLAGS) -o $@ $<
@@ -277,7 +278,7 @@ ifeq ($(silent),)
 	@echo '  make help    the module, install, and all else'
 endif
 
-# Making config.mk is part of reading this file.
+# config.mk is made when make reads this file, so nothing is left to do.
 config:
 	@:
 
@@ -300,14 +301,14 @@ clean:
 # ---- targets: install -------------------------------------------------------
 
 dest	 = $(DESTDIR)$(INCLUDEDIR)/dispatchkey
-# a .pc file that can be moved says where things are by its prefix
+# a .pc file names folders relative to its prefix, so the installed files can be moved
 by_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 
-# fill_pc FILE.in - with where things are by then
+# fill_pc FILE.in - prints the file with folders and version filled in
 fill_pc	= sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(call by_prefix,$(LIBDIR))|' \
 	-e 's|@INCLUDEDIR@|$(call by_prefix,$(INCLUDEDIR))|' -e 's|@VERSION@|$(VERSION)|' $(1)
 
-# fill_cmake FILE.in - the same for cmake, from whose folder the headers are so far
+# fill_cmake FILE.in - the same for cmake, with the path from its folder to the headers
 cmake	= $(LIBDIR)/cmake/dispatchkey
 fill_cmake = sed -e 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(major)|' \
 	-e "s|@TO_INCLUDEDIR@|$$(realpath -ms --relative-to=$(cmake) $(INCLUDEDIR)/dispatchkey)|" $(1)
@@ -351,8 +352,8 @@ uninstall:
 
 # ---- targets: the module ----------------------------------------------------
 
-# O moves what userspace builds. kbuild has one of its own, and is given none, not even
-# an empty one: that would hide the KBUILD_OUTPUT of Debian's headers since 7.0.
+# O is the output folder of userspace. kbuild also has a variable O, which must not be set,
+# not even to nothing: that would hide the KBUILD_OUTPUT of Debian's headers since 7.0.
 MAKEOVERRIDES := $(filter-out O=%,$(MAKEOVERRIDES))
 kbuild	= $(MAKE) -C $(KDIR) M=$(CURDIR) KCFLAGS='$(same_paths) $(KCFLAGS)'
 kernel	= $(DESTDIR)/usr/src/dispatchkey
@@ -371,12 +372,13 @@ uts_release = $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"$$/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 sig_key = $(shell sed -n 's/^CONFIG_MODULE_SIG_KEY="*\([^"]*\)"*$$/\1/p' \
 	$(KDIR)/include/config/auto.conf 2>/dev/null)
-# A distribution keeps the key: without it sign-file would print errors of OpenSSL.
+# Modules are signed only if the key is here. Distributions do not publish theirs, and
+# without a key sign-file would print errors of OpenSSL.
 can_sign = $(if $(sig_key),$(filter pkcs11:%,$(sig_key))$(wildcard $(sig_key) $(KDIR)/$(sig_key)))
 
-# The samples are for trying out and not for a machine's module folder: kbuild installs
-# what modules.order lists, which has one line meanwhile. It skips depmod where
-# there is no System.map, as in Debian's headers.
+# Only dispatchkey.ko is installed, and not the samples: kbuild installs what modules.order
+# lists, so that file has one line meanwhile. depmod is run here, because kbuild skips it
+# if there is no System.map, as in Debian's headers.
 modules_install:
 	$(need_headers)
 	@test -e dispatchkey.ko || { \
@@ -406,7 +408,7 @@ define install_for_drivers
 	$(Q)$(INSTALL) -m 644 $(uapi) $(kernel)/include/linux
 endef
 
-# The sources of the module alone, where dkms looks for them.
+# Installs the sources of the module alone, in the folder that dkms expects.
 dkms	= $(DESTDIR)/usr/src/dispatchkey-$(VERSION)
 dkms_sources := VERSION Kbuild $(headers) $(uapi) $(nl_uapi) lib/core/Makefile.objs \
 	$(wildcard kmod/*.[ch] lib/core/*/*.[ch])
@@ -430,7 +432,7 @@ modules_clean:
 # ---- targets: README and samples ----------------------------------------------
 
 DOCDIR	?= $(PREFIX)/share/doc/dispatchkey
-# Not what kbuild leaves beside them.
+# Without the files that kbuild generates beside them.
 sample_sources := $(filter-out %.mod.c,$(sort $(wildcard $(addprefix samples/,*.c *.h *.cpp *.py \
 	*.sh */*.c */*.cpp */*.h */*.hpp */*.ld */*.py */run */Makefile))))
 
@@ -443,7 +445,7 @@ install_docs:
 		$(INSTALL) -D -m 644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit; \
 	done
 
-# A folder with other files in it stays.
+# A folder that contains other files is not removed.
 uninstall_docs:
 	$(Q)rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,README.md $(sample_sources))
 	$(Q)for dir in $(filter-out samples/,$(sort $(dir $(sample_sources)))) samples/ ''; do \
@@ -464,8 +466,8 @@ install: install_pages
 uninstall: uninstall_pages
 clean: clean_pages
 
-# Made from what the tool says in its help and from the headers, so that they
-# cannot disagree.
+# The pages are made from the tool's help and from the headers, so that they cannot
+# disagree.
 man: $(O)/man-pages
 $(O)/man-pages: $(tool) $(wildcard include/*.h) $(uapi) kmod/exports.c scripts/man-pages \
 		$(wildcard scripts/pages/*.py Documentation/man/*.rst Documentation/api/*.rst \
@@ -474,7 +476,7 @@ $(O)/man-pages: $(tool) $(wildcard include/*.h) $(uapi) kmod/exports.c scripts/m
 	$(Q)rm -rf $(O)/man
 	$(Q)python3 scripts/man-pages $(tool) $(O)/man
 	@touch $@
-	@# root installs from a folder that may be somebody else's, who cleans it
+	@# if root installs from a user's folder, the user must still be able to clean it
 	@if [ "$$(id -u)" = 0 ]; then chown -R --reference=$(O) $(O)/man $@; fi
 
 html: $(tool)
@@ -504,8 +506,8 @@ clean_pages:
 
 # ---- targets: tests ---------------------------------------------------------
 
-# They call make themselves, and are not parts of this one. What the user set
-# (O, CC, KDIR, ...) is in their environment.
+# The scripts run make themselves, independently of this make. Variables that the
+# user has set (O, CC, KDIR, ...) are in their environment.
 check-all: arguments = $(LANES)
 debug-kernel: arguments = debug kcsan
 $(scripts):
@@ -518,7 +520,7 @@ venv:
 bare: check-bare
 headers-check: check-headers
 
-# The packages of each board are a group of scripts/packages.
+# For each board, the group of its packages in scripts/packages.
 BOARD	?= riscv64-virt
 packages_riscv64-virt := board-riscv64
 packages_mps2-an385 := board-arm
@@ -530,7 +532,7 @@ demo-board:
 		echo "demo-board: compiling the dispatcher and the program (about 10 seconds)"
 	$(Q)MAKEFLAGS= $(MAKE) -s -j$$(nproc) -C samples/board O=$(abspath $(O))/board/$(BOARD) BOARD=$(BOARD) run
 
-# M= is the folder; RUN=, KERNEL= and EDU= say how.
+# M= is the folder; the script reads RUN=, KERNEL= and EDU= from the environment.
 module-vm:
 	$(Q)MAKEFLAGS= M='$(M)' scripts/module-vm
 

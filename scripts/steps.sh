@@ -13,11 +13,11 @@ say() { printf '%s: %s\n' "$me" "$*"; }
 
 jobs=$(nproc)
 passed=0 failed=0 skipped=0
-failures=()		# lines: what failed, and below it why
+failures=()		# lines: the name of each failed step, followed by the reasons
 begin=$SECONDS
 
-# setup - the folders build and logs, the environment of make, kernel sources. Call
-# it after everything that reads O or SHARE.
+# setup - sets up the folders build and logs, the environment of make, and the kernel
+# sources. It unsets O and SHARE, so call it after everything that reads these.
 setup() {
 	top=$(pwd -P)
 	mkdir -p "${O:-build}"
@@ -33,7 +33,7 @@ setup() {
 
 # ---- progress ---------------------------------------------------------------------
 
-# How long each step took last time, a file for each.
+# A file for each step has the duration of its last successful run.
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/dispatchkey
 time_file() { printf '%s/times/%s-%s' "$cache" "$me" "${1//[^a-zA-Z0-9]/-}"; }
 last_time() { # NAME
@@ -41,17 +41,17 @@ last_time() { # NAME
 	read -r seconds 2>/dev/null <"$(time_file "$1")" && printf ' (%d s last time)' "$seconds"
 }
 
-# At a terminal the line that reports a step names it while it runs.
+# At a terminal, prints the name of the step while it runs. report() overwrites this line.
 begin_step() { # NAME
 	[ ! -t 1 ] || printf '%s: %-47s ...%s' "$me" "$1" "$(last_time "$1")"
 }
 
-# The tests that failed in a log, or its end.
+# Prints the first failed tests in a log or, if there are none, its last lines.
 reasons() { # LOG
 	grep -aE '^not ok  |: not killed: ' "$1" | head -n 5 | grep . || tail -n 3 "$1"
 }
 
-# The result of a step is one line; its log is printed only if it failed.
+# Prints the result of a step in one line, and its log only if it failed.
 report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	local word=ok
 	[ "$4" -ne 0 ] || echo "$6" >"$(time_file "$1")"
@@ -65,14 +65,14 @@ report() { # NAME LOG PASSED FAILED SKIPPED SECONDS
 	[ "$4" -ne 0 ] || return 0
 	failures+=("$me: failed: $1")
 	mapfile -t -O ${#failures[@]} failures < <(reasons "$2" | sed 's/^/    | /')
-	# Without the tests that passed.
+	# The log is printed without the tests that passed.
 	grep -avE '^[# |]*ok [0-9]' "$2" | tail -n 120 | sed 's/^/    | /'
 	say "all of it: ${2#"$top/"}"
 }
 
 logname() { printf '%s/%s.log' "$logs" "${1//[^a-zA-Z0-9]/-}"; }
 
-# step NAME COMMAND... - one test, which passes if the command does
+# step NAME COMMAND... - runs the command as one test, which passes if the command succeeds
 step() {
 	local name=$1 log from=$SECONDS
 	shift
@@ -87,7 +87,7 @@ step() {
 	fi
 }
 
-# tap NAME COMMAND... - the tests that the command reports in KTAP
+# tap NAME COMMAND... - runs the command, and counts the tests that it reports in KTAP
 tap() {
 	local name=$1 log status=0 from=$SECONDS counts sum
 	shift
@@ -99,7 +99,7 @@ tap() {
 		echo "[the log cannot be counted]" >>"$log"
 		counts=(0 1 0)
 	fi
-	# A command that fails, and none of its tests did: that is one of its own.
+	# If the command fails but none of its tests did, this is counted as one failure.
 	if [ "$status" -ne 0 ] && [ "$status" -ne 4 ] && [ "${counts[1]}" -eq 0 ]; then
 		echo "[exit status $status]" >>"$log"
 		counts[1]=1
@@ -112,8 +112,8 @@ tap() {
 	[ "${counts[2]}" -eq 0 ] || scripts/ktap-count "$log" | sed -n 's/^skipped/    | skipped/p'
 }
 
-# tried WHERE HOW NAME COMMAND... - HOW is tap or counted; with RECORD=1 the counts become a row
-# of a table in the manual
+# tried WHERE HOW NAME COMMAND... - runs HOW, which is tap or counted; with RECORD=1 the counts
+# are written to a row of a table in the manual
 tried() {
 	local where=$1 before=("$passed" "$failed" "$skipped")
 	shift
@@ -121,7 +121,7 @@ tried() {
 	[ -n "${RECORD-}" ] || return 0
 	record "$where,$(date +%F),$(cat VERSION),$((passed - before[0])),$((failed - before[1])),$((skipped - before[2]))"
 }
-# record ROW - replaces the row of the same place
+# record ROW - adds a row to the table, or replaces the one with the same first column
 record() {
 	local table=Documentation/tried.inc
 	(
@@ -134,7 +134,7 @@ record() {
 	) 9>>"$logs/tried.lock"
 }
 
-# counted NAME COMMAND... - the tests of a script whose last line counts them
+# counted NAME COMMAND... - runs a script whose last line counts its tests
 counted() {
 	local name=$1 log status=0 from=$SECONDS counts=(0 1 0)
 	shift
@@ -152,19 +152,19 @@ counted() {
 	[ "${counts[2]}" -eq 0 ] || sed -n 's/^ *| skipped/    | skipped/p' "$log"
 }
 
-# no_test NAME WHY - one test that cannot run here
+# no_test NAME WHY - reports a test as skipped, because it cannot run here
 no_test() {
 	skipped=$((skipped + 1))
 	printf '%s: %-47s skipped\n    | skipped: %s\n' "$me" "$1" "$2"
 }
 
-# lane NAME FUNCTION [ARGUMENT...] - run steps in parallel with the following ones. Their
+# lane NAME FUNCTION [ARGUMENT...] - runs steps in parallel with the following ones. Their
 # output is kept until join, so the order of the report is always the same.
 lanes=()
 lane() {
 	local name=$1
 	shift
-	# A process group of its own, so that all of it can be ended.
+	# With job control, the lane has its own process group, so end_lanes can end all of it.
 	set -m
 	# shellcheck disable=SC2030,SC2031 # the counts reach the parent by a file
 	(
@@ -179,7 +179,7 @@ lane() {
 	say "in the background: $name"
 }
 
-# join - wait for all lanes, and print and count what they did
+# join - waits for all lanes, prints their output and adds their counts
 # shellcheck disable=SC2031 # they are this shell's
 join() {
 	local entry name counts sum
@@ -225,11 +225,11 @@ finish() {
 	exit
 }
 
-# ---- what several scripts run ------------------------------------------------------
+# ---- commands of several scripts ---------------------------------------------------
 
 with_make() { make -j"$jobs" O="$build" "$@"; }
 build_all() { with_make all; }
-# kselftest sets its own CC, and a second build would use that.
+# Without CC=, kselftest would set its own, and make would use that to build again.
 selftest() { # TARGET...
 	make -s -C selftests run_tests TARGETS="$*" DK_ONLY=user DK_PREBUILT=1 DK_BUILD="$build" \
 		CC="$CC"
@@ -237,7 +237,7 @@ selftest() { # TARGET...
 
 # ---- the kernel's tests -----------------------------------------------------------
 
-# find_kernel SERIES - KVER and KDIR of a stock kernel
+# find_kernel SERIES - sets KVER and KDIR to those of a stock kernel
 find_kernel() {
 	local kernel
 	kernel=$(scripts/fetch-kernel --series "$1" --what image,headers) || return
@@ -245,8 +245,8 @@ find_kernel() {
 	KDIR=$(sed -n 's/^KDIR=//p' <<<"$kernel")
 	export KDIR
 }
-# The kernel's sources that all series use: kselftest, and the client of netlink
-# specifications in ynl.
+# Finds the parts of the kernel's sources that the tests of all series use: kselftest, and
+# ynl, the client for netlink specifications.
 find_sources() {
 	local kselftest client
 	[ "${KSELFTEST_DIR-}" != none ] || return 0
@@ -257,8 +257,8 @@ find_sources() {
 	export KSELFTEST_DIR
 }
 
-# Links to the sources: kbuild puts objects next to them, and those of several kernels must
-# not be mixed.
+# Makes a folder of links to the sources: kbuild puts objects next to the sources, and those of
+# several kernels must not be mixed.
 farm() { # KVER
 	local dir=$build/modules/$1
 	mkdir -p "$dir"
@@ -269,24 +269,24 @@ farm() { # KVER
 build_modules() { # KVER KDIR
 	farm "$1" && make -j"$jobs" -C "$build/modules/$1" KDIR="$2" DK_SELFTESTS=1 modules
 }
-# Programs that the kernel's tests run: compiling in a virtual machine is slow.
+# Builds programs of the kernel's tests here, because compiling in a virtual machine is slow.
 build_programs() {
 	make -s -C selftests all TARGETS=netlink DK_ONLY=kernel DK_PREBUILT=1 DK_BUILD="$build" \
 		CC="$CC"
 }
 
-# The driver outside of the tree is built here and loaded there.
+# Builds the driver outside the tree here; the same test loads it in the virtual machine.
 outside() { # KVER KDIR
 	rm -rf -- "$logs/outside-$1"
 	mkdir "$logs/outside-$1"
 	env DK_OUTSIDE="$logs/outside-$1" DK_TOP="$build/modules/$1" KDIR="$2" \
 		selftests/module/outside_driver.sh
 }
-# Two halves, so check can run them in two machines.
+# The targets are in two halves, so that check can run them in two machines.
 kernel_targets_1="replay api module trace edu netlink nl"
 kernel_targets_2="dkctl guides torture"
 kernel_targets="$kernel_targets_1 $kernel_targets_2"
-# The options are those of selftests/vm/run: the kernel, and another log.
+# The OPTIONs are passed to selftests/vm/run: the kernel, and another log.
 in_vm() { # KVER SECONDS TARGETS OPTION...
 	local kver=$1 timeout=$2 targets=$3
 	shift 3

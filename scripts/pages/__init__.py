@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What manual pages are made from, and how; see scripts/man-pages.
+"""The parts of scripts/man-pages: they read its sources and write manual pages.
 
 A text is a list of nodes:
 
     ("section", TITLE)  ("subsection", TITLE)
     ("para", TEXT)                      TEXT has reST's inline markup
-    ("plain", TEXT)                     without any
+    ("plain", TEXT)                     TEXT has no markup
     ("code", LINES)
     ("bullets", [NODES, ...])
     ("terms", [(TERM, NODES), ...])     TERM has inline markup, too
-    ("groff", LINES)                    as it is
+    ("groff", LINES)                    LINES are copied as they are
 """

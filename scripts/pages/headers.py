@@ -30,7 +30,7 @@ class Item:
 
     @staticmethod
     def split(lines):
-        """Parameters, description, Context, Return."""
+        """Returns parameters, description, Context and Return of a comment."""
         params, parts = [], {"": [], "Context": [], "Return": []}
         part = ""
         for line in lines:
@@ -48,7 +48,7 @@ class Item:
         return params, *("\n".join(p).strip() for p in parts.values())
 
     def declared(self, behind):
-        """The declaration, without a body and without what only compilers read."""
+        """Returns the declaration, without a body and without attributes for the compiler."""
         if self.kind == "macro":
             head = re.match(r"#define (\w+(?:\([^)]*\))?)", behind)[1]
             return re.sub(r"\s+", " ", head.replace("\\\n", ""))
@@ -63,14 +63,14 @@ class Item:
 
 
 def read(path):
-    """All items of a header, in its order."""
+    """Returns all items of a header, in its order."""
     text = path.read_text(encoding="utf-8")
     return [Item(path.name, m[1], text[m.end():]) for m in COMMENT.finditer(text)
             if HEAD.match(re.sub(r"^ \* ?", "", m[1].splitlines()[0]))]
 
 
 def wrapped(declaration):
-    """A prototype in lines that fit, parameters below each other."""
+    """Splits a prototype into lines that fit, with parameters below each other."""
     if len(declaration) <= WIDTH:
         return [declaration]
     head = declaration.index("(") + 1
@@ -92,7 +92,7 @@ def wrapped(declaration):
 
 
 def synopsis(item):
-    """The declaration in bold, names of parameters in italics."""
+    """Returns the declaration in bold, with names of parameters in italics."""
     names = "|".join(sorted((re.escape(p) for p, _ in item.params), key=len, reverse=True))
     if item.kind in ("struct", "enum"):
         names = ""
@@ -115,12 +115,12 @@ TITLES = {"struct": "members", "enum": "values", "typedef": "parameters",
 
 
 def exported(path):
-    """The functions that the module exports."""
+    """Returns the functions that the module exports."""
     return set(re.findall(r"^EXPORT_SYMBOL\w*\((\w+)", path.read_text(encoding="utf-8"), re.M))
 
 
 def body(items, beside, in_module):
-    """The sections of a page about ITEMS, which have the same name."""
+    """Returns the sections of a page about ITEMS, which have the same name."""
     client = items[0].header == CLIENT
     both = all(i.kind != "function" or i.inline or i.name in in_module for i in items)
     where = "Dispatch key library (**libdispatchkey**, ``-ldispatchkey``)" + (
@@ -154,7 +154,7 @@ def body(items, beside, in_module):
 
 
 def groups(folder):
-    """(page, group, names) of the API pages, in the order of their index."""
+    """Yields (page, group, names) of the API pages, in the order of their index."""
     order = re.findall(r"^   ([a-z]+)$", (folder / "index.rst").read_text(encoding="utf-8"), re.M)
     for page in order:
         text = (folder / f"{page}.rst").read_text(encoding="utf-8")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What dkctl says in its help, as pages of section 8.
+"""Converts the help of dkctl to pages of section 8.
 
-Its help is lines for people: paragraphs; lists of "  WORDS   what they mean", also
-with the meaning in the next line, deeper; titles that end in ":"; and other
-lines that are indented, which are examples.
+The help consists of paragraphs; titles that end in ":"; lists of "  WORDS   what they
+mean", whose meaning may also be in the next line, with more indentation; and examples,
+which are all other indented lines.
 """
 import re
 import subprocess
@@ -17,13 +17,13 @@ KNOWN = {"options": "options", "examples": "examples", "exit status": "exit stat
 
 
 def ask(tool, *words):
-    """Help of dkctl, or of one of its subcommands."""
+    """Returns the help of dkctl, or of one of its subcommands."""
     return subprocess.run([tool, "help", *words], text=True, check=True,
                           stdout=subprocess.PIPE).stdout
 
 
 def markup(term):
-    """A term of a list: placeholders in italics, words in bold, brackets as they are."""
+    """Returns a term with placeholders in italics, words in bold, and brackets as they are."""
     pieces = []
     for part in re.split(r"(\s+|[\[\]{}|,()=]+)", term):
         if not part or part.isspace() or part[0] in "[]{}|,()=":
@@ -39,7 +39,7 @@ def markup(term):
 
 
 def entries(lines, at):
-    """The list that begins at this line, and the line after it."""
+    """Returns the list that begins at this line, and the number of the line after it."""
     items = []
     while at < len(lines) and lines[at].startswith("  "):
         depth = rst.indent_of(lines[at])
@@ -57,7 +57,7 @@ def entries(lines, at):
 
 
 def meaning(lines):
-    """The meaning of a term; if every line is a term itself, a list of these."""
+    """Returns the meaning of a term; if every line is a term itself, a list of these terms."""
     inner = [re.match(r"(\S.*?) {2,}(\S.*)", line) for line in lines]
     if len(inner) > 1 and all(inner):
         return [("terms", [(markup(m[1]), [("plain", m[2])]) for m in inner])]
@@ -65,14 +65,14 @@ def meaning(lines):
 
 
 def is_list(lines, at):
-    """Has it meanings? In the line itself, or deeper in the next one."""
+    """True if a term has a meaning, in its line or, with more indentation, in the next one."""
     if ENTRY.match(lines[at]):
         return True
     return at + 1 < len(lines) and rst.indent_of(lines[at + 1]) > rst.indent_of(lines[at]) + 4
 
 
 def parse(text):
-    """The nodes of a help text after its usage lines."""
+    """Returns the nodes of a help text, which begins after the usage lines."""
     lines = text.splitlines()
     nodes, at = [], 0
     while at < len(lines):
@@ -91,7 +91,7 @@ def parse(text):
             at += 1
         elif line.startswith("  ") and is_list(lines, at):
             items, at = entries(lines, at)
-            # a command that can be typed has no placeholders
+            # examples are commands as they are typed, without placeholders
             term_of = "``{}``".format if nodes[-1:] == [("section", "examples")] else markup
             nodes.append(("terms", [(term_of(term), meaning(what)) for term, what in items]))
         elif line.startswith("  "):
@@ -131,7 +131,7 @@ class Help:
             at = following
 
     def section(self, title):
-        """The nodes of a section of the overview, or of any subcommand that has it."""
+        """Returns the nodes of a section of the overview, or of a subcommand that has it."""
         for nodes in (self.nodes, *(s.nodes for s in self.subcommands.values())):
             if ("section", title) in nodes:
                 behind = nodes[nodes.index(("section", title)) + 1:]
@@ -141,7 +141,7 @@ class Help:
 
 
 class Subcommand:
-    """Help of one: usage lines, then the rest."""
+    """The help of a subcommand: usage lines, then the rest."""
 
     def __init__(self, name, summary, text):
         self.name = name
@@ -152,7 +152,7 @@ class Subcommand:
         self.nodes = self.options_together(self.told)
 
     def own(self):
-        """Its own text only, for a page that has all subcommands."""
+        """Returns the text without options and exit status, for a page of all subcommands."""
         nodes = self.told
         for title in ("options", "exit status"):
             if ("section", title) in nodes:
@@ -162,7 +162,7 @@ class Subcommand:
 
     @staticmethod
     def options_together(nodes):
-        """Options that the text before names come first in OPTIONS."""
+        """Moves options that are described before the section OPTIONS to its beginning."""
         if ("section", "options") not in nodes:
             return nodes
         at = nodes.index(("section", "options"))

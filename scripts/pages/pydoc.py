@@ -15,7 +15,7 @@ CODE = re.compile(r"(`\w+`|[\w.]+\(\)(?:[\w.]+\(\))*)")
 
 
 def markup(text):
-    """A paragraph, with calls and words in backquotes as code."""
+    """Returns a paragraph with calls and words in backquotes as code."""
     parts = CODE.split(text)
     parts[1::2] = [f"``{part.strip('`')}``" for part in parts[1::2]]
     parts[::2] = [re.sub(r"(\w)_(?!\w)", r"\1\\_", re.sub(r"([*`|\\])", r"\\\1", part))
@@ -24,7 +24,7 @@ def markup(text):
 
 
 def items(lines):
-    """The items of a list, and their texts; none if it is no list."""
+    """Returns the items of a list with their texts; an empty list if LINES are no list."""
     found = []
     for line in lines:
         match = ITEM.match(line)
@@ -38,7 +38,7 @@ def items(lines):
 
 
 def as_rst(docstring):
-    """A docstring as lines of reST."""
+    """Returns a docstring as lines of reST."""
     lines = []
     for block in re.split(r"\n\s*\n", inspect.cleandoc(docstring or "")):
         text = textwrap.dedent(block)
@@ -70,7 +70,7 @@ def signature(node, skip=0):
 
 
 def annotation(text):
-    """Types without the quotes and the private modules that the sources need."""
+    """Removes the quotes and the private modules that types have in the sources."""
     return re.sub(r"\b_[a-z]+\.", "", re.sub(r"'([A-Z]\w*)'", r"\1", text))
 
 
@@ -105,13 +105,13 @@ class Package:
         return self.trees[module]
 
     def find(self, module, name):
-        """The last definition of a name: the others are its overloads."""
+        """Returns the last definition of a name; those before it are overloads."""
         found = [node for node in self.tree(module).body
                  if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name]
         return found[-1] if found else None
 
     def members(self, module, node):
-        """The definitions in a class, with those of its private bases."""
+        """Returns the definitions in a class, with those of its private bases."""
         found = {}
         for base in node.bases:
             name = ast.unparse(base)
@@ -125,7 +125,7 @@ class Package:
         return found
 
     def class_(self, module, node):
-        """A class and its public members."""
+        """Returns the reST of a class and its public members."""
         members = self.members(module, node)
         made_by = members.get("__init__") or members.get("__new__")
         arguments = re.sub(r" -> .*", "", signature(made_by, 1)) if made_by else ""
@@ -140,7 +140,7 @@ class Package:
 
     @staticmethod
     def member(name, node):
-        """A method or a property."""
+        """Returns the reST of a method or a property."""
         kinds = decorators(node)
         if "property" in kinds:
             head = [f".. py:property:: {name}"]
@@ -153,7 +153,7 @@ class Package:
         return [*head, "", *(f"   {line}".rstrip() for line in as_rst(ast.get_docstring(node)))]
 
     def entry(self, name):
-        """A public name."""
+        """Returns the reST of a public name."""
         module, original = self.places[name]
         node = self.find(module, original)
         if isinstance(node, ast.ClassDef):
@@ -165,7 +165,7 @@ class Package:
                 *(f"   {line}".rstrip() for line in as_rst(self.doc_of_value(module, original)))]
 
     def doc_of_value(self, module, name):
-        """The docstring of the class whose instance a name is, or an empty one."""
+        """Returns the docstring of the class whose instance a name is, or an empty one."""
         for node in self.tree(module).body:
             target = node.targets[0] if isinstance(node, ast.Assign) else \
                 getattr(node, "target", None)
@@ -176,7 +176,7 @@ class Package:
         return ""
 
     def rst(self):
-        """The package's docstring, then classes, exceptions and functions by their names."""
+        """Returns the package's docstring, then classes, exceptions and functions, sorted."""
         names = [name for name in self.names() if not name.startswith("__")]
         lines = [f".. py:currentmodule:: {self.name}", "",
                  *as_rst(ast.get_docstring(self.module))]

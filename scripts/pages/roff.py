@@ -20,12 +20,12 @@ INLINE = re.compile(
 
 
 def escape(text, literal=False):
-    """Text in which groff sees nothing of its own."""
+    """Escapes everything that groff would interpret."""
     text = text.replace("\\", "\\e")
     if literal:
         return text.replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace(
             "^", "\\(ha").replace("~", "\\(ti")
-    # Text that begins with it is an option or a number, so it is not a hyphen.
+    # At the beginning of a word, it is the minus of an option or a number, not a hyphen.
     text = re.sub(r"(?<![\w)])-(?=\S)", r"\\-", text)
     return text.replace("^", "\\(ha").replace("~", "\\(ti")
 
@@ -39,7 +39,7 @@ def italic(text):
 
 
 class Writer:
-    """One page. PAGES: names that have a page of their own, and its section."""
+    """Writes one page. PAGES has the sections of the names that have pages of their own."""
 
     def __init__(self, name, pages):
         self.name = name
@@ -52,7 +52,7 @@ class Writer:
         return f"{bold(name)}({self.pages[name]})" if name in self.pages else f"{bold(name)}()"
 
     def inline(self, text):
-        """Inline markup as escapes."""
+        """Converts inline markup to groff's escapes."""
         text = text.replace("\\ ", "").replace("\\|", "|")
         out, at = [], 0
         for m in INLINE.finditer(text):
@@ -79,7 +79,7 @@ class Writer:
         return "".join(out)
 
     def text(self, text, inline=None):
-        """Lines that are filled; none of them is taken for a request."""
+        """Adds lines that groff fills. None is mistaken for a request."""
         for line in (inline or self.inline)(text).splitlines():
             line = line.strip()
             if line:
@@ -105,7 +105,7 @@ class Writer:
         self.raw(".fi", ".RE")
 
     def items(self, items):
-        """Tagged paragraphs; everything after the first paragraph of a tag is indented."""
+        """Adds tagged paragraphs. Everything after the first paragraph of a tag is indented."""
         for term, body in items:
             self.raw(".TP" if term is not None else ".IP \\(bu 2")
             if term is not None:
@@ -157,9 +157,9 @@ class Writer:
 
 
 def page(name, section, summary, nodes, pages, version, date):
-    """The whole page."""
+    """Returns the whole page."""
     w = Writer(f"{name}({section})", pages)
-    # There is no room for more between two names of this length.
+    # Between two long names, the header has no space for a title in the middle.
     middle = ' " "' if len(name) > 24 else ""
     w.raw('.\\" SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause',
           '.\\" dispatchkey: made by scripts/man-pages, which is to be changed, or what it reads.',

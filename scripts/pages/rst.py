@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Of reST what the manual's sources and the headers' comments have, as nodes;
-and nodes as reST."""
+"""Converts reST to nodes, as far as the manual's sources and the headers' comments use
+it, and nodes to reST."""
 import re
 import textwrap
 
@@ -14,15 +14,15 @@ def indent_of(line):
 
 
 class Parser:
-    """Lines to nodes. EXPAND(name, argument) returns the nodes of a directive of this
-    project."""
+    """Converts lines to nodes. EXPAND(name, argument) returns the nodes of a directive of
+    this project."""
 
     def __init__(self, expand=None):
         self.expand = expand or (lambda name, argument: [])
         self.levels = []
 
     def title(self, char, text, over):
-        """The first kind of title is that of the page, which comes first."""
+        """Returns a heading. The page's title comes first, so the first kind is its kind."""
         if (char, over) not in self.levels:
             self.levels.append((char, over))
         level = self.levels.index((char, over))
@@ -35,7 +35,8 @@ class Parser:
 
     @staticmethod
     def body(lines, at, deeper):
-        """The lines from AT that are indented by more than DEEPER, without what all begin with."""
+        """Returns the lines from AT that are indented by more than DEEPER, without their common
+        indentation, and the number of the line after them."""
         out = []
         while at < len(lines) and (not lines[at].strip() or indent_of(lines[at]) > deeper):
             out.append(lines[at])
@@ -113,12 +114,12 @@ class Parser:
 
 
 def escape(text):
-    """Text in which reST sees no markup."""
+    """Escapes everything that reST would take for markup."""
     return re.sub(r"([\\*`|_])", r"\\\1", text)
 
 
 def as_rst(nodes, marks="=-"):
-    """Nodes as reST; MARKS underline sections and subsections."""
+    """Returns nodes as reST; MARKS underline sections and subsections."""
     out = []
     for kind, value in nodes:
         if kind in ("section", "subsection"):

@@ -8,7 +8,7 @@ def constant(prefix, name):
 
 
 def enumerators(header):
-    """Numbers of the uapi header's enumerators."""
+    """Returns the numbers of the uapi header's enumerators."""
     numbers = {}
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
     for block in re.findall(r"enum \w*\s*\{(.*?)\}", text, re.S):
@@ -33,7 +33,7 @@ class Protocol:
         self.titles = {d["name"]: f"{d['type']} {d['name']}" for d in spec["definitions"]}
 
     def number(self, name):
-        """The constant and its number; a name that is not in the header is a mistake."""
+        """Returns the constant with its number. Fails if the header does not have it."""
         return f"``{name}`` ({self.numbers[name]})"
 
     # ---- operations ------------------------------------------------------------

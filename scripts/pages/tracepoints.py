@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The module's trace events and their fields, which filters name, from its header."""
+"""Reads the module's trace events and their fields from the header that declares them."""
 import re
 
 
 def nodes(path):
-    """A list of events with their fields; if there are none, a sentence."""
+    """Returns a list of events with their fields; if there are none, a sentence."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     fields, found = {}, []
     for kind, name, body in re.findall(
