@@ -167,7 +167,7 @@ static void everything_is_answered(void)
 	t_reg = NULL;
 }
 
-/* In a child, whose default registry ends as that of a process does. */
+/* Runs in a child process, and shuts down the default registry as the end of a process does. */
 static int in_child(struct dk_provider *me)
 {
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -204,7 +204,7 @@ static void default_registry_at_exit(void)
 		_exit(in_child(&me));
 	CHECK_INT(waitpid(child, &status, 0), child);
 	CHECK_INT(status, 0);
-	/* the parent's continues */
+	/* the default registry of the parent still works */
 	CHECK_OK(late(&cpu, &who));
 	CHECK_OK(dk_provider_unregister(&me));
 }

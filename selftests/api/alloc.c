@@ -9,7 +9,7 @@
 #define EXPORT_SYMBOL_GPL(name)	_Static_assert(sizeof(#name), #name)
 #endif
 
-static const void *who;		/* fails: a task or a thread, or NULL */
+static const void *who;		/* the task or thread that the settings are for, or NULL */
 static unsigned int fail_at, num_failed;
 static void (*at_alloc)(void);
 static atomic_long_t in_use;
@@ -42,7 +42,7 @@ void *dk_test_given_back(void *p)
 }
 
 #ifndef __KERNEL__
-/* Called by the linker's --wrap; in the kernel by hooks.h. */
+/* The linker's --wrap redirects calls to these functions; in the kernel, hooks.h does this. */
 void *__real_dkc_zalloc(size_t size);
 void *__wrap_dkc_zalloc(size_t size);
 void __real_dkc_free(void *p);
@@ -78,7 +78,7 @@ long dk_test_allocs(void)
 	atomic_long_inc_return(&in_use);
 	n = atomic_long_dec_return(&in_use);
 #ifndef __KERNEL__
-	/* in the kernel what waits is not counted from kvfree_rcu() on */
+	/* in the kernel, kvfree_rcu() has already subtracted what waits for a grace period */
 	n -= dk_test_retired();
 #endif
 	return n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Allocations of the core in test builds: makes chosen ones fail, and counts those in
- * use. In the kernel it is a part of dispatchkey.ko.
+ * Control of the core's allocations in test builds: chosen ones fail, and those in use are
+ * counted. In the kernel, this is a part of dispatchkey.ko.
  */
 #ifndef _SELFTESTS_API_ALLOC_H
 #define _SELFTESTS_API_ALLOC_H
@@ -15,18 +15,22 @@
 #define DK_TEST_EVERY	(~0U)
 
 /*
- * From now on allocation number @nth of this task or thread fails, and no other
- * one's: DK_TEST_EVERY, or 0 for none. How many have failed since the last time.
+ * Makes allocation number @nth (from 1) of this task or thread fail; DK_TEST_EVERY for all,
+ * 0 for none. Allocations of other threads do not fail. Returns the number of failures since
+ * the previous call.
  */
 unsigned int dk_test_fail_alloc(unsigned int nth);
 
-/* How many are in use, without what waits for the end of a grace period. */
+/* Returns the number of allocations in use, without those that wait for a grace period. */
 long dk_test_allocs(void);
 
-/* How many wait for that, or for a call to return; userspace only. */
+/*
+ * Returns the number of allocations that are freed after a grace period or after a call
+ * returns; userspace only.
+ */
 unsigned int dk_test_retired(void);
 
-/* Called before each allocation, or NULL. */
+/* Sets a function that is called before each allocation of this task or thread, or NULL. */
 void dk_test_at_alloc(void (*look)(void));
 
 /* Called by the macros of hooks.h. */

@@ -11,12 +11,12 @@ struct scenario {
 	const char *name;
 	int (*act)(void);
 	int (*undo)(void);
-	const char *culprit;	/* that a refusal names, NULL: it depends */
+	const char *culprit;	/* the name in a refusal, NULL if it varies */
 	unsigned int flags;
 };
 
 #define FREE	1	/* needs no memory */
-#define STEPS	2	/* several changes: those that were made are taken back */
+#define STEPS	2	/* several changes: if one is refused, the earlier ones are undone */
 #define KEEPS	4	/* one allocation stays until the registry is freed */
 
 /*
@@ -68,7 +68,7 @@ static const struct scenario scenarios[] = {
 	{ "one of another layout", r_make_other_registry, r_free_registry, NULL, 0 },
 };
 
-/* ---- how ----------------------------------------------------------------- */
+/* ---- one scenario -------------------------------------------------------- */
 
 static void refused(int err, const char *culprit)
 {
@@ -78,7 +78,7 @@ static void refused(int err, const char *culprit)
 
 static u64 answers_before;
 
-/* The steps that were made are taken back, and show only in the generation. */
+/* The steps before the refused one have been undone. Only the generation shows them. */
 static void refused_steps(int err, const char *culprit)
 {
 	CHECK(r_answers() == answers_before);
@@ -86,14 +86,17 @@ static void refused_steps(int err, const char *culprit)
 	refused(err, culprit);
 }
 
-/* Fail each allocation of what is done; the last time it works. How many did. */
+/* Makes each allocation of @act fail in turn, until @act succeeds. Returns how many failed. */
 static unsigned int each_fails(int (*act)(void), const char *culprit, unsigned int flags)
 {
 	answers_before = r_answers();
 	return r_each_fails(act, flags & STEPS ? refused_steps : refused, culprit);
 }
 
-/* Undoes the change without memory: the state is as before, by the rules if not by tables. */
+/*
+ * Undoes the change while all allocations fail. All queries must return the same as before the
+ * change: if a table is missing, the rules give the result.
+ */
 static bool undo_without_memory(const struct scenario *s, u64 answers, long before)
 {
 	int err;
@@ -111,7 +114,7 @@ static bool undo_without_memory(const struct scenario *s, u64 answers, long befo
 	return CHECK_INT(dk_test_allocs(), before);
 }
 
-/* Undoes the change while one allocation fails: at the end no table is missing. */
+/* Undoes the change while one allocation fails. No table may be missing after that. */
 static bool undo_with_less_memory(const struct scenario *s, u64 answers, long before)
 {
 	unsigned int n, failed;
@@ -157,9 +160,9 @@ static void each_allocation_fails(void)
 	t_note("%u allocations of %u scenarios failed, one by one", all, i);
 }
 
-/* ---- what the table has no place for ------------------------------------- */
+/* ---- changes that are not in the table of scenarios ---------------------- */
 
-/* Going offline may fail, and so may coming online; unregistering may not. */
+/* Without memory, setting a device or backend offline or online fails. Unregistering does not. */
 static void offline_and_online(void)
 {
 	long before;
@@ -199,7 +202,7 @@ static void offline_and_online(void)
 	r_close();
 }
 
-/* ---- what is built after an undo ----------------------------------------- */
+/* ---- tables that are built after a refusal ------------------------------- */
 
 static struct dk_impl late, later[2], edu_fallback;
 
@@ -208,7 +211,7 @@ static int define_atomic(void)
 	return dk_op_define(&r_a, &r_new, DK_OP_ATOMIC, &t_why);
 }
 
-/* The next tables that are built show whether a refused change left something. */
+/* If a refused change left something behind, the next tables that are built show it. */
 static void refused_and_built(int err, const char *culprit)
 {
 	refused(err, culprit);
@@ -228,7 +231,8 @@ static void undone(int (*act)(void), const char *culprit)
 }
 
 /*
- * Together with a fallthrough of the backend, and a fallback that does not serve atomic operators.
+ * Checks refused changes while a fallthrough for a backend's key and a fallback that does not
+ * serve atomic operators are registered.
  */
 static void undone_beside_fallbacks(void)
 {
@@ -257,7 +261,10 @@ static void undone_beside_fallbacks(void)
 	r_close();
 }
 
-/* A definition without memory for it sets no class: fallbacks that may sleep still serve. */
+/*
+ * If a definition fails for lack of memory, the operator does not become atomic: fallbacks that may
+ * sleep still serve it.
+ */
 static void atomic_definition(void)
 {
 	r_prepare();
@@ -267,7 +274,10 @@ static void atomic_definition(void)
 	r_close();
 }
 
-/* A definition without memory for it sets no signature either, if the functions have none. */
+/*
+ * If a definition fails for lack of memory, it does not set the signature of an operator whose
+ * functions have none: the next definition may have another signature.
+ */
 static void definition_with_a_signature(void)
 {
 	struct dk_op_decl typed;
@@ -287,7 +297,7 @@ static void definition_with_a_signature(void)
 	r_close();
 }
 
-/* A table that is refused allocates no counters. */
+/* A table of functions that is refused leaves no counters allocated. */
 static void counted_table(void)
 {
 	unsigned int n, failed, refused = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables for which there is no memory in a change that must not fail, and the number of
- * tables that a change builds.
+ * Changes that must not fail, although there is no memory for their tables, and the number
+ * of tables that a change builds.
  */
 #include "alloc.h"
 #include "full_registry_changes.h"
@@ -15,9 +15,10 @@ static unsigned int allocs_of(int (*act)(void))
 }
 
 /*
- * Only tables that contain the device are built again. If calls are counted, each has a copy: the
- * operator's, the list of its devices, and in the list the device's and that for objects on no
- * device.
+ * Taking a device offline or online builds only the tables that contain the device. If calls are
+ * counted, each of them has a copy. While the device is offline, this is only the table of the
+ * operator. While it is online, these are the table of the operator, the list of its devices, and
+ * the two tables in the list: the one for the device and the one for objects on no device.
  */
 static void device_goes_offline_alone(void)
 {
@@ -36,7 +37,7 @@ static void device_goes_offline_alone(void)
 	r_close();
 }
 
-/* ---- tables that find no memory ------------------------------------------ */
+/* ---- tables without memory ----------------------------------------------- */
 
 static struct dk_op_decl new_decl[2 * R_MANY];
 static struct dk_impl more[R_MANY], new[2 * R_MANY];
@@ -47,7 +48,10 @@ static int drain(void)
 	return dk_provider_drain(&r_b);
 }
 
-/* Many operators have functions of two providers. How much memory that takes with one. */
+/*
+ * Registers functions of two providers for many operators. Returns the number of allocations with
+ * the functions of the first provider only.
+ */
 static long begin_tables(void)
 {
 	unsigned int i;
@@ -67,7 +71,7 @@ static long begin_tables(void)
 	return before;
 }
 
-/* None of them gets a table. */
+/* Withdraws the functions of the second provider while no operator can get a new table. */
 static void withdraw_more(void)
 {
 	dk_test_fail_alloc(DK_TEST_EVERY);
@@ -93,7 +97,7 @@ static void tables_are_built_after_the_drain(void)
 	end_tables(before);
 }
 
-/* In other slots of a larger table of names. */
+/* Before the next drain, the table of names grows, so the operators are in other slots. */
 static void the_next_drain_builds_the_rest(void)
 {
 	long before = begin_tables();
@@ -109,7 +113,10 @@ static void the_next_drain_builds_the_rest(void)
 	end_tables(before);
 }
 
-/* The table of names may be smaller then: names that were removed leave used slots. */
+/*
+ * Before the next drain, the table of names can be replaced by a smaller one, because removed names
+ * leave used slots.
+ */
 static void the_rest_is_in_a_smaller_table(void)
 {
 	unsigned int used;
@@ -156,7 +163,7 @@ static void call_meanwhile(void)
 	num_seen += t_call(op, &x, NULL) != -ENOENT;
 }
 
-/* A fallback is in the table of each operator that has no function at its key. */
+/* Registering a fallback builds only tables of operators that have no function at its key. */
 static void fallback_is_in_tables_that_show_it(void)
 {
 	unsigned int all;
@@ -182,7 +189,7 @@ static bool function_serves(void)
 	return t_call(op, &x, NULL) != -ENOSYS;
 }
 
-/* Without memory for tables, calls find what is left of fallbacks by the rules. */
+/* If there is no memory for tables after a fallback was unregistered, the rules route calls. */
 static void fallback_leaves_without_memory(void)
 {
 	unsigned int allocs;
@@ -197,7 +204,7 @@ static void fallback_leaves_without_memory(void)
 	CHECK(!function_serves());
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
 	dk_test_fail_alloc(0);
-	/* builds the tables again */
+	/* the registration builds the tables again */
 	CHECK_INT(allocs_of(r_register_function), allocs);
 	CHECK(function_serves());
 	CHECK_OK(r_unregister_function());
@@ -207,7 +214,7 @@ static void fallback_leaves_without_memory(void)
 	r_close();
 }
 
-/* If a definition with its function fails, no call may ever use it. */
+/* If a definition with a function is refused, calls never find the operator defined. */
 static void half_a_library_entry(void)
 {
 	struct dk_impl early;
@@ -263,7 +270,10 @@ static void forget(void)
 	num_lost = 0;
 }
 
-/* Each event is delivered or reported as lost. The result of the change does not depend on that. */
+/*
+ * Each event is delivered or reported as lost. The result of the change does not depend on which.
+ * Returns the number of lost events.
+ */
 static unsigned int each_news_fails(const struct change *c)
 {
 	unsigned int n, lost = 0;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The API tests inside the kernel. dk_api_test.ko runs them when it is loaded; the suite
-# with all operators of PyTorch runs when their list is written to it.
+# Runs the API tests inside the kernel. dk_api_test.ko runs them when it is loaded. The suite
+# with all operators of PyTorch runs when their list is written to a file of the module.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -21,9 +21,9 @@ registrations=$vectors/pytorch-2.14/registrations.txt
 
 echo "TAP version 13"
 must_load dispatchkey
-# Load it again, because it runs its tests when it is loaded.
+# Unload the module first if it is loaded, because it runs its tests when it is loaded.
 ! is_loaded dk_api_test || rmmod dk_api_test
-# The size of sets whose orders are tried, and the chosen suites, as in userspace.
+# As in userspace: the number of registrations whose orders are all tried, and the chosen suites.
 options=(${DK_MOST:+most="$DK_MOST"} ${DK_SUITES:+only="${DK_SUITES// /,}"})
 load dk_api_test "${options[@]}" || {
 	fail "dk_api_test loads" "${options[*]}" "$(cat "$st_log")"

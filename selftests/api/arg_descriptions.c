@@ -9,7 +9,7 @@ static struct dk_provider author, server;
 static struct dk_local local;
 static struct dk_op *op;
 
-/* Declared by a caller that can pack the arguments and knows nothing else. */
+/* Returns the declaration of a caller that can pack the arguments and knows nothing else. */
 static struct dk_op_decl undescribed(void)
 {
 	return (struct dk_op_decl){
@@ -18,7 +18,7 @@ static struct dk_op_decl undescribed(void)
 	};
 }
 
-/* Serves any operator that has an n. */
+/* Serves any operator that has a parameter n. */
 static int on_all(struct dk_call *c, void *args)
 {
 	const struct dk_op_decl *decl = dk_call_described(c);
@@ -66,7 +66,7 @@ static void setup_in(unsigned int flags, const struct dk_op_decl *decl)
 	op = t_get("arg_descriptions::parcel");
 }
 
-/* Enter a function that is registered as a boxed one. */
+/* Enters a call whose function is boxed. */
 static void enter(struct dk_frame *f, struct dk_op_decl *decl, const struct dk_obj *x)
 {
 	CHECK_OK(dk_call_enter_op(f, op, decl, &local, &x, 1));
@@ -87,17 +87,17 @@ static void call_undescribed(unsigned int flags)
 	CHECK_INT(n, 111);
 	CHECK_OK(dk_call_boxed_key(op, &decl, &local, DK_TRACER, &args));
 	CHECK_INT(n, 222);
-	/* by a route that the caller found */
+	/* by a frame that the caller enters */
 	enter(&f, &decl, &x);
 	CHECK_OK(f.boxed(&f.call, &args));
 	dk_call_leave(&f);
 	CHECK_INT(n, 333);
-	/* and by a caller with another declaration, which packs them by that */
+	/* the same, but parcel_run() packs the arguments, by the declaration of DK_OP() */
 	enter(&f, &decl, &x);
 	CHECK_OK(parcel_run(&f, &x, &n));
 	dk_call_leave(&f);
 	CHECK_INT(n, 444);
-	/* another type is refused as before */
+	/* another type is refused */
 	decl.sig = "(long n)";
 	CHECK_INT(dk_call_boxed(op, &decl, &local, &args), -EPROTOTYPE);
 	t_close();
@@ -109,7 +109,10 @@ static void caller_without_a_description(void)
 	call_undescribed(DK_REGISTRY_FORCE_RESOLVE);
 }
 
-/* By name, where the first call finds the operator, and by a declaration of a replaced operator. */
+/*
+ * Calls by name: the first call finds the operator. Then the operator is replaced by one of another
+ * type, which refuses the call.
+ */
 static void caller_by_name(void)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
@@ -128,7 +131,7 @@ static void caller_by_name(void)
 	CHECK_INT(n, 2);
 	CHECK_OK(dk_impls_unregister(&me, impls, &t_why));
 	CHECK_OK(dk_op_undefine(&me, "arg_descriptions::parcel", &t_why));
-	/* of another type, and therefore another operator, without a description */
+	/* another type, and therefore another operator, which has no description */
 	other.sig = "(struct dk_obj *y)";
 	other.param = NULL;
 	CHECK_OK(dk_op_define(&me, &other, 0, &t_why));
@@ -176,7 +179,7 @@ static void definition_goes_during_a_call(void)
 	t_free(s);
 	CHECK_INT(f.boxed(&f.call, &args), -ENOENT);
 	CHECK_INT(n, 10);
-	/* the next definition differs, and this call keeps its own */
+	/* the next definition has no description; the call keeps the earlier one */
 	decl.sig = parcel_op.sig;
 	CHECK_OK(dk_op_define(&author, &decl, 0, &t_why));
 	CHECK_OK(f.boxed(&f.call, &args));
@@ -198,7 +201,7 @@ static int find_n(struct dk_call *c, void *args)
 	return err ? err : (int)x.kind;
 }
 
-/* The kind of argument 0 that a boxed function finds for a caller with @decl. */
+/* Defines @def and calls with @decl. Returns the kind of argument 0 that a boxed function finds. */
 static int kind_seen(const struct dk_op_decl *def, struct dk_op_decl *decl)
 {
 	static const struct dk_impl finds = DK_FALLBACK(DK_TRACER, find_n);
@@ -218,7 +221,10 @@ static int kind_seen(const struct dk_op_decl *def, struct dk_op_decl *decl)
 	return kind;
 }
 
-/* The definition's if the caller has none, or its signature was compared. */
+/*
+ * A boxed function receives the description of the definition if the caller has none, or if their
+ * signatures were compared, and otherwise that of the caller.
+ */
 static void whose_description(void)
 {
 	struct dk_param turned[2] = { parcel_op.param[1], parcel_op.param[0] };
@@ -233,12 +239,12 @@ static void whose_description(void)
 	local = t_no_local();
 	CHECK_OK(dk_impls_register(&server, impls, 1, &t_why));
 	op = t_get("arg_descriptions::parcel");
-	/* a caller that does not know the type that the pointer points to */
+	/* the caller's description has a pointer where the definition's has an object */
 	foreign[0].kind = DK_ARG_POINTER;
 	own.param = foreign;
 	CHECK_INT(kind_seen(&parcel_op, &own), DK_ARG_OBJECT);
 	CHECK_INT(kind_seen(&parcel_op, &bare), DK_ARG_OBJECT);
-	/* without types, the caller must know what it has packed */
+	/* without signatures, the description of the caller is used, if there is one */
 	untyped.param = turned;
 	untyped.num_params = 2;
 	untyped.args_size = sizeof(struct parcel_args);
@@ -249,10 +255,10 @@ static void whose_description(void)
 		CHECK_INT(place_of_n, 0);
 		CHECK_INT(kind_seen(&parcel_op, &bare), DK_ARG_OBJECT);
 		CHECK_INT(place_of_n, 1);
-		/* that of an earlier definition is none of this one */
+		/* the description of an earlier definition is not used */
 		CHECK_INT(kind_seen(&bare, &bare), -ENOENT);
 		CHECK_INT(place_of_n, -ENOENT);
-		/* which is neither the first nor the last of the earlier ones */
+		/* this description is neither the first nor the last of the earlier ones */
 		CHECK_INT(kind_seen(&parcel_op, &bare), DK_ARG_OBJECT);
 		/* a second identical description takes no memory */
 		if (i)
@@ -305,7 +311,7 @@ static void replaced_argument(void)
 	CHECK_INT(n, two);
 }
 
-/* An adapter compares the caller's type, whoever describes the arguments. */
+/* An adapter compares the caller's type, even if the definition describes the arguments. */
 static void adapters_of_a_type(void)
 {
 	static const struct dk_impl adapted[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From arguments to objects (SEMANTICS 6.1), and arguments as values. */
+/* The objects that calls find in their arguments (SEMANTICS 6.1), and arguments as values. */
 #include "test.h"
 
 struct tensor {
@@ -66,7 +66,7 @@ static void setup(const struct dk_op_decl *decl, unsigned int flags)
 	CHECK_OK(dk_op_define(&prov, decl, flags, &t_why));
 }
 
-/* All elements count, absent ones add nothing, and their number has no limit. */
+/* A call uses the keys of all elements of a list of any length. Elements may be NULL. */
 static void lists_of_own_objects(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL(cat, DK_CUDA, cat_on) };
@@ -84,10 +84,10 @@ static void lists_of_own_objects(void)
 	op = t_get("arguments::cat");
 	cuda.dk = dk_obj_on(DK_BACKEND_CUDA, number);
 	many[0] = &cpu;
-	many[ARRAY_SIZE(many) - 1] = NULL;	/* set by a first run */
+	many[ARRAY_SIZE(many) - 1] = NULL;	/* set by an earlier run of this test */
 	CHECK_INT(cat_at(op, &local, many, ARRAY_SIZE(many), NULL, &device), -ENOSYS);
 	CHECK_INT(cat_at(op, &local, NULL, 0, NULL, &device), -ENOSYS);
-	/* the last one decides, also about the device */
+	/* the last element decides, also about the device */
 	many[ARRAY_SIZE(many) - 1] = &cuda;
 	CHECK_OK(cat_at(op, &local, many, ARRAY_SIZE(many), NULL, &device));
 	CHECK_INT(device, number);
@@ -130,7 +130,7 @@ static void lists_as_parameters(void)
 	CHECK_INT(args.ts.head.ks.bits, a.ks.bits | b.ks.bits);
 	CHECK_OK(listed_at(op, &local, args.ts, NULL, &device));
 	CHECK_INT(device, d0);
-	/* boxed, by the DK_OP() line and by the description alone */
+	/* boxed calls find the objects by the DK_OP() line or by the description alone */
 	args.device = &device;
 	device = 99;
 	CHECK_OK(dk_call_boxed(op, &listed_op, &local, &args));
@@ -139,23 +139,23 @@ static void lists_as_parameters(void)
 	device = 99;
 	CHECK_OK(dk_call_boxed(op, &described, &local, &args));
 	CHECK_INT(device, d0);
-	/* elements live on two devices */
+	/* the elements are on two devices */
 	a = dk_obj_on(DK_BACKEND_CUDA, d1);
 	/* refuses: dk_call_boxed EXDEV TWO_DEVICES */
 	CHECK_INT(dk_call_boxed(op, &listed_op, &local, &args), -EXDEV);
 	CHECK_INT(listed_at(op, &local, args.ts, NULL, &device), -EXDEV);
-	/* the list's elements are read at the call */
+	/* each call reads the elements again */
 	a = dk_obj_on(DK_BACKEND_CPU, 0);
 	b = a;
 	CHECK_INT(listed_at(op, &local, args.ts, NULL, &device), -ENOSYS);
 	/* refuses: dk_call_boxed ENOSYS MISSING */
 	CHECK_INT(dk_call_boxed(op, &described, &local, &args), -ENOSYS);
-	/* the definition describes them, too */
+	/* without a description by the caller, that of the definition is used */
 	described.param = NULL;
 	CHECK_INT(dk_call_boxed(op, &described, &local, &args), -ENOSYS);
 }
 
-/* Generators count only in unboxed calls, and in their redispatches. */
+/* Only unboxed calls and their redispatches use the keys of generators. */
 static void generators_in_unboxed_calls(void)
 {
 	static const struct dk_impl impls[] = {
@@ -258,7 +258,7 @@ static int randn_traced_boxed(struct dk_call *c, void *args)
 	return dk_redispatch_boxed(c, dk_call_below(c), args);
 }
 
-/* In a redispatch, generators count if they counted in the call, and only then. */
+/* A redispatch uses the keys and the device of a generator if, and only if, its call did. */
 static void generators_behind_a_function(void)
 {
 	static const struct dk_impl impls[] = {
@@ -290,7 +290,7 @@ static void generators_behind_a_function(void)
 		CHECK_OK(dk_call_boxed(op, &randn_op, &local, &args));
 		CHECK_INT(served_by, 0);
 		CHECK_INT(ks, DK_KEY_BITS(DK_CPU));
-		/* and the same through a boxed function */
+		/* the second time, the redispatching function is boxed */
 		if (!i)
 			CHECK_OK(dk_impls_register(&prov, boxed, 1, &t_why));
 	}
@@ -301,7 +301,7 @@ static int named_below_it(struct dk_call *c, struct dk_generator *g, struct dk_o
 	return named_below(c, g, x, ks);
 }
 
-/* Functions of @me, and functions of @me for a card. */
+/* Registers provider @me, which defines the operator and has these functions. */
 static void define_named(struct dk_provider *me, const struct dk_impl *impls, unsigned int n)
 {
 	CHECK_OK(dk_provider_register(me, &t_why));
@@ -319,7 +319,7 @@ static u32 named_on_card(struct dk_provider *me, const char *name)
 	return number;
 }
 
-/* A redispatch with boxed arguments keeps how its call was made: its generator counts. */
+/* If an unboxed call is redispatched with boxed arguments, its generator is still used. */
 static void generators_behind_a_boxed_function(void)
 {
 	static const struct dk_impl impls[] = {
@@ -343,7 +343,7 @@ static void generators_behind_a_boxed_function(void)
 	CHECK_OK(dk_provider_unregister(&me));
 }
 
-/* After a call from boxed arguments, typed redispatches do not count its generator. */
+/* If a call was made with boxed arguments, its typed redispatches do not use its generator. */
 static void generators_behind_a_boxed_call(void)
 {
 	static const struct dk_impl impls[] = {
@@ -362,7 +362,7 @@ static void generators_behind_a_boxed_call(void)
 	define_named(&me, impls, ARRAY_SIZE(impls));
 	first = named_on_card(&me, "extract0");
 	second = named_on_card(&me, "extract1");
-	/* only their devices differ: the keysets have one backend */
+	/* only the devices differ: both objects have the same backend */
 	g.dk = dk_obj_on(DK_BACKEND_CUDA, first);
 	x = dk_obj_on(DK_BACKEND_CUDA, second);
 	for (i = 0; i < 4; i++) {
@@ -382,7 +382,7 @@ static int how_many(struct dk_call *c, void *args)
 	return 0;
 }
 
-/* A declaration made by hand has up to 64 parameters. */
+/* A declaration made by hand may have up to 64 parameters. */
 static void many_parameters(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL_BOXED(randn, DK_CPU, how_many) };
@@ -428,7 +428,7 @@ static void values_of_any_type(void)
 	CHECK_OK(dk_arg_get(&odd_op, &a, 1, &got));
 	CHECK_INT(got.kind, DK_ARG_OTHER);
 	CHECK_INT(got.size, sizeof(p));
-	/* not a copy: where it lies */
+	/* a pointer to the argument itself, not to a copy */
 	CHECK(got.ptr == &a.p);
 	v[1].size--;
 	CHECK_INT(dk_arg_set(&odd_op, &a, 1, v + 1, &t_why), -EPROTOTYPE);
@@ -436,7 +436,7 @@ static void values_of_any_type(void)
 	CHECK_STR(t_why.name, "p");
 }
 
-/* A floating-point value is its bits, even where no code may compute with it. */
+/* Floating-point values are stored as bits, because kernel code must not compute with them. */
 static void floating_point(void)
 {
 	static const struct dk_param param[] = {
@@ -464,7 +464,7 @@ static void floating_point(void)
 		CHECK_INT(got.kind, v[i].kind);
 		CHECK_INT(got.bits, v[i].bits);
 	}
-	/* one is not the other, and no integer */
+	/* a float is neither a double nor an integer */
 	CHECK_INT(dk_arg_set(&decl, args, 0, v + 1, &t_why), -EPROTOTYPE);
 	v[0].kind = DK_ARG_INT;
 	CHECK_INT(dk_arg_set(&decl, args, 0, v, &t_why), -EPROTOTYPE);
@@ -499,7 +499,7 @@ static u32 max_objs(const struct dk_op_decl *decl, const char *objs)
 	return info.max_objs;
 }
 
-/* The number of objects in the DK_OP() line. */
+/* Checks max_objs, the number of objects in the DK_OP() line. */
 static void number_of_objects(void)
 {
 	static const struct dk_impl impls[] = { DK_IMPL_FALLTHROUGH(odd, DK_CPU) };
@@ -512,18 +512,18 @@ static void number_of_objects(void)
 	CHECK_INT(max_objs(&odd_op, odd_op.dispatched), 1);
 	CHECK_INT(max_objs(&kinds_op, kinds_op.dispatched), 1);
 	CHECK_INT(max_objs(&randn_op, randn_op.dispatched), 2);
-	/* a list has any number, wherever it comes from */
+	/* a list has any number of objects, which is reported as 0 */
 	CHECK_INT(max_objs(&cat_op, cat_op.dispatched), 0);
 	CHECK_INT(max_objs(&listed_op, listed_op.dispatched), 0);
 	CHECK_INT(max_objs(&listed_op, "(&ts.head, more)"), 0);
 	CHECK_INT(max_objs(&randn_op, "(x, its_2nd_list(g), x)"), 0);
 	CHECK_INT(max_objs(&randn_op, "(x, NOT_DK_GENERATOR(g))"), 0);
-	/* no call of a function */
+	/* these parentheses are not function calls */
 	CHECK_INT(max_objs(&randn_op, "( (x), (g, x), g ? (&g->dk) : NULL )"), 3);
 	CHECK_INT(max_objs(&randn_op, "( )"), 0);
-	/* not known */
+	/* without the line, the number is not known */
 	CHECK_INT(max_objs(&randn_op, NULL), 0);
-	/* a remaining one counts again for each definition */
+	/* an operator that is held gets a new number with each definition */
 	CHECK_OK(dk_op_define(&prov, &randn_op, 0, &t_why));
 	held = dk_op_get(t_reg, randn_op.name);
 	CHECK_OK(dk_op_undefine(&prov, randn_op.name, &t_why));
@@ -534,7 +534,7 @@ static void number_of_objects(void)
 		strcat(many, ",x");
 	CHECK_INT(max_objs(&randn_op, many), 253);
 	CHECK_INT(max_objs(&randn_op, strcat(many, ",x")), 254);
-	/* more than it declares */
+	/* 255 and more are reported as 0 */
 	CHECK_INT(max_objs(&randn_op, strcat(many, ",x")), 0);
 	dk_op_put(held);
 	CHECK_OK(dk_op_define(&prov, &odd_op, 0, &t_why));

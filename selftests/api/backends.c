@@ -13,7 +13,7 @@ static void setup(void)
 	t_join(&edu, "edu-driver");
 }
 
-/* The binding stays, and only an unused name is released. */
+/* A name stays bound after its provider has left. Only an unused name can be released. */
 static void names_stay_bound(void)
 {
 	static const char *const names[] = { "alpha", "beta", "gamma" };
@@ -67,7 +67,7 @@ static void alone_and_pinned(void)
 	CHECK_INT(dk_backend_join(&other, "ours", DK_BACKEND_PRIVATEUSE2, 0, &got,
 				  &t_why), -EBUSY);
 	CHECK_INT(t_why.reason, DK_WHY_BACKEND_PINNED);
-	/* the provider that had it alone is gone; the name is still bound to it */
+	/* "mine" stays bound to its backend after its only provider has left */
 	t_leave(&edu);
 	CHECK_OK(dk_backend_join(&other, "mine", 0, DK_JOIN_ALONE, &got, &t_why));
 	CHECK_INT(got, DK_BACKEND_PRIVATEUSE3);
@@ -77,7 +77,10 @@ static void alone_and_pinned(void)
 	CHECK_INT(dk_backend_release(t_reg, "mine", &t_why), -ENOENT);
 }
 
-/* The device's provider never joined the backend, whose joiner has left. */
+/*
+ * The only provider that joined the backend has left. The device is of a provider that never
+ * joined.
+ */
 static void a_device_keeps_the_name_of_its_backend(void)
 {
 	unsigned int backend, b;
@@ -97,7 +100,7 @@ static void a_device_keeps_the_name_of_its_backend(void)
 	CHECK_INT(dk_backend_find(t_reg, "edu", &b, &t_why), -ENOENT);
 }
 
-/* A backend's name must not be a name that a parser takes for something else. */
+/* A backend's name must not be one that a parser already gives another meaning. */
 static void names_of_keys_are_taken(void)
 {
 	static const char *const names[] = {

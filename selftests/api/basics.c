@@ -48,7 +48,7 @@ static int who_2(struct dk_call *c, struct dk_obj *x, int *who)
 	return 0;
 }
 
-/* One function, a CPU object, nothing else set up. */
+/* Calls one function with a CPU object. Nothing else is set up. */
 static void one_cpu_function(void)
 {
 	static const struct dk_impl impls[] = {
@@ -66,7 +66,7 @@ static void one_cpu_function(void)
 	CHECK_INT(result, 2432902008176640000);
 }
 
-/* The same, the function before the operator's definition. */
+/* The function is registered before the operator is defined. */
 static void function_before_definition(void)
 {
 	static const struct dk_impl impls[] = {
@@ -110,7 +110,7 @@ static int traced_tracer(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	CHECK_INT(dk_call_key(c), DK_TRACER);
 	*trace = *trace * 10 + 3;
-	/* a keyset of one's own choice passes Autograd over */
+	/* redispatch with another keyset, which skips Autograd */
 	if (*trace > 100)
 		return traced_redispatch(c, DK_SET(DK_CPU), x, trace);
 	return traced_below(c, x, trace);
@@ -161,7 +161,7 @@ static int boxed_cpu(struct dk_call *c, struct dk_obj *x, int *n)
 	return 0;
 }
 
-/* Serves every operator at Tracer: counts, and calls the next function. */
+/* A fallback for Tracer: adds 10, and calls the next function. */
 static int boxed_tracer(struct dk_call *c, void *args)
 {
 	struct boxed_args *a = args;
@@ -320,7 +320,7 @@ static int disagreed_cpu(struct dk_call *c, struct dk_obj *x, long *who)
 	return 0;
 }
 
-/* -EPROTOTYPE wherever the two types meet. */
+/* If two types differ, definitions, registrations and calls fail with -EPROTOTYPE. */
 static void signatures_differ(void)
 {
 	static const struct dk_impl good[] = { DK_IMPL(agreed, DK_CPU, agreed_cpu) };
@@ -413,7 +413,7 @@ static void atomic_operator(void)
 	CHECK_INT(who, 3);
 }
 
-/* Serves every operator by the next function. */
+/* A fallback for any operator: calls the next function. */
 static int passes_on(struct dk_call *c, void *args)
 {
 	return dk_redispatch_boxed(c, dk_call_below(c), args);

@@ -81,7 +81,7 @@ static int run(struct dk_frame *c, unsigned int kind, struct dk_obj *x, int n, i
 	return kind ? atomic_run(c, x, n, sum) : sleepable_run(c, x, n, sum);
 }
 
-/* ---- what runs ------------------------------------------------------------------ */
+/* ---- functions that run --------------------------------------------------------- */
 
 /* Each run has its own arguments and result; @times is the number of redispatches that add. */
 static void batch_of(unsigned int kind, struct dk_obj x, int times)
@@ -95,7 +95,7 @@ static void batch_of(unsigned int kind, struct dk_obj x, int times)
 		CHECK_INT(run(&c, kind, &x, n, &sum), 100 + times * n);
 	dk_call_leave(&c);
 	CHECK_INT(sum, times * RUNS * (RUNS + 1) / 2);
-	/* the call is left: the provider is not busy, and the caller is not in an atomic call */
+	/* the call was left, so the provider has no calls, and this thread can wait */
 	CHECK_OK(dk_provider_drain(&guest));
 }
 
@@ -137,7 +137,7 @@ static void nothing_runs_in_an_atomic_one(void)
 		nothing_runs_in(1);
 }
 
-/* ---- what is counted ------------------------------------------------------------- */
+/* ---- counters and hooks ---------------------------------------------------------- */
 
 static unsigned int num_before, num_after;
 static int last_result;
@@ -189,7 +189,7 @@ static void a_batch_is_one_call(void)
 struct batch {
 	struct w_thread thread;
 	unsigned int kind;
-	u32 begun, asked;	/* runs that are over, that may begin */
+	u32 begun, asked;	/* runs that have ended, and that may begin */
 	u32 left;
 	int err, sum;
 };
@@ -220,7 +220,10 @@ static void ask_for(struct batch *b, unsigned int n)
 		w_sleep_us(STEP_US);
 }
 
-/* The provider is unregistered between two runs: the later ones still run its function. */
+/*
+ * Between two runs, unregistering the provider times out. The later runs still run its
+ * function.
+ */
 static void is_waited_for(unsigned int kind)
 {
 	struct dk_inside in = { .size = sizeof(in) };

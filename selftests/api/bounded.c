@@ -16,14 +16,14 @@ static pthread_t watcher;
 static bool is_over;
 static pid_t child;
 
-/* A thread and not SIGALRM: liburcu blocks all signals where it may hang. */
+/* A thread is used instead of SIGALRM, because liburcu blocks all signals where it can hang. */
 static void *watch(void *data)
 {
 	static const char text[] = "Bail out! a test hangs\n";
 	struct timespec end;
 	int err = 0;
 
-	/* not of the time of day, which may be set while a test runs */
+	/* not CLOCK_REALTIME, which can be set while a test runs */
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	end.tv_sec += T_LIMIT;
 	pthread_mutex_lock(&lock);
@@ -108,7 +108,7 @@ void t_let_go_and_join(pthread_t thread)
 
 bool t_is_unregistering(struct dk_provider *prov)
 {
-	/* -EBUSY, or -EINVAL when it is over */
+	/* -EBUSY while it is being unregistered, then -EINVAL */
 	return dk_op_undefine(prov, "bounded::none", NULL) != -ENOENT;
 }
 

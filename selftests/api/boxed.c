@@ -34,7 +34,7 @@ DK_BOXED(chain, on_autograd_boxed, on_autograd);
 DK_UNBOXED(chain, on_any_typed, on_any,
 	   (struct dk_obj *x, int *trace), (x, trace));
 
-/* Calls its operator again, to a depth. */
+/* Calls its operator again, up to a depth of 16. */
 static int deeper(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	struct chain_args again = { x, trace };
@@ -51,7 +51,7 @@ static const struct dk_impl impls[] = {
 	DK_IMPL_BOXED(chain, DK_TRACER, on_any),
 };
 
-/* Serves any operator that has a trace. */
+/* Serves any operator that has a parameter trace. */
 static int on_all(struct dk_call *c, void *args)
 {
 	const struct dk_op_decl *decl = dk_call_described(c);
@@ -113,7 +113,7 @@ static void all_types_in_one_chain(void)
 	CHECK_INT(trace, 321);
 }
 
-/* FULL_AFTER has PythonDispatcher after every key, itself included. */
+/* FULL_AFTER of every key contains PythonDispatcher, also that of PythonDispatcher itself. */
 static int on_dispatcher(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	struct dk_keyset below = dk_call_below(c);
@@ -167,7 +167,7 @@ static void adapter_checks_the_signature(void)
 	dk_op_put(other);
 }
 
-/* SEMANTICS 8.3: the function at exactly this key, or the fallback of its slot. */
+/* SEMANTICS 8.3: the function at exactly this key serves, or the fallback of the key's slot. */
 static void call_for_one_key(void)
 {
 	static const struct dk_impl fallback = DK_FALLBACK(DK_PYTHON, on_any);
@@ -181,7 +181,7 @@ static void call_for_one_key(void)
 	CHECK_OK(dk_fallback_register(&prov, &none, &t_why));
 	CHECK_OK(chain_for_key(op, &local, DK_CPU, &x, &trace));
 	CHECK_INT(trace, 1);
-	/* an alias is a key, and what the table makes of it is not */
+	/* a function at an alias key serves the alias key itself, but none of the keys in it */
 	trace = 0;
 	CHECK_OK(chain_for_key(op, &local, DK_AUTOGRAD, &x, &trace));
 	CHECK_INT(trace, 21);
@@ -189,7 +189,7 @@ static void call_for_one_key(void)
 	trace = 0;
 	CHECK_OK(dk_call_boxed_key(op, &chain_op, &local, DK_CPU, &args));
 	CHECK_INT(trace, 1);
-	/* the call has the keyset of the arguments: after Autograd comes CPU */
+	/* the call has the keyset of the arguments: AutogradCPU is its highest key, CPU the next */
 	trace = 0;
 	CHECK_OK(dk_call_boxed_key(op, &chain_op, &local, DK_PYTHON, &args));
 	CHECK_INT(trace, 31);
@@ -212,7 +212,10 @@ static void call_for_one_key(void)
 	CHECK_INT(dk_call_boxed(op, &chain_op, &local, &args), -ENOENT);
 }
 
-/* A redispatch from outside: by the keyset alone, and the device of the objects. */
+/*
+ * A call by keyset is a redispatch from outside of a call: it uses only the given keyset, and the
+ * device of the objects.
+ */
 static void by_keyset_in(unsigned int flags)
 {
 	static const struct dk_impl table[] = {
@@ -252,8 +255,8 @@ static void redispatch_from_outside(void)
 }
 
 /*
- * SEMANTICS 8.3: callBoxedForDispatchKey() takes the fallback of the key's slot, which
- * for a building block is that of its first backend.
+ * SEMANTICS 8.3: callBoxedForDispatchKey() takes the fallback of the key's slot. The slot of
+ * a building block is that of its first backend.
  */
 static void one_building_block(unsigned int flags)
 {
@@ -270,12 +273,12 @@ static void one_building_block(unsigned int flags)
 	setup_in(flags, impls + 1, 1);
 	for (i = 0; i < ARRAY_SIZE(fallbacks); i++)
 		CHECK_OK(dk_fallback_register(&prov, &fallbacks[i], &t_why));
-	/* a fallback runs and finds nothing below */
+	/* the fallback runs, and its redispatch finds no function */
 	CHECK_INT(dk_call_boxed_key(op, &chain_op, &local, DK_DENSE, &args), -ENOSYS);
 	CHECK_INT(trace, 3);
 	CHECK_INT(chain_for_key(op, &local, DK_SPARSE, &x, &trace), -ENOSYS);
 	CHECK_INT(trace, 33);
-	/* that of CUDA is none of the CPU */
+	/* the first backend is CPU, so the fallback for QuantizedCUDA is not used */
 	CHECK_INT(dk_call_boxed_key(op, &chain_op, &local, DK_QUANTIZED, &args), -ENOSYS);
 	CHECK_INT(trace, 33);
 	/* functions at the building block itself come first */
@@ -294,7 +297,7 @@ static void call_for_a_building_block(void)
 	one_building_block(DK_REGISTRY_FORCE_RESOLVE);
 }
 
-/* Functions at the key for a device come first, with tables and without. */
+/* At a key, functions of a device precede others, with tables and without. */
 static void one_key_of_a_device(unsigned int flags)
 {
 	static const struct dk_impl table[] = {
@@ -313,14 +316,14 @@ static void one_key_of_a_device(unsigned int flags)
 	y = dk_obj_on(DK_BACKEND_CUDA, number);
 	CHECK_OK(chain_for_key(op, &local, DK_CPU, &x, &device));
 	CHECK_INT(device, 0);
-	/* the masks hold, too */
+	/* keys that fall through are not in the keyset */
 	CHECK_INT(seen_ks, DK_KEY_BITS(DK_CPU));
 	CHECK_OK(chain_for_key(op, &local, DK_CUDA, &y, &device));
 	CHECK_INT(device, number);
 	device = -1;
 	CHECK_OK(dk_call_boxed_key(op, &chain_op, &local, DK_CUDA, &args));
 	CHECK_INT(device, number);
-	/* for the CPU's function there is no device */
+	/* the CPU's function gets no device */
 	CHECK_OK(chain_for_key(op, &local, DK_CPU, &y, &device));
 	CHECK_INT(device, 0);
 	CHECK_INT(chain_for_key(op, &local, DK_CUDA, &x, &device), -ENOSYS);
@@ -372,7 +375,7 @@ static void functions_that_never_sleep(void)
 	dk_op_put(atomic);
 }
 
-/* One type at a time, and one that the operator's declaration can call. */
+/* A function has only one type, which the operator's declaration must be able to call. */
 static void plain_functions_refused(void)
 {
 	struct dk_impl impl = DK_IMPL_PLAIN(chain, DK_CUDA, on_cpu), bad = impl;
@@ -402,7 +405,7 @@ static void plain_functions_refused(void)
 	CHECK_OK(dk_impls_unregister(&prov, &impl, &t_why));
 }
 
-/* Unboxed, boxed, and from inside of a function. */
+/* Checks that unboxed and boxed calls fail with @err, also redispatches inside a function. */
 static void nothing_is_called(u64 bits, int err)
 {
 	struct dk_obj x = t_obj(bits), traced = t_obj(bits | DK_KEY_BITS(DK_TRACER));
@@ -419,7 +422,7 @@ static void nothing_is_called(u64 bits, int err)
 	CHECK_INT(trace, 33);
 }
 
-/* SEMANTICS 7.6: an entry without a function is never called, by no path. */
+/* SEMANTICS 7.6: an entry without a function is never called, whatever the path. */
 static void entries_without_a_function(void)
 {
 	static const struct dk_impl both[] = {

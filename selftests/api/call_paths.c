@@ -18,8 +18,8 @@ struct seen {
 DK_OP(ways_sleepable, "call_paths::sleepable", PARAMS, (x, y, seen), (x, y));
 DK_OP(ways_atomic, "call_paths::atomic", PARAMS, (x, y, seen), (x, y));
 /*
- * These two are not called by name and have no signature that could be compared once, so all their
- * calls take the slow path.
+ * All calls by these two declarations take the slow path, because they are not made by name and
+ * agree() removes the signatures.
  */
 DK_OP(slow_sleepable, "call_paths::sleepable", PARAMS, (x, y, seen), (x, y));
 DK_OP(slow_atomic, "call_paths::atomic", PARAMS, (x, y, seen), (x, y));
@@ -78,7 +78,7 @@ static u32 plug(const char *name, long number, const struct dk_impl *impls)
 	return device;
 }
 
-/* An object of a backend, with its Autograd key if it is @tracked. */
+/* Adds an object of backend @b, with its Autograd key if it is @tracked. */
 static void add(unsigned int b, u32 device, bool tracked)
 {
 	struct dk_obj *o = &objs[num];
@@ -94,7 +94,7 @@ static void add_list(unsigned int i, const struct dk_obj **items, unsigned int n
 	all[num++] = dk_list_init(&lists[i], items, n, 0);
 }
 
-/* The last one is absent. */
+/* Makes objects of every kind. The last pointer is NULL, an absent object. */
 static void make_objects(const struct dk_impl *impls)
 {
 	static const struct dk_obj *mixed[3], *absent[2];
@@ -124,7 +124,10 @@ static void make_objects(const struct dk_impl *impls)
 	all[num++] = NULL;
 }
 
-/* With the functions of every device, and those of objects on no device, or NULL. */
+/*
+ * Defines the operators. Registers @impls for each device, and @base for objects on no device.
+ * Each may be NULL.
+ */
 static void setup(const struct dk_impl *impls, const struct dk_impl *base,
 		  unsigned int op_flags)
 {
@@ -143,7 +146,7 @@ static void setup(const struct dk_impl *impls, const struct dk_impl *base,
 	atomic = t_get("call_paths::atomic");
 }
 
-/* ---- the ways --------------------------------------------------------------- */
+/* ---- the call paths --------------------------------------------------------- */
 
 struct ask {
 	const struct dk_local *local;
@@ -166,7 +169,10 @@ static int by_handle(const struct ask *a)
 	return ways_sleepable_at(sleepable, a->local, a->x, a->y, a->seen);
 }
 
-/* The set of a call without the keys that fall through, as its redispatch gets it. */
+/*
+ * Returns the keyset for a redispatch: that of the call, without the default included keys,
+ * which fall through.
+ */
 static struct dk_keyset set_of(const struct ask *a)
 {
 	const struct dk_obj *const two[] = { a->x, a->y };
@@ -239,7 +245,7 @@ struct req {
 	int (*call)(const struct ask *a);
 };
 
-/* All others must find the same as the first one of each. */
+/* In each array, all paths must have the same result as the first one. */
 static const struct req sleepable_ways[] = {
 	WAY(slowly), WAY(by_name), WAY(by_handle), WAY(from_sleepable),
 };
@@ -261,7 +267,7 @@ static int call(const struct req *req, const struct dk_local *local, unsigned in
 	return req->call(&a);
 }
 
-/* How many calls were served, and how many were not. */
+/* Compares all paths. Adds the number of served calls to @ok, and that of others to @none. */
 static void compare(const struct req *ways, unsigned int num_ways,
 		    const struct dk_local *local, unsigned int *ok, unsigned int *none)
 {
@@ -304,7 +310,7 @@ static void agree(const struct dk_impl *impls, const struct dk_impl *base,
 	setup(impls, base, op_flags);
 	slow_sleepable_op.sig = NULL;
 	slow_atomic_op.sig = NULL;
-	/* a backend that no object may have, and one higher than any object has */
+	/* a backend that not all objects have, and one that is higher than that of any object */
 	dk_local_include(&added[0], DK_KEYSET(DK_BACKEND_BIT(backend)));
 	dk_local_include(&added[1], DK_KEYSET(DK_BACKEND_BIT(DK_BACKEND_PRIVATEUSE3)));
 	dk_local_exclude(&untracked,

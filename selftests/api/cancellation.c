@@ -35,7 +35,10 @@ static void *unregister_and_end(void *data)
 	return NULL;
 }
 
-/* The wait for a grace period is not a cancellation point: liburcu would keep its lock. */
+/*
+ * The wait for a grace period is not a cancellation point. If it were, liburcu's lock would stay
+ * locked.
+ */
 static void while_it_waits(void)
 {
 	pthread_t caller, leaving;
@@ -59,7 +62,7 @@ static void while_it_waits(void)
 	w_sleep_us(10000);
 	t_let_go_and_join(caller);
 	pthread_join(leaving, NULL);
-	/* these wait for grace periods too */
+	/* the next calls wait for grace periods, too */
 	t_join(&prov, "again");
 	CHECK_OK(dk_provider_drain(&prov));
 }
@@ -88,7 +91,7 @@ static void *define_and_be_cancelled(void *data)
 	return NULL;
 }
 
-/* A cancelled thread finishes the notification, so that others can notify. */
+/* A cancelled thread finishes the notification, so that other threads can notify. */
 static void while_it_notifies(void)
 {
 	pthread_t thread;

@@ -2,9 +2,9 @@
 /*
  * The registry changes in the middle of a call. The call stops where it accesses a
  * protected page: the page of the caller's struct dk_impl, which the rules read, or that of
- * the slots, which the fast path writes. The signal handler makes the change. The call's
- * result must be right for the registry before the change, after it, or between two of its
- * steps. Userspace only.
+ * the slots, which the fast path writes. The signal handler makes the change. The result of
+ * the call must be correct for the state of the registry before the change, after it, or
+ * between two of its steps. Userspace only.
  */
 #include "test.h"
 
@@ -17,7 +17,7 @@
 #ifdef DKC_TSAN
 const char *__tsan_default_suppressions(void);
 
-/* The handler of a signal that the call raises by itself may allocate. */
+/* A memory access of the call raises the signal, not malloc(), so the handler can allocate. */
 const char *__tsan_default_suppressions(void)
 {
 	return "signal:reached\n";
@@ -29,7 +29,7 @@ enum label { NOBODY, OLD, NEW, LOWER, BELOW };
 static struct dk_provider prov;
 static struct dk_op_decl decl;
 static struct dk_op *op;
-static struct dk_impl *trap;		/* the first member of a page of its own */
+static struct dk_impl *trap;		/* at the start of a page of its own */
 static char *protected_page;
 static int protection;
 static struct dk_impl of_old, of_new, of_lower, of_below;
@@ -96,7 +96,7 @@ static void begin_as(unsigned int flags, unsigned int key, bool is_fallthrough)
 	of_below = t_impl(&decl, DK_CPU, BELOW);
 }
 
-/* Calls go by the rules. */
+/* Calls are routed by the rules instead of tables. */
 static void begin(unsigned int key, bool is_fallthrough)
 {
 	begin_as(DK_REGISTRY_FORCE_RESOLVE, key, is_fallthrough);
@@ -113,7 +113,10 @@ static void end(void)
 	CHECK_OK(munmap(trap, page_size));
 }
 
-/* Calls while the change waits at the trap; returns the result of the call. */
+/*
+ * Makes a call. When it reaches the trap, the signal handler calls @at_trap. Returns the result of
+ * the call.
+ */
 static int call_at_trap(int (*call)(struct dk_obj *x), u64 bits, void (*at_trap)(void))
 {
 	struct sigaction act = { .sa_sigaction = reached, .sa_flags = SA_SIGINFO };
@@ -139,7 +142,7 @@ static int call_op(struct dk_obj *x)
 	return t_call(op, x, NULL);
 }
 
-/* Which function served. */
+/* Returns the number of the function that served the call. */
 static int call_torn(u64 bits, void (*at_trap)(void))
 {
 	return call_at_trap(call_op, bits, at_trap);
@@ -147,7 +150,7 @@ static int call_torn(u64 bits, void (*at_trap)(void))
 
 #define AUTOGRAD_CPU	(DK_KEY_BITS(DK_CPU) | DK_KEY_BITS(DK_AUTOGRAD_CPU))
 
-/* The function at the backend's key is unregistered when there is one at autograd. */
+/* Registers a function at the autograd key, and then withdraws the one at the backend's key. */
 static void come_above_and_leave_below(void)
 {
 	of_new.key = DK_AUTOGRAD_CPU;
@@ -155,7 +158,7 @@ static void come_above_and_leave_below(void)
 	take(&of_below);
 }
 
-/* The fallthrough at autograd has been read, the backend's key has not. */
+/* The call stops at the fallthrough at the autograd key, before it reads the backend's key. */
 static void no_call_is_lost(void)
 {
 	begin(DK_AUTOGRAD_CPU, true);
@@ -244,11 +247,11 @@ static void call_while_redefined(unsigned int flags, unsigned int key, bool by_k
 	op = t_get(untyped.name);
 	at_key = by_key ? key : 0;
 	/*
-	 * a call by an old table gets the function of that table, and a call by the new state its
-	 * own
+	 * The call can run the old function or the new one. Each checks that it gets the
+	 * description of its own definition.
 	 */
 	call_at_trap(call_untyped, DK_KEY_BITS(DK_CPU), redefine);
-	/* the function that the change has brought */
+	/* the next call runs the new function */
 	CHECK_INT(call_untyped(&(struct dk_obj){ .ks = { DK_KEY_BITS(DK_CPU) } }), NEW);
 	end();
 }
@@ -276,7 +279,10 @@ static struct dkc_block *block_of(const struct dk_impl *impl)
 	return b;
 }
 
-/* A call while a writer is inside of dkc_block_set_live(). */
+/*
+ * Makes a call in an intermediate state of dkc_block_set_live(): @halves is the number of half
+ * changes that were counted. Returns the number of the function that served the call.
+ */
 static int call_between(struct dkc_block *b, u32 state, u32 halves)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_CPU));
@@ -306,16 +312,16 @@ static void a_table_comes_and_leaves_at_one_instant(void)
 	end();
 }
 
-/* ---- before the slot of a call keeps a table -------------------------------------- */
+/* ---- a change before the slot of a call keeps the table --------------------------- */
 
-/* In this order no new table has the memory of the one that was read. */
+/* In this order, no new table is allocated in the memory of the table that was read. */
 static void replace_old(void)
 {
 	add(&of_new);
 	CHECK_OK(dk_impls_unregister(&prov, &of_old, &t_why));
 }
 
-/* The call has read the table, which is freed before the slot keeps it. */
+/* The table is freed after the call has read it, and before the call's slot keeps it. */
 static void a_table_is_freed_before_it_is_kept(void)
 {
 	begin_with_table();
@@ -355,7 +361,7 @@ static void enter_and_keep_the_last(void)
 		dk_call_leave(&f[i]);
 }
 
-/* A signal handler enters a call, which is left after the call that was interrupted. */
+/* A signal handler enters a call. The call is left after the interrupted call has returned. */
 static void a_call_entered_in_a_handler_is_inside(void)
 {
 	struct dk_op_decl kept_decl = t_decl("change_inside_call::kept");
@@ -379,7 +385,7 @@ static void a_call_entered_in_a_handler_is_inside(void)
 	end();
 }
 
-/* ---- before a call is counted ------------------------------------------------------ */
+/* ---- a change before a call is counted --------------------------------------------- */
 
 static void withdraw_trap(void)
 {
@@ -400,7 +406,10 @@ static u64 gone_counts(void)
 	return s.gone;
 }
 
-/* A call is counted after its function was withdrawn: the count stays in the sum of those. */
+/*
+ * A call is counted after its function was withdrawn. After the drain, the member gone of
+ * struct dk_stats must be @gone.
+ */
 static void count_after_withdrawal(dk_boxed_fn_t fn, u64 gone)
 {
 	open_with_trap(0);
@@ -422,7 +431,7 @@ static void count_after_withdrawal(dk_boxed_fn_t fn, u64 gone)
 static void counts_of_what_was_withdrawn(void)
 {
 	count_after_withdrawal(boxed_old, 1);
-	/* the reset is of these, too */
+	/* a reset clears these counts, too */
 	count_after_withdrawal(reset_inside, 0);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One kind of change at a time, while threads make calls. A call must be served by a function
- * that was registered during the whole call or, if a change came between, before or after
- * that change. selftests/torture makes all kinds of changes at random.
+ * that was registered during the whole call or, if a change was made during the call, before
+ * or after that change. selftests/torture makes all kinds of changes at random.
  */
 #include "test.h"
 
@@ -12,7 +12,7 @@
 #define CARDS		64
 #define DRIVERS		8
 #define HOST		1000
-#define NOBODY		2000	/* an error that may be */
+#define NOBODY		2000	/* an error that can occur */
 
 DK_OP(hot, "changes_during_calls::op", (struct dk_obj *x, long *who), (x, who), (x));
 
@@ -39,12 +39,13 @@ static const struct dk_impl host[] = {
 static const struct dk_impl card[] = { DK_IMPL(hot, DK_DENSE, hot_priv) };
 
 /*
- * An object, and the function that must serve it. A change is announced before it begins and after
- * it ends. If a caller reads no announcement before and after its call, @is must have served it.
+ * An object, and the number of the function that must serve it. @changes is incremented before a
+ * change begins and after it ends. If a caller reads the same even number before and after its
+ * call, function @is must have served the call.
  */
 struct answer {
 	struct dk_obj x;
-	u32 changes;		/* odd: one is going on */
+	u32 changes;		/* odd while a change is in progress */
 	long is;
 };
 
@@ -54,13 +55,13 @@ static unsigned int num_answers;
 static void begin_change(struct answer *a, long to)
 {
 	w_store_release(a->changes, a->changes + 1);
-	w_fence();	/* a caller that does not read it has called before */
+	w_fence();	/* a caller that reads the old number has called before the change */
 	w_store(a->is, to);
 }
 
 static void end_change(struct answer *a)
 {
-	w_fence();	/* the change is made before it is announced */
+	w_fence();	/* the change is complete before its end is announced */
 	w_store_release(a->changes, a->changes + 1);
 }
 
@@ -68,7 +69,7 @@ static struct caller {
 	struct w_thread thread;
 	u64 state;
 	u64 calls, compared, wrong;
-	long got, wanted;	/* of the last wrong one */
+	long got, wanted;	/* of the last wrong call */
 } callers[CALLERS];
 
 static long call(const struct answer *a)
@@ -92,7 +93,7 @@ static void call_all_the_time(void *data)
 		long wanted = w_load(a->is), got = call(a);
 
 		me->calls++;
-		w_fence();	/* the call is over before it is compared */
+		w_fence();	/* the call has returned before the number is read again */
 		if (!(changes & 1) && changes == w_load(a->changes)) {
 			w_store(me->compared, me->compared + 1);
 			if (got != wanted) {
@@ -118,7 +119,7 @@ static void start_callers(void)
 	}
 }
 
-/* Calls were made since; a slow machine takes its time. */
+/* Sleeps long enough for some calls. In the kernel it is longer, for slow emulated machines. */
 static void wait_for_calls(void)
 {
 	w_sleep_us(T_KERNEL ? 2000 : 300);
@@ -128,7 +129,7 @@ static void stop_callers(void)
 {
 	unsigned int i;
 
-	/* nothing changes any more, so threads that have not run yet compare now */
+	/* no more changes are made, so threads that have not run yet can compare a call now */
 	for (i = 0; i < CALLERS; i++)
 		while (!w_load(callers[i].compared))
 			wait_for_calls();
@@ -161,7 +162,7 @@ static struct driver {
 	struct dk_provider prov;
 	unsigned int backend;
 } drivers[DRIVERS];
-static long *numbers[CARDS];	/* the answer of a card, in memory that is freed with it */
+static long *numbers[CARDS];	/* of the cards; freed when a card is unplugged */
 
 static void plug(unsigned int i)
 {
@@ -199,7 +200,7 @@ static void each_serves_its_own(void)
 			break;
 }
 
-/* Each is taken out alone, in random order; the last ones with their drivers. */
+/* The cards are unplugged one by one in random order; the last ones with their drivers. */
 static void cards_of_eight_drivers(void)
 {
 	unsigned int order[CARDS], i, k, n;
@@ -231,7 +232,7 @@ static void cards_of_eight_drivers(void)
 		unplug(order[i]);
 		each_serves_its_own();
 	}
-	/* the rest of a driver is unregistered with it */
+	/* unregistering a driver unregisters its remaining cards */
 	for (k = 0; k < DRIVERS; k++) {
 		for (i = k; i < CARDS; i += DRIVERS)
 			if (numbers[i])
@@ -252,10 +253,10 @@ static void cards_of_eight_drivers(void)
 
 /* ---- definitions, functions, fallbacks, backends ---------------------------- */
 
-/* An emulated machine is slow. */
+/* Fewer in the kernel, because an emulated machine is slow. */
 #define ROUNDS		(!T_KERNEL ? 60 : t_most > 1 ? 20 : 5)
 
-/* One change and its reverse, repeatedly; @to is the result meanwhile. */
+/* Makes a change and reverses it, repeatedly. Between the two, calls return @to. */
 static void there_and_back(long to, void (*go)(void), void (*back)(void))
 {
 	const long from = answers[0].is;
@@ -360,7 +361,7 @@ static void fallbacks(void)
 
 static unsigned int backend;
 
-/* A provider binds the name and registers for it; then the name is released. */
+/* A provider joins the backend, which binds its name, and registers functions for it. */
 static void backend_comes(void)
 {
 	guest_joins();
@@ -397,7 +398,7 @@ static void backends(void)
 	backend_goes();
 }
 
-/* ---- a device, taken offline --------------------------------------------------- */
+/* ---- a device that is taken offline -------------------------------------------- */
 
 static void device_offline(void)
 {

@@ -52,7 +52,7 @@ int count_here(struct dk_call *c, struct dk_obj *x)
 	return count_call(c);
 }
 
-/* Serves by the next function, which counts. */
+/* Calls the next function, which counts the call. */
 static int count_behind(struct dk_call *c, struct dk_obj *x)
 {
 	return count_below(c, x);
@@ -90,7 +90,7 @@ static const struct dk_impl fallback = DK_FALLTHROUGH(DK_TRACER);
 /* ---- callers -------------------------------------------------------------------- */
 
 static struct dk_op *count_handle, *swift_handle;
-static struct dk_obj objects[2];	/* on the CPU, and with autograd */
+static struct dk_obj objects[2];	/* on the CPU, without and with an autograd key */
 static unsigned int card_backend;
 static u32 card;
 static bool stop;
@@ -110,7 +110,7 @@ static void call_all_the_time(void *data)
 	while (!w_load(stop)) {
 		struct dk_obj x = objects[i % 2];
 
-		/* an object of a registered card, or of one that is gone */
+		/* the card can be registered, offline or already unregistered */
 		if (i % 3 == 2)
 			x = dk_obj_on(card_backend, w_load(card));
 		me->lost += !!count_at(count_handle, &dk_local_default, &x);

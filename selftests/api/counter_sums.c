@@ -9,8 +9,8 @@
 
 #define TABLES	4
 #define OPS	100	/* more than the first table of names has room for */
-#define SOME	8	/* of these, called before the sum */
-#define HOLDS	8	/* of the lock, in which the counters of all tables are added */
+#define SOME	8	/* operators that are called before the sum */
+#define HOLDS	8	/* holds of the lock, enough to add the counters of all tables */
 
 static const u16 keys[TABLES] = { DK_META, DK_CUDA, DK_CPU, DK_HIP };
 static const u16 calls[TABLES] = { 1, 2, 4, 8 };
@@ -53,7 +53,7 @@ static void setup(void)
 	}
 }
 
-/* One counter in a hold of the lock. */
+/* Adds one counter, in one hold of the lock. Returns true if there are more. */
 static bool more(struct dkc_calls *c)
 {
 	bool is_more;
@@ -78,7 +78,7 @@ static void sum_end(struct dkc_calls *c)
 	CHECK_INT(c->starts, 1);
 }
 
-/* The sum may contain its calls or not, but it contains all others. */
+/* The sum may lack the calls of the unregistered function, but it contains all others. */
 static void a_function_leaves_during_a_sum(void)
 {
 	unsigned int i, holds;
@@ -113,7 +113,7 @@ static void the_provider_leaves_during_a_sum(void)
 	}
 }
 
-/* Each continues at its own place. */
+/* Each of the two sums continues at its own counter. */
 static void two_sums_at_one_time(void)
 {
 	struct dkc_calls a, b;
@@ -128,7 +128,7 @@ static void two_sums_at_one_time(void)
 	CHECK_INT(b.count, 7);
 }
 
-/* A function of another provider has the counter now. */
+/* The counter of an unregistered function is assigned to a function of another provider. */
 static void a_counter_of_another_provider(void)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(keys[1]));
@@ -157,7 +157,7 @@ static void define(unsigned int first, unsigned int end)
 	}
 }
 
-/* A call of each of the first operators, at a key that only a fallback can serve. */
+/* Calls each of the first operators once, at a key that only a fallback can serve. */
 static void call_some(int answer)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(DK_PYTHON));
@@ -171,7 +171,7 @@ static void call_some(int answer)
 	}
 }
 
-/* Operators are added, with counters. */
+/* Operators that are defined during a sum need more counters and a larger table of names. */
 static void operators_come_during_a_sum(void)
 {
 	struct dkc_calls c;
@@ -190,7 +190,7 @@ static void operators_come_during_a_sum(void)
 	}
 }
 
-/* Several fallbacks, one after the other, have the counter of an operator. */
+/* Two fallbacks, one after the other, use the same counters of operators. */
 static void fallbacks_of_two_providers(void)
 {
 	struct dkc_calls c;
@@ -210,7 +210,10 @@ static void fallbacks_of_two_providers(void)
 	CHECK_INT(c.count, calls[TABLES - 1] + SOME);
 }
 
-/* Both serve the operator only for calls at their key, so it keeps its table. */
+/*
+ * Both fallbacks serve the operator only in calls for one key, so replacing one of them by the
+ * other does not build the operator's table again.
+ */
 static void fallbacks_for_calls_at_a_key(void)
 {
 	static const struct dk_impl at_meta = DK_FALLBACK(DK_META, for_all);
@@ -255,7 +258,7 @@ static void counters_of_others_are_work(void)
 	CHECK_INT(c.count, calls[TABLES - 1]);
 }
 
-/* ---- of all calls --------------------------------------------------------------- */
+/* ---- sums of all calls ---------------------------------------------------------- */
 
 /* Adds up to @holds counters, one in each hold of the lock; returns true if there are more. */
 static bool add_total(struct dkc_calls *t, unsigned int holds)
@@ -298,14 +301,17 @@ static void unregister_provider(void)
 	CHECK_OK(dk_provider_unregister(&young));
 }
 
-/* A new registration gets the counter, and begins at zero. */
+/* The new registration gets the counter of the old one, and begins at zero. */
 static void give_a_counter_again(void)
 {
 	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
 	CHECK_OK(dk_impls_register(&young, &impl[1], 1, &t_why));
 }
 
-/* Operators, functions and a fallback that were called, and an operator that is only held. */
+/*
+ * Sets up operators, functions and a fallback that were called, and a called operator that is no
+ * longer defined but held.
+ */
 static void setup_called(void)
 {
 	setup();
@@ -319,7 +325,7 @@ static void setup_called(void)
 
 #define CALLED	(15 + 2 * SOME)
 
-/* Each call is in the sum once, whatever is unregistered while the sum is at its counter. */
+/* Each call is in the sum once, whatever is unregistered between two holds of the lock. */
 static void each_call_is_in_the_total_once(void)
 {
 	static void (*const change[])(void) = {
@@ -342,7 +348,7 @@ static void each_call_is_in_the_total_once(void)
 	}
 }
 
-/* Calls that are counted and whose function is then unregistered, while a sum runs. */
+/* While a sum runs, a call is counted, and then its function is unregistered. */
 static void no_more_is_gone_than_was_counted(void)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(keys[1]));
@@ -362,7 +368,7 @@ static void no_more_is_gone_than_was_counted(void)
 	}
 }
 
-/* Functions that are unregistered before a sum begins. */
+/* A sum contains the calls of functions that were unregistered before it began. */
 static void gone_is_a_part_of_the_total(void)
 {
 	struct dkc_calls t = { .count = 0 };
@@ -371,7 +377,10 @@ static void gone_is_a_part_of_the_total(void)
 	CHECK_OK(dk_provider_unregister(&young));
 	add_total(&t, ~0U);
 	CHECK_INT(t.count, CALLED);
-	/* its functions, the fallback, and what nothing served of the operator that is held */
+	/*
+	 * calls that the provider's functions and fallback served, and the call of the held
+	 * operator that nothing served
+	 */
 	CHECK_INT(t.gone, 7 + SOME + 1);
 	t_close();
 }
@@ -387,7 +396,7 @@ static void switch_off_and_on(void)
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
 }
 
-/* Change something while a sum is at its counter @holds, and call. */
+/* Makes a change and then a call after @holds counters of a sum were added. Returns the sum. */
 static struct dkc_calls total_beside(void (*change)(void), unsigned int holds)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(keys[0]));
@@ -403,7 +412,7 @@ static struct dkc_calls total_beside(void (*change)(void), unsigned int holds)
 	return t;
 }
 
-/* A sum that has begun continues as if the reset came after it. */
+/* A sum that has begun continues as if the reset were made after the sum. */
 static void resets_do_not_restart_a_total(void)
 {
 	struct dkc_calls t;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters that wrap (the peers' bug 16). No test can make that many calls, so this one
- * uses internals to set a counter to a value close to its maximum.
+ * Counters that wrap (the peers' bug 16). No test can make enough calls for this, so the
+ * tests access internal structures and set counters to values close to the maximum.
  */
 #include "test.h"
 
@@ -31,7 +31,7 @@ static void see(struct dk_hooks *h, const struct dk_hook_info *info)
 	sequence = info->sequence;
 }
 
-/* -1 means none, so no number is -1. */
+/* A sequence number of -1 means none, so no call may get -1 as its number. */
 static void sequence_of_calls(void)
 {
 	struct dk_hooks h = { .size = sizeof(h), .before = see };
@@ -86,7 +86,7 @@ static struct dkc_devmap *devices_by_number(void)
 	return map;
 }
 
-/* A slot whose generations are used up is not used again, in a new map either. */
+/* A slot whose generations are used up is not used again, not even in a new map. */
 static void generations_of_a_slot(void)
 {
 	unsigned int backend, i;
@@ -122,7 +122,10 @@ static void generations_of_a_slot(void)
 
 /* ---- the changes of a registry ------------------------------------------------ */
 
-/* Two steps each: a call by the rules that begins between them sees the change as made. */
+/*
+ * A change increments the number of changes twice. For a call by the rules that begins between
+ * the two increments, the change is already made. Here the number wraps at the second one.
+ */
 static void changes_of_a_registry(void)
 {
 	static struct dk_impl impl;
@@ -137,7 +140,7 @@ static void changes_of_a_registry(void)
 
 /* ---- operators that are held ---------------------------------------------- */
 
-/* Somebody got it four thousand million times: it is held from then on. */
+/* The number of holders saturates. At the maximum, the operator is held for ever. */
 static void holders_of_an_operator(void)
 {
 	struct dk_obj cpu = t_obj(DK_KEY_BITS(DK_CPU));

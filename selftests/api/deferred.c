@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls that go on after their function has returned: what waits for them, who names them,
- * and tokens that are used wrongly.
+ * Deferred calls, which continue after their function has returned: waits for them, reports
+ * that name them, and tokens that are used wrongly.
  */
 #include "visit.h"
 
@@ -69,9 +69,12 @@ static bool submit_job(struct dk_op *op, struct dk_obj x)
 	return CHECK_OK(err) && CHECK_OK(job.err);
 }
 
-/* ---- what waits ----------------------------------------------------------------- */
+/* ---- waits for deferred calls --------------------------------------------------- */
 
-/* As lists of providers describe calls. In the kernel, selftests/dkctl/live.sh tests this. */
+/*
+ * Checks how the call is described in lists of providers. In the kernel, selftests/dkctl/live.sh
+ * tests this.
+ */
 static void is_described(const char *op)
 {
 #if !T_KERNEL
@@ -105,7 +108,7 @@ static void is_listed(const char *op, u32 device)
 	CHECK_INT(t_num_inside(&v_host), 0);
 }
 
-/* The thread that made the call is not inside of it any more, and may wait. */
+/* The thread that made the call is no longer inside it, and so can wait for it. */
 static void unregistering_waits(bool is_atomic)
 {
 	const char *name = is_atomic ? "deferred::post" : "deferred::submit";
@@ -121,7 +124,7 @@ static void unregistering_waits(bool is_atomic)
 	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
 	CHECK(v_told(name));
 	CHECK(strstr(t_why.name, " submit_guest (deferred)["));
-	/* nobody else is kept */
+	/* another provider is not delayed */
 	CHECK_OK(dk_provider_unregister(&other));
 	CHECK_OK(dk_call_complete(&job.token, 0));
 	CHECK_OK(dk_provider_unregister(&v_guest));
@@ -147,7 +150,7 @@ static void complete_job(void *data)
 	CHECK_OK(dk_call_complete(&job.token, -EIO));
 }
 
-/* Another thread completes it during the wait. */
+/* Another thread completes the call during the wait. */
 static void completed_by_another_thread(void)
 {
 	struct w_thread thread;
@@ -225,7 +228,7 @@ static int unregister_in_child(void)
 	return dk_provider_unregister(&v_guest) ? 5 : 0;
 }
 
-/* What would complete it is not in the child. */
+/* The child does not have the deferred calls of its parent: nothing would complete them there. */
 static void before_a_fork(void)
 {
 	setup();
@@ -246,7 +249,7 @@ static void submit_and_complete_jobs(void *data)
 	}
 }
 
-/* The fork may be at any point of dk_call_defer() and dk_call_complete(). */
+/* The fork can happen at any point of dk_call_defer() and dk_call_complete(). */
 static void while_another_thread_defers(void)
 {
 	struct w_thread thread;
@@ -272,7 +275,10 @@ static void unregister_table(void *data)
 	w_store_release(l->has_left, true);
 }
 
-/* Only the tables of the function: others of the provider are unregistered at once. */
+/*
+ * A deferred call delays unregistering only the table of its function. Other tables of the provider
+ * are unregistered at once.
+ */
 static void one_table(void)
 {
 	struct w_thread completer;
@@ -290,7 +296,7 @@ static void one_table(void)
 	CHECK_OK(l.err);
 }
 
-/* Nothing keeps the operator but the call's caller, who has left it. */
+/* A deferred call does not keep its operator, but reports still name the operator. */
 static void operator_that_is_gone(void)
 {
 	setup();
@@ -321,7 +327,7 @@ static void device_and_backend(void)
 	CHECK(v_told("deferred::submit submit_guest (deferred)["));
 	CHECK_INT(dk_backend_set_online_timeout(t_reg, v_backend, 0, 1, &t_why), -ETIMEDOUT);
 	CHECK(v_told("deferred::submit submit_guest (deferred)["));
-	/* another device of the backend is not kept */
+	/* another device of the backend is not delayed */
 	CHECK_OK(dk_device_set_online_timeout(t_reg, v_card, 0, 0, &t_why));
 	CHECK_OK(dk_call_complete(&job.token, 0));
 	CHECK_OK(dk_device_set_online_timeout(t_reg, on_device.device, 0, DK_NO_TIMEOUT, &t_why));
@@ -375,7 +381,7 @@ static void not_initialized_or_in_use(void)
 
 #define JOBS	50
 
-/* In any order. */
+/* The calls are completed in another order than they were made. */
 static void many_at_once(void)
 {
 	struct job *jobs = t_alloc(JOBS * sizeof(*jobs));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Calls of every kind that are deferred: each keeps the provider of the function that did so. */
+/*
+ * Deferred calls of every kind. Each delays unregistering the provider of the function that
+ * deferred it.
+ */
 #include "visit.h"
 
 struct job {
@@ -35,7 +38,7 @@ static int queue_boxed(struct dk_call *c, void *args)
 	return defer(c, a->job);
 }
 
-/* Both operators have the same arguments. */
+/* Serves both operators, which have the same arguments. */
 static int fallback_guest(struct dk_call *c, void *args)
 {
 	return queue_boxed(c, args);
@@ -87,7 +90,10 @@ static void setup(void)
 	dk_deferred_init(&job.second);
 }
 
-/* The guest is kept by @n deferred calls of @op, until the last one is completed. */
+/*
+ * Checks that @n deferred calls of @op delay unregistering the guest until the last of them is
+ * completed.
+ */
 static void keeps_the_guest(const char *op, struct dk_deferred *const *tokens, unsigned int n)
 {
 	unsigned int i;
@@ -129,7 +135,7 @@ static void with_boxed_arguments(void)
 	one_keeps_the_guest("deferred::queue");
 }
 
-/* A fallback belongs to no operator. */
+/* A fallback belongs to no operator, so its key is reported instead. */
 static void from_a_fallback(void)
 {
 	struct dk_local traced = dk_local_default;
@@ -140,7 +146,7 @@ static void from_a_fallback(void)
 	one_keeps_the_guest("fallback for Tracer");
 }
 
-/* The function above belongs to another provider, and is not deferred. */
+/* The function that redispatches belongs to another provider and does not defer its call. */
 static void below_another_function(void)
 {
 	setup();
@@ -170,7 +176,7 @@ static void for_one_key(void)
 	one_keeps_the_guest("deferred::queue");
 }
 
-/* Each run of an entered call may be deferred by a token of its own. */
+/* Each run of an entered call can be deferred with a token of its own. */
 static void runs_of_a_batch(void)
 {
 	const struct dk_obj *objs[] = { &cpu };
@@ -198,7 +204,7 @@ static void by_two_tokens(void)
 	keeps_the_guest("deferred::queue", tokens, 2);
 }
 
-/* The function is replaced, and its registration is released, while its call is deferred. */
+/* The function is overridden and then withdrawn while its call is deferred. */
 static void of_a_function_that_was_replaced(void)
 {
 	static const struct dk_impl newer[] = { DK_IMPL(queue, DK_CPU, nothing) };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Numbers of devices: none is used twice, refused devices do not use up numbers, and there
- * are 4095.
+ * Numbers of devices: no number is used twice, refused devices do not use up numbers, and at
+ * most 4095 devices can be registered.
  */
 #include "test.h"
 
@@ -23,7 +23,10 @@ static u32 plug(const char *name)
 	return device;
 }
 
-/* A slot whose generations are used up is not used again: in userspace only. */
+/*
+ * A slot whose generations are used up is not used again. Skipped in the kernel, because this needs
+ * a million registrations.
+ */
 static void numbers_run_out_slot_by_slot(void)
 {
 	u32 first, device, i;
@@ -43,7 +46,10 @@ static void numbers_run_out_slot_by_slot(void)
 	CHECK((device & 0xfff) != (first & 0xfff));
 }
 
-/* More devices than the initial size of any map; all 4095 of them, and one more. */
+/*
+ * 4095 devices can be registered, more than the initial size of any map. One more is
+ * refused.
+ */
 static void as_many_as_there_can_be(void)
 {
 	enum { MOST = 4095 };

@@ -54,7 +54,10 @@ static void setup(unsigned int flags)
 	op = t_get(on_op.name);
 }
 
-/* An object with these bits runs the function of this device. */
+/*
+ * Checks that an object with these bits on @device is served by the function of device @want with
+ * the private pointer @want_priv.
+ */
 static void lands(u64 bits, u32 device, u32 want, const void *want_priv)
 {
 	struct dk_obj x = t_obj(bits);
@@ -68,7 +71,7 @@ static void lands(u64 bits, u32 device, u32 want, const void *want_priv)
 	CHECK(priv == want_priv);
 }
 
-/* A boxed function cannot name the objects, and lost their device. */
+/* The redispatch of a boxed function does not name the objects. It once lost their device. */
 static void boxed_redispatch_keeps_the_device(void)
 {
 	const u64 bits = DK_KEY_BITS(DK_PRIVATEUSE1) | DK_KEY_BITS(DK_TRACER);
@@ -85,7 +88,7 @@ static void boxed_redispatch_keeps_the_device(void)
 	}
 }
 
-/* threads.c has the same while devices change. */
+/* threads.c tests the same while devices are registered and unregistered. */
 static void device_functions_get_its_priv(void)
 {
 	const u64 bits = DK_KEY_BITS(DK_PRIVATEUSE1);
@@ -116,7 +119,7 @@ static void device_functions_get_its_priv(void)
 #define ONE_BY_ONE	400
 #endif
 
-/* The time went with the square of the number of devices, for each of them. */
+/* The time for each device once grew with the square of the number of devices. */
 static void many_devices_of_one_operator(void)
 {
 	const u64 bits = DK_KEY_BITS(DK_PRIVATEUSE1);

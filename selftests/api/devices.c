@@ -6,7 +6,7 @@
  */
 #include "test.h"
 
-/* The answer of a card's function: the number of the card, and the key. */
+/* The result of a function: the private number of its card (-1: the host) and the device. */
 struct seen {
 	long card;
 	u32 device;
@@ -35,7 +35,7 @@ static int work_host(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
 	return 0;
 }
 
-/* At an autograd key: the next function finds the same device. */
+/* A function for an autograd key. Its redispatch finds the same device. */
 static int work_above(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
 		      struct dk_obj *z, struct seen *seen)
 {
@@ -55,7 +55,7 @@ static struct dk_provider cpu, edu;
 static struct dk_op *op;
 static unsigned int backend;
 
-/* The operator, and the backend "edu", which provider edu has joined. */
+/* Defines the operator, and lets provider edu join the backend "edu". */
 static void setup_in(unsigned int flags, unsigned int op_flags)
 {
 	t_open("v1", flags);
@@ -89,7 +89,7 @@ static void unplug(u32 device)
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
 }
 
-/* Which card serves, -1 for the host, or the error. */
+/* Returns the number of the card that serves, -1 for the host, or the error. */
 static long serves(struct dk_obj *x, struct dk_obj *y, struct dk_obj *z)
 {
 	struct seen seen = { -2, 0, 0 };
@@ -127,15 +127,15 @@ static void two_cards_and_a_cpu_object(void)
 	CHECK_INT(serves(&host_obj, NULL, &c1), 101);
 	CHECK_INT(serves(NULL, &c0, &host_obj), 100);
 	CHECK_INT(serves(&host_obj, &host_obj, NULL), -1);
-	/* a card-to-card copy is the business of the first one's function */
+	/* a copy from card to card is served by the function of the first object's card */
 	CHECK_INT(serves(&c0, &c1, NULL), 100);
 	CHECK_INT(serves(&c1, &c0, NULL), 101);
-	/* an object of the backend that lives on no device is served by the host */
+	/* an object of the backend that is on no device is served by the host */
 	c1.device = 0;
 	CHECK_INT(serves(&c1, &c0, NULL), -1);
 }
 
-/* Numbers with the same place in the table of tables, and numbers without a table. */
+/* Device numbers that share a slot in the list of device tables, and devices without a table. */
 static void numbers_that_meet(void)
 {
 	enum { CARDS = 33 };
@@ -163,7 +163,7 @@ static void numbers_that_meet(void)
 	}
 }
 
-/* The newest function of a key is searched in two places: of the card, and of its backend. */
+/* A function of a backend and one of its card at the same key do not override each other. */
 static void card_overrides_nothing(void)
 {
 	static const struct dk_impl of_all[] = { DK_IMPL(work, DK_PRIVATEUSE1, work_host) };
@@ -174,7 +174,7 @@ static void card_overrides_nothing(void)
 	CHECK_INT(t_why.reason, DK_WHY_NONE);
 }
 
-/* The newest of equal keys in one table serves, with tables and by the rules. */
+/* If functions of one array have equal keys, the last one serves, with tables and by the rules. */
 static void newest_of_equal_keys(void)
 {
 	static const struct dk_impl of_card[] = {
@@ -238,7 +238,10 @@ static void route_tells_who(void)
 		  "default backend kernel");
 }
 
-/* A number is never valid again, however often cards are registered and unregistered. */
+/*
+ * The number of an unregistered card never becomes valid again, however often cards are registered
+ * and unregistered.
+ */
 static void object_outlives_its_card(void)
 {
 	enum { TIMES = T_KERNEL ? 100 : 2000 };
@@ -283,17 +286,17 @@ static void card_without_the_function(void)
 	gone = dk_obj_on(backend, plug("gone", 3, NULL, 0));
 	unplug(gone.device);
 	CHECK_INT(serves(&c0, NULL, NULL), 1);
-	/* nothing serves: the error says whether the card is missing or the function */
+	/* the error shows whether the card or the function is missing */
 	CHECK_INT(serves(&c1, NULL, NULL), -ENOSYS);
 	CHECK_INT(serves(&gone, NULL, NULL), -ENODEV);
 	CHECK_INT(route(&c1, NULL), -ENOSYS);
 	CHECK_INT(route(&gone, NULL), -ENODEV);
-	/* an alias key serves */
+	/* a function at an alias key serves */
 	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
 	CHECK_INT(serves(&c1, NULL, NULL), -1);
 	CHECK_INT(serves(&gone, NULL, NULL), -1);
 	CHECK_INT(serves(&c0, NULL, NULL), 1);
-	/* the backend's own function precedes it, with the provider's priv */
+	/* a function of the backend precedes it, and gets the provider's private pointer */
 	CHECK_OK(dk_backend_impls_register(&edu, backend, shared, 1, &t_why));
 	CHECK_INT(serves(&c1, NULL, NULL), 0);
 	CHECK_INT(serves(&gone, NULL, NULL), 0);
@@ -314,7 +317,7 @@ static void two_providers_one_backend(void)
 	setup(0);
 	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
 	t_join(&other, "other-driver");
-	/* in upper or lower case; a provider that has joined gets the same backend again */
+	/* upper and lower case are equal, and joining again returns the same backend */
 	CHECK_OK(dk_backend_join(&other, "EDU", 0, 0, &b, &t_why));
 	CHECK_INT(b, backend);
 	CHECK_OK(dk_backend_join(&other, "edu", backend, 0, &b, &t_why));
@@ -326,7 +329,7 @@ static void two_providers_one_backend(void)
 	c1 = dk_obj_on(backend, d1);
 	CHECK_INT(serves(&c0, &c1, NULL), 10);
 	CHECK_INT(serves(&c1, &c0, NULL), 11);
-	/* one unregisters; the other's card is unaffected */
+	/* one provider unregisters; the card of the other one is not affected */
 	t_leave(&other);
 	CHECK_INT(serves(&c0, &c1, NULL), 10);
 	CHECK_INT(serves(&c1, &c0, NULL), -1);
@@ -349,7 +352,7 @@ static void same_device_operator(void)
 	CHECK_STR(t_answer.entry.label, "work_card");
 	CHECK_INT(serves(&c0, &c0, &host_obj), 100);
 	CHECK_INT(serves(&host_obj, &c1, &c1), 101);
-	/* the number of a card that is gone or offline counts as none */
+	/* a card that is unregistered or offline is treated as no device */
 	CHECK_INT(serves(&c0, &gone, NULL), 100);
 	CHECK_INT(serves(&gone, &c0, NULL), -1);
 	CHECK_OK(dk_device_set_online(t_reg, c1.device, 0, &t_why));
@@ -357,7 +360,7 @@ static void same_device_operator(void)
 	CHECK_OK(route(&c0, &c1));
 	CHECK_OK(dk_device_set_online(t_reg, c1.device, 1, &t_why));
 	CHECK_INT(serves(&c0, &c1, NULL), -EXDEV);
-	/* call and route agree where nothing serves and where it is undefined */
+	/* calls and routes return the same error if nothing serves, or without a definition */
 	CHECK_OK(dk_impls_unregister(&cpu, host, &t_why));
 	c0.ks = DK_SET(DK_TRACER);
 	CHECK_INT(serves(&c0, &c1, NULL), route(&c0, &c1));
@@ -386,7 +389,7 @@ static void offline_and_online(void)
 	CHECK_STR(t_serves(op, d0, DK_PRIVATEUSE1), "missing");
 	CHECK_OK(dk_impls_register(&cpu, host, 1, &t_why));
 	CHECK_INT(serves(&c0, &c1, NULL), -1);
-	/* changes of other registrations leave it offline */
+	/* changes of other registrations leave the card offline */
 	CHECK_OK(dk_backend_impls_register(&edu, backend, bad, 1, &t_why));
 	CHECK_INT(serves(&c0, NULL, NULL), -1);
 	CHECK_STR(t_serves(op, d0, DK_PRIVATEUSE1), "work_host");
@@ -394,7 +397,7 @@ static void offline_and_online(void)
 	CHECK_OK(dk_device_set_online(t_reg, d0, 1, &t_why));
 	CHECK_INT(serves(&c0, &c1, NULL), 100);
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
-	/* offline, it can still be taken out */
+	/* a card that is offline can be unregistered */
 	CHECK_OK(dk_device_set_online(t_reg, d1, 0, &t_why));
 	unplug(d1);
 	CHECK_INT(dk_device_set_online(t_reg, d1, 1, &t_why), -ENODEV);
@@ -441,7 +444,7 @@ static void keys_of_other_backends_are_refused(void)
 	}
 }
 
-/* Eight providers with eight cards each; every card is taken out alone. */
+/* Eight providers have eight cards each. The cards are unregistered one by one. */
 static void sixty_four_cards(void)
 {
 	static struct dk_provider prov[8];
@@ -484,7 +487,7 @@ static void sixty_four_cards(void)
 		t_leave(&prov[i * 3 % 8]);
 }
 
-/* A provider unregisters with all its cards; others keep theirs. */
+/* Unregistering a provider unregisters all its cards. Those of other providers stay. */
 static void provider_leaves_with_its_cards(void)
 {
 	static struct dk_provider other;
@@ -514,7 +517,7 @@ static void provider_leaves_with_its_cards(void)
 	CHECK_INT(dk_device_find(t_reg, "its0", &its[0], &t_why), -ENODEV);
 }
 
-/* Fallthroughs of a card, and the rest of the call: a card is one more layer. */
+/* Functions and fallthroughs of a card precede those of its backend, key by key. */
 static void fallthrough_at_a_card(void)
 {
 	static const struct dk_impl base[] = {
@@ -540,24 +543,24 @@ static void fallthrough_at_a_card(void)
 	c0.ks.bits |= grad;
 	c1.ks.bits |= grad;
 	c2.ks.bits |= grad;
-	/* the mask is that of the card */
+	/* the card's fallthrough removes the autograd key */
 	CHECK_OK(work_at(op, &dk_local_default, &c0, NULL, NULL, &seen));
 	CHECK_INT(seen.calls, 1);
 	CHECK_INT(seen.card, 1);
 	CHECK_INT(seen.device, c0.device);
-	/* the backend's at autograd, then the card's */
+	/* the backend's function at the autograd key runs, and then the card's function */
 	memset(&seen, 0, sizeof(seen));
 	CHECK_OK(work_at(op, &dk_local_default, &c1, NULL, NULL, &seen));
 	CHECK_INT(seen.calls, 101);
 	CHECK_INT(seen.card, 2);
-	/* the card's at autograd, then the backend's */
+	/* the card's function at the autograd key runs, and then the backend's function */
 	memset(&seen, 0, sizeof(seen));
 	CHECK_OK(work_at(op, &dk_local_default, &c2, &c0, NULL, &seen));
 	CHECK_INT(seen.calls, 101);
 	CHECK_INT(seen.card, 0);
 	CHECK_INT(seen.device, 0);
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
-	/* an operator that has only a fallthrough for the card: nothing serves */
+	/* the card's function at the autograd key runs, and its redispatch finds no function */
 	CHECK_OK(dk_impls_unregister(&edu, base, &t_why));
 	CHECK_INT(serves(&c2, NULL, NULL), -ENOSYS);
 }
@@ -570,7 +573,7 @@ static int work_again(struct dk_call *c, struct dk_obj *x, struct dk_obj *y,
 	return work_redispatch(c, DK_KEYSET(again_by), x, y, z, seen);
 }
 
-/* A redispatch takes the set as it is: without a backend it has no device. */
+/* A redispatch uses the keyset as it is. Without a backend in it, no device serves. */
 static void sets_of_redispatches(void)
 {
 	static const struct dk_impl own[] = {
@@ -597,7 +600,7 @@ static void sets_of_redispatches(void)
 		again_by = DK_KEY_BITS(DK_CPU) & ~DK_BACKEND_MASK;
 		CHECK_OK(work_at(op, &dk_local_default, &x, NULL, NULL, &seen));
 		CHECK_INT(seen.card, -1);
-		/* bits that are of no key are not looked at */
+		/* bits that belong to no key are ignored */
 		again_by = DK_KEY_BITS(DK_CPU) | 1ULL << 63;
 		CHECK_OK(work_at(op, &dk_local_default, &x, NULL, NULL, &seen));
 		CHECK_INT(seen.card, 7);
@@ -606,9 +609,12 @@ static void sets_of_redispatches(void)
 	}
 }
 
-/* ---- a fallback that only devices take ----------------------------------------- */
+/* ---- a fallback that serves only devices --------------------------------------- */
 
-/* Rule 4: with a function of the card, CompositeImplicitAutograd does not serve autograd. */
+/*
+ * Rule 4: if the card has a function, CompositeImplicitAutograd does not serve the autograd key of
+ * the card.
+ */
 static const struct dk_impl implicit[] = {
 	DK_IMPL(work, DK_COMPOSITE_IMPLICIT_AUTOGRAD, work_host),
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * TestDispatch of PyTorch's test_dispatch.py (SEMANTICS 11.2.2) with this API: the tables
- * that result from registrations. The statements are those of N. Functions of the operator
- * are named by the position of their registration in the test.
+ * that result from registrations. The statements are those of N, PyTorch 2.14.1. Functions of
+ * the operator are named by the position of their registration in the test.
  */
 #include "orders.h"
 
@@ -48,7 +48,7 @@ static void def_impl_schema_mismatch(void)
 	CHECK_OK(dk_op_define(&o_provider, &o_decl, 0, &t_why));
 	o_op = t_get(o_decl.name);
 	if (T_KERNEL) {
-		/* schemas are text there, and are not compared */
+		/* in the kernel, schemas are text and are not compared */
 		CHECK_OK(dk_impls_register(&o_other, &one, 1, &t_why));
 		CHECK_STR(t_serves(o_op, 0, DK_CPU), "f1");
 		t_close();
@@ -59,7 +59,7 @@ static void def_impl_schema_mismatch(void)
 	CHECK_INT(t_why.reason, DK_WHY_SCHEMA_NUM_ARGS);
 	CHECK_STR(t_why.name, facts);
 	o_check_unchanged();
-	/* the other way round */
+	/* the function is registered first */
 	CHECK_OK(dk_op_undefine(&o_provider, o_decl.name, &t_why));
 	CHECK_OK(dk_impls_register(&o_other, &one, 1, &t_why));
 	o_note_state();
@@ -92,7 +92,7 @@ static void def_with_inference(void)
 			   "[ boxed unboxed ]\n");
 }
 
-/* A declaration without alias analysis has a schema with it. */
+/* If a declaration has a schema but no alias analysis kind, the kind is FROM_SCHEMA. */
 static void defined_with_a_schema(void)
 {
 	struct dk_op_decl fresh;
@@ -152,7 +152,7 @@ static void impl_only(void)
 		   "Autograd[alias]: f2 :: " INFERRED " [ boxed unboxed ]\n"
 		   "CompositeImplicitAutograd[alias]: f0 :: " INFERRED
 		   " [ boxed unboxed ]\n");
-	/* it has a table, and is not defined */
+	/* the operator has a table, but is not defined */
 	CHECK_INT(t_call(o_op, &cpu, NULL), -ENOENT);
 }
 
@@ -327,7 +327,7 @@ static void computed_table_with_cpu_autograd_math_defaultbackend(void)
 	COMMUTE(steps, want);
 }
 
-/* A second definition, and its alias analysis, in either order. */
+/* Checks that a second definition is refused. @first and @second are kinds of alias analysis. */
 static void define_twice(unsigned int first, unsigned int second)
 {
 	static struct dk_op_decl again;
@@ -351,7 +351,7 @@ static void define_twice(unsigned int first, unsigned int second)
 	CHECK_INT(t_why.reason, DK_WHY_DEFINED);
 	CHECK_STR(t_why.name, "dispatch::op: registered at here -> other");
 	o_check_unchanged();
-	/* the second one is accepted when the first one is removed */
+	/* the second definition is accepted after the first one was removed */
 	CHECK_OK(dk_op_undefine(&o_provider, o_decl.name, &t_why));
 	CHECK_OK(dk_op_define(&o_other, &again, 0, &t_why));
 	o_check_unchanged();
@@ -428,7 +428,7 @@ static void overwrite_math(void)
 	for (first = 0; first < 2; first++) {
 		o_put_in(&steps[first], first);
 		o_put_in(&steps[!first], !first);
-		/* the newest is listed first, and serves */
+		/* the newer function is listed first, and serves */
 		for (i = 0; i < 2; i++) {
 			CHECK_OK(dk_op_impl(o_op, i, &info));
 			CHECK_INT(info.key, DK_COMPOSITE_IMPLICIT_AUTOGRAD);
@@ -437,7 +437,7 @@ static void overwrite_math(void)
 		}
 		CHECK_STR(t_serves(o_op, 0, DK_CPU), t_labels[!first]);
 		CHECK_INT(t_rule_served(), DK_PROV_MATH);
-		/* either may go */
+		/* the older or the newer function is unregistered first */
 		o_take_out(&steps[0], 0);
 		CHECK_STR(t_serves(o_op, 0, DK_CPU), "f1");
 		CHECK_OK(dk_op_impl(o_op, 0, &info));

@@ -85,8 +85,9 @@ static void autogradother(void)
 /*
  * states: 11.2.30
  *
- * PyTorch's teaching class refuses one key twice in a list. Its dispatcher and
- * ours do not: the later one has the key, and whoever registers is told.
+ * PyTorch's teaching class PythonDispatcher refuses a list that has a key twice. PyTorch's
+ * dispatcher and this one do not: the later function serves the key, and the registration
+ * reports an override.
  */
 static void duplicate_registrations(void)
 {
@@ -108,8 +109,8 @@ static void duplicate_registrations(void)
 /*
  * states: 11.2.31
  *
- * The class refuses both of these aliases in a list, too. The dispatchers take
- * them, and Implicit serves nothing of what Explicit does.
+ * PythonDispatcher also refuses a list that has both of these aliases. The dispatchers accept
+ * it. Then CompositeExplicitAutograd serves, and CompositeImplicitAutograd serves no key.
  */
 static void defaultbackend_math(void)
 {

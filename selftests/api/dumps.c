@@ -10,7 +10,7 @@ static struct dk_provider me;
 static struct dk_op_decl decl, other;
 static struct dk_op *op;
 
-/* The whole text is this, and it is cut off as by snprintf(). */
+/* Checks that @print writes @want, and truncates it like snprintf(). */
 static void is_text(size_t (*print)(struct dk_op *op, char *buf, size_t size),
 		    const char *want)
 {
@@ -39,7 +39,10 @@ static void setup(void)
 	CHECK(op);
 }
 
-/* Three at one key, newest first; an alias; one with a type, one boxed. */
+/*
+ * Three functions at one key, which are listed newest first: one has a schema, and one is boxed.
+ * One more function is at an alias key.
+ */
 static void state_and_table(void)
 {
 	static struct dk_impl impls[6];
@@ -69,7 +72,7 @@ static void state_and_table(void)
 	is_text(dk_op_list_keys,
 		"[CPU, FPGA, AutogradOther, AutogradCPU, AutogradCUDA, AutogradHIP, AutogradXLA, AutogradMPS, AutogradIPU, AutogradXPU, AutogradHPU, AutogradVE, AutogradLazy, AutogradMTIA, AutogradMAIA, AutogradPrivateUse1, AutogradPrivateUse2, AutogradPrivateUse3, AutogradMeta, AutogradNestedTensor, Tracer]");
 	CHECK_OK(dk_op_check(op, &t_why));
-	/* a table that changes while it is registered is found out */
+	/* the check finds a table that was changed while it is registered */
 	impls[5].flags = DK_IMPL_F_FALLTHROUGH;
 	/* refuses: dk_op_check EILSEQ TABLE */
 	CHECK_INT(dk_op_check(op, &t_why), -EILSEQ);
@@ -114,7 +117,7 @@ static void tables(void)
 	CHECK(strstr(text, "]\n\n\nComputed table:\n~~~~~~~~~~~\nUndefined: f3 [math kernel]\n"));
 }
 
-/* x is bit 3, y bit 2, out bit 0; keys that fall through are not in the set */
+/* x is bit 3, y is bit 2, and out is bit 0. Keys that fall through are not in the set. */
 static void extractor(void)
 {
 	static struct dk_impl impls[2];
@@ -134,7 +137,7 @@ static void extractor(void)
 	CHECK_STR(text + 65 + strlen(set), "\n");
 }
 
-/* The two forms, and a private backend's name in lower case. */
+/* Checks both forms of the text. The name of a private backend is in lower case. */
 static void missing(void)
 {
 	static struct dk_impl impl;
@@ -212,7 +215,7 @@ static void questions(void)
 	CHECK_INT(dk_op_is_fallthrough(op, 9999, &t_why), -EINVAL);
 	CHECK_STR(t_why.name, "9999");
 
-	/* an alias has no bits, so it is in every alias */
+	/* an alias key has no bits, so every alias key contains it */
 	CHECK_INT(dk_alias_has(NULL, DK_AUTOGRAD, DK_AUTOGRAD), 1);
 	CHECK_INT(dk_alias_has(NULL, DK_AUTOGRAD, DK_COMPOSITE_IMPLICIT_AUTOGRAD), 1);
 	CHECK_INT(dk_alias_has(NULL, DK_AUTOGRAD, DK_CPU), 0);
@@ -220,7 +223,7 @@ static void questions(void)
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_BACKEND_SELECT), 1);
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_TRACER), 0);
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD), 0);
-	/* the default registry is created with some */
+	/* the default registry is created with builtin fallbacks */
 	CHECK_INT(dk_registry_has_fallback(NULL, DK_AUTOGRAD_CPU), 1);
 	CHECK_INT(dk_registry_has_fallback(NULL, DK_CPU), 0);
 }
@@ -284,7 +287,7 @@ static void many_in_order(void)
 	t_open("v1", 0);
 	t_join(&me, "dumps");
 	for (i = 0; i < MANY; i++) {
-		/* 7 and 300 have no common divisor */
+		/* 7 and 300 have no common divisor, so each number occurs once */
 		snprintf(many_names[i], sizeof(many_names[i]), "many::%u",
 			 i * 7 % MANY);
 		many[i] = t_decl(many_names[i]);

@@ -192,7 +192,7 @@ static void a_device(void)
 	CHECK_INT(of_device(card).backend_online, 0);
 }
 
-/* From one device to the next, while a device is unregistered and another device registered. */
+/* A walk over devices continues while one is unregistered and another one is registered. */
 static void walk_devices(void)
 {
 	struct dk_device_info info = { .size = sizeof(info) };
@@ -208,7 +208,7 @@ static void walk_devices(void)
 	CHECK_OK(dk_registry_next_device(t_reg, first, &info));
 	CHECK_INT(info.number, second);
 	CHECK_OK(dk_device_unregister(&edu, second, &t_why));
-	first = plug("card3");	/* where the second one was */
+	first = plug("card3");	/* in the slot of the second one */
 	CHECK_OK(dk_registry_next_device(t_reg, second, &info));
 	CHECK_INT(info.number, third);
 	CHECK_INT(dk_registry_next_device(t_reg, third, &info), -ENOENT);
@@ -248,7 +248,7 @@ static void walk_providers(void)
 	CHECK_STR(of_provider(1).name, "cpu");
 }
 
-/* The limit of a number and a name. */
+/* Returns limit number @i, and checks its name. */
 static struct dk_limit limit(unsigned int i, const char *name)
 {
 	struct dk_limit l = { .size = sizeof(l) };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Errors for names, layouts, registries and providers, errors inside a call, and the
- * reasons that they report. None may change a full registry.
+ * reasons that they report. A request that fails must not change a full registry.
  */
 #include "full_registry.h"
 
@@ -93,7 +93,7 @@ static void registries(void)
 	t_close();
 	CHECK_OK(dk_registry_free(NULL, &t_why));
 
-	/* a table that changes while it is registered is found out */
+	/* the check finds a table that was changed while it is registered */
 	t_open("v1", 0);
 	t_join(&r_a, "a");
 	changing = t_impl(&r_def, DK_CPU, 1);
@@ -157,7 +157,7 @@ static void providers(void)
 	CHECK(!p.core);
 	/* refuses: dk_provider_register EEXIST REGISTERED */
 	REFUSED(dk_provider_register(&r_a, &t_why), EEXIST, REGISTERED, "a");
-	/* memory of a provider that was freed without unregistering, and is used again */
+	/* a provider whose memory was freed without unregistering it, and was allocated again */
 	core = r_a.core;
 	r_a.core = NULL;
 	CHECK_INT(dk_provider_register(&r_a, &t_why), -EEXIST);
@@ -170,9 +170,9 @@ static void providers(void)
 	CHECK_INT(dk_provider_drain(NULL), -EINVAL);
 	/* refuses: dk_provider_drain EINVAL UNREGISTERED */
 	REFUSED_ERR(dk_provider_drain(&r_none), EINVAL);
-	/* one that is not registered may be unregistered */
+	/* unregistering a provider that is not registered succeeds */
 	REFUSED_ERR(dk_provider_unregister(&r_none), 0);
-	/* the longest name there is */
+	/* the longest name that is allowed */
 	p = r_none;
 	p.name = NAME_127;
 	CHECK_OK(dk_provider_register(&p, &t_why));
@@ -182,7 +182,10 @@ static void providers(void)
 	r_close();
 }
 
-/* Control characters would reach logs and terminals, and bidirectional ones mislead. */
+/*
+ * Control characters would reach logs and terminals. Bidirectional characters and invalid UTF-8 can
+ * mislead readers.
+ */
 static void names_that_mislead(void)
 {
 	static const char *const bad[] = {
@@ -190,8 +193,8 @@ static void names_that_mislead(void)
 		"a\xe2\x80\x8e", "a\xe2\x80\x8f", "a\xe2\x80\xaa", "a\xe2\x80\xaez",
 		"a\xe2\x81\xa6", "a\xe2\x81\xa9",
 		/*
-		 * invalid UTF-8: a single byte, a truncated sequence, overlong, a surrogate, beyond
-		 * the last
+		 * invalid UTF-8: single bytes, truncated sequences, overlong sequences, a
+		 * surrogate, and code points beyond the last one
 		 */
 		"a\x9b", "\xff", "a\xc3", "\xe2\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x82\x80",
 		"\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80",
@@ -230,7 +233,7 @@ static void names_that_mislead(void)
 	r_close();
 }
 
-/* ---- from inside --------------------------------------------------------- */
+/* ---- requests from inside a call ----------------------------------------- */
 
 static int within_cpu(struct dk_call *c, struct dk_obj *x, int (*what)(void),
 		      int *err)
@@ -322,7 +325,7 @@ static int inside(struct dk_op *op, const struct dk_op_decl *decl,
 	return err;
 }
 
-/* In userspace an atomic call is a call. */
+/* In userspace, the same requests are refused inside an atomic call as inside any other. */
 static void refused_inside(struct dk_op *atomic)
 {
 	REFUSED(inside(atomic, &within_atomic_op, unregister_table), EDEADLK, INSIDE, "a");
@@ -330,7 +333,7 @@ static void refused_inside(struct dk_op *atomic)
 	CHECK_OK(inside(atomic, &within_atomic_op, drain_b));
 }
 
-/* In the kernel it is an RCU read section, which must not wait. */
+/* In the kernel, an atomic call is an RCU read section, so all requests that wait are refused. */
 static void refused_in_section(struct dk_op *atomic)
 {
 	/* refuses: dk_provider_unregister EDEADLK ATOMIC */
@@ -423,7 +426,7 @@ static struct dk_impl two[2];
 
 /* ---- reasons ------------------------------------------------------------- */
 
-/* A caller may have a smaller struct dk_diag, or none; the report fits. */
+/* A caller may pass a smaller struct dk_diag, or NULL. The report is cut to fit. */
 static void small_and_absent_diag(void)
 {
 	struct {
@@ -447,7 +450,7 @@ static void small_and_absent_diag(void)
 	r_close();
 }
 
-/* The call works, and an earlier reason is not reported again. */
+/* Checks that the call succeeds and that t_why does not keep an earlier reason. */
 #define TELLS_NOTHING(call)						\
 	do {								\
 		r_poison();						\

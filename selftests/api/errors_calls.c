@@ -8,9 +8,12 @@ DK_OP(by_name, "errors_calls::by_name",
 DK_OP(by_name_int, "errors_calls::by_name", (struct dk_obj *x, int y), (x, y), (x));
 DK_OP(same, "errors_calls::same", (struct dk_obj *x, struct dk_obj *y), (x, y), (x, y));
 
-/* ---- calls, and seeing --------------------------------------------------- */
+/* ---- calls and routes ---------------------------------------------------- */
 
-/* By itself and by the keyset of the objects, with the same result. */
+/*
+ * Enters a call with dk_call_enter_op(), and one with dk_call_enter_keyset() and the keyset of the
+ * objects. Checks that both return the same error, and returns it.
+ */
 static int enter(struct dk_op *op, struct dk_op_decl *decl, const struct dk_obj *x,
 		 const struct dk_obj *y)
 {
@@ -34,9 +37,9 @@ static int same_0(struct dk_call *c, struct dk_obj *x, struct dk_obj *y)
 }
 
 /*
- * dk_call_enter() by a declaration uses the default registry, and then does the same as
- * dk_call_enter_op(). dk_op_route() returns the same errors, and so does dk_call_redispatch() with
- * a keyset of its own.
+ * dk_call_enter() finds the operator in the default registry, and then does the same as
+ * dk_call_enter_op(). dk_op_route() returns the same errors, and so does dk_call_redispatch() for
+ * the keyset that it is given.
  */
 static void calls(void)
 {
@@ -63,7 +66,7 @@ static void calls(void)
 	gone = dk_obj_on(r_solo, r_gone);
 	wrong.sig = "(int)";
 	older.size -= sizeof(older.sig_mark);
-	older.sig_mark = 0;	/* of an earlier run of this test */
+	older.sig_mark = 0;	/* set by an earlier run of this test */
 	CHECK_OK(dk_op_define(&r_a, &same_op, DK_OP_SAME_DEVICE, &t_why));
 	CHECK_OK(dk_backend_impls_register(&r_a, DK_BACKEND_CPU, impls,
 					   ARRAY_SIZE(impls), &t_why));
@@ -115,7 +118,7 @@ static void calls(void)
 	REFUSED_ERR(dk_op_route(op, DK_KEYSET(0), DK_KEYSET(0), objs, 1, &t_answer),
 		    EINVAL);
 
-	/* from inside of a call */
+	/* redispatches from inside a call */
 	objs[1] = NULL;
 	CHECK_OK(dk_call_enter_op(&c, op, &same_op, &dk_local_default, objs, 2));
 	/* refuses: dk_call_redispatch ENOSYS MISSING */
@@ -126,7 +129,7 @@ static void calls(void)
 		    EPROTOTYPE);
 	REFUSED_ERR(dk_call_redispatch(&below, &c.call, &by_name_op, DK_SET(DK_CPU), objs,
 				       1), EPROTOTYPE);
-	/* an entry that is a fallthrough passes on */
+	/* the fallthrough at Conjugate is skipped, so CPU serves */
 	CHECK_OK(dk_call_redispatch(&below, &c.call, &same_op,
 				    dk_keyset_or(DK_SET(DK_CONJUGATE),
 						 DK_SET(DK_CPU)), objs, 1));
@@ -147,7 +150,7 @@ static void calls(void)
 	REFUSED_ERR(dk_redispatch_boxed(&c.call, DK_SET(DK_AUTOGRAD_OTHER), &one),
 		    ENOTUNIQ);
 
-	/* the device is what is missing */
+	/* without other functions, the error is that the device is gone */
 	CHECK_OK(dk_impls_withdraw(&r_a, impls, &t_why));
 	r_rebase();
 	/* refuses: dk_call_enter_op ENODEV DEVICE_GONE */
@@ -183,8 +186,8 @@ static void calls(void)
 	/* refuses: dk_redispatch_boxed ENOENT NOT_DEFINED */
 	REFUSED_ERR(dk_redispatch_boxed(&c.call, c0.ks, &one), ENOENT);
 	/*
-	 * A redispatch is of the thread of the call that it is in, and a boxed
-	 * one of its operator.
+	 * A redispatch runs on the thread of its call, so it needs no memory. A boxed redispatch
+	 * has the operator of its call, so the types cannot differ.
 	 * cannot: dk_redispatch_boxed EPROTOTYPE SIGNATURE
 	 * cannot: dk_call_redispatch ENOMEM NO_MEMORY
 	 * cannot: dk_redispatch_boxed ENOMEM NO_MEMORY
@@ -194,7 +197,7 @@ static void calls(void)
 	r_close();
 }
 
-/* A call of another type is an error, whatever its route. */
+/* A call by a declaration of another type fails with -EPROTOTYPE, whatever its route. */
 static void wrong_type_first(unsigned int flags)
 {
 	static const struct dk_impl impls[] = {
@@ -219,10 +222,10 @@ static void wrong_type_first(unsigned int flags)
 	t_join(&r_a, "a");
 	wrong.sig = "(int)";
 	older.size -= sizeof(older.sig_mark);
-	older.sig_mark = 0;	/* of an earlier run of this test */
+	older.sig_mark = 0;	/* set by an earlier run of this test */
 	CHECK_OK(dk_op_define(&r_a, &same_op, DK_OP_SAME_DEVICE, &t_why));
 	op = dk_op_get(t_reg, "errors_calls::same");
-	/* nothing serves anything */
+	/* no function is registered yet */
 	CHECK_INT(dk_call_enter_op(&c, op, &wrong, &dk_local_default, objs, 1), -EPROTOTYPE);
 	CHECK_INT(dk_call_enter_op(&c, op, &right, &dk_local_default, objs, 1), -ENOSYS);
 	CHECK_OK(dk_impls_register(&r_a, impls, ARRAY_SIZE(impls), &t_why));
@@ -249,7 +252,7 @@ static void wrong_type_first(unsigned int flags)
 	CHECK_INT(dk_op_takes(op, &right), 0);
 	right.sig = NULL;
 	CHECK_INT(dk_op_takes(op, &right), 0);
-	/* its type outlives its definition */
+	/* the operator keeps its type after it is undefined */
 	CHECK_OK(dk_op_undefine(&r_a, "errors_calls::same", &t_why));
 	CHECK_INT(dk_call_enter_op(&c, op, &wrong, &dk_local_default, objs, 2), -EPROTOTYPE);
 	CHECK_INT(dk_op_takes(op, &wrong), -EPROTOTYPE);
@@ -266,7 +269,7 @@ static void calls_of_another_type(void)
 	wrong_type_first(DK_REGISTRY_FORCE_RESOLVE);
 }
 
-/* dk_call_enter() itself, on the default registry. */
+/* Checks the errors of dk_call_enter(), which uses the default registry. */
 static void calls_by_name(void)
 {
 	static struct dk_provider me = DK_PROVIDER("refusals");

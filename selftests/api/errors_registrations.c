@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Errors when operators, functions, fallbacks, backends and devices are registered and
- * unregistered. None may change a full registry.
+ * unregistered. A request that fails must not change a full registry.
  */
 #include "full_registry.h"
 
@@ -48,7 +48,7 @@ static void operators(void)
 	/* refuses: dk_op_define EINVAL NOT_ATOMIC */
 	REFUSED(dk_op_define(&r_a, &r_impl, DK_OP_ATOMIC, &t_why), EINVAL,
 		NOT_ATOMIC, "r::impl");
-	/* a holder may rely on its class */
+	/* the class of an operator does not change while a caller holds it */
 	CHECK_OK(dk_op_undefine(&r_a, "r::def", &t_why));
 	op = dk_op_get(t_reg, "r::def");
 	r_rebase();
@@ -65,7 +65,7 @@ static void operators(void)
 		"r::impl: (struct dk_obj *x, struct dk_obj *y,..., f4 (b) at "
 		"CompositeImplicitAutograd -> (int), b");
 
-	/* an operator whose schema has another name is an error: SEMANTICS 7.6 */
+	/* a schema must have the name of its operator: SEMANTICS 7.6 */
 	bad = r_new;
 	bad.schema = "r::newer(Tensor x) -> ()";
 	/* refuses: dk_op_define EINVAL SCHEMA_NAME */
@@ -93,7 +93,7 @@ static void operators(void)
 
 /* ---- functions ----------------------------------------------------------- */
 
-/* A good entry and then a bad one: none is registered. */
+/* A valid function, followed by an invalid one. Neither is registered. */
 static struct dk_impl two[2];
 
 static struct dk_impl *second(struct dk_impl bad)
@@ -115,7 +115,10 @@ static int at_backend(const struct dk_impl *impls, unsigned int n)
 	return dk_backend_impls_register(&r_b, DK_BACKEND_CPU, impls, n, &t_why);
 }
 
-/* The refusals that dk_backend_impls_register() shares. */
+/*
+ * Checks the refusals that dk_impls_register() and dk_backend_impls_register() have in
+ * common.
+ */
 static void functions_by(register_fn reg)
 {
 	struct dk_impl good = t_impl(&r_def, DK_CUDA, 8), bad;
@@ -123,7 +126,7 @@ static void functions_by(register_fn reg)
 
 	bad = good;
 	bad.size = 0;
-	bad.label = (const char *)1;	/* of another version, where this is no label */
+	bad.label = (const char *)1;	/* in another version, this might not be a label */
 	bad.op = NULL;
 	/* refuses: dk_impls_register EINVAL BAD_SIZE */
 	/* refuses: dk_backend_impls_register EINVAL BAD_SIZE */
@@ -163,7 +166,7 @@ static void functions_by(register_fn reg)
 	/* refuses: dk_impls_register EINVAL NO_FUNCTION */
 	/* refuses: dk_backend_impls_register EINVAL NO_FUNCTION */
 	REFUSED(reg(second(bad), 2), EINVAL, NO_FUNCTION, "f8");
-	/* without a label, the operator says which function it is */
+	/* without a label, the name of the operator is reported */
 	bad.label = NULL;
 	REFUSED(reg(second(bad), 2), EINVAL, NO_FUNCTION, bad.op->name);
 	bad.label = "f8";
@@ -184,7 +187,7 @@ static void functions_by(register_fn reg)
 	REFUSED(reg(second(bad), 2), EPROTOTYPE, SIGNATURE,
 		"r::def: (struct dk_obj *x, struct dk_obj *y,..., a -> (float), "
 		"f8 (b) at CUDA");
-	/* the first one of a table sets the signature of a new operator until it is refused */
+	/* the first function of a table sets the signature of a new operator for the others */
 	decl = r_new;
 	decl.sig = "(float)";
 	bad = t_impl(&decl, DK_CUDA, 8);
@@ -210,7 +213,7 @@ static void functions(void)
 	r_open();
 	functions_by(plainly);
 	functions_by(at_backend);
-	/* no call would be routed there: a building block is for a backend's table */
+	/* no call would use them: building blocks are for tables of backends and devices */
 	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
 		bad = t_impl(&r_def, blocks[i], 8);
 		bad.flags = 0;
@@ -277,8 +280,8 @@ static void functions(void)
 }
 
 /*
- * A table has only active functions, and a layout has fewer than 250 entries, so it has room for
- * any number of functions of an operator.
+ * An operator can have any number of functions: its dispatch table contains only active ones, and a
+ * layout has fewer than 250 entries.
  */
 static void functions_without_end(void)
 {
@@ -325,7 +328,7 @@ static void fallbacks(void)
 		"Tracer: fallthrough (a) -> boxed (b)");
 	REFUSED(dk_fallback_register(&r_a, &bad, &t_why), EEXIST, FALLBACK_EXISTS,
 		"Tracer: fallthrough (a) -> boxed (a)");
-	/* a backend that is offline still exists */
+	/* fallbacks for a backend stay registered while it is offline */
 	bad.key = dk_runtime_key(NULL, DK_NESTED_TENSOR, r_edu);
 	CHECK_OK(dk_backend_set_online(t_reg, r_edu, 0, &t_why));
 	r_rebase();
@@ -364,7 +367,7 @@ static void fallbacks(void)
 	REFUSED(dk_fallback_register(&r_none, &good, &t_why), EINVAL, UNREGISTERED,
 		"none");
 
-	/* at an alias key: at all of its entries or at none */
+	/* a fallback for an alias key is registered at all of its keys or at none */
 	bad = good;
 	bad.key = DK_AUTOGRAD_META;
 	CHECK_OK(dk_fallback_register(&r_b, &bad, &t_why));
@@ -436,7 +439,7 @@ static void backends(void)
 	r_close();
 }
 
-/* A number in decimal, until the next one. */
+/* Returns @n in decimal. The text is valid until the next call. */
 static const char *number(u32 n)
 {
 	static char text[12];
@@ -508,7 +511,7 @@ static void devices(void)
 	REFUSED(dk_device_register(&r_a, r_edu, "new", NULL, bad, 524289, &n, &t_why),
 		ENOSPC, TABLE_SIZE, "a");
 	/*
-	 * 4095 devices are in device_numbers.c: as_many_as_there_can_be
+	 * as_many_as_there_can_be() in device_numbers.c registers 4095 devices.
 	 * refuses: dk_device_register ENOSPC TOO_MANY_DEVICES
 	 */
 	CHECK_INT(n, 77);

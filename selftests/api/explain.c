@@ -66,7 +66,7 @@ static struct dk_keyset some_set(u64 *state)
 	return ks;
 }
 
-/* A backend fallback (no operator) in one of four, at a runtime key. */
+/* Returns a random registration. One in four is a backend fallback, which has no operator. */
 static struct dk_impl some_impl(u64 *state, unsigned int i)
 {
 	bool fallback = t_random(state) % 4 == 0;
@@ -85,7 +85,7 @@ static struct dk_impl some_impl(u64 *state, unsigned int i)
 		impl.fn = NULL;
 		impl.flags = DK_IMPL_F_FALLTHROUGH;
 	}
-	/* some are at building blocks */
+	/* the key can be a building block */
 	if (!fallback)
 		impl.flags |= DK_IMPL_F_BLOCK;
 	return impl;
@@ -123,7 +123,7 @@ static void make_up(u64 *state)
 	p.included = some_set(state);
 }
 
-/* The whole program, except the registration with this label. */
+/* Registers the whole program, except the registration with the label @left_out. */
 static void open_program(const char *left_out)
 {
 	unsigned int i, backend = 0;
@@ -176,7 +176,10 @@ static bool same_entry(const struct dk_route *a, const struct dk_route *b)
 	       !strcmp(a->entry.label, b->entry.label);
 }
 
-/* The registration is left out: does the call go elsewhere? */
+/*
+ * Leaves out the registration that the step names. Checks that the route changes if the explanation
+ * says so, and only then.
+ */
 static bool try_without(const struct dk_step *s)
 {
 	bool held;
@@ -201,7 +204,7 @@ static bool try_without(const struct dk_step *s)
 	return held;
 }
 
-/* The registration that a mask step names is the one that serves the entry. */
+/* Checks that without the registration that a mask step names, another one is in the entry. */
 static bool try_without_mask(const struct dk_step *s)
 {
 	unsigned int slot = dk_key_slot(NULL, s->key);
@@ -215,7 +218,7 @@ static bool try_without_mask(const struct dk_step *s)
 	return held;
 }
 
-/* The steps about rules are right, by other functions. */
+/* Checks a step about a rule with the results of other functions. */
 static bool rule_is_right(const struct dk_step *s, bool *decided)
 {
 	unsigned int key = dk_slot_key(NULL, ex.route.slot);
@@ -247,7 +250,7 @@ static bool rule_is_right(const struct dk_step *s, bool *decided)
 
 static unsigned int count[5];
 
-/* All steps of one call; then each registration that they name. */
+/* Checks all steps of one call, and then each registration that they name. */
 static bool try_program(void)
 {
 	static struct dk_step impls[MOST + 2], masks[DK_NUM_FUNCTIONALITIES];

@@ -46,10 +46,10 @@ static int last_any(struct dk_call *c, void *args)
 static const struct dk_impl own[] = { DK_IMPL_ATOMIC(last, DK_CUDA, last_own) };
 static const struct dk_impl any = DK_FALLBACK_ATOMIC(DK_CUDA, last_any);
 
-/* A function for objects on no device: at best a fallback for objects on a device. */
+/* A function for objects on no device. Objects on a device use it only if the device has none. */
 static const struct dk_impl other[] = { DK_IMPL_ATOMIC(last, DK_CUDA, last_other) };
 
-/* Two at an alias. */
+/* Two functions at an alias key. */
 static const struct dk_impl first[] = {
 	DK_IMPL_ATOMIC(last, DK_COMPOSITE_EXPLICIT_AUTOGRAD, last_own),
 };
@@ -63,7 +63,7 @@ static const struct dk_impl above[] = {
 	DK_IMPL_ATOMIC(last, DK_AUTOGRAD_CUDA, last_above),
 };
 
-/* ---- the ways ----------------------------------------------------------------- */
+/* ---- the call paths ----------------------------------------------------------- */
 
 static int by_name(bool *by_own)
 {
@@ -106,7 +106,7 @@ static int in_rcu(bool *by_own)
 
 #define WAY(req)	{ #req, req }
 
-/* A sleepable operator has all ways, except that of a caller in an RCU section. */
+/* The last path in the kernel, a call in an RCU section, is only for atomic operators. */
 static const struct req {
 	const char *name;
 	int (*call)(bool *by_own);
@@ -164,7 +164,7 @@ static u64 sum(unsigned int req, enum answer answer)
 	return all;
 }
 
-/* Has every way got each of these answers? */
+/* Returns true if each path has got each of these answers. */
 static bool have_all_got(unsigned int answers)
 {
 	unsigned int i, answer;
@@ -183,7 +183,7 @@ static bool goes_on(u64 end, unsigned int answers)
 	return now < end || (now < end + PATIENCE_US && !have_all_got(answers));
 }
 
-/* More than processors, so that some stand still inside of calls. */
+/* Starts more threads than CPUs, so that some are preempted inside calls. */
 static void start_callers(void)
 {
 	unsigned int num = w_cpus() + 4 < MAX_CALLERS ? w_cpus() + 4 : MAX_CALLERS;
@@ -211,7 +211,7 @@ static void stop_callers(void)
 
 static void teardown(void)
 {
-	/* after a change that failed */
+	/* a change that failed may have left the backend offline */
 	CHECK_OK(dk_backend_set_online(NULL, DK_BACKEND_CUDA, 1, &t_why));
 }
 
@@ -228,7 +228,7 @@ static void setup(unsigned int op_flags)
 	t_at_close(teardown);
 }
 
-/* Between what is registered and a table of it, which takes memory, calls have time. */
+/* Runs before each allocation, so that threads can call before the new table is published. */
 static void dawdle(void)
 {
 	w_sleep_us(500);
@@ -236,7 +236,7 @@ static void dawdle(void)
 
 #define GOT(answer)	(1U << (answer))
 
-/* Whether every way returned one of these results and no other. */
+/* Checks that each path has got @answer if it is one of @answers, and not otherwise. */
 static void check_answer(enum answer answer, unsigned int answers)
 {
 	static const char *const names[] = { "own", "fallback or other", "none", "wrong" };
@@ -252,7 +252,10 @@ static void check_answer(enum answer answer, unsigned int answers)
 	t_note("%s: %llu", names[answer], (unsigned long long)all);
 }
 
-/* Every way returns all of these results, and no others. */
+/*
+ * Calls @change repeatedly while threads call. Checks that each path gets all of @answers and no
+ * others.
+ */
 static void call_while(int (*change)(void), unsigned int answers)
 {
 	unsigned int answer, rounds = 0;
@@ -274,7 +277,7 @@ static void call_while(int (*change)(void), unsigned int answers)
 	t_note("%u rounds", rounds);
 }
 
-/* The same with a sleepable operator and with an atomic one. */
+/* Runs call_while() with a sleepable operator and with an atomic one. */
 static void call_both_while(int (*is_there)(void), int (*change)(void), unsigned int answers)
 {
 	static const unsigned int op_flags[] = { 0, DK_OP_ATOMIC };

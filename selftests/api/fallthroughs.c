@@ -35,7 +35,7 @@ static const struct dk_impl atomic_xla = DK_FALLBACK_ATOMIC(DK_XLA, boxed_counts
 static const struct dk_impl atomic_select =
 	DK_FALLBACK_ATOMIC(DK_BACKEND_SELECT, boxed_counts);
 
-/* One that may sleep does not serve an operator that must not. */
+/* A fallback that may sleep does not serve an atomic operator. */
 static void sleepable_fallback_and_atomic_operator(void)
 {
 	static struct dk_op_decl early, late;
@@ -77,7 +77,7 @@ static void sleepable_fallback_and_atomic_operator(void)
 		CHECK_OK(dk_fallback_register(&b, &atomic_select, &t_why));
 		for (i = 0; i < 2; i++) {
 			ran = 0;
-			/* these functions do not set the number of the called function */
+			/* these functions store no number, so t_call() returns -1 */
 			CHECK_INT(t_call(ops[i], &xla, NULL), -1);
 			CHECK_INT(t_call(ops[i], &select, NULL), -1);
 			CHECK_INT(ran, 2);
@@ -103,7 +103,10 @@ static const char *goes(u64 bits)
 	return t_goes(op, &x, NULL);
 }
 
-/* The masks are computed from a scratch in which nothing serves an entry. */
+/*
+ * An ambiguous entry has no function, like a fallthrough. But it must not be masked, and the masks
+ * of fallthroughs must not change.
+ */
 static void ambiguous_entry_beside_fallthroughs(void)
 {
 	const u64 other = DK_KEY_BITS(DK_FPGA) | DK_KEY_BITS(DK_AUTOGRAD_OTHER);
@@ -131,7 +134,7 @@ static void ambiguous_entry_beside_fallthroughs(void)
 			CHECK_INT(t_answer.effective.bits, DK_KEY_BITS(DK_CPU));
 			CHECK_STR(goes(grad), "f0");
 			CHECK_INT(t_answer.effective.bits, grad);
-			/* without the one or the other it is not ambiguous */
+			/* without one of the two functions, the entry is not ambiguous */
 			CHECK_OK(dk_impls_unregister(&a, &impls[first], &t_why));
 			CHECK_OK(dk_registry_check(t_reg, &t_why));
 			CHECK_STR(goes(other), first ? "f0" : "f1");
@@ -142,7 +145,7 @@ static void ambiguous_entry_beside_fallthroughs(void)
 		}
 }
 
-/* The rules once reported an unserved entry without its name. */
+/* The rules once reported this entry without the label of the fallthrough. */
 static void fallthrough_in_entry_0_has_a_name(void)
 {
 	static const unsigned int at[] = {
@@ -233,7 +236,10 @@ static int cover_guest(void)
 	return dk_impls_register(&b, change_through, 1, &t_why);
 }
 
-/* The redispatch used to fail with -ENOSYS: the entry was a fallthrough, and the mask was older. */
+/*
+ * The redispatch once failed with -ENOSYS, because the entry became a fallthrough after the mask of
+ * the call was computed.
+ */
 static void redispatch_to_what_became_a_fallthrough(void)
 {
 	static int (*const what[])(void) = {

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define SLOTS	64	/* of a thread: lib/gate.c */
-#define MOST	100	/* calls, each in the others */
+#define MOST	100	/* nested calls */
 
 DK_OP(dive, "fast_path::dive", (struct dk_obj *x, int depth, int *fast), (x, depth, fast), (x));
 DK_OP(other, "fast_path::other", (struct dk_obj *x, int depth, int *fast), (x, depth, fast), (x));
@@ -54,7 +54,7 @@ static int other_here(struct dk_call *c, struct dk_obj *x, int depth, int *fast)
 static const struct dk_impl impls[] = { DK_IMPL(dive, DK_CPU, dive_here) };
 static const struct dk_impl others[] = { DK_IMPL(other, DK_CPU, other_here) };
 
-/* How many calls of @depth, each in the others, take the fast path. */
+/* Makes @depth nested calls. Returns how many of them took the fast path. */
 static int num_fast(int depth)
 {
 	int fast = 0;
@@ -63,7 +63,7 @@ static int num_fast(int depth)
 	return fast;
 }
 
-/* The first call may still take the slow path, and finds the slots free. */
+/* Checks that calls take the fast path. The first one may still take the slow path. */
 static bool is_fast_again(void)
 {
 	num_fast(1);
@@ -163,7 +163,7 @@ static void shuffle(unsigned int *order, unsigned int n)
 	}
 }
 
-/* Calls between any two of them, as deep as there are slots. */
+/* Frames are left in random order. Between these steps, nested calls use the slots, too. */
 static void frames_left_in_any_order(void)
 {
 	static const unsigned int numbers[] = { 1, SLOTS - 1, SLOTS, SLOTS + 1, MOST };
@@ -190,14 +190,14 @@ static void frames_left_in_any_order(void)
 	}
 }
 
-/* ---- both, in a signal handler, too ---------------------------------------------- */
+/* ---- frames and nested calls, also in a signal handler --------------------------- */
 
 #define LEVELS	45
 
-static unsigned int first_frame;	/* of the handler, or of the interrupted call */
+static unsigned int first_frame;	/* of the handler or of the interrupted call */
 static unsigned int left_at[LEVELS];
 
-/* Each level has a frame, which another level leaves. */
+/* Each level of nested calls enters a frame, which another level leaves. */
 static void frame_at_level(int depth, bool begins)
 {
 	unsigned int i = LEVELS - depth;
@@ -235,7 +235,7 @@ static void frames_within_calls_and_a_signal_handler(void)
 	struct sigaction old, act = { .sa_handler = handler };
 
 	setup();
-	/* a level is left by the time that its call returns: any order of those inside */
+	/* all frames are entered before the first one is left, so any order is allowed */
 	shuffle(left_at, LEVELS);
 	CHECK_OK(sigaction(SIGUSR1, &act, &old));
 	num_compared = 0;
@@ -280,7 +280,7 @@ static void *call_until_ended(void *unused)
 	return NULL;
 }
 
-/* The thread is joined: a drain returns, and the table that a call used is free again. */
+/* After the thread was joined, none of its calls delays unregistering. */
 static void no_call_stays(void)
 {
 	CHECK_INT(num_inside(), 0);
@@ -295,7 +295,7 @@ static void ended_inside_a_function(void)
 	unsigned int i;
 
 	setup();
-	/* a drain that hangs is ended, and the program with it */
+	/* if unregistering hangs, the signal ends the program */
 	alarm(120);
 	for (i = 0; i < ARRAY_SIZE(depths); i++) {
 		at_bottom = end_thread;
@@ -376,7 +376,7 @@ static void long_call_keeps_one_table(void)
 		CHECK_OK(dk_impls_unregister(&elsewhere, others, &t_why));
 		CHECK_OK(dk_impls_register(&elsewhere, others, 1, &t_why));
 	}
-	/* the table of the call's operator is replaced this often */
+	/* the table of the call's operator is replaced several times */
 	for (i = 0; i < 10; i++) {
 		struct dk_impl above = DK_IMPL(dive, DK_CPU, dive_here);
 
@@ -393,12 +393,13 @@ static void long_call_keeps_one_table(void)
 	CHECK_OK(dk_impls_register(&elsewhere, others, 1, &t_why));
 }
 
-/* ---- what waits to be freed, in a child ---------------------------------------------- */
+/* ---- memory that waits to be freed, in a child --------------------------------------- */
 
 static unsigned int retired_in_child;
 
 /*
- * The child does not have the calls of other threads, or the memory that they were about to free.
+ * In the child, no call of another thread delays freeing, and the memory that another thread was
+ * about to free is not counted.
  */
 static int free_in_child(void)
 {
@@ -425,7 +426,7 @@ static void fork_and_free(unsigned int retired)
 
 static const struct dk_impl of_here[] = { DK_IMPL(dive, DK_CPU, dive_here) };
 
-/* A call in another thread keeps a table, while others wait for a grace period. */
+/* A call in another thread keeps a table, while other tables wait for a grace period. */
 static void forked_beside_a_long_call(void)
 {
 	pthread_t thread;
@@ -475,7 +476,7 @@ static void replaced_tables_do_not_pile_up(void)
 	}
 }
 
-/* However much is retired, a deadline is not waited for longer than it says. */
+/* However much memory waits to be freed, a request with a deadline returns in time. */
 static void deadline_beside_much_that_is_retired(void)
 {
 	static struct dk_op_decl decls[100];
@@ -501,7 +502,10 @@ static void *drain_elsewhere(void *data)
 	return NULL;
 }
 
-/* Another thread has waited for the grace period of some, but has not freed them yet. */
+/*
+ * For some tables, another thread has waited for the grace period, but has not freed them
+ * yet.
+ */
 static void forked_before_it_is_freed(void)
 {
 	unsigned int in_batch, n;
@@ -574,7 +578,7 @@ static void before(struct dk_hooks *h, const struct dk_hook_info *info)
 	__atomic_fetch_add(&num_hooked, 1, __ATOMIC_RELAXED);
 }
 
-/* Calls that begin after counters are on are counted once each. */
+/* Calls that begin after counting was enabled are counted once each. */
 static void count_some(void)
 {
 	struct dk_stat s = { .size = sizeof(s) };

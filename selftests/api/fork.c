@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * fork() while other threads call, register, wait and notify. The child has none of these
- * threads, and none of them may delay it. Userspace only.
+ * threads, and must not wait for them. Userspace only.
  */
 #include "bounded.h"
 
@@ -40,7 +40,7 @@ static void *first_call(void *data)
 	return (void *)err;
 }
 
-/* New threads, each of which makes its first call. */
+/* Starts threads, each of which makes its first call. */
 static void *first_calls(void *data)
 {
 	unsigned int *failed = data;
@@ -107,7 +107,7 @@ static void beside_threads(void)
 		return;
 	}
 	open_parent();
-	/* found by now: the threads' calls do not all write it */
+	/* this call finds the operator by name, so that the threads do not all store it */
 	CHECK_OK(forked(&x));
 	t_start(&threads[0], first_calls, &failed[0]);
 	t_start(&threads[1], first_calls, &failed[1]);
@@ -171,8 +171,8 @@ static int child_with_counters(void)
 }
 
 /*
- * Threads that make their first call and end, and one that continues. With a sanitizer only the
- * latter, because a child inherits the sanitizer's locks as they were.
+ * Starts threads that make their first call and end, and calls from this thread. With a sanitizer,
+ * it starts no threads, because a child inherits the sanitizer's locks as they were.
  */
 static void *count_calls(void *data)
 {
@@ -190,7 +190,7 @@ static void *count_calls(void *data)
 	return NULL;
 }
 
-/* The child has the counts of the parent, and each counts on by itself. */
+/* The child inherits the counts of the parent. After that, each counts only its own calls. */
 static void with_counters(void)
 {
 	const unsigned int forks = T_TSAN ? 20 : 100;
@@ -271,7 +271,7 @@ static void beside_a_notification(void)
 	t_leave(&notifier);
 }
 
-/* ---- calls that stay, and waits for them -------------------------------------- */
+/* ---- long calls, and waits for them ------------------------------------------- */
 
 DK_OP(lasts, "fork::lasts", (struct dk_obj *x, int *in), (x, in), (x));
 DK_OP(stuck, "fork::stuck", (struct dk_obj *x, int *in), (x, in), (x));
@@ -311,7 +311,7 @@ static void *call_stayer(void *data)
 	return (void *)err;
 }
 
-/* In a read section for as long as it lasts. */
+/* The operator is atomic, so its call is in a read section until it returns. */
 static void *call_stuck(void *data)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
@@ -338,7 +338,7 @@ static bool is_listed(const char *name)
 	return p;
 }
 
-/* The child has none of the calls and no wait: nothing is waited for. */
+/* The child has neither the calls nor the waits of the parent, so unregistering does not wait. */
 static int child_beside_waits(void)
 {
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -428,7 +428,7 @@ static void beside_a_reader(void)
 	t_leave(&stayer);
 }
 
-/* ---- a thread in more calls than it has slots for ----------------------------- */
+/* ---- a thread in more calls than it has slots --------------------------------- */
 
 DK_OP(nested, "fork::nested", (struct dk_obj *x, int depth), (x, depth), (x));
 
@@ -483,7 +483,7 @@ static void beside_nested_calls(void)
 DK_OP(forking, "fork::forking", (struct dk_obj *x), (x), (x));
 DK_OP(forking_atomic, "fork::forking_atomic", (struct dk_obj *x), (x), (x));
 
-/* The call continues in the child, on a thread with another number. */
+/* The call continues in the child, on a thread with another thread ID. */
 static int child_inside_a_call(void)
 {
 	struct dk_inside in = { .size = sizeof(in) };

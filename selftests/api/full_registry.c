@@ -13,7 +13,10 @@ struct dk_obj r_cpu;
 static struct dk_impl impl_only[2], early[1], through, boxed;
 static u64 answers_before, generation_before;
 
-/* A function of each operator, registered and unregistered so that all tables are built again. */
+/*
+ * A function for each operator. Registering and unregistering these functions builds all tables
+ * again.
+ */
 static struct dk_provider prober;
 static struct dk_impl probe[4];
 
@@ -23,7 +26,8 @@ static int serve_boxed(struct dk_call *c, void *args)
 }
 
 /*
- * State that undoing may leave: fallbacks that tables and classes depend on, next to a definition.
+ * Registers fallbacks and functions that the tables and the classes of operators depend on, so that
+ * anything that an undone change leaves behind shows.
  */
 static void open_beside(void)
 {
@@ -107,7 +111,7 @@ static u64 mix(u64 hash, const void *data, size_t size)
 	return hash;
 }
 
-/* In one step: byte by byte costs a sixth of the suite under emulation. */
+/* Mixes in one step: byte by byte takes a sixth of the suite's time under emulation. */
 static u64 mix_int(u64 hash, s64 value)
 {
 	return (hash ^ (u64)value) * 1099511628211ull;
@@ -132,7 +136,7 @@ static u64 mix_table(u64 hash, struct dk_op *op, u32 device)
 	return hash;
 }
 
-/* The registrations, including inactive ones. */
+/* Mixes in the functions of an operator, including inactive ones. */
 static u64 mix_impls(u64 hash, struct dk_op *op)
 {
 	static struct dk_impl_info info;
@@ -161,7 +165,7 @@ static u64 mix_operator(u64 hash, const char *name)
 	hash = mix_table(hash, op, 0);
 	hash = mix_table(hash, op, r_card);
 	hash = mix_table(hash, op, r_gone);
-	/* a definition shows in what a call is answered */
+	/* routes depend on whether the operator is defined */
 	hash = mix_int(hash, t_route(op, &r_cpu, NULL));
 	hash = mix_int(hash, t_route(op, &obj, NULL));
 	hash = mix_int(hash, t_answer.entry.device);
@@ -217,8 +221,8 @@ void r_poison(void)
 }
 
 /*
- * Builds all tables again, twice. If a refused step left something, one of them or a query shows
- * it. In an emulated machine, which is slow, only each fourth time.
+ * Builds all tables again, twice. If a refused request left something behind, one of the builds or
+ * a query finds it. In the kernel only every fourth time, because an emulated machine is slow.
  */
 static void build_anew(void)
 {

@@ -12,46 +12,48 @@
 
 #include "test.h"
 
-/* The registrations. Operator "r::def" is defined, "r::atomic" is atomic. */
+/* What is registered. "r::def" and "r::atomic" are defined; the latter is atomic. */
 extern struct dk_provider r_a, r_b;	/* both have joined "edu" */
 extern struct dk_provider r_none;	/* not registered */
-/* Not defined: "r::impl", and "r::early" with atomic functions alone. */
+/* "r::impl" and "r::early" have functions but no definition; those of "r::early" are atomic. */
 extern struct dk_op_decl r_def, r_atomic, r_impl, r_early, r_new, r_other_sig;
-extern unsigned int r_edu, r_solo;	/* "solo" is for a alone */
-extern u32 r_card, r_gone;		/* "card", and one that is out */
-extern struct dk_impl r_table[3];	/* of a: at CPU, AutogradCPU, Sparse */
-extern struct dk_impl r_fallback;	/* of a, at Tracer */
+extern unsigned int r_edu, r_solo;	/* only r_a may join "solo" */
+extern u32 r_card, r_gone;		/* "card", and an unregistered one */
+extern struct dk_impl r_table[3];	/* of r_a: at CPU, AutogradCPU, SparseCPU */
+extern struct dk_impl r_fallback;	/* of r_a, at Tracer */
 extern struct dk_impl r_device_table[1];
 extern struct dk_obj r_cpu;
 
 void r_open(void);
 void r_close(void);
 
-/* A number for all that the registry answers. */
+/* Returns a hash of the results of all queries. */
 u64 r_answers(void);
 
-/* The changes since then were intended. */
+/* Saves the current state for later comparisons; for changes that were intended. */
 void r_rebase(void);
+/* Fills t_why, so that a request which does not set it is found. */
 void r_poison(void);
 /*
- * @name may be NULL for any. Nothing has changed, and nothing changes when all tables are built
- * again.
+ * Checks the error, the reason and the name of a refusal; NULL for any name. Checks that nothing
+ * has changed, and that nothing changes when all tables are built again.
  */
 void r_refused(const char *file, int line, const char *what, int err, int want,
 	       unsigned int reason, const char *name);
 void r_refused_err(const char *file, int line, const char *what, int err,
 		   int want);
 
-/* From one allocation that fails to the next: 1; in the short run in the kernel 3. */
+/* Returns the step from one failing allocation to the next: 3 in short kernel runs, else 1. */
 unsigned int r_alloc_step(void);
 /*
- * Each allocation of @act fails in turn, until @act succeeds. A refused @act must leave nothing;
- * @refused checks more, unless it is NULL. Returns how many failed.
+ * Makes each allocation of @act fail in turn, until @act succeeds. If @act fails, it must return
+ * -ENOMEM and keep no memory. Unless it is NULL, @refused makes more checks then. Returns the
+ * number of failures.
  */
 typedef void (*r_refused_fn)(int err, const char *culprit);
 unsigned int r_each_fails(int (*act)(void), r_refused_fn refused, const char *culprit);
 
-/* The call fails with errno E, reason R and this name; nothing changes. */
+/* Checks that the call fails with errno E, reason R and this name, and changes nothing. */
 #define REFUSED(call, E, R, culprit)					\
 	do {								\
 		int r_err;						\

@@ -12,7 +12,7 @@ static struct dk_impl many[R_MANY];
 static char many_name[R_MANY][16];
 static u32 device;
 
-/* ---- what is done, and undone -------------------------------------------- */
+/* ---- changes, and how to undo them --------------------------------------- */
 
 int r_register_provider(void)
 {
@@ -176,7 +176,7 @@ int r_unregister_device(void)
 	return dk_device_unregister(&r_a, device, &t_why);
 }
 
-/* A withdrawal does not wait, so registering again must wait. */
+/* A withdrawal does not wait, so the table can be registered again only after a drain. */
 int r_withdraw_table(void)
 {
 	int err = dk_impls_withdraw(&r_a, table, &t_why);
@@ -184,7 +184,10 @@ int r_withdraw_table(void)
 	return err ? err : dk_provider_drain(&r_a);
 }
 
-/* All kinds of registrations of a provider, and unregistering them at once. */
+/*
+ * Registers a provider with registrations of all kinds. If one fails, unregistering the provider
+ * undoes the others.
+ */
 int r_register_all(void)
 {
 	unsigned int backend;
@@ -259,7 +262,7 @@ int r_unregister_listener(void)
 
 static char text[4096];
 
-/* What only looks. */
+/* Makes queries and a call, none of which changes the registry. */
 int r_look(void)
 {
 	struct dk_explain ex = { .size = sizeof(ex) };
@@ -285,7 +288,7 @@ int r_look_again(void)
 
 static struct dk_layout *layout;
 
-/* The result does not belong to a registry. */
+/* The layout does not belong to a registry. */
 int r_parse_layout(void)
 {
 	layout = dk_layout_parse("layout x\nbackends A\nfunctionalities Undefined B* C",
@@ -348,7 +351,10 @@ static int unregister_nameless(void)
 	return dk_library_unregister(&nameless);
 }
 
-/* One entry of a library: registered as a whole or not at all. */
+/*
+ * Adds an entry to the library, whose registration returned @err. If the entry is refused,
+ * unregisters the library.
+ */
 static int with_library(int err, int (*then)(void), struct dk_library *lib)
 {
 	if (err)
@@ -410,7 +416,7 @@ int r_release_and_unregister(void)
 	return err ? err : dk_library_unregister(&r_library);
 }
 
-/* The library alone, with the rest of its registrations. */
+/* Unregisters the library without releasing its entry, which is unregistered with it. */
 int r_unregister_with_entry(void)
 {
 	int err = dk_library_unregister(&r_library);
@@ -427,7 +433,7 @@ int r_unregister_nameless_with_entry(void)
 	return err;
 }
 
-/* ---- the list --------------------------------------------------------------- */
+/* ---- preparation ------------------------------------------------------------ */
 
 void r_prepare(void)
 {

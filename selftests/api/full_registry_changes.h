@@ -10,7 +10,7 @@
 
 #define R_MANY	200
 
-/* Opens the full registry, and prepares the changes. Afterwards a suite may alter these. */
+/* Opens the full registry, and prepares the changes. A suite may alter them after that. */
 void r_prepare(void);
 
 extern struct dk_op_decl r_untyped, r_lib_op;
@@ -19,7 +19,7 @@ extern struct dk_impl r_one;			/* of r_register_one() */
 extern struct dk_library r_library;
 extern struct dk_handle r_handle;		/* of its entry */
 
-/* Providers, definitions, functions and fallbacks of r_a, and what takes them back. */
+/* Registrations of providers, operators, functions, fallbacks and devices, and their removal. */
 int r_register_provider(void);
 int r_unregister_provider(void);
 int r_define_new(void);
@@ -64,14 +64,14 @@ int r_unregister_listener(void);
 int r_look(void);
 int r_look_again(void);
 
-/* Layouts and registries, in addition. */
+/* Additional layouts and registries. */
 int r_parse_layout(void);
 int r_free_layout(void);
 int r_make_registry(void);
 int r_make_other_registry(void);
 int r_free_registry(void);
 
-/* A library of one entry. */
+/* A library with one entry. */
 int r_register_library(void);
 int r_unregister_library(void);
 int r_add_def_impl(void);
@@ -83,7 +83,7 @@ int r_release_and_unregister(void);
 int r_unregister_with_entry(void);
 int r_unregister_nameless_with_entry(void);
 
-/* The device and its backend. */
+/* State of the device "card" and of its backend. */
 int r_card_offline(void);
 int r_card_online(void);
 int r_card_offline_soon(void);

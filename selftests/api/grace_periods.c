@@ -9,7 +9,7 @@
 #define NAME		16
 #define TRIES		5
 
-/* ---- how many grace periods a task or thread waits for ------------------------ */
+/* ---- the number of grace periods that a thread waits for ---------------------- */
 
 static unsigned int waited_for;
 
@@ -49,10 +49,10 @@ static void wait_for_one(void)
 }
 
 /*
- * RCU's own count of all grace periods, at the end of one that would begin now. A grace period is 4
- * of it (1 << RCU_SEQ_CTR_SHIFT; the low bits say whether one is running), and 2 in a kernel for
- * one CPU (TINY_RCU). If another grace period begins before the second read, the difference is one
- * more.
+ * Returns RCU's sequence number at the end of a full grace period that would begin now. Each grace
+ * period adds 4 (1 << RCU_SEQ_CTR_SHIFT; the low bits are set while one is running), and 2 in a
+ * kernel for one CPU (TINY_RCU). If another grace period begins before the second read, the
+ * difference is one grace period larger.
  */
 static unsigned long sequence(void)
 {
@@ -63,7 +63,7 @@ static unsigned long sequence(void)
 
 #include <unistd.h>
 
-/* liburcu has no count of its own; this counts all waits for a grace period. */
+/* liburcu does not count grace periods, so this counts the waits that have ended. */
 static unsigned long num_over;
 void (*at_grace_over)(void);
 bool graces_held_back;
@@ -100,7 +100,10 @@ static unsigned long sequence(void)
 }
 #endif
 
-/* The smallest increase of the sequence in a few tries: other code waits, too. */
+/*
+ * Returns the smaller of @least and the increase of the sequence since @before. The smallest of a
+ * few increases is the one least affected by grace periods of other code.
+ */
 static unsigned long least_of(unsigned long least, unsigned long before)
 {
 	unsigned long passed = sequence() - before;
@@ -176,7 +179,7 @@ static void come(void)
 	CHECK_OK(dk_impls_register(&prov, impls, OPERATORS, &t_why));
 }
 
-/* Waits for withdrawn functions; nothing else happens meanwhile. */
+/* Returns the smallest increase of the sequence while withdrawn functions are drained. */
 static unsigned long drain_of_many(void)
 {
 	unsigned long least = ~0UL, before;
@@ -194,8 +197,8 @@ static unsigned long drain_of_many(void)
 }
 
 /*
- * Unregistering first builds thousands of tables, and then frees the old ones. A slow kernel has
- * many grace periods meanwhile, but far fewer than there are functions.
+ * Unregistering builds thousands of tables and frees the old ones. On a slow machine, many grace
+ * periods of other code pass in that time, but far fewer than there are functions.
  */
 static void one_wait_for_many_functions(void)
 {

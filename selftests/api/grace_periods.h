@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The linker replaces liburcu's function by this one (--wrap), for grace_periods.c. */
+/*
+ * With --wrap, the linker replaces liburcu's synchronize_rcu() by __wrap_urcu_bp_synchronize_rcu(),
+ * which is in grace_periods.c.
+ */
 #ifndef _SELFTESTS_API_GRACE_PERIODS_H
 #define _SELFTESTS_API_GRACE_PERIODS_H
 
 #include <stdbool.h>
 
-/* Called after each one, or NULL. */
+/* Called after each grace period, unless it is NULL. */
 extern void (*at_grace_over)(void);
 
-/* While it is true, none begins. */
+/* While this is true, no grace period begins. */
 extern bool graces_held_back;
 
 void __real_urcu_bp_synchronize_rcu(void);

@@ -60,7 +60,7 @@ static int outer_autograd(struct dk_call *c, struct dk_obj *x, int *n)
 	return outer_below(c, x, n);
 }
 
-/* A call from inside, with the local state that the function received. */
+/* Calls another operator with the local state that this function received. */
 static int outer_cpu(struct dk_call *c, struct dk_obj *x, int *n)
 {
 	++*n;
@@ -112,7 +112,7 @@ static void is_told(unsigned int i, bool is_after, const char *line, s64 sequenc
 	CHECK_INT(told[i].info.result, result);
 }
 
-/* The example of SEMANTICS 8.5: nested, in pairs. */
+/* Hooks run in pairs, nested like the calls. SEMANTICS 8.5 defines the lines. */
 static void nesting(void)
 {
 	struct dk_hooks h = hooks(DK_HOOK_TRACE);
@@ -132,7 +132,7 @@ static void nesting(void)
 	is_told(3, true, "   [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
 	is_told(4, true, "  [redispatch] op=[hook::outer], key=[CPU]", -1, 7);
 	is_told(5, true, " [call] op=[hook::outer], key=[AutogradCPU]", first, 7);
-	/* again without it, and the depth is as before */
+	/* a call without hooks does not change the depth */
 	CHECK_INT(outer(&top, &n), 7);
 	CHECK_INT(num_told, 6);
 	CHECK_OK(dk_hooks_register(NULL, &h, &t_why));
@@ -142,7 +142,7 @@ static void nesting(void)
 	CHECK(told[6].info.sequence > first + 1);
 }
 
-/* A profiler's hooks do not run for a redispatch, nor for aten::size. */
+/* Hooks without DK_HOOK_TRACE run neither for redispatches nor for aten::size. */
 static void profiler(void)
 {
 	struct dk_hooks h = hooks(0);
@@ -155,10 +155,10 @@ static void profiler(void)
 	CHECK_STR(told[1].name, "hook::inner");
 	CHECK_OK(size(&cpu, &n));
 	CHECK_INT(num_told, 4);
-	/* no autograd key, no number */
+	/* a call without an autograd key has no sequence number */
 	CHECK_INT(outer(&cpu, &n), -ENOSYS);
 	CHECK_INT(told[4].info.sequence, -1);
-	/* hooks run twice for an unserved call, which has no struct dk_call */
+	/* both hooks run for an unserved call, which has no struct dk_call */
 	num_told = 0;
 	cuda = dk_obj_on(DK_BACKEND_CUDA, 0);
 	CHECK_INT(inner(&cuda, &n), -ENOSYS);
@@ -180,8 +180,8 @@ static int outer_tracer(struct dk_call *c, struct dk_obj *x, int *n)
 }
 
 /*
- * A redispatch uses its keyset as it is, including keys that fall through, as long as the highest
- * one does not. It has no sequence number, even if there is an autograd key.
+ * A redispatch uses its keyset unchanged, including keys that fall through, unless the highest key
+ * falls through. It has no sequence number, even with an autograd key.
  */
 static void redispatches(void)
 {
@@ -210,11 +210,11 @@ static void redispatches(void)
 	is_told(3, false, "    [call] op=[hook::inner], key=[AutogradCPU]", first + 1, 0);
 }
 
-/* ---- coming and going while a call is inside ------------------------------ */
+/* ---- hooks that are registered and unregistered during a call ------------- */
 
 DK_OP(changes, "hook::changes", (struct dk_obj *x, struct dk_hooks *h), (x, h), (x));
 
-/* Registers, or takes out, hooks that the call that we are inside of has not. */
+/* Unregisters the hooks if they are registered, and registers them otherwise. */
 static int changes_cpu(struct dk_call *c, struct dk_obj *obj, struct dk_hooks *h)
 {
 	return h->id ? dk_hooks_unregister(h, &t_why) :
@@ -240,11 +240,11 @@ static void in_a_call(void)
 	CHECK_OK(dk_op_define(&me, &changes_op, 0, &t_why));
 	CHECK_OK(dk_impls_register(&me, impl, 1, &t_why));
 	CHECK_OK(dk_hooks_register(NULL, &other, &t_why));
-	/* it was registered inside: it saw neither the begin nor the end */
+	/* hooks that are registered during a call run neither before nor after it */
 	CHECK_OK(changes(&cpu, &h));
 	CHECK_INT(num_told, 0);
 	CHECK_INT(calls, 1);
-	/* it is unregistered inside: it sees only the begin */
+	/* hooks that are unregistered during a call run only before it */
 	CHECK_OK(changes(&cpu, &h));
 	CHECK_INT(num_told, 1);
 	CHECK(!told[0].after);
@@ -308,7 +308,7 @@ static void refusals(void)
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
 	t_close();
 
-	/* a registry is freed after its hooks */
+	/* a registry with hooks cannot be freed */
 	reg = dk_registry_alloc(NULL, 0, &t_why);
 	CHECK_OK(dk_hooks_register(reg, &h, &t_why));
 	CHECK_INT(dk_registry_free(reg, &t_why), -EBUSY);

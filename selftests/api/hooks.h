@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The first include of every file of dispatchkey.ko in test builds. Its macros replace
- * functions of the kernel: allocations can fail and are counted (alloc.h), and the work done
- * in one hold of a lock is counted (work.h). Each inline function calls the original one.
+ * In test builds, every file of dispatchkey.ko includes this first. Its macros replace
+ * functions of the kernel, so that allocations can fail and are counted (alloc.h), and so that
+ * the work done in one hold of a lock is counted (work.h). Each inline function calls the
+ * function that it replaces.
  */
 #ifndef _SELFTESTS_API_HOOKS_H
 #define _SELFTESTS_API_HOOKS_H
 
-/* as files that print define it; the kernel's headers define theirs after these */
+/* as in the files that print; must precede the kernel's headers, which define a default */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/mm.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Kernel threads, timers and interrupts call operators while providers register and unregister;
- * threads.c is the same for userspace.
+ * threads.c does the same in userspace.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -20,9 +20,9 @@ DK_OP(block, "kthreads::block",
 	(struct dk_obj *x, struct completion *in, struct completion *go),
 	(x, in, go), (x));
 
-/* ---- calls while all changes ----------------------------------------------- */
+/* ---- calls during all kinds of changes ------------------------------------- */
 
-/* An atomic operator from a timer, and from an interrupt of every processor. */
+/* A timer, and interrupts on every CPU, call an atomic operator. */
 static struct timer_list timer;
 static atomic64_t sent_by_interrupts, lost_by_interrupts;
 
@@ -56,7 +56,7 @@ static void call_while_all_changes(void)
 	mod_timer(&timer, jiffies + 1);
 	while (time_before(jiffies, end))
 		churn_round(rounds++, all_call);
-	/* it restarts itself, and only its waiter knows when it has not */
+	/* the timer restarts itself: repeat until it was not pending */
 	while (timer_delete_sync(&timer))
 		;
 	CHECK(atomic64_read(&sent_by_interrupts));
@@ -64,7 +64,7 @@ static void call_while_all_changes(void)
 		  atomic64_read(&lost_by_interrupts));
 }
 
-/* ---- a call that stays ---------------------------------------------------- */
+/* ---- a call that blocks --------------------------------------------------- */
 
 static struct dk_op *block_handle;
 static struct completion inside, let_go;
@@ -88,7 +88,7 @@ static int call_and_stay(void *result)
 	return 0;
 }
 
-/* A call that stays in one provider does not delay the unregistering of another. */
+/* A call that blocks inside one provider does not delay the unregistering of another. */
 static void slow_call_delays_its_own_only(void)
 {
 	static const struct dk_impl slow[] = { DK_IMPL(block, DK_CPU, block_here) };
@@ -114,7 +114,7 @@ static void slow_call_delays_its_own_only(void)
 	if (!CHECK(!IS_ERR(task)))
 		goto out;
 	wait_for_completion(&inside);
-	/* if it did delay b, these would never return */
+	/* if the call delayed provider b, these functions would never return */
 	CHECK_OK(dk_impls_unregister(&b, of_b, &t_why));
 	CHECK_OK(dk_device_register(&b, 1, "d", NULL, NULL, 0, &device, &t_why));
 	CHECK_OK(dk_device_unregister(&b, device, &t_why));
@@ -146,7 +146,7 @@ static void unregister(void *prov)
 	CHECK_OK(dk_provider_unregister(prov));
 }
 
-/* Returns when the thread waits for the call: the grace period is over since some time. */
+/* Returns after the unregistering thread has waited for the call for 1 ms. */
 static void until_it_waits(struct dk_provider *prov)
 {
 	struct dk_inside in = { .size = sizeof(in) };
@@ -157,8 +157,9 @@ static void until_it_waits(struct dk_provider *prov)
 }
 
 /*
- * The waiter for the calls of one provider sleeps while other providers are unregistered. Its
- * context switches are counted; the last one before it sleeps may still come.
+ * When a call of one provider returns, threads that wait for calls of other providers are not
+ * woken. The test counts the context switches of such a thread. It allows one, since the thread
+ * might not sleep yet when the count begins.
  */
 static void leaving_wakes_its_own_waiters_only(void)
 {
@@ -194,7 +195,7 @@ static void leaving_wakes_its_own_waiters_only(void)
 	before = READ_ONCE(waiter.task->nvcsw);
 	for (i = 0; i < 50; i++) {
 		CHECK_OK(pass_at(pass_handle, &dk_local_default, &x));
-		/* a woken thread gets the CPU */
+		/* sleep, so that a thread that was woken can run */
 		w_sleep_us(200);
 	}
 	CHECK(READ_ONCE(waiter.task->nvcsw) - before <= 1);

@@ -2,7 +2,7 @@
 /* Layouts that are parsed from a text and printed again. */
 #include "full_registry.h"
 
-/* A small layout with everything that tables need. */
+/* A small layout with all keys that tables need. */
 #define SMALL_HEAD	"layout small\nbackends CPU PrivateUse1\n"
 #define SMALL_KEYS							\
 	"functionalities Undefined Dense* NestedTensor* BackendSelect "	\
@@ -36,7 +36,7 @@ static void a_text_is_a_layout(void)
 	dk_layout_free(NULL);
 }
 
-/* Tables, calls and private backends work with it as with any. */
+/* Tables, calls and private backends work with a parsed layout as with any other. */
 static void a_registry_takes_it(void)
 {
 	struct dk_layout *l = dk_layout_parse(SMALL, &t_why);
@@ -53,7 +53,7 @@ static void a_registry_takes_it(void)
 	CHECK_OK(dk_key_parse(l, "CPU", 0, &key, &t_why));
 	CHECK_OK(dk_key_parse(l, "CompositeImplicitAutograd", 0, &other, &t_why));
 	t_reg = dk_registry_alloc(l, 0, &t_why);
-	/* which keeps it from here on */
+	/* the registry holds a reference from here on */
 	dk_layout_free(l);
 	if (!CHECK(t_reg))
 		return;
@@ -89,7 +89,7 @@ static int turn_served(struct dk_call *c, struct dk_obj *x, int *depth)
 	return 0;
 }
 
-/* v1 with another name, and with its last two functionalities exchanged. */
+/* Returns v1 with another name, and with its last two functionalities exchanged. */
 static struct dk_layout *turned_around(void)
 {
 	static const char were[] = "PreDispatch PythonDispatcher";
@@ -113,7 +113,7 @@ static struct dk_layout *turned_around(void)
 	return l;
 }
 
-/* The set of a redispatch depends on the layout, and not on the index of v1. */
+/* The keyset below a key is that of the registry's layout, and not that of v1. */
 static void below_in_a_layout_like_v1(void)
 {
 	struct dk_layout *l = turned_around();
@@ -142,7 +142,7 @@ static void below_in_a_layout_like_v1(void)
 	x = t_obj(DK_KEY_BITS(DK_CPU) | dk_key_set(dk_registry_layout(t_reg), key).bits);
 	CHECK_OK(turn_at(op, &dk_local_default, &x, &depth));
 	CHECK_INT(depth, 1);
-	/* now that the signature has been compared */
+	/* once more, since the signatures are not compared again */
 	CHECK_OK(turn_at(op, &dk_local_default, &x, &depth));
 	CHECK_INT(depth, 2);
 	dk_op_put(op);
@@ -150,7 +150,7 @@ static void below_in_a_layout_like_v1(void)
 	t_close();
 }
 
-/* The text is refused with this reason and name. */
+/* Checks that a text is refused with this reason and name. */
 static bool refused(const char *text, unsigned int reason, const char *name)
 {
 	struct dk_layout *l;
@@ -250,7 +250,7 @@ static void limits_of_a_text(void)
 	refused(SMALL_HEAD SMALL_KEYS "aliases " EIGHT("A") "A9", DK_WHY_LAYOUT_SIZE,
 		"line 4: A9");
 
-	/* all 64 of them, and more entries than a table can have functions */
+	/* as many as are possible: 16 backends and 48 functionalities, 64 together */
 	l = dk_layout_parse("layout full\nbackends " SIXTEEN("B") "\nfunctionalities Undefined "
 			    "D1* D2* D3* D4* D5* D6* D7* D8* D9* Da* Db* Dc* Dd* De* Df* "
 			    "Dg* Dh* Di* Dj* Dk* Dl* Dm* Dn* Do* Dp* Dq* Dr* Ds* Dt* Du* "
@@ -281,7 +281,7 @@ static void a_name_means_one_thing(void)
 	dk_layout_free(l);
 }
 
-/* Every layout that is printed and parsed again is the same. */
+/* Checks that @l is the same after it was printed and parsed again. */
 static void round_trip(const struct dk_layout *l)
 {
 	size_t len = dk_layout_describe(l, NULL, 0);
@@ -327,17 +327,17 @@ static void described_layouts_read_back(void)
 	while ((l = dk_layout_next(l)))
 		round_trip(l);
 	round_trip(dk_layout_find("v1+trimmed", NULL));
-	/* whether a parser accepts every name is also known */
+	/* with a "strict" line, a layout also has the names that PyTorch's parser accepts */
 	CHECK(dk_layout_knows(all) & DK_KNOWS_STRICT);
 	round_trip(all);
 	dk_layout_free(all);
-	/* cut to fit */
+	/* a text that is too long is truncated */
 	memset(buf, 'x', sizeof(buf));
 	CHECK(dk_layout_describe(NULL, buf, sizeof(buf)) > 1000);
 	CHECK_STR(buf, "layout ");
 }
 
-/* A layout of one's own has tables and need not have a parser of PyTorch's. */
+/* A user's layout can have tables and lack the names that PyTorch's parser accepts. */
 static void strict_parsing_where_nobody_knows(void)
 {
 	struct dk_layout *l = dk_layout_parse(SMALL, &t_why);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Layouts: errors for what a layout does not have, computeDispatchKey and its inverse, and
- * translation. selftests/unit/layout_test.c tests their numbers.
+ * translation. selftests/unit/layout_test.c tests the numbers of keys.
  */
 #include "full_registry.h"
 
@@ -33,13 +33,13 @@ static void what_is_not_known_is_refused(void)
 	r_close();
 }
 
-/* SEMANTICS 1.6, in a registry: the bound name in capitals, and no other. */
+/* SEMANTICS 1.6: a registry's strict parser accepts the name of PrivateUse1 in capitals only. */
 static void strict_parsing_with_a_bound_name(void)
 {
 	unsigned int key = 77;
 
 	r_open();
-	/* r_edu is PrivateUse1: the first name that was joined */
+	/* r_edu is PrivateUse1, because "edu" was the first name that a provider joined */
 	CHECK_INT(r_edu, DK_BACKEND_PRIVATEUSE1);
 	CHECK_OK(dk_registry_key_parse_strict(t_reg, "EDU", &key, &t_why));
 	CHECK_INT(key, DK_PRIVATEUSE1);
@@ -70,7 +70,7 @@ static void strict_parsing_with_a_bound_name(void)
 	t_close();
 }
 
-/* ---- computeDispatchKey, and back ---------------------------------------- */
+/* ---- computeDispatchKey and its inverse ---------------------------------- */
 
 static void compute_key_refuses(void)
 {
@@ -141,7 +141,7 @@ static void numbers_of_devices_and_layouts(void)
 		CHECK_STR(dk_tensor_layout_name(NULL, i), layouts[i]);
 	}
 	CHECK(!dk_tensor_layout_name(NULL, 8));
-	/* 1.13 has no MTIA, ORT instead of MAIA, and no Jagged */
+	/* 1.13 has neither MTIA nor Jagged, and ORT instead of MAIA */
 	CHECK_INT(dk_device_type_number(old, "PrivateUse1", &t_why), 19);
 	CHECK_STR(dk_device_type_name(old, 19), "PrivateUse1");
 	CHECK(!dk_device_type_name(old, 20));
@@ -161,7 +161,7 @@ static void numbers_of_devices_and_layouts(void)
 	r_close();
 }
 
-/* _dispatch_key_for_device, and SEMANTICS 10 on the name of PrivateUse1 */
+/* Tests PyTorch's _dispatch_key_for_device, and the name of PrivateUse1 (SEMANTICS 10). */
 static void key_for_a_device(void)
 {
 	static const char *const reserved[] = {
@@ -291,14 +291,14 @@ static void translations_tell_all(void)
 {
 	CHECK_INT(translate("pytorch-2.6", "v1", "CPU|AutogradCPU|Tracer"), 0x5000010001);
 	CHECK_STR(notes, "");
-	/* ORT was renamed first, and became a backend later */
+	/* PyTorch first renamed ORT, and later made it a backend */
 	CHECK_INT(translate("pytorch-1.13", "pytorch-2.4", "ORT"), 0x20000);
 	CHECK_STR(notes, "ORT>MAIA ");
 	CHECK_INT(translate("pytorch-1.13", "v1", "ORT"), 0x10800);
 	CHECK_STR(notes, "ORT>MAIA MAIA:per-backend ");
 	CHECK_INT(translate("v1", "pytorch-1.13", "MAIA"), 0x10000);
 	CHECK_STR(notes, "MAIA>ORT ORT:functionality ");
-	/* Meta was not a backend in 1.12, and has no Dense bit there */
+	/* in 1.12, Meta is not a backend and has no Dense bit */
 	CHECK_INT(translate("pytorch-1.12", "v1", "Meta"), 0x18000);
 	CHECK_STR(notes, "Meta:per-backend ");
 	CHECK_INT(translate("v1", "pytorch-1.12", "Meta"), 0x40000);
@@ -307,12 +307,12 @@ static void translations_tell_all(void)
 	CHECK_STR(notes, "Meta:functionality -AutogradMeta !AutogradFunctionality ");
 	CHECK_INT(translate("v1", "pytorch-1.12", "MetaBit|FPGA"), 0x4000);
 	CHECK_STR(notes, "-MetaBit ");
-	/* so are sparse CSR tensors of CPU and CUDA */
+	/* in 1.13, SparseCsrCPU and SparseCsrCUDA are functionalities */
 	CHECK_INT(translate("pytorch-1.13", "v1", "SparseCsrCPU"), 0x1000001);
 	CHECK_STR(notes, "SparseCsrCPU:per-backend ");
 	CHECK_INT(translate("v1", "pytorch-1.13", "SparseCsrXPU|CUDABit"), 0x1000042);
 	CHECK_STR(notes, "SparseCsrCUDA:functionality -SparseCsrXPU ");
-	/* what the cross product adds */
+	/* keys that the product of functionalities and backends adds */
 	CHECK_INT(translate("pytorch-1.13", "v1", "SparseCsrCPU|CUDA"), 0x1010003);
 	CHECK_STR(notes, "SparseCsrCPU:per-backend +CPU +SparseCsrCUDA ");
 	/* lost: keys, backends, building blocks and unknown bits */
@@ -328,7 +328,7 @@ static void translations_tell_all(void)
 	CHECK_STR(notes, "-0xc000000000000000 ");
 }
 
-/* Whatever the bits: a set without notes is translated back unchanged. */
+/* Checks that a set without notes, or with renamed keys only, is translated back unchanged. */
 static void there_and_back(const struct dk_layout *a, const struct dk_layout *b, u64 bits)
 {
 	struct dk_keyset in = { bits & dk_layout_full(a).bits };
@@ -365,7 +365,7 @@ static void without_a_note_nothing_changes(void)
 			}
 			t_pause();
 		}
-		/* a layout to itself: every bit, and no note */
+		/* every single bit, from a layout to itself */
 		for (i = 0; i < 64; i++)
 			there_and_back(a, a, 1ull << i);
 	}

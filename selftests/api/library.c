@@ -15,7 +15,7 @@ static const char *op_goes(const char *name)
 
 static struct dk_provider prov;
 
-/* What a test registers is on its stack, so it calls close() before it returns. */
+/* Tests register objects on their stack, so they must call close() before they return. */
 static void open(void)
 {
 	t_open("v1", 0);
@@ -30,7 +30,7 @@ static void close(void)
 	t_close();
 }
 
-/* Definitions and functions, with and without the namespace, in any order. */
+/* Registers a definition and functions, with and without the namespace, in several orders. */
 static void a_library(void)
 {
 	struct dk_library def = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
@@ -51,7 +51,7 @@ static void a_library(void)
 	CHECK_STR(t_why.name, "ns::op CPU: f1 (lib) -> f2 (lib)");
 	CHECK_STR(op_goes("ns::op"), "f2");
 
-	/* the lower one is released without an effect; then the other way round */
+	/* releasing an overridden function changes nothing; then release the newest one */
 	CHECK_OK(dk_handle_release(&impl, &h_one));
 	CHECK(!h_one.core);
 	CHECK_STR(op_goes("ns::op"), "f2");
@@ -91,7 +91,7 @@ static void used_again(void)
 		CHECK_STR(op_goes("ns::op"), "none");
 		CHECK_OK(dk_library_unregister(&def));
 	}
-	/* and with the provider */
+	/* unregistering the provider also removes its libraries and their registrations */
 	CHECK_OK(dk_library_register(&def, &t_why));
 	CHECK_OK(dk_library_def_impl(&def, &decl, 0, &catch_all, &h, &t_why));
 	CHECK_OK(dk_provider_unregister(&prov));
@@ -100,7 +100,7 @@ static void used_again(void)
 	CHECK_OK(dk_library_unregister(&def));
 	CHECK_STR(op_goes("ns::op"), "none");
 	CHECK_OK(dk_provider_register(&prov, &t_why));
-	/* after undefining by name, it is not undefined again */
+	/* the handle of a definition that was undefined by name does not undefine a later one */
 	CHECK_OK(dk_library_register(&def, &t_why));
 	CHECK_OK(dk_library_def(&def, &decl, 0, &h, &t_why));
 	CHECK_OK(dk_op_undefine(&prov, "ns::op", &t_why));
@@ -144,7 +144,7 @@ static void fallbacks(void)
 	CHECK_STR(op_goes("ns::op"), "f1");
 	CHECK_OK(dk_library_unregister(&keyless));
 	CHECK_STR(op_goes("ns::op"), "-ENOSYS");
-	/* SEMANTICS 8.2: a fallback's own key counts, whatever the library's is */
+	/* SEMANTICS 8.2: a fallback is registered at its own key, not at the library's */
 	CHECK_OK(dk_library_fallback(&lib, &through, &h, &t_why));
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_CPU), 1);
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_AUTOGRAD_CUDA), 0);
@@ -185,9 +185,12 @@ static void from_inside(void)
 	close();
 }
 
-/* ---- finding ------------------------------------------------------------------ */
+/* ---- finding operators -------------------------------------------------------- */
 
-/* The operators of a walk: "name defined/functions", "!" for dangling. */
+/*
+ * Lists all operators as "NAME DEFINER/FUNCTIONS", with "!" after the name of a dangling one.
+ * Undefines the operator @meddle during the walk, unless it is NULL.
+ */
 static const char *walked(char *meddle)
 {
 	static char text[256];
@@ -207,7 +210,7 @@ static const char *walked(char *meddle)
 	return text;
 }
 
-/* Operators in every state that one can be in (SEMANTICS 8.3 and 9). */
+/* Finds and lists operators in every possible state (SEMANTICS 8.3 and 9). */
 static void find_and_walk(void)
 {
 	struct dk_op_decl only = t_decl("a::only_defined"), both = t_decl("b::both");
@@ -232,7 +235,7 @@ static void find_and_walk(void)
 	CHECK_STR(walked(NULL), "a::only_defined lib/0 b::both lib/2 c::dangling! /1 ");
 	CHECK_OK(dk_registry_next_op(t_reg, "a::only_defined", &info));
 	CHECK_INT(info.flags, DK_OP_ATOMIC);
-	/* between two names, and after all of them */
+	/* after a name between two operators, and after the last operator */
 	CHECK_OK(dk_registry_next_op(t_reg, "b::botg", &info));
 	CHECK_STR(info.name, "b::both");
 	/* refuses: dk_registry_next_op ENOENT NO_OPERATOR */
@@ -256,7 +259,7 @@ static void find_and_walk(void)
 	CHECK_INT(dk_op_get_defined(t_reg, "b::bot", &op, &t_why), -ENOENT);
 	CHECK_INT(t_why.reason, DK_WHY_NO_OPERATOR);
 	CHECK_STR(t_why.name, "b::bot");
-	/* a held operator without definition and functions does not count as dangling */
+	/* a held operator without a definition and without functions is not dangling */
 	CHECK_INT(dk_op_get_defined(t_reg, "d::held", &op, &t_why), -ENOENT);
 	CHECK_INT(t_why.reason, DK_WHY_NO_OPERATOR);
 	CHECK_STR(op_goes("d::held"), "-ENOENT");
@@ -266,9 +269,9 @@ static void find_and_walk(void)
 	close();
 }
 
-/* ---- names of the earlier and the later registration ---------------------------- */
+/* ---- errors that name the earlier and the later registration --------------------- */
 
-/* The signature of the operator, and a signature that differs near its end. */
+/* An error names both signatures, which differ only near their ends. */
 static void both_signatures(void)
 {
 	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
@@ -279,14 +282,14 @@ static void both_signatures(void)
 	open();
 	CHECK_OK(dk_library_register(&lib, &t_why));
 	CHECK_OK(dk_library_def(&lib, &decl, 0, &h, &t_why));
-	/* an equal beginning does not hide the difference */
+	/* a common beginning is left out, so that the text shows the difference */
 	bad.sig = "(struct dk_obj *x, struct dk_obj *y, long *who)";
 	CHECK_INT(dk_library_impl(&lib, &fn, NULL, &t_why), -EPROTOTYPE);
 	CHECK_INT(t_why.reason, DK_WHY_SIGNATURE);
 	CHECK_STR(t_why.name, "ns::op: (..., int *who), registered at here -> "
 			      "(..., long *who), f1 (lib) at CPU");
 	CHECK_OK(dk_handle_release(&lib, &h));
-	/* the older one of two functions set it */
+	/* the older of two functions has set the operator's signature */
 	CHECK_OK(dk_library_impl(&lib, &fn, &h, &t_why));
 	fn.key = DK_CUDA;
 	fn.label = "younger";
@@ -294,7 +297,7 @@ static void both_signatures(void)
 	CHECK_INT(dk_library_def(&lib, &decl, 0, NULL, &t_why), -EPROTOTYPE);
 	CHECK_STR(t_why.name, "ns::op: (..., long *who), f1 (lib) at CPU -> "
 			      "(..., int *who), registered at here");
-	/* a definition without one takes it over, and keeps it */
+	/* the operator keeps its signature if the definition has none */
 	none.sig = NULL;
 	CHECK_OK(dk_op_define(&prov, &none, 0, &t_why));
 	CHECK_OK(dk_library_unregister(&lib));
@@ -332,7 +335,7 @@ static void class_changes(void)
 	close();
 }
 
-/* SEMANTICS 11.2, test_def_impl_schema_mismatch: in either order. */
+/* PyTorch's test_def_impl_schema_mismatch (SEMANTICS 11.2), in both orders. */
 static void mismatch(void)
 {
 	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "ns", 0);
@@ -346,7 +349,7 @@ static void mismatch(void)
 	fn.schema = "(Tensor _0) -> Tensor _0";
 	CHECK_OK(dk_library_def(&lib, &decl, 0, &h, &t_why));
 	if (T_KERNEL) {
-		/* schemas are text there, and are not compared */
+		/* the kernel does not parse schemas, so it does not compare them */
 		CHECK_OK(dk_library_impl(&lib, &fn, NULL, &t_why));
 		CHECK_STR(op_goes("ns::op"), "f1");
 		close();
@@ -381,7 +384,7 @@ static void mismatch(void)
 	close();
 }
 
-/* A name that begins with the same letters is a different one. */
+/* Namespaces with a common beginning are different namespaces. */
 static void namespaces_that_begin_alike(void)
 {
 	struct dk_library lib = t_library(&prov, DK_LIBRARY_DEF, "sample", 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What libraries refuse, in a full registry: SEMANTICS 7.5, 8.1 and 8.2. */
+/* Errors of libraries, in a full registry: SEMANTICS 7.5, 8.1 and 8.2. */
 #include "full_registry.h"
 
 static struct dk_library def, frag, impl, none;
@@ -169,7 +169,10 @@ static void refused_functions(void)
 	close();
 }
 
-/* A release by @def would wait for the wrong provider's calls, and free what running calls use. */
+/*
+ * A release by another library would wait for the calls of the wrong provider, and would free what
+ * running calls use.
+ */
 static void handle_of_another_library(void)
 {
 	open();

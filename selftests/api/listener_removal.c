@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Listeners and hooks that are unregistered while they run. The caller frees their memory
- * when the function returns, so none may be running then.
+ * Listeners and hooks that are unregistered while they run. The caller can free their memory
+ * when the unregistering function returns, so they must not be running then.
  */
 #include "test.h"
 
 #include "../world.h"
 
 #define ROUNDS		(T_KERNEL ? 8 : 50)
-/* A while, in a section that does not sleep, or in one that does. */
+/* Delays in code that must not sleep, and in code that may. */
 #define busy()		w_spin_us(1000)
 #define asleep()	w_sleep_us(1000)
 #define yield_cpu()	w_sleep_us(100)
 #define ALIVE		0x616c6976u
-#define PATIENCE	5000	/* attempts to wait for the running listener */
+#define PATIENCE	5000	/* how often to check for a running listener */
 
 static u32 stop;
 
@@ -31,7 +31,7 @@ static void end(struct w_thread *t)
 
 DK_OP(watched, "listener_removal::op", (struct dk_obj *x), (x), (x));
 
-/* The listener; its memory is freed when it is unregistered. */
+/* A listener and hooks. The memory is freed when the test has unregistered them. */
 struct watcher {
 	struct dk_listener listener;
 	struct dk_hooks hooks;
@@ -82,7 +82,7 @@ static struct watcher *watcher_new(void)
 	return w;
 }
 
-/* Waits until a call is inside: the moment to unregister. */
+/* Waits until the listener or a hook is running. */
 static bool wait_inside(struct watcher *w)
 {
 	unsigned int i;
@@ -116,7 +116,7 @@ static void define_and_undefine(void *data)
 		    dk_op_undefine(&me->prov, me->decl.name, NULL))
 			break;
 		me->rounds++;
-		/* slower than the listener, so that its notifier finishes */
+		/* longer than the listener takes, so that a thread that notifies it can finish */
 		for (i = 0; i < 10; i++)
 			asleep();
 	}
@@ -208,7 +208,7 @@ static void hooks_leave(void)
 	t_close();
 }
 
-/* ---- two threads unregister the same one ----------------------------------- */
+/* ---- two threads unregister the same listener or hooks ---------------------- */
 
 static u32 let_go;
 
@@ -243,7 +243,7 @@ struct leaver {
 	struct watcher *w;
 	int (*leave)(struct watcher *w);
 	int err;
-	u32 inside;	/* how many were, when it returned */
+	u32 inside;	/* functions that were running when it returned */
 	u32 done;
 };
 
@@ -256,7 +256,7 @@ static void leave_now(void *data)
 	w_store(me->done, 1);
 }
 
-/* A call is inside and stays: neither of the two returns before it does. */
+/* Two threads unregister while a function runs. Neither thread returns before the function. */
 static void both_wait(struct watcher *w, int (*leave_it)(struct watcher *))
 {
 	static struct leaver leavers[2];
@@ -269,7 +269,7 @@ static void both_wait(struct watcher *w, int (*leave_it)(struct watcher *))
 		if (!start(&leavers[i].thread, leave_now, &leavers[i]))
 			return;
 	}
-	/* time to be wrong in */
+	/* time in which a wait that ends too early does end */
 	for (i = 0; i < 30; i++)
 		asleep();
 	CHECK(!w_load(leavers[0].done) && !w_load(leavers[1].done));
@@ -283,7 +283,7 @@ static void both_wait(struct watcher *w, int (*leave_it)(struct watcher *))
 		end(&leavers[i].thread);
 		CHECK_INT(leavers[i].inside, 0);
 		left += !leavers[i].err;
-		/* with hooks, one of the two may find them removed already */
+		/* one of two threads can find that the hooks are already unregistered */
 		CHECK(!leavers[i].err || leavers[i].err == -ENOENT);
 	}
 	CHECK(left);

@@ -2,7 +2,7 @@
 /* Listeners: SEMANTICS 8.1 and 11.3, and events that PyTorch does not have. */
 #include "full_registry.h"
 
-/* The events of a listener: "+op", "-op" and "op@key". */
+/* A listener that records its events as "+op", "-op" and "op@key". */
 struct ears {
 	struct dk_listener l;
 	char seen[512];
@@ -60,7 +60,7 @@ static void definitions_and_functions(void)
 	t_join(&prov, "prov");
 	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
 	listen(&one);
-	/* operators defined before are notified; those only implemented are not */
+	/* a listener is notified of operators defined before, but not of functions */
 	heard(&one, "+t::a ");
 	CHECK_OK(dk_impls_register(&prov, impls, 2, &t_why));
 	heard(&one, "t::a@CPU t::b@CUDA ");
@@ -70,7 +70,7 @@ static void definitions_and_functions(void)
 	CHECK_OK(dk_op_define(&prov, &b, 0, &t_why));
 	heard(&one, "+t::b ");
 	heard(&two, "+t::b ");
-	/* removed functions are not notified; the removed definition is */
+	/* a listener is notified of a removed definition, but not of removed functions */
 	CHECK_OK(dk_op_undefine(&prov, "t::a", &t_why));
 	CHECK_OK(dk_impls_unregister(&prov, impls, &t_why));
 	heard(&one, "-t::a ");
@@ -80,7 +80,7 @@ static void definitions_and_functions(void)
 	CHECK_OK(dk_library_def(&lib, &c, 0, &h, &t_why));
 	CHECK_OK(dk_handle_release(&lib, &h));
 	heard(&one, "+t::c -t::c ");
-	/* refused changes are not notified */
+	/* refused changes cause no events */
 	CHECK_INT(dk_op_define(&prov, &b, 0, &t_why), -EEXIST);
 	impls[0].size = 0;
 	CHECK_INT(dk_impls_register(&prov, impls, 2, &t_why), -EINVAL);
@@ -88,7 +88,7 @@ static void definitions_and_functions(void)
 	CHECK_INT(dk_library_def_impl(&lib, &c, DK_OP_ATOMIC, &impls[1], &h, &t_why),
 		  -EINVAL);
 	heard(&one, "");
-	/* a provider takes its definitions along */
+	/* unregistering a provider removes its definitions */
 	t_leave(&prov);
 	heard(&one, "-t::b ");
 	heard(&two, "-t::a ");
@@ -109,7 +109,7 @@ static void definitions_and_functions(void)
 
 static struct dk_op_decl more;
 
-/* The first one undefines the operator of its event; the second receives both events, in order. */
+/* Undefines the operator of an event. The other listener receives both events, in order. */
 static void meddle(struct ears *self, const struct dk_event *event)
 {
 	if (event->kind != DK_EVENT_DEFINED || strcmp(event->name, "t::a"))
@@ -118,7 +118,7 @@ static void meddle(struct ears *self, const struct dk_event *event)
 	CHECK_OK(dk_op_define(&prov, &more, 0, &t_why));
 	/* refuses: dk_listener_unregister EDEADLK INSIDE */
 	CHECK_INT(dk_listener_unregister(&self->l), -EDEADLK);
-	/* it is notified after this function has returned */
+	/* the listener is notified of these changes after this function has returned */
 	CHECK_STR(self->seen, "+t::a ");
 }
 
@@ -131,7 +131,7 @@ static void from_inside(void)
 	more = t_decl("t::more");
 	listen(&one);
 	listen(&two);
-	/* either may be removed first */
+	/* the first listener makes the changes, and later the second one */
 	one.then = meddle;
 	CHECK_OK(dk_op_define(&prov, &a, 0, &t_why));
 	heard(&one, "+t::a -t::a +t::more ");
@@ -156,7 +156,7 @@ static void drop_other(struct ears *self, const struct dk_event *event)
 	CHECK_OK(dk_listener_unregister(self == &one ? &two.l : &one.l));
 }
 
-/* A listener that is removed in the middle is not notified any more. */
+/* A listener that is unregistered during the notification of an event receives no more events. */
 static void others_leave(void)
 {
 	struct dk_op_decl a = t_decl("t::a"), b = t_decl("t::b");
@@ -180,7 +180,7 @@ static void others_leave(void)
 
 static struct ears three;
 
-/* Registers @three, unregisters it before its first event, and registers it again. */
+/* Registers a listener, unregisters it before its first event, and registers it again. */
 static void listen_twice(struct ears *self, const struct dk_event *event)
 {
 	self->then = NULL;
@@ -189,7 +189,7 @@ static void listen_twice(struct ears *self, const struct dk_event *event)
 	listen(&three);
 }
 
-/* Events queued for an unregistered listener are not for the next one at its address. */
+/* Events queued for an unregistered listener are not delivered to a new one at its address. */
 static void news_of_one_that_has_left(void)
 {
 	struct dk_op_decl a = t_decl("t::a"), b = t_decl("t::b");
@@ -215,7 +215,7 @@ static void drop_one(struct dk_hooks *h, const struct dk_hook_info *info)
 	refused = dk_listener_unregister(&one.l);
 }
 
-/* A listener may wait for a read section, so a section must not wait for the listener. */
+/* A listener can wait for a read section, so a read section must not wait for a listener. */
 static void from_an_atomic_call(void)
 {
 	struct dk_hooks hooks = { .size = sizeof(hooks), .before = drop_one };

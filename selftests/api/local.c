@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Local state: single keys, guards, modes. SEMANTICS 5, as observed in PyTorch 2.14.1; sets
- * are compared as PyTorch prints them.
+ * Local state: single keys, guards, modes. SEMANTICS 5, as observed in PyTorch 2.14.1. The
+ * expected sets are those that PyTorch prints.
  */
 #include "test.h"
 
@@ -10,7 +10,7 @@
 
 static struct dk_local local;
 
-/* Both sets are exactly these. */
+/* Checks that the two sets are exactly these. */
 static bool words(const struct dk_local *l, u64 included, u64 excluded)
 {
 	bool same = CHECK_INT(dk_local_included(l).bits, included);
@@ -47,11 +47,11 @@ static void single_keys(void)
 	CHECK_INT(dk_local_is_included(&local, DK_TRACER), 0);
 	CHECK_INT(dk_local_is_excluded(&local, DK_AUTOCAST_CPU), 1);
 	CHECK_INT(dk_local_is_excluded(&local, DK_AUTOGRAD_CPU), 0);
-	/* the set of these is empty, and every set has it */
+	/* the keyset of these keys is empty, and every set contains the empty set */
 	CHECK_INT(dk_local_is_included(&local, DK_UNDEFINED), 1);
 	CHECK_INT(dk_local_is_excluded(&local, DK_AUTOGRAD), 1);
 
-	/* a per-backend key needs both bits, a building block its own */
+	/* a per-backend key needs two bits, and a building block one */
 	dk_local_set(&local, DK_KEYSET(DK_FUNCTIONALITY_BIT(DK_DENSE) | cuda_bit),
 		     DK_KEYSET(cpu));
 	CHECK_INT(dk_local_is_included(&local, DK_CPU), 0);
@@ -66,21 +66,21 @@ static void single_keys(void)
 	dk_local_set_included(&local, DK_CUDA, 0);
 	CHECK_INT(dk_local_is_included(&local, DK_CPU), 0);
 	words(&local, 3, cpu);
-	/* the backend bit stays: CPU is not in, so nothing is taken out */
+	/* the set does not have CPU, so removing CPU changes nothing */
 	dk_local_set_included(&local, DK_CPU, 0);
 	words(&local, 3, cpu);
 	dk_local_set_excluded(&local, DK_CUDA, 0);
 	words(&local, 3, cpu);
 	dk_local_set_excluded(&local, DK_CPU, 0);
 	words(&local, 3, 1);
-	/* neither has a bit to set or clear */
+	/* these keys have no bit to set or clear */
 	dk_local_set_included(&local, DK_UNDEFINED, 0);
 	dk_local_set_included(&local, DK_AUTOGRAD, 1);
 	dk_local_set_excluded(&local, DK_COMPOSITE_IMPLICIT_AUTOGRAD, 0);
 	words(&local, 3, 1);
 }
 
-/* Upstream issue 145108: MetaBit is left, in every version. */
+/* PyTorch issue 145108: MetaBit stays in the set, in every version of PyTorch. */
 static void meta_bit_stays(void)
 {
 	dk_local_set_included(&local, DK_META, 1);
@@ -99,7 +99,7 @@ static void whole_sets(void)
 	CHECK_INT(dk_local_keyset_excluded(&local, DK_KEYSET(INCLUDED)), 0);
 }
 
-/* 5.3, consequence 1: nothing is left, and no backend bits. */
+/* SEMANTICS 5.3: the end of a guard restores the whole set, including backend bits. */
 static void guards_restore_backend_bits(void)
 {
 	{
@@ -112,7 +112,7 @@ static void guards_restore_backend_bits(void)
 	check_default();
 }
 
-/* Consequence 2: the inner one's key was in the set before, and stays. */
+/* The end of an inner guard keeps a key that was in the set before. */
 static void guards_of_one_key_nest(void)
 {
 	const u64 in = INCLUDED | DK_KEY_BITS(DK_META);
@@ -133,8 +133,8 @@ static void guards_of_one_key_nest(void)
 }
 
 /*
- * Consequence 3: changes to the guard's set inside the guard are undone; the other set keeps its
- * changes.
+ * The end of a guard undoes all changes to the guard's set inside the block. The other set keeps
+ * its changes.
  */
 static void guards_restore_their_own_set(void)
 {
@@ -158,7 +158,7 @@ static void guards_restore_their_own_set(void)
 	words(&local, INCLUDED | tracer, EXCLUDED | python);
 }
 
-/* Consequence 4: keys that are in the set already, or have no bit, change nothing. */
+/* Guards with keys that are already in the set, or have no bit, change nothing. */
 static void guards_without_effect(void)
 {
 	{
@@ -174,7 +174,7 @@ static void guards_without_effect(void)
 	check_default();
 }
 
-/* Consequence 5: ending guards in another order leaves a stale set. */
+/* Ending guards in the wrong order leaves a stale set. */
 static void guards_out_of_order(void)
 {
 	struct dk__guard first, second;
@@ -224,7 +224,7 @@ static void guard_of_a_single_key(void)
 	words(&local, INCLUDED, EXCLUDED | DK_KEY_BITS(DK_TRACER) | 1);
 }
 
-/* 5.4, the words observed in PyTorch 2.14.1. */
+/* SEMANTICS 5.4: the sets observed in PyTorch 2.14.1. */
 static void composite_guards(void)
 {
 	struct dk_keyset ks;
@@ -289,7 +289,7 @@ static void autocast(void)
 			DK_LOCAL_AUTOCAST(&local, DK_BACKEND_CPU, 0);
 
 			words(&local, INCLUDED, EXCLUDED);
-			/* one that has no autocast key */
+			/* a backend without an autocast key */
 			DK_LOCAL_AUTOCAST(&local, DK_BACKEND_META, 1);
 
 			words(&local, INCLUDED, EXCLUDED);
@@ -306,14 +306,14 @@ static void autocast(void)
 	check_default();
 }
 
-/* ---- a mode key, and a call: SEMANTICS 11.3 ------------------------------- */
+/* ---- calls with a mode key: SEMANTICS 11.3 -------------------------------- */
 
 DK_OP(plain, "local::plain", (struct dk_obj *x, int *who), (x, who), (x));
 DK_OP(composite, "local::composite", (struct dk_obj *x, int *who), (x, who), (x));
 
 static unsigned int seen;
 
-/* Again without this mode. */
+/* Makes the same call without this mode. */
 static int generic_mode(struct dk_call *c, void *args)
 {
 	struct dk_local without = *dk_call_local(c);
@@ -338,7 +338,7 @@ static int plain_cpu(struct dk_call *c, struct dk_obj *x, int *who)
 	return 0;
 }
 
-/* Calls with the local state of its caller, as a thread would. */
+/* Calls plain with its own local state, and with the test's, in which the mode may be on. */
 static int composite_any(struct dk_call *c, struct dk_obj *x, int *who)
 {
 	return plain_in(dk_call_local(c), x, who) ?: plain_in(&local, x, who);
@@ -370,7 +370,7 @@ static void mode_key(void)
 
 		CHECK_OK(plain_in(&local, &x, &who));
 		CHECK_INT(seen, 1);
-		/* itself, and the one inside that is called with the mode on */
+		/* the mode's function serves this call, and the inner call that has the mode */
 		CHECK_OK(composite_in(&local, &x, &who));
 		CHECK_INT(seen, 3);
 	}
@@ -452,7 +452,7 @@ static void guards_of_the_thread(void)
 
 /* ---- another layout ------------------------------------------------------------ */
 
-/* A call merged the local state with the backend bits of v1. */
+/* Regression test: calls merged the local state with the backend bits of v1. */
 static void local_state_of_another_layout(void)
 {
 	static struct dk_op_decl decl;

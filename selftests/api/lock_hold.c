@@ -16,12 +16,12 @@ static struct dk_op_decl decl[MANY];
 static struct dk_impl of_kept[MANY], of_guest[MANY];
 static char name[MANY][16];
 
-/* Many operators have functions of two providers. */
 static void teardown(void)
 {
 	dk_test_watch_lock(NULL);
 }
 
+/* Registers functions of two providers for many operators. */
 static void setup(void)
 {
 	unsigned int i;
@@ -41,7 +41,7 @@ static void setup(void)
 	t_at_close(teardown);
 }
 
-/* In one hold since the last time. */
+/* Returns the most work of this kind in one hold since the previous call. */
 static unsigned int most(enum dkc_work kind)
 {
 	unsigned int n[DKC_NUM_WORK];
@@ -64,7 +64,7 @@ static void tables_are_built_in_parts(void)
 	CHECK(n && n < MANY / 2);
 }
 
-/* On every processor. */
+/* A withdrawal reads each counter of each CPU once. */
 static void each_counter_is_read_once(void)
 {
 	unsigned int once = MANY * num_possible_cpus();
@@ -73,14 +73,14 @@ static void each_counter_is_read_once(void)
 	most(DKC_WORK_COUNTERS);
 	CHECK_OK(dk_impls_withdraw(&guest, of_guest, &t_why));
 	CHECK_INT(most(DKC_WORK_COUNTERS), once);
-	/* calls that were inside may have been counted since */
+	/* read them again, since calls that were running may have been counted meanwhile */
 	CHECK_OK(dk_provider_drain(&guest));
 	CHECK_INT(most(DKC_WORK_COUNTERS), once);
 	CHECK_OK(dk_stats_disable(t_reg, &t_why));
 	CHECK_INT(most(DKC_WORK_COUNTERS), 0);
 }
 
-/* The counters of functions, of unserved calls, and of calls without a counter. */
+/* Reads the counters of functions, of unserved calls, and of calls without a counter. */
 static void a_reset_reads_each_counter_once(void)
 {
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
@@ -90,7 +90,7 @@ static void a_reset_reads_each_counter_once(void)
 	CHECK_INT(most(DKC_WORK_COUNTERS), (3 * MANY + 1) * num_possible_cpus());
 }
 
-/* The functions of many devices at one key. */
+/* Many devices have functions at one key. */
 static void the_last_function_is_found_in_two_walks(void)
 {
 	struct dk_impl_info info = { .size = sizeof(info) };
@@ -105,7 +105,7 @@ static void the_last_function_is_found_in_two_walks(void)
 					    &t_why));
 	}
 	most(DKC_WORK_FUNCTIONS);
-	/* next to those of the two providers */
+	/* the list also has the functions of the two providers */
 	CHECK_OK(dk_op_impl(op, MANY + 1, &info));
 	CHECK(most(DKC_WORK_FUNCTIONS) <= 5 * (MANY + 2));
 	CHECK_INT(dk_op_impl(op, MANY + 2, &info), -ENOENT);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The API tests as a module. They run when it is loaded; loading succeeds even if tests
+ * The API tests as a module. They run when the module is loaded, which succeeds even if tests
  * fail. The results are in debugfs:
  *
  * dk_api_test/results		KTAP
- * dk_api_test/registrations	write the text of registrations.txt, and close the file:
- *			the suite "pytorch_operators" runs. Read its KTAP here
+ * dk_api_test/registrations	when registrations.txt has been written to this file and the
+ *			file is closed, the suite "pytorch_operators" runs. Then its
+ *			KTAP can be read here
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -35,7 +36,7 @@ MODULE_PARM_DESC(only, "suites to run, with commas between them");
 module_param_named(most, t_most, uint, 0);
 MODULE_PARM_DESC(most, "of up to so many registrations all orders are tried");
 
-/* Text that grows. */
+/* A text in a buffer that grows. */
 struct text {
 	char *at;
 	size_t size;
@@ -81,7 +82,7 @@ void t_vprint(const char *fmt, va_list args)
 	va_copy(again, args);
 	n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
-	/* without memory the result is missing, and so is the verdict */
+	/* without memory, this text is missing in the output */
 	if (!reserve(output, n + 1))
 		return;
 	vsnprintf(output->at + output->size, n + 1, fmt, args);

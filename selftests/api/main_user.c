@@ -63,7 +63,7 @@ static void find_registrations(void)
 	read_registrations(file);
 }
 
-/* Run those that are named, or all. */
+/* Runs the suites with these names, or all suites if @n is 0. */
 static int run(char *const *names, unsigned int n)
 {
 	const struct t_suite *chosen[ARRAY_SIZE(suites)];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads call while a function moves from one provider's table to another's. The new one
- * is registered before the old one is unregistered, so the operator always has one. With
- * tables, and by the rules.
+ * Threads call a function while the provider moves it from one array of functions to another.
+ * The new array is registered before the old one is withdrawn, so the operator always has the
+ * function. Calls read tables in one test, and evaluate the rules in the other.
  */
 #include "../world.h"
 #include "test.h"
 
-#define TABLE		30	/* functions that a reader passes on its way to the last */
-#define CALLERS		4	/* more than there are CPUs, so that they are interrupted */
+#define TABLE		30	/* functions that a reader visits to reach the last one */
+#define CALLERS		4	/* more than CPUs, so that callers are preempted */
 #define MOVES		(W_KERNEL || W_SANITIZED ? 500 : 2000)
 
 DK_OP(moved, "moved_function::op", (struct dk_obj *x, bool *lower), (x, lower), (x));
@@ -79,7 +79,7 @@ static void begin(unsigned int flags, bool has_lower)
 	CHECK_OK(dk_op_define(&host, &moved_op, 0, &t_why));
 	if (has_lower)
 		CHECK_OK(dk_impls_register(&host, lower_rule, 1, &t_why));
-	/* the one that is called is the first, and last in the operator's list */
+	/* the function that is called is first in its array, and last in the operator's list */
 	for (i = 0; i < 2 * TABLE; i++) {
 		tables[i / TABLE][i % TABLE] = impl;
 		tables[i / TABLE][i % TABLE].key = dk_slot_key(NULL, 1 + i % TABLE);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Failing allocations that only userspace has: before there is a default registry, on a
- * thread's first call, and with schemas. The others are in alloc_failures.c and
- * alloc_tables.c.
+ * Allocations that exist only in userspace and fail: those of the default registry, of a
+ * thread's first call, and of schemas. alloc_failures.c and alloc_tables.c test the others.
  */
 #include "alloc.h"
 #include "full_registry.h"
@@ -25,7 +24,7 @@ static int nomem_cpu(struct dk_call *c, struct dk_obj *x, int *who)
 static const struct dk_impl nomem_impls[] = { DK_IMPL(nomem, DK_CPU, nomem_cpu) };
 static struct dk_provider me = DK_PROVIDER("nomem");
 
-/* A refusal for lack of memory, without the fixture of full_registry.h. */
+/* Checks that a call fails for lack of memory; does not need r_open() of full_registry.h. */
 #define NO_MEMORY(call, culprit)					\
 	do {								\
 		r_poison();						\
@@ -46,7 +45,7 @@ static void hook(struct dk_hooks *h, const struct dk_hook_info *info)
 
 static struct dk_hooks hooks = { .size = sizeof(hooks), .before = hook };
 
-/* There is no registry to list. */
+/* Functions that list a registry fail if it cannot be allocated. */
 static void no_lists(void)
 {
 	struct dk_counts counts = { .size = sizeof(counts) };
@@ -88,7 +87,7 @@ static int first_provider(void)
 	return err;
 }
 
-/* The first test of the process: the default registry is not made yet. */
+/* Must be the first test of the process, before the default registry is allocated. */
 static void no_default_registry(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -218,8 +217,8 @@ static int (*const firsts[])(void) = {
 };
 
 /*
- * Without memory a thread's first call is refused, and keeps nothing. From the
- * first one that is not, the thread needs no more.
+ * Without memory, a thread's first call fails and keeps no memory. After a first call that
+ * succeeds, the thread's calls allocate nothing.
  */
 static void *begin_with(void *data)
 {
@@ -274,7 +273,7 @@ static void *call_uncounted(void *data)
 	dk_test_fail_alloc(2);
 	CHECK_OK(dk_thread_init());
 	CHECK_INT(dk_test_fail_alloc(0), 1);
-	/* the second one, because the first looks for slots */
+	/* the first call can take the slow path for other reasons, so the second one is checked */
 	CHECK_OK(call_by_handle());
 	CHECK_OK(call_by_handle());
 	CHECK(slow);
@@ -282,7 +281,7 @@ static void *call_uncounted(void *data)
 	return NULL;
 }
 
-/* The calls of such a thread take the slow path until counters are off. */
+/* The calls of such a thread take the slow path until counters are disabled. */
 static void *call_until_uncounted(void *data)
 {
 	call_uncounted(data);
@@ -312,7 +311,7 @@ static void end(void)
 	CHECK_OK(dk_provider_unregister(&me));
 }
 
-/* The thread's calls are reported as not counted, also when it has ended, until a reset. */
+/* The thread's calls are reported as uncounted until a reset, even after the thread has ended. */
 static void thread_without_counters(void)
 {
 	in_a_thread(call_uncounted);
@@ -334,7 +333,11 @@ static void thread_that_needs_no_counters(void)
 static struct dk_provider host, guest;
 static unsigned int backend;
 
-/* The guest is unregistered, whatever fails. If that has not waited, the next attempt waits. */
+/*
+ * Unregisters the guest while allocation @nth fails. Its functions are removed in any case. If
+ * there is no memory for a wait with a deadline, increments *@late and waits without one. Returns
+ * the number of allocations that failed.
+ */
 static unsigned int guest_leaves(struct dk_op *op, unsigned int nth, unsigned int *late)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -361,7 +364,7 @@ static unsigned int guest_leaves(struct dk_op *op, unsigned int nth, unsigned in
 	return failed;
 }
 
-/* A provider is unregistered at once, and waited for if there is memory or no deadline. */
+/* A provider's functions are removed without memory. Only a wait with a deadline needs memory. */
 static void no_memory_for_a_deadline(void)
 {
 	unsigned int n, late = 0;
@@ -374,7 +377,7 @@ static void no_memory_for_a_deadline(void)
 	op = dk_op_get(t_reg, "nomem_user::op");
 	CHECK(guest_leaves(op, DK_TEST_EVERY, &late));
 	CHECK_INT(late, 1);
-	/* the next change builds a table that had no memory */
+	/* the next change builds the table whose allocation failed */
 	guest_leaves(op, 0, &late);
 	before = dk_test_allocs();
 	for (n = 1; guest_leaves(op, n, &late); n++) {
@@ -428,8 +431,8 @@ static struct dk_op_decl decl;
 static struct dk_op *op;
 
 /*
- * A delayed reader has an old table, and finds later registrations: a function that may sleep, or
- * one of another type.
+ * A delayed reader has an old table, but finds functions that were registered later: one that may
+ * sleep, or one of another type.
  */
 static void rules_and_an_old_table(void)
 {
@@ -463,7 +466,7 @@ static void rules_and_an_old_table(void)
 	t_close();
 }
 
-/* A name that a caller has found, and that another type requests in vain. */
+/* A caller has found the operator. Then definitions of its name with another type fail. */
 static void no_new_operator_of_a_name(void)
 {
 	struct dk_op_decl other = nomem_op;
@@ -478,7 +481,7 @@ static void no_new_operator_of_a_name(void)
 	CHECK_OK(nomem(&x, &who));
 	CHECK_OK(dk_provider_unregister(&me));
 	CHECK_OK(dk_provider_register(&me, &t_why));
-	/* more often than the table of names has slots */
+	/* more attempts than the table of names has slots */
 	for (i = 0; i < 1000; i++) {
 		dk_test_fail_alloc(DK_TEST_EVERY);
 		CHECK_INT(dk_op_define(&me, &other, 0, &t_why), -ENOMEM);

@@ -14,7 +14,7 @@ static unsigned int backend;
 static u32 card;
 static struct dk_impl tables[6];
 
-/* Functions of two providers, one of a device, and one for all backends. */
+/* Registers functions of two providers, one of a device, and one for all backends. */
 static void setup(unsigned int flags, bool with_base)
 {
 	t_open("v1", DK_REGISTRY_BUILTINS | flags);
@@ -161,14 +161,14 @@ static void fallbacks_go_too(void)
 	CHECK(!strcmp(t_serves(op, 0, DK_PRIVATEUSE1), "fallthrough"));
 	switch_to(0);
 	CHECK_STR(t_serves(op, 0, DK_PRIVATEUSE1), "missing");
-	/* it is registered, though no call sees it */
+	/* the fallback is still registered, although no call uses it */
 	CHECK_INT(dk_fallback_register(&host, &second, &t_why), -EEXIST);
 	CHECK_INT(t_why.reason, DK_WHY_FALLBACK_EXISTS);
 	switch_to(1);
 	CHECK_STR(t_serves(op, 0, DK_PRIVATEUSE1), "fallthrough");
 }
 
-/* A fallback may have been the last server of every operator. */
+/* A fallback can be the last function that serves an operator. */
 static void last_fallback_is_told(void)
 {
 	struct dk_impl fallback = t_fallthrough(NULL, DK_PRIVATEUSE1);
@@ -223,7 +223,7 @@ static void no_such_backend(void)
 	CHECK_INT(dk_backend_is_online(t_reg, DK_NUM_BACKENDS + 1), 0);
 }
 
-/* Also those that the map of devices has no place for. */
+/* Includes numbers outside of the map of devices. */
 static void no_such_device(void)
 {
 	u32 number;
@@ -245,7 +245,7 @@ struct caller {
 	struct dk_op *op;
 	struct dk_obj x;
 	bool stop;
-	int err;		/* of the first call that fails; 0: continue */
+	int err;		/* of a call that failed; the thread continues when it is 0 */
 };
 
 static void call_on(void *data)
@@ -278,7 +278,10 @@ static bool switch_off_and_on(struct caller *c, u32 device)
 	return true;
 }
 
-/* Whatever the number of changed tables: a function missing in one of them is offline by then. */
+/*
+ * A device is offline before the first of many tables changes. So a call that no longer finds the
+ * device's function fails with -ENODEV, and not with -ENOSYS.
+ */
 static void offline_before_tables_change(void)
 {
 	struct dk_impl *impls = t_alloc(MANY * sizeof(*impls));
@@ -296,7 +299,7 @@ static void offline_before_tables_change(void)
 		impls[i] = t_impl(&decls[i], DK_DENSE, 1);
 	}
 	CHECK_OK(dk_device_register(&two, backend, "many", NULL, impls, MANY, &device, &t_why));
-	/* of the operator whose table changes first */
+	/* this operator's table changes first */
 	c.op = dk_op_get(t_reg, names[MANY - 1]);
 	c.x = dk_obj_on(backend, device);
 	if (CHECK_OK(w_start(&c.thread, "dk_caller", call_on, &c))) {
@@ -312,7 +315,7 @@ static void offline_before_tables_change(void)
 	t_free(names);
 }
 
-/* An explanation reports this for every function that would serve. */
+/* An explanation reports that the functions that would serve are offline. */
 static void explained(void)
 {
 	struct dk_explain ex = { .size = sizeof(ex) };

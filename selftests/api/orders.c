@@ -29,7 +29,7 @@ void t_permute(unsigned int which, unsigned int n, unsigned int *order)
 /* Everything that can be read about an operator. */
 struct state {
 	struct {
-		u8 function;	/* its number; or one of these */
+		u8 function;	/* its number, NO_FUNCTION or FALLTHROUGH */
 		u8 rule;
 	} entry[ENTRIES];
 	struct {
@@ -38,7 +38,7 @@ struct state {
 		u8 is_active;
 	} list[MOST];
 	u32 listed;
-	int answer;		/* to a call for CPU */
+	int answer;		/* result of a call for CPU */
 };
 
 #define NO_FUNCTION	0xff
@@ -49,7 +49,7 @@ struct dk_op_decl o_decl;
 const char *o_inferred;
 struct dk_op *o_op;
 
-/* Withdrawn ones stay until all of them are used up. */
+/* Withdrawn functions are reused only after a drain, when all others are used up. */
 static struct dk_impl pool[1024], *impl_of[MOST];
 static unsigned int pool_at;
 static struct state seen[1 << MOST];
@@ -63,7 +63,7 @@ void o_open(void)
 	o_decl = t_decl("dispatch::op");
 	o_inferred = NULL;
 	pool_at = 0;
-	/* present even without a definition */
+	/* o_put_in() gets the operator, which exists even without a definition */
 	o_op = NULL;
 	memset(was_seen, 0, sizeof(was_seen));
 }
@@ -120,7 +120,7 @@ bool o_take_out(const struct step *s, unsigned int i)
 		CHECK_OK(dk_op_undefine(&o_provider, o_decl.name, &t_why)));
 }
 
-/* Whether it is as it was when the same steps of @set were active first. */
+/* Checks that the state is the same as when the steps of @set were active for the first time. */
 static bool as_before(unsigned int set)
 {
 	static struct state now;
@@ -182,8 +182,8 @@ void o_all_there(const struct step *steps, unsigned int n, const struct want *wa
 }
 
 /*
- * Each order of registration with each order of removal; for five steps, with some. On an emulated
- * machine, only some of each.
+ * Tries each order of registration with each order of removal, or only with some if there are many.
+ * In the kernel, which the tests run on slow emulated machines, tries fewer orders.
  */
 void o_commute(const struct step *steps, unsigned int n, const struct want *want,
 	       unsigned int num_want)

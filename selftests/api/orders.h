@@ -4,8 +4,8 @@
  *
  * o_commute() is like the harness of PyTorch's test_dispatch.py, and tests more. It tries the
  * orders of registration and removal. After every step it reads everything that the API
- * returns, and compares it with the state when the same registrations were active first. It
- * reads the published table, where PyTorch's harness computes a new one.
+ * returns, and compares it with the state when the same registrations were active for the
+ * first time. It reads the published table, whereas PyTorch's harness computes a new one.
  */
 #ifndef _SELFTESTS_API_ORDERS_H
 #define _SELFTESTS_API_ORDERS_H
@@ -15,10 +15,10 @@
 #define T_ORDERED	5
 
 unsigned int t_factorial(unsigned int n);
-/* Permutation number @which of 0..n-1, for n up to T_ORDERED. */
+/* Stores permutation number @which of 0..@n-1 in @order, for @n up to T_ORDERED. */
 void t_permute(unsigned int which, unsigned int n, unsigned int *order);
 
-/* One registration, which may define the operator too. */
+/* A definition, a function, or both. */
 struct step {
 	bool defines;
 	bool has_function;
@@ -32,7 +32,7 @@ struct step {
 
 struct want {
 	u16 key;
-	const char *label;	/* "f2": of step 2 */
+	const char *label;	/* "f2" for the function of step 2 */
 	unsigned int rule;
 };
 
@@ -44,44 +44,44 @@ struct want {
 #define DEFAULT(n)	"f" #n, DK_PROV_DEFAULT_BACKEND
 #define AUTOGRAD(n)	"f" #n, DK_PROV_AUTOGRAD
 
-/* The operator "dispatch::op", and two providers; nothing is defined. */
+/* o_open() registers the providers; "dispatch::op" is not defined yet. */
 extern struct dk_provider o_provider, o_other;
 extern struct dk_op_decl o_decl;
 extern const char *o_inferred;	/* schema of each function, or NULL */
-extern struct dk_op *o_op;	/* from the first registration for it on */
+extern struct dk_op *o_op;	/* set by the first o_put_in() */
 
 void o_open(void);
-/* The same for a definition with a schema and functions with theirs. */
+/* Like o_open(), but the definition and the functions have schemas. */
 void o_open_with_schema(void);
 
 #define SCHEMA		"dispatch::op(Tensor x, Tensor y) -> int"
 #define INFERRED	"(Tensor _0, Tensor _1) -> int _0"
 
-/* Make registration number @i, and take it back. */
+/* o_put_in() makes registration number @i, and o_take_out() removes it. */
 bool o_put_in(const struct step *s, unsigned int i);
 bool o_take_out(const struct step *s, unsigned int i);
 
-/* Make all, in their order, and check what serves. They stay. */
+/* Makes all registrations in their order, checks what serves, and removes nothing. */
 void o_all_there(const struct step *steps, unsigned int n, const struct want *want,
 		 unsigned int num_want);
-/* In all orders; at the end nothing is registered. */
+/* Makes and removes the registrations in many orders. At the end nothing is registered. */
 void o_commute(const struct step *steps, unsigned int n, const struct want *want,
 	       unsigned int num_want);
 
 #define COMMUTE(S, W)	o_commute(S, ARRAY_SIZE(S), W, ARRAY_SIZE(W))
 #define ALL_THERE(S, W)	o_all_there(S, ARRAY_SIZE(S), W, ARRAY_SIZE(W))
 
-/* The registrations are at these keys, in this order, and all are active. */
+/* Checks that the functions are at these keys, in this order, and that all are active. */
 void o_check_listed(const u16 *keys, unsigned int n);
 
 #define CHECK_LISTED(...)						\
 	o_check_listed((const u16[]){ __VA_ARGS__ },			\
 		       ARRAY_SIZE(((const u16[]){ __VA_ARGS__ })))
 
-/* The output of dumpState, from its second line on. */
+/* Checks the output of dk_op_dump(), from its second line on. */
 void o_check_dump(const char *text);
 
-/* For a refusal, before and after: it changes nothing. */
+/* Called before and after a refused change: checks that it changed nothing. */
 void o_note_state(void);
 void o_check_unchanged(void);
 

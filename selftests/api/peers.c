@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bugs that other projects had, by their numbers in scripts/peer-bugs. That script also
- * lists the tests in other files.
+ * Tests for bugs that other projects had, with the bugs' numbers in scripts/peer-bugs. That
+ * script also lists the tests in other files.
  */
 #include "test.h"
 
@@ -23,7 +23,7 @@ static void setup(unsigned int flags)
 	op = t_get("peers::op");
 }
 
-/* 1: the mask is that of the backend after the local state was merged. */
+/* 1: the fallthrough mask is that of the backend of the set merged with the local state. */
 static void mask_behind_local_state(void)
 {
 	static struct dk_impl impls[4];
@@ -38,17 +38,17 @@ static void mask_behind_local_state(void)
 	impls[3] = t_fallthrough(&decl, DK_AUTOGRAD_CUDA);
 	CHECK_OK(dk_impls_register(&a, impls, 4, &t_why));
 	CHECK_INT(t_call(op, &cpu, NULL), 2);
-	/* the local state includes CUDA: its fallthrough counts */
+	/* the local state includes CUDA, so the fallthrough of CUDA applies */
 	dk_local_set(&local, DK_KEYSET(DK_BACKEND_BIT(DK_BACKEND_CUDA)),
 		     DK_KEYSET(0));
 	CHECK_OK(t_op_at(op, &local, &cpu, NULL, &who));
 	CHECK_INT(who, 1);
-	/* exclusion takes no backend away, and so changes no mask */
+	/* excluding a backend bit does not remove the backend, so the mask is the same */
 	dk_local_set(&local, DK_KEYSET(DK_BACKEND_BIT(DK_BACKEND_CUDA)),
 		     DK_KEYSET(DK_BACKEND_BIT(DK_BACKEND_CUDA)));
 	CHECK_OK(t_op_at(op, &local, &cpu, NULL, &who));
 	CHECK_INT(who, 1);
-	/* the other way round: the object's own backend has the fallthrough */
+	/* now the object's own backend has the fallthrough */
 	CHECK_OK(dk_impls_unregister(&a, impls, &t_why));
 	impls[2] = t_fallthrough(&decl, DK_AUTOGRAD_CPU);
 	impls[3] = t_impl(&decl, DK_AUTOGRAD_CUDA, 3);
@@ -71,7 +71,7 @@ static int again_autograd(struct dk_call *c, struct dk_obj *x, int *trace)
 	*trace += 10;
 	if (*trace > 1000)
 		return -ELOOP;
-	/* also with keys above its own: the caller chooses them, and they are used */
+	/* a redispatch can also use keys above that of the calling function */
 	if (*trace < 200)
 		return again_redispatch(c, dk_keyset_or(dk_call_below(c),
 							DK_SET(DK_TRACER)),
@@ -109,12 +109,12 @@ static void no_endless_redispatch(void)
 	dk_local_set(&local, dk_keyset_or(DK_SET(DK_TRACER), DK_SET(DK_AUTOGRAD_CPU)),
 		     DK_KEYSET(0));
 	CHECK_OK(again_at(handle, &local, &x, &trace));
-	/* Tracer, Autograd, and again Tracer, chosen by the caller */
+	/* Tracer, Autograd, Tracer again because the Autograd function added it, and CPU */
 	CHECK_INT(trace, 211);
 	dk_op_put(handle);
 }
 
-/* 3: a call by a handle without operator returns an error, and works when the operator is back. */
+/* 3: a call by the handle of an undefined operator fails, and succeeds after a new definition. */
 static void handle_of_a_gone_operator(void)
 {
 	static struct dk_impl impls[1];
@@ -166,7 +166,7 @@ static void layouts_do_not_meet(void)
 	t_close();
 }
 
-/* 5: a driver whose loading fails halfway, and one that is loaded twice. */
+/* 5: a driver that fails to load after some of its registrations. */
 static void left_half_registered(void)
 {
 	static struct dk_op_decl mine;
@@ -180,7 +180,7 @@ static void left_half_registered(void)
 	setup(0);
 	good[0] = t_impl(&decl, DK_CPU, 1);
 	CHECK_OK(dk_impls_register(&a, good, 1, &t_why));
-	/* half of a table is registered when its last entry is refused */
+	/* the last function of an array is refused, so none of the array is registered */
 	mine = t_decl("peers::half");
 	CHECK_OK(dk_op_define(&b, &mine, 0, &t_why));
 	good[1] = t_impl(&decl, DK_CPU, 2);
@@ -197,7 +197,7 @@ static void left_half_registered(void)
 	CHECK_INT(dk_device_register(&b, backend, "half", NULL, card, 1, &device,
 				     &t_why), -EINVAL);
 	CHECK_INT(dk_device_find(t_reg, "half", &none, &t_why), -ENODEV);
-	/* and one call removes whatever is registered */
+	/* one call removes all registrations of the driver */
 	t_leave(&b);
 	CHECK_INT(t_call(op, &cpu, NULL), 1);
 	CHECK_INT(t_call(handle, &cpu, NULL), -ENOENT);
@@ -210,7 +210,7 @@ static void left_half_registered(void)
 	dk_op_put(handle);
 }
 
-/* 5: two copies of one driver: the same names, each with tables of its own. */
+/* 5: two copies of one driver have the same names, and each has its own functions. */
 static void the_same_driver_twice(void)
 {
 	static struct dk_provider copy[2];
@@ -229,11 +229,11 @@ static void the_same_driver_twice(void)
 		CHECK_INT(t_call(op, &cpu, NULL), 2);
 		CHECK_INT(dk_provider_register(&copy[0], &t_why), -EEXIST);
 		CHECK_INT(dk_op_define(&copy[1], &decl, 0, &t_why), -EEXIST);
-		/* nor does one remove registrations of the other */
+		/* a copy cannot remove registrations of the other copy */
 		CHECK_INT(dk_impls_unregister(&copy[0], &impls[1], &t_why), -ENOENT);
 		CHECK_OK(dk_provider_unregister(&copy[first]));
 		CHECK_INT(t_call(op, &cpu, NULL), 2 - first);
-		/* again, by a provider that is unregistered: does nothing */
+		/* unregistering again does nothing */
 		CHECK_OK(dk_provider_unregister(&copy[first]));
 		CHECK_INT(t_call(op, &cpu, NULL), 2 - first);
 		CHECK_OK(dk_provider_unregister(&copy[!first]));
@@ -241,7 +241,7 @@ static void the_same_driver_twice(void)
 	}
 }
 
-/* 9: no argument has a keyset: entry 0, that of Undefined. */
+/* 9: if no argument has a keyset, the call uses entry 0, that of Undefined. */
 static void no_argument_with_a_keyset(void)
 {
 	static struct dk_impl impls[2];
@@ -283,7 +283,7 @@ static void hook_key(struct dk_hooks *h, const struct dk_hook_info *info)
 	hooked_key = info->key;
 }
 
-/* Four backends and 57 functionalities: its last keys are far above 255. */
+/* Returns a layout of four backends and 57 functionalities, with keys far above 255. */
 static struct dk_layout *many_keys(void)
 {
 	static char text[1024];
@@ -305,7 +305,7 @@ static struct dk_layout *many_keys(void)
 	return dk_layout_parse(text, &t_why);
 }
 
-/* A function at @key, and another function at the key with the same low eight bits. */
+/* Registers a function at @key, and another one at the key with the same low eight bits. */
 static void key_above_255(const struct dk_layout *l, unsigned int key)
 {
 	struct dk_impl above = t_impl(&decl, key, 1);
@@ -365,7 +365,7 @@ static void keys_above_255(void)
 		seen |= 1u << kind;
 		t_pause();
 	}
-	/* both kinds have occurred */
+	/* both kinds of keys were tested */
 	CHECK_INT(seen, 1u << DK_KIND_PER_BACKEND | 1u << DK_KIND_ALIAS);
 	CHECK_OK(dk_hooks_unregister(&h, &t_why));
 	CHECK_OK(dk_listener_unregister(&l));
@@ -426,8 +426,8 @@ static void bits_and_numbers_out_of_bounds(void)
 }
 
 /*
- * 13: an operator whose table is not built answers by the rules, in the kernel,
- * too. That this is what leaving without memory ends in is nomem_user.c's.
+ * 13: without tables, calls are routed by the rules. unregister_nomem.c tests that unregistering
+ * without memory leads to this state.
  */
 static void leaving_where_the_rules_are_asked(void)
 {
@@ -482,7 +482,7 @@ static void handles_outlive_driver_and_device(void)
 		CHECK_INT(dk_device_unregister(&b, before.device, &t_why), -ENODEV);
 		t_leave(&b);
 		CHECK_INT(t_call(handle, &before, NULL), -ENOENT);
-		/* the handle is valid for the next driver, the object is not */
+		/* the handle is valid for the new driver, but the old object is not */
 		t_join(&b, "b");
 		CHECK_OK(dk_op_define(&b, &mine, 0, &t_why));
 		CHECK_OK(dk_backend_join(&b, "card", 0, 0, &backend, &t_why));
@@ -493,7 +493,7 @@ static void handles_outlive_driver_and_device(void)
 		CHECK_INT(t_call(handle, &before, NULL), -ENODEV);
 	}
 	t_leave(&b);
-	/* only the handle still refers to it */
+	/* only the handle still refers to the operator */
 	CHECK_STR(dk_op_name(handle), "peers::card");
 	CHECK_INT(t_call(handle, &after, NULL), -ENOENT);
 	dk_op_put(handle);
@@ -526,7 +526,7 @@ static int registers(void)
 	return err ? err : t_call(op, &cpu_obj, NULL) == 2 ? 0 : -EIO;
 }
 
-/* A function may withdraw functions of its own provider, but not wait for them. */
+/* A function may withdraw functions of its own provider, but must not wait for their calls. */
 static int withdraws(void)
 {
 	int err = dk_impls_withdraw(&a, late, &t_why);
@@ -572,7 +572,7 @@ static int inside_cpu(struct dk_call *c, struct dk_obj *x, int (*what)(void))
 	return what();
 }
 
-/* Through one more call, from the tracer's function. */
+/* Redispatches, so that the tested function runs inside of two functions. */
 static int inside_tracer(struct dk_call *c, struct dk_obj *x, int (*what)(void))
 {
 	return inside_below(c, x, what);

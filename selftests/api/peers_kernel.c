@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bugs of peers that only the kernel can show: a CPU that goes offline (16), and a driver
- * that unregisters while its own thread is inside a call (18).
+ * Bugs of other projects that can only occur in the kernel: with a CPU that goes offline (16),
+ * and with a driver that unregisters while its own thread is inside a call (18).
  */
 #include <linux/completion.h>
 #include <linux/cpu.h>
@@ -23,7 +23,7 @@ static int parked_here(struct dk_call *c, struct dk_obj *x, struct completion *g
 {
 	complete(&inside);
 	wait_for_completion(go);
-	/* time for a mistake to show, for code that does not wait */
+	/* time in which an unregistering that does not wait would return */
 	msleep(50);
 	WRITE_ONCE(left, true);
 	return 0;
@@ -31,7 +31,7 @@ static int parked_here(struct dk_call *c, struct dk_obj *x, struct completion *g
 
 static const struct dk_impl impls[] = { DK_IMPL(parked, DK_CPU, parked_here) };
 
-/* A thread that calls until it must stop. */
+/* A thread that makes one call. */
 struct caller {
 	struct task_struct *task;
 	struct completion go, done;
@@ -77,7 +77,7 @@ static void setup(void)
 	op = t_get("peers_kernel::parked");
 }
 
-/* ---- 16: a CPU goes offline, with a call that was entered there ------------ */
+/* ---- 16: a CPU goes offline during a call that was entered on it ----------- */
 
 #ifdef CONFIG_HOTPLUG_CPU
 static int other_cpu(void)
@@ -108,7 +108,7 @@ static void processor_goes_with_a_call(void)
 		t_note("processor %d does not go offline: %d", cpu, err);
 		t_skip("the processor does not go offline");
 	}
-	/* this does not delay another provider */
+	/* the call does not delay another provider */
 	CHECK_OK(dk_provider_drain(&keeper));
 	complete(&caller.go);
 	CHECK_OK(dk_provider_unregister(&prov));
@@ -120,7 +120,7 @@ static void processor_goes_with_a_call(void)
 		CHECK_OK(add_cpu(cpu));
 	t_join(&prov, "prov");
 	CHECK_OK(dk_impls_register(&prov, impls, 1, &t_why));
-	/* it is online again, and its list is as before */
+	/* the CPU is online again, and its list of calls is used as before */
 	if (start(&caller, cpu)) {
 		complete(&caller.go);
 		CHECK_OK(dk_provider_unregister(&prov));
@@ -137,13 +137,13 @@ static void processor_goes_with_a_call(void)
 }
 #endif
 
-/* ---- 18: a thread of the driver's own is inside ----------------------------- */
+/* ---- 18: the driver's own thread is inside a call --------------------------- */
 
 DK_OP(own, "peers_kernel::own", (struct dk_obj *x, int *err), (x, err), (x));
 
 static int rounds;
 
-/* The driver's own thread cannot unregister it from inside: the wait would never end. */
+/* The driver's thread cannot unregister the driver inside a call: the wait would never end. */
 static int own_here(struct dk_call *c, struct dk_obj *x, int *err)
 {
 	*err = dk_provider_unregister(&prov);
@@ -177,7 +177,7 @@ static int work(void *data)
 	return 0;
 }
 
-/* The exit function of a driver, in an order that is easily wrong. */
+/* What the exit function of a driver must do, in the order in which it must do it. */
 static void leaves_beside_its_own_thread(void)
 {
 	static struct worker worker;
@@ -195,7 +195,7 @@ static void leaves_beside_its_own_thread(void)
 		goto out;
 	while (READ_ONCE(rounds) < 20)
 		usleep_range(500, 1000);
-	/* first the functions, and only then the thread */
+	/* unregister the functions first, and stop the thread only then */
 	CHECK_OK(dk_provider_unregister(&prov));
 	after = READ_ONCE(rounds);
 	msleep(20);

@@ -10,7 +10,7 @@
 #if !T_KERNEL
 #include <malloc.h>
 
-/* of AddressSanitizer and similar ones */
+/* defined by AddressSanitizer and other sanitizers */
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 #endif
 
@@ -48,7 +48,7 @@ static size_t heap(void)
 #endif
 }
 
-/* The next word of a line, ended with NUL; NULL after the last one. */
+/* Returns the next word of a line, terminated by NUL, or NULL after the last one. */
 static char *next_word(char **at)
 {
 	char *word = *at;
@@ -64,7 +64,7 @@ static char *next_word(char **at)
 	return word;
 }
 
-/* KEY=LABEL or KEY=LABEL! */
+/* Parses KEY=LABEL or KEY=LABEL! */
 static bool read_function(char *word, const struct dk_op_decl *decl,
 			  struct dk_impl *impl)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The text of registrations.txt for pytorch_operators.c, which modifies it; or NULL. */
+/* The text of registrations.txt, which pytorch_operators.c modifies. NULL if there is none. */
 #ifndef _SELFTESTS_API_PYTORCH_OPERATORS_H
 #define _SELFTESTS_API_PYTORCH_OPERATORS_H
 

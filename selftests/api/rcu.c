@@ -50,7 +50,7 @@ static int rcu_call(const struct dk_obj *x, int *who)
 	return err;
 }
 
-/* Twice each: a name is looked up by the first call, and the second finds it. */
+/* Makes each call twice, since only the first call looks up the operator's name. */
 static void it_is_served(void)
 {
 	unsigned int i;
@@ -148,7 +148,7 @@ static void what_else_is_refused(void)
 	CHECK_OK(dk_backend_release(NULL, "rcu", &t_why));
 }
 
-/* The section is the caller's own: it is as deep after a call as before. */
+/* A call leaves the nesting depth of the caller's read section unchanged. */
 static void it_takes_no_section(void)
 {
 	int who = 0;

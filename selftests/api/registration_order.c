@@ -6,12 +6,12 @@
  * The items below are registrations. For every set of up to t_most items, each item of the
  * set is removed and registered again, so every edge of the lattice of sets is walked in both
  * directions. After each step, everything that the API returns is compared with the result of
- * the rules for the set. Items are removed oldest first and become the newest, so the
- * registry's lists are in ever new orders. On the way back from a set, the newest item is
+ * the rules for the set. The oldest item is removed first and becomes the newest one, so the
+ * registry's lists are in many different orders. To go to the next set, the newest item is
  * removed.
  *
- * This suite is longer than others, because the rules, the registry's state and the walk
- * share one table of items, and none of the three is a test without the others.
+ * This suite is longer than others, because the rules, the checks of the registry's state and
+ * the walk share one table of items.
  */
 #include "test.h"
 
@@ -20,7 +20,7 @@ enum kind {
 	FALLBACK,
 	DEVICE_ONLINE,		/* of a device that is always registered */
 	DEVICE,			/* a device that is registered and unregistered */
-	UNDEFINITION,		/* the operator's definition is taken back */
+	UNDEFINITION,		/* the operator's definition is removed */
 };
 
 /* An item is registered and unregistered as a whole, with up to two functions. */
@@ -38,7 +38,7 @@ struct item {
 #define PASS_AT(key)		ONE(FUNCTION, key, true)
 
 static const struct item items[] = {
-	/* aliases; the catch-all is at the key of one of them */
+	/* aliases; DK_UNDEFINED is the catch-all, and registers at CompositeImplicitAutograd */
 	AT(DK_COMPOSITE_IMPLICIT_AUTOGRAD),
 	AT(DK_UNDEFINED),
 	AT(DK_COMPOSITE_EXPLICIT_AUTOGRAD),
@@ -53,7 +53,7 @@ static const struct item items[] = {
 	AT(DK_SPARSE_CSR),
 	AT(DK_NESTED_TENSOR),
 	AT(DK_AUTOGRAD_FUNCTIONALITY),
-	/* runtime keys of every class; at one of them two, that stack */
+	/* runtime keys of every class; the two functions at DK_CPU form a stack */
 	AT(DK_CPU),
 	PASS_AT(DK_CPU),
 	AT(DK_SPARSE_CPU),
@@ -61,7 +61,7 @@ static const struct item items[] = {
 	AT(DK_NESTED_TENSOR_CPU),
 	AT(DK_AUTOGRAD_CPU),
 	PASS_AT(DK_AUTOGRAD_OTHER),
-	/* fallbacks, at a runtime key and for all of an alias */
+	/* fallbacks at runtime keys, and at all keys of an alias */
 	ONE(FALLBACK, DK_TRACER, false),
 	ONE(FALLBACK, DK_FUNCTORCH_BATCHED, true),
 	ONE(FALLBACK, DK_AUTOGRAD, true),
@@ -81,20 +81,20 @@ static const struct item items[] = {
 #define ITEM_OF(r)	((r) / 2)
 #define REG_BIT(r)	(1ULL << (r))
 
-/* An entry, and what the rules ask of it: sets of registrations. */
+/* An entry, and for each rule the set of registrations by which the rule can serve it. */
 struct rules {
 	struct dk_keyset ks;
-	u8 functionality, backend;	/* 0 where all backends share it */
-	bool there;		/* a trimmed table has few entries */
+	u8 functionality, backend;	/* 0 if all backends share the functionality */
+	bool there;		/* false for most keys in a trimmed table */
 	u64 direct, nonfunctional, explicit, nested, implicit, autograd, batched;
 	u64 fallback;
-	u64 no_math;		/* any of these keeps implicit out */
-	u64 ambiguous;		/* any of these together with implicit */
+	u64 no_math;		/* with any of these, implicit does not serve */
+	u64 ambiguous;		/* with any of these, implicit is ambiguous */
 };
 
-/* What an entry has to be. */
+/* The expected content of an entry. */
 struct want {
-	int reg;		/* or one of these */
+	int reg;		/* or NO_REG */
 	unsigned int rule;
 };
 
@@ -117,7 +117,7 @@ static unsigned int active[N], num_active;
 static u64 regs;
 static unsigned int age[N], now;
 
-/* Tables that were withdrawn stay until the provider is drained. */
+/* Withdrawn functions are not reused before the provider is drained. */
 static struct slot {
 	struct dk_impl impl;
 	enum { FREE, ACTIVE, WITHDRAWN } state;
@@ -126,7 +126,7 @@ static unsigned int pool_at;
 
 static unsigned long steps, sets;
 
-/* ---- the results of the rules: SEMANTICS 7.2, for sets --------------------- */
+/* ---- the rules of SEMANTICS 7.2, for sets of registrations ----------------- */
 
 static u16 key_of(unsigned int r)
 {
@@ -135,7 +135,7 @@ static u16 key_of(unsigned int r)
 
 	if (item->kind == FUNCTION && !key)
 		return DK_COMPOSITE_IMPLICIT_AUTOGRAD;
-	/* of a device's backend */
+	/* a device's function is at the key of the device's backend */
 	return item->device ? dk_runtime_key(l, key, DK_BACKEND_CPU) : key;
 }
 
@@ -146,7 +146,7 @@ static bool lies_in(u16 key, struct dk_keyset set)
 	return q.bits && dk_keyset_has_all(set, q);
 }
 
-/* Adds a registration to the expected result of entry @e, which is @key's. */
+/* Adds registration @r to the sets of @e, the entry of @key. */
 static void add_rules(struct rules *e, unsigned int key, unsigned int r)
 {
 	const u64 bit = REG_BIT(r);
@@ -188,7 +188,7 @@ static void add_rules(struct rules *e, unsigned int key, unsigned int r)
 	}
 }
 
-/* SEMANTICS 1.8 */
+/* Returns whether a trimmed table has an entry for the key: SEMANTICS 1.8. */
 static bool in_trimmed(unsigned int key)
 {
 	static const u16 keys[] = {
@@ -235,7 +235,7 @@ static void learn_rules(bool trimmed)
 	}
 }
 
-/* The newest of a set; a device's lie on top. */
+/* Returns the newest registration of a set. Those of devices come before all others. */
 static int newest(u64 set)
 {
 	int best = NO_REG;
@@ -252,7 +252,7 @@ static int newest(u64 set)
 	return best;
 }
 
-/* @have: the registrations that count. */
+/* Returns what serves entry @e if the registrations @have are active. */
 static struct want choose(const struct rules *e, u64 have)
 {
 	if (have & e->direct)
@@ -293,7 +293,7 @@ static bool falls_through(const struct want *w)
 	return w->reg != NO_REG && (fallthroughs & REG_BIT(w->reg));
 }
 
-/* Whether a call's set loses the functionality. A key without an entry removes nothing. */
+/* Returns whether a call's set loses the functionality. A key without an entry removes nothing. */
 static bool masks(unsigned int t, unsigned int slot)
 {
 	return rules[slot].there && falls_through(&want[t][slot]);
@@ -316,7 +316,7 @@ static bool is_defined(void)
 	return true;
 }
 
-/* An entry that the table has. */
+/* Checks an entry of a table. */
 static bool entry_right(unsigned int t, unsigned int slot)
 {
 	const struct want *w = &want[t][slot];
@@ -330,7 +330,7 @@ static bool entry_right(unsigned int t, unsigned int slot)
 				   number[t] : 0);
 }
 
-/* A call with an object of the entry's key, which may live on a device. */
+/* Checks a call with an object of the entry's key, on device @t unless that is 0. */
 static bool call_right(unsigned int t, unsigned int slot)
 {
 	struct dk_obj x = { rules[slot].ks, number[t], 0 };
@@ -338,7 +338,7 @@ static bool call_right(unsigned int t, unsigned int slot)
 	bool there = rules[slot].there;
 	int answer;
 
-	/* masked out: only the backend is left, which chooses nothing */
+	/* the functionality is masked, so the call uses entry 0 */
 	if (masks(t, slot))
 		w = &want[t][0];
 	if (!is_defined())
@@ -353,8 +353,8 @@ static bool call_right(unsigned int t, unsigned int slot)
 }
 
 /*
- * A call at a key reaches the newest function there, also at an alias or a building block, or
- * otherwise the fallback of its entry: SEMANTICS 8.3.
+ * Checks a call by one key, which can be an alias or a building block. The newest function at the
+ * key serves it or, if there is none, the fallback of the key's entry: SEMANTICS 8.3.
  */
 static bool key_right(unsigned int t, unsigned int key, u64 fallback)
 {
@@ -376,7 +376,7 @@ static bool key_right(unsigned int t, unsigned int key, u64 fallback)
 	return CHECK_OK(err) && CHECK_INT(who, ITEM_OF(r));
 }
 
-/* At the key of a slot, and at an alias or a building block among the items. */
+/* Checks calls by the key of a slot, and by an item's key that is an alias or building block. */
 static bool keys_right(unsigned int t, unsigned int slot)
 {
 	const unsigned int key = slot < N ? items[slot].at[0].key : 0;
@@ -391,7 +391,7 @@ static bool keys_right(unsigned int t, unsigned int slot)
 			 rules[dk_key_slot(l, dk_runtime_key(l, key, 1))].fallback);
 }
 
-/* The rest of a full set: the fallthrough mask of a backend. */
+/* Checks what the fallthrough mask of a backend leaves of a full set. */
 static bool mask_right(unsigned int t, unsigned int backend)
 {
 	struct dk_obj x = { DK_KEYSET(DK_FULL & ~DK_BACKEND_MASK), number[t], 0 };
@@ -408,7 +408,10 @@ static bool mask_right(unsigned int t, unsigned int backend)
 	return CHECK_INT(t_answer.effective.bits, left);
 }
 
-/* Is registration @a listed before @b? By key; at one, a device's last. */
+/*
+ * Returns whether registration @a is listed before @b. The list is ordered by key. Those of devices
+ * are last at their key. Otherwise the newest one is first.
+ */
 static bool before(unsigned int a, unsigned int b)
 {
 	const unsigned int i = ITEM_OF(a), j = ITEM_OF(b);
@@ -452,7 +455,7 @@ static bool list_right(void)
 	unsigned int i;
 
 	for (i = 0; !dk_op_impl(op, i, &info); i++) {
-		/* an offline device's are listed, and serve nothing */
+		/* functions of an offline device are listed, but serve nothing */
 		if (info.device == number[1] && !has_device(1))
 			continue;
 		r = first_of(left);
@@ -476,9 +479,9 @@ static void tell_where(void)
 }
 
 /*
- * Everything that can be read is right. The first time that a set is reached, every entry is read
- * with its rule, and its key is called. Later every entry is called, and the keys of every eighth
- * entry that is read.
+ * Checks everything that can be read. Calls every entry with an object. Also reads entries with
+ * their rules and calls their keys: all entries if @all, which is true when a set is reached for
+ * the first time, and otherwise every eighth one.
  */
 static bool right(bool all)
 {
@@ -509,9 +512,9 @@ static bool right(bool all)
 	return ok;
 }
 
-/* ---- coming and going ------------------------------------------------------ */
+/* ---- adding and removing items --------------------------------------------- */
 
-/* The functions of the fallbacks, which store the number of their item in *who. */
+/* For the functions of fallbacks: stores the number of the item in *who. */
 static int say_item(void *args, unsigned int key)
 {
 	unsigned int i = 0;
@@ -606,7 +609,7 @@ static void add(unsigned int i)
 	regs |= (REG_BIT(num_regs_of[i]) - 1) << 2 * i;
 }
 
-/* Take out what is number @at from the oldest. */
+/* Removes number @at of the active items, counted from the oldest. */
 static void drop(unsigned int at)
 {
 	const unsigned int i = active[at];
@@ -642,7 +645,7 @@ static void begin(const char *layout, unsigned int flags)
 	t_join(&definer, "definer");
 	t_join(&provider, "provider");
 	decl = t_decl("registration_order::op");
-	decl.sig = NULL;	/* much is registered; the hash would take long */
+	decl.sig = NULL;	/* hashing it for many registrations takes long */
 	CHECK_OK(dk_op_define(&definer, &decl, 0, &t_why));
 	op = t_get("registration_order::op");
 	memset(pool, 0, sizeof(pool));
@@ -651,7 +654,7 @@ static void begin(const char *layout, unsigned int flags)
 	regs = 0;
 	steps = 0;
 	sets = 0;
-	/* one device is offline, the other has an old number */
+	/* device 1 is offline, and the number of device 2 is that of an unregistered device */
 	for (i = 0; i < N; i++)
 		if (items[i].device)
 			plug(i);
@@ -668,7 +671,7 @@ static void end(void)
 
 /* ---- the lattice ----------------------------------------------------------- */
 
-/* Removes each in turn, the oldest first, and registers it again. */
+/* Removes each item in turn, the oldest first, and registers it again. */
 static bool turn_around(void)
 {
 	unsigned int k, i;
@@ -686,8 +689,8 @@ static bool turn_around(void)
 }
 
 /*
- * All sets of up to @most items, in lexicographic order: the next set has one more item, or the
- * successor of its newest one.
+ * Walks through all sets of up to @most items in lexicographic order. The next set has one more
+ * item, or the successor of the newest item in its place.
  */
 static void walk(const char *layout, unsigned int flags, unsigned int most)
 {

@@ -5,7 +5,7 @@
  */
 #include "test.h"
 
-#define MS	30000	/* ends a wait that would never end */
+#define MS	30000	/* a deadline for waits that would otherwise never end */
 
 DK_OP(twice, "registries::op",
 	(struct dk_obj *x, void (*then)(void)), (x, then), (x));
@@ -51,7 +51,7 @@ static void close_half(struct half *h)
 	t_close();
 }
 
-/* Whatever waits for calls is refused, and changes nothing. */
+/* Checks that all functions that wait for calls are refused, since the caller is inside a call. */
 static void refused_in(struct half *h)
 {
 	struct dk_registry *reg = h->reg;
@@ -66,7 +66,7 @@ static void refused_in(struct half *h)
 	CHECK_INT(t_why.reason, DK_WHY_INSIDE_BACKEND);
 }
 
-/* And nothing to wait for. */
+/* Checks that the same functions succeed, since no call is running in this registry. */
 static void waits_in(struct half *h)
 {
 	static const struct dk_provider guest = DK_PROVIDER("guest");
@@ -141,7 +141,7 @@ static void default_registry_is_not_freed(void)
 	CHECK_INT(dk_registry_free(reg, &t_why), -EBUSY);
 	CHECK_INT(t_why.reason, DK_WHY_IN_USE);
 	CHECK(dk_registry_default() == reg);
-	/* it still takes providers */
+	/* providers can still be registered */
 	a = unregistered;
 	t_register(&a);
 }

@@ -64,7 +64,7 @@ static void parts(void)
 	dk_schema_free(NULL);
 }
 
-/* White space does not matter: the printed form is the same for every input. */
+/* The printed form of a schema does not depend on white space in the text. */
 static void printed(void)
 {
 	static const struct {
@@ -273,7 +273,7 @@ static void compared(const char *declared, const char *inferred, unsigned int re
 	dk_schema_free(b);
 }
 
-/* SEMANTICS 11.2, test_def_impl_schema_mismatch, and the other differences */
+/* PyTorch's test_def_impl_schema_mismatch (SEMANTICS 11.2), and other differences */
 static void compare(void)
 {
 	compared("f(Tensor x, int[2] y=1) -> Tensor(a!)", "(Tensor _0, int[] _1) -> Tensor _0",
@@ -338,7 +338,7 @@ static void described(const struct dk_op_decl *decl, const char *schema,
 	CHECK_STR(t_why.name, culprit);
 }
 
-/* The objects and lists of C parameters are those of the schema, in order. */
+/* The C parameters must have the objects and lists of the schema, in the same order. */
 static void parameters_of_another_schema(void)
 {
 	struct dk_op_decl many = add_op;
@@ -347,7 +347,7 @@ static void parameters_of_another_schema(void)
 	t_join(&prov, "schema");
 	described(&add_op, "schema::add(Tensor a, Tensor? b, float c) -> Tensor", NULL);
 	described(&add_op, "schema::add(int i, Tensor(a!) a, Tensor b) -> Tensor", NULL);
-	/* a pointer to an undescribed type may be one more object */
+	/* a pointer to an undescribed type can be one more object */
 	described(&add_op, "schema::add(Tensor a, Tensor b, *, Tensor(a!) out) -> Tensor",
 		  NULL);
 	described(&add_op, "schema::add(Tensor a, Tensor[] out, Tensor b) -> ()", "y");
@@ -412,7 +412,7 @@ static void declaration_of_a_schema(void)
 				 .key = DK_CPU, .flags = DK_IMPL_F_BOXED,
 				 .size = sizeof(impl) };
 	decl->name = "schema::sum";
-	/* the schema is freed with its name */
+	/* the name must be that of the schema */
 	CHECK_INT(dk_op_define(&prov, decl, 0, &t_why), -EINVAL);
 	decl->name = "schema::sum.of";
 	CHECK_OK(dk_op_define(&prov, decl, 0, &t_why));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shared by the suites of schemas. */
+/* A function that the suites of schemas share. */
 #ifndef _SELFTESTS_API_SCHEMA_H
 #define _SELFTESTS_API_SCHEMA_H
 
 #include "test.h"
 
-/* Parse a schema, or report what is wrong with it. */
+/* Parses a schema. On failure, the test fails and the error is printed. */
 static inline struct dk_schema *parse(const char *text)
 {
 	struct dk_schema *s;

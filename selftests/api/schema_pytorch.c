@@ -31,7 +31,7 @@ static bool next_line(FILE *f, char line[LINE])
 	return true;
 }
 
-/* There is also the operator without a schema, as PyTorch prints it. */
+/* One operator has no schema; PyTorch prints "(none)" for it. */
 static void all_print_back(void)
 {
 	unsigned int n = 0, none = 0;
@@ -60,7 +60,7 @@ static void all_print_back(void)
 	fclose(f);
 }
 
-/* Which of the arguments a boxed call dispatches on, as PyTorch numbers them. */
+/* Stores the mask of the arguments that a boxed call dispatches on, with PyTorch's numbering. */
 static int tell_mask(struct dk_call *c, void *args)
 {
 	const struct dk_frame *f = dk_call_frame(c);
@@ -104,7 +104,7 @@ static u64 called_mask(struct dk_op_decl *decl)
 	u64 *mask = prov.priv;
 	struct dk_op *op = dk_op_get(t_reg, decl->name);
 
-	/* those without an object are called, too */
+	/* include CPU, so that operators without an object are called, too */
 	local.included ^= DK_KEY_BITS(DK_CPU);
 	*mask = ~0ull;
 	pack_all(decl, v);
@@ -208,7 +208,10 @@ static void all_masks_match(void)
 	t_close();
 }
 
-/* The printed form of what is parsed can be parsed, and prints the same. */
+/*
+ * Checks that the printed form of a schema can be parsed, and prints the same. Returns false if
+ * @line is not a schema.
+ */
 static bool same_again(const char *line)
 {
 	static char text[2 * LINE], again[2 * LINE];
@@ -228,7 +231,7 @@ static bool same_again(const char *line)
 	return true;
 }
 
-/* One character, or a few, otherwise than PyTorch wrote them. */
+/* Makes up to three random changes to a line. */
 static void mutate(char line[LINE], u64 *state)
 {
 	static const char letters[] = "()[]?!,.*:=-> |\"'\\aT1_\n";
@@ -274,7 +277,7 @@ static void mutated(void)
 	if (!f)
 		return;
 	fclose(f);
-	/* both kinds were there */
+	/* some of the mutations are schemas, and some are not */
 	CHECK(good > n / 20 && good < n / 20 * 19);
 	t_note("%u of %u mutations are schemas", good, n);
 }

@@ -53,7 +53,7 @@ static void handler(int sig)
 {
 	int saved = errno;
 
-	/* sometimes more than there is room for */
+	/* sometimes more nested calls than a thread's record has room for */
 	if (!serves(ADD(handled) % 8 ? 0 : DEEP))
 		ADD(bad);
 	errno = saved;
@@ -68,7 +68,7 @@ static void *call_all_the_time(void *data)
 	return NULL;
 }
 
-/* A handler finds its thread with any lock, and in any grace period. */
+/* Signals interrupt this thread while it holds locks, and while it waits for grace periods. */
 static void *change_all_the_time(void *data)
 {
 	struct dk_provider guest = DK_PROVIDER("guest");
@@ -106,7 +106,7 @@ static void handlers_call_at_any_moment(void)
 	CHECK_OK(pthread_create(&threads[1], NULL, change_all_the_time, NULL));
 	while (LOAD(calls) < 10 || LOAD(changes) < 2)
 		usleep(1000);
-	/* a thread that hangs ends the program */
+	/* end the program if a thread hangs */
 	alarm(120);
 	for (i = 0; i < SIGNALS; i++) {
 		CHECK_OK(pthread_kill(threads[i % 2], SIGUSR1));

@@ -55,7 +55,7 @@ static int stranger_4(struct dk_call *c, struct dk_obj *x, long *who)
 
 static int stranger_err, retyped_err;
 
-/* Continues by the macros of other operators, and then by its own. */
+/* Redispatches with the macros of other operators, and then with its own. */
 static int typed_astray(struct dk_call *c, struct dk_obj *x, int *who)
 {
 	long other = 0;
@@ -67,7 +67,7 @@ static int typed_astray(struct dk_call *c, struct dk_obj *x, int *who)
 	return typed_below(c, x, who);
 }
 
-/* A redispatch through another operator's macro once called this one's function. */
+/* Regression test: a redispatch with another operator's macro called this operator's function. */
 static void redispatch_through_another_operator(void)
 {
 	static const struct dk_impl impls[] = {
@@ -96,7 +96,7 @@ static void redispatch_through_another_operator(void)
 	}
 }
 
-/* In the default registry, where callers find an operator once. */
+/* Uses the default registry, in which a declaration looks up its operator once. */
 static void setup_default(void)
 {
 	static const struct dk_provider unregistered = DK_PROVIDER("signatures");
@@ -116,7 +116,7 @@ static void define_untyped(const struct dk_op_decl *decl)
 	CHECK_OK(dk_op_define(&prov, &untyped, 0, &t_why));
 }
 
-/* A caller that was bound before the first signature. */
+/* A declaration is bound to the operator before the operator has a signature. */
 static void signature_that_comes_late(void)
 {
 	static const struct dk_impl of_no_type[] = {
@@ -166,7 +166,10 @@ static int enter_by_handle(struct dk_op_decl *decl, struct dk_obj *x)
 	return err;
 }
 
-/* A declaration stays bound to the operator that it matched; a table or a copy may differ. */
+/*
+ * Calls by handle compare types even if the declaration has matched before: it can be a changed
+ * copy, or the operator can have a new definition.
+ */
 static void types_are_compared_by_handle(void)
 {
 	static const struct dk_impl first[] = { DK_IMPL(typed, DK_CPU, typed_1) };
@@ -263,7 +266,7 @@ static void name_is_free_when_all_have_left(void)
 	CHECK_INT(ran, 1);
 	t_close();
 
-	/* both have found it now: the first type again, and atomic */
+	/* both declarations have been bound; now the first type again, as an atomic operator */
 	setup_default();
 	CHECK_OK(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why));
 	CHECK_OK(dk_impls_register(&prov, third, 1, &t_why));
@@ -283,7 +286,7 @@ static void name_is_free_when_all_have_left(void)
 	CHECK_INT(typed(&cpu, &who), -ENOENT);
 	CHECK_INT(retyped(&cpu, &other), -ENOENT);
 
-	/* functions come first: one that may sleep does not belong to the atomic operator */
+	/* a function that may sleep, registered first, is not added to the atomic operator */
 	setup_default();
 	CHECK_OK(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why));
 	CHECK_OK(dk_impls_register(&prov, third, 1, &t_why));
@@ -296,7 +299,7 @@ static void name_is_free_when_all_have_left(void)
 	CHECK_INT(who, 1);
 	t_close();
 
-	/* and the other operator may be of both classes: it takes the last function */
+	/* an atomic function, registered first, is added to the operator that was used last */
 	setup_default();
 	CHECK_OK(dk_impls_register(&prov, third, 1, &t_why));
 	CHECK_INT(dk_op_define(&prov, &typed_op, DK_OP_ATOMIC, &t_why), -EBUSY);
@@ -306,7 +309,7 @@ static void name_is_free_when_all_have_left(void)
 	CHECK_INT(who, 2);
 	t_close();
 
-	/* one without a signature does not take that of an operator with its name */
+	/* an operator without a signature does not get that of an earlier one with its name */
 	setup_default();
 	define_untyped(&typed_op);
 	CHECK_OK(dk_impls_register(&prov, second, 1, &t_why));
@@ -349,7 +352,8 @@ static int turns_here(struct dk_call *c, struct dk_obj *x)
 }
 
 /*
- * Defines it in the default registry, calls it so that declarations point to it, and unregisters.
+ * Defines an operator in the default registry, calls it so that @decl points to it, and unregisters
+ * the provider. @early: registers the function before the definition.
  */
 static void define_and_call(struct dk_op_decl *decl, bool atomic, bool early)
 {
@@ -374,11 +378,14 @@ static void define_and_call(struct dk_op_decl *decl, bool atomic, bool early)
 	}
 	CHECK_OK(dk_provider_unregister(&p));
 	CHECK_INT(dk_call_enter(&c, decl, &dk_local_default, objs, 1), -ENOENT);
-	/* declarations that point to it neither list nor hold it */
+	/* a declaration that points to the operator does not keep it in the registry */
 	CHECK(!dk_op_get(NULL, decl->name));
 }
 
-/* Whatever the number of changes of a name's signature, or also of its class if @classes. */
+/*
+ * Changes the signature of a name many times, and also its class if @classes. After all
+ * combinations have occurred once, this needs no more memory.
+ */
 static void take_turns(const char *name, bool classes, bool early)
 {
 	static struct dk_op_decl decls[2][3];

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sorting of operators by name, in parts. The lock is released between the parts, and
- * meanwhile operators are added and removed.
+ * Sorting of operators by name, in parts. The lock is released between the parts, so
+ * operators can be added and removed between them.
  */
 #include "alloc.h"
 #include "test.h"
 
 #include "core/change/change.h"
 
-#define OPS	140		/* the table of names is replaced meanwhile */
-#define STRIDE	61		/* they are not defined in the order of their names */
+#define OPS	140		/* so many that the table of names is replaced */
+#define STRIDE	61		/* operators are not defined in the order of their names */
 #define FEW	6
 #define MANY	4096
-#define PIECE	100		/* of work */
+#define PIECE	100		/* work in one part */
 
 static struct dk_provider prov;
 static struct dk_op_decl decls[OPS];
@@ -59,7 +59,7 @@ static void setup(void)
 	memset(is_there, 0, sizeof(is_there));
 }
 
-/* The list has the operators that exist, in the order of their names. */
+/* Checks that the list has the operators that exist, in the order of their names. */
 static void check_list(void)
 {
 	struct dk_op_info info = { .size = sizeof(info) };
@@ -77,7 +77,7 @@ static void check_list(void)
 	CHECK_INT(dk_registry_next_op(t_reg, after, &info), -ENOENT);
 }
 
-/* Each sorted operator points to the one that a search finds after it. */
+/* Checks that each sorted operator points to the one that a search finds after it. */
 static void check_links(void)
 {
 	const struct dk_op *op = t_reg->first;
@@ -89,8 +89,8 @@ static void check_links(void)
 }
 
 /*
- * A search from each name on, and after it, finds the first operator that exists. @all: all are
- * sorted. Otherwise it may miss operators that are not sorted yet.
+ * Checks that a search from each name on, and after it, finds the first operator that exists.
+ * Unless @all operators are sorted, the search may skip those that are not.
  */
 static void check_searches(bool all)
 {
@@ -112,7 +112,7 @@ static void check_searches(bool all)
 	mutex_unlock(&t_reg->lock);
 }
 
-/* Up to @n pieces; how many are all of them, or 0 if these are not all. */
+/* Sorts up to @n parts of @work. Returns how many were needed, or 0 if operators are left. */
 static unsigned int put_pieces(unsigned int n, unsigned int work)
 {
 	unsigned int i = 0;
@@ -127,8 +127,9 @@ static unsigned int put_pieces(unsigned int n, unsigned int work)
 }
 
 /*
- * Operators are listed when there are @listed, and later sorted in @pieces parts. Then operator @n
- * is added or removed. Returns whether all were in order before.
+ * Defines some operators. Sorts them all when there are @listed, and sorts @pieces parts after the
+ * last one. Then adds or removes operator @n, and checks the list. Returns whether all operators
+ * were sorted before this change.
  */
 static bool change_between(unsigned int listed, unsigned int pieces, unsigned int n, bool comes)
 {
@@ -173,7 +174,7 @@ static void one_comes_between_two_pieces(void)
 	change_between_two_pieces(true);
 }
 
-/* Operators @first to @end are added in random order; returns the work of sorting them. */
+/* Adds operators number @first to @end - 1 in random order. Returns the work of sorting them. */
 static unsigned int work_for(unsigned int first, unsigned int end)
 {
 	static struct dk_op_decl decl[MANY];
@@ -204,7 +205,7 @@ static void work_of_many(void)
 	CHECK(work_for(MANY, MANY) <= PIECE);
 }
 
-/* The number of operators that a search for a sorted name passes. */
+/* Returns the number of operators that a search for a sorted name passes. */
 static unsigned int depth_of(const char *name)
 {
 	const struct dk_op *op = t_reg->order;
@@ -219,7 +220,7 @@ static unsigned int depth_of(const char *name)
 	return depth;
 }
 
-/* Each name is the last one when it is inserted. */
+/* Names are inserted in ascending order, so each one is the last one at that time. */
 static void depth_of_ascending_names(void)
 {
 	static struct dk_op_decl decl[MANY];
@@ -233,13 +234,13 @@ static void depth_of_ascending_names(void)
 		CHECK_OK(dk_op_define(&prov, &decl[i], 0, &t_why));
 		CHECK_OK(put_into_order(~0U));
 	}
-	/* in a tree of random shape about 30 */
+	/* the depth of a random tree is about 30 */
 	for (i = 0; i < MANY; i++)
 		if (!CHECK(depth_of(name[i]) < 60))
 			break;
 }
 
-/* To build tables later passes their slots in parts, also where all have left. */
+/* The search for operators without tables walks all slots in parts, even if all are empty. */
 static void empty_slots_are_work(void)
 {
 	unsigned int parts = 0;
@@ -257,7 +258,7 @@ static void empty_slots_are_work(void)
 	t_close();
 }
 
-/* Operators are added in an order, and some are removed between two listings. */
+/* Adds operators in the order of @nth, and removes some between two listings. */
 static void add_in_order(unsigned int (*nth)(unsigned int i))
 {
 	unsigned int i, gone;
@@ -304,7 +305,7 @@ static void added_in_any_order(void)
 	add_in_order(shuffled);
 }
 
-/* Pieces are so small that operators are added and removed before all are sorted. */
+/* The parts are so small that operators are added and removed before all are sorted. */
 static void changes_between_small_pieces(void)
 {
 	unsigned int i, n, unsorted = 0;
@@ -328,7 +329,7 @@ static void changes_between_small_pieces(void)
 	CHECK(unsorted > 1000);
 }
 
-/* By the bytes of UTF-8 as unsigned numbers. */
+/* The order is that of the bytes of UTF-8 as unsigned numbers. */
 static void names_of_other_alphabets(void)
 {
 	struct dk_op_info info = { .size = sizeof(info) };
@@ -343,7 +344,7 @@ static void names_of_other_alphabets(void)
 	CHECK_STR(info.name, other.name);
 }
 
-/* Some operators are sorted when all operators move to other slots in a new table of names. */
+/* Some operators are sorted when a new table of names moves all operators to other slots. */
 static void another_table_between_two_pieces(void)
 {
 	unsigned int i;

@@ -8,7 +8,7 @@
 
 #define MAX_ITEMS	5
 
-/* One registration, as a table of its own. */
+/* A function at this key, registered by a call of its own. */
 struct item {
 	u16 key;
 };
@@ -21,7 +21,7 @@ struct wanted {
 static struct dk_provider definer, provider;
 static struct dk_op_decl decl;
 static struct dk_op *op;
-/* Tables for many orders: no memory is freed before the last one is used. */
+/* Functions for many orders. They are reused only after a drain, when all have been used. */
 static struct dk_impl tables[MAX_ITEMS * 128], *impls = tables;
 static struct t_given active[MAX_ITEMS];
 static unsigned int num_active;
@@ -40,8 +40,8 @@ static void setup(void)
 }
 
 /*
- * All entries follow the rules for the active registrations. In an emulated machine, which is slow,
- * only a third of them at a time.
+ * Checks that the entries follow the rules for the active registrations. In the kernel, which the
+ * tests run on slow emulated machines, each call checks a third of the entries.
  */
 static bool right(void)
 {
@@ -72,7 +72,7 @@ static void add(const struct item *items, unsigned int i)
 	active[num_active++].label = impls[i].label;
 }
 
-/* Removes one; if @wait, waits until no call is inside. */
+/* Removes a function. If @wait, waits until no call is inside it. */
 static void drop(const struct item *items, unsigned int i, bool wait)
 {
 	unsigned int at;
@@ -113,7 +113,7 @@ static bool one_order(const struct item *items, unsigned int n,
 	}
 	t_permute(go, n, order);
 	for (i = 0; i < n; i++) {
-		/* a grace period is long in an emulated machine */
+		/* a grace period takes long on an emulated machine */
 		drop(items, order[i], !come && !T_KERNEL);
 		if (!right())
 			goto wrong;
@@ -132,7 +132,7 @@ wrong:
 	return false;
 }
 
-/* Up to three: all pairs of orders; four: each order, with three or more others. */
+/* Tries all pairs of orders or, for more than three items, each order with three others. */
 static void every_order(const struct item *items, unsigned int n,
 			const struct wanted *want, unsigned int num_want)
 {
@@ -145,7 +145,10 @@ static void every_order(const struct item *items, unsigned int n,
 				return;
 }
 
-/* Registrations @I, and when all are registered the results @W: label fN is item N. */
+/*
+ * Registers the items @I in every order. When all are registered, the entries must be those of @W,
+ * where the label "fN" stands for item N.
+ */
 #define EVERY_ORDER(I, W) \
 	every_order(I, ARRAY_SIZE(I), W, ARRAY_SIZE(W))
 
@@ -177,7 +180,7 @@ static void autogradother_turns_ambiguous(void)
 		}
 }
 
-/* The plain keys that PyTorch does refresh: the same result. */
+/* The result is the same for the plain keys, which PyTorch does refresh. */
 static void autogradother_of_plain_keys(void)
 {
 	static const u16 keys[] = {
@@ -218,7 +221,7 @@ static void explicit_takes_autograd_from_implicit(void)
 	EVERY_ORDER(items, want);
 }
 
-/* Implicit, Autograd, then Explicit: {AutogradCPU} ran Implicit in PyTorch. */
+/* If these are registered in this order, PyTorch runs the first one at AutogradCPU. */
 static void explicit_leaves_autograd_to_autograd(void)
 {
 	static const struct item items[] = {
@@ -277,7 +280,7 @@ static void nested_tensor_takes_its_autograd(void)
 	}
 }
 
-/* A building block fills no entry, and yet lies in the sets of others. */
+/* A function at a building block serves no entry, but affects the autograd entries. */
 static void building_block_counts_for_autograd(void)
 {
 	static const struct item dense[] = {
@@ -367,7 +370,7 @@ static void nested_implicit_beside_implicit(void)
 
 /* ---- PEER-BUGS ------------------------------------------------------------ */
 
-/* 7: overrides at one key go in any order. */
+/* 7: overrides at one key are removed in any order. */
 static void override_chain(void)
 {
 	static const struct item items[] = {
@@ -381,7 +384,7 @@ static void override_chain(void)
 
 	EVERY_ORDER(items, want);
 	every_order(items, 3, want, 0);
-	/* Undefined is the same catch-all */
+	/* a function at Undefined is registered at CompositeImplicitAutograd */
 	impls[0] = t_impl(&decl, aliases[2].key, 5);
 	CHECK_OK(dk_impls_register(&provider, &impls[0], 1, &t_why));
 	CHECK_STR(t_serves(op, 0, DK_CPU), "f5");
@@ -390,7 +393,7 @@ static void override_chain(void)
 	every_order(aliases, 2, want, 0);
 }
 
-/* 7, as listed: A, then B over A; either is removed first. By providers. */
+/* 7: provider b overrides a function of provider a. Either of them is unregistered first. */
 static void providers_leave_in_any_order(void)
 {
 	static struct dk_provider a, b;
@@ -416,7 +419,7 @@ static void providers_leave_in_any_order(void)
 	}
 }
 
-/* 8: a fallback is registered and unregistered between operators that are, too. */
+/* 8: a fallback is registered and unregistered while operators are registered and unregistered. */
 static void fallback_between_operators(void)
 {
 	static const char *const names[] = { "p8::a", "p8::b", "p8::c" };
@@ -426,7 +429,7 @@ static void fallback_between_operators(void)
 	struct dk_op *ops[3];
 	unsigned int i, when, gone;
 
-	/* the fallback is registered before operator number @when; 3: after all */
+	/* the fallback is registered before operator number "when", or after all if it is 3 */
 	for (when = 0; when <= 3; when++)
 		for (gone = 0; gone <= 3; gone++) {
 			for (i = 0; i <= 3; i++) {
@@ -450,7 +453,7 @@ static void fallback_between_operators(void)
 			}
 			for (i = 0; i < 3; i++)
 				CHECK_STR(t_goes(ops[i], &obj, NULL), t_labels[i]);
-			/* and it is unregistered before operator number @gone */
+			/* the fallback is unregistered before operator number "gone" */
 			for (i = 0; i <= 3; i++) {
 				unsigned int k;
 
@@ -475,7 +478,7 @@ static void fallback_between_operators(void)
 		}
 }
 
-/* 10: aliases on both sides of AutogradOther: ambiguous in any order. */
+/* 10: with functions at two aliases and at FPGA, AutogradOther is ambiguous in any order. */
 static void alias_on_both_sides(void)
 {
 	static const struct item items[] = {

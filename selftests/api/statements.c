@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Other statements of PyTorch's tests about the routes of calls (SEMANTICS 11.3). Each test
- * has the number of its item in that list.
+ * Other statements of PyTorch's tests about the routes of calls (SEMANTICS 11.3). The comment
+ * of each test has the number of the statement in scripts/statements.
  */
 #include "test.h"
 
-/* The functions append their name to *trace. */
+/* Each function appends its digit to *trace. */
 DK_OP(noted, "statements::noted", (struct dk_obj *x, int *trace), (x, trace), (x));
-/* Calls noted three times. */
+/* Its function calls noted three times. */
 DK_OP(whole, "statements::whole", (struct dk_obj *x, int *trace), (x, trace), (x));
 
 #define MANY		16
@@ -24,7 +24,7 @@ static unsigned int num_impls;
 #define GRAD(key)	(DK_KEY_BITS(DK_##key) | DK_KEY_BITS(DK_AUTOGRAD_##key))
 #define OTHER(key)	(DK_KEY_BITS(DK_##key) | DK_KEY_BITS(DK_AUTOGRAD_OTHER))
 
-/* An operator in a new registry; Autograd keys without a function fall through. */
+/* Opens a registry with an operator. Autograd keys without a function fall through. */
 static void setup(void)
 {
 	t_open("v1", DK_REGISTRY_BUILTINS);
@@ -46,13 +46,13 @@ static void add(struct dk_impl impl)
 	num_impls++;
 }
 
-/* Function number @n at @key. */
+/* Registers function number @n at @key. */
 static void at(unsigned int key, unsigned int n)
 {
 	add(t_impl(&decl, key, n));
 }
 
-/* The function that serves a call with one object, or with two. */
+/* Return the number of the function that serves a call with one object, or with two. */
 static int call(u64 bits)
 {
 	struct dk_obj x = t_obj(bits);
@@ -67,7 +67,7 @@ static int call_two(u64 a, u64 b)
 	return t_call(op, &x, &y);
 }
 
-/* Serves every operator; notes 7. */
+/* A fallback; stores 7 in *who. */
 static int seven(struct dk_call *c, void *args)
 {
 	*((struct t_op_args *)args)->who = 7;
@@ -184,7 +184,7 @@ static void private_backend_beside_catch_all(void)
 	setup();
 	at(DK_PRIVATEUSE1, 1);
 	at(DK_UNDEFINED, 2);
-	/* keys of a function, and of a fallback, fall through nevertheless */
+	/* the autograd key falls through by a fallback, and later by a function */
 	CHECK_INT(call_two(GRAD(PRIVATEUSE1), GRAD(CPU)), 1);
 	add(t_fallthrough(&decl, DK_AUTOGRAD_PRIVATEUSE1));
 	CHECK_INT(call_two(GRAD(PRIVATEUSE1), GRAD(CPU)), 1);
@@ -223,7 +223,7 @@ static int noted_cpu(struct dk_call *c, struct dk_obj *x, int *trace)
 	return 0;
 }
 
-/* With a set of its own, as a function that takes the keyset does. */
+/* Redispatches with its own keyset, like PyTorch's functions that take the keyset. */
 static int noted_autograd(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	const struct dk_layout *l = dk_registry_layout(t_reg);
@@ -245,14 +245,14 @@ static int noted_tracer(struct dk_call *c, struct dk_obj *x, int *trace)
 				trace);
 }
 
-/* A function that ignores the keyset. */
+/* Redispatches like a function of PyTorch that does not take the keyset. */
 static int noted_below_tracer(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	note(trace, 4);
 	return noted_below(c, x, trace);
 }
 
-/* The same as a boxed function, without knowledge of the operator and its arguments. */
+/* The same as a boxed fallback. */
 static int boxed_below(struct dk_call *c, void *args)
 {
 	note(((struct noted_args *)args)->trace, 5);
@@ -266,7 +266,7 @@ static int noted_select(struct dk_call *c, struct dk_obj *x, int *trace)
 	return noted_redispatch(c, DK_SET(DK_CPU), x, trace);
 }
 
-/* The trace of a call of noted; boxed or not, it is the same. */
+/* Returns the trace of a call of noted, and checks that a boxed call has the same trace. */
 static int trace_of(u64 bits)
 {
 	struct dk_local local = t_no_local();
@@ -279,7 +279,7 @@ static int trace_of(u64 bits)
 	return err ? err : trace;
 }
 
-/* noted instead of the operator with two objects. */
+/* Like setup(), but with the operator noted. */
 static void setup_noted(void)
 {
 	setup();
@@ -310,21 +310,21 @@ static void redispatch_by_keyset(void)
 	CHECK_INT(trace_of(traced), 321);
 	CHECK_INT(trace_of(GRAD(CPU)), 21);
 	CHECK_INT(trace_of(PLAIN(CPU)), 1);
-	/* from a boxed one */
+	/* a redispatch by a boxed function */
 	add(any);
 	CHECK_INT(trace_of(traced | DK_KEY_BITS(MODE)), 5321);
-	/* a function without keyset parameter among those with one */
+	/* one of the functions does not take the keyset */
 	add(plain);
 	CHECK_INT(trace_of(traced), 421);
 	CHECK_INT(trace_of(traced | DK_KEY_BITS(MODE)), 5421);
-	/* to where no argument leads */
+	/* a redispatch to a key that no argument has */
 	add(select);
 	CHECK_INT(trace_of(DK_KEY_BITS(DK_BACKEND_SELECT)), 61);
 }
 
-/* ---- what is registered ------------------------------------------------------- */
+/* ---- lists and notifications of registrations --------------------------------- */
 
-/* The number of lines of a list; all of them must be in another list. */
+/* Returns the number of lines of @list, and checks that @whole has all of them. */
 static unsigned int lines_within(const char *list, const char *whole)
 {
 	unsigned int n = 0;
@@ -375,7 +375,7 @@ static void told(struct dk_listener *l, const struct dk_event *event)
 /*
  * states: 11.3.11
  *
- * That a function came is told, too, which PyTorch does not.
+ * Listeners are also notified of functions, which is not so in PyTorch; told() ignores these.
  */
 static void listeners_hear_of_definitions(void)
 {
@@ -398,7 +398,7 @@ static void listeners_hear_of_definitions(void)
 	CHECK_STR(told_of, "");
 	CHECK_OK(dk_op_undefine(&provider, heard.name, &t_why));
 	CHECK_STR(told_of, "-statements::heard ");
-	/* and its functions stay */
+	/* the functions of the operator stay registered */
 	CHECK(dk_registry_list_dangling(t_reg, NULL, 0) > 0);
 	CHECK_OK(dk_listener_unregister(&listener));
 }
@@ -415,7 +415,7 @@ static struct dk_local without_mode(const struct dk_call *c)
 	return local;
 }
 
-/* Sees every operator that is called in its mode, and calls it outside of it. */
+/* Serves all operators that are called in the mode, and calls them without the mode. */
 static int sees(struct dk_call *c, void *args)
 {
 	struct noted_args *a = args;
@@ -431,7 +431,7 @@ static int sees(struct dk_call *c, void *args)
 	return err;
 }
 
-/* Composite: runs with the local state of its caller. */
+/* Composite: makes calls with the local state of its own call. */
 static int whole_anywhere(struct dk_call *c, struct dk_obj *x, int *trace)
 {
 	int i, err = 0;
@@ -457,7 +457,7 @@ struct wrapper {
 	struct dk_obj inside;
 };
 
-/* Unwraps, calls, and wraps again: the outer one keeps its key. */
+/* Calls the operator with the object that is inside the argument. */
 static int unwraps(struct dk_call *c, void *args)
 {
 	struct noted_args *a = args;
@@ -501,7 +501,7 @@ static void modes_and_wrappers(void)
 	both = dk_op_get(t_reg, "statements::whole");
 	add(cpu);
 	add(composite);
-	/* once for each call from outside */
+	/* the mode's function runs once for each call from outside */
 	add(mode);
 	CHECK_INT(call_whole(both, &local, PLAIN(CPU)), 111);
 	CHECK_INT(times_seen, 0);
@@ -511,7 +511,7 @@ static void modes_and_wrappers(void)
 	add(wrapping);
 	CHECK_OK(noted_at(op, &local, &w.outside, &trace));
 	CHECK_INT(trace, 819);
-	/* a mode that only the operator with a function does not skip */
+	/* the mode falls through, except at the operator that has a function at its key */
 	CHECK_OK(dk_impls_unregister(&provider, &impls[2], &t_why));
 	add(pass);
 	add(own);

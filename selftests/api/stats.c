@@ -18,7 +18,7 @@ static void every_way_to_call(unsigned int flags)
 
 	c_open(flags);
 	CHECK_OK(dk_fallback_register(&c_prov, &c_fallback, &t_why));
-	/* before they are on */
+	/* before counters are enabled */
 	CHECK_OK(c_call_tick(x));
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
 	CHECK_OK(c_call_tick(x));
@@ -52,7 +52,10 @@ static void each_call_counts(void)
 	every_way_to_call(0);
 }
 
-/* Rule 4: with a function of the device, a fallback serves autograd. */
+/*
+ * By rule 4, a composite implicit function does not serve the autograd key of a backend that has a
+ * function of its own. So the fallback serves it.
+ */
 static void fallback_of_a_device_counts(void)
 {
 	static const struct dk_impl last = DK_FALLBACK(DK_AUTOGRAD_PRIVATEUSE1, c_serve_all);
@@ -78,7 +81,6 @@ static void fallback_of_a_device_counts(void)
 	dk_op_put(op);
 }
 
-/* If no table could be built, the rules route the call. */
 static int on_pair(struct dk_call *c, struct dk_obj *x, struct dk_obj *y)
 {
 	return 0;
@@ -115,7 +117,7 @@ static void operator_for_one_device_counts(void)
 	count_by_a_second_object(DK_OP_SAME_DEVICE);
 }
 
-/* The tables of a device are freed, at whichever slot its number is. */
+/* The tables of a device are freed, whatever the slot in its number. */
 static void tables_of_a_device_are_freed(void)
 {
 	char name[20], filler[20];
@@ -140,12 +142,13 @@ static void tables_of_a_device_are_freed(void)
 	CHECK_OK(dk_stats_disable(t_reg, &t_why));
 }
 
+/* Without tables, the rules route calls. */
 static void each_call_by_the_rules_counts(void)
 {
 	every_way_to_call(DK_REGISTRY_FORCE_RESOLVE);
 }
 
-/* A call that fails for another reason than that nothing serves it. */
+/* Calls of an undefined operator are not counted. Calls on an offline device count as unserved. */
 static void refused_calls_do_not_count(void)
 {
 	struct dk_obj x = c_on(DK_BACKEND_CPU, 0, 0);
@@ -163,7 +166,7 @@ static void refused_calls_do_not_count(void)
 	CHECK_INT(c_uncounted(), 0);
 }
 
-/* The functions are where dk_op_impl() has them; fallthroughs have no counter. */
+/* dk_op_stat() has the functions in the order of dk_op_impl(). Fallthroughs have no counter. */
 static void walk_is_that_of_functions(void)
 {
 	struct dk_impl_info info = { .size = sizeof(info) };
@@ -205,7 +208,7 @@ static void on_and_off(void)
 	CHECK_INT(c_served(DK_CPU), -1);
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
 	CHECK(c_is_on());
-	/* three functions, unserved calls of two operators, the device's function */
+	/* for three functions, the unserved calls of two operators, and the device's function */
 	CHECK_INT(c_get().counters, 6);
 	CHECK_OK(c_call_tick(x));
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
@@ -222,7 +225,10 @@ static void on_and_off(void)
 	CHECK_INT(c_served(DK_CPU), 0);
 }
 
-/* A walk over counters detects by the generation that they have changed. */
+/*
+ * Enabling, disabling and resetting counters changes the generation, so that a walk over counters
+ * can detect it.
+ */
 static void switching_is_a_change(void)
 {
 	u64 before;
@@ -241,7 +247,6 @@ static void switching_is_a_change(void)
 	CHECK_INT(dk_registry_generation(t_reg), before + 3);
 }
 
-/* Two registries count apart. */
 static void registries_count_apart(void)
 {
 	struct dk_obj x = c_on(DK_BACKEND_CPU, 0, 0);
@@ -260,7 +265,7 @@ static void registries_count_apart(void)
 	CHECK_INT(c_served(DK_CPU), 1);
 }
 
-/* ---- what is refused ----------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 static int answer;
 
@@ -293,7 +298,7 @@ static void disable_from_inside(void)
 		CHECK(!c_is_on());
 		CHECK_OK(dk_stats_enable(t_reg, &t_why));
 	}
-	/* a function that may sleep may do so */
+	/* a function that may sleep can disable counters */
 	CHECK_OK(c_call_tick(c_on(DK_BACKEND_XPU, 0, 0)));
 	CHECK_OK(answer);
 	CHECK(!c_is_on());

@@ -43,7 +43,7 @@ static void functions_come_and_go(void)
 	CHECK_INT(c_uncounted(), 0);
 }
 
-/* The sum of all counters, removed ones and uncounted calls is the number of calls. */
+/* Checks that the sum of all counters, removed counts and uncounted calls is @calls. */
 static void all_are(u64 calls)
 {
 	static const char *const names[] = { "counted::tick", "counted::tock", "counted::tack" };
@@ -104,9 +104,7 @@ static void counts_of_what_is_gone_stay(void)
 	CHECK(c_get().counters < counters);
 	CHECK_INT(c_get().gone, 3);
 	all_are(6);
-	/*
-	 * without the definition nothing needs the operator, nor the counter of its unserved calls
-	 */
+	/* without a definition, the operator and its counter of unserved calls are freed */
 	t_leave(&guest);
 	CHECK_INT(c_get().gone, 4);
 	CHECK_OK(dk_device_unregister(&c_prov, c_card, &t_why));
@@ -127,7 +125,9 @@ static struct dk_stats of_default(void)
 	return s;
 }
 
-/* The number of counters of the fallback, in the default registry. */
+/*
+ * Unregisters the fallback of the default registry. Returns how many counters that releases.
+ */
 static u32 counters_of_fallback(struct dk_provider *guest)
 {
 	u32 before = of_default().counters;
@@ -138,7 +138,8 @@ static u32 counters_of_fallback(struct dk_provider *guest)
 
 /*
  * A declaration keeps its operator when a new operator takes the same name. The old operator's
- * counter of a fallback is still released with the fallback, and its count is added to @gone.
+ * counter of a fallback is still released with the fallback, and its count is added to "gone" of
+ * struct dk_stats.
  */
 static void replaced_operators_count_no_more(void)
 {
@@ -165,7 +166,7 @@ static void replaced_operators_count_no_more(void)
 	CHECK_OK(dk_provider_unregister(&guest));
 }
 
-/* Also for a fallback, for unserved, uncounted and removed calls. */
+/* A reset clears all counts, including those of fallbacks, unserved calls and removed functions. */
 static void reset_is_of_all(void)
 {
 	static const struct dk_impl gone = DK_IMPL(tick, DK_CUDA, c_here);
@@ -178,7 +179,7 @@ static void reset_is_of_all(void)
 	CHECK_OK(dk_impls_unregister(&c_prov, &gone, &t_why));
 	CHECK_OK(c_call_tick(c_on(DK_BACKEND_CPU, 0, DK_PYTHON)));
 	CHECK_INT(c_call_tick(c_on(DK_BACKEND_CUDA, 0, 0)), -ENOSYS);
-	/* if the table has no fallback for a key, no counter counts it */
+	/* a call by one key, which the fallback serves */
 	CHECK_OK(tick_for_key(c_tick, &dk_local_default, DK_PYTHON,
 			      &(struct dk_obj){ .device = 0 }));
 	CHECK_INT(c_get().gone, 1);
@@ -291,7 +292,7 @@ static void no_memory_leaves_them_off(void)
 	}
 	CHECK_OK(err);
 	CHECK(nth > 3 && slow);
-	/* switching off needs none */
+	/* disabling counters needs no memory */
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	CHECK_OK(dk_stats_disable(t_reg, &t_why));
 	CHECK_INT(dk_test_fail_alloc(0), 0);
@@ -371,7 +372,7 @@ static void register_uncounted(const struct dk_impl *impl, struct dk_op *op)
 	CHECK(failed);
 }
 
-/* Two functions without counters, of which only one gets one. */
+/* Two functions have no counters. If there is memory for one counter, one of them is counted. */
 static void a_function_with_a_counter_is_counted(bool by_enable)
 {
 	struct dk_impl other[2];
@@ -408,7 +409,7 @@ static void a_function_with_a_counter_is_counted(bool by_enable)
 			break;
 	}
 	CHECK_OK(err);
-	/* a change that is refused allocates none */
+	/* a refused change assigns no counters */
 	CHECK(by_enable ? halves : !halves);
 	for (i = 0; i < 2; i++)
 		dk_op_put(op[i]);

@@ -8,7 +8,7 @@
 static bool stop;
 static struct w_count calls_made, calls_failed;
 
-/* Each kind as often as the others. */
+/* Makes the same number of calls of each kind. */
 static void call_each(void *unused)
 {
 	unsigned int i;
@@ -44,7 +44,7 @@ static void join_all(struct w_thread *t)
 	CHECK_INT(w_sum(&calls_failed), 0);
 }
 
-/* The threads have ended when the counters are read. */
+/* Reads the counters after the threads have ended. */
 static void threads_count_exactly(void)
 {
 	static struct w_thread t[THREADS];
@@ -74,7 +74,7 @@ static void call_on_and_on(void *unused)
 	}
 }
 
-/* Is more than @more counted since, and never more than was called? */
+/* After a reset, no more calls are counted than the threads have made since then. */
 static void reset_while_calls_run(void)
 {
 	static struct w_thread t[THREADS];
@@ -103,7 +103,10 @@ static void reset_while_calls_run(void)
 	CHECK_INT(c_uncounted(), 0);
 }
 
-/* Counters are freed only while they are off; once they are on, all calls are counted. */
+/*
+ * Counters are enabled and disabled while threads make calls. Disabling frees the counters. While
+ * counters are enabled, all calls are counted.
+ */
 static void all_changes_while_calls_run(void)
 {
 	static struct w_thread t[THREADS];

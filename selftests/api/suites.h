@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The suites in the order in which they run. Each is in the file of its name. The macro says
- * where it runs: in both worlds, in userspace, or in the kernel. "fed" is as both, but in the
- * kernel the suite runs when its text has been written.
+ * All suites, in the order in which they run. Suite NAME is in NAME.c. The macro states where
+ * it runs: in userspace and the kernel (both), or only in one of them. A "fed" suite runs in
+ * both, but in the kernel only after its input was written to debugfs (main_kernel.c).
  */
 #define T_SUITES(both, user, kernel, fed)				\
-	user(nomem_user)	/* first: wants a process without a registry */	\
+	user(nomem_user)	/* first: needs a process without a registry */	\
 	both(basics)							\
 	both(stale_entries)						\
 	both(backends)							\

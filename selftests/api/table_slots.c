@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The call path is compiled for layout v1. This compares it with the generic functions of
- * keysets: with a function at every runtime key, for every single key, and for random sets
- * with a fixed seed; with and without local state and fallthroughs.
+ * The call path is compiled for layout v1. These tests compare it with the generic functions
+ * of keysets, in operators with a function at every runtime key. The sets are those of every
+ * single key, and random ones with a fixed seed, with and without local state. Some of the
+ * operators have fallthroughs.
  */
 #include "test.h"
 
@@ -12,7 +13,7 @@
 DK_OP(slot, "table_slots::slot", (struct dk_obj *x, int *who), (x, who), (x));
 typedef int (*slot_function)(struct dk_call *c, struct dk_obj *x, int *who);
 
-/* A function for each of 140 entries: at_0_0() of entry 0, at_13_9() of 139. */
+/* A function for each of 140 entries: at_0_0() is for entry 0, at_13_9() for entry 139. */
 #define AT(tens, ones)							\
 static int at_##tens##_##ones(struct dk_call *c, struct dk_obj *x, int *who) \
 {									\
@@ -39,7 +40,7 @@ static struct dk_op *op;
 static const struct dk_layout *layout;
 static unsigned int entries;
 
-/* A function at every runtime key; every one of @holes is a fallthrough. */
+/* Registers a function at every runtime key. If @holes is not 0, every @holes-th falls through. */
 static void setup(const char *name, unsigned int holes)
 {
 	unsigned int i;
@@ -81,7 +82,7 @@ static int route(const struct dk_obj *x, struct dk_keyset inc, struct dk_keyset 
 	return dk_op_route(op, inc, exc, &x, 1, &t_answer);
 }
 
-/* The functionalities that a call's keyset loses: their entry is a fallthrough. */
+/* Returns @ks without the functionalities whose entry is a fallthrough. */
 static struct dk_keyset mask(struct dk_keyset ks, unsigned int holes)
 {
 	unsigned int f, b = dk_keyset_backend(layout, ks);
@@ -98,7 +99,7 @@ static struct dk_keyset mask(struct dk_keyset ks, unsigned int holes)
 	return all;
 }
 
-/* One set through call and route, against the generic functions. */
+/* Compares the call and the route of one set with the generic functions. */
 static bool one(struct dk_keyset ks, struct dk_keyset inc, struct dk_keyset exc,
 		unsigned int holes, bool calls)
 {
@@ -138,7 +139,7 @@ static void compare(const char *name, unsigned int holes, bool calls)
 	for (i = 0; i < entries; i++)
 		one(dk_key_set(layout, dk_slot_key(layout, i)), none, none, holes,
 		    calls);
-	/* every bit alone, those outside of the layout too */
+	/* every single bit, including those outside of the layout */
 	for (i = 0; i < 64; i++)
 		one(DK_KEYSET(1ULL << i), none, none, holes, calls);
 	one(DK_KEYSET(0), none, none, holes, calls);
@@ -149,7 +150,7 @@ static void compare(const char *name, unsigned int holes, bool calls)
 		struct dk_keyset inc = { t_random(&seed) & t_random(&seed) };
 		struct dk_keyset exc = { t_random(&seed) & t_random(&seed) };
 
-		/* few bits as often as many, also without local state */
+		/* sets with few bits and with many, with and without local state */
 		if (i & 1)
 			ks.bits &= t_random(&seed) & t_random(&seed);
 		if (i & 2)
@@ -211,7 +212,7 @@ static void without_tables(void)
 	entries = dk_layout_entries(layout);
 	t_join(&prov, "slots");
 	CHECK_OK(dk_op_define(&prov, &slot_op, 0, &t_why));
-	/* as setup("v1", 3) left them */
+	/* the same functions as those of setup("v1", 3) */
 	for (i = 1; i < entries; i++) {
 		impls[i - 1].op = &slot_op;
 		impls[i - 1].label = NULL;

@@ -17,7 +17,7 @@ static const char *skipped;
 #define PROVIDERS	32
 #define OPS		8
 
-/* What t_close() gives back. */
+/* What t_close() puts, unregisters and calls. */
 static struct {
 	struct dk_provider *provs[PROVIDERS];
 	struct dk_op *ops[OPS];
@@ -34,7 +34,7 @@ static void forget(void)
 	t_reg = NULL;
 }
 
-/* ---- telling -------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------- */
 
 static void __attribute__((format(printf, 1, 2))) print(const char *fmt, ...)
 {
@@ -100,9 +100,9 @@ bool t_check_str(const char *a, const char *b, const char *file, int line,
 	return held;
 }
 
-/* ---- running -------------------------------------------------------------- */
+/* ---- running tests -------------------------------------------------------- */
 
-/* Returns how many allocations are left. */
+/* Runs a test. Returns how many more allocations the core has after it than before. */
 static long run_once(const struct t_suite *suite, const struct t_case *c)
 {
 	long allocs = dk_test_allocs();
@@ -118,8 +118,8 @@ static long run_once(const struct t_suite *suite, const struct t_case *c)
 }
 
 /*
- * Private backends of the default registry that have a name. A name stays bound after its
- * provider has unregistered, and there are three for all modules or plugins.
+ * Returns the number of private backends of the default registry that have a name. A name stays
+ * bound after its provider was unregistered, and all modules or plugins share three backends.
  */
 static unsigned int names_bound(void)
 {
@@ -135,14 +135,14 @@ static unsigned int names_bound(void)
 
 static bool run(const struct t_suite *suite, const struct t_case *c, unsigned int n)
 {
-	/* not before the first test, which may need a process without a default registry */
+	/* not read before the first test, which can need a process without a default registry */
 	static int bound = -1;
 	const char *reason;
 	int before;
 
 	failed = false;
 	skipped = NULL;
-	/* an operator of the default registry is kept; a second run needs no other one */
+	/* operators that the default registry keeps are allocated in the first run only */
 	grows = false;
 	if (run_once(suite, c) > 0 && !failed && !grows) {
 		reason = skipped;
@@ -270,7 +270,7 @@ struct dk_op_decl t_decl(const char *name)
 
 	decl.name = name;
 	decl.op = NULL;
-	/* a schema for it describes other arguments */
+	/* a schema that a test sets can have other arguments than t_op */
 	decl.param = NULL;
 	decl.num_params = 0;
 	return decl;
@@ -342,7 +342,7 @@ void t_open(const char *layout, unsigned int flags)
 	CHECK(t_reg);
 }
 
-/* Of the open registry, or of any one if none is open. */
+/* Returns the newest provider of the open registry, or of any registry if none is open. */
 static struct dk_provider *newest_provider(void)
 {
 	unsigned int i;
@@ -457,7 +457,7 @@ void t_leave(struct dk_provider *prov)
 	CHECK(!prov->core);
 }
 
-/* ---- seeing --------------------------------------------------------------- */
+/* ---- entries, routes and calls -------------------------------------------- */
 
 static struct dk_entry entry;
 
@@ -584,7 +584,7 @@ static const struct t_given *newest(const struct t_given *regs, unsigned int n,
 	return NULL;
 }
 
-/* The keys that the rules name, of the layout of the last query. */
+/* The keys that the rules name, in the layout of the last query. */
 static struct {
 	const struct dk_layout *l;
 	unsigned int implicit, explicit, nonfunctional, nested, autograd, batched;
@@ -614,7 +614,7 @@ static void find_named(const struct dk_layout *l)
 	CHECK_OK(dk_constant_set(l, "autogradother_backends", &named.other, NULL));
 }
 
-/* A key in the set, other than an alias, has a function. */
+/* Returns whether a key in the set, other than an alias, has a function. */
 static bool any_in(const struct dk_layout *l, const struct t_given *regs,
 		   unsigned int n, struct dk_keyset set)
 {

@@ -4,8 +4,8 @@
  * a function without arguments. A failed check is reported, and the test continues. Tests run
  * one after the other, in process context, and print KTAP.
  *
- * test.c is for both worlds. main_user.c and main_kernel.c define t_vprint(), t_alloc() and
- * t_free(), and choose the suites that run.
+ * test.c is for userspace and the kernel. main_user.c and main_kernel.c define t_vprint(),
+ * t_alloc() and t_free(), and choose the suites that run.
  */
 #ifndef _SELFTESTS_API_TEST_H
 #define _SELFTESTS_API_TEST_H
@@ -18,9 +18,9 @@
 #include <linux/types.h>
 
 #define T_KERNEL	1
-/* Whether dkc_in_atomic() can see an RCU read section. */
+/* 1 if dkc_in_atomic() can detect an RCU read section. */
 #define T_SEES_ATOMIC	IS_ENABLED(CONFIG_PREEMPT_COUNT)
-/* Between steps of a test that takes long. */
+/* Called between the steps of a long test. */
 #define t_pause()	cond_resched()
 #else
 #include <linux/types.h>
@@ -51,7 +51,7 @@ typedef __s64 s64;
 struct t_case {
 	const char *name;
 	void (*run)(void);
-	unsigned int peer;	/* number of the peers' bug, or 0 */
+	unsigned int peer;	/* number of the bug in scripts/peer-bugs, or 0 */
 };
 
 struct t_suite {
@@ -62,7 +62,7 @@ struct t_suite {
 };
 
 #define T(test)		{ #test, test, 0 }
-/* That we do not have a bug that others had: scripts/peer-bugs lists these. */
+/* A test for a bug that another project had. scripts/peer-bugs lists these bugs. */
 #define T_PEER(bug, test)	{ #test, test, bug }
 #define T_SUITE_WITH(suite, setup, ...)					\
 	static const struct t_case suite##_cases[] = { __VA_ARGS__ };	\
@@ -77,20 +77,21 @@ struct t_suite {
 T_SUITES(T_DECLARE, T_DECLARE, T_DECLARE, T_DECLARE)
 #undef T_DECLARE
 
-/* For lists of suites. */
+/* Arguments of T_SUITES() for an array of suites: include the suite, or leave it out. */
 #define T_TAKE(suite)		&suite##_suite,
 #define T_LEAVE(suite)
 
-/* All orders are tried of up to this many registrations. */
+/* registration_order.c tries sets of up to this many registrations; orders.c uses it, too. */
 extern unsigned int t_most;
 
 /*
- * Chooses suites by name, separated by spaces or commas, into an array of @n that has @num. Returns
- * their number; 0 if a name is unknown, or there are too many.
+ * Appends the suites with the given names, separated by spaces or commas, to @chosen, which has
+ * @num suites and space for @n. Returns the new number of suites, or 0 if a name is unknown or
+ * there are too many.
  */
 unsigned int t_choose(const struct t_suite *const *all, unsigned int n, const char *names,
 		      const struct t_suite **chosen, unsigned int num);
-/* Run suites and print KTAP; the number of tests that failed. */
+/* Runs suites and prints KTAP. Returns the number of tests that failed. */
 unsigned int t_run(const struct t_suite *const *suites, unsigned int n);
 
 /* ---- checks --------------------------------------------------------------- */
@@ -100,15 +101,15 @@ bool t_check_int(s64 a, s64 b, const char *file, int line, const char *what);
 bool t_check_str(const char *a, const char *b, const char *file, int line,
 		 const char *what);
 
-/* Each returns whether the check holds. */
+/* These macros return whether the check holds. */
 #define CHECK(what)		t_check((what), __FILE__, __LINE__, #what)
 #define CHECK_INT(a, b)		t_check_int((a), (b), __FILE__, __LINE__, #a)
 #define CHECK_STR(a, b)		t_check_str((a), (b), __FILE__, __LINE__, #a)
 #define CHECK_OK(call)		CHECK_INT(call, 0)
 
-/* The test that runs is skipped, or something is worth telling. */
+/* Reports the running test as skipped, unless a check fails. */
 void t_skip(const char *reason);
-/* Skips the test if nothing can be refused in an atomic call. */
+/* Returns true, and skips the test, if this kernel cannot detect that a caller is atomic. */
 static inline bool t_skip_atomic(void)
 {
 	if (!T_SEES_ATOMIC)
@@ -116,18 +117,19 @@ static inline bool t_skip_atomic(void)
 	return !T_SEES_ATOMIC;
 }
 
+/* Prints a line of information. */
 void t_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* ---- the world ------------------------------------------------------------ */
+/* ---- the environment ------------------------------------------------------ */
 
 void t_vprint(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
-/* Zeroed memory; without memory the test fails and the program ends. */
+/* Returns zeroed memory, never NULL. In userspace the program ends if there is none. */
 void *t_alloc(size_t size);
 void t_free(void *p);
 
-/* ---- what many tests need ------------------------------------------------- */
+/* ---- an operator, its functions, and results ------------------------------ */
 
-/* The functions of t_functions: each stores its number. */
+/* The operator of t_functions, each of which stores its number in *who. */
 DK_OP(t_op, "t::op",
 	(struct dk_obj *x, struct dk_obj *y, int *who), (x, y, who), (x, y));
 typedef int (*t_function)(struct dk_call *c, struct dk_obj *x, struct dk_obj *y, int *who);
@@ -145,12 +147,12 @@ extern struct dk_route t_answer;
 /* ---- the fixture ---------------------------------------------------------- */
 
 /*
- * A test has a registry, providers and operators of its own. t_close() frees what it opens,
- * registers and gets by the functions below. After each test, the harness calls t_close(). If the
- * core still has allocations then, the test runs again, and fails if there are more of them.
+ * A test has its own registry, providers and operators. t_close() frees what the test opens,
+ * registers and gets with the functions below. The harness calls t_close() after each test. If the
+ * core then has more allocations than before, the test runs again, and fails if they grow again.
  */
 
-/* Returns the result of @act, and stores the number of the core's allocations. */
+/* Calls @act and returns its result. Stores the number of allocations that the core made. */
 int t_count_allocs(int (*act)(void), unsigned int *num);
 
 /* The registry that is open, or NULL. */
@@ -160,7 +162,7 @@ extern struct dk_registry *t_reg;
 /* Flags of a registry whose calls read tables, and of one whose calls evaluate the rules. */
 extern const unsigned int t_modes[T_MODES];
 
-/* Make a registry. */
+/* Allocates the registry t_reg. */
 void t_open(const char *layout, unsigned int flags);
 /*
  * Runs the functions of t_at_close(), puts the operators, unregisters the providers, newest first,
@@ -168,61 +170,61 @@ void t_open(const char *layout, unsigned int flags);
  * which stays.
  */
 void t_close(void);
-/* Call @teardown first at the next t_close(). */
+/* Makes the next t_close() call @teardown first. */
 void t_at_close(void (*teardown)(void));
-/* Keep everything when the test ends: a part of it can never be freed. */
+/* Frees nothing when the test ends, because a part of it can never be freed. */
 void t_keep(void);
-/* The test cannot run twice, since the default registry keeps its operators. */
+/* Prevents a second run of the test, because the default registry keeps the test's operators. */
 void t_grow(void);
 
-/* Fill and register a provider of the open registry, and unregister it. */
+/* t_join() fills in and registers a provider of the open registry; t_leave() unregisters it. */
 void t_join(struct dk_provider *prov, const char *name);
 void t_leave(struct dk_provider *prov);
-/* Registers one that is filled already, in the open registry or the default one. */
+/* Registers a provider that is filled in already, in the registry that it names. */
 void t_register(struct dk_provider *prov);
 
-/* An operator of the open registry, or of the default one, until t_put() or t_close(). */
+/* Gets an operator of the open registry, or of the default one, until t_put() or t_close(). */
 struct dk_op *t_get(const char *name);
 void t_put(struct dk_op *op);
 
 /* ---- operators and calls -------------------------------------------------- */
 
-/* t_op under another name. */
+/* Returns a declaration of t_op under another name. */
 struct dk_op_decl t_decl(const char *name);
-/* Function number @n at @key. */
-/* Of the namespace @ns, registered at "here". */
+/* Returns a library of namespace @ns; its debug string is "registered at here". */
 struct dk_library t_library(struct dk_provider *prov, unsigned int kind, const char *ns,
 			    unsigned int key);
+/* Returns function number @n at @key. */
 struct dk_impl t_impl(const struct dk_op_decl *decl, unsigned int key,
 		      unsigned int n);
 struct dk_impl t_fallthrough(const struct dk_op_decl *decl, unsigned int key);
 
-/* Label of what serves an entry; "missing" and "ambiguous" where none does. */
+/* Returns the label of the function that serves an entry, or "missing" or "ambiguous". */
 const char *t_serves(struct dk_op *op, u32 device, unsigned int key);
-/* The rule of this function; the rule of the last t_serves(). */
+/* t_rule() returns the rule that decides an entry, t_rule_served() that of the last one read. */
 unsigned int t_rule(struct dk_op *op, u32 device, unsigned int key);
 unsigned int t_rule_served(void);
 
-/* Route two objects without local state, into t_answer. */
+/* Routes a call with two objects, without local state, and stores the route in t_answer. */
 int t_route(struct dk_op *op, const struct dk_obj *x, const struct dk_obj *y);
-/* The label of the function that serves it, or the error, such as "-ENOSYS". */
+/* Returns the label of the function that serves the call, or the error, such as "-ENOSYS". */
 const char *t_goes(struct dk_op *op, const struct dk_obj *x,
 		   const struct dk_obj *y);
-/* Call by handle, without local state; the number of the function or an error. */
+/* Calls by handle, without local state. Returns the number of the function or an error. */
 int t_call(struct dk_op *op, struct dk_obj *x, struct dk_obj *y);
-/* How many calls are inside of functions of a provider. */
+/* Returns the number of calls that are inside functions of a provider. */
 unsigned int t_num_inside(struct dk_provider *prov);
 /*
- * Makes the first call of this thread, which in userspace allocates; for tests of other
- * allocations.
+ * Makes in advance the allocations of this thread's first call in userspace, for tests that count
+ * other allocations.
  */
 void t_first_call(void);
-/* Local state that includes and excludes nothing. */
+/* Returns a local state that includes and excludes nothing. */
 struct dk_local t_no_local(void);
 
 struct dk_obj t_obj(u64 bits);
 
-/* The same numbers in every run. */
+/* Returns a pseudorandom number. The sequence is the same in every run. */
 u64 t_random(u64 *state);
 
 /* ---- the rules ------------------------------------------------------------ */
@@ -241,8 +243,8 @@ struct t_choice {
 };
 
 /*
- * SEMANTICS 7.2, implemented from the text: what serves runtime key @key of an operator with these
- * registrations, oldest first, in a bare registry.
+ * Returns what serves runtime key @key of an operator with these registrations, oldest first, in a
+ * bare registry. Implements the rules of SEMANTICS 7.2 from their text.
  */
 struct t_choice t_model(const struct dk_layout *l, const struct t_given *regs,
 			unsigned int n, unsigned int key);

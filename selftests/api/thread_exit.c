@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls at the end of their thread: left in a destructor of thread-specific data, never left,
- * or left on another thread; and threads that use liburcu themselves. Userspace only.
+ * Calls at the end of their thread, which are left in a destructor of thread-specific data,
+ * on another thread, twice, or never; and threads that use liburcu themselves. Userspace only.
  */
 #include "alloc.h"
 #include "grace_periods.h"
@@ -51,16 +51,16 @@ static void end(void)
 	t_free(prov);
 }
 
-/* ---- what a thread is inside of --------------------------------------------- */
+/* ---- a thread inside calls -------------------------------------------------- */
 
 struct visitor {
-	unsigned int n;		/* calls, each in the others */
-	bool leaves;		/* in a destructor */
+	unsigned int n;		/* number of calls, all entered at once */
+	bool leaves;		/* the calls, in a destructor */
 	pthread_key_t key;
-	unsigned int rounds;	/* of destructors before that one */
+	unsigned int rounds;	/* of destructors before the one that leaves */
 	int error;
 	unsigned int inside_at_end;
-	bool exited_at_end;	/* the name of the thread at that time */
+	bool exited_at_end;	/* whether the thread's name was "(exited)" */
 	struct dk_frame calls[DEEP];
 };
 
@@ -170,7 +170,7 @@ static void first_call_of_another_thread(void)
 	pthread_join(thread, NULL);
 }
 
-/* The library's own destructor does not run any more: another thread frees the memory. */
+/* The library's destructor does not run after the last round; another thread frees the memory. */
 static void left_in_the_last_round(void)
 {
 	static const unsigned int depths[] = { 1, DEEP };
@@ -197,7 +197,7 @@ static void left_in_the_last_round(void)
 		pthread_key_delete(v->key);
 		t_free(v);
 		CHECK_INT(t_num_inside(prov), 0);
-		/* for the kernel, a thread that was joined may not have ended yet */
+		/* a thread that was joined can exist in the kernel a little longer */
 		for (n = 0; n < 1000 && dk_test_allocs() != before; n++)
 			first_call_of_another_thread();
 		CHECK_INT(dk_test_allocs(), before);
@@ -211,7 +211,7 @@ static void thread_ends_inside(struct visitor *v)
 	struct visitor *other = visitor(1);
 
 	run_and_end(v);
-	/* the end of a thread that leaves its call changes nothing */
+	/* the end of another thread, which leaves its call, changes nothing */
 	other->leaves = true;
 	CHECK_OK(pthread_key_create(&other->key, at_the_end));
 	run_and_end(other);
@@ -227,7 +227,7 @@ static void thread_ends_inside(struct visitor *v)
 	CHECK(strstr(t_why.name, " (exited)["));
 }
 
-/* Nothing can leave these calls: the registries stay until the program ends. */
+/* These calls can never be left, so the registries stay until the program ends. */
 static void ended_inside(void)
 {
 	static struct visitor *kept[2];
@@ -274,7 +274,7 @@ static void leave_elsewhere(void *data)
 	pthread_join(thread, NULL);
 }
 
-/* The drain of another thread, because this thread's would be refused. */
+/* Runs on another thread, because unregistering would be refused on a thread that is inside. */
 static void *drain(void *data)
 {
 	int *err = data;
@@ -297,7 +297,7 @@ static void left_on_another_thread(unsigned int n)
 	snprintf(want, sizeof(want),
 		 "dispatchkey: thread_exit::visit was entered on thread %d: it cannot be left on thread ",
 		 (int)gettid());
-	/* one line for each, and the number of the other thread at its end */
+	/* one line for each call; it ends with the number of the other thread */
 	if (!CHECK(!strncmp(text, want, strlen(want)) && text[strlen(text) - 1] == '\n'))
 		t_note("stderr: %s", text);
 	CHECK_INT(t_num_inside(prov), n);
@@ -324,7 +324,7 @@ static void leave_again(void *data)
 	leave(data);
 }
 
-/* Other calls stay inside: the last ones use the same slots. */
+/* Later calls use the slots of the first ones, and stay inside when those are left again. */
 static void left_twice_beside(unsigned int n)
 {
 	struct visitor *v = visitor(n), *w = visitor(n);
@@ -389,7 +389,7 @@ static void counted_where_liburcu_is_used(void)
 	end();
 }
 
-/* ---- read sections of the program's own ---------------------------------------- */
+/* ---- the program's own read sections ------------------------------------------- */
 
 static u32 is_in, let_go;
 
@@ -404,7 +404,7 @@ static void *read_and_stay(void *data)
 	return NULL;
 }
 
-/* A read section of the program prolongs a grace period, and no deadline. */
+/* A read section of the program prolongs a grace period, but not a deadline. */
 static void deadline_beside_a_reader_of_liburcu(void)
 {
 	pthread_t thread;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads call operators while others register and unregister. Userspace only; kthreads.c is
- * the same for the kernel.
+ * Threads call operators while others register and unregister. Userspace only; kthreads.c does
+ * the same in the kernel.
  */
 #include "bounded.h"
 #include "churn.h"
@@ -25,7 +25,7 @@ static void call_while_all_changes(void)
 
 static bool stop;
 
-/* Until the end, or the other thread's first round, which may be late. */
+/* Returns true until @end and, if the other thread has completed no round yet, 20 s longer. */
 static bool goes_on(u64 end, const unsigned int *rounds)
 {
 	u64 now = w_now_us();
@@ -60,7 +60,7 @@ static void *define_and_undefine(void *data)
 	return NULL;
 }
 
-/* Calls by handle find the operator defined or not, and nothing in between. */
+/* Calls by handle are served, or fail because the operator or its functions are missing. */
 static void call_while_operators_come_and_go(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CUDA, 0);
@@ -84,7 +84,7 @@ static void call_while_operators_come_and_go(void)
 
 		served += !err;
 		refused += err == -ENOENT;
-		/* defined, and its provider is on the way out */
+		/* defined, but its provider is being unregistered */
 		refused += err == -ENOSYS;
 		wrong += err && err != -ENOENT && err != -ENOSYS;
 	}
@@ -107,7 +107,7 @@ static int fresh_here(struct dk_call *c, struct dk_obj *x)
 	return 0;
 }
 
-/* Of one class and of the other, alternately. */
+/* Defines the operator alternately as one that may sleep and as an atomic one. */
 static void *define_and_leave(void *data)
 {
 	static const struct dk_impl sleepable[] = { DK_IMPL(fresh, DK_CPU, fresh_here) };
@@ -129,7 +129,7 @@ static void *define_and_leave(void *data)
 	return NULL;
 }
 
-/* Every call is the first one of its declaration: it looks for the operator. */
+/* Every call is the first one with its declaration, so it looks up the operator. */
 static void look_up_while_operators_come_and_go(void)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -163,7 +163,7 @@ static void look_up_while_operators_come_and_go(void)
 	       (unsigned long long)served, (unsigned long long)refused);
 }
 
-/* ---- a call that stays ---------------------------------------------------- */
+/* ---- a call that blocks --------------------------------------------------- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -184,7 +184,7 @@ static void wait_stage(int *stage, int at_least)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Reports that it is inside, and stays until it is released; without @stage it returns at once. */
+/* Sets *@stage to 1 and waits until it is 2. Returns at once if @stage is NULL. */
 static int block_here(struct dk_call *c, struct dk_obj *x, int *stage)
 {
 	if (stage) {
@@ -245,14 +245,14 @@ static void slow_call_delays_its_own_only(void)
 	block_handle = t_get("threads::block");
 	t_start(&caller, call_and_stay, &stage);
 	wait_stage(&stage, 1);
-	/* if it did delay b, these would never return */
+	/* if the call delayed provider b, these functions would never return */
 	CHECK_OK(dk_impls_unregister(&b, of_b, &t_why));
 	CHECK_OK(dk_device_register(&b, 1, "d", NULL, NULL, 0, &device, &t_why));
 	CHECK_OK(dk_device_unregister(&b, device, &t_why));
 	CHECK_OK(dk_provider_drain(&b));
 	t_leave(&b);
 	CHECK_INT(stage, 1);
-	/* a waits for it; no later call enters */
+	/* unregistering provider a waits for the call, and later calls fail */
 	leaver.stage = &stage;
 	t_start(&leaving, leave, &leaver);
 	while (block_at(block_handle, &dk_local_default, &x, NULL) != -ENOENT)
@@ -271,7 +271,7 @@ DK_OP(nest, "threads::nest",
 static struct dk_provider nester;
 static struct dk_op *nest_handle;
 
-/* More than any record of a thread has room for. */
+/* Nests more calls than a thread's record has room for. */
 static int nest_here(struct dk_call *c, struct dk_obj *x, int depth, int *err)
 {
 	if (depth)
@@ -327,7 +327,7 @@ static void *come_and_go(void *data)
 	unsigned int *rounds = data;
 
 	while (!w_load(stop)) {
-		/* often, since withdrawing waits for no grace period */
+		/* many rounds, since withdrawing does not wait for a grace period */
 		if (dk_impls_register(&prov, autograd_impls, 1, NULL) ||
 		    dk_impls_withdraw(&prov, autograd_impls, NULL))
 			break;
@@ -338,7 +338,7 @@ static void *come_and_go(void *data)
 	return NULL;
 }
 
-/* No call is lost between the mask and the choice of a function, or in a redispatch. */
+/* No call is lost between masking and the choice of a function, or in a redispatch. */
 static void calls_beside(unsigned int flags)
 {
 	const unsigned int calls = 200000, changes = T_TSAN ? 2000 : 20000;
@@ -405,14 +405,14 @@ static void *cards_come_and_go(void *data)
 			++*failed;
 		else if (dk_device_unregister(&prov, number, NULL))
 			++*failed;
-		/* the same slot, and the next generation */
+		/* the next device has the same slot and the next generation */
 		w_store_release(next_card, number + (1u << 12));
 	}
 	w_store(stop, true);
 	return NULL;
 }
 
-/* No call gets the pointer of the provider before the device has its own. */
+/* No call on a new device gets the priv of the provider instead of that of the device. */
 static void new_device_has_its_own_priv(void)
 {
 	static const struct dk_provider with_priv = DK_PROVIDER("prov");

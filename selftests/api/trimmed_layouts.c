@@ -5,7 +5,7 @@
  */
 #include "test.h"
 
-/* A layout of the user with two backends, and with the numbers of no release. */
+/* A user's layout with two backends. Its keys have the numbers of no release. */
 #define OWN								\
 	"layout own+trimmed\n"						\
 	"backends CUDA CPU\n"						\
@@ -24,7 +24,7 @@ static struct dk_op *op;
 static const struct dk_layout *l;
 static char text[4096];
 
-/* In the registry that is open. */
+/* Registers a provider and an operator in the open registry. */
 static void fill(void)
 {
 	l = dk_registry_layout(t_reg);
@@ -94,7 +94,7 @@ static void registering_is_accepted_and_told(void)
 	CHECK_STR(text, "CPU: f2 [kernel]\nCUDA: f3 [kernel]\n");
 	dk_op_list_keys(op, text, sizeof(text));
 	CHECK_STR(text, "[CPU]");
-	/* a stack, as everywhere */
+	/* the functions form a stack, as at any key */
 	CHECK_OK(dk_impls_unregister(&prov, &again, &t_why));
 	CHECK_STR(t_serves(op, 0, DK_CUDA), "f1");
 }
@@ -129,9 +129,9 @@ static void fallbacks_are_left_out(void)
 	CHECK_STR(t_why.name, "Tracer");
 	CHECK_INT(dk_registry_has_fallback(t_reg, DK_TRACER), 0);
 	CHECK_STR(goes("CPU|Tracer"), "-ENOSYS");
-	/* nothing was registered, so another fallback is not the second */
+	/* that fallback serves no key, so another one is not refused */
 	CHECK_OK(dk_fallback_register(&prov, &twice, &t_why));
-	/* of an alias key, those keys are served that have an entry */
+	/* a fallback at an alias serves those of its keys that have an entry */
 	CHECK_OK(dk_fallback_register(&prov, &autograd, &t_why));
 	CHECK_INT(t_why.reason, DK_WHY_NO_ENTRY);
 	CHECK_STR(t_why.name, "AutogradCUDA");
@@ -142,7 +142,7 @@ static void fallbacks_are_left_out(void)
 	CHECK_INT(t_call(op, &x, NULL), 9);
 	x = obj("CUDA|AutogradCUDA");
 	CHECK_INT(t_call(op, &x, NULL), -ENOSYS);
-	/* a function at a key without an entry is unregistered like any other */
+	/* a fallback at a key without an entry is unregistered like any other */
 	CHECK_OK(dk_impls_unregister(&prov, &tracer, &t_why));
 	CHECK_OK(dk_impls_unregister(&prov, &twice, &t_why));
 	CHECK_OK(dk_impls_unregister(&prov, &autograd, &t_why));
@@ -174,7 +174,7 @@ static void masks_of_what_is_there(void)
 	CHECK(strstr(text, "Tracer"));
 }
 
-/* The step of rule @rule of a call with @set. */
+/* Returns the step of rule @rule in the explanation of a call with @set. */
 static const struct dk_step *explained(const char *set, unsigned int rule)
 {
 	static struct dk_explain ex;
@@ -215,7 +215,7 @@ static void explained_by_rule_nine(void)
 	CHECK_INT(explained("BackendSelect", 9)->verdict, DK_VERDICT_HAS_ENTRY);
 }
 
-/* CPU is the higher backend here, and nothing has the number it has in v1. */
+/* CPU is the higher backend in this layout, and numbers are not those of v1. */
 static void a_layout_of_ones_own(void)
 {
 	struct dk_layout *own = dk_layout_parse(OWN, &t_why);
@@ -237,16 +237,16 @@ static void a_layout_of_ones_own(void)
 	CHECK_STR(goes("CUDA"), "-ENOSYS");
 	CHECK_STR(goes("SparseCPU"), "f1");
 	CHECK_STR(goes("AutogradOther"), "f1");
-	CHECK_STR(goes("AutogradCPU"), "-ENOSYS");	/* rule 4: CPU's own */
+	CHECK_STR(goes("AutogradCPU"), "-ENOSYS");	/* rule 4: the backend CPU has a function */
 	CHECK_STR(goes("DispatchKeySet()"), "f1");
-	/* it has no Quantized, whose entry stays empty */
+	/* the layout has no Quantized, so the entry of QuantizedCPU stays empty */
 	CHECK_STR(goes("NestedTensorCPU"), "-ENOSYS");
 	t_close();
 out:
 	dk_layout_free(own);
 }
 
-/* A call under the default local state needs nothing else to be set up. */
+/* With the builtin fallbacks, a function at CPU serves calls under the default local state. */
 static void builtin_fallbacks(void)
 {
 	struct dk_impl cpu;

@@ -13,7 +13,7 @@ static int inside, has_left;
 static int hold_here(struct dk_call *c, struct dk_obj *x, int *err)
 {
 	t_stay(&inside);
-	/* threads that wait for this call still wait */
+	/* the waiting threads must not return before this function does */
 	if (err)
 		*err = dk_provider_unregister(&prov);
 	w_store_release(has_left, 1);
@@ -59,7 +59,7 @@ struct waiter {
 	int (*wait)(void);
 	int err;
 	int done;
-	int had_left;	/* the call, when the wait was over */
+	int had_left;	/* the value of has_left at the end of the wait */
 };
 
 static void *wait_for_calls(void *data)
@@ -81,7 +81,7 @@ static void start_to_wait(struct waiter *me, unsigned int nth, int (*wait)(void)
 		sched_yield();
 }
 
-/* Lets the call leave, before which no wait may have ended. */
+/* Lets the call leave. No wait may end before that. */
 static void end_waits(pthread_t caller, struct waiter waiters[2])
 {
 	unsigned int i, ms;
@@ -144,7 +144,7 @@ static int unregister_functions(void)
 	return dk_impls_unregister(&prov, here, NULL);
 }
 
-/* Returns before the calls of the provider have. */
+/* Unregisters the provider with a deadline that passes while its call is still running. */
 static int begin_to_unregister(void)
 {
 	return dk_provider_unregister_timeout(&prov, 1, NULL) == -ETIMEDOUT ? 0 : -EBUSY;

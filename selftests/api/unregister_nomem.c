@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unregistering succeeds when every allocation fails. If a table could not be built, calls go
- * by the rules until the next change.
+ * Unregistering succeeds when every allocation fails. If a table could not be built, calls
+ * are routed by the rules until the next change.
  */
 #include "../../lib/core/change/change.h"
 
@@ -23,7 +23,7 @@ static bool by_evaluator(void)
 	return by_rules;
 }
 
-/* Entries and routes are the results of these registrations. */
+/* Checks that entries and routes are the results of these registrations. */
 static void serves(const struct t_given *given, unsigned int n)
 {
 	unsigned int slot;
@@ -45,9 +45,9 @@ static void serves(const struct t_given *given, unsigned int n)
 	CHECK_OK(dk_registry_check(t_reg, &t_why));
 }
 
-/* Change something so that tables are built, or fail to be. */
 static struct dk_impl nudge;
 
+/* Makes two changes. The first one builds the table whose allocation failed. */
 static void next_change(void)
 {
 	nudge = t_impl(&decl, DK_META, 0);
@@ -81,7 +81,7 @@ static void leaving_without_memory(void)
 	CHECK_OK(dk_impls_register(&base, of_base, 3, &t_why));
 	serves(kept, 3);
 
-	/* a table */
+	/* an array of functions is unregistered */
 	t_join(&prov, "leaving");
 	of_prov[0] = t_impl(&decl, DK_CPU, 5);
 	of_prov[1] = t_impl(&decl, DK_SPARSE_CPU, 6);
@@ -99,7 +99,7 @@ static void leaving_without_memory(void)
 	next_change();
 	serves(kept, 3);
 
-	/* withdrawn, and drained */
+	/* the array is withdrawn, and then drained */
 	CHECK_OK(dk_impls_register(&prov, of_prov, 3, &t_why));
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	CHECK_OK(dk_impls_withdraw(&prov, of_prov, &t_why));
@@ -110,7 +110,7 @@ static void leaving_without_memory(void)
 	dk_test_fail_alloc(0);
 	next_change();
 
-	/* a fallback */
+	/* a fallback is unregistered */
 	fallback = t_fallthrough(NULL, DK_PYTHON);
 	CHECK_OK(dk_fallback_register(&prov, &fallback, &t_why));
 	CHECK_STR(t_serves(op, 0, DK_PYTHON), "fallthrough");
@@ -121,7 +121,7 @@ static void leaving_without_memory(void)
 	dk_test_fail_alloc(0);
 	next_change();
 
-	/* one card of two, then all of the provider */
+	/* one of two cards is unregistered, and then the whole provider */
 	CHECK_OK(dk_backend_join(&prov, "edu", 0, 0, &backend, &t_why));
 	card[0] = t_impl(&decl, DK_DENSE, 8);
 	CHECK_OK(dk_device_register(&prov, backend, "card0", NULL, card, 1, &dev0,
@@ -159,7 +159,7 @@ static void leaving_without_memory(void)
 	CHECK(!by_evaluator());
 	serves(kept, 3);
 
-	/* and all at once, with the operator itself */
+	/* the other provider is unregistered, with the operator */
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	t_leave(&base);
 	CHECK_INT(t_call(op, &traced, NULL), -ENOENT);
@@ -169,7 +169,7 @@ static void leaving_without_memory(void)
 	dk_test_fail_alloc(0);
 }
 
-/* An atomic operator is one, too, when calls are routed by the evaluator. */
+/* An atomic operator stays atomic when the evaluator routes its calls. */
 static void atomic_operator_without_tables(void)
 {
 	static struct dk_impl of_base[2], through[1];
@@ -209,7 +209,7 @@ static void atomic_operator_without_tables(void)
 	t_close();
 }
 
-/* A definition that is cancelled leaves no signature, and none is visible meanwhile. */
+/* Checks that a definition that is cancelled sets no signature, not even for a short time. */
 static void signature_of_no_definition(void)
 {
 	CHECK_INT(READ_ONCE(op->sig), 0);

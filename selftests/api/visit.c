@@ -2,7 +2,7 @@
 /* See visit.h. */
 #include "visit.h"
 
-/* If a wait for a call would never end, the test fails: the call leaves after some time. */
+/* A call leaves after this time. So a test fails, and does not hang, if a wait would never end. */
 #define STAY_US		((u64)V_LONG_MS / 2 * 1000)
 
 static int stay_base(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who)
@@ -11,7 +11,7 @@ static int stay_base(struct dk_call *c, struct dk_obj *x, struct stay *s, int *w
 	return 0;
 }
 
-/* Until it is to go. */
+/* Returns false when the call must leave. */
 static bool stays(struct stay *s, u64 since)
 {
 	if (w_load_acquire(s->go))
@@ -99,7 +99,7 @@ int v_served(struct dk_op *op, struct dk_obj x)
 	return who;
 }
 
-/* ---- a thread that stays inside ------------------------------------------ */
+/* ---- a thread that stays inside a call ----------------------------------- */
 
 static void visit(void *data)
 {
@@ -161,7 +161,7 @@ void v_has_left(struct leaver *l)
 	CHECK(!v_guest.core);
 }
 
-/* ---- what is inside --------------------------------------------------------- */
+/* ---- calls inside the guest, and refusals ----------------------------------- */
 
 struct dk_inside v_inside_at(unsigned int i)
 {
@@ -179,7 +179,7 @@ bool v_told(const char *text)
 	return false;
 }
 
-/* ---- a thread that takes offline --------------------------------------------- */
+/* ---- a thread that takes a device or backend offline -------------------------- */
 
 void v_switch_off(void *data)
 {

@@ -9,19 +9,19 @@
 #include "../world.h"
 #include "test.h"
 
-#define V_LONG_MS	60000	/* far more than anything here takes */
+#define V_LONG_MS	60000	/* far more than any step of a test takes */
 #define V_STEP_US	200
 
 struct stay {
 	bool inside, go, too_long;
-	int plain;		/* written on the way out */
+	int plain;		/* written at the end of the function */
 };
 
-/* A call of either returns at once if it has no struct stay. */
+/* A call of one of these operators returns at once if @s is NULL. */
 DK_OP(stay, "visit::stay", (struct dk_obj *x, struct stay *s, int *who), (x, s, who), (x));
 DK_OP(spin, "visit::spin", (struct dk_obj *x, struct stay *s, int *who), (x, s, who), (x));
 
-/* The value of *who. */
+/* Values of *who. */
 enum { V_NOBODY, V_BASE, V_GUEST };
 
 /* "host" has functions for all keys, "guest" those for CPU and for its device "card". */
@@ -36,16 +36,16 @@ extern const struct dk_impl v_guest_impls[V_GUEST_IMPLS];
 int stay_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who);
 int spin_guest(struct dk_call *c, struct dk_obj *x, struct stay *s, int *who);
 
-/* Open a registry with all of that. */
+/* Opens a registry with these operators and providers, the backend and the card. */
 void v_open(void);
-/* Which provider serves a call that does not stay. */
+/* Returns which provider serves a call that does not stay inside. */
 int v_served(struct dk_op *op, struct dk_obj x);
-/* Call number @i inside of the guest. */
+/* Returns call number @i that is inside the guest. */
 struct dk_inside v_inside_at(unsigned int i);
-/* Whether the last refusal names something that begins with @text. */
+/* Returns whether the name in the last refusal begins with @text. */
 bool v_told(const char *text);
 
-/* A thread that stays inside. */
+/* A thread that stays inside a call. */
 struct visitor {
 	struct w_thread thread;
 	struct stay stay;
@@ -67,11 +67,11 @@ struct leaver {
 	int err;
 };
 
-/* Returns when the guest is unpublished; to unregister it may take longer. */
+/* Returns when new calls no longer find the guest's functions; unregistering can take longer. */
 bool v_begin_to_leave(struct leaver *l);
 void v_has_left(struct leaver *l);
 
-/* A thread that takes a device offline, or the backend. */
+/* A thread that takes a device offline, or the backend if @device is 0. */
 struct switcher {
 	struct w_thread thread;
 	struct dk_diag why;
@@ -81,9 +81,9 @@ struct switcher {
 	int err;
 };
 
-/* What the thread does. */
+/* The function of this thread. @data: its struct switcher. */
 void v_switch_off(void *data);
-/* Returns when a call is inside, and another thread has taken its device or backend offline. */
+/* Returns when a call is inside and the thread @s has taken its device or backend offline. */
 bool v_switch_off_beside(struct visitor *v, const struct dk_obj x, struct switcher *s);
 
 #endif /* _SELFTESTS_API_VISIT_H */

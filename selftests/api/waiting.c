@@ -8,7 +8,7 @@
 
 /* ---- a thread that unregisters ------------------------------------------- */
 
-/* A released registration is already removed; then waits for calls inside. */
+/* Releases a handle and unregisters its library. Both wait for calls of removed functions. */
 static void release(void *data)
 {
 	struct leaver *l = data;
@@ -50,7 +50,7 @@ static void deadline_names_the_call(void)
 	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 200, &t_why), -ETIMEDOUT);
 	CHECK_INT(t_why.reason, DK_WHY_STILL_INSIDE);
 	CHECK(v_told("visit::stay stay_guest "));
-	/* it is unpublished and not registered any more, but not drained */
+	/* the guest's functions serve no new calls, but the guest is not drained */
 	CHECK_INT(v_served(v_stay, cpu), V_BASE);
 	CHECK_INT(v_served(v_stay, dk_obj_on(v_backend, v_card)), V_BASE);
 	/* refuses: dk_impls_register EBUSY UNREGISTERING */
@@ -72,7 +72,7 @@ static void deadline_names_the_call(void)
 	CHECK_INT(t_why.reason, DK_WHY_UNREGISTERING);
 	CHECK_INT(dk_registry_free(t_reg, &t_why), -EBUSY);
 	CHECK(v_guest.core);
-	/* after a grace period, its end is known */
+	/* after the grace period, "ms" is the time since its end */
 	while (CHECK_INT(dk_provider_unregister_timeout(&v_guest, 50, &t_why), -ETIMEDOUT) &&
 	       !(ms = v_inside_at(0).ms))
 		;
@@ -98,7 +98,7 @@ static int leave_soon(void)
 	return t_count_allocs(unregister_soon, &num_allocs);
 }
 
-/* Tables that found no memory are built when the provider has left, and not before. */
+/* Tables whose allocation failed are built when the provider is unregistered, and not before. */
 static void no_table_is_built_at_a_deadline(void)
 {
 	struct visitor v;
@@ -109,7 +109,7 @@ static void no_table_is_built_at_a_deadline(void)
 	dk_test_fail_alloc(DK_TEST_EVERY);
 	CHECK_INT(dk_provider_unregister_timeout(&v_guest, 200, &t_why), -ETIMEDOUT);
 	CHECK(dk_test_fail_alloc(0));
-	/* to wait for a grace period needs memory once */
+	/* the wait for a grace period needs memory once */
 	CHECK_INT(leave_soon(), -ETIMEDOUT);
 	CHECK(num_allocs <= 1);
 	CHECK_INT(leave_soon(), -ETIMEDOUT);
@@ -121,7 +121,7 @@ static void no_table_is_built_at_a_deadline(void)
 	CHECK(num_allocs);
 }
 
-/* In the kernel there is no record of it; it keeps the grace period from ending. */
+/* The kernel does not record atomic calls. They keep the grace period from ending. */
 static void deadline_of_an_atomic_call(void)
 {
 	const struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -151,7 +151,7 @@ static void deadline_of_an_atomic_call(void)
 	CHECK_INT(v_served(v_spin, cpu), V_BASE);
 }
 
-/* The wait includes functions of its libraries, whichever thread removed them. */
+/* Releasing a handle waits for the calls of its function, even if another thread removed it. */
 static void a_library_of_who_is_leaving(void)
 {
 	struct dk_library lib = DK_LIBRARY(&v_guest, IMPL, "visit", DK_UNDEFINED);
@@ -178,7 +178,7 @@ static void a_library_of_who_is_leaving(void)
 	v_has_left(&l);
 }
 
-/* Also a caller that finds it unregistered by another one may free it. */
+/* A caller that finds that another thread has unregistered the provider may also free it. */
 static void whoever_sees_it_gone(void)
 {
 	struct visitor v;
@@ -191,7 +191,7 @@ static void whoever_sees_it_gone(void)
 	while (w_load(v_guest.core))
 		w_sleep_us(V_STEP_US);
 	CHECK_OK(dk_provider_unregister(&v_guest));
-	/* the function's store: a plain load, which ThreadSanitizer checks */
+	/* the function's store is visible; ThreadSanitizer checks this plain load */
 	CHECK_INT(v.stay.plain, 1);
 	w_join(&v.thread);
 	v_has_left(&l);
@@ -205,7 +205,7 @@ static void deadline_that_is_long_enough(void)
 	t_join(&v_guest, "guest");
 }
 
-/* It has not returned, though a shorter wait was possible. */
+/* A wait without a deadline continues when another wait for the same provider times out. */
 static void one_waits_with_a_deadline_and_one_without(void)
 {
 	struct visitor v;
@@ -268,11 +268,11 @@ static void not_from_inside(void)
 	CHECK_INT(dk_provider_inside(&v_guest, 0, &in), -EINVAL);
 }
 
-/* ---- what is not waited for ---------------------------------------------- */
+/* ---- calls that are not waited for --------------------------------------- */
 
 static const struct dk_impl cuda_impls[] = { DK_IMPL(stay, DK_CUDA, stay_guest) };
 
-/* A call inside of what stays is none to wait for. */
+/* A drain does not wait for calls of functions that stay registered. */
 static void drained_beside_a_call(void)
 {
 	struct visitor v;
@@ -287,7 +287,7 @@ static void drained_beside_a_call(void)
 	v_let_go(&v);
 }
 
-/* Neither is a call inside another table, for a table that is unregistered alone. */
+/* Unregistering one array of functions does not wait for calls of another array. */
 static void unregistered_beside_a_call(void)
 {
 	struct visitor v;
@@ -335,7 +335,7 @@ static void call_of_another_registry(void)
 
 #define CROWD	40	/* more than a CPU has slots for */
 
-/* Each is waited for, in whichever order they go. */
+/* Unregistering waits for each call, whatever the order in which they leave. */
 static void a_crowd_is_waited_for(void)
 {
 	struct visitor *v = t_alloc(CROWD * sizeof(*v));
@@ -354,7 +354,7 @@ static void a_crowd_is_waited_for(void)
 	t_free(v);
 }
 
-/* A task that is inside does not unregister, however many calls it is in. */
+/* A task that is inside cannot unregister the provider, however many calls it is in. */
 static void a_crowd_of_one_task_is_seen(void)
 {
 	struct dk_frame *c = t_alloc(2 * CROWD * sizeof(*c));
@@ -366,7 +366,7 @@ static void a_crowd_of_one_task_is_seen(void)
 	for (n = 0; n < 2 * CROWD; n++)
 		CHECK_OK(dk_call_enter_op(&c[n], v_stay, &stay_op, &dk_local_default,
 					  objs, 1));
-	/* the oldest are left first, and new ones take their place */
+	/* leave the oldest calls first, and enter new ones in their place */
 	for (n = 0; n < CROWD; n++) {
 		dk_call_leave(&c[n]);
 		CHECK_INT(dk_provider_unregister(&v_guest), -EDEADLK);
@@ -392,7 +392,7 @@ static int serve_all(struct dk_call *c, void *args)
 	return 0;
 }
 
-/* Whether a counter of a backend fallback is listed. Reads the label of each that is. */
+/* Returns whether a counter of a fallback is listed. dk_op_stat() reads the fallback's label. */
 static bool lists_a_fallback(void)
 {
 	struct dk_stat s = { .size = sizeof(s) };
@@ -404,7 +404,7 @@ static bool lists_a_fallback(void)
 	return false;
 }
 
-/* The guest's fallback, in memory that can be freed, after one counted call of it. */
+/* Registers a fallback of the guest, in memory that can be freed, and makes one call of it. */
 static struct dk_impl *counted_fallback(void)
 {
 	struct dk_impl *impl = t_alloc(sizeof(*impl));
@@ -419,14 +419,14 @@ static struct dk_impl *counted_fallback(void)
 	return impl;
 }
 
-/* The caller may free it. */
+/* Overwrites and frees a fallback, which the core must no longer read. */
 static void free_fallback(struct dk_impl *impl)
 {
 	memset(impl, 0x5a, sizeof(*impl));
 	t_free(impl);
 }
 
-/* Another waiter keeps the provider's blocks, but nothing reads the table any more. */
+/* Another waiter keeps the provider's blocks, but nothing may read the caller's array any more. */
 static void withdrawn_beside_another_waiter(void)
 {
 	struct dk_obj x;
@@ -448,8 +448,8 @@ static void withdrawn_beside_another_waiter(void)
 }
 
 /*
- * The same for a whole provider, during a wait for a grace period that was over for its own
- * functions before: an atomic call of another provider keeps the grace period from ending.
+ * The same for a whole provider, whose own grace period is over. The other waiter waits for a later
+ * grace period, which an atomic call of another provider keeps from ending.
  */
 static void gone_beside_another_waiter(void)
 {
@@ -477,7 +477,7 @@ static void gone_beside_another_waiter(void)
 	if (!v_enter(&young, dk_obj_on(v_backend, 0), true) ||
 	    !CHECK_OK(w_start(&s.thread, "dk_switcher", v_switch_off, &s)))
 		return;
-	/* it is offline when the lock is released for the wait */
+	/* the backend is offline when the other thread releases the lock to wait */
 	while (info.is_online) {
 		w_sleep_us(V_STEP_US);
 		CHECK_OK(dk_registry_backend(t_reg, v_backend, &info));

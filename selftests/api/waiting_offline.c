@@ -33,7 +33,7 @@ static void backend_offline_waits(void)
 	offline_waits(0);
 }
 
-/* "visit::stay stay_guest dk_visitor[417] 20 ms" */
+/* Returns 20 if t_why.name is "visit::stay stay_guest dk_visitor[417] 20 ms". */
 static unsigned long ms_told(void)
 {
 	const char *at = strrchr(t_why.name, ']');
@@ -59,8 +59,8 @@ static bool is_online(u32 device)
 }
 
 /*
- * It is offline at once. A repeated request continues to wait for the calls that were inside then;
- * calls elsewhere are neither waited for nor named.
+ * The device or backend is offline at once. A repeated request continues to wait for the calls that
+ * were inside. Calls on other backends are neither waited for nor named.
  */
 static void offline_with_a_deadline(u32 device)
 {
@@ -78,7 +78,7 @@ static void offline_with_a_deadline(u32 device)
 	v_let_go(&other);
 	CHECK_INT(switch_until(device, 0, 20), -ETIMEDOUT);
 	CHECK(v_told("visit::stay stay_guest "));
-	/* since when is not forgotten from one question to the next */
+	/* a repeated request does not reset the time in the message */
 	w_sleep_us(50000);
 	CHECK_INT(switch_until(device, 0, 0), -ETIMEDOUT);
 	CHECK(ms_told() >= 40);
@@ -143,7 +143,7 @@ static void backend_offline_again_meanwhile(void)
 	offline_again_meanwhile(0);
 }
 
-/* A wait for a device that is online again is over, and does not need a call to leave. */
+/* A wait ends when the device or backend comes online again, even if a call is still inside. */
 static void online_again_meanwhile(u32 device)
 {
 	const struct dk_obj x = dk_obj_on(v_backend, v_card);
@@ -168,8 +168,8 @@ static void online_again_meanwhile(u32 device)
 }
 
 /*
- * The wait stays canceled if the device is unregistered before the waiter checks; the call is still
- * inside when the wait ends. If a waiter checks in between, the test does not fail.
+ * The wait stays canceled if the device is unregistered before the waiter checks. The call is still
+ * inside when the wait ends. The test also passes if the waiter checks before the unregistering.
  */
 static void device_online_then_unregistered(void)
 {
@@ -190,7 +190,10 @@ static void device_online_then_unregistered(void)
 	CHECK_OK(dk_provider_unregister(&v_guest));
 }
 
-/* A wait with a deadline, and a wait while the backend of the device stays offline. */
+/*
+ * A wait with a deadline ends when the device comes online, even if its backend stays offline; or
+ * when the backend comes online, even if the device stays offline.
+ */
 static void online_in_part_meanwhile(u32 device)
 {
 	const struct dk_obj x = dk_obj_on(v_backend, v_card);
@@ -239,8 +242,8 @@ static void backend_online_again_meanwhile(void)
 }
 
 /*
- * The wait includes an atomic call of one provider, though another provider is unregistering and
- * its own grace period was over before.
+ * The wait includes an atomic call of one provider, even if another provider is unregistering and
+ * that provider's grace period was over before.
  */
 static void offline_beside_who_is_leaving(void)
 {

@@ -8,7 +8,7 @@
 static struct mutex *watched;
 static const void *holder;		/* a task or a thread, or NULL */
 static unsigned int done[DKC_NUM_WORK], most_done[DKC_NUM_WORK];
-static unsigned int changes;		/* of the registry, one at the end of a hold */
+static unsigned int changes;		/* how many more holds end with a change of the registry */
 
 void dk_test_hold_begins(const struct mutex *lock)
 {
@@ -34,7 +34,7 @@ void dk_test_hold_ends(const struct mutex *lock)
 	}
 }
 
-/* Readers do the same work, without the lock. */
+/* Readers, which do not hold the lock, do the same kinds of work. That is not counted. */
 void dkc_work(unsigned int kind, unsigned int n)
 {
 	if (READ_ONCE(holder) == dkc_self())
