@@ -7,10 +7,14 @@
 #   DK_MODULES  kernel modules that the tests load, as paths in the project. If it is
 #               not empty, TEST_PROGS are the scripts that load them
 #
-# The user may set KSELFTEST_DIR, the folder of lib.mk, or
-# "none"; DK_TOP, the project; DK_BUILD, its
-# build folder; KDIR, the kernel's headers; DK_PREBUILT=1, to use library, tool and modules
-# as they are; DK_ONLY=user or kernel, to run only the tests of one world.
+# The user may set
+#
+#   KSELFTEST_DIR       the folder of lib.mk, or "none"
+#   DK_TOP              the project
+#   DK_BUILD            its build folder
+#   KDIR                the kernel's headers
+#   DK_PREBUILT=1       use library, tool and modules as they are
+#   DK_ONLY=user|kernel run only the tests of userspace or of the kernel
 
 st_dir	:= $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 st_name	:= $(notdir $(CURDIR))
@@ -51,7 +55,7 @@ endif
 endif
 $(if $(OUTPUT),$(shell mkdir -p $(OUTPUT)))
 
-# ---- what the tests are made of -------------------------------------------------
+# ---- programs, modules and flags of the tests -----------------------------------
 
 ifeq ($(DK_ONLY),kernel)
 override DK_PROGS :=
@@ -99,7 +103,7 @@ ifneq ($(dk_top),)
 LOCAL_HDRS += $(wildcard $(dk_top)/include/*.h $(dk_top)/uapi/linux/*.h)
 $(st_objs): $(st_lib)
 else
-# Without the sources a test can only report that.
+# Without the sources, a test program only reports that it is skipped.
 OVERRIDE_TARGETS := 1
 $(st_objs):
 	@printf '%s\n' '#!/bin/sh' 'echo "TAP version 13"' \
@@ -113,7 +117,8 @@ ifneq ($(DK_PREBUILT),1)
 $(st_lib): st_force
 	@$(MAKE) --no-print-directory -C $(dk_top) O=$(DK_BUILD) OUTPUT= lib
 ifneq ($(DK_MODULES),)
-# Modules are built only with headers. Without, the tests use built modules or skip.
+# Modules are built only if there are kernel headers. Otherwise the tests use modules that
+# were built before, or are skipped.
 all: st_modules
 .PHONY: st_modules
 st_modules:
@@ -126,8 +131,8 @@ endif
 endif
 endif
 
-# Outside of a kernel tree kselftest's runner does not find our settings, and needs a program
-# to begin lines with "# ".
+# Outside of a kernel tree, kselftest's runner needs BASE_DIR to find the settings here, and
+# tap_prefix() instead of its program prefix.pl.
 ifdef out_of_tree
 ifneq ($(kselftest),none)
 define RUN_TESTS

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Sourced by the test scripts: KTAP, requirements of a test, loading and unloading of modules,
-# and the kernel's log. A script looks like this:
+# Functions for test scripts, which source this file: KTAP, requirements of a test, loading and
+# unloading of modules, and the kernel's log. A script looks like this:
 #
 #   plan 3
 #   need_root
@@ -34,14 +34,15 @@ st_top=${DK_TOP:-$(cd "$st_here/../.." && pwd -P)}
 
 diag() { printf '# %s\n' "${*//$'\n'/$'\n# '}"; }
 
-# plan N - the number of tests; scripts that load modules have one more, for the kernel log.
+# plan N - sets the number of tests. In scripts that load modules, it includes a last test, of
+# the kernel log.
 plan() {
 	st_planned=$1
 	echo "TAP version 13"
 	echo "1..$st_planned"
 }
 
-# skip_all WHY - nothing can be tested here
+# skip_all WHY - skips all remaining tests and ends the script
 skip_all() {
 	if [ -z "$st_planned" ]; then
 		echo "TAP version 13"
@@ -99,7 +100,7 @@ refused() {
 	fi
 }
 
-# is WHAT EXPECTED GOT
+# is WHAT EXPECTED GOT - passes if both are equal
 is() {
 	if [ "$2" = "$3" ]; then
 		pass "$1"
@@ -108,7 +109,7 @@ is() {
 	fi
 }
 
-# like WHAT PATTERN GOT - as is, with a shell pattern
+# like WHAT PATTERN GOT - passes if GOT matches the shell pattern
 like() {
 	# shellcheck disable=SC2254 # a pattern it is
 	case $3 in
@@ -117,7 +118,7 @@ like() {
 	esac
 }
 
-# run_tap COMMAND... - prints TAP of its own: its tests are ours
+# run_tap COMMAND... - runs a command that prints TAP, and adds its tests to those of the script
 run_tap() {
 	local line plan='' n=0 status failed=$st_failed
 	while IFS= read -r line; do
@@ -138,7 +139,7 @@ run_tap() {
 	fi
 }
 
-# finish - the end of a script
+# finish - unloads modules, checks the kernel log, and ends the script
 finish() {
 	st_unload_all
 	klog_check
@@ -151,7 +152,7 @@ finish() {
 	exit
 }
 
-# Whatever happens, what was loaded is unloaded.
+# However the script ends, the modules that it has loaded are unloaded.
 # shellcheck disable=SC2317 # called by the trap
 st_cleanup() {
 	local status=$?
@@ -165,7 +166,7 @@ trap st_cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# ---- what a test needs -----------------------------------------------------------
+# ---- requirements ----------------------------------------------------------------
 
 need_root() { [ "$(id -u)" -eq 0 ] || skip_all "not root"; }
 
@@ -182,7 +183,7 @@ need_headers() {
 	[ -e "$KDIR/Makefile" ] || skip_all "no kernel headers at $KDIR"
 }
 
-# ko NAME - path of a built module
+# ko NAME - prints the path of a built module
 ko() {
 	local dir
 	for dir in ${DK_MODULES_DIR:+"$DK_MODULES_DIR"} "$st_here" \
@@ -194,7 +195,8 @@ ko() {
 	return 1
 }
 
-# need_module NAME... - built, or installed, or loaded; and for this kernel
+# need_module NAME... - skips all tests unless each module is loaded, built for this kernel, or
+# installed
 need_module() {
 	local name file magic
 	for name; do
@@ -218,8 +220,8 @@ need_module() {
 
 is_loaded() { [ -d "/sys/module/$1" ]; }
 
-# load NAME [PARAMETER...] - unless it is loaded; the module is unloaded at the end of the
-# script, in reverse order. Ends the script if modules cannot be loaded.
+# load NAME [PARAMETER...] - loads a module unless it is loaded. At the end of the script,
+# modules are unloaded in reverse order. Skips all tests if loading is not permitted.
 load() {
 	local name=$1 file
 	shift
@@ -240,7 +242,7 @@ load() {
 	st_loaded=("$name" "${st_loaded[@]}")
 }
 
-# must_load NAME... - without these there is nothing to test
+# must_load NAME... - loads modules; if this fails, the script fails and ends
 must_load() {
 	local name
 	for name; do
@@ -278,7 +280,7 @@ st_trouble+='|(KASAN|KCSAN|KFENCE|UBSAN|ODEBUG|kmemleak): |INFO: (task|rcu_|poss
 st_trouble+='|scheduling while atomic|sleeping function called|refcount_t: |nobody cared'
 st_trouble+='|list_(add|del) corruption|soft lockup|hard LOCKUP|Objects remaining'
 
-# klog_mark - klog prints the log from here on
+# klog_mark - marks the place in the log from which klog prints
 klog_mark() {
 	st_klog_marks=$((st_klog_marks + 1))
 	st_klog_from="dispatchkey selftest $st_script, process $$, mark $st_klog_marks;"
@@ -288,13 +290,13 @@ klog_mark() {
 	st_klog_first=${st_klog_first:-$st_klog_from}
 }
 
-# klog [PATTERN] - the kernel log since the mark, or its lines that match the pattern
+# klog [PATTERN] - prints the kernel log since the mark, or its lines that match the pattern
 klog() {
 	[ "$st_klog_from" != none ] || return 1
 	dmesg | sed "0,/$st_klog_from/d" | grep -E -- "${1:-}"
 }
 
-# klog_check - a test of its own: has the kernel complained since the first mark?
+# klog_check - adds a test, which fails if the kernel has reported a problem since the first mark
 klog_check() {
 	local test="the kernel log has no complaint"
 	case $st_klog_first in
@@ -305,7 +307,7 @@ klog_check() {
 		;;
 	esac
 	st_klog_from=$st_klog_first
-	# the mark is searched for last: while the log has it, nothing after it was
+	# search for the mark last: if the log still contains it, nothing after it was
 	# overwritten
 	if klog "$st_trouble" >"$st_log"; then
 		fail "$test"

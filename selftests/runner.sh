@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# runner.sh FOLDER TEST... - run the tests of a folder, the current one, and print the
-# results as kselftest's runner does. "settings" has the time limit of a test.
-# Exit status: 1 if a test failed.
+# runner.sh FOLDER TEST... - run tests and print their results as kselftest's runner does.
+# FOLDER is the name of the current folder, whose file "settings" has the time limit of a
+# test. Exit status: 1 if a test failed.
 set -u
 
 folder=$1

@@ -7,13 +7,13 @@
  * struct w_count		a sum that all threads add to: w_add(), w_sum(); w_next() adds one
  *			and returns the sum
  * struct w_mutex		W_MUTEX(); w_mutex_lock() w_mutex_unlock()
- * w_alloc() w_free()	zeroed memory; NULL if there is none
+ * w_alloc() w_free()	zeroed memory; NULL if allocation fails
  * w_cpus()		number of CPUs
  * w_now_us()		monotonic time
  * w_div()			64-bit division
  * w_sleep_us()		sleep for about this time
  * w_spin_us()		busy-wait for this time
- * w_pause()		call between the steps of long work
+ * w_pause()		lets other threads run; called between the steps of long work
  * w_yield_to_all()	lowers the priority of the calling thread below all others
  * struct w_thread		w_start() returns 0 or an error; w_join() waits until it returns
  *
@@ -91,7 +91,7 @@ static inline int w_thread_main(void *data)
 
 	complete(&t->begun);
 	t->run(t->data);
-	/* kthread_stop() needs a thread that exists */
+	/* kthread_stop() needs a thread that still exists */
 	set_current_state(TASK_INTERRUPTIBLE);
 	while (!kthread_should_stop()) {
 		schedule();
@@ -113,7 +113,7 @@ static inline int w_start(struct w_thread *t, const char *name,
 
 static inline void w_join(struct w_thread *t)
 {
-	/* one that is stopped before it runs never does */
+	/* a thread that is stopped before its first step never runs */
 	wait_for_completion(&t->begun);
 	kthread_stop(t->task);
 }
@@ -156,7 +156,7 @@ typedef __s64 s64;
 #define w_store(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #define w_load_acquire(x)	__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define w_store_release(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELEASE)
-/* gcc warns of the newer one under ThreadSanitizer; it is also a fence there */
+/* not __atomic_thread_fence(), of which gcc warns under ThreadSanitizer */
 #define w_fence()		__sync_synchronize()
 
 struct w_count {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The dispatcher without an operating system, with all of its memory in an array. The test
- * uses only the compiler's headers and its own, as the core does. Prints TAP.
+ * Tests the dispatcher without an operating system, with all of its memory in an array. Like the
+ * core, the test uses only the compiler's headers and its own. Prints TAP.
  */
 #define DK_BARE 1
 #include <dispatchkey.h>
@@ -96,7 +96,7 @@ static int all_are_served(void)
 	return 1;
 }
 
-/* Everything is registered and unregistered; the memory that a registry keeps for later stays. */
+/* Registers and unregisters everything. The registry keeps some memory for later. */
 static int come_and_go(void)
 {
 	int err = register_all();
@@ -107,8 +107,8 @@ static int come_and_go(void)
 }
 
 /*
- * What a registry keeps is a table of operators by name, which is as large as the last request
- * needed. So one round may need more than another, but not each more than the one before it.
+ * A registry keeps its table of operators by name, whose size depends on the last request. The
+ * used memory may therefore differ between rounds by one table, but must not grow in each round.
  */
 static int nothing_is_lost(size_t used)
 {
@@ -123,7 +123,7 @@ static int nothing_is_lost(size_t used)
 	return ok && dk_bare_arena_used() <= used + table;
 }
 
-/* With an arena of any size: everything is served, or a refused request leaves nothing. */
+/* Tests an arena of any size: all calls are served, or a refused request leaves nothing. */
 static void tight(size_t size)
 {
 	size_t used;
@@ -171,7 +171,7 @@ static int dive(struct dk_call *c, struct dk_obj *x, int left)
 	return left > 1 ? deep(x, left - 1) : 0;
 }
 
-/* A call that finds no room to be recorded is refused, and not counted. */
+/* Tests that a call is refused and not counted if there is no slot left to record it. */
 static void nested(void)
 {
 	static const struct dk_impl dives = DK_IMPL(deep, DK_CPU, dive);
@@ -210,7 +210,7 @@ static void interrupts_restore(unsigned long flags)
 	masked = flags;
 }
 
-/* A call that an interrupt completes. */
+/* Tests a deferred call that an interrupt would complete. */
 static void deferred(void)
 {
 	static const struct dk_impl submits = DK_IMPL(deep, DK_CPU, submit);
@@ -244,7 +244,7 @@ static void small(void)
 	test("they leave", !few_unregister() && !dk_bare_arena_used());
 }
 
-/* arena [SIZE | nested | deferred | small] - of this size, or of one that is large enough */
+/* arena [SIZE | nested | deferred | small] - without an argument, the arena is large enough */
 int main(int argc, char **argv)
 {
 	make_tables();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* 35 functions on 10 operators, to measure what they take: in userspace, and on boards. */
+/* 35 functions on 10 operators, to measure how much memory they need in userspace and on boards. */
 #define OPERATORS	10
 #define FUNCTIONS	35
 
@@ -18,7 +18,7 @@ static void few_make(void)
 		"few::a", "few::b", "few::c", "few::d", "few::e",
 		"few::f", "few::g", "few::h", "few::i", "few::j",
 	};
-	/* of two backends, and two around them */
+	/* two backends, and two keys of wrappers around their functions */
 	static const unsigned int keys[] = { DK_CPU, DK_CUDA, DK_AUTOGRAD, DK_TRACER };
 	unsigned int i;
 

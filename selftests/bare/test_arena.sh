@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The core without a libc, with all of its memory in one array that the caller supplies:
-# large enough, or too small. Prints TAP.
+# Tests the core without a libc, with all of its memory in one array that the caller supplies
+# and that may be too small. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by result
 

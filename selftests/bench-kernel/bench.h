@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* dk_bench: the costs of calls and changes, compared with primitives of the kernel. */
+/* dk_bench: measures the costs of calls and changes, and of primitives of the kernel. */
 #ifndef _DK_BENCH_H
 #define _DK_BENCH_H
 
@@ -8,15 +8,15 @@
 #include <dispatchkey.h>
 
 /**
- * struct bench - something that is measured
- * @name: as the figures and the baselines have it
- * @loop: does it so often; what it costs is the difference of N and of 2N times,
- *	without that of an empty loop; or
- * @once: does it once, between two readings of the clock
- * @before: what has to be there first, or NULL
- * @after: takes that away again, or NULL
- * @n: how often the loop does it, or 0 for the usual number
- * @per: of how many the figure is one, or 0: of one
+ * struct bench - a measured operation
+ * @name: its name in the figures and in the baselines
+ * @loop: performs the operation n times; the cost is the difference between 2N and N
+ *	times, minus the cost of an empty loop. NULL if @once is set
+ * @once: performs the operation once, between two readings of the clock
+ * @before: makes what the operation needs, or NULL
+ * @after: undoes the operation and @before, or NULL
+ * @n: N of @loop, or 0 for the default
+ * @per: the figure is divided by this number, or 0 for 1
  *
  * @once and @before return 0 or a negative errno.
  */
@@ -30,7 +30,7 @@ struct bench {
 	unsigned int per;
 };
 
-/* Lists that end with an empty entry; prerequisites come first and are removed last. */
+/* Each list ends with an empty entry. */
 extern const struct bench bench_primitives[], bench_peers[], bench_calls[], bench_changes[];
 
 int bench_peers_init(void);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The costs of calls and changes in the kernel, in instructions, compared with primitives of
-# the kernel. It runs in a machine that counts instructions: selftests/vm/run --icount. The
-# figures are lines "figure NAME LEAST MEDIAN", in hundredths of an instruction;
+# Measures the costs of calls and changes in the kernel, and of primitives of the kernel, in
+# instructions. It runs in a machine that counts instructions: selftests/vm/run --icount. Prints
+# lines "figure NAME LEAST MEDIAN", in hundredths of an instruction, from which
 # scripts/bench-kernel makes the report.
 
 # shellcheck source=../lib.sh

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Calls. */
+/* Measured calls. */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
@@ -23,7 +23,7 @@ static int serve(struct dk_call *c, struct dk_obj *x, long n)
 
 static bool below;
 
-/* Redispatches @n times from inside one call: by a given set, or by the keys below its key. */
+/* Redispatches @n times from inside one call, with a given set or to the keys below. */
 #define AGAIN(op)							\
 static int op##_again(struct dk_call *c, struct dk_obj *x, long n)	\
 {									\
@@ -57,7 +57,7 @@ static const struct dk_impl impls[] = {
 	DK_IMPL_FALLTHROUGH(bench_through, DK_PYTHON_TLS_SNAPSHOT),
 };
 
-/* Of a backend with devices; the first one has two functions. */
+/* For a backend with devices. The first device has both device_impls, the others have one. */
 static const struct dk_impl backend_impls[] = {
 	DK_IMPL_ATOMIC(bench_atomic, DK_DENSE, serve),
 };
@@ -133,7 +133,7 @@ static void redispatch_atomic_below(unsigned int n)
 	bench_atomic(&traced, n);
 }
 
-/* A call that has a frame, as calls of hooks and batches have. */
+/* Redispatches from a call that has a frame, as calls with hooks and batches have. */
 static void redispatch_frame(unsigned int n)
 {
 	const struct dk_obj *objs[] = { &traced };
@@ -156,7 +156,7 @@ static void call_through(unsigned int n, u64 keys)
 		bench_through(&obj, 1);
 }
 
-/* Each has one key more than the one before. */
+/* X(N, a set with N keys that fall through) */
 #define BENCH_THROUGHS(X)						\
 	X(0, 0)								\
 	X(1, DK_KEY_BITS(DK_FUNCTIONALIZE))				\
@@ -198,7 +198,7 @@ static void redispatch_sleepable_below(unsigned int n)
 	bench_sleepable(&traced, n);
 }
 
-/* Enter once, run 32 times, leave. */
+/* Enters once, runs 32 times, and leaves. */
 static void call_batches(unsigned int n)
 {
 	const struct dk_obj *objs[] = { &on_cpu };
@@ -214,9 +214,9 @@ static void call_batches(unsigned int n)
 	}
 }
 
-/* ---- watched ---------------------------------------------------------------- */
+/* ---- calls with counters, hooks or traces ------------------------------------ */
 
-/* Calls look for watchers for a second more. */
+/* For a second after counting or hooks have ended, calls still check for these. */
 static void wait_for_calm(void)
 {
 	msleep(1100);
@@ -233,7 +233,7 @@ static void count_off(void)
 	wait_for_calm();
 }
 
-/* Another registry is counted: the cost for calls of this one. */
+/* Counts calls of another registry, to measure what this costs calls of the default registry. */
 static struct dk_registry *elsewhere;
 
 static int count_elsewhere(void)
@@ -302,7 +302,7 @@ const struct bench bench_calls[] = {
 	{ }
 };
 
-/* ---- what is called --------------------------------------------------------- */
+/* ---- the operators ---------------------------------------------------------- */
 
 static int define_all(struct dk_diag *why)
 {

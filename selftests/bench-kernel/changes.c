@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lookups, registrations and unregistering, in a registry with all operators of PyTorch. */
+/* Measured lookups and changes, in a registry with all operators of PyTorch. */
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -43,7 +43,7 @@ static struct dk_impl *many_impls;
 
 /* ---- finding ---------------------------------------------------------------- */
 
-static unsigned int found;	/* so often each is held */
+static unsigned int found;	/* number of handles of each operator */
 
 static void find_all(unsigned int n)
 {
@@ -71,8 +71,8 @@ struct waits {
 };
 
 /*
- * Some memory is waiting for readers already, as is usual: the first one to free memory takes 300
- * instructions to begin.
+ * Queues memory with kfree_rcu(), as if other code had done so before: the first kfree_rcu() takes
+ * 300 instructions more.
  */
 static int let_wait(void)
 {
@@ -180,7 +180,7 @@ static int bring_all(void)
 	return bring(many_impls, OPS);
 }
 
-/* Everything that unregistering does except waiting, which takes no instructions. */
+/* Does everything that unregistering does except waiting, which takes no instructions. */
 static int leave(void)
 {
 	int err = dk_provider_unregister_timeout(&leaver, 0, NULL);

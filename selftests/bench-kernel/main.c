@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_bench: measures when it is loaded; then /proc/dk_bench has the figures. It is for a
- * machine whose clock counts instructions (selftests/vm/run --icount). It reads the CPU's
+ * dk_bench: measures when it is loaded. Afterwards /proc/dk_bench has the figures. It is for
+ * a machine whose clock counts instructions (selftests/vm/run --icount). It reads the CPU's
  * counter directly, because kernel clocks are scaled.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -18,9 +18,9 @@
 
 #define REPEATS	15
 #define TIMES	256	/* unless a bench sets another number */
-#define MOST	64	/* there are fewer than that */
+#define MOST	64	/* benches */
 
-/* The result of the clock; for @once, @n times and 2 * @n times are the same. */
+/* Differences of the clock for N and for 2N times. For @once, only @twice is used. */
 static struct result {
 	const struct bench *bench;
 	s64 n_times[REPEATS];
@@ -101,12 +101,12 @@ static int measure_all(void)
 	unsigned int i, k;
 	int err;
 
-	/* the first time is for warming up: its figures are written over */
+	/* the first round is for warming up: the second one overwrites its figures */
 	for (k = 0; k <= REPEATS; k++)
 		for (i = 0; i < num_results; i++) {
 			/*
-			 * directly after a tick, because otherwise ticks would always hit the same
-			 * loop
+			 * starts directly after a tick; otherwise ticks would always interrupt the
+			 * same loop
 			 */
 			schedule_timeout_uninterruptible(1);
 			err = measure(&results[i], k ? k - 1 : 0);
@@ -136,7 +136,7 @@ static int list_all(void)
 	return 0;
 }
 
-/* Instructions in hundredths, net of the loop or of the reading of the clock. */
+/* Returns hundredths of an instruction, without the loop or the reading of the clock. */
 static s64 cost(const struct result *r, unsigned int repeat)
 {
 	const struct result *none = &results[r->bench->loop ? 0 : 1];
@@ -150,7 +150,7 @@ static s64 cost(const struct result *r, unsigned int repeat)
 	return div_s64(all - beside, r->bench->per ?: 1);
 }
 
-/* NAME LEAST MEDIAN */
+/* Prints lines NAME LEAST MEDIAN. */
 static int show(struct seq_file *m, void *unused)
 {
 	const struct result *r;
@@ -163,7 +163,7 @@ static int show(struct seq_file *m, void *unused)
 
 static int run(struct dk_diag *why)
 {
-	/* before there are operators of this module */
+	/* first, because it measures all operators that exist, without those of this module */
 	int err = bench_changes_init(why);
 
 	if (!err)

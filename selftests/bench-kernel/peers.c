@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Primitives of the kernel that calls consist of, and other kernel services that route calls. */
+/* Primitives of the kernel that calls use, and other kernel services that route calls. */
 #include <crypto/hash.h>
 #include <linux/completion.h>
 #include <linux/crypto.h>
@@ -114,7 +114,7 @@ static void by_lock(unsigned int n)
 	}
 }
 
-/* How drivers are called that may be unloaded. */
+/* The usual way to call a driver that can be unloaded. */
 static void by_module(unsigned int n)
 {
 	int (*at)(struct dk_obj *x, long n) = fn;
@@ -133,7 +133,7 @@ static void by_chain(unsigned int n)
 		atomic_notifier_call_chain(&chain, 1, NULL);
 }
 
-/* A kernel may have none. */
+/* Not every kernel has hash algorithms. */
 #if IS_REACHABLE(CONFIG_CRYPTO_HASH)
 static void has_alg(unsigned int n)
 {

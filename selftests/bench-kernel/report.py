@@ -9,20 +9,20 @@ HOW is one of
   baseline  write a new baseline FILE
 
 LOG has lines "figure NAME LEAST MEDIAN" in hundredths of an instruction. ABOUT
-describes the machine. A baseline has the instructions of each figure, and before
-them the sum of the kernel's own primitives in the same boot. Figures are compared
-relative to that sum.
+describes the machine. A baseline has the sum of the kernel's own primitives, and the
+instructions of each figure in the same boot. Figures are compared relative to that
+sum.
 """
 import json
 import sys
 
 TOLERANCE = 0.02
 
-# The primitives whose sum a baseline has.
+# The primitives whose sum is in a baseline.
 PRIMITIVES = ("direct-call", "indirect-call", "static_call", "rcu", "srcu", "percpu_ref")
 FLOOR = "floor"
 
-# (name, description, target): a number, or (of which figure, factor, more)
+# (name, description, target). A target is a number, or (figure, factor, offset).
 ROWS = (
     ("The kernel's primitives", (
         ("direct-call", "call of a function", None),
@@ -78,12 +78,12 @@ ROWS = (
         ("unregister", "unregister a provider of one function, no waiting", None),
         ("unregister.all", "unregister one of 3 640 functions, a function", None))),
 )
-# Most of it is the kernel's: its allocator takes the freed memory back.
+# Most of the cost of these is in the kernel, such as in its allocator when memory is freed.
 NOT_GATED = ("traced.atomic", "undefine")
 
 
 def read_log(path):
-    """Names to (least, median); if there were several boots, the smaller one."""
+    """Returns {name: (least, median)}; the smallest values if there were several boots."""
     figures = {}
     with open(path, encoding="utf-8", errors="replace") as log:
         for line in log:
@@ -95,7 +95,7 @@ def read_log(path):
 
 
 def read_baseline(path):
-    """Names to instructions, and their "primitives"."""
+    """Returns {name: instructions}, with the sum of the primitives under "primitives"."""
     try:
         with open(path, encoding="utf-8") as lines:
             words = [line.split() for line in lines if not line.startswith("#")]
@@ -121,8 +121,8 @@ def target_of(target, figures):
 
 
 def change(name, figures, baseline):
-    """The change of a figure since the baseline, relative to the primitives; 0 is
-    none."""
+    """Returns the relative change of a figure since the baseline, after scaling by the
+    primitives, or None."""
     if name not in baseline or name not in figures:
         return None
     before = baseline[name] / baseline["primitives"]
@@ -134,7 +134,7 @@ def number(x):
 
 
 def table(figures, about, baseline):
-    """Without a baseline, such as directly after writing it, there is no comparison."""
+    """Prints the figures, and the changes if there is a baseline."""
     floor = figures[FLOOR][0]
     print(f"Instructions, net of the loop, in one boot: {about}")
     for title, rows in ROWS:

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The contenders of make bench. Each makes calls of one kind. calls_dk.c has those of
- * dispatchkey and the floor, calls_torch.cpp those of libtorch.
+ * The contenders of make bench. Each makes calls of one kind. calls_dk.c has the contenders
+ * of dispatchkey and the floor (the cheapest possible call), calls_torch.cpp those of libtorch.
  */
 #ifndef _SELFTESTS_BENCH_BENCH_H
 #define _SELFTESTS_BENCH_BENCH_H
 
-#define BENCH_UNROLLED	8	/* operators, called in turn by one turn of a loop */
-#define BENCH_FAMILIES	5	/* of so many operators */
+#define BENCH_UNROLLED	8	/* operators of a family, all called by one pass of a loop */
+#define BENCH_FAMILIES	5	/* families of operators */
 #define BENCH_NAMES	(BENCH_FAMILIES * BENCH_UNROLLED)
 
 struct bench_contender {
 	const char *id;
 	void (*run)(const struct bench_contender *c, unsigned long calls);
-	int object;		/* number of its object, defined by each side */
-	int slow;		/* few calls of it are counted */
-	int scales;		/* is also measured with several threads */
-	void (*before)(void);	/* and after all its calls of one sample */
+	int object;		/* number of the object that its calls pass */
+	int slow;		/* count the instructions of only a few calls */
+	int scales;		/* also measure with several threads */
+	void (*before)(void);	/* called before and after the calls of a sample */
 	void (*after)(void);
 };
 
@@ -31,14 +31,14 @@ extern "C" {
 #endif
 
 extern const struct bench_side bench_dk;
-/* only where libtorch is */
+/* NULL if the program is built without libtorch */
 extern const struct bench_side bench_torch __attribute__((weak));
 
 #ifdef __cplusplus
 }
 #endif
 
-/* liburcu's, in flavours that calls_dk.c cannot inline together with another flavour. */
+/* Functions of liburcu. calls_dk.c cannot include the headers of several flavours. */
 void urcu_memb_register_thread(void);
 void urcu_qsbr_register_thread(void);
 

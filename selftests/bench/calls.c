@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The times and instructions of calls: calls [-c] [-r REPEATS] [-s SEED] REGISTRATIONS
+ * Measures times and instructions of calls: calls [-c] [-r REPEATS] [-s SEED] REGISTRATIONS
  *
  * Prints "ns NAME SAMPLE..." for every contender; the samples of one round are in the same
  * column. Prints "ns NAME*THREADS SAMPLE..." for several threads that make the same calls at
  * once, in CPU time of each thread. The contenders of a round run in random order. With -c,
- * for callgrind, each makes N calls and then 2N calls; the two dumps have the reasons NAME 1 N
- * and NAME 2 N. The names of the operators are chosen at random from REGISTRATIONS, where each
- * line begins with a name.
+ * for callgrind, each makes N calls and then 2N calls; the two dumps are labelled "NAME 1 N"
+ * and "NAME 2 N". The names of the operators are chosen at random from the file REGISTRATIONS,
+ * where each line begins with a name.
  */
 #include "bench.h"
 #include "measure.h"
@@ -23,7 +23,7 @@
 #include <valgrind/callgrind.h>
 #endif
 
-#define CALLS		64	/* to be counted; a multiple of all batches */
+#define CALLS		64	/* a multiple of all batches */
 #define FEW		8
 #define SAMPLE		0.002	/* seconds */
 #define MOST		128	/* contenders */
@@ -40,13 +40,13 @@ static struct one all[MOST];
 static unsigned int num;
 static unsigned long seed = 1;
 
-/* CPU time, because other load on the machine takes time, too. */
+/* CPU time, so that other load on the machine does not matter. */
 static double now(void)
 {
 	return bench_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Names of operators, at random. */
+/* Reads the file, and chooses names of operators at random. */
 static char **read_names(const char *file)
 {
 	static char *names[BENCH_NAMES];
@@ -59,7 +59,7 @@ static char **read_names(const char *file)
 		err(1, "%s", file);
 	while (getline(&line, &room, f) > 0) {
 		strtok(line, "\n ");
-		/* each is as likely as any to be among those that are kept */
+		/* each line of the file is kept with the same probability */
 		at = n < BENCH_NAMES ? n : bench_random(&seed) % (n + 1);
 		if (at < BENCH_NAMES) {
 			free(names[at]);
@@ -149,14 +149,14 @@ static void *work(void *arg)
 {
 	struct worker *w = arg;
 
-	/* the thread's first calls, which make its record */
+	/* the first calls of a thread allocate its record, and are not timed */
 	w->one->c->run(w->one->c, CALLS);
 	pthread_barrier_wait(w->together);
 	w->ns = sample(w->one->c, w->one->calls) * 1e9 / w->one->calls;
 	return NULL;
 }
 
-/* Of the mean of all threads. */
+/* Returns the mean over all threads. */
 static double sample_threads(const struct one *one, unsigned int threads)
 {
 	struct worker workers[THREADS];
@@ -178,7 +178,7 @@ static double sample_threads(const struct one *one, unsigned int threads)
 	return sum / threads;
 }
 
-/* One thread, and as many as there are CPUs, alternately. */
+/* Measures one thread, and as many threads as there are CPUs, alternately. */
 static void measure_threads(const struct one *one, int repeats)
 {
 	static double alone[REPEATS], crowded[REPEATS];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The floor, alone and in read sections, and calls in libdispatchkey. */
-#define _LGPL_SOURCE	/* shows what liburcu has inline */
+#define _LGPL_SOURCE	/* makes liburcu's functions inline */
 
 #include "bench.h"
 
@@ -8,7 +8,7 @@
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
-/* the flavours' own headers would give all of them the same names */
+/* the public headers of the flavours define the same names, and cannot be used together */
 #include <urcu/static/urcu-bp.h>
 #include <urcu/static/urcu-memb.h>
 #include <urcu/static/urcu-qsbr.h>
@@ -20,7 +20,10 @@
 #define EACH(DO, f)							\
 	DO(f, 0) DO(f, 1) DO(f, 2) DO(f, 3) DO(f, 4) DO(f, 5) DO(f, 6) DO(f, 7)
 
-/* sleepable, atomic, with functions of one device, of all devices, and for one device only */
+/*
+ * Sleepable; atomic; with functions of one device; with functions of all devices; with the same
+ * functions for one device only
+ */
 #define FAMILIES(DO)							\
 	EACH(DO, calm) EACH(DO, swift) EACH(DO, one) EACH(DO, many) EACH(DO, same)
 
@@ -43,7 +46,7 @@ static int serve(struct dk_call *c, struct dk_obj *x, struct dk_obj *y)
 
 static unsigned long inside_calls;
 
-/* Redispatch, that many times. */
+/* Redispatches inside_calls times. */
 #define INSIDE(id, by)							\
 static int id##_##by##_inside(struct dk_call *c, struct dk_obj *x, struct dk_obj *y) \
 {									\
@@ -96,17 +99,17 @@ static const struct dk_impl of_first[] = {
 /* ---- the objects -------------------------------------------------------------- */
 
 enum object {
-	ON_CPU,			/* and eight with one key more each that falls through */
-	ON_CUDA = ON_CPU + 9,	/* nothing serves it */
-	ON_BACKEND,		/* of the devices, on none of them */
+	ON_CPU,			/* followed by eight with 1 to 8 keys that fall through */
+	ON_CUDA = ON_CPU + 9,	/* no function serves these */
+	ON_BACKEND,		/* on the backend of the devices, without a device */
 	ON_CARD,
 	NUM_OBJECTS,
 };
 
-/* two each, as calls take two */
+/* two of each kind, because calls take two objects */
 static struct dk_obj objects[NUM_OBJECTS][2];
 
-/* The keyset of a tensor: its backend, and autograd for it, which calls exclude. */
+/* The keyset of a tensor: its backend and its autograd keys, which calls exclude. */
 static struct dk_keyset tensor(unsigned int backend)
 {
 	return dk_keyset_or(DK_KEYSET(DK_KEY_BITS(DK_AUTOGRAD_CPU) & ~DK_BACKEND_MASK),
@@ -137,7 +140,7 @@ static void make_objects(unsigned int backend, __u32 card)
 
 /* ---- the calls ---------------------------------------------------------------- */
 
-/* The excluded set of calls, as in libtorch; its guard covers all of them. */
+/* Excludes the same keys as libtorch. One guard is for all calls of a sample. */
 #define BELOW_AUTOGRAD()	DK_BELOW_ADINPLACE_OR_VIEW()
 
 static void check(int bad, int expected)
@@ -146,7 +149,7 @@ static void check(int bad, int expected)
 		errx(1, "a call failed: %d", bad);
 }
 
-/* A contender: calls in turn, with setup before and cleanup after all of them. */
+/* Defines a contender: it calls eight operators in turn. @begin and @end surround all calls. */
 #define CONTENDER(name, f, call, expected, begin, end)			\
 static void name(const struct bench_contender *contender, unsigned long n) \
 {									\
@@ -166,7 +169,7 @@ static void name(const struct bench_contender *contender, unsigned long n) \
 
 #define NONE		(void)0
 
-/* No call: the instructions that are subtracted from the others. */
+/* Makes no calls. The instructions of this loop are subtracted from those of the others. */
 static void loop(const struct bench_contender *contender, unsigned long n)
 {
 	int bad = 0, answer = 0;
@@ -178,14 +181,14 @@ static void loop(const struct bench_contender *contender, unsigned long n)
 	check(bad, 0);
 }
 
-/* Through a table whose index is known. */
+/* Calls through a table whose index is known. */
 typedef int (*serve_fn)(struct dk_call *c, struct dk_obj *x, struct dk_obj *y);
 static serve_fn table[8];
 
 #define CALL_FLOOR(f, i, bad)	bad |= table[i](NULL, x, y);
 CONTENDER(floor_call, none, CALL_FLOOR, 0, NONE, NONE)
 
-/* The same, where replacing the function would wait for the call. */
+/* The same in a read section, so that an update of the table could wait for the call. */
 #define IN_SECTION(flavour, f, i, bad)					\
 	_urcu_##flavour##_read_lock();					\
 	CALL_FLOOR(f, i, bad)						\
@@ -197,7 +200,7 @@ CONTENDER(floor_bp, none, CALL_BP, 0, NONE, NONE)
 CONTENDER(floor_memb, none, CALL_MEMB, 0, NONE, NONE)
 CONTENDER(floor_qsbr, none, CALL_QSBR, 0, NONE, NONE)
 
-/* By handle, with the thread's local state. */
+/* Calls by handle, with the thread's local state. */
 #define CALL_AT(f, i, bad)	bad |= f##i##_at(f[i], dk_local_current(), x, y);
 CONTENDER(sleepable, calm, CALL_AT, 0, NONE, NONE)
 CONTENDER(atomic, swift, CALL_AT, 0, NONE, NONE)
@@ -207,18 +210,18 @@ CONTENDER(device_one, one, CALL_AT, 0, NONE, NONE)
 CONTENDER(device_many, many, CALL_AT, 0, NONE, NONE)
 CONTENDER(device_same, same, CALL_AT, 0, NONE, NONE)
 
-/* With a local state that the caller passes. */
+/* Calls by handle, with a pointer to the local state that is read once. */
 #define CALL_GIVEN(f, i, bad)	bad |= f##i##_at(f[i], local, x, y);
 #define LOCAL			const struct dk_local *local = dk_local_current()
 CONTENDER(sleepable_given, calm, CALL_GIVEN, 0, LOCAL, NONE)
 CONTENDER(atomic_given, swift, CALL_GIVEN, 0, LOCAL, NONE)
 
-/* In a registry of one's own. */
+/* Calls in a registry other than the default one. */
 #define CALL_OWN(f, i, bad)	bad |= f##i##_at(own_##f[i], dk_local_current(), x, y);
 CONTENDER(sleepable_own, calm, CALL_OWN, 0, NONE, NONE)
 CONTENDER(atomic_own, swift, CALL_OWN, 0, NONE, NONE)
 
-/* By its name in C. */
+/* Calls by the name in C. */
 #define CALL_NAMED(f, i, bad)	bad |= f##i(x, y);
 CONTENDER(sleepable_named, calm, CALL_NAMED, 0, NONE, NONE)
 CONTENDER(atomic_named, swift, CALL_NAMED, 0, NONE, NONE)
@@ -231,7 +234,7 @@ CONTENDER(boxed_atomic, swift, CALL_BOXED, 0, NONE, NONE)
 
 /* ---- batches of calls --------------------------------------------------------- */
 
-/* Enter once, run 32 times, leave. */
+/* Enters once, runs 32 times, and leaves. */
 #define BATCHES(name, f)						\
 static void name(const struct bench_contender *contender, unsigned long n) \
 {									\
@@ -275,7 +278,7 @@ INSIDE_CALL(redispatch_atomic, swift0(x, y))
 INSIDE_CALL(below_sleepable, calm1(x, y))
 INSIDE_CALL(below_atomic, swift1(x, y))
 
-/* ---- all of them -------------------------------------------------------------- */
+/* ---- the list of contenders ---------------------------------------------------- */
 
 static void count(void)
 {
@@ -361,7 +364,7 @@ static int set_up(char *const *names)
 		table[i] = serve;
 	urcu_memb_register_thread();
 	urcu_qsbr_register_thread();
-	/* the first call by name looks the operator up, and keeps it */
+	/* the first call by name looks up the operator; later calls use the result */
 #define FIND(f, i)							\
 	f[i] = dk_op_get(NULL, f##i##_op.name);				\
 	check(f##i(&objects[ON_BACKEND][0], &objects[ON_BACKEND][0]), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The same calls in libtorch, of the same functions, on its unboxed fast path. */
+/* The same calls of the same functions in libtorch, on its unboxed fast path. */
 #include "bench.h"
 
 #include <ATen/ATen.h>
@@ -94,7 +94,7 @@ static int set_up(char *const *names)
 				   __FILE__, __LINE__);
 
 	for (int i = 0; i < BENCH_UNROLLED; i++) {
-		/* in a namespace of its own, because libtorch has the names already */
+		/* in the namespace "bench", because libtorch already defines these names */
 		std::string name = names[i];
 
 		for (char &c : name)

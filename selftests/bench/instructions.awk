@@ -2,8 +2,8 @@
 #
 # Computes the instructions of a call from callgrind's dumps of "calls -c". Prints a line
 # "NAME INSTRUCTIONS" for each contender: the difference between 2N and N calls, divided by N,
-# less that of the empty loop. If the counts are reset inside a function, callgrind's "totals"
-# are wrong; "summary" is right.
+# minus the same value of the empty loop. Reads "summary", because callgrind's "totals" is wrong
+# if the counts are reset inside a function.
 
 /^desc: Trigger: / {
 	name = $3 == "Client" ? $5 : ""

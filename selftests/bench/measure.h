@@ -11,7 +11,7 @@ static inline unsigned long bench_random(unsigned long *state)
 	return *state >> 33;
 }
 
-/* In seconds. */
+/* Returns the time in seconds. */
 static inline double bench_clock(clockid_t id)
 {
 	struct timespec t;

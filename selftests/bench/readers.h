@@ -4,9 +4,9 @@
  * pause. A writer on another CPU registers and unregisters at a given rate. Phases with and
  * without the writer alternate.
  *
- * A registration is a table of one function that is registered and unregistered: two changes
- * are published. The reader's throughput is calls in a second of its own CPU time, so other
- * load on the machine does not reduce it.
+ * A registration is an array of one function that is registered and unregistered, which
+ * publishes two changes. The reader's throughput is measured in calls per second of its own
+ * CPU time, so that other load on the machine does not reduce it.
  */
 #ifndef _SELFTESTS_BENCH_READERS_H
 #define _SELFTESTS_BENCH_READERS_H
@@ -20,9 +20,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPERATORS	64	/* that are called, and as many that are not */
-#define BATCH		256	/* calls, and then the reader looks up */
-#define RATE		11000	/* registrations a second that the writer aims at */
+#define OPERATORS	64	/* operators that are called; as many are not called */
+#define BATCH		256	/* calls between two checks of the quit flag */
+#define RATE		11000	/* registrations a second that the writer tries to make */
 #define RATE_WANTED	10000
 #define REPEATS		21
 #define SETTLE		0.02
@@ -34,16 +34,16 @@ struct readers_side {
 	int (*set_up)(char *const *names);
 	void (*call)(unsigned int op);
 	void (*come_and_go)(unsigned int op);
-	int while_called;		/* can it do that of an operator that is called? */
+	int while_called;		/* can come_and_go() change an operator that is called? */
 };
 
 struct readers_run {
 	const struct readers_side *side;
-	unsigned int first;		/* operator that the writer takes */
+	unsigned int first;		/* the first of OPERATORS that the writer changes */
 	unsigned long seed;
 	int writing;
 	int quit;
-	char before_calls[64];		/* each writes to a cache line of its own */
+	char before_calls[64];		/* the threads write to different cache lines */
 	unsigned long calls;
 	char before_registrations[64];
 	unsigned long registrations;
@@ -108,9 +108,9 @@ static inline void *readers_write(void *arg)
 }
 
 struct readers_phase {
-	double rate;		/* calls a second of the reader's processor */
-	double wall;		/* calls a second */
-	double registrations;	/* a second */
+	double rate;		/* calls per second of the reader's CPU time */
+	double wall;		/* calls per second of real time */
+	double registrations;	/* per second of real time */
 };
 
 static inline struct readers_phase readers_measure(struct readers_run *run, clockid_t cpu,
@@ -126,7 +126,7 @@ static inline struct readers_phase readers_measure(struct readers_run *run, cloc
 	regs = RELAXED_GET(run->registrations);
 	cpu_from = bench_clock(cpu);
 	from = bench_clock(CLOCK_MONOTONIC);
-	/* in CPU time of the reader, which may have to share its CPU */
+	/* waits for CPU time of the reader, which might share its CPU */
 	do
 		readers_sleep(PHASE / 10);
 	while (bench_clock(cpu) - cpu_from < PHASE);
@@ -146,14 +146,14 @@ static inline int readers_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts; the median. */
+/* Sorts the array, and returns the median. */
 static inline double readers_median(double *v)
 {
 	qsort(v, REPEATS, sizeof(*v), readers_compare);
 	return v[REPEATS / 2];
 }
 
-/* One line of the result: the part of the reader's throughput that is kept. */
+/* Prints a line of the result: how much of its throughput the reader keeps, in percent. */
 static inline int readers_run(const struct readers_side *side, const char *what,
 			      unsigned int first, unsigned long seed)
 {
@@ -176,7 +176,7 @@ static inline int readers_run(const struct readers_side *side, const char *what,
 	    pthread_getcpuclockid(reader, &cpu))
 		return 2;
 	for (i = 0; i < REPEATS; i++) {
-		/* each is first in turn, so a drift of the machine affects both */
+		/* the order alternates, so that a drift of the machine affects both phases */
 		if (i & 1)
 			with = readers_measure(run, cpu, 1);
 		without = readers_measure(run, cpu, 0);
@@ -203,7 +203,7 @@ static inline int readers_run(const struct readers_side *side, const char *what,
 	return regs[REPEATS / 2] < RATE_WANTED ? 2 : median < 95;
 }
 
-/* PROGRAM SEED NAMES...: twice OPERATORS of them; the first half is called */
+/* The arguments are SEED NAME..., with 2 * OPERATORS names. The first half is called. */
 static inline int readers_main(const struct readers_side *side, int argc, char **argv)
 {
 	unsigned long seed;

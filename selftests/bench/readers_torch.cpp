@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The same in libtorch. It registers only for operators that nobody calls: with those that
- * are called libtorch crashes, see make demo-unload.
+ * The same in libtorch. The writer registers only for operators that are not called: libtorch
+ * crashes if functions of called operators are unregistered (make demo-unload).
  */
 #include "readers.h"
 
@@ -32,7 +32,7 @@ static int set_up(char *const *names)
 
 	object = at::empty({ 1 });
 	for (unsigned int i = 0; i < 2 * OPERATORS; i++) {
-		/* in a namespace of its own, because libtorch has the names already */
+		/* in a namespace of its own, because libtorch already defines these names */
 		std::string name = names[i];
 
 		for (char &c : name)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The times and memory of registrations: regs [-r ROUNDS] [-s SEED] REGISTRATIONS SCHEMAS
+ * Measures times and memory of registrations: regs [-r ROUNDS] [-s SEED] REGISTRATIONS SCHEMAS
  *
- * A round loads all operators with all their functions, registers and looks up some more, and
- * unloads them. dispatchkey and libtorch alternate. Prints "ns NAME SAMPLE..." of one
- * registration, but of all for "unload" and "fallback*", and "bytes memory SAMPLE..." of one
- * operator: the growth of the heap in use by the load. Constant tables that a side's program
- * makes before are not counted.
+ * A round registers all operators of PyTorch with all their functions, then registers and looks
+ * up some operators one by one, and unregisters all. Rounds of dispatchkey and of libtorch
+ * alternate. Prints lines "ns NAME SAMPLE...". The samples of "load" are the time per operator,
+ * those of "unload" and "fallback*" the time for all operators, and all others the time of one
+ * registration or lookup. Also prints "bytes memory SAMPLE...": the growth of the heap during
+ * the load, per operator. Constant tables that the program allocates before the first round are
+ * not included.
  */
 #include "regs.h"
 #include "measure.h"
@@ -19,12 +21,12 @@
 #include <unistd.h>
 
 #define ROUNDS	15
-#define MOST	32	/* kinds of samples of a side */
+#define MOST	32	/* kinds of samples */
 
 static struct regs_all all;
 static unsigned long seed = 1;
 
-/* CPU time of all threads together: nothing here waits. */
+/* CPU time of the process. The measured operations do not sleep. */
 static double now(void)
 {
 	return bench_clock(CLOCK_PROCESS_CPUTIME_ID);
@@ -37,7 +39,7 @@ static size_t heap(void)
 	return m.uordblks + m.hblkhd;
 }
 
-/* ---- what is registered ---------------------------------------------------------- */
+/* ---- the registrations ------------------------------------------------------------ */
 
 static char *read_text(const char *file)
 {
@@ -51,7 +53,7 @@ static char *read_text(const char *file)
 	return text;
 }
 
-/* "KEY=LABEL KEY=LABEL!", ! being a fallthrough */
+/* Parses "KEY=LABEL KEY=LABEL!", where ! marks a fallthrough. Returns the number of words. */
 static unsigned int read_impls(char *at, struct regs_impl *impls)
 {
 	unsigned int n = 0;
@@ -86,7 +88,7 @@ static void read_all(const char *registrations, const char *schemas)
 	while ((line = strsep(&text, "\n")) && *line) {
 		op = &ops[all.num_ops++];
 		op->name = strsep(&line, " ");
-		/* "(none)" where an operator has functions and no definition */
+		/* "(none)" for an operator that has functions but no definition */
 		schema = strsep(&schema_text, "\n");
 		op->schema = schema && strcmp(schema, "(none)") ? schema : NULL;
 		op->impls = impls + all.num_impls;
@@ -98,7 +100,10 @@ static void read_all(const char *registrations, const char *schemas)
 	all.ops = ops;
 }
 
-/* Random ones, each once, and as many new ones: "aten::add.out" becomes "aten::add.out_new". */
+/*
+ * Chooses REGS_ONES different operators at random, and makes a new operator from each:
+ * "aten::add.out" becomes "aten::add.out_new".
+ */
 static void choose(void)
 {
 	static struct regs_op fresh[REGS_ONES];
@@ -139,7 +144,7 @@ struct samples {
 	int round, rounds;
 };
 
-/* The samples of a kind begin with its first one. */
+/* Stores a sample of this round. The first sample of a kind adds the kind. */
 static void note(struct samples *s, const char *what, const char *id, double value)
 {
 	unsigned int i;
@@ -171,7 +176,7 @@ static void measure_one(const struct regs_side *side, const struct regs_contende
 	c->before();
 	ns = timed(c->run) / c->times;
 	c->after();
-	/* over all operators, including others if there are any */
+	/* libtorch also has its own operators: scale the time to the number of loaded ones */
 	if (c->times == 1)
 		ns *= (double)all.num_ops / side->num_ops();
 	note(s, "ns", c->id, ns);
@@ -213,7 +218,7 @@ static void measure(int rounds)
 	for (i = 0; i < rounds; i++) {
 		ours.round = i;
 		theirs.round = i;
-		/* in turn first */
+		/* the order alternates */
 		if (&regs_torch && (i & 1))
 			play(&regs_torch, &theirs);
 		play(&regs_dk, &ours);

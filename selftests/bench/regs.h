@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shared by the registrations of make bench: PyTorch's operators with all their
- * registrations, and the operations of a side. regs_dk.c is for dispatchkey, regs_torch.cpp
- * for libtorch.
+ * Shared by the programs of make bench that measure registrations: PyTorch's operators with
+ * all their registrations, and the measured operations. regs_dk.c implements these for
+ * dispatchkey, regs_torch.cpp for libtorch.
  */
 #ifndef _SELFTESTS_BENCH_REGS_H
 #define _SELFTESTS_BENCH_REGS_H
 
 #include <stddef.h>
 
-#define REGS_ONES	256	/* registered one by one */
-#define REGS_KEY	"XPU"	/* where PyTorch has almost no function */
+#define REGS_ONES	256	/* operators that are registered one by one */
+#define REGS_KEY	"XPU"	/* PyTorch has almost no functions at this key */
 #define REGS_ALIAS	"CompositeExplicitAutograd"
 #define REGS_FALLBACK	"TESTING_ONLY_GenericMode"
 
@@ -31,7 +31,7 @@ struct regs_all {
 	const struct regs_op *ops;
 	unsigned int num_ops;
 	unsigned int num_impls;
-	/* of REGS_ONES random ones: their numbers, and new operators like these */
+	/* the numbers of REGS_ONES random operators, and a new operator like each */
 	unsigned int *chosen;
 	const struct regs_op *fresh;
 };
@@ -46,13 +46,13 @@ struct regs_contender {
 };
 
 struct regs_side {
-	const char *prefix;		/* of what is printed */
-	/* once: constant tables of the program */
+	const char *prefix;		/* of the printed names */
+	/* called once: makes constant tables of the program */
 	void (*prepare)(const struct regs_all *all);
 	void (*load)(void);
 	void (*unload)(void);
-	void (*clean)(void);		/* what is not timed of it */
-	unsigned int (*num_ops)(void);	/* while all are loaded */
+	void (*clean)(void);		/* the part of unload() that is not timed */
+	unsigned int (*num_ops)(void);	/* called while all operators are loaded */
 	const struct regs_contender *contenders;
 	unsigned int num;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The same registrations in libtorch, through torch::Library. libtorch has PyTorch's
- * operators already, so these are in other namespaces. Functions at keys that it does not
- * know are left out, and types of schemas that it does not know are replaced. The numbers of
- * both are printed.
+ * The same registrations in libtorch, through torch::Library. libtorch already defines
+ * PyTorch's operators, so these have other namespaces. Functions at keys that libtorch does not
+ * know are left out, and types in schemas that libtorch does not know are replaced. The numbers
+ * of left-out functions and of replaced types are printed.
  */
 #include "regs.h"
 
@@ -50,7 +50,7 @@ struct Quiet : c10::WarningHandler {
 };
 static Quiet quiet;
 
-/* ---- what is registered ---------------------------------------------------------- */
+/* ---- the registrations ------------------------------------------------------------ */
 
 static Op convert(const regs_op &from, unsigned int &replaced)
 {
@@ -150,7 +150,7 @@ static void nothing()
 {
 }
 
-/* The libraries are made before. */
+/* Creates the libraries, so that the timed functions do not. */
 static void come()
 {
 	for (const Op &op : fresh)

@@ -20,7 +20,7 @@ WIDTH = 100
 SCHEMA = "dispatchkey-bench-1"
 LICENCE = "SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause"
 
-# A measurement: its name in the files, and its description.
+# Measurements: the name in the files, and the description.
 CALLS = {
     "floor": "floor: a call through a table, index known",
     "floor.bp": "  in a read section of liburcu-bp",
@@ -74,14 +74,14 @@ REGISTRATIONS = {
 
 
 class Measured:
-    """Samples and counts by name."""
+    """The samples and instruction counts of each measurement, by name."""
 
     def __init__(self):
         self.samples, self.units, self.counts, self.notes = {}, {}, {}, []
         self.readers = []
 
     def read(self, path):
-        """Any of the files."""
+        """Reads any of the input files."""
         for line in path.read_text(encoding="utf-8").splitlines():
             part = line.split("\t")
             if len(part) == 3:
@@ -96,7 +96,7 @@ class Measured:
                 self.read_readers(line)
 
     def read_readers(self, line):
-        """A line of bench-readers: the side, the subject, and five numbers."""
+        """Reads a line of bench-readers: the library, the kind of operators, and five numbers."""
         found = re.fullmatch(r"(.+?)\s+(of .+?)" + r"\s+([\d.]+)" * 5, line)
         if found:
             who, what, *numbers = found.groups()
@@ -106,15 +106,15 @@ class Measured:
                                  "ns_per_call": cost})
 
     def has(self, *names):
-        """Are all of these there?"""
+        """Returns true if there are samples of all these names."""
         return all(n in self.samples for n in names)
 
     def median(self, name):
-        """Of all samples."""
+        """Returns the median of all samples."""
         return statistics.median(self.samples[name])
 
     def interval(self, name):
-        """The 95 % interval of the median, by ranks: no distribution is assumed."""
+        """Returns the 95 % interval of the median, by ranks: no distribution is assumed."""
         values = sorted(self.samples[name])
         n = len(values)
         reach = 0.98 * n ** 0.5
@@ -122,7 +122,7 @@ class Measured:
         return values[low], values[n - 1 - low]
 
     def ratio(self, name, to):
-        """The median of the ratios of two that were measured in the same rounds."""
+        """Returns the median of the ratios of two measurements, round by round."""
         return statistics.median(a / b for a, b in zip(self.samples[name], self.samples[to]))
 
 
@@ -130,27 +130,28 @@ class Measured:
 
 
 class Targets:
-    """Lines of: what, target, measured, met (None: could not be measured)."""
+    """A list of targets: what, target, measured, met (None: could not be measured)."""
 
     def __init__(self, measured):
         self.m, self.lines = measured, []
 
     def line(self, what, target, value, text, met):
-        """One more."""
+        """Adds a target."""
         self.lines.append({"what": what, "target": target, "value": value, "measured": text,
                            "met": met})
 
     def at_most(self, what, limit, value, unit):
-        """A number that may not be larger."""
+        """Adds a target for a value that must not be above the limit."""
         self.line(what, f"at most {limit:g} {unit}".rstrip(), value,
                   f"{number(value)} {unit}".rstrip(), value <= limit)
 
     def of_floor(self, what, name, limit):
-        """In nanoseconds."""
+        """Adds a target for the ratio of the time to that of the floor."""
         self.at_most(what, limit, self.m.ratio(name, "floor"), "x floor")
 
     def instructions(self, what, name, limit, beside=None):
-        """In all, or more than another kind of call takes."""
+        """Adds a target for the instructions of a call, or for how many more it takes than the
+        call beside."""
         if name not in self.m.counts:
             self.line(what, f"at most {limit} instructions", None, "no valgrind here", None)
         elif beside:
@@ -160,7 +161,7 @@ class Targets:
             self.at_most(what, limit, self.m.counts[name], "instructions")
 
     def faster(self, what, name, peer, times):
-        """Than the peer."""
+        """Adds a target for how many times faster a call is than the peer's call."""
         target = (f"{times:g} x faster than libtorch" if times > 1 else
                   f"at most {1 / times:g} x libtorch's time")
         if self.m.has(peer):
@@ -171,7 +172,7 @@ class Targets:
 
 
 def call_targets(t):
-    """Of calls."""
+    """Adds the targets of calls."""
     for kind in ("sleepable", "atomic"):
         what = f"redispatch, {kind}"
         t.of_floor(what, f"redispatch.{kind}", 2.2)
@@ -203,7 +204,7 @@ def call_targets(t):
 
 
 def registration_targets(t):
-    """The table of registrations and memory."""
+    """Adds the targets of registrations and memory."""
     for what, name, limit, peer in (
             ("define, without a schema", "define", 1, None),
             ("define, with its schema", "define.schema", None, "torch.define.schema"),
@@ -231,18 +232,18 @@ def registration_targets(t):
                    value >= 95 if enough else None)
 
 
-# ---- as text -----------------------------------------------------------------------
+# ---- the report as text ------------------------------------------------------------
 
 
 def number(value):
-    """Three digits, and never an exponent."""
+    """Formats a number with three significant digits and without an exponent."""
     if abs(value) >= 1000:
         return f"{value:,.0f}".replace(",", " ")
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def row(m, name, text, scale=1, extra=""):
-    """A line of a table: least, median and interval."""
+    """Returns a line of a table: least, median and interval."""
     low, high = m.interval(name)
     values = [min(m.samples[name]), m.median(name), low, high]
     least, median, low, high = (number(v / scale) for v in values)
@@ -250,12 +251,12 @@ def row(m, name, text, scale=1, extra=""):
 
 
 def head(text, *more):
-    """The first line of a table."""
+    """Returns the first line of a table."""
     return f"{text:<43}{'least':>9}{'median':>9}  {'its 95 % interval':<19}" + "".join(more)
 
 
 def text_of(m, targets, notes):
-    """The whole report."""
+    """Returns the whole report as text."""
     out = [f"{key}: {value}" for key, value in notes] + [""]
     out += [head("calls, in ns", f"{'instr.':>9}{'x floor':>9}")]
     for name, text in CALLS.items():
@@ -299,7 +300,7 @@ def text_of(m, targets, notes):
 
 
 def json_of(m, targets, notes):
-    """The same for programs."""
+    """Returns the whole report as an object for JSON."""
     measured = []
     for name in m.samples:
         low, high = m.interval(name)
@@ -332,11 +333,11 @@ class Plot:
         self.title, self.desc, self.unit, self.log, self.bars = title, desc, unit, log, []
 
     def bar(self, label, kind, value, interval=None, goal=None):
-        """One more bar, with a line for the interval and a mark at the target."""
+        """Adds a bar, with a line for the interval and a mark at the target."""
         self.bars.append((label, kind, value, interval, goal))
 
     def place(self, value):
-        """How far to the right."""
+        """Returns the horizontal position of a value."""
         values = [v for b in self.bars for v in (b[2], b[4]) if v]
         if not self.log:
             return BARS * value / max(values)
@@ -344,7 +345,7 @@ class Plot:
         return BARS * math.log(value / low) / math.log(high / low)
 
     def svg(self):
-        """The file's text."""
+        """Returns the content of the SVG file."""
         width, height = LABELS + BARS + 120, 64 + STEP * len(self.bars) + 16
         out = [f"<!-- {LICENCE} -->",
                f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -370,7 +371,7 @@ class Plot:
 
 
 def plot_calls(m):
-    """Nanoseconds."""
+    """Plots the times of calls."""
     plot = Plot("How long calls take", "Medians of calls of every kind, with their intervals.",
                 "ns; the line is the 95 % interval of the median, the mark the target")
     floor = m.median("floor")
@@ -388,7 +389,7 @@ def plot_calls(m):
 
 
 def plot_instructions(m):
-    """By callgrind."""
+    """Plots the instructions of calls, as counted by callgrind."""
     plot = Plot("Instructions of a call", "Counts by callgrind, net of the loop.",
                 "instructions, the loop taken off; the mark is the target")
     for name, goal in (("floor", None), ("batch", 9), ("redispatch.atomic", 46),
@@ -404,7 +405,7 @@ def plot_instructions(m):
 
 
 def plot_registrations(m):
-    """On a scale of powers."""
+    """Plots the times of registrations on a logarithmic scale."""
     plot = Plot("How long registrations take", "Medians of registrations, with their intervals.",
                 "us, on a logarithmic scale; the mark is the target", True)
     goals = {"define": 1, "impl": 0.6, "impl.alias": 2, "fallback": 1500,
@@ -420,7 +421,7 @@ def plot_registrations(m):
 
 
 def main():
-    """See above."""
+    """Reads the files, and writes the report."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--note", action="append", default=[], metavar="KEY=VALUE")

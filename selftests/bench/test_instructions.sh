@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The instructions of each kind of call are those of baseline.COMPILER, within 2 %. Prints
-# TAP. DK_BUILD is the build folder, whose libdispatchkey.so is measured.
+# Compares the instructions of each kind of call with baseline.COMPILER; a difference of 2 % is
+# allowed. Prints TAP. Measures libdispatchkey.so in the build folder DK_BUILD.
 #
 #   test_instructions.sh --write	writes a new baseline
 #
-# A baseline is for one compiler and the CFLAGS of the Makefile. With others, the test is
+# A baseline is valid for one compiler and the CFLAGS of the Makefile. Otherwise the test is
 # skipped.
 
 # shellcheck source=../lib.sh
@@ -43,7 +43,7 @@ counted() {
 		[ -s "$st_tmp/counts" ]
 }
 
-# within COUNT EXPECTED - 2 % more or less
+# within COUNT EXPECTED - true if they differ by at most 2 %
 within() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b * 0.98 && a <= b * 1.02) }'; }
 
 if [ "${1-}" = --write ]; then

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The parts of make bench work: the programs measure for a moment, without libtorch, and the
-# report makes a table, JSON and plots. Prints TAP. DK_BUILD is the build folder.
+# Tests that the parts of make bench work: the programs measure for a moment, without libtorch,
+# and the report makes a table, JSON and plots. Prints TAP. DK_BUILD is the build folder.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * On a board without an operating system: the size of an arena that functions need, and all
- * transcripts, each in the smallest arena that it fits into. Prints TAP.
+ * Runs on a board without an operating system. Measures how much of an arena functions need, and
+ * replays every transcript in the smallest arena in which this is possible. Prints TAP.
  */
 #include <dispatchkey.h>
 
@@ -59,7 +59,7 @@ static void few_functions(void)
 
 enum verdict {
 	RIGHT,
-	WRONG,			/* it is printed why */
+	WRONG,			/* a difference, which is printed, or an error */
 	NO_MEMORY,
 };
 
@@ -83,7 +83,7 @@ static void print_line(const char *what, const char *line, size_t len)
 	print(line ? "\n" : "no more lines\n");
 }
 
-/* The first difference decides: after a refusal for lack of memory, other answers differ. */
+/* Only the first difference is used: after a refusal for lack of memory, more answers differ. */
 static void differ(void *ctx, const struct dk_replay_diff *diff)
 {
 	enum verdict *v = ctx;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The core on emulated boards without an operating system: samples/board, what functions take
-# of an arena, and all transcripts. BOARDS= names the boards, by default all. Prints TAP.
+# Tests the core on emulated boards without an operating system: samples/board, how much of an
+# arena functions need, and all transcripts. BOARDS= names the boards, by default all. Prints
+# TAP.
 #
 # shellcheck disable=SC2317 # functions are called by result
 
@@ -15,8 +16,8 @@ sample=$st_top/samples/board tests=$st_top/selftests/board
 out=$st_tmp
 unset MAKEFLAGS MAKELEVEL CFLAGS
 
-# The compiler and the emulator of a board, what it prints after an exception, and a CPU of its
-# kind without some instructions.
+# Sets the compiler and the emulator of a board, the text that it prints after an exception, and
+# the options for a CPU of the same kind that lacks some instructions.
 tools() { # BOARD
 	case $1 in
 	riscv64-virt)
@@ -37,7 +38,7 @@ build() { # PROGRAM...
 	make -s -j"$(nproc)" -C "$sample" BOARD="$board" O="$out/board/$board" PROGRAM="$*"
 }
 run() { "$sample/run" "$board" "$out/board/$board/$1.elf"; }
-# ends STATUS TEXT PROGRAM - the program ends with this status and prints this text
+# ends STATUS TEXT PROGRAM - checks that the program ends with this status and prints this text
 ends() {
 	local status=0 text
 	build "$tests/$3.c" || return
@@ -45,7 +46,8 @@ ends() {
 	echo "$text"
 	[ "$status" -eq "$1" ] && [[ $text == *"$2"* ]]
 }
-# The size of the arena differs between boards.
+# Compares the output of the sample, except the used size of the arena, which differs between
+# boards.
 same_text() {
 	INSTALL=no make -s -C "$st_top" O="$out" demo-board BOARD="$board" >"$st_tmp/said" &&
 		sed 's/^arena: [0-9]*/arena: N/' "$st_tmp/said" |

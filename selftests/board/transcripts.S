@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* All transcripts, for board_test.c. Paths are those from samples/board, where make runs. */
+/* All transcripts, for board_test.c. Paths are relative to samples/board, where make runs. */
 
 	.macro transcript file
 	.section .rodata.transcript, "a", %progbits

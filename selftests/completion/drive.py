@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """drive.py bash|zsh COMPLETION - types lines into a shell on a terminal, and completes them.
 
-Types each line of standard input, and completes its last word. Prints the completed
-word, one line for each line; "-" stands for the word as it was typed. In bash, M-*
-inserts all completions; for a line that ends in "\\t", Tab inserts their common
-beginning. In zsh, Tab is always typed. For a line that ends in "\\l", prints zsh's
-list.
+Types each line of standard input, and completes its last word. For each line, prints
+the completed word, or "-" if it was not changed. In bash, types M-*, which inserts
+all completions; for a line that ends in "\\t", types Tab, which inserts their common
+beginning. In zsh, always types Tab. For a line that ends in "\\l", prints zsh's list.
 """
 import os
 import pty
@@ -19,7 +18,7 @@ MARK = "\x01"
 
 
 class Shell:
-    """A shell that waits for keys."""
+    """An interactive shell on a terminal."""
 
     def __init__(self, arguments, **environment):
         pid, self.fd = pty.fork()
@@ -29,11 +28,11 @@ class Shell:
         self.seen = ""
 
     def type(self, text):
-        """Type these keys."""
+        """Types these keys."""
         os.write(self.fd, text.encode())
 
     def answer(self, text):
-        """Type this, and return what the terminal shows up to and between two marks."""
+        """Types a text. Returns what the terminal shows before and between two marks."""
         self.seen = ""
         self.type(text)
         end = time.monotonic() + LIMIT
@@ -45,7 +44,7 @@ class Shell:
         return self.seen.split(MARK)[:2]
 
     def replaced(self, line, key):
-        """The text in place of the last word after this key."""
+        """Types a line and a key. Returns the text that replaces the last word, or "-"."""
         last = line[line.rfind(" ") + 1:]
         found = self.answer(f"{line}{key}\x18\x0f")[1][len(line) - len(last):].rstrip()
         return "-" if found == last else found
@@ -56,7 +55,7 @@ class Bash(Shell):
 
     def __init__(self, completion):
         super().__init__(["bash", "--norc", "--noprofile", "-i"], PS1="", INPUTRC="/dev/null")
-        # The terminal echoes typed keys; a mark that only the answer has tells both apart.
+        # The terminal echoes typed keys. Marks distinguish the answer from the echo.
         self.type("PS1= PS2=; stty -echo cols 4000\n")
         self.type("bind 'set bell-style none' 'set enable-bracketed-paste off'\n")
         self.type(". /usr/share/bash-completion/bash_completion\n")
@@ -82,8 +81,7 @@ class Zsh(Shell):
         self.type("unsetopt beep list_beep; setopt no_always_last_prompt; LISTMAX=1000\n")
         self.type("show() { printf '\\1%s\\1' \"$BUFFER\"; BUFFER= }; zle -N show\n")
         self.type("bindkey '^X^O' show; bindkey '^D' list-choices\n")
-        # A key that is typed before the line editor runs, such as Ctrl-D, has another
-        # meaning.
+        # Wait until the line editor runs: before, keys such as Ctrl-D have another meaning.
         self.answer("zle-line-init() { printf '\\1ready\\1' }; zle -N zle-line-init\n")
 
     def complete(self, line):

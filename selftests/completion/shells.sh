@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154 # for the scripts that source this, after lib.sh
 #
-# Makes two folders with a dkctl: $st_tmp/bin has the dkctl of this build, and $st_tmp/live
-# one with the registry of registry.fake. If that cannot be built, $no_live is the reason.
+# Makes two folders with a dkctl: $st_tmp/bin has the dkctl of this build, and $st_tmp/live has a
+# dkctl with the registry of registry.fake. If this cannot be built, $no_live is the reason.
 # $st_tmp/empty is an empty folder.
 
 dkctl=${DKCTL:-${DK_BUILD:-$st_top/build}/dkctl}
@@ -26,7 +26,7 @@ need_completion() { # FILE
 	[ -e "$completions/$1" ] || skip_all "the sources of dkctl are not beside the tests"
 }
 
-# completes_live - what the shell's completes() does, with the scripted registry
+# completes_live - calls the script's completes() with the scripted registry
 completes_live() {
 	if [ -z "$no_live" ]; then
 		completes "$st_tmp/live"
@@ -35,9 +35,9 @@ completes_live() {
 	fi
 }
 
-# cases FOLDER COMMAND... - runs COMMAND with FOLDER's dkctl; it reads the lines before
-# " => " of $st_tmp/cases, and prints what is after it. A "_" at the end of what is typed
-# stands for nothing; it keeps the blank in front of it.
+# cases FOLDER COMMAND... - tests each line "TYPED => EXPECTED" of $st_tmp/cases: COMMAND, with
+# FOLDER's dkctl, reads the TYPED texts and must print the EXPECTED ones. A "_" at the end of TYPED
+# is removed; it marks a blank before it.
 cases() {
 	local path=$1:$PATH typed expected got
 	shift

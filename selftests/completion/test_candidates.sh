@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The candidates that dkctl __complete prints for the completion files. It must offer what
+# Tests the candidates that dkctl __complete prints for the completion files. It must offer what
 # dkctl's help lists and dkctl accepts, with descriptions. Needs no other shell. Prints TAP.
 #
 # shellcheck disable=SC2317,SC2016 # functions are called by ok; a name has a $
@@ -13,10 +13,10 @@
 
 path=$st_tmp/bin/dkctl
 complete() { "$path" __complete -- "$@"; }
-# values WORD... - without descriptions, in one line
+# values WORD... - prints the candidates without descriptions, in one line
 values() { complete "$@" | cut -f 1 | tr '\n' ' ' | sed 's/ $//'; }
 sorted() { values "$@" | tr ' ' '\n' | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//'; }
-# offers WHAT WORD... - the values are these words
+# offers CANDIDATES WORD... - these must be the candidates after the words
 offers() {
 	local expected=$1
 	shift
@@ -37,8 +37,8 @@ offers "${subcommands[*]}" ''
 is "each with what it does" "" "$(complete '' | grep -v $'\t..')"
 is "it is not in the help" "" "$("$path" help | grep __complete)"
 
-# Options that the help lists are offered with a description, and offered options are
-# accepted.
+# The options that the help lists must be offered with a description, and offered options must
+# be accepted.
 listed() { # SUBCOMMAND
 	"$path" help "$1" | sed '/^exit status:/,$d' | grep -E '^  -' | grep -oE -- '--[a-z-]+' |
 		LC_ALL=C sort -u | tr '\n' ' ' | sed 's/ $//'
@@ -127,7 +127,7 @@ is "on, of a device" $'0000:00:04.0\tonline, a device of edu' "$(complete device
 is "and the words" $'release\tunbind an unused name from its private backend, which can then get another name' \
 	"$(complete backend re)"
 
-# Offered words are accepted.
+# dkctl must accept the offered words.
 words_of() { # SUBCOMMAND
 	complete "$1" '' | cut -f 1 | grep -xE '[a-z]+' | grep -vxE 'edu|backends|devices'
 }

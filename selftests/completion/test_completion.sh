@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dkctl's completion in bash: types keys into a bash on a terminal and compares its line.
+# Tests dkctl's completion in bash: types keys into a bash on a terminal and compares its line.
 # Names in the kernel's registry are from a scripted registry; without the module there are
 # none. Prints TAP.
 
@@ -14,12 +14,12 @@ need_completion dkctl
 [ -e /usr/share/bash-completion/bash_completion ] || skip_all "no bash-completion here"
 need_command python3 bash
 
-# completes FOLDER - "-" stands for nothing. "\t" types Tab, which inserts the common
-# beginning; otherwise all candidates are inserted.
+# completes FOLDER - runs the cases in bash. "-" means that nothing is inserted. "\t" types Tab,
+# which inserts the common beginning; otherwise all candidates are inserted.
 completes() { cases "$1" python3 "$st_here/drive.py" bash "$completions/dkctl"; }
 
 subcommands=$("$dkctl" help | sed '/^options:/,$d' | grep -oE '^  [a-z]+' | tr -d ' ' | sort | tr '\n' ' ')
-per_backend() { # PREFIX: keys of that functionality, one a backend
+per_backend() { # PREFIX - prints the key of that functionality for each backend
 	"$dkctl" -p layout | sed -n "s/.*\"name\": \"\([A-Za-z0-9]*\)Bit\".*/$1\1/p; s/.*\"name\": \"\(M[AT]IA\)\".*/$1\1/p" |
 		sort | tr '\n' ' '
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dkctl's completion in fish, which prints the candidates and their descriptions. Prints TAP.
+# Tests dkctl's completion in fish, which prints the candidates and descriptions. Prints TAP.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dkctl's completion in zsh: types keys into a zsh on a terminal and compares its line or its
-# list. Prints TAP.
+# Tests dkctl's completion in zsh: types keys into a zsh on a terminal and compares its line or
+# its list. Prints TAP.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The C half of the test, with operators made by DK_OP(). */
+/* The C half of the test, with operators that DK_OP() declares. */
 #include "shared.h"
 
 DK_OP(c_defines, "t::c_defines",
@@ -55,7 +55,7 @@ int c_calls_other(struct vec *v, struct seen *seen)
 
 static unsigned int passed;
 
-/* Reads the arguments as the struct of DK_OP(), whoever packed them. */
+/* Reads the arguments as the struct that DK_OP() declares, also those of C++ callers. */
 static int pass_on(struct dk_call *c, void *args)
 {
 	const struct c_defines_args *a = args;
@@ -74,7 +74,7 @@ int c_fallback_begin(struct dk_diag *why)
 	return dk_fallback_register(&me, &fallback, why);
 }
 
-/* How many calls went through it, or an error. */
+/* Returns the number of calls that reached the fallback, or an error. */
 int c_fallback_end(void)
 {
 	int err = dk_impls_unregister(&me, &fallback, NULL);

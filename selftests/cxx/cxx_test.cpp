@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * <dispatchkey.hpp>: keysets, guards, typed operators, functions with state, and operators
+ * Tests <dispatchkey.hpp>: keysets, guards, typed operators, functions with state, and operators
  * that are shared by C and C++. Prints TAP.
  */
 #include <dispatchkey.hpp>
@@ -60,7 +60,7 @@ static_assert(dk::autograd_keys.bits == 0x3800000000);
 static_assert(DK_KEY_BITS(DK_QUANTIZED_CUDA) == dk::keyset(DK_QUANTIZED_CUDA).bits);
 static_assert(sizeof(dk::keyset) == sizeof(dk_keyset));
 
-/* Every key, and sets of all indexes, against the library's functions. */
+/* Compares every key, and sets of all indexes, with the library's functions. */
 static void keysets_as_in_c()
 {
 	__u64 state = 1;
@@ -160,7 +160,7 @@ static void guards()
 		CHECK(words(in | dk::keyset(DK_META).bits, ex));
 		dk_local_exclude(&dk::local(), dk::keyset(DK_TRACER));
 	}
-	CHECK(words(in, ex | tracer));		/* the other set is not touched */
+	CHECK(words(in, ex | tracer));		/* the excluded set is not changed */
 	dk_local_set_excluded(&dk::local(), DK_TRACER, 0);
 	{
 		dk::exclude guard(DK_TRACER);
@@ -242,7 +242,7 @@ template <> struct dk::object<odd> {
 
 struct opaque;
 
-/* Specialised with an offset, despite a member dk or a base. */
+/* dk::object is specialised with an offset for these types, despite the member dk or the base. */
 struct with_member {
 	dk_obj other;
 	dk_obj dk;
@@ -266,7 +266,7 @@ template <> struct dk::object<with_base> {
 	static const dk_obj *of(const with_base &x) { return &x; }
 };
 
-/* Declared before its type is complete. */
+/* An operator that is declared before the type of its parameter is complete. */
 struct later;
 static dk::op<int(const later *)> before{ "t::before" };
 struct later {
@@ -340,7 +340,7 @@ static void typed_calls()
 	auto bad = add.impl(static_cast<dk_key>(4000), add_7);
 	CHECK(!bad && bad.status().error == -EINVAL);
 
-	auto passes = add.fallthrough(DK_TRACER);	/* newer than the tracer */
+	auto passes = add.fallthrough(DK_TRACER);	/* overrides the tracer, which is older */
 	CHECK(passes && add.in(with, x, y, &who) == 0 && calls == 21);
 	CHECK(passes.release() == 0 && add.in(with, x, y, &who) == 0 && calls == 31);
 	CHECK(cuda.release() == 0 && add(x, z, &who) == -ENOSYS);
@@ -355,7 +355,7 @@ static void no_arguments()
 	CHECK(defined && any && nothing() == 5);
 }
 
-/* The parameters that it dispatches on: chosen ones, optional ones, lists. */
+/* Operators dispatch on chosen parameters, on optional ones, and on lists. */
 static void dispatched_on()
 {
 	tensor x = on_cpu(1), y = on_cuda(2);
@@ -386,7 +386,7 @@ static void dispatched_on()
 	CHECK(!many(nullptr, &x, { pair, 2 }, none, nullptr, &who) && who == 2);
 	CHECK(!many(nullptr, std::nullopt, {}, few, nullptr, &who) && who == 2);
 	CHECK(!many(nullptr, std::nullopt, {}, lots, nullptr, &who) && who == 1);
-	lots.push_back(&y);	/* the last one of a long list */
+	lots.push_back(&y);	/* decides, although it is the last item of a long list */
 	CHECK(!many(nullptr, std::nullopt, {}, lots, nullptr, &who) && who == 2);
 	CHECK(!many(&o, &y, {}, lots, nullptr, &who) && who == 3);
 }
@@ -401,7 +401,7 @@ struct counted {
 };
 std::atomic<int> counted::alive;
 
-/* Other ways to choose the keyset: a redispatch from outside of a call. */
+/* Calls with a given keyset: redispatches from outside a call. */
 static void by_keyset()
 {
 	tensor x = on_cpu(1), y = on_cuda(2);
@@ -442,7 +442,7 @@ static void error_sentences()
 	CHECK(!std::strcmp(dk::error_text(0), "no error"));
 }
 
-/* The route of a call, and the labels of the functions. */
+/* The routes of calls, and the labels of functions. */
 static void routes_and_labels()
 {
 	tensor x = on_cpu(1), y = on_cuda(1);
@@ -477,7 +477,7 @@ inline constexpr int (*nameless)(tensor &, const tensor &, int *) =
 	[](tensor &, const tensor &, int *) { return 0; };
 inline constexpr int (*nameless_boxed)(dk_call *, void *) = [](dk_call *, void *) { return 0; };
 
-/* Functions of templates have their own names, and lambdas have FILE:LINE. */
+/* Labels of functions that are template arguments are their names, those of lambdas FILE:LINE. */
 static void labels_of_templates()
 {
 	tensor x = on_cpu(1);
@@ -512,7 +512,7 @@ static void labels_of_templates()
 	CHECK(l.impl<nameless>(add) && label_is(at(line)));
 }
 
-/* A route is refused as the call is. */
+/* A route fails with the same error as the call. */
 static void routes_of_another_type()
 {
 	static dk::op<int(tensor &)> other{ "t::add" };
@@ -582,7 +582,7 @@ static void described_arguments()
 	CHECK(all(x, &v, "text", true, -4, 5, 6.f, 7., list, nullptr, &out) == 0);
 	CHECK(seen == 1 && out == 1);
 
-	/* and an interpreter calls with such arguments */
+	/* a boxed call with packed arguments, as an interpreter makes it */
 	dk_value values[11] = {};
 	alignas(16) unsigned char args[256];
 	const dk_arg_kind kinds[] = {
@@ -604,7 +604,7 @@ static void described_arguments()
 	CHECK(seen == 2 && out == 2);
 }
 
-/* The offset of dk::object decides, not what the type has. */
+/* The offset in dk::object is used, not a member or base of the type. */
 static void offsets()
 {
 	static dk::op<int(const with_member *, const with_base &)> both{ "t::both" };
@@ -630,7 +630,7 @@ static void incomplete_types()
 	CHECK(before(&x) == 1 && before(nullptr) == -ENOSYS);
 }
 
-/* Generators count in calls, and not in boxed ones. */
+/* Unboxed calls dispatch on generators, boxed ones do not. */
 static void generators_in_boxed_calls()
 {
 	static dk::op<int(const tensor &, dk_generator *)> random{ "t::random" };
@@ -763,7 +763,7 @@ static void options_that_do_not_apply()
 	CHECK(impls.fallback<passes_on>());
 }
 
-/* A listener that is destroyed inside its own function stays, with its captures. */
+/* A listener that is destroyed inside its own function stays registered, with its captures. */
 struct ends_itself {
 	std::optional<dk::listener<ends_itself>> *self;
 	std::shared_ptr<int> events;
@@ -777,7 +777,7 @@ struct ends_itself {
 
 static void listener_ends_inside()
 {
-	static dk::registry mine;	/* of a listener that stays for ever */
+	static dk::registry mine;	/* static, because the listener stays registered */
 	auto events = std::make_shared<int>(0);
 	std::optional<dk::listener<ends_itself>> l;
 	dk::define_options in_mine;
@@ -848,7 +848,7 @@ static void state_is_drained()
 	CHECK(counted::alive == 0);
 	CHECK(add(x, x, &who) == -ENOSYS);
 
-	/* the end of the scope waits for a call that is inside */
+	/* the destructor of slow waits for the call inside */
 	std::thread caller;
 	{
 		auto slow = add.impl(DK_CPU, [state = counted()](tensor &, const tensor &, int *by) {
@@ -871,7 +871,7 @@ static void state_is_drained()
 	CHECK(!refused && counted::alive == 0);
 }
 
-/* The structs of C are types of C++: no function has the name of a struct. */
+/* The structs of C can be used without "struct": no function has the name of a struct. */
 static void structs_of_c()
 {
 	dk_route route{};
@@ -916,7 +916,7 @@ static int by_cxx(dk_call *, vec *v, char c, short s, pair p, double d, char las
 	return 0;
 }
 
-/* One call in each of four ways; each must return the sum. */
+/* Calls each operator from C++ and from C; each call must return the sum. */
 static void call_all_ways(struct seen &seen)
 {
 	vec v{ dk_obj_on(DK_BACKEND_CPU, 0), 1 };
@@ -948,7 +948,7 @@ static void c_and_cxx()
 	CHECK(defined && impl);
 	call_all_ways(seen);
 
-	/* a boxed fallback of C, and then one of C++, on the way */
+	/* calls through a boxed fallback in C, and then through one in C++ */
 	r.error = c_fallback_begin(&r.why);
 	CHECK(r);
 	{
@@ -994,7 +994,7 @@ static void wrong_signatures()
 	CHECK(mistaken.status().why.reason == DK_WHY_SIGNATURE);
 	CHECK(seen.by_c == 0 && seen.by_cxx == 0);
 
-	/* if an operator is C++ on both sides, the text consists of its types */
+	/* if both operators are declared in C++, the signatures are texts of the C++ types */
 	static dk::op<int(tensor &, const tensor &, long *)> other{ "t::add" };
 	static dk::op<int(tensor &, const tensor &, int *)> same{ "t::add" };
 	tensor x = on_cpu(1);

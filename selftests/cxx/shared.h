@@ -19,25 +19,25 @@ struct pair {
 	short b;
 };
 
-/* The function that served, and a sum that is wrong if an argument is. */
+/* How often each function was called, and a sum that is wrong if an argument is wrong. */
 struct seen {
 	int by_c, by_cxx;
 	double sum;
 };
 
-/* The operands have all sorts of sizes, so that a wrong layout shows. */
+/* The arguments have different sizes, so that a wrong layout gives a wrong sum. */
 #define SHARED_SUM(v, c, s, p, d, last)					\
 	((v)->x + (c) * 10 + (s) * 100 + (p).a * 1e3 + (p).b * 1e4 +	\
 	 (d) * 1e5 + (last) * 1e6)
 #define SHARED_EXPECTED	7654321.
 
-/* The C half: defines t::c_defines, implements t::cxx_defines; 0 or an error. */
+/* Starts the C half: defines t::c_defines, implements t::cxx_defines. Returns 0 or an error. */
 int c_begin(struct dk_diag *why);
 int c_end(void);
-/* Calls both, in this order, with the thread's local state. */
+/* Call t::c_defines and t::cxx_defines, with the thread's local state. */
 int c_calls_own(struct vec *v, struct seen *seen);
 int c_calls_other(struct vec *v, struct seen *seen);
-/* A boxed fallback at Tracer that redispatches; its destructor reports how often. */
+/* Register and unregister a boxed fallback at Tracer that redispatches. */
 int c_fallback_begin(struct dk_diag *why);
 int c_fallback_end(void);
 

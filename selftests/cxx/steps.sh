@@ -11,13 +11,13 @@ case ${O:-build} in
 *) lib=$top/${O:-build} ;;
 esac
 
-# c OPTION... - compile C, with the library
+# c OPTION... - compiles C with the library
 c() {
 	$cc -std=gnu11 -g -Wall -Wextra -Wno-unused-parameter -Werror -I"$top/include" \
 		-I"$top/uapi" "$@" -L"$lib" -Wl,-rpath,"$lib" -ldispatchkey -ldl
 }
 
-# says_as_hello COMMAND... - it prints what hello.c does
+# says_as_hello COMMAND... - true if the command prints the same as hello.c
 says_as_hello() {
 	"$lib/samples/hello" >"$st_tmp/want" && "$@" >"$st_tmp/got" && diff "$st_tmp/want" "$st_tmp/got" &&
 		grep -qx "21 42 63" "$st_tmp/got"

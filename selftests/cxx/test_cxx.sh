@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# <dispatchkey.hpp> with every installed C++ compiler, without exceptions and RTTI, and
-# without a warning: cxx_test, and the sample in C++, whose output is compared with that of
-# the sample in C. Prints TAP. CXX= is another compiler.
+# Tests <dispatchkey.hpp> with every installed C++ compiler, without exceptions and RTTI, and
+# without a warning: runs cxx_test, and compares the output of the sample in C++ with that of
+# the sample in C. Prints TAP. CXX= is an additional compiler.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -19,7 +19,7 @@ for one in ${CXX:-} g++ clang++; do
 done
 [ -n "$compilers" ] || skip_all "no C++ compiler"
 
-# object COMPILER STANDARD OPTION... - compile, without a warning
+# object COMPILER STANDARD OPTION... - compiles; warnings are errors
 object() {
 	compiler=$1 standard=$2
 	shift 2
@@ -27,10 +27,10 @@ object() {
 		-Wold-style-cast -pedantic -Werror -I"$top/include" -I"$top/uapi" "$@"
 }
 
-# cxx COMPILER STANDARD FILE... - compile and link
+# cxx COMPILER STANDARD FILE... - compiles and links
 cxx() { object "$@" -L"$lib" -Wl,-rpath,"$lib" -ldispatchkey -pthread; }
 
-# precompile COMPILER - the headers of code()
+# precompile COMPILER - precompiles the headers that code() needs
 precompile() {
 	mkdir -p "$st_tmp/$1" &&
 		printf '#include <%s>\n' dispatchkey.hpp vector >"$st_tmp/$1/headers.h" &&
@@ -38,7 +38,7 @@ precompile() {
 			-o "$st_tmp/$1/headers.h.gch"
 }
 
-# code TEXT - a program with these statements, without its headers
+# code TEXT - writes a program with these statements, without its headers
 code() {
 	cat >"$st_tmp/code.cpp" <<-END
 		struct tensor { dk_obj dk; };
@@ -56,7 +56,7 @@ compiles() {
 		-fsyntax-only "$st_tmp/code.cpp"
 }
 
-# refuses COMPILER TEXT SENTENCE - one error, which has this sentence
+# refuses COMPILER TEXT SENTENCE - TEXT causes exactly one error, which has this sentence
 refuses() {
 	if compiles "$1" "$2" 2>"$st_tmp/said"; then
 		return 1
@@ -74,7 +74,7 @@ pair() {
 	done
 }
 
-# plugin COMPILER NAME, host COMPILER - the two halves of two_compilers.cpp
+# plugin COMPILER, host COMPILER - build the two halves of two_compilers.cpp
 plugin() {
 	cxx "$1" c++17 -DPLUGIN -fPIC -shared "$st_here/two_compilers.cpp" -o "$st_tmp/plugin-$1.so"
 }
@@ -82,7 +82,7 @@ host() {
 	cxx "$1" c++17 "$st_here/two_compilers.cpp" -o "$st_tmp/host-$1" -ldl
 }
 
-# unloads COMPILER [OPTION] - both halves of unloaded.cpp
+# unloads COMPILER [OPTION] - builds and runs both halves of unloaded.cpp
 unloads() {
 	local compiler=$1
 	shift

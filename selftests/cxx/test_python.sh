@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The library without its headers. Each inline function is also in the library and does the
-# same there. These functions are enough for the sample in Python. Prints TAP.
+# Tests the library without its headers. Each inline function is also exported by the library,
+# and does the same there. The sample in Python needs no other functions. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -11,7 +11,7 @@
 # shellcheck source=selftests/cxx/steps.sh
 . "$st_here/steps.sh"
 
-# The inline functions of the headers that the test does not name.
+# Prints the inline functions of the headers that twins_test.c does not test.
 unnamed() {
 	sed -n 's/^DK_INLINE .*\(dk_[a-z0-9_]*\)(.*/\1/p' "$top"/include/*.h | sort -u >"$st_tmp/names"
 	[ -s "$st_tmp/names" ] && ! grep -vwFf - "$st_tmp/names" <<-EOF

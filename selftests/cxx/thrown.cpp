@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* An exception leaves a call: hooks see -ECANCELED, and nothing stays inside. */
+/* If an exception leaves a call, hooks get -ECANCELED, and the call is no longer inside. */
 #include <dispatchkey.hpp>
 
 #include <cstdio>

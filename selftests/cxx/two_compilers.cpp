@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A plugin (-DPLUGIN) that implements operators with C++ types, and a host that defines and
- * calls them. Each is built by another compiler. The host returns 0 if all signatures are the
+ * calls them. Different compilers build them. The host returns 0 if all signatures are the
  * same in both, and prints those that differ.
  */
 #include <dispatchkey.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A plugin that dlclose() unmaps, and with it what it registered: -DPLUGIN is the plugin, and
- * with -DLEAKS it forgets to unregister. The other half is its host.
+ * A plugin and its host: dlclose() unmaps the plugin and unregisters its functions. -DPLUGIN
+ * builds the plugin; with -DLEAKS, the plugin does not unregister.
  */
 #include <dispatchkey.hpp>
 

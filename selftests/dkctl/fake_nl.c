@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replaces libdispatchkey-nl: a registry of this process instead of the kernel's, so dkctl's
- * subcommands for a running kernel can be tested anywhere. The file DKCTL_FAKE is a script. Its
- * commands of transcripts make the registrations. The other lines set what transcripts cannot;
- * their words are separated by "|":
+ * Replaces libdispatchkey-nl with a registry in this process, so that dkctl's subcommands for a
+ * running kernel can be tested anywhere. The environment variable DKCTL_FAKE names a script. Its
+ * lines are commands of transcripts, which make the registrations, and lines that begin with "!",
+ * which set what transcripts cannot. Their words are separated by "|":
  *
  *   !version TEXT                        version of the module, and its ABI
  *   !of LABEL | PROVIDER                 provider of the functions with that label
  *   !provider NAME | MODULE | STATE | OPS | IMPLS | DEVICES | CALLS | BACKEND...
  *   !layout TEXT [| NAME]                name of the layout, and of its lowest functionality
- *   !newer                               steps of a later version of the module
- *   !library TEXT                        version of this library
+ *   !newer                               explanations have values of a later module version
+ *   !library TEXT                        version of the client library
  *   !waits NAME | TEXT                   a call that unregistering the provider waits for
  *   !device NAME | PROVIDER              provider of a device
- *   !unserved OP                         an operator that nothing serves while something is
- *                                        offline
- *   !inside [TEXT] [| online]            a call that is inside during the next request to go
- *                                        offline; "online": then another request brings it
- *                                        online, or without TEXT before the reply (-ECANCELED)
- *   !removed                             the objects are gone after the previous line
+ *   !unserved OP                         an operator without a function for its calls after a
+ *                                        device or backend was taken offline
+ *   !inside [TEXT] [| online]            the next request to take a device or backend offline
+ *                                        reports the call TEXT as still inside. "online": the
+ *                                        device is online again after that; without TEXT, the
+ *                                        request fails with -ECANCELED
+ *   !removed                             after all "!inside" lines are used, a request to take
+ *                                        a device offline finds no device
  *   !join BACKEND | PROVIDER [| alone]   a provider that has joined a backend
  *   !joined BACKEND | N                  number of providers, including those without a line
  *   !schema OP | TEXT [| PROVIDER | FLAGS]
@@ -28,13 +30,13 @@
  *   !limit NAME | MOST [| USED]
  *   !event KIND | NAME | KEY | PROVIDER | STATE | COUNT
  *   !fail FUNCTION | ERRNO [| MESSAGE]   the error that a function returns
- *   !impls OP | N                        a table of N functions, for the width of its output
+ *   !impls OP | N                        the table of OP has N different functions
  *
  * This file is longer than others, because it has all functions of one library, and all of them
  * read the script.
  *
- * A function whose label begins with "boxed" is boxed. Without DKCTL_FAKE the module is not
- * loaded. Answers are never freed.
+ * A function whose label begins with "boxed" is reported as boxed. Without DKCTL_FAKE, the module
+ * is reported as not loaded. Replies are never freed.
  */
 #include <dispatchkey-nl.h>
 #include "internal.h"
@@ -56,7 +58,7 @@ struct line {
 static struct dk_replay *replay;
 static struct line *lines, **last_line = &lines;
 static struct dk_nl_error error = { .size = sizeof(error) };
-/* All answers: reachable, so that a leak checker reports none. */
+/* All replies. They stay reachable, so that a leak checker does not report them. */
 static void **given;
 static size_t num_given;
 
@@ -70,7 +72,7 @@ static void *give(size_t size)
 {
 	void *p = calloc(1, size);
 
-	/* AddressSanitizer copies all of it each time */
+	/* grows by doubling, because AddressSanitizer's realloc() always copies the array */
 	if (!(num_given & (num_given - 1)))
 		given = realloc(given, 2 * (num_given + !num_given) * sizeof(*given));
 	if (!p || !given)
@@ -86,7 +88,7 @@ static const char *text(const char *s)
 
 /* ---- the script ------------------------------------------------------------------ */
 
-/* \xNN is a byte, so that a script can have odd names. */
+/* Replaces \xNN with a byte, so that a script can use names with any bytes. */
 static void unescape(char *s)
 {
 	char *out = s, *end;
@@ -209,7 +211,7 @@ static int failed(int err, const char *sentence)
 	return err;
 }
 
-/* 0, or what the script wants a function to fail with. */
+/* Returns the error that the script sets for a function, or 0. */
 static int scripted(const char *function)
 {
 	static const struct { const char *name; int value; } errors[] = {
@@ -240,7 +242,7 @@ static int absent(const char *what, const char *name)
 	return failed(-ENOENT, sentence);
 }
 
-/* The result of opening: the module is loaded if there is a script. */
+/* Reads the script when it is called first. Without a script, the module is not loaded. */
 static int open_by(const char *call)
 {
 	failed(-ENOENT, "the module is not loaded");
@@ -253,7 +255,7 @@ static int open_by(const char *call)
 
 int dk_nl_open(const struct dk_nl_options *options, struct dk_nl **nl, struct dk_nl_error *why)
 {
-	static char handle;	/* which no code reads */
+	static char handle;	/* only its address is used */
 	int err = open_by("open");
 
 	if (why)
@@ -421,7 +423,7 @@ int dk_nl_backends(struct dk_nl *nl, const struct dk_nl_backend **list)
 	return err;
 }
 
-/* The result of a request to go offline or online; @is_online is the new state. */
+/* Returns the result of a request to go offline or online; sets @is_online to the new state. */
 static int switched(const char *name, __u32 number, int online, bool *is_online,
 		    const struct dk_nl_switched **answer)
 {
@@ -466,7 +468,7 @@ int dk_nl_backend_release(struct dk_nl *nl, const char *name)
 {
 	int err = scripted("backend-release");
 
-	/* replay's own provider joins each */
+	/* ignores the interpreter's own provider, which joins every backend */
 	if (!err && find("join", name))
 		err = failed(-EBUSY, dk_reason_text(DK_WHY_BACKEND_USED));
 	return err;
@@ -526,7 +528,7 @@ int dk_nl_devices(struct dk_nl *nl, __u32 b, const struct dk_nl_device **list)
 	for (d = replay->devices; !err && d; d = d->next) {
 		if (b && d->backend != b)
 			continue;
-		/* the interpreter has the newest first */
+		/* reverses the order: the interpreter lists the newest device first */
 		a = device(d);
 		((struct dk_nl_device *)a)->next = *list;
 		*list = a;
@@ -707,7 +709,7 @@ int dk_nl_op_get(struct dk_nl *nl, const char *name, const struct dk_nl_op **ans
 	return err ? err : absent("operator", name);
 }
 
-/* Backend fallbacks of the interpreter, after the functions of operators. */
+/* Appends the backend fallbacks of the interpreter, after the functions of operators. */
 static void fallbacks(const struct dk_nl_impl ***tail)
 {
 	const struct dk_replay_impl *i;
@@ -790,7 +792,7 @@ static struct dk_nl_run *run_of(const struct dk_entry *e, unsigned int slot)
 	return a;
 }
 
-/* A table with a different function in every entry. */
+/* Returns a table with a different function in every entry. */
 static int many(unsigned int n, const struct dk_nl_run **list)
 {
 	struct dk_entry e = { .size = sizeof(e), .provenance = DK_PROV_KERNEL };
@@ -855,7 +857,7 @@ int dk_nl_table_get(struct dk_nl *nl, const char *op_name, __u32 n, const char *
 	return 0;
 }
 
-/* Values that no existing version sends. */
+/* Sets values that no existing version of the module sends. */
 static void make_newer(struct dk_nl_step *a, const struct dk_step *s)
 {
 	if (s->kind == DK_STEP_RULE && s->rule == 11)
@@ -1077,7 +1079,7 @@ int dk_nl_limit_get(struct dk_nl *nl, const char *name, const struct dk_nl_limit
 	return err;
 }
 
-/* ---- events: those of the script, a second apart; then the module is unloaded ------ */
+/* ---- events: one a second from the script, then the end of the module -------------- */
 
 static struct line *event_line;
 static unsigned int num_events;

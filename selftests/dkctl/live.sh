@@ -12,7 +12,7 @@ need_command insmod rmmod setpriv unshare timeout
 need_module dispatchkey dk_cpu dk_edu dk_client dk_crowd dk_tallied dk_caller
 ! is_loaded dispatchkey || skip_all "dispatchkey is loaded already, and this test has to load it"
 
-# program NAME - of the build folder, or installed
+# program NAME - prints the path of a program in the build folder, or of an installed one
 program() {
 	local path
 	for path in "${DK_BUILD:-$st_top/build}/$1" "$st_here/${1##*/}" "$(command -v "${1##*/}")"; do
@@ -28,7 +28,7 @@ esac
 dkctl() { "$dkctl" "$@"; }
 nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all "$@"; }
 
-# says WHAT STATUS PATTERN WORDS... - dkctl's output and errors, and its status
+# says WHAT STATUS PATTERN WORDS... - tests dkctl's output and errors, and its exit status
 says() {
 	local what=$1 status=$2 pattern=$3 out got=0
 	shift 3
@@ -40,7 +40,7 @@ says() {
 	fi
 }
 
-# ---- without the module, and with it alone -------------------------------------------
+# ---- without the module, and without drivers -----------------------------------------
 
 says "without the module it says what to type" 4 \
 	"dkctl: dispatchkey.ko is not loaded; type: sudo modprobe dispatchkey" backend
@@ -147,7 +147,8 @@ fi
 # ---- a call that stays inside ------------------------------------------------------------
 
 crowd=/sys/module/dk_crowd/parameters
-# asked_in FILE - takes the device offline in the background, until the call inside is named
+# asked_in FILE - takes the device offline in the background, and waits until dkctl names the
+# call inside
 asked_in() {
 	timeout 120 "$dkctl" device set crowd000 offline >"$1" 2>&1 &
 	asked=$!
@@ -220,7 +221,7 @@ like "its call stays in the sum" "*1 call counted
 dkctl stats off >/dev/null
 unload dk_caller
 
-# ---- a name without a user ---------------------------------------------------------------
+# ---- a backend name that is no longer used -----------------------------------------------
 
 says "a backend keeps the name that nobody uses" 0 "*
 crowd *PrivateUse2*online* 0 *" backend show crowd
@@ -231,7 +232,7 @@ says "an administrator releases it" 0 "the name crowd is released, PrivateUse2 i
 says "once" 2 "*the kernel has no backend \"crowd\"*" backend release crowd
 says "one of the layout has none" 2 "*there is nothing to release" backend release CPU
 
-# ---- what happens ------------------------------------------------------------------------
+# ---- events ------------------------------------------------------------------------------
 
 timeout 30 "$dkctl" monitor >"$st_tmp/events" 2>&1 &
 monitor=$!

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dkctl: its output as text and as JSON, its messages for bad input, and replay with right and
-# wrong answers and at a prompt. DKCTL names the tool.
+# Tests dkctl's output as text and as JSON, its messages for bad input, and its replay with right
+# and wrong answers and at a prompt. DKCTL is the path of the tool.
 
 here=$(cd "$(dirname "$0")" && pwd)
 DKCTL=${DKCTL:-${DK_BUILD:-$here/../../build}/dkctl}
@@ -46,7 +46,7 @@ run() # WORDS...: sets status, $tmp/out and $tmp/err
 	status=$?
 }
 
-# The output is exactly the standard input.
+# The output must equal the standard input of this function.
 golden() # NAME WORDS...
 {
 	name=$1
@@ -67,7 +67,7 @@ has() # NAME TEXT WORDS...: one line of the output is TEXT
 	result $? "$name"
 }
 
-# One sentence on stderr that contains the word, nothing on stdout, status 2.
+# dkctl must print one line with WORD on stderr, nothing on stdout, and exit with status 2.
 bad() # WORD WORDS...
 {
 	word=$1
@@ -249,7 +249,7 @@ result $? "help has the exit statuses that a subcommand can end with"
 has "help tells the commands of transcripts" \
 	"  key KEY                          value, set, index, functionality and backend" \
 	help replay
-# Those about a kernel are run by test_live.sh.
+# test_live.sh runs the examples for a running kernel.
 mkdir "$tmp/bin"
 ln -s "$(realpath "$DKCTL")" "$tmp/bin/dkctl"
 : >"$tmp/err"
@@ -534,7 +534,7 @@ run replay --check "$tmp/wrong.dkt"
 	grep -q '12 wrong answers, the first 10 are shown$' "$tmp/out"
 result $? "replay --check shows the first wrong answers"
 
-# Bytes of a file that a terminal would take for orders.
+# Bytes that a terminal would interpret as control sequences are escaped.
 name=$tmp/$(printf 'a\033b.dkt')
 printf '> key\tC\001U\nC\033[2J\233\n' >"$name"
 run replay --check "$name"
@@ -556,7 +556,7 @@ error: this word has a control character or is not UTF-8: C\x1bU
 error: could not parse dispatch key: \xc3\xa4
 END
 
-# A refused command has one sentence that names the word, and the script continues.
+# A refused command prints one error that names the word, and the script continues.
 refused() # ERROR COMMAND
 {
 	printf '> %s\n> tls\n' "$2" >"$tmp/in"
@@ -609,7 +609,7 @@ prompt() # typed lines come from standard input
 		sed 's/^> //' >"$tmp/out"
 }
 
-# The typed text, and a line of the answer; @ is a newline.
+# Types text at the prompt; the output must have this line. @ in TYPED is a newline.
 advice() # TYPED LINE
 {
 	name="prompt: $(printf '%s' "$1" | tr @ ';') $2"

@@ -3,8 +3,8 @@
 #
 # dkctl's subcommands for a running kernel, with a scripted registry instead of a kernel
 # (fake_nl.c). The second line of golden/*.txt names the script. Lines that begin with "$ "
-# are commands; each is followed by its output and, if that is not 0, its status in brackets.
-# DK_UPDATE=1 writes these files again.
+# are commands; each is followed by its output and, if its exit status is not 0, by the status in
+# brackets. DK_UPDATE=1 updates these files.
 
 here=$(cd "$(dirname "$0")" && pwd)
 golden=$here/golden
@@ -37,13 +37,13 @@ result() # STATUS NAME, with the reasons in $tmp/why
 	sed 's/^/# /' "$tmp/why" | head -30
 }
 
-# The command that golden files call.
+# The commands of golden files call this function.
 dkctl()
 {
 	"$DKCTL" "$@"
 }
 
-# Prints bytes that are not text as \xNN.
+# Prints the standard input, with bytes that are not text as \xNN.
 shown()
 {
 	python3 -c 'import sys
@@ -69,7 +69,7 @@ play() # FILE
 	done <"$tmp/commands"
 }
 
-# 250 functions of an operator, and 64 devices of 8 drivers.
+# Prints a script with 250 functions of an operator, and 64 devices of 8 drivers.
 many()
 {
 	echo "layout v1"
@@ -100,14 +100,14 @@ many()
 	echo "!stats on | 2884"
 }
 
-# As many operators as a registry can have.
+# Prints a script with as many operators as a registry can have.
 ops()
 {
 	echo "layout v1"
 	seq -f 'op many::op%.0f' 0 65535
 }
 
-# Each of them was called; every hundredth call ran on the card.
+# Prints a script in which each of these operators was called, every hundredth one on the card.
 calls()
 {
 	echo "layout v1"
@@ -132,10 +132,9 @@ for file in "$golden"/*.txt; do
 	result $? "golden: $(basename "$file")"
 done
 
-# ---- rules for all of them -----------------------------------------------------
+# ---- rules for all golden files ------------------------------------------------
 
-# Pictures and JSON are not for people, and colours take no columns. An error is one line,
-# whatever it names.
+# Except pictures and JSON, coloured text, and errors, which are one line of any length.
 awk '/^\$ /{ skip = / -j|svg|color=always/ } !skip && length($0) > 100 && !/^(\$|dkctl:) / { print FILENAME ": " $0 }' \
 	"$golden"/*.txt >"$tmp/why"
 [ ! -s "$tmp/why" ]
@@ -145,7 +144,7 @@ grep -n ' $' "$golden"/*.txt >"$tmp/why"
 [ ! -s "$tmp/why" ]
 result $? "no line ends in a blank"
 
-# JSON, also of errors, is valid and has its schema.
+# JSON output, including that of errors, is valid and has the documented schema.
 DKCTL_FAKE=
 export DKCTL_FAKE
 for script in demo empty odd events many; do
@@ -232,7 +231,7 @@ done >"$tmp/why"
 [ ! -s "$tmp/why" ]
 result $? "the examples of the help run"
 
-# A picture is XML, and that of the README is what dkctl draws.
+# A picture is well-formed XML, and the picture in the README is up to date.
 DKCTL_FAKE=$golden/demo.fake
 for script in demo odd; do
 	DKCTL_FAKE=$golden/$script.fake
@@ -255,7 +254,7 @@ if [ -e "$picture" ]; then
 	result $? "the picture in the README is what dkctl draws"
 fi
 
-# The subcommands that follow events end when their reader does, too.
+# Subcommands that follow events end when the reader of their output ends.
 DKCTL_FAKE=$golden/events.fake
 dkctl monitor 2>"$tmp/why" | head -n 1 >/dev/null
 ! grep -qvE '^dkctl: (skipped an event: .*|dispatchkey\.ko was unloaded)$' "$tmp/why"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The recorded transcripts, replayed by dkctl: by rows, by the rules alone, and
-# with one answer falsified, which has to be found, by the number of its line.
-# DKCTL names the tool.
+# dkctl replays the recorded transcripts with tables, by the rules alone, and with
+# one falsified answer, whose line number it must report. DKCTL is the path of the
+# tool.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -21,14 +21,14 @@ plan $((3 * ${#files[@]} + 2))
 
 replay() { "$DKCTL" replay --check "$@"; }
 
-# right FILE N [OPTION] - all of its N answers are
+# right FILE N [OPTION] - all N answers of the transcript must be right
 right() {
 	replay "${@:3}" "$1" >"$st_tmp/out" 2>&1 && grep -q "[^0-9]$2 commands" "$st_tmp/out" && return
 	cat "$st_tmp/out"
 	return 1
 }
 
-# found FILE LINE - the answer in that line is wrong, and told
+# found FILE LINE - replay must report a wrong answer in that line
 found() {
 	local status=0
 	replay "$1" >"$st_tmp/out" 2>&1 || status=$?
@@ -43,7 +43,7 @@ for file in "${files[@]}"; do
 	ok "$file by the rules alone" right "$vectors/$file" "$commands" --force-resolve
 done
 
-# The first answer behind the middle of the file ends in another character.
+# Replaces the last character of the first answer after the middle of the file.
 for file in "${files[@]}"; do
 	awk -v n=$(($(grep -c '^> ' "$vectors/$file") / 2)) -v told="$st_tmp/line" \
 		-f "$vectors/falsify.awk" "$vectors/$file" >"$st_tmp/false.dkt"
@@ -51,14 +51,14 @@ for file in "${files[@]}"; do
 	ok "$file with line $line falsified" found "$st_tmp/false.dkt" "$line"
 done
 
-# All operators of PyTorch at once, and gone again; a build with sanitizers
-# sees whether any memory stays behind.
+# Registers all operators of PyTorch, and unregisters them. In a build with
+# sanitizers this detects memory leaks.
 registrations=$vectors/pytorch-2.14/registrations.txt
 awk -f "$vectors/registrations.awk" "$registrations" >"$st_tmp/all.dkt"
 ok "$(wc -l <"$registrations") operators of PyTorch" replay "$st_tmp/all.dkt"
 
-# Operators of PyTorch made anew from what its dumps say of them, and dumped
-# again: the same file, byte for byte.
+# Registers operators from PyTorch's dumps, and dumps them. The result must be
+# the same file, byte for byte.
 dumps=$vectors/pytorch-2.14/dumps.txt
 awk -f "$vectors/dumps.awk" "$dumps" >"$st_tmp/dumps.dkt"
 "$DKCTL" replay --transcript "$st_tmp/dumps.dkt" 2>&1 |

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Two edu accelerators and the CPU. Calls go to the device of their objects, even while a card
+# With two edu accelerators and the CPU, calls go to the device of their objects, even while a card
 # is unbound under load and while the driver is unloaded.
 
 # shellcheck source=../lib.sh
@@ -36,12 +36,12 @@ done
 [ ${#cards[@]} -ge 2 ] || skip_all "dk_edu has ${#cards[@]} cards, two are needed"
 card0=${cards[0]} card1=${cards[1]}
 
-# The counters of a card or of the CPU.
+# count DEVICE COUNTER - prints a counter of a card
 count() { cat "$driver/$1/$2"; }
-add() { # FILE... : the sum of the numbers in them
+add() { # FILE... - prints the sum of the numbers in these files
 	cat "$@" | awk '{ sum += $1 } END { print sum + 0 }'
 }
-# The interrupts of a card in /proc/interrupts, on all CPUs.
+# Prints the number of interrupts of a card, on all CPUs.
 interrupts() {
 	awk -v name="dk_edu:$1" 'index($0, name) {
 		for (i = 2; i <= NF && $i ~ /^[0-9]+$/; i++)
@@ -49,7 +49,7 @@ interrupts() {
 	} END { print sum + 0 }' /proc/interrupts
 }
 
-# served WHAT BY COMMAND... - the client's result is right, and BY served it
+# served WHAT BY COMMAND... - the client's result must be right, and BY must have served the call
 served() {
 	local what=$1 by=$2 out
 	shift 2
@@ -80,7 +80,7 @@ like "is the CPU's, by the rule" "*rule *$rule*" \
 
 # ---- copies -----------------------------------------------------------------------
 
-# The client compares every byte. 4095 bytes are what one transfer can take.
+# The client compares every byte. One transfer has at most 4095 bytes.
 for n in 0 1 4095 4096 9000; do
 	served "$n bytes to $card0" "edu_copy of dk_edu on $card0" copy --to "$card0" $n
 done
@@ -90,14 +90,14 @@ served "bytes from $card1 to the CPU" "edu_copy of dk_edu on $card1" copy --from
 served "bytes on $card1" "edu_copy of dk_edu on $card1" copy --to "$card1" --from "$card1" 5000
 ok "$card1 has moved them by DMA" test "$(count "$card1" dma_bytes)" -ge $((dma + 10000))
 
-# Queued: the call returns, and the interrupt ends it.
+# Queued copies: the call returns, and the interrupt completes it.
 served "3 copies in the queue of $card0" "edu_queue_copy of dk_edu on $card0" \
 	copy --to "$card0" --queue 3 5000
 served "16 copies on the CPU" "cpu_queue_copy of dk_cpu" copy --queue 16 100
 served "empty copies in a queue" "edu_queue_copy of dk_edu on $card0" \
 	copy --to "$card0" --queue 5 0
 
-# Arguments in several places: the first one on the highest backend decides.
+# Arguments on several devices: the first one on the highest backend decides.
 served "from $card0 to $card1" "edu_copy of dk_edu on $card1" \
 	copy --to "$card1" --from "$card0" 5000
 served "from $card1 to $card0" "edu_copy of dk_edu on $card0" \
@@ -141,7 +141,7 @@ served "copies, too" "edu_copy of dk_edu on $card1" copy --to "$card1" --from "$
 
 # ---- a card is unbound with copies in its queue --------------------------------------
 
-# Each takes 200 ms on the card.
+# Each copy takes 200 ms on the card.
 before=$(add $driver/served_copy)
 "$client" copy --to "$card1" --queue 10 >"$st_tmp/queue" 2>&1 &
 queue=$!
@@ -162,7 +162,7 @@ is "calls sent are calls served still" "$sent" "$(add $driver/served_* $cpu/serv
 
 # ---- the driver is unloaded with a call inside ---------------------------------------
 
-# 40 000 bytes are two seconds of DMA.
+# 40 000 bytes take two seconds of DMA.
 begin=${EPOCHREALTIME/[.,]/}
 "$client" copy --to "$card0" 40000 >"$st_tmp/copy" 2>&1 &
 copy=$!

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Allocations that the kernel makes fail (failslab). A module registers something of every
-# kind while allocation 1, 2, ... of this task fails, until no allocation fails. Then it
+# Tests with allocations that the kernel makes fail (failslab). A module registers something of
+# every kind while allocation 1, 2, ... of this task fails, until no allocation fails. Then it
 # unregisters while all allocations fail. For kernels with CONFIG_FAILSLAB.
 
 # shellcheck disable=SC2317 # functions are called by ok
@@ -20,7 +20,7 @@ need_module dispatchkey dk_cycle
 plan 10
 must_load dispatchkey dk_cycle
 
-# Also allocations that may sleep, and without a log message for each.
+# Allocations that may sleep fail, too, and failures are not logged.
 echo N >$faults/ignore-gfp-wait
 echo 0 >$faults/verbose
 at_exit() {
@@ -28,7 +28,7 @@ at_exit() {
 	echo N >$faults/task-filter
 }
 
-# Everything is opened before: between the writes and reads of fail-nth only the module may
+# The files are opened first, because between writing and reading fail-nth only the module may
 # allocate.
 exec 3>$cycle/again 4>$nth 5>$cycle/leave 6>"$st_tmp/errors" 8>$cycle/enter
 failed=0 left=0
@@ -47,7 +47,7 @@ other=$(grep -vc 'Cannot allocate memory' "$st_tmp/errors")
 diag "$((n - 1)) allocations were made to fail, $failed times all of it was refused"
 ok "in the end nothing failed" test "$status" -eq 0
 ok "allocations were made to fail" test "$n" -gt 20
-# The number of required allocations depends on memory that was kept before.
+# The number of required allocations depends on the memory that the registry has kept.
 ok "and it was refused" test "$failed" -ge 10
 is "for lack of memory only, and nothing stayed" 0 "$other"
 
@@ -56,7 +56,7 @@ echo -1 >$faults/times
 echo 100 >$faults/probability
 ok "leaving when every allocation fails" eval "echo 1 >&5"
 ok "and again, when nothing is there" eval "echo 1 >&5"
-# no unregistering shows that allocations do fail, but this does
+# Unregistering never fails, so only registering shows that allocations do fail.
 eval "echo 1 >&8" 2>"$st_tmp/errors"
 like "coming is refused then" "*Cannot allocate memory" "$(cat "$st_tmp/errors")"
 at_exit

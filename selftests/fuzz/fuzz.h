@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A rule that is broken is a finding, as a crash is. */
+/* Aborts if a condition does not hold, so that the fuzzer reports it like a crash. */
 #define REQUIRE(what)							\
 	do {								\
 		if (!(what)) {						\
@@ -21,7 +21,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}							\
 	} while (0)
 
-/* Of its exact size, so that ASan reports a read after its end. */
+/*
+ * Copies the input to a string, which is allocated with its exact size, so that ASan reports
+ * reads after its end.
+ */
 static inline char *fuzz_string(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Texts of keysets and keys, in every layout. */
+/*
+ * Parses the input as a keyset, a backend bit and a key in every layout. The name of a key that
+ * is found must be parsed as the same key.
+ */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

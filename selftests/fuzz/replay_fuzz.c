@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Transcripts: any bytes, written in pieces. */
+/* Replays the input as a transcript, in two pieces. */
 #include "fuzz.h"
 #include <replay/replay.h>
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The commands of the guides that need the module, as a reader types them. The tool, the
-# library and the modules are installed first, so run this only on a machine that forgets
+# Runs the commands of the guides that need the module, as a reader types them. The tool, the
+# library and the modules are installed first, so run this only on a machine that discards
 # changes. scripts/check-docs finds the commands, runs them and compares their output.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
 
-# The folder of the pages: not next to modules that were built in a folder of links.
+# The folder of the pages. If the modules were built in a folder of links, the links are resolved.
 top=$(dirname -- "$(realpath -- "$0")")/../..
 build=${DK_BUILD:-$st_top/build}
 modules=(dispatchkey dk_cpu dk_edu dk_client)
@@ -16,14 +16,14 @@ modules=(dispatchkey dk_cpu dk_edu dk_client)
 need_root
 need_command python3 modprobe depmod
 [ -e "$top/scripts/check-docs" ] || skip_all "the pages are not beside the tests"
-# This test must not change installed files.
+# This test must not change the installed files of a real machine.
 [ "${DK_VM-}" = 1 ] || skip_all "not in the virtual machine of selftests/vm"
 [ -x "$build/dkctl" ] || skip_all "no dkctl at $build, type make"
 [ -f "${DK_OUTSIDE-}/driver/my.ko" ] ||
 	skip_all "no driver outside of the tree (DK_OUTSIDE, of selftests/module/outside_driver.sh)"
 need_module "${modules[@]}"
 
-# Names of backends stay bound while dispatchkey is loaded.
+# Unloads all modules: names of backends stay bound as long as dispatchkey is loaded.
 unload_modules() {
 	local i
 	! is_loaded my || rmmod my
@@ -33,7 +33,7 @@ unload_modules() {
 }
 unload_modules
 
-# They are installed in a folder without others, of which the machine has thousands.
+# Installs the modules in a folder without the thousands of other modules of the machine.
 folder=/lib/modules/$(uname -r)
 mkdir -p "$st_tmp/tree$folder/updates" /usr/local/bin /usr/local/lib
 for module in "${modules[@]}"; do

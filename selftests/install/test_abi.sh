@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# scripts/check-abi, against mistakes made on purpose in a copy of the sources: a change
-# of a released type, symbol or constant is found and named, and one of what is private
-# is none. Prints TAP. CC= is the compiler.
+# Tests scripts/check-abi with deliberate mistakes in a copy of the sources. It must name a
+# change of a released type, symbol or constant, and accept a change of a private type.
+# Prints TAP. CC= is the compiler.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -18,18 +18,19 @@ mkdir "$tree"
 cp -r "$st_top"/{Makefile,VERSION,include,uapi,lib,samples,scripts,tools} "$tree"
 cp -r "$tree" "$tree.orig"
 
-# check - in the copy; what it prints is in $st_tmp/said
+# check - builds the copy and runs check-abi there, with its output in $st_tmp/said
 check() {
 	env -u O MAKEFLAGS='' make -s -j"$(nproc)" -C "$tree" CFLAGS='-O0 -g' lib nl &&
 		"$tree/scripts/check-abi" >"$st_tmp/said" 2>&1
 }
-# change FILE SCRIPT - in the copy, by sed, after it is as it was
+# change FILE SCRIPT - restores the copy, and changes FILE there by a script for sed
 change() {
 	cp -r "$tree.orig"/* "$tree"
 	sed -i -E "$2" "$tree/$1"
 	! cmp -s "$tree/$1" "$tree.orig/$1"
 }
-# finds WHAT PATTERN FILE SCRIPT - what is changed, and what the message says
+# finds WHAT PATTERN FILE SCRIPT - checks that check-abi fails after a change of FILE, and that
+# its message matches PATTERN
 finds() {
 	ok "$1: the sources are changed" change "$3" "$4"
 	refused "check-abi fails" check

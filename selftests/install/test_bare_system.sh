@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The two commands of README on a system with only apt and Debian's essential packages. For a
-# plain user they print the command that installs the missing packages, make included, and
-# build nothing. Prints TAP.
+# Tests the two commands of README on a system with only apt and Debian's essential packages.
+# For a plain user they must print the command that installs the missing packages, make
+# included, and build nothing. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -13,8 +13,8 @@
 command -v dpkg-query >/dev/null || skip_all "not Debian or a relative of it"
 [ -n "$st_top" ] || skip_all "the project is not around the tests"
 
-# A PATH with only links to the commands of these packages. ensure-deps adds the folders for
-# administrators, which have none of these commands.
+# The folder in PATH has only links to the commands of these packages. ensure-deps adds the
+# folders for administrators to PATH, which contain none of the commands that are missing.
 essential=$st_tmp/bin
 mkdir "$essential" "$st_tmp/project"
 dpkg-query -W -f '${Essential} ${Package}\n' | sed -n 's/^yes //p' | xargs dpkg-query -L apt |
@@ -31,7 +31,7 @@ as_user() {
 	env -i PATH="$essential" HOME=/nonexistent "$@"
 }
 
-# refuses COMMAND - status 3, and the printed command installs make
+# refuses COMMAND - checks that COMMAND exits with 3 and prints a command that installs make
 refuses() {
 	local status=0
 	as_user "$st_tmp/project/scripts/$1" >"$st_tmp/out" 2>&1 || status=$?

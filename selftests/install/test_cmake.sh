@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The installed library in a project of CMake, which finds it by its config files, even if
-# the installed folders have moved. Prints TAP. O= is the output folder.
+# Tests that a CMake project finds the installed library by its config files, even if the
+# installed folders have moved. Prints TAP. O= is the output folder.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -29,7 +29,7 @@ cat >"$project/client.c" <<-END
 	}
 END
 
-# configure PREFIX [ARGUMENT...] - in a new folder $st_tmp/build
+# configure PREFIX [ARGUMENT...] - configures the project in a new folder $st_tmp/build
 configure() {
 	local prefix=$1
 	shift
@@ -40,7 +40,7 @@ configure() {
 compile() { cmake --build "$st_tmp/build"; }
 hello_says() { [ "$("$st_tmp/build/$1" | tail -n 1)" = "21 42 63" ]; }
 needed() { readelf -d "$st_tmp/build/$1" | sed -n 's/.*NEEDED.*\[\(libdispatchkey[^]]*\)\]/\1/p'; }
-# asks VERSION [WORD...] - find_package() with these
+# asks VERSION [WORD...] - configures a project that calls find_package() with these words
 asks() {
 	cat >"$project/asks.cmake" <<-END
 		cmake_minimum_required(VERSION 3.19)
@@ -55,7 +55,7 @@ asks() {
 }
 finds() { asks "$@" | grep 'found: \(1\|TRUE\)'; }
 
-# uses PREFIX WHAT - programs build and run with what is installed there
+# uses PREFIX WHAT - tests that programs build and run with the files below PREFIX
 uses() {
 	ok "$2 is configured" configure "$1"
 	ok "programs build" compile
@@ -86,7 +86,7 @@ mv "$root" "$st_tmp/elsewhere/dk"
 uses "$st_tmp/elsewhere/dk" "a project, after the folders have moved,"
 mv "$st_tmp/elsewhere/dk" "$root"
 
-# 0.1.0 serves the versions of its soname up to itself.
+# A version also satisfies requests for older versions with the same soname.
 ok "find_package() without a version" finds
 ok "with this version" finds "$version" EXACT
 ok "with a range" finds "0...$version"
@@ -104,7 +104,7 @@ fi
 ok "make uninstall" run_make uninstall DESTDIR="$st_tmp/dest" PREFIX=/opt/dk
 is "it leaves nothing" "" "$(find "$st_tmp/dest" ! -type d -o -name '*dispatchkey*')"
 
-# Folders of a distribution, with /lib as a link to /usr/lib.
+# Install into the folders of a distribution, where /lib is a link to /usr/lib.
 root=$st_tmp/dest/usr
 ok "make install with LIBDIR" run_make install DESTDIR="$st_tmp/dest" PREFIX=/usr \
 	LIBDIR=/usr/lib/x86_64-linux-gnu

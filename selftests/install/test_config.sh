@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# make's probes of compilers and libraries. It probes once, probes again if something has
-# changed or is missing, and does not probe for targets that compile nothing. The compilers
-# are scripts that count their calls. Prints TAP.
+# Tests make's probes of compilers and libraries. make must probe once, probe again if something
+# has changed or is missing, and not probe for targets that compile nothing. The compilers are
+# scripts that count their calls. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -13,7 +13,7 @@
 [ -n "$st_top" ] || skip_all "the project is not around the tests"
 need_command make
 
-# A compiler that fails for sources with a word of the file "missing".
+# A compiler that fails if the source contains a word of the file "missing".
 bin=$st_tmp/bin calls=$st_tmp/calls missing=$st_tmp/missing
 mkdir "$bin"
 touch "$calls" "$missing"
@@ -30,14 +30,14 @@ ln -s one "$bin/cc"
 
 out=$st_tmp/build
 config=$out/config.mk
-# run_make ARGUMENT... - its output is in $st_tmp/out
+# run_make ARGUMENT... - runs make, with its output in $st_tmp/out
 run_make() {
 	: >"$calls"
 	env -u CC -u CXX -u CFLAGS -u CXXFLAGS -u CPPFLAGS -u LDFLAGS -u V MAKEFLAGS='' \
 		PATH="$bin:$PATH" make -C "$st_top" --no-print-directory O="$out" CXX=c++ "$@" \
 		>"$st_tmp/out" 2>&1
 }
-# Every object depends on this target, and nothing is compiled.
+# Makes the file "flags", on which every object depends, so that nothing is compiled.
 flags() { run_make "$@" "$out/flags"; }
 probes() { wc -l <"$calls"; }
 probed() { [ "$(probes)" -gt 0 ] && cat "$calls"; }
@@ -107,7 +107,7 @@ ln -sf two "$bin/cc"
 ok "make with another cc" flags
 ok "it probes" probed
 
-# required programs
+# required headers
 before=$(cat "$config")
 for name in stdlib urcu; do
 	echo $name >"$missing"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The tarball of "make dist", as a distribution builds it: unpacked outside of git, in a
-# home without a cache and without a network, it builds and its tests pass. And "make
-# dist" refuses a version that NEWS does not have. Prints TAP. CC= is the compiler.
+# Tests the tarball of "make dist" as a distribution builds it: unpacked outside of git, in
+# a home without a cache, and without a network, it must build and pass its tests. "make
+# dist" must refuse a version that NEWS does not have. Prints TAP. CC= is the compiler.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -16,7 +16,8 @@ need_command make tar gzip "${CC:-cc}"
 version=$(cat "$st_top/VERSION")
 name=dispatchkey-$version
 mkdir "$st_tmp"/{home,first,second,unpacked}
-# alone COMMAND... - without git's repositories, a cache, and a network if that can be had
+# alone COMMAND... - runs it without the project's git repository and cache and, if unshare
+# works here, without a network
 alone=(env -i PATH="$PATH" HOME="$st_tmp/home" TMPDIR="$st_tmp" CC="${CC:-cc}"
 	GIT_CEILING_DIRECTORIES="$st_tmp")
 network="with a network, as unshare fails here"
@@ -28,7 +29,8 @@ alone() { "${alone[@]}" "$@"; }
 pack() { env MAKEFLAGS='' O="$1" "$2/scripts/dist"; } # FOLDER TREE
 files() { tar -tf "$1" | grep -v '/$' | sort; }
 counts() { grep -xE '[0-9]+ passed, 0 failed, [0-9]+ skipped' "$1"; }
-# passes COMMAND... - its last line says that something passed and nothing failed
+# passes COMMAND... - checks that the command succeeds, and that its output has a line with at
+# least one passed and no failed test
 passes() {
 	local status=0
 	alone "$@" >"$st_tmp/said" 2>&1 || status=$?

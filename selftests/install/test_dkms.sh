@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The module by dkms, in a dkms tree of its own. It is built for each kernel whose headers are
-# installed: KDIR and those of DK_KDIRS. A driver is built with the files that this installs
-# for drivers. Removing the module leaves no file. Nothing is loaded, and root is not needed.
+# Tests the module with dkms, in a dkms tree of its own. The module is built for the kernels
+# whose headers are in KDIR and DK_KDIRS. A driver is built with the files that dkms installs
+# for drivers. Removing the module must leave no file. Nothing is loaded, and root is not
+# needed.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 

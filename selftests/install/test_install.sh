@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Installs the library under a PREFIX into a DESTDIR, and finds it by pkg-config there and in
-# the build tree. Uninstalling leaves no file. Prints TAP. O= is the output folder, CC= the
-# compiler.
+# the build tree. Uninstalling must leave no file. Prints TAP. O= is the output folder, CC=
+# the compiler.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -18,14 +18,14 @@ run_make() {
 	MAKEFLAGS='' make -s -C "$top" O="${O:-build}" "$@"
 }
 
-# pc FOLDER ARGUMENT... - pkg-config with one folder of .pc files and the system's
+# pc FOLDER ARGUMENT... - runs pkg-config with the .pc files of FOLDER and of the system
 pc() {
 	folder=$1
 	shift
 	PKG_CONFIG_PATH=$folder pkg-config "$@" dispatchkey
 }
 
-# build_samples FOLDER - hello and the plugin pair in $st_tmp/bin, as a user would
+# build_samples FOLDER - builds hello, and host and plugin, in $st_tmp/bin as a user would
 build_samples() {
 	rm -rf "${st_tmp:?}/bin"
 	mkdir -p "$st_tmp/bin"
@@ -58,7 +58,7 @@ build_cxx() {
 		$(pc "$1" --cflags --libs)
 }
 
-# build_client FOLDER - a program that talks to the module
+# build_client FOLDER - builds a program that uses the client library
 build_client() {
 	cat >"$st_tmp/client.c" <<-END
 		#include <dispatchkey-nl.h>
@@ -90,7 +90,7 @@ client_needs() {
 		! readelf -d "$st_tmp/client" | grep -q "NEEDED.*libdispatchkey.so"
 }
 
-# client_tests FOLDER COMMAND... - the client library, where it was built
+# client_tests FOLDER COMMAND... - tests the client library if it was built; COMMAND runs programs
 client_tests() {
 	local folder=$1
 	shift
@@ -113,7 +113,7 @@ needs_soname() {
 	readelf -d "$st_tmp/bin/hello" | grep -q "NEEDED.*libdispatchkey.so.0\]"
 }
 
-# bound FOLDER - all that is linked there has its symbols bound before it runs
+# bound FOLDER - checks that the tool and the libraries in FOLDER are linked with BIND_NOW
 bound() {
 	local file
 	for file in "$1"/bin/dkctl "$1"/lib/libdispatchkey*.so; do
@@ -121,7 +121,7 @@ bound() {
 	done
 }
 
-# All files, except folders that other packages may use.
+# Lists all files, and the folders that no other package uses.
 tree() {
 	(cd "$st_tmp/dest" && find . ! -type d -o -path '*dispatchkey*' -o -path '*/doc/*') | sort
 }
@@ -158,7 +158,7 @@ before=$(tree)
 ok "make install" run_make install "DESTDIR=$st_tmp/dest" PREFIX=$prefix
 ok "the .pc file names the prefix" grep -qx "prefix=$prefix" "$pcdir/dispatchkey.pc"
 ok "pkg-config knows the version" version_is "$pcdir"
-# as a package manager does when it unpacks there
+# as a package manager does that unpacks into another folder
 sed -i "s|^prefix=.*|prefix=$st_tmp/dest$prefix|" "$pcdir/dispatchkey.pc"
 ok "hello and plugin build against the installed library" build_samples "$pcdir"
 ok "they need the soname" needs_soname
@@ -231,7 +231,7 @@ case ${O:-build} in
 *) tree=$top/${O:-build} ;;
 esac
 
-# sudo make install, in a folder of one's own
+# sudo make install, with an output folder that belongs to a user
 their=$st_tmp/their
 if [ "$(id -u)" = 0 ] && command -v python3 >/dev/null; then
 	mkdir "$their" && cp "$tree/dkctl" "$their"

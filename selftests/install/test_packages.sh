@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The Debian packages in DK_DEBS, a folder that "make deb" has filled, in a minimal root of
-# DK_SUITE (bookworm), made by mmdebstrap. They are installed, and programs are built with them.
-# dkms builds the module for a kernel, and again when the kernel is upgraded. That kernel is
-# booted in a virtual machine, with modprobe and a driver. Purging them leaves no file. Needs
-# root and Debian's archive. Prints TAP.
+# Tests the Debian packages in DK_DEBS, a folder that "make deb" has filled, in a minimal root of
+# DK_SUITE (bookworm) that mmdebstrap makes. The packages are installed, and programs are built
+# with them. dkms builds the module for a kernel, and again when the kernel is upgraded. The new
+# kernel is booted in a virtual machine, where modprobe loads the module and a driver uses it.
+# Purging the packages must leave no file. Needs root and Debian's archive. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -21,7 +21,7 @@ suite=${DK_SUITE:-bookworm}
 root=$st_tmp/root
 plan 22
 
-# dkms needs /proc; it is mounted only for this command.
+# Runs a command in the root. dkms needs /proc, which is mounted only for this command.
 inside() {
 	# shellcheck disable=SC2016 # the inner shell expands it
 	env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
@@ -30,7 +30,7 @@ inside() {
 		"$root" "$@" </dev/null
 }
 apt_install() { inside apt-get install -y --no-install-recommends "$@"; }
-# packages NAME... - the files of these packages
+# packages NAME... - prints the files of these packages
 packages() {
 	local name
 	for name; do
@@ -43,7 +43,7 @@ ours() {
 		-o -path "$root/var/log" -o -path "$root/var/cache" \) -prune -o \
 		\( -name '*dispatchkey*' -o -name 'dkctl*' \) -print
 }
-# The newest kernel, and the one before it
+# Prints the second newest and the newest kernel.
 kernels() {
 	local newest
 	newest=$(inside apt-cache depends linux-headers-amd64 | sed -n 's/^ *Depends: linux-headers-//p')
@@ -96,7 +96,7 @@ like "as modinfo says" "$newest *" "$(modinfo -F vermagic "$(built_for "$newest"
 inside cp -r /usr/share/doc/dispatchkey/samples/outside /srv
 ok "a driver builds with it" inside make -s -C /srv/outside KVER="$newest"
 
-# The driver has the function of card0.
+# The driver registers card0, and a function for it.
 ok "modprobe and a driver on that kernel" in_machine "
 	modprobe dispatchkey
 	insmod /srv/outside/my.ko

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The same sources, built and installed from two folders by two users, who differ in
-# time zone, language and umask: every installed file is the same, byte by byte. The
-# module is for the kernel of KDIR. Prints TAP. CC= is the compiler.
+# Builds and installs the same sources from two folders, with different time zones,
+# languages and umasks. Every installed file must be the same, byte by byte. The module is
+# for the kernel of KDIR. Prints TAP. CC= is the compiler.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -19,7 +19,7 @@ copy() { # FOLDER
 	mkdir -p "$1" && tar -C "$st_top" -c --exclude=./.git \
 		--exclude-from=<(sed -n 's|/$||; s|^/|./|; /^[^#]/p' "$st_top/.gitignore") . | tar -C "$1" -x
 }
-# in_one, in_two ARGUMENT... - make there, as the one user and as the other
+# in_one, in_two ARGUMENT... - run make in one of the folders, each with its own settings
 in_one() { env -u O MAKEFLAGS='' TZ=UTC make -s -j"$(nproc)" -C "$one" "$@"; }
 in_two() {
 	(umask 077 && env -u O -u LC_ALL MAKEFLAGS='' TZ=Asia/Tokyo LANG=C.UTF-8 \
@@ -30,14 +30,15 @@ install_both() { # TARGET
 	in_one "$1" KDIR="$KDIR" PREFIX=/usr DESTDIR="$one.root" &&
 		in_two "$1" KDIR="$KDIR" PREFIX=/usr DESTDIR="$two.root"
 }
-# The files that differ or are in one of the two, with the first byte.
+# Prints the files that only one of the folders has, and those that differ, each with the
+# position of its first difference.
 differences() { # FOLDER OTHER
 	local name
 	diff -rq --no-dereference "$1" "$2" | grep -v ' differ$'
 	diff -rq --no-dereference "$1" "$2" | sed -n "s|^Files $1/\(.*\) and .* differ\$|\1|p" |
 		while read -r name; do cmp "$1/$name" "$2/$name"; done
 }
-# kbuild installs a module with the mode it was built with.
+# Modules are left out, because kbuild installs them with the mode of the built file.
 modes() { (cd "$1" && find . ! -name '*.ko*' -printf '%M %P %l\n' | sort); } # FOLDER
 count() { (cd "$1" && find . -type f | wc -l); }
 
@@ -45,7 +46,7 @@ echo "TAP version 13"
 ok "the sources are copied" copy "$one"
 ok "twice" copy "$two"
 
-# The comparison, first: what finds no difference here would find none later.
+# First test the comparison itself: it must find objects that contain the name of their folder.
 ok "an object is built with the names of its folder" in_both same_paths= build/lib/init.o
 like "it differs, and is named" "*/lib/init.o *differ*" \
 	"$(differences "$one/build/lib" "$two/build/lib")"

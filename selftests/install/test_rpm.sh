@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# RPM packages: those in DK_RPMS, a folder that "make rpm" has filled; without it they are
-# built here. Tests their files, their dependencies, and that the unpacked files work. They are
-# not installed, because rpm on Debian does not know Debian's packages. Prints TAP.
+# Tests the RPM packages in DK_RPMS, a folder that "make rpm" has filled, or builds them here:
+# their files, their dependencies, and that the unpacked files work. The packages are not
+# installed, because rpm on Debian does not know Debian's packages. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -17,7 +17,7 @@ rpms=${DK_RPMS:-}
 
 echo "TAP version 13"
 
-# Without rpmbuild, but with everything else.
+# A PATH without rpmbuild, but with everything else.
 mkdir "$st_tmp/bin"
 ln -s /usr/bin/* /bin/* "$st_tmp/bin" 2>/dev/null
 rm "$st_tmp/bin/rpmbuild"
@@ -36,7 +36,7 @@ query() { # PACKAGE OPTION...
 	local file
 	file=$(file_of "$1") && [ -n "$file" ] && rpm -qp "${@:2}" "$file" 2>/dev/null
 }
-# has PACKAGE PATTERN... - each of these is a file of it
+# has PACKAGE PATTERN... - checks that each pattern matches a file of the package
 has() {
 	local list pattern name=$1
 	list=$(query "$name" --list) || return
@@ -45,7 +45,7 @@ has() {
 		grep -qE "^$pattern\$" <<<"$list" || { echo "no $pattern in $name" && return 1; }
 	done
 }
-# Files of more than one package, except folders of distributions.
+# Prints the files that are in more than one package, except the folders of build IDs.
 twice() {
 	local name
 	for name in dispatchkey dispatchkey-libs dispatchkey-devel dispatchkey-dkms; do

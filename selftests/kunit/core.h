@@ -5,7 +5,7 @@
 
 #include "../../lib/core/layout/layout.h"
 
-/* After the core's prototypes, whose types these are. */
+/* The pointers have the types of the core's prototypes, which the header above declares. */
 extern const struct dk_test_core {
 	const struct dk_layout *v1;
 	typeof(dkc_key_alias) *key_alias;

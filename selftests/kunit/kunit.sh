@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The unit tests in KUnit. They run when dk_kunit.ko is loaded, and their results are in
-# debugfs.
+# Runs the unit tests in KUnit, by loading dk_kunit.ko, and reads their results from debugfs.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -17,7 +16,7 @@ need_module dispatchkey dk_kunit
 echo "TAP version 13"
 must_load dispatchkey dk_kunit
 for suite in keyset keys alias names layout lists; do
-	# Its tests are nested in one line that stands for the suite.
+	# The results of the tests are indented, before one result of the suite.
 	run_tap sed -n 's/^    //p' $results/dk_$suite/results
 done
 ok "dk_kunit unloads" unload dk_kunit

@@ -17,7 +17,7 @@
  */
 #include "order.pmlh"
 
-byte stats;		/* number of blocks; those of the second time are 8 more */
+byte stats;		/* number of blocks, plus LATER when counting has started again */
 byte number;		/* the function's counter: the block that has it, or 0 */
 byte change;
 
@@ -50,15 +50,15 @@ proctype call()
 	:: done == (STATS | NUMBER | AGAIN) -> break
 	od;
 	if
-	/* there are blocks, but none has the number: read again */
+	/* no block has the number, so the blocks are read again */
 	:: change == 0 && s && n > s -> assert(again >= n)
-	/* a number from before is not a number of these blocks */
+	/* with the blocks of the second time, the number must not be an old one */
 	:: change == 1 && s > LATER && n -> assert(n > LATER)
 	:: else
 	fi
 }
 
-/* steps of the other */
+/* steps of the other thread */
 #define ONE		1
 #define TWO		2
 

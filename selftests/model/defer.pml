@@ -4,12 +4,12 @@
  *
  *   function	dk_call_defer() adds the call to the list, then the function returns and
  *		its slot is free; in the kernel the slot of an atomic call is its read section
- *   completer	dk_call_complete() removes it, as soon as the job is submitted
+ *   completer	dk_call_complete() removes the call, as soon as the job is submitted
  *   waiter	dkc_gate_any(): reads the slot, and then the list, until both are empty. Then
- *		the provider is freed, and the jobs too
+ *		the provider and its jobs are freed
  *
- * The list is read and written under a lock, so each access is one step. Adding comes
- * before the slot is free as the release of dkc_gate_leave() says.
+ * The list is read and written under a lock, so each access is one step. The release in
+ * dkc_gate_leave() orders adding to the list before freeing the slot.
  *
  * -DNO_LEAVE_ORDER	the slot may be seen free before the call is in the list
  * -DLIST_FIRST		the waiter reads the list and then the slot

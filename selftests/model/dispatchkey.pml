@@ -6,7 +6,7 @@
  * The memory order of the calling threads is at least as weak as that of any machine. A
  * store waits in a buffer, and stores are written out in any order, with two exceptions:
  * stores to the same place stay in order, and a store with release is written out after all
- * earlier stores. README lists the line of the code for each step.
+ * earlier stores. README lists the code of each step.
  *
  * -DKERNEL		the drain sleeps until it is woken; otherwise it polls
  * -DONLY_SLEEPABLE	no atomic calls
@@ -16,7 +16,7 @@
  *
  * -DNO_GRACE		no grace period between unpublishing and draining
  * -DNO_ORDER		the grace period ends without a barrier in every thread: it
- *			reads that a section has ended, but not the record that was
+ *			reads that a section has ended, but misses the record that was
  *			stored in the section
  * -DNO_ORDER_BEFORE	the grace period begins without this barrier: it misses a
  *			section that has begun
@@ -30,8 +30,8 @@
 
 #define READERS		2
 #ifndef CALLS_0
-#define CALLS_0		1	/* of the first reader */
-#define CALLS_1		1	/* and of the second */
+#define CALLS_0		1	/* calls of the first reader */
+#define CALLS_1		1	/* calls of the second reader */
 #endif
 #define BUFFER		6	/* stores that can wait: those of one call, and one more */
 
@@ -57,16 +57,16 @@ byte table;			/* the operator's table */
 byte base;			/* op->base: the table to retire next */
 byte serves[4];			/* the provider that a table routes to */
 byte retired, freed;		/* bit masks of tables */
-bool linked[4], unregistering[4];	/* of a provider: in the list, and unregistering */
-bool gone[4];			/* its memory and code are freed */
+bool linked[4], unregistering[4];	/* a provider is in the list, is being unregistered */
+bool gone[4];			/* the memory and the code of a provider are freed */
 
 #define TABLE_BIT(id)	(1 << (id))
 
 /* ---- the memory of the readers --------------------------------------------------- */
 
 /* what other threads read */
-byte section[READERS];		/* whether it is in an RCU read section */
-byte record[READERS];		/* its slot of the gate: a provider, or 0 */
+byte section[READERS];		/* whether the reader is in an RCU read section */
+byte record[READERS];		/* the reader's slot of the gate: a provider, or 0 */
 bool waits_for[4];		/* a writer's grace period waits for a reader */
 bool sleeps[2];			/* a writer is in the wait queue */
 
@@ -107,7 +107,7 @@ inline store(r, where, what)
 			 AT(r, 2) != AT(r, 1))
 #define FREE_3(r)	(buffer[r].n > 3 && !RELEASES(r, 3) && AT(r, 3) != AT(r, 0) && \
 			 AT(r, 3) != AT(r, 1) && AT(r, 3) != AT(r, 2))
-/* Not the fifth: there are three places, so an earlier store is to the same one. */
+/* Never the fifth: there are only three places, so an earlier store has the same one. */
 
 /* Writes out store number @i. */
 inline write_out(r, i)
@@ -168,7 +168,7 @@ inline barrier(r)
 
 /* ---- calls ----------------------------------------------------------------------- */
 
-/* The next older registration after that of @p, whose memory must not be freed. */
+/* Goes from the registration of @p, whose memory must not be freed, to the next older one. */
 inline next_registration(p)
 {
 	d_step {
@@ -198,9 +198,10 @@ inline resolve(p)
 }
 
 /*
- * In the section: @id is the table that was read. It routes to a provider, or to the rules.
- * No call is lost. The record and the end of the section are stored in one step: if others
- * ran in between, or read only the first store, grace periods would only be longer.
+ * Finds the provider @p in the section: by @id, the table that was read, or by the rules. The
+ * assertion checks that no call is lost. The record and the end of the section are stored in
+ * one step: if other threads ran between the two stores, or read only the first one, grace
+ * periods would only be longer.
  */
 inline enter(r, class, id, p)
 {
@@ -219,7 +220,7 @@ inline enter(r, class, id, p)
 		fi;
 		assert(p == A || p == B || p == BASE);
 		id = 0;
-		/* no record for BASE, which is never unregistered: fewer states */
+		/* to save states, no record for BASE, which is never unregistered */
 		if
 		:: class == SLEEPABLE ->
 			if
@@ -233,8 +234,8 @@ inline enter(r, class, id, p)
 }
 
 /*
- * The function returns. Its code, and the memory of its provider, must not be freed before.
- * The function writes to this memory as its last step.
+ * The function returns. Until then, its code and the memory of its provider must not be
+ * freed. The function writes to this memory as its last step.
  */
 inline leave_call(r, class, p)
 {
@@ -274,7 +275,7 @@ proctype reader(byte r)
 end:
 	do
 	:: calls < (r == 0 -> CALLS_0 : CALLS_1) ->
-		/* other threads may read this store much later */
+		/* the store of SECTION may become visible much later */
 		atomic {
 			ROOM(r, 1) ->
 			if

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One thread stores data and then, with release, a flag. Another loads the flag with acquire,
- * and relies on the data if the flag is set:
+ * One thread accesses data and then stores a flag with release. Another one loads the flag with
+ * acquire, and relies on these accesses if the flag is set:
  *
  *   data				flag
  *
  *   stores of a provider's functions	the provider is drained: dkc_wait() and
  *				dkc_provider_lock_unregistering() in
  *				lib/core/change/
- *   loads of the hooks		they are not in the list: dk_hooks_unregister() in
+ *   loads of the hooks		the hooks are not in the list: dk_hooks_unregister() in
  *				lib/core/state/hook.c
- *   accesses of a listener	it has returned: dkc_clear_and_wake() and
+ *   accesses of a listener	the listener has returned: dkc_clear_and_wake() and
  *				dkc_wait_zero()
  *
  * -DNO_RELEASE		the flag may be visible before the data

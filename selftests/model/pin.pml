@@ -11,7 +11,7 @@
  * a signature when the declaration was compared with it.
  *
  * -DNO_KEEP_ORDER		no barrier between pinning and checking again
- * -DNO_SETTLE_ORDER	no barrier between marking it dead and checking for pins
+ * -DNO_SETTLE_ORDER	no barrier between marking the operator dead and checking for pins
  * -DNO_CLASS_ORDER	no barrier between undefining and checking for pins
  * -DNO_SIG_ORDER		no barrier between storing the signature and the definer
  * -DNO_COMPARE_ORDER	no barrier between loading the definer and the signature
@@ -49,10 +49,10 @@
 #define NEW		2
 
 byte definer;
-bool sig;		/* it has one */
+bool sig;		/* the operator has a signature */
 bool pinned, dead;
-bool freed, changed;	/* its memory, its class */
-byte kept;		/* a declaration points to it, as this one defined it */
+bool freed, changed;	/* the operator's memory, its class */
+byte kept;		/* the definer of the operator when a declaration began to point to it */
 
 /* steps of the declaration */
 #define DEFINER		1
@@ -91,7 +91,7 @@ proctype declaration()
 	}
 }
 
-/* steps of the others */
+/* steps of the other threads */
 #define UNDEFINE	1
 #define MARK		2
 #define LOOK		4

@@ -2,8 +2,8 @@
 /*
  * A slot of the kernel's gate is read while its thread makes calls (slot_read() in kmod/gate.c). A
  * thread makes two calls, one after the other. A second thread waits for a grace period after the
- * first call was entered, and then reads the words of the slot. It must read those of one call. If
- * it misses the first call, it must read everything that the call's function stored.
+ * first call was entered, and then reads the words of the slot. All words must be of the same call.
+ * If it misses the first call, it must read everything that the call's function stored.
  *
  * -DNO_COUNT		the number of calls is not compared
  * -DNO_COUNT_ORDER	the words may be stored before the number
@@ -14,10 +14,10 @@
  */
 #include "order.pmlh"
 
-byte seq;		/* by the calls that used the slot */
-byte prov, word;	/* whose function; registration and operator: the call's number */
+byte seq;		/* number of calls that used the slot */
+byte prov, word;	/* provider; registration and operator. Here the call's number */
 byte memory;		/* memory that a call's function writes */
-bool entered;		/* the first one; not in the code */
+bool entered;		/* the first call has entered; not in the code */
 
 /* steps of one call */
 #define COUNT		1
@@ -53,7 +53,7 @@ proctype caller()
 	:: d_step { STEP(PROV, WRITTEN) -> prov = call; entered = 1 }
 	:: d_step { STEP(WORK, PROV) -> memory = call }
 	:: d_step { STEP(FREE, WORKED) -> prov = 0 }
-	/* the next one releases its words after all that this one stored */
+	/* the next call stores its words with release, after all stores of this one */
 	:: d_step { done == ALL && call == 1 -> done = 0; call = 2 }
 	:: done == ALL && call == 2 -> break
 	od

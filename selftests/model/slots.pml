@@ -55,7 +55,7 @@ byte slot[SLOTS];		/* values that other threads read */
 chan stores[SLOTS] = [3] of { byte };
 
 bool locked;			/* the gate's lock */
-byte retired, retired_indexes;	/* in no list yet */
+byte retired, retired_indexes;	/* replaced, but in no list yet */
 byte replacing[2], in_use;	/* lists: of each reclaiming thread, and of tables in slots */
 
 /* ---- the thread that calls ------------------------------------------------------- */
@@ -75,7 +75,7 @@ inline read_table(t)
 	assert(!(indexes_freed & BIT(t)))
 }
 
-/* The slot has the table of the operator. */
+/* The table was read again, so the call takes the fast path. */
 inline kept_call()
 {
 #ifdef NO_ENTRY_ORDER
@@ -85,13 +85,13 @@ inline kept_call()
 	read_table(t);
 	stores[s]!ENTRY(t);
 #endif
-	assert(!(freed & BIT(t)));	/* the entry */
+	assert(!(freed & BIT(t)));	/* the entry is read */
 	assert(!(gone & BIT(t)));	/* the function begins */
 #ifdef NO_LEAVE_ORDER
 	stores[s]!0;
 	assert(!(gone & BIT(t)))
 #else
-	assert(!(gone & BIT(t)));	/* and ends */
+	assert(!(gone & BIT(t)));	/* the function ends */
 	stores[s]!0
 #endif
 }
@@ -107,7 +107,7 @@ inline call()
 #else
 	if
 	:: table == t -> kept_call()
-	:: else -> stores[s]!0		/* the slow path serves */
+	:: else -> stores[s]!0		/* the call takes the slow path */
 	fi;
 #endif
 	atomic { top = s; s = 0; t = 0 }

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Spin explores every state of each model. It must find no error in the model as it
-# is, and an error if one thing is removed that the code relies on. Prints TAP. It
-# takes about three minutes and less than 1 GB, most of it for dispatchkey.pml and
-# slots.pml.
+# Spin explores every state of each model. It must find no error in the model as it is,
+# and an error if something is removed that the code relies on. Prints TAP. The test takes
+# about three minutes and less than 1 GB, mostly for dispatchkey.pml and slots.pml.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -22,12 +21,12 @@ explore() {
 		cat spin.out
 		return 1
 	}
-	# SAFETY: assertions and ends; COLLAPSE packs states, and loses none
+	# SAFETY checks assertions and end states; COLLAPSE stores states compressed
 	cc "$optimize" -w -DSAFETY -DCOLLAPSE -DMEMLIM=3800 -o pan pan.c || return
 	./pan -m10000 -w24 >pan.out 2>&1
 }
 
-# Every state was explored, and none is wrong.
+# Checks that every state is explored and none is wrong.
 all_well() {
 	explore "$@" || return
 	cat pan.out
@@ -44,7 +43,7 @@ holds() { # WHAT OPTION...
 		sed -n 's/^ *\([0-9.]*\).total actual memory usage.*/, \1 MB/p' "$st_tmp/pan/pan.out")"
 }
 
-# fails WHAT PATTERN OPTION... - the first error is this one
+# fails WHAT PATTERN OPTION... - checks that the first error matches PATTERN
 fails() {
 	local what=$1 pattern=$2 got
 	shift 2
@@ -56,7 +55,8 @@ fails() {
 	like "$what" "$pattern" "${got:-nothing goes wrong}"
 }
 
-# loses MODEL PATTERN OPTION... - the model holds, and each option leads to an error
+# loses MODEL PATTERN OPTION... - checks that the model holds, and that each option leads to an
+# error
 loses() {
 	local option pattern=$2
 	model=$1
@@ -68,9 +68,9 @@ loses() {
 
 plan 58
 
-# For small models compiling takes longer than running.
+# Small models have one or a few pairs of barriers, with steps in any order that these allow.
+# They take longer to compile than to run.
 optimize=-O0
-# Small models: one or a few pairs of barriers, with steps in any order that they allow.
 loses message 'assertion violated*has_data*' -DNO_RELEASE -DNO_ACQUIRE
 loses pin 'assertion violated*' -DNO_KEEP_ORDER -DNO_SETTLE_ORDER -DNO_CLASS_ORDER \
 	-DNO_SIG_ORDER -DNO_COMPARE_ORDER

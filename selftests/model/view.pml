@@ -6,7 +6,7 @@
  * registered, and B from then on.
  *
  * -DNO_TURN_ORDER		the state of a block may be visible before the change is marked
- * -DNO_CHANGED_ORDER	the mark of a change may be visible before the state that it is for
+ * -DNO_CHANGED_ORDER	the mark of a change may be visible before the state that it announces
  * -DNO_VIEW_ORDER		registrations may be loaded before the view begins
  * -DNO_HOLDS_ORDER	registrations may be loaded after the view was checked
  * -DNO_HOLDS		the call does not check its view
@@ -41,7 +41,7 @@ bool linked;		/* B is in the list, before A */
 #define TURN(bit)	BEFORE(bit)
 #endif
 #ifdef NO_CHANGED_ORDER
-/* in their own order */
+/* the marks stay in order among themselves */
 #define CHANGED(bit)	(BEFORE(bit) & (B_HALF | B_WHOLE | A_HALF))
 #else
 #define CHANGED(bit)	BEFORE(bit)
@@ -98,7 +98,7 @@ again:
 	:: d_step { STEP(VIEW, 0) -> view = changes }
 	:: d_step { STEP(LIST, VIEW_FIRST) -> has_b = linked }
 	:: d_step { STEP(STATE_A, VIEW_FIRST) -> a = state_a }
-	/* by a pointer in the list */
+	/* follows a pointer in the list */
 	:: d_step { STEP(STATE_B, VIEW_FIRST | LIST) -> b = state_b }
 	:: d_step { STEP(AGAIN, READ_FIRST) -> second = changes }
 	:: done == ALL -> break

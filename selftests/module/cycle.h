@@ -5,10 +5,10 @@
 
 #include <dispatchkey.h>
 
-/* defined by the caller, which also has a function for them */
+/* defined by dk_cycle_calls.ko, which also has a function for each */
 DK_OP(cycle_sleeps, "cycle::sleeps", (struct dk_obj *x, int *who), (x, who), (x));
 DK_OP(cycle_atomic, "cycle::atomic", (struct dk_obj *x, int *who), (x, who), (x));
-/* which exists while dk_cycle.ko is loaded */
+/* defined by dk_cycle.ko, so it exists only while that is loaded */
 DK_OP(cycle_own, "cycle::own", (struct dk_obj *x, int *who), (x, who), (x));
 
 enum cycle_who {

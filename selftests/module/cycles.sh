@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A module with functions is loaded and unloaded repeatedly while threads call them. Each call
-# must be served by a function that is loaded. Then dispatchkey.ko itself is loaded and
+# Loads and unloads a module with functions repeatedly, while threads call the functions. Each
+# call must be served by a function that is loaded. Then dispatchkey.ko itself is loaded and
 # unloaded repeatedly. DK_CYCLES= is the number of times (100).
 
 # shellcheck disable=SC2317 # functions are called by ok
@@ -20,7 +20,7 @@ guest=$(ko dk_cycle) || skip_all "no dk_cycle.ko is built (make modules DK_SELFT
 plan 10
 must_load dispatchkey dk_cycle_calls
 
-# While it is loaded, calls must reach it.
+# Loads dk_cycle, waits until it has served a call, and unloads it.
 cycle() {
 	local before now tries=0
 	insmod "$guest" || return

@@ -5,8 +5,8 @@
  * fail:
  *
  * parameter again	any value: unregister, and register again
- * parameter leave	any value: unregister, with make-it-fail
- * parameter enter	any value: register after unregistering, with make-it-fail
+ * parameter leave	any value: unregister, with the task's make_it_fail set
+ * parameter enter	any value: register again after "leave", with make_it_fail set
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -55,7 +55,7 @@ static struct dk_listener listener = { .size = sizeof(listener), .notify = hear 
 static struct dk_hooks hooks = { .size = sizeof(hooks), .before = see };
 static struct dk_op_decl more;
 static struct dk_handle handle;
-static long in_use;	/* when nothing is registered */
+static long in_use;	/* number of allocations when nothing is registered */
 
 static int leave(void)
 {
@@ -75,7 +75,7 @@ static int register_functions(struct dk_diag *why)
 	u32 card;
 	int err = dk_impls_register(&cycle, impls, ARRAY_SIZE(impls), why);
 
-	/* then no call finds it without its functions */
+	/* after its functions, so that no call finds the operator without them */
 	if (!err)
 		err = dk_op_define(&cycle, &cycle_own_op, 0, why);
 	if (!err)
@@ -113,7 +113,7 @@ static int enter(void)
 	return err;
 }
 
-/* Whether the registry is consistent and has nothing of this module. */
+/* Checks that the registry is consistent and, after unregistering, that no memory is lost. */
 static int check(void)
 {
 	int err = dk_registry_check(NULL, NULL);
@@ -136,7 +136,7 @@ static int again_set(const char *value, const struct kernel_param *kp)
 	return wrong ? wrong : err;
 }
 
-/* Every allocation of @act may fail. */
+/* Calls @act, whose allocations may all fail, and then checks the registry. */
 static int short_of_memory(int (*act)(void))
 {
 	int err;
@@ -178,7 +178,7 @@ static int __init cycle_init(void)
 	more = cycle_own_op;
 	more.name = "cycle::more";
 	more.op = NULL;
-	/* once before, because the registry keeps the tables that it made for it */
+	/* register once before counting, because the registry keeps some of the memory */
 	err = enter();
 	if (err)
 		return err;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dk_cycle_calls: threads that make calls while dk_cycle.ko is loaded and unloaded. Parameters that
- * can be read: calls, guest (calls that dk_cycle served), absent (calls that this module
- * served), wrong (calls with a wrong result).
+ * can be read: calls, guest (calls that dk_cycle served), absent (calls of dk_cycle's own operator
+ * while it did not exist), wrong (calls with a wrong result).
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -19,7 +19,7 @@ module_param_named(guest, from_guest, long, 0400);
 module_param(absent, long, 0400);
 module_param(wrong, long, 0400);
 
-/* A thread counts by itself, and adds now and then. */
+/* The counts of one thread, which add() adds to the parameters now and then. */
 struct count {
 	long calls, guest, absent, wrong;
 };
@@ -42,8 +42,9 @@ static const struct dk_impl atomic_impls[] = {
 };
 
 /*
- * Calls are watched as long as they are made, so the hooks of dk_cycle patch no code that runs.
- * QEMU before 8.1 may keep the int3 of a finished patch if another CPU translates it meanwhile.
+ * These hooks are registered as long as calls are made, so that registering the hooks of dk_cycle
+ * does not patch code that runs. QEMU before 8.1 may keep the int3 of a finished patch if another
+ * CPU translates it meanwhile.
  */
 static void see(struct dk_hooks *h, const struct dk_hook_info *info)
 {
@@ -100,7 +101,7 @@ static int thread(void *unused)
 		for (i = 0; i < 100; i++)
 			call_all(&n);
 		add(&n);
-		/* leave some time to the loading and unloading */
+		/* leave some time for loading and unloading */
 		usleep_range(100, 200);
 	}
 	return 0;

@@ -73,7 +73,7 @@ static int __init forgetful_init(void)
 }
 module_init(forgetful_init);
 
-/* Without it the module could not be removed. */
+/* Without an exit function, the module could not be removed. */
 static void __exit forgetful_exit(void)
 {
 }

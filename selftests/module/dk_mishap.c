@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_mishap: makes deliberate mistakes when it is loaded, which a debug kernel must report.
+ * dk_mishap: makes a deliberate mistake when it is loaded, which a debug kernel must report.
  * selftests/vm/check-reports checks that each kind of report fails a run of the test machine.
- * It is built for debug kernels only.
+ * The module is built for debug kernels only.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -55,7 +55,7 @@ static int shift(void)
 static DEFINE_MUTEX(a);
 static DEFINE_MUTEX(b);
 
-/* No thread waits here: lockdep reports the order alone. */
+/* Nothing deadlocks here: lockdep reports the two orders of the locks. */
 static int locks(void)
 {
 	mutex_lock(&a);

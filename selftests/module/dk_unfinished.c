@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dk_unfinished: defers a call when it is loaded, and completes it when the parameter
- * "complete" is written. Until then its exit function waits.
+ * "complete" is written. Until then the module's exit function waits.
  */
 #include <linux/module.h>
 

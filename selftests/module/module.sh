@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dispatchkey.ko for an administrator: its messages, loading and unloading, which modules may
-# use its symbols, and drivers that do not unregister or do not complete a call.
+# Tests dispatchkey.ko as an administrator uses it: its messages, loading and unloading, which
+# modules may use its symbols, and drivers that do not unregister or do not complete a call.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -21,7 +21,7 @@ plan 44
 field() { modinfo -F "$1" "$file"; }
 log_lines() { klog "$1" | wc -l; }
 log_tells() { klog "$1" >/dev/null; }
-within() { # SECONDS COMMAND... - try until it succeeds
+within() { # SECONDS COMMAND... - repeats the command until it succeeds
 	local until=$((SECONDS + $1))
 	shift
 	until "$@"; do
@@ -59,7 +59,7 @@ fi
 # ---- loading and unloading --------------------------------------------------------
 
 ok "insmod loads it" load dispatchkey
-# except the kernel's message about every out-of-tree module
+# not counting the kernel's message about an out-of-tree module
 is "one line in the log" 1 "$(klog 'dispatchkey: ' | grep -vc 'taint')"
 is "it tells version, layout, ABI" 1 \
 	"$(log_lines "dispatchkey: version $version, layout v1, ABI [0-9]+\$")"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A driver outside the tree, as README.md shows it, with its Makefile of seven lines. It is
-# built with the files of "make modules_install DESTDIR=" (in the Makefile, the two paths are
-# changed to DESTDIR), loaded, and called.
+# Tests the driver outside the tree that README.md shows, with its Makefile of seven lines. The
+# driver is built with the files of "make modules_install DESTDIR=" (the two paths in the
+# Makefile are changed to DESTDIR), loaded, and called.
 #
 # DK_OUTSIDE=DIR splits the test, so a faster machine can compile. The first run builds into
 # DIR and needs no root; the second one loads the result.
@@ -64,7 +64,7 @@ if [ -n "$build" ]; then
 		test -f "$dest/usr/src/dispatchkey/include/dispatchkey.h"
 	ok "and this kernel's symbols" test -f "$dest/usr/src/dispatchkey/$kver/Module.symvers"
 
-	# Without DESTDIR it would run depmod, which a script replaces here.
+	# Without DESTDIR, make runs depmod, which a script replaces here.
 	mkdir "$st_tmp/sbin"
 	printf '#!/bin/sh\necho "depmod $*" >>%s/depmod\n' "$st_tmp" >"$st_tmp/sbin/depmod"
 	chmod 755 "$st_tmp/sbin/depmod"
@@ -89,7 +89,7 @@ if [ -n "$build" ]; then
 		make_in "$driver/import" KDIR="$KDIR" KVER="$kver"
 	like "and is told why" '*namespace *DISPATCHKEY*does not import it*' "$(cat "$st_log")"
 
-	# Its function is at another key than its call.
+	# A driver whose function is registered for another key than that of its call.
 	mkdir "$driver/fails"
 	cp "$driver/Makefile" "$driver/fails"
 	sed 's/DK_IMPL(my_add, DK_DENSE/DK_IMPL(my_add, DK_SPARSE/' "$driver/my.c" >"$driver/fails/my.c"

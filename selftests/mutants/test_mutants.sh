@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# scripts/mutants in a small project, whose only source is also its test program. Prints TAP.
+# Tests scripts/mutants in a small project, whose only source is also its test program. Prints
+# TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -16,7 +17,7 @@ mkdir -p "$project"/{include,lib,samples,scripts,tools,uapi,selftests/{api,dkctl
 touch "$project/VERSION"
 cp "$st_top/scripts/mutants" "$project/scripts/"
 
-# A test that waits forever ends after 60 seconds here.
+# In this program, a test that would wait forever ends after 60 seconds.
 cat >"$project/lib/program" <<'END'
 #!/bin/bash
 over() { [ $SECONDS -ge 60 ]; }
@@ -52,10 +53,10 @@ cat >"$project/selftests/Makefile" <<'END'
 all: ; @mkdir -p $(OUTPUT)/api && cp ../lib/program $(OUTPUT)/api/api_test
 END
 
-# mutant LINE MUTATED - a block of the list
+# mutant LINE MUTATED - prints a block of a list
 mutant() { printf 'mutant lib/program: %s\n-%s\n+%s' "$2" "$1" "$2"; }
 
-# mutants MUTANT... - run scripts/mutants, whose second is a tenth as long
+# mutants MUTANT... - runs scripts/mutants, with seconds that last only a tenth of a second
 mutants() {
 	printf '%s\n\n' "$@" >"$project/selftests/mutants/some.list"
 	rm -rf -- "$project/build"
@@ -73,7 +74,7 @@ mutants() {
 	END
 }
 
-# ended STATUS MUTANT... - the exit status of scripts/mutants with these is right
+# ended STATUS MUTANT... - checks the exit status of scripts/mutants with these mutants
 ended() {
 	local status=0
 	mutants "${@:2}" || status=$?
@@ -82,14 +83,14 @@ ended() {
 	return 1
 }
 
-# how WORD MUTANT [REASON] - the result of the mutant
+# how WORD MUTANT [REASON] - checks the result of the mutant
 how() {
 	grep -A1 "$1  lib/program: $2  (" "$st_tmp/out" | grep -q "^    | ${3:-}" && return
 	cat "$st_tmp/out"
 	return 1
 }
 
-# counts KILLED SURVIVORS UNDECIDED - in the last line
+# counts KILLED SURVIVORS UNDECIDED - checks the counts in the last line
 counts() {
 	[ "$(tail -n 1 "$st_tmp/out")" = "$1 passed, $2 failed, $3 skipped" ] && return
 	cat "$st_tmp/out"

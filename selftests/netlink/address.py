@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""No reply has a kernel address, neither as text nor as a number."""
+"""No reply contains a kernel address, neither as text nor as a number."""
 import struct
 
 import genl
@@ -9,7 +9,7 @@ import snapshot
 def main():
     tap = genl.Tap()
     family = genl.Family()
-    # The search for addresses finds them.
+    # First, test the search itself.
     for bad in (struct.pack("Q", 0xFFFF888004A1B000), struct.pack("Q", 0xFFFFFFFFC0A01234),
                 b"edu_copy at ffff888004a1b000\0", b"0xffffffffc0a01234\0"):
         tap.ok(f"{bad!r} is an address", snapshot.is_address(bad))
@@ -21,7 +21,7 @@ def main():
     tap.ok("there is something to look at", size > 4096, size)
     found = list(snapshot.addresses(family.spec, taken))
     tap.equal(f"no kernel address in {size} bytes of {len(taken)} answers", [], found)
-    # Not even in requests with the privilege to read one.
+    # The messages of refusals, for a privileged user.
     refusals = [family.raw(name, family.spec.encode(cmd["set"], {})).text or ""
                 for name, cmd in family.spec.commands.items() if cmd["do"]]
     tap.equal("nor in a refusal", [],

@@ -7,19 +7,19 @@ import genl
 import perm
 from dump import crowd, ours, expected_ops
 
-# More than what is done in one hold, many times or twice.
+# Many times as much as, or at least twice as much as, one hold of the lock processes.
 OPS = 6000 if os.environ.get("DK_BRIEF") else 20000
 DEVICES, TWINS = 256, 4096
 KINDS = ("evaluations", "counters", "functions", "names compared to sort",
          "slots of the table of names")
 # Some requests walk the list of an operator's functions several times in one hold.
 MOST = (300, 4200, 4 * (DEVICES + TWINS), 2100, 4200)
-# An evaluation by the rules walks the functions of the operator some times. To find
-# the end of a call takes some evaluations, which are not divided.
+# An evaluation by the rules walks the functions of the operator several times. One hold
+# makes several evaluations, to find the function at which a call ends.
 MOST_OF_ROUTES = (300, 4200, 8 * (DEVICES + TWINS), 2100, 4200)
-# The first entry of a run and the next one, each of which walks the functions five times.
+# The first entry of a run and the entry after it, each of which walks the functions five times.
 MOST_OF_TABLES = (300, 4200, 10 * (DEVICES + TWINS), 2100, 4200)
-# A sum walks past no array of functions that it does not count.
+# A sum visits only arrays of functions whose calls it adds.
 MOST_OF_SUMS = (300, 4200, 4200, 2100, 4200)
 LIMITS = {"route-get": MOST_OF_ROUTES, "table-get": MOST_OF_TABLES}
 
@@ -30,7 +30,8 @@ def most_work():
 
 
 def as_nobody(family, name, values, dump):
-    """(errno, messages, whether it was interrupted, values) by an unprivileged user"""
+    """Sends a request as an unprivileged user. Returns [errno, number of messages, whether the
+    dump was interrupted, values]."""
     def act():
         mine = family.again(1 << 17)
         answer = mine.ask(name, values, dump)
@@ -40,7 +41,7 @@ def as_nobody(family, name, values, dump):
 
 
 def bounded(tap, family, name, values, dump, expected=None, limits=None):
-    """Send a request, and compare the work with the limits."""
+    """Sends a request, and compares the work with the limits."""
     what = f"{'dump of ' if dump else ''}{name} {values}"
     crowd("work", 1)
     answer = as_nobody(family, name, values, dump)
@@ -59,7 +60,7 @@ def bounded(tap, family, name, values, dump, expected=None, limits=None):
 
 
 def lists(tap, family):
-    """Lists, and what is found by name."""
+    """Lists, and requests by name."""
     functions = DEVICES + TWINS
     for name in ("backend-get", "device-get", "provider-get", "limit-get"):
         bounded(tap, family, name, {}, True)
@@ -74,7 +75,7 @@ def lists(tap, family):
 
 
 def offline(tap, family):
-    """Half of the functions are at one key, whose backend is offline."""
+    """Half of the functions are at a key whose backend is offline."""
     family.do("backend-set", {"name": "CUDA", "state": 0})
     bounded(tap, family, "op-get", {"name": "crowd::one"}, False)
     bounded(tap, family, "impl-get", {"op": "crowd::one"}, True, DEVICES + TWINS)
@@ -82,7 +83,7 @@ def offline(tap, family):
 
 
 def order(tap, family):
-    """Operators that were registered since the last dump."""
+    """A dump must sort the operators that were registered since the last dump."""
     for name, values in (("op-get", {"prefix": "crowd::op"}), ("impl-get", {"key": 1}),
                          ("stats-get", {"provider": "crowd"})):
         crowd("ops", 0)
@@ -121,7 +122,7 @@ def restarts(tap, family):
 
 
 def counters(tap, family):
-    """Counters: each has a number for every processor."""
+    """Counters, each of which has a number for every processor."""
     family.do("stats-set", {"state": 1})
     crowd("call", 5)
     missing = OPS + 1
@@ -141,7 +142,7 @@ def counters(tap, family):
 
 
 def leaving(tap, family):
-    """Sums, while the arrays of functions that they count change."""
+    """Sums of counters, while the arrays of functions that they include change."""
     family.do("stats-set", {"state": 1})
     crowd("call", 5)
     child = os.fork()

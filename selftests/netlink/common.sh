@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Sourced by the scripts of this directory: the settings of their Python programs. DK_SPEC= is
-# spec.json, and DK_YNL= the kernel's tools/net/ynl. The script sets here= to its directory
-# before.
+# Settings of the Python programs; sourced by the scripts of this directory, after they have set
+# here= to this directory. DK_SPEC= is spec.json, and DK_YNL= is the kernel's tools/net/ynl.
 #
 # shellcheck disable=SC2154
 
 # shellcheck source=../lib.sh
 . "$here/lib.sh" 2>/dev/null || . "$here/../lib.sh"
 
-# Built files are where the Makefile says, or next to the script.
+# The Makefile exports the paths of built files; without it, they are next to the script.
 DK_SPEC=${DK_SPEC:-$here/spec.json}
 DK_FUZZ=${DK_FUZZ:-$here/fuzz}
 export DK_SPEC
 
-# With Python's own library only, which starts quickly even in an emulated machine.
+# Uses only Python's standard library (-S), which starts quickly even in an emulated machine.
 python() { python_all -S "$@"; }
 python_all() { python3 -B "$@" 2> >(sed 's/^/# /' >&2); }
 
@@ -27,7 +26,7 @@ need_netlink() {
 	[ -e /proc/net/netlink ] || skip_all "no network in this kernel"
 }
 
-# Two edu cards of QEMU.
+# Skips the test without two edu cards of QEMU
 need_cards() {
 	local path found=0
 	for path in /sys/bus/pci/devices/*; do

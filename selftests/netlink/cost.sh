@@ -15,25 +15,25 @@ need_module dispatchkey dk_many
 nl_cost=${DK_COST:-$st_here/nl_cost}
 [ -x "$nl_cost" ] || skip_all "no nl_cost is built"
 
-# The gates: instructions an operator of a dump, and hundredths of a GETFAMILY.
+# Limits: instructions per operator of a dump, and the cost of op-get in percent of a GETFAMILY.
 most_dump=2500
 most_get=130
-# The PyTorch operators.
+# The number of PyTorch operators.
 many=3640
-# With 1 function, 6, 17 and 19, the maximum; most have 3 to 7.
+# Operators with 1, 6, 17 and 19 functions. 19 is the maximum; most operators have 3 to 7.
 ops=(_c10d_functional::all_reduce aten::_empty_affine_quantized aten::add.Tensor aten::mm)
 tests=$((${#ops[@]} + 4))
 [ -z "${DK_OPS-}" ] || tests=$((tests + 2))
 plan $tests
 
-# cost REQUEST... - sets instructions, messages and bytes; a refusal prints the reason
+# cost REQUEST... - sets instructions, messages and bytes; prints the reason of a refusal
 cost() {
 	local figures
 	figures=$("$nl_cost" "$@" 2>&1) || { diag "$figures"; figures='0 0 0'; }
 	read -r instructions messages bytes <<<"$figures"
 }
 
-# at_most WHAT MOST GOT - passes if there is something, and not too much
+# at_most WHAT MOST GOT - passes if GOT is above 0 and not above MOST
 at_most() {
 	if [ "$3" -gt 0 ] && [ "$3" -le "$2" ]; then
 		pass "$1: $3, at most $2"
@@ -42,7 +42,7 @@ at_most() {
 	fi
 }
 
-# dump HOW-MANY - a dump of this many operators
+# dump HOW-MANY - tests a dump of this many operators
 dump() {
 	cost dump
 	diag "a dump of $1: $instructions instructions, $bytes bytes"

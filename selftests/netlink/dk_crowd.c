@@ -3,22 +3,22 @@
  * dk_crowd: registers many operators and devices, and changes them, for the tests of the
  * netlink family. Parameters:
  *
- * ops, devices	their numbers; can be written at any time
- * twin		the number of functions of a second provider with the same name, all of
- *		one operator, half of them at one key and half at another one; 0: no
- *		second provider
- * blocks		the number of operators that have a function, each in a table of its own
- * defined		whether that operator is defined
- * held		write a name: holds this operator, and no other one
- * call		write N: makes N calls of it on the CPU, and 2N on a device
+ * ops, devices	the number of operators and of devices; can be written at any time
+ * twin		the number of functions of a second provider named "crowd", all for
+ *		crowd::one, half of them at CUDA and half at CPU; 0: no second provider
+ * blocks		the number of operators for which the provider "blocks" registers a
+ *		function, each in an array of its own
+ * defined		whether crowd::one is defined
+ * held		write a name: takes a handle of this operator, and puts the previous one
+ * call		write N: calls crowd::one N times on the CPU and 2N times on a device
  * stay		whether a thread is inside a call on the first device
- * leave		write any value: begins to unregister the provider, and does not wait for
- *		calls. Then nothing is left to do but to unload
- * churn		write N: unregisters and registers all of them N times
+ * leave		write any value: begins to unregister the provider, and hardly waits for
+ *		calls. After that, the module can only be unloaded
+ * churn		write N: unregisters and registers all operators and devices N times
  * check		write any value: fails if a published table is wrong
- * changes		write N: for the next N holds of the registry's lock, the registry counts
- *		as changed
- * work		write any value: begins to measure; read: the largest numbers of
+ * changes		write N: each of the next N holds of the registry's lock ends as if the
+ *		registry had changed
+ * work		write any value: starts a new measurement; read: the largest numbers of
  *		evaluations, counters, functions, names compared to sort operators, and
  *		slots of the table of names in one hold of the registry's lock
  */
@@ -42,7 +42,7 @@
 
 DK_OP(crowd_one, "crowd::one", (struct dk_obj *x), (x), (x));
 
-/* Declarations stay as long as their operators are defined. */
+/* A declaration must exist as long as its operator is defined. */
 struct crowd_op {
 	struct dk_op_decl decl;
 	char name[16];
@@ -55,7 +55,7 @@ static struct crowd_op *op;
 static struct dk_op *held;
 static unsigned int backend, num_ops, num_devices;
 static u32 device[MOST_DEVICES];
-/* Writes of parameters of one module are serialised, loading is not. */
+/* The kernel serialises writes to the parameters of one module, but not with its loading. */
 static DEFINE_MUTEX(lock);
 
 static int one(struct dk_call *c, struct dk_obj *x)
@@ -64,7 +64,7 @@ static int one(struct dk_call *c, struct dk_obj *x)
 }
 
 static struct task_struct *visitor;
-/* Meanwhile, requests that wait for calls are refused: they would block "stay=0". */
+/* A thread stays inside a call. Parameters that wait for calls are refused: they would block. */
 static bool stays;
 static DECLARE_COMPLETION(inside);
 
@@ -83,8 +83,8 @@ static const struct dk_impl card_impls[] = {
 };
 
 /*
- * The last one is registered first and unregistered last: a walk by name during these changes then
- * reads a set that never existed.
+ * The operator whose name sorts last is defined first and undefined last, so that a walk by name
+ * during these changes reads a set that never existed.
  */
 static int define(unsigned int i, struct dk_diag *why)
 {
@@ -186,7 +186,7 @@ static int churn_set(const char *value, const struct kernel_param *kp)
 	return err;
 }
 
-/* A table of equal functions, half of them at another key: the last one at a key serves. */
+/* Registers n equal functions in one array, half of them at CUDA and half at CPU. */
 static int twin_come(unsigned int n, struct dk_diag *why)
 {
 	static const struct dk_impl impl[] = {
@@ -230,7 +230,7 @@ static int twin_set(const char *value, const struct kernel_param *kp)
 	return err;
 }
 
-/* Of operators that have been defined. */
+/* Registers a function for each of the first n operators, each in an array of its own. */
 static int blocks_come(unsigned int n, struct dk_diag *why)
 {
 	static const struct dk_impl impl = DK_IMPL(crowd_one, DK_CPU, one);
@@ -290,7 +290,7 @@ static int defined_set(const char *value, const struct kernel_param *kp)
 			 dk_op_undefine(&crowd, crowd_one_op.name, &why);
 }
 
-/* If there is no such operator, none is held. */
+/* If there is no operator with that name, none is held afterwards. */
 static int held_set(const char *value, const struct kernel_param *kp)
 {
 	mutex_lock(&lock);
@@ -312,7 +312,7 @@ static int call_set(const char *value, const struct kernel_param *kp)
 	mutex_lock(&lock);
 	card = dk_obj_on(backend, device[0]);
 	for (; n; n--) {
-		/* whether anything serves them is the test's business */
+		/* results are ignored: the test knows which calls are served */
 		crowd_one(&cpu);
 		crowd_one(&card);
 		crowd_one(&card);
@@ -326,14 +326,14 @@ static int visit(void *unused)
 	struct dk_obj card = dk_obj_on(backend, device[0]);
 	int err = crowd_one(&card);
 
-	/* it may never have been inside */
+	/* for calls that card_one() did not serve */
 	complete(&inside);
 	while (!kthread_should_stop())
 		schedule_timeout_idle(1);
 	return err;
 }
 
-/* Returns when it is inside. */
+/* Starts the thread, and returns when it is inside the call. */
 static int stay_begin(void)
 {
 	if (!num_devices)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dk_many: registers all operators of PyTorch in the default registry, with their schemas and
- * functions, and more operators of the same kind if a parameter asks for them. Statements about
- * thousands of operators are measured with these.
+ * functions, and copies of them if a parameter requests more operators. It is used to measure
+ * costs with thousands of operators.
  *
  * registrations.txt has a line for each operator, "NAME KEY=LABEL KEY=LABEL! ...", where !
  * marks a fallthrough; schemas.txt has the schemas of the same operators in the same order.
@@ -30,11 +30,11 @@ asm(".pushsection .rodata\n"
 	".byte 0\n"
 	".popsection\n");
 
-/* An operator, in memory of its own. */
+/* An operator, allocated with its functions. */
 struct many_op {
 	struct many_op *next;
 	struct dk_op_decl decl;
-	char *words;		/* NAME KEY=LABEL ..., cut up */
+	char *words;		/* NAME KEY=LABEL ..., split into strings */
 	char *schema;
 	unsigned int n;
 	struct dk_impl impls[];
@@ -48,7 +48,7 @@ static int many_fn(struct dk_call *c)
 	return 0;
 }
 
-/* KEY=LABEL or KEY=LABEL! */
+/* Parses KEY=LABEL or KEY=LABEL!. */
 static int many_read_impl(struct many_op *op, char *word)
 {
 	struct dk_impl *impl = &op->impls[op->n++];
@@ -83,8 +83,8 @@ static void many_free(struct many_op *op)
 }
 
 /*
- * The operator of two lines, which end before @line_end and @schema_end. Copies have a number after
- * the name.
+ * Creates an operator from a line of each file; the lines end before @line_end and @schema_end.
+ * The names of copies end in a number.
  */
 static struct many_op *many_make(const char *line, const char *line_end,
 				 const char *schema, const char *schema_end,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Dumps: in many messages, with the smallest buffer, with filters, and during
-changes of the objects that they list. dk_crowd has the operators and devices."""
+changes of the listed objects. dk_crowd registers the operators and devices."""
 import errno
 import os
 import signal
@@ -10,7 +10,7 @@ import time
 import genl
 
 PARAMETERS = "/sys/module/dk_crowd/parameters/"
-# A page: the kernel does not make messages of less.
+# A page: the kernel allocates at least this much for a part of a dump.
 SMALLEST = 4096
 MANY_OPS, MANY_DEVICES = 600, 64
 
@@ -34,7 +34,7 @@ def expected_ops(n):
 
 
 def dumps(family):
-    """(command, request) of all that can be dumped."""
+    """Returns (command, request) for each command that has a dump."""
     values = {"table-get": {"op": "sample::copy"},
               "route-get": {"op": "sample::copy", "obj": [{"keyset": 1 << 16 | 1}] * 2}}
     return [(name, values.get(name, {})) for name, cmd in family.spec.commands.items()
@@ -42,7 +42,7 @@ def dumps(family):
 
 
 def in_pieces(tap, family):
-    """The smallest and the largest buffer receive the same."""
+    """The same messages are received with the smallest and with a large buffer."""
     large, small = family.again(1 << 20), family.again(SMALLEST)
     for name, values in dumps(family):
         one, other = large.ask(name, values, True), small.ask(name, values, True)
@@ -113,8 +113,9 @@ def filters(tap, family):
 
 
 def change_between(family, name, values, change):
-    """A dump, and a change between its first part and its second: the first part is made at
-    the request, and the next one when the first is read."""
+    """Requests a dump, makes a change between its first and its second part, and returns the
+    reply. The kernel generates the first part at the request, and the second one when the
+    first is read."""
     cmd, other = family.spec.commands[name], family.again()
     seq = other.sock.send(family.number, cmd["value"], family.spec.encode(cmd["set"], values),
                           genl.F_REQUEST | genl.F_DUMP)
@@ -143,7 +144,8 @@ def one_change(tap, family):
 
 
 def lost_device(tap, family):
-    """A dump about a device that is unregistered ends, and tells of the change."""
+    """If a device is unregistered during a dump about it, the dump ends, and is marked as
+    interrupted."""
     for name, values in (("table-get", {"op": "crowd::one", "device": 0}),
                          ("route-get", {"op": "crowd::one", "obj": [{"device": 0}]}),
                          ("impl-get", {"device": 0})):
@@ -163,8 +165,8 @@ def lost_device(tap, family):
 
 
 def unseen_change(tap, family):
-    """An operator of which nothing is left but a handle is in no dump. A dump that is at
-    its name when the handle is put is complete, and is not interrupted."""
+    """An operator of which only a handle is left is in no dump. Putting the handle does not
+    interrupt a dump that has reached the name of the operator."""
     family.do("stats-set", {"state": 1})
     for name in ("op-get", "impl-get", "stats-get"):
         crowd("ops", MANY_OPS + 1)
@@ -180,7 +182,7 @@ def unseen_change(tap, family):
 
 def each_once(tap, family):
     """Operators before and after the position of a dump are added or removed. The dump has
-    each of the others once. The last names are those of the crowd: sample:: comes later."""
+    each of the others once, also sample::copy, whose name sorts after those of dk_crowd."""
     for before, after in ((MANY_OPS, 2 * MANY_OPS), (2 * MANY_OPS, MANY_OPS), (MANY_OPS, 0)):
         crowd("ops", before)
         always = expected_ops(min(before, after))
@@ -194,14 +196,14 @@ def each_once(tap, family):
 
 
 def counted(family):
-    """{(provider, kind): count} of the operator that is called, and the sum of all."""
+    """Returns {(provider, kind): count} of crowd::one, and the sum of all counts."""
     told = family.whole("stats-get", {"used": True})
     return ({(c.get("provider"), c["kind"]): c["count"] for c in told
              if c["op"] == "crowd::one"}, sum(c["count"] for c in told))
 
 
 def of_one_name(tap, family):
-    """Two providers with one name: the calls that each has served, and both."""
+    """The calls that two providers of the same name have served, separately and together."""
     crowd("devices", 1)
     crowd("twin", 1)
     family.do("stats-set", {"state": 1})
@@ -251,9 +253,9 @@ def very_long(tap, family):
 
 
 def while_changing(tap, family, seconds):
-    """The operators come in the reverse order of their names, and go in that order:
-    there never is another set than the last so many names."""
-    # Devices would take most of the time, and wait for grace periods.
+    """Operators are defined in the reverse order of their names, and undefined in the order of
+    their names: at any time, those with the last names exist."""
+    # Without devices: unregistering them waits for grace periods and takes most of the time.
     crowd("devices", 0)
     child = os.fork()
     if not child:

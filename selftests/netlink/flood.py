@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Notifications: their content; that their counts add up whatever the number of
-changes; and that a listener that does not read costs the kernel a limited number
-of bytes."""
+"""Notifications: their content, whether their counts add up for any number of
+changes, and whether the kernel's memory for a listener that does not read is
+limited."""
 import os
 import sys
 import time
@@ -11,7 +11,7 @@ import perm
 from dump import crowd
 
 CHANGES = 1000
-# For a listener that reads, as many as it needs.
+# The receive buffer, in bytes, of a listener that must not lose notifications.
 ROOM = 1 << 25
 
 
@@ -69,8 +69,8 @@ def comes_and_goes(tap, family):
 
 
 def counts_add_up(tap, family):
-    """Of each kind, the number of notified events is the number of changes, except for lost
-    ones."""
+    """The counts of all notifications, including those of lost events, sum up to the number of
+    changes."""
     listener = genl.Listener(family, rcvbuf=ROOM)
     child = os.fork()
     if not child:
@@ -94,7 +94,7 @@ def counts_add_up(tap, family):
 
 
 def switch_often(family, number, times):
-    """The notifications for a device that is switched this often."""
+    """Switches a device this many times. Returns the notifications."""
     listener = genl.Listener(family, rcvbuf=ROOM)
     requests = [family.spec.encode("device", {"number": number, "state": i % 2})
                 for i in range(times)]
@@ -106,7 +106,7 @@ def switch_often(family, number, times):
 
 
 def are_coalesced(tap, family):
-    """A subject that changes repeatedly is notified in fewer messages. The speed of the
+    """Repeated changes of one subject are notified in fewer messages. The speed of the
     changes depends on the machine, so one successful attempt in several is enough."""
     crowd("devices", 1)
     number = family.do("device-get", {"name": "crowd000"})["number"]
@@ -125,7 +125,7 @@ def are_coalesced(tap, family):
 
 
 def queued(sock):
-    """(bytes queued, messages dropped) of a socket, from /proc/net/netlink."""
+    """Returns (bytes queued, messages dropped) of a socket, from /proc/net/netlink."""
     with open("/proc/net/netlink", encoding="ascii") as stream:
         for line in stream:
             told = line.split()
@@ -135,7 +135,7 @@ def queued(sock):
 
 
 def nobody_listens(tap, family):
-    """A full queue does not grow, and changes are not delayed."""
+    """The full queue of a listener that does not read does not grow, and delays no changes."""
     deaf = genl.Listener(family, rcvbuf=8192)
     reading = genl.Listener(family, rcvbuf=ROOM)
     child = os.fork()

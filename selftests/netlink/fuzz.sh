@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Valid, nearly valid and invalid messages, as an unprivileged user and as root. Those of the
-# unprivileged user must change nothing. After those of root, the registry must be consistent,
-# even if operators and devices change meanwhile. DK_MESSAGES= is the number of each (50000),
-# DK_SEED= the seed (1).
+# Sends valid, nearly valid and invalid messages, as an unprivileged user and as root. Messages
+# of the unprivileged user must change nothing. After those of root, the registry must be
+# consistent, even if operators and devices change meanwhile. DK_MESSAGES= is the number of
+# messages of each run (50000), DK_SEED= is the seed (1).
 
 # shellcheck disable=SC2317 # functions are called by ok
 here=$(dirname -- "$0")
@@ -21,7 +21,7 @@ plan 11
 must_load dispatchkey dk_cpu dk_edu dk_crowd
 diag "$count messages as each, seed $seed (DK_MESSAGES=, DK_SEED=)"
 
-# Names in the messages, so some of them are valid.
+# The messages use these names, so that some of them are valid.
 names=(CPU edu crowd PrivateUse1 sample::copy sample::factorial crowd::one crowd::op65535
 	dk_cpu dk_edu crowd v1 devices private-backends 1 2 3 4 4097 4098 8193)
 for path in /sys/bus/pci/drivers/dk_edu/????:*; do

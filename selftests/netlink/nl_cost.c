@@ -2,11 +2,11 @@
 /*
  * nl_cost - the costs of netlink requests, in instructions
  *
- * In a machine where each instruction takes one nanosecond (QEMU's -icount) the clock counts
+ * In a machine where each instruction takes one nanosecond (QEMU's -icount), the clock counts
  * instructions. A request is timed from before its sendmsg() to after its last recvmsg(), on a
- * socket that has been used before. The minimum of several runs is printed. It includes the
- * kernel's entry and exit and the few instructions of the program between, so it is slightly
- * too large. The replies are checked after the clock is read.
+ * socket that has been used before. The minimum of several runs is printed. It is slightly too
+ * large: it includes the kernel's entry and exit and a few instructions of this program. The
+ * replies are checked after the clock is read.
  *
  * usage: nl_cost getfamily | get OPERATOR | dump
  *
@@ -79,7 +79,7 @@ static void add_text(struct request *r, int type, const char *text)
 	r->nl.nlmsg_len += NLA_ALIGN(a->nla_len);
 }
 
-/* Checks a message; returns whether it is the last. */
+/* Checks the messages of a read. Returns true if one of them ends the reply. */
 static bool look(size_t len, struct cost *c)
 {
 	struct nlmsghdr *m = (void *)part;
@@ -135,7 +135,7 @@ static struct cost least(struct request *r)
 	return best;
 }
 
-/* The number of the family, from GETFAMILY. */
+/* Returns the number of the family, from GETFAMILY. */
 static int family(struct request *r)
 {
 	struct nlattr *a = (void *)(part + NLMSG_LENGTH(GENL_HDRLEN));

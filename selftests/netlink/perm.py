@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The privileges of every command of the specification, as each kind of user."""
+"""Sends every command of the specification as each kind of user, to test privileges."""
 import ctypes
 import errno
 import json
@@ -24,7 +24,7 @@ def call(function, *args):
 
 
 def only(*caps):
-    """A user other than root, with these capabilities."""
+    """Becomes a user other than root, with these capabilities."""
     mask = sum(1 << cap for cap in caps)
     call(libc.prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0)
     os.setgroups([])
@@ -36,9 +36,9 @@ def only(*caps):
 
 
 def user_namespace():
-    """Root of another user namespace, in the same network namespace."""
+    """Becomes root of another user namespace, in the same network namespace."""
     only()
-    # It has changed its user, and must be able to write to its /proc.
+    # After its change of user, the process must be dumpable to write to its files in /proc.
     call(libc.prctl, PR_SET_DUMPABLE, 1, 0, 0, 0)
     call(libc.unshare, CLONE_NEWUSER)
     for name, line in (("setgroups", "deny"), ("uid_map", f"0 {NOBODY} 1"),
@@ -58,7 +58,7 @@ def own_namespaces():
     network_namespace()
 
 
-# A user, how to become it, whether it may change anything, whether the family exists for it.
+# A kind of user, how to become it, whether it may make changes, whether it has the family.
 PEOPLE = (
     ("root", lambda: None, True, True),
     ("CAP_NET_ADMIN only", lambda: only(CAP_NET_ADMIN), True, True),
@@ -71,14 +71,15 @@ PEOPLE = (
 
 
 def requests(spec, good):
-    """(command, is it a dump, attributes): valid ones and none, for each command."""
+    """Yields (command, is it a dump, attributes) for each command; the attributes are those in
+    good, or none."""
     for name, cmd in spec.commands.items():
         for dump in [False] * cmd["do"] + [True] * cmd["dump"]:
             yield name, dump, good.get((name, dump), good.get(name, {}))
 
 
 def asked(family, good):
-    """How each request ends: an errno."""
+    """Sends each request. Returns [command, is it a dump, errno] of each."""
     out = []
     for name, dump, values in requests(family.spec, good):
         cmd = family.spec.commands[name]
@@ -88,7 +89,7 @@ def asked(family, good):
 
 
 def as_other(become, act):
-    """The result of act as another user, in a child that becomes that user."""
+    """Calls act as another user, in a child that becomes that user. Returns its result."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -119,7 +120,7 @@ def as_one(tap, family, good, normal, who):
     number, spec = family.number, family.spec
 
     def act():
-        # The number is known, so no refusal comes from looking it up.
+        # The family's number is passed, so that requests do not depend on looking it up.
         mine = family.again()
         mine.number = number
         return {"found": look_up(spec), "asked": asked(mine, good)}
@@ -142,7 +143,7 @@ def as_one(tap, family, good, normal, who):
 
 
 def borrowed_socket(tap, family, changes):
-    """A socket allows no more than its user may do, whoever opened it."""
+    """Both the user that opened a socket and the user that sends on it need the privilege."""
     mine = family.again()
 
     def act():
@@ -153,7 +154,7 @@ def borrowed_socket(tap, family, changes):
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        # Opened as an unprivileged user, and used as root.
+        # An unprivileged user opens the socket, and root uses it.
         os.setresuid(NOBODY, NOBODY, 0)
         theirs = family.again()
         os.setresuid(0, 0, 0)
@@ -168,7 +169,7 @@ def borrowed_socket(tap, family, changes):
 
 
 def right_requests(family):
-    """For each command, a request that succeeds and changes nothing."""
+    """Returns a request for each command that succeeds and changes nothing."""
     card = family.whole("device-get")[0]
     op = family.whole("op-get")[0]["name"]
     impl = [i for i in family.whole("impl-get", {"op": op}) if "device" not in i][0]
@@ -192,7 +193,7 @@ def right_requests(family):
 
 
 def read_counters(family, provider):
-    """The replies to requests about counters."""
+    """Returns a summary of the replies to requests about counters."""
     mine = family.again()
     told = mine.do("stats-get")
     dump = mine.raw("stats-get", dump=True)
@@ -205,14 +206,14 @@ def read_counters(family, provider):
 
 
 def readers(tap, family, good):
-    """While counters are on, they are for all users, or for admins only."""
+    """Counters can be read by all users, or by admins only."""
     provider = good["provider-get", False]["name"]
     every = {"sums": ["count", "gone", "uncounted"], "dump": [0, "", True],
              "calls": ["do", "dump"]}
     none = {"sums": [], "calls": [],
             "dump": [errno.EPERM, "reading the counters requires CAP_NET_ADMIN", False]}
     family.do("stats-set", {"state": 1})
-    # Readers remain set while the counters are off.
+    # The setting "readers" is kept while counting is off.
     for which, change in (("all", {}), ("admins", {"readers": 1}),
                           ("admins", {"state": 0}), ("admins", {"state": 1}),
                           ("all", {"readers": 0}), ("admins", {"readers": 1, "state": 1})):

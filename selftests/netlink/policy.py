@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compares the kernel's description of the family and its policies with the
-specification: every command with its flags and modes, and type, range and length of
-every attribute of its requests."""
+specification: every command with its flags and modes, and the type, range and length
+of every attribute of its requests."""
 import struct
 
 import genl
 
 ADMIN_PERM, CAN_DO, CAN_DUMP, HAS_POLICY = 1, 2, 4, 8
 OPS, MCAST_GROUPS, POLICY, OP_POLICY = 6, 7, 8, 9
-# The values of NL_POLICY_TYPE_ATTR_TYPE; u8 and its like are below their names.
+# The names of the values of NL_POLICY_TYPE_ATTR_TYPE.
 TYPES = ("invalid flag u8 u16 u32 u64 s8 s16 s32 s64 binary string nul-string nested "
          "nested-array bitfield32").split()
 BOUNDS = {4: "min", 5: "max", 6: "min-length", 7: "max-length", 8: "policy",
@@ -33,7 +33,7 @@ def one_policy(data):
 
 
 def kernels_policies(family):
-    """({command: {"do" or "dump": policy's number}}, {policy: {attribute: what}})"""
+    """Returns ({command: {"do" or "dump": number of a policy}}, {policy: {attribute: what}})."""
     answer = family.sock.ask(genl.GENL_ID_CTRL, genl.CTRL_GETPOLICY,
                              genl.attr(1, struct.pack("H", family.number)), dump=True)
     if answer.error:
@@ -71,7 +71,7 @@ def expected_policy(spec, space, names):
 
 
 def resolved(policies, index):
-    """A policy with the ones that it nests in place of their numbers."""
+    """Returns a policy in which the numbers of nested policies are replaced by these."""
     out = {}
     for attribute, told in policies.get(index, {}).items():
         out[attribute] = dict(told)
@@ -81,7 +81,7 @@ def resolved(policies, index):
 
 
 def same_policy(expected, got):
-    """The differences, in words."""
+    """Returns the first difference in words, or an empty string."""
     for attribute in sorted(set(expected) | set(got)):
         want, have = expected.get(attribute), got.get(attribute)
         if want != have:

@@ -13,7 +13,7 @@ import snapshot
 E = errno
 F_ECHO, F_EXCL = 8, 0x200
 UNKNOWN, NESTED = "nothing::of-that-name", genl.NLA_F_NESTED
-# The header of the message and that of generic netlink.
+# The size of the netlink header and of the generic netlink header.
 HEADERS = 20
 
 
@@ -21,13 +21,13 @@ def modes(cmd):
     return [False] * cmd["do"] + [True] * cmd["dump"]
 
 
-# If a dump has begun, older kernels send only the message.
+# For errors after a dump has begun, older kernels report no attribute, only the message.
 WHERE_IN_DUMPS = tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 10)
 
 
 def told(tap, what, answer, errors, offset=None, missing=None, begun=False):
-    """It is refused, with a sentence, and with where: an offset in the request,
-    or the attribute that is not there."""
+    """Tests that a request was refused with a message and with the attribute: its offset in
+    the request, or the type of a missing one."""
     why = []
     if begun and not WHERE_IN_DUMPS:
         offset = missing = None
@@ -44,10 +44,10 @@ def told(tap, what, answer, errors, offset=None, missing=None, begun=False):
     tap.ok(what, not why, f"{'; '.join(why)}: {answer}")
 
 
-# ---- by the policy ------------------------------------------------------------------
+# ---- refusals by the policy ---------------------------------------------------------
 
 def bad_scalar(known):
-    """Values that a number must not have: (how, attribute, errnos)"""
+    """Yields invalid attributes for a number: (how, attribute, errnos)"""
     size = struct.calcsize(genl.SCALARS[known["type"]])
     number, checks = known["value"], known["checks"]
     good = checks.get("min", 0)
@@ -101,7 +101,7 @@ def by_policy(tap, family, name, dump):
                 nest = genl.attr(space[one]["value"] | NESTED, payload)
                 told(tap, f"{mode}{name}: {inner['value']} in {one}, {how}",
                      family.raw(name, nest, dump), errors, 4)
-    # Attributes of the family that this command does not have, and unknown ones.
+    # Attributes of other commands, and unknown ones.
     others = [a["value"] for n, a in space.items() if n not in cmd["request"]]
     strangers = others + [max(a["value"] for a in space.values()) + 1, 0x3FFF, 0]
     for number in strangers:
@@ -121,15 +121,15 @@ def by_header(tap, family, name, dump):
          family.raw(name, b"", flags=flags | 0x400), {E.EINVAL})
 
 
-# ---- by the module ------------------------------------------------------------------
+# ---- refusals by the module ---------------------------------------------------------
 
 def objects(n, card):
     return {"obj": [{"device": card["number"]} for _ in range(n)]}
 
 
 def table(family):
-    """(what, command, is it a dump, request, errnos, the attribute at fault or None,
-    the attribute that is missing or None). An attribute in a nest is (nest, it)."""
+    """Yields (what, command, is it a dump, request, errnos, the wrong attribute or None,
+    the missing attribute or None). An attribute in a nest is (nest, attribute)."""
     card, other = family.whole("device-get")[:2]
     op = family.whole("op-get")[0]["name"]
     layout = family.do("layout-get")
@@ -138,7 +138,7 @@ def table(family):
     unknown_bits = 1 << 63
     no_device = {E.ENODEV}
     bad = {E.EINVAL}
-    # The attributes that name a backend, and likewise a device, in requests and changes.
+    # The attributes that select a backend or a device.
     for name in ("backend-get", "backend-set", "device-get", "device-set"):
         absent = no_device if name[0] == "d" else {E.ENOENT}
         state = {"state": 1} if name.endswith("set") else {}
@@ -167,12 +167,12 @@ def table(family):
            {E.EBUSY}, "name", None)
     yield ("a backend of the layout", "backend-release", False, {"name": cpu}, {E.ENOENT},
            "name", None)
-    # Names alone.
+    # Commands that select an object by name only.
     for name in ("provider-get", "op-get", "limit-get", "backend-release"):
         yield "no name", name, False, {}, bad, None, "name"
         yield "an unknown name", name, False, {"name": UNKNOWN}, {E.ENOENT}, "name", None
         yield "an empty name", name, False, {"name": ""}, {E.ENOENT, E.EINVAL}, "name", None
-    # Attributes that only a dump accepts, and some that it does not.
+    # Attributes that only a dump accepts, and attributes that a dump rejects.
     for name, known, extra in (
             ("op-get", {"name": op}, {"prefix": "sample::"}),
             ("op-get", {"name": op}, {"key": 1}),
@@ -246,7 +246,7 @@ def table(family):
 
 
 def place(spec, space, values, wrong):
-    """The offset of the wrong attribute in the request; of several, the last."""
+    """Returns the offset of the wrong attribute in the request; the last if there are several."""
     inner = wrong[1] if isinstance(wrong, tuple) else None
     outer = wrong[0] if inner else wrong
     found = [(payload, at) for number, payload, at in genl.attrs(spec.encode(space, values))

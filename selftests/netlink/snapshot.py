@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A snapshot of everything that can be read from the family, for comparisons.
+"""Takes a snapshot of everything that can be read from the family, for comparisons.
 
 usage: snapshot.py FILE    writes the snapshot, or compares it if FILE exists
 """
@@ -12,8 +12,8 @@ import genl
 
 
 def requests(family):
-    """Every command's do that needs no name, every dump, and of every operator
-    its tables and routes. Yields (what, command, request, is it a dump)."""
+    """Yields (what, command, request, is it a dump): each command without a name, each dump,
+    and the tables and routes of some operators."""
     for name, cmd in family.spec.commands.items():
         if cmd["do"] and not cmd["admin"]:
             yield name, name, {}, False
@@ -30,7 +30,7 @@ def requests(family):
 
 
 def take(family):
-    """{command: (errno, attribute set, [message])}; messages are bytes"""
+    """Returns {(what, is it a dump): (error, attribute set, [message])}; messages are bytes."""
     out = {}
     for what, name, values, dump in requests(family):
         cmd = family.spec.commands[name]
@@ -40,19 +40,19 @@ def take(family):
 
 
 def difference(before, after):
-    """In words; empty if there is none."""
+    """Returns the first difference in words, or an empty string."""
     for what in sorted(set(before) | set(after)):
         if before.get(what) != after.get(what):
             return f"{what}: {before.get(what)}\nnow {after.get(what)}"
     return ""
 
 
-# Kernel addresses, in letters and as the bytes of a number.
+# A kernel address in hexadecimal digits.
 LETTERS = re.compile(rb"[fF]{4}[89a-fA-F][0-9a-fA-F]{11}")
 
 
 def values(spec, space, data):
-    """All attributes, including nested ones: (name, payload)"""
+    """Yields (name, payload) of all attributes, including nested ones."""
     for number, payload, _ in genl.attrs(data):
         name, known = spec.by_number[space][number]
         if known["type"] == "nest":
@@ -62,7 +62,8 @@ def values(spec, space, data):
 
 
 def is_address(payload):
-    """Of 64-bit numbers, the kernel's half, except numbers that are only negative."""
+    """Returns true for text with a kernel address, and for a 64-bit number in the kernel's half
+    of the address space. The last 4096 numbers are taken for negative numbers, such as errnos."""
     if LETTERS.search(payload):
         return True
     number = int.from_bytes(payload[:8], "little")
@@ -70,7 +71,7 @@ def is_address(payload):
 
 
 def addresses(spec, taken):
-    """The places of kernel addresses: (what, attribute, payload)"""
+    """Yields (what, attribute, payload) of each kernel address."""
     for (what, _), (_, space, found) in taken.items():
         for data in found:
             for attribute, payload in values(spec, space, data):

@@ -14,7 +14,7 @@ import yaml
 
 
 def numbered(entries):
-    """Enumerations and sets count from one, or from the value of an entry."""
+    """Yields (number, entry). Numbers start at one; an entry can set its number."""
     number = 0
     for entry in entries:
         number = entry.get("value", number + 1)
@@ -52,7 +52,7 @@ def commands(operations):
             "admin": "admin-perm" in op.get("flags", []),
             "do": do is not None,
             "dump": dump is not None,
-            # One policy is for both, as the generator has it.
+            # The generator makes one policy for do and dump.
             "request": (do or {}).get("request", {}).get("attributes", []),
             "reply": (do or {}).get("reply", {}).get("attributes", []),
             "dumped": (dump or {}).get("reply", {}).get("attributes", []),

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The kernel's own client of netlink specifications (tools/net/ynl of 6.12; DK_YNL= is its
-# folder) with the family, and with the sample drivers on two edu cards.
+# Tests the family with the kernel's own client of netlink specifications (tools/net/ynl of 6.12;
+# DK_YNL= is its folder), with the sample drivers on two edu cards.
 
 here=$(dirname -- "$0")
 # shellcheck source=common.sh

@@ -35,7 +35,7 @@ def module_version():
 
 
 def refused(ynl, *request):
-    """The kernel's sentence, and the attribute by its name."""
+    """Returns (error, the kernel's message, the name of the wrong attribute)."""
     try:
         ynl.do(*request)
     except NlError as err:
@@ -45,7 +45,7 @@ def refused(ynl, *request):
 
 
 class Asked:
-    """The client, and which commands it has been used for."""
+    """The client, and a set of the commands that it has sent."""
 
     def __init__(self):
         self.ynl = YnlFamily(SPECIFICATION, "")
@@ -240,7 +240,7 @@ def limits(tap, a):
 
 
 def events(tap, a):
-    """The library's subscription: a card is unbound and bound."""
+    """The library reports events while a card is unbound and bound."""
     listener = YnlFamily(SPECIFICATION, "")
     listener.ntf_subscribe("changes")
     card = cards()[1]
@@ -261,7 +261,7 @@ def events(tap, a):
 
 
 def subscribers():
-    """How many sockets of generic netlink follow a group of a family's own."""
+    """Returns the number of generic netlink sockets that have joined a multicast group."""
     with open("/proc/net/netlink", encoding="ascii") as stream:
         rows = [line.split() for line in stream]
     return sum(1 for row in rows if row[1] == "16" and int(row[3], 16))
@@ -273,8 +273,7 @@ def cli(*args):
 
 
 def command_line(tap):
-    """The client as a person types it, once; later requests are sent together, because it
-    starts slowly."""
+    """The client's command line. Because it starts slowly, several run at the same time."""
     def begin(*args):
         return subprocess.Popen(cli(*args), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The replies of a module without errors. */
+/* Correct replies of the module. */
 #include "answers.h"
 
 #include <stdio.h>
@@ -97,7 +97,7 @@ static void put_provider(struct fake_msg *m, unsigned int i)
 	fake_string(m, DK_A_PROVIDER_INSIDE, "aten::add add_edu (deferred)[18] 90 ms");
 }
 
-/* A registration; @op is left out inside another attribute. */
+/* Appends a registration. @op is NULL inside another attribute. */
 static void put_impl(struct fake_msg *m, const char *op, unsigned int i)
 {
 	if (op)

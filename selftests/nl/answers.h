@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A module for the tests that replies to every request according to the specification. It has
+ * A simulated module that replies to every request according to the specification. It has
  * one backend, device, provider, operator and so on.
  */
 #ifndef _SELFTESTS_NL_ANSWERS_H
@@ -11,22 +11,22 @@
 
 #include "fake.h"
 
-/* Additional attributes of the elements of a reply. */
+/* The version of the module, which determines the attributes of a reply. */
 enum version {
 	AS_SPECIFIED,
-	OLDER,		/* hardly anything */
-	NEWER,		/* and unknown attributes */
+	OLDER,		/* only a few attributes */
+	NEWER,		/* all attributes, and unknown ones */
 };
 
 extern enum version module_version;
-extern unsigned int elements;	/* of a dump */
+extern unsigned int elements;	/* number of elements of a dump */
 extern uint64_t generation;
-extern bool calls_inside;	/* of what is switched */
+extern bool calls_inside;	/* a device or backend that is switched off has calls inside */
 
-/* The element that answers @cmd, without its message; @is_dump: as in a dump. */
+/* Appends the attributes of the reply to @cmd, or of an element of a dump. */
 void put_element(struct fake_msg *m, int cmd, unsigned int i, bool is_dump);
 
-/* For fake.answer: a complete reply. */
+/* For fake.answer: sends a complete and correct reply. */
 void answer_well(const struct nlmsghdr *request);
 
 #endif /* _SELFTESTS_NL_ANSWERS_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The client's answers for the replies of a module: as specified, of an older module, and of a
- * newer one.
+ * The structs that the client returns for the replies of a module: as specified, of an older
+ * module, and of a newer one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ TEST(switches)
 	close_nl(nl);
 }
 
-/* There is an answer and an error: a caller that ignores the error waits as long. */
+/* The client returns an error and also an answer. */
 TEST(switched_and_inside)
 {
 	struct dk_nl *nl = open_nl();
@@ -297,7 +297,7 @@ TEST(routes)
 	close_nl(nl);
 }
 
-/* Structs grow at their end: the members of the first version stay in their place. */
+/* Structs grow at their end: the members of the first version keep their offsets. */
 TEST(counters_grow_at_their_end)
 {
 	EXPECT_EQ(offsetof(struct dk_nl_stats, state), 4);

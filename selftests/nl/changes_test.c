@@ -8,7 +8,7 @@
 
 static unsigned int interruptions;
 
-/* Elements that are not those of the last time, and the mark on one of them. */
+/* Replies to a dump with an element that later dumps lack, and marks the dump as interrupted. */
 static void answer_interrupted(const struct nlmsghdr *request)
 {
 	struct fake_msg m;
@@ -60,7 +60,7 @@ TEST(a_list_that_changes_all_the_time)
 	close_nl(nl);
 }
 
-/* An operator with more functions than a message has room for. */
+/* An operator with more functions than fit into a message. */
 static unsigned int num_impls;
 
 static void answer_many_impls(const struct nlmsghdr *request)
@@ -90,7 +90,7 @@ TEST(functions_that_do_not_fit)
 	dk_nl_close(open_nl());
 	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
 	fake.answer = answer_many_impls;
-	num_impls = 2;			/* and three the second time, as the list has */
+	num_impls = 2;			/* the second reply has 3, like the list */
 	EXPECT_EQ(dk_nl_op_get(nl, "aten::add", &op), 0);
 	EXPECT_EQ(fake_requests, 4);
 	for (i = op->impls; i; i = i->next)
@@ -103,7 +103,7 @@ TEST(functions_that_do_not_fit)
 	close_nl(nl);
 }
 
-/* The registry changes between the route and the steps. */
+/* The registry changes before each reply, so between the route and the steps. */
 static void answer_changing(const struct nlmsghdr *request)
 {
 	if (interruptions) {
@@ -184,7 +184,7 @@ TEST(the_module_was_loaded_again)
 	close_nl(nl);
 }
 
-/* A list that changed because the module was loaded again. */
+/* Marks the dump as interrupted, and changes the family number: the module was reloaded. */
 static void answer_reloaded(const struct nlmsghdr *request)
 {
 	fake_done(request, NLM_F_DUMP_INTR, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A client of the kernel that the test simulates, see fake.h and answers.h. */
+/* A client that is connected to the simulated kernel of fake.h and answers.h. */
 #ifndef _SELFTESTS_NL_CLIENT_H
 #define _SELFTESTS_NL_CLIENT_H
 
@@ -8,7 +8,7 @@
 #include "answers.h"
 #include "tap.h"
 
-/* Each request is passed to @answer. */
+/* Opens a client. The simulated kernel passes each request to @answer. */
 static inline struct dk_nl *open_nl_with(void (*answer)(const struct nlmsghdr *request))
 {
 	struct dk_nl *nl = NULL;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages of errors: from the kernel's extended ACK, at the end of a request and of a dump,
- * and the client's own if the kernel sends none.
+ * Error messages: those of the kernel's extended ACK, which ends a request or a dump, and the
+ * client's own if the kernel sends no message.
  */
 #include <errno.h>
 
 #include "client.h"
 
-/* The kernel's message for the next request. */
+/* The kernel's reply to the next request. */
 static struct {
 	int error;
 	const char *message;
-	int attribute;		/* of the request; 0: none */
-	size_t inner;		/* and the number of bytes after it */
+	int attribute;		/* the wrong attribute of the request; 0: none */
+	size_t inner;		/* added to the offset of the attribute, for nested ones */
 	int missing;
-	int missing_in;		/* nest that it is missing in */
-	bool has_request;	/* it contains the request */
+	int missing_in;		/* the nest that lacks the missing attribute */
+	bool has_request;	/* the reply contains the whole request */
 } says;
 
 static void put_tlvs(struct fake_msg *m, const struct nlmsghdr *request)
@@ -33,7 +33,7 @@ static void put_tlvs(struct fake_msg *m, const struct nlmsghdr *request)
 	fake_queue(m);
 }
 
-/* As the kernel does: a dump that has begun ends in an NLMSG_DONE. */
+/* Like in the kernel, an error of a dump that has begun is sent with NLMSG_DONE. */
 static void answer_as_said(const struct nlmsghdr *request)
 {
 	struct nlmsgerr err = { .error = says.error, .msg = *request };
@@ -153,7 +153,7 @@ TEST(within_a_nest)
 	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), -ENODEV);
 	EXPECT_STREQ(dk_nl_why(nl)->attribute, "obj.device-name");
 	EXPECT_STREQ(dk_nl_strerror(nl), "device \"edu9\": no such device");
-	/* the nest itself, which has no value to be shown */
+	/* the wrong attribute is the nest itself, which has no value to print */
 	says.inner = 0;
 	says.message = "too many arguments";
 	EXPECT_EQ(dk_nl_route_get(nl, &call, &r), -ENODEV);
@@ -244,7 +244,7 @@ TEST(a_terminal_is_not_written_to)
 	says.message = "a\033[2J\nb\177";
 	EXPECT_EQ(dk_nl_stats_reset(nl), -EBUSY);
 	EXPECT_STREQ(dk_nl_strerror(nl), "a?[2J?b?");
-	/* U+009B is the same as an escape and a bracket; letters stay */
+	/* U+009B is equivalent to ESC [ and is replaced; printable characters are kept */
 	says.message = "\302\2332J\302\240\303\233";
 	EXPECT_EQ(dk_nl_stats_reset(nl), -EBUSY);
 	EXPECT_STREQ(dk_nl_strerror(nl), "??2J\302\240\303\233");
@@ -321,7 +321,7 @@ TEST(a_socket_that_does_not_send)
 	close_nl(nl);
 }
 
-/* ---- what the client refuses itself --------------------------------------- */
+/* ---- requests that the client refuses -------------------------------------- */
 
 TEST(a_name_that_is_too_long)
 {
@@ -358,7 +358,7 @@ TEST(too_many_arguments)
 	close_nl(nl);
 }
 
-/* A caller of another version: a shorter struct, and a longer one. */
+/* Callers of other versions: a shorter struct, and a longer one. */
 TEST(sizes)
 {
 	struct {
@@ -374,7 +374,7 @@ TEST(sizes)
 
 	fake_reset();
 	fake.answer = answer_well;
-	o.layout = (const char *)1;	/* not his */
+	o.layout = (const char *)1;	/* after the end of the caller's struct: must not be read */
 	EXPECT_EQ(dk_nl_open(&o, &nl, NULL), 0);
 	dk_nl_close(nl);
 	EXPECT_EQ(dk_nl_open(&long_one.o, &nl, NULL), 0);
@@ -386,7 +386,7 @@ TEST(sizes)
 	EXPECT_EQ(why.code, -EINVAL);
 	/* refuses: dk_nl_monitor_open EINVAL */
 	EXPECT_EQ(dk_nl_monitor_open(&long_one.o, &m, NULL), -EINVAL);
-	/* an error that is shorter than ours */
+	/* a caller whose struct dk_nl_error is shorter */
 	memset(&why, 0x55, sizeof(why));
 	why.size = offsetof(struct dk_nl_error, sentence);
 	EXPECT_EQ(dk_nl_open(&long_one.o, &nl, &why), -EINVAL);

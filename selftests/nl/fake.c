@@ -28,7 +28,7 @@ struct datagram {
 
 static struct fake_socket {
 	int fd;
-	bool is_notified;		/* of families */
+	bool is_notified;		/* has joined the group for events of families */
 	struct datagram *first, **last;
 } sockets[MOST_SOCKETS];
 
@@ -279,7 +279,7 @@ static int take_request(struct fake_socket *s, const void *bytes)
 	return (int)request->nlmsg_len;
 }
 
-/* ---- in place of the C library -------------------------------------------- */
+/* ---- replacements of functions of the C library ----------------------------- */
 
 int socket(int domain, int type, int protocol)
 {
@@ -406,8 +406,9 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 }
 
 /*
- * One socket at a time. Does not wait, because no message arrives later. The function has another
- * name in C, because the compiler makes assumptions about the library's.
+ * Polls one socket. If there is no message, none arrives later: it sleeps until the timeout, and
+ * fails if there is no timeout. The function has another name in C, because the compiler makes
+ * assumptions about poll().
  */
 int fake_poll(struct pollfd *fds, nfds_t n, int timeout) __asm__("poll");
 int fake_poll(struct pollfd *fds, nfds_t n, int timeout)

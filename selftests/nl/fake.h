@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A simulated kernel: netlink sockets of the process are connected to the test. It answers
- * requests to genetlink's own family, by which libnl finds the dispatchkey family. Every other
- * request is passed to the test, which queues the reply as bytes, well formed or not.
+ * A simulated kernel: netlink sockets of the process are connected to the test. It replies to
+ * requests for genetlink's own family, which libnl uses to find the dispatchkey family. It passes
+ * every other request to the test, which queues a reply as bytes, well formed or not.
  */
 #ifndef _SELFTESTS_NL_FAKE_H
 #define _SELFTESTS_NL_FAKE_H
@@ -16,30 +16,30 @@
 #define FAKE_FAMILY	0x21
 #define FAKE_GROUP	7
 
-/* What a test sets. */
+/* Settings of the simulated kernel. */
 struct fake {
-	int family;		/* its number, 0: the module is not loaded */
-	bool is_module_loaded;	/* the content of /sys/module */
-	/* a request to the family has arrived */
+	int family;		/* its number; 0: it is not registered */
+	bool is_module_loaded;	/* /sys/module/dispatchkey exists */
+	/* called for each request to the family */
 	void (*answer)(const struct nlmsghdr *request);
-	int send_error;		/* the next request is not taken */
+	int send_error;		/* the error of sending the next request; 0: none */
 	bool is_foreign;	/* queued messages come from another process */
-	bool is_busy;		/* other families are registered at any time */
+	bool is_busy;		/* other families are registered meanwhile */
 };
 
 extern struct fake fake;
 
-/* The recorded events. */
-extern unsigned int fake_requests;	/* of this program */
-extern unsigned int fake_sockets;	/* that are open */
-extern unsigned int fake_joined;	/* a bit a group */
+/* Recorded by the simulated kernel. */
+extern unsigned int fake_requests;	/* number of requests to the family */
+extern unsigned int fake_sockets;	/* number of open sockets */
+extern unsigned int fake_joined;	/* a bit for each group that was joined */
 
-/* Start again. */
+/* Resets the settings and the records. */
 void fake_reset(void);
 
 /*
- * A message is made in a buffer, and queued for the sender of the last request; without a request,
- * for every socket.
+ * A message is built in this buffer, and queued for the sender of the last request, or for every
+ * socket if there was no request.
  */
 struct fake_msg {
 	size_t len;
@@ -61,15 +61,15 @@ void fake_u64(struct fake_msg *m, int type, uint64_t v);
 size_t fake_nest(struct fake_msg *m, int type);
 void fake_nest_end(struct fake_msg *m, size_t nest);
 void fake_queue(struct fake_msg *m);
-void fake_queue_error(int error);	/* the error of reading the socket */
+void fake_queue_error(int error);	/* reading the socket fails with this error */
 
-/* Whole answers. */
+/* Queue whole messages. */
 void fake_ack(const struct nlmsghdr *request, int error);
 void fake_done(const struct nlmsghdr *request, int flags, int error);
 
-/* In a request: the offset of an attribute of the outermost level; 0 if it is absent. */
+/* Returns the offset of an attribute of the outermost level of a request, or 0. */
 size_t fake_find(const struct nlmsghdr *request, int type);
-/* The string of the attribute, NULL if it is absent. */
+/* Returns the string of such an attribute, or NULL. */
 const char *fake_find_string(const struct nlmsghdr *request, int type);
 bool fake_is_dump(const struct nlmsghdr *request);
 int fake_cmd(const struct nlmsghdr *request);

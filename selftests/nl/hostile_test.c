@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replies that are not well formed. Each is refused or skipped, and the next request must work.
- * Also run with ASan and UBSan.
+ * Malformed replies. The client must refuse or skip each, and the next request must work. The
+ * test is also run with ASan and UBSan.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "client.h"
 
-/* The malformed part of the reply to the next request, and to no later one. */
+/* Sends the malformed reply to the next request. Later requests get correct replies. */
 static void (*spoil)(const struct nlmsghdr *request);
 
 static void answer_spoilt(const struct nlmsghdr *request)
@@ -27,7 +27,7 @@ static struct dk_nl *open_spoilt(void)
 	return open_nl_with(answer_spoilt);
 }
 
-/* The malformed reply to a request of one backend, followed by a good one. */
+/* Requests a backend twice; the first reply is malformed, the second is correct. */
 static void expect_backend(void (*how)(const struct nlmsghdr *request), int error,
 			   const char *sentence)
 {
@@ -94,7 +94,7 @@ TEST(wrong_lengths)
 	expect_backend(long_flag, -EBADMSG, MALFORMED ": attribute alone of backend");
 }
 
-/* The last attribute has the length @len in its header. */
+/* Queues a message whose last attribute has the length @len in its header. */
 static void queue_lying(const struct nlmsghdr *request, int len)
 {
 	struct fake_msg m;
@@ -137,7 +137,7 @@ TEST(lengths_that_lie)
 	expect_backend(of_no_length, -EBADMSG, MALFORMED);
 }
 
-/* A message that ends directly after a string, without padding. */
+/* Queues a message that ends directly after a string, without padding. */
 static void unpadded(const struct nlmsghdr *request)
 {
 	struct fake_msg m;
@@ -254,7 +254,7 @@ TEST(two_answers_where_there_is_one)
 	dk_nl_close(nl);
 }
 
-/* Messages of another request, of another kind, and parts of messages. */
+/* Queues messages of other kinds and for another request, and parts of messages. */
 static void garbage_first(const struct nlmsghdr *request)
 {
 	struct fake_msg m;
@@ -310,7 +310,7 @@ TEST(long_messages)
 	expect_backend(very_many, 0, "");
 }
 
-/* In the middle of a dump; the following messages belong to that dump, too. */
+/* Queues a malformed element of a dump. The following messages are part of the same dump. */
 static void bad_element_first(const struct nlmsghdr *request)
 {
 	struct fake_msg m;
@@ -348,7 +348,7 @@ TEST(a_socket_that_lost_something)
 
 /* ---- the extended ACK ----------------------------------------------------- */
 
-/* An error with these malformed TLVs. */
+/* Queues an error with these malformed TLVs. */
 static void ack_with(const struct nlmsghdr *request, const void *tlvs, size_t len,
 		     uint32_t request_len)
 {
@@ -420,7 +420,7 @@ TEST(extended_acks)
 	expect_backend(request_of_no_length, -EINVAL, "backend 14: Invalid argument");
 }
 
-/* ---- at random ------------------------------------------------------------ */
+/* ---- random changes of replies -------------------------------------------- */
 
 #define ROUNDS	4000
 
@@ -432,7 +432,7 @@ static uint32_t any(uint32_t below)
 	return (seed >> 8) % below;
 }
 
-/* A good answer with a few bytes that are others, and maybe too short. */
+/* Queues a correct reply in which a few bytes are changed, and which is cut off sometimes. */
 static void answer_mutated(const struct nlmsghdr *request)
 {
 	bool is_dump = fake_is_dump(request);
@@ -452,7 +452,7 @@ static void answer_mutated(const struct nlmsghdr *request)
 	answer_well(request);
 }
 
-/* ASan checks that everything in an answer can be read; this reads all strings. */
+/* Reading all strings of an answer lets ASan check that they are in allocated memory. */
 static size_t total;
 
 static void read_op(const struct dk_nl_op *op)

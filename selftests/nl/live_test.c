@@ -27,7 +27,7 @@ static struct dk_nl *open_nl(void)
 	return nl;
 }
 
-/* For a request that should have succeeded. */
+/* Expects that a request has succeeded. Returns true if it has. */
 static bool went_well(struct dk_nl *nl, int err)
 {
 	if (!EXPECT_EQ(err, 0)) {
@@ -190,7 +190,7 @@ TEST(limits)
 	dk_nl_close(nl);
 }
 
-/* ---- where calls go ------------------------------------------------------- */
+/* ---- routes of calls ------------------------------------------------------ */
 
 TEST(tables)
 {
@@ -217,7 +217,7 @@ TEST(tables)
 	dk_nl_close(nl);
 }
 
-/* Whether a call with an object on the card is served by the card. */
+/* Returns true if a function of the card serves calls with an object on it. */
 static bool goes_to_card(struct dk_nl *nl)
 {
 	struct dk_nl_obj obj = { .device_name = card };
@@ -265,7 +265,7 @@ TEST(routes)
 
 /* ---- switches and events -------------------------------------------------- */
 
-/* The next event of this kind. */
+/* Waits for the next event of this kind. Returns false after a timeout or an error. */
 static bool wait_for(struct dk_nl_monitor *m, __u32 kind, struct dk_nl_event *e)
 {
 	*e = (struct dk_nl_event){ .size = sizeof(*e) };
@@ -339,7 +339,7 @@ TEST(counters)
 
 /* ---- refusals ------------------------------------------------------------- */
 
-/* Checks that the error text begins with @begins; the module's message is after the colon. */
+/* Expects that the error text begins with @begins. The module's message follows. */
 static void said(struct dk_nl *nl, const char *begins)
 {
 	if (!EXPECT(!strncmp(dk_nl_strerror(nl), begins, strlen(begins))))
@@ -396,7 +396,7 @@ TEST(another_layout)
 	EXPECT(!strncmp(why.sentence, "layout \"v99\": ", 14));
 }
 
-/* Tests of another process: 0 if the expectations held. */
+/* Runs a test in a child process. Returns 0 if the expectations held. */
 static int child(int (*run)(void))
 {
 	int status = -1;
@@ -442,7 +442,7 @@ TEST(another_network_namespace)
 	EXPECT_EQ(child(elsewhere), 0);
 }
 
-/* ---- the end -------------------------------------------------------------- */
+/* ---- the module is unloaded ------------------------------------------------ */
 
 TEST(the_module_goes)
 {

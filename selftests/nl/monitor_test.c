@@ -150,7 +150,7 @@ TEST(the_module_is_unloaded)
 	close_monitor(m);
 }
 
-/* Modules are loaded while it is opened. */
+/* Other modules are loaded while the monitor is opened. */
 TEST(families_that_come_meanwhile)
 {
 	struct dk_nl_error why = { .size = sizeof(why) };

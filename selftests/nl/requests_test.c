@@ -65,7 +65,7 @@ TEST(requests_say_what_is_asked_for)
 	dk_nl_stats_set_readers(nl, DK_NL_READERS_ADMINS);
 	EXPECT_EQ(sent(DK_A_STATS_READERS, 1), DK_NL_READERS_ADMINS);
 	EXPECT(!is_sent(DK_A_STATS_RESET) && !is_sent(DK_A_STATS_STATE));
-	/* no number is truncated to another number */
+	/* a number that is too large becomes the maximum, not another number */
 	dk_nl_stats_set_readers(nl, 0x100);
 	EXPECT_EQ(sent(DK_A_STATS_READERS, 1), 0xff);
 	dk_nl_device_set_online(nl, 7, NULL, 1, NULL);
@@ -77,7 +77,7 @@ TEST(requests_say_what_is_asked_for)
 
 TEST(arguments_of_a_call)
 {
-	/* for a device, its Dense key; otherwise an empty set */
+	/* each device stands for its Dense key; the other objects have an empty keyset */
 	struct dk_nl_obj objs[64] = { { .device = 9 }, { .device_name = "edu0" } };
 	struct dk_nl_call call = {
 		.size = sizeof(call), .op = "aten::add", .objs = objs, .num_objs = 64,

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The client's attributes and values are those of the specification, and the libraries link
-# only what they document. Prints TAP.
+# Tests that the client has the attributes and values of the specification, and that the
+# library needs no libnl, and the client library no libdispatchkey. Prints TAP.
 #
 # shellcheck disable=SC2016,SC2317 # ok evaluates it
 

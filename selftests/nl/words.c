@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prints the attributes and values of the specification that the library has, one on each line.
- * test_spec.sh compares them.
+ * Prints the netlink attributes and values that the library defines, one on each line.
+ * test_spec.sh compares them with the specification.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The operators of samples/opencl, called as a runtime calls them: by a thread that counts
- * nothing, with arguments that are refused, on the CPU and on an OpenCL device alike.
+ * Calls the operators of samples/opencl as a runtime does: from a thread without counters, with
+ * arguments that are refused, on the CPU and on an OpenCL device.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -73,7 +73,7 @@ static int axpy_and_wait(struct buf *y, float a, const struct buf *x)
 	return error;
 }
 
-/* This thread has no tally. */
+/* This thread has no tally, so its calls are not counted. */
 TEST(calls_need_not_be_counted)
 {
 	unsigned int p;
@@ -89,7 +89,7 @@ TEST(calls_need_not_be_counted)
 		EXPECT_EQ(axpy_and_wait(&b, 1, &a), 0);
 		EXPECT_EQ(rt_sum(&b, &sum), 0);
 		EXPECT_EQ(sum, 48);
-		/* One buffer may be both inputs. */
+		/* The same buffer is allowed for both inputs. */
 		EXPECT_EQ(rt_matmul(&c, &b, &b, 2), 0);
 		EXPECT_EQ(c.data[3], 288);
 		buf_free(&a);
@@ -109,7 +109,7 @@ static unsigned long counted(const struct tally *t)
 	return n;
 }
 
-/* The same results everywhere; nothing is written or counted. */
+/* The CPU and the device return the same errors, and write and count nothing. */
 TEST(outputs_are_no_inputs_and_sizes_match)
 {
 	struct tally counts = { 0 };
@@ -146,8 +146,8 @@ TEST(outputs_are_no_inputs_and_sizes_match)
 
 /* ---- functions of OpenCL that fail ---------------------------------------------------- */
 
-/* The linker's --wrap passes their calls here. */
-static unsigned int until_failure;	/* 0: none fails */
+/* The linker's --wrap redirects calls of OpenCL functions to the functions below. */
+static unsigned int until_failure;	/* the call that fails, counted from 1; 0: no call */
 
 static bool fails(void)
 {
@@ -251,7 +251,7 @@ cl_mem __wrap_clCreateBuffer(cl_context c, cl_mem_flags f, size_t size, void *p,
 	return NULL;
 }
 
-/* Every operator, also with a buffer of the CPU. Returns the first error. */
+/* Calls every operator, also with a buffer of the CPU. Returns the first error. */
 static int call_all(void)
 {
 	struct buf a = { .dk = places[1] }, b = { .dk = places[1] }, c = { .dk = places[0] };
@@ -295,7 +295,7 @@ TEST(a_failure_of_opencl_is_returned)
 		error = call_all();
 		left = until_failure;
 		until_failure = 0;
-		/* buf_free() has no result. */
+		/* 0, because buf_free() cannot report a failure. */
 		EXPECT(error == 0 || error == -EIO);
 		EXPECT_EQ(call_all(), 0);
 	}

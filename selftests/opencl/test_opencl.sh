@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# make demo-opencl with a second of load: its summary, its refusals, a processor that
-# cannot be divided, the sanitizers, and what remains after SIGKILL. Prints TAP. O= is the
-# output folder, CC= the compiler.
+# Tests make demo-opencl with a second of load: its summary, its errors, a processor that
+# cannot be divided, the sanitizers, and the files that are left after SIGKILL. Prints TAP.
+# O= is the output folder, CC= the compiler.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -17,13 +17,15 @@ demo=$st_top/scripts/demo-opencl
 (cd "$st_top" && INSTALL=no scripts/ensure-deps build opencl) >"$st_log" 2>&1 ||
 	skip_all "no OpenCL here: type $(sed -n 's/^ *sudo sh -c //p' "$st_log")"
 
-# run_demo [VARIABLE=VALUE...] - short; sets status, and writes the files out and err
+# run_demo [VARIABLE=VALUE...] - runs the demo for a second; sets status, and writes the files
+# out and err
 run_demo() {
 	status=0
 	env O="$build" MAKEFLAGS='' DK_SECONDS=1 "$@" "$demo" >"$st_tmp/out" 2>"$st_tmp/err" ||
 		status=$?
 }
-# The last line has all calls, and the table those of each device and of the CPU.
+# The number of calls in the last line must equal the sum of the calls in the table, which has
+# a line for each device and for the CPU.
 adds_up() {
 	local line sum calls
 	line=$(tail -n 1 "$st_tmp/out")
@@ -70,7 +72,7 @@ else
 	done
 fi
 
-# pocl makes the processor ten devices.
+# pocl presents the processor as ten devices.
 run_demo POCL_DEVICES="$(printf 'pthread %.0s' {1..10})"
 what="two of ten devices are not used, and named"
 if has pthread- >/dev/null; then
@@ -92,7 +94,7 @@ is "and one sentence" \
 	"demo-opencl: no OpenCL device is found: install a driver such as pocl-opencl-icd" \
 	"$(cat "$st_tmp/out" "$st_tmp/err")"
 
-# The same scripts, with a package whose files are not there.
+# The same scripts, with a package whose files do not exist.
 cp "$demo" "$st_top/scripts/ensure-deps" "$st_tmp/scripts"
 sed 's|^\(opencl pocl-opencl-icd *\)[^ ]*|\1/nowhere/*.icd|' "$st_top/scripts/packages" \
 	>"$st_tmp/scripts/packages"
@@ -139,9 +141,9 @@ is "one sentence, and nothing is left" "demo-opencl: a call failed before the lo
 
 # ---- SIGKILL in the middle -------------------------------------------------------------
 
-# Kills it under load, where the folders of temporary files and the home are empty, and
-# prints the files that are new in them afterwards, and the processes that still run. The
-# output folder and the sources keep their paths, also if these are below such a folder.
+# Kills the demo under load, in a mount namespace where the home directory and the folders for
+# temporary files are empty. Prints new files in these folders, and processes that still run.
+# The output folder and the sources keep their paths, even if these are below such a folder.
 # shellcheck disable=SC2016 # the inner shell expands it
 killed='
 	exec 3<"$3" 4<"$1"
@@ -203,7 +205,7 @@ samples=$st_top/samples/opencl
 ok "it compiles with ASan and UBSan" compiles demo "$samples"/*.c
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-# pocl compiles a kernel for each size of work that is new to its cache, and leaks then.
+# pocl leaks memory when it compiles a kernel, which it does for each work size not in its cache.
 echo leak:libpocl >"$st_tmp/leaks"
 export LSAN_OPTIONS=suppressions=$st_tmp/leaks:print_suppressions=0
 ok "which find nothing, also when buffers outlive their device" sanitized

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fork() while threads make their first call and end. In each child, a new thread makes its
- * first call. liburcu's locks are held for longer than usual, so that a fork() at a time when one
- * of them is held is frequent.
+ * Calls fork() while threads make their first call and end. In each child, a new thread makes
+ * its first call. liburcu's locks are held for longer than usual, so that one of them is often
+ * held during fork().
  */
 #include <dispatchkey.h>
 
@@ -18,7 +18,7 @@
 
 #define FORKS	50
 
-/* liburcu-bp calls this one, since the program is linked with -rdynamic. */
+/* Replaces glibc's function for liburcu-bp, too, because the program is linked with -rdynamic. */
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	static int (*unlock)(pthread_mutex_t *mutex);
@@ -51,7 +51,7 @@ static void *first_call(void *data)
 	return (void *)err;
 }
 
-/* A thread that makes no call. */
+/* Registers and unregisters a provider, but makes no call. */
 static void *registers(void *data)
 {
 	struct dk_provider p = DK_PROVIDER("visitor");
@@ -90,7 +90,7 @@ static int in_child(void)
 	return err ? 2 : 0;
 }
 
-/* With an argument, the plugin that it names, which contains a copy of the library, is loaded. */
+/* forks [PLUGIN] - PLUGIN is loaded first, and contains a copy of the library. */
 int main(int argc, char **argv)
 {
 	static void *(*uses[])(void *) = { first_call, first_call, registers };

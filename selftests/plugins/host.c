@@ -70,7 +70,7 @@ static void unload(struct loaded p)
 		errx(1, "%s", dlerror());
 }
 
-/* ---- 5: loaded twice, or half ------------------------------------------------ */
+/* ---- bug 5: a plugin is loaded twice, or its loading fails ------------------- */
 
 static void twice(char **path)
 {
@@ -108,7 +108,7 @@ static void half(char **path)
 	unload(p);
 }
 
-/* The plugin has its own library: registrations there do not exist here. */
+/* The plugin may use another copy of the library, which has registrations of its own. */
 static void elsewhere(char **path, int in_a_namespace)
 {
 	struct loaded p = load(path[0], in_a_namespace);
@@ -149,7 +149,7 @@ static void *call_and_stay(void *face)
 	return NULL;
 }
 
-/* The thread is registered with the copy, and ends after the plugin was closed. */
+/* A thread uses the plugin's copy of the library, and ends after the plugin was closed. */
 static void thread_outlives(char **path)
 {
 	struct loaded p = load(path[0], 0);
@@ -187,7 +187,7 @@ static void *call_all_the_time(void *unused)
 	return NULL;
 }
 
-/* Until one more call was served by them. */
+/* Waits until *@calls grows, or an unexpected result was seen. */
 static void wait_for(atomic_ulong *calls)
 {
 	unsigned long before = atomic_load(calls);
@@ -219,14 +219,14 @@ static void hot(char **path)
 	say("strange", atomic_load(&strange));
 }
 
-/* ---- 6: the end of the process ------------------------------------------------- */
+/* ---- bug 6: the end of the process --------------------------------------------- */
 
 static bool ends;
 static struct dk_op *handle;
 static struct dk_library lib = DK_LIBRARY(&host, IMPL, "plugins", DK_UNDEFINED);
 static atomic_int stranger, served;
 
-/* The write of a stream at the end of the process, after all destructors. */
+/* The write function of a stream that is flushed at exit, after all destructors. */
 static ssize_t behind(void *unused, const char *text, size_t size)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -262,13 +262,13 @@ static void at_exit(void)
 	say("atexit: call", call());
 }
 
-/* Continues until the end of the process. */
+/* Makes calls until the process ends. */
 static void *never_stops(void *unused)
 {
 	for (;;) {
 		int answer = call();
 
-		/* the plugin's destructor runs before the end of the library */
+		/* HOST: between the plugin's destructor and the library's */
 		if (answer != atomic_load(&served) && answer != HOST &&
 		    answer != -ESHUTDOWN)
 			atomic_store(&stranger, answer);
@@ -293,9 +293,9 @@ static void end_of_process(char **path)
 	say("call", call());
 }
 
-/* ---- 18: dlclose while somebody is inside --------------------------------------- */
+/* ---- bug 18: dlclose() during a call of the plugin's functions ------------------- */
 
-/* dlclose() has the destructor unregister, which waits for the thread. */
+/* dlclose() runs the destructor, which unregisters and therefore waits for the thread's call. */
 static void own_thread(char **path)
 {
 	struct loaded p;
@@ -315,7 +315,7 @@ static int end_it(void *p)
 	return ((struct loaded *)p)->face->end();
 }
 
-/* From inside it is refused, so the host must not close the plugin. */
+/* A function must not unregister its own provider, so the host must not close the plugin then. */
 static void from_inside(char **path)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
@@ -375,7 +375,7 @@ static void *be_inside(void *unused)
 	return inside(&x, stay_and_return, NULL) ? "refused" : NULL;
 }
 
-/* Nothing serves any more, so dlclose() is waiting now. */
+/* Lets the call end when the host serves again: dlclose() waits for the call then. */
 static void *let_go(void *unused)
 {
 	while (call() != HOST)
@@ -404,7 +404,7 @@ static void forget_while_inside(char **path)
 	say("refused", !!refused);
 }
 
-/* Nothing serves any more, so dlclose() waits for the deferred call. */
+/* Completes the call when the host serves again: dlclose() waits for the call then. */
 static void *complete(void *token)
 {
 	while (call() != HOST)
@@ -439,7 +439,7 @@ static void close_with_a_deferred_call(char **path, bool forgets)
 
 static atomic_ulong checks;
 
-/* A thread that holds the lock of the registry most of the time. */
+/* Holds the lock of the registry most of the time. */
 static void *check_all_the_time(void *reg)
 {
 	while (!atomic_load(&stop)) {
@@ -451,7 +451,7 @@ static void *check_all_the_time(void *reg)
 	return NULL;
 }
 
-/* As many operators as a check is busy with for a while. */
+/* Makes a registry with so many operators that checking it takes a while. */
 static struct dk_registry *large_registry(struct dk_provider *prov)
 {
 	static struct dk_op_decl decls[2000];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loader PLUGIN LIBRARY...: is not linked with dispatchkey. It loads a plugin that is, after
- * libraries have used much of the static thread-local storage and a thread has been started.
+ * loader PLUGIN LIBRARY...: a program that is not linked with dispatchkey. It starts a thread,
+ * loads libraries that use much of the static thread-local storage, and then loads a plugin that
+ * is linked with dispatchkey.
  */
 #include <dlfcn.h>
 #include <err.h>
@@ -27,7 +28,7 @@ static void *load(const char *path, const char *name)
 	return symbol;
 }
 
-/* The second call takes the fast path, where there is one. */
+/* The second call takes the fast path, unless membarrier() is not available. */
 static void call(const char *where)
 {
 	int who = 0, round;

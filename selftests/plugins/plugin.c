@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * plugin.so: unregisters in its destructor, after whatever the test has made it do, and reports
- * the result to the host.
+ * plugin.so: does what the test requests, unregisters in its destructor, and reports the result
+ * to the host.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -62,7 +62,7 @@ static int call(int *who)
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);
 	int err = work(&x, who);
 
-	/* where it is not defined, in a registry other than the host's */
+	/* in another copy of the library than the host's, the operator is not defined */
 	if (err != -ENOENT)
 		return err;
 	err = dk_op_define(&prov, &work_op, 0, NULL);
@@ -86,7 +86,7 @@ static int stay_a_while(void *unused)
 	return 0;
 }
 
-/* Until the plugin's functions are unregistered. */
+/* Makes calls until the plugin's functions are unregistered. */
 static void *all_the_time(void *unused)
 {
 	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The interface of host and plugin. */
+/* The interface between host and plugin. */
 #ifndef _SELFTESTS_PLUGINS_PLUGIN_H
 #define _SELFTESTS_PLUGINS_PLUGIN_H
 
@@ -10,9 +10,9 @@
 #ifndef WITHOUT_OPERATORS
 #include <dispatchkey.h>
 
-/* The function that served: a plugin by the process's count of them, or the host. */
+/* Stores in *@who the number of the plugin that served the call, see begin(), or HOST. */
 DK_OP(work, "plugins::work", (struct dk_obj *x, int *who), (x, who), (x));
-/* Runs a function of the caller's from inside of the plugin. */
+/* Calls a function of the caller from inside the plugin. */
 DK_OP(inside, "plugins::inside",
 	(struct dk_obj *x, int (*what)(void *), void *arg), (x, what, arg), (x));
 #endif
@@ -20,27 +20,27 @@ DK_OP(inside, "plugins::inside",
 struct dk_deferred;
 
 struct plugin {
-	/* registers everything; with @half only the first table, and then fails */
+	/* registers functions that return @who; with @half only the first table, and then fails */
 	int (*begin)(int who, int half);
 	int (*end)(void);
-	/* calls from inside of the plugin, through the library that it has */
+	/* makes a call from the plugin, through the library that it is linked with */
 	int (*call)(int *who);
-	/* a thread of its own, which is inside a call when this returns */
+	/* starts a thread of the plugin, which is inside a call when this returns */
 	int (*own_thread)(void);
 	int (*fork_and_call)(void);
-	/* a listener and hooks of its own */
+	/* registers a listener and hooks */
 	int (*listen)(void);
-	/* another provider, without functions */
+	/* registers another provider, without functions */
 	int (*begin_another)(void);
-	/* called by its listener */
+	/* called by the plugin's listener */
 	void (*heard)(void);
-	/* defers the calls that it serves, if set */
+	/* if set, calls that the plugin serves are deferred */
 	struct dk_deferred *token;
-	/* the last call that it served took the slow path */
+	/* the last call that the plugin served took the slow path */
 	bool framed;
-	/* its destructor does not unregister */
+	/* the plugin's destructor does not unregister */
 	bool forgets;
-	/* the result of the destructor's unregistering, and how long the thread was inside */
+	/* called by the destructor: the result of unregistering, and the number of calls inside */
 	void (*told)(const char *what, int value);
 };
 

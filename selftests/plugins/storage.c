@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A library that has thread-local storage and does nothing else: with -DSTATIC in the
- * static block, of which there is little for libraries that are loaded late.
+ * A library that only uses thread-local storage. With -DSTATIC the storage is in the static
+ * block, which has little space for libraries that are loaded late.
  */
 #ifdef STATIC
 static __thread char storage[64] __attribute__((tls_model("initial-exec")));

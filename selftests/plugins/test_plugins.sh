@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Plugins that are loaded and unloaded, two copies of the library, and errors at the end of a
-# process. These tests need processes of their own; the output of each is compared with the
-# expected one.
+# Tests plugins that are loaded and unloaded, two copies of the library, and calls at the end of
+# a process. Each test runs a process of its own, whose output is compared with the expected one.
 #
 # shellcheck disable=SC2317,SC2054 # functions are called by ok; the commas are ld's
 
@@ -21,7 +20,7 @@ esac
 need_command timeout
 major=$(cut -d. -f1 "$top/VERSION")
 
-# c OPTION...
+# c OPTION... - compiles
 c() {
 	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -Wno-unused-parameter -Werror -pthread \
 		-DMAJOR="\"$major\"" -I"$top/include" -I"$top/uapi" "$@" -ldl
@@ -29,7 +28,7 @@ c() {
 shared=(-L"$lib" -Wl,-rpath,"$lib" -ldispatchkey)
 static=("$lib/libdispatchkey.a" -lurcu-bp)
 
-# sees PROGRAM WHAT PLUGIN... - it prints what is on the standard input
+# sees PROGRAM WHAT PLUGIN... - checks that the program prints the text on the standard input
 sees() {
 	cat >"$st_tmp/want"
 	timeout -s KILL 60 "$st_tmp/$1" "${@:2}" </dev/null >"$st_tmp/got" 2>&1 || {
@@ -104,7 +103,7 @@ for i in 2 3 4; do
 	cp "$st_tmp/static1.so" "$st_tmp/static$i.so"
 	storages+=("$st_tmp/any$i.so" "$st_tmp/static$i.so")
 done
-# called HOW - what the loader prints
+# called HOW - prints the expected output of the loader
 called() {
 	echo "begin: 0"
 	for place in main thread; do
@@ -118,7 +117,7 @@ ok "without membarrier(), all of them take the slow path" \
 	sees filtered "$st_tmp/loader" "$plugin" "${storages[@]}" \
 	< <(called ', on the slow path')
 
-# ---- 5 ------------------------------------------------------------------------------
+# ---- bug 5: a plugin, or the library, is loaded twice --------------------------------
 
 ok "peer bug 05: one plugin loaded twice, in both orders of leaving" \
 	sees host twice "$plugin" "$st_tmp/again.so" <<END
@@ -151,8 +150,8 @@ begin: 0
 call: 1
 $destructor
 END
-# Registrations in a plugin's own copy exist only there, and those of the host only here; both
-# work, also in a child.
+# Registrations in the plugin's own copy of the library exist only there, and those of the host
+# only in the host's copy. Both work, also in a child process.
 there='call there: 0
 by: 3
 both in a child: 0
@@ -198,9 +197,9 @@ $closes
 END
 cd "$OLDPWD" || exit
 
-# ---- 6 ------------------------------------------------------------------------------
+# ---- bug 6: the end of a process -----------------------------------------------------
 
-# before SERVED, then the plugin's destructor's line, and the end of it all
+# before SERVED - prints the expected output up to the plugin's destructor
 before() {
 	echo "begin: 0
 library: 0
@@ -232,7 +231,7 @@ inside behind that: 0
 $late
 END
 
-# ---- 18 -----------------------------------------------------------------------------
+# ---- bug 18: dlclose() during a call of the plugin's functions ------------------------
 
 leaves='begin: 0
 its own thread is inside: 0

@@ -14,7 +14,7 @@ lib=${DK_BUILD:-$st_top/build}/libdispatchkey.so
 [ -e "$lib" ] || skip_all "no $lib, type make"
 echo '#include <sys/sdt.h>' | cc -E - >/dev/null 2>&1 || skip_all "no <sys/sdt.h> here"
 
-# NAME ARGUMENTS, a line each
+# Prints a line "NAME NUMBER-OF-ARGUMENTS" for each probe
 probes() {
 	readelf -n "$lib" | awk '
 		/Provider:/ { ours = $2 == "dispatchkey" }
@@ -26,7 +26,7 @@ documented() {
 		inside && /^[a-z_]+  +[^ ].*,/ { n = gsub(",", ","); print $1, n + 1 }' \
 		"$st_top/Documentation/seeing.rst" | sort -u
 }
-# Bytes of the instruction at each place of a probe.
+# Prints the instructions at the locations of probes, each once
 instructions() {
 	local at
 	readelf -n "$lib" | awk '/Provider:/ { ours = $2 == "dispatchkey" }
@@ -37,7 +37,7 @@ instructions() {
 		done | sort -u
 }
 
-# NAME:LOCATION:SEMAPHORE, a line each
+# Prints a line NAME:LOCATION:SEMAPHORE for each location of a probe
 # shellcheck disable=SC2317 # called by what ok calls
 places() {
 	readelf -n "$lib" | awk '
@@ -52,7 +52,7 @@ traces_itself() {
 		"$lib" -Wl,-rpath,"${lib%/*}" &&
 		"$st_tmp/tracer" $(places) >"$st_tmp/hits"
 }
-# PHASE - the probes that were reached; a compiler may put a probe into several places
+# hits PHASE - prints the probes that were reached; a probe can have several locations
 hits() {
 	awk -v phase="$1" '$1 == phase { n[$2] += $3 }
 		END { for (name in n) print name, n[name] }' "$st_tmp/hits" | sort

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A process that traces itself as the kernel does for a tracer: tracer
- * NAME:LOCATION:SEMAPHORE... with the values that readelf prints of the probes. It sets a
- * breakpoint at each probe and increments the semaphores. It prints "PHASE NAME HITS" for each
- * probe: before the semaphores are incremented, meanwhile, and after they are decremented.
+ * A process that traces itself as the kernel does for a tracer:
+ * tracer NAME:LOCATION:SEMAPHORE..., with the values that readelf prints for the probes. It sets a
+ * breakpoint at each probe and increments the semaphores. For each probe, it prints "PHASE NAME
+ * HITS" before the semaphores are incremented, while they are, and after they are decremented.
  */
 #include <dispatchkey.h>
 #include <err.h>
@@ -47,7 +47,7 @@ static int submit(struct dk_call *c, struct dk_obj *x)
 	return dk_call_defer(c, &token);
 }
 
-/* The nop is one byte, and so is the breakpoint: execution continues after it. */
+/* The nop and the breakpoint are one byte each, so execution continues after the nop. */
 static void hit(int sig, siginfo_t *info, void *context)
 {
 	const ucontext_t *u = context;
@@ -98,7 +98,7 @@ static void find_probes(char **args, int n)
 	num_probes = n;
 }
 
-/* Calls of all classes: two that are served, and two that nothing serves. */
+/* Makes calls of both classes, two that are served and two that are not. */
 static void make_calls(void)
 {
 	struct dk_obj cpu = dk_obj_on(DK_BACKEND_CPU, 0);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Prints the results as TAP to the descriptor DK_TAP_FD; fixtures."""
+"""Prints the results as TAP to the file descriptor DK_TAP_FD, and has fixtures and helpers."""
 import os
 import subprocess
 import sys
@@ -14,7 +14,7 @@ BUILD = Path(os.environ["DK_BUILD"])
 
 
 class Tap:
-    """Writes a line for each test, and below it what failed."""
+    """Writes a line for each test, followed by the details of a failure."""
 
     def __init__(self, descriptor):
         self.done = 0
@@ -67,12 +67,12 @@ def cpu():
 
 
 def run(*command, stdout=subprocess.PIPE, timeout=60, **env):
-    """Run a command with these environment variables."""
+    """Runs a command with these environment variables."""
     return subprocess.run(command, text=True, timeout=timeout, stdout=stdout,
                           stderr=subprocess.PIPE, check=False, env={**os.environ, **env})
 
 
 def python(code, timeout=60, **env):
-    """Run a program; returns its status and what it printed."""
+    """Runs Python code. Returns its status, its output and its errors."""
     done = run(sys.executable, "-c", code, timeout=timeout, **env)
     return done.returncode, done.stdout, done.stderr

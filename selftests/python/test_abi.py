@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The generated structures are those of the headers, as a compiler lays them out."""
+"""The generated structures have the layout that a compiler gives those of the headers."""
 import ctypes
 import os
 import re
@@ -10,7 +10,7 @@ from dispatchkey import _abi
 
 
 def compiled(body, tmp_path):
-    """What a C program with the headers prints."""
+    """Compiles and runs a C program with the headers. Returns the printed lines."""
     source, program = tmp_path / "abi.c", tmp_path / "abi"
     source.write_text("#include <dispatchkey.h>\n#include <stdio.h>\n"
                       "int main(void)\n{\n" + body + "return 0;\n}\n")
@@ -22,7 +22,7 @@ def compiled(body, tmp_path):
 
 
 def fields(struct):
-    """Names, offsets and sizes, also of the union's members."""
+    """Yields names, offsets and sizes of the fields, including those of the union."""
     for name, kind in struct._fields_:
         if name == "_union":
             at = getattr(struct, name).offset

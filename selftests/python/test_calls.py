@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Calls: arguments, results, exceptions, redispatching, threads, the end."""
+"""Calls: arguments, results, exceptions, redispatching, threads, and the end of a program."""
 import ctypes
 import errno
 import sys
@@ -155,7 +155,7 @@ def test_a_caught_exception_is_gone(registry, cpu):
 
 
 def call_from_c(registry, name, *packed):
-    """Make a call as C does, without a frame of Python's."""
+    """Makes a call as C code does, without the wrapper of the Python package."""
     from dispatchkey import _abi
     from dispatchkey._library import lib
     definition = registry._definitions[name]
@@ -204,12 +204,12 @@ def test_an_exception_for_c_is_an_errno(registry, monkeypatch, exception, number
     assert seen == [exception]
 
 
-# ---- threads and the end -----------------------------------------------------------------
+# ---- threads and the end of a program ----------------------------------------------------
 
 
 @pytest.fixture
 def inside():
-    """A registry with a thread inside of its function, which waits for an event."""
+    """A registry with a thread inside a function that waits for an event."""
     registry, entered, leave = dk.Registry(), threading.Event(), threading.Event()
     registry.define("t::wait(Tensor a) -> ()")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Explanations have the words of dkctl; pictures are complete."""
+"""Explanations use the same words as dkctl; pictures are complete."""
 import base64
 import re
 import subprocess
@@ -27,7 +27,8 @@ LAYOUTS = ["v1", "pytorch-1.13", "pytorch-2.14+trimmed"]
 
 
 def dkctl(layout, setup, query):
-    """The answer of dkctl replay, without the line of route without -v."""
+    """Returns the answer of dkctl replay, without the first line, which route prints without
+    -v."""
     lines = [f"layout {layout}", "stock", "op -s 't::f(Tensor a, Tensor b) -> Tensor' t::f"]
     for what, key, label in setup:
         op = "t::f " if what == "impl" else ""
@@ -81,7 +82,7 @@ def test_explanation(registry):
 
 
 def test_explained_while_others_register(registry):
-    """An explanation is of one state of the registry: all rules, all registrations."""
+    """All rules and registrations of an explanation are those of one state of the registry."""
     stop = threading.Event()
 
     def register():
@@ -156,7 +157,7 @@ def test_picture_of_an_explanation(registry):
 
 
 def test_the_picture_of_the_guide():
-    """To make it anew, remove the file and run this test."""
+    """The picture is up to date. If the file does not exist, this test creates it."""
     path = TOP / "Documentation/images/explain.svg"
     licence = "<!-- SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause -->\n"
     with dk.Registry() as registry:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where the library is looked for, and what is said if it is not there."""
+"""The places where the package looks for the library, and the errors if it is missing."""
 import os
 import subprocess
 import sys
@@ -19,7 +19,7 @@ except ImportError as e:
 
 
 def built(tmp_path, source):
-    """A library with this source."""
+    """Compiles a library from this source. Returns its path."""
     path = tmp_path / "libdispatchkey.so.0"
     subprocess.run([*os.environ.get("CC", "cc").split(), "-shared", "-x", "c", "-", "-o",
                     str(path)], input=source, text=True, check=True)
@@ -27,7 +27,7 @@ def built(tmp_path, source):
 
 
 def copied(tmp_path):
-    """A copy of the package, as a wheel unpacks it; with a folder for the library."""
+    """Copies the package as a wheel installs it, with a folder for the library."""
     (tmp_path / "dispatchkey" / "lib").mkdir(parents=True)
     for file in (TOP / "python/dispatchkey").glob("*.py"):
         (tmp_path / "dispatchkey" / file.name).write_bytes(file.read_bytes())
@@ -52,7 +52,7 @@ def test_a_command_without_the_library(module):
 
 
 def test_a_program_without_the_library(tmp_path):
-    """Only the package's own commands end; a program gets the exception."""
+    """Only the package's own commands exit with a message; a program gets the exception."""
     (tmp_path / "program").mkdir()
     (tmp_path / "program/__init__.py").write_text(IMPORT + "import dispatchkey")
     (tmp_path / "program/__main__.py").write_text("")

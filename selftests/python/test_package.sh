@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs the tests of the Python package with pytest, or those that are named:
+# Runs all tests of the Python package with pytest, or the tests that are named:
 #
 #     selftests/python/test_package.sh [PYTEST ARGUMENT...]
 #

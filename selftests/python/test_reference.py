@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The page of the reference has every public name of the package."""
+"""The reference page lists every public name of the package."""
 import importlib
 import inspect
 import re

@@ -205,7 +205,7 @@ def test_table(registry):
 
 @pytest.fixture
 def card(registry):
-    """A device, which has a function for t::f."""
+    """A device with a function for t::f."""
     kept = _Kept(registry, f, Key("Dense").number, b"t::f", "card_f", None, False)
     number = ctypes.c_uint32()
     assert lib.dk_device_register(registry._provider, dk.Backend("CUDA").number, b"card1", None,
@@ -215,7 +215,7 @@ def card(registry):
 
 
 def test_table_of_a_device(registry, card):
-    """Objects on the device are routed by another table than those of its backend."""
+    """Objects on the device are routed by the table of the device, not by that of its backend."""
     registry.impl("t::f", None, f, label="math")
     registry.impl("t::f", "Tracer", fallthrough)
     table, backend = registry.table("t::f", device=card), registry.table("t::f")

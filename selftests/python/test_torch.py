@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Calls of PyTorch: of a recorded one everywhere, and of the installed one if there is one."""
+"""Explanations of PyTorch's calls: with a recorded PyTorch, and with an installed one if any."""
 import csv
 import importlib.metadata
 import importlib.util
@@ -60,7 +60,7 @@ class _C:
 
 @pytest.fixture
 def fake(tmp_path, monkeypatch):
-    """A PyTorch with recorded answers."""
+    """A module torch whose answers were recorded from PyTorch."""
     def make(version="1.13.1+cpu", broken="", file="pytorch-1.13/live.txt",
              layout="pytorch-1.13", more=""):
         recorded = str(TOP / "selftests/vectors" / file)
@@ -73,7 +73,7 @@ def fake(tmp_path, monkeypatch):
 
 
 def command(*arguments, isolated=False):
-    """The command: its status, what it printed, and its messages."""
+    """Runs the command. Returns its status, its output and its messages."""
     done = subprocess.run([sys.executable, *(["-S"] if isolated else []), "-m",
                            "dispatchkey.torch", *arguments], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False, timeout=120)
@@ -184,7 +184,7 @@ def test_wrong_words_of_other_commands(fake, arguments, message):
 
 
 def rows(out):
-    """The lines of a table, by their first words."""
+    """Returns the lines of a table, by the text in their first column."""
     return {line.split("  ")[0]: line for line in out.splitlines()}
 
 
@@ -254,7 +254,7 @@ cpu            AutogradCPU > CPU                  the same functions
 
 
 def test_what_if_pytorch_refuses(fake):
-    """A mode that this PyTorch lacks is a line of the table, and an error of --under."""
+    """For a mode that this PyTorch lacks, what-if prints a line, and --under is an error."""
     fake()
     status, out, err = command("what-if", "aten::relu", "--on", "cpu,sparse", "--if",
                                "no_grad,vulkan")
@@ -343,13 +343,13 @@ def test_progress_on_a_terminal(fake, arguments):
 
 
 def replayed(path):
-    """What dkctl replay --check reports of a transcript: its status and its text."""
+    """Runs dkctl replay --check with a transcript. Returns its status and its output."""
     done = run(str(BUILD / "dkctl"), "replay", "--check", str(path))
     return done.returncode, done.stdout
 
 
 def test_export(fake, tmp_path):
-    """dkctl accepts all answers, without PyTorch."""
+    """dkctl replays the exported transcript without PyTorch, and all answers are right."""
     fake()
     path = tmp_path / "x.dkt"
     status, out, err = command("export", "aten::add.Tensor", "aten::relu", "-o", str(path), "--on",
@@ -438,7 +438,7 @@ def test_load(fake, tmp_path):
 
 
 def test_load_by_path(fake, tmp_path, monkeypatch):
-    """A file of Python, which can import its neighbours, and a folder."""
+    """--load accepts a Python file, which can import files next to it, and a folder."""
     fake()
     folder = tmp_path / "mine"
     (folder / "pack").mkdir(parents=True)
@@ -455,7 +455,7 @@ def test_load_by_path(fake, tmp_path, monkeypatch):
 
 
 def test_output_that_cannot_be_written(fake):
-    """Status 4, whether it is the standard output, a full disk or a file that cannot be made."""
+    """The status is 4 if the standard output is full, or if a file cannot be created."""
     fake()
     for arguments in (["explain", "aten::relu"], ["--help"], ["--version"], ["missing", "cpu"],
                       ["export", "aten::relu"]):
@@ -486,7 +486,7 @@ def test_output_that_cannot_be_written(fake):
     (["what-if", "aten::relu", "--if"], "--if needs a word", "what-if "),
 ])
 def test_usage(fake, arguments, message, of):
-    """One line with the word that is wrong, and one that names the help."""
+    """An error prints a line with the wrong word, and a line that names the help."""
     fake()
     status, out, err = command(*arguments)
     assert (status, out) == (2, "")
@@ -529,7 +529,7 @@ def test_no_pytorch(arguments):
     ("raise RuntimeError", "RuntimeError"),
 ])
 def test_pytorch_that_fails(tmp_path, monkeypatch, code, reason):
-    """Whatever the import raises is one sentence."""
+    """Any exception of the import is reported in one sentence."""
     (tmp_path / "torch.py").write_text(f"{code}\n")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{TOP}/python")
     assert command("explain", "aten::relu") == (
@@ -539,12 +539,12 @@ def test_pytorch_that_fails(tmp_path, monkeypatch, code, reason):
 
 @pytest.mark.parametrize("code", [
     "import time; print('here', flush=True); time.sleep(60)",
-    # PyTorch's import turns it into another exception.
+    # PyTorch's import replaces KeyboardInterrupt with another exception.
     "import time; print('here', flush=True)\ntry: time.sleep(60)\n"
     "except KeyboardInterrupt: raise RuntimeError('KeyboardInterrupt')",
 ])
 def test_interrupt(tmp_path, monkeypatch, code):
-    """Ctrl-C ends a command by SIGINT without a message; a program gets KeyboardInterrupt."""
+    """Ctrl-C kills a command with SIGINT, without a message. A program gets KeyboardInterrupt."""
     (tmp_path / "torch.py").write_text(f"{code}\n")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{TOP}/python")
     for arguments, status, message in (
@@ -560,7 +560,7 @@ def test_interrupt(tmp_path, monkeypatch, code):
         assert process.returncode == status
 
 
-# Deletes each private function that the package knows, and runs each command.
+# Runs each command without one of the private functions that the package uses, for each of them.
 WITHOUT = """
 import os, sys, warnings
 import torch, dispatchkey.torch.__main__ as command
@@ -603,7 +603,7 @@ COMMANDS = ["explain aten::relu --on cpu", "explain aten::relu --on cpu --under 
             "check --only aten::r*"]
 
 
-# The recorded PyTorch does not have them.
+# Private functions that the recorded PyTorch lacks.
 ONLY_INSTALLED = {"_EnablePythonDispatcher", "_dispatch_check_invariants",
                   "_dispatch_has_computed_kernel_for_dispatch_key"}
 
@@ -620,7 +620,7 @@ def without_private_functions():
 
 
 def test_without_private_functions(fake):
-    """Another release may lack any of them: an answer, or one sentence and status 3."""
+    """Without a private function, a command prints a result, or one sentence with status 3."""
     fake(more="\nclass no_grad:\n    def __enter__(self): pass\n"
          "    def __exit__(self, *args): pass\ninference_mode = no_grad\n"
          "Tensor.tolist = lambda self: 0\n")
@@ -646,14 +646,14 @@ def test_without_private_functions_of_the_installed_one():
 
 
 def test_private_functions_are_listed():
-    """No private function is called that is not guarded."""
+    """Every private function that the package calls is in the list PRIVATE."""
     for path in (TOP / "python/dispatchkey/torch").glob("*.py"):
         text = re.sub(r"(?s)^PRIVATE = .*?^}", "", path.read_text(), flags=re.M)
         text = text.replace('hasattr(torch._C, "_dispatch_dump")', "")
         text = re.sub(r"torch\._C\._dispatch_dump\(\)", "", text)
         assert not re.search(r"\b(_C|c)\._\w+\(", text), path
         names = set(re.findall(r'"(_dispatch_\w+|_get_\w+)"', text))
-        # attributes of operators in Python
+        # these are attributes of operators in Python
         assert names - {"_dispatch_cache", "_get_dispatch"} <= {*_live.PRIVATE}, path
 
 
@@ -674,7 +674,7 @@ def test_an_unknown_release(fake):
 
 @pytest.mark.parametrize("version", ["1.12.1", "2.8.0"])
 def test_a_release_without_tables(fake, version):
-    """Of some releases only names and bits are known."""
+    """A release of which only names and bits are known is refused."""
     fake(version=version, layout=f"pytorch-{version[:-2]}")
     status, out, err = command("explain", "aten::relu")
     assert (status, out) == (3, "") and err.count("\n") == 1
@@ -707,7 +707,7 @@ _C._dispatch_num_backends = lambda: {backends}
     ({"bits": 3}, "CPU has bits 0x3, and 0x4001 in layout pytorch-1.13"),
 ])
 def test_keys_that_differ(fake, what, message):
-    """The keys of the running PyTorch are compared to those of its release's layout."""
+    """The keys of the running PyTorch are compared with the layout of its release."""
     layout = dk.Layout("pytorch-1.13")
     numbers = {key.name: key.number for key in layout.keys}
     if "rename" in what:
@@ -735,7 +735,7 @@ def test_a_table_that_differs(fake):
 
 
 def test_check(fake):
-    """A line for each entry that differs, and a summary."""
+    """check prints a line for each entry that differs, and a summary."""
     fake(broken='.replace("RegisterCPU.cpp:30798 [kernel]", "Other.cpp:1 [math kernel]")')
     status, out, err = command("check")
     assert (status, err) == (1, "")
@@ -760,7 +760,7 @@ print(repr(found))
 
 
 def test_results_in_shells_and_notebooks(fake):
-    """repr() is a line, a notebook shows a table, and private modules are not completed."""
+    """repr() returns a line, notebooks show a table, and dir() omits private modules."""
     fake()
     assert program("""
 import torch, dispatchkey as dk, dispatchkey.torch as dt
@@ -794,7 +794,7 @@ number  served by  which
 
 
 def test_recorded_operators(fake):
-    """The 60 operators of PyTorch 2.14.1 have the tables that the rules give."""
+    """The recorded tables of 60 operators of PyTorch 2.14.1 follow the rules."""
     fake(version="2.14.1+cpu", file="pytorch-2.14/dumps.txt", layout="pytorch-2.14")
     assert program("""
 import torch, dispatchkey.torch as dt
@@ -805,7 +805,7 @@ print([(c.operator, c.differences) for c in calls if c.differences])
 
 
 def test_overridden_functions():
-    """The newest function at a key is the active one here, too."""
+    """As in PyTorch, the newest function at a key is active."""
     dump = ("name: t::f\nschema: t::f(Tensor a) -> Tensor\ndebug: registered at a.cpp:1\n"
             "alias analysis kind: FROM_SCHEMA\n"
             "CPU: registered at new.py:2 :: (none) [ boxed ]\n"
@@ -860,20 +860,20 @@ aten::add.Tensor() needs a Tensor for argument 'self', and a value of type str i
 
 
 def installed_version():
-    """The version of the PyTorch of this Python, or None. It is not imported here."""
+    """Returns the version of this Python's PyTorch without importing it, or None."""
     try:
         return importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
         return None
 
 
-# ---- the installed one -------------------------------------------------------------------
+# ---- tests with an installed PyTorch -----------------------------------------------------
 
 GUIDES = ["Documentation/python.rst", "Documentation/why.rst"]
 
 
 def blocks_of_the_guide(name, language):
-    """The blocks of a guide that this file runs."""
+    """Returns the code blocks of a guide that this file must run."""
     guide = TOP / name
     text = guide.read_text() if guide.exists() else ""
     found = re.findall(rf"^\.\. check: by selftests/python/test_torch\.py\n"
@@ -882,7 +882,8 @@ def blocks_of_the_guide(name, language):
 
 
 def is_printed(expected, text):
-    """Is this the text? "..." stands for anything, and alone in a line for any lines."""
+    """Compares a text with the expected one, in which "..." matches anything, and a line "..."
+    matches any lines."""
     pattern = "".join(r"(?:.*\n)*?" if line == "..." else
                       ".*".join(map(re.escape, line.split("..."))) + r"\n"
                       for line in expected.splitlines())
@@ -896,7 +897,7 @@ needs_pytorch_1_13 = pytest.mark.skipif(not (installed_version() or "").startswi
 @needs_pytorch_1_13
 @pytest.mark.parametrize("guide, enough", zip(GUIDES, (4, 1)))
 def test_commands_of_the_guide(tmp_path, guide, enough):
-    """They print what the guide says."""
+    """The commands of the guides print what the guides show."""
     shutil.copy(pathlib.Path(__file__).with_name("scale.py"), tmp_path)
     (tmp_path / "samples").symlink_to(TOP / "samples")
     number = 0
@@ -914,7 +915,7 @@ def test_commands_of_the_guide(tmp_path, guide, enough):
 @needs_pytorch_1_13
 @pytest.mark.parametrize("guide", GUIDES)
 def test_sessions_of_the_guide(guide):
-    """Each guide is one session, in which lines may be broken elsewhere."""
+    """The sessions of a guide are run as one. Line breaks may differ."""
     code = "".join(blocks_of_the_guide(guide, "pycon"))
     assert ">>> " in code
     assert program(f"""
@@ -927,8 +928,8 @@ doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS |
 
 @needs_pytorch
 def test_every_operator_of_the_installed_one():
-    """All tables, within 20 seconds of the processor. And every tenth call, unless
-    DK_TORCH=all."""
+    """All tables follow the rules, checked in 20 seconds of CPU time. Also explains every tenth
+    operator, or all with DK_TORCH=all."""
     every = 1 if os.environ.get("DK_TORCH") == "all" else 10
     assert program(f"""
 import time, torch, dispatchkey.torch as dt
@@ -985,7 +986,7 @@ with torch.autocast("cpu"):
 """) == "['AutogradCPU', 'CPU']\n" + 3 * "['CPU']\n" + "AutocastCPU\n"
 
 
-# Each function notes its key, and continues with the keys below.
+# Functions that record their key and, except for the last one, call the keys below.
 NOTES_ITS_KEY = """
 import torch, torch.library, dispatchkey.torch as dt
 torch._C._dispatch_key_parse                            # PyTorch 1.13
@@ -1022,7 +1023,7 @@ def path(change):
 
 @needs_pytorch
 def test_paths_are_those_of_calls():
-    """The path of a mode is the path of a call in that mode."""
+    """The explained path for a mode is the path of a real call in that mode."""
     assert program(NOTES_ITS_KEY + """
 with torch.no_grad():
     print(route(x), path("no_grad"), route(x) == path("no_grad"))
@@ -1049,7 +1050,7 @@ True ['AutogradMeta (no function)']
 
 @needs_pytorch
 def test_vmap_is_that_of_calls():
-    """A call inside of vmap reaches the function at FuncTorchBatched first."""
+    """A call inside vmap first reaches the function at FuncTorchBatched."""
     assert program(NOTES_ITS_KEY + """
 seen.clear()
 try:
@@ -1115,7 +1116,7 @@ True [] CPU; CPU under autocast
 
 @needs_pytorch
 def test_missing_is_what_pytorch_says():
-    """PyTorch's own queries agree, for each operator of several backends."""
+    """PyTorch's own queries return the same, for each operator and several backends."""
     assert program("""
 import time, torch, dispatchkey.torch as dt
 c, begin = torch._C, time.monotonic()
@@ -1135,7 +1136,7 @@ print(time.monotonic() - begin < 100)
 
 @needs_pytorch
 def test_missing_operators_fail():
-    """What nothing serves on a backend fails there, and the others do not."""
+    """Operators that are reported as missing on a backend fail there, others do not."""
     assert program("""
 import torch, dispatchkey.torch as dt
 x = torch.ones(2, 2).to_sparse()
@@ -1152,8 +1153,8 @@ print(sorted({by["aten::" + name] for name in ("neg", "trunc", "cos", "digamma")
 
 @needs_pytorch
 def test_transcripts_of_the_installed_one(tmp_path):
-    """dkctl gives PyTorch's table for every tenth operator, all with DK_TORCH=all, and the paths
-    of calls."""
+    """dkctl replays PyTorch's tables of every tenth operator (of all with DK_TORCH=all) and the
+    paths of calls."""
     every = 1 if os.environ.get("DK_TORCH") == "all" else 10
     assert program(f"""
 import dispatchkey.torch as dt
@@ -1171,7 +1172,7 @@ print(len(calls) > 2000 / {every})
 
 @needs_pytorch
 def test_operators_without_tensors(tmp_path):
-    """A call without tensors is routed by the local state, also its redispatches."""
+    """A call without tensors and its redispatches are routed by the local state."""
     assert program(f"""
 import dispatchkey.torch as dt
 call = dt.explain_under("aten::empty.memory_format", [], ["vmap"])
@@ -1185,7 +1186,7 @@ with open({str(tmp_path / "x.dkt")!r}, "w") as f:
 
 @needs_pytorch
 def test_fallbacks_of_keys_with_functions():
-    """A fallback is known also if the operator has a function at its key."""
+    """A fallback is found even if the operator has a function at its key."""
     assert program("""
 import torch, dispatchkey.torch as dt
 live = dt._live.Operator.read("aten::mm")
@@ -1196,7 +1197,7 @@ print(live.entries["AutocastCPU"].rule, entry.rule, entry.is_fallthrough)
 
 @needs_pytorch
 def test_watch_of_the_installed_one():
-    """What is registered is used by calls, and is reported again when it is unregistered."""
+    """watch reports registrations, which calls use, and their end."""
     assert program("""
 import torch, torch.library, dispatchkey.torch as dt
 def say(found):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is explained is what PyTorch calls: functions are registered, and real calls enter them."""
+"""Explanations name the functions that PyTorch calls: real calls record which functions they
+enter."""
 import os
 
 from conftest import python
 from test_torch import command, needs_pytorch_1_13, program
 
-# make() registers functions in this order, each of which notes its key and ends the call.
+# make() registers functions in the given order. Each records its key and ends the call.
 OPERATORS = """
 import itertools, torch, torch.library, torch.nested, warnings
 import dispatchkey.torch as dt
@@ -43,7 +44,8 @@ with torch.inference_mode():
 
 @needs_pytorch_1_13
 def test_the_order_of_registrations():
-    """Registrations in every order: what calls enter is explained, or that it is not known."""
+    """For registrations in every order, the explanation names the function that calls enter, or
+    states that it is not known."""
     assert program(OPERATORS + """
 stale = open = number = 0
 for keys in ([IMPLICIT, EXPLICIT], [IMPLICIT, EXPLICIT, "Autograd"], [IMPLICIT, "SparseCPU"],
@@ -79,7 +81,7 @@ print(number > 500, stale > 50, open < number / 7)
 
 @needs_pytorch_1_13
 def test_a_function_that_was_unregistered():
-    """An entry can be stale because of a function that is gone: PyTorch's check reports it."""
+    """An entry can be stale because a function was unregistered; the difference is reported."""
     assert program(OPERATORS + """
 space = make([IMPLICIT])
 explicit, autograd = (torch.library.Library(space, "IMPL") for _ in range(2))
@@ -96,14 +98,14 @@ print(dt.explain(f"{space}::f", TENSORS["cpu"]).differences, first_of(space, TEN
 
 @needs_pytorch_1_13
 def test_functions_in_python():
-    """PyTorch 1.13 prints a place that is none for them."""
+    """PyTorch 1.13 prints /dev/null as the place of Python functions; the explanation does not."""
     text = program(OPERATORS + "print(dt.explain(make(['CPU']) + '::f', TENSORS['cpu']))")
     assert "/dev/null" not in text
     assert "  1.  CPU: a Python function [kernel]\n" in text
 
 
-# Functions are registered at the keys of one of these lists at a time, and the operator is
-# called with tensors of one kind, under one mode.
+# Registers functions at the keys of one list of KEYS, and calls the operator with tensors of one
+# kind, in one mode.
 REAL_CALLS = OPERATORS + """
 import contextlib
 from dispatchkey import Schema
@@ -209,9 +211,10 @@ def compare_all(every, at_most):
 
 @needs_pytorch_1_13
 def test_real_calls_of_operators():
-    """What calls of PyTorch's operators enter: of 200 and more with DK_TORCH=all."""
+    """Calls of PyTorch's operators enter the explained functions: at least 20 operators, or 200
+    with DK_TORCH=all."""
     every, enough = (1, 200) if os.environ.get("DK_TORCH") == "all" else (20, 20)
-    # PyTorch warns of some arguments on standard error.
+    # PyTorch prints warnings about some arguments to standard error.
     status, out, _err = python(REAL_CALLS + f"""
 number, functions, wrong = compare_all({every}, 1000)
 print(number >= {enough}, functions > number, *wrong[:20], sep="\\n")
@@ -221,7 +224,7 @@ print(number >= {enough}, functions > number, *wrong[:20], sep="\\n")
 
 @needs_pytorch_1_13
 def test_real_calls_with_functions_at_every_key():
-    """Operators of an own namespace: each function on the path is one that notes its key."""
+    """Operators of a new namespace, where each function on the path records its key."""
     rounds, enough = (60, 800) if os.environ.get("DK_TORCH") == "all" else (12, 150)
     assert python(f"{REAL_CALLS}rounds, enough = {rounds}, {enough}\n" + """
 import random
@@ -256,7 +259,8 @@ print(number > enough, longest > 2, *wrong[:20], sep="\\n")
 
 @needs_pytorch_1_13
 def test_the_operator_that_a_function_calls():
-    """PyTorch's profiler has its name, and a mode of PyTorch its overload below autograd."""
+    """The name is that of PyTorch's profiler, and the overload that of a dispatch mode, which
+    runs below autograd."""
     assert program("""
 import torch, torch.nn.functional as F, dispatchkey.torch as dt
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -305,7 +309,7 @@ print(same > 30)
 
 @needs_pytorch_1_13
 def test_functions_are_not_called():
-    """What is explained changes no tensor and draws no random number."""
+    """An explanation changes no tensor and draws no random number."""
     assert program("""
 import torch, dispatchkey.torch as dt
 x, before = torch.ones(2, 2), torch.get_rng_state()
@@ -355,7 +359,7 @@ zeros reads a number from a tensor before it calls its operator: pass the number
 
 @needs_pytorch_1_13
 def test_tensors_that_are_made():
-    """The path goes on after BackendSelect, to the backend of the arguments."""
+    """After BackendSelect, the path continues at the backend of the arguments."""
     assert program(OPERATORS + """
 library = torch.library.Library("aten", "IMPL")
 done = torch.ones(1)

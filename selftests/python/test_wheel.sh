@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# make wheel, as a user takes it: pip installs it in a new environment without a network
-# and without this tree, the sample runs with the library in it, and pip removes it. And
-# make venv, and pip install ./python. Prints TAP. Environment: O, the output folder
+# Tests the wheel of make wheel: pip installs it in a new environment without a network and
+# without this tree, the sample runs with the library of the wheel, and pip removes it. Also
+# tests make venv and pip install ./python. Prints TAP. Environment: O, the output folder
 # (build); PYTHON, an interpreter with venv.
 #
 # shellcheck disable=SC2317 # functions are called by ok
@@ -20,7 +20,7 @@ unset PYTHONPATH DISPATCHKEY_LIBRARY LD_LIBRARY_PATH
 plan 15
 
 env=$st_tmp/env
-# in_env COMMAND... - away from this tree
+# in_env COMMAND... - runs a command in the environment, outside this tree
 in_env() { (cd "$st_tmp" && env -i PATH="$env/bin:$PATH" "$@"); }
 pip() { in_env pip --no-cache-dir --disable-pip-version-check -q "$@"; }
 loaded() {
@@ -58,7 +58,7 @@ ok "one without the library uses that of the system" with_system
 pip uninstall -y dispatchkey
 is "pip removes all of it" "" "$(find "$env" -name '*dispatchkey*')"
 
-# The one command of the guide, and the line that it prints.
+# The command of the guide, and then the command that it prints.
 MAKEFLAGS='' make -s -C "$st_top" venv >"$st_tmp/venv" 2>&1 || cat "$st_tmp/venv"
 like "make venv prints what to type" "*Type:*/venv/bin/python3 -m dispatchkey.torch *" \
 	"$(cat "$st_tmp/venv")"
@@ -73,7 +73,7 @@ env=$O/venv
 case $env in /*) ;; *) env=$st_top/$env ;; esac
 ok "with the libraries of the environment" inside_only
 
-# Without an isolated environment for the build, which pip would download.
+# Without build isolation, for which pip would download packages.
 env=$st_tmp/other
 "$PYTHON" -m venv --system-site-packages "$env"
 tree() { find "$st_top/python" -name __pycache__ -prune -o -type f -print | sort | cksum; }

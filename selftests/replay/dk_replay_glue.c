@@ -3,9 +3,9 @@
  * dk_replay_test: replays transcripts inside the kernel.
  *
  * Open /dev/dk_replay_test, write a transcript in pieces of any size, and read the verdict from
- * the same open file: "ok 17 commands checked", or "not ok line 3: expected ..., got ...". When
- * the whole verdict has been read, the next transcript may be written. The interpreter is
- * lib/replay; it uses only exported functions.
+ * the same open file: "ok 17 commands checked", or "not ok line 3: expected ..., got ...". After
+ * the whole verdict has been read, the next transcript can be written. The interpreter is
+ * lib/replay, which uses only exported functions.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,7 +19,7 @@
 
 #include "../../lib/replay/replay.h"
 
-/* The limit of a transcript, which also limits what it allocates. */
+/* The largest size of a transcript, which also limits the memory that it can allocate. */
 #define TRANSCRIPT_MAX	(64u << 20)
 #define QUOTE_MAX	240
 #define VERDICT_MAX	1024
@@ -30,17 +30,17 @@ MODULE_PARM_DESC(force_resolve, "every route by the rule evaluator, from the nex
 
 /* An open file. */
 struct session {
-	struct mutex lock;		/* all that follows */
+	struct mutex lock;		/* protects the following members */
 	struct dk_replay_check *check;	/* NULL between transcripts */
 	size_t fed;
-	bool differs;			/* the first difference is reported */
+	bool differs;			/* the verdict has the first difference */
 	size_t verdict_len;		/* 0 if there is none yet */
 	size_t verdict_read;
 	char verdict[VERDICT_MAX];
 	char piece[PAGE_SIZE];
 };
 
-/* The position where two lines begin to differ, or a little before. */
+/* Returns the position where two lines begin to differ, or a position shortly before. */
 static size_t quote_from(const struct dk_replay_diff *diff)
 {
 	size_t len = min(diff->expected_len, diff->got_len), n = 0;
@@ -89,7 +89,7 @@ static void forget(struct session *s)
 	s->verdict_read = 0;
 }
 
-/* The transcript has ended: the verdict is what is left of it. */
+/* Ends the transcript, and writes the verdict if there was no difference. */
 static void judge(struct session *s)
 {
 	struct dk_replay_count count = {};

@@ -4,8 +4,8 @@
 # Replays the recorded transcripts inside the kernel, through dk_replay_test.ko, and checks that
 # a wrong answer is detected.
 #
-# DK_BRIEF=1: all transcripts of the project, and those of the newest PyTorch that print routes;
-# without tables, only those of the project.
+# With DK_BRIEF=1, it replays the transcripts of the project, and those of the newest PyTorch that
+# print routes; by the rules alone, only those of the project.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -19,7 +19,7 @@ need_command insmod rmmod dmesg awk dd
 need_module dispatchkey dk_replay_test
 mapfile -t files < <(cd "$vectors" && printf '%s\n' */*.dkt)
 [ -f "$vectors/${files[0]}" ] || skip_all "no transcripts at $vectors"
-# Those that print routes and tables.
+# Transcripts that print routes and tables.
 mapfile -t routed < <(cd "$vectors" && grep -El '^> (table|route|call)' -- */*.dkt)
 falsified=(pytorch-2.14/keysets.dkt pytorch-2.14/routes.dkt pytorch-1.13/operators.dkt)
 if [ -n "${DK_BRIEF-}" ]; then
@@ -45,7 +45,8 @@ verdict() {
 
 commands() { grep -c '^> ' "$1"; }
 
-# How many commands each has. To start a program takes long in an emulated machine.
+# The number of commands of each file, from one grep, because starting programs is slow in an
+# emulated machine.
 declare -A num_commands
 while IFS=: read -r file n; do
 	num_commands[$file]=$n
@@ -70,7 +71,7 @@ check_all() { # REMARK FILE...
 }
 check_all '' "${files[@]}"
 
-# Operators built from PyTorch's dumps of them.
+# Replays a transcript that registers operators from PyTorch's dumps, and dumps them.
 check_dumps() { # REMARK
 	local want got
 	want="ok $(commands "$st_tmp/dumps.dkt") commands checked"
@@ -80,14 +81,14 @@ check_dumps() { # REMARK
 awk -f "$vectors/dumps.awk" "$vectors/pytorch-2.14/dumps.txt" >"$st_tmp/dumps.dkt"
 check_dumps ''
 
-# Every route by the rule evaluator, none by a published row.
+# The rule evaluator computes every route; no published table is used.
 echo 1 >$resolve
 check_dumps ', by the rules alone'
 check_all ', by the rules alone' "${routed[@]}"
 echo 0 >$resolve
 
-# falsify FILE N - the transcript, where the first answer after its N-th command ends in
-# another character; prints the number of that line.
+# falsify FILE N - prints the transcript with another last character of the first answer after its
+# N-th command, and writes the number of that line to $st_tmp/line
 falsify() {
 	awk -v n="$2" -v told="$st_tmp/line" -f "$vectors/falsify.awk" "$vectors/$1"
 }
@@ -100,7 +101,7 @@ for file in "${falsified[@]}"; do
 		"$(verdict "$st_tmp/false.dkt")"
 done
 
-# A transcript in the smallest and in odd pieces, and after others.
+# Transcripts in pieces of different sizes, and after other transcripts.
 small=$vectors/pytorch-2.14/constants.dkt
 want="ok $(commands "$small") commands checked"
 for size in 1 7 4097; do
@@ -125,7 +126,7 @@ head -c 300000 /dev/zero | tr '\0' 'x' >"$st_tmp/t"
 like "a line without an end" 'not ok line 1: expected "xxx*, got no more lines' \
 	"$(verdict "$st_tmp/t")"
 
-# All operators of PyTorch are registered at once and unregistered.
+# Registers all operators of PyTorch, and unregisters them.
 registrations=$vectors/pytorch-2.14/registrations.txt
 awk -f "$vectors/registrations.awk" "$registrations" >"$st_tmp/all.dkt"
 is "$(wc -l <"$registrations") operators of PyTorch" \

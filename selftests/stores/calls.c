@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes calls of every kind between two marks, for test_stores.sh, which traces all stores. Two
- * threads do so, one after the other. The memory that belongs to a thread is printed first:
+ * threads make these calls, one after the other. Each first prints which memory belongs to it:
  *
  *	mark begin|end ADDRESS		stored to before and after the calls
  *	own THREAD stack|record|reader FIRST END
- *	kind THREAD NAME		in the order in which they are made
+ *	kind THREAD NAME		a kind of calls, in the order in which they are made
  *
  * Arguments: with "stats" the library counts the calls. With "shared" the functions count in
  * memory that is shared by both threads. With "line" each thread counts in its own word, and
  * the two words are in one cache line.
  */
-#define _LGPL_SOURCE	/* shows the readers of liburcu */
+#define _LGPL_SOURCE	/* declares liburcu's reader of a thread */
 
 #include <dispatchkey.h>
 #include <err.h>
@@ -150,7 +150,7 @@ static int run_batch(struct dk_frame *c, struct dk_obj *x)
 	return err;
 }
 
-/* A batch of each. */
+/* Makes a batch of calls of each operator. */
 static int batches(const struct side *side, struct dk_obj *x)
 {
 	const struct dk_obj *objs[] = { x };
@@ -178,7 +178,7 @@ static int batches(const struct side *side, struct dk_obj *x)
 	}
 KINDS(MAKE)
 
-/* ---- what is whose ------------------------------------------------------------ */
+/* ---- the memory of a thread --------------------------------------------------- */
 
 #define MOST	16
 
@@ -191,7 +191,7 @@ static __thread unsigned int num_taken;
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
-/* The library's record of a thread, with its counters, is an allocation. */
+/* Notes the allocations of a thread, which include the library's record of it and its counters. */
 void *__wrap_calloc(size_t n, size_t size)
 {
 	void *p = __real_calloc(n, size);
@@ -252,7 +252,7 @@ static void *make_calls(void *arg)
 	tell(thread);
 #define CALL(name, object, what) name();
 	KINDS(CALL)
-	/* stays, so its memory is not used again */
+	/* the thread stays, so that its memory is not used again */
 	sem_post(&ready[thread]);
 	sem_wait(&let_go);
 	return NULL;

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Finds the owner of each store between the marks. The first file is the output of calls.c, the
-# second one valgrind's trace of its stores. Prints a line for each kind of call and thread,
+# Finds the owner of the memory of each store between the marks. The first file is the output of
+# calls.c, the second one valgrind's trace of its stores. Prints a line for each kind of call and
+# thread, with the number of stores to the memory of each owner,
 #
 # 	THREAD KIND stores STACK RECORD READER FOREIGN
 #
-# a line for the first foreign store of each, and a line for each cache line that both threads
-# store to.
+# a line if one of these stores to memory that is not the thread's, and a line for each cache line
+# that both threads store to.
 
 BEGIN {
 	kinds = begun = 0

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A call stores only to memory of the calling thread: its stack and TLS, its record in the gate,
-# and its RCU counter. valgrind traces all stores of calls of all kinds. Prints TAP. DK_BUILD is
-# the build folder.
+# Checks that a call stores only to memory of the calling thread: its stack and TLS, its record
+# in the gate, and its RCU counter. valgrind traces all stores of calls of all kinds. Prints TAP.
+# DK_BUILD is the build folder.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -20,7 +20,7 @@ compiles() {
 		"$lib" -lurcu-bp -pthread -static -Wl,--wrap=calloc
 }
 
-# trace NAME [FAULT] - the output of stores.awk is in $st_tmp/NAME
+# trace NAME [FAULT] - traces the program, and writes the output of stores.awk to $st_tmp/NAME
 trace() {
 	local name=$1
 	shift
@@ -29,7 +29,8 @@ trace() {
 	local reader=$!
 	valgrind --tool=lackey --trace-mem=yes --basic-counts=no --log-file="$st_tmp/$name.fifo" \
 		"$st_tmp/calls" "$@" >"$st_tmp/$name.said" || {
-		# waits for the writer, still a shell with our traps
+		# the reader may still be a subshell that has the traps of this script and waits
+		# for a writer of the pipe
 		kill -KILL "$reader"
 		wait "$reader" 2>/dev/null
 		return 1

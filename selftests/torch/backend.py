@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-backend FILE: the backend of samples/torch-backend beside PyTorch's CPU. Prints TAP.
+backend FILE: compares the backend of samples/torch-backend with PyTorch's CPU. Prints TAP.
 """
 import copy
 import os
@@ -37,7 +37,7 @@ def on(place, args):
 
 
 def same(what, operator, f, *args):
-    """f gives the same on the CPU and on a card; card 0 has served `operator` if that is named."""
+    """Tests that f returns the same on the CPU and on card 0, and that card 0 served `operator`."""
     before = served(operator, "card0") if operator else -1
     expected = f(*args)
     got = f(*on(PLACES[0], args))
@@ -135,7 +135,8 @@ def functions():
 
 
 def written():
-    """What operators write to besides their result, also where their schema does not say so."""
+    """Tests operators that write to tensors other than their result, even if their schema does
+    not declare it."""
     a, b = torch.randn(3, 2, 4), torch.randn(3, 4)
     for name, module in (("BatchNorm1d", torch.nn.BatchNorm1d(2)),
                          ("InstanceNorm1d", torch.nn.InstanceNorm1d(2, track_running_stats=True))):
@@ -238,7 +239,7 @@ def gradients():
 
 
 def networks():
-    """A training step of modules that need much more than the cards have."""
+    """A training step of modules that use many operators without a function for the cards."""
     nn = torch.nn
     for name, module, x in (
             ("linear layers", nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.LayerNorm(8),
@@ -293,7 +294,7 @@ def refusals():
 
 
 def made():
-    """A tensor is made by the card that is its device."""
+    """The card that is the device of a new tensor creates it."""
     for card in range(2):
         for operator, make in (
                 ("aten::empty.memory_format", lambda on: torch.empty(2, 3, device=on)),
@@ -334,7 +335,8 @@ def unplugging():
 
 
 def while_it_calls(rounds=30):
-    """Each result is right, whoever serves; what is queued is done before a card leaves."""
+    """While cards are unplugged and plugged, each result is right, whether a card or the CPU
+    computes it. Unplugging completes the queued work."""
     a = torch.randn(16, 16)
     expected = torch.relu(a @ a + a)
     stop, wrong, calls = threading.Event(), [], dict.fromkeys(PLACES, 0)
@@ -365,7 +367,7 @@ def while_it_calls(rounds=30):
 
 
 def unplugged_by_many(rounds=20):
-    """Who comes second is refused, and no call is lost from the counters."""
+    """Of several threads that unplug or plug a card at the same time, only one succeeds."""
     x, stop = torch.ones(2, 2).to(PLACES[0]), threading.Event()
 
     def come_and_go():
@@ -416,7 +418,7 @@ def in_a_child():
 
 
 def output_of(text):
-    """What a program prints, and its exit status. LOAD in its text loads the backend."""
+    """Runs a program. Returns its output and exit status. LOAD in its text loads the backend."""
     text = text.replace("LOAD", f"torch.ops.load_library({sys.argv[1]!r})")
     done = subprocess.run([sys.executable, "-c", text], timeout=100, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -424,7 +426,7 @@ def output_of(text):
 
 
 def at_exit():
-    """Programs and forked children end, whatever the cards do."""
+    """Programs and forked children end even if the cards are working."""
     text, status = output_of("""
 import torch
 LOAD
@@ -457,7 +459,7 @@ print(f"{len(children)} children hang")
 
 
 def load_late():
-    """Autograd has no queues for cards that come after its first use."""
+    """Autograd has no queues for cards that are registered after its first use."""
     backward = "import torch\ntorch.ones(1, requires_grad=True).sum().backward()\n"
     text, _ = output_of(backward + "LOAD")
     check("a backend that is loaded late warns",

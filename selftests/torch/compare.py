@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compares the answers of both sides to one program, command by command."""
+"""Compares the answers of dkctl and PyTorch to one program, command by command."""
 import collections
 
 import program
@@ -7,13 +7,13 @@ import rules
 
 
 class Difference:
-    """A command whose answers are not as they should be."""
+    """A command with an unexpected answer."""
 
     def __init__(self, at, command, what, expected, got):
-        self.at = at                    # its place in the expanded program
+        self.at = at                    # index in the expanded program
         self.command = command
         self.what = what
-        self.expected = expected        # by 1.13.1, or by its rules
+        self.expected = expected        # the answer of 1.13.1, or the one by its rules
         self.got = got
 
     def __str__(self):
@@ -25,14 +25,14 @@ class Op:
 
     def __init__(self):
         self.defined = False
-        self.impls = []                 # labels, with their keys
-        self.fresh = None               # the product's table
-        self.stale = None               # the one that 1.13.1's calls read
-        self.refresh = set()            # slots, since fresh was read
+        self.impls = []                 # (label, key)
+        self.fresh = None               # dkctl's table
+        self.stale = None               # the table that calls of 1.13.1 read
+        self.refresh = set()            # slots that 1.13.1 has refreshed since fresh was read
 
 
 class Comparer:
-    """Walks through one program."""
+    """Compares the answers to one program."""
 
     def __init__(self, layout, default_local):
         self.layout = layout
@@ -43,7 +43,7 @@ class Comparer:
         self.counts = collections.Counter()
         self.all_slots = frozenset(range(layout.num_entries))
 
-    # ---- what happens to the tables of 1.13.1 -------------------------------------
+    # ---- changes of the tables of 1.13.1 -------------------------------------------
 
     def op(self, name):
         if name not in self.ops:
@@ -60,7 +60,7 @@ class Comparer:
             del self.ops[name]
 
     def change(self, words):
-        """A command that both have accepted."""
+        """Applies a command that both have accepted."""
         verb = words[0]
         if verb == "op":
             self.op(words[1]).defined = True
@@ -81,8 +81,8 @@ class Comparer:
         self.refresh_all(slots)
 
     def refused_fallback(self, key):
-        """An alias is registered slot by slot up to one that is taken, and then removed
-        again."""
+        """Applies a refused fallback. For an alias key, 1.13.1 registers it slot by slot up to a
+        slot that is in use, and then unregisters it."""
         done = []
         for slot in self.layout.includes.get(key, []):
             if self.empty.words[slot]:
@@ -105,7 +105,8 @@ class Comparer:
             self.forget(name)
 
     def see_table(self, name, text):
-        """The product's table after a change: the refreshed entries are from it."""
+        """Stores dkctl's table after a change, and copies the refreshed entries to the table that
+        calls of 1.13.1 read."""
         words = rules.parse_runs(text, self.layout.num_entries)
         table = rules.Table(self.layout, words)
         if name == program.PROBE:
@@ -126,8 +127,8 @@ class Comparer:
     # ---- answers --------------------------------------------------------------------
 
     def compare(self, expanded, ours, theirs):
-        """The first difference of the program, or None. ours has no answers to commands that
-        only PyTorch has."""
+        """Returns the first difference of the program, or None. ours has no answers to commands
+        that only the oracle has."""
         answers = iter(ours)
         for at, command in enumerate(expanded):
             own = next(answers) if program.is_for_both(command) else None
@@ -167,7 +168,7 @@ class Comparer:
         return None
 
     def differ(self, words, ours, theirs):
-        """Only the entries of a table that differ."""
+        """Describes two answers that differ. Of tables, it lists only the entries that differ."""
         try:
             tables = [rules.parse_runs(text, self.layout.num_entries) for text in (theirs, ours)]
         except (ValueError, IndexError):

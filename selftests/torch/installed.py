@@ -12,7 +12,7 @@ from torch._python_dispatcher import PythonDispatcher
 
 
 def error(function, *args):
-    """Type and text of the error that this call raises."""
+    """Returns type and text of the error that a call raises, or None."""
     try:
         function(*args)
     except Exception as raised:  # pylint: disable=broad-except
@@ -21,7 +21,8 @@ def error(function, *args):
 
 
 def dangling():
-    """The dangling functions of the install, and those after one more has been added."""
+    """Returns the dangling functions of the installed PyTorch: before one is added, only the
+    added one, and after it is removed."""
     before = list(_C._dispatch_find_dangling_impls())
     library = _C._dispatch_library("IMPL", "__dangling__", "CPU")
     library.impl_t_t("foo", dispatch="CPU", debug="fn_CPU")
@@ -32,7 +33,7 @@ def dangling():
 
 
 def stated():
-    """Definitions and functions that match or not, and the messages about them."""
+    """Registers definitions and functions, and returns PyTorch's messages about them."""
     two, library = "(Tensor x, Tensor y) -> Tensor", _C._dispatch_library("FRAGMENT", "stated", "")
     library.def_("first" + two)
     misfits = [error(lambda: library.impl_t_t("first", debug="fn"))]
@@ -51,7 +52,7 @@ def stated():
 
 
 def python_dispatcher(keys):
-    """The lines of both of its tables, after their titles."""
+    """Returns the lines of both tables of a PythonDispatcher, without their titles."""
     dispatcher = PythonDispatcher()
     dispatcher.register(keys)
 
@@ -62,7 +63,7 @@ def python_dispatcher(keys):
 
 
 def quantized_bmm():
-    """bmm has no function for quantized tensors."""
+    """Returns the error of bmm with quantized tensors, for which it has no function."""
     x = torch.quantize_per_tensor(torch.randn(1, 2, 2), 0.1, 0, torch.quint8)
     return error(torch.bmm, x, x)
 

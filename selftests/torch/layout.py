@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The layout pytorch-1.13, as printed by a side (dkctl or PyTorch)."""
+"""The layout pytorch-1.13, as dkctl or PyTorch prints it."""
 
 NAME = "pytorch-1.13"
 ALIASES = ("Autograd", "CompositeImplicitAutograd", "CompositeImplicitAutogradNestedTensor",
            "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
-# Their registration changes what an empty keyset gets.
+# Registering a function at these keys changes the entry of the empty keyset.
 COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd",
              "CompositeExplicitAutogradNonFunctional")
 
@@ -22,10 +22,10 @@ class Functionality:
 
 
 class Layout:
-    """Keys, slots, and which slots 1.13.1 refreshes when a key changes."""
+    """Keys, slots, and the slots that 1.13.1 refreshes after a change at each key."""
 
     def __init__(self, ask):
-        """ask(commands) -> their answers"""
+        """ask(commands) returns the answers to the commands."""
         (info,) = ask(["layout-info"])
         lines = info.splitlines()
         sizes = dict(word.split("=") for word in lines[0].split())
@@ -66,7 +66,7 @@ class Layout:
             self.refreshed[k] = frozenset(slots)
 
     def _autograd_slots(self, ask):
-        """The slot of the autograd key of each backend."""
+        """Returns the slot of the autograd key of each backend."""
         bits = ["InvalidBit"] + self.bits
         sets = [t.strip() for t in ask([f"autograd-of-backend {b}" for b in bits])]
         tops = ask([f"keyset {s}" for s in sets])
@@ -75,15 +75,16 @@ class Layout:
     # ---- sets -------------------------------------------------------------------
 
     def sub(self, a, b):
-        """Set subtraction leaves the backends of a."""
+        """Removes the functionalities of b from a. As in PyTorch, a keeps its backends."""
         return a & (self.backend_mask | ~b)
 
     def backend_index(self, ks):
-        """The backend whose mask is used: that of the first one if there is none."""
+        """Returns the backend whose mask is used: the highest one, or the first if there is
+        none."""
         return max((ks & self.backend_mask).bit_length() - 1, 0)
 
     def top(self, ks):
-        """Slot and name of the highest key."""
+        """Returns slot and name of the highest key."""
         f = self.functionalities[max(ks.bit_length() - self.num_backends, 0)]
         if not f.value:
             return 0, "Undefined"
@@ -96,7 +97,7 @@ class Layout:
         return slot, prefix + "Unknown"
 
     def parse_set(self, word):
-        """The words that programs use."""
+        """Parses a set in the forms that programs use."""
         if word.startswith("0x"):
             return int(word, 16)
         bits = 0

@@ -3,21 +3,21 @@
  * The oracle: runs the commands of a transcript in the installed PyTorch 1.13.1.
  *
  * Reads commands from the standard input, one on each line. Prints each with "> " before it and
- * the answer after it, as dkctl replay --transcript does. Every answer comes from libtorch:
- * operators and functions are registered with its dispatcher, and calls go through it, with
+ * the answer after it, as dkctl replay --transcript does. Every answer comes from libtorch: the
+ * oracle registers operators and functions with libtorch's dispatcher, and calls them with
  * tensors that have any keyset. The command "layout" removes everything that a program has
  * registered.
  *
  * It has these commands in addition to those of transcripts:
  *
- *   stock             the library's own backend fallbacks, as commands
- *   installed         the library's own operators with their registrations, also as commands
- *   actual OP         the table that calls read (table computes it again)
- *   masks OP          a word for each backend: the functionalities that are not
- *                     fallthroughs there
- *   invariants        the library's check of all its operators
- *   dangling          the number of operators that have functions and no definition
- *   missing OP SET    the first line of the error of a call
+ *   stock             prints libtorch's own backend fallbacks as commands
+ *   installed         prints libtorch's own operators and their registrations as commands
+ *   actual OP         prints the table that calls read (the command table computes it again)
+ *   masks OP          prints a set for each backend: the functionalities that are not
+ *                     fallthroughs for this backend
+ *   invariants        runs libtorch's check of all its operators
+ *   dangling          prints the number of operators that have functions but no definition
+ *   missing OP SET    prints the first line of the error of a call
  */
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -48,11 +48,11 @@ using c10::KernelFunction;
 using c10::OperatorHandle;
 using c10::OperatorName;
 
-/* ---- what the library has and does not show ---------------------------------- */
+/* ---- private members of libtorch ------------------------------------------------ */
 
 /*
- * An explicit instantiation may name a private member: the table itself, and
- * not what would be computed, is what calls read.
+ * Calls read a table that is a private member, and that can differ from the computed
+ * one. An explicit instantiation of a template may name a private member.
  */
 using Table = std::array<KernelFunction, c10::num_runtime_entries>;
 
@@ -99,7 +99,7 @@ static std::string hex(DispatchKeySet ks)
 	return hex(ks.raw_repr());
 }
 
-/* Every key by the name that the library prints, sentinels left out. */
+/* Every key except sentinels, by the name that libtorch prints. */
 static const std::map<std::string, DispatchKey> &keys()
 {
 	static const std::map<std::string, DispatchKey> map = [] {
@@ -180,7 +180,7 @@ static OperatorHandle find_op(const std::string &word)
 	return *op;
 }
 
-/* The library's functions are named by where they are registered: FILE:LINE */
+/* Returns a label for a function. libtorch's own functions are named FILE:LINE. */
 static std::string label_word(const std::string &debug)
 {
 	static const std::string at = "registered at ";
@@ -223,7 +223,7 @@ static KernelFunction recorder(const std::string &label)
 	return KernelFunction::makeFromBoxedFunctor(std::make_unique<Recorder>(label));
 }
 
-/* A tensor without data, and with the keyset that is wanted. */
+/* A tensor with the given keyset, and without data. */
 struct AnyTensor final : c10::TensorImpl {
 	explicit AnyTensor(DispatchKeySet ks)
 		: TensorImpl(DispatchKeySet(DispatchKey::CPU), caffe2::TypeMeta::Make<float>(),
@@ -238,7 +238,7 @@ static at::Tensor tensor(DispatchKeySet ks)
 	return at::Tensor(c10::make_intrusive<AnyTensor>(ks));
 }
 
-/* ---- what a program has registered ---------------------------------------------- */
+/* ---- the registrations of a program --------------------------------------------- */
 
 struct Registration {
 	std::string op;		/* empty: a backend fallback */
@@ -253,7 +253,7 @@ struct Guard {
 
 static std::list<Registration> registrations;
 static std::vector<Guard> guards;
-static std::unique_ptr<Table> stock_table;	/* an operator's without functions */
+static std::unique_ptr<Table> stock_table;	/* of an operator without functions */
 static std::map<std::string, std::string> stock_labels;		/* by key */
 
 static void force_local(DispatchKeySet included, DispatchKeySet excluded)
@@ -308,7 +308,7 @@ struct Line {
 	bool is_fallthrough;
 };
 
-/* The lines of dumpComputedTable: KEY: [fallthrough ]LABEL [PROVENANCE] */
+/* Parses the lines of dumpComputedTable(): KEY: [fallthrough ]LABEL [PROVENANCE] */
 static std::vector<Line> table_lines(const OperatorHandle &op)
 {
 	static const std::string mark = "fallthrough ";
@@ -326,7 +326,7 @@ static std::vector<Line> table_lines(const OperatorHandle &op)
 		l.is_fallthrough = l.label.compare(0, mark.size(), mark) == 0;
 		if (l.is_fallthrough)
 			l.label.erase(0, mark.size());
-		/* our transcripts use this label for a fallthrough fallback */
+		/* transcripts use the label "fallthrough" for fallbacks that fall through */
 		l.label = l.is_fallthrough && l.provenance == "backend fallback" ?
 				  "fallthrough" : label_word(l.label);
 		lines.push_back(l);
@@ -344,7 +344,7 @@ static std::string put_lines(const OperatorHandle &op)
 	return out;
 }
 
-/* FIRST[..LAST]=WORD for each run of the same word; an empty word is left out. */
+/* Prints FIRST[..LAST]=WORD for each run of the same word, except for the empty word. */
 static std::string put_runs(const std::vector<std::string> &words)
 {
 	std::string out;
@@ -395,7 +395,7 @@ static bool same(const KernelFunction &a, const KernelFunction &b)
 	return a._equalsBoxedAndUnboxed(b);
 }
 
-/* Whether it is one of these functions, which can be called. */
+/* Returns true for a function that the oracle has registered. Only these can be called. */
 static bool is_recorder(const KernelFunction &kernel)
 {
 	static const KernelFunction ours = recorder("");
@@ -413,7 +413,7 @@ static std::string run_kernel(const OperatorHandle &op, const KernelFunction &ke
 	return ran.times == 1 && ran.ks == ks ? *ran.label : "(called wrongly)";
 }
 
-/* The answer for an entry that is not one of these functions. */
+/* Returns the answer for an entry that is not a Recorder. */
 static std::string name_of(const KernelFunction &kernel, size_t slot)
 {
 	static const KernelFunction ambiguous = KernelFunction::makeAmbiguousAutogradOther();
@@ -445,8 +445,8 @@ static std::string put_actual(const OperatorHandle &op)
 }
 
 /*
- * An argument with every functionality and the backends up to one: the remaining set is the mask of
- * that backend.
+ * Computes the keyset of a call whose argument has every functionality and the backends up to one.
+ * The remaining functionalities are the mask of that backend.
  */
 static std::string put_masks(const OperatorHandle &op)
 {
@@ -467,7 +467,10 @@ static std::string put_masks(const OperatorHandle &op)
 	return out + "\n";
 }
 
-/* Both ways of calling: the arguments' types as they are, and on a stack. */
+/*
+ * Calls the operator with typed arguments, and then with a stack of boxed arguments. Returns the
+ * label of the function that was called, or a text if the calls were wrong.
+ */
 static std::string call_recorder(const OperatorHandle &op, const std::vector<at::Tensor> &args,
 				 DispatchKeySet ks)
 {
@@ -498,7 +501,10 @@ static std::string call_none(const OperatorHandle &op, const std::vector<at::Ten
 	return "(no error)";
 }
 
-/* The library's own fallbacks are only named. They would do other work, such as calling again. */
+/*
+ * Calls the operator, unless a fallback or another function of libtorch would serve the call. It
+ * could do other work, such as another call, so only its name is returned.
+ */
 static std::string route(const OperatorHandle &op, const std::vector<at::Tensor> &args)
 {
 	const auto &entry = entry_of(op);
@@ -611,7 +617,7 @@ static std::string run_keyset(const Words &w)
 	       c10::toString(ks) + "\n";
 }
 
-/* The keyset of a fresh tensor: made by the constructor that every tensor has. */
+/* Prints the keyset of a new tensor, which the constructor of all tensors computes. */
 static std::string run_fresh(const Words &w)
 {
 	c10::InferenceMode mode(w.i);
@@ -682,7 +688,7 @@ static std::string run_impl(const Words &w)
 	return "";
 }
 
-/* Library::fallback: at the slot of each runtime key, or at none. */
+/* Like Library::fallback(): registers at each runtime key, or at no key if one is refused. */
 static std::string run_fallback(const Words &w)
 {
 	DispatchKey key = key_word(w.at(0));
@@ -718,7 +724,7 @@ static std::string run_table(const Words &w)
 	return w.c ? put_table(op) : put_lines(op);
 }
 
-/* Transcripts have no schemas: its three lines are one. */
+/* The three lines about the schema become "schema: (none)", as transcripts have no schemas. */
 static std::string run_dump(const Words &w)
 {
 	std::istringstream in(find_op(w.at(0)).dumpState());
@@ -808,7 +814,7 @@ static std::string run_stock(const Words &)
 	return out;
 }
 
-/* A line of dumpState: KEY[[alias]][ (inactive)]: DEBUG :: SCHEMA [ STATE] */
+/* Converts a line of dumpState(): KEY[[alias]][ (inactive)]: DEBUG :: SCHEMA [ STATE] */
 static std::string impl_command(const std::string &name, const std::string &line)
 {
 	size_t colon = line.find(": "), end = line.find(" :: "), state = line.rfind(" [ ");
@@ -843,7 +849,7 @@ static std::string run_installed(const Words &)
 				lines.push_back(impl_command(n.first, line));
 		}
 		out += "op " + n.first + "\n";
-		/* within a key the newest is first */
+		/* reverses the order: the newest function at a key is printed first */
 		for (auto l = lines.rbegin(); l != lines.rend(); ++l)
 			out += *l;
 	}
@@ -981,7 +987,7 @@ struct Quiet final : c10::WarningHandler {
 	void process(const c10::SourceLocation &, const std::string &, bool) override {}
 };
 
-/* Called from a program, or from a Python that has imported torch. */
+/* Called by the program, or by Python after it has imported torch. */
 extern "C" int oracle()
 {
 	Quiet quiet;

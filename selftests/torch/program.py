@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random programs in the commands of transcripts, and the queries after each step."""
+"""Generates random programs of transcript commands, and the queries after each command."""
 import random
 
 from layout import ALIASES, NAME
@@ -10,12 +10,12 @@ PROBE = "none::none"
 
 
 class Generator:
-    """A program. The same seed and index give the same program."""
+    """Generates a program. The same seed and index give the same program."""
 
     def __init__(self, layout, seed, index):
         self.layout = layout
         self.rng = random.Random(f"{seed}/{index}")
-        self.labels = []        # those that may be dropped
+        self.labels = []        # labels that "drop" can name
         self.used = {}          # label -> operators that have it
         self.next = 0
         self.depth = 0
@@ -41,7 +41,7 @@ class Generator:
         return layout.slots[f.offset + layout.bits.index(rng.choice(self.backends))]
 
     def keyset(self):
-        """Few bits that meet the registrations, or any."""
+        """Returns a set that often has keys and backends of the registrations."""
         rng, layout = self.rng, self.layout
         kind = rng.random()
         if kind < 0.02:
@@ -61,8 +61,8 @@ class Generator:
         return "|".join(dict.fromkeys(names))
 
     def label(self, op):
-        """Often a new one; sometimes one of another operator, so both are dropped at
-        once."""
+        """Returns a new label, or sometimes that of a function of another operator, so that both
+        functions are dropped at once."""
         if self.rng.random() < 0.15:
             shared = [lb for lb, ops in self.used.items() if op not in ops and None not in ops]
             if shared:
@@ -124,7 +124,7 @@ class Generator:
         return " ".join(["call", op] + sets)
 
     def command(self):
-        # each costs PyTorch a walk over all its operators
+        # rarely, because PyTorch visits all its operators for each fallback
         if self.fallbacks and self.rng.random() < 0.1:
             return self.fallback()
         kind = self.rng.random()
@@ -147,19 +147,19 @@ class Generator:
 
 
 def generate(layout, seed, index):
-    """The commands of a program, without its first line."""
+    """Returns the commands of a program, without the line "layout"."""
     return Generator(layout, seed, index).program()
 
 
 # ---- queries ------------------------------------------------------------------------
 
-# Only PyTorch has these: the table that its calls read, which may differ from the computed
-# one, and its masks.
+# Commands that only the oracle has: the table that calls read, which can differ from the
+# computed one, and the masks.
 ORACLE_ONLY = ("actual", "masks")
 
 
 class Watch:
-    """Which operators a command may have changed."""
+    """Determines the operators that a command might have changed."""
 
     def __init__(self):
         self.ops = {PROBE: None}        # in order of appearance
@@ -184,7 +184,7 @@ class Watch:
 
 
 def expand(commands):
-    """Every command of the run: those of the program, each followed by the queries."""
+    """Returns all commands of a run: those of the program, each followed by queries."""
     watch = Watch()
     out = [f"op {PROBE}", f"table -c {PROBE}"]
     for command in commands:

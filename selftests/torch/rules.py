@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The route of a call by the rules of 1.13.1 and by those of the product.
+"""Computes the route of a call by the rules of 1.13.1 and by those of dispatchkey.
 
-1.13.1 has three rules that the product does not have. This file never decides which
-entry serves: tables are those that the product prints after each step.
+1.13.1 has three rules that dispatchkey does not have. The tables are not computed here:
+they are those that dkctl prints after each command.
 
-  guard   the end of an include or exclude removes what it added, except backends;
-          it does not restore the earlier set
+  guard   the end of an include or exclude removes the keys that it added, except
+          backends; it does not restore the earlier set
   mask    the fallthroughs of the arguments' backend are removed, without regard to
           local state
   stale   a change refreshes only some entries of the table that calls read
@@ -16,7 +16,7 @@ CAUSES = ("guard", "mask", "stale")
 
 
 def parse_runs(text, n):
-    """The words of FIRST[..LAST]=WORD runs, by slot; empty if there is none."""
+    """Parses FIRST[..LAST]=WORD runs. Returns the word of each slot, or an empty string."""
     words = [""] * n
     text = text.strip()
     if text == "-":
@@ -30,7 +30,7 @@ def parse_runs(text, n):
 
 
 def label(word):
-    """The answer of a call that reaches this entry of table -c."""
+    """Returns the answer of a call that reaches this entry of table -c."""
     if not word:
         return "missing"
     name = word.rpartition("/")[0]
@@ -42,7 +42,7 @@ def is_fallthrough(word):
 
 
 def masks(layout, words):
-    """For each backend, the functionalities whose entry is not a fallthrough."""
+    """Returns, for each backend, the functionalities whose entry is not a fallthrough."""
     functionalities = layout.full & ~layout.backend_mask
     common, own = functionalities, [0] * layout.num_backends
     for f in layout.functionalities[1:]:
@@ -57,7 +57,7 @@ def masks(layout, words):
 
 
 class Table:
-    """An operator's table in one state, and its masks."""
+    """The table of an operator at one time, and its masks."""
 
     def __init__(self, layout, words):
         self.layout = layout
@@ -71,7 +71,7 @@ class Table:
         return self._masks
 
     def route(self, raw, local, mask_by_raw):
-        """The answer of the command route."""
+        """Returns the answer of the command route."""
         layout = self.layout
         included, excluded = local
         merged = layout.sub(raw | included, excluded)
@@ -82,7 +82,7 @@ class Table:
 
 
 class Local:
-    """The local state of both, through the same guards."""
+    """The local states of 1.13.1 and of dispatchkey, changed by the same guards."""
 
     def __init__(self, layout, included, excluded):
         self.layout = layout
@@ -91,7 +91,7 @@ class Local:
         self.guards = []
 
     def run(self, words):
-        """One of local, include, exclude, end; false if it is refused."""
+        """Runs local, include, exclude or end. Returns false if the command is refused."""
         if words[0] == "local":
             sets = [self.layout.parse_set(w) for w in words[1:]]
             self.theirs, self.ours = list(sets), list(sets)
@@ -116,14 +116,14 @@ def put_local(local):
 
 
 def predict(raw, fresh, stale, local, causes):
-    """The route by the product's rules, except for these of 1.13.1."""
+    """Returns the route by dispatchkey's rules, with the rules of 1.13.1 in causes instead."""
     table = stale if "stale" in causes else fresh
     sets = local.theirs if "guard" in causes else local.ours
     return table.route(raw, sets, "mask" in causes)
 
 
 def explain(raw, fresh, stale, local, theirs):
-    """The fewest rules of 1.13.1 that explain its route; None if none do."""
+    """Returns the fewest rules of 1.13.1 that explain its route, or None."""
     for n in range(len(CAUSES) + 1):
         for causes in combinations(CAUSES, n):
             if predict(raw, fresh, stale, local, causes) == theirs:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reduces a failing program: fewer commands, then simpler ones.
+"""Reduces a failing program: removes commands, then simplifies those that are left.
 
-fails(candidates) returns for each candidate whether it still fails. It takes many
+fails(candidates) returns for each candidate whether it still fails. It runs many
 candidates at once, because each run starts PyTorch.
 """
 
 
 def first(candidates, fails):
-    """The first that fails, or None."""
+    """Returns the first candidate that fails, or None."""
     if not candidates:
         return None
     for candidate, failed in zip(candidates, fails(candidates)):
@@ -17,7 +17,7 @@ def first(candidates, fails):
 
 
 def fewer(commands, fails):
-    """Delta debugging: until no single command can be left out."""
+    """Removes commands (delta debugging) until no single command can be removed."""
     size = max(len(commands) // 2, 1)
     while commands:
         cuts = [commands[:i] + commands[i + size:] for i in range(0, len(commands), size)]
@@ -33,7 +33,7 @@ def fewer(commands, fails):
 
 
 def simpler_words(command):
-    """The command with less in one of its sets, or with one set less."""
+    """Yields variants of a command: with a smaller set, with one set less, or without -f."""
     words = command.split(" ")
     where = {"route": (2,), "call": range(2, len(words)), "include": (1,), "exclude": (1,),
              "local": (1, 2)}.get(words[0], ())
@@ -62,7 +62,7 @@ def simpler_sets(word):
 
 
 def simpler(commands, fails):
-    """Sets lose names and bits, calls lose arguments."""
+    """Simplifies commands: removes names and bits of sets, and arguments of calls."""
     while True:
         candidates = [commands[:i] + [c] + commands[i + 1:]
                       for i, command in enumerate(commands) for c in simpler_words(command)]
@@ -73,7 +73,7 @@ def simpler(commands, fails):
 
 
 def shrink(commands, fails):
-    """A small program that still fails."""
+    """Returns a small program that still fails."""
     commands = fewer(commands, fails)
     simple = simpler(commands, fails)
     return fewer(simple, fails) if simple != commands else commands

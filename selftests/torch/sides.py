@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The two sides of the comparison: dkctl, and the oracle, which is linked with PyTorch."""
+"""The two programs that are compared: dkctl, and the oracle, which is linked with PyTorch."""
 import subprocess
 
 import program
 
 
 class SideError(Exception):
-    """A side that did not answer everything."""
+    """A program did not answer all commands."""
 
 
 def parse(out):
-    """Commands and answers of a transcript, the latter without the last newline."""
+    """Returns the (command, answer) pairs of a transcript. Answers have no last newline."""
     pairs = []
     for chunk in ("\n" + out.rstrip("\n")).split("\n> ")[1:]:
         command, _, answer = chunk.partition("\n")
@@ -26,7 +26,7 @@ class Side:
         self.argv = argv
 
     def ask(self, commands):
-        """Their answers."""
+        """Runs the commands, and returns the answers."""
         done = subprocess.run(self.argv, input="".join(c + "\n" for c in commands),
                               capture_output=True, text=True, check=False)
         pairs = parse(done.stdout)
@@ -37,7 +37,7 @@ class Side:
         return [answer for _, answer in pairs]
 
     def ask_each(self, programs):
-        """The answers to each of several programs, from one process."""
+        """Runs several programs in one process. Returns the answers to each."""
         answers = self.ask([c for p in programs for c in p])
         out, at = [], 0
         for p in programs:
@@ -47,7 +47,7 @@ class Side:
 
 
 class Pair:
-    """Both sides, on one layout and with the library's own fallbacks."""
+    """dkctl and the oracle, with the same layout and with PyTorch's own fallbacks."""
 
     def __init__(self, dkctl, oracle, python=None, library=None):
         self.ours = Side("dkctl", [dkctl, "replay", "--transcript", "-"])
@@ -60,7 +60,7 @@ class Pair:
         self.local = (0, 0)
 
     def begin(self):
-        """The library's own registrations, with which every program begins."""
+        """Reads PyTorch's own fallbacks, with which every program begins, and its local state."""
         stock, _, tls = self.theirs.ask(["stock", program.header(), "tls"])
         self.stock = stock.splitlines()
         self.local = tuple(int(word.partition("=")[2], 16) for word in tls.split())
@@ -72,11 +72,11 @@ class Pair:
         return self.ours.ask([program.header()] + commands)[1:]
 
     def run(self, expanded):
-        """For each program the answers of both."""
+        """Returns the answers of both to each program."""
         head = self.head()
         ours = [[c for c in e if program.is_for_both(c)] for e in expanded]
         own = self.ours.ask_each([head + o for o in ours])
-        # only in the oracle are the library's own fallbacks there already
+        # the oracle already has PyTorch's own fallbacks; dkctl must register them
         got = self.theirs.ask_each([["stock", head[0]] + e for e in expanded])
         answers = [(o[len(head):], t[2:]) for o, t in zip(own, got)]
         if self.falsify:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The statements of PyTorch's own dispatcher tests, checked with the installed PyTorch.
 
-"statement 13" is the one with that number in test_dispatch.py (32 tests); the
-others are named by their subject. Both PyTorch and dkctl must answer each as the
-statement says, with the same text.
+"statement 13" is test 13 of the 32 tests in test_dispatch.py; the others are named
+by their subject. Both PyTorch and dkctl must give the stated answer, with the same
+text.
 """
 import json
 import os
@@ -27,7 +27,7 @@ def rows(keys, provenance):
     return dict.fromkeys(keys.split(), provenance)
 
 
-# number and name, keys in the order of registration, provenance by key
+# (number and name, keys in the order of registration, provenance by key)
 TABLES = (
     ("7 test_computed_table", ("-", "CPU", "XLA", "Autograd", "AutogradCPU"),
      {**rows("Undefined CUDA AutogradOther AutogradCUDA", MATH),
@@ -61,7 +61,7 @@ TABLES = (
       **rows("AutogradOther AutogradCPU AutogradCUDA AutogradXLA", AUTOGRAD)}),
 )
 
-# The same through PyTorch's class PythonDispatcher.
+# The same for PyTorch's class PythonDispatcher.
 PYTHON_TABLES = (
     ("26 test_basic", ("CPU", "XLA", "Lazy", IMPLICIT),
      {**rows("CPU XLA Lazy", KERNEL), **rows("FPGA AutogradOther", MATH),
@@ -77,7 +77,7 @@ PYTHON_TABLES = (
       **rows("XLA Lazy AutogradXLA AutogradLazy", MATH)}),
 )
 
-# The rule that serves, by key, for each list of registrations: "." is missing.
+# The rule that chooses the entry, by key, for each list of registrations; "." is missing.
 CLASSES = (
     ((IMPLICIT,), (IMPLICIT, "CPU"), (IMPLICIT, EXPLICIT), (IMPLICIT, NON_FUNCTIONAL),
      ("Autograd", "CPU", EXPLICIT), (IMPLICIT, "SparseCPU")),
@@ -101,7 +101,7 @@ CLASSES = (
 LETTERS = {"m": MATH, "k": KERNEL, "d": DEFAULT, "f": FALLBACK, "a": AUTOGRAD, "x": AMBIGUOUS,
            ".": MISSING}
 
-# Fallbacks of the install: fallthroughs, and functions.
+# PyTorch's own backend fallbacks: fallthroughs, and functions.
 STOCK_FALLTHROUGHS = """BackendSelect ADInplaceOrView FuncTorchVmapMode VmapMode AutogradOther
     AutogradCPU AutogradCUDA AutogradXLA AutogradMPS AutogradXPU AutogradHPU AutogradLazy
     AutocastCPU AutocastCUDA""".split()
@@ -113,10 +113,10 @@ STOCK_KERNELS = """Python FuncTorchDynamicLayerBackMode FuncTorchDynamicLayerFro
 ONE, TWO = "(Tensor _0) -> Tensor _0", "(Tensor x, Tensor y) -> Tensor"
 NOWHERE = "registered at /dev/null:0"
 
-# Explicit takes the autograd entries from implicit, and 1.13.1 does not see to it.
+# Explicit overrides implicit at the autograd keys, but 1.13.1 does not refresh these entries.
 STALE = (f"op {OP}", f"impl {OP} {IMPLICIT} i", f"impl {OP} Autograd a", f"impl {OP} {EXPLICIT} e")
 
-# The commands, and the answers of PyTorch and of dkctl to the last one.
+# (name, commands, answer of PyTorch to the last command, answer of dkctl to it)
 ANSWERS = (
     ("17 test_multiple_def_error", (f"op {OP}", f"op {OP}"), "error", "error"),
     ("21 test_multiple_fallback", ("fallback XLA a", "fallback XLA b"), "error", "error"),
@@ -156,13 +156,13 @@ ANSWERS = (
 
 
 def both(pair, commands):
-    """The answers of PyTorch and of us to the last command."""
+    """Returns the answers of PyTorch and of dkctl to the last command."""
     ((ours, theirs),) = pair.run([list(commands)])
     return theirs[-1], ours[-1]
 
 
 def table(pair, keys):
-    """Provenances by key, if both print the same table; otherwise both outputs."""
+    """Returns the provenances by key if both print the same table, otherwise both outputs."""
     commands = [f"op {OP}"] + [f"impl {OP} {k} fn_{k}" for k in keys]
     ((ours, theirs),) = pair.run([commands + [f"table {OP}", f"dump {OP}"]])
     if ours[-2:] != theirs[-2:]:
@@ -211,7 +211,7 @@ def check_answers(tap, pair):
 
 # states: 11.2.2, 11.2.5, 11.2.6, 11.2.22
 def check_dumps(tap, pair):
-    """Two functions at one key, functions without a definition, a definition alone."""
+    """Dumps of two functions at one key, of functions without a definition, of a definition."""
     def dump(*commands):
         theirs, ours = both(pair, commands + (f"dump {OP}",))
         return ours if ours == theirs else f"PyTorch:\n{theirs}\ndkctl:\n{ours}"
@@ -240,7 +240,7 @@ def check_stock(tap, pair):
                f"the {len(stock)} fallbacks of the install", "\n".join(pair.stock))
 
 
-# ---- of what Python imports ---------------------------------------------------------------
+# ---- statements about PyTorch as Python imports it ----------------------------------------
 
 def ask_installed(pair):
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "installed.py")
@@ -253,7 +253,7 @@ def ask_installed(pair):
 
 # states: 11.2.26, 11.2.27, 11.2.28, 11.2.29
 def check_python_table(tap, pair, name, keys, expected, told):
-    """The output of the class, compared with dkctl's table of the same registrations."""
+    """Compares the output of PythonDispatcher with dkctl's table of the same registrations."""
     commands = pair.head() + [f"op {OP}"] + [f"impl {OP} {k} fn_{k}" for k in keys]
     ours = pair.ours.ask(commands + [f"table {OP}"])[-1]
     theirs = {}
@@ -278,7 +278,7 @@ def check_python_table(tap, pair, name, keys, expected, told):
 
 # states: 11.2.32
 def check_bmm(tap, pair, told):
-    """It has functions, and none for a quantized tensor: there and here."""
+    """In PyTorch and in dkctl, bmm has functions, but none for quantized tensors."""
     start = "Could not run 'aten::bmm.out' with arguments from the 'QuantizedCPU' backend."
     stock, text, theirs = pair.imported.ask(["stock", "installed",
                                              "missing aten::bmm.out QuantizedCPU"])
@@ -313,7 +313,7 @@ def check_dangling(tap, pair, told):
 
 # states: 11.2.3
 def check_misfits(tap, pair, told):
-    """A function of one argument and a definition of two, in either order."""
+    """A function with one argument does not match a definition with two, in either order."""
     define = [f'op -s "stated::{name}{TWO}" -g "{NOWHERE}" stated::{name}'
               for name in ("first", "second")]
     impl = [f'impl -u -s "{ONE}" stated::{name} - fn' for name in ("first", "second")]
@@ -341,7 +341,7 @@ def check_definitions(tap, pair, told):
 
 # states: 11.2.17, 11.2.19, 11.2.20
 def check_again(tap, pair, told):
-    """A second definition is refused, whatever its alias analysis."""
+    """A second definition is refused, with any alias analysis."""
     first = f'op -s "stated::pure{TWO}" -g "{NOWHERE}" -a PURE_FUNCTION stated::pure'
     for name, alias, (kind, text) in zip(
             ("17 test_multiple_def_error", "19 test_multiple_def_alias_defaulting",

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Results in TAP."""
+"""Prints results in TAP."""
 import sys
 
 
 class Tap:
-    """Results, and on a terminal how far it is."""
+    """Prints results, and the progress on a terminal."""
 
     def __init__(self):
         self.done = self.failed = 0

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# samples/torch-backend on Debian's PyTorch 1.13.1: make demo-torch with few steps, its
-# functions beside those of the CPU, and its refusals. Prints TAP. With DK_ASAN=1 the backend
-# is built with ASan; PyTorch's headers do not compile with UBSan.
+# Tests samples/torch-backend with Debian's PyTorch 1.13.1: runs make demo-torch with few steps,
+# compares its functions with those of the CPU, and tests its errors. Prints TAP. With DK_ASAN=1
+# the backend is built with ASan; PyTorch's headers do not compile with UBSan.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 
@@ -20,7 +20,7 @@ python=$st_tmp/python preload=()
 if [ "${DK_ASAN:-}" = 1 ]; then
 	build=$build/asan-torch backend=$build/torch-backend/backend.so
 	export CXXFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address"
-	# Python is built without it and without C++, and does not free all memory.
+	# Python is built without ASan and without C++, and does not free all memory.
 	preload=("LD_PRELOAD=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libstdc++.so)"
 		ASAN_OPTIONS=detect_leaks=0)
 fi
@@ -33,7 +33,7 @@ status_of() {
 	echo $?
 }
 
-# wait_for COMMAND... - waits until it succeeds, at most three minutes
+# wait_for COMMAND... - repeats a command until it succeeds, for at most three minutes
 wait_for() {
 	for ((tries = 0; tries < 9000; tries++)); do
 		"$@" && return
@@ -47,7 +47,7 @@ is_clean() { ! has_temporary_file; }
 is_without_processes() { ! pgrep -f "^make .*O=$build|cc1plus .*$out/" >/dev/null; }
 
 echo "TAP version 13"
-# SIGKILL of the script alone, as it compiles
+# SIGKILL to the script only, while it compiles
 rm -f "$out/arith.o"
 demo_script=$st_top/scripts/demo-torch
 O=$build STEPS=4 PYTHON=$python "$demo_script" >/dev/null 2>&1 &
@@ -80,7 +80,7 @@ ok "of card1, which serves its tensors" grep -q 'on device card1, .*mm@card1 of 
 
 run_tap timeout 300 "$python" -B "$st_here/backend.py" "$backend"
 
-# what serves each operator, and what the backend registers, by the package
+# the Python package reports what serves each operator, and what the backend registers
 package() {
 	env PYTHONPATH="$st_top/python" DISPATCHKEY_LIBRARY="$build/libdispatchkey.so.0" \
 		timeout 120 "$python" -B -m dispatchkey.torch "$@"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the comparison with PyTorch that need no PyTorch: test_units.py DKCTL
 
-The reduction, with predicates that choose which commands matter; the generator; and
-the rules of 1.13.1, on examples that were verified with PyTorch 1.13.1.
+Tests the reduction, with predicates that require some of the commands; the generator;
+and the rules of 1.13.1, with examples that were verified with PyTorch 1.13.1.
 """
 import itertools
 import random
@@ -19,7 +19,7 @@ from tap import Tap
 
 
 class Predicate:
-    """Fails if the program has all of these commands, in this order."""
+    """Reports a program as failing if it has all of these commands, in this order."""
 
     def __init__(self, *wanted):
         self.wanted = wanted
@@ -36,7 +36,7 @@ class Predicate:
 
 
 def shrinks_to_what_matters():
-    """Any set of commands that matter is all that is left."""
+    """Only the required commands are left, for any set of these."""
     rng = random.Random(1)
     for n, size in itertools.product(range(1, 6), (5, 17, 64)):
         commands = [f"drop k{i}" for i in range(size)]
@@ -48,8 +48,8 @@ def shrinks_to_what_matters():
 
 
 def shrinks_what_is_not_monotone():
-    """With less a program may pass and with still less fail: what is left cannot
-    lose a single command."""
+    """A program can pass with fewer commands and fail again with even fewer. No single command
+    of the result can be removed."""
     def fails(candidates):
         return ["a" in c and (c.count("x") % 2 == 1) for c in candidates]
 
@@ -61,7 +61,7 @@ def shrinks_what_is_not_monotone():
 
 
 def shrinks_sets():
-    """Names, bits and arguments go, too."""
+    """Names, bits and arguments are also removed."""
     def fails(candidates):
         return [any("CUDA" in c and c.startswith("call") for c in p) and
                 any(c.startswith("include") and int(c.split()[1], 16) & 0x10000 for c in p)
@@ -73,7 +73,7 @@ def shrinks_sets():
 
 
 def shrinks_in_few_batches():
-    """A batch costs a start of PyTorch."""
+    """The reduction needs few batches, because each starts PyTorch."""
     commands = [f"drop k{i}" for i in range(64)]
     predicate = Predicate(commands[3], commands[40])
     shrink.shrink(commands, predicate)
@@ -95,7 +95,7 @@ def same_seed_same_program(lay):
 
 
 def programs_are_understood(lay, ours):
-    """Their commands may be refused for their content, but not for their form."""
+    """dkctl refuses commands of programs only for their content, never for their syntax."""
     expanded = [[program.header()] + [c for c in program.expand(program.generate(lay, "u", i))
                                       if program.is_for_both(c)] for i in range(200)]
     verbs = set()
@@ -111,7 +111,7 @@ def programs_are_understood(lay, ours):
 
 
 def walk(lay, ours, commands):
-    """A Comparer after these commands, where 1.13.1 answers as dkctl does."""
+    """Returns a Comparer after these commands, for which 1.13.1 answers like dkctl."""
     expanded = program.expand(commands)
     own = [c for c in expanded if program.is_for_both(c)]
     answers = iter(ours.ask([program.header()] + own)[1:])
@@ -132,7 +132,7 @@ def route(lay, comparer, keys, causes=rules.CAUSES):
 
 
 def stale_entries(lay, ours):
-    """Implicit, then a sparse function: AutogradOther stays as it was."""
+    """A sparse function after an implicit one does not refresh AutogradOther."""
     commands = ["op p::a", "impl p::a CompositeImplicitAutograd i", "impl p::a SparseCPU s"]
     late = walk(lay, ours, commands)
     early = walk(lay, ours, [commands[i] for i in (0, 2, 1)])
@@ -153,8 +153,8 @@ def refreshed_by_what(lay, ours):
 
 
 def guards(lay, ours):
-    """Backends are kept, functionalities are not; a nested guard of a key in the set changes
-    nothing."""
+    """The end of a guard of 1.13.1 keeps backends and removes functionalities. A nested guard for
+    keys that are already in the set changes nothing."""
     comparer = walk(lay, ours, ["include Meta", "include Meta", "end", "end", "exclude CPU", "end"])
     meta, cpu = (1 << lay.bits.index(b) for b in ("MetaBit", "CPUBit"))
     local = comparer.local
@@ -167,14 +167,15 @@ CUDA_INCLUDED = ["op p::a", "impl -f p::a CUDA f", "impl p::a CPU c", "include C
 
 
 def mask_by_arguments(lay, ours):
-    """A CUDA fallthrough is taken out of a CPU call only if local state counts."""
+    """A CUDA fallthrough is removed from a call with a CPU argument only if the mask is chosen
+    with the local state, which 1.13.1 does not do."""
     comparer = walk(lay, ours, CUDA_INCLUDED)
     got = [route(lay, comparer, "CPU", causes) for causes in (("mask",), ())]
     return None if got == ["0x4003 CUDA fallthrough", "0x3 Undefined missing"] else str(got)
 
 
 def explains(lay, ours):
-    """The fewest causes are named; a difference without a cause is not explained."""
+    """explain() returns the fewest causes, or None for a difference without a cause."""
     comparer = walk(lay, ours, CUDA_INCLUDED)
     op = comparer.ops["p::a"]
     state = lay.parse_set("CPU"), op.fresh, op.stale, comparer.local
@@ -184,7 +185,7 @@ def explains(lay, ours):
 
 
 def differences_are_found(lay, ours):
-    """One wrong answer of the other side, of each kind, is one difference."""
+    """A wrong answer of PyTorch to any command is one difference."""
     commands = program.expand(["op p::a", "impl p::a CPU c", "route p::a CPU", "include CUDA"])
     asked = [program.header(), "tls"] + [c for c in commands if program.is_for_both(c)]
     _, tls, *own_only = ours.ask(asked)
@@ -203,7 +204,7 @@ def differences_are_found(lay, ours):
     def first(theirs):
         return compare.Comparer(lay, local).compare(commands, own_only, theirs)
 
-    # before its definition has a function, every entry is missing
+    # as long as the operator has no function, every entry is missing
     at = commands.index("actual p::a")
     told[at] = f"0..{lay.num_entries - 1}=missing"
     found = first(told)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The parts of the comparison with PyTorch that need no PyTorch: reduction, generator, rules.
-# DKCTL names the tool.
+# Tests the parts of the comparison with PyTorch that need no PyTorch: reduction, generator, rules.
+# DKCTL is the path of the tool.
 
 here=$(cd "$(dirname -- "$0")" && pwd -P)
 DKCTL=${DKCTL:-${DK_BUILD:-$here/../../build}/dkctl}

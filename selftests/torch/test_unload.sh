@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# make demo-unload with fewer calls. dispatchkey must serve all of them. The result of PyTorch is
-# printed if it is installed. Prints TAP.
+# Runs make demo-unload with fewer calls. dispatchkey must serve all of them. If PyTorch is
+# installed, its result is printed. Prints TAP.
 #
 # shellcheck disable=SC2317 # functions are called by ok
 

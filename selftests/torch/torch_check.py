@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The differential test against an installed PyTorch 1.13.1, in TAP.
 
-Random programs run in both. Every table entry, printed set, local state and route
-is compared. For the rules that only 1.13.1 has (rules.py), its answer is predicted
-from the product's table; routes that differ for such a rule are counted by cause. A
-failing program is reduced, and written as a transcript for dkctl replay --check.
+Random programs run in dkctl and in PyTorch. Every table entry, printed set, local state
+and route is compared. For the rules that only 1.13.1 has (rules.py), its answer is
+predicted from dkctl's table; routes that differ because of such a rule are counted by
+cause. A failing program is reduced, and written as a transcript for dkctl replay
+--check.
 """
 import argparse
 import collections
@@ -23,13 +24,13 @@ import sides
 import statements
 from tap import Tap
 
-BATCH = 250         # number of programs in one process of each side
+BATCH = 250         # programs that one process runs
 
 
 # ---- programs ----------------------------------------------------------------------
 
 def differences(pair, lay, programs):
-    """The first difference of each program, and the counts."""
+    """Returns the first difference of each program, and the counts."""
     counts = collections.Counter()
     found = []
     expanded = [program.expand(p) for p in programs]
@@ -42,7 +43,7 @@ def differences(pair, lay, programs):
 
 
 def fails(pair, lay, candidates):
-    """For the shrinker: which of the programs still differ? A crash counts, too."""
+    """Returns, for each program, whether it still differs or crashes. Used for the reduction."""
     try:
         return [d is not None for d in differences(pair, lay, candidates)[0]]
     except sides.SideError:
@@ -53,9 +54,9 @@ def fails(pair, lay, candidates):
 
 
 def transcript(pair, lay, commands):
-    """A failing program as dkctl replay --check reads it, and what differs.
+    """Returns the difference of a failing program, and the transcript for dkctl replay --check.
 
-    The last answer is that of 1.13.1, the others are ours.
+    The last answer of the transcript is that of 1.13.1, the others are dkctl's.
     """
     expanded = program.expand(commands)
     ours, theirs = pair.run([expanded])[0]
@@ -87,7 +88,8 @@ class Worker:
 
 
 def run_batch(indices):
-    """One batch of programs: the counts, and (index, why) of those that fail."""
+    """Runs a batch of programs. Returns their number, the counts, and (index, why) of those that
+    fail."""
     w = Worker
     programs = [program.generate(w.lay, w.seed, i) for i in indices]
     try:
@@ -157,7 +159,8 @@ def random_set(rng, lay):
 
 
 def keyset_commands(lay, rng, n):
-    """Printing, iteration, top key, index and algebra of random sets, and all keys."""
+    """Returns commands about all keys, and for random sets commands for printing, iteration, top
+    key, index and algebra."""
     keys = lay.slots[1:] + lay.blocks
     out = ["layout-info", "keyset 0x0", f"keyset {lay.full:#x}"]
     out += [f"constant {name}" for name in CONSTANTS.split()]
@@ -182,7 +185,7 @@ def keyset_commands(lay, rng, n):
 
 def first_wrong(commands, ours, theirs):
     for command, own, real in zip(commands, ours, theirs):
-        # only of a name it may be the right answer that there is none
+        # an error is a right answer only for a name that is parsed
         if command.startswith("parse ") and own.startswith("error:") and real.startswith("error:"):
             continue
         if own.startswith("error:"):
@@ -202,11 +205,11 @@ def check_sets(tap, pair, lay, args):
                f"{len(commands)} answers", wrong)
 
 
-# ---- the operators that PyTorch brings ------------------------------------------------
+# ---- PyTorch's own operators ----------------------------------------------------------
 
 def check_installed(tap, pair, lay):
-    """All of them with their registrations: the text of every table, and the
-    table that PyTorch's calls read."""
+    """Compares the text of every table, and the table that PyTorch's calls read, for all
+    operators with all registrations."""
     (stock, text) = pair.imported.ask(["stock", "installed"])
     body = text.splitlines()
     names = [line.split()[1] for line in body if line.startswith("op ")]
@@ -235,7 +238,7 @@ def wrong_hidden(lay, names, tables, hidden):
         actual = compare.rules.parse_runs(hidden[2 * i], lay.num_entries)
         for slot, word in enumerate(table.words):
             label = compare.rules.label(word)
-            # functions of the library cannot be told apart
+            # functions of libtorch cannot be distinguished
             if actual[slot] not in (label, "(function)") or \
                (actual[slot] == "(function)" and label in ("missing", "fallthrough", "ambiguous")):
                 return f"{name} at {lay.slots[slot]}: PyTorch {actual[slot]}, dkctl {label}"
@@ -244,22 +247,22 @@ def wrong_hidden(lay, names, tables, hidden):
     return None
 
 
-# ---- that a difference would be found ---------------------------------------------------
+# ---- a falsified answer -----------------------------------------------------------------
 
 # Reducing a program starts PyTorch for each step, so short comparisons skip it.
 FOR_SHRINKING = 1000
 
 
 def falsify(command, answer):
-    """A PyTorch without ambiguous entries."""
+    """Changes PyTorch's answers as if it had no ambiguous entries."""
     if command.startswith("table -c"):
         return answer.replace("ambiguous/ambiguous-autogradother", "fallthrough/backend-fallback")
     return answer
 
 
 def check_shrinking(tap, pair, lay, args):
-    """Answers are falsified on purpose: the program that shows it becomes small,
-    and its transcript is one that dkctl replay --check finds wrong."""
+    """Falsifies answers. The program that detects this must be reduced to a small one, and dkctl
+    replay --check must find its transcript wrong."""
     pair.falsify = falsify
     try:
         for index in range(1000):
@@ -282,7 +285,7 @@ def check_shrinking(tap, pair, lay, args):
                f"commands becomes one of {len(small)}", f"{found}\n{text}\n{check.stdout}")
 
 
-# ---- all of it -----------------------------------------------------------------------------
+# ---- the program ---------------------------------------------------------------------------
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

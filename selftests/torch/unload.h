@@ -16,21 +16,21 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Shared by parent and child, so that it outlives a crash. */
+/* In memory that parent and child share, so that the parent can read it after a crash. */
 struct tally {
-	unsigned long wanted;		/* calls */
-	unsigned long calls;		/* that were begun */
-	unsigned long served;		/* by either function */
+	unsigned long wanted;		/* calls to make */
+	unsigned long calls;		/* calls that have begun */
+	unsigned long served;		/* calls that a function served */
 	unsigned long served_by_guest;	/* by the function that is registered and unregistered */
-	unsigned long registrations;	/* each with its unregistration */
-	int begun;			/* the first one is registered */
+	unsigned long registrations;	/* of the guest, each followed by an unregistration */
+	int begun;			/* the guest was registered for the first time */
 	int stop;
 };
 
 #define TALLY_SET(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #define TALLY_GET(x)	__atomic_load_n(&(x), __ATOMIC_RELAXED)
 
-/* A guest stays for at least one call: otherwise calls rarely reach it. */
+/* Waits for at least one call while the guest is registered; otherwise few calls would reach it. */
 static inline void unload_meet_a_call(struct tally *t)
 {
 	unsigned long n = TALLY_GET(t->calls);
@@ -40,7 +40,7 @@ static inline void unload_meet_a_call(struct tally *t)
 		sched_yield();
 }
 
-/* Before the first call: a million of them may be made before the other thread runs. */
+/* Delays the first call. Otherwise a million calls might be made before the other thread runs. */
 static inline void unload_await_a_guest(const struct tally *t)
 {
 	while (!__atomic_load_n(&t->begun, __ATOMIC_ACQUIRE))
@@ -55,7 +55,7 @@ static inline double unload_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* 12 345 678 */
+/* Formats a number as 12 345 678. */
 static inline const char *unload_number(unsigned long n, char text[32])
 {
 	char digits[24];
@@ -80,7 +80,7 @@ static inline void unload_progress(const char *name, const struct tally *t, doub
 			unload_number(TALLY_GET(t->registrations), regs));
 }
 
-/* The line that identifies a run; returns 0 if all is well, 3 if it crashed, 1 otherwise. */
+/* Prints the result of a run. Returns 0 for success, 3 after a crash, 1 otherwise. */
 static inline int unload_tell(const char *name, const struct tally *t, double seconds,
 			      int status, int killed)
 {
@@ -101,7 +101,7 @@ static inline int unload_tell(const char *name, const struct tally *t, double se
 	       !t->registrations || !t->served_by_guest;
 }
 
-/* PROGRAM CALLS [SECONDS]: @run returns the child's exit status. */
+/* The arguments are CALLS [SECONDS]. The child exits with the result of @run. */
 static inline int unload_main(const char *name, int argc, char **argv,
 			      int (*run)(struct tally *t))
 {

@@ -11,7 +11,7 @@
 DK_OP(twice, "unload::twice", (struct dk_obj *x, long n, long *result), (x, n, result), (x));
 
 #ifndef LOSE
-#define LOSE	-1	/* the call that gets a wrong result, for the test of this program */
+#define LOSE	-1	/* number of a call that gets a wrong result, to test this program */
 #endif
 
 static struct tally *tally;

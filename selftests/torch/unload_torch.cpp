@@ -52,7 +52,7 @@ static void call()
 			if (twice.call(x, static_cast<int64_t>(i)) == 2 * static_cast<int64_t>(i))
 				TALLY_SET(counts->served, counts->served + 1);
 		} catch (const c10::Error &) {
-			/* not served: lost */
+			/* the call was not served, and is counted as lost */
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Deferred calls: functions submit a job and return. A thread completes the jobs, and
- * checks before that the provider of each has not been unregistered.
+ * Deferred calls: functions submit a job and return. A thread completes the jobs. It first
+ * checks that the provider of the job is still registered.
  */
 #include "torture.h"
 
@@ -38,7 +38,7 @@ static void job_end(struct job *job)
 	u32 alive = ALIVE;
 	int err;
 
-	/* with this mistake the context may have been freed */
+	/* with BREAK_EARLY, the context might have been freed */
 	if (torture.set.breaks != BREAK_EARLY)
 		alive = w_load(job->me->alive);
 	if (alive != ALIVE)
@@ -69,7 +69,7 @@ static void complete_jobs(void *unused)
 {
 	bool last;
 
-	/* once more after nobody submits any more */
+	/* once more after the last job was submitted */
 	do {
 		last = w_load_acquire(stop); /* pairs with the release in torture_jobs_end() */
 		complete_submitted();

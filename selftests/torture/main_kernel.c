@@ -112,7 +112,7 @@ static int interrupts_begin(void)
 static void interrupts_end(void)
 {
 	w_store(torture.stop, true);
-	/* it rearms itself; timer_delete_sync() returns 0 when it has not */
+	/* the timer rearms itself; timer_delete_sync() returns 0 if it was not armed */
 	while (timer_delete_sync(&timer))
 		;
 	w_join(&interrupter);
@@ -123,7 +123,7 @@ static void interrupts_end(void)
 
 static struct task_struct *control;
 
-/* Wait for some time, or for the end. Returns false at the end. */
+/* Waits, but not longer than until the thread must stop. Returns false if it must stop. */
 static bool control_wait(unsigned int ms)
 {
 	set_current_state(TASK_INTERRUPTIBLE);
@@ -210,7 +210,7 @@ static void __exit torture_exit(void)
 module_init(torture_init);
 module_exit(torture_exit);
 
-/* For dk_torture_plugin. */
+/* Used by dk_torture_plugin.ko. */
 EXPORT_SYMBOL_GPL(torture);
 EXPORT_SYMBOL_GPL(torture_serve);
 EXPORT_SYMBOL_GPL(torture_impls);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The torture test as a program: also signal handlers, forks and a plugin.
+ * The torture test as a program. It adds signal handlers, forks and a plugin.
  */
 #include "torture.h"
 
@@ -74,7 +74,7 @@ static int signals_begin(void)
 
 	in_handler = torture_actor(true, false);
 	sigaction(SIGUSR1, &action, NULL);
-	/* other threads are not interrupted */
+	/* all other threads block the signal */
 	sigemptyset(&interrupts);
 	sigaddset(&interrupts, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &interrupts, NULL);
@@ -219,7 +219,7 @@ static void others_end(void)
 		w_join(&forker);
 }
 
-/* False after the end, or later if some kinds have not happened yet. */
+/* Returns false after @end, or up to EXTRA_TIME later if some kinds have not happened yet. */
 static bool must_continue(u64 end)
 {
 	u64 now = w_now_us();
@@ -347,7 +347,7 @@ int main(int argc, char **argv)
 		.writers = 2,
 		.others = 5,
 		.seed = time(NULL),
-		/* a child inherits the sanitizer's locks, which other threads may hold */
+		/* a child inherits locks of the sanitizer that other threads might hold */
 		.no_forks = W_SANITIZED,
 	};
 	int opt;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Calls. The state of the target is read before and after each call. If it has
- * not changed, only one function may have served the call.
+ * not changed, exactly one function is the right one for the call.
  */
 #include "torture.h"
 
 /* ---- operators and targets ------------------------------------------------------- */
 
-/* A target before the call. */
+/* The state of a target and of an operator before the call. */
 struct snapshot {
 	const struct target *target;
 	u32 seq, toggled_seq, op_seq;
@@ -64,7 +64,7 @@ static const u64 modes[] = {
 	DK_FUNCTIONALITY_BIT(DK_FUNCTORCH_VMAP_MODE),
 };
 
-/* An object, and a local state with keys that have builtin fallthroughs. */
+/* Chooses an operator, a target, and a local state with keys that have builtin fallthroughs. */
 static void make_plan(struct actor *a, bool atomic, struct plan *p)
 {
 	const struct target *s = &torture.targets[w_one_of(&a->random, torture.num_targets)];
@@ -113,7 +113,7 @@ static void judge_refused(struct actor *a, const struct plan *p, int err)
 	bump(a->calls[K_UNDEFINED]);
 }
 
-/* If nothing has changed since before the call, only one context may have served it. */
+/* If the target has not changed since the snapshot, only one context may have served the call. */
 static void judge_exactly(struct actor *a, const struct plan *p, const struct call_record *t)
 {
 	const struct snapshot *l = &p->before;
@@ -186,7 +186,7 @@ void torture_call(struct actor *a, bool atomic, unsigned int depth)
 	count(a, &p, &t);
 }
 
-/* Enter once, run several times, leave: one function serves all of them. */
+/* Enters an operator, runs it several times and leaves. One function must serve all calls. */
 static void torture_batch(struct actor *a)
 {
 	const struct dk_obj *objs[1];

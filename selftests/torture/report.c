@@ -2,7 +2,7 @@
 /* Output: progress, a summary, and the tests in KTAP. */
 #include "torture.h"
 
-#define NUM_TEARDOWN_TESTS	3	/* tests of the end */
+#define NUM_TEARDOWN_TESTS	3
 #define NUM_TESTS	(NUM_ERRORS + 3 + NUM_TEARDOWN_TESTS)
 
 static const char *const error_text[] = {
@@ -22,7 +22,7 @@ struct sums {
 
 static struct sums sums;
 
-/* Actors may count meanwhile, except at the end. */
+/* Actors can change their counters meanwhile, except at the end of the test. */
 static void sum_up(void)
 {
 	unsigned int i, k, n = w_load_acquire(torture.num_actors);
@@ -51,7 +51,7 @@ struct text {
 	char s[32];
 };
 
-/* 1 234 567 */
+/* Formats a number as 1 234 567. */
 static const char *grouped(u64 n, struct text *text)
 {
 	char digits[24];
@@ -155,7 +155,7 @@ static void judge_sum(void)
 			      (unsigned long long)sums.unserved);
 }
 
-/* Kinds that need not happen with these settings. */
+/* The calls, and below the changes, that need not happen with these settings. */
 static u64 calls_excused(void)
 {
 	return (u64)torture.set.no_plugins << K_PLUGIN |
@@ -190,7 +190,7 @@ unsigned int torture_missing(void)
 	return missing;
 }
 
-/* A kind that has not happened was not tested. */
+/* Fails if a kind has not happened, because it was not tested then. */
 static void judge_kinds(const char *what, const u64 *n, const char *const *text,
 			unsigned int num, u64 excused)
 {

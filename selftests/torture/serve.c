@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The functions. Each checks at its beginning and at its end that its provider
- * is registered, and that the call is one that it must serve.
+ * The functions of the operators. Each checks at its beginning and at its end
+ * that its provider is registered, and checks that it is the right one for the call.
  */
 #include "torture.h"
 
@@ -61,7 +61,7 @@ void context_end(struct context *ctx)
 
 	if (torture.set.breaks != BREAK_SUM)
 		w_add(&torture.served_by_unregistered, served_by(ctx));
-	/* no atomic stores: KCSAN and TSan report readers as races */
+	/* plain stores, so that KCSAN and TSan report concurrent readers as races */
 	memset(ctx, POISON, sizeof(*ctx));
 	w_mutex_lock(&torture_lock);
 	oldest = poisoned[num_poisoned % ARRAY_SIZE(poisoned)];
@@ -91,7 +91,7 @@ static bool is_alive(const struct context *me, const struct call_record *t, cons
 	return alive == ALIVE;
 }
 
-/* True if the object is one for a function of this role. */
+/* Returns true if a function of this role may serve a call with the object. */
 static bool matches_role(const struct dk_call *c, const struct context *me,
 			 const struct dk_obj *x, enum role role)
 {
@@ -107,7 +107,7 @@ static bool matches_role(const struct dk_call *c, const struct context *me,
 	return role == ROLE_BASE;
 }
 
-/* True if the call is routed by a functionality that it has. */
+/* Returns true if the call was routed by a functionality that its record allows. */
 static bool has_key(const struct dk_call *c, const struct call_record *t)
 {
 	return DK_FUNCTIONALITY_BIT(dk_keyset_functionality(NULL, c->ks)) & t->keys;
@@ -185,7 +185,7 @@ static int redispatch(struct dk_call *c, struct dk_obj *x, struct call_record *t
 	struct dk_frame next;
 	int err;
 
-	/* it may be another operator: all have functions of the same type */
+	/* the call can be of another operator: the functions of all have the same type */
 	err = dk_call_redispatch(&next, c, dk_call_decl(c), dk_call_below(c), objs, 1);
 	if (err)
 		return err;

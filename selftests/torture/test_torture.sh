@@ -19,7 +19,7 @@ fails() {
 	done
 }
 
-# found KIND TEST... - with that mistake these tests fail; a slow machine may need
+# found KIND TEST... - with the mistake KIND these tests fail. A slow machine might need
 # more than a second
 found() {
 	local kind=$1 seconds status

@@ -97,7 +97,7 @@ static int ops_define(struct dk_diag *why)
 		op->handle = err ? NULL : dk_op_get(torture.reg, op->decl->name);
 		if (err || !(op->work & TRANSIENT))
 			continue;
-		/* writers define it */
+		/* writers define this operator later */
 		op->defined = 0;
 		err = dk_op_undefine(&resident, op->decl->name, why);
 	}
@@ -397,7 +397,7 @@ int torture_begin(const struct settings *set)
 	return err;
 }
 
-/* Called when no thread calls any more. */
+/* Called after all threads have ended. */
 static void tear_down(struct teardown *l)
 {
 	plugin_wait();
@@ -414,7 +414,7 @@ static void tear_down(struct teardown *l)
 	contexts_free();
 }
 
-/* Undo BREAK_LEFT. */
+/* Undoes BREAK_LEFT. */
 static void release_leftovers(const struct teardown *l)
 {
 	handle_put(&torture.ops[0]);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The torture test: readers call operators without a pause while writers change
- * everything. The expected result of each call is known, and each function
+ * the registry. The expected result of each call is known, and each function
  * checks that it is the right one and that its provider is still registered.
  *
  * The same sources are built for the kernel (dk_torture.ko) and for userspace
  * (dk_torture): serve.c has the functions, jobs.c deferred calls, readers.c the
  * calls, writers.c the changes, torture.c the setup and the end, report.c the
- * output. main_kernel.c and main_user.c have what differs. plugin.c is a provider
- * that is loaded and unloaded during the test, as a module or as a shared object.
+ * output. main_kernel.c and main_user.c have the parts that differ. plugin.c is a
+ * provider that is loaded and unloaded during the test, as a module or as a shared
+ * object.
  */
 #ifndef _SELFTESTS_TORTURE_H
 #define _SELFTESTS_TORTURE_H
@@ -24,9 +25,9 @@
 #define CARDS		4	/* devices of one writer */
 #define SLOTS		16	/* counters of a context */
 
-/* ---- what is counted -------------------------------------------------------- */
+/* ---- counters ---------------------------------------------------------------- */
 
-/* X(NAME, "text") - each is a test: it must not happen */
+/* X(NAME, "text") - errors; for each there is a test that it has not happened */
 #define TORTURE_ERRORS(X)						\
 	X(STALE, "stale entries")					\
 	X(LOST, "lost calls")						\
@@ -34,7 +35,7 @@
 	X(WRONG, "wrong routes")					\
 	X(REFUSED, "unexpected results of changes")
 
-/* X(NAME, "text") - each has to happen */
+/* X(NAME, "text") - kinds of calls, each of which must happen */
 #define TORTURE_CALLS(X)						\
 	X(SLEEPABLE, "sleepable")					\
 	X(ATOMIC, "atomic")						\
@@ -57,7 +58,7 @@
 	X(UNDEFINED, "of an undefined operator")			\
 	X(EXACT, "with only one right function")
 
-/* X(NAME, "text") - each has to happen */
+/* X(NAME, "text") - kinds of changes, each of which must happen */
 #define TORTURE_CHANGES(X)						\
 	X(REGISTER, "providers registered")				\
 	X(UNREGISTER, "providers unregistered")				\
@@ -97,25 +98,28 @@ enum {
 enum { TORTURE_CALLS(TORTURE_K) NUM_CALLS };
 enum { TORTURE_CHANGES(TORTURE_C) NUM_CHANGES };
 
-#define JOBS		4	/* of an actor */
+#define JOBS		4	/* per actor */
 
 struct context;
 
-/* A call that is deferred. */
+/* A deferred call. */
 struct job {
 	struct dk_deferred token;
-	const struct context *me;	/* of its function */
+	const struct context *me;	/* of the function that deferred it */
 	const char *op;
 	u32 state;
 };
 
-/* A thread or handler that makes calls or changes. Only it writes to its struct, but for jobs. */
+/*
+ * A thread or handler that makes calls or changes. No other thread writes to its struct, except
+ * to the jobs.
+ */
 struct actor {
 	u64 random;
 	unsigned int slot;
-	bool interrupts;	/* it interrupts a thread, so it must not register */
+	bool interrupts;	/* the actor interrupts a thread, so it must not register */
 	bool atomic_only;
-	bool submits;		/* functions that it calls defer some of the calls */
+	bool submits;		/* functions defer some of its calls */
 	struct job jobs[JOBS];
 	u64 sent;
 	u64 unserved;		/* calls that were refused, as expected */
@@ -153,12 +157,12 @@ enum work {
 struct call_record {
 	struct actor *actor;
 	const struct torture_op *op;
-	u64 keys;		/* functionalities that it may be routed by */
+	u64 keys;		/* functionalities that may route the call */
 	unsigned int depth;
 	unsigned int served;	/* number of functions that served it */
 	unsigned int redispatched;
 	unsigned int in_plugin;	/* written after torture_serve() returned to a plugin */
-	u32 by;			/* id of the context that served */
+	u32 by;			/* id of the context that served it */
 	u32 role;		/* enum role of the function */
 };
 
@@ -166,7 +170,7 @@ struct call_record {
 	DK_OP(id, name, (struct dk_obj *x, struct call_record *t), (x, t), (x));
 TORTURE_OPS(TORTURE_DECLARE)
 #undef TORTURE_DECLARE
-/* The type of their functions. */
+/* The type of the functions of all these operators. */
 typedef int (*torture_fn)(struct dk_call *c, struct dk_obj *x, struct call_record *t);
 
 /* Sequence counter: odd during a change. See take_snapshot() and change_begin(). */
@@ -196,10 +200,10 @@ struct torture_op {
 #define POISON		0x6b
 
 enum role {
-	ROLE_BASE,		/* always registered, and functions at alias keys */
+	ROLE_BASE,		/* always registered, or at an alias key */
 	ROLE_CPU,
-	ROLE_BACKEND,		/* of one backend only */
-	ROLE_CARD,		/* of one device only */
+	ROLE_BACKEND,		/* for one backend */
+	ROLE_CARD,		/* for one device */
 	ROLE_NEVER,		/* never called: another function has precedence */
 };
 
@@ -207,7 +211,7 @@ enum role {
 struct context {
 	u32 alive;
 	u32 id;
-	unsigned int backend;	/* of ROLE_BACKEND */
+	unsigned int backend;	/* for ROLE_BACKEND and ROLE_CARD */
 	bool is_card;
 	struct dk_provider *prov;
 	struct {
@@ -223,7 +227,7 @@ struct toggled_backend {
 	u32 online;
 };
 
-/* An object to call with, and the context that must serve it. */
+/* An object for calls, and the context that must serve them. */
 struct target {
 	struct window window;
 	const struct toggled_backend *toggled;	/* its backend, or NULL for other backends */
@@ -241,7 +245,7 @@ enum {
 	TARGET_CPU,
 	TARGET_BASE,		/* a backend without functions */
 	TARGET_PLUGIN,
-	TARGET_WRITERS,		/* of each writer: its backend, then its cards */
+	TARGET_WRITERS,		/* for each writer: its backend, then its cards */
 };
 
 #define TARGETS_PER_WRITER	(1 + CARDS)
@@ -250,7 +254,7 @@ enum {
 /* ---- the test ------------------------------------------------------------------ */
 
 /*
- * Mistakes on purpose, to show that each is found. They have no lasting effect
+ * Deliberate mistakes, to show that the test detects each. They have no lasting effect
  * and access only memory of the test, since the kernel continues to run.
  */
 #define TORTURE_BREAKS(X)						\
@@ -276,8 +280,8 @@ struct settings {
 	unsigned int writers;
 	unsigned int others;	/* actors of main_kernel.c or main_user.c */
 	u64 seed;
-	bool resolve;		/* without tables: the rules route each call */
-	unsigned int breaks;	/* of TORTURE_BREAKS() */
+	bool resolve;		/* use no tables: the rules route each call */
+	unsigned int breaks;	/* BREAK_... */
 	bool no_plugins;
 	bool no_forks;
 };
@@ -302,13 +306,13 @@ extern struct torture torture;
 extern struct w_mutex torture_lock;
 
 /* serve.c */
-/* The body of each function, also those of the plugin. */
+/* Called by every function, including those of the plugin. */
 int torture_serve(struct dk_call *c, struct dk_obj *x, struct call_record *t,
 		  enum role role);
-/* Fill an array of registrations: @fn at @key of all operators. */
+/* Fills an array of registrations: @fn at @key of all operators. */
 void torture_impls(struct dk_impl impls[NUM_OPS], torture_fn fn, const char *label,
 		   unsigned int key);
-/* Functions for such arrays. pass() and pass_boxed() redispatch to the keys below. */
+/* Functions for these arrays. pass() and pass_boxed() redispatch to the keys below. */
 int serve_base(struct dk_call *c, struct dk_obj *x, struct call_record *t);
 int serve_cpu(struct dk_call *c, struct dk_obj *x, struct call_record *t);
 int serve_backend(struct dk_call *c, struct dk_obj *x, struct call_record *t);
@@ -318,7 +322,7 @@ int pass(struct dk_call *c, struct dk_obj *x, struct call_record *t);
 int pass_boxed(struct dk_call *c, void *args);
 struct context *context_new(struct dk_provider *prov, unsigned int backend,
 			    bool is_card);
-/* Called when no call is inside its functions. */
+/* Called when no call is inside the functions of the context. */
 void context_end(struct context *ctx);
 void contexts_free(void);
 
@@ -336,15 +340,15 @@ void torture_error(struct actor *a, unsigned int kind, const char *what,
 		   const char *of, u64 got, u64 wanted);
 
 /* jobs.c */
-/* Called inside a function of @me; may defer the call. */
+/* Called inside a function of @me. Might defer the call. */
 void torture_submit(const struct dk_call *c, const struct context *me,
 		    const struct call_record *t);
 int torture_jobs_begin(void);
-/* Called when nobody submits any more. */
+/* Called after the last job was submitted. */
 void torture_jobs_end(void);
 
 /* readers.c */
-/* Call a random operator with a random target. */
+/* Calls a random operator with a random target. */
 void torture_call(struct actor *a, bool atomic, unsigned int depth);
 void torture_read(void *actor);
 
@@ -359,12 +363,12 @@ void change_end(struct window *w);
 
 /* torture.c */
 int torture_begin(const struct settings *set);
-/* Stop all threads, print the report. Returns the number of failed tests. */
+/* Stops all threads and prints the report. Returns the number of failed tests. */
 unsigned int torture_end(void);
 /* The provider that stays registered, and the context of its device. */
 struct dk_provider *torture_resident(void);
 struct context *torture_resident_card(void);
-/* Add an actor; at most settings.others of them. */
+/* Adds an actor. main_kernel.c and main_user.c may add settings.others actors. */
 struct actor *torture_actor(bool interrupts, bool atomic_only);
 
 /* The plugin registers functions for all operators on its backend. */
@@ -373,12 +377,12 @@ void torture_plugin_registered(struct dk_provider *prov);
 void torture_plugin_unregisters(void);
 void torture_plugin_unregistered(struct dk_provider *prov);
 
-/* plugin.c, called by its loader */
+/* plugin.c, called when it is loaded and before it is unloaded */
 int torture_plugin_load(void);
 void torture_plugin_unload(void);
 
 /* report.c */
-/* Results of the end of the test. */
+/* Results of the teardown. */
 struct teardown {
 	int unregistered, checked, released, freed;	/* 0 or negative errno */
 	unsigned int num_ops;	/* operators that still exist */

@@ -3,8 +3,9 @@
 #
 # The torture test in the kernel: loads dk_torture.ko, loads and unloads
 # dk_torture_plugin.ko while it runs, unloads it, and prints its tests from the
-# kernel log. Without options: with tables, without tables, and with a mistake on
-# purpose of each kind, which must be found; with DK_BRIEF=1 of one kind.
+# kernel log. Without options, it runs with tables, without tables, and with a
+# deliberate mistake of each kind, which must be detected. DK_BRIEF=1 tries only one
+# kind of mistake.
 
 usage() {
 	cat <<-END
@@ -46,10 +47,10 @@ need_module dispatchkey dk_torture dk_torture_plugin
 echo "TAP version 13"
 must_load dispatchkey
 
-# The lines of dk_torture in the kernel log since the mark
+# Prints the lines of dk_torture in the kernel log since the mark
 torture_log() { klog '\] dk_torture: |^dk_torture: ' | sed 's/^.*dk_torture: //'; }
 
-# Print the newest line of progress, at most every 10 seconds
+# Prints the newest line of progress, at most every 10 seconds
 progress() {
 	local line
 	[ $SECONDS -ge "$next" ] || return 0
@@ -74,7 +75,7 @@ incomplete() {
 	[ $SECONDS -lt "$1" ] && [ "$(cat /sys/module/dk_torture/parameters/missing)" -gt 0 ]
 }
 
-# torture SECONDS CYCLES PARAMETER... - torture_log prints its output later
+# torture SECONDS CYCLES PARAMETER... - runs dk_torture; torture_log prints its output later
 torture() {
 	local end=$((SECONDS + $1)) least=$2 n=0
 	shift 2
@@ -94,7 +95,8 @@ torture() {
 	diag "the plugin was loaded and unloaded $n times"
 }
 
-# torture_tests WHAT SECONDS CYCLES PARAMETER... - its tests are tests of this script
+# torture_tests WHAT SECONDS CYCLES PARAMETER... - runs dk_torture, and reports its tests as tests
+# of this script
 torture_tests() {
 	diag "$1"
 	torture "${@:2}"
@@ -110,7 +112,7 @@ fails() {
 	done
 }
 
-# found KIND TEST... - with that mistake these tests fail; a slow kernel may need more
+# found KIND TEST... - with the mistake KIND these tests fail. A slow kernel might need more
 # than a second
 found() {
 	local kind=$1 seconds

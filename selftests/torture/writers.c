@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Changes. Each writer registers a provider, makes random changes, and
- * unregisters it, repeatedly. Where calls have only one right function (its
- * backend, its devices, the operators that it defines), a sequence counter
- * marks the change.
+ * Changes. Each writer repeatedly registers a provider, makes random changes, and
+ * unregisters the provider. The backend and the devices of the writer and the
+ * operators that it defines have only one right function for a call; a sequence
+ * counter marks changes of these.
  */
 #include "torture.h"
 
@@ -35,7 +35,7 @@ static const struct {
 
 static struct dk_impl card_impls[NUM_OPS];
 
-/* At keys that have builtin fallbacks. */
+/* Fallbacks, at keys that have builtin fallbacks. */
 static const struct dk_impl fallbacks[] = {
 	DK_FALLBACK_ATOMIC(DK_FUNCTORCH_VMAP_MODE, pass_boxed),
 	DK_FALLBACK_ATOMIC(DK_ADINPLACE_OR_VIEW, pass_boxed),
@@ -62,7 +62,7 @@ struct writer {
 	struct dk_impl impls[NUM_ARRAYS][NUM_OPS];
 	bool has[NUM_ARRAYS];
 	bool has_fallback[ARRAY_SIZE(fallbacks)];
-	bool offline;		/* its backend, which stays so after it unregisters */
+	bool offline;		/* its backend is offline, also after it unregisters */
 	struct card cards[CARDS];
 	char card_names[CARDS][32];
 	struct dk_diag why;
@@ -233,8 +233,8 @@ static void card_unregister(struct writer *w, unsigned int i)
 }
 
 /*
- * Switches the device, or the backend if @device is 0. With a deadline it is
- * offline at once, and more calls may be needed until no call is inside.
+ * Switches the device, or the backend if @device is 0. A request with a deadline takes
+ * it offline at once, and is repeated until no call is inside.
  */
 static int set_online(struct writer *w, u32 device, unsigned int backend, bool online)
 {
@@ -367,7 +367,7 @@ static void definitions_change(struct writer *w)
 
 /* ---- other changes -------------------------------------------------------------------- */
 
-/* Join a private backend, leave it, and release it if no other provider has joined. */
+/* Joins a private backend, leaves it, and releases it if no other provider has joined. */
 static void churn(struct writer *w)
 {
 	struct dk_provider temporary = DK_PROVIDER("torture-temporary");
@@ -389,7 +389,7 @@ static void handle(struct writer *w)
 	const struct torture_op *op = &torture.ops[w_one_of(&w->a->random, NUM_OPS)];
 	struct dk_op *held = dk_op_get(torture.reg, op->decl->name);
 
-	/* the resident provider has defined it */
+	/* the resident provider has defined this operator */
 	if (torture.set.breaks == BREAK_REFUSED)
 		done(w, dk_op_define(&w->prov, torture.ops[0].decl, 0, &w->why), C_DEFINE,
 		     "an operator was defined");
@@ -425,7 +425,7 @@ void torture_change_inside(struct actor *a, struct dk_provider *prov)
 	context_end(inner.priv);
 }
 
-/* BREAK_LOST: undefine an operator that must always be defined. */
+/* BREAK_LOST: undefines an operator that must always be defined. */
 static void undefine_briefly(void)
 {
 	struct torture_op *op = &torture.ops[0];
@@ -453,7 +453,7 @@ static bool writer_register(struct writer *w)
 		    "a provider was registered");
 }
 
-/* While the provider is unregistered, several functions may serve its targets. */
+/* While the provider is being unregistered, several functions may serve its targets. */
 static void unregister_begin(struct writer *w)
 {
 	unsigned int i;
@@ -475,7 +475,7 @@ static void contexts_end(struct writer *w)
 			context_end(w->cards[i].ctx);
 }
 
-/* BREAK_STALE: poison the contexts while calls are inside. */
+/* BREAK_STALE: poisons the contexts while calls are inside. */
 static void poison_too_early(struct writer *w)
 {
 	unsigned int i;
@@ -517,7 +517,7 @@ static void list_inside(struct writer *w)
 	done(w, err == -ENOENT ? 0 : err, C_LIST_INSIDE, "calls inside were listed");
 }
 
-/* With a deadline, more calls may be needed until no call is inside. */
+/* Unregisters the provider. A request with a deadline is repeated until no call is inside. */
 static int unregister(struct writer *w)
 {
 	unsigned int ms = w_one_of(&w->a->random, 6);

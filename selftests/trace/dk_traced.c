@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dk_traced: registers functions, and makes one call of each kind when its parameter "calls" is
- * written, and a deferred call when "job" is. trace.sh checks the events.
+ * dk_traced: registers functions. Makes one call of each kind when its parameter "calls" is
+ * written, and a deferred call when "job" is written. trace.sh checks the events.
  */
 #include <linux/module.h>
 
@@ -37,7 +37,7 @@ static const struct dk_impl impls[] = {
 	DK_IMPL(traced_job, DK_CPU, submit),
 };
 
-/* Through a frame: its end has the result of the last run. */
+/* Calls through a frame. The event at its end has the result of the last run. */
 static int call_swift(struct dk_obj *x)
 {
 	const struct dk_obj *const objs[] = { x };

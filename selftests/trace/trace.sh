@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The tracepoints in tracefs, which trace-cmd, perf and bpftrace read, too: the events of a module
-# that is loaded, makes calls, and is unloaded.
+# Tests the tracepoints in tracefs, which trace-cmd, perf and bpftrace read, too: the events of a
+# module that is loaded, makes calls, and is unloaded.
 #
 # shellcheck disable=SC2317 # at_exit is called by the trap
 
@@ -24,8 +24,8 @@ at_exit() {
 	[ ! -e "$events" ] || echo 0 >"$events/enable"
 	echo "$recorded" >"$names"
 }
-# No names of tasks: for them the kernel patches the scheduler each time an event is enabled
-# or disabled. An emulated machine may hang then, because its other CPU runs the old
+# Names of tasks are not recorded: for them the kernel patches the scheduler each time an event
+# is enabled or disabled. An emulated machine may hang then, because its other CPU runs the old
 # instructions.
 names=$tracing/options/record-cmd
 recorded=$(cat "$names")
@@ -33,9 +33,9 @@ echo 0 >"$names"
 call() { echo 1 >/sys/module/dk_traced/parameters/calls; }
 job() { echo 1 >/sys/module/dk_traced/parameters/job; }
 clear_trace() { : >$tracing/trace; }
-# The recorded events, one on each line, without task, CPU and time.
+# Prints the recorded events, one on each line, without task, CPU and time.
 traced() { sed -nE 's/^.*: (dk_[a-z_]+: .*)$/\1/p' $tracing/trace; }
-# seen NAME LINE - the line was recorded once
+# seen NAME LINE - checks that the line was recorded once
 seen() { is "$1" 1 "$(traced | grep -cFx -- "$2")"; }
 
 plan 30
@@ -103,7 +103,7 @@ is "a filter by operator" "dk_call_enter: op=traced::swift" "$(traced | cut -d' 
 echo 0 >$events/dk_call_enter/filter
 echo 0 >$events/dk_call_enter/enable
 
-# ---- no harm --------------------------------------------------------------------------
+# ---- addresses, and unloading while events are enabled ----------------------------------
 
 echo 1 >$events/enable
 call

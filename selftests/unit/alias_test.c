@@ -7,7 +7,7 @@
 
 struct value {
 	const char *name;
-	unsigned long long n, l;	/* in N and in L, 0 for none */
+	unsigned long long n, l;	/* in layouts N and L (keys.h); 0: not in that layout */
 };
 
 TEST(alias_sets)
@@ -55,7 +55,7 @@ TEST(alias_numbers)
 	EXPECT_EQ(dkc_key_alias(l, 0), DKC_NUM_ALIASES);
 }
 
-/* SEMANTICS 4.3, the edges. */
+/* Edge cases of SEMANTICS 4.3. */
 TEST(alias_membership)
 {
 	FOR_N_AND_L(l) {
@@ -103,7 +103,7 @@ TEST(backend_keys)
 	EXPECT(dk_is_backend_key(layout_l(), key_of(layout_l(), "ORT")));
 }
 
-/* SEMANTICS 4.4: backend, its autograd and autocast keys in N and in L. */
+/* SEMANTICS 4.4: each backend with its autograd and autocast keys in N and in L. */
 static const struct {
 	const char *backend;
 	const char *autograd_n, *autograd_l;

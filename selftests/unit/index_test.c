@@ -11,14 +11,14 @@
 
 struct model {
 	unsigned int nb, nf;
-	const char *per_backend;	/* '*' by functionality */
+	const char *per_backend;	/* a character per functionality: '*' or '.' */
 	unsigned int first[MAX_FUNCTIONALITIES];
 	unsigned char highest[1 << 16];	/* position of the highest bit, from 0 */
 };
 
 static struct model model;
 
-/* SEMANTICS 1.1: the building blocks. */
+/* SEMANTICS 1.1: '*' marks the functionalities that have a key for each backend. */
 static const char v1_stars[] = ".*...*..***..........*.........................";
 static const char l_stars[] = ".*....*..*..*...........*................";
 
@@ -39,7 +39,7 @@ static void prepare(unsigned int nb, const char *stars)
 				model.highest[mask] = b;
 }
 
-/* A set without a backend counts as one with the first backend. */
+/* Returns the index of a set. If the set has no backend, the first backend is assumed. */
 static unsigned int model_index(unsigned int f, unsigned int g, unsigned int mask)
 {
 	unsigned int top = f > g ? f : g;
@@ -49,7 +49,7 @@ static unsigned int model_index(unsigned int f, unsigned int g, unsigned int mas
 	return model.first[top] + model.highest[mask];
 }
 
-/* Bits by the rule of SEMANTICS 1.3, not by the core's. */
+/* Returns the bit of a functionality by SEMANTICS 1.3, without using code of the core. */
 static unsigned long long bit_of(unsigned int f)
 {
 	return f ? 1ULL << (model.nb + f - 1) : 0;

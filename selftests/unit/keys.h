@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Layouts, keys and sets by name, for the tests of keys and of keysets. */
+/* Looks up layouts, keys and sets by name, for the tests of keys and keysets. */
 #ifndef _SELFTESTS_UNIT_KEYS_H
 #define _SELFTESTS_UNIT_KEYS_H
 
@@ -11,12 +11,12 @@
 	for (const struct dk_layout *l = dk_layout_next(NULL); l;	\
 	     l = dk_layout_next(l))
 
-/* The layouts whose numbers PyTorch itself printed: N twice, as v1 too, and L. */
+/* Visits the layouts whose numbers PyTorch itself printed: N (2.14 and v1) and L (1.13). */
 #define FOR_N_AND_L(l)							\
 	FOR_EACH_LAYOUT(l)						\
 		if (is_n(l) || is_l(l))
 
-/* The two families of numbers; v1 is in the first. */
+/* The layouts that the tests call N and L. v1 has the numbers of N. */
 static inline const struct dk_layout *layout_n(void)
 {
 	return dk_layout_find("pytorch-2.14", NULL);
@@ -94,7 +94,7 @@ static inline unsigned int count(const struct dk_layout *l, struct dk_keyset ks)
 	return n;
 }
 
-/* The same numbers in every run. */
+/* Returns pseudo-random bits. The sequence is the same in every run. */
 static inline unsigned long long some_bits(void)
 {
 	static unsigned long long x = 0x9e3779b97f4a7c15;

@@ -7,7 +7,7 @@
 
 #define SAME(array)	EXPECT(!memcmp(v1->array, l->array, sizeof(l->array)))
 
-/* The constant equals what lib/pytorch derives from its text, under another name. */
+/* The built-in layout v1 equals the layout that lib/pytorch parses from its description. */
 TEST(v1_is_what_its_text_says)
 {
 	static char text[4096];
@@ -99,7 +99,7 @@ TEST(sizes)
 	}
 }
 
-/* The entries of each functionality: SEMANTICS 3. */
+/* SEMANTICS 3: the table entries of each functionality. */
 struct table {
 	const char *name;
 	int bit;
@@ -315,7 +315,7 @@ TEST(conversions_of_keys)
 		EXPECT_EQ(dk_runtime_key(l, ~0U, 1), 0);
 		EXPECT_EQ(dk_is_per_backend(l, key_of(l, "CPU")), 0);
 		EXPECT_EQ(dk_is_per_backend(l, ~0U), 0);
-		/* an alias key and Undefined go to entry 0 */
+		/* alias keys and Undefined have table entry 0 */
 		EXPECT_EQ(dk_key_slot(l, key_of(l, "Autograd")), 0);
 		EXPECT_EQ(dk_key_set(l, key_of(l, "Autograd")).bits, 0);
 		EXPECT_EQ(dk_key_slot(l, 0), 0);

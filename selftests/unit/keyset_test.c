@@ -148,13 +148,13 @@ TEST(sets_after_a_key)
 
 	EXPECT_EQ(dk_keyset_after(n, DK_CPU).bits, 0x200000000000ffff);
 	EXPECT_EQ(dk_keyset_after(n, DK_PYTHON_DISPATCHER).bits, DK_FULL);
-	/* degenerate, as in PyTorch: the top backend bit is missing */
+	/* as in PyTorch, the top backend bit is missing for keys without a bit */
 	EXPECT_EQ(dk_keyset_after(n, DK_UNDEFINED).bits, 0x2000000000007fff);
 	EXPECT_EQ(dk_keyset_after(n, DK_AUTOGRAD).bits, 0x2000000000007fff);
 	EXPECT_EQ(dk_keyset_after(n, ~0U).bits, 0x2000000000007fff);
 }
 
-/* Whatever the bits, the result is a slot of the layout. */
+/* Bits that the layout does not define are ignored. */
 TEST(bits_outside_of_the_layout_choose_nothing)
 {
 	unsigned int i, slot, last;
@@ -240,7 +240,7 @@ TEST(upstream_3_singleton_backend_component)
 			struct dk_keyset one =
 				set_of(l, dk_backend_bit_name(l, b));
 
-			/* two of them are printed like keys, and are keys */
+			/* two names of backend bits are also names of keys, and parsed as such */
 			if (one.bits >> dk_layout_backends(l))
 				continue;
 			EXPECT_EQ(one.bits, 1ULL << (b - 1));
@@ -399,7 +399,7 @@ TEST(upstream_12_iterator_full)
 /*
  * states: 11.1.13
  *
- * Where PyTorch raises, a walk that starts behind the end is at its end.
+ * PyTorch raises an exception here; dk_keyset_next() returns 0 after the last slot.
  */
 TEST(upstream_13_fail_at_end_iterator)
 {
@@ -473,7 +473,7 @@ TEST(upstream_17_runtime_dispatch_key_set)
 				unsigned int x = dk_slot_key(l, a);
 				unsigned int y = dk_slot_key(l, b);
 
-				/* of a key other than an alias, its own set */
+				/* for a key that is not an alias: the set of the key itself */
 				EXPECT_EQ(dk_alias_set(l, x).bits,
 					  dk_key_set(l, x).bits);
 				EXPECT_EQ(has(l, dk_alias_set(l, x), y),
@@ -594,7 +594,7 @@ TEST(printed_sets_parse_back)
 			struct dk_keyset ks = { some_bits() & some_bits() };
 			unsigned long long iterated = 0;
 
-			/* printing lists the same keys as the walk */
+			/* the printed keys are those of the iteration */
 			for (slot = dk_keyset_next(l, ks, 0); slot;
 			     slot = dk_keyset_next(l, ks, slot))
 				iterated |= dk_key_set(l, dk_slot_key(l, slot)).bits;
@@ -614,7 +614,7 @@ TEST(print_counts_as_snprintf_does)
 
 	EXPECT_EQ(dk_keyset_print(NULL, ks, NULL, 0), n);
 	for (size = 1; size < n + 10; size++) {
-		/* its own block, so that a sanitizer sees one byte too many */
+		/* exactly this size, so that a sanitizer detects a write after the end */
 		buf = malloc(size);
 		if (!EXPECT(buf))
 			return;

@@ -10,7 +10,7 @@
 
 struct block {
 	const char *name;
-	unsigned int start;	/* value of the sentinel in front */
+	unsigned int start;	/* value of the sentinel before the first key */
 	unsigned int offset;	/* first table entry */
 };
 
@@ -20,7 +20,7 @@ static const struct version {
 	unsigned long long full;
 	unsigned int knows;
 	struct block blocks[7];
-	unsigned int strict;		/* names that PyTorch's parser takes */
+	unsigned int strict;		/* number of names that PyTorch's parser accepts */
 } versions[] = {
 	{ "pytorch-1.12", 13, 41, 101, 112, 114, (1ULL << 53) - 1, 0,
 	  { { "Dense", 42, 1 }, { "Quantized", 56, 19 }, { "Sparse", 70, 34 },
@@ -231,7 +231,7 @@ TEST(printing_of_1_12)
 	EXPECT_STREQ(name_of(l, 42), "UNKNOWN_TENSOR_TYPE_ID");
 	EXPECT_STREQ(name_of(l, 98), "UNKNOWN_TENSOR_TYPE_ID");
 	EXPECT_EQ(dk_key_parse(l, "UNKNOWN_TENSOR_TYPE_ID", 0, &key, NULL), -EINVAL);
-	/* this layout has no PythonDispatcher, which would be in the set */
+	/* without PythonDispatcher, which this layout lacks */
 	EXPECT_EQ(dk_keyset_after(l, key_of(l, "CPU")).bits, 0x1fff);
 }
 
@@ -297,7 +297,7 @@ TEST(sets_between_1_13_and_2_14)
 	EXPECT(!dk_alias_has(l, key_of(l, "CompositeImplicitAutograd"),
 			     key_of(l, "Functionalize")));
 	EXPECT(dk_is_backend_key(l, key_of(l, "SparseCsrCUDA")));
-	/* the set is empty, and "has" the key: as in PyTorch */
+	/* as in PyTorch, the set is empty although dk_alias_has() is true */
 	for (i = 0; i < COUNT(autocast); i++) {
 		l = layout(autocast[i][0]);
 		EXPECT_EQ(dk_alias_set(l, key_of(l, "FuncTorchBatchedDecomposition")).bits, 0);
@@ -317,7 +317,7 @@ TEST(sets_between_1_13_and_2_14)
 	EXPECT_EQ(dk_autograd_of_backend(l, b).bits,
 		  set_of(l, "ADInplaceOrView|AutogradMTIA").bits);
 	EXPECT_EQ(dk_autocast_of_backend(l, b).bits, set_of(l, "AutocastMTIA").bits);
-	/* FuncTorchGradWrapper is passed over since 2.6 */
+	/* 2.6 and later skip FuncTorchGradWrapper */
 	ks = set_of(l, "CPU|FuncTorchGradWrapper");
 	EXPECT_EQ(dk_legacy_extract(l, ks), key_of(l, "CPU"));
 	l = layout("pytorch-2.4");
@@ -327,7 +327,7 @@ TEST(sets_between_1_13_and_2_14)
 	EXPECT_EQ(dk_legacy_extract(l, ks), key_of(l, "CPU"));
 }
 
-/* Every layout has every named set, except those that are not known. */
+/* Every layout has every named set, except sets that are derived from unknown alias sets. */
 TEST(constants_of_every_layout)
 {
 	static const char *const lists[][2] = {
@@ -368,7 +368,7 @@ TEST(constants_of_every_layout)
 	}
 }
 
-/* Without alias sets and maps the answers are empty, never half right. */
+/* If the alias sets and maps of a layout are unknown, results are empty, never partial. */
 TEST(nothing_is_guessed)
 {
 	unsigned int key;
@@ -461,7 +461,7 @@ TEST(has_any_precondition)
 			EXPECT(!dk_keyset_has_any_valid(l, set_of(l, invalid[i])));
 	}
 	EXPECT(!dk_keyset_has_any_valid(NULL, DK_SET(DK_SPARSE_CSR_CPU)));
-	/* in 1.13 it is not a building block and has no backend */
+	/* in 1.13, SparseCsrCPU is one key without a backend */
 	EXPECT(dk_keyset_has_any_valid(layout("pytorch-1.13"),
 				       set_of(layout("pytorch-1.13"), "SparseCsrCPU|CPUBit")));
 }

@@ -247,7 +247,7 @@ static const struct version {
 
 static char word[DK_NAME_MAX];
 
-/* The next "NUMBER NAME" or "NUMBER NAME*" of a list; the name is in @word. */
+/* Reads "NUMBER NAME" or "NUMBER NAME*", and stores the name in word[]. Returns the rest. */
 static const char *next(const char *list, unsigned int *number, bool *star)
 {
 	int n = 0;
@@ -268,7 +268,7 @@ static const char *name_of(const struct dk_layout *l, unsigned int key)
 	return dk_key_name(l, key, buf);
 }
 
-/* The key is printed as @word, except one of 1.12, which is printed with its earlier name. */
+/* The key has the name in word[]. 1.12 prints one key with an earlier name. */
 static void expect_name(const struct dk_layout *l, unsigned int key)
 {
 	unsigned int parsed = ~0U;
@@ -294,7 +294,7 @@ static unsigned int expect_backends(const struct dk_layout *l, const char *list)
 	return n - 1;
 }
 
-/* The keys of a block; some versions cannot print the last name. */
+/* Checks the runtime keys of a functionality with a key for each backend. */
 static void expect_block(const struct dk_layout *l, unsigned int f, unsigned int bit,
 			 unsigned int key, unsigned int entry)
 {
@@ -350,12 +350,12 @@ TEST(every_enumerator)
 	expect_version(NULL, &versions[0]);
 }
 
-/* SEMANTICS 4.4: which version brought the key of a backend. */
+/* SEMANTICS 4.4: the version that added the autocast key of each backend. */
 TEST(autocast_keys_by_version)
 {
 	static const struct {
 		const char *bit, *key;
-		unsigned int since;	/* index in @known */
+		unsigned int since;	/* index in known[] */
 	} autocast[] = {
 		{ "CPUBit", "AutocastCPU", 0 }, { "CUDABit", "AutocastCUDA", 0 },
 		{ "XPUBit", "AutocastXPU", 0 }, { "HPUBit", "AutocastHPU", 1 },
@@ -419,7 +419,7 @@ TEST(other_backends_by_version)
 		want.bits |= (1ULL << dk_layout_backends(l)) - 1;
 		EXPECT_EQ(dk_constant_set(l, "autogradother_backends", &ks, NULL), 0);
 		EXPECT_EQ(ks.bits, want.bits);
-		/* and Dense: CompositeExplicitAutograd's */
+		/* the set of CompositeExplicitAutograd also has Dense */
 		want.bits |= dk_key_set(l, 1).bits;
 		EXPECT_EQ(dk_key_parse(l, "CompositeExplicitAutograd", 0, &key, NULL), 0);
 		EXPECT_EQ(dk_alias_set(l, key).bits, want.bits);

@@ -216,7 +216,7 @@ TEST(diag_respects_its_size)
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = 0;
 
-	/* the published size, and a larger one of a newer caller */
+	/* size 0 stands for the published size; a newer caller can pass a larger struct */
 	memset(&room, 0x55, sizeof(room));
 	room.why.size = 0;
 	dkc_remark(&room.why, DK_WHY_OVERRIDE, name);
@@ -230,7 +230,7 @@ TEST(diag_respects_its_size)
 	EXPECT_STREQ(room.why.text, "no such device");
 	EXPECT_EQ(room.behind[0], 0x55);
 
-	/* a shorter name, then none at all, then no room for the reason either */
+	/* a struct with a shorter name, one without a name, and one that is too small */
 	memset(&room, 0x55, sizeof(room));
 	room.why.size = head + 8;
 	dkc_remark(&room.why, DK_WHY_OVERRIDE, name);

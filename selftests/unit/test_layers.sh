@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# scripts/check-layers detects a folder of the core that uses an earlier one of the list, or
+# scripts/check-layers detects a folder of the core that uses a folder listed before it, or uses
 # lib/pytorch.
 
 # shellcheck source=../lib.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# lib.sh's check of the kernel log. dmesg is a function here, which prints a given log.
+# Tests lib.sh's check of the kernel log, with a function dmesg that prints a given log.
 
 # shellcheck source=../lib.sh
 . "$(dirname -- "$0")/lib.sh" 2>/dev/null || . "$(dirname -- "$0")/../lib.sh"
@@ -9,7 +9,7 @@ plan 4
 
 mark="dispatchkey selftest that began"
 
-# checked LINE... - the output of klog_check for a log of these lines
+# checked LINE... - prints the output of klog_check for a log of these lines
 checked() {
 	(
 		log=("$@")

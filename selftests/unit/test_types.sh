@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Wrong types do not compile, even without options for warnings, because the macros check them.
-# For every line that must not compile there is one that must, which differs only in the type.
-# Prints TAP. CC= is the compiler.
+# Wrong types do not compile, even without warning options, because the macros check types. Each
+# line that must not compile is tested together with a line that must compile and differs only
+# in a type. Prints TAP. CC= is the compiler.
 #
 # shellcheck disable=SC2317 # functions are called by result
 
@@ -36,15 +36,15 @@ compile() {
 
 does_not_compile() { ! compile "$1"; }
 
-# says CODE SENTENCE - exactly one error, with this sentence. Since gcc 14 a pointer of another
-# type is an error of its own, after that.
+# says CODE SENTENCE - CODE causes exactly one error, with this sentence. The error that gcc 14
+# and later add for an incompatible pointer is not counted.
 says() {
 	compile "$1" >"$st_tmp/said" 2>&1 && return 1
 	cat "$st_tmp/said"
 	[ "$(grep "error:" "$st_tmp/said" | grep -vcF '[-Wincompatible-pointer-types]')" = 1 ] && grep -qF "$2" "$st_tmp/said"
 }
 
-# error_is CODE SENTENCE - the first error has this sentence
+# error_is CODE SENTENCE - CODE does not compile, and its first error has this sentence
 error_is() {
 	compile "$1" >"$st_tmp/said" 2>&1 && return 1
 	cat "$st_tmp/said"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# From dumps.txt to a transcript that makes its operators anew, each in a bare
-# registry, from what its two dumps say was registered, and expects the dumps
-# byte for byte: awk -f dumps.awk dumps.txt
+# Converts dumps.txt to a transcript. It registers each operator in an empty
+# registry, with the registrations that its two dumps list, and expects the same
+# dumps: awk -f dumps.awk dumps.txt
 
-# What stands in quotes is one word of a transcript.
+# Quotes a text, which is then one word of a transcript.
 function quoted(s) {
 	return "'" s "'"
 }
 
-# KEY[alias] (inactive): LABEL :: SCHEMA [ STATE ]
+# Converts a line KEY[alias] (inactive): LABEL :: SCHEMA [ STATE ]
 function registration(line,	at, key, label, schema, options) {
 	at = index(line, ": ")
 	key = substr(line, 1, at - 1)
@@ -31,7 +31,7 @@ function registration(line,	at, key, label, schema, options) {
 	return "> impl " options op " " key " " quoted(label)
 }
 
-# KEY: [fallthrough ]LABEL [backend fallback]
+# Converts a line KEY: [fallthrough ]LABEL [backend fallback]
 function backend_fallback(line,	at, key, options) {
 	at = index(line, ": ")
 	key = substr(line, 1, at - 1)
@@ -41,7 +41,8 @@ function backend_fallback(line,	at, key, options) {
 	return "> fallback " options key " " quoted(line)
 }
 
-# Newest first within a key: they are registered from the last one up.
+# Prints an operator. The newest function at a key is listed first, so functions are
+# registered in reverse order.
 function finish(	i) {
 	if (!op)
 		return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A transcript, but that the first answer behind its N-th command ends in another
-# character; FILE gets the number of that line:
+# Prints a transcript, and replaces the last character of the first answer after its
+# N-th command. FILE gets the number of that line:
 # awk -v n=N -v told=FILE -f falsify.awk TRANSCRIPT
 
 /^> / { seen++ }

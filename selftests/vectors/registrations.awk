@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# From registrations.txt to a transcript that makes all of its operators:
+# Converts registrations.txt to a transcript that registers all of its operators:
 # awk -f registrations.awk registrations.txt
 
 BEGIN { print "> layout v1" }

@@ -3,7 +3,7 @@
 #ifndef _SELFTESTS_KUNIT_STDLIB_H
 #define _SELFTESTS_KUNIT_STDLIB_H
 
-/* first, because a member there is called free */
+/* first, because a structure there has a member "free" */
 #include <kunit/test.h>
 #include <linux/slab.h>
 

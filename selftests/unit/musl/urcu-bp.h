@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Replaces liburcu, which is not packaged for musl. Read sections are counted, and a grace
- * period ends at once. Only for programs with one thread.
+ * Replaces liburcu, which is not packaged for musl, in programs with one thread. Read sections
+ * are counted, and a grace period ends at once.
  */
 #ifndef _SELFTESTS_UNIT_MUSL_URCU_BP_H
 #define _SELFTESTS_UNIT_MUSL_URCU_BP_H
@@ -12,7 +12,7 @@ struct urcu_bp_reader {
 	unsigned int sections;
 };
 
-/* A thread's record, which exists from its first section on, as in liburcu. */
+/* The thread's record. As in liburcu, it exists from the first read section on. */
 static struct urcu_bp_reader stub_reader;
 #define URCU_TLS(name)		(name)
 static struct urcu_bp_reader *urcu_bp_reader;
@@ -35,7 +35,7 @@ static inline int urcu_bp_read_ongoing(void)
 
 static inline void urcu_bp_synchronize_rcu(void)
 {
-	/* would wait for ever */
+	/* liburcu would wait forever */
 	if (stub_reader.sections)
 		abort();
 }
