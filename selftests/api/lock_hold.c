@@ -112,8 +112,21 @@ static void the_last_function_is_found_in_two_walks(void)
 	dk_op_put(op);
 }
 
+/* The tables of an operator do not read the functions for other operators. */
+static void work_grows_with_the_functions_of_a_device(void)
+{
+	u32 dev;
+
+	CHECK_OK(dk_device_register(&kept, DK_BACKEND_CPU, "card", NULL, of_kept, MANY, &dev,
+				    &t_why));
+	CHECK(most(DKC_WORK_FUNCTIONS) <= 10 * MANY);
+	CHECK_OK(dk_device_unregister(&kept, dev, &t_why));
+	CHECK(most(DKC_WORK_FUNCTIONS) <= 10 * MANY);
+}
+
 T_SUITE_WITH(lock_hold, setup,
 	T(tables_are_built_in_parts),
 	T(each_counter_is_read_once),
 	T(a_reset_reads_each_counter_once),
-	T(the_last_function_is_found_in_two_walks));
+	T(the_last_function_is_found_in_two_walks),
+	T(work_grows_with_the_functions_of_a_device));

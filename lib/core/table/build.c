@@ -223,12 +223,15 @@ static void add_fallbacks(struct dkc_scratch *sc, unsigned int op_flags)
 	}
 }
 
-/* Collects the index key for the table of an operator, or for the table of one of its devices. */
-static void collect_key(const struct dk_op *op, const struct dkc_device *dev)
+/*
+ * Collects the index key for an operator's table or, if @first is the first registration of a
+ * device, for its table for that device.
+ */
+static void collect_key(const struct dk_op *op, const struct dkc_reg *first)
 {
 	const struct dk_layout *l = op->reg->layout;
 	struct dkc_scratch *sc = op->reg->scratch;
-	struct dkc_reg *r = NULL;
+	struct dkc_reg *r = (struct dkc_reg *)first;
 
 	memset(sc->alias, 0, sizeof(sc->alias));
 	sc->functionalities = 0;
@@ -236,7 +239,9 @@ static void collect_key(const struct dk_op *op, const struct dkc_device *dev)
 	memset(sc->registered, 0, sc->words * sizeof(u64));
 	memset(sc->key, 0, index_key_size(sc->words, DKC_GROUPS));
 	add_fallbacks(sc, op->flags);
-	while ((r = dkc_next_reg_on(op, dev, r)))
+	if (!r)
+		r = dkc_next_reg_on(op, NULL, NULL);
+	for (; r; r = dkc_next_reg_on(op, NULL, r))
 		add_reg(sc, l, r);
 	if (sc->alias[DKC_ALIAS_IMPLICIT])
 		add_bars(sc, l);
@@ -427,7 +432,7 @@ static struct dkc_index *index_make(struct dk_registry *reg, bool may_sleep)
 }
 
 /* The scratch area holds the registrations of the index until the next call. */
-struct dkc_index *dkc_index_get(const struct dk_op *op, const struct dkc_device *dev,
+struct dkc_index *dkc_index_get(const struct dk_op *op, const struct dkc_reg *first,
 				bool may_sleep)
 {
 	struct dk_registry *reg = op->reg;
@@ -437,7 +442,7 @@ struct dkc_index *dkc_index_get(const struct dk_op *op, const struct dkc_device 
 	u32 hash;
 
 	dkc_assert_writer(op->reg);
-	collect_key(op, dev);
+	collect_key(op, first);
 	/* most operators have the same fallbacks, so the hash does not include these */
 	hash = index_hash(sc->key, index_key_size(sc->words, DKC_GROUPS));
 	bucket = &reg->indexes[hash % DKC_BUCKETS];

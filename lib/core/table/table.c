@@ -51,11 +51,14 @@ static u32 first_direct(const struct dk_op *op, const struct dkc_index *index)
 	return bits ? DK__SLEEPS : index->lowest;
 }
 
-/* Builds the table for objects on @dev or, if it is NULL, on no device with functions. */
-static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_device *dev,
+/*
+ * Builds the table for objects on the device whose first registration is @first or, if it is NULL,
+ * on no device with functions.
+ */
+static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_reg *first,
 					 bool may_sleep)
 {
-	struct dkc_index *index = dkc_index_get(op, dev, may_sleep);
+	struct dkc_index *index = dkc_index_get(op, first, may_sleep);
 	struct dkc_table *table = index ? dkc_alloc(table_size(index), may_sleep) : NULL;
 
 	if (!table) {
@@ -73,16 +76,15 @@ static struct dkc_table *table_build_one(struct dk_op *op, const struct dkc_devi
 	return table;
 }
 
-/* True for the first registration of a device for an operator, if the device is visible. */
-static bool first_of_device(const struct dkc_reg *r)
+/* The first registration of the next device whose functions are visible. */
+static const struct dkc_reg *next_device(const struct dk_op *op, const struct dkc_reg *r)
 {
-	const struct dkc_reg *s = dkc_block_of(r)->regs;
+	const struct dkc_block *b = r ? dkc_block_of(r) : NULL;
 
-	if (!dkc_may_serve(r))
-		return false;
-	while (s < r && dkc_reg_op(s) != dkc_reg_op(r))
-		s++;
-	return s == r;
+	do
+		r = dkc_device_reg_walk(op, r);
+	while (r && (dkc_block_of(r) == b || !dkc_may_serve(r)));
+	return r;
 }
 
 /* The first slot is reserved for number 0. */
@@ -103,8 +105,8 @@ static u32 num_devices_of(const struct dk_op *op)
 	const struct dkc_reg *r = NULL;
 	u32 n = 0;
 
-	while ((r = dkc_device_reg_walk(op, r)))
-		n += first_of_device(r);
+	while ((r = next_device(op, r)))
+		n++;
 	return n;
 }
 
@@ -178,10 +180,8 @@ static bool device_tables_build(struct dk_op *op, struct dkc_table *own, bool ma
 		return false;
 	if (op->reg->v1 && !(op->flags & DK_OP_SAME_DEVICE))
 		own->direct = DK__BY_DEVICE;
-	while ((r = dkc_device_reg_walk(op, r))) {
-		if (!first_of_device(r))
-			continue;
-		table = table_build_one(op, dkc_block_of(r)->dev, may_sleep);
+	while ((r = next_device(op, r))) {
+		table = table_build_one(op, r, may_sleep);
 		if (!table)
 			return false;
 		device_tables_insert(tab, dkc_block_of(r)->device, table);

@@ -283,11 +283,11 @@ bool dkc_fallbacks_changed(struct dk_registry *reg);
 /* True if the change of fallbacks affects a table or one of its device tables. */
 bool dkc_table_shows_change(const struct dk_registry *reg, const struct dkc_table *table);
 /*
- * Returns the index for an operator's table or, if @dev is not NULL, for its table for that device.
- * Returns NULL if allocation fails.
+ * The index for an operator's table or, if @first is the first registration of a device, for its
+ * table for that device; NULL if allocation fails.
  */
 struct dkc_index * __must_check dkc_index_get(const struct dk_op *op,
-					      const struct dkc_device *dev, bool may_sleep);
+					      const struct dkc_reg *first, bool may_sleep);
 void dkc_index_put(struct dk_registry *reg, const struct dkc_index *shared);
 
 /*
