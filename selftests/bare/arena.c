@@ -235,6 +235,71 @@ static void deferred(void)
 	test("interrupts are as they were", !masked);
 }
 
+DK_OP(grow, "k::grow", (struct dk_obj *x), (x), (x));
+
+static struct dk_provider grower = DK_PROVIDER("grower");
+
+static int serve_cuda(struct dk_call *c, struct dk_obj *x)
+{
+	return 7;
+}
+
+static int serve_and_register(struct dk_call *c, struct dk_obj *x)
+{
+	static const struct dk_impl more = DK_IMPL_ATOMIC(grow, DK_CUDA, serve_cuda);
+	int err = dk_impls_register(&grower, &more, 1, &why);
+
+	return err ? err : dk_call_priv(c) == &masked && !dk_call_device(c);
+}
+
+static size_t taken, released;
+
+/* The size is stored before the memory. */
+static void *take(size_t size)
+{
+	size_t *at = (size_t *)(memory + taken);
+
+	size = (size + 7) & ~(size_t)7;
+	if (sizeof(memory) - taken < size + 8)
+		return 0;
+	taken += size + 8;
+	*at = size;
+	return (char *)at + 8;
+}
+
+static void poison(void *p)
+{
+	size_t size = *(size_t *)((char *)p - 8);
+	char *at;
+
+	for (at = p; at < (char *)p + size; at++)
+		*at = 0x5a;
+	released += size;
+}
+
+/* A call of an atomic operator uses its table until it ends, whatever its function registers. */
+static void changing(void)
+{
+	static const struct dk_impl impls = DK_IMPL_ATOMIC(grow, DK_CPU, serve_and_register);
+	struct dk_obj x = dk_obj_on(DK_BACKEND_CPU, 0), y = dk_obj_on(DK_BACKEND_CUDA, 0);
+	size_t before;
+	int err;
+
+	grower.priv = &masked;
+	dk_bare_memory(take, poison);
+	err = dk_provider_register(&grower, &why);
+	err = err ? err : dk_op_define(&grower, &grow_op, DK_OP_ATOMIC, &why);
+	err = err ? err : dk_impls_register(&grower, &impls, 1, &why);
+	/* after the first call, calls take the fast path */
+	test("there is one function", !err && grow(&y) == -ENOSYS);
+	before = released;
+	test("it registers another one", grow(&x) == 1);
+	test("the memory of the call is not freed", released == before);
+	test("the other one is called", grow(&y) == 7);
+	test("the provider is unregistered", !dk_provider_unregister(&grower));
+	test("the memory is freed", released > before);
+}
+
 static void small(void)
 {
 	test("an arena of 12 KiB", !dk_bare_arena(memory, 12 * 1024));
@@ -244,7 +309,7 @@ static void small(void)
 	test("they leave", !few_unregister() && !dk_bare_arena_used());
 }
 
-/* arena [SIZE | nested | deferred | small] - without an argument, the arena is large enough */
+/* arena [SIZE | nested | deferred | changing | small] - of this size, or of one that is large enough */
 int main(int argc, char **argv)
 {
 	make_tables();
@@ -252,6 +317,8 @@ int main(int argc, char **argv)
 		nested();
 	else if (argc > 1 && argv[1][0] == 'd')
 		deferred();
+	else if (argc > 1 && argv[1][0] == 'c')
+		changing();
 	else if (argc > 1 && argv[1][0] == 's')
 		small();
 	else if (argc > 1)

@@ -44,6 +44,7 @@ ok "35 functions on 10 operators in 12 KiB" "$dir/arena" small
 diag "$("$dir/arena" small | sed -n 's/^# //p')"
 ok "calls one in another, counted" "$dir/arena" nested
 ok "calls that are completed later" "$dir/arena" deferred
+ok "functions that register others" "$dir/arena" changing
 ok "in every size, whatever fits" every_size
 ok "in 64 KiB all of it" fits 65536 served
 finish

@@ -16,6 +16,7 @@ unsigned int dk__bare_sections;
 static unsigned int depth;
 static struct dkc_inside calls[MAX_DEPTH];
 static struct dkc_deferred *deferred_calls;
+static struct rcu_head *retired;	/* to be freed outside of read sections */
 
 void dk_bare_memory(void *(*alloc)(size_t size), void (*release)(void *p))
 {
@@ -57,10 +58,23 @@ size_t dkc_strlen(const char *s)
 	}
 }
 
+static void free_retired(void)
+{
+	struct rcu_head *r;
+
+	while (retired && !dk__bare_sections) {
+		r = retired;
+		retired = r->next;
+		user_free(r);
+	}
+}
+
 void *dkc_bare_alloc(size_t size)
 {
-	void *p = user_alloc ? user_alloc(size) : NULL;
+	void *p;
 
+	free_retired();
+	p = user_alloc ? user_alloc(size) : NULL;
 	if (p)
 		memset(p, 0, size);
 	return p;
@@ -68,8 +82,22 @@ void *dkc_bare_alloc(size_t size)
 
 void dkc_bare_free(void *p)
 {
+	free_retired();
 	if (p)
 		user_free(p);
+}
+
+/*
+ * A call of an atomic operator is a read section. Its function may change the registry, and still
+ * uses the former table.
+ */
+void dkc_bare_free_rcu(void *p)
+{
+	struct rcu_head *r = p;
+
+	r->next = retired;
+	retired = r;
+	free_retired();
 }
 
 struct dk_registry *dk_registry_default(void)

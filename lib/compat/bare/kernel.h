@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * The kernel's names on bare metal. There is one thread, and interrupt handlers make no
- * calls, so locks, barriers and grace periods do nothing.
+ * calls, so locks and barriers do nothing. A grace period ends with the outermost read section.
  */
 #ifndef _DKC_BARE_KERNEL_H
 #define _DKC_BARE_KERNEL_H
@@ -23,7 +23,13 @@ void *dkc_bare_alloc(size_t size);
 void dkc_bare_free(void *p);
 #define kvzalloc(size, gfp)	dkc_bare_alloc(size)
 #define kvfree(p)		dkc_bare_free((void *)(p))
-#define kvfree_rcu(p, member)	dkc_bare_free(p)
+void dkc_bare_free_rcu(void *p);
+#define kvfree_rcu(p, member)						\
+	do {								\
+		static_assert(offsetof(__typeof__(*(p)), member) == 0,	\
+			      "freed by the address of its rcu_head");	\
+		dkc_bare_free_rcu(p);					\
+	} while (0)
 
 /* With one thread, none of these needs to order anything. */
 #define READ_ONCE(x)		(x)
@@ -54,7 +60,7 @@ struct mutex {
 #define lockdep_assert(cond)	((void)(cond))
 
 struct rcu_head {
-	u8 unused;
+	struct rcu_head *next;
 };
 
 #define rcu_read_lock()		((void)dk__bare_sections++)
