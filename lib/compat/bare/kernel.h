@@ -71,6 +71,7 @@ struct rcu_head {
 #define RCU_INITIALIZER(p)	(p)
 #define synchronize_rcu()	do { } while (0)
 
+#define cond_resched()		do { } while (0)
 #define __might_sleep(file, line)	do { } while (0)
 #define __acquire(context)	do { } while (0)
 #define __release(context)	do { } while (0)

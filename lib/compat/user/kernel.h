@@ -159,6 +159,7 @@ static inline void rcu_read_unlock(void)
 	urcu_bp_read_unlock();
 }
 
+#define cond_resched()		do { } while (0)
 #define __might_sleep(file, line)	do { } while (0)
 #define __acquire(context)	do { } while (0)
 #define __release(context)	do { } while (0)

@@ -226,6 +226,7 @@ void dkc_change_force(struct dkc_change *ch)
 	if (ch->ops)
 		dkc_change_traced(ch->ops->reg);
 	while ((op = ch->ops)) {
+		cond_resched();
 		table = dkc_table_build(op, false);
 		if (!table)
 			op->reg->unbuilt = 1;

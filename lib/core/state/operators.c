@@ -94,6 +94,7 @@ struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos)
 {
 	u32 budget = ~0U;
 
+	cond_resched();
 	return dkc_op_next_of(reg, pos, &budget);
 }
 

@@ -92,7 +92,7 @@ struct dk_op * __must_check dkc_op_obtain(struct dk_registry *reg, const struct 
 void dkc_op_release(struct dk_op *op);
 void dkc_op_hold(struct dk_op *op);
 void dkc_op_unhold(struct dk_op *op);
-/* Walks the operators; *@pos is 0 at the start. */
+/* Walks the operators; *@pos is 0 at the start. May sleep. */
 struct dk_op *dkc_op_next(struct dk_registry *reg, u32 *pos);
 /*
  * The same, but visits at most *@budget slots, including empty ones, and subtracts their number.
