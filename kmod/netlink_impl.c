@@ -181,11 +181,12 @@ int dk_nl_walk(struct sk_buff *skb, struct netlink_callback *cb, const struct dk
  * every key.
  */
 static noinline bool write_any_key_name(struct dk_nl_writer *w, int type,
-					const struct dk_layout *l, unsigned int key)
+					const struct dk_registry *reg, unsigned int key)
 {
 	char name[DK_NAME_MAX];
 
-	return dk_nl_write_text(w, type, dk_key_name(l, key, name));
+	dkc_key_text(reg, key, name);
+	return dk_nl_write_text(w, type, name);
 }
 
 /*
@@ -203,9 +204,7 @@ static bool write_key_name(struct dk_nl_writer *w, int type,
 		return dk_nl_write_texts(w, type,
 					 dkc_key_prefix(l, dk_key_functionality(l, key)),
 					 bound[0] ? bound : l->backend_names[b]);
-	if (key < l->nf)
-		return dk_nl_write_text(w, type, l->functionality_prints[key]);
-	return write_any_key_name(w, type, l, key);
+	return write_any_key_name(w, type, reg, key);
 }
 
 int dk_nl_put_key_name(struct sk_buff *skb, int attr, const struct dk_registry *reg,

@@ -71,6 +71,7 @@ says "operators of the cards" 0 "*$op *" op backend edu
 says "functions of a card" 0 "*$op *edu_factorial*$card*" kernels device "$card"
 says "the fallthroughs that the registry was born with" 0 "*(fallback)*fallthrough*(built in)*" \
 	-s kernels
+says "keys have the private name" 0 "*Autocastedu *fallthrough*" -s kernels
 says "limits" 0 "*private-backends *1 *3*" limits
 says "the grid" 0 "*edu (PrivateUse1)*cpu_factorial of dk_cpu*" table $op
 says "the grid of a card" 0 "*edu_factorial@$card of dk_edu*" table $op device "$card"

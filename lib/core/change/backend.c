@@ -225,9 +225,13 @@ bool dkc_key_text(const struct dk_registry *reg, unsigned int key, char text[DK_
 	for (b = 1; b <= reg->layout->nb; b++) {
 		const char *private = reg->private_backend[b]->name;
 		const char *own = reg->layout->backend_names[b];
-		size_t len = strlen(text), tail = strlen(own);
+		size_t len, tail;
 
-		if (!private[0] || len < tail || !dkc_streq(text + len - tail, own))
+		if (!private[0])
+			continue;
+		len = strlen(text);
+		tail = strlen(own);
+		if (len < tail || !dkc_streq(text + len - tail, own))
 			continue;
 		dkc_strcpy(text + len - tail, private, DK_NAME_MAX - (len - tail));
 		return true;
