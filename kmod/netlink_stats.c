@@ -96,7 +96,7 @@ int dispatchkey_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	    (is_reported &&
 	     (nla_put_u64_64bit(answer, DK_A_STATS_COUNT, total.count, DK_A_STATS_PAD) ||
 	      nla_put_u64_64bit(answer, DK_A_STATS_GONE, total.gone, DK_A_STATS_PAD) ||
-	      nla_put_u64_64bit(answer, DK_A_STATS_UNCOUNTED, s.uncounted,
+	      nla_put_u64_64bit(answer, DK_A_STATS_UNCOUNTED, total.uncounted,
 				DK_A_STATS_PAD))))
 		err = -EMSGSIZE;
 	return dk_nl_reply(info, answer, err);

@@ -396,13 +396,25 @@ static void switch_off_and_on(void)
 	CHECK_OK(dk_stats_enable(t_reg, &t_why));
 }
 
-/* Makes a change and then a call after @holds counters of a sum were added. Returns the sum. */
+/* Increments the counter of calls without a counter of their own. */
+static void count_without_counter(void)
+{
+	struct dk__count at;
+
+	mutex_lock(&t_reg->lock);
+	at = dkc_count_at(&t_reg->counters->block[0]->counts, 0);
+	dkc_count_add(&at);
+	mutex_unlock(&t_reg->lock);
+}
+
+/* Change something while a sum is at its counter @holds, and call. */
 static struct dkc_calls total_beside(void (*change)(void), unsigned int holds)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(keys[0]));
 	struct dkc_calls t = { .count = 0 };
 
 	setup_called();
+	count_without_counter();
 	CHECK_OK(dk_impls_unregister(&young, &impl[1], &t_why));
 	CHECK(add_total(&t, holds));
 	change();
@@ -422,11 +434,13 @@ static void resets_do_not_restart_a_total(void)
 		t = total_beside(reset, holds);
 		CHECK(t.count == CALLED || t.count == CALLED + 1);
 		CHECK(t.gone);
+		CHECK_INT(t.uncounted, 1);
 		CHECK_INT(t.starts, 1);
 	}
 	t = total_beside(reset, 0);
 	CHECK_INT(t.count, 1);
 	CHECK_INT(t.gone, 0);
+	CHECK_INT(t.uncounted, 0);
 }
 
 static void new_counters_restart_a_total(void)

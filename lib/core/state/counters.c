@@ -89,10 +89,16 @@ u64 dkc_counted(const struct dk_registry *reg, u32 n)
 	return n ? counter_value(reg, n) : 0;
 }
 
+/* All calls without a counter since the registry has counters. */
+static u64 all_uncounted(const struct dk_registry *reg)
+{
+	return counter_sum(reg, 0) + dkc_counts_lost();
+}
+
 u64 dkc_stats_uncounted(const struct dk_registry *reg)
 {
 	dkc_assert_writer(reg);
-	return counter_value(reg, 0) + dkc_counts_lost() - reg->lost_counts;
+	return all_uncounted(reg) - counter_at(reg, 0)->base - reg->lost_counts;
 }
 
 /* Sets a counter to zero. Returns its previous value. */
@@ -472,6 +478,7 @@ bool dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 e
 		c->count = c->provider ? 0 : -reg->past_counts;
 		/* read this before the counters: @gone must not include a call that @count lacks */
 		c->gone = reg->withdrawn_counts;
+		c->uncounted = -counter_at(reg, 0)->base - reg->lost_counts;
 	}
 	for (; c->counter < end && work; c->counter++) {
 		cost = each;
@@ -483,5 +490,8 @@ bool dkc_calls_add(struct dk_registry *reg, struct dkc_calls *c, u32 work, u32 e
 			cost = 1;
 		work -= cost < work ? cost : work;
 	}
-	return c->counter < end;
+	if (c->counter < end)
+		return true;
+	c->uncounted += all_uncounted(reg);
+	return false;
 }
