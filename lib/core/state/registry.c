@@ -145,9 +145,12 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
 	dkc_fallbacks_changed(reg);
 	mutex_init(&reg->lock);
 	reg->tables = dkc_has_fast_calls() ? DKC_TABLES_PLAIN : DKC_TABLES_BYPASSED;
-	dkc_change_traced(reg);
 	reg->unpublished = false;
 	dkc_registry_created(reg);
+	/* a tracer that was attached before visited the registries without this one */
+	mutex_lock(&reg->lock);
+	dkc_change_traced(reg);
+	mutex_unlock(&reg->lock);
 	dkc_accept(why);
 	return reg;
 
