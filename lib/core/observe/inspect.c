@@ -100,11 +100,12 @@ int dk_op_impl(struct dk_op *op, unsigned int i, struct dk_impl_info *info)
 	if (r) {
 		const struct dkc_block *b = dkc_block_of(r);
 
-		info->key = r->key;
-		info->is_fallthrough = dkc_is_fallthrough(r);
-		info->is_boxed = !!(dkc_impl_of(r)->flags & DK_IMPL_F_BOXED);
-		info->is_active = dkc_top(op, b->dev, r->key, NULL) == r;
-		info->device = b->device;
+		*info = (struct dk_impl_info){
+			.size = sizeof(*info), .key = r->key, .device = b->device,
+			.is_fallthrough = dkc_is_fallthrough(r),
+			.is_boxed = !!(dkc_impl_of(r)->flags & DK_IMPL_F_BOXED),
+			.is_active = dkc_top(op, b->dev, r->key, NULL) == r,
+		};
 		dkc_reg_names(r, info->label, info->provider, info->device_name);
 	}
 	mutex_unlock(&op->reg->lock);
