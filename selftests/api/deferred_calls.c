@@ -217,6 +217,30 @@ static void of_a_function_that_was_replaced(void)
 	one_keeps_the_guest("deferred::queue");
 }
 
+/* The reason is a text of limited length. It names the thread and the time in any case. */
+static void of_a_function_with_a_long_name(void)
+{
+	static const char name[] = "deferred::"
+		"an_operator_whose_name_has_as_many_characters_as_the_longest_of_pytorch";
+	struct dk_op_decl decl = queue_op;
+	struct dk_impl impl = of_guest[0];
+	struct dk_op *op;
+
+	setup();
+	decl.name = name;
+	decl.op = NULL;
+	impl.op = &decl;
+	impl.label = "a_function_whose_name_is_longer_than_thirty_characters";
+	CHECK_OK(dk_op_define(&v_guest, &decl, 0, &t_why));
+	CHECK_OK(dk_impls_register(&v_guest, &impl, 1, &t_why));
+	op = t_get(name);
+	CHECK_OK(queue_at(op, &dk_local_default, &cpu, &job));
+	t_put(op);
+	one_keeps_the_guest(name);
+	CHECK(!strncmp(t_why.name, name, 53) && !strncmp(t_why.name + 53, "... a_function_", 15));
+	CHECK(strstr(t_why.name, "... (deferred)[") && strstr(t_why.name, " ms"));
+}
+
 T_SUITE(deferred_calls,
 	T(from_a_boxed_function),
 	T(with_boxed_arguments),
@@ -226,4 +250,5 @@ T_SUITE(deferred_calls,
 	T(for_one_key),
 	T(runs_of_a_batch),
 	T(by_two_tokens),
-	T(of_a_function_that_was_replaced));
+	T(of_a_function_that_was_replaced),
+	T(of_a_function_with_a_long_name));

@@ -160,7 +160,18 @@ static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in
 	return dkc_gate_any(t->core, find_inside, t);
 }
 
-/* The text is "ns::op function thread[17] 1500 ms". Returns false if there is no such call. */
+/* If a name is longer than @most, its last characters are replaced with "...". */
+static void shorten(char *name, size_t most)
+{
+	if (strlen(name) > most)
+		dkc_strcpy(name + most - 3, "...", 4);
+}
+
+/* The longest names for which the text of a call fits. */
+#define DKC_INSIDE_OP		56
+#define DKC_INSIDE_LABEL	30
+
+/* The text is "ns::op function thread[17] 1500 ms". False if there is no such call. */
 static noinline bool inside_text(struct dkc_target *t, unsigned int i, char text[DK_NAME_MAX])
 {
 	struct dkc_text put = { text, DK_NAME_MAX, 0 };
@@ -168,6 +179,8 @@ static noinline bool inside_text(struct dkc_target *t, unsigned int i, char text
 
 	if (!inside_at(t, i, &in))
 		return false;
+	shorten(in.op, DKC_INSIDE_OP);
+	shorten(in.label, DKC_INSIDE_LABEL);
 	dkc_put(&put, in.op);
 	dkc_put(&put, " ");
 	dkc_put(&put, in.label);
