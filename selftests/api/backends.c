@@ -44,6 +44,7 @@ static void names_stay_bound(void)
 	CHECK_OK(dk_backend_find(t_reg, "cuda", &b, &t_why));
 	CHECK_INT(b, DK_BACKEND_CUDA);
 	CHECK_INT(dk_backend_find(t_reg, "alpha", &b, &t_why), -ENOENT);
+	CHECK_INT(dk_backend_find(t_reg, NULL, &b, &t_why), -ENOENT);
 }
 
 static void alone_and_pinned(void)

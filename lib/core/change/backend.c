@@ -21,7 +21,7 @@ static unsigned int layout_backend(const struct dk_layout *l, const char *name)
 {
 	unsigned int b;
 
-	for (b = 1; b <= l->nb; b++)
+	for (b = 1; name && b <= l->nb; b++)
 		if (dkc_strcaseeq(l->backend_names[b], name))
 			return b;
 	return 0;
