@@ -285,9 +285,14 @@ static inline struct dk__key_guard dk__guard_key(struct dk_local *local,
 static inline struct dk__key_guard dk__guard_autocast(struct dk_local *local,
 						      unsigned int backend, int on)
 {
-	struct dk_keyset ks = dk_autocast_of_backend(NULL, backend);
+	struct dk_local with = *local, without = *local;
+	struct dk_keyset differs;
 
-	return dk__guard_key(local, dk_keyset_functionality(NULL, ks), !on);
+	/* the module exports no function that returns the key */
+	dk_local_set_autocast(&with, backend, 1);
+	dk_local_set_autocast(&without, backend, 0);
+	differs.bits = with.excluded ^ without.excluded;
+	return dk__guard_key(local, dk_keyset_key(NULL, differs), !on);
 }
 
 static inline void dk__guard_leave_key(struct dk__key_guard *g)
