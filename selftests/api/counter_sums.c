@@ -407,7 +407,7 @@ static void count_without_counter(void)
 	mutex_unlock(&t_reg->lock);
 }
 
-/* Change something while a sum is at its counter @holds, and call. */
+/* Makes a change and then a call after @holds counters of a sum were added. Returns the sum. */
 static struct dkc_calls total_beside(void (*change)(void), unsigned int holds)
 {
 	struct dk_obj x = t_obj(DK_KEY_BITS(keys[0]));

@@ -309,7 +309,10 @@ static void small(void)
 	test("they leave", !few_unregister() && !dk_bare_arena_used());
 }
 
-/* arena [SIZE | nested | deferred | changing | small] - of this size, or of one that is large enough */
+/*
+ * arena [SIZE | nested | deferred | changing | small] - without an argument, the arena is large
+ * enough
+ */
 int main(int argc, char **argv)
 {
 	make_tables();

@@ -160,7 +160,7 @@ static bool inside_at(struct dkc_target *t, unsigned int i, struct dk_inside *in
 	return dkc_gate_any(t->core, find_inside, t);
 }
 
-/* If a name is longer than @most, its last characters are replaced with "...". */
+/* Cuts a name that is longer than @most, and ends it with "...". */
 static void shorten(char *name, size_t most)
 {
 	if (strlen(name) > most)
@@ -171,7 +171,7 @@ static void shorten(char *name, size_t most)
 #define DKC_INSIDE_OP		56
 #define DKC_INSIDE_LABEL	30
 
-/* The text is "ns::op function thread[17] 1500 ms". False if there is no such call. */
+/* The text is "ns::op function thread[17] 1500 ms". Returns false if there is no such call. */
 static noinline bool inside_text(struct dkc_target *t, unsigned int i, char text[DK_NAME_MAX])
 {
 	struct dkc_text put = { text, DK_NAME_MAX, 0 };

@@ -239,7 +239,7 @@ void dkc_stats_count(const struct dk_op *op, const struct dkc_reg *r);
 struct dkc_calls {
 	u64 provider;		/* number of the provider; 0: all calls */
 	u64 count;
-	u64 gone;		/* by functions and operators that are unregistered */
+	u64 gone;		/* calls of functions and operators that are unregistered */
 	u64 uncounted;		/* not in @count: calls without a counter, of all providers */
 	u64 times_counted;	/* of the registry; if it changes, the sum restarts */
 	u32 starts;
