@@ -139,7 +139,8 @@ DK_INLINE unsigned int dk_call_key(const struct dk_call *c)
  * Return: 0, -ENOSYS (no function for the keys), -ENOTUNIQ (ambiguous
  * AutogradOther), -ENODEV (the device is unregistered or offline, and there is no
  * other function), -EXDEV (arguments on several devices), -ENOENT (not defined),
- * -EPROTOTYPE, -ESHUTDOWN, -ENOMEM (userspace: the thread's first call).
+ * -EPROTOTYPE, -ESHUTDOWN, -ENOMEM (userspace: the thread's first call; bare metal:
+ * more than 64 nested calls of operators that are not atomic).
  */
 int dk_call_enter(struct dk_frame *f, struct dk_op_decl *decl,
 		  const struct dk_local *local, const struct dk_obj *const *objs,

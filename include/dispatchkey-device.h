@@ -35,8 +35,8 @@ enum dk_join_flags {
  * Context: Process context, may sleep.
  * Return: 0, -ENOSPC (three names are bound), -EBUSY (another provider is alone on
  * the backend; DK_JOIN_ALONE is set and others have joined; @pin conflicts with a
- * bound name; or the provider is being unregistered), -EINVAL (provider, name, pin),
- * -ENOMEM, -ESHUTDOWN.
+ * bound name; or the provider is being unregistered), -EINVAL (provider, name, pin,
+ * flags), -ENOMEM, -ESHUTDOWN.
  */
 int dk_backend_join(struct dk_provider *prov, const char *name, unsigned int pin,
 		    unsigned int flags, unsigned int *backend, struct dk_diag *why);

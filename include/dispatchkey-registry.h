@@ -49,7 +49,7 @@ struct dk_registry *dk_registry_alloc(const struct dk_layout *l, unsigned int fl
  *
  * Context: Process context, may sleep.
  * Return: 0, or -EBUSY while providers, listeners or hooks are registered, or
- * operators are held.
+ * operators are held, and for the default registry.
  */
 int dk_registry_free(struct dk_registry *reg, struct dk_diag *why);
 
@@ -162,9 +162,9 @@ int dk_provider_register(struct dk_provider *prov, struct dk_diag *why);
  *
  * Context: Process context, sleeps until the running calls return.
  * Return: 0; -EDEADLK from inside a function of the same provider, from inside a
- * hook or, in the kernel, from an atomic call (nothing has changed); -ESHUTDOWN at
- * the end of the process, when its functions are no longer called but stay
- * registered.
+ * hook or, in a kernel with CONFIG_PREEMPT_COUNT, from an atomic call (nothing has
+ * changed); -ESHUTDOWN at the end of the process, when its functions are no longer
+ * called but stay registered.
  */
 int dk_provider_unregister(struct dk_provider *prov);
 

@@ -124,7 +124,7 @@ bool dkc_gate_any(const void *prov, dkc_inside_fn match, void *data);
  * Adds the call of the running function to the deferred calls. Fails with -EBUSY if @d is already
  * used by a deferred call. dkc_gate_complete() traces @result and removes @d, or returns false if
  * @d was removed before. It traces first, because the function may be freed once @d is removed. In
- * the kernel dkc_gate_complete() may be called in any context.
+ * the kernel dkc_gate_complete() may be called in any context but NMI.
  */
 int dkc_gate_defer(struct dkc_deferred *d, const void *prov, const struct dkc_reg *reg);
 bool dkc_gate_complete(struct dkc_deferred *d, int result);
