@@ -31,6 +31,7 @@
  * @id: set to its id, from 1
  * @device: set to the number of its device, 0 for none
  * @keyset: set to its keyset
+ * @reserved: unused
  */
 struct dk_client_new {
 	char on[DK_CLIENT_NAME];
@@ -47,6 +48,7 @@ struct dk_client_new {
  * @id: the object
  * @at: offset of the first byte in the object
  * @len: number of bytes
+ * @reserved: unused
  */
 struct dk_client_bytes {
 	__u64 data;
@@ -76,6 +78,7 @@ struct dk_client_factorial {
  * @dst: object to copy to
  * @src: object to copy from
  * @device: as in struct dk_client_factorial
+ * @reserved: unused
  */
 struct dk_client_copy {
 	__u32 dst;
