@@ -3,6 +3,8 @@
  * Numbers of devices: no number is used twice, refused devices do not use up numbers, and at
  * most 4095 devices can be registered.
  */
+#include "../../lib/core/change/change.h"
+
 #include "test.h"
 
 static struct dk_provider edu;
@@ -106,7 +108,48 @@ static void refused_device_uses_up_no_number(void)
 	CHECK_INT(number_of_the_first(true), number_of_the_first(false));
 }
 
+/* Otherwise calls for one device would be slower than calls for others, for no visible reason. */
+static void calls_find_each_of_two_devices_at_once(void)
+{
+	enum { DEVICES = 12 };
+	const struct dkc_device_tables *devices;
+	struct dk_op_decl decl;
+	struct dk_impl impl;
+	unsigned int i, j, k;
+	u32 number[2];
+	char name[16];
+	struct dk_op *op;
+
+	for (i = 0; i < DEVICES; i++) {
+		for (j = i + 1; j <= DEVICES; j++) {
+			setup();
+			decl = t_decl("device_numbers::op");
+			impl = t_impl(&decl, DK_PRIVATEUSE1, 1);
+			CHECK_OK(dk_op_define(&edu, &decl, 0, &t_why));
+			for (k = 0; k <= j; k++) {
+				snprintf(name, sizeof(name), "edu%u", k);
+				if (k != i && k != j)
+					plug(name);
+				else
+					CHECK_OK(dk_device_register(&edu, DK_BACKEND_PRIVATEUSE1,
+								    name, NULL, &impl, 1,
+								    &number[k == j], &t_why));
+			}
+			op = t_get("device_numbers::op");
+			mutex_lock(&t_reg->lock);
+			devices = dkc_deref_locked(op->base, t_reg)->devices;
+			for (k = 0; k < 2; k++)
+				CHECK_INT(devices->slot[number[k] & devices->mask].number,
+					  number[k]);
+			mutex_unlock(&t_reg->lock);
+			t_put(op);
+			t_close();
+		}
+	}
+}
+
 T_SUITE(device_numbers,
 	T(numbers_run_out_slot_by_slot),
 	T(as_many_as_there_can_be),
-	T(refused_device_uses_up_no_number));
+	T(refused_device_uses_up_no_number),
+	T(calls_find_each_of_two_devices_at_once));
