@@ -176,11 +176,12 @@ static void add_alias(struct dkc_scratch *sc, const struct dkc_reg *r,
 }
 
 /* Adds a registration, unless a newer one at the same key was added before. */
-static void add_reg(struct dkc_scratch *sc, const struct dk_layout *l, struct dkc_reg *r)
+static void add_reg(struct dkc_scratch *sc, const struct dk_layout *l, const struct dkc_reg *r)
 {
 	/* a building block has no slot and stands for all backends */
 	unsigned int slot = r->slot, f = slot ? l->slot_functionality[slot] : r->key;
 
+	dkc_work(DKC_WORK_FUNCTIONS, 1);
 	if (!dkc_may_serve(r))
 		return;
 	if (r->key >= l->first_alias) {
@@ -231,7 +232,7 @@ static void collect_key(const struct dk_op *op, const struct dkc_reg *first)
 {
 	const struct dk_layout *l = op->reg->layout;
 	struct dkc_scratch *sc = op->reg->scratch;
-	struct dkc_reg *r = (struct dkc_reg *)first;
+	const struct dkc_reg *r;
 
 	memset(sc->alias, 0, sizeof(sc->alias));
 	sc->functionalities = 0;
@@ -239,9 +240,10 @@ static void collect_key(const struct dk_op *op, const struct dkc_reg *first)
 	memset(sc->registered, 0, sc->words * sizeof(u64));
 	memset(sc->key, 0, index_key_size(sc->words, DKC_GROUPS));
 	add_fallbacks(sc, op->flags);
-	if (!r)
-		r = dkc_next_reg_on(op, NULL, NULL);
-	for (; r; r = dkc_next_reg_on(op, NULL, r))
+	/* those of a device follow each other, since they are registered at once */
+	for (r = first; r && dkc_block_of(r) == dkc_block_of(first); r = dkc_next_reg(r))
+		add_reg(sc, l, r);
+	for (r = dkc_reg_walk(op, NULL); r && !r->of_device; r = dkc_next_reg(r))
 		add_reg(sc, l, r);
 	if (sc->alias[DKC_ALIAS_IMPLICIT])
 		add_bars(sc, l);
