@@ -207,9 +207,9 @@ struct id##_args {							\
 struct dk__##id##_named {						\
 	DK__EACH(DK__NAMED, id, DK__UNPAREN args)			\
 };									\
-DK__EACH(DK__SAME_PLACE, id, DK__UNPAREN args)				\
 _Static_assert(DK__COUNT params == DK__COUNT args,			\
 	       "DK_OP(): each parameter must have a name in the list of names"); \
+DK__EACH(DK__SAME_PLACE, id, DK__UNPAREN args)				\
 typedef int (*dk__##id##_fn)(struct dk_call *dk__call, DK__UNPAREN params); \
 typedef int (*dk__##id##_plain_fn)(DK__UNPAREN params);			\
 static const struct dk_param dk__##id##_params[] = {			\
