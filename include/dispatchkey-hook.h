@@ -112,7 +112,8 @@ struct dk_hooks {
  * Hooks are called neither for calls by one key nor for calls that fail before they
  * are routed. While no hooks are registered, calls have no branch for them.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Only one thread at a time may register or
+ * unregister @h.
  * Return: 0, -EINVAL (size, flags, no function), -EEXIST (already registered),
  * -ENOMEM, -ESHUTDOWN.
  */
