@@ -20,7 +20,7 @@ static struct dk_impl impl[TABLES];
 static struct dk_op_decl decl;
 static struct dk_op *op;
 static struct dk_op_decl decls[OPS];
-static char names[OPS][16];
+static char names[OPS][20];
 
 static int for_all(struct dk_call *c, void *args)
 {
